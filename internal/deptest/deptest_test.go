@@ -29,6 +29,8 @@ var neverShipped = append([]string{
 	"testing",
 	module + "/internal/fault",
 	module + "/internal/dbtest",
+	module + "/internal/localbench",
+	module + "/internal/localtest",
 	module + "/internal/redistest",
 	module + "/internal/script",
 	module + "/tier/tiertest",
@@ -46,7 +48,7 @@ var (
 	// Only these packages may use go-redis.
 	adapters = inModule("tier/redistier", "invalidate/redislog", "internal/rediserr")
 	// Packages made for tests.
-	kits = inModule("cache/cachetest", "tier/tiertest", "invalidate/logtest", "internal/fault", "internal/redistest", "internal/script")
+	kits = inModule("cache/cachetest", "tier/tiertest", "invalidate/logtest", "internal/fault", "internal/localbench", "internal/localtest", "internal/redistest", "internal/script")
 )
 
 // rule says what one package may not depend on, directly or indirectly. A path includes everything

@@ -4,16 +4,11 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/twofold-go/twofold/internal/localbench"
 	"github.com/twofold-go/twofold/internal/race"
-
-	"github.com/dgraph-io/ristretto/v2"
-
 	"github.com/twofold-go/twofold/internal/trace"
 	"github.com/twofold-go/twofold/tier/local"
 )
-
-// entryCost makes the tier's capacity a round number of entries.
-const entryCost = 1024
 
 // TestHitRatio replays fixed traces through the tier and through ristretto alone, with a Wait
 // after each Set. It asserts margins, not numbers, because ties are broken at random.
@@ -40,55 +35,14 @@ func TestHitRatio(t *testing.T) {
 		} {
 			t.Run(fmt.Sprintf("%s/%d", tc.name, capacity), func(t *testing.T) {
 				keys := trace.Hashes(tc.keys)
-				ours, share := tierRatio(t, keys, capacity)
-				theirs := ristrettoRatio(t, keys, capacity)
-				t.Logf("tier %.1f %%, window %.2f; ristretto %.1f %%", ours, share, theirs)
+				l := contender.Open(t, capacity).(*local.Tier)
+				ours := localbench.HitRatio(l, keys)
+				theirs := localbench.HitRatio(localbench.Ristretto(true).Open(t, capacity), keys)
+				t.Logf("tier %.1f %%, window %.2f; ristretto %.1f %%", ours, l.Share(), theirs)
 				if ours < tc.floor || ours < theirs+tc.ahead {
 					t.Errorf("hit ratio %.1f %%, want at least %.0f, and %+.0f points ahead of ristretto's %.1f", ours, tc.floor, tc.ahead, theirs)
 				}
 			})
 		}
 	}
-}
-
-func tierRatio(t *testing.T, keys []uint64, capacity int) (percent, share float64) {
-	l := open(t, int64(capacity)*(entryCost+local.Overhead))
-	hits := 0
-	for _, h := range keys {
-		if _, ok := l.Get(h); ok {
-			hits++
-		} else {
-			l.Set(h, h, entryCost)
-		}
-	}
-	return 100 * float64(hits) / float64(len(keys)), l.Share()
-}
-
-func ristrettoRatio(t *testing.T, keys []uint64, capacity int) float64 {
-	c := newRistretto(t, int64(10*capacity), int64(capacity))
-	hits := 0
-	for _, h := range keys {
-		if _, ok := c.Get(h); ok {
-			hits++
-			continue
-		}
-		c.Set(h, h, 1)
-		c.Wait()
-	}
-	return 100 * float64(hits) / float64(len(keys))
-}
-
-func newRistretto(t testing.TB, counters, maxCost int64) *ristretto.Cache[uint64, any] {
-	t.Helper()
-	c, err := ristretto.NewCache(&ristretto.Config[uint64, any]{
-		NumCounters:        counters,
-		MaxCost:            maxCost,
-		BufferItems:        64,
-		IgnoreInternalCost: true,
-	})
-	if err != nil {
-		t.Fatalf("ristretto.NewCache: %v", err)
-	}
-	t.Cleanup(c.Close)
-	return c
 }

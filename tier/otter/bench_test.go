@@ -2,12 +2,12 @@ package otter_test
 
 import (
 	"runtime"
-	"sync"
-	"sync/atomic"
 	"testing"
 
 	engine "github.com/maypok86/otter/v2"
 
+	"github.com/twofold-go/twofold/internal/localbench"
+	"github.com/twofold-go/twofold/internal/localtest"
 	"github.com/twofold-go/twofold/internal/trace"
 	"github.com/twofold-go/twofold/tier"
 	"github.com/twofold-go/twofold/tier/local"
@@ -15,17 +15,7 @@ import (
 	"github.com/twofold-go/twofold/tier/ristretto"
 )
 
-// Read the ratios between the lines of one process, at -cpu 1,2.
-
-const (
-	residents = 100_000
-	entryCost = 1024
-)
-
-// stream is a zipf 0.99 trace over the residents. Its length is a power of two.
-var stream = sync.OnceValue(func() []uint64 {
-	return trace.Hashes(trace.Zipf(1, residents, 1<<20))
-})
+const entryCost = localbench.EntryCost
 
 // raw is otter alone, set up as its documentation says: bounded by a number of entries, and
 // maintained by its own goroutines.
@@ -39,111 +29,25 @@ func (r raw) Set(hash uint64, e tier.Entry, _ int64) bool {
 func (r raw) Delete(hash uint64) { r.c.Invalidate(hash) }
 func (r raw) Close() error       { r.c.StopAllGoroutines(); return nil }
 
-// contenders returns tiers with room for capacity entries of entryCost.
-var contenders = []struct {
-	name string
-	open func(b *testing.B, capacity int) tier.Local
-}{
-	{"otter", func(b *testing.B, capacity int) tier.Local {
-		return open(b, int64(capacity)*(entryCost+otter.Overhead))
+// contenders are the tiers of this project, and otter alone.
+var contenders = []localbench.Contender{
+	{Name: "otter", Open: func(t testing.TB, capacity int) tier.Local {
+		return open(t, int64(capacity)*(entryCost+otter.Overhead))
 	}},
-	{"local", func(b *testing.B, capacity int) tier.Local {
-		l := local.New(local.Config{MaxBytes: int64(capacity) * (entryCost + local.Overhead)})
-		b.Cleanup(func() { l.Close() })
-		return l
+	{Name: "local", Open: func(t testing.TB, capacity int) tier.Local {
+		return localtest.Open(t, local.New(local.Config{MaxBytes: int64(capacity) * (entryCost + local.Overhead)}))
 	}},
-	{"ristretto", func(b *testing.B, capacity int) tier.Local {
-		l := ristretto.New(ristretto.Config{MaxBytes: int64(capacity) * (entryCost + ristretto.Overhead)})
-		b.Cleanup(func() { l.Close() })
-		return l
+	{Name: "ristretto", Open: func(t testing.TB, capacity int) tier.Local {
+		return localtest.Open(t, ristretto.New(ristretto.Config{MaxBytes: int64(capacity) * (entryCost + ristretto.Overhead)}))
 	}},
-	{"raw", func(_ *testing.B, capacity int) tier.Local {
+	{Name: "raw", Open: func(_ testing.TB, capacity int) tier.Local {
 		return raw{engine.Must(&engine.Options[uint64, any]{MaximumSize: capacity})}
 	}},
 }
 
-// full returns a contender that the residents fill to the given percentage.
-func full(b *testing.B, open func(*testing.B, int) tier.Local, percent int) tier.Local {
-	l := open(b, residents*100/percent)
-	for i := range residents {
-		l.Set(hashOf(i), &residentEntry, entryCost)
-	}
-	return l
-}
-
-var residentEntry int
-
-// BenchmarkGet is a hit among 100,000 residents, on every P.
-func BenchmarkGet(b *testing.B) {
-	keys := stream()
-	for _, c := range contenders {
-		l := full(b, c.open, 95)
-		b.Run(c.name, func(b *testing.B) {
-			var starts, misses atomic.Int64
-			b.ReportAllocs()
-			b.RunParallel(func(pb *testing.PB) {
-				i, missed := int(starts.Add(1))<<16, int64(0)
-				for pb.Next() {
-					if _, ok := l.Get(keys[i&(len(keys)-1)]); !ok {
-						missed++
-					}
-					i++
-				}
-				misses.Add(missed)
-			})
-			if n := misses.Load(); n > 0 {
-				b.Errorf("%d of %d reads missed, want none", n, b.N)
-			}
-		})
-	}
-}
-
-// BenchmarkSet is a Set of a new key into a full tier, and a Set over a resident key of the same
-// cost.
-func BenchmarkSet(b *testing.B) {
-	for _, c := range contenders {
-		l, i := full(b, c.open, 110), residents
-		b.Run("New/"+c.name, func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				l.Set(hashOf(i), l, entryCost)
-				i++
-			}
-		})
-	}
-	for _, c := range contenders {
-		l, i := full(b, c.open, 95), 0
-		b.Run("Over/"+c.name, func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				l.Set(hashOf(i%residents), l, entryCost)
-				i++
-			}
-		})
-	}
-}
-
-// BenchmarkMixed has one Set of a new key in twenty operations, on every P.
-func BenchmarkMixed(b *testing.B) {
-	keys := stream()
-	for _, c := range contenders {
-		l := full(b, c.open, 110)
-		b.Run(c.name, func(b *testing.B) {
-			var starts, fresh atomic.Int64
-			fresh.Store(residents)
-			b.ReportAllocs()
-			b.RunParallel(func(pb *testing.PB) {
-				for i := int(starts.Add(1)) << 16; pb.Next(); i++ {
-					if i%20 == 0 {
-						l.Set(hashOf(int(fresh.Add(1))), l, entryCost)
-					} else {
-						l.Get(keys[i&(len(keys)-1)])
-					}
-				}
-			})
-		})
-	}
-}
+func BenchmarkGet(b *testing.B)   { localbench.Get(b, contenders...) }
+func BenchmarkSet(b *testing.B)   { localbench.Set(b, contenders...) }
+func BenchmarkMixed(b *testing.B) { localbench.Mixed(b, contenders...) }
 
 // BenchmarkHitRatio replays a trace: a get and, on a miss, a set. One operation is a whole trace,
 // so -benchtime 1x is enough. Only the metric matters.
@@ -161,26 +65,15 @@ func BenchmarkHitRatio(b *testing.B) {
 	} {
 		keys := trace.Hashes(s.make())
 		for _, c := range contenders {
-			b.Run(s.name+"/"+c.name, func(b *testing.B) {
-				hits := 0
+			b.Run(s.name+"/"+c.Name, func(b *testing.B) {
+				percent := 0.0
 				for b.Loop() {
-					hits = replay(c.open(b, capacity), keys)
+					percent = localbench.HitRatio(c.Open(b, capacity), keys)
 				}
-				b.ReportMetric(100*float64(hits)/float64(len(keys)), "%hits")
+				b.ReportMetric(percent, "%hits")
 			})
 		}
 	}
-}
-
-func replay(l tier.Local, keys []uint64) (hits int) {
-	for _, h := range keys {
-		if _, ok := l.Get(h); ok {
-			hits++
-		} else {
-			l.Set(h, h, entryCost)
-		}
-	}
-	return hits
 }
 
 // BenchmarkHeap measures the memory of an entry in addition to the entry itself, in a full tier
@@ -191,11 +84,11 @@ func BenchmarkHeap(b *testing.B) {
 		capacity int
 	}{{"5k", 5000}, {"10k", 10_000}, {"35k", 35_000}, {"70k", 70_000}, {"100k", 100_000}, {"500k", 500_000}} {
 		for _, c := range contenders {
-			b.Run(s.name+"/"+c.name, func(b *testing.B) {
+			b.Run(s.name+"/"+c.Name, func(b *testing.B) {
 				var perEntry float64
 				for b.Loop() {
 					before := heapNow()
-					l := c.open(b, s.capacity)
+					l := c.Open(b, s.capacity)
 					fillTwice(l, s.capacity*11/10)
 					held := count(l, s.capacity*11/10)
 					perEntry = float64(heapNow()-before) / float64(held)
@@ -206,6 +99,8 @@ func BenchmarkHeap(b *testing.B) {
 		}
 	}
 }
+
+var residentEntry int
 
 func fillTwice(l tier.Local, n int) {
 	for range 2 {

@@ -5,7 +5,6 @@ go 1.26.0
 replace github.com/twofold-go/twofold => ../..
 
 require (
-	github.com/google/go-cmp v0.7.0
 	github.com/maypok86/otter/v2 v2.4.0
 	github.com/twofold-go/twofold v0.1.0
 )

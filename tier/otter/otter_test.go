@@ -1,70 +1,34 @@
 package otter_test
 
 import (
-	"runtime"
-	"strings"
+	"fmt"
 	"testing"
-	"testing/synctest"
-	"weak"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/twofold-go/twofold/internal/localtest"
 	"github.com/twofold-go/twofold/internal/trace"
 	"github.com/twofold-go/twofold/tier"
 	"github.com/twofold-go/twofold/tier/otter"
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
+var config = localtest.Config{
+	New:      func(maxBytes int64) localtest.Tier { return otter.New(otter.Config{MaxBytes: maxBytes}) },
+	Overhead: otter.Overhead,
+	Above:    5,
+}
+
 func open(t testing.TB, maxBytes int64) *otter.Tier {
 	t.Helper()
-	l := otter.New(otter.Config{MaxBytes: maxBytes})
-	if err := l.Validate(); err != nil {
-		t.Fatalf("Validate() = %v, want nil", err)
-	}
-	t.Cleanup(func() { l.Close() })
-	return l
+	return localtest.Open(t, otter.New(otter.Config{MaxBytes: maxBytes}))
 }
 
 func hashOf(i int) uint64 { return trace.Hash(uint64(i)) }
 
 func TestConformance(t *testing.T) {
-	tiertest.TestLocal(t, func(t *testing.T) tier.Local {
-		return otter.New(otter.Config{MaxBytes: tiertest.LocalBudget})
-	})
+	tiertest.TestLocal(t, func(*testing.T) tier.Local { return config.New(tiertest.LocalBudget) })
 }
 
-func TestValidate(t *testing.T) {
-	for _, tc := range []struct {
-		name     string
-		maxBytes int64
-		ok       bool
-	}{
-		{"zero is the default", 0, true},
-		{"smallest", 16 << 10, true},
-		{"too small", 16<<10 - 1, false},
-		{"negative", -1, false},
-		{"large", 1 << 40, true},
-		{"largest", 1<<63 - 1, true},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			l := otter.New(otter.Config{MaxBytes: tc.maxBytes})
-			defer l.Close()
-			err := l.Validate()
-			if (err == nil) != tc.ok {
-				t.Errorf("Validate() with MaxBytes %d = %v, want ok %v", tc.maxBytes, err, tc.ok)
-			}
-			if err != nil && !strings.Contains(err.Error(), "MaxBytes") {
-				t.Errorf("Validate() = %v, want an error that names MaxBytes", err)
-			}
-			if got := l.Set(1, "v", 1); got != tc.ok {
-				t.Errorf("Set = %v, want %v", got, tc.ok)
-			}
-			if _, ok := l.Get(1); ok != tc.ok {
-				t.Errorf("Get after Set = %v, want %v", ok, tc.ok)
-			}
-		})
-	}
-}
+func TestGuarantees(t *testing.T) { localtest.Test(t, config) }
 
 func TestZeroTierHoldsNothing(t *testing.T) {
 	var l otter.Tier
@@ -77,31 +41,6 @@ func TestZeroTierHoldsNothing(t *testing.T) {
 	}
 	if err := l.Close(); err != nil {
 		t.Errorf("Close() = %v, want nil", err)
-	}
-}
-
-func TestOversize(t *testing.T) {
-	const maxBytes = 1 << 20
-	l := open(t, maxBytes)
-	var got []event
-	l.OnEvict(record(&got))
-	l.Set(1, "old", 10)
-	largest := int64(maxBytes/5 - otter.Overhead)
-	if l.Set(1, "huge", largest+1) {
-		t.Error("Set above a fifth of MaxBytes = true, want false")
-	}
-	if _, ok := l.Get(1); ok {
-		t.Error("Get after a refused Set hit, want the older entry gone")
-	}
-	if !l.Set(1, "large", largest) {
-		t.Error("Set of a fifth of MaxBytes = false, want true")
-	}
-	if l.Set(2, "overflow", 1<<63-1) {
-		t.Error("Set of the largest cost = true, want false")
-	}
-	want := []event{{"old", 10, tier.Replaced}, {"huge", largest + 1, tier.Rejected}, {"overflow", 1<<63 - 1, tier.Rejected}}
-	if d := cmp.Diff(want, got); d != "" {
-		t.Errorf("reported (-want +got):\n%s", d)
 	}
 }
 
@@ -119,85 +58,50 @@ func TestWeightLimit(t *testing.T) {
 	}
 }
 
-func TestNegativeCostCountsAsZero(t *testing.T) {
-	l := open(t, 1<<20)
-	l.Set(1, "v", -5)
-	if b, n := l.Usage(); b != 0 || n != 1 {
-		t.Errorf("Usage() = %d, %d; want 0, 1", b, n)
+// TestVisibleWhenFull checks guarantee 1 where otter alone would refuse: a tier full of entries
+// that were hit more often, and a new entry as large as otter's window or larger. A Get does not
+// evict either, so the entry stays until the next Set.
+func TestVisibleWhenFull(t *testing.T) {
+	const maxBytes = 4 << 20
+	keys := trace.Hashes(trace.Zipf(1, 10_000, 1<<16))
+	for _, cost := range []int64{1 << 10, 10 << 10, 100 << 10, maxBytes/5 - otter.Overhead} {
+		t.Run(fmt.Sprintf("cost %d", cost), func(t *testing.T) {
+			l := open(t, maxBytes)
+			for i := range 1000 {
+				for _, h := range keys[i*64 : (i+1)*64] {
+					if _, ok := l.Get(h); !ok {
+						l.Set(h, h, 1000)
+					}
+				}
+				h := hashOf(1<<40 + i)
+				if !l.Set(h, i, cost) {
+					t.Fatalf("Set %d = false, want true", i)
+				}
+				for range 100 {
+					if e, ok := l.Get(h); !ok || e != i {
+						t.Fatalf("Get right after Set %d = %v, %v", i, e, ok)
+					}
+				}
+			}
+		})
 	}
 }
 
-func TestClose(t *testing.T) {
-	l := open(t, 1<<20)
-	var got []event
-	l.OnEvict(record(&got))
-	for i := range 500 {
-		l.Set(hashOf(i), i, 100)
-	}
-	for range 2 {
-		if err := l.Close(); err != nil {
-			t.Errorf("Close() = %v, want nil", err)
+// TestDeletesAlone checks that deletions do the maintenance that a Set would do: each leaves work
+// for otter, and no Set follows.
+func TestDeletesAlone(t *testing.T) {
+	l := open(t, 16<<20)
+	localtest.Fill(l, 10_000, 1000)
+	var gone int
+	l.OnEvict(func(_ tier.Entry, _ int64, r tier.EvictReason) {
+		if r == tier.Deleted {
+			gone++
 		}
-	}
-	if l.Set(1, "v", 1) || l.Set(1, "huge", 1<<30) {
-		t.Error("Set after Close = true, want false")
-	}
-	l.Delete(hashOf(1))
-	if b, n := l.Usage(); b != 0 || n != 0 {
-		t.Errorf("Usage() after Close = %d, %d; want 0, 0", b, n)
-	}
-	if len(got) != 0 {
-		t.Errorf("Close reported %v, want nothing", got)
-	}
-}
-
-func TestCloseReleasesMemory(t *testing.T) {
-	l := open(t, 1<<20)
-	e := &event{Cost: 1}
-	there := weak.Make(e)
-	l.Set(1, e, 100)
-	e = nil //nolint:ineffassign,wastedassign // so that only the tier holds it
-	runtime.GC()
-	if there.Value() == nil {
-		t.Fatal("an entry was collected while the tier held it")
-	}
-	l.Close()
-	runtime.GC()
-	if there.Value() != nil {
-		t.Error("an entry was not collected after Close")
-	}
-	runtime.KeepAlive(l)
-}
-
-// TestBubble checks that no goroutine is left: it would fail the bubble.
-func TestBubble(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := otter.New(otter.Config{MaxBytes: 64 << 10})
-		for i := range 2000 {
-			l.Set(hashOf(i), i, 100)
-			l.Get(hashOf(i / 2))
-		}
-		l.Close()
 	})
-}
-
-func TestGetAllocatesNothing(t *testing.T) {
-	l := open(t, 4<<20)
-	for i := range 3000 {
-		l.Set(hashOf(i), i, 1000)
+	for i := range 10_000 {
+		l.Delete(hashOf(i))
 	}
-	i := 0
-	if n := testing.AllocsPerRun(3000, func() { l.Get(hashOf(i)); i++ }); n != 0 {
-		t.Errorf("Get allocates %v times, want 0", n)
+	if b, n := l.Usage(); gone != 10_000 || b != 0 || n != 0 {
+		t.Errorf("%d reported, Usage() = %d, %d; want 10000 and 0, 0", gone, b, n)
 	}
-}
-
-type event struct {
-	Entry  any
-	Cost   int64
-	Reason tier.EvictReason
-}
-
-func record(to *[]event) func(tier.Entry, int64, tier.EvictReason) {
-	return func(e tier.Entry, cost int64, r tier.EvictReason) { *to = append(*to, event{e, cost, r}) }
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/twofold-go/twofold/internal/localtest"
 	"github.com/twofold-go/twofold/tier"
 	"github.com/twofold-go/twofold/tier/ristretto"
 )
@@ -66,8 +67,7 @@ func TestNewerWinsInEveryPlace(t *testing.T) {
 		for _, act := range []string{"set", "delete", "set twice", "delete, set", "set, delete", "set, spill"} {
 			t.Run(fmt.Sprintf("%s while in %s", act, place), func(t *testing.T) {
 				l := open(t, 1<<20)
-				var got []event
-				l.OnEvict(record(&got))
+				got := localtest.Record(l)
 				l.Set(h, "old", 100)
 				want := actIn(l, place, act, h)
 				check := func() {
@@ -88,9 +88,9 @@ func TestNewerWinsInEveryPlace(t *testing.T) {
 				if e, _ := l.InMain(h); e != want {
 					t.Errorf("ristretto holds %v, want %v", e, want)
 				}
-				agree(t, l)
-				if len(got) == 0 || got[0].Entry != "old" {
-					t.Errorf("reported %v, want the old entry first", got)
+				config.Agree(t, l)
+				if len(*got) == 0 || (*got)[0].Entry != "old" {
+					t.Errorf("reported %v, want the old entry first", *got)
 				}
 			})
 		}
@@ -153,7 +153,7 @@ func TestForgetsBeforeOffers(t *testing.T) {
 			t.Errorf("InMain(%d) = %v, %v; want the newer entry", i, e, ok)
 		}
 	}
-	agree(t, l)
+	config.Agree(t, l)
 }
 
 // TestVerdictOnTheGone checks rule 4. A Set and a Delete come after ristretto's refusals and
@@ -195,15 +195,14 @@ func TestVerdictOnTheGone(t *testing.T) {
 			t.Errorf("entry %d: resident %v, reported %v; want exactly one", i, resident, reasons[i])
 		}
 	}
-	agree(t, l)
+	config.Agree(t, l)
 }
 
 // TestHitEntriesComeBack: an entry that ristretto drops returns if it was hit since it left the
 // front. At most half of a batch returns; the others are reported.
 func TestHitEntriesComeBack(t *testing.T) {
 	l := open(t, 64<<10)
-	var got []event
-	l.OnEvict(record(&got))
+	got := localtest.Record(l)
 	const n = 150
 	for i := range n {
 		l.Set(hashOf(i), i, 100)
@@ -222,27 +221,26 @@ func TestHitEntriesComeBack(t *testing.T) {
 			kept++
 		}
 	}
-	if kept == 0 || len(got) == 0 {
-		t.Errorf("%d of %d hit entries kept, %d reported; want some of each (%d bytes before)", kept, n, len(got), before)
+	if kept == 0 || len(*got) == 0 {
+		t.Errorf("%d of %d hit entries kept, %d reported; want some of each (%d bytes before)", kept, n, len(*got), before)
 	}
-	if _, entries := l.Usage(); entries+int64(len(got)) != 2*n {
-		t.Errorf("%d entries held and %d reported, want %d together", entries, len(got), 2*n)
+	if _, entries := l.Usage(); entries+int64(len(*got)) != 2*n {
+		t.Errorf("%d entries held and %d reported, want %d together", entries, len(*got), 2*n)
 	}
 	want := map[tier.EvictReason]bool{tier.Evicted: true, tier.Rejected: true}
-	for _, e := range got {
+	for _, e := range *got {
 		if !want[e.Reason] {
 			t.Errorf("entry %v left as %v, want evicted or rejected", e.Entry, e.Reason)
 		}
 	}
-	agree(t, l)
+	config.Agree(t, l)
 }
 
 // TestOverwritesLeaveNothingBehind checks rule 5 for a leak: after overwrites at every stage,
 // ristretto has one node for the hash.
 func TestOverwritesLeaveNothingBehind(t *testing.T) {
 	l := open(t, 1<<20)
-	var got []event
-	l.OnEvict(record(&got))
+	got := localtest.Record(l)
 	h := hashOf(1)
 	const rounds = 300
 	for i := range rounds {
@@ -259,12 +257,12 @@ func TestOverwritesLeaveNothingBehind(t *testing.T) {
 	if e, ok := l.InMain(h); ok {
 		t.Errorf("ristretto holds %v, want nothing", e)
 	}
-	var want []event
+	var want []localtest.Event
 	for i := range rounds {
-		want = append(want, event{i, 100, tier.Replaced})
+		want = append(want, localtest.Event{Entry: i, Cost: 100, Reason: tier.Replaced})
 	}
 	want[rounds-1].Reason = tier.Deleted
-	if d := cmp.Diff(want, got); d != "" {
+	if d := cmp.Diff(want, *got); d != "" {
 		t.Errorf("reported (-want +got):\n%s", d)
 	}
 	if total, _ := l.Charged(); total != 0 {

@@ -4,16 +4,10 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/twofold-go/twofold/internal/localbench"
 	"github.com/twofold-go/twofold/internal/race"
-
-	engine "github.com/dgraph-io/ristretto/v2"
-
 	"github.com/twofold-go/twofold/internal/trace"
-	"github.com/twofold-go/twofold/tier/ristretto"
 )
-
-// entryCost makes the tier's capacity a round number of entries.
-const entryCost = 1024
 
 // TestHitRatio replays fixed traces through the tier and through ristretto alone. It asserts
 // margins, not numbers: ristretto seeds its sketch by the clock and, under the race detector,
@@ -40,7 +34,8 @@ func TestHitRatio(t *testing.T) {
 			{"moving hot set", moving, false, func(r float64) float64 { return r + 20 }},
 		} {
 			t.Run(fmt.Sprintf("%s/%d", tc.name, capacity), func(t *testing.T) {
-				ours, theirs := tierRatio(t, tc.keys, capacity), ristrettoRatio(t, tc.keys, capacity, tc.wait)
+				ours := localbench.HitRatio(contender.Open(t, capacity), tc.keys)
+				theirs := localbench.HitRatio(localbench.Ristretto(tc.wait).Open(t, capacity), tc.keys)
 				t.Logf("tier %.1f %%, ristretto %.1f %% (waited for: %v)", ours, theirs, tc.wait)
 				if floor := tc.floor(theirs); ours < floor {
 					t.Errorf("hit ratio %.1f %%, want at least %.1f with ristretto's %.1f", ours, floor, theirs)
@@ -48,48 +43,4 @@ func TestHitRatio(t *testing.T) {
 			})
 		}
 	}
-}
-
-func tierRatio(t *testing.T, keys []uint64, capacity int) float64 {
-	l := open(t, int64(capacity)*(entryCost+ristretto.Overhead))
-	hits := 0
-	for _, h := range keys {
-		if _, ok := l.Get(h); ok {
-			hits++
-		} else {
-			l.Set(h, h, entryCost)
-		}
-	}
-	return 100 * float64(hits) / float64(len(keys))
-}
-
-func ristrettoRatio(t *testing.T, keys []uint64, capacity int, wait bool) float64 {
-	c := newRistretto(t, int64(10*capacity), int64(capacity))
-	hits := 0
-	for _, h := range keys {
-		if _, ok := c.Get(h); ok {
-			hits++
-			continue
-		}
-		c.Set(h, h, 1)
-		if wait {
-			c.Wait()
-		}
-	}
-	return 100 * float64(hits) / float64(len(keys))
-}
-
-func newRistretto(t testing.TB, counters, maxCost int64) *engine.Cache[uint64, any] {
-	t.Helper()
-	c, err := engine.NewCache(&engine.Config[uint64, any]{
-		NumCounters:        counters,
-		MaxCost:            maxCost,
-		BufferItems:        64,
-		IgnoreInternalCost: true,
-	})
-	if err != nil {
-		t.Fatalf("ristretto.NewCache: %v", err)
-	}
-	t.Cleanup(c.Close)
-	return c
 }

@@ -1,158 +1,58 @@
 package ristretto_test
 
 import (
-	"math"
 	"testing"
-	"testing/synctest"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/twofold-go/twofold/internal/localtest"
 	"github.com/twofold-go/twofold/internal/trace"
 	"github.com/twofold-go/twofold/tier"
 	"github.com/twofold-go/twofold/tier/ristretto"
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-var _ interface {
-	tier.Local
-	tier.EvictNotifier
-	tier.Meter
-	tier.Validator
-} = (*ristretto.Tier)(nil)
+var config = localtest.Config{
+	New:      func(maxBytes int64) localtest.Tier { return ristretto.New(ristretto.Config{MaxBytes: maxBytes}) },
+	Overhead: ristretto.Overhead,
+	Above:    5,
+	Shards:   8,
+}
 
 func open(t testing.TB, maxBytes int64) *ristretto.Tier {
 	t.Helper()
-	l := ristretto.New(ristretto.Config{MaxBytes: maxBytes})
-	if err := l.Validate(); err != nil {
-		t.Fatalf("Validate() = %v, want nil", err)
-	}
-	t.Cleanup(func() { l.Close() })
-	return l
+	return localtest.Open(t, ristretto.New(ristretto.Config{MaxBytes: maxBytes}))
 }
 
 func hashOf(i int) uint64 { return trace.Hash(uint64(i)) }
 
 func TestConformance(t *testing.T) {
-	tiertest.TestLocal(t, func(t *testing.T) tier.Local {
-		return ristretto.New(ristretto.Config{MaxBytes: tiertest.LocalBudget})
-	})
+	tiertest.TestLocal(t, func(*testing.T) tier.Local { return config.New(tiertest.LocalBudget) })
 }
 
-func TestValidate(t *testing.T) {
-	for _, tc := range []struct {
-		name     string
-		maxBytes int64
-		ok       bool
-	}{
-		{"zero is the default", 0, true},
-		{"smallest", 16 << 10, true},
-		{"too small", 16<<10 - 1, false},
-		{"negative", -1, false},
-		{"large", 1 << 40, true},
-		{"no limit at all", math.MaxInt64, true},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			l := ristretto.New(ristretto.Config{MaxBytes: tc.maxBytes})
-			defer l.Close()
-			if err := l.Validate(); (err == nil) != tc.ok {
-				t.Errorf("Validate() with MaxBytes %d = %v, want ok %v", tc.maxBytes, err, tc.ok)
-			}
-			if got := l.Set(1, "v", 1); got != tc.ok {
-				t.Errorf("Set = %v, want %v", got, tc.ok)
-			}
-			if _, ok := l.Get(1); ok != tc.ok {
-				t.Errorf("Get after Set = %v, want %v", ok, tc.ok)
-			}
-		})
-	}
-}
+func TestGuarantees(t *testing.T) { localtest.Test(t, config) }
 
-func TestOversize(t *testing.T) {
-	const maxBytes = 1 << 20
+// TestShape checks the front's limit from an empty tier to a full one, 20/80.
+func TestShape(t *testing.T) {
+	const keys, cost = 10_000, 1000
+	const maxBytes = keys * (cost + ristretto.Overhead)
 	l := open(t, maxBytes)
-	var got []event
-	l.OnEvict(record(&got))
-	l.Set(1, "old", 10)
-	largest := int64(maxBytes/5 - ristretto.Overhead)
-	if l.Set(1, "huge", largest+1) {
-		t.Error("Set above a fifth of MaxBytes = true, want false")
-	}
-	if _, ok := l.Get(1); ok {
-		t.Error("Get after a refused Set hit, want the older entry gone")
-	}
-	if !l.Set(1, "large", largest) {
-		t.Error("Set of a fifth of MaxBytes = false, want true")
-	}
-	if l.Set(2, "overflow", 1<<63-1) {
-		t.Error("Set of the largest cost = true, want false")
-	}
-	want := []event{{"old", 10, tier.Replaced}, {"huge", largest + 1, tier.Rejected}, {"overflow", 1<<63 - 1, tier.Rejected}}
-	if d := cmp.Diff(want, got); d != "" {
-		t.Errorf("reported (-want +got):\n%s", d)
-	}
-}
-
-func TestNegativeCostCountsAsZero(t *testing.T) {
-	l := open(t, 1<<20)
-	l.Set(1, "v", -5)
-	if b, n := l.Usage(); b != 0 || n != 1 {
-		t.Errorf("Usage() = %d, %d; want 0, 1", b, n)
-	}
-}
-
-func TestClose(t *testing.T) {
-	l := open(t, 1<<20)
-	var got []event
-	l.OnEvict(record(&got))
-	for i := range 500 {
-		l.Set(hashOf(i), i, 100)
-	}
-	for range 2 {
-		if err := l.Close(); err != nil {
-			t.Errorf("Close() = %v, want nil", err)
+	for i := range 3 * keys {
+		before, frontBefore := l.Charged()
+		l.Set(hashOf(i), i, cost)
+		total, front := l.Charged()
+		main := total - front
+		// A batch that came back may exceed the limit until the next Set.
+		if limit := max(maxBytes/5, maxBytes*3/5-main/2) + maxBytes/100; front > limit {
+			t.Fatalf("entry %d: front holds %d, want at most %d with %d beyond it", i, front, limit, main)
+		}
+		if moved := (main - (before - frontBefore)) / (cost + ristretto.Overhead); moved > 3 && before < maxBytes*9/10 {
+			t.Fatalf("entry %d moved %d victims, want at most 3", i, moved)
 		}
 	}
-	if l.Set(1, "v", 1) || l.Set(1, "huge", 1<<30) {
-		t.Error("Set after Close = true, want false")
+	total, front := l.Charged()
+	if share := float64(front) / float64(total); share < 0.18 || share > 0.23 {
+		t.Errorf("a full tier's front is %.2f of it, want 0.20", share)
 	}
-	l.Delete(hashOf(1))
-	if b, n := l.Usage(); b != 0 || n != 0 {
-		t.Errorf("Usage() after Close = %d, %d; want 0, 0", b, n)
+	if total < maxBytes*97/100 {
+		t.Errorf("a full tier holds %d of %d bytes, want at least 97 %%", total, maxBytes)
 	}
-	if len(got) != 0 {
-		t.Errorf("Close reported %v, want nothing", got)
-	}
-}
-
-// TestBubble checks guarantee 5. A goroutine that outlives Close would fail the bubble, and so
-// would one that blocks on anything outside it.
-func TestBubble(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := ristretto.New(ristretto.Config{MaxBytes: 64 << 10})
-		for i := range 2000 {
-			l.Set(hashOf(i), i, 100)
-		}
-		l.Close()
-	})
-}
-
-func TestGetAllocatesNothing(t *testing.T) {
-	l := open(t, 4<<20)
-	for i := range 3000 {
-		l.Set(hashOf(i), i, 1000)
-	}
-	i := 0
-	if n := testing.AllocsPerRun(3000, func() { l.Get(hashOf(i)); i++ }); n != 0 {
-		t.Errorf("Get allocates %v times, want 0", n)
-	}
-}
-
-type event struct {
-	Entry  any
-	Cost   int64
-	Reason tier.EvictReason
-}
-
-func record(to *[]event) func(tier.Entry, int64, tier.EvictReason) {
-	return func(e tier.Entry, cost int64, r tier.EvictReason) { *to = append(*to, event{e, cost, r}) }
 }

@@ -1,11 +1,13 @@
 package tiertest
 
 import (
-	"sync"
+	"runtime"
 	"testing"
+	"weak"
 
+	"github.com/twofold-go/twofold/internal/localtest"
 	"github.com/twofold-go/twofold/internal/race"
-
+	"github.com/twofold-go/twofold/internal/trace"
 	"github.com/twofold-go/twofold/tier"
 )
 
@@ -16,13 +18,6 @@ const LocalBudget = 1 << 20
 // oversize is more than a tier of LocalBudget bytes may accept.
 const oversize = LocalBudget * 2
 
-// localEntry is an entry of the suite. Every one is distinct, so the pointer reveals a tier that
-// mixes two up.
-type localEntry struct {
-	hash uint64
-	seq  int
-}
-
 // TestLocal checks a local tier against every rule of [tier.Local], and of the optional
 // interfaces [tier.EvictNotifier], [tier.Meter] and [tier.Ranger] that it implements. Each
 // subtest calls newLocal, which returns an empty tier of [LocalBudget] bytes. The suite closes
@@ -30,49 +25,50 @@ type localEntry struct {
 func TestLocal(t *testing.T, newLocal func(t *testing.T) tier.Local) {
 	t.Helper()
 	for _, tc := range []struct {
-		name string
-		test func(t *testing.T, l tier.Local)
+		name   string
+		test   func(t *testing.T, l tier.Local)
+		closes bool
 	}{
-		{"an empty tier misses", localEmpty},
-		{"set is visible at once", localVisible},
-		{"set replaces", localReplace},
-		{"an older entry never comes back", localNeverUndone},
-		{"delete removes", localDelete},
-		{"a deleted entry never comes back", localDeleteSticks},
-		{"an oversize entry is refused and the older one removed", localOversize},
-		{"usage stays within the budget", localBudget},
-		{"usage follows what is held", localUsage},
-		{"range shows what is held", localRange},
-		{"range while others write", localRangeInUse},
-		{"evictions are reported once", localEvictOnce},
-		{"evictions carry the reason", localEvictReason},
-		{"a callback that panics harms nothing", localEvictPanics},
-		{"get allocates nothing", localAllocs},
-		{"concurrent use", localConcurrent},
-		{"close while in use", localCloseInUse},
-		{"closed tier misses", localClosed},
+		{"an empty tier misses", localEmpty, false},
+		{"set is visible at once", localVisible, false},
+		{"set replaces", localReplace, false},
+		{"an older entry never comes back", localNeverUndone, false},
+		{"delete removes", localDelete, false},
+		{"a deleted entry never comes back", localDeleteSticks, false},
+		{"an oversize entry is refused and the older one removed", localOversize, false},
+		{"usage stays within the budget", localBudget, false},
+		{"usage follows what is held", localUsage, false},
+		{"range shows what is held", localRange, false},
+		{"range while others write", localRangeInUse, false},
+		{"random operations", localModel(LocalBudget / 320), false},
+		{"random operations on large entries", localModel(LocalBudget / 5), false},
+		{"goroutines compete for a few hashes", localCompete, false},
+		{"evictions carry the reason", localEvictReason, false},
+		{"a callback that panics harms nothing", localEvictPanics, false},
+		{"get allocates nothing", localAllocs, false},
+		{"concurrent use", localConcurrent, false},
+		{"close while in use", localCloseInUse, true},
+		{"closed tier misses", localClosed, true},
+		{"close releases the entries", localCloseReleases, true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			l := newLocal(t)
-			closeOnce := sync.OnceValue(l.Close)
-			t.Cleanup(func() {
-				if err := closeOnce(); err != nil {
-					t.Errorf("Close() = %v, want nil", err)
-				}
-			})
-			tc.test(t, closeCounted{l, closeOnce})
+			if !tc.closes {
+				t.Cleanup(func() { closeLocal(t, l) })
+			}
+			tc.test(t, l)
 		})
 	}
 }
 
-// closeCounted lets a test close the tier without a second Close in the cleanup. The contract
-// does not say that Close may be repeated.
-type closeCounted struct {
-	tier.Local
-	once func() error
+// closeLocal closes the tier. No test does so twice: the contract does not say that Close may be
+// repeated.
+func closeLocal(t *testing.T, l tier.Local) {
+	t.Helper()
+	if err := l.Close(); err != nil {
+		t.Errorf("Close() = %v, want nil", err)
+	}
 }
-
-func (c closeCounted) Close() error { return c.once() }
 
 func localEmpty(t *testing.T, l tier.Local) {
 	for _, h := range []uint64{0, 1, 1<<64 - 1} {
@@ -86,14 +82,14 @@ func localEmpty(t *testing.T, l tier.Local) {
 func localVisible(t *testing.T, l tier.Local) {
 	// Costs of 8 bytes keep the sum well below any share of the budget.
 	for i := range 5000 {
-		e := &localEntry{hash: spread(i), seq: i}
-		if !l.Set(e.hash, e, 8) {
-			t.Fatalf("Set(%#x, cost 8) = false, want true", e.hash)
+		e := &localtest.Entry{Hash: hashOf(i), Seq: i}
+		if !l.Set(e.Hash, e, 8) {
+			t.Fatalf("Set(%#x, cost 8) = false, want true", e.Hash)
 		}
 		wantEntry(t, l, e)
 	}
 	for _, h := range []uint64{0, 1<<64 - 1} {
-		e := &localEntry{hash: h}
+		e := &localtest.Entry{Hash: h}
 		l.Set(h, e, 8)
 		wantEntry(t, l, e)
 	}
@@ -102,8 +98,8 @@ func localVisible(t *testing.T, l tier.Local) {
 func localReplace(t *testing.T, l tier.Local) {
 	for i := range 1000 {
 		for seq := range 3 {
-			e := &localEntry{hash: spread(i), seq: seq}
-			l.Set(e.hash, e, int64(8*(seq+1)))
+			e := &localtest.Entry{Hash: hashOf(i), Seq: seq}
+			l.Set(e.Hash, e, int64(8*(seq+1)))
 			wantEntry(t, l, e)
 		}
 	}
@@ -111,8 +107,8 @@ func localReplace(t *testing.T, l tier.Local) {
 
 func localDelete(t *testing.T, l tier.Local) {
 	for i := range 1000 {
-		h := spread(i)
-		l.Set(h, &localEntry{hash: h}, 8)
+		h := hashOf(i)
+		l.Set(h, &localtest.Entry{Hash: h}, 8)
 		l.Delete(h)
 		if e, ok := l.Get(h); ok {
 			t.Fatalf("Get(%#x) after Delete = %v, true; want a miss", h, e)
@@ -121,15 +117,15 @@ func localDelete(t *testing.T, l tier.Local) {
 }
 
 func localOversize(t *testing.T, l tier.Local) {
-	h := spread(1)
-	if l.Set(h, &localEntry{hash: h}, oversize) {
+	h := hashOf(1)
+	if l.Set(h, &localtest.Entry{Hash: h}, oversize) {
 		t.Errorf("Set of cost %d = true, want false", oversize)
 	}
 	if e, ok := l.Get(h); ok {
 		t.Errorf("Get of a refused entry = %v, true; want a miss", e)
 	}
-	l.Set(h, &localEntry{hash: h, seq: 1}, 8)
-	if l.Set(h, &localEntry{hash: h, seq: 2}, oversize) {
+	l.Set(h, &localtest.Entry{Hash: h, Seq: 1}, 8)
+	if l.Set(h, &localtest.Entry{Hash: h, Seq: 2}, oversize) {
 		t.Errorf("Set of cost %d over an older entry = true, want false", oversize)
 	}
 	if e, ok := l.Get(h); ok {
@@ -141,45 +137,42 @@ func localAllocs(t *testing.T, l tier.Local) {
 	if race.Enabled {
 		t.Skip("the race detector makes sync.Pool allocate")
 	}
-	h := spread(1)
-	l.Set(h, &localEntry{hash: h}, 8)
-	if n := testing.AllocsPerRun(1000, func() { l.Get(h) }); n != 0 {
-		t.Errorf("Get hit allocates %v times, want 0", n)
-	}
-	if n := testing.AllocsPerRun(1000, func() { l.Get(h + 1) }); n != 0 {
-		t.Errorf("Get miss allocates %v times, want 0", n)
-	}
+	localtest.Allocs(t, l)
 }
 
 func localClosed(t *testing.T, l tier.Local) {
-	h := spread(1)
-	l.Set(h, &localEntry{hash: h}, 8)
-	if err := l.Close(); err != nil {
-		t.Fatalf("Close() = %v, want nil", err)
-	}
+	h := hashOf(1)
+	l.Set(h, &localtest.Entry{Hash: h}, 8)
+	closeLocal(t, l)
 	if e, ok := l.Get(h); ok {
 		t.Errorf("Get after Close = %v, true; want a miss", e)
 	}
-	l.Set(h, &localEntry{hash: h}, 8) // must not panic
+	l.Set(h, &localtest.Entry{Hash: h}, 8) // must not panic
 	l.Delete(h)
 	if e, ok := l.Get(h); ok {
 		t.Errorf("Get after Set on a closed tier = %v, true; want a miss", e)
 	}
 }
 
-func wantEntry(t *testing.T, l tier.Local, want *localEntry) {
+// localCloseReleases lets only the tier hold an entry.
+func localCloseReleases(t *testing.T, l tier.Local) {
+	e := &localtest.Entry{Hash: hashOf(1)}
+	there := weak.Make(e)
+	l.Set(e.Hash, e, 8)
+	closeLocal(t, l)
+	eventually(t, func() (string, bool) {
+		runtime.GC()
+		return "a closed tier still holds an entry", there.Value() == nil
+	})
+	runtime.KeepAlive(l)
+}
+
+func wantEntry(t *testing.T, l tier.Local, want *localtest.Entry) {
 	t.Helper()
-	got, ok := l.Get(want.hash)
+	got, ok := l.Get(want.Hash)
 	if !ok || got != any(want) {
-		t.Fatalf("Get(%#x) = %v, %v; want the entry just set (%v), true", want.hash, got, ok, *want)
+		t.Fatalf("Get(%#x) = %v, %v; want the entry just set (%v), true", want.Hash, got, ok, *want)
 	}
 }
 
-// spread turns a small number into a well mixed hash, as maphash would (the finalizer of
-// splitmix64).
-func spread(i int) uint64 {
-	x := uint64(i)*0x9e3779b97f4a7c15 + 0x9e3779b97f4a7c15
-	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
-	x = (x ^ x>>27) * 0x94d049bb133111eb
-	return x ^ x>>31
-}
+func hashOf(i int) uint64 { return trace.Hash(uint64(i)) }

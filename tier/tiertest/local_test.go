@@ -2,6 +2,7 @@ package tiertest_test
 
 import (
 	"container/list"
+	"runtime"
 	"sync"
 	"testing"
 
@@ -22,9 +23,11 @@ type lru struct {
 }
 
 type lruItem struct {
-	hash uint64
-	e    tier.Entry
-	cost int64
+	hash  uint64
+	e     tier.Entry
+	cost  int64
+	older *lruItem // what it replaced, for a mutant
+	hit   *int     // for another mutant
 }
 
 func newLRU() *lru {
@@ -64,7 +67,11 @@ func (l *lru) Get(hash uint64) (tier.Entry, bool) {
 		return nil, false
 	}
 	l.order.MoveToFront(el)
-	return el.Value.(*lruItem).e, true
+	it := el.Value.(*lruItem)
+	if l.mutant == "allocates at the first hit" && it.hit == nil {
+		it.hit = new(int)
+	}
+	return it.e, true
 }
 
 func (l *lru) Set(hash uint64, e tier.Entry, cost int64) bool {
@@ -76,17 +83,29 @@ func (l *lru) Set(hash uint64, e tier.Entry, cost int64) bool {
 	if l.mutant == "keeps the old entry" && cost > tiertest.LocalBudget {
 		return false
 	}
+	it := &lruItem{hash: hash, e: e, cost: cost}
 	if el, ok := l.items[hash]; ok {
 		if l.mutant == "ignores a replacement" {
 			return true
 		}
+		if l.mutant == "deletes only the newest" {
+			it.older = el.Value.(*lruItem)
+		}
 		l.drop(el, tier.Replaced)
+	}
+	if l.mutant == "unlocks in the middle" {
+		l.mu.Unlock()
+		runtime.Gosched()
+		l.mu.Lock()
+		if el, ok := l.items[hash]; ok {
+			l.bytes -= l.order.Remove(el).(*lruItem).cost // it is not reported
+		}
 	}
 	if cost > tiertest.LocalBudget {
 		l.notify(e, cost, tier.Rejected)
 		return false
 	}
-	l.items[hash] = l.order.PushFront(&lruItem{hash, e, cost})
+	l.items[hash] = l.order.PushFront(it)
 	l.bytes += cost
 	for l.bytes > tiertest.LocalBudget && l.mutant != "has no budget" {
 		l.drop(l.order.Back(), tier.Evicted)
@@ -99,6 +118,10 @@ func (l *lru) Delete(hash uint64) {
 	defer l.mu.Unlock()
 	if el, ok := l.items[hash]; ok && l.mutant != "never deletes" {
 		l.drop(el, tier.Deleted)
+		if older := el.Value.(*lruItem).older; older != nil {
+			l.items[hash] = l.order.PushFront(older)
+			l.bytes += older.cost
+		}
 	}
 }
 
@@ -107,7 +130,9 @@ func (l *lru) Close() error {
 	defer l.mu.Unlock()
 	l.closed = true
 	clear(l.items)
-	l.order.Init()
+	if l.mutant != "keeps its entries when closed" {
+		l.order.Init()
+	}
 	return nil
 }
 
@@ -127,4 +152,9 @@ func (l *lru) drop(el *list.Element, reason tier.EvictReason) {
 
 func TestLocalSuiteAcceptsAPlainLRU(t *testing.T) {
 	tiertest.TestLocal(t, func(*testing.T) tier.Local { return newLRU() })
+}
+
+// A tier that reports nothing, counts nothing and lists nothing keeps the contract, too.
+func TestLocalSuiteAcceptsABareTier(t *testing.T) {
+	tiertest.TestLocal(t, func(*testing.T) tier.Local { return struct{ tier.Local }{newLRU()} })
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/twofold-go/twofold/internal/localtest"
 	"github.com/twofold-go/twofold/tier"
 )
 
@@ -12,18 +13,18 @@ import (
 // replace the second.
 func localNeverUndone(t *testing.T, l tier.Local) {
 	const keys = 200
-	newest := make([]*localEntry, keys)
+	newest := make([]*localtest.Entry, keys)
 	for i := range keys {
-		h := spread(i)
-		l.Set(h, &localEntry{hash: h, seq: 1}, 64)
-		newest[i] = &localEntry{hash: h, seq: 2}
+		h := hashOf(i)
+		l.Set(h, &localtest.Entry{Hash: h, Seq: 1}, 64)
+		newest[i] = &localtest.Entry{Hash: h, Seq: 2}
 		l.Set(h, newest[i], 64)
 		press(l, i)
 	}
 	watch(t, func() {
 		for _, want := range newest {
-			if got, ok := l.Get(want.hash); ok && got != any(want) {
-				t.Fatalf("Get(%#x) = %v, want the newest entry %v or a miss", want.hash, got, *want)
+			if got, ok := l.Get(want.Hash); ok && got != any(want) {
+				t.Fatalf("Get(%#x) = %v, want the newest entry %v or a miss", want.Hash, got, *want)
 			}
 		}
 	})
@@ -32,15 +33,15 @@ func localNeverUndone(t *testing.T, l tier.Local) {
 func localDeleteSticks(t *testing.T, l tier.Local) {
 	const keys = 200
 	for i := range keys {
-		h := spread(i)
-		l.Set(h, &localEntry{hash: h}, 64)
+		h := hashOf(i)
+		l.Set(h, &localtest.Entry{Hash: h}, 64)
 		press(l, i)
 		l.Delete(h)
 	}
 	watch(t, func() {
 		for i := range keys {
-			if got, ok := l.Get(spread(i)); ok {
-				t.Fatalf("Get(%#x) = %v after Delete, want a miss", spread(i), got)
+			if got, ok := l.Get(hashOf(i)); ok {
+				t.Fatalf("Get(%#x) = %v after Delete, want a miss", hashOf(i), got)
 			}
 		}
 	})
@@ -50,21 +51,21 @@ func localDeleteSticks(t *testing.T, l tier.Local) {
 // stages of the tier.
 func press(l tier.Local, round int) {
 	for i := range 20 {
-		h := spread(1<<20 + round*20 + i)
-		l.Set(h, &localEntry{hash: h}, 1<<10)
+		h := hashOf(1<<20 + round*20 + i)
+		l.Set(h, &localtest.Entry{Hash: h}, 1<<10)
 	}
 }
 
 // localBudget overfills the tier several times. Engines may evict in the background, so the size
 // must come down in the end, but may exceed the budget for a while.
 func localBudget(t *testing.T, l tier.Local) {
-	m, ok := unwrapLocal(l).(tier.Meter)
+	m, ok := l.(tier.Meter)
 	if !ok {
 		t.Skip("the tier is not a tier.Meter")
 	}
 	for i := range 8 * LocalBudget >> 10 {
-		h := spread(i)
-		l.Set(h, &localEntry{hash: h}, 1<<10)
+		h := hashOf(i)
+		l.Set(h, &localtest.Entry{Hash: h}, 1<<10)
 	}
 	eventually(t, func() (string, bool) {
 		bytes, entries := m.Usage()
@@ -76,7 +77,7 @@ func localBudget(t *testing.T, l tier.Local) {
 }
 
 func localUsage(t *testing.T, l tier.Local) {
-	m, ok := unwrapLocal(l).(tier.Meter)
+	m, ok := l.(tier.Meter)
 	if !ok {
 		t.Skip("the tier is not a tier.Meter")
 	}
@@ -89,14 +90,14 @@ func localUsage(t *testing.T, l tier.Local) {
 	}
 	want(0, 0)
 	for i := range 10 {
-		l.Set(spread(i), &localEntry{hash: spread(i)}, 100)
+		l.Set(hashOf(i), &localtest.Entry{Hash: hashOf(i)}, 100)
 	}
 	want(1000, 10)
-	l.Set(spread(0), &localEntry{hash: spread(0)}, 300)
+	l.Set(hashOf(0), &localtest.Entry{Hash: hashOf(0)}, 300)
 	want(1200, 10)
-	l.Delete(spread(0))
+	l.Delete(hashOf(0))
 	want(900, 9)
-	l.Set(spread(1), &localEntry{hash: spread(1)}, oversize)
+	l.Set(hashOf(1), &localtest.Entry{Hash: hashOf(1)}, oversize)
 	want(800, 8)
 }
 
@@ -107,21 +108,21 @@ func localConcurrent(t *testing.T, l tier.Local) {
 	for g := range 8 {
 		wg.Go(func() {
 			for i := range 2000 {
-				own := &localEntry{hash: spread(1000 + g*50 + i%50), seq: i}
-				l.Set(own.hash, own, 16)
-				if got, ok := l.Get(own.hash); !ok || got != any(own) {
+				own := &localtest.Entry{Hash: hashOf(1000 + g*50 + i%50), Seq: i}
+				l.Set(own.Hash, own, 16)
+				if got, ok := l.Get(own.Hash); !ok || got != any(own) {
 					t.Errorf("goroutine %d: Get after its own Set = %v, %v; want %v", g, got, ok, *own)
 					return
 				}
-				shared := spread(i % 50)
+				shared := hashOf(i % 50)
 				switch i % 7 {
 				case 0:
 					l.Delete(shared)
 				default:
-					l.Set(shared, &localEntry{hash: shared, seq: i}, 16)
+					l.Set(shared, &localtest.Entry{Hash: shared, Seq: i}, 16)
 				}
-				if got, ok := l.Get(shared); ok && got.(*localEntry).hash != shared {
-					t.Errorf("Get(%#x) = entry of hash %#x", shared, got.(*localEntry).hash)
+				if got, ok := l.Get(shared); ok && got.(*localtest.Entry).Hash != shared {
+					t.Errorf("Get(%#x) = entry of hash %#x", shared, got.(*localtest.Entry).Hash)
 					return
 				}
 			}
@@ -136,10 +137,10 @@ func localCloseInUse(t *testing.T, l tier.Local) {
 	for g := range 4 {
 		wg.Go(func() {
 			for i := range 5000 {
-				h := spread(g*5000 + i)
-				l.Set(h, &localEntry{hash: h}, 64+int64(i%8)*1000)
+				h := hashOf(g*5000 + i)
+				l.Set(h, &localtest.Entry{Hash: h}, 64+int64(i%8)*1000)
 				l.Get(h)
-				l.Delete(spread(i))
+				l.Delete(hashOf(i))
 				if i == 100 {
 					started <- struct{}{}
 				}
@@ -147,25 +148,16 @@ func localCloseInUse(t *testing.T, l tier.Local) {
 		})
 	}
 	<-started
-	if err := l.Close(); err != nil {
-		t.Errorf("Close() in use = %v, want nil", err)
-	}
-	if m, ok := unwrapLocal(l).(tier.Meter); ok {
+	closeLocal(t, l)
+	if m, ok := l.(tier.Meter); ok {
 		if _, n := m.Usage(); n != 0 {
 			t.Errorf("Usage() after Close = %d entries, want 0", n)
 		}
 	}
 	wg.Wait()
-	if e, ok := l.Get(spread(4999)); ok {
+	if e, ok := l.Get(hashOf(4999)); ok {
 		t.Errorf("Get after Close = %v, true; want a miss", e)
 	}
-}
-
-func unwrapLocal(l tier.Local) tier.Local {
-	if c, ok := l.(closeCounted); ok {
-		return c.Local
-	}
-	return l
 }
 
 // watch repeats check for a while, because the fault that it looks for happens late.
@@ -182,18 +174,10 @@ func watch(t *testing.T, check func()) {
 	}
 }
 
-// eventually polls check until it holds. What says why it does not hold.
+// late is how long a tier may take for what it does in the background.
+const late = 5 * time.Second
+
 func eventually(t *testing.T, check func() (what string, ok bool)) {
 	t.Helper()
-	deadline := time.Now().Add(5 * time.Second)
-	for {
-		what, ok := check()
-		if ok {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatal(what)
-		}
-		<-time.After(time.Millisecond)
-	}
+	localtest.Eventually(t, late, check)
 }

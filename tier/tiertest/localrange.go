@@ -4,13 +4,14 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/twofold-go/twofold/internal/localtest"
 	"github.com/twofold-go/twofold/tier"
 )
 
 // ranger returns the tier as a Ranger, or skips the test.
 func ranger(t *testing.T, l tier.Local) tier.Ranger {
 	t.Helper()
-	r, ok := unwrapLocal(l).(tier.Ranger)
+	r, ok := l.(tier.Ranger)
 	if !ok {
 		t.Skip("the tier is not a tier.Ranger")
 	}
@@ -33,15 +34,15 @@ func localRange(t *testing.T, l tier.Local) {
 		t.Errorf("an empty tier shows %d entries", n)
 	}
 	const keys = 100
-	held := make([]*localEntry, keys)
+	held := make([]*localtest.Entry, keys)
 	for i := range held {
-		held[i] = &localEntry{hash: spread(i)}
-		l.Set(held[i].hash, held[i], 64)
+		held[i] = &localtest.Entry{Hash: hashOf(i)}
+		l.Set(held[i].Hash, held[i], 64)
 	}
-	l.Delete(held[0].hash)
+	l.Delete(held[0].Hash)
 	all := shown(r)
 	for i, e := range held {
-		if _, ok := l.Get(e.hash); ok != (all[e] > 0) {
+		if _, ok := l.Get(e.Hash); ok != (all[e] > 0) {
 			t.Errorf("entry %d: Get finds it: %v, Range shows it %d times", i, ok, all[e])
 		}
 	}
@@ -61,15 +62,15 @@ func localRangeInUse(t *testing.T, l tier.Local) {
 	r := ranger(t, l)
 	const keys, rounds, crowd = 100, 20, 400
 	for i := range keys {
-		l.Set(spread(i), &localEntry{hash: spread(i), seq: 1}, 1)
+		l.Set(hashOf(i), &localtest.Entry{Hash: hashOf(i), Seq: 1}, 1)
 	}
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	for g := range 2 {
 		wg.Go(func() {
 			for i := range rounds * crowd {
-				h := spread(1<<20 + g*crowd + i%crowd)
-				l.Set(h, &localEntry{hash: h}, 1)
+				h := hashOf(1<<20 + g*crowd + i%crowd)
+				l.Set(h, &localtest.Entry{Hash: h}, 1)
 				if i%3 == 0 {
 					l.Delete(h)
 				}
@@ -79,16 +80,16 @@ func localRangeInUse(t *testing.T, l tier.Local) {
 	for range rounds {
 		seen := map[uint64]bool{}
 		r.Range(func(e tier.Entry) bool {
-			le := e.(*localEntry)
-			if le.seq == 1 {
-				seen[le.hash] = true
-				l.Get(le.hash)
-				l.Set(spread(1<<21), &localEntry{hash: spread(1 << 21)}, 1)
+			le := e.(*localtest.Entry)
+			if le.Seq == 1 {
+				seen[le.Hash] = true
+				l.Get(le.Hash)
+				l.Set(hashOf(1<<21), &localtest.Entry{Hash: hashOf(1 << 21)}, 1)
 			}
 			return true
 		})
 		for i := range keys {
-			if _, ok := l.Get(spread(i)); ok && !seen[spread(i)] {
+			if _, ok := l.Get(hashOf(i)); ok && !seen[hashOf(i)] {
 				t.Fatalf("entry %d is held, and Range did not show it", i)
 			}
 		}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/twofold-go/twofold/internal/race"
 	"github.com/twofold-go/twofold/tier"
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
@@ -25,6 +26,9 @@ func TestSuitesCatchMutants(t *testing.T) {
 	}
 	for name := range mutants {
 		t.Run(name, func(t *testing.T) {
+			if race.Enabled && name == "local: allocates at the first hit" {
+				t.Skip("the suite does not count allocations under the race detector")
+			}
 			t.Parallel()
 			cmd := exec.Command(os.Args[0], "-test.run=^TestMutant$", "-test.count=1", "-test.failfast")
 			cmd.Env = append(os.Environ(), mutantEnv+"="+name)
@@ -50,14 +54,18 @@ func TestMutant(t *testing.T) {
 }
 
 var mutants = map[string]func(t *testing.T){
-	"local: keeps the old entry":   localMutant("keeps the old entry"),
-	"local: ignores a replacement": localMutant("ignores a replacement"),
-	"local: has no budget":         localMutant("has no budget"),
-	"local: never deletes":         localMutant("never deletes"),
-	"local: forgets a departure":   localMutant("forgets a departure"),
-	"local: reports twice":         localMutant("reports twice"),
-	"local: hides an entry":        localMutant("hides an entry"),
-	"local: goes on":               localMutant("goes on"),
+	"local: keeps the old entry":           localMutant("keeps the old entry"),
+	"local: ignores a replacement":         localMutant("ignores a replacement"),
+	"local: has no budget":                 localMutant("has no budget"),
+	"local: never deletes":                 localMutant("never deletes"),
+	"local: forgets a departure":           localMutant("forgets a departure"),
+	"local: reports twice":                 localMutant("reports twice"),
+	"local: hides an entry":                localMutant("hides an entry"),
+	"local: goes on":                       localMutant("goes on"),
+	"local: deletes only the newest":       localMutant("deletes only the newest"),
+	"local: unlocks in the middle":         localMutant("unlocks in the middle"),
+	"local: allocates at the first hit":    localMutant("allocates at the first hit"),
+	"local: keeps its entries when closed": localMutant("keeps its entries when closed"),
 
 	"remote: grants every claim": remoteMutant(func(m *mutant) {
 		m.claim = func(ctx context.Context, key string, c tier.Claim) (tier.Claimed, error) {

@@ -1,0 +1,261 @@
+package localtest
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/twofold-go/twofold/internal/localnode"
+	"github.com/twofold-go/twofold/internal/trace"
+	"github.com/twofold-go/twofold/tier"
+)
+
+// Tier is what the tiers of this project have in common.
+type Tier interface {
+	tier.Local
+	tier.EvictNotifier
+	tier.Meter
+	tier.Ranger
+	tier.Validator
+
+	// Charged returns the charge against MaxBytes, and the part of it in a place with a limit of
+	// its own.
+	Charged() (total, part int64)
+}
+
+// Config says how to make a tier, and what it promises.
+type Config struct {
+	New      func(maxBytes int64) Tier
+	Overhead int64 // charged for each entry in addition to its cost
+	Above    int64 // what the tier may hold above MaxBytes, in percent
+	Shards   int   // of a tier of 64 MiB, at least; zero when it has none
+}
+
+// Open returns l, which the end of the test closes.
+func Open[T interface {
+	tier.Local
+	tier.Validator
+}](t testing.TB, l T) T {
+	t.Helper()
+	if err := l.Validate(); err != nil {
+		t.Fatalf("Validate() = %v, want nil", err)
+	}
+	t.Cleanup(func() { wantClosed(t, l) })
+	return l
+}
+
+func wantClosed(t testing.TB, l tier.Local) {
+	t.Helper()
+	if err := l.Close(); err != nil {
+		t.Errorf("Close() = %v, want nil", err)
+	}
+}
+
+// Test checks what the tiers of this project promise beyond [tier.Local].
+func Test(t *testing.T, c Config) {
+	t.Helper()
+	for _, tc := range []struct {
+		name string
+		test func(c Config, t *testing.T)
+	}{
+		{"validate", Config.validate},
+		{"oversize", Config.oversize},
+		{"negative cost counts as zero", Config.negative},
+		{"close", Config.close},
+		{"no goroutine is left", Config.bubble},
+		{"get allocates nothing", Config.allocs},
+		{"node in the entry", Config.node},
+		{"keeps what fits", Config.keeps},
+		{"budget", Config.budget},
+		{"small shards still evict", Config.smallShards},
+		{"random operations", Config.model},
+		{"shared hashes", Config.shared},
+	} {
+		t.Run(tc.name, func(t *testing.T) { tc.test(c, t) })
+	}
+}
+
+func (c Config) open(t *testing.T, maxBytes int64) Tier {
+	t.Helper()
+	return Open(t, c.New(maxBytes))
+}
+
+func (c Config) validate(t *testing.T) {
+	for _, tc := range []struct {
+		name     string
+		maxBytes int64
+		ok       bool
+	}{
+		{"zero is the default", 0, true},
+		{"smallest", 16 << 10, true},
+		{"too small", 16<<10 - 1, false},
+		{"negative", -1, false},
+		{"large", 1 << 40, true},
+		{"no limit at all", math.MaxInt64, true},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			l := c.New(tc.maxBytes)
+			defer wantClosed(t, l)
+			err := l.Validate()
+			if (err == nil) != tc.ok {
+				t.Errorf("Validate() with MaxBytes %d = %v, want ok %v", tc.maxBytes, err, tc.ok)
+			}
+			if err != nil && !strings.Contains(err.Error(), "MaxBytes") {
+				t.Errorf("Validate() = %v, want an error that names MaxBytes", err)
+			}
+			if got := l.Set(1, "v", 1); got != tc.ok {
+				t.Errorf("Set = %v, want %v", got, tc.ok)
+			}
+			if _, ok := l.Get(1); ok != tc.ok {
+				t.Errorf("Get after Set = %v, want %v", ok, tc.ok)
+			}
+		})
+	}
+}
+
+// Event is one report of a tier, with any entry.
+type Event struct {
+	Entry  tier.Entry
+	Cost   int64
+	Reason tier.EvictReason
+}
+
+// Record returns the list to which the reports of l are added. Only one goroutine may use l.
+func Record(l tier.EvictNotifier) *[]Event {
+	var all []Event
+	l.OnEvict(func(e tier.Entry, cost int64, r tier.EvictReason) { all = append(all, Event{e, cost, r}) })
+	return &all
+}
+
+func (c Config) oversize(t *testing.T) {
+	const maxBytes = 1 << 20
+	l := c.open(t, maxBytes)
+	got := Record(l)
+	l.Set(1, "old", 10)
+	largest := maxBytes/5 - c.Overhead
+	if l.Set(1, "huge", largest+1) {
+		t.Error("Set above a fifth of MaxBytes = true, want false")
+	}
+	if _, ok := l.Get(1); ok {
+		t.Error("Get after a refused Set hit, want the older entry gone")
+	}
+	if !l.Set(1, "large", largest) {
+		t.Error("Set of a fifth of MaxBytes = false, want true")
+	}
+	if l.Set(2, "overflow", math.MaxInt64) {
+		t.Error("Set of the largest cost = true, want false")
+	}
+	want := []Event{{"old", 10, tier.Replaced}, {"huge", largest + 1, tier.Rejected}, {"overflow", math.MaxInt64, tier.Rejected}}
+	if !slices.Equal(*got, want) {
+		t.Errorf("reported %v, want %v", *got, want)
+	}
+}
+
+func (c Config) negative(t *testing.T) {
+	l := c.open(t, 1<<20)
+	l.Set(1, "v", -5)
+	if b, n := l.Usage(); b != 0 || n != 1 {
+		t.Errorf("Usage() = %d, %d; want 0, 1", b, n)
+	}
+}
+
+func (c Config) close(t *testing.T) {
+	l := c.open(t, 1<<20)
+	got := Record(l)
+	for i := range uint64(500) {
+		l.Set(trace.Hash(i), i, 100)
+	}
+	wantClosed(t, l)
+	wantClosed(t, l)
+	if l.Set(1, "v", 1) || l.Set(1, "huge", 1<<30) {
+		t.Error("Set after Close = true, want false")
+	}
+	l.Delete(trace.Hash(1))
+	if b, n := l.Usage(); b != 0 || n != 0 {
+		t.Errorf("Usage() after Close = %d, %d; want 0, 0", b, n)
+	}
+	if len(*got) != 0 {
+		t.Errorf("Close reported %v, want nothing", *got)
+	}
+}
+
+// bubble fails when a goroutine outlives Close, or blocks on anything outside the bubble.
+func (c Config) bubble(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := c.New(64 << 10)
+		for i := range uint64(2000) {
+			l.Set(trace.Hash(i), i, 100)
+			l.Get(trace.Hash(i / 2))
+		}
+		wantClosed(t, l)
+	})
+}
+
+func (c Config) allocs(t *testing.T) { Allocs(t, c.open(t, 1<<20)) }
+
+type carrier struct {
+	localnode.Node
+	name string
+}
+
+// node stores entries that contain a node of their own, also more than once. A node that was in
+// use is not used again.
+func (c Config) node(t *testing.T) {
+	l := c.open(t, 1<<20)
+	left := map[string]int{}
+	l.OnEvict(func(e tier.Entry, _ int64, _ tier.EvictReason) { left[e.(*carrier).name]++ })
+	a, b := &carrier{name: "a"}, &carrier{name: "b"}
+	want := func(hash uint64, e *carrier) {
+		t.Helper()
+		if got, ok := l.Get(hash); ok != (e != nil) || ok && got != tier.Entry(e) {
+			t.Errorf("Get(%d) = %v, %v, want %v", hash, got, ok, e)
+		}
+	}
+	l.Set(1, a, 10)
+	l.Set(2, a, 10) // the same entry under two hashes
+	l.Set(3, b, 10)
+	want(1, a)
+	want(2, a)
+	want(3, b)
+	l.Delete(1)
+	want(1, nil)
+	want(2, a)
+	l.Set(1, a, 10) // again, after it left
+	l.Set(3, a, 10)
+	want(1, a)
+	want(3, a)
+	if left["a"] != 1 || left["b"] != 1 {
+		t.Errorf("reported %v, want a and b once each", left)
+	}
+	if _, n := l.Usage(); n != 3 {
+		t.Errorf("%d entries, want 3", n)
+	}
+}
+
+// model has one shard, one shard with large entries, and several shards.
+func (c Config) model(t *testing.T) {
+	for _, tc := range []struct {
+		name     string
+		maxBytes int64
+		cost     int64
+	}{
+		{"one shard", 128 << 10, 400},
+		{"one shard, large entries", 128 << 10, 26 << 10},
+		{"several shards", 8 << 20, 64 << 10},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			l := c.open(t, tc.maxBytes)
+			Model(t, l, tc.cost, 0)
+			c.Agree(t, l)
+		})
+	}
+}
+
+func (c Config) shared(t *testing.T) {
+	const maxBytes = 64 << 10
+	l := c.open(t, maxBytes)
+	Compete(t, l, maxBytes, 0)
+	c.Agree(t, l)
+}
