@@ -86,7 +86,7 @@
 //     TestGoexitInLoader, TestLoadManyAnswers)
 //  9. Everything is bounded: bytes, flights, loads, refreshes, tags, the sizes of keys and
 //     values, the decoded size of a remote frame, and the tenants with their own counters.
-//     (TestBudgetHolds, TestMaxLoadsIsATrueBound, TestTagLimits, TestMaxFlights,
+//     (TestGuarantees, TestMaxLoadsIsATrueBound, TestTagLimits, TestMaxFlights,
 //     TestMaxTenants, TestMaxRefreshesOfANamespace, TestFrameIsBoundedByMaxValueBytes)
 //     An entry leaves by its age, by the budget, or by an invalidation that covers it. The
 //     number of other keys, tags and holds does not matter. Stats.Fences shows the memory
