@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Moment is one reading of the clock for many reads. A local hit spends a third of its time on the
-// clock. A program that reads many keys for one request can take a Moment when the request
+// Moment is one reading of the clock for many reads. A local hit of a hot key spends half of its
+// time on the clock. A program that reads many keys for one request can take a Moment when the request
 // begins, and read through [Cache.At]:
 //
 //	m := cache.Now()

@@ -33,9 +33,13 @@ const (
 	firstStep    = 1.0 / 16
 	shrinking    = 0.98 // of steps
 	leap         = 0.05 // after such a change of the hit ratio, steps are long again
-	perEntry     = 5    // calls in a period, for each entry that fits
 	leastSamples = 1000 // of a period
 )
+
+// callsOf returns how many calls make a period of a tier that has room for so many entries. A
+// period must be so long that chance does not decide the next step, and that the last step has
+// had its effect. The first takes 25,000 calls at most, the second two for each entry.
+func callsOf(room int) int { return max(2*room, min(5*room, 25_000)) }
 
 func (c *climb) start() { c.share, c.size, c.ratio = firstShare, firstStep, math.NaN() }
 
@@ -67,7 +71,7 @@ func (c *climb) step(t *Tier) {
 	}
 	misses := c.misses.Load()
 	hit, missed := hits-c.hits, misses-c.missed
-	if hit+missed < uint64(max(leastSamples, perEntry*room/min(len(t.shards), maxSampling))) {
+	if hit+missed < uint64(max(leastSamples, callsOf(room)/min(len(t.shards), maxSampling))) {
 		return
 	}
 	c.hits, c.missed = hits, misses

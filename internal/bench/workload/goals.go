@@ -96,14 +96,13 @@ func (e *Env) stateGoals() []report.Goal {
 	above := func(setting, unit string) float64 {
 		return e.Book.Above(missLine(setting, "twofold"), missLine(setting, bareLoader), unit)
 	}
-	miss := func(what, asked string, limit float64, unit string, scale float64) report.Goal {
-		return atMost(what, asked, limit, above(missRoomy, unit)/scale,
-			fmt.Sprintf("with room for all; %s with eviction", report.Number(above(missTight, unit)/scale)))
+	miss := func(what, asked string, limit, roomy, tight float64) report.Goal {
+		return atMost(what, asked, limit, roomy, fmt.Sprintf("with room for all; %s with eviction", report.Number(tight)))
 	}
 	return []report.Goal{
 		state(negativeHit), state(staleHit),
-		miss("a miss above its loader, one tier, µs", "≤ 4", 4, nsOp, 1000),
-		miss("a miss above its loader, one tier: allocations", "≤ 8", 8, allocsOp, 1),
+		miss("a miss above its loader, one tier, µs", "≤ 4", 4, above(missRoomy, nsOp)/1000, above(missTight, nsOp)/1000),
+		miss("a miss above its loader, one tier: allocations", "≤ 8", 8, whole(above(missRoomy, allocsOp)), whole(above(missTight, allocsOp))),
 	}
 }
 

@@ -43,6 +43,8 @@ var reasons = map[string]string{
 		"the same two cores, and the processor time of the hits limits the rest.",
 	"stampede of 1,000": "with two tiers a GET and a claim precede the load, and a fill follows it. The answer to the GET is read only after a " +
 		"thousand goroutines have had their turn on two cores. At the end these goroutines wake one after another.",
+	"heap over keys and values at 1,000,000 entries, bytes": "tier/local takes 105 to 118 bytes of it. The rest is the item of package cache: " +
+		"its lifetimes, its place in the order of invalidations, its type and its tenant.",
 	"stampede of 4": "one load of 10 ms follows a GET and a claim. The other three processes look again every 2 ms.",
 }
 
