@@ -26,19 +26,26 @@ var (
 // added are the labels that Prometheus adds to scraped metrics and to buckets.
 var added = []string{"job", "instance", "le"}
 
-// scrape runs the program, and returns the values of each label of each cache_ metric, by
-// name and label.
-func scrape(t *testing.T) map[string]map[string][]string {
+// open returns a shop that the test closes.
+func open(t *testing.T) *shop {
 	t.Helper()
 	s, err := newShop()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() {
+	t.Cleanup(func() {
 		if err := s.close(); err != nil {
 			t.Error(err)
 		}
-	}()
+	})
+	return s
+}
+
+// scrape runs the program, and returns the values of each label of each cache_ metric, by
+// name and label.
+func scrape(t *testing.T) map[string]map[string][]string {
+	t.Helper()
+	s := open(t)
 	for range 50 {
 		s.round(t.Context())
 	}
@@ -186,15 +193,7 @@ func TestFaultsAreFound(t *testing.T) {
 
 // The operator's page shows the cache of the program.
 func TestPage(t *testing.T) {
-	s, err := newShop()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := s.close(); err != nil {
-			t.Error(err)
-		}
-	}()
+	s := open(t)
 	for err := errDown; err != nil; { // one load in fifty fails
 		_, err = s.here.Get(t.Context(), 13)
 	}
