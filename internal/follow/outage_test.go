@@ -1,6 +1,7 @@
 package follow_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -115,6 +116,29 @@ func TestNoWaitBehindAFailingRound(t *testing.T) {
 			})
 		})
 	}
+}
+
+// An order that came too late for a failing round keeps its own error, which may name its keys.
+func TestFailingRoundKeepsOtherErrors(t *testing.T) {
+	bubble(t, func(t *testing.T, log *logtest.Memory) {
+		p := newPeer(t, log, follow.Config{})
+		p.deafen()
+		p.link.Delay(30 * time.Millisecond)
+		var wg sync.WaitGroup
+		defer wg.Wait()
+		wg.Go(func() {
+			_ = wantPending(t, p.Invalidate(t.Context(), request(t, invalidate.Tag("t", "x")))) // its round fails after 30 ms
+		})
+		advance(10 * time.Millisecond)
+		refused := errors.New("the remote tier refuses")
+		p.setRefuse(refused)
+		ctx, cancel := context.WithTimeout(t.Context(), 40*time.Millisecond)
+		defer cancel()
+		if err := p.Invalidate(ctx, request(t, invalidate.Key(keyOf(t, "t:n:1")))); !errors.Is(wantPending(t, err), refused) {
+			t.Errorf("after the round failed: %v, want the error of the remote tier", err)
+		}
+		p.setRefuse(nil)
+	})
 }
 
 // Calls to a distant, healthy log wait for its answer and get it.

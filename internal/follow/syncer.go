@@ -1,6 +1,7 @@
 package follow
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -66,7 +67,7 @@ func (w *Follower) round(ctx context.Context, until time.Time) (next time.Durati
 	default:
 		w.lastErr = reason(ctx, w.lastErr, err)
 		for _, o := range w.queue { // some came too late for this round
-			o.fail(w.lastErr)
+			o.fail(cmp.Or(o.err, w.lastErr)) // its own error names its keys
 		}
 		w.numbers.syncErrors.Add(1)
 		next = w.retry.next()

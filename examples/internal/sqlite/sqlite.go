@@ -94,10 +94,13 @@ func Open(ctx context.Context, cfg Config) (db *DB, err error) {
 	return &DB{Conn{readers}, writer, readers}, nil
 }
 
+// busyTimeout is how long a statement waits for the lock of another connection.
+const busyTimeout = 10 * time.Second
+
 // dsn adds the pragmas that every connection needs.
 func dsn(path, more string) string {
 	path = (&url.URL{Path: path}).EscapedPath()
-	return "file:" + path + "?_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)&_pragma=foreign_keys(1)&" + more
+	return fmt.Sprintf("file:%s?_pragma=busy_timeout(%d)&_pragma=journal_mode(WAL)&_pragma=foreign_keys(1)&%s", path, busyTimeout.Milliseconds(), more)
 }
 
 // create makes an empty file with mode 0600 if there is none. It must not open an existing
@@ -134,12 +137,14 @@ func check(ctx context.Context, db *sql.DB, how Check) error {
 	return nil
 }
 
-// repeat calls fn until it returns nil or an error that will not pass, for a second or more.
-// Another process may open the same file, and of two that change its journal mode SQLite refuses
-// one at once, whatever busy_timeout is.
-func repeat(ctx context.Context, passes func(error) bool, fn func() error) (err error) {
-	for range 20 {
-		if err = fn(); err == nil || !passes(err) || ctx.Err() != nil {
+// repeat calls fn until it returns nil or an error that will not pass, 20 times at most. Another
+// process may open the same file, and of two that change its journal mode SQLite refuses one at
+// once, whatever busy_timeout is. A call that waited for busy_timeout is not repeated.
+func repeat(ctx context.Context, passes func(error) bool, fn func() error) error {
+	begun := time.Now()
+	for try := 1; ; try++ {
+		err := fn()
+		if err == nil || !passes(err) || ctx.Err() != nil || try == 20 || time.Since(begun) > busyTimeout/2 {
 			return err
 		}
 		select {
@@ -147,7 +152,6 @@ func repeat(ctx context.Context, passes func(error) bool, fn func() error) (err 
 		case <-ctx.Done():
 		}
 	}
-	return err
 }
 
 // Migrate applies the goose migrations of a folder. A nil folder has none. It retries for a

@@ -19,7 +19,7 @@ var reasons = map[string]string{
 		"than one of ristretto.",
 	"a hit that lives for ever": "with uniform keys nearly every hit waits for main memory, and an entry of the cache takes one cache line " +
 		"more than one of ristretto.",
-	"GetMany of 64": "the map that it returns; see \"a new map of 64\" below. Reads at one moment need no map and take about half of a Get.",
+	"GetMany of 64": "the map that it returns; see \"a new map of 64\" below. Reads at one moment need no map, and take half of a Get for hot keys.",
 	"a Set, against": "ristretto puts the value into a queue, and another goroutine does the rest. A Set fences its key, spells and hashes " +
 		"it, measures the value, and replaces the entry before it returns.",
 	"local hit (twofold, two tiers) at": "the same as for one tier.",
