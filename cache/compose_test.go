@@ -220,7 +220,7 @@ func TestBuiltFromJoinedFlight(t *testing.T) {
 		w.link.Fail(errors.New("unplugged"))
 		at := time.Now()
 		w.change(t)
-		advance(bound * 8 / 10)
+		advance(bound * 7 / 10) // the lease was renewed at most a quarter of a bound before the failure
 		go func() { _, _ = middle.Get(t.Context(), 1) }()
 		<-inside
 		go func() { _, _ = outer.Get(t.Context(), 1) }()
