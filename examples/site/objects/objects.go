@@ -23,22 +23,22 @@ func New(r content.Reader, present, absent *cache.Tiers, hotPages int) (content.
 		Settings:       single(b, "settings", r.Settings),
 		Navigation:     single(b, "navigation", r.Navigation),
 		Sitemap:        single(b, "sitemap", r.Sitemap),
-		TagCounts:      kept(b, "tags", r.TagCounts).Get,
-		MonthCounts:    kept(b, "months", r.MonthCounts).Get,
+		TagCounts:      listed(b, "tags", r.TagCounts),
+		MonthCounts:    listed(b, "months", r.MonthCounts),
 		PostBySlug:     guessed(b, "slugs", r.PostBySlug),
 		PostByID:       guessed(b, "posts", r.PostByID),
 		PageBySlug:     guessed(b, "pages", r.PageBySlug),
 		APIKeyByPrefix: guessed(b, "keys", r.APIKeyByPrefix),
 		FeedItems: func(ctx context.Context, lang content.Lang, n int) ([]content.Post, error) {
-			return feeds.GetOrLoad(ctx, fmt.Sprintf("%s/%d", lang, n), func(ctx context.Context, _ string) ([]content.Post, error) {
-				return r.FeedItems(ctx, lang, n)
-			})
+			return value(feeds.GetOrLoad(ctx, fmt.Sprintf("%s/%d", lang, n), func(ctx context.Context, _ string) (*[]content.Post, error) {
+				return pointer(r.FeedItems(ctx, lang, n))
+			}))
 		},
 		ListPosts: func(ctx context.Context, f content.Filter, w content.Window) (l content.List, err error) {
 			if f == (content.Filter{Lang: f.Lang}) && w.Number >= 1 && w.Number <= hotPages {
-				l, err = lists.GetOrLoad(ctx, fmt.Sprintf("%s/%d/%d", f.Lang, w.Number, w.Size), func(ctx context.Context, _ string) (content.List, error) {
-					return r.ListPosts(ctx, f, w)
-				})
+				l, err = value(lists.GetOrLoad(ctx, fmt.Sprintf("%s/%d/%d", f.Lang, w.Number, w.Size), func(ctx context.Context, _ string) (*content.List, error) {
+					return pointer(r.ListPosts(ctx, f, w))
+				}))
 			} else {
 				l, err = r.ListPosts(ctx, f, w)
 			}
@@ -63,31 +63,51 @@ type builder struct {
 	err             error
 }
 
-func kept[K comparable, V any](b *builder, namespace string, load cache.Loader[K, V]) cache.Cache[K, V] {
+// kept creates a cache of pointers: the compiler builds the code of a cache once for all of them.
+func kept[K comparable, V any](b *builder, namespace string, load func(context.Context, K) (V, error)) cache.Cache[K, *V] {
 	return build(b, b.present, namespace, forever, load)
 }
 
-func single[V any](b *builder, namespace string, read func(context.Context) (V, error)) func(context.Context) (V, error) {
-	c := kept(b, namespace, func(ctx context.Context, _ string) (V, error) { return read(ctx) })
-	return func(ctx context.Context) (V, error) { return c.Get(ctx, "-") }
+func build[K comparable, V any](b *builder, t *cache.Tiers, namespace string, p policy.Patch, load func(context.Context, K) (V, error)) (c cache.Cache[K, *V]) {
+	if b.err != nil {
+		return c
+	}
+	cfg := cache.Config[K, *V]{Namespace: namespace, Policy: p}
+	if load != nil {
+		cfg.Load = func(ctx context.Context, k K) (*V, error) { return pointer(load(ctx, k)) }
+	}
+	c, b.err = cache.New(t, cfg)
+	return c
 }
 
-func build[K comparable, V any](b *builder, t *cache.Tiers, namespace string, p policy.Patch, load cache.Loader[K, V]) (c cache.Cache[K, V]) {
-	if b.err == nil {
-		c, b.err = cache.New(t, cache.Config[K, V]{Namespace: namespace, Policy: p, Load: load})
+func pointer[V any](v V, err error) (*V, error) { return &v, err }
+
+func value[V any](p *V, err error) (v V, _ error) {
+	if err == nil {
+		v = *p
 	}
-	return c
+	return v, err
+}
+
+func listed[K comparable, V any](b *builder, namespace string, read func(context.Context, K) (V, error)) func(context.Context, K) (V, error) {
+	c := kept(b, namespace, read)
+	return func(ctx context.Context, k K) (V, error) { return value(c.Get(ctx, k)) }
+}
+
+func single[V any](b *builder, namespace string, read func(context.Context) (V, error)) func(context.Context) (V, error) {
+	get := listed(b, namespace, func(ctx context.Context, _ string) (V, error) { return read(ctx) })
+	return func(ctx context.Context) (V, error) { return get(ctx, "-") }
 }
 
 // guessed returns a read by keys that strangers choose. It stores absences in their own
 // tier, where they cannot evict values.
-func guessed[K comparable, V any](b *builder, namespace string, load cache.Loader[K, V]) func(context.Context, K) (V, error) {
+func guessed[K comparable, V any](b *builder, namespace string, load func(context.Context, K) (V, error)) func(context.Context, K) (V, error) {
 	present := kept(b, namespace, load)
 	remembered := forever
 	remembered.NegativeTTL = new(policy.Forever)
 	// present stores what the load returns. absent stores its absence, under the same tags.
 	absent := build(b, b.absent, "no-"+namespace, remembered, func(ctx context.Context, k K) (V, error) {
-		v, err := present.Get(ctx, k)
+		v, err := value(present.Get(ctx, k))
 		if err == nil {
 			cache.Filling(ctx).NoStore()
 		}
@@ -97,10 +117,10 @@ func guessed[K comparable, V any](b *builder, namespace string, load cache.Loade
 		if s, ok := any(k).(string); ok && len(s) > content.MaxSlug {
 			return v, content.ErrNotFound // too long for a cache key
 		}
-		if v, ok := present.Peek(ctx, k); ok {
-			return v, nil
+		if p, ok := present.Peek(ctx, k); ok {
+			return *p, nil
 		}
-		v, err = absent.Get(ctx, k)
+		v, err = value(absent.Get(ctx, k))
 		if errors.Is(err, content.ErrNotFound) {
 			cache.Filling(ctx).NoStore()
 		}
