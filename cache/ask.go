@@ -88,6 +88,7 @@ func (a *ask[K, V]) newFlight(in *Fill, ok func(*flight[K, V]) bool) (f *flight[
 	f.Meta = f
 	c, led := a.j.s.flights.Join(a.j.at, &f.Call, ok)
 	if c == nil {
+		a.j.v.counts.inc(flightRefused)
 		return nil, false, ErrOverloaded
 	}
 	return c.Meta, led, nil

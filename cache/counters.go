@@ -27,6 +27,8 @@ const (
 	loadPanics
 	reloads
 	overtaken
+	loadRefused
+	flightRefused
 	staleRevalidate
 	staleError
 	staleTimeout
@@ -177,6 +179,9 @@ type Counts struct { // after LocalHits, in the order of type stat
 	LoadPanics int64 // loads that panicked; LoadErrors includes them
 	Reloads    int64 // loads repeated because an invalidation overtook them
 	Overtaken  int64 // overtaken loads that were not repeated: answered but not stored
+
+	LoadsRefused   int64 // loads that got no turn within their LoadTimeout, because of MaxLoads
+	FlightsRefused int64 // reads and refreshes that could not begin, because of MaxFlights
 
 	StaleRevalidating int64 // stale values served while a refresh ran
 	StaleOnError      int64 // stale values served in place of a failed load

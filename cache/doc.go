@@ -239,6 +239,8 @@
 //	  Loads during which the key was invalidated.
 //	cache.load.panic       counter   {load}    {space}
 //	  Loader calls that failed by a panic.
+//	cache.load.refused     counter   {load}    {space} limit=flights,loads
+//	  Loads that could not begin because of a limit of the Tiers.
 //	cache.local.bytes      gauge     By
 //	  Size of the local tier.
 //	cache.local.entries    gauge     {entry}

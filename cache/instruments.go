@@ -28,6 +28,10 @@ var (
 			Name: "cache.load.overtaken", Unit: "{load}", Desc: "Loads during which the key was invalidated.", Attr: "outcome", Values: []string{"repeated", "given_up"},
 			Get: func(c *Counts) []int64 { return []int64{c.Reloads, c.Overtaken} },
 		},
+		{
+			Name: "cache.load.refused", Unit: "{load}", Desc: "Loads that could not begin because of a limit of the Tiers.", Attr: "limit", Values: []string{"loads", "flights"},
+			Get: func(c *Counts) []int64 { return []int64{c.LoadsRefused, c.FlightsRefused} },
+		},
 		meter.One("cache.evict", "{entry}", "Entries pushed out of the local tier.", func(c *Counts) int64 { return c.Evictions }),
 		meter.One("cache.evict.size", "By", "Memory of the entries pushed out of the local tier.", func(c *Counts) int64 { return c.EvictedBytes }),
 		meter.One("cache.negative", "{read}", "Reads answered with a remembered absence or error.", func(c *Counts) int64 { return c.Negatives }),

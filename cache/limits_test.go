@@ -15,7 +15,8 @@ import (
 func TestMaxFlights(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src := &source{took: time.Second}
-		c := with(t, open(t, cache.TiersConfig{MaxFlights: 2}), thingConfig{Load: src.load})
+		tiers := open(t, cache.TiersConfig{MaxFlights: 2})
+		c := with(t, tiers, thingConfig{Load: src.load})
 		for k := range 2 {
 			go func() { get(t, c, k) }()
 		}
@@ -25,6 +26,9 @@ func TestMaxFlights(t *testing.T) {
 		m, err := c.GetMany(t.Context(), []int{0, 3}) // joins the flight of 0, has no room for 3
 		if m[0] != "0.1" || err == nil {
 			t.Errorf("GetMany = %v, %v", m, err)
+		}
+		if n := total(tiers).FlightsRefused; n != 2 {
+			t.Errorf("FlightsRefused = %d, want 2: Get and a key of GetMany", n)
 		}
 		advance(time.Second)
 		if v := get(t, c, 3); v != "3.1" {

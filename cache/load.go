@@ -1,7 +1,6 @@
 package cache
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -148,7 +147,11 @@ func (p *party[K, V]) takeTurn(l *load) error {
 		if err == nil { // other loads ran out of time at this moment and made room
 			turns.Release(1)
 		}
-		return cmp.Or(p.Err(), ErrOverloaded)
+		if err := p.Err(); err != nil {
+			return err
+		}
+		p.runs[0].f.j.v.counts.inc(loadRefused)
+		return ErrOverloaded
 	}
 	l.turn = err == nil
 	return nil

@@ -151,6 +151,9 @@ func TestStuckLoadersHoldTheirSlots(t *testing.T) {
 		if !errors.Is(err, cache.ErrOverloaded) {
 			t.Errorf("GetMany: %v, want ErrOverloaded", err)
 		}
+		if n := total(tiers); n.LoadsRefused != 3 || n.Loads != 2 {
+			t.Errorf("%d loads refused of %d others, want 3 (without LoadMany each key has its own) and 2", n.LoadsRefused, n.Loads)
+		}
 		close(block)
 		synctest.Wait()
 		if v := get(t, c, 5); v != "v" {
