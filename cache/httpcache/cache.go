@@ -19,7 +19,7 @@ import (
 // be called concurrently.
 type Cache struct {
 	cfg        Config
-	pages      cache.Cache[string, *page]
+	pages      pages
 	space      key.Space
 	lines      lines
 	rules      rules
@@ -29,13 +29,26 @@ type Cache struct {
 	warned     atomic.Int64 // when a failure was last logged, in Unix seconds
 }
 
+// pages is a cache.Cache of pages. It is an interface because of the compiler: a package that
+// imports a struct with a generic type in it compiles the code of that type once more.
+type pages interface {
+	Fetch(ctx context.Context, id string, load cache.Loader[string, *page], opts ...cache.Option) (cache.Result[*page], error)
+	Peek(ctx context.Context, id string) (*page, bool)
+	Delete(ctx context.Context, id string, more ...invalidate.Scope) error
+	DeleteAll(ctx context.Context, more ...invalidate.Scope) error
+	Expire(ctx context.Context, id string) error
+	Key(id string) invalidate.Scope
+	Prefix(prefix string) invalidate.Scope
+	Tag(tag string) invalidate.Scope
+}
+
 // New returns the cache that cfg describes. Its error names every fault of cfg.
 func New(cfg Config) (*Cache, error) {
 	if err := cfg.defaults(); err != nil {
 		return nil, fmt.Errorf("httpcache: new: %w", err)
 	}
 	p := cfg.policy()
-	c := &Cache{cfg: cfg, rules: rules{shared: true, targets: cfg.Targets, fallback: cfg.Fallback}, memory: memory{seed: maphash.MakeSeed()}, space: key.Space{Tenant: cfg.Tenant, Namespace: cfg.Namespace}}
+	c := &Cache{cfg: cfg, pages: cache.Cache[string, *page]{}, rules: rules{shared: true, targets: cfg.Targets, fallback: cfg.Fallback}, memory: memory{seed: maphash.MakeSeed()}, space: key.Space{Tenant: cfg.Tenant, Namespace: cfg.Namespace}}
 	var err error
 	if c.lines, err = newLines(cfg.Name, p); err != nil {
 		return nil, fmt.Errorf("httpcache: new: field Name: %w", err)

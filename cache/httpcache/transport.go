@@ -25,7 +25,7 @@ import (
 // are. A failure of the cache never reaches the caller: Base answers then.
 type Transport struct {
 	cfg     TransportConfig
-	pages   cache.Cache[string, *page]
+	pages   pages
 	space   key.Space
 	rules   rules
 	lines   lines
