@@ -181,7 +181,7 @@ type Counts struct { // after LocalHits, in the order of type stat
 	Overtaken  int64 // overtaken loads that were not repeated: answered but not stored
 
 	LoadsRefused   int64 // loads that got no turn within their LoadTimeout, because of MaxLoads
-	FlightsRefused int64 // reads and refreshes that could not begin, because of MaxFlights
+	FlightsRefused int64 // keys that a read or refresh could not fetch or load, because of MaxFlights
 
 	StaleRevalidating int64 // stale values served while a refresh ran
 	StaleOnError      int64 // stale values served in place of a failed load

@@ -240,7 +240,7 @@
 //	cache.load.panic       counter   {load}    {space}
 //	  Loader calls that failed by a panic.
 //	cache.load.refused     counter   {load}    {space} limit=flights,loads
-//	  Loads that could not begin because of a limit of the Tiers.
+//	  Fetches and loads that a limit refused.
 //	cache.local.bytes      gauge     By
 //	  Size of the local tier.
 //	cache.local.entries    gauge     {entry}

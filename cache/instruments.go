@@ -29,7 +29,7 @@ var (
 			Get: func(c *Counts) []int64 { return []int64{c.Reloads, c.Overtaken} },
 		},
 		{
-			Name: "cache.load.refused", Unit: "{load}", Desc: "Loads that could not begin because of a limit of the Tiers.", Attr: "limit", Values: []string{"loads", "flights"},
+			Name: "cache.load.refused", Unit: "{load}", Desc: "Fetches and loads that a limit refused.", Attr: "limit", Values: []string{"loads", "flights"},
 			Get: func(c *Counts) []int64 { return []int64{c.LoadsRefused, c.FlightsRefused} },
 		},
 		meter.One("cache.evict", "{entry}", "Entries pushed out of the local tier.", func(c *Counts) int64 { return c.Evictions }),

@@ -12,6 +12,7 @@ import (
 	"github.com/twofold-go/twofold/internal/redistest"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/invalidate/redislog"
+	"github.com/twofold-go/twofold/policy"
 	"github.com/twofold-go/twofold/tier/redistier"
 )
 
@@ -20,7 +21,7 @@ import (
 func TestRedisHungNode(t *testing.T) {
 	t.Parallel()
 	// A call to the paused node ends after a quarter of the bound. A Delete that waited for one
-	// would take longer than that, and no busy machine takes as long.
+	// would take about that long, which is longer than a busy machine needs.
 	const bound = 4 * time.Second
 	cluster := redistest.StartCluster(t, 3, redistest.Args("--cluster-require-full-coverage", "no"))
 	prefix, hung := redistest.Prefix(), cluster.Nodes[1]
@@ -31,6 +32,7 @@ func TestRedisHungNode(t *testing.T) {
 		Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
 
 		InvalidateWait: bound / 2,
+		Policies:       policy.Table{{Patch: policy.Patch{RemoteTimeout: new(bound)}}},
 	})
 	c := with(t, tiers, cache.Config[int, string]{Namespace: "fleet:v1"})
 	var well, ill []int
@@ -44,6 +46,7 @@ func TestRedisHungNode(t *testing.T) {
 			return c.Set(ctx, k, fmt.Sprint(k))
 		})
 	}
+	redistest.Eventually(t, "nothing of the set-up is pending", func(context.Context) error { return noneWaits(tiers) })
 	hung.Stop(t)
 	pending := make(chan error)
 	go func() { pending <- c.Delete(t.Context(), ill[0]) }()
@@ -63,8 +66,8 @@ func TestRedisHungNode(t *testing.T) {
 		worst = max(worst, time.Since(begun))
 	}
 	t.Logf("%d deletes, the slowest took %v", n, worst)
-	if worst > bound/4 {
-		t.Errorf("the slowest Delete of a key on a healthy node took %v, want less than %v", worst, bound/4)
+	if worst > bound/8 {
+		t.Errorf("the slowest Delete of a key on a healthy node took %v, want less than %v", worst, bound/8)
 	}
 	for range 2 {
 		err := <-pending
@@ -76,15 +79,17 @@ func TestRedisHungNode(t *testing.T) {
 		t.Errorf("%d pending, want %d", n, len(ill)+1)
 	}
 	hung.Cont(t)
-	redistest.Eventually(t, "the invalidations are sent", func(ctx context.Context) error {
-		if n := tiers.Stats().Log.Pending; n > 0 {
-			return fmt.Errorf("%d pending", n)
-		}
-		return nil
-	})
+	redistest.Eventually(t, "the invalidations are sent", func(context.Context) error { return noneWaits(tiers) })
 	for _, k := range ill {
 		if frame, err := remote.Get(t.Context(), fleetKey(t, k).Text()); frame != nil || err != nil {
 			t.Errorf("the cell of key %d has %d bytes, %v; want none", k, len(frame), err)
 		}
 	}
+}
+
+func noneWaits(tiers *cache.Tiers) error {
+	if n := tiers.Stats().Log.Pending; n > 0 {
+		return fmt.Errorf("%d invalidations are pending", n)
+	}
+	return nil
 }

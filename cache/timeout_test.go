@@ -152,7 +152,7 @@ func TestStuckLoadersHoldTheirSlots(t *testing.T) {
 			t.Errorf("GetMany: %v, want ErrOverloaded", err)
 		}
 		if n := total(tiers); n.LoadsRefused != 3 || n.Loads != 2 {
-			t.Errorf("%d loads refused of %d others, want 3 (without LoadMany each key has its own) and 2", n.LoadsRefused, n.Loads)
+			t.Errorf("LoadsRefused = %d, Loads = %d; want 3 (each key of GetMany has its own load) and 2", n.LoadsRefused, n.Loads)
 		}
 		close(block)
 		synctest.Wait()

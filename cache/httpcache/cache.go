@@ -42,18 +42,27 @@ type pages interface {
 	Tag(tag string) invalidate.Scope
 }
 
+// The options of reads. A slice in the call would be allocated each time, because pages is an
+// interface.
+var (
+	freshOnly = []cache.Option{cache.AllowStale(false)}
+	hereOnly  = []cache.Option{cache.SkipRemote()}
+	renewed   = []cache.Option{cache.MaxAge(0)}
+)
+
 // New returns the cache that cfg describes. Its error names every fault of cfg.
 func New(cfg Config) (*Cache, error) {
 	if err := cfg.defaults(); err != nil {
 		return nil, fmt.Errorf("httpcache: new: %w", err)
 	}
 	p := cfg.policy()
-	c := &Cache{cfg: cfg, pages: cache.Cache[string, *page]{}, rules: rules{shared: true, targets: cfg.Targets, fallback: cfg.Fallback}, memory: memory{seed: maphash.MakeSeed()}, space: key.Space{Tenant: cfg.Tenant, Namespace: cfg.Namespace}}
+	c := &Cache{cfg: cfg, rules: rules{shared: true, targets: cfg.Targets, fallback: cfg.Fallback}, memory: memory{seed: maphash.MakeSeed()}, space: key.Space{Tenant: cfg.Tenant, Namespace: cfg.Namespace}}
 	var err error
 	if c.lines, err = newLines(cfg.Name, p); err != nil {
 		return nil, fmt.Errorf("httpcache: new: field Name: %w", err)
 	}
 	if cfg.Off {
+		c.pages = cache.Cache[string, *page]{} // its scopes cover nothing
 		return c, nil
 	}
 	c.pages, err = cache.New(cfg.Tiers, cache.Config[string, *page]{

@@ -69,7 +69,7 @@ func (x *exchange) codingOf(p *page, e *Encoding) *page {
 		return nil
 	}
 	load := func(ctx context.Context, _ string) (*page, error) { return x.encode(ctx, e) }
-	for _, opts := range [][]cache.Option{{cache.AllowStale(false)}, {cache.MaxAge(0)}} { // replace the coding of an older page
+	for _, opts := range [...][]cache.Option{freshOnly, renewed} { // replace the coding of an older page
 		res, err := c.pages.Fetch(x.ctx, id, load, opts...)
 		if err != nil || res.Value == nil || res.Value.refused != none {
 			return nil
@@ -84,7 +84,7 @@ func (x *exchange) codingOf(p *page, e *Encoding) *page {
 // encode is the loader of a coding.
 func (x *exchange) encode(ctx context.Context, e *Encoding) (*page, error) {
 	c, f := x.c, cache.Filling(ctx)
-	plain, err := c.pages.Fetch(ctx, x.key, nil, cache.AllowStale(false))
+	plain, err := c.pages.Fetch(ctx, x.key, nil, freshOnly...)
 	if err != nil {
 		return nil, err
 	}

@@ -54,7 +54,7 @@ func (c *Cache) asItIs(next http.Handler, w http.ResponseWriter, r *http.Request
 // find returns a stored page that is fresh and meets the client's limits.
 func (x *exchange) find() (res cache.Result[*page], ok bool) {
 	for range 2 {
-		res, err := x.c.pages.Fetch(x.ctx, x.key, nil, cache.AllowStale(false))
+		res, err := x.c.pages.Fetch(x.ctx, x.key, nil, freshOnly...)
 		p := res.Value
 		if err != nil || !p.sound() || p.refused != none {
 			return res, false

@@ -104,7 +104,7 @@ func (t *Transport) here(ctx context.Context, h http.Header, id string) (*page, 
 
 // local returns a page of this process, or nil.
 func (t *Transport) local(ctx context.Context, id string) *page {
-	res, err := t.pages.Fetch(ctx, id, nil, cache.SkipRemote())
+	res, err := t.pages.Fetch(ctx, id, nil, hereOnly...)
 	if err != nil {
 		return nil
 	}

@@ -63,16 +63,18 @@ type builder struct {
 	err             error
 }
 
-// kept creates a cache of pointers: the compiler builds the code of a cache once for all of them.
 func kept[K comparable, V any](b *builder, namespace string, load func(context.Context, K) (V, error)) cache.Cache[K, *V] {
 	return build(b, b.present, namespace, forever, load)
 }
 
+// build creates a cache of pointers: the compiler builds the code of a cache once for all pointers
+// under one type of key. It stays local, because a nil slice behind a pointer would come back from
+// a codec as a nil pointer.
 func build[K comparable, V any](b *builder, t *cache.Tiers, namespace string, p policy.Patch, load func(context.Context, K) (V, error)) (c cache.Cache[K, *V]) {
 	if b.err != nil {
 		return c
 	}
-	cfg := cache.Config[K, *V]{Namespace: namespace, Policy: p}
+	cfg := cache.Config[K, *V]{Namespace: namespace, Policy: p, LocalOnly: true}
 	if load != nil {
 		cfg.Load = func(ctx context.Context, k K) (*V, error) { return pointer(load(ctx, k)) }
 	}
