@@ -102,6 +102,7 @@ type shared[K comparable, V any] struct {
 	codec   codec.Codec
 	schema  uint64
 	size    func(*V) int64
+	keySize func(*K) int64
 	flights *calls.Group[*flight[K, V], outcome[K, V]]
 	views   *views
 

@@ -55,7 +55,7 @@ func (j *job[K, V]) putLocked(it *item[K, V], size int64) bool {
 	it.plain = it.err == nil && len(it.tags) == 0
 	it.putSeal()
 	j.t.stored(it)
-	return j.t.local.Set(j.at, it, cost(it, size))
+	return j.t.local.Set(j.at, it, j.cost(it, size))
 }
 
 // sizeOf returns the bytes of an item's value. It walks through the value.
@@ -67,8 +67,9 @@ func (j *job[K, V]) sizeOf(it *item[K, V]) int64 {
 }
 
 // cost returns about how much memory an item takes, if its value has size bytes.
-func cost[K comparable, V any](it *item[K, V], size int64) int64 {
+func (j *job[K, V]) cost(it *item[K, V], size int64) int64 {
 	n := int64(unsafe.Sizeof(*it)) + max(size-int64(unsafe.Sizeof(it.val)), 0)
+	n += max(j.s.keySize(&it.key)-int64(unsafe.Sizeof(it.key)), 0)
 	if it.rare != common {
 		n += int64(unsafe.Sizeof(*it.rare)) + int64(8*len(it.tags))
 	}

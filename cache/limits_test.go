@@ -89,3 +89,21 @@ func TestOverload(t *testing.T) {
 		remote.Heal()
 	})
 }
+
+// The text of a key counts in the budget of the local tier, in a struct, too.
+func TestBudgetCountsKeys(t *testing.T) {
+	type name struct{ Text string }
+	tiers := open(t, cache.TiersConfig{})
+	texts := with(t, tiers, cache.Config[string, int]{Namespace: "texts"})
+	names := with(t, tiers, cache.Config[name, int]{Namespace: "names"})
+	const long, n = 900, 10
+	for i := range n {
+		text := fmt.Sprintf("%0*d", long, i)
+		if err := errors.Join(texts.Set(t.Context(), text, i), names.Set(t.Context(), name{text}, i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := tiers.Stats().Local.Bytes; got < 2*n*long || got > 2*n*(long+500) {
+		t.Errorf("%d entries with keys of %d bytes take %d bytes in all", 2*n, long, got)
+	}
+}

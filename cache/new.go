@@ -34,6 +34,7 @@ func New[K comparable, V any](t *Tiers, cfg Config[K, V]) (Cache[K, V], error) {
 		t: t, cfg: cfg, codec: cfg.Codec,
 		schema:  schemaOf[V](cfg.Schema),
 		size:    sizeof.For[V](),
+		keySize: sizeof.For[K](),
 		flights: calls.NewGroup[*flight[K, V], outcome[K, V]](t.cfg.MaxFlights),
 		views:   newViews(t, cfg.Namespace, cfg.Policy),
 	}

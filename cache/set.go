@@ -106,7 +106,7 @@ func (j *job[K, V]) replace(it *item[K, V], size int64, keep bool) error {
 	}
 	j.date(it)
 	if !j.putLocked(it, size) && j.far() == nil {
-		return fmt.Errorf("%w: the local tier has no room for an entry of about %d bytes", ErrTooLarge, cost(it, size))
+		return fmt.Errorf("%w: the local tier has no room for an entry of about %d bytes", ErrTooLarge, j.cost(it, size))
 	}
 	return nil
 }
