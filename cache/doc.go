@@ -63,7 +63,8 @@
 //     early, never late.
 //     (TestOuterInheritsTags, TestBuiltValuesKeepTheBound, TestTagsBeyondTheLimit)
 //  6. A remote tier that fails costs time, never an answer. Each call to it has its own
-//     deadline, RemoteTimeout. After five failures in a row no call is made for a second.
+//     deadline, RemoteTimeout. After five failures in a row no call is made for a second,
+//     except removals, which are always tried.
 //     Five shorter deadlines of callers do the same if no call succeeded for a
 //     RemoteTimeout. A read spends at most one deadline on a tier that does not answer. Then
 //     it serves what this process holds, or loads. A node of a Cluster that hangs delays
@@ -294,8 +295,8 @@
 // Without a log, invalidations reach other processes only through the remote tier. Delete and
 // Set remove the key's cell for all processes. A copy in another process's local tier is
 // served until its TTL or LocalTTL ends. Invalidations of prefixes and tags count only in the
-// process that was called. If that matters, use a log, or set LocalTTL to the longest
-// staleness that you accept. The order of this process's invalidations and of cells that
+// process that was called. If that matters, use a log. Without one, LocalTTL bounds what
+// other processes serve of a changed key, and only TTL bounds the rest. The order of this process's invalidations and of cells that
 // other processes filled then rests on the machines' clocks. The age of a value from the
 // remote tier rests on them with and without a log.
 package cache
