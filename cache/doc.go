@@ -64,11 +64,10 @@
 //     (TestOuterInheritsTags, TestBuiltValuesKeepTheBound, TestTagsBeyondTheLimit)
 //  6. A remote tier that fails costs time, never an answer. Each call to it has its own
 //     deadline, RemoteTimeout. After five failures in a row no call is made for a second,
-//     except removals, which are always tried.
-//     Five shorter deadlines of callers do the same if no call succeeded for a
-//     RemoteTimeout. A read spends at most one deadline on a tier that does not answer. Then
-//     it serves what this process holds, or loads. A node of a Cluster that hangs delays
-//     only its own keys.
+//     except removals, which are always tried. Five shorter deadlines of callers do the
+//     same if no call succeeded for a RemoteTimeout. A read spends at most one deadline on
+//     a tier that does not answer. Then it serves what this process holds, or loads. A node
+//     of a Cluster that hangs delays only its own keys.
 //     (TestRemoteFaults, TestRedisFaults, TestRedisFailover,
 //     TestHungRedisAndShortDeadlines, TestRedisHungNode,
 //     TestImpatientCallersOfAHungTier, TestLostAnswerToAClaim)
