@@ -153,6 +153,38 @@ func TestSetWhileOff(t *testing.T) {
 	}
 }
 
+// Peek asks the remote tier for a value whose LocalTTL has passed, as a read does.
+func TestPeekAfterLocalTTL(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src, remote := &source{}, faulty()
+		_, cs := fleet(t, 2, remote, cache.TiersConfig{}, thingConfig{Load: src.load, Policy: patch{TTL: new(time.Hour), LocalTTL: new(5 * time.Second)}})
+		peek := func(want string) {
+			t.Helper()
+			if v, ok := cs[1].Peek(t.Context(), 1); v != want || ok != (want != "") {
+				t.Errorf("Peek = %q, %v; want %q", v, ok, want)
+			}
+		}
+		get(t, cs[0], 1)
+		get(t, cs[1], 1)
+		if err := cs[0].Set(t.Context(), 1, "new"); err != nil {
+			t.Error(err)
+		}
+		peek("1.1")
+		advance(6 * time.Second)
+		remote.Fail(errRemote)
+		peek("1.1")
+		remote.Heal()
+		advance(time.Minute) // the breaker closes
+		peek("new")
+		if err := cs[0].Delete(t.Context(), 1); err != nil {
+			t.Error(err)
+		}
+		peek("new")
+		advance(6 * time.Second)
+		peek("")
+	})
+}
+
 func TestLocalTTL(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src, remote := &source{}, faulty()

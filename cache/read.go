@@ -8,7 +8,7 @@ import (
 )
 
 // Get returns the value of k: from this process, from the remote tier, or from the cache's
-// loader. A local hit allocates nothing, takes no lock and needs no context. For everything
+// loader. A local hit allocates nothing, takes no lock and never waits. For everything
 // else, ctx limits how long the caller waits.
 //
 // Get returns [ErrNotFound] if the loader returned it now or a moment ago, [ErrMiss] if there is
@@ -93,8 +93,9 @@ func (c Cache[K, V]) fetch(ctx context.Context, op string, k K, load Loader[K, V
 }
 
 // Peek returns the value of k if a tier has one that may be served. It never loads and never
-// starts a refresh. It asks the remote tier only if this process has no value. After any failure
-// it reports false.
+// starts a refresh. It asks the remote tier only if this process has no value, or has one whose
+// LocalTTL has passed. It reports false after any failure, but a value that is only past its
+// LocalTTL is returned then.
 func (c Cache[K, V]) Peek(ctx context.Context, k K) (V, bool) {
 	var zero V
 	if c.s == nil {
@@ -112,8 +113,13 @@ func (c Cache[K, V]) Peek(ctx context.Context, k K) (V, bool) {
 	now := j.t.confirm(ctx, j.o.within(), j.t.now())
 	lease := j.t.lease.Read() // before find and peekRemote look at the fences
 	it, _ := c.find(at, k, now)
-	if it == nil || it.freshness(now) < stale {
-		it = j.peekRemote(ctx)
+	switch {
+	case it == nil || it.freshness(now) < stale:
+		it, _ = j.peekRemote(ctx)
+	case it.freshness(now) == untrusted:
+		if got, asked := j.peekRemote(ctx); asked {
+			it = got
+		}
 	}
 	if it == nil || it.err != nil {
 		return zero, false
@@ -122,18 +128,22 @@ func (c Cache[K, V]) Peek(ctx context.Context, k K) (V, bool) {
 	return c.value(it), true
 }
 
-// peekRemote returns a value of the remote tier that may be served, or nil.
-func (j *job[K, V]) peekRemote(ctx context.Context) *item[K, V] {
+// peekRemote returns a value of the remote tier that may be served, or nil. It reports whether the
+// remote tier answered.
+func (j *job[K, V]) peekRemote(ctx context.Context) (it *item[K, V], asked bool) {
 	if j.far() == nil {
-		return nil
+		return nil, false
 	}
 	f, err := j.getCell(ctx, new(scope.Deadline))
-	if err != nil || f.verdict != usable || f.it.freshness(j.t.now()) < stale {
-		return nil
+	if err != nil {
+		return nil, false
+	}
+	if f.verdict != usable || f.it.freshness(j.t.now()) < stale {
+		return nil, true
 	}
 	j.put(f.it)
 	j.v.counts.inc(hitsRemote)
-	return f.it
+	return f.it, true
 }
 
 // read is the whole look-up behind every reading method. It tries this process first, and then

@@ -34,10 +34,13 @@ func Limit(c Codec, n int) Codec {
 	if n <= 0 {
 		n = MaxDecoded
 	}
-	if c, ok := c.(*compressed); ok {
+	switch c := c.(type) {
+	case *compressed:
 		limited := *c
 		limited.limit = n
 		return &limited
+	case lossy: // the codec inside may compress
+		return lossy{Limit(c.Codec, n)}
 	}
 	return &limited{c, n}
 }

@@ -129,6 +129,7 @@ func TestLimit(t *testing.T) {
 		if err := codec.Limit(codec.Limit(c, 999), 0).Unmarshal(data, &s); err != nil && c.ID() != "raw" {
 			t.Errorf("%s: Limit 0 = %v, want the default", c.ID(), err)
 		}
+		wantError(t, codec.Limit(codec.Lossy(c), 999).Unmarshal(data, &s), codec.ErrTooLarge)
 		if id := codec.Limit(c, 5).ID(); id != c.ID() {
 			t.Errorf("Limit changes the id from %s to %s", c.ID(), id)
 		}

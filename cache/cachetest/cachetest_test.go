@@ -62,6 +62,25 @@ func TestCutOff(t *testing.T) {
 	})
 }
 
+// What a process could not send is known everywhere after CatchUp.
+func TestCatchUpSendsFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fleet, s, db := start(t, 2)
+		wantName(t, s[0], 1, "Ada", nil)
+		db.names[1] = "Ada L."
+		fleet.Log[0].DropTail(true) // the first process hears only what it asks for
+		fleet.CutOff(1)
+		if err := s[1].users.Delete(t.Context(), 1); err == nil {
+			t.Error("a Delete went through although the process is cut off")
+		}
+		fleet.Restore(1)
+		if err := fleet.CatchUp(t.Context()); err != nil {
+			t.Error(err)
+		}
+		wantName(t, s[0], 1, "Ada L.", nil)
+	})
+}
+
 func TestOpenChanges(t *testing.T) {
 	tiers := cachetest.Open(t, func(cfg *cache.TiersConfig) { cfg.Remote = nil })
 	if _, err := NewService(tiers, &database{}); err != nil {

@@ -53,7 +53,7 @@ func (h *handler) act(w http.ResponseWriter, r *http.Request) (*outcome, error) 
 	}
 	err = h.do(r, o)
 	if pending, ok := errors.AsType[*invalidate.PendingError](err); ok {
-		h.Logger.WarnContext(r.Context(), "cachez: the log is out of reach", "error", err)
+		h.Logger.WarnContext(r.Context(), "cachez: the log is out of reach", "error", pending)
 		o.Pending, err = max(pending.Pending, 1), nil
 	}
 	if err != nil {

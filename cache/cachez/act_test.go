@@ -164,6 +164,10 @@ func testLogOutOfReach(t *testing.T) {
 	if w := p.call(http.MethodPost, "", "do=purge&tag=users"); w.Code != http.StatusAccepted || !strings.Contains(w.Body.String(), "keep trying") {
 		t.Errorf("the page = %d %s", w.Code, w.Body)
 	}
+	p.post("do=purge&key=users:v1:ada")
+	if logged := p.log.String(); strings.Count(logged, "out of reach") != 3 || strings.Contains(logged, "ada") {
+		t.Errorf("the log has a key, or not three failures:\n%s", logged)
+	}
 }
 
 // The page calls the program's Invalidate. Only the log names its failure, and the log records

@@ -165,6 +165,9 @@ func (h *handler) explain(r *http.Request, err error) (status int, text string) 
 	if f, ok := errors.AsType[*fault](err); ok {
 		return f.status, f.text
 	}
+	if e, ok := errors.AsType[*cache.Error](err); ok {
+		err = e.Err // without the key
+	}
 	h.Logger.ErrorContext(r.Context(), "cachez: request failed", "error", err)
 	return http.StatusServiceUnavailable, "it may have failed: the log says why; send it again"
 }

@@ -199,10 +199,12 @@ func (x *Index) covered(s invalidate.Scope) (regs []*registration) {
 	case s.Kind() == invalidate.KindKey:
 		add(x.keys.m[s.Text()])
 	case s.Kind() == invalidate.KindTag:
-		if t := x.tags.m[s.Hash()]; t != nil {
-			regs = slices.Grow(regs, len(t.users))
-			for _, u := range t.users {
-				regs = append(regs, u.reg)
+		for _, hash := range []uint64{s.Hash(), invalidate.AnyTag} { // AnyTag stands for more tags than a value carries
+			if t := x.tags.m[hash]; t != nil {
+				regs = slices.Grow(regs, len(t.users))
+				for _, u := range t.users {
+					regs = append(regs, u.reg)
+				}
 			}
 		}
 	case s.Kind() == invalidate.KindPrefix, s == invalidate.All():

@@ -29,6 +29,15 @@ func TestBothWays(t *testing.T) {
 	wantStats(t, x, index.Stats{Entries: 1, Tags: 2, Pairs: 2})
 }
 
+// A value with more tags than a cell carries is covered by every tag.
+func TestAnyTag(t *testing.T) {
+	x := index.New(index.Config{})
+	store(x, "few", "a")
+	store(x, "many", "a", "b", "*")
+	wantKeys(t, x, "a", "few", "many")
+	wantKeys(t, x, "c", "many")
+}
+
 // A newer entry is stored before the older one of its key has left. Until then a read may find
 // either, so both are found.
 func TestReplacement(t *testing.T) {

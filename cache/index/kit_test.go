@@ -16,7 +16,7 @@ import (
 	"github.com/twofold-go/twofold/tier"
 )
 
-// entry is an entry without a cache. A tag that begins with "#" is only a hash.
+// entry is an entry without a cache. A tag that begins with "#" is only a hash; "*" is AnyTag.
 type entry struct {
 	key     string
 	tags    []string
@@ -39,6 +39,9 @@ func newEntry(key string, tags ...string) *entry {
 		s := spelling{invalidate.Tag("acme", name).Hash(), "acme:" + name}
 		if unspelled {
 			s.text = ""
+		}
+		if tag == "*" {
+			s = spelling{hash: invalidate.AnyTag}
 		}
 		e.spelled = append(e.spelled, s)
 	}

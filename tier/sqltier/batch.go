@@ -98,7 +98,7 @@ func (t *Tier) ClaimMany(ctx context.Context, keys []string, claims []tier.Claim
 		which: claimMany,
 		pack: func(i int, p *pack) bool {
 			c := &claims[i]
-			if c.Refresh || c.Seen == c.Nonce {
+			if c.Nonce.IsZero() || c.Refresh || c.Seen == c.Nonce {
 				return false // such a claim depends on a frame, or is refused
 			}
 			p.add(keys[i], c.Nonce, tier.LeaseCell(c.Nonce), millis(c.Lease))

@@ -142,6 +142,11 @@ func remoteZeroNonce(t *remoteTest) {
 		t.Errorf("Claim with the zero nonce was granted")
 	}
 	t.wantFrame(k, nil)
+	claims := []tier.Claim{{Lease: long, Seen: tier.NewNonce()}}
+	if got, _ := tier.ClaimMany(t.ctx(), t.r, []string{k}, claims); len(got) > 0 && got[0].Granted {
+		t.Errorf("ClaimMany with the zero nonce was granted")
+	}
+	t.wantFrame(k, nil)
 	if ok, _ := t.r.Fill(t.ctx(), k, tier.Fill{Cell: t.value(tier.NewNonce(), noTime, nil), TTL: long}); ok {
 		t.Errorf("Fill with the zero nonce = true, want false")
 	}
