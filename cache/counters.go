@@ -165,15 +165,16 @@ type SpaceStats struct {
 	Counts
 }
 
-// Counts are numbers of events. Every read that did not fail at its start is one of LocalHits,
-// RemoteHits, Misses and Merged. The other fields overlap these.
+// Counts are numbers of events. A read that gets a value is one of LocalHits, RemoteHits, Misses
+// and Merged. A read that ends with ErrMiss, for want of a loader, is none of them. The other
+// fields overlap these.
 type Counts struct { // after LocalHits, in the order of type stat
 	LocalHits  int64 // answered by this process, stale answers included
 	RemoteHits int64 // answered by the remote tier
 	Misses     int64 // went to the loader
 	Merged     int64 // waited for another read's fetch or load
 
-	Negatives  int64 // answered with a remembered absence or error
+	Negatives  int64 // answered with an absence, of now or remembered, or with a remembered error
 	Loads      int64 // loader calls, refreshes included
 	LoadErrors int64 // loads that panicked or failed; not ErrNotFound or ErrNotModified
 	LoadPanics int64 // loads that panicked; LoadErrors includes them

@@ -32,7 +32,7 @@
 //  1. One load. When many callers in many processes ask for one absent key at once, its
 //     loader runs once. A process waits for one load of another process. If that load
 //     stored nothing, the processes that waited load side by side. If its process died, one
-//     of them takes over.
+//     of them takes over. Reads with MaxAge, and Refresh, do not wait for other processes.
 //     (TestOneLoadForAll, TestRedisSetups, TestOneRefreshInTheFleet,
 //     TestWaitingCostsOneLoad, TestOneProcessTakesOver)
 //  2. Your own patience. A caller waits no longer than its own context allows, and no
@@ -45,8 +45,9 @@
 //     for ever: one of them gets ErrRecursive.
 //     (TestCancelledFirstCallerHarmsNobody, TestLastToLeaveCancelsTheLoad,
 //     TestWaitingCostsOneLoad, TestGetManySoftTimeout, TestCrossedLoads)
-//  3. Read your writes. When a load or Set has returned, the next read in this
-//     process sees that value or a newer one.
+//  3. Read your writes. When a load or Set has returned, and its value was stored, the
+//     next read in this process sees that value or a newer one. A value that is not stored
+//     (NoStore, MinLoad, too large) leaves an older one in place.
 //     (TestReadYourWrites, TestSetDuringLoad)
 //  4. Invalidated means gone. When Delete, DeleteAll or Invalidate has returned, no later
 //     read in this process returns a value whose load began before the invalidation. This

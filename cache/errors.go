@@ -14,7 +14,7 @@ var (
 	// absence is remembered for the policy's NegativeTTL.
 	ErrNotFound = errors.New("cache: not found")
 
-	// ErrMiss means that no tier holds the key and there is no loader.
+	// ErrMiss means that no tier that could be asked holds the key and there is no loader.
 	ErrMiss = errors.New("cache: miss, and no loader")
 
 	// ErrNotModified is what a loader returns when the value that it got from [Previous] is
@@ -57,7 +57,7 @@ var (
 // Error wraps every error that a method of this package returns for a key or a scope.
 type Error struct {
 	Op  string // the method, lower case: "get", "set", "invalidate", …
-	Key string // the full key, or "tenant:namespace" if the error is about no single key
+	Key string // the full key, "tenant:namespace", or what names the scopes; "-" for none
 	Err error
 }
 

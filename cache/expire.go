@@ -30,7 +30,9 @@ func (c Cache[K, V]) Expire(ctx context.Context, k K) error {
 
 // Expire makes everything that the scopes cover stale without removing it. A stale value is
 // served for the policy's Stale and StaleIfError, counted from now, while a background load
-// replaces it. If both are zero, the next read loads. If a value expires several times, the time
+// replaces it. If both are zero, the next read loads. (For the cell of a key in the remote tier
+// whose TTL is Forever, the default policy counts, not the namespace's; [Cache.Expire] knows it.)
+// If a value expires several times, the time
 // counts from the last Expire, or from one that a read in this process has already noticed. If
 // an invalidation covers the value too, the value is gone, in either order.
 //

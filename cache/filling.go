@@ -45,14 +45,16 @@ type Fill struct {
 type fillKey struct{}
 
 // Filling returns the load that ctx belongs to. A loader calls it with its own context. Outside
-// a loader it returns nil, whose methods do nothing.
+// a loader it returns nil, whose methods do nothing. In a LoadMany, what the methods set applies
+// to all keys of the call, and [Previous] has a value only if the call has one key.
 func Filling(ctx context.Context) *Fill {
 	f, _ := ctx.Value(fillKey{}).(*Fill)
 	return f
 }
 
-// SetTTL replaces the policy's TTL for the value being loaded; its jitter still applies. With d
-// under a millisecond the value is not stored. But if SetStale, SetStaleIfError or SetKeep is
+// SetTTL replaces the policy's TTL for the value being loaded, and NegativeTTL if the load finds
+// none; the jitter still applies. With d under a millisecond the value is not stored, whatever a
+// later call says. But if SetStale, SetStaleIfError or SetKeep is
 // called with more than zero, before or after, the value is stored and never fresh.
 func (f *Fill) SetTTL(d time.Duration) {
 	f.edit(func() { f.ttl, f.unfresh = d, f.unfresh || d < time.Millisecond })

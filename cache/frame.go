@@ -21,7 +21,7 @@ import (
 // more life than it was born with. The writer of a frame rounds its times down, the reader
 // rounds its own time up. So a value's life may end two milliseconds early, never late.
 
-// remoteForever is how long the remote tier keeps a value without expiry. Without it a shared
+// remoteForever is the longest time for which the remote tier keeps a value. Without it a shared
 // tier would only grow. A later miss does no harm.
 const remoteForever = 30 * 24 * time.Hour
 

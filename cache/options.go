@@ -42,7 +42,8 @@ func TTL(d time.Duration) Option { return Option{kind: optTTL, d: d} }
 func MaxAge(d time.Duration) Option { return Option{kind: optMaxAge, d: d} }
 
 // AllowStale says whether the call accepts a stale value. False refuses stale values, also in
-// place of a failed load. True, the default, leaves it to the policy.
+// place of a failed load. A value that was just loaded from a stale part is returned, with Stale
+// set. True, the default, leaves it to the policy.
 func AllowStale(allow bool) Option { return Option{kind: optAllowStale, on: allow} }
 
 // Tags adds tags of the handle's tenant to the value that this call loads or sets. The slice is

@@ -13,10 +13,11 @@ import (
 // and no load that began earlier can bring back an older value. An invalidation that comes while
 // Set runs may win: then neither tier keeps v, and the next read loads. If two processes Set one
 // key at the same time, they race, and the tiers may keep either value. If that matters, write
-// to the source and [Cache.Delete].
+// to the source and [Cache.Delete]. A hold of the key ([invalidate.Hold]) keeps v out of the remote
+// tier, not out of this process.
 //
 // Set returns an error if v cannot be stored: it does not encode, is over the policy's
-// MaxValueBytes, or has a tag that is not valid. It also returns an error if the remote tier
+// MaxValueBytes (in memory, if there is no remote tier), or has a tag that is not valid. It also returns an error if the remote tier
 // cannot be reached. In both cases the old value is still invalidated in this process, also when
 // ctx has ended. With the policy's Off, Set only invalidates. If there is only a local tier and
 // it has no room for the value, the error is [ErrTooLarge].

@@ -36,7 +36,7 @@ type TiersConfig struct {
 	// this process.
 	Log invalidate.Log
 
-	// InvalidateWait limits how long Set, Delete, DeleteAll and Invalidate wait for the log and
+	// InvalidateWait limits how long Set, Delete, Invalidate, Expire and the like wait for the log and
 	// for the removal of cells, counted from the call. Then they return an
 	// *invalidate.PendingError, and the process retries the invalidation. If one call to the log
 	// takes over 100 ms, set it to three times that. Zero: 250 ms. Negative: 250 ms and one try.
@@ -62,7 +62,7 @@ type TiersConfig struct {
 	MaxRefreshes int
 
 	// MaxFlights limits the keys that one cache fetches or loads at a time. Beyond it, reads
-	// that miss fail with ErrOverloaded. 0: 65,536.
+	// that miss fail with ErrOverloaded, also where an old value could stand in. 0: 65,536.
 	MaxFlights int
 
 	// ClaimTTL is how long other processes wait for a loader that has died. A live loader renews
@@ -70,8 +70,8 @@ type TiersConfig struct {
 	// several may replace a loader that died. 0: 3 s.
 	ClaimTTL time.Duration
 
-	// MaxTenants limits the tenants with counters of their own. The others are counted together
-	// as "other". 0: 1,000.
+	// MaxTenants limits the pairs of namespace and tenant with counters of their own. The others
+	// are counted together as "other". 0: 1,000.
 	MaxTenants int
 
 	// OnStored gets every entry before a read can find it in the local tier. OnRemoved gets it

@@ -9,7 +9,7 @@ import (
 
 // Validate reports every fault that the table can lead to on top of base. The error is an
 // [errors.Join] of [*FieldError]s that name the override and the field. Faults are two overrides
-// for the same scope, a tenant that cannot exist, and an invalid policy that the table makes of
+// for the same scope, a tenant with a colon, and an invalid policy that the table makes of
 // base. Two valid overrides can be invalid together, so Validate checks each override of a
 // namespace with each override of a tenant. It reports a fault once, for the override where it
 // first occurs.

@@ -23,8 +23,8 @@ package policy
 import "time"
 
 // Forever is a duration that never ends. As a TTL it means that a value leaves only by an
-// invalidation, or because the tier needs the room. A remote tier keeps it for 30 days. After
-// that, a process that does not hold the value loads it again. Jitter does not change Forever. In
+// invalidation, or because the tier needs the room. A remote tier keeps no value for longer than
+// 30 days. After that, a process that does not hold the value loads it again. Jitter does not change Forever. In
 // JSON it is "forever".
 const Forever time.Duration = 1<<63 - 1
 
@@ -54,8 +54,8 @@ type Policy struct {
 	NegativeTTL time.Duration
 
 	// ErrorTTL is how long the cache remembers that a load failed, if there is no old value to
-	// serve in its place. Reads in all processes then get the error without a load. 0: it does
-	// not remember; every read loads.
+	// serve in its place. Only the process that loads looks for an old value. Reads in all
+	// processes then get the error without a load. 0: it does not remember; every read loads.
 	//
 	// The cache remembers the errors of the loader, including timeouts that the loader sets
 	// itself. It does not remember errors that say nothing about the source: a load that exceeded
@@ -121,7 +121,9 @@ type Policy struct {
 	// MaxValueBytes is the longest encoded value that is stored, in bytes before compression. A
 	// longer one is returned to its callers and counted. So is a value whose elements take more
 	// than codec.Expansion times MaxValueBytes in memory. A longer value in the remote tier is a
-	// miss. 0 is refused. Default: 1 MiB.
+	// miss. Where a value is not encoded, its size in memory counts: without a remote tier, with
+	// LocalOnly, and for a load that has no claim because the remote tier is out of reach.
+	// 0 is refused. Default: 1 MiB.
 	MaxValueBytes int
 
 	// RemoteTimeout is the deadline of each call to the remote tier. A call that takes

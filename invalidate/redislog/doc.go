@@ -9,7 +9,7 @@
 //	                       its replication id; wit, the witness (see below); ep and id,
 //	                       the number and the id of the epoch; kl and sl, the last
 //	                       position of each stream; ki and si, the ids of the records
-//	                       there; hb, the last sync in unix seconds; b, the largest
+//	                       there; hb, the last sync that appended nothing, in unix seconds; b, the largest
 //	                       Bound in ms
 //	{<Prefix>}:k   stream  invalidations of keys
 //	{<Prefix>}:s   stream  invalidations of prefixes, of tags and of everything; and
@@ -57,10 +57,10 @@
 // A log of the default sizes takes about 4 MB when each record holds one key or tag. A process
 // that starts reads all of it once. That takes Redis a third of a second, in pieces of 3 ms.
 //
-// Behind Sentinel, set min-replicas-to-write to 1. Then a primary that is cut off from the
-// others takes no records. Processes that reach it learn of the new primary within Bound, if
-// they reach a Sentinel. A Cluster does this by itself within cluster-node-timeout. Persistence
-// is optional: a log that comes back empty or old costs the cached entries and nothing else.
+// Behind Sentinel, set min-replicas-to-write to 1 and min-replicas-max-lag to a second or two.
+// Then a primary that is cut off from the others soon takes no records. That lag is added to
+// Bound, and in a Cluster cluster-node-timeout is. Processes that reach the old primary learn of
+// the new one within Bound, if they reach a Sentinel. Persistence is optional: a log that comes back empty or old costs the cached entries and nothing else.
 //
 // Every process reads the tail, and renews its lease four times in a Bound. A read costs Redis
 // more than the records in it, so a process reads less often while many records come. After each
@@ -71,7 +71,7 @@
 // that has synced since the log was last lost.
 //
 // Users limited by ACL need, on ~{<Prefix>}:*, the commands EVAL, EVALSHA, HSET, HMGET, XADD,
-// XRANGE, XREVRANGE, XREAD, DEL and OBJECT, and TIME and INFO. When package redistier uses the
+// XRANGE, XREVRANGE, XREAD, DEL and OBJECT, and TIME and INFO, and in a Cluster CLUSTER SLOTS. When package redistier uses the
 // same client, a Sync also removes cells: allow UNLINK on the keys of redistier. Where INFO is
 // denied within scripts, Sync takes more round trips on one connection. Where OBJECT is denied,
 // or where hash-max-listpack-value is 8192 or more, there is no witness, and the log warns once.

@@ -47,7 +47,7 @@ const (
 const runArg = 7
 
 // Sync appends a and returns the records after at; see [invalidate.Log]. It is one EVALSHA, or
-// two round trips when the server denies INFO to scripts. It takes at most Bound.
+// three round trips when the server denies INFO to scripts. It takes at most Bound.
 //
 // Its errors wrap ErrAppend (then nothing was appended), ErrNoRunID, ErrClosed, an error of the
 // configuration, of ctx, of the client library or of the server. redis.IsReadOnlyError and the
@@ -145,7 +145,7 @@ func (l *Log) exchange(ctx context.Context, keys []string, args []any) ([]any, e
 			return reply, err
 		}
 		if !l.noInfo.Swap(true) {
-			l.logger().Warn("redislog: scripts cannot read which server runs them, so every Sync takes two round trips; allow INFO to the user",
+			l.logger().Warn("redislog: scripts cannot read which server runs them, so every Sync takes three round trips; allow INFO to the user",
 				"prefix", l.cfg.Prefix)
 		}
 	}

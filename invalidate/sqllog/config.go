@@ -79,6 +79,7 @@ type Config struct {
 
 	// Poll is how often a Tail looks for rows of other processes, between MinPoll and
 	// MaxBound. A short Poll makes invalidations arrive sooner; no guarantee depends on it.
+	// A Tail looks once in a quarter of Bound at least, so a longer Poll changes nothing.
 	// 0: DefaultPoll.
 	Poll time.Duration
 
@@ -98,7 +99,7 @@ type Config struct {
 
 	// Wait waits until another process may have numbered rows; package pgxlisten has one for
 	// PostgreSQL. Tail calls it, one call at a time, with a context that ends when Tail
-	// returns. After an error, that Tail polls. Nil: Tail polls.
+	// returns. Tail polls as well. Nil, or after an error: Tail only polls.
 	Wait func(context.Context) error
 
 	// Identity returns a text that tells this server, and this run of it, from all others. It

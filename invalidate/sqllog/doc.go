@@ -15,12 +15,13 @@
 //		return err
 //	})
 //
-// [Log.Append] does the same in a transaction of your own. Ready of cache.Tiers, called after
+// [Log.Append] does the same in a transaction of your own; call [Log.Committed] after the commit,
+// or other processes hear of it at their next poll. Ready of cache.Tiers, called after
 // a commit, waits until this process has applied it. Settle waits until every process has.
 //
 // # How it works
 //
-//  1. Append inserts one row into the outbox table. The row names the scopes in text. It
+//  1. Append inserts a row into the outbox table. The row names the scopes in text. It
 //     has no number, so writers never wait for each other.
 //  2. The next Sync or Tail of any process finds the committed row. Every process syncs
 //     four times per Bound, so a row is found even if its writer died right after COMMIT.
@@ -40,7 +41,7 @@
 //	database write                                   as well
 //	cost of a write             a round trip to      one INSERT in the transaction
 //	                            Redis after COMMIT
-//	until others hear of it     about 1 ms           about 5 ms with LISTEN, or Config.Poll
+//	until others hear of it     about 1 ms           about 5 ms with LISTEN, else Config.Poll
 //	the server restarts         a new epoch          a new epoch, see KeepOverRestart
 //	triggers, migrations and    no                   yes
 //	psql can invalidate
@@ -83,7 +84,8 @@
 //   - MySQL and MariaDB: the server's id and its start, to the second.
 //   - SQLite: the ids of records. Do not replace the file while processes use it.
 //
-// The log refuses a standby and a read-only session: [ErrStandby].
+// The log refuses a standby and a read-only session: [ErrStandby]. A read-only SQLite file is
+// refused at the first write.
 //
 // # What is not promised
 //
@@ -91,8 +93,8 @@
 //     services stop it first. With synchronous replication, set Config.Prove. With
 //     asynchronous replication and no fencing there is no guarantee.
 //   - A crash of the server may lose a commit (synchronous_commit=off,
-//     innodb_flush_log_at_trx_commit other than 1) that was already read into a cache. Such
-//     a value stays until its TTL. Commits that were numbered are never lost.
+//     innodb_flush_log_at_trx_commit other than 1, synchronous below FULL in SQLite) that was already read into a cache. Such
+//     a value stays until its TTL. On PostgreSQL, commits that were numbered are never lost.
 //   - If an old backup is put back while no process is alive, cells that are stored
 //     elsewhere are newer than the data. Call [Log.NewEpoch] then.
 //   - Do not read through the cache inside the transaction with the transaction as loader:
@@ -112,7 +114,7 @@
 // or none: [ErrCells]. Run PostgreSQL and MySQL at their default isolation levels. SQLite
 // needs WAL mode and a busy timeout in the pool's address. PgBouncer in transaction mode
 // supports everything except Config.Wait, which needs LISTEN on a direct connection. Without
-// it, Tail polls.
+// it, Tail only polls.
 //
 // On PostgreSQL, a transaction that stays open keeps vacuum from cleaning the outbox. The log
 // skips dead rows by the ids of their transactions, unless the open transaction has written

@@ -5,7 +5,7 @@
 //  1. A Set is visible to every goroutine when it returns. After a Set or a Delete, an older entry
 //     never comes back.
 //  2. The costs of all entries plus [Overhead] for each never exceed MaxBytes.
-//  3. Entries that fit into MaxBytes together are all kept.
+//  3. Entries that fit into MaxBytes together are all kept, if none takes more than a fifth of it.
 //  4. Every entry that entered is reported to OnEvict exactly once when it leaves. Close reports
 //     nothing.
 //  5. The tier starts no goroutine, and no call waits for another, except for a mutex.

@@ -9,7 +9,7 @@
 //     and neither does the entry's own Set, except under contention (see below).
 //  2. The costs of all entries plus [Overhead] for each stay within MaxBytes plus 5 % at every
 //     instant. At rest they stay within MaxBytes plus the charge of the last Sets.
-//  3. Entries that fit into MaxBytes together are all kept.
+//  3. Entries that fit into MaxBytes together are all kept, if none takes more than a fifth of it.
 //  4. Every entry that entered is reported to OnEvict exactly once when it leaves. Close reports
 //     nothing. An entry that otter's admission refuses was visible before, and is reported as
 //     Evicted. Rejected entries are too large for the tier.

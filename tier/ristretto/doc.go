@@ -8,7 +8,7 @@
 //     never comes back.
 //  2. The costs of all entries plus [Overhead] for each stay within MaxBytes plus 5 % at every
 //     instant, and within MaxBytes plus about 2 % at rest.
-//  3. Entries that fit into MaxBytes together are all kept.
+//  3. Entries that fit into MaxBytes together are all kept, if none takes more than a fifth of it.
 //  4. Every entry that entered is reported to OnEvict exactly once when it leaves. Close reports
 //     nothing.
 //  5. The only goroutines are ristretto's two, which end at Close.

@@ -27,7 +27,7 @@ func (t *Tier) Get(ctx context.Context, key string) (frame []byte, err error) {
 }
 
 // Claim requests the right to load key; see [tier.Remote]. For an empty key it is one statement,
-// otherwise at least three. A zero Nonce returns [tier.ErrNonce].
+// otherwise two or three. A zero Nonce returns [tier.ErrNonce].
 func (t *Tier) Claim(ctx context.Context, key string, c tier.Claim) (tier.Claimed, error) {
 	if err := t.ready(ctx); err != nil {
 		return tier.Claimed{}, fail("claim", err)

@@ -1,5 +1,6 @@
 // Package pgxlisten lets a log of package sqllog learn of new records at once, by LISTEN on a
-// PostgreSQL connection of its own. Without it a process looks every Config.Poll.
+// PostgreSQL connection of its own. A process looks every Config.Poll as well. Rows of triggers,
+// and of Append without Committed, are found only so.
 //
 // No guarantee depends on it. While its connection is lost, the log polls, and this package
 // reconnects.
