@@ -24,16 +24,29 @@ func (r *Rig) follow(replica, primary *redistest.Server) {
 }
 
 func (r *Rig) linked(replica *redistest.Server) {
-	redistest.Eventually(r.t, "the replica does not connect", func(context.Context) error {
-		var info string
-		err := r.t.try(func() { info, _ = replica.Do(r.t, "INFO", "replication").(string) })
-		if err != nil {
-			return err
+	redistest.Eventually(r.t, "the replica does not connect", func(context.Context) error { return r.isLinked(replica) })
+}
+
+func (r *Rig) isLinked(replica *redistest.Server) error {
+	var info string
+	err := r.t.try(func() { info, _ = replica.Do(r.t, "INFO", "replication").(string) })
+	if err != nil {
+		return err
+	}
+	if !strings.Contains(info, "role:slave") || !strings.Contains(info, "master_link_status:up") {
+		return fmt.Errorf("rig: port %s says:\n%s", replica.Port(), info)
+	}
+	return nil
+}
+
+// rejoined waits until a deposed master follows, or is master again after another failover.
+func (r *Rig) rejoined(old *redistest.Server) {
+	redistest.Eventually(r.t, "the old master does not come back", func(ctx context.Context) error {
+		err := r.isLinked(old)
+		if now, lost := r.sentinel.Current(ctx); err != nil && lost == nil && now == old {
+			return nil
 		}
-		if !strings.Contains(info, "role:slave") || !strings.Contains(info, "master_link_status:up") {
-			return fmt.Errorf("rig: port %s says:\n%s", replica.Port(), info)
-		}
-		return nil
+		return err
 	})
 }
 
@@ -47,7 +60,7 @@ func masterHangs(ctx context.Context, r *Rig) string {
 	what := "master hangs"
 	if now, err := r.sentinel.Current(r.t.Context()); err == nil && now != old {
 		what = "master hangs, failover"
-		r.linked(old)
+		r.rejoined(old)
 	}
 	r.sleep(ctx, 2*time.Second)
 	return what
