@@ -61,8 +61,8 @@ type Config struct {
 	Lifetime Lifetime
 
 	// KeyOnly shows the handler a request that is made of the key alone, so that nothing else can
-	// be in a page. It is for a program's own handlers. Without it the handler sees the whole
-	// request of the first client, except for Hide.
+	// be in a page. It is for a program's own handlers. Without it the handler sees the request of
+	// the first client without Hide, and with what is in the key as the key has it.
 	KeyOnly bool
 
 	// Fallback says how long to keep a response that does not say it. Zero means that such a
@@ -208,8 +208,9 @@ type VaryRule struct {
 	Header string
 
 	// Normalize returns one value for all values that mean the same to the handler. The handler
-	// sees the result in place of the header; "" removes the header. The argument is the lines of
-	// the header joined by ", ", or "" if there are none. Nil trims spaces.
+	// sees the result in place of the header; "" removes the header. Without KeyOnly a header of
+	// Hide is hidden all the same. The argument is the lines of the header joined by ", ", or ""
+	// if there are none. Nil trims spaces.
 	Normalize func(value string) string
 
 	// On reports whether the rule applies to a path. Nil means everywhere.
