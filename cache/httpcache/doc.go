@@ -156,14 +156,15 @@
 //  1. With KeyOnly a stored response is made from its key alone. Without it a stored response
 //     holds nothing that Hide names or that the key leaves out. (TestHandlerSeesTheKeyAlone,
 //     TestKeys, TestContextOfOuterHandlers, TestAllowAuthorized, TestPoisoning,
-//     TestNormalizedHeader)
+//     TestNormalizedHeader, TestSpellings)
 //  2. A response that is not for everybody reaches its own client only, and is made from that
-//     client's own request. That takes a second rendering only when part of the request was
-//     hidden or changed. A response is not for everybody if it may not be stored. With UntilInvalidated
-//     that means: it is marked so, or its status answers one client only, such as 302 or 401,
-//     and is not one of Config.Statuses. (TestNeverShared, TestNeverAsked,
+//     client's own request. That takes a second rendering only when part of the request was hidden
+//     or changed. A response is not for everybody if it may not be stored. With UntilInvalidated
+//     that means: it is marked so, or its status answers one client only, such as 302 or 401, and
+//     is not one of Config.Statuses. (TestNeverShared, TestNeverAsked,
 //     TestWaitersOfAPrivateResponse, TestSharedCacheNeverShares, TestRenewedAsPrivate,
-//     TestRefreshedForOthers, TestHandlerChangesItsRequest)
+//     TestRefreshedForOthers, TestHandlerChangesItsRequest,
+//     TestOneRenderingForOrdinaryRequests)
 //  3. Clients cannot see the cache. With UntilInvalidated a site answers as with the cache
 //     off, to the byte, except for Age, Date and Cache-Status. The handler must name what it
 //     depends on. It must also give one answer to all requests that Query and Vary treat as

@@ -51,6 +51,10 @@ func (x *exchange) shown(ctx context.Context) (r *http.Request, whole bool) {
 			}
 		}
 	}
+	if r.Host != x.t.host {
+		r.Host = x.t.host
+		whole = false
+	}
 	if r.URL.RawQuery != x.t.query {
 		r.URL.RawQuery, r.URL.ForceQuery = x.t.query, false
 		r.RequestURI = x.t.line()

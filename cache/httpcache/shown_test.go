@@ -79,3 +79,71 @@ func TestNormalizedHeader(t *testing.T) {
 		}
 	}
 }
+
+// spelling is a handler that writes how a request is spelled.
+func spelling(cc string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Cache-Control", cc)
+		fmt.Fprintf(w, "%s %s %s %s %v", r.Host, r.RequestURI, r.URL, r.URL.RawPath, r.URL.ForceQuery)
+	}
+}
+
+// Requests with one key can be spelled in several ways. The handler sees one spelling, so the page
+// does not depend on the first client. A response that is not stored is made from its client's own
+// spelling.
+func TestSpellings(t *testing.T) {
+	for name, c := range map[string]struct {
+		a, b   []string            // target, then header
+		outer  func(*http.Request) // changes the first request
+		shared string              // the page
+		own    string              // what the first client gets if nothing is stored
+	}{
+		"host": {
+			[]string{"/x", "Host", "EXAMPLE.com"}, []string{"/x", "Host", "example.com"}, nil,
+			"example.com /x /x  false", "EXAMPLE.com /x /x  false",
+		},
+	} {
+		for _, life := range []httpcache.Lifetime{httpcache.FromResponse, httpcache.UntilInvalidated} {
+			first := func() *http.Request {
+				r := request(t, http.MethodGet, c.a[0], c.a[1:]...)
+				if c.outer != nil {
+					c.outer(r)
+				}
+				return r
+			}
+			s := proxied(t, spelling("max-age=60"), httpcache.Config{Lifetime: life})
+			a, b := do(s, first()), s.get(t, c.b[0], c.b[1:]...)
+			if a.body != c.shared || b.body != c.shared || !b.hit() {
+				t.Errorf("%s, %d: %v, then %v", name, life, a, b)
+			}
+			s = proxied(t, spelling("private"), httpcache.Config{Lifetime: life})
+			if a := do(s, first()); a.body != c.own {
+				t.Errorf("%s, %d: not stored: %v", name, life, a)
+			}
+		}
+	}
+}
+
+// A client whose request has nothing to hide and nothing to respell gets the first rendering, even
+// if it is not stored.
+func TestOneRenderingForOrdinaryRequests(t *testing.T) {
+	for _, target := range []string{"/", "/a/b/", "/a?b=1&c=%C3%A9", "/a%2Fb", "/%C3%A9?b=1", "/a[1]=(2)'!", "/a,b;c:d@e+f$g&h~i"} {
+		h := &counted{header: http.Header{"Cache-Control": {"private"}}}
+		s := proxied(t, h, httpcache.Config{Vary: []httpcache.VaryRule{{Header: "Accept"}, {Header: "Origin"}}})
+		a := s.get(t, target, "Host", "example.com:8080", "Accept", "text/html, */*", "User-Agent", "u")
+		if a.body != "rendering 1" || h.Load() != 1 {
+			t.Errorf("%s: %v, %d renderings", target, a, h.Load())
+		}
+		mux := http.NewServeMux()
+		mux.Handle("/outer/", http.StripPrefix("/outer", s))
+		if a := do(mux, request(t, http.MethodGet, "/outer"+target)); a.body != "rendering 2" || h.Load() != 2 {
+			t.Errorf("%s below a prefix: %v, %d renderings", target, a, h.Load())
+		}
+	}
+	h := &counted{header: http.Header{"Cache-Control": {"private"}}}
+	r := request(t, http.MethodGet, "/a?b=1")
+	r.RequestURI = "" // it is from no server
+	if a := do(proxied(t, h, httpcache.Config{}), r); a.body != "rendering 1" || h.Load() != 1 {
+		t.Errorf("without a request line: %v, %d renderings", a, h.Load())
+	}
+}
