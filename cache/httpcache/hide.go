@@ -51,15 +51,7 @@ func (x *exchange) shown(ctx context.Context) (r *http.Request, whole bool) {
 			}
 		}
 	}
-	if r.Host != x.t.host {
-		r.Host = x.t.host
-		whole = false
-	}
-	if r.URL.RawQuery != x.t.query {
-		r.URL.RawQuery, r.URL.ForceQuery = x.t.query, false
-		r.RequestURI = x.t.line()
-		whole = false
-	}
+	whole = x.respell(r) && whole
 	return r, whole
 }
 
@@ -83,6 +75,19 @@ func (x *exchange) wearKey(h http.Header) (same bool) {
 			h[rule.Header] = []string{v}
 			same = false
 		}
+	}
+	return same
+}
+
+// respell gives the host, the path and the query of r, in all places, the spelling of the key. It
+// reports whether r had it before. A request without a request line is from no server; it gets one.
+func (x *exchange) respell(r *http.Request) (same bool) {
+	t, u := &x.t, r.URL
+	line := t.line()
+	same = r.Host == t.host && (r.RequestURI == line || r.RequestURI == "") && u.RawQuery == t.query && !u.ForceQuery
+	r.Host, r.RequestURI, u.RawQuery, u.ForceQuery = t.host, line, t.query, false
+	if u.RawPath != "" && u.RawPath != t.escaped { // not valid, so the path was escaped without it
+		u.RawPath, same = "", false
 	}
 	return same
 }

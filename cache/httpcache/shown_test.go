@@ -102,6 +102,26 @@ func TestSpellings(t *testing.T) {
 			[]string{"/x", "Host", "EXAMPLE.com"}, []string{"/x", "Host", "example.com"}, nil,
 			"example.com /x /x  false", "EXAMPLE.com /x /x  false",
 		},
+		"empty query": {
+			[]string{"/x?"}, []string{"/x"}, nil,
+			"example.com /x /x  false", "example.com /x? /x?  true",
+		},
+		"dropped parameters": {
+			[]string{"/x?utm_source=evil"}, []string{"/x"}, nil,
+			"example.com /x /x  false", "example.com /x?utm_source=evil /x?utm_source=evil  false",
+		},
+		"escaped path": {
+			[]string{"/a|b?c=1"}, []string{"/a%7Cb?c=1"}, nil,
+			"example.com /a%7Cb?c=1 /a%7Cb?c=1  false", "example.com /a|b?c=1 /a%7Cb?c=1 /a|b false",
+		},
+		"query that was cut off": {
+			[]string{"/x?evil=1"}, []string{"/x"}, func(r *http.Request) { r.URL.RawQuery = "" },
+			"example.com /x /x  false", "example.com /x?evil=1 /x  false",
+		},
+		"no request line": {
+			[]string{"/x?b=1"}, []string{"/x?b=1"}, func(r *http.Request) { r.RequestURI = "" },
+			"example.com /x?b=1 /x?b=1  false", "example.com /x?b=1 /x?b=1  false",
+		},
 	} {
 		for _, life := range []httpcache.Lifetime{httpcache.FromResponse, httpcache.UntilInvalidated} {
 			first := func() *http.Request {
