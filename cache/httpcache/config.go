@@ -149,7 +149,8 @@ type Config struct {
 
 	// AllowAuthorized lets a request with credentials use the cache. The program then promises
 	// that the response does not depend on the client, for example because it checked the
-	// permission before. The handler does not see the credentials. Nil means none.
+	// permission before. The handler does not see the credentials, nor the client certificate. Nil
+	// means none.
 	AllowAuthorized func(*http.Request) bool
 
 	// Hosts are the values of Host, in lower case, for which requests use the cache. Clients

@@ -156,7 +156,7 @@
 //  1. With KeyOnly a stored response is made from its key alone. Without it a stored response
 //     holds nothing that Hide names or that the key leaves out. (TestHandlerSeesTheKeyAlone,
 //     TestKeys, TestContextOfOuterHandlers, TestAllowAuthorized, TestPoisoning,
-//     TestNormalizedHeader, TestSpellings)
+//     TestNormalizedHeader, TestSpellings, TestCertificateIsHidden)
 //  2. A response that is not for everybody reaches its own client only, and is made from that
 //     client's own request. That takes a second rendering only when part of the request was hidden
 //     or changed. A response is not for everybody if it may not be stored. With UntilInvalidated

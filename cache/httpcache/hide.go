@@ -50,6 +50,12 @@ func (x *exchange) shown(ctx context.Context) (r *http.Request, whole bool) {
 				whole = false
 			}
 		}
+		if r.TLS != nil && len(r.TLS.PeerCertificates) > 0 {
+			state := *r.TLS // the client's request has the same pointer
+			state.PeerCertificates, state.VerifiedChains = nil, nil
+			r.TLS = &state
+			whole = false
+		}
 	}
 	whole = x.respell(r) && whole
 	return r, whole

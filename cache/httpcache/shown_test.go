@@ -1,6 +1,9 @@
 package httpcache_test
 
 import (
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
 	"fmt"
 	"net/http"
 	"testing"
@@ -139,6 +142,44 @@ func TestSpellings(t *testing.T) {
 			s = proxied(t, spelling("private"), httpcache.Config{Lifetime: life})
 			if a := do(s, first()); a.body != c.own {
 				t.Errorf("%s, %d: not stored: %v", name, life, a)
+			}
+		}
+	}
+}
+
+// With AllowAuthorized the handler sees no client certificate when it renders for everybody. It
+// sees the rest of the connection. A response that is not stored is made for its client.
+func TestCertificateIsHidden(t *testing.T) {
+	show := func(cc string) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Cache-Control", cc)
+			for _, c := range r.TLS.PeerCertificates {
+				fmt.Fprint(w, "certificate of ", c.Subject.CommonName, " ")
+			}
+			fmt.Fprintf(w, "%d %s", len(r.TLS.VerifiedChains), r.TLS.ServerName)
+		}
+	}
+	from := func(name string) *http.Request {
+		r := request(t, http.MethodGet, "/")
+		cert := &x509.Certificate{Subject: pkix.Name{CommonName: name}}
+		r.TLS = &tls.ConnectionState{ServerName: "example.com", PeerCertificates: []*x509.Certificate{cert}, VerifiedChains: [][]*x509.Certificate{{cert}}}
+		return r
+	}
+	for _, life := range []httpcache.Lifetime{httpcache.FromResponse, httpcache.UntilInvalidated} {
+		s := proxied(t, show("max-age=60"), httpcache.Config{AllowAuthorized: anybody, Lifetime: life})
+		alice := from("alice")
+		for i, r := range []*http.Request{alice, from("bob")} {
+			if a := do(s, r); a.body != "0 example.com" || a.hit() != (i > 0) {
+				t.Errorf("%d: client %d: %v", life, i, a)
+			}
+		}
+		if len(alice.TLS.PeerCertificates) != 1 || len(alice.TLS.VerifiedChains) != 1 {
+			t.Errorf("%d: the client's own request was changed", life)
+		}
+		s = proxied(t, show("private"), httpcache.Config{AllowAuthorized: anybody, Lifetime: life})
+		for _, name := range []string{"alice", "bob"} {
+			if a := do(s, from(name)); a.body != "certificate of "+name+" 1 example.com" {
+				t.Errorf("%d: %s: %v", life, name, a)
 			}
 		}
 	}
