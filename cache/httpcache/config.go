@@ -93,7 +93,7 @@ type Config struct {
 
 	// SharedAuthorization lets requests with an Authorization header use the cache, which stores
 	// the response if it says public, s-maxage or must-revalidate (RFC 9111 §3.5). It is for
-	// FromResponse only.
+	// FromResponse only, and not for KeyOnly, with which no handler sees Authorization.
 	SharedAuthorization bool
 
 	// ClientMayRefresh reports whether a request's Pragma, and the no-cache, max-age and

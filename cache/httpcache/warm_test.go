@@ -169,6 +169,7 @@ func TestConfig(t *testing.T) {
 		"Fallback.TTL":     {Tiers: openTiers(t, cache.TiersConfig{}), Fallback: httpcache.Fallback{TTL: -1}},
 		"Targets: entry 0": {Off: true, Targets: []string{"a b"}},
 		"field Fallback":   {Off: true, Lifetime: httpcache.UntilInvalidated, Fallback: httpcache.Fallback{TTL: 1}},
+		"KeyOnly":          {Off: true, KeyOnly: true, SharedAuthorization: true},
 		"namespace":        {Tiers: openTiers(t, cache.TiersConfig{}), Namespace: "::"},
 		"tenant":           {Tiers: openTiers(t, cache.TiersConfig{}), Tenant: "a:b"},
 	} {
