@@ -192,8 +192,10 @@ type Config struct {
 	// max-age=60 is stale downstream when it arrives, even though nothing has changed since.
 	NoAge bool
 
-	// Off turns the cache off: the handler renders for every client. Clients see the same
-	// responses, except for Age, Date and Cache-Status.
+	// Off turns the cache off: the handler renders for every client. With UntilInvalidated clients
+	// see the same responses, except for Age, Date, Cache-Status and the codings of Encodings. With
+	// FromResponse the handler gets every request unchanged, with its conditions and its Range, and
+	// clients see what it answers.
 	Off bool
 
 	// Logger gets what an operator should know, never a key or a body. Nil means slog.Default.
