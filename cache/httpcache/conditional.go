@@ -96,7 +96,7 @@ func leave304(h http.Header) {
 
 // Conditional answers conditional requests for next as a Cache would, without storing anything. A
 // response to a GET that a Cache would store gets a validator and a length. A client that already
-// has it gets a 304. A Cache that is Off does the same.
+// has it gets a 304. A Cache with Off and UntilInvalidated does the same.
 func Conditional(next http.Handler) http.Handler {
 	c, err := New(Config{Off: true, Lifetime: UntilInvalidated})
 	if err != nil { // impossible: the Config is valid

@@ -61,8 +61,8 @@ type Config struct {
 	Lifetime Lifetime
 
 	// KeyOnly shows the handler a request that is made of the key alone, so that nothing else can
-	// be in a page. It is for a program's own handlers. Without it the handler sees the whole
-	// request of the first client, except for Hide.
+	// be in a page. It is for a program's own handlers. Without it the handler sees the request of
+	// the first client without Hide, and with what is in the key as the key has it.
 	KeyOnly bool
 
 	// Fallback says how long to keep a response that does not say it. Zero means that such a
@@ -93,7 +93,7 @@ type Config struct {
 
 	// SharedAuthorization lets requests with an Authorization header use the cache, which stores
 	// the response if it says public, s-maxage or must-revalidate (RFC 9111 §3.5). It is for
-	// FromResponse only.
+	// FromResponse only, and not for KeyOnly, with which no handler sees Authorization.
 	SharedAuthorization bool
 
 	// ClientMayRefresh reports whether a request's Pragma, and the no-cache, max-age and
@@ -149,7 +149,8 @@ type Config struct {
 
 	// AllowAuthorized lets a request with credentials use the cache. The program then promises
 	// that the response does not depend on the client, for example because it checked the
-	// permission before. The handler does not see the credentials. Nil means none.
+	// permission before. The handler does not see the credentials, nor the client certificate. Nil
+	// means none.
 	AllowAuthorized func(*http.Request) bool
 
 	// Hosts are the values of Host, in lower case, for which requests use the cache. Clients
@@ -191,8 +192,10 @@ type Config struct {
 	// max-age=60 is stale downstream when it arrives, even though nothing has changed since.
 	NoAge bool
 
-	// Off turns the cache off: the handler renders for every client. Clients see the same
-	// responses, except for Age, Date and Cache-Status.
+	// Off turns the cache off: the handler renders for every client. With UntilInvalidated clients
+	// see the same responses, except for Age, Date, Cache-Status and the codings of Encodings. With
+	// FromResponse the handler gets every request unchanged, with its conditions and its Range, and
+	// clients see what it answers.
 	Off bool
 
 	// Logger gets what an operator should know, never a key or a body. Nil means slog.Default.
@@ -208,8 +211,9 @@ type VaryRule struct {
 	Header string
 
 	// Normalize returns one value for all values that mean the same to the handler. The handler
-	// sees the result in place of the header; "" removes the header. The argument is the lines of
-	// the header joined by ", ", or "" if there are none. Nil trims spaces.
+	// sees the result in place of the header; "" removes the header. Without KeyOnly a header of
+	// Hide is hidden all the same. The argument is the lines of the header joined by ", ", or ""
+	// if there are none. Nil trims spaces.
 	Normalize func(value string) string
 
 	// On reports whether the rule applies to a path. Nil means everywhere.

@@ -111,11 +111,13 @@
 // directives of a client's Cache-Control and Pragma count only for Config.ClientMayRefresh. If
 // they counted for all clients, any client could make the handler work.
 //
-// These responses are never stored, and no option changes it:
+// These responses are never stored, and no option but Targets changes it:
 //
 //   - Set-Cookie;
 //   - Cache-Control with private, no-store or invalid syntax (private="field" and
-//     no-cache="field" count as private and no-cache);
+//     no-cache="field" count as private and no-cache), unless a field of Targets replaces it. With
+//     FromResponse no-store does not count beside must-understand if the cache knows the status
+//     (RFC 9111 §5.2.2.3);
 //   - Vary: *;
 //   - 206 and Content-Range;
 //   - event streams, trailers, upgrades;
@@ -155,18 +157,20 @@
 //
 //  1. With KeyOnly a stored response is made from its key alone. Without it a stored response
 //     holds nothing that Hide names or that the key leaves out. (TestHandlerSeesTheKeyAlone,
-//     TestKeys, TestContextOfOuterHandlers, TestAllowAuthorized, TestPoisoning)
+//     TestKeys, TestContextOfOuterHandlers, TestAllowAuthorized, TestPoisoning,
+//     TestNormalizedHeader, TestSpellings, TestCertificateIsHidden)
 //  2. A response that is not for everybody reaches its own client only, and is made from that
-//     client's own request. That takes a second rendering only when part of the request was
-//     hidden. A response is not for everybody if it may not be stored. With UntilInvalidated
-//     that means: it is marked so, or its status answers one client only, such as 302 or 401,
-//     and is not one of Config.Statuses. (TestNeverShared, TestNeverAsked,
+//     client's own request. That takes a second rendering only when part of the request was hidden
+//     or changed. A response is not for everybody if it may not be stored. With UntilInvalidated
+//     that means: it is marked so, or its status answers one client only, such as 302 or 401, and
+//     is not one of Config.Statuses. (TestNeverShared, TestNeverAsked,
 //     TestWaitersOfAPrivateResponse, TestSharedCacheNeverShares, TestRenewedAsPrivate,
-//     TestRefreshedForOthers, TestHandlerChangesItsRequest)
-//  3. Clients cannot see the cache. With UntilInvalidated a site answers as with the cache
-//     off, to the byte, except for Age, Date and Cache-Status. The handler must name what it
-//     depends on. It must also give one answer to all requests that Query and Vary treat as
-//     the same. (TestTwins, TestHead, TestConditional)
+//     TestRefreshedForOthers, TestHandlerChangesItsRequest,
+//     TestOneRenderingForOrdinaryRequests)
+//  3. Clients cannot see the cache. With UntilInvalidated and without Encodings a site answers
+//     as with the cache off, to the byte, except for Age, Date and Cache-Status. The handler
+//     must name what it depends on. It must also give one answer to all requests that Query and
+//     Vary treat as the same. (TestTwins, TestHead, TestConditional)
 //  4. An invalidated entry is gone, stale or not, with all variants and encodings. That holds
 //     for a page that is being rendered, at any point of the rendering, and for a page that a
 //     304 has renewed. (TestFillRaces, TestReadYourWrites, TestPagesInherit,

@@ -20,8 +20,8 @@ func (c *Cache) hides(name string) bool {
 }
 
 // shown returns the request for the handler that renders for everybody without KeyOnly: the
-// request of the first client without what is hidden. If nothing was hidden, whole is true and
-// the response may be that client's own.
+// request of the first client without what is hidden, and with the key's spelling of what is in
+// the key. If neither changed anything, whole is true and the response may be that client's own.
 func (x *exchange) shown(ctx context.Context) (r *http.Request, whole bool) {
 	c := x.c
 	r, whole = x.req.Clone(ctx), x.req.Method == http.MethodGet
@@ -32,6 +32,7 @@ func (x *exchange) shown(ctx context.Context) (r *http.Request, whole bool) {
 			whole = false
 		}
 	}
+	whole = x.wearKey(r.Header) && whole
 	for _, name := range conditions {
 		delete(r.Header, name)
 	}
@@ -49,13 +50,52 @@ func (x *exchange) shown(ctx context.Context) (r *http.Request, whole bool) {
 				whole = false
 			}
 		}
+		if r.TLS != nil && len(r.TLS.PeerCertificates) > 0 {
+			state := *r.TLS // the client's request has the same pointer
+			state.PeerCertificates, state.VerifiedChains = nil, nil
+			r.TLS = &state
+			whole = false
+		}
 	}
-	if r.URL.RawQuery != x.t.query {
-		r.URL.RawQuery, r.URL.ForceQuery = x.t.query, false
-		r.RequestURI = x.t.line()
-		whole = false
-	}
+	whole = x.respell(r) && whole
 	return r, whole
+}
+
+// wearKey gives the headers of Config.Vary the values that are in the key. Hidden ones stay
+// hidden. It reports whether h had these values before.
+func (x *exchange) wearKey(h http.Header) (same bool) {
+	same = true
+	for i, rule := range x.c.cfg.Vary {
+		if rule.On != nil && !rule.On(x.t.path) || x.c.hides(rule.Header) {
+			continue
+		}
+		v := ""
+		if x.t.vary != nil {
+			v = x.t.vary[i]
+		}
+		switch lines := h[rule.Header]; {
+		case v == "" && len(lines) > 0:
+			delete(h, rule.Header)
+			same = false
+		case v != "" && (len(lines) != 1 || lines[0] != v):
+			h[rule.Header] = []string{v}
+			same = false
+		}
+	}
+	return same
+}
+
+// respell gives the host, the path and the query of r, in all places, the spelling of the key. It
+// reports whether r had it before. A request without a request line is from no server; it gets one.
+func (x *exchange) respell(r *http.Request) (same bool) {
+	t, u := &x.t, r.URL
+	line := t.line()
+	same = r.Host == t.host && (r.RequestURI == line || r.RequestURI == "") && u.RawQuery == t.query && !u.ForceQuery
+	r.Host, r.RequestURI, u.RawQuery, u.ForceQuery = t.host, line, t.query, false
+	if u.RawPath != "" && u.RawPath != t.escaped { // not valid, so the path was escaped without it
+		u.RawPath, same = "", false
+	}
+	return same
 }
 
 // line returns the target of a request line.

@@ -99,6 +99,9 @@ func (c *Config) lives(bad func(format string, args ...any)) {
 			bad("field Targets: entry %d is not a header's name", i)
 		}
 	}
+	if c.SharedAuthorization && c.KeyOnly {
+		bad("field SharedAuthorization is true, but with KeyOnly the handler does not see Authorization; leave one of them out")
+	}
 	if !c.until() {
 		p := &c.Policy
 		if p.TTL != nil || p.Stale != nil || p.StaleIfError != nil || p.Jitter != nil && *p.Jitter != 0 {

@@ -111,6 +111,8 @@ func (c *Cache) Request(ctx context.Context, target string, header http.Header) 
 			return nil, errors.New("httpcache: the target has no host, and Config.Hosts is empty; set one of them")
 		}
 		r.Host = c.cfg.Hosts[0]
+	} else if u.Path == "" {
+		u.Path = "/" // as every client sends it (RFC 9110 §4.2.3)
 	}
 	r.URL = &url.URL{Path: u.Path, RawPath: u.RawPath, RawQuery: u.RawQuery}
 	return r, nil

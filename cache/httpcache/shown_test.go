@@ -1,0 +1,210 @@
+package httpcache_test
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"fmt"
+	"net/http"
+	"testing"
+
+	"github.com/twofold-go/twofold/cache/httpcache"
+)
+
+// allowedOrigin is a rule that knows one value of Origin.
+var allowedOrigin = httpcache.VaryRule{Header: "Origin", Normalize: func(v string) string {
+	if v == "https://friend" {
+		return v
+	}
+	return ""
+}}
+
+// forOrigin answers with the header that every handler of cross-origin requests writes.
+func forOrigin(cc string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Cache-Control", cc)
+		w.Header().Set("Vary", "Origin")
+		if o := r.Header["Origin"]; len(o) > 0 {
+			w.Header()["Access-Control-Allow-Origin"] = o
+		}
+		fmt.Fprint(w, r.Header["Origin"])
+	}
+}
+
+// The handler sees the normalised value of a header that is in the key, so that no client can put
+// another value into the page of others. A response that is not stored is made from its client's
+// own value.
+func TestNormalizedHeader(t *testing.T) {
+	lower := httpcache.VaryRule{Header: "X-Lang", Normalize: func(v string) string {
+		if v == "" {
+			return "en"
+		}
+		return v[:2]
+	}}
+	inLang := func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Cache-Control", "max-age=60")
+		w.Header().Set("Vary", "X-Lang")
+		fmt.Fprint(w, r.Header["X-Lang"])
+	}
+	for name, c := range map[string]struct {
+		h       http.HandlerFunc
+		rule    httpcache.VaryRule
+		a, b    []string // the header of the first client, and of the second
+		of, and string   // what they get
+		hit     bool
+	}{
+		"unknown value":  {forOrigin("max-age=60"), allowedOrigin, []string{"Origin", "https://evil"}, nil, "[]", "[]", true},
+		"known value":    {forOrigin("max-age=60"), allowedOrigin, []string{"Origin", "https://friend"}, nil, "[https://friend]", "[]", false},
+		"two lines":      {forOrigin("max-age=60"), allowedOrigin, []string{"Origin", "https://friend", "Origin", "https://evil"}, nil, "[]", "[]", true},
+		"not stored":     {forOrigin("private"), allowedOrigin, []string{"Origin", "https://evil"}, nil, "[https://evil]", "[]", false},
+		"another value":  {inLang, lower, []string{"X-Lang", "de-evil"}, []string{"X-Lang", "de"}, "[de]", "[de]", true},
+		"value for none": {inLang, lower, nil, []string{"X-Lang", "en-GB"}, "[en]", "[en]", true},
+		"lines":          {inLang, httpcache.VaryRule{Header: "X-Lang"}, []string{"X-Lang", "de", "X-Lang", "en"}, []string{"X-Lang", "de, en"}, "[de, en]", "[de, en]", true},
+		"empty":          {inLang, httpcache.VaryRule{Header: "X-Lang"}, []string{"X-Lang", ""}, nil, "[]", "[]", true},
+		"another path":   {inLang, httpcache.VaryRule{Header: "X-Lang", Normalize: lower.Normalize, On: func(string) bool { return false }}, []string{"X-Lang", "de-evil"}, []string{"X-Lang", "de"}, "[de-evil]", "[de]", false},
+		"a hidden header": {func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Cache-Control", "max-age=60")
+			fmt.Fprint(w, r.Header["X-Forwarded-Host"])
+		}, httpcache.VaryRule{Header: "X-Forwarded-Host"}, []string{"X-Forwarded-Host", "evil"}, nil, "[]", "[]", false},
+	} {
+		for _, life := range []httpcache.Lifetime{httpcache.FromResponse, httpcache.UntilInvalidated} {
+			if life == httpcache.UntilInvalidated && name == "another path" {
+				continue // no variants are learned
+			}
+			s := proxied(t, c.h, httpcache.Config{Vary: []httpcache.VaryRule{c.rule, {Header: "X-Other"}}, Lifetime: life})
+			a, b := s.get(t, "/", c.a...), s.get(t, "/", c.b...)
+			if a.body != c.of || b.body != c.and || b.hit() != c.hit {
+				t.Errorf("%s, %d: %v, then %v", name, life, a, b)
+			}
+			if b.header.Get("Access-Control-Allow-Origin") != "" {
+				t.Errorf("%s, %d: the second client got the first one's origin: %v", name, life, b)
+			}
+		}
+	}
+}
+
+// spelling is a handler that writes how a request is spelled.
+func spelling(cc string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Cache-Control", cc)
+		fmt.Fprintf(w, "%s %s %s %s %v", r.Host, r.RequestURI, r.URL, r.URL.RawPath, r.URL.ForceQuery)
+	}
+}
+
+// Requests with one key can be spelled in several ways. The handler sees one spelling, so the page
+// does not depend on the first client. A response that is not stored is made from its client's own
+// spelling.
+func TestSpellings(t *testing.T) {
+	for name, c := range map[string]struct {
+		a, b   []string            // target, then header
+		outer  func(*http.Request) // changes the first request
+		shared string              // the page
+		own    string              // what the first client gets if nothing is stored
+	}{
+		"host": {
+			[]string{"/x", "Host", "EXAMPLE.com"}, []string{"/x", "Host", "example.com"}, nil,
+			"example.com /x /x  false", "EXAMPLE.com /x /x  false",
+		},
+		"empty query": {
+			[]string{"/x?"}, []string{"/x"}, nil,
+			"example.com /x /x  false", "example.com /x? /x?  true",
+		},
+		"dropped parameters": {
+			[]string{"/x?utm_source=evil"}, []string{"/x"}, nil,
+			"example.com /x /x  false", "example.com /x?utm_source=evil /x?utm_source=evil  false",
+		},
+		"escaped path": {
+			[]string{"/a|b?c=1"}, []string{"/a%7Cb?c=1"}, nil,
+			"example.com /a%7Cb?c=1 /a%7Cb?c=1  false", "example.com /a|b?c=1 /a%7Cb?c=1 /a|b false",
+		},
+		"query that was cut off": {
+			[]string{"/x?evil=1"}, []string{"/x"}, func(r *http.Request) { r.URL.RawQuery = "" },
+			"example.com /x /x  false", "example.com /x?evil=1 /x  false",
+		},
+		"no request line": {
+			[]string{"/x?b=1"}, []string{"/x?b=1"}, func(r *http.Request) { r.RequestURI = "" },
+			"example.com /x?b=1 /x?b=1  false", "example.com /x?b=1 /x?b=1  false",
+		},
+	} {
+		for _, life := range []httpcache.Lifetime{httpcache.FromResponse, httpcache.UntilInvalidated} {
+			first := func() *http.Request {
+				r := request(t, http.MethodGet, c.a[0], c.a[1:]...)
+				if c.outer != nil {
+					c.outer(r)
+				}
+				return r
+			}
+			s := proxied(t, spelling("max-age=60"), httpcache.Config{Lifetime: life})
+			a, b := do(s, first()), s.get(t, c.b[0], c.b[1:]...)
+			if a.body != c.shared || b.body != c.shared || !b.hit() {
+				t.Errorf("%s, %d: %v, then %v", name, life, a, b)
+			}
+			s = proxied(t, spelling("private"), httpcache.Config{Lifetime: life})
+			if a := do(s, first()); a.body != c.own {
+				t.Errorf("%s, %d: not stored: %v", name, life, a)
+			}
+		}
+	}
+}
+
+// With AllowAuthorized the handler sees no client certificate when it renders for everybody. It
+// sees the rest of the connection. A response that is not stored is made for its client.
+func TestCertificateIsHidden(t *testing.T) {
+	show := func(cc string) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Cache-Control", cc)
+			for _, c := range r.TLS.PeerCertificates {
+				fmt.Fprint(w, "certificate of ", c.Subject.CommonName, " ")
+			}
+			fmt.Fprintf(w, "%d %s", len(r.TLS.VerifiedChains), r.TLS.ServerName)
+		}
+	}
+	from := func(name string) *http.Request {
+		r := request(t, http.MethodGet, "/")
+		cert := &x509.Certificate{Subject: pkix.Name{CommonName: name}}
+		r.TLS = &tls.ConnectionState{ServerName: "example.com", PeerCertificates: []*x509.Certificate{cert}, VerifiedChains: [][]*x509.Certificate{{cert}}}
+		return r
+	}
+	for _, life := range []httpcache.Lifetime{httpcache.FromResponse, httpcache.UntilInvalidated} {
+		s := proxied(t, show("max-age=60"), httpcache.Config{AllowAuthorized: anybody, Lifetime: life})
+		alice := from("alice")
+		for i, r := range []*http.Request{alice, from("bob")} {
+			if a := do(s, r); a.body != "0 example.com" || a.hit() != (i > 0) {
+				t.Errorf("%d: client %d: %v", life, i, a)
+			}
+		}
+		if len(alice.TLS.PeerCertificates) != 1 || len(alice.TLS.VerifiedChains) != 1 {
+			t.Errorf("%d: the client's own request was changed", life)
+		}
+		s = proxied(t, show("private"), httpcache.Config{AllowAuthorized: anybody, Lifetime: life})
+		for _, name := range []string{"alice", "bob"} {
+			if a := do(s, from(name)); a.body != "certificate of "+name+" 1 example.com" {
+				t.Errorf("%d: %s: %v", life, name, a)
+			}
+		}
+	}
+}
+
+// A client whose request has nothing to hide and nothing to respell gets the first rendering, even
+// if it is not stored.
+func TestOneRenderingForOrdinaryRequests(t *testing.T) {
+	for _, target := range []string{"/", "/a/b/", "/a?b=1&c=%C3%A9", "/a%2Fb", "/%C3%A9?b=1", "/a[1]=(2)'!", "/a,b;c:d@e+f$g&h~i"} {
+		h := &counted{header: http.Header{"Cache-Control": {"private"}}}
+		s := proxied(t, h, httpcache.Config{Vary: []httpcache.VaryRule{{Header: "Accept"}, {Header: "Origin"}}})
+		a := s.get(t, target, "Host", "example.com:8080", "Accept", "text/html, */*", "User-Agent", "u")
+		if a.body != "rendering 1" || h.Load() != 1 {
+			t.Errorf("%s: %v, %d renderings", target, a, h.Load())
+		}
+		mux := http.NewServeMux()
+		mux.Handle("/outer/", http.StripPrefix("/outer", s))
+		if a := do(mux, request(t, http.MethodGet, "/outer"+target)); a.body != "rendering 2" || h.Load() != 2 {
+			t.Errorf("%s below a prefix: %v, %d renderings", target, a, h.Load())
+		}
+	}
+	h := &counted{header: http.Header{"Cache-Control": {"private"}}}
+	r := request(t, http.MethodGet, "/a?b=1")
+	r.RequestURI = "" // it is from no server
+	if a := do(proxied(t, h, httpcache.Config{}), r); a.body != "rendering 1" || h.Load() != 1 {
+		t.Errorf("without a request line: %v, %d renderings", a, h.Load())
+	}
+}
