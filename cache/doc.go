@@ -82,8 +82,8 @@
 //     each process asks the source for the key at most once per Throttle. A loader's panic
 //     reaches every caller that waits for it, and leaves nothing locked. A failure of one
 //     key of a batch never becomes the absence of another key.
-//     (TestRememberedErrorKeepsTheOldValue, TestWhichErrorsAreRemembered,
-//     TestThrottle, TestPanicReachesEveryWaiter,
+//     (TestRememberedErrorKeepsTheOldValue, TestRememberedErrorOfAnotherProcess,
+//     TestWhichErrorsAreRemembered, TestThrottle, TestPanicReachesEveryWaiter,
 //     TestGoexitInLoader, TestLoadManyAnswers)
 //  9. Everything is bounded: bytes, flights, loads, refreshes, tags, the sizes of keys and
 //     values, the decoded size of a remote frame, and the tenants with their own counters.

@@ -14,6 +14,9 @@ func (j *job[K, V]) newItem(mark follow.Mark) *item[K, V] {
 	return it
 }
 
+// remembered reports whether the item is a remembered error.
+func (it *item[K, V]) remembered() bool { return it.err != nil && !errors.Is(it.err, ErrNotFound) }
+
 // sizeUnknown stands for a size that was not measured.
 const sizeUnknown = -1
 
@@ -37,7 +40,7 @@ func (j *job[K, V]) putSized(it *item[K, V], size int64) bool {
 // dropOlder is put for a job that skips the local tier. Later reads must not return an older
 // value than the item. A remembered error removes no value.
 func (j *job[K, V]) dropOlder(it *item[K, V]) {
-	if it.err != nil && !errors.Is(it.err, ErrNotFound) {
+	if it.remembered() {
 		return
 	}
 	if cur := j.cache().lookup(j.at, j.k); cur != nil && cur.loadedAt < it.loadedAt {
@@ -51,6 +54,9 @@ func (j *job[K, V]) putLocked(it *item[K, V], size int64) bool {
 	}
 	if cur := j.cache().lookup(j.at, j.k); cur == it || cur != nil && cur.loadedAt > it.loadedAt && j.unfenced(cur) {
 		return true
+	}
+	if it.remembered() && j.cache().old(j.at, j.k) != nil {
+		return true // an error replaces no good value
 	}
 	it.plain = it.err == nil && len(it.tags) == 0
 	it.putSeal()

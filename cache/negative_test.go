@@ -143,6 +143,47 @@ func TestRememberedErrorKeepsTheOldValue(t *testing.T) {
 	})
 }
 
+// A remembered error replaces no good value of another process either, whoever asks for it.
+func TestRememberedErrorOfAnotherProcess(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		disturb func(ctx context.Context, c things)
+	}{
+		{"read", func(context.Context, things) {}},
+		{"Peek first", func(ctx context.Context, c things) { c.Peek(ctx, 1) }},
+		{"a read that refuses old values first", func(ctx context.Context, c things) { _, _ = c.Fetch(ctx, 1, nil, cache.AllowStale(false)) }},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				src, remote := &source{}, tiertest.NewMemory()
+				p := failSafe
+				p.ErrorTTL = new(5 * time.Second)
+				p.Stale = new(10 * time.Second)
+				_, cs := fleet(t, 2, remote, cache.TiersConfig{}, thingConfig{Load: src.load, Policy: p})
+				get(t, cs[0], 1)
+				advance(time.Minute)
+				if err := remote.Unlink(t.Context(), "default:things:1"); err != nil { // evicted
+					t.Fatal(err)
+				}
+				src.fail(errSource)
+				if _, err := cs[1].Get(t.Context(), 1); !errors.Is(err, errSource) {
+					t.Errorf("Get = %v, want the source's error", err)
+				}
+				src.wantLoads(t, 2)
+				tt.disturb(t.Context(), cs[0])
+				for range 4 {
+					wantFetch(t, cs[0], 1, fetched{"1.1", cache.Local, true, nil})
+					advance(time.Second)
+				}
+				src.wantLoads(t, 2)
+				if _, err := cs[0].Fetch(t.Context(), 1, nil, cache.AllowStale(false)); !isRemembered(err) {
+					t.Errorf("without old values: %v, want the remembered error", err)
+				}
+			})
+		})
+	}
+}
+
 func TestZeroValueIsAValue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := 0
@@ -277,4 +318,9 @@ func TestFillHandle(t *testing.T) {
 		f.NoStore()
 		cache.Depend(t.Context(), "tag")
 	})
+}
+
+func isRemembered(err error) bool {
+	_, ok := errors.AsType[*cache.RememberedError](err)
+	return ok
 }

@@ -2,6 +2,7 @@ package cache
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/twofold-go/twofold/internal/follow"
@@ -164,6 +165,11 @@ func (r *run[K, V]) serve(ctx context.Context, it *item[K, V]) bool {
 	state := it.freshness(f.j.t.now())
 	if state == dead { // kept for the load only
 		return false
+	}
+	if it.remembered() && state >= untrusted && (f.j.refreshing != nil || !f.j.o.noStale && f.standIn(nil) != nil) {
+		r.next = ended // as if the load of the other process had failed here
+		f.failed(ctx, outcome[K, V]{err: errors.Unwrap(it.err), span: r.span}, nil)
+		return true
 	}
 	if old := f.j.refreshing; old != nil {
 		if state < untrusted || it.loadedAt <= old.loadedAt+int64(time.Millisecond) {

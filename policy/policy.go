@@ -54,8 +54,8 @@ type Policy struct {
 	NegativeTTL time.Duration
 
 	// ErrorTTL is how long the cache remembers that a load failed, if there is no old value to
-	// serve in its place. Only the process that loads looks for an old value. Reads in all
-	// processes then get the error without a load. 0: it does not remember; every read loads.
+	// serve in its place. Reads in all processes then get the error without a load; a process
+	// that holds an old value serves that. 0: it does not remember; every read loads.
 	//
 	// The cache remembers the errors of the loader, including timeouts that the loader sets
 	// itself. It does not remember errors that say nothing about the source: a load that exceeded
