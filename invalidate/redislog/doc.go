@@ -60,7 +60,8 @@
 // Behind Sentinel, set min-replicas-to-write to 1 and min-replicas-max-lag to a second or two.
 // Then a primary that is cut off from the others soon takes no records. That lag is added to
 // Bound, and in a Cluster cluster-node-timeout is. Processes that reach the old primary learn of
-// the new one within Bound, if they reach a Sentinel. Persistence is optional: a log that comes back empty or old costs the cached entries and nothing else.
+// the new one within Bound, if they reach a Sentinel. Persistence is optional: a log that comes
+// back empty or old costs the cached entries and nothing else.
 //
 // Every process reads the tail, and renews its lease four times in a Bound. A read costs Redis
 // more than the records in it, so a process reads less often while many records come. After each

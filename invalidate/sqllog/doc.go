@@ -15,8 +15,8 @@
 //		return err
 //	})
 //
-// [Log.Append] does the same in a transaction of your own; call [Log.Committed] after the commit,
-// or other processes hear of it at their next poll. Ready of cache.Tiers, called after
+// [Log.Append] does the same in a transaction of your own; call [Log.Committed] after the
+// commit, or other processes hear of it at their next poll. Ready of cache.Tiers, called after
 // a commit, waits until this process has applied it. Settle waits until every process has.
 //
 // # How it works
