@@ -292,11 +292,11 @@
 //
 // # Without a log
 //
-// Without a log, invalidations reach other processes only through the remote tier. Delete and
-// Set remove the key's cell for all processes. A copy in another process's local tier is
-// served until its TTL or LocalTTL ends. Invalidations of prefixes and tags count only in the
-// process that was called. If that matters, use a log. Without one, LocalTTL bounds what
-// other processes serve of a changed key, and only TTL bounds the rest. The order of this process's invalidations and of cells that
-// other processes filled then rests on the machines' clocks. The age of a value from the
-// remote tier rests on them with and without a log.
+// Without a log, invalidations reach other processes only through the remote tier. Delete and Set
+// remove the key's cell for all processes. A copy in another process's local tier is served until
+// its TTL or LocalTTL ends. Invalidations of prefixes and tags count only in the process that was
+// called. If that matters, use a log. Without one, LocalTTL bounds what other processes serve of a
+// changed key, and only TTL bounds the rest. The order of this process's invalidations and of
+// cells that other processes filled then rests on the machines' clocks. The age of a value from
+// the remote tier rests on them with and without a log.
 package cache

@@ -24,8 +24,8 @@ import "time"
 
 // Forever is a duration that never ends. As a TTL it means that a value leaves only by an
 // invalidation, or because the tier needs the room. A remote tier keeps no value for longer than
-// 30 days. After that, a process that does not hold the value loads it again. Jitter does not change Forever. In
-// JSON it is "forever".
+// 30 days. After that, a process that does not hold the value loads it again. Jitter does not
+// change Forever. In JSON it is "forever".
 const Forever time.Duration = 1<<63 - 1
 
 // Resolution is the unit in which the remote tier keeps times. [Policy.Validate] refuses a

@@ -9,8 +9,8 @@
 //	                       its replication id; wit, the witness (see below); ep and id,
 //	                       the number and the id of the epoch; kl and sl, the last
 //	                       position of each stream; ki and si, the ids of the records
-//	                       there; hb, the last sync that appended nothing, in unix seconds; b, the largest
-//	                       Bound in ms
+//	                       there; hb, the last sync that appended nothing, in unix
+//	                       seconds; b, the largest Bound in ms
 //	{<Prefix>}:k   stream  invalidations of keys
 //	{<Prefix>}:s   stream  invalidations of prefixes, of tags and of everything; and
 //	                       expiries, also those of keys
@@ -72,12 +72,12 @@
 // that has synced since the log was last lost.
 //
 // Users limited by ACL need, on ~{<Prefix>}:*, the commands EVAL, EVALSHA, HSET, HMGET, XADD,
-// XRANGE, XREVRANGE, XREAD, DEL and OBJECT, and TIME and INFO, and in a Cluster CLUSTER SLOTS. When package redistier uses the
-// same client, a Sync also removes cells: allow UNLINK on the keys of redistier. Where INFO is
-// denied within scripts, Sync takes more round trips on one connection. Where OBJECT is denied,
-// or where hash-max-listpack-value is 8192 or more, there is no witness, and the log warns once.
-// A proxy must connect each connection to one server, and must not change that server while the
-// connection lasts.
+// XRANGE, XREVRANGE, XREAD, DEL and OBJECT, and TIME and INFO, and in a Cluster CLUSTER SLOTS.
+// When package redistier uses the same client, a Sync also removes cells: allow UNLINK on the keys
+// of redistier. Where INFO is denied within scripts, Sync takes more round trips on one
+// connection. Where OBJECT is denied, or where hash-max-listpack-value is 8192 or more, there is
+// no witness, and the log warns once. A proxy must connect each connection to one server, and must
+// not change that server while the connection lasts.
 //
 // A server gets a new replication id when its first replica attaches. It also gets one when it
 // has had no replica for an hour. Each change costs one epoch: all cached entries.

@@ -93,8 +93,9 @@
 //     services stop it first. With synchronous replication, set Config.Prove. With
 //     asynchronous replication and no fencing there is no guarantee.
 //   - A crash of the server may lose a commit (synchronous_commit=off,
-//     innodb_flush_log_at_trx_commit other than 1, synchronous below FULL in SQLite) that was already read into a cache. Such
-//     a value stays until its TTL. On PostgreSQL, commits that were numbered are never lost.
+//     innodb_flush_log_at_trx_commit other than 1, synchronous below FULL in SQLite) that was
+//     already read into a cache. Such a value stays until its TTL. On PostgreSQL, commits that
+//     were numbered are never lost.
 //   - If an old backup is put back while no process is alive, cells that are stored
 //     elsewhere are newer than the data. Call [Log.NewEpoch] then.
 //   - Do not read through the cache inside the transaction with the transaction as loader:

@@ -1,9 +1,9 @@
 // Package sqltier is the remote tier in a SQL database: one SQLite file, or one table
 // in PostgreSQL. It uses database/sql and brings no driver.
 //
-// Each entry is one row: its key, its [tier.Cell] frame, and its expiry. Each change of
-// a row is one statement that compares and swaps. So PostgreSQL needs no transactions, and poolers
-// such as PgBouncer work. Of many processes one loads, and the others wait for its row. The claim of a
+// Each entry is one row: its key, its [tier.Cell] frame, and its expiry. Each change of a row is
+// one statement that compares and swaps. So PostgreSQL needs no transactions, and poolers such as
+// PgBouncer work. Of many processes one loads, and the others wait for its row. The claim of a
 // killed process expires.
 //
 // # Which one to choose

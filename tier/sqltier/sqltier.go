@@ -62,9 +62,10 @@ type Config struct {
 	// that loaded it. Zero: 1 MB in SQLite, 64 KB in PostgreSQL.
 	MaxCell int
 
-	// MaxBytes bounds the bytes of all keys and frames together. Beyond it, the values that
-	// expire first are removed. The database's own overhead comes on top. The table may exceed
-	// the bound for a while: by a few percent, or by 64 cells of each process if that is more. Zero: DefaultMaxBytes.
+	// MaxBytes bounds the bytes of all keys and frames together. Beyond it, the values that expire
+	// first are removed. The database's own overhead comes on top. The table may exceed the bound
+	// for a while: by a few percent, or by 64 cells of each process if that is more. Zero:
+	// DefaultMaxBytes.
 	MaxBytes int64
 
 	// Now is the clock for SQLite, for tests. Nil: time.Now. PostgreSQL has its own clock.

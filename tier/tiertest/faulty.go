@@ -47,8 +47,9 @@ var ErrUnacked = errors.New("tiertest: done, answer lost")
 // tier, and counts it. It is always a [tier.Batcher]. When the inner tier is not, each key counts
 // as a single call, as it would without the wrapper.
 //
-// Faults may be changed at any time, from any goroutine. A running call keeps the Fail and
-// the Delay that it started with; the other faults apply when it reaches them. All methods may be called concurrently.
+// Faults may be changed at any time, from any goroutine. A running call keeps the Fail and the
+// Delay that it started with; the other faults apply when it reaches them. All methods may be
+// called concurrently.
 type Faulty struct {
 	inner   tier.Remote
 	ops     *fault.Ops[Op]
