@@ -246,6 +246,8 @@ func (n *rendering) end(v verdict, p *page, err error) {
 // rendering gets the response as it comes. Otherwise the handler's context ends and all waiting
 // clients get their own renderings. In both cases the load ends, so that no client waits for the
 // end of a stream and LoadTimeout does not cut it.
+//
+// A 304 answers the cache's condition, so no client gets it.
 func (n *rendering) goOn(why reason) http.ResponseWriter {
 	c := n.x.c
 	c.stats.refuse(why)
@@ -254,13 +256,14 @@ func (n *rendering) goOn(why reason) http.ResponseWriter {
 		c.memory.add(n.x.key, c.cfg.Now())
 	}
 	var w http.ResponseWriter
+	own := n.whole || why.goesOn() && !n.rec.verdict.mine && n.other == nil
 	// After unlink the handler runs until its client leaves.
 	if n.taken {
 		n.unlink()
 		n.outlive()
 		n.end(verdict{why: why}, nil, nil) // other clients do not wait for ours
 		w, _ = n.tail.settle()
-	} else if (n.whole || why.goesOn() && !n.rec.verdict.mine && n.other == nil) && n.unlink() {
+	} else if own && n.rec.verdict.fate != renew && n.unlink() {
 		if w = n.x.client.take(); w != nil {
 			n.taken = true
 			n.outlive()
