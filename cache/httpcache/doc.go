@@ -107,9 +107,10 @@
 //   - requests in the context of another load.
 //
 // A client that says Cache-Control: no-store gets a stored response or one of its own, which is
-// not stored. A client that says only-if-cached gets a stored response or a 504. The other
-// directives of a client's Cache-Control and Pragma count only for Config.ClientMayRefresh. If
-// they counted for all clients, any client could make the handler work.
+// not stored. A client that says only-if-cached gets a stored response or a 504; so does a GET or
+// HEAD that bypasses the cache, unless Config.Bypass names it. The other directives of a client's
+// Cache-Control and Pragma count only for Config.ClientMayRefresh. If they counted for all
+// clients, any client could make the handler work.
 //
 // These responses are never stored, and no option changes it:
 //
