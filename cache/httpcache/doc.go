@@ -66,7 +66,9 @@
 // When the lifetime is over, the cache keeps the response for Config.Keep and revalidates it with
 // If-None-Match and If-Modified-Since. It serves a stale response only within
 // stale-while-revalidate and stale-if-error (RFC 5861), and never after must-revalidate,
-// proxy-revalidate or s-maxage.
+// proxy-revalidate or s-maxage. If the handler answers the revalidation with a response that must
+// not be stored, such as a 404 without a lifetime, the old response is invalidated. A failure
+// leaves it. (TestRefusedResponseEndsTheOldPage, TestBypassEndsNoPage)
 //
 // A response may vary on up to 8 request headers. The cache learns their names, and each variant
 // has its own entry.
