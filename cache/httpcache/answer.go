@@ -56,10 +56,7 @@ func (c *Cache) alone(next http.Handler, w http.ResponseWriter, r *http.Request,
 		c.own(next, w, r, t, line)
 		return
 	}
-	if line != "" {
-		w.Header().Add("Cache-Status", line)
-	}
-	c.past(next, w, r.Clone(r.Context())) // the handler may change it while a refresh reads it
+	c.past(next, w, r.Clone(r.Context()), line) // the handler may change it while a refresh reads it
 }
 
 // own lets the handler answer one client from the client's own request. It answers conditional

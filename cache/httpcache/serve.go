@@ -14,10 +14,11 @@ func (c *Cache) serve(next http.Handler, w http.ResponseWriter, r *http.Request)
 		c.notHere(w)
 	case why != none:
 		c.stats.bypass(why)
+		line := ""
 		if !c.cfg.Off {
-			w.Header().Add("Cache-Status", c.lines.passed(why))
+			line = c.lines.passed(why)
 		}
-		c.past(next, w, r)
+		c.past(next, w, r, line)
 	case c.cfg.Off:
 		c.stats.bypass(byOff)
 		c.alone(next, w, r, t, "")

@@ -220,3 +220,36 @@ func TestCacheStatusOfOthers(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// The cache nearest to the origin comes first, also if the handler answers directly (RFC 9211 §2).
+func TestCacheStatusOfOthersOnABypass(t *testing.T) {
+	for name, c := range map[string]struct {
+		mark    func(http.ResponseWriter, *http.Request)
+		request []string
+		method  string
+		want    string
+	}{
+		"bypass":       {set("Cache-Status", "inner; hit"), []string{"Cookie", "a=b"}, "GET", "inner; hit, outer;fwd=bypass;detail=credentials"},
+		"method":       {set("Cache-Status", "inner; hit"), nil, "POST", "inner; hit, outer;fwd=method"},
+		"not stored":   {set("Cache-Status", "inner; hit"), []string{"Cache-Control", "no-store"}, "GET", "inner; hit, outer;fwd=bypass;detail=request-no-store"},
+		"no other":     {func(http.ResponseWriter, *http.Request) {}, []string{"Cookie", "a=b"}, "GET", "outer;fwd=bypass;detail=credentials"},
+		"added":        {func(w http.ResponseWriter, _ *http.Request) { w.Header().Add("Cache-Status", "inner; hit") }, []string{"Cookie", "a=b"}, "GET", "inner; hit, outer;fwd=bypass;detail=credentials"},
+		"only flushed": {flushed, []string{"Cookie", "a=b"}, "GET", "inner; hit, outer;fwd=bypass;detail=credentials"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := proxied(t, personal(c.mark), httpcache.Config{Name: "outer"})
+			if got := strings.Join(do(s, request(t, c.method, "/", c.request...)).header["Cache-Status"], ", "); got != c.want {
+				t.Errorf("%q, want %q", got, c.want)
+			}
+		})
+	}
+	silent := proxied(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}), httpcache.Config{})
+	if a := silent.get(t, "/", "Cookie", "a=b"); a.how() != "fwd=bypass;detail=credentials" {
+		t.Errorf("of a handler that writes nothing: %v", a)
+	}
+}
+
+func flushed(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Cache-Status", "inner; hit")
+	_ = http.NewResponseController(w).Flush()
+}
