@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"sync/atomic"
 )
 
 // answer sends a page. It sets Age if age is not negative.
@@ -55,10 +56,7 @@ func (c *Cache) alone(next http.Handler, w http.ResponseWriter, r *http.Request,
 		c.own(next, w, r, t, line)
 		return
 	}
-	if line != "" {
-		w.Header().Add("Cache-Status", line)
-	}
-	c.past(next, w, r.Clone(r.Context())) // the handler may change it while a refresh reads it
+	c.past(next, w, r.Clone(r.Context()), line) // the handler may change it while a refresh reads it
 }
 
 // own lets the handler answer one client from the client's own request. It answers conditional
@@ -74,7 +72,7 @@ func (c *Cache) own(next http.Handler, w http.ResponseWriter, r *http.Request, t
 		client: w,
 		header: make(http.Header),
 	}
-	get := r
+	get, run := r, next.ServeHTTP
 	if r.Method == http.MethodHead {
 		// The header of a HEAD is that of the GET, including validator and length. A response
 		// that cannot be recorded ends with its header.
@@ -86,7 +84,8 @@ func (c *Cache) own(next http.Handler, w http.ResponseWriter, r *http.Request, t
 			get.Header = r.Header.Clone()
 			get.Header.Del("Range")
 		}
-		rec.client = &headOnly{w, cancel}
+		head := &headOnly{ResponseWriter: w, cancel: cancel}
+		rec.client, run = head, head.guard(run)
 	}
 	rec.live = func(reason) http.ResponseWriter {
 		if line != "" {
@@ -95,7 +94,7 @@ func (c *Cache) own(next http.Handler, w http.ResponseWriter, r *http.Request, t
 		return rec.client
 	}
 	made := c.cfg.Now()
-	next.ServeHTTP(rec, get)
+	run(rec, get)
 	if status, header, body, ok := rec.finish(); ok {
 		c.answer(w, r, c.pageOf(&t, status, header, body, made), line, -1)
 	}
@@ -105,11 +104,26 @@ func (c *Cache) own(next http.Handler, w http.ResponseWriter, r *http.Request, t
 type headOnly struct {
 	http.ResponseWriter
 	cancel context.CancelFunc
+	ended  atomic.Bool // a write was refused: the client has all that it gets
 }
 
 func (w *headOnly) Write([]byte) (int, error) {
+	w.ended.Store(true)
 	w.cancel()
 	return 0, http.ErrBodyNotAllowed
+}
+
+// guard lets run abort after a refused write, as a reverse proxy does. Otherwise the client would
+// lose its connection, and perhaps the header.
+func (w *headOnly) guard(run http.HandlerFunc) http.HandlerFunc {
+	return func(to http.ResponseWriter, r *http.Request) {
+		defer func() {
+			if p := recover(); p != nil && (p != http.ErrAbortHandler || !w.ended.Load()) { //nolint:errorlint // itself, as for net/http
+				panic(p)
+			}
+		}()
+		run(to, r)
+	}
 }
 
 // Unwrap is for http.ResponseController.

@@ -66,7 +66,9 @@
 // When the lifetime is over, the cache keeps the response for Config.Keep and revalidates it with
 // If-None-Match and If-Modified-Since. It serves a stale response only within
 // stale-while-revalidate and stale-if-error (RFC 5861), and never after must-revalidate,
-// proxy-revalidate or s-maxage.
+// proxy-revalidate or s-maxage. If the handler answers the revalidation with a response that must
+// not be stored, such as a 404 without a lifetime, the old response is invalidated. A failure
+// leaves it. (TestRefusedResponseEndsTheOldPage, TestBypassEndsNoPage)
 //
 // A response may vary on up to 8 request headers. The cache learns their names, and each variant
 // has its own entry.
@@ -107,9 +109,10 @@
 //   - requests in the context of another load.
 //
 // A client that says Cache-Control: no-store gets a stored response or one of its own, which is
-// not stored. A client that says only-if-cached gets a stored response or a 504. The other
-// directives of a client's Cache-Control and Pragma count only for Config.ClientMayRefresh. If
-// they counted for all clients, any client could make the handler work.
+// not stored. A client that says only-if-cached gets a stored response or a 504; so does a GET or
+// HEAD that bypasses the cache, unless Config.Bypass names it. The other directives of a client's
+// Cache-Control and Pragma count only for Config.ClientMayRefresh. If they counted for all
+// clients, any client could make the handler work.
 //
 // These responses are never stored, and no option but Targets changes it:
 //

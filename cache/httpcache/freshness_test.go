@@ -98,6 +98,11 @@ func TestSharedCache(t *testing.T) {
 		// §5.2.1, directives of clients.
 		{name: "request no-store", origin: [][]string{cc(validated)}, visits: []visit{{header: []string{"Cache-Control", "no-store"}, asked: 1}, {asked: 2}, {header: []string{"Cache-Control", "no-store"}, asked: 2, how: "hit"}}},
 		{name: "only-if-cached", origin: [][]string{cc(validated)}, visits: []visit{{header: []string{"Cache-Control", "only-if-cached"}, status: 504}, miss, {header: []string{"Cache-Control", "only-if-cached"}, asked: 1, how: "hit"}}},
+		{name: "only-if-cached, of a request that bypasses the cache", origin: [][]string{cc(validated)}, visits: []visit{
+			{header: []string{"Cache-Control", "only-if-cached", "Cookie", "a=b"}, status: 504, how: "fwd=bypass"}, {method: "HEAD", header: []string{"Cache-Control", "only-if-cached", "Cookie", "a=b"}, status: 504},
+			{method: "POST", header: []string{"Cache-Control", "only-if-cached"}, asked: 1},
+		}},
+		{name: "only-if-cached, and Bypass", cfg: httpcache.Config{Bypass: anybody}, origin: [][]string{cc(validated)}, visits: []visit{{header: []string{"Cache-Control", "only-if-cached"}, asked: 1, how: "fwd=bypass;detail=program"}}},
 		{name: "strangers cannot refresh", origin: [][]string{cc(validated)}, visits: []visit{miss, {header: []string{"Cache-Control", "no-cache", "Pragma", "no-cache"}, asked: 1, how: "hit"}}},
 		{name: "client may refresh", cfg: httpcache.Config{ClientMayRefresh: anybody}, origin: [][]string{cc("max-age=10")}, visits: []visit{miss,
 			{header: []string{"Cache-Control", "no-cache"}, asked: 2, how: "fwd=request"}, {header: []string{"Pragma", "no-cache"}, asked: 3}, {asked: 3, how: "hit", body: "body 3"},

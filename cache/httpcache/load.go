@@ -33,6 +33,7 @@ type exchange struct {
 	fall    atomic.Pointer[failure] // the response to our client's own, whole request
 	asks    bool                    // the stored page does not meet the client's limits
 	other   []field                 // the Vary values of the page to replace; set before the handler runs
+	again   bool                    // the load asks again for the page of the entry; the loader's goroutine only
 
 	answered atomic.Bool // our client has its answer; a load that runs now is a refresh
 }
@@ -97,7 +98,7 @@ func (x *exchange) load(ctx context.Context, _ string) (*page, error) {
 
 // previous returns the page to revalidate, or nil.
 func (x *exchange) previous(ctx context.Context) *page {
-	x.other = nil
+	x.other, x.again = nil, false
 	prev, ok := cache.Previous[*page](ctx)
 	if !ok || prev == nil {
 		return nil
@@ -113,6 +114,7 @@ func (x *exchange) previous(ctx context.Context) *page {
 		}
 		x.other = prev.Vary // other clients still get it, so it is renewed for them
 	}
+	x.again = true
 	if prev.get("Etag") == "" && prev.get("Last-Modified") == "" {
 		return nil
 	}
@@ -135,6 +137,9 @@ func (x *exchange) settle(ctx context.Context, n *rendering) (*page, error) {
 	switch v := n.verdict; {
 	case n.page == nil:
 		cache.Filling(ctx).NoStore()
+		if v.ends && x.again {
+			x.forget(ctx)
+		}
 		return &page{refused: v.why}, nil
 	case v.fate == fail:
 		x.failed.Store(int32(n.page.Status)) //nolint:gosec // three digits
@@ -147,6 +152,9 @@ func (x *exchange) settle(ctx context.Context, n *rendering) (*page, error) {
 	case v.fate == share:
 		c.stats.refuse(v.why)
 		cache.Filling(ctx).NoStore()
+		if x.again && (n.rec.status == http.StatusNotModified || n.ends(v.why)) {
+			x.forget(ctx)
+		}
 	default:
 		if !c.cfg.until() {
 			keep := c.cfg.Keep
@@ -165,4 +173,19 @@ func (x *exchange) settle(ctx context.Context, n *rendering) (*page, error) {
 		c.stats.of(n.page.Format).stored.Add(1)
 	}
 	return n.page, nil
+}
+
+// forget invalidates the entry after the load has ended, because the origin does not send its
+// page any more. During the load, the invalidation would repeat the load.
+func (x *exchange) forget(load context.Context) {
+	c, key, ctx := x.c, x.key, context.WithoutCancel(x.ctx)
+	c.renderings.Go(func() {
+		<-load.Done()
+		if err := c.pages.Delete(ctx, key); err != nil {
+			c.stats.refuse(byFailure)
+			if now := c.cfg.Now().Unix(); c.warned.Swap(now) != now { // once a second
+				c.cfg.Logger.WarnContext(ctx, "httpcache: the invalidation of a page that its origin does not send any more is pending", "error", cause(err))
+			}
+		}
+	})
 }

@@ -91,3 +91,67 @@ func TestReverseProxy(t *testing.T) {
 		t.Errorf("%q, %v, asked %d times", b, err, asked.Load())
 	}
 }
+
+// A HEAD whose page is not recorded ends with its header, whatever the handler does when its
+// writes fail. Its connection stays open.
+func TestHeadOfReverseProxy(t *testing.T) {
+	origin := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/private":
+			w.Header().Set("Cache-Control", "private")
+		case "/declared":
+			w.Header().Set("Content-Length", "4194304")
+		}
+		w.Header().Set("X-A", "1")
+		_, _ = io.CopyN(w, zeros{}, 4<<20)
+	}))
+	defer origin.Close()
+	u, err := url.Parse(origin.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(u) }}
+	for name, h := range map[string]http.Handler{
+		"until":       proxied(t, proxy, httpcache.Config{Lifetime: httpcache.UntilInvalidated}),
+		"off":         proxied(t, proxy, httpcache.Config{Lifetime: httpcache.UntilInvalidated, Off: true}),
+		"conditional": httpcache.Conditional(proxy),
+	} {
+		for _, path := range []string{"/private", "/declared", "/large"} {
+			t.Run(name+path, func(t *testing.T) {
+				front := httptest.NewServer(h)
+				defer front.Close()
+				for i := range 3 {
+					var had httptrace.GotConnInfo
+					ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{GotConn: func(c httptrace.GotConnInfo) { had = c }})
+					r, err := http.NewRequestWithContext(ctx, http.MethodHead, front.URL+path, http.NoBody)
+					if err != nil {
+						t.Fatal(err)
+					}
+					res, err := front.Client().Do(r)
+					if err != nil {
+						t.Fatal(err)
+					}
+					_ = res.Body.Close()
+					if res.StatusCode != http.StatusOK || res.Header.Get("X-A") != "1" || had.Reused != (i > 0) {
+						t.Errorf("HEAD %d: %d %v, connection reused: %v", i, res.StatusCode, res.Header, had.Reused)
+					}
+				}
+			})
+		}
+	}
+}
+
+// A handler's own panic breaks the connection of a HEAD too.
+func TestHeadOfAHandlerThatPanics(t *testing.T) {
+	h := httpcache.Conditional(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Cache-Control", "private")
+		w.WriteHeader(http.StatusOK)
+		panic(http.ErrAbortHandler)
+	}))
+	defer func() {
+		if p := recover(); p != http.ErrAbortHandler { //nolint:errorlint // itself
+			t.Errorf("the panic was %v", p)
+		}
+	}()
+	do(h, request(t, http.MethodHead, "/"))
+}

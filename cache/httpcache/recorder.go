@@ -110,8 +110,12 @@ func (r *recorder) inform(status int) {
 	}
 }
 
-// length returns the Content-Length, or -1 if there is none.
+// length returns the Content-Length, or -1 if there is none. The length in a 304 is that of the
+// old page (RFC 9110 §8.6).
 func (r *recorder) length() int64 {
+	if r.verdict.fate == renew {
+		return -1
+	}
 	n, err := strconv.ParseUint(r.sent.Get("Content-Length"), 10, 63)
 	if err != nil {
 		return -1
@@ -196,7 +200,7 @@ func (r *recorder) finish() (status int, header http.Header, body []byte, ok boo
 	if r.phase == recording {
 		if hasTrailers(r.header) {
 			r.stop(byTrailer)
-		} else if n := r.sent.Get("Content-Length"); n != "" && n != strconv.Itoa(len(r.body)) {
+		} else if n := r.sent.Get("Content-Length"); n != "" && n != strconv.Itoa(len(r.body)) && r.verdict.fate != renew {
 			r.stop(byLength)
 		}
 	}

@@ -246,6 +246,8 @@ func (n *rendering) end(v verdict, p *page, err error) {
 // rendering gets the response as it comes. Otherwise the handler's context ends and all waiting
 // clients get their own renderings. In both cases the load ends, so that no client waits for the
 // end of a stream and LoadTimeout does not cut it.
+//
+// A 304 answers the cache's condition, so no client gets it.
 func (n *rendering) goOn(why reason) http.ResponseWriter {
 	c := n.x.c
 	c.stats.refuse(why)
@@ -253,14 +255,16 @@ func (n *rendering) goOn(why reason) http.ResponseWriter {
 	if cut == nil { // the response of a stopped handler says nothing about the page
 		c.memory.add(n.x.key, c.cfg.Now())
 	}
+	v := verdict{why: why, ends: n.ends(why)}
 	var w http.ResponseWriter
+	own := n.whole || why.goesOn() && !n.rec.verdict.mine && n.other == nil
 	// After unlink the handler runs until its client leaves.
 	if n.taken {
 		n.unlink()
 		n.outlive()
-		n.end(verdict{why: why}, nil, nil) // other clients do not wait for ours
+		n.end(v, nil, nil) // other clients do not wait for ours
 		w, _ = n.tail.settle()
-	} else if (n.whole || why.goesOn() && !n.rec.verdict.mine && n.other == nil) && n.unlink() {
+	} else if own && n.rec.verdict.fate != renew && n.unlink() {
 		if w = n.x.client.take(); w != nil {
 			n.taken = true
 			n.outlive()
@@ -271,6 +275,13 @@ func (n *rendering) goOn(why reason) http.ResponseWriter {
 		n.unlink()
 		n.cancel(errNotRecorded)
 	}
-	n.end(verdict{why: why}, nil, cut) // if cut is set, waiting clients get 503: the handler had its time
+	n.end(v, nil, cut) // if cut is set, waiting clients get 503: the handler had its time
 	return w
+}
+
+// ends reports whether a response that is not stored replaces the old page. A failure does not,
+// nor a response that is not whole. The recorder's mu is held, or the recording is over.
+func (n *rendering) ends(why reason) bool {
+	status := n.rec.status
+	return status >= 200 && status < 500 && status != http.StatusNotModified && why != byPartial && why != byLength
 }

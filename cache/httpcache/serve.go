@@ -10,12 +10,15 @@ import (
 func (c *Cache) serve(next http.Handler, w http.ResponseWriter, r *http.Request) {
 	t, why := c.target(r)
 	switch {
+	case why != none && !c.cfg.Off && onlyIfCached(r, why):
+		c.notHere(w)
 	case why != none:
 		c.stats.bypass(why)
+		line := ""
 		if !c.cfg.Off {
-			w.Header().Add("Cache-Status", c.lines.passed(why))
+			line = c.lines.passed(why)
 		}
-		c.past(next, w, r)
+		c.past(next, w, r, line)
 	case c.cfg.Off:
 		c.stats.bypass(byOff)
 		c.alone(next, w, r, t, "")
@@ -37,9 +40,7 @@ func (c *Cache) asItIs(next http.Handler, w http.ResponseWriter, r *http.Request
 	}
 	switch {
 	case t.cached:
-		c.stats.bypass(byCondition)
-		w.Header().Add("Cache-Status", c.lines.passed(byCondition))
-		unavailable(w, http.StatusGatewayTimeout) // RFC 9111 §5.2.1.7
+		c.notHere(w)
 	case t.noStore:
 		c.forItself(next, w, r, t, byRequestNoStore)
 	case r.Method == http.MethodGet && has(r.Header, "Range"):
@@ -49,6 +50,23 @@ func (c *Cache) asItIs(next http.Handler, w http.ResponseWriter, r *http.Request
 	default:
 		c.forItself(next, w, r, t, byHead)
 	}
+}
+
+// onlyIfCached reports whether a request that bypasses the cache must not reach the handler. A
+// request that Config.Bypass names is none of the cache's business.
+func onlyIfCached(r *http.Request, why reason) bool {
+	if why == byMethod || why == byProgram || !has(r.Header, "Cache-Control") {
+		return false
+	}
+	d, _ := parseCacheControl(r.Header["Cache-Control"])
+	return d.has("only-if-cached")
+}
+
+// notHere answers only-if-cached (RFC 9111 §5.2.1.7).
+func (c *Cache) notHere(w http.ResponseWriter) {
+	c.stats.bypass(byCondition)
+	w.Header().Add("Cache-Status", c.lines.passed(byCondition))
+	unavailable(w, http.StatusGatewayTimeout)
 }
 
 // find returns a stored page that is fresh and meets the client's limits.

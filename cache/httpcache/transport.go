@@ -66,7 +66,14 @@ func NewTransport(cfg TransportConfig) (*Transport, error) {
 func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	h := canonicalView(r.Header)
 	id, why := t.key(r, h)
-	if why != none {
+	switch {
+	case why == none:
+	case why != byMethod && wordsOf(h).only:
+		if r.Body != nil {
+			_ = r.Body.Close() // nobody reads it
+		}
+		return t.notHere(r), nil
+	default:
 		return t.pass(r, why)
 	}
 	w := wordsOf(h)

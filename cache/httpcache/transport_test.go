@@ -2,6 +2,7 @@ package httpcache_test
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -164,7 +165,7 @@ func TestTransportFreshness(t *testing.T) {
 
 // RFC 9111 §5.2.1: directives of requests.
 func TestTransportObeysRequests(t *testing.T) {
-	cc := func(s string) []string { return []string{"Cache-Control", s} }
+	cc := func(s string, more ...string) []string { return append([]string{"Cache-Control", s}, more...) }
 	plain := func() *upstream { return numbered("Cache-Control", minute) }
 	for _, j := range []journey{
 		{name: "no-cache", o: plain(), steps: []step{
@@ -206,6 +207,11 @@ func TestTransportObeysRequests(t *testing.T) {
 			{header: cc("only-if-cached, no-cache"), status: 504, how: "-", asked: 1},
 			{body: "answer 2", asked: 2},
 		}},
+		{name: "only-if-cached, of a request that bypasses the cache", o: plain(), steps: []step{
+			{header: cc("only-if-cached", "If-Match", `"a"`), status: 504, how: "fwd=bypass;detail=only-if-cached"},
+			{method: "HEAD", header: cc("only-if-cached", "Upgrade", "x"), status: 504, how: "fwd=bypass;detail=only-if-cached"},
+			{method: "POST", header: cc("only-if-cached"), body: "answer 1", how: "fwd=method", asked: 1},
+		}},
 		{name: "no-store", o: plain(), steps: []step{
 			{header: cc("no-store"), body: "answer 1", how: "fwd=bypass;detail=request-no-store", asked: 1},
 			{body: "answer 2", asked: 2},
@@ -220,6 +226,27 @@ func TestTransportObeysRequests(t *testing.T) {
 	} {
 		j.run(t)
 	}
+}
+
+// The body of a request that is not sent is closed all the same.
+func TestTransportClosesTheBody(t *testing.T) {
+	c := transport(t, numbered("Cache-Control", minute), httpcache.TransportConfig{})
+	body := &closable{Reader: strings.NewReader("x")}
+	r := outgoing(t, http.MethodGet, pageURL, "Cache-Control", "only-if-cached")
+	r.Body = body
+	if a := c.do(t, r); a.status != http.StatusGatewayTimeout || !body.closed || c.o.asked() != 0 {
+		t.Errorf("%v, body closed: %v, asked %d times", a, body.closed, c.o.asked())
+	}
+}
+
+type closable struct {
+	io.Reader
+	closed bool
+}
+
+func (c *closable) Close() error {
+	c.closed = true
+	return nil
 }
 
 // RFC 9111 §4.3: stored responses are revalidated.

@@ -23,11 +23,11 @@ type Warmed struct {
 	Why string
 }
 
-// Warm makes sure that there is an entry for a URL. If there is none, the handler renders it.
-// Target is a path with or without a query, for http and the first of Config.Hosts, or a whole
-// URL. It is what the wrapped handler sees: if an outer handler shortens the path, give the short
-// one. Header is the client's request header; nil means none. A response that is not for
-// everybody is dropped.
+// Warm makes sure that there is an entry for a URL. If there is none, the handler renders it. If
+// responses vary on request headers, Warm does so for the variant that header selects. Target is a
+// path with or without a query, for http and the first of Config.Hosts, or a whole URL. It is what
+// the wrapped handler sees: if an outer handler shortens the path, give the short one. Header is
+// the client's request header; nil means none. A response that is not for everybody is dropped.
 //
 // Warm returns an error if target is not a URL, if ctx ends, or if the handler panics or takes
 // too long. A 5xx is not an error.
@@ -51,8 +51,11 @@ func (h *Handler) Warm(ctx context.Context, target string, header http.Header) (
 		return Warmed{Why: why.String()}, nil
 	}
 	x := c.exchange(h.next, nil, r, t)
-	res, err := c.pages.Fetch(x.ctx, t.key, x.load)
+	res, err := c.pages.Fetch(x.ctx, x.key, x.load)
 	x.answered.Store(true)
+	if p := res.Value; err == nil && p.sound() && p.refused == none && !p.selects(x.req.Header) {
+		x, res, err = h.warmVariant(ctx, r, t, p)
+	}
 	if f, ok := errors.AsType[*failure](err); ok {
 		return Warmed{Status: f.page.Status, Bytes: int64(len(f.page.Body)), Why: byStatus.String()}, nil
 	}
@@ -60,6 +63,30 @@ func (h *Handler) Warm(ctx context.Context, target string, header http.Header) (
 		return Warmed{}, fmt.Errorf("httpcache: warm: %w", cause(err))
 	}
 	return c.warmed(ctx, x, res), nil
+}
+
+// warmVariant fetches the variant for r. Its key has the headers that p varies on. If the variant
+// cannot be stored, the page of the result says why.
+func (h *Handler) warmVariant(ctx context.Context, r *http.Request, t target, p *page) (x *exchange, res cache.Result[*page], err error) {
+	c := h.c
+	x = c.exchange(h.next, nil, r, t)
+	switch {
+	case !x.turn(p):
+		res.Value = &page{refused: byVary}
+		return x, res, nil
+	case c.memory.has(x.key, c.cfg.Now):
+		res.Value = &page{refused: byMemory}
+		return x, res, nil
+	}
+	res, err = c.pages.Fetch(x.ctx, x.key, x.load)
+	x.answered.Store(true)
+	if p := res.Value; err == nil && p.sound() && p.refused == none && !p.selects(x.req.Header) {
+		res.Value = &page{refused: byVary}
+	}
+	if x.relearn.Load() {
+		_ = c.pages.Expire(context.WithoutCancel(ctx), t.key) // on failure a later request tries again
+	}
+	return x, res, err
 }
 
 func (c *Cache) warmed(ctx context.Context, x *exchange, res cache.Result[*page]) Warmed {

@@ -3,6 +3,7 @@ package httpcache_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -225,4 +226,81 @@ func TestCacheStatusOfOthers(t *testing.T) {
 	if got := strings.Join(s.get(t, "/").header["Cache-Status"], ", "); got != "inner; hit, outer;fwd=uri-miss;detail=set-cookie" {
 		t.Error(got)
 	}
+}
+
+// The cache nearest to the origin comes first, also if the handler answers directly (RFC 9211 §2).
+func TestCacheStatusOfOthersOnABypass(t *testing.T) {
+	for name, c := range map[string]struct {
+		mark    func(http.ResponseWriter, *http.Request)
+		request []string
+		method  string
+		want    string
+	}{
+		"bypass":       {set("Cache-Status", "inner; hit"), []string{"Cookie", "a=b"}, "GET", "inner; hit, outer;fwd=bypass;detail=credentials"},
+		"method":       {set("Cache-Status", "inner; hit"), nil, "POST", "inner; hit, outer;fwd=method"},
+		"not stored":   {set("Cache-Status", "inner; hit"), []string{"Cache-Control", "no-store"}, "GET", "inner; hit, outer;fwd=bypass;detail=request-no-store"},
+		"no other":     {func(http.ResponseWriter, *http.Request) {}, []string{"Cookie", "a=b"}, "GET", "outer;fwd=bypass;detail=credentials"},
+		"added":        {func(w http.ResponseWriter, _ *http.Request) { w.Header().Add("Cache-Status", "inner; hit") }, []string{"Cookie", "a=b"}, "GET", "inner; hit, outer;fwd=bypass;detail=credentials"},
+		"only flushed": {flushed, []string{"Cookie", "a=b"}, "GET", "inner; hit, outer;fwd=bypass;detail=credentials"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := proxied(t, personal(c.mark), httpcache.Config{Name: "outer"})
+			if got := strings.Join(do(s, request(t, c.method, "/", c.request...)).header["Cache-Status"], ", "); got != c.want {
+				t.Errorf("%q, want %q", got, c.want)
+			}
+		})
+	}
+	silent := proxied(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}), httpcache.Config{})
+	if a := silent.get(t, "/", "Cookie", "a=b"); a.how() != "fwd=bypass;detail=credentials" {
+		t.Errorf("of a handler that writes nothing: %v", a)
+	}
+}
+
+func flushed(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Cache-Status", "inner; hit")
+	_ = http.NewResponseController(w).Flush()
+}
+
+// Warm makes the variant of its header, whatever variants there are.
+func TestWarmVariants(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := &origin{script: [][]string{{"Cache-Control", "max-age=60", "Vary", "X-L"}}}
+		s := proxied(t, o, httpcache.Config{Hosts: []string{"example.com"}})
+		for i, c := range []struct {
+			l   string
+			hit bool
+		}{{"a", false}, {"b", false}, {"b", true}, {"a", true}} {
+			w, err := s.Warm(t.Context(), "/", http.Header{"X-L": {c.l}})
+			if err != nil || w != (httpcache.Warmed{Status: http.StatusOK, Bytes: 6, Hit: c.hit, Stored: true}) {
+				t.Errorf("%d: %+v, %v", i, w, err)
+			}
+		}
+		for i, l := range []string{"a", "b"} {
+			if a := s.get(t, "/", "X-L", l); a.body != fmt.Sprint("body ", i+1) || !a.hit() || o.asked() != 2 {
+				t.Errorf("%s: %v, asked %d times", l, a, o.asked())
+			}
+		}
+	})
+}
+
+// Warm tells when a variant cannot be stored.
+func TestWarmVariantThatIsNotStored(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := &origin{script: [][]string{
+			{"Cache-Control", "max-age=60", "Vary", "X-L"},
+			{"Cache-Control", "private", "Vary", "X-L"},
+			{"Cache-Control", "max-age=60", "Vary", "X-L, X-M"},
+			{"Cache-Control", "max-age=60", "Vary", "X-L, X-M"},
+		}}
+		s := proxied(t, o, httpcache.Config{Hosts: []string{"example.com"}})
+		for i, c := range []struct{ l, why string }{{"a", ""}, {"b", "private"}, {"b", "not-cacheable-a-moment-ago"}, {"c", "vary"}, {"d", ""}} {
+			w, err := s.Warm(t.Context(), "/", http.Header{"X-L": {c.l}})
+			if err != nil || w.Why != c.why || w.Stored != (c.why == "") {
+				t.Errorf("%d: %+v, %v", i, w, err)
+			}
+		}
+		if a := s.get(t, "/", "X-L", "d"); !a.hit() {
+			t.Errorf("after the names were learned again: %v", a)
+		}
+	})
 }

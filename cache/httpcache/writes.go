@@ -21,15 +21,16 @@ func safe(method string) bool {
 	return false
 }
 
-// past lets the handler answer a request that bypasses the cache. A successful write invalidates
-// what it has changed before the client gets the answer. Headers that name tags are removed.
-func (c *Cache) past(next http.Handler, w http.ResponseWriter, r *http.Request) {
+// past lets the handler answer a request that bypasses the cache. The answer gets the line of
+// Cache-Status, if it is not empty. A successful write invalidates what it has changed before the
+// client gets the answer. Headers that name tags are removed.
+func (c *Cache) past(next http.Handler, w http.ResponseWriter, r *http.Request, line string) {
 	writes := !safe(r.Method) && !c.cfg.IgnoreWrites && !c.cfg.Off
-	if !writes && len(c.cfg.TagHeaders) == 0 {
+	if !writes && len(c.cfg.TagHeaders) == 0 && line == "" {
 		next.ServeHTTP(w, r)
 		return
 	}
-	f := &finalWriter{ResponseWriter: w, hide: c.cfg.TagHeaders}
+	f := &finalWriter{ResponseWriter: w, hide: c.cfg.TagHeaders, line: line}
 	if writes {
 		// Read r now: the handler may change it.
 		wr := write{ctx: context.WithoutCancel(r.Context()), host: r.Host, path: r.URL.Path, line: r.RequestURI}

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 )
 
 // finalWriter is the writer of a handler that answers its client directly. Only the handler's
@@ -13,6 +14,7 @@ type finalWriter struct {
 	http.ResponseWriter
 	before func(status int, h http.Header) // called once, before the final header is sent; nil: nothing
 	hide   []string                        // headers that no client sees
+	line   string                          // of Cache-Status; it follows those of the handler's caches (RFC 9211 §2)
 	done   bool                            // the final header is sent, or the connection was taken over
 }
 
@@ -25,6 +27,14 @@ func (w *finalWriter) final(status int) {
 	dropHeaders(w.Header(), w.hide)
 	if w.before != nil {
 		w.before(status, w.Header())
+	}
+	w.mark()
+}
+
+func (w *finalWriter) mark() {
+	if w.line != "" {
+		h := w.Header()
+		h["Cache-Status"] = append(slices.Clip(h["Cache-Status"]), w.line)
 	}
 }
 
@@ -65,6 +75,7 @@ func (w *finalWriter) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	conn, rw, err := http.NewResponseController(w.ResponseWriter).Hijack()
 	if err == nil {
 		w.done = true
+		w.mark() // a reverse proxy sends this header on the connection
 	}
 	return conn, rw, err
 }

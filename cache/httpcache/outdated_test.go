@@ -1,0 +1,103 @@
+package httpcache_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/twofold-go/twofold/cache/httpcache"
+)
+
+// A whole response that may not be stored still says that the old page is over (RFC 9111 §4.3.3).
+func TestRefusedResponseEndsTheOldPage(t *testing.T) {
+	const old = "max-age=10, stale-while-revalidate=86400, stale-if-error=86400"
+	one := func(more ...string) []string { return append([]string{"Cache-Control", old}, more...) }
+	for name, c := range map[string]struct {
+		first, then []string
+		status      int
+		keyOnly     bool
+		stays       bool
+	}{
+		"404":                  {first: one(), then: []string{":status", "404"}, status: 404},
+		"404 with a validator": {first: one("Etag", `"a"`), then: []string{":status", "404"}, status: 404},
+		"404 and KeyOnly":      {first: one(), then: []string{":status", "404"}, status: 404, keyOnly: true},
+		"private":              {first: one(), then: []string{"Cache-Control", "private"}, status: 200},
+		"private and KeyOnly":  {first: one(), then: []string{"Cache-Control", "private"}, status: 200, keyOnly: true},
+		"Set-Cookie":           {first: one(), then: one("Set-Cookie", "a=b"), status: 200},
+		"too long":             {first: one(), then: one("Content-Length", "2000000"), status: 200},
+		"302":                  {first: one(), then: []string{":status", "302"}, status: 302},
+		"304 says private":     {first: one("Etag", `"a"`), then: []string{":status", "304", "Cache-Control", "private"}, status: 304},
+		"503":                  {first: one(), then: []string{":status", "503"}, stays: true},
+		"503 says private":     {first: one(), then: []string{":status", "503", "Cache-Control", "private"}, stays: true},
+		"501":                  {first: one(), then: []string{":status", "501"}, status: 501, stays: true},
+		"half":                 {first: one(), then: one("Content-Length", "100"), status: 200, stays: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				o := &origin{script: [][]string{c.first, c.then}}
+				s := proxied(t, o, httpcache.Config{KeyOnly: c.keyOnly})
+				s.get(t, "/")
+				sleep(t, "20s")
+				s.get(t, "/") // the old page, or the new response if that is faster
+				synctest.Wait()
+				sleep(t, "11s") // the cache has forgotten that the response was refused
+				if a := s.get(t, "/"); c.stays != strings.HasSuffix(a.body, "body 1") || !c.stays && a.status != c.status {
+					t.Errorf("after the refresh: %v", a)
+				}
+			})
+		})
+	}
+}
+
+// A request that bypasses the cache ends no page, whatever its response says.
+func TestBypassEndsNoPage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		page, gone := []string{"Cache-Control", "max-age=10, stale-while-revalidate=86400"}, []string{":status", "404"}
+		o := &origin{script: [][]string{page, gone, gone, gone, gone, gone, gone, page}}
+		s := proxied(t, o, httpcache.Config{})
+		s.get(t, "/")
+		sleep(t, "20s")
+		for _, header := range [][]string{{"Cookie", "a=b"}, {"Authorization", "x"}, {"Range", "bytes=0-1"}, {"Cache-Control", "no-store"}, {"If-Match", `"b"`}} {
+			s.get(t, "/", header...)
+		}
+		do(s, request(t, http.MethodHead, "/"))
+		synctest.Wait()
+		if a := s.get(t, "/"); a.body != "body 1" || a.how() != "hit;detail=stale;ttl=-10" {
+			t.Error(a)
+		}
+		if synctest.Wait(); o.asked() != 8 {
+			t.Errorf("the origin was asked %d times", o.asked())
+		}
+	})
+}
+
+// All the variants but the one that the response is about stay.
+func TestRefusedVariant(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		gone := ""
+		s := proxied(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			l := r.Header.Get("X-L")
+			w.Header().Set("Vary", "X-L")
+			if l == gone {
+				w.WriteHeader(http.StatusNotFound)
+				return
+			}
+			w.Header().Set("Cache-Control", "max-age=10, stale-while-revalidate=86400")
+			fmt.Fprint(w, "page ", l)
+		}), httpcache.Config{})
+		s.get(t, "/", "X-L", "a")
+		s.get(t, "/", "X-L", "b")
+		gone = "b"
+		sleep(t, "20s")
+		s.get(t, "/", "X-L", "b")
+		sleep(t, "11s")
+		if a := s.get(t, "/", "X-L", "b"); a.status != http.StatusNotFound {
+			t.Error(a)
+		}
+		if a := s.get(t, "/", "X-L", "a"); a.body != "page a" || !a.hit() {
+			t.Error(a)
+		}
+	})
+}
