@@ -116,7 +116,8 @@ func (c *Cache) KeyOf(r *http.Request) (full string, ok bool) {
 }
 
 // Under returns the scope of all entries for the host, by http or https, and for paths that begin
-// with path. Host is in lower case; path is not escaped.
+// with path. Host is in lower case; path is not escaped. Under covers the spelling that browsers
+// use. It does not cover a path whose client escaped more than was needed; PurgePath does.
 func (c *Cache) Under(secure bool, host, path string) invalidate.Scope {
 	return c.pages.Prefix(readable(scheme(secure) + host + escapedPath(path)))
 }

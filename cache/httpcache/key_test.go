@@ -205,6 +205,23 @@ func TestKeyOf(t *testing.T) {
 	}
 }
 
+// Under covers paths with all the characters that browsers send as they are.
+func TestUnderSpecialCharacters(t *testing.T) {
+	s := serve(t, mirror, picky())
+	const path = "/wiki/Go_(language)!*'[é"
+	r := request(t, http.MethodGet, "/wiki/Go_(language)!*'[%C3%A9?page=2", "Host", "example.com")
+	do(s, r)
+	if a := do(s, r); !a.hit() {
+		t.Fatalf("the page is not stored: %v", a.how())
+	}
+	if err := s.tiers.Invalidate(t.Context(), s.c.Under(false, "example.com", path)); err != nil {
+		t.Fatal(err)
+	}
+	if a := do(s, r); a.hit() {
+		t.Error("a prefix did not reach the key")
+	}
+}
+
 // Keys of the library and of httpcache agree: Purge invalidates the page that was served.
 func TestPurge(t *testing.T) {
 	h := new(counted)

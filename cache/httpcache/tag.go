@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"net/url"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/twofold-go/twofold/invalidate"
@@ -21,4 +22,10 @@ func tagOf(tag string) string {
 	return "httpcache path sha256 " + hex.EncodeToString(sum[:])
 }
 
-func escapedPath(path string) string { return (&url.URL{Path: path}).EscapedPath() }
+// escapedPath spells a path as clients do. They send these characters as they are, and package
+// net/url leaves them so; but it escapes them in a path of its own.
+func escapedPath(path string) string {
+	return asClients.Replace((&url.URL{Path: path}).EscapedPath())
+}
+
+var asClients = strings.NewReplacer("%21", "!", "%27", "'", "%28", "(", "%29", ")", "%2A", "*", "%5B", "[", "%5D", "]")
