@@ -26,6 +26,7 @@ func (x *exchange) shown(ctx context.Context) (r *http.Request, whole bool) {
 	c := x.c
 	r, whole = x.req.Clone(ctx), x.req.Method == http.MethodGet
 	r.Method, r.Body = http.MethodGet, http.NoBody
+	r.Form, r.PostForm, r.MultipartForm = nil, nil, nil // of a query that may not be in the key
 	for name := range r.Header {
 		if c.hides(name) {
 			delete(r.Header, name)
@@ -43,7 +44,7 @@ func (x *exchange) shown(ctx context.Context) (r *http.Request, whole bool) {
 		delete(r.Header, "Cookie")
 		whole = false
 	}
-	if c.cfg.AllowAuthorized != nil && c.cfg.AllowAuthorized(&x.req) {
+	if x.t.allowed { // asked once: the request's context may be over by now
 		for _, name := range c.cfg.Credentials {
 			if has(r.Header, name) {
 				delete(r.Header, name)

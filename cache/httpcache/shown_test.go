@@ -185,6 +185,36 @@ func TestCertificateIsHidden(t *testing.T) {
 	}
 }
 
+// AllowAuthorized is asked once. In a refresh the client's context is over, and its session may be.
+func TestAllowAuthorizedIsAskedOnce(t *testing.T) {
+	asked := 0
+	s := proxied(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Cache-Control", "max-age=60")
+		fmt.Fprint(w, r.Header["Cookie"])
+	}), httpcache.Config{AllowAuthorized: func(*http.Request) bool { asked++; return asked == 1 }})
+	if a := s.get(t, "/", "Cookie", "session=alice"); a.body != "[]" || asked != 1 {
+		t.Errorf("%v, AllowAuthorized was asked %d times", a, asked)
+	}
+}
+
+// A form that somebody parsed before the cache does not bring back a parameter that the key lacks.
+func TestParsedForm(t *testing.T) {
+	s := proxied(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Cache-Control", "max-age=60")
+		fmt.Fprint(w, r.FormValue("from"), r.FormValue("page"))
+	}), httpcache.Config{Query: func(string) ([]string, bool) { return []string{"page"}, true }})
+	r := request(t, http.MethodGet, "/?from=evil&page=2")
+	if err := r.ParseForm(); err != nil {
+		t.Fatal(err)
+	}
+	if a := do(s, r); a.body != "2" {
+		t.Errorf("the handler read %q", a.body)
+	}
+	if got := r.FormValue("from"); got != "evil" {
+		t.Errorf("the client's own request was changed: %q", got)
+	}
+}
+
 // A client whose request has nothing to hide and nothing to respell gets the first rendering, even
 // if it is not stored.
 func TestOneRenderingForOrdinaryRequests(t *testing.T) {

@@ -23,6 +23,7 @@ type target struct {
 	vary    []string
 	noStore bool // the client forbids storing the response
 	cached  bool // the client accepts only a stored page
+	allowed bool // it has credentials, and AllowAuthorized allowed them
 	limits  limits
 }
 
@@ -31,7 +32,7 @@ func (c *Cache) target(r *http.Request) (t target, why reason) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		return t, byMethod
 	}
-	if why := c.personal(r); why != none {
+	if why := c.personal(r, &t); why != none {
 		return t, why
 	}
 	if t.host = strings.ToLower(r.Host); !c.serves(t.host) {
@@ -62,7 +63,7 @@ func (c *Cache) target(r *http.Request) (t target, why reason) {
 }
 
 // personal returns the reason why a request must be answered for its client alone, or none.
-func (c *Cache) personal(r *http.Request) reason {
+func (c *Cache) personal(r *http.Request, t *target) reason {
 	h := r.Header
 	switch {
 	case cache.Filling(r.Context()) != nil:
@@ -78,7 +79,8 @@ func (c *Cache) personal(r *http.Request) reason {
 	case has(h, "Last-Event-Id") || has(h, "Accept") && names(h["Accept"], "text/event-stream"):
 		return byStream
 	}
-	if c.hasCredentials(r) && (c.cfg.AllowAuthorized == nil || !c.cfg.AllowAuthorized(r)) {
+	t.allowed = c.bears(r) && c.cfg.AllowAuthorized != nil && c.cfg.AllowAuthorized(r)
+	if !t.allowed && c.hasCredentials(r) {
 		return byCredentials
 	}
 	return none
@@ -100,6 +102,12 @@ func drops(h http.Header) bool {
 		}
 	}
 	return false
+}
+
+// bears reports whether the request has credentials, also those that another option allows.
+func (c *Cache) bears(r *http.Request) bool {
+	return r.TLS != nil && len(r.TLS.PeerCertificates) > 0 ||
+		slices.ContainsFunc(c.cfg.Credentials, func(name string) bool { return has(r.Header, name) })
 }
 
 func (c *Cache) hasCredentials(r *http.Request) bool {
