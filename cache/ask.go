@@ -214,7 +214,7 @@ func (a *ask[K, V]) bridges(old *item[K, V]) bool { return a.stands(old) && old.
 func (a *ask[K, V]) deliver(ctx context.Context, f *flight[K, V], out *outcome[K, V], led bool) (Result[V], error) {
 	now := a.j.t.now()
 	it, src, reason := out.it, out.src, out.stale
-	if out.err != nil && a.stands(out.old) && !a.j.o.noStale {
+	if (out.err != nil || it != nil && it.remembered()) && a.stands(out.old) && !a.j.o.noStale {
 		it, src, reason = out.old, Local, failedLoad
 		if a.j.o.skipLocal {
 			src = Remote

@@ -34,7 +34,7 @@ type outcome[K comparable, V any] struct {
 	stale    staleReason // why the item is served although it is not fresh
 	err      error       // why there is no value
 	cause    error       // why it is absent, in the loader's words
-	old      *item[K, V] // with err: an item that may be served in place of it
+	old      *item[K, V] // with err or a remembered error: an item that may be served in place of it
 	again    bool        // no result; each caller that waits starts over
 	panicked *PanicError
 	span     *trace.SpanContext // of the load, for the spans of the callers that waited; may be nil

@@ -90,7 +90,8 @@ func TestOverload(t *testing.T) {
 	})
 }
 
-// The text of a key counts in the budget of the local tier, in a struct, too.
+// The text of a key counts in the budget of the local tier, in a struct, too. What a key points to
+// does not.
 func TestBudgetCountsKeys(t *testing.T) {
 	type name struct{ Text string }
 	tiers := open(t, cache.TiersConfig{})

@@ -155,11 +155,11 @@ func TestRememberedErrorOfAnotherProcess(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				src, remote := &source{}, tiertest.NewMemory()
+				src, remote := &source{}, faulty()
 				p := failSafe
 				p.ErrorTTL = new(5 * time.Second)
 				p.Stale = new(10 * time.Second)
-				_, cs := fleet(t, 2, remote, cache.TiersConfig{}, thingConfig{Load: src.load, Policy: p})
+				ts, cs := fleet(t, 2, remote, cache.TiersConfig{}, thingConfig{Load: src.load, Policy: p})
 				get(t, cs[0], 1)
 				advance(time.Minute)
 				if err := remote.Unlink(t.Context(), "default:things:1"); err != nil { // evicted
@@ -171,11 +171,15 @@ func TestRememberedErrorOfAnotherProcess(t *testing.T) {
 				}
 				src.wantLoads(t, 2)
 				tt.disturb(t.Context(), cs[0])
+				before := reads(ts[0])
 				for range 4 {
 					wantFetch(t, cs[0], 1, fetched{"1.1", cache.Local, true, nil})
 					advance(time.Second)
 				}
 				src.wantLoads(t, 2)
+				if n := reads(ts[0]) - before; n != 4 {
+					t.Errorf("%d reads are counted, want 4", n)
+				}
 				if _, err := cs[0].Fetch(t.Context(), 1, nil, cache.AllowStale(false)); !isRemembered(err) {
 					t.Errorf("without old values: %v, want the remembered error", err)
 				}
@@ -318,6 +322,48 @@ func TestFillHandle(t *testing.T) {
 		f.NoStore()
 		cache.Depend(t.Context(), "tag")
 	})
+}
+
+// Who joins a flight gets what its own options allow.
+func TestRememberedErrorAndFollowers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src, remote := &source{}, faulty()
+		p := failSafe
+		p.ErrorTTL, p.Throttle = new(5*time.Second), new(500*time.Millisecond)
+		_, cs := fleet(t, 2, remote, cache.TiersConfig{}, thingConfig{Load: src.load, Policy: p})
+		get(t, cs[0], 1)
+		advance(time.Minute)
+		if err := remote.Unlink(t.Context(), "default:things:1"); err != nil {
+			t.Fatal(err)
+		}
+		src.fail(errSource)
+		if _, err := cs[1].Get(t.Context(), 1); !errors.Is(err, errSource) {
+			t.Errorf("Get = %v, want the source's error", err)
+		}
+		advance(2 * time.Second)
+		remote.Delay(10 * time.Millisecond)
+		strict := make(chan error)
+		go func() {
+			_, err := cs[0].Fetch(t.Context(), 1, nil, cache.AllowStale(false))
+			strict <- err
+		}()
+		synctest.Wait()
+		wantFetch(t, cs[0], 1, fetched{"1.1", cache.Local, true, nil})
+		if err := <-strict; !isRemembered(err) {
+			t.Errorf("without old values: %v, want the remembered error", err)
+		}
+		advance(time.Second)
+		src.fail(nil)
+		go func() { _, _ = cs[0].Get(t.Context(), 1) }()
+		synctest.Wait()
+		wantFetch(t, cs[0], 1, fetched{"1.3", cache.Load, false, nil}, cache.MaxAge(time.Second)) // the error is older
+	})
+}
+
+// reads returns how many reads are counted.
+func reads(ts *cache.Tiers) int64 {
+	n := total(ts)
+	return n.LocalHits + n.RemoteHits + n.Misses + n.Merged
 }
 
 func isRemembered(err error) bool {

@@ -34,7 +34,7 @@ func New[K comparable, V any](t *Tiers, cfg Config[K, V]) (Cache[K, V], error) {
 		t: t, cfg: cfg, codec: cfg.Codec,
 		schema:  schemaOf[V](cfg.Schema),
 		size:    sizeof.For[V](),
-		keySize: sizeof.For[K](),
+		keySize: keySizeOf[K](),
 		flights: calls.NewGroup[*flight[K, V], outcome[K, V]](t.cfg.MaxFlights),
 		views:   newViews(t, cfg.Namespace, cfg.Policy),
 	}
@@ -48,6 +48,32 @@ func New[K comparable, V any](t *Tiers, cfg Config[K, V]) (Cache[K, V], error) {
 		s.size = func(v *V) int64 { return cfg.Size(*v) }
 	}
 	return Cache[K, V]{s: s, v: s.views.of(cfg.Tenant)}, nil
+}
+
+// keySizeOf returns a function that measures a key. What a key points to may be shared, and does
+// not count.
+func keySizeOf[K comparable]() func(*K) int64 {
+	if t := reflect.TypeFor[K](); isFlat(t) {
+		return sizeof.For[K]()
+	}
+	return func(*K) int64 { return 0 }
+}
+
+// isFlat reports whether values of t hold texts and numbers alone.
+func isFlat(t reflect.Type) bool {
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Interface, reflect.Chan, reflect.UnsafePointer:
+		return false
+	case reflect.Array:
+		return isFlat(t.Elem())
+	case reflect.Struct:
+		for f := range t.Fields() {
+			if !isFlat(f.Type) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // Tenant returns the handle for another tenant's keys. If the name is empty or has a colon,

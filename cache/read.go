@@ -117,7 +117,7 @@ func (c Cache[K, V]) Peek(ctx context.Context, k K) (V, bool) {
 	case it == nil || it.freshness(now) < stale:
 		it, _ = j.peekRemote(ctx)
 	case it.freshness(now) == untrusted:
-		if got, asked := j.peekRemote(ctx); asked {
+		if got, asked := j.peekRemote(ctx); asked && (got == nil || !got.remembered()) {
 			it = got
 		}
 	}

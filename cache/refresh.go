@@ -75,7 +75,7 @@ func (j *job[K, V]) refreshed(out *outcome[K, V]) {
 	case out.again:
 		j.v.counts.inc(refreshElsewhere)
 		j.refreshing.nextTry.Store(even(after(now, refreshPause)))
-	case out.it == nil:
+	case out.it == nil || out.it.remembered():
 		j.v.counts.inc(refreshFailed)
 		j.refreshing.spare(now, j.p.Throttle)
 	case out.src == Load:

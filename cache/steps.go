@@ -2,7 +2,6 @@ package cache
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/twofold-go/twofold/internal/follow"
@@ -166,23 +165,28 @@ func (r *run[K, V]) serve(ctx context.Context, it *item[K, V]) bool {
 	if state == dead { // kept for the load only
 		return false
 	}
-	if it.remembered() && state >= untrusted && (f.j.refreshing != nil || !f.j.o.noStale && f.standIn(nil) != nil) {
-		r.next = ended // as if the load of the other process had failed here
-		f.failed(ctx, outcome[K, V]{err: errors.Unwrap(it.err), span: r.span}, nil)
-		return true
-	}
 	if old := f.j.refreshing; old != nil {
 		if state < untrusted || it.loadedAt <= old.loadedAt+int64(time.Millisecond) {
 			return false // the refresh must replace it
 		}
-		f.j.v.counts.inc(refreshAdopted)
+		if !it.remembered() {
+			f.j.v.counts.inc(refreshAdopted)
+		}
+	}
+	out := outcome[K, V]{it: it, src: Remote}
+	if it.remembered() { // as if that load had failed here
+		if out.old = f.standIn(nil); out.old != nil {
+			if it.loadedAt <= out.old.loadedAt {
+				return false
+			}
+			out.old.spare(f.j.t.now(), f.j.p.Throttle)
+		}
 	}
 	f.j.put(it)
-	out := outcome[K, V]{it: it, src: Remote}
 	switch {
 	case f.j.refreshing != nil:
 	case state >= untrusted:
-		if it.due(f.j.t.now(), f.j.p) {
+		if out.old == nil && it.due(f.j.t.now(), f.j.p) {
 			out.then = it
 		}
 	case state == stale && !f.j.o.noStale:
