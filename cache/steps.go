@@ -174,7 +174,7 @@ func (r *run[K, V]) serve(ctx context.Context, it *item[K, V]) bool {
 		}
 	}
 	out := outcome[K, V]{it: it, src: Remote}
-	if it.remembered() { // as if that load had failed here
+	if it.remembered() && state >= untrusted { // as if that load had failed here
 		if out.old = f.standIn(nil); out.old != nil {
 			if it.loadedAt <= out.old.loadedAt {
 				return false
