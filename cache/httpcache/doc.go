@@ -68,7 +68,8 @@
 // stale-while-revalidate and stale-if-error (RFC 5861), and never after must-revalidate,
 // proxy-revalidate or s-maxage. If the handler answers the revalidation with a response that must
 // not be stored, such as a 404 without a lifetime, the old response is invalidated. A failure
-// leaves it. (TestRefusedResponseEndsTheOldPage, TestBypassEndsNoPage)
+// leaves it, and so does a refusal of the client, such as 403 or 429.
+// (TestRefusedResponseEndsTheOldPage, TestBypassEndsNoPage)
 //
 // A response may vary on up to 8 request headers. The cache learns their names, and each variant
 // has its own entry.

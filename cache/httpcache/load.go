@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"sync/atomic"
+	"time"
 
 	"github.com/twofold-go/twofold/cache"
 )
@@ -32,8 +33,6 @@ type exchange struct {
 	relearn atomic.Bool             // the variant varies on a header that is not in its key
 	fall    atomic.Pointer[failure] // the response to our client's own, whole request
 	asks    bool                    // the stored page does not meet the client's limits
-	other   []field                 // the Vary values of the page to replace; set before the handler runs
-	again   bool                    // the load asks again for the page of the entry; the loader's goroutine only
 
 	answered atomic.Bool // our client has its answer; a load that runs now is a refresh
 }
@@ -75,9 +74,9 @@ func (f *failure) Error() string {
 // An error could be replaced by an older page, and the client would not get its own response.
 func (x *exchange) load(ctx context.Context, _ string) (*page, error) {
 	x.led.Store(true)
-	prev := x.previous(ctx)
+	old := x.previous(ctx)
 	for {
-		n := x.start(ctx, prev)
+		n := x.start(ctx, &old)
 		select {
 		case <-n.done:
 		case <-ctx.Done():
@@ -89,40 +88,45 @@ func (x *exchange) load(ctx context.Context, _ string) (*page, error) {
 			}
 		}
 		if n.page == nil && n.err == nil && n.verdict.fate == renew { // a 304 for another page
-			prev = nil
+			old.page = nil
 			continue
 		}
-		return x.settle(ctx, n)
+		return x.settle(ctx, n, old.again)
 	}
 }
 
-// previous returns the page to revalidate, or nil.
-func (x *exchange) previous(ctx context.Context) *page {
-	x.other, x.again = nil, false
+// previous is what a load replaces. Two loads of one exchange may run at once.
+type previous struct {
+	page  *page   // the page to revalidate, or nil
+	other []field // the Vary values of the page to replace, if other clients get it
+	again bool    // the load asks again for the page of the entry
+}
+
+func (x *exchange) previous(ctx context.Context) (old previous) {
 	prev, ok := cache.Previous[*page](ctx)
 	if !ok || prev == nil {
-		return nil
+		return old
 	}
 	x.renews.Store(true)
 	x.strict.Store(prev.Strict)
 	if x.c.cfg.until() {
-		return nil
+		return old
 	}
 	if !prev.selects(x.req.Header) {
 		if x.c.age(prev)*1000 >= prev.Fresh+prev.Stale {
-			return nil
+			return old
 		}
-		x.other = prev.Vary // other clients still get it, so it is renewed for them
+		old.other = prev.Vary // other clients still get it, so it is renewed for them
 	}
-	x.again = true
-	if prev.get("Etag") == "" && prev.get("Last-Modified") == "" {
-		return nil
+	old.again = true
+	if prev.get("Etag") != "" || prev.get("Last-Modified") != "" {
+		old.page = prev
 	}
-	return prev
+	return old
 }
 
 // settle turns the result of a rendering into the result of the load.
-func (x *exchange) settle(ctx context.Context, n *rendering) (*page, error) {
+func (x *exchange) settle(ctx context.Context, n *rendering, again bool) (*page, error) {
 	c := x.c
 	x.why.Store(uint32(n.verdict.why))
 	if n.err != nil {
@@ -137,8 +141,8 @@ func (x *exchange) settle(ctx context.Context, n *rendering) (*page, error) {
 	switch v := n.verdict; {
 	case n.page == nil:
 		cache.Filling(ctx).NoStore()
-		if v.ends && x.again {
-			x.forget(ctx)
+		if v.ends && again {
+			x.forget(ctx, n.made)
 		}
 		return &page{refused: v.why}, nil
 	case v.fate == fail:
@@ -152,8 +156,8 @@ func (x *exchange) settle(ctx context.Context, n *rendering) (*page, error) {
 	case v.fate == share:
 		c.stats.refuse(v.why)
 		cache.Filling(ctx).NoStore()
-		if x.again && (n.rec.status == http.StatusNotModified || n.ends(v.why)) {
-			x.forget(ctx)
+		if again && (n.rec.status == http.StatusNotModified || n.ends(v.why)) {
+			x.forget(ctx, n.made)
 		}
 	default:
 		if !c.cfg.until() {
@@ -176,11 +180,15 @@ func (x *exchange) settle(ctx context.Context, n *rendering) (*page, error) {
 }
 
 // forget invalidates the entry after the load has ended, because the origin does not send its
-// page any more. During the load, the invalidation would repeat the load.
-func (x *exchange) forget(load context.Context) {
+// page any more. During the load, the invalidation would repeat the load. A page that another load
+// has made since stays.
+func (x *exchange) forget(load context.Context, made time.Time) {
 	c, key, ctx := x.c, x.key, context.WithoutCancel(x.ctx)
 	c.renderings.Go(func() {
 		<-load.Done()
+		if p, ok := c.pages.Peek(ctx, key); ok && p != nil && p.Made > made.UnixMilli() {
+			return
+		}
 		if err := c.pages.Delete(ctx, key); err != nil {
 			c.stats.refuse(byFailure)
 			if now := c.cfg.Now().Unix(); c.warned.Swap(now) != now { // once a second

@@ -31,6 +31,8 @@ func TestRefusedResponseEndsTheOldPage(t *testing.T) {
 		"304 says private":     {first: one("Etag", `"a"`), then: []string{":status", "304", "Cache-Control", "private"}, status: 304},
 		"503":                  {first: one(), then: []string{":status", "503"}, stays: true},
 		"503 says private":     {first: one(), then: []string{":status", "503", "Cache-Control", "private"}, stays: true},
+		"403":                  {first: one(), then: []string{":status", "403"}, stays: true},
+		"429":                  {first: one(), then: []string{":status", "429"}, stays: true},
 		"501":                  {first: one(), then: []string{":status", "501"}, status: 501, stays: true},
 		"half":                 {first: one(), then: one("Content-Length", "100"), status: 200, stays: true},
 	} {

@@ -40,8 +40,8 @@ type rendering struct {
 
 // start runs the handler in the context of a load. The page depends on what the handler reads
 // from caches and on what it names by cache.Depend.
-func (x *exchange) start(ctx context.Context, prev *page) *rendering {
-	n := &rendering{x: x, made: x.c.cfg.Now(), done: make(chan struct{}), prev: prev, other: x.other}
+func (x *exchange) start(ctx context.Context, old *previous) *rendering {
+	n := &rendering{x: x, made: x.c.cfg.Now(), done: make(chan struct{}), prev: old.page, other: old.other}
 	own, cancel := context.WithCancelCause(asOfServer(context.WithoutCancel(ctx)))
 	n.ctx, n.cancel = own, cancel
 	n.unlink = context.AfterFunc(ctx, func() { n.loadOver(ctx) })
@@ -279,9 +279,11 @@ func (n *rendering) goOn(why reason) http.ResponseWriter {
 	return w
 }
 
-// ends reports whether a response that is not stored replaces the old page. A failure does not,
-// nor a response that is not whole. The recorder's mu is held, or the recording is over.
+// ends reports whether a response that is not stored replaces the old page. It must say something
+// about the page: a failure does not, nor does a refusal of the client (401, 403, 429), nor a
+// response that is not whole. The recorder's mu is held, or the recording is over.
 func (n *rendering) ends(why reason) bool {
 	status := n.rec.status
-	return status >= 200 && status < 500 && status != http.StatusNotModified && why != byPartial && why != byLength
+	return (status >= 200 && status < 400 || missing(status)) && status != http.StatusNotModified &&
+		why != byPartial && why != byLength && !has(n.req, "Authorization")
 }

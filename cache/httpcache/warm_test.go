@@ -256,6 +256,20 @@ func TestCacheStatusOfOthersOnABypass(t *testing.T) {
 	}
 }
 
+// Frameworks ask the writer of a stream for CloseNotify, whether it has one or not.
+func TestCloseNotifyOnABypass(t *testing.T) {
+	asked := false
+	s := proxied(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		n, ok := w.(http.CloseNotifier) //nolint:staticcheck // deprecated, but in use
+		if asked = ok; ok {
+			n.CloseNotify()
+		}
+	}), httpcache.Config{})
+	if s.get(t, "/", "Accept", "text/event-stream"); !asked {
+		t.Error("the writer has no CloseNotify")
+	}
+}
+
 func flushed(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Cache-Status", "inner; hit")
 	_ = http.NewResponseController(w).Flush()

@@ -90,3 +90,12 @@ func (w *finalWriter) Push(target string, opts *http.PushOptions) error {
 
 // Unwrap is for http.ResponseController.
 func (w *finalWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// CloseNotify is for frameworks that still ask for it. If the inner writer has none, the channel
+// never gets a value.
+func (w *finalWriter) CloseNotify() <-chan bool {
+	if n, ok := w.ResponseWriter.(http.CloseNotifier); ok { //nolint:staticcheck // deprecated, but in use
+		return n.CloseNotify()
+	}
+	return make(chan bool)
+}
