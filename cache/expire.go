@@ -32,9 +32,9 @@ func (c Cache[K, V]) Expire(ctx context.Context, k K) error {
 // served for the policy's Stale and StaleIfError, counted from now, while a background load
 // replaces it. If both are zero, the next read loads. (For the cell of a key in the remote tier
 // whose TTL is Forever, the default policy counts, not the namespace's; [Cache.Expire] knows it.)
-// If a value expires several times, the time
-// counts from the last Expire, or from one that a read in this process has already noticed. If
-// an invalidation covers the value too, the value is gone, in either order.
+// If a value expires several times, the time counts from the last Expire, or from one that a read
+// in this process has already noticed. If an invalidation covers the value too, the value is gone,
+// in either order.
 //
 // When Expire returns nil, this holds for every later read in this process. In another process
 // that follows the same log, it holds after the log's bound. A value that is built from a stale

@@ -54,8 +54,8 @@ func Filling(ctx context.Context) *Fill {
 
 // SetTTL replaces the policy's TTL for the value being loaded, and NegativeTTL if the load finds
 // none; the jitter still applies. With d under a millisecond the value is not stored, whatever a
-// later call says. But if SetStale, SetStaleIfError or SetKeep is
-// called with more than zero, before or after, the value is stored and never fresh.
+// later call says. But if SetStale, SetStaleIfError or SetKeep is called with more than zero,
+// before or after, the value is stored and never fresh.
 func (f *Fill) SetTTL(d time.Duration) {
 	f.edit(func() { f.ttl, f.unfresh = d, f.unfresh || d < time.Millisecond })
 }

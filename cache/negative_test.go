@@ -143,7 +143,7 @@ func TestRememberedErrorKeepsTheOldValue(t *testing.T) {
 	})
 }
 
-// A remembered error replaces no good value of another process either, whoever asks for it.
+// A remembered error replaces no good value of another process either.
 func TestRememberedErrorOfAnotherProcess(t *testing.T) {
 	for _, tt := range []struct {
 		name    string

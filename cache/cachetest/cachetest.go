@@ -104,7 +104,8 @@ func (f *Fleet) Restore(processes ...int) {
 // While a process is cut off, CatchUp waits until ctx ends.
 func (f *Fleet) CatchUp(ctx context.Context) error {
 	time.Sleep(time.Millisecond) // Ready goes by the clock, and in a bubble nothing else moves it
-	for range 2 {                // the first round may send what a process could not send before
+	// Twice, because the first round may send what a process could not send before.
+	for range 2 {
 		for _, t := range f.Tiers {
 			if err := t.Ready(ctx); err != nil {
 				return err

@@ -185,7 +185,7 @@ func TestCertificateIsHidden(t *testing.T) {
 	}
 }
 
-// AllowAuthorized is asked once. In a refresh the client's context is over, and its session may be.
+// AllowAuthorized is asked once. The context of a client may be over before its refresh.
 func TestAllowAuthorizedIsAskedOnce(t *testing.T) {
 	asked := 0
 	s := proxied(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
