@@ -10,24 +10,32 @@ import (
 	"github.com/twofold-go/twofold/internal/safeguard"
 )
 
+// asked is the key of an ask, as the typed side knows it. Its functions stay on the caller's stack,
+// so nothing stores them. An ask with an entry needs none.
+type asked struct {
+	same  func(*entry) bool // whether an entry of the view holds the key
+	blank func() *entry     // a new entry with the key
+}
+
 // ask is one caller's request for one key. It lives on that caller's stack, and no other
 // goroutine sees it.
-type ask[K comparable, V any] struct {
-	j      job[K, V]
+type ask struct {
+	j      job
 	lease  int64  // when the call began
 	tick   uint64 // fences applied when the caller called
 	called int64
 	leased bool // every invalidation older than the bound was fenced when the call began
 	quiet  bool // a local hit outside the sample
 	sample bool // a local hit in the sample
+	past   bool // as of an earlier Moment
 }
 
 // begin reads the lease and then the tick, once for the call. A second reading for a retry would
 // accept values that the caller must not see. The caller has set called: the time from which the
-// guarantees count.
-func (a *ask[K, V]) begin(c Cache[K, V], op string, k K, at uint64, load Loader[K, V], o *callOpts) error {
+// guarantees count. An error is the bare cause.
+func (a *ask) begin(v *view, op string, at uint64, load any, o *options) error {
 	// One by one: a literal would first be built on the stack.
-	a.j.start(c, op, k, load, o)
+	a.j.start(v, op, load, o)
 	a.j.at = at
 	a.lease = a.j.t.lease.Read() // before the tick, which includes all that the lease vouches for
 	a.tick = a.j.t.fences.Tick()
@@ -36,36 +44,49 @@ func (a *ask[K, V]) begin(c Cache[K, V], op string, k K, at uint64, load Loader[
 		a.j.minLoaded = a.called - int64(o.maxAge)
 	}
 	if a.j.t.work.Closed() {
-		return c.fail(op, k, ErrClosed)
+		return ErrClosed
 	}
-	if c.v.err != nil {
-		return c.fail(op, k, c.v.err)
+	return v.err
+}
+
+// own gives the ask an entry with its key. A joiner rarely needs one.
+func (a *ask) own(k asked) {
+	if a.j.e == nil {
+		a.j.e = k.blank()
 	}
-	return nil
 }
 
 // join joins the key's flight, or begins one that the caller leads. With force it always begins
 // one. It returns before the caller waits, so that its stack is free by then.
 //
 //go:noinline
-func (a *ask[K, V]) join(ctx context.Context, force bool) (f *flight[K, V], led bool, err error) {
+func (a *ask) join(ctx context.Context, k asked, force bool) (f *flight, led bool, err error) {
 	var in *Fill
 	if loading.Load() > 0 {
 		in = Filling(ctx)
 	}
 	if in != nil {
+		a.own(k)
 		if err := a.j.spell(); err != nil {
 			return nil, false, err
 		}
 		if in.loads(a.j.t, a.j.FullKey()) {
 			return nil, false, ErrRecursive
 		}
+		in.dependOn(a.j.v, a.j.FullKey()) // also if the read fails
 	}
-	ok := func(f *flight[K, V]) bool { return !force && a.joins(f) }
-	if c := a.j.s.flights.Find(a.j.at, ok); c != nil {
+	same := k.same
+	if a.j.e != nil {
+		same = a.j.same
+	}
+	ok := func(f *flight) bool { return !force && a.joins(f) && same(f.j.e) }
+	if c := a.j.v.flights.Find(a.j.at, ok); c != nil {
 		f = c.Meta
-	} else if f, led, err = a.newFlight(in, ok); err != nil {
+	} else if f, led, err = a.newFlight(in, k, ok); err != nil {
 		return nil, false, err
+	}
+	if a.j.e == nil {
+		a.j.e, a.j.used = f.j.e, true // of an equal key
 	}
 	if in != nil {
 		// A caller that has a value to serve after SoftTimeout does not stay in a circle.
@@ -78,15 +99,16 @@ func (a *ask[K, V]) join(ctx context.Context, force bool) (f *flight[K, V], led 
 }
 
 // newFlight begins a flight, unless another goroutine begins one at this moment.
-func (a *ask[K, V]) newFlight(in *Fill, ok func(*flight[K, V]) bool) (f *flight[K, V], led bool, err error) {
+func (a *ask) newFlight(in *Fill, k asked, ok func(*flight) bool) (f *flight, led bool, err error) {
+	a.own(k)
 	if err := a.j.spell(); err != nil {
 		return nil, false, err
 	}
-	f = new(flight[K, V])
+	f = new(flight)
 	f.j, f.outer = a.j, in
 	f.mark, f.begun = a.j.t.fences.Capture(), a.j.t.now() // this may be the caller's second flight
 	f.Meta = f
-	c, led := a.j.s.flights.Join(a.j.at, &f.Call, ok)
+	c, led := a.j.v.flights.Join(a.j.at, &f.Call, ok)
 	if c == nil {
 		a.j.v.counts.inc(flightRefused)
 		return nil, false, ErrOverloaded
@@ -94,7 +116,7 @@ func (a *ask[K, V]) newFlight(in *Fill, ok func(*flight[K, V]) bool) (f *flight[
 	return c.Meta, led, nil
 }
 
-func (a *ask[K, V]) leave(ctx context.Context, f *flight[K, V]) {
+func (a *ask) leave(ctx context.Context, f *flight) {
 	if loading.Load() > 0 {
 		Filling(ctx).awaited(&f.fill)
 	}
@@ -102,31 +124,31 @@ func (a *ask[K, V]) leave(ctx context.Context, f *flight[K, V]) {
 }
 
 // joins reports whether the caller may join a flight. The flight must be as strict as the caller
-// and skip the same tiers, so that neither gets or stores what it excluded. It must have begun
+// and skip the same tiers, by its options or by Off, so that neither gets or stores what it excluded. It must have begun
 // after the last invalidation of the key or of a prefix of it, as far as the lease can tell. The
 // tags are not known yet; accepts checks them. A flight that is young enough for the caller's
 // MaxAge may still end with an older value, which accepts refuses.
-func (a *ask[K, V]) joins(f *flight[K, V]) bool {
-	return f.j.k == a.j.k && (f.j.v == a.j.v || f.j.v.space == a.j.v.space) &&
+func (a *ask) joins(f *flight) bool {
+	return (f.j.v == a.j.v || f.j.v.space == a.j.v.space) &&
 		(!a.j.o.anew || f.j.o.anew && !f.loading.Load()) &&
 		(a.leased || a.called-f.begun < a.j.t.bound) &&
 		(f.j.canLoad() || !a.j.canLoad()) &&
 		(f.j.o.noStale || !a.j.o.noStale) &&
-		f.j.o.skipLocal == a.j.o.skipLocal && f.j.o.skipRemote == a.j.o.skipRemote &&
+		f.j.o.skipLocal == a.j.o.skipLocal && f.j.o.skipRemote == a.j.o.skipRemote && f.j.p.Off == a.j.p.Off &&
 		(a.j.o.anew || f.j.minLoaded >= a.j.minLoaded || f.begun >= a.j.minLoaded) &&
 		!a.overtook(f)
 }
 
 // overtook reports whether the flight's key, or a prefix of it, was invalidated or expired after
 // the flight began.
-func (a *ask[K, V]) overtook(f *flight[K, V]) bool {
+func (a *ask) overtook(f *flight) bool {
 	fresh, overtaken := a.j.t.fences.Overtaken(f.mark, f.j.hash, f.j.FullKey(), nil)
 	return overtaken || fresh != follow.Forever
 }
 
 // accepts reports whether the caller may take the outcome of a flight that it joined. If an
 // invalidation followed the load, only callers from before that invalidation may take it.
-func (a *ask[K, V]) accepts(f *flight[K, V], out *outcome[K, V]) bool {
+func (a *ask) accepts(f *flight, out *outcome) bool {
 	switch {
 	case out.again:
 		return false
@@ -136,7 +158,7 @@ func (a *ask[K, V]) accepts(f *flight[K, V], out *outcome[K, V]) bool {
 		return false
 	case out.it.born.Load() < a.tick && !f.j.unfenced(out.it): // the fence may have come before the store
 		return false
-	case !a.leased && a.called-out.it.readAt() >= a.j.t.bound && !a.j.cache().clear(out.it): // the tick proves nothing
+	case !a.leased && a.called-out.it.readAt() >= a.j.t.bound && !a.j.v.clear(out.it): // the tick proves nothing
 		return false
 	case out.stale == notStale && f.mark.Tick < a.tick && out.it.ended.Load() != 0: // an Expire may have come in between
 		return false
@@ -158,7 +180,7 @@ func (p *patience) stop() {
 }
 
 // wait waits for the flight to end, for the caller's context or for its patience.
-func (a *ask[K, V]) wait(ctx context.Context, f *flight[K, V], p *patience) *outcome[K, V] {
+func (a *ask) wait(ctx context.Context, f *flight, p *patience) *outcome {
 	if out := f.Ended(); out != nil {
 		return out
 	}
@@ -176,7 +198,7 @@ func (a *ask[K, V]) wait(ctx context.Context, f *flight[K, V], p *patience) *out
 }
 
 // waitOrServe is wait for a caller with a context that can end, or with a SoftTimeout.
-func (a *ask[K, V]) waitOrServe(ctx context.Context, f *flight[K, V], p *patience) *outcome[K, V] {
+func (a *ask) waitOrServe(ctx context.Context, f *flight, p *patience) *outcome {
 	var soft <-chan time.Time
 	if p != nil && !p.over {
 		soft = p.timer.C
@@ -184,7 +206,7 @@ func (a *ask[K, V]) waitOrServe(ctx context.Context, f *flight[K, V], p *patienc
 	if p != nil && p.over {
 		if it := a.j.standing(); a.bridges(it) {
 			f.Pin()
-			return &outcome[K, V]{it: it, src: Local, stale: softTimeout}
+			return &outcome{it: it, src: Local, stale: softTimeout}
 		}
 	}
 	select {
@@ -198,33 +220,44 @@ func (a *ask[K, V]) waitOrServe(ctx context.Context, f *flight[K, V], p *patienc
 		if out := f.Ended(); out != nil {
 			return out
 		}
-		return &outcome[K, V]{err: ctx.Err()}
+		return &outcome{err: ctx.Err()}
 	}
 }
 
 // stands reports whether an old value may stand in for a load.
-func (a *ask[K, V]) stands(old *item[K, V]) bool {
-	return old != nil && !a.j.o.anew && old.loadedAt >= a.j.minLoaded && a.j.cache().clear(old)
+func (a *ask) stands(old *entry) bool {
+	return old != nil && !a.j.o.anew && old.loadedAt >= a.j.minLoaded && a.j.v.clear(old)
 }
 
 // bridges reports whether an old value may be served while a load goes on.
-func (a *ask[K, V]) bridges(old *item[K, V]) bool { return a.stands(old) && old.bridges(a.j.t.now()) }
+func (a *ask) bridges(old *entry) bool { return a.stands(old) && old.bridges(a.j.t.now()) }
+
+// answer is what a read gives its caller. Without an entry the call has failed.
+type answer struct {
+	it    *entry
+	src   Source
+	stale bool
+	at    int64 // when it was given
+}
 
 // deliver turns an outcome into the caller's answer.
-func (a *ask[K, V]) deliver(ctx context.Context, f *flight[K, V], out *outcome[K, V], led bool) (Result[V], error) {
+func (a *ask) deliver(ctx context.Context, f *flight, out *outcome, led bool) (answer, error) {
 	now := a.j.t.now()
 	it, src, reason := out.it, out.src, out.stale
 	if (out.err != nil || it != nil && it.remembered()) && a.stands(out.old) && !a.j.o.noStale {
 		it, src, reason = out.old, Local, failedLoad
-		if a.j.o.skipLocal {
+		if out.far {
 			src = Remote
 		}
 	}
 	if it == nil {
-		return Result[V]{}, &Error{Op: a.j.op, Key: f.j.FullKey(), Err: out.err}
+		return answer{}, &Error{Op: a.j.op, Key: f.j.FullKey(), Err: out.err}
 	}
 	if led {
 		a.countLed(out, src, reason)
+		if a.j.p.Audit > 0 && src != Load && out.err == nil && !a.past {
+			a.j.audit(ctx, it, src, a.j.p.Audit)
+		}
 	} else if out.span != nil {
 		trace.SpanFromContext(ctx).AddLink(trace.Link{SpanContext: *out.span})
 	}
@@ -236,18 +269,18 @@ func (a *ask[K, V]) deliver(ctx context.Context, f *flight[K, V], out *outcome[K
 	}
 	a.j.t.countStale(a.j.v.counts, reason, now-it.freshUntil())
 	if loading.Load() != 0 {
-		a.j.cache().inherit(ctx, it, a.judgedUnder(f, it))
+		a.j.v.inherit(ctx, it, a.judgedUnder(f, it))
 	}
 	err := it.err
 	if out.cause != nil {
 		err = &Error{Op: a.j.op, Key: f.j.FullKey(), Err: out.cause}
 	}
-	return a.j.cache().result(it, src, reason, now), err
+	return answer{it, src, reason != notStale, now}, err
 }
 
 // judgedUnder returns a lease that vouches for an outcome. That is the present lease. If the
 // outcome was invalidated after the caller called, it is the lease from then.
-func (a *ask[K, V]) judgedUnder(f *flight[K, V], it *item[K, V]) int64 {
+func (a *ask) judgedUnder(f *flight, it *entry) int64 {
 	lease := a.j.t.lease.Read() // before the fences
 	if f.j.unfenced(it) {
 		return lease
@@ -255,7 +288,7 @@ func (a *ask[K, V]) judgedUnder(f *flight[K, V], it *item[K, V]) int64 {
 	return a.lease
 }
 
-func (a *ask[K, V]) countLed(out *outcome[K, V], src Source, reason staleReason) {
+func (a *ask) countLed(out *outcome, src Source, reason staleReason) {
 	if out.err != nil || reason == softTimeout {
 		return // its load was counted as a miss
 	}
@@ -270,6 +303,6 @@ func (a *ask[K, V]) countLed(out *outcome[K, V], src Source, reason staleReason)
 
 // apart reports whether the caller has a value to serve after its SoftTimeout. Then it must not
 // make a step itself that could block it.
-func (a *ask[K, V]) apart() bool {
+func (a *ask) apart() bool {
 	return a.j.p.SoftTimeout > 0 && !a.j.o.noStale && a.bridges(a.j.standing())
 }

@@ -83,11 +83,11 @@ func TestOpenRefuses(t *testing.T) {
 		cfg  cache.TiersConfig
 		text string
 	}{
-		{"MaxLoads", cache.TiersConfig{MaxLoads: -1}, "MaxLoads"},
+		{"MaxLoads", cache.TiersConfig{MaxLoads: -1}, "MaxLoads: -1 is negative: set it to 1 or more, or leave it 0"},
 		{"MaxRefreshes", cache.TiersConfig{MaxRefreshes: -1}, "MaxRefreshes"},
 		{"MaxFlights", cache.TiersConfig{MaxFlights: -1}, "MaxFlights"},
 		{"MaxTenants", cache.TiersConfig{MaxTenants: -1}, "MaxTenants"},
-		{"ClaimTTL", cache.TiersConfig{ClaimTTL: time.Microsecond}, "ClaimTTL"},
+		{"ClaimTTL", cache.TiersConfig{ClaimTTL: time.Microsecond}, "ClaimTTL: 1µs is negative or rounds to zero: set it to 1ms or more"},
 		{"local tier", cache.TiersConfig{Local: local.New(local.Config{MaxBytes: 1})}, "Local"},
 		{"codec twice", cache.TiersConfig{Codecs: []codec.Codec{codec.JSON}}, "Codecs"},
 		{"policies", cache.TiersConfig{Policies: policy.Table{{Tenant: "a:b"}, {Patch: patch{Jitter: new(math.NaN())}}}}, "Jitter"},

@@ -2,6 +2,7 @@ package cache_test
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -191,6 +192,43 @@ func BenchmarkLocalHit(b *testing.B) {
 	})
 }
 
+// BenchmarkLocalHitBesideALoad measures what one running load costs a hit of another key. While any
+// load runs, a hit looks for a load in its context, because the hit could be a part of that load's
+// value. The names tell how deeply the context is nested.
+func BenchmarkLocalHitBesideALoad(b *testing.B) {
+	for _, depth := range []int{0, 4, 16} {
+		ctx := context.Background()
+		for range depth {
+			ctx = context.WithValue(ctx, new(int), 0)
+		}
+		for _, loads := range []int{0, 1} {
+			b.Run(fmt.Sprintf("nested=%d/loads=%d", depth, loads), func(b *testing.B) {
+				end, began := make(chan struct{}), make(chan struct{})
+				c := newBench(b, openBench(b, cache.TiersConfig{}), func(_ context.Context, id int64) (profile, error) {
+					if id == 1 {
+						close(began)
+						<-end
+					}
+					return profileOf(id), nil
+				})
+				_, _ = c.Get(b.Context(), 0)
+				var loading sync.WaitGroup
+				if loads == 1 {
+					loading.Go(func() { _, _ = c.Get(b.Context(), 1) })
+					<-began
+				}
+				b.ReportAllocs()
+				for b.Loop() {
+					v, _ := c.Get(ctx, 0)
+					sink.Store(v.ID)
+				}
+				close(end)
+				loading.Wait()
+			})
+		}
+	}
+}
+
 // BenchmarkGetMany reads 64 local hits at a time. Compare a 64th of its time with
 // BenchmarkLocalHit.
 func BenchmarkGetMany(b *testing.B) {
@@ -365,6 +403,7 @@ func allocatesNothing(t *testing.T, log invalidate.Log) {
 	}
 	ctx := t.Context()
 	acme := c.Tenant("acme")
+	kept := cache.With(policy.Patch{TTL: new(time.Hour), Stale: new(time.Hour), SoftTimeout: new(time.Second)})
 	_, _ = c.Get(ctx, 1)
 	for name, op := range map[string]func(){
 		"Get":              func() { _, _ = c.Get(ctx, 1) },
@@ -376,6 +415,12 @@ func allocatesNothing(t *testing.T, log invalidate.Log) {
 		"MaxAge":           func() { _, _ = c.GetOrLoad(ctx, 1, load, cache.MaxAge(time.Hour)) },
 		"options": func() {
 			_, _ = c.GetOrLoad(ctx, 1, load, cache.TTL(time.Hour), cache.MaxAge(time.Hour), cache.AllowStale(false), cache.SkipRemote())
+		},
+		"With": func() { _, _ = c.GetOrLoad(ctx, 1, load, kept) },
+		"With, of many tenants": func() {
+			for _, name := range []string{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j"} {
+				_, _ = c.Tenant(name).GetOrLoad(ctx, 1, load, kept, cache.MaxAge(time.Hour))
+			}
 		},
 		"Fetch": func() { _, _ = c.Fetch(ctx, 1, nil) },
 		"Peek":  func() { _, _ = c.Peek(ctx, 1) },

@@ -4,11 +4,8 @@ import (
 	"context"
 	"hash/maphash"
 	"math/bits"
-	"sync/atomic"
 
 	"github.com/twofold-go/twofold/codec"
-	calls "github.com/twofold-go/twofold/internal/flight"
-	"github.com/twofold-go/twofold/internal/remote"
 	"github.com/twofold-go/twofold/policy"
 )
 
@@ -55,6 +52,15 @@ type Config[K comparable, V any] struct {
 	// none.
 	Tags func(K, V) []string
 
+	// Empty reports whether a value stands for nothing, such as a list without elements. Such a
+	// value counts as an absence in how long it is kept, and as a value in all else. It is returned
+	// as it is, without an error. It is fresh for the policy's NegativeTTL, whatever the option TTL
+	// says, and never served stale. If NegativeTTL is 0 it is not stored: Set then only
+	// invalidates. Of its loader only SetTTL and NoStore count. A value that a process without
+	// Empty has stored lives as that process says. Empty must not keep or change the value. Nil: no
+	// value is empty.
+	Empty func(V) bool
+
 	// Policy changes the default policy for this namespace. The Tiers' table
 	// of overrides comes after it. The zero Patch changes nothing.
 	Policy policy.Patch
@@ -80,6 +86,13 @@ type Config[K comparable, V any] struct {
 	// and must not be changed; programs built with the race detector panic when one was.
 	Clone func(V) V
 
+	// Equal reports whether two values mean the same, for the policy's Audit. Set it if a part of
+	// the value differs in every load, such as the time of the load. It must not keep or change
+	// the values. Several goroutines may call it. Nil: values that Codec encodes to the same bytes
+	// are equal, and so are those that reflect.DeepEqual calls equal when they come back from Codec.
+	// Without a remote tier, and with LocalOnly, reflect.DeepEqual decides alone.
+	Equal func(a, b V) bool
+
 	// Size returns the bytes that a value occupies in memory. Nil: estimated by reflection.
 	Size func(V) int64
 
@@ -94,25 +107,18 @@ type Cache[K comparable, V any] struct {
 	v *view
 }
 
-// shared is what the handles of one cache have in common.
+// shared is what the handles of one cache have in common. It is the store's kind.
 type shared[K comparable, V any] struct {
-	t       *Tiers
-	cfg     Config[K, V]
-	far     *remote.Tier // nil: without a remote tier
-	codec   codec.Codec
-	schema  uint64
-	size    func(*V) int64
-	keySize func(*K) int64
-	flights *calls.Group[*flight[K, V], outcome[K, V]]
-	views   *views
-
-	snappyID string      // of the codec that reads compressed values; "": none
-	tripped  atomic.Bool // one value came back from the codec unchanged
+	cfg   Config[K, V]
+	store store
 }
 
-// slot returns the key's address in the local tier: a hash of the typed key, mixed with the
-// view's seed. So a hit never spells the key.
-func (c Cache[K, V]) slot(k K) uint64 {
-	hi, lo := bits.Mul64(maphash.Comparable(c.s.t.seed, k)^c.v.seed, 0x9e3779b97f4a7c15)
+// slot returns the key's address in the local tier.
+func (c Cache[K, V]) slot(k K) uint64 { return slotOf(c.v, k) }
+
+// slotOf returns the address of a view's key in the local tier: a hash of the typed key, mixed
+// with the view's seed. So a hit never spells the key.
+func slotOf[K comparable](v *view, k K) uint64 {
+	hi, lo := bits.Mul64(maphash.Comparable(v.t.seed, k)^v.seed, 0x9e3779b97f4a7c15)
 	return hi ^ lo
 }

@@ -247,7 +247,7 @@ func (c *chaos) call() {
 func (c *chaos) wantNothingLeft() {
 	t := c.tiers[0]
 	for what, left := range map[string]bool{
-		"flights":   c.caches[0].s.flights.Len() != 0,
+		"flights":   c.caches[0].s.store.flights.Len() != 0,
 		"turns":     !t.loads.TryAcquire(int64(c.cfg.MaxLoads)),
 		"refreshes": !t.refresh.TryAcquire(int64(c.cfg.MaxRefreshes)),
 		"loads":     loading.Load() != 0,

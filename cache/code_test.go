@@ -2,6 +2,7 @@ package cache_test
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+
+	"github.com/redis/go-redis/v9"
 
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/invalidate"
@@ -102,9 +105,16 @@ func TestCodesOfCalls(t *testing.T) {
 	})
 }
 
+// wrapping is an error that wraps another one by a method, as pgx.ErrNoRows wraps sql.ErrNoRows.
+type wrapping struct{ error }
+
+func (w *wrapping) Unwrap() error { return w.error }
+
+var errRow error = &wrapping{sql.ErrNoRows}
+
 func TestNotFoundIs(t *testing.T) {
 	failure := errSource
-	load := cache.NotFoundIs(func(context.Context, int) (string, error) { return "", failure }, fs.ErrNotExist, errRemote)
+	load := cache.NotFoundIs(func(context.Context, int) (string, error) { return "", failure }, fs.ErrNotExist, errRemote, errRow, redis.Nil)
 	c := with(t, open(t, cache.TiersConfig{Remote: tiertest.NewMemory()}), cache.For("things", load))
 	for i, tt := range []struct {
 		err    error
@@ -113,8 +123,15 @@ func TestNotFoundIs(t *testing.T) {
 		{&fs.PathError{Op: "open", Path: "x", Err: fs.ErrNotExist}, true},
 		{fmt.Errorf("row: %w", errRemote), true},
 		{cache.ErrNotFound, true},
-		{errors.Join(fs.ErrNotExist, errRemote), false}, // both are listed, but they are joined
+		{errRow, true},
+		{fmt.Errorf("row: %w", errRow), true},
+		{redis.Nil, true},
+		{fmt.Errorf("%s; %w", errSource.Error(), fs.ErrNotExist), true}, // as gorm joins texts
+		{errors.Join(fs.ErrNotExist, errRemote), true},                  // both mean absence
+		{fmt.Errorf("%w: %w", cache.ErrNotFound, errRow), true},
 		{errors.Join(errSource, fs.ErrNotExist), false},
+		{errors.Join(fs.ErrNotExist, &wrapping{errSource}), false},
+		{sql.ErrNoRows, false}, // only what it wraps is listed
 		{errSource, false},
 	} {
 		failure = tt.err

@@ -114,8 +114,8 @@ func TestLogUsesCells(t *testing.T) {
 		w := newLogged(t, thingConfig{})
 		l := &tableLog{Memory: w.log}
 		tiers := open(t, cache.TiersConfig{Log: l, Remote: w.wire[1]})
-		if l.tier != "*tiertest.Faulty" {
-			t.Errorf("the log knows the remote tier as %q, want its type", l.tier)
+		if l.tier != "memory" {
+			t.Errorf("the log knows the remote tier as %q, want the name of the wrapped tier", l.tier)
 		}
 		w.want(t, 0, 1, "1.1")
 		k := keyScope(t, 1)

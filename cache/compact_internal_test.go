@@ -36,14 +36,14 @@ func BenchmarkCompact(b *testing.B) {
 }
 
 func benchmarkCompact(b *testing.B, rows []row) {
-	ways := [2]*shared[int, []row]{{codec: codec.JSON}, {codec: codec.JSON, snappyID: "json+snappy"}}
+	ways := [2]*payloads{{codec: codec.JSON, valueType: reflect.TypeFor[[]row]()}, {codec: codec.JSON, valueType: reflect.TypeFor[[]row](), snappyID: "json+snappy"}}
 	readers := map[string]codec.Codec{"json": codec.JSON, "json+snappy": codec.Snappy(codec.JSON, 0)}
 	var write, read [2]time.Duration
 	var size [2]int
 	for b.Loop() {
 		for i, s := range ways {
 			start := time.Now()
-			e, err := s.encode(rows, 1<<20)
+			e, err := s.encode(&rows, 1<<20)
 			write[i] += time.Since(start)
 			if err != nil {
 				b.Fatal(err)

@@ -2,7 +2,6 @@ package cache
 
 import (
 	"context"
-	"errors"
 	"slices"
 
 	"github.com/twofold-go/twofold/internal/errtree"
@@ -20,26 +19,22 @@ func For[K comparable, V any](namespace string, load Loader[K, V]) Config[K, V] 
 }
 
 // NotFoundIs returns a loader that calls load and turns the given errors, by errors.Is, into
-// [ErrNotFound]. An example is sql.ErrNoRows. errors.Is and errors.As still find the original
-// error. An error that joins one of them with another failure is returned unchanged. A nil load
-// gives a nil loader. The slice is not kept.
+// [ErrNotFound]. Examples are sql.ErrNoRows, pgx.ErrNoRows and redis.Nil. errors.Is and errors.As
+// still find the original error. An error that joins one of them with another failure is a
+// failure, because the value may exist; list both if both mean absence. A nil load gives a nil
+// loader. The slice is not kept.
 func NotFoundIs[K comparable, V any](load Loader[K, V], absent ...error) Loader[K, V] {
 	if load == nil {
 		return nil
 	}
-	absent = slices.Clone(absent)
+	absent = append(slices.Clone(absent), ErrNotFound)
 	return func(ctx context.Context, k K) (V, error) {
 		v, err := load(ctx, k)
-		if err != nil && slices.ContainsFunc(absent, func(a error) bool { return isWholly(err, a) }) {
+		if err != nil && !errtree.Only(err, ErrNotFound) && errtree.Only(err, absent...) {
 			err = &absence{err}
 		}
 		return v, err
 	}
-}
-
-// isWholly reports whether err is the target and joins no other failure.
-func isWholly(err, target error) bool {
-	return errors.Is(err, target) && errtree.Only(err, target)
 }
 
 // absence is a loader's error that means ErrNotFound.

@@ -9,6 +9,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/twofold-go/twofold/internal/remote"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/key"
 )
@@ -61,6 +62,11 @@ const (
 	remoteErrFill
 	remoteErrUnlink
 	invalidatedStrangers
+	auditsSame // in the order of the fields of Audits
+	auditsEnded
+	auditsStale
+	auditsFailed
+	auditsSkipped
 	numStats
 )
 
@@ -74,6 +80,7 @@ const (
 // measurements.
 type counters struct {
 	space    key.Space
+	far      *remote.Tier // the remote tier, which counts the calls here; nil without one
 	span     []trace.SpanStartOption
 	local    [stripes]stripe
 	n        [numStats]atomic.Int64
@@ -116,6 +123,12 @@ func (c *counters) stripe() *stripe {
 	return &c.local[uint64(uintptr(unsafe.Pointer(&here))>>11)*0x9e3779b97f4a7c15>>(64-stripeBits)]
 }
 
+// remote returns the failed calls to the remote tier.
+func (c *counters) remote() RemoteStats {
+	n := func(op remote.Op) int64 { return c.n[remoteErrGet+stat(op)].Load() }
+	return RemoteStats{GetErrors: n(remote.Get), ClaimErrors: n(remote.Claim), FillErrors: n(remote.Fill), UnlinkErrors: n(remote.Unlink)}
+}
+
 func (c *counters) inc(s stat) { c.n[s].Add(1) }
 
 func (c *counters) hits(r staleReason) (n int64) {
@@ -154,6 +167,9 @@ type Stats struct {
 	// what the limits of that memory cost.
 	Fences invalidate.FenceStats
 
+	// Audits are the comparisons of hits with the source, over all namespaces.
+	Audits Audits
+
 	// Log is about the log of invalidations; zero without one.
 	Log invalidate.LogStats
 }
@@ -163,6 +179,8 @@ type Stats struct {
 type SpaceStats struct {
 	Namespace, Tenant string // the tenant may be "other"
 	Counts
+	Audits Audits      // its hits that were compared with the source
+	Remote RemoteStats // its failed calls to the remote tier; Breaker is empty
 }
 
 // Counts are numbers of events. A read that gets a value is one of LocalHits, RemoteHits, Misses
@@ -175,7 +193,7 @@ type Counts struct { // after LocalHits, in the order of type stat
 	Merged     int64 // waited for another read's fetch or load
 
 	Negatives  int64 // answered with an absence, of now or remembered, or with a remembered error
-	Loads      int64 // loader calls, refreshes included
+	Loads      int64 // loader calls, refreshes and audits included
 	LoadErrors int64 // loads that panicked or failed; not ErrNotFound or ErrNotModified
 	LoadPanics int64 // loads that panicked; LoadErrors includes them
 	Reloads    int64 // loads repeated because an invalidation overtook them

@@ -162,11 +162,9 @@ func TestTagLimits(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				mem := tiertest.NewMemory()
 				tiers := open(t, cache.TiersConfig{Remote: mem})
-				c := with(t, tiers, thingConfig{
-					Tags: func(int, string) []string { return tt.own },
-					Load: func(ctx context.Context, _ int) (string, error) { cache.Depend(ctx, tt.depend...); return "v", nil },
-				})
-				v, err := c.GetOrLoad(t.Context(), 1, nil, cache.Tags(tt.option...))
+				c := with(t, tiers, thingConfig{Tags: func(int, string) []string { return tt.own }})
+				load := func(ctx context.Context, _ int) (string, error) { cache.Depend(ctx, tt.depend...); return "v", nil }
+				v, err := c.GetOrLoad(t.Context(), 1, load, cache.Tags(tt.option...))
 				if v != "v" || err != nil {
 					t.Errorf("GetOrLoad = %q, %v: want the value despite the tags", v, err)
 				}

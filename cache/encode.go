@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"sync/atomic"
 
 	"github.com/twofold-go/twofold/codec"
 	"github.com/twofold-go/twofold/internal/trip"
@@ -18,19 +19,30 @@ type encoded struct {
 // snappy compresses the output of another codec. codec.Snappy of that codec reads the result.
 var snappy = codec.Snappy(codec.Raw, 0)
 
-// encode returns the payload of a value. Before compression it has at most limit bytes.
-func (s *shared[K, V]) encode(v V, limit int) (e encoded, err error) {
+// payloads encodes and decodes the values of one cache.
+type payloads struct {
+	valueType reflect.Type
+	codec     codec.Codec
+	schema    uint64
+	snappyID  string      // of the codec that reads compressed values; "": none
+	tripped   atomic.Bool // one value came back from the codec unchanged
+}
+
+// encode returns the payload of the value that p points to. Before compression it has at most limit
+// bytes.
+func (s *payloads) encode(p any, limit int) (e encoded, err error) {
+	v := reflect.ValueOf(p).Elem()
 	defer func() {
 		if p := recover(); p != nil {
 			err = marked{fmt.Errorf("codec %s panicked (%T)", s.codec.ID(), p), errEncode}
 		}
 	}()
-	b, err := codec.MarshalWithin(s.codec, v, reflect.TypeFor[V](), limit)
+	b, err := codec.MarshalWithin(s.codec, v.Interface(), s.valueType, limit)
 	switch {
 	case errors.Is(err, codec.ErrTooLarge):
 		return e, fmt.Errorf("%w: MaxValueBytes is %d: %w", ErrTooLarge, limit, err)
 	case err != nil:
-		return e, marked{fmt.Errorf("value of type %T does not encode as %s: %w", v, s.codec.ID(), err), errEncode}
+		return e, marked{fmt.Errorf("value of type %T does not encode as %s: %w", v.Interface(), s.codec.ID(), err), errEncode}
 	case tripsChecked || trip.Asked():
 		if err := s.checkTrip(b, v); err != nil {
 			return e, marked{err, errEncode}
@@ -42,7 +54,7 @@ func (s *shared[K, V]) encode(v V, limit int) (e encoded, err error) {
 // compact compresses a large payload if that makes it smaller. The cell carries the ID of the
 // codec that reads it, and processes of every version know that codec. So old and new processes
 // read it during an update of the fleet.
-func (s *shared[K, V]) compact(b []byte) encoded {
+func (s *payloads) compact(b []byte) encoded {
 	if s.snappyID != "" && len(b) >= codec.DefaultMinSize {
 		if small, err := snappy.Marshal(b); err == nil && len(small) < len(b) {
 			return encoded{s.snappyID, small}
@@ -60,17 +72,17 @@ func (e *changedError) Error() string {
 }
 
 // checkTrip decodes the first non-zero value of a cache and compares it with the original.
-func (s *shared[K, V]) checkTrip(b []byte, v V) error {
-	if s.tripped.Load() || codec.CheckerOf(s.codec) == nil || reflect.ValueOf(&v).Elem().IsZero() {
+func (s *payloads) checkTrip(b []byte, v reflect.Value) error {
+	if s.tripped.Load() || codec.CheckerOf(s.codec) == nil || v.IsZero() {
 		return nil
 	}
-	changed := &changedError{s.codec.ID(), reflect.TypeFor[V]().String(), ""}
-	var back V
-	if err := s.codec.Unmarshal(b, &back); err != nil {
+	changed := &changedError{s.codec.ID(), s.valueType.String(), ""}
+	back := reflect.New(s.valueType)
+	if err := s.codec.Unmarshal(b, back.Interface()); err != nil {
 		changed.path = "the whole value, which cannot be read,"
 		return changed
 	}
-	if changed.path = trip.Diff(&v, &back); changed.path != "" {
+	if changed.path = trip.Diff(v.Addr().Interface(), back.Interface()); changed.path != "" {
 		return changed
 	}
 	s.tripped.Store(true)

@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/twofold-go/twofold/internal/unavailable"
 )
@@ -11,7 +14,9 @@ import (
 // Callers branch on these errors. Each is wrapped in an [*Error]; use errors.Is.
 var (
 	// ErrNotFound is what a loader returns, alone or wrapped, when there is no value. The
-	// absence is remembered for the policy's NegativeTTL.
+	// absence is remembered for the policy's NegativeTTL. If a loader joins it with another
+	// error, the load has failed and is not an ErrNotFound, because the value may exist. See
+	// [NotFoundIs] for a database's own error.
 	ErrNotFound = errors.New("cache: not found")
 
 	// ErrMiss means that no tier that could be asked holds the key and there is no loader.
@@ -33,7 +38,7 @@ var (
 	// the tier: they load. An *invalidate.PendingError matches it.
 	ErrUnavailable = unavailable.Err
 
-	// ErrClosed means that the [Tiers] were closed.
+	// ErrClosed means that the [Tiers] were closed, before the call or during it.
 	ErrClosed = errors.New("cache: closed")
 
 	// ErrTooLarge means that a value given to [Cache.Set] is over the policy's MaxValueBytes, or
@@ -45,7 +50,7 @@ var (
 	ErrOption = errors.New("cache: option refused")
 
 	// ErrRecursive means that a loader read the key that it is loading, or a key whose loader
-	// waits for it, directly or through other loaders. A loader may Set, Delete or Expire its
+	// waits for it, directly or through other loaders of this process. A loader may Set, Delete or Expire its
 	// own key. A read counts from its call to its return, also in a goroutine that the loader
 	// does not wait for.
 	ErrRecursive = errors.New("cache: a loader waits for itself")
@@ -76,7 +81,7 @@ func (e *Error) Unwrap() error { return e.Err }
 type Coder interface {
 	error
 
-	// CacheCode returns the code, 1 to 64 bytes long. A code of another length counts as
+	// CacheCode returns the code, 1 to 64 bytes of printable UTF-8. Another code counts as
 	// "error".
 	CacheCode() string
 }
@@ -145,7 +150,7 @@ func isCoder(err error) bool {
 
 func codeOf(err error) string {
 	if c, ok := errors.AsType[Coder](err); ok {
-		if code := c.CacheCode(); code != "" && len(code) <= maxCode {
+		if code := c.CacheCode(); isCode(code) {
 			return code
 		}
 	}
@@ -153,6 +158,13 @@ func codeOf(err error) string {
 }
 
 const maxCode = 64
+
+// isCode reports whether a code keeps what [Coder] promises.
+func isCode(s string) bool {
+	return s != "" && len(s) <= maxCode && utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) })
+}
+
+var errBadCode = fmt.Errorf("cache: the code of a remembered error is over %d bytes or not printable", maxCode)
 
 var errZeroCache = wrongUse(errors.New("the zero Cache; make one with New"))
 

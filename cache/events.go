@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/internal/follow"
+	"github.com/twofold-go/twofold/internal/lognames"
 	"github.com/twofold-go/twofold/invalidate"
 )
 
@@ -17,9 +18,9 @@ import (
 // in the log's order; keys and all other scopes are two separate orders. If records are missing,
 // one event of everything replaces them. An event may arrive twice.
 //
-// One goroutine calls fn and holds no lock, so fn may use the caches. While fn runs, up to 1,024
+// One goroutine at a time calls fn and holds no lock, so fn may use the caches. While fn runs, up to 1,024
 // events wait. Beyond that, one event of everything replaces them, and its Missed counts them. A
-// panic of fn is logged, and fn gets the next event.
+// panic or a runtime.Goexit of fn is logged, and fn gets the next event.
 //
 // Stop, or Close of the Tiers, ends the calls. A call that is running may continue for a moment.
 // Stop may be called from fn, and more than once. OnInvalidate panics if fn is nil. On closed
@@ -48,6 +49,7 @@ type listener struct {
 	waiting []invalidate.Event
 	woken   chan struct{} // has room for one
 	gone    chan struct{}
+	exits   sync.Once // the log line about Goexit
 }
 
 func (l *listeners) add(t *Tiers, fn func(invalidate.Event)) (stop func()) {
@@ -95,8 +97,10 @@ func (l *listeners) tell(event invalidate.Event) {
 			for i := range e.waiting {
 				missed += max(e.waiting[i].Missed, 1)
 			}
-			everything := []invalidate.Fence{invalidate.All().Fence()}
-			e.waiting = append(e.waiting[:0], invalidate.Event{Fences: everything, Missed: missed, At: event.At})
+			all := invalidate.All()
+			e.waiting = append(e.waiting[:0], invalidate.Event{
+				Scopes: []invalidate.Scope{all}, Fences: []invalidate.Fence{all.Fence()}, Missed: missed, At: event.At,
+			})
 		}
 		select {
 		case e.woken <- struct{}{}:
@@ -120,14 +124,42 @@ func (e *listener) serve(t *Tiers, fn func(invalidate.Event)) {
 			return
 		case <-e.woken:
 		}
-		for _, event := range t.listeners.take(e) {
-			select {
-			case <-e.gone:
-				return
-			default:
-				t.call(fn, event)
-			}
+		if !e.deliver(t, fn, t.listeners.take(e)) {
+			return
 		}
+	}
+}
+
+// deliver calls fn with events. It reports false if the listener is gone. If fn ends the goroutine,
+// the next events are delivered by another one.
+func (e *listener) deliver(t *Tiers, fn func(invalidate.Event), events []invalidate.Event) bool {
+	orderly := false
+	defer func() {
+		if !orderly {
+			e.exits.Do(func() {
+				t.log.Error("cache: a function of OnInvalidate called runtime.Goexit; it gets the next events in another goroutine")
+			})
+			go e.goOn(t, fn, events)
+		}
+	}()
+	for len(events) > 0 {
+		select {
+		case <-e.gone:
+			orderly = true
+			return false
+		default:
+		}
+		event := events[0]
+		events = events[1:]
+		t.call(fn, event)
+	}
+	orderly = true
+	return true
+}
+
+func (e *listener) goOn(t *Tiers, fn func(invalidate.Event), events []invalidate.Event) {
+	if e.deliver(t, fn, events) {
+		e.serve(t, fn)
 	}
 }
 
@@ -148,8 +180,9 @@ func (t *Tiers) told(r follow.Request) {
 }
 
 // heard reports an invalidation or Expire of another process.
-func (t *Tiers) heard(fences []invalidate.Fence) {
+func (t *Tiers) heard(fences []invalidate.Fence, names string) {
 	if t.listeners.n.Load() > 0 {
-		t.listeners.tell(invalidate.Event{Fences: fences})
+		scopes, unnamed := lognames.Read(names, fences)
+		t.listeners.tell(invalidate.Event{Scopes: scopes, Unnamed: unnamed, Fences: fences})
 	}
 }

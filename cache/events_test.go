@@ -1,8 +1,12 @@
 package cache_test
 
 import (
+	"bytes"
 	"errors"
+	"log/slog"
+	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -48,8 +52,11 @@ func event(local, soft bool, scopes ...invalidate.Scope) invalidate.Event {
 		f := s.Fence()
 		f.Soft = soft
 		e.Fences = append(e.Fences, f)
-		if local {
+		switch {
+		case local || s.Kind() == invalidate.KindAll:
 			e.Scopes = append(e.Scopes, s)
+		default:
+			e.Unnamed++
 		}
 	}
 	return e
@@ -88,6 +95,81 @@ func TestOnInvalidate(t *testing.T) {
 		advance(5 * time.Millisecond)
 		wantEvents(t, here.heard())
 		wantEvents(t, there.heard(), event(true, false, tag))
+	})
+}
+
+// With a log that keeps names, events of other processes have the scopes of the call: also those of
+// an invalidation that waited for the log, of Expire and of Hold. A process may send no names.
+func TestOnInvalidateNames(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := logtest.NewMemory(logtest.MemoryConfig{Bound: bound, Names: true})
+		link := logtest.NewFaulty(log) // its Unwrap shows that the log keeps names
+		named, listener := open(t, cache.TiersConfig{Log: link}), open(t, cache.TiersConfig{Log: log})
+		nameless := open(t, cache.TiersConfig{Log: struct{ invalidate.Log }{log}})
+		synctest.Wait()
+		e, _ := listenTo(listener)
+		tag, prefix := invalidate.Tag("acme", "t"), invalidate.Prefix("acme", "users:v1:4")
+		want := func(scopes []invalidate.Scope, unnamed, parts int) {
+			t.Helper()
+			advance(bound)
+			var got []invalidate.Scope
+			for _, event := range e.heard() {
+				if event.Local || len(event.Fences) == 0 {
+					t.Errorf("event %+v, want one of another process, with fences", event)
+				}
+				got, unnamed, parts = append(got, event.Scopes...), unnamed-event.Unnamed, parts-1
+			}
+			order := func(a, b invalidate.Scope) int { return strings.Compare(a.String(), b.String()) }
+			if slices.SortFunc(got, order); !slices.Equal(got, scopes) || unnamed != 0 || parts != 0 {
+				t.Errorf("heard of %v; %d more unnamed and %d more events than wanted; want %v", got, -unnamed, -parts, scopes)
+			}
+		}
+		call := func(err error) {
+			t.Helper()
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		ctx, scopes := t.Context(), []invalidate.Scope{keyScope(t, 1), prefix, tag}
+		call(named.Invalidate(ctx, keyScope(t, 1), prefix, tag))
+		want(scopes, 0, 2)
+		call(named.Invalidate(ctx, keyScope(t, 1), prefix, tag, invalidate.Hold(time.Second)))
+		want(scopes, 0, 2)
+		call(named.Expire(ctx, keyScope(t, 1), prefix, tag))
+		want(scopes, 0, 1)
+		call(named.Invalidate(ctx, invalidate.Tenant("acme"), invalidate.All()))
+		want([]invalidate.Scope{invalidate.All(), invalidate.Tenant("acme")}, 0, 1)
+		call(nameless.Invalidate(ctx, keyScope(t, 1), prefix, tag))
+		want(nil, 3, 2)
+		link.Fail(errors.New("unplugged"), logtest.Sync)
+		if err := named.Invalidate(ctx, tag, prefix); err == nil {
+			t.Error("no error without a log")
+		}
+		link.Heal()
+		want([]invalidate.Scope{prefix, tag}, 0, 1)
+	})
+}
+
+// A process cannot be told of names that the record's fences do not have.
+func TestOnInvalidateForeignNames(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := logtest.NewMemory(logtest.MemoryConfig{Bound: bound, Names: true})
+		link := logtest.NewFaulty(log)
+		writer, listener := open(t, cache.TiersConfig{Log: log}), open(t, cache.TiersConfig{Log: link})
+		synctest.Wait()
+		e, _ := listenTo(listener)
+		link.Corrupt(func(p invalidate.Page) invalidate.Page {
+			for i := range p.Scopes {
+				p.Scopes[i].Names = "t\x06acme:a" + "\xff\xff"
+			}
+			return p
+		})
+		tag := invalidate.Tag("acme", "b")
+		if err := writer.Invalidate(t.Context(), tag); err != nil {
+			t.Fatal(err)
+		}
+		advance(bound)
+		wantEvents(t, e.heard(), event(false, false, tag))
 	})
 }
 
@@ -187,5 +269,34 @@ func TestListenerEnds(t *testing.T) {
 			t.Fatal(err)
 		}
 		tiers.OnInvalidate(func(invalidate.Event) { t.Error("called on closed tiers") })()
+	})
+}
+
+// A listener that calls runtime.Goexit, such as t.FailNow, gets the later events. That is logged
+// once.
+func TestListenerThatExits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var said bytes.Buffer
+		tiers := open(t, cache.TiersConfig{Logger: slog.New(slog.NewTextHandler(&said, nil))})
+		calls := 0
+		stop := tiers.OnInvalidate(func(invalidate.Event) {
+			calls++
+			runtime.Goexit()
+		})
+		for range 2 {
+			for range 3 { // some of them wait together
+				if err := tiers.Invalidate(t.Context(), invalidate.Tag("default", "t")); err != nil {
+					t.Fatal(err)
+				}
+			}
+			synctest.Wait()
+		}
+		if calls != 6 {
+			t.Errorf("%d calls, want 6", calls)
+		}
+		stop()
+		if n := strings.Count(said.String(), "Goexit"); n != 1 {
+			t.Errorf("Goexit was logged %d times, want once:\n%s", n, &said)
+		}
 	})
 }

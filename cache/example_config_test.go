@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"log"
 	"slices"
+	"time"
 
 	metric "go.opentelemetry.io/otel/metric/noop"
 	trace "go.opentelemetry.io/otel/trace/noop"
 
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/codec"
+	"github.com/twofold-go/twofold/policy"
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
@@ -116,4 +118,27 @@ func ExampleTiersConfig() {
 	}
 	fmt.Println(tiers.Close(context.Background()))
 	// Output: <nil>
+}
+
+// An empty list is remembered as briefly as an absence, and returned as a list.
+func ExampleConfig_empty() {
+	ctx := context.Background()
+	orders, done := example(cache.Config[int64, []string]{
+		Load: func(_ context.Context, user int64) ([]string, error) {
+			fmt.Println("load the orders of", user)
+			return []string{}, nil
+		},
+		Empty:  func(orders []string) bool { return len(orders) == 0 },
+		Policy: policy.Patch{TTL: new(time.Hour), NegativeTTL: new(time.Second)},
+	})
+	defer done()
+
+	for range 2 {
+		r, err := orders.Fetch(ctx, 42, nil)
+		fmt.Println(len(r.Value), r.Source, r.Negative, err)
+	}
+	// Output:
+	// load the orders of 42
+	// 0 load false <nil>
+	// 0 local false <nil>
 }

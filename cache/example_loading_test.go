@@ -11,6 +11,7 @@ import (
 
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/key"
 )
 
 // A loader names the tags of its value. Invalidating one of them invalidates the value.
@@ -227,6 +228,52 @@ func ExampleFor() {
 	// Output:
 	// Ada <nil>
 	// not_found true true
+}
+
+// A request with slices is no key, as Go cannot compare it. Its hash is the key, and the call's
+// loader knows the request.
+func ExampleCache_GetOrLoad_hashed() {
+	type message struct{ Role, Text string }
+	type request struct {
+		Model    string
+		Messages []message
+	}
+	ctx := context.Background()
+	answers, done := example(cache.Config[string, string]{})
+	defer done()
+	ask := func(ctx context.Context, r request) (string, error) {
+		id, err := key.Hash(r) // an error names the field that the hash would miss
+		if err != nil {
+			return "", err
+		}
+		return answers.GetOrLoad(ctx, id, func(context.Context, string) (string, error) {
+			fmt.Println("ask the model", r.Model)
+			return "echo: " + r.Messages[0].Text, nil
+		})
+	}
+
+	for range 2 {
+		fmt.Println(ask(ctx, request{"small", []message{{"user", "hello"}}}))
+	}
+	// Output:
+	// ask the model small
+	// echo: hello <nil>
+	// echo: hello <nil>
+}
+
+// A cache of several tenants has one loader. It asks whose row it loads.
+func ExampleFill_Tenant() {
+	ctx := context.Background()
+	users, done := example(cache.For("", func(ctx context.Context, id int64) (string, error) {
+		return fmt.Sprintf("user %d of %s", id, cache.Filling(ctx).Tenant()), nil
+	}))
+	defer done()
+
+	fmt.Println(users.Tenant("acme").Get(ctx, 42))
+	fmt.Println(users.Tenant("globex").Get(ctx, 42))
+	// Output:
+	// user 42 of acme <nil>
+	// user 42 of globex <nil>
 }
 
 // A Loader is a plain function, so a program can wrap it in a function of its own.

@@ -24,6 +24,25 @@ func ExampleTTL() {
 	// Ada <nil>
 }
 
+// A call may bring a policy of its own. Keep the Option, because its first use in a cache allocates.
+func ExampleWith() {
+	ctx := context.Background()
+	users, done := exampleUsers()
+	defer done()
+
+	night := cache.With(policy.Patch{TTL: new(8 * time.Hour), StaleIfError: new(24 * time.Hour)})
+	u, err := users.GetOrLoad(ctx, 42, loadUser, night)
+	fmt.Println(u.Name, err)
+
+	_, err = users.Fetch(ctx, 42, nil, cache.With(policy.Patch{TTL: new(-time.Second)}))
+	fault, ok := errors.AsType[*policy.FieldError](err)
+	fmt.Println(errors.Is(err, cache.ErrOption), ok, fault)
+	// Output:
+	// load 42
+	// Ada <nil>
+	// true true policy: TTL: -1s is negative; want a duration of 0 or more
+}
+
 // A caller that knows of a change can ask for a value that is no older.
 func ExampleMaxAge() {
 	ctx := context.Background()

@@ -151,6 +151,33 @@ func ExampleCache_Fetch() {
 	// from local negative true true
 }
 
+// Where values come from, for a metric or a header of its own.
+func ExampleResult() {
+	ctx := context.Background()
+	users, done := exampleUsers()
+	defer done()
+
+	where := func(r cache.Result[User]) string {
+		switch r.Source {
+		case cache.Local:
+			return "this process"
+		case cache.Remote:
+			return "the shared tier"
+		case cache.Load:
+			return "the source"
+		}
+		return "nowhere: the call failed"
+	}
+	for range 2 {
+		r, err := users.Fetch(ctx, 42, nil)
+		fmt.Println(where(r), err)
+	}
+	// Output:
+	// load 42
+	// the source <nil>
+	// this process <nil>
+}
+
 func ExampleCache_Peek() {
 	ctx := context.Background()
 	users, done := exampleUsers()

@@ -23,6 +23,8 @@ func ExampleOpen() {
 		tiers, err := cache.Open(cache.TiersConfig{
 			Local:  local.New(local.Config{MaxBytes: 256 << 20}),
 			Remote: remote,
+			// If the process that loads a key dies, another one takes over after that time.
+			ClaimTTL: 5 * time.Second,
 		})
 		if err != nil {
 			log.Fatal(err)
@@ -95,6 +97,8 @@ func ExampleTiers_SetPolicies() {
 	_, _ = acme.Get(ctx, 42)
 	_, _ = acme.Get(ctx, 42)
 
+	fmt.Println(tiers.UnusedPolicies()) // namespaces of the table that no cache has
+
 	err = tiers.SetPolicies(policy.Table{{Patch: policy.Patch{TTL: new(-time.Second)}}})
 	fmt.Println(err != nil) // a faulty table is refused, and the old one stays
 	for _, p := range tiers.Policies() {
@@ -104,6 +108,7 @@ func ExampleTiers_SetPolicies() {
 	// <nil>
 	// load 42
 	// load 42
+	// []
 	// true
 	// users:v1 "": TTL 10m0s, off false
 	// users:v1 "acme": TTL 10m0s, off true

@@ -9,7 +9,6 @@ import (
 	"github.com/twofold-go/twofold/internal/follow"
 	"github.com/twofold-go/twofold/internal/lifetimes"
 	"github.com/twofold-go/twofold/internal/remote"
-	"github.com/twofold-go/twofold/internal/scope"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/policy"
 	"github.com/twofold-go/twofold/tier"
@@ -18,8 +17,8 @@ import (
 // Expire makes k stale without removing it, as [Tiers.Expire] does for the key. Expiring a key
 // that is not cached is no error.
 func (c Cache[K, V]) Expire(ctx context.Context, k K) error {
-	var j job[K, V]
-	if err := j.changes(c, "expire", k); err != nil {
+	var j job
+	if err := c.changes(&j, "expire", k, &anyAge); err != nil {
 		return err
 	}
 	if err := j.t.expire(ctx, j.p, j.far(), invalidate.Key(j.full)); err != nil {
@@ -64,54 +63,72 @@ func (t *Tiers) expire(ctx context.Context, p *policy.Policy, far *remote.Tier, 
 	if t.follower != nil {
 		return err
 	}
-	for _, k := range r.Keys() {
-		err = errors.Join(err, unreached(t.expireCell(ctx, p, far, k)))
+	if keys := r.Keys(); far != nil && len(keys) > 0 {
+		err = errors.Join(err, unreached(t.expireCells(ctx, p, far, keys)))
 	}
 	return err
 }
 
-// expireCell rewrites a key's cell as stale, for processes without a log. It does so under a
-// refresh claim, so a concurrent refresh or load wins. A value without a TTL has no Stale time
-// of its own, so it gets the policy's.
-func (t *Tiers) expireCell(ctx context.Context, p *policy.Policy, far *remote.Tier, text string) error {
-	if far == nil {
-		return nil
-	}
-	raw, err := far.Get(ctx, new(scope.Deadline), p.RemoteTimeout, text)
-	if err != nil || len(raw) == 0 {
-		return err
-	}
-	cell, err := tier.ParseCell(raw)
+// expireCells rewrites the cells of keys as stale, for processes without a log. It does so under
+// refresh claims, so a concurrent refresh or load wins. It makes three calls for all keys. A key
+// whose node fails does not stop the others.
+func (t *Tiers) expireCells(ctx context.Context, p *policy.Policy, far *remote.Tier, keys []string) error {
+	raw, readErr := far.GetMany(ctx, p.RemoteTimeout, keys)
 	now := time.Now().UnixMilli()
-	if err != nil || cell.Kind != tier.Value || cell.SoftAt <= now {
-		return nil //nolint:nilerr // an unreadable cell is not served
+	var of []string
+	var cells []tier.Cell
+	var claims []tier.Claim
+	for i := range raw {
+		cell, err := tier.ParseCell(raw[i])
+		if err != nil || cell.Kind != tier.Value || cell.SoftAt <= now {
+			continue // no process serves it as fresh
+		}
+		of, cells = append(of, keys[i]), append(cells, cell)
+		claims = append(claims, tier.Claim{Seen: cell.Nonce, Nonce: tier.NewNonce(), Lease: t.cfg.ClaimTTL, Refresh: true})
 	}
-	claim := tier.Claim{Seen: cell.Nonce, Nonce: tier.NewNonce(), Lease: t.cfg.ClaimTTL, Refresh: true}
-	got, err := far.ClaimMany(ctx, p.RemoteTimeout, []string{text}, []tier.Claim{claim})
-	if err != nil || !got[0].Granted {
-		return err
+	if len(of) == 0 {
+		return readErr
 	}
+	got, claimErr := far.ClaimMany(ctx, p.RemoteTimeout, of, claims)
+	var granted []string
+	var fills []tier.Fill
+	var errs []error
+	for i := range of {
+		if !got[i].Granted {
+			continue
+		}
+		fill, err := staleCell(&cells[i], claims[i].Nonce, now, p)
+		granted, fills, errs = append(granted, of[i]), append(fills, fill), append(errs, err)
+	}
+	if len(granted) > 0 {
+		// Without the caller's context: the claims are taken, and others wait for them.
+		_, err := far.FillMany(context.WithoutCancel(ctx), p.RemoteTimeout, granted, fills)
+		errs = append(errs, err)
+	}
+	return errors.Join(append(errs, readErr, claimErr)...)
+}
+
+// staleCell returns the fill that makes a cell stale. After an error, the fill gives the claim back.
+// A value without a TTL has no Stale time of its own, so it gets the policy's.
+func staleCell(cell *tier.Cell, claim tier.Nonce, now int64, p *policy.Policy) (tier.Fill, error) {
 	keep := since(cell.HardAt, cell.SoftAt).Milliseconds() // HardAt may be math.MaxInt64
 	if cell.SoftAt == math.MaxInt64 {
-		m := termsOf(&cell)
+		m := termsOf(cell)
 		_, hard := m.grace(p)
 		keep = hard.Milliseconds()
 	}
-	cell.Nonce, cell.RefreshUntil = claim.Nonce, 0
+	cell.Nonce, cell.RefreshUntil = claim, 0
 	cell.SoftAt, cell.HardAt = now, min(cell.HardAt, now+keep)
 	b, err := cell.Encode()
 	if err != nil {
-		return err
+		return tier.Fill{Nonce: claim}, err
 	}
 	left := min(lifetimes.Add(max(since(cell.HardAt, now), time.Millisecond), cell.Keep), remoteForever)
-	// Without the caller's context: the claim is taken, and others wait for it.
-	_, err = far.FillMany(context.WithoutCancel(ctx), p.RemoteTimeout, []string{text},
-		[]tier.Fill{{Nonce: claim.Nonce, Cell: b, TTL: left}})
-	return err
+	return tier.Fill{Nonce: claim, Cell: b, TTL: left}, nil
 }
 
 // expire notes when the item's freshness ended. The earliest such time counts.
-func (it *item[K, V]) expire(at int64) {
+func (it *entry) expire(at int64) {
 	for {
 		old := it.ended.Load()
 		if old != 0 && old <= at+1 || it.ended.CompareAndSwap(old, at+1) {
@@ -121,7 +138,7 @@ func (it *item[K, V]) expire(at int64) {
 }
 
 // wear makes a loaded item stale from its birth. No hit then takes the fast path for it.
-func (it *item[K, V]) wear() {
+func (it *entry) wear() {
 	it.own().worn = true
 	it.softUntil = it.loadedAt
 	it.expire(it.loadedAt)
@@ -129,11 +146,11 @@ func (it *item[K, V]) wear() {
 }
 
 // isWorn reports whether an Expire has ended the freshness of the item, or of a part of it.
-func (it *item[K, V]) isWorn() bool { return it.worn || it.ended.Load() != 0 }
+func (it *entry) isWorn() bool { return it.worn || it.ended.Load() != 0 }
 
 // times returns the times until which the item is fresh, is served while a refresh runs, and is
 // served in place of a failed load. An Expire makes all three earlier.
-func (it *item[K, V]) times() (soft, stale, hard int64) {
+func (it *entry) times() (soft, stale, hard int64) {
 	soft, stale, hard = it.softUntil, it.staleUntil, it.hardUntil
 	ended := it.ended.Load()
 	if ended == 0 || ended > soft {
@@ -151,7 +168,7 @@ func (it *item[K, V]) times() (soft, stale, hard int64) {
 	return at, min(stale, after(at, grace)), min(hard, after(at, keep))
 }
 
-func (it *item[K, V]) freshUntil() int64 {
+func (it *entry) freshUntil() int64 {
 	soft, _, _ := it.times()
 	return soft
 }

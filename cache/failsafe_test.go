@@ -68,7 +68,7 @@ func TestStaleIfErrorFromTheRemoteTier(t *testing.T) {
 		get(t, cs[0], 1)
 		advance(time.Minute)
 		src.fail(errSource)
-		wantFetch(t, cs[1], 1, fetched{"1.1", cache.Local, true, nil})
+		wantFetch(t, cs[1], 1, fetched{"1.1", cache.Remote, true, nil})
 		wantFetch(t, cs[1], 1, fetched{"1.1", cache.Local, true, nil})
 		src.wantLoads(t, 2)
 	})

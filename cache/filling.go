@@ -12,12 +12,12 @@ import (
 )
 
 // loading counts the running loads of this process. While it is zero, no hit can be a part of
-// another value. Then a hit does not look up the load in its context, which takes 9 to 60 ns, by
-// depth.
+// another value. Then a hit does not look up the load in its context, which takes 2 to 60 ns, by
+// depth (BenchmarkLocalHitBesideALoad).
 var loading atomic.Int64
 
 // Fill is the handle of a running load, from [Filling]. All its methods may be called on nil,
-// concurrently, and after the load has ended; then they do nothing.
+// concurrently, and after the load has ended; then they change nothing.
 type Fill struct {
 	parent *Fill
 	tenant string
@@ -32,8 +32,10 @@ type Fill struct {
 	done     bool
 	previous any // the value that the load replaces; nil: none
 	tagSet
+	distinct   int   // parts after the last compact
 	vouched    int64 // the oldest moment that vouches for a part, by t's clock; or never
 	worn       bool  // a part is worn
+	held       bool  // a part is held
 	noStore    bool
 	badTag     bool
 	onPrevious bool
@@ -50,6 +52,17 @@ type fillKey struct{}
 func Filling(ctx context.Context) *Fill {
 	f, _ := ctx.Value(fillKey{}).(*Fill)
 	return f
+}
+
+// Tenant returns the tenant whose key is being loaded: that of the handle that read it, or
+// [DefaultTenant]. A loader of a cache with several tenants needs it to ask for the right row.
+// All keys of one LoadMany belong to one tenant. Outside a loader it returns "". It also returns
+// the tenant after the load has ended.
+func (f *Fill) Tenant() string {
+	if f == nil {
+		return ""
+	}
+	return f.tenant
 }
 
 // SetTTL replaces the policy's TTL for the value being loaded, and NegativeTTL if the load finds
@@ -88,6 +101,17 @@ func (f *Fill) DependOnPrevious() { f.edit(func() { f.onPrevious = true }) }
 // NoStore keeps the value being loaded out of both tiers. The callers that wait for it get it.
 func (f *Fill) NoStore() { f.edit(func() { f.noStore = true }) }
 
+// Stores reports whether the value being loaded may be stored, by what was told so far: NoStore was
+// not called, and every tag is valid.
+func (f *Fill) Stores() bool {
+	if f == nil {
+		return false
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return !f.noStore && !f.badTag
+}
+
 // Depend records that the value being loaded under ctx was built from what the tags stand for.
 // The invalidation of one of the tags then covers it. Outside a loader Depend does nothing. The
 // tags belong to the tenant of the key being loaded. A tag that is empty, too long or not UTF-8
@@ -124,27 +148,37 @@ func Previous[V any](ctx context.Context) (V, bool) {
 
 // inherit makes the load under ctx depend on an item that its loader has just read. The lease
 // was read before the item's fences were checked.
-func (c Cache[K, V]) inherit(ctx context.Context, it *item[K, V], lease int64) {
+func (v *view) inherit(ctx context.Context, it *entry, lease int64) {
 	if loading.Load() != 0 {
-		c.s.t.handOn(ctx, it.rare, it.readAt(), lease, it.isWorn())
+		v.inheritInLoad(ctx, it, lease)
 	}
 }
 
-// handOn gives the load under ctx the tags of a part and the moment that vouches for it. The
+// inheritInLoad is a separate function, so that a hit outside of a load makes no call.
+//
+//go:noinline
+func (v *view) inheritInLoad(ctx context.Context, it *entry, lease int64) {
+	if f := Filling(ctx); f != nil {
+		f.dependOn(it.view, it.FullKey())
+		v.t.handOn(f, it.rare, it.readAt(), lease, it.isWorn())
+	}
+}
+
+// handOn gives a load what a part depends on and the moment that vouches for it. The
 // load needs the moment, because its value is as old as its oldest part, however late the load
-// began. An Expire has ended the freshness of a worn part, so a value with such a part is not
+// began. A value with a held part is not cached, either. An Expire has ended the freshness of a worn part, so a value with such a part is not
 // fresh.
-func (t *Tiers) handOn(ctx context.Context, d *rare, readAt, lease int64, worn bool) {
-	if t.follower == nil && len(d.tags) == 0 && d.older == 0 && !worn {
+func (t *Tiers) handOn(f *Fill, d *rare, readAt, lease int64, worn bool) {
+	if t.follower == nil && len(d.Deps.Tags)+len(d.Keys) == 0 && d.older == 0 && !worn && !d.held {
 		return
 	}
-	f := Filling(ctx)
 	f.edit(func() {
-		f.worn = f.worn || worn
+		f.worn, f.held = f.worn || worn, f.held || d.held
 		if at := t.vouchedAt(d, readAt, lease); at != never && !safeguard.Off(safeguard.Parts) {
 			f.vouched = min(f.vouched, at+int64(t.base.Sub(f.t.base)))
 		}
-		for i, hash := range d.tags {
+		f.gather(d.Keys, d.Prefixes)
+		for i, hash := range d.Deps.Tags {
 			text := ""
 			if f.t.cfg.OnStored != nil {
 				text = d.textOf(i)
@@ -237,6 +271,7 @@ type facts struct {
 	tagSet
 	vouched int64
 	worn    bool
+	held    bool
 	noStore bool
 	badTag  bool
 	unfresh bool
@@ -250,8 +285,9 @@ func (f *Fill) close() facts {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.done, f.previous = true, nil
+	f.compact()
 	return facts{
-		tagSet: f.tagSet, vouched: f.vouched, worn: f.worn, noStore: f.noStore, badTag: f.badTag,
+		tagSet: f.tagSet, vouched: f.vouched, worn: f.worn, held: f.held, noStore: f.noStore, badTag: f.badTag,
 		unfresh: f.unfresh, ttl: f.ttl, terms: f.terms, onPrevious: f.onPrevious,
 	}
 }

@@ -2,6 +2,7 @@ package cache
 
 import (
 	"context"
+	"errors"
 	"sync/atomic"
 
 	"go.opentelemetry.io/otel/trace"
@@ -14,13 +15,13 @@ import (
 // flight is one key that is being fetched or loaded for all its callers. Their goroutines share
 // it: the job and the terms never change, and the rest has its own locks. It knows nothing of
 // the goroutine that does the work; see party.
-type flight[K comparable, V any] struct {
-	j     job[K, V]
+type flight struct {
+	j     job
 	mark  follow.Mark // captured before anything was fetched
 	begun int64
 	outer *Fill // the load that began this flight, if nested
 
-	calls.Call[*flight[K, V], outcome[K, V]]
+	calls.Call[*flight, outcome]
 	lent    scope.Latch          // opened when a load waits for this flight; see takeTurn
 	loading atomic.Bool          // a loader was called
 	fill    atomic.Pointer[Fill] // the latest load; see Fill.await
@@ -28,52 +29,51 @@ type flight[K comparable, V any] struct {
 }
 
 // outcome is the result of a flight.
-type outcome[K comparable, V any] struct {
-	it       *item[K, V] // the value or remembered absence; nil when err is set
+type outcome struct {
+	it       *entry // the value or remembered absence; nil when err is set
 	src      Source
 	stale    staleReason // why the item is served although it is not fresh
 	err      error       // why there is no value
 	cause    error       // why it is absent, in the loader's words
-	old      *item[K, V] // with err or a remembered error: an item that may be served in place of it
+	old      *entry      // with err or a remembered error: an item that may be served in place of it
+	far      bool        // only the remote tier held old
 	again    bool        // no result; each caller that waits starts over
 	panicked *PanicError
 	span     *trace.SpanContext // of the load, for the spans of the callers that waited; may be nil
-	then     *item[K, V]        // the item to refresh after the flight
 }
 
-// end ends the flight, unless it has ended already. Then it starts the refresh, if any: a
-// refresh that began earlier would find this flight and leave the work to it. Any goroutine may
-// call end. The refresh gets the values of ctx.
-func (f *flight[K, V]) end(ctx context.Context, out outcome[K, V]) {
+// end ends the flight, unless it has ended already. Any goroutine may call end.
+func (f *flight) end(out outcome) {
+	if errors.Is(out.err, context.Canceled) && f.j.t.work.Over() {
+		out.err = ErrClosed // the work and its contexts do not know why they end
+	}
 	if !f.Finish(out) {
 		return
 	}
 	if f.j.refreshing != nil {
 		f.j.refreshed(&out)
 	}
-	if out.then != nil {
-		f.j.refreshLater(ctx, out.then)
-	}
 }
 
 // failed ends the flight with an error. An old value that may stand in for it is served for a
 // Throttle without another load. failed notes that before it wakes the callers; otherwise the
 // next read would load.
-func (f *flight[K, V]) failed(ctx context.Context, out outcome[K, V], spare *item[K, V]) {
+func (f *flight) failed(out outcome, spare *entry) {
 	out.old = f.standIn(spare)
+	out.far = out.far && out.old == spare
 	if out.old != nil && f.j.refreshing == nil && f.Wanted() {
 		out.old.spare(f.j.t.now(), f.j.p.Throttle)
 	}
-	f.end(ctx, out)
+	f.end(out)
 }
 
 // standIn returns the item to serve when the load fails. It may be spare, a value of the remote
 // tier that the local tier may not hold.
-func (f *flight[K, V]) standIn(spare *item[K, V]) *item[K, V] {
+func (f *flight) standIn(spare *entry) *entry {
 	if it := f.j.standing(); it != nil || spare == nil {
 		return it
 	}
-	if spare.err != nil || spare.freshness(f.j.t.now()) == dead || !f.j.cache().clear(spare) {
+	if spare.err != nil || spare.freshness(f.j.t.now()) == dead || !f.j.v.clear(spare) {
 		return nil
 	}
 	return spare
@@ -82,28 +82,28 @@ func (f *flight[K, V]) standIn(spare *item[K, V]) *item[K, V] {
 // predecessor returns the value that a load replaces: the newer of the local item and spare,
 // while it is kept. A worn value is not returned. The loader's source knows nothing of its
 // expired part, and would confirm it.
-func (f *flight[K, V]) predecessor(spare *item[K, V]) *item[K, V] {
-	var it *item[K, V]
+func (f *flight) predecessor(spare *entry) *entry {
+	var it *entry
 	var now int64
 	if !f.j.o.skipLocal {
-		it, now = f.j.cache().find(f.j.at, f.j.k, 0)
+		it, now = f.j.find()
 	}
 	if it != nil && !it.precedes(now) {
 		it = nil
 	}
 	if spare == nil || !spare.precedes(f.j.t.or(now)) ||
-		it != nil && it.loadedAt >= spare.loadedAt || !f.j.cache().clear(spare) {
+		it != nil && it.loadedAt >= spare.loadedAt || !f.j.v.clear(spare) {
 		return it
 	}
 	return spare
 }
 
 // here returns the local item if it answers the flight, and why that item is stale.
-func (f *flight[K, V]) here() (*item[K, V], staleReason) {
+func (f *flight) here() (*entry, staleReason) {
 	if f.j.o.skipLocal {
 		return nil, notStale
 	}
-	it, now := f.j.cache().find(f.j.at, f.j.k, 0)
+	it, now := f.j.find()
 	if old := f.j.refreshing; it == nil || old != nil && it.loadedAt <= old.loadedAt {
 		return nil, notStale // or a refresh must replace it
 	}

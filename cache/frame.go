@@ -37,21 +37,22 @@ const (
 )
 
 // frame is a judged cell from the remote tier.
-type frame[K comparable, V any] struct {
+type frame struct {
 	verdict verdict
 	nonce   tier.Nonce // a claim over this cell must name it
 	claimed bool       // claimed by a process: a lease, or a value that is being refreshed
-	it      *item[K, V]
+	ended   bool       // not claimed: the mark of an ended load, or a value
+	it      *entry
 }
 
 // judge returns the verdict on a frame. mark was captured before the fetch.
-func (j *job[K, V]) judge(raw []byte, mark follow.Mark) (f frame[K, V]) {
+func (j *job) judge(raw []byte, mark follow.Mark) (f frame) {
 	if len(raw) == 0 {
-		return frame[K, V]{verdict: absent}
+		return frame{verdict: absent}
 	}
 	if len(raw) < 1+tier.NonceSize {
 		j.v.counts.inc(cellCorrupt)
-		return frame[K, V]{verdict: useless} // any claim may overwrite it
+		return frame{verdict: useless} // any claim may overwrite it
 	}
 	f.nonce = tier.Nonce(raw[1 : 1+tier.NonceSize])
 	f.verdict = useless
@@ -60,22 +61,26 @@ func (j *job[K, V]) judge(raw []byte, mark follow.Mark) (f frame[K, V]) {
 		j.v.counts.inc(cellCorrupt)
 		return f
 	}
-	f.claimed = cell.Kind == tier.Lease || cell.RefreshUntil != 0
+	f.claimed = cell.Kind == tier.Lease && !isEndMark(raw) || cell.RefreshUntil != 0
+	f.ended = !f.claimed
 	switch cell.Kind {
 	case tier.Lease:
-		f.verdict = leased
+		if f.claimed {
+			f.verdict = leased
+		}
 		return f
 	case tier.Hold:
 		f.verdict = held
 		return f
 	case tier.Value:
 	}
-	if cell.Echo != j.hash || cell.Schema != j.s.schema {
+	if cell.Echo != j.hash || cell.Schema != j.v.schema {
 		j.v.counts.inc(cellForeign)
 		return f
 	}
 	filled := follow.Mark{Key: invalidate.Position(cell.KeyPos), Scope: invalidate.Position(cell.ScopePos), Epoch: cell.Epoch}
-	fresh, ok := j.t.fences.Accepts(filled, j.hash, j.FullKey(), cell.Tags)
+	fresh, ok := j.t.fences.Accepts(filled, j.hash, j.FullKey(),
+		&follow.Deps{Tags: cell.Tags, Keys: cell.PartKeys, Prefixes: cell.PartPrefixes})
 	if !ok && !safeguard.Off(safeguard.Frames) {
 		j.v.counts.inc(cellRefused)
 		return f
@@ -96,18 +101,21 @@ func (j *job[K, V]) judge(raw []byte, mark follow.Mark) (f frame[K, V]) {
 }
 
 // thaw makes an item of a value cell, whose frame has size bytes.
-func (j *job[K, V]) thaw(c *tier.Cell, size int, mark follow.Mark) (it *item[K, V], err error) {
-	it = j.newItem(mark)
-	if len(c.Tags) > 0 {
-		it.own().tags = c.Tags
+func (j *job) thaw(c *tier.Cell, size int, mark follow.Mark) (it *entry, err error) {
+	it = j.take(mark)
+	if len(c.Tags)+len(c.PartKeys) > 0 {
+		it.own().Deps = follow.Deps{Tags: c.Tags, Keys: c.PartKeys, Prefixes: c.PartPrefixes}
 	}
 	if c.Flags&tier.Negative != 0 {
 		gone := ErrNotFound
-		if len(c.Payload) > 0 {
-			gone = &RememberedError{Code: string(c.Payload)}
+		if code := string(c.Payload[:min(len(c.Payload), maxCode+1)]); code != "" {
+			if !isCode(code) { // no writer stores it, and it would be the text of an error
+				return nil, errBadCode
+			}
+			gone = &RememberedError{Code: code}
 		}
 		it.own().err = j.stored(gone)
-	} else if err = j.decode(c, &it.val, size); err != nil {
+	} else if err = j.decode(c, it, size); err != nil {
 		return nil, err
 	}
 	wall, now := time.Now().Add(time.Millisecond-1).UnixMilli(), j.t.now()
@@ -158,7 +166,7 @@ func since(at, born int64) time.Duration {
 // The frame of size bytes belongs to this process, so the value may share its memory. It may not
 // if the payload is only a small part of the frame: the value would keep the whole frame from
 // the garbage collector.
-func (j *job[K, V]) decode(c *tier.Cell, v *V, size int) (err error) {
+func (j *job) decode(c *tier.Cell, it *entry, size int) (err error) {
 	cd, ok := j.t.codecs.Lookup(c.Codec)
 	if !ok {
 		return errors.New("cache: unknown codec")
@@ -170,11 +178,11 @@ func (j *job[K, V]) decode(c *tier.Cell, v *V, size int) (err error) {
 	}()
 	j.t.seen.valueSize(j.v.counts, sizeIn, len(c.Payload))
 	owned := size-len(c.Payload) <= size/8
-	return codec.UnmarshalWithin(cd, c.Payload, v, j.p.MaxValueBytes, owned)
+	return codec.UnmarshalWithin(cd, c.Payload, j.v.kind.Value(it), j.p.MaxValueBytes, owned)
 }
 
 // freeze returns the cell of an item, and how long the tier should keep it.
-func (j *job[K, V]) freeze(it *item[K, V], payload encoded, nonce tier.Nonce, mark follow.Mark) ([]byte, time.Duration, error) {
+func (j *job) freeze(it *entry, payload encoded, nonce tier.Nonce, mark follow.Mark) ([]byte, time.Duration, error) {
 	now, wall := j.t.now(), time.Now()
 	at := func(t int64) int64 {
 		if t == never {
@@ -192,11 +200,14 @@ func (j *job[K, V]) freeze(it *item[K, V], payload encoded, nonce tier.Nonce, ma
 		HardAt:   at(hard),
 		LoadedAt: at(it.loadedAt),
 		LoadTime: it.loadTime,
-		Tags:     it.tags,
-		Schema:   j.s.schema,
+		Tags:     it.Deps.Tags,
+		Schema:   j.v.schema,
 		Echo:     j.hash,
 		Codec:    payload.codec,
 		Payload:  payload.data,
+
+		PartKeys:     it.Keys,
+		PartPrefixes: it.Prefixes,
 	}
 	if it.err != nil {
 		c.Flags |= tier.Negative

@@ -18,6 +18,7 @@ type Entry interface {
 
 	// Tags yields the hash and the text of each tag. The text is "tenant:tag". It is empty for a
 	// tag of a value from the remote tier, which keeps only the hash, and for invalidate.AnyTag.
+	// The keys of the values that it was built from are not among the tags.
 	Tags() iter.Seq2[uint64, string]
 
 	// Alive reports whether the entry may still be served, perhaps as a stale value. That means:
@@ -44,15 +45,12 @@ func (t *Tiers) stored(e Entry) {
 
 // evicted gets each item that has left the local tier. The tier calls it.
 func (t *Tiers) evicted(e tier.Entry, cost int64, reason tier.EvictReason) {
-	n, ok := e.(interface {
-		Entry
-		numbers() *counters
-	})
+	n, ok := e.(*entry)
 	if !ok {
 		return
 	}
 	if reason == tier.Evicted || reason == tier.Rejected {
-		c := n.numbers()
+		c := n.view.counts
 		c.inc(evictions)
 		c.n[evictedBytes].Add(cost)
 	}
@@ -74,12 +72,12 @@ func (t *Tiers) survive(hook string) {
 }
 
 // Key implements Entry.
-func (it *item[K, V]) Key() string { return it.FullKey() }
+func (it *entry) Key() string { return it.FullKey() }
 
 // Tags implements Entry.
 func (d *rare) Tags() iter.Seq2[uint64, string] {
 	return func(yield func(uint64, string) bool) {
-		for i, hash := range d.tags {
+		for i, hash := range d.Deps.Tags {
 			if !yield(hash, d.textOf(i)) {
 				return
 			}
@@ -88,21 +86,19 @@ func (d *rare) Tags() iter.Seq2[uint64, string] {
 }
 
 // Alive implements Entry.
-func (it *item[K, V]) Alive() bool {
+func (it *entry) Alive() bool {
 	t := it.view.t
 	// The fences first: they may report an Expire, which changes the times.
 	return !t.work.Closed() && it.unfenced(t, it) && it.freshness(t.now()) != dead
 }
 
 // Age implements Entry.
-func (it *item[K, V]) Age() time.Duration {
+func (it *entry) Age() time.Duration {
 	return time.Duration(max(it.view.t.now()-it.loadedAt, 0))
 }
 
 // Stale implements Entry.
-func (it *item[K, V]) Stale() bool {
+func (it *entry) Stale() bool {
 	t := it.view.t
 	return t.work.Closed() || !it.unfenced(t, it) || it.freshness(t.now()) < untrusted
 }
-
-func (it *item[K, V]) numbers() *counters { return it.view.counts }

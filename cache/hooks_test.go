@@ -92,12 +92,13 @@ func TestStoredWithTags(t *testing.T) {
 	seen := listen(t, &cfg)
 	tiers := open(t, cfg)
 	inner := with(t, tiers, thingConfig{Namespace: "inner", Tags: tagT, Load: (&source{}).load})
-	outer := with(t, tiers, thingConfig{Namespace: "outer", Load: func(ctx context.Context, k int) (string, error) {
+	outer := with(t, tiers, thingConfig{Namespace: "outer"})
+	load := func(ctx context.Context, k int) (string, error) {
 		cache.Depend(ctx, "depend", "depend")
 		return inner.Get(ctx, k)
-	}})
+	}
 	for range 2 { // the inner value is first loaded, then a hit
-		if _, err := outer.GetOrLoad(t.Context(), 1, nil, cache.Tags("option", "depend")); err != nil {
+		if _, err := outer.GetOrLoad(t.Context(), 1, load, cache.Tags("option", "depend")); err != nil {
 			t.Fatal(err)
 		}
 		seen.want(tagsByKey{
@@ -113,11 +114,11 @@ func TestStoredWithTags(t *testing.T) {
 		t.Fatal(err)
 	}
 	// An unchanged value keeps its tags and gets those of this call.
-	kept := with(t, tiers, thingConfig{Namespace: "kept", Load: func(context.Context, int) (string, error) { return "", cache.ErrNotModified }})
+	kept := with(t, tiers, thingConfig{Namespace: "kept"})
 	for i, tag := range []string{"first", "second"} {
 		load := func(context.Context, int) (string, error) { return "kept", nil }
 		if i > 0 {
-			load = nil
+			load = func(context.Context, int) (string, error) { return "", cache.ErrNotModified }
 		}
 		if _, err := kept.GetOrLoad(t.Context(), 3, load, cache.Tags(tag), cache.MaxAge(0)); err != nil {
 			t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/policy"
 	"github.com/twofold-go/twofold/tier"
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
@@ -50,6 +51,7 @@ func hostileTimes(t *testing.T, field string, ms int64) {
 	}
 	atLeast := min(truth, int64(100*365*day/time.Millisecond))
 	old := truth > int64(time.Hour/time.Millisecond)
+	begun := time.Now()
 	for _, maxAge := range []bool{true, false} {
 		c := with(t, open(t, cache.TiersConfig{Remote: remote}), cfg)
 		var opts []cache.Option
@@ -78,6 +80,9 @@ func hostileTimes(t *testing.T, field string, ms int64) {
 				t.Errorf("Fetch %d, MaxAge %v: fresh, although the TTL ended at %d", i, maxAge, cell.SoftAt)
 			}
 		}
+	}
+	if took, most := time.Since(begun), 2*policy.Default().LoadTimeout; took > most {
+		t.Errorf("the reads took %v, want at most LoadTimeout for each cache: %v", took, most)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/internal/meter"
+	"github.com/twofold-go/twofold/internal/unwrap"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/tier"
 )
@@ -77,14 +78,10 @@ var (
 			Name: "cache.remote.breaker", Unit: "{breaker}", Gauge: true, Desc: "State of the breaker of the remote tier: 1 for the present state, 0 for the others.",
 			Attr: "state", Values: breakerStates[:], Get: (*Stats).breaker,
 		},
-		{
-			Name: "cache.remote.error", Unit: "{call}", Desc: "Remote calls that failed.", Attr: "op", Values: []string{"get", "claim", "fill", "unlink"},
-			Get: func(s *Stats) []int64 {
-				return []int64{s.Remote.GetErrors, s.Remote.ClaimErrors, s.Remote.FillErrors, s.Remote.UnlinkErrors}
-			},
-		},
 		meter.One("cache.fence.forgotten", "{entry}", "Entries and loads that are not used because a fence that may cover them was forgotten.",
 			func(s *Stats) int64 { return s.Fences.Forgotten }),
+		meter.One("cache.fence.wait", "{call}", "Invalidations that waited because they came faster than the entries could be judged.",
+			func(s *Stats) int64 { return s.Fences.Waits }),
 		meter.One("cache.hold.widened", "{hold}", "Holds beyond the limit, which hold more than they name.", func(s *Stats) int64 { return s.Fences.HoldsWidened }),
 		{
 			Name: "cache.fences", Unit: "{fence}", Gauge: true, Desc: "Invalidations that are remembered exactly.", Attr: "kind", Values: []string{"key", "prefix", "tag"},
@@ -92,6 +89,20 @@ var (
 		},
 		meter.Level("cache.holds", "{hold}", "Holds that are kept.", func(s *Stats) int64 { return s.Fences.Holds }),
 	}
+
+	// Of a namespace and tenant, and of the removals for several of them.
+	ofRemote = []meter.Family[*RemoteStats]{{
+		Name: "cache.remote.error", Unit: "{call}", Desc: "Remote calls that failed.", Attr: "op", Values: []string{"get", "claim", "fill", "unlink"},
+		Get: func(s *RemoteStats) []int64 {
+			return []int64{s.GetErrors, s.ClaimErrors, s.FillErrors, s.UnlinkErrors}
+		},
+	}}
+
+	ofAudits = []meter.Family[*Audits]{{
+		Name: "cache.audit", Unit: "{hit}", Desc: "Hits that were compared with the source.", Attr: "outcome",
+		Values: []string{"same", "ended", "stale", "failed", "skipped"},
+		Get:    func(a *Audits) []int64 { return []int64{a.Same, a.Ended, a.Stale, a.Failed, a.Skipped} },
+	}}
 
 	ofLocal = []meter.Family[LocalStats]{
 		meter.Level("cache.local.bytes", "By", "Size of the local tier.", func(s LocalStats) int64 { return s.Bytes }),
@@ -141,10 +152,16 @@ func (t *Tiers) Stats() Stats {
 	t.mu.Lock()
 	all := slices.Collect(maps.Values(t.counts))
 	t.mu.Unlock()
+	s.Remote = t.all.remote()
 	total := reflect.ValueOf(&s.Total).Elem()
 	for _, c := range all {
-		n := c.counts()
-		s.Spaces = append(s.Spaces, SpaceStats{Namespace: c.space.Namespace, Tenant: c.space.Tenant, Counts: n})
+		n, failed, audits := c.counts(), c.remote(), c.audits()
+		s.Spaces = append(s.Spaces, SpaceStats{Namespace: c.space.Namespace, Tenant: c.space.Tenant, Counts: n, Audits: audits, Remote: failed})
+		s.Audits = s.Audits.plus(audits)
+		s.Remote.GetErrors += failed.GetErrors
+		s.Remote.ClaimErrors += failed.ClaimErrors
+		s.Remote.FillErrors += failed.FillErrors
+		s.Remote.UnlinkErrors += failed.UnlinkErrors
 		for i, f := range reflect.ValueOf(n).Fields() {
 			sum := total.FieldByIndex(i.Index)
 			sum.SetInt(sum.Int() + f.Int())
@@ -158,13 +175,10 @@ func (t *Tiers) Stats() Stats {
 		Keys: n(invalidatedKeys), Prefixes: n(invalidatedPrefixes), Tags: n(invalidatedTags), All: n(invalidatedAll), Expired: n(scopesExpired),
 		UnknownTenants: n(invalidatedStrangers),
 	}
-	s.Remote = RemoteStats{
-		GetErrors: n(remoteErrGet), ClaimErrors: n(remoteErrClaim), FillErrors: n(remoteErrFill), UnlinkErrors: n(remoteErrUnlink),
-	}
 	if t.remote != nil {
 		s.Remote.Breaker = t.remote.Breaker()
 	}
-	if m, ok := t.local.(tier.Meter); ok {
+	if m, ok := unwrap.As[tier.Meter](t.local); ok {
 		s.Local.Bytes, s.Local.Entries = m.Usage()
 	}
 	s.Fences = t.fences.Stats()

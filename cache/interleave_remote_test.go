@@ -51,6 +51,9 @@ type logRemote struct {
 	lp *logProcess
 }
 
+// Name implements [tier.Named]: all processes of a story share one tier.
+func (logRemote) Name() string { return "story" }
+
 // thinks waits first, so that the lines of the story keep their order.
 func (p *logProcess) thinks(ctx context.Context) {
 	_ = nap(ctx, time.Microsecond) // the caller checks ctx itself

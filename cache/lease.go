@@ -1,16 +1,22 @@
 package cache
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"math"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/twofold-go/twofold/internal/follow"
+	"github.com/twofold-go/twofold/internal/remote"
 	"github.com/twofold-go/twofold/internal/safeguard"
+	"github.com/twofold-go/twofold/internal/unwrap"
 	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/key"
 	"github.com/twofold-go/twofold/policy"
 	"github.com/twofold-go/twofold/tier"
 )
@@ -127,9 +133,9 @@ func (t *Tiers) ready(ctx context.Context) (begun int64, err error) {
 
 // namesFor returns the function that translates keys to the log's names of their cells. It
 // returns nil unless the log can remove those cells, on the same server, when it appends.
-func namesFor(log invalidate.Log, remote tier.Remote) func([]string) []string {
+func namesFor(log invalidate.Log, far tier.Remote) func([]string) []string {
 	r, ok := log.(invalidate.CellRemover)
-	n, named := remote.(tier.Namer)
+	n, named := unwrap.As[tier.Namer](far)
 	if !ok || !named {
 		return nil
 	}
@@ -142,20 +148,12 @@ func namesFor(log invalidate.Log, remote tier.Remote) func([]string) []string {
 	}
 }
 
-// nameOfTier returns the name that all processes use for a remote tier.
-func nameOfTier(r tier.Remote) string {
-	if n, ok := r.(tier.Named); ok {
-		return n.Name()
-	}
-	return fmt.Sprintf("%T", r)
-}
-
 func (t *Tiers) unfollow(ctx context.Context) error {
 	if t.follower == nil {
 		return nil
 	}
 	err := t.follower.Close(ctx)
-	if c, ok := t.cfg.Log.(io.Closer); ok {
+	if c, ok := unwrap.As[io.Closer](t.cfg.Log); ok {
 		err = errors.Join(err, c.Close())
 	}
 	return err
@@ -204,7 +202,7 @@ func (o *callOpts) within() time.Duration {
 }
 
 // canJudge reports whether the process can judge frames now. It asks for a lease if necessary.
-func (j *job[K, V]) canJudge(ctx context.Context) bool {
+func (j *job) canJudge(ctx context.Context) bool {
 	if j.t.follower == nil {
 		return true
 	}
@@ -213,7 +211,7 @@ func (j *job[K, V]) canJudge(ctx context.Context) bool {
 }
 
 // judges reports whether the lease lets the process judge a frame now.
-func (j *job[K, V]) judges(lease int64) bool {
+func (j *job) judges(lease int64) bool {
 	return safeguard.Off(safeguard.Lease) || j.t.lease.Within(lease, j.t.now(), j.o.within())
 }
 
@@ -221,7 +219,7 @@ func (j *job[K, V]) judges(lease int64) bool {
 // and the lease has ended, assess asks for a new lease. While an invalidation of this process is
 // not in the log, no fence shows that the frame is old. So Owes is read before the fences, like
 // the lease: an invalidation that reaches the log in between leaves a fence that judge finds.
-func (j *job[K, V]) assess(ctx context.Context, raw []byte, mark follow.Mark) (frame[K, V], error) {
+func (j *job) assess(ctx context.Context, raw []byte, mark follow.Mark) (frame, error) {
 	for try := 0; ; try++ {
 		lease, owes := j.t.lease.Read(), j.t.follower != nil && j.t.follower.Owes()
 		f := j.judge(raw, mark)
@@ -229,7 +227,7 @@ func (j *job[K, V]) assess(ctx context.Context, raw []byte, mark follow.Mark) (f
 			return f, nil
 		}
 		if try > 0 || !j.canJudge(ctx) {
-			return frame[K, V]{}, errUnconfirmed
+			return frame{}, errUnconfirmed
 		}
 	}
 }
@@ -243,5 +241,29 @@ func (t *Tiers) remove(ctx context.Context, timeout time.Duration, keys []string
 	if t.remote == nil {
 		return nil
 	}
-	return t.remote.Remove(ctx, timeout, keys, hold)
+	return t.farOf(keys).Remove(ctx, timeout, keys, hold)
+}
+
+// farOf returns the remote tier for the removal of keys. It counts the calls for their namespace and
+// tenant, if that is the same for all of them and a cache of this process has used it.
+func (t *Tiers) farOf(keys []string) *remote.Tier {
+	if len(keys) == 0 {
+		return t.remote
+	}
+	tenant, rest, _ := strings.Cut(keys[0], ":")
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for namespace := range t.used.uses { // none is the first part of another
+		id, ok := strings.CutPrefix(rest, namespace)
+		if !ok || !strings.HasPrefix(id, ":") {
+			continue
+		}
+		c := cmp.Or(t.counts[key.Space{Tenant: tenant, Namespace: namespace}], t.counts[key.Space{Tenant: otherTenant, Namespace: namespace}])
+		prefix := keys[0][:len(keys[0])-len(id)+1]
+		if c == nil || slices.ContainsFunc(keys, func(k string) bool { return !strings.HasPrefix(k, prefix) }) {
+			break
+		}
+		return c.far
+	}
+	return t.remote
 }

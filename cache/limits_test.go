@@ -37,6 +37,38 @@ func TestMaxFlights(t *testing.T) {
 	})
 }
 
+// A GetMany of more absent keys than MaxFlights loads them in parts, and all of them.
+func TestGetManyBeyondMaxFlights(t *testing.T) {
+	for _, many := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			src := &source{took: time.Second}
+			cfg := thingConfig{Load: src.load}
+			if many {
+				cfg = thingConfig{LoadMany: src.loadMany, MaxBatch: 10}
+			}
+			tiers := open(t, cache.TiersConfig{MaxFlights: 64, Remote: tiertest.NewMemory()})
+			c := with(t, tiers, cfg)
+			keys := make([]int, 1000)
+			for i := range keys {
+				keys[i] = i
+			}
+			got, err := c.GetMany(t.Context(), keys)
+			if err != nil || len(got) != len(keys) {
+				t.Errorf("GetMany = %d values, %v; want %d", len(got), err, len(keys))
+			}
+			src.wantLoads(t, len(keys))
+			if n := total(tiers).FlightsRefused; n != 0 {
+				t.Errorf("FlightsRefused = %d", n)
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			cancel()
+			if _, err := c.GetMany(ctx, keys); err != nil { // all are hits
+				t.Errorf("GetMany of hits = %v", err)
+			}
+		})
+	}
+}
+
 func TestMaxTenants(t *testing.T) {
 	src := &source{}
 	tiers := open(t, cache.TiersConfig{MaxTenants: 3})

@@ -11,11 +11,11 @@ import (
 )
 
 // load runs the loader for the party's runs: Load for one, LoadMany for all of them.
-func (p *party[K, V]) load() {
-	var one [1]attempt[K, V]
+func (p *party) load() {
+	var one [1]attempt
 	as := one[:]
 	if len(p.runs) > 1 {
-		as = make([]attempt[K, V], len(p.runs))
+		as = make([]attempt, len(p.runs))
 	}
 	for i := range p.runs {
 		if r := &p.runs[i]; r.tries == 0 && r.f.j.refreshing == nil {
@@ -25,7 +25,7 @@ func (p *party[K, V]) load() {
 	// A loader may continue with a load after it was overtaken, so each load has its own memory.
 	l, hook := &p.first, &p.late
 	if l.ctx != nil {
-		l, hook = new(load), new(late[K, V])
+		l, hook = new(load), new(late)
 	}
 	late := false
 	if err := p.enter(l); err != nil {
@@ -53,25 +53,26 @@ func (p *party[K, V]) load() {
 
 // attempt runs the loader once. It reports whether the load ran out of time, or all callers
 // left.
-func (p *party[K, V]) attempt(l *load, hook *late[K, V], as []attempt[K, V]) (late bool) {
+func (p *party) attempt(l *load, hook *late, as []attempt) (late bool) {
 	all, f := &as[0], p.runs[0].f
 	hook.freeze(p.runs, l.span)
 	l.Watch(hook)
-	got := loaded[K, V]{j: &f.j}
+	var got loaded
 	defer func() { late = p.leave(l, all.took, got.err, all.panicked) }()
 	defer p.keepClaims(l.ctx)()
 	all.mark = f.j.t.fences.Capture() // right before the load
 	// The lease is read after the mark. An invalidation between the two covers the value; a
 	// later one overtakes the load.
-	prev := replaced[K, V]{lease: f.j.t.lease.Read()}
+	prev := replaced{lease: f.j.t.lease.Read()}
 	if len(p.runs) == 1 {
 		if prev.it = f.predecessor(p.runs[0].spare); prev.it != nil {
-			l.previous = prev.it.val
+			l.previous = f.j.v.valueOf(prev.it)
 		}
 	}
 	for i := range p.runs {
 		p.runs[i].f.loading.Store(true)
 	}
+	got.take(p.runs, all.mark)
 	all.begun = f.j.t.now()
 	all.guard(func() { got.run(l.ctx, p.runs) })
 	all.took = time.Duration(f.j.t.now() - all.begun)
@@ -87,7 +88,7 @@ func (p *party[K, V]) attempt(l *load, hook *late[K, V], as []attempt[K, V]) (la
 
 // enter waits for a load's turn. Then it begins the load under the policy's LoadTimeout, with
 // its Fill in the context.
-func (p *party[K, V]) enter(l *load) error {
+func (p *party) enter(l *load) error {
 	f := p.runs[0].f
 	l.Begin(&p.Scope, f.j.t.base.Add(time.Duration(f.j.t.now())), f.j.p.LoadTimeout)
 	l.ctx = &l.Scope
@@ -116,7 +117,7 @@ func (p *party[K, V]) enter(l *load) error {
 }
 
 // leave ends a load. It reports whether the load had run out of time, or all callers had left.
-func (p *party[K, V]) leave(l *load, took time.Duration, err error, panicked *PanicError) (late bool) {
+func (p *party) leave(l *load, took time.Duration, err error, panicked *PanicError) (late bool) {
 	f := p.runs[0].f
 	if l.turn {
 		f.j.t.loads.Release(1)
@@ -132,7 +133,7 @@ func (p *party[K, V]) leave(l *load, took time.Duration, err error, panicked *Pa
 // takeTurn waits until fewer than MaxLoads loads run. It stops waiting when a load that has a
 // turn joins one of the party's flights: that load would wait for this one, and this one for a
 // turn, for ever. This load then runs in that load's turn, as if nested in it.
-func (p *party[K, V]) takeTurn(l *load) error {
+func (p *party) takeTurn(l *load) error {
 	turns := p.runs[0].f.j.t.loads
 	if l.turn = turns.TryAcquire(1); l.turn {
 		return nil
@@ -159,7 +160,7 @@ func (p *party[K, V]) takeTurn(l *load) error {
 
 // guard calls the user's code and keeps its panic. A Goexit continues to the end of the party's
 // goroutine.
-func (a *attempt[K, V]) guard(f func()) {
+func (a *attempt) guard(f func()) {
 	loading.Add(1)
 	defer loading.Add(-1)
 	defer func() {
@@ -172,7 +173,7 @@ func (a *attempt[K, V]) guard(f func()) {
 
 // keepClaims renews the party's claims during a long load, until stop or the end of ctx. It does
 // not renew a claim that an invalidation has removed; the fill of that claim fails.
-func (p *party[K, V]) keepClaims(ctx context.Context) (stop func() bool) {
+func (p *party) keepClaims(ctx context.Context) (stop func() bool) {
 	var keys []string
 	var claims []tier.Claim
 	for i := range p.runs {
@@ -194,8 +195,8 @@ func nothingToStop() bool { return false }
 // renew renews claims until stop or the end of ctx.
 //
 //go:noinline
-func (j *job[K, V]) renew(ctx context.Context, keys []string, claims []tier.Claim) (stop func() bool) {
-	every, far, timeout := j.t.cfg.ClaimTTL/3, j.t.remote, j.p.RemoteTimeout
+func (j *job) renew(ctx context.Context, keys []string, claims []tier.Claim) (stop func() bool) {
+	every, far, timeout := j.t.cfg.ClaimTTL/3, j.v.counts.far, j.p.RemoteTimeout
 	var t *time.Timer
 	t = time.AfterFunc(time.Hour, func() {
 		if ctx.Err() != nil {
@@ -217,29 +218,30 @@ func (j *job[K, V]) renew(ctx context.Context, keys []string, claims []tier.Clai
 	return t.Stop
 }
 
-func (l *late[K, V]) freeze(runs []run[K, V], span *trace.SpanContext) {
+func (l *late) freeze(runs []run, span *trace.SpanContext) {
 	l.of = l.one[:0]
 	for i := range runs {
-		l.of = append(l.of, overdue[K, V]{runs[i].f, runs[i].spare, span})
+		l.of = append(l.of, overdue{runs[i].f, runs[i].spare, runs[i].far, span})
 	}
 }
 
 // forget releases the flights, because a stopped timer may keep the load in memory for a while.
-func (l *late[K, V]) forget() { *l = late[K, V]{} }
+func (l *late) forget() { *l = late{} }
 
 // Late implements [scope.Hook].
-func (l *late[K, V]) Late(ctx context.Context) {
+func (l *late) Late(ctx context.Context) {
 	for i := range l.of {
-		l.of[i].end(ctx)
+		l.of[i].end(ctx.Err())
 	}
 }
 
-func (o *overdue[K, V]) end(ctx context.Context) {
-	out := outcome[K, V]{err: ctx.Err(), span: o.span}
+func (o *overdue) end(why error) {
+	out := outcome{err: why, span: o.span}
 	if !errors.Is(out.err, context.DeadlineExceeded) {
-		o.f.end(ctx, out)
+		o.f.end(out)
 		return
 	}
 	out.err = ErrLoadTimeout
-	o.f.failed(ctx, out, o.spare)
+	out.far = o.far
+	o.f.failed(out, o.spare)
 }

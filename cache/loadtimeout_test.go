@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/tier"
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
@@ -129,4 +130,37 @@ func TestErrLoadTimeoutElsewhere(t *testing.T) {
 		_, err := outer.Get(t.Context(), 2)
 		wantError(t, err, "get", "default:things:2", cache.ErrLoadTimeout)
 	})
+}
+
+// A claim that does not expire delays the reads of its key for LoadTimeout, once. Then one process
+// replaces it. A Delete ends it at once.
+func TestClaimThatDoesNotExpire(t *testing.T) {
+	for _, deleted := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			src, mem := &source{took: time.Second}, tiertest.NewMemory()
+			_, cs := fleet(t, 3, mem, cache.TiersConfig{}, thingConfig{Load: src.load, Policy: patch{LoadTimeout: new(20 * time.Second)}})
+			if _, err := mem.Claim(t.Context(), "default:things:1", tier.Claim{Nonce: tier.NewNonce(), Lease: time.Hour}); err != nil {
+				t.Fatal(err)
+			}
+			want := 21 * time.Second // LoadTimeout and the load
+			if deleted {
+				want = 3 * time.Second
+				go func() {
+					<-time.After(2 * time.Second)
+					if err := cs[0].Delete(t.Context(), 1); err != nil {
+						t.Error(err)
+					}
+				}()
+			}
+			begun := time.Now()
+			crowd(30, func(i int) { get(t, cs[i%3], 1) })
+			const naps = 200 * time.Millisecond
+			if took := time.Since(begun); took < want || took > want+2*naps {
+				t.Errorf("deleted %v: the reads took %v, want %v and up to %v for the pauses between two looks", deleted, took, want, 2*naps)
+			}
+			if n := src.total(); n != 1 {
+				t.Errorf("deleted %v: %d loads, want 1", deleted, n)
+			}
+		})
+	}
 }

@@ -3,7 +3,6 @@ package cache
 import (
 	"context"
 	"errors"
-	"slices"
 
 	"github.com/twofold-go/twofold/internal/follow"
 	"github.com/twofold-go/twofold/invalidate"
@@ -20,17 +19,17 @@ import (
 // The map is not kept.
 func (c Cache[K, V]) SetMany(ctx context.Context, vals map[K]V, opts ...Option) error {
 	const op = "set many"
-	o, err := c.ofSet(opts)
+	o, err := collectSet(c.v, opts)
 	switch unusable := c.unusable(op); {
 	case unusable != nil:
 		return unusable
 	case err != nil:
 		return &Error{Op: op, Key: c.v.name, Err: wrongUse(err)}
 	}
-	sets, errs := make([]setting[K, V], 0, len(vals)), map[K]error{}
+	sets, errs := make([]setting, 0, len(vals)), map[K]error{}
 	for k, v := range vals {
-		sets = append(sets, setting[K, V]{})
-		if err := sets[len(sets)-1].start(ctx, c, op, k, v, o); err != nil {
+		sets = append(sets, setting{})
+		if err := c.start(ctx, &sets[len(sets)-1], op, k, v, o); err != nil {
 			sets, errs[k] = sets[:len(sets)-1], err
 		}
 	}
@@ -39,7 +38,7 @@ func (c Cache[K, V]) SetMany(ctx context.Context, vals map[K]V, opts ...Option) 
 	}
 	for i := range sets {
 		if s := &sets[i]; s.err != nil {
-			errs[s.j.k] = s.j.fail(s.err)
+			errs[itemOf[K, V](s.it).key] = s.j.fail(s.err)
 		}
 	}
 	return KeyErrors(errs)
@@ -61,14 +60,14 @@ func (c Cache[K, V]) DeleteMany(ctx context.Context, keys []K, more ...invalidat
 	if err != nil {
 		return &Error{Op: op, Key: c.v.name, Err: err}
 	}
-	jobs, errs := make(map[K]*job[K, V], len(keys)), map[K]error{}
-	r.Removed = c.s.far == nil && len(r.Keys()) == 0 // there are no cells
+	jobs, errs := make(map[K]*job, len(keys)), map[K]error{}
+	r.Removed = c.v.far == nil && len(r.Keys()) == 0 // there are no cells
 	for _, k := range keys {
 		if jobs[k] != nil || errs[k] != nil {
 			continue
 		}
-		j := new(job[K, V])
-		if err := j.changes(c, op, k); err != nil {
+		j := new(job)
+		if err := c.changes(j, op, k, &anyAge); err != nil {
 			errs[k] = err
 			continue
 		}
@@ -78,10 +77,10 @@ func (c Cache[K, V]) DeleteMany(ctx context.Context, keys []K, more ...invalidat
 	if len(r.Scopes) == 0 {
 		return KeyErrors(errs)
 	}
-	err = c.s.t.request(ctx, c.v.policy().RemoteTimeout, r)
-	told := err == nil
+	err = c.v.t.request(ctx, c.v.policy().RemoteTimeout, r)
+	told, failed := err == nil, failedKeys(err)
 	for k, j := range jobs {
-		if failedFor(err, j.FullKey()) {
+		if failed(j.FullKey()) {
 			errs[k], told = j.fail(err), true
 		} else {
 			j.t.local.Delete(j.at) // only to give the memory back
@@ -98,7 +97,7 @@ func (c Cache[K, V]) unusable(op string) error {
 	switch {
 	case c.s == nil:
 		return errZero(op)
-	case c.s.t.work.Closed():
+	case c.v.t.work.Closed():
 		return &Error{Op: op, Key: c.v.name, Err: ErrClosed}
 	case c.v.err != nil:
 		return &Error{Op: op, Key: c.v.name, Err: c.v.err}
@@ -106,10 +105,16 @@ func (c Cache[K, V]) unusable(op string) error {
 	return nil
 }
 
-// failedFor reports whether an error of a call for many keys is about this key.
-func failedFor(err error, key string) bool {
-	if e, ok := errors.AsType[*tier.KeysError](err); ok {
-		return slices.Contains(e.Keys, key)
+// failedKeys returns a function that reports whether an error of a call for many keys is about a
+// key.
+func failedKeys(err error) func(key string) bool {
+	e, ok := errors.AsType[*tier.KeysError](err)
+	if !ok {
+		return func(string) bool { return err != nil }
 	}
-	return err != nil
+	failed := make(map[string]struct{}, len(e.Keys))
+	for _, k := range e.Keys {
+		failed[k] = struct{}{}
+	}
+	return func(key string) bool { _, is := failed[key]; return is }
 }

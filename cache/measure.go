@@ -8,6 +8,7 @@ import (
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/twofold-go/twofold/internal/remote"
 	"github.com/twofold-go/twofold/key"
 )
 
@@ -55,6 +56,7 @@ const (
 // once, because making them costs more than using them.
 type measures struct {
 	space  []metric.RecordOption
+	remote [4][]metric.RecordOption             // by remote.Op
 	size   [2][]metric.RecordOption             // by direction
 	wait   [2][numEndings][]metric.RecordOption // of all calls, and of the sampled hits
 	events [numEndings][]trace.EventOption
@@ -70,6 +72,9 @@ func newMeasures(s key.Space) *measures {
 	for i, dir := range [...]string{sizeIn: "in", sizeOut: "out"} {
 		m.size[i] = with(attribute.String("dir", dir))
 	}
+	for op := range m.remote {
+		m.remote[op] = with(attribute.String("op", remote.Op(op).String()))
+	}
 	for i, name := range endings {
 		outcome := attribute.String("outcome", name)
 		m.wait[0][i] = with(outcome, attribute.Int("sampled", 1))
@@ -79,11 +84,12 @@ func newMeasures(s key.Space) *measures {
 	return m
 }
 
-// told finishes a Get that is a noted hit: it reports the hit.
+// told finishes a Get that is a noted hit: it reports the hit. A hit as of an earlier Moment is not
+// audited.
 //
 //go:noinline
-func (c Cache[K, V]) told(ctx context.Context, it *item[K, V], n note) (V, error) {
-	t, v, end := c.s.t, c.value(it), endedLocal
+func (v *view) told(ctx context.Context, it *entry, n note, present bool) {
+	t, end := v.t, endedLocal
 	now := t.now()
 	switch {
 	case it.err != nil:
@@ -91,27 +97,29 @@ func (c Cache[K, V]) told(ctx context.Context, it *item[K, V], n note) (V, error
 	case now >= it.freshUntil():
 		end = endedStale
 	}
-	t.seen.event(ctx, c.v.counts, "cache.hit", end)
-	if n >= timed {
-		t.seen.waited(ctx, c.v.counts, now-int64(n-timed), end, true)
+	if present {
+		v.audit(ctx, it)
 	}
-	return v, it.err
+	t.seen.event(ctx, v.counts, "cache.hit", end)
+	if n >= timed {
+		t.seen.waited(ctx, v.counts, now-int64(n-timed), end, true)
+	}
 }
 
 // tell reports a read that was more than a plain hit and has waited since begun.
 //
 //go:noinline
-func (a *ask[K, V]) tell(ctx context.Context, begun int64, src Source, stale, negative bool, err error) {
-	end, event := endedLoad, "cache.hit"
+func (a *ask) tell(ctx context.Context, begun int64, r *answer, err error) {
+	src, end, event := r.src, endedLoad, "cache.hit"
 	if src != Local && src != Remote {
 		event = "cache.miss"
 	}
 	switch {
-	case negative:
+	case r.it != nil && r.it.err != nil:
 		end = endedNegative
 	case err != nil:
 		end = endedError
-	case stale:
+	case r.stale:
 		end = endedStale
 	case src != 0:
 		end = endedLocal + ending(src-Local)

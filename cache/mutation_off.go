@@ -6,5 +6,5 @@ package cache
 
 type seal struct{}
 
-func (it *item[K, V]) putSeal()        { _ = it.seal }
-func (it *item[K, V]) checkUnchanged() {}
+func (it *entry) putSeal()        { _ = it.seal }
+func (it *entry) checkUnchanged() {}

@@ -4,6 +4,7 @@ package cache_test
 
 import (
 	"context"
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -53,6 +54,69 @@ func TestMutationCheckIsBounded(t *testing.T) {
 		p, _ := panicOf(func() { _, _ = c.Get(t.Context(), n) }).(string)
 		if checked := n == 1000; checked != strings.Contains(p, "was changed") {
 			t.Errorf("Get of a changed list of %d nodes panics with %q, want a panic: %v", n, p, checked)
+		}
+	}
+}
+
+// A large value costs a hit one pass over its bytes, whatever byte is changed.
+func TestMutationOfLargeValues(t *testing.T) {
+	type page struct {
+		Body  []byte
+		Parts map[string]*[4]float64
+		Text  string
+		inner int
+		Named json.RawMessage
+		Any   any
+	}
+	_ = page{}.inner
+	for name, change := range map[string]func(p *page){
+		"first byte": func(p *page) { p.Body[0]++ },
+		"a byte":     func(p *page) { p.Body[700_001]++ },
+		"last byte":  func(p *page) { p.Body[len(p.Body)-1]++ },
+		"shorter":    func(p *page) { p.Body = p.Body[:len(p.Body)-1] },
+		"in a map":   func(p *page) { p.Parts["b"][3] = 1 },
+		"map entry":  func(p *page) { delete(p.Parts, "a") },
+		"text":       func(p *page) { p.Text += "." },
+		"raw":        func(p *page) { p.Named[1] = '2' },
+		"any":        func(p *page) { p.Any.([]any)[0] = 2.0 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := with(t, open(t, cache.TiersConfig{}), cache.Config[int, *page]{
+				Load: func(context.Context, int) (*page, error) {
+					return &page{
+						Body: make([]byte, 1_000_000), Parts: map[string]*[4]float64{"a": {}, "b": {}}, Text: "x",
+						Named: json.RawMessage("[1]"), Any: []any{1.0, "s", nil},
+					}, nil
+				},
+			})
+			p := get(t, c, 1)
+			p.inner++ // it has no JSON
+			get(t, c, 1)
+			change(p)
+			if p, ok := panicOf(func() { _, _ = c.Get(t.Context(), 1) }).(string); !ok || !strings.Contains(p, "was changed") {
+				t.Errorf("Get of a changed value panics with %q", p)
+			}
+		})
+	}
+}
+
+// A hit of a large value under the race detector.
+func BenchmarkSealedHit(b *testing.B) {
+	tiers, err := cache.Open(cache.TiersConfig{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer func() { _ = tiers.Close(context.Background()) }()
+	c, err := cache.New(tiers, cache.Config[int, []byte]{Namespace: "large"})
+	if err != nil {
+		b.Fatal(err)
+	}
+	if err := c.Set(b.Context(), 1, make([]byte, 1_000_000)); err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		if _, ok := c.Peek(b.Context(), 1); !ok {
+			b.Fatal("no hit")
 		}
 	}
 }

@@ -3,12 +3,14 @@ package cache_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/tier"
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
@@ -18,7 +20,8 @@ func TestAbsenceIsRemembered(t *testing.T) {
 		err  error
 	}{
 		{"plain", cache.ErrNotFound},
-		{"wrapped", errors.Join(errors.New("no such row"), cache.ErrNotFound)},
+		{"wrapped", fmt.Errorf("no such row: %w", cache.ErrNotFound)},
+		{"joined", errors.Join(cache.ErrNotFound, fmt.Errorf("no such row: %w", cache.ErrNotFound))},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -43,6 +46,32 @@ func TestAbsenceIsRemembered(t *testing.T) {
 				src.fail(nil)
 				advance(3 * time.Second)
 				wantFetch(t, cs[0], 1, fetched{"1.2", cache.Load, false, nil})
+			})
+		})
+	}
+}
+
+// A load that failed in part is never an absence, whatever the other part says.
+func TestFailureBesideAnAbsence(t *testing.T) {
+	for name, err := range map[string]error{
+		"joined":       errors.Join(errSource, cache.ErrNotFound),
+		"wrapped":      fmt.Errorf("user 1: %w", errors.Join(cache.ErrNotFound, errSource)),
+		"not modified": errors.Join(errSource, cache.ErrNotModified),
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				src := &source{}
+				_, cs := fleet(t, 2, tiertest.NewMemory(), cache.TiersConfig{}, thingConfig{Load: src.load, Policy: failSafe})
+				get(t, cs[0], 1)
+				advance(time.Minute)
+				src.fail(err)
+				wantFetch(t, cs[0], 1, fetched{"1.1", cache.Local, true, nil}) // in place of the failed load
+				_, err := cs[1].Get(t.Context(), 2)
+				if errors.Is(err, cache.ErrNotFound) || errors.Is(err, cache.ErrNotModified) || !errors.Is(err, errSource) {
+					t.Errorf("Get: %v, want only the failure", err)
+				}
+				src.fail(nil)
+				wantFetch(t, cs[0], 2, fetched{"2.2", cache.Load, false, nil}) // no absence of another process
 			})
 		})
 	}
@@ -80,6 +109,8 @@ func TestErrorTTL(t *testing.T) {
 		{"with a code", codedError{"quota", "account 4711 has no quota"}, "quota"},
 		{"without", errSource, "error"},
 		{"with a code that is no code", codedError{strings.Repeat("x", 65), "text"}, "error"},
+		{"with a code that is not printable", codedError{"a\nb", "text"}, "error"},
+		{"with a code that is not UTF-8", codedError{"\xff", "text"}, "error"},
 		{"with an empty code", codedError{"", "text"}, "error"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -109,6 +140,45 @@ func TestErrorTTL(t *testing.T) {
 				advance(5 * time.Second)
 				src.fail(nil)
 				wantFetch(t, cs[1], 1, fetched{"1.2", cache.Load, false, nil})
+			})
+		})
+	}
+}
+
+// A code that no process writes is not shown. Its cell is unreadable.
+func TestForgedErrorCode(t *testing.T) {
+	for name, code := range map[string]string{
+		"long": strings.Repeat("x", 65), "very long": strings.Repeat("x", 1<<20), "a line break": "a\nERROR b", "not UTF-8": "\xff",
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				const key = "default:things:1"
+				src, mem := &source{}, tiertest.NewMemory()
+				src.fail(errSource)
+				ts, cs := fleet(t, 2, mem, cache.TiersConfig{}, thingConfig{Load: src.load, Policy: patch{ErrorTTL: new(time.Minute)}})
+				_, _ = cs[0].Get(t.Context(), 1)
+				frame, err := mem.Get(t.Context(), key)
+				if err != nil {
+					t.Fatal(err)
+				}
+				cell, err := tier.ParseCell(frame)
+				if err != nil || cell.Flags&tier.Negative == 0 {
+					t.Fatalf("the cell is %+v, %v; want a remembered error", cell, err)
+				}
+				cell.Payload = []byte(code)
+				if frame, err = cell.Encode(); err != nil {
+					t.Fatal(err)
+				}
+				err = mem.Unlink(t.Context(), key)
+				_, claimErr := mem.Claim(t.Context(), key, tier.Claim{Nonce: cell.Nonce, Lease: time.Second})
+				if ok, fillErr := mem.Fill(t.Context(), key, tier.Fill{Nonce: cell.Nonce, Cell: frame, TTL: time.Minute}); !ok || errors.Join(err, claimErr, fillErr) != nil {
+					t.Fatal(err, claimErr, fillErr)
+				}
+				src.fail(nil)
+				wantFetch(t, cs[1], 1, fetched{"1.2", cache.Load, false, nil})
+				if n := total(ts[1]).CellsCorrupt; n != 1 {
+					t.Errorf("CellsCorrupt = %d, want 1", n)
+				}
 			})
 		})
 	}

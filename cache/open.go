@@ -14,7 +14,9 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/twofold-go/twofold/codec"
+	"github.com/twofold-go/twofold/internal/follow"
 	"github.com/twofold-go/twofold/internal/remote"
+	"github.com/twofold-go/twofold/internal/unwrap"
 	"github.com/twofold-go/twofold/key"
 	"github.com/twofold-go/twofold/policy"
 	"github.com/twofold-go/twofold/tier"
@@ -29,6 +31,7 @@ func Open(cfg TiersConfig) (*Tiers, error) {
 	cfg.MaxFlights = cmp.Or(cfg.MaxFlights, 1<<16)
 	cfg.ClaimTTL = cmp.Or(cfg.ClaimTTL, 3*time.Second)
 	cfg.MaxTenants = cmp.Or(cfg.MaxTenants, 1000)
+	cfg.MaxAudits = cmp.Or(cfg.MaxAudits, 10)
 	codecs, err := cfg.validate()
 	if err != nil {
 		return nil, fmt.Errorf("cache: open: %w", err)
@@ -41,6 +44,8 @@ func Open(cfg TiersConfig) (*Tiers, error) {
 		counts:  make(map[key.Space]*counters), refreshes: make(map[string]*atomic.Int64), all: &counters{},
 	}
 	t.policies.Store(&cfg.Policies)
+	t.audits.open(cfg.MaxAudits)
+	t.warnOfHidden()
 	if t.seen, err = newTelemetry(t); err != nil {
 		return nil, fmt.Errorf("cache: open: %w", err)
 	}
@@ -50,13 +55,17 @@ func Open(cfg TiersConfig) (*Tiers, error) {
 	}
 	if cfg.Remote != nil {
 		t.remote = remote.New(remote.Config{Tier: cfg.Remote, Now: t.now, Logger: t.log, Watcher: t.seen, Work: &t.work})
+		t.all.far = t.remote
 	}
 	t.follow()
 	if err := t.seen.observe(); err != nil {
 		return nil, fmt.Errorf("cache: open: %w", errors.Join(err, t.abandon()))
 	}
-	if n, ok := t.local.(tier.EvictNotifier); ok {
+	if n, ok := unwrap.As[tier.EvictNotifier](t.local); ok {
 		n.OnEvict(t.evicted)
+	}
+	if x, ok := unwrap.As[tier.Expirer](t.local); ok {
+		x.ExpireBy(t.now, endOf)
 	}
 	return t, nil
 }
@@ -79,21 +88,29 @@ func (cfg *TiersConfig) validate() (codec.Set, error) {
 			errs = append(errs, fmt.Errorf("field %s: %w", field, err))
 		}
 	}
-	for name, n := range map[string]int64{
-		"MaxLoads": int64(cfg.MaxLoads), "MaxRefreshes": int64(cfg.MaxRefreshes), "MaxFlights": int64(cfg.MaxFlights),
-		"MaxTenants": int64(cfg.MaxTenants), "ClaimTTL": int64(cfg.ClaimTTL / time.Millisecond),
+	for name, n := range map[string]int{
+		"MaxLoads": cfg.MaxLoads, "MaxRefreshes": cfg.MaxRefreshes, "MaxFlights": cfg.MaxFlights, "MaxTenants": cfg.MaxTenants,
+		"MaxAudits": cfg.MaxAudits,
 	} {
-		if n <= 0 {
-			fault(name, errors.New("is negative or rounds to zero"))
+		if n < 0 {
+			fault(name, fmt.Errorf("%d is negative: set it to 1 or more, or leave it 0 for the default", n))
 		}
 	}
-	for name, x := range map[string]any{"Local": cfg.Local, "Remote": cfg.Remote, "Log": cfg.Log} {
-		if v, ok := x.(tier.Validator); ok {
-			fault(name, v.Validate())
-		}
+	if d := cfg.ClaimTTL; d < time.Millisecond {
+		fault("ClaimTTL", fmt.Errorf("%v is negative or rounds to zero: set it to 1ms or more, or leave it 0 for 3s", d))
 	}
-	if _, ok := cfg.Local.(tier.EvictNotifier); cfg.Local != nil && !ok && cfg.OnRemoved != nil {
-		fault("OnRemoved", fmt.Errorf("the local tier %T does not report what leaves it: give it the method OnEvict of tier.EvictNotifier, or leave OnRemoved nil", cfg.Local))
+	for name, part := range map[string]any{"Local": cfg.Local, "Remote": cfg.Remote, "Log": cfg.Log} {
+		fault(name, faultOfPart(part))
+	}
+	if cfg.Log != nil && !unwrap.IsNil(cfg.Log) {
+		fault("Log", follow.Validate(cfg.Log))
+	}
+	if len(errs) == 0 { // no part is a nil pointer
+		fault(cfg.faultOfCells())
+	}
+	if _, ok := unwrap.As[tier.EvictNotifier](cfg.Local); cfg.Local != nil && !ok && cfg.OnRemoved != nil && len(errs) == 0 {
+		fault("OnRemoved", fmt.Errorf("the local tier %T does not report what leaves it: give it the method OnEvict of tier.EvictNotifier, "+
+			"or Unwrap() tier.Local if it wraps a tier that has one, or leave OnRemoved nil", cfg.Local))
 	}
 	fault("Policies", cfg.Policies.Validate(policy.Default()))
 	codecs, err := codec.NewSet(append(codec.Builtin(), cfg.Codecs...)...)
@@ -103,8 +120,17 @@ func (cfg *TiersConfig) validate() (codec.Set, error) {
 
 // SetPolicies replaces the table of overrides for reads that start afterwards. Stored values
 // keep their lifetimes. SetPolicies refuses a faulty table, names all faults, and keeps the old
-// table.
+// table. A namespace that no cache has is no fault, because another program may have it. It is
+// logged once; see [Tiers.UnusedPolicies].
 func (t *Tiers) SetPolicies(table policy.Table) error {
+	if err := t.setPolicies(table); err != nil {
+		return fmt.Errorf("cache: set policies: %w", err)
+	}
+	t.warnOfUnused(table)
+	return nil
+}
+
+func (t *Tiers) setPolicies(table policy.Table) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	err := table.Validate(policy.Default())
@@ -113,16 +139,15 @@ func (t *Tiers) SetPolicies(table policy.Table) error {
 			err = errors.Join(err, fmt.Errorf("with the policy of namespace %q: %w", b.namespace, e))
 		}
 	}
-	if err != nil {
-		return fmt.Errorf("cache: set policies: %w", err)
+	if err == nil {
+		t.policies.Store(&table)
 	}
-	t.policies.Store(&table)
-	return nil
+	return err
 }
 
 // Close closes the Tiers. Later calls fail with [ErrClosed]. Until ctx ends, Close waits for
 // loads and sends the invalidations that wait for the log. Then it cancels the loads and reports
-// lost invalidations as an [*invalidate.PendingError]. A ctx without a deadline ends after the
+// lost invalidations as an [*invalidate.PendingError]. Audits end at once. A ctx without a deadline ends after the
 // log's bound, or after two seconds without a log. Close closes the log and the local tier last.
 // The remote tier stays open. A second Close does nothing.
 func (t *Tiers) Close(ctx context.Context) error {
@@ -131,6 +156,7 @@ func (t *Tiers) Close(ctx context.Context) error {
 		ctx, cancel = context.WithTimeout(ctx, cmp.Or(time.Duration(t.bound), 2*time.Second))
 		defer cancel()
 	}
+	t.audits.stop()
 	var lost error
 	var unfollowed sync.WaitGroup
 	first, err := t.work.Close(ctx, func() {

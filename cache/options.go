@@ -5,21 +5,25 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/policy"
 )
 
 // Option changes one call. It is a plain value, so a call without options allocates nothing. The
 // zero Option does nothing. If a call gets two of a kind, the last one counts; tags add up. If a
 // call does not take an option, or its value is out of range, the call fails with [ErrOption].
 //
-//	                     TTL  Tags  SkipLocal  SkipRemote  MaxAge  AllowStale
-//	Fetch, GetOrLoad      x    x        x          x          x        x
-//	GetMany               x    x        x          x          x        x
-//	Set                   x    x        x          x
+//	                     TTL  Tags  With  SkipLocal  SkipRemote  MaxAge  AllowStale
+//	Fetch, GetOrLoad      x   own    x        x          x         x         x
+//	GetMany               x          x        x          x         x         x
+//	Set                   x    x     x        x          x
+//
+// "own" means a call that brings its own loader.
 type Option struct {
 	kind optionKind
 	d    time.Duration
 	on   bool
 	tags []string
+	with *callPolicy
 }
 
 type optionKind uint8
@@ -27,6 +31,7 @@ type optionKind uint8
 const (
 	optTTL optionKind = iota + 1
 	optTags
+	optWith
 	optSkipLocal
 	optSkipRemote
 	optMaxAge // from here on: what a read accepts
@@ -46,8 +51,10 @@ func MaxAge(d time.Duration) Option { return Option{kind: optMaxAge, d: d} }
 // set. True, the default, leaves it to the policy.
 func AllowStale(allow bool) Option { return Option{kind: optAllowStale, on: allow} }
 
-// Tags adds tags of the handle's tenant to the value that this call loads or sets. The slice is
-// not kept. A tag that is empty, longer than invalidate.MaxTagLen or not UTF-8 is an error. Tags
+// Tags adds tags of the handle's tenant to the value that this call sets, or loads by its own
+// loader. A read without its own loader refuses Tags: the value may have been loaded by a Get, a
+// refresh or another process, which do not know these tags. Use Config.Tags, or [Depend] in the
+// loader; they count for every load. The slice is not kept. A tag that is empty, longer than invalidate.MaxTagLen or not UTF-8 is an error. Tags
 // without arguments adds nothing.
 func Tags(tags ...string) Option { return Option{kind: optTags, tags: tags} }
 
@@ -61,9 +68,10 @@ func Tags(tags ...string) Option { return Option{kind: optTags, tags: tags} }
 func SkipLocal() Option { return Option{kind: optSkipLocal} }
 
 // SkipRemote excludes the remote tier. The call neither asks it nor stores a value there. It
-// claims nothing, so other processes may load the key at the same time. Set removes the cell of
-// the remote tier. A load leaves the cell there: a later read that asks the remote tier may
-// return an older value. See [SkipLocal] for what calls share.
+// claims nothing, so other processes may load the key at the same time. A local value whose
+// LocalTTL has passed is loaded again, because only the remote tier could confirm it. Set removes
+// the cell of the remote tier. A load leaves the cell there: a later read that asks the remote
+// tier may return an older value. See [SkipLocal] for what calls share.
 //
 // A read that skips both tiers shares its load and keeps nothing. Set refuses both together. It
 // also refuses SkipLocal without a remote tier. Use Delete instead.
@@ -79,27 +87,39 @@ type callOpts struct {
 	tags       []string
 }
 
-// anyAge is the callOpts of a call without options.
-var anyAge = callOpts{maxAge: -1}
+// options are what the options of a call say. A job keeps its callOpts.
+type options struct {
+	callOpts
+	policy *policy.Policy // nil: the cache's
+}
+
+// anyAge is the options of a call without any.
+var anyAge = options{callOpts: callOpts{maxAge: -1}}
 
 // anyHit reports whether any value that this process may serve will do.
-func (o *callOpts) anyHit() bool { return o.maxAge < 0 && !o.noStale && !o.anew && !o.skipLocal }
+func (o *options) anyHit() bool {
+	return o.maxAge < 0 && !o.noStale && !o.anew && !o.skipLocal && o.policy == nil
+}
 
-// ofRefresh returns the options of a refresh that the call causes.
-func (o *callOpts) ofRefresh() *callOpts {
-	return &callOpts{ttl: o.ttl, tags: o.tags, maxAge: -1, skipLocal: o.skipLocal, skipRemote: o.skipRemote}
+// ofRefresh returns the options of a refresh that the job causes.
+func (j *job) ofRefresh() *options {
+	o := &j.o
+	return &options{callOpts{ttl: o.ttl, tags: o.tags, maxAge: -1, skipLocal: o.skipLocal, skipRemote: o.skipRemote}, j.p}
 }
 
 // callKind groups the calls that take the same options.
 type callKind uint8
 
 const (
-	ofRead callKind = iota
+	ofRead callKind = iota // by the cache's own loader
+	ofLoad                 // by the call's loader
 	ofSet
 )
 
-func collect(opts []Option, of callKind) (callOpts, error) {
+// collect returns what the options of a call say. v is nil for the zero Cache.
+func collect(v *view, opts []Option, of callKind) (options, error) {
 	o := anyAge
+	var err error
 	for i := range opts {
 		opt := &opts[i]
 		if of == ofSet && opt.kind >= optMaxAge {
@@ -117,7 +137,14 @@ func collect(opts []Option, of callKind) (callOpts, error) {
 					return o, fmt.Errorf("%w: Tags: %w", ErrOption, err)
 				}
 			}
+			if of == ofRead && len(opt.tags) > 0 {
+				return o, errTagsOfRead
+			}
 			o.tags = append(o.tags, opt.tags...)
+		case optWith:
+			if o.policy, err = opt.with.over(v); err != nil {
+				return o, err
+			}
 		case optSkipLocal:
 			o.skipLocal = true
 		case optSkipRemote:
@@ -137,9 +164,21 @@ func collect(opts []Option, of callKind) (callOpts, error) {
 	return o, nil
 }
 
-func (c Cache[K, V]) ofSet(opts []Option) (callOpts, error) {
-	o, err := collect(opts, ofSet)
-	if err == nil && c.s != nil && c.s.far == nil && o.skipLocal {
+var errTagsOfRead = fmt.Errorf("%w: Tags on a read without its own loader would tag only what this call loads, "+
+	"and not what another Get, a refresh or another process loads: set Config.Tags, or call Depend in the loader", ErrOption)
+
+// ofLoader returns the kind of a read that brings load.
+func ofLoader[K comparable, V any](load Loader[K, V]) callKind {
+	if load == nil {
+		return ofRead
+	}
+	return ofLoad
+}
+
+// collectSet is collect for a call that sets values.
+func collectSet(v *view, opts []Option) (options, error) {
+	o, err := collect(v, opts, ofSet)
+	if err == nil && v != nil && v.far == nil && o.skipLocal {
 		err = fmt.Errorf("%w: SkipLocal leaves Set no tier to keep the value in, as the cache has no remote tier: leave it out, or use Delete", ErrOption)
 	}
 	return o, err
@@ -151,6 +190,6 @@ func (opt *Option) misplaced() error {
 	if opt.kind == optAllowStale {
 		name = "AllowStale"
 	}
-	return fmt.Errorf("%w: %s says what a read accepts and has no meaning for Set, which takes TTL, Tags, SkipLocal and SkipRemote: "+
+	return fmt.Errorf("%w: %s says what a read accepts and has no meaning for Set, which takes TTL, Tags, With, SkipLocal and SkipRemote: "+
 		"pass %s to Fetch, GetOrLoad or GetMany", ErrOption, name, name)
 }

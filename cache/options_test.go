@@ -260,6 +260,7 @@ func TestRefusedOptions(t *testing.T) {
 		{cache.TTL(0), "Fetch GetOrLoad GetMany Set", "TTL of 0s|at least 1ms"},
 		{cache.TTL(-time.Second), "Fetch GetOrLoad GetMany Set", "TTL of -1s|at least 1ms"},
 		{cache.MaxAge(-time.Second), "Fetch GetOrLoad GetMany", "MaxAge of -1s|0 or more"},
+		{cache.Tags("a"), "Fetch GetOrLoad GetMany", "Tags on a read|set Config.Tags"},
 		{cache.Tags("a", ""), "Fetch GetOrLoad GetMany Set", "Tags|tag"},
 		{cache.Tags("\xff"), "Fetch GetOrLoad GetMany Set", "Tags|UTF-8"},
 		{cache.Tags(strings.Repeat("x", invalidate.MaxTagLen+1)), "Fetch GetOrLoad GetMany Set", "Tags|at most"},

@@ -13,9 +13,9 @@ import (
 // field while the party writes it.
 func TestLateCannotReachARun(t *testing.T) {
 	owned := reachable(
-		reflect.TypeFor[late[int, string]](), reflect.TypeFor[flight[int, string]](), reflect.TypeFor[Fill](),
-		reflect.TypeFor[outcome[int, string]](), reflect.TypeFor[scope.Scope](), reflect.TypeFor[scope.Deadline](),
-		reflect.TypeFor[countdown](), reflect.TypeFor[ask[int, string]](),
+		reflect.TypeFor[late](), reflect.TypeFor[flight](), reflect.TypeFor[Fill](),
+		reflect.TypeFor[outcome](), reflect.TypeFor[scope.Scope](), reflect.TypeFor[scope.Deadline](),
+		reflect.TypeFor[countdown](), reflect.TypeFor[ask](),
 	)
 	if len(owned) < 20 {
 		t.Fatalf("only %d types were reached, want at least 20: the walk is broken", len(owned))
@@ -26,7 +26,7 @@ func TestLateCannotReachARun(t *testing.T) {
 		}
 	}
 	// The control: the walk finds the runs of a party.
-	if !reachable(reflect.TypeFor[party[int, string]]())[reflect.TypeFor[run[int, string]]()] {
+	if !reachable(reflect.TypeFor[party]())[reflect.TypeFor[run]()] {
 		t.Error("the walk does not find a party's runs")
 	}
 }
@@ -44,7 +44,7 @@ func TestRunHoldsNoLock(t *testing.T) {
 			}
 		}
 	}
-	walk(reflect.TypeFor[run[int, string]]())
+	walk(reflect.TypeFor[run]())
 }
 
 // reachable returns the types that are reachable from some types.

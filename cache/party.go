@@ -3,6 +3,7 @@ package cache
 import (
 	"context"
 	"runtime/debug"
+	"sync/atomic"
 
 	"github.com/twofold-go/twofold/internal/scope"
 	"github.com/twofold-go/twofold/tier"
@@ -10,15 +11,15 @@ import (
 
 // lead makes the first step of the flight on its leader's goroutine. It returns the party for
 // the other steps, or nil.
-func (a *ask[K, V]) lead(ctx context.Context, f *flight[K, V]) *party[K, V] {
-	one := [1]run[K, V]{{f: f}}
+func (a *ask) lead(ctx context.Context, f *flight) *party {
+	one := [1]run{{f: f}}
 	return lead(ctx, one[:], a.apart())
 }
 
 // lead makes the first step of flights that one call began. With apart it makes no step.
 //
 //go:noinline
-func lead[K comparable, V any](ctx context.Context, runs []run[K, V], apart bool) (rest *party[K, V]) {
+func lead(ctx context.Context, runs []run, apart bool) (rest *party) {
 	orderly := false
 	defer func() {
 		if !orderly {
@@ -26,10 +27,11 @@ func lead[K comparable, V any](ctx context.Context, runs []run[K, V], apart bool
 		}
 	}()
 	for i := range runs {
-		runs[i].begin(ctx)
+		runs[i].begin()
 	}
 	if runs = live(runs); len(runs) > 0 && runs[0].next == toLook && !apart {
 		look(ctx, runs, &runs[0].f.look)
+		refreshStale(ctx, runs)
 		runs = live(runs)
 	}
 	if len(runs) > 0 {
@@ -40,7 +42,7 @@ func lead[K comparable, V any](ctx context.Context, runs []run[K, V], apart bool
 }
 
 // live returns the runs that have not ended, in the same memory.
-func live[K comparable, V any](runs []run[K, V]) []run[K, V] {
+func live(runs []run) []run {
 	n := 0
 	for i := range runs {
 		if runs[i].next != ended {
@@ -54,8 +56,8 @@ func live[K comparable, V any](runs []run[K, V]) []run[K, V] {
 }
 
 // newParty returns a party with copies of the runs.
-func newParty[K comparable, V any](ctx context.Context, runs []run[K, V]) *party[K, V] {
-	p := new(party[K, V])
+func newParty(ctx context.Context, runs []run) *party {
+	p := new(party)
 	p.Detach(ctx)
 	p.runs = append(p.one[:0], runs...)
 	return p
@@ -67,10 +69,10 @@ func newParty[K comparable, V any](ctx context.Context, runs []run[K, V]) *party
 // It is always a new goroutine. A pool of goroutines with grown stacks saves a tenth of a
 // miss. But a goroutine that waits for more work keeps the profiler labels of its first
 // caller and the synctest bubble that it began in, and looks like a leak to tests.
-func (p *party[K, V]) launch(ctx context.Context) bool {
+func (p *party) launch() bool {
 	if !p.runs[0].f.j.t.work.Begin(&p.Task, &p.Scope) {
 		for i := range p.runs {
-			p.runs[i].f.end(ctx, outcome[K, V]{err: ErrClosed})
+			p.runs[i].f.end(outcome{err: ErrClosed})
 		}
 		return false
 	}
@@ -80,7 +82,7 @@ func (p *party[K, V]) launch(ctx context.Context) bool {
 }
 
 // arm makes the party's context end when no caller waits for any of its flights.
-func (p *party[K, V]) arm() {
+func (p *party) arm() {
 	if len(p.runs) == 1 {
 		p.runs[0].f.OnAbandon(&p.Scope)
 		return
@@ -92,12 +94,16 @@ func (p *party[K, V]) arm() {
 	}
 }
 
-func (p *party[K, V]) run() {
+func (p *party) run() {
 	t := p.runs[0].f.j.t
 	defer t.work.End(&p.Task)
 	defer p.Cancel()
-	if p.runs[0].f.j.refreshing != nil {
-		defer p.runs[0].f.j.returnRefresh()
+	if j := &p.runs[0].f.j; j.refreshing != nil {
+		defer func() {
+			if p.parts == nil || p.parts.Add(-1) == 0 {
+				j.returnRefresh()
+			}
+		}()
 	}
 	orderly := false
 	defer func() {
@@ -107,12 +113,12 @@ func (p *party[K, V]) run() {
 	}()
 	for p.step() {
 	}
-	p.one = [1]run[K, V]{} // for the same reason as late.forget
+	p.one = [1]run{} // for the same reason as late.forget
 	orderly = true
 }
 
 // step makes the party's next step. It reports false if there is none.
-func (p *party[K, V]) step() bool {
+func (p *party) step() bool {
 	if p.split(); len(p.runs) == 0 {
 		return false
 	}
@@ -133,11 +139,12 @@ func (p *party[K, V]) step() bool {
 
 // split ends the runs that no caller waits for. It keeps the runs with the same next step as the
 // first one, and moves the others to new parties.
-func (p *party[K, V]) split() {
+func (p *party) split() {
 	before := len(p.runs)
 	for i := range p.runs {
 		p.runs[i].giveUp(&p.Scope)
 	}
+	refreshStale(&p.Scope, p.runs)
 	if p.runs = live(p.runs); len(p.runs) > 1 {
 		p.group()
 	}
@@ -150,8 +157,8 @@ func (p *party[K, V]) split() {
 // that a party of one keeps a small stack.
 //
 //go:noinline
-func (p *party[K, V]) group() {
-	var by [ended][]run[K, V]
+func (p *party) group() {
+	var by [ended][]run
 	for _, r := range p.runs {
 		by[r.next] = append(by[r.next], r)
 	}
@@ -170,18 +177,26 @@ func (p *party[K, V]) group() {
 }
 
 // most returns how many of the runs can make the next step together.
-func most[K comparable, V any](next state, runs []run[K, V]) int {
+func most(next state, runs []run) int {
 	switch {
 	case next != toLoad:
 		return max(len(runs), 1)
 	case runs == nil || !runs[0].f.j.many:
 		return 1
 	}
-	return runs[0].f.j.s.cfg.MaxBatch
+	return runs[0].f.j.v.maxBatch
 }
 
-func (p *party[K, V]) fork(runs []run[K, V]) {
+func (p *party) fork(runs []run) {
 	q := newParty(&p.Scope, runs)
+	if runs[0].f.j.refreshing != nil {
+		if p.parts == nil {
+			p.parts = new(atomic.Int64)
+			p.parts.Store(1)
+		}
+		p.parts.Add(1)
+		q.parts = p.parts
+	}
 	q.arm()
 	runs[0].f.j.t.work.GoOn(&q.Task, &q.Scope)
 	go q.run()
@@ -189,15 +204,15 @@ func (p *party[K, V]) fork(runs []run[K, V]) {
 
 // fallen ends the flights of a goroutine that ends by a panic or by Goexit, so that no caller
 // waits for ever.
-func fallen[K comparable, V any](ctx context.Context, runs []run[K, V], panicked any) {
-	out := outcome[K, V]{err: ErrGoexit}
+func fallen(ctx context.Context, runs []run, panicked any) {
+	out := outcome{err: ErrGoexit}
 	if panicked != nil {
-		out = outcome[K, V]{panicked: asPanic(panicked)}
+		out = outcome{panicked: asPanic(panicked)}
 	}
 	defer func() { // also if the remote tier ends the goroutine again
 		for i := range runs {
 			if runs[i].next != ended {
-				runs[i].f.end(ctx, out)
+				runs[i].f.end(out)
 			}
 		}
 	}()

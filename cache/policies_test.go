@@ -1,6 +1,8 @@
 package cache_test
 
 import (
+	"log/slog"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -8,7 +10,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/invalidate/logtest"
 	"github.com/twofold-go/twofold/policy"
+	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
 // Policies returns the policies in force. The table overrides Config.Policy. A tenant is listed
@@ -42,6 +46,92 @@ func TestPolicies(t *testing.T) {
 		cache.SpacePolicy{"things", "", of(2 * time.Hour)}, cache.SpacePolicy{"things", "acme", of(3 * time.Hour)},
 		cache.SpacePolicy{"things", "off", of(time.Second)},
 	)
+}
+
+// A table may name a namespace that no cache has. That is logged once, and shown.
+func TestUnusedPolicies(t *testing.T) {
+	var said strings.Builder
+	off := patch{Off: new(true)}
+	tiers := open(t, cache.TiersConfig{
+		Policies: policy.Table{{Namespace: "other", Patch: off}}, Logger: slog.New(slog.NewTextHandler(&said, nil)),
+	})
+	set := func(table policy.Table, want []string, lines int) {
+		t.Helper()
+		if err := tiers.SetPolicies(table); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, tiers.UnusedPolicies()); diff != "" {
+			t.Errorf("UnusedPolicies (-want +got):\n%s", diff)
+		}
+		if n := strings.Count(said.String(), "a policy does nothing"); n != lines {
+			t.Errorf("%d warnings, want %d:\n%s", n, lines, said.String())
+		}
+	}
+	if diff := cmp.Diff([]string{"other"}, tiers.UnusedPolicies()); diff != "" {
+		t.Errorf("UnusedPolicies of Open's table (-want +got):\n%s", diff)
+	}
+	set(policy.Table{{Namespace: "users", Patch: off}}, []string{"users"}, 0) // there is no cache yet
+	with(t, tiers, thingConfig{Namespace: "users:v1"})
+	table := policy.Table{
+		{Namespace: "users", Patch: off},
+		{Namespace: "users", Tenant: "acme", Patch: off},
+		{Namespace: "users:v1", Patch: off},
+		{Tenant: "acme", Patch: off},
+		{Patch: off},
+		{Namespace: "pages", Patch: off},
+	}
+	set(table, []string{"pages", "users"}, 2)
+	set(table, []string{"pages", "users"}, 2)
+	set(nil, nil, 2)
+	if s := said.String(); !strings.Contains(s, "namespace=users\n") || !strings.Contains(s, "namespace=pages\n") {
+		t.Errorf("the warnings do not name the namespaces:\n%s", s)
+	}
+}
+
+// A remote tier without a log is worth one warning, unless other processes cannot serve old values
+// for long, or nothing is shared.
+func TestRemoteWithoutLog(t *testing.T) {
+	remote := func() cache.TiersConfig { return cache.TiersConfig{Remote: tiertest.NewMemory()} }
+	logged := func() cache.TiersConfig {
+		cfg := remote()
+		cfg.Log = logtest.NewMemory(logtest.MemoryConfig{Bound: time.Second})
+		return cfg
+	}
+	overridden := func() cache.TiersConfig {
+		cfg := remote()
+		cfg.Policies = policy.Table{{Patch: patch{LocalTTL: new(time.Second)}}}
+		return cfg
+	}
+	for name, tt := range map[string]struct {
+		tiers func() cache.TiersConfig
+		cfg   thingConfig
+		warns bool
+	}{
+		"remote alone":        {tiers: remote, warns: true},
+		"LocalTTL":            {tiers: remote, cfg: thingConfig{Policy: patch{LocalTTL: new(time.Second)}}},
+		"LocalTTL, overrides": {tiers: overridden},
+		"LocalOnly":           {tiers: remote, cfg: thingConfig{LocalOnly: true}},
+		"off":                 {tiers: remote, cfg: thingConfig{Policy: patch{Off: new(true)}}},
+		"a log":               {tiers: logged},
+		"no remote tier":      {tiers: func() cache.TiersConfig { return cache.TiersConfig{} }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var said strings.Builder
+				cfg := tt.tiers()
+				cfg.Logger = slog.New(slog.NewTextHandler(&said, nil))
+				tiers := open(t, cfg)
+				for _, namespace := range []string{"one", "two"} {
+					tt.cfg.Namespace = namespace
+					with(t, tiers, tt.cfg)
+				}
+				n := strings.Count(said.String(), "there is a remote tier and no log")
+				if (n == 1) != tt.warns || n > 1 || tt.warns && (!strings.Contains(said.String(), "LocalTTL") || !strings.Contains(said.String(), "TiersConfig.Log")) {
+					t.Errorf("%d warnings, want one: %v\n%s", n, tt.warns, said.String())
+				}
+			})
+		})
+	}
 }
 
 // An Entry reports its age, and whether it is fresh.

@@ -385,3 +385,27 @@ func TestRedisOverload(t *testing.T) {
 		t.Errorf("no read got ErrOverloaded")
 	}
 }
+
+// A key that holds another Redis type, such as one of an older program, is replaced by the first
+// Set and the first load.
+func TestSetOverAnotherRedisType(t *testing.T) {
+	rdb := redistest.Start(t).Client()
+	prefix := redistest.Prefix()
+	c := with(t, open(t, cache.TiersConfig{Remote: redistier.New(rdb, redistier.Config{Prefix: prefix})}), thingConfig{Load: (&source{}).load})
+	for _, k := range []string{"1", "2"} {
+		if err := rdb.LPush(t.Context(), prefix+":v:default:things:"+k, "x").Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := c.Set(t.Context(), 1, "set"); err != nil {
+		t.Errorf("Set = %v, want nil", err)
+	}
+	if _, err := c.GetMany(t.Context(), []int{2, 3}); err != nil {
+		t.Errorf("GetMany = %v, want nil", err)
+	}
+	for _, k := range []string{"1", "2"} {
+		if kind, err := rdb.Type(t.Context(), prefix+":v:default:things:"+k).Result(); kind != "string" || err != nil {
+			t.Errorf("key %s holds a %s, %v; want a cell", k, kind, err)
+		}
+	}
+}

@@ -40,19 +40,24 @@ const (
 )
 
 // value returns an entry's value, or a copy if the Config has Clone.
-func (c Cache[K, V]) value(it *item[K, V]) V {
-	if c.s.cfg.Clone != nil && (it.plain || it.err == nil) {
+func (c Cache[K, V]) value(e *entry) V { return c.valueOf(itemOf[K, V](e)) }
+
+func (c Cache[K, V]) valueOf(it *item[K, V]) V {
+	if c.s.cfg.Clone != nil && (it.e.plain || it.e.err == nil) {
 		return c.s.cfg.Clone(it.val)
 	}
 	return it.val
 }
 
-func (c Cache[K, V]) result(it *item[K, V], src Source, reason staleReason, now int64) Result[V] {
+func (c Cache[K, V]) result(r *answer) Result[V] {
+	if r.it == nil {
+		return Result[V]{}
+	}
 	return Result[V]{
-		Value:    c.value(it),
-		Source:   src,
-		Age:      max(time.Duration(now-it.loadedAt), 0),
-		Stale:    reason != notStale,
-		Negative: it.err != nil,
+		Value:    c.value(r.it),
+		Source:   r.src,
+		Age:      max(time.Duration(r.at-r.it.loadedAt), 0),
+		Stale:    r.stale,
+		Negative: r.it.err != nil,
 	}
 }

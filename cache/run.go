@@ -33,7 +33,7 @@ import (
 //	                     ErrLoadTimeout (see late)             its value, or gives the claim back
 //	the last caller left no caller waits                       gives the claim back
 //	a panic, a Goexit    the party, by fallen                  gives all claims back
-//	Close                the party, with Canceled              gives the claim back
+//	Close                the party, with ErrClosed             gives the claim back
 //	a claim was lost     the party, with the value             keeps it nowhere
 //
 // Runs that differ after a step continue in separate parties. So keys of Load run side by side,
@@ -58,11 +58,12 @@ const maxReloads = 2
 const maxRefusals = 8
 
 // run is the working state of a flight. Parties copy it, so it has no lock.
-type run[K comparable, V any] struct {
-	f     *flight[K, V]
+type run struct {
+	f     *flight
 	next  state
-	frame frame[K, V] // from the remote tier
-	spare *item[K, V] // the frame's value, if it could not be served directly
+	frame frame  // from the remote tier
+	spare *entry // the frame's value, if it could not be served directly
+	far   bool   // this process held no value of that load
 	claim tier.Claim
 
 	claimed bool // this run holds the claim
@@ -77,21 +78,23 @@ type run[K comparable, V any] struct {
 	waits    waits
 
 	fill  tier.Fill          // sent to the claim; without a Cell it gives the claim back
-	keep  *item[K, V]        // goes to the local tier, unless the claim was lost
+	keep  *entry             // goes to the local tier, unless the claim was lost
 	size  int64              // of keep's value, or sizeUnknown
-	out   outcome[K, V]      // the flight's outcome; see finish
+	out   outcome            // the flight's outcome; see finish
+	then  *entry             // to be refreshed after the flight; see refreshStale
 	again bool               // the load was overtaken and is repeated
 	span  *trace.SpanContext // of the last load
 }
 
 // party is the runs of one goroutine.
-type party[K comparable, V any] struct {
+type party struct {
 	scope.Scope // the context of its work
-	runs        []run[K, V]
+	runs        []run
+	parts       *atomic.Int64 // the parties of a refresh that has forked; nil: this one alone
 
-	one   [1]run[K, V] // the memory for the runs of a party of one
-	first load         // the first load; most parties have no other
-	late  late[K, V]
+	one   [1]run // the memory for the runs of a party of one
+	first load   // the first load; most parties have no other
+	late  late
 }
 
 // countdown cancels a scope when all the flights of a party are abandoned.
@@ -127,13 +130,14 @@ type load struct {
 // loader may ignore its context, so the load itself may not return. late runs in its own
 // goroutine while the party may continue. So its data is complete before the loader starts, and
 // it reads nothing that the party writes.
-type late[K comparable, V any] struct {
-	of  []overdue[K, V]
-	one [1]overdue[K, V]
+type late struct {
+	of  []overdue
+	one [1]overdue
 }
 
-type overdue[K comparable, V any] struct {
-	f     *flight[K, V]
-	spare *item[K, V]
+type overdue struct {
+	f     *flight
+	spare *entry
+	far   bool
 	span  *trace.SpanContext
 }

@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -13,8 +14,8 @@ import (
 // and no load that began earlier can bring back an older value. An invalidation that comes while
 // Set runs may win: then neither tier keeps v, and the next read loads. If two processes Set one
 // key at the same time, they race, and the tiers may keep either value. If that matters, write
-// to the source and [Cache.Delete]. A hold of the key ([invalidate.Hold]) keeps v out of the remote
-// tier, not out of this process.
+// to the source and [Cache.Delete]. A hold that covers the key or a tag of v ([invalidate.Hold])
+// keeps v out of the remote tier, not out of this process.
 //
 // Set returns an error if v cannot be stored: it does not encode, is over the policy's
 // MaxValueBytes (in memory, if there is no remote tier), or has a tag that is not valid. It also
@@ -23,12 +24,12 @@ import (
 // invalidates. If there is only a local tier and it has no room for the value, the error is
 // [ErrTooLarge].
 func (c Cache[K, V]) Set(ctx context.Context, k K, v V, opts ...Option) error {
-	o, err := c.ofSet(opts)
+	o, err := collectSet(c.v, opts)
 	if err != nil {
 		return c.fail("set", k, wrongUse(err))
 	}
-	one := make([]setting[K, V], 1)
-	if err := one[0].start(ctx, c, "set", k, v, o); err != nil {
+	one := make([]setting, 1)
+	if err := c.start(ctx, &one[0], "set", k, v, o); err != nil {
 		return err
 	}
 	setAll(ctx, one)
@@ -39,12 +40,13 @@ func (c Cache[K, V]) Set(ctx context.Context, k K, v V, opts ...Option) error {
 }
 
 // setting is one value that Set stores.
-type setting[K comparable, V any] struct {
-	j       job[K, V]
-	it      *item[K, V]
+type setting struct {
+	j       job
+	it      *entry
 	payload encoded
 	size    int64
 	keep    bool       // false: only invalidate
+	held    bool       // a hold keeps it out of the remote tier
 	claim   tier.Claim // on its cell
 	claimed bool
 	gone    bool // its cell no longer holds a value
@@ -54,32 +56,35 @@ type setting[K comparable, V any] struct {
 
 // start prepares a setting, which is zero. An error means that it must not be used; one in s.err
 // is about the value alone.
-func (s *setting[K, V]) start(ctx context.Context, c Cache[K, V], op string, k K, v V, o callOpts) error {
-	if err := s.j.changes(c, op, k); err != nil {
+func (c Cache[K, V]) start(ctx context.Context, s *setting, op string, k K, v V, o options) error {
+	if err := c.changes(&s.j, op, k, &o); err != nil {
 		return err
 	}
-	s.j.o = o
-	s.j.t.all.inc(invalidatedKeys)
-	if s.it, s.payload, s.size, s.err = s.j.prepare(v); s.err == nil {
-		s.err = ctx.Err() // the value is not stored; the old one is invalidated, as by Delete
-	}
-	s.keep = s.err == nil && !s.j.p.Off
+	s.j.e = blank[K, V](c.v, k)
+	itemOf[K, V](s.j.e).val = v
+	s.prepare(ctx)
 	return nil
 }
 
-// prepare makes an item of a value to set, or returns why it cannot be stored.
-func (j *job[K, V]) prepare(v V) (it *item[K, V], payload encoded, size int64, err error) {
-	if j.s.cfg.Clone != nil {
-		v = j.s.cfg.Clone(v)
+// prepare prepares the job's entry, which holds the value.
+func (s *setting) prepare(ctx context.Context) {
+	s.j.t.all.inc(invalidatedKeys)
+	if s.it, s.payload, s.size, s.err = s.j.prepare(); s.err == nil {
+		s.err = ctx.Err() // the value is not stored; the old one is invalidated, as by Delete
 	}
-	it = j.newItem(follow.Mark{})
-	it.val = v
-	var own []string
-	if j.s.cfg.Tags != nil {
-		own = j.s.cfg.Tags(j.k, v)
+	s.keep = s.err == nil && !s.j.p.Off && (s.j.p.NegativeTTL > 0 || !s.it.empty())
+	s.held = s.j.t.fences.Held(s.j.hash, s.j.FullKey(), &s.it.Deps, s.j.t.now())
+}
+
+// prepare makes the entry of a value to set ready, or returns why it cannot be stored.
+func (j *job) prepare() (it *entry, payload encoded, size int64, err error) {
+	it = j.take(follow.Mark{})
+	j.v.kind.Clone(it)
+	if j.v.kind.Empty(it) {
+		it.agree(neverStale)
 	}
 	f := facts{vouched: never}
-	j.setTags(it, own, &f)
+	j.setTags(it, j.v.kind.Tags(it), &f)
 	if f.badTag {
 		return it, encoded{}, 0, fmt.Errorf("%w: a tag of the value is empty, longer than %d bytes or not UTF-8", invalidate.ErrScope, invalidate.MaxTagLen)
 	}
@@ -89,7 +94,7 @@ func (j *job[K, V]) prepare(v V) (it *item[K, V], payload encoded, size int64, e
 	size = j.sizeOf(it)
 	switch {
 	case j.far() != nil:
-		payload, err = j.s.encode(v, j.p.MaxValueBytes)
+		payload, err = j.v.encode(j.v.kind.Value(it), j.p.MaxValueBytes)
 	case size > int64(j.p.MaxValueBytes):
 		err = fmt.Errorf("%w: %d bytes, MaxValueBytes is %d", ErrTooLarge, size, j.p.MaxValueBytes)
 	}
@@ -97,8 +102,9 @@ func (j *job[K, V]) prepare(v V) (it *item[K, V], payload encoded, size int64, e
 }
 
 // replace fences the key and stores the item in the same step.
-func (j *job[K, V]) replace(it *item[K, V], size int64, keep bool) error {
-	mu := &j.t.puts[j.at%uint64(len(j.t.puts))]
+func (j *job) replace(ctx context.Context, it *entry, size int64, keep bool) error {
+	j.t.fences.Await(ctx) // before the lock
+	mu := j.t.putsOf(j.at)
 	mu.Lock()
 	defer mu.Unlock()
 	j.t.fences.Fence(invalidate.Key(j.full))
@@ -113,14 +119,17 @@ func (j *job[K, V]) replace(it *item[K, V], size int64, keep bool) error {
 	return nil
 }
 
+// empty reports whether prepare found the item's value empty. No other value to set has terms.
+func (it *entry) empty() bool { return it.terms != nil }
+
 // date gives an item the age of what this process knows now, and returns the mark of that.
-func (j *job[K, V]) date(it *item[K, V]) follow.Mark {
+func (j *job) date(it *entry) follow.Mark {
 	mark := j.t.fences.Capture()
 	it.born.Store(mark.Tick)
 	it.loadedAt, it.here = j.t.now(), true
-	ttl := j.p.TTL
-	if j.o.ttl > 0 {
-		ttl = j.o.ttl
+	ttl := cmp.Or(j.o.ttl, j.p.TTL)
+	if it.empty() {
+		ttl = j.p.NegativeTTL
 	}
 	it.live(it.loadedAt, j.lifetime(it, ttl))
 	return mark

@@ -12,8 +12,8 @@ import (
 
 // setAll invalidates the old values everywhere and stores the new values that are kept. There is
 // at least one setting.
-func setAll[K comparable, V any](ctx context.Context, sets []setting[K, V]) {
-	if sets[0].j.s.far != nil || sets[0].j.t.follower != nil { // else replace stores all fences
+func setAll(ctx context.Context, sets []setting) {
+	if sets[0].j.v.far != nil || sets[0].j.t.follower != nil { // else replace stores all fences
 		seizeAll(ctx, sets)
 		// A claimed cell must stay; the others must be removed. So both kinds together take two
 		// records.
@@ -28,9 +28,9 @@ func setAll[K comparable, V any](ctx context.Context, sets []setting[K, V]) {
 	for i := range sets {
 		s := &sets[i]
 		if !s.claimed {
-			s.err = errors.Join(s.err, s.j.replace(s.it, s.size, s.keep))
+			s.err = errors.Join(s.err, s.j.replace(ctx, s.it, s.size, s.keep))
 		}
-		if s.j.s.far == nil && s.j.t.follower == nil {
+		if s.j.v.far == nil && s.j.t.follower == nil {
 			s.j.t.told(follow.Request{Scopes: []invalidate.Scope{invalidate.Key(s.j.full)}})
 		}
 		if s.j.o.skipLocal {
@@ -43,22 +43,23 @@ func setAll[K comparable, V any](ctx context.Context, sets []setting[K, V]) {
 // claim. It comes before the record: an invalidation from then on removes the claim, and the
 // fill is refused. In the other order, a Set could fill after a removal whose record every
 // process forgets one day.
-func seizeAll[K comparable, V any](ctx context.Context, sets []setting[K, V]) {
+func seizeAll(ctx context.Context, sets []setting) {
 	far := sets[0].j.far()
-	var waiting []*setting[K, V]
+	var waiting []*setting
 	for i := range sets {
 		if s := &sets[i]; s.keep && far != nil {
-			s.claim = tier.Claim{Nonce: tier.NewNonce(), Lease: s.j.t.cfg.ClaimTTL}
 			waiting = append(waiting, s)
 		}
 	}
 	for try := 0; try < maxRefusals && len(waiting) > 0; try++ {
 		keys, claims := make([]string, len(waiting)), make([]tier.Claim, len(waiting))
 		for i, s := range waiting {
+			// A nonce of its own for each try: the last one's claim may be given back.
+			s.claim.Nonce, s.claim.Lease = tier.NewNonce(), s.j.t.cfg.ClaimTTL
 			keys[i], claims[i] = s.j.FullKey(), s.claim
 		}
 		got, err := far.ClaimMany(ctx, sets[0].j.p.RemoteTimeout, keys, claims)
-		var refused []*setting[K, V]
+		var refused []*setting
 		for i, s := range waiting {
 			switch {
 			case got[i].Granted:
@@ -81,8 +82,8 @@ func seizeAll[K comparable, V any](ctx context.Context, sets []setting[K, V]) {
 }
 
 // spreadAll writes the record of the keys whose cells are gone, or of the other keys.
-func spreadAll[K comparable, V any](ctx context.Context, sets []setting[K, V], gone bool, until time.Time) {
-	r := follow.Request{Removed: gone || sets[0].j.s.far == nil, Until: until}
+func spreadAll(ctx context.Context, sets []setting, gone bool, until time.Time) {
+	r := follow.Request{Removed: gone || sets[0].j.v.far == nil, Until: until}
 	for i := range sets {
 		if s := &sets[i]; s.gone == gone {
 			r.Scopes = append(r.Scopes, invalidate.Key(s.j.full))
@@ -92,9 +93,10 @@ func spreadAll[K comparable, V any](ctx context.Context, sets []setting[K, V], g
 		return
 	}
 	err := sets[0].j.t.spread(ctx, sets[0].j.p.RemoteTimeout, r)
+	failed := failedKeys(err)
 	for i := range sets {
 		if s := &sets[i]; s.gone == gone {
-			if s.written = !failedFor(err, s.j.FullKey()); !s.written {
+			if s.written = !failed(s.j.FullKey()); !s.written {
 				s.err = errors.Join(err, s.err)
 			}
 		}
@@ -105,17 +107,17 @@ func spreadAll[K comparable, V any](ctx context.Context, sets []setting[K, V], g
 // invalidation or another Set came last, and this process does not keep the value. If the record
 // failed, the claims are given back, so that other processes need not wait for their leases to
 // end. It does not use the caller's context, because the records are written.
-func fillAll[K comparable, V any](ctx context.Context, sets []setting[K, V]) {
+func fillAll(ctx context.Context, sets []setting) {
 	var keys []string
 	var fills []tier.Fill
-	var of []*setting[K, V]
+	var of []*setting
 	for i := range sets {
 		s := &sets[i]
 		if !s.claimed {
 			continue
 		}
 		f := tier.Fill{Nonce: s.claim.Nonce}
-		if s.written {
+		if s.written && !s.held {
 			var err error
 			if f.Cell, f.TTL, err = s.j.freeze(s.it, s.payload, f.Nonce, s.j.date(s.it)); err != nil {
 				s.err, s.written, s.keep, f.Cell = err, false, false, nil
@@ -131,6 +133,9 @@ func fillAll[K comparable, V any](ctx context.Context, sets []setting[K, V]) {
 		switch {
 		case !s.written:
 			s.claimed = false // so that setAll replaces it here
+		case s.held:
+			s.claimed = false
+			s.j.v.counts.inc(fillNoStore)
 		case ok[i]:
 			s.j.v.counts.inc(fillStored)
 			s.j.putSized(s.it, s.size)

@@ -16,10 +16,13 @@ import (
 // settle decides what happens to a load's result. The run fills its claim or gives it back, this
 // process keeps the result or drops it, and the flight ends or loads again. With late, the
 // flight has ended or is about to.
-func (r *run[K, V]) settle(ctx context.Context, a *attempt[K, V], late bool) {
+func (r *run) settle(ctx context.Context, a *attempt, late bool) {
 	f := r.f
 	r.next, r.fill, r.keep, r.again = toFill, tier.Fill{}, nil, false
-	r.out = outcome[K, V]{it: a.it, src: Load, err: a.err, cause: a.cause, panicked: a.panicked}
+	r.out = outcome{it: a.it, src: Load, err: a.err, cause: a.cause, panicked: a.panicked}
+	if a.it != nil && f.j.heldBack(a, r.held) {
+		a.it.own().held = true
+	}
 	switch {
 	case a.panicked != nil:
 		f.j.v.counts.inc(loadPanics)
@@ -31,7 +34,7 @@ func (r *run[K, V]) settle(ctx context.Context, a *attempt[K, V], late bool) {
 	case a.overtaken: // it may be older than an invalidation, so no tier gets it
 		f.j.v.counts.inc(overtaken)
 	default:
-		if ttl := f.j.ttlOf(a); ttl != 0 && f.j.admits(a, r.held) {
+		if ttl := f.j.ttlOf(a); ttl != 0 && f.j.admits(a) {
 			r.store(a, ttl)
 		}
 	}
@@ -39,17 +42,18 @@ func (r *run[K, V]) settle(ctx context.Context, a *attempt[K, V], late bool) {
 
 // settleError remembers a load error if the policy says so and there is no old value to serve in
 // its place. A load that ran out of time or was cancelled says nothing about the source.
-func (r *run[K, V]) settleError(ctx context.Context, a *attempt[K, V], late bool) {
+func (r *run) settleError(ctx context.Context, a *attempt, late bool) {
 	f, ttl := r.f, r.f.j.p.ErrorTTL
 	if ttl == 0 || f.j.p.Off || r.held || late || ctx.Err() != nil || f.standIn(r.spare) != nil || ours(a.err) {
 		return
 	}
-	a.it = f.j.newItem(a.mark)
+	a.it = a.e
 	a.it.loadTime, a.it.loadedAt = a.took, a.begun
 	a.it.here = true
 	a.it.own().err = f.j.stored(&RememberedError{Code: codeOf(a.err), Err: errtree.Remember(a.err, nil, isCoder)})
 	f.j.setTags(a.it, nil, &a.facts)
-	if _, overtaken := f.j.t.fences.Overtaken(a.mark, f.j.hash, f.j.FullKey(), a.it.tags); !overtaken && f.j.admits(a, r.held) {
+	a.it.held = f.j.heldBack(a, r.held)
+	if _, overtaken := f.j.t.fences.Overtaken(a.mark, f.j.hash, f.j.FullKey(), &a.it.Deps); !overtaken && f.j.admits(a) {
 		r.store(a, ttl)
 	}
 }
@@ -66,13 +70,13 @@ func ours(err error) bool {
 const unfresh = time.Duration(-1)
 
 // ttlOf returns how long the loaded value is fresh, or unfresh. 0: the value must not be stored.
-func (j *job[K, V]) ttlOf(a *attempt[K, V]) time.Duration {
+func (j *job) ttlOf(a *attempt) time.Duration {
 	switch {
 	case a.facts.unfresh:
 		return unfresh // admits decides whether it is stored
 	case a.facts.ttl != 0:
 		return a.facts.ttl
-	case a.it.err != nil:
+	case a.absent():
 		return j.p.NegativeTTL
 	case j.o.ttl != 0:
 		return j.o.ttl
@@ -80,13 +84,20 @@ func (j *job[K, V]) ttlOf(a *attempt[K, V]) time.Duration {
 	return j.p.TTL
 }
 
+// heldBack reports whether a hold keeps the result of a load from being cached: the cell says so,
+// or a hold had not ended when the load began, or when its oldest part was true, or the hold of a
+// part was so. The source may have lagged then.
+func (j *job) heldBack(a *attempt, cell bool) bool {
+	return cell || a.facts.held || j.t.fences.Held(j.hash, j.FullKey(), &a.it.Deps, a.it.readAt())
+}
+
 // admits reports whether the loaded value may be stored, and counts the reason if not.
-func (j *job[K, V]) admits(a *attempt[K, V], held bool) bool {
+func (j *job) admits(a *attempt) bool {
 	why := fillStored
 	switch {
 	case j.p.Off:
 		return false
-	case held, a.noStore(), j.t.fences.Held(j.hash, j.FullKey(), a.it.tags):
+	case a.it.held, a.noStore():
 		why = fillNoStore
 	case a.facts.badTag:
 		why = fillTags
@@ -101,12 +112,16 @@ func (j *job[K, V]) admits(a *attempt[K, V], held bool) bool {
 
 // store prepares the fills of both tiers. A value that does not encode is kept only in this
 // process. A value that is too large for one tier is stored in neither.
-func (r *run[K, V]) store(a *attempt[K, V], ttl time.Duration) {
+func (r *run) store(a *attempt, ttl time.Duration) {
 	f, it := r.f, a.it
 	if it.many() {
 		f.j.v.counts.inc(fillManyTags)
 	}
-	it.agree(a.facts.fixed(f.j.p))
+	if m := a.facts.fixed(f.j.p); a.empty {
+		it.agree(neverStale)
+	} else {
+		it.agree(m)
+	}
 	it.live(a.begun+int64(a.took), f.j.lifetime(it, max(ttl, 0)))
 	if it.worn { // its parts are refreshed first
 		it.nextTry.Store(even(after(f.j.t.now(), wornPause)))
@@ -142,10 +157,10 @@ func (r *run[K, V]) store(a *attempt[K, V], ttl time.Duration) {
 }
 
 // lifetime returns an item's lifetime under its terms and the policy.
-func (j *job[K, V]) lifetime(it *item[K, V], ttl time.Duration) lifetime {
+func (j *job) lifetime(it *entry, ttl time.Duration) lifetime {
 	l := lifetime{soft: lifetimes.Spread(ttl, j.p.Jitter, j.hash), trust: policy.Forever}
 	if j.p.LocalTTL > 0 {
-		if j.s.far == nil {
+		if j.v.far == nil {
 			l.soft = min(l.soft, j.p.LocalTTL)
 		} else {
 			l.trust = j.p.LocalTTL
@@ -164,30 +179,33 @@ func (j *job[K, V]) lifetime(it *item[K, V], ttl time.Duration) lifetime {
 // fill fills the claims of the party's runs or gives them back, in one call, and ends the
 // flights. The remote tier comes first. If it refuses a fill, the claim was lost, perhaps to an
 // invalidation, and this process does not keep the value.
-func (p *party[K, V]) fill() {
+func (p *party) fill() {
 	sendFills(p, p.runs)
 	for i := range p.runs {
-		p.runs[i].finish(p)
+		p.runs[i].finish()
 	}
 }
 
 // sendFills sends the fills of the runs that hold a claim. It ignores the callers' contexts: the
 // work is done and its result may be kept, and others wait for the claim to end. After an error
 // the claim ends with its lease.
-func sendFills[K comparable, V any](ctx context.Context, runs []run[K, V]) {
+func sendFills(ctx context.Context, runs []run) {
 	var keys []string
 	var fills []tier.Fill
 	for i := range runs {
 		if r := &runs[i]; r.claimed {
 			r.fill.Nonce = r.claim.Nonce
 			keys, fills = append(keys, r.f.j.FullKey()), append(fills, r.fill)
+			if last := &fills[len(fills)-1]; len(last.Cell) == 0 && r.leavesMark() {
+				last.Cell, last.TTL = endMark(last.Nonce), markStays
+			}
 		}
 	}
 	if len(keys) == 0 {
 		return
 	}
 	f := runs[0].f
-	ok, err := f.j.t.remote.FillMany(context.WithoutCancel(ctx), f.j.p.RemoteTimeout, keys, fills)
+	ok, err := f.j.v.counts.far.FillMany(context.WithoutCancel(ctx), f.j.p.RemoteTimeout, keys, fills)
 	n := 0
 	for i := range runs {
 		r := &runs[i]
@@ -203,7 +221,7 @@ func sendFills[K comparable, V any](ctx context.Context, runs []run[K, V]) {
 }
 
 // filled counts a fill. A refused value is not kept.
-func (r *run[K, V]) filled(ok bool, err error) {
+func (r *run) filled(ok bool, err error) {
 	switch {
 	case ok:
 		r.f.j.v.counts.inc(fillStored)
@@ -216,7 +234,7 @@ func (r *run[K, V]) filled(ok bool, err error) {
 }
 
 // finish keeps the run's result and ends its flight, or begins again.
-func (r *run[K, V]) finish(ctx context.Context) {
+func (r *run) finish() {
 	if r.keep != nil {
 		if r.size == sizeUnknown {
 			r.size = r.f.j.sizeOf(r.keep)
@@ -225,29 +243,29 @@ func (r *run[K, V]) finish(ctx context.Context) {
 	}
 	switch {
 	case r.again:
-		if r.begin(ctx); r.next != ended {
+		if r.begin(); r.next != ended {
 			r.f.j.v.counts.inc(reloads)
 		}
 	case r.out.err != nil:
-		r.out.it, r.out.span = nil, r.span
+		r.out.it, r.out.span, r.out.far = nil, r.span, r.far
 		r.next = ended
-		r.f.failed(ctx, r.out, r.spare)
+		r.f.failed(r.out, r.spare)
 	default:
-		r.end(ctx, r.out)
+		r.end(r.out)
 	}
 }
 
 // payload encodes an item for the remote tier, or returns why it cannot be stored there. An
 // error means that the codec changes the value.
-func (j *job[K, V]) payload(it *item[K, V]) (encoded, stat, error) {
+func (j *job) payload(it *entry) (encoded, stat, error) {
 	if it.err != nil {
-		e := encoded{codec: j.s.codec.ID()}
+		e := encoded{codec: j.v.codec.ID()}
 		if re, ok := errors.AsType[*RememberedError](it.err); ok {
 			e.data = []byte(re.Code)
 		}
 		return e, fillStored, nil
 	}
-	e, err := j.s.encode(it.val, j.p.MaxValueBytes)
+	e, err := j.v.encode(j.v.kind.Value(it), j.p.MaxValueBytes)
 	if changed, ok := errors.AsType[*changedError](err); ok {
 		return e, fillUnencodable, changed
 	}
@@ -257,7 +275,7 @@ func (j *job[K, V]) payload(it *item[K, V]) (encoded, stat, error) {
 	case err != nil:
 		// Not the error's text, because encoders quote the value.
 		j.t.log.Warn("cache: a value does not encode", "namespace", j.v.space.Namespace,
-			"type", fmt.Sprintf("%T", it.val), "codec", j.s.codec.ID())
+			"type", fmt.Sprintf("%T", j.v.valueOf(it)), "codec", j.v.codec.ID())
 		return e, fillUnencodable, nil
 	}
 	return e, fillStored, nil

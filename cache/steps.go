@@ -10,47 +10,47 @@ import (
 	"github.com/twofold-go/twofold/tier"
 )
 
-func (r *run[K, V]) end(ctx context.Context, out outcome[K, V]) {
+func (r *run) end(out outcome) {
 	r.next = ended
 	out.span = r.span
-	r.f.end(ctx, out)
+	r.f.end(out)
 }
 
 // begin begins a look-up: the first one, or the next one after an overtaken load.
-func (r *run[K, V]) begin(ctx context.Context) {
+func (r *run) begin() {
 	r.nap, r.refusals = time.Millisecond, 0
 	if r.since = r.f.begun; r.tries > 0 {
 		r.since = r.f.j.t.now()
 	}
 	if r.f.j.p.Off {
-		r.load(ctx)
+		r.load()
 		return
 	}
 	// Another flight may have ended between the caller's look-up and its Join. Or a Set overtook
 	// the load and left a value for this read.
 	if it, reason := r.f.here(); it != nil {
-		r.end(ctx, outcome[K, V]{it: it, src: Local, stale: reason})
+		r.end(outcome{it: it, src: Local, stale: reason})
 		return
 	}
 	r.next = toLook
 	switch {
 	case r.f.j.far() == nil:
-		r.load(ctx)
+		r.load()
 	case r.cut: // a read spends at most one deadline on the remote tier
-		r.cutOff(ctx)
+		r.cutOff()
 	}
 }
 
 // load makes LOAD the next step, if there is a loader.
-func (r *run[K, V]) load(ctx context.Context) {
+func (r *run) load() {
 	r.next = toLoad
 	if !r.f.j.canLoad() {
-		r.end(ctx, outcome[K, V]{err: ErrMiss})
+		r.end(outcome{err: ErrMiss})
 	}
 }
 
 // giveUp ends a run that no caller waits for.
-func (r *run[K, V]) giveUp(ctx context.Context) {
+func (r *run) giveUp(ctx context.Context) {
 	if r.next >= toFill {
 		return
 	}
@@ -61,15 +61,15 @@ func (r *run[K, V]) giveUp(ctx context.Context) {
 	switch {
 	case err == nil:
 	case r.claimed:
-		r.next, r.fill, r.keep, r.out, r.again = toFill, tier.Fill{}, nil, outcome[K, V]{err: err}, false
+		r.next, r.fill, r.keep, r.out, r.again = toFill, tier.Fill{}, nil, outcome{err: err}, false
 	default:
-		r.end(ctx, outcome[K, V]{err: err})
+		r.end(outcome{err: err})
 	}
 }
 
 // look asks the remote tier for the runs' cells and judges them. Without a lease it does not
 // ask, because it could not judge the answer.
-func look[K comparable, V any](ctx context.Context, runs []run[K, V], d *scope.Deadline) {
+func look(ctx context.Context, runs []run, d *scope.Deadline) {
 	f := runs[0].f
 	if len(runs) == 1 {
 		shown, err := f.j.getCell(ctx, d)
@@ -81,10 +81,10 @@ func look[K comparable, V any](ctx context.Context, runs []run[K, V], d *scope.D
 	err := errUnconfirmed
 	if f.j.canJudge(ctx) {
 		mark = f.j.t.fences.Capture()
-		cells, err = f.j.t.remote.GetMany(ctx, f.j.p.RemoteTimeout, texts(runs))
+		cells, err = f.j.v.counts.far.GetMany(ctx, f.j.p.RemoteTimeout, texts(runs))
 	}
 	for i := range runs {
-		var shown frame[K, V]
+		var shown frame
 		why := err
 		if i < len(cells) && (err == nil || cells[i] != nil) {
 			shown, why = runs[i].f.j.assess(ctx, cells[i], mark)
@@ -93,7 +93,7 @@ func look[K comparable, V any](ctx context.Context, runs []run[K, V], d *scope.D
 	}
 }
 
-func texts[K comparable, V any](runs []run[K, V]) []string {
+func texts(runs []run) []string {
 	texts := make([]string, len(runs))
 	for i := range runs {
 		texts[i] = runs[i].f.j.FullKey()
@@ -101,53 +101,53 @@ func texts[K comparable, V any](runs []run[K, V]) []string {
 	return texts
 }
 
-func (j *job[K, V]) getCell(ctx context.Context, d *scope.Deadline) (frame[K, V], error) {
+func (j *job) getCell(ctx context.Context, d *scope.Deadline) (frame, error) {
 	if !j.canJudge(ctx) {
-		return frame[K, V]{}, errUnconfirmed
+		return frame{}, errUnconfirmed
 	}
 	mark := j.t.fences.Capture() // before the fetch: an invalidation may overtake the reply
-	raw, err := j.t.remote.Get(ctx, d, j.p.RemoteTimeout, j.FullKey())
+	raw, err := j.v.counts.far.Get(ctx, d, j.p.RemoteTimeout, j.FullKey())
 	if err != nil {
-		return frame[K, V]{}, err
+		return frame{}, err
 	}
 	return j.assess(ctx, raw, mark)
 }
 
 // shown handles the remote tier's answer about the run's cell.
-func (r *run[K, V]) shown(ctx context.Context, f frame[K, V], err error) {
+func (r *run) shown(ctx context.Context, f frame, err error) {
 	switch {
 	case err == nil:
-		r.decide(ctx, f)
+		r.decide(f)
 	case remote.Left(err) || ctx.Err() != nil:
 		// A caller that left says nothing about the tier. Its deadline may be over before its
 		// context says so. For the other callers, the next step is still to look.
 	default:
-		r.cutOff(ctx)
+		r.cutOff()
 	}
 }
 
 // cutOff makes the run continue without the remote tier: with the local item, or by a load.
-func (r *run[K, V]) cutOff(ctx context.Context) {
+func (r *run) cutOff() {
 	r.cut = true
-	if !r.fallback(ctx) {
-		r.load(ctx)
+	if !r.fallback() {
+		r.load()
 	}
 }
 
 // decide chooses the run's next step after a frame.
-func (r *run[K, V]) decide(ctx context.Context, f frame[K, V]) {
+func (r *run) decide(f frame) {
 	r.frame = f
 	switch {
-	case f.verdict == usable && r.serve(ctx, f.it):
-	case r.fallback(ctx):
+	case f.verdict == usable && r.serve(f.it):
+	case r.fallback():
 	case !r.f.j.canLoad():
-		r.end(ctx, outcome[K, V]{err: ErrMiss})
+		r.end(outcome{err: ErrMiss})
 	case f.verdict == held:
 		r.held, r.next = true, toLoad
 	case f.claimed && f.nonce == r.claim.Nonce && !f.nonce.IsZero():
 		r.claimed, r.next = true, toLoad // claimed by this run; an earlier reply was wrong
 	case f.verdict == leased && !r.over():
-		r.await(ctx)
+		r.await()
 	default:
 		r.next = toClaim
 	}
@@ -155,13 +155,15 @@ func (r *run[K, V]) decide(ctx context.Context, f frame[K, V]) {
 
 // serve ends a look-up with the remote tier's value, if it may be served. Otherwise it keeps the
 // value for a failed load.
-func (r *run[K, V]) serve(ctx context.Context, it *item[K, V]) bool {
-	f := r.f
-	r.spare = it
+func (r *run) serve(it *entry) bool {
+	f, state := r.f, it.freshness(r.f.j.t.now())
+	if r.spare = it; state <= stale {
+		here := f.j.standing()
+		r.far = here == nil || it.loadedAt > here.loadedAt+int64(time.Millisecond)
+	}
 	if it.loadedAt < f.j.minLoaded || f.j.o.anew {
 		return false
 	}
-	state := it.freshness(f.j.t.now())
 	if state == dead { // kept for the load only
 		return false
 	}
@@ -173,7 +175,7 @@ func (r *run[K, V]) serve(ctx context.Context, it *item[K, V]) bool {
 			f.j.v.counts.inc(refreshAdopted)
 		}
 	}
-	out := outcome[K, V]{it: it, src: Remote}
+	out := outcome{it: it, src: Remote}
 	if it.remembered() && state >= untrusted { // as if that load had failed here
 		if out.old = f.standIn(nil); out.old != nil {
 			if it.loadedAt <= out.old.loadedAt {
@@ -187,29 +189,29 @@ func (r *run[K, V]) serve(ctx context.Context, it *item[K, V]) bool {
 	case f.j.refreshing != nil:
 	case state >= untrusted:
 		if out.old == nil && it.due(f.j.t.now(), f.j.p) {
-			out.then = it
+			r.then = it
 		}
 	case state == stale && !f.j.o.noStale:
-		out.stale, out.then = revalidating, it
+		out.stale, r.then = revalidating, it
 	default:
 		return false
 	}
-	r.end(ctx, out)
+	r.end(out)
 	return true
 }
 
 // fallback ends a look-up with the local item, when the remote tier had no answer. That item is
 // stale, or it is fresh and the remote tier is out of reach.
-func (r *run[K, V]) fallback(ctx context.Context) bool {
+func (r *run) fallback() bool {
 	f := r.f
 	if f.j.refreshing != nil || f.j.o.anew || f.j.o.skipLocal {
 		return false
 	}
-	it, now := f.j.cache().find(f.j.at, f.j.k, 0)
+	it, now := f.j.find()
 	if it == nil || it.loadedAt < f.j.minLoaded {
 		return false
 	}
-	out := outcome[K, V]{it: it, src: Local}
+	out := outcome{it: it, src: Local}
 	switch it.freshness(now) {
 	case fresh, untrusted:
 		if !r.cut {
@@ -219,29 +221,29 @@ func (r *run[K, V]) fallback(ctx context.Context) bool {
 		if f.j.o.noStale {
 			return false
 		}
-		out.stale, out.then = revalidating, it
+		out.stale, r.then = revalidating, it
 	default:
 		return false
 	}
-	r.end(ctx, out)
+	r.end(out)
 	return true
 }
 
 // claim asks for the right to load. Over a value it asks for a refresh claim, so that others can
 // still serve the value.
-func (p *party[K, V]) claim() {
+func (p *party) claim() {
 	f := p.runs[0].f
 	claims := make([]tier.Claim, len(p.runs))
 	for i := range p.runs {
 		r := &p.runs[i]
 		r.claim = tier.Claim{
-			Seen: r.frame.nonce, Nonce: tier.NewNonce(), Lease: f.j.t.cfg.ClaimTTL,
+			Seen: r.frame.nonce, Nonce: r.newNonce(), Lease: f.j.t.cfg.ClaimTTL,
 			Refresh: r.frame.verdict == usable && !r.force,
 		}
 		claims[i] = r.claim
 	}
 	mark := f.j.t.fences.Capture()
-	got, err := f.j.t.remote.ClaimMany(p, f.j.p.RemoteTimeout, texts(p.runs), claims)
+	got, err := f.j.v.counts.far.ClaimMany(p, f.j.p.RemoteTimeout, texts(p.runs), claims)
 	for i := range p.runs { // first: the steps below run the user's Size, which may panic
 		if got[i].Granted {
 			p.runs[i].claimed, p.runs[i].next = true, toLoad
@@ -251,7 +253,7 @@ func (p *party[K, V]) claim() {
 		switch {
 		case p.runs[i].claimed:
 		case err != nil:
-			p.runs[i].cutOff(p)
+			p.runs[i].cutOff()
 		default:
 			p.runs[i].refused(p, got[i].Cell, mark)
 		}
@@ -259,18 +261,18 @@ func (p *party[K, V]) claim() {
 }
 
 // refused takes the frame that blocks the run's claim, if it is known.
-func (r *run[K, V]) refused(ctx context.Context, cell []byte, mark follow.Mark) {
+func (r *run) refused(ctx context.Context, cell []byte, mark follow.Mark) {
 	switch {
 	case len(cell) > 0:
 		f, err := r.f.j.assess(ctx, cell, mark)
 		if r.refusals++; err != nil || r.refusals == maxRefusals {
-			r.cutOff(ctx)
+			r.cutOff()
 			return
 		}
-		r.decide(ctx, f)
+		r.decide(f)
 	case r.claim.Refresh && r.over():
 		r.force = true // once more
 	default:
-		r.await(ctx)
+		r.await()
 	}
 }

@@ -152,7 +152,11 @@ func (p *process) loadMany(ctx context.Context, keys []string) (map[string]strin
 		return nil, err
 	}
 	p.misses(ctx, full(ctx, keys...)...)
-	p.say(ctx, "load", full(ctx, keys...)...)
+	what := "load"
+	if cache.Auditing(ctx) {
+		what = "audit: load"
+	}
+	p.say(ctx, what, full(ctx, keys...)...)
 	defer func() {
 		if x := recover(); x != nil {
 			p.say(ctx, "load panics", full(ctx, keys...)...)

@@ -51,7 +51,7 @@ func newStage(t *testing.T, env *script.Env) map[string]script.Command {
 	redis := tiertest.NewMemory()
 	commands := map[string]script.Command{
 		"source": {Args: "[what...]", Options: []string{"slow"}, Run: w.source.command},
-		"policy": {Options: []string{"ttl", "negative", "errors", "stale", "stale-if-error", "soft-timeout", "local", "min-load"}, Run: w.policy},
+		"policy": {Options: []string{"ttl", "negative", "errors", "stale", "stale-if-error", "soft-timeout", "local", "min-load", "audit"}, Run: w.policy},
 		"cut":    {Args: "who", Run: w.cut},
 		"hang":   {Args: "who", Run: w.hang},
 		"lose":   {Args: "who", Run: w.lose},
@@ -60,7 +60,7 @@ func newStage(t *testing.T, env *script.Env) map[string]script.Command {
 	for i, name := range []string{"a", "b"} {
 		p := &process{name: name, env: env, source: w.source, redis: redis, wire: time.Millisecond + time.Duration(i)*100*time.Microsecond}
 		p.link = tiertest.NewFaulty(redis)
-		p.tiers = open(t, cache.TiersConfig{Remote: wire{p, p.link}})
+		p.tiers = open(t, cache.TiersConfig{Remote: wire{p, p.link}, MaxAudits: 2, OnStale: p.stale})
 		p.things = with(t, p.tiers, cache.Config[string, string]{Load: p.load, LoadMany: p.loadMany})
 		w.procs = append(w.procs, p)
 		commands[name] = script.Command{
@@ -83,6 +83,9 @@ func (w *stage) policy(c *script.Call) error {
 		if c.Has(name) {
 			*field = new(c.Duration(name, 0))
 		}
+	}
+	if c.Bool("audit", false) { // every hit
+		q.Audit = new(1.0)
 	}
 	for _, p := range w.procs {
 		if err := p.tiers.SetPolicies(policy.Table{{Patch: q}}); err != nil {
@@ -163,6 +166,9 @@ func (p *process) command(c *script.Call) error {
 		report(c, verb, things.Refresh(ctx, words[0]))
 	case "invalidate":
 		return p.invalidate(c, words[0], words[1])
+	case "audits":
+		n := p.tiers.Stats().Audits
+		c.Printf("same=%d ended=%d stale=%d failed=%d skipped=%d", n.Same, n.Ended, n.Stale, n.Failed, n.Skipped)
 	case "stats":
 		return p.stats(c, words[:len(words)-1])
 	default:
@@ -261,6 +267,14 @@ func (p *process) stats(c *script.Call, names []string) error {
 	}
 	c.Printf("%s", strings.Join(line, " "))
 	return nil
+}
+
+func (p *process) stale(s cache.StaleHit) {
+	healed := ""
+	if s.Healed {
+		healed = ", and deletes it"
+	}
+	p.env.Printf("%s finds a stale %v hit of %s%s", p.name, s.Source, short(s.Key), healed)
 }
 
 // report prints the error of a write, if any.

@@ -3,39 +3,44 @@ package cache
 import (
 	"slices"
 
+	"github.com/twofold-go/twofold/internal/follow"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/tier"
 )
 
-// tagSet holds the tags of a value as hashes, which fences compare and cells carry. It holds
-// their texts only if OnStored needs them. A value that another process loaded has no texts.
+// tagSet holds what a value depends on: the hashes of its tags, and of the keys and prefixes of its
+// parts. Fences compare them and cells carry them. It holds the texts of the tags only if OnStored
+// needs them. A value that another process loaded has no texts. Once an item has them, the lists of
+// its parts are sorted and do not change; items may share them.
 type tagSet struct {
-	tags  []uint64
+	follow.Deps
 	texts []string // of the first tags; "" if unknown; see textOf
 }
 
 // add adds a tag once. If a cell cannot hold all tags, AnyTag replaces the last tag and the
 // rest.
 func (s *tagSet) add(hash uint64, text string) {
-	if slices.Contains(s.tags, hash) {
+	if slices.Contains(s.Tags, hash) {
 		return
 	}
-	if len(s.tags) == tier.MaxTags {
-		if !s.many() { // the memory may be shared
-			s.tags = append(slices.Clone(s.tags[:tier.MaxTags-1]), invalidate.AnyTag)
+	if len(s.Tags) == tier.MaxTags {
+		if !s.manyTags() { // the memory may be shared
+			s.Tags = append(slices.Clone(s.Tags[:tier.MaxTags-1]), invalidate.AnyTag)
 			s.texts = s.texts[:min(len(s.texts), tier.MaxTags-1)]
 		}
 		return
 	}
 	if text != "" {
-		s.texts = append(append(s.texts, make([]string, len(s.tags)-len(s.texts))...), text)
+		s.texts = append(append(s.texts, make([]string, len(s.Tags)-len(s.texts))...), text)
 	}
-	s.tags = append(s.tags, hash)
+	s.Tags = append(s.Tags, hash)
 }
 
-// many reports whether the set stands for more tags than it holds.
-func (s *tagSet) many() bool {
-	return len(s.tags) == tier.MaxTags && slices.Contains(s.tags, invalidate.AnyTag)
+// many reports whether the set stands for more tags or parts than it holds.
+func (s *tagSet) many() bool { return s.manyTags() || s.manyParts() }
+
+func (s *tagSet) manyTags() bool {
+	return len(s.Tags) == tier.MaxTags && slices.Contains(s.Tags, invalidate.AnyTag)
 }
 
 // textOf returns the text of the i-th tag, or "" if it is unknown.
@@ -48,7 +53,9 @@ func (s *tagSet) textOf(i int) string {
 
 // clipped returns a set with the same tags. Adding to it does not change s.
 func (s *tagSet) clipped() tagSet {
-	return tagSet{tags: slices.Clip(s.tags), texts: slices.Clip(s.texts)}
+	c := tagSet{Deps: s.Deps, texts: slices.Clip(s.texts)}
+	c.Tags = slices.Clip(s.Tags)
+	return c
 }
 
 // spellTag returns the text of a tag for OnStored, or "" without an OnStored.
@@ -61,7 +68,7 @@ func (t *Tiers) spellTag(tenant, tag string) string {
 
 // setTags adds to an item's tags its own, the call's and the recorded ones. With the recorded
 // tags it takes the age of the oldest part.
-func (j *job[K, V]) setTags(it *item[K, V], own []string, f *facts) {
+func (j *job) setTags(it *entry, own []string, f *facts) {
 	tenant := j.v.space.Tenant
 	for _, names := range [][]string{own, j.o.tags} {
 		for _, n := range names {
@@ -73,8 +80,11 @@ func (j *job[K, V]) setTags(it *item[K, V], own []string, f *facts) {
 			it.own().add(tag.Hash(), j.t.spellTag(tenant, n))
 		}
 	}
-	for i, hash := range f.tags {
+	for i, hash := range f.Tags {
 		it.own().add(hash, f.textOf(i))
+	}
+	if len(f.Keys) > 0 {
+		it.own().join(&f.Deps)
 	}
 	if older := it.loadedAt - f.vouched; older > 0 {
 		it.own().older = older

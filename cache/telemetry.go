@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/twofold-go/twofold/internal/meter"
 	"github.com/twofold-go/twofold/internal/remote"
+	"github.com/twofold-go/twofold/internal/unwrap"
 	"github.com/twofold-go/twofold/key"
 	"github.com/twofold-go/twofold/tier"
 )
@@ -28,7 +30,7 @@ type telemetry struct {
 	reg    metric.Registration // nil until observe has succeeded
 
 	remoteTime, loadTime, staleAge, logLag metric.Float64Histogram
-	getTime                                metric.Float64Histogram
+	getTime, auditAge                      metric.Float64Histogram
 	valueBytes                             metric.Int64Histogram
 }
 
@@ -48,6 +50,7 @@ func newTelemetry(t *Tiers) (*telemetry, error) {
 		remoteTime: m.Seconds("cache.remote.duration", "Time of one call to the remote tier."),
 		loadTime:   m.Seconds("cache.load.duration", "Time of one loader call."),
 		staleAge:   m.Seconds("cache.staleness.age", "How far past its freshness a stale value was when it was served."),
+		auditAge:   m.Seconds("cache.audit.age", "How long ago the value of a stale hit was loaded."),
 		logLag:     m.Seconds("cache.invalidate.lag", "Time invalidations took from the log to this process."),
 		valueBytes: m.Sizes("cache.value.size", "By", "Encoded size of values from and to the remote tier.",
 			64, 256, 1<<10, 4<<10, 16<<10, 64<<10, 256<<10, 1<<20, 4<<20),
@@ -64,13 +67,20 @@ func (o *telemetry) Begin(ctx context.Context, op remote.Op) (context.Context, m
 	return o.tracer.Start(ctx, "cache.remote."+op.String(), asClient...)
 }
 
-func (o *telemetry) End(ctx context.Context, op remote.Op, s meter.Span, took time.Duration, err error, left bool) {
+// End implements [remote.Watcher]. A call that belongs to no namespace, such as the removal of
+// cells of several, has no counters.
+func (o *telemetry) End(ctx context.Context, op remote.Op, of any, s meter.Span, took time.Duration, err error, left bool) {
+	c, _ := of.(*counters)
 	if o.remoteTime.Enabled(ctx) {
-		o.remoteTime.Record(ctx, took.Seconds(), opAttrs[op])
+		if c == nil {
+			o.remoteTime.Record(ctx, took.Seconds(), opAttrs[op])
+		} else {
+			o.remoteTime.Record(ctx, took.Seconds(), c.measures().remote[op]...)
+		}
 	}
 	failed := err != nil && !left
 	if failed {
-		o.t.all.inc(remoteErrGet + stat(op))
+		cmp.Or(c, o.t.all).inc(remoteErrGet + stat(op))
 	}
 	s.End(failed, "remote tier failed")
 }
@@ -151,14 +161,20 @@ func (o *telemetry) staleness(c *counters, ns int64) {
 // The same holds for a local tier that is no tier.Meter.
 func (o *telemetry) observe() (err error) {
 	spaces, tiers := meter.Add(o.meter, ofSpace), meter.Add(o.meter, ofTiers)
+	failed, rest := meter.Add(o.meter, ofRemote), o.t.all
+	audits := meter.Add(o.meter, ofAudits)
 	local, log := meter.Add(o.meter, ofLocal), meter.Add(o.meter, ofLog)
-	_, measured := o.t.local.(tier.Meter)
+	_, measured := unwrap.As[tier.Meter](o.t.local)
 	o.reg, err = o.meter.Register(func(ob metric.Observer) {
 		s := o.t.Stats()
 		for i := range s.Spaces {
 			c := &s.Spaces[i]
-			spaces(ob, &c.Counts, spaceAttributes(key.Space{Tenant: c.Tenant, Namespace: c.Namespace})...)
+			attrs := spaceAttributes(key.Space{Tenant: c.Tenant, Namespace: c.Namespace})
+			spaces(ob, &c.Counts, attrs...)
+			failed(ob, &c.Remote, attrs...)
+			audits(ob, &c.Audits, attrs...)
 		}
+		failed(ob, new(rest.remote()))
 		tiers(ob, &s)
 		if measured {
 			local(ob, s.Local)

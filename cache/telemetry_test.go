@@ -20,6 +20,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/key"
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
@@ -148,7 +150,7 @@ func TestInstruments(t *testing.T) {
 			"cache.invalidate{kind=tag}":                       1,
 			"cache.invalidate{kind=prefix}":                    1,
 			"cache.invalidate{kind=key}":                       1,
-			"cache.remote.error{op=get}":                       1,
+			"cache.remote.error{" + ns + ",op=get}":            1,
 			"cache.load.duration{" + ns + "}":                  6,
 			"cache.staleness.age{" + ns + "}":                  2,
 
@@ -165,7 +167,8 @@ func TestInstruments(t *testing.T) {
 		all := w.numbers(t)
 		for _, name := range []string{
 			"cache.local.bytes{}", "cache.value.size{" + ns + ",dir=in}", "cache.value.size{" + ns + ",dir=out}",
-			"cache.remote.duration{op=get}", "cache.remote.duration{op=claim}", "cache.remote.duration{op=fill}", "cache.remote.duration{op=unlink}",
+			"cache.remote.duration{" + ns + ",op=get}", "cache.remote.duration{" + ns + ",op=claim}", "cache.remote.duration{" + ns + ",op=fill}",
+			"cache.remote.duration{" + ns + ",op=unlink}",
 		} {
 			if all[name] == 0 {
 				t.Errorf("%s is missing", name)
@@ -179,12 +182,60 @@ func TestInstruments(t *testing.T) {
 			"cache.hit{" + ns + ",tier=local}": s.Total.LocalHits, "cache.hit{" + ns + ",tier=remote}": s.Total.RemoteHits,
 			"cache.miss{" + ns + "}": s.Total.Misses, "cache.merge{" + ns + "}": s.Total.Merged, "cache.load{" + ns + "}": s.Total.Loads,
 			"cache.negative{" + ns + "}": s.Total.Negatives, "cache.fill{" + ns + ",outcome=stored}": s.Total.Fills,
-			"cache.invalidate{kind=tag}": s.Kinds.Tags, "cache.remote.error{op=get}": s.Remote.GetErrors,
+			"cache.invalidate{kind=tag}": s.Kinds.Tags, "cache.remote.error{" + ns + ",op=get}": s.Remote.GetErrors,
 			"cache.refresh{" + ns + ",outcome=ok}": s.Total.Refreshes,
 		} {
 			if all[name] != n {
 				t.Errorf("%s = %d, but Stats has %d", name, all[name], n)
 			}
+		}
+	})
+}
+
+// A removal counts for the namespace and tenant of its keys, unless there are several.
+func TestRemovalsAreLabelled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		remote := faulty()
+		w := watch(t, cache.TiersConfig{Remote: remote})
+		users := with(t, w.Tiers, thingConfig{Namespace: "users:v1", Load: new(source).load}).Tenant("acme")
+		more := with(t, w.Tiers, thingConfig{Namespace: "users-2", Load: new(source).load}).Tenant("acme")
+		get(t, users, 1)
+		get(t, more, 1)
+		remote.Fail(errRemote, tiertest.Unlink)
+		full := func(tenant, namespace, id string) invalidate.Scope {
+			k, err := key.Space{Tenant: tenant, Namespace: namespace}.Key(key.Text(id))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return invalidate.Key(k)
+		}
+		ctx := t.Context()
+		for name, err := range map[string]error{
+			"one key":              users.Delete(ctx, 1),
+			"two keys":             users.DeleteMany(ctx, []int{1, 2}),
+			"an id with a colon":   w.Invalidate(ctx, full("acme", "users:v1", "v2:1")),
+			"another namespace":    more.Delete(ctx, 1),
+			"two namespaces":       w.Invalidate(ctx, full("acme", "users:v1", "1"), full("acme", "users-2", "1")),
+			"two tenants":          users.Delete(ctx, 1, full("bolt", "users:v1", "1")),
+			"an unknown tenant":    w.Invalidate(ctx, full("bolt", "users:v1", "1")),
+			"an unknown namespace": w.Invalidate(ctx, full("acme", "users", "1")),
+		} {
+			if !errors.Is(err, cache.ErrUnavailable) {
+				t.Errorf("%s: %v, want ErrUnavailable", name, err)
+			}
+		}
+		got := w.numbers(t)
+		for name, want := range map[string]int64{
+			"cache.remote.error{cache.namespace=users:v1,cache.tenant=acme,op=unlink}": 3,
+			"cache.remote.error{cache.namespace=users-2,cache.tenant=acme,op=unlink}":  1,
+			"cache.remote.error{op=unlink}":                                            4,
+		} {
+			if got[name] != want || got[strings.Replace(name, "error", "duration", 1)] != want {
+				t.Errorf("%s = %d, durations %d, want %d", name, got[name], got[strings.Replace(name, "error", "duration", 1)], want)
+			}
+		}
+		if s := w.Stats(); s.Remote.UnlinkErrors != 8 {
+			t.Errorf("UnlinkErrors = %d in all, want 8", s.Remote.UnlinkErrors)
 		}
 	})
 }

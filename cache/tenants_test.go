@@ -1,15 +1,19 @@
 package cache_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"runtime"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/key"
 	"github.com/twofold-go/twofold/policy"
+	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
 // A tenant with an invalid name gets no counters, and its calls fail with an error about the
@@ -32,6 +36,57 @@ func TestInvalidTenantsUseUpNothing(t *testing.T) {
 	if len(tenants) != 2 || tenants[0] != cache.DefaultTenant || tenants[1] != "good" {
 		t.Errorf("tenants with counters = %q, want the two valid ones", tenants)
 	}
+}
+
+// A loader learns whose key it loads, by whichever call it runs.
+func TestLoaderKnowsItsTenant(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tiers := open(t, cache.TiersConfig{Remote: tiertest.NewMemory()})
+		tenant := func(ctx context.Context) string { return cache.Filling(ctx).Tenant() }
+		inner := with(t, tiers, thingConfig{Namespace: "inner", Load: func(ctx context.Context, _ int) (string, error) { return tenant(ctx), nil }})
+		load := func(ctx context.Context, k int) (string, error) {
+			part, err := inner.Tenant("other").Get(ctx, k)
+			if part != "other" {
+				t.Errorf("the inner loader's tenant = %q, want other", part)
+			}
+			return tenant(ctx), err
+		}
+		one := with(t, tiers, thingConfig{Namespace: "one", Load: load, Policy: swr})
+		many := with(t, tiers, thingConfig{Namespace: "many", LoadMany: func(ctx context.Context, ks []int) (map[int]string, error) {
+			m := map[int]string{}
+			for _, k := range ks {
+				m[k] = tenant(ctx)
+			}
+			return m, nil
+		}})
+		for _, name := range []string{cache.DefaultTenant, "acme", "globex"} {
+			for _, c := range []things{one.Tenant(name), many.Tenant(name)} {
+				ks := []int{1, 2, 3}
+				m, err := c.GetMany(t.Context(), ks)
+				for _, k := range ks {
+					if m[k] != name || err != nil {
+						t.Errorf("GetMany: %v, %v, want values of %s", m, err, name)
+					}
+				}
+				v, err := c.GetOrLoad(t.Context(), 4, load)
+				if v != name || err != nil || get(t, c, 5) != name {
+					t.Errorf("a loader of %s: %q, %v", name, v, err)
+				}
+				if err := c.Refresh(t.Context(), 1); err != nil || get(t, c, 1) != name {
+					t.Errorf("Refresh of %s: %v", name, err)
+				}
+				advance(11 * time.Second) // stale: the next read refreshes in the background
+				get(t, c, 2)
+				synctest.Wait()
+				if v := get(t, c, 2); v != name {
+					t.Errorf("the refresh of %s loaded %q", name, v)
+				}
+			}
+		}
+		if v := tenant(t.Context()); v != "" {
+			t.Errorf("outside a loader: %q, want nothing", v)
+		}
+	})
 }
 
 // Each tenant beyond MaxTenants still has its own policy from the table.

@@ -19,6 +19,9 @@ type terms struct {
 // unsaid holds the terms of a loader that said nothing.
 var unsaid = terms{stale: -1, ifError: -1}
 
+// neverStale holds the terms of an empty value.
+var neverStale = terms{}
+
 // binds reports whether the value has its own Stale and StaleIfError.
 func (m *terms) binds() bool { return m.stale >= 0 }
 
@@ -68,29 +71,29 @@ func (m *terms) into(c *tier.Cell) {
 }
 
 // agree gives a loaded value its terms. An absence has none, because no read serves it stale.
-func (it *item[K, V]) agree(m terms) {
+func (it *entry) agree(m terms) {
 	if it.err == nil && m != unsaid {
 		said := m // m itself would cost an allocation in every call
 		it.own().terms = &said
 	}
 }
 
-func (it *item[K, V]) said() *terms { return cmp.Or(it.terms, &unsaid) }
+func (it *entry) said() *terms { return cmp.Or(it.terms, &unsaid) }
 
 // keptUntil returns the time until which a load that replaces the item may see it. It is never
 // before the last result of times.
-func (it *item[K, V]) keptUntil() int64 {
+func (it *entry) keptUntil() int64 {
 	_, _, hard := it.times()
 	return after(hard, it.said().keep)
 }
 
 // precedes reports whether a load that replaces the item may see it, if no fence covers it.
-func (it *item[K, V]) precedes(now int64) bool {
+func (it *entry) precedes(now int64) bool {
 	return it.err == nil && !it.worn && now < it.keptUntil()
 }
 
 // bridges reports whether the item may be served because its load is slow. SetStale(0) forbids
 // this for an item that is not fresh.
-func (it *item[K, V]) bridges(now int64) bool {
+func (it *entry) bridges(now int64) bool {
 	return it.said().stale != 0 || it.freshness(now) >= untrusted
 }

@@ -33,7 +33,7 @@ type TiersConfig struct {
 
 	// Log carries invalidations to the other processes, and theirs to this one. Close closes it
 	// if it has a Close method, so such a log belongs to one Tiers. Nil: invalidations stay in
-	// this process.
+	// this process. With a remote tier, New then warns once unless the policy has a LocalTTL.
 	Log invalidate.Log
 
 	// InvalidateWait limits how long Set, Delete, Invalidate, Expire and the like wait for the log
@@ -57,18 +57,34 @@ type TiersConfig struct {
 	// another runs in the outer load's turn. 0: 512.
 	MaxLoads int
 
-	// MaxRefreshes limits the background refreshes that run at a time. Beyond it, a stale value
-	// is served and no refresh starts. The policy has a limit for one namespace. 0: 32.
+	// MaxRefreshes limits the background refreshes that run at a time. The keys that one LoadMany
+	// refreshes count as one. Beyond the limit, a stale value is served and no refresh starts.
+	// The policy has a limit for one namespace. 0: 32.
 	MaxRefreshes int
 
 	// MaxFlights limits the keys that one cache fetches or loads at a time. Beyond it, reads
-	// that miss fail with ErrOverloaded, also where an old value could stand in. 0: 65,536.
+	// that miss fail with ErrOverloaded, also where an old value could stand in. A GetMany that
+	// misses more keys than that fetches and loads half as many at a time. 0: 65,536.
 	MaxFlights int
 
 	// ClaimTTL is how long other processes wait for a loader that has died. A live loader renews
 	// its claim. All processes that share a remote tier should use the same value; otherwise
-	// several may replace a loader that died. 0: 3 s.
+	// several may replace a loader that died. The remote tier counts the time, and a process that
+	// waits cannot tell a claim that is renewed from one that does not expire, because a server's
+	// clock was set back. It replaces such a claim after the policy's LoadTimeout, if a caller waits
+	// that long. If all callers have shorter deadlines, Delete of the key removes it. 0: 3 s.
 	ClaimTTL time.Duration
+
+	// MaxAudits limits the audits that begin in a second, for all namespaces together, and the
+	// loads of audits that run at a time. The policy's Audit chooses the hits. A hit beyond the
+	// limit is not audited and counts as skipped. 0: 10.
+	MaxAudits int
+
+	// OnStale gets every hit that an audit found stale: the value differed from the source, and no
+	// invalidation covered it. It is called after the key was deleted, in the audit's goroutine, by
+	// up to MaxAudits goroutines at a time. It may use the caches. The first panic of a hook is
+	// logged. Nil: nothing is called; see Tiers.StaleHits.
+	OnStale func(StaleHit)
 
 	// MaxTenants limits the pairs of namespace and tenant with counters of their own. The others
 	// are counted together as "other". 0: 1,000.
@@ -79,7 +95,8 @@ type TiersConfig struct {
 	// OnStored of the new one may come before OnRemoved of the old one. Close reports nothing.
 	// The methods of package cache/index have these types.
 	//
-	// Both run inside cache calls, several at a time. They must be quick and must not call the
+	// Both run inside cache calls, several at a time; OnRemoved of an expired entry may run on a
+	// goroutine of the tier. They must be quick and must not call the
 	// cache. The first panic is logged. OnRemoved needs a local tier that is a
 	// tier.EvictNotifier. With OnStored, values keep the text of their tags, which counts
 	// towards their size. Nil: nothing is called.
@@ -118,8 +135,10 @@ type Tiers struct {
 	seen     *telemetry
 	all      *counters // for counts without a namespace
 	panicked sync.Once // the first panic of a hook was logged
+	noLog    sync.Once // see warnOfNoLog
 
 	listeners listeners
+	audits    auditor
 	known     tenants // tenants of the handles so far
 	strangers tenants // unknown tenants of invalidations, already logged
 

@@ -29,7 +29,10 @@ type (
 	excluded struct {
 		Name   string
 		onDone func() `json:"-"`
-		Skip   func() `json:"-"`
+	}
+	skipped struct {
+		Name string
+		Skip func() `json:"-"`
 	}
 	itself struct {
 		Next *itself
@@ -68,6 +71,7 @@ func TestNewRefusesWhatIsLost(t *testing.T) {
 		"behind a map":        {newWith[map[string][]*hooks](t, nil, remote()), "hooks.OnDone"},
 		"recursive":           {newWith[itself](t, nil, remote()), "itself.Done"},
 		"key of a map":        {newWith[map[[2]int]string](t, nil, remote()), "codec.CBOR"},
+		"an excluded field":   {newWith[skipped](t, nil, remote()), "skipped.Skip"},
 		"an unexported field": {newWith[private](t, nil, remote()), "private.onDone"},
 		"an interface":        {newWith[[]any](t, nil, remote()), "is an interface"},
 		"unexported, CBOR":    {newWith[*private](t, codec.CBOR, remote()), "private.onDone"},

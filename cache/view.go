@@ -3,31 +3,47 @@ package cache
 import (
 	"fmt"
 	"hash/maphash"
+	"reflect"
 	"strconv"
 	"sync"
 	"sync/atomic"
 
+	calls "github.com/twofold-go/twofold/internal/flight"
+	"github.com/twofold-go/twofold/internal/remote"
 	"github.com/twofold-go/twofold/key"
 	"github.com/twofold-go/twofold/policy"
 )
 
-// view is one tenant's part of a cache. Two views of one tenant are equivalent.
+// view is one tenant's part of a store. Two views of one tenant are equivalent.
 type view struct {
-	*views
+	*store
 	space    key.Space
 	name     string // "tenant:namespace"
 	err      error  // the tenant's name is not valid
 	seed     uint64
 	resolved atomic.Pointer[resolved]
+	stems    atomic.Pointer[[]uint64] // see prefixes
 	counts   *counters
 }
 
-// views holds the tenants' parts of one cache. MaxTenants of them are kept, with their own
-// counters. The others are made on demand and share counters; the most recent ones of these are
-// also kept.
-type views struct {
+// store is one cache without its types. MaxTenants of its views are kept, with their own counters.
+// The others are made on demand and share counters; the most recent ones of these are also kept.
+type store struct {
 	t         *Tiers
+	kind      kind
 	namespace string
+	keyType   reflect.Type
+	far       *remote.Tier // nil: without a remote tier
+	loader    any          // of the Config, for kind.Load; nil: none
+	loadsMany bool         // the Config has LoadMany
+	tagged    bool         // the Config has Tags
+	maxBatch  int
+	payloads
+	size    func(ptr any) int64 // of a value, with what it points to
+	keySize func(ptr any) int64 // of a key
+	fixed   int64               // of an item without both
+	flights *calls.Group[*flight, outcome]
+
 	base      policy.Policy
 	refreshes *atomic.Int64 // of all caches of the namespace
 	kept      sync.Map      // string → *view
@@ -35,39 +51,32 @@ type views struct {
 	recent    [1024]atomic.Pointer[view] // by a hash of the tenant
 	unnamed   atomic.Pointer[resolved]   // of tenants that the table does not name
 	others    func() *counters           // of tenants that are not kept
+	remarks   auditRemarks
 }
 
 type resolved struct {
-	table *policy.Table
+	table  *policy.Table
+	sample int64 // which hits may be audited; see sampleOf
 	policy.Policy
 }
 
-func newViews(t *Tiers, namespace string, base policy.Patch) *views {
-	return &views{
-		t: t, namespace: namespace, base: base.Apply(policy.Default()), refreshes: t.refreshesOf(namespace),
-		others: sync.OnceValue(func() *counters {
-			return t.countersOf(key.Space{Tenant: otherTenant, Namespace: namespace})
-		}),
-	}
-}
-
-func (s *views) of(tenant string) *view {
+func (s *store) of(tenant string) *view {
 	recent := &s.recent[maphash.String(s.t.seed, tenant)%uint64(len(s.recent))]
 	if v := recent.Load(); v != nil && v.space.Tenant == tenant {
 		return v
 	}
-	v := s.find(tenant)
+	v := s.newView(tenant)
 	if v.err == nil {
 		recent.Store(v)
 	}
 	return v
 }
 
-func (s *views) find(tenant string) *view {
+func (s *store) newView(tenant string) *view {
 	if v, ok := s.kept.Load(tenant); ok {
 		return v.(*view)
 	}
-	v := &view{views: s, name: tenant + ":" + s.namespace}
+	v := &view{store: s, name: tenant + ":" + s.namespace}
 	// From the view's name, so that the view does not keep the string of which tenant is a part.
 	v.space = key.Space{Tenant: v.name[:len(tenant)], Namespace: s.namespace}
 	v.seed = maphash.String(s.t.seed, v.name)
@@ -109,10 +118,13 @@ func (v *view) spell(k any) (key.Key, error) {
 }
 
 // policy returns the policy in force. It costs two atomic loads, until the table is replaced.
-func (v *view) policy() *policy.Policy {
+func (v *view) policy() *policy.Policy { return &v.inForce().Policy }
+
+// inForce is policy for a hit, which also needs to know whether it may be audited.
+func (v *view) inForce() *resolved {
 	table := v.t.policies.Load()
 	if r := v.resolved.Load(); r != nil && r.table == table {
-		return &r.Policy
+		return r
 	}
 	return v.resolve(table)
 }
@@ -121,7 +133,7 @@ func (v *view) policy() *policy.Policy {
 // does not name share its result.
 //
 //go:noinline
-func (v *view) resolve(table *policy.Table) *policy.Policy {
+func (v *view) resolve(table *policy.Table) *resolved {
 	shared, tenant := &v.unnamed, ""
 	for i := range *table {
 		if (*table)[i].Tenant == v.space.Tenant {
@@ -131,11 +143,12 @@ func (v *view) resolve(table *policy.Table) *policy.Policy {
 	}
 	r := shared.Load()
 	if r == nil || r.table != table {
-		r = &resolved{table, table.For(v.base, tenant, v.namespace)}
+		p := table.For(v.base, tenant, v.namespace)
+		r = &resolved{table, sampleOf(p.Audit), p}
 		shared.Store(r)
 	}
 	v.resolved.Store(r)
-	return &r.Policy
+	return r
 }
 
 // refreshesOf returns the number of running background refreshes of a namespace, for all
@@ -164,7 +177,21 @@ func (t *Tiers) countersOf(s key.Space) *counters {
 	c := t.counts[s]
 	if c == nil {
 		c = newCounters(s)
+		if t.remote != nil {
+			c.far = t.remote.Of(c)
+		}
 		t.counts[s] = c
 	}
 	return c
 }
+
+// nameOf returns the name of a key in errors: its ID is "" if the key cannot be spelled.
+func (v *view) nameOf(id string) string {
+	if id == "" {
+		return v.name
+	}
+	return v.name + ":" + id
+}
+
+// valueOf returns an entry's value.
+func (v *view) valueOf(it *entry) any { return reflect.ValueOf(v.kind.Value(it)).Elem().Interface() }

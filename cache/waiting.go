@@ -1,14 +1,71 @@
 package cache
 
 import (
-	"context"
 	"time"
+
+	"github.com/twofold-go/twofold/tier"
 )
 
-// over reports whether the run replaces the process that has claimed the key: the run has waited
-// longer than LoadTimeout, or its caller demands a MaxAge.
-func (r *run[K, V]) over() bool {
-	return r.f.j.minLoaded > -never || r.f.j.t.now()-r.since > int64(r.f.j.p.LoadTimeout)
+// An ended load that stored nothing leaves a mark in place of its claim: a lease frame with one
+// more byte. The processes that waited for the load see that it ended, and that its process did
+// not die. Any claim may name the mark and replace it. A claim over a mark, or over a value that
+// is not being refreshed, has a nonce that begins with afterEnded: the processes that did not
+// see the mark learn the same from that claim.
+//
+// Only a load that took a part of ClaimTTL leaves a mark. See await for shorter ones.
+const (
+	// markStays is longer than the pause between two looks of a process that waits.
+	markStays = 500 * time.Millisecond
+
+	markByte   = 'E'
+	afterEnded = "TF" // the other six bytes of such a nonce are random
+)
+
+// endMark returns the frame that an ended load with a claim leaves.
+func endMark(n tier.Nonce) []byte { return append(tier.LeaseCell(n), markByte) }
+
+// isEndMark reports whether a lease frame is the mark of an ended load.
+func isEndMark(lease []byte) bool {
+	return len(lease) == 2+tier.NonceSize && lease[1+tier.NonceSize] == markByte
+}
+
+// leavesMark reports whether another process may have waited so long for the run's load that it
+// could take the process for dead.
+func (r *run) leavesMark() bool {
+	return !r.claim.Refresh && r.f.j.t.now()-r.since >= int64(r.f.j.t.cfg.ClaimTTL)/8
+}
+
+// newNonce returns a nonce for a claim over the run's frame.
+func (r *run) newNonce() tier.Nonce {
+	n := tier.NewNonce()
+	if r.frame.ended || r.tries > 0 {
+		copy(n[:], afterEnded)
+	}
+	return n
+}
+
+// follows reports whether the claim with this nonce was made after another load had ended.
+func follows(n tier.Nonce) bool { return string(n[:len(afterEnded)]) == afterEnded }
+
+// over reports whether the run loads without the claim, or replaces the process that has it. Either
+// its caller demands a MaxAge, or the run has waited longer than LoadTimeout: for this claim, or in
+// all if the cell that is in its way holds no claim.
+//
+// No load takes longer, so such a claim does not expire: a server's clock was set back, or another
+// program wrote it. A run cannot tell that sooner. The frame of a claim does not change when the
+// claim is renewed. If it did, each tier would have to change it, and a waiting process with a
+// shorter ClaimTTL than the loading one would replace live claims.
+func (r *run) over() bool {
+	now := r.f.j.t.now()
+	since := r.since
+	switch {
+	case !r.frame.claimed:
+	case r.waits.n > 0 && r.waits.last == r.frame.nonce:
+		since = r.waits.since
+	default: // the first look at this claim
+		since = now
+	}
+	return r.f.j.minLoaded > -never || now-since > int64(r.f.j.p.LoadTimeout)
 }
 
 // await makes WAIT the next step, or LOAD. A run waits for one load of another process. If that
@@ -19,11 +76,11 @@ func (r *run[K, V]) over() bool {
 // A process renews its claim at each third of ClaimTTL, or a little later on a busy machine. So
 // a claim outlives its process by about two thirds of ClaimTTL. A run that waited for a quarter
 // may have waited for a dead process. It waits once more, so that one process takes over and not
-// all of them. If the load was merely long and failed, this makes two waits and one load.
-func (r *run[K, V]) await(ctx context.Context) {
+// all of them. It does not if the next claim follows an ended load: then no process died.
+func (r *run) await() {
 	w, now, n := &r.waits, r.f.j.t.now(), r.frame.nonce
 	if r.f.j.refreshing != nil {
-		r.end(ctx, outcome[K, V]{again: true})
+		r.end(outcome{again: true})
 		return
 	}
 	r.next = toWait
@@ -31,7 +88,7 @@ func (r *run[K, V]) await(ctx context.Context) {
 		return
 	}
 	most := 1
-	if w.n == 1 && now-w.since >= int64(r.f.j.t.cfg.ClaimTTL)/4 {
+	if w.n == 1 && now-w.since >= int64(r.f.j.t.cfg.ClaimTTL)/4 && !follows(n) {
 		most = 2
 	}
 	if r.tries+w.n >= most {
@@ -44,7 +101,7 @@ func (r *run[K, V]) await(ctx context.Context) {
 // wait waits for another process's fill. The first wait is 1 ms. The next ones are a sixteenth
 // of the time since the look-up began, at least 2 ms and at most 100 ms. So a short load is
 // noticed soon.
-func (p *party[K, V]) wait() {
+func (p *party) wait() {
 	r := &p.runs[0]
 	waited := time.Duration(r.f.j.t.now() - r.since)
 	t := time.NewTimer(r.nap)

@@ -14,15 +14,20 @@ import (
 // error. The same step may invalidate more scopes, with invalidate.Strict or invalidate.Hold
 // among them.
 func (c Cache[K, V]) Delete(ctx context.Context, k K, more ...invalidate.Scope) error {
-	var j job[K, V]
-	if err := j.changes(c, "delete", k); err != nil {
+	var j job
+	if err := c.changes(&j, "delete", k, &anyAge); err != nil {
 		return err
 	}
+	return j.delete(ctx, more...)
+}
+
+// delete invalidates the job's key, which is spelled.
+func (j *job) delete(ctx context.Context, more ...invalidate.Scope) error {
 	r, err := follow.NewRequest(append([]invalidate.Scope{invalidate.Key(j.full)}, more...)...)
 	if err != nil {
 		return j.fail(err)
 	}
-	r.Removed = j.s.far == nil && len(r.Keys()) == 1 // there is no cell
+	r.Removed = j.v.far == nil && len(r.Keys()) == 1 // there is no cell
 	if err := j.t.request(ctx, j.p.RemoteTimeout, r); err != nil {
 		return j.fail(err)
 	}
@@ -39,7 +44,7 @@ func (c Cache[K, V]) DeleteAll(ctx context.Context, more ...invalidate.Scope) er
 	}
 	err := c.v.err
 	if err == nil {
-		err = c.s.t.invalidate(ctx, c.v.policy().RemoteTimeout,
+		err = c.v.t.invalidate(ctx, c.v.policy().RemoteTimeout,
 			append([]invalidate.Scope{c.All()}, more...)...)
 	}
 	if err != nil {
@@ -115,7 +120,7 @@ func (t *Tiers) spread(ctx context.Context, timeout time.Duration, r follow.Requ
 	if !r.Removed && !r.Soft {
 		err = unreached(t.remove(ctx, timeout, r.Keys(), r.Hold))
 	}
-	t.fences.Apply(r)
+	t.fences.ApplyWithin(ctx, r)
 	t.told(r)
 	return err
 }
@@ -138,6 +143,6 @@ func (c Cache[K, V]) Refresh(ctx context.Context, k K) error {
 	if c.s == nil {
 		return errZero("refresh")
 	}
-	_, err := c.fetch(ctx, "refresh", k, nil, &callOpts{noStale: true, anew: true})
+	_, err := c.fetch(ctx, "refresh", k, nil, &options{callOpts: callOpts{noStale: true, anew: true}})
 	return err
 }

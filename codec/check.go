@@ -12,8 +12,8 @@ import (
 type Checker interface {
 	// Check returns nil if every value of type t that Marshal accepts comes back equal from
 	// Unmarshal. Nil and empty count as equal. So do a nil pointer and a pointer to nil. Check
-	// trusts a type that marshals and unmarshals itself. A field that a tag excludes by name may
-	// be lost. A pointer comes back as a pointer to a copy.
+	// trusts a type that marshals and unmarshals itself. A field that is unexported and has the
+	// tag "-" may be lost. A pointer comes back as a pointer to a copy.
 	//
 	// Otherwise Check returns a [*TypeError]. It may be called concurrently.
 	Check(t reflect.Type) error
@@ -110,7 +110,8 @@ func (c jsonCodec) Check(t reflect.Type) error {
 	if len(faults) == 0 {
 		return nil
 	}
-	remedy := "export the field; exclude it by name with the tag `json:\"-\"`; give its type MarshalJSON and UnmarshalJSON; "
+	remedy := "export the field, without the tag `json:\"-\"`; keep it unexported and add that tag if it may come back empty; " +
+		"give its type MarshalJSON and UnmarshalJSON; "
 	if len(cborRules.faults(t)) == 0 {
 		remedy += "use codec.CBOR, which can; "
 	}
@@ -123,7 +124,8 @@ func (c cborCodec) Check(t reflect.Type) error {
 	if len(faults) == 0 {
 		return nil
 	}
-	remedy := "export the field; exclude it by name with the tag `cbor:\"-\"`; give its type MarshalBinary and UnmarshalBinary; "
+	remedy := "export the field, without the tag `cbor:\"-\"`; keep it unexported and add that tag if it may come back empty; " +
+		"give its type MarshalBinary and UnmarshalBinary; "
 	return &TypeError{c.ID(), t, faults, remedy + lastRemedies}
 }
 

@@ -158,7 +158,7 @@ func fillAll(v reflect.Value) {
 	case reflect.Struct:
 		for i := range v.NumField() {
 			f := v.Type().Field(i)
-			if f.Tag.Get("json") != "-" && f.Tag.Get("cbor") != "-" {
+			if f.IsExported() || f.Tag.Get("json") != "-" && f.Tag.Get("cbor") != "-" {
 				fillAll(reflect.NewAt(f.Type, unsafe.Pointer(v.Field(i).UnsafeAddr())).Elem())
 			}
 		}

@@ -72,6 +72,14 @@ type (
 		Name string
 		Done func()
 	}
+	login struct {
+		ID   int
+		Hash string `json:"-"`
+	}
+	shortLogin struct {
+		ID   int
+		Hash string `json:"hash" cbor:"-"`
+	}
 	family struct {
 		Name     string
 		Children []*family
@@ -87,7 +95,7 @@ type (
 		core
 		*Titled
 		_      [0]func()
-		Mu     chan int `json:"-"`
+		mu     chan int `json:"-"`
 		note   string   `json:"-"`
 		Header http.Header
 		Tree   *family
@@ -112,17 +120,20 @@ func (odd) MarshalText() ([]byte, error) { return []byte("odd"), nil }
 
 // If Check refuses a type, the codec changes a value of it or cannot encode it.
 func TestCheckRefuses(t *testing.T) {
-	_, _ = okTypes{}.note, okTypes{}.core
+	_, _, _ = okTypes{}.note, okTypes{}.core, okTypes{}.mu
 	tests := []struct {
 		codec codec.Codec
 		value any
 		fault string // its path and reason
 	}{
 		{codec.JSON, hidden{1, 7}, "hidden.secret (int) is unexported"},
+		{codec.JSON, login{1, "x"}, `login.Hash (string) is left out by its tag "-"`},
+		{codec.CBOR, login{1, "x"}, `login.Hash (string) is left out by its tag "-"`},
+		{codec.CBOR, []*shortLogin{{1, "x"}}, `shortLogin.Hash (string) is left out by its tag "-"`},
 		{codec.JSON, user{profile{1, map[string]int{"a": 1}}}, "user.Profile.cache (map[string]int) is unexported"},
 		{codec.CBOR, []user{{profile{1, map[string]int{"a": 1}}}}, "user.Profile.cache"},
 		{codec.JSON, any(map[string]any{"n": int64(12345678901234567)}), "is an interface"},
-		{codec.JSON, map[string]any{"n": 12345678901234567}, "is an interface"},
+		{codec.JSON, map[string]any{"n": int64(12345678901234567)}, "is an interface"},
 		{codec.CBOR, map[string]any{"n": 7}, "is an interface"},
 		{codec.JSON, []error{errors.ErrUnsupported}, "[]error[] (error) is an interface"},
 		{codec.JSON, handler{Done: func() {}}, "handler.Done (func()) is a func"},

@@ -208,11 +208,16 @@ func (c *checking) checkStruct(t reflect.Type, a at) {
 func (c *checking) checkFields(outer, part reflect.Type, index []int, a at, written map[string]bool, all []field) {
 	for i := range part.NumField() {
 		f := part.Field(i)
-		if f.Name == "_" || c.tags.of(f.Tag) == "-" || f.Type.Size() == 0 {
-			continue // no content, or excluded
+		excluded := c.tags.of(f.Tag) == "-"
+		if f.Name == "_" || excluded && !f.IsExported() || f.Type.Size() == 0 {
+			continue // no content, or only this package can read it and knows that it is lost
 		}
 		in := a
 		in.path += "." + f.Name
+		if excluded {
+			c.fault(in, f.Type, `is left out by its tag "-"`)
+			continue
+		}
 		at := append(slices.Clone(index), i)
 		switch {
 		case c.tags.inline(f) && f.Type.Kind() == reflect.Pointer && !f.IsExported():

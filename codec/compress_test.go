@@ -164,7 +164,7 @@ func TestBombs(t *testing.T) {
 // Headers with a large size and no data.
 func TestTinyInputsAllocateLittle(t *testing.T) {
 	block := binary.AppendUvarint(nil, 1<<32-1) // a Snappy block of 4 GiB
-	if n, err := snappy.DecodedLen(block); n != 1<<32-1 || err != nil {
+	if n, err := snappy.DecodedLen(block); uint64(n) != 1<<32-1 || err != nil {
 		t.Fatalf("DecodedLen = %d, %v", n, err)
 	}
 	tests := []struct {

@@ -55,6 +55,18 @@
 // enough. There are two because servers lose writes. Prefixes and tags have the second check
 // only.
 //
+// # Built values
+//
+// A loader may build a value from other cached values, its parts. The built value carries the hash
+// of each part's key, of each prefix of that key that ends with a colon, and all that the part
+// carried itself. A fence of a key or a prefix covers it by these hashes, a fence of a tag by its
+// tags. A record of a prefix that does not end with a colon has a second fence, of the prefix up to
+// its last colon; see [Scope.BuiltFence].
+//
+// An invalidation of a part does not remove the cell of what was built from it. So only the second
+// check protects that cell. A process that misses a record of the sequence of keys refuses every
+// older frame of a built value, and so does one that started after the log had trimmed the record.
+//
 // # Expire
 //
 // An invalidation may be soft: what it covers becomes stale and stays usable as a stale
@@ -87,6 +99,19 @@
 //   - the sequences do not end where the log's own notes say;
 //   - the caller knows more than the log, or other records. Every record has a random id, and
 //     a caller sends the ids of the last records that it knows.
+//
+// A log may go back to an older state without any of these signs, and the process that asks may
+// know nothing of the lost records. Cells of the remote tier know them. A process notes the
+// positions of the cells that it serves. When a complete answer ends below a position that was
+// noted before the question, records are lost. The process does not renew its lease. It shows
+// the position to the log, as a caller that knows more than the log, and an epoch starts. Until
+// then it may serve such a cell, within B. In normal life the answer always reaches the
+// position: the cell's process had applied that record before it stored the cell.
+//
+// This net has two holes, so a log must notice a loss itself where it can. A process may meet
+// no such cell before the log has used the lost positions again. And a value of the lost history
+// may be as of a position that the log still has. Call NewEpoch of package sqllog after an
+// operation that the log cannot notice; its documentation names them.
 //
 // An epoch begins with one bump record in each sequence. Every process that reads it gives up
 // everything older. That costs O(1): one floor rises.
@@ -156,7 +181,7 @@
 //
 // Frames in the remote tier are compared by position. A reader refuses a frame that is older
 // than the newest forgotten prefix. It refuses a frame with tags that is older than the newest
-// forgotten tag.
+// forgotten tag, and the frame of a built value that is older than the newest forgotten key.
 //
 // The tables remember as many soft fences, for as long. What a forgotten soft fence may cover
 // is dead, and not stale, because the process no longer knows when it expired. This includes

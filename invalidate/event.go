@@ -6,9 +6,20 @@ import "time"
 // OnInvalidate of cache.Tiers.
 type Event struct {
 	// Local says that a call in this process made it. Then Scopes are the scopes of the call.
-	// Events of other processes carry only hashes, so Scopes is nil.
+	//
+	// In an event of another process, Scopes are those that the log names: tenant, namespace and
+	// id of keys, and prefixes and tags. Logs name them if their option Names is set, in
+	// redislog.Config and sqllog.Config; by default they carry only the kind, the hash, a
+	// prefix's length, the hold and whether it is soft. An event of everything has the scope All.
+	// Scopes are in no order. They are for information: whoever can write to the log can leave a
+	// name out, but cannot add one whose hash is not among Fences.
 	Local  bool
 	Scopes []Scope
+
+	// Unnamed is how many of the Fences have no scope in Scopes, so what they cover is known by
+	// hash only. A program that knows what its process uses can compare Fences with Scope.Fence of
+	// it; the hold may differ. It is 0 when Scopes are complete.
+	Unnamed int
 
 	// Fences are what the log carries: the kinds and hashes, as Scope.Fence returns them, and
 	// whether each is soft. A fence of KindAll covers everything. The program must not change

@@ -2,8 +2,13 @@ package invalidate
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"math"
+	"strings"
 	"time"
+
+	"github.com/cespare/xxhash/v2"
 )
 
 // Log is the one order of invalidations that all processes of a fleet share. It has two
@@ -17,6 +22,10 @@ import (
 // record has a random [Record.ID], and the id of an epoch is that of its bump records. A
 // caller sends the ids that it knows with its cursor. When the log has other ids at these
 // positions, that Sync starts a new epoch.
+//
+// A type that wraps a Log hides the optional methods of what it wraps. Give it a method
+// Unwrap() invalidate.Log. The cache then finds [CellUser], [NameKeeper], Validate and Close there. The methods
+// of [CellRemover] must be the wrapper's own, because a call must not bypass it.
 //
 // All methods may be called concurrently. Package logtest has a conformance suite, a log in
 // memory and a wrapper that injects faults.
@@ -41,10 +50,16 @@ type Log interface {
 	// may return an empty page early, skip trimmed records, or block until ctx ends.
 	Tail(ctx context.Context, at Cursor) (Page, error)
 
-	// Bound is how long a process may trust what it knows after a Sync. It is positive and
-	// never changes.
+	// Bound is how long a process may trust what it knows after a Sync. It is [MinBound] or
+	// longer and never changes.
 	Bound() time.Duration
 }
+
+// MinBound is the shortest Bound of a [Log]. A useful bound is many round trips to the log long.
+const MinBound = time.Millisecond
+
+// ErrBound refuses a [Log] whose Bound is shorter than [MinBound].
+var ErrBound = errors.New("invalidate: the Bound of the log is too short")
 
 // CellRemover is a [Log] that keeps its records on the server where a remote tier keeps its
 // cells. It can remove cells and append in one step. Then an invalidation of keys costs no
@@ -75,6 +90,17 @@ type CellUser interface {
 	UseCells(tier string, remove func(ctx context.Context, keys []string, hold time.Duration) error)
 }
 
+// NameKeeper is a [Log] whose records can carry names: the texts of the scopes that their fences
+// stand for. Names are for programs that listen to invalidations; see [Event]. No guarantee depends
+// on them, so a log may drop them at any time.
+type NameKeeper interface {
+	// KeepsNames reports whether the records that Sync appends carry names. It never changes.
+	KeepsNames() bool
+}
+
+// MaxNames is the most bytes of names that one record carries.
+const MaxNames = 1 << 16
+
 // Cursor is the last position that a caller knows of each sequence, with the ids that tell it
 // from the same position of another history. The zero Cursor is before every record that a
 // log retains.
@@ -89,6 +115,11 @@ type Cursor struct {
 type Append struct {
 	Keys   []Fence // of KindKey, and not Soft
 	Scopes []Fence // all others
+
+	// KeyNames and ScopeNames are the names of the two records. The log does not read them. It
+	// drops names of more than MaxNames bytes, and all names if it is not a [NameKeeper] that keeps
+	// them. A caller sends names only to a log that keeps them.
+	KeyNames, ScopeNames string
 }
 
 // MaxFences is the most fences one record holds.
@@ -124,6 +155,7 @@ type Record struct {
 	Prev   Position // of a bump: the last position before it that the log knows of
 	Time   int64    // when it was appended, by the log's clock, in unix microseconds; 0: not known
 	Fences []Fence  // what was invalidated; none in a bump
+	Names  string   // the names that it was appended with, byte by byte; empty: none, or dropped
 
 	// Damaged says that the record does not decode. What it fenced is not known, so a reader
 	// gives up everything older.
@@ -135,7 +167,7 @@ type Record struct {
 type Fence struct {
 	Kind Kind          // of the scope
 	Hash uint64        // Scope.Hash of it
-	Len  int           // of a prefix: its length in bytes
+	Len  int           // of a prefix: its length in bytes, or BuiltLen
 	Hold time.Duration // no process caches what it covers for so long; 0: no hold
 	Soft bool          // what it covers becomes stale, and is not removed
 }
@@ -156,6 +188,22 @@ func (s Scope) Fence() Fence {
 	case KindKey, KindTag, KindAll:
 	}
 	return Fence{Kind: s.kind, Hash: s.Hash()}
+}
+
+// BuiltLen is the Len of a fence of [KindPrefix] that covers only built values: those with a part
+// that has the prefix. It is longer than any key, so a process that does not know it finds nothing
+// that the fence covers.
+const BuiltLen = math.MaxUint16
+
+// BuiltFence returns a second fence that a record carries of s. Only a prefix that does not end with
+// a colon has one: with [BuiltLen] and the hash of the prefix up to its last colon. Built values need
+// it: they name their parts by hashes, of keys and of prefixes that end with a colon.
+func (s Scope) BuiltFence() (f Fence, ok bool) {
+	n := strings.LastIndexByte(s.text, ':') + 1
+	if s.kind != KindPrefix || n == len(s.text) {
+		return Fence{}, false
+	}
+	return Fence{Kind: KindPrefix, Hash: xxhash.Sum64String(s.text[:n]), Len: BuiltLen}, true
 }
 
 // PendingError says that an invalidation was applied in this process and is not complete. Its

@@ -80,9 +80,15 @@ var Strict = Scope{kind: kindStrict}
 // for sources that are read from replicas that lag by up to d. Loads go on and answer their
 // callers. d is between 1 ms and [MaxHold], rounded up to milliseconds.
 //
+// What counts is when a load began. A load that began within the hold is not cached, also if it
+// ends later, and neither is a value that was built from its result. If the log loses its records,
+// the processes that know the hold send it again.
+//
 // A process keeps 262,144 live holds of each kind of scope, in about 40 MB. Beyond that limit, a
 // hold of a tag holds everything with a tag, and a hold of a key or a prefix holds everything,
-// for as long as it lasts. FenceStats.HoldsWidened counts these. Hold is the remote marker of
+// for as long as it lasts. FenceStats.HoldsWidened counts these. Holds that have ended are remembered
+// for five minutes, or until live ones need their room. A load that runs longer than that is not
+// cached if any hold ended meanwhile. Hold is the remote marker of
 // Nishtala et al., Scaling Memcache at Facebook, NSDI 2013.
 func Hold(d time.Duration) Scope {
 	if rest := d % time.Millisecond; rest > 0 {

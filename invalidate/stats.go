@@ -7,7 +7,8 @@ import "time"
 type FenceStats struct {
 	// Keys, Prefixes and Tags count the fences that are remembered exactly now. A scope that
 	// was fenced again after a while counts more than once. The limit is 524,288 of each, in
-	// 28 MB, and 36 MB for prefixes. Half of that is usual.
+	// 28 MB, and 36 MB for prefixes. Half of that is usual. With more than a million entries in
+	// the local tier, the limit is half their number, in 28 bytes for each entry.
 	Keys, Prefixes, Tags int64
 
 	// Expired counts the fences of Expire, of all kinds together. The limit for each kind is
@@ -17,6 +18,11 @@ type FenceStats struct {
 	// Forgotten counts entries and loads that were given up because a fence that may cover
 	// them is no longer remembered.
 	Forgotten int64
+
+	// Waits counts calls that waited because fences came faster than the entries could be
+	// judged, and Waited is how long they waited in all. Reads do not wait.
+	Waits  int64
+	Waited time.Duration
 
 	// Holds counts the live holds, and those that ended a moment ago. HoldsWidened counts the
 	// holds beyond the limit, which hold more than they name; see [Hold].

@@ -20,6 +20,12 @@ var (
 	numberType    = reflect.TypeFor[json.Number]()
 )
 
+// Why a field is refused, and what to do. Two values that differ only in it would share an id.
+const (
+	excluded   = `left out of the JSON by its tag "-": remove the tag, or make the key of a struct without the field`
+	unexported = "unexported, so left out of the JSON: export it, or make the key of a struct without the field"
+)
+
 // CheckType returns nil if [Of] never gives two unequal values of K the same id. Otherwise it
 // returns an error that wraps [ErrType] and names the path of every faulty field.
 //
@@ -118,13 +124,13 @@ func (c *typeChecker) fields(t reflect.Type, path string, names map[string]strin
 		switch {
 		case f.Name == "_": // == skips it too
 		case tag == "-":
-			c.refuse(at, `left out of the JSON by its tag "-"`)
+			c.refuse(at, excluded)
 		case f.Anonymous && name == "" && f.Type.Kind() == reflect.Struct && f.Type != timeType:
 			// Flattened, even if it marshals itself: encoding/json calls only the methods of the
 			// outer type.
 			c.fields(f.Type, at, names)
 		case !f.IsExported() && (f.Anonymous || f.Type.Size() > 0):
-			c.refuse(at, "unexported, so left out of the JSON")
+			c.refuse(at, unexported)
 		case !f.IsExported(): // it has only one value
 		default:
 			c.field(f, at, cmp.Or(name, f.Name), opts, names)

@@ -49,7 +49,7 @@ func ExampleCheckType() {
 	fmt.Println(key.CheckType[session]())
 	// Output:
 	// <nil>
-	// key: type cannot be a key: key_test.session.owner: unexported, so left out of the JSON
+	// key: type cannot be a key: key_test.session.owner: unexported, so left out of the JSON: export it, or make the key of a struct without the field
 }
 
 func ExampleOf() {

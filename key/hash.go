@@ -17,6 +17,11 @@ import (
 // spelling for each number. A top-level string or number is allowed. Any language with an
 // implementation of the RFC can compute the same id.
 //
+// Hash refuses, as [ErrType], a struct with a field that its JSON leaves out: unexported, tagged
+// "-", or hidden by another field of its JSON name. Two values that differ only there would share
+// an id. The fields may be anywhere in v, also behind pointers, slices, maps and interfaces. Hash
+// trusts a type that marshals itself.
+//
 // Two values with different JSON never share an id, unless SHA-256 collides. The RFC alone does
 // not guarantee that, so Hash differs from it in these cases only:
 //
@@ -32,9 +37,20 @@ import (
 // different types may have the same JSON: 1, 1.0 and a time.Duration of 1 ns share an id.
 // [CheckType] reports whether two values of one type can.
 func Hash(v any) (string, error) {
+	var room [256]byte
+	if data, ok := appendPlain(room[:0], reflect.ValueOf(v)); ok {
+		return idOf(data), nil
+	}
+	return hashSlowly(v)
+}
+
+func hashSlowly(v any) (string, error) {
 	data, err := json.Marshal(v)
 	if err != nil {
 		return "", marshalError(v, err)
+	}
+	if err := checkDropped(v); err != nil { // after Marshal, which refuses cycles
+		return "", err
 	}
 	if !utf8.Valid(data) { // from a json.RawMessage or Marshaler
 		return "", typeError(ErrUTF8, v)
@@ -47,8 +63,15 @@ func Hash(v any) (string, error) {
 		// not printed.
 		return "", &opaque{typeError(ErrType, v).Error() + ": no canonical JSON", ErrType, err}
 	}
-	sum := sha256.Sum256(data)
-	return base64.RawURLEncoding.EncodeToString(sum[:]), nil
+	return idOf(data), nil
+}
+
+// idOf returns the id of canonical JSON.
+func idOf(canonical []byte) string {
+	sum := sha256.Sum256(canonical)
+	var id [43]byte
+	base64.RawURLEncoding.Encode(id[:], sum[:])
+	return string(id[:])
 }
 
 func typeError(err error, v any) error {

@@ -7,7 +7,9 @@ import (
 	"errors"
 	"math"
 	"math/big"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/twofold-go/twofold/key"
 )
@@ -170,6 +172,79 @@ func TestHashRefuses(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			if got, err := key.Hash(tt.value); !errors.Is(err, tt.want) || got != "" {
 				t.Errorf("Hash = %q, %v, want %v", got, err, tt.want)
+			}
+		})
+	}
+}
+
+// Two requests that differ only in a field without a JSON form must not share an id.
+func TestHashRefusesDroppedFields(t *testing.T) {
+	type message struct{ Role, text string }
+	type private struct {
+		Model string
+		User  string `json:"-"`
+	}
+	type Base struct{ ID int }
+	type shadow struct {
+		Base
+		ID int
+	}
+	type left struct{ Base }
+	type right struct{ Base }
+	type loop struct {
+		N int
+		*loop
+	}
+	type tree struct {
+		Leaves []*tree
+		Extra  any
+	}
+	type stamped struct {
+		time.Time
+		N int
+	}
+	type mixed struct {
+		At   time.Time
+		N    *big.Int
+		All  []big.Int
+		_    [0]func()
+		none struct{}
+		Base
+		Raw json.RawMessage
+	}
+	tests := []struct {
+		name  string
+		value any
+		path  string // in the error; "": accepted
+	}{
+		{"unexported", message{"user", "a"}, ".text: unexported"},
+		{"behind a slice", struct{ Messages []message }{}, ".Messages[].text: unexported"},
+		{"behind pointers", &[]*message{}, "[].text: unexported"},
+		{"in a map", map[string]message{}, "[].text: unexported"},
+		{"in an interface", map[string]any{"a": []any{1, &message{}}}, "message.text: unexported"},
+		{"in an interface of a field", tree{Leaves: []*tree{{Extra: private{}}}}, `.User: left out of the JSON by its tag "-"`},
+		{"excluded", private{"m", "ada"}, `.User: left out of the JSON by its tag "-"`},
+		{"hidden", shadow{}, `.ID: JSON name "ID" is also that of`},
+		{"hidden by each other", struct {
+			left
+			right
+		}{}, `.ID: JSON name "ID" is also that of`},
+		{"embeds itself", loop{}, ""},
+		{"marshals as its part", stamped{}, "the JSON may be that of the embedded time.Time"},
+		{"methods of the pointer, by value", struct{ N big.Int }{}, ".N.neg: unexported"},
+		{"methods of the pointer, by pointer", &struct{ N big.Int }{}, ""},
+		{"nothing is lost", mixed{}, ""},
+		{"a tree", tree{Leaves: []*tree{{Extra: 1}, nil}, Extra: tree{}}, ""},
+		{"nil", nil, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := key.Hash(tt.value)
+			switch {
+			case tt.path == "" && err != nil:
+				t.Errorf("Hash = %v, want an id", err)
+			case tt.path != "" && (got != "" || !errors.Is(err, key.ErrType) || !strings.Contains(err.Error(), tt.path)):
+				t.Errorf("Hash = %q, %v, want ErrType with %q", got, err, tt.path)
 			}
 		})
 	}

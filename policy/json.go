@@ -114,6 +114,7 @@ type patchJSON struct {
 	MinLoad       *duration `json:"min_load,omitempty"`
 	MaxValueBytes *int      `json:"max_value_bytes,omitempty"`
 	RemoteTimeout *duration `json:"remote_timeout,omitempty"`
+	Audit         *float64  `json:"audit,omitempty"`
 	Off           *bool     `json:"off,omitempty"`
 }
 

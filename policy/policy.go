@@ -90,11 +90,11 @@ type Policy struct {
 	RefreshAhead float64
 
 	// MaxRefreshes limits the background refreshes of the namespace that run at a time in one
-	// process, for all tenants together. Above the limit a read serves the stale value without a
-	// refresh, and RefreshesSkipped counts it. In an override for a tenant it limits how many
-	// refreshes of the namespace may run when a refresh of that tenant starts. MaxRefreshes of
-	// cache.TiersConfig, the limit for all namespaces, applies too.
-	// 0: only that limit. Default: 0.
+	// process, for all tenants together. The keys that one LoadMany refreshes count as one.
+	// Above the limit a read serves the stale value without a refresh, and RefreshesSkipped
+	// counts it. In an override for a tenant it limits how many refreshes of the namespace may
+	// run when a refresh of that tenant starts. MaxRefreshes of cache.TiersConfig, the limit for
+	// all namespaces, applies too. 0: only that limit. Default: 0.
 	MaxRefreshes int
 
 	// SoftTimeout is how long a call waits for a load before it takes an old value instead. The
@@ -105,7 +105,8 @@ type Policy struct {
 	SoftTimeout time.Duration
 
 	// LoadTimeout ends a load that takes too long. 0 is refused: a loader that hangs
-	// would never end. Default: 30 seconds. FusionCache: FactoryHardTimeout.
+	// would never end. It is also the longest wait for the load of another process whose claim
+	// does not expire. Default: 30 seconds. FusionCache: FactoryHardTimeout.
 	LoadTimeout time.Duration
 
 	// LocalTTL is how long a process trusts its own copy before it asks the remote tier
@@ -115,7 +116,8 @@ type Policy struct {
 	LocalTTL time.Duration
 
 	// MinLoad keeps values out of the cache that were quick to load: if a load took less time,
-	// its value is returned and not stored. 0: every load is stored. Default: 0.
+	// its value is returned and not stored. The same holds for an absence, so the source is asked
+	// for it each time. 0: every load is stored. Default: 0.
 	MinLoad time.Duration
 
 	// MaxValueBytes is the longest encoded value that is stored, in bytes before compression. A
@@ -130,6 +132,14 @@ type Policy struct {
 	// longer counts as a miss. 0 is refused. Default: 50 milliseconds. FusionCache:
 	// DistributedCacheHardTimeout.
 	RemoteTimeout time.Duration
+
+	// Audit is the share of hits that are compared with the source, from 0 to 1. A moment later the
+	// cache asks the loader behind the caller whether the value is still right. A value that
+	// differs, and that no invalidation covers, is counted, reported and deleted.
+	// MaxAudits of cache.TiersConfig bounds the audits of a process, whatever the share. A share
+	// above 1/1024 costs the hits of the namespace some time. 0: no hit is compared.
+	// Default: 0.
+	Audit float64
 
 	// Off turns the cache off: every read loads; nothing is looked up or stored.
 	// Default: false. HTTP: no-store.

@@ -71,6 +71,9 @@ func TestValidate(t *testing.T) {
 		{"ahead negative", func(p *P) { p.RefreshAhead = -1 }, []string{"RefreshAhead: -1"}},
 		{"ahead nan", func(p *P) { p.RefreshAhead = math.NaN() }, []string{"RefreshAhead: NaN"}},
 		{"ahead inf", func(p *P) { p.RefreshAhead = math.Inf(1) }, []string{"RefreshAhead: +Inf"}},
+		{"audit negative", func(p *P) { p.Audit = -0.1 }, []string{"Audit: -0.1"}},
+		{"audit above one", func(p *P) { p.Audit = 1.1 }, []string{"Audit: 1.1"}},
+		{"audit nan", func(p *P) { p.Audit = math.NaN() }, []string{"Audit: NaN"}},
 		{"max value zero", func(p *P) { p.MaxValueBytes = 0 }, []string{"MaxValueBytes: 0"}},
 		{"max value negative", func(p *P) { p.MaxValueBytes = -1 }, []string{"MaxValueBytes: -1"}},
 		{"soft above load", func(p *P) { p.SoftTimeout, p.Stale = time.Minute, time.Minute }, []string{"SoftTimeout: 1m0s is above"}},
@@ -86,10 +89,10 @@ func TestValidate(t *testing.T) {
 		{"everything", func(p *P) {
 			*p = P{TTL: -1, NegativeTTL: -1, ErrorTTL: -1, Throttle: -1, MaxRefreshes: -1, Stale: -1, StaleIfError: -1, SoftTimeout: -1,
 				LoadTimeout: -1, LocalTTL: -1, MinLoad: -1, RemoteTimeout: -1,
-				Jitter: 2, RefreshAhead: -1, MaxValueBytes: -1}
+				Jitter: 2, RefreshAhead: -1, Audit: -1, MaxValueBytes: -1}
 		}, []string{
 			"TTL: ", "NegativeTTL: ", "ErrorTTL: ", "Throttle: ", "MaxRefreshes: ", "Stale: ", "StaleIfError: ", "SoftTimeout: ", "LoadTimeout: ",
-			"LocalTTL: ", "MinLoad: ", "RemoteTimeout: ", "Jitter: ", "RefreshAhead: ", "MaxValueBytes: ",
+			"LocalTTL: ", "MinLoad: ", "RemoteTimeout: ", "Jitter: ", "RefreshAhead: ", "Audit: ", "MaxValueBytes: ",
 		}},
 	}
 	for _, tt := range tests {

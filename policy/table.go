@@ -27,6 +27,7 @@ type Patch struct {
 	MinLoad       *time.Duration
 	MaxValueBytes *int
 	RemoteTimeout *time.Duration
+	Audit         *float64
 	Off           *bool
 }
 
@@ -47,6 +48,7 @@ func (q Patch) Apply(p Policy) Policy {
 	set(&p.MinLoad, q.MinLoad)
 	set(&p.MaxValueBytes, q.MaxValueBytes)
 	set(&p.RemoteTimeout, q.RemoteTimeout)
+	set(&p.Audit, q.Audit)
 	set(&p.Off, q.Off)
 	return p
 }

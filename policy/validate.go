@@ -102,6 +102,9 @@ func (p Policy) checkRatios(r *report) {
 	if !(p.Jitter >= 0 && p.Jitter < 1) {
 		r.add("Jitter", "%v is not in [0, 1); 0.15 spreads by 15 %%", p.Jitter)
 	}
+	if !(p.Audit >= 0 && p.Audit <= 1) {
+		r.add("Audit", "%v is not in [0, 1]; 0.001 compares one hit in a thousand", p.Audit)
+	}
 	if !(p.RefreshAhead >= 0) || math.IsInf(p.RefreshAhead, 1) {
 		r.add("RefreshAhead", "%v is not a finite number of 0 or more; 1 is the usual factor", p.RefreshAhead)
 	}

@@ -27,6 +27,7 @@ const (
 	Negative Flags = 1 << iota // the loader returned "absent"; the payload is an error code or empty
 	OwnStale                   // the cell's Stale and StaleIfError replace the reader's policy
 	Unfresh                    // never fresh, although no part of it had expired when it was stored
+	built                      // it has parts; only in frames
 )
 
 // NonceSize is the length of a [Nonce] in bytes.
@@ -58,6 +59,10 @@ const (
 // MaxTags is the most tags that one cell carries. When a value has more, the last tag of its cell
 // is invalidate.AnyTag, in place of the rest.
 const MaxTags = 256
+
+// MaxParts is the most hashes of parts that one cell carries: of keys and of prefixes together. When
+// a value has more, its only part is invalidate.AnyTag, which stands for every key and every prefix.
+const MaxParts = 4096
 
 const (
 	offNonce   = 1
@@ -99,6 +104,8 @@ type Cell struct {
 	StaleIfError time.Duration // how long after that in place of a failed load; only with OwnStale
 	Keep         time.Duration // how long after HardAt a load that replaces it may read it; it is not served then
 	Tags         []uint64      // hashes, at most MaxTags
+	PartKeys     []uint64      // hashes of the keys that it was built from; with PartPrefixes at most MaxParts
+	PartPrefixes []uint64      // hashes of the prefixes of those keys that end with a colon; only with PartKeys
 	Schema       uint64        // fingerprint of the value's type
 	Echo         uint64        // hash of the full key
 	Epoch        uint64        // id of the log's epoch of the positions; 0: the positions are of a clock
@@ -115,15 +122,20 @@ func LeaseCell(n Nonce) []byte { return append([]byte{byte(Lease)}, n[:]...) }
 func HoldCell(n Nonce) []byte { return append([]byte{byte(Hold)}, n[:]...) }
 
 // Encode returns the frame of a value cell in a new slice. More than [MaxTags] tags are an error,
-// and so is a codec id that is empty or longer than 64 bytes.
+// and so are more than [MaxParts] hashes of parts, prefixes without keys, and a codec id that is
+// empty or longer than 64 bytes.
 func (c *Cell) Encode() ([]byte, error) {
 	if len(c.Tags) > MaxTags {
 		return nil, fmt.Errorf("tier: encode cell: %d tags, at most %d", len(c.Tags), MaxTags)
 	}
+	if n := len(c.PartKeys) + len(c.PartPrefixes); n > MaxParts || n > 0 && len(c.PartKeys) == 0 {
+		return nil, fmt.Errorf("tier: encode cell: %d keys and %d prefixes of parts, at most %d and not only prefixes",
+			len(c.PartKeys), len(c.PartPrefixes), MaxParts)
+	}
 	if n := len(c.Codec); n == 0 || n > maxCodecID {
 		return nil, fmt.Errorf("tier: encode cell: codec id of %d bytes, want 1 to %d", n, maxCodecID)
 	}
-	size := offMore + moreSize + 8*len(c.Tags) + tailSize + len(c.Codec) + 4 + len(c.Payload)
+	size := offMore + moreSize + 8*c.hashes() + tailSize + len(c.Codec) + 4 + len(c.Payload)
 	if !c.long() {
 		size -= moreSize
 	}
@@ -134,7 +146,7 @@ func (c *Cell) Encode() ([]byte, error) {
 	b = be.AppendUint64(b, c.ScopePos)
 	b = be.AppendUint64(b, c.KeyPos)
 	b = be.AppendUint64(b, uint64(c.RefreshUntil))
-	b = append(b, byte(c.Flags))
+	b = append(b, byte(c.flags()))
 	b = be.AppendUint64(b, uint64(c.SoftAt))
 	b = be.AppendUint32(b, loadMillis(c.LoadTime))
 	if c.long() {
@@ -142,9 +154,7 @@ func (c *Cell) Encode() ([]byte, error) {
 	} else {
 		b = append(b, byte(len(c.Tags)))
 	}
-	for _, t := range c.Tags {
-		b = be.AppendUint64(b, t)
-	}
+	b = c.appendHashes(b)
 	b = be.AppendUint64(b, uint64(c.HardAt))
 	b = be.AppendUint64(b, uint64(c.LoadedAt))
 	b = be.AppendUint64(b, c.Schema)
@@ -157,7 +167,7 @@ func (c *Cell) Encode() ([]byte, error) {
 }
 
 // ParseCell decodes a frame and checks it. Payload aliases b. ParseCell never panics. It
-// allocates only the slice of tags, and the codec's id unless that is one of this library's ids.
+// allocates only one slice of tags and parts, and the codec's id unless that is one of this library's ids.
 func ParseCell(b []byte) (Cell, error) {
 	if len(b) < leaseSize {
 		return Cell{}, ErrTruncated
@@ -183,7 +193,7 @@ func ParseCell(b []byte) (Cell, error) {
 		return Cell{}, ErrTruncated
 	}
 	tail := tags + 8*ntags
-	if ntags > MaxTags || len(b) < tail+tailSize {
+	if ntags > maxHashes || len(b) < tail+tailSize {
 		return Cell{}, ErrTruncated
 	}
 	id := tail + tailSize
@@ -200,11 +210,8 @@ func ParseCell(b []byte) (Cell, error) {
 	c.Flags = Flags(b[offFlags])
 	c.SoftAt = int64(be.Uint64(b[offSoft:]))
 	c.LoadTime = time.Duration(be.Uint32(b[offLoad:])) * time.Millisecond
-	if ntags > 0 {
-		c.Tags = make([]uint64, ntags)
-		for i := range c.Tags {
-			c.Tags[i] = be.Uint64(b[tags+8*i:])
-		}
+	if !c.parseHashes(b[tags:tail]) {
+		return Cell{}, ErrCell
 	}
 	c.HardAt = int64(be.Uint64(b[tail:]))
 	c.LoadedAt = int64(be.Uint64(b[tail+8:]))

@@ -46,12 +46,12 @@ func encode(t testing.TB, c tier.Cell) []byte {
 
 func cells(t *rapid.T) tier.Cell {
 	u64, i64 := rapid.Uint64(), rapid.Int64()
-	flags := tier.Flags(rapid.SampledFrom([]byte{0, 1, 2, 3, 6, 255}).Draw(t, "flags"))
+	flags := tier.Flags(rapid.SampledFrom([]byte{0, 1, 2, 3, 6, 247}).Draw(t, "flags"))
 	spans := rapid.SampledFrom([]time.Duration{0, time.Millisecond, 24 * time.Hour, math.MaxInt64})
 	if flags&tier.OwnStale == 0 { // a short frame has no such fields
 		spans = rapid.Just(time.Duration(0))
 	}
-	return tier.Cell{
+	c := tier.Cell{
 		Kind:         tier.Value,
 		Nonce:        tier.Nonce(rapid.SliceOfN(rapid.Byte(), 8, 8).Draw(t, "nonce")),
 		ScopePos:     u64.Draw(t, "scope"),
@@ -66,11 +66,16 @@ func cells(t *rapid.T) tier.Cell {
 		StaleIfError: spans.Draw(t, "stale if error"),
 		Keep:         spans.Draw(t, "keep"),
 		Tags:         rapid.SliceOfN(u64, 0, tier.MaxTags).Draw(t, "tags"),
+		PartKeys:     rapid.SliceOfN(u64, 0, 100).Draw(t, "keys of parts"),
 		Schema:       u64.Draw(t, "schema"),
 		Echo:         u64.Draw(t, "echo"),
 		Codec:        string(rapid.SliceOfN(rapid.Byte(), 1, 64).Draw(t, "codec")),
 		Payload:      rapid.SliceOfN(rapid.Byte(), 0, 300).Draw(t, "payload"),
 	}
+	if len(c.PartKeys) > 0 {
+		c.PartPrefixes = rapid.SliceOfN(u64, 0, 5).Draw(t, "prefixes of parts")
+	}
+	return c
 }
 
 func TestCellRoundTrip(t *testing.T) {

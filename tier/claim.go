@@ -60,12 +60,13 @@ func (c Claim) Over(frame []byte, now time.Time) (Change, Claimed, error) {
 	return Change{}, Claimed{Cell: bytes.Clone(frame)}, nil
 }
 
-// renew restarts the lease of a claim that is still there.
+// renew restarts the lease of a claim that is still there. A value whose refresh claim has ended was
+// filled, or the claim was given back. A late renewal must not mark it as being refreshed.
 func (c Claim) renew(frame []byte, now time.Time) Change {
 	switch kind, _ := Head(frame); {
 	case kind == Lease:
 		return Change{Act: Put, Frame: bytes.Clone(frame), TTL: lifetime(c.Lease)}
-	case c.Refresh && refreshable(frame):
+	case c.Refresh && refreshable(frame) && refreshUntil(frame) != 0:
 		return c.patch(frame, now)
 	}
 	return Change{}

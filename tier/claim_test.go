@@ -79,6 +79,7 @@ func TestClaimOver(t *testing.T) {
 
 		{"renewed", tier.LeaseCell(mine), fresh(mine), put, granted},
 		{"renewed refresh", valueOf(t, mine, now+1), refresh(mine), patch, granted},
+		{"renewed refresh after its fill", valueOf(t, mine, 0), refresh(mine), keep, granted},
 		{"renewed, gone", nil, fresh(mine), keep, refused},
 		{"renewed, taken away", tier.LeaseCell(others), fresh(mine), keep, refused},
 		{"renewed over no nonce", garbage(tier.Nonce{}, 0), fresh(mine), keep, refused},
@@ -173,7 +174,7 @@ func TestOverRoundsUp(t *testing.T) {
 		if claim.TTL != want || fill.TTL != want {
 			t.Errorf("lifetime of %v: claim %v, fill %v; want %v", d, claim.TTL, fill.TTL, want)
 		}
-		refresh, _, _ := tier.Claim{Nonce: mine, Lease: d, Refresh: true}.Over(valueOf(t, mine, 0), clock)
+		refresh, _, _ := tier.Claim{Nonce: mine, Lease: d, Refresh: true}.Over(valueOf(t, mine, 1), clock)
 		until := int64(binary.BigEndian.Uint64(refresh.Frame[tier.RefreshAt:]))
 		if until != clock.UnixMilli()+want.Milliseconds() {
 			t.Errorf("refresh claim of %v ends after %d ms, want %v", d, until-clock.UnixMilli(), want)

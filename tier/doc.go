@@ -3,7 +3,7 @@
 // that processes exchange through the remote tier.
 //
 // The interfaces have four methods at most. A tier that can do more implements an optional
-// interface ([Batcher], [EvictNotifier], [Meter], [Ranger], [Validator], [Pinger]). For tiers
+// interface ([Batcher], [EvictNotifier], [Expirer], [Meter], [Ranger], [Validator], [Pinger]). For tiers
 // without one, there is a fallback.
 //
 // Nothing here decides whether an entry may still be served. Tiers keep bytes and pointers; the
@@ -38,7 +38,7 @@
 //	+..     CRC-32C over type, positions and everything from the flags on
 //	+..     payload
 //
-// A cell with more than 64 tags, with [OwnStale] or [Unfresh], or with a Keep has a long frame. Its
+// A cell with more than 64 tags, with parts, with [OwnStale] or [Unfresh], or with a Keep has a long frame. Its
 // byte 46 is 255, and 26 bytes follow before the hashes of the tags:
 //
 //	47..48  number of tags n
@@ -46,13 +46,20 @@
 //	57..64  stale if error: how long beyond that in place of a failed load, ms
 //	65..72  keep: how long beyond the hard expiry a load that replaces it may see it, ms
 //
+// The cell of a value with parts is long, too, and bit 3 of its flags is set. Behind its tags, and
+// counted with them, come the hashes of its parts' prefixes, those of their keys, and a word with the
+// two numbers, 32 bits each. A value with more than [MaxParts] has one key, invalidate.AnyTag: an
+// invalidation of any key or prefix covers it.
+//
 // When a value has more than [MaxTags] tags, its cell has the first ones, and invalidate.AnyTag as
 // the last. An invalidation of any tag covers such a cell.
 //
 // 9223372036854 ms mean forever. A process of the previous release takes a long frame for
 // truncated, and loads the value itself.
 //
-// The frame of a lease or a hold has only the type and the nonce.
+// The frame of a lease or a hold has the type and the nonce. A lease frame with one more byte, 'E',
+// is no claim: it says for half a second that a long load has ended and stored nothing. Package
+// cache fills it in place of the claim. A process of the previous release takes it for a claim.
 //
 // The checksum covers the header too, because a flipped bit in a tag or a position would hide an
 // invalidation. It does not cover the nonce and the refresh time, which the remote tier rewrites in

@@ -40,6 +40,7 @@ const (
 	Rejected                        // refused by admission or by its own size
 	Replaced                        // a newer entry took its hash
 	Deleted                         // Delete was called
+	Expired                         // its end has passed; see Expirer
 )
 
 // String returns the reason in lower case.
@@ -53,16 +54,32 @@ func (r EvictReason) String() string {
 		return "replaced"
 	case Deleted:
 		return "deleted"
+	case Expired:
+		return "expired"
 	}
 	return "unknown"
 }
 
 // EvictNotifier is a [Local] that reports every entry that leaves it, exactly once, with the
 // reason. OnEvict is called once, before first use. The callback runs on the goroutine that
-// caused the eviction, and must not call the tier. When the callback panics, the tier stays
-// intact and keeps reporting.
+// caused the eviction, and must not call the tier. For an [Expired] entry that may be a goroutine
+// of the tier. When the callback panics, the tier stays intact and keeps reporting.
 type EvictNotifier interface {
 	OnEvict(func(e Entry, cost int64, reason EvictReason))
+}
+
+// Expirer is a [Local] that removes an entry within a minute of its end, and before it evicts an
+// entry that has not ended. It reports such an entry as [Expired]. Without an Expirer, entries
+// that no read may return any more take the place of others.
+type Expirer interface {
+	// ExpireBy is called once, before first use. Now is the caller's clock, in nanoseconds from
+	// an origin of the caller's. End returns the time on that clock from which the caller has no
+	// use for an entry, or math.MaxInt64 for never. Both may be called at any time, also with a
+	// lock of the tier held. They return at once and do not call the tier.
+	//
+	// The end of an entry may move. So the tier asks again before it removes the entry, and asks
+	// every minute about each entry that had an end when it was Set.
+	ExpireBy(now func() int64, end func(e Entry) int64)
 }
 
 // Meter is a [Local] that knows its size: the bytes (by the costs that Set got) and the number of
@@ -95,7 +112,8 @@ type Pinger interface {
 	Ping(ctx context.Context) error
 }
 
-// Named is a [Remote] with a name.
+// Named is a [Remote] with a name. A log in a database needs it; see invalidate.CellUser. The name
+// of a Go type would not do: a wrapper of the tier has another type.
 type Named interface {
 	// Name returns what all processes that share the tier have in common, such as the kind of
 	// server and the prefix of keys. It must not depend on the address that a process uses.
@@ -138,6 +156,19 @@ type Namer interface {
 //
 // [Claim.Over] and [Fill.Over] implement these rules, for tiers that can compare and swap a whole
 // frame.
+//
+// # Wrappers
+//
+// A type that embeds a Remote, to measure calls for example, has these four methods only. The
+// optional methods of the tier that it wraps are hidden. Give it two things:
+//
+//   - A method Unwrap() tier.Remote that returns what it wraps, if keys and frames pass
+//     unchanged. The cache then finds [Named], [Namer] and [Validator] there.
+//   - The methods of [Batcher], which see the calls for many keys. Unwrap does not lend them: a
+//     call must not bypass the wrapper.
+//
+// The same holds for a wrapper of a [Local], with Unwrap() tier.Local, which lends
+// [EvictNotifier], [Expirer], [Meter], [Ranger] and [Validator]. cache.Open warns of what is hidden.
 //
 // A caller may change a slice that it passed after the call has returned. The caller owns the
 // slices that come back.

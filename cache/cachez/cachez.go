@@ -1,5 +1,5 @@
 // Package cachez is an operator's page for the caches of a program. It shows hit ratios, the
-// state of the tiers and of the log, the policies in force, the cached keys and their tags. It
+// share of hits that are fresh, if the policy's Audit measures it, the state of the tiers and of the log, the policies in force, the cached keys and their tags. It
 // also purges and expires entries. Any program can mount it:
 //
 //	page, err := cachez.Handler(tiers, cachez.Config{Authorize: isOperator, Index: ix})
@@ -56,6 +56,11 @@ type Config struct {
 	// Authorize reports whether a request comes from an operator. It is called first, for reads
 	// and for purges, by many goroutines concurrently. Nil refuses every request.
 	Authorize func(*http.Request) bool
+
+	// AuthorizeKeys reports whether a request may see keys and tags in the list of stale hits. It is
+	// called after Authorize, concurrently too. Nil: every operator sees them if there is an Index,
+	// which lists keys anyway, and no operator otherwise.
+	AuthorizeKeys func(*http.Request) bool
 
 	// Title names the caches. Empty means "Caches".
 	Title string
@@ -133,7 +138,7 @@ func (h *handler) answer(w http.ResponseWriter, r *http.Request, p *page) error 
 		if len(query) > 0 {
 			p.Found, err = h.look(r, query)
 		} else {
-			p.Overview = h.overview()
+			p.Overview = h.overview(r)
 		}
 		return err
 	case http.MethodPost:

@@ -41,7 +41,7 @@ func Example() {
 		_, password, _ := r.BasicAuth()
 		return subtle.ConstantTimeCompare([]byte(password), []byte("correct horse")) == 1
 	}
-	page, err := cachez.Handler(tiers, cachez.Config{Authorize: isOperator, Title: "Users", Index: ix, Logger: slog.New(slog.DiscardHandler)})
+	page, err := cachez.Handler(tiers, cachez.Config{Authorize: isOperator, AuthorizeKeys: isOperator, Title: "Users", Index: ix, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -84,7 +84,7 @@ func ExampleHandler() {
 		log.Fatal(err)
 	}
 	defer tiers.Close(ctx)
-	responses, err := httpcache.New(httpcache.Config{Lifetime: httpcache.UntilInvalidated, KeyOnly: true, Tiers: tiers})
+	responses, err := httpcache.New(httpcache.Config{Preset: httpcache.Pages, Tiers: tiers})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -60,7 +60,7 @@ func newProgram(t *testing.T, change ...func(*cachez.Config)) *program {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.pages, err = httpcache.New(httpcache.Config{Lifetime: httpcache.UntilInvalidated, KeyOnly: true, Tiers: p.tiers, Logger: slog.New(slog.DiscardHandler), Policy: policy.Patch{Stale: new(time.Minute)}})
+	p.pages, err = httpcache.New(httpcache.Config{Preset: httpcache.Pages, Tiers: p.tiers, Logger: slog.New(slog.DiscardHandler), Policy: policy.Patch{Stale: new(time.Minute)}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package cachez
 
 import (
 	"maps"
+	"net/http"
 	"slices"
 
 	"github.com/twofold-go/twofold/cache"
@@ -17,6 +18,8 @@ type overview struct {
 	Total    numbers    `json:"total"`
 	Spaces   []row      `json:"spaces"`
 	Policies []inForce  `json:"policies"`
+	Unused   []string   `json:"unused_policies,omitempty"` // namespaces of the table that no cache has
+	Audits   *audits    `json:"audits,omitempty"`
 	Pages    *responses `json:"pages,omitempty"`
 
 	Local         numbers `json:"local"`
@@ -50,7 +53,7 @@ type responses struct {
 	Refused  map[string]int64 `json:"refused"` // responses that were not stored, by reason
 }
 
-func (h *handler) overview() *overview {
+func (h *handler) overview(r *http.Request) *overview {
 	s := h.tiers.Stats()
 	o := &overview{
 		HitRatio: hitsOf(s.Total), Total: numbersOf(s.Total), Spaces: []row{}, Policies: []inForce{},
@@ -62,6 +65,8 @@ func (h *handler) overview() *overview {
 	for _, p := range h.tiers.Policies() {
 		o.Policies = append(o.Policies, inForce(p))
 	}
+	o.Audits = h.auditsOf(r, &s)
+	o.Unused = h.tiers.UnusedPolicies()
 	if s.Remote.Breaker != "" {
 		o.Remote = numbersOf(s.Remote)
 	}

@@ -26,7 +26,9 @@ func testOverview(t *testing.T) {
 	p := newProgram(t)
 	p.read("ada", "ada", "bob", "acme/ada")
 	p.visit("/a", "/a", "/a//b")
-	if err := p.tiers.SetPolicies(policy.Table{{Tenant: "acme", Patch: policy.Patch{Off: new(true)}}}); err != nil {
+	if err := p.tiers.SetPolicies(policy.Table{
+		{Tenant: "acme", Patch: policy.Patch{Off: new(true)}}, {Namespace: "users", Patch: policy.Patch{Off: new(true)}}, // meant: users:v1
+	}); err != nil {
 		t.Fatal(err)
 	}
 	p.post("do=purge&tag=initial:b")

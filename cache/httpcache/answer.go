@@ -4,12 +4,14 @@ import (
 	"context"
 	"net/http"
 	"slices"
-	"strconv"
 	"sync/atomic"
+	"time"
+
+	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 )
 
-// answer sends a page. It sets Age if age is not negative.
-func (c *Cache) answer(w http.ResponseWriter, r *http.Request, p *page, line string, age int64) {
+// answer sends a page, with Age if age is not empty.
+func (c *Cache) answer(w http.ResponseWriter, r *http.Request, p *page, line, age string) {
 	h := w.Header()
 	room := p.fill(h, 2)
 	if line != "" {
@@ -20,21 +22,21 @@ func (c *Cache) answer(w http.ResponseWriter, r *http.Request, p *page, line str
 			h["Cache-Status"] = room[0:1:1]
 		}
 	}
-	if age >= 0 && !c.cfg.NoAge {
-		room[1] = strconv.FormatInt(age, 10)
+	if age != "" && !c.cfg.NoAge {
+		room[1] = age
 		h["Age"] = room[1:2:2]
 	}
 	n := c.stats.of(p.Format)
 	ranges := ""
-	if demanding(r.Header) {
-		if p.preconditionFailed(r.Header) {
+	if rules.Demanding(r.Header) {
+		if rules.PreconditionFailed(p, r.Header) {
 			refuse412(w)
 			return
 		}
-		ranges = p.rangeOf(r)
+		ranges = rules.RangeOf(p, time.UnixMilli(p.Made), r.Method, r.Header)
 	}
-	if p.notModified(r.Header) {
-		leave304(h)
+	if rules.NotModified(p, r.Header) {
+		rules.Leave304(h)
 		n.notModified.Add(1)
 		w.WriteHeader(http.StatusNotModified)
 		return
@@ -52,7 +54,7 @@ func (c *Cache) answer(w http.ResponseWriter, r *http.Request, p *page, line str
 
 // alone lets the handler answer one client from the client's own request.
 func (c *Cache) alone(next http.Handler, w http.ResponseWriter, r *http.Request, t target, line string) {
-	if c.cfg.until() {
+	if c.cfg.pages() {
 		c.own(next, w, r, t, line)
 		return
 	}
@@ -80,7 +82,7 @@ func (c *Cache) own(next http.Handler, w http.ResponseWriter, r *http.Request, t
 		defer cancel()
 		get = r.WithContext(ctx)
 		get.Method = http.MethodGet
-		if has(r.Header, "Range") { // HEAD has no ranges
+		if rules.Has(r.Header, "Range") { // HEAD has no ranges
 			get.Header = r.Header.Clone()
 			get.Header.Del("Range")
 		}
@@ -96,7 +98,7 @@ func (c *Cache) own(next http.Handler, w http.ResponseWriter, r *http.Request, t
 	made := c.cfg.Now()
 	run(rec, get)
 	if status, header, body, ok := rec.finish(); ok {
-		c.answer(w, r, c.pageOf(&t, status, header, body, made), line, -1)
+		c.answer(w, r, c.pageOf(&t, status, header, body, made), line, "")
 	}
 }
 

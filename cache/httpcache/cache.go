@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/key"
 	"github.com/twofold-go/twofold/policy"
@@ -22,7 +23,7 @@ type Cache struct {
 	pages      pages
 	space      key.Space
 	lines      lines
-	rules      rules
+	rules      rules.Cache
 	memory     memory
 	stats      counters
 	renderings running
@@ -56,7 +57,7 @@ func New(cfg Config) (*Cache, error) {
 		return nil, fmt.Errorf("httpcache: new: %w", err)
 	}
 	p := cfg.policy()
-	c := &Cache{cfg: cfg, rules: rules{shared: true, targets: cfg.Targets, fallback: cfg.Fallback}, memory: memory{seed: maphash.MakeSeed()}, space: key.Space{Tenant: cfg.Tenant, Namespace: cfg.Namespace}}
+	c := &Cache{cfg: cfg, rules: rules.Cache{Shared: true, Targets: cfg.Targets, Fallback: cfg.Fallback.rule()}, memory: memory{seed: maphash.MakeSeed()}, space: key.Space{Tenant: cfg.Tenant, Namespace: cfg.Namespace}}
 	var err error
 	if c.lines, err = newLines(cfg.Name, p); err != nil {
 		return nil, fmt.Errorf("httpcache: new: field Name: %w", err)
@@ -161,7 +162,7 @@ func (c *Cache) Expire(ctx context.Context, r *http.Request) error {
 
 // entries returns the scopes of the entry that answers t and of its variants and encodings.
 func (c *Cache) entries(t *target) []invalidate.Scope {
-	if (c.cfg.KeyOnly || c.cfg.until()) && len(c.cfg.Encodings) == 0 { // no variants or encodings
+	if c.cfg.pages() && len(c.cfg.Encodings) == 0 { // no variants or encodings
 		return []invalidate.Scope{c.pages.Key(t.key)}
 	}
 	return []invalidate.Scope{c.pages.Key(t.key), c.pages.Prefix(t.key + "|")}
@@ -169,7 +170,7 @@ func (c *Cache) entries(t *target) []invalidate.Scope {
 
 // pageOf makes a page of a handler's response to t.
 func (c *Cache) pageOf(t *target, status int, h http.Header, body []byte, made time.Time) *page {
-	p := newPage(status, h, body, made, c.cfg.until())
+	p := newPage(status, h, body, made, c.cfg.pages())
 	p.Format = c.cfg.Format(t.path, h)
 	c.offer(p)
 	return p
@@ -178,7 +179,7 @@ func (c *Cache) pageOf(t *target, status int, h http.Header, body []byte, made t
 // age returns how old a page is, in whole seconds.
 func (c *Cache) age(p *page) int64 {
 	age := max(c.cfg.Now().UnixMilli()-p.Made, 0) / 1000
-	if s := p.get("Age"); s != "" { // the response went through another cache
+	if s := p.Get("Age"); s != "" { // the response went through another cache
 		if own, err := strconv.ParseUint(s, 10, 31); err == nil {
 			age += int64(own)
 		}

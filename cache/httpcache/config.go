@@ -21,23 +21,29 @@ const (
 // DefaultHide returns the default of Config.Hide: headers by which proxies describe the original
 // request, and which any client can send.
 func DefaultHide() []string {
-	return []string{"Forwarded", "X-Forwarded-*", "X-Original-Url", "X-Rewrite-Url", "X-Http-Method-Override"}
+	return []string{
+		"Forwarded", "X-Forwarded-*", "X-Original-*", "X-Rewrite-*", "X-Host", "X-Real-Ip", "X-Client-Ip", "True-Client-Ip",
+		"X-Http-Method", "X-Http-Method-Override", "X-Method-Override",
+	}
 }
 
 // maxHeader is the largest header that is stored with a response, in bytes.
 const maxHeader = 64 << 10
 
-// Lifetime says what ends the life of a stored response.
-type Lifetime uint8
+// Preset says whose responses a Cache holds.
+type Preset uint8
 
 const (
-	// FromResponse stores a response for as long as the response says, by the rules for a shared
-	// cache (RFC 9111), unless it is invalidated before.
-	FromResponse Lifetime = iota
+	// Shared is a shared cache as RFC 9111 describes it, in front of a proxy or of a handler from
+	// elsewhere. A response is stored for as long as it says, unless it is invalidated before. The
+	// handler sees the request of the first client as it came, without Hide and what is not in the
+	// key.
+	Shared Preset = iota
 
-	// UntilInvalidated stores a response until something that it was made of is invalidated, or
-	// for Policy's TTL. What the response says of its lifetime is for caches further down.
-	UntilInvalidated
+	// Pages is for a program's own pages. A response is stored until something that it was made of is
+	// invalidated, or for Policy's TTL. What it says of its lifetime is for caches further down. The
+	// handler sees a request that is made of the key alone, so that nothing else can be in a page.
+	Pages
 )
 
 // Config configures a Cache. Tiers is required unless Off is set. With Tiers alone the Cache is a
@@ -51,26 +57,20 @@ type Config struct {
 	// Tenant. Empty means DefaultNamespace and cache.DefaultTenant.
 	Namespace, Tenant string
 
+	// Preset says whose responses these are. Zero means Shared.
+	Preset Preset
+
 	// Policy changes how responses are kept. The defaults are: TTL policy.Forever, no jitter,
-	// nothing stale, no failure remembered. With FromResponse the response and Fallback say TTL,
-	// Stale and StaleIfError, and there is no Jitter. New then refuses a Policy that sets one of
-	// them.
+	// nothing stale, no failure remembered. With Shared the response and Fallback say TTL, Stale and
+	// StaleIfError, and there is no Jitter. New then refuses a Policy that sets one of them.
 	Policy policy.Patch
 
-	// Lifetime says what ends the life of a response. Zero means FromResponse.
-	Lifetime Lifetime
-
-	// KeyOnly shows the handler a request that is made of the key alone, so that nothing else can
-	// be in a page. It is for a program's own handlers. Without it the handler sees the request of
-	// the first client without Hide, and with what is in the key as the key has it.
-	KeyOnly bool
-
 	// Fallback says how long to keep a response that does not say it. Zero means that such a
-	// response is not stored. It is for FromResponse only.
+	// response is not stored. It is for Shared only.
 	Fallback Fallback
 
 	// Keep is how long the cache keeps a response with a validator after it is no longer usable,
-	// so that it can revalidate it. Zero means DefaultKeep. It is for FromResponse only.
+	// so that it can revalidate it. Zero means DefaultKeep. It is for Shared only.
 	Keep time.Duration
 
 	// Targets are the names of response headers like Cache-Control that are meant for this cache
@@ -78,13 +78,14 @@ type Config struct {
 	// and Expires. Nil means none. An edge cache has "CDN-Cache-Control".
 	Targets []string
 
-	// Hide are the request headers that the handler does not see without KeyOnly. With such a
+	// Hide are the request headers that the handler of a Shared cache does not see. With such a
 	// header a client could change the page that all other clients get. A name may end in "*".
 	// Nil means DefaultHide.
 	Hide []string
 
 	// Secure reports whether the scheme of a request is https. Nil means that r.TLS decides. If
-	// something in front ends TLS, Secure must read the header that it sets.
+	// something in front ends TLS, Secure must read the header that it sets. If a client sends
+	// X-Forwarded-Proto or X-Forwarded-Host, the handler sees the scheme and the host of the key.
 	Secure func(*http.Request) bool
 
 	// IgnoreCookie names the cookies that no response depends on. The handler does not see them.
@@ -92,8 +93,8 @@ type Config struct {
 	IgnoreCookie func(name string) bool
 
 	// SharedAuthorization lets requests with an Authorization header use the cache, which stores
-	// the response if it says public, s-maxage or must-revalidate (RFC 9111 §3.5). It is for
-	// FromResponse only, and not for KeyOnly, with which no handler sees Authorization.
+	// the response if it says public, s-maxage or must-revalidate (RFC 9111 §3.5). It is for Shared
+	// only.
 	SharedAuthorization bool
 
 	// ClientMayRefresh reports whether a request's Pragma, and the no-cache, max-age and
@@ -113,8 +114,8 @@ type Config struct {
 	MaxBody int
 
 	// Statuses are the status codes of responses that are stored. Nil means all final ones with
-	// FromResponse, and 200, 301, 404 and 410 with UntilInvalidated. 206 and 304 are not allowed,
-	// and 5xx only with FromResponse.
+	// Shared, and 200, 301, 404 and 410 with Pages. 206 and 304 are not allowed, and 5xx only with
+	// Shared.
 	Statuses []int
 
 	// StoreMissing reports whether the 404 or 410 of a path is stored. Clients can make up any
@@ -130,12 +131,8 @@ type Config struct {
 	// the function Tracking.
 	Tracking func(name string) bool
 
-	// StatusKey puts the key of the entry into Cache-Status, for debugging.
-	StatusKey bool
-
 	// Vary are request headers that responses may depend on, and that are part of the key. With
-	// FromResponse and without KeyOnly a response may vary on up to 8 other headers too. The
-	// cache learns their names.
+	// Shared a response may vary on up to 8 other headers too. The cache learns their names.
 	Vary []VaryRule
 
 	// Bypass reports whether a request bypasses the cache. The handler then gets it unchanged.
@@ -170,7 +167,7 @@ type Config struct {
 
 	// IgnoreWrites turns off invalidation by writes. A write is a request that is answered 2xx or
 	// 3xx, of a method other than GET, HEAD, OPTIONS and TRACE. By default it invalidates all
-	// entries of its path, and of the paths that Location and Content-Location name.
+	// entries of its path on its host, and of the paths that Location and Content-Location name.
 	IgnoreWrites bool
 
 	// Encodings are the content codings, made by Gzip and Zstd, in which responses of 1 KiB and
@@ -183,18 +180,13 @@ type Config struct {
 	// With Off there are no codings. Nil means none.
 	Encodings []Encoding
 
-	// ContextKeys are the keys of the context values that a handler may see with KeyOnly, when it
-	// renders for everybody. The values must be the same for all requests. Add the keys of a
-	// router that keeps route parameters in the context.
-	ContextKeys []any
-
 	// NoAge leaves out the Age header. With Age, a response that was made an hour ago and says
 	// max-age=60 is stale downstream when it arrives, even though nothing has changed since.
 	NoAge bool
 
-	// Off turns the cache off: the handler renders for every client. With UntilInvalidated clients
+	// Off turns the cache off: the handler renders for every client. With Pages clients
 	// see the same responses, except for Age, Date, Cache-Status and the codings of Encodings. With
-	// FromResponse the handler gets every request unchanged, with its conditions and its Range, and
+	// Shared the handler gets every request unchanged, with its conditions and its Range, and
 	// clients see what it answers.
 	Off bool
 
@@ -211,7 +203,7 @@ type VaryRule struct {
 	Header string
 
 	// Normalize returns one value for all values that mean the same to the handler. The handler
-	// sees the result in place of the header; "" removes the header. Without KeyOnly a header of
+	// sees the result in place of the header; "" removes the header. With Shared a header of
 	// Hide is hidden all the same. The argument is the lines of the header joined by ", ", or ""
 	// if there are none. Nil trims spaces.
 	Normalize func(value string) string

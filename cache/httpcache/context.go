@@ -11,14 +11,11 @@ var contextKeys = []any{http.ServerContextKey, http.LocalAddrContextKey}
 
 // plainContext is a client's context without the values of outer handlers. Such a value may be
 // about the client, and the rendering is for everybody.
-type plainContext struct {
-	context.Context
-	keys []any
-}
+type plainContext struct{ context.Context }
 
 // Value returns the values of the known keys only.
 func (c *plainContext) Value(key any) any {
-	if slices.Contains(contextKeys, key) || slices.Contains(c.keys, key) {
+	if slices.Contains(contextKeys, key) {
 		return c.Context.Value(key)
 	}
 	return nil

@@ -7,7 +7,7 @@
 //
 //	tiers, err := cache.Open(cache.TiersConfig{})
 //	pages, err := httpcache.New(httpcache.Config{
-//		Tiers: tiers, KeyOnly: true, Lifetime: httpcache.UntilInvalidated, Hosts: []string{"example.com"},
+//		Tiers: tiers, Preset: httpcache.Pages, Hosts: []string{"example.com"},
 //	})
 //	mux.HandleFunc("GET /posts/{id}", func(w http.ResponseWriter, r *http.Request) {
 //		cache.Depend(r.Context(), "post:"+r.PathValue("id"))
@@ -31,23 +31,21 @@
 //	client := &http.Client{Transport: transport}
 //	res, err := client.Get("https://example.com/feed")
 //
-// # Two settings
+// A client of services that do not say how long their answers last sets Fallback to
+// [StaleWhileRevalidate].
 //
-// Config.Lifetime says what ends the life of an entry: the response itself (FromResponse),
-// or an invalidation by the program (UntilInvalidated). Both kinds can be invalidated by key,
-// path and tag.
+// # Two presets
 //
-// Config.KeyOnly says what a handler sees when it renders for all clients: only what is in
-// the key, or the whole request of the first client.
+// Config.Preset says whose responses a Cache holds. Both kinds can be invalidated by key, path and
+// tag.
 //
-// All four combinations are valid. For a program's own pages set KeyOnly and UntilInvalidated,
-// and list in Config.Vary the headers that the pages depend on. The zero values suit a handler
-// from elsewhere, which sees every header that it expects.
+// With Pages the handler sees only what is in the key. List in Config.Vary the headers that the
+// pages depend on. A page stays until it is invalidated.
 //
-// With the zero values the handler decides what may be shared. A handler may know its clients
-// by something other than Authorization, Cookie or Config.Credentials, such as their address
-// or a context value of an outer handler. Such a handler must answer Cache-Control: private, as
-// behind any shared cache. Otherwise set KeyOnly.
+// With Shared, the zero value, the handler sees the whole request of the first client, and decides
+// what may be shared. It may know its clients by something other than Authorization, Cookie or
+// Config.Credentials, such as their address or a context value of an outer handler. Such a handler
+// must answer Cache-Control: private, as behind any shared cache.
 //
 // At an edge set three fields. Set Hosts, because clients choose Host. Set Secure if something
 // in front ends TLS. Set Targets to "CDN-Cache-Control" if responses have separate rules for
@@ -59,9 +57,10 @@
 // one of Config.Statuses, and no header forbids it. The same entries answer HEAD and a Range
 // of bytes.
 //
-// With FromResponse the cache stores a response that names a lifetime (s-maxage, max-age,
+// With Shared the cache stores a response that names a lifetime (s-maxage, max-age,
 // Expires) or gets one from Fallback. It also stores a response that it can revalidate: one with
-// an ETag or Last-Modified that says no-cache or a lifetime of zero.
+// an ETag or Last-Modified. Without a lifetime it is stale from the start, and each request asks
+// the handler whether it still holds. (TestValidatorIsEnough, TestFileServer)
 //
 // When the lifetime is over, the cache keeps the response for Config.Keep and revalidates it with
 // If-None-Match and If-Modified-Since. It serves a stale response only within
@@ -74,7 +73,7 @@
 // A response may vary on up to 8 request headers. The cache learns their names, and each variant
 // has its own entry.
 //
-// With UntilInvalidated a response without an ETag gets a strong one, a hash of its
+// With Pages a response without an ETag gets a strong one, a hash of its
 // representation. Date is left out. The cache passes max-age, s-maxage and Expires on to
 // clients and to caches further down, and does not use them. After must-revalidate and
 // proxy-revalidate the response is not served stale.
@@ -86,9 +85,9 @@
 //
 //	default:http:v1:http//example.com/list?page=2|accept=application^2Fjson
 //
-// The query is sorted by name and spelled in one way. Parameters for advertisers are dropped. If
-// Config.Query lists the parameters that matter, all others are dropped too. The handler does not
-// see dropped parameters.
+// In the key the query is sorted by name and spelled in one way. Parameters for advertisers are
+// dropped. If Config.Query lists the parameters that matter, all others are dropped too. The handler
+// does not see dropped parameters. It sees the others as the client spelled them. (TestSpellings)
 //
 // The keys of learned variants and of encodings begin with this key. The library compares keys in
 // full. A request whose key would be longer than 1 KiB bypasses the cache.
@@ -120,23 +119,23 @@
 //   - Set-Cookie;
 //   - Cache-Control with private, no-store or invalid syntax (private="field" and
 //     no-cache="field" count as private and no-cache), unless a field of Targets replaces it. With
-//     FromResponse no-store does not count beside must-understand if the cache knows the status
+//     Shared no-store does not count beside must-understand if the cache knows the status
 //     (RFC 9111 §5.2.2.3);
 //   - Vary: *;
 //   - 206 and Content-Range;
 //   - event streams, trailers, upgrades;
 //   - a Content-Length that differs from the length of the body;
 //   - informational responses, which are passed on;
-//   - with UntilInvalidated also no-cache, and Vary on an undeclared header.
+//   - with Pages also no-cache, and Vary on an undeclared header.
 //
 // A response that grows over MaxBody goes on live to the client that started it. A response that
-// is flushed before it is whole does the same. With FromResponse a flushed response that names a
+// is flushed before it is whole does the same. With Shared a flushed response that names a
 // lifetime is stored too; the clients that wait for it get it when it is whole.
 //
 // # Parts, conditions and codings
 //
 // A page of status 200 answers Range, If-Range, If-Match and If-Unmodified-Since as it
-// answers If-None-Match. With KeyOnly a missing page is rendered whole first. Without KeyOnly
+// answers If-None-Match. With Pages a missing page is rendered whole first. With Shared
 // the request bypasses the cache. (TestRange, TestRangeOfWhatIsNotThere,
 // TestRangesAreThoseOfServeContent)
 //
@@ -149,29 +148,30 @@
 // # Writes
 //
 // A request of a method that may write, answered 2xx or 3xx, invalidates the entries of its
-// path before its client has the answer. It also invalidates the paths of the same host that
+// path on its host before its client has the answer. It also invalidates the paths of the same host that
 // Location and Content-Location name. When the log of the Tiers is out of reach, the client
 // waits for up to their InvalidateWait, and Stats.PendingWrites counts the write. See
-// Config.IgnoreWrites. (TestWrites, TestWritesAreOverBeforeTheyAreAnswered,
+// Config.IgnoreWrites. (TestWrites, TestWriteOfOneHost, TestWritesAreOverBeforeTheyAreAnswered,
 // TestWritesOfAFleet, TestWritesWithoutALog)
 //
 // # Guarantees
 //
 // Each guarantee names the tests that hold it.
 //
-//  1. With KeyOnly a stored response is made from its key alone. Without it a stored response
+//  1. With Pages a stored response is made from its key alone. With Shared a stored response
 //     holds nothing that Hide names or that the key leaves out. (TestHandlerSeesTheKeyAlone,
 //     TestKeys, TestContextOfOuterHandlers, TestAllowAuthorized, TestPoisoning,
 //     TestNormalizedHeader, TestSpellings, TestCertificateIsHidden)
-//  2. A response that is not for everybody reaches its own client only, and is made from that
-//     client's own request. That takes a second rendering only when part of the request was hidden
-//     or changed. A response is not for everybody if it may not be stored. With UntilInvalidated
+//  2. A response that is not for everybody reaches its own client only, and the handler is asked
+//     once. It is asked a second time, with the client's own request, if the first request was made
+//     from the key alone (Pages), held no credentials of the client (AllowAuthorized), or was a
+//     HEAD. A response is not for everybody if it may not be stored. With Pages
 //     that means: it is marked so, or its status answers one client only, such as 302 or 401, and
-//     is not one of Config.Statuses. (TestNeverShared, TestNeverAsked,
+//     is not one of Config.Statuses. (TestAskedOnce, TestNeverShared, TestNeverAsked,
 //     TestWaitersOfAPrivateResponse, TestSharedCacheNeverShares, TestRenewedAsPrivate,
-//     TestRefreshedForOthers, TestHandlerChangesItsRequest,
+//     TestRefreshedForOthers, TestHandlerChangesItsRequest, TestSpellings,
 //     TestOneRenderingForOrdinaryRequests)
-//  3. Clients cannot see the cache. With UntilInvalidated and without Encodings a site answers
+//  3. Clients cannot see the cache. With Pages and without Encodings a site answers
 //     as with the cache off, to the byte, except for Age, Date and Cache-Status. The handler
 //     must name what it depends on. It must also give one answer to all requests that Query and
 //     Vary treat as the same. (TestTwins, TestHead, TestConditional)
@@ -187,8 +187,11 @@
 //     (TestCoalescing, TestHangUp, TestLastToHangUp, TestSlowReaderOfFlushed,
 //     TestHangUpIsNotRemembered, TestSharedCacheMerges)
 //  6. No queue for a response that cannot be shared. The cache remembers its key for ten
-//     seconds, in a table of fixed size, and serves the clients of the key side by side.
-//     (TestRememberedKeysDoNotQueue, TestMemoryIsBounded)
+//     seconds, in a table of fixed size, and serves the clients of the key side by side. A stored
+//     page answers all the same. Nothing is remembered of a refusal that may lie in one client's
+//     request, such as 403 or 429, except that the page is not refreshed for that time.
+//     (TestRememberedKeysDoNotQueue, TestMemoryIsBounded, TestRefusedRefresh,
+//     TestNobodySwitchesTheCacheOff)
 //  7. Streams stream, at once and once. At most Config.MaxBody of a stream is in memory. It
 //     may last longer than LoadTimeout, until the client leaves. (TestStream,
 //     TestStreamOutlivesLoadTimeout, TestTooLarge, TestPrivateStream, TestFlushedAndStored,
@@ -211,16 +214,17 @@
 //
 // # What the handler must do
 //
-// One GET may call the handler twice.
+// One GET may call the handler twice; see guarantee 2.
 //
 // A handler that reads a header which no rule declares must say so, in Vary or Cache-Control,
 // in the 404 as in the 200. A handler that reads data which may change must name the data by
 // cache.Depend, before or after the read.
 //
 // The handler must listen to its context, as behind any server. The context ends, and writes
-// fail, when no client needs the response, and after the policy's LoadTimeout. After the timeout
-// the waiting clients get a 503, or a 504 if must-revalidate forbids an older page. They also get
-// a 503 while the Tiers allow no more loads.
+// fail, when no client needs the response. After the policy's LoadTimeout the response goes to the
+// client that started it, as it comes, and is not stored; other clients get their own. An older page
+// replaces it within stale-if-error. Clients get a 503 while the Tiers allow no more loads, or a 504
+// if must-revalidate forbids an older page. (TestSlowIsNoFailure, TestLoadTimeout, TestNoAnswer)
 //
 // The context has http.ServerContextKey, also for Warm. With it a reverse proxy panics when a
 // body is cut short, so the half is not stored.

@@ -10,16 +10,24 @@ import (
 
 // The tests that the documentation names exist.
 func TestDocNamesTests(t *testing.T) {
-	doc, err := os.ReadFile("doc.go")
-	if err != nil {
-		t.Fatal(err)
+	var doc []byte
+	for _, f := range []string{"doc.go", "internal/rules/rules.go"} {
+		b, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		doc = append(doc, b...)
 	}
 	files, err := filepath.Glob("*_test.go")
 	if err != nil {
 		t.Fatal(err)
 	}
+	more, err := filepath.Glob("internal/rules/*_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
 	var tests strings.Builder
-	for _, f := range files {
+	for _, f := range append(files, more...) {
 		b, err := os.ReadFile(f)
 		if err != nil {
 			t.Fatal(err)

@@ -1,11 +1,14 @@
 package httpcache
 
 import (
+	"net/http"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/klauspost/compress/gzhttp"
+
+	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 )
 
 // minEncoded is the smallest body that is encoded, in bytes. A smaller one fits into one packet
@@ -16,32 +19,49 @@ const minEncoded = 1 << 10
 // of an encodable kind, also when the page is too short.
 func (c *Cache) offer(p *page) {
 	p.Encodes = false
-	if len(c.cfg.Encodings) == 0 || !encodable(p) {
+	if len(c.cfg.Encodings) == 0 || len(p.Body) == 0 || !encodable(p) {
 		return
 	}
 	p.Encodes = len(p.Body) >= minEncoded
 	vary := p.values("Vary")
-	if !names(vary, "Accept-Encoding") && !names(vary, "*") {
+	if !rules.Lists(vary, "Accept-Encoding") && !rules.Lists(vary, "*") {
 		p.put("Vary", append(slices.Clone(vary), "Accept-Encoding")...)
+	}
+}
+
+// mark is offer for a response that goes on to its client while it is made.
+func (c *Cache) mark(h http.Header, body []byte) {
+	if len(c.cfg.Encodings) == 0 || rules.Lists(h["Vary"], "Accept-Encoding") || rules.Lists(h["Vary"], "*") {
+		return
+	}
+	p := page{Body: body}
+	for name, values := range h {
+		p.Header = append(p.Header, field{name, values})
+	}
+	if p.Get("Content-Type") == "" && len(body) > 0 {
+		p.Header = append(p.Header, field{"Content-Type", []string{http.DetectContentType(body)}})
+	}
+	if encodable(&p) {
+		h["Vary"] = append(slices.Clip(h["Vary"]), "Accept-Encoding")
 	}
 }
 
 // encodable reports whether a page is of a kind that is sent encoded. The handler may have
 // encoded it already, or may forbid it.
 func encodable(p *page) bool {
-	kind := p.get("Content-Type")
-	if kind == "" || len(p.Body) == 0 || len(p.values("Content-Encoding")) > 0 || len(p.values("Content-Range")) > 0 {
+	kind := p.Get("Content-Type")
+	if kind == "" || len(p.values("Content-Encoding")) > 0 || len(p.values("Content-Range")) > 0 {
 		return false
 	}
-	d, _ := parseCacheControl(p.values("Cache-Control"))
-	return !d.has("no-transform") && gzhttp.DefaultContentTypeFilter(kind)
+	d, _ := rules.ParseCacheControl(p.values("Cache-Control"))
+	return !d.Has("no-transform") && gzhttp.DefaultContentTypeFilter(kind)
 }
 
 // encoded returns the page in a coding, or a page of status 0 if the coding is not smaller. It
 // reuses the body of old, the previous coding, if both have the same strong validator.
 func (p *page) encoded(e *Encoding, old *page) *page {
 	n := p.inCoding(e.kind)
-	if tag := n.get("Etag"); old != nil && strings.HasPrefix(tag, `"`) && tag == old.get("Etag") {
+	if tag := n.Get("Etag"); old != nil && strings.HasPrefix(tag, `"`) && tag == old.Get("Etag") {
 		n.Body = old.Body
 	} else {
 		n.Body = e.pack(p.Body)
@@ -64,7 +84,7 @@ func (p *page) inCoding(k kind) *page {
 	}
 	n.Body, n.Encodes = nil, false
 	n.put("Content-Encoding", k.String())
-	if tag := p.get("Etag"); tag != "" {
+	if tag := p.Get("Etag"); tag != "" {
 		n.put("Etag", encodedTag(tag, k))
 	}
 	return n
@@ -72,8 +92,8 @@ func (p *page) inCoding(k kind) *page {
 
 // isCodingOf reports whether p was made by encoded from this version of plain.
 func (p *page) isCodingOf(plain *page, k kind) bool {
-	tag := plain.get("Etag")
-	return p.Made == plain.Made && (tag == "" || encodedTag(tag, k) == p.get("Etag"))
+	tag := plain.Get("Etag")
+	return p.Made == plain.Made && (tag == "" || encodedTag(tag, k) == p.Get("Etag"))
 }
 
 // encodedTag returns the validator of a page in a coding. An invalid one stays as it is.

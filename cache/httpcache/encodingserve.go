@@ -7,6 +7,7 @@ import (
 	"weak"
 
 	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 )
 
 // Each coding of a page is an entry beside the entry of the plain page. Its loader reads the
@@ -54,7 +55,7 @@ func (x *exchange) inCoding(res cache.Result[*page], r *http.Request) *page {
 // encodedOnce returns a page in a coding for one client. The page is not fresh, so no entry keeps
 // the coding.
 func (p *page) encodedOnce(e *Encoding, request http.Header) *page {
-	if n := p.inCoding(e.kind); n.notModified(request) {
+	if n := p.inCoding(e.kind); rules.NotModified(n, request) {
 		return n // a 304 has no body
 	}
 	return p.encoded(e, nil).or(p)
@@ -96,7 +97,7 @@ func (x *exchange) encode(ctx context.Context, e *Encoding) (*page, error) {
 	f.SetStale(0)
 	f.SetStaleIfError(0)
 	switch {
-	case !c.cfg.until():
+	case !c.cfg.pages():
 		f.SetTTL(c.left(p))
 		f.SetKeep(c.cfg.Keep) // a refreshed page may have the same body
 	case c.lines.ttl > 0:
@@ -108,8 +109,8 @@ func (x *exchange) encode(ctx context.Context, e *Encoding) (*page, error) {
 
 // left returns how much longer a page is fresh, by what the page says.
 func (c *Cache) left(p *page) time.Duration {
-	if c.cfg.until() {
-		return maxLifetime
+	if c.cfg.pages() {
+		return rules.MaxLifetime
 	}
 	return time.Duration(p.Made+p.Fresh-c.cfg.Now().UnixMilli()) * time.Millisecond
 }

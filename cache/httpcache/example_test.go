@@ -38,7 +38,7 @@ func example(cfg httpcache.Config) (pages *httpcache.Cache, tiers *cache.Tiers, 
 // A site's own pages stay until the data they were made of is invalidated.
 func Example() {
 	ctx := context.Background()
-	pages, tiers, done := example(httpcache.Config{KeyOnly: true, Lifetime: httpcache.UntilInvalidated})
+	pages, tiers, done := example(httpcache.Config{Preset: httpcache.Pages})
 	defer done()
 	title := "old"
 	mux := http.NewServeMux()
@@ -96,8 +96,8 @@ func Example_reverseProxy() {
 // each.
 func ExampleConfig_key() {
 	pages, _, done := example(httpcache.Config{
-		KeyOnly: true, Lifetime: httpcache.UntilInvalidated,
-		Query: func(path string) ([]string, bool) { return []string{"page"}, path == "/list" },
+		Preset: httpcache.Pages,
+		Query:  func(path string) ([]string, bool) { return []string{"page"}, path == "/list" },
 		Vary: []httpcache.VaryRule{{Header: "Accept-Language", Normalize: func(v string) string {
 			if strings.HasPrefix(v, "de") {
 				return "de"
@@ -121,7 +121,7 @@ func ExampleConfig_key() {
 // Requests with credentials bypass the cache, unless the program allows them.
 func ExampleConfig_credentials() {
 	pages, _, done := example(httpcache.Config{
-		KeyOnly: true, Lifetime: httpcache.UntilInvalidated,
+		Preset:          httpcache.Pages,
 		Credentials:     []string{"X-Api-Key"},
 		IgnoreCookie:    func(name string) bool { return name == "_ga" },
 		AllowAuthorized: func(r *http.Request) bool { return r.Header.Get("X-Api-Key") == "partner" }, // they may see all pages
@@ -167,7 +167,7 @@ func ExampleConfig_lifetimes() {
 // Warm stores a page before the first request. Purge and Expire end it or make it stale.
 func ExampleHandler_Warm() {
 	ctx := context.Background()
-	pages, _, done := example(httpcache.Config{KeyOnly: true, Lifetime: httpcache.UntilInvalidated, Hosts: []string{"example.com"}})
+	pages, _, done := example(httpcache.Config{Preset: httpcache.Pages, Hosts: []string{"example.com"}})
 	defer done()
 	site := pages.Handler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "page") }))
 

@@ -64,6 +64,33 @@ func ExampleNewTransport() {
 	// answer 2
 }
 
+// A client of a service that does not say how long its answers last.
+func ExampleStaleWhileRevalidate() {
+	tiers, err := cache.Open(cache.TiersConfig{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer func() { _ = tiers.Close(context.Background()) }()
+	transport, err := httpcache.NewTransport(httpcache.TransportConfig{Tiers: tiers, Fallback: httpcache.StaleWhileRevalidate()})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer func() { _ = transport.Close(context.Background()) }()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Println("asked")
+		fmt.Fprint(w, "the weather")
+	}))
+	defer server.Close()
+
+	client := &http.Client{Transport: transport}
+	fmt.Println(read(client.Get(server.URL)))
+	fmt.Println(read(client.Get(server.URL)))
+	// Output:
+	// asked
+	// the weather
+	// the weather
+}
+
 // A poll revalidates the stored response.
 func ExampleTransport_RoundTrip() {
 	tiers, err := cache.Open(cache.TiersConfig{})

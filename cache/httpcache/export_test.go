@@ -10,16 +10,14 @@ import (
 
 // Internals that fuzz tests use.
 var (
-	Normalize         = normalize
-	IsNormal          = isNormal
-	ParseCacheControl = parseCacheControl
-	Matches           = matches
-	SplitTags         = splitTags
+	Normalize = normalize
+	IsNormal  = isNormal
+	SplitTags = splitTags
 )
 
 // Learned is Cache.learned for the path "/".
 func (c *Cache) Learned(lines []string) ([]string, bool) {
-	return c.learned(&target{path: "/", escaped: "/"}, lines)
+	return c.learned(&target{path: "/", escaped: "/"}, http.Header{"Vary": lines}, false)
 }
 
 // Send answers r with an encoded page from a remote tier, if the page can be sent.
@@ -47,8 +45,11 @@ func Encoded(status int, h http.Header, body []byte) []byte {
 	return b
 }
 
-// Seconds is directives.seconds.
-func Seconds(d map[string][]string, name string) (int64, bool) { return directives(d).seconds(name) }
-
 // MemorySlots is how many keys can be remembered.
 const MemorySlots = memorySlots
+
+// Held is how many bytes of bodies in transit are in memory.
+func (t *Transport) Held() int64 { return t.room.held.Load() }
+
+// MaxHeld is the limit of Held.
+func MaxHeld(maxBody int) int64 { return maxHeld(maxBody) }

@@ -29,7 +29,7 @@ func (x *exchange) failedWith(w http.ResponseWriter, r *http.Request, err error)
 		if _, ok := errors.AsType[*cache.RememberedError](err); ok {
 			line = c.lines.hit
 		}
-		c.answer(w, r, f.page, line, -1)
+		c.answer(w, r, f.page, line, "")
 		return
 	}
 	if p, ok := errors.AsType[*cache.PanicError](err); ok {
@@ -37,6 +37,11 @@ func (x *exchange) failedWith(w http.ResponseWriter, r *http.Request, err error)
 	}
 	if errors.Is(err, cache.ErrClosed) {
 		c.forItself(x.next, w, r, x.t, byClosing)
+		return
+	}
+	if errors.Is(err, cache.ErrLoadTimeout) && r.Context().Err() == nil {
+		c.memory.add(x.key, c.cfg.Now(), true)
+		c.forItself(x.next, w, r, x.t, bySlow)
 		return
 	}
 	c.stats.refuse(byFailure)

@@ -1,8 +1,11 @@
 package httpcache
 
 import (
+	"cmp"
 	"fmt"
 	"time"
+
+	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 )
 
 // DefaultMaxHeuristic is the default of Fallback.MaxHeuristic.
@@ -34,6 +37,15 @@ type Fallback struct {
 	MaxHeuristic time.Duration
 }
 
+// StaleWhileRevalidate returns a Fallback for read-only GETs of services that do not say how long
+// their answers last. Such an answer is fresh for a minute, and may be served for another minute
+// while one request refreshes it. If requests for it are less than two minutes apart, only the
+// first one waits. An answer that names a lifetime but no stale-while-revalidate is also served stale
+// for a minute. What a response says wins, must-revalidate and no-store too.
+//
+//	httpcache.TransportConfig{Tiers: tiers, Fallback: httpcache.StaleWhileRevalidate()}
+func StaleWhileRevalidate() Fallback { return Fallback{TTL: time.Minute, Stale: time.Minute} }
+
 // faults returns all faults of f.
 func (f *Fallback) faults() (errs []error) {
 	for _, d := range []struct {
@@ -52,16 +64,8 @@ func (f *Fallback) faults() (errs []error) {
 	return errs
 }
 
-// heuristic returns the lifetime of a response that names none, and that was generated at date.
-func (f *Fallback) heuristic(lastModified string, date time.Time) time.Duration {
-	if m, ok := parseDate(lastModified); ok && f.Heuristic > 0 {
-		limit := f.MaxHeuristic
-		if limit == 0 {
-			limit = DefaultMaxHeuristic
-		}
-		// In seconds: a float can hold every time in seconds.
-		since := max(float64(date.Unix()-m.Unix()), 0)
-		return atMost(time.Duration(min(since*f.Heuristic, maxSeconds)*float64(time.Second)), limit)
-	}
-	return f.TTL
+// rule returns f with its defaults.
+func (f Fallback) rule() rules.Fallback {
+	f.MaxHeuristic = cmp.Or(f.MaxHeuristic, DefaultMaxHeuristic)
+	return rules.Fallback(f)
 }

@@ -6,22 +6,6 @@ import (
 	"strings"
 )
 
-// canonical returns a copy of h with canonical names. A handler that writes to the map itself may
-// use another spelling, and Set-Cookie in any spelling is Set-Cookie.
-func canonical(h http.Header) http.Header {
-	c := make(http.Header, len(h))
-	for name, values := range h {
-		name = http.CanonicalHeaderKey(name)
-		if old, ok := c[name]; ok {
-			values = append(slices.Clip(old), values...)
-		} else {
-			values = slices.Clone(values)
-		}
-		c[name] = values
-	}
-	return c
-}
-
 // merge puts the header of a response into that of its writer. If outer handlers have set a
 // header too, the response's wins, as without a cache. Vary and Cache-Status are lists to which
 // each handler adds, so merge joins them.
@@ -69,30 +53,4 @@ func hasTrailers(h http.Header) bool {
 		}
 	}
 	return false
-}
-
-func has(h http.Header, name string) bool { return len(h[name]) > 0 }
-
-// names reports whether one of the comma-separated elements of a header is name, without regard
-// to case and parameters.
-func names(lines []string, name string) bool {
-	for _, line := range lines {
-		for e := range strings.SplitSeq(line, ",") {
-			e, _, _ = strings.Cut(e, ";")
-			if strings.EqualFold(strings.TrimSpace(e), name) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-func joined(lines []string) string {
-	switch len(lines) {
-	case 0:
-		return ""
-	case 1:
-		return lines[0]
-	}
-	return strings.Join(lines, ", ")
 }

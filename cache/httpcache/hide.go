@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+
+	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 )
 
 // conditions are the request headers that ask for less than a whole response. A rendering for
@@ -19,84 +21,87 @@ func (c *Cache) hides(name string) bool {
 	})
 }
 
-// shown returns the request for the handler that renders for everybody without KeyOnly: the
-// request of the first client without what is hidden, and with the key's spelling of what is in
-// the key. If neither changed anything, whole is true and the response may be that client's own.
-func (x *exchange) shown(ctx context.Context) (r *http.Request, whole bool) {
+// shown returns the request for the handler that renders for everybody of a Shared cache:
+// the request of the first client as it came, without what is hidden or not in the key, and with the
+// key's values of the headers in Config.Vary. The response is that client's own if it may not be
+// stored, unless the request had credentials, which the handler has not seen. Then mine is false.
+func (x *exchange) shown(ctx context.Context) (r *http.Request, mine bool) {
 	c := x.c
-	r, whole = x.req.Clone(ctx), x.req.Method == http.MethodGet
+	r, mine = x.req.Clone(ctx), !x.t.allowed
 	r.Method, r.Body = http.MethodGet, http.NoBody
 	r.Form, r.PostForm, r.MultipartForm = nil, nil, nil // of a query that may not be in the key
 	for name := range r.Header {
 		if c.hides(name) {
 			delete(r.Header, name)
-			whole = false
 		}
 	}
-	whole = x.wearKey(r.Header) && whole
+	x.forward(r.Header)
+	x.wearKey(r.Header)
 	for _, name := range conditions {
 		delete(r.Header, name)
 	}
 	if len(c.cfg.Encodings) > 0 {
 		delete(r.Header, "Accept-Encoding")
 	}
-	if cookies := r.Header["Cookie"]; len(cookies) > 0 && c.cfg.IgnoreCookie != nil { // else it is a credential
+	if c.cfg.IgnoreCookie != nil { // else a cookie is a credential
 		delete(r.Header, "Cookie")
-		whole = false
 	}
 	if x.t.allowed { // asked once: the request's context may be over by now
 		for _, name := range c.cfg.Credentials {
-			if has(r.Header, name) {
-				delete(r.Header, name)
-				whole = false
-			}
+			delete(r.Header, name)
 		}
 		if r.TLS != nil && len(r.TLS.PeerCertificates) > 0 {
 			state := *r.TLS // the client's request has the same pointer
 			state.PeerCertificates, state.VerifiedChains = nil, nil
 			r.TLS = &state
-			whole = false
 		}
 	}
-	whole = x.respell(r) && whole
-	return r, whole
+	x.cutQuery(r)
+	return r, mine
+}
+
+// forward tells the handler the scheme and the host of the key, if the client's words about them
+// are hidden. Without them an origin behind a proxy that ends TLS would redirect to https for ever.
+func (x *exchange) forward(h http.Header) {
+	for name, value := range map[string]string{"X-Forwarded-Proto": strings.TrimSuffix(scheme(x.t.secure), "//"), "X-Forwarded-Host": x.t.host} {
+		if rules.Has(x.req.Header, name) && x.c.hides(name) {
+			h[name] = []string{value}
+		}
+	}
 }
 
 // wearKey gives the headers of Config.Vary the values that are in the key. Hidden ones stay
-// hidden. It reports whether h had these values before.
-func (x *exchange) wearKey(h http.Header) (same bool) {
-	same = true
+// hidden.
+func (x *exchange) wearKey(h http.Header) {
 	for i, rule := range x.c.cfg.Vary {
 		if rule.On != nil && !rule.On(x.t.path) || x.c.hides(rule.Header) {
 			continue
 		}
-		v := ""
-		if x.t.vary != nil {
-			v = x.t.vary[i]
-		}
-		switch lines := h[rule.Header]; {
-		case v == "" && len(lines) > 0:
-			delete(h, rule.Header)
-			same = false
-		case v != "" && (len(lines) != 1 || lines[0] != v):
-			h[rule.Header] = []string{v}
-			same = false
+		delete(h, rule.Header)
+		if x.t.vary != nil && x.t.vary[i] != "" {
+			h[rule.Header] = []string{x.t.vary[i]}
 		}
 	}
-	return same
 }
 
-// respell gives the host, the path and the query of r, in all places, the spelling of the key. It
-// reports whether r had it before. A request without a request line is from no server; it gets one.
-func (x *exchange) respell(r *http.Request) (same bool) {
-	t, u := &x.t, r.URL
-	line := t.line()
-	same = r.Host == t.host && (r.RequestURI == line || r.RequestURI == "") && u.RawQuery == t.query && !u.ForceQuery
-	r.Host, r.RequestURI, u.RawQuery, u.ForceQuery = t.host, line, t.query, false
-	if u.RawPath != "" && u.RawPath != t.escaped { // not valid, so the path was escaped without it
-		u.RawPath, same = "", false
+// cutQuery removes from r the parameters that are not in the key, and leaves the others as the
+// client spelled them.
+func (x *exchange) cutQuery(r *http.Request) {
+	keep := x.c.cfg.keeps(x.t.path)
+	query := cutQuery(r.URL.RawQuery, keep)
+	if query != r.URL.RawQuery {
+		r.URL.RawQuery, r.URL.ForceQuery = query, false
 	}
-	return same
+	path, line, asked := strings.Cut(r.RequestURI, "?")
+	switch {
+	case r.RequestURI == "": // from no server
+		r.RequestURI = x.t.line()
+	case asked && line == query || !asked && query == "":
+	case query == "":
+		r.RequestURI = path
+	default:
+		r.RequestURI = path + "?" + query
+	}
 }
 
 // line returns the target of a request line.

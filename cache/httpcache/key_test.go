@@ -143,22 +143,21 @@ header map[Accept:[application/json] X-Lang:[de]] body true length 0 form map[] 
 	}
 }
 
-// Context values of outer handlers may be about the client. A page sees only those that the
-// program names, and what routers found out.
+// Context values of outer handlers may be about the client. A page sees only what
+// routers found out.
 func TestContextOfOuterHandlers(t *testing.T) {
-	type themeKey struct{}
 	h := func(w http.ResponseWriter, r *http.Request) {
-		fmt.Fprintf(w, "%v|%v|%v|%v|%v", r.Context().Value(userKey{}), r.Context().Value(themeKey{}), r.PathValue("slug"), r.Pattern,
+		fmt.Fprintf(w, "%v|%v|%v|%v", r.Context().Value(userKey{}), r.PathValue("slug"), r.Pattern,
 			r.Context().Value(http.ServerContextKey) != nil)
 	}
-	s := serve(t, h, httpcache.Config{ContextKeys: []any{themeKey{}}})
+	s := serve(t, h, httpcache.Config{})
 	mux := http.NewServeMux()
 	mux.Handle("/posts/{slug}", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		ctx := contextWith(r.Context(), userKey{}, "alice", themeKey{}, "dark", http.ServerContextKey, &http.Server{})
+		ctx := contextWith(r.Context(), userKey{}, "alice", http.ServerContextKey, &http.Server{})
 		s.ServeHTTP(w, r.WithContext(ctx))
 	}))
 	a := do(mux, request(t, http.MethodGet, "/posts/7"))
-	if want := "<nil>|dark|7|/posts/{slug}|true"; a.body != want {
+	if want := "<nil>|7|/posts/{slug}|true"; a.body != want {
 		t.Errorf("the handler saw %q, want %q", a.body, want)
 	}
 }

@@ -3,6 +3,8 @@ package httpcache
 import (
 	"net/http"
 	"time"
+
+	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 )
 
 // limits are what a client requires of its page (RFC 9111 §5.2.1). The zero value requires
@@ -18,16 +20,16 @@ type limits struct {
 func limitsOf(h http.Header) (l limits) {
 	lines := h["Cache-Control"]
 	if len(lines) == 0 {
-		l.anew = names(h["Pragma"], "no-cache")
+		l.anew = rules.Lists(h["Pragma"], "no-cache")
 		return l
 	}
-	d, _ := parseCacheControl(lines)
-	l.anew = d.has("no-cache")
-	if d.has("max-age") {
-		n, _ := d.seconds("max-age") // not a number: 0
+	d, _ := rules.ParseCacheControl(lines)
+	l.anew = d.Has("no-cache")
+	if d.Has("max-age") {
+		n, _ := d.Seconds("max-age") // not a number: 0
 		l.aged, l.maxAge = true, time.Duration(n)*time.Second
 	}
-	if n, ok := d.seconds("min-fresh"); ok {
+	if n, ok := d.Seconds("min-fresh"); ok {
 		l.minFresh = time.Duration(n) * time.Second
 	}
 	return l
@@ -39,7 +41,7 @@ func (x *exchange) unwanted(p *page) bool {
 	switch {
 	case l.anew, l.aged && age > l.maxAge:
 		return true
-	case x.c.cfg.until() || l.minFresh == 0:
+	case x.c.cfg.pages() || l.minFresh == 0:
 		return false
 	}
 	return time.Duration(p.Fresh)*time.Millisecond-age < l.minFresh

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 )
 
 // exchange is one request that the cache answers.
@@ -17,7 +18,7 @@ type exchange struct {
 	t      target
 	key    string       // of the entry: t.key, or the key of a variant
 	vary   []field      // of a variant: the headers in its key
-	req    http.Request // made by bare if KeyOnly
+	req    http.Request // made by bare for Pages
 	plain  plainContext
 	ctx    context.Context // of loads
 	client client
@@ -29,6 +30,9 @@ type exchange struct {
 	fault  atomic.Pointer[cache.PanicError]
 	why    atomic.Uint32 // the reason why its response is not stored
 	strict atomic.Bool   // the old page must not be served stale
+	runs   atomic.Pointer[rendering]
+
+	cookies atomic.Pointer[[]string] // of the 304 that confirmed the page: for our client only
 
 	relearn atomic.Bool             // the variant varies on a header that is not in its key
 	fall    atomic.Pointer[failure] // the response to our client's own, whole request
@@ -39,9 +43,9 @@ type exchange struct {
 
 func (c *Cache) exchange(next http.Handler, w http.ResponseWriter, r *http.Request, t target) *exchange {
 	x := &exchange{c: c, next: next, t: t, key: t.key, client: client{ctx: r.Context(), w: w}}
-	if c.cfg.KeyOnly {
+	if c.cfg.pages() {
 		x.req = bare(r)
-		x.plain = plainContext{Context: r.Context(), keys: c.cfg.ContextKeys}
+		x.plain = plainContext{r.Context()}
 		x.ctx = &x.plain
 	} else {
 		x.req, x.ctx = *r, r.Context()
@@ -75,8 +79,13 @@ func (f *failure) Error() string {
 func (x *exchange) load(ctx context.Context, _ string) (*page, error) {
 	x.led.Store(true)
 	old := x.previous(ctx)
+	if old.others {
+		old.page.lives(cache.Filling(ctx), x.c.cfg.Now().UnixMilli(), x.c.cfg.Keep)
+		return old.page, cache.ErrNotModified
+	}
 	for {
 		n := x.start(ctx, &old)
+		x.runs.Store(n)
 		select {
 		case <-n.done:
 		case <-ctx.Done():
@@ -97,9 +106,9 @@ func (x *exchange) load(ctx context.Context, _ string) (*page, error) {
 
 // previous is what a load replaces. Two loads of one exchange may run at once.
 type previous struct {
-	page  *page   // the page to revalidate, or nil
-	other []field // the Vary values of the page to replace, if other clients get it
-	again bool    // the load asks again for the page of the entry
+	page   *page // the page to revalidate, or nil
+	others bool  // the page is for other clients: the load leaves it
+	again  bool  // the load asks again for the page of the entry
 }
 
 func (x *exchange) previous(ctx context.Context) (old previous) {
@@ -109,17 +118,18 @@ func (x *exchange) previous(ctx context.Context) (old previous) {
 	}
 	x.renews.Store(true)
 	x.strict.Store(prev.Strict)
-	if x.c.cfg.until() {
+	if x.c.cfg.pages() {
 		return old
 	}
 	if !prev.selects(x.req.Header) {
 		if x.c.age(prev)*1000 >= prev.Fresh+prev.Stale {
 			return old
 		}
-		old.other = prev.Vary // other clients still get it, so it is renewed for them
+		old.page, old.others = prev, true
+		return old
 	}
 	old.again = true
-	if prev.get("Etag") != "" || prev.get("Last-Modified") != "" {
+	if prev.Get("Etag") != "" || prev.Get("Last-Modified") != "" {
 		old.page = prev
 	}
 	return old
@@ -149,31 +159,36 @@ func (x *exchange) settle(ctx context.Context, n *rendering, again bool) (*page,
 		x.failed.Store(int32(n.page.Status)) //nolint:gosec // three digits
 		c.stats.refuse(v.why)
 		f := &failure{n.page, v.mine}
-		if n.whole {
+		if n.own {
 			x.fall.Store(f)
 		}
 		return nil, f
 	case v.fate == share:
 		c.stats.refuse(v.why)
 		cache.Filling(ctx).NoStore()
-		if again && (n.rec.status == http.StatusNotModified || n.ends(v.why)) {
+		if again && n.ends(v.why) {
 			x.forget(ctx, n.made)
 		}
 	default:
-		if !c.cfg.until() {
+		if !c.cfg.pages() {
 			keep := c.cfg.Keep
-			if n.page.get("Etag") == "" && n.page.get("Last-Modified") == "" {
+			if n.page.Get("Etag") == "" && n.page.Get("Last-Modified") == "" {
 				keep = 0 // it cannot be revalidated
 			}
 			n.page.lives(cache.Filling(ctx), c.cfg.Now().UnixMilli(), keep)
-		} else if d, _ := parseCacheControl(n.rec.sent["Cache-Control"]); d.has("must-revalidate") || d.has("proxy-revalidate") {
+		} else if d, _ := rules.ParseCacheControl(n.rec.sent["Cache-Control"]); d.Has("must-revalidate") || d.Has("proxy-revalidate") {
 			cache.Filling(ctx).SetStale(0)
 			cache.Filling(ctx).SetStaleIfError(0)
 		}
 		if n.prev != nil && n.page.Body != nil && n.rec.status == http.StatusNotModified {
 			cache.Filling(ctx).DependOnPrevious()
 		}
-		cache.Depend(ctx, c.pathTag(x.t.path))
+		cache.Depend(ctx, c.pathTag(x.t.path), c.siteTag(x.t.host, x.t.path))
+		if !cache.Filling(ctx).Stores() {
+			x.why.Store(uint32(byLoad))
+			c.stats.refuse(byLoad)
+			break
+		}
 		c.stats.of(n.page.Format).stored.Add(1)
 	}
 	return n.page, nil

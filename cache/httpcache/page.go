@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 	"unsafe"
+
+	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 )
 
 // page is a stored response: whole, and for everybody. It does not change. Code outside the
@@ -24,7 +26,7 @@ type page struct {
 	Encodes bool                          // send it encoded to clients that accept a coding
 	codings [kinds]atomic.Pointer[coding] `json:"-"` // the known codings of this page
 
-	// With FromResponse. Made is then the time when its age was zero.
+	// With Shared. Made is then the time when its age was zero.
 	Fresh  int64   // how long after Made it is fresh, in milliseconds
 	Stale  int64   // how long after that it is served while it is refreshed, in milliseconds
 	Asks   bool    // it is revalidated before every use
@@ -35,12 +37,14 @@ type page struct {
 	// own response. It is never stored.
 	refused reason `json:"-"`
 
+	stamped atomic.Pointer[stamp] `json:"-"` // of its last hit
+
 	only *exchange `json:"-"` // the only request that it answers, if it is not stored
 
-	// For a Transport, in addition to the fields for FromResponse.
-	IfError   int64 // how long after its freshness it replaces a failure, in milliseconds
-	Checked   int64 // when its origin last confirmed it, in Unix milliseconds
-	Immutable bool  // RFC 8246
+	IfError int64 // how long after its freshness it replaces a failure, in milliseconds
+	Checked int64 // when its origin last confirmed it, in Unix milliseconds
+
+	Immutable bool // RFC 8246; for a Transport
 }
 
 // field is a header with its values. An empty Values, unlike a missing field, keeps net/http from
@@ -53,20 +57,20 @@ type field struct {
 // newPage makes a page of a handler's response. It takes over header and body. If validate is
 // set, it adds a validator if there is none.
 func newPage(status int, header http.Header, body []byte, made time.Time, validate bool) *page {
-	dropHopByHop(header)
+	rules.DropHopByHop(header)
 	if validate {
 		delete(header, "Date") // net/http dates each answer when it is sent
 	}
 	p := &page{Status: status, Body: snug(body), Made: made.UnixMilli()}
-	if len(body) > 0 && !has(header, "Content-Encoding") {
+	if len(body) > 0 && !rules.Has(header, "Content-Encoding") {
 		if _, ok := header["Content-Type"]; !ok {
 			header.Set("Content-Type", http.DetectContentType(body))
 		}
 	}
-	if bodyAllowed(status) {
+	if rules.BodyAllowed(status) {
 		header["Content-Length"] = []string{strconv.Itoa(len(body))}
 	}
-	if validate && status == http.StatusOK && !has(header, "Etag") {
+	if validate && status == http.StatusOK && !rules.Has(header, "Etag") {
 		header["Etag"] = []string{etagOf(status, header, body)}
 	}
 	for name, values := range header {
@@ -86,19 +90,6 @@ func snug(body []byte) []byte {
 	return body
 }
 
-// dropHopByHop removes headers that are about one connection (RFC 9110 §7.6.1).
-func dropHopByHop(h http.Header) {
-	for _, line := range h["Connection"] {
-		for name := range strings.SplitSeq(line, ",") {
-			h.Del(strings.TrimSpace(name))
-		}
-	}
-	for _, name := range []string{"Connection", "Keep-Alive", "Proxy-Connection", "Proxy-Authenticate",
-		"Proxy-Authorization", "Proxy-Authentication-Info", "Te", "Transfer-Encoding", "Upgrade"} {
-		delete(h, name)
-	}
-}
-
 // etagOf returns a strong validator: a hash of the representation, the same in every process.
 func etagOf(status int, h http.Header, body []byte) string {
 	sum := sha256.New()
@@ -113,11 +104,6 @@ func etagOf(status int, h http.Header, body []byte) string {
 	}
 	_, _ = sum.Write(body)
 	return `"` + base64.RawURLEncoding.EncodeToString(sum.Sum(nil)) + `"`
-}
-
-// bodyAllowed reports whether a response of that status can have a body.
-func bodyAllowed(status int) bool {
-	return status >= 200 && status != http.StatusNoContent && status != http.StatusNotModified
 }
 
 func (p *page) size() int64 {
@@ -138,8 +124,15 @@ func (p *page) size() int64 {
 // sound reports whether a page can be sent. A page from a remote tier may be damaged.
 func (p *page) sound() bool { return p != nil && p.Status >= 200 && p.Status <= 999 }
 
-// get returns the first value of a header, or "".
-func (p *page) get(name string) string {
+// Code returns the status.
+func (p *page) Code() int { return p.Status }
+
+func (p *page) life() rules.Life {
+	return rules.Life{Made: p.Made, Fresh: p.Fresh, Asks: p.Asks, Strict: p.Strict, Immutable: p.Immutable}
+}
+
+// Get returns the first value of a header, or "".
+func (p *page) Get(name string) string {
 	for _, f := range p.Header {
 		if f.Name == name && len(f.Values) > 0 {
 			return f.Values[0]

@@ -112,8 +112,8 @@ func TestHeadOfReverseProxy(t *testing.T) {
 	}
 	proxy := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(u) }}
 	for name, h := range map[string]http.Handler{
-		"until":       proxied(t, proxy, httpcache.Config{Lifetime: httpcache.UntilInvalidated}),
-		"off":         proxied(t, proxy, httpcache.Config{Lifetime: httpcache.UntilInvalidated, Off: true}),
+		"until":       proxied(t, proxy, httpcache.Config{Preset: httpcache.Pages}),
+		"off":         proxied(t, proxy, httpcache.Config{Preset: httpcache.Pages, Off: true}),
 		"conditional": httpcache.Conditional(proxy),
 	} {
 		for _, path := range []string{"/private", "/declared", "/large"} {

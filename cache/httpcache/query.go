@@ -4,6 +4,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 )
 
 // maxQuery is the longest query that is parsed, in bytes.
@@ -75,13 +77,26 @@ func isNormal(raw string, keep func(name string) bool) bool {
 // unreserved reports whether s consists of characters that are never escaped.
 func unreserved(s string) bool {
 	for i := range len(s) {
-		if !isAlnum(s[i]) && strings.IndexByte("-_.~", s[i]) < 0 {
+		if !rules.IsAlnum(s[i]) && strings.IndexByte("-_.~", s[i]) < 0 {
 			return false
 		}
 	}
 	return true
 }
 
-func isAlnum(c byte) bool {
-	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
+// cutQuery returns a query without the parameters that do not matter. It spells the others as they
+// came.
+func cutQuery(raw string, keep func(name string) bool) string {
+	var kept []string
+	parts := strings.Split(raw, "&")
+	for _, pair := range parts {
+		name, _, _ := strings.Cut(pair, "=")
+		if plain, err := url.QueryUnescape(name); pair == "" || err == nil && keep(plain) {
+			kept = append(kept, pair)
+		}
+	}
+	if len(kept) == len(parts) {
+		return raw
+	}
+	return strings.Join(kept, "&")
 }

@@ -3,71 +3,15 @@ package httpcache
 import (
 	"bytes"
 	"net/http"
-	"strings"
 	"time"
+
+	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 )
-
-// maxRanges is the number of ranges that one request may ask for. A request for more gets the
-// whole body, as RFC 9110 §14.2 allows.
-const maxRanges = 32
-
-// demanding reports whether a request asks for a part of a page, or sets a condition that usual
-// clients do not set.
-func demanding(h http.Header) bool {
-	return has(h, "Range") || has(h, "If-Match") || has(h, "If-Unmodified-Since")
-}
-
-// preconditionFailed reports whether a request wants another version than the page (RFC 9110
-// §13.2.2, steps 1 and 2). If-Match compares strongly, so a weak validator matches nothing.
-func (p *page) preconditionFailed(h http.Header) bool {
-	if p.Status != http.StatusOK {
-		return false
-	}
-	if lines := h["If-Match"]; len(lines) > 0 {
-		return !matchesStrongly(joined(lines), p.get("Etag"))
-	}
-	changed, ok := p.changedSince(h["If-Unmodified-Since"])
-	return ok && changed
-}
-
-// rangeOf returns the ranges that a request asks for, in the form that http.ServeContent reads,
-// or "" if the answer is the whole page. By RFC 9110 §14.2 only a GET has ranges, only a 200 is
-// cut, and unknown units are ignored.
-func (p *page) rangeOf(r *http.Request) string {
-	lines := r.Header["Range"]
-	if p.Status != http.StatusOK || r.Method != http.MethodGet || len(lines) != 1 {
-		return ""
-	}
-	if !strings.HasPrefix(lines[0], "bytes=") || strings.Count(lines[0], ",") >= maxRanges || !p.ifRange(r.Header["If-Range"]) {
-		return ""
-	}
-	return lines[0]
-}
-
-// ifRange reports whether the client's part is of this page (RFC 9110 §13.1.5). A date proves it
-// only if the page could not have changed twice within that second.
-func (p *page) ifRange(lines []string) bool {
-	switch {
-	case len(lines) == 0:
-		return true
-	case len(lines) > 1:
-		return false
-	}
-	if tag, rest, ok := cutETag(strings.TrimSpace(lines[0])); ok {
-		return rest == "" && tag[0] == '"' && tag == p.get("Etag")
-	}
-	t, err := http.ParseTime(lines[0])
-	if err != nil {
-		return false
-	}
-	m, err := http.ParseTime(p.get("Last-Modified"))
-	return err == nil && m.Equal(t) && !time.UnixMilli(p.Made).Before(m.Add(time.Second))
-}
 
 // refuse412 answers a request whose precondition failed. The header is already that of the page.
 func refuse412(w http.ResponseWriter) {
 	h := w.Header()
-	dropRepresentation(h)
+	rules.DropRepresentation(h)
 	delete(h, "Last-Modified")
 	w.WriteHeader(http.StatusPreconditionFailed)
 }
@@ -96,7 +40,7 @@ type partWriter struct {
 func (w *partWriter) WriteHeader(status int) {
 	if h := w.Header(); status == http.StatusRequestedRangeNotSatisfiable {
 		size, kind := h["Content-Range"], h["Content-Type"]
-		dropRepresentation(h)
+		rules.DropRepresentation(h)
 		h["Content-Type"] = kind
 		if len(size) > 0 {
 			h["Content-Range"] = size
@@ -110,19 +54,4 @@ func (w *partWriter) Write(b []byte) (int, error) {
 	n, err := w.ResponseWriter.Write(b)
 	w.sent += int64(n)
 	return n, err
-}
-
-// dropRepresentation removes from h the headers that describe a page that is not sent, and how
-// long it may be stored.
-func dropRepresentation(h http.Header) {
-	for _, name := range []string{
-		"Content-Type", "Content-Length", "Content-Encoding", "Content-Language", "Content-Range", "Expires", "Age", "Surrogate-Control",
-	} {
-		delete(h, name)
-	}
-	for name := range h {
-		if strings.HasSuffix(name, "Cache-Control") { // RFC 9213 allows more such headers
-			delete(h, name)
-		}
-	}
 }

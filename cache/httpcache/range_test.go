@@ -44,7 +44,11 @@ func drawRange(t *rapid.T) string {
 	number := rapid.OneOf(rapid.Just(""), rapid.StringMatching(`[0-9]{1,3}`), rapid.SampledFrom([]string{"18446744073709551616", "-1", "x", " 1 "}))
 	var specs []string
 	for range rapid.IntRange(0, 4).Draw(t, "ranges") {
-		specs = append(specs, number.Draw(t, "first")+rapid.SampledFrom([]string{"-", "-", "-", "-", ""}).Draw(t, "dash")+number.Draw(t, "last"))
+		spec := number.Draw(t, "first") + rapid.SampledFrom([]string{"-", "-", "-", "-", ""}).Draw(t, "dash") + number.Draw(t, "last")
+		if strings.Trim(spec, " 0") == "-" && strings.Contains(spec, "0") {
+			spec = "-1" // ServeContent answers "-0" wrongly; see TestNoLastBytes
+		}
+		specs = append(specs, spec)
 	}
 	return "bytes=" + strings.Join(specs, rapid.SampledFrom([]string{",", ", ", ",,"}).Draw(t, "comma"))
 }
@@ -229,6 +233,21 @@ func TestIfRangeOfAMoment(t *testing.T) {
 		modified := s.get(t, "/").header.Get("Last-Modified")
 		if a := s.get(t, "/", "Range", "bytes=2-4", "If-Range", modified); a.status != http.StatusOK {
 			t.Error(a)
+		}
+	})
+}
+
+// The last 0 bytes are a range that no response has.
+func TestNoLastBytes(t *testing.T) {
+	origin := func() http.Handler { return &origin{script: [][]string{{"Cache-Control", minute, "Etag", `"a"`}}} }
+	sides(t, httpcache.Config{}, origin, func(t *testing.T, get func(...string) answer) {
+		get()
+		for ranges, want := range map[string]int{
+			"bytes=-0": 416, "bytes=-00": 416, "bytes=-0, -0": 416, "bytes=-0,0-1": 206, "bytes=0-1, -0": 206, "bytes=-1": 206, "bytes=-01": 206,
+		} {
+			if a := get("Range", ranges); a.status != want {
+				t.Errorf("%s: %v", ranges, a)
+			}
 		}
 	})
 }

@@ -53,10 +53,13 @@ const (
 	byEarlyHints
 	byControl
 	bySilence
+	byRoom
+	byLoad // something in the load says so, such as Fill.NoStore
 
 	// Why a response went straight to its client.
 	byFlush
 	bySize
+	bySlow
 
 	// Why there was no response: the handler did not run, took too long, or the client left.
 	byFailure
@@ -74,14 +77,17 @@ var reasonNames = [reasons]string{
 	byStatus: "status", bySetCookie: "set-cookie", byPrivate: "private", byNoStore: "no-store", byNoCache: "no-cache",
 	byBadCacheControl: "bad-cache-control", byVary: "vary", byEventStream: "event-stream", byPartial: "partial",
 	byTrailer: "trailer", byConnection: "connection", byTransferEncoding: "transfer-encoding", byLength: "length",
-	byEarlyHints: "early-hints", byControl: "control", bySilence: "no-lifetime",
-	byFlush: "flush", bySize: "too-large",
+	byEarlyHints: "early-hints", byControl: "control", bySilence: "no-lifetime", byRoom: "no-room", byLoad: "load",
+	byFlush: "flush", bySize: "too-large", bySlow: "slow",
 	byFailure: "unavailable",
 }
 
 func (r reason) String() string { return reasonNames[r] }
 
 // goesOn reports whether a response that cannot be recorded for this reason may go on to the
-// client that started the rendering. It was made for everybody, but it is too long or does not
-// end.
-func (r reason) goesOn() bool { return r == byFlush || r == bySize }
+// client that started the rendering. It was made for everybody, but it is too long or too slow,
+// or does not end.
+func (r reason) goesOn() bool { return r == byFlush || r == bySize || r == bySlow }
+
+// whole reports whether a response that is refused for this reason says all that it has to say.
+func (r reason) whole() bool { return r != byPartial && r != byLength }

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"strconv"
 	"sync"
+
+	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 )
 
 // errNotRecorded is the error of a handler's writes when no client will get them: the response is
@@ -34,6 +36,9 @@ type recorder struct {
 
 	// early takes an informational response. If it reports false, or is nil, the recording ends.
 	early func(status int, h http.Header) bool
+
+	// mark completes the header of a recorded response that goes on to a client. Nil changes nothing.
+	mark func(h http.Header, body []byte)
 
 	// client is the writer of the only client of the rendering, which gives access to its
 	// connection. Nil means that the rendering is for everybody.
@@ -80,9 +85,11 @@ func (r *recorder) writeHeader(status int) {
 		r.inform(status)
 		return
 	}
-	r.status, r.sent = status, canonical(r.header)
+	r.status, r.sent = status, rules.Canonical(r.header)
 	r.verdict = r.judge(status, r.sent)
 	switch {
+	case r.phase == passing:
+		r.send()
 	case r.phase != recording:
 	case r.verdict.fate == refuse:
 		r.stop(r.verdict.why)
@@ -96,7 +103,7 @@ func (r *recorder) writeHeader(status int) {
 // inform passes an informational response on. In a rendering for everybody it begins a dialogue
 // with one client, which cannot be stored.
 func (r *recorder) inform(status int) {
-	h := canonical(r.header)
+	h := rules.Canonical(r.header)
 	dropHeaders(h, r.hide)
 	if r.phase == recording && r.early != nil && r.early(status, h) {
 		return
@@ -156,6 +163,9 @@ func (r *recorder) stop(why reason) {
 
 // send passes on the recorded header and body.
 func (r *recorder) send() {
+	if r.mark != nil {
+		r.mark(r.sent, r.body)
+	}
 	merge(r.out.Header(), r.sent)
 	r.out.WriteHeader(r.status)
 	if len(r.body) > 0 {
@@ -169,7 +179,7 @@ func (r *recorder) Write(b []byte) (int, error) {
 	if r.status == 0 {
 		r.writeHeader(http.StatusOK)
 	}
-	if r.phase == recording && !bodyAllowed(r.status) {
+	if r.phase == recording && !rules.BodyAllowed(r.status) {
 		return 0, http.ErrBodyNotAllowed
 	}
 	if r.phase == recording && len(r.body)+len(b) > r.max {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 )
 
 // rendering is one run of the handler for everybody, in its own goroutine. If there will be no
@@ -20,13 +21,13 @@ type rendering struct {
 	made   time.Time
 	req    http.Header     // what the handler sees, without the conditions about prev
 	prev   *page           // the page to revalidate; nil: none
-	other  []field         // replaces the client's own header values; nil: nothing
-	whole  bool            // the handler sees the client's whole request
+	own    bool            // a response that may not be stored is our client's own
 	ctx    context.Context // the handler's
 	cancel context.CancelCauseFunc
 	unlink func() bool // from the load's context
-	taken  bool        // by the handler's goroutine: our client belongs to the handler
-	teed   atomic.Bool // our client gets the response while it is recorded
+	taken  bool        // our client belongs to the handler; protected by rec.mu
+	teed   atomic.Bool // our client reads the response as it comes
+	late   atomic.Bool // the load has timed out
 	tail   *tail       // by the handler's goroutine: the writer of a teed client
 
 	// done is closed when the result of the load is known. The fields below are written before
@@ -41,7 +42,7 @@ type rendering struct {
 // start runs the handler in the context of a load. The page depends on what the handler reads
 // from caches and on what it names by cache.Depend.
 func (x *exchange) start(ctx context.Context, old *previous) *rendering {
-	n := &rendering{x: x, made: x.c.cfg.Now(), done: make(chan struct{}), prev: old.page, other: old.other}
+	n := &rendering{x: x, made: x.c.cfg.Now(), done: make(chan struct{}), prev: old.page}
 	own, cancel := context.WithCancelCause(asOfServer(context.WithoutCancel(ctx)))
 	n.ctx, n.cancel = own, cancel
 	n.unlink = context.AfterFunc(ctx, func() { n.loadOver(ctx) })
@@ -51,9 +52,10 @@ func (x *exchange) start(ctx context.Context, old *previous) *rendering {
 		hide:   x.c.cfg.TagHeaders,
 		live:   n.goOn,
 		early:  n.early,
+		mark:   x.c.mark,
 		header: make(http.Header),
 	}
-	if !x.c.cfg.until() {
+	if !x.c.cfg.pages() {
 		n.rec.tee = n.tee
 	}
 	r := n.request()
@@ -64,14 +66,10 @@ func (x *exchange) start(ctx context.Context, old *previous) *rendering {
 // request returns the request for the handler, and stores its header in n.req.
 func (n *rendering) request() (r *http.Request) {
 	x := n.x
-	if x.c.cfg.KeyOnly {
+	if x.c.cfg.pages() {
 		r = x.c.request(&x.t, x.req.Clone(n.ctx))
 	} else {
-		r, n.whole = x.shown(n.ctx)
-	}
-	if n.other != nil { // for the clients of the page to replace
-		wear(r.Header, n.other)
-		n.whole = false
+		r, n.own = x.shown(n.ctx)
 	}
 	n.req = r.Header.Clone() // a clone: the handler may change its header
 	if n.prev != nil {
@@ -85,7 +83,7 @@ func (n *rendering) judge(status int, h http.Header) verdict {
 	tags, ok := c.takeTags(h)
 	cache.Depend(n.ctx, tags...)
 	var v verdict
-	if c.cfg.until() {
+	if c.cfg.pages() {
 		v = c.judge(&n.x.t, status, h)
 	} else {
 		v = n.weigh(status, h)
@@ -93,7 +91,7 @@ func (n *rendering) judge(status int, h http.Header) verdict {
 	v.held = v.fate == renew || v.fate == fail && n.x.renews.Load()
 	if !ok && v.fate == store {
 		v.fate, v.why = share, byTags
-		if !c.cfg.KeyOnly {
+		if !c.cfg.pages() {
 			v.fate = refuse // the response was made from one client's whole request
 		}
 	}
@@ -107,23 +105,26 @@ func (n *rendering) newPage(status int, h http.Header, body []byte) *page {
 		if !c.stands(&n.x.t, n.prev, h) {
 			return nil
 		}
+		if cookies := h["Set-Cookie"]; len(cookies) > 0 {
+			n.x.cookies.Store(&cookies)
+		}
 		p := n.prev.renewed(h, v.at)
 		c.offer(p)
 		h := p.header()
-		v.life = c.rules.lifetimeOf(p.Status, h, n.made, v.at)
+		v.life = c.rules.Lifetime(p.Status, h, n.made, v.at)
 		v.fate = store
 		p.dated(v.at, &v.life)
 		if v.why = c.forbids(n, p.Status, h, &v.life); v.why != none {
 			v.fate, p.only = share, n.x // it is not for everybody any more
-			if !n.whole {
+			if !n.own {
 				p.refused = v.why
 			}
 		}
 		return p
 	}
 	p := c.pageOf(&n.x.t, status, h, body, n.made)
-	if !c.cfg.until() {
-		names, _ := c.learned(&n.x.t, h["Vary"])
+	if !c.cfg.pages() {
+		names, _ := c.learned(&n.x.t, h, rules.Has(h, "Content-Encoding"))
 		p.Vary = selection(n.req, names)
 		p.dated(v.at, &v.life)
 	}
@@ -162,7 +163,10 @@ func (n *rendering) returned() {
 
 // release returns the client, if the handler took it, after all of the response is sent.
 func (n *rendering) release(panicked any) {
-	if !n.taken {
+	n.rec.mu.Lock()
+	taken := n.taken
+	n.rec.mu.Unlock()
+	if !taken {
 		return
 	}
 	if n.tail != nil {
@@ -191,13 +195,28 @@ func (n *rendering) outlive() {
 }
 
 // loadOver ends the handler when its load ends, because no client waits or the load took too
-// long. If it took too long, a client that has begun to read may read on.
+// long. If it took too long, the handler runs on for a client that waits; see adopt.
 func (n *rendering) loadOver(ctx context.Context) {
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) && n.teed.Load() {
-		n.outlive()
-		return
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		n.late.Store(true)
+		if n.teed.Load() || !n.x.answered.Load() {
+			n.outlive()
+			return
+		}
 	}
 	n.cancel(context.Cause(ctx))
+}
+
+// adopt gives our client the response of a rendering whose load has timed out, as it comes. It
+// reports false if the rendering has no response for our client.
+func (n *rendering) adopt() bool {
+	r := n.rec
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.phase == recording && r.out == nil && (r.status != 0 || n.own && n.prev == nil) && !r.verdict.held {
+		r.stop(bySlow)
+	}
+	return n.taken
 }
 
 // tee passes a response that will be stored on while it is recorded. The reader is the client
@@ -206,11 +225,8 @@ func (n *rendering) tee() http.ResponseWriter {
 	if n.taken {
 		return n.rec.out
 	}
-	if n.other != nil {
-		return nil // it is not for our client
-	}
 	for _, name := range conditions {
-		if has(n.x.req.Header, name) {
+		if rules.Has(n.x.req.Header, name) {
 			return nil
 		}
 	}
@@ -226,10 +242,10 @@ func (n *rendering) tee() http.ResponseWriter {
 
 // early passes an informational response on to our client, if the handler saw its whole request.
 func (n *rendering) early(status int, h http.Header) (ok bool) {
-	if n.x.c.cfg.KeyOnly || n.x.c.cfg.until() {
+	if n.x.c.cfg.pages() {
 		return false
 	}
-	if n.whole {
+	if n.own {
 		n.x.client.inform(status, h)
 	}
 	return true
@@ -253,20 +269,21 @@ func (n *rendering) goOn(why reason) http.ResponseWriter {
 	c.stats.refuse(why)
 	cut := context.Cause(n.ctx)
 	if cut == nil { // the response of a stopped handler says nothing about the page
-		c.memory.add(n.x.key, c.cfg.Now())
+		c.memory.add(n.x.key, c.cfg.Now(), !n.mayBePersonal())
 	}
 	v := verdict{why: why, ends: n.ends(why)}
 	var w http.ResponseWriter
-	own := n.whole || why.goesOn() && !n.rec.verdict.mine && n.other == nil
+	own := n.own || why.goesOn() && !n.rec.verdict.mine
 	// After unlink the handler runs until its client leaves.
 	if n.taken {
 		n.unlink()
 		n.outlive()
 		n.end(v, nil, nil) // other clients do not wait for ours
 		w, _ = n.tail.settle()
-	} else if own && n.rec.verdict.fate != renew && n.unlink() {
+	} else if own && n.rec.verdict.fate != renew && (n.unlink() || n.late.Load()) {
 		if w = n.x.client.take(); w != nil {
 			n.taken = true
+			n.teed.Store(true)
 			n.outlive()
 			w.Header().Add("Cache-Status", c.lines.miss(n.x.missed(why)))
 		}
@@ -279,11 +296,14 @@ func (n *rendering) goOn(why reason) http.ResponseWriter {
 	return w
 }
 
-// ends reports whether a response that is not stored replaces the old page. It must say something
-// about the page: a failure does not, nor does a refusal of the client (401, 403, 429), nor a
-// response that is not whole. The recorder's mu is held, or the recording is over.
+// mayBePersonal reports whether a response may be refused for a reason that lies in our client's
+// request. Another client may get a response that is stored.
+func (n *rendering) mayBePersonal() bool {
+	return rules.AboutClient(n.rec.status) || rules.Has(n.req, "Authorization")
+}
+
+// ends reports whether a response that is not stored ends the old page. The recorder's mu is held,
+// or the recording is over.
 func (n *rendering) ends(why reason) bool {
-	status := n.rec.status
-	return (status >= 200 && status < 400 || missing(status)) && status != http.StatusNotModified &&
-		why != byPartial && why != byLength && !has(n.req, "Authorization")
+	return why.whole() && rules.Outdates(n.rec.status, rules.Has(n.req, "Authorization"))
 }

@@ -5,14 +5,16 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 )
 
 // ask makes a request conditional on the validators of the page (RFC 9111 §4.3.1).
 func (p *page) ask(h http.Header) {
-	if tag := p.get("Etag"); tag != "" {
+	if tag := p.Get("Etag"); tag != "" {
 		h["If-None-Match"] = []string{tag}
 	}
-	if at := p.get("Last-Modified"); at != "" {
+	if at := p.Get("Last-Modified"); at != "" {
 		h["If-Modified-Since"] = []string{at}
 	}
 }
@@ -20,8 +22,8 @@ func (p *page) ask(h http.Header) {
 // stands reports whether a 304 with header h can be about the page. It must name the page's
 // validator or none (RFC 9111 §4.3.3). If it has Vary, the names must be those of the page.
 func (c *Cache) stands(t *target, p *page, h http.Header) bool {
-	if has(h, "Vary") {
-		if names, ok := c.learned(t, h["Vary"]); !ok || !slices.Equal(names, p.names()) {
+	if rules.Has(h, "Vary") {
+		if names, ok := c.learned(t, h, p.Get("Content-Encoding") != ""); !ok || !slices.Equal(names, p.names()) {
 			return false
 		}
 	}
@@ -30,7 +32,7 @@ func (c *Cache) stands(t *target, p *page, h http.Header) bool {
 
 // named reports whether a 304 with header h names the page's validator, or none.
 func (p *page) named(h http.Header) bool {
-	tag, own := h.Get("Etag"), p.get("Etag")
+	tag, own := h.Get("Etag"), p.Get("Etag")
 	return tag == "" || own == "" || strings.TrimPrefix(tag, "W/") == strings.TrimPrefix(own, "W/")
 }
 
@@ -38,8 +40,8 @@ func (p *page) named(h http.Header) bool {
 // the body (RFC 9111 §3.2). Both pages share the body.
 func (p *page) renewed(h http.Header, at time.Time) *page {
 	n := p.same()
-	dropHopByHop(h)
-	if !has(h, "Date") {
+	rules.DropHopByHop(h)
+	if !rules.Has(h, "Date") {
 		h.Set("Date", at.UTC().Format(http.TimeFormat))
 	}
 	for name, values := range h {

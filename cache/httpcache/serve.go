@@ -2,9 +2,12 @@ package httpcache
 
 import (
 	"context"
+	"errors"
 	"net/http"
+	"strconv"
 
 	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 )
 
 func (c *Cache) serve(next http.Handler, w http.ResponseWriter, r *http.Request) {
@@ -22,7 +25,7 @@ func (c *Cache) serve(next http.Handler, w http.ResponseWriter, r *http.Request)
 	case c.cfg.Off:
 		c.stats.bypass(byOff)
 		c.alone(next, w, r, t, "")
-	case t.noStore, t.cached, r.Method == http.MethodHead && !c.cfg.until(), !c.cfg.KeyOnly && demanding(r.Header):
+	case t.noStore, t.cached, r.Method == http.MethodHead && !c.cfg.pages(), !c.cfg.pages() && rules.Demanding(r.Header):
 		c.asItIs(next, w, r, t)
 	default:
 		c.through(next, w, r, t)
@@ -43,7 +46,7 @@ func (c *Cache) asItIs(next http.Handler, w http.ResponseWriter, r *http.Request
 		c.notHere(w)
 	case t.noStore:
 		c.forItself(next, w, r, t, byRequestNoStore)
-	case r.Method == http.MethodGet && has(r.Header, "Range"):
+	case r.Method == http.MethodGet && rules.Has(r.Header, "Range"):
 		c.forItself(next, w, r, t, byRange) // the body may be too long to store
 	case r.Method == http.MethodGet:
 		c.forItself(next, w, r, t, byPrecondition)
@@ -55,11 +58,11 @@ func (c *Cache) asItIs(next http.Handler, w http.ResponseWriter, r *http.Request
 // onlyIfCached reports whether a request that bypasses the cache must not reach the handler. A
 // request that Config.Bypass names is none of the cache's business.
 func onlyIfCached(r *http.Request, why reason) bool {
-	if why == byMethod || why == byProgram || !has(r.Header, "Cache-Control") {
+	if why == byMethod || why == byProgram || !rules.Has(r.Header, "Cache-Control") {
 		return false
 	}
-	d, _ := parseCacheControl(r.Header["Cache-Control"])
-	return d.has("only-if-cached")
+	d, _ := rules.ParseCacheControl(r.Header["Cache-Control"])
+	return d.Has("only-if-cached")
 }
 
 // notHere answers only-if-cached (RFC 9111 §5.2.1.7).
@@ -127,12 +130,17 @@ func (c *Cache) through(next http.Handler, w http.ResponseWriter, r *http.Reques
 // other clients.
 func (x *exchange) try(w http.ResponseWriter, r *http.Request) (p *page, done bool) {
 	c := x.c
-	if c.memory.has(x.key, c.cfg.Now) {
-		c.forItself(x.next, w, r, x.t, byMemory)
-		return nil, true
+	if m := c.memory.of(x.key, c.cfg.Now); m != nil {
+		if p, done, ok := x.stored(w, r); ok {
+			return p, done
+		}
+		if m.alone {
+			c.forItself(x.next, w, r, x.t, byMemory)
+			return nil, true
+		}
 	}
 	res, err := x.fetch()
-	x.answered.Store(true)
+	x.ended(r.Context(), err)
 	if x.client.leave() {
 		x.asked(c.cfg.Format(x.t.path, nil))
 		return nil, true
@@ -155,14 +163,42 @@ func (x *exchange) try(w http.ResponseWriter, r *http.Request) (p *page, done bo
 		c.refusedTo(x, w, r, byCondition)
 	default:
 		line, age := x.account(res)
+		if cookies := x.cookies.Load(); cookies != nil && res.Source == cache.Load && x.led.Load() {
+			w.Header()["Set-Cookie"] = append(w.Header()["Set-Cookie"], *cookies...)
+		}
 		c.answer(w, r, x.inCoding(res, r), line, age)
 	}
 	return p, true
 }
 
+// stored answers from a stored page, without a load that could refresh it. It reports false for ok
+// if there is none, and for done if the page is for other clients.
+func (x *exchange) stored(w http.ResponseWriter, r *http.Request) (p *page, done, ok bool) {
+	res, err := x.c.pages.Fetch(x.ctx, x.key, nil)
+	if p = res.Value; err != nil || !p.sound() || p.refused != none || x.unwanted(p) {
+		return nil, false, false
+	}
+	if done = p.selects(x.req.Header); done {
+		line, age := x.account(res)
+		x.c.answer(w, r, x.inCoding(res, r), line, age)
+	}
+	return p, done, true
+}
+
+// ended says that the read through the cache has ended with err. If the load took too long, our
+// client goes on with its rendering, or the rendering ends.
+func (x *exchange) ended(client context.Context, err error) {
+	n := x.runs.Load()
+	adopted := n != nil && errors.Is(err, cache.ErrLoadTimeout) && client.Err() == nil && n.adopt()
+	x.answered.Store(true)
+	if n != nil && !adopted && n.late.Load() && !n.teed.Load() {
+		n.cancel(errNotRecorded)
+	}
+}
+
 // spent reports whether a new page is unusable for all clients except the one that loaded it.
 func (c *Cache) spent(p *page) bool {
-	return !c.cfg.until() && (p.Asks || c.age(p)*1000 >= p.Fresh+p.Stale)
+	return !c.cfg.pages() && (p.Asks || c.age(p)*1000 >= p.Fresh+p.Stale)
 }
 
 // fetch reads through the cache. If the read panics, no handler may take over the client.
@@ -183,45 +219,46 @@ func (x *exchange) fetch() (res cache.Result[*page], err error) {
 	return x.c.pages.Fetch(x.ctx, x.key, x.load, cache.MaxAge(0), cache.AllowStale(false))
 }
 
-// account counts a request, and returns its Cache-Status and the age of its page. An age of -1 is
+// account counts a request, and returns its Cache-Status and the Age of its page. An empty Age is
 // not sent.
-func (x *exchange) account(res cache.Result[*page]) (line string, age int64) {
+func (x *exchange) account(res cache.Result[*page]) (line, old string) {
 	c, p := x.c, res.Value
 	n := c.stats.of(p.Format)
-	led := x.led.Load()
-	age = c.age(p)
+	led, age := x.led.Load(), c.age(p)
 	switch {
 	case res.Stale && led && x.failed.Load() != 0:
 		n.stale.Add(1)
 		c.logPanic(x.fault.Load())
 		m := x.missed(none)
 		m.stale, m.status, m.instead = true, int(x.failed.Load()), true
-		return c.lines.miss(m), age
-	case res.Stale:
-		n.stale.Add(1)
-		return c.lines.served(x, p, true, age), age
-	case res.Source != cache.Load:
-		n.hits.Add(1)
-		return c.lines.served(x, p, false, age), age
+		return c.lines.miss(m), strconv.FormatInt(age, 10)
+	case res.Stale, res.Source != cache.Load:
+		if res.Stale {
+			n.stale.Add(1)
+		} else {
+			n.hits.Add(1)
+		}
+		s := c.lines.served(p, c.cfg.pages(), res.Stale, age)
+		return s.line, s.old
 	}
-	if c.cfg.until() || age == 0 {
-		age = -1
+	if !c.cfg.pages() && age > 0 {
+		old = strconv.FormatInt(age, 10)
 	}
 	if !led {
 		n.coalesced.Add(1)
 		m := x.missed(none)
 		m.collapsed = true
-		return c.lines.miss(m), age
+		return c.lines.miss(m), old
 	}
 	n.misses.Add(1)
 	m := x.missed(reason(x.why.Load()))
 	m.stored = m.detail == none
-	return c.lines.miss(m), age
+	return c.lines.miss(m), old
 }
 
 // missed returns the Cache-Status data of a request that no stored page answered.
 func (x *exchange) missed(why reason) miss {
-	return miss{stale: x.renews.Load(), vary: x.vary != nil, asked: x.asks, key: x.statusKey(), detail: why}
+	return miss{stale: x.renews.Load(), vary: x.vary != nil, asked: x.asks, detail: why}
 }
 
 // asked counts a request for which the handler ran.

@@ -22,7 +22,6 @@ type miss struct {
 	stale     bool // the stored page was not fresh
 	vary      bool // the stored page was for other clients
 	asked     bool // the stored page did not meet the client's limits
-	key       string
 	stored    bool
 	collapsed bool // the handler ran for another client
 	status    int  // the handler's status, if the client gets another one; 0: unknown
@@ -49,30 +48,32 @@ func (l *lines) line(params ...any) (string, error) {
 	return httpsfv.Marshal(httpsfv.List{item})
 }
 
-// served spells the line of a stored page that is age seconds old.
-func (l *lines) served(x *exchange, p *page, stale bool, age int64) string {
-	s := l.hit
-	if stale {
-		s = l.staleHit
-	}
-	switch {
-	case !x.c.cfg.until():
-		s += ";ttl=" + strconv.FormatInt(p.Fresh/1000-age, 10)
-	case l.ttl > 0:
-		s += ";ttl=" + strconv.FormatInt(int64(l.ttl/time.Second)-age, 10)
-	}
-	if key := x.statusKey(); key != "" {
-		s += ";key=" + strconv.Quote(key)
-	}
-	return s
+// stamp is the line and the age of a stored page in one second. The page remembers the last one, for
+// a hit need not spell them.
+type stamp struct {
+	of        *lines
+	stale     bool
+	age       int64
+	line, old string // Cache-Status and Age
 }
 
-// statusKey returns the key for Cache-Status, or "" for none.
-func (x *exchange) statusKey() string {
-	if !x.c.cfg.StatusKey {
-		return ""
+// served spells the line and the Age of a stored page that is age seconds old.
+func (l *lines) served(p *page, until, stale bool, age int64) *stamp {
+	if s := p.stamped.Load(); s != nil && s.of == l && s.stale == stale && s.age == age {
+		return s
 	}
-	return x.key
+	s := &stamp{of: l, stale: stale, age: age, line: l.hit, old: strconv.FormatInt(age, 10)}
+	if stale {
+		s.line = l.staleHit
+	}
+	switch {
+	case !until:
+		s.line += ";ttl=" + strconv.FormatInt(p.Fresh/1000-age, 10)
+	case l.ttl > 0:
+		s.line += ";ttl=" + strconv.FormatInt(int64(l.ttl/time.Second)-age, 10)
+	}
+	p.stamped.Store(s)
+	return s
 }
 
 // passed spells the line of a request that bypassed the cache.
@@ -103,9 +104,6 @@ func (l *lines) miss(m miss) string {
 	}
 	if m.collapsed {
 		params = append(params, "collapsed", true)
-	}
-	if m.key != "" {
-		params = append(params, "key", m.key)
 	}
 	switch {
 	case m.instead:

@@ -10,8 +10,13 @@ import (
 	"github.com/twofold-go/twofold/invalidate"
 )
 
-// pathTag returns the tag of all entries of a path.
+// pathTag returns the tag of all entries of a path, of every host.
 func (c *Cache) pathTag(path string) string { return tagOf(c.cfg.Namespace + " path " + path) }
+
+// siteTag returns the tag of all entries of a path of one host, by http and https.
+func (c *Cache) siteTag(host, path string) string {
+	return tagOf(c.cfg.Namespace + " site " + strings.ToLower(withoutPort(host)) + path)
+}
 
 // tagOf returns tag, or its hash if it is too long or not UTF-8.
 func tagOf(tag string) string {

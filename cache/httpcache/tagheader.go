@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 	"github.com/twofold-go/twofold/invalidate"
 )
 
@@ -17,7 +18,7 @@ func (c *Config) tagHeaders() (errs []error) {
 	for i, n := range c.TagHeaders {
 		name := http.CanonicalHeaderKey(n)
 		switch {
-		case !isToken(n):
+		case !rules.IsToken(n):
 			errs = append(errs, fmt.Errorf("field TagHeaders: entry %d is not a header's name", i))
 		case meaningful(name):
 			errs = append(errs, fmt.Errorf("field TagHeaders: %s means something else to clients and caches; name a header of tags alone", name))

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 	"github.com/twofold-go/twofold/key"
 )
 
@@ -49,8 +50,8 @@ func (c *Cache) target(r *http.Request) (t target, why reason) {
 	}
 	t.secure = c.secure(r)
 	if lines := r.Header["Cache-Control"]; len(lines) > 0 {
-		d, _ := parseCacheControl(lines)
-		t.noStore, t.cached = d.has("no-store"), d.has("only-if-cached")
+		d, _ := rules.ParseCacheControl(lines)
+		t.noStore, t.cached = d.Has("no-store"), d.Has("only-if-cached")
 	}
 	if c.cfg.ClientMayRefresh(r) {
 		t.limits = limitsOf(r.Header)
@@ -70,16 +71,16 @@ func (c *Cache) personal(r *http.Request, t *target) reason {
 		return byNesting // it is part of another load, which records its dependencies
 	case c.cfg.Bypass != nil && c.cfg.Bypass(r):
 		return byProgram
-	case has(h, "Upgrade") || has(h, "Connection") && names(h["Connection"], "upgrade"):
+	case rules.Has(h, "Upgrade") || rules.Has(h, "Connection") && rules.Lists(h["Connection"], "upgrade"):
 		return byUpgrade
 	case drops(h):
 		return byConnection
 	case r.ContentLength != 0 || len(r.TransferEncoding) > 0:
 		return byBody
-	case has(h, "Last-Event-Id") || has(h, "Accept") && names(h["Accept"], "text/event-stream"):
+	case rules.Has(h, "Last-Event-Id") || rules.Has(h, "Accept") && rules.Lists(h["Accept"], "text/event-stream"):
 		return byStream
 	}
-	t.allowed = c.bears(r) && c.cfg.AllowAuthorized != nil && c.cfg.AllowAuthorized(r)
+	t.allowed = c.cfg.AllowAuthorized != nil && c.bears(r) && c.cfg.AllowAuthorized(r)
 	if !t.allowed && c.hasCredentials(r) {
 		return byCredentials
 	}
@@ -96,7 +97,7 @@ func drops(h http.Header) bool {
 			case "Connection", "Keep-Alive", "Proxy-Connection", "Te", "Trailer", "Http2-Settings":
 				continue
 			}
-			if has(h, name) {
+			if rules.Has(h, name) {
 				return true
 			}
 		}
@@ -107,12 +108,12 @@ func drops(h http.Header) bool {
 // bears reports whether the request has credentials, also those that another option allows.
 func (c *Cache) bears(r *http.Request) bool {
 	return r.TLS != nil && len(r.TLS.PeerCertificates) > 0 ||
-		slices.ContainsFunc(c.cfg.Credentials, func(name string) bool { return has(r.Header, name) })
+		slices.ContainsFunc(c.cfg.Credentials, func(name string) bool { return rules.Has(r.Header, name) })
 }
 
 func (c *Cache) hasCredentials(r *http.Request) bool {
 	for _, name := range c.cfg.Credentials {
-		if has(r.Header, name) && (name != "Cookie" || !c.cfg.ignores(r)) && (name != "Authorization" || !c.cfg.SharedAuthorization) {
+		if rules.Has(r.Header, name) && (name != "Cookie" || !c.cfg.ignores(r)) && (name != "Authorization" || !c.cfg.SharedAuthorization) {
 			return true
 		}
 	}
@@ -171,7 +172,7 @@ func (c *Cache) spell(t *target, h http.Header) (id string, vary []string) {
 		if rule.On != nil && !rule.On(t.path) {
 			continue
 		}
-		if v := rule.Normalize(joined(h[rule.Header])); v != "" {
+		if v := rule.Normalize(rules.Joined(h[rule.Header])); v != "" {
 			if vary == nil {
 				vary = make([]string, len(c.cfg.Vary))
 			}
@@ -212,7 +213,7 @@ func isHost(s string) bool {
 	}
 	for i := range len(s) {
 		c := s[i]
-		if 'A' <= c && c <= 'Z' || !isAlnum(c) && strings.IndexByte("-._:[]", c) < 0 {
+		if 'A' <= c && c <= 'Z' || !rules.IsAlnum(c) && strings.IndexByte("-._:[]", c) < 0 {
 			return false
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 	"github.com/twofold-go/twofold/key"
 )
 
@@ -27,11 +28,12 @@ type Transport struct {
 	cfg     TransportConfig
 	pages   pages
 	space   key.Space
-	rules   rules
+	rules   rules.Cache
 	lines   lines
 	stats   counters
 	running running
 	warned  atomic.Int64 // when a failure was last logged, in Unix seconds
+	room    room
 }
 
 // NewTransport returns the transport that cfg describes. Its error names every fault of cfg.
@@ -43,8 +45,9 @@ func NewTransport(cfg TransportConfig) (*Transport, error) {
 	t := &Transport{
 		cfg:   cfg,
 		space: key.Space{Tenant: cfg.Tenant, Namespace: cfg.Namespace},
-		rules: rules{shared: cfg.Shared, fallback: cfg.Fallback},
+		rules: rules.Cache{Shared: cfg.Shared, Fallback: cfg.Fallback.rule()},
 	}
+	t.room.limit = maxHeld(cfg.MaxBody)
 	var err error
 	if t.lines, err = newLines(cfg.Name, p); err != nil {
 		return nil, fmt.Errorf("httpcache: new transport: field Name: %w", err)
@@ -68,7 +71,7 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	id, why := t.key(r, h)
 	switch {
 	case why == none:
-	case why != byMethod && wordsOf(h).only:
+	case why != byMethod && rules.RequestOf(h).OnlyIfCached:
 		if r.Body != nil {
 			_ = r.Body.Close() // nobody reads it
 		}
@@ -76,20 +79,20 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	default:
 		return t.pass(r, why)
 	}
-	w := wordsOf(h)
+	w := rules.RequestOf(h)
 	switch {
 	case r.Method == http.MethodHead:
 		return t.fromFresh(r, h, id, w, byHead)
-	case w.noStore:
+	case w.NoStore:
 		return t.fromFresh(r, h, id, w, byRequestNoStore)
-	case has(h, "Range"):
+	case rules.Has(h, "Range"):
 		return t.fromFresh(r, h, id, w, byRange)
-	case has(h, "If-None-Match"), has(h, "If-Modified-Since"):
+	case rules.Has(h, "If-None-Match"), rules.Has(h, "If-Modified-Since"):
 		return t.fromFresh(r, h, id, w, byCondition)
 	}
 	p, v := t.here(r.Context(), h, id)
 	now := t.cfg.Now().UnixMilli()
-	if p != nil && w.accept(p, now) {
+	if p != nil && w.Accepts(p.life(), now) {
 		return t.hit(r, p, now), nil
 	}
 	return t.ask(r, h, id, v, w, p != nil)
@@ -120,7 +123,7 @@ func (t *Transport) local(ctx context.Context, id string) *page {
 
 // fromFresh answers by a fresh page of any tier, or passes the request on unchanged. Why is the
 // reason why such a request is not stored.
-func (t *Transport) fromFresh(r *http.Request, h http.Header, id string, w words, why reason) (*http.Response, error) {
+func (t *Transport) fromFresh(r *http.Request, h http.Header, id string, w rules.Request, why reason) (*http.Response, error) {
 	p, ok := t.pages.Peek(r.Context(), id)
 	if ok && p != nil && !p.chosen(h) {
 		p, ok = t.pages.Peek(r.Context(), variantOf(id, p.names(), h).id)
@@ -128,9 +131,9 @@ func (t *Transport) fromFresh(r *http.Request, h http.Header, id string, w words
 	}
 	now := t.cfg.Now().UnixMilli()
 	switch {
-	case ok && p != nil && w.accept(p, now) && (why != byRange || p.Status == http.StatusOK):
+	case ok && p != nil && w.Accepts(p.life(), now) && (why != byRange || p.Status == http.StatusOK):
 		return t.hit(r, p, now), nil
-	case w.only:
+	case w.OnlyIfCached:
 		return t.notHere(r), nil
 	}
 	return t.pass(r, why)
@@ -147,7 +150,7 @@ func (t *Transport) pass(r *http.Request, why reason) (*http.Response, error) {
 		resp.Header = http.Header{}
 	}
 	resp.Header.Add("Cache-Status", t.lines.passed(why))
-	if why == byMethod && resp.StatusCode >= 200 && resp.StatusCode < 400 && mayWrite(r.Method) {
+	if why == byMethod && resp.StatusCode >= 200 && resp.StatusCode < 400 && !rules.Safe(r.Method) {
 		t.written(r, resp)
 	}
 	return resp, nil

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 )
 
 // maxTries is how often one request reads through the cache before it bypasses it: the entry of
@@ -15,8 +16,8 @@ const maxTries = 4
 
 // ask answers a request that the pages of this process cannot answer. Found means that there is a
 // page, but it is not good enough.
-func (t *Transport) ask(r *http.Request, h http.Header, id string, v *variant, w words, found bool) (*http.Response, error) {
-	fresh := w.noCache || found && w.restrict()
+func (t *Transport) ask(r *http.Request, h http.Header, id string, v *variant, w rules.Request, found bool) (*http.Response, error) {
+	fresh := w.NoCache || found && w.Restricts()
 	for range maxTries {
 		x := t.trip(r, id, v, w, fresh)
 		resp, f := x.fetch()
@@ -42,7 +43,7 @@ func (t *Transport) ask(r *http.Request, h http.Header, id string, v *variant, w
 			continue
 		case x.accepts(f.res):
 			return t.fetched(r, x, f.res), nil
-		case w.only:
+		case w.OnlyIfCached:
 			return t.notHere(r), nil
 		}
 		fresh = true
@@ -57,9 +58,9 @@ func (x *trip) accepts(res cache.Result[*page]) bool {
 	case res.Source == cache.Load && !x.renewed.Load() && p.Checked >= x.began:
 		return true // the origin has just sent or confirmed it
 	case res.Stale:
-		return !x.w.restrict() && !x.w.only || x.w.accept(p, x.t.cfg.Now().UnixMilli())
+		return !x.w.Restricts() && !x.w.OnlyIfCached || x.w.Accepts(p.life(), x.t.cfg.Now().UnixMilli())
 	}
-	return x.w.accept(p, x.t.cfg.Now().UnixMilli())
+	return x.w.Accepts(p.life(), x.t.cfg.Now().UnixMilli())
 }
 
 // failed answers after a read through the cache has failed.
@@ -71,15 +72,15 @@ func (t *Transport) failed(r *http.Request, x *trip, err error) (*http.Response,
 	if err := r.Context().Err(); err != nil {
 		return nil, err
 	}
-	if errors.Is(err, errNotHere) && x.w.only {
+	if errors.Is(err, errNotHere) && x.w.OnlyIfCached {
 		return t.notHere(r), nil
 	}
 	return t.alone(r, x.w, byFailure)
 }
 
 // alone lets Base answer a caller whose response cannot be shared.
-func (t *Transport) alone(r *http.Request, w words, why reason) (*http.Response, error) {
-	if w.only {
+func (t *Transport) alone(r *http.Request, w rules.Request, why reason) (*http.Response, error) {
+	if w.OnlyIfCached {
 		return t.notHere(r), nil
 	}
 	return t.pass(r, why)
@@ -106,7 +107,7 @@ func (t *Transport) fetched(r *http.Request, x *trip, res cache.Result[*page]) *
 		line = t.lines.miss(miss{collapsed: true, vary: x.v != nil})
 	default:
 		n.misses.Add(1)
-		line = t.lines.miss(miss{stale: true, asked: x.w.noCache, status: int(x.status.Load()), stored: x.own.Load() == nil})
+		line = t.lines.miss(miss{stale: true, asked: x.w.NoCache, status: int(x.status.Load()), stored: x.own.Load() == nil})
 		if c := x.cookies.Load(); c != nil { // for this caller only, and not stored
 			resp := t.respond(r, p, line, now)
 			resp.Header["Set-Cookie"] = slices.Clone(*c)

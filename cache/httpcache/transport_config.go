@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"net/http"
 	"slices"
 	"time"
 
 	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 	"github.com/twofold-go/twofold/codec"
 	"github.com/twofold-go/twofold/policy"
 )
@@ -46,7 +48,9 @@ type TransportConfig struct {
 	Fallback Fallback
 
 	// MaxBody is the longest body that is stored, in bytes. A longer one goes through to its
-	// caller as it comes. Zero means DefaultTransportMaxBody.
+	// caller as it comes. Zero means DefaultTransportMaxBody. All bodies in transit together hold at
+	// most eight times MaxBody, or 64 MiB if that is more. A response that finds no room goes
+	// through to its caller, too, and Stats.Refused counts it as "no-room".
 	MaxBody int
 
 	// Keep is how long a response is kept after it is no longer usable. Until then it can be
@@ -88,7 +92,7 @@ func (c *TransportConfig) defaults() error {
 	c.Namespace = cmp.Or(c.Namespace, DefaultTransportNamespace)
 	c.Tenant = cmp.Or(c.Tenant, cache.DefaultTenant)
 	c.Name = cmp.Or(c.Name, DefaultName)
-	c.MaxBody = cmp.Or(c.MaxBody, DefaultTransportMaxBody)
+	c.MaxBody = min(cmp.Or(c.MaxBody, DefaultTransportMaxBody), math.MaxInt/16) // sums of bodies must not overflow
 	c.Keep = cmp.Or(c.Keep, DefaultTransportKeep)
 	if c.Tiers == nil {
 		bad("field Tiers is nil; open them with cache.Open")
@@ -101,7 +105,7 @@ func (c *TransportConfig) defaults() error {
 	}
 	names := []string{"Authorization", "Proxy-Authorization", "Cookie"}
 	for i, n := range c.Credentials {
-		if !isToken(n) {
+		if !rules.IsToken(n) {
 			bad("field Credentials: entry %d of %d bytes is not a header's name", i, len(n))
 		}
 		if n = http.CanonicalHeaderKey(n); !slices.Contains(names, n) {

@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 )
 
 // confirm makes a page of the old page and of the 304 that confirms it (RFC 9111 §3.2). Both
@@ -18,7 +19,7 @@ func (x *trip) confirm(ctx context.Context, e *exchanged, prev *page) (*page, er
 			h[f.Name] = f.Values
 		}
 	}
-	dropHopByHop(e.h)
+	rules.DropHopByHop(e.h)
 	for name, values := range e.h {
 		switch name {
 		case "Content-Length", "Content-Encoding", "Content-Range", "Content-Type", "Set-Cookie":
@@ -26,11 +27,11 @@ func (x *trip) confirm(ctx context.Context, e *exchanged, prev *page) (*page, er
 			h[name] = values
 		}
 	}
-	life := x.t.rules.lifetimeOf(prev.Status, h, e.asked, e.received)
+	life := x.t.rules.Lifetime(prev.Status, h, e.asked, e.received)
 	p := x.t.page(prev.Status, h, prev.Body)
 	p.Vary = prev.Vary
-	why := x.personal(&life)
-	if has(e.h, "Vary") && why == none {
+	why := withheld(&life, x.t.cfg.Shared, x.h)
+	if rules.Has(e.h, "Vary") && why == none {
 		var on []string
 		on, why = x.varies(h)
 		p.Vary = choices(x.h, on)
@@ -43,6 +44,7 @@ func (x *trip) confirm(ctx context.Context, e *exchanged, prev *page) (*page, er
 		cache.Filling(ctx).NoStore()
 		p.dated(e.received, &life)
 		x.own.Store(p)
+		x.ends(ctx, e, prev, why)
 		return &page{refused: why}, nil // other callers send their own requests
 	}
 	cache.Filling(ctx).DependOnPrevious()
@@ -50,14 +52,17 @@ func (x *trip) confirm(ctx context.Context, e *exchanged, prev *page) (*page, er
 }
 
 // keep tells the load how long a new page lives, and which tag invalidates it.
-func (x *trip) keep(ctx context.Context, p *page, e *exchanged, life *lifetime) *page {
+func (x *trip) keep(ctx context.Context, p *page, e *exchanged, life *rules.Lifetime) *page {
 	p.dated(e.received, life)
-	p.Immutable = life.immutable
-	p.Checked = e.received.UnixMilli()
+	p.Immutable = life.Immutable
 	p.lives(cache.Filling(ctx), x.t.cfg.Now().UnixMilli(), x.t.cfg.Keep)
 	at := *x.req.URL
 	at.Host = hostOf(x.req)
 	cache.Depend(ctx, x.t.tag(&at))
-	x.t.stats.of(p.Format).stored.Add(1)
+	if cache.Filling(ctx).Stores() {
+		x.t.stats.of(p.Format).stored.Add(1)
+	} else {
+		x.t.stats.refuse(byLoad)
+	}
 	return p
 }

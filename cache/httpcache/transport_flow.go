@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"io"
-	"slices"
 	"sync"
+	"sync/atomic"
 )
 
 // flow is the body of a response in transit, for the caller whose request was sent and for the
@@ -14,7 +14,8 @@ import (
 type flow struct {
 	body   io.ReadCloser // Base's
 	max    int           // a longer body is not stored
-	length int64         // Content-Length; -1: unknown
+	room   *room
+	length int64 // Content-Length; -1: unknown
 	cancel context.CancelFunc
 	done   chan struct{} // closed when ended
 
@@ -23,22 +24,45 @@ type flow struct {
 	grown   sync.Cond
 	buf     []byte
 	ended   bool
-	err     error // why it ended; io.EOF: whole; nil: too long, and the caller reads on
-	panic   any   // of the body's Read
+	err     error  // why it ended; nil: it is not stored, and the caller reads on
+	why     reason // it is not stored
+	panic   any    // of the body's Read
 	holders int
 }
 
-func newFlow(body io.ReadCloser, length int64, limit int, cancel context.CancelFunc) *flow {
-	f := &flow{body: body, max: limit, length: length, cancel: cancel, done: make(chan struct{}), holders: 2}
+// room is how many bytes the flows of a Transport hold.
+type room struct {
+	held  atomic.Int64
+	limit int64
+}
+
+// maxHeld is how many bytes all flows together hold at most.
+func maxHeld(maxBody int) int64 { return max(8*int64(maxBody), 64<<20) }
+
+func (r *room) take(n int) bool {
+	if r.held.Add(int64(n)) > r.limit {
+		r.give(n)
+		return false
+	}
+	return true
+}
+
+func (r *room) give(n int) { r.held.Add(-int64(n)) }
+
+func newFlow(body io.ReadCloser, length int64, limit int, room *room, cancel context.CancelFunc) *flow {
+	f := &flow{body: body, max: limit, length: length, room: room, cancel: cancel, done: make(chan struct{}), holders: 2}
 	f.grown.L = &f.mu
 	return f
 }
 
-// release gives up one hold. After the second one the request ends.
+// release ends one hold. After the second one the request ends.
 func (f *flow) release() {
 	f.mu.Lock()
 	f.holders--
 	last := f.holders == 0
+	if last {
+		f.drop()
+	}
 	f.mu.Unlock()
 	if last {
 		f.cancel()
@@ -46,40 +70,75 @@ func (f *flow) release() {
 	}
 }
 
+// drop forgets the buffer. The caller holds mu.
+func (f *flow) drop() {
+	f.room.give(cap(f.buf))
+	f.buf = nil
+}
+
 func (f *flow) run() {
 	defer func() {
 		if p := recover(); p != nil { // an unrecovered panic would end the program
-			f.panic = p
-			f.end(errBodyPanicked)
+			f.end(errBodyPanicked, byLength, p)
 		}
 	}()
-	first := 4 << 10
-	if f.length >= 0 {
-		first = int(f.length) + 1 // Read reports the end only if there is room left
-	}
-	buf := make([]byte, 0, first)
 	for {
-		if len(buf) == cap(buf) {
-			buf = slices.Grow(buf, len(buf))
-		}
-		n, err := f.body.Read(buf[len(buf):cap(buf)])
-		buf = buf[:len(buf)+n]
-		f.mu.Lock()
-		f.buf = buf
-		f.grown.Broadcast()
-		f.mu.Unlock()
-		if err != nil || len(buf) > f.max {
-			f.end(err)
+		free, ok := f.grow()
+		if !ok {
+			f.end(nil, byRoom, nil)
 			return
 		}
+		n, err := f.body.Read(free)
+		_ = free[:n] // it panics here, and not under the lock, if the body miscounts
+		f.mu.Lock()
+		if f.holders > 0 {
+			f.buf = f.buf[:len(f.buf)+n]
+		}
+		size := len(f.buf)
+		f.grown.Broadcast()
+		f.mu.Unlock()
+		switch {
+		case size > f.max:
+			f.end(err, bySize, nil)
+		case err == nil:
+			continue
+		case err != io.EOF || f.length >= 0 && f.length != int64(size):
+			f.end(err, byLength, nil)
+		default:
+			f.end(err, none, nil)
+		}
+		return
 	}
+}
+
+// grow returns a place for the next bytes. It follows what has arrived, because a length may be
+// announced and never come. It reports false if the flows of the Transport hold too
+// much, or if nobody reads.
+func (f *flow) grow() (free []byte, ok bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.holders == 0 { // nobody reads
+		return nil, false
+	}
+	if size := len(f.buf); size == cap(f.buf) {
+		larger := max(4<<10, 2*size)
+		if f.length >= 0 {
+			larger = min(max(64<<10, larger), max(int(f.length), size)+1) // Read reports the end only if there is room left
+		}
+		larger = min(larger, f.max+1)
+		if !f.room.take(larger - size) {
+			return nil, false
+		}
+		f.buf = append(make([]byte, 0, larger), f.buf...)
+	}
+	return f.buf[len(f.buf):cap(f.buf)], true
 }
 
 var errBodyPanicked = errors.New("httpcache: reading the body panicked")
 
-func (f *flow) end(err error) {
+func (f *flow) end(err error, why reason, panicked any) {
 	f.mu.Lock()
-	f.ended, f.err = true, err
+	f.ended, f.err, f.why, f.panic = true, err, why, panicked
 	f.grown.Broadcast()
 	f.mu.Unlock()
 	close(f.done)
@@ -89,15 +148,10 @@ func (f *flow) end(err error) {
 func (f *flow) whole() ([]byte, reason) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	switch {
-	case len(f.buf) > f.max:
-		return nil, bySize
-	case f.err != io.EOF || f.length >= 0 && f.length != int64(len(f.buf)): //nolint:errorlint // readers return it as it is
-		return nil, byLength
-	case cap(f.buf)-len(f.buf) > len(f.buf)/8+1:
-		return slices.Clone(f.buf), none
+	if f.why != none {
+		return nil, f.why
 	}
-	return f.buf, none
+	return snug(f.buf), none
 }
 
 // flowBody is the body that the caller reads from a flow.
@@ -119,6 +173,9 @@ func newFlowBody(ctx context.Context, f *flow, stored <-chan struct{}, leave fun
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		f.grown.Broadcast()
+		if f.ended && f.err == nil { // the caller reads from the origin, and nobody else
+			f.cancel()
+		}
 	})
 	return b
 }
@@ -134,21 +191,31 @@ func (b *flowBody) Read(p []byte) (int, error) {
 	for b.off == len(f.buf) && !f.ended && !b.closed && b.ctx.Err() == nil {
 		f.grown.Wait()
 	}
+	if b.closed {
+		f.mu.Unlock()
+		return 0, errBodyClosed
+	}
 	n := copy(p, f.buf[b.off:])
 	b.off += n
-	ended, err, closed, panicked := f.ended, f.err, b.closed, f.panic
+	if f.ended && f.err == nil && b.off == len(f.buf) { // from here on the caller reads from the origin
+		f.drop()
+		b.off = 0
+	}
+	ended, err, panicked := f.ended, f.err, f.panic
 	f.mu.Unlock()
 	switch {
-	case closed:
-		return 0, errBodyClosed
 	case n > 0 || len(p) == 0:
 		return n, nil
 	case b.ctx.Err() != nil:
 		return 0, b.ctx.Err()
 	case panicked != nil:
 		panic(panicked)
-	case ended && err == nil: // too long to store
-		return f.body.Read(p)
+	case ended && err == nil: // it is not stored
+		n, err := f.body.Read(p)
+		if err != nil && err != io.EOF && b.ctx.Err() != nil { //nolint:errorlint // readers return it as it is
+			err = b.ctx.Err()
+		}
+		return n, err
 	case err == io.EOF: //nolint:errorlint // readers return it as it is
 		select {
 		case <-b.stored:

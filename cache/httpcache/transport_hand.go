@@ -5,15 +5,18 @@ import (
 	"net/http"
 
 	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 )
 
-// hand gives the response to the caller, if the caller still waits. It sets the body first.
+// hand gives the response to the caller, if the caller still waits. It sets the body first. After
+// that nothing reads the response, because the caller may change it.
 func (x *trip) hand(e *exchanged, set func(), why reason) bool {
 	if e.behind || !x.take() {
 		return false
 	}
 	set()
 	resp := e.resp
+	e.resp = nil // from here on it is the caller's
 	if resp.Header == nil {
 		resp.Header = http.Header{}
 	}
@@ -24,22 +27,28 @@ func (x *trip) hand(e *exchanged, set func(), why reason) bool {
 	return true
 }
 
-// refuse ends a load whose response is for our caller only. The page that the response would have
-// replaced is no longer what the origin says, so it is invalidated.
+// refuse ends a load whose response is for our caller only.
 func (x *trip) refuse(ctx context.Context, e *exchanged, prev *page, why reason) (*page, error) {
 	t := x.t
 	t.stats.refuse(why)
 	cache.Filling(ctx).NoStore()
-	if !x.hand(e, func() { e.resp.Body = &ownBody{e.resp.Body, e.cancel, x.leave} }, why) {
+	if !x.hand(e, func() { e.resp.Body = newOwnBody(x.ctx, e, x.leave) }, why) {
 		e.drop()
 	}
-	switch {
-	case x.v != nil && why == byVary: // the names must be learned again
+	if x.v != nil && why == byVary { // the names must be learned again
 		x.forget(ctx, x.id)
-	case prev != nil && e.resp.StatusCode < 500:
-		x.forget(ctx, x.at())
+	} else {
+		x.ends(ctx, e, prev, why)
 	}
 	return &page{refused: why}, nil
+}
+
+// ends forgets the old page if a response that is not stored says that it is over.
+func (x *trip) ends(ctx context.Context, e *exchanged, prev *page, why reason) {
+	mine := x.t.cfg.Shared && rules.Has(x.h, "Authorization")
+	if prev != nil && why.whole() && rules.Outdates(e.status, mine) {
+		x.forget(ctx, x.at())
+	}
 }
 
 // forget invalidates an entry after the load has ended. During the load, the invalidation would

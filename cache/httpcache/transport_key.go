@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 	"github.com/twofold-go/twofold/key"
 )
 
@@ -17,7 +18,7 @@ import (
 func canonicalView(h http.Header) http.Header {
 	for name := range h {
 		if http.CanonicalHeaderKey(name) != name {
-			return canonical(h)
+			return rules.Canonical(h)
 		}
 	}
 	return h
@@ -35,9 +36,9 @@ func (t *Transport) key(r *http.Request, h http.Header) (id string, why reason) 
 		return "", byBody
 	case u == nil || u.Opaque != "" || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
 		return "", byHost
-	case has(h, "Upgrade") || names(h["Connection"], "upgrade"):
+	case rules.Has(h, "Upgrade") || rules.Lists(h["Connection"], "upgrade"):
 		return "", byUpgrade
-	case has(h, "If-Match") || has(h, "If-Unmodified-Since"):
+	case rules.Has(h, "If-Match") || rules.Has(h, "If-Unmodified-Since"):
 		return "", byPrecondition
 	}
 	var room [512]byte
@@ -160,7 +161,7 @@ func variantOf(id string, names []string, h http.Header) *variant {
 	for _, name := range names {
 		parts = append(parts, name...)
 		parts = append(parts, '=')
-		parts = appendDigest(parts, varyValue(name, h))
+		parts = appendDigest(parts, rules.VaryValue(name, h))
 		parts = append(parts, '|')
 	}
 	return &variant{id + "|" + string(appendSum(nil, parts)), names}
@@ -171,7 +172,7 @@ func variantOf(id string, names []string, h http.Header) *variant {
 func choices(h http.Header, names []string) []field {
 	var fields []field
 	for _, name := range names {
-		fields = append(fields, field{name, []string{string(appendDigest(nil, varyValue(name, h)))}})
+		fields = append(fields, field{name, []string{string(appendDigest(nil, rules.VaryValue(name, h)))}})
 	}
 	return fields
 }
@@ -180,28 +181,23 @@ func choices(h http.Header, names []string) []field {
 func (p *page) chosen(h http.Header) bool {
 	var room [variantLen]byte
 	for _, f := range p.Vary {
-		if len(f.Values) != 1 || f.Values[0] != string(appendDigest(room[:0], varyValue(f.Name, h))) {
+		if len(f.Values) != 1 || f.Values[0] != string(appendDigest(room[:0], rules.VaryValue(f.Name, h))) {
 			return false
 		}
 	}
 	return true
 }
 
-// variesOn returns the names of the request headers that a response varies on, sorted. An encoded
-// response always varies on Accept-Encoding: a caller that did not ask for the coding could not
-// read it. It reports false for a response that no key can describe.
+// variesOn returns the names of the request headers that a response varies on, sorted. It reports
+// false for a response that no key can describe.
 func variesOn(h http.Header) (names []string, ok bool) {
-	lines := h["Vary"]
-	if has(h, "Content-Encoding") {
-		lines = append(slices.Clip(lines), "Accept-Encoding")
-	}
-	for _, line := range lines {
+	for _, line := range rules.VaryLines(h, rules.Has(h, "Content-Encoding")) {
 		for name := range strings.SplitSeq(line, ",") {
 			name = http.CanonicalHeaderKey(strings.TrimSpace(name))
 			if name == "" || slices.Contains(names, name) {
 				continue
 			}
-			if name == "*" || !isToken(name) || unsafeToVary(name) {
+			if name == "*" || !rules.IsToken(name) || unsafeToVary(name) {
 				return nil, false
 			}
 			names = append(names, name)

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 )
 
 // trip is one call of RoundTrip that may have to send its request.
@@ -18,7 +19,7 @@ type trip struct {
 	h     http.Header // of req, with canonical names
 	id    string      // the entry of the URL
 	v     *variant    // nil: the entry of the URL
-	w     words
+	w     rules.Request
 	fresh bool  // a stale page is not enough
 	began int64 // in Unix milliseconds
 
@@ -59,7 +60,7 @@ func (e *tripError) Unwrap() error { return e.err }
 // errNotHere is the result of a load for only-if-cached.
 var errNotHere = errors.New("httpcache: no stored response, and only-if-cached forbids a request")
 
-func (t *Transport) trip(r *http.Request, id string, v *variant, w words, fresh bool) *trip {
+func (t *Transport) trip(r *http.Request, id string, v *variant, w rules.Request, fresh bool) *trip {
 	x := &trip{t: t, ctx: r.Context(), id: id, v: v, w: w, fresh: fresh, began: t.cfg.Now().UnixMilli()}
 	x.req = r.Clone(r.Context())
 	x.req.Method, x.req.Body = http.MethodGet, nil
@@ -149,7 +150,7 @@ func (x *trip) load(ctx context.Context, _ string) (*page, error) {
 		prev.lives(cache.Filling(ctx), begun.UnixMilli(), t.cfg.Keep)
 		return prev, cache.ErrNotModified
 	}
-	if x.w.only {
+	if x.w.OnlyIfCached {
 		return nil, errNotHere
 	}
 	if x.led.Swap(true) && x.answered() {
@@ -179,29 +180,32 @@ func (x *trip) load(ctx context.Context, _ string) (*page, error) {
 // leaves reports whether the load leaves the old page as it is. Either our caller accepts it
 // although it is stale, or the page is for other requests, or only-if-cached forbids a request.
 func (x *trip) leaves(p *page, now int64) bool {
-	return !p.chosen(x.h) || x.w.only || x.w.maxStale >= 0 && !x.answered() && x.w.accept(p, now)
+	return !p.chosen(x.h) || x.w.OnlyIfCached || x.w.MaxStale >= 0 && !x.answered() && x.w.Accepts(p.life(), now)
 }
 
 // receive turns a response into the result of the load.
 func (x *trip) receive(ctx context.Context, e *exchanged, prev *page) (*page, error) {
 	t, resp := x.t, e.resp
-	if resp.StatusCode == http.StatusNotModified && prev != nil {
+	if e.status == http.StatusNotModified && e.conditional {
 		x.status.Store(http.StatusNotModified)
 		return x.confirm(ctx, e, prev)
 	}
-	if standsIn(resp.StatusCode) && prev != nil && !x.fresh && t.cfg.Now().UnixMilli() < prev.insteadUntil() {
-		x.status.Store(int32(resp.StatusCode)) //nolint:gosec // three digits
+	if standsIn(e.status) && prev != nil && !x.fresh && t.cfg.Now().UnixMilli() < prev.insteadUntil() {
+		x.status.Store(int32(e.status)) //nolint:gosec // three digits
 		x.fault.Store(true)
 		e.drop()
-		return nil, &tripError{status: resp.StatusCode}
+		return nil, &tripError{status: e.status}
 	}
-	life := t.rules.lifetimeOf(resp.StatusCode, e.h, e.asked, e.received)
+	life := t.rules.Lifetime(e.status, e.h, e.asked, e.received)
 	fields, why := x.unfit(resp, e.h, &life)
 	if why != none {
 		return x.refuse(ctx, e, prev, why)
 	}
-	f := newFlow(resp.Body, resp.ContentLength, t.cfg.MaxBody, e.cancel)
-	if !x.hand(e, func() { resp.Body = newFlowBody(x.ctx, f, x.stored, x.leave) }, none) {
+	f := newFlow(resp.Body, resp.ContentLength, t.cfg.MaxBody, &t.room, e.cancel)
+	if !cache.Filling(ctx).Stores() {
+		why = byLoad
+	}
+	if !x.hand(e, func() { resp.Body = newFlowBody(x.ctx, f, x.stored, x.leave) }, why) {
 		f.release()
 	}
 	t.running.Go(f.run)
@@ -215,9 +219,10 @@ func (x *trip) receive(ctx context.Context, e *exchanged, prev *page) (*page, er
 	if why != none {
 		t.stats.refuse(why)
 		cache.Filling(ctx).NoStore()
+		x.ends(ctx, e, prev, why)
 		return &page{refused: why}, nil
 	}
-	p := t.page(resp.StatusCode, e.h, body)
+	p := t.page(e.status, e.h, body)
 	p.Vary = fields
 	return x.keep(ctx, p, e, &life), nil
 }

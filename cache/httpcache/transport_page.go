@@ -10,11 +10,12 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 )
 
 // page makes a page of a response. It takes over header and body.
 func (t *Transport) page(status int, h http.Header, body []byte) *page {
-	dropHopByHop(h)
+	rules.DropHopByHop(h)
 	p := &page{Status: status, Body: body, Header: make([]field, 0, len(h)+1), Format: formatOf("", h)}
 	for name, values := range h {
 		p.Header = append(p.Header, field{name, values})
@@ -103,13 +104,10 @@ func (t *Transport) respond(r *http.Request, p *page, line string, now int64) *h
 	}
 	n := t.stats.of(p.Format)
 	view := canonicalView(r.Header)
-	ranges := ""
-	if has(view, "Range") {
-		ranges = p.rangeOf(&http.Request{Method: http.MethodGet, Header: view})
-	}
+	ranges := rules.RangeOf(p, time.UnixMilli(p.Made), http.MethodGet, view)
 	switch {
-	case p.notModified(view):
-		leave304(h)
+	case rules.NotModified(p, view):
+		rules.Leave304(h)
 		n.notModified.Add(1)
 		s.resp.Status, s.resp.StatusCode, s.resp.ContentLength = statusLine(http.StatusNotModified), http.StatusNotModified, 0
 	case r.Method == http.MethodHead:

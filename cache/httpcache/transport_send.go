@@ -6,15 +6,19 @@ import (
 	"net/http"
 	"slices"
 	"time"
+
+	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 )
 
 // exchanged is a response whose header Base has returned.
 type exchanged struct {
-	resp            *http.Response
+	resp            *http.Response // hand gives it away
+	status          int
 	h               http.Header // a copy with canonical names
 	asked, received time.Time
 	cancel          context.CancelFunc // ends the request
 	behind          bool               // not for the caller, which got a stale page
+	conditional     bool               // the request had a validator, so a 304 may answer it
 }
 
 // drop ends a response that no caller reads.
@@ -28,7 +32,7 @@ func (e *exchanged) drop() {
 // the request again without validators.
 func (x *trip) send(ctx context.Context, prev *page) (*exchanged, error) {
 	e, err := x.sendOnce(ctx, prev)
-	if err != nil || prev == nil || e.resp.StatusCode != http.StatusNotModified {
+	if err != nil || prev == nil || e.status != http.StatusNotModified {
 		return e, err
 	}
 	if prev.named(e.h) {
@@ -49,11 +53,13 @@ func (x *trip) sendOnce(ctx context.Context, prev *page) (*exchanged, error) {
 		r.Header = http.Header{}
 	}
 	if prev != nil {
-		if tag := prev.get("Etag"); tag != "" {
+		if tag := prev.Get("Etag"); tag != "" {
 			r.Header.Set("If-None-Match", tag)
+			e.conditional = true
 		}
-		if date := prev.get("Last-Modified"); date != "" {
+		if date := prev.Get("Last-Modified"); date != "" {
 			r.Header.Set("If-Modified-Since", date)
+			e.conditional = true
 		}
 	}
 	resp, err := x.t.cfg.Base.RoundTrip(r)
@@ -71,13 +77,13 @@ func (x *trip) sendOnce(ctx context.Context, prev *page) (*exchanged, error) {
 	if resp.Body == nil {
 		resp.Body = http.NoBody
 	}
-	e.resp, e.h, e.received = resp, canonical(resp.Header), x.t.cfg.Now()
+	e.resp, e.status, e.h, e.received = resp, resp.StatusCode, rules.Canonical(resp.Header), x.t.cfg.Now()
 	return e, nil
 }
 
 // unfit returns the reason why a response must not be stored (RFC 9111 §3), or none and the
 // header values that select it.
-func (x *trip) unfit(resp *http.Response, h http.Header, life *lifetime) (fields []field, why reason) {
+func (x *trip) unfit(resp *http.Response, h http.Header, life *rules.Lifetime) (fields []field, why reason) {
 	t := x.t
 	if why := crossed(h); why != none {
 		return nil, why
@@ -92,39 +98,14 @@ func (x *trip) unfit(resp *http.Response, h http.Header, life *lifetime) (fields
 	case resp.ContentLength > int64(t.cfg.MaxBody) || headerSize(h) > maxHeader:
 		return nil, bySize
 	}
-	if why := x.personal(life); why != none {
+	if why := withheld(life, t.cfg.Shared, x.h); why != none {
 		return nil, why
 	}
 	on, why := x.varies(h)
 	if why != none {
 		return nil, why
 	}
-	if fresh, stale, staleIfError := life.left(); fresh == 0 && stale == 0 && staleIfError == 0 {
-		switch {
-		case (life.asks || life.explicit) && (has(h, "Etag") || has(h, "Last-Modified")): // usable after revalidation
-		case life.asks:
-			return nil, byNoCache
-		default:
-			return nil, bySilence
-		}
-	}
-	return choices(x.h, on), none
-}
-
-// personal returns the reason why a response is for its caller only, or none.
-func (x *trip) personal(life *lifetime) reason {
-	shared := x.t.cfg.Shared
-	switch {
-	case life.noStore:
-		return byNoStore
-	case life.bad:
-		return byBadCacheControl
-	case shared && life.private:
-		return byPrivate
-	case shared && has(x.h, "Authorization") && !life.authorized:
-		return byCredentials
-	}
-	return none
+	return choices(x.h, on), useless(life, resp.StatusCode, h)
 }
 
 // varies returns the names that a response varies on, or the reason why the entry cannot hold it.
@@ -146,14 +127,31 @@ func headerSize(h http.Header) (n int) {
 	return n
 }
 
-// ownBody is the body of a response that only one caller reads.
+// ownBody is the body of a response that only one caller reads. The request ends with the body, and
+// with the caller's context.
 type ownBody struct {
 	io.ReadCloser
+	ctx           context.Context // the caller's
+	unwait        func() bool
 	cancel, leave func()
+}
+
+func newOwnBody(ctx context.Context, e *exchanged, leave func()) *ownBody {
+	return &ownBody{e.resp.Body, ctx, context.AfterFunc(ctx, e.cancel), e.cancel, leave}
+}
+
+// Read reports the end of the caller's context as such.
+func (b *ownBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if err != nil && err != io.EOF && b.ctx.Err() != nil { //nolint:errorlint // readers return it as it is
+		err = b.ctx.Err()
+	}
+	return n, err
 }
 
 // Close ends the request.
 func (b *ownBody) Close() error {
+	b.unwait()
 	err := b.ReadCloser.Close()
 	b.cancel()
 	b.leave()

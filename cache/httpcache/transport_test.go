@@ -351,6 +351,21 @@ func TestTransportServesStale(t *testing.T) {
 			{body: "answer 1", asked: 1},
 			{after: "61s", body: "answer 1", how: "hit;detail=stale", asked: 2},
 		}},
+		{name: "by the preset", cfg: httpcache.TransportConfig{Fallback: httpcache.StaleWhileRevalidate()}, o: numbered(), steps: []step{
+			{body: "answer 1", asked: 1},
+			{after: "59s", body: "answer 1", how: "hit", asked: 1},
+			{after: "60s", body: "answer 1", how: "hit;detail=stale", asked: 2},
+			{body: "answer 2", how: "hit", asked: 2},
+			{after: "121s", body: "answer 3", how: "fwd=stale", asked: 3},
+		}},
+		{name: "by the preset, after the lifetime that it names", cfg: httpcache.TransportConfig{Fallback: httpcache.StaleWhileRevalidate()}, o: numbered("Cache-Control", "max-age=5"), steps: []step{
+			{body: "answer 1", asked: 1},
+			{after: "6s", body: "answer 1", how: "hit;detail=stale", asked: 2},
+		}},
+		{name: "not by the preset with must-revalidate", cfg: httpcache.TransportConfig{Fallback: httpcache.StaleWhileRevalidate()}, o: lives("must-revalidate"), steps: []step{
+			{body: "answer 1", asked: 1},
+			{after: "61s", body: "answer 2", how: "fwd=stale", asked: 2},
+		}},
 		{name: "in place of an error", o: fails("stale-if-error=60", down), steps: []step{
 			{body: "one", asked: 1},
 			{after: "61s", body: "one", how: "fwd=stale;detail=stale-if-error", asked: 2},

@@ -8,15 +8,6 @@ import (
 	"github.com/twofold-go/twofold/invalidate"
 )
 
-// mayWrite reports whether a method may change a resource (RFC 9110 §9.2.1).
-func mayWrite(method string) bool {
-	switch method {
-	case http.MethodGet, "", http.MethodHead, http.MethodOptions, http.MethodTrace:
-		return false
-	}
-	return true
-}
-
 // written invalidates what a request has changed (RFC 9111 §4.4): its URL, and the URLs of the
 // same origin that the response names.
 func (t *Transport) written(r *http.Request, resp *http.Response) {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 	"github.com/twofold-go/twofold/codec"
 	"github.com/twofold-go/twofold/policy"
 )
@@ -30,15 +31,15 @@ func (c *Config) defaults() error {
 		bad("field MaxBody of %d is negative", c.MaxBody)
 	}
 	c.lives(bad)
-	if c.Statuses == nil && c.until() {
+	if c.Statuses == nil && c.pages() {
 		c.Statuses = []int{http.StatusOK, http.StatusMovedPermanently, http.StatusNotFound, http.StatusGone}
 	}
 	c.Statuses = slices.Clone(c.Statuses)
 	for _, s := range c.Statuses {
 		if s < 200 || s > 999 || s == http.StatusPartialContent || s == http.StatusNotModified {
 			bad("field Statuses has %d, which is not the status of a whole response", s)
-		} else if s >= 500 && c.until() {
-			bad("field Statuses has %d, a failure; with UntilInvalidated it would stay until an invalidation", s)
+		} else if s >= 500 && c.pages() {
+			bad("field Statuses has %d, a failure; with Pages it would stay until an invalidation", s)
 		}
 	}
 	c.Hosts = slices.Clone(c.Hosts)
@@ -72,8 +73,8 @@ func (c *Config) defaults() error {
 
 // lives checks the fields about lifetimes and sets those that are zero.
 func (c *Config) lives(bad func(format string, args ...any)) {
-	if c.Lifetime > UntilInvalidated {
-		bad("field Lifetime is %d; want FromResponse or UntilInvalidated", c.Lifetime)
+	if c.Preset > Pages {
+		bad("field Preset is %d; want Shared or Pages", c.Preset)
 	}
 	if c.Keep < 0 {
 		bad("field Keep of %v is negative", c.Keep)
@@ -90,22 +91,19 @@ func (c *Config) lives(bad func(format string, args ...any)) {
 	}
 	c.Hide, c.Targets = canonicalNames(c.Hide), canonicalNames(c.Targets)
 	for i, n := range c.Hide {
-		if !isToken(n) {
+		if !rules.IsToken(n) {
 			bad("field Hide: entry %d is not a header's name", i)
 		}
 	}
 	for i, n := range c.Targets {
-		if !isToken(n) {
+		if !rules.IsToken(n) {
 			bad("field Targets: entry %d is not a header's name", i)
 		}
 	}
-	if c.SharedAuthorization && c.KeyOnly {
-		bad("field SharedAuthorization is true, but with KeyOnly the handler does not see Authorization; leave one of them out")
-	}
-	if !c.until() {
+	if !c.pages() {
 		p := &c.Policy
 		if p.TTL != nil || p.Stale != nil || p.StaleIfError != nil || p.Jitter != nil && *p.Jitter != 0 {
-			bad("field Policy sets TTL, Jitter, Stale or StaleIfError; with FromResponse the response says these: use Fallback, or set UntilInvalidated")
+			bad("field Policy sets TTL, Jitter, Stale or StaleIfError; with Shared the response says these: use Fallback, or Pages")
 		}
 		return
 	}
@@ -113,13 +111,12 @@ func (c *Config) lives(bad func(format string, args ...any)) {
 		"Fallback": c.Fallback != (Fallback{}), "Targets": len(c.Targets) > 0, "SharedAuthorization": c.SharedAuthorization,
 	} {
 		if set {
-			bad("field %s is for FromResponse only; leave it out with UntilInvalidated", name)
+			bad("field %s is for Shared only; leave it out with Pages", name)
 		}
 	}
 }
 
-// until reports whether responses live until they are invalidated.
-func (c *Config) until() bool { return c.Lifetime == UntilInvalidated }
+func (c *Config) pages() bool { return c.Preset == Pages }
 
 func canonicalNames(names []string) []string {
 	all := make([]string, len(names))
@@ -131,10 +128,10 @@ func canonicalNames(names []string) []string {
 
 // headers makes the names of headers canonical, and returns the faults.
 func (c *Config) headers() (errs []error) {
-	c.Vary, c.ContextKeys = slices.Clone(c.Vary), slices.Clone(c.ContextKeys)
+	c.Vary = slices.Clone(c.Vary)
 	names := []string{"Authorization", "Proxy-Authorization", "Cookie"}
 	for i, n := range c.Credentials {
-		if !isToken(n) {
+		if !rules.IsToken(n) {
 			errs = append(errs, fmt.Errorf("field Credentials: entry %d is not a header's name", i))
 		}
 		names = append(names, http.CanonicalHeaderKey(n))
@@ -145,7 +142,7 @@ func (c *Config) headers() (errs []error) {
 		v := &c.Vary[i]
 		name := http.CanonicalHeaderKey(v.Header)
 		switch {
-		case !isToken(v.Header):
+		case !rules.IsToken(v.Header):
 			errs = append(errs, fmt.Errorf("field Vary: the header of entry %d is not a header's name", i))
 		case slices.Contains(c.Credentials, name):
 			errs = append(errs, fmt.Errorf("field Vary: %s identifies the client and must not be in a key; leave it out", name))
@@ -181,7 +178,7 @@ func (c *Config) policy() policy.Patch {
 			*d = &v
 		}
 	}
-	if !c.until() { // the response gives exact times and its own limits of staleness
+	if !c.pages() { // the response gives exact times and its own limits of staleness
 		forever, none := policy.Forever, time.Duration(0)
 		p.TTL, p.Stale, p.StaleIfError, p.Jitter = &forever, &none, &none, new(float64)
 	}

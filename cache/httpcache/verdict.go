@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 )
 
 // fate says what to do with a response.
@@ -32,9 +34,9 @@ type verdict struct {
 	// that page any more (RFC 9111 §4.3.3).
 	ends bool
 
-	// With FromResponse: when the header arrived, and how long the response lives.
+	// With Shared: when the header arrived, and how long the response lives.
 	at   time.Time
-	life lifetime
+	life rules.Lifetime
 }
 
 // judge decides by status and header what to do with a response to t. The names in h are
@@ -61,7 +63,7 @@ func (c *Cache) judge(t *target, status int, h http.Header) verdict {
 			return verdict{fate: share, why: byMissing}
 		}
 		return verdict{fate: store}
-	case forAll(status) || declaredFresh(h):
+	case rules.HeuristicallyCacheable(status) || declaredFresh(h):
 		return verdict{fate: share, why: byPlainStatus}
 	}
 	return verdict{why: byStatus}
@@ -82,17 +84,17 @@ func marked(h http.Header) reason {
 // crossed returns the reason why no cache may store a response, whatever its Cache-Control says.
 func crossed(h http.Header) reason {
 	switch {
-	case has(h, "Set-Cookie"):
+	case rules.Has(h, "Set-Cookie"):
 		return bySetCookie
-	case has(h, "Content-Range"):
+	case rules.Has(h, "Content-Range"):
 		return byPartial
-	case has(h, "Trailer"):
+	case rules.Has(h, "Trailer"):
 		return byTrailer
-	case has(h, "Transfer-Encoding"):
+	case rules.Has(h, "Transfer-Encoding"):
 		return byTransferEncoding
-	case has(h, "Upgrade"), names(h["Connection"], "upgrade"):
+	case rules.Has(h, "Upgrade"), rules.Lists(h["Connection"], "upgrade"):
 		return byConnection
-	case names(h["Content-Type"], "text/event-stream"), names(h["Content-Type"], "multipart/x-mixed-replace"):
+	case rules.Lists(h["Content-Type"], "text/event-stream"), rules.Lists(h["Content-Type"], "multipart/x-mixed-replace"):
 		return byEventStream
 	}
 	return none
@@ -105,19 +107,19 @@ func crossed(h http.Header) reason {
 func markedByCacheControl(h http.Header) reason {
 	lines := h["Cache-Control"]
 	if len(lines) == 0 {
-		if names(h["Pragma"], "no-cache") {
+		if rules.Lists(h["Pragma"], "no-cache") {
 			return byNoCache
 		}
 		return none
 	}
-	d, ok := parseCacheControl(lines)
+	d, ok := rules.ParseCacheControl(lines)
 	switch {
-	case d.has("no-store"):
+	case d.Has("no-store"):
 		return byNoStore
-	case d.has("private"):
+	case d.Has("private"):
 		return byPrivate
-	case d.has("no-cache"):
-		return byNoCache // UntilInvalidated does not revalidate
+	case d.Has("no-cache"):
+		return byNoCache // pages are not revalidated
 	case !ok:
 		return byBadCacheControl
 	}
@@ -148,24 +150,12 @@ func (c *Cache) declares(t *target, header string) bool {
 	return false
 }
 
-// forAll reports whether HTTP defines a status as an answer about the resource, valid for every
-// client (RFC 9110 §15.1: heuristically cacheable).
-func forAll(status int) bool {
-	switch status {
-	case http.StatusOK, http.StatusNonAuthoritativeInfo, http.StatusNoContent, http.StatusMultipleChoices,
-		http.StatusMovedPermanently, http.StatusPermanentRedirect, http.StatusNotFound, http.StatusMethodNotAllowed,
-		http.StatusGone, http.StatusRequestURITooLong:
-		return true
-	}
-	return false
-}
-
 // declaredFresh reports whether a response says that it may be reused for others.
 func declaredFresh(h http.Header) bool {
-	d, _ := parseCacheControl(h["Cache-Control"])
-	if n, ok := d.seconds("s-maxage"); ok {
+	d, _ := rules.ParseCacheControl(h["Cache-Control"])
+	if n, ok := d.Seconds("s-maxage"); ok {
 		return n > 0
 	}
-	n, ok := d.seconds("max-age")
-	return d.has("public") || ok && n > 0
+	n, ok := d.Seconds("max-age")
+	return d.Has("public") || ok && n > 0
 }

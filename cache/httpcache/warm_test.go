@@ -142,7 +142,7 @@ func TestClose(t *testing.T) {
 // New names every fault of a Config.
 func TestConfig(t *testing.T) {
 	_, err := httpcache.New(httpcache.Config{
-		Lifetime:    httpcache.UntilInvalidated,
+		Preset:      httpcache.Pages,
 		MaxBody:     -1,
 		Name:        "not a token",
 		Statuses:    []int{200, 206, 500, 99},
@@ -164,15 +164,15 @@ func TestConfig(t *testing.T) {
 		}
 	}
 	for name, cfg := range map[string]httpcache.Config{
-		"Name":             {Off: true, Name: "not a token"},
-		"Policy":           {Tiers: openTiers(t, cache.TiersConfig{}), Lifetime: httpcache.UntilInvalidated, Policy: policy.Patch{Jitter: new(2.0)}},
-		"UntilInvalidated": {Tiers: openTiers(t, cache.TiersConfig{}), Policy: policy.Patch{TTL: new(time.Second)}},
-		"Fallback.TTL":     {Tiers: openTiers(t, cache.TiersConfig{}), Fallback: httpcache.Fallback{TTL: -1}},
-		"Targets: entry 0": {Off: true, Targets: []string{"a b"}},
-		"field Fallback":   {Off: true, Lifetime: httpcache.UntilInvalidated, Fallback: httpcache.Fallback{TTL: 1}},
-		"KeyOnly":          {Off: true, KeyOnly: true, SharedAuthorization: true},
-		"namespace":        {Tiers: openTiers(t, cache.TiersConfig{}), Namespace: "::"},
-		"tenant":           {Tiers: openTiers(t, cache.TiersConfig{}), Tenant: "a:b"},
+		"Name":                {Off: true, Name: "not a token"},
+		"Policy":              {Tiers: openTiers(t, cache.TiersConfig{}), Preset: httpcache.Pages, Policy: policy.Patch{Jitter: new(2.0)}},
+		"Pages":               {Tiers: openTiers(t, cache.TiersConfig{}), Policy: policy.Patch{TTL: new(time.Second)}},
+		"Fallback.TTL":        {Tiers: openTiers(t, cache.TiersConfig{}), Fallback: httpcache.Fallback{TTL: -1}},
+		"Targets: entry 0":    {Off: true, Targets: []string{"a b"}},
+		"field Fallback":      {Off: true, Preset: httpcache.Pages, Fallback: httpcache.Fallback{TTL: 1}},
+		"SharedAuthorization": {Off: true, Preset: httpcache.Pages, SharedAuthorization: true},
+		"namespace":           {Tiers: openTiers(t, cache.TiersConfig{}), Namespace: "::"},
+		"tenant":              {Tiers: openTiers(t, cache.TiersConfig{}), Tenant: "a:b"},
 	} {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 		if _, err := httpcache.New(cfg); err == nil || !strings.Contains(err.Error(), name) {

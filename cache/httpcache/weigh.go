@@ -4,23 +4,23 @@ import (
 	"net/http"
 	"slices"
 	"time"
+
+	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 )
 
-// weigh decides what to do with a response that says how long it lives. Without KeyOnly it was
-// made from one client's whole request, so other clients get it only if it is stored.
+// weigh decides what to do with a response that says how long it lives. It was made
+// from one client's whole request, so other clients get it only if it is stored.
 func (n *rendering) weigh(status int, h http.Header) verdict {
 	c, now := n.x.c, n.x.c.cfg.Now()
 	if status == http.StatusNotModified && n.prev != nil {
 		return verdict{fate: renew, at: now}
 	}
-	v := verdict{fate: store, at: now, life: c.rules.lifetimeOf(status, h, n.made, now)}
+	v := verdict{fate: store, at: now, life: c.rules.Lifetime(status, h, n.made, now)}
 	v.why = c.forbids(n, status, h, &v.life)
 	switch {
 	case v.why == none:
-	case standsIn(status) && !v.life.explicit:
-		v.fate, v.mine = fail, !c.cfg.KeyOnly || v.why != bySilence
-	case c.cfg.KeyOnly && (v.why == bySilence || v.why == byMissing):
-		v.fate = share
+	case standsIn(status) && !v.life.Explicit:
+		v.fate, v.mine = fail, true
 	default:
 		v.fate = refuse
 	}
@@ -33,7 +33,7 @@ func standsIn(status int) bool {
 }
 
 // forbids returns the reason why a shared cache must not store a response (RFC 9111 §3), or none.
-func (c *Cache) forbids(n *rendering, status int, h http.Header, life *lifetime) reason {
+func (c *Cache) forbids(n *rendering, status int, h http.Header, life *rules.Lifetime) reason {
 	if why := crossed(h); why != none {
 		return why
 	}
@@ -42,27 +42,40 @@ func (c *Cache) forbids(n *rendering, status int, h http.Header, life *lifetime)
 		return byPartial
 	case status == http.StatusNotModified, c.cfg.Statuses != nil && !slices.Contains(c.cfg.Statuses, status):
 		return byStatus
-	case life.noStore:
-		return byNoStore
-	case life.private:
-		return byPrivate
-	case life.bad:
-		return byBadCacheControl
-	case has(n.req, "Authorization") && !life.authorized:
-		return byCredentials
 	case missing(status) && c.cfg.StoreMissing != nil && !c.cfg.StoreMissing(n.x.t.path):
 		return byMissing
+	}
+	if why := withheld(life, true, n.req); why != none {
+		return why
 	}
 	if why := n.forbidsVary(h); why != none {
 		return why
 	}
-	fresh, stale, staleIfError := life.left()
+	return useless(life, status, h)
+}
+
+// withheld returns the reason why a response to a request with header asked is for its client only,
+// or none.
+func withheld(life *rules.Lifetime, shared bool, asked http.Header) reason {
 	switch {
-	case fresh > 0 || stale > 0 || staleIfError > 0:
+	case life.NoStore:
+		return byNoStore
+	case shared && life.Private:
+		return byPrivate
+	case life.Bad:
+		return byBadCacheControl
+	case shared && rules.Has(asked, "Authorization") && !life.Authorized:
+		return byCredentials
+	}
+	return none
+}
+
+// useless returns the reason why a stored response would never answer anything, or none.
+func useless(life *rules.Lifetime, status int, h http.Header) reason {
+	switch {
+	case life.Usable(status, h):
 		return none
-	case (life.asks || life.explicit) && (has(h, "Etag") || has(h, "Last-Modified")):
-		return none // usable after revalidation
-	case life.asks:
+	case life.Asks:
 		return byNoCache
 	}
 	return bySilence
@@ -70,7 +83,7 @@ func (c *Cache) forbids(n *rendering, status int, h http.Header, life *lifetime)
 
 // forbidsVary returns the reason why Vary forbids storing a response, or none.
 func (n *rendering) forbidsVary(h http.Header) reason {
-	names, ok := n.x.c.learned(&n.x.t, h["Vary"])
+	names, ok := n.x.c.learned(&n.x.t, h, rules.Has(h, "Content-Encoding"))
 	if !ok {
 		return byVary
 	}
@@ -88,13 +101,14 @@ func (n *rendering) forbidsVary(h http.Header) reason {
 
 // dated sets the times of a page that says how long it lives: when it was made, as far as known,
 // and how long it is fresh.
-func (p *page) dated(at time.Time, life *lifetime) {
-	p.Made = at.Add(-life.age).UnixMilli()
-	p.Fresh = max(life.total, 0).Milliseconds()
-	p.Stale, p.IfError = life.stale.Milliseconds(), life.staleIfError.Milliseconds()
-	p.Asks, p.Strict = life.asks, life.strict
+func (p *page) dated(at time.Time, life *rules.Lifetime) {
+	p.Checked = at.UnixMilli()
+	p.Made = at.Add(-life.Age).UnixMilli()
+	p.Fresh = max(life.Total, 0).Milliseconds()
+	p.Stale, p.IfError = life.Stale.Milliseconds(), life.StaleIfError.Milliseconds()
+	p.Asks, p.Strict = life.Asks, life.Strict
 	p.drop("Age")
-	if p.get("Date") == "" {
+	if p.Get("Date") == "" {
 		p.put("Date", at.UTC().Format(http.TimeFormat))
 	}
 }

@@ -9,23 +9,15 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 	"github.com/twofold-go/twofold/invalidate"
 )
-
-// safe reports whether a method only reads (RFC 9110 §9.2.1). An unknown method may write.
-func safe(method string) bool {
-	switch method {
-	case http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace:
-		return true
-	}
-	return false
-}
 
 // past lets the handler answer a request that bypasses the cache. The answer gets the line of
 // Cache-Status, if it is not empty. A successful write invalidates what it has changed before the
 // client gets the answer. Headers that name tags are removed.
 func (c *Cache) past(next http.Handler, w http.ResponseWriter, r *http.Request, line string) {
-	writes := !safe(r.Method) && !c.cfg.IgnoreWrites && !c.cfg.Off
+	writes := !rules.Safe(r.Method) && !c.cfg.IgnoreWrites && !c.cfg.Off
 	if !writes && len(c.cfg.TagHeaders) == 0 && line == "" {
 		next.ServeHTTP(w, r)
 		return
@@ -53,12 +45,12 @@ type write struct {
 }
 
 // wrote invalidates what a write has changed (RFC 9111 §4.4): all entries of the path of the
-// request, and of the paths of the same host that the answer names. The client gets its answer
+// request on its host, and of the paths of the same host that the answer names. The client gets its answer
 // even if the invalidation fails: the Tiers keep trying.
 func (c *Cache) wrote(w write, h http.Header) {
 	var scopes []invalidate.Scope
 	for _, path := range w.paths(h) {
-		scopes = append(scopes, invalidate.Tag(c.cfg.Tenant, c.pathTag(path)))
+		scopes = append(scopes, invalidate.Tag(c.cfg.Tenant, c.siteTag(w.host, path)))
 	}
 	if len(scopes) == 0 {
 		return

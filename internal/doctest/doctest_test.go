@@ -63,7 +63,7 @@ func TestSnippets(t *testing.T) {
 		blocks = append(blocks, doctest.Blocks(file, texts[file])...)
 	}
 	if len(blocks) < 30 {
-		t.Fatalf("%d snippets, want those of the README and of six guides", len(blocks))
+		t.Fatalf("%d snippets, want those of the README and of eight guides", len(blocks))
 	}
 	server := redistest.Start(t, redistest.Args("--save", ""))
 	out, err := doctest.Run(t.Context(), t.TempDir(), root, kit(t), blocks, "DOCTEST_REDIS="+server.Addr())

@@ -19,19 +19,26 @@ import (
 
 // guides are the files that must stay short.
 var guides = []string{
-	"README.md", "cache/README.md", "cache/OPERATIONS.md", "cache/MIGRATING.md",
-	"invalidate/README.md", "tier/README.md", "policy/README.md",
+	"README.md", "cache/README.md", "cache/GUARANTEES.md", "cache/GLOSSARY.md", "cache/OPERATIONS.md", "cache/MIGRATING.md", "key/README.md",
+	"invalidate/README.md", "tier/README.md", "policy/README.md", "cache/httpcache/README.md",
 }
 
 func TestGuidesAreShort(t *testing.T) {
 	texts := markdown(t)
 	for _, g := range guides {
-		if n := strings.Count(texts[g], "\n"); n == 0 || n > 200 {
-			t.Errorf("%s has %d lines, want 1 to 200", g, n)
+		most := 200
+		if g == "README.md" {
+			most = 150
+		}
+		if n := strings.Count(texts[g], "\n"); n == 0 || n > most {
+			t.Errorf("%s has %d lines, want 1 to %d", g, n, most)
 		}
 		if g != "README.md" && !strings.Contains(texts["README.md"], "]("+g+")") {
 			t.Errorf("README.md does not link to %s", g)
 		}
+	}
+	if !strings.Contains(texts["README.md"], "](cache/TUTORIAL.md)") {
+		t.Error("README.md does not link to the tutorial")
 	}
 	program, _, _ := strings.Cut(doctest.Blocks("README.md", texts["README.md"])[0].Code, "\n\n// Output:")
 	if n := strings.Count(program, "\n") + 1; n > 30 {

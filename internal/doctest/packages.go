@@ -21,7 +21,7 @@ const (
 var imports = func() map[string]string {
 	paths := []string{
 		"context", "database/sql", "embed", "encoding/json", "errors", "fmt", "io", "log", "log/slog", "net/http", "net/http/httptest",
-		"os", "sync", "testing", "testing/synctest", "time", "go.opentelemetry.io/otel/exporters/prometheus", "go.opentelemetry.io/otel/sdk/metric",
+		"net/http/httputil", "net/url", "os", "strings", "sync", "testing", "testing/synctest", "time", "go.opentelemetry.io/otel/exporters/prometheus", "go.opentelemetry.io/otel/sdk/metric",
 	}
 	for _, p := range []string{
 		"cache", "cache/cachetest", "cache/cachez", "cache/httpcache", "cache/index", "codec", "invalidate", "invalidate/logtest",

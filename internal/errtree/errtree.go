@@ -53,8 +53,8 @@ func appendKept(to []error, err error, kept func(error) bool) []error {
 // sentinel is the type of the errors that errors.New returns.
 var sentinel = reflect.TypeOf(errors.New(""))
 
-// light reports whether an error is a sentinel, or a small value without references, or a pointer
-// to such a value.
+// light reports whether an error is a sentinel, or a small value that refers to sentinels at most,
+// or a pointer to such a value. pgx.ErrNoRows refers to sql.ErrNoRows.
 func light(err error) bool {
 	v := reflect.ValueOf(err)
 	if v.Type() == sentinel {
@@ -75,6 +75,10 @@ func bytesOf(v reflect.Value) int {
 		return int(v.Type().Size()) + v.Len()
 	case k >= reflect.Bool && k <= reflect.Complex128:
 		return int(v.Type().Size())
+	case k == reflect.Interface && v.IsNil():
+		return int(v.Type().Size())
+	case k == reflect.Interface && v.Elem().Type() == sentinel:
+		return int(v.Type().Size()) + bytesOf(v.Elem().Elem())
 	case k == reflect.Array && v.Type().Size() <= maxBytes:
 		n := 0
 		for i := range v.Len() {
@@ -104,17 +108,23 @@ func unwrap(err error) []error {
 	return nil
 }
 
-// Only reports whether an error is the target, either itself or because every error that it wraps
-// is.
-func Only(err, target error) bool {
-	if x, ok := err.(interface{ Is(error) bool }); ok && x.Is(target) {
-		return true
+// Only reports whether an error is one of the targets, or wraps nothing else. Unlike errors.Is it
+// is false for an error that joins a target with another error.
+func Only(err error, targets ...error) bool {
+	if slices.ContainsFunc(targets, func(t error) bool { return isItself(err, t) }) {
+		return true // whatever it wraps: a sentinel may wrap another one
 	}
 	next := unwrap(err)
-	if len(next) == 0 {
-		return errors.Is(err, target)
+	return len(next) > 0 && !slices.ContainsFunc(next, func(e error) bool { return !Only(e, targets...) })
+}
+
+// isItself is errors.Is for one error of a tree, without what it wraps.
+func isItself(err, target error) bool {
+	if target != nil && reflect.TypeOf(target).Comparable() && err == target { //nolint:errorlint // itself
+		return true
 	}
-	return !slices.ContainsFunc(next, func(e error) bool { return !Only(e, target) })
+	x, ok := err.(interface{ Is(error) bool })
+	return ok && x.Is(target)
 }
 
 // Without returns err so that errors.Is finds none of the targets in it, but everything else.

@@ -41,6 +41,13 @@ type byMethod struct{ _ []int }
 func (byMethod) Error() string        { return "by method" }
 func (byMethod) Is(target error) bool { return target == errGone }
 
+// outer is a sentinel that wraps another error, as pgx.ErrNoRows does.
+type outer struct{ self, wraps error }
+
+func (o *outer) Error() string        { return "outer" }
+func (o *outer) Is(target error) bool { return target == o.self }
+func (o *outer) Unwrap() error        { return o.wraps }
+
 func TestOnly(t *testing.T) {
 	for _, tt := range []struct {
 		err  error
@@ -50,7 +57,9 @@ func TestOnly(t *testing.T) {
 		{fmt.Errorf("no row: %w", errGone), true},
 		{errors.Join(errGone, fmt.Errorf("no row: %w", errGone)), true},
 		{byMethod{}, true},
+		{&outer{errGone, errShard}, true}, // itself, whatever it wraps
 		{errShard, false},
+		{&outer{errors.New("x"), errShard}, false},
 		{errors.Join(errGone, errShard), false},
 		{fmt.Errorf("%w and %w", errGone, errShard), false},
 	} {
@@ -70,6 +79,28 @@ func TestWithout(t *testing.T) {
 	}
 	if p, ok := errors.AsType[plain](err); !ok || p.code != "p" {
 		t.Errorf("As does not reach the wrapped errors")
+	}
+}
+
+// small refers to a sentinel only, as pgx.ErrNoRows does.
+type small struct {
+	of   error
+	text string
+}
+
+func (s *small) Error() string { return s.text }
+func (s *small) Unwrap() error { return s.of }
+
+func TestRememberedSentinelThatWraps(t *testing.T) {
+	known := &small{errGone, "no rows"}
+	for _, tt := range []struct {
+		err  *small
+		kept bool
+	}{{known, true}, {&small{nil, "none"}, true}, {&small{heavy{}, "none"}, false}, {&small{errGone, strings.Repeat("x", 10_000)}, false}} {
+		got := errtree.Remember(fmt.Errorf("load: %w", tt.err), nil, nil)
+		if errors.Is(got, tt.err) != tt.kept {
+			t.Errorf("a wrapped %.20q is kept: %v, want %v", tt.err, !tt.kept, tt.kept)
+		}
 	}
 }
 

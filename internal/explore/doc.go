@@ -92,6 +92,9 @@
 // here, so entries live longer than in reality. With Nested, the key is never invalidated: a built
 // value carries the tags of its parts, but not their keys.
 //
+// A process does not compare the frames that it has accepted with the log's end. That net is for a
+// loss that the server cannot notice, and it proves nothing: no frame may be met in time.
+//
 // There is only one key and one invalidation, so the model says nothing about fences that share a
 // bucket or fall out of a table. It also has no clock rates, holds, background refreshes, values
 // served stale by age, errors, Set, or invalidations that fail and wait. The chaos tests cover

@@ -67,7 +67,8 @@ type Call[M, R any] struct {
 // value allocates.
 type Canceler interface{ Cancel() }
 
-// Find joins the latest call of the hash whose Meta ok accepts. It returns nil if there is none.
+// Find joins the latest call of the hash whose Meta ok accepts. It returns nil if there is none
+// among the latest 16 calls of the hash.
 // Find and Join count a participant, which must call [Call.Leave] once and must not use the call
 // afterwards. They call ok with a lock held.
 func (g *Group[M, R]) Find(hash uint64, ok func(M) bool) *Call[M, R] {
@@ -77,12 +78,19 @@ func (g *Group[M, R]) Find(hash uint64, ok func(M) bool) *Call[M, R] {
 	return s.find(hash, ok)
 }
 
+// examined is how many of a hash's calls a newcomer looks at. Calls gather when newcomers refuse to
+// join, for example while a key is invalidated again and again during slow work. A newcomer refuses
+// the older ones for the same reason, so it does not look at all of them.
+const examined = 16
+
 func (s *shard[M, R]) find(hash uint64, ok func(M) bool) *Call[M, R] {
-	for c := s.calls[hash]; c != nil; c = c.next {
+	c := s.calls[hash]
+	for i := 0; c != nil && i < examined; i++ {
 		if ok(c.Meta) {
 			c.waiters++
 			return c
 		}
+		c = c.next
 	}
 	return nil
 }

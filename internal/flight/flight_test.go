@@ -255,3 +255,27 @@ func TestEarlierCall(t *testing.T) {
 		t.Error("the earlier call is not joined")
 	}
 }
+
+// However many calls of one hash are unfinished, a newcomer looks at few of them, and finds the
+// latest that it may join.
+func TestManyUnfinishedCalls(t *testing.T) {
+	g := newGroup[int, string](0)
+	var calls []*call[int, string]
+	for i := range 10_000 {
+		looked := 0
+		c, led := g.join(7, 1, i, func(int) bool { looked++; return false })
+		if !led || looked > 16 {
+			t.Fatalf("with %d calls a newcomer looks at %d of them and leads: %v", i, looked, led)
+		}
+		calls = append(calls, c)
+	}
+	if c, led := g.join(7, 1, 0, func(n int) bool { return n == 9_995 }); led || c != calls[9_995] {
+		t.Error("a newcomer does not join a call that it accepts")
+	}
+	for _, c := range calls {
+		c.Finish("")
+	}
+	if g.Len() != 0 {
+		t.Errorf("%d calls are left", g.Len())
+	}
+}

@@ -32,17 +32,17 @@ func TestAnyTag(t *testing.T) {
 			before := f.Capture()
 			f.Apply(follow.Request{Scopes: []invalidate.Scope{tt.scope}, Soft: tt.soft})
 			for tag, want := range map[uint64]bool{invalidate.AnyTag: tt.hits, none: false} {
-				fresh, overtaken := f.Overtaken(before, 1, "acme:posts:1", []uint64{tag})
+				fresh, overtaken := f.Overtaken(before, 1, "acme:posts:1", &follow.Deps{Tags: []uint64{tag}})
 				if hit := overtaken || fresh != follow.Forever; hit != want || overtaken == tt.soft && want {
 					t.Errorf("Overtaken with tag %x = %v, fresh %d; want covered: %v", tag, overtaken, fresh, want)
 				}
-				fresh, ok := f.Accepts(before, 1, "acme:posts:1", []uint64{tag})
+				fresh, ok := f.Accepts(before, 1, "acme:posts:1", &follow.Deps{Tags: []uint64{tag}})
 				if hit := !ok || fresh != follow.Forever; hit != want || ok != tt.soft && want {
 					t.Errorf("Accepts with tag %x = %v, fresh %d; want covered: %v", tag, ok, fresh, want)
 				}
 			}
 			after := f.Capture()
-			if fresh, overtaken := f.Overtaken(after, 1, "acme:posts:1", []uint64{invalidate.AnyTag}); overtaken || fresh != follow.Forever {
+			if fresh, overtaken := f.Overtaken(after, 1, "acme:posts:1", &follow.Deps{Tags: []uint64{invalidate.AnyTag}}); overtaken || fresh != follow.Forever {
 				t.Errorf("a load that began later: Overtaken = %d, %v", fresh, overtaken)
 			}
 		})

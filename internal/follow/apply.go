@@ -33,7 +33,10 @@ func (f *Fences) follow(p invalidate.Page, see func(r *invalidate.Record, follow
 		}
 		inOrder := follows(&r, at.Key, at.KeyID)
 		found.count(r, inOrder)
-		f.followKey(r, inOrder)
+		if at.Key > 0 && r.At.Epoch() != at.Key.Epoch() {
+			f.holds.lose(true)
+		}
+		f.followKey(r, at.Key > 0 && inOrder)
 		see(&r, inOrder)
 		keyEpoch = epochOf(&r, at.Key, keyEpoch)
 		at.Key, at.KeyID = r.At, idAfter(&r, at.Key, at.KeyID)
@@ -46,6 +49,9 @@ func (f *Fences) follow(p invalidate.Page, see func(r *invalidate.Record, follow
 		found.count(r, inOrder)
 		if r.Bump { // each sequence has one
 			found.bumps++
+		}
+		if at.Scope > 0 && r.At.Epoch() != at.Scope.Epoch() {
+			f.holds.lose(false)
 		}
 		f.followScope(r, at.Scope > 0 && inOrder)
 		see(&r, inOrder)
@@ -132,13 +138,18 @@ func (c *findings) count(r invalidate.Record, contiguous bool) {
 }
 
 // followKey applies a record of the key sequence. If it is unknown which keys were fenced, the
-// process gives up its own entries only: the cells of those keys were removed from the remote tier
-// before the records were written.
+// process gives up its own entries, and of the frames only those of built values: the cells of those
+// keys were removed from the remote tier before the records were written, and the cells of what was
+// built from them were not.
 func (f *Fences) followKey(r invalidate.Record, contiguous bool) {
 	if !contiguous || r.Bump || r.Damaged {
 		f.flushHere()
+		f.mu.Lock()
+		f.keyFloor = max(f.keyFloor, r.At)
+		f.mu.Unlock()
 	}
 	for _, k := range r.Fences {
+		f.await(&f.page)
 		f.store(k, r.At)
 	}
 }
@@ -151,6 +162,7 @@ func (f *Fences) followScope(r invalidate.Record, contiguous bool) {
 		f.store(invalidate.All().Fence(), r.At)
 	}
 	for _, s := range r.Fences {
+		f.await(&f.page)
 		f.store(s, r.At)
 	}
 }

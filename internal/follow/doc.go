@@ -17,6 +17,8 @@
 //   - Only an answer to a Sync extends the lease, as of the moment of the question.
 //     The tail delivers records quickly but proves nothing: its server may have
 //     been deposed.
+//   - It does not extend the lease while the answer ends below a frame that was
+//     accepted before the question. Then the log has lost records.
 //
 // # How an entry is judged
 //
@@ -32,6 +34,9 @@
 //     of key fences while its bucket is not newer than the tick of its mark. Two keys
 //     may share a bucket, so a newer bucket sends the entry to an exact table of
 //     recent key fences.
+//   - A built value is checked in the same way by the key of each of its parts ([Deps]). A key fence
+//     announces itself before it takes its tick, as other fences do: a load whose mark counts the
+//     fence must not find a part clear of it.
 //   - A scope fence (prefix or tag) stores its tick in a table, and in one word for
 //     all of them. If that word is newer than the entry's tick, the table is searched for
 //     the entry's tags. One pass also looks up the key's prefixes of every fenced length.

@@ -12,10 +12,13 @@ func (f *Fences) Store(s invalidate.Fence, pos invalidate.Position) { f.store(s,
 // NewSmallFences returns fences that remember only a few of each kind: size in a block.
 func NewSmallFences(size int) *Fences {
 	f := NewFences(time.Now())
-	f.scopes.tags.size, f.scopes.prefixes.size = size, size
-	f.soft.keys.size, f.soft.scopes.tags.size, f.soft.scopes.prefixes.size = size, size, size
-	for i := range f.recent.shards {
-		f.recent.shards[i].size = max(size/recentShards, 1)
-	}
+	f.block = size
+	f.Expect(0)
 	return f
 }
+
+// Now returns the time since the origin.
+func (f *Fences) Now() int64 { return f.now() }
+
+// Skip acts as if n fences had been stored.
+func (f *Fences) Skip(n uint64) { f.tick.Add(n) }

@@ -1,6 +1,7 @@
 package follow
 
 import (
+	"context"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -12,7 +13,7 @@ const (
 	clockBuckets = 1 << 16
 	clockMask    = clockBuckets - 1
 
-	// groups is the number of key groups that Since distinguishes. With more groups, a fence causes
+	// groups is the number of groups of keys, and of tags, that Since distinguishes. With more groups, a fence causes
 	// fewer unrelated entries to be judged again, but the table fits worse into a core's cache. Of
 	// 2^8 to 2^18, fewer groups were slower and more were not faster.
 	groups    = 1 << 14
@@ -49,19 +50,26 @@ type Mark struct {
 // all stored fences before it became an entry. Its mark was captured before it was fetched, so a
 // later fence has a later tick.
 type Fences struct {
-	gen     atomic.Uint64 // fences that are completely stored
-	wide    atomic.Uint64 // gen of the last non-key fence
-	_       [48]byte      // hits read the fields above; the fields below are written more often
-	tick    atomic.Uint64
-	scoped  atomic.Uint64 // tick of the last non-key fence
-	settled atomic.Uint64 // every entry was judged at this tick or later; see OnForget
-	given   atomic.Int64  // verdicts "forgotten"
-	keys    [clockBuckets]atomic.Uint64
-	last    [groups]atomic.Uint64 // gen of the last key fence of each group
+	gen      atomic.Uint64 // fences that are completely stored
+	wide     atomic.Uint64 // gen of the last fence of a prefix or of everything
+	tagged   atomic.Uint64 // gen of the last fence of any tag
+	_        [40]byte      // hits read the fields above; the fields below are written more often
+	tick     atomic.Uint64
+	scoped   atomic.Uint64 // tick of the last non-key fence
+	settled  atomic.Uint64 // every entry was judged at this tick or later; see OnForget
+	surveyed atomic.Uint64 // tick of the latest Survey
+	given    atomic.Int64  // verdicts "forgotten"
+	keys     [clockBuckets]atomic.Uint64
+	last     [groups]atomic.Uint64 // gen of the last key fence of each group
+	lastTags [groups]atomic.Uint64 // gen of the last tag fence of each group
 
-	origin  time.Time                         // of the times that Clear returns
-	from    source                            // of positions
-	applied atomic.Pointer[invalidate.Cursor] // with a log: applied without a gap; nil: nothing yet
+	origin   time.Time                         // of the times that Clear returns
+	patience time.Duration                     // the longest wait of one call; see Await
+	block    int                               // scopes in a block of a small tier
+	page     patience                          // while a page is applied; see follow
+	from     source                            // of positions
+	applied  atomic.Pointer[invalidate.Cursor] // with a log: applied without a gap; nil: nothing yet
+	ahead    atomic.Pointer[invalidate.Cursor] // the highest positions of frames that were above it; see noteAhead
 
 	recent recentKeys
 
@@ -72,9 +80,11 @@ type Fences struct {
 	soft     softTable
 	flush    uint64              // entries born before this tick are dead
 	floor    invalidate.Position // everything as of an older position is dead
+	keyFloor invalidate.Position // of the key sequence: not all keys fenced before are known
 	onForget func()
 
 	settling atomic.Bool // onForget was called, and Settled was not yet
+	crowd    crowd       // writers that wait for Settled
 	holds    holds
 }
 
@@ -90,10 +100,8 @@ const (
 // NewFences returns fences that have seen nothing, and take their positions
 // from the clock. Moments that they tell of are counted from origin.
 func NewFences(origin time.Time) *Fences {
-	f := &Fences{origin: origin, scopes: newScopeTable(), soft: newSoftTable()}
-	for i := range f.recent.shards {
-		f.recent.shards[i].size = maxBlock / recentShards
-	}
+	f := &Fences{origin: origin, patience: maxWait, block: maxBlock, scopes: newScopeTable(), soft: newSoftTable()}
+	f.Expect(0)
 	return f
 }
 
@@ -130,17 +138,38 @@ func (f *Fences) Capture() Mark {
 func (f *Fences) Tick() uint64 { return f.tick.Load() }
 
 // Fence applies scopes in this process. After it returns, everything that they cover and that was
-// marked earlier is dead here. The scopes must have passed Validate.
+// marked earlier is dead here. The scopes must have passed Validate. Fence does not wait; call
+// [Fences.Await] first, without a lock.
 func (f *Fences) Fence(scopes ...invalidate.Scope) {
+	var r Request
 	for _, s := range scopes {
-		f.store(s.Fence(), f.next())
+		f.applyScope(&r, s)
 	}
 }
 
-// Apply is Fence for a whole request, with its Hold.
-func (f *Fences) Apply(r Request) {
-	for _, s := range r.Scopes {
-		f.store(r.fence(s), f.next())
+// Apply is Fence for a whole request, with its Hold. It waits as [Fences.Await] does.
+func (f *Fences) Apply(r Request) { f.ApplyWithin(context.Background(), r) }
+
+// ApplyWithin is Apply for a call that does not wait when ctx has ended. It applies r nevertheless.
+// A call with many scopes may wait again for each thousand of them.
+func (f *Fences) ApplyWithin(ctx context.Context, r Request) {
+	var p patience
+	for i, s := range r.Scopes {
+		if i%1024 == 0 {
+			p = patient(ctx)
+		}
+		f.await(&p)
+		f.applyScope(&r, s)
+	}
+	for _, s := range r.again {
+		f.store(s, f.next())
+	}
+}
+
+func (f *Fences) applyScope(r *Request, s invalidate.Scope) {
+	f.store(r.fence(s.Fence()), f.next())
+	if b, ok := s.BuiltFence(); ok {
+		f.store(r.fence(b), f.next())
 	}
 }
 
@@ -161,7 +190,7 @@ func (f *Fences) Flush() { f.store(invalidate.All().Fence(), f.next()) }
 // store applies one fence at its position, or at 0 if it has none.
 func (f *Fences) store(s invalidate.Fence, pos invalidate.Position) {
 	if s.Hold > 0 {
-		f.holds.add(s)
+		f.holds.add(s, f.now())
 	}
 	var due bool
 	switch {
@@ -177,17 +206,25 @@ func (f *Fences) store(s invalidate.Fence, pos invalidate.Position) {
 	}
 }
 
-// stored makes a fence visible to hits: last belongs to a group of keys, or to all entries.
-func (f *Fences) stored(last *atomic.Uint64) { raise(last, f.gen.Add(1)) }
+// stored makes a fence visible to hits: each of last belongs to a group of keys or tags, or to all
+// entries.
+func (f *Fences) stored(last ...*atomic.Uint64) {
+	gen := f.gen.Add(1)
+	for _, l := range last {
+		raise(l, gen)
+	}
+}
 
 func (f *Fences) storeKey(hash uint64, pos invalidate.Position) (due bool) {
-	defer f.stored(&f.last[hash&groupMask])
 	s := f.recent.of(uint32(hash)) //nolint:gosec // the low half is what is wanted
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	f.announceKey(hash)
 	tick := f.tick.Add(1)
 	f.keys[hash&clockMask].Store(tick)
-	return s.put(hash, fenced{tick: tick, pos: pos}, f.settled.Load())
+	due = s.put(hash, fenced{tick: tick, pos: pos}, f.settled.Load())
+	f.urge(s.urgent)
+	return due
 }
 
 func (f *Fences) storeScope(s invalidate.Fence, pos invalidate.Position) (due bool) {
@@ -197,9 +234,10 @@ func (f *Fences) storeScope(s invalidate.Fence, pos invalidate.Position) (due bo
 		f.flushLocked(pos)
 		return false
 	}
-	f.announce()
+	f.announce(s)
 	tick := f.tick.Add(1)
 	due = f.scopes.put(s, fenced{tick: tick, pos: pos}, f.settled.Load())
+	f.urge(f.scopes.urgent())
 	f.scoped.Store(tick)
 	return due
 }
@@ -207,20 +245,32 @@ func (f *Fences) storeScope(s invalidate.Fence, pos invalidate.Position) (due bo
 // announce sends every reader to the tables, where it waits for mu, before a non-key fence takes
 // its tick. Otherwise a load could capture a mark that counts the fence, and then find a cached
 // part clear of it. A value built from that part would carry the fenced tag and a mark newer than
-// the fence, so the fence would never cover it. mu is held.
-func (f *Fences) announce() {
+// the fence, so the fence would never cover it. Entries without the tag of a tag fence need not look.
+// mu is held.
+func (f *Fences) announce(s invalidate.Fence) {
 	f.scoped.Store(1<<64 - 1)
-	f.stored(&f.wide)
+	if s.Kind == invalidate.KindTag {
+		f.stored(&f.lastTags[s.Hash&groupMask], &f.tagged)
+	} else {
+		f.stored(&f.wide)
+	}
+}
+
+// announceKey is announce for a key fence. The lock of the key's shard is held.
+func (f *Fences) announceKey(hash uint64) {
+	f.keys[hash&clockMask].Store(1<<64 - 1)
+	f.stored(&f.last[hash&groupMask])
 }
 
 // flushLocked kills what was marked before it in this process. With a position it also kills
 // everything as of an older position. mu is held.
 func (f *Fences) flushLocked(pos invalidate.Position) {
-	f.announce()
+	f.announce(invalidate.All().Fence())
 	f.floor = max(f.floor, pos)
 	f.flush = f.tick.Add(1)
 	f.scopes.drop(f.floor)
 	f.soft.drop(f.floor)
+	raise(&f.settled, f.flush) // older entries are dead, so they need not be judged
 	f.scoped.Store(f.flush)
 }
 
@@ -231,8 +281,12 @@ func (f *Fences) flushHere() {
 	f.flushLocked(0)
 }
 
-// Held reports whether an invalidation with [invalidate.Hold] covers the key or one of the tags. If
-// so, a value that is loaded now must not be cached.
-func (f *Fences) Held(hash uint64, key string, tags []uint64) bool {
-	return f.holds.n.Load() > 0 && f.holds.cover(hash, key, tags)
+// Held reports whether an invalidation with [invalidate.Hold] covers the key, or what the value
+// depends on, and still did so after since, in nanoseconds since the origin. If so, a value that was
+// loaded since then must not be cached.
+func (f *Fences) Held(hash uint64, key string, d *Deps, since int64) bool {
+	h := &f.holds
+	return h.n.Load() > 0 && h.cover(hash, key, d, since, f.now()) || h.forgotten.Load() > max(since, 0)
 }
+
+func (f *Fences) now() int64 { return int64(time.Since(f.origin)) }

@@ -22,7 +22,7 @@ type entry struct {
 	hash uint64
 	mark follow.Mark
 	key  string
-	tags []uint64
+	tags *follow.Deps
 
 	ended bool // it was found expired
 }
@@ -39,7 +39,10 @@ func newEntry(f *follow.Fences, k string, tags ...string) *entry {
 	e.born = e.mark.Tick
 	tenant, _, _ := strings.Cut(k, ":")
 	for _, tag := range tags {
-		e.tags = append(e.tags, invalidate.Tag(tenant, tag).Hash())
+		if e.tags == nil {
+			e.tags = new(follow.Deps)
+		}
+		e.tags.Tags = append(e.tags.Tags, invalidate.Tag(tenant, tag).Hash())
 	}
 	return e
 }
@@ -180,12 +183,12 @@ func TestAccepts(t *testing.T) {
 	old := f.Capture()
 	f.Fence(invalidate.Key(k), invalidate.Tag("acme", "t"), invalidate.Prefix("acme", "others:"))
 	fresh := f.Capture()
-	tags := []uint64{invalidate.Tag("acme", "t").Hash()}
+	tags := &follow.Deps{Tags: []uint64{invalidate.Tag("acme", "t").Hash()}}
 	for _, tt := range []struct {
 		name       string
 		key, scope invalidate.Position
 		text       string
-		tags       []uint64
+		tags       *follow.Deps
 		want       bool
 	}{
 		{"newer than all", fresh.Key, fresh.Scope, k.String(), tags, true},

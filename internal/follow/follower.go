@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/internal/safeguard"
+	"github.com/twofold-go/twofold/internal/unwrap"
 	"github.com/twofold-go/twofold/invalidate"
 )
 
@@ -49,11 +50,12 @@ type Config struct {
 	// must be quick. Nil: not called.
 	OnLag func(time.Duration)
 
-	// OnApplied receives the fences of each record that another process appended, in the log's
-	// order, after they are applied here. Where records are missing it receives a fence of
-	// everything. Records that were in the log before this process are left out. It is called under
-	// a lock and must be quick. It may keep the slice but not change it. Nil: not called.
-	OnApplied func([]invalidate.Fence)
+	// OnApplied receives the fences and the names of each record that another process appended, in
+	// the log's order, after they are applied here. Package lognames reads the names. Where records
+	// are missing it receives a fence of everything. Records that were in the log before this process
+	// are left out. It is called under a lock and must be quick. It may keep the slice but not change
+	// it. Nil: not called.
+	OnApplied func(fences []invalidate.Fence, names string)
 
 	// Logger receives one line per change of state. Nil means slog.Default.
 	Logger *slog.Logger
@@ -76,19 +78,20 @@ type Config struct {
 // It runs three goroutines. The syncer talks to the log by Sync, one call at a time, at least every
 // quarter of the bound. One such round renews the lease, catches up and appends what has gathered.
 // A caller makes the round itself when no round is under way. The tail waits for records, so that
-// they arrive within about a millisecond, or within a hundredth of the bound when many come. No
+// they arrive at once, or within a hundredth of the bound while many come. No
 // guarantee depends on the tail. The cleaner removes the cells that callers could not remove.
 type Follower struct {
 	cfg     Config
 	log     invalidate.Log
 	remover invalidate.CellRemover // log, when it removes cells
+	named   bool                   // the log keeps names
 	fences  *Fences
 	lease   *Lease
 	bound   time.Duration
 	wait    time.Duration // of callers, for the log
 
-	applying sync.Mutex                        // one follow at a time
-	sent     atomic.Pointer[invalidate.Append] // the append under way; nil: none
+	applying sync.Mutex // one follow at a time
+	events   events
 
 	mu      sync.Mutex    // protects what follows, up to the blank line
 	queue   []*order      // orders that wait for a round
@@ -130,7 +133,16 @@ type attempt struct {
 	over    chan struct{} // closed at its end
 }
 
-// Follow starts to follow a log. It does not wait for the log: the lease is unconfirmed until the
+// Validate returns an error that wraps [invalidate.ErrBound] if the log's Bound is too short. Without
+// a bound no lease would hold, and the follower could not space its calls.
+func Validate(log invalidate.Log) error {
+	if b := log.Bound(); b < invalidate.MinBound {
+		return fmt.Errorf("%w: %T.Bound returns %v; return %v or longer, such as 2s, and always the same", invalidate.ErrBound, log, b, invalidate.MinBound)
+	}
+	return nil
+}
+
+// Follow starts to follow a log, which must have passed [Validate]. It does not wait for the log: the lease is unconfirmed until the
 // first answer.
 func Follow(log invalidate.Log, cfg Config) *Follower {
 	cfg.MaxPending = cmp.Or(cfg.MaxPending, 1<<16)
@@ -154,9 +166,14 @@ func Follow(log invalidate.Log, cfg Config) *Follower {
 	if w.wait <= 0 {
 		w.wait = defaultWait
 	}
-	if u, ok := log.(invalidate.CellUser); ok {
+	if u, ok := unwrap.As[invalidate.CellUser](log); ok {
 		u.UseCells(cfg.Tier, cfg.Remove)
 	}
+	if k, ok := unwrap.As[invalidate.NameKeeper](log); ok {
+		w.named = k.KeepsNames()
+	}
+	w.events.tell = cfg.OnApplied
+	w.fences.patience = w.bound / applyShare
 	w.retry = newBackoff(w.bound)
 	w.lease = &Lease{bound: int64(w.bound)}
 	w.attempt.over = make(chan struct{})
@@ -177,7 +194,9 @@ func (w *Follower) Lease() *Lease { return w.lease }
 // not in the log yet. The remote tier must not be trusted then, because no record marks its content
 // as old. A reader calls Owes before it looks at the fences, as with the lease. An invalidation
 // that is no longer owed by then has stored its fence with its position.
-func (w *Follower) Owes() bool { return w.owed.Load() > 0 && !safeguard.Off(safeguard.Owed) }
+func (w *Follower) Owes() bool {
+	return (w.owed.Load() > 0 || w.fences.holds.lost.Load()) && !safeguard.Off(safeguard.Owed)
+}
 
 func (w *Follower) now() int64 { return int64(time.Since(w.cfg.Origin)) }
 

@@ -287,7 +287,7 @@ func TestHold(t *testing.T) {
 				}
 				advance(5 * time.Millisecond)
 				covered, other := newEntry(b.Fences(), "t:n:1", "x"), newEntry(b.Fences(), "t:m:2", "y")
-				held := func(p *peer, e *entry) bool { return p.Fences().Held(e.hash, e.key, e.tags) }
+				held := func(p *peer, e *entry) bool { return p.Fences().Held(e.hash, e.key, e.tags, p.Fences().Now()) }
 				for _, p := range []*peer{a, b} {
 					if !held(p, covered) {
 						t.Error("not held")

@@ -47,9 +47,12 @@ func TestOwesFromTheReturn(t *testing.T) {
 			bubble(t, func(t *testing.T, log *logtest.Memory) {
 				p := newPeer(t, log, follow.Config{})
 				fault(p.link)
-				pe := wantPending(t, p.Invalidate(ended(t), request(t, invalidate.Tag("t", "x"), invalidate.Tag("t", "y"))))
-				if pe.Pending != 2 || !p.Owes() {
-					t.Errorf("%d pending, owes %v; want 2 and true", pe.Pending, p.Owes())
+				err := p.Invalidate(ended(t), request(t, invalidate.Tag("t", "x"), invalidate.Tag("t", "y")))
+				// A log that answers at once may have the record before, while or after the call returns.
+				if name != "well" {
+					if pe := wantPending(t, err); pe.Pending != 2 || !p.Owes() {
+						t.Errorf("%d pending, owes %v; want 2 and true", pe.Pending, p.Owes())
+					}
 				}
 				advance(bound)
 				p.link.Heal()
@@ -157,7 +160,7 @@ func TestEverythingStandsForAll(t *testing.T) {
 		p.link.Heal()
 		wg.Wait()
 		advance(5 * time.Millisecond)
-		held := func() bool { return other.Fences().Held(e.hash, e.key, e.tags) }
+		held := func() bool { return other.Fences().Held(e.hash, e.key, e.tags, other.Fences().Now()) }
 		if e.clear(other.Fences()) || !held() {
 			t.Errorf("the other process knows of everything: %v, of its hold: %v", !e.clear(other.Fences()), held())
 		}

@@ -9,14 +9,23 @@ import (
 	"github.com/twofold-go/twofold/invalidate"
 )
 
+// How long a hold is remembered.
+//
+// A load that began within a hold may have read an old value. It may end long after the hold. So
+// the question is whether a hold that covers the value ended after the load began, and a hold that
+// has ended is remembered. Loads longer than that are rare: such a load counts as held if any hold
+// that is no longer remembered ended after it began.
 const (
-	// maxHolds bounds the holds of each kind that are kept at a time, in about 40 MB. The next hold
-	// then holds everything of its kind. That costs loads, whereas a forgotten hold would allow
-	// stale values.
+	// maxHolds bounds the holds of each kind that are kept at a time, in about 40 MB. Beyond it,
+	// the oldest ended hold of the kind is forgotten. If none has ended, the next hold holds
+	// everything of its kind. That costs loads, whereas a forgotten hold would allow stale values.
 	maxHolds = 1 << 18
 
-	// sweeps is how many ended holds one call forgets. So no call takes long, and more holds are
-	// forgotten than can be added.
+	// remembered is how long a hold is remembered after its end.
+	remembered = int64(5 * time.Minute)
+
+	// sweeps is how many holds one call ends, and how many it forgets. So no call takes long, and
+	// more holds are forgotten than can be added.
 	sweeps = 4
 )
 
@@ -28,58 +37,72 @@ type held struct {
 
 func heldBy(f invalidate.Fence) held { return held{f.Kind, prefix{f.Hash, f.Len}} }
 
-// holds says what must not be cached for a while.
-type holds struct {
-	n atomic.Int64 // more than zero: some may be live, and reads must check
-
-	mu      sync.Mutex // protects the rest
-	until   map[held]time.Time
-	ends    ends                              // when each hold in until ends, or an earlier time
-	kept    [invalidate.KindAll + 1]int       // the number of holds in until, by kind
-	all     [invalidate.KindAll + 1]time.Time // when the hold of everything of a kind ends
-	anyTag  time.Time                         // when the hold of entries with AnyTag ends
-	lens    map[int]int                       // the number of prefixes of each length
-	lengths []int                             // those lengths, ascending
-	widened int64
+// hold is when a hold ends. Times are nanoseconds since the origin of the fences.
+type hold struct {
+	end   int64
+	live  bool   // it is in holds.ends; otherwise in holds.past
+	epoch uint32 // of its sequence when it was last stored; see lose
 }
 
-func (h *holds) add(f invalidate.Fence) {
+// holds says what must not be cached for a while.
+type holds struct {
+	n         atomic.Int64 // the holds that are kept; more than zero: loads must check
+	forgotten atomic.Int64 // no forgotten hold ended later
+	lost      atomic.Bool  // some live holds may be missing in the log; see lose
+
+	mu      sync.Mutex // protects the rest
+	kept    map[held]hold
+	ends    ends                             // the live holds, by their end or an earlier time
+	past    [invalidate.KindAll + 1][]ending // the ended holds of each kind, the first to end first
+	count   [invalidate.KindAll + 1]int      // the number of holds in kept, by kind
+	all     [invalidate.KindAll + 1]hold     // the hold of everything of a kind; zero: none
+	last    [invalidate.KindAll + 1]int64    // when the last hold of each kind ends
+	lens    map[int]int                      // the number of prefixes of each length
+	lengths []int                            // those lengths, ascending
+	widened int64
+	epochs  [2]uint32 // how often the sequences of keys and of scopes began a new epoch
+}
+
+func (h *holds) add(f invalidate.Fence, now int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	now := time.Now()
-	end, k := now.Add(f.Hold), heldBy(f)
 	h.sweep(now)
-	if k.kind == invalidate.KindTag {
-		h.anyTag = later(h.anyTag, end)
+	end, k := after(now, f.Hold), heldBy(f)
+	h.last[k.kind] = max(h.last[k.kind], end)
+	_, known := h.kept[k]
+	for room := !known; room && h.count[k.kind] >= maxHolds; {
+		room = h.forgetFirst(k.kind)
 	}
-	switch old, known := h.until[k]; {
-	case known:
-		h.until[k] = later(old, end)
-	case h.kept[k.kind] >= maxHolds:
+	switch {
+	case !known && h.count[k.kind] >= maxHolds:
 		h.widened++
-		h.all[k.kind] = later(h.all[k.kind], end)
+		fallthrough
 	case k.kind == invalidate.KindAll:
-		h.all[k.kind] = later(h.all[k.kind], end)
+		h.all[k.kind] = hold{end: max(h.all[k.kind].end, end), live: true, epoch: h.epochOf(k.kind)}
 	default:
 		h.keep(k, end)
 	}
-	h.n.Store(h.live(now))
+	h.n.Store(h.number())
 }
 
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
+// after returns now+d. A record may carry any duration.
+func after(now int64, d time.Duration) int64 {
+	return now + int64(min(d, 1<<62))
 }
 
-func (h *holds) keep(k held, end time.Time) {
-	if h.until == nil {
-		h.until, h.lens = make(map[held]time.Time), make(map[int]int)
+func (h *holds) keep(k held, end int64) {
+	if h.kept == nil {
+		h.kept, h.lens = make(map[held]hold), make(map[int]int)
 	}
-	h.until[k] = end
-	h.ends.push(ending{end, k})
-	h.kept[k.kind]++
+	old, known := h.kept[k]
+	h.kept[k] = hold{end: max(old.end, end), live: true, epoch: h.epochOf(k.kind)}
+	if !old.live {
+		h.ends.push(ending{max(old.end, end), k})
+	}
+	if known {
+		return
+	}
+	h.count[k.kind]++
 	if k.kind != invalidate.KindPrefix {
 		return
 	}
@@ -89,73 +112,133 @@ func (h *holds) keep(k held, end time.Time) {
 	}
 }
 
-func (h *holds) forget(k held) {
-	delete(h.until, k)
-	h.kept[k.kind]--
-	if k.kind != invalidate.KindPrefix {
-		return
+// forgetFirst forgets the hold of a kind that ended first. It reports false if none has ended.
+func (h *holds) forgetFirst(kind invalidate.Kind) bool {
+	if len(h.past[kind]) == 0 {
+		return false
 	}
-	if h.lens[k.len]--; h.lens[k.len] == 0 {
-		delete(h.lens, k.len)
-		i, _ := slices.BinarySearch(h.lengths, k.len)
+	first := h.past[kind][0]
+	h.past[kind] = h.past[kind][1:]
+	if now := h.kept[first.held]; now.live || now.end != first.at { // it was held again
+		return true
+	}
+	h.forgetUntil(first.at)
+	delete(h.kept, first.held)
+	h.count[kind]--
+	if kind != invalidate.KindPrefix {
+		return true
+	}
+	if h.lens[first.len]--; h.lens[first.len] == 0 {
+		delete(h.lens, first.len)
+		i, _ := slices.BinarySearch(h.lengths, first.len)
 		h.lengths = slices.Delete(h.lengths, i, i+1)
 	}
+	return true
 }
 
-// sweep forgets some of the ended holds. A hold that was extended goes back into the heap.
-func (h *holds) sweep(now time.Time) {
+func (h *holds) forgetUntil(end int64) { h.forgotten.Store(max(h.forgotten.Load(), end)) }
+
+// sweep ends some of the holds whose time is over, and forgets some that ended long ago. A hold
+// that was extended goes back into the heap.
+func (h *holds) sweep(now int64) {
 	for range sweeps {
-		if len(h.ends) == 0 || h.ends[0].at.After(now) {
-			return
+		if len(h.ends) == 0 || h.ends[0].at > now {
+			break
 		}
 		first := h.ends.pop()
-		if end := h.until[first.held]; end.After(now) {
-			h.ends.push(ending{end, first.held})
-		} else {
-			h.forget(first.held)
+		x := h.kept[first.held]
+		if x.end > now {
+			h.ends.push(ending{x.end, first.held})
+			continue
+		}
+		x.live = false
+		h.kept[first.held] = x
+		h.past[first.kind] = append(h.past[first.kind], ending{x.end, first.held})
+	}
+	for k := range h.past {
+		for n := 0; n < sweeps && len(h.past[k]) > 0 && h.past[k][0].at <= now-remembered; n++ {
+			h.forgetFirst(invalidate.Kind(k)) //nolint:gosec // an index of kinds
+		}
+		if end := h.all[k].end; end > 0 && end <= now-remembered {
+			h.forgetUntil(end)
+			h.all[k] = hold{}
 		}
 	}
 }
 
-// live returns the number of kept holds, including those of whole kinds.
-func (h *holds) live(now time.Time) int64 {
-	n := len(h.until)
-	for _, end := range h.all {
-		if end.After(now) {
+// number returns how many holds are kept, including those of whole kinds.
+func (h *holds) number() int64 {
+	n := len(h.kept)
+	for _, x := range h.all {
+		if x.end > 0 {
 			n++
 		}
 	}
 	return int64(n)
 }
 
-func (h *holds) cover(hash uint64, key string, tags []uint64) bool {
+// cover reports whether a hold that ended after since covers the key, or what the value depends on.
+func (h *holds) cover(hash uint64, key string, d *Deps, since, now int64) bool {
+	tags := d.tags()
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	now := time.Now()
 	h.sweep(now)
-	h.n.Store(h.live(now))
-	live := func(k held) bool { return h.until[k].After(now) }
-	if h.all[invalidate.KindAll].After(now) || h.all[invalidate.KindKey].After(now) || h.all[invalidate.KindPrefix].After(now) || len(tags) > 0 && h.all[invalidate.KindTag].After(now) ||
-		live(held{invalidate.KindKey, prefix{hash: hash}}) {
+	h.n.Store(h.number())
+	since = max(since, 0) // a zero hold ended at 0
+	all := func(k invalidate.Kind) bool { return h.all[k].end > since }
+	lasts := func(k held) bool { return h.kept[k].end > since }
+	if all(invalidate.KindAll) || all(invalidate.KindKey) || all(invalidate.KindPrefix) || len(tags) > 0 && all(invalidate.KindTag) ||
+		lasts(held{invalidate.KindKey, prefix{hash: hash}}) {
 		return true
 	}
 	for _, t := range tags {
-		if live(held{invalidate.KindTag, prefix{hash: t}}) || t == invalidate.AnyTag && h.anyTag.After(now) {
+		if lasts(held{invalidate.KindTag, prefix{hash: t}}) || t == invalidate.AnyTag && h.last[invalidate.KindTag] > since {
 			return true
 		}
 	}
-	return anyPrefix(key, h.lengths, func(p prefix) bool { return live(held{invalidate.KindPrefix, p}) })
+	if d.built() && h.coverParts(d, since, lasts) {
+		return true
+	}
+	return anyPrefix(key, h.lengths, func(p prefix) bool { return lasts(held{invalidate.KindPrefix, p}) })
 }
 
-func (h *holds) stats() (live, widened int64) {
+// coverParts is cover for the parts of a value. A value with too many parts is held by any hold of
+// a key or a prefix that ended after since.
+func (h *holds) coverParts(d *Deps, since int64, lasts func(held) bool) bool {
+	if d.anyKey() && max(h.last[invalidate.KindKey], h.last[invalidate.KindPrefix]) > since {
+		return true
+	}
+	for _, k := range d.Keys {
+		if lasts(held{invalidate.KindKey, prefix{hash: k}}) {
+			return true
+		}
+	}
+	for _, p := range d.Prefixes {
+		for _, n := range h.lengths {
+			if lasts(held{invalidate.KindPrefix, prefix{p, n}}) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// stats returns the number of holds that have not ended, as far as they were swept.
+func (h *holds) stats(now int64) (live, widened int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.live(time.Now()), h.widened
+	live = int64(len(h.ends))
+	for _, x := range h.all {
+		if x.end > now {
+			live++
+		}
+	}
+	return live, h.widened
 }
 
 // ending is the time at which a hold ends.
 type ending struct {
-	at time.Time
+	at int64
 	held
 }
 
@@ -167,7 +250,7 @@ func (e *ends) push(x ending) {
 	*e = h
 	for i := len(h) - 1; i > 0; {
 		up := (i - 1) / 2
-		if !h[i].at.Before(h[up].at) {
+		if h[i].at >= h[up].at {
 			return
 		}
 		h[i], h[up] = h[up], h[i]
@@ -183,10 +266,10 @@ func (e *ends) pop() ending {
 	h = h[:n]
 	for i := 0; ; {
 		down := 2*i + 1
-		if down+1 < n && h[down+1].at.Before(h[down].at) {
+		if down+1 < n && h[down+1].at < h[down].at {
 			down++
 		}
-		if down >= n || !h[down].at.Before(h[i].at) {
+		if down >= n || h[down].at >= h[i].at {
 			return first
 		}
 		h[i], h[down] = h[down], h[i]

@@ -26,7 +26,7 @@ func held(f *follow.Fences, k string, tags ...string) bool {
 	for _, tag := range tags {
 		hashes = append(hashes, invalidate.Tag("acme", tag).Hash())
 	}
-	return f.Held(xxhash.Sum64String(k), k, hashes)
+	return f.Held(xxhash.Sum64String(k), k, &follow.Deps{Tags: hashes}, f.Now())
 }
 
 const mostHolds = 1 << 18
@@ -45,7 +45,7 @@ func TestHoldsOverflow(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				f := follow.NewFences(start)
+				f := follow.NewFences(time.Now())
 				for i := range mostHolds {
 					hold(t, f, time.Minute, tt.scope(i))
 				}
@@ -80,7 +80,7 @@ func TestHoldsOverflow(t *testing.T) {
 // A repeated hold ends at the later time; a shorter one changes nothing.
 func TestHoldAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := follow.NewFences(start)
+		f := follow.NewFences(time.Now())
 		tag := invalidate.Tag("acme", "t")
 		hold(t, f, 2*time.Second, tag)
 		hold(t, f, time.Minute, tag)
@@ -101,7 +101,7 @@ func TestHoldAgain(t *testing.T) {
 func BenchmarkHold(b *testing.B) {
 	for _, live := range []int{100, 9_900, 200_000} {
 		b.Run(fmt.Sprint(live, " live"), func(b *testing.B) {
-			f := follow.NewFences(start)
+			f := follow.NewFences(time.Now())
 			for i := range live {
 				hold(b, f, time.Hour, invalidate.Tag("acme", fmt.Sprint(i)))
 			}
@@ -114,4 +114,104 @@ func BenchmarkHold(b *testing.B) {
 			}
 		})
 	}
+}
+
+// A load that began within a hold counts as held after the hold's end, for as long as it runs. A
+// load that began later does not.
+func TestHoldsAreRememberedForLoads(t *testing.T) {
+	for _, running := range []time.Duration{time.Second, time.Minute, 2 * time.Hour} {
+		synctest.Test(t, func(t *testing.T) {
+			f := follow.NewFences(time.Now())
+			<-time.After(time.Minute)
+			before := f.Now()
+			hold(t, f, 10*time.Second, invalidate.Tag("acme", "t"))
+			hold(t, f, 10*time.Second, invalidate.Prefix("acme", "teams:"))
+			<-time.After(9 * time.Second)
+			within := f.Now()
+			<-time.After(time.Second)
+			after := f.Now()
+			<-time.After(running)
+			since := func(began int64, k string, tags ...uint64) bool {
+				held(f, "acme:none:1") // as a later load does, which lets the fences forget
+				return f.Held(xxhash.Sum64String(k), k, &follow.Deps{Tags: tags}, began)
+			}
+			tag := invalidate.Tag("acme", "t").Hash()
+			for _, began := range []int64{before, within} {
+				if !since(began, "acme:users:1", tag) || !since(began, "acme:teams:1") {
+					t.Errorf("not held, although the load began within the hold, %v ago", running)
+				}
+			}
+			if since(after, "acme:users:1", tag) || since(after, "acme:teams:1") {
+				t.Error("held, although the load began after the hold")
+			}
+			if running < time.Minute && since(within, "acme:users:1") {
+				t.Error("held by the hold of something else")
+			}
+		})
+	}
+}
+
+// A value with more parts than it can name is held by any hold of a key or prefix, also by a load
+// that outlives the hold, and only by those that ended after its load began.
+func TestHoldsOfTooManyParts(t *testing.T) {
+	for _, s := range []invalidate.Scope{invalidate.Key(keyOf(t, "acme:users:1")), invalidate.Prefix("acme", "users:")} {
+		synctest.Test(t, func(t *testing.T) {
+			f := follow.NewFences(time.Now())
+			many := func(began int64) bool {
+				const k = "acme:pages:1"
+				return f.Held(xxhash.Sum64String(k), k, &follow.Deps{Keys: []uint64{invalidate.AnyTag}}, began)
+			}
+			<-time.After(time.Minute)
+			hold(t, f, time.Millisecond, invalidate.Tag("acme", "t"))
+			if many(f.Now()) {
+				t.Errorf("%v: held by the hold of a tag", s)
+			}
+			hold(t, f, time.Second, s)
+			<-time.After(time.Second - 1)
+			within := f.Now()
+			if !many(within) {
+				t.Errorf("%v: not held within the hold", s)
+			}
+			<-time.After(1)
+			after := f.Now()
+			if many(after) {
+				t.Errorf("%v: held, although the hold has ended", s)
+			}
+			<-time.After(time.Minute)
+			if !many(within) || many(after) {
+				t.Errorf("%v: a minute later: held is %v for a load that began within the hold, and %v for a later one", s, many(within), many(after))
+			}
+			<-time.After(time.Hour)
+			if !many(within) || many(after) {
+				t.Errorf("%v: an hour later: held is %v for a load that began within the hold, and %v for a later one", s, many(within), many(after))
+			}
+		})
+	}
+}
+
+// Ended holds make room for live ones. Nothing is widened, and no load escapes its hold.
+func TestEndedHoldsMakeRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := follow.NewFences(time.Now())
+		began := f.Now()
+		for round := range 3 {
+			for i := range mostHolds {
+				hold(t, f, time.Second, invalidate.Tag("acme", fmt.Sprint(round, " ", i)))
+			}
+			<-time.After(2 * time.Second)
+		}
+		for range mostHolds { // each call ends some
+			held(f, "acme:users:1")
+		}
+		if s := f.Stats(); s.HoldsWidened != 0 || s.Holds != 0 {
+			t.Errorf("Stats = %+v, want no live hold, and none widened", s)
+		}
+		tags := []uint64{invalidate.Tag("acme", "0 7").Hash()}
+		if !f.Held(0, "acme:users:1", &follow.Deps{Tags: tags}, began) {
+			t.Error("not held: the hold was forgotten while a load from within it runs")
+		}
+		if held(f, "acme:users:1", "0 7") {
+			t.Error("held now, although every hold has ended")
+		}
+	})
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 
 	"github.com/twofold-go/twofold/internal/safeguard"
+	"github.com/twofold-go/twofold/invalidate"
 )
 
 // Keyed is a cached entry that can return its full key. The fences ask for it when the entry's
@@ -24,7 +25,8 @@ func (f *Fences) Generation() uint64 { return f.gen.Load() }
 
 // Since reports whether a fence that may concern an entry with that hash was stored after a
 // generation. The low 32 bits of the hash are enough. If not, an entry that was found clear at the
-// generation is still clear. So fences of other keys cost an entry two loads and no write.
+// generation, and depends on nothing, is still clear; see [Fences.DepsSince] for others. So fences of
+// other keys cost an entry two loads and no write, and fences of tags do not concern it.
 //
 // Since may miss a fence that is being stored during the call; the store has not returned then. A
 // caller that reads a lease before it calls Since misses no fence that the lease vouches for.
@@ -39,13 +41,13 @@ func (f *Fences) Since(gen uint64, hash uint32) bool {
 //
 // A soft fence does not cover the entry but ends its freshness. Fresh is the time at which the
 // newest such fence was applied, in nanoseconds since the origin, or [Forever].
-func (f *Fences) Clear(born uint64, hash uint32, e Keyed, tags []uint64) (tick uint64, fresh int64, ok bool) {
+func (f *Fences) Clear(born uint64, hash uint32, e Keyed, d *Deps) (tick uint64, fresh int64, ok bool) {
 	// A fence raises one of these two words before the generation. So no fence that the caller's
 	// generation counts is missed.
-	if f.quiet(born, hash) {
+	if f.quiet(born, hash) && f.partsQuiet(born, d) {
 		return born, Forever, true
 	}
-	return f.Judge(born, hash, e, tags)
+	return f.Judge(born, hash, e, d)
 }
 
 // quiet reports whether no fence that may concern the hash was stored after the tick.
@@ -55,19 +57,19 @@ func (f *Fences) quiet(tick uint64, hash uint32) bool {
 
 // Judge is Clear by the exact tables alone. The tick that it returns with a clear entry is the
 // newest one.
-func (f *Fences) Judge(born uint64, hash uint32, e Keyed, tags []uint64) (tick uint64, fresh int64, ok bool) {
-	return f.judge(&suspect{of: e, low: hash, born: born, tags: tags})
+func (f *Fences) Judge(born uint64, hash uint32, e Keyed, d *Deps) (tick uint64, fresh int64, ok bool) {
+	return f.judge(&suspect{of: e, low: hash, born: born, deps: d})
 }
 
 // Overtaken reports whether something marked m has been invalidated since: the value with this key
-// and these tags may be older than a fence. A mark older than forgotten fences counts as overtaken,
+// that depends on d may be older than a fence. A mark older than forgotten fences counts as overtaken,
 // too, unless no key in its bucket was fenced since. Fresh is the same as for [Fences.Clear].
-func (f *Fences) Overtaken(m Mark, hash uint64, key string, tags []uint64) (fresh int64, overtaken bool) {
+func (f *Fences) Overtaken(m Mark, hash uint64, key string, d *Deps) (fresh int64, overtaken bool) {
 	low := uint32(hash) //nolint:gosec // the low half is what is wanted
-	if f.quiet(m.Tick, low) {
+	if f.quiet(m.Tick, low) && f.partsQuiet(m.Tick, d) {
 		return Forever, false
 	}
-	_, fresh, ok := f.judge(&suspect{key: key, hash: hash, low: low, born: m.Tick, tags: tags})
+	_, fresh, ok := f.judge(&suspect{key: key, hash: hash, low: low, born: m.Tick, deps: d})
 	return fresh, !ok
 }
 
@@ -78,24 +80,28 @@ func (f *Fences) Overtaken(m Mark, hash uint64, key string, tags []uint64) (fres
 //
 // For a frame older than a soft fence, fresh is the time at which the newest such fence was applied
 // here; otherwise it is [Forever].
-func (f *Fences) Accepts(m Mark, hash uint64, key string, tags []uint64) (fresh int64, ok bool) {
-	if !f.inEpoch(m.Epoch) || f.recent.position(hash) > m.Key {
+func (f *Fences) Accepts(m Mark, hash uint64, key string, d *Deps) (fresh int64, ok bool) {
+	at := f.cursor()
+	if !f.inEpoch(m.Epoch, at) || f.recent.position(hash) > m.Key {
 		return Forever, false
 	}
 	f.mu.RLock()
 	defer f.mu.RUnlock()
-	if m.Scope < f.floor || f.scopes.refuses(m.Scope, key, tags) {
+	if m.Scope < f.floor || f.scopes.refuses(m.Scope, key, d) || f.refusesParts(m.Key, d) {
 		return Forever, false
 	}
-	return f.soft.frame(m.Scope, hash, key, tags)
+	if fresh, ok = f.soft.frame(m.Scope, hash, key, d); ok {
+		f.noteAhead(m, at)
+	}
+	return fresh, ok
 }
 
 // inEpoch reports whether id is the id of the log's epoch, or 0 without a log.
-func (f *Fences) inEpoch(id uint64) bool {
+func (f *Fences) inEpoch(id uint64, at invalidate.Cursor) bool {
 	if f.from != logged {
 		return id == 0
 	}
-	return (id != 0 && f.cursor().Epoch == id) || safeguard.Off(safeguard.Epochs)
+	return (id != 0 && at.Epoch == id) || safeguard.Off(safeguard.Epochs)
 }
 
 // verdict is the result of a check against the fences; a higher one overrules a lower one.
@@ -115,7 +121,7 @@ type suspect struct {
 	hash uint64
 	of   Keyed
 	low  uint32 // of hash
-	tags []uint64
+	deps *Deps
 
 	fresh int64 // when the newest soft fence that covers it was applied, or Forever
 }
@@ -141,21 +147,22 @@ func (f *Fences) judge(s *suspect) (tick uint64, fresh int64, ok bool) {
 	return at, s.fresh, v == unfenced
 }
 
-// look compares s with every fence that was stored up to a tick, and with no later one. All fences
-// that could concern s take their ticks under the two locks that look holds.
+// look compares s with every fence that took its tick up to the one that it returns. It reads that
+// tick before it locks anything but mu. A key fence with an earlier tick holds the lock of its shard
+// until it is stored; no other fence takes a tick while mu is held.
 func (f *Fences) look(s *suspect) (v verdict, tick uint64) {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
-	keys := f.recent.of(s.low)
-	keys.mu.Lock()
-	defer keys.mu.Unlock()
 	tick = f.tick.Load()
 	moved, scoped := f.keys[s.low&clockMask].Load() > s.born, f.scoped.Load() > s.born
 	if s.key == "" && (moved || scoped && len(f.scopes.lengths)+len(f.soft.scopes.lengths) > 0) {
 		return unspelled, tick
 	}
 	if moved { // otherwise no key of the bucket was fenced since
-		v = keys.judge(s.hash, s.born)
+		v = f.recent.judge(s.hash, s.born)
+	}
+	if s.deps.built() {
+		v = max(v, f.judgeParts(s))
 	}
 	if scoped {
 		v = max(v, f.judgeScopes(s))

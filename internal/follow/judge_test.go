@@ -32,12 +32,12 @@ func TestEntryWithoutAKey(t *testing.T) {
 // start is the origin for fences whose times do not matter.
 var start = time.Now()
 
-func accepts(f *follow.Fences, m follow.Mark, hash uint64, key string, tags []uint64) bool {
+func accepts(f *follow.Fences, m follow.Mark, hash uint64, key string, tags *follow.Deps) bool {
 	_, ok := f.Accepts(m, hash, key, tags)
 	return ok
 }
 
-func overtaken(f *follow.Fences, m follow.Mark, hash uint64, key string, tags []uint64) bool {
+func overtaken(f *follow.Fences, m follow.Mark, hash uint64, key string, tags *follow.Deps) bool {
 	_, over := f.Overtaken(m, hash, key, tags)
 	return over
 }

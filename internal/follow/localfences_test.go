@@ -22,7 +22,7 @@ func TestLocalFences(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := follow.NewLocalFences(time.Now())
-			tags := []uint64{invalidate.Tag("t", "x").Hash()}
+			tags := &follow.Deps{Tags: []uint64{invalidate.Tag("t", "x").Hash()}}
 			overtaken := func(m follow.Mark) bool {
 				_, overtaken := f.Overtaken(m, k.Hash(), k.String(), tags)
 				return overtaken

@@ -16,17 +16,28 @@ import (
 // that check, so no fence in a sealed block concerns it any more. When the new block is full, the
 // older sealed blocks are dropped.
 //
+// With more than a million entries a block has room for an eighth of their number
+// ([Fences.Expect]). So a fence pays for the judging of few entries, however many there are.
+//
 // # Memory
 //
 // A block takes up to 7 MB, or 9 MB for prefixes. Usually two blocks of a kind are kept, and never
-// more than four: 28 MB for keys, 28 MB for tags, 36 MB for prefixes.
+// more than four: 28 MB for keys, 28 MB for tags, 36 MB for prefixes and 28 MB for their
+// hashes alone, by which built values are judged. With more than a million entries it is up to 28 bytes for each entry in place of 28 MB. A walk takes up to 16 bytes for
+// each fence that is newer than the last walk; see [Survey].
+//
+// # Back-pressure
+//
+// Fences may arrive faster than entries can be judged. The fourth block is a reserve: while it is
+// in use and the oldest block is not settled, writers wait for the walk before they store a fence
+// ([Fences.Await]). Readers never wait. The wait is bounded, so the reserve can become full.
 //
 // # Cost of overflow
 //
-// If fences arrive faster than entries are judged, a kind reaches four blocks. The next block then
-// replaces the oldest. An entry or load marked before the newest forgotten fence then counts as
-// covered, unless another check finds it clear; FenceStats.Forgotten counts that. This can also
-// happen to an entry that the walk missed, and to a load that takes longer than a block lasts.
+// When the reserve is full, the next block replaces the oldest. An entry or load marked before the
+// newest forgotten fence then counts as covered, unless another check finds it clear;
+// FenceStats.Forgotten counts that. This can also happen to an entry that the walk missed, and to a
+// load that takes longer than a block lasts.
 const (
 	maxBlock  = 1 << 17
 	maxBlocks = 4
@@ -47,6 +58,7 @@ type memory[K comparable] struct {
 	blocks    []block[K]          // the newest first
 	forgotten uint64              // tick of the newest fence that was dropped
 	floor     invalidate.Position // no dropped fence has a higher position
+	urgent    uint64              // writers wait until the entries are judged at this tick; 0: no wait
 }
 
 type block[K comparable] struct {
@@ -84,6 +96,9 @@ func (m *memory[K]) turn(settled uint64) {
 	}
 	clear(again)
 	m.blocks = slices.Insert(m.blocks, 0, block[K]{fences: again})
+	if m.urgent = 0; len(m.blocks) == maxBlocks {
+		m.urgent = m.blocks[maxBlocks-1].top
+	}
 }
 
 // find returns the newest fence of a scope, or the zero value if none is remembered.
@@ -109,6 +124,15 @@ func (m *memory[K]) judge(k K, born uint64) verdict {
 // dead.
 func (m *memory[K]) drop(floor invalidate.Position) {
 	m.blocks = slices.DeleteFunc(m.blocks, func(b block[K]) bool { return b.high <= floor })
+}
+
+// newest returns the highest tick and the highest position of all fences, also of forgotten ones.
+func (m *memory[K]) newest() fenced {
+	f := fenced{tick: m.forgotten, pos: m.floor}
+	for _, b := range m.blocks {
+		f = f.newest(fenced{tick: b.top, pos: b.high})
+	}
+	return f
 }
 
 func (m *memory[K]) len() (n int) {

@@ -46,8 +46,8 @@ func (w *Follower) newOrder(r Request) *order {
 // While the log or the remote tier is unreachable, Invalidate waits until ctx ends or Config.Wait
 // has passed since the call. Then it returns a [*invalidate.PendingError]: r is applied in this
 // process, which owes r from then on ([Follower.Owes]) and retries it. With r.Strict the error
-// means that no lease was waited for, now or later. A ctx that is cancelled, as opposed to past its
-// deadline, may be noticed only after Config.Wait.
+// means that no lease was waited for, now or later. A cancelled ctx ends the wait for the log at once.
+// A removal of cells that hangs may go on for a quarter of the bound.
 func (w *Follower) Invalidate(ctx context.Context, r Request) error {
 	if len(r.Scopes) == 0 {
 		return nil
@@ -179,9 +179,12 @@ func (w *Follower) Outwait(ctx context.Context, since int64) error {
 	return w.outwait(ctx, widest-time.Duration(w.now()-since))
 }
 
-// lead makes the round for the caller's order on the caller's own goroutine, if no other round is
-// under way. To pass the round to the syncer would take as long as the round itself. The round ends
-// when the caller's time is over. The syncer, which has more time, then makes another.
+// lead makes the round for the caller's order, if no other round is under way. To pass the round to
+// the syncer would take as long as the round itself. The round ends when the caller's time is over.
+// The syncer, which has more time, then makes another.
+//
+// A caller whose context may be cancelled waits for the round beside it: a log may hang, and may
+// notice deadlines only.
 func (w *Follower) lead(ctx context.Context, until time.Time) {
 	if deadline, ok := ctx.Deadline(); ok && deadline.Before(until) {
 		until = deadline
@@ -192,14 +195,39 @@ func (w *Follower) lead(ctx context.Context, until time.Time) {
 		w.rouse() // another round follows the one under way
 		return
 	}
-	ok := ctx.Err() == nil && w.mayLead(time.Until(until))
-	if ok {
-		_, err := w.round(w.ctx, until)
-		ok = err == nil
-	}
-	<-w.turn
-	if !ok {
+	switch {
+	case ctx.Err() != nil || !w.mayLead(time.Until(until)):
+		<-w.turn
 		w.rouse()
+	case ctx.Done() == nil:
+		w.leadRound(until)
+	default:
+		w.leadBeside(ctx, until)
+	}
+}
+
+// leadRound makes a round for a caller, who has the turn, and ends the turn.
+func (w *Follower) leadRound(until time.Time) {
+	_, err := w.round(w.ctx, until)
+	<-w.turn
+	if err != nil {
+		w.rouse()
+	}
+}
+
+// leadBeside is leadRound in another goroutine, which goes on if ctx is cancelled.
+func (w *Follower) leadBeside(ctx context.Context, until time.Time) {
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		w.leadRound(until)
+	}()
+	select {
+	case <-over:
+	case <-ctx.Done():
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			<-over // the round ends by the same time, and knows why
+		}
 	}
 }
 

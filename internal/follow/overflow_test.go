@@ -78,7 +78,7 @@ func TestTagsOverflow(t *testing.T) {
 func TestFramesOverflow(t *testing.T) {
 	const k = "acme:users:1"
 	accepts := func(f *follow.Fences, m follow.Mark, tag string) bool {
-		return accepts(f, m, xxhash.Sum64String(k), k, []uint64{invalidate.Tag("acme", tag).Hash()})
+		return accepts(f, m, xxhash.Sum64String(k), k, &follow.Deps{Tags: []uint64{invalidate.Tag("acme", tag).Hash()}})
 	}
 	for name, other := range map[string]func(i int) invalidate.Scope{
 		"prefixes": func(i int) invalidate.Scope { return invalidate.Prefix("acme", fmt.Sprint("others:", i)) },

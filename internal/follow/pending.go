@@ -114,7 +114,7 @@ func (w *Follower) count(o *order) {
 	}
 	o.pending, o.since = w.waits.PushBack(o), w.now()
 	w.noteOldest()
-	w.pending.Add(int64(len(o.req.Scopes)))
+	w.pending.Add(o.req.size())
 	if !o.written {
 		w.owed.Add(1)
 	}
@@ -128,7 +128,7 @@ func (w *Follower) uncount(o *order) {
 	w.waits.Remove(o.pending)
 	w.noteOldest()
 	o.pending = nil
-	w.pending.Add(-int64(len(o.req.Scopes)))
+	w.pending.Add(-o.req.size())
 	if !o.written {
 		w.owed.Add(-1)
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/twofold-go/twofold/internal/lognames"
 	"github.com/twofold-go/twofold/invalidate"
 )
 
@@ -24,6 +25,8 @@ type Request struct {
 	// Until bounds how long the caller waits for the log, if Config.Wait allows longer. Zero means
 	// no further bound.
 	Until time.Time
+
+	again []invalidate.Fence // holds that the log has lost, besides Scopes
 }
 
 // NewRequest sorts the parts of a call. It refuses invalid parts and names all of them; its errors
@@ -71,34 +74,55 @@ func (r Request) Keys() []string {
 	return keys
 }
 
-// fence returns the fence that a record carries for one of the scopes.
-func (r Request) fence(s invalidate.Scope) invalidate.Fence {
-	f := s.Fence()
+// fence returns a fence of one of the scopes as a record of the request carries it.
+func (r Request) fence(f invalidate.Fence) invalidate.Fence {
 	f.Hold, f.Soft = r.Hold, r.Soft
 	return f
 }
 
 // Fences returns the fences that records carry for the request.
 func (r Request) Fences() []invalidate.Fence {
-	fences := make([]invalidate.Fence, len(r.Scopes))
-	for i, s := range r.Scopes {
-		fences[i] = r.fence(s)
+	fences := make([]invalidate.Fence, 0, len(r.Scopes))
+	for _, s := range r.Scopes {
+		fences = append(fences, r.fence(s.Fence()))
+		if b, ok := s.BuiltFence(); ok {
+			fences = append(fences, r.fence(b))
+		}
 	}
 	return fences
 }
 
 // fences appends the fences that records carry for the request.
 func (r Request) fences(keys, scopes []invalidate.Fence) (_, _ []invalidate.Fence) {
-	for _, s := range r.Scopes {
-		f := r.fence(s)
-		to := &scopes
+	add := func(f invalidate.Fence) {
 		if f.OfKeys() {
-			to = &keys
+			keys = append(keys, f)
+		} else {
+			scopes = append(scopes, f)
 		}
-		*to = append(*to, f)
+	}
+	for _, f := range r.Fences() {
+		add(f)
+	}
+	before := len(keys)
+	for _, f := range r.again {
+		add(f)
+	}
+	if len(keys) > before { // no cell was removed
+		scopes = append(scopes, invalidate.All().Fence())
 	}
 	return keys, scopes
 }
+
+// name adds the names of the scopes.
+func (r Request) name(names lognames.Names) {
+	for _, s := range r.Scopes {
+		names.Add(s)
+	}
+}
+
+// size returns how many scopes the request counts for.
+func (r Request) size() int64 { return int64(len(r.Scopes) + min(len(r.again), 1)) }
 
 // distinct sorts fences and drops duplicates.
 func distinct(fs []invalidate.Fence) []invalidate.Fence {

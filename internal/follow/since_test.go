@@ -40,7 +40,7 @@ func TestSince(t *testing.T) {
 				f.Flush()
 			}
 			for _, r := range all {
-				if covered := !r.clear(f); covered && !f.Since(r.gen, uint32(r.hash)) {
+				if covered := !r.clear(f); covered && !f.Since(r.gen, uint32(r.hash)) && !f.DepsSince(r.gen, r.tags) {
 					rt.Fatalf("%s is covered, and nothing is known since generation %d", r.key, r.gen)
 				}
 			}
@@ -65,5 +65,37 @@ func TestSinceTellsKeysApart(t *testing.T) {
 	f.Fence(invalidate.Key(keyOf(t, "acme:users:1")))
 	if !f.Since(gen, uint32(e.hash)) {
 		t.Error("its own fence is not known")
+	}
+}
+
+// Fences of other tags do not cause another look at an entry. A fence of its own tag does, and one
+// of any tag if the entry depends on all.
+func TestSinceTellsTagsApart(t *testing.T) {
+	f := follow.NewFences(start)
+	tagged, plain, gen := newEntry(f, "acme:users:1", "a", "b"), newEntry(f, "acme:users:2"), f.Generation()
+	anyTag := &follow.Deps{Tags: []uint64{invalidate.AnyTag}}
+	again := 0
+	for i := range 100 {
+		f.Fence(invalidate.Tag("acme", fmt.Sprint("other:", i)))
+		if f.DepsSince(gen, tagged.tags) {
+			again++
+		}
+	}
+	if again > 0 {
+		t.Errorf("to look again %d times in 100", again)
+	}
+	if !f.DepsSince(gen, anyTag) {
+		t.Error("an entry of any tag does not know of the fences")
+	}
+	f.Fence(invalidate.Tag("acme", "b"))
+	if !f.DepsSince(gen, tagged.tags) {
+		t.Error("the fence of its own tag is not known")
+	}
+	if f.Since(gen, uint32(plain.hash)) || f.DepsSince(gen, plain.tags) {
+		t.Error("an entry without tags has to look again")
+	}
+	f.Fence(invalidate.Prefix("acme", "users:"))
+	if !f.Since(gen, uint32(plain.hash)) {
+		t.Error("the fence of a prefix is not known")
 	}
 }

@@ -47,6 +47,8 @@ func (t *softTable) put(s invalidate.Fence, f fenced, now int64, settled uint64)
 	return t.scopes.put(s, f, settled)
 }
 
+func (t *softTable) urgent() uint64 { return max(t.keys.urgent, t.scopes.urgent()) }
+
 func (t *softTable) drop(floor invalidate.Position) {
 	t.keys.drop(floor)
 	t.scopes.drop(floor)
@@ -57,7 +59,7 @@ func (t *softTable) drop(floor invalidate.Position) {
 // ended is unknown.
 func (t *softTable) judge(s *suspect, keyed bool) verdict {
 	newest, v := t.all.tick, unfenced
-	for _, tag := range s.tags {
+	for _, tag := range s.deps.tags() {
 		newest, v = max(newest, t.scopes.tag(tag).tick), max(v, t.scopes.judgeTag(tag, s.born))
 	}
 	if keyed {
@@ -67,6 +69,10 @@ func (t *softTable) judge(s *suspect, keyed bool) verdict {
 		newest = max(newest, t.scopes.prefixes.find(p).tick)
 		return false
 	})
+	if s.deps.built() {
+		t.partFences(s.deps, func(f fenced) { newest = max(newest, f.tick) })
+		v = max(v, t.forgotParts(s.born))
+	}
 	if newest > s.born {
 		s.fresh = t.times.of(newest)
 		return unfenced
@@ -79,8 +85,8 @@ func (t *softTable) judge(s *suspect, keyed bool) verdict {
 
 // frame compares the fences with a frame as of a position of the scope sequence. A frame that may
 // be older than a forgotten fence is refused.
-func (t *softTable) frame(asOf invalidate.Position, hash uint64, key string, tags []uint64) (fresh int64, ok bool) {
-	if asOf < max(t.keys.floor, t.scopes.prefixes.floor) || len(tags) > 0 && asOf < t.scopes.tags.floor {
+func (t *softTable) frame(asOf invalidate.Position, hash uint64, key string, d *Deps) (fresh int64, ok bool) {
+	if asOf < max(t.keys.floor, t.scopes.floorFor(d)) {
 		return Forever, false
 	}
 	var newest uint64
@@ -91,8 +97,11 @@ func (t *softTable) frame(asOf invalidate.Position, hash uint64, key string, tag
 	}
 	hold(t.all)
 	hold(t.keys.find(hash))
-	for _, tag := range tags {
+	for _, tag := range d.tags() {
 		hold(t.scopes.tag(tag))
+	}
+	if d.built() {
+		t.partFences(d, hold)
 	}
 	anyPrefix(key, t.scopes.lengths, func(p prefix) bool {
 		hold(t.scopes.prefixes.find(p))
@@ -102,6 +111,29 @@ func (t *softTable) frame(asOf invalidate.Position, hash uint64, key string, tag
 		return Forever, true
 	}
 	return t.times.of(newest), true
+}
+
+// partFences calls hold with the fence of each key and each prefix that covers a part of a value.
+func (t *softTable) partFences(d *Deps, hold func(fenced)) {
+	t.scopes.partFences(d, hold)
+	if d.anyKey() {
+		hold(t.keys.newest())
+		return
+	}
+	if len(t.keys.blocks) > 0 {
+		for _, k := range d.Keys {
+			hold(t.keys.find(k))
+		}
+	}
+}
+
+// forgotParts reports whether a fence that was forgotten may cover a part of something marked at
+// the tick born.
+func (t *softTable) forgotParts(born uint64) verdict {
+	if max(t.keys.forgotten, t.scopes.stems.forgotten) > born {
+		return forgotten
+	}
+	return unfenced
 }
 
 func (t *softTable) len() int64 {
@@ -149,21 +181,20 @@ func (t *times) of(tick uint64) int64 {
 // storeSoft applies a soft fence. Readers notice it as they notice a hard fence of the same scope:
 // one of a key by the key's bucket, any other in every reader.
 func (f *Fences) storeSoft(s invalidate.Fence, pos invalidate.Position) (due bool) {
-	if s.Kind == invalidate.KindKey {
-		defer f.stored(&f.last[s.Hash&groupMask]) // after the locks are released
-	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	defer func() { f.urge(f.soft.urgent()) }()
 	now := int64(time.Since(f.origin))
 	if s.Kind == invalidate.KindKey {
 		keys := f.recent.of(uint32(s.Hash)) //nolint:gosec // the low half is what is wanted
 		keys.mu.Lock()
 		defer keys.mu.Unlock()
+		f.announceKey(s.Hash)
 		tick := f.tick.Add(1)
 		f.keys[s.Hash&clockMask].Store(tick)
 		return f.soft.put(s, fenced{tick, pos}, now, f.settled.Load())
 	}
-	f.announce()
+	f.announce(s)
 	tick := f.tick.Add(1)
 	due = f.soft.put(s, fenced{tick, pos}, now, f.settled.Load())
 	f.scoped.Store(tick)

@@ -46,7 +46,7 @@ func TestExpiredFramesByPosition(t *testing.T) {
 	for name, fence := range map[string]invalidate.Fence{
 		"key":    {Kind: invalidate.KindKey, Hash: e.hash, Soft: true},
 		"prefix": invalidate.Prefix("acme", "users:").Fence(),
-		"tag":    {Kind: invalidate.KindTag, Hash: e.tags[0], Soft: true},
+		"tag":    {Kind: invalidate.KindTag, Hash: e.tags.Tags[0], Soft: true},
 		"all":    {Kind: invalidate.KindAll, Soft: true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -154,7 +154,7 @@ func BenchmarkHitBesideFences(b *testing.B) {
 			gen := uint64(0)
 			for b.Loop() {
 				if now := f.Generation(); gen != now {
-					if f.Since(gen, uint32(e.hash)) && !e.judged(f) {
+					if (f.Since(gen, uint32(e.hash)) || f.DepsSince(gen, e.tags)) && !e.judged(f) {
 						b.Fatal("not clear")
 					}
 					gen = now

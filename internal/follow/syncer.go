@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
+	"github.com/twofold-go/twofold/internal/lognames"
 	"github.com/twofold-go/twofold/invalidate"
 )
 
@@ -90,6 +90,7 @@ func (w *Follower) answered() {
 // try sends what waits and catches up. Orders land when their cells are removed and their record is
 // written and applied here.
 func (w *Follower) try(ctx context.Context, until time.Time) error {
+	w.resend()
 	orders := w.takeOrders()
 	err := w.exchange(ctx, orders, until)
 	if err != nil {
@@ -101,45 +102,66 @@ func (w *Follower) try(ctx context.Context, until time.Time) error {
 }
 
 // exchange appends what the orders cover, in as many records as needed, and reads until nothing is
-// left. Only then does it extend the lease, as of the moment before the last question.
+// left. Only then does it extend the lease, as of the moment before the last question. It does not
+// extend the lease while frames that were accepted before that moment are above the log's end.
 func (w *Follower) exchange(ctx context.Context, orders []*order, until time.Time) error {
 	var keys, scopes []invalidate.Fence
 	var cells []string
+	var names lognames.Names
+	if w.named {
+		names = lognames.Names{}
+	}
 	for _, o := range orders {
 		keys, scopes = o.req.fences(keys, scopes)
+		o.req.name(names)
 		if len(o.cells) > 0 && w.logRemoves(o) {
 			cells = append(cells, w.cfg.Names(o.cells)...)
 		}
 	}
 	keys, scopes = distinct(keys), distinct(scopes)
-	for {
+	for reported := false; ; {
 		var a invalidate.Append
 		var gone []string
 		gone, cells = split(cells, invalidate.MaxCells)
 		if len(cells) == 0 { // all cells go first
 			a.Keys, keys = split(keys, invalidate.MaxFences)
 			a.Scopes, scopes = split(scopes, invalidate.MaxFences)
+			a.KeyNames, a.ScopeNames = names.Spell(a.Keys), names.Spell(a.Scopes)
 		}
-		asked := w.now()
-		w.sent.Store(&a)
-		p, err := w.ask(ctx, a, gone, until)
+		asked, noted := w.now(), w.fences.ahead.Load()
+		w.events.send(&a)
+		p, err := w.ask(ctx, w.fences.cursor(), a, gone, until)
 		if err != nil {
+			w.events.sent(invalidate.Page{})
 			return err
 		}
 		w.apply(p)
 		w.fences.confirm(a, p)
-		w.sent.Store(nil)
-		if !p.More && len(cells)+len(keys)+len(scopes) == 0 {
+		w.events.sent(p)
+		switch {
+		case p.More || len(cells)+len(keys)+len(scopes) > 0:
+		case !w.fences.misses(noted):
 			w.extend(asked)
-			break
+			w.finish(orders)
+			return nil
+		case reported:
+			return ErrBehind
+		default:
+			reported = true
+			if err := w.report(ctx, noted, until); err != nil {
+				return err
+			}
 		}
 	}
+}
+
+// finish notes that the log has removed the cells of the orders.
+func (w *Follower) finish(orders []*order) {
 	for _, o := range orders {
 		if w.logRemoves(o) {
 			o.cells = nil
 		}
 	}
-	return nil
 }
 
 func split[T any](s []T, most int) (now, rest []T) {
@@ -149,7 +171,7 @@ func split[T any](s []T, most int) (now, rest []T) {
 
 // ask makes one call to the log, under its own deadline, so that one hanging call does not make the
 // lease lapse.
-func (w *Follower) ask(ctx context.Context, a invalidate.Append, cells []string, until time.Time) (p invalidate.Page, err error) {
+func (w *Follower) ask(ctx context.Context, at invalidate.Cursor, a invalidate.Append, cells []string, until time.Time) (p invalidate.Page, err error) {
 	defer func() {
 		if x := recover(); x != nil {
 			err = fmt.Errorf("invalidate: the log panicked (%T)", x)
@@ -159,9 +181,9 @@ func (w *Follower) ask(ctx context.Context, a invalidate.Append, cells []string,
 	defer cancel()
 	w.numbers.syncs.Add(1)
 	if len(cells) > 0 {
-		p, err = w.remover.SyncRemoving(ctx, w.fences.cursor(), a, cells)
+		p, err = w.remover.SyncRemoving(ctx, at, a, cells)
 	} else {
-		p, err = w.log.Sync(ctx, w.fences.cursor(), a)
+		p, err = w.log.Sync(ctx, at, a)
 	}
 	if err != nil {
 		return invalidate.Page{}, err
@@ -184,25 +206,25 @@ func earlier(a, b time.Time) time.Time {
 // apply applies a page: fences first, then positions. Its caller may extend the lease after that.
 func (w *Follower) apply(p invalidate.Page) {
 	w.applying.Lock()
+	w.fences.page = w.pagePatience()
 	found := w.fences.follow(p, w.tellOthers)
 	w.applying.Unlock()
 	w.record(found)
 }
 
-// tellOthers reports what other processes have invalidated. The tail may bring a record of this
-// process before the call that appends it returns; its fences identify it.
+// pagePatience is how long a page may wait for walks. A process that falls behind the log does not
+// wait once half of its lease is over, so the lease does not lapse for that.
+func (w *Follower) pagePatience() patience {
+	confirmed, _ := w.lease.Confirmed()
+	until := min(w.now()+int64(w.bound/applyShare), confirmed+int64(w.bound/2))
+	return patience{until: w.cfg.Origin.Add(time.Duration(until))}
+}
+
+// tellOthers reports what other processes have invalidated.
 func (w *Follower) tellOthers(r *invalidate.Record, followed bool) {
-	if w.cfg.OnApplied == nil || !w.caughtUp.Load() {
-		return
+	if w.cfg.OnApplied != nil && w.caughtUp.Load() {
+		w.events.record(r, followed)
 	}
-	if !followed || r.Bump || r.Damaged {
-		w.cfg.OnApplied([]invalidate.Fence{invalidate.All().Fence()})
-	}
-	sent := w.sent.Load()
-	if len(r.Fences) == 0 || sent != nil && (slices.Equal(r.Fences, sent.Keys) || slices.Equal(r.Fences, sent.Scopes)) {
-		return
-	}
-	w.cfg.OnApplied(r.Fences)
 }
 
 // extend confirms the lease. It is safe only after all answers are applied: readers take the lease
@@ -218,6 +240,7 @@ func (w *Follower) extend(asked int64) {
 func (w *Follower) tail() {
 	t, retry, failing := time.NewTimer(0), newBackoff(w.bound), false
 	defer t.Stop()
+	rests := rests{bound: w.bound}
 	for {
 		select {
 		case <-w.stop:
@@ -226,7 +249,7 @@ func (w *Follower) tail() {
 		case <-t.C:
 		}
 		p, err := w.listen()
-		next := w.restAfter(len(p.Keys) + len(p.Scopes))
+		next := rests.after(len(p.Keys)+len(p.Scopes), time.Since(w.cfg.Origin))
 		if err != nil {
 			next = retry.next()
 			w.numbers.tailErrors.Add(1)
@@ -240,15 +263,6 @@ func (w *Follower) tail() {
 		failing = err != nil
 		t.Reset(next)
 	}
-}
-
-// restAfter returns how long the tail rests after a read that returned this number of records: a
-// thousandth of the bound for each record, at most a hundredth of it, and at least 2 ms. So a
-// single record is read at once, and a stream of records is read less often: a read costs the log's
-// server as much as many records, and a fleet makes many reads.
-func (w *Follower) restAfter(records int) time.Duration {
-	const shortest = 2 * time.Millisecond
-	return max(shortest, min(time.Duration(records)*w.bound/1000, w.bound/100))
 }
 
 func (w *Follower) listen() (p invalidate.Page, err error) {

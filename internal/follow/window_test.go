@@ -17,11 +17,14 @@ func TestMarkCountsNoFenceThatPartsMiss(t *testing.T) {
 	missed := 0
 	for i := range 30_000 {
 		scope := invalidate.Tag("org", strconv.Itoa(i))
-		if i%10 == 0 {
-			scope = invalidate.All()
-		}
-		tags := []uint64{invalidate.Tag("org", strconv.Itoa(i)).Hash()}
 		part := newEntry(f, "t:n:part")
+		switch {
+		case i%10 == 0:
+			scope = invalidate.All()
+		case i%3 == 0:
+			scope = invalidate.Key(keyOf(t, part.key))
+		}
+		tags := &follow.Deps{Tags: []uint64{invalidate.Tag("org", strconv.Itoa(i)).Hash()}}
 		part.tags = tags
 		gen, tick, done := f.Generation(), f.Tick(), make(chan struct{})
 		go func() {
@@ -34,8 +37,8 @@ func TestMarkCountsNoFenceThatPartsMiss(t *testing.T) {
 			}
 		}
 		built := newEntry(f, "t:n:built") // its mark counts the fence
-		built.tags = tags
-		unseen := !f.Since(gen, uint32(part.hash))
+		built.tags = &follow.Deps{Tags: tags.Tags, Keys: []uint64{part.hash}}
+		unseen := !f.Since(gen, uint32(part.hash)) && !f.DepsSince(gen, part.tags)
 		if !unseen {
 			_, _, unseen = f.Clear(part.mark.Tick, uint32(part.hash), part, tags)
 		}

@@ -25,7 +25,7 @@ func BenchmarkTable(b *testing.B) {
 		h := trace.Hash(i)
 		n := localnode.Of(h, h, 0)
 		plain[h] = n
-		own[localnode.Mix(h)>>58].Put(n)
+		own[localnode.Mix(h)>>58].Put(n, 0)
 		std.Store(h, n)
 		fast.Store(h, n)
 	}

@@ -36,6 +36,7 @@ var tomb = new(Node)
 // node's hash differs, and the reader probes on.
 type block struct {
 	cells []cell // a power of two
+	ends  []Tick // of the nodes, by cell; nil: no node has one
 }
 
 const minCells = 16
@@ -73,6 +74,7 @@ type Table struct {
 	_     [CacheLine - 8]byte
 	used  int // cells that are not empty, including tombs
 	live  int
+	ends  ends
 }
 
 // CacheLine is the size of a processor's cache line in bytes.
@@ -81,6 +83,7 @@ const CacheLine = 64
 // Reset empties the table.
 func (t *Table) Reset() {
 	t.used, t.live = 0, 0
+	t.ends.reset()
 	t.block.Store(newBlock(minCells))
 }
 
@@ -93,8 +96,8 @@ func (t *Table) Len() int { return t.live }
 // Cells returns the number of cells.
 func (t *Table) Cells() int { return len(t.block.Load().cells) }
 
-// Put stores n as the node of its hash and returns the previous node, or nil.
-func (t *Table) Put(n *Node) (old *Node) {
+// Put stores n as the node of its hash until end, and returns the previous node, or nil.
+func (t *Table) Put(n *Node, end Tick) (old *Node) {
 	b := t.block.Load()
 	free := -1
 	for i := b.home(n.Hash); ; i = b.step(i, 1) {
@@ -106,6 +109,7 @@ func (t *Table) Put(n *Node) (old *Node) {
 				t.used++
 			}
 			b.fill(free, n)
+			t.setEnd(b, free, end)
 			t.live++
 			t.growIfFull(b)
 			return nil
@@ -115,6 +119,7 @@ func (t *Table) Put(n *Node) (old *Node) {
 			}
 		case was.Hash == n.Hash:
 			c.node.Store(n)
+			t.setEnd(b, i, end)
 			return was
 		}
 	}
@@ -146,6 +151,7 @@ func (t *Table) Remove(hash uint64) *Node {
 // it become empty again. Under steady eviction this keeps tombs rare and rebuilds rarer.
 func (t *Table) empty(b *block, i int) {
 	t.live--
+	t.setEnd(b, i, 0)
 	b.cells[i].node.Store(tomb)
 	if b.cells[b.step(i, 1)].node.Load() != nil {
 		return
@@ -180,13 +186,24 @@ func (t *Table) growIfFull(b *block) {
 		size *= 2
 	}
 	grown := newBlock(size)
-	for n := range t.All() {
-		i := grown.home(n.Hash)
-		for grown.cells[i].node.Load() != nil {
-			i = grown.step(i, 1)
+	if t.ends.count > 0 {
+		grown.ends = make([]Tick, size)
+	}
+	for i := range b.cells {
+		n := b.cells[i].node.Load()
+		if n == nil || n == tomb {
+			continue
 		}
-		grown.fill(i, n)
+		to := grown.home(n.Hash)
+		for grown.cells[to].node.Load() != nil {
+			to = grown.step(to, 1)
+		}
+		grown.fill(to, n)
+		if grown.ends != nil {
+			grown.ends[to] = b.ends[i]
+		}
 	}
 	t.used = t.live
+	t.ends.restart()
 	t.block.Store(grown)
 }

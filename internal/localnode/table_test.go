@@ -17,7 +17,7 @@ func newTable() *table {
 	return t
 }
 
-func (t *table) put(hash uint64, e any) { t.Put(localnode.Of(hash, e, 0)) }
+func (t *table) put(hash uint64, e any) { t.Put(localnode.Of(hash, e, 0), 0) }
 
 func (t *table) load(hash uint64) (any, bool) {
 	n := t.Load(hash)

@@ -41,13 +41,18 @@ func Listen(l tier.Local) *Ledger {
 	}
 	led := &Ledger{left: map[*Entry][]Departure{}}
 	n.OnEvict(func(e tier.Entry, cost int64, reason tier.EvictReason) {
-		led.record(e.(*Entry), Departure{reason, cost})
+		led.record(entryOf(e), Departure{reason, cost})
 		if led.Heard != nil {
 			led.Heard()
 		}
 	})
 	return led
 }
+
+// entryOf returns e, or the Entry that e embeds.
+func entryOf(e tier.Entry) *Entry { return e.(interface{ self() *Entry }).self() }
+
+func (e *Entry) self() *Entry { return e }
 
 func (led *Ledger) record(e *Entry, d Departure) {
 	led.mu.Lock()

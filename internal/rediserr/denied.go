@@ -53,8 +53,17 @@ func reason(text string) string {
 		return "does not let the client's user run a command that a script needs: allow the documented commands with ACL SETUSER"
 	case strings.HasPrefix(text, "ERR The user executing the script can't access"):
 		return "does not let the client's user touch the keys of a script: allow names that begin with Prefix with ACL SETUSER"
+	case tooOld(text):
+		return "is older than Redis 6.2, or lacks a command of it: use Redis 6.2 or newer, or Valkey"
 	}
 	return ""
+}
+
+// tooOld reports whether a server refuses what Redis 6.2 can do: XRANGE that leaves out its first
+// id, scripts that write after they read the clock, or a command.
+func tooOld(text string) bool {
+	return strings.Contains(text, "Invalid stream ID") || strings.Contains(text, "after non deterministic commands") ||
+		strings.HasPrefix(text, "ERR unknown command") || strings.Contains(text, "Unknown Redis command called from")
 }
 
 // sentinels is the address that go-redis shows for a client that uses Sentinels.

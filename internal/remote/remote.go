@@ -50,10 +50,11 @@ func Left(err error) bool {
 }
 
 // Watcher observes the start and the end of each call. The tier receives the context that Begin
-// returns. left means that the caller gave the call up, which is not the tier's error.
+// returns. of is what [Tier.Of] got, or nil. left means that the caller gave the call up, which is
+// not the tier's error.
 type Watcher interface {
 	Begin(ctx context.Context, op Op) (context.Context, meter.Span)
-	End(ctx context.Context, op Op, s meter.Span, took time.Duration, err error, left bool)
+	End(ctx context.Context, op Op, of any, s meter.Span, took time.Duration, err error, left bool)
 }
 
 // Config configures a [Tier]. All fields are required.
@@ -69,13 +70,22 @@ type Config struct {
 // timeout gives the tier that long, or the time that the caller's context leaves.
 type Tier struct {
 	Config
-	breaker breaker
+	of      any // for the Watcher
+	breaker *breaker
 	giving  chan struct{} // one for each group of claims being given back
 }
 
 // New returns the tier that cfg describes.
 func New(cfg Config) *Tier {
-	return &Tier{Config: cfg, breaker: breaker{now: cfg.Now, log: cfg.Logger}, giving: make(chan struct{}, maxGiving)}
+	return &Tier{Config: cfg, breaker: &breaker{now: cfg.Now, log: cfg.Logger}, giving: make(chan struct{}, maxGiving)}
+}
+
+// Of returns a handle of the same tier, with the same breaker, for the calls of one user. Their
+// ends are reported with of.
+func (t *Tier) Of(of any) *Tier {
+	c := *t
+	c.of = of
+	return &c
 }
 
 // Breaker returns the breaker's state: "closed", "open" or "half-open".
@@ -120,7 +130,7 @@ func (c *call) end(err *error) {
 		*err = panicked(p)
 	}
 	how := c.d.Finish(*err)
-	c.t.Watcher.End(c.ctx, c.op, c.span, time.Since(c.begun), *err, how.Left())
+	c.t.Watcher.End(c.ctx, c.op, c.t.of, c.span, time.Since(c.begun), *err, how.Left())
 	if how.Left() {
 		*err = leftError{*err}
 	}
@@ -175,8 +185,8 @@ func (t *Tier) ClaimMany(ctx context.Context, timeout time.Duration, keys []stri
 	})
 	if err != nil && !errors.Is(err, ErrOpen) {
 		t.giveBack(ctx, timeout, keys, claims, func(i int) bool {
-			// The caller of a renewal already has the claim.
-			return !got[i].Granted && claims[i].Seen != claims[i].Nonce
+			// A refused claim was answered. The caller of a renewal already has the claim.
+			return !got[i].Granted && len(got[i].Cell) == 0 && claims[i].Seen != claims[i].Nonce
 		})
 	}
 	return got, err

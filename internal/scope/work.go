@@ -81,6 +81,13 @@ func (w *Work) End(t *Task) {
 // Closed reports whether Close was called.
 func (w *Work) Closed() bool { return w.closed.Load() }
 
+// Over reports whether Close has cancelled the work.
+func (w *Work) Over() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.over
+}
+
 // Close refuses new work, calls meanwhile and waits for the running work. If ctx ends first, Close
 // cancels all of it and returns ctx's error without waiting any longer, because the work may ignore
 // its context. It reports whether this call closed the set; if not, it does not call meanwhile.

@@ -1,7 +1,7 @@
 // Package sizeof estimates how many bytes of memory a Go value keeps alive, so that the local tier
 // can keep a budget in bytes.
 //
-// [For] inspects a type once and returns a function for its values. The size of a type without
+// [Of] inspects a type once and returns a function for its values. The size of a type without
 // pointers is a constant. Any other value is walked, by reflection and without package unsafe:
 //
 //   - The result is the value's own size plus the heap blocks behind it, each
@@ -33,29 +33,32 @@ const (
 	maxSize = 1 << 50
 )
 
-// For returns a function that estimates the bytes kept alive by a V, including the V itself. The
-// function is safe for concurrent use and never returns a negative number. For a nil pointer it
-// returns 0.
+// For is [Of] for the type V.
 func For[V any]() func(*V) int64 {
-	p := planOf(reflect.TypeFor[V]())
-	if p.shape == fixed {
-		return func(v *V) int64 {
-			if v == nil {
-				return 0
-			}
-			return p.size
-		}
-	}
-	cyclic := p.cyclic()
+	size := Of(reflect.TypeFor[V]())
 	return func(v *V) int64 {
 		if v == nil {
 			return 0
 		}
+		return size(v)
+	}
+}
+
+// Of returns a function that estimates the bytes kept alive by a value of type t, including the
+// value itself. It gets a pointer to the value, not nil. The function is safe for concurrent use and
+// never returns a negative number.
+func Of(t reflect.Type) func(ptr any) int64 {
+	p := planOf(t)
+	if p.shape == fixed {
+		return func(any) int64 { return p.size }
+	}
+	cyclic := p.cyclic()
+	return func(ptr any) int64 {
 		w := walker{left: visitBudget, weight: 1, total: float64(p.size)}
 		if cyclic {
 			w.seen = make(map[block]struct{})
 		}
-		w.run(p, reflect.ValueOf(v).Elem())
+		w.run(p, reflect.ValueOf(ptr).Elem())
 		return int64(min(w.total, maxSize))
 	}
 }

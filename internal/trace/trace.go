@@ -88,6 +88,40 @@ func Bursts(seed uint64, n int) []uint64 {
 	return keys
 }
 
+// Churn returns n keys drawn from a hot set of size keys. A third of the set is replaced every
+// period accesses.
+func Churn(seed uint64, size, period, n int) []uint64 {
+	r := newRand(seed)
+	hot, next := make([]uint64, size), uint64(size)
+	for i := range hot {
+		hot[i] = uint64(i)
+	}
+	keys := make([]uint64, n)
+	for i := range keys {
+		if i > 0 && i%period == 0 {
+			for range size / 3 {
+				hot[r.IntN(size)] = next
+				next++
+			}
+		}
+		keys[i] = hot[r.IntN(size)]
+	}
+	return keys
+}
+
+// Twice returns n keys, each of which is read twice: distance other accesses lie between.
+func Twice(distance, n int) []uint64 {
+	keys := make([]uint64, n)
+	for i := range keys {
+		k := i / 2
+		if i%2 == 1 {
+			k = max(k-distance/2, 0)
+		}
+		keys[i] = uint64(k)
+	}
+	return keys
+}
+
 // Phases returns n keys in six phases: Zipf, bursts and a loop of 1.5 times the capacity, and then
 // the same again.
 func Phases(seed uint64, universe, capacity, n int) []uint64 {

@@ -55,6 +55,8 @@ var logTests = []subtest{
 	{"an append to one sequence leaves the other", alone(logOneSequence)},
 	{"an empty append appends nothing", alone(logEmptyAppend)},
 	{"an append sent again is another record", alone(logResent)},
+	{"names come back as they were appended", alone(logNames)},
+	{"names that are too long are dropped", alone(logLongNames)},
 	{"numbers are dense across handles", alone(logDense)},
 	{"numbers are dense under concurrent appends", alone(logConcurrent)},
 	{"a page starts after the cursor", alone(logCursor)},

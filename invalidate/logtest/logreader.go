@@ -169,6 +169,8 @@ func follow(at *invalidate.Position, id *uint64, records []invalidate.Record, no
 			return fmt.Errorf("record %s is not a bump: Prev = %s", spell(rec.At), spell(rec.Prev))
 		case rec.Bump != (len(rec.Fences) == 0):
 			return fmt.Errorf("record %s: Bump = %v with %d fences", spell(rec.At), rec.Bump, len(rec.Fences))
+		case len(rec.Names) > invalidate.MaxNames:
+			return fmt.Errorf("record %s has %d bytes of names, want at most %d", spell(rec.At), len(rec.Names), invalidate.MaxNames)
 		case now != 0 && rec.Time > now:
 			return fmt.Errorf("record %s: Time = %d is in the future of Page.Now = %d", spell(rec.At), rec.Time, now)
 		}
@@ -223,6 +225,6 @@ func (r *reader) wantSame(other *reader) {
 
 // same compares two records. It ignores Time when one of them has none.
 func same(a, b invalidate.Record) bool {
-	return a.At == b.At && a.ID == b.ID && a.After == b.After && a.Bump == b.Bump && a.Prev == b.Prev && slices.Equal(a.Fences, b.Fences) &&
+	return a.At == b.At && a.ID == b.ID && a.After == b.After && a.Bump == b.Bump && a.Prev == b.Prev && slices.Equal(a.Fences, b.Fences) && a.Names == b.Names &&
 		(a.Time == b.Time || a.Time == 0 || b.Time == 0)
 }

@@ -36,6 +36,7 @@ type MemoryConfig struct {
 	Bound  time.Duration // 0: DefaultBound
 	Retain int           // records kept of each sequence; 0: DefaultRetain
 	Limit  int           // records of each sequence in a page; 0: DefaultLimit
+	Names  bool          // records carry names; see [invalidate.NameKeeper]
 }
 
 // Memory is a log in this process: two slices behind a mutex. It keeps every rule of
@@ -77,6 +78,9 @@ func NewMemory(config MemoryConfig) *Memory { return &Memory{config: config} }
 // Bound returns the Bound of the MemoryConfig, or the default.
 func (m *Memory) Bound() time.Duration { return cmp.Or(m.config.Bound, DefaultBound) }
 
+// KeepsNames returns Names of the MemoryConfig.
+func (m *Memory) KeepsNames() bool { return m.config.Names }
+
 // Sync appends a and returns the records after at. It fails when ctx has ended, with [ErrAppend]
 // or with [ErrEpochs]. A Sync that fails has appended nothing.
 func (m *Memory) Sync(ctx context.Context, at invalidate.Cursor, a invalidate.Append) (invalidate.Page, error) {
@@ -99,6 +103,8 @@ type handle struct {
 }
 
 func (h handle) Bound() time.Duration { return h.bound }
+
+func (h handle) KeepsNames() bool { return h.m.KeepsNames() }
 
 func (h handle) Sync(ctx context.Context, at invalidate.Cursor, a invalidate.Append) (invalidate.Page, error) {
 	return h.m.sync(ctx, h.bound, at, a)
@@ -126,8 +132,8 @@ func (m *Memory) sync(
 		}
 	}
 	m.data.bound = max(m.data.bound, bound)
-	keyed := m.appendLocked(&m.data.keys, a.Keys, now)
-	scoped := m.appendLocked(&m.data.scopes, a.Scopes, now)
+	keyed := m.appendLocked(&m.data.keys, a.Keys, a.KeyNames, now)
+	scoped := m.appendLocked(&m.data.scopes, a.Scopes, a.ScopeNames, now)
 	page := m.pageLocked(at)
 	page.Key, page.Scope = keyed, scoped
 	return page, nil
@@ -167,11 +173,14 @@ func (m *Memory) bumpLocked(at invalidate.Cursor, now int64) error {
 // newID returns a random id, which is never zero.
 func newID() uint64 { return rand.Uint64() | 1 }
 
-func (m *Memory) appendLocked(s *sequence, fences []invalidate.Fence, now int64) invalidate.Position {
+func (m *Memory) appendLocked(s *sequence, fences []invalidate.Fence, names string, now int64) invalidate.Position {
 	if len(fences) == 0 {
 		return 0
 	}
-	m.addLocked(s, invalidate.Record{At: s.end + 1, ID: newID(), Time: now, Fences: rounded(fences)})
+	if !m.config.Names || len(names) > invalidate.MaxNames {
+		names = ""
+	}
+	m.addLocked(s, invalidate.Record{At: s.end + 1, ID: newID(), Time: now, Fences: rounded(fences), Names: names})
 	return s.end
 }
 

@@ -3,6 +3,7 @@ package logtest_test
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/twofold-go/twofold/invalidate"
@@ -65,6 +66,26 @@ var fenceMutants = []named{
 	{"appends empty slices", "an_empty_append_appends_nothing", also(func(a *invalidate.Append) bool {
 		return a.Scopes != nil && len(a.Scopes) == 0
 	})},
+	{"forgets names", namesBack, records(func(r *invalidate.Record) { r.Names = "" })},
+	{"forgets names in a tail", namesBack, tails(func(_ *mutant, p *invalidate.Page) {
+		for i := range p.Keys {
+			p.Keys[i].Names = ""
+		}
+	})},
+	{"ends names at a zero byte", namesBack, records(func(r *invalidate.Record) { r.Names, _, _ = strings.Cut(r.Names, "\x00") })},
+	{"makes names UTF-8", namesBack, records(func(r *invalidate.Record) { r.Names = strings.ToValidUTF8(r.Names, "?") })},
+	{"names of 65,535 bytes", namesBack, records(func(r *invalidate.Record) { r.Names = r.Names[:min(len(r.Names), 1<<16-1)] })},
+	{"keeps the names of the keys for both", namesBack, told(func(_ *mutant, _ *invalidate.Cursor, a *invalidate.Append) {
+		a.ScopeNames = a.KeyNames
+	})},
+	{"cuts names that are too long", longNames, told(func(_ *mutant, _ *invalidate.Cursor, a *invalidate.Append) {
+		a.KeyNames = a.KeyNames[:min(len(a.KeyNames), invalidate.MaxNames)]
+	})},
+	{"drops all names beside long ones", longNames, told(func(_ *mutant, _ *invalidate.Cursor, a *invalidate.Append) {
+		if len(a.KeyNames) > invalidate.MaxNames {
+			a.ScopeNames = ""
+		}
+	})},
 	{"drops an append that is sent again", "an_append_sent_again_is_another_record", func(m *mutant) {
 		inner := m.sync
 		m.sync = func(ctx context.Context, at invalidate.Cursor, a invalidate.Append) (invalidate.Page, error) {
@@ -101,6 +122,8 @@ var fenceMutants = []named{
 }
 
 const (
+	namesBack  = "names_come_back_as_they_were_appended"
+	longNames  = "names_that_are_too_long_are_dropped"
 	fencesBack = "fences_come_back_as_they_were_appended"
 	tooMany    = "more_than_MaxFences_is_refused"
 )

@@ -120,7 +120,7 @@ type server struct {
 }
 
 func newServer() *server {
-	return &server{log: logtest.NewMemory(logtest.MemoryConfig{Bound: bound, Limit: 500})}
+	return &server{log: logtest.NewMemory(logtest.MemoryConfig{Bound: bound, Limit: 500, Names: true})}
 }
 
 const bound = 40 * time.Millisecond
@@ -137,6 +137,8 @@ type mutant struct {
 }
 
 func (m *mutant) Bound() time.Duration { return m.bound() }
+
+func (m *mutant) KeepsNames() bool { return true }
 
 func (m *mutant) Sync(ctx context.Context, at invalidate.Cursor, a invalidate.Append) (invalidate.Page, error) {
 	return m.sync(ctx, at, a)

@@ -28,10 +28,14 @@ func newLog(t testing.TB, rdb redis.UniversalClient, cfg redislog.Config) *redis
 
 func conformance(t *testing.T, rdb redis.UniversalClient) {
 	t.Helper()
-	logtest.TestLog(t, func(t *testing.T) func() invalidate.Log {
-		prefix := redistest.Prefix()
-		return func() invalidate.Log { return newLog(t, rdb, redislog.Config{Prefix: prefix}) }
-	})
+	for name, names := range map[string]bool{"hashes": false, "names": true} {
+		t.Run(name, func(t *testing.T) {
+			logtest.TestLog(t, func(t *testing.T) func() invalidate.Log {
+				prefix := redistest.Prefix()
+				return func() invalidate.Log { return newLog(t, rdb, redislog.Config{Prefix: prefix, Names: names}) }
+			})
+		})
+	}
 }
 
 func TestSingle(t *testing.T) {

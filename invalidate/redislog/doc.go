@@ -16,8 +16,9 @@
 //	                       expiries, also those of keys
 //
 // A position is <epoch>-<n>, dense within an epoch; [invalidate.At] packs it. A record has
-// three fields. Field t is the time in unix microseconds. Field d has its fences. Field i has
-// its id, eight random bytes, and the id of the record before it. A record that starts an epoch
+// three fields, or four. Field t is the time in unix microseconds. Field d has its fences. Field i has
+// its id, eight random bytes, and the id of the record before it. With [Config.Names] it has field
+// n, the names of its fences. A record that starts an epoch
 // has b, the position before it, in place of d. The number of an epoch is one above every number
 // that the log or the caller knows. No rule reads a clock.
 //

@@ -12,7 +12,7 @@ var (
 	ErrPrefix       = fmt.Errorf("redislog: Prefix must have 1 to %d bytes and no braces, which mark the part that chooses a cluster's slot", MaxPrefix)
 	ErrBound        = fmt.Errorf("redislog: Bound must be %v to %v", MinBound, MaxBound)
 	ErrRetention    = fmt.Errorf("redislog: KeyRetention and ScopeRetention must be %d to %d records", MinRetention, MaxRetention)
-	ErrNoClient     = errors.New("redislog: no client")
+	ErrNoClient     = errors.New("redislog: no client: pass New a *redis.Client or *redis.ClusterClient, and check the error of what made it")
 	ErrClient       = errors.New("redislog: client of unknown type, which cannot be copied; pass the *redis.Client or *redis.ClusterClient")
 	ErrRing         = errors.New("redislog: redis.Ring moves the log to another server when one is down")
 	ErrReplicaReads = errors.New("redislog: client reads from replicas, which lag behind the log")

@@ -18,6 +18,7 @@ type entry struct {
 	payload, prev, t string
 	bump             bool   // prev is set
 	ids              string // its own id, and that of the entry before it
+	names            string
 }
 
 func (e *entry) set(name, value string) {
@@ -30,6 +31,10 @@ func (e *entry) set(name, value string) {
 		e.t = value
 	case "i":
 		e.ids = value
+	case "n":
+		if len(value) <= invalidate.MaxNames {
+			e.names = value
+		}
 	}
 }
 
@@ -54,6 +59,16 @@ func (e *entry) record(s stream, from invalidate.Position) invalidate.Record {
 	}
 	r.Fences, ok = decode(e.payload, s)
 	r.Damaged = !ok
+	return r
+}
+
+// named is record with the names. The record keeps strings of the entry, which costs the record of a
+// Sync two allocations.
+func (e *entry) named(s stream, from invalidate.Position) invalidate.Record {
+	r := e.record(s, from)
+	if len(r.Fences) > 0 {
+		r.Names = e.names
+	}
 	return r
 }
 

@@ -12,6 +12,7 @@ import (
 type question struct {
 	at                   invalidate.Cursor
 	keys, scopes         string // payloads
+	keyNames, scopeNames string
 	epoch, keyID, scopID uint64 // new ids
 }
 
@@ -32,10 +33,10 @@ func readReply(reply []any, q question) (p invalidate.Page, err error) {
 		t, _ := reply[5].(string)
 		return entry{id: at, t: t, payload: payload, ids: raw(id) + raw(after)}
 	}
-	if p.Keys, err = readEntries(reply[0], keyStream, q.at.Key, own(3, q.keys, q.keyID, q.at.KeyID)); err != nil {
+	if p.Keys, err = readEntries(reply[0], keyStream, q.at.Key, own(3, q.keys, q.keyID, q.at.KeyID), q.keyNames); err != nil {
 		return p, err
 	}
-	if p.Scopes, err = readEntries(reply[1], scopeStream, q.at.Scope, own(4, q.scopes, q.scopID, q.at.ScopeID)); err != nil {
+	if p.Scopes, err = readEntries(reply[1], scopeStream, q.at.Scope, own(4, q.scopes, q.scopID, q.at.ScopeID), q.scopeNames); err != nil {
 		return p, err
 	}
 	more, ok := reply[2].(int64)
@@ -74,13 +75,15 @@ func readEnd(reply []any) (end invalidate.Cursor, err error) {
 }
 
 // readEntries reads a list of records. The script sends a number instead of a list when the only
-// record is the caller's own, if any.
-func readEntries(reply any, kind stream, from invalidate.Position, own entry) ([]invalidate.Record, error) {
+// record is the caller's own, if any. Names are those of the caller's own record.
+func readEntries(reply any, kind stream, from invalidate.Position, own entry, names string) ([]invalidate.Record, error) {
 	if _, alone := reply.(int64); alone {
 		if own.id == "" {
 			return nil, nil
 		}
-		return []invalidate.Record{own.record(kind, from)}, nil
+		r := own.record(kind, from)
+		r.Names = names
+		return []invalidate.Record{r}, nil
 	}
 	list, ok := reply.([]any)
 	if !ok {
@@ -95,7 +98,7 @@ func readEntries(reply any, kind stream, from invalidate.Position, own entry) ([
 		if err != nil {
 			return nil, err
 		}
-		r := e.record(kind, from)
+		r := e.named(kind, from)
 		from = r.At
 		records = append(records, r)
 	}

@@ -120,13 +120,29 @@ func (l *Log) args(at invalidate.Cursor, a invalidate.Append) (q question, args 
 	if safeguard.Off(safeguard.IDs) {
 		known = [3]string{}
 	}
-	return q, []any{
+	args = []any{
 		epoch, formatID(at.Key), formatID(at.Scope), q.keys, q.scopes,
 		l.cfg.KeyRetention, l.cfg.ScopeRetention,
 		"", "", int64((l.cfg.Bound + time.Millisecond - 1) / time.Millisecond), pageRecords, pageBytes,
 		known[0], known[1], known[2], raw(q.epoch), raw(q.keyID), raw(q.scopID),
-	}, nil
+	}
+	q.keyNames, q.scopeNames = l.names(a.KeyNames), l.names(a.ScopeNames)
+	if q.keyNames != "" || q.scopeNames != "" {
+		args = append(args, q.keyNames, q.scopeNames)
+	}
+	return q, args, nil
 }
+
+// names returns the names that a record of this log carries.
+func (l *Log) names(names string) string {
+	if !l.cfg.Names || len(names) > invalidate.MaxNames {
+		return ""
+	}
+	return names
+}
+
+// KeepsNames returns [Config.Names]; see [invalidate.NameKeeper].
+func (l *Log) KeepsNames() bool { return l.cfg.Names }
 
 // checkWitness warns once when the server has no witness.
 func (l *Log) checkWitness(reply []any) {

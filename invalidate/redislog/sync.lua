@@ -10,6 +10,7 @@
 --       13 the id of the caller's epoch, 14, 15 those of its last records; '' for an
 --       unknown id
 --       16, 17, 18 new ids: of an epoch, of a key record, of a scope record
+--       19, 20 names of the two records; missing or '' for none
 --
 -- An id is eight random bytes from the caller. Field i of a record holds the record's own id and
 -- the id of the record before it.
@@ -98,9 +99,18 @@ if tonumber(ARGV[10]) > bound then
 end
 bound = string.format('%.0f', bound)
 
+local most = { [keys] = ARGV[6], [scopes] = ARGV[7] }
+
+-- Adds a record and returns what XADD returns. A record without names has no field for them.
+local function put(key, at, name, value, ids, names)
+  if (names or '') == '' then
+    return redis.pcall('XADD', key, 'MAXLEN', '~', most[key], at, 't', now, name, value, 'i', ids)
+  end
+  return redis.pcall('XADD', key, 'MAXLEN', '~', most[key], at, 't', now, name, value, 'i', ids, 'n', names)
+end
+
 local same = run == h[RUN] and rep == h[REP] and not reloaded(h[WIT])
 local field = { [keys] = { 'kl', 'ki' }, [scopes] = { 'sl', 'si' } }
-local most = { [keys] = ARGV[6], [scopes] = ARGV[7] }
 
 local function reply(kr, sr, more, kid, sid)
   return { kr, sr, more, kid, sid, now, bound, h[ID], h[6], h[7], h[8], h[9], h[WIT] }
@@ -109,12 +119,12 @@ end
 -- The short way, for a caller that appends and knows exactly what the log's own notes say. It does
 -- not read the streams. If one of them was damaged, its next reader finds a hole before the new
 -- record, and this caller misses nothing. When XADD refuses the position, the long way follows.
-local function follow(key, payload, id)
+local function follow(key, payload, id, names)
   if payload == '' then return '' end
   local e, n = split(h[LAST[key]])
   if n >= LIMIT then return end
   local at = string.format('%.0f-%.0f', e, n + 1)
-  local r = redis.pcall('XADD', key, 'MAXLEN', '~', most[key], at, 't', now, 'd', payload, 'i', id .. h[LASTID[key]])
+  local r = put(key, at, 'd', payload, id .. h[LASTID[key]], names)
   if type(r) == 'table' then return end
   redis.call('HSET', meta, field[key][1], at, field[key][2], id)
   h[LAST[key]], h[LASTID[key]] = at, id
@@ -122,8 +132,8 @@ local function follow(key, payload, id)
 end
 
 if appends and same and ARGV[13] == h[ID] and ARGV[2] == h[6] and ARGV[3] == h[7] and ARGV[14] == h[8] and ARGV[15] == h[9] then
-  local kid = follow(keys, ARGV[4], ARGV[17])
-  local sid = kid and follow(scopes, ARGV[5], ARGV[18])
+  local kid = follow(keys, ARGV[4], ARGV[17], ARGV[19])
+  local sid = kid and follow(scopes, ARGV[5], ARGV[18], ARGV[20])
   if sid then return reply(0, 0, 0, kid, sid) end
 end
 
@@ -132,9 +142,9 @@ local last, lastid = {}, {}
 for _, key in ipairs({ keys, scopes }) do last[key], lastid[key] = newest(key) end
 
 -- Returns false when the position is not above every id that the stream ever had.
-local function add(key, at, name, value, id)
+local function add(key, at, name, value, id, names)
   local own = id .. (lastid[key] ~= '' and lastid[key] or string.rep('\0', 8))
-  local r = redis.pcall('XADD', key, 'MAXLEN', '~', most[key], at, 't', now, name, value, 'i', own)
+  local r = put(key, at, name, value, own, names)
   if type(r) == 'table' and r.err then
     if string.find(r.err, 'stream', 1, true) then return false end
     redis.call('XADD', key, at, 't', now, name, value, 'i', own) -- raises the same error
@@ -200,12 +210,12 @@ if epoch == 0 or not same or not h[ID] or replaced()
   start()
 end
 
-local function append(key, payload, id)
+local function append(key, payload, id, names)
   if payload == '' then return '' end
   while true do
     local _, n = split(last[key])
     local at = string.format('%.0f-%.0f', epoch, n + 1)
-    if add(key, at, 'd', payload, id) then
+    if add(key, at, 'd', payload, id, names) then
       redis.call('HSET', meta, field[key][1], at, field[key][2], id)
       return at
     end
@@ -213,8 +223,8 @@ local function append(key, payload, id)
   end
 end
 
-local kid = append(keys, ARGV[4], ARGV[17])
-local sid = append(scopes, ARGV[5], ARGV[18])
+local kid = append(keys, ARGV[4], ARGV[17], ARGV[19])
+local sid = append(scopes, ARGV[5], ARGV[18], ARGV[20])
 
 local more = 0
 
@@ -227,7 +237,7 @@ local function page(key, after)
     local part = redis.call('XRANGE', key, '(' .. after, '+', 'COUNT', CHUNK)
     for _, r in ipairs(part) do
       out[#out + 1] = r
-      size = size + #(r[2][4] or '')
+      size = size + #(r[2][4] or '') + #(r[2][8] or '')
     end
     if #part < CHUNK then return out end
     if #out >= tonumber(ARGV[11]) or size >= tonumber(ARGV[12]) then

@@ -57,7 +57,7 @@ func (l *Log) readStreams(streams []redis.XStream, at invalidate.Cursor) (p inva
 				text, _ := v.(string)
 				e.set(name, text)
 			}
-			r := e.record(kind, from)
+			r := e.named(kind, from)
 			from = r.At
 			*out = append(*out, r)
 		}

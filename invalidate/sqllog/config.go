@@ -9,6 +9,8 @@ import (
 	"log/slog"
 	"regexp"
 	"time"
+
+	"github.com/twofold-go/twofold/internal/sqlname"
 )
 
 // The defaults and limits of a [Config].
@@ -97,6 +99,18 @@ type Config struct {
 	// processes of a log need the same value; otherwise each Sync starts an epoch.
 	KeepOverRestart bool
 
+	// Names makes the records of this process carry the texts of their keys, prefixes and tags, in
+	// a column that migration 0004_twofold_names adds, and makes the process read them. Then the
+	// events of Tiers.OnInvalidate name tenant, namespace and id. Whoever can read the table reads
+	// the texts. Processes without Names, and those of older versions, use the same tables: their
+	// records have no names, and they read none. Without the column a process warns once, and goes
+	// on as if Names were false.
+	//
+	// A text of 40 bytes adds 40 bytes to a record in PostgreSQL and 43 in SQLite, and one of 100
+	// bytes adds 96 and 110. A record has room for [invalidate.MaxNames] bytes; texts beyond that are
+	// left out. False: records carry hashes only, and statements do not mention the column.
+	Names bool
+
 	// Wait waits until another process may have numbered rows; package pgxlisten has one for
 	// PostgreSQL. Tail calls it, one call at a time, with a context that ends when Tail
 	// returns. Tail polls as well. Nil, or after an error: Tail only polls.
@@ -105,7 +119,8 @@ type Config struct {
 	// Identity returns a text that tells this server, and this run of it, from all others. It
 	// is for services that hide the functions that the log uses otherwise. The log calls it
 	// on the connection that it is about to use. It must fail on a server that takes no
-	// writes. All processes of a log need the same one. Nil: the dialect's own.
+	// writes. All processes of a log need the same one. The log still checks by itself that its
+	// tables are those that it wrote. Nil: the dialect's own.
 	Identity func(ctx context.Context, conn *sql.Conn) (string, error)
 
 	// Readers is a second pool on the same SQLite file, for statements that only read. They
@@ -171,6 +186,10 @@ func (c *Config) checkTables(refuse func(format string, args ...any)) {
 	} {
 		if !identifier.MatchString(name.value) { // the name becomes part of statements
 			refuse("Tables.%s has %d bytes; use 1 to 48 letters, digits and underscores, and no digit first", name.field, len(name.value))
+		}
+		// A word after a dot, such as a table in a schema, need not be quoted.
+		if sqlname.Reserved(c.Dialect.String(), name.value) && (name.field == "Schema" || c.Tables.Schema == "") {
+			refuse("Tables.%s is a reserved word of %v; add a prefix, as in twofold_%.48s", name.field, c.Dialect, name.value)
 		}
 	}
 	if t := c.Tables; t.Outbox == t.Log || t.Log == t.Meta || t.Meta == t.Outbox {

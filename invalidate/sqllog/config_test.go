@@ -48,6 +48,29 @@ func TestZeroConfigHasDefaults(t *testing.T) {
 	}
 }
 
+// A reserved word would fail in every statement. Validate says so.
+func TestReservedTables(t *testing.T) {
+	t.Parallel()
+	db := pool(t)
+	for _, tt := range []struct {
+		dialect sqllog.Dialect
+		tables  sqllog.Tables
+		field   string // "": accepted
+	}{
+		{sqllog.Postgres, sqllog.Tables{Outbox: "Order"}, "Tables.Outbox"},
+		{sqllog.Postgres, sqllog.Tables{Schema: "user"}, "Tables.Schema"},
+		{sqllog.Postgres, sqllog.Tables{Schema: "app", Outbox: "order"}, ""},
+		{sqllog.MySQL, sqllog.Tables{Meta: "keys"}, "Tables.Meta"},
+		{sqllog.SQLite, sqllog.Tables{Log: "index"}, "Tables.Log"},
+	} {
+		err := sqllog.New(db, sqllog.Config{Dialect: tt.dialect, Tables: tt.tables}).Validate()
+		said := err != nil && strings.Contains(err.Error(), "reserved word")
+		if said != (tt.field != "") || said && (!errors.Is(err, sqllog.ErrConfig) || !strings.Contains(err.Error(), tt.field+" is a reserved word")) {
+			t.Errorf("%v %+v: Validate = %v, want an error about %q", tt.dialect, tt.tables, err, tt.field)
+		}
+	}
+}
+
 // Each fault names its field and what to do. All faults are reported together.
 func TestFaults(t *testing.T) {
 	t.Parallel()

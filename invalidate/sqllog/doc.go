@@ -43,8 +43,8 @@
 //	                            Redis after COMMIT
 //	until others hear of it     about 1 ms           about 5 ms with LISTEN, else Config.Poll
 //	the server restarts         a new epoch          a new epoch, see KeepOverRestart
-//	triggers, migrations and    no                   yes
-//	psql can invalidate
+//	tables invalidate them-     no                   yes
+//	selves, also by psql
 //	needs                       Redis                three tables
 //
 // A new epoch costs every process what it has cached. Choose sqllog when stale data after a
@@ -53,10 +53,15 @@
 //
 // # Tables
 //
-// The log needs three tables. [Migrations] has files for goose and golang-migrate, [Schema]
+// The log needs three tables, and on SQLite a small file beside the database, named like it and
+// -twofold. [Migrations] has files for goose and golang-migrate, [Schema]
 // returns their text, and [Log.Install] creates the tables for tests and small tools. Without
 // the tables, Append fails, and the caller's transaction fails with it: no write must commit
 // without its invalidation.
+//
+// The migration 0004_twofold_names adds a column that only [Config.Names] needs. Programs without
+// Names, also older ones, run before and after it (TestNamesWithoutTheColumn). It starts no epoch,
+// except in a SQLite database in memory.
 //
 // Writers need INSERT on the outbox and nothing else. Followers need SELECT and DELETE on
 // it, SELECT, INSERT and DELETE on the log, and SELECT, INSERT and UPDATE on meta.
@@ -71,18 +76,71 @@
 // being cached for 5,000 ms. The column ns names the namespace. A row that does not parse may
 // mean anything, so every process gives up everything older; [Stats] counts such rows.
 //
+// Triggers write two more elements, so that only Go spells keys: ["v","default","users:v1",42] is
+// the key of a value, and ["w","default","org:",7] a tag that ends in values. A program from before
+// these elements takes such a row for one that does not parse, which is safe, and costly while it
+// runs: replace all programs before you migrate to [Triggers].
+//
+// # Tables that invalidate themselves
+//
+// A [Table] says what the rows of a table stand for. [Triggers] returns the triggers that invalidate
+// it, for a migration; [Log.InstallTriggers] makes them, for tests and small tools.
+// [Log.CheckTriggers] tells at the start of a program whether they are there. What they promise: when
+// a write to the table has committed, by any client, guarantee 13 of package cache holds from then on
+// for the keys and tags that its old rows and its new rows stand for (TestTriggersCoverEveryWrite).
+// If the outbox is missing, the write fails. A NULL names nothing. A value that is no valid key or
+// tag, such as an empty text, names nothing either, because no cache can have it.
+//
+// PostgreSQL: a trigger for each statement sees all of its rows, those of COPY, MERGE, ON CONFLICT and
+// cascades included, and writes one row of the outbox. A statement with more than 1,000 scopes, or a
+// TRUNCATE, names the namespace of a key, the tenant of a tag with columns, and everything if there
+// are too many tenants. The function runs with the rights of its owner, so writers need no right on
+// the outbox, and the owner needs INSERT. The triggers are enabled ALWAYS, so a subscriber of logical
+// replication invalidates as well. Partitions have triggers of their own. A statement on the parent
+// is always seen; for statements on a new partition, run the migration again. CheckTriggers
+// names such partitions. For Only, put the primary key into Table.Unique.
+//
+// SQLite: a trigger for each row. INSERT OR REPLACE removes rows without their delete trigger, unless
+// PRAGMA recursive_triggers is on; so two more triggers look for the rows that it removes, by the
+// columns in Table.Unique. CheckTriggers compares these with the unique constraints. A row that goes
+// by a rowid that is no column is not seen.
+//
+// MySQL and MariaDB: a trigger for each row. Foreign keys that cascade fire no trigger, so
+// CheckTriggers refuses a table with one, unless Table.Cascades is set. TRUNCATE fires none. An
+// upgrade removes the old triggers before it makes the new ones, so let nothing write meanwhile.
+// A text column needs a collation that tells upper from lower case. This was tested with MariaDB 10.11,
+// and not with MySQL.
+//
+// No database fires triggers for DROP TABLE, or for partitions that are attached, detached or
+// exchanged. Invalidate after those yourself.
+//
 // # When a new epoch starts
 //
 // A restored backup, or a standby that lagged, may have lost committed rows. So a Sync compares
-// the server with the one on which the epoch began. It also compares the ids of records with
-// those that the caller knows. If anything differs, it starts a new epoch.
+// the server with the one on which the epoch began. It checks that the tables are those that the log
+// wrote there, although the server did not restart. It also compares the ids of records with those
+// that the caller knows. If anything differs, it starts a new epoch (TestPutBack, TestLostEnd,
+// TestDamageStartsAnEpoch).
 //
-//   - PostgreSQL: the start of the server and its timeline. A restart starts an epoch,
-//     because a file-system snapshot that is put back looks the same. Set KeepOverRestart
-//     if you never restore such snapshots. Config.Identity is for services that hide these
-//     functions.
-//   - MySQL and MariaDB: the server's id and its start, to the second.
-//   - SQLite: the ids of records. Do not replace the file while processes use it.
+// PostgreSQL: the server is known by its start and its timeline. A restart starts an epoch,
+// because a file-system snapshot that is put back looks the same. Set KeepOverRestart if you never
+// restore such snapshots. Config.Identity is for services that hide these functions. The tables are
+// known by the transaction that wrote the row of meta, which no dump brings, and by the oid of the
+// database. VACUUM FULL, CLUSTER, REINDEX and GRANT start no epoch (TestEverydayStartsNoEpoch). A
+// change of meta by hand, or an ALTER TABLE that rewrites meta, costs one.
+//
+// MySQL and MariaDB: the server is known by its id, by its start to the second, and by the clock
+// sequence of UUID(), which it draws when it starts. The tables are known by a number that a dump
+// rounds, and by the time at which the server created meta. So OPTIMIZE and ALTER TABLE of meta cost
+// an epoch; those of other tables do not. The server shows that time in the zone of the session. So do
+// not create meta in the hour that a clock change repeats if the sessions use several time zones: each
+// change between them would start an epoch. This was tested with MariaDB 10.11, and not with MySQL.
+//
+// SQLite: the tables are known by the file beside the database, which says where the log ends and
+// which inode the database has. VACUUM and changes of the schema start no epoch. A lost file beside
+// the database, or a crash in the middle of a numbering, costs one. Every process must be able to
+// write in the folder. In a database in memory, the schema cookie takes the place of that file, so
+// each change of the schema costs an epoch.
 //
 // The log refuses a standby and a read-only session: [ErrStandby]. A read-only SQLite file is
 // refused at the first write.
@@ -96,8 +154,18 @@
 //     innodb_flush_log_at_trx_commit other than 1, synchronous below FULL in SQLite) that was
 //     already read into a cache. Such a value stays until its TTL. On PostgreSQL, commits that
 //     were numbered are never lost.
-//   - If an old backup is put back while no process is alive, cells that are stored
-//     elsewhere are newer than the data. Call [Log.NewEpoch] then.
+//   - Some ways to put old tables back leave no trace. Call [Log.NewEpoch] after them, before
+//     processes go on. PostgreSQL: tables that were set aside by RENAME and then put back.
+//     MySQL and MariaDB: a copy inside the server, put back into the same table by INSERT and
+//     SELECT, or by a tool that copies FLOAT columns exactly. SQLite: the whole folder, with the
+//     file beside the database, written over the same files while no connection is open; on
+//     Windows, also by rename. SQLite also cannot notice that a backup is put back if nothing was
+//     numbered since; commits that no process had numbered yet are lost with it, usually those of
+//     the last Config.Poll.
+//   - A SQLite file that is replaced under open connections is two databases. Then each Sync
+//     starts an epoch or fails. Close all connections first, and replace the file by rename, or
+//     use the backup API, which needs neither.
+//   - Do not delete rows of the outbox: they are invalidations that have not happened yet.
 //   - Do not read through the cache inside the transaction with the transaction as loader:
 //     that would store a value before it commits.
 //   - Loaders that read from a replica must ask [Log.Replica] first, or invalidate with
@@ -110,6 +178,9 @@
 //     until its connection ends. On PostgreSQL the server ends it after an eighth of Bound.
 //
 // # Operation
+//
+// A program of an earlier version refuses the tables of a later one, and the reverse: [ErrSchema].
+// Migrate, and then replace all programs. Until then the old ones serve nothing from their caches.
 //
 // Use the same Bound in all processes. All processes must have the same kind of remote tier,
 // or none: [ErrCells]. Run PostgreSQL and MySQL at their default isolation levels. SQLite

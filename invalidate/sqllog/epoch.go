@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/twofold-go/twofold/invalidate"
 )
@@ -13,27 +14,28 @@ import (
 const maxEpoch = math.MaxInt32
 
 // NewEpoch starts a new epoch, and clears the note of the fleet's remote tier. It costs every
-// process what it has cached. Call it when the database was put back to an older state while no
-// process was alive, and the cells are stored elsewhere: they may be newer than the data. Call it
-// also when the fleet gets another remote tier.
+// process what it has cached. Call it when the tables were put back to an older state in a way that
+// leaves no trace, which the package's documentation lists: cells may be newer than the data. When
+// in doubt, call it. Call it also when the fleet gets another remote tier.
 func (l *Log) NewEpoch(ctx context.Context) error {
 	if err := l.Validate(); err != nil {
 		return err
 	}
-	err := l.startEpoch(ctx, invalidate.Cursor{}, true)
+	_, err := l.startEpoch(ctx, invalidate.Cursor{}, true)
 	for range maxAttempts {
 		if !mayRetry(err) || ctx.Err() != nil {
 			break
 		}
-		err = l.startEpoch(ctx, invalidate.Cursor{}, true)
+		_, err = l.startEpoch(ctx, invalidate.Cursor{}, true)
 	}
 	return fail("new epoch", err)
 }
 
 // startEpoch starts an epoch above every position that is known here. It does nothing when
-// another process has already started one. With forced it needs no reason.
-func (l *Log) startEpoch(ctx context.Context, at invalidate.Cursor, forced bool) error {
-	return withConn(ctx, l.db, func(conn *sql.Conn) error {
+// there is no doubt under the lock: another process has already started one, or was only numbering.
+// With forced it needs no reason.
+func (l *Log) startEpoch(ctx context.Context, at invalidate.Cursor, forced bool) (started bool, err error) {
+	err = withConn(ctx, l.db, func(conn *sql.Conn) error {
 		tx, err := l.lock(ctx, conn)
 		if err != nil {
 			return err
@@ -51,8 +53,10 @@ func (l *Log) startEpoch(ctx context.Context, at invalidate.Cursor, forced bool)
 		if err := l.bump(ctx, tx, &v, at, forced); err != nil {
 			return err
 		}
+		started = true
 		return tx.Commit()
 	})
+	return started && err == nil, err
 }
 
 // lock begins a transaction that locks the row of meta, and creates the row if it is missing. A
@@ -104,8 +108,13 @@ func (l *Log) bump(ctx context.Context, tx *sql.Tx, v *view, at invalidate.Curso
 		forget = 1
 	}
 	q = l.sql.epoch
-	_, err := tx.ExecContext(ctx, q.text, q.args(l.cfg.Namespace, v.identity, id, epoch<<32, holdMillis(l.cfg.Bound), forget)...)
-	return err
+	identity := strings.TrimPrefix(v.identity, markText)
+	_, err := tx.ExecContext(ctx, q.text, q.args(l.cfg.Namespace, identity, id, epoch<<32, holdMillis(l.cfg.Bound), forget)...)
+	if err != nil {
+		return err
+	}
+	start := bySeq[int64]{keySeq: epoch << 32, scopeSeq: epoch << 32}
+	return l.testify(&v.witness, id, start, bySeq[int64]{keySeq: id, scopeSeq: id})
 }
 
 // lastID returns the id of the last record of a sequence; 0: the record is missing.

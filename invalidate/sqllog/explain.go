@@ -15,7 +15,7 @@ func explain(err error) error {
 		return err
 	}
 	for meaning, found := range map[error]bool{
-		ErrSchema:  says(err, schemaCodes, "no such table", "no such column", "has no column named"),
+		ErrSchema:  says(err, schemaCodes, append([]string{"no such table"}, columnTexts...)...),
 		ErrStandby: says(err, standbyCodes, "attempt to write a readonly database"),
 		ErrRights:  says(err, rightsCodes),
 	} {
@@ -31,7 +31,15 @@ var (
 	schemaCodes  = []string{"42P01", "42703", "3F000", "1146", "1054"}
 	standbyCodes = []string{"25006", "55000", "1290", "1792", "1836"}
 	rightsCodes  = []string{"42501", "1142", "1143"}
+	columnCodes  = []string{"42703", "1054"} // a column is missing
+	thereCodes   = []string{"42701", "1060"} // a column that another process has added
 	retryCodes   = []string{"40001", "40P01", "55P03", "25P03", "1062", "1205", "1213"}
+)
+
+// Texts of SQLite.
+var (
+	columnTexts = []string{"no such column", "has no column named"} // a column is missing
+	thereTexts  = []string{"duplicate column name"}
 )
 
 // mayRetry reports whether a statement failed because of another statement, and certainly did not

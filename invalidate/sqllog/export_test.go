@@ -7,7 +7,7 @@ func RowTexts(scopes ...invalidate.Scope) ([]string, error) { return rowTexts(sc
 
 // ParseRow returns the fences of a row.
 func ParseRow(text string) (keys []string, fences []invalidate.Fence, ok bool) {
-	n, ok := parseRow(text)
+	n, ok := parseRow(text, nil)
 	for _, k := range n.keys {
 		fences = append(fences, keyFence(k, n.hold))
 	}

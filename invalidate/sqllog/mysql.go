@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -13,25 +14,43 @@ import (
 // mysqlText returns the statements for MySQL and MariaDB. Where the two differ, each runs what is
 // in its own kind of comment and ignores the other.
 //
-// A server is identified by its id and its start time. The start time is computed from seconds and
-// may be off by one or two. A read-only server takes no writes. A session at READ UNCOMMITTED would
+// A server is identified by its id, its start time and the clock sequence of UUID(). The start time
+// is computed from seconds and may be off by one or two. The server draws the clock sequence when it
+// starts, so a restart within these seconds differs, too.
+//
+// Tables that went back while the server runs are recognized in two ways. Column wit of meta is a
+// FLOAT that holds 16777215, and a dump prints it with six digits, as 16777200. The time at which
+// the server created the table tells apart copies that were made inside the server.
+//
+// A read-only server takes no writes. A session at READ UNCOMMITTED would
 // number uncommitted rows, so it counts as read-only.
 func mysqlText(c *Config) dialectText {
 	const (
 		readOnly = "(@@global.read_only OR /*!80000 @@transaction_read_only */ /*M! @@tx_read_only */" +
 			" OR /*!80000 @@transaction_isolation */ /*M! @@tx_isolation */ = 'READ-UNCOMMITTED')"
 		server  = "/*!80000 @@server_uuid */ /*M! @@server_id, '@', @@hostname, ':', @@port */"
-		status  = "/*!80000 performance_schema.global_status */ /*M! information_schema.global_status */"
+		status  = "/*!80000 performance_schema.global_status */ /*M! information_schema.session_status */" // the same value
 		started = "CAST(UNIX_TIMESTAMP() - (SELECT variable_value FROM " + status + " WHERE variable_name = 'Uptime') AS SIGNED)"
 		clock   = "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))"
 		last    = "(SELECT l.%s FROM {log} l WHERE l.ns = m.ns AND l.seq = %d ORDER BY l.pos DESC LIMIT 1)"
 	)
-	since := started
+	run := ", ':', SUBSTR(UUID(), 20, 4), '/', " + started
 	if c.KeepOverRestart {
-		since = "0"
+		run = ", '/0'"
+	}
+	schema := "DATABASE()"
+	if c.Tables.Schema != "" {
+		schema = "'" + c.Tables.Schema + "'"
 	}
 	return dialectText{
-		identity: "CASE WHEN " + readOnly + " THEN '' ELSE CONCAT(" + server + ", '/', " + since + ") END",
+		server: "CASE WHEN " + readOnly + " THEN '' ELSE CONCAT(" + server + run + ") END",
+		// In seconds since 1970, because the table shows it in the time zone of the session. The
+		// hour that a clock change repeats stays ambiguous; see the package documentation.
+		place: "COALESCE((SELECT UNIX_TIMESTAMP(t.create_time) FROM information_schema.tables t" +
+			" WHERE t.table_schema = " + schema + " AND t.table_name = '" + c.Tables.Meta + "'), '')",
+		mark:     "IF(m.wit = 16777215, '', '" + markText + "')",
+		version:  2,
+		row:      "CONCAT(o.at, ' ', SHA1(o.scopes))",
 		clock:    clock,
 		age:      clock + " - o.at",
 		pending:  "1",
@@ -43,6 +62,7 @@ func mysqlText(c *Config) dialectText {
 		begin:    "INSERT IGNORE INTO {meta} (ns) VALUES ($1)",
 		lock:     "SELECT ns FROM {meta} WHERE ns = $1 FOR UPDATE",
 		greatest: "greatest",
+		reset:    ", wit = 16777215",
 	}
 }
 
@@ -57,7 +77,7 @@ func (l *Log) sameServer(stored, identity string) bool {
 // sameMySQL compares two identities, whose seconds may differ by rounding.
 func sameMySQL(stored, identity string) bool {
 	a, b := strings.LastIndexByte(stored, '/'), strings.LastIndexByte(identity, '/')
-	if a < 0 || b < 0 || stored[:a] != identity[:b] {
+	if stored == identity || a < 0 || b < 0 || stored[:a] != identity[:b] {
 		return stored == identity
 	}
 	since, err := strconv.ParseInt(stored[a+1:], 10, 64)
@@ -79,17 +99,21 @@ func (l *Log) writeMySQL(ctx context.Context, conn *sql.Conn, v *view, b *batch)
 	n.end, n.endID = v.end, v.endID
 	var rows []string
 	var args []any
+	column, value, from := b.namesColumn(", UNHEX(?) AS names", ", r.names")
 	for _, r := range b.records {
 		n.end[r.seq]++
 		after := n.endID[r.seq]
 		n.endID[r.seq] = r.id
-		rows = append(rows, "SELECT ? AS seq, ? AS pos, ? AS id, ? AS after, UNHEX(?) AS payload")
+		rows = append(rows, "SELECT ? AS seq, ? AS pos, ? AS id, ? AS after, UNHEX(?) AS payload"+value)
 		args = append(args, r.seq, n.end[r.seq], r.id, after, hex.EncodeToString(r.payload))
+		if value != "" {
+			args = append(args, hexOrNull(r.names))
+		}
 	}
 	if len(rows) > 0 {
 		// The lock on meta keeps a new epoch from starting below the records.
-		wrote, err := conn.ExecContext(ctx, "INSERT INTO "+l.sql.log+" (ns, seq, pos, prev, at, id, after, payload)"+
-			" SELECT m.ns, r.seq, r.pos, 0, "+l.sql.clock+", r.id, r.after, r.payload FROM "+l.sql.meta+" m JOIN ("+strings.Join(rows, " UNION ALL ")+") r"+
+		wrote, err := conn.ExecContext(ctx, "INSERT INTO "+l.sql.log+" (ns, seq, pos, prev, at, id, after, payload"+column+")"+
+			" SELECT m.ns, r.seq, r.pos, 0, "+l.sql.clock+", r.id, r.after, r.payload"+from+" FROM "+l.sql.meta+" m JOIN ("+strings.Join(rows, " UNION ALL ")+") r"+
 			" WHERE m.ns = ? AND m.epoch = ? LOCK IN SHARE MODE", append(args, l.cfg.Namespace, b.epoch)...)
 		if err != nil {
 			return numbered{}, err
@@ -102,11 +126,25 @@ func (l *Log) writeMySQL(ctx context.Context, conn *sql.Conn, v *view, b *batch)
 	return n, l.finishMySQL(ctx, conn, b, &n)
 }
 
+// hexOrNull returns names for UNHEX.
+func hexOrNull(names []byte) any {
+	if names == nil {
+		return nil
+	}
+	return hex.EncodeToString(names)
+}
+
 // onServer reports whether the connection is to the server with that identity.
 func (l *Log) onServer(ctx context.Context, conn *sql.Conn, identity string) (bool, error) {
-	now, _, err := l.identify(ctx, conn)
-	if err == nil && l.cfg.Identity == nil {
-		err = conn.QueryRowContext(ctx, "SELECT "+l.sql.identity).Scan(&now)
+	_, args, err := l.identify(ctx, conn)
+	if err != nil {
+		return false, err
+	}
+	var now string
+	args = append([]any{l.cfg.Namespace}, args...)
+	err = conn.QueryRowContext(ctx, l.sql.server.text, l.sql.server.args(args...)...).Scan(&now)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
 	}
 	return l.sameServer(identity, now), err
 }
@@ -115,13 +153,13 @@ func (l *Log) onServer(ctx context.Context, conn *sql.Conn, identity string) (bo
 // each row by its primary key. A range of any index would also lock the row after it, and wait for
 // the transaction that wrote that row.
 func (l *Log) finishMySQL(ctx context.Context, conn *sql.Conn, b *batch, n *numbered) error {
-	if len(b.ids) > 0 {
-		ids, err := json.Marshal(b.ids)
+	if len(b.rows) > 0 {
+		rows, err := json.Marshal(b.rows)
 		if err != nil {
 			return err
 		}
-		gone, err := conn.ExecContext(ctx, "DELETE o FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) r"+
-			" STRAIGHT_JOIN "+l.sql.outbox+" o FORCE INDEX (PRIMARY) ON o.id = r.id WHERE o.ns = ?", string(ids), l.cfg.Namespace)
+		gone, err := conn.ExecContext(ctx, "DELETE o FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$.id', content VARCHAR(64) PATH '$.content')) r"+
+			" STRAIGHT_JOIN "+l.sql.outbox+" o FORCE INDEX (PRIMARY) ON o.id = r.id WHERE o.ns = ? AND CAST("+l.sql.row+" AS BINARY) = CAST(r.content AS BINARY)", string(rows), l.cfg.Namespace)
 		if err == nil {
 			n.rows, err = gone.RowsAffected()
 		}

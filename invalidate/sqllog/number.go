@@ -13,13 +13,13 @@ import (
 type batch struct {
 	epoch    int64  // the batch is valid only in this epoch
 	identity string // and on this server
-	ids      []int64
-	texts    map[int64]uint64 // see stage
-	low      string           // "": do not change it
-	own      bool             // write the records even if other processes have numbered the rows
+	rows     []staged
+	low      string // "": do not change it
+	own      bool   // write the records even if other processes have numbered the rows
 	records  []record
 	count    bySeq[int64] // of records
 	lastID   bySeq[int64] // of the last record
+	room     int          // for names, in bytes
 }
 
 // record is one record of a batch.
@@ -29,11 +29,19 @@ type record struct {
 	id      int64
 	after   int64 // the id before it in the batch; 0: the last id of the sequence
 	payload []byte
+	names   []byte // nil: none
 }
 
-func (b *batch) add(seq int, payload []byte) {
+// batchNames is the most bytes of names in one batch, because servers limit the size of a statement.
+const batchNames = 1 << 20
+
+func (b *batch) add(seq int, payload []byte, names string) {
 	b.count[seq]++
 	r := record{seq: seq, place: b.count[seq], id: newID(), after: b.lastID[seq], payload: payload}
+	if n := len(names); 0 < n && n <= invalidate.MaxNames && n <= b.room {
+		r.names = []byte(names)
+		b.room -= n
+	}
 	b.lastID[seq] = r.id
 	b.records = append(b.records, r)
 }
@@ -42,15 +50,25 @@ func (b *batch) add(seq int, payload []byte) {
 // one for all rows that did not parse.
 func (b *batch) addStage(st *stage) {
 	if st.damaged > 0 {
-		b.add(scopeSeq, []byte{})
+		b.add(scopeSeq, []byte{}, "")
 	}
 	for seq, fences := range st.records {
 		for fences = distinct(fences); len(fences) > 0; {
 			n := min(len(fences), invalidate.MaxFences)
-			b.add(seq, encode(fences[:n]))
+			b.add(seq, encode(fences[:n]), st.names.Spell(fences[:n]))
 			fences = fences[n:]
 		}
 	}
+}
+
+// namesColumn returns the parts of a statement that write the names, or "" if no record has names.
+func (b *batch) namesColumn(value, from string) (column, _, _ string) {
+	for _, r := range b.records {
+		if r.names != nil {
+			return ", names", value, from
+		}
+	}
+	return "", "", ""
 }
 
 func distinct(fences []invalidate.Fence) []invalidate.Fence {
@@ -88,7 +106,7 @@ func (s *visit) catchUp(ctx context.Context, v *view) (p invalidate.Page, done b
 				return err
 			})
 		}
-		if err != nil || st.moved || v.pending.Valid && len(st.ids) == 0 {
+		if err != nil || st.moved || v.pending.Valid && len(st.rows) == 0 {
 			return p, false, err // an empty stage may come from another server: look again
 		}
 		s.removeCells(ctx, &st)
@@ -108,17 +126,20 @@ func (s *visit) catchUp(ctx context.Context, v *view) (p invalidate.Page, done b
 // number writes the records of a stage and, after the last stage, those of the visit. Then it
 // reads the page, on the same connection.
 func (s *visit) number(ctx context.Context, v *view, st *stage, p *invalidate.Page) (n numbered, err error) {
-	b := batch{epoch: v.epoch, identity: v.identity, ids: st.ids, texts: st.texts, low: st.low}
+	b := batch{epoch: v.epoch, identity: v.identity, rows: st.rows, low: st.low}
+	if s.log.names() {
+		b.room = batchNames
+	}
 	b.addStage(st)
 	if !st.full {
 		for seq, payload := range s.own {
 			if len(payload) > 0 {
 				b.own = true
-				b.add(seq, payload)
+				b.add(seq, payload, s.names[seq])
 			}
 		}
 	}
-	if len(b.ids) == 0 && !b.own { // other processes were faster
+	if len(b.rows) == 0 && !b.own { // other processes were faster
 		return numbered{held: true}, nil
 	}
 	err = withConn(ctx, s.log.db, func(conn *sql.Conn) error {

@@ -23,7 +23,10 @@ func (s *visit) page(ctx context.Context, conn *sql.Conn, v *view) (p invalidate
 	if s.at.Key >= v.position(keySeq) && s.at.Scope >= v.position(scopeSeq) {
 		return p, nil
 	}
-	q := s.log.sql.page
+	q, named := s.log.sql.page, s.log.names()
+	if named {
+		q = s.log.sql.named
+	}
 	rows, err := conn.QueryContext(ctx, s.log.text(&q),
 		q.args(s.log.cfg.Namespace, position(s.at.Key), position(s.at.Scope), v.end[keySeq], v.end[scopeSeq])...)
 	if err != nil {
@@ -32,7 +35,7 @@ func (s *visit) page(ctx context.Context, conn *sql.Conn, v *view) (p invalidate
 	defer rows.Close() //nolint:errcheck // rows.Err says what went wrong
 	var more bool
 	for size := 0; rows.Next() && size < pageBytes; {
-		seq, rec, n, err := scan(rows)
+		seq, rec, n, err := scan(rows, named)
 		if err != nil {
 			return p, err
 		}
@@ -52,11 +55,15 @@ func (s *visit) page(ctx context.Context, conn *sql.Conn, v *view) (p invalidate
 	return p, rows.Err()
 }
 
-// scan reads a record and returns the size of its payload.
-func scan(rows *sql.Rows) (seq int, rec invalidate.Record, size int, err error) {
+// scan reads a record and returns the size of its payload and names.
+func scan(rows *sql.Rows, named bool) (seq int, rec invalidate.Record, size int, err error) {
 	var pos, prev, id, after int64
-	var payload []byte
-	if err := rows.Scan(&seq, &pos, &prev, &rec.Time, &id, &after, &payload); err != nil {
+	var payload, names []byte
+	columns := []any{&seq, &pos, &prev, &rec.Time, &id, &after, &payload, &names}
+	if !named {
+		columns = columns[:7]
+	}
+	if err := rows.Scan(columns...); err != nil {
 		return seq, rec, 0, err
 	}
 	rec.At, rec.ID, rec.After = invalidate.Position(pos), uint64(id), uint64(after) //nolint:gosec // the bits count
@@ -67,5 +74,8 @@ func scan(rows *sql.Rows) (seq int, rec invalidate.Record, size int, err error) 
 	var ok bool
 	rec.Fences, ok = decode(payload, seq)
 	rec.Damaged = !ok || rec.ID == 0
-	return seq, rec, len(payload), nil
+	if !rec.Damaged && len(names) <= invalidate.MaxNames {
+		rec.Names = string(names)
+	}
+	return seq, rec, len(payload) + len(names), nil
 }

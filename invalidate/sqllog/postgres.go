@@ -10,14 +10,18 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
-
-	"github.com/twofold-go/twofold/internal/safeguard"
 )
 
 // postgresText returns the statements for PostgreSQL.
 //
 // A server is identified by the start of its postmaster and its timeline, which changes at a
 // promotion. The name of the WAL file has the new timeline at once; the control file has it later.
+//
+// Tables that went back while the server runs are recognized by the row of meta itself. Every write
+// of the log notes its transaction in column born, so born equals xmin, which the server sets. A tool
+// that puts an old row back writes it in a later transaction, and brings the old born. The server
+// keeps xmin of a frozen row, and in VACUUM FULL. A database made from a template keeps xmin, but has
+// another oid. A write inside a savepoint has an xmin of its own, so the log never writes in one.
 //
 // Rows are found by the id of their transaction. The low-water mark is an id below which no row is
 // left. It is the oldest transaction that ran at the last stage. If the stage was full, the mark is
@@ -29,8 +33,12 @@ func postgresText(c *Config) dialectText {
 		since = "(SELECT system_identifier::text FROM pg_control_system())"
 	}
 	d := dialectText{
-		identity: "CASE WHEN current_setting('transaction_read_only') = 'on' THEN '' ELSE " +
+		server: "CASE WHEN current_setting('transaction_read_only') = 'on' THEN '' ELSE " +
 			since + " || '/' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) END",
+		place:    "(SELECT d.oid::text FROM pg_catalog.pg_database d WHERE d.datname = current_database())",
+		mark:     "CASE WHEN m.xmin = m.born::xid THEN '' ELSE '" + markText + "' END",
+		version:  2,
+		row:      "o.xmin::text",
 		clock:    "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint",
 		age:      "CASE WHEN isfinite(o.at) THEN (extract(epoch FROM clock_timestamp() - o.at) * 1000000)::bigint ELSE 0 END",
 		pending:  "o.xid >= m.low",
@@ -44,6 +52,7 @@ func postgresText(c *Config) dialectText {
 		lock:     "SELECT FROM {meta} WHERE ns = $1 FOR UPDATE",
 		greatest: "greatest",
 		text:     "::text",
+		touch:    ", born = pg_current_xact_id()",
 		reset:    ", low = '0'",
 	}
 	if c.Prove {
@@ -80,36 +89,44 @@ const minPatience = 50 * time.Millisecond
 // writePostgres numbers a batch in one statement, which commits by itself: the client holds no lock
 // while it computes. The statement locks the row of meta, deletes the rows, writes the records, and
 // moves the notes. It does nothing in another epoch, or on another server, whose rows may have the
-// same ids.
+// same ids. A row that has the id of a staged one and another content stays: its id was used again,
+// or a person changed it. Then the low-water mark stays as well, because it may be above that row.
 func (l *Log) writePostgres(ctx context.Context, conn *sql.Conn, b *batch) (n numbered, err error) {
-	if l.cfg.Identity != nil {
-		now, _, err := l.identify(ctx, conn)
-		if err != nil || now != b.identity {
-			return n, err
-		}
+	_, identity, err := l.identify(ctx, conn)
+	if err != nil {
+		return n, err
 	}
-	args := []any{
-		l.cfg.Namespace, b.epoch, b.identity, idList(b.ids), b.low, b.own,
-		b.count[keySeq], b.count[scopeSeq], b.lastID[keySeq], b.lastID[scopeSeq], Channel,
-	}
+	ids, contents := arrays(b.rows)
+	args := append([]any{
+		l.cfg.Namespace, b.epoch, b.identity, ids, b.low, b.own,
+		b.count[keySeq], b.count[scopeSeq], b.lastID[keySeq], b.lastID[scopeSeq], Channel, contents,
+	}, identity...)
 	var values strings.Builder
+	column, cast, from := b.namesColumn("bytea", ", rec.names")
+	casts := []string{"smallint", "bigint", "bigint", "bigint", "bytea"}
+	if cast != "" {
+		casts = append(casts, cast)
+	}
 	for i, r := range b.records {
 		if i > 0 {
 			values.WriteString(", ")
 		}
 		values.WriteString("(")
-		for _, cast := range []string{"smallint, ", "bigint, ", "bigint, ", "bigint, ", "bytea)"} {
-			values.WriteString("$" + strconv.Itoa(len(args)+1) + "::" + cast)
-			args = append(args, nil)
+		for j, value := range []any{r.seq, r.place, r.id, r.after, r.payload, r.names}[:len(casts)] {
+			if j > 0 {
+				values.WriteString(", ")
+			}
+			args = append(args, value)
+			values.WriteString("$" + strconv.Itoa(len(args)) + "::" + casts[j])
 		}
-		copy(args[len(args)-5:], []any{r.seq, r.place, r.id, r.after, r.payload})
+		values.WriteString(")")
 	}
 	if len(b.records) == 0 {
 		values.WriteString("(0::smallint, 0::bigint, 0::bigint, 0::bigint, ''::bytea)")
 	}
 	var wrote sql.NullBool
 	var ends [4]nullInt
-	err = conn.QueryRowContext(ctx, l.postgresNumber(values.String()), args...).
+	err = conn.QueryRowContext(ctx, l.postgresNumber(values.String(), column, from), args...).
 		Scan(&wrote, &ends[0], &ends[1], &ends[2], &ends[3], &n.rows, &n.now, new(any), new(any))
 	if errors.Is(err, sql.ErrNoRows) {
 		return numbered{}, nil
@@ -125,34 +142,41 @@ func (l *Log) writePostgres(ctx context.Context, conn *sql.Conn, b *batch) (n nu
 // each other.
 const Channel = "twofold_log"
 
-func (l *Log) postgresNumber(values string) string {
-	server := "m.identity = $3::text AND m.identity = " + l.sql.identity
-	if l.cfg.Identity != nil || safeguard.Off(safeguard.RunID) {
-		server = "$3::text IS NOT NULL"
-	}
-	return strings.NewReplacer("{values}", values, "{server}", server,
-		"{outbox}", l.sql.outbox, "{log}", l.sql.log, "{meta}", l.sql.meta, "{clock}", l.sql.clock).Replace(postgresNumberText)
+func (l *Log) postgresNumber(values, column, from string) string {
+	return strings.NewReplacer("{values}", values, "{column}", column, "{names}", from, "{identity}", l.sql.identity,
+		"{outbox}", l.sql.outbox, "{log}", l.sql.log, "{meta}", l.sql.meta, "{clock}", l.sql.clock, "{row}", l.sql.row).Replace(postgresNumberText)
 }
 
+// IS TRUE keeps the planner from two plans that it would keep: one by the index on ns, which reads
+// the dead rows of each earlier numbering, and a join of loops, which compares every row of the
+// outbox with every staged one. So a numbering reads the rows between the first and the last staged
+// id, and looks each up in a hash table. Only an outbox of a page or two is read in full.
+//
 // The final SELECT makes the commit durable even where the session's commits are not. Flushing the
 // record also flushes all earlier commits.
 const postgresNumberText = `WITH held AS (
-	SELECT m.*, {clock} AS began FROM {meta} m WHERE m.ns = $1 AND m.epoch = $2 AND {server} FOR UPDATE
+	SELECT m.*, {clock} AS began FROM {meta} m WHERE m.ns = $1 AND m.epoch = $2 AND m.identity = $3::text AND m.identity = {identity} FOR UPDATE
+), staged (id, content) AS (
+	SELECT * FROM unnest($4::text::bigint[], $12::text::text[])
 ), gone AS (
-	DELETE FROM {outbox} o USING held WHERE o.ns = held.ns AND o.id = ANY ($4::text::bigint[]) RETURNING o.id
-), rec (seq, place, id, after, payload) AS (
+	DELETE FROM {outbox} o USING held WHERE (o.ns = held.ns) IS TRUE
+		AND o.id BETWEEN (SELECT min(s.id) FROM staged s) AND (SELECT max(s.id) FROM staged s)
+		AND ((o.id, {row}) IN (SELECT s.id, s.content FROM staged s)) IS TRUE RETURNING o.id
+), rec (seq, place, id, after, payload{column}) AS (
 	VALUES {values}
 ), added AS (
-	INSERT INTO {log} (ns, seq, pos, prev, at, id, after, payload)
+	INSERT INTO {log} (ns, seq, pos, prev, at, id, after, payload{column})
 	SELECT held.ns, rec.seq, CASE rec.seq WHEN 1 THEN held.key_end ELSE held.scope_end END + rec.place, 0, held.began, rec.id,
-		CASE WHEN rec.place > 1 THEN rec.after WHEN rec.seq = 1 THEN held.key_id ELSE held.scope_id END, rec.payload
+		CASE WHEN rec.place > 1 THEN rec.after WHEN rec.seq = 1 THEN held.key_id ELSE held.scope_id END, rec.payload{names}
 	FROM held, rec WHERE rec.seq > 0 AND ($6::boolean OR EXISTS (SELECT FROM gone))
 ), moved AS (
 	UPDATE {meta} m SET
 		key_end = held.key_end + $7::bigint, scope_end = held.scope_end + $8::bigint,
 		key_id = CASE WHEN $7::bigint > 0 THEN $9::bigint ELSE held.key_id END,
 		scope_id = CASE WHEN $8::bigint > 0 THEN $10::bigint ELSE held.scope_id END,
-		low = CASE WHEN $5::text = '' THEN held.low ELSE greatest(held.low, $5::text::xid8) END
+		low = CASE WHEN $5::text = '' OR (SELECT count(*) FROM gone) < (SELECT count(*) FROM staged) THEN held.low
+			ELSE greatest(held.low, $5::text::xid8) END,
+		born = pg_current_xact_id()
 	FROM held WHERE m.ns = held.ns AND ($6::boolean OR EXISTS (SELECT FROM gone))
 	RETURNING m.key_end, m.scope_end, m.key_id, m.scope_id
 )
@@ -161,14 +185,14 @@ SELECT moved.key_end IS NOT NULL, moved.key_end, moved.scope_end, moved.key_id, 
 	CASE WHEN moved.key_end IS NOT NULL THEN pg_notify($11::text, $1)::text END
 FROM held LEFT JOIN moved ON true`
 
-// idList formats ids as a PostgreSQL array. Drivers do not agree on how to pass an array.
-func idList(ids []int64) string {
-	b := []byte{'{'}
-	for i, id := range ids {
+// arrays formats rows as two PostgreSQL arrays. Drivers do not agree on how to pass an array.
+func arrays(rows []staged) (ids, contents string) {
+	id, content := []byte{'{'}, []byte{'{'}
+	for i, r := range rows {
 		if i > 0 {
-			b = append(b, ',')
+			id, content = append(id, ','), append(content, ',')
 		}
-		b = strconv.AppendInt(b, id, 10)
+		id, content = strconv.AppendInt(id, r.ID, 10), append(content, r.Content...)
 	}
-	return string(append(b, '}'))
+	return string(append(id, '}')), string(append(content, '}'))
 }

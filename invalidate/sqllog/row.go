@@ -2,13 +2,17 @@ package sqllog
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
 
 	"github.com/cespare/xxhash/v2"
 
+	"github.com/twofold-go/twofold/internal/lognames"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/key"
 )
@@ -20,7 +24,18 @@ import (
 //	 ["t","default","org:7"],           a tenant and one of its tags
 //	 ["p","default","users:v1:"],       a tenant and a prefix after it; "": all it has
 //	 ["a"],                             everything
-//	 ["h",5000]]                        nothing named here is cached for so many ms
+//	 ["h",5000],                        nothing named here is cached for so many ms
+//
+// Triggers write these, in which a value is a JSON string or integer of a column:
+//
+//	 ["v","default","users:v1",42],     a tenant, a namespace and the value of a key
+//	 ["v","default","users:v1"],        all keys of the namespace
+//	 ["w","default","org:",7],          a tenant, and a tag that ends in values, with colons between them
+//	 ["w","default"]]                   all keys of the tenant
+//
+// So only Go spells keys. A value that no cache can have, such as a tag that is too long, names
+// nothing. Readers before these elements take such a row for one that does not parse: they give up
+// everything older, which is safe.
 
 // rowTexts returns the texts of the rows for the scopes, with at most rowScopes in each row.
 func rowTexts(scopes []invalidate.Scope) ([]string, error) {
@@ -80,14 +95,22 @@ type named struct {
 	keys   []string           // full spellings
 	scopes []invalidate.Fence // the fences of all other scopes
 	hold   time.Duration      // also in scopes
+	names  lognames.Names     // nil: not collected
 }
 
-// parseRow reads the text of a row. It returns false when any part of it is invalid.
-func parseRow(text string) (n named, ok bool) {
+// parseRow reads the text of a row, and adds what it names to names. It returns false when any part
+// of it is invalid.
+func parseRow(text string, names lognames.Names) (n named, ok bool) {
 	var items [][]any
-	if err := json.Unmarshal([]byte(text), &items); err != nil || len(items) == 0 {
+	read := json.NewDecoder(strings.NewReader(text))
+	read.UseNumber() // a float64 would round the largest keys
+	if err := read.Decode(&items); err != nil || len(items) == 0 {
 		return named{}, false
 	}
+	if _, err := read.Token(); !errors.Is(err, io.EOF) {
+		return named{}, false
+	}
+	n.names = names
 	for _, item := range items {
 		if !n.add(item) {
 			return named{}, false
@@ -104,8 +127,11 @@ func (n *named) add(item []any) bool {
 		return false
 	}
 	kind, _ := item[0].(string)
-	if kind == "h" {
+	switch kind {
+	case "h":
 		return len(item) == 2 && n.addHold(item[1])
+	case "v", "w":
+		return n.addValues(kind, item[1:])
 	}
 	var text [2]string
 	for i, v := range item[1:] {
@@ -118,7 +144,8 @@ func (n *named) add(item []any) bool {
 	switch {
 	case kind == "k" && len(item) == 2:
 		n.keys = append(n.keys, text[0])
-		_, err := key.Parse(text[0])
+		k, err := key.Parse(text[0])
+		n.names.Add(invalidate.Key(k))
 		return err == nil
 	case kind == "t" && len(item) == 3:
 		return n.addScope(invalidate.Tag(text[0], text[1]))
@@ -137,16 +164,69 @@ func (n *named) addScope(s invalidate.Scope) bool {
 		return false
 	}
 	n.scopes = append(n.scopes, s.Fence())
+	n.names.Add(s)
+	if b, ok := s.BuiltFence(); ok {
+		n.scopes = append(n.scopes, b)
+	}
 	return true
 }
 
 func (n *named) addHold(v any) bool {
-	ms, ok := v.(float64)
-	if !ok || ms < 1 || ms > float64(invalidate.MaxHold/time.Millisecond) {
+	number, _ := v.(json.Number)
+	ms, err := number.Float64()
+	if err != nil || ms < 1 || ms > float64(invalidate.MaxHold/time.Millisecond) {
 		return false
 	}
 	n.hold = max(n.hold, time.Duration(ms)*time.Millisecond)
 	return true
+}
+
+// addValues adds what a trigger has written. It returns false if the item is not of its form.
+func (n *named) addValues(kind string, values []any) bool {
+	var texts []string
+	for i, v := range values {
+		s, ok := v.(string)
+		if number, is := v.(json.Number); is && (i != 1 && isInteger(number.String())) {
+			s, ok = number.String(), true
+		}
+		if !ok {
+			return false
+		}
+		texts = append(texts, s)
+	}
+	switch {
+	case kind == "v" && len(texts) == 3:
+		return n.addValue(key.Space{Tenant: texts[0], Namespace: texts[1]}, texts[2])
+	case kind == "v" && len(texts) == 2:
+		space := key.Space{Tenant: texts[0], Namespace: texts[1]}
+		return space.Validate() != nil || n.addScope(invalidate.Prefix(space.Tenant, space.Namespace+":"))
+	case kind == "w" && len(texts) == 1:
+		s := invalidate.Tenant(texts[0])
+		return s.Validate() != nil || n.addScope(s)
+	case kind == "w" && len(texts) > 1:
+		s := invalidate.Tag(texts[0], texts[1]+strings.Join(texts[2:], ":"))
+		return s.Validate() != nil || n.addScope(s)
+	}
+	return false
+}
+
+// addValue adds a key as key.Of spells it. The digits of an integer need no escaping.
+func (n *named) addValue(space key.Space, value string) bool {
+	k, err := space.Key(key.Text(value))
+	if err == nil {
+		n.keys = append(n.keys, k.String())
+		n.names.Add(invalidate.Key(k))
+	}
+	return true
+}
+
+// isInteger reports whether a JSON number is an integer as Go prints it, of 64 bits.
+func isInteger(number string) bool {
+	if _, err := strconv.ParseInt(number, 10, 64); err == nil {
+		return number != "-0"
+	}
+	_, err := strconv.ParseUint(number, 10, 64)
+	return err == nil
 }
 
 // keyFence returns the fence of a key by its spelling.

@@ -144,6 +144,9 @@ func TestRowsRoundTrip(t *testing.T) {
 				continue
 			}
 			scopes, want = append(scopes, s), append(want, s.Fence())
+			if b, ok := s.BuiltFence(); ok {
+				want = append(want, b)
+			}
 		}
 		texts, err := sqllog.RowTexts(scopes...)
 		if err != nil || len(texts) > 1 {

@@ -4,11 +4,11 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"strings"
 	"time"
 	"unicode/utf8"
 
-	"github.com/cespare/xxhash/v2"
-
+	"github.com/twofold-go/twofold/internal/lognames"
 	"github.com/twofold-go/twofold/invalidate"
 )
 
@@ -20,21 +20,31 @@ const (
 
 // stage holds rows without a number, as of one moment, and what they name.
 type stage struct {
-	ids      []int64
-	texts    map[int64]uint64 // their hashes, by id; SQLite only
-	full     bool             // there may be more
-	moved    bool             // the log has changed its epoch or its server since the look
-	low      string           // every row below it is staged, also later ones; PostgreSQL only
-	identity string           // of the server that has the rows
+	rows     []staged
+	full     bool   // there may be more
+	moved    bool   // the log has changed its epoch or its server since the look
+	low      string // every row below it is staged, also later ones; PostgreSQL only
+	identity string // of the server that has the rows
 
 	keys    map[time.Duration][]string // keys whose cells to remove, by hold
 	records bySeq[[]invalidate.Fence]
-	damaged int // rows that did not parse
+	names   lognames.Names // nil: records carry none
+	damaged int            // rows that did not parse
+}
+
+// staged is a row as it was read. An id can be used again: after a sequence was reset, a table was
+// truncated, or an old copy was put back. So numbering removes a row only if its content is the same.
+type staged struct {
+	ID      int64  `json:"id"`
+	Content string `json:"content"` // PostgreSQL: its xmin; SQLite: a hash of the text; MySQL: its time and a hash
 }
 
 // stage reads rows without a number on conn. It sets moved when they do not fit v.
 func (l *Log) stage(ctx context.Context, conn *sql.Conn, v *view) (st stage, err error) {
 	st.identity = v.identity
+	if l.names() {
+		st.names = lognames.Names{}
+	}
 	_, args, err := l.identify(ctx, conn)
 	if err != nil {
 		return st, err
@@ -47,26 +57,24 @@ func (l *Log) stage(ctx context.Context, conn *sql.Conn, v *view) (st stage, err
 	defer rows.Close() //nolint:errcheck // rows.Err says what went wrong
 	size, least := 0, ""
 	for rows.Next() {
-		var id, epoch int64
+		var row staged
+		var epoch int64
 		var text, identity string
-		if err := rows.Scan(&id, &text, &epoch, &identity, &st.low, &least); err != nil {
+		if err := rows.Scan(&row.ID, &text, &row.Content, &epoch, &identity, &st.low, &least); err != nil {
 			return st, err
 		}
-		st.moved = st.moved || epoch != v.epoch || !l.sameServer(v.identity, identity)
-		st.ids = append(st.ids, id)
+		st.moved = st.moved || epoch != v.epoch || !l.sameServer(v.identity, v.witness.place+identity)
 		if l.cfg.Dialect == SQLite {
-			if st.texts == nil {
-				st.texts = map[int64]uint64{}
-			}
-			st.texts[id] = xxhash.Sum64String(text)
+			row.Content = contentOf(text)
 		}
-		grew(&l.rows.outbox, id)
+		st.rows = append(st.rows, row)
+		grew(&l.rows.outbox, row.ID)
 		l.read(&st, text)
 		if size += len(text); size >= stageBytes {
 			break
 		}
 	}
-	st.full = len(st.ids) == stageRows || size >= stageBytes
+	st.full = len(st.rows) == stageRows || size >= stageBytes
 	if st.full {
 		st.low = least
 	}
@@ -77,7 +85,7 @@ func (l *Log) stage(ctx context.Context, conn *sql.Conn, v *view) (st stage, err
 func (l *Log) read(st *stage, text string) {
 	row, ok := named{}, false
 	if len(text) <= stageBytes && utf8.ValidString(text) { // a larger record may be too large for the server
-		row, ok = parseRow(text)
+		row, ok = parseRow(text, st.names)
 	}
 	if !ok {
 		st.damaged++
@@ -121,6 +129,8 @@ func (s *visit) removeCells(ctx context.Context, st *stage) {
 			}
 			for _, k := range left {
 				st.records[scopeSeq] = append(st.records[scopeSeq], cellFence(k, hold))
+				tenant, rest, _ := strings.Cut(k, ":")
+				st.names.Add(invalidate.Prefix(tenant, rest))
 			}
 			l.stats.left.Add(int64(len(left)))
 			keys = keys[n:]

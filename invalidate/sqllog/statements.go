@@ -1,6 +1,8 @@
 package sqllog
 
 import (
+	"cmp"
+	"strconv"
 	"strings"
 
 	"github.com/twofold-go/twofold/internal/safeguard"
@@ -9,29 +11,39 @@ import (
 // statements holds the statements of a log. $1 is the namespace in all of them.
 type statements struct {
 	outbox, log, meta string // names of the tables
-	identity, clock   string // expressions; see dialectText
+	row               string // see dialectText
+	version           int    // of the tables
+	name, schema      string // SQLite: of the log, and of the database that has it
+	identity, clock   string // expressions; see dialectText. PostgreSQL: $13 is the result of Config.Identity, if set
 
 	still   query // the bound and the tier, if nothing is new to the caller; see stillText
 	look    query // $2, $3: the caller's positions; $4: the result of Config.Identity, if set
 	page    query // $2, $3: after these positions; $4, $5: up to these
+	named   query // page, with names
 	stage   query // $2: rows at most; $3: the result of Config.Identity, if set
 	trim    query // $2: the sequence; $3: records that stay
 	terms   query // $2: the bound in ms; $3: the remote tier, or NULL
 	replica query // where the sequences end, and the epoch's id
 	prove   query // a small write
+	server  query // the identity; $2: the result of Config.Identity, if set
 
 	patience query // makes the server end a transaction that waits for its client; empty: not possible
 	begin    query // creates the row in meta if it is missing, and locks it
 	lock     query // locks the row in meta; empty: begin has locked it
 	top      query // the highest position of each sequence
 	add      query // a record: $2 sequence, $3 position, $4 prev, $5 id, $6 after, $7 payload
+	addNamed query // add, with names in $8
 	epoch    query // $2: identity; $3: the epoch's id; $4: the position of its bumps; $5: the bound in ms; $6: 1: forget the tier
 }
 
 // dialectText holds what differs between the databases.
 type dialectText struct {
-	identity string // '' on a server that takes no writes
+	server   string // which server this is, and which run of it; '' on a server that takes no writes
+	place    string // which copy of the tables this is, without '/'; see identity
+	mark     string // '!' if the row m of meta was not written by a log here; see identity
 	clock    string // in unix microseconds
+	version  int    // of the tables
+	row      string // which content row o of the outbox has, if its id was used again
 	age      string // of row o of the outbox, in microseconds
 	pending  string // condition for rows o of the outbox without a number, beside their namespace
 	order    string // of rows o
@@ -44,29 +56,31 @@ type dialectText struct {
 	lock     string
 	greatest string // the function
 	text     string // a cast of an argument that is not compared with a column
+	touch    string // more to set in every write of meta
 	reset    string // more to set in meta when an epoch begins
 }
 
 func newStatements(c *Config) statements {
 	t, d := c.Tables, textOf(c)
-	s := statements{outbox: t.qualified(t.Outbox), log: t.qualified(t.Log), meta: t.qualified(t.Meta), identity: d.identity, clock: d.clock}
+	s := statements{outbox: t.qualified(t.Outbox), log: t.qualified(t.Log), meta: t.qualified(t.Meta), clock: d.clock, row: d.row, version: d.version, name: c.Tables.Meta + " " + c.Namespace, schema: cmp.Or(t.Schema, "main")}
 	names := strings.NewReplacer(
 		"{outbox}", s.outbox, "{log}", s.log, "{meta}", s.meta, "{clock}", d.clock, "{age}", d.age,
 		"{pending}", d.pending, "{order}", d.order, "{low}", d.low, "{least}", d.least, "{last}", strings.ReplaceAll(d.last, "{log}", s.log),
-		"{proof}", d.proof, "{greatest}", d.greatest, "{text}", d.text, "{reset}", d.reset,
+		"{proof}", d.proof, "{greatest}", d.greatest, "{text}", d.text, "{touch}", d.touch, "{reset}", d.reset,
+		"{version}", strconv.Itoa(d.version), "{row}", d.row,
 	)
 	text := func(q string) query { return rebind(c.Dialect, names.Replace(q)) }
 	asked := func(q, argument string) query { // with the identity
-		if c.Identity == nil {
-			argument = d.identity
-		}
-		return text(strings.ReplaceAll(q, "{identity}", argument))
+		return text(strings.ReplaceAll(q, "{identity}", d.identity(c, argument)))
 	}
+	s.identity = names.Replace(d.identity(c, "$13{text}"))
 	s.still = asked(stillText, "$7{text}")
 	s.look, s.stage = asked(lookText, "$4{text}"), asked(stageText, "$3{text}")
-	s.page, s.trim, s.terms, s.replica, s.prove = text(pageText), text(trimText), text(termsText), text(replicaText), text(proveText)
+	s.page, s.named = text(strings.ReplaceAll(pageText, "{names}", "")), text(strings.ReplaceAll(pageText, "{names}", ", names"))
+	s.trim, s.terms, s.replica, s.prove = text(trimText), text(termsText), text(replicaText), text(proveText)
+	s.server = asked("SELECT {identity} FROM {meta} m WHERE m.ns = $1", "$2{text}")
 	s.patience, s.begin, s.lock = text(d.patience), text(d.begin), text(d.lock)
-	s.top, s.add, s.epoch = text(topText), text(addText), text(epochText)
+	s.top, s.add, s.addNamed, s.epoch = text(topText), text(addText), text(addNamedText), text(epochText)
 	return s
 }
 
@@ -75,7 +89,7 @@ func newStatements(c *Config) statements {
 // does not read the records, because the caller has them all.
 const stillText = `SELECT m.bound, m.tier, {clock}, {proof} FROM {meta} m
 WHERE m.ns = $1 AND m.key_end = $2 AND m.scope_end = $3 AND m.key_id = $4 AND m.scope_id = $5 AND m.epoch = $6
-	AND m.version = 1 AND m.identity = {identity}
+	AND m.version = {version} AND m.identity = {identity}
 	AND (SELECT 1 FROM {outbox} o WHERE o.ns = $1 AND {pending} ORDER BY {order} LIMIT 1) IS NULL`
 
 // lookText returns everything that a Sync with nothing to do must know, as of one moment.
@@ -91,13 +105,13 @@ const lookText = `SELECT m.version, m.epoch, m.key_end, m.scope_end, m.key_id, m
 FROM {meta} m WHERE m.ns = $1`
 
 // pageText reads one record more than a page of each sequence.
-const pageText = `SELECT seq, pos, prev, at, id, after, payload FROM (
+const pageText = `SELECT seq, pos, prev, at, id, after, payload{names} FROM (
 	SELECT * FROM (SELECT * FROM {log} WHERE ns = $1 AND seq = 1 AND pos > $2 AND pos <= $4 ORDER BY pos LIMIT 1001) k
 	UNION ALL
 	SELECT * FROM (SELECT * FROM {log} WHERE ns = $1 AND seq = 2 AND pos > $3 AND pos <= $5 ORDER BY pos LIMIT 1001) s
 ) r ORDER BY seq, pos`
 
-const stageText = `SELECT o.id, o.scopes, m.epoch, {identity}, {low}, {least}
+const stageText = `SELECT o.id, o.scopes, {row}, m.epoch, {identity}, {low}, {least}
 FROM {meta} m JOIN {outbox} o ON o.ns = m.ns AND {pending} WHERE m.ns = $1 ORDER BY {order} LIMIT $2`
 
 // trimText nests two SELECTs, because MySQL does not let a DELETE select from its own table
@@ -106,14 +120,15 @@ const trimText = `DELETE FROM {log} WHERE ns = $1 AND seq = $2 AND pos <= (
 	SELECT pos FROM (SELECT pos FROM {log} WHERE ns = $1 AND seq = $2 ORDER BY pos DESC LIMIT 1 OFFSET $3) t)`
 
 const (
-	termsText   = `UPDATE {meta} SET bound = {greatest}(bound, $2), tier = coalesce(tier, $3{text}) WHERE ns = $1`
+	termsText   = `UPDATE {meta} SET bound = {greatest}(bound, $2), tier = coalesce(tier, $3{text}){touch} WHERE ns = $1`
 	replicaText = `SELECT key_end, scope_end, epoch FROM {meta} WHERE ns = $1`
 	proveText   = `UPDATE {meta} SET proofs = proofs + 1 WHERE ns = $1`
 	topText     = `SELECT coalesce((SELECT max(pos) FROM {log} WHERE ns = $1 AND seq = 1), 0),
 	coalesce((SELECT max(pos) FROM {log} WHERE ns = $1 AND seq = 2), 0)`
-	addText   = `INSERT INTO {log} (ns, seq, pos, prev, at, id, after, payload) VALUES ($1, $2, $3, $4, {clock}, $5, $6, $7)`
-	epochText = `UPDATE {meta} SET identity = $2, epoch = $3, key_end = $4, scope_end = $4, key_id = $3, scope_id = $3,
-	bound = {greatest}(bound, $5), tier = CASE WHEN $6 = 1 THEN NULL ELSE tier END{reset} WHERE ns = $1`
+	addText      = `INSERT INTO {log} (ns, seq, pos, prev, at, id, after, payload) VALUES ($1, $2, $3, $4, {clock}, $5, $6, $7)`
+	addNamedText = `INSERT INTO {log} (ns, seq, pos, prev, at, id, after, payload, names) VALUES ($1, $2, $3, $4, {clock}, $5, $6, $7, $8)`
+	epochText    = `UPDATE {meta} SET identity = $2, epoch = $3, key_end = $4, scope_end = $4, key_id = $3, scope_id = $3,
+	bound = {greatest}(bound, $5), tier = CASE WHEN $6 = 1 THEN NULL ELSE tier END{touch}{reset} WHERE ns = $1`
 )
 
 func textOf(c *Config) (d dialectText) {
@@ -126,10 +141,37 @@ func textOf(c *Config) (d dialectText) {
 		d = mysqlText(c)
 	}
 	if safeguard.Off(safeguard.RunID) {
-		d.identity = "'off'"
+		d.server = "'off'"
+	}
+	if safeguard.Off(safeguard.Memory) {
+		d.mark = "''"
+	}
+	if safeguard.Off(safeguard.Place) {
+		d.place = "''"
+	}
+	if safeguard.Off(safeguard.Content) {
+		d.row = "'0'"
 	}
 	return d
 }
+
+// identity returns the expression that [view.doubtful] compares with the identity that the epoch
+// began on: mark, place, a slash, server. Config.Identity replaces the server alone. An identity is
+// stored without its mark, so a marked one differs from every stored one.
+func (d *dialectText) identity(c *Config, argument string) string {
+	server := d.server
+	if c.Identity != nil {
+		server = argument
+	}
+	parts := []string{d.mark, d.place, "'/'", "nullif(" + server + ", '')"} // a NULL makes the whole NULL
+	if c.Dialect == MySQL {
+		return "coalesce(concat(" + strings.Join(parts, ", ") + "), '')"
+	}
+	return "coalesce(" + strings.Join(parts, " || ") + ", '')"
+}
+
+// markText stands before the identity of tables that were not written here.
+const markText = "!"
 
 // notedLast is for databases that write the notes together with the records.
 const notedLast = "m.key_end, m.scope_end, m.key_id, m.scope_id"

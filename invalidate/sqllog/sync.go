@@ -27,7 +27,8 @@ func (l *Log) Sync(ctx context.Context, at invalidate.Cursor, a invalidate.Appen
 		return invalidate.Page{}, err
 	}
 	l.noteApplied(at)
-	p, err := (&visit{log: l, at: at, own: own, proves: true}).run(ctx)
+	names := bySeq[string]{keySeq: a.KeyNames, scopeSeq: a.ScopeNames}
+	p, err := (&visit{log: l, at: at, own: own, names: names, proves: true}).run(ctx)
 	if err == nil {
 		l.noteAnswer(p)
 	}
@@ -39,10 +40,12 @@ type visit struct {
 	log    *Log
 	at     invalidate.Cursor
 	own    bySeq[[]byte] // payloads to append, or nil
+	names  bySeq[string] // of the records to append
 	proves bool          // it is a Sync
 
 	caughtUp bool // every row that was committed when it began is numbered
 	cellsOut bool // cells could not be removed; it does not try again
+	unnamed  bool // it has met tables without the column for names
 	epochs   int  // how many it has started
 }
 
@@ -63,6 +66,7 @@ func (s *visit) run(ctx context.Context) (p invalidate.Page, err error) {
 			return p, nil
 		case ctx.Err() != nil:
 			return invalidate.Page{}, cmp.Or(err, ctx.Err())
+		case s.withoutNames(err):
 		case err != nil && !mayRetry(err):
 			return invalidate.Page{}, err
 		case err != nil:
@@ -99,9 +103,9 @@ func (s *visit) attempt(ctx context.Context) (p invalidate.Page, done bool, err 
 	switch first {
 	case nothing: // done above
 	case newEpoch:
-		s.epochs++
-		err := s.log.startEpoch(ctx, s.at, false)
-		if err == nil { // the caller will see the bump, so its ids no longer matter
+		started, err := s.log.startEpoch(ctx, s.at, false)
+		if started { // the caller will see the bump, so its ids no longer matter
+			s.epochs++
 			s.at.KeyID, s.at.ScopeID, s.at.Epoch = 0, 0, 0
 		}
 		return p, false, err

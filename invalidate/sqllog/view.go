@@ -27,13 +27,11 @@ type view struct {
 	stored   string         // identity of the server that the epoch began on
 	identity string         // identity of the server that answered
 	now      int64          // its clock
+	witness  witness        // what testifies beside the tables
 	pending  nullInt        // the age in microseconds of a row without a number
 }
 
 type nullInt = sql.NullInt64
-
-// schemaVersion is the version of the tables that this package reads and writes.
-const schemaVersion = 1
 
 // still asks the cheapest question: is nothing new to the caller? It saves half of the time of a
 // look. It is not used on MySQL, where the notes may be older than the records.
@@ -41,6 +39,11 @@ func (s *visit) still(ctx context.Context, conn *sql.Conn) (p invalidate.Page, y
 	l, at := s.log, s.at
 	if len(s.own[keySeq])+len(s.own[scopeSeq]) > 0 || at.Epoch == 0 || at.KeyID == 0 || at.ScopeID == 0 || l.cfg.Dialect == MySQL {
 		return p, false, nil
+	}
+	if w, err := l.witness(ctx, conn); err != nil || w.place != "" || l.denies(&w, int64(at.Epoch), //nolint:gosec // the bits count
+		bySeq[int64]{keySeq: position(at.Key), scopeSeq: position(at.Scope)},
+		bySeq[int64]{keySeq: int64(at.KeyID), scopeSeq: int64(at.ScopeID)}) { //nolint:gosec // the bits count
+		return p, false, err
 	}
 	_, args, err := l.identify(ctx, conn)
 	if err != nil {
@@ -68,6 +71,9 @@ func (l *Log) look(ctx context.Context, on queryer, conn *sql.Conn, at invalidat
 	if err != nil {
 		return v, err
 	}
+	if v.witness, err = l.witness(ctx, on); err != nil { // before meta: a numbering writes both, meta last
+		return v, err
+	}
 	var version int
 	var key, scope nullInt
 	var keyID, scopeID nullInt
@@ -80,14 +86,20 @@ func (l *Log) look(ctx context.Context, on queryer, conn *sql.Conn, at invalidat
 		&key, &scope, &keyID, &scopeID, &v.pending, &proof)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
-		return view{identity: identity}, nil
+		return view{identity: identity, witness: v.witness}, nil
 	case err != nil:
 		return view{}, err
-	case version != schemaVersion:
-		return view{}, fmt.Errorf("%w (version is %d, want %d)", ErrSchema, version, schemaVersion)
+	case version != l.sql.version:
+		return view{}, fmt.Errorf("%w (version is %d, want %d; a higher one needs a newer program)", ErrSchema, version, l.sql.version)
 	}
 	v.end = bySeq[int64]{keySeq: key.Int64, scopeSeq: scope.Int64}
 	v.endID = bySeq[int64]{keySeq: keyID.Int64, scopeSeq: scopeID.Int64}
+	if v.identity != "" {
+		v.identity = v.witness.place + v.identity
+	}
+	if l.denies(&v.witness, v.epoch, v.end, v.endID) && v.identity != "" {
+		v.identity = markText + v.identity
+	}
 	if l.sameServer(v.stored, v.identity) {
 		v.identity = v.stored
 	}
@@ -119,7 +131,7 @@ type queryer interface {
 func position(p invalidate.Position) int64 { return int64(min(p, math.MaxInt64)) } //nolint:gosec // is limited
 
 // doubtful reports whether the log may have lost something. There is no log yet, or another
-// server answers, or a sequence does not end where its notes say. Or the caller knows more than
+// server answers, or the tables went back, or a sequence does not end where its notes say. Or the caller knows more than
 // the log, another record at its position, or another epoch. It also reports true when the
 // numbers of an epoch run out, because the log must go on in another epoch.
 func (v *view) doubtful(at invalidate.Cursor) bool {

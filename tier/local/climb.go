@@ -8,7 +8,8 @@ import (
 
 // climb searches for the best share of the windows. It changes the share, and goes on in the same
 // direction as long as the hit ratio rises (Einziger, Eytan, Friedman and Manes, "Adaptive Software
-// Cache Management", Middleware 2018; the steps are Caffeine's).
+// Cache Management", Middleware 2018; the steps are Caffeine's), unless the windows' part of the hits
+// tells the direction.
 //
 // It estimates the hit ratio from samples: it counts the hits and the new entries of one hash in
 // 16, or of more hashes when there are fewer than 16 shards. So in a large tier most hits write
@@ -23,17 +24,25 @@ type climb struct {
 	down   bool       // the direction
 	ratio  float64    // hit ratio of the last period; NaN: none yet
 	hits   uint64     // counters when the period began
+	early  uint64
 	missed uint64
 }
 
 const (
-	firstShare   = 0.10
+	firstShare   = 0.05
 	leastShare   = 0.01
 	greatest     = 0.80
 	firstStep    = 1.0 / 16
 	shrinking    = 0.98 // of steps
 	leap         = 0.05 // after such a change of the hit ratio, steps are long again
 	leastSamples = 1000 // of a period
+
+	// Before the climb looks at the change of the ratio, it compares the windows' part of the
+	// hits with their share of the bytes. With hardly any hits, or with more than many times the
+	// share, the windows grow. With less than few times, they shrink.
+	hardly = 0.03
+	many   = 2
+	few    = 0.3
 )
 
 // callsOf returns how many calls make a period of a tier that has room for so many entries. A
@@ -49,11 +58,14 @@ func (c *climb) limit(maxBytes int64) int64 { return int64(c.share * float64(max
 func (s *shard) sampleHit(n *node, seen uint32) {
 	period := s.tier.period.Load()
 	if seen>>periodShift != period {
-		seen = period<<periodShift | seen&hitsMask
+		seen = period<<periodShift | seen&(hitsMask|ofMain)
 	}
 	if seen>>countShift&countMask < countMask {
 		n.Seen.Store(seen + 1<<countShift)
 		s.hits.Add(1)
+		if seen&ofMain == 0 {
+			s.early.Add(1)
+		}
 	}
 }
 
@@ -63,32 +75,39 @@ func (c *climb) step(t *Tier) {
 		return
 	}
 	defer c.mu.Unlock()
-	var hits uint64
+	var hits, early uint64
 	room := 0
 	for i := range t.shards {
 		hits += t.shards[i].hits.Load()
+		early += t.shards[i].early.Load()
 		room += t.shards[i].table.Cells() / 2
 	}
 	misses := c.misses.Load()
-	hit, missed := hits-c.hits, misses-c.missed
+	hit, inWindow, missed := hits-c.hits, early-c.early, misses-c.missed
 	if hit+missed < uint64(max(leastSamples, callsOf(room)/min(len(t.shards), maxSampling))) {
 		return
 	}
-	c.hits, c.missed = hits, misses
+	c.hits, c.early, c.missed = hits, early, misses
 	t.period.Store((t.period.Load() + 1) & periodMask)
-	if c.judge(float64(hit)/float64(hit+missed), t.isFull()) {
+	if c.judge(float64(hit)/float64(hit+missed), float64(inWindow)/float64(max(hit, 1)), t.isFull()) {
 		t.limit.Store(c.limit(t.max))
 	}
 }
 
-// judge takes the hit ratio of a period, and reports whether the share has changed.
-func (c *climb) judge(ratio float64, isFull bool) bool {
+// judge takes the hit ratio of a period and the windows' part of the hits, and reports whether the
+// share has changed.
+func (c *climb) judge(ratio, part float64, isFull bool) bool {
 	change := ratio - c.ratio
 	c.ratio = ratio
 	if math.IsNaN(change) || !isFull {
 		return false
 	}
-	if change < 0 {
+	switch {
+	case ratio < hardly || part > many*c.share:
+		c.down = false
+	case part < few*c.share:
+		c.down = true
+	case change < 0:
 		c.down = !c.down
 	}
 	step := c.size

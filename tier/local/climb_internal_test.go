@@ -12,7 +12,7 @@ func TestClimb(t *testing.T) {
 		c.start()
 		low, high := 1.0, 0.0
 		for period := range 400 {
-			c.judge(0.8-0.3*math.Abs(c.share-best), true)
+			c.judge(0.8-0.3*math.Abs(c.share-best), c.share, true)
 			if period >= 350 {
 				low, high = min(low, c.share), max(high, c.share)
 			}
@@ -31,14 +31,14 @@ func TestClimbAgain(t *testing.T) {
 	c.start()
 	best := 0.05
 	for range 300 {
-		c.judge(0.8-0.3*math.Abs(c.share-best), true)
+		c.judge(0.8-0.3*math.Abs(c.share-best), c.share, true)
 	}
 	if c.size > firstStep/10 {
 		t.Fatalf("steps of %.4f after 300 periods, want small ones", c.size)
 	}
 	best = 0.7
 	for range 100 {
-		c.judge(0.6-0.3*math.Abs(c.share-best), true)
+		c.judge(0.6-0.3*math.Abs(c.share-best), c.share, true)
 	}
 	if math.Abs(c.share-best) > 0.1 {
 		t.Errorf("share %.2f, want about %.2f", c.share, best)
@@ -50,7 +50,7 @@ func TestClimbOfNothing(t *testing.T) {
 	var c climb
 	c.start()
 	for i := range 100 {
-		if c.judge(float64(i)/100, false) {
+		if c.judge(float64(i)/100, c.share, false) {
 			t.Fatal("the share changed")
 		}
 	}
@@ -74,5 +74,52 @@ func TestSamplesAreBounded(t *testing.T) {
 	l.Get(1)
 	if got := l.shards[0].hits.Load(); got != countMask+1 {
 		t.Errorf("%d hits counted in the next period, want one more than %d", got, countMask)
+	}
+}
+
+// TestClimbByTheWindowsPart: the windows' part of the hits decides before the change of the ratio.
+func TestClimbByTheWindowsPart(t *testing.T) {
+	for _, tc := range []struct {
+		name        string
+		ratio, part float64 // the part in multiples of the share
+		down        bool
+	}{
+		{"hardly any hits", 0.02, 0, false},
+		{"many of the hits", 0.5, 3, false},
+		{"few of the hits", 0.5, 0.1, true},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			for _, down := range []bool{false, true} {
+				var c climb
+				c.start()
+				c.share, c.down = 0.4, down
+				c.judge(tc.ratio, 0.4, true)
+				before := c.share
+				if c.judge(tc.ratio, tc.part*before, true); c.share < before != tc.down || c.share == before {
+					t.Errorf("the share went from %.2f to %.2f, want down %v", before, c.share, tc.down)
+				}
+			}
+		})
+	}
+}
+
+// TestSamplesKnowTheWindow: hits of an entry in main are not counted as the windows' part.
+func TestSamplesKnowTheWindow(t *testing.T) {
+	l := New(Config{MaxBytes: 1 << 20})
+	defer l.Close()
+	l.Set(1, "v", 100)
+	s := &l.shards[0]
+	for range 10 {
+		l.Get(1)
+	}
+	s.mu.Lock()
+	s.promote(s.table.Load(1))
+	s.mu.Unlock()
+	l.period.Add(1)
+	for range 10 {
+		l.Get(1)
+	}
+	if hits, early := s.hits.Load(), s.early.Load(); hits != 20 || early != 10 {
+		t.Errorf("%d hits, %d of them in the window; want 20 and 10", hits, early)
 	}
 }

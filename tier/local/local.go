@@ -26,6 +26,7 @@ const (
 var _ interface {
 	tier.Local
 	tier.EvictNotifier
+	tier.Expirer
 	tier.Meter
 	tier.Ranger
 	tier.Validator
@@ -38,11 +39,11 @@ type Config struct {
 	MaxBytes int64
 }
 
-// Tier is an in-process tier. It implements [tier.Local], [tier.EvictNotifier], [tier.Meter],
-// [tier.Ranger] and [tier.Validator]. Make one with [New]: the zero value is not usable. All
-// methods except OnEvict may be called concurrently, also with Close.
+// Tier is an in-process tier. It implements [tier.Local], [tier.EvictNotifier], [tier.Expirer],
+// [tier.Meter], [tier.Ranger] and [tier.Validator]. Make one with [New]: the zero value is not usable. All
+// methods except OnEvict and ExpireBy may be called concurrently, also with Close.
 type Tier struct {
-	// Written by New and OnEvict only.
+	// Written by New, OnEvict and ExpireBy only.
 	shards     []shard
 	shardShift uint8
 	sampled    uint64 // a mask: hashes with none of its bits are samples
@@ -61,9 +62,10 @@ type Tier struct {
 	closed atomic.Bool
 	large  sync.Mutex // of setLarge
 	climb  climb
+	ends   localnode.Ends
 }
 
-// New returns an empty tier. It starts no goroutine. With a wrong configuration, the tier holds
+// New returns an empty tier. It starts no goroutine; see [Tier.ExpireBy]. With a wrong configuration, the tier holds
 // nothing and refuses every Set; [Tier.Validate] says why.
 func New(c Config) *Tier {
 	t := &Tier{max: c.MaxBytes}
@@ -117,6 +119,31 @@ func (t *Tier) OnEvict(f func(e tier.Entry, cost int64, reason tier.EvictReason)
 	t.report = f
 }
 
+// ExpireBy makes the tier remove entries that have ended. A Set that finds no room removes some of
+// them first. While the tier holds an entry that has an end, it is also swept every 15 seconds, on
+// a goroutine of its own. A panic of the callback of [Tier.OnEvict] there ends the program.
+func (t *Tier) ExpireBy(now func() int64, end func(e tier.Entry) int64) {
+	t.ends.Start(now, end, t.sweep)
+}
+
+// sweep removes all entries that are known to have ended. It asks a quarter of the entries for
+// their ends.
+func (t *Tier) sweep() (more bool) {
+	now := t.ends.Now()
+	for i := range t.shards {
+		s := &t.shards[i]
+		var out departures
+		some := s.table.SweepAll(&s.mu, now, func(n *node) (localnode.Tick, bool) {
+			var freed int64
+			end := s.expire(n, now, &out, &freed)
+			t.total.Add(-freed)
+			return end, true
+		}, func() { t.tell(&out) })
+		more = more || some
+	}
+	return more
+}
+
 // Usage returns the number of entries that Get finds, and their bytes by the costs given to Set,
 // without [Overhead]. It locks each shard in turn, so the sums are exact only when no other call
 // runs.
@@ -147,6 +174,7 @@ func (t *Tier) Validate() error { return t.err }
 // Close may be repeated and returns nil.
 func (t *Tier) Close() error {
 	t.closed.Store(true)
+	t.ends.Close()
 	for i := range t.shards {
 		t.shards[i].close()
 	}

@@ -5,17 +5,19 @@ import (
 	"github.com/twofold-go/twofold/tier"
 )
 
-// node is one entry while the tier holds it. Its word Seen has three parts, from the lowest bit:
+// node is one entry while the tier holds it. Its word Seen has four parts, from the lowest bit:
 // the hits since the hand's last visit, 3 at most; the hits that the climb has counted in a
-// period, 63 at most; and that period. Concurrent writers may lose a hit.
+// period, 63 at most; whether the node is in main; and that period. Concurrent writers may lose a
+// change.
 type node = localnode.Node
 
 const (
 	hitsMask    = 3
 	countShift  = 2
 	countMask   = 63
-	periodShift = 8
-	periodMask  = 1<<24 - 1
+	ofMain      = 1 << 8
+	periodShift = 9
+	periodMask  = 1<<23 - 1
 )
 
 // chargeOf returns what a node takes from the budget.
@@ -30,11 +32,12 @@ const (
 	rejected
 	replaced
 	deleted
+	expired
 	forgotten // by Close
 )
 
 var reasons = [...]tier.EvictReason{
-	evicted: tier.Evicted, rejected: tier.Rejected, replaced: tier.Replaced, deleted: tier.Deleted,
+	evicted: tier.Evicted, rejected: tier.Rejected, replaced: tier.Replaced, deleted: tier.Deleted, expired: tier.Expired,
 }
 
 // departures are nodes that have left and are reported after the locks are released. The zero

@@ -32,17 +32,21 @@ func (t *Tier) Get(hash uint64) (e tier.Entry, ok bool) {
 // when the tier is closed, and then reports nothing.
 func (t *Tier) Set(hash uint64, e tier.Entry, cost int64) bool {
 	n := localnode.Of(hash, e, cost)
+	end := t.ends.Of(e)
 	m := localnode.Mix(hash)
 	s := t.shardOf(m)
 	if n.Cost > t.largest-Overhead {
 		return t.refuse(s, n)
 	}
 	var out departures
-	ok, done := s.set(n, m, &out, new(int64))
+	ok, done := s.set(n, end, m, &out, new(int64))
 	if !done {
-		ok = t.setLarge(s, n, m, &out)
+		ok = t.setLarge(s, n, end, m, &out)
 	}
 	t.tell(&out)
+	if ok {
+		t.ends.Entered(end)
+	}
 	if ok && t.isSample(m) {
 		t.climb.step(t)
 	}
@@ -52,13 +56,13 @@ func (t *Tier) Set(hash uint64, e tier.Entry, cost int64) bool {
 // setLarge is set for an entry that one shard has no room for. It evicts from the other shards,
 // and keeps the room that it gained; otherwise many small entries could take it again and again.
 // Only one call at a time does so: several calls that each keep a part could wait for each other.
-func (t *Tier) setLarge(s *shard, n *node, mixed uint64, out *departures) bool {
+func (t *Tier) setLarge(s *shard, n *node, end localnode.Tick, mixed uint64, out *departures) bool {
 	t.large.Lock()
 	defer t.large.Unlock()
 	var have int64
 	for next := int(mixed>>t.shardShift) + 1; ; next++ {
 		t.shards[next%len(t.shards)].give(out, &have)
-		if ok, done := s.set(n, mixed, out, &have); done {
+		if ok, done := s.set(n, end, mixed, out, &have); done {
 			return ok
 		}
 	}

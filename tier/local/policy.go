@@ -64,6 +64,7 @@ func (s *shard) evictOne(n *node, why localnode.Place, out *departures, have *in
 func (s *shard) promote(n *node) {
 	s.unlink(n)
 	s.carry(n)
+	n.Seen.Store(n.Seen.Load() | ofMain)
 	n.Place = inMain
 	s.link(n)
 }

@@ -31,6 +31,8 @@ func TestHitRatio(t *testing.T) {
 			// up to 13 points. So the floor is what counts here.
 			{"moving hot set", trace.MovingHotSet(1, 5*capacity, 10, 40*capacity), 58, 0},
 			{"bursts", trace.Bursts(1, 400_000), 40, 5},
+			{"churn", trace.Churn(1, capacity*4/5, 10*capacity, 100*capacity), 88, -5},
+			{"twice", trace.Twice(capacity*2/5, 60*capacity), 8, -5},
 			{"phases", trace.Phases(1, 100_000, capacity, 600_000), 30, 0},
 		} {
 			t.Run(fmt.Sprintf("%s/%d", tc.name, capacity), func(t *testing.T) {

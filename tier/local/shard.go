@@ -17,22 +17,24 @@ type shard struct {
 	main   list
 	sketch sketch
 	luck   uint64 // breaks ties
+	aged   uint64 // hits that the sketch knows of
 	cost   int64  // of the nodes in the table, as given to Set
 	closed bool
 	_      [localnode.CacheLine]byte
 
-	hits atomic.Uint64 // of samples, for the climb
-	_    [localnode.CacheLine]byte
+	hits  atomic.Uint64 // of samples, for the climb
+	early atomic.Uint64 // the part of hits that found the entry in the window
+	_     [localnode.CacheLine]byte
 }
 
-// set enters n and makes room for it. Have is room that the caller already holds. When set is
+// set enters n until end, and makes room for it: first by removing entries that have ended. Have is room that the caller already holds. When set is
 // done, or the tier is closed, it returns unused room to the budget. When the shard cannot make
 // enough room, set is not done. Then it leaves the room in have if the caller held some before,
 // and otherwise returns it to the budget.
-func (s *shard) set(n *node, mixed uint64, out *departures, have *int64) (ok, done bool) {
+func (s *shard) set(n *node, end localnode.Tick, mixed uint64, out *departures, have *int64) (ok, done bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	kept := *have > 0
+	kept, swept := *have > 0, !s.tier.ends.Known()
 	for !s.closed {
 		old := s.table.Load(n.Hash)
 		need := chargeOf(n)
@@ -41,9 +43,14 @@ func (s *shard) set(n *node, mixed uint64, out *departures, have *int64) (ok, do
 		}
 		*have += s.tier.take(need - *have)
 		if *have >= need {
-			s.enter(n, old, mixed, out)
+			s.enter(n, old, end, mixed, out)
 			s.giveBack(have, need)
 			return true, true
+		}
+		if !swept {
+			swept = true
+			s.expireSome(out, have)
+			continue
 		}
 		if !s.evict(need-*have, out, have) {
 			if !kept {
@@ -71,8 +78,8 @@ func (s *shard) give(out *departures, have *int64) {
 
 // enter puts n into the table, in place of old if there is one. The new node keeps the rank of
 // old, because an entry that is replaced was usually hit a moment ago.
-func (s *shard) enter(n, old *node, mixed uint64, out *departures) {
-	s.table.Put(n)
+func (s *shard) enter(n, old *node, end localnode.Tick, mixed uint64, out *departures) {
+	s.table.Put(n, end)
 	s.cost += n.Cost
 	if old != nil {
 		s.cost -= old.Cost
@@ -84,6 +91,7 @@ func (s *shard) enter(n, old *node, mixed uint64, out *departures) {
 		n.Place = inWindow
 		s.sketch.grow(s.table.Len())
 		s.sketch.add(mixed)
+		s.ageByHits()
 		if s.tier.isSample(mixed) {
 			s.tier.climb.misses.Add(1)
 		}
@@ -94,6 +102,14 @@ func (s *shard) enter(n, old *node, mixed uint64, out *departures) {
 	}
 }
 
+// ageByHits counts the hits since the last call, by the samples of the climb, as uses of the sketch.
+func (s *shard) ageByHits() {
+	if hits := s.hits.Load(); hits != s.aged {
+		s.sketch.age(int(hits-s.aged) * min(len(s.tier.shards), maxSampling)) //nolint:gosec // few
+		s.aged = hits
+	}
+}
+
 func (s *shard) remove(hash uint64, why localnode.Place, out *departures) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -101,6 +117,26 @@ func (s *shard) remove(hash uint64, why localnode.Place, out *departures) {
 		s.drop(n, why, out)
 		s.tier.total.Add(-chargeOf(n))
 	}
+}
+
+// expireSome removes entries that have ended, and adds their charge to have.
+func (s *shard) expireSome(out *departures, have *int64) {
+	now, removed := s.tier.ends.Now(), 0
+	s.table.Sweep(now, localnode.SweepCells, func(n *node) (localnode.Tick, bool) {
+		end := s.expire(n, now, out, have)
+		removed++
+		return end, removed < localnode.MaxExpired
+	})
+}
+
+// expire removes n and adds its charge to have, if n has ended. Otherwise it returns the end.
+func (s *shard) expire(n *node, now localnode.Tick, out *departures, have *int64) localnode.Tick {
+	end := s.tier.ends.Of(n.Entry)
+	if end == 0 || end > now {
+		return end
+	}
+	s.evictOne(n, expired, out, have)
+	return 0
 }
 
 // drop removes n from the tier. The caller gets its charge.

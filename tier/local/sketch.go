@@ -6,14 +6,14 @@ package local
 // shard's mutex protects it.
 type sketch struct {
 	words []uint64 // a power of two
-	added int      // additions since the last halving, plus half of those before it
+	used  int      // additions and hits since the last halving, plus half of those before it
 }
 
 const (
 	minWords = 16
 	rows     = 4
 	most     = 15 // of a counter
-	ageAfter = 15 // additions for each word
+	ageAfter = 30 // uses for each word
 )
 
 // grow makes room for the given number of entries. It doubles the words by copying them, so each
@@ -51,16 +51,17 @@ func (s *sketch) add(mixed uint64) {
 		}
 	}
 	if grew {
-		s.age()
+		s.age(1)
 	}
 }
 
-// age halves the counters after enough additions.
-func (s *sketch) age() {
-	if s.added++; s.added < ageAfter*len(s.words) {
+// age halves the counters after enough uses. Hits are uses, too: otherwise the hot entries of
+// yesterday would keep their counters while today's hot entries are hit and nothing is added.
+func (s *sketch) age(uses int) {
+	if s.used += uses; s.used < ageAfter*len(s.words) {
 		return
 	}
-	s.added /= 2
+	s.used /= 2
 	for i, w := range s.words {
 		s.words[i] = w >> 1 & 0x7777777777777777
 	}

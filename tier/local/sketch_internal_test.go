@@ -69,7 +69,28 @@ func TestSketchAges(t *testing.T) {
 	if got := s.estimate(7); got >= 12 {
 		t.Errorf("estimate = %d, want less than 12", got)
 	}
-	if s.added >= ageAfter*len(s.words) {
-		t.Errorf("%d additions, want fewer than %d", s.added, ageAfter*len(s.words))
+	if s.used >= ageAfter*len(s.words) {
+		t.Errorf("%d additions, want fewer than %d", s.used, ageAfter*len(s.words))
+	}
+}
+
+// TestSketchAgesByHits: hits move the clock of the sketch, so what was hot fades while other entries
+// are hit.
+func TestSketchAgesByHits(t *testing.T) {
+	l := New(Config{MaxBytes: 1 << 20}) // with one shard, all hashes are samples
+	defer l.Close()
+	s := &l.shards[0]
+	for range 12 {
+		s.sketch.add(7)
+	}
+	for i := range uint64(10) {
+		l.Set(i, i, 100)
+		for range ageAfter * len(s.sketch.words) / 5 {
+			l.period.Add(1) // an entry counts few hits in a period
+			l.Get(i)
+		}
+	}
+	if got := s.sketch.estimate(7); got >= 12 {
+		t.Errorf("estimate = %d, want less than 12", got)
 	}
 }

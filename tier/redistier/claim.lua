@@ -10,18 +10,24 @@ local function now() -- ms of the server's clock
   local t = redis.call('TIME')
   return t[1] * 1000 + math.floor(t[2] / 1000)
 end
--- Head. Bytes without a nonce have the nonce '' here, like a Seen of zeros.
-local h = redis.call('GETRANGE', KEYS[1], 0, 32)
+-- Head. Bytes without a nonce have the nonce '' here, like a Seen of zeros. So has a key of another
+-- Redis type: it is no frame, and the SET below replaces it.
+local h = redis.pcall('GETRANGE', KEYS[1], 0, 32)
+if type(h) == 'table' then
+  if not string.find(h.err, 'WRONGTYPE', 1, true) then return h end
+  h = ''
+end
 local kind, nonce = string.sub(h, 1, 1), string.sub(h, 2, 9)
 if #nonce < 8 or nonce == '\0\0\0\0\0\0\0\0' then nonce = '' end
 -- Hold.
 if kind == 'H' and #h >= 9 then return 0 end
 -- Own nonce: the load takes long, or the client library sent the command twice. The lease restarts:
--- Put of the same frame, or Patch.
+-- Put of the same frame, or Patch. A value without a refresh claim was filled, or the claim was given
+-- back: it stays as it is.
 if nonce == ARGV[2] then
   if kind == 'L' then
     redis.call('PEXPIRE', KEYS[1], ARGV[3])
-  elseif kind == 'V' and ARGV[4] == 'r' and #h == 33 then
+  elseif kind == 'V' and ARGV[4] == 'r' and #h == 33 and string.sub(h, 26, 33) ~= '\0\0\0\0\0\0\0\0' then
     redis.call('SETRANGE', KEYS[1], 25, struct.pack('>i8', now() + ARGV[3]))
   end
   return 1

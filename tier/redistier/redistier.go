@@ -58,7 +58,7 @@ const MaxCell = 512 << 20
 // The reasons to refuse a configuration, all reported by [Tier.Validate].
 var (
 	ErrPrefix       = fmt.Errorf("redistier: prefix must have 1 to %d bytes, no braces, which would tie all keys to one slot of a cluster, and no %q inside or %q at its end, which would let two prefixes spell one key", MaxPrefix, separator, ":v")
-	ErrNoClient     = errors.New("redistier: no client")
+	ErrNoClient     = errors.New("redistier: no client: pass New a *redis.Client or *redis.ClusterClient, and check the error of what made it")
 	ErrClient       = errors.New("redistier: client of unknown type: cannot tell whether it reads from replicas; pass the *redis.Client or *redis.ClusterClient")
 	ErrRing         = errors.New("redistier: redis.Ring moves keys to another server while one is down, and later back to the old values there")
 	ErrReplicaReads = errors.New("redistier: client reads from replicas, which lag behind invalidations")

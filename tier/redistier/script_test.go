@@ -103,9 +103,22 @@ func TestWrongTypeFailsAlone(t *testing.T) {
 			}
 			n := tier.NewNonce()
 			c := tier.Claim{Nonce: n, Lease: time.Minute}
+			renewal := tier.Claim{Nonce: n, Seen: n, Lease: time.Minute}
+			refresh := tier.Claim{Nonce: n, Lease: time.Minute, Refresh: true}
+			for _, c := range []tier.Claim{renewal, refresh} {
+				if got, err := r.Claim(t.Context(), "b", c); got.Granted || err != nil {
+					t.Errorf("%+v of another type = %+v, %v; want it refused", c, got, err)
+				}
+			}
 			claimed, err := r.ClaimMany(t.Context(), []string{"b", "new"}, []tier.Claim{c, c})
-			if claimed[0].Granted || !claimed[1].Granted || err == nil {
-				t.Errorf("ClaimMany = %v, %v; want only the second granted and an error", claimed, err)
+			if !claimed[0].Granted || !claimed[1].Granted || err != nil {
+				t.Errorf("ClaimMany = %v, %v; want both granted", claimed, err)
+			}
+			if err := rdb.Del(t.Context(), prefix+":v:b").Err(); err != nil {
+				t.Fatal(err)
+			}
+			if err := rdb.LPush(t.Context(), prefix+":v:b", "foreign").Err(); err != nil {
+				t.Fatal(err)
 			}
 			if err := r.Unlink(t.Context(), "b"); err != nil {
 				t.Errorf("Unlink of a foreign type = %v, want nil", err)

@@ -11,7 +11,9 @@
 //  3. Entries that fit into MaxBytes together are all kept, if none takes more than a fifth of it.
 //  4. Every entry that entered is reported to OnEvict exactly once when it leaves. Close reports
 //     nothing.
-//  5. The only goroutines are ristretto's two, which end at Close.
+//  5. The only goroutines are ristretto's two, and the sweeps of guarantee 6. Close ends them.
+//  6. If it knows the ends of its entries ([Tier.ExpireBy]), it removes entries that have ended before
+//     it moves others out of the front, and all of them within a minute.
 //
 // Less formally: one lock-free table finds every entry, so a hit is one probe and one bit,
 // whichever part has the entry. Two policies decide what stays. New entries live in the front,

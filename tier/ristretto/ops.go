@@ -26,6 +26,7 @@ func (t *Tier) Get(hash uint64) (e tier.Entry, ok bool) {
 // About one Set in a hundred pays for a batch that moves to ristretto.
 func (t *Tier) Set(hash uint64, e tier.Entry, cost int64) bool {
 	n := localnode.Of(hash, e, cost)
+	end := t.ends.Of(e)
 	s := t.shardOf(hash)
 	if n.Cost > t.limits.entry-Overhead {
 		return t.refuse(s, n)
@@ -33,24 +34,26 @@ func (t *Tier) Set(hash uint64, e tier.Entry, cost int64) bool {
 	if !t.reserve(s, chargeOf(n)) {
 		return false
 	}
-	if !t.enter(s, n) {
+	if !t.enter(s, n, end) {
 		t.front.Add(-chargeOf(n))
 		t.total.Add(-chargeOf(n))
 		return false
 	}
+	t.ends.Entered(end)
+	t.expireSome(s)
 	t.shrink(s)
 	t.drainIfDue()
 	return true
 }
 
 // enter publishes n, whose charge is reserved.
-func (t *Tier) enter(s *shard, n *node) bool {
+func (t *Tier) enter(s *shard, n *node, end localnode.Tick) bool {
 	s.mu.Lock()
 	if s.closed {
 		s.mu.Unlock()
 		return false
 	}
-	old := s.enter(n)
+	old := s.enter(n, end)
 	if old != nil {
 		t.releaseLocked(s, old)
 	}

@@ -31,11 +31,11 @@ type Config struct {
 	MaxBytes int64
 }
 
-// Tier is an in-process tier. It implements [tier.Local], [tier.EvictNotifier], [tier.Meter],
-// [tier.Ranger] and [tier.Validator]. Make one with [New]: the zero value is not usable. All
-// methods except OnEvict may be called concurrently, also with Close.
+// Tier is an in-process tier. It implements [tier.Local], [tier.EvictNotifier], [tier.Expirer],
+// [tier.Meter], [tier.Ranger] and [tier.Validator]. Make one with [New]: the zero value is not usable. All
+// methods except OnEvict and ExpireBy may be called concurrently, also with Close.
 type Tier struct {
-	// Written by New and OnEvict only.
+	// Written by New, OnEvict and ExpireBy only.
 	shards     []shard
 	shardShift uint8
 	limits     limits
@@ -48,6 +48,7 @@ type Tier struct {
 	closed atomic.Bool
 	queue  queue
 	main   handover
+	ends   localnode.Ends
 }
 
 // New returns an empty tier, and starts ristretto's two goroutines, which [Tier.Close] ends. With
@@ -140,6 +141,7 @@ func (t *Tier) Close() error {
 	if !t.closed.CompareAndSwap(false, true) {
 		return nil
 	}
+	t.ends.Close()
 	for i := range t.shards {
 		t.shards[i].close()
 	}

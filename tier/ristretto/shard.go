@@ -19,8 +19,8 @@ type shard struct {
 
 // enter puts n into the table and the front, and returns the older node of the same hash. The
 // caller holds mu.
-func (s *shard) enter(n *node) (old *node) {
-	old = s.table.Put(n)
+func (s *shard) enter(n *node, end localnode.Tick) (old *node) {
+	old = s.table.Put(n, end)
 	s.cost += n.Cost
 	n.Place = inFront
 	s.front.push(n)

@@ -28,8 +28,8 @@ const (
 // Each change is one statement that compares and swaps. So none needs a transaction, and on
 // PostgreSQL none takes a second round trip.
 //
-// $1 is the key. {now} is the tier's clock in unix ms. For many keys, [pack] gives the positions.
-// come from [pack].
+// $1 is the key. {now} is the tier's clock in unix ms. For many keys, [pack] gives the
+// positions.
 var texts = [statementCount]string{
 	get:  `SELECT cell FROM {t} WHERE key = $1 AND until > {now}`,
 	read: `SELECT cell, {now} FROM {t} WHERE key = $1 AND until > {now}`,

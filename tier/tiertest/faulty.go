@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/internal/fault"
+	"github.com/twofold-go/twofold/internal/unwrap"
 	"github.com/twofold-go/twofold/tier"
 )
 
@@ -65,6 +66,8 @@ var (
 	_ tier.Batcher   = (*Faulty)(nil)
 	_ tier.Pinger    = (*Faulty)(nil)
 	_ tier.Validator = (*Faulty)(nil)
+	_ tier.Named     = (*Faulty)(nil)
+	_ tier.Namer     = (*Faulty)(nil)
 )
 
 // NewFaulty wraps inner, which must not be nil. No fault is set.
@@ -131,11 +134,22 @@ func (f *Faulty) ResetCalls() { f.ops.ResetCalls() }
 
 // Validate calls Validate of the inner tier, if that is a [tier.Validator].
 func (f *Faulty) Validate() error {
-	if v, ok := f.inner.(tier.Validator); ok {
+	if v, ok := unwrap.As[tier.Validator](f.inner); ok {
 		return v.Validate()
 	}
 	return nil
 }
+
+// Name returns the name of the inner tier, or "" if that has none.
+func (f *Faulty) Name() string {
+	if n, ok := unwrap.As[tier.Named](f.inner); ok {
+		return n.Name()
+	}
+	return ""
+}
+
+// Names returns nil, so that no log removes cells without the tier and its faults.
+func (*Faulty) Names([]string) (server any, names []string) { return nil, nil }
 
 // FlipBit inverts the bit at index bit, modulo the frame's length. Use it with [Faulty.Corrupt].
 func FlipBit(bit int) func([]byte) []byte {

@@ -19,9 +19,9 @@ const LocalBudget = 1 << 20
 const oversize = LocalBudget * 2
 
 // TestLocal checks a local tier against every rule of [tier.Local], and of the optional
-// interfaces [tier.EvictNotifier], [tier.Meter] and [tier.Ranger] that it implements. Each
+// interfaces [tier.EvictNotifier], [tier.Expirer], [tier.Meter] and [tier.Ranger] that it implements. Each
 // subtest calls newLocal, which returns an empty tier of [LocalBudget] bytes. The suite closes
-// the tier.
+// the tier. The tests of an Expirer call newLocal in a testing/synctest bubble.
 func TestLocal(t *testing.T, newLocal func(t *testing.T) tier.Local) {
 	t.Helper()
 	for _, tc := range []struct {
@@ -45,6 +45,7 @@ func TestLocal(t *testing.T, newLocal func(t *testing.T) tier.Local) {
 		{"goroutines compete for a few hashes", localCompete, false},
 		{"evictions carry the reason", localEvictReason, false},
 		{"a callback that panics harms nothing", localEvictPanics, false},
+		{"entries end", localEnds(newLocal), false},
 		{"get allocates nothing", localAllocs, false},
 		{"concurrent use", localConcurrent, false},
 		{"close while in use", localCloseInUse, true},

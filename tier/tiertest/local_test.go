@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/twofold-go/twofold/tier"
 	"github.com/twofold-go/twofold/tier/tiertest"
@@ -19,6 +20,9 @@ type lru struct {
 	items  map[uint64]*list.Element
 	order  *list.List // the newest is at the front
 	notify func(tier.Entry, int64, tier.EvictReason)
+	now    func() int64
+	end    func(tier.Entry) int64
+	sweeps *time.Timer
 	mutant string
 }
 
@@ -26,6 +30,7 @@ type lruItem struct {
 	hash  uint64
 	e     tier.Entry
 	cost  int64
+	end   int64    // when it was set
 	older *lruItem // what it replaced, for a mutant
 	hit   *int     // for another mutant
 }
@@ -35,6 +40,44 @@ func newLRU() *lru {
 }
 
 func (l *lru) OnEvict(f func(tier.Entry, int64, tier.EvictReason)) { l.notify = f }
+
+// ExpireBy looks at every entry every 20 seconds.
+func (l *lru) ExpireBy(now func() int64, end func(tier.Entry) int64) {
+	l.now, l.end = now, end
+	var sweep func()
+	sweep = func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if l.expireLocked(); !l.closed && l.mutant != "sweeps once" {
+			l.sweeps = time.AfterFunc(20*time.Second, sweep)
+		}
+	}
+	l.sweeps = time.AfterFunc(20*time.Second, sweep)
+}
+
+func (l *lru) expireLocked() {
+	if l.end == nil {
+		return
+	}
+	for _, el := range l.items {
+		it := el.Value.(*lruItem)
+		switch end := l.end(it.e); {
+		case l.mutant == "does not ask again":
+			if it.end <= l.now() {
+				l.drop(el, tier.Expired)
+			}
+		case l.mutant == "asks at the first end only" && it.end > l.now(), l.mutant == "keeps ended entries":
+		case l.mutant == "removes early" && end-int64(5*time.Second) <= l.now():
+			l.drop(el, tier.Expired)
+		case end <= l.now():
+			if l.mutant == "calls it deleted" {
+				l.drop(el, tier.Deleted)
+			} else {
+				l.drop(el, tier.Expired)
+			}
+		}
+	}
+}
 
 func (l *lru) Usage() (bytes, entries int64) {
 	l.mu.Lock()
@@ -84,6 +127,9 @@ func (l *lru) Set(hash uint64, e tier.Entry, cost int64) bool {
 		return false
 	}
 	it := &lruItem{hash: hash, e: e, cost: cost}
+	if l.end != nil {
+		it.end = l.end(e)
+	}
 	if el, ok := l.items[hash]; ok {
 		if l.mutant == "ignores a replacement" {
 			return true
@@ -107,6 +153,9 @@ func (l *lru) Set(hash uint64, e tier.Entry, cost int64) bool {
 	}
 	l.items[hash] = l.order.PushFront(it)
 	l.bytes += cost
+	if l.bytes > tiertest.LocalBudget && l.mutant != "evicts others first" {
+		l.expireLocked()
+	}
 	for l.bytes > tiertest.LocalBudget && l.mutant != "has no budget" {
 		l.drop(l.order.Back(), tier.Evicted)
 	}
@@ -128,7 +177,9 @@ func (l *lru) Delete(hash uint64) {
 func (l *lru) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.closed = true
+	if l.closed = true; l.sweeps != nil {
+		l.sweeps.Stop()
+	}
 	clear(l.items)
 	if l.mutant != "keeps its entries when closed" {
 		l.order.Init()

@@ -31,6 +31,7 @@ var (
 	_ tier.Remote  = (*Memory)(nil)
 	_ tier.Batcher = (*Memory)(nil)
 	_ tier.Pinger  = (*Memory)(nil)
+	_ tier.Named   = (*Memory)(nil)
 )
 
 // NewMemory returns an empty tier.
@@ -38,6 +39,9 @@ func NewMemory() *Memory { return new(Memory) }
 
 // Ping returns the error of ctx.
 func (m *Memory) Ping(ctx context.Context) error { return wrap("ping", ctx.Err()) }
+
+// Name returns "memory".
+func (*Memory) Name() string { return "memory" }
 
 // Len returns the number of cells that have not expired.
 func (m *Memory) Len() int {

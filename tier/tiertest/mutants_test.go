@@ -67,6 +67,14 @@ var mutants = map[string]func(t *testing.T){
 	"local: allocates at the first hit":    localMutant("allocates at the first hit"),
 	"local: keeps its entries when closed": localMutant("keeps its entries when closed"),
 
+	"local: sweeps once":                localMutant("sweeps once"),
+	"local: does not ask again":         localMutant("does not ask again"),
+	"local: asks at the first end only": localMutant("asks at the first end only"),
+	"local: keeps ended entries":        localMutant("keeps ended entries"),
+	"local: removes early":              localMutant("removes early"),
+	"local: calls it deleted":           localMutant("calls it deleted"),
+	"local: evicts others first":        localMutant("evicts others first"),
+
 	"remote: grants every claim": remoteMutant(func(m *mutant) {
 		m.claim = func(ctx context.Context, key string, c tier.Claim) (tier.Claimed, error) {
 			_ = m.Remote.Unlink(ctx, key)

@@ -35,6 +35,8 @@ const (
 	listening  = "after-commit call and LISTEN"
 	polling    = "the writer dies, poll of 100 ms"
 
+	oneAppended, oneTriggered = "Append, 1 scope", "a trigger, 1 scope"
+
 	accounts   = 10_000
 	pollOfLogs = 100 * time.Millisecond
 )
@@ -57,6 +59,17 @@ func openDatabase(ctx context.Context) (*database, error) {
 		d.log = sqllog.New(d.db, sqllog.Config{Dialect: sqllog.Postgres, Poll: pollOfLogs})
 		err = d.log.Install(ctx)
 	}
+	for _, table := range []string{"accounts1", "accounts3"} { // see watched
+		if err == nil {
+			_, err = d.db.ExecContext(ctx, fmt.Sprintf(`CREATE TABLE %s AS SELECT i AS id, 0 AS n, 'tag' || i AS tag FROM generate_series(0, %d) i`, table, accounts-1))
+		}
+		if err == nil {
+			_, err = d.db.ExecContext(ctx, `ALTER TABLE `+table+` ADD PRIMARY KEY (id)`)
+		}
+	}
+	if err == nil {
+		err = d.log.InstallTriggers(ctx, d.db, watched...)
+	}
 	for _, q := range []string{
 		`CREATE TABLE accounts (id int PRIMARY KEY, n int NOT NULL)`,
 		fmt.Sprintf(`INSERT INTO accounts SELECT i, 0 FROM generate_series(0, %d) i`, accounts-1),
@@ -71,6 +84,12 @@ func openDatabase(ctx context.Context) (*database, error) {
 		return nil, errors.Join(err, d.close())
 	}
 	return d, nil
+}
+
+// watched are tables that invalidate themselves: with one scope for a row, and with three.
+var watched = []sqllog.Table{
+	{Name: "accounts1", Rows: []sqllog.Row{{Key: "accounts:v1", Column: "id"}}},
+	{Name: "accounts3", Rows: []sqllog.Row{{Key: "accounts:v1", Column: "id"}, {Tag: "t:", Column: "tag"}, {Tag: "accounts"}}},
 }
 
 func (d *database) close() error {
@@ -88,11 +107,15 @@ func scopesOf(id, n int) []invalidate.Scope {
 	}[:n]
 }
 
+// writer is a way to invalidate in a transaction that changes a row of the table.
+type writer struct {
+	name, table string
+	more        func(ctx context.Context, tx *sql.Tx, id int) error
+}
+
 // writers returns the ways to invalidate in a transaction.
-func (d *database) writers() []struct {
-	name string
-	more func(ctx context.Context, tx *sql.Tx, id int) error
-} {
+func (d *database) writers() []writer {
+	nothing := func(context.Context, *sql.Tx, int) error { return nil }
 	numbered := func(ctx context.Context, tx *sql.Tx, _ int) error {
 		_, err := tx.ExecContext(ctx, `WITH c AS (UPDATE counter SET n = n + 1 RETURNING n) INSERT INTO numbered SELECT n, $1 FROM c`, `[["t","default","accounts"]]`)
 		return err
@@ -107,15 +130,14 @@ func (d *database) writers() []struct {
 		_, err := tx.ExecContext(ctx, `SELECT pg_notify('bench', '')`)
 		return err
 	}
-	return []struct {
-		name string
-		more func(ctx context.Context, tx *sql.Tx, id int) error
-	}{
-		{bareCommit, func(context.Context, *sql.Tx, int) error { return nil }},
-		{"Append, 1 scope", outbox(1)},
-		{"Append, 3 scopes", outbox(3)},
-		{"a counter row numbers", numbered},
-		{"Append, 1 scope, and NOTIFY in it", notifying},
+	return []writer{
+		{bareCommit, "accounts", nothing},
+		{oneTriggered, "accounts1", nothing},
+		{oneAppended, "accounts", outbox(1)},
+		{"a trigger, 3 scopes", "accounts3", nothing},
+		{"Append, 3 scopes", "accounts", outbox(3)},
+		{"a counter row numbers", "accounts", numbered},
+		{"Append, 1 scope, and NOTIFY in it", "accounts", notifying},
 	}
 }
 
@@ -128,7 +150,7 @@ func runCommits(ctx context.Context, e *Env) (err error) {
 	var cs []measure.Contender
 	for _, w := range d.writers() {
 		cs = append(cs, measure.Contender{Name: w.name, Measure: func(ctx context.Context) error {
-			return e.transactions(ctx, d, report.Line{Workload: "I", Setting: commitSetting, Contender: w.name}, w.more)
+			return e.transactions(ctx, d, report.Line{Workload: "I", Setting: commitSetting, Contender: w.name}, &w)
 		}})
 	}
 	if err := measure.Rounds(ctx, e.Rounds, cs); err != nil {
@@ -144,7 +166,7 @@ func runCommits(ctx context.Context, e *Env) (err error) {
 }
 
 // transactions writes small transactions from eight goroutines, while a process numbers their rows.
-func (e *Env) transactions(ctx context.Context, d *database, l report.Line, more func(context.Context, *sql.Tx, int) error) error {
+func (e *Env) transactions(ctx context.Context, d *database, l report.Line, w *writer) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var failed atomic.Pointer[error]
@@ -157,7 +179,7 @@ func (e *Env) transactions(ctx context.Context, d *database, l report.Line, more
 	var wg sync.WaitGroup
 	wg.Go(func() { note(follow(numberer, d.log)) })
 	r := measure.Run(ctx, measure.Config{Goroutines: 8, Warm: e.ms(300, 100, 5), For: e.ms(2000, 400, 20), Latencies: true}, func(int) func(int) {
-		return func(int) { note(d.transaction(ctx, more)) }
+		return func(int) { note(d.transaction(ctx, w)) }
 	})
 	stop()
 	wg.Wait()
@@ -169,17 +191,17 @@ func (e *Env) transactions(ctx context.Context, d *database, l report.Line, more
 	return nil
 }
 
-func (d *database) transaction(ctx context.Context, more func(context.Context, *sql.Tx, int) error) error {
+func (d *database) transaction(ctx context.Context, w *writer) error {
 	tx, err := d.db.BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = tx.Rollback() }() // it may already be committed
 	id := rand.N(accounts)
-	if _, err := tx.ExecContext(ctx, `UPDATE accounts SET n = n + 1 WHERE id = $1`, id); err != nil {
+	if _, err := tx.ExecContext(ctx, `UPDATE `+w.table+` SET n = n + 1 WHERE id = $1`, id); err != nil {
 		return err
 	}
-	if err := more(ctx, tx, id); err != nil {
+	if err := w.more(ctx, tx, id); err != nil {
 		return err
 	}
 	return tx.Commit()

@@ -29,9 +29,9 @@ const (
 	missSetting = "each request another page"
 
 	barePage     = "bare handler"
-	hitUntil     = "hit, UntilInvalidated and KeyOnly"
-	hitResponse  = "hit, FromResponse"
-	hitLong      = "hit, FromResponse, 1 MiB"
+	hitUntil     = "hit, Pages"
+	hitResponse  = "hit, Shared"
+	hitLong      = "hit, Shared, 1 MiB"
 	notModified  = "304"
 	hitGzip      = "hit, gzip"
 	gzipEach     = "bare handler in gzhttp"
@@ -130,7 +130,7 @@ func asks() []ask {
 	gzip := []string{"Accept-Encoding", "gzip"}
 	return []ask{
 		{barePage, page, nil, nil, ok, pageSize, "", nil},
-		{hitUntil, page, &httpcache.Config{KeyOnly: true, Lifetime: httpcache.UntilInvalidated}, nil, ok, pageSize, "hit", nil},
+		{hitUntil, page, &httpcache.Config{Preset: httpcache.Pages}, nil, ok, pageSize, "hit", nil},
 		{hitResponse, page, zero, nil, ok, pageSize, "hit", nil},
 		{hitLong, long, zero, nil, ok, longPageSize, "hit", nil},
 		{notModified, tagged, zero, []string{"If-None-Match", `"v1"`}, http.StatusNotModified, 0, "hit", nil},

@@ -41,7 +41,7 @@ func openPages(o peers.Options) (peers.Peer, error) {
 		return nil, err
 	}
 	c, err := httpcache.New(httpcache.Config{
-		Tiers: p.Tiers, KeyOnly: true, Lifetime: httpcache.UntilInvalidated, Logger: slog.New(slog.DiscardHandler),
+		Tiers: p.Tiers, Preset: httpcache.Pages, Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		p.Close()

@@ -1,6 +1,7 @@
 package sqllogtest_test
 
 import (
+	"os"
 	"testing"
 
 	"github.com/twofold-go/twofold/internal/dbtest"
@@ -12,10 +13,15 @@ import (
 func BenchmarkNothingNew(b *testing.B) {
 	f := dbtest.SQLite(b)
 	_, db := dbtest.Postgres(b).Database(b)
-	for name, r := range map[string]*rig{
+	rigs := map[string]*rig{
 		"sqlite":   {dialect: sqllog.SQLite, db: f.Writer, readers: f.Reader},
 		"postgres": {dialect: sqllog.Postgres, db: db},
-	} {
+	}
+	if os.Getenv(dbtest.MariaDBEnv) == "1" {
+		_, db := dbtest.MariaDB(b).Database(b)
+		rigs["mariadb"] = &rig{dialect: sqllog.MySQL, db: db}
+	}
+	for name, r := range rigs {
 		l := r.install(b).open(sqllog.Config{})
 		at := invalidate.Cursor{}
 		for range 10 {

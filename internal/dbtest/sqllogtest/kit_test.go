@@ -28,14 +28,22 @@ type rig struct {
 	name     string                 // of the database in its server
 }
 
+// rigs are the kinds of database.
+var rigs = []struct {
+	name    string
+	dialect sqllog.Dialect
+	open    func(testing.TB) *rig
+}{
+	{"sqlite", sqllog.SQLite, sqliteRig},
+	{"postgres", sqllog.Postgres, sharedPostgres},
+	{"mariadb", sqllog.MySQL, sharedMariaDB},
+}
+
 // eachDatabase runs test in parallel for each kind of database. All tests share one PostgreSQL
 // server.
 func eachDatabase(t *testing.T, test func(t *testing.T, r *rig)) {
 	t.Helper()
-	for _, kind := range []struct {
-		name string
-		open func(testing.TB) *rig
-	}{{"sqlite", sqliteRig}, {"postgres", sharedPostgres}, {"mariadb", sharedMariaDB}} {
+	for _, kind := range rigs {
 		t.Run(kind.name, func(t *testing.T) {
 			t.Parallel()
 			test(t, kind.open(t))

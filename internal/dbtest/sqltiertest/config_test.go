@@ -27,6 +27,8 @@ func TestBadConfigurations(t *testing.T) {
 		"no dialect":      {db, sqltier.Config{}, "Dialect"},
 		"another dialect": {db, sqltier.Config{Dialect: 9}, "Dialect"},
 		"SQL for a name":  {db, sqltier.Config{Dialect: sqltier.SQLite, Table: "x; DROP TABLE users"}, "Table"},
+		"reserved word":   {db, sqltier.Config{Dialect: sqltier.SQLite, Table: "Order"}, "reserved word"},
+		"reserved schema": {db, sqltier.Config{Dialect: sqltier.Postgres, Table: "user.cells"}, "reserved word"},
 		"two schemas":     {db, sqltier.Config{Dialect: sqltier.Postgres, Table: "a.b.c"}, "Table"},
 		"SQLite schema":   {db, sqltier.Config{Dialect: sqltier.SQLite, Table: "main.cells"}, "Table"},
 		"negative cells":  {db, sqltier.Config{Dialect: sqltier.SQLite, MaxCell: -1}, "MaxCell"},

@@ -20,6 +20,9 @@ func (r *result) explain(out io.Writer) {
 	}
 	r.byProcess(out)
 	fmt.Fprintln(out)
+	for _, in := range r.incidents {
+		fmt.Fprintf(out, "fault from %v to %v: %s\n", r.since(in.Start), r.since(in.End), in.What)
+	}
 	for i, rep := range r.reports {
 		fmt.Fprintf(out, "process %d: %d loads, %d slow, %d reads given up\n", i, rep.Loads, rep.SlowLoads, rep.Hasty)
 		texts := slices.SortedFunc(maps.Keys(rep.Errors), func(a, b string) int {

@@ -24,6 +24,7 @@
 //	reload         DEBUG RELOAD NOSAVE
 //	restore        RESTORE of the log's three keys; the cells stay
 //	copy           COPY of the three keys, and back: leaves no trace in the server
+//	copy-alone     the same, and no process is left that knew the lost writes
 //	sentinel-loss  the Sentinels fail over to a lagging replica, and back
 //	takeover       the same in a Cluster, by CLUSTER FAILOVER TAKEOVER
 //	restart        the log's keys and all processes are lost; the cells stay
@@ -31,9 +32,11 @@
 //
 // After copy the library guarantees nothing until a process comes back that knows the lost writes.
 // In this fault that process comes within the bound, which must be 4 seconds or more. Until then a
-// process may miss even its own invalidations.
+// process may miss even its own invalidations. After copy-alone no such process comes. The first one
+// is new, and reads cells that are ahead of the log. By them the library notices the loss. A process
+// may miss even its own invalidations until then.
 //
-// With -db the source and the log are in one database, SQLite or PostgreSQL, and every write is a
+// With -db the source and the log are in one database, SQLite, PostgreSQL or MariaDB, and every write is a
 // transaction that invalidates (package sqllog). Writers may die after COMMIT without a report, and
 // the source may be restored to an older copy. So an observer reads the source all the time, and
 // reads are judged by its samples. There are many keys, and each is rarely written. These are the
@@ -44,7 +47,11 @@
 //	freeze         a worker is stopped at such a step
 //	unanswered     the connection is cut between COMMIT and its answer
 //	db-kill        PostgreSQL is killed, or stopped at once, and started again
-//	db-copy        the database is restored to an old copy, in place
+//	db-copy        an old data folder is put back under the server; SQLite: .restore under the processes
+//	db-dump        a dump is restored into the running server: after DROP, or beside and then renamed
+//	db-rows        older rows are put back into the same tables, after TRUNCATE or DELETE
+//	db-empty       the tables of the log are emptied; the data stays
+//	db-ids         the ids of the outbox begin again, while a process holds rows with these ids
 //	db-standby     a lagging standby is promoted
 //	db-trim        workers are killed, and the log has no key records for their successors
 //

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -79,6 +80,39 @@ func TestRunDatabase(t *testing.T) {
 		if len(r.incidents) < 3 {
 			t.Errorf("without %q: %d incidents, want 3 or more", without, len(r.incidents))
 		}
+	}
+}
+
+// Writers that are plain SQL clients know nothing of the log. With triggers nothing is lost.
+func TestRunPlainSQL(t *testing.T) {
+	for without, expect := range map[string]string{noTriggers: "violations", "": ""} {
+		c := short()
+		c.DB, c.Fault, c.Plain, c.Without, c.Expect = worker.SQLite, "committed", true, without, expect
+		r, err := c.run(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := r.judge(); err != nil {
+			r.explain(os.Stderr)
+			t.Errorf("without %q: %v", without, err)
+		}
+	}
+}
+
+// Runs of a suite may overlap. One that cannot run does not end the others, and the suite fails.
+func TestRunSuite(t *testing.T) {
+	good, broken := short(), short()
+	broken.Fault = "rain"
+	o := &options{out: filepath.Join(t.TempDir(), "table"), parallel: 2}
+	if err := o.runSuite(t.Context(), []runConfig{broken, good, good}); !errors.Is(err, errFound) {
+		t.Errorf("runSuite() = %v, want %v", err, errFound)
+	}
+	b, err := os.ReadFile(o.out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(string(b), "\n| none |"); n != 2 {
+		t.Errorf("%d rows, want 2:\n%s", n, b)
 	}
 }
 

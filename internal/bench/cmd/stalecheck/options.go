@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -17,6 +18,7 @@ import (
 type options struct {
 	c          runConfig
 	suite, out string
+	parallel   int // runs of a suite at a time
 }
 
 // runConfig is the configuration of one run.
@@ -27,6 +29,7 @@ type runConfig struct {
 	Bound    time.Duration
 	Strict   bool
 	Soft     bool   // values expire instead of being invalidated
+	Plain    bool   // writers are plain SQL clients; triggers invalidate
 	Composed bool   // most reads are of values built from cached values
 	Without  string // the safeguards to switch off, separated by commas, or empty
 	Expect   string // "violations", or empty
@@ -55,12 +58,14 @@ func parse(args []string) (*options, error) {
 	fs := flag.NewFlagSet("stalecheck", flag.ContinueOnError)
 	fs.StringVar(&o.suite, "suite", "", "several runs: ci (a minute), all, db (databases alone), or cost (measures)")
 	fs.StringVar(&o.out, "out", "", "write the table to this file, too")
+	fs.IntVar(&o.parallel, "parallel", 1, "runs of a suite at a time, at most one for each core; 1 disturbs no run")
 	fs.StringVar(&c.Fault, "fault", c.Fault, "what breaks: "+strings.Join(rig.Faults(), ", "))
-	fs.StringVar(&c.DB, "db", "", "the source and the log are in a database: sqlite or postgres")
+	fs.StringVar(&c.DB, "db", "", "the source and the log are in a database: sqlite, postgres or mariadb")
 	fs.BoolVar(&c.DBCells, "db-cells", false, "the cells are in it as well")
 	fs.DurationVar(&c.Bound, "bound", c.Bound, "the bound of the log")
 	fs.BoolVar(&c.Strict, "strict", c.Strict, "every invalidation is Strict, and the bound 0")
 	fs.BoolVar(&c.Soft, "soft", c.Soft, "nothing is invalidated, it expires; what is served as stale is not judged")
+	fs.BoolVar(&c.Plain, "plain", c.Plain, "writers are plain SQL clients, and triggers of the source invalidate")
 	fs.BoolVar(&c.Composed, "composed", c.Composed, "read values that loaders built from cached values, too")
 	fs.StringVar(&c.Without, "without", "", "do without safeguards, with commas between them: "+strings.Join(guards, ", "))
 	fs.StringVar(&c.Expect, "expect", "", `"violations": succeed only when there are some`)
@@ -83,6 +88,9 @@ func parse(args []string) (*options, error) {
 	if o.suite != "" && o.suite != "cost" && !controls {
 		return nil, errNoControls
 	}
+	if o.parallel < 1 || o.parallel > runtime.NumCPU() {
+		return nil, fmt.Errorf("-parallel is %d: want 1 to %d, the number of cores", o.parallel, runtime.NumCPU())
+	}
 	return o, c.validate()
 }
 
@@ -91,11 +99,12 @@ const (
 	noLog      = "log"         // there is no log at all
 	noOutbox   = "outbox"      // invalidations follow COMMIT and are not part of the transaction
 	cellsFirst = "cells-first" // cells are removed before their rows are numbered
+	noTriggers = "triggers"    // the source of plain SQL clients has no triggers
 )
 
 // guards are the values of -without: the safeguards of package safeguard, and the controls of the
 // worker.
-var guards = []string{"lease", "run-id", "replid", "memory", "ids", "epochs", "frames", "cas", "soft", "parts", noLog, noOutbox, cellsFirst}
+var guards = []string{"lease", "run-id", "replid", "memory", "ids", "place", "content", "ahead", "epochs", "frames", "cas", "soft", "parts", "keys", noLog, noOutbox, cellsFirst, noTriggers}
 
 // removed returns the safeguards to switch off.
 func (c *runConfig) removed() []string {
@@ -123,7 +132,7 @@ func (c *runConfig) validate() error {
 		if !slices.Contains(guards, g) {
 			return fmt.Errorf("no safeguard %q: want some of %s", g, strings.Join(guards, ", "))
 		}
-		if g != noLog && g != noOutbox && g != cellsFirst && !controls {
+		if g != noLog && g != noOutbox && g != cellsFirst && g != noTriggers && !controls {
 			return errNoControls
 		}
 	}
@@ -133,14 +142,18 @@ func (c *runConfig) validate() error {
 		return fmt.Errorf(`cannot expect %q: want "violations" or nothing`, c.Expect)
 	case !slices.Contains(rig.Faults(), c.Fault):
 		return fmt.Errorf("no fault %q: want one of %s", c.Fault, strings.Join(rig.Faults(), ", "))
-	case c.DB != "" && c.DB != worker.SQLite && c.DB != worker.Postgres:
-		return fmt.Errorf("no database %q: want sqlite or postgres", c.DB)
+	case c.DB != "" && c.DB != worker.SQLite && c.DB != worker.Postgres && c.DB != worker.MariaDB:
+		return fmt.Errorf("no database %q: want sqlite, postgres or mariadb", c.DB)
+	case c.DB == worker.MariaDB && c.DBCells:
+		return errors.New("-db-cells needs sqlite or postgres")
 	case !rig.Fits(c.Fault, c.DB):
 		return fmt.Errorf("the fault %s does not apply to a log in %s", c.Fault, cmp.Or(c.DB, "redis"))
 	case c.DB != "" && c.Soft:
 		return errors.New("a transaction cannot expire: -soft does not go with -db")
 	case c.DB == "" && (c.DBCells || slices.Contains(c.removed(), noOutbox) || slices.Contains(c.removed(), cellsFirst)):
 		return errors.New("-db-cells, outbox and cells-first are for -db")
+	case c.Plain && c.DB == "" || slices.Contains(c.removed(), noTriggers) && !c.Plain:
+		return errors.New("-plain is for -db, and triggers are for -plain")
 	case c.Soft && c.Strict:
 		return errors.New("an expiry cannot be strict: -soft does not go with -strict")
 	case c.Bound < max(least, time.Millisecond):

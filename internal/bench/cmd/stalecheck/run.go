@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 
 	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/history"
 	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/proc"
@@ -39,7 +40,7 @@ func (c runConfig) run(ctx context.Context) (*result, error) {
 	}
 	r, err := rig.Start(ctx, rig.Config{
 		Fault: c.Fault, Workers: c.Workers, Duration: c.Duration, Bound: c.Bound, Seed: c.Seed, Dir: dir,
-		DB: c.DB, DBCells: c.DBCells, Keys: c.keys(),
+		DB: c.DB, DBCells: c.DBCells, Triggers: c.Plain && !slices.Contains(c.removed(), noTriggers), Keys: c.keys(),
 	})
 	if err != nil {
 		return nil, err

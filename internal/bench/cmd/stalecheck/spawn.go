@@ -24,7 +24,7 @@ func (c runConfig) spawn(r *rig.Rig, dir string, i, number int) (*proc.Child, <-
 	env, err := json.Marshal(worker.Config{
 		Proc: number, Server: r.Server(i), Source: r.Source(), DB: r.DB(i), Prefix: r.Prefix(), Seed: c.Seed,
 		Bound: c.Bound, Strict: c.Strict, NoLog: slices.Contains(c.removed(), noLog), KeysOnly: r.KeysOnly(),
-		Outside: slices.Contains(c.removed(), noOutbox), Late: slices.Contains(c.removed(), cellsFirst), Soft: c.Soft, Composed: c.Composed,
+		Outside: slices.Contains(c.removed(), noOutbox), Late: slices.Contains(c.removed(), cellsFirst), Soft: c.Soft, Composed: c.Composed, Plain: c.Plain,
 		Keys: c.keys(), Readers: c.Readers, Writers: c.Writers,
 		ReadPause: c.ReadPause, WritePause: c.WritePause, SlowLoads: c.SlowLoads,
 		Events: eventsFile(dir, number), Report: reportFile(dir, number),

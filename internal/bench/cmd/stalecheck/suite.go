@@ -1,44 +1,74 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
 )
 
-// runSuite does the runs one after another. It continues after a failure, so that the table is
-// complete, and fails at the end.
+// runSuite does the runs in order, at most o.parallel at a time. It continues after a failure, so
+// that the table is complete, and fails at the end.
 func (o *options) runSuite(ctx context.Context, cases []runConfig) error {
 	head := heading(ctx) // before the runs: the sources may change meanwhile
-	var results []*result
-	bad := 0
-	for i, c := range cases {
-		c.Seed = o.c.Seed + uint64(i)
-		fmt.Fprintf(os.Stderr, "%2d/%d %s\n", i+1, len(cases), c.name())
-		r, err := c.run(ctx)
-		if err != nil && ctx.Err() == nil {
-			// A busy machine may fail to start a server in time.
-			fmt.Fprintf(os.Stderr, "%s, once more after: %v\n", c.name(), err)
-			r, err = c.run(ctx)
-		}
-		if err != nil {
-			return fmt.Errorf("%s: %w", c.name(), err)
-		}
-		if err := r.judge(); err != nil {
-			bad++
-			fmt.Fprintf(os.Stderr, "%s: %v\n", c.name(), err)
-			r.explain(os.Stderr)
-		}
-		r.events = nil // a long suite would hold them all
-		results = append(results, r)
+	results := make([]*result, len(cases))
+	var bad atomic.Int64
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range o.parallel {
+		wg.Go(func() {
+			for i := int(next.Add(1)) - 1; i < len(cases) && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
+				c := cases[i]
+				c.Seed = o.c.Seed + uint64(i)
+				fmt.Fprintf(os.Stderr, "%2d/%d %s\n", i+1, len(cases), c.name())
+				began := time.Now()
+				var err error
+				if results[i], err = c.attempt(ctx); err != nil {
+					bad.Add(1)
+				}
+				fmt.Fprintf(os.Stderr, "%2d/%d took %.0f s\n", i+1, len(cases), time.Since(began).Seconds())
+			}
+		})
 	}
-	if err := o.write(head + table(results)); err != nil {
+	wg.Wait()
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	done := slices.DeleteFunc(results, func(r *result) bool { return r == nil })
+	if err := o.write(head + table(done)); err != nil {
 		return err
 	}
-	if bad > 0 {
-		return fmt.Errorf("%w: %d of %d runs", errFound, bad, len(results))
+	if n := bad.Load(); n > 0 {
+		return fmt.Errorf("%w: %d of %d runs", errFound, n, len(cases))
 	}
 	return nil
+}
+
+// attempt does one run of a suite, and reports what is wrong with it. It tries once more if the run
+// itself failed: a busy machine may fail to start a server in time. Without a result the run has
+// failed twice.
+func (c *runConfig) attempt(ctx context.Context) (r *result, err error) {
+	var report bytes.Buffer
+	defer func() { _, _ = report.WriteTo(os.Stderr) }() // in one piece, because runs may overlap
+	for range 2 {
+		if r, err = c.run(ctx); err == nil || ctx.Err() != nil {
+			break
+		}
+		fmt.Fprintf(&report, "%s, the run failed: %v\n", c.name(), err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err = r.judge(); err != nil {
+		fmt.Fprintf(&report, "%s: %v\n", c.name(), err)
+		r.explain(&report)
+	}
+	r.events = nil // a long suite would hold them all
+	return r, err
 }
 
 // name returns what distinguishes a run.
@@ -61,6 +91,9 @@ func (c *runConfig) name() string {
 	}
 	if c.Soft {
 		s += ", soft"
+	}
+	if c.Plain {
+		s += ", plain SQL"
 	}
 	if c.Composed {
 		s += ", composed"

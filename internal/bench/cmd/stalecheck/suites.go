@@ -29,8 +29,8 @@ func ciSuite() []runConfig {
 		without(base, "cas,frames", "none"),
 		without(soft(base), "soft", "none"),
 		without(base, "lease", "partition"),
-		without(base, "replid,memory", "replicaof"),
-		without(base, "memory", "restore"),
+		without(base, "replid,memory,ahead", "replicaof"),
+		without(base, "memory,ahead", "restore"),
 		without(composed(base), "parts", "partition"),
 		ciDatabases(base),
 	)
@@ -49,7 +49,7 @@ func fullSuite(d time.Duration) []runConfig {
 			"none", "pause", "crash", "partition", "stall", "kill", "redis-pause", "log-keys", "trim", "mix",
 			"sentinel", "cluster", "cluster-loss"),
 		bounds(base,
-			"old-dump", "failover", "copied-dump", "replicaof", "reload", "restore", "copy",
+			"old-dump", "failover", "copied-dump", "replicaof", "reload", "restore", "copy", "copy-alone",
 			"takeover", "sentinel-loss", "restart", "cluster-restart"),
 		under(strict(short), "mix", "partition", "failover", "replicaof"),
 		under(wide(short), "old-dump", "failover", "cluster-loss"),
@@ -73,14 +73,17 @@ func fullControls(base runConfig) []runConfig {
 		without(soft(base), "soft", "none"),
 		without(wide(base), "frames", "cluster-loss"),
 		without(composed(base), "parts", "partition"),
-		without(base, "ids", "copy"),
+		without(composed(base), "keys", "none"),
+		without(base, "ids,ahead", "copy"),
+		spare(base, "ids", "copy"), // the net of frames above the log's end notices it, too
+		without(base, "ahead", "copy-alone"),
 		without(base, "epochs", "restart", "cluster-restart"),
-		without(base, "memory", "reload", "restore"),
-		without(base, "run-id,replid,memory", "old-dump", "failover", "copied-dump"),
+		without(base, "memory,ahead", "reload", "restore"),
+		without(base, "run-id,replid,memory,ahead", "old-dump", "failover", "copied-dump"),
 
 		// The run id was once the whole identity of the log. It suffices for the faults of that
 		// time, but not for the faults that were added with the other two identities.
-		without(base, "replid,memory", "replicaof", "takeover", "sentinel-loss"),
+		without(base, "replid,memory,ahead", "replicaof", "takeover", "sentinel-loss"),
 		spare(base, "replid,memory", "old-dump", "failover"),
 		spare(base, "run-id", "old-dump", "failover", "replicaof"),
 	)

@@ -91,7 +91,8 @@ the version by another process, slow loads included. Loads, gaps, bumps and laps
 processes that ran to the end. "× PING" is the median of Invalidate divided by the median of a bare
 round trip in the same run.
 With a database, "Invalidate" is a transaction that writes the source and the outbox, or with
-"strict" one and Settle. Reads are judged by samples of the source there.
+"strict" one and Settle. Reads are judged by samples of the source there. With "plain SQL" the
+transaction only writes the source, whose triggers write the outbox.
 `
 
 // table returns the results as Markdown.

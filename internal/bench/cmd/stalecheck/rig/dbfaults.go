@@ -101,15 +101,16 @@ func newAfterTrim(ctx context.Context, r *Rig) string {
 	return what + ", and a trim of the log's keys"
 }
 
-// dbCopy restores the database to an older state, in place. A process without knowledge of the lost
-// writes cannot detect a restored SQLite file. So for SQLite the copy is restored while all workers
-// run.
-func dbCopy(ctx context.Context, r *Rig) string {
-	if r.file == nil {
-		return losing(oldCopy)(ctx, r)
+// dbCopy restores the database to an older state: an old data folder under a server that starts
+// again, or SQLite's .restore while the processes have the file open.
+func dbCopy(r *Rig) loss {
+	switch {
+	case r.pg != nil:
+		return oldCopy(r)
+	case r.my != nil:
+		return oldFolder(r)
 	}
-	l := r.oldFile()
-	return l.what + r.anyFirst(ctx, l)
+	return r.oldFile()
 }
 
 func oldCopy(r *Rig) loss {
@@ -138,9 +139,9 @@ func standby(r *Rig) loss {
 			r.check(b.Promote(r.t.Context()))
 			r.pg = b
 			for _, p := range r.proxies {
-				p.Retarget(r.pgAddr())
+				p.Retarget(r.dbAddr())
 			}
-			db, err := b.Open("")
+			db, err := r.open()
 			r.check(err)
 			r.observer.turn(db)
 		})

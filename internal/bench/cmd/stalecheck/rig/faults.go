@@ -32,8 +32,10 @@ type place uint8
 const (
 	inRedis place = 1 << iota
 	inPostgres
+	inMariaDB
 	inSQLite
-	inDB     = inPostgres | inSQLite
+	inServer = inPostgres | inMariaDB
+	inDB     = inServer | inSQLite
 	anywhere = inRedis | inDB
 )
 
@@ -44,6 +46,8 @@ func Fits(name, kind string) bool {
 	switch kind {
 	case worker.Postgres:
 		return on&inPostgres != 0
+	case worker.MariaDB:
+		return on&inMariaDB != 0
 	case worker.SQLite:
 		return on&inSQLite != 0
 	}
@@ -54,8 +58,8 @@ var faults = map[string]fault{
 	"none":            {on: anywhere},
 	"pause":           {inject: pause, on: anywhere},
 	"crash":           {inject: crash, on: anywhere},
-	"partition":       {inject: partition, on: inRedis | inPostgres},
-	"stall":           {inject: stall, on: inRedis | inPostgres},
+	"partition":       {inject: partition, on: inRedis | inServer},
+	"stall":           {inject: stall, on: inRedis | inServer},
 	"kill":            {inject: kill, count: 50},
 	"redis-pause":     {inject: redisPause},
 	"log-keys":        {inject: logKeys},
@@ -73,6 +77,7 @@ var faults = map[string]fault{
 	"reload":          {inject: losing(reload), rare: true},
 	"restore":         {inject: losing(restore), rare: true},
 	"copy":            {inject: losing(copyKeys), rare: true, bound: 4 * time.Second},
+	"copy-alone":      {inject: copyAlone, rare: true, bound: time.Second},
 	"sentinel-loss":   {inject: losing(promote), kind: worker.Sentinel, rare: true},
 	"takeover":        {inject: losing(promote), kind: worker.Cluster, replica: true, rare: true},
 	"restart":         {inject: restart, rare: true},
@@ -81,7 +86,11 @@ var faults = map[string]fault{
 	"committed":       {inject: committed, on: inDB, rare: true, count: 12},
 	"freeze":          {inject: freeze, on: inDB, rare: true},
 	"db-trim":         {inject: newAfterTrim, on: inDB, rare: true, keysOnly: true, count: 12},
-	"db-copy":         {inject: dbCopy, on: inDB, rare: true},
+	"db-copy":         {inject: losing(dbCopy), on: inDB, rare: true},
+	"db-dump":         {inject: losing(oldTables), on: inServer, rare: true},
+	"db-rows":         {inject: losing(oldRows), on: inDB, rare: true},
+	"db-empty":        {inject: losing(emptied), on: inDB, rare: true},
+	"db-ids":          {inject: idsAgain, on: inDB, rare: true},
 	"db-kill":         {inject: dbKill, on: inPostgres, rare: true},
 	"db-standby":      {inject: losing(standby), on: inPostgres, rare: true},
 	"unanswered":      {inject: unanswered, on: inPostgres, rare: true, count: 30},

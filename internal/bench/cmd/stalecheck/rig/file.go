@@ -12,22 +12,44 @@ import (
 // oldFile restores the SQLite file to an older state by SQLite's backup API, while other processes
 // have it open. They are paused meanwhile, at any point of their work.
 func (r *Rig) oldFile() loss {
-	saved := filepath.Join(r.t.TempDir(), "copy.db")
+	r.saved = filepath.Join(r.t.TempDir(), "copy.db")
 	return loss{what: "SQLite put back to an old copy", fork: func() {
-		r.backup(func(c copier) (*sqlite.Backup, error) { return c.NewBackup("file:" + saved) })
+		r.backup(func(c copier) (*sqlite.Backup, error) { return c.NewBackup("file:" + r.saved) })
 	}, swap: func() {
-		var running []int
-		for i := range r.crew.Len() {
-			if !r.gone[i] && !r.crew.Ended(i) {
-				running = append(running, i)
+		r.paused(func() {
+			r.backup(func(c copier) (*sqlite.Backup, error) { return c.NewRestore("file:" + r.saved) })
+		})
+	}}
+}
+
+// paused changes the file while no worker runs, and until the observer has seen the result.
+func (r *Rig) paused(change func()) {
+	var running []int
+	for i := range r.crew.Len() {
+		if !r.gone[i] && !r.crew.Ended(i) {
+			running = append(running, i)
+		}
+	}
+	r.hold(running)
+	change()
+	r.check(r.observer.look(r.t.Context()))
+	for _, i := range running {
+		r.check(r.crew.Resume(i))
+	}
+}
+
+// oldFileRows puts older rows back by SQL, from a copy of the file.
+func (r *Rig) oldFileRows() loss {
+	l := r.oldFile()
+	return loss{what: "old rows put back by SQL", fork: l.fork, swap: func() {
+		r.paused(func() {
+			// A pool may use another connection for the next statement, but Writer has only one.
+			r.exec("ATTACH '"+r.saved+"' AS saved", "BEGIN IMMEDIATE")
+			for _, t := range tables {
+				r.exec("DELETE FROM main."+t, "INSERT INTO main."+t+" SELECT * FROM saved."+t)
 			}
-		}
-		r.hold(running)
-		r.backup(func(c copier) (*sqlite.Backup, error) { return c.NewRestore("file:" + saved) })
-		r.check(r.observer.look(r.t.Context()))
-		for _, i := range running {
-			r.check(r.crew.Resume(i))
-		}
+			r.exec("COMMIT", "DETACH saved")
+		})
 	}}
 }
 

@@ -1,8 +1,11 @@
 package rig
 
 import (
+	"context"
+	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -125,6 +128,27 @@ func copyKeys(r *Rig) loss {
 		}
 	}
 	return loss{what: "COPY of the log's keys, and back", fork: turn("", ":saved"), swap: turn(":saved", "")}
+}
+
+// copyAlone is copyKeys, but no process comes back that knows the lost writes. The first process is
+// new, and reads cells from ahead of the log before it has used their positions again. It is alone
+// for so long that only these cells can tell it.
+func copyAlone(ctx context.Context, r *Rig) string {
+	l := copyKeys(r)
+	l.fork()
+	r.sleep(ctx, 3*time.Second) // more records than one process appends while it is alone
+	all := make([]int, r.crew.Len())
+	for i := range all {
+		all[i] = i
+	}
+	i, others := r.split()
+	for _, n := range others { // they start cut off
+		r.proxies[n].BlackHole()
+	}
+	r.check(r.crew.Crash(all, l.swap))
+	r.sleep(ctx, r.cfg.Bound+3*time.Second)
+	r.back(others)
+	return fmt.Sprintf("%s, with new processes only, and worker %d alone", l.what, i)
 }
 
 // atOnce runs commands in one transaction.

@@ -14,6 +14,8 @@ type loss struct {
 	fork func() // begins the time whose writes will be lost
 	swap func() // loses these writes
 	heal func() // nil: there is nothing to heal
+
+	brief bool // few writes are lost: the swap must come soon after the fork
 }
 
 // losing is a fault that loses acknowledged writes. A worker that has seen these writes is ahead of
@@ -41,7 +43,7 @@ func losing(begin func(*Rig) loss) func(context.Context, *Rig) string {
 // anyFirst loses writes while the workers run.
 func (r *Rig) anyFirst(ctx context.Context, l loss) string {
 	l.fork()
-	r.sleep(ctx, r.lossTime())
+	r.sleep(ctx, r.lossTime(l))
 	l.swap()
 	reconnect(r.proxies...)
 	return ""
@@ -53,7 +55,7 @@ func (r *Rig) cutOffFirst(ctx context.Context, l loss) string {
 	r.hold([]int{i})
 	r.sleep(ctx, settle)
 	l.fork()
-	r.sleep(ctx, r.lossTime())
+	r.sleep(ctx, r.lossTime(l))
 	r.away(others)
 	l.swap()
 	if r.proxies != nil {
@@ -69,7 +71,7 @@ func (r *Rig) cutOffFirst(ctx context.Context, l loss) string {
 func (r *Rig) newFirst(ctx context.Context, l loss) string {
 	i, others := r.split()
 	l.fork()
-	r.sleep(ctx, r.lossTime())
+	r.sleep(ctx, r.lossTime(l))
 	r.away(others)
 	r.check(r.crew.Crash([]int{i}, l.swap))
 	r.sleep(ctx, r.aloneTime())
@@ -81,7 +83,10 @@ func (r *Rig) newFirst(ctx context.Context, l loss) string {
 const settle = 50 * time.Millisecond
 
 // lossTime returns for how long writes are accepted that will be lost.
-func (r *Rig) lossTime() time.Duration {
+func (r *Rig) lossTime(l loss) time.Duration {
+	if l.brief {
+		return r.between(short/2, short)
+	}
 	if b := r.fault.bound; b > 0 {
 		return r.between(b/20, b/10)
 	}
@@ -144,7 +149,7 @@ func restart(ctx context.Context, r *Rig) string {
 		r.primary.Do(r.t, "DEL", r.logKey("m"))
 		r.sleep(ctx, max(short, r.cfg.Bound/2)) // until a worker has noticed
 	}
-	r.sleep(ctx, r.lossTime()) // cells of this epoch
+	r.sleep(ctx, r.lossTime(loss{})) // cells of this epoch
 	all := make([]int, r.crew.Len())
 	for i := range all {
 		all[i] = i

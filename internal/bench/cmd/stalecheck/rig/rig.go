@@ -2,6 +2,7 @@ package rig
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -25,6 +26,7 @@ type Config struct {
 	Dir      string // for the servers' files
 	DB       string // the kind of database that holds the source and the log; empty: both are in Redis
 	DBCells  bool   // the database holds the cells as well
+	Triggers bool   // the source invalidates itself
 	Keys     int    // of the source in a database
 }
 
@@ -45,8 +47,12 @@ type Rig struct {
 	losses           int
 	gone             map[int]bool // workers that are cut off
 
-	pg       *dbtest.PostgresServer // with a database, either pg or file is set
+	pg       *dbtest.PostgresServer // with a database, one of pg, my and file is set
+	my       *dbtest.MariaDBServer
 	file     *dbtest.SQLiteFile
+	direct   *sql.DB // of a server, without a proxy; nil until it is needed
+	data     string  // the folder of MariaDB's data
+	saved    string  // the copy of a SQLite file
 	observer *observer
 }
 

@@ -89,7 +89,7 @@ func nodeLoss(ctx context.Context, r *Rig) string {
 	}
 	s := r.cluster.Nodes[n]
 	s.Do(r.t, "SAVE")
-	r.sleep(ctx, r.lossTime())
+	r.sleep(ctx, r.lossTime(loss{}))
 	s.Kill(r.t)
 	s.Restart(r.t)
 	r.cluster.WaitOK(r.t)

@@ -45,7 +45,7 @@ func (w *worker) transact(ctx context.Context, t target, version int64) error {
 	if err := write(ctx, tx, t.keys, version); err != nil {
 		return err
 	}
-	if !w.cfg.Outside {
+	if !w.cfg.Outside && !w.cfg.Plain {
 		if err := w.log.Append(ctx, tx, t.scopes...); err != nil {
 			return err
 		}
@@ -58,7 +58,9 @@ func (w *worker) transact(ctx context.Context, t target, version int64) error {
 	if w.cfg.Outside {
 		return w.tiers.Invalidate(ctx, t.scopes...)
 	}
-	w.log.Committed()
+	if !w.cfg.Plain {
+		w.log.Committed()
+	}
 	return nil
 }
 

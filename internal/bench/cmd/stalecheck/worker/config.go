@@ -31,10 +31,11 @@ type Config struct {
 	Strict   bool          // every invalidation waits until no process can be stale
 	NoLog    bool          // no log at all: a control
 	Outside  bool          // invalidations follow COMMIT, and are not part of it: a control
+	Plain    bool          // writers only run UPDATE and COMMIT; triggers of the source invalidate
 	Late     bool          // cells are removed after the records are numbered: a control
 	KeysOnly bool          // no invalidation by prefix or tag
 	Soft     bool          // changed values expire; every read reports whether its value is stale
-	Composed bool          // values built from cached values, too; invalidations by tag only
+	Composed bool          // values built from cached values, too
 
 	Keys, Readers, Writers int
 	ReadPause, WritePause  time.Duration // the mean between two calls of one reader or writer

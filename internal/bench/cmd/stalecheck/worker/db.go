@@ -21,19 +21,26 @@ import (
 
 // DB is a database that holds the source and the log. With the zero DB both are in Redis.
 type DB struct {
-	Kind  string // Postgres or SQLite
-	At    string // the URL, or the path of the file
+	Kind  string // Postgres, MariaDB or SQLite
+	At    string // the URL, the data source name, or the path of the file
 	Cells bool   // the database holds the cells as well
+
+	Triggers bool // the source invalidates itself
 }
 
 // The kinds of databases.
 const (
 	Postgres = "postgres"
+	MariaDB  = "mariadb"
 	SQLite   = "sqlite"
 )
 
-// SourceSchema creates the table of the source. No two transactions write the same version.
-const SourceSchema = "CREATE TABLE source (id bigint PRIMARY KEY, version bigint NOT NULL)"
+// SourceSchema creates the table of the source. No two transactions write the same version. The name
+// is that of the key in the cache.
+const SourceSchema = "CREATE TABLE source (id bigint PRIMARY KEY, version bigint NOT NULL, name varchar(20))"
+
+// sourceTable says what a row of the source stands for.
+var sourceTable = sqllog.Table{Name: "source", Unique: [][]string{{"id"}}, Rows: []sqllog.Row{{Key: namespace, Column: "name"}}}
 
 // database is a DB as used by one process.
 type database struct {
@@ -45,12 +52,20 @@ type database struct {
 }
 
 func (d DB) open() (*database, error) {
-	if d.Kind == SQLite {
+	switch d.Kind {
+	case SQLite:
 		f, err := dbtest.OpenSQLite(d.At)
 		if err != nil {
 			return nil, err
 		}
 		return &database{db: f.Writer, readers: f.Reader, writers: f.Writer, kind: d.Kind}, nil
+	case MariaDB:
+		pool, err := sql.Open("mysql", d.At) // package dbtest registers the driver
+		if err != nil {
+			return nil, fmt.Errorf("worker: %w", err)
+		}
+		limit(pool)
+		return &database{db: pool, readers: pool, writers: pool, kind: d.Kind}, nil
 	}
 	pool, err := sql.Open("pgx", d.At)
 	if err != nil {
@@ -66,11 +81,14 @@ func (d DB) open() (*database, error) {
 		return deafConn{c, &w.cut}, err
 	}
 	w.writers = stdlib.OpenDB(*cfg)
-	for _, p := range []*sql.DB{w.db, w.writers} {
-		p.SetMaxOpenConns(8)
-		p.SetMaxIdleConns(8)
-	}
+	limit(w.db)
+	limit(w.writers)
 	return w, nil
+}
+
+func limit(pool *sql.DB) {
+	pool.SetMaxOpenConns(8)
+	pool.SetMaxIdleConns(8)
 }
 
 // close closes the pools; some of them may be the same pool.
@@ -81,8 +99,11 @@ func (d *database) close() error {
 // log returns the log in the database.
 func (d *database) log(cfg *Config) *sqllog.Log {
 	c := sqllog.Config{Dialect: sqllog.Postgres, Bound: cfg.Bound}
-	if d.kind == SQLite {
+	switch d.kind {
+	case SQLite:
 		c.Dialect, c.Readers = sqllog.SQLite, d.readers
+	case MariaDB:
+		c.Dialect = sqllog.MySQL
 	}
 	return sqllog.New(d.db, c)
 }
@@ -103,16 +124,29 @@ func (d DB) Install(ctx context.Context, keys int) error {
 		return err
 	}
 	defer func() { _ = w.close() }()
-	if _, err := w.db.ExecContext(ctx, SourceSchema); err != nil {
+	schema := SourceSchema
+	if d.Kind == MariaDB {
+		schema += " COLLATE utf8mb4_bin"
+	}
+	if _, err := w.db.ExecContext(ctx, schema); err != nil {
 		return fmt.Errorf("worker: %w", err)
 	}
 	for i := range keys {
-		if _, err := w.db.ExecContext(ctx, "INSERT INTO source (id, version) VALUES ("+strconv.Itoa(i)+", "+strconv.Itoa(-1-i)+")"); err != nil {
+		if _, err := w.db.ExecContext(ctx, fmt.Sprintf("INSERT INTO source (id, version, name) VALUES (%d, %d, '%s')", i, -1-i, Name(i))); err != nil {
 			return fmt.Errorf("worker: %w", err)
 		}
 	}
-	if err := w.log(&Config{Bound: sqllog.DefaultBound}).Install(ctx); err != nil || !d.Cells {
+	log := w.log(&Config{Bound: sqllog.DefaultBound})
+	if err := log.Install(ctx); err != nil {
 		return err
+	}
+	if d.Triggers {
+		if err := log.InstallTriggers(ctx, w.db, sourceTable); err != nil {
+			return err
+		}
+	}
+	if !d.Cells {
+		return nil
 	}
 	return w.cells().Install(ctx)
 }

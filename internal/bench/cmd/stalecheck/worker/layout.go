@@ -22,6 +22,9 @@ var space = key.Space{Tenant: cache.DefaultTenant, Namespace: namespace}
 // Name returns the id of key i.
 func Name(i int) string { return fmt.Sprintf("g%d.%d", i/groupSize, i%groupSize) }
 
+// FullName returns the full key of key i, as rows of the outbox name it.
+func FullName(i int) string { return cache.DefaultTenant + ":" + namespace + ":" + Name(i) }
+
 // number inverts Name.
 func number(name string) (i int, ok bool) {
 	var g, n int
@@ -45,16 +48,11 @@ type target struct {
 	keys   []int
 }
 
-// pick draws one target: half of them keys, a quarter prefixes, a quarter tags. A value built from
-// a cached value has that value's tags, but neither its key nor its prefix. So if such values are
-// read, all targets are tags.
+// pick draws one target: half of them keys, a quarter prefixes, a quarter tags.
 func (l layout) pick(rng *rand.Rand, cfg *Config) target {
 	draw := rng.IntN(4)
-	switch {
-	case cfg.KeysOnly:
+	if cfg.KeysOnly {
 		draw = 0
-	case cfg.Composed:
-		draw = 3
 	}
 	switch n := rng.IntN(l.groups()); draw {
 	case 2:

@@ -1,4 +1,4 @@
-package httpcache
+package rules
 
 import (
 	"math"
@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// directives holds the directives of the Cache-Control lines of a message (RFC 9111 §5.2), by
+// Directives holds the directives of the Cache-Control lines of a message (RFC 9111 §5.2), by
 // name in lower case. A repeated directive has several arguments. A directive without an argument
 // has "".
-type directives map[string][]string
+type Directives map[string][]string
 
-// parseCacheControl reads the lines of a Cache-Control header. It reports false if a part of them
+// ParseCacheControl reads the lines of a Cache-Control header. It reports false if a part of them
 // is not a directive. Then the meaning is unknown and the cache should not store the response. It
 // returns the directives that it could read in both cases.
-func parseCacheControl(lines []string) (d directives, ok bool) {
-	d, ok = directives{}, true
+func ParseCacheControl(lines []string) (d Directives, ok bool) {
+	d, ok = Directives{}, true
 	for _, line := range lines {
 		p := parser{s: line}
 		for !p.end() {
@@ -30,12 +30,13 @@ func parseCacheControl(lines []string) (d directives, ok bool) {
 	return d, ok
 }
 
-func (d directives) has(name string) bool { return len(d[name]) > 0 }
+// Has reports whether the directive is there.
+func (d Directives) Has(name string) bool { return len(d[name]) > 0 }
 
-// seconds returns the least argument of a directive, in seconds: if a sender contradicts itself,
+// Seconds returns the least argument of a directive, in seconds: if a sender contradicts itself,
 // the most careful value counts. A number too large to count is a very long time (RFC 9111
 // §1.2.2). It reports false if the directive is missing, or if an argument is not a number.
-func (d directives) seconds(name string) (n int64, ok bool) {
+func (d Directives) Seconds(name string) (n int64, ok bool) {
 	args := d[name]
 	n = math.MaxInt32
 	for _, a := range args {
@@ -48,13 +49,13 @@ func (d directives) seconds(name string) (n int64, ok bool) {
 	return n, len(args) > 0
 }
 
-// duration returns the least argument of a directive, 0 if it cannot be read, and instead if the
+// Duration returns the least argument of a directive, 0 if it cannot be read, and instead if the
 // directive is missing.
-func (d directives) duration(name string, instead time.Duration) time.Duration {
-	if !d.has(name) {
-		return atMost(instead, maxLifetime)
+func (d Directives) Duration(name string, instead time.Duration) time.Duration {
+	if !d.Has(name) {
+		return AtMost(instead, MaxLifetime)
 	}
-	n, _ := d.seconds(name)
+	n, _ := d.Seconds(name)
 	return time.Duration(n) * time.Second
 }
 
@@ -136,7 +137,8 @@ func (p *parser) quoted() (s string, ok bool) {
 	return b.String(), false
 }
 
-func isToken(s string) bool {
+// IsToken reports whether s is a token (RFC 9110 §5.6.2).
+func IsToken(s string) bool {
 	for i := range len(s) {
 		if !isTokenByte(s[i]) {
 			return false
@@ -145,4 +147,9 @@ func isToken(s string) bool {
 	return s != ""
 }
 
-func isTokenByte(c byte) bool { return isAlnum(c) || strings.IndexByte("!#$%&'*+-.^_`|~", c) >= 0 }
+func isTokenByte(c byte) bool { return IsAlnum(c) || strings.IndexByte("!#$%&'*+-.^_`|~", c) >= 0 }
+
+// IsAlnum reports whether c is an ASCII letter or digit.
+func IsAlnum(c byte) bool {
+	return '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
+}

@@ -1,4 +1,4 @@
-package httpcache_test
+package rules_test
 
 import (
 	"net/http"
@@ -9,7 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/twofold-go/twofold/cache/httpcache"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 )
 
 // oracle computes a lifetime exactly as RFC 9111 §4.2 says, in seconds. A negative number is a
@@ -51,7 +51,7 @@ func TestLifetimeAgainstOracle(t *testing.T) {
 		add(expires, "Expires", noonPlus(expires))
 		add(date, "Date", noonPlus(-date))
 		add(age, "Age", strconv.Itoa(age))
-		got := httpcache.LifetimeOf(shared, nil, httpcache.Fallback{}, http.StatusOK, h, noon.Add(-time.Duration(delay)*time.Second), noon)
+		got := (&rules.Cache{Shared: shared, Targets: nil, Fallback: rules.Fallback{}}).Lifetime(http.StatusOK, h, noon.Add(-time.Duration(delay)*time.Second), noon)
 		total, old := oracle(shared, sMaxAge, maxAge, expires, date, age, delay)
 		if int(got.Total/time.Second) != total || int(got.Age/time.Second) != old {
 			t.Fatalf("%v after %d s: fresh for %v, %v old; want %d s, %d s", h, delay, got.Total, got.Age, total, old)
@@ -72,9 +72,9 @@ func FuzzLifetime(f *testing.F) {
 			"Cache-Control": {cc}, "Expires": {expires}, "Date": {date}, "Age": {age},
 			"Cdn-Cache-Control": {target}, "Last-Modified": {expires},
 		}
-		fallback := httpcache.Fallback{TTL: 1 << 62, Stale: 1 << 62, StaleIfError: 1, Heuristic: 1, MaxHeuristic: 1 << 62}
+		fallback := rules.Fallback{TTL: 1 << 62, Stale: 1 << 62, StaleIfError: 1, Heuristic: 1, MaxHeuristic: 1 << 62}
 		for _, targets := range [][]string{nil, {"Cdn-Cache-Control"}} {
-			l := httpcache.LifetimeOf(true, targets, fallback, http.StatusOK, h, noon.Add(-time.Duration(delay)), noon)
+			l := (&rules.Cache{Shared: true, Targets: targets, Fallback: fallback}).Lifetime(http.StatusOK, h, noon.Add(-time.Duration(delay)), noon)
 			fresh, stale, staleIfError := l.Left()
 			for _, d := range []time.Duration{l.Age, l.Total, l.Stale, l.StaleIfError, fresh, stale, staleIfError} {
 				if d < 0 || d > longest {

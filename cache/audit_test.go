@@ -1,0 +1,501 @@
+package cache_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/codec"
+	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/invalidate/logtest"
+	"github.com/twofold-go/twofold/policy"
+	"github.com/twofold-go/twofold/tier/tiertest"
+)
+
+// rows is a source that tests write to. A key that was never written has the value "old".
+type rows struct {
+	mu    sync.Mutex // protects the rest
+	vals  map[int]string
+	gone  map[int]bool
+	err   error
+	loads int // by audits
+}
+
+func (r *rows) write(k int, v string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.vals == nil {
+		r.vals = map[int]string{}
+	}
+	r.vals[k] = v
+}
+
+func (r *rows) change(do func(r *rows)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	do(r)
+}
+
+func (r *rows) load(ctx context.Context, k int) (string, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if cache.Auditing(ctx) {
+		r.loads++
+	}
+	if r.gone[k] {
+		return "", cache.ErrNotFound
+	}
+	if v, ok := r.vals[k]; ok {
+		return v, r.err
+	}
+	return "old", r.err
+}
+
+// auditAll is a policy under which every hit is a candidate.
+var auditAll = patch{Audit: new(1.0), TTL: new(time.Hour)}
+
+// audited is a process whose hits are audited, on a log with a bound of 2 s.
+type audited struct {
+	tiers *cache.Tiers
+	c     things
+	rows  *rows
+
+	mu    sync.Mutex // protects stale
+	stale []cache.StaleHit
+}
+
+func newAudited(t *testing.T, tc cache.TiersConfig, cfg thingConfig) *audited {
+	t.Helper()
+	a := &audited{rows: &rows{}}
+	tc.OnStale = func(s cache.StaleHit) {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.stale = append(a.stale, s)
+	}
+	a.tiers = open(t, tc)
+	if cfg.Load == nil && cfg.LoadMany == nil {
+		cfg.Load = a.rows.load
+	}
+	if cfg.Policy.Audit == nil {
+		cfg.Policy = auditAll
+	}
+	a.c = with(t, a.tiers, cfg)
+	if err := a.tiers.Ready(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+func onLog() cache.TiersConfig {
+	return cache.TiersConfig{Remote: tiertest.NewMemory(), Log: logtest.NewMemory(logtest.MemoryConfig{})}
+}
+
+func (a *audited) want(t *testing.T, want cache.Audits) {
+	t.Helper()
+	if diff := cmp.Diff(want, a.tiers.Stats().Audits); diff != "" {
+		t.Errorf("audits (-want +got):\n%s", diff)
+	}
+}
+
+const auditTakes = 2*logtest.DefaultBound + 200*time.Millisecond
+
+// Each outcome of an audit, on one hit.
+func TestAuditOutcomes(t *testing.T) {
+	same, ended, stale := cache.Audits{Same: 1}, cache.Audits{Ended: 1}, cache.Audits{Stale: 1}
+	failed := cache.Audits{Failed: 1}
+	for name, tt := range map[string]struct {
+		cfg  thingConfig
+		then func(t *testing.T, a *audited) // after the hit
+		want cache.Audits
+	}{
+		"unchanged": {want: same},
+		"changed":   {want: stale, then: func(_ *testing.T, a *audited) { a.rows.write(1, "new") }},
+		"vanished":  {want: stale, then: func(_ *testing.T, a *audited) { a.rows.change(func(r *rows) { r.gone = map[int]bool{1: true} }) }},
+		"invalidated": {want: ended, then: func(t *testing.T, a *audited) {
+			a.rows.write(1, "new")
+			_ = a.c.Delete(t.Context(), 1)
+		}},
+		"expired": {want: ended, then: func(t *testing.T, a *audited) {
+			a.rows.write(1, "new")
+			_ = a.c.Expire(t.Context(), 1)
+		}},
+		"replaced": {want: ended, then: func(t *testing.T, a *audited) {
+			a.rows.write(1, "new")
+			_ = a.c.Refresh(t.Context(), 1)
+		}},
+		"too old by then": {
+			want: ended, then: func(_ *testing.T, a *audited) { a.rows.write(1, "new") },
+			cfg: thingConfig{Policy: patch{Audit: new(1.0), TTL: new(time.Second), Stale: new(time.Hour)}},
+		},
+		"switched off": {want: ended, then: func(t *testing.T, a *audited) {
+			a.rows.write(1, "new")
+			if err := a.tiers.SetPolicies(policy.Table{{Patch: patch{Off: new(true)}}}); err != nil {
+				t.Error(err)
+			}
+		}},
+		"held": {want: ended, then: func(t *testing.T, a *audited) {
+			a.rows.write(1, "new")
+			_ = a.tiers.Invalidate(t.Context(), invalidate.All(), invalidate.Hold(time.Minute))
+		}},
+		"written during the audit": {want: ended, then: func(t *testing.T, a *audited) {
+			go func() {
+				<-time.After(logtest.DefaultBound)
+				a.rows.write(1, "new")
+				<-time.After(logtest.DefaultBound)
+				_ = a.c.Delete(context.WithoutCancel(t.Context()), 1)
+			}()
+		}},
+		"source down":  {want: failed, then: func(_ *testing.T, a *audited) { a.rows.change(func(r *rows) { r.err = errSource }) }},
+		"a panic":      {want: failed, cfg: thingConfig{Load: inAudit(func() (string, error) { panic("no") })}},
+		"a Goexit":     {want: failed, cfg: thingConfig{Load: inAudit(func() (string, error) { runtime.Goexit(); return "", nil })}},
+		"not modified": {want: failed, cfg: thingConfig{Load: inAudit(func() (string, error) { return "", cache.ErrNotModified })}},
+		"not to be stored": {want: failed, cfg: thingConfig{Load: func(ctx context.Context, _ int) (string, error) {
+			if !cache.Auditing(ctx) {
+				return "right", nil
+			}
+			cache.Filling(ctx).NoStore()
+			return "a poor substitute", nil
+		}}},
+		"too slow": {want: failed, cfg: thingConfig{
+			Policy: patch{Audit: new(1.0), TTL: new(time.Hour), LoadTimeout: new(time.Second)},
+			Load: func(ctx context.Context, _ int) (string, error) {
+				if cache.Auditing(ctx) {
+					<-ctx.Done()
+				}
+				return "right", nil
+			},
+		}},
+		"volatile": {want: failed, cfg: thingConfig{Load: func(context.Context, int) (string, error) {
+			return time.Now().Format(time.StampNano), nil
+		}}},
+		"volatile, and Equal knows": {want: same, cfg: thingConfig{
+			Equal: func(a, b string) bool { return len(a) == len(b) },
+			Load:  func(context.Context, int) (string, error) { return time.Now().Format(time.StampNano), nil },
+		}},
+		"Equal panics": {want: failed, cfg: thingConfig{Equal: func(_, _ string) bool { panic("no") }}},
+		"LoadMany": {want: same, cfg: thingConfig{LoadMany: func(_ context.Context, keys []int) (map[int]string, error) {
+			return map[int]string{keys[0]: "v"}, nil
+		}}},
+		"LoadMany finds it gone": {want: stale, cfg: thingConfig{LoadMany: func(ctx context.Context, keys []int) (map[int]string, error) {
+			if cache.Auditing(ctx) {
+				return nil, nil
+			}
+			return map[int]string{keys[0]: "v"}, nil
+		}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				a := newAudited(t, onLog(), tt.cfg)
+				get(t, a.c, 1)
+				get(t, a.c, 1) // the hit
+				if tt.then != nil {
+					tt.then(t, a)
+				}
+				advance(auditTakes + time.Second)
+				a.want(t, tt.want)
+				if n := int64(len(a.stale)); n != tt.want.Stale || int(n) != len(a.tiers.StaleHits()) {
+					t.Errorf("OnStale was called %d times, want %d", n, tt.want.Stale)
+				}
+			})
+		})
+	}
+}
+
+// inAudit returns a loader that does something else in an audit.
+func inAudit(do func() (string, error)) cache.Loader[int, string] {
+	return func(ctx context.Context, _ int) (string, error) {
+		if cache.Auditing(ctx) {
+			return do()
+		}
+		return "right", nil
+	}
+}
+
+// A stale hit is reported with everything but the value, and is gone in every process.
+func TestStaleHit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tc := onLog()
+		cfg := thingConfig{Tags: func(int, string) []string { return []string{"wrong"} }}
+		a, b := newAudited(t, tc, cfg), newAudited(t, tc, cfg)
+		b.c = with(t, b.tiers, thingConfig{Tags: cfg.Tags, Load: a.rows.load, Policy: patch{TTL: new(time.Hour)}})
+		get(t, a.c, 1)
+		loaded := time.Now()
+		get(t, b.c, 1)
+		advance(time.Minute)
+		get(t, a.c, 1)
+		a.rows.write(1, "new")
+		advance(auditTakes)
+		want := []cache.StaleHit{{
+			Namespace: "things", Tenant: "default", Key: "default:things:1", Tags: []string{"default:wrong"},
+			Source: cache.Local, LoadedAt: loaded, NoticedAt: loaded.Add(time.Minute + auditTakes - 100*time.Millisecond), Healed: true,
+		}}
+		if diff := cmp.Diff(want, a.stale); diff != "" {
+			t.Errorf("OnStale (-want +got):\n%s", diff)
+		}
+		advance(2 * time.Second)
+		if x, y := get(t, a.c, 1), get(t, b.c, 1); x != "new" || y != "new" {
+			t.Errorf("afterwards the processes read %q and %q, want the new value", x, y)
+		}
+	})
+}
+
+// Which hits are candidates.
+func TestAuditedHits(t *testing.T) {
+	for name, tt := range map[string]struct {
+		cfg    thingConfig
+		remote bool // the second process reads, so that its hit is a remote one
+		read   func(t *testing.T, c things)
+		want   int64
+	}{
+		"Get":     {read: func(t *testing.T, c things) { get(t, c, 1) }, want: 1},
+		"Fetch":   {read: func(t *testing.T, c things) { wantFetch(t, c, 1, fetched{"old", cache.Local, false, nil}) }, want: 1},
+		"GetMany": {read: func(t *testing.T, c things) { _, _ = c.GetMany(t.Context(), []int{1, 2, 3}) }, want: 3},
+		"GetMany with an option": {
+			read: func(t *testing.T, c things) { _, _ = c.GetMany(t.Context(), []int{1, 2}, cache.AllowStale(false)) }, want: 2,
+		},
+		"remote Get":     {remote: true, read: func(t *testing.T, c things) { get(t, c, 1) }, want: 1},
+		"remote GetMany": {remote: true, read: func(t *testing.T, c things) { _, _ = c.GetMany(t.Context(), []int{1, 2, 3}) }, want: 3},
+		"SkipLocal":      {read: func(t *testing.T, c things) { _, _ = c.Fetch(t.Context(), 1, nil, cache.SkipLocal()) }, want: 1},
+		"absence": {
+			cfg:  thingConfig{Load: func(context.Context, int) (string, error) { return "", cache.ErrNotFound }, Policy: patch{Audit: new(1.0), NegativeTTL: new(time.Hour)}},
+			read: func(t *testing.T, c things) { _, _ = c.Get(t.Context(), 1) }, want: 1,
+		},
+		"remembered error": {
+			cfg:  thingConfig{Load: func(context.Context, int) (string, error) { return "", errSource }, Policy: patch{Audit: new(1.0), ErrorTTL: new(time.Hour)}},
+			read: func(t *testing.T, c things) { _, _ = c.Get(t.Context(), 1) },
+		},
+		"Peek":            {read: func(t *testing.T, c things) { _, _ = c.Peek(t.Context(), 1) }},
+		"Reader":          {read: func(t *testing.T, c things) { _, _ = c.At(cache.Now()).Get(t.Context(), 1) }},
+		"Reader, GetMany": {read: func(t *testing.T, c things) { _, _ = c.At(cache.Now()).GetMany(t.Context(), []int{1, 2}) }},
+		"a load":          {read: func(t *testing.T, c things) { get(t, c, 9) }},
+		"stale by its policy": {
+			cfg: thingConfig{Policy: patch{Audit: new(1.0), TTL: new(time.Second), Stale: new(time.Hour)}},
+			read: func(t *testing.T, c things) {
+				advance(2 * time.Second)
+				get(t, c, 1)
+			},
+		},
+		"With":     {cfg: thingConfig{Policy: patch{Audit: new(0.0), TTL: new(time.Hour)}}, read: auditedFetch, want: 1},
+		"not With": {cfg: thingConfig{Policy: patch{Audit: new(0.0), TTL: new(time.Hour)}}, read: func(t *testing.T, c things) { get(t, c, 1) }},
+		"its own loader": {read: func(t *testing.T, c things) {
+			_, _ = c.GetOrLoad(t.Context(), 1, func(context.Context, int) (string, error) { return "old", nil })
+		}, want: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				tc := onLog()
+				a := newAudited(t, tc, tt.cfg)
+				for k := 1; k <= 3; k++ {
+					_, _ = a.c.Get(t.Context(), k)
+				}
+				if tt.remote {
+					a = newAudited(t, tc, tt.cfg)
+				}
+				tt.read(t, a.c)
+				advance(auditTakes)
+				a.want(t, cache.Audits{Same: tt.want})
+			})
+		})
+	}
+}
+
+func auditedFetch(t *testing.T, c things) {
+	_, _ = c.Fetch(t.Context(), 1, nil, cache.With(patch{Audit: new(1.0)}))
+}
+
+// A loader of an audit has its tenant, and neither the audit nor the hits in it are audited again.
+func TestAuditingLoader(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var tenants []string
+		a := newAudited(t, onLog(), thingConfig{})
+		outer := with(t, a.tiers, thingConfig{Namespace: "outer", Policy: auditAll, Load: func(ctx context.Context, k int) (string, error) {
+			if cache.Auditing(ctx) {
+				tenants = append(tenants, cache.Filling(ctx).Tenant())
+			}
+			return a.c.Get(ctx, k)
+		}}).Tenant("acme")
+		get(t, outer, 1)
+		get(t, outer, 1)
+		advance(auditTakes)
+		a.want(t, cache.Audits{Same: 1})
+		if !slices.Equal(tenants, []string{"acme"}) {
+			t.Errorf("audited for %v, want acme once", tenants)
+		}
+		if cache.Auditing(t.Context()) {
+			t.Error("Auditing is true outside a loader")
+		}
+	})
+}
+
+// A value that was built from cached values ends by their invalidation, also for an audit.
+func TestAuditOfBuiltValues(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newAudited(t, onLog(), thingConfig{})
+		outer := with(t, a.tiers, thingConfig{Namespace: "outer", Policy: auditAll, Load: a.c.Get})
+		get(t, outer, 1)
+		get(t, outer, 1)
+		a.rows.write(1, "new")
+		if err := a.c.Delete(t.Context(), 1); err != nil {
+			t.Error(err)
+		}
+		advance(auditTakes)
+		a.want(t, cache.Audits{Ended: 1})
+	})
+}
+
+// The share of hits that are audited is the policy's.
+func TestAuditShare(t *testing.T) {
+	for _, share := range []float64{0.0005, 0.001, 0.01, 0.1, 1} {
+		synctest.Test(t, func(t *testing.T) {
+			hits := int(min(200_000, 1000/share))
+			a := newAudited(t, cache.TiersConfig{MaxAudits: hits}, thingConfig{Policy: patch{Audit: new(share), TTL: new(time.Hour)}})
+			get(t, a.c, 1)
+			for range hits {
+				get(t, a.c, 1)
+			}
+			advance(time.Minute)
+			n := a.tiers.Stats().Audits
+			want := share * float64(hits)
+			if got := float64(n.Same + n.Skipped); got < want/2 || got > want*1.5 {
+				t.Errorf("with a share of %v, %v of %v hits were audited, want about %v", share, got, hits, want)
+			}
+		})
+	}
+}
+
+// Values that a codec writes in different orders, or that have lost something on the way, are equal.
+func TestAuditEquality(t *testing.T) {
+	type value struct {
+		Names map[string]int
+		At    time.Time
+		Note  string `json:"-"`
+	}
+	at := time.Date(2026, 1, 2, 3, 4, 5, 6, time.FixedZone("here", 3600))
+	load := func(ctx context.Context, _ int) (value, error) {
+		return value{map[string]int{"a": 1, "b": 2}, at, fmt.Sprint(cache.Auditing(ctx))}, nil
+	}
+	synctest.Test(t, func(t *testing.T) {
+		for name, tt := range map[string]struct {
+			tc   cache.TiersConfig
+			want cache.Audits
+		}{
+			"encoded":     {onLog(), cache.Audits{Same: 1}},
+			"not encoded": {cache.TiersConfig{}, cache.Audits{Stale: 1}}, // Note differs
+		} {
+			tiers := open(t, tt.tc)
+			c := with(t, tiers, cache.Config[int, value]{Load: load, Policy: auditAll, Codec: codec.Lossy(codec.JSON)})
+			get(t, c, 1)
+			get(t, c, 1)
+			advance(auditTakes)
+			if got := tiers.Stats().Audits; got != tt.want {
+				t.Errorf("%s: %+v, want %+v", name, got, tt.want)
+			}
+		}
+	})
+}
+
+// Without a log, the removal of the cell tells of an invalidation in another process.
+func TestAuditWithoutLog(t *testing.T) {
+	for name, tt := range map[string]struct {
+		invalidates bool
+		want        cache.Audits
+	}{
+		"invalidated elsewhere": {true, cache.Audits{Ended: 1}},
+		"forgotten":             {false, cache.Audits{Stale: 1}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				tc := cache.TiersConfig{Remote: tiertest.NewMemory()}
+				a, b := newAudited(t, tc, thingConfig{}), newAudited(t, tc, thingConfig{})
+				get(t, a.c, 1)
+				get(t, a.c, 1)
+				a.rows.write(1, "new")
+				if tt.invalidates {
+					if err := b.c.Delete(t.Context(), 1); err != nil {
+						t.Error(err)
+					}
+				}
+				advance(auditTakes)
+				a.want(t, tt.want)
+			})
+		})
+	}
+}
+
+// While this process cannot ask the log, it calls no hit stale.
+func TestAuditCutOff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := logtest.NewFaulty(logtest.NewMemory(logtest.MemoryConfig{}))
+		a := newAudited(t, cache.TiersConfig{Log: log}, thingConfig{})
+		get(t, a.c, 1)
+		get(t, a.c, 1)
+		a.rows.write(1, "new")
+		advance(logtest.DefaultBound + 150*time.Millisecond) // the first load was made
+		log.Fail(errors.New("cut off"))
+		advance(2 * logtest.DefaultBound)
+		a.want(t, cache.Audits{Failed: 1})
+		log.Heal()
+	})
+}
+
+// The hook may panic.
+func TestOnStalePanics(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src := &rows{}
+		tiers := open(t, cache.TiersConfig{OnStale: func(cache.StaleHit) { panic("no") }})
+		c := with(t, tiers, thingConfig{Load: src.load, Policy: auditAll})
+		get(t, c, 1)
+		get(t, c, 1)
+		src.write(1, "new")
+		advance(auditTakes)
+		if got := tiers.Stats().Audits; got != (cache.Audits{Stale: 1}) {
+			t.Errorf("audits = %+v, want one stale", got)
+		}
+	})
+}
+
+// The last 20 stale hits are kept, the latest first.
+func TestStaleHitsAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newAudited(t, cache.TiersConfig{MaxAudits: 100}, thingConfig{})
+		for k := range 30 {
+			get(t, a.c, k)
+			get(t, a.c, k)
+			a.rows.write(k, "new")
+			advance(auditTakes)
+		}
+		hits := a.tiers.StaleHits()
+		if len(hits) != 20 || hits[0].Key != "default:things:29" || hits[19].Key != "default:things:10" {
+			t.Errorf("%d stale hits are kept: %v", len(hits), hits)
+		}
+	})
+}
+
+// The interval contains the true share, also where the plain ratio would be certain.
+func TestFreshInterval(t *testing.T) {
+	for _, tt := range []struct {
+		a         cache.Audits
+		low, high float64
+	}{
+		{cache.Audits{}, 0, 1},
+		{cache.Audits{Ended: 5, Failed: 5, Skipped: 5}, 0, 1},
+		{cache.Audits{Same: 99_999, Stale: 1}, 0.9999433, 0.9999982},
+		{cache.Audits{Same: 100}, 0.9630, 1},
+		{cache.Audits{Same: 50, Stale: 50}, 0.4038, 0.5962}, // the example of Brown, Cai and DasGupta, 2001
+		{cache.Audits{Stale: 10}, 0, 0.2775},
+	} {
+		low, high := tt.a.Fresh()
+		if diff := max(low-tt.low, tt.low-low, high-tt.high, tt.high-high); diff > 0.0001 {
+			t.Errorf("%+v: between %v and %v, want %v and %v", tt.a, low, high, tt.low, tt.high)
+		}
+	}
+}

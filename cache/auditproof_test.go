@@ -1,0 +1,319 @@
+package cache_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/invalidate/logtest"
+	"github.com/twofold-go/twofold/tier/tiertest"
+)
+
+// No blindness: a program reads 1,000 keys, each ten times a second. It writes each key once, and
+// forgets to invalidate one write. With a share of 0.1, one of its hits is audited in each second on
+// average. The audit finds that write, and calls no other hit stale.
+func TestAuditFindsForgottenWrite(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const keys, forgotten = 1000, 617
+		tc := onLog()
+		tc.MaxAudits = 2000
+		a := newAudited(t, tc, thingConfig{Policy: patch{Audit: new(0.1), TTL: new(time.Hour)}})
+		wrote := time.Now()
+		for k := range keys {
+			get(t, a.c, k)
+			a.rows.write(k, "new")
+			if k != forgotten {
+				if err := a.c.Delete(t.Context(), k); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		for range 300 { // 30 s: a chance of 1e-13 that no audit comes
+			for _, k := range rand.Perm(keys) { // in a fixed order, the sample would have the same keys each time
+				get(t, a.c, k)
+			}
+			advance(100 * time.Millisecond)
+		}
+		advance(auditTakes)
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		if len(a.stale) == 0 {
+			t.Fatal("the forgotten write was not found")
+		}
+		for _, s := range a.stale {
+			if s.Key != fmt.Sprintf("default:things:%d", forgotten) {
+				t.Errorf("a false alarm: %+v", s)
+			}
+		}
+		// The rate predicts 1 s on average until the audit begins; 25 s have a chance of 1e-11.
+		if took := a.stale[0].NoticedAt.Sub(wrote); took > auditTakes+25*time.Second {
+			t.Errorf("it was found after %v", took)
+		}
+		if v := get(t, a.c, forgotten); v != "new" {
+			t.Errorf("afterwards the key has %q", v)
+		}
+	})
+}
+
+// No blindness: each of these mistakes is found by the audit of one hit. The control invalidates
+// correctly, and no hit is stale.
+func TestAuditFindsMistakes(t *testing.T) {
+	tagged := thingConfig{Tags: func(int, string) []string { return []string{"t"} }, Policy: auditAll}
+	for name, tt := range map[string]struct {
+		write func(t *testing.T, a *audited)
+		want  int64
+	}{
+		"control": {func(t *testing.T, a *audited) {
+			a.rows.write(1, "new")
+			invalidateTag(t, a.tiers, "t")
+		}, 0},
+		"a missed call": {func(_ *testing.T, a *audited) { a.rows.write(1, "new") }, 1},
+		"a wrong tag": {func(t *testing.T, a *audited) {
+			a.rows.write(1, "new")
+			invalidateTag(t, a.tiers, "T")
+		}, 1},
+		"a wrong key": {func(t *testing.T, a *audited) {
+			a.rows.write(1, "new")
+			_ = a.c.Delete(t.Context(), 11)
+		}, 1},
+		"a lagging replica": {func(t *testing.T, a *audited) { // what the primary has, the replica has a second later
+			invalidateTag(t, a.tiers, "t")
+			get(t, a.c, 1) // the old value is cached again
+			advance(time.Second)
+			a.rows.write(1, "new")
+		}, 1},
+		"a lagging replica, with Hold": {func(t *testing.T, a *audited) {
+			if err := a.tiers.Invalidate(t.Context(), keyScope(t, 1), invalidate.Hold(2*time.Second)); err != nil {
+				t.Error(err)
+			}
+			get(t, a.c, 1)
+			advance(time.Second)
+			a.rows.write(1, "new")
+			advance(2 * time.Second)
+		}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				a := newAudited(t, onLog(), tagged)
+				get(t, a.c, 1)
+				tt.write(t, a)
+				get(t, a.c, 1)
+				advance(auditTakes)
+				if got := a.tiers.Stats().Audits.Stale; got != tt.want {
+					t.Errorf("%d hits are stale, want %d: %+v", got, tt.want, a.tiers.Stats().Audits)
+				}
+			})
+		})
+	}
+}
+
+// A server that puts a cell back after its removal, as a failover without the removal does. The
+// process that finds the cell is new, and its log no longer has the record.
+func TestAuditFindsLostRemoval(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		mem, log := tiertest.NewMemory(), logtest.NewMemory(logtest.MemoryConfig{})
+		a := newAudited(t, cache.TiersConfig{Remote: mem, Log: log}, thingConfig{})
+		get(t, a.c, 1)
+		cell, err := mem.Get(t.Context(), "default:things:1")
+		if err != nil || cell == nil {
+			t.Fatal("no cell", err)
+		}
+		// What comes back carries positions as of now, so no fence covers it.
+		b := newAudited(t, cache.TiersConfig{Remote: mem, Log: log}, thingConfig{Load: a.rows.load})
+		get(t, b.c, 1)
+		a.rows.write(1, "new")
+		get(t, b.c, 1) // the control: the removal is not lost, but the record is not made either
+		advance(auditTakes)
+		if got := b.tiers.Stats().Audits.Stale; got < 1 {
+			t.Errorf("%+v, want a stale hit of a remote value", b.tiers.Stats().Audits)
+		}
+		if len(b.stale) > 0 && b.stale[0].Source != cache.Remote && b.stale[0].Source != cache.Local {
+			t.Errorf("the source of the hit is %v", b.stale[0].Source)
+		}
+	})
+}
+
+// An audit has at most MaxAudits tokens, and gets as many in each second, whatever the traffic. The
+// hits beyond them are skipped.
+func TestMaxAudits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newAudited(t, onLog(), thingConfig{})
+		get(t, a.c, 1)
+		const seconds = 20
+		for range 10 * seconds {
+			for range 100 {
+				get(t, a.c, 1)
+			}
+			advance(100 * time.Millisecond)
+		}
+		advance(auditTakes)
+		n := a.tiers.Stats().Audits
+		if n.Same > 10*(seconds+1) || n.Same < 10*seconds || n.Same+n.Skipped != 1000*seconds {
+			t.Errorf("%+v, want 10 a second of %d hits", n, 1000*seconds)
+		}
+		if a.rows.loads != int(n.Same) {
+			t.Errorf("%d loads for %d audits", a.rows.loads, n.Same)
+		}
+	})
+}
+
+// A source that hangs holds MaxAudits goroutines and turns. It costs no caller anything, and Close
+// ends at its bound.
+func TestHangingAudits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var running, peak atomic.Int64
+		release := make(chan struct{})
+		tiers, err := cache.Open(cache.TiersConfig{Log: logtest.NewMemory(logtest.MemoryConfig{})})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := with(t, tiers, thingConfig{Policy: auditAll, Load: func(ctx context.Context, _ int) (string, error) {
+			if cache.Auditing(ctx) { // it ignores its context
+				peak.Store(max(peak.Load(), running.Add(1)))
+				defer running.Add(-1)
+				<-release
+			}
+			return "v", nil
+		}})
+		get(t, c, 1)
+		for range 600 {
+			begun := time.Now()
+			get(t, c, 1)
+			if time.Since(begun) > 0 {
+				t.Fatal("a hit waited")
+			}
+			advance(100 * time.Millisecond)
+		}
+		if n := tiers.Stats().Audits; running.Load() != 10 || peak.Load() != 10 || n.Skipped < 500 {
+			t.Errorf("%d loads hang, %d at most, want 10; %+v", running.Load(), peak.Load(), n)
+		}
+		begun := time.Now()
+		if err := tiers.Close(t.Context()); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Close = %v, want that it gave up", err)
+		}
+		if took := time.Since(begun); took != logtest.DefaultBound {
+			t.Errorf("Close took %v, want its bound", took)
+		}
+		close(release)
+		synctest.Wait()
+	})
+}
+
+// Close ends the audits that wait, and those whose load heeds its context, at once.
+func TestCloseEndsAudits(t *testing.T) {
+	for name, after := range map[string]time.Duration{"waiting": time.Second, "loading": 3 * time.Second} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				tiers, err := cache.Open(cache.TiersConfig{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				c := with(t, tiers, thingConfig{Policy: auditAll, Load: func(ctx context.Context, _ int) (string, error) {
+					if cache.Auditing(ctx) {
+						<-ctx.Done()
+					}
+					return "v", nil
+				}})
+				get(t, c, 1)
+				get(t, c, 1)
+				advance(after)
+				begun := time.Now()
+				if err := tiers.Close(t.Context()); err != nil || time.Since(begun) > 0 {
+					t.Errorf("Close took %v: %v", time.Since(begun), err)
+				}
+			})
+		})
+	}
+}
+
+// An audit takes a free turn among MaxLoads, and never waits for one.
+func TestAuditTakesNoTurnFromLoads(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tc := onLog()
+		tc.MaxLoads = 1
+		release := make(chan struct{})
+		a := &rows{}
+		w := newAudited(t, tc, thingConfig{Load: func(ctx context.Context, k int) (string, error) {
+			if k == 2 {
+				<-release
+			}
+			return a.load(ctx, k)
+		}})
+		get(t, w.c, 1)
+		get(t, w.c, 1)
+		go func() { _, _ = w.c.Get(t.Context(), 2) }()
+		advance(auditTakes)
+		w.want(t, cache.Audits{Skipped: 1})
+		close(release)
+		synctest.Wait()
+	})
+}
+
+// The order of an audit's steps against a write and its invalidation: every order of the four, in
+// steps of half a second. An invalidation within the bound of its write is never called stale,
+// whichever process makes it. A write that is seen by the first load and never invalidated always is.
+func TestAuditInterleavings(t *testing.T) {
+	const step, bound = 500 * time.Millisecond, logtest.DefaultBound
+	const never = -1
+	checked := map[string]int{}
+	for write := -2; write <= 9; write++ { // relative to the hit
+		for _, delay := range []int{never, 0, 1, 2, 3, 4} { // from the write to its invalidation
+			for _, took := range []int{0, 1, 3} { // by a load
+				for _, by := range []int{0, 1} { // the process that invalidates
+					synctest.Test(t, func(t *testing.T) {
+						tc := onLog()
+						src := &rows{}
+						slow := time.Duration(0)
+						load := func(ctx context.Context, k int) (string, error) {
+							v, err := src.load(ctx, k) // a load reads first, and answers later
+							_ = nap(ctx, slow)
+							return v, err
+						}
+						ps := []*audited{newAudited(t, tc, thingConfig{Load: load}), newAudited(t, tc, thingConfig{Load: load, Policy: patch{Audit: new(0.0)}})}
+						get(t, ps[0].c, 1)
+						slow = time.Duration(took) * step
+						at := func(n int, do func()) {
+							go func() {
+								<-time.After(time.Duration(n)*step + time.Millisecond) // no two events at one instant
+								do()
+							}()
+						}
+						begin := min(write, 0)
+						at(write-begin, func() { src.write(1, "new") })
+						if delay != never {
+							at(write-begin+delay, func() { _ = ps[by].c.Delete(context.WithoutCancel(t.Context()), 1) })
+						}
+						advance(time.Duration(-begin) * step)
+						r, err := ps[0].c.Fetch(t.Context(), 1, nil)
+						advance(30 * time.Second)
+						n := ps[0].tiers.Stats().Audits
+						what := fmt.Sprintf("write at %d, invalidated %d later by process %d, loads of %d: a hit of %q (%v) %v: %+v", write, delay, by, took, r.Value, r.Source, err, n)
+						hit := r.Source == cache.Local && r.Value == "old"
+						seen := time.Duration(write)*step+time.Millisecond < bound+100*time.Millisecond
+						switch {
+						case delay != never && n.Stale > 0:
+							t.Error("a false alarm:", what)
+						case delay == never && hit && seen && n.Stale != 1:
+							t.Error("not found:", what)
+						case delay == never && hit && !seen && n != (cache.Audits{Same: 1}):
+							t.Error("a write after the audit's load:", what)
+						}
+						checked[fmt.Sprintf("%+v", n)]++
+					})
+				}
+			}
+		}
+	}
+	for _, want := range []cache.Audits{{Same: 1}, {Ended: 1}, {Stale: 1}} {
+		if checked[fmt.Sprintf("%+v", want)] == 0 {
+			t.Errorf("no order had the outcome %+v: %v", want, checked)
+		}
+	}
+}

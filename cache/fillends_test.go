@@ -1,0 +1,182 @@
+package cache_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/policy"
+	"github.com/twofold-go/twofold/tier"
+	"github.com/twofold-go/twofold/tier/tiertest"
+)
+
+// A read that Close ends says ErrClosed, wherever it waits. A cancellation by the caller stays
+// the caller's.
+func TestReadsEndedByClose(t *testing.T) {
+	deaf := make(chan struct{}) // a load that ignores its context
+	obeys := func(ctx context.Context, _ int) (string, error) {
+		<-ctx.Done()
+		return "", fmt.Errorf("query: %w", ctx.Err())
+	}
+	ignores := func(context.Context, int) (string, error) { <-deaf; return "", errSource }
+	for name, tt := range map[string]struct {
+		load    cache.Loader[int, string]
+		many    bool // by LoadMany
+		claimed bool // another process loads the key
+		turn    bool // another load has the only turn
+		hung    bool // the remote tier does not answer
+	}{
+		"a load":                   {load: obeys},
+		"a load that does not end": {load: ignores},
+		"a batch":                  {load: obeys, many: true},
+		"a batch that ignores it":  {load: ignores, many: true},
+		"another's claim":          {load: obeys, claimed: true},
+		"a turn":                   {load: obeys, turn: true},
+		"a remote tier that hangs": {load: obeys, hung: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				deaf = make(chan struct{})
+				remote := faulty()
+				tiers, err := cache.Open(cache.TiersConfig{Remote: remote, MaxLoads: 1})
+				if err != nil {
+					t.Fatal(err)
+				}
+				cfg := thingConfig{Load: tt.load, Policy: patch{RemoteTimeout: new(time.Minute), LoadTimeout: new(time.Hour)}}
+				if tt.many {
+					cfg.LoadMany = func(ctx context.Context, keys []int) (map[int]string, error) {
+						_, err := tt.load(ctx, keys[0])
+						return nil, err
+					}
+				}
+				c := with(t, tiers, cfg)
+				if tt.turn {
+					go func() { _, _ = c.Get(t.Context(), 99) }()
+					synctest.Wait()
+				}
+				if tt.claimed {
+					for _, k := range []string{cell1, "default:things:2"} {
+						if _, err := remote.Claim(t.Context(), k, tier.Claim{Nonce: tier.NewNonce(), Lease: time.Hour}); err != nil {
+							t.Fatal(err)
+						}
+					}
+				}
+				remote.Hang(tt.hung)
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				time.AfterFunc(time.Second, func() {
+					ended, now := context.WithCancel(context.Background())
+					now()
+					_ = tiers.Close(ended)
+				})
+				crowd(4, func(i int) {
+					var err error
+					switch i {
+					case 0:
+						_, err = c.Get(ctx, 1)
+					case 1:
+						_, err = c.Fetch(ctx, 1, nil, cache.MaxAge(time.Hour))
+					case 2:
+						_, err = c.GetMany(ctx, []int{1, 2})
+					case 3:
+						err = c.Refresh(ctx, 2)
+					}
+					if !errors.Is(err, cache.ErrClosed) || errors.Is(err, context.Canceled) {
+						t.Errorf("call %d, which Close ended, says %v; want ErrClosed and not Canceled", i, err)
+					}
+				})
+				close(deaf)
+				remote.Heal()
+				synctest.Wait()
+			})
+		})
+	}
+}
+
+// While nothing is closed, a load that is cancelled says so.
+func TestCancelledLoadIsNotClosed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := with(t, open(t, cache.TiersConfig{}), thingConfig{Load: func(context.Context, int) (string, error) {
+			return "", context.Canceled
+		}})
+		if _, err := c.Get(t.Context(), 1); !errors.Is(err, context.Canceled) || errors.Is(err, cache.ErrClosed) {
+			t.Errorf("Get = %v, want Canceled", err)
+		}
+	})
+}
+
+// A stale value that stands in for a failed load is remote if only the remote tier held it.
+func TestSourceOfStandIns(t *testing.T) {
+	for name, tt := range map[string]struct {
+		local  bool // the reader's own tier holds the value
+		down   bool // the remote tier fails
+		policy policy.Patch
+		opts   []cache.Option
+		want   cache.Source
+	}{
+		"both":                  {local: true, want: cache.Local},
+		"local":                 {local: true, down: true, want: cache.Local},
+		"remote":                {want: cache.Remote},
+		"remote, SkipLocal":     {opts: []cache.Option{cache.SkipLocal()}, want: cache.Remote},
+		"both, SkipLocal":       {local: true, opts: []cache.Option{cache.SkipLocal()}, want: cache.Remote},
+		"local, SkipRemote":     {local: true, opts: []cache.Option{cache.SkipRemote()}, want: cache.Local},
+		"remote, MaxAge":        {opts: []cache.Option{cache.MaxAge(time.Hour)}, want: cache.Remote},
+		"remote, a LoadTimeout": {policy: patch{LoadTimeout: new(time.Second)}, want: cache.Remote},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				src := &source{}
+				p := patch{TTL: new(time.Second), StaleIfError: new(time.Hour), LoadTimeout: tt.policy.LoadTimeout}
+				remote := faulty()
+				_, cs := fleet(t, 2, remote, cache.TiersConfig{}, thingConfig{Load: src.load, Policy: p})
+				get(t, cs[0], 1)
+				if tt.local {
+					get(t, cs[1], 1)
+				}
+				advance(time.Minute)
+				src.fail(errSource)
+				if tt.down {
+					remote.Fail(errSource)
+				}
+				if tt.policy.LoadTimeout != nil {
+					src.took = time.Minute
+				}
+				wantFetch(t, cs[1], 1, fetched{"1.1", tt.want, true, nil}, tt.opts...)
+			})
+		})
+	}
+}
+
+// Loaders of two processes that read each other's keys end after LoadTimeout, as guarantee 2
+// says: no process sees the circle.
+func TestCrossedLoadsOfTwoProcesses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const most = 5 * time.Second
+		remote := tiertest.NewMemory()
+		cs := make([]things, 2)
+		for i := range cs {
+			cs[i] = with(t, open(t, cache.TiersConfig{Remote: remote}), thingConfig{
+				Policy: patch{LoadTimeout: new(most)},
+				Load: func(ctx context.Context, k int) (string, error) {
+					if err := nap(ctx, 10*time.Millisecond); err != nil {
+						return "", err
+					}
+					return cs[i].Get(ctx, 1-k)
+				},
+			})
+		}
+		begun := time.Now()
+		crowd(2, func(i int) {
+			if _, err := cs[i].Get(t.Context(), i); !errors.Is(err, cache.ErrLoadTimeout) {
+				t.Errorf("the caller of %d gets %v, want ErrLoadTimeout", i, err)
+			}
+		})
+		if d := time.Since(begun); d != most {
+			t.Errorf("the callers waited %v, want LoadTimeout, %v", d, most)
+		}
+	})
+}

@@ -1,0 +1,282 @@
+package httpcache_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/cache/httpcache"
+	"github.com/twofold-go/twofold/policy"
+)
+
+// A GET whose response may not be stored reaches the origin once, as the client sent it, and the
+// client gets that response.
+func TestAskedOnce(t *testing.T) {
+	for name, c := range map[string]struct {
+		target string
+		header []string
+		query  string // what the origin sees
+	}{
+		"plain":           {target: "/a"},
+		"forwarded":       {target: "/a", header: []string{"X-Forwarded-For", "192.0.2.1", "X-Forwarded-Proto", "https"}},
+		"host":            {target: "/a", header: []string{"Host", "EXAMPLE.com"}},
+		"tracking":        {target: "/a?x=1&utm_source=mail", query: "x=1"},
+		"order":           {target: "/a?b=1&a=2&b=0", query: "b=1&a=2&b=0"},
+		"no value":        {target: "/a?wsdl", query: "wsdl"},
+		"space":           {target: "/a?q=a%20b", query: "q=a%20b"},
+		"plus":            {target: "/a?q=a+b", query: "q=a+b"},
+		"escapes":         {target: "/a?q=%7e%2f%3A:/@", query: "q=%7e%2f%3A:/@"},
+		"path":            {target: "/a%2fb?x", query: "x"},
+		"condition":       {target: "/a?b", query: "b", header: []string{"If-None-Match", `"x"`}},
+		"language":        {target: "/a", header: []string{"Accept-Language", "de, en;q=0.5"}},
+		"empty parameter": {target: "/a?&x&&", query: "&x&&"},
+	} {
+		for kind, header := range map[string][]string{
+			"private": {"Cache-Control", "private"}, "silent": {}, "no-store": {"Cache-Control", "no-store"},
+			"cookie": {"Set-Cookie", "a=b"}, "302": {":status", "302", "Location", "/once"}, "403": {":status", "403"},
+		} {
+			t.Run(name+"/"+kind, func(t *testing.T) {
+				var asked atomic.Int64
+				next := func() http.Handler {
+					o := &origin{script: [][]string{header}}
+					return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+						asked.Add(1)
+						w.Header().Set("X-Query", r.URL.RawQuery)
+						o.ServeHTTP(w, r)
+					})
+				}
+				both(t, httpcache.Config{}, next, func(t *testing.T, do send) {
+					asked.Store(0)
+					a := do(http.MethodGet, c.target, c.header...)
+					want := c.query
+					if strings.Contains(c.target, "utm_") && strings.Contains(t.Name(), "transport") {
+						want = "x=1&utm_source=mail" // its key has the query as it is
+					}
+					if a.body != "body 1" || asked.Load() != 1 || a.header.Get("X-Query") != want {
+						t.Errorf("%v, asked %d times", a, asked.Load())
+					}
+				})
+			})
+		}
+	}
+}
+
+// A refresh that the origin refuses leaves the stored page to stale-while-revalidate, for all
+// clients, and no client's request keeps a page out of the cache.
+func TestRefusedRefresh(t *testing.T) {
+	for _, status := range []string{"401", "403", "429", "501", "431"} {
+		t.Run(status, func(t *testing.T) {
+			o := func() http.Handler {
+				return &origin{script: [][]string{{"Cache-Control", "max-age=10, stale-while-revalidate=600"}, {":status", status}}}
+			}
+			sides(t, httpcache.Config{}, o, func(t *testing.T, get func(...string) answer) {
+				get()
+				sleep(t, "11s")
+				get() // the old page, or the refusal if that is faster
+				synctest.Wait()
+				for i := range 20 {
+					if a := get(); a.status != http.StatusOK || a.body != "body 1" || !a.hit() {
+						t.Fatalf("visit %d: %v", i, a)
+					}
+					synctest.Wait()
+				}
+			})
+		})
+	}
+}
+
+// A client whose request is refused, or whose response is its own, keeps no page from others.
+func TestNobodySwitchesTheCacheOff(t *testing.T) {
+	for name, c := range map[string]struct {
+		cfg    httpcache.Config
+		header []string
+		status int
+	}{
+		"credentials": {cfg: httpcache.Config{SharedAuthorization: true}, header: []string{"Authorization", "x"}, status: 200},
+		"agent":       {header: []string{"User-Agent", "bad"}, status: 403},
+		"too many":    {header: []string{"User-Agent", "bad"}, status: 429},
+	} {
+		t.Run(name, func(t *testing.T) {
+			next := func() http.Handler {
+				return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					w.Header().Set("Cache-Control", "max-age=10")
+					if r.Header.Get(c.header[0]) == c.header[1] {
+						w.Header().Set("Cache-Control", "max-age=0")
+						w.WriteHeader(c.status)
+					}
+					fmt.Fprint(w, "page")
+				})
+			}
+			sides(t, c.cfg, next, func(t *testing.T, get func(...string) answer) {
+				get(c.header...)
+				synctest.Wait() // its load may end after it has its response
+				get()
+				for range 3 {
+					get(c.header...)
+					synctest.Wait()
+					if a := get(); !a.hit() {
+						t.Error(a)
+					}
+				}
+			})
+		})
+	}
+}
+
+// A response that takes longer than LoadTimeout is a response, for all clients.
+func TestSlowIsNoFailure(t *testing.T) {
+	next := func() http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			<-time.After(3 * time.Second)
+			w.Header().Set("Cache-Control", "max-age=60")
+			fmt.Fprint(w, "page")
+		})
+	}
+	sides(t, httpcache.Config{Policy: policy.Patch{LoadTimeout: new(time.Second)}}, next, func(t *testing.T, get func(...string) answer) {
+		var wg sync.WaitGroup
+		for range 3 {
+			wg.Go(func() {
+				if a := get(); a.status != http.StatusOK || a.body != "page" {
+					t.Error(a)
+				}
+			})
+		}
+		wg.Wait()
+	})
+}
+
+// A response that names no lifetime and has a validator is stored and revalidated.
+func TestValidatorIsEnough(t *testing.T) {
+	for name, validator := range map[string][2]string{
+		"ETag":          {"Etag", `"a"`},
+		"Last-Modified": {"Last-Modified", "Mon, 02 Jan 2006 15:04:05 GMT"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var confirmed, asked atomic.Int64
+			next := func() http.Handler {
+				return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					asked.Add(1)
+					w.Header().Set(validator[0], validator[1])
+					if r.Header.Get("If-None-Match") == validator[1] || r.Header.Get("If-Modified-Since") == validator[1] {
+						confirmed.Add(1)
+						w.WriteHeader(http.StatusNotModified)
+						return
+					}
+					fmt.Fprint(w, "page")
+				})
+			}
+			sides(t, httpcache.Config{}, next, func(t *testing.T, get func(...string) answer) {
+				asked.Store(0)
+				confirmed.Store(0)
+				for i := range int64(4) {
+					if a := get(); a.status != http.StatusOK || a.body != "page" || asked.Load() != i+1 || confirmed.Load() != i {
+						t.Errorf("visit %d: %v, asked %d times, %d confirmed", i, a, asked.Load(), confirmed.Load())
+					}
+				}
+			})
+		})
+	}
+}
+
+// The origin decides for http.FileServer without any configuration.
+func TestFileServer(t *testing.T) {
+	dir := t.TempDir()
+	files := http.FileServer(http.Dir(dir))
+	var statuses sync.Map
+	if err := writeFile(dir, "a.txt", "file"); err != nil {
+		t.Fatal(err)
+	}
+	next := func() http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			rec := &statusWriter{ResponseWriter: w}
+			files.ServeHTTP(rec, r)
+			statuses.Store("last", rec.status)
+		})
+	}
+	both(t, httpcache.Config{}, next, func(t *testing.T, do send) {
+		for i := range 3 {
+			a := do(http.MethodGet, "/a.txt")
+			want := http.StatusOK
+			if i > 0 {
+				want = http.StatusNotModified
+			}
+			if got, _ := statuses.Load("last"); a.body != "file" || got != want {
+				t.Errorf("visit %d: %v, the origin answered %v, want %d", i, a, got, want)
+			}
+		}
+	})
+}
+
+// A write ends the pages of its path on its own host only.
+func TestWriteOfOneHost(t *testing.T) {
+	next := func() http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Cache-Control", "max-age=60")
+			fmt.Fprint(w, "page")
+		})
+	}
+	both(t, httpcache.Config{}, next, func(t *testing.T, do send) {
+		hosts := []string{"a.example", "b.example"}
+		for _, h := range hosts {
+			do(http.MethodGet, "/p", "Host", h)
+		}
+		do(http.MethodPost, "/p", "Host", "A.example:80")
+		for i, h := range hosts {
+			if a := do(http.MethodGet, "/p", "Host", h); a.hit() != (i == 1) {
+				t.Errorf("%s: %v", h, a)
+			}
+		}
+	})
+}
+
+// The cookie of a 304 goes to the client whose request it answers, and to no other.
+func TestCookieOf304(t *testing.T) {
+	const cc = "max-age=10"
+	o := func() http.Handler {
+		return &origin{script: [][]string{
+			{"Cache-Control", cc, "Etag", `"a"`}, {":status", "304", "Cache-Control", cc, "Etag", `"a"`, "Set-Cookie", "a=b"},
+		}}
+	}
+	sides(t, httpcache.Config{}, o, func(t *testing.T, get func(...string) answer) {
+		get()
+		sleep(t, "11s")
+		if a := get(); a.body != "body 1" || a.header.Get("Set-Cookie") != "a=b" {
+			t.Error(a)
+		}
+		if a := get(); !a.hit() || a.header.Get("Set-Cookie") != "" {
+			t.Error(a)
+		}
+	})
+}
+
+// Cache-Status says "stored" only of a response that the tiers were given.
+func TestStoredMeansStored(t *testing.T) {
+	for name, forbid := range map[string]func(*http.Request){
+		"no store": func(r *http.Request) { cache.Filling(r.Context()).NoStore() },
+		"bad tag":  func(r *http.Request) { cache.Depend(r.Context(), "") },
+		"":         func(*http.Request) {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			next := func() http.Handler {
+				return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					forbid(r)
+					w.Header().Set("Cache-Control", "max-age=60")
+					fmt.Fprint(w, "page")
+				})
+			}
+			sides(t, httpcache.Config{}, next, func(t *testing.T, get func(...string) answer) {
+				first := get()
+				stored := get().hit()
+				if said := strings.Contains(first.how(), "stored"); said != stored || stored != (name == "") || !stored && !strings.Contains(first.how(), "detail=load") {
+					t.Errorf("%v, then stored: %v", first, stored)
+				}
+			})
+		})
+	}
+}

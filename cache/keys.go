@@ -1,0 +1,74 @@
+package cache
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/twofold-go/twofold/key"
+)
+
+// fullKey spells a key of a view.
+func fullKey[K comparable](v *view, k K) (key.Key, error) {
+	if again := k; again != k { // no look-up would find it again
+		return key.Key{}, fmt.Errorf("%w: the key holds a NaN, which is not equal to itself; use another key for it", key.ErrNumber)
+	}
+	full, err := v.spell(any(k))
+	if err == nil && full == (key.Key{}) {
+		var id string
+		if id, err = key.Of(k); err == nil {
+			full, err = v.space.Key(id)
+		}
+	}
+	return full, err
+}
+
+// idOf returns the last part of a key's text, or "" if the key cannot be spelled.
+func idOf[K comparable](k K) string {
+	if id, err := key.Of(k); err == nil && len(id) <= key.MaxLen {
+		return id
+	}
+	return ""
+}
+
+// fail returns the error of a call for a key.
+func (c Cache[K, V]) fail(op string, k K, err error) error {
+	if c.s == nil {
+		return errZero(op)
+	}
+	return &Error{Op: op, Key: c.v.nameOf(idOf(k)), Err: err}
+}
+
+// changes makes j, which is zero, a job that changes an entry and has no flight. A loader may
+// change the entry that it loads, because this waits for no load.
+func (c Cache[K, V]) changes(j *job, op string, k K, o *options) error {
+	if c.s == nil {
+		return errZero(op)
+	}
+	j.start(c.v, op, nil, o)
+	switch {
+	case j.t.work.Closed():
+		return c.fail(op, k, ErrClosed)
+	case c.v.err != nil:
+		return c.fail(op, k, c.v.err)
+	}
+	full, err := fullKey(c.v, k)
+	if err != nil {
+		return c.fail(op, k, err)
+	}
+	j.spelled(full)
+	j.at = c.slot(k)
+	return nil
+}
+
+// same returns a function that reports whether an entry of the view holds k.
+func (c Cache[K, V]) same(k K) func(*entry) bool {
+	return func(e *entry) bool { return itemOf[K, V](e).key == k }
+}
+
+// read reads k by an ask that has begun. The functions that tell the ask its key stay on the stack.
+func (c Cache[K, V]) read(ctx context.Context, a *ask, k K, found bool) (answer, error) {
+	return a.read(ctx, asked{
+		same:  func(e *entry) bool { return itemOf[K, V](e).key == k },
+		blank: func() *entry { return blank[K, V](c.v, k) },
+	}, found)
+}

@@ -1,0 +1,22 @@
+package sqlname_test
+
+import (
+	"testing"
+
+	"github.com/twofold-go/twofold/internal/sqlname"
+)
+
+func TestReserved(t *testing.T) {
+	for _, tt := range []struct {
+		dialect, name string
+		want          bool
+	}{
+		{"postgres", "order", true}, {"postgres", "User", true}, {"postgres", "order.cells", true}, {"postgres", "app.order", false},
+		{"sqlite", "Index", true}, {"sqlite", "user", false}, {"mysql", "keys", true}, {"postgres", "keys", false},
+		{"postgres", "twofold_cells", false}, {"sqlite", "twofold_log", false}, {"mysql", "twofold_outbox", false}, {"", "order", false},
+	} {
+		if got := sqlname.Reserved(tt.dialect, tt.name); got != tt.want {
+			t.Errorf("Reserved(%s, %s) = %v, want %v", tt.dialect, tt.name, got, tt.want)
+		}
+	}
+}

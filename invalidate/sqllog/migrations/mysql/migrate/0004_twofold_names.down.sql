@@ -1,0 +1,1 @@
+ALTER TABLE twofold_log DROP COLUMN names;

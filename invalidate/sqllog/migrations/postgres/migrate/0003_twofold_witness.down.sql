@@ -1,0 +1,2 @@
+ALTER TABLE twofold_meta DROP COLUMN born, ALTER COLUMN version SET DEFAULT 1;
+UPDATE twofold_meta SET version = 1;

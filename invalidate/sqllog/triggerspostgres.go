@@ -1,0 +1,199 @@
+package sqllog
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// PostgreSQL has a trigger for each statement, which sees all rows that the statement changed. Its
+// function writes one row of the outbox. The function runs with the rights of its owner, so a writer
+// needs none on the outbox. It is one statement: there is no moment at which triggers are missing.
+const postgresTriggersText = `DO {do}
+DECLARE
+	part regclass;
+	outbox text := (SELECT n.nspname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = {outbox}::regclass);
+	made text;
+	event text;
+BEGIN
+	EXECUTE {create}
+{made}
+CREATE OR REPLACE FUNCTION {function}() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS {body}{source}{body}{create};
+	made := {literal}::regprocedure;
+	EXECUTE format('ALTER FUNCTION %s SET search_path = pg_catalog, %I, pg_temp', made, outbox);
+	EXECUTE format('REVOKE ALL ON FUNCTION %s FROM PUBLIC', made);
+	FOR part IN {tree} SELECT oid::regclass FROM tree LOOP
+		FOREACH event IN ARRAY ARRAY['insert', 'update', 'delete', 'truncate'] LOOP
+			EXECUTE format('DROP TRIGGER IF EXISTS %I ON %s', {trigger} || '_' || event, part);
+			EXECUTE format('CREATE TRIGGER %I AFTER %s ON %s %s FOR EACH STATEMENT EXECUTE FUNCTION %s',
+				{trigger} || '_' || event, upper(event), part, CASE event
+				WHEN 'insert' THEN 'REFERENCING NEW TABLE AS twofold_new'
+				WHEN 'update' THEN 'REFERENCING OLD TABLE AS twofold_old NEW TABLE AS twofold_new'
+				WHEN 'delete' THEN 'REFERENCING OLD TABLE AS twofold_old'
+				ELSE '' END, made);
+			EXECUTE format('ALTER TABLE %s ENABLE ALWAYS TRIGGER %I', part, {trigger} || '_' || event);
+		END LOOP;
+	END LOOP;
+END {do}`
+
+// postgresTree lists a table with its partitions, and the tables that inherit from it.
+const postgresTree = `WITH RECURSIVE tree(oid) AS (SELECT {table}::regclass::oid UNION SELECT i.inhrelid FROM pg_inherits i JOIN tree ON i.inhparent = tree.oid)`
+
+// Up to rowScopes scopes are named one by one, and more of them by a wider one: e is a scope, and w
+// what covers all scopes of its kind.
+const postgresSource = `
+{made}
+#variable_conflict use_column
+DECLARE
+	told text;
+BEGIN
+	IF TG_OP = 'INSERT' THEN
+		WITH d AS MATERIALIZED ({insert}) {tell} INTO told;
+	ELSIF TG_OP = 'UPDATE' THEN
+		WITH d AS MATERIALIZED ({update}) {tell} INTO told;
+	ELSIF TG_OP = 'DELETE' THEN
+		WITH d AS MATERIALIZED ({delete}) {tell} INTO told;
+	ELSE
+		told := {truncate};
+	END IF;
+	IF told IS NOT NULL THEN
+		INSERT INTO {outbox} (ns, scopes) VALUES ({ns}, '[' || told || ']');
+	END IF;
+	RETURN NULL;
+END
+`
+
+const postgresTell = `SELECT CASE WHEN (SELECT count(*) FROM d) <= {most} THEN (SELECT string_agg(d.e, ',') FROM d)
+			ELSE (SELECT CASE WHEN count(*) <= {most} THEN string_agg(x.w, ',') ELSE '["a"]' END FROM (SELECT DISTINCT d.w FROM d) x) END`
+
+// postgresSource returns the text of the function of a table.
+func (c *Config) postgresSource(m *mapped) string {
+	truncate := []string{}
+	for _, e := range m.elements {
+		w := e.widest()
+		if len(w.columns) > 0 { // a TRUNCATE shows no rows, and so no tenants
+			truncate = []string{`["a"]`}
+			break
+		}
+		if !slices.Contains(truncate, w.texts[0]) {
+			truncate = append(truncate, w.texts[0])
+		}
+	}
+	return replaceAll(postgresSource, map[string]string{
+		"made":     madeBy,
+		"insert":   postgresChanges(m, "twofold_new"),
+		"delete":   postgresChanges(m, "twofold_old"),
+		"update":   postgresUpdates(m),
+		"tell":     strings.ReplaceAll(postgresTell, "{most}", strconv.Itoa(rowScopes)),
+		"truncate": postgresLiteral(strings.Join(truncate, ",")),
+		"outbox":   c.Tables.qualified(c.Tables.Outbox),
+		"ns":       postgresLiteral(c.Namespace),
+	})
+}
+
+// postgresChanges selects what the rows of a transition table stand for.
+func postgresChanges(m *mapped, table string) string {
+	var values []string
+	for _, e := range m.elements {
+		values = append(values, postgresPair(&e, "r"))
+	}
+	return "SELECT DISTINCT s.e, s.w FROM " + table + " r CROSS JOIN LATERAL (VALUES " + strings.Join(values, ", ") + ") s(e, w) WHERE s.e IS NOT NULL"
+}
+
+// postgresUpdates selects what the old rows and the new rows stand for. With Only, an old row is
+// compared with the new row of the same key. A row whose key has changed has no partner, and counts.
+func postgresUpdates(m *mapped) string {
+	var parts, always []string
+	for _, e := range m.elements {
+		if e.only == nil {
+			always = append(always, postgresPair(&e, "r"))
+		}
+	}
+	if len(always) > 0 {
+		each := " r CROSS JOIN LATERAL (VALUES " + strings.Join(always, ", ") + ") s(e, w) WHERE s.e IS NOT NULL"
+		parts = append(parts, "SELECT s.e, s.w FROM twofold_old"+each, "SELECT s.e, s.w FROM twofold_new"+each)
+	}
+	if len(always) < len(m.elements) {
+		parts = append(parts, postgresCompared(m))
+	}
+	return strings.Join(parts, " UNION ")
+}
+
+// postgresCompared selects what rows stand for of which a column in Only has changed. It compares
+// the stored bytes, so each type can be compared, and a change that a collation does not see counts.
+func postgresCompared(m *mapped) string {
+	var on, values []string
+	for _, c := range m.Unique[0] {
+		on = append(on, "o."+doubled(`"`, c)+" = n."+doubled(`"`, c))
+	}
+	for _, e := range m.elements {
+		if e.only == nil {
+			continue
+		}
+		changed := "o." + doubled(`"`, m.Unique[0][0]) + " IS NULL OR n." + doubled(`"`, m.Unique[0][0]) + " IS NULL OR " +
+			postgresRecord("o", e.only) + " *<> " + postgresRecord("n", e.only)
+		values = append(values, postgresPair(&e, "o", changed), postgresPair(&e, "n", changed))
+	}
+	return "SELECT s.e, s.w FROM twofold_old o FULL JOIN twofold_new n ON " + strings.Join(on, " AND ") +
+		" CROSS JOIN LATERAL (VALUES " + strings.Join(values, ", ") + ") s(e, w) WHERE s.e IS NOT NULL"
+}
+
+func postgresRecord(alias string, columns []string) string {
+	var fields []string
+	for _, c := range columns {
+		fields = append(fields, alias+"."+doubled(`"`, c))
+	}
+	return "CAST(ROW(" + strings.Join(fields, ", ") + ") AS record)"
+}
+
+// postgresPair returns an element and its wider form, as a row of VALUES. A NULL in a column makes
+// the element NULL.
+func postgresPair(e *element, alias string, when ...string) string {
+	value := postgresElement(e, alias)
+	if len(when) > 0 {
+		value = "CASE WHEN " + when[0] + " THEN " + value + " END"
+	}
+	return "(" + value + ", " + postgresElement(e.widest(), alias) + ")"
+}
+
+func postgresElement(e *element, alias string) string {
+	parts := []string{postgresLiteral(e.texts[0])}
+	for i, c := range e.columns {
+		parts = append(parts, "to_json("+alias+"."+doubled(`"`, c)+")::text", postgresLiteral(e.texts[i+1]))
+	}
+	return strings.Join(parts, " || ")
+}
+
+// postgresTriggers returns the statement that makes the triggers, and the one that removes them.
+func (c *Config) postgresTriggers(m *mapped) (do, undo []string) {
+	function, table := quotedName(`"`, m.Schema, m.trigger), quotedName(`"`, m.Schema, m.Name)
+	source := c.postgresSource(m)
+	tag := "twofold"
+	for strings.Contains(source+function+table, "$"+tag) { // no part of the text may end its quotation
+		tag += "_"
+	}
+	text := replaceAll(postgresTriggersText, map[string]string{
+		"do": "$" + tag + "_do$", "create": "$" + tag + "_create$", "body": "$" + tag + "_body$",
+		"outbox": postgresLiteral(c.Tables.qualified(c.Tables.Outbox)), "made": madeBy,
+		"function": function, "literal": postgresLiteral(function + "()"), "source": source,
+		"trigger": postgresLiteral(m.trigger), "tree": strings.ReplaceAll(postgresTree, "{table}", postgresLiteral(table)),
+	})
+	return []string{text}, []string{"DROP FUNCTION IF EXISTS " + function + "() CASCADE"}
+}
+
+// postgresLiteral quotes a text so that it means the same with every setting of the session.
+func postgresLiteral(s string) string {
+	if !strings.Contains(s, `\`) {
+		return doubled("'", s)
+	}
+	return "E" + doubled("'", strings.ReplaceAll(s, `\`, `\\`))
+}
+
+// replaceAll replaces {name} by values, and does not look into the values.
+func replaceAll(text string, values map[string]string) string {
+	var pairs []string
+	for name, value := range values {
+		pairs = append(pairs, "{"+name+"}", value)
+	}
+	return strings.NewReplacer(pairs...).Replace(text)
+}
