@@ -63,18 +63,14 @@ func (c *importCmd) Run(p *program) error {
 
 type serveCmd struct {
 	database
-	Addr     string   `default:"127.0.0.1:8080" help:"The address to listen on (${default})."`
-	BaseURL  string   `name:"base-url" help:"The beginning of links in feeds (default: http:// and the address)." placeholder:"URL"`
-	Collect  bool     `default:"true" negatable:"" help:"Fetch due sources (${default})."`
-	Generate []string `default:"daily" help:"Generate these types for all users when a period closes; 'none' for none (${default})."`
+	Addr     string        `default:"127.0.0.1:8080" help:"The address to listen on (${default})."`
+	BaseURL  string        `name:"base-url" help:"The beginning of links in feeds (default: http:// and the address)." placeholder:"URL"`
+	Collect  bool          `default:"true" negatable:"" help:"Fetch due sources (${default})."`
+	Generate []digest.Kind `default:"4h,daily" enum:"4h,daily,weekly,monthly,none" help:"Generate these types for all users when a period closes (${default}): ${enum}."`
 }
 
 // Run serves until p ends.
 func (c *serveCmd) Run(p *program) error {
-	kinds, err := kindsOf(c.Generate)
-	if err != nil {
-		return err
-	}
 	var listen net.ListenConfig
 	l, err := listen.Listen(p, "tcp", c.Addr)
 	if err != nil {
@@ -94,23 +90,9 @@ func (c *serveCmd) Run(p *program) error {
 		if key != "" {
 			fmt.Fprintf(p.out, "the operator's key until the program ends (set API_KEY to choose one): %s\n", key)
 		}
+		kinds := slices.DeleteFunc(c.Generate, func(k digest.Kind) bool { return k == "none" })
 		return a.Serve(p, p.kill, app.Serving{Listener: l, Collect: c.Collect, Generate: kinds})
 	})
-}
-
-// kindsOf parses types of digests. A single "none" means no type.
-func kindsOf(names []string) (kinds []digest.Kind, err error) {
-	if len(names) == 1 && names[0] == "none" {
-		return nil, nil
-	}
-	for _, name := range names {
-		kind, err := digest.ParseKind(name)
-		if err != nil {
-			return nil, err
-		}
-		kinds = append(kinds, kind)
-	}
-	return kinds, nil
 }
 
 type collectCmd struct {
@@ -145,15 +127,15 @@ func (c *collectCmd) Run(p *program) error {
 
 type generateCmd struct {
 	database
-	Type string `default:"daily" enum:"4h,daily,weekly,monthly" help:"4h, daily, weekly or monthly (${default})."`
-	User int64  `help:"Only this user; prints the digest (default: all users)." placeholder:"ID"`
+	Type digest.Kind `default:"daily" enum:"4h,daily,weekly,monthly" help:"4h, daily, weekly or monthly (${default})."`
+	User int64       `help:"Only this user; prints the digest (default: all users)." placeholder:"ID"`
 }
 
 // Run generates digests.
 func (c *generateCmd) Run(p *program) error {
 	return c.with(p, nil, func(a *app.App) error {
 		if c.User != 0 {
-			res, err := a.Digests.Generate(p, digest.Request{UserID: c.User, Kind: digest.Kind(c.Type)})
+			res, err := a.Digests.Generate(p, digest.Request{UserID: c.User, Kind: c.Type})
 			if err != nil {
 				return err
 			}
@@ -162,7 +144,7 @@ func (c *generateCmd) Run(p *program) error {
 			fmt.Fprintln(p.out, res.Row.Content)
 			return res.Err
 		}
-		report, err := a.GenerateAll(p, digest.Kind(c.Type))
+		report, err := a.GenerateAll(p, c.Type)
 		return errors.Join(err, printJSON(p, report), report.Err())
 	})
 }
@@ -204,15 +186,11 @@ const closing = 10 * time.Second
 
 // database has common flags. A flag wins over the environment, which wins over the .env file.
 type database struct {
-	file
+	DB      string `name:"db" help:"The database file, created if it does not exist (DIGEST_DB; default: digest.db)." placeholder:"FILE"`
+	EnvFile string `name:"env-file" help:"A file of settings that the environment lacks (default: .env, if it exists)." placeholder:"FILE"`
 	Redis   string `help:"URL of a Redis that stores the cells that processes share, instead of the file; the same for all processes (DIGEST_REDIS)." placeholder:"URL"`
 	Zone    string `help:"The time zone of the periods (DIGEST_ZONE; default: the database's, or Asia/Singapore for a new one)." placeholder:"ZONE"`
 	Private bool   `name:"allow-private" help:"Fetch from private addresses too."`
-}
-
-type file struct {
-	DB      string `name:"db" help:"The database file, created if it does not exist (DIGEST_DB; default: digest.db)." placeholder:"FILE"`
-	EnvFile string `name:"env-file" help:"A file of settings that the environment lacks (default: .env, if it exists)." placeholder:"FILE"`
 }
 
 func (d *database) with(p *program, change func(c *app.Config), fn func(a *app.App) error) error {

@@ -9,15 +9,13 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"log/slog"
 	"os"
 	_ "time/tzdata" // periods need the zone, even on a system without zones
 
-	"github.com/alecthomas/kong"
-
 	"github.com/twofold-go/twofold/examples/digest/collector"
+	"github.com/twofold-go/twofold/examples/internal/command"
 )
 
 func main() {
@@ -33,10 +31,7 @@ type cli struct {
 	Serve    serveCmd    `cmd:"" help:"Serve the API and the feeds, fetch sources, and generate the digests of closed periods."`
 	Collect  collectCmd  `cmd:"" help:"Fetch the due sources, once."`
 	Generate generateCmd `cmd:"" help:"Generate the last closed period's digests for all users, or one."`
-	Source   sourceCmd   `cmd:"" help:"List, add, edit, delete or restore sources."`
-	User     userCmd     `cmd:"" help:"List, edit or remove users."`
 	Verify   verifyCmd   `cmd:"" help:"Find users whose stored hash does not match their subscriptions; status 1 if any remain."`
-	Zone     zoneCmd     `cmd:"" help:"Change the time zone of the database's periods permanently."`
 }
 
 type program struct {
@@ -49,27 +44,6 @@ type program struct {
 
 // run returns the exit status: 1 if something failed, 2 if the arguments are wrong.
 func run(ctx context.Context, kill <-chan struct{}, args, environ []string, out, errs io.Writer) int {
-	var c cli
-	exited := false
-	parser, err := kong.New(&c, kong.Name("digest"), kong.Writers(out, errs), kong.ShortUsageOnError(),
-		kong.Description("Feeds, and one digest per combination of subscriptions and period."),
-		kong.Exit(func(int) { exited = true })) // after it printed the help
-	if err != nil {
-		fmt.Fprintln(errs, "digest:", err)
-		return 2
-	}
-	call, err := parser.Parse(args)
-	if exited {
-		return 0
-	}
-	if err != nil {
-		parser.FatalIfErrorf(err)
-		return 2
-	}
 	p := &program{Context: ctx, kill: kill, out: out, err: errs, environ: environ, log: slog.New(slog.NewTextHandler(errs, nil))}
-	if err := call.Run(p); err != nil {
-		fmt.Fprintln(errs, "digest:", err)
-		return 1
-	}
-	return 0
+	return command.Run(&cli{}, "digest", "Feeds, and one digest per combination of subscriptions and period.", args, out, errs, p)
 }

@@ -16,8 +16,10 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/alecthomas/kong"
 	"go.uber.org/goleak"
 
+	"github.com/twofold-go/twofold/examples/digest/digest"
 	"github.com/twofold-go/twofold/examples/internal/webtest"
 	"github.com/twofold-go/twofold/internal/redistest"
 )
@@ -225,6 +227,18 @@ func serve(t *testing.T, args []string) (url, key string, end func()) {
 	}
 }
 
+// By default, serve generates the digests of four hours and of days.
+func TestServeGeneratesByDefault(t *testing.T) {
+	var c cli
+	parser, err := kong.New(&c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := parser.Parse([]string{"serve"}); err != nil || !slices.Equal(c.Serve.Generate, []digest.Kind{digest.FourHours, digest.Daily}) {
+		t.Errorf("%v, %v; want 4h and daily", c.Serve.Generate, err)
+	}
+}
+
 // Without a command, the program runs the demonstration.
 func TestDemoIsTheDefault(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
@@ -257,7 +271,7 @@ func TestBadCalls(t *testing.T) {
 		"type":          {2, "--type", []string{"generate", "--type", "hourly"}},
 		"loop and one":  {2, "--source", []string{"collect", "--loop", "--source", "1"}},
 		"no file":       {2, "none.json", []string{"import", filepath.Join(dir, "none.json")}},
-		"serve's types": {1, "must be one of [4h daily", []string{"serve", "--db", db, "--generate", "hourly"}},
+		"serve's types": {2, "--generate must be one of \"4h\",\"daily\"", []string{"serve", "--db", db, "--generate", "hourly"}},
 		"no env file":   {1, "none.env", []string{"collect", "--db", db, "--env-file", filepath.Join(dir, "none.env")}},
 		"env file":      {1, "line 2", []string{"collect", "--db", db, "--env-file", write("bad.env", "A=1\nsecret sauce\n")}},
 		"setting":       {1, "COLLECTOR_TICK", []string{"collect", "--db", db, "--env-file", write("tick.env", "COLLECTOR_TICK=soon\n")}},

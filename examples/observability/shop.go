@@ -56,7 +56,7 @@ func newShop() (*shop, error) {
 		s.tiers = append(s.tiers, t)
 		articles := cache.For("articles:v1", load)
 		articles.Tags = func(id int, _ article) []string { return []string{fmt.Sprint("shelf:", id%10)} }
-		articles.Policy = policy.Patch{TTL: new(5 * time.Second), Stale: new(time.Minute), StaleIfError: new(time.Minute), NegativeTTL: new(time.Second)}
+		articles.Policy = policy.Patch{TTL: new(5 * time.Second), Stale: new(time.Minute), StaleIfError: new(time.Minute), NegativeTTL: new(time.Second), Audit: new(0.01)}
 		return cache.New(t, articles)
 	}
 	if s.here, err = open(cache.TiersConfig{MeterProvider: s.provider, OnStored: ix.Stored, OnRemoved: ix.Removed}); err != nil {

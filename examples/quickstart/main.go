@@ -1,70 +1,111 @@
-// Command quickstart reads the documentation of Go's standard library through a cache, as
-// two processes would. Each line says what happened, and which call of the library did it.
-// The exit status is 1 if a step did not do what the library promises.
+// Command quickstart reads an article through a cache, as two processes would. Each line says what
+// happened, and which call of the library did it. The examples of package cache show the other
+// calls.
 //
 //	go run ./examples/quickstart
-//	go run ./examples/quickstart -redis redis://localhost:6379
 package main
 
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
-	"go/build"
 	"io"
+	"log/slog"
 	"os"
-	"os/signal"
-	"path/filepath"
+	"sync/atomic"
 	"time"
 
-	"github.com/twofold-go/twofold/invalidate/redislog"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/invalidate/logtest"
+	"github.com/twofold-go/twofold/policy"
+	"github.com/twofold-go/twofold/tier"
+	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-// maxBound keeps the program short: two of its steps last as long as the bound.
-const maxBound = 10 * time.Second
-
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	status := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
-	stop()
-	os.Exit(status)
+	if err := tell(context.Background(), os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "quickstart:", err)
+		os.Exit(1)
+	}
 }
 
-func run(ctx context.Context, args []string, out, errs io.Writer) int {
-	flags := flag.NewFlagSet("quickstart", flag.ContinueOnError)
-	flags.SetOutput(errs)
-	url := flags.String("redis", "", "`URL` of a Redis that the processes share, such as redis://localhost:6379 (default: memory)")
-	root := flags.String("root", build.Default.GOROOT, "`folder` of a Go installation")
-	bound := flags.Duration("bound", 500*time.Millisecond, "how long a process may serve its copies after its last answer from the log")
-	switch err := flags.Parse(args); {
-	case errors.Is(err, flag.ErrHelp):
-		return 0
-	case err != nil:
-		return 2
-	case flags.NArg() > 0:
-		fmt.Fprintf(errs, "quickstart: argument %q is not a flag\n", flags.Arg(0))
-		return 2
-	case *bound < redislog.MinBound || *bound > maxBound:
-		fmt.Fprintf(errs, "quickstart: flag -bound: %v is not between %v and %v\n", *bound, redislog.MinBound, maxBound)
-		return 2
-	}
-	if err := start(ctx, filepath.Join(*root, "src"), *url, *bound, out); err != nil {
-		fmt.Fprintln(errs, "quickstart:", err)
-		return 1
-	}
-	return 0
+type article struct {
+	Title   string
+	Version int64
 }
 
-func start(ctx context.Context, src, url string, bound time.Duration, out io.Writer) error {
-	x, err := newIndex(src)
+// process opens the tiers and the cache of a process.
+func process(remote tier.Remote, log invalidate.Log, load cache.Loader[string, article]) (*cache.Tiers, cache.Cache[string, article], error) {
+	// The default logger would warn about the link that the program cuts.
+	tiers, err := cache.Open(cache.TiersConfig{Remote: remote, Log: log, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
-		return fmt.Errorf("flag -root: %w", err)
+		return nil, cache.Cache[string, article]{}, err
 	}
-	f, err := newFleet(ctx, url, bound)
+	articles, err := cache.New(tiers, cache.Config[string, article]{
+		Namespace: "articles:v1",
+		Load:      load,
+		Tags:      func(string, article) []string { return []string{"section:news"} },
+		Policy:    policy.Patch{TTL: new(10 * time.Minute)},
+	})
+	return tiers, articles, err
+}
+
+func tell(ctx context.Context, out io.Writer) error {
+	// In production, these are redistier.New and redislog.New, or those of a database.
+	remote, log := tiertest.NewMemory(), logtest.NewMemory(logtest.MemoryConfig{Bound: time.Second})
+	link := logtest.NewFaulty(log) // from the second process to the log
+	var loads atomic.Int64
+	load := func(_ context.Context, path string) (article, error) {
+		time.Sleep(10 * time.Millisecond) // a slow database
+		return article{"About " + path, loads.Add(1)}, nil
+	}
+	first, a, err := process(remote, log, load)
 	if err != nil {
-		return fmt.Errorf("flag -redis: %w", err)
+		return err
 	}
-	defer f.close()
-	return tell(ctx, x, f, out)
+	defer first.Close(ctx) //nolint:errcheck // every step is over
+	second, b, err := process(remote, link, load)
+	if err != nil {
+		return err
+	}
+	defer second.Close(ctx) //nolint:errcheck // every step is over
+
+	const path = "news/1"
+	read := func(name string, articles cache.Cache[string, article]) error {
+		start := time.Now()
+		r, err := articles.Fetch(ctx, path, nil)
+		fmt.Fprintf(out, "%s: articles.Fetch: version %d from %v in %v\n", name, r.Value.Version, r.Source, time.Since(start).Round(time.Microsecond))
+		return err
+	}
+	if err := errors.Join(read("process 1", a), read("process 1", a), read("process 2", b)); err != nil {
+		return err
+	}
+
+	if err := first.Invalidate(ctx, a.Tag("section:news"), invalidate.Strict); err != nil {
+		return err
+	}
+	var readers errgroup.Group
+	for range 32 {
+		for _, articles := range []cache.Cache[string, article]{a, b} {
+			readers.Go(func() error {
+				_, err := articles.Get(ctx, path)
+				return err
+			})
+		}
+	}
+	if err := readers.Wait(); err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "tiers.Invalidate of a tag, then 64 goroutines of both processes call articles.Get: %d loads so far\n", loads.Load())
+
+	link.Fail(errors.New("the link is cut"))
+	start := time.Now()
+	if err := a.Delete(ctx, path, invalidate.Strict); err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "articles.Delete while process 2 cannot reach the log: %v, until its lease has run out\n", time.Since(start).Round(100*time.Millisecond))
+	return read("process 2", b)
 }

@@ -8,10 +8,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/redis/go-redis/v9"
 	"golang.org/x/sync/semaphore"
 
 	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/examples/internal/call"
 	"github.com/twofold-go/twofold/examples/internal/fetch"
 	"github.com/twofold-go/twofold/examples/internal/sqlite"
 	"github.com/twofold-go/twofold/examples/rsstracker/config"
@@ -19,9 +19,7 @@ import (
 	"github.com/twofold-go/twofold/examples/rsstracker/server"
 	"github.com/twofold-go/twofold/examples/rsstracker/state"
 	"github.com/twofold-go/twofold/examples/rsstracker/track"
-	"github.com/twofold-go/twofold/invalidate/redislog"
 	"github.com/twofold-go/twofold/invalidate/sqllog"
-	"github.com/twofold-go/twofold/tier/redistier"
 	"github.com/twofold-go/twofold/tier/ristretto"
 	"github.com/twofold-go/twofold/tier/sqltier"
 )
@@ -53,7 +51,7 @@ func (s *settings) with(p *program, site string, do func(a *app) error) error {
 }
 
 func (a *app) shut(ctx context.Context) (err error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), call.Grace)
 	defer cancel()
 	for _, c := range slices.Backward(a.close) {
 		err = errors.Join(err, c(ctx))
@@ -105,21 +103,10 @@ func (a *app) open(ctx context.Context, log *slog.Logger) error {
 // tiers opens the cache. Its second tier keeps the validators of fetched URLs for later processes.
 func (a *app) tiers(ctx context.Context, log *slog.Logger) (*cache.Tiers, error) {
 	cfg := cache.TiersConfig{Logger: log}
-	if a.file.Redis == "" {
-		if err := a.cacheFile(ctx, &cfg, log); err != nil {
-			log.WarnContext(ctx, "the cache file cannot be used, so this process downloads everything again; remove the file",
-				"file", a.file.Cache, "err", err)
-			cfg = cache.TiersConfig{Logger: log}
-		}
-	} else {
-		opt, err := redis.ParseURL(a.file.Redis)
-		if err != nil {
-			return nil, errors.New("config: redis: not a URL such as redis://localhost:6379") // the cause may quote a password
-		}
-		rdb := redis.NewClient(redistier.Options(opt))
-		a.close = append(a.close, func(context.Context) error { return rdb.Close() })
-		cfg.Remote = redistier.New(rdb, redistier.Config{Prefix: "rsstracker"})
-		cfg.Log = redislog.New(rdb, redislog.Config{Prefix: "rsstracker"})
+	if err := a.cacheFile(ctx, &cfg, log); err != nil {
+		log.WarnContext(ctx, "the cache file cannot be used, so this process downloads everything again; remove the file",
+			"file", a.file.Cache, "err", err)
+		cfg = cache.TiersConfig{Logger: log}
 	}
 	cfg.Local = ristretto.New(ristretto.Config{}) // only to show another tier: most programs keep the default, tier/local
 	tiers, err := cache.Open(cfg)

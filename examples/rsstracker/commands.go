@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"time"
 
@@ -30,6 +31,11 @@ type runCmd struct {
 // Run makes one run of each site. A failed site does not stop the others.
 func (c *runCmd) Run(p *program) error {
 	return c.with(p, c.Site, func(a *app) error {
+		if c.Incremental {
+			if _, err := a.keeper.Store(p); err != nil {
+				return err
+			}
+		}
 		var failed error
 		for _, name := range a.names(c.Site) {
 			rep, err := a.attempt(p, name, c.Incremental, p.log)
@@ -60,11 +66,12 @@ func (a *app) attempt(ctx context.Context, name string, incremental bool, log *s
 		} else {
 			rep, err = a.tracker.Full(ctx, site)
 		}
-		switch {
-		case errors.Is(err, state.ErrLeased), ctx.Err() != nil:
-			return rep, backoff.Permanent(err)
-		case err == nil && rep.Outcome == state.Failed:
+		_, file := errors.AsType[*fs.PathError](err) // of the output
+		if err == nil && rep.Outcome == state.Failed {
 			err = errFailed
+		}
+		if errors.Is(err, state.ErrLeased) || rep.Permanent || file || ctx.Err() != nil {
+			err = backoff.Permanent(err)
 		}
 		return rep, err
 	}, backoff.WithBackOff(wait), backoff.WithMaxTries(uint(site.Retries)+1), backoff.WithMaxElapsedTime(0),

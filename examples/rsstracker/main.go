@@ -7,14 +7,13 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"log/slog"
 	"os"
 	"os/signal"
 	"syscall"
 
-	"github.com/alecthomas/kong"
+	"github.com/twofold-go/twofold/examples/internal/command"
 )
 
 func main() {
@@ -41,28 +40,6 @@ type program struct {
 
 // run returns the exit status: 1 if something failed, 2 if the arguments are wrong.
 func run(ctx context.Context, args []string, out, errs io.Writer) int {
-	var c cli
-	exited := false
-	parser, err := kong.New(
-		&c, kong.Name("rsstracker"), kong.Writers(out, errs), kong.ShortUsageOnError(),
-		kong.Description("Feeds of the new pages of sites that have a sitemap and no feed."),
-		kong.Exit(func(int) { exited = true }), // after it printed the help
-	)
-	if err != nil {
-		fmt.Fprintln(errs, "rsstracker:", err)
-		return 2
-	}
-	call, err := parser.Parse(args)
-	switch {
-	case exited:
-		return 0
-	case err != nil:
-		parser.FatalIfErrorf(err)
-		return 2
-	}
-	if err := call.Run(&program{ctx, out, slog.New(slog.NewTextHandler(errs, nil))}); err != nil {
-		fmt.Fprintln(errs, "rsstracker:", err)
-		return 1
-	}
-	return 0
+	p := &program{ctx, out, slog.New(slog.NewTextHandler(errs, nil))}
+	return command.Run(&cli{}, "rsstracker", "Feeds of the new pages of sites that have a sitemap and no feed.", args, out, errs, p)
 }

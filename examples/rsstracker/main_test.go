@@ -2,11 +2,11 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -21,7 +21,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/twofold-go/twofold/examples/internal/webtest"
-	"github.com/twofold-go/twofold/internal/redistest"
+	"github.com/twofold-go/twofold/examples/rsstracker/config"
 )
 
 // TestMain runs the tests, or the program: see [process].
@@ -38,9 +38,10 @@ type blog struct {
 	mu      sync.Mutex
 	posts   int
 	down    bool
-	hits    int // requests for the sitemap
-	upAfter int // number of requests after which a site that is down is up again; 0: never
-	known   int // conditional requests for sitemaps
+	hits    int    // requests for the sitemap
+	upAfter int    // number of requests after which a site that is down is up again; 0: never
+	index   string // the sitemap that /index.xml lists
+	known   int    // conditional requests for sitemaps
 }
 
 func newBlog(t *testing.T) *blog {
@@ -57,6 +58,10 @@ func newBlog(t *testing.T) *blog {
 			http.Error(w, "down", http.StatusServiceUnavailable)
 		case r.URL.Path == "/robots.txt":
 			fmt.Fprint(w, "Sitemap: /map.xml\nUser-agent: *\nDisallow: /secret\n")
+		case r.URL.Path == "/gone":
+			http.NotFound(w, r)
+		case r.URL.Path == "/index.xml":
+			fmt.Fprintf(w, "<sitemapindex><sitemap><loc>%s</loc></sitemap></sitemapindex>", b.index)
 		case r.URL.Path == "/map.xml":
 			tag := fmt.Sprintf(`"%d"`, b.posts)
 			w.Header().Set("ETag", tag)
@@ -166,22 +171,12 @@ func TestRuns(t *testing.T) {
 
 // The HTTP cache outlives the process, so the next one sends conditional requests.
 func TestValidatorsOutliveTheProcess(t *testing.T) {
-	for name, setting := range map[string]func(t *testing.T) string{
-		"file": func(*testing.T) string { return "" },
-		"redis": func(t *testing.T) string {
-			return "redis: " + cmp.Or(os.Getenv("REDIS_URL"), "redis://"+redistest.Start(t).Addr())
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			b := newBlog(t)
-			file, _ := configured(t, b.URL)
-			add(t, file, setting(t)+"\n")
-			for n := range 3 {
-				if status, out, errs := do(t, "run", "--config", file); status != 0 || b.known != n {
-					t.Errorf("run %d: status %d, %d conditional requests\n%s%s", n, status, b.known, out, errs)
-				}
-			}
-		})
+	b := newBlog(t)
+	file, _ := configured(t, b.URL)
+	for n := range 3 {
+		if status, out, errs := do(t, "run", "--config", file); status != 0 || b.known != n {
+			t.Errorf("run %d: status %d, %d conditional requests\n%s%s", n, status, b.known, out, errs)
+		}
 	}
 }
 
@@ -383,6 +378,66 @@ func TestRetries(t *testing.T) {
 	b.mu.Unlock()
 	if status, out, errs := do(t, "run", "--config", file); status != 0 || !strings.Contains(out, "1 published") || strings.Count(errs, "it is retried") != 1 {
 		t.Errorf("with a site that comes back: status %d\n%s%s", status, out, errs)
+	}
+}
+
+// TestMistakes: what no retry repairs fails at once, and the output says what to change.
+func TestMistakes(t *testing.T) {
+	b := newBlog(t)
+	for name, tc := range map[string]struct{ old, new, want string }{
+		"a private address": {"allow_private: true", "allow_private: false", "allow_private: true"},
+		"no sitemap there":  {"home: " + b.URL, "sitemap_url: " + b.URL + "/gone", "404 Not Found; check the site's sitemap_url"},
+		"a page":            {"home: " + b.URL, "sitemap_url: " + b.URL + "/posts/1", "not a sitemap: its root is <title>; check the site's sitemap_url"},
+		"a port":            {"home: " + b.URL, "sitemap_url: https://example.invalid:0/", "check the site's sitemap_url"},
+		"output":            {"/feeds\n", "/sites.yaml\n", "sites.yaml"},
+		"database":          {"/rss.db\n", "/\n", "state: "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			file, _ := configured(t, b.URL)
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			changed := strings.Replace(string(text), tc.old, tc.new, 1)
+			if err := os.WriteFile(file, []byte(changed), 0o600); err != nil || changed == string(text) {
+				t.Fatal(err, changed)
+			}
+			status, out, errs := do(t, "run", "--config", file)
+			if status != 1 || strings.Contains(errs, "it is retried") || !strings.Contains(out+errs, tc.want) {
+				t.Errorf("status %d, want 1 without retries and %q\n%s%s", status, tc.want, out, errs)
+			}
+		})
+	}
+}
+
+// TestSecretsAreHidden: no output shows a token of a sitemap's URL.
+func TestSecretsAreHidden(t *testing.T) {
+	b := newBlog(t)
+	b.index = "/map.xml?token=SECRET2"
+	file, _ := configured(t, b.URL+"/?token=SECRET1\n    sitemap_url: "+b.URL+"/index.xml?token=SECRET1")
+	shown := ""
+	for _, down := range []bool{false, true} {
+		b.set(3, down)
+		_, out, errs := do(t, "run", "--config", file)
+		_, stats, more := do(t, "stats", "--config", file)
+		shown += out + errs + stats + more
+	}
+	conf, err := config.Load(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := &app{file: conf, now: time.Now}
+	defer func() { _ = a.shut(t.Context()) }()
+	if err := a.open(t.Context(), slog.New(slog.DiscardHandler)); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"/stats", "/healthz", "/blog/rss.xml"} {
+		w := httptest.NewRecorder()
+		a.server.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, http.NoBody))
+		shown += w.Body.String()
+	}
+	if strings.Contains(shown, "SECRET") || !strings.Contains(shown, b.URL+"/index.xml") || !strings.Contains(shown, "Page /posts/2") {
+		t.Errorf("it shows a token, or too little:\n%s", shown)
 	}
 }
 

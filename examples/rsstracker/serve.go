@@ -6,24 +6,21 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"net/http"
 	"time"
 
+	"github.com/robfig/cron/v3"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/twofold-go/twofold/examples/rsstracker/schedule"
+	"github.com/twofold-go/twofold/examples/internal/call"
 	"github.com/twofold-go/twofold/examples/rsstracker/state"
 )
-
-const grace = 10 * time.Second
 
 type serveCmd struct{ settings }
 
 // Run runs the sites on their schedules and serves the feeds until p ends.
 func (c *serveCmd) Run(p *program) error {
 	return c.with(p, "", func(a *app) error {
-		jobs, err := a.jobs(p, p.log)
-		if err != nil {
+		if _, err := a.keeper.Store(p); err != nil {
 			return err
 		}
 		var lc net.ListenConfig
@@ -32,61 +29,63 @@ func (c *serveCmd) Run(p *program) error {
 			return fmt.Errorf("config: listen: %w", err)
 		}
 		fmt.Fprintf(p.out, "serving feeds at http://%s/\n", l.Addr())
-		return a.serve(p, l, jobs, p.log)
+		return a.serve(p, l, p.log)
 	})
 }
 
 const atOnce = 4
 
-func (a *app) jobs(ctx context.Context, log *slog.Logger) (all []schedule.Job, err error) {
-	store, err := a.keeper.Store(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for _, name := range a.file.Names() {
-		site := a.file.Sites[name]
-		sched, err := site.Schedule()
-		if err != nil {
-			return nil, err
-		}
-		known, err := store.Site(ctx, name)
-		if err != nil && !errors.Is(err, state.ErrNoSite) {
-			return nil, err
-		}
-		all = append(all, schedule.Job{
-			Name: name, Schedule: sched, Jitter: time.Duration(site.Jitter), Last: known.LastRun,
-			Run: func(ctx context.Context) {
-				rep, err := a.attempt(ctx, name, true, log)
-				if err != nil && ctx.Err() == nil {
-					log.ErrorContext(ctx, "the run failed", "site", name, "err", err, "faults", rep.Faults)
-					return
-				}
-				log.InfoContext(ctx, "the run has ended", "site", name, "report", rep.String(), "faults", len(rep.Faults))
-			},
-		})
-	}
-	return all, nil
-}
-
-// serve serves requests and runs jobs until ctx ends. Then it waits for the running ones.
-func (a *app) serve(ctx context.Context, l net.Listener, jobs []schedule.Job, log *slog.Logger) error {
-	srv := &http.Server{
-		Handler: a.server, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second, WriteTimeout: time.Minute,
-		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
-	}
+// serve serves requests and makes runs until ctx ends. Then it waits for the running ones.
+func (a *app) serve(ctx context.Context, l net.Listener, log *slog.Logger) error {
 	all, ctx := errgroup.WithContext(ctx) // the context also ends when the server fails
-	all.Go(func() error {
-		schedule.Run(ctx, jobs, func() time.Time { return time.Now().UTC() })
-		return nil
-	})
-	all.Go(func() error {
-		<-ctx.Done()
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
-		defer cancel()
-		return srv.Shutdown(ctx)
-	})
-	if err := srv.Serve(l); !errors.Is(err, http.ErrServerClosed) {
-		all.Go(func() error { return err })
+	all.Go(func() error { return call.Serve(ctx, nil, l, a.server, time.Minute, log) })
+	for _, name := range a.file.Names() {
+		all.Go(func() error { return a.schedule(ctx, name, log) })
 	}
 	return all.Wait()
+}
+
+// schedule makes the runs of a site until ctx ends.
+func (a *app) schedule(ctx context.Context, name string, log *slog.Logger) error {
+	times, err := a.file.Sites[name].Schedule()
+	if err != nil {
+		return err
+	}
+	store, err := a.keeper.Store(ctx)
+	if err != nil {
+		return err
+	}
+	known, err := store.Site(ctx, name)
+	if err != nil && !errors.Is(err, state.ErrNoSite) {
+		return err
+	}
+	repeat(ctx, times, known.LastRun, func() {
+		rep, err := a.attempt(ctx, name, true, log)
+		switch {
+		case err == nil:
+			log.InfoContext(ctx, "the run has ended", "site", name, "report", rep.String(), "faults", rep.Faults)
+		case ctx.Err() == nil:
+			log.ErrorContext(ctx, "the run failed", "site", name, "err", err, "faults", rep.Faults)
+		}
+	})
+	return nil
+}
+
+// repeat calls run at the given times until ctx ends: at once, but only once, if it missed some
+// since last.
+func repeat(ctx context.Context, times cron.Schedule, last time.Time, run func()) {
+	for {
+		if now := time.Now(); last.After(now) { // the clock was set back
+			last = now
+		}
+		select {
+		case <-time.After(time.Until(times.Next(last.UTC()))):
+		case <-ctx.Done():
+		}
+		if ctx.Err() != nil { // a select with both cases ready picks any
+			return
+		}
+		last = time.Now()
+		run()
+	}
 }

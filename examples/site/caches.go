@@ -21,9 +21,9 @@ import (
 	"github.com/twofold-go/twofold/cache/httpcache"
 	"github.com/twofold-go/twofold/cache/index"
 	"github.com/twofold-go/twofold/examples/site/content"
+	"github.com/twofold-go/twofold/examples/site/events"
 	"github.com/twofold-go/twofold/examples/site/objects"
 	"github.com/twofold-go/twofold/examples/site/ops"
-	"github.com/twofold-go/twofold/examples/site/service"
 	"github.com/twofold-go/twofold/examples/site/warm"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/tier"
@@ -35,9 +35,10 @@ import (
 type caches struct {
 	objects   content.Reader   // the public side reads from it
 	responses *httpcache.Cache // never nil: without caches it still serves conditional requests
-	tiers     *cache.Tiers     // of the responses
+	tiers     *cache.Tiers     // of the responses; nil without them
 	opened    []*cache.Tiers   // in the order of the layers, the one above the database first
 	layers    []ops.Layer      // for the operator's pages; empty without caches
+	consumer  *events.Consumer // nil without caches
 	warmer    *warm.Warmer     // nil without caches
 	metrics   *prometheus.Registry
 	pages     *httpcache.Handler // serves everything except the API
@@ -59,7 +60,12 @@ func newCaches(r content.Reader, log func() invalidate.Log, cfg siteConfig) (*ca
 	if cfg.uncached {
 		return c, nil
 	}
-	c.layers[0].Pages = c.responses
+	if c.tiers != nil {
+		c.layers[0].Pages = c.responses
+	}
+	c.opened[len(c.opened)-1].OnInvalidate(func(e invalidate.Event) { // by any process
+		c.warmer.Add(events.MakePlan(events.Heard(context.Background(), e.Scopes, c.objects)).Warm...)
+	})
 	if err := c.hear(context.Background()); err != nil {
 		cfg.log.Warn("the log does not answer, so no entries are served from the caches until it does", "err", err)
 	}
@@ -97,6 +103,11 @@ func (c *caches) open(log func() invalidate.Log, cfg siteConfig) error {
 	if c.objects, err = objects.New(c.objects, present, absent, cfg.limits.hotPages); err != nil {
 		return err
 	}
+	c.layers = []ops.Layer{{Name: "objects", Tiers: present, Index: ofObjects}, {Name: "absences", Tiers: absent}}
+	c.consume(absent, cfg)
+	if cfg.objectsOnly {
+		return nil
+	}
 	evicted := promauto.With(c.metrics).NewCounterVec(prometheus.CounterOpts{
 		Name: "site_response_evicted_total", Help: "Responses that left the cache because it was full.",
 	}, []string{"format"})
@@ -104,16 +115,28 @@ func (c *caches) open(log func() invalidate.Log, cfg siteConfig) error {
 		OnStored: ofResponses.Stored,
 		OnRemoved: func(e cache.Entry, why tier.EvictReason) {
 			ofResponses.Removed(e, why)
-			if why == tier.Evicted {
+			if why == tier.Evicted || why == tier.Rejected { // as cache_evict_total counts
 				evicted.WithLabelValues(formatOf(e)).Inc()
 			}
 		},
 	})
-	c.layers = []ops.Layer{
-		{Name: "responses", Tiers: c.tiers, Index: ofResponses}, {Name: "objects", Tiers: present, Index: ofObjects}, {Name: "absences", Tiers: absent},
-	}
-	c.warmer = warm.New(warm.Config{Load: c.load, Delay: cfg.limits.warmDelay, Max: cfg.limits.warmMax, Log: cfg.log})
+	c.layers = append([]ops.Layer{{Name: "responses", Tiers: c.tiers, Index: ofResponses}}, c.layers...)
 	return err
+}
+
+// consume creates what follows a commit. The objects are ready when the absences are.
+func (c *caches) consume(objects *cache.Tiers, cfg siteConfig) {
+	l, responses := cfg.limits, c.hear
+	if cfg.objectsOnly {
+		responses = nil
+	}
+	c.warmer = warm.New(warm.Config{
+		Load: c.load, Reader: c.objects, Delay: l.warmDelay, Batch: l.batch, Max: l.warmMax, Log: cfg.log, Metrics: c.metrics,
+	})
+	c.consumer = events.New(events.Config{
+		Objects: objects.Ready, Responses: responses, Warm: c.warmer.Add,
+		Batch: l.batch, Max: l.queueMax, After: l.after, Within: hearWithin, Log: cfg.log, Metrics: c.metrics,
+	})
 }
 
 func (c *caches) ofResponses(cfg siteConfig) httpcache.Config {
@@ -121,10 +144,9 @@ func (c *caches) ofResponses(cfg siteConfig) httpcache.Config {
 		Tiers:        c.tiers,
 		Namespace:    "responses:v1",
 		MaxBody:      int(cfg.limits.maxBody),
-		Lifetime:     httpcache.UntilInvalidated,
-		KeyOnly:      true,
+		Preset:       httpcache.Pages,
 		IgnoreWrites: true, // tags invalidate the pages that a write changes
-		Off:          cfg.uncached,
+		Off:          cfg.uncached || cfg.objectsOnly,
 		Statuses:     []int{http.StatusOK, http.StatusFound},
 		StoreMissing: func(string) bool { return false },
 		Query:        func(at string) ([]string, bool) { return parameters(at), true },
@@ -149,15 +171,6 @@ func (c *caches) load(ctx context.Context, at string) error {
 	_, host, _ := strings.Cut(set.BaseURL, "://")
 	_, err = c.pages.Warm(ctx, "http://"+host+at, nil)
 	return err
-}
-
-// publish waits until this process has applied a commit's invalidations. Warm-ups follow later.
-func (c *caches) publish(ctx context.Context, change service.Change) error {
-	if err := c.hear(ctx); err != nil {
-		return err
-	}
-	c.warmer.After(change)
-	return nil
 }
 
 // Close closes the caches. Running work may finish until ctx ends.
@@ -196,7 +209,7 @@ func format(at string, _ http.Header) string {
 	switch {
 	case strings.HasPrefix(at, "/api/"):
 		return "json"
-	case path.Ext(at) == ".xml": // rss, atom, sitemap
+	case path.Ext(at) == ".xml": // rss, sitemap
 		return strings.TrimSuffix(path.Base(at), ".xml")
 	case at == "/robots.txt", strings.HasPrefix(at, "/static/"):
 		return "other"
@@ -223,6 +236,9 @@ type second struct {
 	below func(context.Context) error // returns when the layer below has applied the log
 }
 
+// Unwrap lends the methods that describe the log, such as Close.
+func (l second) Unwrap() invalidate.Log { return l.Log }
+
 // Sync implements [invalidate.Log].
 func (l second) Sync(ctx context.Context, at invalidate.Cursor, a invalidate.Append) (invalidate.Page, error) {
 	p, err := l.Log.Sync(ctx, at, a)
@@ -246,7 +262,7 @@ func (l second) wait(ctx context.Context, p invalidate.Page, err error) error {
 func (c *caches) hear(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, hearWithin)
 	defer cancel()
-	return c.tiers.Ready(ctx) // the layers below apply them first
+	return c.opened[len(c.opened)-1].Ready(ctx) // the layers below apply them first
 }
 
 // meters returns a layer's instruments. The registry has cache.hit as

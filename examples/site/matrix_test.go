@@ -85,7 +85,7 @@ func (v *visitor) raw(call, body string) *httptest.ResponseRecorder {
 var public = []string{
 	"/", "/?page=2", "/?page=6", "/zh/", "/posts/the-cost-of-a-miss", "/posts/moved", "/posts/new", "/posts/feet-first", "/p/1", "/p/72",
 	"/pages/about", "/pages/who", "/tags/caching", "/tags/caches", "/tags/soil", "/zh/tags/caching", "/months/2024-05", "/months/2026-11",
-	"/rss.xml", "/atom.xml", "/zh/rss.xml", "/sitemap.xml", "/robots.txt", "/api/v1/posts", "/api/v1/posts/the-cost-of-a-miss", "/api/v1/posts/new",
+	"/rss.xml", "/zh/rss.xml", "/sitemap.xml", "/robots.txt", "/api/v1/posts", "/api/v1/posts/the-cost-of-a-miss", "/api/v1/posts/new",
 	"/api/v1/pages/about", "/api/v1/tags", "/api/v1/months",
 }
 

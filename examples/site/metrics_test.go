@@ -45,7 +45,20 @@ func TestSeriesOfLayers(t *testing.T) {
 		`cache_hit_total{cache_namespace="responses:v1",cache_tenant="default",tier="local",tiers="responses"} 2`,
 		`cache_miss_total{cache_namespace="settings",cache_tenant="default",tiers="objects"} 1`,
 		`cache_local_entries{tiers="absences"} 0`,
-		`site_warmup_queue 5`,
+		`site_warm_queue_len 4`, // the post, the home page, the feed and the sitemap
+		`site_event_queue_len 0`,
+		`site_event_drain_size_count 1`,
+		`site_event_drain_size_sum 1`,
+		`site_event_plan_actions_total{layer="objects"} 7`,
+		`site_event_plan_actions_total{layer="responses"} 7`,
+		`site_event_plan_actions_total{layer="warm"} 4`,
+		`site_event_consume_seconds_count 1`,
+		`site_warm_seconds_count 0`,
+		`site_event_failures_total 0`,
+		`site_event_dropped_total 0`,
+		`site_event_write_triggered_consumes_total 1`,
+		`site_event_auto_consume_runs_total 0`,
+		`site_event_auto_consume_hits_total 0`,
 	} {
 		if !strings.Contains(page, "\n"+want+"\n") {
 			t.Errorf("there is no %s", want)

@@ -41,6 +41,7 @@ func (o *onePost) reader() content.Reader {
 	return content.Reader{
 		PostBySlug: o.PostBySlug, PostByID: o.PostByID, FeedItems: o.FeedItems, ListPosts: o.ListPosts,
 		PageBySlug:     func(context.Context, string) (p content.Page, err error) { return p, content.ErrNotFound },
+		PageByID:       func(context.Context, int64) (p content.Page, err error) { return p, content.ErrNotFound },
 		APIKeyByPrefix: func(context.Context, string) (k content.APIKey, err error) { return k, content.ErrNotFound },
 		Settings:       func(context.Context) (content.Settings, error) { return twinSettings(hosts[0], 3), nil },
 		Navigation:     func(context.Context) ([]content.NavItem, error) { return nil, nil },

@@ -18,19 +18,21 @@ import (
 
 type options struct {
 	addr, db, adminKey string
-	cache, seed, demo  bool
+	cache, responses   bool
+	seed, demo         bool
 	limits             limits
 }
 
 // limits limit the memory of the caches, and say how often background work runs.
 type limits struct {
 	objects, absences, responses, maxBody int64 // bytes
-	hotPages, warmMax                     int
-	warmDelay, schedule, poll             time.Duration
+	hotPages, warmMax, queueMax, batch    int
+	warmDelay, schedule, poll, after      time.Duration
 }
 
 var usual = limits{
-	objects: 16 << 20, absences: 256 << 10, responses: 64 << 20, maxBody: httpcache.DefaultMaxBody, hotPages: 10, warmMax: 1000,
+	objects: 16 << 20, absences: 256 << 10, responses: 64 << 20, maxBody: httpcache.DefaultMaxBody, hotPages: 10,
+	warmMax: 1000, queueMax: 2048, batch: 100, after: 5 * time.Second,
 	warmDelay: 250 * time.Millisecond, schedule: time.Second, poll: 500 * time.Millisecond,
 }
 
@@ -45,6 +47,7 @@ func parse(args []string, errs io.Writer) (o options, err error) {
 	f.StringVar(&o.db, "db", "", "`database`: a SQLite file, created if it does not exist, or postgres://… (default a new file in a temporary folder)")
 	f.StringVar(&o.adminKey, "admin-key", "", "bearer `key` of the admin API (default a new one, printed)")
 	f.BoolVar(&o.cache, "cache", true, "cache objects and responses")
+	f.BoolVar(&o.responses, "cache-responses", true, "cache responses; -cache-responses=false leaves the cache of objects")
 	f.BoolVar(&o.seed, "seed", true, "fill a new database with sample posts; -seed=false starts an empty blog")
 	f.BoolVar(&o.demo, "demo", false, "run and check a demonstration of hits, writes and fresh pages, and exit")
 	l := &o.limits
@@ -54,6 +57,9 @@ func parse(args []string, errs io.Writer) (o options, err error) {
 	size(f, &l.maxBody, "max-body", "longest cached response")
 	count(f, &l.hotPages, "hot-pages", "cached pages of a list")
 	count(f, &l.warmMax, "warm-max", "pages that may wait for a warm-up")
+	count(f, &l.queueMax, "queue-max", "events that may wait for their consumption")
+	count(f, &l.batch, "batch", "events, or pages to warm up, that are handled together")
+	span(f, &l.after, "consume-after", time.Hour, "between automatic consumptions of events that a write left")
 	span(f, &l.warmDelay, "warm-delay", time.Hour, "from a write to its warm-ups")
 	span(f, &l.schedule, "schedule", time.Hour, "between checks for scheduled posts that are due")
 	span(f, &l.poll, "poll", sqllog.DefaultBound/2, "between checks for writes of other processes")
@@ -65,8 +71,8 @@ func parse(args []string, errs io.Writer) (o options, err error) {
 	switch {
 	case f.NArg() > 0:
 		err = fmt.Errorf("argument %q is not a flag: see -help", f.Arg(0))
-	case o.demo && !o.cache:
-		err = errors.New("-demo demonstrates the cache: omit -cache=false")
+	case o.demo && (!o.cache || !o.responses):
+		err = errors.New("-demo demonstrates the cache: omit -cache=false and -cache-responses=false")
 	case o.demo && !o.seed:
 		err = errors.New("-demo reads the seeded posts: omit -seed=false")
 	}

@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/examples/site/content"
-	"github.com/twofold-go/twofold/examples/site/service"
+	"github.com/twofold-go/twofold/examples/site/events"
 	"github.com/twofold-go/twofold/examples/site/web"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/invalidate/logtest"
@@ -202,7 +202,7 @@ func (s scene) play(t *testing.T, link linkOf[play]) (wrong map[string]string) {
 
 func newPlay(t *testing.T, s scene, link linkOf[play]) *play {
 	t.Helper()
-	p := &play{t: t, scene: s, log: logtest.NewMemory(logtest.MemoryConfig{}), db: onePost{title: s.old}, reader: make(gate), writer: make(gate)}
+	p := &play{t: t, scene: s, log: logtest.NewMemory(logtest.MemoryConfig{Names: true}), db: onePost{title: s.old}, reader: make(gate), writer: make(gate)}
 	var err error
 	log := func() invalidate.Log { return p.log }
 	p.caches, err = newCaches(p.db.reader(), log, siteConfig{log: slog.New(slog.DiscardHandler), link: func(layer string, own second) invalidate.Log {
@@ -338,17 +338,13 @@ func (p *play) look(who string) {
 // write starts the writer: it commits, and waits until the layers have applied the record.
 func (p *play) write() {
 	p.db.set(p.scene.new)
-	change := service.Change{Entities: []content.Entity{"feed:en", "post:1", "posts:en", "sitemap", "slug:a"}, Path: "/posts/a"}
+	all := published
 	p.mu.Lock()
 	p.turns = map[string]*turn{"objects": {over: make(chan struct{})}, "responses": {over: make(chan struct{})}}
 	p.mu.Unlock()
-	var scopes []invalidate.Scope
-	for _, e := range change.Entities {
-		scopes = append(scopes, e.Scope())
-	}
-	p.invalidate(scopes...)
+	p.invalidate(postOne()...)
 	p.actors.Go(func() {
-		if err := p.publish(p.t.Context(), change); err != nil {
+		if err := p.consumer.Publish(p.t.Context(), all...); err != nil {
 			p.t.Error(err)
 		}
 		p.mu.Lock()
@@ -370,3 +366,8 @@ func (p *play) titleAt(urls ...string) (title string) {
 	}
 	return title
 }
+
+// published are the events of the one post.
+var published = events.Post(content.Summary{}, content.Summary{ID: 1, Slug: "a", Lang: content.English, Status: content.Published})
+
+func postOne() []invalidate.Scope { return events.MakePlan(published).Objects }

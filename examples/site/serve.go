@@ -72,7 +72,7 @@ func serve(ctx context.Context, o options, out io.Writer, log *slog.Logger) (err
 	if filled {
 		hints.APIKey = key
 	}
-	site, err := newSite(s, siteConfig{adminKey: hints.AdminKey, uncached: !o.cache, limits: o.limits, log: log})
+	site, err := newSite(s, siteConfig{adminKey: hints.AdminKey, uncached: !o.cache, objectsOnly: !o.responses, limits: o.limits, log: log})
 	if err != nil {
 		return err
 	}
@@ -121,8 +121,9 @@ func (s *site) serve(ctx context.Context, l net.Listener) error {
 	}
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { service.Schedule(ctx, s.every, s.log, s.service.PublishDue); return nil })
-	if s.warmer != nil {
-		g.Go(func() error { s.warmer.Run(ctx, s.objects); return nil })
+	if s.consumer != nil {
+		g.Go(func() error { s.consumer.Run(ctx); return nil })
+		g.Go(func() error { s.warmer.Run(ctx); return nil })
 	}
 	g.Go(func() error {
 		if err := srv.Serve(l); !errors.Is(err, http.ErrServerClosed) {

@@ -26,11 +26,12 @@ type site struct {
 }
 
 type siteConfig struct {
-	adminKey string
-	uncached bool
-	limits   limits
-	now      func() time.Time // nil: time.Now
-	log      *slog.Logger     // nil: slog.Default
+	adminKey    string
+	uncached    bool
+	objectsOnly bool // without a cache of responses
+	limits      limits
+	now         func() time.Time // nil: time.Now
+	log         *slog.Logger     // nil: slog.Default
 	// link, if set, replaces the log of a layer, for tests.
 	link func(layer string, own second) invalidate.Log
 }
@@ -45,15 +46,16 @@ func newSite(s *store.Store, cfg siteConfig) (*site, error) {
 	t := &site{every: cmp.Or(cfg.limits, usual).schedule, log: cfg.log, caches: c}
 	sc := service.Config{Now: cfg.now}
 	if !cfg.uncached {
-		sc.Publish = c.publish
+		sc.Publish = c.consumer.Publish
 	}
 	t.service = service.New(s, sc)
 	mux := http.NewServeMux()
 	ac := admin.Config{Store: s, Service: t.service, Key: cfg.adminKey, Log: cfg.log}
-	mux.Handle("/", web.New(web.Config{Reader: c.objects, Writes: admin.NewWrites(ac), Log: cfg.log, Wrap: c.wrap}))
+	mux.Handle("/", detached(web.New(web.Config{Reader: c.objects, Writes: admin.NewWrites(ac), Log: cfg.log, Wrap: c.wrap})))
 	mux.Handle("/admin/api/", admin.New(ac))
+	mux.Handle("/admin/posts", admin.NewForm(ac))
 	operators, err := ops.New(ops.Config{
-		Key: cfg.adminKey, Layers: c.layers, Responses: c.responses, Warmer: c.warmer, Metrics: c.metrics, Queries: s.Queries, Logger: cfg.log,
+		Key: cfg.adminKey, Layers: c.layers, Responses: c.responses, Metrics: c.metrics, Queries: s.Queries, Logger: cfg.log,
 		Invalidate: func(ctx context.Context, scopes ...invalidate.Scope) error {
 			if err := s.Write(ctx, func(tx *store.Tx) error { return tx.Invalidate(ctx, scopes...) }); err != nil {
 				return err
@@ -77,4 +79,17 @@ func newSite(s *store.Store, cfg siteConfig) (*site, error) {
 	})
 	t.Handler = mux
 	return t, nil
+}
+
+// answerWithin limits how long a public request takes.
+const answerWithin = 30 * time.Second
+
+// detached answers clients that close their half of the connection, too. The server cancels their
+// requests. A client that has left costs no more than one that stays.
+func detached(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), answerWithin)
+		defer cancel()
+		next.ServeHTTP(w, r.WithContext(ctx))
+	})
 }

@@ -43,7 +43,7 @@ var controls = map[string]control{
 
 // entities are the other kinds of entities that events name.
 var entities = []string{
-	"feed:en", "tags:en", "months:zh", "post:", "slug:", "page:", "key:", "settings", "navigation", "sitemap",
+	"feed:en", "tags:en", "months:zh", "post:", "slug:", "page:", "page-slug:", "key:", "settings", "navigation", "sitemap",
 }
 
 func (w *twins) visit() {

@@ -32,8 +32,8 @@ var pools = map[string][]string{
 // patterns are all kinds of public URLs. Repeated ones are read more often.
 var patterns = []string{
 	"{lang}/", "{lang}/", "{lang}/?page={n}", "{lang}/posts/{post}", "{lang}/posts/{post}", "{lang}/posts/{post}", "{lang}/pages/{page}",
-	"{lang}/tags/{tag}", "{lang}/tags/{tag}?page={n}", "{lang}/months/{month}", "{lang}/rss.xml", "{lang}/atom.xml",
-	"/p/{id}", "/sitemap.xml", "/robots.txt", "/static/site.css", "{lang}/nope", "{lang}/posts/", "//", "/posts/a/..",
+	"{lang}/tags/{tag}", "{lang}/tags/{tag}?page={n}", "{lang}/months/{month}", "{lang}/rss.xml",
+	"/p/{id}", "/page/{id}", "/page/{id}", "/sitemap.xml", "/robots.txt", "/static/site.css", "{lang}/nope", "{lang}/posts/", "//", "/posts/a/..",
 	"/api/v1/posts", "/api/v1/posts?page={n}", "/api/v1/posts?lang=zh&page={n}", "/api/v1/posts?tag={tag}", "/api/v1/posts?month={month}",
 	"/api/v1/posts?month={month}&tag={tag}", "/api/v1/posts/{post}", "/api/v1/pages/{page}", "/api/v1/tags", "/api/v1/months?lang=zh",
 	"/api/v1/tags?lang=fr", "/api/v1/nope",
@@ -79,7 +79,7 @@ func (q request) http() *http.Request {
 
 // hot are the targets that are read most: only a page that was read before can be stale.
 var hot = []string{
-	"/", "/?page=2", "/zh/", "/posts/a", "/posts/b", "/zh/posts/c", "/pages/p", "/tags/go", "/months/2026-11", "/p/1", "/rss.xml", "/atom.xml",
+	"/", "/?page=2", "/zh/", "/posts/a", "/posts/b", "/zh/posts/c", "/pages/p", "/page/1", "/tags/go", "/months/2026-11", "/p/1", "/rss.xml",
 	"/zh/rss.xml", "/sitemap.xml", "/api/v1/posts", "/api/v1/posts/a", "/api/v1/pages/p", "/api/v1/tags", "/api/v1/months?lang=zh",
 }
 

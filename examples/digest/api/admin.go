@@ -1,9 +1,10 @@
 package api
 
 import (
-	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"strings"
 	"time"
@@ -11,33 +12,30 @@ import (
 	"github.com/twofold-go/twofold/examples/digest/collector"
 	"github.com/twofold-go/twofold/examples/digest/digest"
 	"github.com/twofold-go/twofold/examples/digest/store"
+	"github.com/twofold-go/twofold/examples/internal/call"
 )
 
 func (a *api) forget(r *request) (any, error) {
 	// A body may be a misplaced selection, and without parameters this call deletes everything.
 	if r.ContentLength != 0 {
-		return nil, bad("body", "this call takes no body; use the parameter hash, before or all")
+		return nil, call.Bad("body", "this call takes no body; use the parameter hash, before or all")
 	}
-	if n := len(r.params); n > 1 {
-		return nil, bad("query", "%d parameters, want one of hash, before, all or none", n)
+	if n := len(r.URL.Query()); n > 1 {
+		return nil, call.Bad("query", "%d parameters, want one of hash, before, all or none", n)
 	}
-	if s, ok := r.params["all"]; ok && s != "true" {
-		return nil, bad("all", "%d characters, want true", len(s))
+	if s := r.query.Text("all"); s != "" && s != "true" {
+		return nil, call.Bad("all", "%d characters, want true", len(s))
 	}
-	sel := store.CacheSelection{Hash: strings.ToLower(r.params["hash"]), Before: r.date("before", a.Digests.Location())}
+	sel := store.CacheSelection{Hash: strings.ToLower(r.query.Text("hash")), Before: r.query.Time("before", a.Digests.Location())}
 	sel.All = sel.Hash == "" && sel.Before.IsZero()
-	if r.err != nil {
-		return nil, r.err
+	if err := r.query.Err(); err != nil {
+		return nil, err
 	}
 	n, err := a.Digests.Forget(r.Context(), sel, "operator at "+r.RemoteAddr)
 	if errors.Is(err, digest.ErrSelection) {
-		return nil, bad("query", "%v", err)
+		return nil, call.Bad("query", "%v", err)
 	}
 	return map[string]int64{"deleted": n}, err
-}
-
-func onSource(fn func(ctx context.Context, id int64) (store.Source, error)) call {
-	return func(r *request) (any, error) { return fn(r.Context(), r.id) }
 }
 
 func (a *api) resume(r *request) (any, error) {
@@ -49,12 +47,12 @@ func (a *api) resume(r *request) (any, error) {
 }
 
 func (a *api) allUsers(r *request) (any, error) {
-	after, limit := r.count("after", 0, 0, anyNumber), r.count("limit", 100, 1, 1000)
-	if r.err != nil {
-		return nil, r.err
+	after, limit := r.query.Number("after", 0, 0, math.MaxInt), r.query.Number("limit", 100, 1, 1000)
+	if err := r.query.Err(); err != nil {
+		return nil, err
 	}
 	all, err := a.Store.Users(r.Context(), int64(after), limit)
-	return list("users", all, err)
+	return call.List("users", all, err)
 }
 
 type condition struct {
@@ -79,8 +77,6 @@ func (a *api) health(w http.ResponseWriter, r *http.Request) {
 	case err != nil:
 		a.Log.ErrorContext(r.Context(), "health cannot be read", "err", err)
 		c.Reason = "the database does not answer"
-	case c.Status == "clock":
-		c.Reason = fmt.Sprintf("a clock was wrong: %d sources have times in the future", c.FutureSources)
 	case c.Status == "failing":
 		c.Reason = fmt.Sprintf("no new items: all %d sources fail", c.FailingSources)
 	case c.Stalled():
@@ -89,5 +85,6 @@ func (a *api) health(w http.ResponseWriter, r *http.Request) {
 	default:
 		status = http.StatusOK
 	}
-	a.send(w, status, c)
+	body, _ := json.Marshal(c) // it has no type that cannot be encoded
+	call.Send(w, status, "application/json", body)
 }

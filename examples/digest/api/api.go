@@ -3,6 +3,7 @@
 package api
 
 import (
+	"context"
 	"crypto/sha256"
 	"crypto/subtle"
 	"errors"
@@ -13,8 +14,8 @@ import (
 
 	"github.com/twofold-go/twofold/examples/digest/collector"
 	"github.com/twofold-go/twofold/examples/digest/digest"
-	"github.com/twofold-go/twofold/examples/digest/manage"
 	"github.com/twofold-go/twofold/examples/digest/store"
+	"github.com/twofold-go/twofold/examples/internal/call"
 )
 
 // Verified is the result of the last verification of the stored hashes.
@@ -29,101 +30,147 @@ type Config struct {
 	Store     *store.Store
 	Digests   *digest.Service
 	Collector *collector.Collector // need not run: status and health come from the database
-	Manage    *manage.Manager
-	Key       string           // the operator's key; empty: no key is valid
-	BaseURL   string           // the beginning of links in feeds, without a path
-	Log       *slog.Logger     // for failures and refusals
-	Verified  func() *Verified // for /healthz; returns nil before the first verification
+	Key       string               // the operator's key; empty: no key is valid
+	BaseURL   string               // the beginning of links in feeds, without a path
+	Log       *slog.Logger         // for failures and refusals
+	Verified  func() *Verified     // for /healthz; returns nil before the first verification
 }
 
 type api struct {
 	Config
-	key [sha256.Size]byte // hash of Config.Key
-	mux *http.ServeMux
+	calls call.API
+	key   [sha256.Size]byte // hash of Config.Key
 }
+
+const maxBody = 64 << 10
 
 // New returns the handler of /api/, /feed/ and /healthz.
 func New(cfg Config) http.Handler {
 	cfg.BaseURL = strings.TrimRight(cfg.BaseURL, "/")
-	a := &api{Config: cfg, key: sha256.Sum256([]byte(cfg.Key)), mux: http.NewServeMux()}
+	a := &api{Config: cfg, calls: call.API{Log: cfg.Log, Explain: explain, MaxBody: maxBody}, key: sha256.Sum256([]byte(cfg.Key))}
+	mux := http.NewServeMux()
 	for _, r := range a.routes() {
-		a.mux.Handle(r.pattern, a.handle(r))
+		mux.Handle(r.pattern, a.handle(r))
 	}
-	a.mux.HandleFunc("GET /feed/{slug}", a.feed)
-	a.mux.HandleFunc("GET /healthz", a.health)
-	a.mux.HandleFunc("/", a.unknown)
-	return a.mux
+	mux.HandleFunc("GET /feed/{slug}", a.feed)
+	mux.HandleFunc("GET /healthz", a.health)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Cache-Control", "no-store") // the feeds replace it
+		mux.ServeHTTP(w, r)
+	})
 }
 
 type route struct {
 	pattern string
 	need    access
 	params  []string
-	call    call
+	handler http.Handler
 }
 
 func (a *api) routes() []route {
-	m := a.Manage
 	return []route{
-		{"GET /api/collector/status", operators, nil, func(r *request) (any, error) { return a.Collector.Status(r.Context()) }},
-		{"GET /api/digest-cache/stats", operators, nil, func(r *request) (any, error) { return a.Digests.Stats(r.Context()) }},
-		{"DELETE /api/admin/digest-cache", operators, []string{"hash", "before", "all"}, a.forget},
-		{"GET /api/admin/sources", operators, nil, func(r *request) (any, error) {
+		{"GET /api/collector/status", operators, nil, get(a, func(r *request) (any, error) { return a.Collector.Status(r.Context()) })},
+		{"GET /api/digest-cache/stats", operators, nil, get(a, func(r *request) (any, error) { return a.Digests.Stats(r.Context()) })},
+		{"DELETE /api/admin/digest-cache", operators, []string{"hash", "before", "all"}, get(a, a.forget)},
+		{"GET /api/admin/sources", operators, nil, get(a, func(r *request) (any, error) {
 			all, err := a.Store.AllSources(r.Context())
-			return list("sources", all, err)
-		}},
-		{"POST /api/admin/sources", operators, nil, body(func(r *request, in manage.NewSource) (any, error) { return m.AddSource(r.Context(), in) })},
-		{"PATCH /api/admin/sources/{id}", operators, nil, body(func(r *request, in store.SourceEdit) (any, error) {
-			return m.EditSource(r.Context(), r.id, in)
+			return call.List("sources", all, err)
 		})},
-		{"DELETE /api/admin/sources/{id}", operators, nil, onSource(m.DeleteSource)},
-		{"POST /api/admin/sources/{id}/restore", operators, nil, onSource(m.RestoreSource)},
-		{"POST /api/admin/sources/{id}/resume", operators, nil, a.resume},
-		{"GET /api/admin/users", operators, []string{"after", "limit"}, a.allUsers},
-		{"PATCH /api/admin/users/{id}", operators, nil, body(func(r *request, in store.UserEdit) (any, error) {
-			return m.EditUser(r.Context(), r.id, in)
+		{"POST /api/admin/sources", operators, nil, do(a, a.addSource)},
+		{"PATCH /api/admin/sources/{id}", operators, nil, do(a, a.editSource)},
+		{"DELETE /api/admin/sources/{id}", operators, nil, get(a, func(r *request) (any, error) {
+			return a.changeSource(r, func(tx *store.Tx) (int64, error) { return r.id, tx.DeleteSource(r.Context(), r.id) })
 		})},
-		{"DELETE /api/admin/users/{id}", operators, nil, func(r *request) (any, error) {
-			return map[string]int64{"removed": r.id}, m.RemoveUser(r.Context(), r.id)
-		}},
-		{"GET /api/raw-items", known, []string{"source_id", "since", "limit", "offset"}, a.rawItems},
-		{"GET /api/raw-items/stats", known, nil, func(r *request) (any, error) {
+		{"POST /api/admin/sources/{id}/restore", operators, nil, get(a, func(r *request) (any, error) {
+			return a.changeSource(r, func(tx *store.Tx) (int64, error) { return r.id, tx.RestoreSource(r.Context(), r.id) })
+		})},
+		{"POST /api/admin/sources/{id}/resume", operators, nil, get(a, a.resume)},
+		{"GET /api/admin/users", operators, []string{"after", "limit"}, get(a, a.allUsers)},
+		{"PATCH /api/admin/users/{id}", operators, nil, do(a, a.editUser)},
+		{"DELETE /api/admin/users/{id}", operators, nil, get(a, func(r *request) (any, error) {
+			err := a.Store.Write(r.Context(), func(tx *store.Tx) error { return tx.DeleteUser(r.Context(), r.id) })
+			return map[string]int64{"removed": r.id}, err
+		})},
+		{"GET /api/raw-items", known, []string{"source_id", "since", "limit", "offset"}, get(a, a.rawItems)},
+		{"GET /api/raw-items/stats", known, nil, get(a, func(r *request) (any, error) {
 			all, err := a.Store.ItemStats(r.Context(), r.who.user.ID, r.who.operator)
-			return list("sources", all, err)
-		}},
-		{"GET /api/raw-items/for-digest", users, []string{"type", "since", "limit"}, a.forDigest},
-		{"GET /api/subscription-hash", users, nil, func(r *request) (any, error) { return a.subscriptions(r) }},
-		{"POST /api/subscriptions", users, nil, body(a.subscribe)},
-		{"DELETE /api/subscriptions/{source}", users, nil, func(r *request) (any, error) {
+			return call.List("sources", all, err)
+		})},
+		{"GET /api/raw-items/for-digest", users, []string{"type", "since", "limit"}, get(a, a.forDigest)},
+		{"GET /api/subscription-hash", users, nil, get(a, func(r *request) (any, error) { return a.subscriptions(r) })},
+		{"POST /api/subscriptions", users, nil, do(a, a.subscribe)},
+		{"DELETE /api/subscriptions/{id}", users, nil, get(a, func(r *request) (any, error) {
 			return a.change(r, func(tx *store.Tx) error { return tx.Unsubscribe(r.Context(), r.who.user.ID, r.id) })
-		}},
-		{"POST /api/packs/{slug}/install", users, nil, a.install},
-		{"GET /api/digests", users, []string{"type", "limit"}, a.digests},
-		{"POST /api/digests", known, nil, body(a.postDigest)},
-		{"GET /api/sources", anybody, nil, a.sources},
-		{"GET /api/packs", anybody, nil, func(r *request) (any, error) {
+		})},
+		{"POST /api/packs/{slug}/install", users, nil, get(a, a.install)},
+		{"GET /api/digests", users, []string{"type", "limit"}, get(a, a.digests)},
+		{"POST /api/digests", known, nil, do(a, a.postDigest)},
+		{"GET /api/sources", anybody, nil, get(a, a.sources)},
+		{"GET /api/packs", anybody, nil, get(a, func(r *request) (any, error) {
 			all, err := a.Store.Packs(r.Context(), r.who.user.ID)
-			return list("packs", all, err)
-		}},
+			return call.List("packs", all, err)
+		})},
 	}
 }
 
-// unknown answers requests without a route: 405 if the path has other methods, otherwise 404.
-func (a *api) unknown(w http.ResponseWriter, r *http.Request) {
-	var allow []string
-	for _, m := range []string{http.MethodGet, http.MethodPost, http.MethodPatch, http.MethodDelete} {
-		probe := r.Clone(r.Context())
-		probe.Method = m
-		if _, pattern := a.mux.Handler(probe); pattern != "/" {
-			allow = append(allow, m)
+// request is a request whose author may make the call.
+type request struct {
+	*http.Request
+	who   caller
+	query *call.Query
+	id    int64 // from the path
+}
+
+type requestKey struct{}
+
+func do[In any](a *api, fn func(r *request, in In) (any, error)) http.Handler {
+	return call.Do(&a.calls, func(r *http.Request, in In) (any, error) {
+		return fn(r.Context().Value(requestKey{}).(*request), in)
+	})
+}
+
+func get(a *api, fn func(r *request) (any, error)) http.Handler {
+	return do(a, func(r *request, _ call.None) (any, error) { return fn(r) })
+}
+
+// handle checks the key, the parameters and the path before the body is read.
+func (a *api) handle(rt route) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		req := &request{Request: r, query: call.QueryOf(r, rt.params...)}
+		var err error
+		if req.who, err = a.identify(r); err == nil {
+			err = req.who.check(rt.need)
 		}
+		if err == nil {
+			err = req.query.Err()
+		}
+		if err == nil && strings.Contains(rt.pattern, "{id}") {
+			req.id, err = call.ID(r, "id")
+		}
+		if err != nil {
+			a.refuse(w, r, err)
+			return
+		}
+		rt.handler.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), requestKey{}, req)))
+	})
+}
+
+// refuse answers with an error. It logs requests without the right key.
+func (a *api) refuse(w http.ResponseWriter, r *http.Request, err error) {
+	if p, ok := errors.AsType[*call.Problem](err); ok && p.Challenge != nil {
+		a.Log.WarnContext(r.Context(), "request refused", "method", r.Method, "path", r.URL.Path, "from", r.RemoteAddr)
 	}
-	if allow == nil {
-		a.refuse(w, r, &problem{Status: http.StatusNotFound, Text: "no such call"})
-		return
+	a.calls.Fail(w, r, err)
+}
+
+func explain(err error) *call.Problem {
+	switch {
+	case errors.Is(err, store.ErrTaken):
+		return &call.Problem{Status: http.StatusConflict, Text: "the email or the slug belongs to another user"}
+	case errors.Is(err, store.ErrNotFound):
+		return &call.Problem{Status: http.StatusNotFound, Text: "not found, or not visible to you"}
 	}
-	w.Header().Set("Allow", strings.Join(allow, ", "))
-	a.refuse(w, r, &problem{Status: http.StatusMethodNotAllowed, Text: "the method must be one of " + strings.Join(allow, ", ")})
+	return nil
 }
 
 // access says which callers may make a call.
@@ -144,7 +191,11 @@ type caller struct {
 
 func (c caller) known() bool { return c.operator || c.user.ID != 0 }
 
-var unauthorised = &problem{Status: http.StatusUnauthorized, Text: "send a valid key: Authorization: Bearer KEY"}
+func denied(status int, text string) *call.Problem {
+	return &call.Problem{Status: status, Text: text, Challenge: []string{`Bearer realm="digest"`}}
+}
+
+var unauthorised = denied(http.StatusUnauthorized, "send a valid key: Authorization: Bearer KEY")
 
 // identify returns the author of a request. It refuses a wrong key, even where none is needed.
 func (a *api) identify(r *http.Request) (c caller, err error) {
@@ -175,7 +226,7 @@ func (c caller) check(need access) error {
 	case !c.known():
 		return unauthorised
 	case need == operators:
-		return &problem{Status: http.StatusForbidden, Text: "this call takes the operator's key, not a user's"}
+		return denied(http.StatusForbidden, "this call takes the operator's key, not a user's")
 	}
-	return &problem{Status: http.StatusForbidden, Text: "this call takes a user's key, not the operator's"}
+	return denied(http.StatusForbidden, "this call takes a user's key, not the operator's")
 }

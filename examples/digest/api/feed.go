@@ -74,7 +74,7 @@ func serve(w http.ResponseWriter, r *http.Request, contentType string, body []by
 }
 
 // stream returns a user's digests, newest first. Others get only those whose sources are all
-// public.
+// public, and those that an operator stored for all.
 func (a *api) stream(ctx context.Context, who caller, slug string) (f *feeds.Feed, err error) {
 	err = a.Store.Read(ctx, func(db *store.Snapshot) error {
 		user, err := db.UserBySlug(ctx, slug)
@@ -91,7 +91,7 @@ func (a *api) stream(ctx context.Context, who caller, slug string) (f *feeds.Fee
 			if err := json.Unmarshal(d.Metadata, &p); err != nil {
 				return fmt.Errorf("api: metadata of digest %d: %w", d.ID, err)
 			}
-			if who.user.ID != user.ID {
+			if who.user.ID != user.ID && !p.Public {
 				if public, err := isPublic(ctx, db, p.Sources); err != nil {
 					return err
 				} else if !public {

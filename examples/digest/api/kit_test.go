@@ -18,7 +18,6 @@ import (
 	"github.com/twofold-go/twofold/examples/digest/collector"
 	"github.com/twofold-go/twofold/examples/digest/collector/fetchers"
 	"github.com/twofold-go/twofold/examples/digest/digest"
-	"github.com/twofold-go/twofold/examples/digest/manage"
 	"github.com/twofold-go/twofold/examples/digest/store"
 	"github.com/twofold-go/twofold/examples/digest/store/storetest"
 	"github.com/twofold-go/twofold/examples/digest/summary"
@@ -34,13 +33,15 @@ const operator, ann, bob = "the operator's key", "ann's key", "bob's key"
 // The sources of a world. Secret is private and belongs to Ann.
 const news, tech, secret int64 = 1, 2, 3
 
-// fake is a fetcher that returns one item, or fails.
-type fake struct{ err error }
+// fake is a fetcher that returns one item, or fails. Its addresses are those of the real one.
+type fake struct {
+	fetchers.Fetcher
+	err error
+}
 
 func (f *fake) Fetch(context.Context, fetchers.Source) (fetchers.Result, error) {
 	return fetchers.Result{Status: 200, Seen: "x", Items: []fetchers.Item{{GUID: "x", Title: "A thing"}}}, f.err
 }
-func (f *fake) Address(fetchers.Source) (string, error) { return "https://hidden.example/", nil }
 
 // scribe is the default summariser, until a test makes it fail.
 type scribe struct {
@@ -63,7 +64,6 @@ type world struct {
 	store  *store.Store
 	svc    *digest.Service
 	coll   *collector.Collector
-	manage *manage.Manager
 	fake   *fake
 	scribe *scribe
 	log    strings.Builder
@@ -72,7 +72,7 @@ type world struct {
 
 func newWorld(t *testing.T, change ...func(c *digest.Config)) *world {
 	t.Helper()
-	w := &world{t: t, clock: storetest.NewClock(noon.Add(-24 * time.Hour)), fake: &fake{}, scribe: &scribe{}}
+	w := &world{t: t, clock: storetest.NewClock(noon.Add(-24 * time.Hour)), fake: &fake{Fetcher: fetchers.New(fetchers.Config{})["rss"]}, scribe: &scribe{}}
 	w.store = storetest.New(t, w.clock.Now)
 	w.write(w.seed)
 	w.clock.Set(noon)
@@ -95,19 +95,12 @@ func newWorld(t *testing.T, change ...func(c *digest.Config)) *world {
 		}
 	})
 	w.coll, err = collector.New(collector.Config{
-		Store: w.store, Tiers: w.svc.Tiers(), Fetchers: map[string]fetchers.Fetcher{"rss": w.fake}, Log: slog.New(slog.DiscardHandler),
+		Store: w.store, Tiers: w.svc.Tiers(), Fetchers: map[string]fetchers.Fetcher{"rss": w.fake, "hackernews": fetchers.New(fetchers.Config{})["hackernews"]}, Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.manage = &manage.Manager{Store: w.store, Changed: w.coll.SourcesChanged, Address: func(kind string, config json.RawMessage) (string, error) {
-		f, ok := fetchers.New(fetchers.Config{})[kind]
-		if !ok {
-			return "", errors.New("unknown type")
-		}
-		return f.Address(fetchers.Source{Type: kind, Config: config})
-	}}
-	w.cfg = api.Config{Manage: w.manage, Store: w.store, Digests: w.svc, Collector: w.coll, Key: operator, BaseURL: "https://digest.example/", Log: log}
+	w.cfg = api.Config{Store: w.store, Digests: w.svc, Collector: w.coll, Key: operator, BaseURL: "https://digest.example/", Log: log}
 	w.Handler = api.New(w.cfg)
 	return w
 }

@@ -21,7 +21,7 @@ type managed struct {
 func TestManageSources(t *testing.T) {
 	w := newWorld(t)
 	w.subscribe(1, news, tech)
-	hash := func() string { return read[struct{ Hash string }](w, ann, "GET /api/subscription-hash", "").Hash }
+	hash := func() string { return read[subscribed](w, ann, "GET /api/subscription-hash", "").Hash }
 	want := func(what string, sources ...int64) {
 		t.Helper()
 		if got := hash(); got != store.Hash(sources) {

@@ -1,15 +1,18 @@
 package api
 
 import (
+	"cmp"
+	"math"
 	"slices"
 	"time"
 
 	"github.com/twofold-go/twofold/examples/digest/digest"
 	"github.com/twofold-go/twofold/examples/digest/store"
+	"github.com/twofold-go/twofold/examples/internal/call"
 )
 
 type subscriptions struct {
-	Hash      string  `json:"hash"`
+	Hash      string  `json:"subscription_hash"` // of the sources, without the user's options
 	Count     int     `json:"source_count"`
 	SourceIDs []int64 `json:"source_ids"` // ascending
 	Offered   *int    `json:"offered,omitempty"`
@@ -35,7 +38,7 @@ type wanted struct {
 
 func (a *api) subscribe(r *request, in wanted) (any, error) {
 	if n := len(in.SourceIDs); n == 0 || n > maxSubscribe {
-		return nil, bad("source_ids", "%d ids, want 1 to %d", n, maxSubscribe)
+		return nil, call.Bad("source_ids", "%d ids, want 1 to %d", n, maxSubscribe)
 	}
 	return a.change(r, func(tx *store.Tx) error { return tx.Subscribe(r.Context(), r.who.user.ID, in.SourceIDs...) })
 }
@@ -81,30 +84,30 @@ func (a *api) sources(r *request) (any, error) {
 		}
 		visible = append(visible, out)
 	}
-	return list("sources", visible, err)
+	return call.List("sources", visible, err)
 }
 
 const maxItems, maxMaterial = 200, 500
 
 func (a *api) rawItems(r *request) (any, error) {
 	f := store.ItemFilter{
-		User: r.who.user.ID, All: r.who.operator, Source: int64(r.count("source_id", 0, 1, anyNumber)),
-		Limit: r.count("limit", 50, 1, maxItems), Offset: r.count("offset", 0, 0, anyNumber), Since: r.date("since", a.Digests.Location()),
+		User: r.who.user.ID, All: r.who.operator, Source: int64(r.query.Number("source_id", 0, 1, math.MaxInt)),
+		Limit: r.query.Number("limit", 50, 1, maxItems), Offset: r.query.Number("offset", 0, 0, math.MaxInt), Since: r.query.Time("since", a.Digests.Location()),
 	}
-	if r.err != nil {
-		return nil, r.err
+	if err := r.query.Err(); err != nil {
+		return nil, err
 	}
 	items, err := a.Store.RawItems(r.Context(), f)
-	return list("items", items, err)
+	return call.List("items", items, err)
 }
 
 func (a *api) forDigest(r *request) (any, error) {
-	limit, since, kind := r.count("limit", maxMaterial, 1, maxMaterial), r.date("since", a.Digests.Location()), r.kind(digest.Daily)
-	if r.err == nil && len(r.params["since"])*len(r.params["type"]) > 0 {
-		r.err = bad("since", "it excludes type, want one of them")
+	limit, since, kind := r.query.Number("limit", maxMaterial, 1, maxMaterial), r.query.Time("since", a.Digests.Location()), r.kind(digest.Daily)
+	if r.query.Text("since") != "" && r.query.Text("type") != "" {
+		r.query.Fault("since", "it excludes type, want one of them")
 	}
-	if r.err != nil {
-		return nil, r.err
+	if err := r.query.Err(); err != nil {
+		return nil, err
 	}
 	if since.IsZero() {
 		return a.Digests.Material(r.Context(), digest.Request{UserID: r.who.user.ID, Kind: kind}, limit)
@@ -119,21 +122,18 @@ func (a *api) forDigest(r *request) (any, error) {
 }
 
 func (r *request) kind(unset digest.Kind) digest.Kind {
-	s, ok := r.params["type"]
-	if !ok {
-		return unset
+	s := r.query.Text("type")
+	if s != "" && !slices.Contains(digest.Kinds(), digest.Kind(s)) {
+		r.query.Fault("type", "%d bytes, must be one of %v", len(s), digest.Kinds())
 	}
-	if !slices.Contains(digest.Kinds(), digest.Kind(s)) && r.err == nil {
-		r.err = bad("type", "%d bytes, must be one of %v", len(s), digest.Kinds())
-	}
-	return digest.Kind(s)
+	return cmp.Or(digest.Kind(s), unset)
 }
 
 func (a *api) digests(r *request) (any, error) {
-	kind, limit := r.kind(""), r.count("limit", 20, 1, 100)
-	if r.err != nil {
-		return nil, r.err
+	kind, limit := r.kind(""), r.query.Number("limit", 20, 1, 100)
+	if err := r.query.Err(); err != nil {
+		return nil, err
 	}
 	all, err := a.Store.Digests(r.Context(), r.who.user.ID, string(kind), limit)
-	return list("digests", all, err)
+	return call.List("digests", all, err)
 }

@@ -18,7 +18,7 @@ import (
 )
 
 type subscribed struct {
-	Hash      string
+	Hash      string  `json:"subscription_hash"`
 	Count     int     `json:"source_count"`
 	SourceIDs []int64 `json:"source_ids"`
 	Offered   int
@@ -65,12 +65,12 @@ func TestRefusals(t *testing.T) {
 		{bob, "POST /api/subscriptions", `{"source_ids":[1` + strings.Repeat(",1", 1000) + `]}`, 400, "source_ids: 1001 ids"},
 		{bob, "POST /api/subscriptions", `{"sources":[1]}`, 400, "sources"},
 		{bob, "POST /api/subscriptions", `[1]`, 400, "body: a JSON array"},
-		{bob, "POST /api/subscriptions", `{"source_ids":[1]}{}`, 400, "body: continues"},
+		{bob, "POST /api/subscriptions", `{"source_ids":[1]}{}`, 400, "body: does not have the JSON form of this call: continues"},
 		{bob, "POST /api/subscriptions", `{"source_ids":`, 400, "body"},
 		{bob, "POST /api/subscriptions", "", 400, "body"},
 		{bob, "POST /api/subscriptions", `{"source_ids":[` + strings.Repeat(" ", 64<<10) + `1]}`, 413, "body: over 65536 bytes"},
-		{bob, "DELETE /api/subscriptions/0", "", 400, "source"},
-		{bob, "DELETE /api/subscriptions/news", "", 400, "source: 4 characters"},
+		{bob, "DELETE /api/subscriptions/0", "", 400, "id"},
+		{bob, "DELETE /api/subscriptions/news", "", 400, "id: 4 characters"},
 		{"", "DELETE /api/subscriptions/1", "", 401, "key"},
 		{bob, "POST /api/packs/none/install", "", 404, "not found"},
 		{"", "POST /api/packs/start/install", "", 401, "key"},
@@ -86,12 +86,15 @@ func TestRefusals(t *testing.T) {
 		{"", "POST /api/digests", `{"type":"daily"}`, 401, "key"},
 		{ann, "POST /api/digests", `{"type":"hourly"}`, 400, "type"},
 		{ann, "POST /api/digests", `{}`, 400, "type"},
-		{"", "GET /api/none", "", 404, "no such call"},
-		{"", "PUT /api/digests", "", 405, "GET, POST"},
-		{"", "POST /healthz", "", 405, "GET"},
 	} {
 		if body := w.call(tt.key, tt.call, tt.body, tt.want); !strings.Contains(body, tt.names) {
 			t.Errorf("%s %.60s: %s does not name %s", tt.call, tt.body, body, tt.names)
+		}
+	}
+	for call, want := range map[string]string{"GET /api/none": "", "PUT /api/digests": "GET, HEAD, POST", "POST /healthz": "GET, HEAD"} {
+		rec := w.do("", call, "")
+		if status := map[bool]int{true: 404, false: 405}[want == ""]; rec.Code != status || rec.Header().Get("Allow") != want || rec.Header().Get("Cache-Control") != "no-store" {
+			t.Errorf("%s: %d, %v; want %d and %q", call, rec.Code, rec.Header(), status, want)
 		}
 	}
 	if s, err := w.store.Subscriptions(t.Context(), 2); err != nil || len(s.SourceIDs) != 0 {
@@ -135,10 +138,11 @@ func TestPacks(t *testing.T) {
 }
 
 type written struct {
-	State, Origin, Hash string
-	Start               time.Time `json:"period_start"`
-	End                 time.Time `json:"period_end"`
-	Digest              *store.Digest
+	State, Origin string
+	Hash          string    `json:"combination_hash"`
+	Start         time.Time `json:"period_start"`
+	End           time.Time `json:"period_end"`
+	Digest        *store.Digest
 }
 
 func TestGenerate(t *testing.T) {
@@ -236,7 +240,7 @@ func TestBudgetIsTold(t *testing.T) {
 }
 
 // The operator stores a digest with any content. It has no period: the cache neither serves
-// nor replaces it, and strangers do not see it.
+// nor replaces it. Strangers see it, unless it is private.
 func TestGivenContent(t *testing.T) {
 	w := newWorld(t)
 	w.subscribe(1, news)
@@ -244,35 +248,55 @@ func TestGivenContent(t *testing.T) {
 		`{"type":"daily","user_id":1}`, `{"type":"daily","user_id":1,"content":" \n"}`, `{"type":"daily","content":"x"}`, `{"type":"hourly","user_id":1,"content":"x"}`,
 		`{"user_id":1,"content":"x"}`, `{"type":"daily","user_id":1,"content":"x","metadata":{"source_ids":[1]}}`, `{"type":"daily","user_id":1,"content":"x","metadata":7}`,
 		`{"type":"daily","user_id":1,"content":"x","metadata":{"Period_End":"tomorrow"}}`, // package json ignores the case of names
+		`{"type":"daily","user_id":1,"content":"x","metadata":{"public":false}}`,
 		`{"type":"daily","user_id":1,"content":"x","more":1}`,
 	} {
 		w.call(operator, "POST /api/digests", body, 400)
 	}
 	w.call(operator, "POST /api/digests", `{"type":"daily","user_id":99,"content":"x"}`, 404)
 	w.call(ann, "POST /api/digests", `{"type":"daily","user_id":2,"content":"x"}`, 403)
+	w.call(ann, "POST /api/digests", `{"type":"daily","private":true}`, 403)
 	w.call("", "POST /api/digests", `{"type":"daily","user_id":1,"content":"x"}`, 401)
 	if got := read[struct{ Digests []store.Digest }](w, ann, "GET /api/digests", "").Digests; len(got) != 0 {
 		t.Fatalf("something was written: %+v", got)
 	}
 	got := read[written](w, operator, "POST /api/digests", `{"type":"daily","user_id":1,"content":"# Given","metadata":{"by":"hand"}}`)
 	made := read[written](w, ann, "POST /api/digests", `{"type":"daily"}`)
-	if got.Digest.Content != "# Given" || string(got.Digest.Metadata) != `{"by":"hand"}` || made.Digest.ID == got.Digest.ID || made.State != "ready" {
+	if got.Digest.Content != "# Given" || string(got.Digest.Metadata) != `{"by":"hand","public":true}` || made.Digest.ID == got.Digest.ID || made.State != "ready" {
 		t.Errorf("given %+v, made %+v", got.Digest, made.Digest)
 	}
-	if list := read[struct{ Digests []store.Digest }](w, ann, "GET /api/digests", "").Digests; len(list) != 2 {
-		t.Errorf("there are %d digests, want both", len(list))
+	hidden := read[written](w, operator, "POST /api/digests", `{"type":"daily","user_id":1,"content":"# Kept","metadata":{"by":"hand"},"private":true}`)
+	if string(hidden.Digest.Metadata) != `{"by":"hand"}` {
+		t.Errorf("private: %+v", hidden.Digest)
 	}
-	if mine, theirs := w.do(ann, "GET /feed/ann", "").Body.String(), w.do("", "GET /feed/ann", "").Body.String(); !strings.Contains(mine, "<h1>Given</h1>") || strings.Contains(theirs, "Given") {
-		t.Errorf("the owner reads %s, a stranger %s", mine, theirs)
+	if list := read[struct{ Digests []store.Digest }](w, ann, "GET /api/digests", "").Digests; len(list) != 3 {
+		t.Errorf("there are %d digests, want all three", len(list))
+	}
+	for _, path := range paths {
+		mine, theirs := w.do(ann, "GET "+path, "").Body.String(), w.do("", "GET "+path, "").Body.String()
+		w.wantIn(mine, "Given", "Kept")
+		w.wantIn(theirs, "Given")
+		if strings.Contains(theirs, "Kept") {
+			t.Errorf("%s: a stranger reads %s", path, theirs)
+		}
 	}
 }
 
-// /healthz needs no key, so its failures name no host.
-func TestHealthNamesNoHost(t *testing.T) {
+// One name is one value: subscription_hash is of the sources, combination_hash of the options too.
+func TestOneNameOneValue(t *testing.T) {
 	w := newWorld(t)
 	w.subscribe(1, news)
-	w.scribe.err = fmt.Errorf("%w: dial tcp: lookup hidden.internal: no such host", summary.ErrUnavailable)
-	w.call(ann, "POST /api/digests", `{"type":"daily"}`, 503)
-	w.wantIn(w.do("", "GET /healthz", "").Body.String(), `"status":"refused"`, summary.ErrUnavailable.Error())
-	w.wantIn(w.log.String(), "hidden.internal")
+	w.call(operator, "PATCH /api/admin/users/1", `{"options":{"language":"zh"}}`, 200)
+	sources := store.Hash([]int64{news})
+	combination := read[written](w, ann, "POST /api/digests", `{"type":"daily"}`).Hash
+	if combination == sources || len(combination) != 64 {
+		t.Errorf("the options are not in the hash %s", combination)
+	}
+	for _, call := range []string{"GET /api/subscription-hash", "GET /api/raw-items/for-digest", "GET /api/raw-items/for-digest?since=2026-02-24"} {
+		w.wantIn(w.call(ann, call, "", 200), `"subscription_hash":"`+sources+`"`)
+	}
+	for _, hash := range []string{sources, combination} { // an operator may delete by either
+		w.wantIn(w.call(operator, "DELETE /api/admin/digest-cache?hash="+hash, "", 200), `"deleted":1`)
+		w.call(ann, "POST /api/digests", `{"type":"daily"}`, 200)
+	}
 }

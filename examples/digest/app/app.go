@@ -4,12 +4,10 @@ package app
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
-	"slices"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -26,7 +24,6 @@ import (
 	"github.com/twofold-go/twofold/examples/digest/collector"
 	"github.com/twofold-go/twofold/examples/digest/collector/fetchers"
 	"github.com/twofold-go/twofold/examples/digest/digest"
-	"github.com/twofold-go/twofold/examples/digest/manage"
 	"github.com/twofold-go/twofold/examples/digest/store"
 	"github.com/twofold-go/twofold/examples/digest/summary"
 	"github.com/twofold-go/twofold/examples/internal/fetch"
@@ -63,7 +60,6 @@ type App struct {
 	Digests   *digest.Service
 	Fetch     *fetch.Client
 	Collector *collector.Collector
-	Manage    *manage.Manager
 	cfg       Config
 	handler   http.Handler
 	verified  atomic.Pointer[api.Verified]      // nil: no verification yet
@@ -109,9 +105,12 @@ func (a *App) build(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	budget, err := callsPerHour(a.cfg.Env)
+	budget, err := callsPerHour(a.cfg.Env, summariser.Variant().Model != "")
 	if err != nil {
 		return err
+	}
+	if budget > 0 {
+		a.cfg.Log.InfoContext(ctx, "calls of the model are limited; DIGEST_CALLS_PER_HOUR changes it", "per_hour", budget)
 	}
 	meters, metrics, err := openMetrics(a.cfg.Log)
 	if err != nil {
@@ -131,14 +130,22 @@ func (a *App) build(ctx context.Context) (err error) {
 	return a.openCollector(settings, metrics)
 }
 
-func callsPerHour(env map[string]string) (int64, error) {
+// DefaultCallsPerHour limits the calls of a model that costs money. A user's key can order calls:
+// each change of the subscriptions may need one. The source document's 80 combinations need 320
+// at the beginning of a week that begins a month.
+const DefaultCallsPerHour = 400
+
+func callsPerHour(env map[string]string, costs bool) (int64, error) {
 	const name, most = "DIGEST_CALLS_PER_HOUR", 1_000_000
 	text := env[name]
-	n, err := strconv.ParseInt(text, 10, 64)
-	if text != "" && (err != nil || n < 1 || n > most) {
-		return 0, fmt.Errorf("app: %s=%.20q, want a whole number from 1 to %d, or no such variable", name, text, most)
+	if text == "" && costs {
+		return DefaultCallsPerHour, nil
 	}
-	return n, nil
+	n, err := strconv.ParseUint(cmp.Or(text, "0"), 10, 31)
+	if err != nil || n > most {
+		return 0, fmt.Errorf("app: %s=%.20q, want a whole number up to %d, 0 for no limit, or no such variable", name, text, most)
+	}
+	return int64(n), nil //nolint:gosec // it has 31 bits
 }
 
 func (a *App) openDigests(ctx context.Context, cfg digest.Config) error {
@@ -175,33 +182,19 @@ func (a *App) openCollector(settings collector.Settings, metrics http.Handler) (
 	services.Client = a.Fetch
 	a.Collector, err = collector.New(collector.Config{
 		Store: a.Store, Tiers: a.Digests.Tiers(), Fetchers: fetchers.New(services), Settings: settings,
-		KeepItems: keepItems, Log: a.cfg.Log,
+		KeepItems: keepItems, Private: a.cfg.AllowPrivate, Log: a.cfg.Log,
 	})
 	if err != nil {
 		return err
 	}
-	a.Manage = &manage.Manager{Store: a.Store, Changed: a.Collector.SourcesChanged, Address: a.address}
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", metrics)
 	mux.Handle("/", api.New(api.Config{
 		Store: a.Store, Digests: a.Digests, Collector: a.Collector, Key: a.cfg.Key, BaseURL: a.cfg.BaseURL, Log: a.cfg.Log,
-		Verified: a.verified.Load, Manage: a.Manage,
+		Verified: a.verified.Load,
 	}))
 	a.handler = mux
 	return nil
-}
-
-// address returns the URL of a source. A type without a fetcher has none.
-func (a *App) address(kind string, config json.RawMessage) (string, error) {
-	all := fetchers.New(a.cfg.Services)
-	f, ok := all[kind]
-	switch {
-	case ok:
-		return f.Address(fetchers.Source{Type: kind, Config: config})
-	case slices.Contains(fetchers.Unfetched, kind):
-		return "", nil
-	}
-	return "", fmt.Errorf("unknown type; the types are %v and %v", fetchers.Types(all), fetchers.Unfetched)
 }
 
 // openMetrics returns a provider and the handler of its metrics, which name no source, user or

@@ -272,6 +272,91 @@ func TestValidatorsOutliveTheProcess(t *testing.T) {
 	}
 }
 
+// source adds a source whose origin is local.
+func source(t *testing.T, a *app.App, url string) (id int64) {
+	t.Helper()
+	err := a.Store.Write(t.Context(), func(tx *store.Tx) (err error) {
+		id, err = tx.AddSource(t.Context(), store.Source{Name: "F", Type: "rss", Config: []byte(`{"url":"` + url + `"}`), Public: true})
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+// A fetch of one source asks its origin, even a moment after the last fetch.
+func TestOneSourceIsAsked(t *testing.T) {
+	var f feed
+	srv := httptest.NewServer(&f)
+	defer srv.Close()
+	a := open(t, app.Config{DB: storetest.Path(t), Zone: "UTC", AllowPrivate: true})
+	id := source(t, a, srv.URL)
+	for range 2 {
+		if r, err := a.Collector.CollectSource(t.Context(), id); err != nil || r.Error != "" {
+			t.Fatal(r, err)
+		}
+	}
+	if asked, known := f.asked.Load(), f.known.Load(); asked != 2 || known != 1 {
+		t.Errorf("the origin was asked %d times, and answered 304 %d times; want 2 and 1", asked, known)
+	}
+}
+
+// A run that may not use private addresses does not delay the next one, which may.
+func TestPrivateAddressesAreForgiven(t *testing.T) {
+	var f feed
+	srv := httptest.NewServer(&f)
+	defer srv.Close()
+	broken := httptest.NewServer(http.NotFoundHandler())
+	defer broken.Close()
+	clock := storetest.NewClock(noon)
+	cfg := app.Config{DB: storetest.Path(t), Zone: "UTC", Now: clock.Now}
+	a := open(t, cfg)
+	id := source(t, a, srv.URL)
+	for range 6 { // it is paused
+		clock.Advance(25 * time.Hour)
+		if err := a.Collector.RunOnce(t.Context(), nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if st, err := a.Store.FetchState(t.Context(), id); err != nil || st.Active || f.asked.Load() != 0 {
+		t.Fatalf("%+v, %v, asked %d times; want that it is paused", st, err, f.asked.Load())
+	}
+	cfg.AllowPrivate = true
+	b := open(t, cfg)
+	other := source(t, b, broken.URL)
+	for range 2 { // only the first one is due: the second one has failed for another reason
+		if err := b.Collector.RunOnce(t.Context(), nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if st, err := b.Store.FetchState(t.Context(), id); err != nil || !st.Active || st.Failures != 0 || f.asked.Load() != 1 {
+		t.Errorf("%+v, %v, asked %d times; want one fetch", st, err, f.asked.Load())
+	}
+	if st, err := b.Store.FetchState(t.Context(), other); err != nil || st.Failures != 1 {
+		t.Errorf("the other source: %+v, %v; want one failure", st, err)
+	}
+}
+
+// Calls of a model that costs money are limited unless the operator says otherwise.
+func TestDefaultBudget(t *testing.T) {
+	for name, c := range map[string]struct {
+		env  map[string]string
+		want int64
+	}{
+		"no model":     {nil, 0},
+		"a model":      {map[string]string{"OPENAI_MODEL": "m"}, app.DefaultCallsPerHour},
+		"own limit":    {map[string]string{"OPENAI_MODEL": "m", "DIGEST_CALLS_PER_HOUR": "7"}, 7},
+		"no limit":     {map[string]string{"OPENAI_MODEL": "m", "DIGEST_CALLS_PER_HOUR": "0"}, 0},
+		"quoted items": {map[string]string{"DIGEST_CALLS_PER_HOUR": "7"}, 7},
+	} {
+		a := open(t, app.Config{DB: storetest.Path(t), Zone: "UTC", Env: c.env})
+		if g, err := a.Digests.Generation(t.Context()); err != nil || g.CallsPerHour != c.want {
+			t.Errorf("%s: %d calls per hour, %v; want %d", name, g.CallsPerHour, err, c.want)
+		}
+	}
+}
+
 // An error names the bad setting before a database is created. It does not quote secrets.
 func TestBadSettings(t *testing.T) {
 	for name, c := range map[string]struct {

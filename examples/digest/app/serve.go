@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"net/http"
 	"sync"
 	"time"
 
@@ -16,10 +15,8 @@ import (
 	"github.com/twofold-go/twofold/examples/digest/api"
 	"github.com/twofold-go/twofold/examples/digest/digest"
 	"github.com/twofold-go/twofold/examples/digest/store"
+	"github.com/twofold-go/twofold/examples/internal/call"
 )
-
-// grace is how long requests may continue after a stop.
-const grace = 10 * time.Second
 
 // Serving configures [App.Serve].
 type Serving struct {
@@ -32,19 +29,10 @@ type Serving struct {
 
 // Serve serves requests until ctx ends, and does the work of s. Interrupted fetches are an error.
 func (a *App) Serve(ctx context.Context, kill <-chan struct{}, s Serving) error {
-	srv := &http.Server{
-		Handler:           a.handler,
-		ReadHeaderTimeout: 5 * time.Second,
-		ReadTimeout:       30 * time.Second,
-		WriteTimeout:      digest.DefaultLoadTimeout + 30*time.Second, // a digest may have to be generated first
-		IdleTimeout:       2 * time.Minute,
-		MaxHeaderBytes:    64 << 10,
-		ErrorLog:          slog.NewLogLogger(a.cfg.Log.Handler(), slog.LevelWarn),
-	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var work sync.WaitGroup
-	var collected, ended error
+	var collected error
 	if s.Collect {
 		work.Go(func() { collected = a.Collector.Run(ctx, kill) })
 	}
@@ -57,34 +45,11 @@ func (a *App) Serve(ctx context.Context, kill <-chan struct{}, s Serving) error 
 			sleep(ctx, cmp.Or(s.Verify, 24*time.Hour))
 		}
 	})
-	work.Go(func() {
-		<-ctx.Done()
-		ended = shutdown(ctx, kill, srv)
-	})
-	err := srv.Serve(s.Listener)
-	if errors.Is(err, http.ErrServerClosed) {
-		err = nil
-	}
+	// A digest may have to be generated first.
+	err := call.Serve(ctx, kill, s.Listener, a.handler, digest.DefaultLoadTimeout+30*time.Second, a.cfg.Log)
 	cancel() // stop the work too if the server failed
 	work.Wait()
-	return errors.Join(err, ended, collected)
-}
-
-func shutdown(ctx context.Context, kill <-chan struct{}, srv *http.Server) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
-	defer cancel()
-	go func() {
-		select {
-		case <-kill:
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
-	err := srv.Shutdown(ctx)
-	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
-		return srv.Close() // the grace period is over
-	}
-	return err
+	return errors.Join(err, collected)
 }
 
 // verify corrects stored hashes. With a wrong hash, a user sees another user's digest.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/twofold-go/twofold/examples/digest/collector"
 	"github.com/twofold-go/twofold/examples/digest/collector/fetchers"
+	"github.com/twofold-go/twofold/examples/digest/collector/schedule"
 	"github.com/twofold-go/twofold/examples/digest/store"
 	"github.com/twofold-go/twofold/examples/internal/fetch"
 )
@@ -284,6 +285,24 @@ func TestCase16WithoutVariables(t *testing.T) {
 	}
 	if collector.DefaultTick != time.Minute || collector.DefaultConcurrency != 5 {
 		t.Error("the defaults are not those of the document")
+	}
+}
+
+// The start log names the interval of each type.
+func TestStartNamesIntervals(t *testing.T) {
+	w := newWorld(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	c := w.collector(func(c *collector.Config) {
+		c.Settings.Intervals = schedule.Intervals{"rss": 2 * time.Hour, "mine": time.Minute}
+	})
+	if err := c.Run(ctx, nil); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"rss:2h0m0s", "mine:1m0s", "twitter_feed:30m0s", "default:4h0m0s"} {
+		if w.log.count(want) != 1 {
+			t.Errorf("the log does not name %s", want)
+		}
 	}
 }
 

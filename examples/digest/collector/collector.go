@@ -13,6 +13,7 @@ import (
 	"log/slog"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -23,6 +24,7 @@ import (
 	"github.com/twofold-go/twofold/examples/digest/collector/pool"
 	"github.com/twofold-go/twofold/examples/digest/collector/schedule"
 	"github.com/twofold-go/twofold/examples/digest/store"
+	"github.com/twofold-go/twofold/examples/internal/fetch"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/policy"
 )
@@ -45,6 +47,7 @@ type Config struct {
 	Name         string          // unique in the database. Empty: a random one
 	FetchTimeout time.Duration   // of a whole fetch, including redirects. 0: a minute
 	KeepItems    time.Duration   // how long items are kept after their source last listed them. 0: 30 days
+	Private      bool            // the fetchers may use private addresses: sources that failed for lack of this are due again
 	Log          *slog.Logger    // nil: slog.Default
 }
 
@@ -92,13 +95,28 @@ func New(cfg Config) (*Collector, error) {
 
 // Run fetches due sources until ctx ends. It stops like [pool.Pool.Run]. See [Signals] for kill.
 func (c *Collector) Run(ctx context.Context, kill <-chan struct{}) error {
-	c.cfg.Log.InfoContext(ctx, "collector runs", "name", c.cfg.Name, "tick", c.cfg.Settings.Tick, "types", c.types)
+	c.cfg.Log.InfoContext(ctx, "collector runs", "name", c.cfg.Name, "tick", c.cfg.Settings.Tick,
+		"types", c.types, "intervals", c.cfg.Settings.Intervals.All())
+	if err := c.forgive(ctx); err != nil {
+		return err
+	}
 	return c.pool().Run(ctx, kill)
 }
 
 // RunOnce fetches the sources that are due now. It stops as Run does.
 func (c *Collector) RunOnce(ctx context.Context, kill <-chan struct{}) error {
+	if err := c.forgive(ctx); err != nil {
+		return err
+	}
 	return c.pool().RunAll(ctx, kill)
+}
+
+// forgive makes the sources due that another run refused because their addresses are private.
+func (c *Collector) forgive(ctx context.Context) error {
+	if !c.cfg.Private {
+		return nil
+	}
+	return c.cfg.Store.ResumeFailed(ctx, fetch.ErrPrivateAddress.Error(), fetch.ErrPort.Error())
 }
 
 func (c *Collector) pool() pool.Pool[store.Lease] {
@@ -112,7 +130,7 @@ func (c *Collector) pool() pool.Pool[store.Lease] {
 			c.count(func(n *Counts) { n.Claimed += int64(len(leases)) })
 			return leases, more, err
 		},
-		Do:   func(ctx context.Context, l store.Lease) { c.fetch(ctx, l) },
+		Do:   func(ctx context.Context, l store.Lease) { c.fetch(ctx, l, false) },
 		Size: c.cfg.Settings.Concurrency, Tick: c.cfg.Settings.Tick, Log: c.cfg.Log,
 	}
 }
@@ -121,7 +139,6 @@ func (c *Collector) wants(n int) store.Claim {
 	return store.Claim{
 		Owner: c.cfg.Name, For: c.lease(), Types: c.types, Max: n,
 		Skew: schedule.Skew(c.cfg.Settings.Tick), Probe: c.cfg.Settings.Probe > 0,
-		Wait: c.cfg.Schedule.Longest(false), ProbeWait: c.cfg.Schedule.Longest(true),
 		HostOf: c.hostOf, PerHost: c.cfg.Settings.PerHost,
 	}
 }
@@ -218,12 +235,22 @@ func (c *Collector) Resume(ctx context.Context, id int64) error {
 	return c.SourcesChanged(ctx)
 }
 
+// Address returns the URL that a source is fetched from. It is empty for a type without a fetcher.
+func (c *Collector) Address(s store.Source) (string, error) {
+	f := c.cfg.Fetchers[s.Type]
+	switch {
+	case f != nil:
+		return f.Address(fetchers.Source{Type: s.Type, Config: s.Config})
+	case slices.Contains(fetchers.Unfetched, s.Type):
+		return "", nil
+	}
+	return "", fmt.Errorf("unknown type; the types are %v and %v", c.types, fetchers.Unfetched)
+}
+
 func (c *Collector) hostOf(s store.Source) string {
-	if f := c.cfg.Fetchers[s.Type]; f != nil {
-		addr, wrong := f.Address(fetchers.Source{Type: s.Type, Config: s.Config})
-		if u, err := url.Parse(addr); err == nil && wrong == nil {
-			return strings.ToLower(u.Host)
-		}
+	addr, err := c.Address(s)
+	if u, e := url.Parse(addr); err == nil && e == nil {
+		return strings.ToLower(u.Host)
 	}
 	return ""
 }

@@ -30,7 +30,7 @@ type Report struct {
 	MovedTo     string `json:"moved_to,omitempty"` // the new address of the source
 }
 
-// CollectSource fetches one source now, even if it is paused. A failed fetch is not an error.
+// CollectSource fetches one source now, even if it is paused or was fetched a moment ago. A failed fetch is not an error.
 func (c *Collector) CollectSource(ctx context.Context, id int64) (Report, error) {
 	s, err := c.cfg.Store.FetchState(ctx, id)
 	if err == nil && c.cfg.Fetchers[s.Type] == nil {
@@ -44,15 +44,15 @@ func (c *Collector) CollectSource(ctx context.Context, id int64) (Report, error)
 		return Report{}, fmt.Errorf("collector: source %d: %w", id, err)
 	}
 	c.count(func(n *Counts) { n.Claimed++ })
-	return c.fetch(ctx, l), nil
+	return c.fetch(ctx, l, true), nil
 }
 
 // fetch keeps the lease if it cannot store the result, so that the next fetch is not immediate.
-func (c *Collector) fetch(ctx context.Context, l store.Lease) Report {
+func (c *Collector) fetch(ctx context.Context, l store.Lease, now bool) Report {
 	c.count(func(n *Counts) { n.InFlight++ })
 	defer c.count(func(n *Counts) { n.InFlight-- })
 	began, started := time.Now(), c.cfg.Store.Now()
-	res, err := c.ask(ctx, l.State)
+	res, err := c.ask(ctx, l.State, now)
 	took, cut := time.Since(began), err != nil && ctx.Err() != nil
 	r := Report{SourceID: l.State.ID, Name: l.State.Name, Type: l.State.Type, Returned: cut}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second) // a stop must not lose the result
@@ -92,7 +92,7 @@ func (c *Collector) fetch(ctx context.Context, l store.Lease) Report {
 }
 
 // ask runs the fetcher. A panic, for example in a parser, is a failure of the source.
-func (c *Collector) ask(ctx context.Context, s store.FetchState) (res fetchers.Result, err error) {
+func (c *Collector) ask(ctx context.Context, s store.FetchState, now bool) (res fetchers.Result, err error) {
 	ctx, cancel := context.WithTimeout(ctx, c.cfg.FetchTimeout)
 	defer cancel()
 	defer func() {
@@ -100,7 +100,7 @@ func (c *Collector) ask(ctx context.Context, s store.FetchState) (res fetchers.R
 			err = fmt.Errorf("%w with a %T", errPanicked, v) // v may quote what the source sent
 		}
 	}()
-	return c.cfg.Fetchers[s.Type].Fetch(ctx, fetchers.Source{Type: s.Type, Config: s.Config, Seen: s.SeenHash})
+	return c.cfg.Fetchers[s.Type].Fetch(ctx, fetchers.Source{Type: s.Type, Config: s.Config, Seen: s.SeenHash, Now: now})
 }
 
 func (c *Collector) judge(s store.FetchState, res fetchers.Result, err error, started time.Time) store.Fetched {

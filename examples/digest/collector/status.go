@@ -62,9 +62,8 @@ func (c *Collector) SourceStatus(s store.FetchState) SourceStatus {
 		BackoffUntil: orNull(s.BackoffUntil), NotBefore: orNull(s.NotBefore), PausedAt: orNull(s.PausedAt),
 	}
 	paused := !s.Active && (s.PausedAt.IsZero() || s.Gone || c.cfg.Settings.Probe == 0)
-	longest := max(s.Interval, c.cfg.Schedule.Longest(!s.Active))
-	if paused || c.cfg.Fetchers[s.Type] == nil || s.NextFetchAt.After(c.cfg.Store.Now().Add(longest)) {
-		out.NextFetchAt = nil // no fetch is planned, or a wrong clock planned it
+	if paused || c.cfg.Fetchers[s.Type] == nil {
+		out.NextFetchAt = nil // no fetch is planned
 	}
 	return out
 }
@@ -80,7 +79,7 @@ func (c *Collector) StatusOf(s store.FetchState) string {
 		return "paused_by_error"
 	case !s.Active:
 		return "paused"
-	case s.Leased(c.cfg.Store.Now(), c.lease()):
+	case s.Leased(c.cfg.Store.Now()):
 		return "fetching"
 	case s.Failures > 0:
 		return "error"
@@ -93,14 +92,12 @@ func (c *Collector) StatusOf(s store.FetchState) string {
 // Health reports whether the collectors of a database fetch sources on time.
 type Health struct {
 	// Status is "ok"; "stalled" if a source has been due for more than ten ticks and 15
-	// minutes; "failing" if every source fails; or "clock" if a wrong clock wrote the times
-	// at which sources are due.
+	// minutes; or "failing" if every source fails.
 	Status              string     `json:"status"`
 	OldestDueLagSeconds float64    `json:"oldest_due_lag_seconds"`
 	DueSources          int64      `json:"due_sources"`
 	InFlight            int64      `json:"in_flight"`
 	FailingSources      int64      `json:"failing_sources"`
-	FutureSources       int64      `json:"future_sources"` // see [Stats]
 	LastSuccessAt       *time.Time `json:"last_success_at"`
 }
 
@@ -116,7 +113,7 @@ func (c *Collector) Health(ctx context.Context) (Health, error) {
 	}
 	h := Health{
 		Status: "ok", DueSources: n.DueSources, InFlight: n.InFlight,
-		FailingSources: n.Failing, FutureSources: n.FutureSources, LastSuccessAt: orNull(n.LastSuccess),
+		FailingSources: n.Failing, LastSuccessAt: orNull(n.LastSuccess),
 	}
 	if n.DueSources > 0 {
 		h.OldestDueLagSeconds = max(now.Sub(n.OldestDue), 0).Seconds()
@@ -124,8 +121,6 @@ func (c *Collector) Health(ctx context.Context) (Health, error) {
 	switch {
 	case h.OldestDueLagSeconds > max(10*c.cfg.Settings.Tick, 15*time.Minute).Seconds():
 		h.Status = "stalled"
-	case n.FutureSources > 0:
-		h.Status = "clock"
 	case n.Wanted > 0 && n.Failing == n.Wanted:
 		h.Status = "failing"
 	}

@@ -7,18 +7,16 @@ import (
 	"sync"
 	"time"
 
-	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/examples/digest/app"
 	"github.com/twofold-go/twofold/examples/digest/digest"
 	"github.com/twofold-go/twofold/examples/digest/setup"
 	"github.com/twofold-go/twofold/examples/digest/store"
-	"github.com/twofold-go/twofold/invalidate"
 )
 
 type story struct {
 	Config
 	clock         clock
-	meter         *meter
+	meter         meter
 	press         press
 	base          string // the address of the press
 	opened        []*app.App
@@ -36,10 +34,11 @@ func (s *story) tell(ctx context.Context) error {
 	}{
 		{"subscribe", `setup.Import, then tiers.Invalidate(ctx, invalidate.Tag(tenant, "sources"))`, s.subscribe},
 		{"collect", "httpcache.Transport, a request with no-cache: the stored answer is revalidated", s.morning},
-		{"generate", "digests.Fetch(ctx, key, load): single flight, one load for each combination", s.generate},
+		{"generate", "digests.Fetch(ctx, key, load): single flight, one load for each combination", func(ctx context.Context) (string, error) {
+			return s.everybody(ctx, s.first, digest.FourHours, len(s.users))
+		}},
 		{"elsewhere", "cache.Open(cache.TiersConfig{Remote: sqltier.New(…), Log: sqllog.New(…)}) in a second process", s.elsewhere},
 		{"by tag", `log.Append(ctx, tx, invalidate.Tag(tenant, "hash:…")), then digests.Fetch by all at once`, s.forget},
-		{"stale", `tiers.Expire(ctx, invalidate.Tag(tenant, "hash:…")), policy.Stale: stale-while-revalidate`, s.stale},
 		{"daily", "digests.Fetch(ctx, key, load)", s.evening},
 	} {
 		if s.Meddle != nil {
@@ -125,10 +124,6 @@ func (s *story) everybody(ctx context.Context, a *app.App, kind digest.Kind, wan
 			promise(report.Failed == 0 && report.Users == s.Users, "%d of %d users have no digest", report.Failed, s.Users))
 }
 
-func (s *story) generate(ctx context.Context) (string, error) {
-	return s.everybody(ctx, s.first, digest.FourHours, len(s.users))
-}
-
 func (s *story) elsewhere(ctx context.Context) (line string, err error) {
 	if s.second, err = s.program(ctx); err != nil {
 		return "", err
@@ -146,7 +141,10 @@ func (s *story) forget(ctx context.Context) (string, error) {
 		}
 		var all sync.WaitGroup
 		for i, user := range readers {
-			all.Go(func() { errs[i] = read(ctx, []*app.App{s.first, s.second}[i%2], user) })
+			all.Go(func() {
+				reader := []*app.App{s.first, s.second}[i%2]
+				_, errs[i] = reader.Digests.Generate(ctx, digest.Request{UserID: user, Kind: digest.FourHours})
+			})
 		}
 		all.Wait()
 		if err := errors.Join(errs...); err != nil {
@@ -156,30 +154,6 @@ func (s *story) forget(ctx context.Context) (string, error) {
 	}
 	return fmt.Sprintf("an operator deletes a digest; its %d readers ask both processes at once: %d call", len(readers), calls),
 		promise(calls == 1, "%d calls for a deleted digest", calls)
-}
-
-func read(ctx context.Context, a *app.App, user int64) error {
-	_, err := a.Digests.Generate(ctx, digest.Request{UserID: user, Kind: digest.FourHours})
-	return err
-}
-
-// stale expires the same digest. Readers get the old one while a refresh runs.
-func (s *story) stale(ctx context.Context) (string, error) {
-	readers, tiers := s.users[s.hash], s.first.Digests.Tiers()
-	served := func() int64 { return tiers.Stats().Total.StaleRevalidating }
-	before, paid := served(), s.meter.calls.Load()
-	for served() == before && ctx.Err() == nil { // once, unless the log is late
-		err := tiers.Expire(ctx, invalidate.Tag(cache.DefaultTenant, "hash:"+s.hash))
-		for _, user := range readers[:min(len(readers), 20)] {
-			err = errors.Join(err, read(ctx, s.first, user))
-		}
-		if err != nil {
-			return "", err
-		}
-	}
-	calls := s.meter.calls.Load() - paid
-	return fmt.Sprintf("the digest expires: it is served stale %d times, while a refresh reads it from the database: %d calls", served()-before, calls),
-		promise(calls == 0, "%d calls", calls)
 }
 
 func (s *story) evening(ctx context.Context) (string, error) {

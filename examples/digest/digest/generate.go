@@ -80,7 +80,7 @@ func (s *Service) Generate(ctx context.Context, r Request) (Result, error) {
 
 // Material holds the items of a user's digest.
 type Material struct {
-	Hash  string       `json:"subscription_hash"` // of the user's sources and options
+	Hash  string       `json:"subscription_hash"` // of the user's sources, without the options
 	Start time.Time    `json:"period_start"`
 	End   time.Time    `json:"period_end"`
 	Items []store.Item `json:"items"`
@@ -93,7 +93,7 @@ func (s *Service) Material(ctx context.Context, r Request, limit int) (m Materia
 		return m, err
 	}
 	items, err := s.items(ctx, user, window, limit)
-	return Material{user.Hash, window.Start, window.End, append([]store.Item{}, items...)}, err
+	return Material{user.SourcesHash, window.Start, window.End, append([]store.Item{}, items...)}, err
 }
 
 // NextClose returns when the next period of a kind closes, including the grace. Before that

@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 
 	"github.com/gowebpki/jcs"
@@ -16,6 +15,7 @@ import (
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/examples/digest/store"
 	"github.com/twofold-go/twofold/examples/digest/summary"
+	"github.com/twofold-go/twofold/examples/internal/call"
 )
 
 // DigestKey is the cache key of a digest: hash/type/start/end, with the times in unix ms.
@@ -37,6 +37,7 @@ type Metadata struct {
 	Sources []int64 `json:"source_ids"`
 	Dropped int     `json:"links_dropped"`
 	Options Options `json:"options"`
+	Public  bool    `json:"public,omitempty"` // an operator stored the text for everybody
 }
 
 // load returns a digest from its row or by a call. The cache remembers failures that have a code.
@@ -224,13 +225,8 @@ func ParseOptions(data []byte) (o Options, err error) {
 		Language string `json:"language"`
 		Style    string `json:"style"`
 	}
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&user); err != nil {
+	if err := call.Strict(bytes.NewReader(data), &user); err != nil {
 		return o, fmt.Errorf("%w: %d bytes that are not an object of language and style", ErrOptions, len(data))
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return o, fmt.Errorf("%w: more than one object", ErrOptions)
 	}
 	if err := summary.CheckWishes(user.Language, user.Style); err != nil {
 		return o, fmt.Errorf("%w: %w", ErrOptions, err)

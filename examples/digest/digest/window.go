@@ -159,26 +159,8 @@ func settle(ctx context.Context, s *store.Store, wanted string) (c Calendar, err
 	case wanted == "":
 		return NewCalendar(kept, DefaultGrace)
 	case wanted != kept:
-		err = fmt.Errorf("%w: its periods use %s, not %s: open it with %s, or change it permanently with the command 'zone %s'",
-			ErrZone, kept, wanted, kept, wanted)
+		err = fmt.Errorf("%w: its periods use %s, not %s: open it with %s, or begin another database",
+			ErrZone, kept, wanted, kept)
 	}
 	return c, err
-}
-
-// SetZone changes the zone of a database permanently, and returns the old one. The caller
-// must restart the database's processes.
-func SetZone(ctx context.Context, s *store.Store, zone string) (before string, err error) {
-	if zone == "" {
-		return "", fmt.Errorf("%w: no zone, want a name such as Europe/Paris", ErrConfig)
-	}
-	if _, err := NewCalendar(zone, 0); err != nil {
-		return "", err
-	}
-	err = s.Write(ctx, func(tx *store.Tx) error {
-		if before, err = tx.Setting(ctx, zoneSetting); err != nil {
-			return err
-		}
-		return tx.Set(ctx, zoneSetting, zone)
-	})
-	return before, err
 }

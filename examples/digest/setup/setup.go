@@ -2,7 +2,6 @@
 package setup
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"crypto/rand"
@@ -11,16 +10,15 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/twofold-go/twofold/examples/digest/api"
 	"github.com/twofold-go/twofold/examples/digest/collector/fetchers"
 	"github.com/twofold-go/twofold/examples/digest/digest"
-	"github.com/twofold-go/twofold/examples/digest/manage"
 	"github.com/twofold-go/twofold/examples/digest/store"
+	"github.com/twofold-go/twofold/examples/internal/call"
 )
 
 // ErrFile is wrapped by errors about the content of a file.
 var ErrFile = errors.New("setup: bad file")
-
-const maxFile = 16 << 20
 
 // File is the content of a file.
 type File struct {
@@ -64,29 +62,10 @@ type Done struct {
 
 // Read reads a file.
 func Read(r io.Reader) (f File, err error) {
-	data, err := io.ReadAll(io.LimitReader(r, maxFile+1))
-	if err == nil && len(data) > maxFile {
-		err = fmt.Errorf("%w: it has more than %d bytes", ErrFile, maxFile)
+	if err = call.Strict(r, &f); err != nil {
+		return File{}, fmt.Errorf("%w: %w", ErrFile, err)
 	}
-	if err != nil {
-		return f, err
-	}
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.DisallowUnknownFields()
-	if err = d.Decode(&f); err == nil {
-		if _, err = d.Token(); errors.Is(err, io.EOF) {
-			return f, nil
-		}
-		err = errors.New("it continues after its JSON value")
-	}
-	at := d.InputOffset()
-	if e, ok := errors.AsType[*json.SyntaxError](err); ok {
-		at = e.Offset
-	} else if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		at = e.Offset
-	}
-	line := 1 + bytes.Count(data[:min(int(at), len(data))], []byte("\n"))
-	return File{}, fmt.Errorf("%w: line %d: %w", ErrFile, line, err)
+	return f, nil
 }
 
 // Import adds the sources, packs and users that the database lacks, all or none. The caller
@@ -159,8 +138,8 @@ func (im *importer) user(u User) error {
 	if _, err := digest.ParseOptions(u.Options); err != nil {
 		return fmt.Errorf("%w: options: %w", ErrFile, err)
 	}
-	if err := manage.CheckSlug(u.Slug); err != nil {
-		return fmt.Errorf("%w: %w", ErrFile, err)
+	if err := api.CheckSlug(u.Slug); err != nil {
+		return fmt.Errorf("%w: slug: %w", ErrFile, err)
 	}
 	key := rand.Text()
 	im.users[u.Slug], err = im.tx.AddUser(im.ctx, store.User{

@@ -145,8 +145,8 @@ func TestBadFile(t *testing.T) {
 		"unknown option":   {`"language": "zh"`, `"tongue": "zh"`, "users[0]: setup: bad file: options", setup.ErrFile},
 		"slug of a feed":   {`"slug": "bob"`, `"slug": "bob.rss"`, "users[1]: setup: bad file: slug: 7 bytes", setup.ErrFile},
 		"config no object": {`{"url": "https://news.example/feed"}`, `null`, "sources[0]: setup: bad file: config is not a JSON object", setup.ErrFile},
-		"config of wrong":  {`{"url": "https://news.example/feed"}`, `nothing`, "line 3: invalid character", setup.ErrFile},
-		"config of type":   {`"name": "Ann"`, `"name": 7`, "line 9: json: cannot unmarshal number into Go struct field", setup.ErrFile},
+		"config of wrong":  {`{"url": "https://news.example/feed"}`, `nothing`, "invalid character", setup.ErrFile},
+		"config of type":   {`"name": "Ann"`, `"name": 7`, "json: cannot unmarshal number into Go struct field", setup.ErrFile},
 		"config no url":    {`{"url": "https://news.example/feed"}`, `{"uri": "x"}`, "sources[0]: setup: bad file: config.url", setup.ErrFile},
 	} {
 		t.Run(name, func(t *testing.T) {

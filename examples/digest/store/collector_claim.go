@@ -17,9 +17,6 @@ type Claim struct {
 	Max   int           // the most leases to return
 	Skew  time.Duration // how early a source may be fetched
 	Probe bool          // whether sources that were paused for their failures are due too
-	// Wait and ProbeWait are the longest waits of active and paused sources. A later time
-	// is ignored, because a wrong clock wrote it.
-	Wait, ProbeWait time.Duration
 	// HostOf returns the host of a source. It must be fast: it runs inside a transaction.
 	// PerHost limits the fetches from one host.
 	HostOf  func(Source) string
@@ -36,18 +33,14 @@ type Lease struct {
 const (
 	claimable = ` s.is_deleted = 0 AND s.gone = 0 AND s.type IN (SELECT value FROM json_each(?1))
 		AND (s.is_active = 1 OR (?2 AND s.paused_at IS NOT NULL))`
-	leased = ` coalesce(s.claimed_until, 0) > ?3 AND s.claimed_until <= ?3 + ?5`
-	future = ` coalesce(s.next_fetch_at, 0) > ?3 + max(coalesce(s.interval_ms, 0), iif(s.is_active, ?6, ?7))`
-	due    = claimable + ` AND NOT (` + leased + `) AND (` + future + ` OR coalesce(s.next_fetch_at, 0) <= ?3 + ?4
-		AND coalesce(s.not_before, 0) <= ?3 AND coalesce(s.backoff_until, 0) <= ?3)`
+	leased = ` coalesce(s.claimed_until, 0) > ?3`
+	due    = claimable + ` AND NOT` + leased + ` AND coalesce(s.next_fetch_at, 0) <= ?3 + ?4
+		AND coalesce(s.not_before, 0) <= ?3 AND coalesce(s.backoff_until, 0) <= ?3`
 )
 
 func (c Claim) args(now time.Time) ([]any, error) {
 	types, err := sqlite.ToJSON(c.Types)
-	return []any{
-		types, c.Probe, now.UnixMilli(), c.Skew.Milliseconds(),
-		c.For.Milliseconds(), c.Wait.Milliseconds(), c.ProbeWait.Milliseconds(),
-	}, err
+	return []any{types, c.Probe, now, c.Skew}, err
 }
 
 // ClaimDue gives leases on due sources, longest due first. more means that some got none.
@@ -58,12 +51,12 @@ func (s *Store) ClaimDue(ctx context.Context, c Claim) (leases []Lease, more boo
 		return nil, false, err
 	}
 	// Most ticks find no due source, so check without the writer first.
-	some, err := sqlite.One(ctx, s.Conn, sqlite.Value[bool], `SELECT EXISTS (SELECT 1 FROM sources s WHERE`+due+`)`, args...)
+	some, err := sqlite.One[bool](ctx, s.Conn, `SELECT EXISTS (SELECT 1 FROM sources s WHERE`+due+`)`, args...)
 	if err != nil || !some {
 		return nil, false, err
 	}
 	err = s.Write(ctx, func(tx *Tx) error {
-		claimed, err := sqlite.List(ctx, tx.Conn, scanFetchState, `SELECT `+fetchStateColumns+` FROM sources s WHERE`+leased, args[:5]...)
+		claimed, err := sqlite.List[FetchState](ctx, tx.Conn, `SELECT `+fetchStateColumns+` FROM sources s WHERE`+leased, args[:3]...)
 		if err != nil {
 			return err
 		}
@@ -91,29 +84,18 @@ func (s *Store) ClaimDue(ctx context.Context, c Claim) (leases []Lease, more boo
 
 // pick reads due sources until it has enough. A busy host does not block later sources.
 func (tx *Tx) pick(ctx context.Context, c Claim, hosts map[string]int, args []any) (leases []Lease, more bool, err error) {
-	rows, err := tx.QueryContext(ctx, `SELECT `+fetchStateColumns+` FROM sources s WHERE`+due+`
-		ORDER BY coalesce(s.next_fetch_at, 0), s.id`, args...)
-	if err != nil {
-		return nil, false, err
-	}
-	defer rows.Close() //nolint:errcheck // rows.Err says what went wrong
-	for rows.Next() {
-		if len(leases) == c.Max {
-			return leases, true, nil
-		}
-		f, err := scanFetchState(rows)
-		if err != nil {
-			return nil, false, err
-		}
+	err = sqlite.Each(ctx, tx.Conn, func(f FetchState) bool {
 		host := c.HostOf(f.Source)
-		if host != "" && hosts[host] >= c.PerHost {
+		full := len(leases) == c.Max
+		if full || host != "" && hosts[host] >= c.PerHost {
 			more = true
-			continue
+			return !full
 		}
 		hosts[host]++
 		leases = append(leases, Lease{State: f})
-	}
-	return leases, more, rows.Err()
+		return true
+	}, `SELECT `+fetchStateColumns+` FROM sources s WHERE`+due+` ORDER BY coalesce(s.next_fetch_at, 0), s.id`, args...)
+	return leases, more, err
 }
 
 func (tx *Tx) lease(ctx context.Context, l *Lease, token string, until time.Time) error {
@@ -128,7 +110,7 @@ func (s *Store) ClaimSource(ctx context.Context, id int64, owner string, d time.
 			return err
 		}
 		now := tx.now()
-		if l.State.Leased(now, d) {
+		if l.State.Leased(now) {
 			return ErrClaimed
 		}
 		return tx.lease(ctx, &l, owner+"/"+rand.Text(), now.Add(d))

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/examples/digest/collector/schedule"
-	"github.com/twofold-go/twofold/examples/internal/sqlite"
 )
 
 // Fetched is the result of a fetch.
@@ -29,16 +28,13 @@ func (s *Store) FinishFetch(ctx context.Context, l Lease, f Fetched) (added Adde
 		if err := tx.endLease(ctx, l, f); err != nil {
 			return err
 		}
-		if err := tx.correct(ctx, l); err != nil {
-			return err
-		}
 		if f.Error == "" && f.Listed {
 			if added, err = tx.addListed(ctx, l, f); err != nil {
 				return err
 			}
 		}
-		_, err := tx.Insert(ctx, `INSERT INTO fetch_log (source_id, at, ok, status, items_new, ms, error_kind) VALUES (?, ?, ?, ?, ?, ?, ?)`,
-			l.State.ID, sqlite.ToMillis(tx.now()), f.Error == "", f.Status, added.New+added.Updated, f.Took.Milliseconds(), f.Kind)
+		_, err := tx.Run(ctx, `INSERT INTO fetch_log (source_id, at, ok, status, items_new, ms, error_kind) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+			l.State.ID, tx.now(), f.Error == "", f.Status, added.New+added.Updated, f.Took.Milliseconds(), f.Kind)
 		return err
 	})
 	if err != nil {
@@ -47,29 +43,14 @@ func (s *Store) FinishFetch(ctx context.Context, l Lease, f Fetched) (added Adde
 	return added, nil
 }
 
-// correct replaces the times that a fast clock stored by now. Otherwise the items would
-// appear in a digest of a future period.
-func (tx *Tx) correct(ctx context.Context, l Lease) error {
-	now := tx.now()
-	if !l.State.LastFetchedAt.After(now) {
-		return nil
-	}
-	const items = `UPDATE raw_items SET fetched_at = min(fetched_at, ?2), last_seen_at = min(last_seen_at, ?2) WHERE source_id = ?1`
-	if _, err := tx.Run(ctx, items, l.State.ID, now.UnixMilli()); err != nil {
-		return err
-	}
-	return tx.Exec(ctx, `UPDATE sources SET last_fetched_at = min(last_fetched_at, ?2), listed_at = min(listed_at, ?2) WHERE id = ?1`,
-		l.State.ID, now.UnixMilli())
-}
-
 func (tx *Tx) endLease(ctx context.Context, l Lease, f Fetched) error {
 	const where = ` WHERE id = ?1 AND claimed_by = ?2 AND is_deleted = 0`
 	set, args := succeeded, []any{
-		l.State.ID, l.Token, sqlite.ToMillis(f.Plan.NextFetchAt), sqlite.ToMillis(l.State.UpdatedAt), f.Interval.Milliseconds(),
-		sqlite.ToMillis(f.Started), sqlite.ToMillis(f.Plan.NotBefore),
+		l.State.ID, l.Token, f.Plan.NextFetchAt, l.State.UpdatedAt, f.Interval.Milliseconds(),
+		f.Started, f.Plan.NotBefore,
 	}
 	if f.Error != "" {
-		set, args = failed, append(args[:5], sqlite.ToMillis(tx.now()), sqlite.ToMillis(f.Plan.Backoff), f.Plan.Failures, f.Error, f.Plan.Pause, f.Plan.Gone)
+		set, args = failed, append(args[:5], tx.now(), f.Plan.Backoff, f.Plan.Failures, f.Error, f.Plan.Pause, f.Plan.Gone)
 	}
 	n, err := tx.Run(ctx, `UPDATE sources SET `+released+set+where, args...)
 	if err == nil && n == 0 {
@@ -100,7 +81,7 @@ const MovedFrom = "moved_from"
 func (tx *Tx) moved(ctx context.Context, id int64, f Fetched) error {
 	if f.Plan.Adopt {
 		return tx.Exec(ctx, `UPDATE sources SET config = json_set(config, '$.`+MovedFrom+`', coalesce(config ->> '$.`+MovedFrom+`', config ->> '$.url'),
-			'$.url', ?2), moved_to = NULL, moved_seen = 0, updated_at = ?3 WHERE id = ?1`, id, f.NewURL, sqlite.ToMillis(tx.now()))
+			'$.url', ?2), moved_to = NULL, moved_seen = 0, updated_at = ?3 WHERE id = ?1`, id, f.NewURL, tx.now())
 	}
 	return tx.Exec(ctx, `UPDATE sources SET moved_to = nullif(?2, ''), moved_seen = ?3 WHERE id = ?1`, id, f.Plan.MovedTo, f.Plan.MovedSeen)
 }
@@ -110,12 +91,12 @@ func (tx *Tx) moved(ctx context.Context, id int64, f Fetched) error {
 func (tx *Tx) addListed(ctx context.Context, l Lease, f Fetched) (added Added, err error) {
 	id := l.State.ID
 	_, err = tx.Run(ctx, `UPDATE raw_items SET last_seen_at = ?2 WHERE source_id = ?1 AND last_seen_at < ?2
-		AND last_seen_at >= (SELECT listed_at FROM sources WHERE id = ?1)`, id, sqlite.ToMillis(l.State.LastFetchedAt))
+		AND last_seen_at >= (SELECT listed_at FROM sources WHERE id = ?1)`, id, l.State.LastFetchedAt)
 	if err == nil {
 		added, err = tx.AddItems(ctx, id, f.Items)
 	}
 	if err != nil {
 		return Added{}, err
 	}
-	return added, tx.Exec(ctx, `UPDATE sources SET listed_at = ?2, seen_hash = nullif(?3, '') WHERE id = ?1`, id, sqlite.ToMillis(tx.now()), f.Seen)
+	return added, tx.Exec(ctx, `UPDATE sources SET listed_at = ?2, seen_hash = nullif(?3, '') WHERE id = ?1`, id, tx.now(), f.Seen)
 }

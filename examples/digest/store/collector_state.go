@@ -20,57 +20,58 @@ type FetchState struct {
 	Source
 	LastFetchedAt time.Time     // the start of the last fetch that succeeded
 	NextFetchAt   time.Time     // zero: at once
-	Interval      time.Duration // the interval that NextFetchAt is based on; 0: none yet
+	Interval      time.Duration `db:"interval_ms"` // the interval that NextFetchAt is based on; 0: none yet
 	NotBefore     time.Time     // requested by the origin
 	BackoffUntil  time.Time     // after a failure
 	ClaimedUntil  time.Time     // end of the running fetch's lease
 	PausedAt      time.Time     // when it was paused for its failures, or because it is gone
 	Gone          bool          // the origin says that it will not come back
 	FetchCount    int64         // successful fetches
-	ErrorCount    int64         // failed fetches
-	Failures      int           // failed fetches since the last success
+	ErrorCount    int64         `db:"fetch_error_count"`  // failed fetches
+	Failures      int           `db:"consecutive_errors"` // failed fetches since the last success
 	LastError     string        // safe to show; empty after a success
 	MovedTo       string        // target of the last permanent redirects
 	MovedSeen     int           // how many of these in a row
 	SeenHash      string        // of the answer whose items are stored
 }
 
-// Leased reports whether the source is being fetched. Leases last for d.
-func (f FetchState) Leased(now time.Time, d time.Duration) bool {
-	return f.ClaimedUntil.After(now) && !f.ClaimedUntil.After(now.Add(d))
-}
+// Leased reports whether the source is being fetched.
+func (f FetchState) Leased(now time.Time) bool { return f.ClaimedUntil.After(now) }
 
-const fetchStateColumns = sourceColumns + `, s.last_fetched_at, s.next_fetch_at, coalesce(s.interval_ms, 0),
+const fetchStateColumns = sourceColumns + `, s.last_fetched_at, s.next_fetch_at, s.interval_ms,
 	s.not_before, s.backoff_until, s.claimed_until, s.paused_at, s.gone, s.fetch_count, s.fetch_error_count,
-	s.consecutive_errors, coalesce(s.last_error, ''), coalesce(s.moved_to, ''), s.moved_seen, coalesce(s.seen_hash, '')`
-
-func scanFetchState(r sqlite.Row) (f FetchState, err error) {
-	var ms int64
-	err = r.Scan(append(f.columns(),
-		millis(&f.LastFetchedAt), millis(&f.NextFetchAt), &ms,
-		millis(&f.NotBefore), millis(&f.BackoffUntil), millis(&f.ClaimedUntil), millis(&f.PausedAt), &f.Gone, &f.FetchCount, &f.ErrorCount,
-		&f.Failures, &f.LastError, &f.MovedTo, &f.MovedSeen, &f.SeenHash)...)
-	f.Interval = time.Duration(ms) * time.Millisecond
-	return f, err
-}
+	s.consecutive_errors, s.last_error, s.moved_to, s.moved_seen, s.seen_hash`
 
 // FetchStates returns all sources except deleted ones, by id.
 func (q queries) FetchStates(ctx context.Context) ([]FetchState, error) {
-	return sqlite.List(ctx, q.Conn, scanFetchState, `SELECT `+fetchStateColumns+` FROM sources s WHERE s.is_deleted = 0 ORDER BY s.id`)
+	return sqlite.List[FetchState](ctx, q.Conn, `SELECT `+fetchStateColumns+` FROM sources s WHERE s.is_deleted = 0 ORDER BY s.id`)
 }
 
 // FetchState returns a source that is not deleted.
 func (q queries) FetchState(ctx context.Context, id int64) (FetchState, error) {
-	return sqlite.One(ctx, q.Conn, scanFetchState, `SELECT `+fetchStateColumns+` FROM sources s WHERE s.is_deleted = 0 AND s.id = ?`, id)
+	return sqlite.One[FetchState](ctx, q.Conn, `SELECT `+fetchStateColumns+` FROM sources s WHERE s.is_deleted = 0 AND s.id = ?`, id)
 }
 
 // ResumeSource activates a paused source and resets its failures. It is due at once.
 func (s *Store) ResumeSource(ctx context.Context, id int64) error {
 	return s.Write(ctx, func(tx *Tx) error {
-		return tx.Exec(ctx, `UPDATE sources SET is_active = 1, paused_at = NULL, gone = 0, consecutive_errors = 0,
-			last_error = NULL, backoff_until = NULL, not_before = NULL, next_fetch_at = ?2, updated_at = ?2
-			WHERE id = ?1 AND is_deleted = 0`, id, sqlite.ToMillis(tx.now()))
+		return tx.Exec(ctx, resume+` WHERE id = ?1 AND is_deleted = 0`, id, tx.now())
 	})
+}
+
+const resume = `UPDATE sources SET is_active = 1, paused_at = NULL, gone = 0, consecutive_errors = 0,
+	last_error = NULL, backoff_until = NULL, not_before = NULL, next_fetch_at = ?2, updated_at = ?2`
+
+// ResumeFailed does the same for all sources whose last fetch failed with an error of these kinds.
+func (s *Store) ResumeFailed(ctx context.Context, kinds ...string) error {
+	list, err := sqlite.ToJSON(kinds)
+	if err != nil {
+		return err
+	}
+	_, err = s.run(ctx, resume+` WHERE is_deleted = 0 AND consecutive_errors > 0 AND (is_active = 1 OR paused_at IS NOT NULL)
+		AND (SELECT error_kind FROM fetch_log WHERE source_id = sources.id ORDER BY at DESC, id DESC LIMIT 1)
+			IN (SELECT value FROM json_each(?1))`, list, s.now().UnixMilli())
+	return err
 }
 
 // SetInterval schedules the next fetch of a source an interval after its last one.
@@ -91,7 +92,6 @@ type FetchStats struct {
 	GoneSources   int64     `json:"gone_sources"`    // of these, gone for good
 	ParkedSources int64     `json:"parked_sources"`  // of a type without a fetcher
 	DueSources    int64     `json:"due_sources"`     // to be fetched now
-	FutureSources int64     `json:"future_sources"`  // of these, with ignored times: see [Claim]
 	InFlight      int64     `json:"in_flight"`       // being fetched now
 	Fetches24h    int64     `json:"fetches_24h"`
 	Errors24h     int64     `json:"errors_24h"`
@@ -114,27 +114,26 @@ func (q queries) FetchStats(ctx context.Context, c Claim, since time.Time) (st F
 	if err != nil {
 		return st, err
 	}
-	row := q.QueryRowContext(ctx, `SELECT count(*), coalesce(sum(is_active), 0), coalesce(sum(1 - is_active), 0),
-			coalesce(sum(is_active = 0 AND paused_at IS NOT NULL AND gone = 0), 0), coalesce(sum(gone), 0),
-			coalesce(sum(type NOT IN (SELECT value FROM json_each(?1))), 0),
-			coalesce(sum(`+leased+`), 0), coalesce(sum(wanted), 0), coalesce(sum(wanted AND consecutive_errors >= ?8), 0),
-			max(last_fetched_at)
+	st, err = sqlite.One[FetchStats](ctx, q.Conn, `SELECT count(*) AS total_sources, sum(is_active) AS active_sources, sum(1 - is_active) AS paused_sources,
+			sum(is_active = 0 AND paused_at IS NOT NULL AND gone = 0) AS paused_by_error, sum(gone) AS gone_sources,
+			sum(type NOT IN (SELECT value FROM json_each(?1))) AS parked_sources,
+			sum(`+leased+`) AS in_flight, sum(wanted) AS wanted, sum(wanted AND consecutive_errors >= ?5) AS failing, max(last_fetched_at) AS last_success,
+			(SELECT count(*) FROM fetch_log WHERE at BETWEEN ?6 AND ?3) AS fetches24h,
+			(SELECT sum(1 - ok) FROM fetch_log WHERE at BETWEEN ?6 AND ?3) AS errors24h,
+			(SELECT sum(items_new) FROM fetch_log WHERE at BETWEEN ?6 AND ?3) AS raw_items24h
 		FROM (SELECT *, gone = 0 AND (is_active = 1 OR paused_at IS NOT NULL) AND type IN (SELECT value FROM json_each(?1)) AS wanted
-			FROM sources WHERE is_deleted = 0) s`, append(args, FailingAfter)...)
-	if err := row.Scan(&st.TotalSources, &st.ActiveSources, &st.PausedSources, &st.PausedByError, &st.GoneSources, &st.ParkedSources,
-		&st.InFlight, &st.Wanted, &st.Failing, millis(&st.LastSuccess)); err != nil {
+			FROM sources WHERE is_deleted = 0) s`, append(args, FailingAfter, since)...)
+	if err != nil {
 		return st, err
+	}
+	type dues struct {
+		N      int64
+		Oldest time.Time
 	}
 	// A source that was never scheduled is due since its last change.
-	row = q.QueryRowContext(ctx, `SELECT count(*), min(coalesce(s.next_fetch_at, s.updated_at)),
-		coalesce(sum(`+future+` OR coalesce(s.claimed_until, 0) > ?3), 0) FROM sources s WHERE`+due, args...)
-	if err := row.Scan(&st.DueSources, millis(&st.OldestDue), &st.FutureSources); err != nil {
-		return st, err
-	}
-	row = q.QueryRowContext(ctx, `SELECT count(*), coalesce(sum(1 - ok), 0), coalesce(sum(items_new), 0)
-		FROM fetch_log WHERE at BETWEEN ? AND ?`, since.UnixMilli(), now.UnixMilli())
-	err = row.Scan(&st.Fetches24h, &st.Errors24h, &st.RawItems24h)
-	st.Items24h = st.RawItems24h
+	d, err := sqlite.One[dues](ctx, q.Conn, `SELECT count(*) AS n, min(coalesce(s.next_fetch_at, s.updated_at)) AS oldest
+		FROM sources s WHERE`+due, args...)
+	st.DueSources, st.OldestDue, st.Items24h = d.N, d.Oldest, st.RawItems24h
 	return st, err
 }
 

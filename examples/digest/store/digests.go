@@ -17,18 +17,18 @@ const (
 
 // CacheRow is a row of digest_cache: a digest as it was generated.
 type CacheRow struct {
-	Hash         string          `json:"subscription_hash"`
+	Hash         string          `json:"subscription_hash" db:"subscription_hash"`
 	SourcesHash  string          `json:"sources_hash"` // without the options
-	Type         string          `json:"type"`
+	Type         string          `json:"type" db:"digest_type"`
 	PeriodStart  time.Time       `json:"period_start"`
 	PeriodEnd    time.Time       `json:"period_end"`
 	State        string          `json:"state"`
 	Content      string          `json:"content"`
 	Metadata     json.RawMessage `json:"metadata"`
-	SourceIDs    []int64         `json:"source_ids"`
+	SourceIDs    []int64         `json:"source_ids" db:"source_ids"`
 	RawItemCount int             `json:"raw_item_count"`
-	Model        string          `json:"llm_model"`
-	Tokens       int64           `json:"llm_tokens"`
+	Model        string          `json:"llm_model" db:"llm_model"`
+	Tokens       int64           `json:"llm_tokens" db:"llm_tokens"`
 	CreatedAt    time.Time       `json:"created_at"`
 	ExpiresAt    time.Time       `json:"expires_at"`
 }
@@ -36,22 +36,16 @@ type CacheRow struct {
 const cacheColumns = `subscription_hash, sources_hash, digest_type, period_start, period_end, state, content,
 	metadata, source_ids, raw_item_count, llm_model, llm_tokens, created_at, expires_at`
 
-func scanCacheRow(r sqlite.Row) (c CacheRow, err error) {
-	err = r.Scan(&c.Hash, &c.SourcesHash, &c.Type, millis(&c.PeriodStart), millis(&c.PeriodEnd), &c.State, &c.Content,
-		inJSON(&c.Metadata), inJSON(&c.SourceIDs), &c.RawItemCount, &c.Model, &c.Tokens, millis(&c.CreatedAt), millis(&c.ExpiresAt))
-	return c, err
-}
-
 // CacheRow returns the row of a combination and a period. An expired row is [ErrNotFound].
 func (q queries) CacheRow(ctx context.Context, hash, kind string, start, end time.Time) (CacheRow, error) {
-	return sqlite.One(ctx, q.Conn, scanCacheRow, `SELECT `+cacheColumns+` FROM digest_cache
+	return sqlite.One[CacheRow](ctx, q.Conn, `SELECT `+cacheColumns+` FROM digest_cache
 		WHERE subscription_hash = ? AND digest_type = ? AND period_start = ? AND period_end = ? AND expires_at > ?`,
 		hash, kind, start.UnixMilli(), end.UnixMilli(), q.now().UnixMilli())
 }
 
 // LastReady returns the newest digest of a combination whose period ended by the given time.
 func (q queries) LastReady(ctx context.Context, hash, kind string, before time.Time) (CacheRow, error) {
-	return sqlite.One(ctx, q.Conn, scanCacheRow, `SELECT `+cacheColumns+` FROM digest_cache
+	return sqlite.One[CacheRow](ctx, q.Conn, `SELECT `+cacheColumns+` FROM digest_cache
 		WHERE subscription_hash = ? AND digest_type = ? AND period_end <= ? AND state = 'ready' AND expires_at > ?
 		ORDER BY period_end DESC LIMIT 1`, hash, kind, before.UnixMilli(), q.now().UnixMilli())
 }
@@ -65,9 +59,11 @@ type CacheSelection struct {
 
 // Deleted identifies a deleted row: a digest or a failure.
 type Deleted struct {
-	Hash, Type string
-	Start, End time.Time
-	Failed     bool
+	Hash   string    `db:"subscription_hash"`
+	Type   string    `db:"digest_type"`
+	Start  time.Time `db:"period_start"`
+	End    time.Time `db:"period_end"`
+	Failed bool
 }
 
 // DeleteCache deletes the selected rows, including failures, and returns them. Digests that
@@ -81,13 +77,9 @@ func (tx *Tx) DeleteCache(ctx context.Context, sel CacheSelection) ([]Deleted, e
 	}
 	var all []Deleted
 	for _, table := range []string{"digest_cache", "digest_failures"} {
-		gone, err := sqlite.List(ctx, tx.Conn, func(r sqlite.Row) (d Deleted, err error) {
-			d.Failed = table == "digest_failures"
-			err = r.Scan(&d.Hash, &d.Type, millis(&d.Start), millis(&d.End))
-			return d, err
-		}, `DELETE FROM `+table+`
+		gone, err := sqlite.List[Deleted](ctx, tx.Conn, `DELETE FROM `+table+`
 			WHERE ?1 OR (?2 != '' AND (subscription_hash = ?2 OR sources_hash = ?2)) OR (?3 > 0 AND period_end <= ?3)
-			RETURNING subscription_hash, digest_type, period_start, period_end`, sel.All, sel.Hash, before)
+			RETURNING subscription_hash, digest_type, period_start, period_end, '`+table+`' = 'digest_failures' AS failed`, sel.All, sel.Hash, before)
 		if err != nil {
 			return nil, err
 		}
@@ -98,7 +90,7 @@ func (tx *Tx) DeleteCache(ctx context.Context, sel CacheSelection) ([]Deleted, e
 
 // LastDeletion returns the number of the last call of [Tx.DeleteCache].
 func (q queries) LastDeletion(ctx context.Context) (int64, error) {
-	return sqlite.One(ctx, q.Conn, sqlite.Value[int64], `SELECT coalesce(max(id), 0) FROM digest_cache_deletions`)
+	return sqlite.One[int64](ctx, q.Conn, `SELECT coalesce(max(id), 0) FROM digest_cache_deletions`)
 }
 
 // PutCacheRow stores a row, unless there is one, and returns the stored row. It does not
@@ -111,13 +103,13 @@ func (tx *Tx) PutCacheRow(ctx context.Context, r CacheRow, since int64) (CacheRo
 	_, err = tx.Run(ctx, `INSERT OR REPLACE INTO digest_cache (`+cacheColumns+`)
 		SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14
 		WHERE NOT EXISTS (SELECT 1 FROM digest_cache_deletions WHERE id > ?15 AND (every OR hash IN (?1, ?2) OR before >= ?5))`,
-		r.Hash, r.SourcesHash, r.Type, sqlite.ToMillis(r.PeriodStart), sqlite.ToMillis(r.PeriodEnd), r.State, r.Content,
-		orEmpty(r.Metadata), idList(r.SourceIDs), r.RawItemCount, r.Model, r.Tokens, sqlite.ToMillis(r.CreatedAt), sqlite.ToMillis(r.ExpiresAt), since)
+		r.Hash, r.SourcesHash, r.Type, r.PeriodStart, r.PeriodEnd, r.State, r.Content,
+		orEmpty(r.Metadata), idList(r.SourceIDs), r.RawItemCount, r.Model, r.Tokens, r.CreatedAt, r.ExpiresAt, since)
 	if err != nil {
 		return r, err
 	}
 	_, err = tx.Run(ctx, `DELETE FROM digest_failures WHERE subscription_hash = ? AND digest_type = ? AND period_start = ? AND period_end = ?`,
-		r.Hash, r.Type, sqlite.ToMillis(r.PeriodStart), sqlite.ToMillis(r.PeriodEnd))
+		r.Hash, r.Type, r.PeriodStart, r.PeriodEnd)
 	return r, err
 }
 
@@ -132,13 +124,13 @@ type CacheStats struct {
 func (q queries) CacheStats(ctx context.Context) (s CacheStats, err error) {
 	const live = ` FROM digest_cache WHERE expires_at > ?`
 	now := q.now().UnixMilli()
-	if s.ByType, err = q.sums(ctx, `SELECT digest_type, count(*)`+live+` GROUP BY digest_type`, now); err != nil {
+	if s.ByType, err = q.sums(ctx, `SELECT digest_type AS name, count(*) AS n`+live+` GROUP BY digest_type`, now); err != nil {
 		return s, err
 	}
 	for _, n := range s.ByType {
 		s.Total += n
 	}
-	s.UniqueHashes, err = sqlite.One(ctx, q.Conn, sqlite.Value[int64], `SELECT count(DISTINCT subscription_hash)`+live, now)
+	s.UniqueHashes, err = sqlite.One[int64](ctx, q.Conn, `SELECT count(DISTINCT subscription_hash)`+live, now)
 	return s, err
 }
 
@@ -160,53 +152,45 @@ type Digest struct {
 	CreatedAt time.Time       `json:"created_at"`
 }
 
-const digestColumns = `id, user_id, type, content, metadata, created_at`
-
-func scanDigest(r sqlite.Row) (d Digest, err error) {
-	err = r.Scan(&d.ID, &d.UserID, &d.Type, &d.Content, inJSON(&d.Metadata), millis(&d.CreatedAt))
-	return d, err
-}
-
 // Digests returns up to limit digests of a user, newest first.
 func (q queries) Digests(ctx context.Context, user int64, kind string, limit int) ([]Digest, error) {
-	return sqlite.List(ctx, q.Conn, scanDigest, `SELECT `+digestColumns+` FROM digests
+	return sqlite.List[Digest](ctx, q.Conn, `SELECT * FROM digests
 		WHERE user_id = ?1 AND (?2 = '' OR type = ?2) ORDER BY created_at DESC, id DESC LIMIT ?3`, user, kind, limit)
 }
 
 // DigestOf returns the digest that a user has for a period.
 func (q queries) DigestOf(ctx context.Context, user int64, kind string, start, end time.Time) (Digest, error) {
-	return sqlite.One(ctx, q.Conn, scanDigest, `SELECT `+digestColumns+` FROM digests WHERE user_id = ? AND type = ?
+	return sqlite.One[Digest](ctx, q.Conn, `SELECT * FROM digests WHERE user_id = ? AND type = ?
 		AND metadata ->> '$.period_start' = ? AND metadata ->> '$.period_end' = ?`,
 		user, kind, start.UnixMilli(), end.UnixMilli())
 }
 
 // PutDigest stores a digest and returns its row.
 func (tx *Tx) PutDigest(ctx context.Context, d Digest) (Digest, error) {
-	return sqlite.One(ctx, tx.Conn, scanDigest, `INSERT INTO digests (user_id, type, content, metadata, created_at)
+	return sqlite.One[Digest](ctx, tx.Conn, `INSERT INTO digests (user_id, type, content, metadata, created_at)
 		VALUES (?, ?, ?, ?, ?)
 		ON CONFLICT (user_id, type, (metadata ->> '$.period_start'), (metadata ->> '$.period_end')) DO UPDATE SET
 			created_at = CASE WHEN content = excluded.content THEN created_at ELSE excluded.created_at END,
 			metadata = CASE WHEN content = excluded.content THEN metadata ELSE excluded.metadata END,
 			content = excluded.content
-		RETURNING `+digestColumns, d.UserID, d.Type, d.Content, orEmpty(d.Metadata), sqlite.ToMillis(tx.now()))
+		RETURNING *`, d.UserID, d.Type, d.Content, orEmpty(d.Metadata), tx.now())
 }
 
 // Failure is a row of digest_failures: a digest that could not be generated.
 type Failure struct {
-	Hash, SourcesHash, Type string
-	Start, End              time.Time
-	Attempts                int
-	RetryAt                 time.Time // earliest time of the next attempt
-	Reason                  string
+	Hash        string `db:"subscription_hash"`
+	SourcesHash string
+	Type        string    `db:"digest_type"`
+	Start       time.Time `db:"period_start"`
+	End         time.Time `db:"period_end"`
+	Attempts    int
+	RetryAt     time.Time // earliest time of the next attempt
+	Reason      string
 }
 
 // Failure returns the failed attempts to generate a digest.
 func (q queries) Failure(ctx context.Context, hash, kind string, start, end time.Time) (Failure, error) {
-	return sqlite.One(ctx, q.Conn, func(r sqlite.Row) (f Failure, err error) {
-		f = Failure{Hash: hash, Type: kind, Start: start, End: end}
-		err = r.Scan(&f.SourcesHash, &f.Attempts, millis(&f.RetryAt), &f.Reason)
-		return f, err
-	}, `SELECT sources_hash, attempts, retry_at, reason FROM digest_failures
+	return sqlite.One[Failure](ctx, q.Conn, `SELECT * FROM digest_failures
 		WHERE subscription_hash = ? AND digest_type = ? AND period_start = ? AND period_end = ?`,
 		hash, kind, start.UnixMilli(), end.UnixMilli())
 }
@@ -221,9 +205,12 @@ func (tx *Tx) PutFailure(ctx context.Context, f Failure) error {
 
 // Waiting returns how many digests wait for their next attempt, and the reason of the last one.
 func (q queries) Waiting(ctx context.Context) (n int64, reason string, err error) {
-	var last time.Time
+	type row struct {
+		N      int64
+		Reason string
+	}
 	// SQLite takes reason from the row with the maximum: sqlite.org/lang_select.html#bareagg
-	err = q.QueryRowContext(ctx, `SELECT count(*), coalesce(reason, ''), max(retry_at) FROM digest_failures WHERE retry_at > ?`,
-		q.now().UnixMilli()).Scan(&n, &reason, millis(&last))
-	return n, reason, err
+	r, err := sqlite.One[row](ctx, q.Conn, `SELECT n, reason FROM (
+		SELECT count(*) AS n, reason, max(retry_at) FROM digest_failures WHERE retry_at > ?)`, q.now())
+	return r.N, r.Reason, err
 }

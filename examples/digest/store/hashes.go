@@ -45,24 +45,21 @@ const effective = ` FROM user_subscriptions us JOIN sources s ON s.id = us.sourc
 // Subscriptions are a user's subscriptions and their hash.
 type Subscriptions struct {
 	UserID    int64     `json:"user_id"`
-	Hash      string    `json:"subscription_hash"` // as stored; [Store.Verify] compares it with SourceIDs
-	SourceIDs []int64   `json:"source_ids"`        // ascending
+	Hash      string    `json:"subscription_hash" db:"subscription_hash"` // as stored; [Store.Verify] compares it with SourceIDs
+	SourceIDs []int64   `json:"source_ids" db:"source_ids"`               // ascending
 	UpdatedAt time.Time `json:"updated_at"`
 }
 
 // Subscriptions returns a user's subscriptions. If there is no such user, it returns [ErrNotFound].
 func (q queries) Subscriptions(ctx context.Context, user int64) (Subscriptions, error) {
-	return sqlite.One(ctx, q.Conn, func(r sqlite.Row) (s Subscriptions, err error) {
-		err = r.Scan(&s.UserID, &s.Hash, millis(&s.UpdatedAt), inJSON(&s.SourceIDs))
-		return s, err
-	}, `SELECT h.user_id, h.subscription_hash, h.updated_at, (SELECT json_group_array(id) FROM (
-			SELECT us.source_id AS id`+effective+` AND us.user_id = h.user_id ORDER BY id))
+	return sqlite.One[Subscriptions](ctx, q.Conn, `SELECT h.user_id, h.subscription_hash, h.updated_at, (SELECT json_group_array(id) FROM (
+			SELECT us.source_id AS id`+effective+` AND us.user_id = h.user_id ORDER BY id)) AS source_ids
 		FROM user_subscription_hashes h WHERE h.user_id = ?`, user)
 }
 
 // UsersByHash returns the users whose subscriptions have the given hash, by id.
 func (q queries) UsersByHash(ctx context.Context, hash string) ([]int64, error) {
-	return sqlite.List(ctx, q.Conn, sqlite.Value[int64],
+	return sqlite.List[int64](ctx, q.Conn,
 		`SELECT user_id FROM user_subscription_hashes WHERE subscription_hash = ? ORDER BY user_id`, hash)
 }
 
@@ -74,7 +71,7 @@ func (tx *Tx) touch(users ...int64) {
 
 // touchSubscribers marks all users who ever subscribed to a source.
 func (tx *Tx) touchSubscribers(ctx context.Context, source int64) error {
-	users, err := sqlite.List(ctx, tx.Conn, sqlite.Value[int64],
+	users, err := sqlite.List[int64](ctx, tx.Conn,
 		`SELECT user_id FROM user_subscriptions WHERE source_id = ?`, source)
 	tx.touch(users...)
 	return err
@@ -90,17 +87,17 @@ func (tx *Tx) writeHashes(ctx context.Context) error {
 		d := wrong[i]
 		_, err = tx.Run(ctx, `INSERT INTO user_subscription_hashes (user_id, subscription_hash, source_count, updated_at)
 			VALUES (?, ?, ?, ?) ON CONFLICT (user_id) DO UPDATE SET subscription_hash = excluded.subscription_hash,
-				source_count = excluded.source_count, updated_at = excluded.updated_at`, d.UserID, d.Want, d.sources, sqlite.ToMillis(tx.now()))
+				source_count = excluded.source_count, updated_at = excluded.updated_at`, d.UserID, d.Want, d.sources, tx.now())
 	}
 	return err
 }
 
 // Drift is a user whose stored hash does not match the subscriptions.
 type Drift struct {
-	UserID        int64  `json:"user_id"`
-	Kept          string `json:"kept"` // empty: none was stored
-	Want          string `json:"want"`
-	kept, sources int    // numbers of sources
+	UserID  int64  `json:"user_id"`
+	Kept    string `json:"kept"` // empty: none was stored
+	Want    string `json:"want"`
+	sources int    // the number of sources of Want
 }
 
 // Verify compares the stored hashes with the subscriptions. With fix it corrects the differences.
@@ -118,14 +115,20 @@ func (s *Store) Verify(ctx context.Context, fix bool) (found []Drift, err error)
 	return found, err
 }
 
-func (q queries) drift(ctx context.Context, where string, args ...any) ([]Drift, error) {
-	all, err := sqlite.List(ctx, q.Conn, func(r sqlite.Row) (d Drift, err error) {
-		var ids []int64
-		err = r.Scan(&d.UserID, &d.Kept, &d.kept, inJSON(&ids))
-		d.Want, d.sources = Hash(ids), len(ids)
-		return d, err
-	}, `SELECT u.id, coalesce(h.subscription_hash, ''), coalesce(h.source_count, 0), (SELECT json_group_array(id) FROM (
-			SELECT us.source_id AS id`+effective+` AND us.user_id = u.id ORDER BY id))
+func (q queries) drift(ctx context.Context, where string, args ...any) (wrong []Drift, err error) {
+	type row struct {
+		Drift
+		Count   int // of the sources of Kept
+		Sources []int64
+	}
+	all, err := sqlite.List[row](ctx, q.Conn, `SELECT u.id AS user_id, h.subscription_hash AS kept, h.source_count AS count, (SELECT json_group_array(id) FROM (
+			SELECT us.source_id AS id`+effective+` AND us.user_id = u.id ORDER BY id)) AS sources
 		FROM users u LEFT JOIN user_subscription_hashes h ON h.user_id = u.id`+where+` ORDER BY u.id`, args...)
-	return slices.DeleteFunc(all, func(d Drift) bool { return d.Kept == d.Want && d.kept == d.sources }), err
+	for _, r := range all {
+		r.Want, r.sources = Hash(r.Sources), len(r.Sources)
+		if r.Kept != r.Want || r.Count != r.sources {
+			wrong = append(wrong, r.Drift)
+		}
+	}
+	return wrong, err
 }

@@ -18,7 +18,7 @@ import (
 type Item struct {
 	ID          int64     `json:"id"`
 	SourceID    int64     `json:"source_id"`
-	Key         string    `json:"-"` // identifies the item; AddItems computes it
+	Key         string    `json:"-" db:"item_key"` // identifies the item; AddItems computes it
 	Version     int64     `json:"version"`
 	GUID        string    `json:"guid"`
 	URL         string    `json:"url"`
@@ -103,8 +103,8 @@ func (tx *Tx) AddItems(ctx context.Context, source int64, items []Item) (Added, 
 }
 
 func (tx *Tx) addItem(ctx context.Context, it Item, sum *Added) error {
-	now := sqlite.ToMillis(tx.now())
-	last, err := sqlite.One(ctx, tx.Conn, scanItem, `SELECT `+itemColumns+` FROM raw_items i
+	now := tx.now()
+	last, err := sqlite.One[Item](ctx, tx.Conn, `SELECT i.* FROM raw_items i
 		WHERE i.source_id = ? AND i.item_key = ? ORDER BY i.version DESC LIMIT 1`, it.SourceID, it.Key)
 	switch {
 	case errors.Is(err, ErrNotFound):
@@ -117,26 +117,17 @@ func (tx *Tx) addItem(ctx context.Context, it Item, sum *Added) error {
 	default:
 		sum.Updated++
 	}
-	_, err = tx.Insert(ctx, `INSERT INTO raw_items (source_id, item_key, version, guid, url, title, content, content_hash,
+	_, err = tx.Run(ctx, `INSERT INTO raw_items (source_id, item_key, version, guid, url, title, content, content_hash,
 		author, published_at, fetched_at, last_seen_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		it.SourceID, it.Key, last.Version+1, it.GUID, it.URL, it.Title, it.Content, it.ContentHash,
-		it.Author, sqlite.ToMillis(it.PublishedAt), now, now)
+		it.Author, it.PublishedAt, now, now)
 	return err
-}
-
-const itemColumns = `i.id, i.source_id, i.item_key, i.version, i.guid, i.url, i.title, i.content, i.content_hash,
-	i.author, i.published_at, i.fetched_at, i.last_seen_at`
-
-func scanItem(r sqlite.Row) (it Item, err error) {
-	err = r.Scan(&it.ID, &it.SourceID, &it.Key, &it.Version, &it.GUID, &it.URL, &it.Title, &it.Content, &it.ContentHash,
-		&it.Author, millis(&it.PublishedAt), millis(&it.FetchedAt), millis(&it.LastSeenAt))
-	return it, err
 }
 
 // Items returns the newest items of [start, end), in their last versions before end, by source and
 // id.
 func (q queries) Items(ctx context.Context, sources []int64, start, end time.Time, limit int) ([]Item, error) {
-	all, err := sqlite.List(ctx, q.Conn, scanItem, `SELECT `+itemColumns+` FROM raw_items i
+	all, err := sqlite.List[Item](ctx, q.Conn, `SELECT i.* FROM raw_items i
 		WHERE i.source_id IN (SELECT value FROM json_each(?1)) AND i.fetched_at >= ?2 AND i.fetched_at < ?3
 			AND NOT EXISTS (SELECT 1 FROM raw_items n WHERE n.source_id = i.source_id AND n.item_key = i.item_key
 				AND n.version > i.version AND n.fetched_at < ?3)
@@ -158,29 +149,33 @@ const inView = ` FROM raw_items i JOIN sources s ON s.id = i.source_id WHERE (?2
 
 // RawItems returns items, newest first.
 func (q queries) RawItems(ctx context.Context, f ItemFilter) ([]Item, error) {
-	return sqlite.List(ctx, q.Conn, scanItem, `SELECT `+itemColumns+inView+` AND (?3 = 0 OR s.id = ?3) AND i.fetched_at >= ?4
+	return sqlite.List[Item](ctx, q.Conn, `SELECT i.*`+inView+` AND (?3 = 0 OR s.id = ?3) AND i.fetched_at >= ?4
 		ORDER BY i.fetched_at DESC, i.id DESC LIMIT ?5 OFFSET ?6`, f.User, f.All, f.Source, f.Since.UnixMilli(), f.Limit, f.Offset)
 }
 
 // ItemStats are the statistics of the items of a source.
 type ItemStats struct {
-	SourceID   int64      `json:"source_id"`
+	SourceID   int64      `json:"source_id" db:"id"`
 	Name       string     `json:"name"`
 	Total      int64      `json:"total_items"`
-	LastItemAt *time.Time `json:"last_item_at"` // when the newest item was fetched; null: no items
+	LastItemAt *time.Time `json:"last_item_at" db:"-"` // when the newest item was fetched; null: no items
 	Day        int64      `json:"items_24h"`
 }
 
 // ItemStats counts the items of each source that the user may see, or of all sources.
 func (q queries) ItemStats(ctx context.Context, user int64, all bool) ([]ItemStats, error) {
-	return sqlite.List(ctx, q.Conn, func(r sqlite.Row) (s ItemStats, err error) {
-		var last time.Time
-		err = r.Scan(&s.SourceID, &s.Name, &s.Total, millis(&last), &s.Day)
-		if !last.IsZero() {
-			s.LastItemAt = &last
-		}
-		return s, err
-	}, `SELECT s.id, s.name, count(i.id), max(i.fetched_at), coalesce(sum(i.fetched_at >= ?3), 0)
+	type row struct {
+		ItemStats
+		Last time.Time
+	}
+	rows, err := sqlite.List[row](ctx, q.Conn, `SELECT s.id, s.name, count(i.id) AS total, max(i.fetched_at) AS last, sum(i.fetched_at >= ?3) AS day
 		FROM sources s LEFT JOIN raw_items i ON i.source_id = s.id WHERE (?2 AND s.is_deleted = 0 OR (`+visible+`))
-		GROUP BY s.id ORDER BY s.id`, user, all, q.now().Add(-24*time.Hour).UnixMilli())
+		GROUP BY s.id ORDER BY s.id`, user, all, q.now().Add(-24*time.Hour))
+	stats := make([]ItemStats, len(rows))
+	for i, r := range rows {
+		if stats[i] = r.ItemStats; !r.Last.IsZero() {
+			stats[i].LastItemAt = &r.Last
+		}
+	}
+	return stats, err
 }

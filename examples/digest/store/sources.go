@@ -17,49 +17,37 @@ type Source struct {
 	Config    json.RawMessage `json:"-"`                  // may hold keys: it never leaves the program
 	OwnerID   int64           `json:"owner_id,omitempty"` // the only user who sees it while it is private; 0: none
 	CreatedBy int64           `json:"-"`                  // 0: unknown
-	Public    bool            `json:"is_public"`
-	Active    bool            `json:"is_active"` // false: paused
-	Deleted   bool            `json:"is_deleted"`
+	Public    bool            `json:"is_public" db:"is_public"`
+	Active    bool            `json:"is_active" db:"is_active"` // false: paused
+	Deleted   bool            `json:"is_deleted" db:"is_deleted"`
 	CreatedAt time.Time       `json:"created_at"`
 	UpdatedAt time.Time       `json:"updated_at"`
 	DeletedAt time.Time       `json:"deleted_at,omitzero"`
 }
 
-const sourceColumns = `s.id, s.name, s.type, s.config, coalesce(s.owner_id, 0), coalesce(s.created_by, 0),
+const sourceColumns = `s.id, s.name, s.type, s.config, s.owner_id, s.created_by,
 	s.is_public, s.is_active, s.is_deleted, s.created_at, s.updated_at, s.deleted_at`
-
-func (s *Source) columns() []any {
-	return []any{
-		&s.ID, &s.Name, &s.Type, inJSON(&s.Config), &s.OwnerID, &s.CreatedBy,
-		&s.Public, &s.Active, &s.Deleted, millis(&s.CreatedAt), millis(&s.UpdatedAt), millis(&s.DeletedAt),
-	}
-}
-
-func scanSource(r sqlite.Row) (s Source, err error) {
-	err = r.Scan(s.columns()...)
-	return s, err
-}
 
 // Source returns a source, deleted or not.
 func (q queries) Source(ctx context.Context, id int64) (Source, error) {
-	return sqlite.One(ctx, q.Conn, scanSource, `SELECT `+sourceColumns+` FROM sources s WHERE s.id = ?`, id)
+	return sqlite.One[Source](ctx, q.Conn, `SELECT `+sourceColumns+` FROM sources s WHERE s.id = ?`, id)
 }
 
 // Sources returns the sources with the given ids, including deleted ones, by id.
 func (q queries) Sources(ctx context.Context, ids []int64) ([]Source, error) {
-	return sqlite.List(ctx, q.Conn, scanSource, `SELECT `+sourceColumns+` FROM sources s
+	return sqlite.List[Source](ctx, q.Conn, `SELECT `+sourceColumns+` FROM sources s
 		WHERE s.id IN (SELECT value FROM json_each(?)) ORDER BY s.id`, idList(ids))
 }
 
 // VisibleSources returns the sources that a user may subscribe to, by id; for user 0, the public
 // ones.
 func (q queries) VisibleSources(ctx context.Context, user int64) ([]Source, error) {
-	return sqlite.List(ctx, q.Conn, scanSource, `SELECT `+sourceColumns+` FROM sources s WHERE `+visible+` ORDER BY s.id`, user)
+	return sqlite.List[Source](ctx, q.Conn, `SELECT `+sourceColumns+` FROM sources s WHERE `+visible+` ORDER BY s.id`, user)
 }
 
 // AllSources returns all sources, including deleted ones, by id.
 func (q queries) AllSources(ctx context.Context) ([]Source, error) {
-	return sqlite.List(ctx, q.Conn, scanSource, `SELECT `+sourceColumns+` FROM sources s ORDER BY s.id`)
+	return sqlite.List[Source](ctx, q.Conn, `SELECT `+sourceColumns+` FROM sources s ORDER BY s.id`)
 }
 
 // AddSource adds a source and returns its id. The store sets ID, Active, Deleted and the times.
@@ -70,9 +58,9 @@ func (tx *Tx) AddSource(ctx context.Context, s Source) (int64, error) {
 	if len(s.Config) > 0 && !json.Valid(s.Config) {
 		return 0, fmt.Errorf("%w: a source's config is %d bytes that are not JSON", ErrInvalid, len(s.Config))
 	}
-	now := sqlite.ToMillis(tx.now())
-	return tx.Insert(ctx, `INSERT INTO sources (name, type, config, owner_id, created_by, is_public, created_at, updated_at)
-		VALUES (?, ?, ?, nullif(?, 0), nullif(?, 0), ?, ?, ?)`,
+	now := tx.now()
+	return sqlite.One[int64](ctx, tx.Conn, `INSERT INTO sources (name, type, config, owner_id, created_by, is_public, created_at, updated_at)
+		VALUES (?, ?, ?, nullif(?, 0), nullif(?, 0), ?, ?, ?) RETURNING id`,
 		s.Name, s.Type, orEmpty(s.Config), s.OwnerID, s.CreatedBy, s.Public, now, now)
 }
 
@@ -97,7 +85,7 @@ type SourceEdit struct {
 // EditSource changes a source. A source with a new type or config is due at once, like a new one.
 func (tx *Tx) EditSource(ctx context.Context, id int64, e SourceEdit) error {
 	err := tx.Exec(ctx, `UPDATE sources SET name = coalesce(?3, name), type = coalesce(?4, type), config = coalesce(nullif(?5, ''), config),
-		is_public = coalesce(?6, is_public), updated_at = ?2 WHERE id = ?1`, id, sqlite.ToMillis(tx.now()), e.Name, e.Type, string(e.Config), e.Public)
+		is_public = coalesce(?6, is_public), updated_at = ?2 WHERE id = ?1`, id, tx.now(), e.Name, e.Type, string(e.Config), e.Public)
 	if err == nil && (e.Type != nil || len(e.Config) > 0) {
 		// A fetch of the old address loses its lease, and stores nothing.
 		err = tx.Exec(ctx, `UPDATE sources SET last_fetched_at = NULL, next_fetch_at = NULL, claimed_until = NULL, claimed_by = NULL,
@@ -112,12 +100,12 @@ func (tx *Tx) EditSource(ctx context.Context, id int64, e SourceEdit) error {
 
 // SetSourceActive activates or pauses a source.
 func (tx *Tx) SetSourceActive(ctx context.Context, id int64, active bool) error {
-	return tx.Exec(ctx, `UPDATE sources SET is_active = ?3, updated_at = ?2 WHERE id = ?1`, id, sqlite.ToMillis(tx.now()), active)
+	return tx.Exec(ctx, `UPDATE sources SET is_active = ?3, updated_at = ?2 WHERE id = ?1`, id, tx.now(), active)
 }
 
 // changeSource makes a change that affects the hashes of the source's subscribers.
 func (tx *Tx) changeSource(ctx context.Context, id int64, set string) error {
-	err := tx.Exec(ctx, `UPDATE sources SET `+set+`, updated_at = ?2 WHERE id = ?1`, id, sqlite.ToMillis(tx.now()))
+	err := tx.Exec(ctx, `UPDATE sources SET `+set+`, updated_at = ?2 WHERE id = ?1`, id, tx.now())
 	if err != nil {
 		return err
 	}

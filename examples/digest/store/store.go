@@ -95,9 +95,7 @@ type queries struct {
 	now func() time.Time
 }
 
-func millis(t *time.Time) sqlite.Millis { return sqlite.Millis{Time: t} }
-func inJSON(v any) sqlite.JSON          { return sqlite.JSON{V: v} }
-func orEmpty(j json.RawMessage) string  { return cmp.Or(string(j), "{}") }
+func orEmpty(j json.RawMessage) string { return cmp.Or(string(j), "{}") }
 
 // AddCounts adds to the counters of the current hour, by name.
 func (tx *Tx) AddCounts(ctx context.Context, counts map[string]int64) error {
@@ -114,23 +112,25 @@ func (tx *Tx) AddCounts(ctx context.Context, counts map[string]int64) error {
 
 // Counts returns the sums of all counters over the hours from the one of since.
 func (q queries) Counts(ctx context.Context, since time.Time) (map[string]int64, error) {
-	return q.sums(ctx, `SELECT name, sum(value) FROM counters WHERE hour >= ? GROUP BY name`, since.UTC().Truncate(time.Hour).UnixMilli())
+	return q.sums(ctx, `SELECT name, sum(value) AS n FROM counters WHERE hour >= ? GROUP BY name`, since.UTC().Truncate(time.Hour).UnixMilli())
 }
 
 func (q queries) sums(ctx context.Context, query string, args ...any) (map[string]int64, error) {
+	type sum struct {
+		Name string
+		N    int64
+	}
+	all, err := sqlite.List[sum](ctx, q.Conn, query, args...)
 	sums := map[string]int64{}
-	_, err := sqlite.List(ctx, q.Conn, func(r sqlite.Row) (name string, err error) {
-		var n int64
-		err = r.Scan(&name, &n)
-		sums[name] = n
-		return name, err
-	}, query, args...)
+	for _, s := range all {
+		sums[s.Name] = s.N
+	}
 	return sums, err
 }
 
 // Setting returns a setting of the database; empty: not set.
 func (q queries) Setting(ctx context.Context, name string) (string, error) {
-	return sqlite.One(ctx, q.Conn, sqlite.Value[string],
+	return sqlite.One[string](ctx, q.Conn,
 		`SELECT coalesce((SELECT value FROM settings WHERE name = ?), '')`, name)
 }
 

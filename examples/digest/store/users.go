@@ -29,36 +29,29 @@ func HashKey(key string) []byte {
 	return sum[:]
 }
 
-const userColumns = `id, name, email, slug, api_key_hash, options, created_at`
-
-func scanUser(r sqlite.Row) (u User, err error) {
-	err = r.Scan(&u.ID, &u.Name, &u.Email, &u.Slug, &u.APIKeyHash, inJSON(&u.Options), millis(&u.CreatedAt))
-	return u, err
-}
-
 // User returns a user by id.
 func (q queries) User(ctx context.Context, id int64) (User, error) {
-	return sqlite.One(ctx, q.Conn, scanUser, `SELECT `+userColumns+` FROM users WHERE id = ?`, id)
+	return sqlite.One[User](ctx, q.Conn, `SELECT * FROM users WHERE id = ?`, id)
 }
 
 // UserBySlug returns a user by slug.
 func (q queries) UserBySlug(ctx context.Context, slug string) (User, error) {
-	return sqlite.One(ctx, q.Conn, scanUser, `SELECT `+userColumns+` FROM users WHERE slug = ?`, slug)
+	return sqlite.One[User](ctx, q.Conn, `SELECT * FROM users WHERE slug = ?`, slug)
 }
 
 // UserByKey returns the user of an API key.
 func (q queries) UserByKey(ctx context.Context, key string) (User, error) {
-	return sqlite.One(ctx, q.Conn, scanUser, `SELECT `+userColumns+` FROM users WHERE api_key_hash = ?`, HashKey(key))
+	return sqlite.One[User](ctx, q.Conn, `SELECT * FROM users WHERE api_key_hash = ?`, HashKey(key))
 }
 
 // Users returns up to limit users whose ids are greater than after, by id.
 func (q queries) Users(ctx context.Context, after int64, limit int) ([]User, error) {
-	return sqlite.List(ctx, q.Conn, scanUser, `SELECT `+userColumns+` FROM users WHERE id > ? ORDER BY id LIMIT ?`, after, limit)
+	return sqlite.List[User](ctx, q.Conn, `SELECT * FROM users WHERE id > ? ORDER BY id LIMIT ?`, after, limit)
 }
 
 // UserIDs returns up to limit ids of users greater than after, ascending.
 func (q queries) UserIDs(ctx context.Context, after int64, limit int) ([]int64, error) {
-	return sqlite.List(ctx, q.Conn, sqlite.Value[int64], `SELECT id FROM users WHERE id > ? ORDER BY id LIMIT ?`, after, limit)
+	return sqlite.List[int64](ctx, q.Conn, `SELECT id FROM users WHERE id > ? ORDER BY id LIMIT ?`, after, limit)
 }
 
 // AddUser adds a user and returns the id. The user starts with the sources of the default pack.
@@ -66,13 +59,13 @@ func (tx *Tx) AddUser(ctx context.Context, u User) (int64, error) {
 	if u.Email == "" || u.Slug == "" {
 		return 0, fmt.Errorf("%w: a user needs an email and a slug", ErrInvalid)
 	}
-	id, err := tx.Insert(ctx, `INSERT INTO users (name, email, slug, api_key_hash, options, created_at)
-		VALUES (?, ?, ?, ?, ?, ?)`, u.Name, u.Email, u.Slug, u.APIKeyHash, orEmpty(u.Options), sqlite.ToMillis(tx.now()))
+	id, err := sqlite.One[int64](ctx, tx.Conn, `INSERT INTO users (name, email, slug, api_key_hash, options, created_at)
+		VALUES (?, ?, ?, ?, ?, ?) RETURNING id`, u.Name, u.Email, u.Slug, u.APIKeyHash, orEmpty(u.Options), tx.now())
 	if err != nil {
 		return 0, err
 	}
 	tx.touch(id)
-	pack, err := sqlite.One(ctx, tx.Conn, sqlite.Value[string], `SELECT slug FROM source_packs WHERE is_default = 1`)
+	pack, err := sqlite.One[string](ctx, tx.Conn, `SELECT slug FROM source_packs WHERE is_default = 1`)
 	if errors.Is(err, ErrNotFound) {
 		return id, nil
 	}
@@ -106,7 +99,7 @@ const visible = `s.is_deleted = 0 AND (s.is_public = 1 OR s.owner_id = ?1)`
 // Subscribe subscribes a user to sources, all or none. An invisible source is [ErrNotFound].
 func (tx *Tx) Subscribe(ctx context.Context, user int64, sources ...int64) error {
 	sources = slices.Compact(slices.Sorted(slices.Values(sources)))
-	seen, err := sqlite.One(ctx, tx.Conn, sqlite.Value[int], `SELECT count(*) FROM sources s
+	seen, err := sqlite.One[int](ctx, tx.Conn, `SELECT count(*) FROM sources s
 		WHERE `+visible+` AND s.id IN (SELECT value FROM json_each(?2))`, user, idList(sources))
 	if err != nil {
 		return err
@@ -123,7 +116,7 @@ func (tx *Tx) subscribe(ctx context.Context, user int64, sources []int64) (int64
 	tx.touch(user)
 	return tx.Run(ctx, `INSERT INTO user_subscriptions (user_id, source_id, is_active, created_at)
 		SELECT ?1, s.id, 1, ?3 FROM sources s WHERE `+visible+` AND s.id IN (SELECT value FROM json_each(?2))
-		ON CONFLICT (user_id, source_id) DO UPDATE SET is_active = 1 WHERE is_active = 0`, user, idList(sources), sqlite.ToMillis(tx.now()))
+		ON CONFLICT (user_id, source_id) DO UPDATE SET is_active = 1 WHERE is_active = 0`, user, idList(sources), tx.now())
 }
 
 // Unsubscribe ends subscriptions of a user.
@@ -140,7 +133,7 @@ func (tx *Tx) InstallPack(ctx context.Context, user int64, slug string) (int, er
 	if _, err := tx.PackID(ctx, slug); err != nil {
 		return 0, err
 	}
-	ids, err := sqlite.List(ctx, tx.Conn, sqlite.Value[int64], `SELECT s.id
+	ids, err := sqlite.List[int64](ctx, tx.Conn, `SELECT s.id
 		FROM source_packs p JOIN source_pack_sources x ON x.pack_id = p.id JOIN sources s ON s.id = x.source_id
 		WHERE `+visible+` AND p.slug = ?2`, user, slug)
 	if err != nil {
@@ -159,27 +152,24 @@ type Pack struct {
 	Slug         string    `json:"slug"`
 	Name         string    `json:"name"`
 	Description  string    `json:"description"`
-	Default      bool      `json:"is_default"` // new users start with it; at most one pack is the default
+	Default      bool      `json:"is_default" db:"is_default"` // new users start with it; at most one pack is the default
 	InstallCount int64     `json:"install_count"`
-	SourceIDs    []int64   `json:"source_ids"` // ascending
+	SourceIDs    []int64   `json:"source_ids" db:"source_ids"` // ascending
 	CreatedAt    time.Time `json:"created_at"`
 }
 
 // Packs returns all packs, most installed first, with the sources that a user may see. User
 // 0 sees the public ones.
 func (q queries) Packs(ctx context.Context, user int64) ([]Pack, error) {
-	return sqlite.List(ctx, q.Conn, func(r sqlite.Row) (p Pack, err error) {
-		err = r.Scan(&p.ID, &p.Slug, &p.Name, &p.Description, &p.Default, &p.InstallCount, millis(&p.CreatedAt), inJSON(&p.SourceIDs))
-		return p, err
-	}, `SELECT p.id, p.slug, p.name, p.description, p.is_default, p.install_count, p.created_at, (
+	return sqlite.List[Pack](ctx, q.Conn, `SELECT p.*, (
 			SELECT json_group_array(s.id ORDER BY s.id) FROM source_pack_sources x JOIN sources s ON s.id = x.source_id
-			WHERE x.pack_id = p.id AND `+visible+`)
+			WHERE x.pack_id = p.id AND `+visible+`) AS source_ids
 		FROM source_packs p ORDER BY p.install_count DESC, p.slug`, user)
 }
 
 // PackID returns the id of a pack.
 func (q queries) PackID(ctx context.Context, slug string) (int64, error) {
-	return sqlite.One(ctx, q.Conn, sqlite.Value[int64], `SELECT id FROM source_packs WHERE slug = ?`, slug)
+	return sqlite.One[int64](ctx, q.Conn, `SELECT id FROM source_packs WHERE slug = ?`, slug)
 }
 
 // AddPack adds a pack and returns its id.
@@ -187,8 +177,8 @@ func (tx *Tx) AddPack(ctx context.Context, p Pack) (int64, error) {
 	if p.Slug == "" {
 		return 0, fmt.Errorf("%w: a pack needs a slug", ErrInvalid)
 	}
-	id, err := tx.Insert(ctx, `INSERT INTO source_packs (slug, name, description, is_default, created_at) VALUES (?, ?, ?, ?, ?)`,
-		p.Slug, p.Name, p.Description, p.Default, sqlite.ToMillis(tx.now()))
+	id, err := sqlite.One[int64](ctx, tx.Conn, `INSERT INTO source_packs (slug, name, description, is_default, created_at) VALUES (?, ?, ?, ?, ?) RETURNING id`,
+		p.Slug, p.Name, p.Description, p.Default, tx.now())
 	if err != nil {
 		return 0, err
 	}

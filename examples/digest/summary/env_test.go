@@ -26,9 +26,8 @@ func TestFromEnv(t *testing.T) {
 		"no number":            {map[string]string{"OPENAI_MODEL": "m", "OPENAI_MAX_COMPLETION_TOKENS": "15abc"}, "", summary.ErrConfig},
 		"no tries":             {map[string]string{"OPENAI_MODEL": "m", "OPENAI_TRIES": "0"}, "", summary.ErrConfig},
 		"no time":              {map[string]string{"OPENAI_MODEL": "m", "OPENAI_TIMEOUT": "1m"}, "", summary.ErrConfig},
-		"too hot":              {map[string]string{"OPENAI_MODEL": "m", "OPENAI_TEMPERATURE": "NaN"}, "", summary.ErrConfig},
 		"all of them": {map[string]string{"OPENAI_MODEL": "m", "OPENAI_MAX_COMPLETION_TOKENS": "900", "OPENAI_TIMEOUT": "7",
-			"OPENAI_TRIES": "1", "OPENAI_TEMPERATURE": "0.5"}, "m", nil},
+			"OPENAI_TRIES": "1"}, "m", nil},
 		"a wrong address": {map[string]string{"OPENAI_MODEL": "m", "OPENAI_BASE_URL": "localhost"}, "", summary.ErrConfig},
 	} {
 		s, err := summary.FromEnv(func(name string) string { return tt.env[name] })
@@ -43,9 +42,9 @@ func TestFromEnv(t *testing.T) {
 // The error names every wrong variable.
 func TestFromEnvNamesAll(t *testing.T) {
 	_, err := summary.FromEnv(func(name string) string {
-		return map[string]string{"OPENAI_TRIES": "many", "OPENAI_TEMPERATURE": "hot"}[name]
+		return map[string]string{"OPENAI_TRIES": "many", "OPENAI_TIMEOUT": "hot"}[name]
 	})
-	if err == nil || !strings.Contains(err.Error(), `OPENAI_TRIES="many", want a whole number from 1 to 10`) || !strings.Contains(err.Error(), `OPENAI_TEMPERATURE="hot"`) {
+	if err == nil || !strings.Contains(err.Error(), `OPENAI_TRIES="many", want a whole number from 1 to 10`) || !strings.Contains(err.Error(), `OPENAI_TIMEOUT="hot"`) {
 		t.Errorf("FromEnv = %v", err)
 	}
 }
@@ -60,13 +59,13 @@ func TestFromEnvSettings(t *testing.T) {
 	}))
 	defer srv.Close()
 	s, err := summary.FromEnv(func(name string) string {
-		return map[string]string{"OPENAI_MODEL": "m", "OPENAI_BASE_URL": srv.URL, "OPENAI_MAX_COMPLETION_TOKENS": "900", "OPENAI_TRIES": "1", "OPENAI_TEMPERATURE": "0.5"}[name]
+		return map[string]string{"OPENAI_MODEL": "m", "OPENAI_BASE_URL": srv.URL, "OPENAI_MAX_COMPLETION_TOKENS": "900", "OPENAI_TRIES": "1"}[name]
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, err = s.Summarise(t.Context(), request())
-	if !errors.Is(err, summary.ErrUnavailable) || len(asked) != 1 || !strings.Contains(asked[0], `"max_completion_tokens":900`) || !strings.Contains(asked[0], `"temperature":0.5`) {
+	if !errors.Is(err, summary.ErrUnavailable) || len(asked) != 1 || !strings.Contains(asked[0], `"max_completion_tokens":900`) {
 		t.Errorf("Summarise = %v after %d requests: %s", err, len(asked), asked)
 	}
 }

@@ -7,12 +7,12 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
+	"github.com/sashabaranov/go-openai"
 )
 
 // OpenAIConfig configures the calls of a model.
@@ -25,7 +25,6 @@ type OpenAIConfig struct {
 	Tries        uint          // the most tries; 0: 4
 	InputTokens  int           // token budget of the prompt; 0: 12,000
 	OutputTokens int           // token budget of the text; 0: 2,000
-	Temperature  *float64      // nil: not sent, so the model uses its own
 }
 
 // The default budgets of an [OpenAIConfig].
@@ -37,11 +36,10 @@ const (
 
 // OpenAI calls a model through the chat completions API. After failed tries it pauses.
 type OpenAI struct {
-	cfg      OpenAIConfig
-	endpoint string
-	mu       sync.Mutex // protects until and form
-	until    time.Time  // no requests before this time
-	form     form       // what the model accepts
+	cfg    OpenAIConfig
+	client *openai.Client
+	mu     sync.Mutex // protects until
+	until  time.Time  // no requests before this time
 }
 
 // NewOpenAI returns a summariser that calls a model.
@@ -50,14 +48,14 @@ func NewOpenAI(cfg OpenAIConfig) (*OpenAI, error) {
 	cfg.Tries = cmp.Or(cfg.Tries, 4)
 	cfg.InputTokens = cmp.Or(cfg.InputTokens, DefaultInputTokens)
 	cfg.OutputTokens = cmp.Or(cfg.OutputTokens, DefaultOutputTokens)
-	client := *cmp.Or(cfg.Client, http.DefaultClient)
-	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	cfg.Client = &client
 	if err := cfg.check(); err != nil {
 		return nil, err
 	}
-	endpoint := strings.TrimSuffix(cfg.BaseURL, "/") + "/chat/completions"
-	return &OpenAI{cfg: cfg, endpoint: endpoint, form: form{Limit: newLimit, Temperature: cfg.Temperature}}, nil
+	client := *cmp.Or(cfg.Client, http.DefaultClient)
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	api := openai.DefaultConfig(cfg.APIKey)
+	api.BaseURL, api.HTTPClient = cfg.BaseURL, wire{&client, cfg.APIKey}
+	return &OpenAI{cfg: cfg, client: openai.NewClientWithConfig(api)}, nil
 }
 
 func (c *OpenAIConfig) check() error {
@@ -82,9 +80,6 @@ func (o *OpenAI) Variant() Variant {
 	if o.cfg.InputTokens != DefaultInputTokens || o.cfg.OutputTokens != DefaultOutputTokens {
 		p = fmt.Sprintf("%s/%d/%d", p, o.cfg.InputTokens, o.cfg.OutputTokens)
 	}
-	if t := o.cfg.Temperature; t != nil {
-		p += "/t" + strconv.FormatFloat(*t, 'g', -1, 64)
-	}
 	return Variant{Model: o.cfg.Model, Prompt: p}
 }
 
@@ -99,7 +94,7 @@ func (o *OpenAI) Summarise(ctx context.Context, r Request) (Summary, error) {
 		return Summary{}, err
 	}
 	got, err := o.ask(ctx, messages)
-	s := Summary{Model: o.cfg.Model, Items: items, Tokens: got.Usage.total()}
+	s := Summary{Model: o.cfg.Model, Items: items, Tokens: int64(max(got.Usage.TotalTokens, got.Usage.PromptTokens+got.Usage.CompletionTokens, 0))}
 	if err != nil {
 		return s, err
 	}
@@ -111,19 +106,9 @@ func (o *OpenAI) Summarise(ctx context.Context, r Request) (Summary, error) {
 	return s, err
 }
 
-func (o *OpenAI) ask(ctx context.Context, messages []message) (reply, error) {
-	got, err := backoff.Retry(ctx, func() (got reply, err error) {
-		for range 3 { // the request as it is, then without each of two parts
-			form, refusal := o.mayAsk()
-			if refusal != nil {
-				return got, backoff.Permanent(refusal)
-			}
-			if got, err = o.try(ctx, messages, form); !o.adapt(form, err) {
-				break
-			}
-		}
-		return got, err
-	}, backoff.WithMaxTries(o.cfg.Tries), backoff.WithMaxElapsedTime(max(patience, o.cfg.Timeout+patience/4)))
+func (o *OpenAI) ask(ctx context.Context, messages []openai.ChatCompletionMessage) (openai.ChatCompletionResponse, error) {
+	got, err := backoff.Retry(ctx, func() (openai.ChatCompletionResponse, error) { return o.try(ctx, messages) },
+		backoff.WithMaxTries(o.cfg.Tries), backoff.WithMaxElapsedTime(max(patience, o.cfg.Timeout+patience/4)))
 	_, told := errors.AsType[*RateLimitError](err)
 	if !told && (errors.Is(err, ErrRateLimited) || errors.Is(err, ErrUnavailable)) {
 		err = o.giveUp(err)
@@ -153,32 +138,32 @@ func (o *OpenAI) giveUp(last error) error {
 	return last
 }
 
-func (o *OpenAI) mayAsk() (form, error) {
+// try sends one request. Its errors omit the server's messages, which may repeat prompt and key.
+func (o *OpenAI) try(ctx context.Context, messages []openai.ChatCompletionMessage) (got openai.ChatCompletionResponse, err error) {
 	o.mu.Lock()
-	defer o.mu.Unlock()
-	if time.Now().Before(o.until) {
-		return form{}, &RateLimitError{Until: o.until}
+	until := o.until
+	o.mu.Unlock()
+	if time.Now().Before(until) {
+		return got, backoff.Permanent(&RateLimitError{Until: until})
 	}
-	return o.form, nil
-}
-
-// adapt reports whether the model refused an optional part of the form, and changes that part.
-func (o *OpenAI) adapt(sent form, err error) bool {
-	e, ok := errors.AsType[*ModelError](err)
-	if !ok || e.Status != http.StatusBadRequest && e.Status != http.StatusUnprocessableEntity {
-		return false
-	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
+	limited, cancel := context.WithTimeout(ctx, o.cfg.Timeout)
+	defer cancel()
+	got, err = o.client.CreateChatCompletion(limited, openai.ChatCompletionRequest{
+		Model: o.cfg.Model, Messages: messages, MaxCompletionTokens: o.cfg.OutputTokens,
+	})
 	switch {
-	case sent.Temperature != nil && e.about("temperature"):
-		o.form.Temperature = nil
-	case sent.Limit == newLimit && e.about(newLimit):
-		o.form.Limit = oldLimit
-	case sent.Limit == oldLimit && e.about(oldLimit):
-		o.form.Limit = newLimit
-	default:
-		return false
+	case err == nil:
+		if err = check(got); err == nil {
+			return got, nil
+		}
+	case ctx.Err() != nil:
+		err = context.Cause(ctx)
+	case errors.Is(err, ErrUnavailable), errors.Is(err, ErrRateLimited):
+		return got, err // a later try may succeed
+	case errors.Is(err, openai.ErrChatCompletionInvalidModel): // nothing was sent
+		err = fmt.Errorf("%w: %w", ErrRefused, openai.ErrChatCompletionInvalidModel)
+	case !errors.Is(err, ErrRefused) && !errors.Is(err, ErrResponse):
+		err = fmt.Errorf("%w: not the JSON expected", ErrResponse)
 	}
-	return true
+	return got, backoff.Permanent(err)
 }

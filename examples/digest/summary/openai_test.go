@@ -8,7 +8,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -139,15 +138,14 @@ func TestOpenAIRequest(t *testing.T) {
 		t.Errorf("asked %s %s with %q", req.Method, req.URL, req.Header)
 	}
 	var body struct {
-		Model       string
-		MaxTokens   int `json:"max_completion_tokens"`
-		Temperature *float64
-		Messages    []struct{ Role, Content string }
+		Model     string
+		MaxTokens int `json:"max_completion_tokens"`
+		Messages  []struct{ Role, Content string }
 	}
 	if err := json.Unmarshal([]byte(s.bodies[0]), &body); err != nil {
 		t.Fatal(err)
 	}
-	if body.Model != "m-1" || body.MaxTokens != summary.DefaultOutputTokens || body.Temperature != nil || len(body.Messages) != 2 {
+	if body.Model != "m-1" || body.MaxTokens != summary.DefaultOutputTokens || len(body.Messages) != 2 {
 		t.Errorf("the body says %+v", body)
 	}
 	if !strings.Contains(body.Messages[0].Content, "Simplified Chinese") || strings.Contains(body.Messages[0].Content, "Harbour") {
@@ -162,52 +160,13 @@ func TestOpenAIRequest(t *testing.T) {
 	}
 }
 
-// A refused name of the token limit is changed, and a refused temperature omitted. Other parts
-// stay.
-func TestOpenAIAdapts(t *testing.T) {
-	refuse := func(param string) answer {
-		return answer{status: 400, body: `{"error":{"message":"Unsupported value: '` + param + `' is not supported with this model.",
-			"type":"invalid_request_error","param":"` + param + `","code":"unsupported_value"}}`}
+// The client refuses a model without chat, without a request.
+func TestOpenAIKnownModel(t *testing.T) {
+	s := &server{answers: []answer{{}}}
+	o := s.client(t, func(c *summary.OpenAIConfig) { c.Model = "text-davinci-003" })
+	if _, err := o.Summarise(t.Context(), request()); !errors.Is(err, summary.ErrRefused) || len(s.asked) != 0 {
+		t.Errorf("a model without chat: %v after %d requests", err, len(s.asked))
 	}
-	for name, tt := range map[string]struct {
-		answers []answer
-		want    string // limit and temperature of the last request
-		err     error
-	}{
-		"neither":      {[]answer{{}}, "max_completion_tokens temperature", nil},
-		"limit":        {[]answer{refuse("max_completion_tokens"), {}}, "max_tokens temperature", nil},
-		"temperature":  {[]answer{refuse("temperature"), {}}, "max_completion_tokens", nil},
-		"both":         {[]answer{refuse("temperature"), refuse("max_completion_tokens"), {}}, "max_tokens", nil},
-		"both limits":  {[]answer{refuse("max_completion_tokens"), refuse("max_tokens"), {}}, "max_completion_tokens temperature", nil},
-		"the messages": {[]answer{refuse("messages")}, "max_completion_tokens temperature", summary.ErrRefused},
-		"all of them":  {[]answer{refuse("max_completion_tokens and max_tokens")}, "max_tokens temperature", summary.ErrRefused},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := &server{answers: tt.answers}
-			o := s.client(t, func(c *summary.OpenAIConfig) { c.Temperature = new(0.0) })
-			for range 2 { // the second call reuses what the first one learnt
-				if _, err := o.Summarise(t.Context(), request()); !errors.Is(err, tt.err) {
-					t.Fatalf("Summarise = %v, want %v", err, tt.err)
-				}
-			}
-			if n := len(s.asked); tt.err == nil && n != len(tt.answers)+1 || n > 6 {
-				t.Errorf("asked %d times", n)
-			}
-			if got := fields(t, s.bodies[len(tt.answers)-1], "max_completion_tokens", "max_tokens", "temperature"); tt.err == nil && got != tt.want {
-				t.Errorf("the request has %q, want %q", got, tt.want)
-			}
-		})
-	}
-}
-
-// fields returns the given names that a JSON object has.
-func fields(t *testing.T, body string, names ...string) string {
-	t.Helper()
-	var object map[string]any
-	if err := json.Unmarshal([]byte(body), &object); err != nil {
-		t.Fatal(err)
-	}
-	return strings.Join(slices.DeleteFunc(names, func(name string) bool { return object[name] == nil }), " ")
 }
 
 // The error has the server's names of the problem, and nothing of the request.
@@ -350,7 +309,6 @@ func TestOpenAIConfig(t *testing.T) {
 		"another model": func(c *summary.OpenAIConfig) { c.Model = "m-2" },
 		"less to read":  func(c *summary.OpenAIConfig) { c.InputTokens = 4000 },
 		"less to write": func(c *summary.OpenAIConfig) { c.OutputTokens = 500 },
-		"warmer":        func(c *summary.OpenAIConfig) { c.Temperature = new(0.5) },
 	} {
 		v := s.client(t, change).Variant()
 		if other, ok := seen[v]; ok || v.Model == "" || v.Prompt == "" {

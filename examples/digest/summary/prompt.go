@@ -8,6 +8,8 @@ import (
 	"text/template"
 	"time"
 	"unicode/utf8"
+
+	"github.com/sashabaranov/go-openai"
 )
 
 //go:embed prompt.txt
@@ -17,11 +19,6 @@ var promptTemplate = template.Must(template.New("prompt").Parse(promptText))
 // PromptVersion is part of the cache key. Increase it when the prompt changes; a test checks this.
 const PromptVersion = "3"
 
-type message struct {
-	Role    string `json:"role"`
-	Content string `json:"content"`
-}
-
 type account struct {
 	Source  string `json:"source"`
 	Title   string `json:"title"`
@@ -29,7 +26,7 @@ type account struct {
 	Text    string `json:"text,omitempty"`
 }
 
-func prompt(r Request, budget int) (messages []message, items int, err error) {
+func prompt(r Request, budget int) (messages []openai.ChatCompletionMessage, items int, err error) {
 	tell := struct {
 		Language, Entry string
 		Items           int
@@ -58,7 +55,9 @@ func prompt(r Request, budget int) (messages []message, items int, err error) {
 		End   string    `json:"period_end"`
 		Items []account `json:"items"`
 	}{r.Kind, r.Start.Format(time.RFC3339), r.End.Format(time.RFC3339), all})
-	return []message{{"system", system.String()}, {"user", string(data)}}, len(all), err
+	return []openai.ChatCompletionMessage{
+		{Role: openai.ChatMessageRoleSystem, Content: system.String()}, {Role: openai.ChatMessageRoleUser, Content: string(data)},
+	}, len(all), err
 }
 
 const (

@@ -94,8 +94,8 @@ const DefaultBaseURL = "https://api.openai.com/v1"
 
 // FromEnv returns the summariser that the environment selects: the model in OPENAI_MODEL,
 // or else [Extractive]. The other variables are OPENAI_BASE_URL, OPENAI_API_KEY,
-// OPENAI_MAX_COMPLETION_TOKENS (2000), OPENAI_TEMPERATURE (none), OPENAI_TIMEOUT of one try
-// in seconds (60), and OPENAI_TRIES (4). The error names every fault.
+// OPENAI_MAX_COMPLETION_TOKENS (2000), OPENAI_TIMEOUT of one try in seconds (60), and
+// OPENAI_TRIES (4). The error names every fault.
 func FromEnv(getenv func(string) string) (Summariser, error) {
 	cfg := OpenAIConfig{BaseURL: getenv("OPENAI_BASE_URL"), APIKey: getenv("OPENAI_API_KEY"), Model: getenv("OPENAI_MODEL")}
 	var errs []error
@@ -110,13 +110,6 @@ func FromEnv(getenv func(string) string) (Summariser, error) {
 	cfg.OutputTokens = number("OPENAI_MAX_COMPLETION_TOKENS", 1, 1_000_000)
 	cfg.Timeout = time.Duration(number("OPENAI_TIMEOUT", 1, 240)) * time.Second
 	cfg.Tries = uint(number("OPENAI_TRIES", 1, 10)) //nolint:gosec // checked
-	if text := getenv("OPENAI_TEMPERATURE"); text != "" {
-		t, err := strconv.ParseFloat(text, 64)
-		if err != nil || !(t >= 0 && t <= 2) {
-			errs = append(errs, fmt.Errorf("%w: OPENAI_TEMPERATURE=%.20q, want a number from 0 to 2, or unset", ErrConfig, text))
-		}
-		cfg.Temperature = &t
-	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}

@@ -2,113 +2,58 @@ package summary
 
 import (
 	"bytes"
-	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
+	"github.com/sashabaranov/go-openai"
+	"github.com/tidwall/gjson"
+
+	"github.com/twofold-go/twofold/examples/internal/fetch"
 )
 
 const maxReply = 4 << 20
 
-// form describes how a request is written. Models and servers use different names for the
-// limit, and some refuse a temperature.
-type form struct {
-	Limit       string // newLimit or oldLimit
-	Temperature *float64
+// wire sends requests for the client. It limits the answers, and turns failures into errors
+// without the server's sentences.
+type wire struct {
+	*http.Client
+	key string
 }
 
-const newLimit, oldLimit = "max_completion_tokens", "max_tokens"
-
-type reply struct {
-	Choices []struct {
-		Message      message `json:"message"`
-		FinishReason string  `json:"finish_reason"`
-	} `json:"choices"`
-	Usage usage `json:"usage"`
-}
-
-type usage struct {
-	Prompt     int64 `json:"prompt_tokens"`
-	Completion int64 `json:"completion_tokens"`
-	Total      int64 `json:"total_tokens"`
-}
-
-// total ignores numbers that make no sense.
-func (u usage) total() int64 { return max(u.Total, u.Prompt+u.Completion, 0) }
-
-// try sends one request. Its errors omit the server's messages, which may repeat prompt and key.
-func (o *OpenAI) try(ctx context.Context, messages []message, f form) (r reply, err error) {
-	fields := map[string]any{"model": o.cfg.Model, "messages": messages, f.Limit: o.cfg.OutputTokens}
-	if f.Temperature != nil {
-		fields["temperature"] = *f.Temperature
-	}
-	body, err := json.Marshal(fields)
-	if err != nil {
-		return r, backoff.Permanent(err)
-	}
-	limited, cancel := context.WithTimeout(ctx, o.cfg.Timeout)
-	defer cancel()
-	req, err := http.NewRequestWithContext(limited, http.MethodPost, o.endpoint, bytes.NewReader(body))
-	if err != nil {
-		return r, backoff.Permanent(ErrConfig)
-	}
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Accept", "application/json")
-	if o.cfg.APIKey != "" {
-		req.Header.Set("Authorization", "Bearer "+o.cfg.APIKey)
-	}
-	res, err := o.cfg.Client.Do(req)
-	if err != nil {
-		return r, o.lost(ctx, err)
-	}
-	defer res.Body.Close() //nolint:errcheck // it was read, or the rest does not matter
-	data, err := io.ReadAll(io.LimitReader(res.Body, maxReply+1))
-	switch {
-	case res.StatusCode != http.StatusOK:
-		return r, o.status(res, data)
-	case err != nil:
-		return r, o.lost(ctx, err)
-	case len(data) > maxReply:
-		return r, backoff.Permanent(fmt.Errorf("%w: over %d bytes", ErrResponse, maxReply))
-	case json.Unmarshal(data, &r) != nil:
-		return reply{}, backoff.Permanent(fmt.Errorf("%w: %d bytes that are not the JSON expected", ErrResponse, len(data)))
-	}
-	if err := r.check(); err != nil {
-		return r, backoff.Permanent(err)
-	}
-	return r, nil
-}
-
-func (o *OpenAI) lost(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return backoff.Permanent(context.Cause(ctx))
-	}
+// Do implements [openai.HTTPDoer].
+func (w wire) Do(req *http.Request) (*http.Response, error) {
+	res, err := w.Client.Do(req)
 	if e, ok := errors.AsType[*url.Error](err); ok {
 		err = e.Err // without the address
 	}
-	return fmt.Errorf("%w: %w", ErrUnavailable, err)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	defer res.Body.Close() //nolint:errcheck // it was read, or the rest does not matter
+	body, err := io.ReadAll(io.LimitReader(res.Body, maxReply+1))
+	switch {
+	case res.StatusCode != http.StatusOK:
+		return nil, w.failure(res, body)
+	case err != nil:
+		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
+	case len(body) > maxReply:
+		return nil, fmt.Errorf("%w: over %d bytes", ErrResponse, maxReply)
+	}
+	res.Body = io.NopCloser(bytes.NewReader(body))
+	return res, nil
 }
 
-func (o *OpenAI) status(res *http.Response, body []byte) error {
-	var said struct {
-		Error struct {
-			Message, Type, Param string
-			Code                 any // text, or a number
-		}
-	}
-	_ = json.Unmarshal(body, &said) // a body that does not parse is ignored
-	e := &ModelError{Status: res.StatusCode, message: said.Error.Message + " " + said.Error.Param, Err: ErrRefused}
-	code, _ := said.Error.Code.(string)
-	for _, part := range []string{said.Error.Type, code, said.Error.Param} {
-		if speakable(part) && (o.cfg.APIKey == "" || !strings.Contains(part, o.cfg.APIKey)) {
+func (w wire) failure(res *http.Response, body []byte) error {
+	said := gjson.GetBytes(body, "error") // a body that does not parse is ignored
+	e := &ModelError{Status: res.StatusCode, Err: ErrRefused}
+	for _, name := range []string{"type", "code", "param"} {
+		if part := said.Get(name).Str; speakable(part) && (w.key == "" || !strings.Contains(part, w.key)) {
 			e.Code = strings.TrimPrefix(e.Code+"/"+part, "/")
 		}
 	}
@@ -117,11 +62,9 @@ func (o *OpenAI) status(res *http.Response, body []byte) error {
 		e.Err = ErrRateLimited
 	case e.Status >= 500 || e.Status == http.StatusRequestTimeout:
 		e.Err = ErrUnavailable
-	default:
-		return backoff.Permanent(e)
 	}
-	if after := retryAfter(res); after != nil {
-		return fmt.Errorf("%w, %w", e, after)
+	if wait := fetch.RetryAfter(res.Header.Get("Retry-After"), time.Now()); wait > 0 {
+		return fmt.Errorf("%w, %w", e, &backoff.RetryAfterError{Duration: wait})
 	}
 	return e
 }
@@ -134,23 +77,11 @@ func speakable(s string) bool {
 	})
 }
 
-// retryAfter reads seconds or a date (RFC 9110, section 10.2.3), or returns nil.
-func retryAfter(res *http.Response) *backoff.RetryAfterError {
-	h := res.Header.Get("Retry-After")
-	if seconds, err := strconv.ParseUint(h, 10, 31); err == nil {
-		return &backoff.RetryAfterError{Duration: time.Duration(seconds) * time.Second}
-	}
-	if at, err := http.ParseTime(h); err == nil {
-		return &backoff.RetryAfterError{Duration: max(time.Until(at), 0)}
-	}
-	return nil
-}
-
-func (r reply) check() error {
+func check(r openai.ChatCompletionResponse) error {
 	if len(r.Choices) == 0 {
 		return fmt.Errorf("%w: no choices", ErrResponse)
 	}
-	switch reason := r.Choices[0].FinishReason; {
+	switch reason := string(r.Choices[0].FinishReason); {
 	case reason == "stop" || reason == "": // some servers do not set it
 		return nil
 	case reason == "length":
@@ -176,10 +107,9 @@ var (
 
 // ModelError is a server's error answer. It holds only names: sentences may repeat key or prompt.
 type ModelError struct {
-	Status  int    // HTTP status
-	Code    string // the server's names of the error, such as "invalid_request_error/unsupported_value/temperature"
-	Err     error  // ErrRefused, ErrRateLimited or ErrUnavailable
-	message string // the server's message; never shown
+	Status int    // HTTP status
+	Code   string // the server's names of the error, such as "invalid_request_error/unsupported_value/temperature"
+	Err    error  // ErrRefused, ErrRateLimited or ErrUnavailable
 }
 
 // Error returns the reason, the status and the code.
@@ -192,8 +122,7 @@ func (e *ModelError) Error() string {
 }
 
 // Unwrap returns Err.
-func (e *ModelError) Unwrap() error           { return e.Err }
-func (e *ModelError) about(field string) bool { return strings.Contains(e.message, field) }
+func (e *ModelError) Unwrap() error { return e.Err }
 
 // RateLimitError is [ErrRateLimited] with the end of the pause.
 type RateLimitError struct {

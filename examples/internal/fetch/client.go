@@ -8,7 +8,6 @@ package fetch
 import (
 	"cmp"
 	"context"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -52,7 +51,7 @@ func New(cfg Config) (*Client, error) {
 	cfg = cfg.filled()
 	c := &Client{cfg: cfg, wire: cfg.Transport, hosts: newHosts(cfg.PerHost)}
 	if c.wire == nil {
-		c.wire = newTransport(cfg, guarded(cfg))
+		c.wire = guarded(cfg)
 	}
 	var errs [3]error
 	c.answers, errs[0] = c.transport("http:v1")
@@ -119,7 +118,6 @@ type Config struct {
 	Now          func() time.Time  // the time of day, for dates in answers. Nil: time.Now
 	Logger       *slog.Logger      // never gets a body, a query or a header. Nil: slog.Default
 	Transport    http.RoundTripper // replaces the network and its guard, for tests. Nil: the network
-	roots        *x509.CertPool    // for tests. Nil: the system's
 }
 
 const (

@@ -21,7 +21,6 @@ var (
 	ErrURL              = errors.New("the URL cannot be used")               // it does not parse, has no host, or has user information
 	ErrScheme           = errors.New("neither http nor https")               // the scheme of a URL
 	ErrPort             = errors.New("port not allowed")                     // allowed are 80, 443 and every port from 1024
-	ErrHeader           = errors.New("header not allowed")                   // Request.Header holds a header that the client sends itself
 	ErrPrivateAddress   = errors.New("not a public address")                 // the host's name resolves to such an address
 	ErrRobots           = errors.New("forbidden by robots.txt")              // or robots.txt could not be read; then the chain says why
 	ErrTooManyRedirects = errors.New("too many redirects")                   // more than three

@@ -2,12 +2,10 @@ package fetch
 
 import (
 	"context"
-	"crypto/x509"
 	"io"
 	"net"
 	"net/http"
 	"net/netip"
-	"net/url"
 	"time"
 )
 
@@ -16,7 +14,6 @@ import (
 var (
 	NewHosts   = newHosts
 	FreshFor   = freshFor
-	RetryAfter = retryAfter
 	ReadRobots = readRobots
 )
 
@@ -45,31 +42,14 @@ func Allowed(address string, private bool) bool {
 // Guard is the guard of the dialer.
 func Guard(network, address string) error { return guard(false)(network, address, nil) }
 
-// KeepsSecrets is keepsSecrets for URLs that parse.
-func KeepsSecrets(from, to string) bool {
-	f, _ := url.Parse(from)
-	t, _ := url.Parse(to)
-	return keepsSecrets(f, t)
-}
-
 // RealTransport returns the client's transport.
 func RealTransport(cfg Config) *http.Transport {
-	cfg = cfg.filled()
-	return newTransport(cfg, guarded(cfg))
+	return guarded(cfg.filled())
 }
 
 // PipeTransport returns the client's transport with another dialer: real except for the sockets.
-func PipeTransport(cfg Config, dial func() (net.Conn, error)) *http.Transport {
-	return newTransport(cfg.filled(), func(context.Context, string, string) (net.Conn, error) { return dial() })
-}
-
-// TrustingTransport returns the client's transport with a trusted certificate.
-func TrustingTransport(cfg Config, cert *x509.Certificate) *http.Transport {
-	pool := x509.NewCertPool()
-	pool.AddCert(cert)
-	cfg = cfg.filled()
-	cfg.roots = pool
-	return newTransport(cfg, guarded(cfg))
+func PipeTransport(dial func() (net.Conn, error)) *http.Transport {
+	return newTransport(func(context.Context, string, string) (net.Conn, error) { return dial() })
 }
 
 // Text returns a body in UTF-8.

@@ -7,22 +7,18 @@ import (
 	"context"
 	"errors"
 	"io"
-	"maps"
 	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
-
-	"golang.org/x/net/http/httpguts"
 )
 
 // Request says what to get. URL is required. Requests that differ have separate cache entries.
 type Request struct {
 	URL      string        // absolute, http or https, without user information
 	Accept   string        // the Accept header. Empty: "*/*"
-	Header   http.Header   // sent only to the origin of URL. Headers that the client sends itself are refused
 	Robots   bool          // obeys robots.txt, for redirects too
 	MaxAge   time.Duration // oldest answer that the cache may serve. 0: validate it at the origin
 	Version  string        // of the reader. A new version does not get answers stored under an old one
@@ -60,7 +56,6 @@ func (r Response) Open() (io.Reader, error) {
 // ask holds what a request needs beside its header. It travels in the context.
 type ask struct {
 	version   string
-	header    http.Header // the caller's
 	max       int64
 	pack      bool
 	poll      bool // validate at the origin
@@ -74,8 +69,11 @@ type askKey struct{}
 
 func askOf(r *http.Request) *ask { return r.Context().Value(askKey{}).(*ask) }
 
-func (a *ask) with(r *http.Request) *http.Request {
-	return r.WithContext(context.WithValue(r.Context(), askKey{}, a))
+func (a *ask) with(ctx context.Context) context.Context { return context.WithValue(ctx, askKey{}, a) }
+
+func (a *ask) request(ctx context.Context, u *url.URL) *http.Request {
+	r := &http.Request{Method: http.MethodGet, URL: u, Host: u.Host, Header: http.Header{}, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}
+	return r.WithContext(a.with(ctx))
 }
 
 // Get returns the content of the URL. It waits as long as ctx allows.
@@ -97,38 +95,14 @@ func (c *Client) request(ctx context.Context, r Request) (*http.Request, error) 
 	if err != nil {
 		return nil, err
 	}
-	a := &ask{version: r.Version, header: http.Header{}, max: c.cfg.MaxBytes, pack: r.Packed, poll: r.MaxAge < time.Second, obey: r.Robots, redirects: maxRedirects}
+	a := &ask{version: r.Version, max: c.cfg.MaxBytes, pack: r.Packed, poll: r.MaxAge < time.Second, obey: r.Robots, redirects: maxRedirects}
 	if r.MaxBytes > 0 {
 		a.max = min(a.max, r.MaxBytes)
 	}
-	for _, name := range slices.Sorted(maps.Keys(r.Header)) {
-		key, values := http.CanonicalHeaderKey(name), r.Header[name]
-		invalid := func(v string) bool { return !httpguts.ValidHeaderFieldValue(v) }
-		if owned[key] || !httpguts.ValidHeaderFieldName(name) || slices.ContainsFunc(values, invalid) {
-			return nil, &Error{URL: redacted(u), Kind: ErrHeader, Detail: strconv.QuoteToASCII(name)}
-		}
-		a.header[key] = append(a.header[key], values...)
-	}
-	accept := cmp.Or(r.Accept, "*/*")
-	if !httpguts.ValidHeaderFieldValue(accept) {
-		return nil, &Error{URL: redacted(u), Kind: ErrHeader, Detail: "Accept"}
-	}
-	req := a.with(newRequest(ctx, u, a.header))
-	req.Header.Set("Accept", accept)
+	req := a.request(ctx, u)
+	req.Header.Set("Accept", cmp.Or(r.Accept, "*/*"))
 	req.Header.Set("Cache-Control", "max-stale, max-age="+strconv.FormatInt(int64(r.MaxAge/time.Second), 10))
 	return req, nil
-}
-
-func newRequest(ctx context.Context, u *url.URL, h http.Header) *http.Request {
-	r := &http.Request{Method: http.MethodGet, URL: u, Host: u.Host, Header: h.Clone(), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}
-	return r.WithContext(ctx)
-}
-
-// owned are headers that the client sends itself, or that change the meaning of an answer.
-var owned = map[string]bool{
-	"Accept": true, "Accept-Encoding": true, "Cache-Control": true, "Connection": true, "Content-Length": true, "Content-Encoding": true, "Cookie": true,
-	"Host": true, "If-Match": true, "If-Modified-Since": true, "If-None-Match": true, "If-Range": true, "If-Unmodified-Since": true,
-	"Pragma": true, "Range": true, "Referer": true, "Te": true, "Trailer": true, "Transfer-Encoding": true, "Upgrade": true, "User-Agent": true,
 }
 
 type answer struct {
@@ -159,23 +133,11 @@ func (c *Client) redirect(req *http.Request, via []*http.Request) error {
 	}
 	req.URL = next
 	req.Header.Del("Referer")
-	a := askOf(req)
-	if len(via) > a.redirects {
+	if len(via) > askOf(req).redirects {
 		return &Error{URL: redacted(next), Kind: ErrTooManyRedirects}
 	}
-	for i, r := range via {
-		to := next
-		if i+1 < len(via) {
-			to = via[i+1].URL
-		}
-		if r.URL.String() == next.String() {
-			return &Error{URL: redacted(next), Kind: ErrRedirectLoop}
-		}
-		if !keepsSecrets(r.URL, to) {
-			for name := range a.header {
-				req.Header.Del(name)
-			}
-		}
+	if slices.ContainsFunc(via, func(r *http.Request) bool { return r.URL.String() == next.String() }) {
+		return &Error{URL: redacted(next), Kind: ErrRedirectLoop}
 	}
 	return nil
 }

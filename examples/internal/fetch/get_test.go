@@ -24,7 +24,7 @@ func TestGet(t *testing.T) {
 	})
 	now := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
 	c := newClient(t, fetch.Config{AllowPrivate: true, Now: func() time.Time { return now }})
-	got := get(t, c, fetch.Request{URL: o.URL + "/feed.xml#top", Accept: "application/rss+xml", Header: http.Header{"x-key": {"k"}}})
+	got := get(t, c, fetch.Request{URL: o.URL + "/feed.xml#top", Accept: "application/rss+xml"})
 	want := fetch.Response{
 		URL: o.URL + "/feed.xml", Status: 200, ContentType: "application/rss+xml; charset=utf-8", Body: []byte("<rss/>"),
 		Hash: "b8a3805e669decf7180d8c7f4af5d4706d615d0678c424bd1c6b853def3bf3d2", FreshFor: 10 * time.Minute,
@@ -33,8 +33,8 @@ func TestGet(t *testing.T) {
 		t.Errorf("Get differs (-want +got):\n%s", d)
 	}
 	r := o.last(t)
-	sent := []string{r.URL.String(), r.Header.Get("Accept"), r.Header.Get("User-Agent"), r.Header.Get("X-Key"), r.Header.Get("Accept-Encoding"), r.Header.Get("Referer"), r.Header.Get("Cookie")}
-	if d := cmp.Diff([]string{"/feed.xml", "application/rss+xml", "TestBot/1.0 (+https://bot.example)", "k", "gzip", "", ""}, sent); d != "" {
+	sent := []string{r.URL.String(), r.Header.Get("Accept"), r.Header.Get("User-Agent"), r.Header.Get("Accept-Encoding"), r.Header.Get("Referer"), r.Header.Get("Cookie")}
+	if d := cmp.Diff([]string{"/feed.xml", "application/rss+xml", "TestBot/1.0 (+https://bot.example)", "gzip", "", ""}, sent); d != "" {
 		t.Errorf("the request differs (-want +got):\n%s", d)
 	}
 }

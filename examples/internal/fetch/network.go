@@ -17,74 +17,23 @@ import (
 
 const maxHeaderBytes = 64 << 10
 
-type dialFunc func(ctx context.Context, network, address string) (net.Conn, error)
-
-// newTransport has no proxy, because the guard would check the address of the proxy. It
-// keeps no idle connections, because net/http prints their errors.
-func newTransport(cfg Config, dial dialFunc) *http.Transport {
+// newTransport has no proxy, because the guard would check the address of the proxy.
+func newTransport(dial func(ctx context.Context, network, address string) (net.Conn, error)) *http.Transport {
 	return &http.Transport{
 		DisableKeepAlives:      true,
 		DisableCompression:     true, // the client decodes bodies itself, to count the bytes before and after
 		MaxResponseHeaderBytes: maxHeaderBytes,
-		DialContext:            hushed(dial),
-		DialTLSContext: hushed(func(ctx context.Context, network, address string) (net.Conn, error) {
-			conn, err := dial(ctx, network, address)
-			if err != nil {
-				return nil, err
-			}
-			host, _, _ := net.SplitHostPort(address) // the address was dialed, so it parses
-			t := tls.Client(conn, &tls.Config{ServerName: host, RootCAs: cfg.roots, MinVersion: tls.VersionTLS12})
-			if err := t.HandshakeContext(ctx); err != nil {
-				_ = conn.Close() // the error of the handshake says more
-				return nil, err
-			}
-			return t, nil
-		}),
+		DialContext:            dial,
+		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
 	}
 }
-
-func hushed(dial dialFunc) dialFunc {
-	return func(ctx context.Context, network, address string) (net.Conn, error) {
-		conn, err := dial(ctx, network, address)
-		if err != nil {
-			return nil, err
-		}
-		return &quiet{Conn: conn, spoken: make(chan struct{})}, nil
-	}
-}
-
-// quiet reads nothing before the request is written: bytes that a server sends earlier are
-// no answer.
-type quiet struct {
-	net.Conn
-	once   sync.Once
-	spoken chan struct{}
-}
-
-func (q *quiet) Read(p []byte) (int, error) {
-	<-q.spoken
-	return q.Conn.Read(p)
-}
-
-func (q *quiet) Write(p []byte) (int, error) {
-	q.speak()
-	return q.Conn.Write(p)
-}
-
-func (q *quiet) Close() error {
-	err := q.Conn.Close()
-	q.speak()
-	return err
-}
-
-func (q *quiet) speak() { q.once.Do(func() { close(q.spoken) }) }
 
 // guarded refuses addresses that are not public. It checks the address that the connection
 // goes to, after the name was resolved.
-func guarded(cfg Config) dialFunc {
+func guarded(cfg Config) *http.Transport {
 	// Below the request's own limit, to distinguish a host that does not answer from a slow one.
 	d := &net.Dialer{Timeout: min(10*time.Second, cfg.Timeout/2), Control: guard(cfg.AllowPrivate)}
-	return d.DialContext
+	return newTransport(d.DialContext)
 }
 
 func guard(private bool) func(network, address string, _ syscall.RawConn) error {

@@ -94,7 +94,7 @@ func (c polite) send(req *http.Request) (*http.Response, error) {
 		return out, nil
 	}
 	// Any other status brings no content. No request asked for a 206.
-	wait := retryAfter(resp.Header.Get("Retry-After"), c.cfg.Now())
+	wait := RetryAfter(resp.Header.Get("Retry-After"), c.cfg.Now())
 	return nil, &StatusError{URL: redacted(req.URL), Code: resp.StatusCode, RetryAfter: wait}
 }
 
@@ -163,7 +163,8 @@ func directives(h http.Header) (d time.Duration, said, noStore bool) {
 	return d, said, false
 }
 
-func retryAfter(v string, now time.Time) time.Duration {
+// RetryAfter returns the wait that a Retry-After header asks for, in seconds or as a date; 0: none.
+func RetryAfter(v string, now time.Time) time.Duration {
 	if d, ok := seconds(v); ok {
 		return d
 	}

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/twofold-go/twofold/examples/internal/fetch"
 )
 
@@ -100,49 +98,6 @@ func TestRedirectsAreChecked(t *testing.T) {
 			_, err := c.Get(t.Context(), fetch.Request{URL: "http://start.example/"})
 			if !errors.Is(err, want) {
 				t.Errorf("Get = %v, want %v", err, want)
-			}
-		})
-	}
-}
-
-// Headers for one origin are not sent to another one, not even after a redirect back to the first.
-func TestSecretsStay(t *testing.T) {
-	for _, tt := range []struct {
-		from, to string
-		want     bool
-	}{
-		{"https://a.example/x", "https://a.example/y", true},
-		{"https://a.example/x", "https://a.example:443/y", true},
-		{"http://a.example/x", "https://a.example/x", true},
-		{"https://a.example/x", "http://a.example/x", false},
-		{"https://a.example/x", "https://sub.a.example/x", false},
-		{"https://sub.a.example/x", "https://a.example/x", false},
-		{"https://a.example/x", "https://a.example:8443/x", false},
-		{"http://a.example/x", "https://a.example:8443/x", false},
-		{"http://a.example:8080/x", "https://a.example/x", false},
-	} {
-		t.Run(tt.from+" to "+tt.to, func(t *testing.T) {
-			var sent []string
-			c := newClient(t, fetch.Config{Transport: wire(func(r *http.Request) (*http.Response, error) {
-				sent = append(sent, r.Header.Get("Authorization"))
-				switch len(sent) {
-				case 1:
-					return reply(302, "", "Location", tt.to), nil
-				case 2:
-					return reply(302, "", "Location", tt.from+"?again"), nil
-				}
-				return reply(200, ""), nil
-			})})
-			get(t, c, fetch.Request{URL: tt.from, Header: http.Header{"Authorization": {"secret"}}})
-			want := []string{"secret", "", ""}
-			if tt.want {
-				want[1] = "secret"
-			}
-			if fetch.KeepsSecrets(tt.to, tt.from) && tt.want {
-				want[2] = "secret"
-			}
-			if d := cmp.Diff(want, sent); d != "" {
-				t.Errorf("Authorization differs (-want +got):\n%s", d)
 			}
 		})
 	}

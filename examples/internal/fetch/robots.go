@@ -71,7 +71,9 @@ func (c *Client) Robots(ctx context.Context, rawURL string) (*Robots, error) {
 	}
 	at := &url.URL{Scheme: u.Scheme, Host: u.Host, Path: "/robots.txt"}
 	a := &ask{rules: true, max: maxRobotsBytes, redirects: maxRobotsRedirects}
-	got, err := c.do(a.with(newRequest(ctx, at, http.Header{"Accept": {"text/plain,*/*;q=0.1"}})), c.rules)
+	req := a.request(ctx, at)
+	req.Header.Set("Accept", "text/plain,*/*;q=0.1")
+	got, err := c.do(req, c.rules)
 	switch {
 	case errors.Is(err, ErrTooManyRedirects), errors.Is(err, ErrRedirectLoop):
 		return readRobots(nil, ""), nil
@@ -102,7 +104,7 @@ func (c obedient) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 		slow := *a
 		slow.delay = cmp.Or(robots.CrawlDelay, a.delay)
-		r = slow.with(r)
+		r = r.WithContext(slow.with(r.Context()))
 	}
 	resp, err := c.answers.RoundTrip(r)
 	if err == nil && askOf(r).poll && says(resp, ";hit") {

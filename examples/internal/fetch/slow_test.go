@@ -19,7 +19,7 @@ import (
 // so that it works in a bubble.
 func pipeTo(t *testing.T, cfg fetch.Config, serve func(net.Conn)) *fetch.Client {
 	t.Helper()
-	transport := fetch.PipeTransport(cfg, func() (net.Conn, error) {
+	transport := fetch.PipeTransport(func() (net.Conn, error) {
 		client, server := net.Pipe()
 		go func() {
 			defer server.Close()

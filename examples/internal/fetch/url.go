@@ -84,20 +84,20 @@ func hostOf(u *url.URL) string {
 	return u.Hostname() + ":" + cmp.Or(u.Port(), defaultPort(u.Scheme))
 }
 
-// redacted removes the parts that may hold tokens.
+// Redact returns a URL for people and logs, without the parts that may hold tokens: user
+// information, query and fragment.
+func Redact(rawURL string) string {
+	u, err := url.Parse(rawURL)
+	if err != nil {
+		return "a URL that does not parse"
+	}
+	return redacted(u)
+}
+
 func redacted(u *url.URL) string {
 	n := *u
 	n.User, n.RawQuery, n.ForceQuery, n.Fragment, n.RawFragment = nil, "", false, "", ""
 	return n.String()
-}
-
-// keepsSecrets reports whether headers for one URL may go to the other: it has the same
-// origin, or is the https form of it.
-func keepsSecrets(from, to *url.URL) bool {
-	if from.Scheme == to.Scheme {
-		return hostOf(from) == hostOf(to)
-	}
-	return to.Scheme == "https" && from.Hostname() == to.Hostname() && from.Port() == "" && to.Port() == ""
 }
 
 func redirect(status int) (is, permanent bool) {

@@ -6,7 +6,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"time"
+
+	"github.com/stephenafamo/scan"
+	"github.com/stephenafamo/scan/stdscan"
 )
 
 // The errors that callers branch on.
@@ -20,11 +24,11 @@ var (
 type Queryer interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
 // Conn is a Queryer that returns the errors of this package. On databases other than SQLite
-// it returns only ErrNotFound.
+// it returns only ErrNotFound. A [time.Time] argument is stored as milliseconds since 1970,
+// the zero time as NULL, and a [time.Duration] as milliseconds.
 type Conn struct{ Queryer }
 
 // In runs fn in a transaction on db, and commits it if fn returns nil.
@@ -40,41 +44,41 @@ func In(ctx context.Context, db *sql.DB, o *sql.TxOptions, fn func(c Conn) error
 	return named(tx.Commit())
 }
 
-// Row is the argument of a scan function: a *sql.Row, or the current row of *sql.Rows.
-type Row interface{ Scan(dest ...any) error }
-
-// One returns the first row of a query, or [ErrNotFound].
-func One[T any](ctx context.Context, c Conn, scan func(Row) (T, error), query string, args ...any) (T, error) {
-	v, err := scan(c.QueryRowContext(ctx, query, args...))
+// One returns the first row of a query, or [ErrNotFound]. The columns of a struct are those
+// that its fields name in `db` tags, or in snake case. Any other T is the only column.
+func One[T any](ctx context.Context, c Conn, query string, args ...any) (T, error) {
+	v, err := stdscan.One(ctx, c, mapper[T](), query, bind(args)...)
 	return v, named(err)
 }
 
-// List returns the rows of a query.
-func List[T any](ctx context.Context, c Conn, scan func(Row) (T, error), query string, args ...any) (all []T, err error) {
-	rows, err := c.QueryContext(ctx, query, args...)
+// List returns the rows of a query, read as by [One].
+func List[T any](ctx context.Context, c Conn, query string, args ...any) ([]T, error) {
+	all, err := stdscan.All(ctx, c, mapper[T](), query, bind(args)...)
+	return all, named(err)
+}
+
+// Each calls fn for the rows of a query, read as by [One], until fn returns false.
+func Each[T any](ctx context.Context, c Conn, fn func(T) bool, query string, args ...any) error {
+	rows, err := stdscan.Cursor(ctx, c, mapper[T](), query, bind(args)...)
 	if err != nil {
-		return nil, named(err)
+		return named(err)
 	}
 	defer rows.Close() //nolint:errcheck // rows.Err says what went wrong
 	for rows.Next() {
-		v, err := scan(rows)
+		v, err := rows.Get()
 		if err != nil {
-			return nil, err
+			return named(err)
 		}
-		all = append(all, v)
+		if !fn(v) {
+			return nil
+		}
 	}
-	return all, named(rows.Err())
-}
-
-// Value scans a row of one column.
-func Value[T any](r Row) (v T, err error) {
-	err = r.Scan(&v)
-	return v, err
+	return named(rows.Err())
 }
 
 // Run executes a statement and returns the number of rows that it changed.
 func (c Conn) Run(ctx context.Context, query string, args ...any) (int64, error) {
-	res, err := c.ExecContext(ctx, query, args...)
+	res, err := c.ExecContext(ctx, query, bind(args)...)
 	if err != nil {
 		return 0, named(err)
 	}
@@ -88,15 +92,6 @@ func (c Conn) Exec(ctx context.Context, query string, args ...any) error {
 		err = ErrNotFound
 	}
 	return err
-}
-
-// Insert adds a row and returns its id.
-func (c Conn) Insert(ctx context.Context, query string, args ...any) (int64, error) {
-	res, err := c.ExecContext(ctx, query, args...)
-	if err != nil {
-		return 0, named(err)
-	}
-	return res.LastInsertId()
 }
 
 // The result codes of SQLite that programs branch on (sqlite.org/rescode.html).
@@ -140,22 +135,6 @@ func named(err error) error {
 	return err
 }
 
-// Millis scans a column of milliseconds since 1970 into a time. NULL is the zero time.
-type Millis struct{ *time.Time }
-
-// Scan implements [sql.Scanner].
-func (m Millis) Scan(src any) error {
-	switch v := src.(type) {
-	case nil:
-		*m.Time = time.Time{}
-	case int64:
-		*m.Time = time.UnixMilli(v).UTC()
-	default:
-		return fmt.Errorf("%T is not a time", src)
-	}
-	return nil
-}
-
 // ToMillis returns the argument for a time. The zero time is NULL.
 func ToMillis(t time.Time) any {
 	if t.IsZero() {
@@ -164,22 +143,80 @@ func ToMillis(t time.Time) any {
 	return t.UnixMilli()
 }
 
-// JSON scans a column of JSON into what V points to.
-type JSON struct{ V any }
-
-// Scan implements [sql.Scanner].
-func (j JSON) Scan(src any) error {
-	switch v := src.(type) {
-	case string:
-		return json.Unmarshal([]byte(v), j.V)
-	case []byte:
-		return json.Unmarshal(v, j.V)
-	}
-	return fmt.Errorf("%T is not JSON", src)
-}
-
 // ToJSON returns the argument for a value, as JSON.
 func ToJSON(v any) (string, error) {
 	b, err := json.Marshal(v)
 	return string(b), err
+}
+
+func bind(args []any) []any {
+	all := make([]any, len(args))
+	for i, arg := range args {
+		switch v := arg.(type) {
+		case time.Time:
+			arg = ToMillis(v)
+		case time.Duration:
+			arg = v.Milliseconds()
+		}
+		all[i] = arg
+	}
+	return all
+}
+
+func mapper[T any]() scan.Mapper[T] {
+	if reflect.TypeFor[T]().Kind() == reflect.Struct {
+		return scan.StructMapper[T](scan.WithTypeConverter(columns{}))
+	}
+	return scan.SingleColumnMapper[T]
+}
+
+// columns reads columns into fields. NULL is the zero value.
+type columns struct{}
+
+// TypeToDestination implements [scan.TypeConverter].
+func (columns) TypeToDestination(t reflect.Type) reflect.Value {
+	switch {
+	case t == reflect.TypeFor[time.Time](), t == reflect.TypeFor[time.Duration](), t == reflect.TypeFor[json.RawMessage](),
+		t.Kind() == reflect.Slice && t.Elem().Kind() != reflect.Uint8:
+		return reflect.ValueOf(&column{reflect.New(t)})
+	}
+	return reflect.New(reflect.PointerTo(t))
+}
+
+// ValueFromDestination implements [scan.TypeConverter].
+func (columns) ValueFromDestination(v reflect.Value) reflect.Value {
+	if c, ok := reflect.TypeAssert[*column](v); ok {
+		return c.to.Elem()
+	}
+	if p := v.Elem(); !p.IsNil() {
+		return p.Elem()
+	}
+	return reflect.Zero(v.Type().Elem().Elem())
+}
+
+// column is a column of milliseconds or of JSON. to points to its value.
+type column struct{ to reflect.Value }
+
+// Scan implements [sql.Scanner].
+func (c *column) Scan(src any) error {
+	at, isTime := reflect.TypeAssert[*time.Time](c.to)
+	d, isDuration := reflect.TypeAssert[*time.Duration](c.to)
+	switch v := src.(type) {
+	case nil:
+		return nil
+	case int64:
+		if isTime {
+			*at = time.UnixMilli(v).UTC()
+			return nil
+		}
+		if isDuration {
+			*d = time.Duration(v) * time.Millisecond
+			return nil
+		}
+	case string:
+		if !isTime && !isDuration {
+			return json.Unmarshal([]byte(v), c.to.Interface())
+		}
+	}
+	return fmt.Errorf("%T is not a %s", src, c.to.Type().Elem())
 }

@@ -8,6 +8,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -17,6 +18,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"time"
 
@@ -45,10 +47,11 @@ const (
 
 // Config says what to open. Path is required.
 type Config struct {
-	Path       string // the file. Open creates it, readable by its owner alone
-	Sync       Sync   // empty: Normal
-	Check      Check  // empty: no check
-	Migrations fs.FS  // goose migrations in the root folder, for Open to apply. Nil: none
+	Path       string       // the file. Open creates it, readable by its owner alone
+	Sync       Sync         // empty: Normal
+	Check      Check        // empty: no check
+	Migrations fs.FS        // goose migrations in the root folder, for Open to apply. Nil: none
+	Log        *slog.Logger // tells that Open made a new file. Nil: [slog.Default]
 }
 
 // DB is a database. All methods may be called concurrently.
@@ -58,15 +61,23 @@ type DB struct {
 	Readers *sql.DB // connections that refuse to write
 }
 
-// Open opens, checks and migrates a database. A damaged file is [ErrCorrupt].
+// likeURL matches what may be the address of a server, with a password.
+var likeURL = regexp.MustCompile(`^[\w+.-]{2,}:|:[^/]*@|(?i:password *=)`)
+
+// Open opens, checks and migrates a database. A damaged file is [ErrCorrupt], and one with a
+// schema of another program or of a newer version is [ErrSchema].
 func Open(ctx context.Context, cfg Config) (db *DB, err error) {
+	if likeURL.MatchString(cfg.Path) {
+		return nil, fmt.Errorf("sqlite: the path of the database, of %d bytes, looks like a URL: name a file; for a file with such a name, begin with ./", len(cfg.Path))
+	}
 	fail := func(err error) (*DB, error) {
 		return nil, fmt.Errorf("sqlite: database %q: %w", cfg.Path, named(err))
 	}
 	if cfg.Path == "" {
 		return fail(errors.New("no path: name a file"))
 	}
-	if err := create(cfg.Path); err != nil {
+	made, err := create(cfg.Path)
+	if err != nil {
 		return fail(err)
 	}
 	if cfg.Sync == "" {
@@ -91,6 +102,9 @@ func Open(ctx context.Context, cfg Config) (db *DB, err error) {
 	n := max(4, runtime.GOMAXPROCS(0))
 	readers.SetMaxOpenConns(n)
 	readers.SetMaxIdleConns(n) // otherwise connections are opened and closed all the time
+	if made {
+		cmp.Or(cfg.Log, slog.Default()).InfoContext(ctx, "made a new database, because there was no such file", "file", cfg.Path)
+	}
 	return &DB{Conn{readers}, writer, readers}, nil
 }
 
@@ -103,24 +117,25 @@ func dsn(path, more string) string {
 	return fmt.Sprintf("file:%s?_pragma=busy_timeout(%d)&_pragma=journal_mode(WAL)&_pragma=foreign_keys(1)&%s", path, busyTimeout.Milliseconds(), more)
 }
 
-// create makes an empty file with mode 0600 if there is none. It must not open an existing
+// create makes an empty file with mode 0600 if there is none, and reports whether it did. It must not open an existing
 // file: closing a descriptor drops all POSIX locks that the process holds on it.
-func create(path string) error {
+func create(path string) (made bool, err error) {
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
-		return err
+		return false, err
 	}
 	f, err := os.CreateTemp(filepath.Dir(path), ".new-*.db") // 0600
 	if err != nil {
-		return err
+		return false, err
 	}
 	defer os.Remove(f.Name()) //nolint:errcheck // an empty file
 	if err := f.Close(); err != nil {
-		return err
+		return false, err
 	}
-	if err := os.Link(f.Name(), path); err != nil && !errors.Is(err, fs.ErrExist) {
-		return err
+	err = os.Link(f.Name(), path)
+	if errors.Is(err, fs.ErrExist) {
+		return false, nil
 	}
-	return nil
+	return err == nil, err
 }
 
 func check(ctx context.Context, db *sql.DB, how Check) error {
@@ -154,22 +169,6 @@ func repeat(ctx context.Context, passes func(error) bool, fn func() error) error
 	}
 }
 
-// Migrate applies the goose migrations of a folder. A nil folder has none. It retries for a
-// second, because another process may migrate at the same time.
-func Migrate(ctx context.Context, db *sql.DB, d goose.Dialect, folder fs.FS) error {
-	if folder == nil {
-		return nil
-	}
-	p, err := goose.NewProvider(d, db, folder)
-	if err != nil {
-		return err
-	}
-	return repeat(ctx, func(error) bool { return true }, func() error {
-		_, err := p.Up(ctx)
-		return err
-	})
-}
-
 // Close closes the database.
 func (db *DB) Close() error { return errors.Join(db.Readers.Close(), db.Writer.Close()) }
 
@@ -185,13 +184,14 @@ func (db *DB) Read(ctx context.Context, fn func(c Conn) error) error {
 
 // OpenAnew is Open, but it renames a damaged file and creates a new one.
 func OpenAnew(ctx context.Context, cfg Config, now time.Time, log *slog.Logger) (*DB, error) {
+	cfg.Log = log
 	db, err := Open(ctx, cfg)
 	if !errors.Is(err, ErrCorrupt) {
 		return db, err
 	}
 	aside := fmt.Sprintf("%s.corrupt-%d", cfg.Path, now.UnixMilli())
 	log.ErrorContext(ctx, "a damaged database was renamed; a new one takes its place", "file", cfg.Path, "aside", aside, "err", err)
-	for _, suffix := range []string{"-wal", "-shm", ""} { // the database file last: until then, another call repeats the rest
+	for _, suffix := range []string{"-wal", "-shm", "-twofold", ""} { // the log of Twofold keeps -twofold; the database file last: until then, another call repeats the rest
 		if failed := os.Rename(cfg.Path+suffix, aside+suffix); failed != nil && !errors.Is(failed, fs.ErrNotExist) {
 			return nil, errors.Join(failed, err)
 		}

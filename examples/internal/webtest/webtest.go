@@ -5,12 +5,9 @@ import (
 	"io"
 	"net/http"
 	"regexp"
-	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 )
 
 // Get returns the status and the body of url. It sends key, if not empty, as the bearer token.
@@ -23,8 +20,8 @@ func Get(tb testing.TB, url, key string) (status int, body string) {
 	if key != "" {
 		req.Header.Set("Authorization", "Bearer "+key)
 	}
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-	resp, err := client.Do(req)
+	req.Close = true // keeps no connection
+	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -36,10 +33,8 @@ func Get(tb testing.TB, url, key string) (status int, body string) {
 	return resp.StatusCode, string(data)
 }
 
-var (
-	samples = regexp.MustCompile(`(?m)^([a-z_]+)(?:\{(.*)\})? \S+$`)
-	labels  = regexp.MustCompile(`([a-z_]+)="((?:[^"\\]|\\.)*)"`)
-)
+var samples = regexp.MustCompile(`(?m)^([a-z_]+)(?:\{(.*)\})? \S+$`)
+var labels = regexp.MustCompile(`([a-z_]+)="((?:[^"\\]|\\.)*)"`)
 
 // Series returns the time series of a Prometheus page whose names begin with prefix,
 // sorted, without duplicates. It leaves out buckets, and the values of the labels in names.
@@ -61,31 +56,4 @@ func Series(page, prefix string, names ...string) []string {
 	}
 	slices.Sort(all)
 	return slices.Compact(all)
-}
-
-// Growth returns the largest growth of the heap while f ran, including garbage that was not
-// collected yet.
-func Growth(f func()) int64 {
-	var m runtime.MemStats
-	runtime.GC()
-	runtime.ReadMemStats(&m)
-	before, most := int64(m.HeapAlloc), int64(0) //nolint:gosec // no heap is that large
-	done := make(chan struct{})
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		var m runtime.MemStats
-		for {
-			runtime.ReadMemStats(&m)
-			most = max(most, int64(m.HeapAlloc)) //nolint:gosec // as above
-			select {
-			case <-done:
-				return
-			case <-time.After(time.Millisecond):
-			}
-		}
-	})
-	f()
-	close(done)
-	wg.Wait()
-	return most - before
 }

@@ -32,7 +32,6 @@ type File struct {
 	HostDelay    Duration        `yaml:"host_delay"`    // between two requests to one host. 0: 1s
 	Lease        Duration        `yaml:"lease"`         // how long a killed run keeps its site locked; must exceed the time of one page. 0: 10m
 	AllowPrivate bool            `yaml:"allow_private"` // allows sites at private addresses
-	Redis        string          `yaml:"redis"`         // URL of a Redis that replaces Cache; "": none
 	Sites        map[string]Site `yaml:"sites"`         // by name; at least one
 }
 

@@ -26,7 +26,6 @@ sites:
     max_items: 20
     include: ["/blog/"]
     cron: "0 */2 * * *"
-    jitter: 5m
     channel_config:
       title: Prefect Blog Updates (Incremental)
       description: Latest blog posts from Prefect - incremental updates
@@ -46,7 +45,7 @@ func TestTheDocumentsExample(t *testing.T) {
 	const root = "https://www.prefect.io/sitemap.xml"
 	want := config.Site{
 		Name: "prefect_blog", SitemapURL: root, Incremental: true, FetchTitles: true, Window: 20, MaxPages: 100,
-		Include: []string{"/blog/"}, Cron: "0 */2 * * *", Jitter: config.Duration(5 * time.Minute), Retries: 2, RetryDelay: config.Duration(30 * time.Second),
+		Include: []string{"/blog/"}, Cron: "0 */2 * * *", Retries: 2, RetryDelay: config.Duration(30 * time.Second),
 		State: config.State{HistoryDays: 30, Baseline: 10, CleanupDays: 7, RetryFailed: true},
 		Channel: feed.Channel{
 			Title: "Prefect Blog Updates (Incremental)", Description: "Latest blog posts from Prefect - incremental updates",
@@ -99,11 +98,10 @@ func TestFaultsAreNamed(t *testing.T) {
 		site("max_items: 0, max_pages: 0, retries: 11"): {"sites.a.max_items", "sites.a.max_pages", "sites.a.retries: 11 is not a number from 0 to 10"},
 		site("retry_delay: soon"):                       {"duration"},
 		site("cron: 'every day'"):                       {"sites.a.cron"},
-		site("jitter: 5"):                               {"duration"},
-		site("jitter: -5m"):                             {"duration"},
+		site("retry_delay: 5"):                          {"duration"},
+		site("retry_delay: -5m"):                        {"duration"},
 		site("include: ['(']"):                          {"sites.a.include: expression 1"},
 		site("exclude: ['a', '[']"):                     {"sites.a.exclude: expression 2"},
-		site("content_selector: 'a >'"):                 {"sites.a.content_selector"},
 		site("sitemap_url: /sitemap.xml"):               {"sites.a.sitemap_url"},
 		site("incremental_config: {db_path: x}"):        {"db_path"},
 		site("incremental_config: {baseline_items: -1, max_history_days: 0, cleanup_interval_days: 0}"): {"baseline_items", "max_history_days", "cleanup_interval_days"},
@@ -160,12 +158,12 @@ func TestCacheBesideDatabase(t *testing.T) {
 // schedule pauses at night and on weekends.
 func TestStale(t *testing.T) {
 	s := config.Default()
-	s.Cron, s.Jitter = "0 9-17 * * 1-5", config.Duration(10*time.Minute)
+	s.Cron = "0 9-17 * * 1-5"
 	friday := time.Date(2026, time.March, 6, 17, 1, 0, 0, time.UTC)
 	for now, want := range map[time.Time]bool{
-		friday.Add(60 * time.Hour):                             false, // Monday, 5:01
-		time.Date(2026, time.March, 9, 11, 10, 0, 0, time.UTC): false,
-		time.Date(2026, time.March, 9, 11, 11, 0, 0, time.UTC): true,
+		friday.Add(60 * time.Hour):                            false, // Monday, 5:01
+		time.Date(2026, time.March, 9, 11, 0, 0, 0, time.UTC): false,
+		time.Date(2026, time.March, 9, 11, 1, 0, 0, time.UTC): true,
 	} {
 		if got := s.Stale(friday, now); got != want {
 			t.Errorf("at %v: stale is %v, want %v", now, got, want)

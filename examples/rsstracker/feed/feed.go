@@ -1,37 +1,24 @@
-// Package feed writes RSS 2.0, Atom and JSON Feed 1.1. It uses no clock: equal items, equal bytes.
+// Package feed writes RSS 2.0. It uses no clock: equal items, equal bytes.
 package feed
 
 import (
 	"cmp"
+	"encoding/xml"
 	"fmt"
+	"html"
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/gorilla/feeds"
 )
 
-// Format is a feed format.
-type Format uint8
-
-// The formats. The zero Format is not valid.
+// File is the name of the feed in its site's folder, and ContentType its media type.
 const (
-	RSS Format = iota + 1
-	Atom
-	JSON
+	File        = "rss.xml"
+	ContentType = mediaType + "; charset=utf-8"
+	mediaType   = "application/rss+xml"
 )
-
-// Formats lists all formats.
-var Formats = []Format{RSS, Atom, JSON}
-
-var (
-	files      = [...]string{RSS: "rss.xml", Atom: "atom.xml", JSON: "feed.json"}
-	mediaTypes = [...]string{RSS: "application/rss+xml", Atom: "application/atom+xml", JSON: "application/feed+json"}
-)
-
-// File returns the name of such a feed in its site's folder.
-func (f Format) File() string { return files[f] }
-
-// ContentType returns the media type of such a feed.
-func (f Format) ContentType() string { return mediaTypes[f] + "; charset=utf-8" }
 
 // Channel describes a feed. Title, Link and Base are required.
 type Channel struct {
@@ -39,14 +26,9 @@ type Channel struct {
 	Description string        `yaml:"description"`
 	Link        string        `yaml:"link"`     // the site
 	Language    string        `yaml:"language"` // "" for none
-	Author      string        `yaml:"author"`   // "" for the title
-	Hub         string        `yaml:"hub"`      // of WebSub; "" for none
-	Base        string        `yaml:"-"`        // URL of the folder of the feeds, without a slash at its end
+	Base        string        `yaml:"-"`        // URL of the folder of the feed, without a slash at its end
 	TTL         time.Duration `yaml:"-"`        // the interval of runs; 0: unknown
 }
-
-// self returns the URL of the feed in format f.
-func (c Channel) self(f Format) string { return c.Base + "/" + f.File() }
 
 // Item is one entry. window.json stores items in this form.
 type Item struct {
@@ -59,45 +41,72 @@ type Item struct {
 	Updated     time.Time `json:"updated_at"`   // when its text last changed; zero: never
 }
 
-// Encode returns a feed of the items, in the given order.
-func Encode(f Format, c Channel, items []Item) (body []byte, err error) {
-	clean := make([]Item, len(items))
-	for i, it := range items {
-		clean[i] = it.cleaned()
-	}
-	encode := map[Format]func(Channel, []Item) ([]byte, error){RSS: rss, Atom: atom, JSON: jsonFeed}[f]
-	if encode == nil {
-		return nil, fmt.Errorf("feed: format %d", f)
-	}
-	if body, err = encode(c, clean); err != nil {
-		return nil, fmt.Errorf("feed: %s: %w", f.File(), err)
-	}
-	return body, nil
+// document is an RSS document with the Atom link that RSS lacks.
+type document struct {
+	XMLName xml.Name `xml:"rss"`
+	Version string   `xml:"version,attr"`
+	Atom    string   `xml:"xmlns:atom,attr"`
+	Channel struct {
+		Self struct {
+			Href string `xml:"href,attr"`
+			Rel  string `xml:"rel,attr"`
+			Type string `xml:"type,attr"`
+		} `xml:"atom:link"`
+		*feeds.RssFeed
+	} `xml:"channel"`
 }
 
-// newest returns the time of the feed's last change (S-E10). It is not the newest date of a
-// page: a new item may have an old date.
-func newest(items []Item) (t time.Time) {
+// Encode returns a feed of the items, in the given order. lastBuildDate is the time of the last
+// change (S-E10). It is not the newest date of a page: a new item may have an old date.
+func Encode(c Channel, items []Item) ([]byte, error) {
+	x := document{Version: "2.0", Atom: "http://www.w3.org/2005/Atom"}
+	self := &x.Channel.Self
+	self.Href, self.Rel, self.Type = c.Base+"/"+File, "self", mediaType
+	x.Channel.RssFeed = &feeds.RssFeed{
+		Title: c.Title, Link: c.Link, Description: c.Description, Language: c.Language, Ttl: int(c.TTL / time.Minute),
+	}
+	var newest time.Time
 	for _, i := range items {
-		if i.Updated.After(t) {
-			t = i.Updated
+		for _, t := range []time.Time{i.Updated, either(i.Published, i.Date)} {
+			if t.After(newest) {
+				newest = t
+			}
 		}
+		x.Channel.Items = append(x.Channel.Items, &feeds.RssItem{
+			Title: cmp.Or(Line(i.Title), i.URL), Link: i.URL, Description: html.EscapeString(Line(i.Description)),
+			PubDate: date(either(i.Date, i.Published)), Guid: guid(i),
+		})
+	}
+	x.Channel.LastBuildDate = date(newest)
+	b, err := xml.MarshalIndent(x, "", "  ")
+	if err != nil {
+		return nil, fmt.Errorf("feed: %w", err)
+	}
+	return append([]byte(xml.Header), append(b, '\n')...), nil
+}
+
+// guid is a permanent link only while the page is at the URL where it was first seen (S-E10).
+func guid(i Item) *feeds.RssGuid {
+	g := &feeds.RssGuid{Id: i.GUID, IsPermaLink: "false"}
+	if i.GUID == i.URL {
+		g.IsPermaLink = "true"
+	}
+	return g
+}
+
+// either is like cmp.Or, but the zero time may have a zone.
+func either(t, u time.Time) time.Time {
+	if t.IsZero() {
+		return u
 	}
 	return t
 }
 
-// cleaned fills in the defaults, and makes the texts valid in all three formats.
-func (i Item) cleaned() Item {
-	for _, t := range []*time.Time{&i.Date, &i.Published, &i.Updated} {
-		*t = t.UTC().Truncate(time.Second)
+func date(t time.Time) string {
+	if t.IsZero() {
+		return ""
 	}
-	i.Published = cmp.Or(i.Published, i.Date)
-	i.Date = cmp.Or(i.Date, i.Published)
-	if i.Updated.Before(i.Published) {
-		i.Updated = i.Published
-	}
-	i.Title, i.Description = cmp.Or(Line(i.Title), i.URL), Line(i.Description)
-	return i
+	return t.UTC().Format(time.RFC1123Z)
 }
 
 // Line returns s on one line, without characters that XML forbids.

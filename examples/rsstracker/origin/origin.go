@@ -37,18 +37,15 @@ const (
 // Source implements [track.Source].
 type Source struct {
 	client Client
-	pages  cache.Cache[question, page.Meta]
+	pages  cache.Cache[string, page.Meta]
 }
 
 var _ track.Source = (*Source)(nil)
 
-// question is the cache key of a page: another selector selects other content.
-type question struct{ URL, Selector string }
-
 // New returns a source that fetches with client and caches in tiers.
 func New(client Client, tiers *cache.Tiers) (*Source, error) {
-	pages, err := cache.New(tiers, cache.Config[question, page.Meta]{
-		Namespace: "page:v1",
+	pages, err := cache.New(tiers, cache.Config[string, page.Meta]{
+		Namespace: "page:v2",
 		Policy:    policy.Patch{TTL: new(fresh), NegativeTTL: new(dead), Jitter: new(0.0), LoadTimeout: new(10 * time.Minute)},
 	})
 	if err != nil {
@@ -72,11 +69,21 @@ func (s *Source) Discover(ctx context.Context, url string) ([]string, error) {
 	return r.Sitemaps, nil
 }
 
-// deadError means that a page does not exist. The cache stores only [cache.ErrNotFound].
+// deadError means that a page does not exist. The cache stores only [cache.ErrNotFound]. It is not
+// joined with the status, because a failure joined with an absence counts as a failure.
 type deadError struct{ status *fetch.StatusError }
 
-func (e *deadError) Error() string   { return e.status.Error() }
-func (e *deadError) Unwrap() []error { return []error{e.status, cache.ErrNotFound} }
+func (e *deadError) Error() string { return e.status.Error() }
+func (e *deadError) Unwrap() error { return cache.ErrNotFound }
+
+// As lets errors.As find the status.
+func (e *deadError) As(target any) bool {
+	status, ok := target.(**fetch.StatusError)
+	if ok {
+		*status = e.status
+	}
+	return ok
+}
 
 // Page implements [track.Source]. Pages obey robots.txt.
 func (s *Source) Page(ctx context.Context, r track.PageRequest) (track.Page, error) {
@@ -85,13 +92,13 @@ func (s *Source) Page(ctx context.Context, r track.PageRequest) (track.Page, err
 		opts = []cache.Option{cache.MaxAge(age)}
 	}
 	var asked atomic.Bool // the loader runs in its own goroutine
-	res, err := s.pages.Fetch(ctx, question{r.URL, r.Selector}, func(ctx context.Context, q question) (page.Meta, error) {
+	res, err := s.pages.Fetch(ctx, r.URL, func(ctx context.Context, url string) (page.Meta, error) {
 		asked.Store(true)
-		return s.load(ctx, q)
+		return s.load(ctx, url)
 	}, opts...)
 	p := track.Page{Meta: res.Value, Cached: !asked.Load()}
 	if _, ok := errors.AsType[*fetch.StatusError](err); !ok && errors.Is(err, cache.ErrNotFound) {
-		err = &fetch.StatusError{URL: r.URL, Code: http.StatusNotFound} // a stored absence
+		err = &fetch.StatusError{URL: fetch.Redact(r.URL), Code: http.StatusNotFound} // a stored absence
 	}
 	return p, err
 }
@@ -111,13 +118,13 @@ func maxAge(r track.PageRequest, now time.Time) time.Duration {
 	}
 }
 
-func (s *Source) load(ctx context.Context, q question) (page.Meta, error) {
-	resp, err := s.client.Get(ctx, fetch.Request{URL: q.URL, Robots: true, MaxBytes: maxPage, Accept: "text/html, application/xhtml+xml, */*;q=0.5"})
+func (s *Source) load(ctx context.Context, url string) (page.Meta, error) {
+	resp, err := s.client.Get(ctx, fetch.Request{URL: url, Robots: true, MaxBytes: maxPage, Accept: "text/html, application/xhtml+xml, */*;q=0.5"})
 	if e, ok := errors.AsType[*fetch.StatusError](err); ok && (e.Code == http.StatusNotFound || e.Code == http.StatusGone) {
 		return page.Meta{}, &deadError{e}
 	}
 	if err != nil {
 		return page.Meta{}, err
 	}
-	return page.Parse(resp.Body, resp.ContentType, q.Selector)
+	return page.Parse(resp.Body, resp.ContentType)
 }

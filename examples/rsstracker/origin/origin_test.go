@@ -71,11 +71,6 @@ func TestPageIsCached(t *testing.T) {
 		if p, err = s.Page(t.Context(), fresh); err != nil || p.Title != "B" || p.Cached {
 			t.Errorf("of a page that has changed = %+v, %v", p, err)
 		}
-		other := request
-		other.Selector = "title"
-		if p, err = s.Page(t.Context(), other); err != nil || p.Cached {
-			t.Errorf("with a selector = %+v, %v", p, err)
-		}
 		for _, r := range c.asked {
 			if !r.Robots {
 				t.Errorf("%+v does not obey robots.txt", r)

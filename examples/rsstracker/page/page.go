@@ -1,35 +1,36 @@
-// Package page extracts from an HTML page the fields of a feed item.
+// Package page extracts from an HTML page the fields of a feed item. It builds no tree, because
+// hostile markup can turn 1 MB into a tree of gigabytes.
 package page
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"mime"
-	"regexp"
+	"slices"
 	"strings"
 	"time"
 
-	"github.com/PuerkitoBio/goquery"
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
 
 	"github.com/twofold-go/twofold/examples/internal/fetch"
 	"github.com/twofold-go/twofold/examples/rsstracker/feed"
 	"github.com/twofold-go/twofold/examples/rsstracker/sitemap"
 )
 
-// The errors that callers branch on.
-var (
-	ErrNotHTML = errors.New("page: not an HTML page")
-	ErrContent = errors.New("page: nothing matches the content selector")
-)
+// ErrNotHTML means that the content is not an HTML page.
+var ErrNotHTML = errors.New("page: not an HTML page")
 
 const (
-	maxTitle       = 300
-	maxDescription = 1_000
+	maxTitle       = 300     // characters
+	maxDescription = 1_000   // characters
+	maxToken       = 1 << 20 // bytes of one tag or text; the rest of the page is ignored
+	maxText        = 2 << 20 // bytes of all texts; the rest of the page is ignored
 )
 
 // Meta is the metadata of a page. Its texts are plain text. The date is in UTC, or zero.
@@ -40,9 +41,8 @@ type Meta struct {
 	Hash        string // SHA-256 of title, description and content, in hexadecimal
 }
 
-// Parse reads a page. selector is CSS and selects the content. The title prefers the one
-// for sharing, which lacks the site's name.
-func Parse(body []byte, contentType, selector string) (Meta, error) {
+// Parse reads a page. The title prefers the one for sharing, which lacks the site's name.
+func Parse(body []byte, contentType string) (Meta, error) {
 	if !looksLikeHTML(body, contentType) {
 		return Meta{}, ErrNotHTML
 	}
@@ -50,28 +50,19 @@ func Parse(body []byte, contentType, selector string) (Meta, error) {
 	if err != nil {
 		return Meta{}, fmt.Errorf("page: %w", err)
 	}
-	doc := read(text)
-	doc.Find("svg").Remove() // drawings have titles too
-	named, article := metas(doc), readLD(doc)
+	p := read(text)
 	m := Meta{
-		Title:       first(maxTitle, named["og:title"], article["headline"], article["name"], doc.Find("title").First().Text(), doc.Find("h1").First().Text()),
-		Description: first(maxDescription, named["og:description"], article["description"], named["description"]),
-		Published: firstDate(named["article:published_time"], article["datePublished"], named["datepublished"], named["dc.date"], named["date"], named["pubdate"],
-			doc.Find("time[pubdate], time[itemprop=datePublished]").AttrOr("datetime", "")),
+		Title:       first(maxTitle, p.named["og:title"], p.text(atom.Title), p.text(atom.H1)),
+		Description: first(maxDescription, p.named["og:description"], p.named["description"]),
 	}
-	content, err := content(doc, selector)
-	if err != nil {
-		return Meta{}, err
+	for _, name := range dates {
+		if m.Published.IsZero() {
+			m.Published, _ = sitemap.ParseDate(p.named[name]) // an error comes with the zero time
+		}
 	}
-	if selector != "" {
-		m.Description = first(maxDescription, m.Description, content)
-	}
-	hash := sha256.New()
-	for i, text := range []string{m.Title, m.Description, content} {
-		_, _ = io.WriteString(hash, "\x00"[:min(i, 1)])
-		_, _ = io.WriteString(hash, text)
-	}
-	m.Hash = hex.EncodeToString(hash.Sum(nil))
+	content := cmp.Or(p.text(atom.Article), p.text(atom.Main), p.text(atom.Body))
+	hash := sha256.Sum256([]byte(strings.Join([]string{m.Title, m.Description, content}, "\x00")))
+	m.Hash = hex.EncodeToString(hash[:])
 	return m, nil
 }
 
@@ -83,64 +74,105 @@ func looksLikeHTML(body []byte, contentType string) bool {
 	return bytes.HasPrefix(bytes.TrimLeft(body, "\xef\xbb\xbf \t\r\n"), []byte("<"))
 }
 
-// metas returns the meta elements by name, for each name the first that is not empty.
-func metas(doc *goquery.Document) map[string]string {
-	all := map[string]string{}
-	for _, m := range doc.Find("meta[content]").EachIter() {
-		for _, attr := range []string{"property", "name", "itemprop"} {
-			if name := strings.ToLower(m.AttrOr(attr, "")); name != "" && all[name] == "" {
-				all[name] = strings.TrimSpace(m.AttrOr("content", ""))
-			}
-		}
-	}
-	return all
+var (
+	dates  = []string{"article:published_time", "datepublished", "dc.date", "date", "pubdate", "time"}
+	kept   = []atom.Atom{atom.Title, atom.H1, atom.Article, atom.Main}                                   // their first text
+	aside  = []atom.Atom{atom.Head, atom.Nav, atom.Header, atom.Footer, atom.Aside, atom.Form}           // not content of the body
+	hidden = []atom.Atom{atom.Script, atom.Style, atom.Noscript, atom.Template, atom.Svg, atom.Textarea} // drawings have titles too
+)
+
+// reader counts the open elements of each name. That is enough for the elements here, which do not
+// overlap on real pages.
+type reader struct {
+	named map[string]string // meta and time elements by name: the first that is not empty
+	texts map[atom.Atom]*strings.Builder
+	open  map[atom.Atom]int
+	over  map[atom.Atom]bool // the first one has ended
 }
 
-var articles = regexp.MustCompile(`(Article|Posting|Report|Review|Recipe|Episode|VideoObject)\b`)
-
-// readLD returns the texts of the first article in the page's JSON-LD.
-func readLD(doc *goquery.Document) map[string]string {
-	for _, s := range doc.Find(`script[type="application/ld+json"]`).EachIter() {
-		var top any
-		if text := s.Text(); len(text) > maxLD || json.Unmarshal([]byte(text), &top) != nil {
-			continue
-		}
-		for queue := []any{top}; len(queue) > 0; queue = queue[1:] {
-			switch v := queue[0].(type) {
-			case []any:
-				queue = append(queue, v...)
-			case map[string]any:
-				queue = append(queue, v["@graph"])
-				if !articles.MatchString(fmt.Sprint(v["@type"])) {
-					continue
-				}
-				texts := map[string]string{}
-				for k, v := range v {
-					texts[k], _ = v.(string)
-				}
-				return texts
-			}
-		}
+func (p *reader) text(a atom.Atom) string {
+	if b := p.texts[a]; b != nil {
+		return feed.Line(b.String())
 	}
-	return nil
+	return ""
 }
 
-func content(doc *goquery.Document, selector string) (string, error) {
-	doc.Find("script, style, noscript, template").Remove()
-	if selector != "" {
-		at := doc.Find(selector)
-		if at.Length() == 0 {
-			return "", ErrContent // the selector does not fit this page
+func (p *reader) within(names []atom.Atom) bool {
+	return slices.ContainsFunc(names, func(a atom.Atom) bool { return p.open[a] > 0 })
+}
+
+func read(r io.Reader) *reader {
+	p := &reader{map[string]string{}, map[atom.Atom]*strings.Builder{}, map[atom.Atom]int{}, map[atom.Atom]bool{}}
+	z := html.NewTokenizer(r)
+	z.SetMaxBuf(maxToken)
+	for left := maxText; left > 0; {
+		kind := z.Next()
+		switch kind {
+		case html.ErrorToken: // the end, or a token that is too long
+			return p
+		case html.TextToken:
+			left -= p.add(z.Text())
+		case html.StartTagToken, html.SelfClosingTagToken:
+			name, more := z.TagName()
+			a := atom.Lookup(name)
+			if more && (a == atom.Meta || a == atom.Time) {
+				p.name(z)
+			}
+			if kind == html.StartTagToken && (!p.within(hidden) || slices.Contains(hidden, a)) {
+				p.open[a]++
+			}
+		case html.EndTagToken:
+			name, _ := z.TagName()
+			if a := atom.Lookup(name); p.open[a] > 0 && (!p.within(hidden) || slices.Contains(hidden, a)) {
+				p.open[a]--
+				p.over[a] = p.over[a] || p.open[a] == 0
+			}
+		case html.CommentToken, html.DoctypeToken: // hold nothing of the page
 		}
-		return feed.Line(at.Text()), nil
 	}
-	for _, s := range []string{"article", "main, [role=main]"} {
-		if at := doc.Find(s).First(); at.Length() > 0 {
-			return feed.Line(at.Text()), nil
+	return p
+}
+
+// add adds a text to the elements around it, and returns its length.
+func (p *reader) add(text []byte) int {
+	if p.within(hidden) {
+		return 0
+	}
+	in := func(a atom.Atom) {
+		if p.texts[a] == nil {
+			p.texts[a] = &strings.Builder{}
+		}
+		p.texts[a].Write(text)
+	}
+	for _, a := range kept {
+		if p.open[a] > 0 && !p.over[a] {
+			in(a)
 		}
 	}
-	doc.Find("head, title, nav, header, footer, aside, form").Remove()
-	return feed.Line(doc.Text()), nil
+	if !p.within(aside) && p.open[atom.Title] == 0 {
+		in(atom.Body)
+	}
+	return len(text)
+}
+
+// name keeps the content of a meta element, or the date of a time element.
+func (p *reader) name(z *html.Tokenizer) {
+	attrs := map[string]string{}
+	for more := true; more; {
+		var k, v []byte
+		if k, v, more = z.TagAttr(); slices.Contains([]string{"property", "name", "itemprop", "content", "datetime", "pubdate"}, string(k)) {
+			attrs[string(k)] = strings.TrimSpace(string(v))
+		}
+	}
+	if _, is := attrs["pubdate"]; attrs["datetime"] != "" && (is || attrs["itemprop"] == "datePublished") {
+		attrs = map[string]string{"name": "time", "content": attrs["datetime"]}
+	}
+	for _, by := range []string{"property", "name", "itemprop"} {
+		name := strings.ToLower(attrs[by])
+		if p.named[name] == "" && (slices.Contains(dates, name) || slices.Contains([]string{"og:title", "og:description", "description"}, name)) {
+			p.named[name] = attrs["content"]
+		}
+	}
 }
 
 // first returns the first text that is not empty. It cuts the text to limit characters, at
@@ -160,13 +192,4 @@ func first(limit int, texts ...string) string {
 		}
 	}
 	return ""
-}
-
-func firstDate(texts ...string) time.Time {
-	for _, t := range texts {
-		if d, err := sitemap.ParseDate(t); err == nil {
-			return d
-		}
-	}
-	return time.Time{}
 }

@@ -25,24 +25,15 @@ func TestParse(t *testing.T) {
 		"open graph first": {`<title>A | Site</title><meta property="og:title" content="A"><meta name=description content=no><meta property="og:description" content=D>
 			<meta property="article:published_time" content="2026-03-01T08:00:00+08:00">`,
 			page.Meta{Title: "A", Description: "D", Published: day(1)}},
-		"JSON-LD": {`<title>A | Site</title><script type="application/ld+json">{"@context":"https://schema.org","@type":"BlogPosting","headline":"A",
-			"description":"D","datePublished":"2026-03-01","dateModified":"2026-03-02"}</script>`,
-			page.Meta{Title: "A", Description: "D", Published: day(1)}},
-		"JSON-LD graph": {`<script type="application/ld+json">{"@graph":[{"@type":"Organization","name":"No"},{"@type":"WebPage","name":"W","datePublished":"2020"},
-			{"@type":["Article","Thing"],"headline":"A","datePublished":"2026-03-01","author":{"@type":"NewsArticle","headline":"No"}}]}</script>`,
-			page.Meta{Title: "A", Published: day(1)}},
-		"JSON-LD list":            {`<script type="application/ld+json">[{"@type":"https://schema.org/Article","name":"A"}]</script>`, page.Meta{Title: "A"}},
-		"JSON-LD broken":          {`<script type="application/ld+json">{"@type":"Article",</script><h1>A</h1>`, page.Meta{Title: "A"}},
-		"JSON-LD of wrong shapes": {`<script type="application/ld+json">{"@type":7,"headline":["no"]}</script><title>A</title>`, page.Meta{Title: "A"}},
-		"empty ones are passed":   {`<meta property="og:title" content=" "><meta property="og:title" content="A"><title>no</title>`, page.Meta{Title: "A"}},
-		"bad dates are passed":    {`<title>A</title><meta property="article:published_time" content="soon"><meta name=date content=2026-03-01>`, page.Meta{Title: "A", Published: day(1)}},
-		"time element":            {`<title>A</title><time itemprop="datePublished" datetime="2026-03-01">`, page.Meta{Title: "A", Published: day(1)}},
-		"title of a drawing":      {`<body><svg><title>no</title></svg><h1>A</h1>`, page.Meta{Title: "A"}},
-		"nothing":                 {`<p>Text.`, page.Meta{}},
-		"control characters":      {"<title>A\x01\x08 B\x00</title>", page.Meta{Title: "A B"}},
+		"empty ones are passed": {`<meta property="og:title" content=" "><meta property="og:title" content="A"><title>no</title>`, page.Meta{Title: "A"}},
+		"bad dates are passed":  {`<title>A</title><meta property="article:published_time" content="soon"><meta name=date content=2026-03-01>`, page.Meta{Title: "A", Published: day(1)}},
+		"time element":          {`<title>A</title><time itemprop="datePublished" datetime="2026-03-01">`, page.Meta{Title: "A", Published: day(1)}},
+		"title of a drawing":    {`<body><svg><title>no</title></svg><h1>A</h1>`, page.Meta{Title: "A"}},
+		"nothing":               {`<p>Text.`, page.Meta{}},
+		"control characters":    {"<title>A\x01\x08 B\x00</title>", page.Meta{Title: "A B"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := page.Parse([]byte(tc.html), "text/html", "")
+			got, err := page.Parse([]byte(tc.html), "text/html")
 			if err != nil || len(got.Hash) != 64 {
 				t.Fatalf("Parse = %+v, %v", got, err)
 			}
@@ -60,7 +51,7 @@ func TestCharsets(t *testing.T) {
 		"UTF-8":                  {"<title>café</title>", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got, err := page.Parse([]byte(tc.body), tc.contentType, ""); err != nil || got.Title != "café" {
+			if got, err := page.Parse([]byte(tc.body), tc.contentType); err != nil || got.Title != "café" {
 				t.Errorf("title %q, %v; want café", got.Title, err)
 			}
 		})
@@ -69,7 +60,7 @@ func TestCharsets(t *testing.T) {
 
 func TestNotHTML(t *testing.T) {
 	for contentType, body := range map[string]string{"application/pdf": "<title>A</title>", "": "%PDF-1.7", "text/plain": "<title>"} {
-		if _, err := page.Parse([]byte(body), contentType, ""); !errors.Is(err, page.ErrNotHTML) {
+		if _, err := page.Parse([]byte(body), contentType); !errors.Is(err, page.ErrNotHTML) {
 			t.Errorf("%q: %v, want ErrNotHTML", contentType, err)
 		}
 	}
@@ -77,9 +68,9 @@ func TestNotHTML(t *testing.T) {
 
 // TestHash lists what counts as a change of a page, and what does not.
 func TestHash(t *testing.T) {
-	hash := func(html, selector string) string {
+	hash := func(html string) string {
 		t.Helper()
-		m, err := page.Parse([]byte(html), "text/html", selector)
+		m, err := page.Parse([]byte(html), "text/html")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -90,43 +81,32 @@ func TestHash(t *testing.T) {
 		strings.ReplaceAll(html, "1", "2"),                    // the menu, an advertisement, a script
 		strings.ReplaceAll(html, "Text one.", "Text\n one. "), // white space
 	} {
-		if hash(html, "") != hash(same, "") {
+		if hash(html) != hash(same) {
 			t.Errorf("%s counts as changed", same)
 		}
 	}
 	for _, other := range []string{strings.ReplaceAll(html, "one", "two"), strings.ReplaceAll(html, ">A<", ">B<")} {
-		if hash(html, "") == hash(other, "") {
+		if hash(html) == hash(other) {
 			t.Errorf("%s does not count as changed", other)
 		}
 	}
-	if menu := strings.ReplaceAll(html, "Menu 1", "Menu 2"); hash(html, "nav") == hash(menu, "nav") {
-		t.Error("the selector is not obeyed")
-	}
-	for selector, want := range map[string]string{"article": "Text one.", "": ""} {
-		if m, err := page.Parse([]byte(html), "", selector); err != nil || m.Description != want {
-			t.Errorf("with the selector %q the description is %q, %v; want %q", selector, m.Description, err, want)
-		}
-	}
-	if body := `<body><header>1</header>Text<footer>1</footer>`; hash(body, "") != hash(strings.ReplaceAll(body, "1", "2"), "") {
+	if body := `<body><header>1</header>Text<footer>1</footer>`; hash(body) != hash(strings.ReplaceAll(body, "1", "2")) {
 		t.Error("a footer counts")
-	}
-	if _, err := page.Parse([]byte(html), "", "#none"); !errors.Is(err, page.ErrContent) {
-		t.Errorf("a selector without a match: %v", err)
 	}
 }
 
 func TestLongTextsAreCut(t *testing.T) {
-	m, err := page.Parse([]byte("<title>"+strings.Repeat("词", 400)+"</title><meta name=description content='"+strings.Repeat("word ", 400)+"'>"), "", "")
+	m, err := page.Parse([]byte("<title>"+strings.Repeat("词", 400)+"</title><meta name=description content='"+strings.Repeat("word ", 400)+"'>"), "")
 	if err != nil || len([]rune(m.Title)) != 300 || !strings.HasSuffix(m.Title, "词…") || len(m.Description) > 1010 || !strings.HasSuffix(m.Description, "word…") {
 		t.Errorf("title of %d, description of %d characters, %v", len([]rune(m.Title)), len(m.Description), err)
 	}
 }
 
 func FuzzParse(f *testing.F) {
-	f.Add([]byte(`<title>A</title><script type="application/ld+json">{"@graph":[{"@type":"Article"}]}</script><meta name=date content=2026>`))
+	f.Add([]byte(`<title>A</title><svg><title>B</title></svg><article><meta name=date content=2026>`))
 	f.Add([]byte("<a<b<c\x00<meta charset=utf-16>"))
 	f.Fuzz(func(t *testing.T, html []byte) {
-		m, err := page.Parse(html, "text/html", "")
+		m, err := page.Parse(html, "text/html")
 		if err == nil && (len([]rune(m.Title)) > 300 || len(m.Hash) != 64 || strings.ContainsAny(m.Title+m.Description, "\x00\x01\n")) {
 			t.Errorf("%+v", m)
 		}

@@ -1,9 +1,9 @@
 // Package server serves the feeds and the state of the tracker.
 //
-//	GET /{site}/rss.xml, atom.xml, feed.json   the feed; 503 before the first one
-//	GET /healthz                               503 when a feed is stale
-//	GET /readyz                                503 when the database does not answer
-//	GET /stats                                 statistics, as JSON
+//	GET /{site}/rss.xml   the feed; 503 before the first one
+//	GET /healthz          503 when a feed is stale
+//	GET /readyz           503 when the database does not answer
+//	GET /stats            statistics, as JSON
 package server
 
 import (
@@ -53,7 +53,7 @@ func New(cfg Config) (*Server, error) {
 		cfg.Now = time.Now
 	}
 	pages, err := httpcache.New(httpcache.Config{
-		Tiers: cfg.Tiers, Namespace: "feed:v2", Name: "rsstracker", KeyOnly: true, Lifetime: httpcache.UntilInvalidated, NoAge: true, Now: cfg.Now, Logger: cfg.Log,
+		Tiers: cfg.Tiers, Namespace: "feed:v2", Name: "rsstracker", Preset: httpcache.Pages, NoAge: true, Now: cfg.Now, Logger: cfg.Log,
 		Policy: policy.Patch{TTL: new(freshFor)}, MaxBody: 8 << 20, Encodings: []httpcache.Encoding{httpcache.Gzip(0)},
 		StoreMissing: func(string) bool { return false },
 		Query:        func(string) ([]string, bool) { return nil, true }, // queries are ignored
@@ -65,13 +65,7 @@ func New(cfg Config) (*Server, error) {
 	for _, site := range cfg.Sites {
 		s.names = append(s.names, site.Name)
 	}
-	feeds := http.NewServeMux()
-	cached := pages.Handler(feeds)
-	for _, f := range feed.Formats {
-		pattern := "GET /{site}/" + f.File()
-		feeds.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) { s.feed(w, r, f) })
-		s.Handle(pattern, cached)
-	}
+	s.Handle("GET /{site}/"+feed.File, pages.Handler(http.HandlerFunc(s.feed)))
 	s.HandleFunc("GET /healthz", s.known(s.health))
 	s.HandleFunc("GET /readyz", s.known(func([]state.Stats) (int, any) { return http.StatusOK, map[string]any{"ready": true} }))
 	s.HandleFunc("GET /stats", s.known(s.stats))
@@ -90,14 +84,14 @@ func (s *Server) Refresh(ctx context.Context, site string) {
 }
 
 // feed serves the file that the tracker wrote last, so that readers do not depend on the database.
-func (s *Server) feed(w http.ResponseWriter, r *http.Request, f feed.Format) {
+func (s *Server) feed(w http.ResponseWriter, r *http.Request) {
 	site := r.PathValue("site")
 	if !slices.Contains(s.names, site) {
 		http.NotFound(w, r)
 		return
 	}
 	cache.Depend(r.Context(), tag(site))
-	file, err := os.Open(filepath.Join(track.Folder(s.cfg.Dir, site), f.File()))
+	file, err := os.Open(filepath.Join(track.Folder(s.cfg.Dir, site), feed.File))
 	if err != nil {
 		s.cfg.Log.WarnContext(r.Context(), "the site has no feed yet; run it", "site", site, "err", err)
 		w.Header().Set("Retry-After", "60")
@@ -110,7 +104,7 @@ func (s *Server) feed(w http.ResponseWriter, r *http.Request, f feed.Format) {
 		written = info.ModTime()
 	}
 	h := w.Header()
-	h.Set("Content-Type", f.ContentType())
+	h.Set("Content-Type", feed.ContentType)
 	h.Set("Cache-Control", "public, max-age=300")
 	h.Set("X-Content-Type-Options", "nosniff")
 	http.ServeContent(w, r, "", written, file)
@@ -118,9 +112,8 @@ func (s *Server) feed(w http.ResponseWriter, r *http.Request, f feed.Format) {
 
 type health struct {
 	state.Site
-	Age    int      `json:"age_seconds,omitempty"` // of the last success
-	Stale  bool     `json:"stale"`
-	Future []string `json:"future,omitempty"` // stored times after now: the clock is or was wrong
+	Age   int  `json:"age_seconds,omitempty"` // of the last success
+	Stale bool `json:"stale"`
 }
 
 // health returns 503 when a feed is stale: a stopped tracker still serves its last feed.
@@ -128,11 +121,11 @@ func (s *Server) health(known []state.Stats) (status int, body any) {
 	all, status, now := []health{}, http.StatusOK, s.cfg.Now()
 	for i, site := range s.cfg.Sites {
 		last := known[i].LastSuccess
-		h := health{Site: known[i].Site, Stale: site.Stale(last, now), Future: known[i].Future(now)}
+		h := health{Site: known[i].Site, Stale: site.Stale(last, now)}
 		if !last.IsZero() {
 			h.Age = int(now.Sub(last).Seconds())
 		}
-		if h.Stale || len(h.Future) > 0 {
+		if h.Stale {
 			status = http.StatusServiceUnavailable
 		}
 		all = append(all, h)

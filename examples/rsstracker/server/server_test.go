@@ -140,19 +140,17 @@ func TestFeeds(t *testing.T) {
 			t.Errorf("before the first run: %d", w.Code)
 		}
 		r.run()
-		for _, f := range feed.Formats {
-			w := r.get("/example/" + f.File())
-			file, err := os.ReadFile(filepath.Join(r.dir, "example", f.File()))
-			if err != nil || w.Code != http.StatusOK || !bytes.Equal(w.Body.Bytes(), file) {
-				t.Errorf("%s: %d, like the file %v, %v", f.File(), w.Code, bytes.Equal(w.Body.Bytes(), file), err)
-			}
-			h := w.Header()
-			if h.Get("Content-Type") != f.ContentType() || h.Get("ETag") == "" || h.Get("Last-Modified") == "" || h.Get("Vary") != "Accept-Encoding" || h.Get("Cache-Control") == "" {
-				t.Errorf("%s: %v", f.File(), h)
-			}
-			if s := r.get("/example/" + f.File()).Header().Get("Cache-Status"); !strings.HasPrefix(s, "rsstracker;hit") {
-				t.Errorf("%s: the second reader gets %s", f.File(), s)
-			}
+		w := r.get("/example/rss.xml")
+		file, err := os.ReadFile(filepath.Join(r.dir, "example", feed.File))
+		if err != nil || w.Code != http.StatusOK || !bytes.Equal(w.Body.Bytes(), file) {
+			t.Errorf("%d, like the file %v, %v", w.Code, bytes.Equal(w.Body.Bytes(), file), err)
+		}
+		h := w.Header()
+		if h.Get("Content-Type") != feed.ContentType || h.Get("ETag") == "" || h.Get("Last-Modified") == "" || h.Get("Vary") != "Accept-Encoding" || h.Get("Cache-Control") == "" {
+			t.Error(h)
+		}
+		if s := r.get("/example/rss.xml").Header().Get("Cache-Status"); !strings.HasPrefix(s, "rsstracker;hit") {
+			t.Errorf("the second reader gets %s", s)
 		}
 		for path, want := range map[string]int{"/nobody/rss.xml": 404, "/example/rss": 404, "/example/": 404, "/": 404} {
 			if w := r.get(path); w.Code != want {
@@ -211,7 +209,7 @@ func TestConditions(t *testing.T) {
 func TestHead(t *testing.T) {
 	with(t, func(r *rig) {
 		r.run()
-		get, head := r.get("/example/atom.xml"), r.ask(http.MethodHead, "/example/atom.xml")
+		get, head := r.get("/example/rss.xml"), r.ask(http.MethodHead, "/example/rss.xml")
 		if head.Code != http.StatusOK || head.Body.Len() > 0 || head.Header().Get("ETag") != get.Header().Get("ETag") || head.Header().Get("Content-Length") == "" {
 			t.Errorf("HEAD: %d, %d bytes, %v", head.Code, head.Body.Len(), head.Header())
 		}
@@ -222,11 +220,11 @@ func TestGzip(t *testing.T) {
 	with(t, func(r *rig) {
 		r.source.pages = 10
 		r.run()
-		plain := r.get("/example/feed.json").Body.Bytes()
+		plain := r.get("/example/rss.xml").Body.Bytes()
 		for accept, want := range map[string]bool{
 			"gzip": true, "br, gzip;q=0.5": true, "*": true, "GZIP": true, "gzip;q=0": false, "gzip;q=0, *": false, "identity": false, "br": false, "": false, "*;q=0": false,
 		} {
-			w := r.get("/example/feed.json", "Accept-Encoding", accept)
+			w := r.get("/example/rss.xml", "Accept-Encoding", accept)
 			if got := w.Header().Get("Content-Encoding") == "gzip"; got != want {
 				t.Errorf("Accept-Encoding %q: gzip is %v, want %v", accept, got, want)
 			}
@@ -326,7 +324,7 @@ func TestHealth(t *testing.T) {
 }
 
 // TestHealthTellsOfAWrongClock makes a run while the clock is a month ahead, and then corrects the
-// clock. The feed does not count as fresh for a month, and the times are named.
+// clock. The feed does not count as fresh for a month.
 func TestHealthTellsOfAWrongClock(t *testing.T) {
 	with(t, func(r *rig) {
 		clock := func(d time.Duration) func() time.Time { return func() time.Time { return time.Now().Add(d) } }
@@ -339,7 +337,7 @@ func TestHealthTellsOfAWrongClock(t *testing.T) {
 			t.Errorf("with times of the future: %d %s", w.Code, w.Body)
 		}
 		r.run()
-		if w := r.get("/healthz"); w.Code != http.StatusOK || strings.Contains(w.Body.String(), "future") {
+		if w := r.get("/healthz"); w.Code != http.StatusOK {
 			t.Errorf("after a run by the right clock: %d %s", w.Code, w.Body)
 		}
 	})

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -17,12 +19,14 @@ var errDown = errors.New("down")
 // tree is a site's sitemaps: indexes with their children, others with their number of pages.
 type tree map[string]any
 
-func (s tree) visit(order *[]string) func(context.Context, sitemap.Ref) (sitemap.Visited, error) {
-	return func(_ context.Context, ref sitemap.Ref) (v sitemap.Visited, err error) {
+func (s tree) visit(order *[]string) sitemap.Visit {
+	return func(_ context.Context, ref sitemap.Ref, list func(string) bool) (v sitemap.Visited, err error) {
 		*order = append(*order, ref.URL)
 		switch at := s[ref.URL].(type) {
 		case []string:
-			v.Children = at
+			for _, u := range at {
+				list(u)
+			}
 		case int:
 			v.URLs = at
 		case nil:
@@ -48,16 +52,16 @@ func TestWalk(t *testing.T) {
 		site  tree
 		roots []string
 		order []string
-		fault map[string]error
+		fault map[string]error // by the URL; "sitemap" for that of the walk
 	}{
 		"index":            {tree{"i": []string{"a", "b"}, "a": 1, "b": 1}, []string{"i"}, []string{"i", "a", "b"}, nil},
 		"points to itself": {tree{"i": []string{"i", "a"}, "a": 1}, []string{"i"}, []string{"i", "a"}, nil},
 		"cycle":            {tree{"i": []string{"j"}, "j": []string{"i"}}, []string{"i"}, []string{"i", "j"}, nil},
 		"named twice":      {tree{"i": []string{"a"}, "j": []string{"a"}, "a": 1}, []string{"i", "j", "i"}, []string{"i", "j", "a"}, nil},
 		"a child is down":  {tree{"i": []string{"a", "b"}, "b": 1}, []string{"i"}, []string{"i", "a", "b"}, map[string]error{"a": errDown}},
-		"too deep":         {chain, []string{"0"}, []string{"0", "1", "2", "3", "4", "5"}, map[string]error{"6": sitemap.ErrLimit}},
-		"too many files":   {wide, many, many[:2000], map[string]error{"file 2000": sitemap.ErrLimit}},
-		"too many pages":   {tree{"i": []string{"a", "b"}, "a": 1_000_000, "b": 1}, []string{"i"}, []string{"i", "a"}, map[string]error{"b": sitemap.ErrLimit}},
+		"too deep":         {chain, []string{"0"}, []string{"0", "1", "2", "3", "4", "5"}, map[string]error{"sitemap": sitemap.ErrLimit}},
+		"too many files":   {wide, many, many[:2000], map[string]error{"sitemap": sitemap.ErrLimit}},
+		"too many pages":   {tree{"i": []string{"a", "b"}, "a": 1_000_000, "b": 1}, []string{"i"}, []string{"i", "a"}, map[string]error{"sitemap": sitemap.ErrLimit}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var order []string
@@ -89,4 +93,49 @@ func TestWalkEnds(t *testing.T) {
 	if r, err := sitemap.Walk(t.Context(), nil, tree{}.visit(&order)); err != nil || r.Whole() {
 		t.Errorf("a walk without roots is %+v, %v; want not whole", r, err)
 	}
+}
+
+// Indexes of indexes, each with the most entries that a sitemap may have, do not fill the memory.
+// The walk knows a bounded number of URLs, and says how many it left out.
+func TestWalkIsBounded(t *testing.T) {
+	const indexes, entries, most = 8, 200_000, 2_000
+	root := make([]string, indexes)
+	for i := range root {
+		root[i] = fmt.Sprint("https://example.com/", i)
+	}
+	kept := map[string]bool{}
+	r, err := sitemap.Walk(t.Context(), root, func(_ context.Context, ref sitemap.Ref, list func(string) bool) (v sitemap.Visited, err error) {
+		if ref.Parent != "" {
+			return v, err
+		}
+		for i := range entries {
+			if u := fmt.Sprint(ref.URL, "/", i); list(u) {
+				kept[u] = true
+			}
+		}
+		return v, err
+	})
+	if err != nil || len(kept)+indexes > most || r.Files != len(kept)+indexes || r.LeftOut != indexes*entries-len(kept) {
+		t.Errorf("of %d URLs %d were kept, %d files visited and %d left out, %v", indexes*entries, len(kept), r.Files, r.LeftOut, err)
+	}
+	if text := errors.Join(r.Faults...).Error(); r.Whole() || !strings.Contains(text, fmt.Sprintf("left out %d sitemaps", r.LeftOut)) {
+		t.Errorf("whole %v, faults %q", r.Whole(), text)
+	}
+}
+
+// A site whose sitemaps are slow ends the walk after an hour, not after 2,000 of them.
+func TestWalkEndsInTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began, roots := time.Now(), make([]string, 100)
+		for i := range roots {
+			roots[i] = fmt.Sprint(i)
+		}
+		r, err := sitemap.Walk(t.Context(), roots, func(context.Context, sitemap.Ref, func(string) bool) (v sitemap.Visited, err error) {
+			<-time.After(time.Minute)
+			return v, err
+		})
+		if err != nil || time.Since(began) != time.Hour || r.Files != 60 || r.LeftOut != 40 || r.Whole() {
+			t.Errorf("Walk = %+v, %v after %v; want 60 of 100 files after an hour", r, err, time.Since(began))
+		}
+	})
 }

@@ -94,7 +94,7 @@ func (d *detection) add() (err error) {
 			SELECT ?1, c.key, c.url, c.url, ?2, CASE WHEN b.key IS NULL THEN c.lastmod ELSE b.lastmod END, c.published, c.title, ?3, ?3,
 			coalesce(b.content_hash, '') FROM temp.cur c LEFT JOIN tombstones b ON b.site_id = ?1 AND b.key = c.key
 			WHERE `+which+` AND NOT EXISTS (SELECT 1 FROM urls u WHERE u.site_id = ?1 AND u.key = c.key) ORDER BY c.pos`,
-			d.site.ID, state, ms(d.Now))
+			d.site.ID, state, d.Now)
 	}
 	if d.found.Silent, err = insert(done, `(c.silent <> 0 OR b.key IS NOT NULL)`); err != nil {
 		return err
@@ -108,7 +108,7 @@ func (d *detection) add() (err error) {
 func (d *detection) back() (err error) {
 	d.found.Back, err = d.tx.run(`UPDATE urls SET gone_at = NULL,
 		attempts = CASE state WHEN 2 THEN 0 ELSE attempts END, next_retry_at = CASE state WHEN 2 THEN ? ELSE next_retry_at END
-		WHERE site_id = ? AND gone_at IS NOT NULL AND key IN (SELECT key FROM temp.cur)`, ms(d.Now), d.site.ID)
+		WHERE site_id = ? AND gone_at IS NOT NULL AND key IN (SELECT key FROM temp.cur)`, d.Now, d.site.ID)
 	return err
 }
 
@@ -120,7 +120,7 @@ func (d *detection) baseline() error {
 		return nil
 	}
 	n, err := d.tx.run(`UPDATE urls SET state = 0 WHERE id IN
-		(SELECT u.id FROM urls u WHERE u.site_id = ? AND u.state = 1 AND u.gone_at IS NULL ORDER BY`+newest+`LIMIT ?)`, d.site.ID, ms(d.Now), d.Baseline)
+		(SELECT u.id FROM urls u WHERE u.site_id = ? AND u.state = 1 AND u.gone_at IS NULL ORDER BY`+newest+`LIMIT ?)`, d.site.ID, d.Now, d.Baseline)
 	d.found.New += n
 	d.found.Silent -= n
 	return err
@@ -133,7 +133,7 @@ const moved = ` u.site_id = ?1 AND u.key = c.key AND u.gone_at IS NULL AND c.las
 
 // changed finds pages whose lastmod has increased (S-E6). Pages that it skips keep their old one.
 func (d *detection) changed() error {
-	args := []any{d.site.ID, recheck.Milliseconds(), ms(d.Now)}
+	args := []any{d.site.ID, recheck.Milliseconds(), d.Now}
 	n, err := d.number(`SELECT count(*) FROM urls u, temp.cur c WHERE`+moved, args...)
 	if err != nil {
 		return err
@@ -155,7 +155,7 @@ func (d *detection) changed() error {
 	}
 	return d.do(`UPDATE urls AS u SET url = c.url, last_seen = ?2,
 		lastmod = CASE WHEN ?3 AND u.state = 1 AND c.lastmod > u.lastmod THEN u.lastmod ELSE coalesce(c.lastmod, u.lastmod) END
-		FROM temp.cur c WHERE u.site_id = ?1 AND u.key = c.key`, d.site.ID, ms(d.Now), take)
+		FROM temp.cur c WHERE u.site_id = ?1 AND u.key = c.key`, d.site.ID, d.Now, take)
 }
 
 func (d *detection) gone() error {
@@ -167,14 +167,14 @@ func (d *detection) gone() error {
 	if err != nil {
 		return err
 	}
-	if n > allowed(vanishShare, vanishMin, d.live) && d.site.vanish+1 < vanishLimit {
+	if n > allowed(vanishShare, vanishMin, d.live) && d.site.VanishStreak+1 < vanishLimit {
 		d.found.Guarded = n
 		return d.do(`UPDATE sites SET vanish_streak = vanish_streak + 1 WHERE id = ?`, d.site.ID)
 	}
 	if err := d.do(`UPDATE sites SET vanish_streak = 0 WHERE id = ?`, d.site.ID); err != nil {
 		return err
 	}
-	d.found.Gone, err = d.tx.run(`UPDATE urls SET gone_at = ?`+missing, ms(d.Now), d.site.ID)
+	d.found.Gone, err = d.tx.run(`UPDATE urls SET gone_at = ?`+missing, d.Now, d.site.ID)
 	return err
 }
 
@@ -188,7 +188,7 @@ func (d *detection) close() error {
 		d.do(`UPDATE files SET silent = 0 WHERE site_id = ? AND whole = 1`, d.site.ID),
 		d.do(`DELETE FROM listed WHERE file_id IN (SELECT id FROM files WHERE site_id = ?)`, d.site.ID),
 		d.do(`DELETE FROM temp.cur`),
-		d.do(`UPDATE sites SET baseline_at = coalesce(baseline_at, ?) WHERE id = ?`, ms(baseline), d.site.ID),
+		d.do(`UPDATE sites SET baseline_at = coalesce(baseline_at, ?) WHERE id = ?`, baseline, d.site.ID),
 	)
 }
 

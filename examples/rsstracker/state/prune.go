@@ -31,7 +31,7 @@ func (s *Store) Prune(ctx context.Context, l Lease, k Keep) (p Pruned, err error
 		if p.URLs, err = bury(t, l.Site.ID, k); err != nil {
 			return err
 		}
-		if p.Tombstones, err = t.run(`DELETE FROM tombstones WHERE site_id = ? AND buried_at < ?`, l.Site.ID, ms(k.Now.Add(-tombstones))); err != nil {
+		if p.Tombstones, err = t.run(`DELETE FROM tombstones WHERE site_id = ? AND buried_at < ?`, l.Site.ID, k.Now.Add(-tombstones)); err != nil {
 			return err
 		}
 		// Keep items of pages with a row or a tombstone: a change would become a new item.
@@ -49,10 +49,10 @@ func (s *Store) Prune(ctx context.Context, l Lease, k Keep) (p Pruned, err error
 func bury(t tx, site int64, k Keep) (int, error) {
 	const which = `SELECT id FROM urls WHERE site_id = ?1 AND gone_at < ?2
 		UNION SELECT id FROM (SELECT id FROM urls WHERE site_id = ?1 AND gone_at IS NOT NULL ORDER BY state = 1, gone_at DESC, id LIMIT -1 OFFSET ?3)`
-	args := []any{site, ms(k.Now.Add(-k.Gone)), maxGone}
+	args := []any{site, k.Now.Add(-k.Gone), maxGone}
 	if err := t.do(`INSERT OR REPLACE INTO tombstones (site_id, key, buried_at, lastmod, content_hash)
 		SELECT ?1, key, ?4, CASE changed WHEN 0 THEN lastmod ELSE 0 END, content_hash FROM urls
-		WHERE (state = 1 OR changed = 1) AND id IN (`+which+`)`, append(args, ms(k.Now))...); err != nil {
+		WHERE (state = 1 OR changed = 1) AND id IN (`+which+`)`, append(args, k.Now)...); err != nil {
 		return 0, err
 	}
 	return t.run(`DELETE FROM urls WHERE id IN (`+which+`)`, args...)
@@ -61,7 +61,7 @@ func bury(t tx, site int64, k Keep) (int, error) {
 // Clean checks the whole database. A fault is [sqlite.ErrCorrupt].
 func (s *Store) Clean(ctx context.Context, l Lease, now time.Time) error {
 	return s.step(ctx, l, now, func(t tx) error {
-		verdict, err := sqlite.One(t.ctx, t.Conn, sqlite.Value[string], `PRAGMA integrity_check(1)`)
+		verdict, err := sqlite.One[string](t.ctx, t.Conn, `PRAGMA integrity_check(1)`)
 		if err != nil {
 			return err
 		}
@@ -71,6 +71,6 @@ func (s *Store) Clean(ctx context.Context, l Lease, now time.Time) error {
 		if err := t.do(`PRAGMA optimize`); err != nil {
 			return err
 		}
-		return t.do(`UPDATE sites SET last_cleanup_at = ? WHERE id = ?`, ms(now), l.Site.ID)
+		return t.do(`UPDATE sites SET last_cleanup_at = ? WHERE id = ?`, now, l.Site.ID)
 	})
 }

@@ -15,36 +15,17 @@ import (
 type Site struct {
 	ID           int64     `json:"-"`
 	Name         string    `json:"site"`
-	SitemapURL   string    `json:"sitemap_url,omitempty"`
-	LastRun      time.Time `json:"last_run,omitzero"`      // start of the last run
-	LastSuccess  time.Time `json:"last_success,omitzero"`  // end of the last run that did not fail, perhaps with faults
-	LastComplete time.Time `json:"last_complete,omitzero"` // end of the last run that read everything that the site lists
-	LastCleanup  time.Time `json:"last_cleanup,omitzero"`
-	Baseline     time.Time `json:"baseline,omitzero"`
+	SitemapURL   string    `json:"sitemap_url,omitempty" db:"sitemap_url"`
+	LastRun      time.Time `json:"last_run,omitzero" db:"last_run_at"`           // start of the last run
+	LastSuccess  time.Time `json:"last_success,omitzero" db:"last_success_at"`   // end of the last run that did not fail, perhaps with faults
+	LastComplete time.Time `json:"last_complete,omitzero" db:"last_complete_at"` // end of the last run that read everything that the site lists
+	LastCleanup  time.Time `json:"last_cleanup,omitzero" db:"last_cleanup_at"`
+	Baseline     time.Time `json:"baseline,omitzero" db:"baseline_at"`
 	LeaseUntil   time.Time `json:"-"`
-	vanish       int
-}
-
-// Future returns the names of the times that are after now: the clock is or was wrong.
-func (s Site) Future(now time.Time) (names []string) {
-	for _, t := range []struct {
-		name string
-		at   time.Time
-	}{{"last_run", s.LastRun}, {"last_success", s.LastSuccess}, {"last_complete", s.LastComplete}, {"last_cleanup", s.LastCleanup}} {
-		if t.at.After(now.Add(time.Minute)) { // smaller corrections of the clock are normal
-			names = append(names, t.name)
-		}
-	}
-	return names
+	VanishStreak int       `json:"-"` // runs in a row in which too many pages were missing
 }
 
 const siteColumns = `id, name, sitemap_url, last_run_at, last_success_at, last_complete_at, last_cleanup_at, baseline_at, lease_until, vanish_streak`
-
-func scanSite(r sqlite.Row) (s Site, err error) {
-	err = r.Scan(&s.ID, &s.Name, &s.SitemapURL, millis(&s.LastRun), millis(&s.LastSuccess),
-		millis(&s.LastComplete), millis(&s.LastCleanup), millis(&s.Baseline), millis(&s.LeaseUntil), &s.vanish)
-	return s, err
-}
 
 // Site returns the site of that name, or [ErrNoSite].
 func (s *Store) Site(ctx context.Context, name string) (Site, error) {
@@ -52,7 +33,7 @@ func (s *Store) Site(ctx context.Context, name string) (Site, error) {
 }
 
 func siteByName(t tx, name string) (Site, error) {
-	s, err := sqlite.One(t.ctx, t.Conn, scanSite, `SELECT `+siteColumns+` FROM sites WHERE name = ?`, name)
+	s, err := sqlite.One[Site](t.ctx, t.Conn, `SELECT `+siteColumns+` FROM sites WHERE name = ?`, name)
 	if errors.Is(err, sqlite.ErrNotFound) {
 		err = ErrNoSite
 	}
@@ -87,17 +68,17 @@ func (s *Store) Begin(ctx context.Context, st Start) (l Lease, err error) {
 		if site.LeaseUntil.After(st.Now) && !site.LeaseUntil.After(st.Now.Add(st.TTL)) {
 			return ErrLeased
 		}
-		if err := t.do(`UPDATE runs SET outcome = 'died', ended_at = ? WHERE site_id = ? AND outcome = 'running'`, ms(st.Now), site.ID); err != nil {
+		if err := t.do(`UPDATE runs SET outcome = 'died', ended_at = ? WHERE site_id = ? AND outcome = 'running'`, st.Now, site.ID); err != nil {
 			return err
 		}
-		run, err := sqlite.One(t.ctx, t.Conn, sqlite.Value[int64],
-			`INSERT INTO runs (site_id, started_at, outcome) VALUES (?, ?, 'running') RETURNING id`, site.ID, ms(st.Now))
+		run, err := sqlite.One[int64](t.ctx, t.Conn,
+			`INSERT INTO runs (site_id, started_at, outcome) VALUES (?, ?, 'running') RETURNING id`, site.ID, st.Now)
 		if err != nil {
 			return err
 		}
 		l = Lease{Site: site, Run: run, ttl: st.TTL}
 		return t.do(`UPDATE sites SET lease_until = ?, lease_run = ?, last_run_at = ? WHERE id = ?`,
-			ms(st.Now.Add(st.TTL)), run, ms(st.Now), site.ID)
+			st.Now.Add(st.TTL), run, st.Now, site.ID)
 	})
 	return l, err
 }
@@ -105,13 +86,13 @@ func (s *Store) Begin(ctx context.Context, st Start) (l Lease, err error) {
 func ensure(t tx, st Start) (Site, error) {
 	if st.SitemapURL != "" {
 		if err := t.do(`INSERT INTO sites (name, sitemap_url, scope, created_at, updated_at) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
-			st.Site, st.SitemapURL, st.Scope, ms(st.Now), ms(st.Now)); err != nil {
+			st.Site, st.SitemapURL, st.Scope, st.Now, st.Now); err != nil {
 			return Site{}, err
 		}
 	}
 	// An empty URL never overwrites the stored one (S-E8).
 	n, err := t.run(`UPDATE sites SET sitemap_url = coalesce(nullif(?2, ''), sitemap_url), scope = ?3, updated_at = ?4,
-		vanish_streak = `+strconv.Itoa(vanishLimit)+` WHERE name = ?1 AND scope <> ?3`, st.Site, st.SitemapURL, st.Scope, ms(st.Now))
+		vanish_streak = `+strconv.Itoa(vanishLimit)+` WHERE name = ?1 AND scope <> ?3`, st.Site, st.SitemapURL, st.Scope, st.Now)
 	if err == nil && n > 0 {
 		err = t.do(`UPDATE files SET silent = 1 WHERE site_id = (SELECT id FROM sites WHERE name = ?)`, st.Site)
 	}
@@ -124,7 +105,7 @@ func ensure(t tx, st Start) (Site, error) {
 // step is write for a run. It renews the lease, even if expired, unless another run has it.
 func (s *Store) step(ctx context.Context, l Lease, now time.Time, fn func(tx) error) error {
 	return s.write(ctx, func(t tx) error {
-		n, err := t.run(`UPDATE sites SET lease_until = ? WHERE id = ? AND lease_run = ?`, ms(now.Add(l.ttl)), l.Site.ID, l.Run)
+		n, err := t.run(`UPDATE sites SET lease_until = ? WHERE id = ? AND lease_run = ?`, now.Add(l.ttl), l.Site.ID, l.Run)
 		if err == nil && n == 0 {
 			err = ErrLeaseLost
 		}
@@ -157,12 +138,12 @@ func (s *Store) End(ctx context.Context, l Lease, now time.Time, o Outcome, repo
 	}
 	return s.step(ctx, l, now, func(t tx) error {
 		if err := t.do(`UPDATE runs SET ended_at = ?, outcome = ?, report = ?, error = ? WHERE id = ?`,
-			ms(now), o, string(text), failure, l.Run); err != nil {
+			now, o, string(text), failure, l.Run); err != nil {
 			return err
 		}
 		return t.do(`UPDATE sites SET lease_until = NULL, lease_run = NULL,
 			last_success_at = CASE WHEN ?1 = 'failed' THEN last_success_at ELSE ?2 END,
-			last_complete_at = CASE WHEN ?1 = 'ok' THEN ?2 ELSE last_complete_at END WHERE id = ?3`, o, ms(now), l.Site.ID)
+			last_complete_at = CASE WHEN ?1 = 'ok' THEN ?2 ELSE last_complete_at END WHERE id = ?3`, o, now, l.Site.ID)
 	})
 }
 

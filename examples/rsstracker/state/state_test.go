@@ -318,7 +318,6 @@ func TestDocumentsTables(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	text := func(r sqlite.Row) (v string, err error) { return v, r.Scan(&v) }
 	for query, want := range map[string][]string{
 		`SELECT site_name || ' ' || sitemap_url || ' ' || last_run || ' ' || created_at || ' ' || updated_at FROM site_states`: {
 			"a https://example.com/s.xml 2026-03-01 00:00:00 2026-03-01 00:00:00 2026-03-01 00:00:00",
@@ -330,7 +329,7 @@ func TestDocumentsTables(t *testing.T) {
 		`SELECT name FROM sqlite_schema WHERE type = 'index' AND name IN ('idx_url_state', 'idx_url_lastseen')
 			ORDER BY name`: {"idx_url_lastseen", "idx_url_state"},
 	} {
-		got, err := sqlite.List(t.Context(), db.Conn, text, query)
+		got, err := sqlite.List[string](t.Context(), db.Conn, query)
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {
 			t.Errorf("%s: %v (-want +got):\n%s", query, err, diff)
 		}

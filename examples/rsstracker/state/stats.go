@@ -32,18 +32,11 @@ type PageCounts struct {
 // Run is one run that was started.
 type Run struct {
 	ID      int64           `json:"id"`
-	Started time.Time       `json:"started"`
-	Ended   time.Time       `json:"ended,omitzero"`
+	Started time.Time       `json:"started" db:"started_at"`
+	Ended   time.Time       `json:"ended,omitzero" db:"ended_at"`
 	Outcome string          `json:"outcome"`
 	Error   string          `json:"error,omitempty"`
 	Report  json.RawMessage `json:"report"`
-}
-
-func scanRun(r sqlite.Row) (v Run, err error) {
-	var report string
-	err = r.Scan(&v.ID, millis(&v.Started), millis(&v.Ended), &v.Outcome, &v.Error, &report)
-	v.Report = json.RawMessage(report)
-	return v, err
 }
 
 // Stats returns the statistics of sites. They are zero for a site that never ran.
@@ -67,29 +60,28 @@ func (s *Store) stats(ctx context.Context, now time.Time, st *Stats) error {
 			return err
 		}
 		st.Site, st.Running = site, site.LeaseUntil.After(now) && !site.LastRun.After(now)
-		if st.Pages, err = sqlite.One(t.ctx, t.Conn, scanCounts, `SELECT `+counts+` FROM urls WHERE site_id = ?`, site.ID); err != nil {
+		if st.Pages, err = pages(ctx, c, site.ID); err != nil {
 			return err
 		}
-		if err := c.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM files WHERE site_id = ?1), (SELECT count(*) FROM items WHERE site_id = ?1),
-			(SELECT count(*) FROM tombstones WHERE site_id = ?1)`, site.ID).Scan(&st.Sitemaps, &st.Items, &st.Tombstones); err != nil {
-			return err
+		for table, n := range map[string]*int{"files": &st.Sitemaps, "items": &st.Items, "tombstones": &st.Tombstones} {
+			if *n, err = t.number(`SELECT count(*) FROM `+table+` WHERE site_id = ?`, site.ID); err != nil {
+				return err
+			}
 		}
-		st.Runs, err = sqlite.List(ctx, c, scanRun, `SELECT id, started_at, ended_at, outcome, error, report
+		st.Runs, err = sqlite.List[Run](ctx, c, `SELECT id, started_at, ended_at, outcome, error, report
 			FROM runs WHERE site_id = ? ORDER BY id DESC LIMIT 10`, site.ID)
 		return err
 	})
 }
 
-const counts = `count(*) FILTER (WHERE gone_at IS NULL AND state = 0),
-	count(*) FILTER (WHERE gone_at IS NULL AND state = 1), count(*) FILTER (WHERE gone_at IS NULL AND state = 2),
-	count(*) FILTER (WHERE gone_at IS NULL AND state = 2 AND next_retry_at IS NULL), count(*) FILTER (WHERE gone_at IS NOT NULL)`
-
-func scanCounts(r sqlite.Row) (c PageCounts, err error) {
-	err = r.Scan(&c.Pending, &c.Done, &c.Failed, &c.GivenUp, &c.Gone)
-	return c, err
+func pages(ctx context.Context, c sqlite.Conn, site int64) (PageCounts, error) {
+	return sqlite.One[PageCounts](ctx, c, `SELECT count(*) FILTER (WHERE gone_at IS NULL AND state = 0) AS pending,
+		count(*) FILTER (WHERE gone_at IS NULL AND state = 1) AS done, count(*) FILTER (WHERE gone_at IS NULL AND state = 2) AS failed,
+		count(*) FILTER (WHERE gone_at IS NULL AND state = 2 AND next_retry_at IS NULL) AS given_up,
+		count(*) FILTER (WHERE gone_at IS NOT NULL) AS gone FROM urls WHERE site_id = ?`, site)
 }
 
 // Pages counts the pages of a site by state.
 func (s *Store) Pages(ctx context.Context, site int64) (PageCounts, error) {
-	return sqlite.One(ctx, s.db.Conn, scanCounts, `SELECT `+counts+` FROM urls WHERE site_id = ?`, site)
+	return pages(ctx, s.db.Conn, site)
 }

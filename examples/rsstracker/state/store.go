@@ -47,15 +47,12 @@ func (t tx) do(query string, args ...any) error {
 }
 
 func (t tx) number(query string, args ...any) (int, error) {
-	return sqlite.One(t.ctx, t.Conn, sqlite.Value[int], query, args...)
+	return sqlite.One[int](t.ctx, t.Conn, query, args...)
 }
 
 func (s *Store) write(ctx context.Context, fn func(tx) error) error {
 	return s.db.Write(ctx, func(c sqlite.Conn) error { return fn(tx{c, ctx}) })
 }
-
-func ms(t time.Time) any                { return sqlite.ToMillis(t) }
-func millis(t *time.Time) sqlite.Millis { return sqlite.Millis{Time: t} }
 
 // Keeper keeps a database open, and replaces a damaged one. All methods may be called concurrently.
 type Keeper struct {

@@ -23,17 +23,12 @@ type URL struct {
 	ID        int64
 	URL       string
 	Title     string    // from the sitemap
-	LastMod   time.Time // as the site wrote it
+	LastMod   time.Time `db:"lastmod"` // as the site wrote it
 	Published time.Time // from the sitemap
 	FirstSeen time.Time
 	Attempts  int    // failed ones
 	Changed   bool   // whether it was done before
-	Hash      string // of its content at the last fetch; "": never fetched
-}
-
-func scanURL(r sqlite.Row) (u URL, err error) {
-	err = r.Scan(&u.ID, &u.URL, &u.Title, millis(&u.LastMod), millis(&u.Published), millis(&u.FirstSeen), &u.Attempts, &u.Changed, &u.Hash)
-	return u, err
+	Hash      string `db:"content_hash"` // of its content at the last fetch; "": never fetched
 }
 
 const due = ` FROM urls u WHERE u.site_id = ?1 AND u.gone_at IS NULL
@@ -44,11 +39,11 @@ const due = ` FROM urls u WHERE u.site_id = ?1 AND u.gone_at IS NULL
 func (s *Store) Due(ctx context.Context, site int64, now time.Time, limit int, retries bool) (all []URL, total int, err error) {
 	err = s.db.Read(ctx, func(c sqlite.Conn) error {
 		t := tx{c, ctx}
-		if total, err = t.number(`SELECT count(*)`+due, site, retries, ms(now)); err != nil {
+		if total, err = t.number(`SELECT count(*)`+due, site, retries, now); err != nil {
 			return err
 		}
-		all, err = sqlite.List(ctx, c, scanURL, `SELECT u.id, u.url, u.title, u.lastmod, u.published, u.first_seen, u.attempts, u.changed, u.content_hash`+
-			due+`ORDER BY`+newest+`LIMIT ?`, site, retries, ms(now), ms(now), limit)
+		all, err = sqlite.List[URL](ctx, c, `SELECT u.id, u.url, u.title, u.lastmod, u.published, u.first_seen, u.attempts, u.changed, u.content_hash`+
+			due+`ORDER BY`+newest+`LIMIT ?`, site, retries, now, now, limit)
 		return err
 	})
 	return all, total, err
@@ -75,12 +70,12 @@ func (s *Store) SavePage(ctx context.Context, l Lease, now time.Time, u URL, p p
 		}
 		if v == Published {
 			n, err := t.run(`UPDATE items AS i SET url = u.url, title = ?2, description = ?3, updated_at = ?4
-				FROM urls u WHERE u.id = ?1 AND i.site_id = u.site_id AND i.key = u.key`, u.ID, p.Title, p.Description, ms(now))
+				FROM urls u WHERE u.id = ?1 AND i.site_id = u.site_id AND i.key = u.key`, u.ID, p.Title, p.Description, now)
 			if n > 0 {
 				v = Updated
 			} else if err == nil {
 				err = t.do(`INSERT INTO items (site_id, key, `+itemColumns+`) SELECT site_id, key, guid, url, ?2, ?3, ?5, ?4, ?4 FROM urls WHERE id = ?1`,
-					u.ID, p.Title, p.Description, ms(now), ms(p.Published))
+					u.ID, p.Title, p.Description, now, p.Published)
 			}
 			if err != nil {
 				return err
@@ -88,7 +83,7 @@ func (s *Store) SavePage(ctx context.Context, l Lease, now time.Time, u URL, p p
 		}
 		return t.do(`UPDATE urls SET state = 1, changed = 0, attempts = 0, next_retry_at = NULL, last_error = '', content_hash = ?2, checked_at = ?3,
 			false_stamps = CASE WHEN ?4 THEN false_stamps + 1 WHEN ?5 THEN false_stamps ELSE 0 END WHERE id = ?1`,
-			u.ID, p.Hash, ms(now), v == Unchanged, v == Learned)
+			u.ID, p.Hash, now, v == Unchanged, v == Learned)
 	})
 	return v, err
 }
@@ -115,20 +110,16 @@ func verdict(t tx, u URL, p page.Meta) (Verdict, error) {
 func (s *Store) SaveFailure(ctx context.Context, l Lease, now time.Time, u URL, code string, retry time.Time) error {
 	return s.step(ctx, l, now, func(t tx) error {
 		return t.do(`UPDATE urls SET state = 2, attempts = attempts + 1, next_retry_at = ?, last_error = ?, checked_at = ? WHERE id = ?`,
-			ms(retry), code, ms(now), u.ID)
+			retry, code, now, u.ID)
 	})
 }
 
 const itemColumns = `guid, url, title, description, date, published_at, updated_at`
 
-func scanItem(r sqlite.Row) (i feed.Item, err error) {
-	err = r.Scan(&i.GUID, &i.URL, &i.Title, &i.Description, millis(&i.Date), millis(&i.Published), millis(&i.Updated))
-	return i, err
-}
-
 // Window returns the last n items, newest first (S-E7).
 func (s *Store) Window(ctx context.Context, site int64, n int) ([]feed.Item, error) {
-	return sqlite.List(ctx, s.db.Conn, scanItem, `SELECT `+itemColumns+` FROM items WHERE site_id = ? ORDER BY id DESC LIMIT ?`, site, n)
+	return sqlite.List[feed.Item](ctx, s.db.Conn, `SELECT guid, url, title, description, date, published_at AS published, updated_at AS updated
+		FROM items WHERE site_id = ? ORDER BY id DESC LIMIT ?`, site, n)
 }
 
 // Restore writes a window into a database that has no rows of the site.
@@ -137,11 +128,11 @@ func (s *Store) Restore(ctx context.Context, l Lease, now time.Time, window []fe
 		for _, i := range slices.Backward(window) {
 			key := sitemap.Identity(i.GUID)
 			if err := t.do(`INSERT INTO items (site_id, key, `+itemColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
-				l.Site.ID, key, i.GUID, i.URL, i.Title, i.Description, ms(i.Date), ms(i.Published), ms(i.Updated)); err != nil {
+				l.Site.ID, key, i.GUID, i.URL, i.Title, i.Description, i.Date, i.Published, i.Updated); err != nil {
 				return err
 			}
 			if err := t.do(`INSERT INTO urls (site_id, key, url, guid, state, title, first_seen, last_seen)
-				VALUES (?, ?, ?, ?, 1, '', ?, ?) ON CONFLICT DO NOTHING`, l.Site.ID, key, i.URL, i.GUID, ms(i.Published), ms(now)); err != nil {
+				VALUES (?, ?, ?, ?, 1, '', ?, ?) ON CONFLICT DO NOTHING`, l.Site.ID, key, i.URL, i.GUID, i.Published, now); err != nil {
 				return err
 			}
 		}
@@ -172,7 +163,7 @@ func (s *Store) List(ctx context.Context, l Lease, now time.Time, file int64, fi
 		whole, err := fill(func(e sitemap.Entry) error {
 			pos++
 			return t.do(`INSERT OR REPLACE INTO listed (file_id, key, url, pos, lastmod, published, title) VALUES (?, ?, ?, ?, ?, ?, ?)`,
-				file, sitemap.Identity(e.Loc), e.Loc, pos, ms(e.LastMod), ms(e.Published), e.Title)
+				file, sitemap.Identity(e.Loc), e.Loc, pos, e.LastMod, e.Published, e.Title)
 		})
 		if err != nil {
 			return err

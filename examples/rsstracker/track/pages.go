@@ -15,6 +15,7 @@ import (
 
 	"github.com/twofold-go/twofold/examples/internal/fetch"
 	"github.com/twofold-go/twofold/examples/rsstracker/page"
+	"github.com/twofold-go/twofold/examples/rsstracker/sitemap"
 	"github.com/twofold-go/twofold/examples/rsstracker/state"
 )
 
@@ -86,7 +87,7 @@ func (r *run) meta(ctx context.Context, u state.URL) (page.Meta, error) {
 	if !r.site.FetchTitles {
 		return byDate, nil
 	}
-	p, err := r.Source.Page(ctx, PageRequest{URL: u.URL, Selector: r.site.Selector, LastMod: u.LastMod, Fresh: u.Changed})
+	p, err := r.Source.Page(ctx, PageRequest{URL: u.URL, LastMod: u.LastMod, Fresh: u.Changed})
 	if !p.Cached {
 		r.rep.PageFetches++
 	}
@@ -125,17 +126,18 @@ type failure struct {
 	transient bool          // the fault of the site, not of the page
 	attempts  int           // after so many failures the page is given up; 0: never
 	wait      time.Duration // requested by the site
+	remedy    string        // what to change in the configuration if a whole run fails; "": a retry may help
 }
 
 // classify maps an error to its rule. Codes hold nothing that the site sent.
 func classify(err error) failure {
 	if e, ok := errors.AsType[*fetch.StatusError](err); ok {
-		f := failure{code: "status " + strconv.Itoa(e.Code), attempts: deadAfter, wait: e.RetryAfter}
+		f := failure{code: "status " + strconv.Itoa(e.Code), attempts: deadAfter, wait: e.RetryAfter, remedy: check}
 		switch {
 		case e.Code == http.StatusGone:
 			f.attempts = 1
 		case e.Code >= http.StatusInternalServerError, e.Code == http.StatusTooManyRequests, e.Code == http.StatusRequestTimeout:
-			f.attempts, f.transient = 0, true
+			f.attempts, f.transient, f.remedy = 0, true, ""
 		}
 		return f
 	}
@@ -147,18 +149,21 @@ func classify(err error) failure {
 	return failure{code: "other", attempts: maxAttempts}
 }
 
+const check = "check the site's sitemap_url or home"
+
 var failures = []struct {
 	is error
 	failure
 }{
-	{page.ErrContent, failure{code: "no content", attempts: deadAfter}},
 	{fetch.ErrTooLarge, failure{code: "too large", attempts: deadAfter}},
 	{fetch.ErrTooManyRedirects, failure{code: "redirects", attempts: deadAfter}},
 	{fetch.ErrRedirectLoop, failure{code: "redirects", attempts: deadAfter}},
-	{fetch.ErrPrivateAddress, failure{code: "private address", attempts: 1}},
-	{fetch.ErrURL, failure{code: "bad URL", attempts: 1}},
-	{fetch.ErrScheme, failure{code: "bad URL", attempts: 1}},
-	{fetch.ErrPort, failure{code: "bad URL", attempts: 1}},
+	{fetch.ErrPrivateAddress, failure{code: "private address", attempts: 1, remedy: "allow_private: true permits loopback and private addresses"}},
+	{fetch.ErrURL, failure{code: "bad URL", attempts: 1, remedy: check}},
+	{fetch.ErrScheme, failure{code: "bad URL", attempts: 1, remedy: check}},
+	{fetch.ErrPort, failure{code: "bad URL", attempts: 1, remedy: check}},
+	{sitemap.ErrHTML, failure{remedy: check}},
+	{sitemap.ErrFormat, failure{remedy: check}},
 	{fetch.ErrTimeout, failure{code: "timeout", transient: true}},
 	{fetch.ErrConnect, failure{code: "no connection", transient: true}},
 	{fetch.ErrDeadHost, failure{code: "no connection", transient: true}},

@@ -23,7 +23,7 @@ func (r *run) file(name string) string { return filepath.Join(Folder(r.Dir, r.si
 // Folder returns the folder of a site's feeds.
 func Folder(dir, site string) string { return filepath.Join(dir, site) }
 
-// render writes the feeds that differ. It does so at every run, because the last run may have been
+// render writes the feed if it differs. It does so at every run, because the last run may have been
 // killed. Without a baseline it writes nothing: an empty feed would be wrong (E15).
 func (r *run) render(ctx context.Context) error {
 	if site, err := r.store.Site(ctx, r.site.Name); err != nil || site.Baseline.IsZero() {
@@ -49,18 +49,12 @@ func (r *run) render(ctx context.Context) error {
 			return err
 		}
 	}
-	for _, f := range feed.Formats {
-		body, err := feed.Encode(f, r.site.Channel, window)
-		if err != nil {
-			return err
-		}
-		changed, err := r.replace(f.File(), body)
-		if err != nil {
-			return err
-		}
-		if changed {
-			r.rep.FeedsWritten++
-		}
+	body, err := feed.Encode(r.site.Channel, window)
+	if err != nil {
+		return err
+	}
+	if r.rep.FeedWritten, err = r.replace(feed.File, body); err != nil {
+		return err
 	}
 	r.rep.Saved = max(0, r.rep.full-r.rep.Fetches())
 	if r.Rendered != nil {
@@ -132,14 +126,16 @@ type Report struct {
 	Learned        int      `json:"learned"`         // pages whose lastmod had increased but whose old content is unknown
 	Pruned         int      `json:"pruned"`          // gone pages that were deleted
 	Sitemaps       int      `json:"sitemaps"`        // sitemaps that the site is known to have
+	LeftOut        int      `json:"left_out"`        // sitemaps that were not read because of a limit
 	SitemapFetches int      `json:"sitemap_fetches"` // requested sitemaps
 	NotModified    int      `json:"not_modified"`    // requested sitemaps that had not changed
 	PageFetches    int      `json:"page_fetches"`
-	Saved          int      `json:"saved"`              // fetches that full mode would have made in addition
-	FeedsWritten   int      `json:"feeds_written"`      // files whose content has changed
-	Rebuilt        bool     `json:"rebuilt,omitempty"`  // the database was lost and the last good feed restored
-	Restored       int      `json:"restored,omitempty"` // restored items
-	Faults         []string `json:"faults,omitempty"`   // sitemaps that could not be read completely
+	Saved          int      `json:"saved"`               // fetches that full mode would have made in addition
+	FeedWritten    bool     `json:"feed_written"`        // its content has changed
+	Rebuilt        bool     `json:"rebuilt,omitempty"`   // the database was lost and the last good feed restored
+	Restored       int      `json:"restored,omitempty"`  // restored items
+	Faults         []string `json:"faults,omitempty"`    // sitemaps that could not be read completely
+	Permanent      bool     `json:"permanent,omitempty"` // the run failed, and a retry would fail too
 	readable       int      // sitemaps that were read at least in part
 	full           int      // fetches that full mode would make
 }

@@ -20,13 +20,18 @@ func (r *run) sitemaps(ctx context.Context) error {
 			return ctx.Err()
 		}
 		// A guess at the sitemaps might find only a part of the site.
-		r.walk, err = sitemap.Report{Files: 1, Faults: []error{fmt.Errorf("%s: %w", r.site.Home, err)}}, nil
+		r.walk, err = sitemap.Report{Files: 1, Faults: []error{fmt.Errorf("%s: %w", fetch.Redact(r.site.Home), err)}}, nil
 	} else {
 		r.walk, err = sitemap.Walk(ctx, roots, r.visit)
-		r.rep.Sitemaps = r.walk.Files
+		r.rep.Sitemaps, r.rep.LeftOut = r.walk.Files, r.walk.LeftOut
 	}
+	r.rep.Permanent = r.rep.readable == 0
 	for _, f := range r.walk.Faults {
-		r.rep.Faults = append(r.rep.Faults, f.Error())
+		text, remedy := f.Error(), classify(f).remedy
+		if r.rep.Permanent = r.rep.Permanent && remedy != ""; r.rep.readable == 0 && remedy != "" {
+			text += "; " + remedy
+		}
+		r.rep.Faults = append(r.rep.Faults, text)
 	}
 	return err
 }
@@ -67,7 +72,7 @@ func missing(err error) bool {
 }
 
 // visit reads one sitemap. Of a truncated one it stores the readable part.
-func (r *run) visit(ctx context.Context, ref sitemap.Ref) (v sitemap.Visited, err error) {
+func (r *run) visit(ctx context.Context, ref sitemap.Ref, list func(string) bool) (v sitemap.Visited, err error) {
 	file, err := r.store.Visit(ctx, r.lease, r.Now(), ref)
 	if err != nil {
 		return v, err
@@ -88,13 +93,14 @@ func (r *run) visit(ctx context.Context, ref sitemap.Ref) (v sitemap.Visited, er
 	if v.Fault = errors.Join(bad, damaged); v.Fault != nil {
 		return v, nil
 	}
-	broken := false
+	broken, children := false, 0
 	tracks := r.site.Tracks()
 	err = r.store.List(ctx, r.lease, r.Now(), file, func(put func(sitemap.Entry) error) (bool, error) {
 		sum, err := sitemap.Read(body, sitemap.Options{Base: base}, func(e sitemap.Entry) error {
 			switch {
 			case e.Child:
-				v.Children = append(v.Children, e.Loc)
+				children++
+				list(e.Loc)
 			case tracks(e.Loc):
 				v.URLs++
 				err := put(e)
@@ -111,7 +117,7 @@ func (r *run) visit(ctx context.Context, ref sitemap.Ref) (v sitemap.Visited, er
 		return v.Fault == nil, err
 	})
 	r.At("read")
-	if err == nil && (v.Fault == nil || v.URLs+len(v.Children) > 0) {
+	if err == nil && (v.Fault == nil || v.URLs+children > 0) {
 		r.rep.readable++
 	}
 	return v, err

@@ -37,10 +37,9 @@ type Source interface {
 
 // PageRequest describes the page to get.
 type PageRequest struct {
-	URL      string
-	Selector string    // selects the content; see [page.Parse]
-	LastMod  time.Time // from the sitemap; an older cache entry is not used. Zero: unknown
-	Fresh    bool      // no cache entry may be used, because the page has changed
+	URL     string
+	LastMod time.Time // from the sitemap; an older cache entry is not used. Zero: unknown
+	Fresh   bool      // no cache entry may be used, because the page has changed
 }
 
 // Page is a fetched page.
@@ -115,7 +114,7 @@ type run struct {
 func (r *run) story(ctx context.Context) error {
 	var err error
 	if r.lease, err = r.store.Begin(ctx, state.Start{
-		Site: r.site.Name, SitemapURL: r.site.Source(), Scope: r.site.Scope(), TTL: r.Lease, Now: r.Now(),
+		Site: r.site.Name, SitemapURL: fetch.Redact(r.site.Source()), Scope: r.site.Scope(), TTL: r.Lease, Now: r.Now(),
 	}); err != nil {
 		return err
 	}

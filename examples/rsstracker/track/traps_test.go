@@ -89,7 +89,7 @@ func TestNothingNewFetchesNothing(t *testing.T) {
 	want(t, "sitemap fetches", rep.SitemapFetches, 3)
 	want(t, "not modified", rep.NotModified, 3)
 	want(t, "fetches saved", rep.Saved, 3+2-3)
-	want(t, "feeds written", rep.FeedsWritten, 0)
+	want(t, "feed written", rep.FeedWritten, false)
 	want(t, "the feed", r.file("rss.xml"), before)
 }
 

@@ -34,11 +34,11 @@ func TestUpdates(t *testing.T) {
 
 	p.lastMod = r.now.Add(time.Minute) // only the date changes
 	r.listAll()
-	before := r.file("atom.xml")
+	before := r.file("rss.xml")
 	rep = r.run()
 	want(t, "unchanged", rep.Unchanged, 1)
 	want(t, "updated", rep.Updated, 0)
-	want(t, "the feed", r.file("atom.xml"), before)
+	want(t, "the feed", r.file("rss.xml"), before)
 }
 
 // TestChangeAfterACrash ends a run at each of its points. The page of that run, new or

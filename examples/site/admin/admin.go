@@ -5,11 +5,11 @@ package admin
 import (
 	"cmp"
 	"context"
+	"errors"
 	"log/slog"
 	"net/http"
-	"strconv"
 
-	"github.com/twofold-go/twofold/examples/site/call"
+	"github.com/twofold-go/twofold/examples/internal/call"
 	"github.com/twofold-go/twofold/examples/site/content"
 	"github.com/twofold-go/twofold/examples/site/service"
 	"github.com/twofold-go/twofold/examples/site/store"
@@ -28,11 +28,25 @@ type Config struct {
 type api struct {
 	Config
 	*http.ServeMux
+	calls *call.API
+}
+
+func explain(err error) *call.Problem {
+	if e, ok := errors.AsType[*service.InvalidError](err); ok {
+		return &call.Problem{Status: http.StatusUnprocessableEntity, Text: err.Error(), Fields: e.Fields}
+	}
+	if _, ok := errors.AsType[*service.UnpublishedError](err); ok {
+		return &call.Problem{Status: http.StatusAccepted, Text: "a change was committed but not published"}
+	}
+	if errors.Is(err, content.ErrNotFound) {
+		return call.NotFound
+	}
+	return nil
 }
 
 func newAPI(cfg Config) *api {
 	cfg.Log = cmp.Or(cfg.Log, slog.Default())
-	a := &api{cfg, http.NewServeMux()}
+	a := &api{cfg, http.NewServeMux(), &call.API{Log: cfg.Log, Explain: explain}}
 	route(a, "/", func(*http.Request, call.None) (any, error) {
 		return nil, &call.Problem{Status: http.StatusNotFound, Text: "no such call"}
 	})
@@ -44,14 +58,14 @@ func New(cfg Config) http.Handler {
 	a := newAPI(cfg)
 	a.writes("/admin/api", func(store.Table) find[int64] { return byID })
 	a.site()
-	return call.Guard{Key: a.Key, Log: a.Log}.Wrap(a)
+	return call.Guard{API: a.calls, Key: a.Key}.Wrap(a)
 }
 
 // NewWrites returns the handler of the writes of /api/v1, which use slugs. It checks no key.
 func NewWrites(cfg Config) http.Handler {
 	a := newAPI(cfg)
 	a.writes("/api/v1", func(of store.Table) find[int64] {
-		return func(r *http.Request) (int64, error) { return a.Store.ID(r.Context(), of, r.PathValue("it")) }
+		return func(r *http.Request) (int64, error) { return a.Store.ID(r.Context(), of, r.PathValue("id")) }
 	})
 	return a
 }
@@ -59,26 +73,28 @@ func NewWrites(cfg Config) http.Handler {
 func (a *api) writes(base string, it func(of store.Table) find[int64]) {
 	s, post, page := a.Service, it(store.Posts), it(store.Pages)
 	route(a, "POST "+base+"/posts", create(s.SavePost))
-	route(a, "PUT "+base+"/posts/{it}", replace(post, s.SavePost))
-	route(a, "POST "+base+"/posts/{it}/publish", get(post, s.PublishPost))
-	route(a, "DELETE "+base+"/posts/{it}", remove(post, s.DeletePost))
+	route(a, "PUT "+base+"/posts/{id}", replace(post, s.SavePost))
+	route(a, "POST "+base+"/posts/{id}/publish", get(post, s.PublishPost))
+	route(a, "POST "+base+"/posts/{id}/withdraw", get(post, s.WithdrawPost))
+	route(a, "POST "+base+"/posts/{id}/render", get(post, s.RenderPost))
+	route(a, "DELETE "+base+"/posts/{id}", remove(post, s.DeletePost))
 	route(a, "POST "+base+"/pages", create(s.SavePage))
-	route(a, "PUT "+base+"/pages/{it}", replace(page, s.SavePage))
-	route(a, "DELETE "+base+"/pages/{it}", remove(page, s.DeletePage))
+	route(a, "PUT "+base+"/pages/{id}", replace(page, s.SavePage))
+	route(a, "DELETE "+base+"/pages/{id}", remove(page, s.DeletePage))
 	route(a, "POST "+base+"/tags", create(func(ctx context.Context, _ int64, t content.Tag) (content.Tag, error) { return t, s.CreateTag(ctx, t) }))
-	route(a, "PUT "+base+"/tags/{it}", replace(byName, func(ctx context.Context, slug string, t content.Tag) (content.Tag, error) {
+	route(a, "PUT "+base+"/tags/{id}", replace(byName, func(ctx context.Context, slug string, t content.Tag) (content.Tag, error) {
 		return t, s.UpdateTag(ctx, slug, t)
 	}))
-	route(a, "DELETE "+base+"/tags/{it}", remove(byName, s.DeleteTag))
+	route(a, "DELETE "+base+"/tags/{id}", remove(byName, s.DeleteTag))
 }
 
 func (a *api) listPosts(r *http.Request, _ call.None) (any, error) {
-	q := r.URL.Query()
-	number, err := call.PageNumber(q)
-	if err != nil {
-		return nil, err
+	q := call.QueryOf(r, "page", "status")
+	status, number := content.Status(q.Text("status")), q.Page()
+	if q.Err() != nil {
+		return nil, q.Err()
 	}
-	l, err := a.Store.AllPosts(r.Context(), content.Status(q.Get("status")), content.Window{Number: number, Size: perPage})
+	l, err := a.Store.AllPosts(r.Context(), status, content.Window{Number: number, Size: perPage})
 	l.Posts = append([]content.Summary{}, l.Posts...) // [], not null
 	return l, err
 }
@@ -97,9 +113,9 @@ type newKey struct {
 func (a *api) site() {
 	s := a.Service
 	route(a, "GET /admin/api/posts", a.listPosts)
-	route(a, "GET /admin/api/posts/{it}", get(byID, a.Store.AnyPost))
+	route(a, "GET /admin/api/posts/{id}", get(byID, a.Store.AnyPost))
 	route(a, "GET /admin/api/pages", all("pages", a.Store.Pages))
-	route(a, "GET /admin/api/pages/{it}", get(byID, a.Store.PageByID))
+	route(a, "GET /admin/api/pages/{id}", get(byID, a.Store.PageByID))
 	route(a, "GET /admin/api/tags", all("tags", a.Store.Tags))
 	route(a, "GET /admin/api/settings", func(r *http.Request, _ call.None) (any, error) { return a.Store.Settings(r.Context()) })
 	route(a, "PUT /admin/api/settings", func(r *http.Request, in content.Settings) (any, error) {
@@ -115,25 +131,19 @@ func (a *api) site() {
 		k, key, err := s.CreateAPIKey(ctx, in)
 		return newKey{k, key}, err
 	}))
-	route(a, "PUT /admin/api/keys/{it}", replace(byName, s.UpdateAPIKey))
-	route(a, "DELETE /admin/api/keys/{it}", remove(byName, s.RevokeAPIKey))
+	route(a, "PUT /admin/api/keys/{id}", replace(byName, s.UpdateAPIKey))
+	route(a, "DELETE /admin/api/keys/{id}", remove(byName, s.RevokeAPIKey))
 }
 
-// find returns the thing that {it} in the path of a request identifies.
+// find returns the thing that {id} in the path of a request identifies.
 type find[K any] func(r *http.Request) (K, error)
 
-func byID(r *http.Request) (int64, error) {
-	n, err := strconv.ParseInt(r.PathValue("it"), 10, 64)
-	if err != nil || n < 1 {
-		return 0, content.ErrNotFound
-	}
-	return n, nil
-}
+func byID(r *http.Request) (int64, error) { return call.ID(r, "id") }
 
-func byName(r *http.Request) (string, error) { return r.PathValue("it"), nil }
+func byName(r *http.Request) (string, error) { return r.PathValue("id"), nil }
 
 func route[In any](a *api, pattern string, f func(r *http.Request, in In) (any, error)) {
-	a.Handle(pattern, call.Do(a.Log, f))
+	a.Handle(pattern, call.Do(a.calls, f))
 }
 
 // create calls a method that creates something. It passes 0 as the id.
@@ -167,6 +177,6 @@ func remove[K any](it find[K], method func(context.Context, K) error) func(*http
 func all[T any](name string, method func(context.Context) ([]T, error)) func(*http.Request, call.None) (any, error) {
 	return func(r *http.Request, _ call.None) (any, error) {
 		v, err := method(r.Context())
-		return map[string][]T{name: append([]T{}, v...)}, err
+		return call.List(name, v, err)
 	}
 }

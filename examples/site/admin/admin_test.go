@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/twofold-go/twofold/examples/site/admin"
+	"github.com/twofold-go/twofold/examples/site/events"
 	"github.com/twofold-go/twofold/examples/site/service"
 	"github.com/twofold-go/twofold/examples/site/sitetest"
 	"github.com/twofold-go/twofold/examples/site/store"
@@ -36,7 +37,7 @@ func newConsole(t *testing.T) *console {
 	c := &console{t: t, store: sitetest.Seeded(t)}
 	svc := service.New(c.store, service.Config{
 		Now:     sitetest.Now,
-		Publish: func(context.Context, service.Change) error { return c.fail },
+		Publish: func(context.Context, ...events.Event) error { return c.fail },
 	})
 	c.Handler = admin.New(admin.Config{Store: c.store, Service: svc, Key: key, Log: slog.New(slog.NewTextHandler(&c.log, nil))})
 	return c
@@ -68,12 +69,12 @@ func (c *console) callAs(authorization, call, body string, want int) string {
 
 // calls are all calls, with their status for the body {}.
 var calls = map[string]int{
-	"GET /posts": 200, "POST /posts": 422, "GET /posts/1": 200, "PUT /posts/1": 422, "DELETE /posts/1": 204, "POST /posts/2/publish": 200,
+	"GET /posts": 200, "POST /posts": 422, "GET /posts/1": 200, "PUT /posts/1": 422, "DELETE /posts/1": 204, "POST /posts/2/publish": 200, "POST /posts/3/withdraw": 200, "POST /posts/4/render": 200,
 	"GET /pages": 200, "POST /pages": 422, "GET /pages/1": 200, "PUT /pages/1": 422, "DELETE /pages/1": 204,
 	"GET /tags": 200, "POST /tags": 422, "PUT /tags/go": 422, "DELETE /tags/go": 204,
 	"GET /settings": 200, "PUT /settings": 422, "GET /navigation": 200, "PUT /navigation": 200,
 	"GET /keys": 200, "POST /keys": 422, "PUT /keys/testkey0": 422, "DELETE /keys/testkey0": 204,
-	"GET /nope": 404, "PATCH /posts/1": 404, "GET /posts/x": 404, "GET /posts/9999": 404, "PUT /posts/9999": 404, "PUT /posts/0": 404, "PUT /pages/-1": 404, "DELETE /tags/nope": 404,
+	"GET /nope": 404, "PATCH /posts/1": 404, "GET /posts/x": 400, "GET /posts/9999": 404, "PUT /posts/9999": 404, "PUT /posts/0": 400, "PUT /pages/-1": 400, "DELETE /tags/nope": 404,
 }
 
 func TestOnlyTheKeyLetsIn(t *testing.T) {
@@ -118,8 +119,8 @@ func TestBodies(t *testing.T) {
 	}{
 		{"", 400, "not have the JSON"},
 		{"null", 422, "slug"},
-		{"[]", 400, "not have the JSON"},
-		{`{"slug": 1}`, 400, "not have the JSON"},
+		{"[]", 400, "body: a JSON array, want object"},
+		{`{"slug": 1}`, 400, "slug: a JSON number, want string"},
 		{`{"slug": "x", "name": "X", "label": "Y"}`, 400, `unknown field \"label\"`},
 		{tag + tag, 400, "continues"},
 		{tag + "x", 400, "continues"},

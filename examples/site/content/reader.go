@@ -17,6 +17,7 @@ type Reader struct {
 	PostBySlug     func(ctx context.Context, slug string) (Post, error) // a public post
 	PostByID       func(ctx context.Context, id int64) (Post, error)    // a public post
 	PageBySlug     func(ctx context.Context, slug string) (Page, error)
+	PageByID       func(ctx context.Context, id int64) (Page, error)
 	ListPosts      func(ctx context.Context, f Filter, w Window) (List, error) // public posts, newest first
 	FeedItems      func(ctx context.Context, lang Lang, n int) ([]Post, error) // the newest n public posts
 	TagCounts      func(ctx context.Context, lang Lang) ([]TagCount, error)    // of public posts, by slug
@@ -47,8 +48,11 @@ func PostEntity(id int64) Entity { return Entity("post:" + strconv.FormatInt(id,
 // SlugEntity is the public post with the slug, if any.
 func SlugEntity(slug string) Entity { return Entity("slug:" + slug) }
 
-// PageEntity is the page with the slug, if any.
-func PageEntity(slug string) Entity { return Entity("page:" + slug) }
+// PageEntity is a page: its text, slug and existence.
+func PageEntity(id int64) Entity { return Entity("page:" + strconv.FormatInt(id, 10)) }
+
+// PageSlugEntity is the page with the slug, if any.
+func PageSlugEntity(slug string) Entity { return Entity("page-slug:" + slug) }
 
 // PostsEntity is the list of the public posts of the language, as summaries.
 func PostsEntity(lang Lang) Entity { return Entity("posts:" + lang) }

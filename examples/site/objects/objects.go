@@ -27,7 +27,8 @@ func New(r content.Reader, present, absent *cache.Tiers, hotPages int) (content.
 		MonthCounts:    listed(b, "months", r.MonthCounts),
 		PostBySlug:     guessed(b, "slugs", r.PostBySlug),
 		PostByID:       guessed(b, "posts", r.PostByID),
-		PageBySlug:     guessed(b, "pages", r.PageBySlug),
+		PageBySlug:     guessed(b, "page-slugs", r.PageBySlug),
+		PageByID:       guessed(b, "pages", r.PageByID),
 		APIKeyByPrefix: guessed(b, "keys", r.APIKeyByPrefix),
 		FeedItems: func(ctx context.Context, lang content.Lang, n int) ([]content.Post, error) {
 			return value(feeds.GetOrLoad(ctx, fmt.Sprintf("%s/%d", lang, n), func(ctx context.Context, _ string) (*[]content.Post, error) {

@@ -83,11 +83,13 @@ var reads = []read{
 		return r.PostBySlug(ctx, "the-cost-of-a-miss")
 	}},
 	{"post by id", "post:1", func(ctx context.Context, r content.Reader) (any, error) { return r.PostByID(ctx, 1) }},
-	{"page", "page:about", func(ctx context.Context, r content.Reader) (any, error) { return r.PageBySlug(ctx, "about") }},
+	{"page", "page-slug:about", func(ctx context.Context, r content.Reader) (any, error) { return r.PageBySlug(ctx, "about") }},
 	{"key", "key:testkey0", func(ctx context.Context, r content.Reader) (any, error) { return r.APIKeyByPrefix(ctx, "testkey0") }},
 	{"no post by slug", "slug:nope", func(ctx context.Context, r content.Reader) (any, error) { return r.PostBySlug(ctx, "nope") }},
 	{"no post by id", "post:9999", func(ctx context.Context, r content.Reader) (any, error) { return r.PostByID(ctx, 9999) }},
-	{"no page", "page:nope", func(ctx context.Context, r content.Reader) (any, error) { return r.PageBySlug(ctx, "nope") }},
+	{"no page", "page-slug:nope", func(ctx context.Context, r content.Reader) (any, error) { return r.PageBySlug(ctx, "nope") }},
+	{"page by id", "page:2", func(ctx context.Context, r content.Reader) (any, error) { return r.PageByID(ctx, 2) }},
+	{"no page by id", "page:9999", func(ctx context.Context, r content.Reader) (any, error) { return r.PageByID(ctx, 9999) }},
 	{"no key", "key:nope", func(ctx context.Context, r content.Reader) (any, error) { return r.APIKeyByPrefix(ctx, "nope") }},
 }
 
@@ -211,7 +213,7 @@ func TestLateAnswerIsNotKept(t *testing.T) {
 			})
 			<-read // the old answer has been read
 			write(t, s, slug)
-			drop(t, c, content.PageEntity(slug).Scope())
+			drop(t, c, content.PageSlugEntity(slug).Scope())
 			goOn()
 			wg.Wait()
 			for range 2 {

@@ -23,7 +23,6 @@ import (
 	"github.com/twofold-go/twofold/examples/site/ops"
 	"github.com/twofold-go/twofold/examples/site/sitetest"
 	"github.com/twofold-go/twofold/examples/site/store"
-	"github.com/twofold-go/twofold/examples/site/warm"
 	"github.com/twofold-go/twofold/examples/site/web"
 	"github.com/twofold-go/twofold/invalidate"
 )
@@ -42,7 +41,6 @@ type blog struct {
 	store   *store.Store
 	objects content.Reader
 	index   *index.Index
-	warmer  *warm.Warmer
 	purged  []invalidate.Scope // through the pages of the layers
 }
 
@@ -78,20 +76,19 @@ func newBlog(t *testing.T) *blog {
 	must(err)
 	tiers := open(cache.TiersConfig{OnStored: b.index.Stored, OnRemoved: b.index.Removed})
 	responses, err := httpcache.New(httpcache.Config{
-		Namespace: "responses:v1", Lifetime: httpcache.UntilInvalidated, KeyOnly: true,
+		Namespace: "responses:v1", Preset: httpcache.Pages,
 		Tiers: tiers, Logger: quiet, Statuses: []int{http.StatusOK, http.StatusFound},
 		StoreMissing: func(string) bool { return false },
 		Query:        func(string) ([]string, bool) { return []string{"page"}, true },
 	})
 	must(err)
 	ended(responses.Close)
-	b.warmer = warm.New(warm.Config{Load: func(context.Context, string) error { return nil }, Max: 10, Log: quiet})
 	b.site = web.New(web.Config{Reader: b.objects, Log: quiet, Wrap: func(h http.Handler) http.Handler { return responses.Handler(h) }})
 	metrics := prometheus.NewRegistry()
 	must(metrics.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "blog_layers", Help: "Layers of cache."},
 		func() float64 { return 3 })))
 	b.ops = handler(t, ops.Config{
-		Metrics: metrics, Queries: b.store.Queries, Responses: responses, Warmer: b.warmer,
+		Metrics: metrics, Queries: b.store.Queries, Responses: responses,
 		Layers: []ops.Layer{
 			{Name: "responses", Tiers: tiers, Index: b.index, Pages: responses},
 			{Name: "objects", Tiers: present, Index: ofObjects},

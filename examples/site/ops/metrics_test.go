@@ -14,7 +14,6 @@ func TestMetrics(t *testing.T) {
 		b.visit("/")
 	}
 	b.visit("/no/such/page")
-	b.warmer.Add("/")
 	a := get(t, b.ops, "/metrics")
 	if !strings.HasPrefix(a.header.Get("Content-Type"), "text/plain") {
 		t.Errorf("Content-Type: %q", a.header.Get("Content-Type"))
@@ -23,8 +22,6 @@ func TestMetrics(t *testing.T) {
 		`blog_layers 3`,
 		`site_response_requests_total{format="html",result="hit"} 2`,
 		`site_response_requests_total{format="html",result="miss"} 2`,
-		`site_warmup_total{outcome="warmed"} 0`,
-		`site_warmup_queue 1`,
 		`site_database_queries_total `,
 		`go_goroutines `,
 	} {

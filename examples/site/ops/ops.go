@@ -20,8 +20,7 @@ import (
 	"github.com/twofold-go/twofold/cache/cachez"
 	"github.com/twofold-go/twofold/cache/httpcache"
 	"github.com/twofold-go/twofold/cache/index"
-	"github.com/twofold-go/twofold/examples/site/call"
-	"github.com/twofold-go/twofold/examples/site/warm"
+	"github.com/twofold-go/twofold/examples/internal/call"
 	"github.com/twofold-go/twofold/invalidate"
 )
 
@@ -41,7 +40,6 @@ type Config struct {
 	Logger    *slog.Logger         // Nil: slog.Default
 	Layers    []Layer              // empty: the site runs without caches, and the page says so
 	Responses *httpcache.Cache     // one of the layers
-	Warmer    *warm.Warmer         // required with layers
 	// Invalidate makes the operator's invalidations.
 	Invalidate func(ctx context.Context, scopes ...invalidate.Scope) error
 }
@@ -62,7 +60,7 @@ var headers = map[string]string{
 // New returns the handler of /_cache, everything below it, and /metrics.
 func New(cfg Config) (http.Handler, error) {
 	cfg.Logger = cmp.Or(cfg.Logger, slog.Default())
-	guard := call.Guard{Key: cfg.Key, Basic: true, Log: cfg.Logger}
+	guard := call.Guard{API: &call.API{Log: cfg.Logger}, Key: cfg.Key, Basic: true}
 	register(cfg)
 	var overview bytes.Buffer
 	if err := overviewPage.Execute(&overview, cfg.Layers); err != nil {
@@ -114,29 +112,12 @@ func (c collector) Describe(chan<- *prometheus.Desc) {}
 
 // Collect implements [prometheus.Collector].
 func (c collector) Collect(to chan<- prometheus.Metric) {
-	send := func(d *prometheus.Desc, kind prometheus.ValueType, v float64, labels ...string) {
-		to <- prometheus.MustNewConstMetric(d, kind, v, labels...)
-	}
 	for format, n := range c.Responses.Stats().Formats {
 		for result, n := range map[string]int64{"hit": n.Hits, "stale": n.Stale, "miss": n.Misses, "coalesced": n.Coalesced} {
-			send(requests, prometheus.CounterValue, float64(n), format, result)
+			to <- prometheus.MustNewConstMetric(requests, prometheus.CounterValue, float64(n), format, result)
 		}
 	}
-	w := c.Warmer.Stats()
-	for outcome, n := range map[string]int64{"warmed": w.Warmed, "failed": w.Failed, "dropped": w.Dropped} {
-		send(warmed, prometheus.CounterValue, float64(n), outcome)
-	}
-	send(warmTime, prometheus.CounterValue, w.Took.Seconds())
-	send(waiting, prometheus.GaugeValue, float64(w.Waiting))
 }
 
-func desc(name, help string, labels ...string) *prometheus.Desc {
-	return prometheus.NewDesc("site_"+name, help, labels, nil)
-}
-
-var (
-	requests = desc("response_requests_total", "Requests that the cache of responses may answer, by result.", "format", "result")
-	warmed   = desc("warmup_total", "Warm-ups of pages, by outcome.", "outcome")
-	warmTime = desc("warmup_seconds_total", "Time that warm-ups took.")
-	waiting  = desc("warmup_queue", "Pages that wait to be warmed up.")
-)
+var requests = prometheus.NewDesc("site_response_requests_total", "Requests that the cache of responses may answer, by result.",
+	[]string{"format", "result"}, nil)

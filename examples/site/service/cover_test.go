@@ -12,6 +12,7 @@ import (
 
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/examples/site/content"
+	"github.com/twofold-go/twofold/examples/site/events"
 	"github.com/twofold-go/twofold/examples/site/service"
 )
 
@@ -33,8 +34,8 @@ func TestEventsCoverReads(t *testing.T) {
 	for step := range steps {
 		name := w.write()
 		var told []content.Entity
-		for _, c := range d.published() {
-			told = append(told, c.Entities...)
+		for _, s := range events.MakePlan(d.published()).Objects {
+			told = append(told, content.Entity(strings.TrimPrefix(s.Text(), cache.DefaultTenant+":")))
 		}
 		after := w.answers()
 		for read, now := range after {

@@ -2,24 +2,25 @@ package service_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/twofold-go/twofold/examples/site/content"
+	"github.com/twofold-go/twofold/examples/site/events"
 	"github.com/twofold-go/twofold/examples/site/service"
 )
 
-// eventCase is a write, and the change that it must publish.
+// eventCase is a write, and the events that it must publish.
 type eventCase struct {
-	name     string
-	have     func(in *service.PostInput) // changes the post that exists before
-	before   func(d *desk) error
-	do       func(d *desk) error
-	path     string
-	entities []content.Entity
+	name   string
+	have   func(in *service.PostInput) // changes the post that exists before
+	before func(d *desk) error
+	do     func(d *desk) error
+	want   []events.Event
 }
 
-// Every kind of write publishes its change, once.
+// Every kind of write publishes its events, once.
 func TestEvents(t *testing.T) {
 	for _, tt := range append(postEvents(), otherEvents()...) {
 		t.Run(tt.name, func(t *testing.T) {
@@ -35,7 +36,7 @@ func TestEvents(t *testing.T) {
 			if err := tt.do(d); err != nil {
 				t.Fatal(err)
 			}
-			d.want(service.Change{Entities: tt.entities, Path: tt.path})
+			d.want(tt.want...)
 		})
 	}
 }
@@ -47,79 +48,73 @@ func postEvents() []eventCase {
 	update := func(change func(in *in)) func(d *desk) error {
 		return func(d *desk) error { _, err := d.SavePost(d.t.Context(), 1, input(change)); return err }
 	}
-	lists := []content.Entity{"feed:en", "months:en", "post:1", "posts:en", "sitemap", "slug:one", "tags:en"}
-	text := []content.Entity{"feed:en", "post:1", "posts:en", "sitemap", "slug:one"}
+	one := events.Place{Lang: "en", Slug: "one"}
+	lists := []events.Set{events.PostsIndex, events.Feed, events.Sitemap}
+	tags, months := events.PostAggTags, events.PostAggMonths
+	all := append(slices.Clone(lists), tags, months)
+	with := func(more ...events.Set) []events.Set { return append(slices.Clone(lists), more...) }
+	upserted := func(at, before events.Place, sets []events.Set) []events.Event {
+		return []events.Event{{Kind: events.PostUpserted, ID: 1, Place: at, Before: before, Sets: sets}}
+	}
+	gone := []events.Event{{Kind: events.PostDeleted, ID: 1, Place: one, Before: one, Sets: all}}
 	return []eventCase{
-		{
-			"create", draft, nil, func(d *desk) error {
-				_, err := d.SavePost(d.t.Context(), 0, input(func(in *in) { in.Slug = "two" }))
-				return err
-			},
-			"/posts/two",
-			[]content.Entity{"feed:en", "months:en", "post:2", "posts:en", "sitemap", "slug:two", "tags:en"},
-		},
+		{"create", draft, nil, func(d *desk) error {
+			_, err := d.SavePost(d.t.Context(), 0, input(func(in *in) { in.Slug = "two" }))
+			return err
+		}, []events.Event{{Kind: events.PostUpserted, ID: 2, Place: events.Place{Lang: "en", Slug: "two"}, Sets: all}}},
 		{"create a draft", nil, nil, func(d *desk) error {
 			_, err := d.SavePost(d.t.Context(), 0, input(func(in *in) { in.Slug, in.Status, in.Tags = "two", content.Draft, nil }))
 			return err
-		}, "", nil},
-		{"update the text", nil, nil, update(func(in *in) { in.Body = "other" }), "/posts/one", text},
-		{
-			"update the slug", nil, nil, update(func(in *in) { in.Slug = "uno" }),
-			"/posts/uno",
-			[]content.Entity{"feed:en", "post:1", "posts:en", "sitemap", "slug:one", "slug:uno"},
-		},
-		{
-			"update the tags", nil, nil, update(func(in *in) { in.Tags = []string{"web", "go", "web"} }),
-			"/posts/one",
-			[]content.Entity{"feed:en", "post:1", "posts:en", "sitemap", "slug:one", "tags:en"},
-		},
-		{
-			"update the date", nil, nil, update(func(in *in) { in.PublishedAt = march.AddDate(0, -1, 0) }),
-			"/posts/one",
-			[]content.Entity{"feed:en", "months:en", "post:1", "posts:en", "sitemap", "slug:one"},
-		},
-		{
-			"update the language", nil, nil, update(func(in *in) { in.Lang = content.Chinese }),
-			"/zh/posts/one",
-			[]content.Entity{
-				"feed:en", "feed:zh", "months:en", "months:zh", "post:1", "posts:en", "posts:zh", "sitemap", "slug:one", "tags:en", "tags:zh",
-			},
-		},
-		{"withdraw", nil, nil, update(draft), "", lists},
-		{"update a draft", draft, nil, update(scheduled), "", nil},
-		{"publish by hand", scheduled, nil, func(d *desk) error { _, err := d.PublishPost(d.t.Context(), 1); return err }, "/posts/one", lists},
-		{"publish by job", scheduled, nil, func(d *desk) error { d.pass(time.Hour); _, err := d.PublishDue(d.t.Context()); return err }, "/posts/one", lists},
-		{"delete", nil, nil, func(d *desk) error { return d.DeletePost(d.t.Context(), 1) }, "", lists},
-		{"delete a draft", draft, nil, func(d *desk) error { return d.DeletePost(d.t.Context(), 1) }, "", nil},
+		}, nil},
+		{"update the text", nil, nil, update(func(in *in) { in.Body = "other" }), upserted(one, one, lists)},
+		{"update the slug", nil, nil, update(func(in *in) { in.Slug = "uno" }), upserted(events.Place{Lang: "en", Slug: "uno"}, one, lists)},
+		{"update the tags", nil, nil, update(func(in *in) { in.Tags = []string{"web", "go", "web"} }), upserted(one, one, with(tags))},
+		{"update the date", nil, nil, update(func(in *in) { in.PublishedAt = march.AddDate(0, -1, 0) }), upserted(one, one, with(months))},
+		{"update the language", nil, nil, update(func(in *in) { in.Lang = content.Chinese }), upserted(events.Place{Lang: "zh", Slug: "one"}, one, all)},
+		{"withdraw by an update", nil, nil, update(draft), gone},
+		{"update a draft", draft, nil, update(scheduled), nil},
+		{"publish by hand", scheduled, nil, func(d *desk) error { _, err := d.PublishPost(d.t.Context(), 1); return err }, upserted(one, events.Place{}, all)},
+		{"publish by job", scheduled, nil, func(d *desk) error { d.pass(time.Hour); _, err := d.PublishDue(d.t.Context()); return err }, upserted(one, events.Place{}, all)},
+		{"roll back", nil, nil, func(d *desk) error { _, err := d.WithdrawPost(d.t.Context(), 1); return err }, gone},
+		{"roll back a draft", draft, nil, func(d *desk) error { _, err := d.WithdrawPost(d.t.Context(), 1); return err }, nil},
+		{"render", nil, nil, func(d *desk) error { _, err := d.RenderPost(d.t.Context(), 1); return err }, upserted(one, one, lists)},
+		{"delete", nil, nil, func(d *desk) error { return d.DeletePost(d.t.Context(), 1) }, gone},
+		{"delete a draft", draft, nil, func(d *desk) error { return d.DeletePost(d.t.Context(), 1) }, nil},
 	}
 }
 
 func otherEvents() []eventCase {
+	about, who, sitemap := events.Place{Lang: "en", Slug: "about"}, events.Place{Lang: "en", Slug: "who"}, []events.Set{events.Sitemap}
 	page := service.PageInput{Slug: "about", Title: "About", Body: "b", Lang: "en"}
 	withPage := func(d *desk) error { _, err := d.SavePage(d.t.Context(), 0, page); return err }
 	draft := func(in *service.PostInput) { in.Status = content.Draft }
 	return []eventCase{
-		{"create a page", nil, nil, withPage, "/pages/about", []content.Entity{"page:about", "sitemap"}},
+		{"create a page", nil, nil, withPage, []events.Event{{Kind: events.PageUpserted, ID: 1, Place: about, Sets: sitemap}}},
 		{"update a page", nil, withPage, func(d *desk) error {
 			moved := page
 			moved.Slug = "who"
 			_, err := d.SavePage(d.t.Context(), 1, moved)
 			return err
-		}, "/pages/who", []content.Entity{"page:about", "page:who", "sitemap"}},
-		{"delete a page", nil, withPage, func(d *desk) error { return d.DeletePage(d.t.Context(), 1) }, "", []content.Entity{"page:about", "sitemap"}},
+		}, []events.Event{{Kind: events.PageUpserted, ID: 1, Place: who, Before: about, Sets: sitemap}}},
+		{"delete a page", nil, withPage, func(d *desk) error { return d.DeletePage(d.t.Context(), 1) }, []events.Event{
+			{Kind: events.PageDeleted, ID: 1, Place: about, Before: about, Sets: sitemap},
+		}},
 
-		{"create a tag", nil, nil, func(d *desk) error { return d.CreateTag(d.t.Context(), content.Tag{Slug: "x", Name: "X"}) }, "", nil},
+		{"create a tag", nil, nil, func(d *desk) error { return d.CreateTag(d.t.Context(), content.Tag{Slug: "x", Name: "X"}) }, nil},
 		{
 			"rename a tag", nil, nil, func(d *desk) error { return d.UpdateTag(d.t.Context(), "go", content.Tag{Slug: "golang", Name: "Go"}) },
-			"", []content.Entity{"feed:en", "post:1", "posts:en", "tags:en"},
+			[]events.Event{{
+				Kind: events.PostUpserted, ID: 1, Place: events.Place{Lang: "en", Slug: "one"},
+				Sets: []events.Set{events.PostsIndex, events.Feed, events.PostAggTags},
+			}},
 		},
 		{
 			"delete a tag", draft, nil, func(d *desk) error { return d.DeleteTag(d.t.Context(), "go") },
-			"", nil,
+			nil,
 		},
 
-		{"settings", nil, nil, func(d *desk) error { return d.UpdateSettings(d.t.Context(), settings()) }, "", []content.Entity{"settings"}},
-		{"navigation", nil, nil, func(d *desk) error { return d.UpdateNavigation(d.t.Context(), nil) }, "", []content.Entity{"navigation"}},
+		{"settings", nil, nil, func(d *desk) error { return d.UpdateSettings(d.t.Context(), settings()) }, []events.Event{{Kind: events.SiteSettingsUpdated}}},
+		{"navigation", nil, nil, func(d *desk) error { return d.UpdateNavigation(d.t.Context(), nil) }, []events.Event{{Kind: events.NavigationUpdated}}},
 	}
 }
 
@@ -129,19 +124,19 @@ func TestKeyEvents(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	change := service.Change{Entities: []content.Entity{content.KeyEntity(k.Prefix)}}
-	d.want(change)
+	upserted := events.Event{Kind: events.APIKeyUpserted, Prefix: k.Prefix}
+	d.want(upserted)
 	if prefix, secret, ok := content.SplitKey(key); !ok || prefix != k.Prefix || !k.Matches(secret) || !k.Allows(content.ScopeRead) {
 		t.Errorf("the key %q is not that of %+v", key, k)
 	}
 	if _, err := d.UpdateAPIKey(t.Context(), k.Prefix, service.KeyInput{Label: "M"}); err != nil {
 		t.Fatal(err)
 	}
-	d.want(change)
+	d.want(upserted)
 	if err := d.RevokeAPIKey(t.Context(), k.Prefix); err != nil {
 		t.Fatal(err)
 	}
-	d.want(change)
+	d.want(events.Event{Kind: events.APIKeyRevoked, Prefix: k.Prefix})
 	if got, err := d.store.APIKeyByPrefix(t.Context(), k.Prefix); err != nil || got.Allows(content.ScopeRead) || got.Label != "M" || !got.RevokedAt.Equal(march) {
 		t.Errorf("the key is %+v, %v", got, err)
 	}

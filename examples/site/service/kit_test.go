@@ -10,20 +10,22 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/twofold-go/twofold/examples/site/content"
+	"github.com/twofold-go/twofold/examples/site/events"
 	"github.com/twofold-go/twofold/examples/site/service"
 	"github.com/twofold-go/twofold/examples/site/sitetest"
 	"github.com/twofold-go/twofold/examples/site/store"
 )
 
-// desk is a service on an empty store with a few tags, a clock, and the published changes.
+// desk is a service on an empty store with a few tags, a clock, and the published events.
 type desk struct {
 	*service.Service
 	t     *testing.T
 	store *store.Store
+	epoch int64 // of the last event that want has seen
 
 	mu      sync.Mutex
 	now     time.Time
-	changes []service.Change
+	changes []events.Event
 	fail    error // the error of the next Publish
 	during  func()
 }
@@ -55,13 +57,13 @@ func (d *desk) pass(by time.Duration) {
 	d.now = d.now.Add(by)
 }
 
-func (d *desk) publish(ctx context.Context, c service.Change) error {
+func (d *desk) publish(ctx context.Context, all ...events.Event) error {
 	if d.during != nil {
 		d.during()
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.changes = append(d.changes, c)
+	d.changes = append(d.changes, all...)
 	err := d.fail
 	d.fail = nil
 	if ctx.Err() != nil {
@@ -70,8 +72,8 @@ func (d *desk) publish(ctx context.Context, c service.Change) error {
 	return err
 }
 
-// published returns the changes since the last call.
-func (d *desk) published() []service.Change {
+// published returns the events since the last call.
+func (d *desk) published() []events.Event {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	out := d.changes
@@ -79,14 +81,17 @@ func (d *desk) published() []service.Change {
 	return out
 }
 
-// want checks the published changes since the last call; none if c is zero.
-func (d *desk) want(c service.Change) {
+// want checks the published events since the last call, without their epochs, which must grow.
+func (d *desk) want(want ...events.Event) {
 	d.t.Helper()
-	var want []service.Change
-	if len(c.Entities) > 0 {
-		want = append(want, c)
+	got := d.published()
+	for i := range got {
+		if got[i].Epoch < d.epoch || got[i].Epoch == 0 {
+			d.t.Errorf("epoch %d after %d", got[i].Epoch, d.epoch)
+		}
+		d.epoch, got[i].Epoch = got[i].Epoch, 0
 	}
-	if diff := cmp.Diff(want, d.published()); diff != "" {
+	if diff := cmp.Diff(want, got); diff != "" {
 		d.t.Errorf("published (-want +got):\n%s", diff)
 	}
 }

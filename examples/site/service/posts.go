@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/examples/site/content"
+	"github.com/twofold-go/twofold/examples/site/events"
 	"github.com/twofold-go/twofold/examples/site/store"
 )
 
@@ -26,27 +27,27 @@ type PostInput struct {
 
 // SavePost replaces the post with the id, or adds one if id is 0.
 func (s *Service) SavePost(ctx context.Context, id int64, in PostInput) (p content.Post, err error) {
-	err = s.write(ctx, func(tx *store.Tx) (Change, error) {
+	err = s.write(ctx, func(tx *store.Tx) ([]events.Event, error) {
 		var old content.Post
 		if id != 0 {
 			if old, err = tx.AnyPost(ctx, id); err != nil {
-				return Change{}, err
+				return nil, err
 			}
 		}
 		p, err = s.savePost(ctx, tx, old, in)
-		return postChange(old.Summary, p.Summary), err
+		return events.Post(old.Summary, p.Summary), err
 	})
 	return p, err
 }
 
 // DeletePost deletes a post.
 func (s *Service) DeletePost(ctx context.Context, id int64) error {
-	return s.write(ctx, func(tx *store.Tx) (Change, error) {
+	return s.write(ctx, func(tx *store.Tx) ([]events.Event, error) {
 		old, err := tx.AnyPost(ctx, id)
 		if err != nil {
-			return Change{}, err
+			return nil, err
 		}
-		return postChange(old.Summary, content.Summary{}), tx.Delete(ctx, store.Posts, id)
+		return events.Post(old.Summary, content.Summary{}), tx.Delete(ctx, store.Posts, id)
 	})
 }
 
@@ -111,11 +112,11 @@ func findTags(ctx context.Context, tx *store.Tx, slugs []string) ([]content.Tag,
 
 // CreateTag adds a tag.
 func (s *Service) CreateTag(ctx context.Context, t content.Tag) error {
-	return s.write(ctx, func(tx *store.Tx) (Change, error) {
+	return s.write(ctx, func(tx *store.Tx) ([]events.Event, error) {
 		if err := checkTag(ctx, tx, 0, t); err != nil {
-			return Change{}, err
+			return nil, err
 		}
-		return Change{}, tx.SaveTag(ctx, 0, t)
+		return nil, tx.SaveTag(ctx, 0, t)
 	})
 }
 
@@ -135,16 +136,16 @@ func (s *Service) DeleteTag(ctx context.Context, slug string) error {
 }
 
 func (s *Service) writeTag(ctx context.Context, slug string, change func(tx *store.Tx, id int64) error) error {
-	return s.write(ctx, func(tx *store.Tx) (Change, error) {
+	return s.write(ctx, func(tx *store.Tx) ([]events.Event, error) {
 		id, err := tx.ID(ctx, store.Tags, slug)
 		if err != nil {
-			return Change{}, err
+			return nil, err
 		}
 		posts, err := tx.PostsWithTag(ctx, slug)
 		if err != nil {
-			return Change{}, err
+			return nil, err
 		}
-		return tagChange(posts), change(tx, id)
+		return events.Tagged(posts), change(tx, id)
 	})
 }
 
@@ -158,6 +159,29 @@ func checkTag(ctx context.Context, tx *store.Tx, id int64, t content.Tag) error 
 // PublishPost publishes a post now. It does not change a post that is already public.
 func (s *Service) PublishPost(ctx context.Context, id int64) (content.Post, error) {
 	p, _, err := s.publish(ctx, id, false)
+	return p, err
+}
+
+// WithdrawPost makes a post a draft. It does not change a draft.
+func (s *Service) WithdrawPost(ctx context.Context, id int64) (p content.Post, err error) {
+	err = s.write(ctx, func(tx *store.Tx) ([]events.Event, error) {
+		if p, err = tx.AnyPost(ctx, id); err != nil || p.Status == content.Draft {
+			return nil, err
+		}
+		old := p.Summary
+		p.Status, p.PublishedAt, p.UpdatedAt = content.Draft, time.Time{}, s.now()
+		_, err := tx.SavePost(ctx, p)
+		return events.Post(old, p.Summary), err
+	})
+	return p, err
+}
+
+// RenderPost has the pages of a public post rendered again, as if it had changed.
+func (s *Service) RenderPost(ctx context.Context, id int64) (p content.Post, err error) {
+	err = s.write(ctx, func(tx *store.Tx) ([]events.Event, error) {
+		p, err = tx.AnyPost(ctx, id)
+		return events.Post(p.Summary, p.Summary), err
+	})
 	return p, err
 }
 
@@ -180,12 +204,12 @@ func (s *Service) PublishDue(ctx context.Context) (n int, err error) {
 // scheduled post whose time has come.
 func (s *Service) publish(ctx context.Context, id int64, due bool) (p content.Post, done bool, err error) {
 	wrote := false
-	err = s.write(ctx, func(tx *store.Tx) (Change, error) {
+	err = s.write(ctx, func(tx *store.Tx) ([]events.Event, error) {
 		if p, err = tx.AnyPost(ctx, id); err != nil || p.Status == content.Published {
-			return Change{}, err
+			return nil, err
 		}
 		if due && (p.Status != content.Scheduled || p.PublishedAt.After(s.now())) {
-			return Change{}, nil
+			return nil, nil
 		}
 		old := p.Summary
 		p.Status, p.UpdatedAt, wrote = content.Published, s.now(), true
@@ -193,7 +217,7 @@ func (s *Service) publish(ctx context.Context, id int64, due bool) (p content.Po
 			p.PublishedAt = p.UpdatedAt
 		}
 		_, err := tx.SavePost(ctx, p)
-		return postChange(old, p.Summary), err
+		return events.Post(old, p.Summary), err
 	})
 	_, unpublished := errors.AsType[*UnpublishedError](err)
 	return p, wrote && (err == nil || unpublished), err

@@ -2,7 +2,6 @@ package service_test
 
 import (
 	"errors"
-	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -174,7 +173,7 @@ func TestPublishDue(t *testing.T) {
 		n, err := d.PublishDue(t.Context())
 		var got []string
 		for _, c := range d.published() {
-			got = append(got, path.Base(c.Path))
+			got = append(got, c.Slug)
 		}
 		if err != nil || n != len(want) || !slices.Equal(got, want) {
 			t.Errorf("PublishDue = %d, %v and published %v, want %v", n, err, got, want)

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/twofold-go/twofold/examples/site/content"
+	"github.com/twofold-go/twofold/examples/site/events"
 	"github.com/twofold-go/twofold/examples/site/store"
 )
 
@@ -15,8 +16,8 @@ func (s *Service) UpdateSettings(ctx context.Context, in content.Settings) error
 	if err := checkSettings(in); err != nil {
 		return err
 	}
-	return s.write(ctx, func(tx *store.Tx) (Change, error) {
-		return changed("", content.SettingsEntity), tx.SetSettings(ctx, in)
+	return s.write(ctx, func(tx *store.Tx) ([]events.Event, error) {
+		return []events.Event{{Kind: events.SiteSettingsUpdated}}, tx.SetSettings(ctx, in)
 	})
 }
 
@@ -52,8 +53,8 @@ func (s *Service) UpdateNavigation(ctx context.Context, items []content.NavItem)
 	if err := c.err(); err != nil {
 		return err
 	}
-	return s.write(ctx, func(tx *store.Tx) (Change, error) {
-		return changed("", content.NavigationEntity), tx.SetNavigation(ctx, items)
+	return s.write(ctx, func(tx *store.Tx) ([]events.Event, error) {
+		return []events.Event{{Kind: events.NavigationUpdated}}, tx.SetNavigation(ctx, items)
 	})
 }
 
@@ -71,8 +72,8 @@ func (s *Service) CreateAPIKey(ctx context.Context, in KeyInput) (k content.APIK
 	key = content.NewKey()
 	prefix, secret, _ := content.SplitKey(key)
 	k = content.APIKey{Prefix: prefix, Label: in.Label, Hash: content.HashSecret(secret), Scopes: in.Scopes, CreatedAt: s.now()}
-	return k, key, s.write(ctx, func(tx *store.Tx) (Change, error) {
-		return changed("", content.KeyEntity(prefix)), tx.SaveAPIKey(ctx, k)
+	return k, key, s.write(ctx, func(tx *store.Tx) ([]events.Event, error) {
+		return []events.Event{{Kind: events.APIKeyUpserted, Prefix: prefix}}, tx.SaveAPIKey(ctx, k)
 	})
 }
 
@@ -81,12 +82,12 @@ func (s *Service) UpdateAPIKey(ctx context.Context, prefix string, in KeyInput) 
 	if err := checkKey(&in); err != nil {
 		return content.APIKey{}, err
 	}
-	return s.changeKey(ctx, prefix, func(k *content.APIKey) { k.Label, k.Scopes = in.Label, in.Scopes })
+	return s.changeKey(ctx, prefix, events.APIKeyUpserted, func(k *content.APIKey) { k.Label, k.Scopes = in.Label, in.Scopes })
 }
 
 // RevokeAPIKey revokes a key permanently. A key that is already revoked keeps its time.
 func (s *Service) RevokeAPIKey(ctx context.Context, prefix string) error {
-	_, err := s.changeKey(ctx, prefix, func(k *content.APIKey) {
+	_, err := s.changeKey(ctx, prefix, events.APIKeyRevoked, func(k *content.APIKey) {
 		if k.RevokedAt.IsZero() {
 			k.RevokedAt = s.now()
 		}
@@ -94,13 +95,13 @@ func (s *Service) RevokeAPIKey(ctx context.Context, prefix string) error {
 	return err
 }
 
-func (s *Service) changeKey(ctx context.Context, prefix string, change func(k *content.APIKey)) (k content.APIKey, err error) {
-	err = s.write(ctx, func(tx *store.Tx) (Change, error) {
+func (s *Service) changeKey(ctx context.Context, prefix string, kind events.Kind, change func(k *content.APIKey)) (k content.APIKey, err error) {
+	err = s.write(ctx, func(tx *store.Tx) ([]events.Event, error) {
 		if k, err = tx.APIKeyByPrefix(ctx, prefix); err != nil {
-			return Change{}, err
+			return nil, err
 		}
 		change(&k)
-		return changed("", content.KeyEntity(prefix)), tx.SaveAPIKey(ctx, k)
+		return []events.Event{{Kind: kind, Prefix: prefix}}, tx.SaveAPIKey(ctx, k)
 	})
 	return k, err
 }
@@ -126,41 +127,31 @@ type PageInput struct {
 
 // SavePage replaces the page with the id, or adds one if id is 0.
 func (s *Service) SavePage(ctx context.Context, id int64, in PageInput) (p content.Page, err error) {
-	err = s.write(ctx, func(tx *store.Tx) (Change, error) {
-		slugs := []string{in.Slug}
+	err = s.write(ctx, func(tx *store.Tx) ([]events.Event, error) {
+		var old content.Page
 		if id != 0 {
-			old, err := tx.PageByID(ctx, id)
-			if err != nil {
-				return Change{}, err
+			if old, err = tx.PageByID(ctx, id); err != nil {
+				return nil, err
 			}
-			slugs = append(slugs, old.Slug)
 		}
 		p = content.Page{ID: id, Slug: in.Slug, Title: in.Title, Body: in.Body, Lang: in.Lang, UpdatedAt: s.now()}
 		if err = checkPage(ctx, tx, p); err == nil {
 			p.ID, err = tx.SavePage(ctx, p)
 		}
-		return pageChange(p.Path(), slugs...), err
+		return events.Page(old, p), err
 	})
 	return p, err
 }
 
 // DeletePage deletes a page.
 func (s *Service) DeletePage(ctx context.Context, id int64) error {
-	return s.write(ctx, func(tx *store.Tx) (Change, error) {
+	return s.write(ctx, func(tx *store.Tx) ([]events.Event, error) {
 		old, err := tx.PageByID(ctx, id)
 		if err != nil {
-			return Change{}, err
+			return nil, err
 		}
-		return pageChange("", old.Slug), tx.Delete(ctx, store.Pages, id)
+		return events.Page(old, content.Page{}), tx.Delete(ctx, store.Pages, id)
 	})
-}
-
-func pageChange(path string, slugs ...string) Change {
-	entities := []content.Entity{content.SitemapEntity}
-	for _, slug := range slugs {
-		entities = append(entities, content.PageEntity(slug))
-	}
-	return changed(path, entities...)
 }
 
 func checkPage(ctx context.Context, tx *store.Tx, p content.Page) error {

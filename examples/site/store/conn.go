@@ -6,7 +6,6 @@ import (
 	"errors"
 	"strings"
 	"sync/atomic"
-	"time"
 
 	"github.com/twofold-go/twofold/examples/internal/sqlite"
 	"github.com/twofold-go/twofold/examples/site/content"
@@ -35,12 +34,6 @@ func (c counted) QueryContext(ctx context.Context, query string, args ...any) (*
 	return c.Queryer.QueryContext(ctx, query, texts(args)...)
 }
 
-// QueryRowContext implements [sqlite.Queryer].
-func (c counted) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
-	c.n.Add(1)
-	return c.Queryer.QueryRowContext(ctx, query, texts(args)...)
-}
-
 // texts replaces zero bytes and invalid UTF-8, which PostgreSQL refuses.
 func texts(args []any) []any {
 	for i, arg := range args {
@@ -51,8 +44,8 @@ func texts(args []any) []any {
 	return args
 }
 
-func one[T any](ctx context.Context, c conn, scan func(sqlite.Row) (T, error), query string, args ...any) (T, error) {
-	v, err := sqlite.One(ctx, c.Conn, scan, query, args...)
+func one[T any](ctx context.Context, c conn, query string, args ...any) (T, error) {
+	v, err := sqlite.One[T](ctx, c.Conn, query, args...)
 	return v, missing(err)
 }
 
@@ -68,9 +61,6 @@ func missing(err error) error {
 	return err
 }
 
-func millis(t *time.Time) sqlite.Millis { return sqlite.Millis{Time: t} }
-func inJSON(v any) sqlite.JSON          { return sqlite.JSON{V: v} }
-
 // Table is a table whose rows have slugs.
 type Table string
 
@@ -83,7 +73,7 @@ const (
 
 // ID returns the id of the row with the slug, public or not.
 func (c conn) ID(ctx context.Context, of Table, slug string) (int64, error) {
-	return one(ctx, c, sqlite.Value[int64], `SELECT id FROM `+string(of)+` WHERE slug = $1`, slug)
+	return one[int64](ctx, c, `SELECT id FROM `+string(of)+` WHERE slug = $1`, slug)
 }
 
 // Delete deletes a row. A deleted tag is removed from its posts.

@@ -11,33 +11,16 @@ import (
 
 // One query returns a post with its tags, so that both are from the same moment.
 const (
-	summaryColumns = `p.id, p.slug, p.title, p.summary, p.lang, p.status, p.published_at, p.updated_at, p.tags`
+	summaryColumns = `p.id, p.slug, p.title, p.summary AS excerpt, p.lang, p.status, p.published_at, p.updated_at, p.tags`
 	postColumns    = summaryColumns + `, p.body`
 
 	public = `p.status = 'published'`
 	newest = ` ORDER BY p.published_at DESC, p.id DESC`
 )
 
-func scanSummary(r sqlite.Row) (s content.Summary, err error) {
-	err = r.Scan(summaryFields(&s)...)
-	return s, err
-}
-
-func scanPost(r sqlite.Row) (p content.Post, err error) {
-	err = r.Scan(append(summaryFields(&p.Summary), &p.Body)...)
-	return p, err
-}
-
-func summaryFields(s *content.Summary) []any {
-	return []any{
-		&s.ID, &s.Slug, &s.Title, &s.Excerpt, &s.Lang, &s.Status,
-		millis(&s.PublishedAt), millis(&s.UpdatedAt), inJSON(&s.Tags),
-	}
-}
-
 func (c conn) PostBySlug(ctx context.Context, slug string) (content.Post, error) {
 	content.Depend(ctx, content.SlugEntity(slug))
-	p, err := one(ctx, c, scanPost, `SELECT `+postColumns+` FROM shown p WHERE `+public+` AND p.slug = $1`, slug)
+	p, err := one[content.Post](ctx, c, `SELECT `+postColumns+` FROM shown p WHERE `+public+` AND p.slug = $1`, slug)
 	if err == nil {
 		content.Depend(ctx, content.PostEntity(p.ID))
 	}
@@ -46,17 +29,17 @@ func (c conn) PostBySlug(ctx context.Context, slug string) (content.Post, error)
 
 func (c conn) PostByID(ctx context.Context, id int64) (content.Post, error) {
 	content.Depend(ctx, content.PostEntity(id))
-	return one(ctx, c, scanPost, `SELECT `+postColumns+` FROM shown p WHERE `+public+` AND p.id = $1`, id)
+	return one[content.Post](ctx, c, `SELECT `+postColumns+` FROM shown p WHERE `+public+` AND p.id = $1`, id)
 }
 
 // AnyPost returns a post, public or not.
 func (c conn) AnyPost(ctx context.Context, id int64) (content.Post, error) {
-	return one(ctx, c, scanPost, `SELECT `+postColumns+` FROM shown p WHERE p.id = $1`, id)
+	return one[content.Post](ctx, c, `SELECT `+postColumns+` FROM shown p WHERE p.id = $1`, id)
 }
 
 // PostsWithTag returns all posts with the tag, public or not.
 func (c conn) PostsWithTag(ctx context.Context, slug string) ([]content.Summary, error) {
-	return sqlite.List(ctx, c.Conn, scanSummary, `SELECT `+summaryColumns+` FROM shown p
+	return sqlite.List[content.Summary](ctx, c.Conn, `SELECT `+summaryColumns+` FROM shown p
 		WHERE p.id IN (SELECT x.post_id FROM post_tags x JOIN tags t ON t.id = x.tag_id WHERE t.slug = $1)
 		ORDER BY p.id`, slug)
 }
@@ -86,11 +69,11 @@ func (s *Store) AllPosts(ctx context.Context, status content.Status, w content.W
 func (s *Store) window(ctx context.Context, w content.Window, where, order string, args ...any) (l content.List, err error) {
 	err = s.in(ctx, s.readers, s.snapshot, func(c conn) error {
 		matching := ` FROM shown p WHERE ` + where
-		if l.Total, err = one(ctx, c, sqlite.Value[int], `SELECT count(*)`+matching, args...); err != nil {
+		if l.Total, err = one[int](ctx, c, `SELECT count(*)`+matching, args...); err != nil {
 			return err
 		}
 		part := fmt.Sprintf(` LIMIT %d OFFSET %d`, w.Size, max(0, (w.Number-1)*w.Size))
-		l.Posts, err = sqlite.List(ctx, c.Conn, scanSummary, `SELECT `+summaryColumns+matching+order+part, args...)
+		l.Posts, err = sqlite.List[content.Summary](ctx, c.Conn, `SELECT `+summaryColumns+matching+order+part, args...)
 		return err
 	})
 	return l, err
@@ -98,13 +81,13 @@ func (s *Store) window(ctx context.Context, w content.Window, where, order strin
 
 func (c conn) FeedItems(ctx context.Context, lang content.Lang, n int) ([]content.Post, error) {
 	content.Depend(ctx, content.FeedEntity(lang))
-	return sqlite.List(ctx, c.Conn, scanPost,
+	return sqlite.List[content.Post](ctx, c.Conn,
 		`SELECT `+postColumns+` FROM shown p WHERE `+public+` AND p.lang = $1`+newest+` LIMIT $2`, lang, n)
 }
 
 // DuePosts returns the ids of the scheduled posts that are due at now, in milliseconds.
 func (c conn) DuePosts(ctx context.Context, now int64) ([]int64, error) {
-	return sqlite.List(ctx, c.Conn, sqlite.Value[int64],
+	return sqlite.List[int64](ctx, c.Conn,
 		`SELECT id FROM posts WHERE status = 'scheduled' AND published_at <= $1 ORDER BY published_at, id`, now)
 }
 
@@ -112,12 +95,12 @@ func (c conn) DuePosts(ctx context.Context, now int64) ([]int64, error) {
 func (tx *Tx) SavePost(ctx context.Context, p content.Post) (id int64, err error) {
 	query := `INSERT INTO posts (slug, title, summary, body, lang, status, published_at, updated_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8) RETURNING id`
-	args := []any{p.Slug, p.Title, p.Excerpt, p.Body, p.Lang, p.Status, sqlite.ToMillis(p.PublishedAt), sqlite.ToMillis(p.UpdatedAt)}
+	args := []any{p.Slug, p.Title, p.Excerpt, p.Body, p.Lang, p.Status, p.PublishedAt, p.UpdatedAt}
 	if p.ID != 0 {
 		query, args = `UPDATE posts SET slug = $1, title = $2, summary = $3, body = $4, lang = $5, status = $6,
 			published_at = $7, updated_at = $8 WHERE id = $9 RETURNING id`, append(args, p.ID)
 	}
-	if id, err = one(ctx, tx.conn, sqlite.Value[int64], query, args...); err != nil {
+	if id, err = one[int64](ctx, tx.conn, query, args...); err != nil {
 		return 0, err
 	}
 	if _, err := tx.Run(ctx, `DELETE FROM post_tags WHERE post_id = $1`, id); err != nil {
@@ -133,42 +116,38 @@ func (tx *Tx) SavePost(ctx context.Context, p content.Post) (id int64, err error
 
 const pageColumns = `id, slug, title, body, lang, updated_at`
 
-func scanPage(r sqlite.Row) (p content.Page, err error) {
-	err = r.Scan(&p.ID, &p.Slug, &p.Title, &p.Body, &p.Lang, millis(&p.UpdatedAt))
+func (c conn) PageBySlug(ctx context.Context, slug string) (content.Page, error) {
+	content.Depend(ctx, content.PageSlugEntity(slug))
+	p, err := one[content.Page](ctx, c, `SELECT `+pageColumns+` FROM pages WHERE slug = $1`, slug)
+	if err == nil {
+		content.Depend(ctx, content.PageEntity(p.ID))
+	}
 	return p, err
 }
 
-func (c conn) PageBySlug(ctx context.Context, slug string) (content.Page, error) {
-	content.Depend(ctx, content.PageEntity(slug))
-	return one(ctx, c, scanPage, `SELECT `+pageColumns+` FROM pages WHERE slug = $1`, slug)
-}
-
-// PageByID returns a page.
 func (c conn) PageByID(ctx context.Context, id int64) (content.Page, error) {
-	return one(ctx, c, scanPage, `SELECT `+pageColumns+` FROM pages WHERE id = $1`, id)
+	content.Depend(ctx, content.PageEntity(id))
+	return one[content.Page](ctx, c, `SELECT `+pageColumns+` FROM pages WHERE id = $1`, id)
 }
 
 // Pages returns all pages, by id.
 func (c conn) Pages(ctx context.Context) ([]content.Page, error) {
-	return sqlite.List(ctx, c.Conn, scanPage, `SELECT `+pageColumns+` FROM pages ORDER BY id`)
+	return sqlite.List[content.Page](ctx, c.Conn, `SELECT `+pageColumns+` FROM pages ORDER BY id`)
 }
 
 // SavePage adds a page, or replaces the one with p's id.
 func (tx *Tx) SavePage(ctx context.Context, p content.Page) (int64, error) {
 	query := `INSERT INTO pages (slug, title, body, lang, updated_at) VALUES ($1, $2, $3, $4, $5) RETURNING id`
-	args := []any{p.Slug, p.Title, p.Body, p.Lang, sqlite.ToMillis(p.UpdatedAt)}
+	args := []any{p.Slug, p.Title, p.Body, p.Lang, p.UpdatedAt}
 	if p.ID != 0 {
 		query, args = `UPDATE pages SET slug = $1, title = $2, body = $3, lang = $4, updated_at = $5 WHERE id = $6 RETURNING id`, append(args, p.ID)
 	}
-	return one(ctx, tx.conn, sqlite.Value[int64], query, args...)
+	return one[int64](ctx, tx.conn, query, args...)
 }
 
 func (c conn) Sitemap(ctx context.Context) ([]content.SitemapEntry, error) {
 	content.Depend(ctx, content.SitemapEntity)
-	return sqlite.List(ctx, c.Conn, func(r sqlite.Row) (e content.SitemapEntry, err error) {
-		err = r.Scan(&e.Path, millis(&e.UpdatedAt))
-		return e, err
-	}, `SELECT CASE lang WHEN 'en' THEN '' ELSE '/' || lang END || kind || slug AS path, updated_at FROM (
+	return sqlite.List[content.SitemapEntry](ctx, c.Conn, `SELECT CASE lang WHEN 'en' THEN '' ELSE '/' || lang END || kind || slug AS path, updated_at FROM (
 			SELECT lang, '/posts/' AS kind, slug, updated_at FROM posts p WHERE `+public+`
 			UNION ALL
 			SELECT lang, '/pages/', slug, updated_at FROM pages) AS paths

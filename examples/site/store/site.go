@@ -2,17 +2,19 @@ package store
 
 import (
 	"context"
+	"encoding/json"
 
 	"github.com/twofold-go/twofold/examples/internal/sqlite"
 	"github.com/twofold-go/twofold/examples/site/content"
 )
 
-func (c conn) Settings(ctx context.Context) (content.Settings, error) {
+func (c conn) Settings(ctx context.Context) (s content.Settings, err error) {
 	content.Depend(ctx, content.SettingsEntity)
-	return one(ctx, c, func(r sqlite.Row) (s content.Settings, err error) {
-		err = r.Scan(inJSON(&s))
-		return s, err
-	}, `SELECT value FROM settings`)
+	value, err := one[string](ctx, c, `SELECT value FROM settings`)
+	if err == nil {
+		err = json.Unmarshal([]byte(value), &s)
+	}
+	return s, err
 }
 
 // SetSettings replaces the settings.
@@ -27,10 +29,7 @@ func (tx *Tx) SetSettings(ctx context.Context, s content.Settings) error {
 
 func (c conn) Navigation(ctx context.Context) ([]content.NavItem, error) {
 	content.Depend(ctx, content.NavigationEntity)
-	return sqlite.List(ctx, c.Conn, func(r sqlite.Row) (n content.NavItem, err error) {
-		err = r.Scan(&n.Lang, &n.Label, &n.URL)
-		return n, err
-	}, `SELECT lang, label, url FROM nav_items ORDER BY position`)
+	return sqlite.List[content.NavItem](ctx, c.Conn, `SELECT lang, label, url FROM nav_items ORDER BY position`)
 }
 
 // SetNavigation replaces the navigation of all languages.
@@ -49,19 +48,14 @@ func (tx *Tx) SetNavigation(ctx context.Context, items []content.NavItem) error 
 
 const keyColumns = `prefix, label, hash, scopes, created_at, revoked_at`
 
-func scanKey(r sqlite.Row) (k content.APIKey, err error) {
-	err = r.Scan(&k.Prefix, &k.Label, &k.Hash, inJSON(&k.Scopes), millis(&k.CreatedAt), millis(&k.RevokedAt))
-	return k, err
-}
-
 func (c conn) APIKeyByPrefix(ctx context.Context, prefix string) (content.APIKey, error) {
 	content.Depend(ctx, content.KeyEntity(prefix))
-	return one(ctx, c, scanKey, `SELECT `+keyColumns+` FROM api_keys WHERE prefix = $1`, prefix)
+	return one[content.APIKey](ctx, c, `SELECT `+keyColumns+` FROM api_keys WHERE prefix = $1`, prefix)
 }
 
 // APIKeys returns all keys, newest first.
 func (c conn) APIKeys(ctx context.Context) ([]content.APIKey, error) {
-	return sqlite.List(ctx, c.Conn, scanKey, `SELECT `+keyColumns+` FROM api_keys ORDER BY created_at DESC, prefix`)
+	return sqlite.List[content.APIKey](ctx, c.Conn, `SELECT `+keyColumns+` FROM api_keys ORDER BY created_at DESC, prefix`)
 }
 
 // SaveAPIKey adds a key, or replaces the one with its prefix.
@@ -72,33 +66,24 @@ func (tx *Tx) SaveAPIKey(ctx context.Context, k content.APIKey) error {
 	}
 	return tx.exec(ctx, `INSERT INTO api_keys (`+keyColumns+`) VALUES ($1, $2, $3, $4, $5, $6)
 		ON CONFLICT (prefix) DO UPDATE SET label = excluded.label, scopes = excluded.scopes, revoked_at = excluded.revoked_at`,
-		k.Prefix, k.Label, k.Hash, scopes, sqlite.ToMillis(k.CreatedAt), sqlite.ToMillis(k.RevokedAt))
+		k.Prefix, k.Label, k.Hash, scopes, k.CreatedAt, k.RevokedAt)
 }
 
 // Tags returns all tags, used or not, by slug.
 func (c conn) Tags(ctx context.Context) ([]content.Tag, error) {
-	return sqlite.List(ctx, c.Conn, func(r sqlite.Row) (t content.Tag, err error) {
-		err = r.Scan(&t.Slug, &t.Name)
-		return t, err
-	}, `SELECT slug, name FROM tags ORDER BY slug`)
+	return sqlite.List[content.Tag](ctx, c.Conn, `SELECT slug, name FROM tags ORDER BY slug`)
 }
 
 func (c conn) TagCounts(ctx context.Context, lang content.Lang) ([]content.TagCount, error) {
 	content.Depend(ctx, content.TagsEntity(lang))
-	return sqlite.List(ctx, c.Conn, func(r sqlite.Row) (t content.TagCount, err error) {
-		err = r.Scan(&t.Slug, &t.Name, &t.Posts)
-		return t, err
-	}, `SELECT t.slug, t.name, count(*)
+	return sqlite.List[content.TagCount](ctx, c.Conn, `SELECT t.slug, t.name, count(*) AS posts
 		FROM posts p JOIN post_tags x ON x.post_id = p.id JOIN tags t ON t.id = x.tag_id
 		WHERE `+public+` AND p.lang = $1 GROUP BY t.id ORDER BY t.slug`, lang)
 }
 
 func (c conn) MonthCounts(ctx context.Context, lang content.Lang) ([]content.MonthCount, error) {
 	content.Depend(ctx, content.MonthsEntity(lang))
-	return sqlite.List(ctx, c.Conn, func(r sqlite.Row) (m content.MonthCount, err error) {
-		err = r.Scan(&m.Month, &m.Posts)
-		return m, err
-	}, `SELECT p.month, count(*) FROM shown p WHERE `+public+` AND p.lang = $1 GROUP BY p.month ORDER BY p.month DESC`, lang)
+	return sqlite.List[content.MonthCount](ctx, c.Conn, `SELECT p.month, count(*) AS posts FROM shown p WHERE `+public+` AND p.lang = $1 GROUP BY p.month ORDER BY p.month DESC`, lang)
 }
 
 // SaveTag adds a tag if id is 0, or replaces the one with the id.

@@ -9,6 +9,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	urls "net/url"
+	"regexp"
 	"runtime"
 	"strings"
 	"sync/atomic"
@@ -48,17 +50,23 @@ type Store struct {
 // Reader returns the reads of the public side.
 func (s *Store) Reader() content.Reader {
 	return content.Reader{
-		Settings: s.Settings, Navigation: s.Navigation, PostBySlug: s.PostBySlug, PostByID: s.PostByID, PageBySlug: s.PageBySlug,
+		Settings: s.Settings, Navigation: s.Navigation, PostBySlug: s.PostBySlug, PostByID: s.PostByID, PageBySlug: s.PageBySlug, PageByID: s.PageByID,
 		ListPosts: s.ListPosts, FeedItems: s.FeedItems, TagCounts: s.TagCounts, MonthCounts: s.MonthCounts, Sitemap: s.Sitemap,
 		APIKeyByPrefix: s.APIKeyByPrefix,
 	}
 }
 
+// noFile matches a scheme, the beginning of a connection string, and a password.
+var noFile = regexp.MustCompile(`^[\w.+-]{2,}:|^\w+=|:.*@`)
+
 // Open opens a database and migrates it. db is a postgres:// URL or the path of a SQLite file.
 func Open(ctx context.Context, db string) (s *Store, err error) {
-	if strings.HasPrefix(db, "postgres://") || strings.HasPrefix(db, "postgresql://") {
+	switch {
+	case strings.HasPrefix(db, "postgres://") || strings.HasPrefix(db, "postgresql://"):
 		s, err = openPostgres(ctx, db)
-	} else {
+	case noFile.MatchString(db):
+		err = errors.New("the database looks like a URL or a connection string: want postgres://USER:PASSWORD@HOST/NAME, or the path of a file")
+	default:
 		s, err = openSQLite(ctx, db)
 	}
 	if err != nil {
@@ -77,11 +85,15 @@ func openSQLite(ctx context.Context, path string) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Store{readers: db.Readers, writer: db.Writer, logs: sqllog.Config{Dialect: sqllog.SQLite, Readers: db.Readers}}, nil
+	return &Store{readers: db.Readers, writer: db.Writer, logs: sqllog.Config{Dialect: sqllog.SQLite, Readers: db.Readers, Names: true}}, nil
 }
 
 // openPostgres opens a database by its URL. Errors must not show its password.
 func openPostgres(ctx context.Context, url string) (*Store, error) {
+	u, err := urls.Parse(url)
+	if err != nil || strings.Contains(u.Path+u.RawQuery, "@") {
+		return nil, errors.New("the database is no valid URL: want postgres://USER:PASSWORD@HOST/NAME, special characters percent-encoded")
+	}
 	db, err := sql.Open("pgx", url)
 	if err != nil {
 		return nil, err
@@ -96,7 +108,7 @@ func openPostgres(ctx context.Context, url string) (*Store, error) {
 	db.SetMaxOpenConns(n)
 	db.SetMaxIdleConns(n) // otherwise connections are opened and closed all the time
 	return &Store{
-		readers: db, writer: db, logs: sqllog.Config{Dialect: sqllog.Postgres},
+		readers: db, writer: db, logs: sqllog.Config{Dialect: sqllog.Postgres, Names: true},
 		snapshot: &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true},
 	}, nil
 }
@@ -120,7 +132,8 @@ func (s *Store) Log(poll time.Duration) *sqllog.Log {
 // Tx is a write transaction. Its reads see its own writes.
 type Tx struct {
 	conn
-	log *sqllog.Log
+	log   *sqllog.Log
+	Epoch int64 // later transactions have greater ones, in any process
 }
 
 // Invalidate invalidates the scopes in every process when the write commits.
@@ -132,10 +145,11 @@ func (tx *Tx) Invalidate(ctx context.Context, scopes ...invalidate.Scope) error 
 func (s *Store) Write(ctx context.Context, fn func(tx *Tx) error) error {
 	return s.in(ctx, s.writer, nil, func(c conn) error {
 		// This comes first: in PostgreSQL it serialises the writes.
-		if err := c.exec(ctx, `UPDATE revision SET n = n + 1`); err != nil {
+		epoch, err := one[int64](ctx, c, `UPDATE revision SET n = n + 1 RETURNING n`)
+		if err != nil {
 			return err
 		}
-		return fn(&Tx{c, s.log})
+		return fn(&Tx{c, s.log, epoch})
 	})
 }
 

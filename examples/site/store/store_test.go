@@ -3,6 +3,7 @@ package store_test
 import (
 	"context"
 	"errors"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -357,5 +358,27 @@ func testWritesAreInOrder(t *testing.T, fresh database) {
 		if i != n {
 			t.Fatalf("the writes have seen %v tags", seen)
 		}
+	}
+}
+
+// What looks like a URL or a connection string is no file. No error shows a password.
+func TestMistypedDatabases(t *testing.T) {
+	const password = "tell-nobody"
+	t.Chdir(t.TempDir())
+	for _, db := range []string{
+		"postgress://u:" + password + "@127.0.0.1/blog", "mysql://u:" + password + "@h/blog", "postgres:/u:" + password + "@h/blog",
+		"Postgres://u:" + password + "@127.0.0.1:1/blog", "postgres//u:" + password + "@h/blog", "host=h user=u password=" + password, "file:" + password + ".db",
+		"postgres://u:1/" + password + "@127.0.0.1:1/blog", "postgres://u:" + password + "/x@h/blog", "postgres://u:" + password + "?x@h/blog", "postgres://u:%zz" + password + "@h/blog",
+		"//u:" + password + "@h/blog", "u:" + password + "@h/blog",
+	} {
+		s, err := store.Open(t.Context(), db)
+		if err == nil {
+			t.Errorf("%s was opened: %v", db, s.Close())
+		} else if strings.Contains(err.Error(), password) || !strings.Contains(err.Error(), "postgres://") {
+			t.Errorf("%s: %v; want an error with the remedy and without the password", db, err)
+		}
+	}
+	if files, err := os.ReadDir("."); err != nil || len(files) > 0 {
+		t.Errorf("the folder has %v, %v", files, err)
 	}
 }

@@ -12,15 +12,14 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/twofold-go/twofold/examples/site/content"
-	"github.com/twofold-go/twofold/examples/site/service"
+	"github.com/twofold-go/twofold/examples/site/events"
 	"github.com/twofold-go/twofold/examples/site/sitetest"
 	"github.com/twofold-go/twofold/examples/site/warm"
 )
-
-// nothing is a site without settings, so there is no warm-up at the start.
-var nothing = content.Reader{Settings: func(context.Context) (content.Settings, error) { return content.Settings{}, content.ErrNotFound }}
 
 // pages records the loaded paths.
 type pages struct {
@@ -48,11 +47,16 @@ func (p *pages) taken() []string {
 	return loaded
 }
 
+// config returns the configuration of a Warmer that loads with load.
+func config(load func(ctx context.Context, path string) error) warm.Config {
+	return warm.Config{Load: load, Delay: delay, Batch: 4, Max: 10, Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry()}
+}
+
 // run returns a Warmer that runs until the bubble's test ends.
-func run(t *testing.T, p *pages, r content.Reader) *warm.Warmer {
+func run(t *testing.T, cfg warm.Config) *warm.Warmer {
 	t.Helper()
-	w := warm.New(warm.Config{Load: p.load, Delay: delay, Max: 10, Log: slog.New(slog.DiscardHandler)})
-	go w.Run(t.Context(), r)
+	w := warm.New(cfg)
+	go w.Run(t.Context())
 	synctest.Wait()
 	return w
 }
@@ -64,9 +68,9 @@ const delay = 250 * time.Millisecond
 func TestBurst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &pages{}
-		w := run(t, p, nothing)
+		w := run(t, config(p.load))
 		for range 3 {
-			w.After(service.Change{Entities: []content.Entity{"page:s", "sitemap"}, Path: "/pages/s"})
+			w.Add("/pages/s", "/sitemap.xml")
 			time.Sleep(delay / 10) //nolint:forbidigo // in a bubble
 		}
 		if got := p.taken(); len(got) > 0 {
@@ -86,11 +90,10 @@ func TestWriteDuringWarmUp(t *testing.T) {
 		p := &pages{}
 		var w *warm.Warmer
 		again := sync.OnceFunc(func() { w.Add("/a") })
-		w = warm.New(warm.Config{Delay: delay, Max: 10, Log: slog.New(slog.DiscardHandler), Load: func(ctx context.Context, path string) error {
+		w = run(t, config(func(ctx context.Context, path string) error {
 			again()
 			return p.load(ctx, path)
-		}})
-		go w.Run(t.Context(), nothing)
+		}))
 		w.Add("/a", "/a")
 		time.Sleep(time.Second) //nolint:forbidigo // in a bubble
 		synctest.Wait()
@@ -100,84 +103,69 @@ func TestWriteDuringWarmUp(t *testing.T) {
 	})
 }
 
-// The queue is bounded, and a failure does not stop later pages.
+// The queue is bounded, a batch too, and a failure does not stop later pages.
 func TestBoundsAndFailures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &pages{fail: "/b"}
-		w := run(t, p, nothing)
+		cfg := config(p.load)
+		w := run(t, cfg)
 		w.Add("/a", "/b", "/c")
 		for i := range 20 {
 			w.Add("/" + strings.Repeat("x", i+1))
 		}
-		time.Sleep(time.Second) //nolint:forbidigo // in a bubble
-		synctest.Wait()
-		want := warm.Stats{Warmed: 9, Failed: 1, Dropped: 13}
-		if diff := cmp.Diff(want, w.Stats()); diff != "" {
-			t.Errorf("stats (-want +got)\n%s", diff)
+		for i, want := range []int{0, 4, 4, 2, 0} {
+			if got := p.taken(); len(got) != want {
+				t.Errorf("batch %d has %v, want %d", i, got, want)
+			}
+			time.Sleep(delay) //nolint:forbidigo // in a bubble
+			synctest.Wait()
+		}
+		want := `# HELP site_warm_dropped_total Warm-ups without room. Their pages are cold, not stale.
+# TYPE site_warm_dropped_total counter
+site_warm_dropped_total 13
+# HELP site_warm_failures_total Warm-ups that failed.
+# TYPE site_warm_failures_total counter
+site_warm_failures_total 1
+# HELP site_warm_queue_len Pages that wait for a warm-up.
+# TYPE site_warm_queue_len gauge
+site_warm_queue_len 0
+`
+		if err := testutil.GatherAndCompare(cfg.Metrics.(prometheus.Gatherer), strings.NewReader(want),
+			"site_warm_dropped_total", "site_warm_failures_total", "site_warm_queue_len"); err != nil {
+			t.Error(err)
+		}
+		if n, err := testutil.GatherAndCount(cfg.Metrics.(prometheus.Gatherer), "site_warm_seconds"); n != 1 || err != nil {
+			t.Errorf("%d series of warm_seconds, want 1", n)
 		}
 	})
 }
 
-// The first pages of the site are warmed up at the start.
+// At the start, the objects that all pages show are read, and the first pages are warmed up.
 func TestStart(t *testing.T) {
 	r := sitetest.Seeded(t).Reader()
-	paths, err := warm.Front(t.Context(), r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{"/", "/?page=2", "/zh/rss.xml", "/sitemap.xml", "/robots.txt", "/pages/about"} {
-		if !slices.Contains(paths, want) {
-			t.Errorf("%s is not warmed up: %v", want, paths)
-		}
-	}
 	ctx, cancel := context.WithCancel(t.Context())
-	p := &pages{}
-	warm.New(warm.Config{Max: 100, Log: slog.New(slog.DiscardHandler), Load: func(ctx context.Context, path string) error {
-		if path == paths[len(paths)-1] {
+	p, counted, months := &pages{}, 0, r.MonthCounts
+	r.MonthCounts = func(ctx context.Context, l content.Lang) ([]content.MonthCount, error) {
+		counted++
+		return months(ctx, l)
+	}
+	cfg := config(func(ctx context.Context, path string) error {
+		if path == "/zh/rss.xml" { // the last one
 			cancel()
 		}
 		return p.load(ctx, path)
-	}}).Run(ctx, r)
-	if diff := cmp.Diff(paths, p.taken()); diff != "" {
-		t.Errorf("loaded (-want +got)\n%s", diff)
+	})
+	cfg.Reader, cfg.Delay, cfg.Max, cfg.Batch = r, 1, 100, 100
+	w := warm.New(cfg)
+	w.Add(events.Front)
+	w.Run(ctx)
+	got := p.taken()
+	for _, want := range []string{"/", "/?page=2", "/zh/rss.xml", "/sitemap.xml", "/robots.txt", "/pages/about", "/posts/cutting"} {
+		if !slices.Contains(got, want) {
+			t.Errorf("%s is not warmed up: %v", want, got)
+		}
 	}
-}
-
-// The entities of a change determine the pages to warm up.
-func TestAfter(t *testing.T) {
-	english, chinese := []string{"/", "/rss.xml", "/atom.xml"}, []string{"/zh/", "/zh/rss.xml", "/zh/atom.xml"}
-	for name, tt := range map[string]struct {
-		change service.Change
-		want   []string
-	}{
-		"new post": {
-			service.Change{Entities: []content.Entity{"feed:en", "post:7", "posts:en", "sitemap", "slug:s"}, Path: "/posts/s"},
-			slices.Concat([]string{"/posts/s"}, english, []string{"/sitemap.xml"}),
-		},
-		"draft":          {service.Change{}, nil},
-		"withdrawn post": {service.Change{Entities: []content.Entity{"posts:en", "sitemap", "slug:s"}}, slices.Concat(english, []string{"/sitemap.xml"})},
-		"translated post": {
-			service.Change{Entities: []content.Entity{"posts:en", "posts:zh", "sitemap"}, Path: "/zh/posts/s"},
-			slices.Concat([]string{"/zh/posts/s"}, english, chinese, []string{"/sitemap.xml"}),
-		},
-		"page":         {service.Change{Entities: []content.Entity{"page:r", "page:s", "sitemap"}, Path: "/pages/s"}, []string{"/pages/s", "/sitemap.xml"}},
-		"deleted page": {service.Change{Entities: []content.Entity{"page:s", "sitemap"}}, []string{"/sitemap.xml"}},
-		"renamed tag":  {service.Change{Entities: []content.Entity{"feed:zh", "post:1", "posts:zh", "tags:zh"}}, chinese},
-		"key":          {service.Change{Entities: []content.Entity{"key:k"}}, nil},
-		"navigation":   {service.Change{Entities: []content.Entity{"navigation"}}, slices.Concat(english, chinese, []string{"/sitemap.xml"})},
-		"settings":     {service.Change{Entities: []content.Entity{"settings"}}, slices.Concat(english, chinese, []string{"/sitemap.xml"})},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				p := &pages{}
-				w := run(t, p, nothing)
-				w.After(tt.change)
-				time.Sleep(time.Second) //nolint:forbidigo // in a bubble
-				synctest.Wait()
-				if diff := cmp.Diff(tt.want, p.taken()); diff != "" {
-					t.Errorf("(-want +got)\n%s", diff)
-				}
-			})
-		})
+	if counted != len(content.Langs) {
+		t.Errorf("the months were read %d times", counted)
 	}
 }

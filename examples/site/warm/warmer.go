@@ -1,9 +1,9 @@
-// Package warm loads pages into the cache before readers request them: at the start and after
-// writes.
+// Package warm loads the pages of plans into the cache before readers request them.
 package warm
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"slices"
 	"strconv"
@@ -11,18 +11,24 @@ import (
 	"sync"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+
 	"github.com/twofold-go/twofold/examples/site/content"
-	"github.com/twofold-go/twofold/examples/site/service"
+	"github.com/twofold-go/twofold/examples/site/events"
 )
 
 // Config configures a Warmer. All fields are required.
 type Config struct {
 	// Load caches the page at a path. It may run late: the cache refuses loads older than an
 	// invalidation.
-	Load  func(ctx context.Context, path string) error
-	Delay time.Duration // from the first write to the warm-up, so that a burst of writes causes only one
-	Max   int           // the most paths that may wait. Add drops further ones
-	Log   *slog.Logger
+	Load    func(ctx context.Context, path string) error
+	Reader  content.Reader // through the cache of objects, which a warm-up fills first
+	Delay   time.Duration  // from the first write to the warm-up, so that a burst of writes causes only one
+	Batch   int            // the pages between two breaks of Delay
+	Max     int            // the most paths that may wait. Add drops further ones
+	Log     *slog.Logger
+	Metrics prometheus.Registerer
 }
 
 // Warmer is a queue of paths without duplicates. All methods may be called concurrently.
@@ -30,22 +36,30 @@ type Warmer struct {
 	cfg  Config
 	wake chan struct{} // holds an element while paths wait
 
-	mu      sync.Mutex // protects waiting and stats
+	mu      sync.Mutex // protects waiting
 	waiting []string   // oldest first
-	stats   Stats
-}
 
-// Stats are the statistics of a Warmer since it was created.
-type Stats struct {
-	Waiting int   // now
-	Warmed  int64 // successfully
-	Failed  int64
-	Dropped int64         // because Max paths waited
-	Took    time.Duration // of all warmed and failed paths
+	took            prometheus.Histogram
+	failed, dropped prometheus.Counter
 }
 
 // New returns a Warmer.
-func New(cfg Config) *Warmer { return &Warmer{cfg: cfg, wake: make(chan struct{}, 1)} }
+func New(cfg Config) *Warmer {
+	w := &Warmer{cfg: cfg, wake: make(chan struct{}, 1)}
+	f := promauto.With(prometheus.WrapRegistererWithPrefix("site_warm_", cfg.Metrics))
+	w.took = f.NewHistogram(prometheus.HistogramOpts{Name: "seconds", Help: "Time of a warm-up of a page."})
+	w.failed = f.NewCounter(prometheus.CounterOpts{Name: "failures_total", Help: "Warm-ups that failed."})
+	w.dropped = f.NewCounter(prometheus.CounterOpts{Name: "dropped_total", Help: "Warm-ups without room. Their pages are cold, not stale."})
+	f.NewGaugeFunc(prometheus.GaugeOpts{Name: "queue_len", Help: "Pages that wait for a warm-up."}, func() float64 { return float64(len(w.Waiting())) })
+	return w
+}
+
+// Waiting returns the paths that wait.
+func (w *Warmer) Waiting() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.waiting)
+}
 
 // Add adds paths. It does not wait.
 func (w *Warmer) Add(paths ...string) {
@@ -55,7 +69,7 @@ func (w *Warmer) Add(paths ...string) {
 		switch {
 		case slices.Contains(w.waiting, path):
 		case len(w.waiting) >= w.cfg.Max:
-			w.stats.Dropped++
+			w.dropped.Inc()
 		default:
 			w.waiting = append(w.waiting, path)
 		}
@@ -68,15 +82,8 @@ func (w *Warmer) Add(paths ...string) {
 	}
 }
 
-// Run warms up the first pages of the site that r reads, then the added paths, until ctx ends.
-func (w *Warmer) Run(ctx context.Context, r content.Reader) {
-	paths, err := Front(ctx, r)
-	if err != nil && ctx.Err() == nil {
-		w.cfg.Log.WarnContext(ctx, "the pages to warm up at the start could not be read", "err", err)
-	}
-	w.Add(paths...)
-	w.flush(ctx)
-	w.cfg.Log.InfoContext(ctx, "the first pages are warm", "paths", len(paths))
+// Run warms up the added paths until ctx ends.
+func (w *Warmer) Run(ctx context.Context) {
 	for {
 		select {
 		case <-w.wake:
@@ -88,29 +95,32 @@ func (w *Warmer) Run(ctx context.Context, r content.Reader) {
 		case <-ctx.Done():
 			return
 		}
-		w.flush(ctx)
+		w.Add() // wakes up again if more than a batch waits
+		for range w.cfg.Batch {
+			path, ok := w.next()
+			if !ok || ctx.Err() != nil {
+				break
+			}
+			w.load(ctx, path)
+		}
 	}
 }
 
-func (w *Warmer) flush(ctx context.Context) {
-	for ctx.Err() == nil {
-		path, ok := w.next()
-		if !ok {
-			return
-		}
-		begun := time.Now()
-		err := w.cfg.Load(ctx, path)
-		w.mu.Lock()
-		w.stats.Took += time.Since(begun)
-		if err != nil {
-			w.stats.Failed++
-		} else {
-			w.stats.Warmed++
-		}
-		w.mu.Unlock()
-		if err != nil && ctx.Err() == nil {
-			w.cfg.Log.WarnContext(ctx, "warm-up failed", "path", path, "err", err)
-		}
+func (w *Warmer) load(ctx context.Context, path string) {
+	begun := time.Now()
+	var err error
+	if path == events.Front {
+		var paths []string
+		paths, err = front(ctx, w.cfg.Reader)
+		w.Add(paths...)
+	} else {
+		err = w.cfg.Load(ctx, path)
+	}
+	if err == nil {
+		w.took.Observe(time.Since(begun).Seconds())
+	} else if ctx.Err() == nil {
+		w.failed.Inc()
+		w.cfg.Log.WarnContext(ctx, "warm-up failed", "path", path, "err", err)
 	}
 }
 
@@ -125,55 +135,30 @@ func (w *Warmer) next() (path string, ok bool) {
 	return path, true
 }
 
-// Stats returns the statistics.
-func (w *Warmer) Stats() Stats {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	s := w.stats
-	s.Waiting = len(w.waiting)
-	return s
-}
-
-const sitemap = "/sitemap.xml"
-
-func front(l content.Lang) []string {
-	return []string{l.Path("/"), l.Path("/rss.xml"), l.Path("/atom.xml")}
-}
-
-// After adds the pages that readers are likely to request after a write.
-func (w *Warmer) After(c service.Change) {
-	var paths []string
-	everywhere := slices.Contains(c.Entities, content.SettingsEntity) || slices.Contains(c.Entities, content.NavigationEntity)
-	if c.Path != "" {
-		paths = append(paths, c.Path)
-	}
-	for _, l := range content.Langs {
-		if everywhere || slices.Contains(c.Entities, content.PostsEntity(l)) {
-			paths = append(paths, front(l)...)
-		}
-	}
-	if everywhere || slices.Contains(c.Entities, content.SitemapEntity) {
-		paths = append(paths, sitemap)
-	}
-	w.Add(paths...)
-}
-
 // firstPages is the number of pages of each list to warm up at the start.
 const firstPages = 3
 
-// Front returns the paths to warm up when the site starts.
-func Front(ctx context.Context, r content.Reader) (paths []string, err error) {
+// front reads the objects that all pages show, and returns the paths to warm up at the start: the
+// lists, feeds and sitemap, the newest posts, and the pages of the navigation.
+func front(ctx context.Context, r content.Reader) (paths []string, err error) {
 	set, err := r.Settings(ctx)
 	if err != nil {
 		return nil, err
 	}
+	nav, err := r.Navigation(ctx)
+	for _, n := range nav {
+		if strings.HasPrefix(n.URL, "/") {
+			paths = append(paths, n.URL)
+		}
+	}
 	for _, lang := range content.Langs {
-		paths = append(paths, front(lang)...)
+		_, e := r.TagCounts(ctx, lang)
+		_, e2 := r.MonthCounts(ctx, lang)
+		err = errors.Join(err, e, e2)
+		paths = append(paths, lang.Path("/"), lang.Path("/rss.xml"))
 		for n := 1; n <= firstPages; n++ {
-			l, err := r.ListPosts(ctx, content.Filter{Lang: lang}, content.Window{Number: n, Size: set.PostsPerPage})
-			if err != nil {
-				return nil, err
-			}
+			l, e := r.ListPosts(ctx, content.Filter{Lang: lang}, content.Window{Number: n, Size: set.PostsPerPage})
+			err = errors.Join(err, e)
 			if n > 1 && len(l.Posts) > 0 {
 				paths = append(paths, lang.Path("/?page="+strconv.Itoa(n)))
 			}
@@ -182,13 +167,7 @@ func Front(ctx context.Context, r content.Reader) (paths []string, err error) {
 			}
 		}
 	}
-	paths = append(paths, sitemap, "/robots.txt")
-	nav, err := r.Navigation(ctx)
-	for _, n := range nav {
-		if strings.HasPrefix(n.URL, "/") {
-			paths = append(paths, n.URL)
-		}
-	}
+	paths = append(paths, "/sitemap.xml", "/robots.txt")
 	slices.Sort(paths)
 	return slices.Compact(paths), err
 }

@@ -1,13 +1,13 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
-	"net/url"
 	"slices"
 
-	"github.com/twofold-go/twofold/examples/site/call"
+	"github.com/twofold-go/twofold/examples/internal/call"
 	"github.com/twofold-go/twofold/examples/site/content"
 	"github.com/twofold-go/twofold/examples/site/render"
 )
@@ -22,7 +22,7 @@ func (s *site) api() http.Handler {
 		"GET /api/v1/months":       counted("months", s.read.MonthCounts),
 		"/api/v1/":                 func(*http.Request, call.None) (any, error) { return nil, content.ErrNotFound },
 	} {
-		mux.Handle(path, call.Do(s.log, f))
+		mux.Handle(path, call.Do(s.calls, f))
 	}
 	return mux
 }
@@ -41,7 +41,7 @@ func (s *site) keyed(reads, writes http.Handler) http.Handler {
 			w.Header().Set("Cache-Control", "no-store")
 		}
 		if err != nil {
-			call.Fail(w, r, s.log, err)
+			s.calls.Fail(w, r, err)
 			return
 		}
 		r = r.Clone(r.Context())
@@ -124,7 +124,7 @@ func (s *site) shown(ctx context.Context, path, body string) (url, html string, 
 }
 
 func (s *site) apiPosts(r *http.Request, _ call.None) (any, error) {
-	f, number, err := listQuery(r.URL.Query())
+	f, number, err := listQuery(call.AnyQueryOf(r))
 	if err != nil {
 		return nil, err
 	}
@@ -142,36 +142,31 @@ func (s *site) apiPosts(r *http.Request, _ call.None) (any, error) {
 
 func counted[T any](name string, of func(context.Context, content.Lang) ([]T, error)) func(*http.Request, call.None) (any, error) {
 	return func(r *http.Request, _ call.None) (any, error) {
-		lang, err := queryLang(r.URL.Query())
-		if err != nil {
-			return nil, err
+		q := call.AnyQueryOf(r)
+		lang := queryLang(q)
+		if q.Err() != nil {
+			return nil, q.Err()
 		}
 		all, err := of(r.Context(), lang)
-		return map[string][]T{name: append([]T{}, all...)}, err
+		return call.List(name, all, err)
 	}
 }
 
-func listQuery(q url.Values) (f content.Filter, number int, err error) {
-	if f.Lang, err = queryLang(q); err != nil {
-		return f, 0, err
-	}
-	f.Tag, f.Month = q.Get("tag"), q.Get("month")
+func listQuery(q *call.Query) (f content.Filter, number int, err error) {
+	f = content.Filter{Lang: queryLang(q), Tag: q.Text("tag"), Month: q.Text("month")}
 	if f.Month != "" {
 		if _, err := content.ParseMonth(f.Month); err != nil {
-			return f, 0, &call.Problem{Status: http.StatusBadRequest, Text: "month: " + err.Error()}
+			q.Fault("month", "%v", err)
 		}
 	}
-	number, err = call.PageNumber(q)
-	return f, number, err
+	number = q.Page()
+	return f, number, q.Err()
 }
 
-func queryLang(q url.Values) (content.Lang, error) {
-	lang := content.Lang(q.Get("lang"))
-	if lang == "" {
-		return content.English, nil
-	}
+func queryLang(q *call.Query) content.Lang {
+	lang := cmp.Or(content.Lang(q.Text("lang")), content.English)
 	if !slices.Contains(content.Langs, lang) {
-		return "", &call.Problem{Status: http.StatusBadRequest, Text: "lang must be en or zh"}
+		q.Fault("lang", "want one of %v", content.Langs)
 	}
-	return lang, nil
+	return lang
 }

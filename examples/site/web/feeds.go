@@ -10,20 +10,21 @@ import (
 
 	"github.com/gorilla/feeds"
 
-	"github.com/twofold-go/twofold/examples/site/call"
+	"github.com/twofold-go/twofold/examples/internal/call"
 	"github.com/twofold-go/twofold/examples/site/content"
 	"github.com/twofold-go/twofold/examples/site/render"
 )
 
-func (s *site) feed(ctx context.Context, lang content.Lang) (f *feeds.Feed, set content.Settings, err error) {
-	if set, err = s.read.Settings(ctx); err != nil {
-		return nil, set, err
+func (s *site) feed(ctx context.Context, lang content.Lang) (*feeds.Feed, error) {
+	set, err := s.read.Settings(ctx)
+	if err != nil {
+		return nil, err
 	}
 	posts, err := s.read.FeedItems(ctx, lang, set.FeedItems)
 	if err != nil {
-		return nil, set, err
+		return nil, err
 	}
-	f = &feeds.Feed{
+	f := &feeds.Feed{
 		Title: set.Texts[lang].Title, Description: set.Texts[lang].Description,
 		Link:    &feeds.Link{Href: set.BaseURL + lang.Path("/")},
 		Updated: time.Unix(0, 0).UTC(), // replaced by the newest post's time: a feed has no time of its own
@@ -31,7 +32,7 @@ func (s *site) feed(ctx context.Context, lang content.Lang) (f *feeds.Feed, set 
 	for _, p := range posts {
 		body, err := render.Markdown(p.Body)
 		if err != nil {
-			return nil, set, err
+			return nil, err
 		}
 		f.Add(&feeds.Item{
 			Title: p.Title, Link: &feeds.Link{Href: set.BaseURL + p.Path()}, Description: html.EscapeString(p.Excerpt),
@@ -42,30 +43,17 @@ func (s *site) feed(ctx context.Context, lang content.Lang) (f *feeds.Feed, set 
 			f.Updated = p.UpdatedAt
 		}
 	}
-	return f, set, nil
+	return f, nil
 }
 
 func (s *site) rss(w http.ResponseWriter, r *http.Request, lang content.Lang) error {
-	f, _, err := s.feed(r.Context(), lang)
+	f, err := s.feed(r.Context(), lang)
 	if err != nil {
 		return err
 	}
 	x := (&feeds.Rss{Feed: f}).RssFeed()
 	x.Language, x.PubDate = string(lang), ""
 	return sendXML(w, "application/rss+xml; charset=utf-8", x.FeedXml())
-}
-
-func (s *site) atom(w http.ResponseWriter, r *http.Request, lang content.Lang) error {
-	f, set, err := s.feed(r.Context(), lang)
-	if err != nil {
-		return err
-	}
-	f.Author = &feeds.Author{Name: set.Author}
-	x := (&feeds.Atom{Feed: f}).AtomFeed()
-	for i, item := range f.Items {
-		x.Entries[i].Published = item.Created.Format(time.RFC3339)
-	}
-	return sendXML(w, "application/atom+xml; charset=utf-8", x)
 }
 
 func sendXML(w http.ResponseWriter, contentType string, x any) error {

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/twofold-go/twofold/examples/site/call"
+	"github.com/twofold-go/twofold/examples/internal/call"
 	"github.com/twofold-go/twofold/examples/site/content"
 	"github.com/twofold-go/twofold/examples/site/render"
 )
@@ -154,8 +154,9 @@ func (s *site) month(w http.ResponseWriter, r *http.Request, lang content.Lang) 
 }
 
 func (s *site) list(w http.ResponseWriter, r *http.Request, l listing, f content.Filter, path string) (err error) {
-	number, err := call.PageNumber(r.URL.Query())
-	if err != nil {
+	q := call.AnyQueryOf(r)
+	number := q.Page()
+	if q.Err() != nil {
 		return content.ErrNotFound
 	}
 	if l.frame, err = s.frame(r.Context(), f.Lang, pagePath(path, number), l.Heading, ""); err != nil {

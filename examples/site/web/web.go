@@ -4,6 +4,7 @@ package web
 
 import (
 	"cmp"
+	"context"
 	"embed"
 	"errors"
 	"log/slog"
@@ -12,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/twofold-go/twofold/examples/site/call"
+	"github.com/twofold-go/twofold/examples/internal/call"
 	"github.com/twofold-go/twofold/examples/site/content"
 )
 
@@ -30,13 +31,20 @@ type Config struct {
 }
 
 type site struct {
-	read content.Reader
-	log  *slog.Logger
+	read  content.Reader
+	log   *slog.Logger
+	calls *call.API
 }
 
 // New returns the handler of the public side.
 func New(cfg Config) http.Handler {
 	s := &site{read: cfg.Reader, log: cmp.Or(cfg.Log, slog.Default())}
+	s.calls = &call.API{Log: s.log, Explain: func(err error) *call.Problem {
+		if errors.Is(err, content.ErrNotFound) {
+			return call.NotFound
+		}
+		return nil
+	}}
 	if cfg.Wrap == nil {
 		cfg.Wrap = func(h http.Handler) http.Handler { return h }
 	}
@@ -59,13 +67,13 @@ func (s *site) pages() http.Handler {
 			"/tags/{tag}":     s.tag,
 			"/months/{month}": s.month,
 			"/rss.xml":        s.rss,
-			"/atom.xml":       s.atom,
 		} {
 			mux.Handle("GET "+lang.Path(path), s.handle(lang, h))
 		}
 		mux.Handle("GET "+lang.Path("/"), s.handle(lang, s.notFound))
 	}
-	mux.Handle("GET /p/{id}", s.handle(content.English, s.short))
+	mux.Handle("GET /p/{id}", s.handle(content.English, short(s.read.PostByID)))
+	mux.Handle("GET /page/{id}", s.handle(content.English, short(s.read.PageByID)))
 	mux.Handle("GET /sitemap.xml", s.handle(content.English, s.sitemap))
 	mux.Handle("GET /robots.txt", s.handle(content.English, s.robots))
 	mux.Handle("GET /static/site.css", s.handle(content.English, s.css))
@@ -81,8 +89,12 @@ func (s *site) handle(lang content.Lang, h page) http.Handler {
 		if errors.Is(err, content.ErrNotFound) {
 			err = s.notFound(w, r, lang)
 		}
-		if err == nil || r.Context().Err() != nil {
-			return // with an error: the client has left
+		if err == nil {
+			return
+		}
+		if r.Context().Err() != nil { // an empty page would look like a good one
+			http.Error(w, "The request has ended.", http.StatusServiceUnavailable)
+			return
 		}
 		s.log.ErrorContext(r.Context(), "request failed", "method", r.Method, "path", r.URL.Path, "err", err)
 		http.Error(w, "Something went wrong.", http.StatusInternalServerError)
@@ -109,18 +121,19 @@ func (s *site) robots(w http.ResponseWriter, r *http.Request, _ content.Lang) er
 	return nil
 }
 
-// short redirects a permanent link with the post's id to the post.
-func (s *site) short(w http.ResponseWriter, r *http.Request, _ content.Lang) error {
-	id, err := strconv.ParseInt(r.PathValue("id"), 10, 64)
-	if err != nil {
-		return content.ErrNotFound
-	}
-	p, err := s.read.PostByID(r.Context(), id)
-	if err != nil {
+// short redirects a permanent link with an id to the post or page.
+func short[T interface{ Path() string }](read func(context.Context, int64) (T, error)) page {
+	return func(w http.ResponseWriter, r *http.Request, _ content.Lang) error {
+		id, err := strconv.ParseInt(r.PathValue("id"), 10, 64)
+		if err != nil {
+			return content.ErrNotFound
+		}
+		v, err := read(r.Context(), id)
+		if err == nil {
+			http.Redirect(w, r, v.Path(), http.StatusFound)
+		}
 		return err
 	}
-	http.Redirect(w, r, p.Path(), http.StatusFound)
-	return nil
 }
 
 type words struct {

@@ -1,5 +1,5 @@
-// Package fetchers turns the content of sources into items. It uses at most 64 MiB of
-// memory, even for a hostile answer.
+// Package fetchers turns the content of sources into items. It allocates at most 128 MiB for
+// an answer, even for a hostile one.
 package fetchers
 
 import (
@@ -36,6 +36,7 @@ type Source struct {
 	Type   string
 	Config json.RawMessage
 	Seen   string // the Seen of the result whose items are stored, or empty
+	Now    bool   // ask the origin, however new a shared answer is
 }
 
 // Item is one item of a source. All texts are plain text. GUID and URL may be empty.
@@ -78,7 +79,7 @@ type Config struct {
 }
 
 // Unfetched are the valid types that have no fetcher yet.
-var Unfetched = []string{"custom_api", "twitter_bookmarks", "twitter_feed", "twitter_list"}
+var Unfetched = []string{"twitter_bookmarks", "twitter_feed", "twitter_list"}
 
 // New returns a fetcher for each type that has one.
 func New(cfg Config) map[string]Fetcher {
@@ -92,6 +93,7 @@ func New(cfg Config) map[string]Fetcher {
 		"website":         website{page, feed},
 		"hackernews":      fetcher{Config: cfg, accept: acceptJSON, base: hn, address: Source.stories, read: readStories},
 		"reddit":          fetcher{Config: cfg, accept: acceptJSON, base: reddit, address: Source.posts, read: readPosts},
+		"custom_api":      fetcher{Config: cfg, accept: acceptJSON, address: Source.api, read: readCustom, moves: true},
 		"github_trending": fetcher{Config: cfg, accept: acceptPages, robots: true, base: github, address: Source.trending, read: readTrending},
 	}
 }
@@ -104,9 +106,9 @@ type fetcher struct {
 	accept  string
 	robots  bool // obey robots.txt, because a page is scraped
 	base    string
-	address func(s Source) (string, error)             // relative to base
-	read    func(resp fetch.Response, r *Result) error // adds the items to r
-	moves   bool                                       // a permanent redirect may change config.url
+	address func(s Source) (string, error)                       // relative to base
+	read    func(s Source, resp fetch.Response, r *Result) error // adds the items to r
+	moves   bool                                                 // a permanent redirect may change config.url
 }
 
 // Address implements [Fetcher].
@@ -129,8 +131,12 @@ func (f fetcher) ask(ctx context.Context, s Source) (fetch.Response, error) {
 	if err != nil {
 		return fetch.Response{}, err
 	}
+	share := f.Share
+	if s.Now {
+		share = 0
+	}
 	return f.Client.Get(ctx, fetch.Request{
-		URL: addr, Accept: f.accept, Robots: f.robots, MaxAge: f.Share, Version: parserVersion, Packed: true,
+		URL: addr, Accept: f.accept, Robots: f.robots, MaxAge: share, Version: parserVersion, Packed: true,
 	})
 }
 
@@ -143,7 +149,7 @@ func (f fetcher) result(s Source, resp fetch.Response) (Result, error) {
 	if r.NotModified = r.Seen == s.Seen; r.NotModified {
 		return r, nil
 	}
-	err := f.read(resp, &r)
+	err := f.read(s, resp, &r)
 	r.Items = r.Items[:min(len(r.Items), MaxItems)]
 	return r, err
 }

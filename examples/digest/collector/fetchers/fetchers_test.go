@@ -195,7 +195,8 @@ func TestConfigErrorsNameTheField(t *testing.T) {
 	for _, tt := range []struct{ typ, config, field string }{
 		{"rss", `{}`, "url"}, {"rss", ``, "url"}, {"website", `{"url":""}`, "url"},
 		{"rss", `{"url":["secret"]}`, "url"},
-		{"reddit", `{}`, "subreddit"}, {"reddit", `{"subreddit":"r/golang","sort":"secret"}`, "sort"},
+		{"custom_api", `{"url":"https://e.com","fields":{"url":"secret"}}`, "fields"}, {"custom_api", `{"fields":{"title":"secret"}}`, "url"},
+		{"custom_api", `{"url":"https://e.com","fields":{"title":["secret"]}}`, "fields.title"}, {"reddit", `{}`, "subreddit"}, {"reddit", `{"subreddit":"r/golang","sort":"secret"}`, "sort"},
 		{"hackernews", `{"filter":"secret"}`, "filter"}, {"github_trending", `{"since":"secret"}`, "since"},
 	} {
 		f := fetchers.New(fetchers.Config{Client: &web{}})[tt.typ]
@@ -213,7 +214,7 @@ func TestConfigErrorsNameTheField(t *testing.T) {
 
 func TestTypes(t *testing.T) {
 	set := fetchers.New(fetchers.Config{Client: &web{}})
-	want := []string{"atom", "digest_feed", "github_trending", "hackernews", "reddit", "rss", "website"}
+	want := []string{"atom", "custom_api", "digest_feed", "github_trending", "hackernews", "reddit", "rss", "website"}
 	if diff := cmp.Diff(want, fetchers.Types(set)); diff != "" {
 		t.Error(diff)
 	}

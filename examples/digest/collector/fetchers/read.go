@@ -17,6 +17,7 @@ import (
 
 	"github.com/mmcdole/gofeed"
 	"github.com/mmcdole/gofeed/rss"
+	"github.com/tidwall/gjson"
 
 	"github.com/twofold-go/twofold/examples/internal/fetch"
 )
@@ -32,7 +33,7 @@ func isFeed(text []byte) bool {
 	return typ == gofeed.FeedTypeRSS || typ == gofeed.FeedTypeAtom
 }
 
-func readFeed(resp fetch.Response, r *Result) error {
+func readFeed(_ Source, resp fetch.Response, r *Result) error {
 	text, whole, err := text(resp)
 	if err != nil {
 		return err
@@ -135,35 +136,38 @@ func cutFeed(text []byte, whole bool) ([]byte, error) {
 	return text, nil
 }
 
-// list is the first MaxItems elements of a JSON list. A hostile list would take 2 GB.
-type list[T any] []T
-
-// UnmarshalJSON implements [json.Unmarshaler].
-func (l *list[T]) UnmarshalJSON(text []byte) error {
-	d := json.NewDecoder(bytes.NewReader(text))
-	if open, _ := d.Token(); open != json.Delim('[') {
-		return errors.New("not a list")
+// readJSON adds an item for each element of the list at a path, as package gjson reads it. It
+// builds no tree: a hostile list would take 2 GB.
+func readJSON(resp fetch.Response, path string, r *Result, item func(e gjson.Result) (Item, bool)) error {
+	text, _, err := text(resp)
+	if err != nil {
+		return err
 	}
-	for *l = make(list[T], 0); d.More() && len(*l) < MaxItems; {
-		var v T
-		_ = d.Decode(&v) // sets the fields that fit
-		*l = append(*l, v)
+	if !json.Valid(text) { // it also limits the depth
+		return &parseError{errors.New("not JSON")}
 	}
+	list := gjson.GetBytes(text, path)
+	if !list.IsArray() {
+		return &parseError{errors.New("there is no list")}
+	}
+	read := 0
+	list.ForEach(func(_, e gjson.Result) bool {
+		read++
+		if it, ok := item(e); ok {
+			it.GUID = cut(tidy(it.GUID), maxTitle)
+			r.Items = append(r.Items, it)
+		}
+		return len(r.Items) < MaxItems && read < 10*MaxItems
+	})
 	return nil
 }
 
-func readJSON[T any](resp fetch.Response, v any, wanted *list[T]) error {
-	text, _, err := text(resp)
-	if err == nil {
-		err = json.Unmarshal(text, v)
+// word returns a field of an element if it is a string or a number.
+func word(e gjson.Result, path string) string {
+	if v := e.Get(path); v.Type == gjson.String || v.Type == gjson.Number {
+		return v.String()
 	}
-	if err == nil && *wanted == nil {
-		err = errors.New("there is no list")
-	}
-	if err != nil {
-		return &parseError{err}
-	}
-	return nil
+	return ""
 }
 
 var filters = map[string]string{
@@ -189,27 +193,15 @@ func (s Source) stories() (string, error) {
 }
 
 // readStories omits the scores: with them, each fetch would store new versions.
-func readStories(resp fetch.Response, r *Result) error {
-	var answer struct {
-		Hits list[struct {
-			ID                 string `json:"objectID"`
-			Title, URL, Author string
-			Text               string `json:"story_text"`
-			At                 int64  `json:"created_at_i"`
-		}]
-	}
-	err := readJSON(resp, &answer, &answer.Hits)
-	for _, hit := range answer.Hits {
-		if hit.ID == "" {
-			continue
-		}
-		page := "https://news.ycombinator.com/item?id=" + url.QueryEscape(hit.ID)
-		r.Items = append(r.Items, Item{
-			GUID: "hn:" + cut(tidy(hit.ID), maxTitle), URL: cmp.Or(webURL(page, hit.URL), page), Title: line(hit.Title),
-			Content: plain(hit.Text), Author: line(hit.Author), PublishedAt: unix(hit.At),
-		})
-	}
-	return err
+func readStories(_ Source, resp fetch.Response, r *Result) error {
+	return readJSON(resp, "hits", r, func(e gjson.Result) (Item, bool) {
+		id := word(e, "objectID")
+		page := "https://news.ycombinator.com/item?id=" + url.QueryEscape(id)
+		return Item{
+			GUID: "hn:" + id, URL: cmp.Or(webURL(page, word(e, "url")), page), Title: line(word(e, "title")),
+			Content: plain(word(e, "story_text")), Author: line(word(e, "author")), PublishedAt: unix(e.Get("created_at_i").Int()),
+		}, id != ""
+	})
 }
 
 func (s Source) posts() (string, error) {
@@ -231,31 +223,63 @@ func (s Source) posts() (string, error) {
 	return fmt.Sprintf("/r/%s/%s.json?raw_json=1&limit=%d", url.PathEscape(name), c.Sort, min(max(c.Limit, 1), 100)), nil
 }
 
-func readPosts(resp fetch.Response, r *Result) error {
-	var answer struct {
-		Data struct {
-			Children list[struct {
-				Kind string
-				Data struct {
-					Name, Title, URL, Permalink, Author, Selftext string
-					Created                                       float64 `json:"created_utc"`
-					Stickied                                      bool
-				}
-			}]
-		}
+func readPosts(_ Source, resp fetch.Response, r *Result) error {
+	return readJSON(resp, "data.children", r, func(e gjson.Result) (Item, bool) {
+		p := e.Get("data")
+		return Item{
+			GUID: word(p, "name"), URL: cmp.Or(webURL(resp.URL, word(p, "url")), webURL(resp.URL, word(p, "permalink"))),
+			Title: line(word(p, "title")), Content: tidy(word(p, "selftext")), Author: line(word(p, "author")), PublishedAt: unix(p.Get("created_utc").Int()),
+		}, word(e, "kind") == "t3" && !p.Get("stickied").Bool() // t3 is a post
+	})
+}
+
+// mapping is the config of a custom_api source: where its items and their fields are. Paths are
+// those of package gjson.
+type mapping struct {
+	URL    string
+	Items  string // the list. Empty: the answer itself
+	Fields struct {
+		GUID, URL, Title, Content, Author string
+		PublishedAt                       string `json:"published_at"` // a text as in RFC 3339, or unix seconds
 	}
-	err := readJSON(resp, &answer, &answer.Data.Children)
-	for _, child := range answer.Data.Children {
-		p := child.Data
-		if child.Kind != "t3" || p.Stickied { // t3 is a post
-			continue
-		}
-		r.Items = append(r.Items, Item{
-			GUID: cut(tidy(p.Name), maxTitle), URL: cmp.Or(webURL(resp.URL, p.URL), webURL(resp.URL, p.Permalink)), Title: line(p.Title),
-			Content: tidy(p.Selftext), Author: line(p.Author), PublishedAt: unix(int64(p.Created)),
-		})
+}
+
+func (s Source) mapping() (m mapping, err error) {
+	if err = s.config(&m); err != nil {
+		return m, err
 	}
-	return err
+	switch {
+	case m.URL == "":
+		err = &ConfigError{"url", "is missing"}
+	case m.Fields.Title == "" && m.Fields.Content == "":
+		err = &ConfigError{"fields", "has neither title nor content"}
+	}
+	return m, err
+}
+
+func (s Source) api() (string, error) {
+	m, err := s.mapping()
+	return m.URL, err
+}
+
+func readCustom(s Source, resp fetch.Response, r *Result) error {
+	m, err := s.mapping()
+	if err != nil {
+		return err
+	}
+	f := m.Fields
+	return readJSON(resp, cmp.Or(m.Items, "@this"), r, func(e gjson.Result) (Item, bool) {
+		it := Item{
+			GUID: word(e, f.GUID), URL: webURL(resp.URL, word(e, f.URL)), Title: line(plain(word(e, f.Title))),
+			Content: plain(word(e, f.Content)), Author: line(word(e, f.Author)),
+		}
+		if at := e.Get(f.PublishedAt); at.Type == gjson.Number {
+			it.PublishedAt = unix(at.Int())
+		} else if t, err := time.Parse(time.RFC3339, at.String()); err == nil {
+			it.PublishedAt = t.UTC()
+		}
+		return it, it.Title != "" || it.Content != ""
+	})
 }
 
 func oneOf(field string, allowed []string) error {

@@ -2,6 +2,7 @@ package fetchers_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -41,6 +42,33 @@ func TestReddit(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, r.Items); diff != "" {
 		t.Errorf("items (-want +got):\n%s", diff)
+	}
+}
+
+// A custom_api source names the list of its items, and their fields.
+func TestCustomAPI(t *testing.T) {
+	const address = "https://api.example/v1/news"
+	const body = `{"data":{"list":[
+{"id":7,"head":"<b>One</b>","page":{"url":"/one"},"text":"<p>First</p>","by":{"name":"ann"},"at":"2026-02-25T02:00:00+08:00"},
+{"id":8,"head":"Two","page":{"url":"javascript:x"},"by":["x"],"at":1772000001},{"id":9,"at":"soon"},"nothing",{"head":{"x":1},"text":"Only text"}]}}`
+	const fields = `"fields":{"guid":"id","title":"head","url":"page.url","content":"text","author":"by.name","published_at":"at"}`
+	r := get(t, map[string]page{address: {body: body}}, "custom_api", `{"url":"`+address+`","items":"data.list",`+fields+`}`)
+	want := []fetchers.Item{
+		{GUID: "7", URL: "https://api.example/one", Title: "One", Content: "First", Author: "ann", PublishedAt: at("2026-02-24T18:00:00Z")},
+		{GUID: "8", Title: "Two", PublishedAt: time.Unix(1772000001, 0).UTC()},
+		{Content: "Only text"},
+	}
+	if diff := cmp.Diff(want, r.Items); diff != "" {
+		t.Errorf("items (-want +got):\n%s", diff)
+	}
+	r = get(t, map[string]page{address: {body: `[{"id":"x","head":"Bare list"}]`}}, "custom_api", `{"url":"`+address+`",`+fields+`}`)
+	if diff := cmp.Diff([]fetchers.Item{{GUID: "x", Title: "Bare list"}}, r.Items); diff != "" {
+		t.Errorf("a bare list (-want +got):\n%s", diff)
+	}
+	w := &web{pages: map[string]page{address: {body: `{"data":{"list":{}}}`}}}
+	src := fetchers.Source{Config: json.RawMessage(`{"url":"` + address + `","items":"data.list",` + fields + `}`)}
+	if _, err := fetchers.New(fetchers.Config{Client: w})["custom_api"].Fetch(t.Context(), src); !errors.Is(err, fetchers.ErrParse) {
+		t.Errorf("without a list: %v, want %v", err, fetchers.ErrParse)
 	}
 }
 
@@ -139,6 +167,9 @@ func TestShare(t *testing.T) {
 		w := &web{pages: map[string]page{"https://e.com/f": {body: rss}}}
 		if _, err := fetchers.New(fetchers.Config{Client: w, Share: share})["rss"].Fetch(t.Context(), fetchers.Source{Config: json.RawMessage(`{"url":"https://e.com/f"}`)}); err != nil {
 			t.Fatal(err)
+		}
+		if _, err := fetchers.New(fetchers.Config{Client: w, Share: share})["rss"].Fetch(t.Context(), fetchers.Source{Now: true, Config: json.RawMessage(`{"url":"https://e.com/f"}`)}); err != nil || w.asked[1].MaxAge != 0 {
+			t.Errorf("Share %v: asked now, answers may be %v old, %v", share, w.asked[1].MaxAge, err)
 		}
 		if got := w.asked[0].MaxAge; got != want {
 			t.Errorf("Share %v: answers may be %v old, want %v", share, got, want)

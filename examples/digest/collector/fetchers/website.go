@@ -53,7 +53,7 @@ func (w website) Fetch(ctx context.Context, s Source) (Result, error) {
 	resp.Hash = it.GUID // hash of the text: the bytes change with every advertisement
 	it.GUID = resp.URL + "#" + it.GUID[:16]
 	page := w.page
-	page.read = func(_ fetch.Response, r *Result) error { r.Items = []Item{it}; return nil }
+	page.read = func(_ Source, _ fetch.Response, r *Result) error { r.Items = []Item{it}; return nil }
 	return page.result(s, resp)
 }
 
@@ -117,7 +117,7 @@ func (s Source) trending() (string, error) {
 	return path + "?since=" + c.Since, nil
 }
 
-func readTrending(resp fetch.Response, r *Result) error {
+func readTrending(_ Source, resp fetch.Response, r *Result) error {
 	text, _, err := text(resp)
 	if err != nil {
 		return err

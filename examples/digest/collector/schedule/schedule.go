@@ -108,14 +108,6 @@ func succeeded(s State, o Outcome, wait time.Duration) Plan {
 	return plan
 }
 
-// Longest returns the longest wait that Next plans for a source whose interval is shorter.
-func (p Policy) Longest(paused bool) time.Duration {
-	if paused && p.Probe > 0 {
-		return maxProbe
-	}
-	return max(MaxRetry, originCap)
-}
-
 func double(d time.Duration, n int, most time.Duration) time.Duration {
 	return time.Duration(min(math.Ldexp(float64(d), max(n, 0)), float64(most)))
 }
@@ -136,6 +128,13 @@ var table = Intervals{
 // For returns the interval of a type.
 func (in Intervals) For(typ string) time.Duration {
 	return cmp.Or(in[typ], table[typ], in["default"], table["default"])
+}
+
+// All returns the intervals of all types.
+func (in Intervals) All() Intervals {
+	all := maps.Clone(table)
+	maps.Copy(all, in)
+	return all
 }
 
 // Source returns the interval of a source: its own if that is valid, else the one of its type.

@@ -1,0 +1,133 @@
+package api
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"github.com/twofold-go/twofold/examples/digest/digest"
+	"github.com/twofold-go/twofold/examples/digest/store"
+	"github.com/twofold-go/twofold/examples/internal/call"
+)
+
+type newSource struct {
+	store.SourceEdit
+	OwnerID int64 `json:"owner_id"` // the only user who sees the source if it is not public
+}
+
+// addSource adds a source, public by default.
+func (a *api) addSource(r *request, n newSource) (any, error) {
+	s := store.Source{OwnerID: n.OwnerID, CreatedBy: n.OwnerID, Public: n.Public == nil || *n.Public}
+	if n.Name == nil || n.Type == nil {
+		return nil, call.Bad("name and type", "both are required")
+	}
+	if !s.Public && s.OwnerID == 0 {
+		return nil, call.Bad("owner_id", "a source that is not public needs an owner: only the owner sees it")
+	}
+	s.Name, s.Type, s.Config = *n.Name, *n.Type, json.RawMessage(cmp.Or(string(n.Config), "{}"))
+	return a.changeSource(r, func(tx *store.Tx) (id int64, err error) {
+		if err := a.check(n.SourceEdit, s); err != nil {
+			return 0, err
+		}
+		if id, err = tx.AddSource(r.Context(), s); errors.Is(err, store.ErrNotFound) {
+			err = call.Bad("owner_id", "no such user")
+		}
+		return id, err
+	})
+}
+
+func (a *api) editSource(r *request, e store.SourceEdit) (any, error) {
+	return a.changeSource(r, func(tx *store.Tx) (int64, error) {
+		s, err := tx.Source(r.Context(), r.id)
+		if err != nil {
+			return 0, err
+		}
+		if e.Public != nil && !*e.Public && s.OwnerID == 0 {
+			return 0, call.Bad("is_public", "the source has no owner, so no user would see it; delete it instead")
+		}
+		s.Type = *cmp.Or(e.Type, &s.Type)
+		s.Config = json.RawMessage(cmp.Or(string(e.Config), string(s.Config)))
+		if err := a.check(e, s); err != nil {
+			return 0, err
+		}
+		return r.id, tx.EditSource(r.Context(), r.id, e)
+	})
+}
+
+// changeSource writes to a source, notifies the collectors, and returns the source.
+func (a *api) changeSource(r *request, fn func(tx *store.Tx) (int64, error)) (s store.Source, err error) {
+	err = a.Store.Write(r.Context(), func(tx *store.Tx) error {
+		id, err := fn(tx)
+		if err == nil {
+			s, err = tx.Source(r.Context(), id)
+		}
+		return err
+	})
+	if err != nil {
+		return store.Source{}, err
+	}
+	return s, a.Collector.SourcesChanged(r.Context())
+}
+
+const maxName = 200
+
+func text(field string, s *string) error {
+	if s != nil && (strings.TrimSpace(*s) == "" || len(*s) > maxName) {
+		return call.Bad(field, "%d bytes, want 1 to %d that are not all spaces", len(*s), maxName)
+	}
+	return nil
+}
+
+func (a *api) check(e store.SourceEdit, s store.Source) error {
+	if err := text("name", e.Name); err != nil || e.Type == nil && len(e.Config) == 0 {
+		return err
+	}
+	if config := bytes.TrimSpace(s.Config); !json.Valid(config) || config[0] != '{' {
+		return call.Bad("config", "%d bytes, want a JSON object", len(config))
+	}
+	address, err := a.Collector.Address(s)
+	if err != nil {
+		return call.Bad("type or config", "%v", err)
+	}
+	if u, err := url.Parse(address); address != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
+		return call.Bad("config", "its address must be one of http or https, with a host")
+	}
+	return nil
+}
+
+func (a *api) editUser(r *request, e store.UserEdit) (any, error) {
+	if err := cmp.Or(text("name", e.Name), text("email", e.Email), text("slug", e.Slug)); err != nil {
+		return nil, err
+	}
+	if e.Slug != nil {
+		if err := CheckSlug(*e.Slug); err != nil {
+			return nil, call.Bad("slug", "%v", err)
+		}
+	}
+	if string(e.Options) == "null" { // as for the other fields, null means no change
+		e.Options = nil
+	}
+	if _, err := digest.ParseOptions(e.Options); err != nil {
+		return nil, call.Bad("options", "%v", err)
+	}
+	var u store.User
+	err := a.Store.Write(r.Context(), func(tx *store.Tx) (err error) {
+		if err = tx.EditUser(r.Context(), r.id, e); err == nil {
+			u, err = tx.User(r.Context(), r.id)
+		}
+		return err
+	})
+	return u, err
+}
+
+// CheckSlug refuses a slug that cannot have a feed: /feed/SLUG is the page, /feed/SLUG.rss the RSS.
+func CheckSlug(slug string) error {
+	if slug == "." || slug == ".." || strings.HasSuffix(slug, ".rss") {
+		return fmt.Errorf("%d bytes, must not be . or .. nor end in .rss", len(slug))
+	}
+	return nil
+}

@@ -1,0 +1,433 @@
+package events_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"pgregory.net/rapid"
+
+	"github.com/twofold-go/twofold/examples/site/content"
+	"github.com/twofold-go/twofold/examples/site/events"
+	"github.com/twofold-go/twofold/invalidate"
+)
+
+func texts(scopes []invalidate.Scope) (all []string) {
+	for _, s := range scopes {
+		all = append(all, strings.TrimPrefix(s.Text(), "default:"))
+	}
+	return all
+}
+
+func place(lang content.Lang, slug string) events.Place { return events.Place{Lang: lang, Slug: slug} }
+
+// The matrix: what each event invalidates and warms up.
+func TestMatrix(t *testing.T) {
+	a, b := place("en", "a"), place("zh", "b")
+	lists := []events.Set{events.PostsIndex, events.Feed, events.Sitemap}
+	front := []string{"/", "/rss.xml", "/sitemap.xml", "/zh/", "/zh/rss.xml"}
+	for _, tt := range []struct {
+		event         events.Event
+		objects, warm []string
+		objectsAlone  bool
+	}{
+		{event: events.Event{Kind: events.SiteSettingsUpdated}, objects: []string{"settings"}, warm: front},
+		{event: events.Event{Kind: events.NavigationUpdated}, objects: []string{"navigation"}, warm: front},
+		{
+			event:   events.Event{Kind: events.PostUpserted, ID: 1, Place: a, Sets: lists},
+			objects: []string{"feed:en", "post:1", "posts:en", "sitemap", "slug:a"}, warm: []string{"/", "/posts/a", "/rss.xml", "/sitemap.xml"},
+		},
+		{
+			event:   events.Event{Kind: events.PostUpserted, ID: 1, Place: b, Before: a, Sets: []events.Set{events.PostAggTags, events.PostAggMonths}},
+			objects: []string{"months:en", "months:zh", "post:1", "slug:a", "slug:b", "tags:en", "tags:zh"}, warm: []string{"/", "/zh/", "/zh/posts/b"},
+		},
+		{
+			event:   events.Event{Kind: events.PostDeleted, ID: 1, Place: a, Before: a, Sets: lists},
+			objects: []string{"feed:en", "post:1", "posts:en", "sitemap", "slug:a"}, warm: []string{"/", "/rss.xml", "/sitemap.xml"},
+		},
+		{
+			event:   events.Event{Kind: events.PageUpserted, ID: 2, Place: a, Before: b, Sets: []events.Set{events.Sitemap}},
+			objects: []string{"page-slug:a", "page-slug:b", "page:2", "sitemap"}, warm: []string{"/pages/a", "/sitemap.xml"},
+		},
+		{
+			event:   events.Event{Kind: events.PageDeleted, ID: 2, Place: a, Sets: []events.Set{events.Sitemap}},
+			objects: []string{"page-slug:a", "page:2", "sitemap"}, warm: []string{"/sitemap.xml"},
+		},
+		{event: events.Event{Kind: events.APIKeyUpserted, Prefix: "p"}, objects: []string{"key:p"}, objectsAlone: true},
+		{event: events.Event{Kind: events.APIKeyRevoked, Prefix: "p"}, objects: []string{"key:p"}, objectsAlone: true},
+		{event: events.Event{Kind: events.WarmupOnStartup}, warm: []string{events.Front}},
+		{event: events.Event{Kind: events.QueueOverflowed}, objects: []string{""}, warm: []string{events.Front}},
+	} {
+		p := events.MakePlan([]events.Event{tt.event})
+		responses := tt.objects
+		if tt.objectsAlone {
+			responses = nil
+		}
+		if d := cmp.Diff([][]string{tt.objects, responses, tt.warm}, [][]string{texts(p.Objects), texts(p.Responses), p.Warm}); d != "" {
+			t.Errorf("%s %s (-want +got):\n%s", tt.event.Kind, tt.event.Key(), d)
+		}
+	}
+}
+
+// A post that moves from a to b to c invalidates all three, and warms up the last. A deletion
+// warms up nothing, even if it comes out of order.
+func TestPlanOfOneEntity(t *testing.T) {
+	moved := []events.Event{
+		{Kind: events.PostUpserted, Epoch: 7, ID: 1, Place: place("en", "c"), Before: place("en", "b")},
+		{Kind: events.PostUpserted, Epoch: 6, ID: 1, Place: place("en", "b"), Before: place("en", "a")},
+	}
+	p := events.MakePlan(moved)
+	if d := cmp.Diff([]string{"post:1", "slug:a", "slug:b", "slug:c"}, texts(p.Objects)); d != "" || !slices.Equal(p.Warm, []string{"/posts/c"}) {
+		t.Errorf("%v; (-want +got):\n%s", p.Warm, d)
+	}
+	for _, epoch := range []int64{7, 8} {
+		all := append([]events.Event{{Kind: events.PostDeleted, Epoch: epoch, ID: 1, Place: place("en", "c")}}, moved...)
+		if p := events.MakePlan(all); len(p.Warm) > 0 || len(p.Objects) != 4 {
+			t.Errorf("deleted at epoch %d: %v, %v", epoch, texts(p.Objects), p.Warm)
+		}
+	}
+	if keys := moved[0].Key() + moved[1].Key(); keys != "post1@7post1@6" {
+		t.Errorf("the keys are %s", keys)
+	}
+}
+
+var anyEvent = rapid.Custom(func(t *rapid.T) events.Event {
+	at := func(name string) events.Place {
+		return place(rapid.SampledFrom(content.Langs).Draw(t, name), rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, name))
+	}
+	e := events.Event{
+		Kind: rapid.SampledFrom([]events.Kind{
+			events.SiteSettingsUpdated, events.NavigationUpdated, events.PostUpserted, events.PostDeleted, events.PageUpserted, events.PageDeleted,
+			events.APIKeyUpserted, events.APIKeyRevoked, events.WarmupOnStartup, events.QueueOverflowed,
+		}).Draw(t, "kind"),
+		Epoch: rapid.Int64Range(0, 4).Draw(t, "epoch"), ID: rapid.Int64Range(1, 3).Draw(t, "id"), Place: at("place"),
+		Prefix: rapid.SampledFrom([]string{"p", "q"}).Draw(t, "prefix"),
+		Sets:   rapid.SliceOfDistinct(rapid.SampledFrom([]events.Set{events.PostsIndex, events.PostAggTags, events.PostAggMonths, events.Feed, events.Sitemap}), rapid.ID).Draw(t, "sets"),
+	}
+	if rapid.Bool().Draw(t, "moved") {
+		e.Before = at("before")
+	}
+	return e
+})
+
+var anyEvents = rapid.SliceOfN(anyEvent, 0, 12)
+
+func same(t *rapid.T, a, b events.Plan) {
+	if d := cmp.Diff(fmt.Sprint(a), fmt.Sprint(b)); d != "" {
+		t.Fatalf("the plans differ:\n%s", d)
+	}
+}
+
+// A plan covers what the plans of its parts cover, and nothing else.
+func TestPlanCoversItsParts(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		all := anyEvents.Draw(t, "events")
+		cut := rapid.IntRange(0, len(all)).Draw(t, "cut")
+		whole, first, second := events.MakePlan(all), events.MakePlan(all[:cut]), events.MakePlan(all[cut:])
+		for _, layer := range []struct{ whole, first, second []invalidate.Scope }{
+			{whole.Objects, first.Objects, second.Objects}, {whole.Responses, first.Responses, second.Responses},
+		} {
+			union := append(slices.Clone(layer.first), layer.second...)
+			for _, s := range union {
+				if !slices.Contains(layer.whole, s) {
+					t.Fatalf("%v lacks %v", layer.whole, s)
+				}
+			}
+			for _, s := range layer.whole {
+				if !slices.Contains(union, s) {
+					t.Fatalf("%v has %v, which no part has", layer.whole, s)
+				}
+			}
+		}
+		for _, s := range whole.Responses {
+			if !slices.Contains(whole.Objects, s) {
+				t.Fatalf("%v is of responses alone", s)
+			}
+		}
+		for _, path := range whole.Warm {
+			if !slices.Contains(append(first.Warm, second.Warm...), path) {
+				t.Fatalf("%s is warmed up by no part", path)
+			}
+		}
+	})
+}
+
+// Neither order nor repetition changes a plan.
+func TestOrderAndRepetition(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		all := anyEvents.Draw(t, "events")
+		again := append(slices.Clone(all), rapid.SliceOf(rapid.SampledFrom(append(all, events.Event{Kind: events.WarmupOnStartup}))).Draw(t, "again")...)
+		if !slices.ContainsFunc(all, func(e events.Event) bool { return e.Kind == events.WarmupOnStartup }) {
+			all = append(all, events.Event{Kind: events.WarmupOnStartup})
+			again = append(again, all[len(all)-1])
+		}
+		same(t, events.MakePlan(all), events.MakePlan(rapid.Permutation(again).Draw(t, "order")))
+	})
+}
+
+// What another process invalidates explains itself by the names in its log.
+func TestHeard(t *testing.T) {
+	post := content.Summary{ID: 1, Slug: "a", Lang: "zh", Status: content.Published}
+	moved := post
+	moved.Slug = "b"
+	page := content.Page{ID: 2, Slug: "about", Lang: "en"}
+	read := content.Reader{
+		PostByID: func(_ context.Context, id int64) (content.Post, error) {
+			if id != 1 {
+				return content.Post{}, content.ErrNotFound
+			}
+			return content.Post{Summary: moved}, nil
+		},
+		PageByID: func(context.Context, int64) (content.Page, error) { return page, nil },
+	}
+	for _, tt := range []struct {
+		scopes []invalidate.Scope
+		warm   []string
+	}{
+		{events.MakePlan(events.Post(content.Summary{}, post)).Objects, []string{"/sitemap.xml", "/zh/", "/zh/posts/b", "/zh/rss.xml"}},
+		{events.MakePlan(events.Post(post, moved)).Objects, []string{"/sitemap.xml", "/zh/", "/zh/posts/b", "/zh/rss.xml"}},
+		{events.MakePlan(events.Page(page, page)).Objects, []string{"/pages/about", "/sitemap.xml"}},
+		{[]invalidate.Scope{content.PostEntity(3).Scope(), content.SlugEntity("gone").Scope()}, nil},
+		{[]invalidate.Scope{content.NavigationEntity.Scope()}, []string{"/", "/rss.xml", "/sitemap.xml", "/zh/", "/zh/rss.xml"}},
+		{[]invalidate.Scope{invalidate.All()}, []string{events.Front}},
+		{[]invalidate.Scope{content.KeyEntity("p").Scope()}, nil},
+		{nil, nil},
+	} {
+		if d := cmp.Diff(tt.warm, events.MakePlan(events.Heard(t.Context(), tt.scopes, read)).Warm); d != "" {
+			t.Errorf("%v (-want +got):\n%s", tt.scopes, d)
+		}
+	}
+}
+
+// stage is a Consumer whose layers fail when told to, with a record of its steps.
+type stage struct {
+	*events.Consumer
+	metrics *prometheus.Registry
+	mu      sync.Mutex // protects the rest
+	steps   []string
+	broken  string        // the step that fails
+	hold    chan struct{} // the objects wait for it
+}
+
+func newStage(batch, most int) *stage {
+	s := &stage{metrics: prometheus.NewRegistry()}
+	s.Consumer = s.start(batch, most)
+	return s
+}
+
+// start returns a Consumer with an empty queue, as a new process has one.
+func (s *stage) start(batch, most int) *events.Consumer {
+	step := func(name string) func(context.Context) error {
+		return func(ctx context.Context) error {
+			s.mu.Lock()
+			hold := s.hold
+			s.mu.Unlock()
+			if hold != nil {
+				select {
+				case <-hold:
+				case <-ctx.Done():
+					return ctx.Err()
+				}
+			}
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.steps = append(s.steps, name)
+			if s.broken == name {
+				return errors.New("the log does not answer")
+			}
+			return nil
+		}
+	}
+	s.metrics = prometheus.NewRegistry()
+	return events.New(events.Config{
+		Objects: step("objects"), Responses: step("responses"),
+		Warm: func(paths ...string) {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.steps = append(s.steps, paths...)
+		},
+		Batch: batch, Max: most, After: 5 * time.Second, Within: time.Second, Log: slog.New(slog.DiscardHandler), Metrics: s.metrics,
+	})
+}
+
+func (s *stage) breaks(step string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.broken = step
+}
+
+func (s *stage) taken() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	steps := s.steps
+	s.steps = nil
+	return steps
+}
+
+func (s *stage) want(t *testing.T, want ...string) {
+	t.Helper()
+	if d := cmp.Diff(want, s.taken()); d != "" {
+		t.Errorf("steps (-want +got):\n%s", d)
+	}
+}
+
+func (s *stage) counts(t *testing.T, want map[string]float64) {
+	t.Helper()
+	families, err := s.metrics.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			name := strings.TrimPrefix(f.GetName(), "site_event_")
+			if n, ok := want[name]; ok && n != m.GetCounter().GetValue()+m.GetGauge().GetValue()+m.GetHistogram().GetSampleSum() {
+				t.Errorf("%s is %v, want %v", name, m, n)
+			}
+			delete(want, name)
+		}
+	}
+	if len(want) > 0 {
+		t.Errorf("there is no %v", want)
+	}
+}
+
+func posts(epoch int64, ids ...int64) (all []events.Event) {
+	for _, id := range ids {
+		all = append(all, events.Event{Kind: events.PostUpserted, Epoch: epoch, ID: id, Place: place("en", fmt.Sprint(id))})
+	}
+	return all
+}
+
+// A write consumes its events in batches: objects, responses, warm-ups. It does not leave some
+// because more than a batch waits.
+func TestConsumeByWrites(t *testing.T) {
+	s := newStage(2, 10)
+	if err := s.Publish(t.Context(), append(posts(1, 1, 2), append(posts(1, 2), posts(1, 3)...)...)...); err != nil {
+		t.Error(err)
+	}
+	s.want(t, "objects", "responses", "/posts/1", "/posts/2", "objects", "responses", "/posts/3")
+	if err := s.Publish(t.Context(), events.Event{Kind: events.APIKeyRevoked, Prefix: "p"}); err != nil {
+		t.Error(err)
+	}
+	s.want(t, "objects")
+	s.counts(t, map[string]float64{"write_triggered_consumes_total": 2, "drain_size": 4, "queue_len": 0, "failures_total": 0})
+}
+
+// What a failed consumption leaves, the window consumes, and counts it.
+func TestConsumeByTheWindow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(10, 10)
+		go s.Run(t.Context())
+		synctest.Wait()
+		s.want(t, events.Front)
+		s.breaks("responses")
+		if err := s.Publish(t.Context(), posts(1, 1)...); err == nil {
+			t.Error("a failure is hidden")
+		}
+		s.want(t, "objects", "responses")
+		s.counts(t, map[string]float64{"queue_len": 1, "failures_total": 1})
+		time.Sleep(5 * time.Second) //nolint:forbidigo // in a bubble
+		synctest.Wait()
+		s.want(t, "objects", "responses")
+		s.breaks("")
+		time.Sleep(10 * time.Second) //nolint:forbidigo // in a bubble
+		synctest.Wait()
+		s.want(t, "objects", "responses", "/posts/1")
+		s.counts(t, map[string]float64{"queue_len": 0, "failures_total": 2, "auto_consume_runs_total": 3, "auto_consume_hits_total": 2})
+	})
+}
+
+// A full queue waits for everything, and warms up the first pages. No event is forgotten.
+func TestOverflow(t *testing.T) {
+	s := newStage(10, 3)
+	s.breaks("objects")
+	for i := range int64(5) {
+		if err := s.Publish(t.Context(), posts(i, i)...); err == nil {
+			t.Error("a failure is hidden")
+		}
+	}
+	s.taken()
+	s.breaks("")
+	if err := s.Publish(t.Context(), posts(9, 9)...); err != nil {
+		t.Error(err)
+	}
+	s.want(t, "objects", "responses", events.Front, "/posts/4", "/posts/9")
+	s.counts(t, map[string]float64{"dropped_total": 4, "queue_len": 0})
+}
+
+// A write that waits for another one's batch ends with its context, and its events stay.
+func TestSlowLayers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(10, 10)
+		s.hold = make(chan struct{})
+		for i := range int64(3) {
+			go func() {
+				if err := s.Publish(t.Context(), posts(i, i)...); err == nil {
+					t.Error("a write has not waited")
+				}
+			}()
+		}
+		time.Sleep(2 * time.Second) //nolint:forbidigo // in a bubble
+		synctest.Wait()
+		s.counts(t, map[string]float64{"queue_len": 3, "failures_total": 3})
+		close(s.hold)
+		if err := s.Publish(t.Context()); err != nil {
+			t.Error(err)
+		}
+		s.want(t, "objects", "responses", "/posts/0", "/posts/1", "/posts/2")
+	})
+}
+
+// Whatever fails and whenever the process ends: when Publish returns nil, the objects and then
+// the responses were ready after the commit of the write, and of all earlier ones.
+func TestCrashes(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		s := newStage(rapid.IntRange(1, 4).Draw(rt, "batch"), rapid.IntRange(2, 6).Draw(rt, "most"))
+		committed, pending := int64(0), map[int64]bool{}
+		rt.Repeat(map[string]func(*rapid.T){
+			"write": func(rt *rapid.T) {
+				committed++
+				s.breaks(rapid.SampledFrom([]string{"", "", "objects", "responses"}).Draw(rt, "broken"))
+				err := s.Publish(t.Context(), posts(committed, committed)...)
+				steps := s.taken()
+				switch {
+				case (err != nil) != (s.broken != ""):
+					rt.Fatalf("Publish = %v with %q broken", err, s.broken)
+				case err != nil:
+					pending[committed] = true
+					return
+				case slices.Index(steps, "objects") > slices.Index(steps, "responses") || !slices.Contains(steps, "responses"):
+					rt.Fatalf("the steps are %v", steps)
+				}
+				for id := range pending { // after a failure its page is warmed up, or the front in its place
+					if !slices.Contains(steps, fmt.Sprint("/posts/", id)) && !slices.Contains(steps, events.Front) {
+						rt.Fatalf("%d was forgotten by %v", id, steps)
+					}
+				}
+				clear(pending)
+			},
+			"crash": func(*rapid.T) { // the commits have invalidated; only warm-ups are lost
+				s.Consumer = s.start(3, 6)
+				clear(pending)
+			},
+		})
+	})
+}
+
+// The metrics have the form that Prometheus wants.
+func TestMetricsAreWellFormed(t *testing.T) {
+	s := newStage(1, 1)
+	if problems, err := testutil.GatherAndLint(s.metrics); err != nil || len(problems) > 0 {
+		t.Error(problems, err)
+	}
+}
