@@ -40,7 +40,7 @@ const (
 	// Before the climb looks at the change of the ratio, it compares the windows' part of the
 	// hits with their share of the bytes. With hardly any hits, or with more than many times the
 	// share, the windows grow. With less than few times, they shrink.
-	hardly = 0.03
+	hardly = 0.05
 	many   = 2
 	few    = 0.3
 )

@@ -84,7 +84,7 @@ func TestClimbByTheWindowsPart(t *testing.T) {
 		ratio, part float64 // the part in multiples of the share
 		down        bool
 	}{
-		{"hardly any hits", 0.02, 0, false},
+		{"hardly any hits", 0.04, 0, false},
 		{"many of the hits", 0.5, 3, false},
 		{"few of the hits", 0.5, 0.1, true},
 	} {

@@ -48,3 +48,18 @@ func TestHitRatio(t *testing.T) {
 		}
 	}
 }
+
+// TestClimbHoweverTiesFall: with windows that are too small, nearly nothing is hit here. Ties that
+// are broken at random must not decide whether the windows grow.
+func TestClimbHoweverTiesFall(t *testing.T) {
+	if race.Enabled {
+		t.Skip("replays millions of accesses")
+	}
+	const capacity = 1000
+	keys := trace.Hashes(trace.Twice(capacity*2/5, 60*capacity))
+	for range 100 {
+		if got := localbench.HitRatio(contender.Open(t, capacity), keys); got < 20 {
+			t.Fatalf("hit ratio %.1f %%, want at least 20", got)
+		}
+	}
+}
