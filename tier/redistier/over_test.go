@@ -20,7 +20,8 @@ import (
 )
 
 // The scripts implement Claim.Over and Fill.Over in Lua. This test lets both decide about the
-// same frames, of cells and of garbage.
+// same frames, of cells and of garbage. Half of the calls are batches: their other keys, of
+// other types too, change nothing.
 func TestScriptsAgreeWithOver(t *testing.T) {
 	seed := rand.Uint64()
 	if s, err := strconv.ParseUint(os.Getenv("TWOFOLD_SEED"), 10, 64); err == nil {
@@ -31,6 +32,7 @@ func TestScriptsAgreeWithOver(t *testing.T) {
 	d := &draw{rand.New(rand.NewPCG(seed, 1))}
 	s := &stage{T: t, rdb: rdb, prefix: redistest.Prefix()}
 	r := redistier.New(rdb, redistier.Config{Prefix: s.prefix})
+	others, other := []string{"j", "k", "l"}, tier.Claim{Nonce: tier.Nonce{7}, Lease: hour}
 	acts := map[tier.Act]int{}
 	for range 5000 {
 		frame := d.frame()
@@ -38,7 +40,15 @@ func TestScriptsAgreeWithOver(t *testing.T) {
 			c := tier.Claim{Seen: d.nonce(), Nonce: d.nonce(), Lease: d.lifetime(), Refresh: d.IntN(2) > 0}
 			var got tier.Claimed
 			var err error
-			after := s.play(frame, func() { got, err = r.Claim(t.Context(), "k", c) })
+			after := s.play(frame, func() {
+				if d.IntN(2) > 0 {
+					got, err = r.Claim(t.Context(), "k", c)
+					return
+				}
+				var many []tier.Claimed
+				many, err = r.ClaimMany(t.Context(), others, []tier.Claim{other, c, other})
+				got = many[1]
+			})
 			acts[s.check(frame, after, c, func(now time.Time) (tier.Change, bool) {
 				ch, want, fails := c.Over(frame, now)
 				return ch, got.Granted == want.Granted && bytes.Equal(got.Cell, want.Cell) && errors.Is(err, fails)
@@ -51,7 +61,15 @@ func TestScriptsAgreeWithOver(t *testing.T) {
 		}
 		var got bool
 		var err error
-		after := s.play(frame, func() { got, err = r.Fill(t.Context(), "k", f) })
+		after := s.play(frame, func() {
+			if d.IntN(2) > 0 {
+				got, err = r.Fill(t.Context(), "k", f)
+				return
+			}
+			var many []bool
+			many, err = r.FillMany(t.Context(), others, []tier.Fill{{Nonce: other.Nonce, Cell: []byte("x")}, f, {Nonce: other.Nonce}})
+			got = many[1]
+		})
 		acts[s.check(frame, after, f, func(time.Time) (tier.Change, bool) {
 			ch, want, fails := f.Over(frame)
 			return ch, got == want && errors.Is(err, fails)

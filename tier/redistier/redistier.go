@@ -3,8 +3,9 @@
 //
 // Each entry is one string key, <Prefix>:v:<key>, that holds one [tier.Cell] frame and expires by
 // itself. The key has no hash tag, so a Cluster spreads the entries over all of its slots. A hit
-// is a plain GET. Claims and fills are scripts of one key, sent by their digest. While a few GETs
-// to a single server are running, later reads gather and leave in one MGET.
+// is a plain GET. Claims and fills are scripts, sent by their digest; on a single server one run
+// serves a whole batch. While a few GETs to a single server are running, later reads gather and
+// leave in one MGET.
 //
 // # What the client must be
 //

@@ -2,6 +2,7 @@ package redistier_test
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -154,5 +155,96 @@ func TestGetAllocations(t *testing.T) {
 	got := testing.AllocsPerRun(500, func() { _, _ = r.Get(ctx, "k") })
 	if got > bare+1 {
 		t.Errorf("Get allocates %v times, the client library %v; want one more at most", got, bare)
+	}
+}
+
+// On a single server a batch is one command for each script, within the limits of a run.
+func TestBatchesAreFewCommands(t *testing.T) {
+	s := redistest.Start(t, redistest.Args("--maxmemory", "0")) // a server of its own: others must not count
+	r := redistier.New(s.Client(), redistier.Config{Prefix: "p"})
+	scripts := func() int {
+		n := 0
+		for line := range strings.Lines(fmt.Sprint(s.Do(t, "INFO", "commandstats"))) {
+			if _, rest, ok := strings.Cut(line, "cmdstat_eval"); ok {
+				_, rest, _ = strings.Cut(rest, "calls=")
+				calls, _, _ := strings.Cut(rest, ",")
+				c, err := strconv.Atoi(calls)
+				if err != nil {
+					t.Fatalf("%q: %v", line, err)
+				}
+				n += c
+			}
+		}
+		return n
+	}
+	for _, tc := range []struct {
+		keys, size, released int
+		claims, fills        int // commands
+	}{
+		{100, 100, 0, 1, 1},
+		{100, 100, 50, 1, 2},
+		{300, 100, 0, 3, 3},
+		{5, 512 << 10, 0, 1, 3},
+		{3, 2 << 20, 0, 1, 3},
+		{1, 100, 0, 1, 1},
+	} {
+		t.Run(fmt.Sprintf("%d of %d bytes", tc.keys, tc.size), func(t *testing.T) {
+			for _, round := range []string{"first", "second"} { // in the first the server does not know the scripts
+				var keys []string
+				var claims []tier.Claim
+				var fills []tier.Fill
+				for i := range tc.keys {
+					n := tier.NewNonce()
+					keys = append(keys, fmt.Sprint(tc, round, i))
+					claims = append(claims, tier.Claim{Nonce: n, Lease: time.Minute})
+					fills = append(fills, tier.Fill{Nonce: n, Cell: make([]byte, tc.size), TTL: time.Minute})
+					copy(fills[i].Cell, frame(t, n))
+					if i < tc.released {
+						fills[i].Cell = nil
+					}
+				}
+				before := scripts()
+				claimed, err := r.ClaimMany(t.Context(), keys, claims)
+				between := scripts()
+				filled, err2 := r.FillMany(t.Context(), keys, fills)
+				after := scripts()
+				if err != nil || err2 != nil {
+					t.Fatal(err, err2)
+				}
+				for i := range keys {
+					if !claimed[i].Granted || !filled[i] {
+						t.Errorf("key %d: claimed %v, filled %v", i, claimed[i].Granted, filled[i])
+					}
+				}
+				if round == "second" && (between-before != tc.claims || after-between != tc.fills) {
+					t.Errorf("%d and %d commands, want %d and %d", between-before, after-between, tc.claims, tc.fills)
+				}
+			}
+		})
+	}
+}
+
+// An error at one key of a run is that key's error.
+func TestOneKeyOfARunFails(t *testing.T) {
+	s := redistest.Start(t)
+	rdb, prefix := s.Client(), redistest.Prefix()
+	r := redistier.New(rdb, redistier.Config{Prefix: prefix})
+	if err := rdb.LPush(t.Context(), prefix+":v:b", "foreign").Err(); err != nil {
+		t.Fatal(err)
+	}
+	n := tier.NewNonce()
+	keys := []string{"a", "b", "c"}
+	c := tier.Claim{Nonce: n, Lease: time.Minute}
+	for _, key := range []string{"a", "c"} {
+		if got, err := r.Claim(t.Context(), key, c); err != nil || !got.Granted {
+			t.Fatalf("Claim = %v, %v", got, err)
+		}
+	}
+	f := tier.Fill{Nonce: n, Cell: frame(t, n), TTL: time.Minute}
+	for i, fill := range []tier.Fill{f, {Nonce: n}} { // the second releases
+		ok, err := r.FillMany(t.Context(), keys, []tier.Fill{fill, fill, fill})
+		if err == nil || !strings.Contains(err.Error(), "WRONGTYPE") || !ok[0] || ok[1] || !ok[2] {
+			t.Errorf("batch %d: %v, %v; want WRONGTYPE for the second key only", i, ok, err)
+		}
 	}
 }

@@ -44,8 +44,9 @@ func (t *Tier) Fill(ctx context.Context, key string, f tier.Fill) (ok bool, err 
 	return ok, t.fail("fill", err)
 }
 
-// ClaimMany claims keys[i] by claims[i], by one pipeline per node. When nodes fail, the answers
-// of the other nodes are valid, and the error joins all failures.
+// ClaimMany claims keys[i] by claims[i], by one EVALSHA for up to 128 keys; on a Cluster by one
+// pipeline per node. When nodes fail, the answers of the other nodes are valid, and the error
+// joins all failures.
 func (t *Tier) ClaimMany(ctx context.Context, keys []string, claims []tier.Claim) ([]tier.Claimed, error) {
 	const op = "claim many"
 	ins := make([]invocation, len(claims))
@@ -58,8 +59,9 @@ func (t *Tier) ClaimMany(ctx context.Context, keys []string, claims []tier.Claim
 	return writeMany(ctx, t, op, keys, ins, claimed)
 }
 
-// FillMany fills keys[i] with fills[i], by one pipeline per node. When nodes fail, the answers of
-// the other nodes are valid, and the error joins all failures.
+// FillMany fills keys[i] with fills[i], by one EVALSHA for up to 128 keys or 1 MiB, and one more
+// when some fills are releases; on a Cluster by one pipeline per node. When nodes fail, the
+// answers of the other nodes are valid, and the error joins all failures.
 func (t *Tier) FillMany(ctx context.Context, keys []string, fills []tier.Fill) ([]bool, error) {
 	const op = "fill many"
 	ins := make([]invocation, len(fills))
@@ -81,8 +83,8 @@ func writeMany[T any](ctx context.Context, t *Tier, op string, keys []string, in
 		return out, err
 	}
 	var errs joined
-	for i, cmd := range t.runMany(ctx, t.cellKeys(keys), ins) {
-		v, err := read(result(cmd))
+	for i, a := range t.runMany(ctx, t.cellKeys(keys), ins) {
+		v, err := read(a.reply, a.err)
 		if err != nil {
 			errs.add(t.fail(op, err))
 			continue
@@ -100,18 +102,18 @@ func claimCall(c *tier.Claim) invocation {
 	if c.Refresh {
 		mode = "r"
 	}
-	return invocation{claimScript, []any{seen, c.Nonce[:], millis(c.Lease), mode}}
+	return invocation{script: claimScript, args: []any{seen, c.Nonce[:], millis(c.Lease), mode}}
 }
 
 func fillCall(f *tier.Fill) invocation {
 	if len(f.Cell) == 0 {
-		return invocation{releaseScript, []any{f.Nonce[:]}}
+		return invocation{script: releaseScript, args: []any{f.Nonce[:]}}
 	}
 	script := fillScript
 	if safeguard.Off(safeguard.CAS) {
 		script = storeScript
 	}
-	return invocation{script, []any{f.Nonce[:], f.Cell, millis(f.TTL)}}
+	return invocation{script: script, args: []any{f.Nonce[:], f.Cell, millis(f.TTL)}, bytes: len(f.Cell)}
 }
 
 func checkFill(f *tier.Fill) error {
