@@ -3,7 +3,8 @@
 // that processes exchange through the remote tier.
 //
 // The interfaces have four methods at most. A tier that can do more implements an optional
-// interface ([Batcher], [EvictNotifier], [Expirer], [Meter], [Ranger], [Validator], [Pinger]). For tiers
+// interface ([Batcher], [Looker], [EvictNotifier], [Expirer], [Meter], [Ranger], [Validator],
+// [Pinger]). For tiers
 // without one, there is a fallback.
 //
 // Nothing here decides whether an entry may still be served. Tiers keep bytes and pointers; the

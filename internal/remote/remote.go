@@ -70,14 +70,16 @@ type Config struct {
 // timeout gives the tier that long, or the time that the caller's context leaves.
 type Tier struct {
 	Config
-	of      any // for the Watcher
+	of      any         // for the Watcher
+	looker  tier.Looker // the tier; nil: it is none
 	breaker *breaker
 	giving  chan struct{} // one for each group of claims being given back
 }
 
 // New returns the tier that cfg describes.
 func New(cfg Config) *Tier {
-	return &Tier{Config: cfg, breaker: &breaker{now: cfg.Now, log: cfg.Logger}, giving: make(chan struct{}, maxGiving)}
+	looker, _ := cfg.Tier.(tier.Looker)
+	return &Tier{Config: cfg, looker: looker, breaker: &breaker{now: cfg.Now, log: cfg.Logger}, giving: make(chan struct{}, maxGiving)}
 }
 
 // Of returns a handle of the same tier, with the same breaker, for the calls of one user. Their
@@ -154,6 +156,28 @@ func (t *Tier) Get(ctx context.Context, d *scope.Deadline, timeout time.Duration
 	defer c.end(&err)
 	return t.Tier.Get(c.ctx, key)
 }
+
+// Look reads a cell like Get, and may grant the claim if there is none; see [tier.Looker]. It gives
+// the claim back when the answer was lost.
+func (t *Tier) Look(ctx context.Context, d *scope.Deadline, timeout time.Duration, key string, claim tier.Claim) (tier.Claimed, error) {
+	got, err := t.look(ctx, d, timeout, key, claim)
+	if err != nil && !errors.Is(err, ErrOpen) {
+		t.giveBack(ctx, timeout, []string{key}, []tier.Claim{claim}, func(int) bool { return true })
+	}
+	return got, err
+}
+
+func (t *Tier) look(ctx context.Context, d *scope.Deadline, timeout time.Duration, key string, claim tier.Claim) (got tier.Claimed, err error) {
+	c, err := t.begin(ctx, d, Get, timeout)
+	if err != nil {
+		return got, err
+	}
+	defer c.end(&err)
+	return t.looker.Look(c.ctx, key, claim)
+}
+
+// Looks reports whether the tier has Look.
+func (t *Tier) Looks() bool { return t.looker != nil }
 
 func (t *Tier) unlink(ctx context.Context, timeout time.Duration, keys []string) (err error) {
 	c, err := t.begin(ctx, new(scope.Deadline), Unlink, timeout)

@@ -37,6 +37,10 @@ func TestDenied(t *testing.T) {
 			_, err := r.Claim(ctx, "k", tier.Claim{Nonce: nonce})
 			return err
 		},
+		"Look": func(ctx context.Context, r *redistier.Tier) error {
+			_, err := r.Look(ctx, "k", tier.Claim{Nonce: nonce})
+			return err
+		},
 		"Fill": func(ctx context.Context, r *redistier.Tier) error {
 			_, err := r.Fill(ctx, "k", tier.Fill{Nonce: nonce, Cell: []byte("x")})
 			return err

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 	"unsafe"
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/twofold-go/twofold/internal/rediserr"
 	"github.com/twofold-go/twofold/tier"
 )
 
@@ -33,23 +35,77 @@ func (t *Tier) Get(ctx context.Context, key string) (frame []byte, err error) {
 		return nil, err
 	}
 	name := t.prefix + key
+	if in, i := t.enter(ctx, name); in != nil {
+		return in.wait(ctx, i)
+	}
+	defer t.leave()
+	return t.get(ctx, name)
+}
+
+// enter makes the caller's read part of a batch, as its i-th read, or returns no batch. Then the
+// caller reads alone, and must call leave.
+func (t *Tier) enter(ctx context.Context, name string) (in *batch, i int) {
 	if t.cluster != nil {
-		return t.get(ctx, name)
+		return nil, 0
 	}
 	in, i, leaves := t.merger.enter(ctx, name)
 	if leaves {
 		go t.drive(in)
 	}
-	if in != nil {
-		return in.wait(ctx, i)
-	}
-	defer func() {
-		if next := t.merger.leave(); next != nil {
-			go t.drive(next)
-		}
-	}()
-	return t.get(ctx, name)
+	return in, i
 }
+
+func (t *Tier) leave() {
+	if t.cluster != nil {
+		return
+	}
+	if next := t.merger.leave(); next != nil {
+		go t.drive(next)
+	}
+}
+
+// Look reads the frame under key like Get, and claims the key if there is none; see [tier.Looker].
+// While enough reads are running it is a Get, and grants nothing. Otherwise it is one SET with NX
+// and GET, which stores the lease only if there is no frame. Servers before Redis 7.0 do not know
+// that, and get a GET. So does a server that refuses to write, for example because its memory is full.
+func (t *Tier) Look(ctx context.Context, key string, c tier.Claim) (got tier.Claimed, err error) {
+	if err := t.ready(ctx, "look"); err != nil {
+		return got, err
+	}
+	if c.Nonce.IsZero() {
+		return got, fail("look", tier.ErrNonce)
+	}
+	name := t.prefix + key
+	if in, i := t.enter(ctx, name); in != nil {
+		got.Cell, err = in.wait(ctx, i)
+		return got, err
+	}
+	defer t.leave()
+	return t.look(ctx, name, &c)
+}
+
+func (t *Tier) look(ctx context.Context, name string, c *tier.Claim) (got tier.Claimed, err error) {
+	defer rescue("look", &err)
+	if !t.plain.Load() {
+		lease := redis.SetArgs{Mode: "NX", Get: true, TTL: time.Duration(millis(c.Lease)) * time.Millisecond}
+		cmd := t.rdb.SetArgs(ctx, name, tier.LeaseCell(c.Nonce), lease)
+		switch err := cmd.Err(); {
+		case err == nil:
+			return tier.Claimed{Cell: bytesOf(cmd.Val())}, nil
+		case errors.Is(err, redis.Nil):
+			return tier.Claimed{Granted: true}, nil
+		case !rediserr.FromServer(err):
+			return got, t.fail("look", err)
+		case redis.HasErrorPrefix(err, "syntax error"):
+			t.plain.Store(true)
+		}
+	}
+	got.Cell, err = t.get(ctx, name)
+	return got, err
+}
+
+// bytesOf returns the bytes of a reply, to which nothing else refers, as StringCmd.Bytes does.
+func bytesOf(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) } //nolint:gosec // see above
 
 func (t *Tier) get(ctx context.Context, key string) (frame []byte, err error) {
 	defer rescue("get", &err)
@@ -111,7 +167,7 @@ func (t *Tier) mget(ctx context.Context, op string, keys []string, frames [][]by
 		switch v := v.(type) {
 		case nil:
 		case string:
-			frames[i] = unsafe.Slice(unsafe.StringData(v), len(v)) //nolint:gosec // nothing else refers to this string, as for StringCmd.Bytes
+			frames[i] = bytesOf(v)
 		default:
 			errs.add(fail(op, fmt.Errorf("%w: a %T for a value", ErrReply, v)))
 		}

@@ -3,7 +3,8 @@
 //
 // Each entry is one string key, <Prefix>:v:<key>, that holds one [tier.Cell] frame and expires by
 // itself. The key has no hash tag, so a Cluster spreads the entries over all of its slots. A hit
-// is a plain GET. Claims and fills are scripts, sent by their digest; on a single server one run
+// is one plain command, a GET or, where the caller would load the key, a SET that stores nothing if
+// there is a value. Claims and fills are scripts, sent by their digest; on a single server one run
 // serves a whole batch. While a few GETs to a single server are running, later reads gather and
 // leave in one MGET.
 //
@@ -41,6 +42,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -95,11 +97,13 @@ type Tier struct {
 	prefix  string
 	err     error // why the configuration is refused
 	merger  merger
+	plain   atomic.Bool // the server does not know SET with NX and GET; see Look
 }
 
 var (
 	_ tier.Remote    = (*Tier)(nil)
 	_ tier.Batcher   = (*Tier)(nil)
+	_ tier.Looker    = (*Tier)(nil)
 	_ tier.Validator = (*Tier)(nil)
 	_ tier.Pinger    = (*Tier)(nil)
 	_ tier.Named     = (*Tier)(nil)

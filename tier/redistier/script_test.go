@@ -1,6 +1,7 @@
 package redistier_test
 
 import (
+	"context"
 	"fmt"
 	"strconv"
 	"strings"
@@ -246,5 +247,79 @@ func TestOneKeyOfARunFails(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "WRONGTYPE") || !ok[0] || ok[1] || !ok[2] {
 			t.Errorf("batch %d: %v, %v; want WRONGTYPE for the second key only", i, ok, err)
 		}
+	}
+}
+
+// refusal is a hook that answers SET with an error of the server.
+type refusal struct {
+	text  string
+	asked int
+}
+
+func (*refusal) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (*refusal) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+func (r *refusal) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if cmd.Name() != "set" {
+			return next(ctx, cmd)
+		}
+		r.asked++
+		cmd.SetErr(serverError(r.text))
+		return cmd.Err()
+	}
+}
+
+type serverError string
+
+func (e serverError) Error() string { return string(e) }
+func (serverError) RedisError()     {}
+
+// Where the server does not know SET with NX and GET, or does not write, Look is a Get.
+func TestLookWithoutSet(t *testing.T) {
+	for _, tc := range []struct {
+		text  string
+		asked int // SETs of five looks
+	}{
+		{"ERR syntax error", 1}, // an old server, which stays one
+		{"OOM command not allowed when used memory > 'maxmemory'.", 5},
+		{"MISCONF Redis is configured to save RDB snapshots, but it's currently unable to persist to disk.", 5},
+	} {
+		t.Run(tc.text[:3], func(t *testing.T) {
+			rdb := redistest.Start(t).Client()
+			r := redistier.New(rdb, redistier.Config{Prefix: redistest.Prefix()})
+			n := store(t, r, "there")
+			hook := &refusal{text: tc.text}
+			rdb.AddHook(hook)
+			for i := range 5 {
+				key, want := "there", frame(t, n)
+				if i%2 == 1 {
+					key, want = "gone", nil
+				}
+				got, err := r.Look(t.Context(), key, tier.Claim{Nonce: tier.NewNonce(), Lease: time.Minute})
+				if err != nil || got.Granted || string(got.Cell) != string(want) {
+					t.Errorf("Look of %s = %v, %d bytes, %v; want what Get returns", key, got.Granted, len(got.Cell), err)
+				}
+			}
+			if hook.asked != tc.asked {
+				t.Errorf("%d SETs, want %d", hook.asked, tc.asked)
+			}
+		})
+	}
+}
+
+// A Look of a key of another Redis type fails like a Get.
+func TestLookOfAnotherType(t *testing.T) {
+	rdb, prefix := redistest.Start(t).Client(), redistest.Prefix()
+	r := redistier.New(rdb, redistier.Config{Prefix: prefix})
+	if err := rdb.LPush(t.Context(), prefix+":v:b", "foreign").Err(); err != nil {
+		t.Fatal(err)
+	}
+	got, err := r.Look(t.Context(), "b", tier.Claim{Nonce: tier.NewNonce(), Lease: time.Minute})
+	if _, want := r.Get(t.Context(), "b"); err == nil || want == nil || got.Granted || got.Cell != nil {
+		t.Errorf("Look = %+v, %v; Get = %v; want two errors", got, err, want)
 	}
 }

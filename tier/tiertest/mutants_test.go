@@ -75,6 +75,26 @@ var mutants = map[string]func(t *testing.T){
 	"local: calls it deleted":           localMutant("calls it deleted"),
 	"local: evicts others first":        localMutant("evicts others first"),
 
+	"remote: a look replaces the frame": lookMutant(func(ctx context.Context, m *tiertest.Memory, key string, c tier.Claim) (tier.Claimed, error) {
+		_ = m.Unlink(ctx, key)
+		return m.Claim(ctx, key, c)
+	}),
+	"remote: a look grants what it does not claim": lookMutant(func(ctx context.Context, m *tiertest.Memory, key string, _ tier.Claim) (tier.Claimed, error) {
+		b, err := m.Get(ctx, key)
+		return tier.Claimed{Granted: b == nil, Cell: b}, err
+	}),
+	"remote: a look claims and does not say so": lookMutant(func(ctx context.Context, m *tiertest.Memory, key string, c tier.Claim) (tier.Claimed, error) {
+		got, err := m.Look(ctx, key, c)
+		return tier.Claimed{Cell: got.Cell}, err
+	}),
+	"remote: a look hides holds": lookMutant(func(ctx context.Context, m *tiertest.Memory, key string, c tier.Claim) (tier.Claimed, error) {
+		return m.Claim(ctx, key, c)
+	}),
+	"remote: a look's claim does not end": lookMutant(func(ctx context.Context, m *tiertest.Memory, key string, c tier.Claim) (tier.Claimed, error) {
+		c.Lease = time.Hour
+		return m.Look(ctx, key, c)
+	}),
+
 	"remote: grants every claim": remoteMutant(func(m *mutant) {
 		m.claim = func(ctx context.Context, key string, c tier.Claim) (tier.Claimed, error) {
 			_ = m.Remote.Unlink(ctx, key)
@@ -238,6 +258,22 @@ func remoteMutant(change func(m *mutant)) func(t *testing.T) {
 			return m
 		})
 	}
+}
+
+func lookMutant(look func(context.Context, *tiertest.Memory, string, tier.Claim) (tier.Claimed, error)) func(t *testing.T) {
+	return func(t *testing.T) {
+		tiertest.TestRemote(t, func(*testing.T) tier.Remote { return looker{tiertest.NewMemory(), look} })
+	}
+}
+
+// looker is a tier.Looker whose Look can be changed.
+type looker struct {
+	*tiertest.Memory
+	look func(context.Context, *tiertest.Memory, string, tier.Claim) (tier.Claimed, error)
+}
+
+func (l looker) Look(ctx context.Context, key string, c tier.Claim) (tier.Claimed, error) {
+	return l.look(ctx, l.Memory, key, c)
 }
 
 // mutant is a tier whose methods can be changed one by one.

@@ -70,6 +70,7 @@ var remoteTests = []struct {
 	{"any bytes in keys and payloads", remoteBinary},
 	{"context that is done", remoteContext},
 	{"batches agree with single calls", remoteBatches},
+	{"a look claims what is not there", remoteLook},
 	{"empty batches", remoteEmptyBatches},
 	{"ping", remotePing},
 }
