@@ -11,6 +11,8 @@ import (
 
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/invalidate/logtest"
+	"github.com/twofold-go/twofold/tier"
+	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
 // logFault is a fault of the log while process 0 invalidates.
@@ -98,14 +100,16 @@ func TestLogFaultMatrix(t *testing.T) {
 			"all":    func(*testing.T) invalidate.Scope { return invalidate.All() },
 		} {
 			t.Run(f.name+"/"+name, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) { tryFault(t, f, scope(t)) })
+				for _, as := range []func(*tiertest.Faulty) tier.Remote{asIs, asLooker} {
+					synctest.Test(t, func(t *testing.T) { tryFault(t, f, scope(t), as) })
+				}
 			})
 		}
 	}
 }
 
-func tryFault(t *testing.T, f logFault, s invalidate.Scope) {
-	w := newLogged(t, thingConfig{Tags: func(int, string) []string { return []string{"t"} }})
+func tryFault(t *testing.T, f logFault, s invalidate.Scope, as func(*tiertest.Faulty) tier.Remote) {
+	w := newLoggedOn(t, thingConfig{Tags: func(int, string) []string { return []string{"t"} }}, as)
 	w.want(t, 0, 1, "1.1")
 	w.want(t, 1, 1, "1.1")
 	f.before(w)

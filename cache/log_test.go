@@ -13,6 +13,7 @@ import (
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/invalidate/logtest"
 	"github.com/twofold-go/twofold/key"
+	"github.com/twofold-go/twofold/tier"
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
@@ -29,14 +30,17 @@ type logged struct {
 
 const bound = 2 * time.Second
 
-func newLogged(t *testing.T, cfg thingConfig) *logged {
+func newLogged(t *testing.T, cfg thingConfig) *logged { return newLoggedOn(t, cfg, asIs) }
+
+// newLoggedOn is newLogged with another form of each process's remote tier.
+func newLoggedOn(t *testing.T, cfg thingConfig, as func(*tiertest.Faulty) tier.Remote) *logged {
 	w := &logged{log: logtest.NewMemory(logtest.MemoryConfig{Bound: bound}), src: &source{}}
 	remote := tiertest.NewMemory()
 	w.memory = remote
 	cfg.Load = w.src.load
 	for i := range 2 {
 		w.link[i], w.wire[i] = logtest.NewFaulty(w.log), tiertest.NewFaulty(remote)
-		w.tiers[i] = open(t, cache.TiersConfig{Remote: w.wire[i], Log: w.link[i]})
+		w.tiers[i] = open(t, cache.TiersConfig{Remote: as(w.wire[i]), Log: w.link[i]})
 		w.c[i] = with(t, w.tiers[i], cfg)
 	}
 	synctest.Wait()

@@ -12,6 +12,7 @@ import (
 
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/tier"
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
@@ -204,7 +205,7 @@ func TestModel(t *testing.T) {
 				}
 				tc := cache.TiersConfig{}
 				if run%4 != 0 {
-					tc.Remote = w.remote
+					tc.Remote = []func(*tiertest.Faulty) tier.Remote{asIs, asLooker}[run/4%2](w.remote)
 				}
 				w.tiers = open(t, tc)
 				cfg := cache.Config[int, int]{Load: w.load, Tags: w.tags, Policy: patch{

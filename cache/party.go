@@ -74,6 +74,7 @@ func (p *party) launch() bool {
 		for i := range p.runs {
 			p.runs[i].f.end(outcome{err: ErrClosed})
 		}
+		sendFills(p, p.runs) // gives a claim of the first step back
 		return false
 	}
 	p.arm()

@@ -71,6 +71,10 @@ func (r *run) giveUp(ctx context.Context) {
 // ask, because it could not judge the answer.
 func look(ctx context.Context, runs []run, d *scope.Deadline) {
 	f := runs[0].f
+	if len(runs) == 1 && runs[0].claimsAbsent() {
+		runs[0].lookAndClaim(ctx, d)
+		return
+	}
 	if len(runs) == 1 {
 		shown, err := f.j.getCell(ctx, d)
 		runs[0].shown(ctx, shown, err)
@@ -91,6 +95,35 @@ func look(ctx context.Context, runs []run, d *scope.Deadline) {
 		}
 		runs[i].shown(ctx, shown, why)
 	}
+}
+
+// claimsAbsent reports whether the run needs the claim if there is no cell, and probably there is
+// none. It can load, and this process has nothing that could be served instead. Later looks of a
+// run wait for another process.
+func (r *run) claimsAbsent() bool {
+	j := &r.f.j
+	return j.canLoad() && j.v.counts.far.Looks() && j.refreshing == nil && r.waits.n == 0 && j.standing() == nil
+}
+
+// lookAndClaim is look for a run that needs the claim if there is no cell.
+func (r *run) lookAndClaim(ctx context.Context, d *scope.Deadline) {
+	j := &r.f.j
+	if !j.canJudge(ctx) {
+		r.shown(ctx, frame{}, errUnconfirmed)
+		return
+	}
+	r.claim = tier.Claim{Nonce: r.newNonce(), Lease: j.t.cfg.ClaimTTL}
+	mark := j.t.fences.Capture() // before the fetch, as in getCell
+	got, err := j.v.counts.far.Look(ctx, d, j.p.RemoteTimeout, j.FullKey(), r.claim)
+	if err == nil && got.Granted {
+		r.claimed, r.next = true, toLoad
+		return
+	}
+	var f frame
+	if err == nil {
+		f, err = j.assess(ctx, got.Cell, mark)
+	}
+	r.shown(ctx, f, err)
 }
 
 func texts(runs []run) []string {

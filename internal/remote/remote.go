@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/twofold-go/twofold/internal/meter"
@@ -70,8 +71,9 @@ type Config struct {
 // timeout gives the tier that long, or the time that the caller's context leaves.
 type Tier struct {
 	Config
-	of      any         // for the Watcher
-	looker  tier.Looker // the tier; nil: it is none
+	of      any           // for the Watcher
+	looker  tier.Looker   // the tier; nil: it is none
+	looks   *atomic.Int32 // how many more reads of this handle are looks
 	breaker *breaker
 	giving  chan struct{} // one for each group of claims being given back
 }
@@ -79,15 +81,38 @@ type Tier struct {
 // New returns the tier that cfg describes.
 func New(cfg Config) *Tier {
 	looker, _ := cfg.Tier.(tier.Looker)
-	return &Tier{Config: cfg, looker: looker, breaker: &breaker{now: cfg.Now, log: cfg.Logger}, giving: make(chan struct{}, maxGiving)}
+	return &Tier{Config: cfg, looker: looker, looks: firstLook(), breaker: &breaker{now: cfg.Now, log: cfg.Logger}, giving: make(chan struct{}, maxGiving)}
 }
 
 // Of returns a handle of the same tier, with the same breaker, for the calls of one user. Their
 // ends are reported with of.
 func (t *Tier) Of(of any) *Tier {
 	c := *t
-	c.of = of
+	c.of, c.looks = of, firstLook()
 	return &c
+}
+
+// A look saves the claim's round trip where there is no cell. Where there is one, it is a larger
+// command than a Get. So the first read is a look, and after a read that found nothing the next
+// lookAfter reads are.
+const lookAfter = 8
+
+func firstLook() *atomic.Int32 {
+	n := new(atomic.Int32)
+	n.Store(1)
+	return n
+}
+
+// Looks reports whether the next read should be a Look.
+func (t *Tier) Looks() bool { return t.looker != nil && t.looks.Load() > 0 }
+
+// learn notes whether a read found a cell. Concurrent reads may count as one.
+func (t *Tier) learn(found bool) {
+	if !found {
+		t.looks.Store(lookAfter)
+	} else if n := t.looks.Load(); n > 0 {
+		t.looks.Store(n - 1)
+	}
 }
 
 // Breaker returns the breaker's state: "closed", "open" or "half-open".
@@ -154,7 +179,10 @@ func (t *Tier) Get(ctx context.Context, d *scope.Deadline, timeout time.Duration
 		return nil, err
 	}
 	defer c.end(&err)
-	return t.Tier.Get(c.ctx, key)
+	if b, err = t.Tier.Get(c.ctx, key); err == nil {
+		t.learn(b != nil)
+	}
+	return b, err
 }
 
 // Look reads a cell like Get, and may grant the claim if there is none; see [tier.Looker]. It gives
@@ -173,11 +201,11 @@ func (t *Tier) look(ctx context.Context, d *scope.Deadline, timeout time.Duratio
 		return got, err
 	}
 	defer c.end(&err)
-	return t.looker.Look(c.ctx, key, claim)
+	if got, err = t.looker.Look(c.ctx, key, claim); err == nil {
+		t.learn(got.Cell != nil)
+	}
+	return got, err
 }
-
-// Looks reports whether the tier has Look.
-func (t *Tier) Looks() bool { return t.looker != nil }
 
 func (t *Tier) unlink(ctx context.Context, timeout time.Duration, keys []string) (err error) {
 	c, err := t.begin(ctx, new(scope.Deadline), Unlink, timeout)

@@ -30,7 +30,6 @@ type memCell struct {
 var (
 	_ tier.Remote  = (*Memory)(nil)
 	_ tier.Batcher = (*Memory)(nil)
-	_ tier.Looker  = (*Memory)(nil)
 	_ tier.Pinger  = (*Memory)(nil)
 	_ tier.Named   = (*Memory)(nil)
 )
@@ -60,22 +59,6 @@ func (m *Memory) Get(ctx context.Context, key string) ([]byte, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return bytes.Clone(m.frameLocked(key)), nil
-}
-
-// Look returns a copy of the frame under key, or grants the claim if there is none. It fails only
-// when ctx has ended or the nonce is zero ([tier.ErrNonce]).
-func (m *Memory) Look(ctx context.Context, key string, c tier.Claim) (tier.Claimed, error) {
-	if err := ctx.Err(); err != nil {
-		return tier.Claimed{}, wrap("look", err)
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if frame := m.frameLocked(key); frame != nil {
-		return tier.Claimed{Cell: bytes.Clone(frame)}, nil
-	}
-	ch, got, err := c.Over(nil, time.Now())
-	m.makeLocked(key, ch)
-	return got, wrap("look", err)
 }
 
 // Claim requests the right to load key. It fails only when ctx has ended or the nonce is zero
