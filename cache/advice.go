@@ -8,12 +8,10 @@ import (
 
 // Warnings about what is allowed and does probably not what was meant. Each is logged once.
 
-// UnusedPolicies returns the namespaces that the table of overrides names and no cache on these
-// Tiers has, sorted. Their overrides do nothing. A namespace is Config.Namespace, with its
-// version: "users" does not reach "users:v1". The slice belongs to the caller; nil means none.
-func (t *Tiers) UnusedPolicies() []string { return t.unused(*t.policies.Load()) }
+// UnusedPolicies returns the namespaces that only the table of overrides names, sorted.
+func (t *core_) UnusedPolicies() []string { return t.unused(*t.policies.Load()) }
 
-func (t *Tiers) unused(table policy.Table) (names []string) {
+func (t *core_) unused(table policy.Table) (names []string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for i := range table {
@@ -28,7 +26,7 @@ func (t *Tiers) unused(table policy.Table) (names []string) {
 
 // warnOfUnused logs each namespace of a table that no cache has, once. Before the first cache is
 // made, no namespace is in use, and there is nothing to say.
-func (t *Tiers) warnOfUnused(table policy.Table) {
+func (t *core_) warnOfUnused(table policy.Table) {
 	unused := t.unused(table)
 	t.mu.Lock()
 	began := len(t.used.uses) > 0

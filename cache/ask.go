@@ -1,6 +1,8 @@
 package cache
 
 import (
+	"github.com/twofold-go/twofold/internal/measure"
+
 	"context"
 	"time"
 
@@ -23,11 +25,27 @@ type ask struct {
 	j      job
 	lease  int64  // when the call began
 	tick   uint64 // fences applied when the caller called
-	called int64
-	leased bool // every invalidation older than the bound was fenced when the call began
-	quiet  bool // a local hit outside the sample
-	sample bool // a local hit in the sample
-	past   bool // as of an earlier Moment
+	called int64  // the time from which the guarantees count
+	since  int64  // the time from which the caller waits
+	leased bool   // every invalidation older than the bound was fenced when the call began
+	quiet  bool   // a local hit outside the sample
+	sample bool   // a local hit in the sample
+	past   bool   // as of an earlier Moment
+}
+
+// start begins the only ask of a call. An error is the bare cause.
+func (a *ask) start(ctx context.Context, v *view, op string, at uint64, load any, o *options) error {
+	a.since = v.t.now()
+	a.called = v.called(ctx, a.since, o)
+	return a.begin(v, op, at, load, o)
+}
+
+// called returns the time from which the guarantees of a call count that began at a time.
+func (v *view) called(ctx context.Context, begun int64, o *options) int64 {
+	if o.anew {
+		return begun
+	}
+	return v.t.confirm(ctx, o.within(), begun)
 }
 
 // begin reads the lease and then the tick, once for the call. A second reading for a retry would
@@ -44,7 +62,7 @@ func (a *ask) begin(v *view, op string, at uint64, load any, o *options) error {
 		a.j.minLoaded = a.called - int64(o.maxAge)
 	}
 	if a.j.t.work.Closed() {
-		return ErrClosed
+		return errClosed_
 	}
 	return v.err
 }
@@ -61,9 +79,9 @@ func (a *ask) own(k asked) {
 //
 //go:noinline
 func (a *ask) join(ctx context.Context, k asked, force bool) (f *flight, led bool, err error) {
-	var in *Fill
+	var in *fill_
 	if loading.Load() > 0 {
-		in = Filling(ctx)
+		in = filling_(ctx)
 	}
 	if in != nil {
 		a.own(k)
@@ -71,7 +89,7 @@ func (a *ask) join(ctx context.Context, k asked, force bool) (f *flight, led boo
 			return nil, false, err
 		}
 		if in.loads(a.j.t, a.j.FullKey()) {
-			return nil, false, ErrRecursive
+			return nil, false, errRecursive_
 		}
 		in.dependOn(a.j.v, a.j.FullKey()) // also if the read fails
 	}
@@ -99,7 +117,7 @@ func (a *ask) join(ctx context.Context, k asked, force bool) (f *flight, led boo
 }
 
 // newFlight begins a flight, unless another goroutine begins one at this moment.
-func (a *ask) newFlight(in *Fill, k asked, ok func(*flight) bool) (f *flight, led bool, err error) {
+func (a *ask) newFlight(in *fill_, k asked, ok func(*flight) bool) (f *flight, led bool, err error) {
 	a.own(k)
 	if err := a.j.spell(); err != nil {
 		return nil, false, err
@@ -110,15 +128,15 @@ func (a *ask) newFlight(in *Fill, k asked, ok func(*flight) bool) (f *flight, le
 	f.Meta = f
 	c, led := a.j.v.flights.Join(a.j.at, &f.Call, ok)
 	if c == nil {
-		a.j.v.counts.inc(flightRefused)
-		return nil, false, ErrOverloaded
+		a.j.v.counts.Inc(measure.FlightRefused)
+		return nil, false, errOverloaded_
 	}
 	return c.Meta, led, nil
 }
 
 func (a *ask) leave(ctx context.Context, f *flight) {
 	if loading.Load() > 0 {
-		Filling(ctx).awaited(&f.fill)
+		filling_(ctx).awaited(&f.fill)
 	}
 	f.Leave()
 }
@@ -154,13 +172,13 @@ func (a *ask) accepts(f *flight, out *outcome) bool {
 		return false
 	case out.it == nil:
 		return true
-	case out.stale != notStale && a.j.o.noStale:
+	case out.stale != measure.NotStale && a.j.o.noStale:
 		return false
 	case out.it.born.Load() < a.tick && !f.j.unfenced(out.it): // the fence may have come before the store
 		return false
 	case !a.leased && a.called-out.it.readAt() >= a.j.t.bound && !a.j.v.clear(out.it): // the tick proves nothing
 		return false
-	case out.stale == notStale && f.mark.Tick < a.tick && out.it.ended.Load() != 0: // an Expire may have come in between
+	case out.stale == measure.NotStale && f.mark.Tick < a.tick && out.it.ended.Load() != 0: // an Expire may have come in between
 		return false
 	}
 	return out.it.loadedAt >= a.j.minLoaded
@@ -206,7 +224,7 @@ func (a *ask) waitOrServe(ctx context.Context, f *flight, p *patience) *outcome 
 	if p != nil && p.over {
 		if it := a.j.standing(); a.bridges(it) {
 			f.Pin()
-			return &outcome{it: it, src: Local, stale: softTimeout}
+			return &outcome{it: it, src: local_, stale: measure.SoftTimeout}
 		}
 	}
 	select {
@@ -235,47 +253,50 @@ func (a *ask) bridges(old *entry) bool { return a.stands(old) && old.bridges(a.j
 // answer is what a read gives its caller. Without an entry the call has failed.
 type answer struct {
 	it    *entry
-	src   Source
+	src   source_
 	stale bool
 	at    int64 // when it was given
 }
+
+// age returns the time since the value's load began.
+func (r *answer) age() time.Duration { return max(time.Duration(r.at-r.it.loadedAt), 0) }
 
 // deliver turns an outcome into the caller's answer.
 func (a *ask) deliver(ctx context.Context, f *flight, out *outcome, led bool) (answer, error) {
 	now := a.j.t.now()
 	it, src, reason := out.it, out.src, out.stale
 	if (out.err != nil || it != nil && it.remembered()) && a.stands(out.old) && !a.j.o.noStale {
-		it, src, reason = out.old, Local, failedLoad
+		it, src, reason = out.old, local_, measure.FailedLoad
 		if out.far {
-			src = Remote
+			src = remote_
 		}
 	}
 	if it == nil {
-		return answer{}, &Error{Op: a.j.op, Key: f.j.FullKey(), Err: out.err}
+		return answer{}, a.j.t.faults.Of(a.j.op, f.j.FullKey(), out.err)
 	}
 	if led {
 		a.countLed(out, src, reason)
-		if a.j.p.Audit > 0 && src != Load && out.err == nil && !a.past {
+		if a.j.p.Audit > 0 && src != load_ && out.err == nil && !a.past {
 			a.j.audit(ctx, it, src, a.j.p.Audit)
 		}
 	} else if out.span != nil {
 		trace.SpanFromContext(ctx).AddLink(trace.Link{SpanContext: *out.span})
 	}
 	if it.err != nil {
-		a.j.v.counts.inc(negatives)
+		a.j.v.counts.Inc(measure.Negatives)
 	}
-	if reason == notStale && src == Load && it.worn {
-		reason = revalidating
+	if reason == measure.NotStale && src == load_ && it.worn {
+		reason = measure.Revalidating
 	}
-	a.j.t.countStale(a.j.v.counts, reason, now-it.freshUntil())
+	a.j.t.seen.Stale(a.j.v.counts, reason, now-it.freshUntil())
 	if loading.Load() != 0 {
 		a.j.v.inherit(ctx, it, a.judgedUnder(f, it))
 	}
 	err := it.err
 	if out.cause != nil {
-		err = &Error{Op: a.j.op, Key: f.j.FullKey(), Err: out.cause}
+		err = a.j.t.faults.Of(a.j.op, f.j.FullKey(), out.cause)
 	}
-	return answer{it, src, reason != notStale, now}, err
+	return answer{it, src, reason != measure.NotStale, now}, err
 }
 
 // judgedUnder returns a lease that vouches for an outcome. That is the present lease. If the
@@ -288,16 +309,16 @@ func (a *ask) judgedUnder(f *flight, it *entry) int64 {
 	return a.lease
 }
 
-func (a *ask) countLed(out *outcome, src Source, reason staleReason) {
-	if out.err != nil || reason == softTimeout {
+func (a *ask) countLed(out *outcome, src source_, reason measure.Reason) {
+	if out.err != nil || reason == measure.SoftTimeout {
 		return // its load was counted as a miss
 	}
 	switch src {
-	case Local:
-		a.j.v.counts.hit(false, notStale) // deliver counts the rest
-	case Remote:
-		a.j.v.counts.inc(hitsRemote)
-	case Load: // counted as a miss when the load began
+	case local_:
+		a.j.v.counts.Hit(false, measure.NotStale) // deliver counts the rest
+	case remote_:
+		a.j.v.counts.Inc(measure.HitsRemote)
+	case load_: // counted as a miss when the load began
 	}
 }
 

@@ -1,12 +1,11 @@
 package cache
 
 import (
+	"github.com/twofold-go/twofold/internal/measure"
+
 	"context"
 	"math/rand/v2"
-	"slices"
 	"time"
-
-	"go.opentelemetry.io/otel/trace"
 
 	"github.com/twofold-go/twofold/internal/scope"
 )
@@ -42,16 +41,14 @@ const (
 
 type auditKey struct{}
 
-// Auditing reports whether the loader that got ctx runs for an audit, whose value is compared and
-// not stored; see Audit of policy.Policy. A loader may ask the primary then instead of a replica,
-// or count the call apart. Outside a loader it returns false.
-func Auditing(ctx context.Context) bool { return ctx.Value(auditKey{}) != nil }
+// auditing_ reports whether the loader that got ctx runs for an audit.
+func auditing_(ctx context.Context) bool { return ctx.Value(auditKey{}) != nil }
 
 // audit is one hit that is compared with the source. Its own goroutine runs it.
 type audit struct {
 	scope.Task
 	j   job // its e is the entry of the hit
-	src Source
+	src source_
 	ctx context.Context // of the hit: its values count, its end does not
 }
 
@@ -61,7 +58,7 @@ func (a *audit) Cancel() {}
 // sampleOf returns the bits that are zero in the number of a local hit that may be audited: about
 // one hit in 1/share, and no fewer than the sample has anyway.
 func sampleOf(share float64) int64 {
-	every := int64(sampled)
+	every := int64(measure.Sampled)
 	for every > 1 && share*float64(every) > 1 {
 		every /= 2
 	}
@@ -77,18 +74,18 @@ func (v *view) audit(ctx context.Context, it *entry) {
 	var j job
 	j.start(v, "audit", nil, &anyAge)
 	j.at = v.kind.Slot(it)
-	j.audit(ctx, it, Local, p.Audit*float64(j.t.notable.Load()&p.sample+1))
+	j.audit(ctx, it, local_, p.Audit*float64(j.t.notable.Load()&p.sample+1))
 }
 
 // audit begins an audit of a hit with the given chance. A value that is stale by its policy and a
 // remembered error need not be what the source says now.
-func (j *job) audit(ctx context.Context, it *entry, src Source, chance float64) {
+func (j *job) audit(ctx context.Context, it *entry, src source_, chance float64) {
 	now := j.t.now()
-	if rand.Float64() >= chance || !j.canLoad() || it.remembered() || it.freshness(now) < untrusted || Auditing(ctx) {
+	if rand.Float64() >= chance || !j.canLoad() || it.remembered() || it.freshness(now) < untrusted || auditing_(ctx) {
 		return
 	}
 	if !j.t.audits.take(now) {
-		j.v.counts.inc(auditsSkipped)
+		j.v.counts.Inc(measure.AuditsSkipped)
 		return
 	}
 	a := &audit{j: *j, src: src, ctx: context.WithoutCancel(ctx)}
@@ -101,18 +98,18 @@ func (j *job) audit(ctx context.Context, it *entry, src Source, chance float64) 
 func (a *audit) run() {
 	defer a.j.t.work.End(&a.Task)
 	defer a.j.t.survive("of an audit")
-	if a.conclude() == auditsStale {
+	if a.conclude() == measure.AuditsStale {
 		a.report()
 	}
 }
 
 // conclude makes all steps and counts the outcome. An audit fails if the user's code panics, or ends
 // the goroutine by runtime.Goexit.
-func (a *audit) conclude() (outcome stat) {
-	outcome = auditsFailed
+func (a *audit) conclude() (outcome measure.Stat) {
+	outcome = measure.AuditsFailed
 	defer func() {
 		_ = recover()
-		a.j.v.counts.inc(outcome)
+		a.j.v.counts.Inc(outcome)
 	}()
 	if a.j.spell() == nil {
 		outcome = a.judge()
@@ -121,36 +118,36 @@ func (a *audit) conclude() (outcome stat) {
 }
 
 // judge makes steps 2 to 5.
-func (a *audit) judge() stat {
+func (a *audit) judge() measure.Stat {
 	if !a.wait(auditGrace) || !a.stands() {
-		return auditsEnded
+		return measure.AuditsEnded
 	}
 	first, why := a.ask()
 	switch {
-	case why != auditsSame:
+	case why != measure.AuditsSame:
 		return why
 	case a.equal(first, a.j.e):
-		return auditsSame
+		return measure.AuditsSame
 	case !a.wait(0):
-		return auditsEnded
+		return measure.AuditsEnded
 	}
-	if why := a.learn(); why != auditsSame {
+	if why := a.learn(); why != measure.AuditsSame {
 		return why
 	}
 	second, why := a.ask()
 	switch {
 	case !a.stands():
-		return auditsEnded
-	case why != auditsSame:
+		return measure.AuditsEnded
+	case why != measure.AuditsSame:
 		return why
 	case !a.equal(first, second):
 		a.j.v.remarks.volatile.Do(func() {
 			a.j.t.log.Warn("cache: an audit loaded a value twice, and the two differ: set Config.Equal if a part of the value is new in every load",
 				"namespace", a.j.v.space.Namespace)
 		})
-		return auditsFailed
+		return measure.AuditsFailed
 	}
-	return auditsStale
+	return measure.AuditsStale
 }
 
 // wait waits for the log's bound and more. It reports false if the Tiers close meanwhile.
@@ -183,31 +180,31 @@ func (a *audit) stands() bool {
 }
 
 // learn makes sure that this process knows every invalidation that was made before now, and returns
-// auditsSame if the entry still stands. Without a log, another process tells of an invalidation by
+// measure.AuditsSame if the entry still stands. Without a log, another process tells of an invalidation by
 // removing the cell.
-func (a *audit) learn() stat {
+func (a *audit) learn() measure.Stat {
 	j := &a.j
 	ctx, cancel := a.context(auditPatience)
 	defer cancel()
 	switch {
 	case j.t.follower != nil:
 		if j.t.follower.Confirm(ctx, j.t.now(), auditPatience) != nil {
-			return auditsFailed
+			return measure.AuditsFailed
 		}
 	case j.far() != nil:
 		f, err := j.getCell(ctx, new(scope.Deadline))
 		if err != nil {
-			return auditsFailed
+			return measure.AuditsFailed
 		}
 		// A cell has its times in whole milliseconds.
 		if f.verdict != usable || time.Duration(f.it.loadedAt-j.e.loadedAt).Abs() > 3*time.Millisecond {
-			return auditsEnded
+			return measure.AuditsEnded
 		}
 	}
 	if !a.stands() {
-		return auditsEnded
+		return measure.AuditsEnded
 	}
-	return auditsSame
+	return measure.AuditsSame
 }
 
 // context returns a context with the values of the hit. It ends when the Tiers close.
@@ -219,11 +216,8 @@ func (a *audit) context(limit time.Duration) (context.Context, context.CancelFun
 
 // span begins the span of an audit's load. Like a refresh, it outlives the call that caused it.
 func (a *audit) span(ctx context.Context) (context.Context, func(failed bool)) {
-	o, opts := a.j.t.seen, a.j.v.counts.span
-	if !o.tracing() {
+	if !a.j.t.seen.Tracing() {
 		return ctx, func(bool) {}
 	}
-	opts = append(slices.Clip(opts), trace.WithNewRoot(), trace.WithLinks(trace.LinkFromContext(ctx)))
-	ctx, s := o.tracer.Start(ctx, "cache.audit", opts...)
-	return ctx, func(failed bool) { s.End(failed, "load failed") }
+	return a.j.t.seen.LoadStart(ctx, a.j.v.counts, "cache.audit", true)
 }

@@ -1,6 +1,8 @@
 package cache
 
 import (
+	"github.com/twofold-go/twofold/internal/measure"
+
 	"bytes"
 	"context"
 	"errors"
@@ -10,36 +12,36 @@ import (
 	"github.com/twofold-go/twofold/codec"
 )
 
-// ask calls the loader once. It returns auditsSame with an answer, and otherwise the audit's outcome.
-func (a *audit) ask() (got *entry, why stat) {
+// ask calls the loader once. It returns measure.AuditsSame with an answer, and otherwise the audit's outcome.
+func (a *audit) ask() (got *entry, why measure.Stat) {
 	t := a.j.t
 	defer t.audits.running.Add(-1)
 	if t.audits.running.Add(1) > t.audits.most || !t.loads.TryAcquire(1) {
-		return got, auditsSkipped
+		return got, measure.AuditsSkipped
 	}
 	defer t.loads.Release(1)
 	ctx, cancel := a.context(a.j.p.LoadTimeout)
 	defer cancel()
-	fill := &Fill{t: t, text: a.j.FullKey(), tenant: a.j.v.space.Tenant, vouched: never, terms: unsaid}
+	fill := &fill_{t: t, text: a.j.FullKey(), tenant: a.j.v.space.Tenant, vouched: never, terms: unsaid}
 	ctx, end := a.span(context.WithValue(context.WithValue(ctx, auditKey{}, true), fillKey{}, fill))
-	a.j.v.counts.inc(loads)
+	a.j.v.counts.Inc(measure.Loads)
 	var at attempt
 	var err error
 	begun := t.now()
-	at.guard(func() { got, err = a.load(ctx) })
-	t.seen.loadEnd(ctx, a.j.v, time.Duration(t.now()-begun), err, at.panicked)
+	at.guard(t, func() { got, err = a.load(ctx) })
+	t.seen.LoadEnd(ctx, a.j.v.counts, time.Duration(t.now()-begun), isFailure(err, at.panicked))
 	end(isFailure(err, at.panicked))
 	f := fill.close()
 	switch {
 	case at.panicked != nil:
-		a.j.v.counts.inc(loadPanics)
-		return got, auditsFailed
+		a.j.v.counts.Inc(measure.LoadPanics)
+		return got, measure.AuditsFailed
 	case err != nil, ctx.Err() != nil:
-		return got, auditsFailed
+		return got, measure.AuditsFailed
 	case f.noStore, f.unfresh, f.worn, f.held: // the loader, or a part, says that the value is not for keeping
-		return got, auditsFailed
+		return got, measure.AuditsFailed
 	}
-	return got, auditsSame
+	return got, measure.AuditsSame
 }
 
 // load calls the user's code. The entry that it returns is stored nowhere.
@@ -55,7 +57,7 @@ func (a *audit) load(ctx context.Context) (*entry, error) {
 		err = j.v.kind.Load(ctx, j.loader, e)
 	}
 	switch {
-	case errors.Is(err, ErrNotFound):
+	case errors.Is(err, errNotFound_):
 		e.own().err = err
 	case err != nil:
 		return nil, err

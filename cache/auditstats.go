@@ -3,7 +3,6 @@ package cache
 import (
 	"context"
 	"fmt"
-	"math"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -12,56 +11,22 @@ import (
 	"github.com/twofold-go/twofold/invalidate"
 )
 
-// StaleHit describes a hit whose value differed from the source although no invalidation covered it.
+// staleHit_ describes a hit whose value differed from the source although no invalidation covered it.
 // It holds no value.
-type StaleHit struct {
+type staleHit_ struct {
 	Namespace string    // of the cache
 	Tenant    string    // of the key
 	Key       string    // the full key, "tenant:namespace:id"
 	Tags      []string  // of the cached value, "tenant:tag", or "#" and the hash if the text is not known
-	Source    Source    // of the hit: Local or Remote
+	Source    source_   // of the hit: Local or Remote
 	LoadedAt  time.Time // when the load of the cached value began
 	NoticedAt time.Time // when the audit ended
 	Healed    bool      // Delete of the key returned nil; otherwise it may not have reached other processes
 }
 
-// Audits counts audits by outcome: the comparisons of hits with the source that the policy's Audit
-// asks for.
-type Audits struct {
-	Same    int64 // the source had the same value
-	Ended   int64 // the entry was invalidated, expired, replaced or evicted before there was a verdict
-	Stale   int64 // the source had another value, and no invalidation covered the hit
-	Failed  int64 // the source could not be asked, or contradicted itself; or the log could not be asked
-	Skipped int64 // no audit: MaxAudits or MaxLoads was reached
-}
-
-// plus returns the sum of two counts.
-func (a Audits) plus(b Audits) Audits {
-	return Audits{a.Same + b.Same, a.Ended + b.Ended, a.Stale + b.Stale, a.Failed + b.Failed, a.Skipped + b.Skipped}
-}
-
-// Fresh returns the limits between which the share of fresh hits lies with a confidence of 95 %. It
-// is the score interval of Wilson ("Probable Inference", JASA 22, 1927), which also holds when no
-// audit, or every audit, was stale. Only Same and Stale count. Without any of them, it returns 0
-// and 1.
-func (a Audits) Fresh() (low, high float64) {
-	const z = 1.959964 // 97.5 % of the normal distribution
-	n, k := float64(a.Same+a.Stale), float64(a.Same)
-	if n == 0 {
-		return 0, 1
-	}
-	centre := (k + z*z/2) / (n + z*z)
-	half := z / (n + z*z) * math.Sqrt(k*(n-k)/n+z*z/4)
-	low, high = max(centre-half, 0), min(centre+half, 1)
-	if a.Stale == 0 {
-		high = 1 // without an error of rounding
-	}
-	return low, high
-}
-
 // StaleHits returns the last 20 hits that audits found stale, the latest first. The slice belongs to
 // the caller.
-func (t *Tiers) StaleHits() []StaleHit {
+func (t *core_) StaleHits() []staleHit_ {
 	t.audits.mu.Lock()
 	defer t.audits.mu.Unlock()
 	hits := slices.Clone(t.audits.recent)
@@ -79,10 +44,10 @@ type auditor struct {
 	stop    context.CancelFunc
 	running atomic.Int64 // loads of audits
 
-	mu     sync.Mutex // protects the rest
-	tokens float64    // audits that may begin now
-	filled int64      // when tokens was computed
-	recent []StaleHit // the latest last
+	mu     sync.Mutex  // protects the rest
+	tokens float64     // audits that may begin now
+	filled int64       // when tokens was computed
+	recent []staleHit_ // the latest last
 }
 
 func (a *auditor) open(most int) {
@@ -106,12 +71,6 @@ func (a *auditor) take(now int64) bool {
 // auditRemarks are the log lines about audits of one cache. Each is written once.
 type auditRemarks struct{ volatile, stale sync.Once }
 
-// audits returns the counts of audits.
-func (c *counters) audits() Audits {
-	n := func(s stat) int64 { return c.n[s].Load() }
-	return Audits{n(auditsSame), n(auditsEnded), n(auditsStale), n(auditsFailed), n(auditsSkipped)}
-}
-
 // report heals a stale hit and tells of it.
 func (a *audit) report() {
 	t, space := a.j.t, a.j.v.space
@@ -119,13 +78,11 @@ func (a *audit) report() {
 	defer cancel()
 	tags := a.tags() // before the entry leaves
 	err := a.j.delete(ctx)
-	hit := StaleHit{
+	hit := staleHit_{
 		Namespace: space.Namespace, Tenant: space.Tenant, Key: a.j.FullKey(), Tags: tags, Source: a.src,
 		LoadedAt: t.base.Add(time.Duration(a.j.e.loadedAt)), NoticedAt: time.Now(), Healed: err == nil,
 	}
-	if age := t.seen.auditAge; age.Enabled(ctx) {
-		age.Record(ctx, max(hit.NoticedAt.Sub(hit.LoadedAt), 0).Seconds(), a.j.v.counts.measures().space...)
-	}
+	t.seen.AuditAge(ctx, a.j.v.counts, hit.NoticedAt.Sub(hit.LoadedAt))
 	a.j.v.remarks.stale.Do(func() {
 		t.log.Warn("cache: an audit found a hit that differs from the source, and no invalidation covered it; the key was deleted; see Tiers.StaleHits",
 			"namespace", space.Namespace, "tenant", space.Tenant, "healed", hit.Healed)
@@ -133,11 +90,11 @@ func (a *audit) report() {
 	t.audits.keep(hit)
 	if t.cfg.OnStale != nil {
 		defer t.survive("OnStale")
-		t.cfg.OnStale(hit)
+		t.cfg.OnStale(&hit)
 	}
 }
 
-func (a *auditor) keep(hit StaleHit) {
+func (a *auditor) keep(hit staleHit_) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.recent = append(a.recent, hit); len(a.recent) > maxStaleHits {

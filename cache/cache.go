@@ -3,7 +3,6 @@ package cache
 import (
 	"context"
 	"hash/maphash"
-	"math/bits"
 
 	"github.com/twofold-go/twofold/codec"
 	"github.com/twofold-go/twofold/policy"
@@ -119,6 +118,5 @@ func (c Cache[K, V]) slot(k K) uint64 { return slotOf(c.v, k) }
 // slotOf returns the address of a view's key in the local tier: a hash of the typed key, mixed
 // with the view's seed. So a hit never spells the key.
 func slotOf[K comparable](v *view, k K) uint64 {
-	hi, lo := bits.Mul64(maphash.Comparable(v.t.seed, k)^v.seed, 0x9e3779b97f4a7c15)
-	return hi ^ lo
+	return v.mix(maphash.Comparable(v.hashSeed(), k))
 }

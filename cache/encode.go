@@ -8,7 +8,27 @@ import (
 
 	"github.com/twofold-go/twofold/codec"
 	"github.com/twofold-go/twofold/internal/trip"
+	"github.com/twofold-go/twofold/tier"
 )
+
+// errTooLarge_ means that a value is over the policy's MaxValueBytes. See package cache.
+var errTooLarge_ = errors.New("cache: value too large")
+
+// errEncode marks errors of codecs. Its text is not shown.
+var errEncode = errors.New("cache: value does not encode")
+
+// marked is an error that also matches another error, without that error's text.
+type marked struct {
+	error
+	is error
+}
+
+// mark returns err as an error that also matches is.
+func mark(err, is error) error { return marked{err, is} }
+
+func (m marked) Is(target error) bool { return target == m.is }
+
+func (m marked) Unwrap() error { return m.error }
 
 // encoded is a value in the form in which a cell holds it.
 type encoded struct {
@@ -34,18 +54,18 @@ func (s *payloads) encode(p any, limit int) (e encoded, err error) {
 	v := reflect.ValueOf(p).Elem()
 	defer func() {
 		if p := recover(); p != nil {
-			err = marked{fmt.Errorf("codec %s panicked (%T)", s.codec.ID(), p), errEncode}
+			err = mark(fmt.Errorf("codec %s panicked (%T)", s.codec.ID(), p), errEncode)
 		}
 	}()
 	b, err := codec.MarshalWithin(s.codec, v.Interface(), s.valueType, limit)
 	switch {
 	case errors.Is(err, codec.ErrTooLarge):
-		return e, fmt.Errorf("%w: MaxValueBytes is %d: %w", ErrTooLarge, limit, err)
+		return e, fmt.Errorf("%w: MaxValueBytes is %d: %w", errTooLarge_, limit, err)
 	case err != nil:
-		return e, marked{fmt.Errorf("value of type %T does not encode as %s: %w", v.Interface(), s.codec.ID(), err), errEncode}
+		return e, mark(fmt.Errorf("value of type %T does not encode as %s: %w", v.Interface(), s.codec.ID(), err), errEncode)
 	case tripsChecked || trip.Asked():
 		if err := s.checkTrip(b, v); err != nil {
-			return e, marked{err, errEncode}
+			return e, mark(err, errEncode)
 		}
 	}
 	return s.compact(b), nil
@@ -87,4 +107,28 @@ func (s *payloads) checkTrip(b []byte, v reflect.Value) error {
 	}
 	s.tripped.Store(true)
 	return nil
+}
+
+// errUnknownCodec means that this process does not know the codec of a cell.
+var errUnknownCodec = errors.New("cache: unknown codec")
+
+// decode decodes the payload of a cell to where ptr points, by the codec that wrote it. A codec that panics makes the frame
+// unreadable; the read does not fail. A payload that is larger than limit allows is
+// refused before memory is allocated.
+//
+// The frame of size bytes belongs to this process, so the value may share its memory. It may not
+// if the payload is only a small part of the frame: the value would keep the whole frame from
+// the garbage collector.
+func decode(codecs codec.Set, c *tier.Cell, size int, ptr any, limit int) (err error) {
+	cd, ok := codecs.Lookup(c.Codec)
+	if !ok {
+		return errUnknownCodec
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("cache: codec panicked (%T)", p)
+		}
+	}()
+	owned := size-len(c.Payload) <= size/8
+	return codec.UnmarshalWithin(cd, c.Payload, ptr, limit, owned)
 }

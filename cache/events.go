@@ -12,23 +12,8 @@ import (
 	"github.com/twofold-go/twofold/invalidate"
 )
 
-// OnInvalidate calls fn for every invalidation and every Expire that is applied in this process
-// from now on: those of its own calls, and with a log also those of other processes. fn is
-// called when no read in this process serves what they cover. Events of other processes arrive
-// in the log's order; keys and all other scopes are two separate orders. If records are missing,
-// one event of everything replaces them. An event may arrive twice.
-//
-// One goroutine at a time calls fn and holds no lock, so fn may use the caches. While fn runs, up to 1,024
-// events wait. Beyond that, one event of everything replaces them, and its Missed counts them. A
-// panic or a runtime.Goexit of fn is logged, and fn gets the next event.
-//
-// Stop, or Close of the Tiers, ends the calls. A call that is running may continue for a moment.
-// Stop may be called from fn, and more than once. OnInvalidate panics if fn is nil. On closed
-// Tiers it does nothing.
-func (t *Tiers) OnInvalidate(fn func(invalidate.Event)) (stop func()) {
-	if fn == nil {
-		panic("cache: OnInvalidate of a nil function")
-	}
+// OnInvalidate calls fn with each invalidation and Expire of this process and of others.
+func (t *core_) OnInvalidate(fn func(invalidate.Event)) (stop func()) {
 	return t.listeners.add(t, fn)
 }
 
@@ -52,7 +37,7 @@ type listener struct {
 	exits   sync.Once // the log line about Goexit
 }
 
-func (l *listeners) add(t *Tiers, fn func(invalidate.Event)) (stop func()) {
+func (l *listeners) add(t *core_, fn func(invalidate.Event)) (stop func()) {
 	e := &listener{woken: make(chan struct{}, 1), gone: make(chan struct{})}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -117,7 +102,7 @@ func (l *listeners) take(e *listener) []invalidate.Event {
 	return events
 }
 
-func (e *listener) serve(t *Tiers, fn func(invalidate.Event)) {
+func (e *listener) serve(t *core_, fn func(invalidate.Event)) {
 	for {
 		select {
 		case <-e.gone:
@@ -132,7 +117,7 @@ func (e *listener) serve(t *Tiers, fn func(invalidate.Event)) {
 
 // deliver calls fn with events. It reports false if the listener is gone. If fn ends the goroutine,
 // the next events are delivered by another one.
-func (e *listener) deliver(t *Tiers, fn func(invalidate.Event), events []invalidate.Event) bool {
+func (e *listener) deliver(t *core_, fn func(invalidate.Event), events []invalidate.Event) bool {
 	orderly := false
 	defer func() {
 		if !orderly {
@@ -157,13 +142,13 @@ func (e *listener) deliver(t *Tiers, fn func(invalidate.Event), events []invalid
 	return true
 }
 
-func (e *listener) goOn(t *Tiers, fn func(invalidate.Event), events []invalidate.Event) {
+func (e *listener) goOn(t *core_, fn func(invalidate.Event), events []invalidate.Event) {
 	if e.deliver(t, fn, events) {
 		e.serve(t, fn)
 	}
 }
 
-func (t *Tiers) call(fn func(invalidate.Event), event invalidate.Event) {
+func (t *core_) call(fn func(invalidate.Event), event invalidate.Event) {
 	defer func() {
 		if recover() != nil { // the panic's value may be a key
 			t.log.Error("cache: a function of OnInvalidate panicked", "stack", string(debug.Stack()))
@@ -173,14 +158,14 @@ func (t *Tiers) call(fn func(invalidate.Event), event invalidate.Event) {
 }
 
 // told reports an invalidation or Expire of this process.
-func (t *Tiers) told(r follow.Request) {
+func (t *core_) told(r follow.Request) {
 	if t.listeners.n.Load() > 0 {
 		t.listeners.tell(invalidate.Event{Local: true, Scopes: slices.Clone(r.Scopes), Fences: r.Fences()})
 	}
 }
 
 // heard reports an invalidation or Expire of another process.
-func (t *Tiers) heard(fences []invalidate.Fence, names string) {
+func (t *core_) heard(fences []invalidate.Fence, names string) {
 	if t.listeners.n.Load() > 0 {
 		scopes, unnamed := lognames.Read(names, fences)
 		t.listeners.tell(invalidate.Event{Scopes: scopes, Unnamed: unnamed, Fences: fences})

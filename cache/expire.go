@@ -3,58 +3,30 @@ package cache
 import (
 	"context"
 	"errors"
-	"math"
 	"time"
 
 	"github.com/twofold-go/twofold/internal/follow"
-	"github.com/twofold-go/twofold/internal/lifetimes"
 	"github.com/twofold-go/twofold/internal/remote"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/policy"
 	"github.com/twofold-go/twofold/tier"
 )
 
-// Expire makes k stale without removing it, as [Tiers.Expire] does for the key. Expiring a key
-// that is not cached is no error.
-func (c Cache[K, V]) Expire(ctx context.Context, k K) error {
-	var j job
-	if err := c.changes(&j, "expire", k, &anyAge); err != nil {
-		return err
-	}
+// Expire makes everything that the scopes cover stale without removing it.
+func (t *core_) Expire(ctx context.Context, scopes ...invalidate.Scope) error {
+	p := t.defaults()
+	return t.expire(ctx, &p, t.remote, scopes...)
+}
+
+// expireKey makes the job's key stale.
+func (j *job) expireKey(ctx context.Context) error {
 	if err := j.t.expire(ctx, j.p, j.far(), invalidate.Key(j.full)); err != nil {
 		return j.fail(err)
 	}
 	return nil
 }
 
-// Expire makes everything that the scopes cover stale without removing it. A stale value is
-// served for the policy's Stale and StaleIfError, counted from now, while a background load
-// replaces it. If both are zero, the next read loads. (For the cell of a key in the remote tier
-// whose TTL is Forever, the default policy counts, not the namespace's; [Cache.Expire] knows it.)
-// If a value expires several times, the time counts from the last Expire, or from one that a read
-// in this process has already noticed. If an invalidation covers the value too, the value is gone,
-// in either order.
-//
-// When Expire returns nil, this holds for every later read in this process. In another process
-// that follows the same log, it holds after the log's bound. A value that is built from a stale
-// value is stale itself. Without a log, keys expire in the remote tier for all processes, and
-// prefixes and tags only in this process.
-//
-// The errors are those of [Tiers.Invalidate]. An Expire that waits for the log may become an
-// invalidation. Expire refuses invalidate.Strict and invalidate.Hold, because no call waits
-// until stale values end.
-func (t *Tiers) Expire(ctx context.Context, scopes ...invalidate.Scope) error {
-	if err := t.check(); err != nil {
-		return &Error{Op: "expire", Key: "-", Err: err}
-	}
-	p := t.defaults()
-	if err := t.expire(ctx, &p, t.remote, scopes...); err != nil {
-		return &Error{Op: "expire", Key: nameOf(scopes), Err: err}
-	}
-	return nil
-}
-
-func (t *Tiers) expire(ctx context.Context, p *policy.Policy, far *remote.Tier, scopes ...invalidate.Scope) error {
+func (t *core_) expire(ctx context.Context, p *policy.Policy, far *remote.Tier, scopes ...invalidate.Scope) error {
 	r, err := follow.NewExpiry(scopes...)
 	if err != nil {
 		return err
@@ -72,7 +44,7 @@ func (t *Tiers) expire(ctx context.Context, p *policy.Policy, far *remote.Tier, 
 // expireCells rewrites the cells of keys as stale, for processes without a log. It does so under
 // refresh claims, so a concurrent refresh or load wins. It makes three calls for all keys. A key
 // whose node fails does not stop the others.
-func (t *Tiers) expireCells(ctx context.Context, p *policy.Policy, far *remote.Tier, keys []string) error {
+func (t *core_) expireCells(ctx context.Context, p *policy.Policy, far *remote.Tier, keys []string) error {
 	raw, readErr := far.GetMany(ctx, p.RemoteTimeout, keys)
 	now := time.Now().UnixMilli()
 	var of []string
@@ -106,25 +78,6 @@ func (t *Tiers) expireCells(ctx context.Context, p *policy.Policy, far *remote.T
 		errs = append(errs, err)
 	}
 	return errors.Join(append(errs, readErr, claimErr)...)
-}
-
-// staleCell returns the fill that makes a cell stale. After an error, the fill gives the claim back.
-// A value without a TTL has no Stale time of its own, so it gets the policy's.
-func staleCell(cell *tier.Cell, claim tier.Nonce, now int64, p *policy.Policy) (tier.Fill, error) {
-	keep := since(cell.HardAt, cell.SoftAt).Milliseconds() // HardAt may be math.MaxInt64
-	if cell.SoftAt == math.MaxInt64 {
-		m := termsOf(cell)
-		_, hard := m.grace(p)
-		keep = hard.Milliseconds()
-	}
-	cell.Nonce, cell.RefreshUntil = claim, 0
-	cell.SoftAt, cell.HardAt = now, min(cell.HardAt, now+keep)
-	b, err := cell.Encode()
-	if err != nil {
-		return tier.Fill{Nonce: claim}, err
-	}
-	left := min(lifetimes.Add(max(since(cell.HardAt, now), time.Millisecond), cell.Keep), remoteForever)
-	return tier.Fill{Nonce: claim, Cell: b, TTL: left}, nil
 }
 
 // expire notes when the item's freshness ended. The earliest such time counts.

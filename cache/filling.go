@@ -18,14 +18,14 @@ var loading atomic.Int64
 
 // Fill is the handle of a running load, from [Filling]. All its methods may be called on nil,
 // concurrently, and after the load has ended; then they change nothing.
-type Fill struct {
-	parent *Fill
+type fill_ struct {
+	parent *fill_
 	tenant string
-	t      *Tiers                  // with text, detects a loader that waits for itself
-	text   string                  // full key
-	also   []string                // the full keys of a batch
-	awaits []*atomic.Pointer[Fill] // the latest loads of awaited flights; by crossing.Mutex
-	seenIn uint64                  // the latest search that came here; by crossing.Mutex
+	t      *core_                   // with text, detects a loader that waits for itself
+	text   string                   // full key
+	also   []string                 // the full keys of a batch
+	awaits []*atomic.Pointer[fill_] // the latest loads of awaited flights; by crossing.Mutex
+	seenIn uint64                   // the latest search that came here; by crossing.Mutex
 
 	// mu protects the rest.
 	mu       sync.Mutex
@@ -46,64 +46,43 @@ type Fill struct {
 
 type fillKey struct{}
 
-// Filling returns the load that ctx belongs to. A loader calls it with its own context. Outside
-// a loader it returns nil, whose methods do nothing. In a LoadMany, what the methods set applies
-// to all keys of the call, and [Previous] has a value only if the call has one key.
-func Filling(ctx context.Context) *Fill {
-	f, _ := ctx.Value(fillKey{}).(*Fill)
+// Filling returns the load that ctx belongs to, or nil.
+func filling_(ctx context.Context) *fill_ {
+	f, _ := ctx.Value(fillKey{}).(*fill_)
 	return f
 }
 
-// Tenant returns the tenant whose key is being loaded: that of the handle that read it, or
-// [DefaultTenant]. A loader of a cache with several tenants needs it to ask for the right row.
-// All keys of one LoadMany belong to one tenant. Outside a loader it returns "". It also returns
-// the tenant after the load has ended.
-func (f *Fill) Tenant() string {
+// Tenant returns the tenant whose key is being loaded, also after the load has ended.
+func (f *fill_) Tenant() string {
 	if f == nil {
 		return ""
 	}
 	return f.tenant
 }
 
-// SetTTL replaces the policy's TTL for the value being loaded, and NegativeTTL if the load finds
-// none; the jitter still applies. With d under a millisecond the value is not stored, whatever a
-// later call says. But if SetStale, SetStaleIfError or SetKeep is called with more than zero,
-// before or after, the value is stored and never fresh.
-func (f *Fill) SetTTL(d time.Duration) {
+// SetTTL sets the lifetime of the value; see the documentation of cache.Fill for this and the next
+// methods.
+func (f *fill_) SetTTL(d time.Duration) {
 	f.edit(func() { f.ttl, f.unfresh = d, f.unfresh || d < time.Millisecond })
 }
 
-// SetStale replaces the policy's Stale for the value being loaded, in every process that reads
-// it. Negative counts as zero. After SetStale(0) no process serves the value while it is loaded
-// again. The StaleIfError of this process's policy then also binds every process, unless
-// SetStaleIfError replaces it. An absence is never served stale.
-func (f *Fill) SetStale(d time.Duration) { f.edit(func() { f.stale = max(d, 0) }) }
+// SetStale sets how long the value is served while it is loaded again.
+func (f *fill_) SetStale(d time.Duration) { f.edit(func() { f.stale = max(d, 0) }) }
 
-// SetStaleIfError replaces the policy's StaleIfError for the value being loaded, in every
-// process that reads it. Negative counts as zero. It counts from the end of Stale, as the
-// policy's does. The Stale of this process's policy then also binds every process, unless
-// SetStale replaces it. An absence is never served stale.
-func (f *Fill) SetStaleIfError(d time.Duration) { f.edit(func() { f.ifError = max(d, 0) }) }
+// SetStaleIfError sets how long the value is served in place of a failed load.
+func (f *fill_) SetStaleIfError(d time.Duration) { f.edit(func() { f.ifError = max(d, 0) }) }
 
-// SetKeep keeps the value being loaded for d after its freshness, Stale and StaleIfError have
-// ended. No read gets the value then. The load that replaces it gets it as [Previous] and may
-// return [ErrNotModified], in this process or, through the remote tier, in another. What the
-// loader sets on its Fill that time is the value's new life. An invalidation covers a kept value
-// like any other. A remembered error replaces it. Zero, the default, and negative keep nothing.
-// An absence is not kept.
-func (f *Fill) SetKeep(d time.Duration) { f.edit(func() { f.keep = max(d, 0) }) }
+// SetKeep sets how long the value is kept for Previous.
+func (f *fill_) SetKeep(d time.Duration) { f.edit(func() { f.keep = max(d, 0) }) }
 
-// DependOnPrevious makes the value being loaded depend on everything that the value of
-// [Previous] depends on. Use it in a loader that makes the new value from the old one and
-// returns it. After [ErrNotModified] the value depends on it anyway.
-func (f *Fill) DependOnPrevious() { f.edit(func() { f.onPrevious = true }) }
+// DependOnPrevious makes the value depend on what its predecessor depends on.
+func (f *fill_) DependOnPrevious() { f.edit(func() { f.onPrevious = true }) }
 
-// NoStore keeps the value being loaded out of both tiers. The callers that wait for it get it.
-func (f *Fill) NoStore() { f.edit(func() { f.noStore = true }) }
+// NoStore keeps the value out of both tiers.
+func (f *fill_) NoStore() { f.edit(func() { f.noStore = true }) }
 
-// Stores reports whether the value being loaded may be stored, by what was told so far: NoStore was
-// not called, and every tag is valid.
-func (f *Fill) Stores() bool {
+// Stores reports whether the value may be stored, by what was told so far.
+func (f *fill_) Stores() bool {
 	if f == nil {
 		return false
 	}
@@ -112,12 +91,8 @@ func (f *Fill) Stores() bool {
 	return !f.noStore && !f.badTag
 }
 
-// Depend records that the value being loaded under ctx was built from what the tags stand for.
-// The invalidation of one of the tags then covers it. Outside a loader Depend does nothing. The
-// tags belong to the tenant of the key being loaded. A tag that is empty, too long or not UTF-8
-// could never be invalidated, so a value with one is returned but not stored.
-func Depend(ctx context.Context, tags ...string) {
-	f := Filling(ctx)
+// Depend records that the value being loaded was built from what the tags stand for.
+func (f *fill_) Depend(tags []string) {
 	f.edit(func() {
 		for _, t := range tags {
 			tag := invalidate.Tag(f.tenant, t)
@@ -130,20 +105,14 @@ func Depend(ctx context.Context, tags ...string) {
 	})
 }
 
-// Previous returns the value that the load under ctx replaces. A loader can ask its source
-// whether that value is still valid, and return [ErrNotModified]. Previous reports false if
-// there is no such value, if its type is not V, if it was invalidated, or if an Expire ended the
-// freshness of a part of it. The loader must not change the value.
-func Previous[V any](ctx context.Context) (V, bool) {
-	var zero V
-	f := Filling(ctx)
+// Previous returns the value that the load replaces, or nil.
+func (f *fill_) Previous() any {
 	if f == nil {
-		return zero, false
+		return nil
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	v, ok := f.previous.(V)
-	return v, ok
+	return f.previous
 }
 
 // inherit makes the load under ctx depend on an item that its loader has just read. The lease
@@ -158,7 +127,7 @@ func (v *view) inherit(ctx context.Context, it *entry, lease int64) {
 //
 //go:noinline
 func (v *view) inheritInLoad(ctx context.Context, it *entry, lease int64) {
-	if f := Filling(ctx); f != nil {
+	if f := filling_(ctx); f != nil {
 		f.dependOn(it.view, it.FullKey())
 		v.t.handOn(f, it.rare, it.readAt(), lease, it.isWorn())
 	}
@@ -168,7 +137,7 @@ func (v *view) inheritInLoad(ctx context.Context, it *entry, lease int64) {
 // load needs the moment, because its value is as old as its oldest part, however late the load
 // began. A value with a held part is not cached, either. An Expire has ended the freshness of a worn part, so a value with such a part is not
 // fresh.
-func (t *Tiers) handOn(f *Fill, d *rare, readAt, lease int64, worn bool) {
+func (t *core_) handOn(f *fill_, d *rare, readAt, lease int64, worn bool) {
 	if t.follower == nil && len(d.Deps.Tags)+len(d.Keys) == 0 && d.older == 0 && !worn && !d.held {
 		return
 	}
@@ -191,7 +160,7 @@ func (t *Tiers) handOn(f *Fill, d *rare, readAt, lease int64, worn bool) {
 // vouchedAt returns the latest moment at which a part is known to have been true. That is when
 // the lease was confirmed under which it was judged, or when it was read from the source.
 // Without a log, only a part that was built from other parts has such a moment.
-func (t *Tiers) vouchedAt(d *rare, readAt, lease int64) int64 {
+func (t *core_) vouchedAt(d *rare, readAt, lease int64) int64 {
 	switch {
 	case t.follower == nil && d.older == 0:
 		return never
@@ -201,7 +170,7 @@ func (t *Tiers) vouchedAt(d *rare, readAt, lease int64) int64 {
 	return max(lease, readAt)
 }
 
-func (f *Fill) edit(change func()) {
+func (f *fill_) edit(change func()) {
 	if f == nil {
 		return
 	}
@@ -213,7 +182,7 @@ func (f *Fill) edit(change func()) {
 }
 
 // loads reports whether f, or a load around it, loads this key.
-func (f *Fill) loads(t *Tiers, text string) bool {
+func (f *fill_) loads(t *core_, text string) bool {
 	for ; f != nil; f = f.parent {
 		if f.t == t && (f.text == text || slices.Contains(f.also, text)) {
 			return true
@@ -230,12 +199,12 @@ var crossing struct {
 
 // await notes that f's loader waits for a flight, whose latest load is at. If that load waits
 // for f, neither would ever end, and await returns ErrRecursive.
-func (f *Fill) await(at *atomic.Pointer[Fill]) error {
+func (f *fill_) await(at *atomic.Pointer[fill_]) error {
 	crossing.Lock()
 	defer crossing.Unlock()
 	crossing.searches++
 	if at.Load().reaches(f) {
-		return ErrRecursive
+		return errRecursive_
 	}
 	f.awaits = append(f.awaits, at)
 	return nil
@@ -243,7 +212,7 @@ func (f *Fill) await(at *atomic.Pointer[Fill]) error {
 
 // reaches reports whether f is g or waits for it, perhaps through other loads. A search visits
 // each load once, because there may be far more paths than loads.
-func (f *Fill) reaches(g *Fill) bool {
+func (f *fill_) reaches(g *fill_) bool {
 	if f == nil || f == g {
 		return f != nil
 	}
@@ -251,11 +220,11 @@ func (f *Fill) reaches(g *Fill) bool {
 		return false
 	}
 	f.seenIn = crossing.searches
-	return slices.ContainsFunc(f.awaits, func(at *atomic.Pointer[Fill]) bool { return at.Load().reaches(g) })
+	return slices.ContainsFunc(f.awaits, func(at *atomic.Pointer[fill_]) bool { return at.Load().reaches(g) })
 }
 
 // awaited undoes await.
-func (f *Fill) awaited(at *atomic.Pointer[Fill]) {
+func (f *fill_) awaited(at *atomic.Pointer[fill_]) {
 	if f == nil {
 		return
 	}
@@ -281,7 +250,7 @@ type facts struct {
 }
 
 // close ends the loader's influence and returns what it recorded.
-func (f *Fill) close() facts {
+func (f *fill_) close() facts {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.done, f.previous = true, nil

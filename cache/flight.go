@@ -1,6 +1,8 @@
 package cache
 
 import (
+	"github.com/twofold-go/twofold/internal/measure"
+
 	"context"
 	"errors"
 	"sync/atomic"
@@ -19,33 +21,33 @@ type flight struct {
 	j     job
 	mark  follow.Mark // captured before anything was fetched
 	begun int64
-	outer *Fill // the load that began this flight, if nested
+	outer *fill_ // the load that began this flight, if nested
 
 	calls.Call[*flight, outcome]
-	lent    scope.Latch          // opened when a load waits for this flight; see takeTurn
-	loading atomic.Bool          // a loader was called
-	fill    atomic.Pointer[Fill] // the latest load; see Fill.await
-	look    scope.Deadline       // of the first call to the remote tier
+	lent    scope.Latch           // opened when a load waits for this flight; see takeTurn
+	loading atomic.Bool           // a loader was called
+	fill    atomic.Pointer[fill_] // the latest load; see Fill.await
+	look    scope.Deadline        // of the first call to the remote tier
 }
 
 // outcome is the result of a flight.
 type outcome struct {
 	it       *entry // the value or remembered absence; nil when err is set
-	src      Source
-	stale    staleReason // why the item is served although it is not fresh
-	err      error       // why there is no value
-	cause    error       // why it is absent, in the loader's words
-	old      *entry      // with err or a remembered error: an item that may be served in place of it
-	far      bool        // only the remote tier held old
-	again    bool        // no result; each caller that waits starts over
-	panicked *PanicError
+	src      source_
+	stale    measure.Reason // why the item is served although it is not fresh
+	err      error          // why there is no value
+	cause    error          // why it is absent, in the loader's words
+	old      *entry         // with err or a remembered error: an item that may be served in place of it
+	far      bool           // only the remote tier held old
+	again    bool           // no result; each caller that waits starts over
+	panicked error
 	span     *trace.SpanContext // of the load, for the spans of the callers that waited; may be nil
 }
 
 // end ends the flight, unless it has ended already. Any goroutine may call end.
 func (f *flight) end(out outcome) {
 	if errors.Is(out.err, context.Canceled) && f.j.t.work.Over() {
-		out.err = ErrClosed // the work and its contexts do not know why they end
+		out.err = errClosed_ // the work and its contexts do not know why they end
 	}
 	if !f.Finish(out) {
 		return
@@ -99,22 +101,22 @@ func (f *flight) predecessor(spare *entry) *entry {
 }
 
 // here returns the local item if it answers the flight, and why that item is stale.
-func (f *flight) here() (*entry, staleReason) {
+func (f *flight) here() (*entry, measure.Reason) {
 	if f.j.o.skipLocal {
-		return nil, notStale
+		return nil, measure.NotStale
 	}
 	it, now := f.j.find()
 	if old := f.j.refreshing; it == nil || old != nil && it.loadedAt <= old.loadedAt {
-		return nil, notStale // or a refresh must replace it
+		return nil, measure.NotStale // or a refresh must replace it
 	}
 	if f.j.o.anew || it.loadedAt < f.j.minLoaded {
-		return nil, notStale
+		return nil, measure.NotStale
 	}
 	switch state := it.freshness(now); {
 	case state == fresh:
-		return it, notStale
+		return it, measure.NotStale
 	case state != dead && !f.j.o.noStale && f.j.refreshing == nil && it.spared(now):
-		return it, failedLoad // another load failed a moment ago
+		return it, measure.FailedLoad // another load failed a moment ago
 	}
-	return nil, notStale
+	return nil, measure.NotStale
 }

@@ -55,7 +55,7 @@ func (it *entry) noteClear(tick uint64) {
 
 // settle judges the item before fences are forgotten, and takes a dead item out of the tier. It
 // skips an item whose key panics when it is spelled; that item is given up later.
-func (it *entry) settle(t *Tiers, s *follow.Survey) {
+func (it *entry) settle(t *core_, s *follow.Survey) {
 	defer func() { _ = recover() }()
 	born, gen := it.born.Load(), t.fences.Generation() // before the check, as in unfenced
 	if born >= s.Tick() {
@@ -79,7 +79,7 @@ func (it *entry) settle(t *Tiers, s *follow.Survey) {
 
 // drop takes a dead item out of the local tier, only to give the memory back. The lock keeps it
 // from taking out the item's successor.
-func (it *entry) drop(t *Tiers) {
+func (it *entry) drop(t *core_) {
 	at := it.view.kind.Slot(it)
 	mu := t.putsOf(at)
 	mu.Lock()
@@ -91,7 +91,7 @@ func (it *entry) drop(t *Tiers) {
 
 // settleBeforeForgetting makes the fences ask for a walk through the local tier before they
 // forget. It does nothing if the tier is no tier.Ranger.
-func (t *Tiers) settleBeforeForgetting() {
+func (t *core_) settleBeforeForgetting() {
 	l, ok := unwrap.As[tier.Ranger](t.local)
 	if !ok {
 		return
@@ -106,7 +106,7 @@ func (t *Tiers) settleBeforeForgetting() {
 	})
 }
 
-func (t *Tiers) settle(l tier.Ranger, walk *scope.Scope) {
+func (t *core_) settle(l tier.Ranger, walk *scope.Scope) {
 	defer t.work.End(&walk.Task)
 	s, upTo := t.fences.Survey(), uint64(0)
 	defer func() { t.fences.Settled(upTo) }()

@@ -1,13 +1,12 @@
 package cache
 
 import (
+	"github.com/twofold-go/twofold/internal/measure"
+
 	"cmp"
-	"errors"
-	"fmt"
 	"math"
 	"time"
 
-	"github.com/twofold-go/twofold/codec"
 	"github.com/twofold-go/twofold/internal/follow"
 	"github.com/twofold-go/twofold/internal/lifetimes"
 	"github.com/twofold-go/twofold/internal/safeguard"
@@ -20,10 +19,6 @@ import (
 // its Tiers. If the writer's clock is ahead, the value's age may seem negative; it still gets no
 // more life than it was born with. The writer of a frame rounds its times down, the reader
 // rounds its own time up. So a value's life may end two milliseconds early, never late.
-
-// remoteForever is the longest time for which the remote tier keeps a value. Without it a shared
-// tier would only grow. A later miss does no harm.
-const remoteForever = 30 * 24 * time.Hour
 
 // verdict says how this process may use a frame.
 type verdict uint8
@@ -51,14 +46,14 @@ func (j *job) judge(raw []byte, mark follow.Mark) (f frame) {
 		return frame{verdict: absent}
 	}
 	if len(raw) < 1+tier.NonceSize {
-		j.v.counts.inc(cellCorrupt)
+		j.v.counts.Inc(measure.CellCorrupt)
 		return frame{verdict: useless} // any claim may overwrite it
 	}
 	f.nonce = tier.Nonce(raw[1 : 1+tier.NonceSize])
 	f.verdict = useless
 	cell, err := tier.ParseCell(raw)
 	if err != nil {
-		j.v.counts.inc(cellCorrupt)
+		j.v.counts.Inc(measure.CellCorrupt)
 		return f
 	}
 	f.claimed = cell.Kind == tier.Lease && !isEndMark(raw) || cell.RefreshUntil != 0
@@ -75,19 +70,19 @@ func (j *job) judge(raw []byte, mark follow.Mark) (f frame) {
 	case tier.Value:
 	}
 	if cell.Echo != j.hash || cell.Schema != j.v.schema {
-		j.v.counts.inc(cellForeign)
+		j.v.counts.Inc(measure.CellForeign)
 		return f
 	}
 	filled := follow.Mark{Key: invalidate.Position(cell.KeyPos), Scope: invalidate.Position(cell.ScopePos), Epoch: cell.Epoch}
 	fresh, ok := j.t.fences.Accepts(filled, j.hash, j.FullKey(),
 		&follow.Deps{Tags: cell.Tags, Keys: cell.PartKeys, Prefixes: cell.PartPrefixes})
 	if !ok && !safeguard.Off(safeguard.Frames) {
-		j.v.counts.inc(cellRefused)
+		j.v.counts.Inc(measure.CellRefused)
 		return f
 	}
 	it, err := j.thaw(&cell, len(raw), mark)
 	if err != nil {
-		j.v.counts.inc(cellCorrupt)
+		j.v.counts.Inc(measure.CellCorrupt)
 		return f
 	}
 	if fresh != follow.Forever && !safeguard.Off(safeguard.Soft) {
@@ -107,16 +102,22 @@ func (j *job) thaw(c *tier.Cell, size int, mark follow.Mark) (it *entry, err err
 		it.own().Deps = follow.Deps{Tags: c.Tags, Keys: c.PartKeys, Prefixes: c.PartPrefixes}
 	}
 	if c.Flags&tier.Negative != 0 {
-		gone := ErrNotFound
+		gone := errNotFound_
 		if code := string(c.Payload[:min(len(c.Payload), maxCode+1)]); code != "" {
 			if !isCode(code) { // no writer stores it, and it would be the text of an error
 				return nil, errBadCode
 			}
-			gone = &RememberedError{Code: code}
+			gone = j.t.faults.Remembered(code, nil)
 		}
 		it.own().err = j.stored(gone)
-	} else if err = j.decode(c, it, size); err != nil {
-		return nil, err
+	} else {
+		err = decode(j.t.codecs, c, size, j.v.kind.Value(it), j.p.MaxValueBytes)
+		if err != errUnknownCodec { //nolint:errorlint // itself
+			j.t.seen.ValueSize(j.v.counts, measure.SizeIn, len(c.Payload))
+		}
+		if err != nil {
+			return nil, err
+		}
 	}
 	wall, now := time.Now().Add(time.Millisecond-1).UnixMilli(), j.t.now()
 	it.loadedAt = now - int64(max(since(wall, c.LoadedAt), 0))
@@ -140,45 +141,6 @@ func (j *job) thaw(c *tier.Cell, size int, mark follow.Mark) (it *entry, err err
 	it.hardUntil = after(now, l.hard)
 	it.staleUntil = min(it.staleUntil, it.hardUntil)
 	return it, nil
-}
-
-// remaining returns the time left until at. It is at most the whole life of the value.
-func remaining(at, born, wall int64) time.Duration {
-	if at == math.MaxInt64 {
-		return policy.Forever
-	}
-	return min(since(at, wall), since(at, born))
-}
-
-// since returns the time between two moments in milliseconds. It is limited to a century,
-// because a frame may contain any number.
-func since(at, born int64) time.Duration {
-	const century = 100 * 365 * 24 * time.Hour
-	most := int64(century / time.Millisecond)
-	at, born = min(max(at, -1<<60), 1<<60), min(max(born, -1<<60), 1<<60)
-	return time.Duration(min(max(at-born, -most), most)) * time.Millisecond
-}
-
-// decode decodes a payload by the codec that wrote it. A codec that panics makes the frame
-// unreadable; the read does not fail. A payload that is larger than MaxValueBytes allows is
-// refused before memory is allocated.
-//
-// The frame of size bytes belongs to this process, so the value may share its memory. It may not
-// if the payload is only a small part of the frame: the value would keep the whole frame from
-// the garbage collector.
-func (j *job) decode(c *tier.Cell, it *entry, size int) (err error) {
-	cd, ok := j.t.codecs.Lookup(c.Codec)
-	if !ok {
-		return errors.New("cache: unknown codec")
-	}
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("cache: codec panicked (%T)", p)
-		}
-	}()
-	j.t.seen.valueSize(j.v.counts, sizeIn, len(c.Payload))
-	owned := size-len(c.Payload) <= size/8
-	return codec.UnmarshalWithin(cd, c.Payload, j.v.kind.Value(it), j.p.MaxValueBytes, owned)
 }
 
 // freeze returns the cell of an item, and how long the tier should keep it.

@@ -11,7 +11,7 @@ import (
 // Cache that a program has, which took it longer than the methods themselves.
 type job struct {
 	v          *view
-	t          *Tiers
+	t          *core_
 	p          *policy.Policy
 	op         string
 	e          *entry  // holds the key; nil until an ask needs it
@@ -36,6 +36,13 @@ func (j *job) start(v *view, op string, load any, o *options) {
 		j.loader = v.loader
 	}
 	j.many = j.loader == nil && v.loadsMany
+}
+
+// begin makes j, which is zero, a job without a flight for a key.
+func (j *job) begin(v *view, op string, full key.Key, at uint64, o *options) {
+	j.start(v, op, nil, o)
+	j.at = at
+	j.spelled(full)
 }
 
 // spell spells the key, which j.e holds.
@@ -67,7 +74,7 @@ func (j *job) far() *remote.Tier {
 	if j.v.far == nil { // LocalOnly
 		return nil
 	}
-	return j.v.counts.far
+	return j.v.counts.Far
 }
 
 // standing returns the local item that may stand in for a load, or nil.
@@ -85,10 +92,10 @@ func (j *job) canLoad() bool { return j.loader != nil || j.many }
 
 func (j *job) fail(err error) error {
 	if j.FullKey() == "" {
-		return &Error{Op: j.op, Key: j.v.nameOf(j.v.kind.ID(j.e)), Err: err}
+		return j.t.faults.Of(j.op, j.v.nameOf(j.v.kind.ID(j.e)), err)
 	}
-	return &Error{Op: j.op, Key: j.FullKey(), Err: err}
+	return j.t.faults.Of(j.op, j.FullKey(), err)
 }
 
 // stored returns the error to remember. Every reading method returns it, so it says "get".
-func (j *job) stored(err error) error { return &Error{Op: "get", Key: j.FullKey(), Err: err} }
+func (j *job) stored(err error) error { return j.t.faults.Of("get", j.FullKey(), err) }

@@ -28,13 +28,13 @@ func (j *job) take(mark follow.Mark) *entry {
 }
 
 // remembered reports whether the item is a remembered error.
-func (it *entry) remembered() bool { return it.err != nil && !errors.Is(it.err, ErrNotFound) }
+func (it *entry) remembered() bool { return it.err != nil && !errors.Is(it.err, errNotFound_) }
 
 // sizeUnknown stands for a size that was not measured.
 const sizeUnknown = -1
 
 // putsOf returns the lock under which an address changes.
-func (t *Tiers) putsOf(at uint64) *sync.Mutex { return &t.puts[at%uint64(len(t.puts))] }
+func (t *core_) putsOf(at uint64) *sync.Mutex { return &t.puts[at%uint64(len(t.puts))] }
 
 // put keeps an item in the local tier, unless an invalidation or a newer value came first. A
 // lock makes the check and the store one step for the key: a late load must not replace the

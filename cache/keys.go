@@ -44,20 +44,15 @@ func (c Cache[K, V]) changes(j *job, op string, k K, o *options) error {
 	if c.s == nil {
 		return errZero(op)
 	}
-	j.start(c.v, op, nil, o)
-	switch {
-	case j.t.work.Closed():
-		return c.fail(op, k, ErrClosed)
-	case c.v.err != nil:
-		return c.fail(op, k, c.v.err)
+	err := c.v.unusable()
+	if err == nil {
+		var full key.Key
+		if full, err = fullKey(c.v, k); err == nil {
+			j.begin(c.v, op, full, c.slot(k), o)
+			return nil
+		}
 	}
-	full, err := fullKey(c.v, k)
-	if err != nil {
-		return c.fail(op, k, err)
-	}
-	j.spelled(full)
-	j.at = c.slot(k)
-	return nil
+	return c.fail(op, k, err)
 }
 
 // same returns a function that reports whether an entry of the view holds k.

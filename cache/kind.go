@@ -92,7 +92,7 @@ func (s *shared[K, V]) LoadMany(ctx context.Context, es []*entry) (perKey []erro
 		} else if v, ok := vals[it.key]; ok {
 			it.val = v
 		} else if whole == nil || only != nil {
-			perKey[i] = ErrNotFound
+			perKey[i] = errNotFound_
 		} else {
 			perKey[i] = notAbsent(whole)
 		}
@@ -103,10 +103,10 @@ func (s *shared[K, V]) LoadMany(ctx context.Context, es []*entry) (perKey []erro
 // notAbsent removes ErrNotFound from an error that also reports other failures. Otherwise a key
 // that failed in part would be remembered as absent.
 func notAbsent(err error) error {
-	if err == nil || errtree.Only(err, ErrNotFound) || errtree.Only(err, ErrNotModified) {
+	if err == nil || errtree.Only(err, errNotFound_) || errtree.Only(err, errNotModified_) {
 		return err
 	}
-	return errtree.Without(err, ErrNotFound, ErrNotModified)
+	return errtree.Without(err, errNotFound_, errNotModified_)
 }
 
 func (s *shared[K, V]) Adopt(e, prev *entry) { itemOf[K, V](e).val = itemOf[K, V](prev).val }

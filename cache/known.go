@@ -1,6 +1,8 @@
 package cache
 
 import (
+	"github.com/twofold-go/twofold/internal/measure"
+
 	"hash/maphash"
 	"sync/atomic"
 
@@ -31,13 +33,13 @@ func (s *tenants) bit(seed maphash.Seed, name string) (*atomic.Uint64, uint64) {
 // noteStrangers counts the scopes of tenants that no cache of this process has used, and logs
 // each such tenant once. This may be correct, because another process may use the tenant. But a
 // caller may also have left the tenant out, and then the next argument takes its place.
-func (t *Tiers) noteStrangers(scopes []invalidate.Scope) {
+func (t *core_) noteStrangers(scopes []invalidate.Scope) {
 	for _, s := range scopes {
 		tenant := s.Tenant()
 		if tenant == "" || t.known.has(t.seed, tenant) {
 			continue
 		}
-		t.all.inc(invalidatedStrangers)
+		t.all.Inc(measure.InvalidatedStrangers)
 		if t.strangers.add(t.seed, tenant) {
 			t.log.Warn("cache: an invalidation names a tenant that no cache of this process has used; is the tenant the first argument?",
 				"tenant", tenant, "kind", s.Kind())

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -49,14 +48,14 @@ const leasePatience = 150 * time.Millisecond
 // errUnconfirmed means that the remote tier's answer cannot be judged.
 var errUnconfirmed = errors.New("cache: no lease")
 
-func (t *Tiers) follow() {
+func (t *core_) follow() {
 	if t.cfg.Log == nil {
 		t.fences, t.lease = t.unlogged(), &follow.Lease{}
 		t.lease.Without()
 		t.settleBeforeForgetting()
 		return
 	}
-	cfg := follow.Config{Origin: t.base, OnLag: t.seen.lag, OnApplied: t.heard, Wait: t.cfg.InvalidateWait, Logger: t.log}
+	cfg := follow.Config{Origin: t.base, OnLag: t.seen.Lag, OnApplied: t.heard, Wait: t.cfg.InvalidateWait, Logger: t.log}
 	if t.remote != nil {
 		cfg.Remove, cfg.Tier = t.removeCells, nameOfTier(t.cfg.Remote)
 		cfg.Names = namesFor(t.cfg.Log, t.cfg.Remote)
@@ -68,49 +67,36 @@ func (t *Tiers) follow() {
 }
 
 // unlogged returns the fences of tiers without a log.
-func (t *Tiers) unlogged() *follow.Fences {
+func (t *core_) unlogged() *follow.Fences {
 	if t.remote == nil {
 		return follow.NewLocalFences(t.base)
 	}
 	return follow.NewFences(t.base)
 }
 
-// Ready waits until this process knows what the log knows, so that it can serve
-// from its tiers and learns of invalidations by other processes. If ctx ends first, Ready
-// returns the reason. Reads need not wait for it: until then they go to the source. Without a
-// log, Ready returns at once.
-func (t *Tiers) Ready(ctx context.Context) error {
-	if _, err := t.ready(ctx); err != nil {
-		return &Error{Op: "ready", Key: "-", Err: err}
-	}
-	return nil
+// Ready waits until this process knows what the log knows. Without a log it returns at once.
+func (t *core_) Ready(ctx context.Context) error {
+	_, err := t.ready(ctx)
+	return err
 }
 
-// Settle waits until no process of the log can serve values that were invalidated before the
-// call. This takes the log's bound. It does for such invalidations what [invalidate.Strict] does
-// for a call of Invalidate. They may have been committed to a database, see package sqllog, or
-// made by other processes. Call Settle after the commit, not in the transaction. It returns the
-// reason if ctx ends first, or if the log cannot tell the bounds of the other processes. Without
-// a log, Settle returns at once.
-func (t *Tiers) Settle(ctx context.Context) error {
+// Settle waits until no process of the log can serve values that were invalidated before the call.
+func (t *core_) Settle(ctx context.Context) error {
 	begun, err := t.ready(ctx)
 	if err == nil && t.follower != nil {
 		err = t.follower.Outwait(ctx, begun)
 	}
 	if errors.Is(err, follow.ErrClosed) {
-		err = ErrClosed
+		err = errClosed_
 	}
-	if err != nil {
-		return &Error{Op: "settle", Key: "-", Err: err}
-	}
-	return nil
+	return err
 }
 
 // ready waits until the log has answered a question that was asked after the call began. It
 // returns when the call began.
-func (t *Tiers) ready(ctx context.Context) (begun int64, err error) {
-	if err := t.check(); err != nil || t.follower == nil {
-		return 0, err
+func (t *core_) ready(ctx context.Context) (begun int64, err error) {
+	if t.follower == nil {
+		return 0, nil
 	}
 	begun = t.now()
 	for {
@@ -119,7 +105,7 @@ func (t *Tiers) ready(ctx context.Context) (begun int64, err error) {
 		case err == nil:
 			return begun, nil
 		case errors.Is(err, follow.ErrClosed):
-			return begun, ErrClosed
+			return begun, errClosed_
 		}
 		pause := time.NewTimer(t.cfg.Log.Bound() / 20)
 		select {
@@ -148,7 +134,7 @@ func namesFor(log invalidate.Log, far tier.Remote) func([]string) []string {
 	}
 }
 
-func (t *Tiers) unfollow(ctx context.Context) error {
+func (t *core_) unfollow(ctx context.Context) error {
 	if t.follower == nil {
 		return nil
 	}
@@ -162,14 +148,14 @@ func (t *Tiers) unfollow(ctx context.Context) error {
 // vouches reports whether a cached value may be served now, if no fence covers it. Either the
 // lease that was read covers now, or the load began in this process at loaded, less than a bound
 // ago.
-func (t *Tiers) vouches(lease, now, loaded int64) bool {
+func (t *core_) vouches(lease, now, loaded int64) bool {
 	return t.lease.Covers(lease, now) || now-loaded < t.bound || safeguard.Off(safeguard.Lease)
 }
 
 // young reports whether an entry is young enough for a call with MaxAge. The age of a value that
 // another process loaded depends on wall clocks. So a lease of that age must vouch for it too,
 // which depends on none.
-func (t *Tiers) young(loadedAt, readAt, lease, now int64, maxAge time.Duration) bool {
+func (t *core_) young(loadedAt, readAt, lease, now int64, maxAge time.Duration) bool {
 	return maxAge < 0 || (now-loadedAt <= int64(maxAge) &&
 		(t.follower == nil || now-readAt <= int64(maxAge) || t.lease.Within(lease, now, maxAge)))
 }
@@ -179,7 +165,7 @@ func (t *Tiers) young(loadedAt, readAt, lease, now int64, maxAge time.Duration) 
 // needs the rest. The later check of the lease shows a failure.
 //
 // now is when the call began. confirm returns it, or the present if it had to wait.
-func (t *Tiers) confirm(ctx context.Context, bound time.Duration, now int64) int64 {
+func (t *core_) confirm(ctx context.Context, bound time.Duration, now int64) int64 {
 	if t.follower == nil || safeguard.Off(safeguard.Lease) || t.lease.Within(t.lease.Read(), now, bound) {
 		return now
 	}
@@ -190,15 +176,6 @@ func (t *Tiers) confirm(ctx context.Context, bound time.Duration, now int64) int
 	// A question from a moment ago is enough.
 	_ = t.follower.Confirm(ctx, now-min(t.bound, int64(bound))/2, patience)
 	return t.now()
-}
-
-// within returns how old a lease may be for the call. MaxAge(0) accepts any lease: it serves no
-// remote value, and its load must be able to replace one.
-func (o *callOpts) within() time.Duration {
-	if o.maxAge > 0 {
-		return o.maxAge
-	}
-	return math.MaxInt64
 }
 
 // canJudge reports whether the process can judge frames now. It asks for a lease if necessary.
@@ -233,11 +210,11 @@ func (j *job) assess(ctx context.Context, raw []byte, mark follow.Mark) (frame, 
 }
 
 // removeCells removes cells from the remote tier for the follower.
-func (t *Tiers) removeCells(ctx context.Context, keys []string, hold time.Duration) error {
+func (t *core_) removeCells(ctx context.Context, keys []string, hold time.Duration) error {
 	return t.remove(ctx, t.policies.Load().For(policy.Default(), "", "").RemoteTimeout, keys, hold)
 }
 
-func (t *Tiers) remove(ctx context.Context, timeout time.Duration, keys []string, hold time.Duration) error {
+func (t *core_) remove(ctx context.Context, timeout time.Duration, keys []string, hold time.Duration) error {
 	if t.remote == nil {
 		return nil
 	}
@@ -246,7 +223,7 @@ func (t *Tiers) remove(ctx context.Context, timeout time.Duration, keys []string
 
 // farOf returns the remote tier for the removal of keys. It counts the calls for their namespace and
 // tenant, if that is the same for all of them and a cache of this process has used it.
-func (t *Tiers) farOf(keys []string) *remote.Tier {
+func (t *core_) farOf(keys []string) *remote.Tier {
 	if len(keys) == 0 {
 		return t.remote
 	}
@@ -263,7 +240,7 @@ func (t *Tiers) farOf(keys []string) *remote.Tier {
 		if c == nil || slices.ContainsFunc(keys, func(k string) bool { return !strings.HasPrefix(k, prefix) }) {
 			break
 		}
-		return c.far
+		return c.Far
 	}
 	return t.remote
 }

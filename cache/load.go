@@ -1,6 +1,8 @@
 package cache
 
 import (
+	"github.com/twofold-go/twofold/internal/measure"
+
 	"context"
 	"errors"
 	"time"
@@ -19,7 +21,7 @@ func (p *party) load() {
 	}
 	for i := range p.runs {
 		if r := &p.runs[i]; r.tries == 0 && r.f.j.refreshing == nil {
-			r.f.j.v.counts.inc(misses)
+			r.f.j.v.counts.Inc(measure.Misses)
 		}
 	}
 	// A loader may continue with a load after it was overtaken, so each load has its own memory.
@@ -41,7 +43,7 @@ func (p *party) load() {
 	if late && errors.Is(l.Err(), context.DeadlineExceeded) {
 		for i := range as { // the same error as its callers got
 			if errors.Is(as[i].err, context.DeadlineExceeded) {
-				as[i].err = ErrLoadTimeout
+				as[i].err = errLoadTimeout_
 			}
 		}
 	}
@@ -74,9 +76,9 @@ func (p *party) attempt(l *load, hook *late, as []attempt) (late bool) {
 	}
 	got.take(p.runs, all.mark)
 	all.begun = f.j.t.now()
-	all.guard(func() { got.run(l.ctx, p.runs) })
+	all.guard(f.j.t, func() { got.run(l.ctx, p.runs) })
 	all.took = time.Duration(f.j.t.now() - all.begun)
-	all.facts = l.Fill.close()
+	all.facts = l.fill_.close()
 	for i := len(as) - 1; i >= 0; i-- { // the first one last: as[0] holds what they share
 		as[i] = *all
 		if all.panicked == nil {
@@ -100,32 +102,36 @@ func (p *party) enter(l *load) error {
 			return err
 		}
 	}
-	l.Fill = Fill{parent: f.outer, t: f.j.t, text: f.j.FullKey(), tenant: f.j.v.space.Tenant, vouched: never, terms: unsaid}
-	l.Carry(fillKey{}, &l.Fill)
+	l.fill_ = fill_{parent: f.outer, t: f.j.t, text: f.j.FullKey(), tenant: f.j.v.space.Tenant, vouched: never, terms: unsaid}
+	l.Carry(fillKey{}, &l.fill_)
 	for i := range p.runs {
 		if i > 0 {
 			l.also = append(l.also, p.runs[i].f.j.FullKey())
 		}
-		p.runs[i].f.fill.Store(&l.Fill)
+		p.runs[i].f.fill.Store(&l.fill_)
 	}
-	f.j.v.counts.inc(loads)
-	if f.j.t.seen.tracing() {
-		l.ctx, l.traced = f.j.t.seen.loadStart(l.ctx, f.j.v, f.j.refreshing != nil)
-		l.span = spanOf(l.ctx)
+	f.j.v.counts.Inc(measure.Loads)
+	if f.j.t.seen.Tracing() {
+		name, refresh := "cache.load", f.j.refreshing != nil
+		if refresh {
+			name = "cache.refresh"
+		}
+		l.ctx, l.traced = f.j.t.seen.LoadStart(l.ctx, f.j.v.counts, name, refresh)
+		l.span = measure.SpanOf(l.ctx)
 	}
 	return nil
 }
 
 // leave ends a load. It reports whether the load had run out of time, or all callers had left.
-func (p *party) leave(l *load, took time.Duration, err error, panicked *PanicError) (late bool) {
+func (p *party) leave(l *load, took time.Duration, err, panicked error) (late bool) {
 	f := p.runs[0].f
 	if l.turn {
 		f.j.t.loads.Release(1)
 	}
 	late = l.Scope.Close()
-	f.j.t.seen.loadEnd(l.ctx, f.j.v, took, err, panicked)
+	f.j.t.seen.LoadEnd(l.ctx, f.j.v.counts, took, isFailure(err, panicked))
 	if l.traced != nil {
-		l.traced(err, panicked)
+		l.traced(isFailure(err, panicked))
 	}
 	return late
 }
@@ -151,8 +157,8 @@ func (p *party) takeTurn(l *load) error {
 		if err := p.Err(); err != nil {
 			return err
 		}
-		p.runs[0].f.j.v.counts.inc(loadRefused)
-		return ErrOverloaded
+		p.runs[0].f.j.v.counts.Inc(measure.LoadRefused)
+		return errOverloaded_
 	}
 	l.turn = err == nil
 	return nil
@@ -160,12 +166,12 @@ func (p *party) takeTurn(l *load) error {
 
 // guard calls the user's code and keeps its panic. A Goexit continues to the end of the party's
 // goroutine.
-func (a *attempt) guard(f func()) {
+func (a *attempt) guard(t *core_, f func()) {
 	loading.Add(1)
 	defer loading.Add(-1)
 	defer func() {
 		if p := recover(); p != nil {
-			a.panicked = asPanic(p)
+			a.panicked = t.faults.Panicked(p)
 		}
 	}()
 	f()
@@ -196,7 +202,7 @@ func nothingToStop() bool { return false }
 //
 //go:noinline
 func (j *job) renew(ctx context.Context, keys []string, claims []tier.Claim) (stop func() bool) {
-	every, far, timeout := j.t.cfg.ClaimTTL/3, j.v.counts.far, j.p.RemoteTimeout
+	every, far, timeout := j.t.cfg.ClaimTTL/3, j.v.counts.Far, j.p.RemoteTimeout
 	var t *time.Timer
 	t = time.AfterFunc(time.Hour, func() {
 		if ctx.Err() != nil {
@@ -241,7 +247,7 @@ func (o *overdue) end(why error) {
 		o.f.end(out)
 		return
 	}
-	out.err = ErrLoadTimeout
+	out.err = errLoadTimeout_
 	out.far = o.far
 	o.f.failed(out, o.spare)
 }

@@ -15,7 +15,7 @@ type attempt struct {
 	it        *entry // the value or absence; nil when err or panicked is set
 	err       error
 	cause     error // why it is absent, in the loader's words
-	panicked  *PanicError
+	panicked  error
 	mark      follow.Mark
 	facts     facts
 	empty     bool // a value that stands for nothing, by Config.Empty
@@ -102,13 +102,13 @@ func (f *flight) conclude(a *attempt, got *loaded, i int, prev replaced) {
 		if a.facts.onPrevious && prev.it != nil {
 			f.dependOn(it, prev, &a.facts)
 		}
-	case errors.Is(err, ErrNotModified) && prev.it != nil:
+	case errors.Is(err, errNotModified_) && prev.it != nil:
 		f.j.v.kind.Adopt(it, prev.it)
 		tags = nil
 		f.dependOn(it, prev, &a.facts)
-	case errors.Is(err, ErrNotFound):
+	case errors.Is(err, errNotFound_):
 		a.cause = err
-		it.own().err = f.j.stored(errtree.Remember(err, ErrNotFound, isCoder))
+		it.own().err = f.j.stored(errtree.Remember(err, errNotFound_, isCoder))
 	default:
 		a.err = err
 		return

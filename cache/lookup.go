@@ -1,6 +1,8 @@
 package cache
 
 import (
+	"github.com/twofold-go/twofold/internal/measure"
+
 	"context"
 
 	"github.com/twofold-go/twofold/internal/scope"
@@ -80,8 +82,8 @@ func (a *ask) begun(ctx context.Context, f *flight) *outcome {
 
 // follow counts a caller that joins a flight, and lends it the turn of the caller's load.
 func (a *ask) follow(ctx context.Context, f *flight) {
-	a.j.v.counts.inc(merges)
-	if loading.Load() > 0 && Filling(ctx) != nil {
+	a.j.v.counts.Inc(measure.Merges)
+	if loading.Load() > 0 && filling_(ctx) != nil {
 		f.lent.Open()
 	}
 }
@@ -100,7 +102,7 @@ func (a *ask) fromLocal(ctx context.Context, same func(*entry) bool, old *refres
 	if it == nil || !a.j.t.young(it.loadedAt, it.readAt(), a.lease, now, a.j.o.maxAge) {
 		return r, false, nil
 	}
-	reason := notStale
+	reason := measure.NotStale
 	switch state := it.freshness(now); {
 	case state == fresh:
 		if it.due(now, a.j.p) {
@@ -109,25 +111,25 @@ func (a *ask) fromLocal(ctx context.Context, same func(*entry) bool, old *refres
 	case state == dead || a.j.o.noStale:
 		return r, false, nil
 	case state == stale && it.trustUntil >= it.freshUntil(): // after LocalTTL, ask the remote tier
-		reason = revalidating
+		reason = measure.Revalidating
 		a.j.refreshIn(ctx, it, old)
 	case it.spared(now):
-		reason = failedLoad
+		reason = measure.FailedLoad
 	default:
 		return r, false, nil
 	}
 	it.checkUnchanged()
-	if a.quiet = a.j.v.counts.hit(it.err != nil, reason)%sampled != 0; !a.quiet {
+	if a.quiet = a.j.v.counts.Hit(it.err != nil, reason)%measure.Sampled != 0; !a.quiet {
 		a.sample = true
 	}
-	if reason != notStale {
-		a.j.t.seen.staleness(a.j.v.counts, now-it.freshUntil())
+	if reason != measure.NotStale {
+		a.j.t.seen.Staleness(a.j.v.counts, now-it.freshUntil())
 	}
 	a.j.v.inherit(ctx, it, a.lease)
 	if a.j.p.Audit > 0 && !a.past {
-		a.j.audit(ctx, it, Local, a.j.p.Audit)
+		a.j.audit(ctx, it, local_, a.j.p.Audit)
 	}
-	return answer{it, Local, reason != notStale, now}, true, it.err
+	return answer{it, local_, reason != measure.NotStale, now}, true, it.err
 }
 
 // fail returns the error of a read that got no flight.
@@ -165,7 +167,7 @@ func (j *job) peekRemote(ctx context.Context, k asked) (it *entry, asked bool) {
 		return nil, true
 	}
 	j.put(f.it)
-	j.v.counts.inc(hitsRemote)
+	j.v.counts.Inc(measure.HitsRemote)
 	return f.it, true
 }
 

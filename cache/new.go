@@ -1,6 +1,8 @@
 package cache
 
 import (
+	"cmp"
+	"fmt"
 	"reflect"
 	"unsafe"
 
@@ -11,10 +13,14 @@ import (
 // faults. Several caches may share a namespace of t if their key types, value types, codecs,
 // schemas and LocalOnly are the same.
 func New[K comparable, V any](t *Tiers, cfg Config[K, V]) (Cache[K, V], error) {
+	core, err := t.engine()
+	if err != nil {
+		return Cache[K, V]{}, fmt.Errorf("cache: new %.100q: %w", cfg.Namespace, err)
+	}
 	s := &shared[K, V]{cfg: cfg}
 	var it item[K, V]
-	v, err := s.store.open(t, s, &spec{
-		namespace: cfg.Namespace, tenant: cfg.Tenant, policy: cfg.Policy, localOnly: cfg.LocalOnly,
+	v, err := s.store.open(core, s, &spec{
+		namespace: cfg.Namespace, tenant: cmp.Or(cfg.Tenant, DefaultTenant), policy: cfg.Policy, localOnly: cfg.LocalOnly,
 		maxBatch: cfg.MaxBatch, codec: cfg.Codec, schema: cfg.Schema,
 		loader: anyOf(cfg.Load), loadsMany: cfg.LoadMany != nil, wantsLoad: cfg.wantsLoad, tagged: cfg.Tags != nil,
 		key: reflect.TypeFor[K](), value: reflect.TypeFor[V](), keyFault: key.CheckType[K](),

@@ -1,6 +1,11 @@
 package cache
 
 import (
+	"maps"
+	"slices"
+
+	"github.com/twofold-go/twofold/internal/measure"
+
 	"cmp"
 	"context"
 	"errors"
@@ -23,9 +28,8 @@ import (
 	"github.com/twofold-go/twofold/tier/local"
 )
 
-// Open returns Tiers for cfg. It refuses a faulty configuration and names all faults. When it
-// fails, the parts of cfg stay open.
-func Open(cfg TiersConfig) (*Tiers, error) {
+// open_ returns the engine for cfg. When it fails, the parts of cfg stay open.
+func open_(cfg config_) (*core_, error) {
 	cfg.MaxLoads = cmp.Or(cfg.MaxLoads, 512)
 	cfg.MaxRefreshes = cmp.Or(cfg.MaxRefreshes, 32)
 	cfg.MaxFlights = cmp.Or(cfg.MaxFlights, 1<<16)
@@ -36,29 +40,28 @@ func Open(cfg TiersConfig) (*Tiers, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cache: open: %w", err)
 	}
-	t := &Tiers{
-		base: time.Now(), seed: maphash.MakeSeed(), cfg: cfg, local: cfg.Local, codecs: codecs,
+	t := &core_{
+		base: time.Now(), seed: maphash.MakeSeed(), cfg: cfg, faults: cfg.Faults, local: cfg.Local, codecs: codecs,
 		log:     cmp.Or(cfg.Logger, slog.Default()),
 		loads:   semaphore.NewWeighted(int64(cfg.MaxLoads)),
 		refresh: semaphore.NewWeighted(int64(cfg.MaxRefreshes)),
-		counts:  make(map[key.Space]*counters), refreshes: make(map[string]*atomic.Int64), all: &counters{},
+		counts:  make(map[key.Space]*measure.Counters), refreshes: make(map[string]*atomic.Int64), all: &measure.Counters{},
 	}
 	t.policies.Store(&cfg.Policies)
 	t.audits.open(cfg.MaxAudits)
 	t.warnOfHidden()
-	if t.seen, err = newTelemetry(t); err != nil {
+	if t.seen, err = measure.New(cfg.MeterProvider, cfg.TracerProvider, t.all, &t.notable); err != nil {
 		return nil, fmt.Errorf("cache: open: %w", err)
 	}
-	t.seen.tracing()
 	if t.local == nil {
 		t.local = local.New(local.Config{})
 	}
 	if cfg.Remote != nil {
 		t.remote = remote.New(remote.Config{Tier: cfg.Remote, Now: t.now, Logger: t.log, Watcher: t.seen, Work: &t.work})
-		t.all.far = t.remote
+		t.all.Far = t.remote
 	}
 	t.follow()
-	if err := t.seen.observe(); err != nil {
+	if err := t.observe(); err != nil {
 		return nil, fmt.Errorf("cache: open: %w", errors.Join(err, t.abandon()))
 	}
 	if n, ok := unwrap.As[tier.EvictNotifier](t.local); ok {
@@ -71,7 +74,7 @@ func Open(cfg TiersConfig) (*Tiers, error) {
 }
 
 // abandon undoes what Open has begun.
-func (t *Tiers) abandon() (err error) {
+func (t *core_) abandon() (err error) {
 	if t.follower != nil {
 		err = t.follower.Close(context.Background()) // no invalidation waits to be sent
 	}
@@ -81,7 +84,7 @@ func (t *Tiers) abandon() (err error) {
 	return err
 }
 
-func (cfg *TiersConfig) validate() (codec.Set, error) {
+func (cfg *config_) validate() (codec.Set, error) {
 	var errs []error
 	fault := func(field string, err error) {
 		if err != nil {
@@ -118,11 +121,8 @@ func (cfg *TiersConfig) validate() (codec.Set, error) {
 	return codecs, errors.Join(errs...)
 }
 
-// SetPolicies replaces the table of overrides for reads that start afterwards. Stored values
-// keep their lifetimes. SetPolicies refuses a faulty table, names all faults, and keeps the old
-// table. A namespace that no cache has is no fault, because another program may have it. It is
-// logged once; see [Tiers.UnusedPolicies].
-func (t *Tiers) SetPolicies(table policy.Table) error {
+// SetPolicies replaces the table of overrides for reads that start afterwards, unless it is faulty.
+func (t *core_) SetPolicies(table policy.Table) error {
 	if err := t.setPolicies(table); err != nil {
 		return fmt.Errorf("cache: set policies: %w", err)
 	}
@@ -130,7 +130,7 @@ func (t *Tiers) SetPolicies(table policy.Table) error {
 	return nil
 }
 
-func (t *Tiers) setPolicies(table policy.Table) error {
+func (t *core_) setPolicies(table policy.Table) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	err := table.Validate(policy.Default())
@@ -145,12 +145,9 @@ func (t *Tiers) setPolicies(table policy.Table) error {
 	return err
 }
 
-// Close closes the Tiers. Later calls fail with [ErrClosed]. Until ctx ends, Close waits for
-// loads and sends the invalidations that wait for the log. Then it cancels the loads and reports
-// lost invalidations as an [*invalidate.PendingError]. Audits end at once. A ctx without a deadline ends after the
-// log's bound, or after two seconds without a log. Close closes the log and the local tier last.
-// The remote tier stays open. A second Close does nothing.
-func (t *Tiers) Close(ctx context.Context) error {
+// Close ends the engine. Until ctx ends it waits for loads and sends the invalidations that wait for
+// the log; then it cancels the loads and reports what was lost. A second Close does nothing.
+func (t *core_) Close(ctx context.Context) error {
 	if _, ok := ctx.Deadline(); !ok {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, cmp.Or(time.Duration(t.bound), 2*time.Second))
@@ -167,8 +164,34 @@ func (t *Tiers) Close(ctx context.Context) error {
 	}
 	unfollowed.Wait()
 	t.listeners.close()
-	if err = errors.Join(err, lost, t.seen.close(), t.local.Close()); err != nil {
+	if err = errors.Join(err, lost, t.seen.Close(), t.local.Close()); err != nil {
 		return fmt.Errorf("cache: close: %w", err)
 	}
 	return nil
+}
+
+// observe reports the numbers of the engine, when all that they are read from exists.
+func (t *core_) observe() error {
+	_, measured := unwrap.As[tier.Meter](t.local)
+	return t.seen.Observe(t.Numbers, measured, t.follower != nil)
+}
+
+// Numbers returns the numbers so far. They are read one by one while other goroutines count. So
+// two of them may differ by what happened between their readings.
+func (t *core_) Numbers() measure.Snapshot {
+	s := measure.Snapshot{Fences: t.fences.Stats()}
+	t.mu.Lock()
+	all := slices.Collect(maps.Values(t.counts))
+	t.mu.Unlock()
+	s.Take(all, t.all)
+	if t.remote != nil {
+		s.Breaker = t.remote.Breaker()
+	}
+	if m, ok := unwrap.As[tier.Meter](t.local); ok {
+		s.Bytes, s.Entries = m.Usage()
+	}
+	if t.follower != nil {
+		s.Log = t.follower.Stats()
+	}
+	return s
 }

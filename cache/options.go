@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/invalidate"
-	"github.com/twofold-go/twofold/policy"
 )
 
 // Option changes one call. It is a plain value, so a call without options allocates nothing. The
@@ -23,7 +22,7 @@ type Option struct {
 	d    time.Duration
 	on   bool
 	tags []string
-	with *callPolicy
+	with *override
 }
 
 type optionKind uint8
@@ -77,36 +76,6 @@ func SkipLocal() Option { return Option{kind: optSkipLocal} }
 // also refuses SkipLocal without a remote tier. Use Delete instead.
 func SkipRemote() Option { return Option{kind: optSkipRemote} }
 
-type callOpts struct {
-	ttl        time.Duration // 0: the policy's
-	maxAge     time.Duration // negative: any
-	noStale    bool
-	anew       bool // accepts only a load that begins after the call
-	skipLocal  bool
-	skipRemote bool
-	tags       []string
-}
-
-// options are what the options of a call say. A job keeps its callOpts.
-type options struct {
-	callOpts
-	policy *policy.Policy // nil: the cache's
-}
-
-// anyAge is the options of a call without any.
-var anyAge = options{callOpts: callOpts{maxAge: -1}}
-
-// anyHit reports whether any value that this process may serve will do.
-func (o *options) anyHit() bool {
-	return o.maxAge < 0 && !o.noStale && !o.anew && !o.skipLocal && o.policy == nil
-}
-
-// ofRefresh returns the options of a refresh that the job causes.
-func (j *job) ofRefresh() *options {
-	o := &j.o
-	return &options{callOpts{ttl: o.ttl, tags: o.tags, maxAge: -1, skipLocal: o.skipLocal, skipRemote: o.skipRemote}, j.p}
-}
-
 // callKind groups the calls that take the same options.
 type callKind uint8
 
@@ -142,8 +111,11 @@ func collect(v *view, opts []Option, of callKind) (options, error) {
 			}
 			o.tags = append(o.tags, opt.tags...)
 		case optWith:
+			if v == nil {
+				continue // the call fails anyway
+			}
 			if o.policy, err = opt.with.over(v); err != nil {
-				return o, err
+				return o, fmt.Errorf("%w: With: %w", ErrOption, err)
 			}
 		case optSkipLocal:
 			o.skipLocal = true
@@ -178,7 +150,7 @@ func ofLoader[K comparable, V any](load Loader[K, V]) callKind {
 // collectSet is collect for a call that sets values.
 func collectSet(v *view, opts []Option) (options, error) {
 	o, err := collect(v, opts, ofSet)
-	if err == nil && v != nil && v.far == nil && o.skipLocal {
+	if err == nil && v != nil && v.localOnly() && o.skipLocal {
 		err = fmt.Errorf("%w: SkipLocal leaves Set no tier to keep the value in, as the cache has no remote tier: leave it out, or use Delete", ErrOption)
 	}
 	return o, err

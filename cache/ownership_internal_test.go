@@ -13,7 +13,7 @@ import (
 // field while the party writes it.
 func TestLateCannotReachARun(t *testing.T) {
 	owned := reachable(
-		reflect.TypeFor[late](), reflect.TypeFor[flight](), reflect.TypeFor[Fill](),
+		reflect.TypeFor[late](), reflect.TypeFor[flight](), reflect.TypeFor[fill_](),
 		reflect.TypeFor[outcome](), reflect.TypeFor[scope.Scope](), reflect.TypeFor[scope.Deadline](),
 		reflect.TypeFor[countdown](), reflect.TypeFor[ask](),
 	)
@@ -21,7 +21,7 @@ func TestLateCannotReachARun(t *testing.T) {
 		t.Fatalf("only %d types were reached, want at least 20: the walk is broken", len(owned))
 	}
 	for typ := range owned {
-		if name, _, _ := strings.Cut(typ.Name(), "["); typ.PkgPath() == reflect.TypeFor[Fill]().PkgPath() && (name == "run" || name == "party") {
+		if name, _, _ := strings.Cut(typ.Name(), "["); typ.PkgPath() == reflect.TypeFor[fill_]().PkgPath() && (name == "run" || name == "party") {
 			t.Errorf("%v is reachable", typ)
 		}
 	}

@@ -53,7 +53,7 @@ func distinct(hashes []uint64) []uint64 {
 
 // gather adds parts. f.mu is held. Duplicates are dropped whenever the lists have doubled, so a load
 // that reads many parts, or one part many times, takes little time and memory for each.
-func (f *Fill) gather(keys, prefixes []uint64) {
+func (f *fill_) gather(keys, prefixes []uint64) {
 	if f.manyParts() {
 		return
 	}
@@ -64,7 +64,7 @@ func (f *Fill) gather(keys, prefixes []uint64) {
 }
 
 // compact sorts what the Fill has gathered, and drops duplicates.
-func (f *Fill) compact() {
+func (f *fill_) compact() {
 	f.Keys, f.Prefixes = distinct(f.Keys), distinct(f.Prefixes)
 	f.limitParts()
 	f.distinct = len(f.Keys) + len(f.Prefixes)
@@ -72,7 +72,7 @@ func (f *Fill) compact() {
 
 // dependOn makes the load depend on a key of a view, whatever its read gives. A load is no part of
 // its own value.
-func (f *Fill) dependOn(v *view, text string) {
+func (f *fill_) dependOn(v *view, text string) {
 	if f == nil || text == "" || f.t == v.t && f.text == text && len(f.also) == 0 {
 		return
 	}
@@ -83,8 +83,8 @@ func (f *Fill) dependOn(v *view, text string) {
 // dependOn makes the load under ctx depend on the job's key, whose read gave no value. A key that
 // cannot be spelled cannot be invalidated, either.
 func (j *job) dependOn(ctx context.Context) {
-	if loading.Load() != 0 && Filling(ctx) != nil && j.spell() == nil {
-		Filling(ctx).dependOn(j.v, j.FullKey())
+	if loading.Load() != 0 && filling_(ctx) != nil && j.spell() == nil {
+		filling_(ctx).dependOn(j.v, j.FullKey())
 	}
 }
 

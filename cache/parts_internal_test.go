@@ -11,7 +11,7 @@ import (
 // A set with too many parts still tells that it has too many tags. The lists of parts that items
 // share do not change.
 func TestTagSetLimits(t *testing.T) {
-	var f Fill
+	var f fill_
 	for range 2 { // each part is read twice
 		for i := range uint64(tier.MaxParts) {
 			f.gather([]uint64{i * 0x9e3779b97f4a7c15}, nil)

@@ -2,7 +2,6 @@ package cache
 
 import (
 	"context"
-	"runtime/debug"
 	"sync/atomic"
 
 	"github.com/twofold-go/twofold/internal/scope"
@@ -72,7 +71,7 @@ func newParty(ctx context.Context, runs []run) *party {
 func (p *party) launch() bool {
 	if !p.runs[0].f.j.t.work.Begin(&p.Task, &p.Scope) {
 		for i := range p.runs {
-			p.runs[i].f.end(outcome{err: ErrClosed})
+			p.runs[i].f.end(outcome{err: errClosed_})
 		}
 		return false
 	}
@@ -205,9 +204,12 @@ func (p *party) fork(runs []run) {
 // fallen ends the flights of a goroutine that ends by a panic or by Goexit, so that no caller
 // waits for ever.
 func fallen(ctx context.Context, runs []run, panicked any) {
-	out := outcome{err: ErrGoexit}
+	if len(runs) == 0 {
+		return
+	}
+	out := outcome{err: errGoexit_}
 	if panicked != nil {
-		out = outcome{panicked: asPanic(panicked)}
+		out = outcome{panicked: runs[0].f.j.t.faults.Panicked(panicked)}
 	}
 	defer func() { // also if the remote tier ends the goroutine again
 		for i := range runs {
@@ -220,12 +222,4 @@ func fallen(ctx context.Context, runs []run, panicked any) {
 		runs[i].fill = tier.Fill{}
 	}
 	sendFills(ctx, runs)
-}
-
-// asPanic keeps the innermost stack if a loader panics because a load that it waited for did.
-func asPanic(p any) *PanicError {
-	if pe, ok := p.(*PanicError); ok {
-		return pe
-	}
-	return &PanicError{Value: p, Stack: debug.Stack()}
 }

@@ -2,7 +2,6 @@ package cache
 
 import (
 	"context"
-	"math"
 )
 
 // Get returns the value of k: from this process, from the remote tier, or from the cache's
@@ -37,14 +36,12 @@ func (c Cache[K, V]) Get(ctx context.Context, k K) (V, error) {
 //
 //go:noinline
 func (c Cache[K, V]) miss(ctx context.Context, k K, at uint64, found bool) (v V, err error) {
-	begun := c.v.t.now()
 	var a ask
-	a.called = c.v.t.confirm(ctx, math.MaxInt64, begun)
-	if err := a.begin(c.v, "get", at, nil, &anyAge); err != nil {
+	if err := a.start(ctx, c.v, "get", at, nil, &anyAge); err != nil {
 		return v, c.fail("get", k, err)
 	}
 	r, err := c.read(ctx, &a, k, found)
-	a.tell(ctx, begun, &r, err)
+	a.report(ctx, &r, err)
 	if r.it != nil {
 		v = c.value(r.it)
 	}
@@ -77,19 +74,12 @@ func (c Cache[K, V]) Fetch(ctx context.Context, k K, load Loader[K, V], opts ...
 }
 
 func (c Cache[K, V]) fetch(ctx context.Context, op string, k K, load Loader[K, V], o *options) (Result[V], error) {
-	begun := c.v.t.now()
 	var a ask
-	a.called = begun
-	if !o.anew {
-		a.called = c.v.t.confirm(ctx, o.within(), begun)
-	}
-	if err := a.begin(c.v, op, c.slot(k), anyOf(load), o); err != nil {
+	if err := a.start(ctx, c.v, op, c.slot(k), anyOf(load), o); err != nil {
 		return Result[V]{}, c.fail(op, k, err)
 	}
 	r, err := c.read(ctx, &a, k, true)
-	if op == "get" && (!a.quiet || a.j.t.notable.Load() == 0) {
-		a.tell(ctx, begun, &r, err)
-	}
+	a.report(ctx, &r, err)
 	return c.result(&r), err
 }
 

@@ -1,6 +1,8 @@
 package cache
 
 import (
+	"github.com/twofold-go/twofold/internal/measure"
+
 	"context"
 	"time"
 )
@@ -73,7 +75,7 @@ func (rs refreshes) start(ctx context.Context) {
 		return
 	}
 	// A refresh is no part of the caller's load, and takes its own turn.
-	ctx = context.WithValue(ctx, fillKey{}, (*Fill)(nil))
+	ctx = context.WithValue(ctx, fillKey{}, (*fill_)(nil))
 	for len(rs) > 0 {
 		n := 1
 		if j := &rs[0].j; j.many {
@@ -89,7 +91,7 @@ func (rs refreshes) together(ctx context.Context) {
 	j := &rs[0].j
 	if !j.takeRefresh() {
 		for range rs {
-			j.v.counts.inc(refreshSkipped)
+			j.v.counts.Inc(measure.RefreshSkipped)
 		}
 		return
 	}
@@ -136,18 +138,18 @@ func (j *job) refreshed(out *outcome) {
 	now := j.t.now()
 	switch {
 	case out.panicked != nil:
-		j.v.counts.inc(refreshFailed)
+		j.v.counts.Inc(measure.RefreshFailed)
 		// The stack, but not the panic's value: that may be a cached value.
-		j.t.log.Error("cache: a refresh panicked", "namespace", j.v.space.Namespace, "stack", string(out.panicked.Stack))
+		j.t.log.Error("cache: a refresh panicked", "namespace", j.v.space.Namespace, "stack", j.t.faults.Stack(out.panicked))
 		j.refreshing.nextTry.Store(even(after(now, j.p.Throttle)))
 	case out.again:
-		j.v.counts.inc(refreshElsewhere)
+		j.v.counts.Inc(measure.RefreshElsewhere)
 		j.refreshing.nextTry.Store(even(after(now, refreshPause)))
 	case out.it == nil || out.it.remembered():
-		j.v.counts.inc(refreshFailed)
+		j.v.counts.Inc(measure.RefreshFailed)
 		j.refreshing.spare(now, j.p.Throttle)
-	case out.src == Load:
-		j.v.counts.inc(refreshOK)
+	case out.src == load_:
+		j.v.counts.Inc(measure.RefreshOK)
 	}
 }
 

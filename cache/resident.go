@@ -1,6 +1,8 @@
 package cache
 
 import (
+	"github.com/twofold-go/twofold/internal/measure"
+
 	"math/rand/v2"
 	"time"
 
@@ -39,9 +41,9 @@ func (v *view) hit(it *entry, moment int64) (lease int64, n note, ok bool) {
 	if now == 0 && (it.quietUntil != never || t.bound != 0) {
 		now = t.now()
 	}
-	reason := notStale
+	reason := measure.NotStale
 	if now >= it.quietUntil {
-		if reason = it.rests(now); reason == notStale {
+		if reason = it.rests(now); reason == measure.NotStale {
 			return 0, noted, false
 		}
 	}
@@ -58,29 +60,29 @@ func (v *view) hit(it *entry, moment int64) (lease int64, n note, ok bool) {
 		}
 		if it.ended.Load() != 0 { // its times have changed
 			now = t.or(now)
-			if reason = it.rests(now); reason == notStale {
+			if reason = it.rests(now); reason == measure.NotStale {
 				return 0, noted, false
 			}
 		}
 	}
 	it.checkUnchanged()
-	if nth := v.counts.hit(!it.plain && it.err != nil, reason); nth&t.notable.Load()&p.sample == 0 {
-		if n = noted; nth%sampled == 0 {
+	if nth := v.counts.Hit(!it.plain && it.err != nil, reason); nth&t.notable.Load()&p.sample == 0 {
+		if n = noted; nth%measure.Sampled == 0 {
 			if moment != 0 || now == 0 {
 				now = t.now()
 			}
 			n = timed + note(now)
 		}
 	}
-	if reason != notStale {
-		t.seen.staleness(v.counts, now-it.freshUntil())
+	if reason != measure.NotStale {
+		t.seen.Staleness(v.counts, now-it.freshUntil())
 	}
 	return lease, n, true
 }
 
 // unfenced reports whether no fence covers the entry, whose key speller spells. It also notes the
 // end of its freshness by an Expire; read that afterwards.
-func (it *entry) unfenced(t *Tiers, speller follow.Keyed) bool {
+func (it *entry) unfenced(t *core_, speller follow.Keyed) bool {
 	gen := t.fences.Generation() // before the check: a later fence is not part of it
 	switch at := it.clearAt.Load(); {
 	case at == covered:
@@ -93,20 +95,20 @@ func (it *entry) unfenced(t *Tiers, speller follow.Keyed) bool {
 }
 
 // rests returns why an entry past its freshness is served without any other action: a refresh is
-// running, or must not start yet. It returns notStale if some action is due.
-func (it *entry) rests(now int64) staleReason {
+// running, or must not start yet. It returns measure.NotStale if some action is due.
+func (it *entry) rests(now int64) measure.Reason {
 	if now >= it.nextTry.Load() {
-		return notStale
+		return measure.NotStale
 	}
 	switch state := it.freshness(now); {
 	case state == fresh || state == dead:
-		return notStale
+		return measure.NotStale
 	case state == stale && it.trustUntil >= it.freshUntil():
-		return revalidating
+		return measure.Revalidating
 	case it.spared(now):
-		return failedLoad
+		return measure.FailedLoad
 	}
-	return notStale
+	return measure.NotStale
 }
 
 // find returns the entry of a key in whatever state, as long as it is vouched for and no fence

@@ -29,16 +29,6 @@ func (s Source) String() string {
 	return [...]string{"none", "local", "remote", "load"}[s]
 }
 
-// staleReason says why a stale value was served.
-type staleReason uint8
-
-const (
-	notStale     staleReason = iota
-	revalidating             // within Stale, while a refresh runs
-	failedLoad               // within StaleIfError, after a failed load
-	softTimeout              // the load takes longer than SoftTimeout
-)
-
 // value returns an entry's value, or a copy if the Config has Clone.
 func (c Cache[K, V]) value(e *entry) V { return c.valueOf(itemOf[K, V](e)) }
 
@@ -55,8 +45,8 @@ func (c Cache[K, V]) result(r *answer) Result[V] {
 	}
 	return Result[V]{
 		Value:    c.value(r.it),
-		Source:   r.src,
-		Age:      max(time.Duration(r.at-r.it.loadedAt), 0),
+		Source:   Source(r.src),
+		Age:      r.age(),
 		Stale:    r.stale,
 		Negative: r.it.err != nil,
 	}

@@ -38,7 +38,7 @@ func round(ctx context.Context, asks []ask, p *patience, tries int, give give) (
 		}
 	}()
 	joinAll(ctx, asks, flights, led, tries > maxReloads, give)
-	var panicked *PanicError
+	var panicked error
 	for i, f := range flights {
 		if f == nil {
 			continue

@@ -119,11 +119,11 @@ type waits struct {
 // load is one call of a loader, with its turn and its limits.
 type load struct {
 	scope.Scope
-	Fill
+	fill_
 	ctx    context.Context // the loader's context: the load itself, or a child with a span
 	turn   bool            // it holds one of the MaxLoads turns
 	span   *trace.SpanContext
-	traced func(error, *PanicError)
+	traced func(failed bool)
 }
 
 // late ends the flights of a load after LoadTimeout, or when no caller waits any more. The

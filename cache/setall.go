@@ -1,6 +1,8 @@
 package cache
 
 import (
+	"github.com/twofold-go/twofold/internal/measure"
+
 	"context"
 	"errors"
 	"time"
@@ -71,13 +73,13 @@ func seizeAll(ctx context.Context, sets []setting) {
 				s.err = unreached(err)
 			default: // a hold: the cell must stay
 				s.gone = true
-				s.j.v.counts.inc(fillNoStore)
+				s.j.v.counts.Inc(measure.FillNoStore)
 			}
 		}
 		waiting = refused
 	}
 	for _, s := range waiting {
-		s.j.v.counts.inc(fillLost)
+		s.j.v.counts.Inc(measure.FillLost)
 	}
 }
 
@@ -135,16 +137,16 @@ func fillAll(ctx context.Context, sets []setting) {
 			s.claimed = false // so that setAll replaces it here
 		case s.held:
 			s.claimed = false
-			s.j.v.counts.inc(fillNoStore)
+			s.j.v.counts.Inc(measure.FillNoStore)
 		case ok[i]:
-			s.j.v.counts.inc(fillStored)
+			s.j.v.counts.Inc(measure.FillStored)
 			s.j.putSized(s.it, s.size)
 		case err != nil:
-			s.j.v.counts.inc(fillFailed)
+			s.j.v.counts.Inc(measure.FillFailed)
 			s.err = unreached(err)
 			s.j.putSized(s.it, s.size)
 		default: // an invalidation or another Set came last
-			s.j.v.counts.inc(fillLost)
+			s.j.v.counts.Inc(measure.FillLost)
 		}
 	}
 }

@@ -1,6 +1,8 @@
 package cache
 
 import (
+	"github.com/twofold-go/twofold/internal/measure"
+
 	"context"
 	"errors"
 	"fmt"
@@ -19,20 +21,20 @@ import (
 func (r *run) settle(ctx context.Context, a *attempt, late bool) {
 	f := r.f
 	r.next, r.fill, r.keep, r.again = toFill, tier.Fill{}, nil, false
-	r.out = outcome{it: a.it, src: Load, err: a.err, cause: a.cause, panicked: a.panicked}
+	r.out = outcome{it: a.it, src: load_, err: a.err, cause: a.cause, panicked: a.panicked}
 	if a.it != nil && f.j.heldBack(a, r.held) {
 		a.it.own().held = true
 	}
 	switch {
 	case a.panicked != nil:
-		f.j.v.counts.inc(loadPanics)
+		f.j.v.counts.Inc(measure.LoadPanics)
 	case a.err != nil:
 		r.settleError(ctx, a, late)
 	case a.overtaken && !late && r.tries+r.waits.n < maxReloads && f.Wanted():
 		r.again = true
 		r.tries++
 	case a.overtaken: // it may be older than an invalidation, so no tier gets it
-		f.j.v.counts.inc(overtaken)
+		f.j.v.counts.Inc(measure.Overtaken)
 	default:
 		if ttl := f.j.ttlOf(a); ttl != 0 && f.j.admits(a) {
 			r.store(a, ttl)
@@ -50,7 +52,7 @@ func (r *run) settleError(ctx context.Context, a *attempt, late bool) {
 	a.it = a.e
 	a.it.loadTime, a.it.loadedAt = a.took, a.begun
 	a.it.here = true
-	a.it.own().err = f.j.stored(&RememberedError{Code: codeOf(a.err), Err: errtree.Remember(a.err, nil, isCoder)})
+	a.it.own().err = f.j.stored(f.j.t.faults.Remembered(codeOf(a.err), errtree.Remember(a.err, nil, isCoder)))
 	f.j.setTags(a.it, nil, &a.facts)
 	a.it.held = f.j.heldBack(a, r.held)
 	if _, overtaken := f.j.t.fences.Overtaken(a.mark, f.j.hash, f.j.FullKey(), &a.it.Deps); !overtaken && f.j.admits(a) {
@@ -61,7 +63,7 @@ func (r *run) settleError(ctx context.Context, a *attempt, late bool) {
 // ours reports whether an error comes from this library, perhaps from another cache that the
 // loader read. Such an error says nothing about the source.
 func ours(err error) bool {
-	return slices.ContainsFunc([]error{ErrOverloaded, ErrLoadTimeout, ErrClosed, ErrRecursive, ErrGoexit}, func(own error) bool {
+	return slices.ContainsFunc([]error{errOverloaded_, errLoadTimeout_, errClosed_, errRecursive_, errGoexit_}, func(own error) bool {
 		return errors.Is(err, own)
 	})
 }
@@ -93,21 +95,21 @@ func (j *job) heldBack(a *attempt, cell bool) bool {
 
 // admits reports whether the loaded value may be stored, and counts the reason if not.
 func (j *job) admits(a *attempt) bool {
-	why := fillStored
+	why := measure.FillStored
 	switch {
 	case j.p.Off:
 		return false
 	case a.it.held, a.noStore():
-		why = fillNoStore
+		why = measure.FillNoStore
 	case a.facts.badTag:
-		why = fillTags
+		why = measure.FillTags
 	case a.took < j.p.MinLoad:
-		why = fillNotAdmitted
+		why = measure.FillNotAdmitted
 	}
-	if why != fillStored {
-		j.v.counts.inc(why)
+	if why != measure.FillStored {
+		j.v.counts.Inc(why)
 	}
-	return why == fillStored
+	return why == measure.FillStored
 }
 
 // store prepares the fills of both tiers. A value that does not encode is kept only in this
@@ -115,7 +117,7 @@ func (j *job) admits(a *attempt) bool {
 func (r *run) store(a *attempt, ttl time.Duration) {
 	f, it := r.f, a.it
 	if it.many() {
-		f.j.v.counts.inc(fillManyTags)
+		f.j.v.counts.Inc(measure.FillManyTags)
 	}
 	if m := a.facts.fixed(f.j.p); a.empty {
 		it.agree(neverStale)
@@ -129,7 +131,7 @@ func (r *run) store(a *attempt, ttl time.Duration) {
 	r.keep = it
 	if !r.claimed {
 		if size := f.j.sizeOf(it); size > int64(f.j.p.MaxValueBytes) {
-			f.j.v.counts.inc(fillTooLarge)
+			f.j.v.counts.Inc(measure.FillTooLarge)
 			r.keep = nil
 		} else {
 			r.size = size
@@ -138,17 +140,17 @@ func (r *run) store(a *attempt, ttl time.Duration) {
 	}
 	r.size = sizeUnknown
 	payload, why, changed := f.j.payload(it)
-	if why == fillStored {
+	if why == measure.FillStored {
 		cell, keep, err := f.j.freeze(it, payload, r.claim.Nonce, a.mark)
 		if err == nil {
-			f.j.t.seen.valueSize(f.j.v.counts, sizeOut, len(payload.data))
+			f.j.t.seen.ValueSize(f.j.v.counts, measure.SizeOut, len(payload.data))
 			r.fill = tier.Fill{Cell: cell, TTL: keep}
 			return
 		}
-		why = fillFailed // its tags and codec were checked before
+		why = measure.FillFailed // its tags and codec were checked before
 	}
-	f.j.v.counts.inc(why)
-	if why != fillUnencodable {
+	f.j.v.counts.Inc(why)
+	if why != measure.FillUnencodable {
 		r.keep = nil
 	}
 	if changed != nil { // the load fails, so that a test notices it
@@ -205,7 +207,7 @@ func sendFills(ctx context.Context, runs []run) {
 		return
 	}
 	f := runs[0].f
-	ok, err := f.j.v.counts.far.FillMany(context.WithoutCancel(ctx), f.j.p.RemoteTimeout, keys, fills)
+	ok, err := f.j.v.counts.Far.FillMany(context.WithoutCancel(ctx), f.j.p.RemoteTimeout, keys, fills)
 	n := 0
 	for i := range runs {
 		r := &runs[i]
@@ -224,11 +226,11 @@ func sendFills(ctx context.Context, runs []run) {
 func (r *run) filled(ok bool, err error) {
 	switch {
 	case ok:
-		r.f.j.v.counts.inc(fillStored)
+		r.f.j.v.counts.Inc(measure.FillStored)
 	case err != nil:
-		r.f.j.v.counts.inc(fillFailed)
+		r.f.j.v.counts.Inc(measure.FillFailed)
 	default:
-		r.f.j.v.counts.inc(fillLost)
+		r.f.j.v.counts.Inc(measure.FillLost)
 		r.keep = nil
 	}
 }
@@ -244,7 +246,7 @@ func (r *run) finish() {
 	switch {
 	case r.again:
 		if r.begin(); r.next != ended {
-			r.f.j.v.counts.inc(reloads)
+			r.f.j.v.counts.Inc(measure.Reloads)
 		}
 	case r.out.err != nil:
 		r.out.it, r.out.span, r.out.far = nil, r.span, r.far
@@ -257,26 +259,24 @@ func (r *run) finish() {
 
 // payload encodes an item for the remote tier, or returns why it cannot be stored there. An
 // error means that the codec changes the value.
-func (j *job) payload(it *entry) (encoded, stat, error) {
+func (j *job) payload(it *entry) (encoded, measure.Stat, error) {
 	if it.err != nil {
 		e := encoded{codec: j.v.codec.ID()}
-		if re, ok := errors.AsType[*RememberedError](it.err); ok {
-			e.data = []byte(re.Code)
-		}
-		return e, fillStored, nil
+		e.data = []byte(j.t.faults.Code(it.err))
+		return e, measure.FillStored, nil
 	}
 	e, err := j.v.encode(j.v.kind.Value(it), j.p.MaxValueBytes)
 	if changed, ok := errors.AsType[*changedError](err); ok {
-		return e, fillUnencodable, changed
+		return e, measure.FillUnencodable, changed
 	}
 	switch {
-	case errors.Is(err, ErrTooLarge):
-		return e, fillTooLarge, nil
+	case errors.Is(err, errTooLarge_):
+		return e, measure.FillTooLarge, nil
 	case err != nil:
 		// Not the error's text, because encoders quote the value.
 		j.t.log.Warn("cache: a value does not encode", "namespace", j.v.space.Namespace,
 			"type", fmt.Sprintf("%T", j.v.valueOf(it)), "codec", j.v.codec.ID())
-		return e, fillUnencodable, nil
+		return e, measure.FillUnencodable, nil
 	}
-	return e, fillStored, nil
+	return e, measure.FillStored, nil
 }

@@ -1,6 +1,8 @@
 package cache
 
 import (
+	"github.com/twofold-go/twofold/internal/measure"
+
 	"context"
 	"time"
 
@@ -29,7 +31,7 @@ func (r *run) begin() {
 	// Another flight may have ended between the caller's look-up and its Join. Or a Set overtook
 	// the load and left a value for this read.
 	if it, reason := r.f.here(); it != nil {
-		r.end(outcome{it: it, src: Local, stale: reason})
+		r.end(outcome{it: it, src: local_, stale: reason})
 		return
 	}
 	r.next = toLook
@@ -45,7 +47,7 @@ func (r *run) begin() {
 func (r *run) load() {
 	r.next = toLoad
 	if !r.f.j.canLoad() {
-		r.end(outcome{err: ErrMiss})
+		r.end(outcome{err: errMiss_})
 	}
 }
 
@@ -81,7 +83,7 @@ func look(ctx context.Context, runs []run, d *scope.Deadline) {
 	err := errUnconfirmed
 	if f.j.canJudge(ctx) {
 		mark = f.j.t.fences.Capture()
-		cells, err = f.j.v.counts.far.GetMany(ctx, f.j.p.RemoteTimeout, texts(runs))
+		cells, err = f.j.v.counts.Far.GetMany(ctx, f.j.p.RemoteTimeout, texts(runs))
 	}
 	for i := range runs {
 		var shown frame
@@ -106,7 +108,7 @@ func (j *job) getCell(ctx context.Context, d *scope.Deadline) (frame, error) {
 		return frame{}, errUnconfirmed
 	}
 	mark := j.t.fences.Capture() // before the fetch: an invalidation may overtake the reply
-	raw, err := j.v.counts.far.Get(ctx, d, j.p.RemoteTimeout, j.FullKey())
+	raw, err := j.v.counts.Far.Get(ctx, d, j.p.RemoteTimeout, j.FullKey())
 	if err != nil {
 		return frame{}, err
 	}
@@ -141,7 +143,7 @@ func (r *run) decide(f frame) {
 	case f.verdict == usable && r.serve(f.it):
 	case r.fallback():
 	case !r.f.j.canLoad():
-		r.end(outcome{err: ErrMiss})
+		r.end(outcome{err: errMiss_})
 	case f.verdict == held:
 		r.held, r.next = true, toLoad
 	case f.claimed && f.nonce == r.claim.Nonce && !f.nonce.IsZero():
@@ -172,10 +174,10 @@ func (r *run) serve(it *entry) bool {
 			return false // the refresh must replace it
 		}
 		if !it.remembered() {
-			f.j.v.counts.inc(refreshAdopted)
+			f.j.v.counts.Inc(measure.RefreshAdopted)
 		}
 	}
-	out := outcome{it: it, src: Remote}
+	out := outcome{it: it, src: remote_}
 	if it.remembered() && state >= untrusted { // as if that load had failed here
 		if out.old = f.standIn(nil); out.old != nil {
 			if it.loadedAt <= out.old.loadedAt {
@@ -192,7 +194,7 @@ func (r *run) serve(it *entry) bool {
 			r.then = it
 		}
 	case state == stale && !f.j.o.noStale:
-		out.stale, r.then = revalidating, it
+		out.stale, r.then = measure.Revalidating, it
 	default:
 		return false
 	}
@@ -211,7 +213,7 @@ func (r *run) fallback() bool {
 	if it == nil || it.loadedAt < f.j.minLoaded {
 		return false
 	}
-	out := outcome{it: it, src: Local}
+	out := outcome{it: it, src: local_}
 	switch it.freshness(now) {
 	case fresh, untrusted:
 		if !r.cut {
@@ -221,7 +223,7 @@ func (r *run) fallback() bool {
 		if f.j.o.noStale {
 			return false
 		}
-		out.stale, r.then = revalidating, it
+		out.stale, r.then = measure.Revalidating, it
 	default:
 		return false
 	}
@@ -243,7 +245,7 @@ func (p *party) claim() {
 		claims[i] = r.claim
 	}
 	mark := f.j.t.fences.Capture()
-	got, err := f.j.v.counts.far.ClaimMany(p, f.j.p.RemoteTimeout, texts(p.runs), claims)
+	got, err := f.j.v.counts.Far.ClaimMany(p, f.j.p.RemoteTimeout, texts(p.runs), claims)
 	for i := range p.runs { // first: the steps below run the user's Size, which may panic
 		if got[i].Granted {
 			p.runs[i].claimed, p.runs[i].next = true, toLoad

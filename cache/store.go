@@ -1,6 +1,8 @@
 package cache
 
 import (
+	"github.com/twofold-go/twofold/internal/measure"
+
 	"cmp"
 	"errors"
 	"fmt"
@@ -37,11 +39,10 @@ type spec struct {
 }
 
 // open makes a store for what c describes, and returns the view of its tenant.
-func (s *store) open(t *Tiers, k kind, c *spec) (*view, error) {
-	if err := t.check(); err != nil {
-		return nil, fmt.Errorf("cache: new %.100q: %w", c.namespace, err)
+func (s *store) open(t *core_, k kind, c *spec) (*view, error) {
+	if t.closed() {
+		return nil, fmt.Errorf("cache: new %.100q: %w", c.namespace, errClosed_)
 	}
-	c.tenant = cmp.Or(c.tenant, DefaultTenant)
 	c.maxBatch = cmp.Or(c.maxBatch, 100)
 	if c.codec == nil {
 		c.codec = codec.JSON
@@ -63,7 +64,7 @@ func (s *store) open(t *Tiers, k kind, c *spec) (*view, error) {
 	}
 	s.base, s.refreshes = c.policy.Apply(policy.Default()), t.refreshesOf(s.namespace)
 	s.flights = calls.NewGroup[*flight, outcome](t.cfg.MaxFlights)
-	s.others = sync.OnceValue(func() *counters {
+	s.others = sync.OnceValue(func() *measure.Counters {
 		return t.countersOf(key.Space{Tenant: otherTenant, Namespace: s.namespace})
 	})
 	v := s.of(c.tenant)
@@ -98,7 +99,7 @@ func isFlat(t reflect.Type) bool {
 }
 
 // enrol checks a configuration and records how its namespace is used.
-func (c *spec) enrol(t *Tiers) error {
+func (c *spec) enrol(t *core_) error {
 	err := c.validate(t)
 	u := use{c.key, c.value, c.codec.ID(), c.schema, c.localOnly && t.remote != nil}
 	t.mu.Lock()
@@ -109,7 +110,7 @@ func (c *spec) enrol(t *Tiers) error {
 	return err
 }
 
-func (c *spec) validate(t *Tiers) error {
+func (c *spec) validate(t *core_) error {
 	errs := []error{checkNames(c.tenant, c.namespace), c.keyFault}
 	if c.maxBatch < 0 {
 		errs = append(errs, fmt.Errorf("field MaxBatch: %d is negative: 0 means 100", c.maxBatch))

@@ -59,7 +59,7 @@ func (s *tagSet) clipped() tagSet {
 }
 
 // spellTag returns the text of a tag for OnStored, or "" without an OnStored.
-func (t *Tiers) spellTag(tenant, tag string) string {
+func (t *core_) spellTag(tenant, tag string) string {
 	if t.cfg.OnStored == nil {
 		return ""
 	}

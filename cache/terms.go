@@ -1,7 +1,6 @@
 package cache
 
 import (
-	"cmp"
 	"time"
 
 	"github.com/twofold-go/twofold/internal/lifetimes"
@@ -68,32 +67,4 @@ func (m *terms) into(c *tier.Cell) {
 		c.Stale, c.StaleIfError = m.stale, m.ifError
 	}
 	c.Keep = m.keep
-}
-
-// agree gives a loaded value its terms. An absence has none, because no read serves it stale.
-func (it *entry) agree(m terms) {
-	if it.err == nil && m != unsaid {
-		said := m // m itself would cost an allocation in every call
-		it.own().terms = &said
-	}
-}
-
-func (it *entry) said() *terms { return cmp.Or(it.terms, &unsaid) }
-
-// keptUntil returns the time until which a load that replaces the item may see it. It is never
-// before the last result of times.
-func (it *entry) keptUntil() int64 {
-	_, _, hard := it.times()
-	return after(hard, it.said().keep)
-}
-
-// precedes reports whether a load that replaces the item may see it, if no fence covers it.
-func (it *entry) precedes(now int64) bool {
-	return it.err == nil && !it.worn && now < it.keptUntil()
-}
-
-// bridges reports whether the item may be served because its load is slow. SetStale(0) forbids
-// this for an item that is not fresh.
-func (it *entry) bridges(now int64) bool {
-	return it.said().stale != 0 || it.freshness(now) >= untrusted
 }

@@ -1,6 +1,11 @@
 package cache
 
 import (
+	"math/bits"
+	"time"
+
+	"github.com/twofold-go/twofold/internal/measure"
+
 	"fmt"
 	"hash/maphash"
 	"reflect"
@@ -23,13 +28,13 @@ type view struct {
 	seed     uint64
 	resolved atomic.Pointer[resolved]
 	stems    atomic.Pointer[[]uint64] // see prefixes
-	counts   *counters
+	counts   *measure.Counters
 }
 
 // store is one cache without its types. MaxTenants of its views are kept, with their own counters.
 // The others are made on demand and share counters; the most recent ones of these are also kept.
 type store struct {
-	t         *Tiers
+	t         *core_
 	kind      kind
 	namespace string
 	keyType   reflect.Type
@@ -50,7 +55,7 @@ type store struct {
 	nkept     atomic.Int64
 	recent    [1024]atomic.Pointer[view] // by a hash of the tenant
 	unnamed   atomic.Pointer[resolved]   // of tenants that the table does not name
-	others    func() *counters           // of tenants that are not kept
+	others    func() *measure.Counters   // of tenants that are not kept
 	remarks   auditRemarks
 }
 
@@ -153,7 +158,7 @@ func (v *view) resolve(table *policy.Table) *resolved {
 
 // refreshesOf returns the number of running background refreshes of a namespace, for all
 // tenants.
-func (t *Tiers) refreshesOf(namespace string) *atomic.Int64 {
+func (t *core_) refreshesOf(namespace string) *atomic.Int64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	n := t.refreshes[namespace]
@@ -168,7 +173,7 @@ func (t *Tiers) refreshesOf(namespace string) *atomic.Int64 {
 const otherTenant = "other"
 
 // countersOf returns the counters of a space, or those of "other" if there are too many.
-func (t *Tiers) countersOf(s key.Space) *counters {
+func (t *core_) countersOf(s key.Space) *measure.Counters {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.counts[s] == nil && len(t.counts) >= t.cfg.MaxTenants {
@@ -176,9 +181,9 @@ func (t *Tiers) countersOf(s key.Space) *counters {
 	}
 	c := t.counts[s]
 	if c == nil {
-		c = newCounters(s)
+		c = measure.Of(s)
 		if t.remote != nil {
-			c.far = t.remote.Of(c)
+			c.Far = t.remote.Of(c)
 		}
 		t.counts[s] = c
 	}
@@ -195,3 +200,41 @@ func (v *view) nameOf(id string) string {
 
 // valueOf returns an entry's value.
 func (v *view) valueOf(it *entry) any { return reflect.ValueOf(v.kind.Value(it)).Elem().Interface() }
+
+// hashSeed is the seed of the hashes of typed keys, and mix makes an address of such a hash.
+func (v *view) hashSeed() maphash.Seed { return v.t.seed }
+
+func (v *view) mix(hash uint64) uint64 {
+	hi, lo := bits.Mul64(hash^v.seed, 0x9e3779b97f4a7c15)
+	return hi ^ lo
+}
+
+// moment returns a time as reads use it, which is never 0.
+func (v *view) moment(at time.Time) int64 { return max(int64(at.Sub(v.t.base)), 1) }
+
+// unusable returns why every call of the view fails, or nil.
+func (v *view) unusable() error {
+	if v.t.work.Closed() {
+		return errClosed_
+	}
+	return v.err
+}
+
+// localOnly reports whether the cache has no remote tier.
+func (v *view) localOnly() bool { return v.far == nil }
+
+// left names what work of the engine and of this cache has not ended. It takes all turns, so only
+// tests call it, at their end.
+func (v *view) left() (names []string) {
+	for name, left := range map[string]bool{
+		"flights":   v.flights.Len() != 0,
+		"turns":     !v.t.loads.TryAcquire(int64(v.t.cfg.MaxLoads)),
+		"refreshes": !v.t.refresh.TryAcquire(int64(v.t.cfg.MaxRefreshes)),
+		"loads":     loading.Load() != 0,
+	} {
+		if left {
+			names = append(names, name)
+		}
+	}
+	return names
+}

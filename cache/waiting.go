@@ -6,29 +6,6 @@ import (
 	"github.com/twofold-go/twofold/tier"
 )
 
-// An ended load that stored nothing leaves a mark in place of its claim: a lease frame with one
-// more byte. The processes that waited for the load see that it ended, and that its process did
-// not die. Any claim may name the mark and replace it. A claim over a mark, or over a value that
-// is not being refreshed, has a nonce that begins with afterEnded: the processes that did not
-// see the mark learn the same from that claim.
-//
-// Only a load that took a part of ClaimTTL leaves a mark. See await for shorter ones.
-const (
-	// markStays is longer than the pause between two looks of a process that waits.
-	markStays = 500 * time.Millisecond
-
-	markByte   = 'E'
-	afterEnded = "TF" // the other six bytes of such a nonce are random
-)
-
-// endMark returns the frame that an ended load with a claim leaves.
-func endMark(n tier.Nonce) []byte { return append(tier.LeaseCell(n), markByte) }
-
-// isEndMark reports whether a lease frame is the mark of an ended load.
-func isEndMark(lease []byte) bool {
-	return len(lease) == 2+tier.NonceSize && lease[1+tier.NonceSize] == markByte
-}
-
 // leavesMark reports whether another process may have waited so long for the run's load that it
 // could take the process for dead.
 func (r *run) leavesMark() bool {
@@ -43,9 +20,6 @@ func (r *run) newNonce() tier.Nonce {
 	}
 	return n
 }
-
-// follows reports whether the claim with this nonce was made after another load had ended.
-func follows(n tier.Nonce) bool { return string(n[:len(afterEnded)]) == afterEnded }
 
 // over reports whether the run loads without the claim, or replaces the process that has it. Either
 // its caller demands a MaxAge, or the run has waited longer than LoadTimeout: for this claim, or in

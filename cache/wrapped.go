@@ -35,7 +35,7 @@ func validatorOf(part any) (tier.Validator, bool) {
 
 // faultOfCells returns why a log that removes cells itself would not find those of the remote
 // tier, or nil. Then old values would be served after a commit.
-func (cfg *TiersConfig) faultOfCells() (field string, err error) {
+func (cfg *config_) faultOfCells() (field string, err error) {
 	if cfg.Remote == nil || cfg.Log == nil {
 		return "", nil
 	}
@@ -64,7 +64,7 @@ func nameOfTier(r tier.Remote) string {
 
 // warnOfHidden logs, once, the methods that wrappers hide. The cache works without them, but
 // slower or with less to show.
-func (t *Tiers) warnOfHidden() {
+func (t *core_) warnOfHidden() {
 	var hidden []string
 	note := func(hides bool, name string) {
 		if hides {

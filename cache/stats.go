@@ -2,157 +2,10 @@ package cache
 
 import (
 	"reflect"
-	"sync"
-	"sync/atomic"
-	"unsafe"
 
-	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/trace"
-
-	"github.com/twofold-go/twofold/internal/remote"
+	"github.com/twofold-go/twofold/internal/measure"
 	"github.com/twofold-go/twofold/invalidate"
-	"github.com/twofold-go/twofold/key"
 )
-
-// stat is one counter.
-type stat int
-
-// The stats before invalidatedKeys are the fields of Counts after LocalHits, in the same order.
-const (
-	hitsRemote stat = iota
-	misses
-	merges
-	negatives
-	loads
-	loadFailed
-	loadPanics
-	reloads
-	overtaken
-	loadRefused
-	flightRefused
-	staleRevalidate
-	staleError
-	staleTimeout
-	refreshOK
-	refreshAdopted
-	refreshFailed
-	refreshSkipped
-	refreshElsewhere
-	fillStored
-	fillLost
-	fillFailed
-	fillTooLarge
-	fillUnencodable
-	fillTags
-	fillNotAdmitted
-	fillNoStore
-	fillManyTags
-	cellCorrupt
-	cellForeign
-	cellRefused
-	evictions
-	evictedBytes
-	invalidatedKeys // in the order of invalidate.Kind
-	invalidatedPrefixes
-	invalidatedTags
-	invalidatedAll
-	scopesExpired
-	remoteErrGet // in the order of remote.Op
-	remoteErrClaim
-	remoteErrFill
-	remoteErrUnlink
-	invalidatedStrangers
-	auditsSame // in the order of the fields of Audits
-	auditsEnded
-	auditsStale
-	auditsFailed
-	auditsSkipped
-	numStats
-)
-
-// stripes is the number of cache lines that a local-hit counter is spread over.
-const (
-	stripeBits = 4
-	stripes    = 1 << stripeBits
-)
-
-// counters holds the counters of one namespace and tenant, and the options of their spans and
-// measurements.
-type counters struct {
-	space    key.Space
-	far      *remote.Tier // the remote tier, which counts the calls here; nil without one
-	span     []trace.SpanStartOption
-	local    [stripes]stripe
-	n        [numStats]atomic.Int64
-	measures func() *measures // made at first use: many tenants are never measured
-}
-
-func newCounters(s key.Space) *counters {
-	return &counters{
-		space:    s,
-		span:     []trace.SpanStartOption{trace.WithAttributes(spaceAttributes(s)...)},
-		measures: sync.OnceValue(func() *measures { return newMeasures(s) }),
-	}
-}
-
-// forAbsence stands for a remembered absence or error among the reasons of stripe. It takes the
-// place of softTimeout, which no local hit has.
-const forAbsence = softTimeout
-
-// stripe counts local hits by reason, each hit once. It has the size of a cache line, so the
-// counters of one reason in two stripes never share a line. Cores that count do not slow each
-// other down.
-type stripe struct {
-	hits [4]atomic.Int64 // by staleReason
-	_    [32]byte
-}
-
-// hit counts a local hit of a remembered absence or of a value. It returns the hit's number
-// within the reason's count of this stripe.
-func (c *counters) hit(negative bool, r staleReason) int64 {
-	if negative {
-		r = forAbsence
-	}
-	return c.stripe().hits[r].Add(1)
-}
-
-// stripe chooses a stripe by the address of the caller's stack. That address differs between
-// goroutines and costs nothing.
-func (c *counters) stripe() *stripe {
-	var here byte
-	return &c.local[uint64(uintptr(unsafe.Pointer(&here))>>11)*0x9e3779b97f4a7c15>>(64-stripeBits)]
-}
-
-// remote returns the failed calls to the remote tier.
-func (c *counters) remote() RemoteStats {
-	n := func(op remote.Op) int64 { return c.n[remoteErrGet+stat(op)].Load() }
-	return RemoteStats{GetErrors: n(remote.Get), ClaimErrors: n(remote.Claim), FillErrors: n(remote.Fill), UnlinkErrors: n(remote.Unlink)}
-}
-
-func (c *counters) inc(s stat) { c.n[s].Add(1) }
-
-func (c *counters) hits(r staleReason) (n int64) {
-	for i := range c.local {
-		n += c.local[i].hits[r].Load()
-	}
-	return n
-}
-
-func (c *counters) counts() (n Counts) {
-	fields := reflect.ValueOf(&n).Elem()
-	for s := range invalidatedKeys {
-		fields.Field(1 + int(s)).SetInt(c.n[s].Load())
-	}
-	n.LocalHits = c.hits(notStale) + c.hits(revalidating) + c.hits(failedLoad) + c.hits(forAbsence)
-	n.Negatives += c.hits(forAbsence)
-	n.StaleRevalidating += c.hits(revalidating)
-	n.StaleOnError += c.hits(failedLoad)
-	return n
-}
-
-func spaceAttributes(s key.Space) []attribute.KeyValue {
-	return []attribute.KeyValue{attribute.String("cache.namespace", s.Namespace), attribute.String("cache.tenant", s.Tenant)}
-}
 
 // Stats are the counters and gauges of one Tiers since Open. The OpenTelemetry instruments
 // report the same numbers.
@@ -186,7 +39,7 @@ type SpaceStats struct {
 // Counts are numbers of events. A read that gets a value is one of LocalHits, RemoteHits, Misses
 // and Merged. A read that ends with ErrMiss, for want of a loader, is none of them. The other
 // fields overlap these.
-type Counts struct { // after LocalHits, in the order of type stat
+type Counts struct { // in the order of measure.Stat
 	LocalHits  int64 // answered by this process, stale answers included
 	RemoteHits int64 // answered by the remote tier
 	Misses     int64 // went to the loader
@@ -252,4 +105,46 @@ type InvalidationStats struct {
 	// use such a tenant. But a call with a missing or wrong tenant looks the same. Each such
 	// tenant is logged once.
 	UnknownTenants int64
+}
+
+// Stats returns the numbers so far. It reads them one by one while other goroutines count. So
+// two of them may differ by what happened between their readings.
+func (t *Tiers) Stats() Stats {
+	n := t.core.Numbers()
+	all, rest := n.Total, &n.Rest
+	all.Add(rest)
+	s := Stats{
+		Total: counts(&n.Total), Audits: audits(&n.Total), Remote: remoteStats(&all), Fences: n.Fences, Log: n.Log,
+		Local: LocalStats{Bytes: n.Bytes, Entries: n.Entries},
+		Kinds: InvalidationStats{
+			Keys: rest[measure.InvalidatedKeys], Prefixes: rest[measure.InvalidatedPrefixes], Tags: rest[measure.InvalidatedTags],
+			All: rest[measure.InvalidatedAll], Expired: rest[measure.ScopesExpired], UnknownTenants: rest[measure.InvalidatedStrangers],
+		},
+	}
+	s.Remote.Breaker = n.Breaker
+	for i := range n.Spaces {
+		c := &n.Spaces[i]
+		s.Spaces = append(s.Spaces, SpaceStats{c.Namespace, c.Tenant, counts(&c.Numbers), audits(&c.Numbers), remoteStats(&c.Numbers)})
+	}
+	return s
+}
+
+// counts returns the numbers that are fields of Counts.
+func counts(n *measure.Numbers) (c Counts) {
+	fields := reflect.ValueOf(&c).Elem()
+	for i := range fields.NumField() {
+		fields.Field(i).SetInt(n[i])
+	}
+	return c
+}
+
+func audits(n *measure.Numbers) Audits {
+	return Audits{n[measure.AuditsSame], n[measure.AuditsEnded], n[measure.AuditsStale], n[measure.AuditsFailed], n[measure.AuditsSkipped]}
+}
+
+func remoteStats(n *measure.Numbers) RemoteStats {
+	return RemoteStats{
+		GetErrors: n[measure.RemoteErrGet], ClaimErrors: n[measure.RemoteErrClaim],
+		FillErrors: n[measure.RemoteErrFill], UnlinkErrors: n[measure.RemoteErrUnlink],
+	}
 }
