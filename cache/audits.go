@@ -4,12 +4,14 @@ import (
 	"context"
 	"math"
 	"time"
+
+	"github.com/twofold-go/twofold/internal/engine"
 )
 
 // Auditing reports whether the loader that got ctx runs for an audit, whose value is compared and
 // not stored; see Audit of policy.Policy. A loader may ask the primary then instead of a replica,
 // or count the call apart. Outside a loader it returns false.
-func Auditing(ctx context.Context) bool { return auditing_(ctx) }
+func Auditing(ctx context.Context) bool { return engine.Auditing(ctx) }
 
 // StaleHit describes a hit whose value differed from the source although no invalidation covered it.
 // It holds no value.
@@ -64,6 +66,6 @@ func (t *Tiers) StaleHits() []StaleHit {
 	return all
 }
 
-func staleHit(h *staleHit_) StaleHit {
+func staleHit(h *engine.StaleHit) StaleHit {
 	return StaleHit{h.Namespace, h.Tenant, h.Key, h.Tags, Source(h.Source), h.LoadedAt, h.NoticedAt, h.Healed}
 }

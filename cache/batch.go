@@ -3,6 +3,8 @@ package cache
 import (
 	"context"
 	"errors"
+
+	"github.com/twofold-go/twofold/internal/engine"
 )
 
 // GetMany returns the values of keys. It takes them from this process, then from the remote tier
@@ -26,13 +28,13 @@ func (c Cache[K, V]) getMany(ctx context.Context, keys []K, moment int64, opts [
 	case c.s == nil:
 		return g.vals, errZero("get many")
 	case err != nil:
-		return g.vals, &Error{Op: "get many", Key: c.v.name, Err: wrongUse(err)}
+		return g.vals, &Error{Op: "get many", Key: c.v.Name, Err: engine.WrongUse(err)}
 	}
-	b := c.v.batch(ctx, moment, &o)
+	b := c.v.Batch(ctx, moment, &o)
 	for _, k := range keys {
 		g.local(ctx, c, &b, k)
 	}
-	b.run(ctx, func(e *entry, r *answer, err error) { g.give(c, e, r, err) })
+	b.Run(ctx, func(e *engine.Entry, r *engine.Answer, err error) { g.give(c, e, r, err) })
 	return g.vals, KeyErrors(g.errs)
 }
 
@@ -58,7 +60,7 @@ func (g *gathered[K, V]) add(k K, v V, err error) {
 	switch {
 	case err == nil:
 		g.vals[k] = v
-	case !errors.Is(err, errNotFound_):
+	case !errors.Is(err, engine.ErrNotFound):
 		if g.errs == nil {
 			g.errs = make(map[K]error)
 		}
@@ -67,7 +69,7 @@ func (g *gathered[K, V]) add(k K, v V, err error) {
 }
 
 // local takes what this process holds of a key, or leaves the key to the batch.
-func (g *gathered[K, V]) local(ctx context.Context, c Cache[K, V], b *batch, k K) {
+func (g *gathered[K, V]) local(ctx context.Context, c Cache[K, V], b *engine.Batch, k K) {
 	if _, again := g.vals[k]; again {
 		return
 	}
@@ -75,31 +77,31 @@ func (g *gathered[K, V]) local(ctx context.Context, c Cache[K, V], b *batch, k K
 		return
 	}
 	at := c.slot(k)
-	if b.anyHit {
-		if it, lease, n := c.hit(at, k, b.called); it != nil {
-			b.hit(ctx, &it.e, lease, n)
-			if g.add(k, c.valueOf(it), it.e.err); it.e.err != nil {
+	if b.AnyHit {
+		if it, lease, n := c.hit(at, k, b.Called); it != nil {
+			b.Hit(ctx, &it.e, lease, n)
+			if g.add(k, c.valueOf(it), it.e.Err); it.e.Err != nil {
 				g.seen[k] = struct{}{}
 			}
 			return
 		}
 	}
 	g.seen[k] = struct{}{}
-	r, done, err := b.ask(ctx, at, asked{c.same(k), func() *entry { return blank[K, V](c.v, k) }})
+	r, done, err := b.Ask(ctx, at, engine.Asked{Same: c.same(k), Blank: func() *engine.Entry { return blank[K, V](c.v, k) }})
 	if done {
 		var v V
-		if r.it != nil {
-			v = c.value(r.it)
+		if r.It != nil {
+			v = c.value(r.It)
 		}
 		g.add(k, v, err)
 	}
 }
 
 // give adds what a round found for the key of e.
-func (g *gathered[K, V]) give(c Cache[K, V], e *entry, r *answer, err error) {
+func (g *gathered[K, V]) give(c Cache[K, V], e *engine.Entry, r *engine.Answer, err error) {
 	var v V
-	if r.it != nil {
-		v = c.value(r.it)
+	if r.It != nil {
+		v = c.value(r.It)
 	}
 	g.add(itemOf[K, V](e).key, v, err)
 }

@@ -245,7 +245,7 @@ func (c *chaos) call() {
 }
 
 func (c *chaos) wantNothingLeft() {
-	for _, what := range c.caches[0].v.left() {
+	for _, what := range c.caches[0].v.Left() {
 		c.Errorf("seed %d: some %s are left", c.seed, what)
 	}
 	for _, t := range c.tiers { // Close waits for work that is left

@@ -5,6 +5,8 @@ import (
 	"errors"
 
 	"github.com/twofold-go/twofold/codec"
+	"github.com/twofold-go/twofold/internal/engine"
+	"github.com/twofold-go/twofold/internal/wire"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/key"
 )
@@ -15,7 +17,7 @@ var codes = []struct {
 	is   error
 	code string
 }{
-	{errUsage, "usage"},
+	{engine.ErrUsage, "usage"},
 	{key.ErrEmpty, "key"},
 	{key.ErrTooLong, "key"},
 	{key.ErrSeparator, "key"},
@@ -25,23 +27,23 @@ var codes = []struct {
 	{key.ErrNumber, "key"},
 	{key.ErrUTF8, "key"},
 	{invalidate.ErrScope, "scope"},
-	{errTooLarge_, "value_too_large"},
+	{wire.ErrTooLarge, "value_too_large"},
 	{codec.ErrTooLarge, "value_too_large"},
-	{errEncode, "codec"},
+	{wire.ErrEncode, "codec"},
 	{codec.ErrValue, "codec"},
 	{codec.ErrType, "codec"},
 	{codec.ErrCorrupt, "codec"},
-	{errClosed_, "closed"},
-	{errRecursive_, "recursive"},
-	{errGoexit_, "goexit"},
-	{errOverloaded_, "overloaded"},
-	{errLoadTimeout_, "load_timeout"},
+	{engine.ErrClosed, "closed"},
+	{engine.ErrRecursive, "recursive"},
+	{engine.ErrGoexit, "goexit"},
+	{engine.ErrOverloaded, "overloaded"},
+	{engine.ErrLoadTimeout, "load_timeout"},
 	{ErrUnavailable, "unavailable"},
 	{context.Canceled, "canceled"},
 	{context.DeadlineExceeded, "canceled"},
-	{errMiss_, "miss"},
-	{errNotModified_, "not_modified"},
-	{errNotFound_, "not_found"},
+	{engine.ErrMiss, "miss"},
+	{engine.ErrNotModified, "not_modified"},
+	{engine.ErrNotFound, "not_found"},
 }
 
 // Code returns a short name for the error, for metrics and for programs that branch on it. A

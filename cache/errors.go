@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"runtime/debug"
 
+	"github.com/twofold-go/twofold/internal/engine"
 	"github.com/twofold-go/twofold/internal/unavailable"
+	"github.com/twofold-go/twofold/internal/wire"
 )
 
 // Callers branch on these errors. Each is wrapped in an [*Error]; use errors.Is.
@@ -14,21 +16,21 @@ var (
 	// absence is remembered for the policy's NegativeTTL. If a loader joins it with another
 	// error, the load has failed and is not an ErrNotFound, because the value may exist. See
 	// [NotFoundIs] for a database's own error.
-	ErrNotFound = errNotFound_
+	ErrNotFound = engine.ErrNotFound
 
 	// ErrMiss means that no tier that could be asked holds the key and there is no loader.
-	ErrMiss = errMiss_
+	ErrMiss = engine.ErrMiss
 
 	// ErrNotModified is what a loader returns when the value that it got from [Previous] is
 	// still valid. The value gets a new lifetime.
-	ErrNotModified = errNotModified_
+	ErrNotModified = engine.ErrNotModified
 
 	// ErrOverloaded means that too many loads or flights were running or waiting.
-	ErrOverloaded = errOverloaded_
+	ErrOverloaded = engine.ErrOverloaded
 
 	// ErrLoadTimeout means that the loader took longer than the policy's LoadTimeout. It wraps
 	// context.DeadlineExceeded. A DeadlineExceeded without it is the caller's own deadline.
-	ErrLoadTimeout = errLoadTimeout_
+	ErrLoadTimeout = engine.ErrLoadTimeout
 
 	// ErrUnavailable means that the remote tier or the log could not be reached. Then Set,
 	// Delete, Expire or Invalidate may not have reached other processes. Reads continue without
@@ -36,11 +38,11 @@ var (
 	ErrUnavailable = unavailable.Err
 
 	// ErrClosed means that the [Tiers] were closed, before the call or during it.
-	ErrClosed = errClosed_
+	ErrClosed = engine.ErrClosed
 
 	// ErrTooLarge means that a value given to [Cache.Set] is over the policy's MaxValueBytes, or
 	// that a local tier without a remote one has no room for it. The key is still invalidated.
-	ErrTooLarge = errTooLarge_
+	ErrTooLarge = wire.ErrTooLarge
 
 	// ErrOption means that a call got an [Option] that it does not take, or an Option whose
 	// value is out of range. The call did nothing.
@@ -50,10 +52,10 @@ var (
 	// waits for it, directly or through other loaders of this process. A loader may Set, Delete or Expire its
 	// own key. A read counts from its call to its return, also in a goroutine that the loader
 	// does not wait for.
-	ErrRecursive = errRecursive_
+	ErrRecursive = engine.ErrRecursive
 
 	// ErrGoexit means that a loader ended its goroutine by runtime.Goexit, as t.FailNow does.
-	ErrGoexit = errGoexit_
+	ErrGoexit = engine.ErrGoexit
 )
 
 // Error wraps every error that a method of this package returns for a key or a scope.
@@ -140,9 +142,9 @@ func (e *BatchError[K]) Unwrap() []error {
 	return errs
 }
 
-var errZeroCache = wrongUse(errors.New("the zero Cache; make one with New"))
+var errZeroCache = engine.WrongUse(errors.New("the zero Cache; make one with New"))
 
-var errNoLoader = wrongUse(errors.New("argument load is nil, and so are Load and LoadMany of the Config: pass a loader or set one of them"))
+var errNoLoader = engine.WrongUse(errors.New("argument load is nil, and so are Load and LoadMany of the Config: pass a loader or set one of them"))
 
 // errZero returns the error of a method of the zero Cache.
 func errZero(op string) error { return &Error{Op: op, Key: "-", Err: errZeroCache} }

@@ -3,16 +3,18 @@ package cache
 import (
 	"context"
 	"time"
+
+	"github.com/twofold-go/twofold/internal/engine"
 )
 
 // Fill is the handle of a running load, from [Filling]. All its methods may be called on nil,
 // concurrently, and after the load has ended; then they change nothing.
 type Fill struct {
-	load *fill_
+	load *engine.Fill
 }
 
 // in returns the engine's handle, which may be nil.
-func (f *Fill) in() *fill_ {
+func (f *Fill) in() *engine.Fill {
 	if f == nil {
 		return nil
 	}
@@ -23,7 +25,7 @@ func (f *Fill) in() *fill_ {
 // a loader it returns nil, whose methods do nothing. In a LoadMany, what the methods set applies
 // to all keys of the call, and [Previous] has a value only if the call has one key.
 func Filling(ctx context.Context) *Fill {
-	f := filling_(ctx)
+	f := engine.Filling(ctx)
 	if f == nil {
 		return nil
 	}
@@ -78,13 +80,13 @@ func (f *Fill) Stores() bool { return f.in().Stores() }
 // The invalidation of one of the tags then covers it. Outside a loader Depend does nothing. The
 // tags belong to the tenant of the key being loaded. A tag that is empty, too long or not UTF-8
 // could never be invalidated, so a value with one is returned but not stored.
-func Depend(ctx context.Context, tags ...string) { filling_(ctx).Depend(tags) }
+func Depend(ctx context.Context, tags ...string) { engine.Filling(ctx).Depend(tags) }
 
 // Previous returns the value that the load under ctx replaces. A loader can ask its source
 // whether that value is still valid, and return [ErrNotModified]. Previous reports false if
 // there is no such value, if its type is not V, if it was invalidated, or if an Expire ended the
 // freshness of a part of it. The loader must not change the value.
 func Previous[V any](ctx context.Context) (V, bool) {
-	v, ok := filling_(ctx).Previous().(V)
+	v, ok := engine.Filling(ctx).Previous().(V)
 	return v, ok
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/twofold-go/twofold/internal/engine"
 	"github.com/twofold-go/twofold/invalidate"
 )
 
@@ -22,21 +23,21 @@ func (c Cache[K, V]) SetMany(ctx context.Context, vals map[K]V, opts ...Option) 
 	case unusable != nil:
 		return unusable
 	case err != nil:
-		return &Error{Op: op, Key: c.v.name, Err: wrongUse(err)}
+		return &Error{Op: op, Key: c.v.Name, Err: engine.WrongUse(err)}
 	}
-	sets, errs := make([]setting, 0, len(vals)), map[K]error{}
+	sets, errs := make([]engine.Setting, 0, len(vals)), map[K]error{}
 	for k, v := range vals {
-		sets = append(sets, setting{})
+		sets = append(sets, engine.Setting{})
 		if err := c.start(ctx, &sets[len(sets)-1], op, k, v, o); err != nil {
 			sets, errs[k] = sets[:len(sets)-1], err
 		}
 	}
 	if len(sets) > 0 {
-		setAll(ctx, sets)
+		engine.SetAll(ctx, sets)
 	}
 	for i := range sets {
-		if err := sets[i].result(); err != nil {
-			errs[itemOf[K, V](sets[i].it).key] = err
+		if err := sets[i].Result(); err != nil {
+			errs[itemOf[K, V](sets[i].It).key] = err
 		}
 	}
 	return KeyErrors(errs)
@@ -54,9 +55,9 @@ func (c Cache[K, V]) DeleteMany(ctx context.Context, keys []K, more ...invalidat
 	if err := c.unusable(op); err != nil {
 		return err
 	}
-	d, err := c.v.deletion(more)
+	d, err := c.v.NewDeletion(more)
 	if err != nil {
-		return &Error{Op: op, Key: c.v.name, Err: err}
+		return &Error{Op: op, Key: c.v.Name, Err: err}
 	}
 	named, errs := make([]K, 0, len(keys)), map[K]error{}
 	seen := make(map[K]struct{}, len(keys))
@@ -65,15 +66,15 @@ func (c Cache[K, V]) DeleteMany(ctx context.Context, keys []K, more ...invalidat
 			continue
 		}
 		seen[k] = struct{}{}
-		if err := c.changes(d.next(), op, k, &anyAge); err != nil {
+		if err := c.changes(d.Next(), op, k, &engine.AnyAge); err != nil {
 			errs[k] = err
 			continue
 		}
-		d.add()
+		d.Add()
 		named = append(named, k)
 	}
-	if err := d.send(ctx, func(i int, err error) { errs[named[i]] = err }); err != nil { // about the scopes in more
-		return errors.Join(&Error{Op: op, Key: c.v.name, Err: err}, KeyErrors(errs))
+	if err := d.Send(ctx, func(i int, err error) { errs[named[i]] = err }); err != nil { // about the scopes in more
+		return errors.Join(&Error{Op: op, Key: c.v.Name, Err: err}, KeyErrors(errs))
 	}
 	return KeyErrors(errs)
 }
@@ -83,8 +84,8 @@ func (c Cache[K, V]) unusable(op string) error {
 	if c.s == nil {
 		return errZero(op)
 	}
-	if err := c.v.unusable(); err != nil {
-		return &Error{Op: op, Key: c.v.name, Err: err}
+	if err := c.v.Unusable(); err != nil {
+		return &Error{Op: op, Key: c.v.Name, Err: err}
 	}
 	return nil
 }

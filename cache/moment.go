@@ -36,7 +36,7 @@ func (c Cache[K, V]) At(m Moment) Reader[K, V] {
 	if c.s == nil || m.at.IsZero() {
 		return Reader[K, V]{c: c}
 	}
-	return Reader[K, V]{c, c.v.moment(m.at)}
+	return Reader[K, V]{c, c.v.Moment(m.at)}
 }
 
 // Get is [Cache.Get] as of the Moment. A local hit does not read the clock. What this process
@@ -52,11 +52,11 @@ func (r Reader[K, V]) Get(ctx context.Context, k K) (V, error) { // repeats Cach
 	if it == nil {
 		return c.miss(ctx, k, at, n != 0)
 	}
-	c.v.inherit(ctx, &it.e, lease)
+	c.v.Inherit(ctx, &it.e, lease)
 	if n != 0 {
-		c.v.told(ctx, &it.e, n, r.moment == 0)
+		c.v.Told(ctx, &it.e, n, r.moment == 0)
 	}
-	return c.valueOf(it), it.e.err
+	return c.valueOf(it), it.e.Err
 }
 
 // GetMany is [Cache.GetMany] as of the Moment.

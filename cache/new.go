@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"unsafe"
 
+	"github.com/twofold-go/twofold/internal/engine"
 	"github.com/twofold-go/twofold/key"
 )
 
@@ -19,12 +20,12 @@ func New[K comparable, V any](t *Tiers, cfg Config[K, V]) (Cache[K, V], error) {
 	}
 	s := &shared[K, V]{cfg: cfg}
 	var it item[K, V]
-	v, err := s.store.open(core, s, &spec{
-		namespace: cfg.Namespace, tenant: cmp.Or(cfg.Tenant, DefaultTenant), policy: cfg.Policy, localOnly: cfg.LocalOnly,
-		maxBatch: cfg.MaxBatch, codec: cfg.Codec, schema: cfg.Schema,
-		loader: anyOf(cfg.Load), loadsMany: cfg.LoadMany != nil, wantsLoad: cfg.wantsLoad, tagged: cfg.Tags != nil,
-		key: reflect.TypeFor[K](), value: reflect.TypeFor[V](), keyFault: key.CheckType[K](),
-		size: sizeOf(cfg.Size), itemSize: int64(unsafe.Sizeof(it)),
+	v, err := s.store.Open(core, s, &engine.Spec{
+		Namespace: cfg.Namespace, Tenant: cmp.Or(cfg.Tenant, DefaultTenant), Policy: cfg.Policy, LocalOnly: cfg.LocalOnly,
+		MaxBatch: cfg.MaxBatch, Codec: cfg.Codec, Schema: cfg.Schema,
+		Loader: anyOf(cfg.Load), LoadsMany: cfg.LoadMany != nil, WantsLoad: cfg.wantsLoad, Tagged: cfg.Tags != nil,
+		Key: reflect.TypeFor[K](), Value: reflect.TypeFor[V](), KeyFault: key.CheckType[K](),
+		Size: sizeOf(cfg.Size), ItemSize: int64(unsafe.Sizeof(it)),
 	})
 	if err != nil {
 		return Cache[K, V]{}, err
@@ -54,5 +55,5 @@ func (c Cache[K, V]) Tenant(name string) Cache[K, V] {
 	if c.s == nil {
 		return c
 	}
-	return Cache[K, V]{s: c.s, v: c.s.store.of(name)}
+	return Cache[K, V]{s: c.s, v: c.s.store.Of(name)}
 }

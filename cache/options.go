@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/twofold-go/twofold/internal/engine"
 	"github.com/twofold-go/twofold/invalidate"
 )
 
@@ -22,7 +23,7 @@ type Option struct {
 	d    time.Duration
 	on   bool
 	tags []string
-	with *override
+	with *engine.Override
 }
 
 type optionKind uint8
@@ -86,8 +87,8 @@ const (
 )
 
 // collect returns what the options of a call say. v is nil for the zero Cache.
-func collect(v *view, opts []Option, of callKind) (options, error) {
-	o := anyAge
+func collect(v *engine.View, opts []Option, of callKind) (engine.Options, error) {
+	o := engine.AnyAge
 	var err error
 	for i := range opts {
 		opt := &opts[i]
@@ -99,7 +100,7 @@ func collect(v *view, opts []Option, of callKind) (options, error) {
 			if opt.d < time.Millisecond {
 				return o, fmt.Errorf("%w: TTL of %v: want at least 1ms", ErrOption, opt.d)
 			}
-			o.ttl = opt.d
+			o.TTL = opt.d
 		case optTags:
 			for _, tag := range opt.tags {
 				if err := invalidate.Tag(DefaultTenant, tag).Validate(); err != nil {
@@ -109,28 +110,28 @@ func collect(v *view, opts []Option, of callKind) (options, error) {
 			if of == ofRead && len(opt.tags) > 0 {
 				return o, errTagsOfRead
 			}
-			o.tags = append(o.tags, opt.tags...)
+			o.Tags = append(o.Tags, opt.tags...)
 		case optWith:
 			if v == nil {
 				continue // the call fails anyway
 			}
-			if o.policy, err = opt.with.over(v); err != nil {
+			if o.Policy, err = opt.with.Over(v); err != nil {
 				return o, fmt.Errorf("%w: With: %w", ErrOption, err)
 			}
 		case optSkipLocal:
-			o.skipLocal = true
+			o.SkipLocal = true
 		case optSkipRemote:
-			o.skipRemote = true
+			o.SkipRemote = true
 		case optMaxAge:
 			if opt.d < 0 {
 				return o, fmt.Errorf("%w: MaxAge of %v: want 0 or more; leave it out to accept any age", ErrOption, opt.d)
 			}
-			o.maxAge, o.anew = opt.d, opt.d == 0
+			o.MaxAge, o.Anew = opt.d, opt.d == 0
 		case optAllowStale:
-			o.noStale = !opt.on
+			o.NoStale = !opt.on
 		}
 	}
-	if of == ofSet && o.skipLocal && o.skipRemote {
+	if of == ofSet && o.SkipLocal && o.SkipRemote {
 		return o, fmt.Errorf("%w: SkipLocal and SkipRemote together leave Set no tier to keep the value in: use Delete", ErrOption)
 	}
 	return o, nil
@@ -148,9 +149,9 @@ func ofLoader[K comparable, V any](load Loader[K, V]) callKind {
 }
 
 // collectSet is collect for a call that sets values.
-func collectSet(v *view, opts []Option) (options, error) {
+func collectSet(v *engine.View, opts []Option) (engine.Options, error) {
 	o, err := collect(v, opts, ofSet)
-	if err == nil && v != nil && v.localOnly() && o.skipLocal {
+	if err == nil && v != nil && v.LocalOnly() && o.SkipLocal {
 		err = fmt.Errorf("%w: SkipLocal leaves Set no tier to keep the value in, as the cache has no remote tier: leave it out, or use Delete", ErrOption)
 	}
 	return o, err

@@ -2,6 +2,8 @@ package cache
 
 import (
 	"context"
+
+	"github.com/twofold-go/twofold/internal/engine"
 )
 
 // Set invalidates k and stores v in both tiers. When it returns, reads in this process see v,
@@ -20,24 +22,24 @@ import (
 func (c Cache[K, V]) Set(ctx context.Context, k K, v V, opts ...Option) error {
 	o, err := collectSet(c.v, opts)
 	if err != nil {
-		return c.fail("set", k, wrongUse(err))
+		return c.fail("set", k, engine.WrongUse(err))
 	}
-	one := make([]setting, 1)
+	one := make([]engine.Setting, 1)
 	if err := c.start(ctx, &one[0], "set", k, v, o); err != nil {
 		return err
 	}
-	setAll(ctx, one)
-	return one[0].result()
+	engine.SetAll(ctx, one)
+	return one[0].Result()
 }
 
 // start prepares a setting, which is zero. An error means that it must not be used; one in s.err
 // is about the value alone.
-func (c Cache[K, V]) start(ctx context.Context, s *setting, op string, k K, v V, o options) error {
-	if err := c.changes(s.job(), op, k, &o); err != nil {
+func (c Cache[K, V]) start(ctx context.Context, s *engine.Setting, op string, k K, v V, o engine.Options) error {
+	if err := c.changes(s.Job(), op, k, &o); err != nil {
 		return err
 	}
 	e := blank[K, V](c.v, k)
 	itemOf[K, V](e).val = v
-	s.prepare(ctx, e)
+	s.Prepare(ctx, e)
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/twofold-go/twofold/codec"
+	"github.com/twofold-go/twofold/internal/engine"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/policy"
 	"github.com/twofold-go/twofold/tier"
@@ -107,21 +108,21 @@ type TiersConfig struct {
 }
 
 // engine returns the configuration of the engine, which calls the hooks with its own types.
-func (cfg *TiersConfig) engine() config_ {
-	c := config_{
+func (cfg *TiersConfig) engine() engine.Config {
+	c := engine.Config{
 		Local: cfg.Local, Remote: cfg.Remote, Log: cfg.Log, InvalidateWait: cfg.InvalidateWait, Policies: cfg.Policies,
 		Codecs: cfg.Codecs, MaxLoads: cfg.MaxLoads, MaxRefreshes: cfg.MaxRefreshes, MaxFlights: cfg.MaxFlights,
 		ClaimTTL: cfg.ClaimTTL, MaxAudits: cfg.MaxAudits, MaxTenants: cfg.MaxTenants, Logger: cfg.Logger,
 		MeterProvider: cfg.MeterProvider, TracerProvider: cfg.TracerProvider, Faults: faults{},
 	}
 	if cfg.OnStale != nil {
-		c.OnStale = func(h *staleHit_) { cfg.OnStale(staleHit(h)) }
+		c.OnStale = func(h *engine.StaleHit) { cfg.OnStale(staleHit(h)) }
 	}
 	if cfg.OnStored != nil {
-		c.OnStored = func(e *entry) { cfg.OnStored(e) }
+		c.OnStored = func(e *engine.Entry) { cfg.OnStored(e) }
 	}
 	if cfg.OnRemoved != nil {
-		c.OnRemoved = func(e *entry, reason tier.EvictReason) { cfg.OnRemoved(e, reason) }
+		c.OnRemoved = func(e *engine.Entry, reason tier.EvictReason) { cfg.OnRemoved(e, reason) }
 	}
 	return c
 }
@@ -129,13 +130,13 @@ func (cfg *TiersConfig) engine() config_ {
 // Tiers holds what the caches of one process share: the tiers, the limits and the instruments.
 // Make one with [Open]. All methods may be called concurrently.
 type Tiers struct {
-	core *core_
+	core *engine.Core
 }
 
 // Open returns Tiers for cfg. It refuses a faulty configuration and names all faults. When it
 // fails, the parts of cfg stay open.
 func Open(cfg TiersConfig) (*Tiers, error) {
-	core, err := open_(cfg.engine())
+	core, err := engine.Open(cfg.engine())
 	if err != nil {
 		return nil, err
 	}
@@ -143,21 +144,21 @@ func Open(cfg TiersConfig) (*Tiers, error) {
 }
 
 // engine returns the engine of the Tiers, or why there is none.
-func (t *Tiers) engine() (*core_, error) {
+func (t *Tiers) engine() (*engine.Core, error) {
 	switch {
 	case t == nil:
-		return nil, wrongUse(errors.New("Tiers is nil; make it with Open"))
+		return nil, engine.WrongUse(errors.New("Tiers is nil; make it with Open"))
 	case t.core == nil:
-		return nil, wrongUse(errors.New("the zero Tiers; make it with Open"))
+		return nil, engine.WrongUse(errors.New("the zero Tiers; make it with Open"))
 	}
 	return t.core, nil
 }
 
 // do runs an operation of the engine, and wraps its error.
-func (t *Tiers) do(op, key string, run func(*core_) error) error {
+func (t *Tiers) do(op, key string, run func(*engine.Core) error) error {
 	core, err := t.engine()
-	if err == nil && core.closed() {
-		err = errClosed_
+	if err == nil && core.Closed() {
+		err = engine.ErrClosed
 	}
 	if err != nil {
 		return &Error{Op: op, Key: "-", Err: err}
@@ -203,7 +204,7 @@ func (t *Tiers) UnusedPolicies() []string { return t.core.UnusedPolicies() }
 // returns the reason. Reads need not wait for it: until then they go to the source. Without a
 // log, Ready returns at once.
 func (t *Tiers) Ready(ctx context.Context) error {
-	return t.do("ready", "-", func(core *core_) error { return core.Ready(ctx) })
+	return t.do("ready", "-", func(core *engine.Core) error { return core.Ready(ctx) })
 }
 
 // Settle waits until no process of the log can serve values that were invalidated before the
@@ -213,7 +214,7 @@ func (t *Tiers) Ready(ctx context.Context) error {
 // reason if ctx ends first, or if the log cannot tell the bounds of the other processes. Without
 // a log, Settle returns at once.
 func (t *Tiers) Settle(ctx context.Context) error {
-	return t.do("settle", "-", func(core *core_) error { return core.Settle(ctx) })
+	return t.do("settle", "-", func(core *engine.Core) error { return core.Settle(ctx) })
 }
 
 // Invalidate invalidates everything that the scopes cover. When it returns nil, no later read in
@@ -231,7 +232,7 @@ func (t *Tiers) Settle(ctx context.Context) error {
 // PendingError, it does not tell when the other processes know. To be sure, call Invalidate
 // again.
 func (t *Tiers) Invalidate(ctx context.Context, scopes ...invalidate.Scope) error {
-	return t.do("invalidate", nameOf(scopes), func(core *core_) error { return core.Invalidate(ctx, scopes...) })
+	return t.do("invalidate", nameOf(scopes), func(core *engine.Core) error { return core.Invalidate(ctx, scopes...) })
 }
 
 // Expire makes everything that the scopes cover stale without removing it. A stale value is
@@ -251,7 +252,7 @@ func (t *Tiers) Invalidate(ctx context.Context, scopes ...invalidate.Scope) erro
 // invalidation. Expire refuses invalidate.Strict and invalidate.Hold, because no call waits
 // until stale values end.
 func (t *Tiers) Expire(ctx context.Context, scopes ...invalidate.Scope) error {
-	return t.do("expire", nameOf(scopes), func(core *core_) error { return core.Expire(ctx, scopes...) })
+	return t.do("expire", nameOf(scopes), func(core *engine.Core) error { return core.Expire(ctx, scopes...) })
 }
 
 func nameOf(scopes []invalidate.Scope) string {

@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"github.com/twofold-go/twofold/internal/engine"
 	"github.com/twofold-go/twofold/policy"
 )
 
@@ -20,4 +21,4 @@ import (
 //
 // Keep the Option and pass it to many calls. Its first use in a cache resolves the policy, which
 // allocates; a later hit allocates nothing. What the fields of p point to must not change.
-func With(p policy.Patch) Option { return Option{kind: optWith, with: &override{Patch: p}} }
+func With(p policy.Patch) Option { return Option{kind: optWith, with: &engine.Override{Patch: p}} }

@@ -3,6 +3,7 @@ package cache
 import (
 	"context"
 
+	"github.com/twofold-go/twofold/internal/engine"
 	"github.com/twofold-go/twofold/invalidate"
 )
 
@@ -10,11 +11,11 @@ import (
 // error. The same step may invalidate more scopes, with invalidate.Strict or invalidate.Hold
 // among them.
 func (c Cache[K, V]) Delete(ctx context.Context, k K, more ...invalidate.Scope) error {
-	var j job
-	if err := c.changes(&j, "delete", k, &anyAge); err != nil {
+	var j engine.Job
+	if err := c.changes(&j, "delete", k, &engine.AnyAge); err != nil {
 		return err
 	}
-	return j.delete(ctx, more...)
+	return j.Delete(ctx, more...)
 }
 
 // DeleteAll invalidates every key of the handle's tenant and namespace, as [Cache.All] covers
@@ -25,7 +26,7 @@ func (c Cache[K, V]) DeleteAll(ctx context.Context, more ...invalidate.Scope) er
 		return errZero("delete all")
 	}
 	if err := c.v.DeleteAll(ctx, append([]invalidate.Scope{c.All()}, more...)...); err != nil {
-		return &Error{Op: "delete all", Key: c.v.name, Err: err}
+		return &Error{Op: "delete all", Key: c.v.Name, Err: err}
 	}
 	return nil
 }
@@ -33,11 +34,11 @@ func (c Cache[K, V]) DeleteAll(ctx context.Context, more ...invalidate.Scope) er
 // Expire makes k stale without removing it, as [Tiers.Expire] does for the key. Expiring a key
 // that is not cached is no error.
 func (c Cache[K, V]) Expire(ctx context.Context, k K) error {
-	var j job
-	if err := c.changes(&j, "expire", k, &anyAge); err != nil {
+	var j engine.Job
+	if err := c.changes(&j, "expire", k, &engine.AnyAge); err != nil {
 		return err
 	}
-	return j.expireKey(ctx)
+	return j.ExpireKey(ctx)
 }
 
 // Refresh loads k now and stores the result, even if a fresh value is cached. Reads get the
@@ -48,6 +49,6 @@ func (c Cache[K, V]) Refresh(ctx context.Context, k K) error {
 	if c.s == nil {
 		return errZero("refresh")
 	}
-	_, err := c.fetch(ctx, "refresh", k, nil, &options{callOpts: callOpts{noStale: true, anew: true}})
+	_, err := c.fetch(ctx, "refresh", k, nil, &engine.Options{CallOpts: engine.CallOpts{NoStale: true, Anew: true}})
 	return err
 }
