@@ -3,6 +3,8 @@ package cache
 import (
 	"context"
 	"errors"
+
+	"github.com/twofold-go/twofold/internal/engine"
 )
 
 // GetMany returns the values of keys. It takes them from this process, then from the remote tier
@@ -20,22 +22,19 @@ func (c Cache[K, V]) GetMany(ctx context.Context, keys []K, opts ...Option) (map
 }
 
 func (c Cache[K, V]) getMany(ctx context.Context, keys []K, moment int64, opts []Option) (map[K]V, error) {
-	g := gathered[K, V]{vals: make(map[K]V, len(keys))}
+	g := gathered[K, V]{vals: make(map[K]V, len(keys)), seen: map[K]struct{}{}}
 	o, err := collect(c.v, opts, ofRead)
 	switch {
 	case c.s == nil:
 		return g.vals, errZero("get many")
 	case err != nil:
-		return g.vals, &Error{Op: "get many", Key: c.v.name, Err: wrongUse(err)}
+		return g.vals, &Error{Op: "get many", Key: c.v.Name, Err: engine.WrongUse(err)}
 	}
-	called := c.v.t.or(moment)
-	if !o.anew {
-		called = c.v.t.confirm(ctx, o.within(), called)
+	b := c.v.Batch(ctx, moment, &o)
+	for _, k := range keys {
+		g.local(ctx, c, &b, k)
 	}
-	g.past = moment != 0
-	if asks := g.local(ctx, c, keys, o, called); len(asks) > 0 {
-		c.v.rounds(ctx, asks, func(e *entry, r *answer, err error) { g.give(c, e, r, err) })
-	}
+	b.Run(ctx, func(e *engine.Entry, r *engine.Answer, err error) { g.give(c, e, r, err) })
 	return g.vals, KeyErrors(g.errs)
 }
 
@@ -54,14 +53,14 @@ func KeyErrors[K comparable](errs map[K]error) error {
 type gathered[K comparable, V any] struct {
 	vals map[K]V
 	errs map[K]error
-	past bool // as of an earlier Moment
+	seen map[K]struct{} // keys without a value so far
 }
 
 func (g *gathered[K, V]) add(k K, v V, err error) {
 	switch {
 	case err == nil:
 		g.vals[k] = v
-	case !errors.Is(err, ErrNotFound):
+	case !errors.Is(err, engine.ErrNotFound):
 		if g.errs == nil {
 			g.errs = make(map[K]error)
 		}
@@ -69,62 +68,40 @@ func (g *gathered[K, V]) add(k K, v V, err error) {
 	}
 }
 
-// local takes what this process holds and returns asks for the other keys.
-func (g *gathered[K, V]) local(ctx context.Context, c Cache[K, V], keys []K, o options, called int64) (rest []ask) {
-	anyHit := o.anyHit() && !c.v.t.work.Closed()
-	if o.policy == nil {
-		o.policy = c.v.policy() // one for all keys
+// local takes what this process holds of a key, or leaves the key to the batch.
+func (g *gathered[K, V]) local(ctx context.Context, c Cache[K, V], b *engine.Batch, k K) {
+	if _, again := g.vals[k]; again {
+		return
 	}
-	seen := map[K]struct{}{} // keys without a value so far
-	var old refreshes
-	var none V
-	for _, k := range keys {
-		if _, again := g.vals[k]; again {
-			continue
-		}
-		if _, again := seen[k]; again {
-			continue
-		}
-		at := c.slot(k)
-		if anyHit {
-			if it, lease, n := c.hit(at, k, called); it != nil {
-				c.v.inherit(ctx, &it.e, lease)
-				if n != 0 && !g.past {
-					c.v.audit(ctx, &it.e)
-				}
-				if g.add(k, c.valueOf(it), it.e.err); it.e.err != nil {
-					seen[k] = struct{}{}
-				}
-				continue
+	if _, again := g.seen[k]; again {
+		return
+	}
+	at := c.slot(k)
+	if b.AnyHit {
+		if it, lease, n := c.hit(at, k, b.Called); it != nil {
+			b.Hit(ctx, &it.e, lease, n)
+			if g.add(k, c.valueOf(it), it.e.Err); it.e.Err != nil {
+				g.seen[k] = struct{}{}
 			}
-		}
-		seen[k] = struct{}{}
-		a := ask{called: called, past: g.past}
-		if err := a.begin(c.v, "get many", at, nil, &o); err != nil {
-			g.add(k, none, c.fail("get many", k, err))
-			continue
-		}
-		a.j.many = c.v.loadsMany
-		if r, ok, err := a.fromLocal(ctx, c.same(k), &old); ok {
-			g.add(k, c.value(r.it), err)
-			continue
-		}
-		a.j.e = blank[K, V](c.v, k)
-		if err := a.ready(ctx); err != nil {
-			g.add(k, none, err)
-		} else {
-			rest = append(rest, a)
+			return
 		}
 	}
-	old.start(ctx)
-	return rest
+	g.seen[k] = struct{}{}
+	r, done, err := b.Ask(ctx, at, engine.Asked{Same: c.same(k), Blank: func() *engine.Entry { return blank[K, V](c.v, k) }})
+	if done {
+		var v V
+		if r.It != nil {
+			v = c.value(r.It)
+		}
+		g.add(k, v, err)
+	}
 }
 
 // give adds what a round found for the key of e.
-func (g *gathered[K, V]) give(c Cache[K, V], e *entry, r *answer, err error) {
+func (g *gathered[K, V]) give(c Cache[K, V], e *engine.Entry, r *engine.Answer, err error) {
 	var v V
-	if r.it != nil {
-		v = c.value(r.it)
+	if r.It != nil {
+		v = c.value(r.It)
 	}
 	g.add(itemOf[K, V](e).key, v, err)
 }

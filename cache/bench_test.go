@@ -10,11 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/twofold-go/twofold/internal/race"
-
 	"github.com/dgraph-io/ristretto/v2"
 
 	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/internal/race"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/invalidate/logtest"
 	"github.com/twofold-go/twofold/policy"

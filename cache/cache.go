@@ -3,9 +3,9 @@ package cache
 import (
 	"context"
 	"hash/maphash"
-	"math/bits"
 
 	"github.com/twofold-go/twofold/codec"
+	"github.com/twofold-go/twofold/internal/engine"
 	"github.com/twofold-go/twofold/policy"
 )
 
@@ -104,13 +104,13 @@ type Config[K comparable, V any] struct {
 // called concurrently.
 type Cache[K comparable, V any] struct {
 	s *shared[K, V]
-	v *view
+	v *engine.View
 }
 
 // shared is what the handles of one cache have in common. It is the store's kind.
 type shared[K comparable, V any] struct {
 	cfg   Config[K, V]
-	store store
+	store engine.Store
 }
 
 // slot returns the key's address in the local tier.
@@ -118,7 +118,6 @@ func (c Cache[K, V]) slot(k K) uint64 { return slotOf(c.v, k) }
 
 // slotOf returns the address of a view's key in the local tier: a hash of the typed key, mixed
 // with the view's seed. So a hit never spells the key.
-func slotOf[K comparable](v *view, k K) uint64 {
-	hi, lo := bits.Mul64(maphash.Comparable(v.t.seed, k)^v.seed, 0x9e3779b97f4a7c15)
-	return hi ^ lo
+func slotOf[K comparable](v *engine.View, k K) uint64 {
+	return v.Mix(maphash.Comparable(v.HashSeed(), k))
 }

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-	"unsafe"
 
+	"github.com/twofold-go/twofold/internal/race"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/policy"
 	"github.com/twofold-go/twofold/tier/tiertest"
@@ -24,7 +24,7 @@ var errChaos = errors.New("chaos")
 // refresh or other work is left, and every caller was answered in time.
 func TestNothingIsLeft(t *testing.T) {
 	seeds := uint64(400)
-	if unsafe.Sizeof(seal{}) > 0 { // under the race detector
+	if race.Enabled { // under the race detector
 		seeds = 100
 	}
 	for seed := range seeds {
@@ -245,16 +245,8 @@ func (c *chaos) call() {
 }
 
 func (c *chaos) wantNothingLeft() {
-	t := c.tiers[0]
-	for what, left := range map[string]bool{
-		"flights":   c.caches[0].s.store.flights.Len() != 0,
-		"turns":     !t.loads.TryAcquire(int64(c.cfg.MaxLoads)),
-		"refreshes": !t.refresh.TryAcquire(int64(c.cfg.MaxRefreshes)),
-		"loads":     loading.Load() != 0,
-	} {
-		if left {
-			c.Errorf("seed %d: some %s are left", c.seed, what)
-		}
+	for _, what := range c.caches[0].v.Left() {
+		c.Errorf("seed %d: some %s are left", c.seed, what)
 	}
 	for _, t := range c.tiers { // Close waits for work that is left
 		if err := t.Close(context.Background()); err != nil {

@@ -5,9 +5,8 @@ import (
 	"errors"
 
 	"github.com/twofold-go/twofold/codec"
-	"github.com/twofold-go/twofold/internal/follow"
-	"github.com/twofold-go/twofold/internal/remote"
-	"github.com/twofold-go/twofold/internal/unavailable"
+	"github.com/twofold-go/twofold/internal/engine"
+	"github.com/twofold-go/twofold/internal/wire"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/key"
 )
@@ -18,7 +17,7 @@ var codes = []struct {
 	is   error
 	code string
 }{
-	{errUsage, "usage"},
+	{engine.ErrUsage, "usage"},
 	{key.ErrEmpty, "key"},
 	{key.ErrTooLong, "key"},
 	{key.ErrSeparator, "key"},
@@ -28,23 +27,23 @@ var codes = []struct {
 	{key.ErrNumber, "key"},
 	{key.ErrUTF8, "key"},
 	{invalidate.ErrScope, "scope"},
-	{ErrTooLarge, "value_too_large"},
+	{wire.ErrTooLarge, "value_too_large"},
 	{codec.ErrTooLarge, "value_too_large"},
-	{errEncode, "codec"},
+	{wire.ErrEncode, "codec"},
 	{codec.ErrValue, "codec"},
 	{codec.ErrType, "codec"},
 	{codec.ErrCorrupt, "codec"},
-	{ErrClosed, "closed"},
-	{ErrRecursive, "recursive"},
-	{ErrGoexit, "goexit"},
-	{ErrOverloaded, "overloaded"},
-	{ErrLoadTimeout, "load_timeout"},
+	{engine.ErrClosed, "closed"},
+	{engine.ErrRecursive, "recursive"},
+	{engine.ErrGoexit, "goexit"},
+	{engine.ErrOverloaded, "overloaded"},
+	{engine.ErrLoadTimeout, "load_timeout"},
 	{ErrUnavailable, "unavailable"},
 	{context.Canceled, "canceled"},
 	{context.DeadlineExceeded, "canceled"},
-	{ErrMiss, "miss"},
-	{ErrNotModified, "not_modified"},
-	{ErrNotFound, "not_found"},
+	{engine.ErrMiss, "miss"},
+	{engine.ErrNotModified, "not_modified"},
+	{engine.ErrNotFound, "not_found"},
 }
 
 // Code returns a short name for the error, for metrics and for programs that branch on it. A
@@ -76,40 +75,4 @@ func (e *Error) Code() string {
 		}
 	}
 	return "load_failed"
-}
-
-// errUsage marks errors about wrong calls, and errEncode errors of codecs. Their texts are not
-// shown.
-var (
-	errUsage  = errors.New("cache: wrong use")
-	errEncode = errors.New("cache: value does not encode")
-)
-
-// marked is an error that also matches another error, without that error's text.
-type marked struct {
-	error
-	is error
-}
-
-func (m marked) Is(target error) bool { return target == m.is }
-
-func (m marked) Unwrap() error { return m.error }
-
-func wrongUse(err error) error {
-	if err == nil {
-		return nil
-	}
-	return marked{err, errUsage}
-}
-
-// unreached marks an error of a call to the remote tier or the log as ErrUnavailable, unless the
-// caller gave up or the error already says so.
-func unreached(err error) error {
-	switch {
-	case err == nil, remote.Left(err), errors.Is(err, ErrUnavailable), errors.Is(err, ErrClosed):
-		return err
-	case errors.Is(err, follow.ErrClosed):
-		return ErrClosed
-	}
-	return marked{err, unavailable.Err}
 }

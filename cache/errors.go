@@ -1,14 +1,13 @@
 package cache
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"strings"
-	"unicode"
-	"unicode/utf8"
+	"runtime/debug"
 
+	"github.com/twofold-go/twofold/internal/engine"
 	"github.com/twofold-go/twofold/internal/unavailable"
+	"github.com/twofold-go/twofold/internal/wire"
 )
 
 // Callers branch on these errors. Each is wrapped in an [*Error]; use errors.Is.
@@ -17,21 +16,21 @@ var (
 	// absence is remembered for the policy's NegativeTTL. If a loader joins it with another
 	// error, the load has failed and is not an ErrNotFound, because the value may exist. See
 	// [NotFoundIs] for a database's own error.
-	ErrNotFound = errors.New("cache: not found")
+	ErrNotFound = engine.ErrNotFound
 
 	// ErrMiss means that no tier that could be asked holds the key and there is no loader.
-	ErrMiss = errors.New("cache: miss, and no loader")
+	ErrMiss = engine.ErrMiss
 
 	// ErrNotModified is what a loader returns when the value that it got from [Previous] is
 	// still valid. The value gets a new lifetime.
-	ErrNotModified = errors.New("cache: not modified")
+	ErrNotModified = engine.ErrNotModified
 
 	// ErrOverloaded means that too many loads or flights were running or waiting.
-	ErrOverloaded = errors.New("cache: overloaded")
+	ErrOverloaded = engine.ErrOverloaded
 
 	// ErrLoadTimeout means that the loader took longer than the policy's LoadTimeout. It wraps
 	// context.DeadlineExceeded. A DeadlineExceeded without it is the caller's own deadline.
-	ErrLoadTimeout = fmt.Errorf("cache: the load took longer than LoadTimeout: %w", context.DeadlineExceeded)
+	ErrLoadTimeout = engine.ErrLoadTimeout
 
 	// ErrUnavailable means that the remote tier or the log could not be reached. Then Set,
 	// Delete, Expire or Invalidate may not have reached other processes. Reads continue without
@@ -39,11 +38,11 @@ var (
 	ErrUnavailable = unavailable.Err
 
 	// ErrClosed means that the [Tiers] were closed, before the call or during it.
-	ErrClosed = errors.New("cache: closed")
+	ErrClosed = engine.ErrClosed
 
 	// ErrTooLarge means that a value given to [Cache.Set] is over the policy's MaxValueBytes, or
 	// that a local tier without a remote one has no room for it. The key is still invalidated.
-	ErrTooLarge = errors.New("cache: value too large")
+	ErrTooLarge = wire.ErrTooLarge
 
 	// ErrOption means that a call got an [Option] that it does not take, or an Option whose
 	// value is out of range. The call did nothing.
@@ -53,10 +52,10 @@ var (
 	// waits for it, directly or through other loaders of this process. A loader may Set, Delete or Expire its
 	// own key. A read counts from its call to its return, also in a goroutine that the loader
 	// does not wait for.
-	ErrRecursive = errors.New("cache: a loader waits for itself")
+	ErrRecursive = engine.ErrRecursive
 
 	// ErrGoexit means that a loader ended its goroutine by runtime.Goexit, as t.FailNow does.
-	ErrGoexit = errors.New("cache: loader called runtime.Goexit")
+	ErrGoexit = engine.ErrGoexit
 )
 
 // Error wraps every error that a method of this package returns for a key or a scope.
@@ -143,32 +142,36 @@ func (e *BatchError[K]) Unwrap() []error {
 	return errs
 }
 
-func isCoder(err error) bool {
-	_, ok := err.(Coder) //nolint:errorlint // this one, not what it wraps
-	return ok
-}
+var errZeroCache = engine.WrongUse(errors.New("the zero Cache; make one with New"))
 
-func codeOf(err error) string {
-	if c, ok := errors.AsType[Coder](err); ok {
-		if code := c.CacheCode(); isCode(code) {
-			return code
-		}
-	}
-	return "error"
-}
-
-const maxCode = 64
-
-// isCode reports whether a code keeps what [Coder] promises.
-func isCode(s string) bool {
-	return s != "" && len(s) <= maxCode && utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) })
-}
-
-var errBadCode = fmt.Errorf("cache: the code of a remembered error is over %d bytes or not printable", maxCode)
-
-var errZeroCache = wrongUse(errors.New("the zero Cache; make one with New"))
-
-var errNoLoader = wrongUse(errors.New("argument load is nil, and so are Load and LoadMany of the Config: pass a loader or set one of them"))
+var errNoLoader = engine.WrongUse(errors.New("argument load is nil, and so are Load and LoadMany of the Config: pass a loader or set one of them"))
 
 // errZero returns the error of a method of the zero Cache.
 func errZero(op string) error { return &Error{Op: op, Key: "-", Err: errZeroCache} }
+
+// faults makes the errors of the engine.
+type faults struct{}
+
+func (faults) Of(op, key string, err error) error { return &Error{Op: op, Key: key, Err: err} }
+
+func (faults) Remembered(code string, err error) error { return &RememberedError{Code: code, Err: err} }
+
+func (faults) Code(err error) string {
+	if e, ok := errors.AsType[*RememberedError](err); ok {
+		return e.Code
+	}
+	return ""
+}
+
+// Panicked keeps the innermost stack if a loader panics because a load that it waited for did.
+func (faults) Panicked(p any) error {
+	if pe, ok := p.(*PanicError); ok {
+		return pe
+	}
+	return &PanicError{Value: p, Stack: debug.Stack()}
+}
+
+func (faults) Stack(err error) string {
+	e, _ := errors.AsType[*PanicError](err)
+	return string(e.Stack)
+}

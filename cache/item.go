@@ -1,13 +1,17 @@
 package cache
 
-import "unsafe"
+import (
+	"unsafe"
+
+	"github.com/twofold-go/twofold/internal/engine"
+)
 
 // item is a key and its value in one allocation with the entry by which the engine knows them. The
 // local tier holds a pointer to the entry. The entry comes last; see its type for the reason.
 type item[K comparable, V any] struct {
 	key K
 	val V
-	e   entry
+	e   engine.Entry
 }
 
 // itemOf returns the item of which e is a part. Only entries of views of the same Tiers and space
@@ -16,13 +20,13 @@ type item[K comparable, V any] struct {
 //
 // The distance is a constant, so a hit pays nothing for it. A pointer from the entry to its item, or
 // an interface in the local tier, costs a hit 6 %.
-func itemOf[K comparable, V any](e *entry) *item[K, V] {
+func itemOf[K comparable, V any](e *engine.Entry) *item[K, V] {
 	return (*item[K, V])(unsafe.Add(unsafe.Pointer(e), -int(unsafe.Offsetof(item[K, V]{}.e))))
 }
 
 // blank returns a new entry with a key of the view.
-func blank[K comparable, V any](v *view, k K) *entry {
+func blank[K comparable, V any](v *engine.View, k K) *engine.Entry {
 	it := &item[K, V]{key: k}
-	it.e.view = v
+	it.e.View = v
 	return &it.e
 }

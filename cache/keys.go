@@ -4,19 +4,20 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/twofold-go/twofold/internal/engine"
 	"github.com/twofold-go/twofold/key"
 )
 
 // fullKey spells a key of a view.
-func fullKey[K comparable](v *view, k K) (key.Key, error) {
+func fullKey[K comparable](v *engine.View, k K) (key.Key, error) {
 	if again := k; again != k { // no look-up would find it again
 		return key.Key{}, fmt.Errorf("%w: the key holds a NaN, which is not equal to itself; use another key for it", key.ErrNumber)
 	}
-	full, err := v.spell(any(k))
+	full, err := v.Spell(any(k))
 	if err == nil && full == (key.Key{}) {
 		var id string
 		if id, err = key.Of(k); err == nil {
-			full, err = v.space.Key(id)
+			full, err = v.Space.Key(id)
 		}
 	}
 	return full, err
@@ -35,40 +36,35 @@ func (c Cache[K, V]) fail(op string, k K, err error) error {
 	if c.s == nil {
 		return errZero(op)
 	}
-	return &Error{Op: op, Key: c.v.nameOf(idOf(k)), Err: err}
+	return &Error{Op: op, Key: c.v.NameOf(idOf(k)), Err: err}
 }
 
 // changes makes j, which is zero, a job that changes an entry and has no flight. A loader may
 // change the entry that it loads, because this waits for no load.
-func (c Cache[K, V]) changes(j *job, op string, k K, o *options) error {
+func (c Cache[K, V]) changes(j *engine.Job, op string, k K, o *engine.Options) error {
 	if c.s == nil {
 		return errZero(op)
 	}
-	j.start(c.v, op, nil, o)
-	switch {
-	case j.t.work.Closed():
-		return c.fail(op, k, ErrClosed)
-	case c.v.err != nil:
-		return c.fail(op, k, c.v.err)
+	err := c.v.Unusable()
+	if err == nil {
+		var full key.Key
+		if full, err = fullKey(c.v, k); err == nil {
+			j.Begin(c.v, op, full, c.slot(k), o)
+			return nil
+		}
 	}
-	full, err := fullKey(c.v, k)
-	if err != nil {
-		return c.fail(op, k, err)
-	}
-	j.spelled(full)
-	j.at = c.slot(k)
-	return nil
+	return c.fail(op, k, err)
 }
 
 // same returns a function that reports whether an entry of the view holds k.
-func (c Cache[K, V]) same(k K) func(*entry) bool {
-	return func(e *entry) bool { return itemOf[K, V](e).key == k }
+func (c Cache[K, V]) same(k K) func(*engine.Entry) bool {
+	return func(e *engine.Entry) bool { return itemOf[K, V](e).key == k }
 }
 
 // read reads k by an ask that has begun. The functions that tell the ask its key stay on the stack.
-func (c Cache[K, V]) read(ctx context.Context, a *ask, k K, found bool) (answer, error) {
-	return a.read(ctx, asked{
-		same:  func(e *entry) bool { return itemOf[K, V](e).key == k },
-		blank: func() *entry { return blank[K, V](c.v, k) },
+func (c Cache[K, V]) read(ctx context.Context, a *engine.Ask, k K, found bool) (engine.Answer, error) {
+	return a.Read(ctx, engine.Asked{
+		Same:  func(e *engine.Entry) bool { return itemOf[K, V](e).key == k },
+		Blank: func() *engine.Entry { return blank[K, V](c.v, k) },
 	}, found)
 }

@@ -1,15 +1,17 @@
 package cache
 
+import "github.com/twofold-go/twofold/internal/engine"
+
 // hit returns the item of k if the fast path can serve its entry; see view.hit.
-func (c Cache[K, V]) hit(at uint64, k K, moment int64) (it *item[K, V], lease int64, n note) {
-	e := c.v.at(at)
+func (c Cache[K, V]) hit(at uint64, k K, moment int64) (it *item[K, V], lease int64, n engine.Note) {
+	e := c.v.At(at)
 	if e == nil {
 		return nil, 0, 0
 	}
 	if it = itemOf[K, V](e); it.key != k {
 		return nil, 0, 0
 	}
-	lease, n, ok := c.v.hit(e, moment)
+	lease, n, ok := c.v.Hit(e, moment)
 	if !ok {
 		return nil, 0, n
 	}

@@ -4,9 +4,8 @@ import (
 	"context"
 	"errors"
 
-	"github.com/twofold-go/twofold/internal/follow"
+	"github.com/twofold-go/twofold/internal/engine"
 	"github.com/twofold-go/twofold/invalidate"
-	"github.com/twofold-go/twofold/tier"
 )
 
 // SetMany is [Cache.Set] for every key of vals. It makes three calls to the remote tier and one
@@ -24,21 +23,21 @@ func (c Cache[K, V]) SetMany(ctx context.Context, vals map[K]V, opts ...Option) 
 	case unusable != nil:
 		return unusable
 	case err != nil:
-		return &Error{Op: op, Key: c.v.name, Err: wrongUse(err)}
+		return &Error{Op: op, Key: c.v.Name, Err: engine.WrongUse(err)}
 	}
-	sets, errs := make([]setting, 0, len(vals)), map[K]error{}
+	sets, errs := make([]engine.Setting, 0, len(vals)), map[K]error{}
 	for k, v := range vals {
-		sets = append(sets, setting{})
+		sets = append(sets, engine.Setting{})
 		if err := c.start(ctx, &sets[len(sets)-1], op, k, v, o); err != nil {
 			sets, errs[k] = sets[:len(sets)-1], err
 		}
 	}
 	if len(sets) > 0 {
-		setAll(ctx, sets)
+		engine.SetAll(ctx, sets)
 	}
 	for i := range sets {
-		if s := &sets[i]; s.err != nil {
-			errs[itemOf[K, V](s.it).key] = s.j.fail(s.err)
+		if err := sets[i].Result(); err != nil {
+			errs[itemOf[K, V](sets[i].It).key] = err
 		}
 	}
 	return KeyErrors(errs)
@@ -56,65 +55,37 @@ func (c Cache[K, V]) DeleteMany(ctx context.Context, keys []K, more ...invalidat
 	if err := c.unusable(op); err != nil {
 		return err
 	}
-	r, err := follow.NewRequest(more...)
+	d, err := c.v.NewDeletion(more)
 	if err != nil {
-		return &Error{Op: op, Key: c.v.name, Err: err}
+		return &Error{Op: op, Key: c.v.Name, Err: err}
 	}
-	jobs, errs := make(map[K]*job, len(keys)), map[K]error{}
-	r.Removed = c.v.far == nil && len(r.Keys()) == 0 // there are no cells
+	named, errs := make([]K, 0, len(keys)), map[K]error{}
+	seen := make(map[K]struct{}, len(keys))
 	for _, k := range keys {
-		if jobs[k] != nil || errs[k] != nil {
+		if _, again := seen[k]; again {
 			continue
 		}
-		j := new(job)
-		if err := c.changes(j, op, k, &anyAge); err != nil {
+		seen[k] = struct{}{}
+		if err := c.changes(d.Next(), op, k, &engine.AnyAge); err != nil {
 			errs[k] = err
 			continue
 		}
-		jobs[k] = j
-		r.Scopes = append(r.Scopes, invalidate.Key(j.full))
+		d.Add()
+		named = append(named, k)
 	}
-	if len(r.Scopes) == 0 {
-		return KeyErrors(errs)
-	}
-	err = c.v.t.request(ctx, c.v.policy().RemoteTimeout, r)
-	told, failed := err == nil, failedKeys(err)
-	for k, j := range jobs {
-		if failed(j.FullKey()) {
-			errs[k], told = j.fail(err), true
-		} else {
-			j.t.local.Delete(j.at) // only to give the memory back
-		}
-	}
-	if !told { // the error is about the scopes in more
-		return errors.Join(&Error{Op: op, Key: c.v.name, Err: err}, KeyErrors(errs))
+	if err := d.Send(ctx, func(i int, err error) { errs[named[i]] = err }); err != nil { // about the scopes in more
+		return errors.Join(&Error{Op: op, Key: c.v.Name, Err: err}, KeyErrors(errs))
 	}
 	return KeyErrors(errs)
 }
 
 // unusable returns why every call of the handle fails, or nil.
 func (c Cache[K, V]) unusable(op string) error {
-	switch {
-	case c.s == nil:
+	if c.s == nil {
 		return errZero(op)
-	case c.v.t.work.Closed():
-		return &Error{Op: op, Key: c.v.name, Err: ErrClosed}
-	case c.v.err != nil:
-		return &Error{Op: op, Key: c.v.name, Err: c.v.err}
+	}
+	if err := c.v.Unusable(); err != nil {
+		return &Error{Op: op, Key: c.v.Name, Err: err}
 	}
 	return nil
-}
-
-// failedKeys returns a function that reports whether an error of a call for many keys is about a
-// key.
-func failedKeys(err error) func(key string) bool {
-	e, ok := errors.AsType[*tier.KeysError](err)
-	if !ok {
-		return func(string) bool { return err != nil }
-	}
-	failed := make(map[string]struct{}, len(e.Keys))
-	for _, k := range e.Keys {
-		failed[k] = struct{}{}
-	}
-	return func(key string) bool { _, is := failed[key]; return is }
 }

@@ -36,7 +36,7 @@ func (c Cache[K, V]) At(m Moment) Reader[K, V] {
 	if c.s == nil || m.at.IsZero() {
 		return Reader[K, V]{c: c}
 	}
-	return Reader[K, V]{c, max(int64(m.at.Sub(c.v.t.base)), 1)}
+	return Reader[K, V]{c, c.v.Moment(m.at)}
 }
 
 // Get is [Cache.Get] as of the Moment. A local hit does not read the clock. What this process
@@ -52,22 +52,14 @@ func (r Reader[K, V]) Get(ctx context.Context, k K) (V, error) { // repeats Cach
 	if it == nil {
 		return c.miss(ctx, k, at, n != 0)
 	}
-	c.v.inherit(ctx, &it.e, lease)
+	c.v.Inherit(ctx, &it.e, lease)
 	if n != 0 {
-		c.v.told(ctx, &it.e, n, r.moment == 0)
+		c.v.Told(ctx, &it.e, n, r.moment == 0)
 	}
-	return c.valueOf(it), it.e.err
+	return c.valueOf(it), it.e.Err
 }
 
 // GetMany is [Cache.GetMany] as of the Moment.
 func (r Reader[K, V]) GetMany(ctx context.Context, keys []K, opts ...Option) (map[K]V, error) {
 	return r.c.getMany(ctx, keys, r.moment, opts)
-}
-
-// or returns the moment. If it is zero, or reads the clock.
-func (t *Tiers) or(moment int64) int64 {
-	if moment != 0 {
-		return moment
-	}
-	return t.now()
 }

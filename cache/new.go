@@ -1,9 +1,12 @@
 package cache
 
 import (
+	"cmp"
+	"fmt"
 	"reflect"
 	"unsafe"
 
+	"github.com/twofold-go/twofold/internal/engine"
 	"github.com/twofold-go/twofold/key"
 )
 
@@ -11,14 +14,18 @@ import (
 // faults. Several caches may share a namespace of t if their key types, value types, codecs,
 // schemas and LocalOnly are the same.
 func New[K comparable, V any](t *Tiers, cfg Config[K, V]) (Cache[K, V], error) {
+	core, err := t.engine()
+	if err != nil {
+		return Cache[K, V]{}, fmt.Errorf("cache: new %.100q: %w", cfg.Namespace, err)
+	}
 	s := &shared[K, V]{cfg: cfg}
 	var it item[K, V]
-	v, err := s.store.open(t, s, &spec{
-		namespace: cfg.Namespace, tenant: cfg.Tenant, policy: cfg.Policy, localOnly: cfg.LocalOnly,
-		maxBatch: cfg.MaxBatch, codec: cfg.Codec, schema: cfg.Schema,
-		loader: anyOf(cfg.Load), loadsMany: cfg.LoadMany != nil, wantsLoad: cfg.wantsLoad, tagged: cfg.Tags != nil,
-		key: reflect.TypeFor[K](), value: reflect.TypeFor[V](), keyFault: key.CheckType[K](),
-		size: sizeOf(cfg.Size), itemSize: int64(unsafe.Sizeof(it)),
+	v, err := s.store.Open(core, s, &engine.Spec{
+		Namespace: cfg.Namespace, Tenant: cmp.Or(cfg.Tenant, DefaultTenant), Policy: cfg.Policy, LocalOnly: cfg.LocalOnly,
+		MaxBatch: cfg.MaxBatch, Codec: cfg.Codec, Schema: cfg.Schema,
+		Loader: anyOf(cfg.Load), LoadsMany: cfg.LoadMany != nil, WantsLoad: cfg.wantsLoad, Tagged: cfg.Tags != nil,
+		Key: reflect.TypeFor[K](), Value: reflect.TypeFor[V](), KeyFault: key.CheckType[K](),
+		Size: sizeOf(cfg.Size), ItemSize: int64(unsafe.Sizeof(it)),
 	})
 	if err != nil {
 		return Cache[K, V]{}, err
@@ -48,5 +55,5 @@ func (c Cache[K, V]) Tenant(name string) Cache[K, V] {
 	if c.s == nil {
 		return c
 	}
-	return Cache[K, V]{s: c.s, v: c.s.store.of(name)}
+	return Cache[K, V]{s: c.s, v: c.s.store.Of(name)}
 }

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/twofold-go/twofold/internal/engine"
 	"github.com/twofold-go/twofold/invalidate"
-	"github.com/twofold-go/twofold/policy"
 )
 
 // Option changes one call. It is a plain value, so a call without options allocates nothing. The
@@ -23,7 +23,7 @@ type Option struct {
 	d    time.Duration
 	on   bool
 	tags []string
-	with *callPolicy
+	with *engine.Override
 }
 
 type optionKind uint8
@@ -77,36 +77,6 @@ func SkipLocal() Option { return Option{kind: optSkipLocal} }
 // also refuses SkipLocal without a remote tier. Use Delete instead.
 func SkipRemote() Option { return Option{kind: optSkipRemote} }
 
-type callOpts struct {
-	ttl        time.Duration // 0: the policy's
-	maxAge     time.Duration // negative: any
-	noStale    bool
-	anew       bool // accepts only a load that begins after the call
-	skipLocal  bool
-	skipRemote bool
-	tags       []string
-}
-
-// options are what the options of a call say. A job keeps its callOpts.
-type options struct {
-	callOpts
-	policy *policy.Policy // nil: the cache's
-}
-
-// anyAge is the options of a call without any.
-var anyAge = options{callOpts: callOpts{maxAge: -1}}
-
-// anyHit reports whether any value that this process may serve will do.
-func (o *options) anyHit() bool {
-	return o.maxAge < 0 && !o.noStale && !o.anew && !o.skipLocal && o.policy == nil
-}
-
-// ofRefresh returns the options of a refresh that the job causes.
-func (j *job) ofRefresh() *options {
-	o := &j.o
-	return &options{callOpts{ttl: o.ttl, tags: o.tags, maxAge: -1, skipLocal: o.skipLocal, skipRemote: o.skipRemote}, j.p}
-}
-
 // callKind groups the calls that take the same options.
 type callKind uint8
 
@@ -117,8 +87,8 @@ const (
 )
 
 // collect returns what the options of a call say. v is nil for the zero Cache.
-func collect(v *view, opts []Option, of callKind) (options, error) {
-	o := anyAge
+func collect(v *engine.View, opts []Option, of callKind) (engine.Options, error) {
+	o := engine.AnyAge
 	var err error
 	for i := range opts {
 		opt := &opts[i]
@@ -130,7 +100,7 @@ func collect(v *view, opts []Option, of callKind) (options, error) {
 			if opt.d < time.Millisecond {
 				return o, fmt.Errorf("%w: TTL of %v: want at least 1ms", ErrOption, opt.d)
 			}
-			o.ttl = opt.d
+			o.TTL = opt.d
 		case optTags:
 			for _, tag := range opt.tags {
 				if err := invalidate.Tag(DefaultTenant, tag).Validate(); err != nil {
@@ -140,25 +110,28 @@ func collect(v *view, opts []Option, of callKind) (options, error) {
 			if of == ofRead && len(opt.tags) > 0 {
 				return o, errTagsOfRead
 			}
-			o.tags = append(o.tags, opt.tags...)
+			o.Tags = append(o.Tags, opt.tags...)
 		case optWith:
-			if o.policy, err = opt.with.over(v); err != nil {
-				return o, err
+			if v == nil {
+				continue // the call fails anyway
+			}
+			if o.Policy, err = opt.with.Over(v); err != nil {
+				return o, fmt.Errorf("%w: With: %w", ErrOption, err)
 			}
 		case optSkipLocal:
-			o.skipLocal = true
+			o.SkipLocal = true
 		case optSkipRemote:
-			o.skipRemote = true
+			o.SkipRemote = true
 		case optMaxAge:
 			if opt.d < 0 {
 				return o, fmt.Errorf("%w: MaxAge of %v: want 0 or more; leave it out to accept any age", ErrOption, opt.d)
 			}
-			o.maxAge, o.anew = opt.d, opt.d == 0
+			o.MaxAge, o.Anew = opt.d, opt.d == 0
 		case optAllowStale:
-			o.noStale = !opt.on
+			o.NoStale = !opt.on
 		}
 	}
-	if of == ofSet && o.skipLocal && o.skipRemote {
+	if of == ofSet && o.SkipLocal && o.SkipRemote {
 		return o, fmt.Errorf("%w: SkipLocal and SkipRemote together leave Set no tier to keep the value in: use Delete", ErrOption)
 	}
 	return o, nil
@@ -176,9 +149,9 @@ func ofLoader[K comparable, V any](load Loader[K, V]) callKind {
 }
 
 // collectSet is collect for a call that sets values.
-func collectSet(v *view, opts []Option) (options, error) {
+func collectSet(v *engine.View, opts []Option) (engine.Options, error) {
 	o, err := collect(v, opts, ofSet)
-	if err == nil && v != nil && v.far == nil && o.skipLocal {
+	if err == nil && v != nil && v.LocalOnly() && o.SkipLocal {
 		err = fmt.Errorf("%w: SkipLocal leaves Set no tier to keep the value in, as the cache has no remote tier: leave it out, or use Delete", ErrOption)
 	}
 	return o, err

@@ -2,7 +2,8 @@ package cache
 
 import (
 	"context"
-	"math"
+
+	"github.com/twofold-go/twofold/internal/engine"
 )
 
 // Get returns the value of k: from this process, from the remote tier, or from the cache's
@@ -22,14 +23,14 @@ func (c Cache[K, V]) Get(ctx context.Context, k K) (V, error) {
 	if it == nil {
 		return c.miss(ctx, k, at, n != 0)
 	}
-	c.v.inherit(ctx, &it.e, lease)
+	c.v.Inherit(ctx, &it.e, lease)
 	if n != 0 {
-		c.v.told(ctx, &it.e, n, true)
+		c.v.Told(ctx, &it.e, n, true)
 	}
-	if it.e.plain {
+	if it.e.Plain {
 		return c.valueOf(it), nil
 	}
-	return c.valueOf(it), it.e.err
+	return c.valueOf(it), it.e.Err
 }
 
 // miss is the rest of Get. It is a separate function, so that a goroutine that waits in it keeps
@@ -37,16 +38,14 @@ func (c Cache[K, V]) Get(ctx context.Context, k K) (V, error) {
 //
 //go:noinline
 func (c Cache[K, V]) miss(ctx context.Context, k K, at uint64, found bool) (v V, err error) {
-	begun := c.v.t.now()
-	var a ask
-	a.called = c.v.t.confirm(ctx, math.MaxInt64, begun)
-	if err := a.begin(c.v, "get", at, nil, &anyAge); err != nil {
+	var a engine.Ask
+	if err := a.Start(ctx, c.v, "get", at, nil, &engine.AnyAge); err != nil {
 		return v, c.fail("get", k, err)
 	}
 	r, err := c.read(ctx, &a, k, found)
-	a.tell(ctx, begun, &r, err)
-	if r.it != nil {
-		v = c.value(r.it)
+	a.Report(ctx, &r, err)
+	if r.It != nil {
+		v = c.value(r.It)
 	}
 	return v, err
 }
@@ -71,25 +70,18 @@ func (c Cache[K, V]) Fetch(ctx context.Context, k K, load Loader[K, V], opts ...
 	case c.s == nil:
 		return Result[V]{}, errZero("get")
 	case err != nil:
-		return Result[V]{}, c.fail("get", k, wrongUse(err))
+		return Result[V]{}, c.fail("get", k, engine.WrongUse(err))
 	}
 	return c.fetch(ctx, "get", k, load, &o)
 }
 
-func (c Cache[K, V]) fetch(ctx context.Context, op string, k K, load Loader[K, V], o *options) (Result[V], error) {
-	begun := c.v.t.now()
-	var a ask
-	a.called = begun
-	if !o.anew {
-		a.called = c.v.t.confirm(ctx, o.within(), begun)
-	}
-	if err := a.begin(c.v, op, c.slot(k), anyOf(load), o); err != nil {
+func (c Cache[K, V]) fetch(ctx context.Context, op string, k K, load Loader[K, V], o *engine.Options) (Result[V], error) {
+	var a engine.Ask
+	if err := a.Start(ctx, c.v, op, c.slot(k), anyOf(load), o); err != nil {
 		return Result[V]{}, c.fail(op, k, err)
 	}
 	r, err := c.read(ctx, &a, k, true)
-	if op == "get" && (!a.quiet || a.j.t.notable.Load() == 0) {
-		a.tell(ctx, begun, &r, err)
-	}
+	a.Report(ctx, &r, err)
 	return c.result(&r), err
 }
 
@@ -104,16 +96,16 @@ func (c Cache[K, V]) Peek(ctx context.Context, k K) (V, bool) {
 	}
 	at := c.slot(k)
 	if it, lease, _ := c.hit(at, k, 0); it != nil {
-		c.v.inherit(ctx, &it.e, lease)
-		return c.valueOf(it), it.e.err == nil
+		c.v.Inherit(ctx, &it.e, lease)
+		return c.valueOf(it), it.e.Err == nil
 	}
-	var j job
-	if err := c.changes(&j, "peek", k, &anyAge); err != nil {
+	var j engine.Job
+	if err := c.changes(&j, "peek", k, &engine.AnyAge); err != nil {
 		return zero, false
 	}
-	it := j.peek(ctx, asked{c.same(k), func() *entry { return blank[K, V](c.v, k) }})
+	it := j.Peek(ctx, engine.Asked{Same: c.same(k), Blank: func() *engine.Entry { return blank[K, V](c.v, k) }})
 	if it == nil {
 		return zero, false
 	}
-	return c.value(it), it.err == nil
+	return c.value(it), it.Err == nil
 }

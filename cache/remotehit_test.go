@@ -5,9 +5,8 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/twofold-go/twofold/internal/race"
-
 	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/internal/race"
 	"github.com/twofold-go/twofold/tier/local"
 	"github.com/twofold-go/twofold/tier/tiertest"
 )

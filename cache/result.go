@@ -1,6 +1,10 @@
 package cache
 
-import "time"
+import (
+	"time"
+
+	"github.com/twofold-go/twofold/internal/engine"
+)
 
 // Result is a value with its source, age and state.
 type Result[V any] struct {
@@ -29,35 +33,25 @@ func (s Source) String() string {
 	return [...]string{"none", "local", "remote", "load"}[s]
 }
 
-// staleReason says why a stale value was served.
-type staleReason uint8
-
-const (
-	notStale     staleReason = iota
-	revalidating             // within Stale, while a refresh runs
-	failedLoad               // within StaleIfError, after a failed load
-	softTimeout              // the load takes longer than SoftTimeout
-)
-
 // value returns an entry's value, or a copy if the Config has Clone.
-func (c Cache[K, V]) value(e *entry) V { return c.valueOf(itemOf[K, V](e)) }
+func (c Cache[K, V]) value(e *engine.Entry) V { return c.valueOf(itemOf[K, V](e)) }
 
 func (c Cache[K, V]) valueOf(it *item[K, V]) V {
-	if c.s.cfg.Clone != nil && (it.e.plain || it.e.err == nil) {
+	if c.s.cfg.Clone != nil && (it.e.Plain || it.e.Err == nil) {
 		return c.s.cfg.Clone(it.val)
 	}
 	return it.val
 }
 
-func (c Cache[K, V]) result(r *answer) Result[V] {
-	if r.it == nil {
+func (c Cache[K, V]) result(r *engine.Answer) Result[V] {
+	if r.It == nil {
 		return Result[V]{}
 	}
 	return Result[V]{
-		Value:    c.value(r.it),
-		Source:   r.src,
-		Age:      max(time.Duration(r.at-r.it.loadedAt), 0),
-		Stale:    r.stale,
-		Negative: r.it.err != nil,
+		Value:    c.value(r.It),
+		Source:   Source(r.Src),
+		Age:      r.Age(),
+		Stale:    r.Stale,
+		Negative: r.It.Err != nil,
 	}
 }

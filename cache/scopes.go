@@ -31,7 +31,7 @@ func (c Cache[K, V]) Tag(tag string) invalidate.Scope {
 	if err := c.unscoped(); err != nil {
 		return invalidate.Invalid(err)
 	}
-	return invalidate.Tag(c.v.space.Tenant, tag)
+	return invalidate.Tag(c.v.Space.Tenant, tag)
 }
 
 // All returns the scope of every key of the handle's tenant and namespace. It covers no other
@@ -40,7 +40,7 @@ func (c Cache[K, V]) All() invalidate.Scope {
 	if err := c.unscoped(); err != nil {
 		return invalidate.Invalid(err)
 	}
-	return invalidate.Prefix(c.v.space.Tenant, c.v.space.Namespace+":")
+	return invalidate.Prefix(c.v.Space.Tenant, c.v.Space.Namespace+":")
 }
 
 // Prefix returns the scope of every key of the handle's tenant and namespace that starts with
@@ -57,7 +57,7 @@ func (c Cache[K, V]) Prefix(prefix string) invalidate.Scope {
 	if err != nil {
 		return invalidate.Invalid(err)
 	}
-	return invalidate.Prefix(c.v.space.Tenant, c.v.space.Namespace+":"+id)
+	return invalidate.Prefix(c.v.Space.Tenant, c.v.Space.Namespace+":"+id)
 }
 
 // unscoped returns why the handle has no scopes, or nil.
@@ -65,7 +65,7 @@ func (c Cache[K, V]) unscoped() error {
 	if c.s == nil {
 		return errZeroCache
 	}
-	return c.v.err
+	return c.v.Err
 }
 
 // spellPrefix spells a prefix of keys of type t, as those keys are spelled.

@@ -1,23 +1,18 @@
 package cache
 
 import (
+	"context"
 	"errors"
-	"hash/maphash"
+	"fmt"
 	"log/slog"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/trace"
-	"golang.org/x/sync/semaphore"
 
 	"github.com/twofold-go/twofold/codec"
-	"github.com/twofold-go/twofold/internal/follow"
-	"github.com/twofold-go/twofold/internal/remote"
-	"github.com/twofold-go/twofold/internal/scope"
+	"github.com/twofold-go/twofold/internal/engine"
 	"github.com/twofold-go/twofold/invalidate"
-	"github.com/twofold-go/twofold/key"
 	"github.com/twofold-go/twofold/policy"
 	"github.com/twofold-go/twofold/tier"
 )
@@ -112,61 +107,184 @@ type TiersConfig struct {
 	TracerProvider trace.TracerProvider
 }
 
+// engine returns the configuration of the engine, which calls the hooks with its own types.
+func (cfg *TiersConfig) engine() engine.Config {
+	c := engine.Config{
+		Local: cfg.Local, Remote: cfg.Remote, Log: cfg.Log, InvalidateWait: cfg.InvalidateWait, Policies: cfg.Policies,
+		Codecs: cfg.Codecs, MaxLoads: cfg.MaxLoads, MaxRefreshes: cfg.MaxRefreshes, MaxFlights: cfg.MaxFlights,
+		ClaimTTL: cfg.ClaimTTL, MaxAudits: cfg.MaxAudits, MaxTenants: cfg.MaxTenants, Logger: cfg.Logger,
+		MeterProvider: cfg.MeterProvider, TracerProvider: cfg.TracerProvider, Faults: faults{},
+	}
+	if cfg.OnStale != nil {
+		c.OnStale = func(h *engine.StaleHit) { cfg.OnStale(staleHit(h)) }
+	}
+	if cfg.OnStored != nil {
+		c.OnStored = func(e *engine.Entry) { cfg.OnStored(e) }
+	}
+	if cfg.OnRemoved != nil {
+		c.OnRemoved = func(e *engine.Entry, reason tier.EvictReason) { cfg.OnRemoved(e, reason) }
+	}
+	return c
+}
+
 // Tiers holds what the caches of one process share: the tiers, the limits and the instruments.
 // Make one with [Open]. All methods may be called concurrently.
 type Tiers struct {
-	base     time.Time // its monotonic reading is the origin of all item times
-	seed     maphash.Seed
-	notable  atomic.Int64 // see sampled
-	cfg      TiersConfig
-	local    tier.Local
-	remote   *remote.Tier // nil: none
-	codecs   codec.Set
-	log      *slog.Logger
-	fences   *follow.Fences
-	lease    *follow.Lease
-	follower *follow.Follower // nil without a log
-	bound    int64            // of the log
-	policies atomic.Pointer[policy.Table]
-	loads    *semaphore.Weighted
-	refresh  *semaphore.Weighted
-	work     scope.Work
-	puts     [64]sync.Mutex // by local hash; see job.put
-	seen     *telemetry
-	all      *counters // for counts without a namespace
-	panicked sync.Once // the first panic of a hook was logged
-	noLog    sync.Once // see warnOfNoLog
-
-	listeners listeners
-	audits    auditor
-	known     tenants // tenants of the handles so far
-	strangers tenants // unknown tenants of invalidations, already logged
-
-	mu        sync.Mutex // protects the rest
-	used      namespaces
-	counts    map[key.Space]*counters
-	refreshes map[string]*atomic.Int64 // by namespace
+	core *engine.Core
 }
 
-// check returns why the tiers cannot be used at all, or nil.
-func (t *Tiers) check() error {
+// Open returns Tiers for cfg. It refuses a faulty configuration and names all faults. When it
+// fails, the parts of cfg stay open.
+func Open(cfg TiersConfig) (*Tiers, error) {
+	core, err := engine.Open(cfg.engine())
+	if err != nil {
+		return nil, err
+	}
+	return &Tiers{core}, nil
+}
+
+// engine returns the engine of the Tiers, or why there is none.
+func (t *Tiers) engine() (*engine.Core, error) {
 	switch {
 	case t == nil:
-		return wrongUse(errors.New("Tiers is nil; make it with Open"))
-	case t.local == nil:
-		return wrongUse(errors.New("the zero Tiers; make it with Open"))
-	case t.work.Closed():
-		return ErrClosed
+		return nil, engine.WrongUse(errors.New("Tiers is nil; make it with Open"))
+	case t.core == nil:
+		return nil, engine.WrongUse(errors.New("the zero Tiers; make it with Open"))
+	}
+	return t.core, nil
+}
+
+// do runs an operation of the engine, and wraps its error.
+func (t *Tiers) do(op, key string, run func(*engine.Core) error) error {
+	core, err := t.engine()
+	if err == nil && core.Closed() {
+		err = engine.ErrClosed
+	}
+	if err != nil {
+		return &Error{Op: op, Key: "-", Err: err}
+	}
+	if err := run(core); err != nil {
+		return &Error{Op: op, Key: key, Err: err}
 	}
 	return nil
 }
 
-// now returns the nanoseconds since Open, on the monotonic clock. A local hit spends 25 to 35 ns
-// here: half of its time if its key is hot.
+// SetPolicies replaces the table of overrides for reads that start afterwards. Stored values
+// keep their lifetimes. SetPolicies refuses a faulty table, names all faults, and keeps the old
+// table. A namespace that no cache has is no fault, because another program may have it. It is
+// logged once; see [Tiers.UnusedPolicies].
+func (t *Tiers) SetPolicies(table policy.Table) error { return t.core.SetPolicies(table) }
+
+// SpacePolicy is the policy in force for a namespace, or for one tenant's share of it.
+type SpacePolicy struct {
+	Namespace string        // of the caches
+	Tenant    string        // empty: all tenants without overrides of their own
+	Policy    policy.Policy // with the overrides of the table applied
+}
+
+// Policies returns the policies in force of the caches on these Tiers, sorted by namespace and
+// tenant. Each namespace has one policy for all tenants. It also has one for each tenant that
+// the table of overrides names, if that policy differs. A namespace whose caches have different
+// policies appears several times. The slice belongs to the caller.
+func (t *Tiers) Policies() []SpacePolicy {
+	var all []SpacePolicy
+	for _, p := range t.core.Policies() {
+		all = append(all, SpacePolicy(p))
+	}
+	return all
+}
+
+// UnusedPolicies returns the namespaces that the table of overrides names and no cache on these
+// Tiers has, sorted. Their overrides do nothing. A namespace is Config.Namespace, with its
+// version: "users" does not reach "users:v1". The slice belongs to the caller; nil means none.
+func (t *Tiers) UnusedPolicies() []string { return t.core.UnusedPolicies() }
+
+// Ready waits until this process knows what the log knows, so that it can serve
+// from its tiers and learns of invalidations by other processes. If ctx ends first, Ready
+// returns the reason. Reads need not wait for it: until then they go to the source. Without a
+// log, Ready returns at once.
+func (t *Tiers) Ready(ctx context.Context) error {
+	return t.do("ready", "-", func(core *engine.Core) error { return core.Ready(ctx) })
+}
+
+// Settle waits until no process of the log can serve values that were invalidated before the
+// call. This takes the log's bound. It does for such invalidations what [invalidate.Strict] does
+// for a call of Invalidate. They may have been committed to a database, see package sqllog, or
+// made by other processes. Call Settle after the commit, not in the transaction. It returns the
+// reason if ctx ends first, or if the log cannot tell the bounds of the other processes. Without
+// a log, Settle returns at once.
+func (t *Tiers) Settle(ctx context.Context) error {
+	return t.do("settle", "-", func(core *engine.Core) error { return core.Settle(ctx) })
+}
+
+// Invalidate invalidates everything that the scopes cover. When it returns nil, no later read in
+// this process returns a value whose load began before. In another process that follows the same
+// log, this holds after the log's bound, or at once with invalidate.Strict among the scopes.
+// Without a log, keys are removed from the remote tier for all processes, and prefixes and tags
+// count only in this process.
 //
-// A clock of our own, which interpolates the kernel's by the processor's counter for a
-// millisecond, would save most of that. It is not here: the lease rests on it, so it needs proof on
-// several kinds of processor and hypervisor, and assembly for each. A word that a goroutine
-// refreshes is not sound at all: after a SIGSTOP, readers may run before that goroutine. A Moment
-// saves the whole reading, and promises what it says.
-func (t *Tiers) now() int64 { return int64(time.Since(t.base)) }
+// Invalidate refuses a scope that is not valid before it does anything. If the log or the remote
+// tier cannot be reached, it applies the scopes in this process and returns an error. With a log
+// that error is an [*invalidate.PendingError], and the process retries in the background.
+//
+// Invalidate waits for the log until ctx ends or TiersConfig.InvalidateWait has passed. When the
+// log has the invalidation, invalidate.Strict also waits for the bound. If the call returns a
+// PendingError, it does not tell when the other processes know. To be sure, call Invalidate
+// again.
+func (t *Tiers) Invalidate(ctx context.Context, scopes ...invalidate.Scope) error {
+	return t.do("invalidate", nameOf(scopes), func(core *engine.Core) error { return core.Invalidate(ctx, scopes...) })
+}
+
+// Expire makes everything that the scopes cover stale without removing it. A stale value is
+// served for the policy's Stale and StaleIfError, counted from now, while a background load
+// replaces it. If both are zero, the next read loads. (For the cell of a key in the remote tier
+// whose TTL is Forever, the default policy counts, not the namespace's; [Cache.Expire] knows it.)
+// If a value expires several times, the time counts from the last Expire, or from one that a read
+// in this process has already noticed. If an invalidation covers the value too, the value is gone,
+// in either order.
+//
+// When Expire returns nil, this holds for every later read in this process. In another process
+// that follows the same log, it holds after the log's bound. A value that is built from a stale
+// value is stale itself. Without a log, keys expire in the remote tier for all processes, and
+// prefixes and tags only in this process.
+//
+// The errors are those of [Tiers.Invalidate]. An Expire that waits for the log may become an
+// invalidation. Expire refuses invalidate.Strict and invalidate.Hold, because no call waits
+// until stale values end.
+func (t *Tiers) Expire(ctx context.Context, scopes ...invalidate.Scope) error {
+	return t.do("expire", nameOf(scopes), func(core *engine.Core) error { return core.Expire(ctx, scopes...) })
+}
+
+func nameOf(scopes []invalidate.Scope) string {
+	if len(scopes) == 1 {
+		return scopes[0].String()
+	}
+	return fmt.Sprintf("%d scopes", len(scopes))
+}
+
+// OnInvalidate calls fn for every invalidation and every Expire that is applied in this process
+// from now on: those of its own calls, and with a log also those of other processes. fn is
+// called when no read in this process serves what they cover. Events of other processes arrive
+// in the log's order; keys and all other scopes are two separate orders. If records are missing,
+// one event of everything replaces them. An event may arrive twice.
+//
+// One goroutine at a time calls fn and holds no lock, so fn may use the caches. While fn runs, up to 1,024
+// events wait. Beyond that, one event of everything replaces them, and its Missed counts them. A
+// panic or a runtime.Goexit of fn is logged, and fn gets the next event.
+//
+// Stop, or Close of the Tiers, ends the calls. A call that is running may continue for a moment.
+// Stop may be called from fn, and more than once. OnInvalidate panics if fn is nil. On closed
+// Tiers it does nothing.
+func (t *Tiers) OnInvalidate(fn func(invalidate.Event)) (stop func()) {
+	if fn == nil {
+		panic("cache: OnInvalidate of a nil function")
+	}
+	return t.core.OnInvalidate(fn)
+}
+
+// Close closes the Tiers. Later calls fail with [ErrClosed]. Until ctx ends, Close waits for
+// loads and sends the invalidations that wait for the log. Then it cancels the loads and reports
+// lost invalidations as an [*invalidate.PendingError]. Audits end at once. A ctx without a deadline ends after the
+// log's bound, or after two seconds without a log. Close closes the log and the local tier last.
+// The remote tier stays open. A second Close does nothing.
+func (t *Tiers) Close(ctx context.Context) error { return t.core.Close(ctx) }

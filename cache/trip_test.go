@@ -7,10 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/twofold-go/twofold/internal/race"
-
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/codec"
+	"github.com/twofold-go/twofold/internal/race"
 	"github.com/twofold-go/twofold/internal/trip"
 	"github.com/twofold-go/twofold/tier/tiertest"
 )

@@ -7,9 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/twofold-go/twofold/internal/race"
-
 	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/internal/race"
 )
 
 // row is a value of ordinary size. The stack of a read has a few copies of it.

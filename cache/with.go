@@ -1,10 +1,7 @@
 package cache
 
 import (
-	"errors"
-	"fmt"
-	"sync/atomic"
-
+	"github.com/twofold-go/twofold/internal/engine"
 	"github.com/twofold-go/twofold/policy"
 )
 
@@ -24,39 +21,4 @@ import (
 //
 // Keep the Option and pass it to many calls. Its first use in a cache resolves the policy, which
 // allocates; a later hit allocates nothing. What the fields of p point to must not change.
-func With(p policy.Patch) Option { return Option{kind: optWith, with: &callPolicy{patch: p}} }
-
-// callPolicy is the policy of the calls that get one With. It is resolved again for another cache,
-// or when the table of overrides is replaced.
-type callPolicy struct {
-	patch  policy.Patch
-	recent [8]atomic.Pointer[derived] // by the view
-}
-
-// derived is a policy that was made from another.
-type derived struct {
-	from *policy.Policy
-	policy.Policy
-}
-
-// over returns the policy of a view with the patch, or why the patch is refused.
-func (c *callPolicy) over(v *view) (*policy.Policy, error) {
-	if v == nil {
-		return nil, nil // the call fails anyway
-	}
-	from := v.policy()
-	recent := &c.recent[v.seed%uint64(len(c.recent))]
-	if d := recent.Load(); d != nil && d.from == from {
-		return &d.Policy, nil
-	}
-	d := &derived{from, c.patch.Apply(*from)}
-	err := d.Validate()
-	if off := c.patch.Off; off != nil && !*off {
-		err = errors.Join(err, &policy.FieldError{Field: "Off", Problem: "false would undo the operator's kill switch; leave it nil"})
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%w: With: %w", ErrOption, err)
-	}
-	recent.Store(d)
-	return &d.Policy, nil
-}
+func With(p policy.Patch) Option { return Option{kind: optWith, with: &engine.Override{Patch: p}} }

@@ -6,10 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"sync"
 	"time"
 
+	"github.com/twofold-go/twofold/internal/logwire"
 	"github.com/twofold-go/twofold/invalidate"
 )
 
@@ -163,15 +163,12 @@ func (m *Memory) bumpLocked(at invalidate.Cursor, now int64) error {
 		return fmt.Errorf("%w after cursor %x, %x", ErrEpochs, uint64(at.Key), uint64(at.Scope))
 	}
 	m.bumps++
-	d.epoch, d.id, d.run = uint32(epoch), newID(), m.run
+	d.epoch, d.id, d.run = uint32(epoch), logwire.NewID(), m.run
 	for _, s := range []*sequence{&d.keys, &d.scopes} {
 		m.addLocked(s, invalidate.Record{At: invalidate.At(d.epoch, 0), ID: d.id, Bump: true, Prev: s.last(), Time: now})
 	}
 	return nil
 }
-
-// newID returns a random id, which is never zero.
-func newID() uint64 { return rand.Uint64() | 1 }
 
 func (m *Memory) appendLocked(s *sequence, fences []invalidate.Fence, names string, now int64) invalidate.Position {
 	if len(fences) == 0 {
@@ -180,7 +177,7 @@ func (m *Memory) appendLocked(s *sequence, fences []invalidate.Fence, names stri
 	if !m.config.Names || len(names) > invalidate.MaxNames {
 		names = ""
 	}
-	m.addLocked(s, invalidate.Record{At: s.end + 1, ID: newID(), Time: now, Fences: rounded(fences), Names: names})
+	m.addLocked(s, invalidate.Record{At: s.end + 1, ID: logwire.NewID(), Time: now, Fences: rounded(fences), Names: names})
 	return s.end
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/twofold-go/twofold/internal/logwire"
 	"github.com/twofold-go/twofold/invalidate"
 )
 
@@ -129,27 +130,15 @@ func copied(records []invalidate.Record) []invalidate.Record {
 func rounded(fences []invalidate.Fence) []invalidate.Fence {
 	out := slices.Clone(fences)
 	for i, f := range out {
-		if up := f.Hold.Truncate(time.Millisecond); up < f.Hold {
-			out[i].Hold = up + time.Millisecond
-		}
+		out[i].Hold = time.Duration(logwire.Millis(f.Hold)) * time.Millisecond
 	}
 	return out
 }
 
 // check refuses fences that a record cannot hold.
 func check(a invalidate.Append) error {
-	if n := max(len(a.Keys), len(a.Scopes)); n > invalidate.MaxFences {
-		return fmt.Errorf("%w: %d fences for one record, at most %d", ErrAppend, n, invalidate.MaxFences)
-	}
-	for _, f := range a.Keys {
-		if !f.OfKeys() {
-			return fmt.Errorf("%w: fence of kind %v (soft: %v) among keys", ErrAppend, f.Kind, f.Soft)
-		}
-	}
-	for _, f := range a.Scopes {
-		if f.Kind < invalidate.KindKey || f.Kind > invalidate.KindAll || f.OfKeys() {
-			return fmt.Errorf("%w: fence of kind %v among scopes", ErrAppend, f.Kind)
-		}
+	if err := cmp.Or(logwire.Check(a.Keys, true), logwire.Check(a.Scopes, false)); err != nil {
+		return fmt.Errorf("%w: %w", ErrAppend, err)
 	}
 	return nil
 }

@@ -1,7 +1,6 @@
 package redislog
 
 import (
-	"crypto/rand"
 	"encoding/binary"
 	"strconv"
 	"strings"
@@ -111,15 +110,4 @@ func parseRaw(s string) uint64 {
 		return 0
 	}
 	return binary.BigEndian.Uint64([]byte(s))
-}
-
-// newID returns a random id, which is never zero.
-func newID() uint64 {
-	for {
-		var b [idSize]byte
-		_, _ = rand.Read(b[:]) // documented never to fail
-		if id := binary.BigEndian.Uint64(b[:]); id != 0 {
-			return id
-		}
-	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/twofold-go/twofold/internal/logwire"
 	"github.com/twofold-go/twofold/internal/safeguard"
 	"github.com/twofold-go/twofold/invalidate"
 )
@@ -105,7 +106,7 @@ func (l *Log) sync(ctx context.Context, at invalidate.Cursor, a invalidate.Appen
 }
 
 func (l *Log) args(at invalidate.Cursor, a invalidate.Append) (q question, args []any, err error) {
-	q = question{at: at, epoch: newID(), keyID: newID(), scopID: newID()}
+	q = question{at: at, epoch: logwire.NewID(), keyID: logwire.NewID(), scopID: logwire.NewID()}
 	if q.keys, err = encode(a.Keys, keyStream); err != nil {
 		return q, nil, err
 	}

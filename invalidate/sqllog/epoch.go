@@ -7,6 +7,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/twofold-go/twofold/internal/logwire"
 	"github.com/twofold-go/twofold/invalidate"
 )
 
@@ -109,7 +110,7 @@ func (l *Log) bump(ctx context.Context, tx *sql.Tx, v *view, at invalidate.Curso
 	}
 	q = l.sql.epoch
 	identity := strings.TrimPrefix(v.identity, markText)
-	_, err := tx.ExecContext(ctx, q.text, q.args(l.cfg.Namespace, identity, id, epoch<<32, holdMillis(l.cfg.Bound), forget)...)
+	_, err := tx.ExecContext(ctx, q.text, q.args(l.cfg.Namespace, identity, id, epoch<<32, logwire.Millis(l.cfg.Bound), forget)...)
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/twofold-go/twofold/internal/logwire"
 	"github.com/twofold-go/twofold/invalidate"
 )
 
@@ -171,7 +172,7 @@ func (l *Log) refuses(v *view) error {
 func (l *Log) outdated(v *view) bool {
 	l.cells.mu.Lock()
 	defer l.cells.mu.Unlock()
-	return v.bound < holdMillis(l.cfg.Bound) || l.cells.known && !v.tier.Valid
+	return v.bound < logwire.Millis(l.cfg.Bound) || l.cells.known && !v.tier.Valid
 }
 
 // noteTerms writes this process's bound and remote tier to meta. The first tier stays.
@@ -179,7 +180,7 @@ func (l *Log) noteTerms(ctx context.Context) error {
 	l.cells.mu.Lock()
 	tier := sql.NullString{String: l.cells.tier, Valid: l.cells.known}
 	l.cells.mu.Unlock()
-	_, err := l.db.ExecContext(ctx, l.sql.terms.text, l.sql.terms.args(l.cfg.Namespace, holdMillis(l.cfg.Bound), tier)...)
+	_, err := l.db.ExecContext(ctx, l.sql.terms.text, l.sql.terms.args(l.cfg.Namespace, logwire.Millis(l.cfg.Bound), tier)...)
 	return err
 }
 

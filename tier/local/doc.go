@@ -56,7 +56,7 @@
 //	loop 1.5×         47.1 / 49.6    70.6 / 57.4    81.9 / 76.7
 //	phases            44.4 / 59.7    41.2 / 55.6    52.3 / 64.1
 //
-// With lifetimes, through TestLifetimes of tier/otter: hits in %, with the same room and TTLs.
+// With lifetimes, beside a tier that was made of otter v2: hits in %, with the same room and TTLs.
 //
 //	                                  tier/local  without the ends  otter
 //	drifting zipf, TTL 10 s                 53.3              49.9   53.3
@@ -86,7 +86,7 @@
 //     hot ones.
 //
 // Memory in addition to the entry itself: 105 to 118 bytes, in a full tier of 5,000 to 500,000
-// entries that were all replaced once (BenchmarkHeap of tier/otter). 64 of these bytes are the
+// entries that were all replaced once (measured beside ristretto). 64 of these bytes are the
 // node, which is part of an item of package cache. Ends take another 6 to 11 bytes for each entry;
 // this is computed, not measured.
 //

@@ -10,7 +10,7 @@ import (
 )
 
 // TestLifetimes replays traces with lifetimes. Without the ends, some of the same traces have far
-// fewer hits. The comparison with otter is in tier/otter.
+// fewer hits.
 func TestLifetimes(t *testing.T) {
 	if testing.Short() || race.Enabled {
 		t.Skip("replays a million accesses")

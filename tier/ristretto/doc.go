@@ -65,6 +65,6 @@
 //
 // Memory in addition to the entry itself, in a full tier of 5,000 to 500,000 entries that were
 // all replaced once: 301 to 361 bytes. It depends on how full the maps are, and includes the
-// sketch, which MaxBytes does not count (BenchmarkHeap of tier/otter). 64 of these bytes are the
+// sketch, which MaxBytes does not count (measured beside tier/local). 64 of these bytes are the
 // node, which is part of an item of package cache.
 package ristretto

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/tier/local"
-	"github.com/twofold-go/twofold/tier/otter"
 )
 
 // The plain local tiers show the tiers' part of a hit. Each adapter calls its tier directly,
@@ -61,28 +60,3 @@ func (p clocked) Get(ctx context.Context, k *Key) (Value, bool) {
 
 func (tierLocal) Settle()  {}
 func (p tierLocal) Close() { _ = p.t.Close() }
-
-type tierOtter struct{ t *otter.Tier }
-
-func newTierOtter(o Options) (Peer, error) {
-	t := otter.New(otter.Config{MaxBytes: o.roomy()})
-	if err := t.Validate(); err != nil {
-		return nil, fmt.Errorf("peers: tier/otter: %w", err)
-	}
-	return tierOtter{t}, nil
-}
-
-func (p tierOtter) Get(_ context.Context, k *Key) (Value, bool) {
-	e, ok := p.t.Get(hashOf(k.ID))
-	if !ok {
-		return Value{}, false
-	}
-	return *e.(*Value), true
-}
-
-func (p tierOtter) Set(_ context.Context, k *Key, v Value) error {
-	p.t.Set(hashOf(k.ID), &v, entryBytes-otter.Overhead)
-	return nil
-}
-func (tierOtter) Settle()  {}
-func (p tierOtter) Close() { _ = p.t.Close() }

@@ -17,7 +17,6 @@ import (
 	"github.com/twofold-go/twofold/policy"
 	"github.com/twofold-go/twofold/tier"
 	"github.com/twofold-go/twofold/tier/local"
-	"github.com/twofold-go/twofold/tier/otter"
 	"github.com/twofold-go/twofold/tier/redistier"
 	"github.com/twofold-go/twofold/tier/ristretto"
 )
@@ -27,12 +26,10 @@ func ours() []Spec {
 		{Name: "twofold", Kind: Loading, Loads: true, Open: func(o Options) (Peer, error) { return NewTwofold(o, Twofold{}) }},
 		{Name: "twofold, closure", Kind: Loading, Loads: true, Open: newClosure},
 		{Name: "twofold, metrics", Kind: Loading, Loads: true, Open: newMetrics},
-		{Name: "twofold, otter", Kind: Loading, Loads: true, Open: newOverOtter},
 		{Name: "twofold, ristretto", Kind: Loading, Loads: true, Open: newOverRistretto},
 		{Name: "twofold, two tiers", Kind: TwoTier, Loads: true, Open: newTwoTiers},
 		{Name: "tier/local", Kind: Table, Open: newTierLocal},
 		{Name: "tier/local, clock", Kind: Table, Open: newClocked},
-		{Name: "tier/otter", Kind: Table, Open: newTierOtter},
 	}
 }
 
@@ -171,8 +168,4 @@ func newTwoTiers(o Options) (Peer, error) {
 // newOverRistretto uses tier/ristretto as the local tier.
 func newOverRistretto(o Options) (Peer, error) {
 	return NewTwofold(o, Twofold{Local: ristretto.New(ristretto.Config{MaxBytes: o.roomy()})})
-}
-
-func newOverOtter(o Options) (Peer, error) {
-	return NewTwofold(o, Twofold{Local: otter.New(otter.Config{MaxBytes: o.roomy()})})
 }

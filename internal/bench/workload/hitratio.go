@@ -9,7 +9,6 @@ import (
 	"github.com/twofold-go/twofold/internal/bench/report"
 	"github.com/twofold-go/twofold/internal/trace"
 	"github.com/twofold-go/twofold/tier/local"
-	"github.com/twofold-go/twofold/tier/otter"
 	"github.com/twofold-go/twofold/tier/ristretto"
 )
 
@@ -59,7 +58,7 @@ var ratioEngines = []struct {
 	wait       bool
 	overhead   int64 // of an entry, in a tier bounded by bytes
 }{
-	{"twofold", "twofold", false, local.Overhead}, {"twofold, otter", "twofold, otter", false, otter.Overhead},
+	{"twofold", "twofold", false, local.Overhead},
 	{overRistretto, overRistretto, false, ristretto.Overhead},
 	{"golang-lru", "golang-lru", false, 0}, {"ristretto", "ristretto", false, 0}, {withWait, "ristretto", true, 0},
 	{"otter", "otter", false, 0}, {"theine", "theine", false, 0},

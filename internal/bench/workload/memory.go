@@ -27,7 +27,7 @@ const (
 
 // memoryPeers hold the struct itself, except for the caches of bytes, whose memory the collector
 // does not scan.
-var memoryPeers = []string{"twofold", "twofold, otter", overRistretto, "map+RWMutex", "ristretto", "otter", "theine", "golang-lru", "freecache", "bigcache"}
+var memoryPeers = []string{"twofold", overRistretto, "map+RWMutex", "ristretto", "otter", "theine", "golang-lru", "freecache", "bigcache"}
 
 func memLine(who string) report.Line {
 	return report.Line{Workload: "E", Setting: memSetting, Contender: who}
@@ -56,7 +56,7 @@ func (e *Env) weigh(ctx context.Context, s peers.Spec, n int) error {
 	switch s.Name {
 	case "freecache", "bigcache":
 		o.MaxBytes = int64(n) * 160 // about 70 bytes of key and encoded value, and the cache's own
-	case "twofold", "twofold, otter", overRistretto:
+	case "twofold", overRistretto:
 		o.MaxBytes = int64(n) * 1024
 	}
 	p, err := s.Open(o)

@@ -69,7 +69,7 @@ func (e *Env) missTable() report.Table {
 	return report.Comparison{
 		Title: "A: a miss, with a loader that returns at once, 1 goroutine", Workload: "A", Settings: []string{missRoomy, missTight},
 		Contenders: []string{
-			bareLoader, "twofold", "twofold, otter", "twofold, closure", "twofold, metrics", "otter, loading", "theine, loading", "sturdyc",
+			bareLoader, "twofold", "twofold, closure", "twofold, metrics", "otter, loading", "theine, loading", "sturdyc",
 		},
 		Reference: "otter, loading", Unit: nsOp, More: []string{allocsOp, bytesOp},
 	}.Table(&e.Book)

@@ -39,7 +39,7 @@ func crowdLine(setting, who string) report.Line {
 func stampeders(inFleet bool) []peers.Spec {
 	return slices.DeleteFunc(peers.All(), func(s peers.Spec) bool {
 		switch s.Name {
-		case "twofold, closure", "twofold, metrics", "twofold, otter", overRistretto:
+		case "twofold, closure", "twofold, metrics", overRistretto:
 			return true
 		case "twofold":
 			return inFleet // without a second tier the processes share nothing

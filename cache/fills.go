@@ -1,0 +1,92 @@
+package cache
+
+import (
+	"context"
+	"time"
+
+	"github.com/twofold-go/twofold/internal/engine"
+)
+
+// Fill is the handle of a running load, from [Filling]. All its methods may be called on nil,
+// concurrently, and after the load has ended; then they change nothing.
+type Fill struct {
+	load *engine.Fill
+}
+
+// in returns the engine's handle, which may be nil.
+func (f *Fill) in() *engine.Fill {
+	if f == nil {
+		return nil
+	}
+	return f.load
+}
+
+// Filling returns the load that ctx belongs to. A loader calls it with its own context. Outside
+// a loader it returns nil, whose methods do nothing. In a LoadMany, what the methods set applies
+// to all keys of the call, and [Previous] has a value only if the call has one key.
+func Filling(ctx context.Context) *Fill {
+	f := engine.Filling(ctx)
+	if f == nil {
+		return nil
+	}
+	return &Fill{f}
+}
+
+// Tenant returns the tenant whose key is being loaded: that of the handle that read it, or
+// [DefaultTenant]. A loader of a cache with several tenants needs it to ask for the right row.
+// All keys of one LoadMany belong to one tenant. Outside a loader it returns "". It also returns
+// the tenant after the load has ended.
+func (f *Fill) Tenant() string { return f.in().Tenant() }
+
+// SetTTL replaces the policy's TTL for the value being loaded, and NegativeTTL if the load finds
+// none; the jitter still applies. With d under a millisecond the value is not stored, whatever a
+// later call says. But if SetStale, SetStaleIfError or SetKeep is called with more than zero,
+// before or after, the value is stored and never fresh.
+func (f *Fill) SetTTL(d time.Duration) { f.in().SetTTL(d) }
+
+// SetStale replaces the policy's Stale for the value being loaded, in every process that reads
+// it. Negative counts as zero. After SetStale(0) no process serves the value while it is loaded
+// again. The StaleIfError of this process's policy then also binds every process, unless
+// SetStaleIfError replaces it. An absence is never served stale.
+func (f *Fill) SetStale(d time.Duration) { f.in().SetStale(d) }
+
+// SetStaleIfError replaces the policy's StaleIfError for the value being loaded, in every
+// process that reads it. Negative counts as zero. It counts from the end of Stale, as the
+// policy's does. The Stale of this process's policy then also binds every process, unless
+// SetStale replaces it. An absence is never served stale.
+func (f *Fill) SetStaleIfError(d time.Duration) { f.in().SetStaleIfError(d) }
+
+// SetKeep keeps the value being loaded for d after its freshness, Stale and StaleIfError have
+// ended. No read gets the value then. The load that replaces it gets it as [Previous] and may
+// return [ErrNotModified], in this process or, through the remote tier, in another. What the
+// loader sets on its Fill that time is the value's new life. An invalidation covers a kept value
+// like any other. A remembered error replaces it. Zero, the default, and negative keep nothing.
+// An absence is not kept.
+func (f *Fill) SetKeep(d time.Duration) { f.in().SetKeep(d) }
+
+// DependOnPrevious makes the value being loaded depend on everything that the value of
+// [Previous] depends on. Use it in a loader that makes the new value from the old one and
+// returns it. After [ErrNotModified] the value depends on it anyway.
+func (f *Fill) DependOnPrevious() { f.in().DependOnPrevious() }
+
+// NoStore keeps the value being loaded out of both tiers. The callers that wait for it get it.
+func (f *Fill) NoStore() { f.in().NoStore() }
+
+// Stores reports whether the value being loaded may be stored, by what was told so far: NoStore was
+// not called, and every tag is valid.
+func (f *Fill) Stores() bool { return f.in().Stores() }
+
+// Depend records that the value being loaded under ctx was built from what the tags stand for.
+// The invalidation of one of the tags then covers it. Outside a loader Depend does nothing. The
+// tags belong to the tenant of the key being loaded. A tag that is empty, too long or not UTF-8
+// could never be invalidated, so a value with one is returned but not stored.
+func Depend(ctx context.Context, tags ...string) { engine.Filling(ctx).Depend(tags) }
+
+// Previous returns the value that the load under ctx replaces. A loader can ask its source
+// whether that value is still valid, and return [ErrNotModified]. Previous reports false if
+// there is no such value, if its type is not V, if it was invalidated, or if an Expire ended the
+// freshness of a part of it. The loader must not change the value.
+func Previous[V any](ctx context.Context) (V, bool) {
+	v, ok := engine.Filling(ctx).Previous().(V)
+	return v, ok
+}

@@ -1,0 +1,150 @@
+package cache
+
+import (
+	"reflect"
+
+	"github.com/twofold-go/twofold/internal/measure"
+	"github.com/twofold-go/twofold/invalidate"
+)
+
+// Stats are the counters and gauges of one Tiers since Open. The OpenTelemetry instruments
+// report the same numbers.
+type Stats struct {
+	Total  Counts            // over all namespaces
+	Spaces []SpaceStats      // by namespace and tenant, in their order
+	Remote RemoteStats       // the remote tier
+	Local  LocalStats        // the local tier
+	Kinds  InvalidationStats // scopes given to Invalidate, Delete, DeleteAll, Set and Expire
+
+	// Fences are the invalidations that this process remembers. Forgotten and HoldsWidened count
+	// what the limits of that memory cost.
+	Fences invalidate.FenceStats
+
+	// Audits are the comparisons of hits with the source, over all namespaces.
+	Audits Audits
+
+	// Log is about the log of invalidations; zero without one.
+	Log invalidate.LogStats
+}
+
+// SpaceStats are the numbers of one namespace and tenant. Tenants beyond
+// TiersConfig.MaxTenants are counted together as "other".
+type SpaceStats struct {
+	Namespace, Tenant string // the tenant may be "other"
+	Counts
+	Audits Audits      // its hits that were compared with the source
+	Remote RemoteStats // its failed calls to the remote tier; Breaker is empty
+}
+
+// Counts are numbers of events. A read that gets a value is one of LocalHits, RemoteHits, Misses
+// and Merged. A read that ends with ErrMiss, for want of a loader, is none of them. The other
+// fields overlap these.
+type Counts struct { // in the order of measure.Stat
+	LocalHits  int64 // answered by this process, stale answers included
+	RemoteHits int64 // answered by the remote tier
+	Misses     int64 // went to the loader
+	Merged     int64 // waited for another read's fetch or load
+
+	Negatives  int64 // answered with an absence, of now or remembered, or with a remembered error
+	Loads      int64 // loader calls, refreshes and audits included
+	LoadErrors int64 // loads that panicked or failed; not ErrNotFound or ErrNotModified
+	LoadPanics int64 // loads that panicked; LoadErrors includes them
+	Reloads    int64 // loads repeated because an invalidation overtook them
+	Overtaken  int64 // overtaken loads that were not repeated: answered but not stored
+
+	LoadsRefused   int64 // loads that got no turn within their LoadTimeout, because of MaxLoads
+	FlightsRefused int64 // keys that a read or refresh could not fetch or load, because of MaxFlights
+
+	StaleRevalidating int64 // stale values served while a refresh ran
+	StaleOnError      int64 // stale values served in place of a failed load
+	StaleOnTimeout    int64 // stale values served in place of a slow load
+
+	Refreshes        int64 // background refreshes that loaded
+	RefreshesAdopted int64 // refreshes that found a newer value in the remote tier
+	RefreshErrors    int64 // refreshes that failed
+	RefreshesSkipped int64 // not started: MaxRefreshes of the policy or the Tiers were running
+	RefreshesElse    int64 // refreshes that were running in another process
+
+	Fills            int64 // values stored in the remote tier
+	FillsLost        int64 // values refused: the claim was lost, perhaps to an invalidation
+	FillErrors       int64 // values not stored remotely: the remote tier failed
+	FillsTooLarge    int64 // not stored: over MaxValueBytes
+	FillsUnencodable int64 // not stored in the remote tier: the codec failed
+	FillsBadTags     int64 // not stored: a tag is not valid, so nothing could invalidate it
+	FillsNotAdmitted int64 // not stored: loaded faster than MinLoad
+	FillsNotWanted   int64 // not stored: NoStore, or the remote tier holds the key
+	FillsManyTags    int64 // values with over 256 tags, which the invalidation of any tag covers
+
+	CellsCorrupt int64 // remote values that could not be decoded
+	CellsForeign int64 // remote values of another key or schema
+	CellsRefused int64 // remote values older than an invalidation
+
+	Evictions    int64 // entries pushed out of the local tier
+	EvictedBytes int64 // their memory, as the local tier counts it
+}
+
+// RemoteStats counts failed calls to the remote tier and shows its breaker.
+type RemoteStats struct {
+	GetErrors, ClaimErrors, FillErrors, UnlinkErrors int64 // failed calls, by method of tier.Remote
+
+	Breaker string // "closed", "half-open", "open"; empty without a remote tier
+}
+
+// LocalStats is the size of the local tier. It is zero if the tier is no tier.Meter.
+type LocalStats struct {
+	Bytes, Entries int64 // as the tier counts them
+}
+
+// InvalidationStats counts the scopes of invalidations by kind, and the scopes that expired.
+type InvalidationStats struct {
+	Keys, Prefixes, Tags, All int64 // scopes of each kind; Tenant is a prefix
+	Expired                   int64 // scopes of all kinds that were given to Expire
+
+	// UnknownTenants counts scopes of tenants that no cache of this process has used. An 8 KB
+	// set remembers the used tenants, so a few unknown ones may be missed. Another process may
+	// use such a tenant. But a call with a missing or wrong tenant looks the same. Each such
+	// tenant is logged once.
+	UnknownTenants int64
+}
+
+// Stats returns the numbers so far. It reads them one by one while other goroutines count. So
+// two of them may differ by what happened between their readings.
+func (t *Tiers) Stats() Stats {
+	n := t.core.Numbers()
+	all, rest := n.Total, &n.Rest
+	all.Add(rest)
+	s := Stats{
+		Total: counts(&n.Total), Audits: audits(&n.Total), Remote: remoteStats(&all), Fences: n.Fences, Log: n.Log,
+		Local: LocalStats{Bytes: n.Bytes, Entries: n.Entries},
+		Kinds: InvalidationStats{
+			Keys: rest[measure.InvalidatedKeys], Prefixes: rest[measure.InvalidatedPrefixes], Tags: rest[measure.InvalidatedTags],
+			All: rest[measure.InvalidatedAll], Expired: rest[measure.ScopesExpired], UnknownTenants: rest[measure.InvalidatedStrangers],
+		},
+	}
+	s.Remote.Breaker = n.Breaker
+	for i := range n.Spaces {
+		c := &n.Spaces[i]
+		s.Spaces = append(s.Spaces, SpaceStats{c.Namespace, c.Tenant, counts(&c.Numbers), audits(&c.Numbers), remoteStats(&c.Numbers)})
+	}
+	return s
+}
+
+// counts returns the numbers that are fields of Counts.
+func counts(n *measure.Numbers) (c Counts) {
+	fields := reflect.ValueOf(&c).Elem()
+	for i := range fields.NumField() {
+		fields.Field(i).SetInt(n[i])
+	}
+	return c
+}
+
+func audits(n *measure.Numbers) Audits {
+	return Audits{n[measure.AuditsSame], n[measure.AuditsEnded], n[measure.AuditsStale], n[measure.AuditsFailed], n[measure.AuditsSkipped]}
+}
+
+func remoteStats(n *measure.Numbers) RemoteStats {
+	return RemoteStats{
+		GetErrors: n[measure.RemoteErrGet], ClaimErrors: n[measure.RemoteErrClaim],
+		FillErrors: n[measure.RemoteErrFill], UnlinkErrors: n[measure.RemoteErrUnlink],
+	}
+}

@@ -1,0 +1,328 @@
+package engine
+
+import (
+	"context"
+	"time"
+
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/twofold-go/twofold/internal/follow"
+	"github.com/twofold-go/twofold/internal/measure"
+	"github.com/twofold-go/twofold/internal/safeguard"
+)
+
+// Asked is the key of an ask, as the typed side knows it. Its functions stay on the caller's stack,
+// so nothing stores them. An ask with an entry needs none.
+type Asked struct {
+	Same  func(*Entry) bool // whether an entry of the view holds the key
+	Blank func() *Entry     // a new entry with the key
+}
+
+// Ask is one caller's request for one key. It lives on that caller's stack, and no other
+// goroutine sees it.
+type Ask struct {
+	j      Job
+	lease  int64  // when the call began
+	tick   uint64 // fences applied when the caller called
+	called int64  // the time from which the guarantees count
+	since  int64  // the time from which the caller waits
+	leased bool   // every invalidation older than the bound was fenced when the call began
+	quiet  bool   // a local hit outside the sample
+	sample bool   // a local hit in the sample
+	past   bool   // as of an earlier Moment
+}
+
+// Start begins the only ask of a call. An error is the bare cause.
+func (a *Ask) Start(ctx context.Context, v *View, op string, at uint64, load any, o *Options) error {
+	a.since = v.t.now()
+	a.called = v.called(ctx, a.since, o)
+	return a.begin(v, op, at, load, o)
+}
+
+// called returns the time from which the guarantees of a call count that began at a time.
+func (v *View) called(ctx context.Context, begun int64, o *Options) int64 {
+	if o.Anew {
+		return begun
+	}
+	return v.t.confirm(ctx, o.within(), begun)
+}
+
+// begin reads the lease and then the tick, once for the call. A second reading for a retry would
+// accept values that the caller must not see. The caller has set called: the time from which the
+// guarantees count. An error is the bare cause.
+func (a *Ask) begin(v *View, op string, at uint64, load any, o *Options) error {
+	// One by one: a literal would first be built on the stack.
+	a.j.start(v, op, load, o)
+	a.j.at = at
+	a.lease = a.j.t.lease.Read() // before the tick, which includes all that the lease vouches for
+	a.tick = a.j.t.fences.Tick()
+	a.leased = a.j.t.lease.Covers(a.lease, a.called) || safeguard.Off(safeguard.Lease)
+	if o.MaxAge >= 0 {
+		a.j.minLoaded = a.called - int64(o.MaxAge)
+	}
+	if a.j.t.work.Closed() {
+		return ErrClosed
+	}
+	return v.Err
+}
+
+// own gives the ask an entry with its key. A joiner rarely needs one.
+func (a *Ask) own(k Asked) {
+	if a.j.e == nil {
+		a.j.e = k.Blank()
+	}
+}
+
+// join joins the key's flight, or begins one that the caller leads. With force it always begins
+// one. It returns before the caller waits, so that its stack is free by then.
+//
+//go:noinline
+func (a *Ask) join(ctx context.Context, k Asked, force bool) (f *flight, led bool, err error) {
+	var in *Fill
+	if loading.Load() > 0 {
+		in = Filling(ctx)
+	}
+	if in != nil {
+		a.own(k)
+		if err := a.j.spell(); err != nil {
+			return nil, false, err
+		}
+		if in.loads(a.j.t, a.j.FullKey()) {
+			return nil, false, ErrRecursive
+		}
+		in.dependOn(a.j.v, a.j.FullKey()) // also if the read fails
+	}
+	same := k.Same
+	if a.j.e != nil {
+		same = a.j.same
+	}
+	ok := func(f *flight) bool { return !force && a.joins(f) && same(f.j.e) }
+	if c := a.j.v.flights.Find(a.j.at, ok); c != nil {
+		f = c.Meta
+	} else if f, led, err = a.newFlight(in, k, ok); err != nil {
+		return nil, false, err
+	}
+	if a.j.e == nil {
+		a.j.e, a.j.used = f.j.e, true // of an equal key
+	}
+	if in != nil {
+		// A caller that has a value to serve after SoftTimeout does not stay in a circle.
+		if err := in.await(&f.fill); err != nil && !a.apart() {
+			f.Leave()
+			return nil, false, err
+		}
+	}
+	return f, led, nil
+}
+
+// newFlight begins a flight, unless another goroutine begins one at this moment.
+func (a *Ask) newFlight(in *Fill, k Asked, ok func(*flight) bool) (f *flight, led bool, err error) {
+	a.own(k)
+	if err := a.j.spell(); err != nil {
+		return nil, false, err
+	}
+	f = new(flight)
+	f.j, f.outer = a.j, in
+	f.mark, f.begun = a.j.t.fences.Capture(), a.j.t.now() // this may be the caller's second flight
+	f.Meta = f
+	c, led := a.j.v.flights.Join(a.j.at, &f.Call, ok)
+	if c == nil {
+		a.j.v.counts.Inc(measure.FlightRefused)
+		return nil, false, ErrOverloaded
+	}
+	return c.Meta, led, nil
+}
+
+func (a *Ask) leave(ctx context.Context, f *flight) {
+	if loading.Load() > 0 {
+		Filling(ctx).awaited(&f.fill)
+	}
+	f.Leave()
+}
+
+// joins reports whether the caller may join a flight. The flight must be as strict as the caller
+// and skip the same tiers, by its options or by Off, so that neither gets or stores what it excluded. It must have begun
+// after the last invalidation of the key or of a prefix of it, as far as the lease can tell. The
+// tags are not known yet; accepts checks them. A flight that is young enough for the caller's
+// MaxAge may still end with an older value, which accepts refuses.
+func (a *Ask) joins(f *flight) bool {
+	return (f.j.v == a.j.v || f.j.v.Space == a.j.v.Space) &&
+		(!a.j.o.Anew || f.j.o.Anew && !f.loading.Load()) &&
+		(a.leased || a.called-f.begun < a.j.t.bound) &&
+		(f.j.canLoad() || !a.j.canLoad()) &&
+		(f.j.o.NoStale || !a.j.o.NoStale) &&
+		f.j.o.SkipLocal == a.j.o.SkipLocal && f.j.o.SkipRemote == a.j.o.SkipRemote && f.j.p.Off == a.j.p.Off &&
+		(a.j.o.Anew || f.j.minLoaded >= a.j.minLoaded || f.begun >= a.j.minLoaded) &&
+		!a.overtook(f)
+}
+
+// overtook reports whether the flight's key, or a prefix of it, was invalidated or expired after
+// the flight began.
+func (a *Ask) overtook(f *flight) bool {
+	fresh, overtaken := a.j.t.fences.Overtaken(f.mark, f.j.hash, f.j.FullKey(), nil)
+	return overtaken || fresh != follow.Forever
+}
+
+// accepts reports whether the caller may take the outcome of a flight that it joined. If an
+// invalidation followed the load, only callers from before that invalidation may take it.
+func (a *Ask) accepts(f *flight, out *outcome) bool {
+	switch {
+	case out.again:
+		return false
+	case out.it == nil:
+		return true
+	case out.stale != measure.NotStale && a.j.o.NoStale:
+		return false
+	case out.it.born.Load() < a.tick && !f.j.unfenced(out.it): // the fence may have come before the store
+		return false
+	case !a.leased && a.called-out.it.readAt() >= a.j.t.bound && !a.j.v.clear(out.it): // the tick proves nothing
+		return false
+	case out.stale == measure.NotStale && f.mark.Tick < a.tick && out.it.ended.Load() != 0: // an Expire may have come in between
+		return false
+	}
+	return out.it.loadedAt >= a.j.minLoaded
+}
+
+// patience is how long a call waits before it looks for an old value to serve: the policy's
+// SoftTimeout, once for all its keys. It begins with the first wait.
+type patience struct {
+	timer *time.Timer
+	over  bool
+}
+
+func (p *patience) stop() {
+	if p.timer != nil {
+		p.timer.Stop()
+	}
+}
+
+// wait waits for the flight to end, for the caller's context or for its patience.
+func (a *Ask) wait(ctx context.Context, f *flight, p *patience) *outcome {
+	if out := f.Ended(); out != nil {
+		return out
+	}
+	if a.j.p.SoftTimeout > 0 && !a.j.o.NoStale {
+		if p.timer == nil {
+			p.timer = time.NewTimer(a.j.p.SoftTimeout)
+		}
+		return a.waitOrServe(ctx, f, p)
+	}
+	if ctx.Done() != nil {
+		return a.waitOrServe(ctx, f, nil)
+	}
+	<-f.Done()
+	return f.Ended()
+}
+
+// waitOrServe is wait for a caller with a context that can end, or with a SoftTimeout.
+func (a *Ask) waitOrServe(ctx context.Context, f *flight, p *patience) *outcome {
+	var soft <-chan time.Time
+	if p != nil && !p.over {
+		soft = p.timer.C
+	}
+	if p != nil && p.over {
+		if it := a.j.standing(); a.bridges(it) {
+			f.Pin()
+			return &outcome{it: it, src: Local, stale: measure.SoftTimeout}
+		}
+	}
+	select {
+	case <-f.Done():
+		return f.Ended()
+	case <-soft:
+		p.over = true
+		return a.waitOrServe(ctx, f, p)
+	case <-ctx.Done():
+		// Both may be ready. An answer that is ready is not dropped.
+		if out := f.Ended(); out != nil {
+			return out
+		}
+		return &outcome{err: ctx.Err()}
+	}
+}
+
+// stands reports whether an old value may stand in for a load.
+func (a *Ask) stands(old *Entry) bool {
+	return old != nil && !a.j.o.Anew && old.loadedAt >= a.j.minLoaded && a.j.v.clear(old)
+}
+
+// bridges reports whether an old value may be served while a load goes on.
+func (a *Ask) bridges(old *Entry) bool { return a.stands(old) && old.bridges(a.j.t.now()) }
+
+// Answer is what a read gives its caller. Without an entry the call has failed.
+type Answer struct {
+	It    *Entry
+	Src   Source
+	Stale bool
+	at    int64 // when it was given
+}
+
+// Age returns the time since the value's load began.
+func (r *Answer) Age() time.Duration { return max(time.Duration(r.at-r.It.loadedAt), 0) }
+
+// deliver turns an outcome into the caller's answer.
+func (a *Ask) deliver(ctx context.Context, f *flight, out *outcome, led bool) (Answer, error) {
+	now := a.j.t.now()
+	it, src, reason := out.it, out.src, out.stale
+	if (out.err != nil || it != nil && it.remembered()) && a.stands(out.old) && !a.j.o.NoStale {
+		it, src, reason = out.old, Local, measure.FailedLoad
+		if out.far {
+			src = Remote
+		}
+	}
+	if it == nil {
+		return Answer{}, a.j.t.faults.Of(a.j.op, f.j.FullKey(), out.err)
+	}
+	if led {
+		a.countLed(out, src, reason)
+		if a.j.p.Audit > 0 && src != Load && out.err == nil && !a.past {
+			a.j.audit(ctx, it, src, a.j.p.Audit)
+		}
+	} else if out.span != nil {
+		trace.SpanFromContext(ctx).AddLink(trace.Link{SpanContext: *out.span})
+	}
+	if it.Err != nil {
+		a.j.v.counts.Inc(measure.Negatives)
+	}
+	if reason == measure.NotStale && src == Load && it.worn {
+		reason = measure.Revalidating
+	}
+	a.j.t.seen.Stale(a.j.v.counts, reason, now-it.freshUntil())
+	if loading.Load() != 0 {
+		a.j.v.Inherit(ctx, it, a.judgedUnder(f, it))
+	}
+	err := it.Err
+	if out.cause != nil {
+		err = a.j.t.faults.Of(a.j.op, f.j.FullKey(), out.cause)
+	}
+	return Answer{it, src, reason != measure.NotStale, now}, err
+}
+
+// judgedUnder returns a lease that vouches for an outcome. That is the present lease. If the
+// outcome was invalidated after the caller called, it is the lease from then.
+func (a *Ask) judgedUnder(f *flight, it *Entry) int64 {
+	lease := a.j.t.lease.Read() // before the fences
+	if f.j.unfenced(it) {
+		return lease
+	}
+	return a.lease
+}
+
+func (a *Ask) countLed(out *outcome, src Source, reason measure.Reason) {
+	if out.err != nil || reason == measure.SoftTimeout {
+		return // its load was counted as a miss
+	}
+	switch src {
+	case Local:
+		a.j.v.counts.Hit(false, measure.NotStale) // deliver counts the rest
+	case Remote:
+		a.j.v.counts.Inc(measure.HitsRemote)
+	case Load: // counted as a miss when the load began
+	}
+}
+
+// apart reports whether the caller has a value to serve after its SoftTimeout. Then it must not
+// make a step itself that could block it.
+func (a *Ask) apart() bool {
+	return a.j.p.SoftTimeout > 0 && !a.j.o.NoStale && a.bridges(a.j.standing())
+}

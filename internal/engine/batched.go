@@ -1,0 +1,58 @@
+package engine
+
+import "context"
+
+// Batch is one GetMany: how it began, and the keys that this process could not answer at once. It
+// lives on the caller's stack.
+type Batch struct {
+	v      *View
+	o      Options
+	Called int64
+	past   bool // as of an earlier Moment
+	AnyHit bool // any value that this process may serve will do
+	asks   []Ask
+	old    refreshes
+}
+
+// Batch begins a GetMany.
+func (v *View) Batch(ctx context.Context, moment int64, o *Options) Batch {
+	b := Batch{v: v, o: *o, Called: v.called(ctx, v.t.or(moment), o), past: moment != 0, AnyHit: o.anyHit() && !v.t.work.Closed()}
+	if b.o.Policy == nil {
+		b.o.Policy = v.policy() // one for all keys
+	}
+	return b
+}
+
+// Hit follows a local hit of the fast path.
+func (b *Batch) Hit(ctx context.Context, it *Entry, lease int64, n Note) {
+	b.v.Inherit(ctx, it, lease)
+	if n != 0 && !b.past {
+		b.v.audit(ctx, it)
+	}
+}
+
+// Ask asks for a key. It reports whether that is done; otherwise run does it.
+func (b *Batch) Ask(ctx context.Context, at uint64, k Asked) (r Answer, done bool, err error) {
+	a := Ask{called: b.Called, past: b.past}
+	if err := a.begin(b.v, "get many", at, nil, &b.o); err != nil {
+		return r, true, a.fail(k, err)
+	}
+	a.j.many = b.v.loadsMany
+	if r, ok, err := a.fromLocal(ctx, k.Same, &b.old); ok {
+		return r, true, err
+	}
+	a.own(k)
+	if err := a.ready(ctx); err != nil {
+		return r, true, err
+	}
+	b.asks = append(b.asks, a)
+	return r, false, nil
+}
+
+// Run fetches and loads the keys that are left, and starts the refreshes of stale ones.
+func (b *Batch) Run(ctx context.Context, give give) {
+	b.old.start(ctx)
+	if len(b.asks) > 0 {
+		b.v.rounds(ctx, b.asks, give)
+	}
+}

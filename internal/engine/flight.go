@@ -1,0 +1,121 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+
+	"go.opentelemetry.io/otel/trace"
+
+	calls "github.com/twofold-go/twofold/internal/flight"
+	"github.com/twofold-go/twofold/internal/follow"
+	"github.com/twofold-go/twofold/internal/measure"
+	"github.com/twofold-go/twofold/internal/scope"
+)
+
+// flight is one key that is being fetched or loaded for all its callers. Their goroutines share
+// it: the job and the terms never change, and the rest has its own locks. It knows nothing of
+// the goroutine that does the work; see party.
+type flight struct {
+	j     Job
+	mark  follow.Mark // captured before anything was fetched
+	begun int64
+	outer *Fill // the load that began this flight, if nested
+
+	calls.Call[*flight, outcome]
+	lent    scope.Latch          // opened when a load waits for this flight; see takeTurn
+	loading atomic.Bool          // a loader was called
+	fill    atomic.Pointer[Fill] // the latest load; see Fill.await
+	look    scope.Deadline       // of the first call to the remote tier
+}
+
+// outcome is the result of a flight.
+type outcome struct {
+	it       *Entry // the value or remembered absence; nil when err is set
+	src      Source
+	stale    measure.Reason // why the item is served although it is not fresh
+	err      error          // why there is no value
+	cause    error          // why it is absent, in the loader's words
+	old      *Entry         // with err or a remembered error: an item that may be served in place of it
+	far      bool           // only the remote tier held old
+	again    bool           // no result; each caller that waits starts over
+	panicked error
+	span     *trace.SpanContext // of the load, for the spans of the callers that waited; may be nil
+}
+
+// end ends the flight, unless it has ended already. Any goroutine may call end.
+func (f *flight) end(out outcome) {
+	if errors.Is(out.err, context.Canceled) && f.j.t.work.Over() {
+		out.err = ErrClosed // the work and its contexts do not know why they end
+	}
+	if !f.Finish(out) {
+		return
+	}
+	if f.j.refreshing != nil {
+		f.j.refreshed(&out)
+	}
+}
+
+// failed ends the flight with an error. An old value that may stand in for it is served for a
+// Throttle without another load. failed notes that before it wakes the callers; otherwise the
+// next read would load.
+func (f *flight) failed(out outcome, spare *Entry) {
+	out.old = f.standIn(spare)
+	out.far = out.far && out.old == spare
+	if out.old != nil && f.j.refreshing == nil && f.Wanted() {
+		out.old.spare(f.j.t.now(), f.j.p.Throttle)
+	}
+	f.end(out)
+}
+
+// standIn returns the item to serve when the load fails. It may be spare, a value of the remote
+// tier that the local tier may not hold.
+func (f *flight) standIn(spare *Entry) *Entry {
+	if it := f.j.standing(); it != nil || spare == nil {
+		return it
+	}
+	if spare.Err != nil || spare.freshness(f.j.t.now()) == dead || !f.j.v.clear(spare) {
+		return nil
+	}
+	return spare
+}
+
+// predecessor returns the value that a load replaces: the newer of the local item and spare,
+// while it is kept. A worn value is not returned. The loader's source knows nothing of its
+// expired part, and would confirm it.
+func (f *flight) predecessor(spare *Entry) *Entry {
+	var it *Entry
+	var now int64
+	if !f.j.o.SkipLocal {
+		it, now = f.j.find()
+	}
+	if it != nil && !it.precedes(now) {
+		it = nil
+	}
+	if spare == nil || !spare.precedes(f.j.t.or(now)) ||
+		it != nil && it.loadedAt >= spare.loadedAt || !f.j.v.clear(spare) {
+		return it
+	}
+	return spare
+}
+
+// here returns the local item if it answers the flight, and why that item is stale.
+func (f *flight) here() (*Entry, measure.Reason) {
+	if f.j.o.SkipLocal {
+		return nil, measure.NotStale
+	}
+	it, now := f.j.find()
+	if old := f.j.refreshing; it == nil || old != nil && it.loadedAt <= old.loadedAt {
+		return nil, measure.NotStale // or a refresh must replace it
+	}
+	if f.j.o.Anew || it.loadedAt < f.j.minLoaded {
+		return nil, measure.NotStale
+	}
+	switch state := it.freshness(now); {
+	case state == fresh:
+		return it, measure.NotStale
+	case state != dead && !f.j.o.NoStale && f.j.refreshing == nil && it.spared(now):
+		return it, measure.FailedLoad // another load failed a moment ago
+	}
+	return nil, measure.NotStale
+}

@@ -1,0 +1,253 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/twofold-go/twofold/internal/measure"
+	"github.com/twofold-go/twofold/internal/wire"
+	"github.com/twofold-go/twofold/tier"
+)
+
+// load runs the loader for the party's runs: Load for one, LoadMany for all of them.
+func (p *party) load() {
+	var one [1]attempt
+	as := one[:]
+	if len(p.runs) > 1 {
+		as = make([]attempt, len(p.runs))
+	}
+	for i := range p.runs {
+		if r := &p.runs[i]; r.tries == 0 && r.f.j.refreshing == nil {
+			r.f.j.v.counts.Inc(measure.Misses)
+		}
+	}
+	// A loader may continue with a load after it was overtaken, so each load has its own memory.
+	l, hook := &p.first, &p.late
+	if l.ctx != nil {
+		l, hook = new(load), new(late)
+	}
+	late := false
+	if err := p.enter(l); err != nil {
+		as[0].err = err
+		for i := range as {
+			as[i] = as[0]
+		}
+	} else {
+		if late = p.attempt(l, hook, as); !late {
+			hook.forget() // it will not run
+		}
+	}
+	if late && errors.Is(l.Err(), context.DeadlineExceeded) {
+		for i := range as { // the same error as its callers got
+			if errors.Is(as[i].err, context.DeadlineExceeded) {
+				as[i].err = ErrLoadTimeout
+			}
+		}
+	}
+	for i := range p.runs {
+		p.runs[i].span = l.span
+		p.runs[i].settle(p, &as[i], late)
+	}
+}
+
+// attempt runs the loader once. It reports whether the load ran out of time, or all callers
+// left.
+func (p *party) attempt(l *load, hook *late, as []attempt) (late bool) {
+	all, f := &as[0], p.runs[0].f
+	hook.freeze(p.runs, l.span)
+	l.Watch(hook)
+	var got loaded
+	defer func() { late = p.leave(l, all.took, got.err, all.panicked) }()
+	defer p.keepClaims(l.ctx)()
+	all.mark = f.j.t.fences.Capture() // right before the load
+	// The lease is read after the mark. An invalidation between the two covers the value; a
+	// later one overtakes the load.
+	prev := replaced{lease: f.j.t.lease.Read()}
+	if len(p.runs) == 1 {
+		if prev.it = f.predecessor(p.runs[0].spare); prev.it != nil {
+			l.previous = f.j.v.valueOf(prev.it)
+		}
+	}
+	for i := range p.runs {
+		p.runs[i].f.loading.Store(true)
+	}
+	got.take(p.runs, all.mark)
+	all.begun = f.j.t.now()
+	all.guard(f.j.t, func() { got.run(l.ctx, p.runs) })
+	all.took = time.Duration(f.j.t.now() - all.begun)
+	all.facts = l.Fill.close()
+	for i := len(as) - 1; i >= 0; i-- { // the first one last: as[0] holds what they share
+		as[i] = *all
+		if all.panicked == nil {
+			p.runs[i].f.conclude(&as[i], &got, i, prev)
+		}
+	}
+	return late
+}
+
+// enter waits for a load's turn. Then it begins the load under the policy's LoadTimeout, with
+// its Fill in the context.
+func (p *party) enter(l *load) error {
+	f := p.runs[0].f
+	l.Begin(&p.Scope, f.j.t.base.Add(time.Duration(f.j.t.now())), f.j.p.LoadTimeout)
+	l.ctx = &l.Scope
+	// A nested load runs in the outer load's turn. If it waited for its own turn, enough outer
+	// loads could hold every turn and wait for ever.
+	if f.outer == nil {
+		if err := p.takeTurn(l); err != nil {
+			l.Scope.Close()
+			return err
+		}
+	}
+	l.Fill = Fill{parent: f.outer, t: f.j.t, text: f.j.FullKey(), tenant: f.j.v.Space.Tenant, vouched: never, Terms: wire.Unsaid}
+	l.Carry(fillKey{}, &l.Fill)
+	for i := range p.runs {
+		if i > 0 {
+			l.also = append(l.also, p.runs[i].f.j.FullKey())
+		}
+		p.runs[i].f.fill.Store(&l.Fill)
+	}
+	f.j.v.counts.Inc(measure.Loads)
+	if f.j.t.seen.Tracing() {
+		name, refresh := "cache.load", f.j.refreshing != nil
+		if refresh {
+			name = "cache.refresh"
+		}
+		l.ctx, l.traced = f.j.t.seen.LoadStart(l.ctx, f.j.v.counts, name, refresh)
+		l.span = measure.SpanOf(l.ctx)
+	}
+	return nil
+}
+
+// leave ends a load. It reports whether the load had run out of time, or all callers had left.
+func (p *party) leave(l *load, took time.Duration, err, panicked error) (late bool) {
+	f := p.runs[0].f
+	if l.turn {
+		f.j.t.loads.Release(1)
+	}
+	late = l.Scope.Close()
+	f.j.t.seen.LoadEnd(l.ctx, f.j.v.counts, took, isFailure(err, panicked))
+	if l.traced != nil {
+		l.traced(isFailure(err, panicked))
+	}
+	return late
+}
+
+// takeTurn waits until fewer than MaxLoads loads run. It stops waiting when a load that has a
+// turn joins one of the party's flights: that load would wait for this one, and this one for a
+// turn, for ever. This load then runs in that load's turn, as if nested in it.
+func (p *party) takeTurn(l *load) error {
+	turns := p.runs[0].f.j.t.loads
+	if l.turn = turns.TryAcquire(1); l.turn {
+		return nil
+	}
+	wait, cancel := context.WithCancel(&l.Scope)
+	defer cancel()
+	for i := range p.runs {
+		p.runs[i].f.lent.OnOpen(cancel)
+	}
+	err := turns.Acquire(wait, 1)
+	if l.Err() != nil || l.Overdue() {
+		if err == nil { // other loads ran out of time at this moment and made room
+			turns.Release(1)
+		}
+		if err := p.Err(); err != nil {
+			return err
+		}
+		p.runs[0].f.j.v.counts.Inc(measure.LoadRefused)
+		return ErrOverloaded
+	}
+	l.turn = err == nil
+	return nil
+}
+
+// guard calls the user's code and keeps its panic. A Goexit continues to the end of the party's
+// goroutine.
+func (a *attempt) guard(t *Core, f func()) {
+	loading.Add(1)
+	defer loading.Add(-1)
+	defer func() {
+		if p := recover(); p != nil {
+			a.panicked = t.faults.Panicked(p)
+		}
+	}()
+	f()
+}
+
+// keepClaims renews the party's claims during a long load, until stop or the end of ctx. It does
+// not renew a claim that an invalidation has removed; the fill of that claim fails.
+func (p *party) keepClaims(ctx context.Context) (stop func() bool) {
+	var keys []string
+	var claims []tier.Claim
+	for i := range p.runs {
+		if r := &p.runs[i]; r.claimed {
+			c := r.claim
+			c.Seen = c.Nonce // renews the claim only if it still stands
+			keys, claims = append(keys, r.f.j.FullKey()), append(claims, c)
+		}
+	}
+	if len(keys) == 0 {
+		return nothingToStop
+	}
+	return p.runs[0].f.j.renew(ctx, keys, claims)
+}
+
+// nothingToStop is no closure, because a closure in a generic function costs an allocation.
+func nothingToStop() bool { return false }
+
+// renew renews claims until stop or the end of ctx.
+//
+//go:noinline
+func (j *Job) renew(ctx context.Context, keys []string, claims []tier.Claim) (stop func() bool) {
+	every, far, timeout := j.t.cfg.ClaimTTL/3, j.v.counts.Far, j.p.RemoteTimeout
+	var t *time.Timer
+	t = time.AfterFunc(time.Hour, func() {
+		if ctx.Err() != nil {
+			return
+		}
+		got, err := far.ClaimMany(ctx, timeout, keys, claims)
+		n := 0
+		for i := range got {
+			if got[i].Granted || err != nil {
+				keys[n], claims[n] = keys[i], claims[i]
+				n++
+			}
+		}
+		if keys, claims = keys[:n], claims[:n]; n > 0 {
+			t.Reset(every)
+		}
+	})
+	t.Reset(every)
+	return t.Stop
+}
+
+func (l *late) freeze(runs []run, span *trace.SpanContext) {
+	l.of = l.one[:0]
+	for i := range runs {
+		l.of = append(l.of, overdue{runs[i].f, runs[i].spare, runs[i].far, span})
+	}
+}
+
+// forget releases the flights, because a stopped timer may keep the load in memory for a while.
+func (l *late) forget() { *l = late{} }
+
+// Late implements [scope.Hook].
+func (l *late) Late(ctx context.Context) {
+	for i := range l.of {
+		l.of[i].end(ctx.Err())
+	}
+}
+
+func (o *overdue) end(why error) {
+	out := outcome{err: why, span: o.span}
+	if !errors.Is(out.err, context.DeadlineExceeded) {
+		o.f.end(out)
+		return
+	}
+	out.err = ErrLoadTimeout
+	out.far = o.far
+	o.f.failed(out, o.spare)
+}

@@ -1,0 +1,134 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/twofold-go/twofold/internal/errtree"
+	"github.com/twofold-go/twofold/internal/follow"
+)
+
+// attempt is the result of one run of the loader for one key.
+type attempt struct {
+	e         *Entry // for the value
+	it        *Entry // the value or absence; nil when err or panicked is set
+	err       error
+	cause     error // why it is absent, in the loader's words
+	panicked  error
+	mark      follow.Mark
+	facts     facts
+	empty     bool // a value that stands for nothing, by Config.Empty
+	begun     int64
+	took      time.Duration
+	overtaken bool
+}
+
+// noStore reports whether the loader's outcome must not be stored in any tier.
+func (a *attempt) noStore() bool {
+	return a.facts.noStore || a.facts.unfresh && (a.absent() || !a.facts.Lasting())
+}
+
+// absent reports whether the outcome lives as an absence does.
+func (a *attempt) absent() bool { return a.empty || a.it.Err != nil }
+
+// loaded is the result of the user's loader, and the tags from Config.Tags.
+type loaded struct {
+	one  *Entry
+	all  []*Entry   // by run, if there are several or the loader is LoadMany
+	tags [][]string // by run
+	errs []error    // by run, of LoadMany
+	err  error      // of the whole call
+}
+
+// take takes the entries for the values. They are born at mark.
+func (g *loaded) take(runs []run, mark follow.Mark) {
+	g.one = runs[0].f.j.take(mark)
+	if !runs[0].f.j.many {
+		return
+	}
+	g.all = make([]*Entry, len(runs))
+	g.all[0] = g.one
+	for i := 1; i < len(runs); i++ {
+		g.all[i] = runs[i].f.j.take(mark)
+	}
+}
+
+// run calls the loader. It may panic.
+func (g *loaded) run(ctx context.Context, runs []run) {
+	j := &runs[0].f.j
+	if j.many {
+		g.errs, g.err = j.v.kind.LoadMany(ctx, g.all)
+	} else {
+		g.err = j.v.kind.Load(ctx, j.loader, g.one)
+	}
+	if !j.v.tagged {
+		return
+	}
+	g.tags = make([][]string, len(runs))
+	for i := range runs {
+		if it, err := g.of(i); err == nil {
+			g.tags[i] = j.v.kind.Tags(it)
+		}
+	}
+}
+
+// of returns the entry of the i-th run, and its error.
+func (g *loaded) of(i int) (*Entry, error) {
+	if g.all == nil {
+		return g.one, g.err
+	}
+	return g.all[i], g.errs[i]
+}
+
+// replaced is the value that a load replaces, or nil, and the lease under which it was clear.
+type replaced struct {
+	it    *Entry
+	lease int64
+}
+
+// conclude makes an item from the loader's result for the i-th run, or keeps its error.
+func (f *flight) conclude(a *attempt, got *loaded, i int, prev replaced) {
+	it, err := got.of(i)
+	var tags []string
+	if i < len(got.tags) {
+		tags = got.tags[i]
+	}
+	it.loadedAt, it.here, it.loadTime = a.begun, true, a.took
+	a.e, a.err = it, nil
+	switch {
+	case err == nil:
+		f.j.v.kind.Clone(it) // the loader may keep the value and change it
+		if a.facts.onPrevious && prev.it != nil {
+			f.dependOn(it, prev, &a.facts)
+		}
+	case errors.Is(err, ErrNotModified) && prev.it != nil:
+		f.j.v.kind.Adopt(it, prev.it)
+		tags = nil
+		f.dependOn(it, prev, &a.facts)
+	case errors.Is(err, ErrNotFound):
+		a.cause = err
+		it.own().Err = f.j.stored(errtree.Remember(err, ErrNotFound, isCoder))
+	default:
+		a.err = err
+		return
+	}
+	a.empty = it.Err == nil && f.j.v.kind.Empty(it)
+	f.j.setTags(it, tags, &a.facts)
+	if a.facts.worn { // it is as old as its parts
+		it.wear()
+	}
+	a.it = it
+	_, a.overtaken = f.j.t.fences.Overtaken(a.mark, f.j.hash, f.j.FullKey(), &it.Deps)
+}
+
+// dependOn makes an item depend on everything that the item it replaces depends on.
+func (f *flight) dependOn(it *Entry, prev replaced, said *facts) {
+	bound := len(prev.it.Deps.Tags)+len(prev.it.Keys) > 0
+	if bound {
+		it.own().tagSet = prev.it.clipped()
+	}
+	if bound || prev.it.older > 0 { // the source says nothing about its parts
+		said.vouched = min(said.vouched, f.j.t.vouchedAt(prev.it.rare, prev.it.readAt(), prev.lease))
+	}
+}

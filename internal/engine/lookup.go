@@ -1,0 +1,196 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/twofold-go/twofold/internal/measure"
+	"github.com/twofold-go/twofold/internal/scope"
+)
+
+// Read is the whole look-up behind every reading method. It tries this process first, and then
+// flights until one gives an outcome that the caller may take. With found false, the caller
+// knows that this process has no value.
+func (a *Ask) Read(ctx context.Context, k Asked, found bool) (Answer, error) {
+	if found {
+		if r, ok, err := a.fromLocal(ctx, k.Same, nil); ok {
+			return r, err
+		}
+	}
+	if err := a.over(ctx, k); err != nil {
+		return Answer{}, err
+	}
+	var p patience
+	defer p.stop()
+	for tries := 0; ; tries++ {
+		// Callers that could not take their outcome share the next flight, for at most
+		// maxReloads tries. Then the caller leads its own flight, whose outcome it always takes.
+		f, led, err := a.join(ctx, k, a.j.p.Off || tries > maxReloads)
+		if err != nil {
+			return Answer{}, a.fail(k, err)
+		}
+		out := a.fly(ctx, f, led, &p)
+		if out.panicked != nil {
+			panic(out.panicked)
+		}
+		if led || a.accepts(f, out) {
+			return a.deliver(ctx, f, out, led)
+		}
+	}
+}
+
+// fly leads the flight or follows it, and waits for it.
+func (a *Ask) fly(ctx context.Context, f *flight, led bool, p *patience) *outcome {
+	if led {
+		if out := a.begun(ctx, f); out != nil {
+			return out
+		}
+	} else {
+		a.follow(ctx, f)
+	}
+	defer a.leave(ctx, f)
+	return a.wait(ctx, f, p)
+}
+
+// begun leads the flight. If the caller's context has ended by then, it returns the caller's
+// outcome. In that case the caller has left the flight before the party checks whether a caller
+// waits.
+//
+//go:noinline
+func (a *Ask) begun(ctx context.Context, f *flight) *outcome {
+	stays := false
+	defer func() {
+		if !stays {
+			a.leave(ctx, f)
+		}
+	}()
+	rest := a.lead(ctx, f)
+	if rest == nil {
+		stays = true
+		return nil
+	}
+	if err := ctx.Err(); err != nil {
+		stays = true
+		a.leave(ctx, f)
+		rest.launch()
+		return &outcome{err: err}
+	}
+	rest.launch()
+	stays = true
+	return nil
+}
+
+// follow counts a caller that joins a flight, and lends it the turn of the caller's load.
+func (a *Ask) follow(ctx context.Context, f *flight) {
+	a.j.v.counts.Inc(measure.Merges)
+	if loading.Load() > 0 && Filling(ctx) != nil {
+		f.lent.Open()
+	}
+}
+
+// fromLocal serves what this process holds: a fresh value, or a stale one with a background
+// refresh. It adds the refresh to old, or starts it if old is nil.
+func (a *Ask) fromLocal(ctx context.Context, same func(*Entry) bool, old *refreshes) (r Answer, ok bool, err error) {
+	if a.j.o.Anew || a.j.o.SkipLocal || a.j.p.Off {
+		return r, false, nil
+	}
+	now := a.called // a promise is counted from it, and no entry is judged by more
+	it, _ := a.j.v.find(a.j.at, same, now)
+	if it != nil && it.ended.Load() != 0 {
+		now = max(now, a.j.t.now()) // it expired, perhaps after a Moment
+	}
+	if it == nil || !a.j.t.young(it.loadedAt, it.readAt(), a.lease, now, a.j.o.MaxAge) {
+		return r, false, nil
+	}
+	reason := measure.NotStale
+	switch state := it.freshness(now); {
+	case state == fresh:
+		if it.due(now, a.j.p) {
+			a.j.refreshIn(ctx, it, old)
+		}
+	case state == dead || a.j.o.NoStale:
+		return r, false, nil
+	case state == stale && it.trustUntil >= it.freshUntil(): // after LocalTTL, ask the remote tier
+		reason = measure.Revalidating
+		a.j.refreshIn(ctx, it, old)
+	case it.spared(now):
+		reason = measure.FailedLoad
+	default:
+		return r, false, nil
+	}
+	it.checkUnchanged()
+	if a.quiet = a.j.v.counts.Hit(it.Err != nil, reason)%measure.Sampled != 0; !a.quiet {
+		a.sample = true
+	}
+	if reason != measure.NotStale {
+		a.j.t.seen.Staleness(a.j.v.counts, now-it.freshUntil())
+	}
+	a.j.v.Inherit(ctx, it, a.lease)
+	if a.j.p.Audit > 0 && !a.past {
+		a.j.audit(ctx, it, Local, a.j.p.Audit)
+	}
+	return Answer{it, Local, reason != measure.NotStale, now}, true, it.Err
+}
+
+// fail returns the error of a read that got no flight.
+func (a *Ask) fail(k Asked, err error) error {
+	a.own(k)
+	return a.j.fail(err)
+}
+
+// over returns the error of a read whose context has ended. The key is a part of the load under ctx
+// all the same. It is not inlined, so that a caller that waits keeps a small stack.
+//
+//go:noinline
+func (a *Ask) over(ctx context.Context, k Asked) error {
+	err := ctx.Err()
+	if err == nil {
+		return nil
+	}
+	a.own(k)
+	a.j.dependOn(ctx)
+	return a.j.fail(err)
+}
+
+// peekRemote returns a value of the remote tier that may be served, or nil. It reports whether the
+// remote tier answered.
+func (j *Job) peekRemote(ctx context.Context, k Asked) (it *Entry, asked bool) {
+	if j.far() == nil {
+		return nil, false
+	}
+	j.e = k.Blank()
+	f, err := j.getCell(ctx, new(scope.Deadline))
+	if err != nil {
+		return nil, false
+	}
+	if f.verdict != usable || f.it.freshness(j.t.now()) < stale {
+		return nil, true
+	}
+	j.put(f.it)
+	j.v.counts.Inc(measure.HitsRemote)
+	return f.it, true
+}
+
+// Peek returns an entry that may be served without a load, or nil. The job's key is spelled.
+func (j *Job) Peek(ctx context.Context, k Asked) *Entry {
+	if j.p.Off {
+		j.dependOn(ctx)
+		return nil
+	}
+	now := j.t.confirm(ctx, j.o.within(), j.t.now())
+	lease := j.t.lease.Read() // before find and peekRemote look at the fences
+	it, _ := j.v.find(j.at, k.Same, now)
+	switch {
+	case it == nil || it.freshness(now) < stale:
+		it, _ = j.peekRemote(ctx, k)
+	case it.freshness(now) == untrusted:
+		if got, asked := j.peekRemote(ctx, k); asked && (got == nil || !got.remembered()) {
+			it = got
+		}
+	}
+	if it == nil {
+		j.dependOn(ctx)
+		return nil
+	}
+	j.v.Inherit(ctx, it, lease)
+	return it
+}

@@ -1,0 +1,195 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+
+	"github.com/twofold-go/twofold/codec"
+	"github.com/twofold-go/twofold/internal/follow"
+	"github.com/twofold-go/twofold/internal/measure"
+	"github.com/twofold-go/twofold/internal/remote"
+	"github.com/twofold-go/twofold/internal/unwrap"
+	"github.com/twofold-go/twofold/key"
+	"github.com/twofold-go/twofold/policy"
+	"github.com/twofold-go/twofold/tier"
+	"github.com/twofold-go/twofold/tier/local"
+)
+
+// Open returns the engine for cfg. When it fails, the parts of cfg stay open.
+func Open(cfg Config) (*Core, error) {
+	cfg.MaxLoads = cmp.Or(cfg.MaxLoads, 512)
+	cfg.MaxRefreshes = cmp.Or(cfg.MaxRefreshes, 32)
+	cfg.MaxFlights = cmp.Or(cfg.MaxFlights, 1<<16)
+	cfg.ClaimTTL = cmp.Or(cfg.ClaimTTL, 3*time.Second)
+	cfg.MaxTenants = cmp.Or(cfg.MaxTenants, 1000)
+	cfg.MaxAudits = cmp.Or(cfg.MaxAudits, 10)
+	codecs, err := cfg.validate()
+	if err != nil {
+		return nil, fmt.Errorf("cache: open: %w", err)
+	}
+	t := &Core{
+		base: time.Now(), seed: maphash.MakeSeed(), cfg: cfg, faults: cfg.Faults, local: cfg.Local, codecs: codecs,
+		log:     cmp.Or(cfg.Logger, slog.Default()),
+		loads:   semaphore.NewWeighted(int64(cfg.MaxLoads)),
+		refresh: semaphore.NewWeighted(int64(cfg.MaxRefreshes)),
+		counts:  make(map[key.Space]*measure.Counters), refreshes: make(map[string]*atomic.Int64), all: &measure.Counters{},
+	}
+	t.policies.Store(&cfg.Policies)
+	t.audits.open(cfg.MaxAudits)
+	t.warnOfHidden()
+	if t.seen, err = measure.New(cfg.MeterProvider, cfg.TracerProvider, t.all, &t.notable); err != nil {
+		return nil, fmt.Errorf("cache: open: %w", err)
+	}
+	if t.local == nil {
+		t.local = local.New(local.Config{})
+	}
+	if cfg.Remote != nil {
+		t.remote = remote.New(remote.Config{Tier: cfg.Remote, Now: t.now, Logger: t.log, Watcher: t.seen, Work: &t.work})
+		t.all.Far = t.remote
+	}
+	t.follow()
+	if err := t.observe(); err != nil {
+		return nil, fmt.Errorf("cache: open: %w", errors.Join(err, t.abandon()))
+	}
+	if n, ok := unwrap.As[tier.EvictNotifier](t.local); ok {
+		n.OnEvict(t.evicted)
+	}
+	if x, ok := unwrap.As[tier.Expirer](t.local); ok {
+		x.ExpireBy(t.now, endOf)
+	}
+	return t, nil
+}
+
+// abandon undoes what Open has begun.
+func (t *Core) abandon() (err error) {
+	if t.follower != nil {
+		err = t.follower.Close(context.Background()) // no invalidation waits to be sent
+	}
+	if t.cfg.Local == nil {
+		err = errors.Join(err, t.local.Close())
+	}
+	return err
+}
+
+func (cfg *Config) validate() (codec.Set, error) {
+	var errs []error
+	fault := func(field string, err error) {
+		if err != nil {
+			errs = append(errs, fmt.Errorf("field %s: %w", field, err))
+		}
+	}
+	for name, n := range map[string]int{
+		"MaxLoads": cfg.MaxLoads, "MaxRefreshes": cfg.MaxRefreshes, "MaxFlights": cfg.MaxFlights, "MaxTenants": cfg.MaxTenants,
+		"MaxAudits": cfg.MaxAudits,
+	} {
+		if n < 0 {
+			fault(name, fmt.Errorf("%d is negative: set it to 1 or more, or leave it 0 for the default", n))
+		}
+	}
+	if d := cfg.ClaimTTL; d < time.Millisecond {
+		fault("ClaimTTL", fmt.Errorf("%v is negative or rounds to zero: set it to 1ms or more, or leave it 0 for 3s", d))
+	}
+	for name, part := range map[string]any{"Local": cfg.Local, "Remote": cfg.Remote, "Log": cfg.Log} {
+		fault(name, faultOfPart(part))
+	}
+	if cfg.Log != nil && !unwrap.IsNil(cfg.Log) {
+		fault("Log", follow.Validate(cfg.Log))
+	}
+	if len(errs) == 0 { // no part is a nil pointer
+		fault(cfg.faultOfCells())
+	}
+	if _, ok := unwrap.As[tier.EvictNotifier](cfg.Local); cfg.Local != nil && !ok && cfg.OnRemoved != nil && len(errs) == 0 {
+		fault("OnRemoved", fmt.Errorf("the local tier %T does not report what leaves it: give it the method OnEvict of tier.EvictNotifier, "+
+			"or Unwrap() tier.Local if it wraps a tier that has one, or leave OnRemoved nil", cfg.Local))
+	}
+	fault("Policies", cfg.Policies.Validate(policy.Default()))
+	codecs, err := codec.NewSet(append(codec.Builtin(), cfg.Codecs...)...)
+	fault("Codecs", err)
+	return codecs, errors.Join(errs...)
+}
+
+// SetPolicies replaces the table of overrides for reads that start afterwards, unless it is faulty.
+func (t *Core) SetPolicies(table policy.Table) error {
+	if err := t.setPolicies(table); err != nil {
+		return fmt.Errorf("cache: set policies: %w", err)
+	}
+	t.warnOfUnused(table)
+	return nil
+}
+
+func (t *Core) setPolicies(table policy.Table) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	err := table.Validate(policy.Default())
+	for _, b := range t.used.bases {
+		if e := table.Validate(b.Policy); e != nil {
+			err = errors.Join(err, fmt.Errorf("with the policy of namespace %q: %w", b.namespace, e))
+		}
+	}
+	if err == nil {
+		t.policies.Store(&table)
+	}
+	return err
+}
+
+// Close ends the engine. Until ctx ends it waits for loads and sends the invalidations that wait for
+// the log; then it cancels the loads and reports what was lost. A second Close does nothing.
+func (t *Core) Close(ctx context.Context) error {
+	if _, ok := ctx.Deadline(); !ok {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, cmp.Or(time.Duration(t.bound), 2*time.Second))
+		defer cancel()
+	}
+	t.audits.stop()
+	var lost error
+	var unfollowed sync.WaitGroup
+	first, err := t.work.Close(ctx, func() {
+		unfollowed.Go(func() { lost = t.unfollow(ctx) })
+	})
+	if !first {
+		return nil
+	}
+	unfollowed.Wait()
+	t.listeners.close()
+	if err = errors.Join(err, lost, t.seen.Close(), t.local.Close()); err != nil {
+		return fmt.Errorf("cache: close: %w", err)
+	}
+	return nil
+}
+
+// observe reports the numbers of the engine, when all that they are read from exists.
+func (t *Core) observe() error {
+	_, measured := unwrap.As[tier.Meter](t.local)
+	return t.seen.Observe(t.Numbers, measured, t.follower != nil)
+}
+
+// Numbers returns the numbers so far. They are read one by one while other goroutines count. So
+// two of them may differ by what happened between their readings.
+func (t *Core) Numbers() measure.Snapshot {
+	s := measure.Snapshot{Fences: t.fences.Stats()}
+	t.mu.Lock()
+	all := slices.Collect(maps.Values(t.counts))
+	t.mu.Unlock()
+	s.Take(all, t.all)
+	if t.remote != nil {
+		s.Breaker = t.remote.Breaker()
+	}
+	if m, ok := unwrap.As[tier.Meter](t.local); ok {
+		s.Bytes, s.Entries = m.Usage()
+	}
+	if t.follower != nil {
+		s.Log = t.follower.Stats()
+	}
+	return s
+}

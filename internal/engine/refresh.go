@@ -1,0 +1,176 @@
+package engine
+
+import (
+	"context"
+	"time"
+
+	"github.com/twofold-go/twofold/internal/measure"
+)
+
+// refreshPause is how long stale hits start no refresh after one was refused or was found
+// running elsewhere.
+const refreshPause = 100 * time.Millisecond
+
+// wornPause is how long a value that was built from an expired part is not refreshed. The part
+// is refreshed first.
+const wornPause = time.Second
+
+// refreshes is what one call found to be refreshed in the background. Keys of LoadMany are
+// refreshed together, in parties of at most MaxBatch. Each party takes one place of MaxRefreshes.
+type refreshes []Ask
+
+// refreshLater starts a background refresh of it, with the loader and options of j. It never
+// blocks. It is not inlined, so that a caller that waits keeps a small stack.
+//
+//go:noinline
+func (j *Job) refreshLater(ctx context.Context, it *Entry) {
+	var one refreshes
+	one.add(j, it)
+	one.start(ctx)
+}
+
+// refreshIn adds the refresh to old, or starts it if old is nil.
+func (j *Job) refreshIn(ctx context.Context, it *Entry, old *refreshes) {
+	if old == nil {
+		j.refreshLater(ctx, it)
+		return
+	}
+	old.add(j, it)
+}
+
+// refreshStale starts the refreshes of the runs that have ended with values to be refreshed. A
+// refresh that began before its flight ended would find that flight, and leave the work to it.
+func refreshStale(ctx context.Context, runs []run) {
+	var old refreshes
+	for i := range runs {
+		if r := &runs[i]; r.next == ended && r.then != nil {
+			old.add(&r.f.j, r.then)
+		}
+	}
+	old.start(ctx)
+}
+
+// add adds the refresh of an item, with the loader and options of j. It adds none if another was
+// started a moment ago.
+//
+//go:noinline
+func (rs *refreshes) add(j *Job, it *Entry) {
+	now, due := j.t.now(), it.nextTry.Load()
+	if !j.canLoad() || now < due || !it.nextTry.CompareAndSwap(due, even(after(now, refreshPause))) {
+		return
+	}
+	a := Ask{called: now}
+	if a.begin(j.v, "refresh", j.at, j.loader, j.ofRefresh()) == nil {
+		a.j.e, a.j.used, a.j.refreshing, a.j.many = it, true, it, j.many
+		if a.j.spell() != nil {
+			return
+		}
+		*rs = append(*rs, a)
+	}
+}
+
+// start starts the refreshes for which there is room.
+func (rs refreshes) start(ctx context.Context) {
+	if len(rs) == 0 {
+		return
+	}
+	// A refresh is no part of the caller's load, and takes its own turn.
+	ctx = context.WithValue(ctx, fillKey{}, (*Fill)(nil))
+	for len(rs) > 0 {
+		n := 1
+		if j := &rs[0].j; j.many {
+			n = min(len(rs), j.v.maxBatch)
+		}
+		rs[:n].together(ctx)
+		rs = rs[n:]
+	}
+}
+
+// together starts one party for the refreshes.
+func (rs refreshes) together(ctx context.Context) {
+	j := &rs[0].j
+	if !j.takeRefresh() {
+		for range rs {
+			j.v.counts.Inc(measure.RefreshSkipped)
+		}
+		return
+	}
+	runs, launched := make([]run, 0, len(rs)), false
+	for i := range rs {
+		a := &rs[i]
+		f, led, err := a.join(ctx, Asked{}, false)
+		if led {
+			a.j.refreshing.nextTry.Store(even(after(a.called, a.j.p.LoadTimeout)))
+			f.Pin()
+			runs = append(runs, run{f: f})
+			runs[len(runs)-1].begin()
+		}
+		if err == nil {
+			f.Leave()
+		}
+	}
+	if runs = live(runs); len(runs) > 0 {
+		launched = newParty(ctx, runs).launch()
+	}
+	if !launched {
+		j.returnRefresh()
+	}
+}
+
+// takeRefresh reserves room for a background refresh. It reports false if the policy's or the
+// Tiers' limit is reached.
+func (j *Job) takeRefresh() bool {
+	running, most := j.v.refreshes, int64(j.p.MaxRefreshes)
+	if n := running.Add(1); most > 0 && n > most || !j.t.refresh.TryAcquire(1) {
+		running.Add(-1)
+		return false
+	}
+	return true
+}
+
+func (j *Job) returnRefresh() {
+	j.t.refresh.Release(1)
+	j.v.refreshes.Add(-1)
+}
+
+// refreshed counts the outcome of a background refresh.
+func (j *Job) refreshed(out *outcome) {
+	now := j.t.now()
+	switch {
+	case out.panicked != nil:
+		j.v.counts.Inc(measure.RefreshFailed)
+		// The stack, but not the panic's value: that may be a cached value.
+		j.t.log.Error("cache: a refresh panicked", "namespace", j.v.Space.Namespace, "stack", j.t.faults.Stack(out.panicked))
+		j.refreshing.nextTry.Store(even(after(now, j.p.Throttle)))
+	case out.again:
+		j.v.counts.Inc(measure.RefreshElsewhere)
+		j.refreshing.nextTry.Store(even(after(now, refreshPause)))
+	case out.it == nil || out.it.remembered():
+		j.v.counts.Inc(measure.RefreshFailed)
+		j.refreshing.spare(now, j.p.Throttle)
+	case out.src == Load:
+		j.v.counts.Inc(measure.RefreshOK)
+	}
+}
+
+// spare notes that a load of the item's key failed now. For d the item is served without another
+// load, as long as it may be served in place of a failed load.
+func (it *Entry) spare(now int64, d time.Duration) {
+	until := after(now, d)
+	if d > 0 {
+		it.nextTry.Store((until - 1) | 1)
+	} else {
+		it.nextTry.Store(even(until))
+	}
+}
+
+// spared reports whether a load failed a moment ago: nextTry is odd then. An even nextTry only
+// means that a refresh runs. While that refresh may still succeed, no value past Stale takes its
+// place.
+func (it *Entry) spared(now int64) bool {
+	next := it.nextTry.Load()
+	return now < next && next&1 != 0
+}
+
+// even returns t, or t-1 if t is odd.
+func even(t int64) int64 { return t &^ 1 }

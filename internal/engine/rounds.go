@@ -1,0 +1,111 @@
+package engine
+
+import "context"
+
+// give hands the answer for one key of a GetMany to its caller. The entry holds the key.
+type give func(e *Entry, r *Answer, err error)
+
+// rounds fetches and loads the keys of asks, in parts of at most MaxFlights keys.
+func (v *View) rounds(ctx context.Context, asks []Ask, give give) {
+	var p patience
+	defer p.stop()
+	for n := v.wave(len(asks)); len(asks) > 0; asks = asks[min(n, len(asks)):] {
+		wave := asks[:min(n, len(asks))]
+		for tries := 0; len(wave) > 0; tries++ {
+			wave = round(ctx, wave, &p, tries, give)
+		}
+	}
+}
+
+// wave returns how many of n keys one GetMany fetches or loads at a time. A call that needs more
+// than MaxFlights takes half of them, so that it works, and other calls do, too.
+func (v *View) wave(n int) int {
+	if most := v.t.cfg.MaxFlights; n > most {
+		return max(most/2, 1)
+	}
+	return max(n, 1)
+}
+
+// round joins or leads one flight for each ask, and waits for all of them. It returns the asks
+// that could not take their outcome. They share the next round, for at most maxReloads tries.
+func round(ctx context.Context, asks []Ask, p *patience, tries int, give give) (refused []Ask) {
+	flights, led := make([]*flight, len(asks)), make([]bool, len(asks))
+	defer func() { // all flights, also when Clone panics
+		for i, f := range flights {
+			if f != nil {
+				asks[i].leave(ctx, f)
+			}
+		}
+	}()
+	joinAll(ctx, asks, flights, led, tries > maxReloads, give)
+	var panicked error
+	for i, f := range flights {
+		if f == nil {
+			continue
+		}
+		a := &asks[i]
+		out := a.wait(ctx, f, p)
+		switch {
+		case out.panicked != nil:
+			panicked = out.panicked
+		case led[i] || a.accepts(f, out):
+			r, err := a.deliver(ctx, f, out, led[i])
+			give(a.j.e, &r, err)
+		default:
+			refused = append(refused, *a)
+		}
+	}
+	if panicked != nil {
+		panic(panicked)
+	}
+	return refused
+}
+
+// joinAll joins or leads a flight for each ask. An ask that fails gets no flight.
+func joinAll(ctx context.Context, asks []Ask, flights []*flight, led []bool, force bool, give give) {
+	var runs []run
+	apart := false
+	for i := range asks {
+		a := &asks[i]
+		f, leads, err := a.join(ctx, Asked{}, a.j.p.Off || force)
+		switch {
+		case err != nil:
+			give(a.j.e, &Answer{}, a.j.fail(err))
+			continue
+		case leads:
+			runs = append(runs, run{f: f})
+			apart = apart || a.apart()
+		default:
+			a.follow(ctx, f)
+		}
+		flights[i], led[i] = f, leads
+	}
+	if len(runs) == 0 {
+		return
+	}
+	rest := lead(ctx, runs, apart)
+	if rest == nil {
+		return
+	}
+	if err := ctx.Err(); err != nil { // before the party checks whether a caller waits
+		for i, f := range flights {
+			if led[i] && f.Ended() == nil {
+				asks[i].leave(ctx, f)
+				flights[i] = nil
+				give(asks[i].j.e, &Answer{}, asks[i].j.fail(err))
+			}
+		}
+	}
+	rest.launch()
+}
+
+// ready reports why an ask of a GetMany gets no flight, or nil. The ask has its entry.
+func (a *Ask) ready(ctx context.Context) error {
+	if err := a.over(ctx, Asked{}); err != nil {
+		return err
+	}
+	if err := a.j.spell(); err != nil { // it runs the key's code, so before any flight
+		return a.j.fail(err)
+	}
+	return nil
+}

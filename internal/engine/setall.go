@@ -1,0 +1,151 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/twofold-go/twofold/internal/follow"
+	"github.com/twofold-go/twofold/internal/measure"
+	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/tier"
+)
+
+// SetAll invalidates the old values everywhere and stores the new values that are kept. There is
+// at least one setting.
+func SetAll(ctx context.Context, sets []Setting) {
+	if sets[0].j.v.far != nil || sets[0].j.t.follower != nil { // else replace stores all fences
+		seizeAll(ctx, sets)
+		// A claimed cell must stay; the others must be removed. So both kinds together take two
+		// records.
+		var until time.Time
+		if f := sets[0].j.t.follower; f != nil {
+			until = f.Until() // for both records
+		}
+		spreadAll(ctx, sets, true, until)
+		spreadAll(ctx, sets, false, until)
+		fillAll(ctx, sets)
+	}
+	for i := range sets {
+		s := &sets[i]
+		if !s.claimed {
+			s.err = errors.Join(s.err, s.j.replace(ctx, s.It, s.size, s.keep))
+		}
+		if s.j.v.far == nil && s.j.t.follower == nil {
+			s.j.t.told(follow.Request{Scopes: []invalidate.Scope{invalidate.Key(s.j.full)}})
+		}
+		if s.j.o.SkipLocal {
+			s.j.t.local.Delete(s.j.at) // only to give the memory back
+		}
+	}
+}
+
+// seizeAll claims the cells of the values that are kept, over a value or another process's
+// claim. It comes before the record: an invalidation from then on removes the claim, and the
+// fill is refused. In the other order, a Set could fill after a removal whose record every
+// process forgets one day.
+func seizeAll(ctx context.Context, sets []Setting) {
+	far := sets[0].j.far()
+	var waiting []*Setting
+	for i := range sets {
+		if s := &sets[i]; s.keep && far != nil {
+			waiting = append(waiting, s)
+		}
+	}
+	for try := 0; try < maxRefusals && len(waiting) > 0; try++ {
+		keys, claims := make([]string, len(waiting)), make([]tier.Claim, len(waiting))
+		for i, s := range waiting {
+			// A nonce of its own for each try: the last one's claim may be given back.
+			s.claim.Nonce, s.claim.Lease = tier.NewNonce(), s.j.t.cfg.ClaimTTL
+			keys[i], claims[i] = s.j.FullKey(), s.claim
+		}
+		got, err := far.ClaimMany(ctx, sets[0].j.p.RemoteTimeout, keys, claims)
+		var refused []*Setting
+		for i, s := range waiting {
+			switch {
+			case got[i].Granted:
+				s.claimed, s.gone = true, true
+			case len(got[i].Cell) > tier.NonceSize:
+				s.claim.Seen = tier.Nonce(got[i].Cell[1:])
+				refused = append(refused, s)
+			case err != nil: // got may be empty
+				s.err = unreached(err)
+			default: // a hold: the cell must stay
+				s.gone = true
+				s.j.v.counts.Inc(measure.FillNoStore)
+			}
+		}
+		waiting = refused
+	}
+	for _, s := range waiting {
+		s.j.v.counts.Inc(measure.FillLost)
+	}
+}
+
+// spreadAll writes the record of the keys whose cells are gone, or of the other keys.
+func spreadAll(ctx context.Context, sets []Setting, gone bool, until time.Time) {
+	r := follow.Request{Removed: gone || sets[0].j.v.far == nil, Until: until}
+	for i := range sets {
+		if s := &sets[i]; s.gone == gone {
+			r.Scopes = append(r.Scopes, invalidate.Key(s.j.full))
+		}
+	}
+	if len(r.Scopes) == 0 {
+		return
+	}
+	err := sets[0].j.t.spread(ctx, sets[0].j.p.RemoteTimeout, r)
+	failed := failedKeys(err)
+	for i := range sets {
+		if s := &sets[i]; s.gone == gone {
+			if s.written = !failed(s.j.FullKey()); !s.written {
+				s.err = errors.Join(err, s.err)
+			}
+		}
+	}
+}
+
+// fillAll fills the claimed cells after the record is written. If a claim is gone, an
+// invalidation or another Set came last, and this process does not keep the value. If the record
+// failed, the claims are given back, so that other processes need not wait for their leases to
+// end. It does not use the caller's context, because the records are written.
+func fillAll(ctx context.Context, sets []Setting) {
+	var keys []string
+	var fills []tier.Fill
+	var of []*Setting
+	for i := range sets {
+		s := &sets[i]
+		if !s.claimed {
+			continue
+		}
+		f := tier.Fill{Nonce: s.claim.Nonce}
+		if s.written && !s.held {
+			var err error
+			if f.Cell, f.TTL, err = s.j.freeze(s.It, s.payload, f.Nonce, s.j.date(s.It)); err != nil {
+				s.err, s.written, s.keep, f.Cell = err, false, false, nil
+			}
+		}
+		keys, fills, of = append(keys, s.j.FullKey()), append(fills, f), append(of, s)
+	}
+	if len(of) == 0 {
+		return
+	}
+	ok, err := sets[0].j.far().FillMany(context.WithoutCancel(ctx), sets[0].j.p.RemoteTimeout, keys, fills)
+	for i, s := range of {
+		switch {
+		case !s.written:
+			s.claimed = false // so that setAll replaces it here
+		case s.held:
+			s.claimed = false
+			s.j.v.counts.Inc(measure.FillNoStore)
+		case ok[i]:
+			s.j.v.counts.Inc(measure.FillStored)
+			s.j.putSized(s.It, s.size)
+		case err != nil:
+			s.j.v.counts.Inc(measure.FillFailed)
+			s.err = unreached(err)
+			s.j.putSized(s.It, s.size)
+		default: // an invalidation or another Set came last
+			s.j.v.counts.Inc(measure.FillLost)
+		}
+	}
+}

@@ -1,0 +1,282 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/twofold-go/twofold/internal/errtree"
+	"github.com/twofold-go/twofold/internal/lifetimes"
+	"github.com/twofold-go/twofold/internal/measure"
+	"github.com/twofold-go/twofold/internal/wire"
+	"github.com/twofold-go/twofold/policy"
+	"github.com/twofold-go/twofold/tier"
+)
+
+// settle decides what happens to a load's result. The run fills its claim or gives it back, this
+// process keeps the result or drops it, and the flight ends or loads again. With late, the
+// flight has ended or is about to.
+func (r *run) settle(ctx context.Context, a *attempt, late bool) {
+	f := r.f
+	r.next, r.fill, r.keep, r.again = toFill, tier.Fill{}, nil, false
+	r.out = outcome{it: a.it, src: Load, err: a.err, cause: a.cause, panicked: a.panicked}
+	if a.it != nil && f.j.heldBack(a, r.held) {
+		a.it.own().held = true
+	}
+	switch {
+	case a.panicked != nil:
+		f.j.v.counts.Inc(measure.LoadPanics)
+	case a.err != nil:
+		r.settleError(ctx, a, late)
+	case a.overtaken && !late && r.tries+r.waits.n < maxReloads && f.Wanted():
+		r.again = true
+		r.tries++
+	case a.overtaken: // it may be older than an invalidation, so no tier gets it
+		f.j.v.counts.Inc(measure.Overtaken)
+	default:
+		if ttl := f.j.ttlOf(a); ttl != 0 && f.j.admits(a) {
+			r.store(a, ttl)
+		}
+	}
+}
+
+// settleError remembers a load error if the policy says so and there is no old value to serve in
+// its place. A load that ran out of time or was cancelled says nothing about the source.
+func (r *run) settleError(ctx context.Context, a *attempt, late bool) {
+	f, ttl := r.f, r.f.j.p.ErrorTTL
+	if ttl == 0 || f.j.p.Off || r.held || late || ctx.Err() != nil || f.standIn(r.spare) != nil || ours(a.err) {
+		return
+	}
+	a.it = a.e
+	a.it.loadTime, a.it.loadedAt = a.took, a.begun
+	a.it.here = true
+	a.it.own().Err = f.j.stored(f.j.t.faults.Remembered(codeOf(a.err), errtree.Remember(a.err, nil, isCoder)))
+	f.j.setTags(a.it, nil, &a.facts)
+	a.it.held = f.j.heldBack(a, r.held)
+	if _, overtaken := f.j.t.fences.Overtaken(a.mark, f.j.hash, f.j.FullKey(), &a.it.Deps); !overtaken && f.j.admits(a) {
+		r.store(a, ttl)
+	}
+}
+
+// ours reports whether an error comes from this library, perhaps from another cache that the
+// loader read. Such an error says nothing about the source.
+func ours(err error) bool {
+	return slices.ContainsFunc([]error{ErrOverloaded, ErrLoadTimeout, ErrClosed, ErrRecursive, ErrGoexit}, func(own error) bool {
+		return errors.Is(err, own)
+	})
+}
+
+// unfresh is the TTL of a value that is stored but never fresh.
+const unfresh = time.Duration(-1)
+
+// ttlOf returns how long the loaded value is fresh, or unfresh. 0: the value must not be stored.
+func (j *Job) ttlOf(a *attempt) time.Duration {
+	switch {
+	case a.facts.unfresh:
+		return unfresh // admits decides whether it is stored
+	case a.facts.ttl != 0:
+		return a.facts.ttl
+	case a.absent():
+		return j.p.NegativeTTL
+	case j.o.TTL != 0:
+		return j.o.TTL
+	}
+	return j.p.TTL
+}
+
+// heldBack reports whether a hold keeps the result of a load from being cached: the cell says so,
+// or a hold had not ended when the load began, or when its oldest part was true, or the hold of a
+// part was so. The source may have lagged then.
+func (j *Job) heldBack(a *attempt, cell bool) bool {
+	return cell || a.facts.held || j.t.fences.Held(j.hash, j.FullKey(), &a.it.Deps, a.it.readAt())
+}
+
+// admits reports whether the loaded value may be stored, and counts the reason if not.
+func (j *Job) admits(a *attempt) bool {
+	why := measure.FillStored
+	switch {
+	case j.p.Off:
+		return false
+	case a.it.held, a.noStore():
+		why = measure.FillNoStore
+	case a.facts.badTag:
+		why = measure.FillTags
+	case a.took < j.p.MinLoad:
+		why = measure.FillNotAdmitted
+	}
+	if why != measure.FillStored {
+		j.v.counts.Inc(why)
+	}
+	return why == measure.FillStored
+}
+
+// store prepares the fills of both tiers. A value that does not encode is kept only in this
+// process. A value that is too large for one tier is stored in neither.
+func (r *run) store(a *attempt, ttl time.Duration) {
+	f, it := r.f, a.it
+	if it.many() {
+		f.j.v.counts.Inc(measure.FillManyTags)
+	}
+	if m := a.facts.Fixed(f.j.p); a.empty {
+		it.agree(wire.NeverStale)
+	} else {
+		it.agree(m)
+	}
+	it.live(a.begun+int64(a.took), f.j.lifetime(it, max(ttl, 0)))
+	if it.worn { // its parts are refreshed first
+		it.nextTry.Store(even(after(f.j.t.now(), wornPause)))
+	}
+	r.keep = it
+	if !r.claimed {
+		if size := f.j.sizeOf(it); size > int64(f.j.p.MaxValueBytes) {
+			f.j.v.counts.Inc(measure.FillTooLarge)
+			r.keep = nil
+		} else {
+			r.size = size
+		}
+		return
+	}
+	r.size = sizeUnknown
+	payload, why, changed := f.j.payload(it)
+	if why == measure.FillStored {
+		cell, keep, err := f.j.freeze(it, payload, r.claim.Nonce, a.mark)
+		if err == nil {
+			f.j.t.seen.ValueSize(f.j.v.counts, measure.SizeOut, len(payload.Data))
+			r.fill = tier.Fill{Cell: cell, TTL: keep}
+			return
+		}
+		why = measure.FillFailed // its tags and codec were checked before
+	}
+	f.j.v.counts.Inc(why)
+	if why != measure.FillUnencodable {
+		r.keep = nil
+	}
+	if changed != nil { // the load fails, so that a test notices it
+		r.keep, r.out.err = nil, changed
+	}
+}
+
+// lifetime returns an item's lifetime under its terms and the policy.
+func (j *Job) lifetime(it *Entry, ttl time.Duration) lifetime {
+	l := lifetime{soft: lifetimes.Spread(ttl, j.p.Jitter, j.hash), trust: policy.Forever}
+	if j.p.LocalTTL > 0 {
+		if j.v.far == nil {
+			l.soft = min(l.soft, j.p.LocalTTL)
+		} else {
+			l.trust = j.p.LocalTTL
+		}
+	}
+	if it.Err != nil {
+		l.hard = l.soft
+		return l
+	}
+	stale, hard := it.said().Grace(j.p)
+	l.stale, l.hard = stale, lifetimes.Add(l.soft, hard)
+	l.ahead = lifetimes.RefreshWindow(it.loadTime, j.p.RefreshAhead)
+	return l
+}
+
+// fill fills the claims of the party's runs or gives them back, in one call, and ends the
+// flights. The remote tier comes first. If it refuses a fill, the claim was lost, perhaps to an
+// invalidation, and this process does not keep the value.
+func (p *party) fill() {
+	sendFills(p, p.runs)
+	for i := range p.runs {
+		p.runs[i].finish()
+	}
+}
+
+// sendFills sends the fills of the runs that hold a claim. It ignores the callers' contexts: the
+// work is done and its result may be kept, and others wait for the claim to end. After an error
+// the claim ends with its lease.
+func sendFills(ctx context.Context, runs []run) {
+	var keys []string
+	var fills []tier.Fill
+	for i := range runs {
+		if r := &runs[i]; r.claimed {
+			r.fill.Nonce = r.claim.Nonce
+			keys, fills = append(keys, r.f.j.FullKey()), append(fills, r.fill)
+			if last := &fills[len(fills)-1]; len(last.Cell) == 0 && r.leavesMark() {
+				last.Cell, last.TTL = wire.EndMark(last.Nonce), wire.MarkStays
+			}
+		}
+	}
+	if len(keys) == 0 {
+		return
+	}
+	f := runs[0].f
+	ok, err := f.j.v.counts.Far.FillMany(context.WithoutCancel(ctx), f.j.p.RemoteTimeout, keys, fills)
+	n := 0
+	for i := range runs {
+		r := &runs[i]
+		if !r.claimed {
+			continue
+		}
+		r.claimed = false
+		if len(r.fill.Cell) > 0 {
+			r.filled(ok[n], err)
+		}
+		n++
+	}
+}
+
+// filled counts a fill. A refused value is not kept.
+func (r *run) filled(ok bool, err error) {
+	switch {
+	case ok:
+		r.f.j.v.counts.Inc(measure.FillStored)
+	case err != nil:
+		r.f.j.v.counts.Inc(measure.FillFailed)
+	default:
+		r.f.j.v.counts.Inc(measure.FillLost)
+		r.keep = nil
+	}
+}
+
+// finish keeps the run's result and ends its flight, or begins again.
+func (r *run) finish() {
+	if r.keep != nil {
+		if r.size == sizeUnknown {
+			r.size = r.f.j.sizeOf(r.keep)
+		}
+		r.f.j.putSized(r.keep, r.size)
+	}
+	switch {
+	case r.again:
+		if r.begin(); r.next != ended {
+			r.f.j.v.counts.Inc(measure.Reloads)
+		}
+	case r.out.err != nil:
+		r.out.it, r.out.span, r.out.far = nil, r.span, r.far
+		r.next = ended
+		r.f.failed(r.out, r.spare)
+	default:
+		r.end(r.out)
+	}
+}
+
+// payload encodes an item for the remote tier, or returns why it cannot be stored there. An
+// error means that the codec changes the value.
+func (j *Job) payload(it *Entry) (wire.Encoded, measure.Stat, error) {
+	if it.Err != nil {
+		e := wire.Encoded{Codec: j.v.Codec.ID()}
+		e.Data = []byte(j.t.faults.Code(it.Err))
+		return e, measure.FillStored, nil
+	}
+	e, err := j.v.Encode(j.v.kind.Value(it), j.p.MaxValueBytes)
+	if changed, ok := errors.AsType[*wire.ChangedError](err); ok {
+		return e, measure.FillUnencodable, changed
+	}
+	switch {
+	case errors.Is(err, wire.ErrTooLarge):
+		return e, measure.FillTooLarge, nil
+	case err != nil:
+		// Not the error's text, because encoders quote the value.
+		j.t.log.Warn("cache: a value does not encode", "namespace", j.v.Space.Namespace,
+			"type", fmt.Sprintf("%T", j.v.valueOf(it)), "codec", j.v.Codec.ID())
+		return e, measure.FillUnencodable, nil
+	}
+	return e, measure.FillStored, nil
+}

@@ -1,0 +1,89 @@
+package engine
+
+import (
+	"context"
+	"time"
+
+	"github.com/twofold-go/twofold/internal/follow"
+	"github.com/twofold-go/twofold/internal/measure"
+	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/policy"
+)
+
+// Delete invalidates the job's key, which is spelled.
+func (j *Job) Delete(ctx context.Context, more ...invalidate.Scope) error {
+	r, err := follow.NewRequest(append([]invalidate.Scope{invalidate.Key(j.full)}, more...)...)
+	if err != nil {
+		return j.fail(err)
+	}
+	r.Removed = j.v.far == nil && len(r.Keys()) == 1 // there is no cell
+	if err := j.t.request(ctx, j.p.RemoteTimeout, r); err != nil {
+		return j.fail(err)
+	}
+	j.t.local.Delete(j.at) // only to give the memory back
+	return nil
+}
+
+// Invalidate invalidates everything that the scopes cover.
+func (t *Core) Invalidate(ctx context.Context, scopes ...invalidate.Scope) error {
+	return t.invalidate(ctx, t.defaults().RemoteTimeout, scopes...)
+}
+
+// DeleteAll invalidates what the scopes cover, within the view's limits.
+func (v *View) DeleteAll(ctx context.Context, scopes ...invalidate.Scope) error {
+	if v.Err != nil {
+		return v.Err
+	}
+	return v.t.invalidate(ctx, v.policy().RemoteTimeout, scopes...)
+}
+
+// defaults returns the policy of calls without a namespace.
+func (t *Core) defaults() policy.Policy { return t.policies.Load().For(policy.Default(), "", "") }
+
+func (t *Core) invalidate(ctx context.Context, timeout time.Duration, scopes ...invalidate.Scope) error {
+	if t.work.Closed() {
+		return ErrClosed
+	}
+	r, err := follow.NewRequest(scopes...)
+	if err != nil {
+		return err
+	}
+	return t.request(ctx, timeout, r)
+}
+
+func (t *Core) request(ctx context.Context, timeout time.Duration, r follow.Request) error {
+	t.noteStrangers(r.Scopes)
+	ctx, end := t.seen.InvalidateStart(ctx, len(r.Scopes))
+	err := t.spread(ctx, timeout, r)
+	t.countScopes(r)
+	end(err)
+	return err
+}
+
+// spread applies a request here and sends it to the other processes, if there is a way.
+func (t *Core) spread(ctx context.Context, timeout time.Duration, r follow.Request) error {
+	if t.follower != nil {
+		err := t.follower.Invalidate(ctx, r)
+		t.told(r)
+		return unreached(err)
+	}
+	// The cells go first: a fetch that begins after the fence must not find a cell that the
+	// fence covers.
+	var err error
+	if !r.Removed && !r.Soft {
+		err = unreached(t.remove(ctx, timeout, r.Keys(), r.Hold))
+	}
+	t.fences.ApplyWithin(ctx, r)
+	t.told(r)
+	return err
+}
+
+func (t *Core) countScopes(r follow.Request) {
+	for _, s := range r.Scopes {
+		if r.Soft {
+			t.all.Inc(measure.ScopesExpired)
+		} else {
+			t.all.Inc(measure.InvalidatedKeys + measure.Stat(s.Kind()-invalidate.KindKey))
+		}
+	}
+}

@@ -1,0 +1,312 @@
+package engine
+
+import (
+	"context"
+	"time"
+
+	"github.com/twofold-go/twofold/internal/follow"
+	"github.com/twofold-go/twofold/internal/measure"
+	"github.com/twofold-go/twofold/internal/remote"
+	"github.com/twofold-go/twofold/internal/scope"
+	"github.com/twofold-go/twofold/tier"
+)
+
+func (r *run) end(out outcome) {
+	r.next = ended
+	out.span = r.span
+	r.f.end(out)
+}
+
+// begin begins a look-up: the first one, or the next one after an overtaken load.
+func (r *run) begin() {
+	r.nap, r.refusals = time.Millisecond, 0
+	if r.since = r.f.begun; r.tries > 0 {
+		r.since = r.f.j.t.now()
+	}
+	if r.f.j.p.Off {
+		r.load()
+		return
+	}
+	// Another flight may have ended between the caller's look-up and its Join. Or a Set overtook
+	// the load and left a value for this read.
+	if it, reason := r.f.here(); it != nil {
+		r.end(outcome{it: it, src: Local, stale: reason})
+		return
+	}
+	r.next = toLook
+	switch {
+	case r.f.j.far() == nil:
+		r.load()
+	case r.cut: // a read spends at most one deadline on the remote tier
+		r.cutOff()
+	}
+}
+
+// load makes LOAD the next step, if there is a loader.
+func (r *run) load() {
+	r.next = toLoad
+	if !r.f.j.canLoad() {
+		r.end(outcome{err: ErrMiss})
+	}
+}
+
+// giveUp ends a run that no caller waits for.
+func (r *run) giveUp(ctx context.Context) {
+	if r.next >= toFill {
+		return
+	}
+	err := ctx.Err()
+	if err == nil && !r.f.Wanted() {
+		err = context.Canceled
+	}
+	switch {
+	case err == nil:
+	case r.claimed:
+		r.next, r.fill, r.keep, r.out, r.again = toFill, tier.Fill{}, nil, outcome{err: err}, false
+	default:
+		r.end(outcome{err: err})
+	}
+}
+
+// look asks the remote tier for the runs' cells and judges them. Without a lease it does not
+// ask, because it could not judge the answer.
+func look(ctx context.Context, runs []run, d *scope.Deadline) {
+	f := runs[0].f
+	if len(runs) == 1 && runs[0].claimsAbsent() {
+		runs[0].lookAndClaim(ctx, d)
+		return
+	}
+	if len(runs) == 1 {
+		shown, err := f.j.getCell(ctx, d)
+		runs[0].shown(ctx, shown, err)
+		return
+	}
+	var cells [][]byte
+	var mark follow.Mark
+	err := errUnconfirmed
+	if f.j.canJudge(ctx) {
+		mark = f.j.t.fences.Capture()
+		cells, err = f.j.v.counts.Far.GetMany(ctx, f.j.p.RemoteTimeout, texts(runs))
+	}
+	for i := range runs {
+		var shown frame
+		why := err
+		if i < len(cells) && (err == nil || cells[i] != nil) {
+			shown, why = runs[i].f.j.assess(ctx, cells[i], mark)
+		}
+		runs[i].shown(ctx, shown, why)
+	}
+}
+
+// claimsAbsent reports whether the run needs the claim if there is no cell, and probably there is
+// none. It can load, and this process has nothing that could be served instead. Later looks of a
+// run wait for another process.
+func (r *run) claimsAbsent() bool {
+	j := &r.f.j
+	return j.canLoad() && j.v.counts.Far.Looks() && j.refreshing == nil && r.waits.n == 0 && j.standing() == nil
+}
+
+// lookAndClaim is look for a run that needs the claim if there is no cell.
+func (r *run) lookAndClaim(ctx context.Context, d *scope.Deadline) {
+	j := &r.f.j
+	if !j.canJudge(ctx) {
+		r.shown(ctx, frame{}, errUnconfirmed)
+		return
+	}
+	r.claim = tier.Claim{Nonce: r.newNonce(), Lease: j.t.cfg.ClaimTTL}
+	mark := j.t.fences.Capture() // before the fetch, as in getCell
+	got, err := j.v.counts.Far.Look(ctx, d, j.p.RemoteTimeout, j.FullKey(), r.claim)
+	if err == nil && got.Granted {
+		r.claimed, r.next = true, toLoad
+		return
+	}
+	var f frame
+	if err == nil {
+		f, err = j.assess(ctx, got.Cell, mark)
+	}
+	r.shown(ctx, f, err)
+}
+
+func texts(runs []run) []string {
+	texts := make([]string, len(runs))
+	for i := range runs {
+		texts[i] = runs[i].f.j.FullKey()
+	}
+	return texts
+}
+
+func (j *Job) getCell(ctx context.Context, d *scope.Deadline) (frame, error) {
+	if !j.canJudge(ctx) {
+		return frame{}, errUnconfirmed
+	}
+	mark := j.t.fences.Capture() // before the fetch: an invalidation may overtake the reply
+	raw, err := j.v.counts.Far.Get(ctx, d, j.p.RemoteTimeout, j.FullKey())
+	if err != nil {
+		return frame{}, err
+	}
+	return j.assess(ctx, raw, mark)
+}
+
+// shown handles the remote tier's answer about the run's cell.
+func (r *run) shown(ctx context.Context, f frame, err error) {
+	switch {
+	case err == nil:
+		r.decide(f)
+	case remote.Left(err) || ctx.Err() != nil:
+		// A caller that left says nothing about the tier. Its deadline may be over before its
+		// context says so. For the other callers, the next step is still to look.
+	default:
+		r.cutOff()
+	}
+}
+
+// cutOff makes the run continue without the remote tier: with the local item, or by a load.
+func (r *run) cutOff() {
+	r.cut = true
+	if !r.fallback() {
+		r.load()
+	}
+}
+
+// decide chooses the run's next step after a frame.
+func (r *run) decide(f frame) {
+	r.frame = f
+	switch {
+	case f.verdict == usable && r.serve(f.it):
+	case r.fallback():
+	case !r.f.j.canLoad():
+		r.end(outcome{err: ErrMiss})
+	case f.verdict == held:
+		r.held, r.next = true, toLoad
+	case f.claimed && f.nonce == r.claim.Nonce && !f.nonce.IsZero():
+		r.claimed, r.next = true, toLoad // claimed by this run; an earlier reply was wrong
+	case f.verdict == leased && !r.over():
+		r.await()
+	default:
+		r.next = toClaim
+	}
+}
+
+// serve ends a look-up with the remote tier's value, if it may be served. Otherwise it keeps the
+// value for a failed load.
+func (r *run) serve(it *Entry) bool {
+	f, state := r.f, it.freshness(r.f.j.t.now())
+	if r.spare = it; state <= stale {
+		here := f.j.standing()
+		r.far = here == nil || it.loadedAt > here.loadedAt+int64(time.Millisecond)
+	}
+	if it.loadedAt < f.j.minLoaded || f.j.o.Anew {
+		return false
+	}
+	if state == dead { // kept for the load only
+		return false
+	}
+	if old := f.j.refreshing; old != nil {
+		if state < untrusted || it.loadedAt <= old.loadedAt+int64(time.Millisecond) {
+			return false // the refresh must replace it
+		}
+		if !it.remembered() {
+			f.j.v.counts.Inc(measure.RefreshAdopted)
+		}
+	}
+	out := outcome{it: it, src: Remote}
+	if it.remembered() && state >= untrusted { // as if that load had failed here
+		if out.old = f.standIn(nil); out.old != nil {
+			if it.loadedAt <= out.old.loadedAt {
+				return false
+			}
+			out.old.spare(f.j.t.now(), f.j.p.Throttle)
+		}
+	}
+	f.j.put(it)
+	switch {
+	case f.j.refreshing != nil:
+	case state >= untrusted:
+		if out.old == nil && it.due(f.j.t.now(), f.j.p) {
+			r.then = it
+		}
+	case state == stale && !f.j.o.NoStale:
+		out.stale, r.then = measure.Revalidating, it
+	default:
+		return false
+	}
+	r.end(out)
+	return true
+}
+
+// fallback ends a look-up with the local item, when the remote tier had no answer. That item is
+// stale, or it is fresh and the remote tier is out of reach.
+func (r *run) fallback() bool {
+	f := r.f
+	if f.j.refreshing != nil || f.j.o.Anew || f.j.o.SkipLocal {
+		return false
+	}
+	it, now := f.j.find()
+	if it == nil || it.loadedAt < f.j.minLoaded {
+		return false
+	}
+	out := outcome{it: it, src: Local}
+	switch it.freshness(now) {
+	case fresh, untrusted:
+		if !r.cut {
+			return false
+		}
+	case stale:
+		if f.j.o.NoStale {
+			return false
+		}
+		out.stale, r.then = measure.Revalidating, it
+	default:
+		return false
+	}
+	r.end(out)
+	return true
+}
+
+// claim asks for the right to load. Over a value it asks for a refresh claim, so that others can
+// still serve the value.
+func (p *party) claim() {
+	f := p.runs[0].f
+	claims := make([]tier.Claim, len(p.runs))
+	for i := range p.runs {
+		r := &p.runs[i]
+		r.claim = tier.Claim{
+			Seen: r.frame.nonce, Nonce: r.newNonce(), Lease: f.j.t.cfg.ClaimTTL,
+			Refresh: r.frame.verdict == usable && !r.force,
+		}
+		claims[i] = r.claim
+	}
+	mark := f.j.t.fences.Capture()
+	got, err := f.j.v.counts.Far.ClaimMany(p, f.j.p.RemoteTimeout, texts(p.runs), claims)
+	for i := range p.runs { // first: the steps below run the user's Size, which may panic
+		if got[i].Granted {
+			p.runs[i].claimed, p.runs[i].next = true, toLoad
+		}
+	}
+	for i := range p.runs {
+		switch {
+		case p.runs[i].claimed:
+		case err != nil:
+			p.runs[i].cutOff()
+		default:
+			p.runs[i].refused(p, got[i].Cell, mark)
+		}
+	}
+}
+
+// refused takes the frame that blocks the run's claim, if it is known.
+func (r *run) refused(ctx context.Context, cell []byte, mark follow.Mark) {
+	switch {
+	case len(cell) > 0:
+		f, err := r.f.j.assess(ctx, cell, mark)
+		if r.refusals++; err != nil || r.refusals == maxRefusals {
+			r.cutOff()
+			return
+		}
+		r.decide(f)
+	case r.claim.Refresh && r.over():
+		r.force = true // once more
+	default:
+		r.await()
+	}
+}

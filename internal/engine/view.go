@@ -1,0 +1,241 @@
+package engine
+
+import (
+	"fmt"
+	"hash/maphash"
+	"math/bits"
+	"reflect"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	calls "github.com/twofold-go/twofold/internal/flight"
+	"github.com/twofold-go/twofold/internal/measure"
+	"github.com/twofold-go/twofold/internal/remote"
+	"github.com/twofold-go/twofold/internal/wire"
+	"github.com/twofold-go/twofold/key"
+	"github.com/twofold-go/twofold/policy"
+)
+
+// View is one tenant's part of a store. Two views of one tenant are equivalent.
+type View struct {
+	*Store
+	Space    key.Space
+	Name     string // "tenant:namespace"
+	Err      error  // the tenant's name is not valid
+	seed     uint64
+	resolved atomic.Pointer[resolved]
+	stems    atomic.Pointer[[]uint64] // see prefixes
+	counts   *measure.Counters
+}
+
+// Store is one cache without its types. MaxTenants of its views are kept, with their own counters.
+// The others are made on demand and share counters; the most recent ones of these are also kept.
+type Store struct {
+	t         *Core
+	kind      kind
+	namespace string
+	keyType   reflect.Type
+	far       *remote.Tier // nil: without a remote tier
+	loader    any          // of the Config, for kind.Load; nil: none
+	loadsMany bool         // the Config has LoadMany
+	tagged    bool         // the Config has Tags
+	maxBatch  int
+	wire.Payloads
+	size    func(ptr any) int64 // of a value, with what it points to
+	keySize func(ptr any) int64 // of a key
+	fixed   int64               // of an item without both
+	flights *calls.Group[*flight, outcome]
+
+	base      policy.Policy
+	refreshes *atomic.Int64 // of all caches of the namespace
+	kept      sync.Map      // string → *view
+	nkept     atomic.Int64
+	recent    [1024]atomic.Pointer[View] // by a hash of the tenant
+	unnamed   atomic.Pointer[resolved]   // of tenants that the table does not name
+	others    func() *measure.Counters   // of tenants that are not kept
+	remarks   auditRemarks
+}
+
+type resolved struct {
+	table  *policy.Table
+	sample int64 // which hits may be audited; see sampleOf
+	policy.Policy
+}
+
+// Of returns the view of a tenant.
+func (s *Store) Of(tenant string) *View {
+	recent := &s.recent[maphash.String(s.t.seed, tenant)%uint64(len(s.recent))]
+	if v := recent.Load(); v != nil && v.Space.Tenant == tenant {
+		return v
+	}
+	v := s.newView(tenant)
+	if v.Err == nil {
+		recent.Store(v)
+	}
+	return v
+}
+
+func (s *Store) newView(tenant string) *View {
+	if v, ok := s.kept.Load(tenant); ok {
+		return v.(*View)
+	}
+	v := &View{Store: s, Name: tenant + ":" + s.namespace}
+	// From the view's name, so that the view does not keep the string of which tenant is a part.
+	v.Space = key.Space{Tenant: v.Name[:len(tenant)], Namespace: s.namespace}
+	v.seed = maphash.String(s.t.seed, v.Name)
+	most := int64(s.t.cfg.MaxTenants)
+	if v.Err = v.Space.Validate(); v.Err == nil {
+		s.t.known.add(s.t.seed, tenant)
+	}
+	if v.Err != nil {
+		v.counts = s.t.all // its calls fail before they count
+		v.Name = fmt.Sprintf("%.100s", v.Name)
+	} else if s.nkept.Load() >= most || s.nkept.Add(1) > most {
+		v.counts = s.others()
+	} else {
+		v.counts = s.t.countersOf(v.Space)
+		if old, loaded := s.kept.LoadOrStore(v.Space.Tenant, v); loaded {
+			s.nkept.Add(-1)
+			return old.(*View)
+		}
+	}
+	return v
+}
+
+// Spell returns the full key of an integer with one allocation. For other types it returns the
+// zero Key.
+func (v *View) Spell(k any) (key.Key, error) {
+	var memory [96]byte
+	b := append(append(memory[:0], v.Name...), ':')
+	switch k := k.(type) {
+	case int:
+		b = strconv.AppendInt(b, int64(k), 10)
+	case int64:
+		b = strconv.AppendInt(b, k, 10)
+	case uint64:
+		b = strconv.AppendUint(b, k, 10)
+	default:
+		return key.Key{}, nil
+	}
+	return key.Parse(string(b))
+}
+
+// policy returns the policy in force. It costs two atomic loads, until the table is replaced.
+func (v *View) policy() *policy.Policy { return &v.inForce().Policy }
+
+// inForce is policy for a hit, which also needs to know whether it may be audited.
+func (v *View) inForce() *resolved {
+	table := v.t.policies.Load()
+	if r := v.resolved.Load(); r != nil && r.table == table {
+		return r
+	}
+	return v.resolve(table)
+}
+
+// resolve is the rare part of policy, kept out of its callers' stacks. Tenants that the table
+// does not name share its result.
+//
+//go:noinline
+func (v *View) resolve(table *policy.Table) *resolved {
+	shared, tenant := &v.unnamed, ""
+	for i := range *table {
+		if (*table)[i].Tenant == v.Space.Tenant {
+			shared, tenant = &v.resolved, v.Space.Tenant
+			break
+		}
+	}
+	r := shared.Load()
+	if r == nil || r.table != table {
+		p := table.For(v.base, tenant, v.namespace)
+		r = &resolved{table, sampleOf(p.Audit), p}
+		shared.Store(r)
+	}
+	v.resolved.Store(r)
+	return r
+}
+
+// refreshesOf returns the number of running background refreshes of a namespace, for all
+// tenants.
+func (t *Core) refreshesOf(namespace string) *atomic.Int64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	n := t.refreshes[namespace]
+	if n == nil {
+		n = new(atomic.Int64)
+		t.refreshes[namespace] = n
+	}
+	return n
+}
+
+// otherTenant is the name under which tenants beyond MaxTenants are counted.
+const otherTenant = "other"
+
+// countersOf returns the counters of a space, or those of "other" if there are too many.
+func (t *Core) countersOf(s key.Space) *measure.Counters {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.counts[s] == nil && len(t.counts) >= t.cfg.MaxTenants {
+		s.Tenant = otherTenant
+	}
+	c := t.counts[s]
+	if c == nil {
+		c = measure.Of(s)
+		if t.remote != nil {
+			c.Far = t.remote.Of(c)
+		}
+		t.counts[s] = c
+	}
+	return c
+}
+
+// NameOf returns the name of a key in errors: its ID is "" if the key cannot be spelled.
+func (v *View) NameOf(id string) string {
+	if id == "" {
+		return v.Name
+	}
+	return v.Name + ":" + id
+}
+
+// valueOf returns an entry's value.
+func (v *View) valueOf(it *Entry) any { return reflect.ValueOf(v.kind.Value(it)).Elem().Interface() }
+
+// HashSeed is the seed of the hashes of typed keys.
+func (v *View) HashSeed() maphash.Seed { return v.t.seed }
+
+// Mix makes an address in the local tier of a hash of a typed key.
+func (v *View) Mix(hash uint64) uint64 {
+	hi, lo := bits.Mul64(hash^v.seed, 0x9e3779b97f4a7c15)
+	return hi ^ lo
+}
+
+// Moment returns a time as reads use it, which is never 0.
+func (v *View) Moment(at time.Time) int64 { return max(int64(at.Sub(v.t.base)), 1) }
+
+// Unusable returns why every call of the view fails, or nil.
+func (v *View) Unusable() error {
+	if v.t.work.Closed() {
+		return ErrClosed
+	}
+	return v.Err
+}
+
+// LocalOnly reports whether the cache has no remote tier.
+func (v *View) LocalOnly() bool { return v.far == nil }
+
+// Left names what work of the engine and of this cache has not ended. It takes all turns, so only
+// tests call it, at their end.
+func (v *View) Left() (names []string) {
+	for name, left := range map[string]bool{
+		"flights":   v.flights.Len() != 0,
+		"turns":     !v.t.loads.TryAcquire(int64(v.t.cfg.MaxLoads)),
+		"refreshes": !v.t.refresh.TryAcquire(int64(v.t.cfg.MaxRefreshes)),
+		"loads":     loading.Load() != 0,
+	} {
+		if left {
+			names = append(names, name)
+		}
+	}
+	return names
+}

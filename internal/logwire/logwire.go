@@ -1,0 +1,156 @@
+// Package logwire turns the fences of a log's records into payloads and back. The logs share what a
+// record may hold; their layouts differ.
+package logwire
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/twofold-go/twofold/invalidate"
+)
+
+// Layout is the form of the fences in a payload. They are written one after the other, big-endian.
+// A process whose version does not know a kind or a bit takes the record for damaged, and discards
+// everything older.
+type Layout uint8
+
+const (
+	// Compact is the layout of a log on Redis. The length is there for a prefix only, and the hold
+	// only with its bit:
+	//
+	//	kind u8, with 0x40 for soft and 0x80 for a hold | hash u64 | length u16 | hold u32 in ms
+	Compact Layout = iota
+
+	// Fixed is the layout of a log in a database. It always has all parts:
+	//
+	//	kind u8, with 0x80 for soft | hash u64 | length of the prefix u16 | hold u32 in ms
+	Fixed
+)
+
+// The first byte of a fence.
+const (
+	holdBit   = 0x80 // Compact
+	softBit   = 0x40 // Compact
+	fixedSoft = 0x80 // Fixed
+)
+
+// Check returns why fences cannot be one record of the sequence of keys, or of the other sequence.
+func Check(fences []invalidate.Fence, ofKeys bool) error {
+	if len(fences) > invalidate.MaxFences {
+		return fmt.Errorf("%d fences for one record, at most %d", len(fences), invalidate.MaxFences)
+	}
+	for i, f := range fences {
+		if err := check(f, ofKeys); err != nil {
+			return fmt.Errorf("fence %d: %w", i, err)
+		}
+	}
+	return nil
+}
+
+func check(f invalidate.Fence, ofKeys bool) error {
+	switch {
+	case f.Kind < invalidate.KindKey || f.Kind > invalidate.KindAll || f.OfKeys() != ofKeys:
+		return fmt.Errorf("a %v does not belong to this sequence", f.Kind)
+	case f.Len < 0 || f.Len > math.MaxUint16 || f.Len > 0 && f.Kind != invalidate.KindPrefix:
+		return fmt.Errorf("length of %d for a %v: only a prefix has a length, up to %d", f.Len, f.Kind, math.MaxUint16)
+	case f.Soft && f.Hold > 0:
+		return fmt.Errorf("hold of %v on a soft fence", f.Hold)
+	case f.Hold < 0 || Millis(f.Hold) > math.MaxUint32:
+		return fmt.Errorf("hold of %v, must be 0 to %v", f.Hold, math.MaxUint32*time.Millisecond)
+	}
+	return nil
+}
+
+// Millis rounds up: a hold may be longer than requested, but not shorter.
+func Millis(d time.Duration) int64 {
+	return int64(d/time.Millisecond) + min(int64(d%time.Millisecond), 1)
+}
+
+// Encode returns the payload of fences that pass [Check].
+func (l Layout) Encode(fences []invalidate.Fence) []byte {
+	b := make([]byte, 0, l.size(invalidate.KindKey, false)*len(fences))
+	for _, f := range fences {
+		kind, hold := byte(f.Kind), l == Fixed || f.Hold > 0
+		switch {
+		case f.Soft && l == Fixed:
+			kind |= fixedSoft
+		case f.Soft:
+			kind |= softBit
+		case f.Hold > 0 && l == Compact:
+			kind |= holdBit
+		}
+		b = binary.BigEndian.AppendUint64(append(b, kind), f.Hash)
+		if l == Fixed || f.Kind == invalidate.KindPrefix {
+			b = binary.BigEndian.AppendUint16(b, uint16(f.Len)) //nolint:gosec // Check has limited it
+		}
+		if hold {
+			b = binary.BigEndian.AppendUint32(b, uint32(Millis(f.Hold))) //nolint:gosec // the same
+		}
+	}
+	return b
+}
+
+// size returns the bytes of a fence.
+func (l Layout) size(k invalidate.Kind, hold bool) int {
+	n := 9
+	if l == Fixed || k == invalidate.KindPrefix {
+		n += 2
+	}
+	if l == Fixed || hold {
+		n += 4
+	}
+	return n
+}
+
+// Decode returns the fences of a payload, and false when Encode cannot have written any part of it.
+func (l Layout) Decode(b []byte, ofKeys bool) ([]invalidate.Fence, bool) {
+	if len(b) == 0 {
+		return nil, false
+	}
+	fences := make([]invalidate.Fence, 0, min(len(b)/l.size(invalidate.KindKey, false), invalidate.MaxFences))
+	for len(b) > 0 {
+		f, size := l.decodeOne(b)
+		if size == 0 || check(f, ofKeys) != nil || len(fences) == invalidate.MaxFences {
+			return nil, false
+		}
+		fences, b = append(fences, f), b[size:]
+	}
+	return fences, true
+}
+
+// decodeOne returns the first fence of b and its size. The size is 0 if b does not start with one.
+func (l Layout) decodeOne(b []byte) (f invalidate.Fence, size int) {
+	soft, bits, hold := byte(fixedSoft), byte(fixedSoft), true
+	if l == Compact {
+		soft, bits, hold = softBit, softBit|holdBit, b[0]&holdBit != 0
+	}
+	f.Kind, f.Soft = invalidate.Kind(b[0]&^bits), b[0]&soft != 0
+	if size = l.size(f.Kind, hold); len(b) < size {
+		return f, 0
+	}
+	f.Hash = binary.BigEndian.Uint64(b[1:])
+	if l == Fixed || f.Kind == invalidate.KindPrefix {
+		f.Len = int(binary.BigEndian.Uint16(b[9:]))
+	}
+	if hold {
+		f.Hold = time.Duration(binary.BigEndian.Uint32(b[size-4:])) * time.Millisecond
+	}
+	if l == Compact && hold && f.Hold == 0 {
+		return f, 0 // the bit would be missing
+	}
+	return f, size
+}
+
+// NewID returns a random id of a record or of an epoch, which is never zero.
+func NewID() uint64 {
+	for {
+		var b [8]byte
+		_, _ = rand.Read(b[:]) // documented never to fail
+		if id := binary.BigEndian.Uint64(b[:]); id != 0 {
+			return id
+		}
+	}
+}

@@ -1,0 +1,134 @@
+package wire
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"sync/atomic"
+
+	"github.com/twofold-go/twofold/codec"
+	"github.com/twofold-go/twofold/internal/trip"
+	"github.com/twofold-go/twofold/tier"
+)
+
+// ErrTooLarge means that a value is over the policy's MaxValueBytes. See package cache.
+var ErrTooLarge = errors.New("cache: value too large")
+
+// ErrEncode marks errors of codecs. Its text is not shown.
+var ErrEncode = errors.New("cache: value does not encode")
+
+// marked is an error that also matches another error, without that error's text.
+type marked struct {
+	error
+	is error
+}
+
+// Mark returns err as an error that also matches is.
+func Mark(err, is error) error { return marked{err, is} }
+
+func (m marked) Is(target error) bool { return target == m.is }
+
+func (m marked) Unwrap() error { return m.error }
+
+// Encoded is a value in the form in which a cell holds it.
+type Encoded struct {
+	Codec string // the ID of the codec that reads it
+	Data  []byte
+}
+
+// snappy compresses the output of another codec. codec.Snappy of that codec reads the result.
+var snappy = codec.Snappy(codec.Raw, 0)
+
+// Payloads encodes and decodes the values of one cache.
+type Payloads struct {
+	ValueType reflect.Type
+	Codec     codec.Codec
+	Schema    uint64
+	SnappyID  string      // of the codec that reads compressed values; "": none
+	tripped   atomic.Bool // one value came back from the codec unchanged
+}
+
+// Encode returns the payload of the value that p points to. Before compression it has at most limit
+// bytes.
+func (s *Payloads) Encode(p any, limit int) (e Encoded, err error) {
+	v := reflect.ValueOf(p).Elem()
+	defer func() {
+		if p := recover(); p != nil {
+			err = Mark(fmt.Errorf("codec %s panicked (%T)", s.Codec.ID(), p), ErrEncode)
+		}
+	}()
+	b, err := codec.MarshalWithin(s.Codec, v.Interface(), s.ValueType, limit)
+	switch {
+	case errors.Is(err, codec.ErrTooLarge):
+		return e, fmt.Errorf("%w: MaxValueBytes is %d: %w", ErrTooLarge, limit, err)
+	case err != nil:
+		return e, Mark(fmt.Errorf("value of type %T does not encode as %s: %w", v.Interface(), s.Codec.ID(), err), ErrEncode)
+	case tripsChecked || trip.Asked():
+		if err := s.checkTrip(b, v); err != nil {
+			return e, Mark(err, ErrEncode)
+		}
+	}
+	return s.compact(b), nil
+}
+
+// compact compresses a large payload if that makes it smaller. The cell carries the ID of the
+// codec that reads it, and processes of every version know that codec. So old and new processes
+// read it during an update of the fleet.
+func (s *Payloads) compact(b []byte) Encoded {
+	if s.SnappyID != "" && len(b) >= codec.DefaultMinSize {
+		if small, err := snappy.Marshal(b); err == nil && len(small) < len(b) {
+			return Encoded{s.SnappyID, small}
+		}
+	}
+	return Encoded{s.Codec.ID(), b}
+}
+
+// ChangedError reports a codec that changes values although it promises not to.
+type ChangedError struct{ codec, typ, path string }
+
+func (e *ChangedError) Error() string {
+	return fmt.Sprintf("value of type %s does not come back from codec %s as it was: %s differs; mend the methods that "+
+		"marshal it, give its type a method Equal, or use codec.Lossy if the loss is meant", e.typ, e.codec, e.path)
+}
+
+// checkTrip decodes the first non-zero value of a cache and compares it with the original.
+func (s *Payloads) checkTrip(b []byte, v reflect.Value) error {
+	if s.tripped.Load() || codec.CheckerOf(s.Codec) == nil || v.IsZero() {
+		return nil
+	}
+	changed := &ChangedError{s.Codec.ID(), s.ValueType.String(), ""}
+	back := reflect.New(s.ValueType)
+	if err := s.Codec.Unmarshal(b, back.Interface()); err != nil {
+		changed.path = "the whole value, which cannot be read,"
+		return changed
+	}
+	if changed.path = trip.Diff(v.Addr().Interface(), back.Interface()); changed.path != "" {
+		return changed
+	}
+	s.tripped.Store(true)
+	return nil
+}
+
+// ErrUnknownCodec means that this process does not know the codec of a cell.
+var ErrUnknownCodec = errors.New("cache: unknown codec")
+
+// Decode decodes the payload of a cell to where ptr points, by the codec that wrote it. A codec that panics makes the frame
+// unreadable; the read does not fail. A payload that is larger than limit allows is
+// refused before memory is allocated.
+//
+// The frame of size bytes belongs to this process, so the value may share its memory. It may not
+// if the payload is only a small part of the frame: the value would keep the whole frame from
+// the garbage collector.
+func Decode(codecs codec.Set, c *tier.Cell, size int, ptr any, limit int) (err error) {
+	cd, ok := codecs.Lookup(c.Codec)
+	if !ok {
+		return ErrUnknownCodec
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("cache: codec panicked (%T)", p)
+		}
+	}()
+	owned := size-len(c.Payload) <= size/8
+	return codec.UnmarshalWithin(cd, c.Payload, ptr, limit, owned)
+}
