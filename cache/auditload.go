@@ -20,8 +20,8 @@ func (a *audit) ask() (got *entry, why stat) {
 	defer t.loads.Release(1)
 	ctx, cancel := a.context(a.j.p.LoadTimeout)
 	defer cancel()
-	fill := &Fill{t: t, text: a.j.FullKey(), tenant: a.j.v.space.Tenant, vouched: never, terms: unsaid}
-	ctx, end := a.span(context.WithValue(context.WithValue(ctx, auditKey{}, true), fillKey{}, fill))
+	fill := &Fill{t: t, text: a.j.FullKey(), tenant: a.j.v.space.Tenant, vouched: never, terms: unsaid, audit: true}
+	ctx, end := a.span(context.WithValue(ctx, fillKey{}, fill))
 	a.j.v.counts.inc(loads)
 	var at attempt
 	var err error

@@ -21,6 +21,7 @@ var loading atomic.Int64
 type Fill struct {
 	parent *Fill
 	tenant string
+	audit  bool                    // it is for an audit: its value is not stored
 	t      *Tiers                  // with text, detects a loader that waits for itself
 	text   string                  // full key
 	also   []string                // the full keys of a batch
