@@ -118,7 +118,7 @@ func (r *result) judge() error {
 		return fmt.Errorf("%w: %d false alarms", errFound, found[falseAlarms])
 	case r.c.Expect != "" && found[r.c.Expect] == 0:
 		return fmt.Errorf("%w: no %s although %s was switched off", errFound, r.c.Expect, r.c.Without)
-	case r.c.Audit > 0 && r.c.Expect == "" && r.verdict.Reads > 1000 && r.audits()["Same"]+r.audits()["Ended"] == 0:
+	case r.c.Audit > 0 && r.c.Expect == "" && r.loads() > 100 && r.audits()["Same"]+r.audits()["Ended"] == 0:
 		return fmt.Errorf("%w: no audit", errFound)
 	}
 	return nil
