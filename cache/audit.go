@@ -61,8 +61,8 @@ type audit struct {
 // Cancel implements [scope.Canceler]. Close has ended the audit already.
 func (a *audit) Cancel() {}
 
-// sampleOf returns the bits that are zero in the number of a local hit that may be audited: about
-// one hit in 1/share, and no fewer than the sample has anyway.
+// sampleOf returns the bits by which [chosen] chooses the local hits that may be audited: about one
+// hit in 1/share, and no fewer than the sample has anyway.
 func sampleOf(share float64) int64 {
 	every := int64(sampled)
 	for every > 1 && share*float64(every) > 1 {

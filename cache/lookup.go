@@ -117,7 +117,7 @@ func (a *ask) fromLocal(ctx context.Context, same func(*entry) bool, old *refres
 		return r, false, nil
 	}
 	it.checkUnchanged()
-	if a.quiet = a.j.v.counts.hit(it.err != nil, reason)%sampled != 0; !a.quiet {
+	if a.quiet = !chosen(a.j.v.counts.hit(it.err != nil, reason), sampled-1); !a.quiet {
 		a.sample = true
 	}
 	if reason != notStale {

@@ -64,8 +64,8 @@ func (v *view) hit(it *entry, moment int64) (lease int64, n note, ok bool) {
 		}
 	}
 	it.checkUnchanged()
-	if nth := v.counts.hit(!it.plain && it.err != nil, reason); nth&t.notable.Load()&p.sample == 0 {
-		if n = noted; nth%sampled == 0 {
+	if nth, bits := v.counts.hit(!it.plain && it.err != nil, reason), t.notable.Load()&p.sample; chosen(nth, bits) {
+		if n = noted; timing(nth, bits) {
 			if moment != 0 || now == 0 {
 				now = t.now()
 			}
