@@ -336,6 +336,27 @@ func TestAuditingLoader(t *testing.T) {
 	})
 }
 
+// A load that an audit's loader causes stores its value, so it is not an audit itself.
+func TestAuditingNestedLoad(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var inner, outer []bool
+		a := newAudited(t, onLog(), thingConfig{Policy: patch{Audit: new(0.0)}, Load: func(ctx context.Context, _ int) (string, error) {
+			inner = append(inner, cache.Auditing(ctx))
+			return "v", nil
+		}})
+		c := with(t, a.tiers, thingConfig{Namespace: "outer", Policy: auditAll, Load: func(ctx context.Context, k int) (string, error) {
+			outer = append(outer, cache.Auditing(ctx))
+			return a.c.Get(ctx, k+len(outer)) // another key each time
+		}})
+		get(t, c, 1)
+		get(t, c, 1)
+		advance(auditTakes)
+		if !slices.Equal(outer, []bool{false, true}) || !slices.Equal(inner, []bool{false, false}) {
+			t.Errorf("Auditing was %v in the loader and %v in the loads that it caused", outer, inner)
+		}
+	})
+}
+
 // A value that was built from cached values ends by their invalidation, also for an audit.
 func TestAuditOfBuiltValues(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -36,7 +35,7 @@ func TestAuditFindsForgottenWrite(t *testing.T) {
 			}
 		}
 		for range 300 { // 30 s: a chance of 1e-13 that no audit comes
-			for _, k := range rand.Perm(keys) { // in a fixed order, the sample would have the same keys each time
+			for k := range keys {
 				get(t, a.c, k)
 			}
 			advance(100 * time.Millisecond)
@@ -114,30 +113,64 @@ func TestAuditFindsMistakes(t *testing.T) {
 	}
 }
 
-// A server that puts a cell back after its removal, as a failover without the removal does. The
-// process that finds the cell is new, and its log no longer has the record.
+// keeping is a remote tier that can lose the removal of cells and say that it is done.
+type keeping struct {
+	*tiertest.Memory
+	keeps bool
+}
+
+func (k *keeping) Unlink(ctx context.Context, keys ...string) error {
+	if k.keeps {
+		return nil
+	}
+	return k.Memory.Unlink(ctx, keys...)
+}
+
+// A cell stays although its removal was answered. A process that reads the record of the log refuses
+// the cell. If the log no longer has the record, a new process serves the cell, and only an audit
+// finds that. The controls do not lose the removal, or not the record.
 func TestAuditFindsLostRemoval(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		mem, log := tiertest.NewMemory(), logtest.NewMemory(logtest.MemoryConfig{})
-		a := newAudited(t, cache.TiersConfig{Remote: mem, Log: log}, thingConfig{})
-		get(t, a.c, 1)
-		cell, err := mem.Get(t.Context(), "default:things:1")
-		if err != nil || cell == nil {
-			t.Fatal("no cell", err)
-		}
-		// What comes back carries positions as of now, so no fence covers it.
-		b := newAudited(t, cache.TiersConfig{Remote: mem, Log: log}, thingConfig{Load: a.rows.load})
-		get(t, b.c, 1)
-		a.rows.write(1, "new")
-		get(t, b.c, 1) // the control: the removal is not lost, but the record is not made either
-		advance(auditTakes)
-		if got := b.tiers.Stats().Audits.Stale; got < 1 {
-			t.Errorf("%+v, want a stale hit of a remote value", b.tiers.Stats().Audits)
-		}
-		if len(b.stale) > 0 && b.stale[0].Source != cache.Remote && b.stale[0].Source != cache.Local {
-			t.Errorf("the source of the hit is %v", b.stale[0].Source)
-		}
-	})
+	for name, tt := range map[string]struct{ keeps, trims bool }{
+		"lost": {true, true}, "removed": {false, true}, "recorded": {true, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				log := logtest.NewMemory(logtest.MemoryConfig{})
+				tc := cache.TiersConfig{Log: log}
+				remote := &keeping{Memory: tiertest.NewMemory()}
+				tc.Remote = remote
+				writer := newAudited(t, tc, thingConfig{})
+				get(t, writer.c, 1)
+				writer.rows.write(1, "new")
+				remote.keeps = tt.keeps
+				if err := writer.c.Delete(t.Context(), 1); err != nil {
+					t.Fatal(err)
+				}
+				remote.keeps = false
+				if tt.trims {
+					if err := writer.c.Delete(t.Context(), 2); err != nil {
+						t.Fatal(err)
+					}
+					log.Trim(1) // as many records do in time
+				}
+				loses := tt.keeps && tt.trims
+				reader := newAudited(t, tc, thingConfig{Load: writer.rows.load})
+				want, audits := fetched{"new", cache.Load, false, nil}, cache.Audits{}
+				if loses {
+					want, audits = fetched{"old", cache.Remote, false, nil}, cache.Audits{Stale: 1}
+				}
+				wantFetch(t, reader.c, 1, want)
+				advance(auditTakes)
+				reader.want(t, audits)
+				if loses && (len(reader.stale) != 1 || reader.stale[0].Source != cache.Remote || !reader.stale[0].Healed) {
+					t.Errorf("OnStale got %+v, want a remote hit that is healed", reader.stale)
+				}
+				if v := get(t, reader.c, 1); v != "new" {
+					t.Errorf("afterwards the process reads %q", v)
+				}
+			})
+		})
+	}
 }
 
 // An audit has at most MaxAudits tokens, and gets as many in each second, whatever the traffic. The

@@ -10,7 +10,8 @@ import (
 
 // Auditing reports whether the loader that got ctx runs for an audit, whose value is compared and
 // not stored; see Audit of policy.Policy. A loader may ask the primary then instead of a replica,
-// or count the call apart. Outside a loader it returns false.
+// or count the call apart. A load that such a loader causes is an ordinary one, and its value is
+// stored: there it returns false, as outside a loader.
 func Auditing(ctx context.Context) bool { return engine.Auditing(ctx) }
 
 // StaleHit describes a hit whose value differed from the source although no invalidation covered it.

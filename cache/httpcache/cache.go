@@ -27,6 +27,7 @@ type Cache struct {
 	memory     memory
 	stats      counters
 	renderings running
+	closing    atomic.Bool  // no audit begins any more
 	warned     atomic.Int64 // when a failure was last logged, in Unix seconds
 }
 
@@ -72,6 +73,7 @@ func New(cfg Config) (*Cache, error) {
 		Policy:    p,
 		Codec:     cfg.Codec,
 		Size:      (*page).size,
+		Equal:     c.equal,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("httpcache: new: %w", err)
@@ -99,6 +101,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.c.serve(
 // context of a handler ends when no client needs its response, but the handler may take longer.
 // Call Close when no more requests come.
 func (c *Cache) Close(ctx context.Context) error {
+	c.closing.Store(true)
 	if err := c.renderings.wait(ctx); err != nil {
 		return fmt.Errorf("httpcache: close: handlers still run: %w", err)
 	}

@@ -65,6 +65,12 @@ type Config struct {
 	// StaleIfError, and there is no Jitter. New then refuses a Policy that sets one of them.
 	Policy policy.Patch
 
+	// AuditIgnore are the response headers that audits do not compare, besides Date and Age: those
+	// that differ in each rendering, such as a request's number. Nil means none. The Audit of Policy
+	// is the share of the hits for which the handler renders the page once more, in the background.
+	// The context of such a request says so; see cache.Auditing.
+	AuditIgnore []string
+
 	// Fallback says how long to keep a response that does not say it. Zero means that such a
 	// response is not stored. It is for Shared only.
 	Fallback Fallback

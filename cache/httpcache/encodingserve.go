@@ -70,7 +70,7 @@ func (x *exchange) codingOf(p *page, e *Encoding) *page {
 		return nil
 	}
 	load := func(ctx context.Context, _ string) (*page, error) { return x.encode(ctx, e) }
-	for _, opts := range [...][]cache.Option{freshOnly, renewed} { // replace the coding of an older page
+	for _, opts := range [...][]cache.Option{codingOnly, renewed} { // replace the coding of an older page
 		res, err := c.pages.Fetch(x.ctx, id, load, opts...)
 		if err != nil || res.Value == nil || res.Value.refused != none {
 			return nil

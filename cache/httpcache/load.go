@@ -38,6 +38,8 @@ type exchange struct {
 	fall    atomic.Pointer[failure] // the response to our client's own, whole request
 	asks    bool                    // the stored page does not meet the client's limits
 
+	found atomic.Pointer[page] // what the read of the entry returned; for an audit of it
+
 	answered atomic.Bool // our client has its answer; a load that runs now is a refresh
 }
 
@@ -77,6 +79,9 @@ func (f *failure) Error() string {
 // A response that is not for everybody ends the load with a page that says so, not with an error.
 // An error could be replaced by an older page, and the client would not get its own response.
 func (x *exchange) load(ctx context.Context, _ string) (*page, error) {
+	if cache.Auditing(ctx) {
+		return x.audit(ctx)
+	}
 	x.led.Store(true)
 	old := x.previous(ctx)
 	if old.others {

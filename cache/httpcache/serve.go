@@ -211,6 +211,7 @@ func (x *exchange) fetch() (res cache.Result[*page], err error) {
 	}()
 	if !x.t.limits.anew {
 		res, err = x.c.pages.Fetch(x.ctx, x.key, x.load)
+		x.found.Store(res.Value)
 		if err != nil || x.t.limits == (limits{}) || res.Source == cache.Load || res.Value == nil || !x.unwanted(res.Value) {
 			return res, err
 		}

@@ -143,6 +143,10 @@ func (x *trip) answered() bool {
 // response that is not for them ends the load with a page that says so.
 func (x *trip) load(ctx context.Context, _ string) (*page, error) {
 	t := x.t
+	if cache.Auditing(ctx) { // the response itself says how long it holds
+		cache.Filling(ctx).NoStore()
+		return nil, nil
+	}
 	begun := t.cfg.Now()
 	prev, have := cache.Previous[*page](ctx)
 	if have && x.leaves(prev, begun.UnixMilli()) {

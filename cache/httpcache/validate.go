@@ -68,6 +68,7 @@ func (c *Config) defaults() error {
 	}
 	errs = append(errs, c.headers()...)
 	errs = append(errs, c.tagHeaders()...)
+	errs = append(errs, c.auditIgnore()...)
 	return errors.Join(append(errs, c.encodings()...)...)
 }
 

@@ -52,6 +52,7 @@ func (h *Handler) Warm(ctx context.Context, target string, header http.Header) (
 	}
 	x := c.exchange(h.next, nil, r, t)
 	res, err := c.pages.Fetch(x.ctx, x.key, x.load)
+	x.found.Store(res.Value)
 	x.answered.Store(true)
 	if p := res.Value; err == nil && p.sound() && p.refused == none && !p.selects(x.req.Header) {
 		x, res, err = h.warmVariant(ctx, r, t, p)
@@ -79,6 +80,7 @@ func (h *Handler) warmVariant(ctx context.Context, r *http.Request, t target, p 
 		return x, res, nil
 	}
 	res, err = c.pages.Fetch(x.ctx, x.key, x.load)
+	x.found.Store(res.Value)
 	x.answered.Store(true)
 	if p := res.Value; err == nil && p.sound() && p.refused == none && !p.selects(x.req.Header) {
 		res.Value = &page{refused: byVary}

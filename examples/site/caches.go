@@ -26,6 +26,7 @@ import (
 	"github.com/twofold-go/twofold/examples/site/ops"
 	"github.com/twofold-go/twofold/examples/site/warm"
 	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/policy"
 	"github.com/twofold-go/twofold/tier"
 	"github.com/twofold-go/twofold/tier/local"
 )
@@ -77,6 +78,10 @@ func (c *caches) open(log func() invalidate.Log, cfg siteConfig) error {
 	layer := func(name string, maxBytes int64, below func(context.Context) error, tc cache.TiersConfig) (*cache.Tiers, error) {
 		own := second{log(), below}
 		tc.Log, tc.Local, tc.Logger = own, local.New(local.Config{MaxBytes: maxBytes}), cfg.log
+		tc.Policies = policy.Table{{Patch: policy.Patch{Audit: &cfg.audit}}}
+		tc.OnStale = func(s cache.StaleHit) {
+			cfg.log.Warn("an entry differs from the database, and nothing invalidated it", "layer", name, "key", s.Key, "tags", s.Tags)
+		}
 		if cfg.link != nil {
 			tc.Log = cfg.link(name, own)
 		}

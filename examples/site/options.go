@@ -20,6 +20,7 @@ type options struct {
 	addr, db, adminKey string
 	cache, responses   bool
 	seed, demo         bool
+	audit              float64 // the share of hits that are compared with the database
 	limits             limits
 }
 
@@ -50,6 +51,7 @@ func parse(args []string, errs io.Writer) (o options, err error) {
 	f.BoolVar(&o.responses, "cache-responses", true, "cache responses; -cache-responses=false leaves the cache of objects")
 	f.BoolVar(&o.seed, "seed", true, "fill a new database with sample posts; -seed=false starts an empty blog")
 	f.BoolVar(&o.demo, "demo", false, "run and check a demonstration of hits, writes and fresh pages, and exit")
+	f.Float64Var(&o.audit, "audit", 0.001, "`share` of the hits that are compared with the database, from 0 to 1")
 	l := &o.limits
 	size(f, &l.objects, "objects", "memory for objects")
 	size(f, &l.absences, "absences", "memory for slugs and keys that do not exist")
@@ -71,6 +73,8 @@ func parse(args []string, errs io.Writer) (o options, err error) {
 	switch {
 	case f.NArg() > 0:
 		err = fmt.Errorf("argument %q is not a flag: see -help", f.Arg(0))
+	case !(o.audit >= 0 && o.audit <= 1):
+		err = fmt.Errorf("-audit is %v: want a share from 0 to 1, such as 0.001", o.audit)
 	case o.demo && (!o.cache || !o.responses):
 		err = errors.New("-demo demonstrates the cache: omit -cache=false and -cache-responses=false")
 	case o.demo && !o.seed:

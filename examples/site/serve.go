@@ -72,7 +72,7 @@ func serve(ctx context.Context, o options, out io.Writer, log *slog.Logger) (err
 	if filled {
 		hints.APIKey = key
 	}
-	site, err := newSite(s, siteConfig{adminKey: hints.AdminKey, uncached: !o.cache, objectsOnly: !o.responses, limits: o.limits, log: log})
+	site, err := newSite(s, siteConfig{adminKey: hints.AdminKey, uncached: !o.cache, objectsOnly: !o.responses, limits: o.limits, audit: o.audit, log: log})
 	if err != nil {
 		return err
 	}

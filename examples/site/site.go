@@ -30,6 +30,7 @@ type siteConfig struct {
 	uncached    bool
 	objectsOnly bool // without a cache of responses
 	limits      limits
+	audit       float64          // the share of hits that are compared with the database
 	now         func() time.Time // nil: time.Now
 	log         *slog.Logger     // nil: slog.Default
 	// link, if set, replaces the log of a layer, for tests.

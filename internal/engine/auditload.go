@@ -22,8 +22,8 @@ func (a *audit) ask() (got *Entry, why measure.Stat) {
 	defer t.loads.Release(1)
 	ctx, cancel := a.context(a.j.p.LoadTimeout)
 	defer cancel()
-	fill := &Fill{t: t, text: a.j.FullKey(), tenant: a.j.v.Space.Tenant, vouched: never, Terms: wire.Unsaid}
-	ctx, end := a.span(context.WithValue(context.WithValue(ctx, auditKey{}, true), fillKey{}, fill))
+	fill := &Fill{t: t, text: a.j.FullKey(), tenant: a.j.v.Space.Tenant, vouched: never, Terms: wire.Unsaid, audit: true}
+	ctx, end := a.span(context.WithValue(ctx, fillKey{}, fill))
 	a.j.v.counts.Inc(measure.Loads)
 	var at attempt
 	var err error

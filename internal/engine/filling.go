@@ -22,6 +22,7 @@ var loading atomic.Int64
 type Fill struct {
 	parent *Fill
 	tenant string
+	audit  bool                    // it is for an audit: its value is not stored
 	t      *Core                   // with text, detects a loader that waits for itself
 	text   string                  // full key
 	also   []string                // the full keys of a batch

@@ -118,7 +118,7 @@ func (a *Ask) fromLocal(ctx context.Context, same func(*Entry) bool, old *refres
 		return r, false, nil
 	}
 	it.checkUnchanged()
-	if a.quiet = a.j.v.counts.Hit(it.Err != nil, reason)%measure.Sampled != 0; !a.quiet {
+	if a.quiet = !measure.Chosen(a.j.v.counts.Hit(it.Err != nil, reason), measure.Sampled-1); !a.quiet {
 		a.sample = true
 	}
 	if reason != measure.NotStale {

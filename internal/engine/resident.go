@@ -65,8 +65,8 @@ func (v *View) Hit(it *Entry, moment int64) (lease int64, n Note, ok bool) {
 		}
 	}
 	it.checkUnchanged()
-	if nth := v.counts.Hit(!it.Plain && it.Err != nil, reason); nth&t.notable.Load()&p.sample == 0 {
-		if n = noted; nth%measure.Sampled == 0 {
+	if nth, bits := v.counts.Hit(!it.Plain && it.Err != nil, reason), t.notable.Load()&p.sample; measure.Chosen(nth, bits) {
+		if n = noted; measure.Timing(nth, bits) {
 			if moment != 0 || now == 0 {
 				now = t.now()
 			}

@@ -17,10 +17,26 @@ import (
 // attribute. The sample needs no second reading of the clock before the hit: its time begins at
 // the hit's own reading, after the look-up of the key.
 
-// Sampled is the number of local hits that one measured hit stands for, a power of two. A hit is
-// noted if its number has none of the bits of [Telemetry.Notable]. Those are the bits of Sampled-1,
-// or none while spans are recorded.
+// Sampled is the number of local hits that one measured hit stands for, a power of two. Of as many
+// hits, one is noted for the histogram. [Telemetry.Notable] has the bits of Sampled-1, or none while
+// spans are recorded: then every hit is noted.
 const Sampled = 1024
+
+// Chosen reports whether the hit with that number is the one of its block. A block has 2^n hits,
+// whose numbers differ in the given n bits. The place in the block differs from block to block, as
+// if by chance: a reader that goes through the same keys over and over would otherwise show the same
+// keys each time.
+func Chosen(nth, bits int64) bool { return (nth^place(nth&^bits))&bits == 0 }
+
+// place mixes the number of a block, like a hash.
+func place(block int64) int64 {
+	h := uint64(block+1) * 0x9e3779b97f4a7c15
+	h ^= h >> 32
+	return int64(h * 0x9e3779b97f4a7c15 >> 32)
+}
+
+// Timing reports whether a noted hit is in the histogram. Of Sampled hits, one of the noted ones is.
+func Timing(nth, bits int64) bool { return (nth^place(nth&^(Sampled-1)))&(Sampled-1)&^bits == 0 }
 
 // Ending is the outcome of a read.
 type Ending uint8

@@ -25,4 +25,5 @@ const (
 	Ahead   Guard = "ahead"   // a frame above the log's end makes the log start a new epoch
 	Parts   Guard = "parts"   // a value is not valid for longer than the parts it was built from
 	Keys    Guard = "keys"    // a fence of the key of a part covers what was built from it
+	Audit   Guard = "audit"   // an audit learns of every invalidation before it calls a hit stale
 )

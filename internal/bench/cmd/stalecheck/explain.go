@@ -15,8 +15,11 @@ import (
 // explain prints what does not fit into a table: the first violations with the events around them,
 // and the errors.
 func (r *result) explain(out io.Writer) {
-	for _, v := range r.first(3) {
-		r.describe(out, v)
+	for _, v := range first(3, r.verdict.Violations) {
+		r.describe(out, "violation", v)
+	}
+	for _, v := range first(3, r.verdict.FalseAlarms) {
+		r.describe(out, "false alarm of an audit", v)
 	}
 	r.byProcess(out)
 	fmt.Fprintln(out)
@@ -43,8 +46,8 @@ func (r *result) explain(out io.Writer) {
 	}
 }
 
-// first returns the first n violations, one for each value that a worker has kept for too long.
-func (r *result) first(n int) []history.Violation {
+// first returns the first n of the violations, one for each value that a worker has kept for too long.
+func first(n int, list []history.Violation) []history.Violation {
 	type value struct {
 		proc, level uint8
 		key         uint16
@@ -52,7 +55,7 @@ func (r *result) first(n int) []history.Violation {
 	}
 	seen := map[value]bool{}
 	var out []history.Violation
-	for _, v := range r.verdict.Violations {
+	for _, v := range list {
 		k := value{v.Read.Proc, v.Read.Level, v.Read.Key, v.Read.Version}
 		if len(out) < n && !seen[k] {
 			out = append(out, v)
@@ -78,9 +81,9 @@ func (r *result) since(ns int64) time.Duration {
 	return time.Duration(ns - r.began).Round(10 * time.Microsecond)
 }
 
-func (r *result) describe(out io.Writer, v history.Violation) {
+func (r *result) describe(out io.Writer, what string, v history.Violation) {
 	e, a := v.Read, v.Ack
-	fmt.Fprintf(out, "\nviolation: %s, level %d, worker %d, tier %v\n", worker.Name(int(e.Key)), e.Level, e.Proc, e.Tier)
+	fmt.Fprintf(out, "\n%s: %s, level %d, worker %d, tier %v\n", what, worker.Name(int(e.Key)), e.Level, e.Proc, e.Tier)
 	fmt.Fprintf(out, "  read from %v to %v returned version %d%s\n", r.since(e.Start), r.since(e.End), e.Version, told(e))
 	if a.Type == 0 {
 		fmt.Fprintf(out, "  the source held version %d by %v: %v earlier, allowed %v\n", a.Version, r.since(a.End), time.Duration(v.Staleness), time.Duration(v.Limit))
@@ -130,7 +133,7 @@ func (r *result) around(out io.Writer, v history.Violation) {
 				r.since(e.Start), r.since(e.End), e.Proc, e.Version, e.Level, told(e))
 		default:
 			fmt.Fprintf(out, "    %v–%v worker %d %s version %d by %v (call %d)\n", r.since(e.Start), r.since(e.End), e.Proc,
-				map[history.Type]string{history.Acked: "invalidates", history.Committed: "commits", history.Refused: "fails to invalidate", history.NoRead: "fails to read"}[e.Type],
+				map[history.Type]string{history.Acked: "invalidates", history.Committed: "commits", history.Refused: "fails to invalidate", history.NoRead: "fails to read", history.Alarm: "audits and finds"}[e.Type],
 				e.Version, e.Kind, e.Op)
 		}
 	}

@@ -61,9 +61,14 @@
 //
 // it can switch off some safeguards of the protocol (-without replid,memory). With -expect
 // violations it fails if no violation is found. Package safeguard lists the safeguards. The suites
-// need that build. Without any tag, -without log runs the cache without a log. With -db, -without
-// outbox invalidates after COMMIT, and -without cells-first removes cells after their rows have
-// numbers.
+// need that build. Without any tag, -without log runs the cache without a log, and -without calls
+// does not invalidate one write in ten. With -db, -without outbox invalidates after COMMIT, and
+// -without cells-first removes cells after their rows have numbers.
+//
+// Each worker audits hits (-audit, the share; 1 by default). Stale hits that an audit reports are
+// alarms. An alarm is false if the invalidation was acknowledged in time, and fails the run; see
+// package history. A failed invalidation makes true alarms. Two controls find alarms: -without audit
+// must find false ones, and -without calls true ones.
 package main
 
 import (

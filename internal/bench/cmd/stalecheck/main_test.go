@@ -63,6 +63,40 @@ func TestRunFindsViolations(t *testing.T) {
 	}
 }
 
+// Audits find the writes that are not invalidated. They are true alarms, and no read violates the
+// guarantee.
+func TestRunFindsForgottenWrites(t *testing.T) {
+	c := sparse(short())
+	c.Without, c.Expect = noCalls, alarms
+	r, err := c.run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.judge(); err != nil {
+		r.explain(os.Stderr)
+		t.Errorf("%v; %d alarms, %d of them false", err, r.verdict.Alarms, len(r.verdict.FalseAlarms))
+	}
+}
+
+// An audit may report what the guarantee forbids only where a safeguard of the guarantee is removed.
+func TestJudgeAlarms(t *testing.T) {
+	for _, tt := range []struct {
+		expect     string
+		all, false int
+		ok         bool
+	}{
+		{"", 0, 0, true}, {"", 3, 0, true}, {"", 3, 1, false},
+		{alarms, 3, 0, true}, {alarms, 3, 1, false}, {alarms, 0, 0, false},
+		{falseAlarms, 3, 1, true}, {falseAlarms, 3, 0, false},
+	} {
+		r := &result{c: defaults(), verdict: &history.Verdict{Reads: 1, Acks: 1, Alarms: tt.all, FalseAlarms: make([]history.Violation, tt.false)}}
+		r.c.Expect = tt.expect
+		if err := r.judge(); (err == nil) != tt.ok {
+			t.Errorf("judge() of %d alarms, %d of them false, where %q is expected = %v", tt.all, tt.false, tt.expect, err)
+		}
+	}
+}
+
 // A worker that dies after COMMIT reports nothing. So without the outbox its invalidations are
 // lost, and with it they are not.
 func TestRunDatabase(t *testing.T) {
@@ -139,7 +173,7 @@ func TestJudge(t *testing.T) {
 
 func TestParseRefuses(t *testing.T) {
 	for _, args := range []string{
-		"extra", "-fault rain", "-without hope", "-expect nothing", "-workers 0", "-keys -1", "-without lease,hope", "-fault copy -bound 1s", "-duration 1ms", "-bound x",
+		"extra", "-fault rain", "-without hope", "-expect nothing", "-workers 0", "-keys -1", "-without lease,hope", "-fault copy -bound 1s", "-duration 1ms", "-audit 2", "-db sqlite -without calls", "-bound x",
 	} {
 		if _, err := parse(strings.Fields(args)); err == nil {
 			t.Errorf("parse(%q) = nil, want an error", args)
@@ -174,7 +208,7 @@ func TestTable(t *testing.T) {
 		{Type: history.Ping, End: 5e5},
 	}, history.Rules{Bound: time.Second})
 	lines := strings.Split(table([]*result{{c: defaults(), verdict: v}}), "\n")
-	if got, want := lines[2], "| none | 1s | 0 | 1 | 1 | 0 | 1 | 1: 2.5/2.5/2.5 | – | – | – | – | – | 1: 2.5/2.5/2.5 | **0** | – | – | 1.0/1.0 | 2.0 | –/–/– |"; got != want {
+	if got, want := lines[2], "| none | 1s | 0 | 1 | 1 | 0 | 0/0/0 | 0 (**0**) | 1 | 1: 2.5/2.5/2.5 | – | – | – | – | – | 1: 2.5/2.5/2.5 | **0** | – | – | 1.0/1.0 | 2.0 | –/–/– |"; got != want {
 		t.Errorf("row\n%s\nwant\n%s", got, want)
 	}
 	if strings.Count(lines[0], "|") != strings.Count(lines[2], "|") {

@@ -32,7 +32,7 @@ type runConfig struct {
 	Plain    bool   // writers are plain SQL clients; triggers invalidate
 	Composed bool   // most reads are of values built from cached values
 	Without  string // the safeguards to switch off, separated by commas, or empty
-	Expect   string // "violations", or empty
+	Expect   string // what must be found: "violations", "alarms", "false alarms", or nothing
 	Duration time.Duration
 	Seed     uint64
 	Keep     string // where to leave the histories, or empty
@@ -41,6 +41,7 @@ type runConfig struct {
 	Keys                      int // 0: as many as the fault needs
 	ReadPause, WritePause     time.Duration
 	SlowLoads                 float64
+	Audit                     float64 // the share of hits that are audited
 }
 
 // defaults returns the defaults of the flags and of the suites.
@@ -48,7 +49,7 @@ func defaults() runConfig {
 	return runConfig{
 		Fault: "none", Bound: time.Second, Duration: 20 * time.Second, Seed: 1,
 		Workers: 3, Readers: 6, Writers: 1,
-		ReadPause: 3 * time.Millisecond, WritePause: 150 * time.Millisecond, SlowLoads: 0.05,
+		ReadPause: 3 * time.Millisecond, WritePause: 150 * time.Millisecond, SlowLoads: 0.05, Audit: 1,
 	}
 }
 
@@ -68,7 +69,7 @@ func parse(args []string) (*options, error) {
 	fs.BoolVar(&c.Plain, "plain", c.Plain, "writers are plain SQL clients, and triggers of the source invalidate")
 	fs.BoolVar(&c.Composed, "composed", c.Composed, "read values that loaders built from cached values, too")
 	fs.StringVar(&c.Without, "without", "", "do without safeguards, with commas between them: "+strings.Join(guards, ", "))
-	fs.StringVar(&c.Expect, "expect", "", `"violations": succeed only when there are some`)
+	fs.StringVar(&c.Expect, "expect", "", "succeed only when there are some: "+strings.Join(findings[1:], ", "))
 	fs.DurationVar(&c.Duration, "duration", c.Duration, "of a run")
 	fs.Uint64Var(&c.Seed, "seed", c.Seed, "of everything that is random")
 	fs.StringVar(&c.Keep, "keep", "", "leave the histories in this directory")
@@ -79,6 +80,7 @@ func parse(args []string) (*options, error) {
 	fs.DurationVar(&c.ReadPause, "read-pause", c.ReadPause, "the mean between two calls of a reader")
 	fs.DurationVar(&c.WritePause, "write-pause", c.WritePause, "the mean between two calls of a writer")
 	fs.Float64Var(&c.SlowLoads, "slow-loads", c.SlowLoads, "the share of loads that sleep after reading")
+	fs.Float64Var(&c.Audit, "audit", c.Audit, "the share of hits that are audited")
 	if err := fs.Parse(args); err != nil {
 		return nil, err
 	}
@@ -99,12 +101,23 @@ const (
 	noLog      = "log"         // there is no log at all
 	noOutbox   = "outbox"      // invalidations follow COMMIT and are not part of the transaction
 	cellsFirst = "cells-first" // cells are removed before their rows are numbered
+	noCalls    = "calls"       // one write in ten is not invalidated
 	noTriggers = "triggers"    // the source of plain SQL clients has no triggers
+)
+
+// findings are the values of -expect.
+var findings = []string{"", violations, alarms, falseAlarms}
+
+// What a run can find.
+const (
+	violations  = "violations"
+	alarms      = "alarms" // of audits
+	falseAlarms = "false alarms"
 )
 
 // guards are the values of -without: the safeguards of package safeguard, and the controls of the
 // worker.
-var guards = []string{"lease", "run-id", "replid", "memory", "ids", "place", "content", "ahead", "epochs", "frames", "cas", "soft", "parts", "keys", noLog, noOutbox, cellsFirst, noTriggers}
+var guards = []string{"lease", "run-id", "replid", "memory", "ids", "place", "content", "ahead", "epochs", "frames", "cas", "soft", "parts", "keys", "audit", noCalls, noLog, noOutbox, cellsFirst, noTriggers}
 
 // removed returns the safeguards to switch off.
 func (c *runConfig) removed() []string {
@@ -132,14 +145,18 @@ func (c *runConfig) validate() error {
 		if !slices.Contains(guards, g) {
 			return fmt.Errorf("no safeguard %q: want some of %s", g, strings.Join(guards, ", "))
 		}
-		if g != noLog && g != noOutbox && g != cellsFirst && g != noTriggers && !controls {
+		if !slices.Contains([]string{noCalls, noLog, noOutbox, cellsFirst, noTriggers}, g) && !controls {
 			return errNoControls
 		}
 	}
 	least := rig.MinBound(c.Fault)
 	switch {
-	case c.Expect != "" && c.Expect != "violations":
-		return fmt.Errorf(`cannot expect %q: want "violations" or nothing`, c.Expect)
+	case !slices.Contains(findings, c.Expect):
+		return fmt.Errorf("cannot expect %q: want nothing or one of %s", c.Expect, strings.Join(findings[1:], ", "))
+	case c.Audit < 0 || c.Audit > 1:
+		return fmt.Errorf("-audit is %v: want a share of 0 to 1", c.Audit)
+	case c.DB != "" && slices.Contains(c.removed(), noCalls):
+		return errors.New("calls is for a log in Redis; with -db use outbox")
 	case !slices.Contains(rig.Faults(), c.Fault):
 		return fmt.Errorf("no fault %q: want one of %s", c.Fault, strings.Join(rig.Faults(), ", "))
 	case c.DB != "" && c.DB != worker.SQLite && c.DB != worker.Postgres && c.DB != worker.MariaDB:

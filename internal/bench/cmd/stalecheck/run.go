@@ -102,7 +102,9 @@ func (r *result) collect(w *crew, course *history.Course) error {
 // judge returns nil if the run has the expected result: no violations, or some if they are
 // expected. A wrong value always fails the run.
 func (r *result) judge() error {
-	found := len(r.verdict.Violations)
+	found := map[string]int{
+		violations: len(r.verdict.Violations), alarms: r.verdict.Alarms - len(r.verdict.FalseAlarms), falseAlarms: len(r.verdict.FalseAlarms),
+	}
 	switch {
 	case r.foreign() > 0:
 		return fmt.Errorf("%w: %d reads returned another key's value", errFound, r.foreign())
@@ -110,13 +112,21 @@ func (r *result) judge() error {
 		return fmt.Errorf("%w: %d reads and %d invalidations prove nothing", errFound, r.verdict.Reads, r.verdict.Acks)
 	case r.verdict.Unseen*100 > r.verdict.Reads:
 		return fmt.Errorf("%w: the observer of the source missed the versions of %d of %d reads", errFound, r.verdict.Unseen, r.verdict.Reads)
-	case r.c.Expect == "" && found > 0:
-		return fmt.Errorf("%w: %d violations", errFound, found)
-	case r.c.Expect != "" && found == 0:
-		return fmt.Errorf("%w: the checker did not notice that %s was switched off", errFound, r.c.Without)
+	case !r.c.breaks() && found[violations] > 0:
+		return fmt.Errorf("%w: %d violations", errFound, found[violations])
+	case !r.c.breaks() && r.c.Expect != falseAlarms && found[falseAlarms] > 0:
+		return fmt.Errorf("%w: %d false alarms", errFound, found[falseAlarms])
+	case r.c.Expect != "" && found[r.c.Expect] == 0:
+		return fmt.Errorf("%w: no %s although %s was switched off", errFound, r.c.Expect, r.c.Without)
+	case r.c.Audit > 0 && r.c.Expect == "" && r.loads() > 100 && r.audits()["Same"]+r.audits()["Ended"] == 0:
+		return fmt.Errorf("%w: no audit", errFound)
 	}
 	return nil
 }
+
+// breaks reports whether the run removes a safeguard of the guarantee. Then an audit may find what
+// the guarantee forbids.
+func (c *runConfig) breaks() bool { return c.Expect == violations }
 
 func (r *result) foreign() (n int64) {
 	for _, rep := range r.reports {

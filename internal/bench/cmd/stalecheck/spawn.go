@@ -24,9 +24,9 @@ func (c runConfig) spawn(r *rig.Rig, dir string, i, number int) (*proc.Child, <-
 	env, err := json.Marshal(worker.Config{
 		Proc: number, Server: r.Server(i), Source: r.Source(), DB: r.DB(i), Prefix: r.Prefix(), Seed: c.Seed,
 		Bound: c.Bound, Strict: c.Strict, NoLog: slices.Contains(c.removed(), noLog), KeysOnly: r.KeysOnly(),
-		Outside: slices.Contains(c.removed(), noOutbox), Late: slices.Contains(c.removed(), cellsFirst), Soft: c.Soft, Composed: c.Composed, Plain: c.Plain,
+		Outside: slices.Contains(c.removed(), noOutbox), Late: slices.Contains(c.removed(), cellsFirst), Soft: c.Soft, Forgets: slices.Contains(c.removed(), noCalls), Composed: c.Composed, Plain: c.Plain,
 		Keys: c.keys(), Readers: c.Readers, Writers: c.Writers,
-		ReadPause: c.ReadPause, WritePause: c.WritePause, SlowLoads: c.SlowLoads,
+		ReadPause: c.ReadPause, WritePause: c.WritePause, SlowLoads: c.SlowLoads, Audit: c.Audit,
 		Events: eventsFile(dir, number), Report: reportFile(dir, number),
 	})
 	if err != nil {

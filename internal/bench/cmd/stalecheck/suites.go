@@ -32,6 +32,8 @@ func ciSuite() []runConfig {
 		without(base, "replid,memory,ahead", "replicaof"),
 		without(base, "memory,ahead", "restore"),
 		without(composed(base), "parts", "partition"),
+		finding(falseAlarms, hundred(base), "audit", "partition"),
+		finding(alarms, sparse(brief(base)), noCalls, "none"),
 		ciDatabases(base),
 	)
 }
@@ -74,6 +76,8 @@ func fullControls(base runConfig) []runConfig {
 		without(wide(base), "frames", "cluster-loss"),
 		without(composed(base), "parts", "partition"),
 		without(composed(base), "keys", "none"),
+		finding(falseAlarms, hundred(base), "audit", "partition", "mix"),
+		finding(alarms, sparse(base), noCalls, "none", "partition"),
 		without(base, "ids,ahead", "copy"),
 		spare(base, "ids", "copy"), // the net of frames above the log's end notices it, too
 		without(base, "ahead", "copy-alone"),
@@ -124,8 +128,26 @@ func spare(c runConfig, guards string, faults ...string) []runConfig {
 
 // without returns runs that must violate the bound.
 func without(c runConfig, guards string, faults ...string) []runConfig {
-	c.Expect = "violations"
+	return finding(violations, c, guards, faults...)
+}
+
+// finding returns runs that must find something.
+func finding(what string, c runConfig, guards string, faults ...string) []runConfig {
+	c.Expect = what
 	return spare(c, guards, faults...)
+}
+
+// hundred has a hundred keys and a bound of a second. With fewer keys, most audits end because their
+// key is written. With more, few keys are written during an audit.
+func hundred(c runConfig) runConfig {
+	c.Keys, c.Bound = 100, defaults().Bound
+	return c
+}
+
+// sparse has so many keys that a write is rarely hidden by the next one.
+func sparse(c runConfig) runConfig {
+	c.Keys = 400
+	return c
 }
 
 // wide uses so many keys that most are not in every process, and more reads go to Redis.

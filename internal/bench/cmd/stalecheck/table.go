@@ -65,6 +65,8 @@ func columns() []column {
 		{"reads (failed)", func(r *result) string { return count(r.verdict.Reads, r.verdict.Failed) }},
 		{"invalidations (failed)", func(r *result) string { return count(r.verdict.Acks, r.verdict.Refusals) }},
 		{"loads", func(r *result) string { return strconv.FormatInt(r.loads(), 10) }},
+		{"audits", (*result).audited},
+		{"stale hits (false)", (*result).alarms},
 		{"stale", func(r *result) string { return strconv.Itoa(r.verdict.Stale) }},
 	}
 	for _, t := range history.Tiers {
@@ -88,7 +90,9 @@ Times in milliseconds: number of stale reads, then p50/p99/max of their stalenes
 answered ("untold": by calls that do not report it) and by the kind of the first invalidation. Other
 times are p50/p99. "Seen elsewhere" is the time from an invalidation's return to the first read of
 the version by another process, slow loads included. Loads, gaps, bumps and lapses are counted in
-processes that ran to the end. "× PING" is the median of Invalidate divided by the median of a bare
+processes that ran to the end. So are audits, of every hit until 100 have begun in a second: "same" and "ended"
+ones, then failed ones. "False" ones of the stale hits that audits reported had an invalidation in time.
+"× PING" is the median of Invalidate divided by the median of a bare
 round trip in the same run.
 With a database, "Invalidate" is a transaction that writes the source and the outbox, or with
 "strict" one and Settle. Reads are judged by samples of the source there. With "plain SQL" the
@@ -154,10 +158,36 @@ func (r *result) loads() (n int64) {
 
 func (r *result) violations() string {
 	n := strconv.Itoa(len(r.verdict.Violations))
-	if r.c.Expect != "" {
+	if r.c.breaks() {
 		return n + " (must be)"
 	}
 	return "**" + n + "**"
+}
+
+// audits returns the numbers of audits by outcome.
+func (r *result) audits() map[string]float64 {
+	sums := map[string]float64{}
+	for _, rep := range r.reports {
+		numbers(sums, "", rep.Stats)
+	}
+	out := map[string]float64{}
+	for _, name := range []string{"Same", "Ended", "Failed"} {
+		out[name] = sums[".Audits."+name]
+	}
+	return out
+}
+
+func (r *result) audited() string {
+	n := r.audits()
+	return fmt.Sprintf("%v/%v/%v", n["Same"], n["Ended"], n["Failed"])
+}
+
+func (r *result) alarms() string {
+	s := fmt.Sprintf("%d (**%d**)", r.verdict.Alarms, len(r.verdict.FalseAlarms))
+	if r.c.Expect == alarms || r.c.Expect == falseAlarms {
+		s += " (must be)"
+	}
+	return s
 }
 
 func (r *result) ratio() string {

@@ -53,6 +53,8 @@ type Verdict struct {
 	ByKind                 map[Kind][]int64 // of the earliest invalidation
 	All                    []int64          // the staleness of all stale reads, sorted
 	Violations             []Violation      // by the read's start
+	Alarms                 int              // stale hits that audits reported
+	FalseAlarms            []Violation      // those among them that the guarantee forbids; Read is the alarm
 	Invalidation, PingTime []int64          // durations in nanoseconds, sorted
 }
 
@@ -61,6 +63,7 @@ func Check(events []Event, rules Rules) *Verdict {
 	v := &Verdict{ByTier: make(map[Tier][]int64), ByKind: make(map[Kind][]int64)}
 	known := index(events)
 	v.count(events)
+	v.alarms(events, known, rules)
 	for _, e := range events {
 		if e.Type == Read && (!rules.Soft || !e.Stale) {
 			v.judge(e, known, rules)
@@ -133,6 +136,8 @@ func (v *Verdict) count(events []Event) {
 				v.Refusals++
 			}
 			seen[c] = true
+		case Alarm:
+			v.Alarms++
 		case Read:
 		}
 	}

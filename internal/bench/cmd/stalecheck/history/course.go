@@ -88,6 +88,7 @@ func (c *Course) Observe(events []Event, rules Rules) *Verdict {
 	v.count(events)
 	seen := firstReads(events)
 	told := c.told(events, rules.Strict)
+	v.alarms(events, nil, rules)
 	for _, e := range events {
 		if e.Type == Read && (!rules.Soft || !e.Stale) {
 			v.observe(c, e, seen, told, rules)

@@ -27,6 +27,7 @@ const (
 	Refused                   // an invalidation that returned an error, likewise
 	Ping                      // one bare round trip to Redis, or to the database
 	Committed                 // a committed transaction that invalidates, for one key it covers; the writer has waited for nothing more
+	Alarm                     // an audit called a hit stale: Start is the start of its first load, which returned Version
 )
 
 // Tier says where the value of a read came from.
@@ -106,7 +107,7 @@ func decode(b []byte, worker uint8) (Event, error) {
 	for i, to := range []*int64{&e.Version, &e.Start, &e.End, &e.Age, &e.MaxAge} {
 		*to = int64(binary.BigEndian.Uint64(b[11+8*i:]))
 	}
-	if e.Type < Read || e.Type > Committed || e.Tier > Load || e.Kind > Tag || e.End < e.Start {
+	if e.Type < Read || e.Type > Alarm || e.Tier > Load || e.Kind > Tag || e.End < e.Start {
 		return e, fmt.Errorf("history: no event: % x", b)
 	}
 	return e, nil

@@ -35,11 +35,13 @@ type Config struct {
 	Late     bool          // cells are removed after the records are numbered: a control
 	KeysOnly bool          // no invalidation by prefix or tag
 	Soft     bool          // changed values expire; every read reports whether its value is stale
+	Forgets  bool          // some writes are not invalidated: a control
 	Composed bool          // values built from cached values, too
 
 	Keys, Readers, Writers int
 	ReadPause, WritePause  time.Duration // the mean between two calls of one reader or writer
 	SlowLoads              float64       // the share of loads that sleep after reading the source
+	Audit                  float64       // the share of hits that are audited
 
 	Events string // the file to record to
 	Report string // the file for the Report

@@ -18,6 +18,7 @@ import (
 type Value struct {
 	Key     string
 	Version int64
+	Asked   int64 // when the load began, if it was for an audit; no such value is stored
 }
 
 // cacheConfig enables every feature that may serve a value that is not fresh. None of them may
@@ -30,7 +31,9 @@ func (w *worker) cacheConfig(level int, name string) cache.Config[string, Value]
 			StaleIfError: new(30 * time.Second),
 			SoftTimeout:  new(200 * time.Millisecond),
 			RefreshAhead: new(1.0),
+			Audit:        new(w.cfg.Audit),
 		},
+		Equal: w.comparing(level),
 	}
 	loadMany := w.loadMany
 	if level > 0 { // the tags are inherited
@@ -41,6 +44,7 @@ func (w *worker) cacheConfig(level int, name string) cache.Config[string, Value]
 			return []string{w.keys.tag(i), "all"}
 		}
 	}
+	loadMany = asked(loadMany)
 	cfg.Load = func(ctx context.Context, k string) (Value, error) {
 		m, err := loadMany(ctx, []string{k})
 		return m[k], err
@@ -54,7 +58,7 @@ func (w *worker) cacheConfig(level int, name string) cache.Config[string, Value]
 // builder returns the loader of a level above the first. It reads cached values of the level below
 // and returns them as its own, so that a version means the same on every level. Like any loader it
 // may be slow while it holds old values.
-func (w *worker) builder(level int) func(context.Context, []string) (map[string]Value, error) {
+func (w *worker) builder(level int) manyLoader {
 	return func(ctx context.Context, ks []string) (map[string]Value, error) {
 		below := w.levels[level-1]
 		w.loads.Add(int64(len(ks)))

@@ -8,9 +8,13 @@ import (
 	"github.com/twofold-go/twofold/tier/redistier"
 )
 
+// maxAudits is the number of audits that a worker begins in a second. With more, their loads would
+// be a burden to the machine.
+const maxAudits = 100
+
 // openTiers returns the tiers of this process.
 func (w *worker) openTiers(cfg Config, rdb redis.UniversalClient) (*cache.Tiers, error) {
-	tc := cache.TiersConfig{Remote: redistier.New(rdb, redistier.Config{Prefix: cfg.Prefix})}
+	tc := cache.TiersConfig{Remote: redistier.New(rdb, redistier.Config{Prefix: cfg.Prefix}), MaxAudits: maxAudits}
 	if cfg.DB.Cells {
 		tc.Remote = w.db.cells()
 	}

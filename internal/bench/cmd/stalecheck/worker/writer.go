@@ -30,6 +30,9 @@ func (w *worker) write(rng *rand.Rand) {
 		w.giveUp(err)
 		return
 	}
+	if w.cfg.Forgets && rng.IntN(10) == 0 {
+		return
+	}
 	w.invalidate(rng, t, versions)
 	if rng.IntN(4) == 0 {
 		w.ping(ctx)

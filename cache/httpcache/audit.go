@@ -1,0 +1,97 @@
+package httpcache
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
+	"github.com/twofold-go/twofold/policy"
+)
+
+// An audit of a page renders it again, in the background, for the request of the hit. The handler
+// sees the same request as in a load, and no client gets the response. The coding of a page is not
+// audited, because it is made of the page.
+
+// codingOnly are the options of a read of a coding.
+var codingOnly = []cache.Option{cache.AllowStale(false), cache.With(policy.Patch{Audit: new(float64)})}
+
+// audit is load for an audit. It returns no page if the handler now answers with something that
+// ends the page. If the response says nothing about the page, the audit fails.
+func (x *exchange) audit(ctx context.Context) (*page, error) {
+	c := x.c
+	c.renderings.add(1) // before the look at closing, so that Close waits for what it does not stop
+	defer c.renderings.add(-1)
+	hit := x.found.Load()
+	if hit == nil || c.closing.Load() {
+		cache.Filling(ctx).NoStore()
+		return nil, nil
+	}
+	y := &exchange{c: c, next: x.next, t: x.t, key: x.key, vary: x.vary, req: x.req, client: client{ctx: ctx}}
+	y.req.Header = hit.turned(x.req.Header)
+	n := y.start(ctx, &previous{})
+	select {
+	case <-n.done:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	v := n.verdict
+	switch {
+	case n.err != nil:
+		return nil, n.err
+	case v.fate == store && n.page != nil:
+		return n.page, nil
+	case n.page == nil && v.ends, n.page != nil && v.fate == share && n.ends(v.why):
+		return nil, nil
+	}
+	cache.Filling(ctx).NoStore()
+	return nil, nil
+}
+
+// turned returns h with the values that select the page. The first entry of a URL may be for other
+// clients, and then its Vary leads the client of the hit to a variant.
+func (p *page) turned(h http.Header) http.Header {
+	if p.selects(h) {
+		return h
+	}
+	h = h.Clone()
+	for _, f := range p.Vary {
+		if h[f.Name] = f.Values; strings.Join(f.Values, "") == "" {
+			delete(h, f.Name)
+		}
+	}
+	return h
+}
+
+// equal compares a page with another rendering of it, without what differs in each rendering.
+func (c *Cache) equal(a, b *page) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return a.Status == b.Status && bytes.Equal(a.Body, b.Body) &&
+		slices.EqualFunc(c.audited(a), c.audited(b), func(f, g field) bool {
+			return f.Name == g.Name && slices.Equal(f.Values, g.Values)
+		})
+}
+
+// audited returns the headers of a page that an audit compares.
+func (c *Cache) audited(p *page) []field {
+	return slices.DeleteFunc(slices.Clone(p.Header), func(f field) bool {
+		return f.Name == "Date" || f.Name == "Age" || slices.Contains(c.cfg.AuditIgnore, f.Name)
+	})
+}
+
+// auditIgnore makes the names in Config.AuditIgnore canonical, and returns the faults.
+func (c *Config) auditIgnore() (errs []error) {
+	for i, n := range c.AuditIgnore {
+		if !rules.IsToken(n) {
+			errs = append(errs, fmt.Errorf("field AuditIgnore: entry %d is not a header's name", i))
+		}
+	}
+	c.AuditIgnore = canonicalNames(c.AuditIgnore)
+	return errs
+}

@@ -1,0 +1,340 @@
+package httpcache_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/cache/httpcache"
+	"github.com/twofold-go/twofold/policy"
+	"github.com/twofold-go/twofold/tier/tiertest"
+)
+
+// site is a handler whose pages a test changes without an invalidation.
+type site struct {
+	mu     sync.Mutex // protects the rest
+	then   func(w http.ResponseWriter, r *http.Request) (done bool)
+	audits int
+	n      int
+}
+
+func (s *site) change(then func(w http.ResponseWriter, r *http.Request) bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.then = then
+}
+
+func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	s.n++
+	w.Header().Set("X-Request-Id", fmt.Sprint(s.n))
+	w.Header().Set("Date", time.Now().UTC().Format(http.TimeFormat))
+	if cache.Auditing(r.Context()) {
+		s.audits++
+	}
+	then := s.then
+	s.mu.Unlock()
+	if then == nil || !then(w, r) {
+		fmt.Fprintf(w, "%s in %s", r.URL, r.Header.Get("Accept-Language"))
+	}
+}
+
+func (s *site) audited() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.audits
+}
+
+// auditTime is longer than an audit without a log takes.
+const auditTime = "5s"
+
+var auditAll = policy.Patch{Audit: new(1.0)}
+
+// What an audit makes of a page, by what the handler answers then.
+func TestAuditedPage(t *testing.T) {
+	same, stale, failed := cache.Audits{Same: 1}, cache.Audits{Stale: 1}, cache.Audits{Failed: 1}
+	write := func(s string) func(http.ResponseWriter, *http.Request) bool {
+		return func(w http.ResponseWriter, _ *http.Request) bool {
+			_, _ = w.Write([]byte(s))
+			return true
+		}
+	}
+	header := func(name, value string) func(http.ResponseWriter, *http.Request) bool {
+		return func(w http.ResponseWriter, _ *http.Request) bool {
+			w.Header().Set(name, value)
+			return false
+		}
+	}
+	for name, tt := range map[string]struct {
+		then func(http.ResponseWriter, *http.Request) bool
+		want cache.Audits
+	}{
+		"the same":       {nil, same},
+		"another Date":   {header("Date", "Thu, 01 Jan 2026 00:00:00 GMT"), same},
+		"an Age":         {header("Age", "7"), same},
+		"another body":   {write("new"), stale},
+		"another header": {header("Link", "</new>"), stale},
+		"another type":   {header("Content-Type", "text/html"), stale},
+		"gone": {func(w http.ResponseWriter, r *http.Request) bool {
+			http.NotFound(w, r)
+			return true
+		}, stale},
+		"a redirect": {func(w http.ResponseWriter, r *http.Request) bool {
+			http.Redirect(w, r, "/new", http.StatusMovedPermanently)
+			return true
+		}, stale},
+		"private now": {header("Cache-Control", "private"), stale},
+		"a cookie":    {header("Set-Cookie", "a=b"), stale},
+		"streamed now": {func(w http.ResponseWriter, _ *http.Request) bool {
+			_ = http.NewResponseController(w).Flush()
+			return false
+		}, stale},
+		"broken": {func(w http.ResponseWriter, _ *http.Request) bool {
+			http.Error(w, "no", http.StatusInternalServerError)
+			return true
+		}, failed},
+		"a panic":          {func(http.ResponseWriter, *http.Request) bool { panic("no") }, failed},
+		"panics for ever":  {func(http.ResponseWriter, *http.Request) bool { panic(http.ErrAbortHandler) }, failed},
+		"new in each call": {func(w http.ResponseWriter, _ *http.Request) bool { _, _ = fmt.Fprint(w, time.Now()); return true }, failed},
+		"cut short": {func(w http.ResponseWriter, _ *http.Request) bool {
+			w.Header().Set("Content-Length", "1000")
+			return false
+		}, failed},
+	} {
+		for _, tier := range []string{"one tier", "two tiers"} {
+			t.Run(name+", "+tier, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					var found []cache.StaleHit
+					tc := cache.TiersConfig{OnStale: func(s cache.StaleHit) { found = append(found, s) }}
+					if tier == "two tiers" {
+						tc.Remote = tiertest.NewMemory()
+					}
+					h := &site{}
+					s := serve(t, h.ServeHTTP, httpcache.Config{Tiers: openTiers(t, tc), Policy: auditAll, AuditIgnore: []string{"x-request-id"}})
+					old := s.get(t, "/a")
+					hit := s.get(t, "/a")
+					h.change(tt.then)
+					sleep(t, auditTime)
+					if got := s.tiers.Stats().Audits; got != tt.want {
+						t.Errorf("%+v, want %+v", got, tt.want)
+					}
+					if !hit.hit() || hit.body != old.body {
+						t.Errorf("the client of the hit got %v", hit)
+					}
+					if stale := tt.want.Stale == 1; stale != (len(found) == 1) || stale && !strings.Contains(found[0].Key, "/a") {
+						t.Errorf("OnStale got %+v", found)
+					}
+					if tt.want.Stale == 1 && s.get(t, "/a").hit() {
+						t.Error("the stale page is still there")
+					}
+				})
+			})
+		}
+	}
+}
+
+// Which requests are audited, and that the handler sees the same request then. Each request is
+// made twice; the second one is the hit.
+func TestAuditedRequests(t *testing.T) {
+	pages := httpcache.Config{Preset: httpcache.Pages, Policy: auditAll, AuditIgnore: []string{"X-Request-Id"}, Vary: []httpcache.VaryRule{{Header: "Accept-Language"}}}
+	shared := httpcache.Config{Policy: auditAll, AuditIgnore: []string{"X-Request-Id"}}
+	off := pages
+	off.Policy = policy.Patch{}
+	encoded := pages
+	encoded.Encodings = []httpcache.Encoding{httpcache.Gzip(5)}
+	varied := func(w http.ResponseWriter, _ *http.Request) bool {
+		w.Header().Set("Cache-Control", "max-age=3600")
+		w.Header().Set("Vary", "Accept-Language")
+		return false
+	}
+	long := func(w http.ResponseWriter, _ *http.Request) bool {
+		w.Header().Set("Content-Type", "text/plain")
+		_, _ = w.Write([]byte(strings.Repeat("long ", 1000)))
+		return true
+	}
+	get := http.MethodGet
+	for name, tt := range map[string]struct {
+		cfg     httpcache.Config
+		then    func(http.ResponseWriter, *http.Request) bool
+		method  string
+		headers [][]string
+		audits  int
+	}{
+		"off":               {cfg: off, method: get, headers: [][]string{nil}},
+		"a page":            {cfg: pages, method: get, headers: [][]string{nil}, audits: 1},
+		"two of a Vary":     {cfg: pages, method: get, headers: [][]string{{"Accept-Language", "de"}, {"Accept-Language", "fr"}}, audits: 2},
+		"HEAD":              {cfg: pages, method: http.MethodHead, headers: [][]string{nil}, audits: 1},
+		"Range":             {cfg: pages, method: get, headers: [][]string{{"Range", "bytes=0-1"}}, audits: 1},
+		"If-None-Match":     {cfg: pages, method: get, headers: [][]string{{"If-None-Match", `"x"`}}, audits: 1},
+		"Cookie":            {cfg: pages, method: get, headers: [][]string{{"Cookie", "a=b"}}},
+		"a coding":          {cfg: encoded, then: long, method: get, headers: [][]string{{"Accept-Encoding", "gzip"}}, audits: 1},
+		"shared":            {cfg: shared, then: varied, method: get, headers: [][]string{nil}, audits: 1},
+		"shared, its Vary":  {cfg: shared, then: varied, method: get, headers: [][]string{{"Accept-Language", "de"}, {"Accept-Language", "fr"}}, audits: 4}, // the second client reads the first entry, twice
+		"shared, its Range": {cfg: shared, then: varied, method: get, headers: [][]string{nil, {"Range", "bytes=0-1"}}, audits: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h := &site{then: tt.then}
+				tt.cfg.Tiers = openTiers(t, cache.TiersConfig{})
+				c, err := httpcache.New(tt.cfg)
+				if err != nil {
+					t.Fatal(err)
+				}
+				front := c.Handler(h)
+				for _, header := range tt.headers {
+					do(front, request(t, tt.method, "/a?b=c", header...))
+					do(front, request(t, tt.method, "/a?b=c", header...))
+				}
+				sleep(t, auditTime)
+				if got := tt.cfg.Tiers.Stats().Audits; got != (cache.Audits{Same: int64(tt.audits)}) || h.audited() != tt.audits {
+					t.Errorf("%+v with %d renderings, want %d of each", got, h.audited(), tt.audits)
+				}
+				if err := c.Close(t.Context()); err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
+
+// A handler that answers by who asks first makes a page that is wrong for the next client. Behind a
+// Shared cache the handler sees the request of the hit, so the audit finds it.
+func TestAuditFindsPersonalPage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := &site{then: func(w http.ResponseWriter, r *http.Request) bool {
+			w.Header().Set("Cache-Control", "max-age=3600") // and no Vary
+			_, _ = fmt.Fprint(w, "Hello from "+r.Header.Get("X-Country"))
+			return true
+		}}
+		tiers := openTiers(t, cache.TiersConfig{})
+		c, err := httpcache.New(httpcache.Config{Tiers: tiers, Policy: auditAll, AuditIgnore: []string{"X-Request-Id"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		front := c.Handler(h)
+		do(front, request(t, http.MethodGet, "/", "X-Country", "Chile"))
+		do(front, request(t, http.MethodGet, "/", "X-Country", "Japan"))
+		sleep(t, auditTime)
+		if got := tiers.Stats().Audits; got != (cache.Audits{Stale: 1}) {
+			t.Errorf("%+v, want a stale hit", got)
+		}
+	})
+}
+
+// A handler that hangs in an audit ends with LoadTimeout, and Close waits for it.
+func TestHangingPageAudit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var ended atomic.Bool
+		h := &site{}
+		s := serve(t, h.ServeHTTP, httpcache.Config{Policy: policy.Patch{Audit: new(1.0), LoadTimeout: new(10 * time.Second)}})
+		s.get(t, "/a")
+		s.get(t, "/a")
+		h.change(func(_ http.ResponseWriter, r *http.Request) bool {
+			<-r.Context().Done()
+			ended.Store(true)
+			return true
+		})
+		sleep(t, "3s")
+		if err := s.c.Close(context.WithoutCancel(t.Context())); err != nil || !ended.Load() {
+			t.Errorf("Close = %v, and the handler has ended: %v", err, ended.Load())
+		}
+		synctest.Wait()
+		if got := s.tiers.Stats().Audits; got != (cache.Audits{Failed: 1}) {
+			t.Errorf("%+v, want a failed one", got)
+		}
+	})
+}
+
+// After Close no audit calls the handler.
+func TestNoPageAuditAfterClose(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := &site{}
+		s := serve(t, h.ServeHTTP, httpcache.Config{Policy: auditAll})
+		s.get(t, "/a")
+		s.get(t, "/a")
+		if err := s.c.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		sleep(t, auditTime)
+		if got := s.tiers.Stats().Audits; got != (cache.Audits{Failed: 1}) || h.audited() != 0 {
+			t.Errorf("%+v with %d renderings, want none", got, h.audited())
+		}
+	})
+}
+
+// A Transport is not audited: the response itself says how long it holds.
+func TestTransportIsNotAudited(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		remote := tiertest.NewMemory()
+		var sent []string
+		base := roundTripper(func(r *http.Request) *http.Response {
+			sent = append(sent, r.URL.Path)
+			w := &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Cache-Control": {"max-age=3600"}}, Body: http.NoBody, Request: r}
+			return w
+		})
+		for range 2 {
+			tiers := openTiers(t, cache.TiersConfig{Remote: remote})
+			tr, err := httpcache.NewTransport(httpcache.TransportConfig{Tiers: tiers, Base: base, Policy: auditAll})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for range 2 {
+				resp, err := tr.RoundTrip(request(t, http.MethodGet, "http://example.com/a"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				_ = resp.Body.Close()
+			}
+			sleep(t, auditTime)
+			if got := tiers.Stats().Audits; got.Stale+got.Same > 0 {
+				t.Errorf("%+v, want no verdict", got)
+			}
+		}
+		if !slices.Equal(sent, []string{"/a"}) {
+			t.Errorf("sent %v, want one request", sent)
+		}
+	})
+}
+
+type roundTripper func(r *http.Request) *http.Response
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r), nil }
+
+func TestAuditIgnoreRefuses(t *testing.T) {
+	_, err := httpcache.New(httpcache.Config{Tiers: openTiers(t, cache.TiersConfig{}), AuditIgnore: []string{"X-A", "no token"}})
+	if err == nil || !strings.Contains(err.Error(), "field AuditIgnore: entry 1 is not a header's name") {
+		t.Errorf("New = %v, want an error about AuditIgnore", err)
+	}
+}
+
+// A coding is made of its page, so only the page is audited.
+func TestCodingIsNotAudited(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		remote := tiertest.NewMemory()
+		h := &site{then: func(w http.ResponseWriter, _ *http.Request) bool {
+			_, _ = w.Write([]byte(strings.Repeat("long ", 1000)))
+			return true
+		}}
+		for i := range 2 { // the second process reads both entries from the remote tier
+			s := serve(t, h.ServeHTTP, httpcache.Config{
+				Tiers:     openTiers(t, cache.TiersConfig{Remote: remote}),
+				Encodings: []httpcache.Encoding{httpcache.Gzip(5)}, Policy: auditAll, AuditIgnore: []string{"X-Request-Id"},
+			})
+			if got := s.get(t, "/a", "Accept-Encoding", "gzip"); got.header.Get("Content-Encoding") != "gzip" {
+				t.Errorf("got %v, want it encoded", got.header)
+			}
+			sleep(t, auditTime)
+			if got := s.tiers.Stats().Audits; got != (cache.Audits{Same: int64(i)}) {
+				t.Errorf("process %d: %+v, want %d audits", i, got, i)
+			}
+		}
+	})
+}
