@@ -90,9 +90,10 @@ type RemoteStats struct {
 	Breaker string // "closed", "half-open", "open"; empty without a remote tier
 }
 
-// LocalStats is the size of the local tier. It is zero if the tier is no tier.Meter.
+// LocalStats is the size of the local tier. Numbers that the tier does not know are zero.
 type LocalStats struct {
-	Bytes, Entries int64 // as the tier counts them
+	Bytes, Entries int64 // as the tier counts them; see tier.Meter
+	Used, MaxBytes int64 // what the entries take from its budget, and the budget; see tier.Budgeter
 }
 
 // InvalidationStats counts the scopes of invalidations by kind, and the scopes that expired.
@@ -115,7 +116,7 @@ func (t *Tiers) Stats() Stats {
 	all.Add(rest)
 	s := Stats{
 		Total: counts(&n.Total), Audits: audits(&n.Total), Remote: remoteStats(&all), Fences: n.Fences, Log: n.Log,
-		Local: LocalStats{Bytes: n.Bytes, Entries: n.Entries},
+		Local: LocalStats{Bytes: n.Bytes, Entries: n.Entries, Used: n.Used, MaxBytes: n.MaxBytes},
 		Kinds: InvalidationStats{
 			Keys: rest[measure.InvalidatedKeys], Prefixes: rest[measure.InvalidatedPrefixes], Tags: rest[measure.InvalidatedTags],
 			All: rest[measure.InvalidatedAll], Expired: rest[measure.ScopesExpired], UnknownTenants: rest[measure.InvalidatedStrangers],

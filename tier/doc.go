@@ -3,7 +3,7 @@
 // that processes exchange through the remote tier.
 //
 // The interfaces have four methods at most. A tier that can do more implements an optional
-// interface ([Batcher], [Looker], [EvictNotifier], [Expirer], [Meter], [Ranger], [Validator],
+// interface ([Batcher], [Looker], [EvictNotifier], [Expirer], [Meter], [Budgeter], [Ranger], [Validator],
 // [Pinger]). For tiers
 // without one, there is a fallback.
 //

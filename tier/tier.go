@@ -89,6 +89,13 @@ type Meter interface {
 	Usage() (bytes, entries int64)
 }
 
+// Budgeter is a [Local] that knows how full it is.
+type Budgeter interface {
+	// Budget returns the bytes that the entries take from the tier's budget, with what the tier
+	// itself needs for them, and the budget. It may be called at any time, and returns at once.
+	Budget() (used, most int64)
+}
+
 // Ranger is a [Local] that can list its entries, so that the cache can judge all of them in the
 // background. Without a Ranger, the cache loses entries when more is invalidated than it can
 // remember.

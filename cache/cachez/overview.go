@@ -21,6 +21,7 @@ type overview struct {
 	Unused   []string   `json:"unused_policies,omitempty"` // namespaces of the table that no cache has
 	Audits   *audits    `json:"audits,omitempty"`
 	Pages    *responses `json:"pages,omitempty"`
+	Full     *float64   `json:"full,omitempty"` // share of the local tier's budget in use; nil: not known
 
 	Local         numbers `json:"local"`
 	Remote        numbers `json:"remote,omitempty"` // with its breaker
@@ -36,6 +37,8 @@ type row struct {
 	Tenant   string   `json:"tenant,omitempty"`
 	HitRatio *float64 `json:"hit_ratio"`
 	Counts   numbers  `json:"counts"`
+	Bar      bar      `json:"-"` // how the reads or requests were answered
+	Keys     string   `json:"-"` // the prefix of its keys, if the page can list them
 }
 
 type inForce struct {
@@ -60,11 +63,17 @@ func (h *handler) overview(r *http.Request) *overview {
 		Local: numbersOf(s.Local), Invalidations: numbersOf(s.Kinds), Fences: numbersOf(s.Fences),
 	}
 	for _, sp := range s.Spaces {
-		o.Spaces = append(o.Spaces, row{sp.Namespace, sp.Tenant, hitsOf(sp.Counts), numbersOf(sp.Counts)})
+		keys := ""
+		if h.Index != nil {
+			keys = sp.Tenant + ":" + sp.Namespace + ":"
+		}
+		o.Spaces = append(o.Spaces, row{sp.Namespace, sp.Tenant, hitsOf(sp.Counts), numbersOf(sp.Counts), barOf(
+			part{"local hits", sp.LocalHits}, part{"remote hits", sp.RemoteHits}, part{"shared loads", sp.Merged}, part{"misses", sp.Misses}), keys})
 	}
 	for _, p := range h.tiers.Policies() {
 		o.Policies = append(o.Policies, inForce(p))
 	}
+	o.Full = ratio(s.Local.Used, s.Local.MaxBytes)
 	o.Audits = h.auditsOf(r, &s)
 	o.Unused = h.tiers.UnusedPolicies()
 	if s.Remote.Breaker != "" {
@@ -86,7 +95,8 @@ func responsesOf(s httpcache.Stats) *responses {
 	p := &responses{HitRatio: servedOf(s.Counts), Total: numbersOf(s.Counts), Formats: []row{}, Bypass: s.Bypass, Refused: s.Refused}
 	for _, name := range slices.Sorted(maps.Keys(s.Formats)) {
 		n := s.Formats[name]
-		p.Formats = append(p.Formats, row{Name: name, HitRatio: servedOf(n), Counts: numbersOf(n)})
+		p.Formats = append(p.Formats, row{name, "", servedOf(n), numbersOf(n), barOf(
+			part{"hits", n.Hits}, part{"stale", n.Stale}, part{"shared loads", n.Coalesced}, part{"misses", n.Misses}), ""})
 	}
 	return p
 }

@@ -66,7 +66,7 @@ func brief(v any) any {
 			switch short := brief(value); {
 			case short == nil || name == "syncs" || name == "records" || name == "max_value_bytes" || name == "load_timeout" || name == "remote_timeout":
 				delete(x, name)
-			case name == "bytes":
+			case name == "bytes", name == "used", name == "full":
 				x[name] = "some"
 			default:
 				x[name] = short
@@ -109,11 +109,24 @@ func testOverviewPage(t *testing.T) {
 	w := p.get("")
 	_, text = elements(t, w.Body.String())
 	for _, want := range []string{
-		"Users and pages", "users:v1", "acme", "http:v1", `"ttl":"1m"`, "local hits", "Breaker of the remote tier: open", "Age of the lease in seconds: ", "pending",
+		"Users and pages", "users:v1", "acme", "http:v1", `"ttl":"1m"`, "local hits", "Breaker of the remote tier: open", "It is 0.0 % full", "local hits 2, ", "Age of the lease in seconds: ", "pending",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page does not say %q:\n%s", want, text)
 		}
+	}
+	all, _ := elements(t, w.Body.String())
+	links, parts := 0, 0
+	for _, e := range all {
+		if e.name == "a" && e.attrs["href"] == "?prefix=default%3ausers%3av1%3a" {
+			links++
+		}
+		if e.name == "rect" {
+			parts++
+		}
+	}
+	if links != 1 || parts < 4 {
+		t.Errorf("%d links to the keys of a space, want 1; %d parts of bars, want some for each space", links, parts)
 	}
 	if strings.Contains(text, "load panics") {
 		t.Error("a column of zeros is shown")

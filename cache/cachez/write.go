@@ -6,8 +6,10 @@ import (
 	_ "embed" // the templates
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"html/template"
 	"net/http"
+	"reflect"
 	"strconv"
 	"strings"
 )
@@ -43,6 +45,12 @@ var (
 		"json": func(v any) (string, error) {
 			b, err := json.Marshal(v)
 			return string(b), err
+		},
+		"plural": func(n any, one, many string) string {
+			if fmt.Sprint(reflect.Indirect(reflect.ValueOf(n))) == "1" {
+				return one
+			}
+			return many
 		},
 		"percent": func(v *float64) string {
 			if v == nil {

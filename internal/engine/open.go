@@ -188,6 +188,9 @@ func (t *Core) Numbers() measure.Snapshot {
 	if m, ok := unwrap.As[tier.Meter](t.local); ok {
 		s.Bytes, s.Entries = m.Usage()
 	}
+	if b, ok := unwrap.As[tier.Budgeter](t.local); ok {
+		s.Used, s.MaxBytes = b.Budget()
+	}
 	if t.follower != nil {
 		s.Log = t.follower.Stats()
 	}

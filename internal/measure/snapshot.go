@@ -14,6 +14,7 @@ type Snapshot struct {
 	Rest           Numbers        // of what belongs to no space
 	Breaker        string         // "" without a remote tier
 	Bytes, Entries int64          // of the local tier
+	Used, MaxBytes int64          // of its budget
 	Fences         invalidate.FenceStats
 	Log            invalidate.LogStats
 }

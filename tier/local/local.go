@@ -155,6 +155,9 @@ func (t *Tier) Usage() (bytes, entries int64) {
 	return bytes, entries
 }
 
+// Budget returns the charge of all entries, with [Overhead], and MaxBytes.
+func (t *Tier) Budget() (used, most int64) { return t.total.Load(), t.max }
+
 // Range calls f with each entry until f returns false. It takes no lock. It shows every entry
 // that stays in the tier, and may miss one that enters meanwhile.
 func (t *Tier) Range(f func(e tier.Entry) bool) {

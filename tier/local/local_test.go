@@ -48,3 +48,15 @@ func TestFull(t *testing.T) {
 	}
 	config.Agree(t, l)
 }
+
+// Budget counts the overhead of each entry, too.
+func TestBudget(t *testing.T) {
+	l := local.New(local.Config{MaxBytes: 1 << 20})
+	defer l.Close()
+	for h := range uint64(5) {
+		l.Set(h, h, 1000)
+	}
+	if used, most := l.Budget(); used != 5*(1000+local.Overhead) || most != 1<<20 {
+		t.Errorf("Budget = %d of %d", used, most)
+	}
+}

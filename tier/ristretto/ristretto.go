@@ -39,6 +39,7 @@ type Tier struct {
 	shards     []shard
 	shardShift uint8
 	limits     limits
+	maxBytes   int64 // as configured
 	report     func(tier.Entry, int64, tier.EvictReason)
 	err        error
 	_          [localnode.CacheLine]byte // readers share the lines above; writers dirty those below
@@ -62,6 +63,7 @@ func New(c Config) *Tier {
 		shards:     make([]shard, n),
 		shardShift: uint8(64 - bits.TrailingZeros(uint(n))),
 		limits:     limitsOf(c.MaxBytes),
+		maxBytes:   c.MaxBytes,
 	}
 	for i := range t.shards {
 		t.shards[i].table.Reset()
@@ -118,6 +120,12 @@ func (t *Tier) Usage() (bytes, entries int64) {
 		bytes, entries = bytes+b, entries+n
 	}
 	return bytes, entries
+}
+
+// Budget returns the charge of all entries, with [Overhead], and MaxBytes.
+func (t *Tier) Budget() (used, most int64) {
+	bytes, entries := t.Usage()
+	return bytes + entries*Overhead, t.maxBytes
 }
 
 // Range calls f with each entry until f returns false. It takes no lock. It shows every entry
