@@ -140,20 +140,20 @@ func (a *Ask) leave(ctx context.Context, f *flight) {
 	f.Leave()
 }
 
-// joins reports whether the caller may join a flight. The flight must be as strict as the caller
-// and skip the same tiers, by its options or by Off, so that neither gets or stores what it excluded. It must have begun
-// after the last invalidation of the key or of a prefix of it, as far as the lease can tell. The
-// tags are not known yet; accepts checks them. A flight that is young enough for the caller's
-// MaxAge may still end with an older value, which accepts refuses.
+// joins reports whether the caller may join a flight: every line must hold. The last line needs no
+// tags, which are not known yet; accepts checks them.
 func (a *Ask) joins(f *flight) bool {
-	return (f.j.v == a.j.v || f.j.v.Space == a.j.v.Space) &&
-		(!a.j.o.Anew || f.j.o.Anew && !f.loading.Load()) &&
-		(a.leased || a.called-f.begun < a.j.t.bound) &&
-		(f.j.canLoad() || !a.j.canLoad()) &&
-		(f.j.o.NoStale || !a.j.o.NoStale) &&
-		f.j.o.SkipLocal == a.j.o.SkipLocal && f.j.o.SkipRemote == a.j.o.SkipRemote && f.j.p.Off == a.j.p.Off &&
-		(a.j.o.Anew || f.j.minLoaded >= a.j.minLoaded || f.begun >= a.j.minLoaded) &&
-		!a.overtook(f)
+	mine, flown := &a.j, &f.j
+	return (flown.v == mine.v || flown.v.Space == mine.v.Space) && // the handle: namespace and tenant
+		flown.o.SkipLocal == mine.o.SkipLocal && //                   SkipLocal: neither stores what the other excluded
+		flown.o.SkipRemote == mine.o.SkipRemote && //                 SkipRemote: the same
+		flown.p.Off == mine.p.Off && //                               policy Off: the same
+		(flown.canLoad() || !mine.canLoad()) && //                    a loader of the call, or of the Config
+		(flown.o.NoStale || !mine.o.NoStale) && //                    AllowStale: as strict as the caller
+		(!mine.o.Anew || flown.o.Anew && !f.loading.Load()) && //     MaxAge(0), Refresh: the load has not begun
+		(mine.o.Anew || max(flown.minLoaded, f.begun) >= mine.minLoaded) && // MaxAge: it may end with an older value, which accepts refuses
+		(a.leased || a.called-f.begun < mine.t.bound) && //           the lease: else the fences say nothing about so old a flight
+		!a.overtook(f) //                                             an invalidation or Expire of the key or a prefix
 }
 
 // overtook reports whether the flight's key, or a prefix of it, was invalidated or expired after
@@ -163,24 +163,26 @@ func (a *Ask) overtook(f *flight) bool {
 	return overtaken || fresh != follow.Forever
 }
 
-// accepts reports whether the caller may take the outcome of a flight that it joined. If an
-// invalidation followed the load, only callers from before that invalidation may take it.
+// accepts reports whether the caller may take the outcome of a flight that it joined: no line may
+// hold. If an invalidation followed the load, only callers from before it may take the value.
 func (a *Ask) accepts(f *flight, out *outcome) bool {
-	switch {
-	case out.again:
+	switch it := out.it; {
+	case out.again: // a refresh found the load in another process
 		return false
-	case out.it == nil:
+	case it == nil: // an error is everyone's
 		return true
-	case out.stale != measure.NotStale && a.j.o.NoStale:
+	case out.stale != measure.NotStale && a.j.o.NoStale: // AllowStale
 		return false
-	case out.it.born.Load() < a.tick && !f.j.unfenced(out.it): // the fence may have come before the store
+	case it.loadedAt < a.j.minLoaded: // MaxAge
 		return false
-	case !a.leased && a.called-out.it.readAt() >= a.j.t.bound && !a.j.v.clear(out.it): // the tick proves nothing
+	case it.born.Load() < a.tick && !f.j.unfenced(it): // a fence from before the call, perhaps from before the store
 		return false
-	case out.stale == measure.NotStale && f.mark.Tick < a.tick && out.it.ended.Load() != 0: // an Expire may have come in between
+	case !a.leased && a.called-it.readAt() >= a.j.t.bound && !a.j.v.clear(it): // no lease: the tick proves nothing
+		return false
+	case out.stale == measure.NotStale && f.mark.Tick < a.tick && it.ended.Load() != 0: // an Expire in between
 		return false
 	}
-	return out.it.loadedAt >= a.j.minLoaded
+	return true
 }
 
 // patience is how long a call waits before it looks for an old value to serve: the policy's
