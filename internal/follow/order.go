@@ -8,6 +8,16 @@ import (
 	"time"
 )
 
+// orderState says how far an order has come.
+type orderState uint8
+
+const (
+	unwritten orderState = iota // its record is not in the log, as far as this process knows
+	written                     // its record is in the log and applied here; cells may be left
+	replaced                    // an order of everything goes in its place
+	landed                      // done, for all processes
+)
+
 // order is an invalidation on its way into the log.
 type order struct {
 	req     Request
@@ -17,13 +27,12 @@ type order struct {
 	strict  time.Duration // once landed: how long a lease confirmed earlier may last at most
 
 	// Follower.mu protects the rest.
-	err     error               // why the last try failed
-	failed  chan struct{}       // closed when a try has failed; nil: the caller waits for further tries
-	done    bool                // it has landed
+	err     error         // why the last try failed
+	failed  chan struct{} // closed when a try has failed; nil: the caller waits for further tries
+	state   orderState
 	left    bool                // its caller has returned
 	pending *list.Element       // in Follower.waits; nil: not pending
 	since   int64               // when it became pending
-	written bool                // its record is in the log
 	into    *order              // the order of everything that replaces it
 	waiting map[*order]struct{} // for an order of everything: the replaced orders whose callers still wait
 }
@@ -126,7 +135,7 @@ func (o *order) fail(why error) {
 // sees the debt. leave returns nil if the order has landed meanwhile.
 func (w *Follower) leave(o *order, why error) error {
 	w.mu.Lock()
-	if o.done {
+	if o.state == landed {
 		w.mu.Unlock()
 		return nil
 	}
@@ -140,7 +149,7 @@ func (w *Follower) leave(o *order, why error) error {
 		w.limit()
 	}
 	w.tell(cause)
-	if cause != nil && (!o.written || o.into != nil) {
+	if cause != nil && o.state != written {
 		cause = ofAll{cause}
 	}
 	err := w.pendingError(why, cause)
