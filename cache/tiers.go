@@ -34,9 +34,7 @@ type TiersConfig struct {
 	// InvalidateWait limits how long Set, Delete, Invalidate, Expire and the like wait for the log
 	// and for the removal of cells, counted from the call. Then they return an
 	// *invalidate.PendingError, and the process retries the invalidation. If one call to the log
-	// takes over 100 ms, set it to three times that. Zero: 250 ms. Negative: 250 ms and one try.
-	// While the log is known to be out of reach they return at once, and otherwise when that try
-	// has failed.
+	// takes over 100 ms, set it to three times that. Zero: 250 ms.
 	InvalidateWait time.Duration
 
 	// Policies overrides policies by tenant, namespace or both. SetPolicies replaces it. Nil:

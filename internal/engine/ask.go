@@ -149,7 +149,7 @@ func (a *Ask) joins(f *flight) bool {
 		flown.o.SkipRemote == mine.o.SkipRemote && //                 SkipRemote: the same
 		flown.p.Off == mine.p.Off && //                               policy Off: the same
 		(flown.canLoad() || !mine.canLoad()) && //                    a loader of the call, or of the Config
-		(flown.o.NoStale || !mine.o.NoStale) && //                    AllowStale: as strict as the caller
+		(flown.o.NoStale || !mine.o.NoStale) && //                    Fresh: as strict as the caller
 		(!mine.o.Anew || flown.o.Anew && !f.loading.Load()) && //     MaxAge(0), Refresh: the load has not begun
 		(mine.o.Anew || max(flown.minLoaded, f.begun) >= mine.minLoaded) && // MaxAge: it may end with an older value, which accepts refuses
 		(a.leased || a.called-f.begun < mine.t.bound) && //           the lease: else the fences say nothing about so old a flight
@@ -171,7 +171,7 @@ func (a *Ask) accepts(f *flight, out *outcome) bool {
 		return false
 	case it == nil: // an error is everyone's
 		return true
-	case out.stale != measure.NotStale && a.j.o.NoStale: // AllowStale
+	case out.stale != measure.NotStale && a.j.o.NoStale: // Fresh
 		return false
 	case it.loadedAt < a.j.minLoaded: // MaxAge
 		return false

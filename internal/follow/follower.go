@@ -61,8 +61,7 @@ type Config struct {
 	Logger *slog.Logger
 
 	// Wait bounds how long a call of Invalidate waits before it returns a PendingError. Zero means
-	// 250 ms. Negative means the same, but for one try only: while the log is known to be
-	// unreachable, Invalidate returns at once.
+	// 250 ms.
 	Wait time.Duration
 
 	// MaxPending bounds the scopes that wait, without a caller, for an unreachable log or remote
@@ -155,16 +154,13 @@ func Follow(log invalidate.Log, cfg Config) *Follower {
 		log:    log,
 		fences: newLoggedFences(cfg.Origin),
 		bound:  log.Bound(),
-		wait:   cfg.Wait,
+		wait:   cmp.Or(cfg.Wait, defaultWait),
 		wake:   make(chan struct{}, 1), heard: make(chan struct{}, 1), resumed: make(chan struct{}, 1),
 		dirtied: make(chan struct{}, 1), turn: make(chan struct{}, 1),
 		stop: make(chan struct{}),
 	}
 	if w.remover, _ = log.(invalidate.CellRemover); w.remover == nil {
 		w.cfg.Names = nil
-	}
-	if w.wait <= 0 {
-		w.wait = defaultWait
 	}
 	if u, ok := unwrap.As[invalidate.CellUser](log); ok {
 		u.UseCells(cfg.Tier, cfg.Remove)

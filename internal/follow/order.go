@@ -27,8 +27,7 @@ type order struct {
 	strict  time.Duration // once landed: how long a lease confirmed earlier may last at most
 
 	// Follower.mu protects the rest.
-	err     error         // why the last try failed
-	failed  chan struct{} // closed when a try has failed; nil: the caller waits for further tries
+	err     error // why the last try failed
 	state   orderState
 	left    bool                // its caller has returned
 	pending *list.Element       // in Follower.waits; nil: not pending
@@ -41,9 +40,6 @@ func (w *Follower) newOrder(r Request) *order {
 	o := &order{req: r, landed: make(chan struct{})}
 	if w.cfg.Remove != nil && !r.Removed && !r.Soft {
 		o.cells = r.Keys()
-	}
-	if w.cfg.Wait < 0 {
-		o.failed = make(chan struct{})
 	}
 	return o
 }
@@ -94,8 +90,6 @@ func (w *Follower) await(ctx context.Context, o *order, until time.Time) error {
 	select {
 	case <-o.landed:
 		return nil
-	case <-o.failed:
-		return errors.New("a try has failed")
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-patience.C:
@@ -119,14 +113,6 @@ func (o *order) fail(why error) {
 	o.err = why
 	for other := range o.waiting {
 		other.fail(why)
-	}
-	if o.failed == nil {
-		return
-	}
-	select {
-	case <-o.failed:
-	default:
-		close(o.failed)
 	}
 }
 
