@@ -28,7 +28,7 @@ func Schema(d Dialect) string {
 
 // Install creates the table if it is missing, under the name of the Config. It is for tests and
 // for programs without migrations. Several processes may call it at once.
-func (t *Tier) Install(ctx context.Context) error {
+func (t *Tier) Install(ctx context.Context) (err error) {
 	if err := t.ready(ctx); err != nil {
 		return fail("install", err)
 	}
