@@ -260,7 +260,7 @@ func TestAuditedHits(t *testing.T) {
 		"Fetch":   {read: func(t *testing.T, c things) { wantFetch(t, c, 1, fetched{"old", cache.Local, false, nil}) }, want: 1},
 		"GetMany": {read: func(t *testing.T, c things) { _, _ = c.GetMany(t.Context(), []int{1, 2, 3}) }, want: 3},
 		"GetMany with an option": {
-			read: func(t *testing.T, c things) { _, _ = c.GetMany(t.Context(), []int{1, 2}, cache.AllowStale(false)) }, want: 2,
+			read: func(t *testing.T, c things) { _, _ = c.GetMany(t.Context(), []int{1, 2}, cache.Fresh()) }, want: 2,
 		},
 		"remote Get":     {remote: true, read: func(t *testing.T, c things) { get(t, c, 1) }, want: 1},
 		"remote GetMany": {remote: true, read: func(t *testing.T, c things) { _, _ = c.GetMany(t.Context(), []int{1, 2, 3}) }, want: 3},

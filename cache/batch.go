@@ -22,7 +22,7 @@ func (c Cache[K, V]) GetMany(ctx context.Context, keys []K, opts ...Option) (map
 }
 
 func (c Cache[K, V]) getMany(ctx context.Context, keys []K, moment int64, opts []Option) (map[K]V, error) {
-	g := gathered[K, V]{vals: make(map[K]V, len(keys)), seen: map[K]struct{}{}}
+	g := gathered[K, V]{vals: make(map[K]V, len(keys))}
 	o, err := collect(c.v, opts, ofRead)
 	switch {
 	case c.s == nil:
@@ -31,8 +31,9 @@ func (c Cache[K, V]) getMany(ctx context.Context, keys []K, moment int64, opts [
 		return g.vals, &Error{Op: "get many", Key: c.v.Name, Err: engine.WrongUse(err)}
 	}
 	b := c.v.Batch(ctx, moment, &o)
+	seen := map[K]struct{}{} // keys without a value so far
 	for _, k := range keys {
-		g.local(ctx, c, &b, k)
+		g.local(ctx, c, &b, seen, k)
 	}
 	b.Run(ctx, func(e *engine.Entry, r *engine.Answer, err error) { g.give(c, e, r, err) })
 	return g.vals, KeyErrors(g.errs)
@@ -53,7 +54,6 @@ func KeyErrors[K comparable](errs map[K]error) error {
 type gathered[K comparable, V any] struct {
 	vals map[K]V
 	errs map[K]error
-	seen map[K]struct{} // keys without a value so far
 }
 
 func (g *gathered[K, V]) add(k K, v V, err error) {
@@ -69,11 +69,11 @@ func (g *gathered[K, V]) add(k K, v V, err error) {
 }
 
 // local takes what this process holds of a key, or leaves the key to the batch.
-func (g *gathered[K, V]) local(ctx context.Context, c Cache[K, V], b *engine.Batch, k K) {
+func (g *gathered[K, V]) local(ctx context.Context, c Cache[K, V], b *engine.Batch, seen map[K]struct{}, k K) {
 	if _, again := g.vals[k]; again {
 		return
 	}
-	if _, again := g.seen[k]; again {
+	if _, again := seen[k]; again {
 		return
 	}
 	at := c.slot(k)
@@ -81,12 +81,12 @@ func (g *gathered[K, V]) local(ctx context.Context, c Cache[K, V], b *engine.Bat
 		if it, lease, n := c.hit(at, k, b.Called); it != nil {
 			b.Hit(ctx, &it.e, lease, n)
 			if g.add(k, c.valueOf(it), it.e.Err); it.e.Err != nil {
-				g.seen[k] = struct{}{}
+				seen[k] = struct{}{}
 			}
 			return
 		}
 	}
-	g.seen[k] = struct{}{}
+	seen[k] = struct{}{}
 	r, done, err := b.Ask(ctx, at, engine.Asked{Same: c.same(k), Blank: func() *engine.Entry { return blank[K, V](c.v, k) }})
 	if done {
 		var v V

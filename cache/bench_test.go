@@ -413,7 +413,7 @@ func allocatesNothing(t *testing.T, log invalidate.Log) {
 		"GetOrLoad":        func() { _, _ = c.GetOrLoad(ctx, 1, load) },
 		"MaxAge":           func() { _, _ = c.GetOrLoad(ctx, 1, load, cache.MaxAge(time.Hour)) },
 		"options": func() {
-			_, _ = c.GetOrLoad(ctx, 1, load, cache.TTL(time.Hour), cache.MaxAge(time.Hour), cache.AllowStale(false), cache.SkipRemote())
+			_, _ = c.GetOrLoad(ctx, 1, load, cache.TTL(time.Hour), cache.MaxAge(time.Hour), cache.Fresh(), cache.SkipRemote())
 		},
 		"With": func() { _, _ = c.GetOrLoad(ctx, 1, load, kept) },
 		"With, of many tenants": func() {

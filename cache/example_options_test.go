@@ -57,7 +57,7 @@ func ExampleMaxAge() {
 	// load 42
 }
 
-func ExampleAllowStale() {
+func ExampleFresh() {
 	ctx := context.Background()
 	users, done := example(cache.Config[int64, User]{
 		Load:   loadUser,
@@ -67,7 +67,7 @@ func ExampleAllowStale() {
 
 	_, _ = users.Get(ctx, 42)
 	_ = users.Expire(ctx, 42)
-	r, err := users.Fetch(ctx, 42, nil, cache.AllowStale(false)) // waits for the load
+	r, err := users.Fetch(ctx, 42, nil, cache.Fresh()) // waits for the load
 	fmt.Println(r.Value.Name, "from", r.Source, "stale", r.Stale, err)
 	// Output:
 	// load 42
@@ -102,7 +102,7 @@ func ExampleOption() {
 	users, done := exampleUsers()
 	defer done()
 
-	critical := []cache.Option{cache.AllowStale(false), cache.MaxAge(time.Second)}
+	critical := []cache.Option{cache.Fresh(), cache.MaxAge(time.Second)}
 	u, err := users.GetOrLoad(ctx, 42, nil, critical...)
 	fmt.Println(u.Name, err)
 	// Output:

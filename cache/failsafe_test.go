@@ -52,10 +52,10 @@ func TestStaleIfErrorIsRefused(t *testing.T) {
 		get(t, c, 1)
 		advance(time.Minute)
 		src.fail(errSource)
-		wantFetch(t, c, 1, fetched{"", 0, false, errSource}, cache.AllowStale(false))
+		wantFetch(t, c, 1, fetched{"", 0, false, errSource}, cache.Fresh())
 		wantFetch(t, c, 1, fetched{"1.1", cache.Local, true, nil})
 		// The Throttle, which prevents loads for other reads, does not change this.
-		wantFetch(t, c, 1, fetched{"", 0, false, errSource}, cache.AllowStale(false))
+		wantFetch(t, c, 1, fetched{"", 0, false, errSource}, cache.Fresh())
 		wantFetch(t, c, 1, fetched{"", 0, false, errSource}, cache.MaxAge(time.Second))
 	})
 }

@@ -148,7 +148,7 @@ func (w *world) operations(k int) []struct {
 		do     func()
 	}{
 		{"fetch", 30, read(most)},
-		{"fetch fresh", 5, read(worldTTL, cache.AllowStale(false))},
+		{"fetch fresh", 5, read(worldTTL, cache.Fresh())},
 		{"fetch young", 5, read(3*time.Second, cache.MaxAge(3*time.Second))},
 		{"fetch now", 3, read(0, cache.MaxAge(0))},
 		{"peek", 5, func() {

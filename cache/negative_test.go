@@ -221,7 +221,7 @@ func TestRememberedErrorOfAnotherProcess(t *testing.T) {
 	}{
 		{"read", func(context.Context, things) {}},
 		{"Peek first", func(ctx context.Context, c things) { c.Peek(ctx, 1) }},
-		{"a read that refuses old values first", func(ctx context.Context, c things) { _, _ = c.Fetch(ctx, 1, nil, cache.AllowStale(false)) }},
+		{"a read that refuses old values first", func(ctx context.Context, c things) { _, _ = c.Fetch(ctx, 1, nil, cache.Fresh()) }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -250,7 +250,7 @@ func TestRememberedErrorOfAnotherProcess(t *testing.T) {
 				if n := reads(ts[0]) - before; n != 4 {
 					t.Errorf("%d reads are counted, want 4", n)
 				}
-				if _, err := cs[0].Fetch(t.Context(), 1, nil, cache.AllowStale(false)); !isRemembered(err) {
+				if _, err := cs[0].Fetch(t.Context(), 1, nil, cache.Fresh()); !isRemembered(err) {
 					t.Errorf("without old values: %v, want the remembered error", err)
 				}
 			})
@@ -414,7 +414,7 @@ func TestRememberedErrorAndFollowers(t *testing.T) {
 		remote.Delay(10 * time.Millisecond)
 		strict := make(chan error)
 		go func() {
-			_, err := cs[0].Fetch(t.Context(), 1, nil, cache.AllowStale(false))
+			_, err := cs[0].Fetch(t.Context(), 1, nil, cache.Fresh())
 			strict <- err
 		}()
 		synctest.Wait()

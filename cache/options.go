@@ -12,7 +12,7 @@ import (
 // zero Option does nothing. If a call gets two of a kind, the last one counts; tags add up. If a
 // call does not take an option, or its value is out of range, the call fails with [ErrOption].
 //
-//	                     TTL  Tags  With  SkipLocal  SkipRemote  MaxAge  AllowStale
+//	                     TTL  Tags  With  SkipLocal  SkipRemote  MaxAge  Fresh
 //	Fetch, GetOrLoad      x   own    x        x          x         x         x
 //	GetMany               x          x        x          x         x         x
 //	Set                   x    x     x        x          x
@@ -21,7 +21,6 @@ import (
 type Option struct {
 	kind optionKind
 	d    time.Duration
-	on   bool
 	tags []string
 	with *engine.Override
 }
@@ -35,7 +34,7 @@ const (
 	optSkipLocal
 	optSkipRemote
 	optMaxAge // from here on: what a read accepts
-	optAllowStale
+	optFresh
 )
 
 // TTL replaces the policy's TTL for the value that this call loads or sets. The policy's jitter
@@ -46,16 +45,26 @@ func TTL(d time.Duration) Option { return Option{kind: optTTL, d: d} }
 // Zero accepts only a load that begins after the call. A negative d is an error.
 func MaxAge(d time.Duration) Option { return Option{kind: optMaxAge, d: d} }
 
-// AllowStale says whether the call accepts a stale value. False refuses stale values, also in
-// place of a failed load. A value that was just loaded from a stale part is returned, with Stale
-// set. True, the default, leaves it to the policy.
-func AllowStale(allow bool) Option { return Option{kind: optAllowStale, on: allow} }
+// Fresh refuses stale values, also in place of a failed load. A value that was just loaded from a
+// stale part is returned, with Stale set. Without Fresh, the policy says which stale values are
+// served.
+func Fresh() Option { return Option{kind: optFresh} }
+
+// AllowStale(false) is [Fresh]. AllowStale(true) changes nothing.
+//
+// Deprecated: use Fresh. It will be gone in 1.0.
+func AllowStale(allow bool) Option {
+	if allow {
+		return Tags()
+	}
+	return Fresh()
+}
 
 // Tags adds tags of the handle's tenant to the value that this call sets, or loads by its own
 // loader. A read without its own loader refuses Tags: the value may have been loaded by a Get, a
 // refresh or another process, which do not know these tags. Use Config.Tags, or [Depend] in the
-// loader; they count for every load. The slice is not kept. A tag that is empty, longer than invalidate.MaxTagLen or not UTF-8 is an error. Tags
-// without arguments adds nothing.
+// loader; they count for every load. The slice is not kept. A tag that is empty, longer than
+// invalidate.MaxTagLen or not UTF-8 is an error. Tags without arguments adds nothing.
 func Tags(tags ...string) Option { return Option{kind: optTags, tags: tags} }
 
 // SkipLocal excludes the local tier. The call neither takes a value from it nor keeps one there.
@@ -127,8 +136,8 @@ func collect(v *engine.View, opts []Option, of callKind) (engine.Options, error)
 				return o, fmt.Errorf("%w: MaxAge of %v: want 0 or more; leave it out to accept any age", ErrOption, opt.d)
 			}
 			o.MaxAge, o.Anew = opt.d, opt.d == 0
-		case optAllowStale:
-			o.NoStale = !opt.on
+		case optFresh:
+			o.NoStale = true
 		}
 	}
 	if of == ofSet && o.SkipLocal && o.SkipRemote {
@@ -160,8 +169,8 @@ func collectSet(v *engine.View, opts []Option) (engine.Options, error) {
 // misplaced returns the error for a read option that was given to Set.
 func (opt *Option) misplaced() error {
 	name := "MaxAge"
-	if opt.kind == optAllowStale {
-		name = "AllowStale"
+	if opt.kind == optFresh {
+		name = "Fresh"
 	}
 	return fmt.Errorf("%w: %s says what a read accepts and has no meaning for Set, which takes TTL, Tags, With, SkipLocal and SkipRemote: "+
 		"pass %s to Fetch, GetOrLoad or GetMany", ErrOption, name, name)

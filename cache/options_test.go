@@ -256,7 +256,7 @@ func TestRefusedOptions(t *testing.T) {
 		says  string // texts in the error: option and remedy
 	}{
 		{cache.MaxAge(time.Second), "Set", "MaxAge says what a read accepts|pass MaxAge to Fetch"},
-		{cache.AllowStale(false), "Set", "AllowStale says what a read accepts|pass AllowStale to Fetch"},
+		{cache.Fresh(), "Set", "Fresh says what a read accepts|pass Fresh to Fetch"},
 		{cache.TTL(0), "Fetch GetOrLoad GetMany Set", "TTL of 0s|at least 1ms"},
 		{cache.TTL(-time.Second), "Fetch GetOrLoad GetMany Set", "TTL of -1s|at least 1ms"},
 		{cache.MaxAge(-time.Second), "Fetch GetOrLoad GetMany", "MaxAge of -1s|0 or more"},
@@ -282,5 +282,24 @@ func TestRefusedOptions(t *testing.T) {
 	if s := tiers.Stats(); src.total() != 0 || s.Kinds.Keys != 0 || s.Local.Entries != 0 {
 		t.Errorf("a refused call had an effect: %d loads, %+v, %+v", src.total(), s.Kinds, s.Local)
 	}
-	wantFetch(t, c, 1, fetched{Value: "1.1", Source: cache.Load}, cache.Tags(), cache.Option{}, cache.AllowStale(true))
+	wantFetch(t, c, 1, fetched{Value: "1.1", Source: cache.Load}, cache.Tags(), cache.Option{})
+}
+
+// AllowStale is an older name of Fresh.
+func TestAllowStale(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src := &source{}
+		c := with(t, open(t, cache.TiersConfig{}), thingConfig{Load: src.load, Policy: patch{TTL: new(time.Minute), Stale: new(time.Hour), Jitter: new(0.0)}})
+		for _, tt := range []struct {
+			option cache.Option
+			want   string
+		}{{cache.Fresh(), "1.1"}, {cache.AllowStale(true), "1.1"}, {cache.AllowStale(false), "1.3"}} {
+			r, err := c.Fetch(t.Context(), 1, nil, tt.option) //nolint:staticcheck // deprecated
+			if err != nil || r.Value != tt.want {
+				t.Errorf("%q, %v; want %q", r.Value, err, tt.want)
+			}
+			synctest.Wait()
+			advance(2 * time.Minute)
+		}
+	})
 }

@@ -47,8 +47,8 @@ func TestStaleIsRefused(t *testing.T) {
 		c := with(t, open(t, cache.TiersConfig{Remote: tiertest.NewMemory()}), thingConfig{Load: src.load, Policy: swr})
 		get(t, c, 1)
 		advance(20 * time.Second)
-		wantFetch(t, c, 1, fetched{"1.2", cache.Load, false, nil}, cache.AllowStale(false))
-		wantFetch(t, c, 1, fetched{"1.2", cache.Local, false, nil}, cache.AllowStale(false))
+		wantFetch(t, c, 1, fetched{"1.2", cache.Load, false, nil}, cache.Fresh())
+		wantFetch(t, c, 1, fetched{"1.2", cache.Local, false, nil}, cache.Fresh())
 	})
 }
 

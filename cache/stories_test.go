@@ -142,8 +142,8 @@ func (p *process) command(c *script.Call) error {
 	if c.Has("max-age") {
 		opts = append(opts, cache.MaxAge(c.Duration("max-age", 0)))
 	}
-	if c.Has("stale") {
-		opts = append(opts, cache.AllowStale(c.Bool("stale", true)))
+	if !c.Bool("stale", true) {
+		opts = append(opts, cache.Fresh())
 	}
 	verb, words := c.Arg(0), append(c.Args()[1:], "")
 	ctx := c.Context()

@@ -132,7 +132,7 @@ func (m *termsModel) step() {
 	case 4:
 		advance(m.time() + time.Second)
 	case 5:
-		m.read(i, cache.AllowStale(false))
+		m.read(i, cache.Fresh())
 	case 6:
 		m.read(i, cache.MaxAge(time.Hour))
 	default:

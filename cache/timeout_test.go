@@ -35,7 +35,7 @@ func TestSoftTimeout(t *testing.T) {
 		}
 		// A caller that accepts no stale value waits.
 		advance(time.Minute)
-		wantFetch(t, c, 1, fetched{"1.3", cache.Load, false, nil}, cache.AllowStale(false))
+		wantFetch(t, c, 1, fetched{"1.3", cache.Load, false, nil}, cache.Fresh())
 		// A caller waits if there is no stale value.
 		wantFetch(t, c, 2, fetched{"2.1", cache.Load, false, nil})
 	})

@@ -287,7 +287,7 @@ func TestOptions(t *testing.T) {
 			_, err = c.GetMany(t.Context(), []int{1}, opt)
 			wantError(t, err, "get many", "default:things", nil)
 		}
-		wantFetch(t, c, 1, fetched{"1.1", cache.Load, false, nil}, cache.Option{}, cache.AllowStale(true))
+		wantFetch(t, c, 1, fetched{"1.1", cache.Load, false, nil}, cache.Option{})
 	})
 }
 

@@ -77,7 +77,7 @@ type Policy struct {
 	// process loads a key at most once in this time, and serves the old value otherwise. Throttle
 	// applies within Stale and StaleIfError, and to a fresh value after LocalTTL. If the process
 	// has no old value, ErrorTTL serves this purpose. Calls that refuse an old value
-	// (AllowStale(false), MaxAge, Refresh) always load. 0: every read loads.
+	// (Fresh(), MaxAge, Refresh) always load. 0: every read loads.
 	// Default: 1 second. FusionCache: FailSafeThrottleDuration.
 	Throttle time.Duration
 

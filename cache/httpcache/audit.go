@@ -18,7 +18,7 @@ import (
 // audited, because it is made of the page.
 
 // codingOnly are the options of a read of a coding.
-var codingOnly = []cache.Option{cache.AllowStale(false), cache.With(policy.Patch{Audit: new(float64)})}
+var codingOnly = []cache.Option{cache.Fresh(), cache.With(policy.Patch{Audit: new(float64)})}
 
 // audit is load for an audit. It returns no page if the handler now answers with something that
 // ends the page. If the response says nothing about the page, the audit fails.

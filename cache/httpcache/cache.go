@@ -47,7 +47,7 @@ type pages interface {
 // The options of reads. A slice in the call would be allocated each time, because pages is an
 // interface.
 var (
-	freshOnly = []cache.Option{cache.AllowStale(false)}
+	freshOnly = []cache.Option{cache.Fresh()}
 	hereOnly  = []cache.Option{cache.SkipRemote()}
 	renewed   = []cache.Option{cache.MaxAge(0)}
 )

@@ -217,7 +217,7 @@ func (x *exchange) fetch() (res cache.Result[*page], err error) {
 		}
 	}
 	x.asks = true
-	return x.c.pages.Fetch(x.ctx, x.key, x.load, cache.MaxAge(0), cache.AllowStale(false))
+	return x.c.pages.Fetch(x.ctx, x.key, x.load, cache.MaxAge(0), cache.Fresh())
 }
 
 // account counts a request, and returns its Cache-Status and the Age of its page. An empty Age is

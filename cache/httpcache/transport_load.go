@@ -116,7 +116,7 @@ func (x *trip) call(ctx context.Context) (f fetched) {
 		}
 	}()
 	if x.fresh {
-		f.res, f.err = x.t.pages.Fetch(ctx, x.at(), x.load, cache.AllowStale(false), cache.MaxAge(0))
+		f.res, f.err = x.t.pages.Fetch(ctx, x.at(), x.load, cache.Fresh(), cache.MaxAge(0))
 	} else {
 		f.res, f.err = x.t.pages.Fetch(ctx, x.at(), x.load)
 	}

@@ -140,20 +140,20 @@ func (a *Ask) leave(ctx context.Context, f *flight) {
 	f.Leave()
 }
 
-// joins reports whether the caller may join a flight. The flight must be as strict as the caller
-// and skip the same tiers, by its options or by Off, so that neither gets or stores what it excluded. It must have begun
-// after the last invalidation of the key or of a prefix of it, as far as the lease can tell. The
-// tags are not known yet; accepts checks them. A flight that is young enough for the caller's
-// MaxAge may still end with an older value, which accepts refuses.
+// joins reports whether the caller may join a flight: every line must hold. The last line needs no
+// tags, which are not known yet; accepts checks them.
 func (a *Ask) joins(f *flight) bool {
-	return (f.j.v == a.j.v || f.j.v.Space == a.j.v.Space) &&
-		(!a.j.o.Anew || f.j.o.Anew && !f.loading.Load()) &&
-		(a.leased || a.called-f.begun < a.j.t.bound) &&
-		(f.j.canLoad() || !a.j.canLoad()) &&
-		(f.j.o.NoStale || !a.j.o.NoStale) &&
-		f.j.o.SkipLocal == a.j.o.SkipLocal && f.j.o.SkipRemote == a.j.o.SkipRemote && f.j.p.Off == a.j.p.Off &&
-		(a.j.o.Anew || f.j.minLoaded >= a.j.minLoaded || f.begun >= a.j.minLoaded) &&
-		!a.overtook(f)
+	mine, flown := &a.j, &f.j
+	return (flown.v == mine.v || flown.v.Space == mine.v.Space) && // the handle: namespace and tenant
+		flown.o.SkipLocal == mine.o.SkipLocal && //                   SkipLocal: neither stores what the other excluded
+		flown.o.SkipRemote == mine.o.SkipRemote && //                 SkipRemote: the same
+		flown.p.Off == mine.p.Off && //                               policy Off: the same
+		(flown.canLoad() || !mine.canLoad()) && //                    a loader of the call, or of the Config
+		(flown.o.NoStale || !mine.o.NoStale) && //                    Fresh: as strict as the caller
+		(!mine.o.Anew || flown.o.Anew && !f.loading.Load()) && //     MaxAge(0), Refresh: the load has not begun
+		(mine.o.Anew || max(flown.minLoaded, f.begun) >= mine.minLoaded) && // MaxAge: it may end with an older value, which accepts refuses
+		(a.leased || a.called-f.begun < mine.t.bound) && //           the lease: else the fences say nothing about so old a flight
+		!a.overtook(f) //                                             an invalidation or Expire of the key or a prefix
 }
 
 // overtook reports whether the flight's key, or a prefix of it, was invalidated or expired after
@@ -163,91 +163,27 @@ func (a *Ask) overtook(f *flight) bool {
 	return overtaken || fresh != follow.Forever
 }
 
-// accepts reports whether the caller may take the outcome of a flight that it joined. If an
-// invalidation followed the load, only callers from before that invalidation may take it.
+// accepts reports whether the caller may take the outcome of a flight that it joined: no line may
+// hold. If an invalidation followed the load, only callers from before it may take the value.
 func (a *Ask) accepts(f *flight, out *outcome) bool {
-	switch {
-	case out.again:
+	switch it := out.it; {
+	case out.again: // a refresh found the load in another process
 		return false
-	case out.it == nil:
+	case it == nil: // an error is everyone's
 		return true
-	case out.stale != measure.NotStale && a.j.o.NoStale:
+	case out.stale != measure.NotStale && a.j.o.NoStale: // Fresh
 		return false
-	case out.it.born.Load() < a.tick && !f.j.unfenced(out.it): // the fence may have come before the store
+	case it.loadedAt < a.j.minLoaded: // MaxAge
 		return false
-	case !a.leased && a.called-out.it.readAt() >= a.j.t.bound && !a.j.v.clear(out.it): // the tick proves nothing
+	case it.born.Load() < a.tick && !f.j.unfenced(it): // a fence from before the call, perhaps from before the store
 		return false
-	case out.stale == measure.NotStale && f.mark.Tick < a.tick && out.it.ended.Load() != 0: // an Expire may have come in between
+	case !a.leased && a.called-it.readAt() >= a.j.t.bound && !a.j.v.clear(it): // no lease: the tick proves nothing
+		return false
+	case out.stale == measure.NotStale && f.mark.Tick < a.tick && it.ended.Load() != 0: // an Expire in between
 		return false
 	}
-	return out.it.loadedAt >= a.j.minLoaded
+	return true
 }
-
-// patience is how long a call waits before it looks for an old value to serve: the policy's
-// SoftTimeout, once for all its keys. It begins with the first wait.
-type patience struct {
-	timer *time.Timer
-	over  bool
-}
-
-func (p *patience) stop() {
-	if p.timer != nil {
-		p.timer.Stop()
-	}
-}
-
-// wait waits for the flight to end, for the caller's context or for its patience.
-func (a *Ask) wait(ctx context.Context, f *flight, p *patience) *outcome {
-	if out := f.Ended(); out != nil {
-		return out
-	}
-	if a.j.p.SoftTimeout > 0 && !a.j.o.NoStale {
-		if p.timer == nil {
-			p.timer = time.NewTimer(a.j.p.SoftTimeout)
-		}
-		return a.waitOrServe(ctx, f, p)
-	}
-	if ctx.Done() != nil {
-		return a.waitOrServe(ctx, f, nil)
-	}
-	<-f.Done()
-	return f.Ended()
-}
-
-// waitOrServe is wait for a caller with a context that can end, or with a SoftTimeout.
-func (a *Ask) waitOrServe(ctx context.Context, f *flight, p *patience) *outcome {
-	var soft <-chan time.Time
-	if p != nil && !p.over {
-		soft = p.timer.C
-	}
-	if p != nil && p.over {
-		if it := a.j.standing(); a.bridges(it) {
-			f.Pin()
-			return &outcome{it: it, src: Local, stale: measure.SoftTimeout}
-		}
-	}
-	select {
-	case <-f.Done():
-		return f.Ended()
-	case <-soft:
-		p.over = true
-		return a.waitOrServe(ctx, f, p)
-	case <-ctx.Done():
-		// Both may be ready. An answer that is ready is not dropped.
-		if out := f.Ended(); out != nil {
-			return out
-		}
-		return &outcome{err: ctx.Err()}
-	}
-}
-
-// stands reports whether an old value may stand in for a load.
-func (a *Ask) stands(old *Entry) bool {
-	return old != nil && !a.j.o.Anew && old.loadedAt >= a.j.minLoaded && a.j.v.clear(old)
-}
-
-// bridges reports whether an old value may be served while a load goes on.
-func (a *Ask) bridges(old *Entry) bool { return a.stands(old) && old.bridges(a.j.t.now()) }
 
 // Answer is what a read gives its caller. Without an entry the call has failed.
 type Answer struct {

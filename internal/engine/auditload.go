@@ -9,7 +9,6 @@ import (
 
 	"github.com/twofold-go/twofold/codec"
 	"github.com/twofold-go/twofold/internal/measure"
-	"github.com/twofold-go/twofold/internal/wire"
 )
 
 // ask calls the loader once. It returns measure.AuditsSame with an answer, and otherwise the audit's outcome.
@@ -22,7 +21,7 @@ func (a *audit) ask() (got *Entry, why measure.Stat) {
 	defer t.loads.Release(1)
 	ctx, cancel := a.context(a.j.p.LoadTimeout)
 	defer cancel()
-	fill := &Fill{t: t, text: a.j.FullKey(), tenant: a.j.v.Space.Tenant, vouched: never, Terms: wire.Unsaid, audit: true}
+	fill := &Fill{t: t, text: a.j.FullKey(), tenant: a.j.v.Space.Tenant, facts: nothingSaid, audit: true}
 	ctx, end := a.span(context.WithValue(ctx, fillKey{}, fill))
 	a.j.v.counts.Inc(measure.Loads)
 	var at attempt

@@ -1,4 +1,63 @@
 // Package engine is the inside of package cache: one look-up, one load, one fill, one set. It knows
 // entries, keys as text, clocks, fences, claims and frames, and nothing of a cache's types; for those
-// it asks a kind. Package cache is its typed face.
+// it asks a kind. Package cache is its typed face. The words are those of cache/GLOSSARY.md.
+//
+// # The states of a read
+//
+// A caller asks (Ask). The fast path answers from the local tier: one hash, one look-up, one reading
+// of the clock, the lease, the fences (View.Hit). Otherwise the ask joins the flight of the key, or
+// leads a new one (Ask.join). The leader looks into the remote tier on its own goroutine, because that
+// first step is nearly always the last. What is left to do becomes a party: a goroutine with its own
+// context, and the runs of the flights that take the same steps (run.go has the diagram):
+//
+//	LOOK, then END, WAIT, CLAIM or LOAD; LOAD, then FILL; FILL, then END or LOOK again
+//
+// GetMany begins a party of many runs, which splits where the runs differ. So there is one path for
+// one key and for a thousand.
+//
+// # Who owns what, and when
+//
+//	an Ask      the caller's goroutine; it lives on that stack
+//	a flight    all its callers; its job and mark never change, the rest has its own locks
+//	a run       the party's goroutine; runs are copied from party to party and have no locks
+//	an Entry    its maker, until it is put into the local tier or given to a caller; then all. From
+//	            then on only clearAt, born, ended and nextTry change, each by an atomic operation
+//	a claim     the run that was granted it, in the remote tier, until a fill, an invalidation, or ClaimTTL
+//	an address  of the local tier: the lock of Core.puts, for the check and the store together
+//	a late      the timer's goroutine. It ends flights whose load is late, and never reads a run
+//
+// # Interleavings that matter
+//
+// A load races an invalidation. The mark is captured before the loader is called (party.attempt). If a
+// fence that covers the value has come since, the load was overtaken: it is repeated while a caller
+// waits, and its value is stored nowhere (flight.conclude, run.settle). In the remote tier the
+// invalidation has removed the claim, so the fill fails, and this process keeps nothing either
+// (run.filled). Between the two, put checks the fences again under the lock (Job.putLocked).
+//
+// A hit races an invalidation of another process. The reader takes the lease first and looks at the
+// fences then; the follower stores fences first and extends the lease then (lease.go). So either the
+// fence is found, or the lease does not cover the present, or the invalidation is younger than the
+// bound. In the other order a fence could come between the two looks, with a lease that vouches for it.
+//
+// A Set races a load of another process. The Set claims the cell before its record is written
+// (seizeAll), over whatever is there. The other load has then lost its claim. In the other order the
+// Set could fill after a removal whose record every process forgets one day.
+//
+// A caller joins a flight that an invalidation has passed. Ask.joins refuses what it can know at that
+// time; tags are known only when the load ends, so Ask.accepts asks again.
+//
+// # Refused alternatives
+//
+//   - Removing entries when an invalidation comes. A message may be late or lost, and a paused process
+//     misses it. Entries are judged when they are read; removal only gives memory back.
+//   - Waiting for the log in a read. While the log is out of reach, a process serves what it loaded
+//     itself less than a bound ago, and loads.
+//   - One goroutine for each flight. A remote hit then pays for a goroutine that it does not need, and
+//     a GetMany for a thousand.
+//   - A pool of goroutines for parties: it saves a tenth of a miss, and keeps profiler labels and test
+//     bubbles of its first caller.
+//   - Type parameters. Each further cache of a program then compiles the whole engine again: 240
+//     functions in place of about 45. The price is one unsafe conversion, in itemOf of package cache,
+//     whose guard is Entry.of: same engine, same space, and so the same types.
+//   - An interface in place of that conversion: a hit pays 6 % for it.
 package engine

@@ -33,9 +33,14 @@ type Fill struct {
 	mu       sync.Mutex
 	done     bool
 	previous any // the value that the load replaces; nil: none
+	distinct int // parts after the last compact
+	facts
+}
+
+// facts holds what a loader recorded about its value.
+type facts struct {
 	tagSet
-	distinct   int   // parts after the last compact
-	vouched    int64 // the oldest moment that vouches for a part, by t's clock; or never
+	vouched    int64 // the oldest moment that vouches for a part, by the clock of Core; or never
 	worn       bool  // a part is worn
 	held       bool  // a part is held
 	noStore    bool
@@ -45,6 +50,9 @@ type Fill struct {
 	ttl        time.Duration // 0: the policy's
 	wire.Terms
 }
+
+// nothingSaid are the facts of a loader that has recorded nothing.
+var nothingSaid = facts{vouched: never, Terms: wire.Unsaid}
 
 type fillKey struct{}
 
@@ -237,28 +245,11 @@ func (f *Fill) awaited(at *atomic.Pointer[Fill]) {
 	}
 }
 
-// facts holds what a loader recorded about its value.
-type facts struct {
-	tagSet
-	vouched int64
-	worn    bool
-	held    bool
-	noStore bool
-	badTag  bool
-	unfresh bool
-	ttl     time.Duration
-	wire.Terms
-	onPrevious bool
-}
-
 // close ends the loader's influence and returns what it recorded.
 func (f *Fill) close() facts {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.done, f.previous = true, nil
 	f.compact()
-	return facts{
-		tagSet: f.tagSet, vouched: f.vouched, worn: f.worn, held: f.held, noStore: f.noStore, badTag: f.badTag,
-		unfresh: f.unfresh, ttl: f.ttl, Terms: f.Terms, onPrevious: f.onPrevious,
-	}
+	return f.facts
 }

@@ -45,19 +45,13 @@ func (j *Job) judge(raw []byte, mark follow.Mark) (f frame) {
 	if len(raw) == 0 {
 		return frame{verdict: absent}
 	}
-	if len(raw) < 1+tier.NonceSize {
-		j.v.counts.Inc(measure.CellCorrupt)
-		return frame{verdict: useless} // any claim may overwrite it
-	}
-	f.nonce = tier.Nonce(raw[1 : 1+tier.NonceSize])
-	f.verdict = useless
-	cell, err := tier.ParseCell(raw)
+	cell, nonce, claimed, err := wire.Read(raw)
+	f = frame{verdict: useless, nonce: nonce}
 	if err != nil {
 		j.v.counts.Inc(measure.CellCorrupt)
 		return f
 	}
-	f.claimed = cell.Kind == tier.Lease && !wire.IsEndMark(raw) || cell.RefreshUntil != 0
-	f.ended = !f.claimed
+	f.claimed, f.ended = claimed, !claimed
 	switch cell.Kind {
 	case tier.Lease:
 		if f.claimed {

@@ -8,7 +8,6 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/twofold-go/twofold/internal/measure"
-	"github.com/twofold-go/twofold/internal/wire"
 	"github.com/twofold-go/twofold/tier"
 )
 
@@ -102,7 +101,7 @@ func (p *party) enter(l *load) error {
 			return err
 		}
 	}
-	l.Fill = Fill{parent: f.outer, t: f.j.t, text: f.j.FullKey(), tenant: f.j.v.Space.Tenant, vouched: never, Terms: wire.Unsaid}
+	l.Fill = Fill{parent: f.outer, t: f.j.t, text: f.j.FullKey(), tenant: f.j.v.Space.Tenant, facts: nothingSaid}
 	l.Carry(fillKey{}, &l.Fill)
 	for i := range p.runs {
 		if i > 0 {

@@ -100,6 +100,9 @@ func (cfg *Config) validate() (codec.Set, error) {
 	if d := cfg.ClaimTTL; d < time.Millisecond {
 		fault("ClaimTTL", fmt.Errorf("%v is negative or rounds to zero: set it to 1ms or more, or leave it 0 for 3s", d))
 	}
+	if d := cfg.InvalidateWait; d < 0 {
+		fault("InvalidateWait", fmt.Errorf("%v is negative: set it to 1ms or more, or leave it 0 for 250ms", d))
+	}
 	for name, part := range map[string]any{"Local": cfg.Local, "Remote": cfg.Remote, "Log": cfg.Log} {
 		fault(name, faultOfPart(part))
 	}

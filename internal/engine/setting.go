@@ -56,7 +56,7 @@ func (j *Job) prepare() (it *Entry, payload wire.Encoded, size int64, err error)
 	if j.v.kind.Empty(it) {
 		it.agree(wire.NeverStale)
 	}
-	f := facts{vouched: never}
+	f := nothingSaid
 	j.setTags(it, j.v.kind.Tags(it), &f)
 	if f.badTag {
 		return it, wire.Encoded{}, 0, fmt.Errorf("%w: a tag of the value is empty, longer than %d bytes or not UTF-8", invalidate.ErrScope, invalidate.MaxTagLen)

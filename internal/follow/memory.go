@@ -51,6 +51,18 @@ type fenced struct {
 
 func (f fenced) newest(g fenced) fenced { return fenced{max(f.tick, g.tick), max(f.pos, g.pos)} }
 
+// judge compares the newest fence of a scope with something marked at the tick born. Forgot is the
+// tick of the newest fence that was forgotten and may be of the same scope.
+func (f fenced) judge(born, forgot uint64) verdict {
+	switch {
+	case f.tick > born:
+		return covered
+	case f.tick == 0 && forgot > born:
+		return forgotten
+	}
+	return unfenced
+}
+
 // memory remembers the newest fence of each scope of one kind for a while. The lock of its owner
 // protects it. Ticks are taken under that lock, so a later put has a higher tick.
 type memory[K comparable] struct {
@@ -110,15 +122,7 @@ func (m *memory[K]) find(k K) (f fenced) {
 }
 
 // judge compares the newest fence of a scope with something marked at the tick born.
-func (m *memory[K]) judge(k K, born uint64) verdict {
-	switch f := m.find(k); {
-	case f.tick > born:
-		return covered
-	case f.tick == 0 && m.forgotten > born:
-		return forgotten
-	}
-	return unfenced
-}
+func (m *memory[K]) judge(k K, born uint64) verdict { return m.find(k).judge(born, m.forgotten) }
 
 // drop forgets the blocks without a position above floor. Everything that they cover is already
 // dead.

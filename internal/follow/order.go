@@ -8,6 +8,16 @@ import (
 	"time"
 )
 
+// orderState says how far an order has come.
+type orderState uint8
+
+const (
+	unwritten orderState = iota // its record is not in the log, as far as this process knows
+	written                     // its record is in the log and applied here; cells may be left
+	replaced                    // an order of everything goes in its place
+	landed                      // done, for all processes
+)
+
 // order is an invalidation on its way into the log.
 type order struct {
 	req     Request
@@ -17,13 +27,11 @@ type order struct {
 	strict  time.Duration // once landed: how long a lease confirmed earlier may last at most
 
 	// Follower.mu protects the rest.
-	err     error               // why the last try failed
-	failed  chan struct{}       // closed when a try has failed; nil: the caller waits for further tries
-	done    bool                // it has landed
+	err     error // why the last try failed
+	state   orderState
 	left    bool                // its caller has returned
 	pending *list.Element       // in Follower.waits; nil: not pending
 	since   int64               // when it became pending
-	written bool                // its record is in the log
 	into    *order              // the order of everything that replaces it
 	waiting map[*order]struct{} // for an order of everything: the replaced orders whose callers still wait
 }
@@ -32,9 +40,6 @@ func (w *Follower) newOrder(r Request) *order {
 	o := &order{req: r, landed: make(chan struct{})}
 	if w.cfg.Remove != nil && !r.Removed && !r.Soft {
 		o.cells = r.Keys()
-	}
-	if w.cfg.Wait < 0 {
-		o.failed = make(chan struct{})
 	}
 	return o
 }
@@ -85,8 +90,6 @@ func (w *Follower) await(ctx context.Context, o *order, until time.Time) error {
 	select {
 	case <-o.landed:
 		return nil
-	case <-o.failed:
-		return errors.New("a try has failed")
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-patience.C:
@@ -111,14 +114,6 @@ func (o *order) fail(why error) {
 	for other := range o.waiting {
 		other.fail(why)
 	}
-	if o.failed == nil {
-		return
-	}
-	select {
-	case <-o.failed:
-	default:
-		close(o.failed)
-	}
 }
 
 // leave is called when a caller returns before its order has landed. From then on the process owes
@@ -126,7 +121,7 @@ func (o *order) fail(why error) {
 // sees the debt. leave returns nil if the order has landed meanwhile.
 func (w *Follower) leave(o *order, why error) error {
 	w.mu.Lock()
-	if o.done {
+	if o.state == landed {
 		w.mu.Unlock()
 		return nil
 	}
@@ -140,7 +135,7 @@ func (w *Follower) leave(o *order, why error) error {
 		w.limit()
 	}
 	w.tell(cause)
-	if cause != nil && (!o.written || o.into != nil) {
+	if cause != nil && o.state != written {
 		cause = ofAll{cause}
 	}
 	err := w.pendingError(why, cause)

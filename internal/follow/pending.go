@@ -37,7 +37,7 @@ func (w *Follower) keep(o *order) {
 	switch {
 	case w.all != nil:
 		w.absorb(o)
-	case o.written && len(o.cells) > 0:
+	case o.state == written && len(o.cells) > 0:
 		w.dirty = append(w.dirty, o)
 	default:
 		w.queue = append(w.queue, o)
@@ -115,7 +115,7 @@ func (w *Follower) count(o *order) {
 	o.pending, o.since = w.waits.PushBack(o), w.now()
 	w.noteOldest()
 	w.pending.Add(o.req.size())
-	if !o.written {
+	if o.state == unwritten {
 		w.owed.Add(1)
 	}
 }
@@ -129,17 +129,17 @@ func (w *Follower) uncount(o *order) {
 	w.noteOldest()
 	o.pending = nil
 	w.pending.Add(-o.req.size())
-	if !o.written {
+	if o.state == unwritten {
 		w.owed.Add(-1)
 	}
 }
 
 // write notes that an order's record is in the log and applied here.
 func (w *Follower) write(o *order) {
-	if o.pending != nil && !o.written {
+	if o.pending != nil && o.state == unwritten {
 		w.owed.Add(-1)
 	}
-	o.written = true
+	o.state = written
 }
 
 // land ends an order, and the orders that it replaces.
@@ -148,7 +148,7 @@ func (w *Follower) land(o *order, widest time.Duration) {
 	if o.waiting != nil {
 		w.crowded = false
 	}
-	o.done, o.strict = true, widest
+	o.state, o.strict = landed, widest
 	close(o.landed)
 	for other := range o.waiting {
 		w.land(other, widest)
@@ -201,6 +201,7 @@ func (w *Follower) absorb(o *order) {
 		w.all.waiting[o] = struct{}{}
 	}
 	w.uncount(o)
+	o.state = replaced
 }
 
 // tellEvery is how often the logger reports pending invalidations.

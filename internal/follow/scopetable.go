@@ -57,25 +57,6 @@ func (t *scopeTable) put(s invalidate.Fence, f fenced, settled uint64) (due bool
 // urgent returns the tick that writers wait for, or 0; see memory.
 func (t *scopeTable) urgent() uint64 { return max(t.tags.urgent, t.prefixes.urgent, t.stems.urgent) }
 
-// tag returns the newest fence of a tag, or the zero value if none is remembered.
-func (t *scopeTable) tag(hash uint64) fenced {
-	if hash == invalidate.AnyTag {
-		return t.anyTag
-	}
-	return t.tags.find(hash)
-}
-
-// judgeTag compares the newest fence of a tag with something marked at the tick born.
-func (t *scopeTable) judgeTag(hash, born uint64) verdict {
-	if hash != invalidate.AnyTag {
-		return t.tags.judge(hash, born)
-	}
-	if t.anyTag.tick > born {
-		return covered
-	}
-	return unfenced
-}
-
 // drop drops the fences that a flush with this floor has made redundant.
 func (t *scopeTable) drop(floor invalidate.Position) {
 	t.tags.drop(floor)
@@ -86,74 +67,69 @@ func (t *scopeTable) drop(floor invalidate.Position) {
 	}
 }
 
+// holder gets the newest fence of a scope, or the zero value if none is remembered. Forgot is the tick
+// of the newest forgotten fence that may be of the same scope.
+type holder func(f fenced, forgot uint64)
+
+// visit calls hold for each tag of a value, for each prefix of its key that has a fence, and for each
+// prefix of its parts. For a prefix that ends within an id, [invalidate.Scope.BuiltFence] is a fence of
+// the prefix up to its last colon. Fences that took their ticks up to since may be left out.
+func (t *scopeTable) visit(key string, d *Deps, since uint64, hold holder) {
+	for _, tag := range d.tags() {
+		if tag == invalidate.AnyTag {
+			hold(t.anyTag, 0)
+		} else {
+			hold(t.tags.find(tag), t.tags.forgotten)
+		}
+	}
+	if d.built() {
+		visitParts(&t.stems, d, d.Prefixes, since, hold)
+	}
+	anyPrefix(key, t.lengths, func(p prefix) bool {
+		hold(t.prefixes.find(p), 0)
+		return false
+	})
+}
+
+// visitParts calls hold for the keys of a value's parts, and for more hashes. A prefix may be a whole
+// key.
+func visitParts(m *memory[uint64], d *Deps, more []uint64, since uint64, hold holder) {
+	switch {
+	case len(m.blocks) == 0 || m.newest().tick <= since:
+	case d.anyKey():
+		hold(m.newest(), 0)
+	default:
+		unknown := false
+		for _, hashes := range [...][]uint64{more, d.Keys} {
+			for _, h := range hashes {
+				if f := m.find(h); f.tick > since {
+					hold(f, 0)
+				} else {
+					unknown = unknown || f.tick == 0
+				}
+			}
+		}
+		if unknown { // once for all parts
+			hold(fenced{}, m.forgotten)
+		}
+	}
+}
+
 // judge compares the fences with an entry.
 func (t *scopeTable) judge(s *suspect) (v verdict) {
 	if t.prefixes.forgotten > s.born {
 		v = forgotten
 	}
-	for _, tag := range s.deps.tags() {
-		v = max(v, t.judgeTag(tag, s.born))
-	}
-	if s.deps.built() {
-		v = max(v, t.judgeParts(s))
-	}
-	if v != covered && anyPrefix(s.key, t.lengths, func(p prefix) bool { return t.prefixes.find(p).tick > s.born }) {
-		v = covered
-	}
+	t.visit(s.key, s.deps, s.born, func(f fenced, forgot uint64) { v = max(v, f.judge(s.born, forgot)) })
 	return v
-}
-
-// judgeParts compares the fences of prefixes with the parts of a value. For a prefix that ends within
-// an id, [invalidate.Scope.BuiltFence] is a fence of the prefix up to its last colon.
-func (t *scopeTable) judgeParts(s *suspect) (v verdict) {
-	switch d := s.deps; {
-	case t.stems.newest().tick <= s.born:
-	case d.anyKey():
-		v = covered
-	default:
-		for _, p := range d.Prefixes {
-			v = max(v, t.stems.judge(p, s.born))
-		}
-		for _, k := range d.Keys { // a prefix may be a whole key
-			v = max(v, t.stems.judge(k, s.born))
-		}
-	}
-	return v
-}
-
-// partFences calls hold with the fence of each prefix that covers a part of a value.
-func (t *scopeTable) partFences(d *Deps, hold func(fenced)) {
-	switch {
-	case len(t.stems.blocks) == 0:
-	case d.anyKey():
-		hold(t.stems.newest())
-	default:
-		for _, p := range d.Prefixes {
-			hold(t.stems.find(p))
-		}
-		for _, k := range d.Keys {
-			hold(t.stems.find(k))
-		}
-	}
 }
 
 // refuses reports whether a frame as of a position is older than a fence. A frame that may be older
 // than a forgotten fence is refused, too.
-func (t *scopeTable) refuses(asOf invalidate.Position, key string, d *Deps) (yes bool) {
-	if asOf < t.floorFor(d) {
-		return true
-	}
-	for _, tag := range d.tags() {
-		if t.tag(tag).pos > asOf {
-			return true
-		}
-	}
-	if d.built() {
-		if t.partFences(d, func(f fenced) { yes = yes || f.pos > asOf }); yes {
-			return true
-		}
-	}
-	return anyPrefix(key, t.lengths, func(p prefix) bool { return t.prefixes.find(p).pos > asOf })
+func (t *scopeTable) refuses(asOf invalidate.Position, key string, d *Deps) bool {
+	yes := asOf < t.floorFor(d)
+	t.visit(key, d, 0, func(f fenced, _ uint64) { yes = yes || f.pos > asOf })
+	return yes
 }
 
 // floorFor returns the highest position of a forgotten fence that may concern the frame of a value.

@@ -59,19 +59,13 @@ func (t *softTable) drop(floor invalidate.Position) {
 // ended is unknown.
 func (t *softTable) judge(s *suspect, keyed bool) verdict {
 	newest, v := t.all.tick, unfenced
-	for _, tag := range s.deps.tags() {
-		newest, v = max(newest, t.scopes.tag(tag).tick), max(v, t.scopes.judgeTag(tag, s.born))
-	}
+	hold := func(f fenced, forgot uint64) { newest, v = max(newest, f.tick), max(v, f.judge(s.born, forgot)) }
 	if keyed {
-		newest, v = max(newest, t.keys.find(s.hash).tick), max(v, t.keys.judge(s.hash, s.born))
+		hold(t.keys.find(s.hash), t.keys.forgotten)
 	}
-	anyPrefix(s.key, t.scopes.lengths, func(p prefix) bool {
-		newest = max(newest, t.scopes.prefixes.find(p).tick)
-		return false
-	})
-	if s.deps.built() {
-		t.partFences(s.deps, func(f fenced) { newest = max(newest, f.tick) })
-		v = max(v, t.forgotParts(s.born))
+	t.visit(s.key, s.deps, s.born, hold)
+	if s.deps.built() && max(t.keys.forgotten, t.scopes.stems.forgotten) > s.born {
+		v = max(v, forgotten)
 	}
 	if newest > s.born {
 		s.fresh = t.times.of(newest)
@@ -90,50 +84,26 @@ func (t *softTable) frame(asOf invalidate.Position, hash uint64, key string, d *
 		return Forever, false
 	}
 	var newest uint64
-	hold := func(f fenced) {
+	hold := func(f fenced, _ uint64) {
 		if f.pos > asOf {
 			newest = max(newest, f.tick)
 		}
 	}
-	hold(t.all)
-	hold(t.keys.find(hash))
-	for _, tag := range d.tags() {
-		hold(t.scopes.tag(tag))
-	}
-	if d.built() {
-		t.partFences(d, hold)
-	}
-	anyPrefix(key, t.scopes.lengths, func(p prefix) bool {
-		hold(t.scopes.prefixes.find(p))
-		return false
-	})
+	hold(t.all, 0)
+	hold(t.keys.find(hash), 0)
+	t.visit(key, d, 0, hold)
 	if newest == 0 {
 		return Forever, true
 	}
 	return t.times.of(newest), true
 }
 
-// partFences calls hold with the fence of each key and each prefix that covers a part of a value.
-func (t *softTable) partFences(d *Deps, hold func(fenced)) {
-	t.scopes.partFences(d, hold)
-	if d.anyKey() {
-		hold(t.keys.newest())
-		return
+// visit is scopeTable.visit, with the keys of the value's parts.
+func (t *softTable) visit(key string, d *Deps, since uint64, hold holder) {
+	t.scopes.visit(key, d, since, hold)
+	if d.built() {
+		visitParts(&t.keys, d, nil, since, hold)
 	}
-	if len(t.keys.blocks) > 0 {
-		for _, k := range d.Keys {
-			hold(t.keys.find(k))
-		}
-	}
-}
-
-// forgotParts reports whether a fence that was forgotten may cover a part of something marked at
-// the tick born.
-func (t *softTable) forgotParts(born uint64) verdict {
-	if max(t.keys.forgotten, t.scopes.stems.forgotten) > born {
-		return forgotten
-	}
-	return unfenced
 }
 
 func (t *softTable) len() int64 {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/twofold-go/twofold/internal/logwire"
+	"github.com/twofold-go/twofold/internal/sqlschema"
 	"github.com/twofold-go/twofold/invalidate"
 )
 
@@ -24,7 +25,7 @@ func (l *Log) NewEpoch(ctx context.Context) error {
 	}
 	_, err := l.startEpoch(ctx, invalidate.Cursor{}, true)
 	for range maxAttempts {
-		if !mayRetry(err) || ctx.Err() != nil {
+		if !sqlschema.Says(err, sqlschema.Retry) || ctx.Err() != nil {
 			break
 		}
 		_, err = l.startEpoch(ctx, invalidate.Cursor{}, true)

@@ -7,7 +7,8 @@ import (
 	"errors"
 	"io/fs"
 	"strings"
-	"time"
+
+	"github.com/twofold-go/twofold/internal/sqlschema"
 )
 
 //go:embed migrations
@@ -18,14 +19,7 @@ var migrations embed.FS
 // may add files, and never changes one. The number 0002 is that of package sqltier. For an unknown
 // dialect it returns nil.
 func Migrations(d Dialect) fs.FS {
-	if d < Postgres || d > MySQL {
-		return nil
-	}
-	sub, err := fs.Sub(migrations, "migrations/"+d.String())
-	if err != nil {
-		return nil // not reached: each dialect has a folder
-	}
-	return sub
+	return sqlschema.Sub(migrations, d.String())
 }
 
 // Schema returns the statements that create the tables of a dialect under their default names. Each
@@ -43,11 +37,7 @@ const (
 
 // upText returns the statements of a migration, or "" if the dialect does not have it.
 func upText(d Dialect, name string) string {
-	text, err := migrations.ReadFile("migrations/" + d.String() + "/migrate/" + name + ".up.sql")
-	if err != nil {
-		return ""
-	}
-	return string(text)
+	return sqlschema.Up(migrations, d.String(), name)
 }
 
 // Install creates the missing tables, under the names of the Config, and brings those of an earlier
@@ -57,15 +47,7 @@ func (l *Log) Install(ctx context.Context) error {
 	if err := l.Validate(); err != nil {
 		return err
 	}
-	err := l.install(ctx)
-	for range 10 { // when two processes create the same table or index, PostgreSQL fails one
-		if err == nil || ctx.Err() != nil {
-			break
-		}
-		pause(ctx, 20*time.Millisecond)
-		err = l.install(ctx)
-	}
-	return fail("install", err)
+	return fail("install", sqlschema.Install(ctx, l.install))
 }
 
 func (l *Log) install(ctx context.Context) error {
@@ -81,7 +63,7 @@ func (l *Log) install(ctx context.Context) error {
 	}
 	err = l.db.QueryRowContext(ctx, "SELECT names FROM "+l.sql.log+" LIMIT 1").Scan(new(any))
 	switch {
-	case says(err, columnCodes, columnTexts...):
+	case sqlschema.Says(err, sqlschema.NoColumn):
 		return l.apply(ctx, namesFile)
 	case errors.Is(err, sql.ErrNoRows):
 		return nil
@@ -97,7 +79,7 @@ func (l *Log) outdatedTables(ctx context.Context) (bool, error) {
 	}
 	err := l.db.QueryRowContext(ctx, "SELECT 1 FROM "+l.sql.meta+" WHERE version < 2 OR "+column+" IS NULL LIMIT 1").Scan(new(int))
 	switch {
-	case err == nil, says(err, schemaCodes):
+	case err == nil, sqlschema.Says(err, sqlschema.NoTable, sqlschema.NoColumn):
 		return true, nil
 	case errors.Is(err, sql.ErrNoRows):
 		return false, nil
@@ -116,15 +98,9 @@ func (l *Log) apply(ctx context.Context, file string) error {
 		"twofold_log", t.qualified(t.Log),
 		"twofold_meta", t.qualified(t.Meta),
 	)
-	for statement := range strings.SplitSeq(upText(l.cfg.Dialect, file), ";\n") {
-		if strings.TrimSpace(statement) == "" {
-			continue
-		}
-		if _, err := l.db.ExecContext(ctx, names.Replace(statement)); err != nil && !says(err, thereCodes, thereTexts...) {
-			return err
-		}
-	}
-	return nil
+	return sqlschema.Apply(ctx, l.db, upText(l.cfg.Dialect, file), names, func(err error) bool {
+		return sqlschema.Says(err, sqlschema.There)
+	})
 }
 
 // qualified returns the name of a table as statements use it.

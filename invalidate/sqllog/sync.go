@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/internal/logwire"
+	"github.com/twofold-go/twofold/internal/sqlschema"
 	"github.com/twofold-go/twofold/invalidate"
 )
 
@@ -68,7 +69,7 @@ func (s *visit) run(ctx context.Context) (p invalidate.Page, err error) {
 		case ctx.Err() != nil:
 			return invalidate.Page{}, cmp.Or(err, ctx.Err())
 		case s.withoutNames(err):
-		case err != nil && !mayRetry(err):
+		case err != nil && !sqlschema.Says(err, sqlschema.Retry):
 			return invalidate.Page{}, err
 		case err != nil:
 			pause(ctx, time.Duration(min(n+1, 5))*time.Millisecond)

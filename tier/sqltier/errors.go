@@ -3,7 +3,8 @@ package sqltier
 import (
 	"errors"
 	"fmt"
-	"strings"
+
+	"github.com/twofold-go/twofold/internal/sqlschema"
 )
 
 var (
@@ -22,24 +23,8 @@ func fail(op string, err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case schemaFault(err):
+	case sqlschema.Says(err, sqlschema.NoTable, sqlschema.NoColumn):
 		err = fmt.Errorf("%w: %w", ErrSchema, err)
 	}
 	return fmt.Errorf("sqltier: %s: %w", op, err)
-}
-
-// schemaFault reports whether err is about a missing table, column or schema.
-func schemaFault(err error) bool {
-	if e, ok := errors.AsType[interface {
-		error
-		SQLState() string
-	}](err); ok {
-		switch e.SQLState() {
-		case "42P01", "42703", "3F000": // undefined table, column, schema
-			return true
-		}
-		return false
-	}
-	text := err.Error() // SQLite has no code for them
-	return strings.Contains(text, "no such table") || strings.Contains(text, "no such column") || strings.Contains(text, "has no column named")
 }

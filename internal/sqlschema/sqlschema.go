@@ -1,0 +1,113 @@
+// Package sqlschema is what the packages that keep tables in the user's database share: their
+// migrations, how they install them, and what the errors of databases mean. It imports no driver.
+package sqlschema
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"io/fs"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Sub returns the migrations of a dialect, or nil if there are none.
+func Sub(migrations fs.FS, dialect string) fs.FS {
+	if _, err := fs.Stat(migrations, "migrations/"+dialect); err != nil {
+		return nil
+	}
+	sub, err := fs.Sub(migrations, "migrations/"+dialect)
+	if err != nil {
+		return nil // not reached: the folder is there
+	}
+	return sub
+}
+
+// Up returns the statements of a migration, or "" if the dialect does not have it. Each ends with a
+// semicolon and a newline.
+func Up(migrations fs.FS, dialect, name string) string {
+	text, err := fs.ReadFile(migrations, "migrations/"+dialect+"/migrate/"+name+".up.sql")
+	if err != nil {
+		return ""
+	}
+	return string(text)
+}
+
+// Apply runs the statements of a migration with the names of a configuration, and goes on after an
+// error that skip takes for one about what is there already.
+func Apply(ctx context.Context, db *sql.DB, text string, names *strings.Replacer, skip func(error) bool) error {
+	for statement := range strings.SplitSeq(text, ";\n") {
+		if strings.TrimSpace(statement) == "" {
+			continue
+		}
+		if _, err := db.ExecContext(ctx, names.Replace(statement)); err != nil && !skip(err) {
+			return err
+		}
+	}
+	return nil
+}
+
+// Install calls install until it succeeds, eleven times at most: when two processes create the same
+// table or index, PostgreSQL fails one.
+func Install(ctx context.Context, install func(context.Context) error) error {
+	err := install(ctx)
+	for range 10 {
+		if err == nil || ctx.Err() != nil {
+			break
+		}
+		select {
+		case <-time.After(20 * time.Millisecond): // let the other process finish
+		case <-ctx.Done():
+		}
+		err = install(ctx)
+	}
+	return err
+}
+
+// Meaning is what an error of a database says: SQLSTATE codes of PostgreSQL and numbers of MySQL, or
+// texts of SQLite.
+type Meaning struct {
+	codes, texts []string
+}
+
+// The meanings of errors.
+var (
+	NoColumn = Meaning{[]string{"42703", "1054"}, []string{"no such column", "has no column named"}}
+	NoTable  = Meaning{[]string{"42P01", "3F000", "1146"}, []string{"no such table"}}
+	There    = Meaning{[]string{"42701", "1060"}, []string{"duplicate column name"}} // a column that another process has added
+	Standby  = Meaning{[]string{"25006", "55000", "1290", "1792", "1836"}, []string{"attempt to write a readonly database"}}
+	NoRight  = Meaning{codes: []string{"42501", "1142", "1143"}}
+
+	// Retry means that a statement failed because of another one, and certainly did not commit.
+	Retry = Meaning{
+		[]string{"40001", "40P01", "55P03", "25P03", "1062", "1205", "1213"},
+		[]string{"database is locked", "SQLITE_BUSY", "database table is locked"},
+	}
+)
+
+// mysqlNumber finds the number in the text of a MySQL error; the error type has no method for it.
+var mysqlNumber = regexp.MustCompile(`Error (\d{4}) \(`)
+
+// Says reports whether an error has one of the meanings.
+func Says(err error, meanings ...Meaning) bool {
+	if err == nil {
+		return false
+	}
+	code := ""
+	if state, ok := errors.AsType[interface {
+		error
+		SQLState() string
+	}](err); ok {
+		code = state.SQLState()
+	} else if m := mysqlNumber.FindStringSubmatch(err.Error()); m != nil {
+		code = m[1]
+	}
+	return slices.ContainsFunc(meanings, func(m Meaning) bool {
+		if code != "" {
+			return slices.Contains(m.codes, code)
+		}
+		return slices.ContainsFunc(m.texts, func(text string) bool { return strings.Contains(err.Error(), text) })
+	})
+}
