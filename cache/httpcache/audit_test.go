@@ -315,6 +315,19 @@ type roundTripper func(r *http.Request) *http.Response
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r), nil }
 
+// The control of AuditIgnore: a header that differs in each rendering looks like a volatile page.
+func TestAuditWithoutIgnore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := serve(t, (&site{}).ServeHTTP, httpcache.Config{Policy: auditAll})
+		s.get(t, "/a")
+		s.get(t, "/a")
+		sleep(t, auditTime)
+		if got := s.tiers.Stats().Audits; got != (cache.Audits{Failed: 1}) {
+			t.Errorf("%+v, want a failed one", got)
+		}
+	})
+}
+
 func TestAuditIgnoreRefuses(t *testing.T) {
 	_, err := httpcache.New(httpcache.Config{Tiers: openTiers(t, cache.TiersConfig{}), AuditIgnore: []string{"X-A", "no token"}})
 	if err == nil || !strings.Contains(err.Error(), "field AuditIgnore: entry 1 is not a header's name") {
