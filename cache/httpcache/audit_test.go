@@ -3,12 +3,17 @@ package httpcache_test
 import (
 	"context"
 	"fmt"
+	"io"
+	"log"
 	"net/http"
+	"net/http/httputil"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/iotest"
 	"testing/synctest"
 	"time"
 
@@ -291,7 +296,9 @@ func TestTransportIsNotAudited(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
+				_, _ = io.Copy(io.Discard, resp.Body)
 				_ = resp.Body.Close()
+				synctest.Wait() // until it is stored
 			}
 			sleep(t, auditTime)
 			if got := tiers.Stats().Audits; got.Stale+got.Same > 0 {
@@ -307,6 +314,19 @@ func TestTransportIsNotAudited(t *testing.T) {
 type roundTripper func(r *http.Request) *http.Response
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r), nil }
+
+// The control of AuditIgnore: a header that differs in each rendering looks like a volatile page.
+func TestAuditWithoutIgnore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := serve(t, (&site{}).ServeHTTP, httpcache.Config{Policy: auditAll})
+		s.get(t, "/a")
+		s.get(t, "/a")
+		sleep(t, auditTime)
+		if got := s.tiers.Stats().Audits; got != (cache.Audits{Failed: 1}) {
+			t.Errorf("%+v, want a failed one", got)
+		}
+	})
+}
 
 func TestAuditIgnoreRefuses(t *testing.T) {
 	_, err := httpcache.New(httpcache.Config{Tiers: openTiers(t, cache.TiersConfig{}), AuditIgnore: []string{"X-A", "no token"}})
@@ -337,4 +357,66 @@ func TestCodingIsNotAudited(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Behind a reverse proxy an audit asks the origin, without conditions. The origin's Date and Age
+// differ, and a changed body or a body that is cut short is noticed.
+func TestAuditedProxy(t *testing.T) {
+	for name, tt := range map[string]struct {
+		body   string
+		length int64
+		want   cache.Audits
+	}{
+		"same":      {"old", 3, cache.Audits{Same: 1}},
+		"changed":   {"new", 3, cache.Audits{Stale: 1}},
+		"cut short": {"ol", 3, cache.Audits{Failed: 1}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var asked atomic.Int64
+				origin := roundTripper(func(r *http.Request) *http.Response {
+					if r.Header.Get("If-None-Match") != "" {
+						t.Error("the audit's request has a condition")
+					}
+					body := tt.body
+					if asked.Add(1) == 1 {
+						body = "old"
+					}
+					return &http.Response{
+						StatusCode: http.StatusOK, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r, ContentLength: tt.length,
+						Header: http.Header{
+							"Cache-Control": {"max-age=3600"}, "Date": {time.Now().UTC().Format(http.TimeFormat)}, "Age": {fmt.Sprint(asked.Load())},
+							"Content-Length": {fmt.Sprint(tt.length)}, "Etag": {`"1"`},
+						},
+						Body: io.NopCloser(io.MultiReader(strings.NewReader(body), cutAt(len(body) < int(tt.length)))),
+					}
+				})
+				proxy := &httputil.ReverseProxy{Transport: origin, ErrorLog: log.New(io.Discard, "", 0), Rewrite: func(r *httputil.ProxyRequest) {
+					r.SetURL(&url.URL{Scheme: "http", Host: "origin"})
+				}}
+				tiers := openTiers(t, cache.TiersConfig{Remote: tiertest.NewMemory()})
+				c, err := httpcache.New(httpcache.Config{Tiers: tiers, Policy: auditAll})
+				if err != nil {
+					t.Fatal(err)
+				}
+				front := c.Handler(proxy)
+				do(front, request(t, http.MethodGet, "/a"))
+				if got := do(front, request(t, http.MethodGet, "/a")); !got.hit() {
+					t.Errorf("got %v, want a hit", got)
+				}
+				sleep(t, auditTime)
+				if got := tiers.Stats().Audits; got != tt.want {
+					t.Errorf("%+v after %d requests, want %+v", got, asked.Load(), tt.want)
+				}
+			})
+		})
+	}
+}
+
+// cutAt reads as the end of a body, or as the end of its connection.
+func cutAt(cut bool) io.Reader {
+	if cut {
+		return iotest.ErrReader(io.ErrUnexpectedEOF)
+	}
+	return strings.NewReader("")
 }

@@ -34,7 +34,7 @@ func Lags(events []Event, bound time.Duration) Lag {
 			}
 		case Acked, Committed:
 			acked = append(acked, e)
-		case NoRead, Refused, Ping:
+		case NoRead, Refused, Ping, Alarm:
 		}
 	}
 	for _, s := range seen {
