@@ -71,6 +71,7 @@ func (c *Cache) own(next http.Handler, w http.ResponseWriter, r *http.Request, t
 		},
 		hide:   c.cfg.TagHeaders,
 		max:    c.cfg.MaxBody,
+		room:   &c.room,
 		client: w,
 		header: make(http.Header),
 	}

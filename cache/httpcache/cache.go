@@ -25,6 +25,7 @@ type Cache struct {
 	lines      lines
 	rules      rules.Cache
 	memory     memory
+	room       room
 	stats      counters
 	renderings running
 	warned     atomic.Int64 // when a failure was last logged, in Unix seconds
@@ -57,7 +58,7 @@ func New(cfg Config) (*Cache, error) {
 		return nil, fmt.Errorf("httpcache: new: %w", err)
 	}
 	p := cfg.policy()
-	c := &Cache{cfg: cfg, rules: rules.Cache{Shared: true, Targets: cfg.Targets, Fallback: cfg.Fallback.rule()}, memory: memory{seed: maphash.MakeSeed()}, space: key.Space{Tenant: cfg.Tenant, Namespace: cfg.Namespace}}
+	c := &Cache{cfg: cfg, room: room{limit: maxHeld(cfg.MaxBody)}, rules: rules.Cache{Shared: true, Targets: cfg.Targets, Fallback: cfg.Fallback.rule()}, memory: memory{seed: maphash.MakeSeed()}, space: key.Space{Tenant: cfg.Tenant, Namespace: cfg.Namespace}}
 	var err error
 	if c.lines, err = newLines(cfg.Name, p); err != nil {
 		return nil, fmt.Errorf("httpcache: new: field Name: %w", err)

@@ -189,7 +189,7 @@
 //  6. No queue for a response that cannot be shared. The cache remembers its key for ten
 //     seconds, in a table of fixed size, and serves the clients of the key side by side. A stored
 //     page answers all the same. Nothing is remembered of a refusal that may lie in one client's
-//     request, such as 403 or 429, except that the page is not refreshed for that time.
+//     request, such as 403 or 429. The page is then not refreshed for the policy's Throttle.
 //     (TestRememberedKeysDoNotQueue, TestMemoryIsBounded, TestRefusedRefresh,
 //     TestNobodySwitchesTheCacheOff)
 //  7. Streams stream, at once and once. At most Config.MaxBody of a stream is in memory. It
@@ -221,10 +221,11 @@
 // cache.Depend, before or after the read.
 //
 // The handler must listen to its context, as behind any server. The context ends, and writes
-// fail, when no client needs the response. After the policy's LoadTimeout the response goes to the
-// client that started it, as it comes, and is not stored; other clients get their own. An older page
-// replaces it within stale-if-error. Clients get a 503 while the Tiers allow no more loads, or a 504
-// if must-revalidate forbids an older page. (TestSlowIsNoFailure, TestLoadTimeout, TestNoAnswer)
+// fail, when no client needs the response. After the policy's LoadTimeout other clients get responses
+// of their own, and an older page replaces the response within stale-if-error. Without one the
+// response goes to the client that started it, and is stored. Clients get a 503 while the Tiers allow no more loads, or a 504
+// if must-revalidate forbids an older page. (TestSlowIsNoFailure, TestSlowAndLeft, TestLoadTimeout,
+// TestNoAnswer)
 //
 // The context has http.ServerContextKey, also for Warm. With it a reverse proxy panics when a
 // body is cut short, so the half is not stored.

@@ -48,6 +48,9 @@ func Encoded(status int, h http.Header, body []byte) []byte {
 // MemorySlots is how many keys can be remembered.
 const MemorySlots = memorySlots
 
+// Held is how many bytes of responses that are being recorded are in memory.
+func (c *Cache) Held() int64 { return c.room.held.Load() }
+
 // Held is how many bytes of bodies in transit are in memory.
 func (t *Transport) Held() int64 { return t.room.held.Load() }
 

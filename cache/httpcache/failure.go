@@ -32,6 +32,10 @@ func (x *exchange) failedWith(w http.ResponseWriter, r *http.Request, err error)
 		c.answer(w, r, f.page, line, "")
 		return
 	}
+	if f, ok := errors.AsType[*refusal](err); ok {
+		c.refusedTo(x, w, r, f.why)
+		return
+	}
 	if p, ok := errors.AsType[*cache.PanicError](err); ok {
 		panic(repanic(p))
 	}
@@ -40,7 +44,7 @@ func (x *exchange) failedWith(w http.ResponseWriter, r *http.Request, err error)
 		return
 	}
 	if errors.Is(err, cache.ErrLoadTimeout) && r.Context().Err() == nil {
-		c.memory.add(x.key, c.cfg.Now(), true)
+		c.memory.add(x.key, c.cfg.Now())
 		c.forItself(x.next, w, r, x.t, bySlow)
 		return
 	}

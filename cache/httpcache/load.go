@@ -34,15 +34,17 @@ type exchange struct {
 
 	cookies atomic.Pointer[[]string] // of the 304 that confirmed the page: for our client only
 
+	loaded chan loaded // the result of our latest load
+
 	relearn atomic.Bool             // the variant varies on a header that is not in its key
 	fall    atomic.Pointer[failure] // the response to our client's own, whole request
-	asks    bool                    // the stored page does not meet the client's limits
+	asks    atomic.Bool             // the stored page does not meet the client's limits
 
 	answered atomic.Bool // our client has its answer; a load that runs now is a refresh
 }
 
 func (c *Cache) exchange(next http.Handler, w http.ResponseWriter, r *http.Request, t target) *exchange {
-	x := &exchange{c: c, next: next, t: t, key: t.key, client: client{ctx: r.Context(), w: w}}
+	x := &exchange{c: c, next: next, t: t, key: t.key, client: client{ctx: r.Context(), w: w}, loaded: make(chan loaded, 1)}
 	if c.cfg.pages() {
 		x.req = bare(r)
 		x.plain = plainContext{r.Context()}
@@ -65,6 +67,17 @@ type failure struct {
 	mine bool // not for everybody
 }
 
+// refusal is the error of a refresh whose response may not be stored. The old page stays.
+type refusal struct{ why reason }
+
+func (e *refusal) Error() string { return "httpcache: a refresh was refused: " + e.why.String() }
+
+// loaded is the result of a load.
+type loaded struct {
+	page *page
+	err  error
+}
+
 // CacheCode makes failure a cache.Coder, so that the error is remembered with its page.
 func (f *failure) CacheCode() string { return "status" }
 
@@ -76,8 +89,20 @@ func (f *failure) Error() string {
 //
 // A response that is not for everybody ends the load with a page that says so, not with an error.
 // An error could be replaced by an older page, and the client would not get its own response.
+//
+// After LoadTimeout the load goes on as long as our client waits for it. The page is then stored, too.
 func (x *exchange) load(ctx context.Context, _ string) (*page, error) {
 	x.led.Store(true)
+	p, err := x.render(ctx)
+	select {
+	case <-x.loaded:
+	default:
+	}
+	x.loaded <- loaded{p, err}
+	return p, err
+}
+
+func (x *exchange) render(ctx context.Context) (*page, error) {
 	old := x.previous(ctx)
 	if old.others {
 		old.page.lives(cache.Filling(ctx), x.c.cfg.Now().UnixMilli(), x.c.cfg.Keep)
@@ -86,21 +111,14 @@ func (x *exchange) load(ctx context.Context, _ string) (*page, error) {
 	for {
 		n := x.start(ctx, &old)
 		x.runs.Store(n)
-		select {
-		case <-n.done:
-		case <-ctx.Done():
-			select {
-			case <-n.done:
-			default:
-				x.failed.Store(noStatus)
-				return nil, ctx.Err() // no client waits, or the timeout passed
-			}
+		if !n.wait(ctx) {
+			return nil, ctx.Err() // no client waits, or the timeout passed
 		}
 		if n.page == nil && n.err == nil && n.verdict.fate == renew { // a 304 for another page
 			old.page = nil
 			continue
 		}
-		return x.settle(ctx, n, old.again)
+		return x.settle(ctx, n, &old)
 	}
 }
 
@@ -109,6 +127,7 @@ type previous struct {
 	page   *page // the page to revalidate, or nil
 	others bool  // the page is for other clients: the load leaves it
 	again  bool  // the load asks again for the page of the entry
+	behind bool  // the load is a refresh: our client has the page
 }
 
 func (x *exchange) previous(ctx context.Context) (old previous) {
@@ -129,6 +148,7 @@ func (x *exchange) previous(ctx context.Context) (old previous) {
 		return old
 	}
 	old.again = true
+	old.behind = !x.asks.Load() && prev.refreshes(x.c.cfg.Now().UnixMilli())
 	if prev.Get("Etag") != "" || prev.Get("Last-Modified") != "" {
 		old.page = prev
 	}
@@ -136,7 +156,7 @@ func (x *exchange) previous(ctx context.Context) (old previous) {
 }
 
 // settle turns the result of a rendering into the result of the load.
-func (x *exchange) settle(ctx context.Context, n *rendering, again bool) (*page, error) {
+func (x *exchange) settle(ctx context.Context, n *rendering, old *previous) (*page, error) {
 	c := x.c
 	x.why.Store(uint32(n.verdict.why))
 	if n.err != nil {
@@ -149,9 +169,11 @@ func (x *exchange) settle(ctx context.Context, n *rendering, again bool) (*page,
 		return nil, n.err
 	}
 	switch v := n.verdict; {
+	case n.page == nil && old.behind && !v.ends:
+		return nil, &refusal{v.why}
 	case n.page == nil:
 		cache.Filling(ctx).NoStore()
-		if v.ends && again {
+		if v.ends && old.again {
 			x.forget(ctx, n.made)
 		}
 		return &page{refused: v.why}, nil
@@ -166,7 +188,7 @@ func (x *exchange) settle(ctx context.Context, n *rendering, again bool) (*page,
 	case v.fate == share:
 		c.stats.refuse(v.why)
 		cache.Filling(ctx).NoStore()
-		if again && n.ends(v.why) {
+		if old.again && n.ends(v.why) {
 			x.forget(ctx, n.made)
 		}
 	default:

@@ -23,6 +23,7 @@ var errNotRecorded = errors.New("httpcache: no client reads this response")
 type recorder struct {
 	judge func(status int, h http.Header) verdict
 	max   int      // the longest body
+	room  *room    // for the bodies of all recorders
 	hide  []string // headers that name tags
 
 	// live returns the writer that an unrecordable response goes on to, or nil if there is none.
@@ -53,6 +54,8 @@ type recorder struct {
 	sent    http.Header // the header when the status was written
 	verdict verdict
 	body    []byte
+	held    int         // bytes of room that body takes
+	slow    bool        // the client waits for what is recorded
 	out     http.ResponseWriter // in phase passing, and of the tee
 }
 
@@ -95,9 +98,43 @@ func (r *recorder) writeHeader(status int) {
 		r.stop(r.verdict.why)
 	case r.tooLong():
 		r.stop(bySize)
-	default:
-		r.body = make([]byte, 0, max(r.length(), 0))
+	case r.slow:
+		r.share()
 	}
+}
+
+// share gives the client what is recorded so far, and what follows.
+func (r *recorder) share() {
+	if r.phase != recording || r.verdict.held || r.tee == nil || r.verdict.fate != store || r.out != nil {
+		return
+	}
+	if r.out = r.tee(); r.out != nil {
+		r.send()
+		_ = http.NewResponseController(r.out).Flush()
+	}
+}
+
+// grow makes room for n more bytes of body. It reports false if the bodies of all recorders are too
+// long together.
+func (r *recorder) grow(n int) bool {
+	size := len(r.body) + n
+	if size <= cap(r.body) {
+		return true
+	}
+	if announced := int(r.length()); announced > 0 || len(r.body) > 0 {
+		size = max(size, larger(len(r.body), announced, r.max))
+	}
+	if !r.room.take(size - r.held) {
+		return false
+	}
+	r.held, r.body = size, append(make([]byte, 0, size), r.body...)
+	return true
+}
+
+// drop gives the room back. What was recorded is sent, or belongs to a page.
+func (r *recorder) drop() {
+	r.room.give(r.held)
+	r.held, r.body = 0, nil
 }
 
 // inform passes an informational response on. In a rendering for everybody it begins a dialogue
@@ -151,14 +188,15 @@ func (r *recorder) stop(why reason) {
 	sent := r.out != nil
 	r.out = r.live(why)
 	if r.out == nil {
-		r.phase, r.body = dropped, nil
+		r.phase = dropped
+		r.drop()
 		return
 	}
 	r.phase = passing
 	if r.status != 0 && !sent {
 		r.send()
 	}
-	r.body = nil
+	r.drop()
 }
 
 // send passes on the recorded header and body.
@@ -184,6 +222,9 @@ func (r *recorder) Write(b []byte) (int, error) {
 	}
 	if r.phase == recording && len(r.body)+len(b) > r.max {
 		r.stop(bySize)
+	}
+	if r.phase == recording && !r.grow(len(b)) {
+		r.stop(byRoom)
 	}
 	switch r.phase {
 	case recording:
@@ -217,14 +258,16 @@ func (r *recorder) finish() (status int, header http.Header, body []byte, ok boo
 	if r.phase == passing {
 		r.trail()
 	}
-	ok = r.phase == recording
+	ok, body = r.phase == recording, r.body
 	r.phase = over
-	return r.status, r.sent, r.body, ok
+	r.drop()
+	return r.status, r.sent, body, ok
 }
 
 // close ends the recording after the handler has panicked.
 func (r *recorder) close() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.phase, r.body = over, nil
+	r.phase = over
+	r.drop()
 }

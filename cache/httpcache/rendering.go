@@ -21,6 +21,7 @@ type rendering struct {
 	made   time.Time
 	req    http.Header     // what the handler sees, without the conditions about prev
 	prev   *page           // the page to revalidate; nil: none
+	client *client         // which may get the response as it comes
 	own    bool            // a response that may not be stored is our client's own
 	ctx    context.Context // the handler's
 	cancel context.CancelCauseFunc
@@ -42,13 +43,17 @@ type rendering struct {
 // start runs the handler in the context of a load. The page depends on what the handler reads
 // from caches and on what it names by cache.Depend.
 func (x *exchange) start(ctx context.Context, old *previous) *rendering {
-	n := &rendering{x: x, made: x.c.cfg.Now(), done: make(chan struct{}), prev: old.page}
+	n := &rendering{x: x, made: x.c.cfg.Now(), done: make(chan struct{}), prev: old.page, client: &x.client}
+	if old.behind {
+		n.client = &client{ctx: x.ctx} // ours has the old page
+	}
 	own, cancel := context.WithCancelCause(asOfServer(context.WithoutCancel(ctx)))
 	n.ctx, n.cancel = own, cancel
 	n.unlink = context.AfterFunc(ctx, func() { n.loadOver(ctx) })
 	n.rec = &recorder{
 		judge:  n.judge,
 		max:    x.c.cfg.MaxBody,
+		room:   &x.c.room,
 		hide:   x.c.cfg.TagHeaders,
 		live:   n.goOn,
 		early:  n.early,
@@ -174,7 +179,7 @@ func (n *rendering) release(panicked any) {
 			panicked = fell
 		}
 	}
-	n.x.client.release(panicked)
+	n.client.release(panicked)
 }
 
 // fell ends a rendering whose handler panicked with p.
@@ -191,11 +196,11 @@ func (n *rendering) fell(p any) {
 
 // outlive lets the handler run until its client leaves.
 func (n *rendering) outlive() {
-	context.AfterFunc(n.x.client.ctx, func() { n.cancel(context.Cause(n.x.client.ctx)) })
+	context.AfterFunc(n.client.ctx, func() { n.cancel(context.Cause(n.client.ctx)) })
 }
 
 // loadOver ends the handler when its load ends, because no client waits or the load took too
-// long. If it took too long, the handler runs on for a client that waits; see adopt.
+// long. If it took too long, the handler runs on for a client that waits; see exchange.outlast.
 func (n *rendering) loadOver(ctx context.Context) {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		n.late.Store(true)
@@ -207,16 +212,38 @@ func (n *rendering) loadOver(ctx context.Context) {
 	n.cancel(context.Cause(ctx))
 }
 
-// adopt gives our client the response of a rendering whose load has timed out, as it comes. It
-// reports false if the rendering has no response for our client.
-func (n *rendering) adopt() bool {
+// wait waits for the rendering. It reports false if the load has ended before. After LoadTimeout it
+// waits as long as our client does.
+func (n *rendering) wait(ctx context.Context) bool {
+	select {
+	case <-n.done:
+		return true
+	case <-ctx.Done():
+	}
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		n.x.failed.Store(noStatus) // an older page may replace the response
+		select {
+		case <-n.done:
+		case <-n.ctx.Done():
+		}
+	}
+	select {
+	case <-n.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// stream lets our client read a response that takes long as it comes.
+func (n *rendering) stream() {
 	r := n.rec
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.phase == recording && r.out == nil && (r.status != 0 || n.own && n.prev == nil) && !r.verdict.held {
-		r.stop(bySlow)
+	r.slow = true
+	if r.status != 0 {
+		r.share()
 	}
-	return n.taken
 }
 
 // tee passes a response that will be stored on while it is recorded. The reader is the client
@@ -230,7 +257,7 @@ func (n *rendering) tee() http.ResponseWriter {
 			return nil
 		}
 	}
-	w := n.x.client.take()
+	w := n.client.take()
 	if w == nil {
 		return nil
 	}
@@ -246,7 +273,7 @@ func (n *rendering) early(status int, h http.Header) (ok bool) {
 		return false
 	}
 	if n.own {
-		n.x.client.inform(status, h)
+		n.client.inform(status, h)
 	}
 	return true
 }
@@ -268,8 +295,8 @@ func (n *rendering) goOn(why reason) http.ResponseWriter {
 	c := n.x.c
 	c.stats.refuse(why)
 	cut := context.Cause(n.ctx)
-	if cut == nil { // the response of a stopped handler says nothing about the page
-		c.memory.add(n.x.key, c.cfg.Now(), !n.mayBePersonal())
+	if cut == nil && !n.mayBePersonal() { // the response of a stopped handler says nothing about the page
+		c.memory.add(n.x.key, c.cfg.Now())
 	}
 	v := verdict{why: why, ends: n.ends(why)}
 	var w http.ResponseWriter
@@ -281,7 +308,7 @@ func (n *rendering) goOn(why reason) http.ResponseWriter {
 		n.end(v, nil, nil) // other clients do not wait for ours
 		w, _ = n.tail.settle()
 	} else if own && n.rec.verdict.fate != renew && (n.unlink() || n.late.Load()) {
-		if w = n.x.client.take(); w != nil {
+		if w = n.client.take(); w != nil {
 			n.taken = true
 			n.teed.Store(true)
 			n.outlive()

@@ -130,17 +130,14 @@ func (c *Cache) through(next http.Handler, w http.ResponseWriter, r *http.Reques
 // other clients.
 func (x *exchange) try(w http.ResponseWriter, r *http.Request) (p *page, done bool) {
 	c := x.c
-	if m := c.memory.of(x.key, c.cfg.Now); m != nil {
+	if c.memory.has(x.key, c.cfg.Now) {
 		if p, done, ok := x.stored(w, r); ok {
 			return p, done
 		}
-		if m.alone {
-			c.forItself(x.next, w, r, x.t, byMemory)
-			return nil, true
-		}
+		c.forItself(x.next, w, r, x.t, byMemory)
+		return nil, true
 	}
-	res, err := x.fetch()
-	x.ended(r.Context(), err)
+	res, err := x.outlast(x.fetch())
 	if x.client.leave() {
 		x.asked(c.cfg.Format(x.t.path, nil))
 		return nil, true
@@ -185,15 +182,23 @@ func (x *exchange) stored(w http.ResponseWriter, r *http.Request) (p *page, done
 	return p, done, true
 }
 
-// ended says that the read through the cache has ended with err. If the load took too long, our
-// client goes on with its rendering, or the rendering ends.
-func (x *exchange) ended(client context.Context, err error) {
+// outlast takes the result of a read through the cache. If the read took too long and our client has
+// begun the load, it waits for the end of the load. Otherwise a load that takes too long ends.
+func (x *exchange) outlast(res cache.Result[*page], err error) (cache.Result[*page], error) {
 	n := x.runs.Load()
-	adopted := n != nil && errors.Is(err, cache.ErrLoadTimeout) && client.Err() == nil && n.adopt()
+	if n != nil && errors.Is(err, cache.ErrLoadTimeout) {
+		n.stream()
+		select {
+		case l := <-x.loaded:
+			res, err = cache.Result[*page]{Value: l.page, Source: cache.Load}, l.err
+		case <-x.client.ctx.Done():
+		}
+	}
 	x.answered.Store(true)
-	if n != nil && !adopted && n.late.Load() && !n.teed.Load() {
+	if n != nil && n.late.Load() && !n.teed.Load() {
 		n.cancel(errNotRecorded)
 	}
+	return res, err
 }
 
 // spent reports whether a new page is unusable for all clients except the one that loaded it.
@@ -215,7 +220,7 @@ func (x *exchange) fetch() (res cache.Result[*page], err error) {
 			return res, err
 		}
 	}
-	x.asks = true
+	x.asks.Store(true)
 	return x.c.pages.Fetch(x.ctx, x.key, x.load, cache.MaxAge(0), cache.AllowStale(false))
 }
 
@@ -258,7 +263,7 @@ func (x *exchange) account(res cache.Result[*page]) (line, old string) {
 
 // missed returns the Cache-Status data of a request that no stored page answered.
 func (x *exchange) missed(why reason) miss {
-	return miss{stale: x.renews.Load(), vary: x.vary != nil, asked: x.asks, detail: why}
+	return miss{stale: x.renews.Load(), vary: x.vary != nil, asked: x.asks.Load(), detail: why}
 }
 
 // asked counts a request for which the handler ran.

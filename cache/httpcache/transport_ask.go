@@ -72,6 +72,9 @@ func (t *Transport) failed(r *http.Request, x *trip, err error) (*http.Response,
 	if err := r.Context().Err(); err != nil {
 		return nil, err
 	}
+	if _, ok := errors.AsType[*refusal](err); ok {
+		return t.alone(r, x.w, byMemory)
+	}
 	if errors.Is(err, errNotHere) && x.w.OnlyIfCached {
 		return t.notHere(r), nil
 	}

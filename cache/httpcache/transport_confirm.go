@@ -40,12 +40,9 @@ func (x *trip) confirm(ctx context.Context, e *exchanged, prev *page) (*page, er
 		x.cookies.Store(&c)
 	}
 	if why != none {
-		x.t.stats.refuse(why)
-		cache.Filling(ctx).NoStore()
 		p.dated(e.received, &life)
 		x.own.Store(p)
-		x.ends(ctx, e, prev, why)
-		return &page{refused: why}, nil // other callers send their own requests
+		return x.refused(ctx, e, prev, why) // other callers send their own requests
 	}
 	cache.Filling(ctx).DependOnPrevious()
 	return x.keep(ctx, p, e, &life), nil

@@ -29,26 +29,27 @@ func (x *trip) hand(e *exchanged, set func(), why reason) bool {
 
 // refuse ends a load whose response is for our caller only.
 func (x *trip) refuse(ctx context.Context, e *exchanged, prev *page, why reason) (*page, error) {
-	t := x.t
-	t.stats.refuse(why)
-	cache.Filling(ctx).NoStore()
 	if !x.hand(e, func() { e.resp.Body = newOwnBody(x.ctx, e, x.leave) }, why) {
 		e.drop()
 	}
-	if x.v != nil && why == byVary { // the names must be learned again
-		x.forget(ctx, x.id)
-	} else {
-		x.ends(ctx, e, prev, why)
-	}
-	return &page{refused: why}, nil
+	return x.refused(ctx, e, prev, why)
 }
 
-// ends forgets the old page if a response that is not stored says that it is over.
-func (x *trip) ends(ctx context.Context, e *exchanged, prev *page, why reason) {
+// refused returns the result of a load whose response is not stored. It forgets the old page if the
+// response says that it is over.
+func (x *trip) refused(ctx context.Context, e *exchanged, prev *page, why reason) (*page, error) {
+	x.t.stats.refuse(why)
 	mine := x.t.cfg.Shared && rules.Has(x.h, "Authorization")
-	if prev != nil && why.whole() && rules.Outdates(e.status, mine) {
+	switch {
+	case x.v != nil && why == byVary: // the names must be learned again
+		x.forget(ctx, x.id)
+	case prev != nil && why.whole() && rules.Outdates(e.status, mine):
 		x.forget(ctx, x.at())
+	case e.behind:
+		return nil, &refusal{why}
 	}
+	cache.Filling(ctx).NoStore()
+	return &page{refused: why}, nil
 }
 
 // forget invalidates an entry after the load has ended. During the load, the invalidation would

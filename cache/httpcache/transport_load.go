@@ -40,6 +40,7 @@ type trip struct {
 	fault   atomic.Bool // the origin failed
 	cookies atomic.Pointer[[]string]
 	own     atomic.Pointer[page] // confirmed, but for our caller only
+	loaded  chan loaded          // the result of the latest
 }
 
 // tripError is a failed request. An older page may replace it.
@@ -66,6 +67,7 @@ func (t *Transport) trip(r *http.Request, id string, v *variant, w rules.Request
 	x.req.Method, x.req.Body = http.MethodGet, nil
 	x.h = canonicalView(x.req.Header)
 	x.handed, x.left, x.stored = make(chan *http.Response, 1), make(chan struct{}), make(chan struct{})
+	x.loaded = make(chan loaded, 1)
 	x.settle = sync.OnceFunc(func() { close(x.stored) })
 	return x
 }
@@ -93,6 +95,15 @@ func (x *trip) fetch() (*http.Response, fetched) {
 	case resp := <-x.handed:
 		return resp, fetched{}
 	case f := <-got:
+		if errors.Is(f.err, cache.ErrLoadTimeout) && x.led.Load() { // our request goes on
+			select {
+			case resp := <-x.handed:
+				return resp, fetched{}
+			case l := <-x.loaded:
+				f = fetched{res: cache.Result[*page]{Value: l.page, Source: cache.Load}, err: l.err}
+			case <-x.ctx.Done():
+			}
+		}
 		if !x.take() { // the load has handed over a response meanwhile
 			return <-x.handed, fetched{}
 		}
@@ -141,7 +152,17 @@ func (x *trip) answered() bool {
 // load is the cache's loader. It sends the request with the validators of the old page. Our
 // caller reads the response as it comes; other waiting callers get it when it is whole. A
 // response that is not for them ends the load with a page that says so.
-func (x *trip) load(ctx context.Context, _ string) (*page, error) {
+//
+// After LoadTimeout the load goes on as long as our caller waits for the response, or reads it. The
+// response is then stored, too.
+func (x *trip) load(ctx context.Context, _ string) (p *page, err error) {
+	defer func() {
+		select {
+		case <-x.loaded:
+		default:
+		}
+		x.loaded <- loaded{p, err}
+	}()
 	t := x.t
 	begun := t.cfg.Now()
 	prev, have := cache.Previous[*page](ctx)
@@ -167,13 +188,12 @@ func (x *trip) load(ctx context.Context, _ string) (*page, error) {
 	if !have {
 		prev = nil
 	}
-	e, err := x.send(ctx, prev)
+	behind := have && !x.fresh && prev.refreshes(begun.UnixMilli())
+	e, err := x.send(ctx, prev, behind)
 	if err != nil {
 		x.fault.Store(true)
 		return nil, err
 	}
-	// A caller that accepts a stale page already has it, so this load is a refresh.
-	e.behind = have && !x.fresh && begun.UnixMilli() < prev.staleUntil()
 	return x.receive(ctx, e, prev)
 }
 
@@ -213,14 +233,13 @@ func (x *trip) receive(ctx context.Context, e *exchanged, prev *page) (*page, er
 	select {
 	case <-f.done:
 	case <-ctx.Done():
-		return nil, ctx.Err() // our caller reads on
+		if !errors.Is(ctx.Err(), context.DeadlineExceeded) || !f.outlast() {
+			return nil, ctx.Err() // our caller reads on
+		}
 	}
 	body, why := f.whole()
 	if why != none {
-		t.stats.refuse(why)
-		cache.Filling(ctx).NoStore()
-		x.ends(ctx, e, prev, why)
-		return &page{refused: why}, nil
+		return x.refused(ctx, e, prev, why)
 	}
 	p := t.page(e.status, e.h, body)
 	p.Vary = fields

@@ -53,6 +53,10 @@ func (p *page) usableFor(stale int64) int64 {
 	return p.Made + p.Fresh + stale
 }
 
+// refreshes reports whether a load that begins now is a refresh of the page: our client accepts the
+// page, and has it.
+func (p *page) refreshes(now int64) bool { return p.Stale > 0 && now < p.staleUntil() }
+
 // served is a response made of a page, in one allocation.
 type served struct {
 	resp http.Response

@@ -2,6 +2,7 @@ package httpcache
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"slices"
@@ -30,8 +31,8 @@ func (e *exchanged) drop() {
 // send sends the request, with the validators of prev unless prev is nil. The request lives as
 // long as the load, and longer if a caller reads on. After a 304 about another response it sends
 // the request again without validators.
-func (x *trip) send(ctx context.Context, prev *page) (*exchanged, error) {
-	e, err := x.sendOnce(ctx, prev)
+func (x *trip) send(ctx context.Context, prev *page, behind bool) (*exchanged, error) {
+	e, err := x.sendOnce(ctx, prev, behind)
 	if err != nil || prev == nil || e.status != http.StatusNotModified {
 		return e, err
 	}
@@ -39,14 +40,20 @@ func (x *trip) send(ctx context.Context, prev *page) (*exchanged, error) {
 		return e, nil
 	}
 	e.drop()
-	return x.sendOnce(ctx, nil)
+	return x.sendOnce(ctx, nil, behind)
 }
 
-func (x *trip) sendOnce(ctx context.Context, prev *page) (*exchanged, error) {
-	e := &exchanged{asked: x.t.cfg.Now()}
+func (x *trip) sendOnce(ctx context.Context, prev *page, behind bool) (*exchanged, error) {
+	e := &exchanged{asked: x.t.cfg.Now(), behind: behind}
 	own, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	e.cancel = cancel
-	stop := context.AfterFunc(ctx, cancel) // only until there is a response
+	stop := context.AfterFunc(ctx, func() { // only until there is a response
+		if !behind && errors.Is(ctx.Err(), context.DeadlineExceeded) && !x.answered() {
+			context.AfterFunc(x.ctx, cancel) // our caller waits
+			return
+		}
+		cancel()
+	})
 	r := x.req.WithContext(own)
 	r.Header = x.req.Header.Clone()
 	if r.Header == nil {
@@ -63,15 +70,14 @@ func (x *trip) sendOnce(ctx context.Context, prev *page) (*exchanged, error) {
 		}
 	}
 	resp, err := x.t.cfg.Base.RoundTrip(r)
-	if !stop() && err == nil { // the load has ended meanwhile
-		_ = resp.Body.Close()
-		err = ctx.Err()
+	if !stop() && own.Err() != nil { // the load has ended meanwhile
+		if err == nil {
+			_ = resp.Body.Close()
+		}
+		return nil, ctx.Err()
 	}
 	if err != nil {
 		cancel()
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
 		return nil, &tripError{err: err}
 	}
 	if resp.Body == nil {

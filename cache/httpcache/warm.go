@@ -44,7 +44,7 @@ func (h *Handler) Warm(ctx context.Context, target string, header http.Header) (
 		why = byOff
 	case t.noStore:
 		why = byRequestNoStore
-	case c.memory.alone(t.key, c.cfg.Now): // perhaps for another variant; then this one is only not warmed
+	case c.memory.has(t.key, c.cfg.Now): // perhaps for another variant; then this one is only not warmed
 		why = byMemory
 	}
 	if why != none {
@@ -74,7 +74,7 @@ func (h *Handler) warmVariant(ctx context.Context, r *http.Request, t target, p 
 	case !x.turn(p):
 		res.Value = &page{refused: byVary}
 		return x, res, nil
-	case c.memory.alone(x.key, c.cfg.Now):
+	case c.memory.has(x.key, c.cfg.Now):
 		res.Value = &page{refused: byMemory}
 		return x, res, nil
 	}
