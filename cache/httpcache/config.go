@@ -123,7 +123,7 @@ type Config struct {
 	StoreMissing func(path string) bool
 
 	// Query returns the names of the query parameters that matter for a path. The others are
-	// dropped from the key, and the handler does not see them. If ok is false, or Query is nil,
+	// dropped from the key. With Pages the handler does not see them. If ok is false, or Query is nil,
 	// all parameters matter except those of Tracking.
 	Query func(path string) (allowed []string, ok bool)
 

@@ -86,8 +86,10 @@
 //	default:http:v1:http//example.com/list?page=2|accept=application^2Fjson
 //
 // In the key the query is sorted by name and spelled in one way. Parameters for advertisers are
-// dropped. If Config.Query lists the parameters that matter, all others are dropped too. The handler
-// does not see dropped parameters. It sees the others as the client spelled them. (TestSpellings)
+// dropped. If Config.Query lists the parameters that matter, all others are dropped too. With Pages
+// the handler sees the query of the key. With Shared it sees the query of the client as it came. If the
+// response shows a dropped parameter, it is its client's own, and the handler is asked once more,
+// without the dropped parameters, for the others. (TestSpellings, TestSharedMissWithTracking)
 //
 // The keys of learned variants and of encodings begin with this key. The library compares keys in
 // full. A request whose key would be longer than 1 KiB bypasses the cache.
@@ -159,13 +161,13 @@
 // Each guarantee names the tests that hold it.
 //
 //  1. With Pages a stored response is made from its key alone. With Shared a stored response
-//     holds nothing that Hide names or that the key leaves out. (TestHandlerSeesTheKeyAlone,
+//     holds nothing that Hide names, and no word of a parameter that the key leaves out. (TestHandlerSeesTheKeyAlone,
 //     TestKeys, TestContextOfOuterHandlers, TestAllowAuthorized, TestPoisoning,
 //     TestNormalizedHeader, TestSpellings, TestCertificateIsHidden)
 //  2. A response that is not for everybody reaches its own client only, and the handler is asked
 //     once. It is asked a second time, with the client's own request, if the first request was made
 //     from the key alone (Pages), held no credentials of the client (AllowAuthorized), or was a
-//     HEAD. A response is not for everybody if it may not be stored. With Pages
+//     HEAD, and for the others if the response shows a parameter that is not in the key. A response is not for everybody if it may not be stored. With Pages
 //     that means: it is marked so, or its status answers one client only, such as 302 or 401, and
 //     is not one of Config.Statuses. (TestAskedOnce, TestNeverShared, TestNeverAsked,
 //     TestWaitersOfAPrivateResponse, TestSharedCacheNeverShares, TestRenewedAsPrivate,

@@ -37,6 +37,7 @@ type exchange struct {
 	loaded chan loaded // the result of our latest load
 
 	relearn atomic.Bool             // the variant varies on a header that is not in its key
+	own     atomic.Pointer[page]    // the response to our client's own, whole request, which shows what is not in the key
 	fall    atomic.Pointer[failure] // the response to our client's own, whole request
 	asks    atomic.Bool             // the stored page does not meet the client's limits
 
@@ -108,14 +109,21 @@ func (x *exchange) render(ctx context.Context) (*page, error) {
 		old.page.lives(cache.Filling(ctx), x.c.cfg.Now().UnixMilli(), x.c.cfg.Keep)
 		return old.page, cache.ErrNotModified
 	}
-	for {
-		n := x.start(ctx, &old)
+	for bare := false; ; {
+		n := x.start(ctx, &old, bare)
 		x.runs.Store(n)
 		if !n.wait(ctx) {
 			return nil, ctx.Err() // no client waits, or the timeout passed
 		}
 		if n.page == nil && n.err == nil && n.verdict.fate == renew { // a 304 for another page
 			old.page = nil
+			continue
+		}
+		if !bare && n.verdict.fate == store && n.page != nil && n.page.shows(n.unkeyed()) {
+			bare = true // another rendering is for everybody
+			if n.own {
+				x.own.Store(n.page)
+			}
 			continue
 		}
 		return x.settle(ctx, n, &old)

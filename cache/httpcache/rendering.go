@@ -42,7 +42,7 @@ type rendering struct {
 
 // start runs the handler in the context of a load. The page depends on what the handler reads
 // from caches and on what it names by cache.Depend.
-func (x *exchange) start(ctx context.Context, old *previous) *rendering {
+func (x *exchange) start(ctx context.Context, old *previous, bare bool) *rendering {
 	n := &rendering{x: x, made: x.c.cfg.Now(), done: make(chan struct{}), prev: old.page, client: &x.client}
 	if old.behind {
 		n.client = &client{ctx: x.ctx} // ours has the old page
@@ -63,18 +63,18 @@ func (x *exchange) start(ctx context.Context, old *previous) *rendering {
 	if !x.c.cfg.pages() {
 		n.rec.tee = n.tee
 	}
-	r := n.request()
+	r := n.request(bare)
 	x.c.renderings.Go(func() { n.run(r) })
 	return n
 }
 
 // request returns the request for the handler, and stores its header in n.req.
-func (n *rendering) request() (r *http.Request) {
+func (n *rendering) request(bare bool) (r *http.Request) {
 	x := n.x
 	if x.c.cfg.pages() {
 		r = x.c.request(&x.t, x.req.Clone(n.ctx))
 	} else {
-		r, n.own = x.shown(n.ctx)
+		r, n.own = x.shown(n.ctx, bare)
 	}
 	n.req = r.Header.Clone() // a clone: the handler may change its header
 	if n.prev != nil {
@@ -233,6 +233,14 @@ func (n *rendering) wait(ctx context.Context) bool {
 	default:
 		return false
 	}
+}
+
+// unkeyed returns what the page could show of the parameters that are not in the key.
+func (n *rendering) unkeyed() []string {
+	if n.x.c.cfg.pages() || n.x.req.URL.RawQuery == "" {
+		return nil // the handler has not seen them
+	}
+	return unkeyed(n.x.req.URL.RawQuery, n.x.c.cfg.keeps(n.x.t.path))
 }
 
 // stream lets our client read a response that takes long as it comes.

@@ -142,6 +142,11 @@ func (x *exchange) try(w http.ResponseWriter, r *http.Request) (p *page, done bo
 		x.asked(c.cfg.Format(x.t.path, nil))
 		return nil, true
 	}
+	if own := x.own.Load(); own != nil && (err != nil || res.Source == cache.Load) {
+		x.asked(own.Format)
+		c.answer(w, r, own, c.lines.miss(x.missed(byQuery)), "")
+		return own, true
+	}
 	if err != nil {
 		x.failedWith(w, r, err)
 		return nil, true

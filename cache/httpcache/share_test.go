@@ -112,8 +112,8 @@ func TestSharedCacheMerges(t *testing.T) {
 	})
 }
 
-// A client cannot use any header to change the page of others: proxy headers are hidden from the
-// handler, and so are parameters that are dropped from the key.
+// A client cannot use any header to change the page of others, because proxy headers are hidden from
+// the handler. Nor can it use a parameter that is dropped from the key.
 func TestPoisoning(t *testing.T) {
 	poison := []string{"X-Forwarded-Host", "X-Forwarded-Proto", "X-Forwarded-Prefix", "X-Forwarded-For", "Forwarded", "X-Original-URL", "X-Rewrite-URL", "X-HTTP-Method-Override"}
 	s := proxied(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -124,8 +124,15 @@ func TestPoisoning(t *testing.T) {
 		fmt.Fprint(w, r.URL.RawQuery, r.RequestURI)
 	}), httpcache.Config{})
 	for i, name := range poison {
-		if a := s.get(t, fmt.Sprintf("/%d?a=1&utm_source=evil", i), name, "evil"); strings.Contains(a.body, "evil") {
+		if a := s.get(t, fmt.Sprintf("/%d?a=1", i), name, "evil"); strings.Contains(a.body, "evil") {
 			t.Errorf("%s: %v", name, a)
+		}
+		target := fmt.Sprintf("/%d?b=1", i)
+		if a := s.get(t, target+"&utm_source=evil", name, "evil"); strings.Count(a.body, "evil") != 2 {
+			t.Errorf("its own client: %v", a)
+		}
+		if a := s.get(t, target); strings.Contains(a.body, "evil") || !a.hit() {
+			t.Error(a)
 		}
 	}
 	open := proxied(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { // a control: nothing is hidden, so the handler sees it
