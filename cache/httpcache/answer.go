@@ -70,7 +70,7 @@ func (c *Cache) own(next http.Handler, w http.ResponseWriter, r *http.Request, t
 			return c.judge(&t, status, h)
 		},
 		hide:   c.cfg.TagHeaders,
-		max:    c.cfg.MaxBody,
+		max:    c.maxBody,
 		room:   &c.room,
 		client: w,
 		header: make(http.Header),
@@ -96,7 +96,7 @@ func (c *Cache) own(next http.Handler, w http.ResponseWriter, r *http.Request, t
 		}
 		return rec.client
 	}
-	made := c.cfg.Now()
+	made := c.now()
 	run(rec, get)
 	if status, header, body, ok := rec.finish(); ok {
 		c.answer(w, r, c.pageOf(&t, status, header, body, made), line, "")

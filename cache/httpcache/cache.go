@@ -6,10 +6,8 @@ import (
 	"hash/maphash"
 	"net/http"
 	"strconv"
-	"sync/atomic"
 	"time"
 
-	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/key"
@@ -19,62 +17,26 @@ import (
 // Cache stores responses. New makes one; Handler puts it in front of a handler. All methods may
 // be called concurrently.
 type Cache struct {
-	cfg        Config
-	pages      pages
-	space      key.Space
-	lines      lines
-	rules      rules.Cache
-	memory     memory
-	room       room
-	stats      counters
-	renderings running
-	warned     atomic.Int64 // when a failure was last logged, in Unix seconds
+	cfg Config
+	core
+	memory memory
 }
-
-// pages is a cache.Cache of pages. It is an interface because of the compiler: a package that
-// imports a struct with a generic type in it compiles the code of that type once more.
-type pages interface {
-	Fetch(ctx context.Context, id string, load cache.Loader[string, *page], opts ...cache.Option) (cache.Result[*page], error)
-	Peek(ctx context.Context, id string) (*page, bool)
-	Delete(ctx context.Context, id string, more ...invalidate.Scope) error
-	DeleteAll(ctx context.Context, more ...invalidate.Scope) error
-	Expire(ctx context.Context, id string) error
-	Key(id string) invalidate.Scope
-	Prefix(prefix string) invalidate.Scope
-	Tag(tag string) invalidate.Scope
-}
-
-// The options of reads. A slice in the call would be allocated each time, because pages is an
-// interface.
-var (
-	freshOnly = []cache.Option{cache.AllowStale(false)}
-	hereOnly  = []cache.Option{cache.SkipRemote()}
-	renewed   = []cache.Option{cache.MaxAge(0)}
-)
 
 // New returns the cache that cfg describes. Its error names every fault of cfg.
 func New(cfg Config) (*Cache, error) {
 	if err := cfg.defaults(); err != nil {
 		return nil, fmt.Errorf("httpcache: new: %w", err)
 	}
-	p := cfg.policy()
-	c := &Cache{cfg: cfg, room: room{limit: maxHeld(cfg.MaxBody)}, rules: rules.Cache{Shared: true, Targets: cfg.Targets, Fallback: cfg.Fallback.rule()}, memory: memory{seed: maphash.MakeSeed()}, space: key.Space{Tenant: cfg.Tenant, Namespace: cfg.Namespace}}
-	var err error
-	if c.lines, err = newLines(cfg.Name, p); err != nil {
-		return nil, fmt.Errorf("httpcache: new: field Name: %w", err)
-	}
+	c := &Cache{cfg: cfg, memory: memory{seed: maphash.MakeSeed()}, core: core{
+		tiers: cfg.Tiers,
+		space: key.Space{Tenant: cfg.Tenant, Namespace: cfg.Namespace},
+		rules: rules.Cache{Shared: true, Targets: cfg.Targets, Fallback: cfg.Fallback.rule()},
+		keep:  cfg.Keep, maxBody: cfg.MaxBody, now: cfg.Now, logger: cfg.Logger,
+	}}
 	if cfg.Off {
-		c.pages = cache.Cache[string, *page]{} // its scopes cover nothing
-		return c, nil
+		c.tiers = nil
 	}
-	c.pages, err = cache.New(cfg.Tiers, cache.Config[string, *page]{
-		Namespace: cfg.Namespace,
-		Tenant:    cfg.Tenant,
-		Policy:    p,
-		Codec:     cfg.Codec,
-		Size:      (*page).size,
-	})
-	if err != nil {
+	if err := c.open(cfg.Name, cfg.policy(), cfg.Codec); err != nil {
 		return nil, fmt.Errorf("httpcache: new: %w", err)
 	}
 	return c, nil
@@ -100,10 +62,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.c.serve(
 // context of a handler ends when no client needs its response, but the handler may take longer.
 // Call Close when no more requests come.
 func (c *Cache) Close(ctx context.Context) error {
-	if err := c.renderings.wait(ctx); err != nil {
-		return fmt.Errorf("httpcache: close: handlers still run: %w", err)
-	}
-	return nil
+	return c.close(ctx, "handlers")
 }
 
 // KeyOf returns the full key of the entry that answers r, as the library spells it. It reports

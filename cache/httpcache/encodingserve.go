@@ -99,7 +99,7 @@ func (x *exchange) encode(ctx context.Context, e *Encoding) (*page, error) {
 	switch {
 	case !c.cfg.pages():
 		f.SetTTL(c.left(p))
-		f.SetKeep(c.cfg.Keep) // a refreshed page may have the same body
+		f.SetKeep(c.keep) // a refreshed page may have the same body
 	case c.lines.ttl > 0:
 		f.SetTTL(c.lines.ttl - plain.Age)
 	}
@@ -112,5 +112,5 @@ func (c *Cache) left(p *page) time.Duration {
 	if c.cfg.pages() {
 		return rules.MaxLifetime
 	}
-	return time.Duration(p.Made+p.Fresh-c.cfg.Now().UnixMilli()) * time.Millisecond
+	return time.Duration(p.Made+p.Fresh-c.now().UnixMilli()) * time.Millisecond
 }

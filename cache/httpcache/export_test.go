@@ -17,7 +17,7 @@ var (
 
 // Learned is Cache.learned for the path "/".
 func (c *Cache) Learned(lines []string) ([]string, bool) {
-	return c.learned(&target{path: "/", escaped: "/"}, http.Header{"Vary": lines}, false)
+	return learned(http.Header{"Vary": lines}, false, c.keyed(&target{path: "/", escaped: "/"}))
 }
 
 // Send answers r with an encoded page from a remote tier, if the page can be sent.
@@ -28,16 +28,16 @@ func (c *Cache) Send(w http.ResponseWriter, r *http.Request, stored []byte) {
 	}
 	x := c.exchange(nil, w, r, target{key: "k"})
 	line, age := x.account(cache.Result[*page]{Value: p, Source: cache.Remote})
-	_ = p.selects(r.Header)
-	_, _ = c.variant(&x.t, selection(r.Header, p.names()))
-	_ = p.renewed(r.Header.Clone(), time.Now())
+	_ = c.selects(p, r.Header)
+	_ = variantOf(x.key, p.names(), r.Header)
+	_, _ = c.renewed(p, r.Header.Clone(), time.Now(), time.Now())
 	c.answer(w, r, p, line, age)
 }
 
 // Encoded returns a page as a remote tier stores it.
 func Encoded(status int, h http.Header, body []byte) []byte {
 	p := newPage(status, h, body, time.Now(), true)
-	p.Vary = selection(h, []string{"Accept"})
+	p.Vary = choices(h, []string{"Accept"}, false)
 	b, err := codec.CBOR.Marshal(p)
 	if err != nil {
 		panic(err)

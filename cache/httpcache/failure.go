@@ -44,13 +44,13 @@ func (x *exchange) failedWith(w http.ResponseWriter, r *http.Request, err error)
 		return
 	}
 	if errors.Is(err, cache.ErrLoadTimeout) && r.Context().Err() == nil {
-		c.memory.add(x.key, c.cfg.Now())
+		c.memory.add(x.key, c.now())
 		c.forItself(x.next, w, r, x.t, bySlow)
 		return
 	}
 	c.stats.refuse(byFailure)
-	if now := c.cfg.Now().Unix(); r.Context().Err() == nil && c.warned.Swap(now) != now {
-		c.cfg.Logger.WarnContext(r.Context(), "httpcache: no response", "error", cause(err)) // once a second
+	if r.Context().Err() == nil {
+		c.warn(r.Context(), "no response", err)
 	}
 	status := http.StatusServiceUnavailable
 	if x.strict.Load() {
@@ -92,5 +92,5 @@ func (c *Cache) logPanic(p *cache.PanicError) {
 		return
 	}
 	// Log the stack, but not the panic value: it may hold data.
-	c.cfg.Logger.Error("httpcache: a handler panicked, and an older page is served", "stack", string(p.Stack))
+	c.logger.Error("httpcache: a handler panicked, and an older page is served", "stack", string(p.Stack))
 }

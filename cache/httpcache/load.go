@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"sync/atomic"
-	"time"
 
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
@@ -17,7 +16,7 @@ type exchange struct {
 	next   http.Handler
 	t      target
 	key    string       // of the entry: t.key, or the key of a variant
-	vary   []field      // of a variant: the headers in its key
+	v      *variant     // nil: the entry of the URL
 	req    http.Request // made by bare for Pages
 	plain  plainContext
 	ctx    context.Context // of loads
@@ -36,10 +35,9 @@ type exchange struct {
 
 	loaded chan loaded // the result of our latest load
 
-	relearn atomic.Bool             // the variant varies on a header that is not in its key
-	own     atomic.Pointer[page]    // the response to our client's own, whole request, which shows what is not in the key
-	fall    atomic.Pointer[failure] // the response to our client's own, whole request
-	asks    atomic.Bool             // the stored page does not meet the client's limits
+	own  atomic.Pointer[page]    // the response to our client's own, whole request, which shows what is not in the key
+	fall atomic.Pointer[failure] // the response to our client's own, whole request
+	asks atomic.Bool             // the stored page does not meet the client's limits
 
 	answered atomic.Bool // our client has its answer; a load that runs now is a refresh
 }
@@ -66,17 +64,6 @@ const noStatus = -1
 type failure struct {
 	page *page
 	mine bool // not for everybody
-}
-
-// refusal is the error of a refresh whose response may not be stored. The old page stays.
-type refusal struct{ why reason }
-
-func (e *refusal) Error() string { return "httpcache: a refresh was refused: " + e.why.String() }
-
-// loaded is the result of a load.
-type loaded struct {
-	page *page
-	err  error
 }
 
 // CacheCode makes failure a cache.Coder, so that the error is remembered with its page.
@@ -106,7 +93,7 @@ func (x *exchange) load(ctx context.Context, _ string) (*page, error) {
 func (x *exchange) render(ctx context.Context) (*page, error) {
 	old := x.previous(ctx)
 	if old.others {
-		old.page.lives(cache.Filling(ctx), x.c.cfg.Now().UnixMilli(), x.c.cfg.Keep)
+		x.c.lives(ctx, old.page, x.c.keep)
 		return old.page, cache.ErrNotModified
 	}
 	for bare := false; ; {
@@ -148,7 +135,7 @@ func (x *exchange) previous(ctx context.Context) (old previous) {
 	if x.c.cfg.pages() {
 		return old
 	}
-	if !prev.selects(x.req.Header) {
+	if !x.c.selects(prev, x.req.Header) {
 		if x.c.age(prev)*1000 >= prev.Fresh+prev.Stale {
 			return old
 		}
@@ -156,7 +143,7 @@ func (x *exchange) previous(ctx context.Context) (old previous) {
 		return old
 	}
 	old.again = true
-	old.behind = !x.asks.Load() && prev.refreshes(x.c.cfg.Now().UnixMilli())
+	old.behind = !x.asks.Load() && prev.refreshes(x.c.now().UnixMilli())
 	if prev.Get("Etag") != "" || prev.Get("Last-Modified") != "" {
 		old.page = prev
 	}
@@ -177,14 +164,10 @@ func (x *exchange) settle(ctx context.Context, n *rendering, old *previous) (*pa
 		return nil, n.err
 	}
 	switch v := n.verdict; {
-	case n.page == nil && old.behind && !v.ends:
-		return nil, &refusal{v.why}
+	case n.page == nil && x.v != nil && v.why == byVary: // the names must be learned again
+		return c.refused(ctx, x.t.key, true, false, ctx.Done(), n.made, v.why)
 	case n.page == nil:
-		cache.Filling(ctx).NoStore()
-		if v.ends && old.again {
-			x.forget(ctx, n.made)
-		}
-		return &page{refused: v.why}, nil
+		return c.refused(ctx, x.key, v.ends && old.again, old.behind, ctx.Done(), n.made, v.why)
 	case v.fate == fail:
 		x.failed.Store(int32(n.page.Status)) //nolint:gosec // three digits
 		c.stats.refuse(v.why)
@@ -197,15 +180,15 @@ func (x *exchange) settle(ctx context.Context, n *rendering, old *previous) (*pa
 		c.stats.refuse(v.why)
 		cache.Filling(ctx).NoStore()
 		if old.again && n.ends(v.why) {
-			x.forget(ctx, n.made)
+			c.forget(x.ctx, x.key, ctx.Done(), n.made)
 		}
 	default:
 		if !c.cfg.pages() {
-			keep := c.cfg.Keep
+			keep := c.keep
 			if n.page.Get("Etag") == "" && n.page.Get("Last-Modified") == "" {
 				keep = 0 // it cannot be revalidated
 			}
-			n.page.lives(cache.Filling(ctx), c.cfg.Now().UnixMilli(), keep)
+			c.lives(ctx, n.page, keep)
 		} else if d, _ := rules.ParseCacheControl(n.rec.sent["Cache-Control"]); d.Has("must-revalidate") || d.Has("proxy-revalidate") {
 			cache.Filling(ctx).SetStale(0)
 			cache.Filling(ctx).SetStaleIfError(0)
@@ -213,32 +196,7 @@ func (x *exchange) settle(ctx context.Context, n *rendering, old *previous) (*pa
 		if n.prev != nil && n.page.Body != nil && n.rec.status == http.StatusNotModified {
 			cache.Filling(ctx).DependOnPrevious()
 		}
-		cache.Depend(ctx, c.pathTag(x.t.path), c.siteTag(x.t.host, x.t.path))
-		if !cache.Filling(ctx).Stores() {
-			x.why.Store(uint32(byLoad))
-			c.stats.refuse(byLoad)
-			break
-		}
-		c.stats.of(n.page.Format).stored.Add(1)
+		x.why.Store(uint32(c.kept(ctx, n.page, c.pathTag(x.t.path), c.siteTag(x.t.host, x.t.path))))
 	}
 	return n.page, nil
-}
-
-// forget invalidates the entry after the load has ended, because the origin does not send its
-// page any more. During the load, the invalidation would repeat the load. A page that another load
-// has made since stays.
-func (x *exchange) forget(load context.Context, made time.Time) {
-	c, key, ctx := x.c, x.key, context.WithoutCancel(x.ctx)
-	c.renderings.Go(func() {
-		<-load.Done()
-		if p, ok := c.pages.Peek(ctx, key); ok && p != nil && p.Made > made.UnixMilli() {
-			return
-		}
-		if err := c.pages.Delete(ctx, key); err != nil {
-			c.stats.refuse(byFailure)
-			if now := c.cfg.Now().Unix(); c.warned.Swap(now) != now { // once a second
-				c.cfg.Logger.WarnContext(ctx, "httpcache: the invalidation of a page that its origin does not send any more is pending", "error", cause(err))
-			}
-		}
-	})
 }

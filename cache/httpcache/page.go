@@ -57,11 +57,10 @@ type field struct {
 // newPage makes a page of a handler's response. It takes over header and body. If validate is
 // set, it adds a validator if there is none.
 func newPage(status int, header http.Header, body []byte, made time.Time, validate bool) *page {
-	rules.DropHopByHop(header)
 	if validate {
 		delete(header, "Date") // net/http dates each answer when it is sent
 	}
-	p := &page{Status: status, Body: snug(body), Made: made.UnixMilli()}
+	rules.DropHopByHop(header)
 	if len(body) > 0 && !rules.Has(header, "Content-Encoding") {
 		if _, ok := header["Content-Type"]; !ok {
 			header.Set("Content-Type", http.DetectContentType(body))
@@ -73,6 +72,15 @@ func newPage(status int, header http.Header, body []byte, made time.Time, valida
 	if validate && status == http.StatusOK && !rules.Has(header, "Etag") {
 		header["Etag"] = []string{etagOf(status, header, body)}
 	}
+	p := pageOf(status, header, body)
+	p.Made = made.UnixMilli()
+	return p
+}
+
+// pageOf makes a page of a response. It takes over header and body.
+func pageOf(status int, header http.Header, body []byte) *page {
+	rules.DropHopByHop(header)
+	p := &page{Status: status, Body: snug(body), Header: make([]field, 0, len(header)+1)}
 	for name, values := range header {
 		if !strings.HasPrefix(name, http.TrailerPrefix) {
 			p.Header = append(p.Header, field{name, values})

@@ -54,8 +54,8 @@ type recorder struct {
 	sent    http.Header // the header when the status was written
 	verdict verdict
 	body    []byte
-	held    int         // bytes of room that body takes
-	slow    bool        // the client waits for what is recorded
+	held    int                 // bytes of room that body takes
+	slow    bool                // the client waits for what is recorded
 	out     http.ResponseWriter // in phase passing, and of the tee
 }
 

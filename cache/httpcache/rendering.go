@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -43,7 +44,7 @@ type rendering struct {
 // start runs the handler in the context of a load. The page depends on what the handler reads
 // from caches and on what it names by cache.Depend.
 func (x *exchange) start(ctx context.Context, old *previous, bare bool) *rendering {
-	n := &rendering{x: x, made: x.c.cfg.Now(), done: make(chan struct{}), prev: old.page, client: &x.client}
+	n := &rendering{x: x, made: x.c.now(), done: make(chan struct{}), prev: old.page, client: &x.client}
 	if old.behind {
 		n.client = &client{ctx: x.ctx} // ours has the old page
 	}
@@ -52,7 +53,7 @@ func (x *exchange) start(ctx context.Context, old *previous, bare bool) *renderi
 	n.unlink = context.AfterFunc(ctx, func() { n.loadOver(ctx) })
 	n.rec = &recorder{
 		judge:  n.judge,
-		max:    x.c.cfg.MaxBody,
+		max:    x.c.maxBody,
 		room:   &x.c.room,
 		hide:   x.c.cfg.TagHeaders,
 		live:   n.goOn,
@@ -64,7 +65,7 @@ func (x *exchange) start(ctx context.Context, old *previous, bare bool) *renderi
 		n.rec.tee = n.tee
 	}
 	r := n.request(bare)
-	x.c.renderings.Go(func() { n.run(r) })
+	x.c.running.Go(func() { n.run(r) })
 	return n
 }
 
@@ -103,35 +104,69 @@ func (n *rendering) judge(status int, h http.Header) verdict {
 	return v
 }
 
+// weigh decides what to do with a response that says how long it lives. It was made
+// from one client's whole request, so other clients get it only if it is stored.
+func (n *rendering) weigh(status int, h http.Header) verdict {
+	c, now := n.x.c, n.x.c.now()
+	if status == http.StatusNotModified && n.prev != nil {
+		return verdict{fate: renew, at: now}
+	}
+	v := verdict{fate: store, at: now, life: c.rules.Lifetime(status, h, n.made, now)}
+	v.names, v.why = n.forbids(status, h, &v.life)
+	switch {
+	case v.why == none:
+	case standsIn(status) && !v.life.Explicit:
+		v.fate, v.mine = fail, true
+	default:
+		v.fate = refuse
+	}
+	return v
+}
+
+// forbids returns the reason why a shared cache must not store a response, or none and the request
+// headers that select it.
+func (n *rendering) forbids(status int, h http.Header, life *rules.Lifetime) (names []string, why reason) {
+	c, t := n.x.c, &n.x.t
+	if why := crossed(h); why != none {
+		return nil, why
+	}
+	switch {
+	case c.cfg.Statuses != nil && !slices.Contains(c.cfg.Statuses, status):
+		return nil, byStatus
+	case missing(status) && c.cfg.StoreMissing != nil && !c.cfg.StoreMissing(t.path):
+		return nil, byMissing
+	}
+	return c.withholds(n.x.v, status, h, n.req, life, c.keyed(t))
+}
+
 // newPage makes a page of the recorded response. It returns nil for a 304 about another page.
 func (n *rendering) newPage(status int, h http.Header, body []byte) *page {
 	c, v := n.x.c, &n.rec.verdict
-	if v.fate == renew {
-		if !c.stands(&n.x.t, n.prev, h) {
-			return nil
-		}
-		if cookies := h["Set-Cookie"]; len(cookies) > 0 {
-			n.x.cookies.Store(&cookies)
-		}
-		p := n.prev.renewed(h, v.at)
-		c.offer(p)
-		h := p.header()
-		v.life = c.rules.Lifetime(p.Status, h, n.made, v.at)
-		v.fate = store
-		p.dated(v.at, &v.life)
-		if v.why = c.forbids(n, p.Status, h, &v.life); v.why != none {
-			v.fate, p.only = share, n.x // it is not for everybody any more
-			if !n.own {
-				p.refused = v.why
-			}
+	if v.fate != renew {
+		p := c.pageOf(&n.x.t, status, h, body, n.made)
+		if !c.cfg.pages() {
+			p.Vary = choices(n.req, v.names, false)
+			p.dated(v.at, &v.life)
 		}
 		return p
 	}
-	p := c.pageOf(&n.x.t, status, h, body, n.made)
-	if !c.cfg.pages() {
-		names, _ := c.learned(&n.x.t, h, rules.Has(h, "Content-Encoding"))
-		p.Vary = selection(n.req, names)
-		p.dated(v.at, &v.life)
+	if !n.prev.stands(h) {
+		return nil
+	}
+	if cookies := h["Set-Cookie"]; len(cookies) > 0 {
+		n.x.cookies.Store(&cookies)
+	}
+	var p *page
+	p, v.life = c.renewed(n.prev, h, n.made, v.at)
+	c.offer(p)
+	v.fate = store
+	if v.names, v.why = n.forbids(p.Status, p.header(), &v.life); v.why == none {
+		p.Vary = choices(n.req, v.names, false)
+	} else {
+		v.fate, p.only = share, n.x // it is not for everybody any more
+		if !n.own {
+			p.refused = v.why
+		}
 	}
 	return p
 }
@@ -304,7 +339,7 @@ func (n *rendering) goOn(why reason) http.ResponseWriter {
 	c.stats.refuse(why)
 	cut := context.Cause(n.ctx)
 	if cut == nil && !n.mayBePersonal() { // the response of a stopped handler says nothing about the page
-		c.memory.add(n.x.key, c.cfg.Now())
+		c.memory.add(n.x.key, c.now())
 	}
 	v := verdict{why: why, ends: n.ends(why)}
 	var w http.ResponseWriter

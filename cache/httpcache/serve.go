@@ -1,9 +1,9 @@
 package httpcache
 
 import (
-	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strconv"
 
 	"github.com/twofold-go/twofold/cache"
@@ -80,7 +80,7 @@ func (x *exchange) find() (res cache.Result[*page], ok bool) {
 		if err != nil || !p.sound() || p.refused != none {
 			return res, false
 		}
-		if p.selects(x.req.Header) {
+		if x.c.selects(p, x.req.Header) {
 			return res, !x.unwanted(p)
 		}
 		if !x.turn(p) {
@@ -92,12 +92,15 @@ func (x *exchange) find() (res cache.Result[*page], ok bool) {
 
 // turn points x to the variant of its client. The variant's key has the headers that p varies on.
 func (x *exchange) turn(p *page) (ok bool) {
-	if x.vary != nil {
+	names := p.names()
+	if x.v != nil || slices.ContainsFunc(names, func(name string) bool { // it identifies a client
+		return rules.Has(x.req.Header, name) && slices.Contains(x.c.cfg.Credentials, name)
+	}) {
 		return false
 	}
-	x.vary = selection(x.req.Header, p.names())
-	x.key, ok = x.c.variant(&x.t, x.vary)
-	return ok
+	x.v = variantOf(x.t.key, names, x.req.Header)
+	x.key = x.v.id
+	return x.c.fits(x.key)
 }
 
 // forItself renders for one client only, and counts the reason.
@@ -121,16 +124,13 @@ func (c *Cache) through(next http.Handler, w http.ResponseWriter, r *http.Reques
 	if !done {
 		c.forItself(next, w, r, t, byVary)
 	}
-	if y.relearn.Load() {
-		_ = c.pages.Expire(context.WithoutCancel(r.Context()), t.key) // on failure a later request tries again
-	}
 }
 
 // try answers from the entry of x, or by a load of it. It reports false for a page that is for
 // other clients.
 func (x *exchange) try(w http.ResponseWriter, r *http.Request) (p *page, done bool) {
 	c := x.c
-	if c.memory.has(x.key, c.cfg.Now) {
+	if c.memory.has(x.key, c.now) {
 		if p, done, ok := x.stored(w, r); ok {
 			return p, done
 		}
@@ -159,7 +159,7 @@ func (x *exchange) try(w http.ResponseWriter, r *http.Request) (p *page, done bo
 		c.refusedTo(x, w, r, byMemory)
 	case p.only != nil && p.only != x:
 		c.refusedTo(x, w, r, byMemory)
-	case !p.selects(x.req.Header):
+	case !c.selects(p, x.req.Header):
 		return p, false
 	case !x.led.Load() && res.Source == cache.Load && c.spent(p):
 		c.refusedTo(x, w, r, byCondition)
@@ -180,7 +180,7 @@ func (x *exchange) stored(w http.ResponseWriter, r *http.Request) (p *page, done
 	if p = res.Value; err != nil || !p.sound() || p.refused != none || x.unwanted(p) {
 		return nil, false, false
 	}
-	if done = p.selects(x.req.Header); done {
+	if done = x.c.selects(p, x.req.Header); done {
 		line, age := x.account(res)
 		x.c.answer(w, r, x.inCoding(res, r), line, age)
 	}
@@ -226,7 +226,7 @@ func (x *exchange) fetch() (res cache.Result[*page], err error) {
 		}
 	}
 	x.asks.Store(true)
-	return x.c.pages.Fetch(x.ctx, x.key, x.load, cache.MaxAge(0), cache.AllowStale(false))
+	return x.c.pages.Fetch(x.ctx, x.key, x.load, anew...)
 }
 
 // account counts a request, and returns its Cache-Status and the Age of its page. An empty Age is
@@ -268,7 +268,7 @@ func (x *exchange) account(res cache.Result[*page]) (line, old string) {
 
 // missed returns the Cache-Status data of a request that no stored page answered.
 func (x *exchange) missed(why reason) miss {
-	return miss{stale: x.renews.Load(), vary: x.vary != nil, asked: x.asks.Load(), detail: why}
+	return miss{stale: x.renews.Load(), vary: x.v != nil, asked: x.asks.Load(), detail: why}
 }
 
 // asked counts a request for which the handler ran.

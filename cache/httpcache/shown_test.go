@@ -108,7 +108,7 @@ func TestSpellings(t *testing.T) {
 			[]string{"/x?b&utm%5fsource=evil&a=%20"}, []string{"/x?a=+&b="}, nil,
 			"example.com /x?b&utm%5fsource=evil&a=%20 /x?b&utm%5fsource=evil&a=%20  false", "example.com /x?b&a=%20 /x?b&a=%20  false",
 		},
-		"escaped path":       {[]string{"/a|b?c=1"}, []string{"/a%7Cb?c=1"}, nil, "example.com /a|b?c=1 /a%7Cb?c=1 /a|b false", ""},
+		"escaped path": {[]string{"/a|b?c=1"}, []string{"/a%7Cb?c=1"}, nil, "example.com /a|b?c=1 /a%7Cb?c=1 /a|b false", ""},
 		"query that was cut off": {
 			[]string{"/x?evil=1"}, []string{"/x"}, func(r *http.Request) { r.URL.RawQuery = "" }, "example.com /x /x  false", "",
 		},

@@ -36,9 +36,9 @@ func (t *Transport) ask(r *http.Request, h http.Header, id string, v *variant, w
 		switch {
 		case p == nil || p.refused != none:
 			return t.alone(r, w, byMemory)
-		case !p.chosen(h) && v != nil:
+		case !t.selects(p, h) && v != nil:
 			return t.alone(r, w, byMemory)
-		case !p.chosen(h):
+		case !t.selects(p, h):
 			v = variantOf(id, p.names(), h)
 			continue
 		case x.accepts(f.res):
@@ -58,9 +58,9 @@ func (x *trip) accepts(res cache.Result[*page]) bool {
 	case res.Source == cache.Load && !x.renewed.Load() && p.Checked >= x.began:
 		return true // the origin has just sent or confirmed it
 	case res.Stale:
-		return !x.w.Restricts() && !x.w.OnlyIfCached || x.w.Accepts(p.life(), x.t.cfg.Now().UnixMilli())
+		return !x.w.Restricts() && !x.w.OnlyIfCached || x.w.Accepts(p.life(), x.t.now().UnixMilli())
 	}
-	return x.w.Accepts(p.life(), x.t.cfg.Now().UnixMilli())
+	return x.w.Accepts(p.life(), x.t.now().UnixMilli())
 }
 
 // failed answers after a read through the cache has failed.
@@ -91,7 +91,7 @@ func (t *Transport) alone(r *http.Request, w rules.Request, why reason) (*http.R
 
 // fetched answers by the result of a read through the cache, and counts it.
 func (t *Transport) fetched(r *http.Request, x *trip, res cache.Result[*page]) *http.Response {
-	p, now := res.Value, t.cfg.Now().UnixMilli()
+	p, now := res.Value, t.now().UnixMilli()
 	n := t.stats.of(p.Format)
 	led := x.led.Load()
 	var line string

@@ -35,31 +35,39 @@ func (x *trip) refuse(ctx context.Context, e *exchanged, prev *page, why reason)
 	return x.refused(ctx, e, prev, why)
 }
 
-// refused returns the result of a load whose response is not stored. It forgets the old page if the
-// response says that it is over.
+// refused returns the result of a load whose response is not stored.
 func (x *trip) refused(ctx context.Context, e *exchanged, prev *page, why reason) (*page, error) {
 	x.t.stats.refuse(why)
-	mine := x.t.cfg.Shared && rules.Has(x.h, "Authorization")
-	switch {
-	case x.v != nil && why == byVary: // the names must be learned again
-		x.forget(ctx, x.id)
-	case prev != nil && why.whole() && rules.Outdates(e.status, mine):
-		x.forget(ctx, x.at())
-	case e.behind:
-		return nil, &refusal{why}
+	if x.v != nil && why == byVary { // the names must be learned again
+		return x.t.refused(ctx, x.id, true, false, x.stored, e.asked, why)
 	}
-	cache.Filling(ctx).NoStore()
-	return &page{refused: why}, nil
+	mine := x.t.cfg.Shared && rules.Has(x.h, "Authorization")
+	gone := prev != nil && why.whole() && rules.Outdates(e.status, mine)
+	return x.t.refused(ctx, x.at(), gone, e.behind, x.stored, e.asked, why)
 }
 
-// forget invalidates an entry after the load has ended. During the load, the invalidation would
-// repeat it.
-func (x *trip) forget(ctx context.Context, id string) {
-	ctx = context.WithoutCancel(ctx)
-	x.t.running.Go(func() {
-		<-x.stored
-		if err := x.t.pages.Delete(ctx, id); err != nil {
-			x.t.warn(ctx, "httpcache: the invalidation of a response that must not be stored any more is pending", err)
-		}
-	})
+// confirm makes a page of the old page and of the 304 that confirms it.
+func (x *trip) confirm(ctx context.Context, e *exchanged, prev *page) (*page, error) {
+	e.drop()
+	if c := e.h["Set-Cookie"]; len(c) > 0 {
+		x.cookies.Store(&c)
+	}
+	p, life := x.t.renewed(prev, e.h, e.asked, e.received)
+	names, why := x.t.withholds(x.v, p.Status, p.header(), x.h, &life, nil)
+	if why != none {
+		x.own.Store(p)
+		return x.refused(ctx, e, prev, why) // other callers send their own requests
+	}
+	p.Vary = choices(x.h, names, true)
+	cache.Filling(ctx).DependOnPrevious()
+	return x.keep(ctx, p), nil
+}
+
+// keep ends the load with a page that is stored.
+func (x *trip) keep(ctx context.Context, p *page) *page {
+	x.t.lives(ctx, p, x.t.keep)
+	at := *x.req.URL
+	at.Host = hostOf(x.req)
+	x.t.kept(ctx, p, x.t.tag(&at))
+	return p
 }

@@ -62,7 +62,7 @@ func (e *tripError) Unwrap() error { return e.err }
 var errNotHere = errors.New("httpcache: no stored response, and only-if-cached forbids a request")
 
 func (t *Transport) trip(r *http.Request, id string, v *variant, w rules.Request, fresh bool) *trip {
-	x := &trip{t: t, ctx: r.Context(), id: id, v: v, w: w, fresh: fresh, began: t.cfg.Now().UnixMilli()}
+	x := &trip{t: t, ctx: r.Context(), id: id, v: v, w: w, fresh: fresh, began: t.now().UnixMilli()}
 	x.req = r.Clone(r.Context())
 	x.req.Method, x.req.Body = http.MethodGet, nil
 	x.h = canonicalView(x.req.Header)
@@ -164,11 +164,11 @@ func (x *trip) load(ctx context.Context, _ string) (p *page, err error) {
 		x.loaded <- loaded{p, err}
 	}()
 	t := x.t
-	begun := t.cfg.Now()
+	begun := t.now()
 	prev, have := cache.Previous[*page](ctx)
 	if have && x.leaves(prev, begun.UnixMilli()) {
 		x.renewed.Store(true)
-		prev.lives(cache.Filling(ctx), begun.UnixMilli(), t.cfg.Keep)
+		t.lives(ctx, prev, t.keep)
 		return prev, cache.ErrNotModified
 	}
 	if x.w.OnlyIfCached {
@@ -200,7 +200,7 @@ func (x *trip) load(ctx context.Context, _ string) (p *page, err error) {
 // leaves reports whether the load leaves the old page as it is. Either our caller accepts it
 // although it is stale, or the page is for other requests, or only-if-cached forbids a request.
 func (x *trip) leaves(p *page, now int64) bool {
-	return !p.chosen(x.h) || x.w.OnlyIfCached || x.w.MaxStale >= 0 && !x.answered() && x.w.Accepts(p.life(), now)
+	return !x.t.selects(p, x.h) || x.w.OnlyIfCached || x.w.MaxStale >= 0 && !x.answered() && x.w.Accepts(p.life(), now)
 }
 
 // receive turns a response into the result of the load.
@@ -210,18 +210,18 @@ func (x *trip) receive(ctx context.Context, e *exchanged, prev *page) (*page, er
 		x.status.Store(http.StatusNotModified)
 		return x.confirm(ctx, e, prev)
 	}
-	if standsIn(e.status) && prev != nil && !x.fresh && t.cfg.Now().UnixMilli() < prev.insteadUntil() {
+	if standsIn(e.status) && prev != nil && !x.fresh && t.now().UnixMilli() < prev.insteadUntil() {
 		x.status.Store(int32(e.status)) //nolint:gosec // three digits
 		x.fault.Store(true)
 		e.drop()
 		return nil, &tripError{status: e.status}
 	}
 	life := t.rules.Lifetime(e.status, e.h, e.asked, e.received)
-	fields, why := x.unfit(resp, e.h, &life)
+	names, why := x.unfit(resp, e.h, &life)
 	if why != none {
 		return x.refuse(ctx, e, prev, why)
 	}
-	f := newFlow(resp.Body, resp.ContentLength, t.cfg.MaxBody, &t.room, e.cancel)
+	f := newFlow(resp.Body, resp.ContentLength, t.maxBody, &t.room, e.cancel)
 	if !cache.Filling(ctx).Stores() {
 		why = byLoad
 	}
@@ -241,9 +241,11 @@ func (x *trip) receive(ctx context.Context, e *exchanged, prev *page) (*page, er
 	if why != none {
 		return x.refused(ctx, e, prev, why)
 	}
-	p := t.page(e.status, e.h, body)
-	p.Vary = fields
-	return x.keep(ctx, p, e, &life), nil
+	p := pageOf(e.status, e.h, body)
+	p.Format = formatOf("", e.h)
+	p.Vary = choices(x.h, names, true)
+	p.dated(e.received, &life)
+	return x.keep(ctx, p), nil
 }
 
 // at returns the key of the wanted entry.

@@ -6,39 +6,10 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
-	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 )
-
-// page makes a page of a response. It takes over header and body.
-func (t *Transport) page(status int, h http.Header, body []byte) *page {
-	rules.DropHopByHop(h)
-	p := &page{Status: status, Body: body, Header: make([]field, 0, len(h)+1), Format: formatOf("", h)}
-	for name, values := range h {
-		p.Header = append(p.Header, field{name, values})
-	}
-	slices.SortFunc(p.Header, func(a, b field) int { return strings.Compare(a.Name, b.Name) })
-	return p
-}
-
-// lives tells a load that ends now, in Unix milliseconds, how long the page lives. The page may
-// be older than the load.
-func (p *page) lives(f *cache.Fill, now int64, keep time.Duration) {
-	var fresh, stale, instead int64
-	if !p.Asks {
-		fresh = p.Made + p.Fresh - now
-		late := min(fresh, 0)
-		stale = max(p.Stale+late, 0)
-		instead = max(p.IfError+late-stale, 0)
-	}
-	f.SetTTL(time.Duration(max(fresh, 0)) * time.Millisecond)
-	f.SetStale(time.Duration(stale) * time.Millisecond)
-	f.SetStaleIfError(time.Duration(instead) * time.Millisecond)
-	f.SetKeep(keep)
-}
 
 // staleUntil returns until when the page may be served while it is refreshed, in Unix
 // milliseconds. insteadUntil returns until when it may replace a failure.

@@ -44,7 +44,7 @@ func (h *Handler) Warm(ctx context.Context, target string, header http.Header) (
 		why = byOff
 	case t.noStore:
 		why = byRequestNoStore
-	case c.memory.has(t.key, c.cfg.Now): // perhaps for another variant; then this one is only not warmed
+	case c.memory.has(t.key, c.now): // perhaps for another variant; then this one is only not warmed
 		why = byMemory
 	}
 	if why != none {
@@ -53,7 +53,7 @@ func (h *Handler) Warm(ctx context.Context, target string, header http.Header) (
 	x := c.exchange(h.next, nil, r, t)
 	res, err := c.pages.Fetch(x.ctx, x.key, x.load)
 	x.answered.Store(true)
-	if p := res.Value; err == nil && p.sound() && p.refused == none && !p.selects(x.req.Header) {
+	if p := res.Value; err == nil && p.sound() && p.refused == none && !c.selects(p, x.req.Header) {
 		x, res, err = h.warmVariant(ctx, r, t, p)
 	}
 	if f, ok := errors.AsType[*failure](err); ok {
@@ -74,17 +74,14 @@ func (h *Handler) warmVariant(ctx context.Context, r *http.Request, t target, p 
 	case !x.turn(p):
 		res.Value = &page{refused: byVary}
 		return x, res, nil
-	case c.memory.has(x.key, c.cfg.Now):
+	case c.memory.has(x.key, c.now):
 		res.Value = &page{refused: byMemory}
 		return x, res, nil
 	}
 	res, err = c.pages.Fetch(x.ctx, x.key, x.load)
 	x.answered.Store(true)
-	if p := res.Value; err == nil && p.sound() && p.refused == none && !p.selects(x.req.Header) {
+	if p := res.Value; err == nil && p.sound() && p.refused == none && !c.selects(p, x.req.Header) {
 		res.Value = &page{refused: byVary}
-	}
-	if x.relearn.Load() {
-		_ = c.pages.Expire(context.WithoutCancel(ctx), t.key) // on failure a later request tries again
 	}
 	return x, res, err
 }

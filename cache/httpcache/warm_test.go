@@ -312,6 +312,7 @@ func TestWarmVariantThatIsNotStored(t *testing.T) {
 			if err != nil || w.Why != c.why || w.Stored != (c.why == "") {
 				t.Errorf("%d: %+v, %v", i, w, err)
 			}
+			synctest.Wait() // the old names are forgotten after the load
 		}
 		if a := s.get(t, "/", "X-L", "d"); !a.hit() {
 			t.Errorf("after the names were learned again: %v", a)

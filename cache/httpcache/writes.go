@@ -60,9 +60,7 @@ func (c *Cache) wrote(w write, h http.Header) {
 		return
 	}
 	c.stats.pendingWrites.Add(1)
-	if now := c.cfg.Now().Unix(); c.warned.Swap(now) != now { // once a second
-		c.cfg.Logger.WarnContext(w.ctx, "httpcache: the invalidation of a write was not sent in time", "error", cause(err))
-	}
+	c.warn(w.ctx, "the invalidation of a write was not sent in time", err)
 }
 
 // paths returns the paths that the write has changed, unescaped and unique.
