@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"hash/maphash"
 	"net/http"
-	"strconv"
+	"slices"
+	"sync/atomic"
 	"time"
 
+	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/key"
@@ -20,6 +22,8 @@ type Cache struct {
 	cfg Config
 	core
 	memory memory
+	judged atomic.Int64 // when eager was last set, in Unix seconds
+	eager  atomic.Bool
 }
 
 // New returns the cache that cfg describes. Its error names every fault of cfg.
@@ -31,7 +35,8 @@ func New(cfg Config) (*Cache, error) {
 		tiers: cfg.Tiers,
 		space: key.Space{Tenant: cfg.Tenant, Namespace: cfg.Namespace},
 		rules: rules.Cache{Shared: true, Targets: cfg.Targets, Fallback: cfg.Fallback.rule()},
-		keep:  cfg.Keep, maxBody: cfg.MaxBody, now: cfg.Now, logger: cfg.Logger,
+		until: cfg.pages(), personal: cfg.Credentials,
+		keep: cfg.Keep, maxBody: cfg.MaxBody, now: cfg.Now, logger: cfg.Logger,
 	}}
 	if cfg.Off {
 		c.tiers = nil
@@ -51,6 +56,17 @@ type Handler struct {
 // Handler puts the cache in front of next. One cache may serve several handlers if each answers
 // for its own paths.
 func (c *Cache) Handler(next http.Handler) *Handler { return &Handler{c, next} }
+
+// loadsAtHits reports whether a hit of a fresh page may begin a load: an early refresh, or an audit. The
+// policies in force may change, so they are read once a second.
+func (c *Cache) loadsAtHits() bool {
+	if now, last := c.now().Unix(), c.judged.Load(); now != last && c.judged.CompareAndSwap(last, now) {
+		c.eager.Store(slices.ContainsFunc(c.tiers.Policies(), func(p cache.SpacePolicy) bool {
+			return p.Namespace == c.space.Namespace && (p.Policy.RefreshAhead > 0 || p.Policy.Audit > 0)
+		}))
+	}
+	return c.eager.Load()
+}
 
 // Middleware is Handler in the form that routers expect.
 func (c *Cache) Middleware(next http.Handler) http.Handler { return c.Handler(next) }
@@ -134,17 +150,6 @@ func (c *Cache) pageOf(t *target, status int, h http.Header, body []byte, made t
 	p.Format = c.cfg.Format(t.path, h)
 	c.offer(p)
 	return p
-}
-
-// age returns how old a page is, in whole seconds.
-func (c *Cache) age(p *page) int64 {
-	age := max(c.cfg.Now().UnixMilli()-p.Made, 0) / 1000
-	if s := p.Get("Age"); s != "" { // the response went through another cache
-		if own, err := strconv.ParseUint(s, 10, 31); err == nil {
-			age += int64(own)
-		}
-	}
-	return age
 }
 
 // ttlOf returns how long responses are fresh. Zero means forever, or not exactly known.

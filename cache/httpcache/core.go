@@ -17,20 +17,22 @@ import (
 
 // core is what a Cache and a Transport share: the stored pages, the rules and the numbers.
 type core struct {
-	pages   pages
-	tiers   *cache.Tiers
-	space   key.Space
-	rules   rules.Cache
-	lines   lines
-	stats   counters
-	running running
-	room    room
-	keep    time.Duration
-	maxBody int
-	hashed  bool // pages hold the digests of what they vary on
-	now     func() time.Time
-	logger  *slog.Logger
-	warned  atomic.Int64 // when a failure was last logged, in Unix seconds
+	pages    pages
+	tiers    *cache.Tiers
+	space    key.Space
+	rules    rules.Cache
+	lines    lines
+	stats    counters
+	running  running
+	room     room
+	keep     time.Duration
+	maxBody  int
+	hashed   bool     // pages hold the digests of what they vary on
+	until    bool     // pages stay until they are invalidated
+	personal []string // headers that identify a client, so that no key may hold them
+	now      func() time.Time
+	logger   *slog.Logger
+	warned   atomic.Int64 // when a failure was last logged, in Unix seconds
 }
 
 // pages is a cache.Cache of pages. It is an interface because of the compiler: a package that
@@ -50,6 +52,7 @@ type pages interface {
 // interface.
 var (
 	freshOnly = []cache.Option{cache.AllowStale(false)}
+	freshHere = []cache.Option{cache.SkipRemote(), cache.AllowStale(false)}
 	hereOnly  = []cache.Option{cache.SkipRemote()}
 	renewed   = []cache.Option{cache.MaxAge(0)}
 	anew      = []cache.Option{cache.MaxAge(0), cache.AllowStale(false)}

@@ -65,7 +65,7 @@ func (p *page) encodedOnce(e *Encoding, request http.Header) *page {
 // if the plain entry is gone or is another page, or if there are too many loads.
 func (x *exchange) codingOf(p *page, e *Encoding) *page {
 	c := x.c
-	id := x.key + "|@encoding=" + e.kind.String() // no header name has an "@"
+	id := x.at() + "|@encoding=" + e.kind.String() // no header name has an "@"
 	if !c.fits(id) {
 		return nil
 	}
@@ -85,7 +85,7 @@ func (x *exchange) codingOf(p *page, e *Encoding) *page {
 // encode is the loader of a coding.
 func (x *exchange) encode(ctx context.Context, e *Encoding) (*page, error) {
 	c, f := x.c, cache.Filling(ctx)
-	plain, err := c.pages.Fetch(ctx, x.key, nil, freshOnly...)
+	plain, err := c.pages.Fetch(ctx, x.at(), nil, freshOnly...)
 	if err != nil {
 		return nil, err
 	}

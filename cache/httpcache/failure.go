@@ -10,7 +10,7 @@ import (
 // refusedTo answers a client that waited for a response that is not for everybody.
 func (c *Cache) refusedTo(x *exchange, w http.ResponseWriter, r *http.Request, why reason) {
 	x.asked(c.cfg.Format(x.t.path, nil))
-	c.alone(x.next, w, r, x.t, c.lines.miss(x.missed(why)))
+	c.alone(x.next, w, r, x.t, c.lines.miss(x.missed(&x.deeds, why)))
 }
 
 // failedWith answers a client after a load has failed.
@@ -20,10 +20,10 @@ func (x *exchange) failedWith(w http.ResponseWriter, r *http.Request, err error)
 		led := x.led.Load()
 		x.asked(f.page.Format)
 		if f.mine && x.fall.Load() != f {
-			c.alone(x.next, w, r, x.t, c.lines.miss(x.missed(byStatus)))
+			c.alone(x.next, w, r, x.t, c.lines.miss(x.missed(&x.deeds, byStatus)))
 			return
 		}
-		m := x.missed(byStatus)
+		m := x.missed(&x.deeds, byStatus)
 		m.collapsed = !led
 		line := c.lines.miss(m)
 		if _, ok := errors.AsType[*cache.RememberedError](err); ok {
@@ -44,7 +44,7 @@ func (x *exchange) failedWith(w http.ResponseWriter, r *http.Request, err error)
 		return
 	}
 	if errors.Is(err, cache.ErrLoadTimeout) && r.Context().Err() == nil {
-		c.memory.add(x.key, c.now())
+		c.memory.add(x.at(), c.now())
 		c.forItself(x.next, w, r, x.t, bySlow)
 		return
 	}

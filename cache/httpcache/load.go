@@ -12,53 +12,39 @@ import (
 
 // exchange is one request that the cache answers.
 type exchange struct {
+	reading
+	deeds
 	c      *Cache
 	next   http.Handler
 	t      target
-	key    string       // of the entry: t.key, or the key of a variant
-	v      *variant     // nil: the entry of the URL
 	req    http.Request // made by bare for Pages
 	plain  plainContext
-	ctx    context.Context // of loads
 	client client
 
-	// What our load did. It may run on after our client has left.
-	led    atomic.Bool
-	renews atomic.Bool  // it was to replace an entry
-	failed atomic.Int32 // the status of a failure, or noStatus
 	fault  atomic.Pointer[cache.PanicError]
-	why    atomic.Uint32 // the reason why its response is not stored
-	strict atomic.Bool   // the old page must not be served stale
+	strict atomic.Bool // the old page must not be served stale
 	runs   atomic.Pointer[rendering]
-
-	cookies atomic.Pointer[[]string] // of the 304 that confirmed the page: for our client only
-
-	loaded chan loaded // the result of our latest load
-
-	own  atomic.Pointer[page]    // the response to our client's own, whole request, which shows what is not in the key
-	fall atomic.Pointer[failure] // the response to our client's own, whole request
-	asks atomic.Bool             // the stored page does not meet the client's limits
+	fall   atomic.Pointer[failure] // the response to our client's own, whole request
 
 	answered atomic.Bool // our client has its answer; a load that runs now is a refresh
 }
 
 func (c *Cache) exchange(next http.Handler, w http.ResponseWriter, r *http.Request, t target) *exchange {
-	x := &exchange{c: c, next: next, t: t, key: t.key, client: client{ctx: r.Context(), w: w}, loaded: make(chan loaded, 1)}
+	x := &exchange{c: c, next: next, t: t, client: client{ctx: r.Context(), w: w}}
+	x.reading = reading{k: &c.core, ctx: r.Context(), id: t.key, h: r.Header, w: t.w}
+	x.loaded = make(chan loaded, 1)
 	if c.cfg.pages() {
 		x.req = bare(r)
 		x.plain = plainContext{r.Context()}
 		x.ctx = &x.plain
 	} else {
-		x.req, x.ctx = *r, r.Context()
+		x.req = *r
 	}
 	if r.Method == http.MethodHead {
 		x.client.w = nil // a HEAD has no body
 	}
 	return x
 }
-
-// noStatus is the status of a failure without one: the handler panicked, or its context ended.
-const noStatus = -1
 
 // failure is a load that ended with a 5xx. An older page may replace it.
 type failure struct {
@@ -82,11 +68,7 @@ func (f *failure) Error() string {
 func (x *exchange) load(ctx context.Context, _ string) (*page, error) {
 	x.led.Store(true)
 	p, err := x.render(ctx)
-	select {
-	case <-x.loaded:
-	default:
-	}
-	x.loaded <- loaded{p, err}
+	x.ended(p, err)
 	return p, err
 }
 
@@ -130,12 +112,12 @@ func (x *exchange) previous(ctx context.Context) (old previous) {
 	if !ok || prev == nil {
 		return old
 	}
-	x.renews.Store(true)
+	x.had.Store(true)
 	x.strict.Store(prev.Strict)
 	if x.c.cfg.pages() {
 		return old
 	}
-	if !x.c.selects(prev, x.req.Header) {
+	if !x.c.selects(prev, x.h) {
 		if x.c.age(prev)*1000 >= prev.Fresh+prev.Stale {
 			return old
 		}
@@ -143,7 +125,7 @@ func (x *exchange) previous(ctx context.Context) (old previous) {
 		return old
 	}
 	old.again = true
-	old.behind = !x.asks.Load() && prev.refreshes(x.c.now().UnixMilli())
+	old.behind = !x.newer.Load() && prev.refreshes(x.c.now().UnixMilli())
 	if prev.Get("Etag") != "" || prev.Get("Last-Modified") != "" {
 		old.page = prev
 	}
@@ -155,7 +137,7 @@ func (x *exchange) settle(ctx context.Context, n *rendering, old *previous) (*pa
 	c := x.c
 	x.why.Store(uint32(n.verdict.why))
 	if n.err != nil {
-		x.failed.Store(noStatus)
+		x.failed.Store(true)
 		if p, ok := errors.AsType[*cache.PanicError](n.err); ok && x.answered.Load() {
 			c.logPanic(p) // no client's connection is left to break
 		} else {
@@ -165,11 +147,12 @@ func (x *exchange) settle(ctx context.Context, n *rendering, old *previous) (*pa
 	}
 	switch v := n.verdict; {
 	case n.page == nil && x.v != nil && v.why == byVary: // the names must be learned again
-		return c.refused(ctx, x.t.key, true, false, ctx.Done(), n.made, v.why)
+		return c.refused(ctx, x.id, true, false, ctx.Done(), n.made, v.why)
 	case n.page == nil:
-		return c.refused(ctx, x.key, v.ends && old.again, old.behind, ctx.Done(), n.made, v.why)
+		return c.refused(ctx, x.at(), v.ends && old.again, old.behind, ctx.Done(), n.made, v.why)
 	case v.fate == fail:
-		x.failed.Store(int32(n.page.Status)) //nolint:gosec // three digits
+		x.failed.Store(true)
+		x.status.Store(int32(n.page.Status)) //nolint:gosec // three digits
 		c.stats.refuse(v.why)
 		f := &failure{n.page, v.mine}
 		if n.own {
@@ -180,7 +163,7 @@ func (x *exchange) settle(ctx context.Context, n *rendering, old *previous) (*pa
 		c.stats.refuse(v.why)
 		cache.Filling(ctx).NoStore()
 		if old.again && n.ends(v.why) {
-			c.forget(x.ctx, x.key, ctx.Done(), n.made)
+			c.forget(x.ctx, x.at(), ctx.Done(), n.made)
 		}
 	default:
 		if !c.cfg.pages() {

@@ -135,10 +135,6 @@ func (p *page) sound() bool { return p != nil && p.Status >= 200 && p.Status <= 
 // Code returns the status.
 func (p *page) Code() int { return p.Status }
 
-func (p *page) life() rules.Life {
-	return rules.Life{Made: p.Made, Fresh: p.Fresh, Asks: p.Asks, Strict: p.Strict, Immutable: p.Immutable}
-}
-
 // Get returns the first value of a header, or "".
 func (p *page) Get(name string) string {
 	for _, f := range p.Header {

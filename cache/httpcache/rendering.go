@@ -94,7 +94,7 @@ func (n *rendering) judge(status int, h http.Header) verdict {
 	} else {
 		v = n.weigh(status, h)
 	}
-	v.held = v.fate == renew || v.fate == fail && n.x.renews.Load()
+	v.held = v.fate == renew || v.fate == fail && n.x.had.Load()
 	if !ok && v.fate == store {
 		v.fate, v.why = share, byTags
 		if !c.cfg.pages() {
@@ -256,7 +256,7 @@ func (n *rendering) wait(ctx context.Context) bool {
 	case <-ctx.Done():
 	}
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		n.x.failed.Store(noStatus) // an older page may replace the response
+		n.x.failed.Store(true) // an older page may replace the response
 		select {
 		case <-n.done:
 		case <-n.ctx.Done():
@@ -306,7 +306,7 @@ func (n *rendering) tee() http.ResponseWriter {
 	}
 	n.taken, n.tail = true, newTail(w)
 	n.teed.Store(true)
-	w.Header().Add("Cache-Status", n.x.c.lines.miss(n.x.missed(none)))
+	w.Header().Add("Cache-Status", n.x.c.lines.miss(n.x.missed(&n.x.deeds, none)))
 	return n.tail
 }
 
@@ -339,7 +339,7 @@ func (n *rendering) goOn(why reason) http.ResponseWriter {
 	c.stats.refuse(why)
 	cut := context.Cause(n.ctx)
 	if cut == nil && !n.mayBePersonal() { // the response of a stopped handler says nothing about the page
-		c.memory.add(n.x.key, c.now())
+		c.memory.add(n.x.at(), c.now())
 	}
 	v := verdict{why: why, ends: n.ends(why)}
 	var w http.ResponseWriter
@@ -355,7 +355,7 @@ func (n *rendering) goOn(why reason) http.ResponseWriter {
 			n.taken = true
 			n.teed.Store(true)
 			n.outlive()
-			w.Header().Add("Cache-Status", c.lines.miss(n.x.missed(why)))
+			w.Header().Add("Cache-Status", c.lines.miss(n.x.missed(&n.x.deeds, why)))
 		}
 	}
 	if w == nil {

@@ -3,8 +3,6 @@ package httpcache
 import (
 	"errors"
 	"net/http"
-	"slices"
-	"strconv"
 
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
@@ -25,9 +23,9 @@ func (c *Cache) serve(next http.Handler, w http.ResponseWriter, r *http.Request)
 	case c.cfg.Off:
 		c.stats.bypass(byOff)
 		c.alone(next, w, r, t, "")
-	case t.noStore, t.cached, r.Method == http.MethodHead && !c.cfg.pages(), !c.cfg.pages() && rules.Demanding(r.Header):
+	case t.w.NoStore, t.w.OnlyIfCached, r.Method == http.MethodHead && !c.cfg.pages(), !c.cfg.pages() && rules.Demanding(r.Header):
 		c.asItIs(next, w, r, t)
-	default:
+	case c.loadsAtHits() || !c.fromStore(w, r, t, freshHere):
 		c.through(next, w, r, t)
 	}
 }
@@ -35,16 +33,13 @@ func (c *Cache) serve(next http.Handler, w http.ResponseWriter, r *http.Request)
 // asItIs answers a client whose request must not store a page or render for everybody. The client
 // may get a stored page.
 func (c *Cache) asItIs(next http.Handler, w http.ResponseWriter, r *http.Request, t target) {
-	x := c.exchange(next, w, r, t)
-	if res, ok := x.find(); ok {
-		line, age := x.account(res)
-		c.answer(w, r, x.inCoding(res, r), line, age)
+	if c.fromStore(w, r, t, freshOnly) {
 		return
 	}
 	switch {
-	case t.cached:
+	case t.w.OnlyIfCached:
 		c.notHere(w)
-	case t.noStore:
+	case t.w.NoStore:
 		c.forItself(next, w, r, t, byRequestNoStore)
 	case r.Method == http.MethodGet && rules.Has(r.Header, "Range"):
 		c.forItself(next, w, r, t, byRange) // the body may be too long to store
@@ -53,6 +48,24 @@ func (c *Cache) asItIs(next http.Handler, w http.ResponseWriter, r *http.Request
 	default:
 		c.forItself(next, w, r, t, byHead)
 	}
+}
+
+// fromStore answers from a stored page, if one does. It refreshes nothing.
+func (c *Cache) fromStore(w http.ResponseWriter, r *http.Request, t target, opts []cache.Option) bool {
+	x := reading{k: &c.core, ctx: r.Context(), id: t.key, h: r.Header, w: t.w}
+	res, ok := x.find(opts)
+	if !ok || !x.wants(res.Value) {
+		return false
+	}
+	p := res.Value
+	line, age := x.hit(p, res.Stale)
+	if p.Encodes {
+		y := c.exchange(nil, w, r, t)
+		y.v = x.v
+		p = y.inCoding(res, r)
+	}
+	c.answer(w, r, p, line, age)
+	return true
 }
 
 // onlyIfCached reports whether a request that bypasses the cache must not reach the handler. A
@@ -70,37 +83,6 @@ func (c *Cache) notHere(w http.ResponseWriter) {
 	c.stats.bypass(byCondition)
 	w.Header().Add("Cache-Status", c.lines.passed(byCondition))
 	unavailable(w, http.StatusGatewayTimeout)
-}
-
-// find returns a stored page that is fresh and meets the client's limits.
-func (x *exchange) find() (res cache.Result[*page], ok bool) {
-	for range 2 {
-		res, err := x.c.pages.Fetch(x.ctx, x.key, nil, freshOnly...)
-		p := res.Value
-		if err != nil || !p.sound() || p.refused != none {
-			return res, false
-		}
-		if x.c.selects(p, x.req.Header) {
-			return res, !x.unwanted(p)
-		}
-		if !x.turn(p) {
-			return res, false
-		}
-	}
-	return res, false
-}
-
-// turn points x to the variant of its client. The variant's key has the headers that p varies on.
-func (x *exchange) turn(p *page) (ok bool) {
-	names := p.names()
-	if x.v != nil || slices.ContainsFunc(names, func(name string) bool { // it identifies a client
-		return rules.Has(x.req.Header, name) && slices.Contains(x.c.cfg.Credentials, name)
-	}) {
-		return false
-	}
-	x.v = variantOf(x.t.key, names, x.req.Header)
-	x.key = x.v.id
-	return x.c.fits(x.key)
 }
 
 // forItself renders for one client only, and counts the reason.
@@ -130,11 +112,10 @@ func (c *Cache) through(next http.Handler, w http.ResponseWriter, r *http.Reques
 // other clients.
 func (x *exchange) try(w http.ResponseWriter, r *http.Request) (p *page, done bool) {
 	c := x.c
-	if c.memory.has(x.key, c.now) {
-		if p, done, ok := x.stored(w, r); ok {
-			return p, done
+	if c.memory.has(x.at(), c.now) {
+		if !c.fromStore(w, r, x.t, nil) {
+			c.forItself(x.next, w, r, x.t, byMemory)
 		}
-		c.forItself(x.next, w, r, x.t, byMemory)
 		return nil, true
 	}
 	res, err := x.outlast(x.fetch())
@@ -144,7 +125,7 @@ func (x *exchange) try(w http.ResponseWriter, r *http.Request) (p *page, done bo
 	}
 	if own := x.own.Load(); own != nil && (err != nil || res.Source == cache.Load) {
 		x.asked(own.Format)
-		c.answer(w, r, own, c.lines.miss(x.missed(byQuery)), "")
+		c.answer(w, r, own, c.lines.miss(x.missed(&x.deeds, byQuery)), "")
 		return own, true
 	}
 	if err != nil {
@@ -159,32 +140,19 @@ func (x *exchange) try(w http.ResponseWriter, r *http.Request) (p *page, done bo
 		c.refusedTo(x, w, r, byMemory)
 	case p.only != nil && p.only != x:
 		c.refusedTo(x, w, r, byMemory)
-	case !c.selects(p, x.req.Header):
+	case !c.selects(p, x.h):
 		return p, false
 	case !x.led.Load() && res.Source == cache.Load && c.spent(p):
 		c.refusedTo(x, w, r, byCondition)
 	default:
-		line, age := x.account(res)
+		line, age := x.account(&x.deeds, res)
+		c.logPanic(x.fault.Load())
 		if cookies := x.cookies.Load(); cookies != nil && res.Source == cache.Load && x.led.Load() {
 			w.Header()["Set-Cookie"] = append(w.Header()["Set-Cookie"], *cookies...)
 		}
 		c.answer(w, r, x.inCoding(res, r), line, age)
 	}
 	return p, true
-}
-
-// stored answers from a stored page, without a load that could refresh it. It reports false for ok
-// if there is none, and for done if the page is for other clients.
-func (x *exchange) stored(w http.ResponseWriter, r *http.Request) (p *page, done, ok bool) {
-	res, err := x.c.pages.Fetch(x.ctx, x.key, nil)
-	if p = res.Value; err != nil || !p.sound() || p.refused != none || x.unwanted(p) {
-		return nil, false, false
-	}
-	if done = x.c.selects(p, x.req.Header); done {
-		line, age := x.account(res)
-		x.c.answer(w, r, x.inCoding(res, r), line, age)
-	}
-	return p, done, true
 }
 
 // outlast takes the result of a read through the cache. If the read took too long and our client has
@@ -219,56 +187,14 @@ func (x *exchange) fetch() (res cache.Result[*page], err error) {
 			panic(p)
 		}
 	}()
-	if !x.t.limits.anew {
-		res, err = x.c.pages.Fetch(x.ctx, x.key, x.load)
-		if err != nil || x.t.limits == (limits{}) || res.Source == cache.Load || res.Value == nil || !x.unwanted(res.Value) {
+	if !x.w.NoCache {
+		res, err = x.c.pages.Fetch(x.ctx, x.at(), x.load)
+		if err != nil || res.Source == cache.Load || res.Value == nil || x.wants(res.Value) {
 			return res, err
 		}
 	}
-	x.asks.Store(true)
-	return x.c.pages.Fetch(x.ctx, x.key, x.load, anew...)
-}
-
-// account counts a request, and returns its Cache-Status and the Age of its page. An empty Age is
-// not sent.
-func (x *exchange) account(res cache.Result[*page]) (line, old string) {
-	c, p := x.c, res.Value
-	n := c.stats.of(p.Format)
-	led, age := x.led.Load(), c.age(p)
-	switch {
-	case res.Stale && led && x.failed.Load() != 0:
-		n.stale.Add(1)
-		c.logPanic(x.fault.Load())
-		m := x.missed(none)
-		m.stale, m.status, m.instead = true, int(x.failed.Load()), true
-		return c.lines.miss(m), strconv.FormatInt(age, 10)
-	case res.Stale, res.Source != cache.Load:
-		if res.Stale {
-			n.stale.Add(1)
-		} else {
-			n.hits.Add(1)
-		}
-		s := c.lines.served(p, c.cfg.pages(), res.Stale, age)
-		return s.line, s.old
-	}
-	if !c.cfg.pages() && age > 0 {
-		old = strconv.FormatInt(age, 10)
-	}
-	if !led {
-		n.coalesced.Add(1)
-		m := x.missed(none)
-		m.collapsed = true
-		return c.lines.miss(m), old
-	}
-	n.misses.Add(1)
-	m := x.missed(reason(x.why.Load()))
-	m.stored = m.detail == none
-	return c.lines.miss(m), old
-}
-
-// missed returns the Cache-Status data of a request that no stored page answered.
-func (x *exchange) missed(why reason) miss {
-	return miss{stale: x.renews.Load(), vary: x.v != nil, asked: x.asks.Load(), detail: why}
+	x.newer.Store(true)
+	return x.c.pages.Fetch(x.ctx, x.at(), x.load, anew...)
 }
 
 // asked counts a request for which the handler ran.

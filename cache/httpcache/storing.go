@@ -174,9 +174,3 @@ func (k *core) refused(ctx context.Context, id string, gone, behind bool, over <
 type refusal struct{ why reason }
 
 func (e *refusal) Error() string { return "httpcache: a refresh was refused: " + e.why.String() }
-
-// loaded is the result of a load.
-type loaded struct {
-	page *page
-	err  error
-}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
-	"github.com/twofold-go/twofold/key"
 )
 
 // target is everything in a request that a response for everybody may depend on. All of it is in
@@ -22,10 +21,8 @@ type target struct {
 	at      string // the escaped path of the request line, if an outer handler rewrote it
 	query   string // normalised
 	vary    []string
-	noStore bool // the client forbids storing the response
-	cached  bool // the client accepts only a stored page
-	allowed bool // it has credentials, and AllowAuthorized allowed them
-	limits  limits
+	w       rules.Request // what the client requires
+	allowed bool          // it has credentials, and AllowAuthorized allowed them
 }
 
 // target returns the target of r, or the reason why r bypasses the cache.
@@ -49,12 +46,9 @@ func (c *Cache) target(r *http.Request) (t target, why reason) {
 		}
 	}
 	t.secure = c.secure(r)
-	if lines := r.Header["Cache-Control"]; len(lines) > 0 {
-		d, _ := rules.ParseCacheControl(lines)
-		t.noStore, t.cached = d.Has("no-store"), d.Has("only-if-cached")
-	}
-	if c.cfg.ClientMayRefresh(r) {
-		t.limits = limitsOf(r.Header)
+	t.w = rules.RequestOf(r.Header)
+	if t.w.MaxStale = -1; !c.cfg.ClientMayRefresh(r) {
+		t.w.NoCache, t.w.MaxAge, t.w.MinFresh = false, -1, -1
 	}
 	t.key, t.vary = c.spell(&t, r.Header)
 	if !c.fits(t.key) {
@@ -197,12 +191,6 @@ func scheme(secure bool) string {
 		return "https//"
 	}
 	return "http//"
-}
-
-// fits reports whether the spelled id is short enough for a key.
-func (c *Cache) fits(id string) bool {
-	room := key.MaxLen - len(c.space.Tenant) - len(c.space.Namespace) - 2 // two colons
-	return 3*len(id) <= room || len(id) <= room && len(key.Text(id)) <= room
 }
 
 // isHost reports whether s is a valid Host in lower case, with or without a port. HTTP/1.0 allows

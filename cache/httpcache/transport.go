@@ -58,61 +58,35 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	default:
 		return t.pass(r, why)
 	}
-	w := rules.RequestOf(h)
+	x := reading{k: &t.core, ctx: r.Context(), id: id, h: h, w: rules.RequestOf(h)}
 	switch {
 	case r.Method == http.MethodHead:
-		return t.fromFresh(r, h, id, w, byHead)
-	case w.NoStore:
-		return t.fromFresh(r, h, id, w, byRequestNoStore)
+		return t.fromFresh(r, x, byHead)
+	case x.w.NoStore:
+		return t.fromFresh(r, x, byRequestNoStore)
 	case rules.Has(h, "Range"):
-		return t.fromFresh(r, h, id, w, byRange)
+		return t.fromFresh(r, x, byRange)
 	case rules.Has(h, "If-None-Match"), rules.Has(h, "If-Modified-Since"):
-		return t.fromFresh(r, h, id, w, byCondition)
+		return t.fromFresh(r, x, byCondition)
 	}
-	p, v := t.here(r.Context(), h, id)
-	now := t.cfg.Now().UnixMilli()
-	if p != nil && w.Accepts(p.life(), now) {
-		return t.hit(r, p, now), nil
+	res, ok := x.find(hereOnly)
+	if now := t.now().UnixMilli(); ok && x.w.Accepts(t.life(res.Value), now) {
+		line, _ := x.hit(res.Value, false)
+		return t.respond(r, res.Value, line, now), nil
 	}
-	return t.ask(r, h, id, v, w, p != nil)
-}
-
-// here looks for the page that answers a request, in this process only. If the entry of the URL
-// is for other requests, it looks for the variant.
-func (t *Transport) here(ctx context.Context, h http.Header, id string) (*page, *variant) {
-	p := t.local(ctx, id)
-	if p == nil || t.selects(p, h) {
-		return p, nil
-	}
-	v := variantOf(id, p.names(), h)
-	if p = t.local(ctx, v.id); p != nil && !t.selects(p, h) {
-		p = nil
-	}
-	return p, v
-}
-
-// local returns a page of this process, or nil.
-func (t *Transport) local(ctx context.Context, id string) *page {
-	res, err := t.pages.Fetch(ctx, id, nil, hereOnly...)
-	if err != nil {
-		return nil
-	}
-	return res.Value
+	return t.ask(r, x, ok)
 }
 
 // fromFresh answers by a fresh page of any tier, or passes the request on unchanged. Why is the
 // reason why such a request is not stored.
-func (t *Transport) fromFresh(r *http.Request, h http.Header, id string, w rules.Request, why reason) (*http.Response, error) {
-	p, ok := t.pages.Peek(r.Context(), id)
-	if ok && p != nil && !t.selects(p, h) {
-		p, ok = t.pages.Peek(r.Context(), variantOf(id, p.names(), h).id)
-		ok = ok && p != nil && t.selects(p, h)
-	}
-	now := t.cfg.Now().UnixMilli()
-	switch {
-	case ok && p != nil && w.Accepts(p.life(), now) && (why != byRange || p.Status == http.StatusOK):
-		return t.hit(r, p, now), nil
-	case w.OnlyIfCached:
+func (t *Transport) fromFresh(r *http.Request, x reading, why reason) (*http.Response, error) {
+	res, ok := x.find(nil)
+	now := t.now().UnixMilli()
+	switch p := res.Value; {
+	case ok && x.w.Accepts(t.life(p), now) && (why != byRange || p.Status == http.StatusOK):
+		line, _ := x.hit(p, false)
+		return t.respond(r, p, line, now), nil
+	case x.w.OnlyIfCached:
 		return t.notHere(r), nil
 	}
 	return t.pass(r, why)

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
-	"github.com/twofold-go/twofold/key"
 )
 
 // canonicalView returns h if all its names are canonical, else a canonical copy. A credential in
@@ -60,7 +59,7 @@ func (t *Transport) key(r *http.Request, h http.Header) (id string, why reason) 
 		return "", byHost
 	}
 	id = string(b)
-	if free := key.MaxLen - len(t.space.Tenant) - len(t.space.Namespace) - 2 - variantLen; 3*len(id) > free && len(key.Text(id)) > free {
+	if !t.fits(id + variantRoom) {
 		return "", byKeyLength
 	}
 	return id, none

@@ -5,23 +5,18 @@ import (
 	"errors"
 	"net/http"
 	"sync"
-	"sync/atomic"
 
 	"github.com/twofold-go/twofold/cache"
-	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 )
 
 // trip is one call of RoundTrip that may have to send its request.
 type trip struct {
+	reading
+	deeds
 	t     *Transport
 	req   *http.Request // a clone: a refresh may need it after the caller has left
-	ctx   context.Context
-	h     http.Header // of req, with canonical names
-	id    string      // the entry of the URL
-	v     *variant    // nil: the entry of the URL
-	w     rules.Request
-	fresh bool  // a stale page is not enough
-	began int64 // in Unix milliseconds
+	fresh bool          // a stale page is not enough
+	began int64         // in Unix milliseconds
 
 	leave  context.CancelFunc  // ends the caller's part in the flight
 	handed chan *http.Response // the response that the caller reads as it comes
@@ -31,16 +26,6 @@ type trip struct {
 
 	mu    sync.Mutex
 	taken bool // the caller has its answer
-
-	// What our loads did. One may run on after the caller has its answer.
-	led     atomic.Bool
-	had     atomic.Bool // there was a page to replace
-	renewed atomic.Bool // the load left the stored page as it is
-	status  atomic.Int32
-	fault   atomic.Bool // the origin failed
-	cookies atomic.Pointer[[]string]
-	own     atomic.Pointer[page] // confirmed, but for our caller only
-	loaded  chan loaded          // the result of the latest
 }
 
 // tripError is a failed request. An older page may replace it.
@@ -61,8 +46,9 @@ func (e *tripError) Unwrap() error { return e.err }
 // errNotHere is the result of a load for only-if-cached.
 var errNotHere = errors.New("httpcache: no stored response, and only-if-cached forbids a request")
 
-func (t *Transport) trip(r *http.Request, id string, v *variant, w rules.Request, fresh bool) *trip {
-	x := &trip{t: t, ctx: r.Context(), id: id, v: v, w: w, fresh: fresh, began: t.now().UnixMilli()}
+func (t *Transport) trip(r *http.Request, way reading, fresh bool) *trip {
+	x := &trip{reading: way, t: t, fresh: fresh, began: t.now().UnixMilli()}
+	x.newer.Store(way.w.NoCache)
 	x.req = r.Clone(r.Context())
 	x.req.Method, x.req.Body = http.MethodGet, nil
 	x.h = canonicalView(x.req.Header)
@@ -156,18 +142,12 @@ func (x *trip) answered() bool {
 // After LoadTimeout the load goes on as long as our caller waits for the response, or reads it. The
 // response is then stored, too.
 func (x *trip) load(ctx context.Context, _ string) (p *page, err error) {
-	defer func() {
-		select {
-		case <-x.loaded:
-		default:
-		}
-		x.loaded <- loaded{p, err}
-	}()
+	defer func() { x.ended(p, err) }()
 	t := x.t
 	begun := t.now()
 	prev, have := cache.Previous[*page](ctx)
 	if have && x.leaves(prev, begun.UnixMilli()) {
-		x.renewed.Store(true)
+		x.kept.Store(true)
 		t.lives(ctx, prev, t.keep)
 		return prev, cache.ErrNotModified
 	}
@@ -191,7 +171,7 @@ func (x *trip) load(ctx context.Context, _ string) (p *page, err error) {
 	behind := have && !x.fresh && prev.refreshes(begun.UnixMilli())
 	e, err := x.send(ctx, prev, behind)
 	if err != nil {
-		x.fault.Store(true)
+		x.failed.Store(true)
 		return nil, err
 	}
 	return x.receive(ctx, e, prev)
@@ -200,7 +180,7 @@ func (x *trip) load(ctx context.Context, _ string) (p *page, err error) {
 // leaves reports whether the load leaves the old page as it is. Either our caller accepts it
 // although it is stale, or the page is for other requests, or only-if-cached forbids a request.
 func (x *trip) leaves(p *page, now int64) bool {
-	return !x.t.selects(p, x.h) || x.w.OnlyIfCached || x.w.MaxStale >= 0 && !x.answered() && x.w.Accepts(p.life(), now)
+	return !x.t.selects(p, x.h) || x.w.OnlyIfCached || x.w.MaxStale >= 0 && !x.answered() && x.w.Accepts(x.t.life(p), now)
 }
 
 // receive turns a response into the result of the load.
@@ -212,7 +192,7 @@ func (x *trip) receive(ctx context.Context, e *exchanged, prev *page) (*page, er
 	}
 	if standsIn(e.status) && prev != nil && !x.fresh && t.now().UnixMilli() < prev.insteadUntil() {
 		x.status.Store(int32(e.status)) //nolint:gosec // three digits
-		x.fault.Store(true)
+		x.failed.Store(true)
 		e.drop()
 		return nil, &tripError{status: e.status}
 	}
@@ -246,12 +226,4 @@ func (x *trip) receive(ctx context.Context, e *exchanged, prev *page) (*page, er
 	p.Vary = choices(x.h, names, true)
 	p.dated(e.received, &life)
 	return x.keep(ctx, p), nil
-}
-
-// at returns the key of the wanted entry.
-func (x *trip) at() string {
-	if x.v != nil {
-		return x.v.id
-	}
-	return x.id
 }

@@ -42,7 +42,7 @@ func (h *Handler) Warm(ctx context.Context, target string, header http.Header) (
 	case why != none:
 	case c.cfg.Off:
 		why = byOff
-	case t.noStore:
+	case t.w.NoStore:
 		why = byRequestNoStore
 	case c.memory.has(t.key, c.now): // perhaps for another variant; then this one is only not warmed
 		why = byMemory
@@ -51,9 +51,9 @@ func (h *Handler) Warm(ctx context.Context, target string, header http.Header) (
 		return Warmed{Why: why.String()}, nil
 	}
 	x := c.exchange(h.next, nil, r, t)
-	res, err := c.pages.Fetch(x.ctx, x.key, x.load)
+	res, err := c.pages.Fetch(x.ctx, x.at(), x.load)
 	x.answered.Store(true)
-	if p := res.Value; err == nil && p.sound() && p.refused == none && !c.selects(p, x.req.Header) {
+	if p := res.Value; err == nil && p.sound() && p.refused == none && !c.selects(p, x.h) {
 		x, res, err = h.warmVariant(ctx, r, t, p)
 	}
 	if f, ok := errors.AsType[*failure](err); ok {
@@ -74,13 +74,13 @@ func (h *Handler) warmVariant(ctx context.Context, r *http.Request, t target, p 
 	case !x.turn(p):
 		res.Value = &page{refused: byVary}
 		return x, res, nil
-	case c.memory.has(x.key, c.now):
+	case c.memory.has(x.at(), c.now):
 		res.Value = &page{refused: byMemory}
 		return x, res, nil
 	}
-	res, err = c.pages.Fetch(x.ctx, x.key, x.load)
+	res, err = c.pages.Fetch(x.ctx, x.at(), x.load)
 	x.answered.Store(true)
-	if p := res.Value; err == nil && p.sound() && p.refused == none && !c.selects(p, x.req.Header) {
+	if p := res.Value; err == nil && p.sound() && p.refused == none && !c.selects(p, x.h) {
 		res.Value = &page{refused: byVary}
 	}
 	return x, res, err
@@ -96,7 +96,7 @@ func (c *Cache) warmed(ctx context.Context, x *exchange, res cache.Result[*page]
 		return Warmed{Why: why.String()}
 	}
 	w := Warmed{Status: p.Status, Bytes: int64(len(p.Body)), Hit: res.Source != cache.Load}
-	if now, ok := c.pages.Peek(ctx, x.key); ok && now != nil {
+	if now, ok := c.pages.Peek(ctx, x.at()); ok && now != nil {
 		w.Stored = true
 		return w
 	}
