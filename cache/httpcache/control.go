@@ -21,7 +21,7 @@ func (r *recorder) FlushError() error {
 	if r.phase == recording && r.verdict.held {
 		return nil
 	}
-	if r.phase == recording && r.tee != nil && r.verdict.fate == store {
+	if r.phase == recording && r.verdict.fate == store && r.who.tees() {
 		if r.out == nil {
 			r.share()
 		} else {

@@ -32,7 +32,6 @@ type exchange struct {
 func (c *Cache) exchange(next http.Handler, w http.ResponseWriter, r *http.Request, t target) *exchange {
 	x := &exchange{c: c, next: next, t: t, client: client{ctx: r.Context(), w: w}}
 	x.reading = reading{k: &c.core, ctx: r.Context(), id: t.key, h: r.Header, w: t.w}
-	x.loaded = make(chan loaded, 1)
 	if c.cfg.pages() {
 		x.req = bare(r)
 		x.plain = plainContext{r.Context()}
@@ -66,7 +65,7 @@ func (f *failure) Error() string {
 //
 // After LoadTimeout the load goes on as long as our client waits for it. The page is then stored, too.
 func (x *exchange) load(ctx context.Context, _ string) (*page, error) {
-	x.led.Store(true)
+	x.begun()
 	p, err := x.render(ctx)
 	x.ended(p, err)
 	return p, err

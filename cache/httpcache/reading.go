@@ -79,7 +79,11 @@ type deeds struct {
 	why     atomic.Uint32            // the reason why the response is not stored
 	cookies atomic.Pointer[[]string] // of the 304 that confirmed the page: for our client only
 	own     atomic.Pointer[page]     // a response for our client only
-	loaded  chan loaded              // the result of the latest load
+
+	// result is the result of the latest load, or nil while it runs. A client that waits for it
+	// longer than LoadTimeout reads from waits.
+	result atomic.Pointer[loaded]
+	waits  atomic.Pointer[chan struct{}]
 }
 
 // loaded is the result of a load.
@@ -88,13 +92,44 @@ type loaded struct {
 	err  error
 }
 
-// ended keeps the result of a load for a client that waits longer than LoadTimeout.
+// begun says that a load begins. It reports whether it is not the first.
+func (d *deeds) begun() (again bool) {
+	d.result.Store(nil)
+	return d.led.Swap(true)
+}
+
+// ended says how a load has ended.
 func (d *deeds) ended(p *page, err error) {
+	d.result.Store(&loaded{p, err})
+	if w := d.waits.Load(); w != nil {
+		wake(*w)
+	}
+}
+
+// end returns a channel that gets a value when the load has ended. It is for one client.
+func (d *deeds) end() <-chan struct{} {
+	w := make(chan struct{}, 1)
+	d.waits.Store(&w)
+	if d.result.Load() != nil {
+		wake(w)
+	}
+	return w
+}
+
+func wake(w chan<- struct{}) {
 	select {
-	case <-d.loaded:
+	case w <- struct{}{}:
 	default:
 	}
-	d.loaded <- loaded{p, err}
+}
+
+// outcome returns the result of the load as that of a read.
+func (d *deeds) outcome() (cache.Result[*page], error) {
+	l := d.result.Load()
+	if l == nil { // another load has begun
+		return cache.Result[*page]{}, cache.ErrLoadTimeout
+	}
+	return cache.Result[*page]{Value: l.page, Source: cache.Load}, l.err
 }
 
 // missed returns the Cache-Status data of a request that no stored page answered.

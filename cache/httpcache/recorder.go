@@ -21,25 +21,8 @@ var errNotRecorded = errors.New("httpcache: no client reads this response")
 // Only the handler's goroutine calls it, as with every ResponseWriter. The lock is for handlers
 // that break that rule.
 type recorder struct {
-	judge func(status int, h http.Header) verdict
-	max   int      // the longest body
-	room  *room    // for the bodies of all recorders
-	hide  []string // headers that name tags
-
-	// live returns the writer that an unrecordable response goes on to, or nil if there is none.
-	// It is called at most once, with mu held.
-	live func(why reason) http.ResponseWriter
-
-	// tee returns the writer of a client that gets the response while it is recorded, or nil if
-	// there is none. It is called when the handler flushes, with mu held. If tee itself is nil, a
-	// flush ends the recording.
-	tee func() http.ResponseWriter
-
-	// early takes an informational response. If it reports false, or is nil, the recording ends.
-	early func(status int, h http.Header) bool
-
-	// mark completes the header of a recorded response that goes on to a client. Nil changes nothing.
-	mark func(h http.Header, body []byte)
+	c   *Cache
+	who recordedFor
 
 	// client is the writer of the only client of the rendering, which gives access to its
 	// connection. Nil means that the rendering is for everybody.
@@ -57,6 +40,25 @@ type recorder struct {
 	held    int                 // bytes of room that body takes
 	slow    bool                // the client waits for what is recorded
 	out     http.ResponseWriter // in phase passing, and of the tee
+}
+
+// recordedFor decides what becomes of a response that is recorded.
+type recordedFor interface {
+	// judge decides by status and header.
+	judge(status int, h http.Header) verdict
+
+	// live returns the writer that an unrecordable response goes on to, or nil if there is none.
+	// It is called at most once, with the recorder's mu held.
+	live(why reason) http.ResponseWriter
+
+	// tees reports whether a response that the handler flushes is recorded all the same. Then tee
+	// returns the writer of a client that gets it as it comes, or nil if there is none. The
+	// recorder's mu is held.
+	tees() bool
+	tee() http.ResponseWriter
+
+	// early takes an informational response. If it reports false, the recording ends.
+	early(status int, h http.Header) bool
 }
 
 type phase uint8
@@ -89,7 +91,7 @@ func (r *recorder) writeHeader(status int) {
 		return
 	}
 	r.status, r.sent = status, rules.Canonical(r.header)
-	r.verdict = r.judge(status, r.sent)
+	r.verdict = r.who.judge(status, r.sent)
 	switch {
 	case r.phase == passing:
 		r.send()
@@ -105,10 +107,10 @@ func (r *recorder) writeHeader(status int) {
 
 // share gives the client what is recorded so far, and what follows.
 func (r *recorder) share() {
-	if r.phase != recording || r.verdict.held || r.tee == nil || r.verdict.fate != store || r.out != nil {
+	if r.phase != recording || r.verdict.held || r.verdict.fate != store || r.out != nil || !r.who.tees() {
 		return
 	}
-	if r.out = r.tee(); r.out != nil {
+	if r.out = r.who.tee(); r.out != nil {
 		r.send()
 		_ = http.NewResponseController(r.out).Flush()
 	}
@@ -122,9 +124,9 @@ func (r *recorder) grow(n int) bool {
 		return true
 	}
 	if announced := int(r.length()); announced > 0 || len(r.body) > 0 {
-		size = max(size, larger(len(r.body), announced, r.max))
+		size = max(size, larger(len(r.body), announced, r.c.maxBody))
 	}
-	if !r.room.take(size - r.held) {
+	if !r.c.room.take(size - r.held) {
 		return false
 	}
 	r.held, r.body = size, append(make([]byte, 0, size), r.body...)
@@ -133,7 +135,7 @@ func (r *recorder) grow(n int) bool {
 
 // drop gives the room back. What was recorded is sent, or belongs to a page.
 func (r *recorder) drop() {
-	r.room.give(r.held)
+	r.c.room.give(r.held)
 	r.held, r.body = 0, nil
 }
 
@@ -141,8 +143,8 @@ func (r *recorder) drop() {
 // with one client, which cannot be stored.
 func (r *recorder) inform(status int) {
 	h := rules.Canonical(r.header)
-	dropHeaders(h, r.hide)
-	if r.phase == recording && r.early != nil && r.early(status, h) {
+	dropHeaders(h, r.c.cfg.TagHeaders)
+	if r.phase == recording && r.who.early(status, h) {
 		return
 	}
 	if r.phase == recording && r.client == nil {
@@ -169,7 +171,7 @@ func (r *recorder) length() int64 {
 
 // tooLong reports whether the response is already known to be too long.
 func (r *recorder) tooLong() bool {
-	if r.length() > int64(r.max) {
+	if r.length() > int64(r.c.maxBody) {
 		return true
 	}
 	size := 0
@@ -186,7 +188,7 @@ func (r *recorder) tooLong() bool {
 // returns.
 func (r *recorder) stop(why reason) {
 	sent := r.out != nil
-	r.out = r.live(why)
+	r.out = r.who.live(why)
 	if r.out == nil {
 		r.phase = dropped
 		r.drop()
@@ -201,8 +203,8 @@ func (r *recorder) stop(why reason) {
 
 // send passes on the recorded header and body.
 func (r *recorder) send() {
-	if r.mark != nil {
-		r.mark(r.sent, r.body)
+	if r.client == nil {
+		r.c.mark(r.sent, r.body)
 	}
 	merge(r.out.Header(), r.sent)
 	r.out.WriteHeader(r.status)
@@ -220,7 +222,7 @@ func (r *recorder) Write(b []byte) (int, error) {
 	if r.phase == recording && !rules.BodyAllowed(r.status) {
 		return 0, http.ErrBodyNotAllowed
 	}
-	if r.phase == recording && len(r.body)+len(b) > r.max {
+	if r.phase == recording && len(r.body)+len(b) > r.c.maxBody {
 		r.stop(bySize)
 	}
 	if r.phase == recording && !r.grow(len(b)) {

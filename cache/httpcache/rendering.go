@@ -18,7 +18,8 @@ import (
 // page, its load ends early, and the handler may run on for one client.
 type rendering struct {
 	x      *exchange
-	rec    *recorder
+	rec    recorder
+	outer  outliving
 	made   time.Time
 	req    http.Header     // what the handler sees, without the conditions about prev
 	prev   *page           // the page to revalidate; nil: none
@@ -26,7 +27,7 @@ type rendering struct {
 	own    bool            // a response that may not be stored is our client's own
 	ctx    context.Context // the handler's
 	cancel context.CancelCauseFunc
-	unlink func() bool // from the load's context
+	apart  atomic.Bool // the end of the load does not end the handler, or has ended it
 	taken  bool        // our client belongs to the handler; protected by rec.mu
 	teed   atomic.Bool // our client reads the response as it comes
 	late   atomic.Bool // the load has timed out
@@ -48,22 +49,9 @@ func (x *exchange) start(ctx context.Context, old *previous, bare bool) *renderi
 	if old.behind {
 		n.client = &client{ctx: x.ctx} // ours has the old page
 	}
-	own, cancel := context.WithCancelCause(asOfServer(context.WithoutCancel(ctx)))
-	n.ctx, n.cancel = own, cancel
-	n.unlink = context.AfterFunc(ctx, func() { n.loadOver(ctx) })
-	n.rec = &recorder{
-		judge:  n.judge,
-		max:    x.c.maxBody,
-		room:   &x.c.room,
-		hide:   x.c.cfg.TagHeaders,
-		live:   n.goOn,
-		early:  n.early,
-		mark:   x.c.mark,
-		header: make(http.Header),
-	}
-	if !x.c.cfg.pages() {
-		n.rec.tee = n.tee
-	}
+	n.outer.Context = ctx
+	n.ctx, n.cancel = context.WithCancelCause(&n.outer)
+	n.rec.c, n.rec.who, n.rec.header = x.c, n, make(http.Header)
 	r := n.request(bare)
 	x.c.running.Go(func() { n.run(r) })
 	return n
@@ -180,7 +168,7 @@ func (n *rendering) run(r *http.Request) {
 		// An unrecovered panic would end the program. A nil one is runtime.Goexit.
 		n.fell(recover())
 	}()
-	n.x.next.ServeHTTP(n.rec, r)
+	n.x.next.ServeHTTP(&n.rec, r)
 	returned = true
 	n.returned()
 }
@@ -234,15 +222,15 @@ func (n *rendering) outlive() {
 	context.AfterFunc(n.client.ctx, func() { n.cancel(context.Cause(n.client.ctx)) })
 }
 
+// unlink separates the handler from the load. It reports false if it was done before.
+func (n *rendering) unlink() bool { return !n.apart.Swap(true) }
+
 // loadOver ends the handler when its load ends, because no client waits or the load took too
 // long. If it took too long, the handler runs on for a client that waits; see exchange.outlast.
 func (n *rendering) loadOver(ctx context.Context) {
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		n.late.Store(true)
-		if n.teed.Load() || !n.x.answered.Load() {
-			n.outlive()
-			return
-		}
+	if n.late.Load() && (n.teed.Load() || !n.x.answered.Load()) {
+		n.outlive()
+		return
 	}
 	n.cancel(context.Cause(ctx))
 }
@@ -255,7 +243,11 @@ func (n *rendering) wait(ctx context.Context) bool {
 		return true
 	case <-ctx.Done():
 	}
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+	n.late.Store(errors.Is(ctx.Err(), context.DeadlineExceeded)) // before unlink; see live
+	if n.unlink() {
+		n.loadOver(ctx)
+	}
+	if n.late.Load() {
 		n.x.failed.Store(true) // an older page may replace the response
 		select {
 		case <-n.done:
@@ -280,7 +272,7 @@ func (n *rendering) unkeyed() []string {
 
 // stream lets our client read a response that takes long as it comes.
 func (n *rendering) stream() {
-	r := n.rec
+	r := &n.rec
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.slow = true
@@ -288,6 +280,9 @@ func (n *rendering) stream() {
 		r.share()
 	}
 }
+
+// tees reports whether a response may be flushed and stored.
+func (n *rendering) tees() bool { return !n.x.c.cfg.pages() }
 
 // tee passes a response that will be stored on while it is recorded. The reader is the client
 // that started the rendering, if it wants the whole response.
@@ -328,13 +323,13 @@ func (n *rendering) end(v verdict, p *page, err error) {
 	})
 }
 
-// goOn handles a response that cannot be recorded. If it may, the client that started the
+// live handles a response that cannot be recorded. If it may, the client that started the
 // rendering gets the response as it comes. Otherwise the handler's context ends and all waiting
 // clients get their own renderings. In both cases the load ends, so that no client waits for the
 // end of a stream and LoadTimeout does not cut it.
 //
 // A 304 answers the cache's condition, so no client gets it.
-func (n *rendering) goOn(why reason) http.ResponseWriter {
+func (n *rendering) live(why reason) http.ResponseWriter {
 	c := n.x.c
 	c.stats.refuse(why)
 	cut := context.Cause(n.ctx)

@@ -162,8 +162,8 @@ func (x *exchange) outlast(res cache.Result[*page], err error) (cache.Result[*pa
 	if n != nil && errors.Is(err, cache.ErrLoadTimeout) {
 		n.stream()
 		select {
-		case l := <-x.loaded:
-			res, err = cache.Result[*page]{Value: l.page, Source: cache.Load}, l.err
+		case <-x.end():
+			res, err = x.outcome()
 		case <-x.client.ctx.Done():
 		}
 	}

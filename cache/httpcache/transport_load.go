@@ -53,7 +53,6 @@ func (t *Transport) trip(r *http.Request, way reading, fresh bool) *trip {
 	x.req.Method, x.req.Body = http.MethodGet, nil
 	x.h = canonicalView(x.req.Header)
 	x.handed, x.left, x.stored = make(chan *http.Response, 1), make(chan struct{}), make(chan struct{})
-	x.loaded = make(chan loaded, 1)
 	x.settle = sync.OnceFunc(func() { close(x.stored) })
 	return x
 }
@@ -85,8 +84,8 @@ func (x *trip) fetch() (*http.Response, fetched) {
 			select {
 			case resp := <-x.handed:
 				return resp, fetched{}
-			case l := <-x.loaded:
-				f = fetched{res: cache.Result[*page]{Value: l.page, Source: cache.Load}, err: l.err}
+			case <-x.end():
+				f.res, f.err = x.outcome()
 			case <-x.ctx.Done():
 			}
 		}
@@ -112,11 +111,11 @@ func (x *trip) call(ctx context.Context) (f fetched) {
 			f.panicked = p
 		}
 	}()
+	var opts []cache.Option
 	if x.fresh {
-		f.res, f.err = x.t.pages.Fetch(ctx, x.at(), x.load, cache.AllowStale(false), cache.MaxAge(0))
-	} else {
-		f.res, f.err = x.t.pages.Fetch(ctx, x.at(), x.load)
+		opts = anew
 	}
+	f.res, f.err = x.t.pages.Fetch(ctx, x.at(), x.load, opts...)
 	return f
 }
 
@@ -142,6 +141,7 @@ func (x *trip) answered() bool {
 // After LoadTimeout the load goes on as long as our caller waits for the response, or reads it. The
 // response is then stored, too.
 func (x *trip) load(ctx context.Context, _ string) (p *page, err error) {
+	again := x.begun()
 	defer func() { x.ended(p, err) }()
 	t := x.t
 	begun := t.now()
@@ -154,7 +154,7 @@ func (x *trip) load(ctx context.Context, _ string) (p *page, err error) {
 	if x.w.OnlyIfCached {
 		return nil, errNotHere
 	}
-	if x.led.Swap(true) && x.answered() {
+	if again && x.answered() {
 		// An invalidation overtook the first load. Our caller has its response; this load is for
 		// the other callers.
 		x.settle()
