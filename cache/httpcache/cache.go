@@ -58,9 +58,9 @@ type Handler struct {
 func (c *Cache) Handler(next http.Handler) *Handler { return &Handler{c, next} }
 
 // loadsAtHits reports whether a hit of a fresh page may begin a load: an early refresh, or an audit. The
-// policies in force may change, so they are read once a second.
-func (c *Cache) loadsAtHits() bool {
-	if now, last := c.now().Unix(), c.judged.Load(); now != last && c.judged.CompareAndSwap(last, now) {
+// policies in force may change, so they are read once a second. Now is in Unix seconds.
+func (c *Cache) loadsAtHits(now int64) bool {
+	if last := c.judged.Load(); now != last && c.judged.CompareAndSwap(last, now) {
 		c.eager.Store(slices.ContainsFunc(c.tiers.Policies(), func(p cache.SpacePolicy) bool {
 			return p.Namespace == c.space.Namespace && (p.Policy.RefreshAhead > 0 || p.Policy.Audit > 0)
 		}))

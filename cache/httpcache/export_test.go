@@ -27,7 +27,7 @@ func (c *Cache) Send(w http.ResponseWriter, r *http.Request, stored []byte) {
 		return
 	}
 	x := c.exchange(nil, w, r, target{key: "k"})
-	line, age := x.account(&x.deeds, cache.Result[*page]{Value: p, Source: cache.Remote})
+	line, age := x.account(&x.deeds, cache.Result[*page]{Value: p, Source: cache.Remote}, 0)
 	_ = c.selects(p, r.Header)
 	_ = variantOf(x.id, p.names(), r.Header)
 	_, _ = c.renewed(p, r.Header.Clone(), time.Now(), time.Now())

@@ -117,7 +117,7 @@ func (x *exchange) previous(ctx context.Context) (old previous) {
 		return old
 	}
 	if !x.c.selects(prev, x.h) {
-		if x.c.age(prev)*1000 >= prev.Fresh+prev.Stale {
+		if x.c.age(prev, x.c.now().UnixMilli())*1000 >= prev.Fresh+prev.Stale {
 			return old
 		}
 		old.page, old.others = prev, true

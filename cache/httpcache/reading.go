@@ -64,8 +64,8 @@ func (x *reading) find(opts []cache.Option) (res cache.Result[*page], ok bool) {
 
 // wants reports whether a stored page meets the client's requirements. A page that was fresh when it
 // was read, or may be served stale, is enough for a client that has none.
-func (x *reading) wants(p *page) bool {
-	return !x.w.Restricts() || x.w.Accepts(x.k.life(p), x.k.now().UnixMilli())
+func (x *reading) wants(p *page, now int64) bool {
+	return !x.w.Restricts() || x.w.Accepts(x.k.life(p, now), now)
 }
 
 // deeds is what the loads of one request did. They may run on after their client has left.
@@ -139,10 +139,10 @@ func (x *reading) missed(d *deeds, why reason) miss {
 
 // account counts a request that a page answers. It returns the line of Cache-Status, and the Age of a
 // stored page.
-func (x *reading) account(d *deeds, res cache.Result[*page]) (line, old string) {
+func (x *reading) account(d *deeds, res cache.Result[*page], now int64) (line, old string) {
 	k, p := x.k, res.Value
 	n := k.stats.of(p.Format)
-	age := k.age(p)
+	age := k.age(p, now)
 	led := d.led.Load()
 	switch {
 	case res.Stale && led && d.failed.Load():
@@ -151,7 +151,7 @@ func (x *reading) account(d *deeds, res cache.Result[*page]) (line, old string) 
 		m.stale, m.instead, m.status = true, true, int(d.status.Load())
 		return k.lines.miss(m), strconv.FormatInt(age, 10)
 	case res.Stale, res.Source != cache.Load, d.kept.Load():
-		return x.hit(p, res.Stale)
+		return x.hit(p, res.Stale, now)
 	}
 	if !k.until && age > 0 {
 		old = strconv.FormatInt(age, 10)
@@ -169,20 +169,20 @@ func (x *reading) account(d *deeds, res cache.Result[*page]) (line, old string) 
 }
 
 // hit counts a request that a stored page answers. It returns the line of Cache-Status, and the Age.
-func (x *reading) hit(p *page, stale bool) (line, old string) {
+func (x *reading) hit(p *page, stale bool, now int64) (line, old string) {
 	n := x.k.stats.of(p.Format)
 	if stale {
 		n.stale.Add(1)
 	} else {
 		n.hits.Add(1)
 	}
-	s := x.k.lines.served(p, x.k.until, stale, x.k.age(p))
+	s := x.k.lines.served(p, x.k.until, stale, x.k.age(p, now))
 	return s.line, s.old
 }
 
-// age returns the age of a page, in whole seconds.
-func (k *core) age(p *page) int64 {
-	age := max(k.now().UnixMilli()-p.Made, 0) / 1000
+// age returns the age of a page at a time in Unix milliseconds, in whole seconds.
+func (k *core) age(p *page, now int64) int64 {
+	age := max(now-p.Made, 0) / 1000
 	if k.until {
 		if s := p.Get("Age"); s != "" { // the response went through another cache
 			if own, err := strconv.ParseUint(s, 10, 31); err == nil {
@@ -194,9 +194,9 @@ func (k *core) age(p *page) int64 {
 }
 
 // life returns how long a page may be used. With Pages that is until it is invalidated.
-func (k *core) life(p *page) rules.Life {
+func (k *core) life(p *page, now int64) rules.Life {
 	if k.until {
-		return rules.Life{Made: k.now().UnixMilli() - k.age(p)*1000, Fresh: math.MaxInt32 * 1000}
+		return rules.Life{Made: now - k.age(p, now)*1000, Fresh: math.MaxInt32 * 1000}
 	}
 	return rules.Life{Made: p.Made, Fresh: p.Fresh, Asks: p.Asks, Strict: p.Strict, Immutable: p.Immutable}
 }

@@ -25,15 +25,17 @@ func (c *Cache) serve(next http.Handler, w http.ResponseWriter, r *http.Request)
 		c.alone(next, w, r, t, "")
 	case t.w.NoStore, t.w.OnlyIfCached, r.Method == http.MethodHead && !c.cfg.pages(), !c.cfg.pages() && rules.Demanding(r.Header):
 		c.asItIs(next, w, r, t)
-	case c.loadsAtHits() || !c.fromStore(w, r, t, freshHere):
-		c.through(next, w, r, t)
+	default:
+		if now := c.now().UnixMilli(); c.loadsAtHits(now/1000) || !c.fromStore(w, r, t, freshHere, now) {
+			c.through(next, w, r, t)
+		}
 	}
 }
 
 // asItIs answers a client whose request must not store a page or render for everybody. The client
 // may get a stored page.
 func (c *Cache) asItIs(next http.Handler, w http.ResponseWriter, r *http.Request, t target) {
-	if c.fromStore(w, r, t, freshOnly) {
+	if c.fromStore(w, r, t, freshOnly, c.now().UnixMilli()) {
 		return
 	}
 	switch {
@@ -51,14 +53,14 @@ func (c *Cache) asItIs(next http.Handler, w http.ResponseWriter, r *http.Request
 }
 
 // fromStore answers from a stored page, if one does. It refreshes nothing.
-func (c *Cache) fromStore(w http.ResponseWriter, r *http.Request, t target, opts []cache.Option) bool {
+func (c *Cache) fromStore(w http.ResponseWriter, r *http.Request, t target, opts []cache.Option, now int64) bool {
 	x := reading{k: &c.core, ctx: r.Context(), id: t.key, h: r.Header, w: t.w}
 	res, ok := x.find(opts)
-	if !ok || !x.wants(res.Value) {
+	if !ok || !x.wants(res.Value, now) {
 		return false
 	}
 	p := res.Value
-	line, age := x.hit(p, res.Stale)
+	line, age := x.hit(p, res.Stale, now)
 	if p.Encodes {
 		y := c.exchange(nil, w, r, t)
 		y.v = x.v
@@ -113,7 +115,7 @@ func (c *Cache) through(next http.Handler, w http.ResponseWriter, r *http.Reques
 func (x *exchange) try(w http.ResponseWriter, r *http.Request) (p *page, done bool) {
 	c := x.c
 	if c.memory.has(x.at(), c.now) {
-		if !c.fromStore(w, r, x.t, nil) {
+		if !c.fromStore(w, r, x.t, nil, c.now().UnixMilli()) {
 			c.forItself(x.next, w, r, x.t, byMemory)
 		}
 		return nil, true
@@ -145,7 +147,7 @@ func (x *exchange) try(w http.ResponseWriter, r *http.Request) (p *page, done bo
 	case !x.led.Load() && res.Source == cache.Load && c.spent(p):
 		c.refusedTo(x, w, r, byCondition)
 	default:
-		line, age := x.account(&x.deeds, res)
+		line, age := x.account(&x.deeds, res, c.now().UnixMilli())
 		c.logPanic(x.fault.Load())
 		if cookies := x.cookies.Load(); cookies != nil && res.Source == cache.Load && x.led.Load() {
 			w.Header()["Set-Cookie"] = append(w.Header()["Set-Cookie"], *cookies...)
@@ -176,7 +178,7 @@ func (x *exchange) outlast(res cache.Result[*page], err error) (cache.Result[*pa
 
 // spent reports whether a new page is unusable for all clients except the one that loaded it.
 func (c *Cache) spent(p *page) bool {
-	return !c.cfg.pages() && (p.Asks || c.age(p)*1000 >= p.Fresh+p.Stale)
+	return !c.cfg.pages() && (p.Asks || c.age(p, c.now().UnixMilli())*1000 >= p.Fresh+p.Stale)
 }
 
 // fetch reads through the cache. If the read panics, no handler may take over the client.
@@ -189,7 +191,7 @@ func (x *exchange) fetch() (res cache.Result[*page], err error) {
 	}()
 	if !x.w.NoCache {
 		res, err = x.c.pages.Fetch(x.ctx, x.at(), x.load)
-		if err != nil || res.Source == cache.Load || res.Value == nil || x.wants(res.Value) {
+		if err != nil || res.Source == cache.Load || res.Value == nil || x.wants(res.Value, x.c.now().UnixMilli()) {
 			return res, err
 		}
 	}

@@ -70,8 +70,8 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		return t.fromFresh(r, x, byCondition)
 	}
 	res, ok := x.find(hereOnly)
-	if now := t.now().UnixMilli(); ok && x.w.Accepts(t.life(res.Value), now) {
-		line, _ := x.hit(res.Value, false)
+	if now := t.now().UnixMilli(); ok && x.w.Accepts(t.life(res.Value, now), now) {
+		line, _ := x.hit(res.Value, false, now)
 		return t.respond(r, res.Value, line, now), nil
 	}
 	return t.ask(r, x, ok)
@@ -83,8 +83,8 @@ func (t *Transport) fromFresh(r *http.Request, x reading, why reason) (*http.Res
 	res, ok := x.find(nil)
 	now := t.now().UnixMilli()
 	switch p := res.Value; {
-	case ok && x.w.Accepts(t.life(p), now) && (why != byRange || p.Status == http.StatusOK):
-		line, _ := x.hit(p, false)
+	case ok && x.w.Accepts(t.life(p, now), now) && (why != byRange || p.Status == http.StatusOK):
+		line, _ := x.hit(p, false, now)
 		return t.respond(r, p, line, now), nil
 	case x.w.OnlyIfCached:
 		return t.notHere(r), nil

@@ -59,7 +59,7 @@ func (x *trip) accepts(res cache.Result[*page]) bool {
 	case res.Stale && !x.w.Restricts() && !x.w.OnlyIfCached:
 		return true
 	}
-	return x.w.Accepts(x.t.life(p), x.t.now().UnixMilli())
+	return x.w.Accepts(x.t.life(p, x.t.now().UnixMilli()), x.t.now().UnixMilli())
 }
 
 // failed answers after a read through the cache has failed.
@@ -90,8 +90,9 @@ func (t *Transport) alone(r *http.Request, w rules.Request, why reason) (*http.R
 
 // fetched answers by the result of a read through the cache, and counts it.
 func (t *Transport) fetched(r *http.Request, x *trip, res cache.Result[*page]) *http.Response {
-	line, _ := x.account(&x.deeds, res)
-	resp := t.respond(r, res.Value, line, t.now().UnixMilli())
+	now := t.now().UnixMilli()
+	line, _ := x.account(&x.deeds, res, now)
+	resp := t.respond(r, res.Value, line, now)
 	if c := x.cookies.Load(); c != nil && x.led.Load() && res.Source == cache.Load { // for this caller only, and not stored
 		resp.Header["Set-Cookie"] = slices.Clone(*c)
 	}

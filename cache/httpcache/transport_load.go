@@ -180,7 +180,7 @@ func (x *trip) load(ctx context.Context, _ string) (p *page, err error) {
 // leaves reports whether the load leaves the old page as it is. Either our caller accepts it
 // although it is stale, or the page is for other requests, or only-if-cached forbids a request.
 func (x *trip) leaves(p *page, now int64) bool {
-	return !x.t.selects(p, x.h) || x.w.OnlyIfCached || x.w.MaxStale >= 0 && !x.answered() && x.w.Accepts(x.t.life(p), now)
+	return !x.t.selects(p, x.h) || x.w.OnlyIfCached || x.w.MaxStale >= 0 && !x.answered() && x.w.Accepts(x.t.life(p, now), now)
 }
 
 // receive turns a response into the result of the load.
