@@ -24,7 +24,7 @@ type coding = weak.Pointer[page]
 // inCoding returns the page to send for res: in the coding that the client prefers, or plain.
 func (x *exchange) inCoding(res cache.Result[*page], r *http.Request) *page {
 	c, p := x.c, res.Value
-	if !p.Encodes || p.only != nil {
+	if !p.Encodes || x.own.Load() == p {
 		return p
 	}
 	at := preferred(r.Header["Accept-Encoding"], c.cfg.Encodings)

@@ -10,7 +10,7 @@ import (
 // refusedTo answers a client that waited for a response that is not for everybody.
 func (c *Cache) refusedTo(x *exchange, w http.ResponseWriter, r *http.Request, why reason) {
 	x.asked(c.cfg.Format(x.t.path, nil))
-	c.alone(x.next, w, r, x.t, c.lines.miss(x.missed(&x.deeds, why)))
+	c.alone(x.next, w, r, x.t, c.lines.miss(x.missed(why)))
 }
 
 // failedWith answers a client after a load has failed.
@@ -20,10 +20,10 @@ func (x *exchange) failedWith(w http.ResponseWriter, r *http.Request, err error)
 		led := x.led.Load()
 		x.asked(f.page.Format)
 		if f.mine && x.fall.Load() != f {
-			c.alone(x.next, w, r, x.t, c.lines.miss(x.missed(&x.deeds, byStatus)))
+			c.alone(x.next, w, r, x.t, c.lines.miss(x.missed(byStatus)))
 			return
 		}
-		m := x.missed(&x.deeds, byStatus)
+		m := x.missed(byStatus)
 		m.collapsed = !led
 		line := c.lines.miss(m)
 		if _, ok := errors.AsType[*cache.RememberedError](err); ok {

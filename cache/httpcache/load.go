@@ -12,8 +12,7 @@ import (
 
 // exchange is one request that the cache answers.
 type exchange struct {
-	reading
-	deeds
+	inquiry
 	c      *Cache
 	next   http.Handler
 	t      target
@@ -31,6 +30,7 @@ type exchange struct {
 
 func (c *Cache) exchange(next http.Handler, w http.ResponseWriter, r *http.Request, t target) *exchange {
 	x := &exchange{c: c, next: next, t: t, client: client{ctx: r.Context(), w: w}}
+	x.more = x
 	x.reading = reading{k: &c.core, ctx: r.Context(), id: t.key, h: r.Header, w: t.w}
 	if c.cfg.pages() {
 		x.req = bare(r)
@@ -73,10 +73,10 @@ func (x *exchange) load(ctx context.Context, _ string) (*page, error) {
 
 func (x *exchange) render(ctx context.Context) (*page, error) {
 	old := x.previous(ctx)
-	if old.others {
-		x.c.lives(ctx, old.page, x.c.keep)
-		return old.page, cache.ErrNotModified
+	if old.leave {
+		return x.unchanged(ctx, old.page)
 	}
+	x.strict.Store(old.page != nil && old.page.Strict)
 	for bare := false; ; {
 		n := x.start(ctx, &old, bare)
 		x.runs.Store(n)
@@ -84,7 +84,7 @@ func (x *exchange) render(ctx context.Context) (*page, error) {
 			return nil, ctx.Err() // no client waits, or the timeout passed
 		}
 		if n.page == nil && n.err == nil && n.verdict.fate == renew { // a 304 for another page
-			old.page = nil
+			old.check = nil
 			continue
 		}
 		if !bare && n.verdict.fate == store && n.page != nil && n.page.shows(n.unkeyed()) {
@@ -94,41 +94,12 @@ func (x *exchange) render(ctx context.Context) (*page, error) {
 			}
 			continue
 		}
-		return x.settle(ctx, n, &old)
-	}
-}
-
-// previous is what a load replaces. Two loads of one exchange may run at once.
-type previous struct {
-	page   *page // the page to revalidate, or nil
-	others bool  // the page is for other clients: the load leaves it
-	again  bool  // the load asks again for the page of the entry
-	behind bool  // the load is a refresh: our client has the page
-}
-
-func (x *exchange) previous(ctx context.Context) (old previous) {
-	prev, ok := cache.Previous[*page](ctx)
-	if !ok || prev == nil {
-		return old
-	}
-	x.had.Store(true)
-	x.strict.Store(prev.Strict)
-	if x.c.cfg.pages() {
-		return old
-	}
-	if !x.c.selects(prev, x.h) {
-		if x.c.age(prev, x.c.now().UnixMilli())*1000 >= prev.Fresh+prev.Stale {
-			return old
+		p, err := x.settle(ctx, n, &old)
+		if bare && x.own.Load() != nil {
+			x.why.Store(uint32(byQuery))
 		}
-		old.page, old.others = prev, true
-		return old
+		return p, err
 	}
-	old.again = true
-	old.behind = !x.newer.Load() && prev.refreshes(x.c.now().UnixMilli())
-	if prev.Get("Etag") != "" || prev.Get("Last-Modified") != "" {
-		old.page = prev
-	}
-	return old
 }
 
 // settle turns the result of a rendering into the result of the load.
@@ -145,10 +116,8 @@ func (x *exchange) settle(ctx context.Context, n *rendering, old *previous) (*pa
 		return nil, n.err
 	}
 	switch v := n.verdict; {
-	case n.page == nil && x.v != nil && v.why == byVary: // the names must be learned again
-		return c.refused(ctx, x.id, true, false, ctx.Done(), n.made, v.why)
 	case n.page == nil:
-		return c.refused(ctx, x.at(), v.ends && old.again, old.behind, ctx.Done(), n.made, v.why)
+		return x.refused(ctx, old, &n.msg, v.why, ctx.Done())
 	case v.fate == fail:
 		x.failed.Store(true)
 		x.status.Store(int32(n.page.Status)) //nolint:gosec // three digits
@@ -161,24 +130,19 @@ func (x *exchange) settle(ctx context.Context, n *rendering, old *previous) (*pa
 	case v.fate == share:
 		c.stats.refuse(v.why)
 		cache.Filling(ctx).NoStore()
-		if old.again && n.ends(v.why) {
-			c.forget(x.ctx, x.at(), ctx.Done(), n.made)
+		return n.page, nil
+	case !c.until:
+		keep := c.keep
+		if !n.page.validated() {
+			keep = 0 // it cannot be revalidated
 		}
+		c.lives(ctx, n.page, keep)
 	default:
-		if !c.cfg.pages() {
-			keep := c.keep
-			if n.page.Get("Etag") == "" && n.page.Get("Last-Modified") == "" {
-				keep = 0 // it cannot be revalidated
-			}
-			c.lives(ctx, n.page, keep)
-		} else if d, _ := rules.ParseCacheControl(n.rec.sent["Cache-Control"]); d.Has("must-revalidate") || d.Has("proxy-revalidate") {
+		if d, _ := rules.ParseCacheControl(n.rec.sent["Cache-Control"]); d.Has("must-revalidate") || d.Has("proxy-revalidate") {
 			cache.Filling(ctx).SetStale(0)
 			cache.Filling(ctx).SetStaleIfError(0)
 		}
-		if n.prev != nil && n.page.Body != nil && n.rec.status == http.StatusNotModified {
-			cache.Filling(ctx).DependOnPrevious()
-		}
-		x.why.Store(uint32(c.kept(ctx, n.page, c.pathTag(x.t.path), c.siteTag(x.t.host, x.t.path))))
 	}
-	return n.page, nil
+	confirmed := n.prev != nil && n.msg.status == http.StatusNotModified
+	return x.keep(ctx, n.page, confirmed, c.pathTag(x.t.path), c.siteTag(x.t.host, x.t.path))
 }

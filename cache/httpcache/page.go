@@ -39,8 +39,6 @@ type page struct {
 
 	stamped atomic.Pointer[stamp] `json:"-"` // of its last hit
 
-	only *exchange `json:"-"` // the only request that it answers, if it is not stored
-
 	IfError int64 // how long after its freshness it replaces a failure, in milliseconds
 	Checked int64 // when its origin last confirmed it, in Unix milliseconds
 

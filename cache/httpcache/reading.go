@@ -133,38 +133,38 @@ func (d *deeds) outcome() (cache.Result[*page], error) {
 }
 
 // missed returns the Cache-Status data of a request that no stored page answered.
-func (x *reading) missed(d *deeds, why reason) miss {
-	return miss{stale: d.had.Load(), vary: x.v != nil, asked: d.newer.Load(), detail: why}
+func (x *inquiry) missed(why reason) miss {
+	return miss{stale: x.had.Load(), vary: x.v != nil, asked: x.newer.Load(), detail: why}
 }
 
 // account counts a request that a page answers. It returns the line of Cache-Status, and the Age of a
 // stored page.
-func (x *reading) account(d *deeds, res cache.Result[*page], now int64) (line, old string) {
+func (x *inquiry) account(res cache.Result[*page], now int64) (line, old string) {
 	k, p := x.k, res.Value
 	n := k.stats.of(p.Format)
 	age := k.age(p, now)
-	led := d.led.Load()
+	led := x.led.Load()
 	switch {
-	case res.Stale && led && d.failed.Load():
+	case res.Stale && led && x.failed.Load():
 		n.stale.Add(1)
-		m := x.missed(d, none)
-		m.stale, m.instead, m.status = true, true, int(d.status.Load())
+		m := x.missed(none)
+		m.stale, m.instead, m.status = true, true, int(x.status.Load())
 		return k.lines.miss(m), strconv.FormatInt(age, 10)
-	case res.Stale, res.Source != cache.Load, d.kept.Load():
+	case res.Stale, res.Source != cache.Load, x.kept.Load():
 		return x.hit(p, res.Stale, now)
 	}
 	if !k.until && age > 0 {
 		old = strconv.FormatInt(age, 10)
 	}
-	m := x.missed(d, none)
+	m := x.missed(none)
 	if !led {
 		n.coalesced.Add(1)
 		m.collapsed = true
 		return k.lines.miss(m), old
 	}
 	n.misses.Add(1)
-	m.status, m.detail = int(d.status.Load()), reason(d.why.Load())
-	m.stored = m.detail == none && d.own.Load() != p
+	m.status, m.detail = int(x.status.Load()), reason(x.why.Load())
+	m.stored = m.detail == none && x.own.Load() != p
 	return k.lines.miss(m), old
 }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"runtime/debug"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -38,6 +37,7 @@ type rendering struct {
 	done    chan struct{}
 	once    sync.Once
 	verdict verdict
+	msg     message
 	page    *page
 	err     error
 }
@@ -45,7 +45,7 @@ type rendering struct {
 // start runs the handler in the context of a load. The page depends on what the handler reads
 // from caches and on what it names by cache.Depend.
 func (x *exchange) start(ctx context.Context, old *previous, bare bool) *rendering {
-	n := &rendering{x: x, made: x.c.now(), done: make(chan struct{}), prev: old.page, client: &x.client}
+	n := &rendering{x: x, made: x.c.now(), done: make(chan struct{}), prev: old.check, client: &x.client}
 	if old.behind {
 		n.client = &client{ctx: x.ctx} // ours has the old page
 	}
@@ -76,11 +76,12 @@ func (n *rendering) judge(status int, h http.Header) verdict {
 	c := n.x.c
 	tags, ok := c.takeTags(h)
 	cache.Depend(n.ctx, tags...)
+	n.msg = message{status: status, h: h, asked: n.req, sent: n.made, received: c.now()}
 	var v verdict
 	if c.cfg.pages() {
 		v = c.judge(&n.x.t, status, h)
 	} else {
-		v = n.weigh(status, h)
+		v = n.x.weigh(&n.msg, n.prev != nil)
 	}
 	v.held = v.fate == renew || v.fate == fail && n.x.had.Load()
 	if !ok && v.fate == store {
@@ -90,41 +91,6 @@ func (n *rendering) judge(status int, h http.Header) verdict {
 		}
 	}
 	return v
-}
-
-// weigh decides what to do with a response that says how long it lives. It was made
-// from one client's whole request, so other clients get it only if it is stored.
-func (n *rendering) weigh(status int, h http.Header) verdict {
-	c, now := n.x.c, n.x.c.now()
-	if status == http.StatusNotModified && n.prev != nil {
-		return verdict{fate: renew, at: now}
-	}
-	v := verdict{fate: store, at: now, life: c.rules.Lifetime(status, h, n.made, now)}
-	v.names, v.why = n.forbids(status, h, &v.life)
-	switch {
-	case v.why == none:
-	case standsIn(status) && !v.life.Explicit:
-		v.fate, v.mine = fail, true
-	default:
-		v.fate = refuse
-	}
-	return v
-}
-
-// forbids returns the reason why a shared cache must not store a response, or none and the request
-// headers that select it.
-func (n *rendering) forbids(status int, h http.Header, life *rules.Lifetime) (names []string, why reason) {
-	c, t := n.x.c, &n.x.t
-	if why := crossed(h); why != none {
-		return nil, why
-	}
-	switch {
-	case c.cfg.Statuses != nil && !slices.Contains(c.cfg.Statuses, status):
-		return nil, byStatus
-	case missing(status) && c.cfg.StoreMissing != nil && !c.cfg.StoreMissing(t.path):
-		return nil, byMissing
-	}
-	return c.withholds(n.x.v, status, h, n.req, life, c.keyed(t))
 }
 
 // newPage makes a page of the recorded response. It returns nil for a 304 about another page.
@@ -141,22 +107,15 @@ func (n *rendering) newPage(status int, h http.Header, body []byte) *page {
 	if !n.prev.stands(h) {
 		return nil
 	}
-	if cookies := h["Set-Cookie"]; len(cookies) > 0 {
-		n.x.cookies.Store(&cookies)
-	}
-	var p *page
-	p, v.life = c.renewed(n.prev, h, n.made, v.at)
+	p, why := n.x.confirm(n.prev, &n.msg)
 	c.offer(p)
-	v.fate = store
-	if v.names, v.why = n.forbids(p.Status, p.header(), &v.life); v.why == none {
-		p.Vary = choices(n.req, v.names, false)
-	} else {
-		v.fate, p.only = share, n.x // it is not for everybody any more
-		if !n.own {
-			p.refused = v.why
-		}
+	if v.fate, v.why = store, why; why == none {
+		return p
 	}
-	return p
+	if v.fate = refuse; n.own {
+		n.x.own.Store(p)
+	}
+	return nil
 }
 
 func (n *rendering) run(r *http.Request) {
@@ -301,7 +260,7 @@ func (n *rendering) tee() http.ResponseWriter {
 	}
 	n.taken, n.tail = true, newTail(w)
 	n.teed.Store(true)
-	w.Header().Add("Cache-Status", n.x.c.lines.miss(n.x.missed(&n.x.deeds, none)))
+	w.Header().Add("Cache-Status", n.x.c.lines.miss(n.x.missed(none)))
 	return n.tail
 }
 
@@ -331,12 +290,11 @@ func (n *rendering) end(v verdict, p *page, err error) {
 // A 304 answers the cache's condition, so no client gets it.
 func (n *rendering) live(why reason) http.ResponseWriter {
 	c := n.x.c
-	c.stats.refuse(why)
 	cut := context.Cause(n.ctx)
 	if cut == nil && !n.mayBePersonal() { // the response of a stopped handler says nothing about the page
 		c.memory.add(n.x.at(), c.now())
 	}
-	v := verdict{why: why, ends: n.ends(why)}
+	v := verdict{why: why}
 	var w http.ResponseWriter
 	own := n.own || why.goesOn() && !n.rec.verdict.mine
 	// After unlink the handler runs until its client leaves.
@@ -350,7 +308,7 @@ func (n *rendering) live(why reason) http.ResponseWriter {
 			n.taken = true
 			n.teed.Store(true)
 			n.outlive()
-			w.Header().Add("Cache-Status", c.lines.miss(n.x.missed(&n.x.deeds, why)))
+			w.Header().Add("Cache-Status", c.lines.miss(n.x.missed(why)))
 		}
 	}
 	if w == nil {
@@ -365,10 +323,4 @@ func (n *rendering) live(why reason) http.ResponseWriter {
 // request. Another client may get a response that is stored.
 func (n *rendering) mayBePersonal() bool {
 	return rules.AboutClient(n.rec.status) || rules.Has(n.req, "Authorization")
-}
-
-// ends reports whether a response that is not stored ends the old page. The recorder's mu is held,
-// or the recording is over.
-func (n *rendering) ends(why reason) bool {
-	return why.whole() && rules.Outdates(n.rec.status, rules.Has(n.req, "Authorization"))
 }

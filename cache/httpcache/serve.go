@@ -126,9 +126,7 @@ func (x *exchange) try(w http.ResponseWriter, r *http.Request) (p *page, done bo
 		return nil, true
 	}
 	if own := x.own.Load(); own != nil && (err != nil || res.Source == cache.Load) {
-		x.asked(own.Format)
-		c.answer(w, r, own, c.lines.miss(x.missed(&x.deeds, byQuery)), "")
-		return own, true
+		res, err = cache.Result[*page]{Value: own, Source: cache.Load}, nil
 	}
 	if err != nil {
 		x.failedWith(w, r, err)
@@ -140,14 +138,12 @@ func (x *exchange) try(w http.ResponseWriter, r *http.Request) (p *page, done bo
 		c.refusedTo(x, w, r, p.refused)
 	case !p.sound():
 		c.refusedTo(x, w, r, byMemory)
-	case p.only != nil && p.only != x:
-		c.refusedTo(x, w, r, byMemory)
 	case !c.selects(p, x.h):
 		return p, false
 	case !x.led.Load() && res.Source == cache.Load && c.spent(p):
 		c.refusedTo(x, w, r, byCondition)
 	default:
-		line, age := x.account(&x.deeds, res, c.now().UnixMilli())
+		line, age := x.account(res, c.now().UnixMilli())
 		c.logPanic(x.fault.Load())
 		if cookies := x.cookies.Load(); cookies != nil && res.Source == cache.Load && x.led.Load() {
 			w.Header()["Set-Cookie"] = append(w.Header()["Set-Cookie"], *cookies...)

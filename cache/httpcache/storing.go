@@ -72,6 +72,9 @@ func (p *page) stands(h http.Header) bool {
 	return tag == "" || own == "" || strings.TrimPrefix(tag, "W/") == strings.TrimPrefix(own, "W/")
 }
 
+// validated reports whether the page has a validator.
+func (p *page) validated() bool { return p.Get("Etag") != "" || p.Get("Last-Modified") != "" }
+
 // ask makes a request conditional on the validators of the page (RFC 9111 §4.3.1). It reports false if
 // there are none.
 func (p *page) ask(h http.Header) (ok bool) {
@@ -143,31 +146,6 @@ func (k *core) lives(ctx context.Context, p *page, keep time.Duration) {
 	f.SetStale(time.Duration(stale) * time.Millisecond)
 	f.SetStaleIfError(time.Duration(instead) * time.Millisecond)
 	f.SetKeep(keep)
-}
-
-// kept ends a load with a page that is stored under some tags. It returns the reason why it is not
-// stored, or none.
-func (k *core) kept(ctx context.Context, p *page, tags ...string) reason {
-	cache.Depend(ctx, tags...)
-	if !cache.Filling(ctx).Stores() {
-		k.stats.refuse(byLoad)
-		return byLoad
-	}
-	k.stats.of(p.Format).stored.Add(1)
-	return none
-}
-
-// refused ends a load whose response is not stored. It forgets the entry id if gone is set, because the
-// response says that its page is over. Behind means that the load is a refresh, which leaves the page.
-func (k *core) refused(ctx context.Context, id string, gone, behind bool, over <-chan struct{}, made time.Time, why reason) (*page, error) {
-	switch {
-	case gone:
-		k.forget(ctx, id, over, made)
-	case behind:
-		return nil, &refusal{why}
-	}
-	cache.Filling(ctx).NoStore()
-	return &page{refused: why}, nil
 }
 
 // refusal is the error of a refresh whose response may not be stored. The old page stays.

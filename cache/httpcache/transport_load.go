@@ -11,8 +11,7 @@ import (
 
 // trip is one call of RoundTrip that may have to send its request.
 type trip struct {
-	reading
-	deeds
+	inquiry
 	t     *Transport
 	req   *http.Request // a clone: a refresh may need it after the caller has left
 	fresh bool          // a stale page is not enough
@@ -47,8 +46,8 @@ func (e *tripError) Unwrap() error { return e.err }
 var errNotHere = errors.New("httpcache: no stored response, and only-if-cached forbids a request")
 
 func (t *Transport) trip(r *http.Request, way reading, fresh bool) *trip {
-	x := &trip{reading: way, t: t, fresh: fresh, began: t.now().UnixMilli()}
-	x.newer.Store(way.w.NoCache)
+	x := &trip{inquiry: inquiry{reading: way}, t: t, fresh: fresh, began: t.now().UnixMilli()}
+	x.newer.Store(fresh)
 	x.req = r.Clone(r.Context())
 	x.req.Method, x.req.Body = http.MethodGet, nil
 	x.h = canonicalView(x.req.Header)
@@ -143,13 +142,9 @@ func (x *trip) answered() bool {
 func (x *trip) load(ctx context.Context, _ string) (p *page, err error) {
 	again := x.begun()
 	defer func() { x.ended(p, err) }()
-	t := x.t
-	begun := t.now()
-	prev, have := cache.Previous[*page](ctx)
-	if have && x.leaves(prev, begun.UnixMilli()) {
-		x.kept.Store(true)
-		t.lives(ctx, prev, t.keep)
-		return prev, cache.ErrNotModified
+	old := x.previous(ctx)
+	if x.leaves(&old) {
+		return x.unchanged(ctx, old.page)
 	}
 	if x.w.OnlyIfCached {
 		return nil, errNotHere
@@ -164,43 +159,54 @@ func (x *trip) load(ctx context.Context, _ string) (p *page, err error) {
 			return nil, ctx.Err()
 		}
 	}
-	x.had.Store(have)
-	if !have {
-		prev = nil
-	}
-	behind := have && !x.fresh && prev.refreshes(begun.UnixMilli())
-	e, err := x.send(ctx, prev, behind)
+	e, err := x.send(ctx, old.check, old.behind)
 	if err != nil {
 		x.failed.Store(true)
 		return nil, err
 	}
-	return x.receive(ctx, e, prev)
+	return x.receive(ctx, e, &old)
 }
 
 // leaves reports whether the load leaves the old page as it is. Either our caller accepts it
 // although it is stale, or the page is for other requests, or only-if-cached forbids a request.
-func (x *trip) leaves(p *page, now int64) bool {
-	return !x.t.selects(p, x.h) || x.w.OnlyIfCached || x.w.MaxStale >= 0 && !x.answered() && x.w.Accepts(x.t.life(p, now), now)
+func (x *trip) leaves(old *previous) bool {
+	if old.page == nil || old.leave || x.w.OnlyIfCached {
+		return old.page != nil
+	}
+	now := x.t.now().UnixMilli()
+	return x.w.MaxStale >= 0 && !x.answered() && x.w.Accepts(x.t.life(old.page, now), now)
 }
 
 // receive turns a response into the result of the load.
-func (x *trip) receive(ctx context.Context, e *exchanged, prev *page) (*page, error) {
+func (x *trip) receive(ctx context.Context, e *exchanged, old *previous) (*page, error) {
 	t, resp := x.t, e.resp
-	if e.status == http.StatusNotModified && e.conditional {
+	m := &message{status: e.status, h: e.h, asked: x.h, sent: e.asked, received: e.received}
+	v := x.weigh(m, e.conditional)
+	switch {
+	case v.fate == renew:
+		e.drop()
 		x.status.Store(http.StatusNotModified)
-		return x.confirm(ctx, e, prev)
-	}
-	if standsIn(e.status) && prev != nil && !x.fresh && t.now().UnixMilli() < prev.insteadUntil() {
+		p, why := x.confirm(old.check, m)
+		if why != none {
+			x.own.Store(p)
+			return x.refused(ctx, old, m, why, x.stored) // other callers send their own requests
+		}
+		return x.store(ctx, p, true)
+	case v.fate == fail && old.page != nil && !x.fresh && t.now().UnixMilli() < old.page.insteadUntil():
 		x.status.Store(int32(e.status)) //nolint:gosec // three digits
 		x.failed.Store(true)
 		e.drop()
 		return nil, &tripError{status: e.status}
+	case v.fate == store:
+		v.why = t.unfit(resp, e.h)
 	}
-	life := t.rules.Lifetime(e.status, e.h, e.asked, e.received)
-	names, why := x.unfit(resp, e.h, &life)
-	if why != none {
-		return x.refuse(ctx, e, prev, why)
+	if v.why != none { // the response is for our caller only
+		if !x.hand(e, func() { resp.Body = newOwnBody(x.ctx, e, x.leave) }, v.why) {
+			e.drop()
+		}
+		return x.refused(ctx, old, m, v.why, x.stored)
 	}
+	why := none
 	f := newFlow(resp.Body, resp.ContentLength, t.maxBody, &t.room, e.cancel)
 	if !cache.Filling(ctx).Stores() {
 		why = byLoad
@@ -219,11 +225,19 @@ func (x *trip) receive(ctx context.Context, e *exchanged, prev *page) (*page, er
 	}
 	body, why := f.whole()
 	if why != none {
-		return x.refused(ctx, e, prev, why)
+		return x.refused(ctx, old, m, why, x.stored)
 	}
 	p := pageOf(e.status, e.h, body)
 	p.Format = formatOf("", e.h)
-	p.Vary = choices(x.h, names, true)
-	p.dated(e.received, &life)
-	return x.keep(ctx, p), nil
+	p.Vary = choices(x.h, v.names, true)
+	p.dated(e.received, &v.life)
+	return x.store(ctx, p, false)
+}
+
+// store ends the load with a page that is stored.
+func (x *trip) store(ctx context.Context, p *page, confirmed bool) (*page, error) {
+	x.t.lives(ctx, p, x.t.keep)
+	at := *x.req.URL
+	at.Host = hostOf(x.req)
+	return x.keep(ctx, p, confirmed, x.t.tag(&at))
 }

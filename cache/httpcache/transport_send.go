@@ -77,20 +77,15 @@ func (x *trip) sendOnce(ctx context.Context, prev *page, behind bool) (*exchange
 	return e, nil
 }
 
-// unfit returns the reason why a response must not be stored, or none and the request headers that
-// select it.
-func (x *trip) unfit(resp *http.Response, h http.Header, life *rules.Lifetime) (names []string, why reason) {
-	t := x.t
-	if why := crossed(h); why != none {
-		return nil, why
-	}
+// unfit returns the reason why a response that may be stored does not fit, or none.
+func (t *Transport) unfit(resp *http.Response, h http.Header) reason {
 	switch {
 	case len(resp.Trailer) > 0:
-		return nil, byTrailer
+		return byTrailer
 	case resp.ContentLength > int64(t.maxBody) || headerSize(h) > maxHeader:
-		return nil, bySize
+		return bySize
 	}
-	return t.withholds(x.v, resp.StatusCode, h, x.h, life, nil)
+	return none
 }
 
 func headerSize(h http.Header) (n int) {

@@ -31,10 +31,20 @@ func learned(h http.Header, encoded bool, keyed func(name string) bool) (names [
 	return names, len(names) <= maxLearned
 }
 
-// keyed returns a function that reports whether a header needs no variant: its value is in the key
-// of t, or is the same for all clients because it is hidden.
-func (c *Cache) keyed(t *target) func(name string) bool {
-	return func(name string) bool { return c.declares(t, name) || c.hides(name) }
+// keyed reports whether a header needs no variant: its value is in the key, or is the same for all
+// clients because it is hidden.
+func (x *exchange) keyed(name string) bool { return x.c.declares(&x.t, name) || x.c.hides(name) }
+
+// refuses returns the reason why the cache stores no response with the status, or none.
+func (x *exchange) refuses(status int) reason {
+	cfg := &x.c.cfg
+	switch {
+	case cfg.Statuses != nil && !slices.Contains(cfg.Statuses, status):
+		return byStatus
+	case missing(status) && cfg.StoreMissing != nil && !cfg.StoreMissing(x.t.path):
+		return byMissing
+	}
+	return none
 }
 
 // variantLen is how many bytes the key of a variant adds: "|" and a digest.

@@ -30,10 +30,6 @@ type verdict struct {
 	// instead.
 	held bool
 
-	// ends marks a response that is not stored but replaces the old page: the origin does not send
-	// that page any more (RFC 9111 §4.3.3).
-	ends bool
-
 	// With Shared: when the header arrived, and how long the response lives.
 	at    time.Time
 	life  rules.Lifetime
