@@ -148,10 +148,9 @@ func (x *inquiry) keep(ctx context.Context, p *page, confirmed bool, tags ...str
 		cache.Filling(ctx).DependOnPrevious()
 	}
 	cache.Depend(ctx, tags...)
-	if why := none; !cache.Filling(ctx).Stores() {
-		why = byLoad
-		x.k.stats.refuse(why)
-		x.why.Store(uint32(why))
+	if !cache.Filling(ctx).Stores() {
+		x.k.stats.refuse(byLoad)
+		x.why.Store(uint32(byLoad))
 	} else {
 		x.k.stats.of(p.Format).stored.Add(1)
 	}

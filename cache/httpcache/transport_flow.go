@@ -203,7 +203,7 @@ func newFlowBody(ctx context.Context, f *flow, stored <-chan struct{}, leave fun
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		f.grown.Broadcast()
-		if f.ended && f.err == nil { // the caller reads from the origin, and nobody else
+		if f.ended && f.err == nil || f.left != nil { // the caller reads, and nobody else
 			f.cancel()
 		}
 	})

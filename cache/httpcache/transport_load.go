@@ -219,7 +219,7 @@ func (x *trip) receive(ctx context.Context, e *exchanged, old *previous) (*page,
 	select {
 	case <-f.done:
 	case <-ctx.Done():
-		if !errors.Is(ctx.Err(), context.DeadlineExceeded) || !f.outlast() {
+		if !errors.Is(ctx.Err(), context.DeadlineExceeded) || x.ctx.Err() != nil || !f.outlast() {
 			return nil, ctx.Err() // our caller reads on
 		}
 	}

@@ -54,7 +54,7 @@ func (h *Handler) Warm(ctx context.Context, target string, header http.Header) (
 	res, err := c.pages.Fetch(x.ctx, x.at(), x.load)
 	x.answered.Store(true)
 	if p := res.Value; err == nil && p.sound() && p.refused == none && !c.selects(p, x.h) {
-		x, res, err = h.warmVariant(ctx, r, t, p)
+		x, res, err = h.warmVariant(r, t, p)
 	}
 	if f, ok := errors.AsType[*failure](err); ok {
 		return Warmed{Status: f.page.Status, Bytes: int64(len(f.page.Body)), Why: byStatus.String()}, nil
@@ -67,7 +67,7 @@ func (h *Handler) Warm(ctx context.Context, target string, header http.Header) (
 
 // warmVariant fetches the variant for r. Its key has the headers that p varies on. If the variant
 // cannot be stored, the page of the result says why.
-func (h *Handler) warmVariant(ctx context.Context, r *http.Request, t target, p *page) (x *exchange, res cache.Result[*page], err error) {
+func (h *Handler) warmVariant(r *http.Request, t target, p *page) (x *exchange, res cache.Result[*page], err error) {
 	c := h.c
 	x = c.exchange(h.next, nil, r, t)
 	switch {

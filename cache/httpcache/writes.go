@@ -113,6 +113,9 @@ func (w write) base() (base *url.URL, prefix string) {
 func sameHost(a, b string) bool { return strings.EqualFold(withoutPort(a), withoutPort(b)) }
 
 func withoutPort(host string) string {
+	if !strings.HasSuffix(host, ":80") && !strings.HasSuffix(host, ":443") && !strings.HasSuffix(host, ":") {
+		return host
+	}
 	if name, port, err := net.SplitHostPort(host); err == nil && (port == "80" || port == "443" || port == "") {
 		if strings.Contains(name, ":") {
 			return "[" + name + "]"
