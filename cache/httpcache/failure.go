@@ -19,7 +19,7 @@ func (x *exchange) failedWith(w http.ResponseWriter, r *http.Request, err error)
 	if f, ok := errors.AsType[*failure](err); ok {
 		led := x.led.Load()
 		x.asked(f.page.Format)
-		if f.mine && x.fall.Load() != f {
+		if f.mine {
 			c.alone(x.next, w, r, x.t, c.lines.miss(x.missed(byStatus)))
 			return
 		}

@@ -72,9 +72,9 @@ type message struct {
 }
 
 // weigh decides what to do with a response that says how long it lives. It was made from one client's
-// whole request, so other clients get it only if it is stored. Confirms reports whether a 304 confirms
-// the old page.
-func (x *inquiry) weigh(m *message, confirms bool) verdict {
+// whole request, so other clients get it only if it is stored. Old is the old page, if it answers the
+// request; confirms reports whether a 304 confirms it.
+func (x *inquiry) weigh(m *message, old *page, confirms bool) verdict {
 	if m.status == http.StatusNotModified && confirms {
 		return verdict{fate: renew, at: m.received}
 	}
@@ -82,7 +82,7 @@ func (x *inquiry) weigh(m *message, confirms bool) verdict {
 	v.names, v.why = x.forbids(m, m.status, m.h, &v.life)
 	switch {
 	case v.why == none:
-	case standsIn(m.status) && !v.life.Explicit:
+	case standsIn(m.status) && !v.life.Explicit && old != nil && !x.newer.Load() && x.k.now().UnixMilli() < old.insteadUntil():
 		v.fate, v.mine = fail, true
 	default:
 		v.fate = refuse

@@ -23,7 +23,6 @@ type exchange struct {
 	fault  atomic.Pointer[cache.PanicError]
 	strict atomic.Bool // the old page must not be served stale
 	runs   atomic.Pointer[rendering]
-	fall   atomic.Pointer[failure] // the response to our client's own, whole request
 
 	answered atomic.Bool // our client has its answer; a load that runs now is a refresh
 }
@@ -122,11 +121,7 @@ func (x *exchange) settle(ctx context.Context, n *rendering, old *previous) (*pa
 		x.failed.Store(true)
 		x.status.Store(int32(n.page.Status)) //nolint:gosec // three digits
 		c.stats.refuse(v.why)
-		f := &failure{n.page, v.mine}
-		if n.own {
-			x.fall.Store(f)
-		}
-		return nil, f
+		return nil, &failure{n.page, v.mine}
 	case v.fate == share:
 		c.stats.refuse(v.why)
 		cache.Filling(ctx).NoStore()

@@ -23,6 +23,7 @@ type rendering struct {
 	req    http.Header     // what the handler sees, without the conditions about prev
 	prev   *page           // the page to revalidate; nil: none
 	client *client         // which may get the response as it comes
+	old    *page           // the page of the entry; nil: none
 	own    bool            // a response that may not be stored is our client's own
 	ctx    context.Context // the handler's
 	cancel context.CancelCauseFunc
@@ -45,7 +46,7 @@ type rendering struct {
 // start runs the handler in the context of a load. The page depends on what the handler reads
 // from caches and on what it names by cache.Depend.
 func (x *exchange) start(ctx context.Context, old *previous, bare bool) *rendering {
-	n := &rendering{x: x, made: x.c.now(), done: make(chan struct{}), prev: old.check, client: &x.client}
+	n := &rendering{x: x, made: x.c.now(), done: make(chan struct{}), old: old.page, prev: old.check, client: &x.client}
 	if old.behind {
 		n.client = &client{ctx: x.ctx} // ours has the old page
 	}
@@ -81,7 +82,7 @@ func (n *rendering) judge(status int, h http.Header) verdict {
 	if c.cfg.pages() {
 		v = c.judge(&n.x.t, status, h)
 	} else {
-		v = n.x.weigh(&n.msg, n.prev != nil)
+		v = n.x.weigh(&n.msg, n.old, n.prev != nil)
 	}
 	v.held = v.fate == renew || v.fate == fail && n.x.had.Load()
 	if !ok && v.fate == store {
@@ -291,7 +292,7 @@ func (n *rendering) end(v verdict, p *page, err error) {
 func (n *rendering) live(why reason) http.ResponseWriter {
 	c := n.x.c
 	cut := context.Cause(n.ctx)
-	if cut == nil && !n.mayBePersonal() { // the response of a stopped handler says nothing about the page
+	if cut == nil && !n.mayBePersonal() && !standsIn(n.rec.status) { // the response of a stopped handler says nothing about the page
 		c.memory.add(n.x.at(), c.now())
 	}
 	v := verdict{why: why}

@@ -181,7 +181,7 @@ func (x *trip) leaves(old *previous) bool {
 func (x *trip) receive(ctx context.Context, e *exchanged, old *previous) (*page, error) {
 	t, resp := x.t, e.resp
 	m := &message{status: e.status, h: e.h, asked: x.h, sent: e.asked, received: e.received}
-	v := x.weigh(m, e.conditional)
+	v := x.weigh(m, old.page, e.conditional)
 	switch {
 	case v.fate == renew:
 		e.drop()
@@ -192,7 +192,7 @@ func (x *trip) receive(ctx context.Context, e *exchanged, old *previous) (*page,
 			return x.refused(ctx, old, m, why, x.stored) // other callers send their own requests
 		}
 		return x.store(ctx, p, true)
-	case v.fate == fail && old.page != nil && !x.fresh && t.now().UnixMilli() < old.page.insteadUntil():
+	case v.fate == fail:
 		x.status.Store(int32(e.status)) //nolint:gosec // three digits
 		x.failed.Store(true)
 		e.drop()
