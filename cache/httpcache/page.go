@@ -151,10 +151,14 @@ func (p *page) fill(h http.Header, extra int) (room []string) {
 		n += len(f.Values)
 	}
 	room = make([]string, n)
+	empty := len(h) == 0 // most often: then there is nothing to join
 	for _, f := range p.Header {
 		k := copy(room, f.Values)
-		h[f.Name] = joinLists(f.Name, h[f.Name], room[:k:k])
-		room = room[k:]
+		values := room[:k:k]
+		if !empty {
+			values = joinLists(f.Name, h[f.Name], values)
+		}
+		h[f.Name], room = values, room[k:]
 	}
 	return room
 }

@@ -54,7 +54,8 @@ func (x *exchange) start(ctx context.Context, old *previous, bare bool) *renderi
 	n.ctx, n.cancel = context.WithCancelCause(&n.outer)
 	n.rec.c, n.rec.who, n.rec.header = x.c, n, make(http.Header)
 	r := n.request(bare)
-	x.c.running.Go(func() { n.run(r) })
+	x.c.running.add(1)
+	go n.run(r)
 	return n
 }
 
@@ -121,6 +122,7 @@ func (n *rendering) newPage(status int, h http.Header, body []byte) *page {
 
 func (n *rendering) run(r *http.Request) {
 	returned := false
+	defer n.x.c.running.add(-1)
 	defer func() {
 		if returned {
 			return

@@ -65,10 +65,18 @@ func (c *Cache) personal(r *http.Request, t *target) reason {
 		return byNesting // it is part of another load, which records its dependencies
 	case c.cfg.Bypass != nil && c.cfg.Bypass(r):
 		return byProgram
-	case rules.Has(h, "Upgrade") || rules.Has(h, "Connection") && rules.Lists(h["Connection"], "upgrade"):
+	case rules.Has(h, "Upgrade"):
 		return byUpgrade
-	case drops(h):
-		return byConnection
+	}
+	if lines := h["Connection"]; len(lines) > 0 {
+		if rules.Lists(lines, "upgrade") {
+			return byUpgrade
+		}
+		if drops(h) {
+			return byConnection
+		}
+	}
+	switch {
 	case r.ContentLength != 0 || len(r.TransferEncoding) > 0:
 		return byBody
 	case rules.Has(h, "Last-Event-Id") || rules.Has(h, "Accept") && rules.Lists(h["Accept"], "text/event-stream"):
