@@ -97,17 +97,27 @@ func (c *Cache) forItself(next http.Handler, w http.ResponseWriter, r *http.Requ
 // names lead to this client's variant.
 func (c *Cache) through(next http.Handler, w http.ResponseWriter, r *http.Request, t target) {
 	x := c.exchange(next, w, r, t)
-	p, done := x.try(w, r)
-	if done {
-		return
+	for {
+		p, done := x.try(w, r)
+		if done {
+			return
+		}
+		var why reason
+		if x, why = x.turned(w, r, p); why != none {
+			c.forItself(next, w, r, t, why)
+			return
+		}
 	}
-	y := c.exchange(next, w, r, t)
-	if y.turn(p) {
-		_, done = y.try(w, r)
+}
+
+// turned returns the exchange of the variant of our client, after the page p of the URL proved to be for
+// others, or the reason why there is none.
+func (x *exchange) turned(w http.ResponseWriter, r *http.Request, p *page) (y *exchange, why reason) {
+	y = x.c.exchange(x.next, w, r, x.t)
+	if x.v != nil || !y.turn(p) {
+		return nil, byVary
 	}
-	if !done {
-		c.forItself(next, w, r, t, byVary)
-	}
+	return y, none
 }
 
 // try answers from the entry of x, or by a load of it. It reports false for a page that is for
@@ -165,11 +175,17 @@ func (x *exchange) outlast(res cache.Result[*page], err error) (cache.Result[*pa
 		case <-x.client.ctx.Done():
 		}
 	}
-	x.answered.Store(true)
-	if n != nil && n.late.Load() && !n.teed.Load() {
+	x.over()
+	return res, err
+}
+
+// over says that our client does not wait any more. A load that takes too long then ends, unless the
+// client reads its response.
+func (x *exchange) over() {
+	x.answered.Store(true) // before late is read; see rendering.wait
+	if n := x.runs.Load(); n != nil && n.late.Load() && !n.teed.Load() {
 		n.cancel(errNotRecorded)
 	}
-	return res, err
 }
 
 // spent reports whether a new page is unusable for all clients except the one that loaded it.
