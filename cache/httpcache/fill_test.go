@@ -203,3 +203,27 @@ func TestRefreshAhead(t *testing.T) {
 		}
 	})
 }
+
+// An early refresh that is refused answers no client: all get the stored page.
+func TestRefusedEarlyRefresh(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := &origin{script: [][]string{{"Cache-Control", "max-age=100"}, {":status", "429"}}}
+		s := proxied(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if o.asked() == 0 {
+				sleep(t, "1s") // the chance grows with the time that a load takes
+			}
+			o.ServeHTTP(w, r)
+		}), httpcache.Config{Policy: policy.Patch{RefreshAhead: new(1e9)}})
+		s.get(t, "/")
+		sleep(t, "50s")
+		for i := range 200 {
+			if a := s.get(t, "/"); a.status != http.StatusOK || a.body != "body 1" {
+				t.Fatalf("visit %d: %v", i, a)
+			}
+			sleep(t, "10ms")
+		}
+		if o.asked() < 2 {
+			t.Error("nothing was refreshed")
+		}
+	})
+}

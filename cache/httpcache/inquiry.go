@@ -76,9 +76,9 @@ type message struct {
 // request; confirms reports whether a 304 confirms it.
 func (x *inquiry) weigh(m *message, old *page, confirms bool) verdict {
 	if m.status == http.StatusNotModified && confirms {
-		return verdict{fate: renew, at: m.received}
+		return verdict{fate: renew}
 	}
-	v := verdict{fate: store, at: m.received, life: x.k.rules.Lifetime(m.status, m.h, m.sent, m.received)}
+	v := verdict{fate: store, life: x.k.rules.Lifetime(m.status, m.h, m.sent, m.received)}
 	v.names, v.why = x.forbids(m, m.status, m.h, &v.life)
 	switch {
 	case v.why == none:

@@ -102,7 +102,7 @@ func (n *rendering) newPage(status int, h http.Header, body []byte) *page {
 		p := c.pageOf(&n.x.t, status, h, body, n.made)
 		if !c.cfg.pages() {
 			p.Vary = choices(n.req, v.names, false)
-			p.dated(v.at, &v.life)
+			p.dated(n.msg.received, &v.life)
 		}
 		return p
 	}

@@ -97,6 +97,9 @@ func (c *Cache) forItself(next http.Handler, w http.ResponseWriter, r *http.Requ
 // names lead to this client's variant.
 func (c *Cache) through(next http.Handler, w http.ResponseWriter, r *http.Request, t target) {
 	x := c.exchange(next, w, r, t)
+	if res, ok := x.find(hereOnly); ok && x.wants(res.Value, c.now().UnixMilli()) {
+		x.client.w = nil // it has a page, so a load is a refresh
+	}
 	for {
 		p, done := x.try(w, r)
 		if done {

@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 )
@@ -30,8 +29,7 @@ type verdict struct {
 	// instead.
 	held bool
 
-	// With Shared: when the header arrived, and how long the response lives.
-	at    time.Time
+	// With Shared: how long the response lives.
 	life  rules.Lifetime
 	names []string // of the request headers that select it
 }
