@@ -81,10 +81,9 @@ func (x *inquiry) weigh(m *message, old *page, confirms bool) verdict {
 	v := verdict{fate: store, life: x.k.rules.Lifetime(m.status, m.h, m.sent, m.received)}
 	v.names, v.why = x.forbids(m, m.status, m.h, &v.life)
 	switch {
-	case v.why == none:
-	case standsIn(m.status) && !v.life.Explicit && old != nil && !x.newer.Load() && x.k.now().UnixMilli() < old.insteadUntil():
-		v.fate, v.mine = fail, true
-	default:
+	case standsIn(m.status) && old != nil && !x.newer.Load() && x.k.now().UnixMilli() < old.insteadUntil():
+		v.fate, v.why, v.mine = fail, byStatus, true // whatever it says
+	case v.why != none:
 		v.fate = refuse
 	}
 	return v
