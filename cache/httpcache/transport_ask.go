@@ -92,7 +92,7 @@ func (t *Transport) alone(r *http.Request, w rules.Request, why reason) (*http.R
 func (t *Transport) fetched(r *http.Request, x *trip, res cache.Result[*page]) *http.Response {
 	now := t.now().UnixMilli()
 	line, _ := x.account(res, now)
-	resp := t.respond(r, res.Value, line, now)
+	resp := t.respond(r, x.h, res.Value, line, now)
 	if c := x.cookies.Load(); c != nil && x.led.Load() && res.Source == cache.Load { // for this caller only, and not stored
 		resp.Header["Set-Cookie"] = slices.Clone(*c)
 	}

@@ -61,8 +61,9 @@ func (b *pageBody) Close() error {
 	return nil
 }
 
-// respond makes a response of a page, with its Cache-Status. It answers conditions and a Range.
-func (t *Transport) respond(r *http.Request, p *page, line string, now int64) *http.Response {
+// respond makes a response of a page, with its Cache-Status. It answers the conditions and the Range in
+// view, the request's header with canonical names.
+func (t *Transport) respond(r *http.Request, view http.Header, p *page, line string, now int64) *http.Response {
 	s := new(served)
 	h := make(http.Header, len(p.Header)+2)
 	room := p.fill(h, 2)
@@ -78,7 +79,6 @@ func (t *Transport) respond(r *http.Request, p *page, line string, now int64) *h
 		Header: h, Request: r, ContentLength: int64(len(p.Body)), Body: http.NoBody,
 	}
 	n := t.stats.of(p.Format)
-	view := canonicalView(r.Header)
 	ranges := rules.RangeOf(p, time.UnixMilli(p.Made), http.MethodGet, view)
 	switch {
 	case rules.NotModified(p, view):
