@@ -182,8 +182,8 @@ func (x *trip) receive(ctx context.Context, e *exchanged, old *previous) (*page,
 	t, resp := x.t, e.resp
 	m := &message{status: e.status, h: e.h, asked: x.h, sent: e.asked, received: e.received}
 	v := x.weigh(m, old.page, e.conditional)
-	switch {
-	case v.fate == renew:
+	switch v.fate {
+	case renew:
 		e.drop()
 		x.status.Store(http.StatusNotModified)
 		p, why := x.confirm(old.check, m)
@@ -192,13 +192,14 @@ func (x *trip) receive(ctx context.Context, e *exchanged, old *previous) (*page,
 			return x.refused(ctx, old, m, why, x.stored) // other callers send their own requests
 		}
 		return x.store(ctx, p, true)
-	case v.fate == fail:
+	case fail:
 		x.status.Store(int32(e.status)) //nolint:gosec // three digits
 		x.failed.Store(true)
 		e.drop()
 		return nil, &tripError{status: e.status}
-	case v.fate == store:
+	case store:
 		v.why = t.unfit(resp, e.h)
+	case refuse, share:
 	}
 	if v.why != none { // the response is for our caller only
 		if !x.hand(e, func() { resp.Body = newOwnBody(x.ctx, e, x.leave) }, v.why) {
