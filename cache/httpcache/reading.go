@@ -40,8 +40,12 @@ func (x *reading) turn(p *page) bool {
 	}) {
 		return false
 	}
-	x.v = variantOf(x.id, names, x.h)
-	return x.k.fits(x.v.id)
+	v := variantOf(x.id, names, x.h)
+	if !x.k.fits(v.id) {
+		return false
+	}
+	x.v = v
+	return true
 }
 
 // find looks for the page that answers the request, without a load. If the entry of the URL is for
