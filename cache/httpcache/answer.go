@@ -12,6 +12,11 @@ import (
 
 // answer sends a page, with Age if age is not empty.
 func (c *Cache) answer(w http.ResponseWriter, r *http.Request, p *page, line, age string) {
+	c.send(w, r, p, line, age, rules.Demanding(r.Header))
+}
+
+// send is answer for a request whose demands are known.
+func (c *Cache) send(w http.ResponseWriter, r *http.Request, p *page, line, age string, demands bool) {
 	h := w.Header()
 	room := p.fill(h, 2)
 	if line != "" {
@@ -28,7 +33,7 @@ func (c *Cache) answer(w http.ResponseWriter, r *http.Request, p *page, line, ag
 	}
 	n := c.stats.of(p.Format)
 	ranges := ""
-	if rules.Demanding(r.Header) {
+	if demands {
 		if rules.PreconditionFailed(p, r.Header) {
 			refuse412(w)
 			return

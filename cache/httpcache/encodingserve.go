@@ -24,18 +24,12 @@ type coding = weak.Pointer[page]
 // inCoding returns the page to send for res: in the coding that the client prefers, or plain.
 func (x *exchange) inCoding(res cache.Result[*page], r *http.Request) *page {
 	c, p := x.c, res.Value
-	if !p.Encodes || x.own.Load() == p {
+	if x.own.Load() == p {
 		return p
 	}
-	at := preferred(r.Header["Accept-Encoding"], c.cfg.Encodings)
-	if at < 0 {
-		return p
-	}
-	e := &c.cfg.Encodings[at]
-	if m := p.codings[e.kind].Load(); m != nil {
-		if n := m.Value(); n != nil {
-			return n.or(p)
-		}
+	n, e := c.known(p, r.Header)
+	if e == nil {
+		return n
 	}
 	if p.Asks || res.Stale || c.left(p) <= 0 {
 		if res.Source == cache.Load && (!x.led.Load() || reason(x.why.Load()) != none) {
@@ -43,13 +37,30 @@ func (x *exchange) inCoding(res cache.Result[*page], r *http.Request) *page {
 		}
 		return p.encodedOnce(e, r.Header)
 	}
-	n := x.codingOf(p, e) // nil if the page is not stored
-	if n == nil {
+	if n = x.codingOf(p, e); n == nil { // the page is not stored
 		return p
 	}
 	m := weak.Make(n)
 	p.codings[e.kind].Store(&m)
 	return n.or(p)
+}
+
+// known returns the page to send to a client, or the coding that it must be made in.
+func (c *Cache) known(p *page, h http.Header) (*page, *Encoding) {
+	if !p.Encodes {
+		return p, nil
+	}
+	at := preferred(h["Accept-Encoding"], c.cfg.Encodings)
+	if at < 0 {
+		return p, nil
+	}
+	e := &c.cfg.Encodings[at]
+	if m := p.codings[e.kind].Load(); m != nil {
+		if n := m.Value(); n != nil {
+			return n.or(p), nil
+		}
+	}
+	return nil, e
 }
 
 // encodedOnce returns a page in a coding for one client. The page is not fresh, so no entry keeps

@@ -23,7 +23,7 @@ func (c *Cache) serve(next http.Handler, w http.ResponseWriter, r *http.Request)
 	case c.cfg.Off:
 		c.stats.bypass(byOff)
 		c.alone(next, w, r, t, "")
-	case t.w.NoStore, t.w.OnlyIfCached, r.Method == http.MethodHead && !c.cfg.pages(), !c.cfg.pages() && rules.Demanding(r.Header):
+	case t.w.NoStore, t.w.OnlyIfCached, r.Method == http.MethodHead && !c.cfg.pages(), !c.cfg.pages() && t.demands:
 		c.asItIs(next, w, r, t)
 	default:
 		if now := c.now().UnixMilli(); c.loadsAtHits(now/1000) || !c.fromStore(w, r, t, freshHere, now) {
@@ -59,14 +59,14 @@ func (c *Cache) fromStore(w http.ResponseWriter, r *http.Request, t target, opts
 	if !ok || !x.wants(res.Value, now) {
 		return false
 	}
-	p := res.Value
-	line, age := x.hit(p, res.Stale, now)
-	if p.Encodes {
+	line, age := x.hit(res.Value, res.Stale, now)
+	p, e := c.known(res.Value, r.Header)
+	if e != nil {
 		y := c.exchange(nil, w, r, t)
 		y.v = x.v
 		p = y.inCoding(res, r)
 	}
-	c.answer(w, r, p, line, age)
+	c.send(w, r, p, line, age, t.demands)
 	return true
 }
 

@@ -22,6 +22,7 @@ type target struct {
 	query   string // normalised
 	vary    []string
 	w       rules.Request // what the client requires
+	demands bool          // it asks for a part of a page, or sets an unusual condition
 	allowed bool          // it has credentials, and AllowAuthorized allowed them
 }
 
@@ -46,6 +47,7 @@ func (c *Cache) target(r *http.Request) (t target, why reason) {
 		}
 	}
 	t.secure = c.secure(r)
+	t.demands = rules.Demanding(r.Header)
 	t.w = rules.RequestOf(r.Header)
 	if t.w.MaxStale = -1; !c.cfg.ClientMayRefresh(r) {
 		t.w.NoCache, t.w.MaxAge, t.w.MinFresh = false, -1, -1
