@@ -12,6 +12,11 @@ import (
 
 // answer sends a page, with Age if age is not empty.
 func (c *Cache) answer(w http.ResponseWriter, r *http.Request, p *page, line, age string) {
+	c.send(w, r, p, line, age, rules.Demanding(r.Header))
+}
+
+// send is answer for a request whose demands are known.
+func (c *Cache) send(w http.ResponseWriter, r *http.Request, p *page, line, age string, demands bool) {
 	h := w.Header()
 	room := p.fill(h, 2)
 	if line != "" {
@@ -28,7 +33,7 @@ func (c *Cache) answer(w http.ResponseWriter, r *http.Request, p *page, line, ag
 	}
 	n := c.stats.of(p.Format)
 	ranges := ""
-	if rules.Demanding(r.Header) {
+	if demands {
 		if rules.PreconditionFailed(p, r.Header) {
 			refuse412(w)
 			return
@@ -64,16 +69,9 @@ func (c *Cache) alone(next http.Handler, w http.ResponseWriter, r *http.Request,
 // own lets the handler answer one client from the client's own request. It answers conditional
 // requests as the cache does, so that hits and misses look the same.
 func (c *Cache) own(next http.Handler, w http.ResponseWriter, r *http.Request, t target, line string) {
-	rec := &recorder{
-		judge: func(status int, h http.Header) verdict {
-			c.takeTags(h)
-			return c.judge(&t, status, h)
-		},
-		hide:   c.cfg.TagHeaders,
-		max:    c.cfg.MaxBody,
-		client: w,
-		header: make(http.Header),
-	}
+	own := &ownRendering{c: c, t: t, w: w, line: line}
+	rec := &own.rec
+	rec.c, rec.who, rec.client, rec.header = c, own, w, make(http.Header)
 	get, run := r, next.ServeHTTP
 	if r.Method == http.MethodHead {
 		// The header of a HEAD is that of the GET, including validator and length. A response
@@ -89,18 +87,39 @@ func (c *Cache) own(next http.Handler, w http.ResponseWriter, r *http.Request, t
 		head := &headOnly{ResponseWriter: w, cancel: cancel}
 		rec.client, run = head, head.guard(run)
 	}
-	rec.live = func(reason) http.ResponseWriter {
-		if line != "" {
-			w.Header().Add("Cache-Status", line)
-		}
-		return rec.client
-	}
-	made := c.cfg.Now()
+	made := c.now()
 	run(rec, get)
 	if status, header, body, ok := rec.finish(); ok {
 		c.answer(w, r, c.pageOf(&t, status, header, body, made), line, "")
 	}
 }
+
+// ownRendering is a run of the handler for one client.
+type ownRendering struct {
+	rec  recorder
+	c    *Cache
+	t    target
+	w    http.ResponseWriter
+	line string
+}
+
+func (o *ownRendering) judge(status int, h http.Header) verdict {
+	o.c.takeTags(h)
+	return o.c.judge(&o.t, status, h)
+}
+
+func (o *ownRendering) live(reason) http.ResponseWriter {
+	if o.line != "" {
+		o.w.Header().Add("Cache-Status", o.line)
+	}
+	return o.rec.client
+}
+
+func (*ownRendering) tees() bool { return false }
+
+func (*ownRendering) tee() http.ResponseWriter { return nil }
+
+func (*ownRendering) early(int, http.Header) bool { return false }
 
 // headOnly is the writer of a HEAD when the handler runs as for a GET.
 type headOnly struct {

@@ -24,38 +24,39 @@ var codingOnly = []cache.Option{cache.Fresh(), cache.With(policy.Patch{Audit: ne
 // ends the page. If the response says nothing about the page, the audit fails.
 func (x *exchange) audit(ctx context.Context) (*page, error) {
 	c := x.c
-	c.renderings.add(1) // before the look at closing, so that Close waits for what it does not stop
-	defer c.renderings.add(-1)
+	c.running.add(1) // before the look at closing, so that Close waits for what it does not stop
+	defer c.running.add(-1)
 	hit := x.found.Load()
 	if hit == nil || c.closing.Load() {
 		cache.Filling(ctx).NoStore()
 		return nil, nil
 	}
-	y := &exchange{c: c, next: x.next, t: x.t, key: x.key, vary: x.vary, req: x.req, client: client{ctx: ctx}}
-	y.req.Header = hit.turned(x.req.Header)
-	n := y.start(ctx, &previous{})
-	select {
-	case <-n.done:
-	case <-ctx.Done():
+	y := &exchange{c: c, next: x.next, t: x.t, req: x.req, client: client{ctx: ctx}}
+	y.more = y
+	y.reading = reading{k: x.k, ctx: ctx, id: x.id, v: x.v, h: c.wearing(x.h, hit), w: x.w}
+	if !c.until {
+		y.req.Header = c.wearing(x.req.Header, hit)
+	}
+	n := y.start(ctx, &previous{}, true)
+	if !n.wait(ctx) {
 		return nil, ctx.Err()
 	}
-	v := n.verdict
-	switch {
+	switch v := n.verdict; {
 	case n.err != nil:
 		return nil, n.err
 	case v.fate == store && n.page != nil:
 		return n.page, nil
-	case n.page == nil && v.ends, n.page != nil && v.fate == share && n.ends(v.why):
+	case (n.page == nil || v.fate == share) && outdates(&n.msg, c.rules.Shared, v.why):
 		return nil, nil
 	}
 	cache.Filling(ctx).NoStore()
 	return nil, nil
 }
 
-// turned returns h with the values that select the page. The first entry of a URL may be for other
+// wearing returns h with the values that select the page p. The first entry of a URL may be for other
 // clients, and then its Vary leads the client of the hit to a variant.
-func (p *page) turned(h http.Header) http.Header {
-	if p.selects(h) {
+func (c *Cache) wearing(h http.Header, p *page) http.Header {
+	if c.selects(p, h) {
 		return h
 	}
 	h = h.Clone()
@@ -68,20 +69,20 @@ func (p *page) turned(h http.Header) http.Header {
 }
 
 // equal compares a page with another rendering of it, without what differs in each rendering.
-func (c *Cache) equal(a, b *page) bool {
+func (k *core) equal(a, b *page) bool {
 	if a == nil || b == nil {
 		return a == b
 	}
 	return a.Status == b.Status && bytes.Equal(a.Body, b.Body) &&
-		slices.EqualFunc(c.audited(a), c.audited(b), func(f, g field) bool {
+		slices.EqualFunc(k.audited(a), k.audited(b), func(f, g field) bool {
 			return f.Name == g.Name && slices.Equal(f.Values, g.Values)
 		})
 }
 
 // audited returns the headers of a page that an audit compares.
-func (c *Cache) audited(p *page) []field {
+func (k *core) audited(p *page) []field {
 	return slices.DeleteFunc(slices.Clone(p.Header), func(f field) bool {
-		return f.Name == "Date" || f.Name == "Age" || slices.Contains(c.cfg.AuditIgnore, f.Name)
+		return f.Name == "Date" || f.Name == "Age" || slices.Contains(k.ignored, f.Name)
 	})
 }
 

@@ -182,7 +182,7 @@ func TestAuditedRequests(t *testing.T) {
 		"Cookie":            {cfg: pages, method: get, headers: [][]string{{"Cookie", "a=b"}}},
 		"a coding":          {cfg: encoded, then: long, method: get, headers: [][]string{{"Accept-Encoding", "gzip"}}, audits: 1},
 		"shared":            {cfg: shared, then: varied, method: get, headers: [][]string{nil}, audits: 1},
-		"shared, its Vary":  {cfg: shared, then: varied, method: get, headers: [][]string{{"Accept-Language", "de"}, {"Accept-Language", "fr"}}, audits: 4}, // the second client reads the first entry, twice
+		"shared, its Vary":  {cfg: shared, then: varied, method: get, headers: [][]string{{"Accept-Language", "de"}, {"Accept-Language", "fr"}}, audits: 2},
 		"shared, its Range": {cfg: shared, then: varied, method: get, headers: [][]string{nil, {"Range", "bytes=0-1"}}, audits: 1},
 	} {
 		t.Run(name, func(t *testing.T) {

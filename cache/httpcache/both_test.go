@@ -1,8 +1,10 @@
 package httpcache_test
 
 import (
+	"context"
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -26,7 +28,7 @@ func TestAskedOnce(t *testing.T) {
 		"plain":           {target: "/a"},
 		"forwarded":       {target: "/a", header: []string{"X-Forwarded-For", "192.0.2.1", "X-Forwarded-Proto", "https"}},
 		"host":            {target: "/a", header: []string{"Host", "EXAMPLE.com"}},
-		"tracking":        {target: "/a?x=1&utm_source=mail", query: "x=1"},
+		"tracking":        {target: "/a?x=1&utm_source=mail", query: "x=1&utm_source=mail"},
 		"order":           {target: "/a?b=1&a=2&b=0", query: "b=1&a=2&b=0"},
 		"no value":        {target: "/a?wsdl", query: "wsdl"},
 		"space":           {target: "/a?q=a%20b", query: "q=a%20b"},
@@ -54,11 +56,7 @@ func TestAskedOnce(t *testing.T) {
 				both(t, httpcache.Config{}, next, func(t *testing.T, do send) {
 					asked.Store(0)
 					a := do(http.MethodGet, c.target, c.header...)
-					want := c.query
-					if strings.Contains(c.target, "utm_") && strings.Contains(t.Name(), "transport") {
-						want = "x=1&utm_source=mail" // its key has the query as it is
-					}
-					if a.body != "body 1" || asked.Load() != 1 || a.header.Get("X-Query") != want {
+					if a.body != "body 1" || asked.Load() != 1 || a.header.Get("X-Query") != c.query {
 						t.Errorf("%v, asked %d times", a, asked.Load())
 					}
 				})
@@ -67,24 +65,62 @@ func TestAskedOnce(t *testing.T) {
 	}
 }
 
+// Clients that come at the same time share one request, with the parameters of one of them, also if
+// those are not in the key.
+func TestSharedMissWithTracking(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var asked atomic.Int64
+		g := newGate()
+		s := proxied(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			asked.Add(1)
+			g.pass()
+			if !strings.HasPrefix(r.URL.RawQuery, "x=%20&utm_source=mail-") {
+				t.Errorf("the origin was asked for %q", r.URL.RawQuery)
+			}
+			w.Header().Set("Cache-Control", "max-age=60")
+			fmt.Fprint(w, "page")
+		}), httpcache.Config{})
+		for _, a := range crowd(t, s, 10, func() { close(g.open) }, func(i int) *http.Request {
+			return request(t, http.MethodGet, fmt.Sprint("/?x=%20&utm_source=mail-", i))
+		}) {
+			if a.body != "page" {
+				t.Error(a)
+			}
+		}
+		if a := s.get(t, "/?x=+"); !a.hit() || asked.Load() != 1 {
+			t.Errorf("%v, asked %d times", a, asked.Load())
+		}
+	})
+}
+
 // A refresh that the origin refuses leaves the stored page to stale-while-revalidate, for all
 // clients, and no client's request keeps a page out of the cache.
 func TestRefusedRefresh(t *testing.T) {
 	for _, status := range []string{"401", "403", "429", "501", "431"} {
 		t.Run(status, func(t *testing.T) {
-			o := func() http.Handler {
-				return &origin{script: [][]string{{"Cache-Control", "max-age=10, stale-while-revalidate=600"}, {":status", status}}}
+			var o *origin
+			next := func() http.Handler {
+				o = &origin{script: [][]string{{"Cache-Control", "max-age=10, stale-while-revalidate=600"}, {":status", status}}}
+				return o
 			}
-			sides(t, httpcache.Config{}, o, func(t *testing.T, get func(...string) answer) {
+			sides(t, httpcache.Config{}, next, func(t *testing.T, get func(...string) answer) {
 				get()
 				sleep(t, "11s")
-				get() // the old page, or the refusal if that is faster
-				synctest.Wait()
 				for i := range 20 {
 					if a := get(); a.status != http.StatusOK || a.body != "body 1" || !a.hit() {
 						t.Fatalf("visit %d: %v", i, a)
 					}
 					synctest.Wait()
+				}
+				if o.asked() != 2 {
+					t.Errorf("the origin was asked %d times, although it had just refused", o.asked())
+				}
+				sleep(t, "10s")
+				if a := get(); a.body != "body 1" || !a.hit() {
+					t.Error(a)
+				}
+				if synctest.Wait(); o.asked() != 3 {
+					t.Errorf("after a while the origin was asked %d times", o.asked())
 				}
 			})
 		})
@@ -129,25 +165,102 @@ func TestNobodySwitchesTheCacheOff(t *testing.T) {
 	}
 }
 
-// A response that takes longer than LoadTimeout is a response, for all clients.
+// A response that takes longer than LoadTimeout is a response, for all clients, and it is stored.
 func TestSlowIsNoFailure(t *testing.T) {
-	next := func() http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			<-time.After(3 * time.Second)
-			w.Header().Set("Cache-Control", "max-age=60")
-			fmt.Fprint(w, "page")
-		})
+	for name, c := range map[string]struct{ header, body time.Duration }{
+		"header": {header: 3 * time.Second}, "body": {body: 3 * time.Second}, "both": {3 * time.Second, 3 * time.Second},
+	} {
+		for _, clients := range []int64{1, 3} {
+			t.Run(fmt.Sprint(name, clients), func(t *testing.T) {
+				var asked atomic.Int64
+				next := func() http.Handler {
+					asked.Store(0)
+					return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+						asked.Add(1)
+						<-time.After(c.header)
+						w.Header().Set("Cache-Control", "max-age=60")
+						fmt.Fprint(w, "pa")
+						<-time.After(c.body)
+						fmt.Fprint(w, "ge")
+					})
+				}
+				sides(t, httpcache.Config{Policy: policy.Patch{LoadTimeout: new(time.Second)}}, next, func(t *testing.T, get func(...string) answer) {
+					var wg sync.WaitGroup
+					for range clients {
+						wg.Go(func() {
+							if a := get(); a.status != http.StatusOK || a.body != "page" {
+								t.Error(a)
+							}
+						})
+					}
+					wg.Wait()
+					synctest.Wait()
+					if a := get(); a.body != "page" || !a.hit() || asked.Load() != clients {
+						t.Errorf("%v, after %d requests of the origin", a, asked.Load())
+					}
+				})
+			})
+		}
 	}
-	sides(t, httpcache.Config{Policy: policy.Patch{LoadTimeout: new(time.Second)}}, next, func(t *testing.T, get func(...string) answer) {
+}
+
+// A slow response is not stored, and ends, when its client has left.
+func TestSlowAndLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ended := make(chan struct{})
+		s := proxied(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			<-r.Context().Done()
+			close(ended)
+		}), httpcache.Config{Policy: policy.Patch{LoadTimeout: new(time.Second)}})
+		ctx, leave := context.WithCancel(t.Context())
+		go func() {
+			<-time.After(5 * time.Second)
+			leave()
+		}()
+		do(s, request(t, http.MethodGet, "/").WithContext(ctx))
+		<-ended
+	})
+}
+
+// Slow responses hold what has arrived of them, not what they announce, and all together no more than
+// a limit. A response that finds no room goes on to its client.
+func TestSlowBodiesAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const maxBody, clients = 1 << 20, 100
+		g, limit := newGate(), httpcache.MaxHeld(maxBody)
+		body := strings.Repeat("x", maxBody)
+		s := proxied(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Cache-Control", "max-age=60")
+			w.Header().Set("Content-Length", strconv.Itoa(maxBody))
+			fmt.Fprint(w, body[:1])
+			<-g.reached
+			fmt.Fprint(w, body[1:maxBody-1])
+			<-g.open
+			fmt.Fprint(w, body[maxBody-1:])
+		}), httpcache.Config{Policy: policy.Patch{LoadTimeout: new(time.Hour)}})
 		var wg sync.WaitGroup
-		for range 3 {
+		for i := range clients {
 			wg.Go(func() {
-				if a := get(); a.status != http.StatusOK || a.body != "page" {
-					t.Error(a)
+				if a := do(s, request(t, http.MethodGet, fmt.Sprint("/", i))); a.body != body {
+					t.Errorf("got %d bytes, %s", len(a.body), a.how())
 				}
 			})
 		}
+		synctest.Wait()
+		if n := s.c.Held(); n == 0 || n > clients<<16 {
+			t.Errorf("%d bytes are held for %d bytes", n, clients)
+		}
+		close(g.reached)
+		synctest.Wait()
+		if n := s.c.Held(); n < limit/2 || n > limit { // those that ask at once may all be refused
+			t.Errorf("%d bytes are held, want up to %d", n, limit)
+		}
+		close(g.open)
 		wg.Wait()
+		st := s.c.Stats()
+		if n := s.c.Held(); n != 0 || st.Refused["no-room"]+st.Stored != clients || st.Refused["no-room"] == 0 {
+			t.Errorf("%d bytes are held in the end, %+v", n, st)
+		}
 	})
 }
 

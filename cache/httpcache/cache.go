@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"hash/maphash"
 	"net/http"
-	"strconv"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -19,63 +19,29 @@ import (
 // Cache stores responses. New makes one; Handler puts it in front of a handler. All methods may
 // be called concurrently.
 type Cache struct {
-	cfg        Config
-	pages      pages
-	space      key.Space
-	lines      lines
-	rules      rules.Cache
-	memory     memory
-	stats      counters
-	renderings running
-	closing    atomic.Bool  // no audit begins any more
-	warned     atomic.Int64 // when a failure was last logged, in Unix seconds
+	cfg Config
+	core
+	memory memory
+	judged atomic.Int64 // when eager was last set, in Unix seconds
+	eager  atomic.Bool
 }
-
-// pages is a cache.Cache of pages. It is an interface because of the compiler: a package that
-// imports a struct with a generic type in it compiles the code of that type once more.
-type pages interface {
-	Fetch(ctx context.Context, id string, load cache.Loader[string, *page], opts ...cache.Option) (cache.Result[*page], error)
-	Peek(ctx context.Context, id string) (*page, bool)
-	Delete(ctx context.Context, id string, more ...invalidate.Scope) error
-	DeleteAll(ctx context.Context, more ...invalidate.Scope) error
-	Expire(ctx context.Context, id string) error
-	Key(id string) invalidate.Scope
-	Prefix(prefix string) invalidate.Scope
-	Tag(tag string) invalidate.Scope
-}
-
-// The options of reads. A slice in the call would be allocated each time, because pages is an
-// interface.
-var (
-	freshOnly = []cache.Option{cache.Fresh()}
-	hereOnly  = []cache.Option{cache.SkipRemote()}
-	renewed   = []cache.Option{cache.MaxAge(0)}
-)
 
 // New returns the cache that cfg describes. Its error names every fault of cfg.
 func New(cfg Config) (*Cache, error) {
 	if err := cfg.defaults(); err != nil {
 		return nil, fmt.Errorf("httpcache: new: %w", err)
 	}
-	p := cfg.policy()
-	c := &Cache{cfg: cfg, rules: rules.Cache{Shared: true, Targets: cfg.Targets, Fallback: cfg.Fallback.rule()}, memory: memory{seed: maphash.MakeSeed()}, space: key.Space{Tenant: cfg.Tenant, Namespace: cfg.Namespace}}
-	var err error
-	if c.lines, err = newLines(cfg.Name, p); err != nil {
-		return nil, fmt.Errorf("httpcache: new: field Name: %w", err)
-	}
+	c := &Cache{cfg: cfg, memory: memory{seed: maphash.MakeSeed()}, core: core{
+		tiers: cfg.Tiers,
+		space: key.Space{Tenant: cfg.Tenant, Namespace: cfg.Namespace},
+		rules: rules.Cache{Shared: true, Targets: cfg.Targets, Fallback: cfg.Fallback.rule()},
+		until: cfg.pages(), personal: cfg.Credentials, ignored: cfg.AuditIgnore,
+		keep: cfg.Keep, maxBody: cfg.MaxBody, now: cfg.Now, logger: cfg.Logger,
+	}}
 	if cfg.Off {
-		c.pages = cache.Cache[string, *page]{} // its scopes cover nothing
-		return c, nil
+		c.tiers = nil
 	}
-	c.pages, err = cache.New(cfg.Tiers, cache.Config[string, *page]{
-		Namespace: cfg.Namespace,
-		Tenant:    cfg.Tenant,
-		Policy:    p,
-		Codec:     cfg.Codec,
-		Size:      (*page).size,
-		Equal:     c.equal,
-	})
-	if err != nil {
+	if err := c.open(cfg.Name, cfg.policy(), cfg.Codec); err != nil {
 		return nil, fmt.Errorf("httpcache: new: %w", err)
 	}
 	return c, nil
@@ -91,6 +57,17 @@ type Handler struct {
 // for its own paths.
 func (c *Cache) Handler(next http.Handler) *Handler { return &Handler{c, next} }
 
+// loadsAtHits reports whether a hit of a fresh page may begin a load: an early refresh, or an audit. The
+// policies in force may change, so they are read once a second. Now is in Unix seconds.
+func (c *Cache) loadsAtHits(now int64) bool {
+	if last := c.judged.Load(); now != last && c.judged.CompareAndSwap(last, now) {
+		c.eager.Store(slices.ContainsFunc(c.tiers.Policies(), func(p cache.SpacePolicy) bool {
+			return p.Namespace == c.space.Namespace && (p.Policy.RefreshAhead > 0 || p.Policy.Audit > 0)
+		}))
+	}
+	return c.eager.Load()
+}
+
 // Middleware is Handler in the form that routers expect.
 func (c *Cache) Middleware(next http.Handler) http.Handler { return c.Handler(next) }
 
@@ -101,11 +78,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.c.serve(
 // context of a handler ends when no client needs its response, but the handler may take longer.
 // Call Close when no more requests come.
 func (c *Cache) Close(ctx context.Context) error {
-	c.closing.Store(true)
-	if err := c.renderings.wait(ctx); err != nil {
-		return fmt.Errorf("httpcache: close: handlers still run: %w", err)
-	}
-	return nil
+	return c.close(ctx, "handlers")
 }
 
 // KeyOf returns the full key of the entry that answers r, as the library spells it. It reports
@@ -177,17 +150,6 @@ func (c *Cache) pageOf(t *target, status int, h http.Header, body []byte, made t
 	p.Format = c.cfg.Format(t.path, h)
 	c.offer(p)
 	return p
-}
-
-// age returns how old a page is, in whole seconds.
-func (c *Cache) age(p *page) int64 {
-	age := max(c.cfg.Now().UnixMilli()-p.Made, 0) / 1000
-	if s := p.Get("Age"); s != "" { // the response went through another cache
-		if own, err := strconv.ParseUint(s, 10, 31); err == nil {
-			age += int64(own)
-		}
-	}
-	return age
 }
 
 // ttlOf returns how long responses are fresh. Zero means forever, or not exactly known.

@@ -36,8 +36,8 @@ type Preset uint8
 const (
 	// Shared is a shared cache as RFC 9111 describes it, in front of a proxy or of a handler from
 	// elsewhere. A response is stored for as long as it says, unless it is invalidated before. The
-	// handler sees the request of the first client as it came, without Hide and what is not in the
-	// key.
+	// handler sees the request of the first client as it came, without what Hide names. A response
+	// that shows a query parameter that is not in the key is its client's own.
 	Shared Preset = iota
 
 	// Pages is for a program's own pages. A response is stored until something that it was made of is
@@ -116,7 +116,9 @@ type Config struct {
 	Name string
 
 	// MaxBody is the longest body that is stored, in bytes. A longer one goes through to its
-	// client as it is written. Zero means DefaultMaxBody.
+	// client as it is written. Zero means DefaultMaxBody. All bodies that are being recorded hold at
+	// most eight times MaxBody, or 64 MiB if that is more. A response that finds no room goes
+	// through to its client, too, and Stats.Refused counts it as "no-room".
 	MaxBody int
 
 	// Statuses are the status codes of responses that are stored. Nil means all final ones with
@@ -129,7 +131,7 @@ type Config struct {
 	StoreMissing func(path string) bool
 
 	// Query returns the names of the query parameters that matter for a path. The others are
-	// dropped from the key, and the handler does not see them. If ok is false, or Query is nil,
+	// dropped from the key. With Pages the handler does not see them. If ok is false, or Query is nil,
 	// all parameters matter except those of Tracking.
 	Query func(path string) (allowed []string, ok bool)
 

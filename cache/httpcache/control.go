@@ -21,13 +21,10 @@ func (r *recorder) FlushError() error {
 	if r.phase == recording && r.verdict.held {
 		return nil
 	}
-	if r.phase == recording && r.tee != nil && r.verdict.fate == store {
+	if r.phase == recording && r.verdict.fate == store && r.who.tees() {
 		if r.out == nil {
-			if r.out = r.tee(); r.out != nil {
-				r.send()
-			}
-		}
-		if r.out != nil {
+			r.share()
+		} else {
 			_ = http.NewResponseController(r.out).Flush()
 		}
 		return nil

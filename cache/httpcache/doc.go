@@ -86,8 +86,10 @@
 //	default:http:v1:http//example.com/list?page=2|accept=application^2Fjson
 //
 // In the key the query is sorted by name and spelled in one way. Parameters for advertisers are
-// dropped. If Config.Query lists the parameters that matter, all others are dropped too. The handler
-// does not see dropped parameters. It sees the others as the client spelled them. (TestSpellings)
+// dropped. If Config.Query lists the parameters that matter, all others are dropped too. With Pages
+// the handler sees the query of the key. With Shared it sees the query of the client as it came. If the
+// response shows a dropped parameter, it is its client's own, and the handler is asked once more,
+// without the dropped parameters, for the others. (TestSpellings, TestSharedMissWithTracking)
 //
 // The keys of learned variants and of encodings begin with this key. The library compares keys in
 // full. A request whose key would be longer than 1 KiB bypasses the cache.
@@ -159,13 +161,13 @@
 // Each guarantee names the tests that hold it.
 //
 //  1. With Pages a stored response is made from its key alone. With Shared a stored response
-//     holds nothing that Hide names or that the key leaves out. (TestHandlerSeesTheKeyAlone,
+//     holds nothing that Hide names, and no word of a parameter that the key leaves out. (TestHandlerSeesTheKeyAlone,
 //     TestKeys, TestContextOfOuterHandlers, TestAllowAuthorized, TestPoisoning,
 //     TestNormalizedHeader, TestSpellings, TestCertificateIsHidden)
 //  2. A response that is not for everybody reaches its own client only, and the handler is asked
 //     once. It is asked a second time, with the client's own request, if the first request was made
 //     from the key alone (Pages), held no credentials of the client (AllowAuthorized), or was a
-//     HEAD. A response is not for everybody if it may not be stored. With Pages
+//     HEAD, and for the others if the response shows a parameter that is not in the key. A response is not for everybody if it may not be stored. With Pages
 //     that means: it is marked so, or its status answers one client only, such as 302 or 401, and
 //     is not one of Config.Statuses. (TestAskedOnce, TestNeverShared, TestNeverAsked,
 //     TestWaitersOfAPrivateResponse, TestSharedCacheNeverShares, TestRenewedAsPrivate,
@@ -189,7 +191,7 @@
 //  6. No queue for a response that cannot be shared. The cache remembers its key for ten
 //     seconds, in a table of fixed size, and serves the clients of the key side by side. A stored
 //     page answers all the same. Nothing is remembered of a refusal that may lie in one client's
-//     request, such as 403 or 429, except that the page is not refreshed for that time.
+//     request, such as 403 or 429. The page is then not refreshed for the policy's Throttle.
 //     (TestRememberedKeysDoNotQueue, TestMemoryIsBounded, TestRefusedRefresh,
 //     TestNobodySwitchesTheCacheOff)
 //  7. Streams stream, at once and once. At most Config.MaxBody of a stream is in memory. It
@@ -221,10 +223,11 @@
 // cache.Depend, before or after the read.
 //
 // The handler must listen to its context, as behind any server. The context ends, and writes
-// fail, when no client needs the response. After the policy's LoadTimeout the response goes to the
-// client that started it, as it comes, and is not stored; other clients get their own. An older page
-// replaces it within stale-if-error. Clients get a 503 while the Tiers allow no more loads, or a 504
-// if must-revalidate forbids an older page. (TestSlowIsNoFailure, TestLoadTimeout, TestNoAnswer)
+// fail, when no client needs the response. After the policy's LoadTimeout other clients get responses
+// of their own, and an older page replaces the response within stale-if-error. Without one the
+// response goes to the client that started it, and is stored. Clients get a 503 while the Tiers allow no more loads, or a 504
+// if must-revalidate forbids an older page. (TestSlowIsNoFailure, TestSlowAndLeft, TestLoadTimeout,
+// TestNoAnswer)
 //
 // The context has http.ServerContextKey, also for Warm. With it a reverse proxy panics when a
 // body is cut short, so the half is not stored.

@@ -108,7 +108,7 @@ func encodedTag(tag string, k kind) string {
 func (p *page) same() *page {
 	return &page{
 		Status: p.Status, Header: slices.Clone(p.Header), Body: p.Body, Made: p.Made, Format: p.Format, Encodes: p.Encodes,
-		Fresh: p.Fresh, Stale: p.Stale, Asks: p.Asks, Strict: p.Strict, Vary: p.Vary,
+		Fresh: p.Fresh, Stale: p.Stale, IfError: p.IfError, Asks: p.Asks, Strict: p.Strict, Immutable: p.Immutable, Vary: p.Vary,
 	}
 }
 

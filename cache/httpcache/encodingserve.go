@@ -24,18 +24,12 @@ type coding = weak.Pointer[page]
 // inCoding returns the page to send for res: in the coding that the client prefers, or plain.
 func (x *exchange) inCoding(res cache.Result[*page], r *http.Request) *page {
 	c, p := x.c, res.Value
-	if !p.Encodes || p.only != nil {
+	if x.own.Load() == p {
 		return p
 	}
-	at := preferred(r.Header["Accept-Encoding"], c.cfg.Encodings)
-	if at < 0 {
-		return p
-	}
-	e := &c.cfg.Encodings[at]
-	if m := p.codings[e.kind].Load(); m != nil {
-		if n := m.Value(); n != nil {
-			return n.or(p)
-		}
+	n, e := c.known(p, r.Header)
+	if e == nil {
+		return n
 	}
 	if p.Asks || res.Stale || c.left(p) <= 0 {
 		if res.Source == cache.Load && (!x.led.Load() || reason(x.why.Load()) != none) {
@@ -43,13 +37,30 @@ func (x *exchange) inCoding(res cache.Result[*page], r *http.Request) *page {
 		}
 		return p.encodedOnce(e, r.Header)
 	}
-	n := x.codingOf(p, e) // nil if the page is not stored
-	if n == nil {
+	if n = x.codingOf(p, e); n == nil { // the page is not stored
 		return p
 	}
 	m := weak.Make(n)
 	p.codings[e.kind].Store(&m)
 	return n.or(p)
+}
+
+// known returns the page to send to a client, or the coding that it must be made in.
+func (c *Cache) known(p *page, h http.Header) (*page, *Encoding) {
+	if !p.Encodes {
+		return p, nil
+	}
+	at := preferred(h["Accept-Encoding"], c.cfg.Encodings)
+	if at < 0 {
+		return p, nil
+	}
+	e := &c.cfg.Encodings[at]
+	if m := p.codings[e.kind].Load(); m != nil {
+		if n := m.Value(); n != nil {
+			return n.or(p), nil
+		}
+	}
+	return nil, e
 }
 
 // encodedOnce returns a page in a coding for one client. The page is not fresh, so no entry keeps
@@ -65,7 +76,7 @@ func (p *page) encodedOnce(e *Encoding, request http.Header) *page {
 // if the plain entry is gone or is another page, or if there are too many loads.
 func (x *exchange) codingOf(p *page, e *Encoding) *page {
 	c := x.c
-	id := x.key + "|@encoding=" + e.kind.String() // no header name has an "@"
+	id := x.at() + "|@encoding=" + e.kind.String() // no header name has an "@"
 	if !c.fits(id) {
 		return nil
 	}
@@ -85,7 +96,7 @@ func (x *exchange) codingOf(p *page, e *Encoding) *page {
 // encode is the loader of a coding.
 func (x *exchange) encode(ctx context.Context, e *Encoding) (*page, error) {
 	c, f := x.c, cache.Filling(ctx)
-	plain, err := c.pages.Fetch(ctx, x.key, nil, freshOnly...)
+	plain, err := c.pages.Fetch(ctx, x.at(), nil, freshOnly...)
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +110,7 @@ func (x *exchange) encode(ctx context.Context, e *Encoding) (*page, error) {
 	switch {
 	case !c.cfg.pages():
 		f.SetTTL(c.left(p))
-		f.SetKeep(c.cfg.Keep) // a refreshed page may have the same body
+		f.SetKeep(c.keep) // a refreshed page may have the same body
 	case c.lines.ttl > 0:
 		f.SetTTL(c.lines.ttl - plain.Age)
 	}
@@ -112,5 +123,5 @@ func (c *Cache) left(p *page) time.Duration {
 	if c.cfg.pages() {
 		return rules.MaxLifetime
 	}
-	return time.Duration(p.Made+p.Fresh-c.cfg.Now().UnixMilli()) * time.Millisecond
+	return time.Duration(p.Made+p.Fresh-c.now().UnixMilli()) * time.Millisecond
 }

@@ -17,7 +17,7 @@ var (
 
 // Learned is Cache.learned for the path "/".
 func (c *Cache) Learned(lines []string) ([]string, bool) {
-	return c.learned(&target{path: "/", escaped: "/"}, http.Header{"Vary": lines}, false)
+	return learned(http.Header{"Vary": lines}, false, (&exchange{c: c, t: target{path: "/", escaped: "/"}}).keyed)
 }
 
 // Send answers r with an encoded page from a remote tier, if the page can be sent.
@@ -27,17 +27,17 @@ func (c *Cache) Send(w http.ResponseWriter, r *http.Request, stored []byte) {
 		return
 	}
 	x := c.exchange(nil, w, r, target{key: "k"})
-	line, age := x.account(cache.Result[*page]{Value: p, Source: cache.Remote})
-	_ = p.selects(r.Header)
-	_, _ = c.variant(&x.t, selection(r.Header, p.names()))
-	_ = p.renewed(r.Header.Clone(), time.Now())
+	line, age := x.account(cache.Result[*page]{Value: p, Source: cache.Remote}, 0)
+	_ = c.selects(p, r.Header)
+	_ = variantOf(x.id, p.names(), r.Header)
+	_, _ = c.renewed(p, r.Header.Clone(), time.Now(), time.Now())
 	c.answer(w, r, p, line, age)
 }
 
 // Encoded returns a page as a remote tier stores it.
 func Encoded(status int, h http.Header, body []byte) []byte {
 	p := newPage(status, h, body, time.Now(), true)
-	p.Vary = selection(h, []string{"Accept"})
+	p.Vary = choices(h, []string{"Accept"}, false)
 	b, err := codec.CBOR.Marshal(p)
 	if err != nil {
 		panic(err)
@@ -47,6 +47,9 @@ func Encoded(status int, h http.Header, body []byte) []byte {
 
 // MemorySlots is how many keys can be remembered.
 const MemorySlots = memorySlots
+
+// Held is how many bytes of responses that are being recorded are in memory.
+func (c *Cache) Held() int64 { return c.room.held.Load() }
 
 // Held is how many bytes of bodies in transit are in memory.
 func (t *Transport) Held() int64 { return t.room.held.Load() }

@@ -19,7 +19,7 @@ func (x *exchange) failedWith(w http.ResponseWriter, r *http.Request, err error)
 	if f, ok := errors.AsType[*failure](err); ok {
 		led := x.led.Load()
 		x.asked(f.page.Format)
-		if f.mine && x.fall.Load() != f {
+		if f.mine {
 			c.alone(x.next, w, r, x.t, c.lines.miss(x.missed(byStatus)))
 			return
 		}
@@ -32,6 +32,10 @@ func (x *exchange) failedWith(w http.ResponseWriter, r *http.Request, err error)
 		c.answer(w, r, f.page, line, "")
 		return
 	}
+	if f, ok := errors.AsType[*refusal](err); ok {
+		c.refusedTo(x, w, r, f.why)
+		return
+	}
 	if p, ok := errors.AsType[*cache.PanicError](err); ok {
 		panic(repanic(p))
 	}
@@ -40,13 +44,13 @@ func (x *exchange) failedWith(w http.ResponseWriter, r *http.Request, err error)
 		return
 	}
 	if errors.Is(err, cache.ErrLoadTimeout) && r.Context().Err() == nil {
-		c.memory.add(x.key, c.cfg.Now(), true)
+		c.memory.add(x.at(), c.now())
 		c.forItself(x.next, w, r, x.t, bySlow)
 		return
 	}
 	c.stats.refuse(byFailure)
-	if now := c.cfg.Now().Unix(); r.Context().Err() == nil && c.warned.Swap(now) != now {
-		c.cfg.Logger.WarnContext(r.Context(), "httpcache: no response", "error", cause(err)) // once a second
+	if r.Context().Err() == nil {
+		c.warn(r.Context(), "no response", err)
 	}
 	status := http.StatusServiceUnavailable
 	if x.strict.Load() {
@@ -88,5 +92,5 @@ func (c *Cache) logPanic(p *cache.PanicError) {
 		return
 	}
 	// Log the stack, but not the panic value: it may hold data.
-	c.cfg.Logger.Error("httpcache: a handler panicked, and an older page is served", "stack", string(p.Stack))
+	c.logger.Error("httpcache: a handler panicked, and an older page is served", "stack", string(p.Stack))
 }

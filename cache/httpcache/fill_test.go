@@ -8,9 +8,11 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/cache/httpcache"
+	"github.com/twofold-go/twofold/policy"
 )
 
 // source is the data that pages are made from.
@@ -169,4 +171,59 @@ func TestPagesInherit(t *testing.T) {
 			t.Errorf("%s: %v", page, a)
 		}
 	}
+}
+
+// A hit refreshes a page early if the policy in force says so, also if it was set at run time.
+func TestRefreshAhead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h, tiers := new(counted), openTiers(t, cache.TiersConfig{})
+		s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			sleep(t, "10s")
+			h.ServeHTTP(w, r)
+		}, httpcache.Config{Tiers: tiers, Policy: policy.Patch{TTL: new(100 * time.Second)}})
+		visit := func() {
+			for range 20 {
+				if a := s.get(t, "/"); a.status != http.StatusOK {
+					t.Error(a)
+				}
+			}
+			sleep(t, "11s")
+		}
+		visit()
+		visit()
+		if n := h.Load(); n != 1 {
+			t.Errorf("%d renderings before", n)
+		}
+		if err := tiers.SetPolicies(policy.Table{{Namespace: httpcache.DefaultNamespace, Patch: policy.Patch{RefreshAhead: new(1000.0)}}}); err != nil {
+			t.Fatal(err)
+		}
+		visit()
+		if n := h.Load(); n < 2 {
+			t.Errorf("%d renderings after the page was due", n)
+		}
+	})
+}
+
+// An early refresh that is refused answers no client: all get the stored page.
+func TestRefusedEarlyRefresh(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := &origin{script: [][]string{{"Cache-Control", "max-age=100"}, {":status", "429"}}}
+		s := proxied(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if o.asked() == 0 {
+				sleep(t, "1s") // the chance grows with the time that a load takes
+			}
+			o.ServeHTTP(w, r)
+		}), httpcache.Config{Policy: policy.Patch{RefreshAhead: new(1e9)}})
+		s.get(t, "/")
+		sleep(t, "50s")
+		for i := range 200 {
+			if a := s.get(t, "/"); a.status != http.StatusOK || a.body != "body 1" {
+				t.Fatalf("visit %d: %v", i, a)
+			}
+			sleep(t, "10ms")
+		}
+		if o.asked() < 2 {
+			t.Error("nothing was refreshed")
+		}
+	})
 }

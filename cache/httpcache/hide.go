@@ -22,10 +22,11 @@ func (c *Cache) hides(name string) bool {
 }
 
 // shown returns the request for the handler that renders for everybody of a Shared cache:
-// the request of the first client as it came, without what is hidden or not in the key, and with the
-// key's values of the headers in Config.Vary. The response is that client's own if it may not be
-// stored, unless the request had credentials, which the handler has not seen. Then mine is false.
-func (x *exchange) shown(ctx context.Context) (r *http.Request, mine bool) {
+// the request of the first client as it came, without what is hidden, and with the key's values of
+// the headers in Config.Vary. With bare set, it has no parameter that is not in the key. The response
+// is that client's own if it may not be stored, unless the request had credentials, which the handler
+// has not seen. Then mine is false.
+func (x *exchange) shown(ctx context.Context, bare bool) (r *http.Request, mine bool) {
 	c := x.c
 	r, mine = x.req.Clone(ctx), !x.t.allowed
 	r.Method, r.Body = http.MethodGet, http.NoBody
@@ -56,7 +57,12 @@ func (x *exchange) shown(ctx context.Context) (r *http.Request, mine bool) {
 			r.TLS = &state
 		}
 	}
-	x.cutQuery(r)
+	if bare {
+		if query := cutQuery(r.URL.RawQuery, x.c.cfg.keeps(x.t.path)); query != r.URL.RawQuery {
+			r.URL.RawQuery, r.URL.ForceQuery = query, false
+		}
+	}
+	x.align(r)
 	return r, mine
 }
 
@@ -84,14 +90,9 @@ func (x *exchange) wearKey(h http.Header) {
 	}
 }
 
-// cutQuery removes from r the parameters that are not in the key, and leaves the others as the
-// client spelled them.
-func (x *exchange) cutQuery(r *http.Request) {
-	keep := x.c.cfg.keeps(x.t.path)
-	query := cutQuery(r.URL.RawQuery, keep)
-	if query != r.URL.RawQuery {
-		r.URL.RawQuery, r.URL.ForceQuery = query, false
-	}
+// align gives the request line the query of the URL. An outer handler may have cut off parameters.
+func (x *exchange) align(r *http.Request) {
+	query := r.URL.RawQuery
 	path, line, asked := strings.Cut(r.RequestURI, "?")
 	switch {
 	case r.RequestURI == "": // from no server

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"sync/atomic"
-	"time"
 
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
@@ -13,53 +12,38 @@ import (
 
 // exchange is one request that the cache answers.
 type exchange struct {
+	inquiry
 	c      *Cache
 	next   http.Handler
 	t      target
-	key    string       // of the entry: t.key, or the key of a variant
-	vary   []field      // of a variant: the headers in its key
 	req    http.Request // made by bare for Pages
 	plain  plainContext
-	ctx    context.Context // of loads
 	client client
 
-	// What our load did. It may run on after our client has left.
-	led    atomic.Bool
-	renews atomic.Bool  // it was to replace an entry
-	failed atomic.Int32 // the status of a failure, or noStatus
 	fault  atomic.Pointer[cache.PanicError]
-	why    atomic.Uint32 // the reason why its response is not stored
-	strict atomic.Bool   // the old page must not be served stale
+	strict atomic.Bool // the old page must not be served stale
 	runs   atomic.Pointer[rendering]
 
-	cookies atomic.Pointer[[]string] // of the 304 that confirmed the page: for our client only
-
-	relearn atomic.Bool             // the variant varies on a header that is not in its key
-	fall    atomic.Pointer[failure] // the response to our client's own, whole request
-	asks    bool                    // the stored page does not meet the client's limits
-
-	found atomic.Pointer[page] // what the read of the entry returned; for an audit of it
-
-	answered atomic.Bool // our client has its answer; a load that runs now is a refresh
+	found    atomic.Pointer[page] // what the read of the entry returned; for an audit of it
+	answered atomic.Bool          // our client has its answer; a load that runs now is a refresh
 }
 
 func (c *Cache) exchange(next http.Handler, w http.ResponseWriter, r *http.Request, t target) *exchange {
-	x := &exchange{c: c, next: next, t: t, key: t.key, client: client{ctx: r.Context(), w: w}}
+	x := &exchange{c: c, next: next, t: t, client: client{ctx: r.Context(), w: w}}
+	x.more = x
+	x.reading = reading{k: &c.core, ctx: r.Context(), id: t.key, h: r.Header, w: t.w}
 	if c.cfg.pages() {
 		x.req = bare(r)
 		x.plain = plainContext{r.Context()}
 		x.ctx = &x.plain
 	} else {
-		x.req, x.ctx = *r, r.Context()
+		x.req = *r
 	}
 	if r.Method == http.MethodHead {
 		x.client.w = nil // a HEAD has no body
 	}
 	return x
 }
-
-// noStatus is the status of a failure without one: the handler panicked, or its context ended.
-const noStatus = -1
 
 // failure is a load that ended with a 5xx. An older page may replace it.
 type failure struct {
@@ -78,74 +62,55 @@ func (f *failure) Error() string {
 //
 // A response that is not for everybody ends the load with a page that says so, not with an error.
 // An error could be replaced by an older page, and the client would not get its own response.
+//
+// After LoadTimeout the load goes on as long as our client waits for it. The page is then stored, too.
 func (x *exchange) load(ctx context.Context, _ string) (*page, error) {
 	if cache.Auditing(ctx) {
 		return x.audit(ctx)
 	}
-	x.led.Store(true)
+	x.begun()
+	p, err := x.render(ctx)
+	x.ended(p, err)
+	return p, err
+}
+
+func (x *exchange) render(ctx context.Context) (*page, error) {
 	old := x.previous(ctx)
-	if old.others {
-		old.page.lives(cache.Filling(ctx), x.c.cfg.Now().UnixMilli(), x.c.cfg.Keep)
-		return old.page, cache.ErrNotModified
+	if old.leave {
+		return x.unchanged(ctx, old.page)
 	}
-	for {
-		n := x.start(ctx, &old)
+	x.strict.Store(old.page != nil && old.page.Strict)
+	for bare := false; ; {
+		n := x.start(ctx, &old, bare)
 		x.runs.Store(n)
-		select {
-		case <-n.done:
-		case <-ctx.Done():
-			select {
-			case <-n.done:
-			default:
-				x.failed.Store(noStatus)
-				return nil, ctx.Err() // no client waits, or the timeout passed
-			}
+		if !n.wait(ctx) {
+			return nil, ctx.Err() // no client waits, or the timeout passed
 		}
 		if n.page == nil && n.err == nil && n.verdict.fate == renew { // a 304 for another page
-			old.page = nil
+			old.check = nil
 			continue
 		}
-		return x.settle(ctx, n, old.again)
-	}
-}
-
-// previous is what a load replaces. Two loads of one exchange may run at once.
-type previous struct {
-	page   *page // the page to revalidate, or nil
-	others bool  // the page is for other clients: the load leaves it
-	again  bool  // the load asks again for the page of the entry
-}
-
-func (x *exchange) previous(ctx context.Context) (old previous) {
-	prev, ok := cache.Previous[*page](ctx)
-	if !ok || prev == nil {
-		return old
-	}
-	x.renews.Store(true)
-	x.strict.Store(prev.Strict)
-	if x.c.cfg.pages() {
-		return old
-	}
-	if !prev.selects(x.req.Header) {
-		if x.c.age(prev)*1000 >= prev.Fresh+prev.Stale {
-			return old
+		if !bare && n.verdict.fate == store && n.page != nil && n.page.shows(n.unkeyed()) {
+			bare = true // another rendering is for everybody
+			if n.own {
+				x.own.Store(n.page)
+			}
+			continue
 		}
-		old.page, old.others = prev, true
-		return old
+		p, err := x.settle(ctx, n, &old)
+		if bare && x.own.Load() != nil {
+			x.why.Store(uint32(byQuery))
+		}
+		return p, err
 	}
-	old.again = true
-	if prev.Get("Etag") != "" || prev.Get("Last-Modified") != "" {
-		old.page = prev
-	}
-	return old
 }
 
 // settle turns the result of a rendering into the result of the load.
-func (x *exchange) settle(ctx context.Context, n *rendering, again bool) (*page, error) {
+func (x *exchange) settle(ctx context.Context, n *rendering, old *previous) (*page, error) {
 	c := x.c
 	x.why.Store(uint32(n.verdict.why))
 	if n.err != nil {
-		x.failed.Store(noStatus)
+		x.failed.Store(true)
 		if p, ok := errors.AsType[*cache.PanicError](n.err); ok && x.answered.Load() {
 			c.logPanic(p) // no client's connection is left to break
 		} else {
@@ -155,65 +120,28 @@ func (x *exchange) settle(ctx context.Context, n *rendering, again bool) (*page,
 	}
 	switch v := n.verdict; {
 	case n.page == nil:
-		cache.Filling(ctx).NoStore()
-		if v.ends && again {
-			x.forget(ctx, n.made)
-		}
-		return &page{refused: v.why}, nil
+		return x.refused(ctx, old, &n.msg, v.why, ctx.Done())
 	case v.fate == fail:
-		x.failed.Store(int32(n.page.Status)) //nolint:gosec // three digits
+		x.failed.Store(true)
+		x.status.Store(int32(n.page.Status)) //nolint:gosec // three digits
 		c.stats.refuse(v.why)
-		f := &failure{n.page, v.mine}
-		if n.own {
-			x.fall.Store(f)
-		}
-		return nil, f
+		return nil, &failure{n.page, v.mine}
 	case v.fate == share:
 		c.stats.refuse(v.why)
 		cache.Filling(ctx).NoStore()
-		if again && n.ends(v.why) {
-			x.forget(ctx, n.made)
+		return n.page, nil
+	case !c.until:
+		keep := c.keep
+		if !n.page.validated() {
+			keep = 0 // it cannot be revalidated
 		}
+		c.lives(ctx, n.page, keep)
 	default:
-		if !c.cfg.pages() {
-			keep := c.cfg.Keep
-			if n.page.Get("Etag") == "" && n.page.Get("Last-Modified") == "" {
-				keep = 0 // it cannot be revalidated
-			}
-			n.page.lives(cache.Filling(ctx), c.cfg.Now().UnixMilli(), keep)
-		} else if d, _ := rules.ParseCacheControl(n.rec.sent["Cache-Control"]); d.Has("must-revalidate") || d.Has("proxy-revalidate") {
+		if d, _ := rules.ParseCacheControl(n.rec.sent["Cache-Control"]); d.Has("must-revalidate") || d.Has("proxy-revalidate") {
 			cache.Filling(ctx).SetStale(0)
 			cache.Filling(ctx).SetStaleIfError(0)
 		}
-		if n.prev != nil && n.page.Body != nil && n.rec.status == http.StatusNotModified {
-			cache.Filling(ctx).DependOnPrevious()
-		}
-		cache.Depend(ctx, c.pathTag(x.t.path), c.siteTag(x.t.host, x.t.path))
-		if !cache.Filling(ctx).Stores() {
-			x.why.Store(uint32(byLoad))
-			c.stats.refuse(byLoad)
-			break
-		}
-		c.stats.of(n.page.Format).stored.Add(1)
 	}
-	return n.page, nil
-}
-
-// forget invalidates the entry after the load has ended, because the origin does not send its
-// page any more. During the load, the invalidation would repeat the load. A page that another load
-// has made since stays.
-func (x *exchange) forget(load context.Context, made time.Time) {
-	c, key, ctx := x.c, x.key, context.WithoutCancel(x.ctx)
-	c.renderings.Go(func() {
-		<-load.Done()
-		if p, ok := c.pages.Peek(ctx, key); ok && p != nil && p.Made > made.UnixMilli() {
-			return
-		}
-		if err := c.pages.Delete(ctx, key); err != nil {
-			c.stats.refuse(byFailure)
-			if now := c.cfg.Now().Unix(); c.warned.Swap(now) != now { // once a second
-				c.cfg.Logger.WarnContext(ctx, "httpcache: the invalidation of a page that its origin does not send any more is pending", "error", cause(err))
-			}
-		}
-	})
+	confirmed := n.prev != nil && n.msg.status == http.StatusNotModified
+	return x.keep(ctx, n.page, confirmed, c.pathTag(x.t.path), c.siteTag(x.t.host, x.t.path))
 }

@@ -27,6 +27,7 @@ func TestRefusedResponseEndsTheOldPage(t *testing.T) {
 		"302":                  {first: one(), then: []string{":status", "302"}, status: 302},
 		"304 says private":     {first: one("Etag", `"a"`), then: []string{":status", "304", "Cache-Control", "private"}, status: 304},
 		"503":                  {first: one(), then: []string{":status", "503"}, stays: true},
+		"503 with a lifetime":  {first: one(), then: []string{":status", "503", "Cache-Control", "max-age=600"}, stays: true},
 		"503 says private":     {first: one(), then: []string{":status", "503", "Cache-Control", "private"}, stays: true},
 		"403":                  {first: one(), then: []string{":status", "403"}, stays: true},
 		"429":                  {first: one(), then: []string{":status", "429"}, stays: true},

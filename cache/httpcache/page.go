@@ -39,8 +39,6 @@ type page struct {
 
 	stamped atomic.Pointer[stamp] `json:"-"` // of its last hit
 
-	only *exchange `json:"-"` // the only request that it answers, if it is not stored
-
 	IfError int64 // how long after its freshness it replaces a failure, in milliseconds
 	Checked int64 // when its origin last confirmed it, in Unix milliseconds
 
@@ -57,11 +55,10 @@ type field struct {
 // newPage makes a page of a handler's response. It takes over header and body. If validate is
 // set, it adds a validator if there is none.
 func newPage(status int, header http.Header, body []byte, made time.Time, validate bool) *page {
-	rules.DropHopByHop(header)
 	if validate {
 		delete(header, "Date") // net/http dates each answer when it is sent
 	}
-	p := &page{Status: status, Body: snug(body), Made: made.UnixMilli()}
+	rules.DropHopByHop(header)
 	if len(body) > 0 && !rules.Has(header, "Content-Encoding") {
 		if _, ok := header["Content-Type"]; !ok {
 			header.Set("Content-Type", http.DetectContentType(body))
@@ -73,6 +70,15 @@ func newPage(status int, header http.Header, body []byte, made time.Time, valida
 	if validate && status == http.StatusOK && !rules.Has(header, "Etag") {
 		header["Etag"] = []string{etagOf(status, header, body)}
 	}
+	p := pageOf(status, header, body)
+	p.Made = made.UnixMilli()
+	return p
+}
+
+// pageOf makes a page of a response. It takes over header and body.
+func pageOf(status int, header http.Header, body []byte) *page {
+	rules.DropHopByHop(header)
+	p := &page{Status: status, Body: snug(body), Header: make([]field, 0, len(header)+1)}
 	for name, values := range header {
 		if !strings.HasPrefix(name, http.TrailerPrefix) {
 			p.Header = append(p.Header, field{name, values})
@@ -127,10 +133,6 @@ func (p *page) sound() bool { return p != nil && p.Status >= 200 && p.Status <= 
 // Code returns the status.
 func (p *page) Code() int { return p.Status }
 
-func (p *page) life() rules.Life {
-	return rules.Life{Made: p.Made, Fresh: p.Fresh, Asks: p.Asks, Strict: p.Strict, Immutable: p.Immutable}
-}
-
 // Get returns the first value of a header, or "".
 func (p *page) Get(name string) string {
 	for _, f := range p.Header {
@@ -149,10 +151,14 @@ func (p *page) fill(h http.Header, extra int) (room []string) {
 		n += len(f.Values)
 	}
 	room = make([]string, n)
+	empty := len(h) == 0 // most often: then there is nothing to join
 	for _, f := range p.Header {
 		k := copy(room, f.Values)
-		h[f.Name] = joinLists(f.Name, h[f.Name], room[:k:k])
-		room = room[k:]
+		values := room[:k:k]
+		if !empty {
+			values = joinLists(f.Name, h[f.Name], values)
+		}
+		h[f.Name], room = values, room[k:]
 	}
 	return room
 }

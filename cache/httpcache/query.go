@@ -1,6 +1,7 @@
 package httpcache
 
 import (
+	"bytes"
 	"net/url"
 	"slices"
 	"strings"
@@ -82,6 +83,38 @@ func unreserved(s string) bool {
 		}
 	}
 	return true
+}
+
+// unkeyed returns what a page could show of the parameters of a query that do not matter: their names,
+// and the words of their values.
+func unkeyed(raw string, keep func(name string) bool) (words []string) {
+	for pair := range strings.SplitSeq(raw, "&") {
+		name, value, _ := strings.Cut(pair, "=")
+		plain, err := url.QueryUnescape(name)
+		if pair == "" || err != nil || keep(plain) {
+			continue
+		}
+		value, _ = url.QueryUnescape(value)
+		for _, word := range append(strings.FieldsFunc(value, func(r rune) bool { return r > 0x7f || !rules.IsAlnum(byte(r)) }), plain) {
+			if len(word) >= minWord {
+				words = append(words, word)
+			}
+		}
+	}
+	return words
+}
+
+// minWord is the length of the shortest word of a parameter that counts as shown by a page. Shorter ones
+// are in any page.
+const minWord = 3
+
+// shows reports whether the page has one of the words in its header or body.
+func (p *page) shows(words []string) bool {
+	return slices.ContainsFunc(words, func(word string) bool {
+		return bytes.Contains(p.Body, []byte(word)) || slices.ContainsFunc(p.Header, func(f field) bool {
+			return slices.ContainsFunc(f.Values, func(v string) bool { return strings.Contains(v, word) })
+		})
+	})
 }
 
 // cutQuery returns a query without the parameters that do not matter. It spells the others as they

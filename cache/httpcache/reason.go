@@ -85,9 +85,9 @@ var reasonNames = [reasons]string{
 func (r reason) String() string { return reasonNames[r] }
 
 // goesOn reports whether a response that cannot be recorded for this reason may go on to the
-// client that started the rendering. It was made for everybody, but it is too long or too slow,
-// or does not end.
-func (r reason) goesOn() bool { return r == byFlush || r == bySize || r == bySlow }
+// client that started the rendering. It was made for everybody, but it is too long, or does not
+// end.
+func (r reason) goesOn() bool { return r == byFlush || r == bySize || r == byRoom }
 
 // whole reports whether a response that is refused for this reason says all that it has to say.
 func (r reason) whole() bool { return r != byPartial && r != byLength }

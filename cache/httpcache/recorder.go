@@ -21,24 +21,8 @@ var errNotRecorded = errors.New("httpcache: no client reads this response")
 // Only the handler's goroutine calls it, as with every ResponseWriter. The lock is for handlers
 // that break that rule.
 type recorder struct {
-	judge func(status int, h http.Header) verdict
-	max   int      // the longest body
-	hide  []string // headers that name tags
-
-	// live returns the writer that an unrecordable response goes on to, or nil if there is none.
-	// It is called at most once, with mu held.
-	live func(why reason) http.ResponseWriter
-
-	// tee returns the writer of a client that gets the response while it is recorded, or nil if
-	// there is none. It is called when the handler flushes, with mu held. If tee itself is nil, a
-	// flush ends the recording.
-	tee func() http.ResponseWriter
-
-	// early takes an informational response. If it reports false, or is nil, the recording ends.
-	early func(status int, h http.Header) bool
-
-	// mark completes the header of a recorded response that goes on to a client. Nil changes nothing.
-	mark func(h http.Header, body []byte)
+	c   *Cache
+	who recordedFor
 
 	// client is the writer of the only client of the rendering, which gives access to its
 	// connection. Nil means that the rendering is for everybody.
@@ -53,7 +37,28 @@ type recorder struct {
 	sent    http.Header // the header when the status was written
 	verdict verdict
 	body    []byte
+	held    int                 // bytes of room that body takes
+	slow    bool                // the client waits for what is recorded
 	out     http.ResponseWriter // in phase passing, and of the tee
+}
+
+// recordedFor decides what becomes of a response that is recorded.
+type recordedFor interface {
+	// judge decides by status and header.
+	judge(status int, h http.Header) verdict
+
+	// live returns the writer that an unrecordable response goes on to, or nil if there is none.
+	// It is called at most once, with the recorder's mu held.
+	live(why reason) http.ResponseWriter
+
+	// tees reports whether a response that the handler flushes is recorded all the same. Then tee
+	// returns the writer of a client that gets it as it comes, or nil if there is none. The
+	// recorder's mu is held.
+	tees() bool
+	tee() http.ResponseWriter
+
+	// early takes an informational response. If it reports false, the recording ends.
+	early(status int, h http.Header) bool
 }
 
 type phase uint8
@@ -86,7 +91,7 @@ func (r *recorder) writeHeader(status int) {
 		return
 	}
 	r.status, r.sent = status, rules.Canonical(r.header)
-	r.verdict = r.judge(status, r.sent)
+	r.verdict = r.who.judge(status, r.sent)
 	switch {
 	case r.phase == passing:
 		r.send()
@@ -95,17 +100,51 @@ func (r *recorder) writeHeader(status int) {
 		r.stop(r.verdict.why)
 	case r.tooLong():
 		r.stop(bySize)
-	default:
-		r.body = make([]byte, 0, max(r.length(), 0))
+	case r.slow:
+		r.share()
 	}
+}
+
+// share gives the client what is recorded so far, and what follows.
+func (r *recorder) share() {
+	if r.phase != recording || r.verdict.held || r.verdict.fate != store || r.out != nil || !r.who.tees() {
+		return
+	}
+	if r.out = r.who.tee(); r.out != nil {
+		r.send()
+		_ = http.NewResponseController(r.out).Flush()
+	}
+}
+
+// grow makes room for n more bytes of body. It reports false if the bodies of all recorders are too
+// long together.
+func (r *recorder) grow(n int) bool {
+	size := len(r.body) + n
+	if size <= cap(r.body) {
+		return true
+	}
+	if announced := int(r.length()); announced > 0 || len(r.body) > 0 {
+		size = max(size, larger(len(r.body), announced, r.c.maxBody))
+	}
+	if !r.c.room.take(size - r.held) {
+		return false
+	}
+	r.held, r.body = size, append(make([]byte, 0, size), r.body...)
+	return true
+}
+
+// drop gives the room back. What was recorded is sent, or belongs to a page.
+func (r *recorder) drop() {
+	r.c.room.give(r.held)
+	r.held, r.body = 0, nil
 }
 
 // inform passes an informational response on. In a rendering for everybody it begins a dialogue
 // with one client, which cannot be stored.
 func (r *recorder) inform(status int) {
 	h := rules.Canonical(r.header)
-	dropHeaders(h, r.hide)
-	if r.phase == recording && r.early != nil && r.early(status, h) {
+	dropHeaders(h, r.c.cfg.TagHeaders)
+	if r.phase == recording && r.who.early(status, h) {
 		return
 	}
 	if r.phase == recording && r.client == nil {
@@ -132,7 +171,7 @@ func (r *recorder) length() int64 {
 
 // tooLong reports whether the response is already known to be too long.
 func (r *recorder) tooLong() bool {
-	if r.length() > int64(r.max) {
+	if r.length() > int64(r.c.maxBody) {
 		return true
 	}
 	size := 0
@@ -149,22 +188,23 @@ func (r *recorder) tooLong() bool {
 // returns.
 func (r *recorder) stop(why reason) {
 	sent := r.out != nil
-	r.out = r.live(why)
+	r.out = r.who.live(why)
 	if r.out == nil {
-		r.phase, r.body = dropped, nil
+		r.phase = dropped
+		r.drop()
 		return
 	}
 	r.phase = passing
 	if r.status != 0 && !sent {
 		r.send()
 	}
-	r.body = nil
+	r.drop()
 }
 
 // send passes on the recorded header and body.
 func (r *recorder) send() {
-	if r.mark != nil {
-		r.mark(r.sent, r.body)
+	if r.client == nil {
+		r.c.mark(r.sent, r.body)
 	}
 	merge(r.out.Header(), r.sent)
 	r.out.WriteHeader(r.status)
@@ -182,8 +222,11 @@ func (r *recorder) Write(b []byte) (int, error) {
 	if r.phase == recording && !rules.BodyAllowed(r.status) {
 		return 0, http.ErrBodyNotAllowed
 	}
-	if r.phase == recording && len(r.body)+len(b) > r.max {
+	if r.phase == recording && len(r.body)+len(b) > r.c.maxBody {
 		r.stop(bySize)
+	}
+	if r.phase == recording && !r.grow(len(b)) {
+		r.stop(byRoom)
 	}
 	switch r.phase {
 	case recording:
@@ -217,14 +260,16 @@ func (r *recorder) finish() (status int, header http.Header, body []byte, ok boo
 	if r.phase == passing {
 		r.trail()
 	}
-	ok = r.phase == recording
+	ok, body = r.phase == recording, r.body
 	r.phase = over
-	return r.status, r.sent, r.body, ok
+	r.drop()
+	return r.status, r.sent, body, ok
 }
 
 // close ends the recording after the handler has panicked.
 func (r *recorder) close() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.phase, r.body = over, nil
+	r.phase = over
+	r.drop()
 }

@@ -17,14 +17,17 @@ import (
 // page, its load ends early, and the handler may run on for one client.
 type rendering struct {
 	x      *exchange
-	rec    *recorder
+	rec    recorder
+	outer  outliving
 	made   time.Time
 	req    http.Header     // what the handler sees, without the conditions about prev
 	prev   *page           // the page to revalidate; nil: none
+	client *client         // which may get the response as it comes
+	old    *page           // the page of the entry; nil: none
 	own    bool            // a response that may not be stored is our client's own
 	ctx    context.Context // the handler's
 	cancel context.CancelCauseFunc
-	unlink func() bool // from the load's context
+	apart  atomic.Bool // the end of the load does not end the handler, or has ended it
 	taken  bool        // our client belongs to the handler; protected by rec.mu
 	teed   atomic.Bool // our client reads the response as it comes
 	late   atomic.Bool // the load has timed out
@@ -35,41 +38,34 @@ type rendering struct {
 	done    chan struct{}
 	once    sync.Once
 	verdict verdict
+	msg     message
 	page    *page
 	err     error
 }
 
 // start runs the handler in the context of a load. The page depends on what the handler reads
 // from caches and on what it names by cache.Depend.
-func (x *exchange) start(ctx context.Context, old *previous) *rendering {
-	n := &rendering{x: x, made: x.c.cfg.Now(), done: make(chan struct{}), prev: old.page}
-	own, cancel := context.WithCancelCause(asOfServer(context.WithoutCancel(ctx)))
-	n.ctx, n.cancel = own, cancel
-	n.unlink = context.AfterFunc(ctx, func() { n.loadOver(ctx) })
-	n.rec = &recorder{
-		judge:  n.judge,
-		max:    x.c.cfg.MaxBody,
-		hide:   x.c.cfg.TagHeaders,
-		live:   n.goOn,
-		early:  n.early,
-		mark:   x.c.mark,
-		header: make(http.Header),
+func (x *exchange) start(ctx context.Context, old *previous, bare bool) *rendering {
+	n := &rendering{x: x, made: x.c.now(), done: make(chan struct{}), old: old.page, prev: old.check, client: &x.client}
+	if old.behind {
+		n.client = &client{ctx: x.ctx} // ours has the old page
 	}
-	if !x.c.cfg.pages() {
-		n.rec.tee = n.tee
-	}
-	r := n.request()
-	x.c.renderings.Go(func() { n.run(r) })
+	n.outer.Context = ctx
+	n.ctx, n.cancel = context.WithCancelCause(&n.outer)
+	n.rec.c, n.rec.who, n.rec.header = x.c, n, make(http.Header)
+	r := n.request(bare)
+	x.c.running.add(1)
+	go n.run(r)
 	return n
 }
 
 // request returns the request for the handler, and stores its header in n.req.
-func (n *rendering) request() (r *http.Request) {
+func (n *rendering) request(bare bool) (r *http.Request) {
 	x := n.x
 	if x.c.cfg.pages() {
 		r = x.c.request(&x.t, x.req.Clone(n.ctx))
 	} else {
-		r, n.own = x.shown(n.ctx)
+		r, n.own = x.shown(n.ctx, bare)
 	}
 	n.req = r.Header.Clone() // a clone: the handler may change its header
 	if n.prev != nil {
@@ -82,13 +78,14 @@ func (n *rendering) judge(status int, h http.Header) verdict {
 	c := n.x.c
 	tags, ok := c.takeTags(h)
 	cache.Depend(n.ctx, tags...)
+	n.msg = message{status: status, h: h, asked: n.req, sent: n.made, received: c.now()}
 	var v verdict
 	if c.cfg.pages() {
 		v = c.judge(&n.x.t, status, h)
 	} else {
-		v = n.weigh(status, h)
+		v = n.x.weigh(&n.msg, n.old, n.prev != nil)
 	}
-	v.held = v.fate == renew || v.fate == fail && n.x.renews.Load()
+	v.held = v.fate == renew || v.fate == fail && n.x.had.Load()
 	if !ok && v.fate == store {
 		v.fate, v.why = share, byTags
 		if !c.cfg.pages() {
@@ -101,38 +98,31 @@ func (n *rendering) judge(status int, h http.Header) verdict {
 // newPage makes a page of the recorded response. It returns nil for a 304 about another page.
 func (n *rendering) newPage(status int, h http.Header, body []byte) *page {
 	c, v := n.x.c, &n.rec.verdict
-	if v.fate == renew {
-		if !c.stands(&n.x.t, n.prev, h) {
-			return nil
-		}
-		if cookies := h["Set-Cookie"]; len(cookies) > 0 {
-			n.x.cookies.Store(&cookies)
-		}
-		p := n.prev.renewed(h, v.at)
-		c.offer(p)
-		h := p.header()
-		v.life = c.rules.Lifetime(p.Status, h, n.made, v.at)
-		v.fate = store
-		p.dated(v.at, &v.life)
-		if v.why = c.forbids(n, p.Status, h, &v.life); v.why != none {
-			v.fate, p.only = share, n.x // it is not for everybody any more
-			if !n.own {
-				p.refused = v.why
-			}
+	if v.fate != renew {
+		p := c.pageOf(&n.x.t, status, h, body, n.made)
+		if !c.cfg.pages() {
+			p.Vary = choices(n.req, v.names, false)
+			p.dated(n.msg.received, &v.life)
 		}
 		return p
 	}
-	p := c.pageOf(&n.x.t, status, h, body, n.made)
-	if !c.cfg.pages() {
-		names, _ := c.learned(&n.x.t, h, rules.Has(h, "Content-Encoding"))
-		p.Vary = selection(n.req, names)
-		p.dated(v.at, &v.life)
+	if !n.prev.stands(h) {
+		return nil
 	}
-	return p
+	p, why := n.x.confirm(n.prev, &n.msg)
+	c.offer(p)
+	if v.fate, v.why = store, why; why == none {
+		return p
+	}
+	if v.fate = refuse; n.own {
+		n.x.own.Store(p)
+	}
+	return nil
 }
 
 func (n *rendering) run(r *http.Request) {
 	returned := false
+	defer n.x.c.running.add(-1)
 	defer func() {
 		if returned {
 			return
@@ -140,7 +130,7 @@ func (n *rendering) run(r *http.Request) {
 		// An unrecovered panic would end the program. A nil one is runtime.Goexit.
 		n.fell(recover())
 	}()
-	n.x.next.ServeHTTP(n.rec, r)
+	n.x.next.ServeHTTP(&n.rec, r)
 	returned = true
 	n.returned()
 }
@@ -174,7 +164,7 @@ func (n *rendering) release(panicked any) {
 			panicked = fell
 		}
 	}
-	n.x.client.release(panicked)
+	n.client.release(panicked)
 }
 
 // fell ends a rendering whose handler panicked with p.
@@ -191,33 +181,70 @@ func (n *rendering) fell(p any) {
 
 // outlive lets the handler run until its client leaves.
 func (n *rendering) outlive() {
-	context.AfterFunc(n.x.client.ctx, func() { n.cancel(context.Cause(n.x.client.ctx)) })
+	context.AfterFunc(n.client.ctx, func() { n.cancel(context.Cause(n.client.ctx)) })
 }
 
+// unlink separates the handler from the load. It reports false if it was done before.
+func (n *rendering) unlink() bool { return !n.apart.Swap(true) }
+
 // loadOver ends the handler when its load ends, because no client waits or the load took too
-// long. If it took too long, the handler runs on for a client that waits; see adopt.
+// long. If it took too long, the handler runs on for a client that waits; see exchange.outlast.
 func (n *rendering) loadOver(ctx context.Context) {
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		n.late.Store(true)
-		if n.teed.Load() || !n.x.answered.Load() {
-			n.outlive()
-			return
-		}
+	if n.late.Load() && (n.teed.Load() || !n.x.answered.Load()) {
+		n.outlive()
+		return
 	}
 	n.cancel(context.Cause(ctx))
 }
 
-// adopt gives our client the response of a rendering whose load has timed out, as it comes. It
-// reports false if the rendering has no response for our client.
-func (n *rendering) adopt() bool {
-	r := n.rec
+// wait waits for the rendering. It reports false if the load has ended before. After LoadTimeout it
+// waits as long as our client does.
+func (n *rendering) wait(ctx context.Context) bool {
+	select {
+	case <-n.done:
+		return true
+	case <-ctx.Done():
+	}
+	n.late.Store(errors.Is(ctx.Err(), context.DeadlineExceeded)) // before unlink; see live
+	if n.unlink() {
+		n.loadOver(ctx)
+	}
+	if n.late.Load() {
+		n.x.failed.Store(true) // an older page may replace the response
+		select {
+		case <-n.done:
+		case <-n.ctx.Done():
+		}
+	}
+	select {
+	case <-n.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// unkeyed returns what the page could show of the parameters that are not in the key.
+func (n *rendering) unkeyed() []string {
+	if n.x.c.cfg.pages() || n.x.req.URL.RawQuery == "" {
+		return nil // the handler has not seen them
+	}
+	return unkeyed(n.x.req.URL.RawQuery, n.x.c.cfg.keeps(n.x.t.path))
+}
+
+// stream lets our client read a response that takes long as it comes.
+func (n *rendering) stream() {
+	r := &n.rec
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.phase == recording && r.out == nil && (r.status != 0 || n.own && n.prev == nil) && !r.verdict.held {
-		r.stop(bySlow)
+	r.slow = true
+	if r.status != 0 {
+		r.share()
 	}
-	return n.taken
 }
+
+// tees reports whether a response may be flushed and stored.
+func (n *rendering) tees() bool { return !n.x.c.cfg.pages() }
 
 // tee passes a response that will be stored on while it is recorded. The reader is the client
 // that started the rendering, if it wants the whole response.
@@ -230,7 +257,7 @@ func (n *rendering) tee() http.ResponseWriter {
 			return nil
 		}
 	}
-	w := n.x.client.take()
+	w := n.client.take()
 	if w == nil {
 		return nil
 	}
@@ -246,7 +273,7 @@ func (n *rendering) early(status int, h http.Header) (ok bool) {
 		return false
 	}
 	if n.own {
-		n.x.client.inform(status, h)
+		n.client.inform(status, h)
 	}
 	return true
 }
@@ -258,20 +285,19 @@ func (n *rendering) end(v verdict, p *page, err error) {
 	})
 }
 
-// goOn handles a response that cannot be recorded. If it may, the client that started the
+// live handles a response that cannot be recorded. If it may, the client that started the
 // rendering gets the response as it comes. Otherwise the handler's context ends and all waiting
 // clients get their own renderings. In both cases the load ends, so that no client waits for the
 // end of a stream and LoadTimeout does not cut it.
 //
 // A 304 answers the cache's condition, so no client gets it.
-func (n *rendering) goOn(why reason) http.ResponseWriter {
+func (n *rendering) live(why reason) http.ResponseWriter {
 	c := n.x.c
-	c.stats.refuse(why)
 	cut := context.Cause(n.ctx)
-	if cut == nil { // the response of a stopped handler says nothing about the page
-		c.memory.add(n.x.key, c.cfg.Now(), !n.mayBePersonal())
+	if cut == nil && !n.mayBePersonal() && !standsIn(n.rec.status) { // the response of a stopped handler says nothing about the page
+		c.memory.add(n.x.at(), c.now())
 	}
-	v := verdict{why: why, ends: n.ends(why)}
+	v := verdict{why: why}
 	var w http.ResponseWriter
 	own := n.own || why.goesOn() && !n.rec.verdict.mine
 	// After unlink the handler runs until its client leaves.
@@ -281,7 +307,7 @@ func (n *rendering) goOn(why reason) http.ResponseWriter {
 		n.end(v, nil, nil) // other clients do not wait for ours
 		w, _ = n.tail.settle()
 	} else if own && n.rec.verdict.fate != renew && (n.unlink() || n.late.Load()) {
-		if w = n.x.client.take(); w != nil {
+		if w = n.client.take(); w != nil {
 			n.taken = true
 			n.teed.Store(true)
 			n.outlive()
@@ -300,10 +326,4 @@ func (n *rendering) goOn(why reason) http.ResponseWriter {
 // request. Another client may get a response that is stored.
 func (n *rendering) mayBePersonal() bool {
 	return rules.AboutClient(n.rec.status) || rules.Has(n.req, "Authorization")
-}
-
-// ends reports whether a response that is not stored ends the old page. The recorder's mu is held,
-// or the recording is over.
-func (n *rendering) ends(why reason) bool {
-	return why.whole() && rules.Outdates(n.rec.status, rules.Has(n.req, "Authorization"))
 }

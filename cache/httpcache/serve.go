@@ -1,10 +1,8 @@
 package httpcache
 
 import (
-	"context"
 	"errors"
 	"net/http"
-	"strconv"
 
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
@@ -25,26 +23,25 @@ func (c *Cache) serve(next http.Handler, w http.ResponseWriter, r *http.Request)
 	case c.cfg.Off:
 		c.stats.bypass(byOff)
 		c.alone(next, w, r, t, "")
-	case t.noStore, t.cached, r.Method == http.MethodHead && !c.cfg.pages(), !c.cfg.pages() && rules.Demanding(r.Header):
+	case t.w.NoStore, t.w.OnlyIfCached, r.Method == http.MethodHead && !c.cfg.pages(), !c.cfg.pages() && t.demands:
 		c.asItIs(next, w, r, t)
 	default:
-		c.through(next, w, r, t)
+		if now := c.now().UnixMilli(); c.loadsAtHits(now/1000) || !c.fromStore(w, r, t, freshHere, now) {
+			c.through(next, w, r, t)
+		}
 	}
 }
 
 // asItIs answers a client whose request must not store a page or render for everybody. The client
 // may get a stored page.
 func (c *Cache) asItIs(next http.Handler, w http.ResponseWriter, r *http.Request, t target) {
-	x := c.exchange(next, w, r, t)
-	if res, ok := x.find(); ok {
-		line, age := x.account(res)
-		c.answer(w, r, x.inCoding(res, r), line, age)
+	if c.fromStore(w, r, t, freshOnly, c.now().UnixMilli()) {
 		return
 	}
 	switch {
-	case t.cached:
+	case t.w.OnlyIfCached:
 		c.notHere(w)
-	case t.noStore:
+	case t.w.NoStore:
 		c.forItself(next, w, r, t, byRequestNoStore)
 	case r.Method == http.MethodGet && rules.Has(r.Header, "Range"):
 		c.forItself(next, w, r, t, byRange) // the body may be too long to store
@@ -53,6 +50,24 @@ func (c *Cache) asItIs(next http.Handler, w http.ResponseWriter, r *http.Request
 	default:
 		c.forItself(next, w, r, t, byHead)
 	}
+}
+
+// fromStore answers from a stored page, if one does. It refreshes nothing.
+func (c *Cache) fromStore(w http.ResponseWriter, r *http.Request, t target, opts []cache.Option, now int64) bool {
+	x := reading{k: &c.core, ctx: r.Context(), id: t.key, h: r.Header, w: t.w}
+	res, ok := x.find(opts)
+	if !ok || !x.wants(res.Value, now) {
+		return false
+	}
+	line, age := x.hit(res.Value, res.Stale, now)
+	p, e := c.known(res.Value, r.Header)
+	if e != nil {
+		y := c.exchange(nil, w, r, t)
+		y.v = x.v
+		p = y.inCoding(res, r)
+	}
+	c.send(w, r, p, line, age, t.demands)
+	return true
 }
 
 // onlyIfCached reports whether a request that bypasses the cache must not reach the handler. A
@@ -72,34 +87,6 @@ func (c *Cache) notHere(w http.ResponseWriter) {
 	unavailable(w, http.StatusGatewayTimeout)
 }
 
-// find returns a stored page that is fresh and meets the client's limits.
-func (x *exchange) find() (res cache.Result[*page], ok bool) {
-	for range 2 {
-		res, err := x.c.pages.Fetch(x.ctx, x.key, nil, freshOnly...)
-		p := res.Value
-		if err != nil || !p.sound() || p.refused != none {
-			return res, false
-		}
-		if p.selects(x.req.Header) {
-			return res, !x.unwanted(p)
-		}
-		if !x.turn(p) {
-			return res, false
-		}
-	}
-	return res, false
-}
-
-// turn points x to the variant of its client. The variant's key has the headers that p varies on.
-func (x *exchange) turn(p *page) (ok bool) {
-	if x.vary != nil {
-		return false
-	}
-	x.vary = selection(x.req.Header, p.names())
-	x.key, ok = x.c.variant(&x.t, x.vary)
-	return ok
-}
-
 // forItself renders for one client only, and counts the reason.
 func (c *Cache) forItself(next http.Handler, w http.ResponseWriter, r *http.Request, t target, why reason) {
 	c.stats.bypass(why)
@@ -110,40 +97,49 @@ func (c *Cache) forItself(next http.Handler, w http.ResponseWriter, r *http.Requ
 // names lead to this client's variant.
 func (c *Cache) through(next http.Handler, w http.ResponseWriter, r *http.Request, t target) {
 	x := c.exchange(next, w, r, t)
-	p, done := x.try(w, r)
-	if done {
-		return
+	if res, ok := x.find(hereOnly); ok && x.wants(res.Value, c.now().UnixMilli()) {
+		x.client.w = nil // it has a page, so a load is a refresh
 	}
-	y := c.exchange(next, w, r, t)
-	if y.turn(p) {
-		_, done = y.try(w, r)
+	for {
+		p, done := x.try(w, r)
+		if done {
+			return
+		}
+		var why reason
+		if x, why = x.turned(w, r, p); why != none {
+			c.forItself(next, w, r, t, why)
+			return
+		}
 	}
-	if !done {
-		c.forItself(next, w, r, t, byVary)
+}
+
+// turned returns the exchange of the variant of our client, after the page p of the URL proved to be for
+// others, or the reason why there is none.
+func (x *exchange) turned(w http.ResponseWriter, r *http.Request, p *page) (y *exchange, why reason) {
+	y = x.c.exchange(x.next, w, r, x.t)
+	if x.v != nil || !y.turn(p) {
+		return nil, byVary
 	}
-	if y.relearn.Load() {
-		_ = c.pages.Expire(context.WithoutCancel(r.Context()), t.key) // on failure a later request tries again
-	}
+	return y, none
 }
 
 // try answers from the entry of x, or by a load of it. It reports false for a page that is for
 // other clients.
 func (x *exchange) try(w http.ResponseWriter, r *http.Request) (p *page, done bool) {
 	c := x.c
-	if m := c.memory.of(x.key, c.cfg.Now); m != nil {
-		if p, done, ok := x.stored(w, r); ok {
-			return p, done
-		}
-		if m.alone {
+	if c.memory.has(x.at(), c.now) {
+		if !c.fromStore(w, r, x.t, nil, c.now().UnixMilli()) {
 			c.forItself(x.next, w, r, x.t, byMemory)
-			return nil, true
 		}
+		return nil, true
 	}
-	res, err := x.fetch()
-	x.ended(r.Context(), err)
+	res, err := x.outlast(x.fetch())
 	if x.client.leave() {
 		x.asked(c.cfg.Format(x.t.path, nil))
 		return nil, true
+	}
+	if own := x.own.Load(); own != nil && (err != nil || res.Source == cache.Load) {
+		res, err = cache.Result[*page]{Value: own, Source: cache.Load}, nil
 	}
 	if err != nil {
 		x.failedWith(w, r, err)
@@ -155,14 +151,13 @@ func (x *exchange) try(w http.ResponseWriter, r *http.Request) (p *page, done bo
 		c.refusedTo(x, w, r, p.refused)
 	case !p.sound():
 		c.refusedTo(x, w, r, byMemory)
-	case p.only != nil && p.only != x:
-		c.refusedTo(x, w, r, byMemory)
-	case !p.selects(x.req.Header):
+	case !c.selects(p, x.h):
 		return p, false
 	case !x.led.Load() && res.Source == cache.Load && c.spent(p):
 		c.refusedTo(x, w, r, byCondition)
 	default:
-		line, age := x.account(res)
+		line, age := x.account(res, c.now().UnixMilli())
+		c.logPanic(x.fault.Load())
 		if cookies := x.cookies.Load(); cookies != nil && res.Source == cache.Load && x.led.Load() {
 			w.Header()["Set-Cookie"] = append(w.Header()["Set-Cookie"], *cookies...)
 		}
@@ -171,34 +166,34 @@ func (x *exchange) try(w http.ResponseWriter, r *http.Request) (p *page, done bo
 	return p, true
 }
 
-// stored answers from a stored page, without a load that could refresh it. It reports false for ok
-// if there is none, and for done if the page is for other clients.
-func (x *exchange) stored(w http.ResponseWriter, r *http.Request) (p *page, done, ok bool) {
-	res, err := x.c.pages.Fetch(x.ctx, x.key, nil)
-	if p = res.Value; err != nil || !p.sound() || p.refused != none || x.unwanted(p) {
-		return nil, false, false
+// outlast takes the result of a read through the cache. If the read took too long and our client has
+// begun the load, it waits for the end of the load. Otherwise a load that takes too long ends.
+func (x *exchange) outlast(res cache.Result[*page], err error) (cache.Result[*page], error) {
+	n := x.runs.Load()
+	if n != nil && errors.Is(err, cache.ErrLoadTimeout) {
+		n.stream()
+		select {
+		case <-x.end():
+			res, err = x.outcome()
+		case <-x.client.ctx.Done():
+		}
 	}
-	if done = p.selects(x.req.Header); done {
-		line, age := x.account(res)
-		x.c.answer(w, r, x.inCoding(res, r), line, age)
-	}
-	return p, done, true
+	x.over()
+	return res, err
 }
 
-// ended says that the read through the cache has ended with err. If the load took too long, our
-// client goes on with its rendering, or the rendering ends.
-func (x *exchange) ended(client context.Context, err error) {
-	n := x.runs.Load()
-	adopted := n != nil && errors.Is(err, cache.ErrLoadTimeout) && client.Err() == nil && n.adopt()
-	x.answered.Store(true)
-	if n != nil && !adopted && n.late.Load() && !n.teed.Load() {
+// over says that our client does not wait any more. A load that takes too long then ends, unless the
+// client reads its response.
+func (x *exchange) over() {
+	x.answered.Store(true) // before late is read; see rendering.wait
+	if n := x.runs.Load(); n != nil && n.late.Load() && !n.teed.Load() {
 		n.cancel(errNotRecorded)
 	}
 }
 
 // spent reports whether a new page is unusable for all clients except the one that loaded it.
 func (c *Cache) spent(p *page) bool {
-	return !c.cfg.pages() && (p.Asks || c.age(p)*1000 >= p.Fresh+p.Stale)
+	return !c.cfg.pages() && (p.Asks || c.age(p, c.now().UnixMilli())*1000 >= p.Fresh+p.Stale)
 }
 
 // fetch reads through the cache. If the read panics, no handler may take over the client.
@@ -209,57 +204,15 @@ func (x *exchange) fetch() (res cache.Result[*page], err error) {
 			panic(p)
 		}
 	}()
-	if !x.t.limits.anew {
-		res, err = x.c.pages.Fetch(x.ctx, x.key, x.load)
+	if !x.w.NoCache {
+		res, err = x.c.pages.Fetch(x.ctx, x.at(), x.load)
 		x.found.Store(res.Value)
-		if err != nil || x.t.limits == (limits{}) || res.Source == cache.Load || res.Value == nil || !x.unwanted(res.Value) {
+		if err != nil || res.Source == cache.Load || res.Value == nil || x.wants(res.Value, x.c.now().UnixMilli()) {
 			return res, err
 		}
 	}
-	x.asks = true
-	return x.c.pages.Fetch(x.ctx, x.key, x.load, cache.MaxAge(0), cache.Fresh())
-}
-
-// account counts a request, and returns its Cache-Status and the Age of its page. An empty Age is
-// not sent.
-func (x *exchange) account(res cache.Result[*page]) (line, old string) {
-	c, p := x.c, res.Value
-	n := c.stats.of(p.Format)
-	led, age := x.led.Load(), c.age(p)
-	switch {
-	case res.Stale && led && x.failed.Load() != 0:
-		n.stale.Add(1)
-		c.logPanic(x.fault.Load())
-		m := x.missed(none)
-		m.stale, m.status, m.instead = true, int(x.failed.Load()), true
-		return c.lines.miss(m), strconv.FormatInt(age, 10)
-	case res.Stale, res.Source != cache.Load:
-		if res.Stale {
-			n.stale.Add(1)
-		} else {
-			n.hits.Add(1)
-		}
-		s := c.lines.served(p, c.cfg.pages(), res.Stale, age)
-		return s.line, s.old
-	}
-	if !c.cfg.pages() && age > 0 {
-		old = strconv.FormatInt(age, 10)
-	}
-	if !led {
-		n.coalesced.Add(1)
-		m := x.missed(none)
-		m.collapsed = true
-		return c.lines.miss(m), old
-	}
-	n.misses.Add(1)
-	m := x.missed(reason(x.why.Load()))
-	m.stored = m.detail == none
-	return c.lines.miss(m), old
-}
-
-// missed returns the Cache-Status data of a request that no stored page answered.
-func (x *exchange) missed(why reason) miss {
-	return miss{stale: x.renews.Load(), vary: x.vary != nil, asked: x.asks, detail: why}
+	x.newer.Store(true)
+	return x.c.pages.Fetch(x.ctx, x.at(), x.load, anew...)
 }
 
 // asked counts a request for which the handler ran.

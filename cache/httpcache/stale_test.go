@@ -200,8 +200,8 @@ func TestFailureIsRemembered(t *testing.T) {
 	})
 }
 
-// A response that takes longer than LoadTimeout goes to the client that waits for it. The handler is
-// not called again for that client. Others get renderings of their own.
+// A response that takes longer than LoadTimeout goes to the client that waits for it, and is stored.
+// The handler is not called again for that client. Others get renderings of their own.
 func TestLoadTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := new(counted)
@@ -218,10 +218,11 @@ func TestLoadTimeout(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		if a := s.get(t, "/"); a.status != http.StatusOK || a.hit() {
+		synctest.Wait()
+		if a := s.get(t, "/"); a.status != http.StatusOK || !a.hit() || h.Load() != 3 {
 			t.Error(a)
 		}
-		if st := s.c.Stats(); st.Stored != 0 || st.Refused["unavailable"] != 0 {
+		if st := s.c.Stats(); st.Stored != 1 || st.Refused["unavailable"] != 0 {
 			t.Errorf("%+v", st)
 		}
 	})

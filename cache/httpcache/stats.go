@@ -1,8 +1,8 @@
 package httpcache
 
 import (
-	"mime"
 	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 )
@@ -123,11 +123,8 @@ func (c *counters) read() Stats {
 
 // formatOf names a response by its Content-Type.
 func formatOf(_ string, h http.Header) string {
-	t, _, err := mime.ParseMediaType(h.Get("Content-Type"))
-	if err != nil {
-		return "other"
-	}
-	switch t {
+	kind, _, _ := strings.Cut(h.Get("Content-Type"), ";")
+	switch strings.ToLower(strings.TrimSpace(kind)) {
 	case "text/html", "application/xhtml+xml":
 		return "html"
 	case "application/json", "application/problem+json":

@@ -14,7 +14,7 @@ type lines struct {
 	name string
 	ttl  time.Duration // 0: left out, or different for each page
 
-	hit, staleHit, bypass, method, off string
+	hit, staleHit, bypass, method, missed string
 }
 
 // miss is the Cache-Status data of a request for which the handler ran.
@@ -30,22 +30,11 @@ type miss struct {
 }
 
 func newLines(name string, p policy.Patch) (l lines, err error) {
-	l = lines{name: name, ttl: ttlOf(p)}
-	l.hit, err = l.line("hit", true)
-	l.staleHit, _ = l.line("hit", true, "detail", httpsfv.Token("stale"))
-	l.method, _ = l.line("fwd", httpsfv.Token("method"))
-	l.bypass, _ = l.line("fwd", httpsfv.Token("bypass"))
-	l.off, _ = l.line("fwd", httpsfv.Token("bypass"), "detail", httpsfv.Token(byOff.String()))
-	return l, err
-}
-
-// line spells one member of the list: the cache's name with its parameters.
-func (l *lines) line(params ...any) (string, error) {
-	item := httpsfv.NewItem(httpsfv.Token(l.name))
-	for i := 0; i < len(params); i += 2 {
-		item.Params.Add(params[i].(string), params[i+1])
-	}
-	return httpsfv.Marshal(httpsfv.List{item})
+	list, err := httpsfv.Marshal(httpsfv.List{httpsfv.NewItem(httpsfv.Token(name))})
+	return lines{
+		name: list, ttl: ttlOf(p), hit: list + ";hit", staleHit: list + ";hit;detail=stale",
+		bypass: list + ";fwd=bypass", method: list + ";fwd=method", missed: list + ";fwd=uri-miss;stored",
+	}, err
 }
 
 // stamp is the line and the age of a stored page in one second. The page remembers the last one, for
@@ -86,7 +75,10 @@ func (l *lines) passed(why reason) string {
 
 // miss spells the line of a request that no stored page answered.
 func (l *lines) miss(m miss) string {
-	fwd := httpsfv.Token("uri-miss")
+	if m == (miss{stored: true}) {
+		return l.missed
+	}
+	fwd := "uri-miss"
 	switch {
 	case m.asked:
 		fwd = "request"
@@ -95,22 +87,21 @@ func (l *lines) miss(m miss) string {
 	case m.vary:
 		fwd = "vary-miss"
 	}
-	params := []any{"fwd", fwd}
+	line := l.name + ";fwd=" + fwd
 	if m.status > 0 {
-		params = append(params, "fwd-status", int64(m.status))
+		line += ";fwd-status=" + strconv.Itoa(m.status)
 	}
 	if m.stored {
-		params = append(params, "stored", true)
+		line += ";stored"
 	}
 	if m.collapsed {
-		params = append(params, "collapsed", true)
+		line += ";collapsed"
 	}
 	switch {
 	case m.instead:
-		params = append(params, "detail", httpsfv.Token("stale-if-error"))
+		line += ";detail=stale-if-error"
 	case m.detail != none:
-		params = append(params, "detail", httpsfv.Token(m.detail.String()))
+		line += ";detail=" + m.detail.String()
 	}
-	s, _ := l.line(params...) // New has tried the name
-	return s
+	return line
 }

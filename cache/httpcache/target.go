@@ -8,7 +8,6 @@ import (
 
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
-	"github.com/twofold-go/twofold/key"
 )
 
 // target is everything in a request that a response for everybody may depend on. All of it is in
@@ -22,10 +21,9 @@ type target struct {
 	at      string // the escaped path of the request line, if an outer handler rewrote it
 	query   string // normalised
 	vary    []string
-	noStore bool // the client forbids storing the response
-	cached  bool // the client accepts only a stored page
-	allowed bool // it has credentials, and AllowAuthorized allowed them
-	limits  limits
+	w       rules.Request // what the client requires
+	demands bool          // it asks for a part of a page, or sets an unusual condition
+	allowed bool          // it has credentials, and AllowAuthorized allowed them
 }
 
 // target returns the target of r, or the reason why r bypasses the cache.
@@ -49,12 +47,10 @@ func (c *Cache) target(r *http.Request) (t target, why reason) {
 		}
 	}
 	t.secure = c.secure(r)
-	if lines := r.Header["Cache-Control"]; len(lines) > 0 {
-		d, _ := rules.ParseCacheControl(lines)
-		t.noStore, t.cached = d.Has("no-store"), d.Has("only-if-cached")
-	}
-	if c.cfg.ClientMayRefresh(r) {
-		t.limits = limitsOf(r.Header)
+	t.demands = rules.Demanding(r.Header)
+	t.w = rules.RequestOf(r.Header)
+	if t.w.MaxStale = -1; !c.cfg.ClientMayRefresh(r) {
+		t.w.NoCache, t.w.MaxAge, t.w.MinFresh = false, -1, -1
 	}
 	t.key, t.vary = c.spell(&t, r.Header)
 	if !c.fits(t.key) {
@@ -71,10 +67,18 @@ func (c *Cache) personal(r *http.Request, t *target) reason {
 		return byNesting // it is part of another load, which records its dependencies
 	case c.cfg.Bypass != nil && c.cfg.Bypass(r):
 		return byProgram
-	case rules.Has(h, "Upgrade") || rules.Has(h, "Connection") && rules.Lists(h["Connection"], "upgrade"):
+	case rules.Has(h, "Upgrade"):
 		return byUpgrade
-	case drops(h):
-		return byConnection
+	}
+	if lines := h["Connection"]; len(lines) > 0 {
+		if rules.Lists(lines, "upgrade") {
+			return byUpgrade
+		}
+		if drops(h) {
+			return byConnection
+		}
+	}
+	switch {
 	case r.ContentLength != 0 || len(r.TransferEncoding) > 0:
 		return byBody
 	case rules.Has(h, "Last-Event-Id") || rules.Has(h, "Accept") && rules.Lists(h["Accept"], "text/event-stream"):
@@ -197,12 +201,6 @@ func scheme(secure bool) string {
 		return "https//"
 	}
 	return "http//"
-}
-
-// fits reports whether the spelled id is short enough for a key.
-func (c *Cache) fits(id string) bool {
-	room := key.MaxLen - len(c.space.Tenant) - len(c.space.Namespace) - 2 // two colons
-	return 3*len(id) <= room || len(id) <= room && len(key.Text(id)) <= room
 }
 
 // isHost reports whether s is a valid Host in lower case, with or without a port. HTTP/1.0 allows

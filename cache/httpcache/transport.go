@@ -4,9 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"sync/atomic"
 
-	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 	"github.com/twofold-go/twofold/key"
 )
@@ -25,15 +23,8 @@ import (
 // Every response has a Cache-Status line (RFC 9211). RoundTrip returns the errors of Base as they
 // are. A failure of the cache never reaches the caller: Base answers then.
 type Transport struct {
-	cfg     TransportConfig
-	pages   pages
-	space   key.Space
-	rules   rules.Cache
-	lines   lines
-	stats   counters
-	running running
-	warned  atomic.Int64 // when a failure was last logged, in Unix seconds
-	room    room
+	cfg TransportConfig
+	core
 }
 
 // NewTransport returns the transport that cfg describes. Its error names every fault of cfg.
@@ -41,25 +32,13 @@ func NewTransport(cfg TransportConfig) (*Transport, error) {
 	if err := cfg.defaults(); err != nil {
 		return nil, fmt.Errorf("httpcache: new transport: %w", err)
 	}
-	p := cfg.policy()
-	t := &Transport{
-		cfg:   cfg,
-		space: key.Space{Tenant: cfg.Tenant, Namespace: cfg.Namespace},
-		rules: rules.Cache{Shared: cfg.Shared, Fallback: cfg.Fallback.rule()},
-	}
-	t.room.limit = maxHeld(cfg.MaxBody)
-	var err error
-	if t.lines, err = newLines(cfg.Name, p); err != nil {
-		return nil, fmt.Errorf("httpcache: new transport: field Name: %w", err)
-	}
-	t.pages, err = cache.New(cfg.Tiers, cache.Config[string, *page]{
-		Namespace: cfg.Namespace,
-		Tenant:    cfg.Tenant,
-		Policy:    p,
-		Codec:     cfg.Codec,
-		Size:      (*page).size,
-	})
-	if err != nil {
+	t := &Transport{cfg: cfg, core: core{
+		tiers:  cfg.Tiers,
+		space:  key.Space{Tenant: cfg.Tenant, Namespace: cfg.Namespace},
+		rules:  rules.Cache{Shared: cfg.Shared, Fallback: cfg.Fallback.rule()},
+		hashed: true, keep: cfg.Keep, maxBody: cfg.MaxBody, now: cfg.Now, logger: cfg.Logger,
+	}}
+	if err := t.open(cfg.Name, cfg.policy(), cfg.Codec); err != nil {
 		return nil, fmt.Errorf("httpcache: new transport: %w", err)
 	}
 	return t, nil
@@ -79,61 +58,35 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	default:
 		return t.pass(r, why)
 	}
-	w := rules.RequestOf(h)
+	x := reading{k: &t.core, ctx: r.Context(), id: id, h: h, w: rules.RequestOf(h)}
 	switch {
 	case r.Method == http.MethodHead:
-		return t.fromFresh(r, h, id, w, byHead)
-	case w.NoStore:
-		return t.fromFresh(r, h, id, w, byRequestNoStore)
+		return t.fromFresh(r, x, byHead)
+	case x.w.NoStore:
+		return t.fromFresh(r, x, byRequestNoStore)
 	case rules.Has(h, "Range"):
-		return t.fromFresh(r, h, id, w, byRange)
+		return t.fromFresh(r, x, byRange)
 	case rules.Has(h, "If-None-Match"), rules.Has(h, "If-Modified-Since"):
-		return t.fromFresh(r, h, id, w, byCondition)
+		return t.fromFresh(r, x, byCondition)
 	}
-	p, v := t.here(r.Context(), h, id)
-	now := t.cfg.Now().UnixMilli()
-	if p != nil && w.Accepts(p.life(), now) {
-		return t.hit(r, p, now), nil
+	res, ok := x.find(hereOnly)
+	if now := t.now().UnixMilli(); ok && x.w.Accepts(t.life(res.Value, now), now) {
+		line, _ := x.hit(res.Value, false, now)
+		return t.respond(r, x.h, res.Value, line, now), nil
 	}
-	return t.ask(r, h, id, v, w, p != nil)
-}
-
-// here looks for the page that answers a request, in this process only. If the entry of the URL
-// is for other requests, it looks for the variant.
-func (t *Transport) here(ctx context.Context, h http.Header, id string) (*page, *variant) {
-	p := t.local(ctx, id)
-	if p == nil || p.chosen(h) {
-		return p, nil
-	}
-	v := variantOf(id, p.names(), h)
-	if p = t.local(ctx, v.id); p != nil && !p.chosen(h) {
-		p = nil
-	}
-	return p, v
-}
-
-// local returns a page of this process, or nil.
-func (t *Transport) local(ctx context.Context, id string) *page {
-	res, err := t.pages.Fetch(ctx, id, nil, hereOnly...)
-	if err != nil {
-		return nil
-	}
-	return res.Value
+	return t.ask(r, x, ok)
 }
 
 // fromFresh answers by a fresh page of any tier, or passes the request on unchanged. Why is the
 // reason why such a request is not stored.
-func (t *Transport) fromFresh(r *http.Request, h http.Header, id string, w rules.Request, why reason) (*http.Response, error) {
-	p, ok := t.pages.Peek(r.Context(), id)
-	if ok && p != nil && !p.chosen(h) {
-		p, ok = t.pages.Peek(r.Context(), variantOf(id, p.names(), h).id)
-		ok = ok && p != nil && p.chosen(h)
-	}
-	now := t.cfg.Now().UnixMilli()
-	switch {
-	case ok && p != nil && w.Accepts(p.life(), now) && (why != byRange || p.Status == http.StatusOK):
-		return t.hit(r, p, now), nil
-	case w.OnlyIfCached:
+func (t *Transport) fromFresh(r *http.Request, x reading, why reason) (*http.Response, error) {
+	res, ok := x.find(nil)
+	now := t.now().UnixMilli()
+	switch p := res.Value; {
+	case ok && x.w.Accepts(t.life(p, now), now) && (why != byRange || p.Status == http.StatusOK):
+		line, _ := x.hit(p, false, now)
+		return t.respond(r, x.h, p, line, now), nil
+	case x.w.OnlyIfCached:
 		return t.notHere(r), nil
 	}
 	return t.pass(r, why)
@@ -156,14 +109,6 @@ func (t *Transport) pass(r *http.Request, why reason) (*http.Response, error) {
 	return resp, nil
 }
 
-// warn logs a failure, at most once a second.
-func (t *Transport) warn(ctx context.Context, what string, err error) {
-	t.stats.refuse(byFailure)
-	if now := t.cfg.Now().Unix(); t.warned.Swap(now) != now {
-		t.cfg.Logger.WarnContext(ctx, what, "error", cause(err))
-	}
-}
-
 // Purge invalidates the entry that answers r, with all its variants, only in the partition of r.
 // For a request that bypasses the cache it does nothing.
 func (t *Transport) Purge(ctx context.Context, r *http.Request) error {
@@ -180,10 +125,7 @@ func (t *Transport) Stats() Stats { return t.stats.read() }
 // Close waits until all shared requests have ended, or until ctx ends. Call it when no more
 // requests come and all bodies are closed. Base and Tiers stay open.
 func (t *Transport) Close(ctx context.Context) error {
-	if err := t.running.wait(ctx); err != nil {
-		return fmt.Errorf("httpcache: close: requests still run: %w", err)
-	}
-	return nil
+	return t.close(ctx, "requests")
 }
 
 // CloseIdleConnections calls the method of Base, if it has one. http.Client calls it.

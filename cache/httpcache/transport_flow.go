@@ -28,6 +28,7 @@ type flow struct {
 	why     reason // it is not stored
 	panic   any    // of the body's Read
 	holders int
+	left    chan struct{} // closed when the caller leaves a load that has timed out; nil: it has not
 }
 
 // room is how many bytes the flows of a Transport hold.
@@ -60,6 +61,9 @@ func (f *flow) release() {
 	f.mu.Lock()
 	f.holders--
 	last := f.holders == 0
+	if f.left != nil && !last {
+		close(f.left)
+	}
 	if last {
 		f.drop()
 	}
@@ -68,6 +72,26 @@ func (f *flow) release() {
 		f.cancel()
 		_ = f.body.Close() // no caller is left to get the error
 	}
+}
+
+// outlast waits for the end of the body after the load has timed out, as long as the caller reads it.
+// It reports false if the caller has left before.
+func (f *flow) outlast() bool {
+	f.mu.Lock()
+	if f.holders == 2 {
+		f.left = make(chan struct{})
+	}
+	left := f.left
+	f.mu.Unlock()
+	if left != nil {
+		select {
+		case <-f.done:
+		case <-left:
+		}
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.ended
 }
 
 // drop forgets the buffer. The caller holds mu.
@@ -121,17 +145,23 @@ func (f *flow) grow() (free []byte, ok bool) {
 		return nil, false
 	}
 	if size := len(f.buf); size == cap(f.buf) {
-		larger := max(4<<10, 2*size)
-		if f.length >= 0 {
-			larger = min(max(64<<10, larger), max(int(f.length), size)+1) // Read reports the end only if there is room left
-		}
-		larger = min(larger, f.max+1)
-		if !f.room.take(larger - size) {
+		room := larger(size, int(f.length), f.max) + 1 // Read reports the end only if there is room left
+		if !f.room.take(room - size) {
 			return nil, false
 		}
-		f.buf = append(make([]byte, 0, larger), f.buf...)
+		f.buf = append(make([]byte, 0, room), f.buf...)
 	}
 	return f.buf[len(f.buf):cap(f.buf)], true
+}
+
+// larger returns the next length of a buffer for a body, of which size bytes have arrived. A negative
+// length is not known. What was announced counts only for the first 64 KiB.
+func larger(size, length, limit int) int {
+	next := max(4<<10, 2*size)
+	if length >= 0 {
+		next = min(max(64<<10, next), max(length, size))
+	}
+	return min(next, limit)
 }
 
 var errBodyPanicked = errors.New("httpcache: reading the body panicked")
@@ -173,7 +203,7 @@ func newFlowBody(ctx context.Context, f *flow, stored <-chan struct{}, leave fun
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		f.grown.Broadcast()
-		if f.ended && f.err == nil { // the caller reads from the origin, and nobody else
+		if f.ended && f.err == nil || f.left != nil { // the caller reads, and nobody else
 			f.cancel()
 		}
 	})

@@ -59,7 +59,7 @@ func TestTransportMerges(t *testing.T) {
 	})
 }
 
-// The caller whose request is sent reads the body as it comes.
+// The caller whose request is sent reads the body as it comes. It is stored, however long that takes.
 func TestTransportStreams(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o, out := slow("Cache-Control", minute)
@@ -86,7 +86,46 @@ func TestTransportStreams(t *testing.T) {
 		if _, err := resp.Body.Read(b); err == nil || err == io.EOF {
 			t.Errorf("a closed body says %v", err)
 		}
+		synctest.Wait()
+		if a := c.get(t); a.body != "onetwothree" || !a.hit() || o.asked() != 1 {
+			t.Errorf("%v, asked %d times", a, o.asked())
+		}
 	})
+}
+
+// A body that takes longer than LoadTimeout is read for its caller only. When the caller leaves, the
+// request ends, and nothing is stored.
+func TestTransportLeavesASlowBody(t *testing.T) {
+	for name, leave := range map[string]func(*http.Response, func()){
+		"closed":    func(resp *http.Response, _ func()) { _ = resp.Body.Close() },
+		"cancelled": func(_ *http.Response, cancel func()) { cancel() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				o, out := slow("Cache-Control", minute)
+				c := transport(t, o, httpcache.TransportConfig{Policy: policy.Patch{LoadTimeout: new(time.Second)}})
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				resp, err := c.RoundTrip(outgoing(t, http.MethodGet, pageURL).WithContext(ctx))
+				if err != nil {
+					t.Fatal(err)
+				}
+				_, _ = io.WriteString(out, "one")
+				sleep(t, "5s")
+				leave(resp, cancel)
+				synctest.Wait()
+				if err := o.last().Context().Err(); err == nil {
+					t.Error("the request goes on")
+				}
+				_ = resp.Body.Close()
+				_ = out.CloseWithError(io.ErrUnexpectedEOF)
+				synctest.Wait()
+				if st := c.Stats(); st.Stored != 0 || c.Held() != 0 {
+					t.Errorf("%+v, %d bytes held", st, c.Held())
+				}
+			})
+		})
+	}
 }
 
 // A body that is cut short or too long is not stored. Its caller gets what arrived; waiting

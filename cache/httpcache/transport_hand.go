@@ -1,12 +1,6 @@
 package httpcache
 
-import (
-	"context"
-	"net/http"
-
-	"github.com/twofold-go/twofold/cache"
-	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
-)
+import "net/http"
 
 // hand gives the response to the caller, if the caller still waits. It sets the body first. After
 // that nothing reads the response, because the caller may change it.
@@ -20,45 +14,9 @@ func (x *trip) hand(e *exchanged, set func(), why reason) bool {
 	if resp.Header == nil {
 		resp.Header = http.Header{}
 	}
-	m := miss{stale: x.had.Load(), vary: x.v != nil, stored: why == none, detail: why}
+	m := miss{stale: x.had.Load(), vary: x.v != nil, stored: why == none, detail: why} // the caller sees the status
 	resp.Header.Add("Cache-Status", x.t.lines.miss(m))
 	x.t.stats.of(formatOf("", resp.Header)).misses.Add(1)
 	x.handed <- resp
 	return true
-}
-
-// refuse ends a load whose response is for our caller only.
-func (x *trip) refuse(ctx context.Context, e *exchanged, prev *page, why reason) (*page, error) {
-	t := x.t
-	t.stats.refuse(why)
-	cache.Filling(ctx).NoStore()
-	if !x.hand(e, func() { e.resp.Body = newOwnBody(x.ctx, e, x.leave) }, why) {
-		e.drop()
-	}
-	if x.v != nil && why == byVary { // the names must be learned again
-		x.forget(ctx, x.id)
-	} else {
-		x.ends(ctx, e, prev, why)
-	}
-	return &page{refused: why}, nil
-}
-
-// ends forgets the old page if a response that is not stored says that it is over.
-func (x *trip) ends(ctx context.Context, e *exchanged, prev *page, why reason) {
-	mine := x.t.cfg.Shared && rules.Has(x.h, "Authorization")
-	if prev != nil && why.whole() && rules.Outdates(e.status, mine) {
-		x.forget(ctx, x.at())
-	}
-}
-
-// forget invalidates an entry after the load has ended. During the load, the invalidation would
-// repeat it.
-func (x *trip) forget(ctx context.Context, id string) {
-	ctx = context.WithoutCancel(ctx)
-	x.t.running.Go(func() {
-		<-x.stored
-		if err := x.t.pages.Delete(ctx, id); err != nil {
-			x.t.warn(ctx, "httpcache: the invalidation of a response that must not be stored any more is pending", err)
-		}
-	})
 }

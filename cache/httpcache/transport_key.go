@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
-	"github.com/twofold-go/twofold/key"
 )
 
 // canonicalView returns h if all its names are canonical, else a canonical copy. A credential in
@@ -60,7 +59,7 @@ func (t *Transport) key(r *http.Request, h http.Header) (id string, why reason) 
 		return "", byHost
 	}
 	id = string(b)
-	if free := key.MaxLen - len(t.space.Tenant) - len(t.space.Namespace) - 2 - variantLen; 3*len(id) > free && len(key.Text(id)) > free {
+	if !t.fits(id + variantRoom) {
 		return "", byKeyLength
 	}
 	return id, none
@@ -142,67 +141,4 @@ func plainHost(scheme, host string) string {
 // tag returns the tag of all entries of a URL, of every query. The host of u is normalized.
 func (t *Transport) tag(u *url.URL) string {
 	return tagOf(t.cfg.Namespace + " url " + u.Host + string(appendPath(nil, u)))
-}
-
-// variantLen is how many bytes the key of a variant adds: "|" and a digest.
-const variantLen = 44
-
-// variant is an entry beside that of the URL, for requests that the first variant does not
-// answer.
-type variant struct {
-	id    string
-	names []string // of the headers that select it
-}
-
-// variantOf returns the variant of the entry id that answers a request with header h, if
-// responses vary on names.
-func variantOf(id string, names []string, h http.Header) *variant {
-	var parts []byte
-	for _, name := range names {
-		parts = append(parts, name...)
-		parts = append(parts, '=')
-		parts = appendDigest(parts, rules.VaryValue(name, h))
-		parts = append(parts, '|')
-	}
-	return &variant{id + "|" + string(appendSum(nil, parts)), names}
-}
-
-// choices returns the digests of the values that header h has for names. It hashes them because a
-// value may be a credential.
-func choices(h http.Header, names []string) []field {
-	var fields []field
-	for _, name := range names {
-		fields = append(fields, field{name, []string{string(appendDigest(nil, rules.VaryValue(name, h)))}})
-	}
-	return fields
-}
-
-// chosen reports whether a page of a Transport answers a request with header h.
-func (p *page) chosen(h http.Header) bool {
-	var room [variantLen]byte
-	for _, f := range p.Vary {
-		if len(f.Values) != 1 || f.Values[0] != string(appendDigest(room[:0], rules.VaryValue(f.Name, h))) {
-			return false
-		}
-	}
-	return true
-}
-
-// variesOn returns the names of the request headers that a response varies on, sorted. It reports
-// false for a response that no key can describe.
-func variesOn(h http.Header) (names []string, ok bool) {
-	for _, line := range rules.VaryLines(h, rules.Has(h, "Content-Encoding")) {
-		for name := range strings.SplitSeq(line, ",") {
-			name = http.CanonicalHeaderKey(strings.TrimSpace(name))
-			if name == "" || slices.Contains(names, name) {
-				continue
-			}
-			if name == "*" || !rules.IsToken(name) || unsafeToVary(name) {
-				return nil, false
-			}
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	return names, len(names) <= maxLearned
 }

@@ -5,23 +5,17 @@ import (
 	"errors"
 	"net/http"
 	"sync"
-	"sync/atomic"
 
 	"github.com/twofold-go/twofold/cache"
-	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 )
 
 // trip is one call of RoundTrip that may have to send its request.
 type trip struct {
+	inquiry
 	t     *Transport
 	req   *http.Request // a clone: a refresh may need it after the caller has left
-	ctx   context.Context
-	h     http.Header // of req, with canonical names
-	id    string      // the entry of the URL
-	v     *variant    // nil: the entry of the URL
-	w     rules.Request
-	fresh bool  // a stale page is not enough
-	began int64 // in Unix milliseconds
+	fresh bool          // a stale page is not enough
+	began int64         // in Unix milliseconds
 
 	leave  context.CancelFunc  // ends the caller's part in the flight
 	handed chan *http.Response // the response that the caller reads as it comes
@@ -31,15 +25,6 @@ type trip struct {
 
 	mu    sync.Mutex
 	taken bool // the caller has its answer
-
-	// What our loads did. One may run on after the caller has its answer.
-	led     atomic.Bool
-	had     atomic.Bool // there was a page to replace
-	renewed atomic.Bool // the load left the stored page as it is
-	status  atomic.Int32
-	fault   atomic.Bool // the origin failed
-	cookies atomic.Pointer[[]string]
-	own     atomic.Pointer[page] // confirmed, but for our caller only
 }
 
 // tripError is a failed request. An older page may replace it.
@@ -60,8 +45,9 @@ func (e *tripError) Unwrap() error { return e.err }
 // errNotHere is the result of a load for only-if-cached.
 var errNotHere = errors.New("httpcache: no stored response, and only-if-cached forbids a request")
 
-func (t *Transport) trip(r *http.Request, id string, v *variant, w rules.Request, fresh bool) *trip {
-	x := &trip{t: t, ctx: r.Context(), id: id, v: v, w: w, fresh: fresh, began: t.cfg.Now().UnixMilli()}
+func (t *Transport) trip(r *http.Request, way reading, fresh bool) *trip {
+	x := &trip{inquiry: inquiry{reading: way}, t: t, fresh: fresh, began: t.now().UnixMilli()}
+	x.newer.Store(fresh)
 	x.req = r.Clone(r.Context())
 	x.req.Method, x.req.Body = http.MethodGet, nil
 	x.h = canonicalView(x.req.Header)
@@ -93,6 +79,15 @@ func (x *trip) fetch() (*http.Response, fetched) {
 	case resp := <-x.handed:
 		return resp, fetched{}
 	case f := <-got:
+		if errors.Is(f.err, cache.ErrLoadTimeout) && x.led.Load() { // our request goes on
+			select {
+			case resp := <-x.handed:
+				return resp, fetched{}
+			case <-x.end():
+				f.res, f.err = x.outcome()
+			case <-x.ctx.Done():
+			}
+		}
 		if !x.take() { // the load has handed over a response meanwhile
 			return <-x.handed, fetched{}
 		}
@@ -115,11 +110,11 @@ func (x *trip) call(ctx context.Context) (f fetched) {
 			f.panicked = p
 		}
 	}()
+	var opts []cache.Option
 	if x.fresh {
-		f.res, f.err = x.t.pages.Fetch(ctx, x.at(), x.load, cache.Fresh(), cache.MaxAge(0))
-	} else {
-		f.res, f.err = x.t.pages.Fetch(ctx, x.at(), x.load)
+		opts = anew
 	}
+	f.res, f.err = x.t.pages.Fetch(ctx, x.at(), x.load, opts...)
 	return f
 }
 
@@ -141,23 +136,24 @@ func (x *trip) answered() bool {
 // load is the cache's loader. It sends the request with the validators of the old page. Our
 // caller reads the response as it comes; other waiting callers get it when it is whole. A
 // response that is not for them ends the load with a page that says so.
-func (x *trip) load(ctx context.Context, _ string) (*page, error) {
-	t := x.t
+//
+// After LoadTimeout the load goes on as long as our caller waits for the response, or reads it. The
+// response is then stored, too.
+func (x *trip) load(ctx context.Context, _ string) (p *page, err error) {
 	if cache.Auditing(ctx) { // the response itself says how long it holds
 		cache.Filling(ctx).NoStore()
 		return nil, nil
 	}
-	begun := t.cfg.Now()
-	prev, have := cache.Previous[*page](ctx)
-	if have && x.leaves(prev, begun.UnixMilli()) {
-		x.renewed.Store(true)
-		prev.lives(cache.Filling(ctx), begun.UnixMilli(), t.cfg.Keep)
-		return prev, cache.ErrNotModified
+	again := x.begun()
+	defer func() { x.ended(p, err) }()
+	old := x.previous(ctx)
+	if x.leaves(&old) {
+		return x.unchanged(ctx, old.page)
 	}
 	if x.w.OnlyIfCached {
 		return nil, errNotHere
 	}
-	if x.led.Swap(true) && x.answered() {
+	if again && x.answered() {
 		// An invalidation overtook the first load. Our caller has its response; this load is for
 		// the other callers.
 		x.settle()
@@ -167,45 +163,56 @@ func (x *trip) load(ctx context.Context, _ string) (*page, error) {
 			return nil, ctx.Err()
 		}
 	}
-	x.had.Store(have)
-	if !have {
-		prev = nil
-	}
-	e, err := x.send(ctx, prev)
+	e, err := x.send(ctx, old.check, old.behind)
 	if err != nil {
-		x.fault.Store(true)
+		x.failed.Store(true)
 		return nil, err
 	}
-	// A caller that accepts a stale page already has it, so this load is a refresh.
-	e.behind = have && !x.fresh && begun.UnixMilli() < prev.staleUntil()
-	return x.receive(ctx, e, prev)
+	return x.receive(ctx, e, &old)
 }
 
 // leaves reports whether the load leaves the old page as it is. Either our caller accepts it
 // although it is stale, or the page is for other requests, or only-if-cached forbids a request.
-func (x *trip) leaves(p *page, now int64) bool {
-	return !p.chosen(x.h) || x.w.OnlyIfCached || x.w.MaxStale >= 0 && !x.answered() && x.w.Accepts(p.life(), now)
+func (x *trip) leaves(old *previous) bool {
+	if old.page == nil || old.leave || x.w.OnlyIfCached {
+		return old.page != nil
+	}
+	now := x.t.now().UnixMilli()
+	return x.w.MaxStale >= 0 && !x.answered() && x.w.Accepts(x.t.life(old.page, now), now)
 }
 
 // receive turns a response into the result of the load.
-func (x *trip) receive(ctx context.Context, e *exchanged, prev *page) (*page, error) {
+func (x *trip) receive(ctx context.Context, e *exchanged, old *previous) (*page, error) {
 	t, resp := x.t, e.resp
-	if e.status == http.StatusNotModified && e.conditional {
+	m := &message{status: e.status, h: e.h, asked: x.h, sent: e.asked, received: e.received}
+	v := x.weigh(m, old.page, e.conditional)
+	switch v.fate {
+	case renew:
+		e.drop()
 		x.status.Store(http.StatusNotModified)
-		return x.confirm(ctx, e, prev)
-	}
-	if standsIn(e.status) && prev != nil && !x.fresh && t.cfg.Now().UnixMilli() < prev.insteadUntil() {
+		p, why := x.confirm(old.check, m)
+		if why != none {
+			x.own.Store(p)
+			return x.refused(ctx, old, m, why, x.stored) // other callers send their own requests
+		}
+		return x.store(ctx, p, true)
+	case fail:
 		x.status.Store(int32(e.status)) //nolint:gosec // three digits
-		x.fault.Store(true)
+		x.failed.Store(true)
 		e.drop()
 		return nil, &tripError{status: e.status}
+	case store:
+		v.why = t.unfit(resp, e.h)
+	case refuse, share:
 	}
-	life := t.rules.Lifetime(e.status, e.h, e.asked, e.received)
-	fields, why := x.unfit(resp, e.h, &life)
-	if why != none {
-		return x.refuse(ctx, e, prev, why)
+	if v.why != none { // the response is for our caller only
+		if !x.hand(e, func() { resp.Body = newOwnBody(x.ctx, e, x.leave) }, v.why) {
+			e.drop()
+		}
+		return x.refused(ctx, old, m, v.why, x.stored)
 	}
-	f := newFlow(resp.Body, resp.ContentLength, t.cfg.MaxBody, &t.room, e.cancel)
+	why := none
+	f := newFlow(resp.Body, resp.ContentLength, t.maxBody, &t.room, e.cancel)
 	if !cache.Filling(ctx).Stores() {
 		why = byLoad
 	}
@@ -217,24 +224,25 @@ func (x *trip) receive(ctx context.Context, e *exchanged, prev *page) (*page, er
 	select {
 	case <-f.done:
 	case <-ctx.Done():
-		return nil, ctx.Err() // our caller reads on
+		if !errors.Is(ctx.Err(), context.DeadlineExceeded) || x.ctx.Err() != nil || !f.outlast() {
+			return nil, ctx.Err() // our caller reads on
+		}
 	}
 	body, why := f.whole()
 	if why != none {
-		t.stats.refuse(why)
-		cache.Filling(ctx).NoStore()
-		x.ends(ctx, e, prev, why)
-		return &page{refused: why}, nil
+		return x.refused(ctx, old, m, why, x.stored)
 	}
-	p := t.page(e.status, e.h, body)
-	p.Vary = fields
-	return x.keep(ctx, p, e, &life), nil
+	p := pageOf(e.status, e.h, body)
+	p.Format = formatOf("", e.h)
+	p.Vary = choices(x.h, v.names, true)
+	p.dated(e.received, &v.life)
+	return x.store(ctx, p, false)
 }
 
-// at returns the key of the wanted entry.
-func (x *trip) at() string {
-	if x.v != nil {
-		return x.v.id
-	}
-	return x.id
+// store ends the load with a page that is stored.
+func (x *trip) store(ctx context.Context, p *page, confirmed bool) (*page, error) {
+	x.t.lives(ctx, p, x.t.keep)
+	at := *x.req.URL
+	at.Host = hostOf(x.req)
+	return x.keep(ctx, p, confirmed, x.t.tag(&at))
 }

@@ -6,39 +6,10 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
-	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 )
-
-// page makes a page of a response. It takes over header and body.
-func (t *Transport) page(status int, h http.Header, body []byte) *page {
-	rules.DropHopByHop(h)
-	p := &page{Status: status, Body: body, Header: make([]field, 0, len(h)+1), Format: formatOf("", h)}
-	for name, values := range h {
-		p.Header = append(p.Header, field{name, values})
-	}
-	slices.SortFunc(p.Header, func(a, b field) int { return strings.Compare(a.Name, b.Name) })
-	return p
-}
-
-// lives tells a load that ends now, in Unix milliseconds, how long the page lives. The page may
-// be older than the load.
-func (p *page) lives(f *cache.Fill, now int64, keep time.Duration) {
-	var fresh, stale, instead int64
-	if !p.Asks {
-		fresh = p.Made + p.Fresh - now
-		late := min(fresh, 0)
-		stale = max(p.Stale+late, 0)
-		instead = max(p.IfError+late-stale, 0)
-	}
-	f.SetTTL(time.Duration(max(fresh, 0)) * time.Millisecond)
-	f.SetStale(time.Duration(stale) * time.Millisecond)
-	f.SetStaleIfError(time.Duration(instead) * time.Millisecond)
-	f.SetKeep(keep)
-}
 
 // staleUntil returns until when the page may be served while it is refreshed, in Unix
 // milliseconds. insteadUntil returns until when it may replace a failure.
@@ -52,6 +23,10 @@ func (p *page) usableFor(stale int64) int64 {
 	}
 	return p.Made + p.Fresh + stale
 }
+
+// refreshes reports whether a load that begins now is a refresh of the page: our client accepts the
+// page, and has it.
+func (p *page) refreshes(now int64) bool { return p.Stale > 0 && now < p.staleUntil() }
 
 // served is a response made of a page, in one allocation.
 type served struct {
@@ -86,8 +61,9 @@ func (b *pageBody) Close() error {
 	return nil
 }
 
-// respond makes a response of a page, with its Cache-Status. It answers conditions and a Range.
-func (t *Transport) respond(r *http.Request, p *page, line string, now int64) *http.Response {
+// respond makes a response of a page, with its Cache-Status. It answers the conditions and the Range in
+// view, the request's header with canonical names.
+func (t *Transport) respond(r *http.Request, view http.Header, p *page, line string, now int64) *http.Response {
 	s := new(served)
 	h := make(http.Header, len(p.Header)+2)
 	room := p.fill(h, 2)
@@ -103,7 +79,6 @@ func (t *Transport) respond(r *http.Request, p *page, line string, now int64) *h
 		Header: h, Request: r, ContentLength: int64(len(p.Body)), Body: http.NoBody,
 	}
 	n := t.stats.of(p.Format)
-	view := canonicalView(r.Header)
 	ranges := rules.RangeOf(p, time.UnixMilli(p.Made), http.MethodGet, view)
 	switch {
 	case rules.NotModified(p, view):

@@ -2,9 +2,9 @@ package httpcache
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http"
-	"slices"
 	"time"
 
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
@@ -30,91 +30,62 @@ func (e *exchanged) drop() {
 // send sends the request, with the validators of prev unless prev is nil. The request lives as
 // long as the load, and longer if a caller reads on. After a 304 about another response it sends
 // the request again without validators.
-func (x *trip) send(ctx context.Context, prev *page) (*exchanged, error) {
-	e, err := x.sendOnce(ctx, prev)
+func (x *trip) send(ctx context.Context, prev *page, behind bool) (*exchanged, error) {
+	e, err := x.sendOnce(ctx, prev, behind)
 	if err != nil || prev == nil || e.status != http.StatusNotModified {
 		return e, err
 	}
-	if prev.named(e.h) {
+	if prev.stands(e.h) {
 		return e, nil
 	}
 	e.drop()
-	return x.sendOnce(ctx, nil)
+	return x.sendOnce(ctx, nil, behind)
 }
 
-func (x *trip) sendOnce(ctx context.Context, prev *page) (*exchanged, error) {
-	e := &exchanged{asked: x.t.cfg.Now()}
+func (x *trip) sendOnce(ctx context.Context, prev *page, behind bool) (*exchanged, error) {
+	e := &exchanged{asked: x.t.now(), behind: behind}
 	own, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	e.cancel = cancel
-	stop := context.AfterFunc(ctx, cancel) // only until there is a response
+	stop := context.AfterFunc(ctx, func() { // only until there is a response
+		if !behind && errors.Is(ctx.Err(), context.DeadlineExceeded) && !x.answered() {
+			context.AfterFunc(x.ctx, cancel) // our caller waits
+			return
+		}
+		cancel()
+	})
 	r := x.req.WithContext(own)
 	r.Header = x.req.Header.Clone()
 	if r.Header == nil {
 		r.Header = http.Header{}
 	}
-	if prev != nil {
-		if tag := prev.Get("Etag"); tag != "" {
-			r.Header.Set("If-None-Match", tag)
-			e.conditional = true
-		}
-		if date := prev.Get("Last-Modified"); date != "" {
-			r.Header.Set("If-Modified-Since", date)
-			e.conditional = true
-		}
-	}
+	e.conditional = prev != nil && prev.ask(r.Header)
 	resp, err := x.t.cfg.Base.RoundTrip(r)
-	if !stop() && err == nil { // the load has ended meanwhile
-		_ = resp.Body.Close()
-		err = ctx.Err()
+	if !stop() && own.Err() != nil { // the load has ended meanwhile
+		if err == nil {
+			_ = resp.Body.Close()
+		}
+		return nil, ctx.Err()
 	}
 	if err != nil {
 		cancel()
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
 		return nil, &tripError{err: err}
 	}
 	if resp.Body == nil {
 		resp.Body = http.NoBody
 	}
-	e.resp, e.status, e.h, e.received = resp, resp.StatusCode, rules.Canonical(resp.Header), x.t.cfg.Now()
+	e.resp, e.status, e.h, e.received = resp, resp.StatusCode, rules.Canonical(resp.Header), x.t.now()
 	return e, nil
 }
 
-// unfit returns the reason why a response must not be stored (RFC 9111 §3), or none and the
-// header values that select it.
-func (x *trip) unfit(resp *http.Response, h http.Header, life *rules.Lifetime) (fields []field, why reason) {
-	t := x.t
-	if why := crossed(h); why != none {
-		return nil, why
-	}
+// unfit returns the reason why a response that may be stored does not fit, or none.
+func (t *Transport) unfit(resp *http.Response, h http.Header) reason {
 	switch {
-	case resp.StatusCode < 200, resp.StatusCode == http.StatusNotModified:
-		return nil, byStatus
-	case resp.StatusCode == http.StatusPartialContent:
-		return nil, byPartial
 	case len(resp.Trailer) > 0:
-		return nil, byTrailer
-	case resp.ContentLength > int64(t.cfg.MaxBody) || headerSize(h) > maxHeader:
-		return nil, bySize
+		return byTrailer
+	case resp.ContentLength > int64(t.maxBody) || headerSize(h) > maxHeader:
+		return bySize
 	}
-	if why := withheld(life, t.cfg.Shared, x.h); why != none {
-		return nil, why
-	}
-	on, why := x.varies(h)
-	if why != none {
-		return nil, why
-	}
-	return choices(x.h, on), useless(life, resp.StatusCode, h)
-}
-
-// varies returns the names that a response varies on, or the reason why the entry cannot hold it.
-func (x *trip) varies(h http.Header) (on []string, why reason) {
-	on, ok := variesOn(h)
-	if !ok || x.v != nil && slices.ContainsFunc(on, func(name string) bool { return !slices.Contains(x.v.names, name) }) {
-		return nil, byVary
-	}
-	return on, none
+	return none
 }
 
 func headerSize(h http.Header) (n int) {

@@ -23,6 +23,7 @@ func (t *Transport) written(r *http.Request, resp *http.Response) {
 		}
 	}
 	if err := t.cfg.Tiers.Invalidate(context.WithoutCancel(r.Context()), scopes...); err != nil {
-		t.warn(r.Context(), "httpcache: an invalidation after a write is pending", err)
+		t.stats.refuse(byFailure)
+		t.warn(r.Context(), "the invalidation of a write was not sent in time", err)
 	}
 }

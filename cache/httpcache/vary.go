@@ -2,58 +2,111 @@ package httpcache
 
 import (
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 )
 
-// maxLearned is how many request headers a response may vary on besides those of Config.Vary.
+// maxLearned is how many request headers a response may vary on besides those in its key.
 const maxLearned = 8
 
-// learned returns the request headers that a response to t varies on and that are not in its key,
-// sorted and unique. It reports false for a response that no key can describe.
-func (c *Cache) learned(t *target, h http.Header, encoded bool) (names []string, ok bool) {
+// learned returns the request headers that a response with header h varies on and that are not in its
+// key, sorted and unique. Keyed reports whether a header needs no variant. It reports false for a
+// response that no key can describe.
+func learned(h http.Header, encoded bool, keyed func(name string) bool) (names []string, ok bool) {
 	for _, line := range rules.VaryLines(h, encoded) {
 		for name := range strings.SplitSeq(line, ",") {
-			name = strings.TrimSpace(name)
-			if name == "" || c.declares(t, name) {
+			name = http.CanonicalHeaderKey(strings.TrimSpace(name))
+			if name == "" || slices.Contains(names, name) || keyed != nil && keyed(name) {
 				continue
 			}
-			if !rules.IsToken(name) || name == "*" {
+			if name == "*" || !rules.IsToken(name) || unsafeToVary(name) {
 				return nil, false
 			}
-			name = http.CanonicalHeaderKey(name)
-			if unsafeToVary(name) {
-				return nil, false
-			}
-			if !c.hides(name) && !slices.Contains(names, name) { // hidden: the same for all clients
-				names = append(names, name)
-			}
+			names = append(names, name)
 		}
 	}
 	slices.Sort(names)
 	return names, len(names) <= maxLearned
 }
 
-// selection returns the values that header h has for names.
-func selection(h http.Header, names []string) []field {
-	if len(names) == 0 {
-		return nil
+// keyed reports whether a header needs no variant: its value is in the key, or is the same for all
+// clients because it is hidden.
+func (x *exchange) keyed(name string) bool { return x.c.declares(&x.t, name) || x.c.hides(name) }
+
+// refuses returns the reason why the cache stores no response with the status, or none.
+func (x *exchange) refuses(status int) reason {
+	cfg := &x.c.cfg
+	switch {
+	case cfg.Statuses != nil && !slices.Contains(cfg.Statuses, status):
+		return byStatus
+	case missing(status) && cfg.StoreMissing != nil && !cfg.StoreMissing(x.t.path):
+		return byMissing
 	}
-	vary := make([]field, len(names))
-	for i, name := range names {
-		vary[i] = field{name, []string{rules.VaryValue(name, h)}}
-	}
-	return vary
+	return none
 }
 
-// selects reports whether the page answers a request with header h: all headers that it varies
-// on, besides those in its key, have the same values.
-func (p *page) selects(h http.Header) bool {
+// variantLen is how many bytes the key of a variant adds: "|" and a digest.
+const variantLen = 44
+
+// variantRoom stands for what the key of a variant adds.
+var variantRoom = strings.Repeat("-", variantLen)
+
+// variant is an entry beside that of the URL, for requests that the first variant does not
+// answer.
+type variant struct {
+	id    string
+	names []string // of the headers that select it
+}
+
+// variantOf returns the variant of the entry id that answers a request with header h, if
+// responses vary on names.
+func variantOf(id string, names []string, h http.Header) *variant {
+	var parts []byte
+	for _, name := range names {
+		parts = append(parts, name...)
+		parts = append(parts, '=')
+		parts = appendDigest(parts, rules.VaryValue(name, h))
+		parts = append(parts, '|')
+	}
+	return &variant{id + "|" + string(appendSum(nil, parts)), names}
+}
+
+// covers reports whether the key of v holds all the headers of names. The entry of the URL, which is
+// nil, holds any.
+func (v *variant) covers(names []string) bool {
+	return v == nil || !slices.ContainsFunc(names, func(name string) bool { return !slices.Contains(v.names, name) })
+}
+
+// choices returns the values that header h has for names. With hashed set it returns their digests,
+// because a value may be a credential.
+func choices(h http.Header, names []string, hashed bool) []field {
+	var fields []field
+	for _, name := range names {
+		v := rules.VaryValue(name, h)
+		if hashed {
+			v = string(appendDigest(nil, v))
+		}
+		fields = append(fields, field{name, []string{v}})
+	}
+	return fields
+}
+
+// selects reports whether a page answers a request with header h: all headers that it varies on,
+// besides those in its key, have the same values.
+func (k *core) selects(p *page, h http.Header) bool {
+	var room [variantLen]byte
 	for _, f := range p.Vary {
-		if len(f.Values) != 1 || f.Values[0] != rules.VaryValue(f.Name, h) {
+		if len(f.Values) != 1 {
+			return false
+		}
+		v := rules.VaryValue(f.Name, h)
+		if k.hashed {
+			if f.Values[0] != string(appendDigest(room[:0], v)) {
+				return false
+			}
+		} else if f.Values[0] != v {
 			return false
 		}
 	}
@@ -67,22 +120,4 @@ func (p *page) names() []string {
 		names[i] = f.Name
 	}
 	return names
-}
-
-// variant returns the key of a variant of t, which all clients with these values share. It
-// reports false if a value identifies a client, or if the key is too long.
-func (c *Cache) variant(t *target, vary []field) (id string, ok bool) {
-	var b strings.Builder
-	b.WriteString(t.key)
-	for _, f := range vary {
-		if f.Values[0] != "" && slices.Contains(c.cfg.Credentials, f.Name) {
-			return "", false
-		}
-		b.WriteByte('|')
-		b.WriteString(strings.ToLower(f.Name))
-		b.WriteByte('=')
-		b.WriteString(readable(url.QueryEscape(f.Values[0])))
-	}
-	id = b.String()
-	return id, c.fits(id)
 }

@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 )
@@ -30,13 +29,9 @@ type verdict struct {
 	// instead.
 	held bool
 
-	// ends marks a response that is not stored but replaces the old page: the origin does not send
-	// that page any more (RFC 9111 §4.3.3).
-	ends bool
-
-	// With Shared: when the header arrived, and how long the response lives.
-	at   time.Time
-	life rules.Lifetime
+	// With Shared: how long the response lives.
+	life  rules.Lifetime
+	names []string // of the request headers that select it
 }
 
 // judge decides by status and header what to do with a response to t. The names in h are
@@ -79,25 +74,6 @@ func marked(h http.Header) reason {
 		return why
 	}
 	return markedByCacheControl(h)
-}
-
-// crossed returns the reason why no cache may store a response, whatever its Cache-Control says.
-func crossed(h http.Header) reason {
-	switch {
-	case rules.Has(h, "Set-Cookie"):
-		return bySetCookie
-	case rules.Has(h, "Content-Range"):
-		return byPartial
-	case rules.Has(h, "Trailer"):
-		return byTrailer
-	case rules.Has(h, "Transfer-Encoding"):
-		return byTransferEncoding
-	case rules.Has(h, "Upgrade"), rules.Lists(h["Connection"], "upgrade"):
-		return byConnection
-	case rules.Lists(h["Content-Type"], "text/event-stream"), rules.Lists(h["Content-Type"], "multipart/x-mixed-replace"):
-		return byEventStream
-	}
-	return none
 }
 
 // markedByCacheControl judges Cache-Control, or Pragma without it. It ignores the arguments that

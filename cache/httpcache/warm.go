@@ -42,53 +42,33 @@ func (h *Handler) Warm(ctx context.Context, target string, header http.Header) (
 	case why != none:
 	case c.cfg.Off:
 		why = byOff
-	case t.noStore:
+	case t.w.NoStore:
 		why = byRequestNoStore
-	case c.memory.alone(t.key, c.cfg.Now): // perhaps for another variant; then this one is only not warmed
-		why = byMemory
-	}
-	if why != none {
-		return Warmed{Why: why.String()}, nil
 	}
 	x := c.exchange(h.next, nil, r, t)
-	res, err := c.pages.Fetch(x.ctx, x.key, x.load)
-	x.found.Store(res.Value)
-	x.answered.Store(true)
-	if p := res.Value; err == nil && p.sound() && p.refused == none && !p.selects(x.req.Header) {
-		x, res, err = h.warmVariant(ctx, r, t, p)
+	for why == none {
+		if c.memory.has(x.at(), c.now) { // perhaps for another variant; then this one is only not warmed
+			why = byMemory
+			break
+		}
+		res, err := c.pages.Fetch(x.ctx, x.at(), x.load)
+		x.found.Store(res.Value)
+		x.over()
+		if f, ok := errors.AsType[*failure](err); ok {
+			return Warmed{Status: f.page.Status, Bytes: int64(len(f.page.Body)), Why: byStatus.String()}, nil
+		}
+		if err != nil {
+			return Warmed{}, fmt.Errorf("httpcache: warm: %w", cause(err))
+		}
+		p := res.Value
+		if !p.sound() || p.refused != none || c.selects(p, x.h) {
+			return c.warmed(ctx, x, res), nil
+		}
+		if x, why = x.turned(nil, r, p); why != none {
+			break
+		}
 	}
-	if f, ok := errors.AsType[*failure](err); ok {
-		return Warmed{Status: f.page.Status, Bytes: int64(len(f.page.Body)), Why: byStatus.String()}, nil
-	}
-	if err != nil {
-		return Warmed{}, fmt.Errorf("httpcache: warm: %w", cause(err))
-	}
-	return c.warmed(ctx, x, res), nil
-}
-
-// warmVariant fetches the variant for r. Its key has the headers that p varies on. If the variant
-// cannot be stored, the page of the result says why.
-func (h *Handler) warmVariant(ctx context.Context, r *http.Request, t target, p *page) (x *exchange, res cache.Result[*page], err error) {
-	c := h.c
-	x = c.exchange(h.next, nil, r, t)
-	switch {
-	case !x.turn(p):
-		res.Value = &page{refused: byVary}
-		return x, res, nil
-	case c.memory.alone(x.key, c.cfg.Now):
-		res.Value = &page{refused: byMemory}
-		return x, res, nil
-	}
-	res, err = c.pages.Fetch(x.ctx, x.key, x.load)
-	x.found.Store(res.Value)
-	x.answered.Store(true)
-	if p := res.Value; err == nil && p.sound() && p.refused == none && !p.selects(x.req.Header) {
-		res.Value = &page{refused: byVary}
-	}
-	if x.relearn.Load() {
-		_ = c.pages.Expire(context.WithoutCancel(ctx), t.key) // on failure a later request tries again
-	}
-	return x, res, err
+	return Warmed{Why: why.String()}, nil
 }
 
 func (c *Cache) warmed(ctx context.Context, x *exchange, res cache.Result[*page]) Warmed {
@@ -101,7 +81,7 @@ func (c *Cache) warmed(ctx context.Context, x *exchange, res cache.Result[*page]
 		return Warmed{Why: why.String()}
 	}
 	w := Warmed{Status: p.Status, Bytes: int64(len(p.Body)), Hit: res.Source != cache.Load}
-	if now, ok := c.pages.Peek(ctx, x.key); ok && now != nil {
+	if now, ok := c.pages.Peek(ctx, x.at()); ok && now != nil {
 		w.Stored = true
 		return w
 	}

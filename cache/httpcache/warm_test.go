@@ -312,9 +312,25 @@ func TestWarmVariantThatIsNotStored(t *testing.T) {
 			if err != nil || w.Why != c.why || w.Stored != (c.why == "") {
 				t.Errorf("%d: %+v, %v", i, w, err)
 			}
+			synctest.Wait() // the old names are forgotten after the load
 		}
 		if a := s.get(t, "/", "X-L", "d"); !a.hit() {
 			t.Errorf("after the names were learned again: %v", a)
 		}
+	})
+}
+
+// Warm does not wait for a handler that takes too long, and ends it.
+func TestWarmOfASlowPage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ended := make(chan struct{})
+		s := proxied(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			<-r.Context().Done()
+			close(ended)
+		}), httpcache.Config{Hosts: []string{"example.com"}, Policy: policy.Patch{LoadTimeout: new(time.Second)}})
+		if w, err := s.Warm(t.Context(), "/", nil); err == nil {
+			t.Errorf("%+v", w)
+		}
+		<-ended
 	})
 }

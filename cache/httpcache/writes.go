@@ -60,9 +60,7 @@ func (c *Cache) wrote(w write, h http.Header) {
 		return
 	}
 	c.stats.pendingWrites.Add(1)
-	if now := c.cfg.Now().Unix(); c.warned.Swap(now) != now { // once a second
-		c.cfg.Logger.WarnContext(w.ctx, "httpcache: the invalidation of a write was not sent in time", "error", cause(err))
-	}
+	c.warn(w.ctx, "the invalidation of a write was not sent in time", err)
 }
 
 // paths returns the paths that the write has changed, unescaped and unique.
@@ -115,6 +113,9 @@ func (w write) base() (base *url.URL, prefix string) {
 func sameHost(a, b string) bool { return strings.EqualFold(withoutPort(a), withoutPort(b)) }
 
 func withoutPort(host string) string {
+	if !strings.HasSuffix(host, ":80") && !strings.HasSuffix(host, ":443") && !strings.HasSuffix(host, ":") {
+		return host
+	}
 	if name, port, err := net.SplitHostPort(host); err == nil && (port == "80" || port == "443" || port == "") {
 		if strings.Contains(name, ":") {
 			return "[" + name + "]"

@@ -2,6 +2,7 @@ package workload
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/twofold-go/twofold/internal/bench/report"
 )
@@ -34,10 +35,26 @@ func httpTables(e *Env) []report.Table {
 		}.Table(&e.Book),
 		report.Comparison{
 			Title: "J: net/http on the loopback, 64 connections that stay open", Workload: "J", Settings: []string{loopbackSetting},
-			Contenders: []string{barePage, hitResponse}, Reference: barePage, Unit: perSecond, More: []string{nsOp, allocsOp},
-			Note: "Server and clients share one process. The clients parse as little as possible.",
+			Contenders: append([]string{barePage, hitResponse}, proxyNames()...), Reference: barePage, Unit: perSecond, More: []string{cpuOp, allocsOp},
+			Note: e.loopbackNote(),
 		}.Table(&e.Book),
 	}
+}
+
+func proxyNames() (names []string) {
+	for _, k := range proxyKinds {
+		names = append(names, k.name)
+	}
+	return names
+}
+
+func (e *Env) loopbackNote() string {
+	note := "Server and clients share one process, except that the other programs have processes of their own. " +
+		"The processor time is that of server and clients together. The clients parse as little as possible."
+	if len(e.left) > 0 {
+		note += " Left out: " + strings.Join(e.left, ", ") + "."
+	}
+	return note
 }
 
 // httpGoals returns the goals for pages.
@@ -81,6 +98,7 @@ func (e *Env) httpGoals() []report.Goal {
 		atMost("a cold page in "+fleetSetting+": renderings", "1", 1, e.Book.Median(crew, loadsPer),
 			fmt.Sprintf("clients wait %s ms at p99, 10 of them for the rendering", report.Number(e.Book.Median(crew, p99)/1e6))),
 		atLeast("loopback, 64 connections, against a bare handler", "≥ 0.9 ×", 0.9, e.Book.Ratio(loop(hitResponse), loop(barePage), perSecond), "requests per second"),
+		atMost("loopback, 64 connections, against a bare handler: processor time", times(1.1), 1.1, e.Book.Ratio(loop(hitResponse), loop(barePage), cpuOp), "server and clients together"),
 		atLeast("a Transport's hit, faster than gregjones/httpcache", "≥ 4 ×", 4, faster(pageSize),
 			fmt.Sprintf("8 KiB; %s × at 1 MiB", report.Number(faster(longPageSize)))),
 		atMost("a Transport's hit: allocations", "≤ 10", 10, worst(allocs(short), allocs(long)), "8 KiB and 1 MiB"),

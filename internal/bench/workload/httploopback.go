@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"net/http"
 	"net/http/httptest"
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/twofold-go/twofold/cache/httpcache"
 	"github.com/twofold-go/twofold/internal/bench/measure"
@@ -22,46 +22,92 @@ const (
 	loopbackSetting = "64 connections"
 )
 
-// loopback measures a real server on kept-alive connections. The client parses as little of an
-// answer as possible, so that the server has both cores.
+// loopback measures a real server on kept-alive connections, and other programs that cache in front of
+// the bare handler. The client parses as little of an answer as possible, so that the server has both
+// cores.
 func (e *Env) loopback(ctx context.Context, s *site) error {
 	page := pageOf(pageSize)
 	ours, err := s.cached(page, httpcache.Config{})
 	if err != nil {
 		return err
 	}
-	var cs []measure.Contender
-	for _, one := range []struct {
-		name string
-		h    http.Handler
-	}{{barePage, page}, {hitResponse, ours}} {
-		srv := httptest.NewServer(one.h)
-		defer srv.Close()
-		conns := make([]*keptAlive, loopbackConns)
-		for i := range conns {
-			c, err := new(net.Dialer).DialContext(ctx, "tcp", srv.Listener.Addr().String())
-			if err != nil {
-				return err
-			}
-			defer func() { _ = c.Close() }() // the measurements are done
-			conns[i] = &keptAlive{c: c, r: bufio.NewReaderSize(c, 16<<10)}
+	bare, cached := httptest.NewServer(page), httptest.NewServer(ours)
+	defer bare.Close()
+	defer cached.Close()
+	contenders := []served{{barePage, bare.Listener.Addr().String(), nil}, {hitResponse, cached.Listener.Addr().String(), nil}}
+	e.left = nil
+	for _, k := range proxyKinds {
+		p, err := k.start(ctx, contenders[0].addr, e.dir)
+		if err != nil {
+			e.left = append(e.left, fmt.Sprintf("%s (%v)", k.name, err))
+			continue
 		}
-		cs = append(cs, measure.Contender{Name: one.name, Measure: func(ctx context.Context) error {
-			var once sync.Once
-			var failed error
-			res := measure.Run(ctx, measure.Config{Goroutines: loopbackConns, For: e.ms(1000, 300, 20), Warm: e.ms(200, 50, 5)}, func(g int) func(int) {
+		defer func() { _ = p.stop() }() // the measurements are done
+		contenders = append(contenders, served{k.name, p.addr, p})
+	}
+	var cs []measure.Contender
+	for _, one := range contenders {
+		c, err := e.served(ctx, one)
+		if err != nil {
+			return err
+		}
+		defer c.close()
+		cs = append(cs, c.Contender)
+	}
+	return measure.Rounds(ctx, e.Rounds, cs)
+}
+
+// served is a server to measure.
+type served struct {
+	name, addr string
+	p          *proxy // nil: in this process
+}
+
+// clients is a contender with its connections.
+type clients struct {
+	measure.Contender
+	conns []*keptAlive
+}
+
+func (c *clients) close() {
+	for _, k := range c.conns {
+		_ = k.c.Close() // the measurements are done
+	}
+}
+
+// served opens the connections to a server.
+func (e *Env) served(ctx context.Context, one served) (*clients, error) {
+	c := &clients{}
+	for range loopbackConns {
+		conn, err := new(net.Dialer).DialContext(ctx, "tcp", one.addr)
+		if err != nil {
+			c.close()
+			return nil, err
+		}
+		c.conns = append(c.conns, &keptAlive{c: conn, r: bufio.NewReaderSize(conn, 16<<10)})
+	}
+	c.Contender = measure.Contender{Name: one.name, Measure: func(ctx context.Context) error {
+		var once sync.Once
+		var failed error
+		run := func(span time.Duration) measure.Result {
+			return measure.Run(ctx, measure.Config{Goroutines: loopbackConns, For: span}, func(g int) func(int) {
 				return func(int) {
-					if err := conns[g].get(); err != nil {
-						once.Do(func() { failed = err })
+					if err := c.conns[g].get(); err != nil {
+						once.Do(func() { failed = fmt.Errorf("%s: %w", one.name, err) })
 					}
 				}
 			})
-			e.add(pageLine(loopbackSetting, one.name), res)
-			e.Book.Add(pageLine(loopbackSetting, one.name), perSecond, res.PerSecond())
-			return failed
-		}})
-	}
-	return measure.Rounds(ctx, e.Rounds, cs)
+		}
+		run(e.ms(200, 50, 5))
+		before := one.p.cpu()
+		res := run(e.ms(1000, 300, 20))
+		res.CPU += one.p.cpu() - before
+		e.add(pageLine(loopbackSetting, one.name), res)
+		e.Book.Add(pageLine(loopbackSetting, one.name), perSecond, res.PerSecond())
+		e.Book.Add(pageLine(loopbackSetting, one.name), cpuOp, res.CPUPerOp())
+		return failed
+	}}
+	return c, nil
 }
 
 // keptAlive is a kept-alive connection to a server.

@@ -42,12 +42,14 @@ type Env struct {
 	Log    io.Writer // progress
 
 	rigs []*rig.Rig
+	dir  string
+	left []string // the programs that were left out, with the reasons
 }
 
 // Open starts the servers that workloads share. Each peer with a client-side cache gets its own
 // server, because writes of other peers on that server would evict its keys.
 func Open(ctx context.Context, size Size, rounds int, dir string, log io.Writer) (*Env, error) {
-	e := &Env{Rounds: max(rounds, 1), Size: size, Log: log}
+	e := &Env{Rounds: max(rounds, 1), Size: size, Log: log, dir: dir}
 	for range 2 {
 		r, err := rig.Start(ctx, rig.Config{Fault: "none", Workers: 1, Dir: dir})
 		if err != nil {
@@ -115,6 +117,7 @@ func (e *Env) add(l report.Line, r measure.Result) {
 // The units of several workloads, in benchstat's spelling.
 const (
 	nsOp     = "ns/op"
+	cpuOp    = "CPU ns/op"
 	allocsOp = "allocs/op"
 	bytesOp  = "B/op"
 	p50      = "p50-ns"

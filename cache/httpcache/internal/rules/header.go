@@ -9,13 +9,17 @@ import (
 // Canonical returns a copy of h with canonical names. A handler that writes to the map itself may
 // use another spelling, and Set-Cookie in any spelling is Set-Cookie.
 func Canonical(h http.Header) http.Header {
-	c := make(http.Header, len(h))
+	c, n := make(http.Header, len(h)), 0
+	for _, values := range h {
+		n += len(values)
+	}
+	room := make([]string, n) // one for all values
 	for name, values := range h {
+		k := copy(room, values)
+		values, room = room[:k:k], room[k:]
 		name = http.CanonicalHeaderKey(name)
 		if old, ok := c[name]; ok {
 			values = append(slices.Clip(old), values...)
-		} else {
-			values = slices.Clone(values)
 		}
 		c[name] = values
 	}

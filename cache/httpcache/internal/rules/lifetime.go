@@ -201,7 +201,10 @@ func understood(status int) bool {
 
 // ParseDate reads a date in one of the three formats of HTTP (RFC 9110 §5.6.7). Package time
 // accepts more, such as an hour of one digit. Such a date is invalid here.
-func ParseDate(s string) (time.Time, bool) {
+func ParseDate(s string) (at time.Time, ok bool) {
+	if s == "" {
+		return at, false // without the errors of package time
+	}
 	t, err := http.ParseTime(s)
 	return t, err == nil && slices.ContainsFunc([]string{http.TimeFormat, rfc850, time.ANSIC},
 		func(layout string) bool { return t.Format(layout) == s })

@@ -1,0 +1,110 @@
+package httpcache
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
+	"github.com/twofold-go/twofold/codec"
+	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/key"
+	"github.com/twofold-go/twofold/policy"
+)
+
+// core is what a Cache and a Transport share: the stored pages, the rules and the numbers.
+type core struct {
+	pages    pages
+	tiers    *cache.Tiers
+	space    key.Space
+	rules    rules.Cache
+	lines    lines
+	stats    counters
+	running  running
+	room     room
+	keep     time.Duration
+	maxBody  int
+	hashed   bool     // pages hold the digests of what they vary on
+	until    bool     // pages stay until they are invalidated
+	ignored  []string // headers that an audit does not compare
+	personal []string // headers that identify a client, so that no key may hold them
+	now      func() time.Time
+	logger   *slog.Logger
+	warned   atomic.Int64 // when a failure was last logged, in Unix seconds
+	closing  atomic.Bool  // no audit begins any more
+}
+
+// pages is a cache.Cache of pages. It is an interface because of the compiler: a package that
+// imports a struct with a generic type in it compiles the code of that type once more.
+type pages interface {
+	Fetch(ctx context.Context, id string, load cache.Loader[string, *page], opts ...cache.Option) (cache.Result[*page], error)
+	Peek(ctx context.Context, id string) (*page, bool)
+	Delete(ctx context.Context, id string, more ...invalidate.Scope) error
+	DeleteAll(ctx context.Context, more ...invalidate.Scope) error
+	Expire(ctx context.Context, id string) error
+	Key(id string) invalidate.Scope
+	Prefix(prefix string) invalidate.Scope
+	Tag(tag string) invalidate.Scope
+}
+
+// The options of reads. A slice in the call would be allocated each time, because pages is an
+// interface.
+var (
+	freshOnly = []cache.Option{cache.Fresh()}
+	freshHere = []cache.Option{cache.SkipRemote(), cache.Fresh()}
+	hereOnly  = []cache.Option{cache.SkipRemote()}
+	renewed   = []cache.Option{cache.MaxAge(0)}
+	anew      = []cache.Option{cache.MaxAge(0), cache.Fresh()}
+)
+
+// open sets the lines and opens the pages. The other fields are set.
+func (k *core) open(name string, p policy.Patch, c codec.Codec) (err error) {
+	k.room.limit = maxHeld(k.maxBody)
+	if k.lines, err = newLines(name, p); err != nil {
+		return fmt.Errorf("field Name: %w", err)
+	}
+	if k.tiers == nil { // with Off
+		k.pages = cache.Cache[string, *page]{} // its scopes cover nothing
+		return nil
+	}
+	k.pages, err = cache.New(k.tiers, cache.Config[string, *page]{
+		Namespace: k.space.Namespace, Tenant: k.space.Tenant, Policy: p, Codec: c, Size: (*page).size, Equal: k.equal,
+	})
+	return err
+}
+
+// close waits until the running requests have ended, or until ctx ends.
+func (k *core) close(ctx context.Context, what string) error {
+	k.closing.Store(true)
+	if err := k.running.wait(ctx); err != nil {
+		return fmt.Errorf("httpcache: close: %s still run: %w", what, err)
+	}
+	return nil
+}
+
+// warn logs a failure, at most once a second.
+func (k *core) warn(ctx context.Context, what string, err error) {
+	if now := k.now().Unix(); k.warned.Swap(now) != now {
+		k.logger.WarnContext(ctx, "httpcache: "+what, "error", cause(err))
+	}
+}
+
+// forget invalidates an entry when over is closed, because the origin does not send its page any
+// more. During a load of the entry, the invalidation would repeat the load. A page that another load
+// has made since stays.
+func (k *core) forget(ctx context.Context, id string, over <-chan struct{}, made time.Time) {
+	ctx = context.WithoutCancel(ctx)
+	k.running.Go(func() {
+		<-over
+		if p, ok := k.pages.Peek(ctx, id); ok && p != nil && p.Made > made.UnixMilli() {
+			return
+		}
+		if err := k.pages.Delete(ctx, id); err != nil {
+			k.stats.refuse(byFailure)
+			k.warn(ctx, "the invalidation of a page that its origin does not send any more is pending", err)
+		}
+	})
+}

@@ -1,0 +1,154 @@
+package httpcache
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
+)
+
+// crossed returns the reason why no cache may store a response, whatever its Cache-Control says.
+func crossed(h http.Header) reason {
+	switch {
+	case rules.Has(h, "Set-Cookie"):
+		return bySetCookie
+	case rules.Has(h, "Content-Range"):
+		return byPartial
+	case rules.Has(h, "Trailer"):
+		return byTrailer
+	case rules.Has(h, "Transfer-Encoding"):
+		return byTransferEncoding
+	case rules.Has(h, "Upgrade"), rules.Lists(h["Connection"], "upgrade"):
+		return byConnection
+	case rules.Lists(h["Content-Type"], "text/event-stream"), rules.Lists(h["Content-Type"], "multipart/x-mixed-replace"):
+		return byEventStream
+	}
+	return none
+}
+
+// withholds returns the reason why a response that is not crossed must not be stored (RFC 9111 §3), or
+// none and the request headers that select it. It answers a request with header asked. The entry is
+// that of v.
+func (k *core) withholds(v *variant, status int, h, asked http.Header, life *rules.Lifetime, keyed func(string) bool) (names []string, why reason) {
+	shared := k.rules.Shared
+	switch {
+	case status < 200, status == http.StatusNotModified:
+		return nil, byStatus
+	case status == http.StatusPartialContent:
+		return nil, byPartial
+	case life.NoStore:
+		return nil, byNoStore
+	case shared && life.Private:
+		return nil, byPrivate
+	case life.Bad:
+		return nil, byBadCacheControl
+	case shared && rules.Has(asked, "Authorization") && !life.Authorized:
+		return nil, byCredentials
+	}
+	names, ok := learned(h, rules.Has(h, "Content-Encoding"), keyed)
+	switch {
+	case !ok, !v.covers(names):
+		return nil, byVary
+	case life.Usable(status, h):
+		return names, none
+	case life.Asks:
+		return nil, byNoCache
+	}
+	return nil, bySilence
+}
+
+// standsIn reports whether an older response may replace one with that status (RFC 5861 §4).
+func standsIn(status int) bool {
+	return status == http.StatusInternalServerError || status >= http.StatusBadGateway && status <= http.StatusGatewayTimeout
+}
+
+// stands reports whether a 304 with header h can be about the page: it must name the page's validator
+// or none (RFC 9111 §4.3.3).
+func (p *page) stands(h http.Header) bool {
+	tag, own := h.Get("Etag"), p.Get("Etag")
+	return tag == "" || own == "" || strings.TrimPrefix(tag, "W/") == strings.TrimPrefix(own, "W/")
+}
+
+// validated reports whether the page has a validator.
+func (p *page) validated() bool { return p.Get("Etag") != "" || p.Get("Last-Modified") != "" }
+
+// ask makes a request conditional on the validators of the page (RFC 9111 §4.3.1). It reports false if
+// there are none.
+func (p *page) ask(h http.Header) (ok bool) {
+	if tag := p.Get("Etag"); tag != "" {
+		h["If-None-Match"], ok = []string{tag}, true
+	}
+	if at := p.Get("Last-Modified"); at != "" {
+		h["If-Modified-Since"], ok = []string{at}, true
+	}
+	return ok
+}
+
+// renewed returns the page with the headers of a 304 in place of its own, except for those about
+// the body (RFC 9111 §3.2). Both pages share the body. The 304 was asked for at one time and came at
+// the other.
+func (k *core) renewed(p *page, h http.Header, asked, received time.Time) (n *page, life rules.Lifetime) {
+	n = p.same()
+	rules.DropHopByHop(h)
+	if !rules.Has(h, "Date") {
+		h.Set("Date", received.UTC().Format(http.TimeFormat))
+	}
+	for name, values := range h {
+		switch name {
+		case "Content-Length", "Content-Encoding", "Content-Range", "Content-Type", "Set-Cookie":
+			continue
+		}
+		if !strings.HasPrefix(name, http.TrailerPrefix) {
+			n.put(name, values...)
+		}
+	}
+	life = k.rules.Lifetime(n.Status, n.header(), asked, received)
+	n.dated(received, &life)
+	return n, life
+}
+
+// header returns a copy of the page's header.
+func (p *page) header() http.Header {
+	h := make(http.Header, len(p.Header))
+	p.fill(h, 0)
+	return h
+}
+
+// dated sets the times of a page that says how long it lives: when it was made, as far as known,
+// and how long it is fresh.
+func (p *page) dated(at time.Time, life *rules.Lifetime) {
+	p.Checked = at.UnixMilli()
+	p.Made = at.Add(-life.Age).UnixMilli()
+	p.Fresh = max(life.Total, 0).Milliseconds()
+	p.Stale, p.IfError = life.Stale.Milliseconds(), life.StaleIfError.Milliseconds()
+	p.Asks, p.Strict, p.Immutable = life.Asks, life.Strict, life.Immutable
+	p.drop("Age")
+	if p.Get("Date") == "" {
+		p.put("Date", at.UTC().Format(http.TimeFormat))
+	}
+}
+
+// lives tells a load that ends now how long the page lives, and how long it is kept after that. The page
+// may be older than the load.
+func (k *core) lives(ctx context.Context, p *page, keep time.Duration) {
+	f, now := cache.Filling(ctx), k.now().UnixMilli()
+	var fresh, stale, instead int64
+	if !p.Asks {
+		fresh = p.Made + p.Fresh - now
+		late := min(fresh, 0)
+		stale = max(p.Stale+late, 0)
+		instead = max(p.IfError+late-stale, 0)
+	}
+	f.SetTTL(time.Duration(max(fresh, 0)) * time.Millisecond)
+	f.SetStale(time.Duration(stale) * time.Millisecond)
+	f.SetStaleIfError(time.Duration(instead) * time.Millisecond)
+	f.SetKeep(keep)
+}
+
+// refusal is the error of a refresh whose response may not be stored. The old page stays.
+type refusal struct{ why reason }
+
+func (e *refusal) Error() string { return "httpcache: a refresh was refused: " + e.why.String() }
