@@ -53,7 +53,7 @@ func TestLookGivesItsClaimBack(t *testing.T) {
 		"the caller left": func(_ *logged, leave func()) error { leave(); return context.Canceled },
 		"the tiers closed": func(w *logged, _ func()) error {
 			go func() { _ = w.tiers[0].Close(context.Background()) }()
-			time.Sleep(1)
+			advance(1)
 			return cache.ErrClosed
 		},
 		"the answer is lost": func(w *logged, _ func()) error { w.wire[0].LoseClaims(true); return nil },

@@ -50,7 +50,7 @@ func MaxAge(d time.Duration) Option { return Option{kind: optMaxAge, d: d} }
 // served.
 func Fresh() Option { return Option{kind: optFresh} }
 
-// AllowStale(false) is [Fresh]. AllowStale(true) changes nothing.
+// AllowStale with false is [Fresh]. With true it changes nothing.
 //
 // Deprecated: use Fresh. It will be gone in 1.0.
 func AllowStale(allow bool) Option {

@@ -294,7 +294,7 @@ func TestAllowStale(t *testing.T) {
 			option cache.Option
 			want   string
 		}{{cache.Fresh(), "1.1"}, {cache.AllowStale(true), "1.1"}, {cache.AllowStale(false), "1.3"}} {
-			r, err := c.Fetch(t.Context(), 1, nil, tt.option) //nolint:staticcheck // deprecated
+			r, err := c.Fetch(t.Context(), 1, nil, tt.option)
 			if err != nil || r.Value != tt.want {
 				t.Errorf("%q, %v; want %q", r.Value, err, tt.want)
 			}
