@@ -10,17 +10,27 @@ import (
 	"github.com/twofold-go/twofold/invalidate"
 )
 
+// atOnce is ready in the place of a timer whose time has come. With the race detector, Go 1.26 runs
+// such timers of one testing/synctest bubble on several threads that share one context of the
+// detector, which then aborts.
+var atOnce <-chan struct{} = func() chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}()
+
 // sync is the syncer's loop: it renews, catches up and appends, one round at a time. After a failed
 // round it ignores callers until its backoff ends.
 func (w *Follower) sync() {
-	t, lapse := time.NewTimer(0), time.NewTimer(w.bound)
+	t, lapse := time.NewTimer(w.bound), time.NewTimer(w.bound)
 	defer t.Stop()
 	defer lapse.Stop()
-	wake := w.wake
+	wake, due := w.wake, atOnce
 	for {
 		select {
 		case <-w.stop:
 			return
+		case <-due:
 		case <-wake:
 		case <-w.heard:
 		case <-lapse.C:
@@ -35,6 +45,7 @@ func (w *Follower) sync() {
 		}
 		next, err := w.round(w.ctx, time.Time{})
 		<-w.turn
+		due = nil
 		t.Reset(next)
 		lapse.Reset(w.leaseLeft())
 		if wake = w.wake; err != nil {
@@ -238,13 +249,15 @@ func (w *Follower) extend(asked int64) {
 // tail is the tail's loop: it applies records as they come. It neither confirms the lease nor keeps
 // it from lapsing: its server may have been deposed.
 func (w *Follower) tail() {
-	t, retry, failing := time.NewTimer(0), newBackoff(w.bound), false
+	t, retry, failing := time.NewTimer(w.bound), newBackoff(w.bound), false
 	defer t.Stop()
 	rests := rests{bound: w.bound}
+	due := atOnce
 	for {
 		select {
 		case <-w.stop:
 			return
+		case <-due:
 		case <-w.resumed:
 		case <-t.C:
 		}
@@ -261,7 +274,10 @@ func (w *Follower) tail() {
 			}
 		}
 		failing = err != nil
-		t.Reset(next)
+		if due = nil; next <= 0 {
+			due = atOnce
+		}
+		t.Reset(max(next, shortestRest))
 	}
 }
 
