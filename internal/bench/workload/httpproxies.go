@@ -42,6 +42,7 @@ events { worker_connections 1024; }
 http {
 	access_log off;
 	keepalive_requests 1000000000;
+	keepalive_timeout 600s;
 	client_body_temp_path %[4]s/body;
 	proxy_temp_path %[4]s/proxy;
 	fastcgi_temp_path %[4]s/fastcgi;
@@ -66,7 +67,8 @@ http {
 backend default { .host = "%[2]s"; .port = "%[3]s"; }
 `,
 		args: func(conf, addr, dir string) []string {
-			return []string{"-F", "-j", "none", "-f", conf, "-a", addr, "-s", "malloc,64m", "-n", filepath.Join(dir, "work"), "-T", "none"}
+			return []string{"-F", "-j", "none", "-f", conf, "-a", addr, "-s", "malloc,64m", "-n", filepath.Join(dir, "work"), "-T", "none",
+				"-p", "timeout_idle=600"} // the contenders take turns
 		},
 	},
 }
