@@ -6,7 +6,7 @@ MODULES  = $$(go list -m -f '{{.Dir}}')
 # The tests run without vet, which is part of lint.
 # The race detector runs over what has goroutines of its own. internal/bench is left out: the compared
 # libraries build slowly with it. So are packages that only read, compile or count. internal/follow
-# runs on its own, because the detector itself aborts there now and then; see internal/tools/race.sh.
+# runs on its own, because the detector itself may abort there; see internal/tools/race.sh.
 RACE     = $$(go list work | grep -vE '/internal/(bench|api|deptest|diagram|doctest|follow|release|tools)')
 # Other machines that the library builds for. The tests of the second line's packages run on 32 bits, too.
 TARGETS  = windows/amd64 darwin/arm64 linux/386 linux/arm64
