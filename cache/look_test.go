@@ -47,6 +47,30 @@ func TestLookClaims(t *testing.T) {
 	})
 }
 
+// twice is a tier whose client library sends each look two times, and gets the second answer.
+type twice struct{ looking }
+
+func (l twice) Look(ctx context.Context, key string, c tier.Claim) (tier.Claimed, error) {
+	if got, err := l.looking.Look(ctx, key, c); err != nil || !got.Granted {
+		return got, err
+	}
+	cell, err := l.Get(ctx, key)
+	return tier.Claimed{Cell: cell}, err
+}
+
+// A read that finds the claim of its own look loads at once.
+func TestLookSentTwice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newLoggedOn(t, thingConfig{}, func(f *tiertest.Faulty) tier.Remote { return twice{looking{f}} })
+		begun := time.Now()
+		w.want(t, 0, 1, "1.1")
+		w.want(t, 1, 1, "1.1")
+		if took := time.Since(begun); took != 0 {
+			t.Errorf("two reads took %v: one has waited for its own claim", took)
+		}
+	})
+}
+
 // A look's claim does not outlast a read that ends before its load: no other process waits for it.
 func TestLookGivesItsClaimBack(t *testing.T) {
 	for name, end := range map[string]func(w *logged, leave func()) error{

@@ -336,12 +336,10 @@ func TestConsumeByTheWindow(t *testing.T) {
 		}
 		s.want(t, "objects", "responses")
 		s.counts(t, map[string]float64{"queue_len": 1, "failures_total": 1})
-		time.Sleep(5 * time.Second) //nolint:forbidigo // in a bubble
-		synctest.Wait()
+		advance(5 * time.Second)
 		s.want(t, "objects", "responses")
 		s.breaks("")
-		time.Sleep(10 * time.Second) //nolint:forbidigo // in a bubble
-		synctest.Wait()
+		advance(10 * time.Second)
 		s.want(t, "objects", "responses", "/posts/1")
 		s.counts(t, map[string]float64{"queue_len": 0, "failures_total": 2, "auto_consume_runs_total": 3, "auto_consume_hits_total": 2})
 	})
@@ -377,8 +375,7 @@ func TestSlowLayers(t *testing.T) {
 				}
 			}()
 		}
-		time.Sleep(2 * time.Second) //nolint:forbidigo // in a bubble
-		synctest.Wait()
+		advance(2 * time.Second)
 		s.counts(t, map[string]float64{"queue_len": 3, "failures_total": 3})
 		close(s.hold)
 		if err := s.Publish(t.Context()); err != nil {
@@ -430,4 +427,10 @@ func TestMetricsAreWellFormed(t *testing.T) {
 	if problems, err := testutil.GatherAndLint(s.metrics); err != nil || len(problems) > 0 {
 		t.Error(problems, err)
 	}
+}
+
+// advance lets d pass in a bubble, and waits until all goroutines block.
+func advance(d time.Duration) {
+	<-time.After(d)
+	synctest.Wait()
 }
