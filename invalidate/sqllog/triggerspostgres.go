@@ -39,20 +39,21 @@ END {do}`
 // postgresTree lists a table with its partitions, and the tables that inherit from it.
 const postgresTree = `WITH RECURSIVE tree(oid) AS (SELECT {table}::regclass::oid UNION SELECT i.inhrelid FROM pg_inherits i JOIN tree ON i.inhparent = tree.oid)`
 
-// Up to rowScopes scopes are named one by one, and more of them by a wider one: e is a scope, and w
-// what covers all scopes of its kind.
+// Up to rowScopes scopes are named one by one. The function counts no further, because the text of
+// more might be too large. It then names what covers them, and above rowScopes of these everything.
 const postgresSource = `
 {made}
 #variable_conflict use_column
 DECLARE
 	told text;
+	many bigint;
 BEGIN
 	IF TG_OP = 'INSERT' THEN
-		WITH d AS MATERIALIZED ({insert}) {tell} INTO told;
+{insert}
 	ELSIF TG_OP = 'UPDATE' THEN
-		WITH d AS MATERIALIZED ({update}) {tell} INTO told;
+{update}
 	ELSIF TG_OP = 'DELETE' THEN
-		WITH d AS MATERIALIZED ({delete}) {tell} INTO told;
+{delete}
 	ELSE
 		told := {truncate};
 	END IF;
@@ -63,8 +64,16 @@ BEGIN
 END
 `
 
-const postgresTell = `SELECT CASE WHEN (SELECT count(*) FROM d) <= {most} THEN (SELECT string_agg(d.e, ',') FROM d)
-			ELSE (SELECT CASE WHEN count(*) <= {most} THEN string_agg(x.w, ',') ELSE '["a"]' END FROM (SELECT DISTINCT d.w FROM d) x) END`
+const postgresTell = `		SELECT count(*), string_agg(d.e, ',') INTO many, told FROM ({each} LIMIT {most} + 1) d;
+		IF many > {most} THEN
+			SELECT CASE WHEN count(*) <= {most} THEN string_agg(d.e, ',') ELSE '["a"]' END INTO told FROM ({wide} LIMIT {most} + 1) d;
+		END IF;`
+
+// postgresTells returns the statements that put into told what a query names. The query names each
+// scope, or with wide what covers all scopes of its kind.
+func postgresTells(query func(wide bool) string) string {
+	return replaceAll(postgresTell, map[string]string{"each": query(false), "wide": query(true), "most": strconv.Itoa(rowScopes)})
+}
 
 // postgresSource returns the text of the function of a table.
 func (c *Config) postgresSource(m *mapped) string {
@@ -81,10 +90,9 @@ func (c *Config) postgresSource(m *mapped) string {
 	}
 	return replaceAll(postgresSource, map[string]string{
 		"made":     madeBy,
-		"insert":   postgresChanges(m, "twofold_new"),
-		"delete":   postgresChanges(m, "twofold_old"),
-		"update":   postgresUpdates(m),
-		"tell":     strings.ReplaceAll(postgresTell, "{most}", strconv.Itoa(rowScopes)),
+		"insert":   postgresTells(func(wide bool) string { return postgresChanges(m, "twofold_new", wide) }),
+		"delete":   postgresTells(func(wide bool) string { return postgresChanges(m, "twofold_old", wide) }),
+		"update":   postgresTells(func(wide bool) string { return postgresUpdates(m, wide) }),
 		"truncate": postgresLiteral(strings.Join(truncate, ",")),
 		"outbox":   c.Tables.qualified(c.Tables.Outbox),
 		"ns":       postgresLiteral(c.Namespace),
@@ -92,36 +100,36 @@ func (c *Config) postgresSource(m *mapped) string {
 }
 
 // postgresChanges selects what the rows of a transition table stand for.
-func postgresChanges(m *mapped, table string) string {
+func postgresChanges(m *mapped, table string, wide bool) string {
 	var values []string
 	for _, e := range m.elements {
-		values = append(values, postgresPair(&e, "r"))
+		values = append(values, postgresNamed(&e, "r", wide))
 	}
-	return "SELECT DISTINCT s.e, s.w FROM " + table + " r CROSS JOIN LATERAL (VALUES " + strings.Join(values, ", ") + ") s(e, w) WHERE s.e IS NOT NULL"
+	return "SELECT DISTINCT s.e FROM " + table + " r CROSS JOIN LATERAL (VALUES " + strings.Join(values, ", ") + ") s(e) WHERE s.e IS NOT NULL"
 }
 
 // postgresUpdates selects what the old rows and the new rows stand for. With Only, an old row is
 // compared with the new row of the same key. A row whose key has changed has no partner, and counts.
-func postgresUpdates(m *mapped) string {
+func postgresUpdates(m *mapped, wide bool) string {
 	var parts, always []string
 	for _, e := range m.elements {
 		if e.only == nil {
-			always = append(always, postgresPair(&e, "r"))
+			always = append(always, postgresNamed(&e, "r", wide))
 		}
 	}
 	if len(always) > 0 {
-		each := " r CROSS JOIN LATERAL (VALUES " + strings.Join(always, ", ") + ") s(e, w) WHERE s.e IS NOT NULL"
-		parts = append(parts, "SELECT s.e, s.w FROM twofold_old"+each, "SELECT s.e, s.w FROM twofold_new"+each)
+		each := " r CROSS JOIN LATERAL (VALUES " + strings.Join(always, ", ") + ") s(e) WHERE s.e IS NOT NULL"
+		parts = append(parts, "SELECT s.e FROM twofold_old"+each, "SELECT s.e FROM twofold_new"+each)
 	}
 	if len(always) < len(m.elements) {
-		parts = append(parts, postgresCompared(m))
+		parts = append(parts, postgresCompared(m, wide))
 	}
 	return strings.Join(parts, " UNION ")
 }
 
 // postgresCompared selects what rows stand for of which a column in Only has changed. It compares
 // the stored bytes, so each type can be compared, and a change that a collation does not see counts.
-func postgresCompared(m *mapped) string {
+func postgresCompared(m *mapped, wide bool) string {
 	var on, values []string
 	for _, c := range m.Unique[0] {
 		on = append(on, "o."+doubled(`"`, c)+" = n."+doubled(`"`, c))
@@ -132,10 +140,10 @@ func postgresCompared(m *mapped) string {
 		}
 		changed := "o." + doubled(`"`, m.Unique[0][0]) + " IS NULL OR n." + doubled(`"`, m.Unique[0][0]) + " IS NULL OR " +
 			postgresRecord("o", e.only) + " *<> " + postgresRecord("n", e.only)
-		values = append(values, postgresPair(&e, "o", changed), postgresPair(&e, "n", changed))
+		values = append(values, postgresNamed(&e, "o", wide, changed), postgresNamed(&e, "n", wide, changed))
 	}
-	return "SELECT s.e, s.w FROM twofold_old o FULL JOIN twofold_new n ON " + strings.Join(on, " AND ") +
-		" CROSS JOIN LATERAL (VALUES " + strings.Join(values, ", ") + ") s(e, w) WHERE s.e IS NOT NULL"
+	return "SELECT s.e FROM twofold_old o FULL JOIN twofold_new n ON " + strings.Join(on, " AND ") +
+		" CROSS JOIN LATERAL (VALUES " + strings.Join(values, ", ") + ") s(e) WHERE s.e IS NOT NULL"
 }
 
 func postgresRecord(alias string, columns []string) string {
@@ -146,14 +154,18 @@ func postgresRecord(alias string, columns []string) string {
 	return "CAST(ROW(" + strings.Join(fields, ", ") + ") AS record)"
 }
 
-// postgresPair returns an element and its wider form, as a row of VALUES. A NULL in a column makes
-// the element NULL.
-func postgresPair(e *element, alias string, when ...string) string {
+// postgresNamed returns an element as a row of VALUES, or its wider form if the element is not NULL.
+// A NULL in a column makes the element NULL.
+func postgresNamed(e *element, alias string, wide bool, when ...string) string {
 	value := postgresElement(e, alias)
-	if len(when) > 0 {
-		value = "CASE WHEN " + when[0] + " THEN " + value + " END"
+	if wide {
+		when = append(when, value+" IS NOT NULL")
+		value = postgresElement(e.widest(), alias)
 	}
-	return "(" + value + ", " + postgresElement(e.widest(), alias) + ")"
+	if len(when) > 0 {
+		value = "CASE WHEN (" + strings.Join(when, ") AND (") + ") THEN " + value + " END"
+	}
+	return "(" + value + ")"
 }
 
 func postgresElement(e *element, alias string) string {
