@@ -168,6 +168,7 @@ type Fence struct {
 	Kind Kind          // of the scope
 	Hash uint64        // Scope.Hash of it
 	Len  int           // of a prefix: its length in bytes, or BuiltLen
+	Part uint16        // of a prefix: which namespaces it may cover, see Scope.Fence; 0: any
 	Hold time.Duration // no process caches what it covers for so long; 0: no hold
 	Soft bool          // what it covers becomes stale, and is not removed
 }
@@ -179,15 +180,29 @@ func (f Fence) OfKeys() bool { return f.Kind == KindKey && !f.Soft }
 
 // Fence returns what a record carries of s, which must have passed Validate. For a [Hold] it
 // returns the duration. For [Strict] it returns the zero Fence.
+//
+// Part is a hash of the namespace up to its first colon. A process compares it first, so a prefix
+// costs the entries of most other namespaces nothing. A prefix that ends before that colon, as that
+// of a [Tenant] does, has none.
 func (s Scope) Fence() Fence {
 	switch s.kind {
 	case kindStrict, kindHold:
 		return Fence{Hold: s.hold}
 	case KindPrefix:
-		return Fence{Kind: KindPrefix, Hash: s.Hash(), Len: len(s.text)}
+		return Fence{Kind: KindPrefix, Hash: s.Hash(), Len: len(s.text), Part: partOf(s.text)}
 	case KindKey, KindTag, KindAll:
 	}
 	return Fence{Kind: s.kind, Hash: s.Hash()}
+}
+
+// partOf returns the Part of the fence of a prefix.
+func partOf(prefix string) uint16 {
+	_, rest, _ := strings.Cut(prefix, ":")
+	namespace, _, whole := strings.Cut(rest, ":")
+	if !whole {
+		return 0
+	}
+	return uint16(xxhash.Sum64String(namespace)%math.MaxUint16) + 1 //nolint:gosec // fits
 }
 
 // BuiltLen is the Len of a fence of [KindPrefix] that covers only built values: those with a part

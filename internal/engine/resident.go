@@ -86,7 +86,7 @@ func (it *Entry) unfenced(t *Core, speller follow.Keyed) bool {
 	switch at := it.clearAt.Load(); {
 	case at == covered:
 		return false
-	case at != expired && (at == gen || !t.fences.Since(at, it.low) && (it.Plain || !t.fences.DepsSince(at, &it.Deps))):
+	case at != expired && (at == gen || !t.fences.Since(at, it.low, it.View.part) && (it.Plain || !t.fences.DepsSince(at, &it.Deps))):
 		return true
 	}
 	tick, fresh, ok := t.fences.Clear(it.born.Load(), it.low, speller, &it.Deps)

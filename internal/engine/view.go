@@ -14,6 +14,7 @@ import (
 	"github.com/twofold-go/twofold/internal/measure"
 	"github.com/twofold-go/twofold/internal/remote"
 	"github.com/twofold-go/twofold/internal/wire"
+	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/key"
 	"github.com/twofold-go/twofold/policy"
 )
@@ -24,6 +25,7 @@ type View struct {
 	Space    key.Space
 	Name     string // "tenant:namespace"
 	Err      error  // the tenant's name is not valid
+	part     uint16 // of fences of its prefixes
 	seed     uint64
 	resolved atomic.Pointer[resolved]
 	stems    atomic.Pointer[[]uint64] // see prefixes
@@ -85,6 +87,7 @@ func (s *Store) newView(tenant string) *View {
 	// From the view's name, so that the view does not keep the string of which tenant is a part.
 	v.Space = key.Space{Tenant: v.Name[:len(tenant)], Namespace: s.namespace}
 	v.seed = maphash.String(s.t.seed, v.Name)
+	v.part = invalidate.Prefix(tenant, s.namespace+":").Fence().Part
 	most := int64(s.t.cfg.MaxTenants)
 	if v.Err = v.Space.Validate(); v.Err == nil {
 		s.t.known.add(s.t.seed, tenant)

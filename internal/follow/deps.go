@@ -31,8 +31,8 @@ func (d *Deps) built() bool { return d != nil && len(d.Keys) > 0 && !safeguard.O
 func (d *Deps) anyKey() bool { return d.Keys[0] == invalidate.AnyTag }
 
 // DepsSince is Since for what a value depends on: whether a fence of one of its tags, or of the key
-// of one of its parts, may have been stored after the generation. Since alone notices the fences of
-// prefixes. A fence of other tags costs an entry a load for each of its tags.
+// of one of its parts, or of a prefix that may be one of theirs, may have been stored after the
+// generation. A fence of other tags costs an entry a load for each of its tags.
 func (f *Fences) DepsSince(gen uint64, d *Deps) bool {
 	for _, tag := range d.tags() {
 		last := &f.lastTags[tag&groupMask]
@@ -48,6 +48,9 @@ func (f *Fences) DepsSince(gen uint64, d *Deps) bool {
 	}
 	if d.anyKey() {
 		return f.gen.Load() > gen
+	}
+	if f.prefixed.Load() > gen {
+		return true
 	}
 	for _, k := range d.Keys {
 		if f.last[k&groupMask].Load() > gen {

@@ -52,7 +52,7 @@ func TestFencesOfParts(t *testing.T) {
 				plain := newEntry(f, "acme:pages:2")
 				gen := f.Generation()
 				f.Apply(follow.Request{Scopes: []invalidate.Scope{tt.scope}, Soft: soft})
-				since := f.Since(gen, uint32(e.hash)) || f.DepsSince(gen, e.tags)
+				since := f.Since(gen, uint32(e.hash), partOf(e.key)) || f.DepsSince(gen, e.tags)
 				if tt.covers && !since {
 					t.Errorf("soft %v: the entry is not judged again", soft)
 				}
@@ -172,7 +172,7 @@ func TestFenceRacesHitOfManyParts(t *testing.T) {
 			var born, clearAt atomic.Uint64
 			hit := func() bool { // as the cache does it
 				gen := f.Generation()
-				if at := clearAt.Load(); at == gen || !f.Since(at, uint32(e.hash)) && !f.DepsSince(at, e.tags) {
+				if at := clearAt.Load(); at == gen || !f.Since(at, uint32(e.hash), partOf(e.key)) && !f.DepsSince(at, e.tags) {
 					return true
 				}
 				_, _, ok := f.Clear(born.Load(), uint32(e.hash), e, e.tags)

@@ -18,6 +18,9 @@ const (
 	// 2^8 to 2^18, fewer groups were slower and more were not faster.
 	groups    = 1 << 14
 	groupMask = groups - 1
+
+	parts    = 1 << 10 // the number of parts of a prefix that Since distinguishes
+	partMask = parts - 1
 )
 
 // Mark is what a process knew before it fetched or loaded something.
@@ -51,9 +54,10 @@ type Mark struct {
 // later fence has a later tick.
 type Fences struct {
 	gen      atomic.Uint64 // fences that are completely stored
-	wide     atomic.Uint64 // gen of the last fence of a prefix or of everything
+	wide     atomic.Uint64 // gen of the last fence of everything, or of a prefix without a part
+	prefixed atomic.Uint64 // gen of the last fence of any prefix
 	tagged   atomic.Uint64 // gen of the last fence of any tag
-	_        [40]byte      // hits read the fields above; the fields below are written more often
+	_        [32]byte      // hits read the fields above; the fields below are written more often
 	tick     atomic.Uint64
 	scoped   atomic.Uint64 // tick of the last non-key fence
 	settled  atomic.Uint64 // every entry was judged at this tick or later; see OnForget
@@ -62,6 +66,7 @@ type Fences struct {
 	keys     [clockBuckets]atomic.Uint64
 	last     [groups]atomic.Uint64 // gen of the last key fence of each group
 	lastTags [groups]atomic.Uint64 // gen of the last tag fence of each group
+	lastPart [parts]atomic.Uint64  // gen of the last prefix fence of each part
 
 	origin   time.Time                         // of the times that Clear returns
 	patience time.Duration                     // the longest wait of one call; see Await
@@ -245,14 +250,20 @@ func (f *Fences) storeScope(s invalidate.Fence, pos invalidate.Position) (due bo
 // announce sends every reader to the tables, where it waits for mu, before a non-key fence takes
 // its tick. Otherwise a load could capture a mark that counts the fence, and then find a cached
 // part clear of it. A value built from that part would carry the fenced tag and a mark newer than
-// the fence, so the fence would never cover it. Entries without the tag of a tag fence need not look.
+// the fence, so the fence would never cover it. Entries without the tag of a tag fence need not look,
+// and neither do those of other namespaces than a prefix covers.
 // mu is held.
 func (f *Fences) announce(s invalidate.Fence) {
 	f.scoped.Store(1<<64 - 1)
-	if s.Kind == invalidate.KindTag {
+	switch {
+	case s.Kind == invalidate.KindTag:
 		f.stored(&f.lastTags[s.Hash&groupMask], &f.tagged)
-	} else {
-		f.stored(&f.wide)
+	case s.Kind == invalidate.KindPrefix && s.Len == invalidate.BuiltLen: // of built values alone
+		f.stored(&f.prefixed)
+	case s.Kind == invalidate.KindPrefix && s.Part > 0:
+		f.stored(&f.lastPart[s.Part&partMask], &f.prefixed)
+	default:
+		f.stored(&f.wide, &f.prefixed)
 	}
 }
 

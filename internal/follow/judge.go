@@ -24,14 +24,15 @@ type Keyed interface {
 func (f *Fences) Generation() uint64 { return f.gen.Load() }
 
 // Since reports whether a fence that may concern an entry with that hash was stored after a
-// generation. The low 32 bits of the hash are enough. If not, an entry that was found clear at the
-// generation, and depends on nothing, is still clear; see [Fences.DepsSince] for others. So fences of
-// other keys cost an entry two loads and no write, and fences of tags do not concern it.
+// generation. The low 32 bits of the hash are enough. Part is that of its namespace, see
+// [invalidate.Fence]. If not, an entry that was found clear at the generation, and depends on
+// nothing, is still clear; see [Fences.DepsSince] for others. So fences of other keys and of other
+// namespaces cost an entry three loads and no write, and fences of tags do not concern it.
 //
 // Since may miss a fence that is being stored during the call; the store has not returned then. A
 // caller that reads a lease before it calls Since misses no fence that the lease vouches for.
-func (f *Fences) Since(gen uint64, hash uint32) bool {
-	return f.wide.Load() > gen || f.last[hash&groupMask].Load() > gen
+func (f *Fences) Since(gen uint64, hash uint32, part uint16) bool {
+	return f.wide.Load() > gen || f.last[hash&groupMask].Load() > gen || f.lastPart[part&partMask].Load() > gen
 }
 
 // Clear reports whether no fence covers the entry e. Born is the tick of its mark, or a later tick

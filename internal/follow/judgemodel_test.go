@@ -192,7 +192,7 @@ func (m *judgeModel) check(t *testing.T, e *modelled) {
 		fail("is clear, and its freshness is not told right")
 	case !ok && !covered && !e.missed:
 		fail("is lost")
-	case e.gen > 0 && (covered || expired) && !m.f.Since(e.gen-1, uint32(e.hash)) && !m.f.DepsSince(e.gen-1, e.tags):
+	case e.gen > 0 && (covered || expired) && !m.f.Since(e.gen-1, uint32(e.hash), partOf(e.key)) && !m.f.DepsSince(e.gen-1, e.tags):
 		fail("is not looked at again")
 	}
 	if e.gen == 0 && ok && !expired {

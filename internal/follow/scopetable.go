@@ -16,7 +16,7 @@ func compareFences(a, b invalidate.Fence) int {
 		}
 		return 0
 	}
-	return cmp.Or(cmp.Compare(soft(a), soft(b)), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Hash, b.Hash), cmp.Compare(a.Len, b.Len), cmp.Compare(a.Hold, b.Hold))
+	return cmp.Or(cmp.Compare(soft(a), soft(b)), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Hash, b.Hash), cmp.Compare(a.Len, b.Len), cmp.Compare(a.Part, b.Part), cmp.Compare(a.Hold, b.Hold))
 }
 
 // prefix identifies a prefix. The hash alone is not enough: an attacker can construct a second

@@ -154,7 +154,7 @@ func BenchmarkHitBesideFences(b *testing.B) {
 			gen := uint64(0)
 			for b.Loop() {
 				if now := f.Generation(); gen != now {
-					if (f.Since(gen, uint32(e.hash)) || f.DepsSince(gen, e.tags)) && !e.judged(f) {
+					if (f.Since(gen, uint32(e.hash), partOf(e.key)) || f.DepsSince(gen, e.tags)) && !e.judged(f) {
 						b.Fatal("not clear")
 					}
 					gen = now

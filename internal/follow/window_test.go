@@ -38,7 +38,7 @@ func TestMarkCountsNoFenceThatPartsMiss(t *testing.T) {
 		}
 		built := newEntry(f, "t:n:built") // its mark counts the fence
 		built.tags = &follow.Deps{Tags: tags.Tags, Keys: []uint64{part.hash}}
-		unseen := !f.Since(gen, uint32(part.hash)) && !f.DepsSince(gen, part.tags)
+		unseen := !f.Since(gen, uint32(part.hash), partOf(part.key)) && !f.DepsSince(gen, part.tags)
 		if !unseen {
 			_, _, unseen = f.Clear(part.mark.Tick, uint32(part.hash), part, tags)
 		}

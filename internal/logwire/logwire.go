@@ -18,20 +18,21 @@ import (
 type Layout uint8
 
 const (
-	// Compact is the layout of a log on Redis. The length is there for a prefix only, and the hold
-	// only with its bit:
+	// Compact is the layout of a log on Redis. The length is there for a prefix only, the part and
+	// the hold only with their bits:
 	//
-	//	kind u8, with 0x40 for soft and 0x80 for a hold | hash u64 | length u16 | hold u32 in ms
+	//	kind u8, with 0x20 for a part, 0x40 for soft, 0x80 for a hold | hash u64 | length u16 | part u16 | hold u32 in ms
 	Compact Layout = iota
 
-	// Fixed is the layout of a log in a database. It always has all parts:
+	// Fixed is the layout of a log in a database. It always has all but the part:
 	//
-	//	kind u8, with 0x80 for soft | hash u64 | length of the prefix u16 | hold u32 in ms
+	//	kind u8, with 0x20 for a part, 0x80 for soft | hash u64 | length of the prefix u16 | part u16 | hold u32 in ms
 	Fixed
 )
 
 // The first byte of a fence.
 const (
+	partBit   = 0x20
 	holdBit   = 0x80 // Compact
 	softBit   = 0x40 // Compact
 	fixedSoft = 0x80 // Fixed
@@ -56,6 +57,8 @@ func check(f invalidate.Fence, ofKeys bool) error {
 		return fmt.Errorf("a %v does not belong to this sequence", f.Kind)
 	case f.Len < 0 || f.Len > math.MaxUint16 || f.Len > 0 && f.Kind != invalidate.KindPrefix:
 		return fmt.Errorf("length of %d for a %v: only a prefix has a length, up to %d", f.Len, f.Kind, math.MaxUint16)
+	case f.Part > 0 && f.Kind != invalidate.KindPrefix:
+		return fmt.Errorf("part of %d for a %v: only a prefix has a part", f.Part, f.Kind)
 	case f.Soft && f.Hold > 0:
 		return fmt.Errorf("hold of %v on a soft fence", f.Hold)
 	case f.Hold < 0 || Millis(f.Hold) > math.MaxUint32:
@@ -71,7 +74,7 @@ func Millis(d time.Duration) int64 {
 
 // Encode returns the payload of fences that pass [Check].
 func (l Layout) Encode(fences []invalidate.Fence) []byte {
-	b := make([]byte, 0, l.size(invalidate.KindKey, false)*len(fences))
+	b := make([]byte, 0, l.size(invalidate.KindKey, false, false)*len(fences))
 	for _, f := range fences {
 		kind, hold := byte(f.Kind), l == Fixed || f.Hold > 0
 		switch {
@@ -82,9 +85,15 @@ func (l Layout) Encode(fences []invalidate.Fence) []byte {
 		case f.Hold > 0 && l == Compact:
 			kind |= holdBit
 		}
+		if f.Part > 0 {
+			kind |= partBit
+		}
 		b = binary.BigEndian.AppendUint64(append(b, kind), f.Hash)
 		if l == Fixed || f.Kind == invalidate.KindPrefix {
 			b = binary.BigEndian.AppendUint16(b, uint16(f.Len)) //nolint:gosec // Check has limited it
+		}
+		if f.Part > 0 {
+			b = binary.BigEndian.AppendUint16(b, f.Part)
 		}
 		if hold {
 			b = binary.BigEndian.AppendUint32(b, uint32(Millis(f.Hold))) //nolint:gosec // the same
@@ -94,9 +103,12 @@ func (l Layout) Encode(fences []invalidate.Fence) []byte {
 }
 
 // size returns the bytes of a fence.
-func (l Layout) size(k invalidate.Kind, hold bool) int {
+func (l Layout) size(k invalidate.Kind, part, hold bool) int {
 	n := 9
 	if l == Fixed || k == invalidate.KindPrefix {
+		n += 2
+	}
+	if part {
 		n += 2
 	}
 	if l == Fixed || hold {
@@ -110,7 +122,7 @@ func (l Layout) Decode(b []byte, ofKeys bool) ([]invalidate.Fence, bool) {
 	if len(b) == 0 {
 		return nil, false
 	}
-	fences := make([]invalidate.Fence, 0, min(len(b)/l.size(invalidate.KindKey, false), invalidate.MaxFences))
+	fences := make([]invalidate.Fence, 0, min(len(b)/l.size(invalidate.KindKey, false, false), invalidate.MaxFences))
 	for len(b) > 0 {
 		f, size := l.decodeOne(b)
 		if size == 0 || check(f, ofKeys) != nil || len(fences) == invalidate.MaxFences {
@@ -123,13 +135,16 @@ func (l Layout) Decode(b []byte, ofKeys bool) ([]invalidate.Fence, bool) {
 
 // decodeOne returns the first fence of b and its size. The size is 0 if b does not start with one.
 func (l Layout) decodeOne(b []byte) (f invalidate.Fence, size int) {
-	soft, bits, hold := byte(fixedSoft), byte(fixedSoft), true
+	soft, bits, part, hold := byte(fixedSoft), byte(fixedSoft|partBit), b[0]&partBit != 0, true
 	if l == Compact {
-		soft, bits, hold = softBit, softBit|holdBit, b[0]&holdBit != 0
+		soft, bits, hold = softBit, softBit|partBit|holdBit, b[0]&holdBit != 0
 	}
 	f.Kind, f.Soft = invalidate.Kind(b[0]&^bits), b[0]&soft != 0
-	if size = l.size(f.Kind, hold); len(b) < size {
+	if size = l.size(f.Kind, part, hold); len(b) < size {
 		return f, 0
+	}
+	if part && f.Kind == invalidate.KindPrefix {
+		f.Part = binary.BigEndian.Uint16(b[11:])
 	}
 	f.Hash = binary.BigEndian.Uint64(b[1:])
 	if l == Fixed || f.Kind == invalidate.KindPrefix {
@@ -138,7 +153,7 @@ func (l Layout) decodeOne(b []byte) (f invalidate.Fence, size int) {
 	if hold {
 		f.Hold = time.Duration(binary.BigEndian.Uint32(b[size-4:])) * time.Millisecond
 	}
-	if l == Compact && hold && f.Hold == 0 {
+	if part && f.Part == 0 || l == Compact && hold && f.Hold == 0 {
 		return f, 0 // the bit would be missing
 	}
 	return f, size

@@ -166,13 +166,14 @@ func TestLayout(t *testing.T) {
 		Keys: []invalidate.Fence{{Kind: invalidate.KindKey, Hash: 0x0102030405060708}},
 		Scopes: []invalidate.Fence{
 			{Kind: invalidate.KindPrefix, Hash: 1, Len: 258, Hold: 2*time.Millisecond + 1},
+			{Kind: invalidate.KindPrefix, Hash: 3, Len: 1, Part: 0x405},
 			{Kind: invalidate.KindTag, Hash: 2},
 		},
 	})
 	rdb := r.server.Client()
 	for stream, want := range map[string]string{
 		r.k: "\x01\x01\x02\x03\x04\x05\x06\x07\x08",
-		r.s: "\x82\x00\x00\x00\x00\x00\x00\x00\x01\x01\x02\x00\x00\x00\x03" + "\x03\x00\x00\x00\x00\x00\x00\x00\x02",
+		r.s: "\x82\x00\x00\x00\x00\x00\x00\x00\x01\x01\x02\x00\x00\x00\x03" + "\x22\x00\x00\x00\x00\x00\x00\x00\x03\x00\x01\x04\x05" + "\x03\x00\x00\x00\x00\x00\x00\x00\x02",
 	} {
 		got, err := rdb.XRange(t.Context(), stream, "-", "+").Result()
 		if err != nil || len(got) != 2 {

@@ -17,6 +17,7 @@ func TestEncode(t *testing.T) {
 	for _, want := range [][]invalidate.Fence{
 		{{Kind: invalidate.KindTag}},
 		{{Kind: invalidate.KindPrefix, Hash: math.MaxUint64, Len: math.MaxUint16, Hold: math.MaxUint32 * time.Millisecond}},
+		{{Kind: invalidate.KindPrefix, Len: 3, Part: math.MaxUint16, Hold: time.Second}, {Kind: invalidate.KindPrefix, Len: 3, Part: 1, Soft: true}},
 		{{Kind: invalidate.KindTag, Hash: 5, Hold: time.Second}, {Kind: invalidate.KindPrefix, Hash: 6, Len: 7}, {Kind: invalidate.KindTag, Hash: 8}},
 	} {
 		payload, err := redislog.Encode(want, false)

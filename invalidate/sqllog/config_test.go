@@ -150,6 +150,7 @@ func TestBadAppend(t *testing.T) {
 		"no kind":                {Scopes: []invalidate.Fence{{}}},
 		"an unknown kind":        {Scopes: []invalidate.Fence{{Kind: 77}}},
 		"a length of a tag":      {Scopes: []invalidate.Fence{{Kind: invalidate.KindTag, Len: 1}}},
+		"a part of a tag":        {Scopes: []invalidate.Fence{{Kind: invalidate.KindTag, Part: 1}}},
 		"a negative length":      {Scopes: []invalidate.Fence{{Kind: invalidate.KindPrefix, Len: -1}}},
 		"a long prefix":          {Scopes: []invalidate.Fence{{Kind: invalidate.KindPrefix, Len: 1 << 16}}},
 		"a negative hold":        {Keys: []invalidate.Fence{{Kind: invalidate.KindKey, Hold: -1}}},

@@ -237,5 +237,8 @@ func keyFence(text string, hold time.Duration) invalidate.Fence {
 // cellFence returns a fence for the sequence of scopes that covers the key: a prefix that is the
 // whole spelling of the key. Keys that begin with this spelling are loaded again once.
 func cellFence(text string, hold time.Duration) invalidate.Fence {
-	return invalidate.Fence{Kind: invalidate.KindPrefix, Hash: xxhash.Sum64String(text), Len: len(text), Hold: hold}
+	tenant, rest, _ := strings.Cut(text, ":")
+	f := invalidate.Prefix(tenant, rest).Fence()
+	f.Hold = hold
+	return f
 }

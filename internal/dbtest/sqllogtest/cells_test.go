@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -65,7 +66,8 @@ func TestCellsOutOfReach(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, r *rig) {
 		k := key42(t)
-		cover := invalidate.Fence{Kind: invalidate.KindPrefix, Hash: k.Hash(), Len: len(k.Text())}
+		tenant, rest, _ := strings.Cut(k.Text(), ":")
+		cover := invalidate.Prefix(tenant, rest).Fence()
 		for name, fault := range map[string]error{"all": errors.New("down"), "one": &partial{[]string{k.Text()}}, "none named": &partial{}} {
 			c := &cells{during: func([]string) error { return fault }}
 			l := r.fresh(sqllog.Config{})()
