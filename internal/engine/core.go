@@ -13,6 +13,7 @@ import (
 
 	"github.com/twofold-go/twofold/codec"
 	"github.com/twofold-go/twofold/internal/follow"
+	"github.com/twofold-go/twofold/internal/listen"
 	"github.com/twofold-go/twofold/internal/measure"
 	"github.com/twofold-go/twofold/internal/remote"
 	"github.com/twofold-go/twofold/internal/scope"
@@ -71,7 +72,7 @@ type Core struct {
 	panicked sync.Once         // the first panic of a hook was logged
 	noLog    sync.Once         // see warnOfNoLog
 
-	listeners listeners
+	listeners listen.Listeners
 	audits    auditor
 	known     tenants // tenants of the handles so far
 	strangers tenants // unknown tenants of invalidations, already logged

@@ -45,6 +45,7 @@ func Open(cfg Config) (*Core, error) {
 		refresh: semaphore.NewWeighted(int64(cfg.MaxRefreshes)),
 		counts:  make(map[key.Space]*measure.Counters), refreshes: make(map[string]*atomic.Int64), all: &measure.Counters{},
 	}
+	t.listeners.Log = t.log
 	t.policies.Store(&cfg.Policies)
 	t.audits.open(cfg.MaxAudits)
 	t.warnOfHidden()
@@ -164,7 +165,7 @@ func (t *Core) Close(ctx context.Context) error {
 		return nil
 	}
 	unfollowed.Wait()
-	t.listeners.close()
+	t.listeners.Close()
 	if err = errors.Join(err, lost, t.seen.Close(), t.local.Close()); err != nil {
 		return fmt.Errorf("cache: close: %w", err)
 	}
