@@ -14,9 +14,9 @@ import (
 // keeps v out of the remote tier, not out of this process.
 //
 // Set returns an error if v cannot be stored: it does not encode, is over the policy's
-// MaxValueBytes (in memory, if there is no remote tier), or has a tag that is not valid. It also
-// returns an error if the remote tier cannot be reached. In both cases the old value is still
-// invalidated in this process, also when ctx has ended. With the policy's Off, Set only
+// MaxValueBytes (its size in memory counts if there is no remote tier), or has a tag that is not
+// valid. It also returns an error if the remote tier cannot be reached. In both cases the old value
+// is still invalidated in this process, even if ctx has ended. With the policy's Off, Set only
 // invalidates. If there is only a local tier and it has no room for the value, the error is
 // [ErrTooLarge].
 func (c Cache[K, V]) Set(ctx context.Context, k K, v V, opts ...Option) error {
@@ -33,7 +33,7 @@ func (c Cache[K, V]) Set(ctx context.Context, k K, v V, opts ...Option) error {
 }
 
 // start prepares a setting, which is zero. An error means that it must not be used; one in s.err
-// is about the value alone.
+// concerns only the value.
 func (c Cache[K, V]) start(ctx context.Context, s *engine.Setting, op string, k K, v V, o engine.Options) error {
 	if err := c.changes(s.Job(), op, k, &o); err != nil {
 		return err
