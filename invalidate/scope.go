@@ -80,9 +80,9 @@ var Strict = Scope{kind: kindStrict}
 // for sources that are read from replicas that lag by up to d. Loads go on and answer their
 // callers. d is between 1 ms and [MaxHold], rounded up to milliseconds.
 //
-// What counts is when a load began. A load that began within the hold is not cached, also if it
-// ends later, and neither is a value that was built from its result. If the log loses its records,
-// the processes that know the hold send it again.
+// What counts is when a load began. A load that began during the hold is not cached, even if it
+// ends later. A value that was built from its result is not cached either. If the log loses its
+// records, the processes that know the hold send it again.
 //
 // A process keeps 262,144 live holds of each kind of scope, in about 40 MB. Beyond that limit, a
 // hold of a tag holds everything with a tag, and a hold of a key or a prefix holds everything,
@@ -126,7 +126,7 @@ func Invalid(err error) Scope {
 func All() Scope { return Scope{kind: KindAll} }
 
 // Tag covers everything in any namespace that carries tag for tenant. The tags of two tenants are
-// different tags, also when they are spelled alike.
+// different tags, even if they are spelled alike.
 func Tag(tenant, tag string) Scope { return Scope{kind: KindTag, tenant: tenant, text: tag} }
 
 // Kind returns the kind of scope; zero for the zero Scope, Strict and Hold.

@@ -30,8 +30,8 @@
 //     log. If it dies between 3 and 4, the next process finds the row again.
 //  5. Every process reads the record and drops what it covers.
 //
-// A Sync that begins after a commit sees the row, or the record that replaced it. So no
-// process renews its lease without knowing of every commit before it.
+// A Sync that begins after a commit sees the row, or the record that replaced it. Therefore a
+// process that renews its lease knows of every earlier commit.
 //
 // # Which log to choose
 //
@@ -74,12 +74,12 @@
 // "k" is a key in full, "t" a tenant and a tag, "p" a tenant and a prefix (an empty prefix
 // covers the tenant), and "a" alone is everything. ["h",5000] keeps what the row names from
 // being cached for 5,000 ms. The column ns names the namespace. A row that does not parse may
-// mean anything, so every process gives up everything older; [Stats] counts such rows.
+// mean anything, so every process discards everything older; [Stats] counts such rows.
 //
 // Triggers write two more elements, so that only Go spells keys: ["v","default","users:v1",42] is
-// the key of a value, and ["w","default","org:",7] a tag that ends in values. A program from before
-// these elements takes such a row for one that does not parse, which is safe, and costly while it
-// runs: replace all programs before you migrate to [Triggers].
+// the key of a value, and ["w","default","org:",7] a tag that ends in values. An older program
+// takes such a row for one that does not parse. That is safe but costly, so replace all programs
+// before you migrate to [Triggers].
 //
 // # Tables that invalidate themselves
 //
@@ -101,9 +101,9 @@
 // names such partitions. For Only, put the primary key into Table.Unique.
 //
 // SQLite: a trigger for each row. INSERT OR REPLACE removes rows without their delete trigger, unless
-// PRAGMA recursive_triggers is on; so two more triggers look for the rows that it removes, by the
-// columns in Table.Unique. CheckTriggers compares these with the unique constraints. A row that goes
-// by a rowid that is no column is not seen.
+// PRAGMA recursive_triggers is on. Therefore two more triggers look for the rows that it removes,
+// by the columns in Table.Unique. CheckTriggers compares these with the unique constraints. The
+// triggers do not see a row that INSERT OR REPLACE finds by a rowid that is not a column.
 //
 // MySQL and MariaDB: a trigger for each row. Foreign keys that cascade fire no trigger, so
 // CheckTriggers refuses a table with one, unless Table.Cascades is set. TRUNCATE fires none. An
@@ -116,11 +116,11 @@
 //
 // # When a new epoch starts
 //
-// A restored backup, or a standby that lagged, may have lost committed rows. So a Sync compares
-// the server with the one on which the epoch began. It checks that the tables are those that the log
-// wrote there, although the server did not restart. It also compares the ids of records with those
-// that the caller knows. If anything differs, it starts a new epoch (TestPutBack, TestLostEnd,
-// TestDamageStartsAnEpoch).
+// A restored backup, or a standby that lagged, may have lost committed rows. Therefore a Sync
+// compares the server with the one on which the epoch began. It checks that the tables are those
+// that the log wrote there, although the server did not restart. It also compares the ids of
+// records with those that the caller knows. If anything differs, it starts a new epoch
+// (TestPutBack, TestLostEnd, TestDamageStartsAnEpoch).
 //
 // PostgreSQL: the server is known by its start and its timeline. A restart starts an epoch,
 // because a file-system snapshot that is put back looks the same. Set KeepOverRestart if you never
@@ -131,10 +131,11 @@
 //
 // MySQL and MariaDB: the server is known by its id, by its start to the second, and by the clock
 // sequence of UUID(), which it draws when it starts. The tables are known by a number that a dump
-// rounds, and by the time at which the server created meta. So OPTIMIZE and ALTER TABLE of meta cost
-// an epoch; those of other tables do not. The server shows that time in the zone of the session. So do
-// not create meta in the hour that a clock change repeats if the sessions use several time zones: each
-// change between them would start an epoch. This was tested with MariaDB 10.11, and not with MySQL.
+// rounds, and by the time at which the server created meta. OPTIMIZE and ALTER TABLE of meta
+// therefore cost an epoch; those of other tables do not. The server shows that time in the zone of
+// the session. If the sessions use several time zones, do not create meta in the hour that a clock
+// change repeats: each change between them would start an epoch. This was tested with MariaDB
+// 10.11, and not with MySQL.
 //
 // SQLite: the tables are known by the file beside the database, which says where the log ends and
 // which inode the database has. VACUUM and changes of the schema start no epoch. A lost file beside
@@ -162,9 +163,9 @@
 //     Windows, also by rename. SQLite also cannot notice that a backup is put back if nothing was
 //     numbered since; commits that no process had numbered yet are lost with it, usually those of
 //     the last Config.Poll.
-//   - A SQLite file that is replaced under open connections is two databases. Then each Sync
-//     starts an epoch or fails. Close all connections first, and replace the file by rename, or
-//     use the backup API, which needs neither.
+//   - If a SQLite file is replaced while connections are open, they see two databases. Then each
+//     Sync starts an epoch or fails. Close all connections first, and replace the file by rename,
+//     or use the backup API, which needs neither.
 //   - Do not delete rows of the outbox: they are invalidations that have not happened yet.
 //   - Do not read through the cache inside the transaction with the transaction as loader:
 //     that would store a value before it commits.
@@ -173,7 +174,7 @@
 //   - Galera and other multi-primary clusters: send all writes and all Syncs to one node.
 //     CockroachDB, YugabyteDB and Vitess are not supported.
 //   - Append cannot detect a *sql.Conn outside a transaction, or a function that runs
-//     statements on a pool. There the row commits alone.
+//     statements on a pool. There the row commits by itself.
 //   - On MySQL, a process that freezes while it starts an epoch blocks the other followers
 //     until its connection ends. On PostgreSQL the server ends it after an eighth of Bound.
 //

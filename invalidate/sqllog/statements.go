@@ -27,9 +27,9 @@ type statements struct {
 	prove   query // a small write
 	server  query // the identity; $2: the result of Config.Identity, if set
 
-	patience query // makes the server end a transaction that waits for its client; empty: not possible
+	patience query // makes the server end a transaction that waits for its client; empty if not possible
 	begin    query // creates the row in meta if it is missing, and locks it
-	lock     query // locks the row in meta; empty: begin has locked it
+	lock     query // locks the row in meta; empty if begin has locked it
 	top      query // the highest position of each sequence
 	add      query // a record: $2 sequence, $3 position, $4 prev, $5 id, $6 after, $7 payload
 	addNamed query // add, with names in $8
@@ -156,7 +156,7 @@ func textOf(c *Config) (d dialectText) {
 }
 
 // identity returns the expression that [view.doubtful] compares with the identity that the epoch
-// began on: mark, place, a slash, server. Config.Identity replaces the server alone. An identity is
+// began on: mark, place, a slash, server. Config.Identity replaces only the server. An identity is
 // stored without its mark, so a marked one differs from every stored one.
 func (d *dialectText) identity(c *Config, argument string) string {
 	server := d.server
