@@ -16,7 +16,7 @@ import (
 // A time.Time is text (tag 0, RFC 3339). It keeps nanoseconds and the zone's offset, but not the
 // zone's name and the monotonic reading. The zero time is null.
 //
-// Types that marshal themselves do so as CBOR, binary or text, the first of these that they have.
+// A type that marshals itself does so as CBOR, binary or text: the first of these that it has.
 // A struct that marshals itself only as JSON and has unexported fields is [ErrType], because
 // those fields would be lost. Inside an any this is not detected.
 //

@@ -26,7 +26,7 @@ var (
 )
 
 // CheckerOf returns c, or the codec that c compresses or limits, as a [Checker]. It returns nil
-// for a codec without that promise: one made by [Lossy], or one without a Check method.
+// for a codec made by [Lossy], and for one without a Check method.
 func CheckerOf(c Codec) Checker {
 	for {
 		if checker, ok := c.(Checker); ok {

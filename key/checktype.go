@@ -37,7 +37,7 @@ const (
 // CheckType trusts a type that marshals itself by value (as [encoding/json.Marshaler] or
 // [encoding.TextMarshaler]), as netip.Addr and most UUID types do. The exception is a type that
 // embeds another such type next to other fields. Its methods may be those of the embedded type,
-// which know nothing of the other fields.
+// which do not see the other fields.
 func CheckType[K comparable]() error {
 	t := reflect.TypeFor[K]()
 	switch t.Kind() {

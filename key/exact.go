@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// exact prepares compact JSON for RFC 8785, so that the canonical form loses nothing; see [Hash].
-// It returns data itself if nothing has to be rewritten, which is nearly always.
+// exact prepares compact JSON for RFC 8785, whose canonical form must not lose anything; see
+// [Hash]. It returns data itself if nothing has to be rewritten, which is nearly always.
 func exact(data []byte) ([]byte, error) {
 	var out []byte
 	done := 0 // out replaces data[:done]

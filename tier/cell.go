@@ -108,7 +108,7 @@ type Cell struct {
 	PartPrefixes []uint64      // hashes of the prefixes of those keys that end with a colon; only with PartKeys
 	Schema       uint64        // fingerprint of the value's type
 	Echo         uint64        // hash of the full key
-	Epoch        uint64        // id of the log's epoch of the positions; 0: the positions are of a clock
+	Epoch        uint64        // id of the log's epoch of the positions; 0 if the positions are of a clock
 	Codec        string        // id of the codec that wrote Payload
 	Payload      []byte
 }

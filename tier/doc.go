@@ -2,13 +2,12 @@
 // process and a [Remote] tier that several processes share. It also defines the [Cell], the frame
 // that processes exchange through the remote tier.
 //
-// The interfaces have four methods at most. A tier that can do more implements an optional
+// The interfaces have at most four methods. A tier that can do more implements an optional
 // interface ([Batcher], [Looker], [EvictNotifier], [Expirer], [Meter], [Budgeter], [Ranger], [Validator],
-// [Pinger]). For tiers
-// without one, there is a fallback.
+// [Pinger]). Each has a fallback.
 //
-// Nothing here decides whether an entry may still be served. Tiers keep bytes and pointers; the
-// cache judges them when it reads.
+// Tiers only keep bytes and pointers. The cache decides whether an entry may still be served when
+// it reads the entry.
 //
 // # A remote tier of your own
 //
@@ -19,7 +18,7 @@
 // # The frame
 //
 // All numbers are big-endian. The remote tier itself reads the first [HeaderSize] bytes and, for a
-// refresh claim, rewrites part of them. So their places never change:
+// refresh claim, rewrites part of them. Therefore their places never change:
 //
 //	 0      type: 'V' value, 'L' lease, 'H' hold
 //	 1..8   nonce, which every compare-and-set compares

@@ -23,8 +23,8 @@ import (
 //
 // ristretto applies a Set late, may drop it, keeps the first of two quick Sets of a new key, and
 // lets a late Set undo a Del. That is harmless for a policy that gets its calls in order and is
-// waited for. It is harmful for a store. So the table is the store for every entry, and ristretto
-// only decides what stays. The price is a cell of 16 bytes for each entry that is also in
+// waited for. It is harmful for a store. Therefore the table is the store for every entry, and
+// ristretto only decides what stays. The price is a cell of 16 bytes for each entry that is also in
 // ristretto's own map. The gains:
 //
 //   - A hit in the main part costs the same as a hit in the front. ristretto's Get is a pool, a
@@ -35,7 +35,7 @@ import (
 // # Order
 //
 //  1. Only the table answers. It changes only under the shard's mutex, and only to a newer entry
-//     or to none. So no entry comes back.
+//     or to none, so no entry comes back.
 //  2. What is queued for one hash is queued under the shard's mutex, in the table's order: first
 //     forget the old node, then, later, offer the new one. A drain passes on all forgets before
 //     any offer. The reverse, an offer and then a forget of the same node, cannot be in one
@@ -118,7 +118,7 @@ func (h *handover) stop() {
 }
 
 // returns limits how many of the departures may go back to the front: one in so many. At least
-// half of them leave even if they were hit, so that a drain makes room.
+// half of them leave even if they were hit, because a drain must make room.
 type returns int
 
 const (

@@ -90,7 +90,7 @@ func (t *Tier) remove(s *shard, hash uint64, reason tier.EvictReason) {
 	}
 }
 
-// releaseLocked gives up the place of n, which has left the table. The caller holds the shard's
+// releaseLocked releases the place of n, which has left the table. The caller holds the shard's
 // mutex, and reports n after it unlocks it.
 func (t *Tier) releaseLocked(s *shard, n *node) {
 	switch n.Place {

@@ -27,7 +27,7 @@ type Config struct {
 	//
 	// ristretto's queue (256 KiB) and its frequency sketch come on top. The sketch has a counter
 	// of about 4 bytes for each 64 bytes of MaxBytes, at least 4,096 and at most 8 Mi counters.
-	// So it takes about 6 % of MaxBytes, and at most 32 MiB.
+	// It takes about 6 % of MaxBytes, and at most 32 MiB.
 	MaxBytes int64
 }
 
