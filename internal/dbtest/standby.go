@@ -38,7 +38,7 @@ func (s *PostgresServer) Cut(ctx context.Context) error {
 }
 
 // Promote makes a standby an independent primary, on a new timeline, and waits until it accepts
-// commits. It first applies all that it has received, whatever its delay. The old primary keeps
+// commits. It first applies all that it has received, without its delay. The old primary keeps
 // running, so stop it first.
 func (s *PostgresServer) Promote(ctx context.Context) error {
 	if err := s.Exec(ctx, "", "SELECT pg_promote(false)"); err != nil {

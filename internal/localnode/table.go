@@ -13,7 +13,7 @@ func Mix(hash uint64) uint64 {
 	return hash * 0x9E3779B97F4A7C15
 }
 
-// cell is one place of a block. The key is stored beside the pointer, so that a probe that passes
+// cell is one place of a block. The key is stored beside the pointer, so a probe that passes
 // another key does not fetch that key's node.
 type cell struct {
 	key  atomic.Uint64
@@ -36,7 +36,7 @@ var tomb = new(Node)
 // node's hash differs, and the reader probes on.
 type block struct {
 	cells []cell // a power of two
-	ends  []Tick // of the nodes, by cell; nil: no node has one
+	ends  []Tick // of the nodes, by cell; nil if no node has one
 }
 
 const minCells = 16
@@ -175,7 +175,7 @@ func (t *Table) All() iter.Seq[*Node] {
 	}
 }
 
-// growIfFull keeps three cells in ten empty. The live nodes determine the size of the new block. So
+// growIfFull keeps three cells in ten empty. The live nodes determine the size of the new block, so
 // a table full of tombs is rebuilt, and one that shrank gets smaller.
 func (t *Table) growIfFull(b *block) {
 	if t.used*10 <= len(b.cells)*7 {

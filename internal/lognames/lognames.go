@@ -1,5 +1,5 @@
 // Package lognames spells scopes for the records of a log, and reads them back. Records carry
-// fences, which have hashes only. The names tell listeners what the hashes stand for.
+// fences, which have only hashes. The names tell listeners what the hashes stand for.
 //
 // Names are written one after the other:
 //

@@ -20,7 +20,7 @@ import (
 // and skip it if redistest did not start the server.
 type Server struct {
 	t     testing.TB
-	proc  *process       // nil: an existing server, named by REDIS_URL
+	proc  *process       // nil for an existing server, named by REDIS_URL
 	base  *redis.Options // of REDIS_URL
 	admin *redis.Client
 }
@@ -220,7 +220,7 @@ func (s *Server) Cont(t testing.TB) {
 	}
 }
 
-// Kill ends the process at once (SIGKILL) and waits until it is gone.
+// Kill ends the process by SIGKILL and waits until it is gone.
 func (s *Server) Kill(t testing.TB) {
 	t.Helper()
 	p := s.own(t)

@@ -68,7 +68,7 @@ func check(ctx context.Context) (err error) {
 }
 
 // namedVersion returns the version of the root module that the other modules require. All
-// are tagged at once, so all name the same.
+// are tagged together, so all name the same.
 func namedVersion() (string, error) {
 	names := regexp.MustCompile(`(?m)^\t?(?:require )?` + root + `(?:/\S+)? (v\S+)$`)
 	version := ""
