@@ -28,7 +28,7 @@ func Now() Moment { return Moment{time.Now()} }
 // every method of the zero Reader fails. All methods may be called concurrently.
 type Reader[K comparable, V any] struct {
 	c      Cache[K, V]
-	moment int64 // 0: none
+	moment int64 // 0 means none
 }
 
 // At returns a Reader of the cache as of m.

@@ -61,7 +61,7 @@ func (t *Tiers) SetPolicies(table policy.Table) error { return t.core.SetPolicie
 // SpacePolicy is the policy in force for a namespace, or for one tenant's share of it.
 type SpacePolicy struct {
 	Namespace string        // of the caches
-	Tenant    string        // empty: all tenants without overrides of their own
+	Tenant    string        // empty means all tenants without their own overrides
 	Policy    policy.Policy // with the overrides of the table applied
 }
 

@@ -22,8 +22,8 @@ import (
 // an id. The fields may be anywhere in v, also behind pointers, slices, maps and interfaces. Hash
 // trusts a type that marshals itself.
 //
-// Two values with different JSON never share an id, unless SHA-256 collides. The RFC alone does
-// not guarantee that, so Hash differs from it in these cases only:
+// Two values with different JSON never share an id, unless SHA-256 collides. The RFC does not
+// guarantee that, so Hash differs from it in these cases only:
 //
 //   - RFC 8785 reads numbers as IEEE 754 doubles, so 9007199254740992 and 9007199254740993 are
 //     the same. Hash replaces an integer outside ±2⁵³ by the string "\u0000int:" and its digits.

@@ -115,8 +115,8 @@ type Policy struct {
 	LocalTTL time.Duration
 
 	// MinLoad keeps values out of the cache that were quick to load: if a load took less time,
-	// its value is returned and not stored. The same holds for an absence, so the source is asked
-	// for it each time. If zero, the default, every load is stored.
+	// its value is returned and not stored. The same holds for an absence, so each read of it asks
+	// the source. If zero, the default, every load is stored.
 	MinLoad time.Duration
 
 	// MaxValueBytes is the longest encoded value that is stored, in bytes before compression. A

@@ -98,7 +98,7 @@ func (p Policy) checkSigns(r *report) {
 }
 
 func (p Policy) checkRatios(r *report) {
-	// Written so that NaN, which compares false with everything, is a fault.
+	// Written in this form because NaN, which compares false with everything, must be a fault.
 	if !(p.Jitter >= 0 && p.Jitter < 1) {
 		r.add("Jitter", "%v is not in [0, 1); 0.15 spreads by 15 %%", p.Jitter)
 	}

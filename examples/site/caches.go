@@ -193,8 +193,8 @@ func (c *caches) Close(ctx context.Context) error {
 	return nil
 }
 
-// parameters returns the query parameters that matter at a path. The others are dropped, so
-// that they do not multiply the entries.
+// parameters returns the query parameters that matter at a path. The others are dropped, because
+// they would multiply the entries.
 func parameters(at string) []string {
 	switch at {
 	case "/api/v1/posts":

@@ -125,8 +125,8 @@ const (
 	MaxExpired = 32
 
 	// sweepEvery is the time between two searches of a whole tier, and askRounds the number of
-	// them in which all nodes are asked for their ends again. Therefore an end that has become
-	// earlier is found within a minute.
+	// them that ask all nodes for their ends again. Therefore a sweep finds an end that has become
+	// earlier within a minute.
 	sweepEvery = 15 * time.Second
 	askRounds  = 4
 )

@@ -72,12 +72,12 @@
 //		('[["k","default:users:v1:42"],["t","default","org:7"],["p","default","users:v1:"]]')
 //
 // "k" is a key in full, "t" a tenant and a tag, "p" a tenant and a prefix (an empty prefix
-// covers the tenant), and "a" alone is everything. ["h",5000] keeps what the row names from
+// covers the tenant), and "a" is everything. ["h",5000] keeps what the row names from
 // being cached for 5,000 ms. The column ns names the namespace. A row that does not parse may
 // mean anything, so every process discards everything older; [Stats] counts such rows.
 //
-// Triggers write two more elements, so that only Go spells keys: ["v","default","users:v1",42] is
-// the key of a value, and ["w","default","org:",7] a tag that ends in values. An older program
+// Triggers write two more elements, because only Go can spell keys: ["v","default","users:v1",42]
+// is the key of a value, and ["w","default","org:",7] a tag that ends in values. An older program
 // takes such a row for one that does not parse. That is safe but costly, so replace all programs
 // before you migrate to [Triggers].
 //

@@ -17,12 +17,12 @@ import (
 	"github.com/twofold-go/twofold/key"
 )
 
-// A row of the outbox names its scopes in JSON, so that a trigger, a migration or a person can
-// write one, too:
+// A row of the outbox names its scopes in JSON. A trigger, a migration or a person can write one,
+// too:
 //
 //	[["k","default:users:v1:42"],       the full spelling of a key
 //	 ["t","default","org:7"],           a tenant and one of its tags
-//	 ["p","default","users:v1:"],       a tenant and a prefix after it; "": all it has
+//	 ["p","default","users:v1:"],       a tenant and a prefix after it; "" means all it has
 //	 ["a"],                             everything
 //	 ["h",5000],                        nothing named here is cached for so many ms
 //

@@ -88,7 +88,7 @@ func (s *visit) withoutNames(err error) bool {
 }
 
 // Committed tells the log that this process has committed a transaction with an Append, so its Tail
-// numbers the row at once. It is optional and never blocks. [Log.Tx] calls it.
+// numbers the row immediately. It is optional and never blocks. [Log.Tx] calls it.
 func (l *Log) Committed() {
 	select {
 	case l.wake <- struct{}{}:

@@ -197,7 +197,7 @@ var ErrOptions = errors.New("digest: bad options")
 // Options are everything beside the items that the text depends on. If one were missing
 // from the key, a user could get the text of another.
 type Options struct {
-	Language string `json:"language,omitempty"`       // summary.Chinese; empty: English
+	Language string `json:"language,omitempty"`       // summary.Chinese; empty means English
 	Style    string `json:"style,omitempty"`          // summary.Brief or summary.Full
 	Model    string `json:"model,omitempty"`          // of the summariser's variant
 	Prompt   string `json:"prompt_version,omitempty"` // of the summariser's variant

@@ -32,7 +32,7 @@ type Source struct {
 	Name    string          `json:"name"`
 	Type    string          `json:"type"`
 	Config  json.RawMessage `json:"config"`
-	Private string          `json:"private_to"` // slug of the only user who may see it; empty: public
+	Private string          `json:"private_to"` // slug of the only user who may see it; empty means public
 }
 
 // Pack is a set of sources that is installed in one step.

@@ -54,7 +54,7 @@ func guard(private bool) func(network, address string, _ syscall.RawConn) error 
 }
 
 // hosts limits the requests to each host. A request takes one of the host's slots, then its single
-// door, and waits there for the pause. A request that gives up waiting delays no other.
+// door, and waits there for the pause. A request that stops waiting delays no other.
 type hosts struct {
 	per   int64
 	mu    sync.Mutex // protects known and host.users

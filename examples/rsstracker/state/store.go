@@ -62,7 +62,7 @@ type Keeper struct {
 	log  *slog.Logger
 
 	mu    sync.Mutex
-	store *Store       // nil: not open
+	store *Store       // nil means not open
 	check sqlite.Check // for the next opening
 }
 

@@ -35,7 +35,7 @@ const (
 // Event is a change of what the public side shows.
 type Event struct {
 	Kind   Kind
-	Epoch  int64  // of the transaction: later ones have greater epochs. 0: it comes from no write
+	Epoch  int64  // of the transaction: later ones have greater epochs. Zero means that it comes from no write
 	ID     int64  // of a post or page
 	Prefix string // of an API key
 	Place         // of a post or page, or its last one if it was deleted

@@ -25,7 +25,7 @@ var matrix = map[Kind]struct {
 	about     string                         // the kind of entity
 	scopes    func(Event) []invalidate.Scope // of the objects that the event invalidates
 	responses bool                           // whether responses depend on these, too
-	page      string                         // the path of the page to warm up begins with it; empty: none
+	page      string                         // the path of the page to warm up begins with it; empty means none
 	warm      []string                       // besides the pages of the derived sets
 }{
 	SiteSettingsUpdated: {"settings", always(content.SettingsEntity.Scope()), true, "", everywhere},

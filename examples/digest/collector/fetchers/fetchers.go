@@ -72,10 +72,10 @@ type Config struct {
 	Client interface { // a [fetch.Client]
 		Get(ctx context.Context, r fetch.Request) (fetch.Response, error)
 	}
-	HackerNews string        // empty: https://hn.algolia.com
-	Reddit     string        // empty: https://www.reddit.com
-	GitHub     string        // empty: https://github.com
-	Share      time.Duration // how long sources with the same address share an answer. 0: 20 s. Negative: never
+	HackerNews string        // empty means https://hn.algolia.com
+	Reddit     string        // empty means https://www.reddit.com
+	GitHub     string        // empty means https://github.com
+	Share      time.Duration // how long sources with the same address share an answer. Zero means 20 s. Negative means never
 }
 
 // Unfetched are the valid types that have no fetcher yet.
