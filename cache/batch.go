@@ -9,10 +9,10 @@ import (
 
 // GetMany returns the values of keys. It takes them from this process, then from the remote tier
 // in one round trip per node. It loads the rest by LoadMany in chunks of MaxBatch, or by Load
-// concurrently. Keys that do not exist are not in the map; that is no error. Each key shares its
-// flight with other calls. GetMany fetches and loads more than MaxFlights keys in parts, one after
-// the other. The policy's SoftTimeout counts once for the call. LoadMany refreshes the stale keys
-// of both tiers in chunks of MaxBatch.
+// concurrently. Keys that do not exist are not in the map; that is not an error. Each key shares
+// its flight with other calls. GetMany fetches and loads more than MaxFlights keys in parts, one
+// after the other. The policy's SoftTimeout counts once for the call. LoadMany refreshes the stale
+// keys of both tiers in chunks of MaxBatch.
 //
 // A partial result is not a failure. The map holds every value that was found. If some keys
 // failed, the error is a [*BatchError] that names them. The map is never nil and belongs to the

@@ -48,7 +48,7 @@ type Config[K comparable, V any] struct {
 	// Tags returns the tags of a value, in addition to those that Depend records. If a value has
 	// more than 256 in all, the invalidation of any tag of any tenant covers it.
 	// Counts.FillsManyTags counts such values. Tags must not keep or change the value. If nil,
-	// only Depend adds tags.
+	// it adds no tags.
 	Tags func(K, V) []string
 
 	// Empty reports whether a value stands for nothing, such as a list without elements. Such a

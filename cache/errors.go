@@ -40,8 +40,9 @@ var (
 	// ErrClosed means that the [Tiers] were closed, before the call or during it.
 	ErrClosed = engine.ErrClosed
 
-	// ErrTooLarge means that a value given to [Cache.Set] is over the policy's MaxValueBytes, or
-	// that a local tier without a remote one has no room for it. The key is still invalidated.
+	// ErrTooLarge means that a value given to [Cache.Set] is over the policy's MaxValueBytes. It
+	// also means that there is only a local tier and it has no room for the value. The key is still
+	// invalidated.
 	ErrTooLarge = wire.ErrTooLarge
 
 	// ErrOption means that a call got an [Option] that it does not take, or an Option whose
@@ -49,9 +50,9 @@ var (
 	ErrOption = errors.New("cache: option refused")
 
 	// ErrRecursive means that a loader read the key that it is loading, or a key whose loader
-	// waits for it, directly or through other loaders of this process. A loader may Set, Delete or Expire its
-	// own key. A read counts from its call to its return, even in a goroutine that the loader does not wait
-	// for.
+	// waits for it. The wait may lead through other loaders of this process. A loader may Set,
+	// Delete or Expire its own key. A read counts from its call to its return, even in a goroutine
+	// that the loader does not wait for.
 	ErrRecursive = engine.ErrRecursive
 
 	// ErrGoexit means that a loader ended its goroutine by runtime.Goexit, as t.FailNow does.

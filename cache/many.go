@@ -14,7 +14,7 @@ import (
 // together.
 //
 // If some keys failed, the error is a [*BatchError] that names them; the others are set. If the
-// whole call failed, the error is an [*Error], and nothing was done. An empty map is no error.
+// whole call failed, the error is an [*Error], and nothing was done. An empty map is not an error.
 // The map is not kept.
 func (c Cache[K, V]) SetMany(ctx context.Context, vals map[K]V, opts ...Option) error {
 	const op = "set many"
@@ -49,7 +49,7 @@ func (c Cache[K, V]) SetMany(ctx context.Context, vals map[K]V, opts ...Option) 
 //
 // The [*BatchError] names the keys that cannot be spelled and those that could not be reached.
 // The others are invalidated. If the whole call failed, the error is an [*Error]. If one of the
-// scopes is refused, nothing was done. No keys and no scopes are no error.
+// scopes is refused, nothing was done. It is not an error to pass no keys and no scopes.
 func (c Cache[K, V]) DeleteMany(ctx context.Context, keys []K, more ...invalidate.Scope) error {
 	const op = "delete many"
 	if err := c.unusable(op); err != nil {

@@ -39,8 +39,8 @@ func (c Cache[K, V]) At(m Moment) Reader[K, V] {
 	return Reader[K, V]{c, c.v.Moment(m.at)}
 }
 
-// Get is [Cache.Get] as of the Moment. A local hit does not read the clock. A fetch or load counts
-// from the time of the call.
+// Get is [Cache.Get] as of the Moment. A local hit does not read the clock. Values that this
+// process does not hold are fetched and loaded at the time of the call.
 func (r Reader[K, V]) Get(ctx context.Context, k K) (V, error) { // repeats Cache.Get, to save a frame
 	c := r.c
 	if c.s == nil {

@@ -45,7 +45,7 @@ func TTL(d time.Duration) Option { return Option{kind: optTTL, d: d} }
 // Zero accepts only a load that begins after the call. A negative d is an error.
 func MaxAge(d time.Duration) Option { return Option{kind: optMaxAge, d: d} }
 
-// Fresh refuses stale values, also in place of a failed load. A value that was just loaded from a
+// Fresh refuses stale values, even in place of a failed load. A value that was just loaded from a
 // stale part is still returned, with Stale set. Without Fresh, the policy says which stale values
 // are served.
 func Fresh() Option { return Option{kind: optFresh} }

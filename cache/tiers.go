@@ -54,7 +54,7 @@ func (t *Tiers) do(op, key string, run func(*engine.Core) error) error {
 
 // SetPolicies replaces the table of overrides for reads that start afterwards. Stored values
 // keep their lifetimes. SetPolicies refuses a faulty table, names all faults, and keeps the old
-// table. A namespace that no cache has is no fault, because another program may have it. It is
+// table. A namespace that no cache has is not a fault, because another program may have it. It is
 // logged once; see [Tiers.UnusedPolicies].
 func (t *Tiers) SetPolicies(table policy.Table) error { return t.core.SetPolicies(table) }
 
@@ -119,11 +119,11 @@ func (t *Tiers) Invalidate(ctx context.Context, scopes ...invalidate.Scope) erro
 
 // Expire makes everything that the scopes cover stale without removing it. A stale value is
 // served for the policy's Stale and StaleIfError, counted from now, while a background load
-// replaces it. If both are zero, the next read loads. (For the cell of a key in the remote tier
-// whose TTL is Forever, the default policy counts, not the namespace's; [Cache.Expire] knows it.)
-// If a value expires several times, the time counts from the last Expire, or from one that a read
-// in this process has already noticed. If an invalidation covers the value too, the value is gone,
-// in either order.
+// replaces it. If both are zero, the next read loads. (For a key's remote cell whose TTL is
+// Forever, the default policy counts, because only [Cache.Expire] knows the namespace's.) If a
+// value expires several times, the time counts from the last Expire, or from one that a read in
+// this process has already noticed. If an invalidation covers the value too, the value is gone, in
+// either order.
 //
 // When Expire returns nil, this holds for every later read in this process. In another process
 // that follows the same log, it holds after the log's bound. A value that is built from a stale

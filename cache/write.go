@@ -7,9 +7,9 @@ import (
 	"github.com/twofold-go/twofold/invalidate"
 )
 
-// Delete invalidates k, as [Tiers.Invalidate] does. Deleting a key that is not cached is no
-// error. The same step may invalidate more scopes, with invalidate.Strict or invalidate.Hold
-// among them.
+// Delete invalidates k, as [Tiers.Invalidate] does. Deleting a key that is not cached is not an
+// error. The same step may invalidate more scopes, with invalidate.Strict or invalidate.Hold among
+// them.
 func (c Cache[K, V]) Delete(ctx context.Context, k K, more ...invalidate.Scope) error {
 	var j engine.Job
 	if err := c.changes(&j, "delete", k, &engine.AnyAge); err != nil {
@@ -32,7 +32,7 @@ func (c Cache[K, V]) DeleteAll(ctx context.Context, more ...invalidate.Scope) er
 }
 
 // Expire makes k stale without removing it, as [Tiers.Expire] does for the key. Expiring a key
-// that is not cached is no error.
+// that is not cached is not an error.
 func (c Cache[K, V]) Expire(ctx context.Context, k K) error {
 	var j engine.Job
 	if err := c.changes(&j, "expire", k, &engine.AnyAge); err != nil {

@@ -11,9 +11,8 @@ import (
 // down as the encoder would, and refuses a value that is deeper than any decodable value.
 //
 // The walk does not record which values it has seen. That would only save work for shared values,
-// and the encoder writes these at every place too. The walk visits no more values than the
-// encoder would write, and stops at the first path that is too long, so it is never slower than the
-// encoder.
+// and the encoder writes these at every place too. The walk is never slower than the encoder. It
+// visits no more values than the encoder would write, and stops at the first path that is too long.
 
 const (
 	// cborWalk is more than cborDepth, because the walk also enters fields that omitempty leaves

@@ -25,7 +25,7 @@
 // its entry with the fences. Therefore an invalidation costs the same for one entry and for a
 // million. It also covers values that are still being fetched or loaded. A value carries a Mark:
 // what its process knew before it fetched or loaded the value. A fence that is newer than the Mark
-// covers the value, however late the value arrives.
+// covers the value, even if the value arrives late.
 //
 // # Three parts
 //
@@ -57,11 +57,11 @@
 //
 // # Built values
 //
-// A loader may build a value from other cached values, its parts. The built value carries the hash
-// of each part's key, of each prefix of that key that ends with a colon, and all that the part
-// carried itself. A fence of a key or a prefix covers it by these hashes, a fence of a tag by its
-// tags. A record of a prefix that does not end with a colon has a second fence, of the prefix up to
-// its last colon; see [Scope.BuiltFence].
+// A loader may build a value from other cached values, its parts. For each part, the built value
+// carries the hash of its key, of each prefix of that key that ends with a colon, and all that the
+// part itself carried. A fence of a key or a prefix covers it by these hashes, a fence of a tag by
+// its tags. A record of a prefix that does not end with a colon has a second fence, of the prefix
+// up to its last colon; see [Scope.BuiltFence].
 //
 // An invalidation of a part does not remove the cell of what was built from it, so only the second
 // check protects that cell. Suppose that a process misses a record of the sequence of keys, or
@@ -132,8 +132,8 @@
 // quarter of a second, or InvalidateWait, the call returns a [*PendingError]. Other processes get
 // no promise until the record is in the log. The retries back off with jitter: to about one a
 // second, or two in a bound if that is longer. More calls do not cause more retries. In this
-// process the invalidation holds as soon as the call has returned, because the process does not ask
-// the remote tier until the record is in the log. When too many invalidations wait, they become one
+// process the invalidation holds as soon as the call has returned. Until the record is in the log,
+// the process does not ask the remote tier. When too many invalidations wait, they become one
 // invalidation of everything.
 //
 // When a node of the remote tier hangs, the cells on it cannot be removed. Each call removes
@@ -179,7 +179,7 @@
 //
 // Frames in the remote tier are compared by position. A reader refuses a frame that is older
 // than the newest forgotten prefix. It refuses a frame with tags that is older than the newest
-// forgotten tag, and the frame of a built value that is older than the newest forgotten key.
+// forgotten tag. It refuses the frame of a built value that is older than the newest forgotten key.
 //
 // The tables remember as many soft fences, for as long. What a forgotten soft fence may cover
 // is dead, and not stale, because the process no longer knows when it expired. This includes

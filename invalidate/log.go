@@ -33,8 +33,8 @@ type Log interface {
 	// Sync does four things, in this order:
 	//
 	//   - It proves that this log is the one that takes records.
-	//   - It starts a new epoch when the log may have lost records, when at is ahead of the
-	//     log, or when at has ids that the log does not have.
+	//   - It starts a new epoch when the log may have lost records. It does so too when at is ahead
+	//     of the log, or has ids that the log does not have.
 	//   - It appends a.
 	//   - It returns the records after at, which include a and everything that was appended
 	//     before Sync was called. When Page.More is set, another Sync returns the rest.
@@ -226,7 +226,7 @@ func (s Scope) BuiltFence() (f Fence, ok bool) {
 // retries in the background. Until a retry succeeds, other processes that can reach the log may
 // go on serving what the invalidation covers.
 type PendingError struct {
-	Pending int   // scopes that wait, also those of other calls
+	Pending int   // scopes that wait, including those of other calls
 	Err     error // why the call stopped waiting, and why the last retry failed
 }
 

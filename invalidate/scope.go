@@ -26,7 +26,7 @@ var ErrScope = errors.New("invalidate: bad scope")
 // Kind is the kind of a scope.
 type Kind uint8
 
-// The kinds of scopes. The zero Kind is no scope.
+// The kinds of scopes. The zero Kind means no scope.
 const (
 	KindKey Kind = iota + 1
 	KindPrefix
@@ -85,11 +85,11 @@ var Strict = Scope{kind: kindStrict}
 // records, the processes that know the hold send it again.
 //
 // A process keeps 262,144 live holds of each kind of scope, in about 40 MB. Beyond that limit, a
-// hold of a tag holds everything with a tag, and a hold of a key or a prefix holds everything,
-// for as long as it lasts. FenceStats.HoldsWidened counts these. Holds that have ended are remembered
-// for five minutes, or until live ones need their room. A load that runs longer than that is not
-// cached if any hold ended meanwhile. Hold is the remote marker of
-// Nishtala et al., Scaling Memcache at Facebook, NSDI 2013.
+// hold of a tag holds everything with a tag. A hold of a key or a prefix holds everything while it
+// lasts. FenceStats.HoldsWidened counts these. Holds that have ended are remembered for five
+// minutes, or until live ones need their room. A load that runs longer than that is not cached if
+// any hold ended meanwhile. Hold is the remote marker of Nishtala et al., Scaling Memcache at
+// Facebook, NSDI 2013.
 func Hold(d time.Duration) Scope {
 	if rest := d % time.Millisecond; rest > 0 {
 		d += time.Millisecond - rest

@@ -31,8 +31,8 @@ const (
 //
 // Strings and integers are always valid. In other types CheckType looks for differences that ==
 // sees and JSON does not: pointers, interfaces, channels and complex numbers; fields that are
-// unexported, tagged "-", or lost because two share a JSON name (also when only letter case
-// differs); types whose JSON makes unequal values equal, such as [time.Time] and [json.Number].
+// unexported, tagged "-", or lost because two share a JSON name (even if the letter case differs);
+// types whose JSON makes unequal values equal, such as [time.Time] and [json.Number].
 //
 // CheckType trusts a type that marshals itself by value (as [encoding/json.Marshaler] or
 // [encoding.TextMarshaler]), as netip.Addr and most UUID types do. The exception is a type that

@@ -23,7 +23,7 @@ import (
 // trusts a type that marshals itself.
 //
 // Two values with different JSON never share an id, unless SHA-256 collides. The RFC does not
-// guarantee that, so Hash differs from it in these cases only:
+// guarantee that, so Hash differs from it, but only in these cases:
 //
 //   - RFC 8785 reads numbers as IEEE 754 doubles, so 9007199254740992 and 9007199254740993 are
 //     the same. Hash replaces an integer outside ±2⁵³ by the string "\u0000int:" and its digits.

@@ -23,7 +23,7 @@ const MaxLen = 1024
 //
 // A tenant contains no ':'. A namespace may contain it, to read like a path ("users:v1"). But it
 // has no empty segment: it does not start or end with ':' and has no "::". Empty segments would be
-// unambiguous (see [Parse]), but they usually come from an empty variable, and "users:" next to
+// unambiguous (see [Parse]), but they usually come from an empty variable. Then "users:" and
 // "users" would be two spaces that look like one.
 type Space struct {
 	Tenant    string // not empty, no ':'

@@ -10,7 +10,7 @@ import (
 	"sync"
 )
 
-// Most structs that are used as keys have plain fields only: booleans, integers, strings of
+// Most structs that are used as keys have only plain fields: booleans, integers, strings of
 // printable ASCII, and structs of these. Hash writes their canonical JSON in one walk. All other
 // values go through [json.Marshal]. TestPlainAgrees compares the two.
 

@@ -121,9 +121,9 @@ func LeaseCell(n Nonce) []byte { return append([]byte{byte(Lease)}, n[:]...) }
 // HoldCell returns the frame of a hold that carries n.
 func HoldCell(n Nonce) []byte { return append([]byte{byte(Hold)}, n[:]...) }
 
-// Encode returns the frame of a value cell in a new slice. More than [MaxTags] tags are an error,
-// and so are more than [MaxParts] hashes of parts, prefixes without keys, and a codec id that is
-// empty or longer than 64 bytes.
+// Encode returns the frame of a value cell in a new slice. These are errors: more than [MaxTags]
+// tags, more than [MaxParts] hashes of parts, prefixes without keys, and a codec id that is empty
+// or longer than 64 bytes.
 func (c *Cell) Encode() ([]byte, error) {
 	if len(c.Tags) > MaxTags {
 		return nil, fmt.Errorf("tier: encode cell: %d tags, at most %d", len(c.Tags), MaxTags)

@@ -46,10 +46,10 @@
 //	57..64  stale if error: how long beyond that in place of a failed load, ms
 //	65..72  keep: how long beyond the hard expiry a load that replaces it may see it, ms
 //
-// The cell of a value with parts is long, too, and bit 3 of its flags is set. Behind its tags, and
-// counted with them, come the hashes of its parts' prefixes, those of their keys, and a word with the
-// two numbers, 32 bits each. A value with more than [MaxParts] has one key, invalidate.AnyTag: an
-// invalidation of any key or prefix covers it.
+// The cell of a value with parts is long, too, and bit 3 of its flags is set. After its tags come
+// the hashes of its parts' prefixes, those of their keys, and a word with the two numbers, 32 bits
+// each. The number of tags counts all of these. A value with more than [MaxParts] has one key,
+// invalidate.AnyTag: an invalidation of any key or prefix covers it.
 //
 // When a value has more than [MaxTags] tags, its cell has the first ones, and invalidate.AnyTag as
 // the last. An invalidation of any tag covers such a cell.
@@ -58,7 +58,7 @@
 // truncated, and loads the value itself.
 //
 // The frame of a lease or a hold has the type and the nonce. A lease frame with one more byte, 'E',
-// is no claim: it says for half a second that a long load has ended and stored nothing. Package
+// is not a claim: it says for half a second that a long load has ended and stored nothing. Package
 // cache fills it in place of the claim. A process of the previous release takes it for a claim.
 //
 // The checksum covers the header too, because a flipped bit in a tag or a position would hide an

@@ -74,7 +74,7 @@ type EvictNotifier interface {
 type Expirer interface {
 	// ExpireBy is called once, before first use. Now is the caller's clock, in nanoseconds from
 	// an origin of the caller's. End returns the time on that clock from which the caller has no
-	// use for an entry, or math.MaxInt64 for never. Both may be called at any time, also with a
+	// use for an entry, or math.MaxInt64 for never. Both may be called at any time, even with a
 	// lock of the tier held. They return immediately and do not call the tier.
 	//
 	// The end of an entry may move. Therefore the tier asks again before it removes the entry, and
@@ -228,7 +228,7 @@ type Fill struct {
 // look for it behind a wrapper.
 type Looker interface {
 	// Look is a Get for a caller that loads the key if there is no frame. It returns the frame as
-	// Get does. If there is none, Look may grant the claim c, whose Seen is zero and which is no
+	// Get does. If there is none, Look may grant the claim c, whose Seen is zero and which is not a
 	// Refresh. If it grants nothing and returns no frame, there is no frame and no claim of c. A
 	// frame that carries the nonce of c is the claim itself: a client library has sent the command
 	// twice. After an error, the claim may stand.

@@ -166,7 +166,7 @@ func faultf(status int, format string, args ...any) error {
 	return &fault{status, fmt.Sprintf(format, args...)}
 }
 
-// explain returns the answer for an error. The cause of a failure goes to the log only.
+// explain returns the answer for an error. The cause of a failure goes only to the log.
 func (h *handler) explain(r *http.Request, err error) (status int, text string) {
 	if f, ok := errors.AsType[*fault](err); ok {
 		return f.status, f.text

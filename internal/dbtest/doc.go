@@ -18,7 +18,7 @@
 //
 // # Cost
 //
-// On two cores, the first PostgreSQL server of a process takes about 1.5 seconds (initdb), each
-// further one 0.4 seconds, and a fresh database in a running server 0.1 seconds. Start one server
+// On two cores, the first PostgreSQL server of a process takes about 1.5 seconds (initdb), and each
+// further one 0.4 seconds. A fresh database in a running server takes 0.1 seconds. Start one server
 // for many subtests, and give each of them its own database ([PostgresServer.Database]).
 package dbtest

@@ -72,7 +72,7 @@ type Config struct {
 type Tier struct {
 	Config
 	of      any           // for the Watcher
-	looker  tier.Looker   // the tier, or nil if it is no Looker
+	looker  tier.Looker   // the tier, or nil if it is not a Looker
 	looks   *atomic.Int32 // how many more reads of this handle are looks
 	breaker *breaker
 	giving  chan struct{} // one for each group of claims being given back

@@ -35,8 +35,8 @@ func Up(migrations fs.FS, dialect, name string) string {
 	return string(text)
 }
 
-// Apply runs the statements of a migration with the names of a configuration, and goes on after an
-// error that skip takes for one about what is there already.
+// Apply runs the statements of a migration with the names of a configuration. It goes on after an
+// error for which skip returns true, because the object already exists.
 func Apply(ctx context.Context, db *sql.DB, text string, names *strings.Replacer, skip func(error) bool) error {
 	for statement := range strings.SplitSeq(text, ";\n") {
 		if strings.TrimSpace(statement) == "" {

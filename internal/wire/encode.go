@@ -72,8 +72,8 @@ func (s *Payloads) Encode(p any, limit int) (e Encoded, err error) {
 }
 
 // compact compresses a large payload if that makes it smaller. The cell carries the ID of the
-// codec that reads it, and processes of every version know that codec, so old and new processes
-// read it during an update of the fleet.
+// codec that reads it. Processes of every version know that codec, so old and new processes read it
+// during an update of the fleet.
 func (s *Payloads) compact(b []byte) Encoded {
 	if s.SnappyID != "" && len(b) >= codec.DefaultMinSize {
 		if small, err := snappy.Marshal(b); err == nil && len(small) < len(b) {

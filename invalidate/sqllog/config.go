@@ -99,8 +99,8 @@ type Config struct {
 	// processes of a log need the same value; otherwise each Sync starts an epoch.
 	KeepOverRestart bool
 
-	// Names makes the records of this process carry the texts of their keys, prefixes and tags, in
-	// a column that migration 0004_twofold_names adds, and makes the process read them. Then the
+	// Names makes the records of this process carry the texts of their keys, prefixes and tags, and
+	// makes the process read them. Migration 0004_twofold_names adds the column for them. Then the
 	// events of Tiers.OnInvalidate name tenant, namespace and id. Every reader of the table can
 	// read the texts. Processes without Names, and those of older versions, use the same tables:
 	// their records have no names, and they read none. Without the column a process warns once, and

@@ -85,20 +85,20 @@
 //
 // A [Table] says what the rows of a table stand for. [Triggers] returns the triggers that invalidate
 // it, for a migration; [Log.InstallTriggers] makes them, for tests and small tools.
-// [Log.CheckTriggers] tells at the start of a program whether they are there. What they promise: when
-// a write to the table has committed, by any client, guarantee 13 of package cache holds from then on
-// for the keys and tags that its old rows and its new rows stand for (TestTriggersCoverEveryWrite).
-// If the outbox is missing, the write fails. A NULL names nothing. A value that is no valid key or
-// tag, such as an empty text, names nothing either, because no cache can have it.
+// [Log.CheckTriggers] tells at the start of a program whether they are there. They promise
+// guarantee 13 of package cache for every committed write to the table, by any client. It holds for
+// the keys and tags that the old and the new rows stand for (TestTriggersCoverEveryWrite). If the
+// outbox is missing, the write fails. A NULL names nothing. A value that is not a valid key or tag,
+// such as an empty text, names nothing either, because no cache can have it.
 //
 // PostgreSQL: a trigger for each statement sees all of its rows, those of COPY, MERGE, ON CONFLICT and
 // cascades included, and writes one row of the outbox. A statement with more than 1,000 scopes, or a
-// TRUNCATE, names the namespace of a key, the tenant of a tag with columns, and everything if there
-// are too many tenants. The function runs with the rights of its owner, so writers need no right on
-// the outbox, and the owner needs INSERT. The triggers are enabled ALWAYS, so a subscriber of logical
-// replication invalidates as well. Partitions have triggers of their own. A statement on the parent
-// is always seen; for statements on a new partition, run the migration again. CheckTriggers
-// names such partitions. For Only, put the primary key into Table.Unique.
+// TRUNCATE, names the namespace of a key and the tenant of a tag with columns. It names everything
+// if there are too many tenants. The function runs with the rights of its owner, so writers need no
+// right on the outbox, and the owner needs INSERT. The triggers are enabled ALWAYS, so a subscriber
+// of logical replication invalidates as well. Partitions have triggers of their own. A statement on
+// the parent is always seen; for statements on a new partition, run the migration again.
+// CheckTriggers names such partitions. For Only, put the primary key into Table.Unique.
 //
 // SQLite: a trigger for each row. INSERT OR REPLACE removes rows without their delete trigger, unless
 // PRAGMA recursive_triggers is on. Therefore two more triggers look for the rows that it removes,

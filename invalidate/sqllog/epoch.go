@@ -17,8 +17,8 @@ const maxEpoch = math.MaxInt32
 
 // NewEpoch starts a new epoch, and clears the note of the fleet's remote tier. It costs every
 // process what it has cached. Call it when the tables were put back to an older state in a way that
-// leaves no trace, because cells may then be newer than the data. The package's documentation lists
-// these ways. When in doubt, call it. Call it also when the fleet gets another remote tier.
+// leaves no trace; the package's documentation lists these ways. Cells may then be newer than the
+// data. When in doubt, call it. Call it also when the fleet gets another remote tier.
 func (l *Log) NewEpoch(ctx context.Context) error {
 	if err := l.Validate(); err != nil {
 		return err

@@ -41,7 +41,7 @@ type Table struct {
 	Unique [][]string
 
 	// Cascades says that you know: MySQL and MariaDB fire no trigger when a foreign key of this table
-	// removes or changes rows, by ON DELETE CASCADE or SET NULL, or ON UPDATE. [Log.CheckTriggers]
+	// removes or changes rows (ON DELETE CASCADE or SET NULL, ON UPDATE). [Log.CheckTriggers]
 	// refuses such a table if Cascades is false. The other databases ignore the field.
 	Cascades bool
 }

@@ -161,7 +161,7 @@ func (v *view) doubtfulAt(seq int, at invalidate.Position, id uint64) bool {
 	case !v.foundID[seq].Valid || v.foundID[seq].Int64 != v.notedID[seq]:
 		return true
 	}
-	// A trimmed record is no reason for doubt: its reader sees the gap.
+	// A trimmed record is not a reason for doubt, because its reader sees the gap.
 	known := v.callerID[seq]
 	return id != 0 && known.Valid && uint64(known.Int64) != id //nolint:gosec // the bits count
 }

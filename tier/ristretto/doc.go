@@ -12,8 +12,8 @@
 //  4. Every entry that entered is reported to OnEvict exactly once when it leaves. Close reports
 //     nothing.
 //  5. The only goroutines are ristretto's two, and the sweeps of guarantee 6. Close ends them.
-//  6. If it knows the ends of its entries ([Tier.ExpireBy]), it removes entries that have ended before
-//     it moves others out of the front, and all of them within a minute.
+//  6. If it knows the ends of its entries ([Tier.ExpireBy]), it removes all ended entries within a
+//     minute. It removes them before it moves others out of the front.
 //
 // Less formally: one lock-free table finds every entry, so a hit is one probe and one bit in both
 // parts. Two policies decide what stays. New entries live in the front, under one SIEVE hand for
@@ -55,7 +55,7 @@
 // Therefore entries come back, but not when they are hit. A hit only sets the bit, and the drainer
 // reads the bit when ristretto drops the entry. That costs the hit path nothing. Compared with none
 // back, it gains two points on zipf, as much under a scan and seven to ten on loops. It loses two
-// on the moving hot set. Bringing back everything that was hit is no worse, or a little better.
+// on the moving hot set. Bringing back everything that was hit is as good, or a little better.
 // Only half may come back, because every batch must make room. On loops, ristretto without the
 // front stays ahead.
 //

@@ -68,7 +68,7 @@ func (t *Tier) refuse(s *shard, n *node) bool {
 	if t.closed.Load() {
 		return false
 	}
-	defer t.tell(n, tier.Rejected) // also when the first report panics
+	defer t.tell(n, tier.Rejected) // even if the first report panics
 	t.remove(s, n.Hash, tier.Replaced)
 	return false
 }

@@ -33,9 +33,9 @@ type Config struct {
 
 // Tier is an in-process tier. It implements [tier.Local], [tier.EvictNotifier], [tier.Expirer],
 // [tier.Meter], [tier.Ranger] and [tier.Validator]. Make one with [New]: the zero value is not usable. All
-// methods except OnEvict and ExpireBy may be called concurrently, also with Close.
+// methods except OnEvict and ExpireBy may be called concurrently, even with Close.
 type Tier struct {
-	// Written by New, OnEvict and ExpireBy only.
+	// Written only by New, OnEvict and ExpireBy.
 	shards     []shard
 	shardShift uint8
 	limits     limits

@@ -37,7 +37,7 @@ type Metadata struct {
 	Sources []int64 `json:"source_ids"`
 	Dropped int     `json:"links_dropped"`
 	Options Options `json:"options"`
-	Public  bool    `json:"public,omitempty"` // an operator stored the text for everybody
+	Public  bool    `json:"public,omitempty"` // an operator stored the text for all users
 }
 
 // load returns a digest from its row or by a call. The cache remembers failures that have a code.

@@ -64,7 +64,7 @@ type Config struct {
 	MeterProvider metric.MeterProvider // for the tiers; nil means the global one of OpenTelemetry
 }
 
-// Service generates digests. All methods may be called concurrently, also by several processes.
+// Service generates digests. All methods may be called concurrently, even by several processes.
 type Service struct {
 	cfg        Config
 	store      *store.Store

@@ -163,7 +163,8 @@ func decode(r io.Reader, limit int64) (*bufio.Reader, byte, error) {
 	}
 }
 
-// readText reads an absolute URL on each line. If the first line has none, it is no sitemap.
+// readText reads an absolute URL on each line. If the first line has none, the text is not a
+// sitemap.
 func readText(r *bufio.Reader, out *sink) error {
 	out.opt.Base = nil
 	lines := bufio.NewScanner(r)

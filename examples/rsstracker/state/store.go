@@ -24,7 +24,7 @@ var (
 	ErrNoSite    = errors.New("state: no such site")
 )
 
-// Store is the database. All methods may be called concurrently, also by several processes.
+// Store is the database. All methods may be called concurrently, even by several processes.
 type Store struct{ db *sqlite.DB }
 
 // Close closes the database.
