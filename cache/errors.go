@@ -76,7 +76,7 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // Coder is an error with a short stable code. If load errors are remembered (policy ErrorTTL),
 // other processes learn only the code. The process that ran the loader keeps a Coder as it is.
-// Of other errors it keeps the text, the sentinels and small errors. The code of an error that
+// For other errors it keeps the text, the sentinels and small errors. The code of an error that
 // is not a Coder is "error".
 type Coder interface {
 	error

@@ -14,7 +14,7 @@ type item[K comparable, V any] struct {
 	e   engine.Entry
 }
 
-// itemOf returns the item of which e is a part. Pass only entries of views of the same Tiers and
+// itemOf returns the item that contains e. Pass only entries of views of the same Tiers and
 // space. New makes sure that all caches of a space have the same types. See entry.of.
 //
 // The distance is a constant and costs a hit nothing. A pointer from the entry to its item, or an

@@ -77,7 +77,7 @@ type TiersConfig struct {
 	// logged. Tiers.StaleHits returns the last hits even if OnStale is nil.
 	OnStale func(StaleHit)
 
-	// MaxTenants limits the pairs of namespace and tenant with counters of their own. The others
+	// MaxTenants limits the pairs of namespace and tenant with their own counters. The others
 	// are counted together as "other". If zero, it is 1,000.
 	MaxTenants int
 

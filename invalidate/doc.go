@@ -71,7 +71,7 @@
 //
 // An invalidation may be soft: what it covers becomes stale and stays usable as a stale
 // value. Expire of package cache makes soft invalidations. A soft record leaves a soft fence,
-// in a table of its own. An entry that fences of both tables cover is dead, in either order,
+// in a separate table. An entry that fences of both tables cover is dead, in either order,
 // because a read looks into the other table first.
 //
 // An entry that was marked before a soft fence is stale from the moment at which its process

@@ -57,9 +57,8 @@ func (k Kind) String() string {
 const MaxHold = time.Hour
 
 // Scope is what one invalidation covers. [Key], [Prefix], [Tag], [Tenant] and [All] make
-// scopes, and so do methods of cache.Cache. [Strict] and [Hold] are passed beside scopes and
-// say how to invalidate them. A Scope is a small comparable value. Validate refuses the zero
-// Scope.
+// scopes, and so do methods of cache.Cache. [Strict] and [Hold] are passed together with scopes and
+// say how to invalidate them. A Scope is a small comparable value. Validate refuses the zero Scope.
 type Scope struct {
 	kind   Kind
 	tenant string

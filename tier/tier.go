@@ -171,11 +171,12 @@ type Namer interface {
 //
 //   - A method Unwrap() tier.Remote that returns what it wraps, if keys and frames pass
 //     unchanged. The cache then finds [Named], [Namer] and [Validator] there.
-//   - The methods of [Batcher], which see the calls for many keys. Unwrap does not lend them: a
-//     call must not bypass the wrapper.
+//   - The methods of [Batcher], which see the calls for many keys. Unwrap does not give access to
+//     them, because a call must not bypass the wrapper.
 //
-// The same holds for a wrapper of a [Local], with Unwrap() tier.Local, which lends
-// [EvictNotifier], [Expirer], [Meter], [Ranger] and [Validator]. cache.Open warns of what is hidden.
+// The same holds for a wrapper of a [Local], with Unwrap() tier.Local, which gives access to
+// [EvictNotifier], [Expirer], [Meter], [Ranger] and [Validator]. cache.Open warns of what is
+// hidden.
 //
 // A caller may change a slice that it passed after the call has returned. The caller owns the
 // slices that come back.

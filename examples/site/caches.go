@@ -241,7 +241,7 @@ type second struct {
 	below func(context.Context) error // returns when the layer below has applied the log
 }
 
-// Unwrap lends the methods that describe the log, such as Close.
+// Unwrap gives access to the methods that describe the log, and to Close.
 func (l second) Unwrap() invalidate.Log { return l.Log }
 
 // Sync implements [invalidate.Log].

@@ -98,7 +98,7 @@ func newMeasures(s key.Space) *measures {
 // Waits reports whether the waits of callers are recorded.
 func (o *Telemetry) Waits(ctx context.Context) bool { return o.getTime.Enabled(ctx) }
 
-// Waited records the wait of a caller. With ofSample it is a local hit of the sample.
+// Waited records the wait of a caller. If ofSample is true, it is a local hit of the sample.
 func (o *Telemetry) Waited(ctx context.Context, c *Counters, ns int64, end Ending, ofSample bool) {
 	if o.getTime.Enabled(ctx) {
 		kind := 0

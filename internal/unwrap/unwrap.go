@@ -2,7 +2,7 @@
 //
 // A wrapper that embeds an interface has only the methods of that interface. It hides the optional
 // ones of what it wraps, and nothing fails. Therefore a wrapper may have a method Unwrap, as errors
-// do. Unwrap lends what describes the inner tier or log, such as its name. It never lends
+// do. Unwrap gives access to what describes the inner tier or log, such as its name, but never to
 // operations, because those must pass through the wrapper.
 package unwrap
 

@@ -120,7 +120,7 @@ type Config struct {
 	// is for services that hide the functions that the log uses otherwise. The log calls it
 	// on the connection that it is about to use. It must fail on a server that takes no
 	// writes. All processes of a log need the same one. The log still checks by itself that its
-	// tables are those that it wrote. If nil, the log identifies the server in the way of the
+	// tables are those that it wrote. If nil, the log identifies the server by functions of the
 	// dialect.
 	Identity func(ctx context.Context, conn *sql.Conn) (string, error)
 

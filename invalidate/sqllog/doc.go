@@ -15,9 +15,9 @@
 //		return err
 //	})
 //
-// [Log.Append] does the same in a transaction of your own; call [Log.Committed] after the
-// commit, or other processes hear of it at their next poll. Ready of cache.Tiers, called after
-// a commit, waits until this process has applied it. Settle waits until every process has.
+// [Log.Append] does the same in your own transaction. Call [Log.Committed] after the commit;
+// otherwise other processes learn of it at their next poll. Ready of cache.Tiers, called after a
+// commit, waits until this process has applied it. Settle waits until every process has.
 //
 // # How it works
 //
@@ -53,11 +53,10 @@
 //
 // # Tables
 //
-// The log needs three tables, and on SQLite a small file beside the database, named like it and
-// -twofold. [Migrations] has files for goose and golang-migrate, [Schema]
-// returns their text, and [Log.Install] creates the tables for tests and small tools. Without
-// the tables, Append fails, and the caller's transaction fails with it: no write must commit
-// without its invalidation.
+// The log needs three tables, and on SQLite a small file beside the database, with its name and
+// -twofold. [Migrations] has files for goose and golang-migrate, [Schema] returns their text, and
+// [Log.Install] creates the tables for tests and small tools. Without the tables, Append fails, and
+// the caller's transaction fails with it: no write must commit without its invalidation.
 //
 // The migration 0004_twofold_names adds a column that only [Config.Names] needs. Programs without
 // Names, also older ones, run before and after it (TestNamesWithoutTheColumn). It starts no epoch,
@@ -96,7 +95,7 @@
 // TRUNCATE, names the namespace of a key and the tenant of a tag with columns. It names everything
 // if there are too many tenants. The function runs with the rights of its owner, so writers need no
 // right on the outbox, and the owner needs INSERT. The triggers are enabled ALWAYS, so a subscriber
-// of logical replication invalidates as well. Partitions have triggers of their own. A statement on
+// of logical replication invalidates as well. Partitions have their own triggers. A statement on
 // the parent is always seen; for statements on a new partition, run the migration again.
 // CheckTriggers names such partitions. For Only, put the primary key into Table.Unique.
 //

@@ -189,7 +189,7 @@ func (l *Log) trim(ctx context.Context, conn *sql.Conn, before, end bySeq[int64]
 	}
 }
 
-// write numbers a batch in the way of the dialect.
+// write numbers a batch as the dialect requires.
 func (l *Log) write(ctx context.Context, conn *sql.Conn, v *view, b *batch) (numbered, error) {
 	switch l.cfg.Dialect {
 	case Postgres:

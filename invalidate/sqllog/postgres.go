@@ -22,7 +22,7 @@ import (
 // of the log notes its transaction in column born, so born equals xmin, which the server sets. A tool
 // that puts an old row back writes it in a later transaction, and brings the old born. The server
 // keeps xmin of a frozen row, and in VACUUM FULL. A database made from a template keeps xmin, but has
-// another oid. A write inside a savepoint has an xmin of its own, so the log never writes in one.
+// another oid. A write inside a savepoint has its own xmin, so the log never writes in one.
 //
 // Rows are found by the id of their transaction. The low-water mark is an id below which no row is
 // left. It is the oldest transaction that ran at the last stage. If the stage was full, the mark is

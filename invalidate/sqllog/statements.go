@@ -45,7 +45,7 @@ type dialectText struct {
 	version  int    // of the tables
 	row      string // which content row o of the outbox has, if its id was used again
 	age      string // of row o of the outbox, in microseconds
-	pending  string // condition for rows o of the outbox without a number, beside their namespace
+	pending  string // condition for rows o of the outbox without a number, in addition to their namespace
 	order    string // of rows o
 	low      string // a complete stage leaves no row below it
 	least    string // no row before row o is left below it

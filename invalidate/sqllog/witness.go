@@ -22,7 +22,7 @@ import (
 //
 // A numbering writes the sidecar under the write lock, after its last statement and before COMMIT.
 // A reader that comes between, or after a crash there, may find that the two differ. A look with a
-// doubt is repeated under the write lock, where both are at rest. If they still differ, an epoch
+// doubt is repeated under the write lock, where neither changes. If they still differ, an epoch
 // starts: that is the price of a crash at that place, of a power cut, and of a lost sidecar. The
 // sidecar is never flushed, because a wrong one is harmless.
 //

@@ -16,8 +16,8 @@ import (
 // joins the queue; the table still finds it. When the queue holds 128 entries or 1 % of the
 // budget, the goroutine that filled it drains it. The drainer tells ristretto what to forget and
 // what to count, and offers the victims. It calls Wait once, and then acts on what ristretto's
-// callbacks said. What was admitted is inMain. What was refused or evicted leaves the table and
-// is reported, or returns to the front if it was hit meanwhile.
+// callbacks said. An admitted node is inMain. A refused or evicted node leaves the table and is
+// reported, or returns to the front if it was hit meanwhile.
 //
 // # Why ristretto is never asked for an entry
 //
@@ -36,7 +36,7 @@ import (
 //
 //  1. Only the table answers. It changes only under the shard's mutex, and only to a newer entry
 //     or to none, so no entry comes back.
-//  2. What is queued for one hash is queued under the shard's mutex, in the table's order: first
+//  2. The calls for one hash are queued under the shard's mutex, in the table's order: first
 //     forget the old node, then, later, offer the new one. A drain passes on all forgets before
 //     any offer. The reverse, an offer and then a forget of the same node, cannot be in one
 //     batch: a node is forgotten only when it is inMain, and so after the drain that offered it.

@@ -194,7 +194,7 @@ func (s *Service) reader(ctx context.Context, req Request) (r reader, w Window, 
 // ErrOptions is wrapped by errors about invalid options.
 var ErrOptions = errors.New("digest: bad options")
 
-// Options are everything beside the items that the text depends on. If one were missing
+// Options are everything that the text depends on, except the items. If one were missing
 // from the key, a user could get the text of another.
 type Options struct {
 	Language string `json:"language,omitempty"`       // summary.Chinese; empty means English

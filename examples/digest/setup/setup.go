@@ -50,7 +50,7 @@ type User struct {
 	Name    string          `json:"name"`
 	Email   string          `json:"email"`
 	Options json.RawMessage `json:"options"` // see digest.ParseOptions
-	Packs   []string        `json:"packs"`   // beside the default pack
+	Packs   []string        `json:"packs"`   // in addition to the default pack
 	Sources []string        `json:"sources"`
 }
 

@@ -89,7 +89,7 @@ type FetchStats struct {
 	ActiveSources int64     `json:"active_sources"`
 	PausedSources int64     `json:"paused_sources"`  // by hand, for their failures, or because they are gone
 	PausedByError int64     `json:"paused_by_error"` // of these, paused for their failures
-	GoneSources   int64     `json:"gone_sources"`    // of these, gone for good
+	GoneSources   int64     `json:"gone_sources"`    // of these, permanently gone
 	ParkedSources int64     `json:"parked_sources"`  // of a type without a fetcher
 	DueSources    int64     `json:"due_sources"`     // to be fetched now
 	InFlight      int64     `json:"in_flight"`       // being fetched now

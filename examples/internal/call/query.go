@@ -18,8 +18,8 @@ type Query struct {
 	err    error
 }
 
-// QueryOf returns the parameters of r, of which only names are known. Of unknown ones, the
-// first is a fault, and so is a parameter that is empty or comes twice.
+// QueryOf returns the parameters of r. A parameter is a fault if it is not one of names, is empty
+// or comes twice.
 func QueryOf(r *http.Request, names ...string) *Query {
 	q := AnyQueryOf(r)
 	if _, err := url.ParseQuery(r.URL.RawQuery); err != nil {

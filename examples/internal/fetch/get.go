@@ -53,7 +53,7 @@ func (r Response) Open() (io.Reader, error) {
 	return z, nil
 }
 
-// ask holds what a request needs beside its header. It travels in the context.
+// ask holds what a request needs in addition to its header. It travels in the context.
 type ask struct {
 	version   string
 	max       int64

@@ -51,7 +51,7 @@ type Config struct {
 	Sync       Sync         // empty means Normal
 	Check      Check        // empty means no check
 	Migrations fs.FS        // goose migrations in the root folder, for Open to apply. Nil means none
-	Log        *slog.Logger // tells that Open made a new file. Nil means [slog.Default]
+	Log        *slog.Logger // logs that Open made a new file. Nil means [slog.Default]
 }
 
 // DB is a database. All methods may be called concurrently.
