@@ -49,10 +49,10 @@ var (
 	// value is out of range. The call did nothing.
 	ErrOption = errors.New("cache: option refused")
 
-	// ErrRecursive means that a loader read the key that it is loading, or a key whose loader
-	// waits for it. The wait may lead through other loaders of this process. A loader may Set,
-	// Delete or Expire its own key. A read counts from its call to its return, even in a goroutine
-	// that the loader does not wait for.
+	// ErrRecursive means that a loader read the key that it is loading, or a key whose loader waits
+	// for it. The wait may lead through other loaders of this process. A loader may Set, Delete or
+	// Expire its own key. A read counts from its call to its return, even in a goroutine that the
+	// loader does not wait for.
 	ErrRecursive = engine.ErrRecursive
 
 	// ErrGoexit means that a loader ended its goroutine by runtime.Goexit, as t.FailNow does.

@@ -105,8 +105,8 @@
 // positions of the cells that it serves. When a complete answer ends below a position that was
 // noted before the question, records are lost. The process does not renew its lease. It shows
 // the position to the log, as a caller that knows more than the log, and an epoch starts. Until
-// then it may serve such a cell, within B. In normal life the answer always reaches the
-// position: the cell's process had applied that record before it stored the cell.
+// then it may serve such a cell, within B. Without a loss the answer always reaches the position,
+// because the cell's process had applied that record before it stored the cell.
 //
 // This check can miss a loss in two ways, so a log must notice a loss itself where it can. A
 // process may meet no such cell before the log has used the lost positions again. Or a value of the

@@ -1,7 +1,7 @@
-// Package cachez is an operator's page for the caches of a program. It shows hit ratios, the
-// state of the tiers and of the log, the policies in force, the cached keys and their tags. If the policy's
-// Audit is on, it also shows the share of fresh hits. It purges and expires entries. Any program can mount
-// it:
+// Package cachez is an operator's page for the caches of a program. It shows hit ratios, the state
+// of the tiers and of the log, the policies in force, the cached keys and their tags. If the
+// policy's Audit is on, it also shows the share of fresh hits. It purges and expires entries. Any
+// program can mount it:
 //
 //	page, err := cachez.Handler(tiers, cachez.Config{Authorize: isOperator, Index: ix})
 //	mux.Handle("/debug/caches", page)
@@ -32,7 +32,7 @@
 //
 //  1. Without Config.Authorize every request is refused. A refused request is not read, and its
 //     answer is only a 403.
-//  2. The page shows names, keys and numbers, never a value. A lookup loads nothing, does not
+//  2. The page shows names, keys and numbers, never a value. A look-up loads nothing, does not
 //     count as a read, and does not use a remote tier: "cached" means in this process.
 //  3. A form of another site is refused. A request with a field that is unknown, repeated or too
 //     long is refused, too, because a misspelled purge must not become a larger one.
@@ -70,7 +70,7 @@ type Config struct {
 	// and says how many entries a purge covers. Nil turns both off.
 	Index *index.Index
 
-	// Pages is a cache of responses on these Tiers. Nil turns off lookups and purges by URL and
+	// Pages is a cache of responses on these Tiers. Nil turns off look-ups and purges by URL and
 	// path.
 	Pages *httpcache.Cache
 

@@ -163,7 +163,7 @@ func (s *Server) Options() *redis.Options {
 	return o
 }
 
-// noMaintenance spares every new connection a command that our servers do not know.
+// noMaintenance keeps new connections from sending a command that our servers do not know.
 func noMaintenance() *maintnotifications.Config {
 	return &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 }

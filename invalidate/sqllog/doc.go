@@ -117,7 +117,7 @@
 //
 // A restored backup, or a standby that lagged, may have lost committed rows. Therefore a Sync
 // compares the server with the one on which the epoch began. It checks that the tables are those
-// that the log wrote there, although the server did not restart. It also compares the ids of
+// that the log wrote there, even if the server did not restart. It also compares the ids of
 // records with those that the caller knows. If anything differs, it starts a new epoch
 // (TestPutBack, TestLostEnd, TestDamageStartsAnEpoch).
 //

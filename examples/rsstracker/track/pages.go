@@ -81,7 +81,7 @@ func (r *run) one(ctx context.Context, u state.URL) (transient bool, err error) 
 	return false, nil
 }
 
-// meta gets the metadata of a page. If the page is not HTML, the data of the sitemap must do.
+// meta gets the metadata of a page. If the page is not HTML, it uses the data of the sitemap.
 func (r *run) meta(ctx context.Context, u state.URL) (page.Meta, error) {
 	byDate := page.Meta{Hash: "lastmod:" + strconv.FormatInt(u.LastMod.Unix(), 10)}
 	if !r.site.FetchTitles {

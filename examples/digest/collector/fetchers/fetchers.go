@@ -36,7 +36,7 @@ type Source struct {
 	Type   string
 	Config json.RawMessage
 	Seen   string // the Seen of the result whose items are stored, or empty
-	Now    bool   // ask the origin, however new a shared answer is
+	Now    bool   // ask the origin, even if a shared answer is new
 }
 
 // Item is one item of a source. All texts are plain text. GUID and URL may be empty.
