@@ -35,8 +35,8 @@
 //     A failure replaces no value. An invalidated value is never served in its place.
 //   - When two processes race to load, one loads and the other takes its value from Redis.
 //   - When a load races an invalidation, the invalidation wins.
-//   - When the log is out of reach, cached values are served for at most a bound. Then a process
-//     serves only what it loaded itself within the last bound, and loads the rest.
+//   - When the log is out of reach, cached values are served for at most one bound. After that a
+//     process loads, and serves only what it loaded itself within the last bound.
 //   - Without a log, Delete and Set reach other processes only through the remote tier: their local
 //     copies live until LocalTTL, and prefixes and tags count only in this process.
 //

@@ -58,10 +58,10 @@ func (f *Fill) SetStaleIfError(d time.Duration) { f.in().SetStaleIfError(d) }
 
 // SetKeep keeps the value being loaded for d after its freshness, Stale and StaleIfError have
 // ended. No read gets the value then. The load that replaces it gets it as [Previous] and may
-// return [ErrNotModified], in this process or, through the remote tier, in another. What the
-// loader sets on its Fill that time is the value's new life. An invalidation covers a kept value
-// like any other. A remembered error replaces it. Zero, the default, and negative keep nothing.
-// An absence is not kept.
+// return [ErrNotModified], in this process or, through the remote tier, in another. The settings of
+// the Fill of that load are the value's new life. An invalidation covers a kept value like any
+// other. A remembered error replaces it. Zero, the default, and negative keep nothing. An absence
+// is not kept.
 func (f *Fill) SetKeep(d time.Duration) { f.in().SetKeep(d) }
 
 // DependOnPrevious makes the value being loaded depend on everything that the value of

@@ -181,8 +181,8 @@
 // than the newest forgotten prefix. It refuses a frame with tags that is older than the newest
 // forgotten tag. It refuses the frame of a built value that is older than the newest forgotten key.
 //
-// The tables remember as many soft fences, for as long. What a forgotten soft fence may cover
-// is dead, and not stale, because the process no longer knows when it expired. This includes
+// The tables remember as many soft fences, for as long. An entry that a forgotten soft fence may
+// cover is dead, and not stale, because the process no longer knows when it expired. This includes
 // every frame that is older than the newest forgotten soft fence of a key. The moments of soft
 // fences are kept forever: exact to a millisecond for the latest 131,072, and coarser before.
 //

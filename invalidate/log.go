@@ -157,7 +157,7 @@ type Record struct {
 	Fences []Fence  // what was invalidated; none in a bump
 	Names  string   // the names that it was appended with, byte by byte; empty if there were none, or if the log dropped them
 
-	// Damaged says that the record does not decode. What it fenced is not known, so a reader
+	// Damaged says that the record does not decode. It may have fenced anything, so a reader
 	// discards everything older.
 	Damaged bool
 }
@@ -169,7 +169,7 @@ type Fence struct {
 	Hash uint64        // Scope.Hash of it
 	Len  int           // of a prefix: its length in bytes, or BuiltLen
 	Part uint16        // of a prefix: which namespaces it may cover, see Scope.Fence; 0 means any
-	Hold time.Duration // no process caches what it covers for so long; 0 means no hold
+	Hold time.Duration // how long no process caches what it covers; 0 means no hold
 	Soft bool          // what it covers becomes stale, and is not removed
 }
 

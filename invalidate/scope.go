@@ -79,7 +79,7 @@ var Strict = Scope{kind: kindStrict}
 // for sources that are read from replicas that lag by up to d. Loads go on and answer their
 // callers. d is between 1 ms and [MaxHold], rounded up to milliseconds.
 //
-// What counts is when a load began. A load that began during the hold is not cached, even if it
+// The start of a load counts. A load that began during the hold is not cached, even if it
 // ends later. A value that was built from its result is not cached either. If the log loses its
 // records, the processes that know the hold send it again.
 //
@@ -218,7 +218,7 @@ func (s Scope) Validate() error {
 	return nil
 }
 
-// validateTenant checks the tenant of a scope. What names the kind of scope in errors.
+// validateTenant checks the tenant of a scope. The argument what names the kind of scope in errors.
 func validateTenant(what, tenant string) error {
 	switch {
 	case tenant == "":

@@ -59,8 +59,8 @@ func scanString(data []byte, i int) (end int, bad bool) {
 }
 
 // doublyQuoted reports whether the JSON string quoted contains a JSON string with \ufffd. A field
-// tagged `json:",string"` makes that of invalid UTF-8. A genuine string of this form is refused
-// too. Refusing one odd key is better than two keys that share an entry.
+// tagged `json:",string"` turns invalid UTF-8 into such a string. A genuine string of this form is
+// refused too. Refusing one odd key is better than two keys that share an entry.
 func doublyQuoted(quoted []byte) bool {
 	if !bytes.HasPrefix(quoted, []byte(`"\"`)) {
 		return false

@@ -91,8 +91,8 @@ type Meter interface {
 
 // Budgeter is a [Local] that knows how full it is.
 type Budgeter interface {
-	// Budget returns the bytes that the entries take from the tier's budget, with what the tier
-	// itself needs for them, and the budget. It may be called at any time, and returns immediately.
+	// Budget returns the bytes that the entries take from the tier's budget, including the tier's
+	// overhead for them, and the budget. It may be called at any time, and returns immediately.
 	Budget() (used, most int64)
 }
 

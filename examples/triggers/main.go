@@ -1,6 +1,6 @@
-// Triggers shows a table that invalidates itself. A client that knows nothing of the cache changes a
-// row by SQL, and the next read in Go returns the new row. To be the client yourself, give it a file
-// and a minute, and use the sqlite3 shell:
+// Triggers shows a table that invalidates itself. A client that does not know the cache changes a
+// row by SQL, and the next read in Go returns the new row. To be the client yourself, give it a
+// file and a minute, and use the sqlite3 shell:
 //
 //	go run ./examples/triggers
 //	go run ./examples/triggers -file users.db -wait 1m &
@@ -79,7 +79,7 @@ func run(ctx context.Context, w io.Writer, file string, wait time.Duration) erro
 	return errors.Join(err, tiers.Ready(ctx), show()) // Ready: this process has read the log up to now
 }
 
-// outside is another program: it has only SQL.
+// outside stands for another program, which has only SQL.
 func outside(ctx context.Context, file string) error {
 	client, err := sql.Open("sqlite", "file:"+file+"?_pragma=busy_timeout(5000)")
 	if err != nil {

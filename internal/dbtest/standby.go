@@ -25,7 +25,7 @@ func (s *PostgresServer) Standby(delay time.Duration) (*PostgresServer, error) {
 	return b, b.firstUp()
 }
 
-// Cut ends the standby's connection to its primary permanently. What it has received stays. A
+// Cut ends the standby's connection to its primary permanently. It keeps what it has received. A
 // promotion then loses what the primary commits from now on.
 func (s *PostgresServer) Cut(ctx context.Context) error {
 	if err := s.Exec(ctx, "", "ALTER SYSTEM SET primary_conninfo = ''"); err != nil {

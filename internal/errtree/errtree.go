@@ -53,8 +53,8 @@ func appendKept(to []error, err error, kept func(error) bool) []error {
 // sentinel is the type of the errors that errors.New returns.
 var sentinel = reflect.TypeOf(errors.New(""))
 
-// light reports whether an error is a sentinel, or a small value that refers to sentinels at most,
-// or a pointer to such a value. pgx.ErrNoRows refers to sql.ErrNoRows.
+// light reports whether an error is a sentinel, a small value that refers at most to sentinels, or
+// a pointer to such a value. pgx.ErrNoRows refers to sql.ErrNoRows.
 func light(err error) bool {
 	v := reflect.ValueOf(err)
 	if v.Type() == sentinel {

@@ -49,7 +49,7 @@ func Apply(ctx context.Context, db *sql.DB, text string, names *strings.Replacer
 	return nil
 }
 
-// Install calls install until it succeeds, eleven times at most: when two processes create the same
+// Install calls install at most eleven times, until it succeeds. When two processes create the same
 // table or index, PostgreSQL fails one.
 func Install(ctx context.Context, install func(context.Context) error) error {
 	err := install(ctx)

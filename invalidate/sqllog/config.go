@@ -85,7 +85,7 @@ type Config struct {
 	// it is DefaultPoll.
 	Poll time.Duration
 
-	// Retain is how many records each sequence keeps at least, between MinRetain and
+	// Retain is the least number of records that each sequence keeps, between MinRetain and
 	// MaxRetain. A process that missed more discards what it holds. If zero, it is DefaultRetain.
 	Retain int
 

@@ -12,7 +12,7 @@ import (
 	"github.com/twofold-go/twofold/invalidate"
 )
 
-// A stage ends after so many rows, or so many bytes of their texts.
+// The limits of a stage: rows, and bytes of their texts.
 const (
 	stageRows  = 1000
 	stageBytes = 4 << 20

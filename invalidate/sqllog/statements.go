@@ -20,7 +20,7 @@ type statements struct {
 	look    query // $2, $3: the caller's positions; $4: the result of Config.Identity, if set
 	page    query // $2, $3: after these positions; $4, $5: up to these
 	named   query // page, with names
-	stage   query // $2: rows at most; $3: the result of Config.Identity, if set
+	stage   query // $2: the most rows; $3: the result of Config.Identity, if set
 	trim    query // $2: the sequence; $3: records that stay
 	terms   query // $2: the bound in ms; $3: the remote tier, or NULL
 	replica query // where the sequences end, and the epoch's id

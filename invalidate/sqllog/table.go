@@ -89,7 +89,7 @@ type element struct {
 	only    []string // an UPDATE counts if one of these columns has changed; nil means that each does
 }
 
-// maxName is how many bytes a name in a database has at most.
+// maxName is the most bytes of a name in a database.
 var maxName = map[Dialect]int{Postgres: 63, SQLite: 255, MySQL: 64}
 
 // mapTables checks tables, and returns every fault, joined.

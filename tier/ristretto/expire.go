@@ -46,7 +46,7 @@ type expiry struct {
 	tier  *Tier
 	shard *shard
 	now   localnode.Tick
-	most  int // so many are removed
+	most  int // the most entries that it removes
 	left  []departure
 }
 

@@ -117,7 +117,7 @@ func (h *handover) stop() {
 	h.batch, h.left = batch{}, nil
 }
 
-// returns limits how many of the departures may go back to the front: one in so many. At least
+// returns limits how many of the departures may go back to the front: one in returns. At least
 // half of them leave even if they were hit, because a drain must make room.
 type returns int
 

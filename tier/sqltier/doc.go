@@ -38,8 +38,8 @@
 // # Sizes
 //
 // A cell over [Config.MaxCell] is not stored: the value stays in the process that loaded it.
-// Beyond [Config.MaxBytes], the values that expire first are removed. Fills also remove expired
-// rows, so there is nothing to call and nothing to close; see [Tier.Sweep].
+// Beyond [Config.MaxBytes], the tier removes the values that expire first. Fills also remove
+// expired rows, so there is nothing to call and nothing to close; see [Tier.Sweep].
 //
 // # What it costs
 //

@@ -63,10 +63,10 @@ type Config struct {
 	// that loaded it. If zero, it is 1 MB in SQLite, 64 KB in PostgreSQL.
 	MaxCell int
 
-	// MaxBytes bounds the bytes of all keys and frames together. Beyond it, the values that expire
-	// first are removed. The database's own overhead comes on top. The table may exceed the bound
-	// for a while: by a few percent, or by 64 cells of each process if that is more. If zero, it is
-	// DefaultMaxBytes.
+	// MaxBytes bounds the bytes of all keys and frames together. Beyond it, the tier removes the
+	// values that expire first. The database's own overhead comes on top. The table may exceed the
+	// bound for a while: by a few percent, or by 64 cells of each process if that is more. If zero,
+	// it is DefaultMaxBytes.
 	MaxBytes int64
 
 	// Now is the clock for SQLite, for tests. If nil, it is time.Now. PostgreSQL has its own clock.
@@ -143,7 +143,7 @@ func (c *Config) check(db *sql.DB) error {
 }
 
 // Validate returns everything that is wrong with the configuration, joined, or nil. It also
-// checks the table, for a second at most: a missing table is [ErrSchema]. When the database does
+// checks the table, for at most a second. A missing table is [ErrSchema]. When the database does
 // not answer, Validate does not report that.
 func (t *Tier) Validate() error {
 	if err := t.refused(); err != nil {

@@ -10,7 +10,7 @@ import (
 const (
 	sweepChunk = 1000             // rows of one statement
 	sweepShare = 16               // a process sweeps a table of n rows once in n/16 fills
-	sweepLeast = 64               // but at most once in so many fills
+	sweepLeast = 64               // but at most once in this number of fills
 	sweepTime  = 30 * time.Second // the limit of a sweep that the tier started
 )
 

@@ -31,7 +31,8 @@ func newTransport(dial func(ctx context.Context, network, address string) (net.C
 // guarded refuses addresses that are not public. It checks the address that the connection
 // goes to, after the name was resolved.
 func guarded(cfg Config) *http.Transport {
-	// Below the request's own limit, to distinguish a host that does not answer from a slow one.
+	// The limit is below the request's own, to distinguish a host that does not answer from a slow
+	// one.
 	d := &net.Dialer{Timeout: min(10*time.Second, cfg.Timeout/2), Control: guard(cfg.AllowPrivate)}
 	return newTransport(d.DialContext)
 }

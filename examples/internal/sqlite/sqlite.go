@@ -152,7 +152,7 @@ func check(ctx context.Context, db *sql.DB, how Check) error {
 	return nil
 }
 
-// repeat calls fn until it returns nil or an error that will not pass, 20 times at most. Another
+// repeat calls fn at most 20 times, until it returns nil or an error that will not pass. Another
 // process may open the same file. If two change its journal mode, SQLite refuses one immediately,
 // even with a busy_timeout. A call that waited for busy_timeout is not repeated.
 func repeat(ctx context.Context, passes func(error) bool, fn func() error) error {
