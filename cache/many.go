@@ -11,7 +11,7 @@ import (
 // SetMany is [Cache.Set] for every key of vals. It makes three calls to the remote tier and one
 // append to the log, or two if another process holds some of the keys. Each call takes one round
 // trip per node for a thousand keys. The promises of Set hold for each key. The keys do not change
-// together.
+// atomically.
 //
 // If some keys failed, the error is a [*BatchError] that names them; the others are set. If the
 // whole call failed, the error is an [*Error], and nothing was done. An empty map is not an error.

@@ -11,7 +11,7 @@ import (
 // CBOR is RFC 8949 by fxamacker/cbor, id "cbor". It is somewhat smaller than JSON, most for
 // numbers and []byte. It is as quick to write and more than twice as quick to read. It writes the
 // core deterministic encoding (section 4.2), so equal values have equal bytes. It uses the
-// json tag of a field without a cbor tag. Letter case of names counts.
+// json tag of a field without a cbor tag. Names are case-sensitive.
 //
 // A time.Time is text (tag 0, RFC 3339). It keeps nanoseconds and the zone's offset, but not the
 // zone's name and the monotonic reading. The zero time is null.

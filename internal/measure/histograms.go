@@ -17,8 +17,8 @@ import (
 // attribute. The sample needs no second reading of the clock before the hit: its time begins at
 // the hit's own reading, after the look-up of the key.
 
-// Sampled is the number of local hits that one measured hit stands for, a power of two. One of as
-// many hits is noted for the histogram. [Telemetry.Notable] has the bits of Sampled-1, or none
+// Sampled is the number of local hits that one measured hit stands for, a power of two. One of
+// Sampled hits is noted for the histogram. [Telemetry.Notable] has the bits of Sampled-1, or none
 // while spans are recorded: then every hit is noted.
 const Sampled = 1024
 

@@ -1,6 +1,6 @@
 // Package events says what a write changes. A method of the service names events. [MakePlan]
-// makes of them what to invalidate and what to warm up. The transaction of the write invalidates;
-// a [Consumer] does what follows the commit.
+// decides from them what to invalidate and what to warm up. The transaction of the write
+// invalidates; a [Consumer] does what follows the commit.
 package events
 
 import (
