@@ -61,7 +61,7 @@ type TiersConfig struct {
 	// ClaimTTL is how long other processes wait for a loader that has died. A live loader renews
 	// its claim. All processes that share a remote tier should use the same value; otherwise
 	// several may replace a loader that died. The remote tier counts the time. If its server's clock
-	// was set back, a claim may not expire, and waiting processes cannot tell it from one that is
+	// was set back, a claim may never expire, and waiting processes cannot tell it from one that is
 	// renewed. They replace it after the policy's LoadTimeout, if a caller waits that long. If all
 	// callers have shorter deadlines, Delete of the key removes it. If zero, ClaimTTL is 3 s.
 	ClaimTTL time.Duration

@@ -42,7 +42,7 @@ func (c Cache[K, V]) Expire(ctx context.Context, k K) error {
 }
 
 // Refresh loads k now and stores the result, even if a fresh value is cached. Reads get the
-// cached value meanwhile, and also if the load fails or its result may not be stored. Refresh
+// cached value meanwhile, and also if the load fails or its result must not be stored. Refresh
 // does not wait for a load of another process. If two processes refresh a key at the same time, the
 // later result reaches the remote tier. Refresh returns the load's error, [ErrNotFound] included.
 func (c Cache[K, V]) Refresh(ctx context.Context, k K) error {

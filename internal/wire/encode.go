@@ -116,9 +116,9 @@ var ErrUnknownCodec = errors.New("cache: unknown codec")
 // codec panics, the frame counts as unreadable. Decode refuses a payload that is larger than limit
 // before it allocates memory.
 //
-// The frame of size bytes belongs to this process, so the value may share its memory. It may not
-// if the payload is only a small part of the frame: the value would keep the whole frame from
-// the garbage collector.
+// The frame of size bytes belongs to this process, so the value may share its memory. It must not
+// if the payload is only a small part of the frame, because the value would keep the whole frame
+// from the garbage collector.
 func Decode(codecs codec.Set, c *tier.Cell, size int, ptr any, limit int) (err error) {
 	cd, ok := codecs.Lookup(c.Codec)
 	if !ok {

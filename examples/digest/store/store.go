@@ -85,7 +85,7 @@ func (s *Store) Write(ctx context.Context, fn func(tx *Tx) error) error {
 
 // The errors that callers branch on.
 var (
-	ErrNotFound = sqlite.ErrNotFound           // it does not exist, or the caller may not see it
+	ErrNotFound = sqlite.ErrNotFound           // it does not exist, or the caller must not see it
 	ErrTaken    = sqlite.ErrTaken              // an email, a slug or a key belongs to another row
 	ErrInvalid  = errors.New("store: invalid") // an argument, which the text names, is invalid
 )
