@@ -18,10 +18,10 @@ import (
 //
 // A log that may have lost its last records starts a new epoch before it takes another
 // record. The epoch begins with one bump record in each sequence. A server can be restored to
-// an older state without noticing it, so a position proves nothing. Therefore every record has a
-// random [Record.ID], and the id of an epoch is that of its bump records. A caller sends the ids
-// that it knows with its cursor. When the log has other ids at these positions, that Sync starts a
-// new epoch.
+// an older state without noticing it, so a position by itself proves nothing. Therefore every
+// record has a random [Record.ID], and the id of an epoch is that of its bump records. A caller
+// sends the ids that it knows with its cursor. When the log has other ids at these positions, that
+// Sync starts a new epoch.
 //
 // A type that wraps a Log hides the optional methods of what it wraps. Give it a method
 // Unwrap() invalidate.Log. The cache then finds [CellUser], [NameKeeper], Validate and Close there. The methods
@@ -155,7 +155,7 @@ type Record struct {
 	Prev   Position // of a bump: the last position before it that the log knows of
 	Time   int64    // when it was appended, by the log's clock, in unix microseconds; 0 if not known
 	Fences []Fence  // what was invalidated; none in a bump
-	Names  string   // the names that it was appended with, byte by byte; empty if there were none, or if the log dropped them
+	Names  string   // the names that it was appended with, byte by byte; empty if none, or if dropped
 
 	// Damaged says that the record does not decode. It may have fenced anything, so a reader
 	// discards everything older.

@@ -84,7 +84,7 @@
 //
 // A [Table] says what the rows of a table stand for. [Triggers] returns the triggers that invalidate
 // it, for a migration; [Log.InstallTriggers] makes them, for tests and small tools.
-// [Log.CheckTriggers] tells at the start of a program whether they are there. They promise
+// [Log.CheckTriggers] tells at the start of a program whether they are there. The triggers promise
 // guarantee 13 of package cache for every committed write to the table, by any client. It holds for
 // the keys and tags that the old and the new rows stand for (TestTriggersCoverEveryWrite). If the
 // outbox is missing, the write fails. A NULL names nothing. A value that is not a valid key or tag,
