@@ -9,9 +9,9 @@ import (
 )
 
 // Auditing reports whether the loader that got ctx runs for an audit, whose value is compared and
-// not stored; see Audit of policy.Policy. A loader may ask the primary then instead of a replica,
-// or count the call apart. A load that such a loader causes is an ordinary one, and its value is
-// stored: there it returns false, as outside a loader.
+// not stored; see Audit of policy.Policy. Such a loader may ask the primary instead of a replica,
+// or count the call separately. If it causes another load, that load is an ordinary one whose value
+// is stored. There, and outside a loader, Auditing returns false.
 func Auditing(ctx context.Context) bool { return engine.Auditing(ctx) }
 
 // StaleHit describes a hit whose value differed from the source although no invalidation covered it.
@@ -33,7 +33,7 @@ type Audits struct {
 	Same    int64 // the source had the same value
 	Ended   int64 // the entry was invalidated, expired, replaced or evicted before there was a verdict
 	Stale   int64 // the source had another value, and no invalidation covered the hit
-	Failed  int64 // the source could not be asked, or contradicted itself; or the log could not be asked
+	Failed  int64 // the source or the log could not be asked, or the source contradicted itself
 	Skipped int64 // no audit: MaxAudits or MaxLoads was reached
 }
 
@@ -51,7 +51,7 @@ func (a Audits) Fresh() (low, high float64) {
 	half := z / (n + z*z) * math.Sqrt(k*(n-k)/n+z*z/4)
 	low, high = max(centre-half, 0), min(centre+half, 1)
 	if a.Stale == 0 {
-		high = 1 // without an error of rounding
+		high = 1 // exactly, without a rounding error
 	}
 	return low, high
 }

@@ -9,10 +9,10 @@ import (
 
 // GetMany returns the values of keys. It takes them from this process, then from the remote tier
 // in one round trip per node. It loads the rest by LoadMany in chunks of MaxBatch, or by Load
-// side by side. Keys that do not exist are not in the map; that is no error. Each key shares its
-// flight with other calls. More than MaxFlights keys are fetched and loaded in parts, one after
-// the other. The policy's SoftTimeout counts once for the call. Stale keys that this process holds
-// are refreshed by LoadMany in chunks of MaxBatch, and so are those that the remote tier gave.
+// concurrently. Keys that do not exist are not in the map; that is not an error. Each key shares
+// its flight with other calls. GetMany fetches and loads more than MaxFlights keys in parts, one
+// after the other. The policy's SoftTimeout counts once for the call. LoadMany refreshes the stale
+// keys of both tiers in chunks of MaxBatch.
 //
 // A partial result is not a failure. The map holds every value that was found. If some keys
 // failed, the error is a [*BatchError] that names them. The map is never nil and belongs to the
@@ -40,9 +40,9 @@ func (c Cache[K, V]) getMany(ctx context.Context, keys []K, moment int64, opts [
 }
 
 // KeyErrors returns a [*BatchError] of the errors. A LoadMany returns it to report each key: its
-// value is in the map, or its error is here, or it does not exist. An ErrNotFound here also
-// means that the key does not exist. KeyErrors returns nil when there are no errors. It keeps
-// the map.
+// value is in the map, or its error is in errs, or it does not exist. An ErrNotFound in errs also
+// means that the key does not exist. KeyErrors returns nil when there are no errors. It keeps the
+// map.
 func KeyErrors[K comparable](errs map[K]error) error {
 	if len(errs) == 0 {
 		return nil

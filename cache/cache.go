@@ -18,7 +18,7 @@ const DefaultTenant = "default"
 // value, not an absence.
 type Loader[K comparable, V any] func(context.Context, K) (V, error)
 
-// ManyLoader loads many values at once. With a nil error, keys that are missing from the map do
+// ManyLoader loads many values in one call. With a nil error, keys that are missing from the map do
 // not exist. With an error, the keys in the map succeed and the others fail with that error.
 // [KeyErrors] makes an error that names the failed keys; then the others do not exist. A
 // ManyLoader may return the results of another cache's GetMany unchanged. The slice belongs to
@@ -28,72 +28,72 @@ type ManyLoader[K comparable, V any] func(context.Context, []K) (map[K]V, error)
 // Config describes one cache. Namespace is required. The other fields have useful zero values.
 type Config[K comparable, V any] struct {
 	// Namespace separates this cache's keys from those of other caches, for example "users:v1".
-	// Change it when the meaning of the values changes. No namespace may be the first part of
-	// another, as "users" is of "users:v1": All and DeleteAll of the shorter one would reach
-	// both. New refuses that on one Tiers. If other processes share the remote tier or the log,
-	// take care of it there too.
+	// Change it when the meaning of the values changes. Do not use both "users" and "users:v1":
+	// DeleteAll of "users" would delete both. New refuses such a pair on one Tiers. It cannot see
+	// the namespaces of other processes that share the remote tier or the log.
 	Namespace string
 
 	// Tenant owns the keys that the cache itself reads and writes. Cache.Tenant gives handles
-	// for other tenants. Empty: DefaultTenant.
+	// for other tenants. If empty, it is DefaultTenant.
 	Tenant string
 
-	// Load loads one value, LoadMany many. With LoadMany alone, single reads also use it. With
+	// Load loads one value, LoadMany many. If only LoadMany is set, single reads also use it. With
 	// neither, a read that finds nothing returns ErrMiss, unless the call brings a loader.
 	Load     Loader[K, V]
 	LoadMany ManyLoader[K, V]
 
-	// MaxBatch is the largest number of keys in one call of LoadMany. 0: 100.
+	// MaxBatch is the largest number of keys in one call of LoadMany. If zero, it is 100.
 	MaxBatch int
 
 	// Tags returns the tags of a value, in addition to those that Depend records. If a value has
 	// more than 256 in all, the invalidation of any tag of any tenant covers it.
-	// Counts.FillsManyTags counts such values. Tags must not keep or change the value. Nil:
-	// none.
+	// Counts.FillsManyTags counts such values. Tags must not keep or change the value. If nil,
+	// it adds no tags.
 	Tags func(K, V) []string
 
-	// Empty reports whether a value stands for nothing, such as a list without elements. Such a
-	// value counts as an absence in how long it is kept, and as a value in all else. It is returned
-	// as it is, without an error. It is fresh for the policy's NegativeTTL, whatever the option TTL
-	// says, and never served stale. If NegativeTTL is 0 it is not stored: Set then only
-	// invalidates. Of its loader only SetTTL and NoStore count. A value that a process without
-	// Empty has stored lives as that process says. Empty must not keep or change the value. Nil: no
-	// value is empty.
+	// Empty reports whether a value is empty, such as a list without elements. Such a value is
+	// returned without an error, but is kept only as long as an absence. It is fresh for the
+	// policy's NegativeTTL, even with the option TTL, and never served stale. If NegativeTTL is
+	// zero it is not stored: Set then only invalidates. From its loader, only SetTTL and NoStore
+	// count. A value that a process without Empty has stored keeps the lifetime of that process.
+	// Empty must not keep or change the value. If nil, no value is empty.
 	Empty func(V) bool
 
 	// Policy changes the default policy for this namespace. The Tiers' table
-	// of overrides comes after it. The zero Patch changes nothing.
+	// of overrides is applied after it. The zero Patch changes nothing.
 	Policy policy.Patch
 
 	// LocalOnly keeps the cache out of the remote tier. It reads, claims and stores nothing
 	// there, so V need not encode, and each process loads for itself. Its invalidations still go
-	// to the log, so that other processes drop their copies. Use the same value wherever the
-	// namespace is used. False: the cache uses the remote tier if there is one.
+	// to the log, because other processes must drop their copies. Use the same value wherever the
+	// namespace is used. If false, the cache uses the remote tier if there is one.
 	LocalOnly bool
 
 	// Codec encodes values for the remote tier. With a remote tier, New refuses a V that Codec
 	// changes on the way; see codec.Checker and codec.Lossy. A value of 4 KiB or more is stored
 	// by codec.Snappy of Codec if that makes it smaller. The Tiers must know a codec with that
-	// ID. They know those of codec.Builtin; add your own to TiersConfig.Codecs. Nil: codec.JSON.
+	// ID. They know those of codec.Builtin; add your own to TiersConfig.Codecs. If nil, Codec is
+	// codec.JSON.
 	Codec codec.Codec
 
 	// Schema separates versions of V that codec.Fingerprint cannot tell apart. A cell that was
-	// written under another schema is a miss. Empty: none.
+	// written under another schema is a miss. If empty, only the fingerprint counts.
 	Schema string
 
 	// Clone returns a copy of a value that shares nothing mutable with it. Set it when callers
-	// or loaders change values after the cache got them or returned them. Nil: values are shared
-	// and must not be changed; programs built with the race detector panic when one was.
+	// or loaders change values after the cache got them or returned them. If nil, values are shared
+	// and must not be changed. Programs built with the race detector panic if one was.
 	Clone func(V) V
 
 	// Equal reports whether two values mean the same, for the policy's Audit. Set it if a part of
 	// the value differs in every load, such as the time of the load. It must not keep or change
-	// the values. Several goroutines may call it. Nil: values that Codec encodes to the same bytes
-	// are equal, and so are those that reflect.DeepEqual calls equal when they come back from Codec.
-	// Without a remote tier, and with LocalOnly, reflect.DeepEqual decides alone.
+	// the values. Several goroutines may call it. If nil, values are equal if Codec encodes them to
+	// the same bytes, or if reflect.DeepEqual finds them equal after Codec has decoded them. Without
+	// a remote tier, and with LocalOnly, only reflect.DeepEqual decides.
 	Equal func(a, b V) bool
 
-	// Size returns the bytes that a value occupies in memory. Nil: estimated by reflection.
+	// Size returns the bytes that a value occupies in memory. If nil, the cache estimates them by
+	// reflection.
 	Size func(V) int64
 
 	wantsLoad bool // made by For
@@ -117,7 +117,7 @@ type shared[K comparable, V any] struct {
 func (c Cache[K, V]) slot(k K) uint64 { return slotOf(c.v, k) }
 
 // slotOf returns the address of a view's key in the local tier: a hash of the typed key, mixed
-// with the view's seed. So a hit never spells the key.
+// with the view's seed. A hit therefore never spells the key.
 func slotOf[K comparable](v *engine.View, k K) uint64 {
 	return v.Mix(maphash.Comparable(v.HashSeed(), k))
 }

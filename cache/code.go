@@ -66,8 +66,9 @@ var codes = []struct {
 //	canceled         a context ended: the caller's, or one that the loader made
 //	load_failed      the loader returned another error
 //
-// If an error joins several of these, the code is that of the gravest. If Load joins ErrNotFound
-// with other errors, the key counts as absent, and the code says so.
+// If several apply, Code returns the first in a fixed order: what the caller can repair, what it
+// cannot, ordinary outcomes. If Load joins ErrNotFound with other errors, the key counts as absent,
+// and so the code is not_found.
 func (e *Error) Code() string {
 	for _, c := range codes {
 		if errors.Is(e.Err, c.is) {

@@ -27,18 +27,18 @@
 //
 //   - When Delete or Invalidate has returned, no later read in this process returns a value whose
 //     load began before. With a log, no process does so after the log's bound, 2 seconds unless
-//     configured; with [invalidate.Strict], none does so at all.
-//   - What covers a value covers everything that a loader built from it.
+//     configured. With [invalidate.Strict], no process does so once the call has returned.
+//   - An invalidation that covers a value covers everything that a loader built from it.
 //   - When Redis dies, reads use the local tier and then the source, with a limited number of loads
 //     at a time. When Redis is back, reads use it again.
 //   - When a load fails, the caller gets the old value if StaleIfError allows it, else the error.
 //     A failure replaces no value. An invalidated value is never served in its place.
 //   - When two processes race to load, one loads and the other takes its value from Redis.
 //   - When a load races an invalidation, the invalidation wins.
-//   - When the log is out of reach, cached values are served for at most a bound. Then a process
-//     serves only what it loaded itself within the last bound, and loads the rest.
-//   - Without a log, Delete and Set reach other processes through the remote tier only: their
-//     local copies live until LocalTTL, and prefixes and tags count in this process alone.
+//   - When the log is out of reach, cached values are served for at most one bound. After that a
+//     process loads, and serves only what it loaded itself within the last bound.
+//   - Without a log, Delete and Set reach other processes only through the remote tier: their local
+//     copies live until LocalTTL, and prefixes and tags count only in this process.
 //
 // The file GUARANTEES.md numbers what the package guarantees, names the tests of each guarantee,
 // and lists what is not promised. GLOSSARY.md explains the words, and OPERATIONS.md the

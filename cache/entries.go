@@ -7,7 +7,7 @@ import (
 
 // Entry is one entry of the local tier: a value or a remembered absence or error.
 // [TiersConfig].OnStored and OnRemoved get the same Entry, so == tells two entries of one key
-// apart. All methods may be called concurrently, also after the entry has left the tier. An
+// apart. All methods may be called concurrently, even after the entry has left the tier. An
 // Entry keeps its value in memory.
 type Entry interface {
 	// Key returns the full key, "tenant:namespace:id". Each call spells it again.

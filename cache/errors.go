@@ -12,7 +12,7 @@ import (
 
 // Callers branch on these errors. Each is wrapped in an [*Error]; use errors.Is.
 var (
-	// ErrNotFound is what a loader returns, alone or wrapped, when there is no value. The
+	// ErrNotFound is what a loader returns, wrapped or not, when there is no value. The
 	// absence is remembered for the policy's NegativeTTL. If a loader joins it with another
 	// error, the load has failed and is not an ErrNotFound, because the value may exist. See
 	// [NotFoundIs] for a database's own error.
@@ -40,18 +40,19 @@ var (
 	// ErrClosed means that the [Tiers] were closed, before the call or during it.
 	ErrClosed = engine.ErrClosed
 
-	// ErrTooLarge means that a value given to [Cache.Set] is over the policy's MaxValueBytes, or
-	// that a local tier without a remote one has no room for it. The key is still invalidated.
+	// ErrTooLarge means that a value given to [Cache.Set] is over the policy's MaxValueBytes. It
+	// also means that there is only a local tier and it has no room for the value. The key is still
+	// invalidated.
 	ErrTooLarge = wire.ErrTooLarge
 
 	// ErrOption means that a call got an [Option] that it does not take, or an Option whose
 	// value is out of range. The call did nothing.
 	ErrOption = errors.New("cache: option refused")
 
-	// ErrRecursive means that a loader read the key that it is loading, or a key whose loader
-	// waits for it, directly or through other loaders of this process. A loader may Set, Delete or Expire its
-	// own key. A read counts from its call to its return, also in a goroutine that the loader
-	// does not wait for.
+	// ErrRecursive means that a loader read the key that it is loading, or a key whose loader waits
+	// for it. The wait may lead through other loaders of this process. A loader may Set, Delete or
+	// Expire its own key. A read counts from its call to its return, even in a goroutine that the
+	// loader does not wait for.
 	ErrRecursive = engine.ErrRecursive
 
 	// ErrGoexit means that a loader ended its goroutine by runtime.Goexit, as t.FailNow does.
@@ -75,12 +76,12 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // Coder is an error with a short stable code. If load errors are remembered (policy ErrorTTL),
 // other processes learn only the code. The process that ran the loader keeps a Coder as it is.
-// Of other errors it keeps the text, the sentinels and small errors. The code of an error that
-// is no Coder is "error".
+// For other errors it keeps the text, the sentinels and small errors. The code of an error that
+// is not a Coder is "error".
 type Coder interface {
 	error
 
-	// CacheCode returns the code, 1 to 64 bytes of printable UTF-8. Another code counts as
+	// CacheCode returns the code, 1 to 64 bytes of printable UTF-8. Any other text counts as
 	// "error".
 	CacheCode() string
 }

@@ -39,9 +39,9 @@ func Filling(ctx context.Context) *Fill {
 func (f *Fill) Tenant() string { return f.in().Tenant() }
 
 // SetTTL replaces the policy's TTL for the value being loaded, and NegativeTTL if the load finds
-// none; the jitter still applies. With d under a millisecond the value is not stored, whatever a
-// later call says. But if SetStale, SetStaleIfError or SetKeep is called with more than zero,
-// before or after, the value is stored and never fresh.
+// none; the jitter still applies. A d below 1 ms means "do not store", and a later call cannot undo
+// that. Exception: if the loader also calls SetStale, SetStaleIfError or SetKeep with more than
+// zero, the value is stored and is stale from the start.
 func (f *Fill) SetTTL(d time.Duration) { f.in().SetTTL(d) }
 
 // SetStale replaces the policy's Stale for the value being loaded, in every process that reads
@@ -58,10 +58,10 @@ func (f *Fill) SetStaleIfError(d time.Duration) { f.in().SetStaleIfError(d) }
 
 // SetKeep keeps the value being loaded for d after its freshness, Stale and StaleIfError have
 // ended. No read gets the value then. The load that replaces it gets it as [Previous] and may
-// return [ErrNotModified], in this process or, through the remote tier, in another. What the
-// loader sets on its Fill that time is the value's new life. An invalidation covers a kept value
-// like any other. A remembered error replaces it. Zero, the default, and negative keep nothing.
-// An absence is not kept.
+// return [ErrNotModified], in this process or, through the remote tier, in another. The settings of
+// the Fill of that load are the value's new life. An invalidation covers a kept value like any
+// other. A remembered error replaces it. Zero, the default, and negative keep nothing. An absence
+// is not kept.
 func (f *Fill) SetKeep(d time.Duration) { f.in().SetKeep(d) }
 
 // DependOnPrevious makes the value being loaded depend on everything that the value of
@@ -72,20 +72,20 @@ func (f *Fill) DependOnPrevious() { f.in().DependOnPrevious() }
 // NoStore keeps the value being loaded out of both tiers. The callers that wait for it get it.
 func (f *Fill) NoStore() { f.in().NoStore() }
 
-// Stores reports whether the value being loaded may be stored, by what was told so far: NoStore was
-// not called, and every tag is valid.
+// Stores reports whether the value being loaded may be stored. It is true as long as NoStore was
+// not called and every tag is valid.
 func (f *Fill) Stores() bool { return f.in().Stores() }
 
-// Depend records that the value being loaded under ctx was built from what the tags stand for.
-// The invalidation of one of the tags then covers it. Outside a loader Depend does nothing. The
-// tags belong to the tenant of the key being loaded. A tag that is empty, too long or not UTF-8
-// could never be invalidated, so a value with one is returned but not stored.
+// Depend adds tags to the value being loaded under ctx. The invalidation of one of them then covers
+// the value. Outside a loader Depend does nothing. The tags belong to the tenant of the key being
+// loaded. A tag that is empty, too long or not UTF-8 could never be invalidated, so a value with
+// one is returned but not stored.
 func Depend(ctx context.Context, tags ...string) { engine.Filling(ctx).Depend(tags) }
 
 // Previous returns the value that the load under ctx replaces. A loader can ask its source
 // whether that value is still valid, and return [ErrNotModified]. Previous reports false if
-// there is no such value, if its type is not V, if it was invalidated, or if an Expire ended the
-// freshness of a part of it. The loader must not change the value.
+// there is no such value or its type is not V. It also reports false if the value was invalidated,
+// or if an Expire has made a part of it stale. The loader must not change the value.
 func Previous[V any](ctx context.Context) (V, bool) {
 	v, ok := engine.Filling(ctx).Previous().(V)
 	return v, ok

@@ -14,12 +14,11 @@ type item[K comparable, V any] struct {
 	e   engine.Entry
 }
 
-// itemOf returns the item of which e is a part. Only entries of views of the same Tiers and space
-// may be passed: New makes sure that their caches have the same types, and that the space alone has
-// them. See entry.of.
+// itemOf returns the item that contains e. Pass only entries of views of the same Tiers and
+// space. New makes sure that all caches of a space have the same types. See entry.of.
 //
-// The distance is a constant, so a hit pays nothing for it. A pointer from the entry to its item, or
-// an interface in the local tier, costs a hit 6 %.
+// The distance is a constant and costs a hit nothing. A pointer from the entry to its item, or an
+// interface in the local tier, costs a hit 6 %.
 func itemOf[K comparable, V any](e *engine.Entry) *item[K, V] {
 	return (*item[K, V])(unsafe.Add(unsafe.Pointer(e), -int(unsafe.Offsetof(item[K, V]{}.e))))
 }

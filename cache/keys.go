@@ -39,8 +39,8 @@ func (c Cache[K, V]) fail(op string, k K, err error) error {
 	return &Error{Op: op, Key: c.v.NameOf(idOf(k)), Err: err}
 }
 
-// changes makes j, which is zero, a job that changes an entry and has no flight. A loader may
-// change the entry that it loads, because this waits for no load.
+// changes makes j, which is zero, a job that changes an entry and has no flight. It waits for no
+// load, so a loader may change the entry that it loads.
 func (c Cache[K, V]) changes(j *engine.Job, op string, k K, o *engine.Options) error {
 	if c.s == nil {
 		return errZero(op)
@@ -61,7 +61,7 @@ func (c Cache[K, V]) same(k K) func(*engine.Entry) bool {
 	return func(e *engine.Entry) bool { return itemOf[K, V](e).key == k }
 }
 
-// read reads k by an ask that has begun. The functions that tell the ask its key stay on the stack.
+// read reads k by an ask that has begun. The functions that give the ask its key stay on the stack.
 func (c Cache[K, V]) read(ctx context.Context, a *engine.Ask, k K, found bool) (engine.Answer, error) {
 	return a.Read(ctx, engine.Asked{
 		Same:  func(e *engine.Entry) bool { return itemOf[K, V](e).key == k },

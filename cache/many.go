@@ -11,10 +11,10 @@ import (
 // SetMany is [Cache.Set] for every key of vals. It makes three calls to the remote tier and one
 // append to the log, or two if another process holds some of the keys. Each call takes one round
 // trip per node for a thousand keys. The promises of Set hold for each key. The keys do not change
-// together.
+// atomically.
 //
 // If some keys failed, the error is a [*BatchError] that names them; the others are set. If the
-// whole call failed, the error is an [*Error], and nothing was done. An empty map is no error.
+// whole call failed, the error is an [*Error], and nothing was done. An empty map is not an error.
 // The map is not kept.
 func (c Cache[K, V]) SetMany(ctx context.Context, vals map[K]V, opts ...Option) error {
 	const op = "set many"
@@ -49,7 +49,7 @@ func (c Cache[K, V]) SetMany(ctx context.Context, vals map[K]V, opts ...Option) 
 //
 // The [*BatchError] names the keys that cannot be spelled and those that could not be reached.
 // The others are invalidated. If the whole call failed, the error is an [*Error]. If one of the
-// scopes is refused, nothing was done. No keys and no scopes are no error.
+// scopes is refused, nothing was done. It is not an error to pass no keys and no scopes.
 func (c Cache[K, V]) DeleteMany(ctx context.Context, keys []K, more ...invalidate.Scope) error {
 	const op = "delete many"
 	if err := c.unusable(op); err != nil {

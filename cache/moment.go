@@ -13,9 +13,9 @@ import (
 //	u, err := users.At(m).Get(ctx, 42)
 //	o, err := orders.At(m).Get(ctx, 7)
 //
-// Such a read judges what this process holds as of the Moment. The bound of guarantee 10, the
-// lifetimes and [MaxAge] count from the Moment, not from the call. So a Moment should not
-// outlive its request. What this process itself invalidates is still gone at once.
+// Such a read treats the Moment as the present. The bound of guarantee 10, the lifetimes and
+// [MaxAge] count from the Moment, not from the call, so a Moment should not outlive its request.
+// Invalidations by this process still take effect immediately.
 //
 // A Moment is a small value, valid for every Tiers of the process. With the zero Moment, each
 // call reads the clock.
@@ -28,7 +28,7 @@ func Now() Moment { return Moment{time.Now()} }
 // every method of the zero Reader fails. All methods may be called concurrently.
 type Reader[K comparable, V any] struct {
 	c      Cache[K, V]
-	moment int64 // 0: none
+	moment int64 // 0 means none
 }
 
 // At returns a Reader of the cache as of m.
@@ -39,8 +39,8 @@ func (c Cache[K, V]) At(m Moment) Reader[K, V] {
 	return Reader[K, V]{c, c.v.Moment(m.at)}
 }
 
-// Get is [Cache.Get] as of the Moment. A local hit does not read the clock. What this process
-// does not hold is fetched and loaded at the time of the call.
+// Get is [Cache.Get] as of the Moment. A local hit does not read the clock. Values that this
+// process does not hold are fetched and loaded at the time of the call.
 func (r Reader[K, V]) Get(ctx context.Context, k K) (V, error) { // repeats Cache.Get, to save a frame
 	c := r.c
 	if c.s == nil {

@@ -45,14 +45,14 @@ func TTL(d time.Duration) Option { return Option{kind: optTTL, d: d} }
 // Zero accepts only a load that begins after the call. A negative d is an error.
 func MaxAge(d time.Duration) Option { return Option{kind: optMaxAge, d: d} }
 
-// Fresh refuses stale values, also in place of a failed load. A value that was just loaded from a
-// stale part is returned, with Stale set. Without Fresh, the policy says which stale values are
-// served.
+// Fresh refuses stale values, even in place of a failed load. A value that was just loaded from a
+// stale part is still returned, with Stale set. Without Fresh, the policy says which stale values
+// are served.
 func Fresh() Option { return Option{kind: optFresh} }
 
 // AllowStale with false is [Fresh]. With true it changes nothing.
 //
-// Deprecated: use Fresh. It will be gone in 1.0.
+// Deprecated: use Fresh. It will be removed in 1.0.
 func AllowStale(allow bool) Option {
 	if allow {
 		return Tags()
@@ -72,7 +72,7 @@ func Tags(tags ...string) Option { return Option{kind: optTags, tags: tags} }
 // to serve, and every call asks a source that fails.
 //
 // Calls share a fetch or load only with calls that skip the same tiers. If the call gets a newer
-// value than this process holds, the process drops the older one, so that later reads do not
+// value than this process holds, the process drops the older one, because later reads must not
 // return it. Invalidations count as usual.
 func SkipLocal() Option { return Option{kind: optSkipLocal} }
 

@@ -33,8 +33,8 @@ func (c Cache[K, V]) Get(ctx context.Context, k K) (V, error) {
 	return c.valueOf(it), it.e.Err
 }
 
-// miss is the rest of Get. It is a separate function, so that a goroutine that waits in it keeps
-// a small stack; a thousand may wait.
+// miss is the rest of Get. It is a separate function because a thousand goroutines may wait in it,
+// each with a small stack.
 //
 //go:noinline
 func (c Cache[K, V]) miss(ctx context.Context, k K, at uint64, found bool) (v V, err error) {
@@ -51,7 +51,7 @@ func (c Cache[K, V]) miss(ctx context.Context, k K, at uint64, found bool) (v V,
 }
 
 // GetOrLoad is [Cache.Get] with a loader for this call. Concurrent calls for one key share one
-// load, by the loader of the first. So all calls for a key should bring equivalent loaders. A
+// load, by the loader of the first, so all calls for a key should bring equivalent loaders. A
 // nil loader means the cache's own loader; without one, GetOrLoad returns an error.
 func (c Cache[K, V]) GetOrLoad(ctx context.Context, k K, load Loader[K, V], opts ...Option) (V, error) {
 	if c.s != nil && load == nil && c.s.cfg.Load == nil && c.s.cfg.LoadMany == nil {

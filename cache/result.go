@@ -12,7 +12,7 @@ type Result[V any] struct {
 	Source   Source        // where it was found
 	Age      time.Duration // since the value's load began
 	Stale    bool          // served although not fresh
-	Negative bool          // the error is an absence, of now or remembered, or a remembered load error
+	Negative bool          // the error is an absence, new or remembered, or a remembered load error
 }
 
 // Source says which tier gave a value, or that the loader did.

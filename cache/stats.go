@@ -37,7 +37,7 @@ type SpaceStats struct {
 }
 
 // Counts are numbers of events. A read that gets a value is one of LocalHits, RemoteHits, Misses
-// and Merged. A read that ends with ErrMiss, for want of a loader, is none of them. The other
+// and Merged. A read that ends with ErrMiss, because there is no loader, is none of them. The other
 // fields overlap these.
 type Counts struct { // in the order of measure.Stat
 	LocalHits  int64 // answered by this process, stale answers included
@@ -45,7 +45,7 @@ type Counts struct { // in the order of measure.Stat
 	Misses     int64 // went to the loader
 	Merged     int64 // waited for another read's fetch or load
 
-	Negatives  int64 // answered with an absence, of now or remembered, or with a remembered error
+	Negatives  int64 // answered with an absence, new or remembered, or with a remembered error
 	Loads      int64 // loader calls, refreshes and audits included
 	LoadErrors int64 // loads that panicked or failed; not ErrNotFound or ErrNotModified
 	LoadPanics int64 // loads that panicked; LoadErrors includes them
@@ -102,14 +102,13 @@ type InvalidationStats struct {
 	Expired                   int64 // scopes of all kinds that were given to Expire
 
 	// UnknownTenants counts scopes of tenants that no cache of this process has used. An 8 KB
-	// set remembers the used tenants, so a few unknown ones may be missed. Another process may
-	// use such a tenant. But a call with a missing or wrong tenant looks the same. Each such
-	// tenant is logged once.
+	// set remembers the used tenants, so a few unknown ones may be missed. Such a tenant may be one
+	// of another process, or a mistake in the call. Each such tenant is logged once.
 	UnknownTenants int64
 }
 
-// Stats returns the numbers so far. It reads them one by one while other goroutines count. So
-// two of them may differ by what happened between their readings.
+// Stats returns the numbers so far. It reads them one by one while other goroutines count, so they
+// are not one consistent snapshot.
 func (t *Tiers) Stats() Stats {
 	n := t.core.Numbers()
 	all, rest := n.Total, &n.Rest

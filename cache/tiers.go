@@ -54,14 +54,14 @@ func (t *Tiers) do(op, key string, run func(*engine.Core) error) error {
 
 // SetPolicies replaces the table of overrides for reads that start afterwards. Stored values
 // keep their lifetimes. SetPolicies refuses a faulty table, names all faults, and keeps the old
-// table. A namespace that no cache has is no fault, because another program may have it. It is
+// table. A namespace that no cache has is not a fault, because another program may have it. It is
 // logged once; see [Tiers.UnusedPolicies].
 func (t *Tiers) SetPolicies(table policy.Table) error { return t.core.SetPolicies(table) }
 
 // SpacePolicy is the policy in force for a namespace, or for one tenant's share of it.
 type SpacePolicy struct {
 	Namespace string        // of the caches
-	Tenant    string        // empty: all tenants without overrides of their own
+	Tenant    string        // empty means all tenants without their own overrides
 	Policy    policy.Policy // with the overrides of the table applied
 }
 
@@ -82,27 +82,27 @@ func (t *Tiers) Policies() []SpacePolicy {
 // version: "users" does not reach "users:v1". The slice belongs to the caller; nil means none.
 func (t *Tiers) UnusedPolicies() []string { return t.core.UnusedPolicies() }
 
-// Ready waits until this process knows what the log knows, so that it can serve
-// from its tiers and learns of invalidations by other processes. If ctx ends first, Ready
-// returns the reason. Reads need not wait for it: until then they go to the source. Without a
-// log, Ready returns at once.
+// Ready waits until this process knows what the log knows. From then on it serves from its tiers
+// and learns of invalidations by other processes. If ctx ends first, Ready returns the reason.
+// Reads need not wait for it: until then they go to the source. Without a log, Ready returns
+// immediately.
 func (t *Tiers) Ready(ctx context.Context) error {
 	return t.do("ready", "-", func(core *engine.Core) error { return core.Ready(ctx) })
 }
 
 // Settle waits until no process of the log can serve values that were invalidated before the
 // call. This takes the log's bound. It does for such invalidations what [invalidate.Strict] does
-// for a call of Invalidate. They may have been committed to a database, see package sqllog, or
-// made by other processes. Call Settle after the commit, not in the transaction. It returns the
-// reason if ctx ends first, or if the log cannot tell the bounds of the other processes. Without
-// a log, Settle returns at once.
+// for a call of Invalidate. They may have been made by other processes, or committed to a database;
+// see package sqllog. Call Settle after the commit, not in the transaction. It returns the reason
+// if ctx ends first, or if the log cannot tell the bounds of the other processes. Without a log,
+// Settle returns immediately.
 func (t *Tiers) Settle(ctx context.Context) error {
 	return t.do("settle", "-", func(core *engine.Core) error { return core.Settle(ctx) })
 }
 
 // Invalidate invalidates everything that the scopes cover. When it returns nil, no later read in
 // this process returns a value whose load began before. In another process that follows the same
-// log, this holds after the log's bound, or at once with invalidate.Strict among the scopes.
+// log, this holds after the log's bound, or immediately with invalidate.Strict among the scopes.
 // Without a log, keys are removed from the remote tier for all processes, and prefixes and tags
 // count only in this process.
 //
@@ -111,20 +111,19 @@ func (t *Tiers) Settle(ctx context.Context) error {
 // that error is an [*invalidate.PendingError], and the process retries in the background.
 //
 // Invalidate waits for the log until ctx ends or TiersConfig.InvalidateWait has passed. When the
-// log has the invalidation, invalidate.Strict also waits for the bound. If the call returns a
-// PendingError, it does not tell when the other processes know. To be sure, call Invalidate
-// again.
+// log has the invalidation, invalidate.Strict also waits for the bound. A PendingError does not
+// tell when the other processes know. To be sure, call Invalidate again.
 func (t *Tiers) Invalidate(ctx context.Context, scopes ...invalidate.Scope) error {
 	return t.do("invalidate", nameOf(scopes), func(core *engine.Core) error { return core.Invalidate(ctx, scopes...) })
 }
 
 // Expire makes everything that the scopes cover stale without removing it. A stale value is
 // served for the policy's Stale and StaleIfError, counted from now, while a background load
-// replaces it. If both are zero, the next read loads. (For the cell of a key in the remote tier
-// whose TTL is Forever, the default policy counts, not the namespace's; [Cache.Expire] knows it.)
-// If a value expires several times, the time counts from the last Expire, or from one that a read
-// in this process has already noticed. If an invalidation covers the value too, the value is gone,
-// in either order.
+// replaces it. If both are zero, the next read loads. (For a key's remote cell whose TTL is
+// Forever, the default policy counts, because only [Cache.Expire] knows the namespace's.) If a
+// value expires several times, the time counts from the last Expire, or from one that a read in
+// this process has already noticed. If an invalidation covers the value too, the value is gone, in
+// either order.
 //
 // When Expire returns nil, this holds for every later read in this process. In another process
 // that follows the same log, it holds after the log's bound. A value that is built from a stale
@@ -147,12 +146,12 @@ func nameOf(scopes []invalidate.Scope) string {
 
 // OnInvalidate calls fn for every invalidation and every Expire that is applied in this process
 // from now on: those of its own calls, and with a log also those of other processes. fn is
-// called when no read in this process serves what they cover. Events of other processes arrive
-// in the log's order; keys and all other scopes are two separate orders. If records are missing,
-// one event of everything replaces them. An event may arrive twice.
+// called when no read in this process can serve what they cover any more. Events of other processes
+// arrive in the log's order; keys and all other scopes are two separate orders. If records are
+// missing, one event of everything replaces them. An event may arrive twice.
 //
 // One goroutine at a time calls fn and holds no lock, so fn may use the caches. While fn runs, up to 1,024
-// events wait. Beyond that, one event of everything replaces them, and its Missed counts them. A
+// events wait. If more wait, one event for everything replaces them. Missed is their number. A
 // panic or a runtime.Goexit of fn is logged, and fn gets the next event.
 //
 // Stop, or Close of the Tiers, ends the calls. A call that is running may continue for a moment.
@@ -165,9 +164,9 @@ func (t *Tiers) OnInvalidate(fn func(invalidate.Event)) (stop func()) {
 	return t.core.OnInvalidate(fn)
 }
 
-// Close closes the Tiers. Later calls fail with [ErrClosed]. Until ctx ends, Close waits for
-// loads and sends the invalidations that wait for the log. Then it cancels the loads and reports
-// lost invalidations as an [*invalidate.PendingError]. Audits end at once. A ctx without a deadline ends after the
-// log's bound, or after two seconds without a log. Close closes the log and the local tier last.
-// The remote tier stays open. A second Close does nothing.
+// Close closes the Tiers. Later calls fail with [ErrClosed]. Until ctx ends, Close waits for loads
+// and sends the invalidations that wait for the log. Then it cancels the loads and reports lost
+// invalidations as an [*invalidate.PendingError]. Audits end immediately. A ctx without a deadline
+// ends after the log's bound, or after two seconds without a log. Close closes the log and the
+// local tier last. The remote tier stays open. A second Close does nothing.
 func (t *Tiers) Close(ctx context.Context) error { return t.core.Close(ctx) }

@@ -17,67 +17,68 @@ import (
 // TiersConfig configures the tiers of a process. Its zero value is one local tier of 64 MiB with
 // the default policy.
 type TiersConfig struct {
-	// Local is the tier in the process. Close closes it. Nil: local.New of 64 MiB.
+	// Local is the tier in the process. Close closes it. If nil, it is local.New of 64 MiB.
 	Local tier.Local
 
-	// Remote is the tier that processes share. It stays open when the Tiers close. Nil: none.
+	// Remote is the tier that processes share. It stays open when the Tiers close. If nil, there is
+	// none.
 	Remote tier.Remote
 
 	// Log carries invalidations to the other processes, and theirs to this one. Close closes it
-	// if it has a Close method, so such a log belongs to one Tiers. Nil: invalidations stay in
+	// if it has a Close method, so such a log belongs to one Tiers. If nil, invalidations stay in
 	// this process. With a remote tier, New then warns once unless the policy has a LocalTTL.
 	Log invalidate.Log
 
 	// InvalidateWait limits how long Set, Delete, Invalidate, Expire and the like wait for the log
 	// and for the removal of cells, counted from the call. Then they return an
 	// *invalidate.PendingError, and the process retries the invalidation. If one call to the log
-	// takes over 100 ms, set it to three times that. Zero: 250 ms.
+	// takes over 100 ms, set it to three times that. If zero, it is 250 ms.
 	InvalidateWait time.Duration
 
-	// Policies overrides policies by tenant, namespace or both. SetPolicies replaces it. Nil:
+	// Policies overrides policies by tenant, namespace or both. SetPolicies replaces it. If nil,
 	// nothing is overridden.
 	Policies policy.Table
 
-	// Codecs are read in addition to those of codec.Builtin, so that a fleet can change codecs
+	// Codecs are read in addition to those of codec.Builtin. With them a fleet can change codecs
 	// without emptying the remote tier.
 	Codecs []codec.Codec
 
 	// MaxLoads limits the loads that run at a time, refreshes included. A load that waits longer
 	// than its LoadTimeout for its turn fails with ErrOverloaded. A load that is nested in
-	// another runs in the outer load's turn. 0: 512.
+	// another runs in the outer load's turn. If zero, 512 loads run at a time.
 	MaxLoads int
 
 	// MaxRefreshes limits the background refreshes that run at a time. The keys that one LoadMany
 	// refreshes count as one. Beyond the limit, a stale value is served and no refresh starts.
-	// The policy has a limit for one namespace. 0: 32.
+	// The policy has a limit for one namespace. If zero, 32 refreshes run at a time.
 	MaxRefreshes int
 
 	// MaxFlights limits the keys that one cache fetches or loads at a time. Beyond it, reads
-	// that miss fail with ErrOverloaded, also where an old value could stand in. A GetMany that
-	// misses more keys than that fetches and loads half as many at a time. 0: 65,536.
+	// that miss fail with ErrOverloaded, even if an old value could be served. A GetMany that
+	// misses more keys fetches and loads half of MaxFlights at a time. If zero, it is 65,536.
 	MaxFlights int
 
 	// ClaimTTL is how long other processes wait for a loader that has died. A live loader renews
 	// its claim. All processes that share a remote tier should use the same value; otherwise
-	// several may replace a loader that died. The remote tier counts the time, and a process that
-	// waits cannot tell a claim that is renewed from one that does not expire, because a server's
-	// clock was set back. It replaces such a claim after the policy's LoadTimeout, if a caller waits
-	// that long. If all callers have shorter deadlines, Delete of the key removes it. 0: 3 s.
+	// several may replace a loader that died. The remote tier counts the time. If its server's clock
+	// was set back, a claim may never expire, and waiting processes cannot tell it from one that is
+	// renewed. They replace it after the policy's LoadTimeout, if a caller waits that long. If all
+	// callers have shorter deadlines, Delete of the key removes it. If zero, ClaimTTL is 3 s.
 	ClaimTTL time.Duration
 
 	// MaxAudits limits the audits that begin in a second, for all namespaces together, and the
 	// loads of audits that run at a time. The policy's Audit chooses the hits. A hit beyond the
-	// limit is not audited and counts as skipped. 0: 10.
+	// limit is not audited and counts as skipped. If zero, it is 10.
 	MaxAudits int
 
 	// OnStale gets every hit that an audit found stale: the value differed from the source, and no
 	// invalidation covered it. It is called after the key was deleted, in the audit's goroutine, by
 	// up to MaxAudits goroutines at a time. It may use the caches. The first panic of a hook is
-	// logged. Nil: nothing is called; see Tiers.StaleHits.
+	// logged. Tiers.StaleHits returns the last hits even if OnStale is nil.
 	OnStale func(StaleHit)
 
-	// MaxTenants limits the pairs of namespace and tenant with counters of their own. The others
-	// are counted together as "other". 0: 1,000.
+	// MaxTenants limits the pairs of namespace and tenant with their own counters. The others
+	// are counted together as "other". If zero, it is 1,000.
 	MaxTenants int
 
 	// OnStored gets every entry before a read can find it in the local tier. OnRemoved gets it
@@ -89,14 +90,14 @@ type TiersConfig struct {
 	// goroutine of the tier. They must be quick and must not call the
 	// cache. The first panic is logged. OnRemoved needs a local tier that is a
 	// tier.EvictNotifier. With OnStored, values keep the text of their tags, which counts
-	// towards their size. Nil: nothing is called.
+	// towards their size. Both may be nil.
 	OnStored  func(e Entry)
 	OnRemoved func(e Entry, reason tier.EvictReason)
 
-	// Logger gets state changes, never a value. Nil: slog.Default.
+	// Logger gets state changes, never a value. If nil, it is slog.Default.
 	Logger *slog.Logger
 
-	// MeterProvider and TracerProvider make the instruments. Nil: the global ones of
+	// MeterProvider and TracerProvider make the instruments. If nil, they are the global ones of
 	// OpenTelemetry, which do nothing until they are set.
 	MeterProvider  metric.MeterProvider
 	TracerProvider trace.TracerProvider

@@ -7,9 +7,9 @@ import (
 	"github.com/twofold-go/twofold/invalidate"
 )
 
-// Delete invalidates k, as [Tiers.Invalidate] does. Deleting a key that is not cached is no
-// error. The same step may invalidate more scopes, with invalidate.Strict or invalidate.Hold
-// among them.
+// Delete invalidates k, as [Tiers.Invalidate] does. Deleting a key that is not cached is not an
+// error. The same step may invalidate more scopes, with invalidate.Strict or invalidate.Hold among
+// them.
 func (c Cache[K, V]) Delete(ctx context.Context, k K, more ...invalidate.Scope) error {
 	var j engine.Job
 	if err := c.changes(&j, "delete", k, &engine.AnyAge); err != nil {
@@ -32,7 +32,7 @@ func (c Cache[K, V]) DeleteAll(ctx context.Context, more ...invalidate.Scope) er
 }
 
 // Expire makes k stale without removing it, as [Tiers.Expire] does for the key. Expiring a key
-// that is not cached is no error.
+// that is not cached is not an error.
 func (c Cache[K, V]) Expire(ctx context.Context, k K) error {
 	var j engine.Job
 	if err := c.changes(&j, "expire", k, &engine.AnyAge); err != nil {
@@ -42,9 +42,9 @@ func (c Cache[K, V]) Expire(ctx context.Context, k K) error {
 }
 
 // Refresh loads k now and stores the result, even if a fresh value is cached. Reads get the
-// cached value meanwhile, and also if the load fails, or if its result may not be stored. Refresh
-// does not wait for a load of another process. If two processes refresh a key at once, the later
-// result reaches the remote tier. Refresh returns the load's error, [ErrNotFound] included.
+// cached value meanwhile, and also if the load fails or its result must not be stored. Refresh
+// does not wait for a load of another process. If two processes refresh a key at the same time, the
+// later result reaches the remote tier. Refresh returns the load's error, [ErrNotFound] included.
 func (c Cache[K, V]) Refresh(ctx context.Context, k K) error {
 	if c.s == nil {
 		return errZero("refresh")

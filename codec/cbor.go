@@ -11,12 +11,12 @@ import (
 // CBOR is RFC 8949 by fxamacker/cbor, id "cbor". It is somewhat smaller than JSON, most for
 // numbers and []byte. It is as quick to write and more than twice as quick to read. It writes the
 // core deterministic encoding (section 4.2), so equal values have equal bytes. It uses the
-// json tag of a field without a cbor tag. Letter case of names counts.
+// json tag of a field without a cbor tag. Names are case-sensitive.
 //
 // A time.Time is text (tag 0, RFC 3339). It keeps nanoseconds and the zone's offset, but not the
 // zone's name and the monotonic reading. The zero time is null.
 //
-// Types that marshal themselves do so as CBOR, binary or text, the first of these that they have.
+// A type that marshals itself does so as CBOR, binary or text: the first of these that it has.
 // A struct that marshals itself only as JSON and has unexported fields is [ErrType], because
 // those fields would be lost. Inside an any this is not detected.
 //

@@ -7,13 +7,12 @@ import (
 )
 
 // The encoder follows a value that contains itself until the stack overflows, which recover
-// cannot stop. So Marshal first looks for such values, if the type allows them. It walks down as
-// the encoder would, and refuses a value that is deeper than any decodable value.
+// cannot stop. Therefore Marshal first looks for such values, if the type allows them. It walks
+// down as the encoder would, and refuses a value that is deeper than any decodable value.
 //
 // The walk does not record which values it has seen. That would only save work for shared values,
-// and the encoder writes these at every place too. The walk visits no more values than the
-// encoder would write, and stops at the first path that is too long. So it is never slower than
-// the encoder.
+// and the encoder writes these at every place too. The walk is never slower than the encoder. It
+// visits no more values than the encoder would write, and stops at the first path that is too long.
 
 const (
 	// cborWalk is more than cborDepth, because the walk also enters fields that omitempty leaves
@@ -21,7 +20,7 @@ const (
 	cborWalk = 2 * cborDepth
 
 	// cborHops is how many pointers and interfaces may follow one another. They are not levels in
-	// CBOR, so a limit of depth alone would never stop var x any; x = &x.
+	// CBOR, so a limit on depth would never stop var x any; x = &x.
 	cborHops = 1000
 )
 
@@ -59,8 +58,8 @@ func cborTypeOf(t reflect.Type) *cborType {
 	return c
 }
 
-// loops reports whether values of t may contain themselves. That is so if t leads to an
-// interface, which can hold anything, or to a type that leads to itself.
+// loops reports whether values of t may contain themselves. They may if t leads to an interface,
+// which can hold anything, or to a type that leads to itself.
 func loops(t reflect.Type, known map[reflect.Type]bool) bool {
 	if loop, ok := known[t]; ok {
 		return loop

@@ -11,7 +11,7 @@ import (
 // made.
 type Checker interface {
 	// Check returns nil if every value of type t that Marshal accepts comes back equal from
-	// Unmarshal. Nil and empty count as equal. So do a nil pointer and a pointer to nil. Check
+	// Unmarshal. Nil and empty count as equal, and so do a nil pointer and a pointer to nil. Check
 	// trusts a type that marshals and unmarshals itself. A field that is unexported and has the
 	// tag "-" may be lost. A pointer comes back as a pointer to a copy.
 	//
@@ -26,7 +26,7 @@ var (
 )
 
 // CheckerOf returns c, or the codec that c compresses or limits, as a [Checker]. It returns nil
-// for a codec without that promise: one made by [Lossy], or one without a Check method.
+// for a codec made by [Lossy], and for one without a Check method.
 func CheckerOf(c Codec) Checker {
 	for {
 		if checker, ok := c.(Checker); ok {

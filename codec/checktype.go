@@ -18,7 +18,7 @@ type rules struct {
 	// own are the ways in which a type may marshal itself, in the codec's order.
 	own []ownWay
 
-	// addressed means that the encoder finds a method of *T also for a T in a map or at the top.
+	// addressed means that the encoder finds a method of *T even for a T in a map or at the top.
 	// It copies the T.
 	addressed bool
 

@@ -1,6 +1,6 @@
 // Package codec turns values into bytes and back: [JSON], [CBOR] and [Raw], each of which
 // [Snappy] or [Deflate] can compress. A [Checker] reports whether values of a type come back
-// equal; [Lossy] accepts that they do not.
+// equal; [Lossy] accepts types that do not.
 //
 // Other programs can write to the place that the bytes come from, so every decoder here treats
 // them as hostile. It never panics. Before it allocates memory for a length that the bytes
@@ -16,7 +16,7 @@ import (
 // Codec is one way to encode values. All methods may be called concurrently.
 type Codec interface {
 	// ID names the format: 1 to 64 bytes of [a-z0-9+._-], the same at every call. It is stored
-	// with every value. So an ID always means the same format: a codec that changes its format
+	// with every value, so an ID must always mean the same format. A codec that changes its format
 	// needs a new ID.
 	ID() string
 

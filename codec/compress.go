@@ -14,11 +14,11 @@ const DefaultMinSize = 4 << 10
 // to the time that JSON takes. The id is c's with "+snappy".
 //
 // Values of fewer than minSize bytes are not compressed, and neither are values that would not
-// get smaller. Zero means [DefaultMinSize]; below zero, every value is tried. The choice is
-// recorded with each value, so minSize can change at any time.
+// get smaller. Zero means [DefaultMinSize]. Below zero, Snappy tries to compress every value. The
+// choice is recorded with each value, so minSize can change at any time.
 //
-// The output depends only on the output of c. So Snappy of [Raw], given the bytes of c, writes
-// the same as Snappy of c.
+// The output depends only on the output of c. For example, Snappy of [Raw], given the bytes of c,
+// writes the same as Snappy of c.
 func Snappy(c Codec, minSize int) Codec { return compress(c, snappyBlock{}, minSize) }
 
 // Deflate returns c with its output compressed by DEFLATE (RFC 1951). The id is c's with

@@ -15,9 +15,9 @@ import (
 // with its name and its json and cbor tags; elements, keys and lengths. Names of types are left
 // out, so a type can be renamed or moved.
 //
-// A type that marshals itself (as JSON, CBOR, text or binary) is described by its package path
-// and name. Its fields say nothing about its encoding. If that encoding changes, the type needs a
-// new name, or the cache a new namespace.
+// The description of a type that marshals itself (as JSON, CBOR, text or binary) is its package
+// path and name. Its fields do not determine its encoding. If that encoding changes, the type needs
+// a new name, or the cache a new namespace.
 //
 // A nil t, the type of a nil any, has its own fingerprint. Each call computes the fingerprint
 // again; a cache calls once for each type.

@@ -12,9 +12,9 @@ import (
 // JSON is encoding/json, id "json". As there, field names match in any letter case.
 //
 // Decoding refuses data after the value. In an any, numbers are decoded as float64, so integers
-// beyond ±2⁵³ lose digits. So its Check refuses an any: use a concrete type, or a
-// json.RawMessage, which keeps every digit. A value that encoding/json decoded has only float64
-// in it, so [Lossy] is safe for it.
+// beyond ±2⁵³ lose digits. Therefore its Check refuses an any. Use a concrete type, or a
+// json.RawMessage, which keeps every digit. A value that encoding/json decoded has only float64 in
+// it, so [Lossy] is safe for it.
 //
 // Encoding refuses, with [ErrValue], a string that is not UTF-8. encoding/json would replace its
 // bytes with U+FFFD, and a reader would get another value.

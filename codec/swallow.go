@@ -6,7 +6,7 @@ import (
 )
 
 // A struct inherits the marshal methods of an embedded type, unless it has its own. Inherited
-// methods know nothing of the other fields.
+// methods do not see the other fields.
 
 // swallowed returns the name of a field that t's encoding lacks, if that is the encoding of an
 // embedded field. Otherwise it returns "". It tries an example.

@@ -3,5 +3,5 @@
 //
 //	go run ./examples/NAME
 //
-// The programs are a separate module, so that users of the library do not get their dependencies.
+// The programs are a separate module, so users of the library do not get their dependencies.
 package examples

@@ -21,20 +21,20 @@
 //
 // # An invalidation deletes nothing
 //
-// An invalidation removes no entry from a local tier. It leaves a fence. Every read judges
-// the entry against the fences. So an invalidation costs the same for one entry and for a
-// million. It also covers values that are still on their way. A value carries a Mark: what
-// its process knew before it fetched or loaded the value. A fence that is newer than the
-// Mark covers the value, however late the value arrives.
+// An invalidation removes no entry from a local tier. It leaves a fence, and every read compares
+// its entry with the fences. Therefore an invalidation costs the same for one entry and for a
+// million. It also covers values that are still being fetched or loaded. A value carries a Mark:
+// what its process knew before it fetched or loaded the value. A fence that is newer than the Mark
+// covers the value, even if the value arrives late.
 //
 // # Three parts
 //
 // The log. An invalidation is one record in a dense, totally ordered sequence that every
 // process reads. There is one sequence for keys and one for everything else. The numbers are
-// dense, so a process that misses records sees the hole. It then gives up what these records
-// may have covered. The records are ordered, so a value can say "as of record 17". A process
-// that knows a later record that covers the value refuses it. A prefix or a tag is one
-// append, however much it covers. No invalidation scans anything.
+// dense, so a process that misses records sees the gap. It then discards what these records may
+// have covered. The records are ordered, so a value can say "as of record 17". A process that knows
+// a later record that covers the value refuses it. A prefix or a tag is one append, even if it
+// covers a million entries. No invalidation scans anything.
 //
 // The lease. A process may serve cached values only while it holds a Lease. It holds one when
 // three things are true. It asked the log at most B ago for the records that it had missed. The
@@ -43,36 +43,36 @@
 // Here is why the lease suffices. A record was written at a, by a call that returned at t. A
 // lease that is valid at x was confirmed by a question asked at x − B or later. If the log
 // answered that question after a, the answer had the record. If it answered before a, then
-// the question was asked before a. So x is before a + B, and t + B is not reached yet. There
-// is no third case, also when messages are lost or late, or when the reading process slept.
+// the question was asked before a. Therefore x is before a + B, and t + B is not reached yet. Every
+// question falls under one case or the other, even if messages were lost or late, or the reading
+// process slept.
 //
 // The fenced cells. A value in the remote tier carries three things: the positions that its
 // process had applied before its load began, the id of the log's epoch, and a random nonce.
 // A process that loads claims the cell with a nonce. An invalidation of the key removes the
-// cell. A fill succeeds only while its nonce is still in the cell. So a load that began
-// before the removal cannot store its value after it. A reader also refuses a cell that is
-// older than a record it knows, or that is of another epoch. For keys, either check would be
-// enough. There are two because servers lose writes. Prefixes and tags have the second check
-// only.
+// cell. A fill succeeds only while its nonce is still in the cell, so a load that began before the
+// removal cannot store its value after it. A reader also refuses a cell that is older than a record
+// it knows, or that is of another epoch. For keys, either check would be enough. There are two
+// because servers lose writes. Prefixes and tags have only the second check.
 //
 // # Built values
 //
-// A loader may build a value from other cached values, its parts. The built value carries the hash
-// of each part's key, of each prefix of that key that ends with a colon, and all that the part
-// carried itself. A fence of a key or a prefix covers it by these hashes, a fence of a tag by its
-// tags. A record of a prefix that does not end with a colon has a second fence, of the prefix up to
-// its last colon; see [Scope.BuiltFence].
+// A loader may build a value from other cached values, its parts. For each part, the built value
+// carries the hash of its key, of each prefix of that key that ends with a colon, and all that the
+// part itself carried. A fence of a key or a prefix covers it by these hashes, a fence of a tag by
+// its tags. A record of a prefix that does not end with a colon has a second fence, of the prefix
+// up to its last colon; see [Scope.BuiltFence].
 //
-// An invalidation of a part does not remove the cell of what was built from it. So only the second
-// check protects that cell. A process that misses a record of the sequence of keys refuses every
-// older frame of a built value, and so does one that started after the log had trimmed the record.
+// An invalidation of a part does not remove the cell of what was built from it, so only the second
+// check protects that cell. Suppose that a process misses a record of the sequence of keys, or
+// starts after the log has trimmed it. It then refuses every older frame of a built value.
 //
 // # Expire
 //
 // An invalidation may be soft: what it covers becomes stale and stays usable as a stale
 // value. Expire of package cache makes soft invalidations. A soft record leaves a soft fence,
-// in a table of its own. An entry that fences of both tables cover is dead, whichever came
-// first, because a read looks into the other table first.
+// in a separate table. An entry that fences of both tables cover is dead, in either order,
+// because a read looks into the other table first.
 //
 // An entry that was marked before a soft fence is stale from the moment at which its process
 // stored the fence. The entry notes that moment, so later fences do not move it. An entry
@@ -81,17 +81,17 @@
 // it.
 //
 // The record of a soft fence goes into the sequence of prefixes and tags, even when it covers
-// a key. The reason is the meaning of a hole. A process that misses a record of the sequence of
+// a key. The reason is the meaning of a gap. A process that misses a record of the sequence of
 // keys still trusts frames, because the invalidation removed the cells first. A soft fence
-// removes no cell. In the other sequence, a process that finds a hole gives up frames as well.
-// So a process that misses a soft record treats it as an invalidation of everything. That
-// costs loads, and serves nothing old as fresh. A process does the same when its version does
-// not know soft records, or when too many invalidations wait for the log.
+// removes no cell. In the other sequence, a process that finds a gap discards frames as well, so it
+// treats a missed soft record as an invalidation of everything. That costs loads, and serves
+// nothing old as fresh. A process does the same when its version does not know soft records, or
+// when too many invalidations wait for the log.
 //
 // # Epochs: when the log lost records
 //
 // A Redis that fails over loses its last writes. A Redis that restarts from a dump loses
-// more. An operator may delete or restore a key. So the log has epochs, each with a random
+// more. An operator may delete or restore a key. For this the log has epochs, each with a random
 // id. A Sync starts a new epoch in each of these cases:
 //
 //   - another server has the log;
@@ -101,25 +101,25 @@
 //     a caller sends the ids of the last records that it knows.
 //
 // A log may go back to an older state without any of these signs, and the process that asks may
-// know nothing of the lost records. Cells of the remote tier know them. A process notes the
+// not know the lost records. Cells of the remote tier carry their positions. A process notes the
 // positions of the cells that it serves. When a complete answer ends below a position that was
 // noted before the question, records are lost. The process does not renew its lease. It shows
 // the position to the log, as a caller that knows more than the log, and an epoch starts. Until
-// then it may serve such a cell, within B. In normal life the answer always reaches the
-// position: the cell's process had applied that record before it stored the cell.
+// then it may serve such a cell, within B. Without a loss the answer always reaches the position,
+// because the cell's process had applied that record before it stored the cell.
 //
-// This net has two holes, so a log must notice a loss itself where it can. A process may meet
-// no such cell before the log has used the lost positions again. And a value of the lost history
-// may be as of a position that the log still has. Call NewEpoch of package sqllog after an
-// operation that the log cannot notice; its documentation names them.
+// This check can miss a loss in two ways, so a log must notice a loss itself where it can. A
+// process may meet no such cell before the log has used the lost positions again. Or a value of the
+// lost history may be as of a position that the log still has. Call NewEpoch of package sqllog
+// after an operation that the log cannot notice; its documentation names them.
 //
-// An epoch begins with one bump record in each sequence. Every process that reads it gives up
-// everything older. That costs O(1): one floor rises.
+// An epoch begins with one bump record in each sequence. Every process that reads it discards
+// everything older. That costs O(1), because it only raises one floor.
 //
-// The numbers of epochs grow as long as some of the log, or a process that knew it, is left.
-// A fleet that restarts without both begins at 1 again. That is safe: a cell that survived
-// elsewhere has the id of an epoch that no reader knows, and readers refuse it. No rule reads
-// a wall clock.
+// The numbers of epochs grow as long as a part of the log, or a process that knew it, is left. A
+// fleet that restarts without either begins at 1 again. That is safe: a cell that survived
+// elsewhere has the id of an epoch that no reader knows, and readers refuse it. No rule reads a
+// wall clock.
 //
 // # When the log cannot be reached
 //
@@ -129,18 +129,17 @@
 // store it in the remote tier.
 //
 // An invalidation is applied in this process, kept in a bounded queue, and retried. After a
-// quarter of a second, or what the configuration says, the call returns a [*PendingError].
-// Other processes get no promise until the record is in the log. The retries back off to
-// about one a second, or to two in a bound where that takes longer, with jitter, however many
-// calls come. In this process the invalidation holds from the moment the call returned: until
-// its record is in the log, the process does not ask the remote tier. When too many
-// invalidations wait, they become one invalidation of everything.
+// quarter of a second, or InvalidateWait, the call returns a [*PendingError]. Other processes get
+// no promise until the record is in the log. The retries back off with jitter: to about one a
+// second, or two in a bound if that is longer. More calls do not cause more retries. In this
+// process the invalidation holds as soon as the call has returned. Until the record is in the log,
+// the process does not ask the remote tier. When too many invalidations wait, they become one
+// invalidation of everything.
 //
 // When a node of the remote tier hangs, the cells on it cannot be removed. Each call removes
-// its own cells, so calls with keys on other nodes do not wait. The call writes its record
-// all the same, and every process that knows the record refuses the old cells. A goroutine
-// removes the cells later, and then writes the record again. Until then the invalidation is
-// pending.
+// its own cells, so calls with keys on other nodes do not wait. The call still writes its record,
+// and every process that knows the record refuses the old cells. A goroutine removes the cells
+// later, and then writes the record again. Until then the invalidation is pending.
 //
 // # When the data and the log are in one database
 //
@@ -149,10 +148,10 @@
 // names what it invalidates. COMMIT makes both visible, or neither.
 //
 // The row has no number. Numbers that are assigned inside transactions either make writers
-// wait for each other or become visible out of order. So each Sync, of any process, first
-// looks for such rows. It removes the cells of the keys that they name. Then, in one step, it
-// assigns numbers and deletes the rows. A Sync that starts after COMMIT finds the row, or the
-// record that replaced it. So the lease keeps its meaning.
+// wait for each other or become visible out of order. Instead, each Sync of any process first looks
+// for such rows. It removes the cells of the keys that they name. Then, in one step, it assigns
+// numbers and deletes the rows. A Sync that starts after COMMIT finds the row, or the record that
+// replaced it, so the lease keeps its meaning.
 //
 // A record gets its number after the commit. A process whose mark includes the number began
 // its load after the commit, and read the new value. A process whose mark does not include it
@@ -160,19 +159,18 @@
 //
 // The cells are removed before the number is assigned, and not inside the transaction. A cell
 // that the transaction removed could be filled again from the old data until COMMIT. When a
-// cell cannot be removed, because the remote tier is down, the key is fenced like a prefix
-// that covers this key alone. Then no process needs the cell to be gone.
+// cell cannot be removed, because the remote tier is down, the log fences the key like a prefix
+// that covers only this key. Then no process needs the cell to be gone.
 //
 // # What is forgotten
 //
 // The tables remember at least the last 131,072 different keys, and as many tags and
-// prefixes. Before a process forgets older fences, it judges every entry of the local tier
-// once in the background, and the entry notes the tick. So an entry dies only by an
-// invalidation that covers it, whatever else was invalidated. There are three exceptions, and
-// [FenceStats] counts them:
+// prefixes. Before a process forgets older fences, it checks every entry of the local tier once in
+// the background, and the entry notes the tick. Therefore other invalidations do not end an entry.
+// There are three exceptions, and [FenceStats] counts them:
 //
-//   - fences that come faster than entries can be judged; then the tables remember 524,288 of
-//     each kind;
+//   - fences that come faster than entries can be checked; then the tables remember 524,288 of each
+//     kind;
 //   - a local tier that cannot list its entries;
 //   - a load that takes longer than 131,072 invalidations.
 //
@@ -181,18 +179,18 @@
 //
 // Frames in the remote tier are compared by position. A reader refuses a frame that is older
 // than the newest forgotten prefix. It refuses a frame with tags that is older than the newest
-// forgotten tag, and the frame of a built value that is older than the newest forgotten key.
+// forgotten tag. It refuses the frame of a built value that is older than the newest forgotten key.
 //
-// The tables remember as many soft fences, for as long. What a forgotten soft fence may cover
-// is dead, and not stale, because the process no longer knows when it expired. This includes
+// The tables remember as many soft fences, for as long. An entry that a forgotten soft fence may
+// cover is dead, and not stale, because the process no longer knows when it expired. This includes
 // every frame that is older than the newest forgotten soft fence of a key. The moments of soft
 // fences are kept forever: exact to a millisecond for the latest 131,072, and coarser before.
 //
 // # Without a log
 //
-// Positions are the process's own: wall-clock nanoseconds, made strictly increasing. They
-// order exactly what happens in this process. They order the frames that other processes
-// filled as exactly as the clocks of the machines agree.
+// Positions are the process's own: wall-clock nanoseconds, made strictly increasing. Within this
+// process their order is exact. For frames that other processes filled, it is as exact as the
+// clocks of the machines agree.
 //
 // # Sources
 //

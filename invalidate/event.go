@@ -11,14 +11,14 @@ type Event struct {
 	// id of keys, and prefixes and tags. Logs name them if their option Names is set, in
 	// redislog.Config and sqllog.Config; by default they carry only the kind, the hash, a
 	// prefix's length, the hold and whether it is soft. An event of everything has the scope All.
-	// Scopes are in no order. They are for information: whoever can write to the log can leave a
-	// name out, but cannot add one whose hash is not among Fences.
+	// Scopes are in no order. They are only for information: a program that can write to the log
+	// can leave a name out, but cannot add one whose hash is not among Fences.
 	Local  bool
 	Scopes []Scope
 
-	// Unnamed is how many of the Fences have no scope in Scopes, so what they cover is known by
-	// hash only. A program that knows what its process uses can compare Fences with Scope.Fence of
-	// it; the hold may differ. It is 0 when Scopes are complete.
+	// Unnamed is how many of the Fences have no scope in Scopes, so what they cover is known only
+	// by hash. A program can compare Scope.Fence of the scopes that it uses with Fences; the hold
+	// may differ. Unnamed is zero when Scopes are complete.
 	Unnamed int
 
 	// Fences are what the log carries: the kinds and hashes, as Scope.Fence returns them, and

@@ -18,10 +18,10 @@ import (
 //
 // A log that may have lost its last records starts a new epoch before it takes another
 // record. The epoch begins with one bump record in each sequence. A server can be restored to
-// an older state without noticing it, so a position alone proves nothing. Therefore every
-// record has a random [Record.ID], and the id of an epoch is that of its bump records. A
-// caller sends the ids that it knows with its cursor. When the log has other ids at these
-// positions, that Sync starts a new epoch.
+// an older state without noticing it, so a position by itself proves nothing. Therefore every
+// record has a random [Record.ID], and the id of an epoch is that of its bump records. A caller
+// sends the ids that it knows with its cursor. When the log has other ids at these positions, that
+// Sync starts a new epoch.
 //
 // A type that wraps a Log hides the optional methods of what it wraps. Give it a method
 // Unwrap() invalidate.Log. The cache then finds [CellUser], [NameKeeper], Validate and Close there. The methods
@@ -33,8 +33,8 @@ type Log interface {
 	// Sync does four things, in this order:
 	//
 	//   - It proves that this log is the one that takes records.
-	//   - It starts a new epoch when the log may have lost records, when at is ahead of the
-	//     log, or when at has ids that the log does not have.
+	//   - It starts a new epoch when the log may have lost records. It does so too when at is ahead
+	//     of the log, or has ids that the log does not have.
 	//   - It appends a.
 	//   - It returns the records after at, which include a and everything that was appended
 	//     before Sync was called. When Page.More is set, another Sync returns the rest.
@@ -42,8 +42,8 @@ type Log interface {
 	// Each log chooses its own proof. A server that can be deposed without noticing must
 	// prove itself by a write.
 	//
-	// After an error, a may have been appended or not. Appending it again does no harm. Sync
-	// must not keep its arguments. The caller owns the Page.
+	// After an error, the caller does not know whether a was appended. Appending it again does no
+	// harm. Sync must not keep its arguments. The caller owns the Page.
 	Sync(ctx context.Context, at Cursor, a Append) (Page, error)
 
 	// Tail waits until there are records after at, and returns them. It proves nothing: it
@@ -62,8 +62,8 @@ const MinBound = time.Millisecond
 var ErrBound = errors.New("invalidate: the Bound of the log is too short")
 
 // CellRemover is a [Log] that keeps its records on the server where a remote tier keeps its
-// cells. It can remove cells and append in one step. Then an invalidation of keys costs no
-// more than one of a tag.
+// cells. It can remove cells and append in one step, so an invalidation of keys costs no more than
+// one of a tag.
 type CellRemover interface {
 	// RemovesFrom reports whether the log can remove cells from server, as returned by
 	// tier.Namer.
@@ -105,9 +105,9 @@ const MaxNames = 1 << 16
 // from the same position of another history. The zero Cursor is before every record that a
 // log retains.
 type Cursor struct {
-	Key, Scope     Position // the last that are known; 0: none
-	KeyID, ScopeID uint64   // Record.ID of the records at these positions; 0: not known
-	Epoch          uint64   // the id of the epoch that both are in; 0: not known
+	Key, Scope     Position // the last that are known; 0 if none is
+	KeyID, ScopeID uint64   // Record.ID of the records at these positions; 0 if not known
+	Epoch          uint64   // the id of the epoch that both are in; 0 if not known
 }
 
 // Append is what a Sync appends: at most one record to each sequence. An empty slice appends
@@ -137,12 +137,12 @@ type Page struct {
 	// appended none.
 	Key, Scope Position
 
-	// Now is the log's own clock when the page was made, in unix microseconds; 0: not known.
-	// Use it only to measure lag.
+	// Now is the log's own clock when the page was made, in unix microseconds, or 0 if it is not
+	// known. Use it only to measure lag.
 	Now int64
 
-	// Bound is the largest Bound that any process has used with this log; 0: not known. Strict
-	// waits that long.
+	// Bound is the largest Bound that any process has used with this log, or 0 if it is not known.
+	// Strict waits that long.
 	Bound time.Duration
 }
 
@@ -150,15 +150,15 @@ type Page struct {
 type Record struct {
 	At     Position // its place in its sequence
 	ID     uint64   // random, never 0; the two bumps of an epoch share theirs, which is the epoch's
-	After  uint64   // ID of the record before it in its sequence; 0: there was none
+	After  uint64   // ID of the record before it in its sequence; 0 if there was none
 	Bump   bool     // the first record of an epoch
 	Prev   Position // of a bump: the last position before it that the log knows of
-	Time   int64    // when it was appended, by the log's clock, in unix microseconds; 0: not known
+	Time   int64    // when it was appended, by the log's clock, in unix microseconds; 0 if not known
 	Fences []Fence  // what was invalidated; none in a bump
-	Names  string   // the names that it was appended with, byte by byte; empty: none, or dropped
+	Names  string   // the names that it was appended with, byte by byte; empty if none, or if dropped
 
-	// Damaged says that the record does not decode. What it fenced is not known, so a reader
-	// gives up everything older.
+	// Damaged says that the record does not decode. It may have fenced anything, so a reader
+	// discards everything older.
 	Damaged bool
 }
 
@@ -168,8 +168,8 @@ type Fence struct {
 	Kind Kind          // of the scope
 	Hash uint64        // Scope.Hash of it
 	Len  int           // of a prefix: its length in bytes, or BuiltLen
-	Part uint16        // of a prefix: which namespaces it may cover, see Scope.Fence; 0: any
-	Hold time.Duration // no process caches what it covers for so long; 0: no hold
+	Part uint16        // of a prefix: which namespaces it may cover, see Scope.Fence; 0 means any
+	Hold time.Duration // how long no process caches what it covers; 0 means no hold
 	Soft bool          // what it covers becomes stale, and is not removed
 }
 
@@ -226,7 +226,7 @@ func (s Scope) BuiltFence() (f Fence, ok bool) {
 // retries in the background. Until a retry succeeds, other processes that can reach the log may
 // go on serving what the invalidation covers.
 type PendingError struct {
-	Pending int   // scopes that wait, also those of other calls
+	Pending int   // scopes that wait, including those of other calls
 	Err     error // why the call stopped waiting, and why the last retry failed
 }
 

@@ -26,7 +26,7 @@ var ErrScope = errors.New("invalidate: bad scope")
 // Kind is the kind of a scope.
 type Kind uint8
 
-// The kinds of scopes. The zero Kind is no scope.
+// The kinds of scopes. The zero Kind means no scope.
 const (
 	KindKey Kind = iota + 1
 	KindPrefix
@@ -57,9 +57,8 @@ func (k Kind) String() string {
 const MaxHold = time.Hour
 
 // Scope is what one invalidation covers. [Key], [Prefix], [Tag], [Tenant] and [All] make
-// scopes, and so do methods of cache.Cache. [Strict] and [Hold] are passed beside scopes and
-// say how to invalidate them. A Scope is a small comparable value. Validate refuses the zero
-// Scope.
+// scopes, and so do methods of cache.Cache. [Strict] and [Hold] are passed together with scopes and
+// say how to invalidate them. A Scope is a small comparable value. Validate refuses the zero Scope.
 type Scope struct {
 	kind   Kind
 	tenant string
@@ -80,16 +79,16 @@ var Strict = Scope{kind: kindStrict}
 // for sources that are read from replicas that lag by up to d. Loads go on and answer their
 // callers. d is between 1 ms and [MaxHold], rounded up to milliseconds.
 //
-// What counts is when a load began. A load that began within the hold is not cached, also if it
-// ends later, and neither is a value that was built from its result. If the log loses its records,
-// the processes that know the hold send it again.
+// The start of a load counts. A load that began during the hold is not cached, even if it
+// ends later. A value that was built from its result is not cached either. If the log loses its
+// records, the processes that know the hold send it again.
 //
 // A process keeps 262,144 live holds of each kind of scope, in about 40 MB. Beyond that limit, a
-// hold of a tag holds everything with a tag, and a hold of a key or a prefix holds everything,
-// for as long as it lasts. FenceStats.HoldsWidened counts these. Holds that have ended are remembered
-// for five minutes, or until live ones need their room. A load that runs longer than that is not
-// cached if any hold ended meanwhile. Hold is the remote marker of
-// Nishtala et al., Scaling Memcache at Facebook, NSDI 2013.
+// hold of a tag holds everything with a tag. A hold of a key or a prefix holds everything while it
+// lasts. FenceStats.HoldsWidened counts these. Holds that have ended are remembered for five
+// minutes, or until live ones need their room. A load that runs longer than that is not cached if
+// any hold ended meanwhile. Hold is the remote marker of Nishtala et al., Scaling Memcache at
+// Facebook, NSDI 2013.
 func Hold(d time.Duration) Scope {
 	if rest := d % time.Millisecond; rest > 0 {
 		d += time.Millisecond - rest
@@ -126,7 +125,7 @@ func Invalid(err error) Scope {
 func All() Scope { return Scope{kind: KindAll} }
 
 // Tag covers everything in any namespace that carries tag for tenant. The tags of two tenants are
-// different tags, also when they are spelled alike.
+// different tags, even if they are spelled alike.
 func Tag(tenant, tag string) Scope { return Scope{kind: KindTag, tenant: tenant, text: tag} }
 
 // Kind returns the kind of scope; zero for the zero Scope, Strict and Hold.
@@ -219,7 +218,7 @@ func (s Scope) Validate() error {
 	return nil
 }
 
-// validateTenant checks the tenant of a scope. What names the kind of scope in errors.
+// validateTenant checks the tenant of a scope. The argument what names the kind of scope in errors.
 func validateTenant(what, tenant string) error {
 	switch {
 	case tenant == "":

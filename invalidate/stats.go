@@ -2,7 +2,7 @@ package invalidate
 
 import "time"
 
-// FenceStats describes the fences that a process remembers, and what it gave up because it cannot
+// FenceStats describes the fences that a process remembers, and what it discarded because it cannot
 // remember all of them.
 type FenceStats struct {
 	// Keys, Prefixes and Tags count the fences that are remembered exactly now. A scope that
@@ -15,12 +15,12 @@ type FenceStats struct {
 	// the same.
 	Expired int64
 
-	// Forgotten counts entries and loads that were given up because a fence that may cover
-	// them is no longer remembered.
+	// Forgotten counts entries and loads that were discarded because the process no longer
+	// remembers a fence that may cover them.
 	Forgotten int64
 
 	// Waits counts calls that waited because fences came faster than the entries could be
-	// judged, and Waited is how long they waited in all. Reads do not wait.
+	// checked, and Waited is how long they waited in all. Reads do not wait.
 	Waits  int64
 	Waited time.Duration
 
@@ -31,7 +31,7 @@ type FenceStats struct {
 
 // LogStats describes what a process has seen of its log, and done with it, since it follows it.
 type LogStats struct {
-	LeaseAge time.Duration // since the lease was last confirmed; -1: never
+	LeaseAge time.Duration // since the lease was last confirmed; -1 if it never was
 	Lapses   int64         // times the lease ran out
 	Gaps     int64         // times records were missing: trimmed, or lost with their server
 	Bumps    int64         // epochs that began: a new log, or one that may have lost records
@@ -40,7 +40,7 @@ type LogStats struct {
 	Syncs    int64         // calls of Log.Sync
 	Pending  int64         // scopes that wait for a log or a remote tier that cannot be reached
 
-	PendingAge time.Duration // how long the oldest of them has waited; 0: none waits
+	PendingAge time.Duration // how long the oldest of them has waited; 0 if none waits
 
 	SyncErrors, TailErrors int64 // calls that failed, for any reason
 

@@ -31,13 +31,13 @@ const (
 //
 // Strings and integers are always valid. In other types CheckType looks for differences that ==
 // sees and JSON does not: pointers, interfaces, channels and complex numbers; fields that are
-// unexported, tagged "-", or lost because two share a JSON name (also when only letter case
-// differs); types whose JSON makes unequal values equal, such as [time.Time] and [json.Number].
+// unexported, tagged "-", or lost because two share a JSON name (even if the letter case differs);
+// types whose JSON makes unequal values equal, such as [time.Time] and [json.Number].
 //
 // CheckType trusts a type that marshals itself by value (as [encoding/json.Marshaler] or
 // [encoding.TextMarshaler]), as netip.Addr and most UUID types do. The exception is a type that
 // embeds another such type next to other fields. Its methods may be those of the embedded type,
-// which know nothing of the other fields.
+// which do not see the other fields.
 func CheckType[K comparable]() error {
 	t := reflect.TypeFor[K]()
 	switch t.Kind() {

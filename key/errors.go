@@ -15,8 +15,8 @@ var (
 	ErrSeparator = errors.New("key: misplaced ':'")
 
 	// ErrCharacter is a control character, or a brace in a tenant or namespace. Redis Cluster
-	// hashes only the part of a key between the first '{' and the next '}'. So a tenant with a
-	// brace in its name could choose the node for its keys, or gather all keys on one node.
+	// hashes only the part of a key between the first '{' and the next '}'. A tenant with a brace
+	// in its name could therefore choose the node for its keys, or gather all keys on one node.
 	ErrCharacter = errors.New("key: character not allowed")
 
 	ErrEscape = errors.New("key: id not spelled as Text would")
@@ -59,7 +59,7 @@ func checkName(field, s string) error {
 	return nil
 }
 
-// checkID checks that Text could have written id. So an id that a caller builds by hand cannot
+// checkID checks that Text could have written id, so an id that a caller builds by hand cannot
 // contain a separator or a second spelling.
 func checkID(id string) error {
 	if id == "" {

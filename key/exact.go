@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// exact prepares compact JSON for RFC 8785, so that the canonical form loses nothing; see [Hash].
-// It returns data itself if nothing has to be rewritten, which is nearly always.
+// exact prepares compact JSON for RFC 8785, whose canonical form must not lose anything; see
+// [Hash]. It returns data itself if nothing has to be rewritten, which is nearly always.
 func exact(data []byte) ([]byte, error) {
 	var out []byte
 	done := 0 // out replaces data[:done]
@@ -59,8 +59,8 @@ func scanString(data []byte, i int) (end int, bad bool) {
 }
 
 // doublyQuoted reports whether the JSON string quoted contains a JSON string with \ufffd. A field
-// tagged `json:",string"` makes that of invalid UTF-8. A genuine string of this form is refused
-// too. Refusing one odd key is better than two keys that share an entry.
+// tagged `json:",string"` turns invalid UTF-8 into such a string. A genuine string of this form is
+// refused too. Refusing one odd key is better than two keys that share an entry.
 func doublyQuoted(quoted []byte) bool {
 	if !bytes.HasPrefix(quoted, []byte(`"\"`)) {
 		return false

@@ -22,15 +22,15 @@ import (
 // an id. The fields may be anywhere in v, also behind pointers, slices, maps and interfaces. Hash
 // trusts a type that marshals itself.
 //
-// Two values with different JSON never share an id, unless SHA-256 collides. The RFC alone does
-// not guarantee that, so Hash differs from it in these cases only:
+// Two values with different JSON never share an id, unless SHA-256 collides. The RFC does not
+// guarantee that, so Hash differs from it, but only in these cases:
 //
 //   - RFC 8785 reads numbers as IEEE 754 doubles, so 9007199254740992 and 9007199254740993 are
 //     the same. Hash replaces an integer outside ±2⁵³ by the string "\u0000int:" and its digits.
 //     To keep that unambiguous, a string that starts with U+0000 gets one more in front.
 //   - A number with a fraction or exponent must be the shortest decimal of its double. Any other
-//     (from a [json.Number] or [json.RawMessage]) would be rounded and is [ErrNumber]. So are NaN
-//     and the infinities.
+//     (from a [json.Number] or [json.RawMessage]) would be rounded and is [ErrNumber]. NaN and the
+//     infinities are [ErrNumber], too.
 //   - json.Marshal replaces all bytes that are not UTF-8 by U+FFFD. Hash returns [ErrUTF8].
 //
 // A value without a JSON form, or with a repeated name in one object, is [ErrType]. Values of

@@ -21,10 +21,10 @@ const MaxLen = 1024
 
 // Space is one tenant's share of a namespace. Its zero value is not valid.
 //
-// A tenant contains no ':'. A namespace may contain it, so that it reads like a path
-// ("users:v1"). But it has no empty segment: it does not start or end with ':' and has no "::".
-// Empty segments would still be unambiguous (see [Parse]). But they usually come from an empty
-// variable, and "users:" next to "users" would be two spaces that look like one.
+// A tenant contains no ':'. A namespace may contain it, to read like a path ("users:v1"). But it
+// has no empty segment: it does not start or end with ':' and has no "::". Empty segments would be
+// unambiguous (see [Parse]), but they usually come from an empty variable. Then "users:" and
+// "users" would be two spaces that look like one.
 type Space struct {
 	Tenant    string // not empty, no ':'
 	Namespace string // not empty, no empty segment

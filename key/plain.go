@@ -10,9 +10,9 @@ import (
 	"sync"
 )
 
-// Most structs that are used as keys have plain fields only: booleans, integers, strings of
-// printable ASCII, and structs of these. Hash writes their canonical JSON in one walk. Everything
-// else takes the way through [json.Marshal]. TestPlainAgrees compares the two.
+// Most structs that are used as keys have only plain fields: booleans, integers, strings of
+// printable ASCII, and structs of these. Hash writes their canonical JSON in one walk. All other
+// values go through [json.Marshal]. TestPlainAgrees compares the two.
 
 // plainType is how to write a type, made once for each type.
 type plainType struct {
@@ -26,7 +26,7 @@ type plainField struct {
 	*plainType
 }
 
-var plainTypes sync.Map // reflect.Type → *plainType; nil: not plain
+var plainTypes sync.Map // reflect.Type → *plainType; nil if not plain
 
 // appendPlain appends the canonical JSON of a struct to b, or reports that it cannot.
 func appendPlain(b []byte, v reflect.Value) ([]byte, bool) {

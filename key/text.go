@@ -52,7 +52,7 @@ func plain(s string) int {
 
 // Unescape returns the string whose id by [Text] is s. If there is none, it returns [ErrEscape]:
 // s has a bad or lower-case escape, or an unescaped byte that Text escapes, or an escaped byte
-// that Text does not escape. So Text(Unescape(s)) is s too.
+// that Text does not escape. Therefore Text(Unescape(s)) is s too.
 func Unescape(s string) (string, error) {
 	if plain(s) == len(s) {
 		return s, nil

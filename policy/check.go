@@ -36,7 +36,7 @@ type checker struct {
 	table Table
 	base  Policy
 	at    map[scope]int    // index of the override for a scope
-	seen  map[scope]report // faults by scope; no entry: no fault
+	seen  map[scope]report // faults by scope; no entry means no fault
 	errs  []error
 }
 

@@ -78,7 +78,7 @@ func (q *Patch) UnmarshalJSON(data []byte) error {
 func (q Patch) MarshalJSON() ([]byte, error) { return Override{Patch: q}.MarshalJSON() }
 
 // UnmarshalJSON decodes a policy, by the rules of [Table.UnmarshalJSON]. A missing field gets its
-// value from [Default], whatever p held before.
+// value from [Default], not from p.
 func (p *Policy) UnmarshalJSON(data []byte) error {
 	var q Patch
 	err := q.UnmarshalJSON(data)
@@ -184,7 +184,7 @@ func (d *duration) UnmarshalText(b []byte) error {
 	}
 	v, err := time.ParseDuration(string(b))
 	if *d = duration(v); err != nil {
-		// An UnmarshalTypeError, so that encoding/json adds the field's name.
+		// An UnmarshalTypeError, because encoding/json adds the field's name to it.
 		return &json.UnmarshalTypeError{Value: fmt.Sprintf("%q", shorten(string(b))), Type: reflect.TypeFor[*duration]()}
 	}
 	return nil

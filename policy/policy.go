@@ -37,56 +37,55 @@ const Resolution = time.Millisecond
 //
 // No field may be negative. A cache copies its Policy, so later changes have no effect.
 type Policy struct {
-	// TTL is how long a value is fresh. Forever means without end. 0 is refused.
-	// Default: 1 minute. HTTP: max-age. FusionCache: Duration.
+	// TTL is how long a value is fresh. Forever means without end. Zero is refused. The default is
+	// 1 minute. HTTP calls it max-age, FusionCache Duration.
 	TTL time.Duration
 
-	// Jitter spreads TTL, NegativeTTL and ErrorTTL, so that keys that were loaded together do not
-	// expire together. TTL becomes a value between TTL·(1-Jitter) and TTL·(1+Jitter). The value
-	// depends only on the key, so all processes use the same. Jitter is at least 0 and below 1.
-	// 0: no spread.
-	// Default: 0.15. FusionCache: JitterMaxDuration, which is a duration and only adds.
+	// Jitter spreads TTL, NegativeTTL and ErrorTTL, because keys that were loaded together should
+	// not expire together. TTL becomes a value between TTL·(1-Jitter) and TTL·(1+Jitter). The value
+	// depends only on the key, so all processes use the same. Jitter is at least 0 and below 1. If
+	// zero, there is no spread. The default is 0.15. FusionCache has JitterMaxDuration, which is a
+	// duration and only adds.
 	Jitter float64
 
 	// NegativeTTL is how long the cache remembers that the loader found nothing.
-	// 0: it does not remember. Default: 3 seconds. DNS calls this negative caching
-	// (RFC 2308).
+	// If zero, it does not remember. The default is 3 seconds. DNS calls this negative caching (RFC
+	// 2308).
 	NegativeTTL time.Duration
 
 	// ErrorTTL is how long the cache remembers that a load failed, if there is no old value to
 	// serve in its place. Reads in all processes then get the error without a load; a process
-	// that holds an old value serves that. 0: it does not remember; every read loads.
+	// that holds an old value serves that. If zero, it does not remember, and every read loads.
 	//
 	// The cache remembers the errors of the loader, including timeouts that the loader sets
-	// itself. It does not remember errors that say nothing about the source: a load that exceeded
-	// LoadTimeout or was cancelled, and an error of this library (overloaded, closed, recursive)
-	// that the loader returns.
-	// Default: 0. DNS: negative caching of resolution failures (RFC 9520).
+	// itself. Some errors are not remembered as failures of the source: LoadTimeout, a cancelled
+	// load, and an error of this library (overloaded, closed, recursive) that the loader returns.
+	// The default is zero. DNS calls this negative caching of resolution failures (RFC 9520).
 	ErrorTTL time.Duration
 
 	// Stale is how long after TTL an old value is served while one refresh runs.
-	// 0: not at all. Default: 0. HTTP: stale-while-revalidate (RFC 5861).
+	// If zero, the default, it is not served. HTTP calls this stale-while-revalidate (RFC 5861).
 	Stale time.Duration
 
 	// StaleIfError is how long after TTL+Stale an old value is served in place of a failed
-	// load. 0: not at all. Default: 0. HTTP: stale-if-error (RFC 5861). FusionCache:
-	// FailSafeMaxDuration, which counts from the load.
+	// load. If zero, the default, it is not served. HTTP calls this stale-if-error (RFC 5861).
+	// FusionCache has FailSafeMaxDuration, which counts from the load.
 	StaleIfError time.Duration
 
 	// Throttle limits the loads from a failed source while an old value can be served. Each
 	// process loads a key at most once in this time, and serves the old value otherwise. Throttle
 	// applies within Stale and StaleIfError, and to a fresh value after LocalTTL. If the process
 	// has no old value, ErrorTTL serves this purpose. Calls that refuse an old value
-	// (Fresh(), MaxAge, Refresh) always load. 0: every read loads.
-	// Default: 1 second. FusionCache: FailSafeThrottleDuration.
+	// (Fresh(), MaxAge, Refresh) always load. If zero, every read loads. The default is 1 second.
+	// FusionCache calls it FailSafeThrottleDuration.
 	Throttle time.Duration
 
-	// RefreshAhead starts refreshes before TTL ends, so that callers of a busy key do not see a
-	// stale value. It is the factor β of XFetch: each hit decides at random whether to refresh.
-	// The chance grows with the time that a load takes, and as the end of TTL comes closer. 1 is
-	// the optimum of the paper (Vattani, Chierichetti, Lowenstein, PVLDB 8(8), 2015); a larger
-	// factor starts earlier. 0: no early refresh. It must be finite.
-	// Default: 0. FusionCache: EagerRefreshThreshold, which is a fraction of the duration.
+	// RefreshAhead starts refreshes before TTL ends, so callers of a busy key do not see a stale
+	// value. It is the factor β of XFetch: each hit decides at random whether to refresh. The
+	// chance grows with the time that a load takes, and as the end of TTL comes closer. 1 is the
+	// optimum of the paper (Vattani, Chierichetti, Lowenstein, PVLDB 8(8), 2015); a larger factor
+	// starts earlier. If zero, the default, there is no early refresh. It must be finite.
+	// FusionCache has EagerRefreshThreshold, which is a fraction of the duration.
 	RefreshAhead float64
 
 	// MaxRefreshes limits the background refreshes of the namespace that run at a time in one
@@ -94,55 +93,54 @@ type Policy struct {
 	// Above the limit a read serves the stale value without a refresh, and RefreshesSkipped
 	// counts it. In an override for a tenant it limits how many refreshes of the namespace may
 	// run when a refresh of that tenant starts. MaxRefreshes of cache.TiersConfig, the limit for
-	// all namespaces, applies too. 0: only that limit. Default: 0.
+	// all namespaces, applies too. If zero, the default, only that limit applies.
 	MaxRefreshes int
 
 	// SoftTimeout is how long a call waits for a load before it takes an old value instead. The
-	// load continues. 0: until LoadTimeout. It must not be above LoadTimeout, and it needs Stale
-	// or StaleIfError: without them there is no old value. A value whose loader forbids stale use
-	// (Fill.SetStale(0)) is not taken.
-	// Default: 0. FusionCache: FactorySoftTimeout.
+	// load continues. If zero, the default, the call waits until LoadTimeout. SoftTimeout must not
+	// be above LoadTimeout, and it needs Stale or StaleIfError, because without them there is no
+	// old value. A value whose loader forbids stale use (Fill.SetStale(0)) is not taken.
+	// FusionCache calls it FactorySoftTimeout.
 	SoftTimeout time.Duration
 
-	// LoadTimeout ends a load that takes too long. 0 is refused: a loader that hangs
-	// would never end. It is also the longest wait for the load of another process whose claim
-	// does not expire. Default: 30 seconds. FusionCache: FactoryHardTimeout.
+	// LoadTimeout ends a load that takes too long. Zero is refused, because a loader that hangs
+	// would never end. It is also the longest wait for the load of another process whose claim does
+	// not expire. The default is 30 seconds. FusionCache calls it FactoryHardTimeout.
 	LoadTimeout time.Duration
 
 	// LocalTTL is how long a process trusts its own copy before it asks the remote tier
-	// again. It matters where no log carries invalidations. 0: as long as the value is
-	// fresh. Default: 0. HTTP: max-age beside a longer s-maxage. FusionCache: Duration
-	// beside a longer DistributedCacheDuration.
+	// again. It matters where no log carries invalidations. If zero, the default, a process trusts
+	// its copy as long as the value is fresh. In HTTP it is max-age with a longer s-maxage, in
+	// FusionCache Duration with a longer DistributedCacheDuration.
 	LocalTTL time.Duration
 
 	// MinLoad keeps values out of the cache that were quick to load: if a load took less time,
-	// its value is returned and not stored. The same holds for an absence, so the source is asked
-	// for it each time. 0: every load is stored. Default: 0.
+	// its value is returned and not stored. The same holds for an absence, so each read of it asks
+	// the source. If zero, the default, every load is stored.
 	MinLoad time.Duration
 
 	// MaxValueBytes is the longest encoded value that is stored, in bytes before compression. A
-	// longer one is returned to its callers and counted. So is a value whose elements take more
-	// than codec.Expansion times MaxValueBytes in memory. A longer value in the remote tier is a
-	// miss. Where a value is not encoded, its size in memory counts: without a remote tier, with
-	// LocalOnly, and for a load that has no claim because the remote tier is out of reach.
-	// 0 is refused. Default: 1 MiB.
+	// longer one is returned to its callers and counted. The same holds for a value whose elements
+	// take more than codec.Expansion times MaxValueBytes in memory. A longer value in the remote
+	// tier is a miss. Where a value is not encoded, its size in memory counts: without a remote
+	// tier, with LocalOnly, and for a load that has no claim because the remote tier is out of
+	// reach. Zero is refused. The default is 1 MiB.
 	MaxValueBytes int
 
 	// RemoteTimeout is the deadline of each call to the remote tier. A call that takes
-	// longer counts as a miss. 0 is refused. Default: 50 milliseconds. FusionCache:
-	// DistributedCacheHardTimeout.
+	// longer counts as a miss. Zero is refused. The default is 50 milliseconds. FusionCache calls
+	// it DistributedCacheHardTimeout.
 	RemoteTimeout time.Duration
 
 	// Audit is the share of hits that are compared with the source, from 0 to 1. A moment later the
 	// cache asks the loader behind the caller whether the value is still right. A value that
 	// differs, and that no invalidation covers, is counted, reported and deleted.
-	// MaxAudits of cache.TiersConfig bounds the audits of a process, whatever the share. A share
-	// above 1/1024 costs the hits of the namespace some time. 0: no hit is compared.
-	// Default: 0.
+	// MaxAudits of cache.TiersConfig bounds the audits of a process for any share. A share above
+	// 1/1024 costs the hits of the namespace some time. If zero, the default, no hit is compared.
 	Audit float64
 
 	// Off turns the cache off: every read loads; nothing is looked up or stored.
-	// Default: false. HTTP: no-store.
+	// The default is false. HTTP calls it no-store.
 	Off bool
 }
 

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Patch changes some fields of a [Policy]. A nil pointer inherits. So an explicit zero differs
-// from a missing field: new(time.Duration(0)) turns Throttle off. The zero Patch changes nothing.
+// Patch changes some fields of a [Policy]. A nil pointer inherits, so an explicit zero differs from
+// a missing field: new(time.Duration(0)) turns Throttle off. The zero Patch changes nothing.
 // new(time.Minute) makes a pointer.
 //
 // A cache reads the pointers when it is made; later changes have no effect.
@@ -62,8 +62,8 @@ func set[T any](field, value *T) {
 // Override patches the policy of a tenant, of a namespace, of one tenant's share of a namespace,
 // or of everything if both names are empty.
 type Override struct {
-	Tenant    string // empty: every tenant
-	Namespace string // empty: every namespace
+	Tenant    string // if empty, every tenant
+	Namespace string // if empty, every namespace
 	Patch
 }
 
@@ -72,8 +72,8 @@ type Override struct {
 //
 //	everything < namespace < tenant < tenant and namespace
 //
-// A tenant wins over a namespace, so that an operator can turn one customer off: {Tenant: "acme",
-// Off} wins over the settings of every namespace. For an exception, name both.
+// A tenant wins over a namespace, because an operator must be able to turn one customer off:
+// {Tenant: "acme", Off} wins over the settings of every namespace. For an exception, name both.
 //
 // A nil Table overrides nothing. [Table.UnmarshalJSON] reads one from JSON. Do not change a
 // Table that others read: to change overrides at run time, swap the whole table.

@@ -13,7 +13,7 @@ var ErrInvalid = errors.New("policy: invalid")
 // FieldError is one fault. It unwraps to [ErrInvalid].
 type FieldError struct {
 	// Where names the override or table entry at fault, as in `entry 2` or
-	// `tenant "acme"`. Empty for a policy on its own.
+	// `tenant "acme"`. It is empty for a policy without a table.
 	Where string
 
 	// Field is the Go name of the field ("MinLoad"), or its JSON name ("min_load") if the fault
@@ -55,7 +55,7 @@ func join(where string, faults []FieldError) error {
 	return errors.Join(errs...)
 }
 
-// report collects faults. A fault is comparable, so that a table can recognise an inherited one.
+// report collects faults. A fault is comparable, because a table must recognize an inherited one.
 type report []FieldError
 
 func (r *report) add(field, format string, args ...any) {
@@ -98,7 +98,7 @@ func (p Policy) checkSigns(r *report) {
 }
 
 func (p Policy) checkRatios(r *report) {
-	// Written so that NaN, which compares false with everything, is a fault.
+	// Written in this form because NaN, which compares false with everything, must be a fault.
 	if !(p.Jitter >= 0 && p.Jitter < 1) {
 		r.add("Jitter", "%v is not in [0, 1); 0.15 spreads by 15 %%", p.Jitter)
 	}
@@ -125,8 +125,8 @@ func (p Policy) checkRequired(r *report) {
 	}
 }
 
-// checkTogether finds faults of fields that are valid alone. It skips fields with another fault,
-// so that one mistake is reported once.
+// checkTogether finds faults between fields that are valid by themselves. It skips fields with
+// another fault, so one mistake is reported once.
 func (p Policy) checkTogether(r *report) {
 	if p.SoftTimeout > 0 {
 		if p.LoadTimeout > 0 && p.SoftTimeout > p.LoadTimeout {

@@ -108,7 +108,7 @@ type Cell struct {
 	PartPrefixes []uint64      // hashes of the prefixes of those keys that end with a colon; only with PartKeys
 	Schema       uint64        // fingerprint of the value's type
 	Echo         uint64        // hash of the full key
-	Epoch        uint64        // id of the log's epoch of the positions; 0: the positions are of a clock
+	Epoch        uint64        // id of the log's epoch of the positions; 0 if the positions are of a clock
 	Codec        string        // id of the codec that wrote Payload
 	Payload      []byte
 }
@@ -121,9 +121,9 @@ func LeaseCell(n Nonce) []byte { return append([]byte{byte(Lease)}, n[:]...) }
 // HoldCell returns the frame of a hold that carries n.
 func HoldCell(n Nonce) []byte { return append([]byte{byte(Hold)}, n[:]...) }
 
-// Encode returns the frame of a value cell in a new slice. More than [MaxTags] tags are an error,
-// and so are more than [MaxParts] hashes of parts, prefixes without keys, and a codec id that is
-// empty or longer than 64 bytes.
+// Encode returns the frame of a value cell in a new slice. These are errors: more than [MaxTags]
+// tags, more than [MaxParts] hashes of parts, prefixes without keys, and a codec id that is empty
+// or longer than 64 bytes.
 func (c *Cell) Encode() ([]byte, error) {
 	if len(c.Tags) > MaxTags {
 		return nil, fmt.Errorf("tier: encode cell: %d tags, at most %d", len(c.Tags), MaxTags)

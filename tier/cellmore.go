@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// A frame is long when it has fields that the first release did not know: lifetimes of its own,
-// or many tags. Its byte for the number of tags is longMark, and the extra fields follow. The
-// first release takes longMark for a number of tags above its limit, so it refuses the frame and
-// loads. All other frames are unchanged, byte by byte.
+// A frame is long when it has fields that the first release did not know: its own lifetimes, or
+// many tags. Its byte for the number of tags is longMark, and the extra fields follow. The first
+// release takes longMark for a number of tags above its limit, so it refuses the frame and loads.
+// All other frames are unchanged, byte by byte.
 const (
 	shortTags = 64 // the most tags of a frame that is not long
 	maxHashes = MaxTags + MaxParts + 1

@@ -24,7 +24,7 @@ const (
 
 // Change is the change to the frame under a key. The zero Change keeps the frame.
 type Change struct {
-	Act   Act           // zero: the frame is kept
+	Act   Act           // zero means the frame is kept
 	Frame []byte        // of a Put or a Patch: the whole frame, which belongs to the caller
 	TTL   time.Duration // of a Put: in whole milliseconds, at least one
 }

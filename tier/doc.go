@@ -2,13 +2,12 @@
 // process and a [Remote] tier that several processes share. It also defines the [Cell], the frame
 // that processes exchange through the remote tier.
 //
-// The interfaces have four methods at most. A tier that can do more implements an optional
+// The interfaces have at most four methods. A tier that can do more implements an optional
 // interface ([Batcher], [Looker], [EvictNotifier], [Expirer], [Meter], [Budgeter], [Ranger], [Validator],
-// [Pinger]). For tiers
-// without one, there is a fallback.
+// [Pinger]). Each has a fallback.
 //
-// Nothing here decides whether an entry may still be served. Tiers keep bytes and pointers; the
-// cache judges them when it reads.
+// Tiers only keep bytes and pointers. The cache decides whether an entry may still be served when
+// it reads the entry.
 //
 // # A remote tier of your own
 //
@@ -19,7 +18,7 @@
 // # The frame
 //
 // All numbers are big-endian. The remote tier itself reads the first [HeaderSize] bytes and, for a
-// refresh claim, rewrites part of them. So their places never change:
+// refresh claim, rewrites part of them. Therefore their places never change:
 //
 //	 0      type: 'V' value, 'L' lease, 'H' hold
 //	 1..8   nonce, which every compare-and-set compares
@@ -47,10 +46,10 @@
 //	57..64  stale if error: how long beyond that in place of a failed load, ms
 //	65..72  keep: how long beyond the hard expiry a load that replaces it may see it, ms
 //
-// The cell of a value with parts is long, too, and bit 3 of its flags is set. Behind its tags, and
-// counted with them, come the hashes of its parts' prefixes, those of their keys, and a word with the
-// two numbers, 32 bits each. A value with more than [MaxParts] has one key, invalidate.AnyTag: an
-// invalidation of any key or prefix covers it.
+// The cell of a value with parts is long, too, and bit 3 of its flags is set. After its tags come
+// the hashes of its parts' prefixes, those of their keys, and a word with the two numbers, 32 bits
+// each. The number of tags counts all of these. A value with more than [MaxParts] has one key,
+// invalidate.AnyTag: an invalidation of any key or prefix covers it.
 //
 // When a value has more than [MaxTags] tags, its cell has the first ones, and invalidate.AnyTag as
 // the last. An invalidation of any tag covers such a cell.
@@ -59,7 +58,7 @@
 // truncated, and loads the value itself.
 //
 // The frame of a lease or a hold has the type and the nonce. A lease frame with one more byte, 'E',
-// is no claim: it says for half a second that a long load has ended and stored nothing. Package
+// is not a claim: it says for half a second that a long load has ended and stored nothing. Package
 // cache fills it in place of the claim. A process of the previous release takes it for a claim.
 //
 // The checksum covers the header too, because a flipped bit in a tag or a position would hide an

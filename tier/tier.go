@@ -74,29 +74,29 @@ type EvictNotifier interface {
 type Expirer interface {
 	// ExpireBy is called once, before first use. Now is the caller's clock, in nanoseconds from
 	// an origin of the caller's. End returns the time on that clock from which the caller has no
-	// use for an entry, or math.MaxInt64 for never. Both may be called at any time, also with a
-	// lock of the tier held. They return at once and do not call the tier.
+	// use for an entry, or math.MaxInt64 for never. Both may be called at any time, even with a
+	// lock of the tier held. They return immediately and do not call the tier.
 	//
-	// The end of an entry may move. So the tier asks again before it removes the entry, and asks
-	// every minute about each entry that had an end when it was Set.
+	// The end of an entry may move. Therefore the tier asks again before it removes the entry, and
+	// asks every minute about each entry that had an end when it was Set.
 	ExpireBy(now func() int64, end func(e Entry) int64)
 }
 
 // Meter is a [Local] that knows its size: the bytes (by the costs that Set got) and the number of
 // the entries that it holds now.
 type Meter interface {
-	// Usage may be called at any time, and returns at once.
+	// Usage may be called at any time, and returns immediately.
 	Usage() (bytes, entries int64)
 }
 
 // Budgeter is a [Local] that knows how full it is.
 type Budgeter interface {
-	// Budget returns the bytes that the entries take from the tier's budget, with what the tier
-	// itself needs for them, and the budget. It may be called at any time, and returns at once.
+	// Budget returns the bytes that the entries take from the tier's budget, including the tier's
+	// overhead for them, and the budget. It may be called at any time, and returns immediately.
 	Budget() (used, most int64)
 }
 
-// Ranger is a [Local] that can list its entries, so that the cache can judge all of them in the
+// Ranger is a [Local] that can list its entries. With it, the cache checks all of them in the
 // background. Without a Ranger, the cache loses entries when more is invalidated than it can
 // remember.
 type Ranger interface {
@@ -120,7 +120,7 @@ type Pinger interface {
 }
 
 // Named is a [Remote] with a name. A log in a database needs it; see invalidate.CellUser. The name
-// of a Go type would not do: a wrapper of the tier has another type.
+// of a Go type would not do, because a wrapper of the tier has another type.
 type Named interface {
 	// Name returns what all processes that share the tier have in common, such as the kind of
 	// server and the prefix of keys. It must not depend on the address that a process uses.
@@ -153,10 +153,10 @@ type Namer interface {
 //     only Nonce, and a RefreshUntil of Lease from now, into the header of the frame.
 //   - Fill stores the frame only if the current nonce is Fill.Nonce. A Fill with an empty Cell
 //     releases the claim. It removes a lease frame of that nonce. A value that was claimed for
-//     refresh stays, and may be claimed again at once.
-//   - Unlink removes any frame, so that no earlier claim can fill. When it fails for some keys
-//     only, its error wraps a [KeysError] that names them. After any other error, each of the
-//     keys may still be there.
+//     refresh stays, and may be claimed again immediately.
+//   - Unlink removes any frame, so no earlier claim can fill. When it fails only for some keys, its
+//     error wraps a [KeysError] that names them. After any other error, each of the keys may still
+//     be there.
 //   - Bytes that are not a frame belong to no process. Any claim may overwrite fewer than nine
 //     bytes, or a nonce of zeros. A claim whose Seen is bytes 1 to 8 may overwrite others.
 //   - A claim or fill with the zero nonce is refused, with an error or without.
@@ -166,16 +166,17 @@ type Namer interface {
 //
 // # Wrappers
 //
-// A type that embeds a Remote, to measure calls for example, has these four methods only. The
-// optional methods of the tier that it wraps are hidden. Give it two things:
+// A type that embeds a Remote, for example to measure calls, has only these four methods. It hides
+// the optional methods of the tier that it wraps. Give it two things:
 //
 //   - A method Unwrap() tier.Remote that returns what it wraps, if keys and frames pass
 //     unchanged. The cache then finds [Named], [Namer] and [Validator] there.
-//   - The methods of [Batcher], which see the calls for many keys. Unwrap does not lend them: a
-//     call must not bypass the wrapper.
+//   - The methods of [Batcher], which see the calls for many keys. Unwrap does not give access to
+//     them, because a call must not bypass the wrapper.
 //
-// The same holds for a wrapper of a [Local], with Unwrap() tier.Local, which lends
-// [EvictNotifier], [Expirer], [Meter], [Ranger] and [Validator]. cache.Open warns of what is hidden.
+// The same holds for a wrapper of a [Local], with Unwrap() tier.Local, which gives access to
+// [EvictNotifier], [Expirer], [Meter], [Ranger] and [Validator]. cache.Open warns of what is
+// hidden.
 //
 // A caller may change a slice that it passed after the call has returned. The caller owns the
 // slices that come back.
@@ -204,7 +205,7 @@ func (e *KeysError) FailedKeys() []string { return e.Keys }
 
 // Claim is a request for the right to load one key.
 type Claim struct {
-	Seen    Nonce         // nonce of the frame that the caller saw; zero: none
+	Seen    Nonce         // nonce of the frame that the caller saw; zero if it saw none
 	Nonce   Nonce         // a new nonce of the caller, not zero
 	Lease   time.Duration // how long the claim lasts, at millisecond precision
 	Refresh bool          // keep serving the value while it is being refreshed
@@ -224,11 +225,11 @@ type Fill struct {
 }
 
 // Looker is a [Remote] that reads a key, and claims it if there is no frame, in one round trip. With
-// it, a key that is in no tier costs one round trip less. Like [Batcher], it is not looked for in
-// what a wrapper wraps.
+// it, a key that is in no tier costs one round trip less. As with [Batcher], the cache does not
+// look for it behind a wrapper.
 type Looker interface {
 	// Look is a Get for a caller that loads the key if there is no frame. It returns the frame as
-	// Get does. If there is none, Look may grant the claim c, whose Seen is zero and which is no
+	// Get does. If there is none, Look may grant the claim c, whose Seen is zero and which is not a
 	// Refresh. If it grants nothing and returns no frame, there is no frame and no claim of c. A
 	// frame that carries the nonce of c is the claim itself: a client library has sent the command
 	// twice. After an error, the claim may stand.

@@ -103,7 +103,7 @@ func (f *Fleet) Restore(processes ...int) {
 // CatchUp waits until every process knows every invalidation that has returned in any process.
 // While a process is cut off, CatchUp waits until ctx ends.
 func (f *Fleet) CatchUp(ctx context.Context) error {
-	time.Sleep(time.Millisecond) // Ready goes by the clock, and in a bubble nothing else moves it
+	time.Sleep(time.Millisecond) // Ready depends on the clock, and in a bubble only a sleep moves it
 	// Twice, because the first round may send what a process could not send before.
 	for range 2 {
 		for _, t := range f.Tiers {

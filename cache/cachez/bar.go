@@ -2,7 +2,7 @@ package cachez
 
 import "strconv"
 
-// bar is a small chart: parts of a whole, side by side, from good to bad.
+// bar is a small chart: the parts of a whole in one row, from good to bad.
 type bar []slice
 
 // part is a number of a bar.

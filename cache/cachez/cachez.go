@@ -1,6 +1,7 @@
-// Package cachez is an operator's page for the caches of a program. It shows hit ratios, the
-// share of hits that are fresh, if the policy's Audit measures it, the state of the tiers and of the log, the policies in force, the cached keys and their tags. It
-// also purges and expires entries. Any program can mount it:
+// Package cachez is an operator's page for the caches of a program. It shows hit ratios, the state
+// of the tiers and of the log, the policies in force, the cached keys and their tags. If the
+// policy's Audit is on, it also shows the share of fresh hits. It purges and expires entries. Any
+// program can mount it:
 //
 //	page, err := cachez.Handler(tiers, cachez.Config{Authorize: isOperator, Index: ix})
 //	mux.Handle("/debug/caches", page)
@@ -31,10 +32,10 @@
 //
 //  1. Without Config.Authorize every request is refused. A refused request is not read, and its
 //     answer is only a 403.
-//  2. The page shows names, keys and numbers, never a value. A lookup loads nothing, does not
+//  2. The page shows names, keys and numbers, never a value. A look-up loads nothing, does not
 //     count as a read, and does not use a remote tier: "cached" means in this process.
-//  3. A form of another site is refused. So is a request with a field that is unknown, repeated
-//     or too long: a misspelled purge never becomes a larger one.
+//  3. A form of another site is refused. A request with a field that is unknown, repeated or too
+//     long is refused, too, because a misspelled purge must not become a larger one.
 //  4. Browsers, and caches on the way, store nothing.
 package cachez
 
@@ -58,8 +59,8 @@ type Config struct {
 	Authorize func(*http.Request) bool
 
 	// AuthorizeKeys reports whether a request may see keys and tags in the list of stale hits. It is
-	// called after Authorize, concurrently too. Nil: every operator sees them if there is an Index,
-	// which lists keys anyway, and no operator otherwise.
+	// called after Authorize, also concurrently. If nil, every operator sees them if there is an
+	// Index, which lists keys anyway, and no operator otherwise.
 	AuthorizeKeys func(*http.Request) bool
 
 	// Title names the caches. Empty means "Caches".
@@ -69,7 +70,7 @@ type Config struct {
 	// and says how many entries a purge covers. Nil turns both off.
 	Index *index.Index
 
-	// Pages is a cache of responses on these Tiers. Nil turns off lookups and purges by URL and
+	// Pages is a cache of responses on these Tiers. Nil turns off look-ups and purges by URL and
 	// path.
 	Pages *httpcache.Cache
 
@@ -165,7 +166,7 @@ func faultf(status int, format string, args ...any) error {
 	return &fault{status, fmt.Sprintf(format, args...)}
 }
 
-// explain returns the answer for an error. The cause of a failure goes to the log only.
+// explain returns the answer for an error. The cause of a failure goes only to the log.
 func (h *handler) explain(r *http.Request, err error) (status int, text string) {
 	if f, ok := errors.AsType[*fault](err); ok {
 		return f.status, f.text

@@ -14,7 +14,7 @@ import (
 // maxListed is how many names one list shows.
 const maxListed = 200
 
-// finding is the result of a lookup.
+// finding is the result of a look-up.
 type finding struct {
 	target
 
@@ -43,7 +43,7 @@ type tag struct {
 	Name   string `json:"name"` // or "#" and a hash
 }
 
-// look answers a lookup.
+// look answers a look-up.
 func (h *handler) look(r *http.Request, query url.Values) (*finding, error) {
 	t, err := h.targetOf(r, query, lookups)
 	if err != nil {

@@ -14,14 +14,14 @@ import (
 // overview is the page without a query. Numbers have the names of cache.Stats and
 // httpcache.Stats, in snake case.
 type overview struct {
-	HitRatio *float64   `json:"hit_ratio"` // nil: no reads yet
+	HitRatio *float64   `json:"hit_ratio"` // nil if there were no reads yet
 	Total    numbers    `json:"total"`
 	Spaces   []row      `json:"spaces"`
 	Policies []inForce  `json:"policies"`
 	Unused   []string   `json:"unused_policies,omitempty"` // namespaces of the table that no cache has
 	Audits   *audits    `json:"audits,omitempty"`
 	Pages    *responses `json:"pages,omitempty"`
-	Full     *float64   `json:"full,omitempty"` // share of the local tier's budget in use; nil: not known
+	Full     *float64   `json:"full,omitempty"` // share of the local tier's budget in use; nil if not known
 
 	Local         numbers `json:"local"`
 	Remote        numbers `json:"remote,omitempty"` // with its breaker
@@ -43,7 +43,7 @@ type row struct {
 
 type inForce struct {
 	Namespace string        `json:"namespace"`
-	Tenant    string        `json:"tenant,omitempty"` // empty: all tenants without their own
+	Tenant    string        `json:"tenant,omitempty"` // empty means all tenants without their own
 	Policy    policy.Policy `json:"policy"`
 }
 

@@ -16,7 +16,7 @@ import (
 // maxValue is the longest value of a field, in bytes.
 const maxValue = 2048
 
-// target says which entries a lookup or a purge covers.
+// target says which entries a look-up or a purge covers.
 type target struct {
 	By     string `json:"by"` // the field that names it
 	Value  string `json:"value"`

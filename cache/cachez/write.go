@@ -23,7 +23,7 @@ type page struct {
 	Done     *outcome  `json:"done,omitempty"`
 
 	Forms  *forms `json:"-"` // nil if the request is refused
-	status int    // 0: 200
+	status int    // 0 means 200
 }
 
 // forms says which forms the page has.

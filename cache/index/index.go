@@ -8,8 +8,8 @@
 // # Guarantees
 //
 //  1. An entry is in the index before a read can find it in the local tier, and leaves the index
-//     after it has left the tier. So [Index.KeysOf] returns every key that a local hit can return
-//     at the time of the call, as long as Stats.Missing is zero.
+//     after it has left the tier. Therefore [Index.KeysOf] returns every key that a local hit can
+//     return at the time of the call, as long as Stats.Missing is zero.
 //  2. KeysOf and TagsOf leave out entries that must not be served any more, because they have
 //     expired or because this or another process has invalidated them. Such an entry still counts
 //     in Stats until it leaves the tier.

@@ -7,7 +7,7 @@ import (
 	"github.com/twofold-go/twofold/cache"
 )
 
-// A registration and a tag point at each other by position. So removing either end takes one
+// A registration and a tag point at each other by position. Removing either end therefore takes one
 // step, no matter how many entries carry a tag, and no tag needs a set.
 //
 // One lock guards everything. An earlier version used 1 to 256 stripes, by hash of the key and of

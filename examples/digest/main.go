@@ -1,5 +1,5 @@
 // Command digest collects feeds and writes one digest for each combination of subscriptions
-// and each period, however many users, processes or retries ask for it. Without a command
+// and each period, for any number of users, processes and retries. Without a command
 // it runs a demonstration, which needs no configuration.
 //
 //	go run ./examples/digest

@@ -1,5 +1,5 @@
 // Command observability serves the metrics and the operator's page of a cache under invented
-// load, so that the alerts and the dashboard of this folder have data to show.
+// load. It gives the alerts and the dashboard of this folder data to show.
 //
 //	go run ./examples/observability
 //	curl http://127.0.0.1:9464/metrics

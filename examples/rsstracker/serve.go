@@ -71,8 +71,8 @@ func (a *app) schedule(ctx context.Context, name string, log *slog.Logger) error
 	return nil
 }
 
-// repeat calls run at the given times until ctx ends: at once, but only once, if it missed some
-// since last.
+// repeat calls run at the given times until ctx ends. If it missed some since last, it first calls
+// run once.
 func repeat(ctx context.Context, times cron.Schedule, last time.Time, run func()) {
 	for {
 		if now := time.Now(); last.After(now) { // the clock was set back

@@ -193,8 +193,8 @@ func (c *caches) Close(ctx context.Context) error {
 	return nil
 }
 
-// parameters returns the query parameters that matter at a path. The others are dropped, so
-// that they do not multiply the entries.
+// parameters returns the query parameters that matter at a path. The others are dropped, because
+// they would multiply the entries.
 func parameters(at string) []string {
 	switch at {
 	case "/api/v1/posts":
@@ -241,7 +241,7 @@ type second struct {
 	below func(context.Context) error // returns when the layer below has applied the log
 }
 
-// Unwrap lends the methods that describe the log, such as Close.
+// Unwrap gives access to the methods that describe the log, and to Close.
 func (l second) Unwrap() invalidate.Log { return l.Log }
 
 // Sync implements [invalidate.Log].

@@ -14,7 +14,7 @@ import (
 type step struct {
 	say, method, path, body, etag string
 	status                        int
-	cached                        string // substring of Cache-Status; empty: anything
+	cached                        string // substring of Cache-Status; empty means anything
 	text, not                     string // texts that the answer must and must not contain
 	call                          string
 }

@@ -31,8 +31,8 @@ type siteConfig struct {
 	objectsOnly bool // without a cache of responses
 	limits      limits
 	audit       float64          // the share of hits that are compared with the database
-	now         func() time.Time // nil: time.Now
-	log         *slog.Logger     // nil: slog.Default
+	now         func() time.Time // nil means time.Now
+	log         *slog.Logger     // nil means slog.Default
 	// link, if set, replaces the log of a layer, for tests.
 	link func(layer string, own second) invalidate.Log
 }

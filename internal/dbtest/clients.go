@@ -14,8 +14,8 @@ func (s *PostgresServer) Run(program string, args ...string) error {
 }
 
 // Run runs a client program, such as mariadb-dump, and waits for its end. It runs in the server's
-// folder, as the server's user, and is told how to connect. The error wraps [ErrNotInstalled] if the
-// program is missing.
+// folder, as the server's user. Run adds the arguments to connect. The error wraps
+// [ErrNotInstalled] if the program is missing.
 func (s *MariaDBServer) Run(program string, args ...string) error {
 	path, err := exec.LookPath(program)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 // what was committed before a crash.
 func (s *PostgresServer) Start() error { return s.proc.up(s.ping) }
 
-// Stop ends the server at once but in order, as pg_ctl -m immediate does. The next start recovers.
+// Stop ends the server as pg_ctl -m immediate does. The next start recovers.
 func (s *PostgresServer) Stop() error {
 	if err := s.Continue(); err != nil {
 		return err
@@ -56,8 +56,8 @@ func (s *PostgresServer) Freeze() error {
 	return err
 }
 
-// freeze returns the process IDs, the server's first. It stops the server first, so that the server
-// starts no process that the list lacks.
+// freeze returns the process IDs, the server's first. It stops the server first, because the server
+// must not start a process that the list lacks.
 func (s *PostgresServer) freeze() ([]int, error) {
 	if !s.proc.running() {
 		return nil, nil

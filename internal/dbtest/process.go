@@ -34,7 +34,7 @@ var errPort = errors.New("the port is in use")
 func (p *process) logFile() string { return filepath.Join(p.dir, "server.log") }
 
 // launch starts the process. On Linux the kernel sends Pdeathsig when the thread that forked dies,
-// not when its process dies. So the thread stays until the server has ended.
+// not when its process dies. Therefore the thread stays until the server has ended.
 func (p *process) launch() error {
 	log, err := os.OpenFile(p.logFile(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {

@@ -16,8 +16,8 @@ func resume(pid int) error { return signal(pid, resumeSignal, nil) }
 // kill ends a process and returns when it is gone.
 func kill(pid int) error { return signal(pid, os.Kill, func(pid int) bool { return !alive(pid) }) }
 
-// signal sends a signal and waits until done reports its effect. It is no error if the process has
-// already ended.
+// signal sends a signal and waits until done reports its effect. It is not an error if the process
+// has already ended.
 func signal(pid int, sig os.Signal, done func(pid int) bool) error {
 	if sig == nil {
 		return errLinux

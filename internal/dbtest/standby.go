@@ -25,7 +25,7 @@ func (s *PostgresServer) Standby(delay time.Duration) (*PostgresServer, error) {
 	return b, b.firstUp()
 }
 
-// Cut ends the standby's connection to its primary for good. What it has received stays. A
+// Cut ends the standby's connection to its primary permanently. It keeps what it has received. A
 // promotion then loses what the primary commits from now on.
 func (s *PostgresServer) Cut(ctx context.Context) error {
 	if err := s.Exec(ctx, "", "ALTER SYSTEM SET primary_conninfo = ''"); err != nil {
@@ -38,7 +38,7 @@ func (s *PostgresServer) Cut(ctx context.Context) error {
 }
 
 // Promote makes a standby an independent primary, on a new timeline, and waits until it accepts
-// commits. It first applies all that it has received, whatever its delay. The old primary keeps
+// commits. It first applies all that it has received, without its delay. The old primary keeps
 // running, so stop it first.
 func (s *PostgresServer) Promote(ctx context.Context) error {
 	if err := s.Exec(ctx, "", "SELECT pg_promote(false)"); err != nil {

@@ -26,7 +26,7 @@ func (a *account) apply(cmd *exec.Cmd) {
 }
 
 // endWithParent makes the kernel end the server when this process dies in any way. The server gets
-// its own process group, so that the terminal's interrupt does not reach it.
+// its own process group, so the terminal's interrupt does not reach it.
 func endWithParent(cmd *exec.Cmd) {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}

@@ -130,7 +130,7 @@ func (p *picture) beside(x, y int, text string) {
 	p.label(&p.body, "text", x, y-1, text)
 }
 
-// within moves x so that a box of the given width stays in the picture.
+// within moves x until a box of the given width fits into the picture.
 func (p *picture) within(x, width int) int {
 	return max(width/2+8, min(x, 2*margin+column*(len(p.actors)-1)-width/2-8))
 }

@@ -7,9 +7,9 @@ import (
 	"slices"
 )
 
-// said is the remembered form of a loader's error. It has the error's text, its small errors, so
-// that errors.Is finds a sentinel and errors.As a status, and the errors that the caller wants to
-// keep. The rest is released: it may be a whole response.
+// said is the remembered form of a loader's error. It has the error's text, its small errors, and
+// the errors that the caller wants to keep. Therefore errors.Is still finds a sentinel and
+// errors.As a status. The rest is released, because it may be a whole response.
 type said struct {
 	text  string
 	parts []error
@@ -53,8 +53,8 @@ func appendKept(to []error, err error, kept func(error) bool) []error {
 // sentinel is the type of the errors that errors.New returns.
 var sentinel = reflect.TypeOf(errors.New(""))
 
-// light reports whether an error is a sentinel, or a small value that refers to sentinels at most,
-// or a pointer to such a value. pgx.ErrNoRows refers to sql.ErrNoRows.
+// light reports whether an error is a sentinel, a small value that refers at most to sentinels, or
+// a pointer to such a value. pgx.ErrNoRows refers to sql.ErrNoRows.
 func light(err error) bool {
 	v := reflect.ValueOf(err)
 	if v.Type() == sentinel {
@@ -112,7 +112,7 @@ func unwrap(err error) []error {
 // is false for an error that joins a target with another error.
 func Only(err error, targets ...error) bool {
 	if slices.ContainsFunc(targets, func(t error) bool { return isItself(err, t) }) {
-		return true // whatever it wraps: a sentinel may wrap another one
+		return true // even if it wraps another error, as a sentinel may
 	}
 	next := unwrap(err)
 	return len(next) > 0 && !slices.ContainsFunc(next, func(e error) bool { return !Only(e, targets...) })
@@ -127,7 +127,8 @@ func isItself(err, target error) bool {
 	return ok && x.Is(target)
 }
 
-// Without returns err so that errors.Is finds none of the targets in it, but everything else.
+// Without returns an error in which errors.Is finds everything that err contains, except the
+// targets.
 func Without(err error, targets ...error) error {
 	if !slices.ContainsFunc(targets, func(t error) bool { return errors.Is(err, t) }) {
 		return err

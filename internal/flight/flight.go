@@ -17,9 +17,9 @@ import (
 const shards = 32
 
 // Group holds the calls under way. Make one with [NewGroup]. M describes the work; a newcomer
-// judges a call by it. R is the result of a call. Calls are found by a hash of their key. The group
-// does not know the key: a participant that joins compares it. All methods may be called
-// concurrently.
+// decides by it whether to join a call. R is the result of a call. Calls are found by a hash of
+// their key. The group does not know the key: a participant that joins compares it. All methods may
+// be called concurrently.
 type Group[M, R any] struct {
 	limit  int64
 	count  atomic.Int64
@@ -42,8 +42,8 @@ func NewGroup[M, R any](limit int) *Group[M, R] {
 	return g
 }
 
-// Call is one piece of work, under way or done. It is embedded in the memory of its caller, so that
-// the group allocates nothing for it.
+// Call is one piece of work, under way or done. It is embedded in the memory of its caller, so the
+// group allocates nothing for it.
 type Call[M, R any] struct {
 	// Meta is set before Join and does not change.
 	Meta M
@@ -161,7 +161,7 @@ func (c *Call[M, R]) Leave() {
 }
 
 // OnAbandon sets what to cancel when the last participant leaves an unfinished call. If that has
-// already happened, OnAbandon cancels it at once.
+// already happened, OnAbandon cancels it immediately.
 func (c *Call[M, R]) OnAbandon(f Canceler) {
 	c.shard.mu.Lock()
 	c.abandon = f

@@ -32,7 +32,7 @@ func Add(a, b time.Duration) time.Duration {
 //
 // The source document draws ttl·(1 ± r) with r = float32(seed)/2⁶⁴·ratio and takes the sign from
 // seed&1. A float32 holds 24 bits, so a TTL above about four and a half hours (2²⁴ ms) comes out in
-// steps of several milliseconds. One number also gives both magnitude and sign. So seeds with a
+// steps of several milliseconds. One number also gives both magnitude and sign, so seeds with a
 // constant low bit only ever lengthen the TTL, and small seeds have no effect. Spread mixes the
 // seed first and covers the whole interval with one draw.
 func Spread(d time.Duration, ratio float64, seed uint64) time.Duration {
@@ -40,7 +40,7 @@ func Spread(d time.Duration, ratio float64, seed uint64) time.Duration {
 		return d
 	}
 	ratio = min(ratio, 1)
-	// 52 bits and a half: exact in a float64, inside (0, 1) and symmetric around 1/2, so that the
+	// 52 bits and a half: exact in a float64, inside (0, 1) and symmetric around 1/2. Therefore the
 	// mean over seeds is exactly d.
 	u := (float64(mix(seed)>>12) + 0.5) / (1 << 52)
 	reach := float64(d) * ratio

@@ -30,9 +30,10 @@ func (t Tick) rank() uint32 { return uint32(t) - 1 }
 
 // ends are the nodes' ends that a table keeps, and where its search for nodes past them is.
 //
-// A block has a tick for each cell in an array of its own, made when the first node with an end
-// enters. So a search reads 16 ends from one cache line and touches no node. Readers do not use
-// the array. A timer wheel would find the nodes without a search, but takes 16 bytes in each node.
+// A block has a tick for each cell in a separate array, made when the first node with an end
+// enters. A search therefore reads 16 ends from one cache line and touches no node. Readers do not
+// use the array. A timer wheel would find the nodes without a search, but takes 16 bytes in each
+// node.
 type ends struct {
 	count   int    // nodes that have an end
 	soonest uint32 // no node's end has a lower rank
@@ -124,8 +125,8 @@ const (
 	MaxExpired = 32
 
 	// sweepEvery is the time between two searches of a whole tier, and askRounds the number of
-	// them in which all nodes are asked for their ends again. So an end that has become earlier
-	// is found within a minute.
+	// them that ask all nodes for their ends again. Therefore a sweep finds an end that has become
+	// earlier within a minute.
 	sweepEvery = 15 * time.Second
 	askRounds  = 4
 )
@@ -185,8 +186,8 @@ func (x *Ends) armLocked() {
 	}
 }
 
-// run is one sweep. It notes that no sweep is to come before it looks whether one is needed. So an
-// entry that enters meanwhile either is seen by that look or arms the next sweep itself.
+// run is one sweep. It notes that no sweep is to come before it looks whether one is needed. That
+// look sees an entry that enters meanwhile, or the entry arms the next sweep itself.
 func (x *Ends) run() {
 	x.mu.Lock()
 	defer x.mu.Unlock()

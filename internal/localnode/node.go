@@ -1,6 +1,6 @@
 // Package localnode holds the memory in which the local tiers keep their entries: the node of one
-// entry, and the table that finds nodes. It is a separate package, so that package cache can embed
-// nodes in its entries and two tiers can share the table.
+// entry, and the table that finds nodes. It is a separate package because package cache embeds
+// nodes in its entries, and two tiers share the table.
 package localnode
 
 import (

@@ -13,7 +13,7 @@ func Mix(hash uint64) uint64 {
 	return hash * 0x9E3779B97F4A7C15
 }
 
-// cell is one place of a block. The key is stored beside the pointer, so that a probe that passes
+// cell is one place of a block. The key is stored beside the pointer, so a probe that passes
 // another key does not fetch that key's node.
 type cell struct {
 	key  atomic.Uint64
@@ -23,9 +23,9 @@ type cell struct {
 // tomb fills a cell whose node was removed while probes may still have to pass the cell.
 var tomb = new(Node)
 
-// Why our own table: with the same nodes, a lookup took 0.66 of the time of xsync.Map (0.56 to 1.77
-// in ten processes), and as long as a plain map. xsync allocates each key beside its node, which
-// costs one more cache miss. sync.Map took 3.5 times as long (BenchmarkTable).
+// Why our own table: with the same nodes, a look-up took 0.66 of the time of xsync.Map (0.56 to
+// 1.77 in ten processes), and as long as a plain map. xsync allocates each key beside its node,
+// which costs one more cache miss. sync.Map took 3.5 times as long (BenchmarkTable).
 
 // block is an open-addressed array with linear probing. It is never full. Readers take no lock;
 // writers hold the shard's mutex. A block never moves a node, so a reader cannot miss a node that
@@ -36,7 +36,7 @@ var tomb = new(Node)
 // node's hash differs, and the reader probes on.
 type block struct {
 	cells []cell // a power of two
-	ends  []Tick // of the nodes, by cell; nil: no node has one
+	ends  []Tick // of the nodes, by cell; nil if no node has one
 }
 
 const minCells = 16
@@ -175,7 +175,7 @@ func (t *Table) All() iter.Seq[*Node] {
 	}
 }
 
-// growIfFull keeps three cells in ten empty. The live nodes determine the size of the new block. So
+// growIfFull keeps three cells in ten empty. The live nodes determine the size of the new block, so
 // a table full of tombs is rebuilt, and one that shrank gets smaller.
 func (t *Table) growIfFull(b *block) {
 	if t.used*10 <= len(b.cells)*7 {

@@ -1,5 +1,5 @@
 // Package lognames spells scopes for the records of a log, and reads them back. Records carry
-// fences, which have hashes only. The names tell listeners what the hashes stand for.
+// fences, which have only hashes. The names tell listeners what the hashes stand for.
 //
 // Names are written one after the other:
 //
@@ -71,8 +71,8 @@ func appendName(b []byte, s invalidate.Scope) []byte {
 }
 
 // Read returns the scopes that a record names, and how many of its fences have no name. It ignores
-// a name that is no valid scope, or whose fence is not in the record. A fence of everything needs
-// no name. A second fence of a prefix, see [invalidate.Scope.BuiltFence], does not count.
+// a name that is not a valid scope, or whose fence is not in the record. A fence of everything
+// needs no name. A second fence of a prefix, see [invalidate.Scope.BuiltFence], does not count.
 func Read(names string, fences []invalidate.Fence) (scopes []invalidate.Scope, unnamed int) {
 	var known map[invalidate.Fence]bool // of the fences that count: has a scope
 	if names != "" {

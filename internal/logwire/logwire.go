@@ -18,8 +18,8 @@ import (
 type Layout uint8
 
 const (
-	// Compact is the layout of a log on Redis. The length is there for a prefix only, the part and
-	// the hold only with their bits:
+	// Compact is the layout of a log on Redis. Only a prefix has a length. The part and the hold
+	// are there only with their bits:
 	//
 	//	kind u8, with 0x20 for a part, 0x40 for soft, 0x80 for a hold | hash u64 | length u16 | part u16 | hold u32 in ms
 	Compact Layout = iota

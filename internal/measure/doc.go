@@ -1,4 +1,4 @@
 // Package measure counts what the caches of a process do, and reports it: counters by namespace and
 // tenant, OpenTelemetry instruments that read them, and the spans of reads, loads and invalidations.
-// It knows numbers and names only, nothing of entries.
+// It knows only numbers and names, not entries.
 package measure

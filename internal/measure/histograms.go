@@ -17,9 +17,9 @@ import (
 // attribute. The sample needs no second reading of the clock before the hit: its time begins at
 // the hit's own reading, after the look-up of the key.
 
-// Sampled is the number of local hits that one measured hit stands for, a power of two. Of as many
-// hits, one is noted for the histogram. [Telemetry.Notable] has the bits of Sampled-1, or none while
-// spans are recorded: then every hit is noted.
+// Sampled is the number of local hits that one measured hit stands for, a power of two. One of
+// Sampled hits is noted for the histogram. [Telemetry.Notable] has the bits of Sampled-1, or none
+// while spans are recorded: then every hit is noted.
 const Sampled = 1024
 
 // Chosen reports whether the hit with that number is the one of its block. A block has 2^n hits,
@@ -35,7 +35,7 @@ func place(block int64) int64 {
 	return int64(h * 0x9e3779b97f4a7c15 >> 32)
 }
 
-// Timing reports whether a noted hit is in the histogram. Of Sampled hits, one of the noted ones is.
+// Timing reports whether a noted hit is in the histogram. It is true for one of Sampled hits.
 func Timing(nth, bits int64) bool { return (nth^place(nth&^(Sampled-1)))&(Sampled-1)&^bits == 0 }
 
 // Ending is the outcome of a read.
@@ -98,7 +98,7 @@ func newMeasures(s key.Space) *measures {
 // Waits reports whether the waits of callers are recorded.
 func (o *Telemetry) Waits(ctx context.Context) bool { return o.getTime.Enabled(ctx) }
 
-// Waited records the wait of a caller. With ofSample it is a local hit of the sample.
+// Waited records the wait of a caller. If ofSample is true, it is a local hit of the sample.
 func (o *Telemetry) Waited(ctx context.Context, c *Counters, ns int64, end Ending, ofSample bool) {
 	if o.getTime.Enabled(ctx) {
 		kind := 0

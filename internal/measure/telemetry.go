@@ -59,9 +59,9 @@ func New(mp metric.MeterProvider, tp trace.TracerProvider, rest *Counters, notab
 	return o, m.Err()
 }
 
-// Observe registers one callback that reads snapshots. The callback may run at once, so everything
-// that read needs must exist by now. Without a log, its instruments have no numbers. The same holds
-// for a local tier that does not measure itself.
+// Observe registers one callback that reads snapshots. The callback may run immediately, so
+// everything that read needs must exist by now. Without a log, its instruments have no numbers. The
+// same holds for a local tier that does not measure itself.
 func (o *Telemetry) Observe(read func() Snapshot, measured, logged bool) (err error) {
 	spaces, tiers := meter.Add(o.meter, ofSpace), meter.Add(o.meter, ofTiers)
 	failed, rest := meter.Add(o.meter, ofRemote), meter.Add(o.meter, ofRest)

@@ -56,7 +56,7 @@ type Family[S any] struct {
 	Name, Unit, Desc string // the unit as in UCUM
 	Gauge            bool
 
-	Attr   string          // distinguishes the numbers; empty: there is one number
+	Attr   string          // distinguishes the numbers; empty if there is one number
 	Values []string        // of Attr, one for each number
 	Get    func(S) []int64 // the numbers; if fewer than Values, the rest is left out
 

@@ -15,7 +15,7 @@ import (
 // Tracer makes the spans of one package. Make one with [NewTracer]. All methods
 // may be called concurrently.
 type Tracer struct {
-	provider trace.TracerProvider // nil: the current global provider
+	provider trace.TracerProvider // nil means the current global provider
 	tracer   trace.Tracer
 }
 

@@ -7,8 +7,8 @@
 // started.
 //
 // The program redis-server is looked up in the PATH; without it the test fails. If the variable
-// REDIS_URL is set, Start uses that server instead. Others may use it as well. So tests take their
-// keys from [Prefix] and never flush, and a test that must stop the server is skipped.
+// REDIS_URL is set, Start uses that server instead. Others may use it as well. Therefore tests take
+// their keys from [Prefix] and never flush, and a test that must stop the server is skipped.
 //
 // Starting a server switches off the log of go-redis for the whole process.
 package redistest

@@ -50,7 +50,7 @@ func (p *process) addr() string { return net.JoinHostPort("127.0.0.1", strconv.I
 func (p *process) logFile() string { return filepath.Join(p.dir, "redis.log") }
 
 // launch starts the process. On Linux the kernel sends Pdeathsig when the thread that forked dies,
-// not when its process dies. So the thread stays until the server has ended.
+// not when its process dies. Therefore the thread stays until the server has ended.
 func (p *process) launch() error {
 	p.cmd = exec.Command(p.bin, p.args...)
 	p.cmd.Dir = p.dir

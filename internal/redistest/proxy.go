@@ -70,7 +70,7 @@ func (p *Proxy) Drop() {
 	}
 }
 
-// Garbage answers whatever the client sends with the bytes of reply, and passes nothing on. The
+// Garbage answers every message of the client with the bytes of reply, and passes nothing on. The
 // caller must not change reply afterwards.
 func (p *Proxy) Garbage(reply []byte) { p.set(mode{kind: garbage, bytes: reply}) }
 

@@ -20,7 +20,7 @@ import (
 // and skip it if redistest did not start the server.
 type Server struct {
 	t     testing.TB
-	proc  *process       // nil: an existing server, named by REDIS_URL
+	proc  *process       // nil for an existing server, named by REDIS_URL
 	base  *redis.Options // of REDIS_URL
 	admin *redis.Client
 }
@@ -163,7 +163,7 @@ func (s *Server) Options() *redis.Options {
 	return o
 }
 
-// noMaintenance spares every new connection a command that our servers do not know.
+// noMaintenance keeps new connections from sending a command that our servers do not know.
 func noMaintenance() *maintnotifications.Config {
 	return &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 }
@@ -220,7 +220,7 @@ func (s *Server) Cont(t testing.TB) {
 	}
 }
 
-// Kill ends the process at once (SIGKILL) and waits until it is gone.
+// Kill ends the process by SIGKILL and waits until it is gone.
 func (s *Server) Kill(t testing.TB) {
 	t.Helper()
 	p := s.own(t)

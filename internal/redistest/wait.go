@@ -12,7 +12,7 @@ import (
 // Patience is how long [Eventually] waits for a condition.
 const Patience = 20 * time.Second
 
-// Prefix returns a random key prefix of letters and digits, so that tests on one server do not
+// Prefix returns a random key prefix of letters and digits, because tests on one server must not
 // share keys.
 func Prefix() string { return "t" + rand.Text()[:12] }
 
@@ -28,7 +28,7 @@ func Eventually(t testing.TB, what string, check func(ctx context.Context) error
 	}
 }
 
-// permanent ends a poll at once.
+// permanent ends a poll immediately.
 type permanent struct{ error }
 
 func (p permanent) Unwrap() error { return p.error }

@@ -68,7 +68,7 @@ func check(ctx context.Context) (err error) {
 }
 
 // namedVersion returns the version of the root module that the other modules require. All
-// are tagged at once, so all name the same.
+// are tagged together, so all name the same.
 func namedVersion() (string, error) {
 	names := regexp.MustCompile(`(?m)^\t?(?:require )?` + root + `(?:/\S+)? (v\S+)$`)
 	version := ""
@@ -145,9 +145,8 @@ func owner(file string, tracked []string) string {
 	return of
 }
 
-// consume builds a program that imports the packages, by the proxy in dir and a module
-// cache of its own. All else comes from this machine's module cache, or where that comes
-// from.
+// consume builds a program that imports the packages, by the proxy in dir and its own module cache.
+// All other modules come from this machine's module cache, or from where that gets them.
 func consume(ctx context.Context, dir, version string, imports []string) error {
 	at := filepath.Join(dir, "consumer")
 	if err := os.Mkdir(at, 0o700); err != nil {

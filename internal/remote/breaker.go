@@ -27,15 +27,15 @@ type breaker struct {
 
 	row      atomic.Int64 // failures since the last answer
 	short    atomic.Int64 // expired calls since the last answer
-	since    atomic.Int64 // when the first of those began, plus 1; 0: none
-	until    atomic.Int64 // 0: closed; before this time: open; after it: half-open
+	since    atomic.Int64 // when the first of those began, plus 1; 0 if there is none
+	until    atomic.Int64 // 0 means closed; otherwise open before this time and half-open after it
 	closedAt atomic.Int64 // failures of calls that began earlier do not count
 }
 
 // pass is the right to make one call.
 type pass struct {
 	begun int64
-	try   int64 // the value of until while the call tries a half-open breaker; 0: the breaker is closed
+	try   int64 // the value of until while the call tries a half-open breaker; 0 if the breaker is closed
 }
 
 // enter asks for a pass. A half-open breaker grants one pass, and another when that call has taken
@@ -66,7 +66,7 @@ func (b *breaker) leave(p pass, how scope.Ending, timeout time.Duration, why err
 			b.changed("half-open", "closed", nil)
 		}
 	case p.try != 0 && how == scope.Canceled:
-		b.until.CompareAndSwap(p.try, now) // the next caller may try at once
+		b.until.CompareAndSwap(p.try, now) // the next caller may try immediately
 	case p.try != 0:
 		if b.until.CompareAndSwap(p.try, now+int64(breakerRest)) {
 			b.changed("half-open", "open", why)

@@ -43,16 +43,16 @@ type leftError struct{ error }
 
 func (e leftError) Unwrap() error { return e.error }
 
-// Left reports whether a call failed because of its caller. Such an error says nothing about the
-// tier.
+// Left reports whether a call failed because of its caller. A caller that left is not a failure of
+// the tier.
 func Left(err error) bool {
 	_, ok := errors.AsType[leftError](err)
 	return ok
 }
 
 // Watcher observes the start and the end of each call. The tier receives the context that Begin
-// returns. of is what [Tier.Of] got, or nil. left means that the caller gave the call up, which is
-// not the tier's error.
+// returns. of is what [Tier.Of] got, or nil. left means that the caller left, which is not the
+// tier's error.
 type Watcher interface {
 	Begin(ctx context.Context, op Op) (context.Context, meter.Span)
 	End(ctx context.Context, op Op, of any, s meter.Span, took time.Duration, err error, left bool)
@@ -72,7 +72,7 @@ type Config struct {
 type Tier struct {
 	Config
 	of      any           // for the Watcher
-	looker  tier.Looker   // the tier; nil: it is none
+	looker  tier.Looker   // the tier, or nil if it is not a Looker
 	looks   *atomic.Int32 // how many more reads of this handle are looks
 	breaker *breaker
 	giving  chan struct{} // one for each group of claims being given back
@@ -93,8 +93,8 @@ func (t *Tier) Of(of any) *Tier {
 }
 
 // A look saves the claim's round trip where there is no cell. Where there is one, it is a larger
-// command than a Get. So the first read is a look, and after a read that found nothing the next
-// lookAfter reads are.
+// command than a Get. Therefore the first read is a look, and after a read that found nothing the
+// next lookAfter reads are.
 const lookAfter = 8
 
 func firstLook() *atomic.Int32 {
@@ -267,7 +267,7 @@ func (t *Tier) FillMany(ctx context.Context, timeout time.Duration, keys []strin
 const atOnce = 4
 
 // inChunks makes one call with one command for every maxKeys of n keys. Commands run in parallel,
-// so that a hanging node delays only its own keys.
+// so a hanging node delays only its own keys.
 func inChunks[T any](
 	ctx context.Context, t *Tier, op Op, timeout time.Duration, n int,
 	f func(ctx context.Context, from, to int) ([]T, error),

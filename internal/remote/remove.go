@@ -15,8 +15,8 @@ const maxRefusals = 8
 var errHoldRefused = errors.New("cache: other processes keep claiming the cells to be held")
 
 // Remove removes cells. With hold, it stores a hold cell in their place, which keeps others from
-// storing a value there for that long. It continues after a failure, so that keys on a hanging node
-// do not block the others. Its error is a [*tier.KeysError].
+// storing a value there for that long. It continues after a failure, so keys on a hanging node do
+// not block the others. Its error is a [*tier.KeysError].
 func (t *Tier) Remove(ctx context.Context, timeout time.Duration, keys []string, hold time.Duration) error {
 	var failed []string
 	var errs []error

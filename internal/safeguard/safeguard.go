@@ -20,7 +20,7 @@ const (
 	Epochs  Guard = "epochs"  // frames of another epoch than the reader's are refused
 	Frames  Guard = "frames"  // frames older than a known invalidation are refused
 	CAS     Guard = "cas"     // a fill lands only where its claim still stands
-	Owed    Guard = "owed"    // the remote tier is not trusted while an own invalidation is not in the log
+	Owed    Guard = "owed"    // the remote tier is not trusted while an invalidation of this process is not in the log
 	Soft    Guard = "soft"    // an expired value is stale, in the local tier and in frames
 	Ahead   Guard = "ahead"   // a frame above the log's end makes the log start a new epoch
 	Parts   Guard = "parts"   // a value is not valid for longer than the parts it was built from

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Ending says how a call under a [Deadline] ended, as far as that says something about the callee.
+// Ending says how a call under a [Deadline] ended.
 type Ending uint8
 
 // The endings of a call.
@@ -15,7 +15,7 @@ const (
 	Answered Ending = iota
 	Failed          // by an error, or by the call's own deadline
 	Expired         // by the deadline of the caller, which was shorter
-	Canceled        // because the caller left, or the work was cancelled: it says nothing about the callee
+	Canceled        // because the caller left, or the work was cancelled; not a failure of the callee
 )
 
 // Left reports whether the call ended because of its caller.
@@ -26,8 +26,8 @@ func (e Ending) Left() bool { return e == Expired || e == Canceled }
 // deadline ended the call.
 //
 // It does not register with its parent. A waiter on Done sees the parent's cancellation only at the
-// deadline; a call of Err sees it at once. If the callee calls Done, the call becomes part of the
-// work, and the end of the work cancels it.
+// deadline; a call of Err sees it immediately. If the callee calls Done, the call becomes part of
+// the work, and the end of the work cancels it.
 //
 // Make one with Start. It must not be copied.
 type Deadline struct {

@@ -20,7 +20,7 @@ func (l *Latch) Open() {
 	}
 }
 
-// OnOpen sets the function to run, and runs it at once if the latch is open.
+// OnOpen sets the function to run, and runs it immediately if the latch is open.
 func (l *Latch) OnOpen(f func()) {
 	l.mu.Lock()
 	l.f = f

@@ -24,10 +24,10 @@ import (
 // no values and no end.
 type Scope struct {
 	Task
-	values   context.Context // its end does not end the scope; nil: none
+	values   context.Context // its end does not end the scope; may be nil
 	key, own any             // a value in front of them
-	outer    *Scope          // its end ends the scope; nil: none, or another kind of context
-	deadline time.Time       // zero: none
+	outer    *Scope          // its end ends the scope; nil if there is none, or another kind of context
+	deadline time.Time       // zero if there is none
 
 	mu    sync.Mutex // protects the rest
 	err   error
@@ -100,7 +100,7 @@ func (c *Scope) Done() <-chan struct{} {
 }
 
 // AfterFunc makes f run in a goroutine when the context has ended. Package context calls it, so
-// that contexts derived from this one need no goroutine.
+// contexts derived from this one need no goroutine.
 func (c *Scope) AfterFunc(f func()) (stop func() bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -6,8 +6,8 @@ import (
 	"sync/atomic"
 )
 
-// Work is the set of the background work, so that Close can wait for it and, when its patience
-// ends, cancel it. The zero Work is ready to use.
+// Work is the set of the background work. Close waits for it and, when its context ends, cancels
+// it. The zero Work is ready to use.
 type Work struct {
 	closed atomic.Bool   // written with mu held
 	mu     sync.Mutex    // protects the rest
@@ -19,8 +19,8 @@ type Work struct {
 // Canceler is a piece of work that can be cancelled. Cancel must not call the Work.
 type Canceler interface{ Cancel() }
 
-// Task is the place of one piece of work in a [Work]. It is embedded in that piece, so that a
-// remote call allocates nothing for it.
+// Task is the place of one piece of work in a [Work]. It is embedded in that piece, so a remote
+// call allocates nothing for it.
 type Task struct {
 	prev, next *Task
 	who        Canceler

@@ -17,11 +17,11 @@ type Command struct {
 	Args string
 	// Options are the names that may precede "=".
 	Options []string
-	// Unordered says that the command reports from several goroutines at once. Events of one
+	// Unordered says that the command reports from several goroutines concurrently. Events of one
 	// instant are then sorted.
 	Unordered bool
-	// Run does the work. With the script command go, several goroutines may call it at once. An
-	// error fails the story. An outcome that a story should show is printed instead.
+	// Run does the work. With the script command go, several goroutines may call it concurrently.
+	// An error fails the story. An outcome that a story should show is printed instead.
 	Run func(*Call) error
 }
 

@@ -92,7 +92,7 @@ func split(s string) ([]word, error) {
 	return words, nil
 }
 
-// cutKey cuts "name=" off the front of s. A name consists of small letters and hyphens, so that an
+// cutKey cuts "name=" off the front of s. A name consists of small letters and hyphens, so an
 // argument with "=" needs quotes only if it looks like an option.
 func cutKey(s string) (key, rest string) {
 	i := strings.IndexFunc(s, func(r rune) bool { return (r < 'a' || r > 'z') && r != '-' })

@@ -51,9 +51,9 @@ func entryElem(it *reflect.MapIter, scratch reflect.Value) reflect.Value {
 	return scratch
 }
 
-// scratch returns a place to read strings into, so that a map of strings is walked without an
-// allocation per entry. Reflection cannot write there from an unexported field. Other shapes need a
-// copy each, because a visit may be put off until after the next entry.
+// scratch returns a place to read strings into. With it, a map of strings is walked without an
+// allocation per entry. Reflection cannot write there from an unexported field. Values of other
+// shapes are copied, because a visit may be postponed until after the next entry.
 func scratch(part *plan, m reflect.Value, t reflect.Type) reflect.Value {
 	if part.shape != text || !m.CanInterface() {
 		return reflect.Value{}

@@ -44,7 +44,7 @@ type field struct {
 // Expected visits, which determine the number of elements in a sample. A wrong guess makes a sample
 // smaller or a branch shallower, never a walk longer.
 const (
-	manyCost = 16 // a value with elements of its own
+	manyCost = 16 // a value with its own elements
 	boxCost  = 4
 	maxCost  = 64
 )
@@ -59,7 +59,7 @@ var opaque = map[string]bool{
 var plans sync.Map // reflect.Type → *plan
 
 // planOf returns the plan of t, and builds it if t is new. Two goroutines may build the same plan;
-// either one is good.
+// either one can be used.
 func planOf(t reflect.Type) *plan {
 	if p, ok := plans.Load(t); ok {
 		return p.(*plan)

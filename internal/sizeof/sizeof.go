@@ -1,5 +1,5 @@
-// Package sizeof estimates how many bytes of memory a Go value keeps alive, so that the local tier
-// can keep a budget in bytes.
+// Package sizeof estimates how many bytes of memory a Go value keeps alive, because the local tier
+// has a budget in bytes.
 //
 // [Of] inspects a type once and returns a function for its values. The size of a type without
 // pointers is a constant. Any other value is walked, by reflection and without package unsafe:
@@ -27,7 +27,7 @@ import "reflect"
 const (
 	// visitBudget bounds a walk to well under a millisecond.
 	visitBudget = 10_000
-	// maxDepth bounds the stack: deeper parts are put off, not left out.
+	// maxDepth bounds the stack: deeper parts are postponed, not left out.
 	maxDepth = 16
 	// maxSize caps the result. Only a slice that contains itself many times could exceed it.
 	maxSize = 1 << 50

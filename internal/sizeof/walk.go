@@ -26,7 +26,7 @@ type deferred struct {
 	weight float64
 }
 
-// run visits v and then the parts that were put off. Those share the visits that the branches did
+// run visits v and then the parts that were postponed. Those share the visits that the branches did
 // not use.
 func (w *walker) run(p *plan, v reflect.Value) {
 	w.visit(p, v)
@@ -95,7 +95,7 @@ func (w *walker) putOff(p *plan, v reflect.Value) bool {
 }
 
 // share runs visit with one n-th of the visits left. Unused visits remain for the other branches,
-// so that one big branch cannot starve those after it.
+// so one big branch cannot starve those after it.
 func (w *walker) share(n int, visit func()) {
 	budget := w.left
 	part := (budget + n - 1) / n

@@ -35,8 +35,8 @@ func Up(migrations fs.FS, dialect, name string) string {
 	return string(text)
 }
 
-// Apply runs the statements of a migration with the names of a configuration, and goes on after an
-// error that skip takes for one about what is there already.
+// Apply runs the statements of a migration with the names of a configuration. It goes on after an
+// error for which skip returns true, because the object already exists.
 func Apply(ctx context.Context, db *sql.DB, text string, names *strings.Replacer, skip func(error) bool) error {
 	for statement := range strings.SplitSeq(text, ";\n") {
 		if strings.TrimSpace(statement) == "" {
@@ -49,7 +49,7 @@ func Apply(ctx context.Context, db *sql.DB, text string, names *strings.Replacer
 	return nil
 }
 
-// Install calls install until it succeeds, eleven times at most: when two processes create the same
+// Install calls install at most eleven times, until it succeeds. When two processes create the same
 // table or index, PostgreSQL fails one.
 func Install(ctx context.Context, install func(context.Context) error) error {
 	err := install(ctx)

@@ -54,8 +54,8 @@ func Loop(size, n int) []uint64 {
 }
 
 // MovingHotSet returns n keys drawn by a Zipf law over a window of the given width. The window
-// slides by one key every step accesses, so a hot key becomes cold for good, as in news or job
-// queues.
+// slides by one key every step accesses, so a hot key becomes cold and stays cold, as in news or
+// job queues.
 func MovingHotSet(seed uint64, width, step, n int) []uint64 {
 	r, draw := newRand(seed), newZipf(width)
 	keys := make([]uint64, n)
@@ -109,7 +109,7 @@ func Churn(seed uint64, size, period, n int) []uint64 {
 	return keys
 }
 
-// Twice returns n keys, each of which is read twice: distance other accesses lie between.
+// Twice returns n keys. Each is read twice, with distance other accesses in between.
 func Twice(distance, n int) []uint64 {
 	keys := make([]uint64, n)
 	for i := range keys {

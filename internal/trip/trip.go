@@ -107,7 +107,7 @@ func ownEqual(a, b reflect.Value) (same, known bool) {
 	return m.Call([]reflect.Value{b})[0].Bool(), true
 }
 
-// placed returns an addressable copy of v, so that its fields can be read.
+// placed returns an addressable copy of v, because diff reads its fields.
 func placed(v reflect.Value) reflect.Value {
 	p := reflect.New(v.Type()).Elem()
 	p.Set(v)
@@ -155,7 +155,7 @@ func diffStruct(a, b reflect.Value, path string, left int) string {
 	return ""
 }
 
-// open returns a field as if it were exported, so that its methods can be called.
+// open returns a field as if it were exported, because its methods may be called.
 func open(f reflect.Value) reflect.Value {
-	return reflect.NewAt(f.Type(), unsafe.Pointer(f.UnsafeAddr())).Elem() //nolint:gosec // it is read alone
+	return reflect.NewAt(f.Type(), unsafe.Pointer(f.UnsafeAddr())).Elem() //nolint:gosec // it is only read
 }

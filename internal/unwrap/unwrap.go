@@ -1,14 +1,14 @@
 // Package unwrap finds the optional methods of tiers and logs, also through wrappers.
 //
-// A wrapper that embeds an interface has the methods of that interface only. The optional ones of
-// what it wraps are hidden, and nothing fails. So a wrapper may have a method Unwrap, as errors do.
-// It lends what describes the inner tier or log, such as its name, never operations: those must
-// pass through the wrapper.
+// A wrapper that embeds an interface has only the methods of that interface. It hides the optional
+// ones of what it wraps, and nothing fails. Therefore a wrapper may have a method Unwrap, as errors
+// do. Unwrap gives access to what describes the inner tier or log, such as its name, but never to
+// operations, because those must pass through the wrapper.
 package unwrap
 
 import "reflect"
 
-// As returns x as a T. If x is none, it asks what x unwraps to. I is the interface that wrappers
+// As returns x as a T. If x is not a T, it asks what x unwraps to. I is the interface that wrappers
 // of this kind wrap: tier.Remote, tier.Local or invalidate.Log.
 func As[T, I any](x I) (found T, ok bool) {
 	for {
@@ -23,7 +23,7 @@ func As[T, I any](x I) (found T, ok bool) {
 	}
 }
 
-// Hides reports whether a field of x holds an I that is a T, although x is none.
+// Hides reports whether a field of x holds an I that is a T, although x is not.
 func Hides[T, I any](x I) bool {
 	_, is := any(x).(T)
 	return !is && hides(reflect.ValueOf(x), reflect.TypeFor[T](), reflect.TypeFor[I](), 0)

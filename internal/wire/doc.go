@@ -1,3 +1,3 @@
 // Package wire turns values into the cells of the remote tier and back: payloads, terms, times, and
-// the marks of ended loads. It knows nothing of entries and of the read path.
+// the marks of ended loads. It does not know entries or the read path.
 package wire

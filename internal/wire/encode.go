@@ -44,7 +44,7 @@ type Payloads struct {
 	ValueType reflect.Type
 	Codec     codec.Codec
 	Schema    uint64
-	SnappyID  string      // of the codec that reads compressed values; "": none
+	SnappyID  string      // of the codec that reads compressed values; empty if there is none
 	tripped   atomic.Bool // one value came back from the codec unchanged
 }
 
@@ -72,8 +72,8 @@ func (s *Payloads) Encode(p any, limit int) (e Encoded, err error) {
 }
 
 // compact compresses a large payload if that makes it smaller. The cell carries the ID of the
-// codec that reads it, and processes of every version know that codec. So old and new processes
-// read it during an update of the fleet.
+// codec that reads it. Processes of every version know that codec, so old and new processes read it
+// during an update of the fleet.
 func (s *Payloads) compact(b []byte) Encoded {
 	if s.SnappyID != "" && len(b) >= codec.DefaultMinSize {
 		if small, err := snappy.Marshal(b); err == nil && len(small) < len(b) {
@@ -112,13 +112,13 @@ func (s *Payloads) checkTrip(b []byte, v reflect.Value) error {
 // ErrUnknownCodec means that this process does not know the codec of a cell.
 var ErrUnknownCodec = errors.New("cache: unknown codec")
 
-// Decode decodes the payload of a cell to where ptr points, by the codec that wrote it. A codec that panics makes the frame
-// unreadable; the read does not fail. A payload that is larger than limit allows is
-// refused before memory is allocated.
+// Decode decodes the payload of a cell to where ptr points, by the codec that wrote it. If the
+// codec panics, the frame counts as unreadable. Decode refuses a payload that is larger than limit
+// before it allocates memory.
 //
-// The frame of size bytes belongs to this process, so the value may share its memory. It may not
-// if the payload is only a small part of the frame: the value would keep the whole frame from
-// the garbage collector.
+// The frame of size bytes belongs to this process, so the value may share its memory. It must not
+// if the payload is only a small part of the frame, because the value would keep the whole frame
+// from the garbage collector.
 func Decode(codecs codec.Set, c *tier.Cell, size int, ptr any, limit int) (err error) {
 	cd, ok := codecs.Lookup(c.Codec)
 	if !ok {

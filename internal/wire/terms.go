@@ -11,11 +11,11 @@ import (
 // Terms holds what a loader said about its value's life after its freshness. The terms travel
 // with the value and bind every process that reads it.
 type Terms struct {
-	Stale, IfError time.Duration // negative: the policy's; once fixed, both or neither
-	Keep           time.Duration // after all other use, for Previous alone
+	Stale, IfError time.Duration // negative means the policy's; once fixed, both or neither
+	Keep           time.Duration // after all other use, only for Previous
 }
 
-// Unsaid holds the terms of a loader that said nothing.
+// Unsaid holds the terms of a loader that set none.
 var Unsaid = Terms{Stale: -1, IfError: -1}
 
 // NeverStale holds the terms of an empty value.

@@ -31,7 +31,7 @@ func Since(at, born int64) time.Duration {
 }
 
 // StaleCell returns the fill that makes a cell stale. After an error, the fill gives the claim back.
-// A value without a TTL has no Stale time of its own, so it gets the policy's.
+// A value without a TTL carries no Stale time, so it gets the policy's.
 func StaleCell(cell *tier.Cell, claim tier.Nonce, now int64, p *policy.Policy) (tier.Fill, error) {
 	keep := Since(cell.HardAt, cell.SoftAt).Milliseconds() // HardAt may be math.MaxInt64
 	if cell.SoftAt == math.MaxInt64 {

@@ -2,6 +2,6 @@
 
 package wire
 
-// tripsChecked: a program that is built without the race detector does not compare values with
-// what its codec makes of them, unless package trip asks for it.
+// tripsChecked is false: a program without the race detector compares values with what its codec
+// makes of them only if package trip asks for it.
 const tripsChecked = false

@@ -2,6 +2,6 @@
 
 package wire
 
-// tripsChecked: a program that is built with the race detector compares a first value of each
-// cache with what its codec makes of it.
+// tripsChecked is true: a program with the race detector compares a first value of each cache with
+// what its codec makes of it.
 const tripsChecked = true

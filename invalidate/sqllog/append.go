@@ -32,11 +32,10 @@ func (f ExecFunc) ExecContext(ctx context.Context, query string, args ...any) (s
 }
 
 // Append writes one row that names the scopes, or one for each 1,000 of them, in the caller's
-// transaction. When the
-// transaction commits, the row becomes visible together with the data, and every process of
-// the fleet invalidates the scopes within [Log.Bound]. When it rolls back, nothing is
-// invalidated. Append only inserts, so it waits for no other transaction. Without scopes it
-// does nothing.
+// transaction. When the transaction commits, the row becomes visible together with the data, and
+// every process of the fleet invalidates the scopes within [Log.Bound]. When it rolls back, nothing
+// is invalidated. Append only inserts, so it waits for no other transaction. Without scopes it does
+// nothing.
 //
 // The row keeps [invalidate.Hold]. Append refuses [invalidate.Strict]: call Settle of
 // cache.Tiers after COMMIT. Its errors wrap [ErrNotTx], [ErrScope], [ErrConfig], [ErrSchema],

@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// An empty schema means that of the connection.
+	// An empty schema means the schema of the connection.
 	mysqlHome = "COALESCE(NULLIF(?, ''), DATABASE())"
 
 	mysqlTriggersQuery = "SELECT trigger_name, action_statement FROM information_schema.triggers" +

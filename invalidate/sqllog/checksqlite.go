@@ -52,7 +52,7 @@ func (c *Config) sqliteTable(ctx context.Context, conn *sql.Conn, m *mapped) (*f
 	return f, f.sqliteUnique(ctx, conn, m, home, key)
 }
 
-// sqliteReason judges a declared type.
+// sqliteReason says why a column of a declared type cannot name a key or a tag.
 func sqliteReason(kind string) string {
 	kind = strings.ToUpper(kind)
 	for _, part := range []string{"INT", "CHAR", "TEXT", "CLOB"} {

@@ -16,7 +16,7 @@ import (
 // An error wraps [ErrTable] if a Table does not fit its table: a table or a column is missing, or a
 // column has a type that cannot name a key. It wraps [ErrTriggers] if triggers are missing,
 // disabled, outdated or without the right to write to the outbox. Its text says which, and how to
-// mend it. It reports all faults, joined.
+// repair it. It reports all faults, joined.
 func (l *Log) CheckTriggers(ctx context.Context, db *sql.DB, tables ...Table) error {
 	return l.withTables(ctx, "check triggers", db, tables, func(conn *sql.Conn, all []mapped) error {
 		var errs []error
@@ -89,12 +89,12 @@ func (l *Log) withTables(ctx context.Context, op string, db *sql.DB, tables []Ta
 // column is a column as a catalog describes it.
 type column struct {
 	name, kind string // its type
-	reason     string // why it cannot name a key or a tag; empty: it can
+	reason     string // why it cannot name a key or a tag; empty if it can
 }
 
 // found is what a catalog says about a table.
 type found struct {
-	kind    string // why it cannot have the triggers; empty: it can
+	kind    string // why it cannot have the triggers; empty if it can
 	columns []column
 	unique  [][]string // the unique constraints
 	faults  []string   // of this database only

@@ -56,10 +56,10 @@ func (d Dialect) String() string {
 // Tables names the three tables of a log. An empty name means its default. Names consist of
 // letters, digits and underscores; statements do not quote them.
 type Tables struct {
-	Schema string // the schema of the tables; empty: the connection's own
-	Outbox string // rows that wait for a number; empty: twofold_outbox
-	Log    string // numbered records; empty: twofold_log
-	Meta   string // one row per namespace; empty: twofold_meta
+	Schema string // the schema of the tables; if empty, the connection's own
+	Outbox string // rows that wait for a number; if empty, twofold_outbox
+	Log    string // numbered records; if empty, twofold_log
+	Meta   string // one row per namespace; if empty, twofold_meta
 }
 
 // Config says how a [Log] uses its database. Dialect is required; the zero value of
@@ -69,24 +69,24 @@ type Config struct {
 	Dialect Dialect
 
 	// Namespace separates logs in the same tables: letters, digits, dots, dashes and
-	// underscores, at most MaxNamespace bytes. Empty: DefaultNamespace.
+	// underscores, at most MaxNamespace bytes. If empty, it is DefaultNamespace.
 	Namespace string
 
 	// Tables names the tables.
 	Tables Tables
 
 	// Bound is how long a process may trust what it knows after a Sync, between MinBound and
-	// MaxBound. Use the same Bound in all processes of one log. 0: DefaultBound.
+	// MaxBound. Use the same Bound in all processes of one log. If zero, it is DefaultBound.
 	Bound time.Duration
 
 	// Poll is how often a Tail looks for rows of other processes, between MinPoll and
 	// MaxBound. A short Poll makes invalidations arrive sooner; no guarantee depends on it.
-	// A Tail looks once in a quarter of Bound at least, so a longer Poll changes nothing.
-	// 0: DefaultPoll.
+	// A Tail looks at least once in a quarter of Bound, so a longer Poll changes nothing. If zero,
+	// it is DefaultPoll.
 	Poll time.Duration
 
-	// Retain is how many records each sequence keeps at least, between MinRetain and
-	// MaxRetain. A process that was away for longer gives up what it holds. 0: DefaultRetain.
+	// Retain is the least number of records that each sequence keeps, between MinRetain and
+	// MaxRetain. A process that missed more discards what it holds. If zero, it is DefaultRetain.
 	Retain int
 
 	// Prove makes every Sync commit a small write. A read cannot tell a primary from one that
@@ -99,35 +99,37 @@ type Config struct {
 	// processes of a log need the same value; otherwise each Sync starts an epoch.
 	KeepOverRestart bool
 
-	// Names makes the records of this process carry the texts of their keys, prefixes and tags, in
-	// a column that migration 0004_twofold_names adds, and makes the process read them. Then the
-	// events of Tiers.OnInvalidate name tenant, namespace and id. Whoever can read the table reads
-	// the texts. Processes without Names, and those of older versions, use the same tables: their
-	// records have no names, and they read none. Without the column a process warns once, and goes
-	// on as if Names were false.
+	// Names makes the records of this process carry the texts of their keys, prefixes and tags, and
+	// makes the process read them. Migration 0004_twofold_names adds the column for them. Then the
+	// events of Tiers.OnInvalidate name tenant, namespace and id. Every reader of the table can
+	// read the texts. Processes without Names, and those of older versions, use the same tables:
+	// their records have no names, and they read none. Without the column a process warns once, and
+	// goes on as if Names were false.
 	//
 	// A text of 40 bytes adds 40 bytes to a record in PostgreSQL and 43 in SQLite, and one of 100
 	// bytes adds 96 and 110. A record has room for [invalidate.MaxNames] bytes; texts beyond that are
-	// left out. False: records carry hashes only, and statements do not mention the column.
+	// left out. If false, records carry only hashes, and statements do not mention the column.
 	Names bool
 
 	// Wait waits until another process may have numbered rows; package pgxlisten has one for
 	// PostgreSQL. Tail calls it, one call at a time, with a context that ends when Tail
-	// returns. Tail polls as well. Nil, or after an error: Tail only polls.
+	// returns. Tail polls as well. If Wait is nil or fails, Tail only polls.
 	Wait func(context.Context) error
 
 	// Identity returns a text that tells this server, and this run of it, from all others. It
 	// is for services that hide the functions that the log uses otherwise. The log calls it
 	// on the connection that it is about to use. It must fail on a server that takes no
 	// writes. All processes of a log need the same one. The log still checks by itself that its
-	// tables are those that it wrote. Nil: the dialect's own.
+	// tables are those that it wrote. If nil, the log identifies the server by functions of the
+	// dialect.
 	Identity func(ctx context.Context, conn *sql.Conn) (string, error)
 
 	// Readers is a second pool on the same SQLite file, for statements that only read. They
-	// then do not wait for the writer. Nil: the log's pool. SQLite only.
+	// then do not wait for the writer. If nil, they use the log's pool. Only SQLite uses it.
 	Readers *sql.DB
 
-	// Logger gets an error line for the first row that does not parse. Nil: slog.Default().
+	// Logger gets an error line for the first row that does not parse. If nil, it is
+	// slog.Default().
 	Logger *slog.Logger
 }
 

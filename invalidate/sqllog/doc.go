@@ -15,9 +15,9 @@
 //		return err
 //	})
 //
-// [Log.Append] does the same in a transaction of your own; call [Log.Committed] after the
-// commit, or other processes hear of it at their next poll. Ready of cache.Tiers, called after
-// a commit, waits until this process has applied it. Settle waits until every process has.
+// [Log.Append] does the same in your own transaction. Call [Log.Committed] after the commit;
+// otherwise other processes learn of it at their next poll. Ready of cache.Tiers, called after a
+// commit, waits until this process has applied it. Settle waits until every process has.
 //
 // # How it works
 //
@@ -30,8 +30,8 @@
 //     log. If it dies between 3 and 4, the next process finds the row again.
 //  5. Every process reads the record and drops what it covers.
 //
-// A Sync that begins after a commit sees the row, or the record that replaced it. So no
-// process renews its lease without knowing of every commit before it.
+// A Sync that begins after a commit sees the row, or the record that replaced it. Therefore a
+// process that renews its lease knows of every earlier commit.
 //
 // # Which log to choose
 //
@@ -53,11 +53,10 @@
 //
 // # Tables
 //
-// The log needs three tables, and on SQLite a small file beside the database, named like it and
-// -twofold. [Migrations] has files for goose and golang-migrate, [Schema]
-// returns their text, and [Log.Install] creates the tables for tests and small tools. Without
-// the tables, Append fails, and the caller's transaction fails with it: no write must commit
-// without its invalidation.
+// The log needs three tables, and on SQLite a small file beside the database, with its name and
+// -twofold. [Migrations] has files for goose and golang-migrate, [Schema] returns their text, and
+// [Log.Install] creates the tables for tests and small tools. Without the tables, Append fails, and
+// the caller's transaction fails with it: no write must commit without its invalidation.
 //
 // The migration 0004_twofold_names adds a column that only [Config.Names] needs. Programs without
 // Names, also older ones, run before and after it (TestNamesWithoutTheColumn). It starts no epoch,
@@ -72,38 +71,38 @@
 //		('[["k","default:users:v1:42"],["t","default","org:7"],["p","default","users:v1:"]]')
 //
 // "k" is a key in full, "t" a tenant and a tag, "p" a tenant and a prefix (an empty prefix
-// covers the tenant), and "a" alone is everything. ["h",5000] keeps what the row names from
+// covers the tenant), and "a" is everything. ["h",5000] keeps what the row names from
 // being cached for 5,000 ms. The column ns names the namespace. A row that does not parse may
-// mean anything, so every process gives up everything older; [Stats] counts such rows.
+// mean anything, so every process discards everything older; [Stats] counts such rows.
 //
-// Triggers write two more elements, so that only Go spells keys: ["v","default","users:v1",42] is
-// the key of a value, and ["w","default","org:",7] a tag that ends in values. A program from before
-// these elements takes such a row for one that does not parse, which is safe, and costly while it
-// runs: replace all programs before you migrate to [Triggers].
+// Triggers write two more elements, because only Go can spell keys: ["v","default","users:v1",42]
+// is the key of a value, and ["w","default","org:",7] a tag that ends in values. An older program
+// takes such a row for one that does not parse. That is safe but costly, so replace all programs
+// before you migrate to [Triggers].
 //
 // # Tables that invalidate themselves
 //
 // A [Table] says what the rows of a table stand for. [Triggers] returns the triggers that invalidate
 // it, for a migration; [Log.InstallTriggers] makes them, for tests and small tools.
-// [Log.CheckTriggers] tells at the start of a program whether they are there. What they promise: when
-// a write to the table has committed, by any client, guarantee 13 of package cache holds from then on
-// for the keys and tags that its old rows and its new rows stand for (TestTriggersCoverEveryWrite).
-// If the outbox is missing, the write fails. A NULL names nothing. A value that is no valid key or
-// tag, such as an empty text, names nothing either, because no cache can have it.
+// [Log.CheckTriggers] tells at the start of a program whether they are there. The triggers promise
+// guarantee 13 of package cache for every committed write to the table, by any client. It holds for
+// the keys and tags that the old and the new rows stand for (TestTriggersCoverEveryWrite). If the
+// outbox is missing, the write fails. A NULL names nothing. A value that is not a valid key or tag,
+// such as an empty text, names nothing either, because no cache can have it.
 //
 // PostgreSQL: a trigger for each statement sees all of its rows, those of COPY, MERGE, ON CONFLICT and
 // cascades included, and writes one row of the outbox. A statement with more than 1,000 scopes, or a
-// TRUNCATE, names the namespace of a key, the tenant of a tag with columns, and everything if there
-// are too many tenants. The function runs with the rights of its owner, so writers need no right on
-// the outbox, and the owner needs INSERT. The triggers are enabled ALWAYS, so a subscriber of logical
-// replication invalidates as well. Partitions have triggers of their own. A statement on the parent
-// is always seen; for statements on a new partition, run the migration again. CheckTriggers
-// names such partitions. For Only, put the primary key into Table.Unique.
+// TRUNCATE, names the namespace of a key and the tenant of a tag with columns. It names everything
+// if there are too many tenants. The function runs with the rights of its owner, so writers need no
+// right on the outbox, and the owner needs INSERT. The triggers are enabled ALWAYS, so a subscriber
+// of logical replication invalidates as well. Partitions have their own triggers. A statement on
+// the parent is always seen; for statements on a new partition, run the migration again.
+// CheckTriggers names such partitions. For Only, put the primary key into Table.Unique.
 //
 // SQLite: a trigger for each row. INSERT OR REPLACE removes rows without their delete trigger, unless
-// PRAGMA recursive_triggers is on; so two more triggers look for the rows that it removes, by the
-// columns in Table.Unique. CheckTriggers compares these with the unique constraints. A row that goes
-// by a rowid that is no column is not seen.
+// PRAGMA recursive_triggers is on. Therefore two more triggers look for the rows that it removes,
+// by the columns in Table.Unique. CheckTriggers compares these with the unique constraints. The
+// triggers do not see a row that INSERT OR REPLACE finds by a rowid that is not a column.
 //
 // MySQL and MariaDB: a trigger for each row. Foreign keys that cascade fire no trigger, so
 // CheckTriggers refuses a table with one, unless Table.Cascades is set. TRUNCATE fires none. An
@@ -116,11 +115,11 @@
 //
 // # When a new epoch starts
 //
-// A restored backup, or a standby that lagged, may have lost committed rows. So a Sync compares
-// the server with the one on which the epoch began. It checks that the tables are those that the log
-// wrote there, although the server did not restart. It also compares the ids of records with those
-// that the caller knows. If anything differs, it starts a new epoch (TestPutBack, TestLostEnd,
-// TestDamageStartsAnEpoch).
+// A restored backup, or a standby that lagged, may have lost committed rows. Therefore a Sync
+// compares the server with the one on which the epoch began. It checks that the tables are those
+// that the log wrote there, even if the server did not restart. It also compares the ids of
+// records with those that the caller knows. If anything differs, it starts a new epoch
+// (TestPutBack, TestLostEnd, TestDamageStartsAnEpoch).
 //
 // PostgreSQL: the server is known by its start and its timeline. A restart starts an epoch,
 // because a file-system snapshot that is put back looks the same. Set KeepOverRestart if you never
@@ -131,10 +130,11 @@
 //
 // MySQL and MariaDB: the server is known by its id, by its start to the second, and by the clock
 // sequence of UUID(), which it draws when it starts. The tables are known by a number that a dump
-// rounds, and by the time at which the server created meta. So OPTIMIZE and ALTER TABLE of meta cost
-// an epoch; those of other tables do not. The server shows that time in the zone of the session. So do
-// not create meta in the hour that a clock change repeats if the sessions use several time zones: each
-// change between them would start an epoch. This was tested with MariaDB 10.11, and not with MySQL.
+// rounds, and by the time at which the server created meta. OPTIMIZE and ALTER TABLE of meta
+// therefore cost an epoch; those of other tables do not. The server shows that time in the zone of
+// the session. If the sessions use several time zones, do not create meta in the hour that a clock
+// change repeats: each change between them would start an epoch. This was tested with MariaDB
+// 10.11, and not with MySQL.
 //
 // SQLite: the tables are known by the file beside the database, which says where the log ends and
 // which inode the database has. VACUUM and changes of the schema start no epoch. A lost file beside
@@ -162,9 +162,9 @@
 //     Windows, also by rename. SQLite also cannot notice that a backup is put back if nothing was
 //     numbered since; commits that no process had numbered yet are lost with it, usually those of
 //     the last Config.Poll.
-//   - A SQLite file that is replaced under open connections is two databases. Then each Sync
-//     starts an epoch or fails. Close all connections first, and replace the file by rename, or
-//     use the backup API, which needs neither.
+//   - If a SQLite file is replaced while connections are open, they see two databases. Then each
+//     Sync starts an epoch or fails. Close all connections first, and replace the file by rename,
+//     or use the backup API, which needs neither.
 //   - Do not delete rows of the outbox: they are invalidations that have not happened yet.
 //   - Do not read through the cache inside the transaction with the transaction as loader:
 //     that would store a value before it commits.
@@ -173,7 +173,7 @@
 //   - Galera and other multi-primary clusters: send all writes and all Syncs to one node.
 //     CockroachDB, YugabyteDB and Vitess are not supported.
 //   - Append cannot detect a *sql.Conn outside a transaction, or a function that runs
-//     statements on a pool. There the row commits alone.
+//     statements on a pool. There the row commits by itself.
 //   - On MySQL, a process that freezes while it starts an epoch blocks the other followers
 //     until its connection ends. On PostgreSQL the server ends it after an eighth of Bound.
 //

@@ -17,8 +17,8 @@ const maxEpoch = math.MaxInt32
 
 // NewEpoch starts a new epoch, and clears the note of the fleet's remote tier. It costs every
 // process what it has cached. Call it when the tables were put back to an older state in a way that
-// leaves no trace, which the package's documentation lists: cells may be newer than the data. When
-// in doubt, call it. Call it also when the fleet gets another remote tier.
+// leaves no trace; the package's documentation lists these ways. Cells may then be newer than the
+// data. When in doubt, call it. Call it also when the fleet gets another remote tier.
 func (l *Log) NewEpoch(ctx context.Context) error {
 	if err := l.Validate(); err != nil {
 		return err
@@ -33,9 +33,9 @@ func (l *Log) NewEpoch(ctx context.Context) error {
 	return fail("new epoch", err)
 }
 
-// startEpoch starts an epoch above every position that is known here. It does nothing when
-// there is no doubt under the lock: another process has already started one, or was only numbering.
-// With forced it needs no reason.
+// startEpoch starts an epoch above every position that is known here. Under the lock it checks
+// again whether there is a doubt, and does nothing if not: another process has already started an
+// epoch, or was only numbering. With forced it needs no reason.
 func (l *Log) startEpoch(ctx context.Context, at invalidate.Cursor, forced bool) (started bool, err error) {
 	err = withConn(ctx, l.db, func(conn *sql.Conn) error {
 		tx, err := l.lock(ctx, conn)
@@ -62,8 +62,8 @@ func (l *Log) startEpoch(ctx context.Context, at invalidate.Cursor, forced bool)
 }
 
 // lock begins a transaction that locks the row of meta, and creates the row if it is missing. A
-// process that freezes in this transaction would block all others. So lock makes the database
-// end such a transaction, where the database can.
+// process that freezes in this transaction would block all others, so lock makes the database end
+// such a transaction, where the database can.
 func (l *Log) lock(ctx context.Context, conn *sql.Conn) (*sql.Tx, error) {
 	var opts *sql.TxOptions
 	if l.cfg.Dialect != SQLite {
@@ -87,7 +87,7 @@ func (l *Log) lock(ctx context.Context, conn *sql.Conn) (*sql.Tx, error) {
 
 // bump writes the first record of a new epoch into both sequences, and notes the epoch.
 func (l *Log) bump(ctx context.Context, tx *sql.Tx, v *view, at invalidate.Cursor, forgetTier bool) error {
-	var top bySeq[int64] // the last records, also those that the notes do not name
+	var top bySeq[int64] // the last records, even those that the notes do not name
 	q := l.sql.top
 	if err := tx.QueryRowContext(ctx, q.text, q.args(l.cfg.Namespace)...).Scan(&top[keySeq], &top[scopeSeq]); err != nil {
 		return err
@@ -119,7 +119,7 @@ func (l *Log) bump(ctx context.Context, tx *sql.Tx, v *view, at invalidate.Curso
 	return l.testify(&v.witness, id, start, bySeq[int64]{keySeq: id, scopeSeq: id})
 }
 
-// lastID returns the id of the last record of a sequence; 0: the record is missing.
+// lastID returns the id of the last record of a sequence, or 0 if the record is missing.
 func (v *view) lastID(seq int) int64 {
 	if v.end[seq] == v.noted[seq] {
 		return v.foundID[seq].Int64

@@ -14,7 +14,7 @@ type batch struct {
 	epoch    int64  // the batch is valid only in this epoch
 	identity string // and on this server
 	rows     []staged
-	low      string // "": do not change it
+	low      string // if empty, it does not change
 	own      bool   // write the records even if other processes have numbered the rows
 	records  []record
 	count    bySeq[int64] // of records
@@ -27,9 +27,9 @@ type record struct {
 	seq     int
 	place   int64 // distance from the end of its sequence, from 1
 	id      int64
-	after   int64 // the id before it in the batch; 0: the last id of the sequence
+	after   int64 // the id before it in the batch; if 0, the last id of the sequence
 	payload []byte
-	names   []byte // nil: none
+	names   []byte // nil if there are none
 }
 
 // batchNames is the most bytes of names in one batch, because servers limit the size of a statement.
@@ -189,7 +189,7 @@ func (l *Log) trim(ctx context.Context, conn *sql.Conn, before, end bySeq[int64]
 	}
 }
 
-// write numbers a batch in the way of the dialect.
+// write numbers a batch as the dialect requires.
 func (l *Log) write(ctx context.Context, conn *sql.Conn, v *view, b *batch) (numbered, error) {
 	switch l.cfg.Dialect {
 	case Postgres:

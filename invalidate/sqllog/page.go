@@ -8,7 +8,7 @@ import (
 	"github.com/twofold-go/twofold/invalidate"
 )
 
-// A page ends after so many records of each sequence, or so many bytes of fences.
+// The limits of a page: records of each sequence, and bytes of fences.
 const (
 	pageRecords = 1000
 	pageBytes   = 4 << 20

@@ -15,18 +15,19 @@ import (
 // postgresText returns the statements for PostgreSQL.
 //
 // A server is identified by the start of its postmaster and its timeline, which changes at a
-// promotion. The name of the WAL file has the new timeline at once; the control file has it later.
+// promotion. The name of the WAL file has the new timeline immediately; the control file has it
+// later.
 //
 // Tables that went back while the server runs are recognized by the row of meta itself. Every write
 // of the log notes its transaction in column born, so born equals xmin, which the server sets. A tool
 // that puts an old row back writes it in a later transaction, and brings the old born. The server
 // keeps xmin of a frozen row, and in VACUUM FULL. A database made from a template keeps xmin, but has
-// another oid. A write inside a savepoint has an xmin of its own, so the log never writes in one.
+// another oid. A write inside a savepoint has its own xmin, so the log never writes in one.
 //
 // Rows are found by the id of their transaction. The low-water mark is an id below which no row is
 // left. It is the oldest transaction that ran at the last stage. If the stage was full, the mark is
-// at most the last transaction that it read. So a look skips dead rows that vacuum must not remove
-// yet.
+// at most the last transaction that it read. A look therefore skips dead rows that vacuum must not
+// remove yet.
 func postgresText(c *Config) dialectText {
 	since := "extract(epoch FROM pg_postmaster_start_time())::text"
 	if c.KeepOverRestart {
@@ -63,8 +64,8 @@ func postgresText(c *Config) dialectText {
 
 // text returns a statement that reads large tables. PostgreSQL keeps the plan of a prepared
 // statement until the table is analyzed. A plan made for an empty table reads the table in full,
-// and not by its index. So the statement gets another text, and another plan, each time that the
-// tables have doubled.
+// and not by its index. Therefore the statement gets another text, and another plan, each time that
+// the tables have doubled.
 func (l *Log) text(q *query) string {
 	if l.cfg.Dialect != Postgres {
 		return q.text
@@ -149,8 +150,8 @@ func (l *Log) postgresNumber(values, column, from string) string {
 
 // IS TRUE keeps the planner from two plans that it would keep: one by the index on ns, which reads
 // the dead rows of each earlier numbering, and a join of loops, which compares every row of the
-// outbox with every staged one. So a numbering reads the rows between the first and the last staged
-// id, and looks each up in a hash table. Only an outbox of a page or two is read in full.
+// outbox with every staged one. Therefore a numbering reads the rows between the first and the last
+// staged id, and looks each up in a hash table. Only an outbox of a page or two is read in full.
 //
 // The final SELECT makes the commit durable even where the session's commits are not. Flushing the
 // record also flushes all earlier commits.

@@ -20,8 +20,8 @@ func (l *Log) noteApplied(at invalidate.Cursor) {
 	l.at.Key, l.at.Scope = max(l.at.Key, at.Key), max(l.at.Scope, at.Scope)
 }
 
-// noteAnswer notes a page before Sync or Tail returns it. The caller applies the page at once, and
-// may load before it calls again.
+// noteAnswer notes a page before Sync or Tail returns it. The caller applies the page immediately,
+// and may load before it calls again.
 func (l *Log) noteAnswer(p invalidate.Page) {
 	at := p.End
 	for _, r := range p.Keys {

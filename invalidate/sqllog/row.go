@@ -17,12 +17,12 @@ import (
 	"github.com/twofold-go/twofold/key"
 )
 
-// A row of the outbox names its scopes in JSON, so that a trigger, a migration or a person can
-// write one, too:
+// A row of the outbox names its scopes in JSON. A trigger, a migration or a person can write one,
+// too:
 //
 //	[["k","default:users:v1:42"],       the full spelling of a key
 //	 ["t","default","org:7"],           a tenant and one of its tags
-//	 ["p","default","users:v1:"],       a tenant and a prefix after it; "": all it has
+//	 ["p","default","users:v1:"],       a tenant and a prefix after it; "" means all it has
 //	 ["a"],                             everything
 //	 ["h",5000],                        nothing named here is cached for so many ms
 //
@@ -33,9 +33,9 @@ import (
 //	 ["w","default","org:",7],          a tenant, and a tag that ends in values, with colons between them
 //	 ["w","default"]]                   all keys of the tenant
 //
-// So only Go spells keys. A value that no cache can have, such as a tag that is too long, names
-// nothing. Readers before these elements take such a row for one that does not parse: they give up
-// everything older, which is safe.
+// With these, only Go spells keys. A value that no cache can have, such as a tag that is too long,
+// names nothing. Older readers take such a row for one that does not parse and discard everything
+// older, which is safe.
 
 // rowTexts returns the texts of the rows for the scopes, with at most rowScopes in each row.
 func rowTexts(scopes []invalidate.Scope) ([]string, error) {
@@ -95,7 +95,7 @@ type named struct {
 	keys   []string           // full spellings
 	scopes []invalidate.Fence // the fences of all other scopes
 	hold   time.Duration      // also in scopes
-	names  lognames.Names     // nil: not collected
+	names  lognames.Names     // nil if not collected
 }
 
 // parseRow reads the text of a row, and adds what it names to names. It returns false when any part

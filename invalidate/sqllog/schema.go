@@ -16,7 +16,7 @@ var migrations embed.FS
 
 // Migrations returns the migrations of a dialect: for goose in folder goose, and for golang-migrate
 // in folder migrate. Both create the same tables, and can remove them. A later version of this package
-// may add files, and never changes one. The number 0002 is that of package sqltier. For an unknown
+// may add files but never changes one. The number 0002 is that of package sqltier. For an unknown
 // dialect it returns nil.
 func Migrations(d Dialect) fs.FS {
 	return sqlschema.Sub(migrations, d.String())
@@ -42,7 +42,7 @@ func upText(d Dialect, name string) string {
 
 // Install creates the missing tables, under the names of the Config, and brings those of an earlier
 // version up to date. It is for tests and for programs without migrations. Several processes may
-// call it at once.
+// call it concurrently.
 func (l *Log) Install(ctx context.Context) error {
 	if err := l.Validate(); err != nil {
 		return err

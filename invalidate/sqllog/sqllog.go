@@ -30,7 +30,7 @@ type Log struct {
 	rows  sizes
 	cells cells
 	stats counters
-	path  atomic.Pointer[string] // of the SQLite file; empty: in memory; nil: not known yet
+	path  atomic.Pointer[string] // of the SQLite file; empty if in memory, nil if not known yet
 
 	mu sync.Mutex // protects at
 	at invalidate.Cursor
@@ -88,7 +88,7 @@ func (s *visit) withoutNames(err error) bool {
 }
 
 // Committed tells the log that this process has committed a transaction with an Append, so its Tail
-// numbers the row at once. It is optional and never blocks. [Log.Tx] calls it.
+// numbers the row immediately. It is optional and never blocks. [Log.Tx] calls it.
 func (l *Log) Committed() {
 	select {
 	case l.wake <- struct{}{}:
@@ -120,11 +120,11 @@ type cells struct {
 // Stats describes what this process has done with a log, and seen of it.
 type Stats struct {
 	Numbered int64 // rows that it has numbered
-	Damaged  int64 // rows that did not parse; for each, processes gave up everything older
+	Damaged  int64 // rows that did not parse; for each, processes discarded everything older
 	Left     int64 // cells that could not be removed, and were fenced as prefixes
 
-	// Oldest is the age of the oldest row without a number at the last look; 0: there was no
-	// such row.
+	// Oldest is the age of the oldest row without a number at the last look, or 0 if there was
+	// none.
 	Oldest time.Duration
 }
 

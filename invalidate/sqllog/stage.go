@@ -12,7 +12,7 @@ import (
 	"github.com/twofold-go/twofold/invalidate"
 )
 
-// A stage ends after so many rows, or so many bytes of their texts.
+// The limits of a stage: rows, and bytes of their texts.
 const (
 	stageRows  = 1000
 	stageBytes = 4 << 20
@@ -23,17 +23,18 @@ type stage struct {
 	rows     []staged
 	full     bool   // there may be more
 	moved    bool   // the log has changed its epoch or its server since the look
-	low      string // every row below it is staged, also later ones; PostgreSQL only
+	low      string // every row below it is staged, even later ones; PostgreSQL only
 	identity string // of the server that has the rows
 
 	keys    map[time.Duration][]string // keys whose cells to remove, by hold
 	records bySeq[[]invalidate.Fence]
-	names   lognames.Names // nil: records carry none
+	names   lognames.Names // nil if records carry none
 	damaged int            // rows that did not parse
 }
 
-// staged is a row as it was read. An id can be used again: after a sequence was reset, a table was
-// truncated, or an old copy was put back. So numbering removes a row only if its content is the same.
+// staged is a row as it was read. An id can be used again, after a sequence was reset, a table was
+// truncated, or an old copy was put back. Numbering therefore removes a row only if its content is
+// the same.
 type staged struct {
 	ID      int64  `json:"id"`
 	Content string `json:"content"` // PostgreSQL: its xmin; SQLite: a hash of the text; MySQL: its time and a hash
@@ -108,7 +109,8 @@ func (l *Log) read(st *stage, text string) {
 
 // removeCells removes the cells of the staged keys. Keys whose cells may remain are also fenced as
 // prefixes in the sequence of scopes. Those fences cover the cells for every process, and a process
-// that misses one gives up all cells. So the lease can be renewed while the remote tier is down.
+// that misses one discards all cells. Therefore the lease can be renewed while the remote tier is
+// down.
 func (s *visit) removeCells(ctx context.Context, st *stage) {
 	l := s.log
 	l.cells.mu.Lock()

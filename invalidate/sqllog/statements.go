@@ -20,16 +20,16 @@ type statements struct {
 	look    query // $2, $3: the caller's positions; $4: the result of Config.Identity, if set
 	page    query // $2, $3: after these positions; $4, $5: up to these
 	named   query // page, with names
-	stage   query // $2: rows at most; $3: the result of Config.Identity, if set
+	stage   query // $2: the most rows; $3: the result of Config.Identity, if set
 	trim    query // $2: the sequence; $3: records that stay
 	terms   query // $2: the bound in ms; $3: the remote tier, or NULL
 	replica query // where the sequences end, and the epoch's id
 	prove   query // a small write
 	server  query // the identity; $2: the result of Config.Identity, if set
 
-	patience query // makes the server end a transaction that waits for its client; empty: not possible
+	patience query // makes the server end a transaction that waits for its client; empty if not possible
 	begin    query // creates the row in meta if it is missing, and locks it
-	lock     query // locks the row in meta; empty: begin has locked it
+	lock     query // locks the row in meta; empty if begin has locked it
 	top      query // the highest position of each sequence
 	add      query // a record: $2 sequence, $3 position, $4 prev, $5 id, $6 after, $7 payload
 	addNamed query // add, with names in $8
@@ -45,7 +45,7 @@ type dialectText struct {
 	version  int    // of the tables
 	row      string // which content row o of the outbox has, if its id was used again
 	age      string // of row o of the outbox, in microseconds
-	pending  string // condition for rows o of the outbox without a number, beside their namespace
+	pending  string // condition for rows o of the outbox without a number, in addition to their namespace
 	order    string // of rows o
 	low      string // a complete stage leaves no row below it
 	least    string // no row before row o is left below it
@@ -156,7 +156,7 @@ func textOf(c *Config) (d dialectText) {
 }
 
 // identity returns the expression that [view.doubtful] compares with the identity that the epoch
-// began on: mark, place, a slash, server. Config.Identity replaces the server alone. An identity is
+// began on: mark, place, a slash, server. Config.Identity replaces only the server. An identity is
 // stored without its mark, so a marked one differs from every stored one.
 func (d *dialectText) identity(c *Config, argument string) string {
 	server := d.server

@@ -13,7 +13,7 @@ import (
 )
 
 // Sync numbers every committed row that has no number, appends a, and returns the records after
-// at; see [invalidate.Log]. With nothing new it is one statement.
+// at; see [invalidate.Log]. If nothing is new, it is one statement.
 //
 // It removes the cells of the keys in the rows before it numbers the rows. If it is interrupted
 // between the two, the next Sync of any process does both again.

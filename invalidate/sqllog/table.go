@@ -12,35 +12,36 @@ import (
 	"github.com/twofold-go/twofold/key"
 )
 
-// Table says what the rows of a table stand for in caches. [Triggers] makes triggers of it: they
-// invalidate in the transaction that writes the table, whatever program writes it. Name and Rows are
-// required.
+// Table says what the rows of a table stand for in caches. [Triggers] makes triggers of it. They
+// invalidate in the transaction that writes the table, no matter which program writes it. Name and
+// Rows are required.
 type Table struct {
 	// Name is the table, with its schema before the first dot: "users" or "app.users". Without a
 	// schema, the table is where the session that runs the text finds it.
 	Name string
 
-	// Schema is for schemas and tables with a dot in their names. If it is set, Name is the table
-	// alone.
+	// Schema is for schemas and tables with a dot in their names. If it is set, Name is only the
+	// table.
 	Schema string
 
 	// Rows says what one row stands for.
 	Rows []Row
 
-	// Tenant is the tenant of the caches. Empty: "default", as in cache.Config.
+	// Tenant is the tenant of the caches. If empty, it is "default", as in cache.Config.
 	Tenant string
 
 	// TenantColumn is a column with the tenant of the row, in place of Tenant. A row with NULL there
 	// stands for nothing.
 	TenantColumn string
 
-	// Unique lists the columns of each unique constraint, the primary key first. Empty: the Column of
-	// the first Row with a Key. PostgreSQL uses the first one, to match the old row with the new
-	// one for Only. SQLite needs all of them, to see the rows that INSERT OR REPLACE removes.
+	// Unique lists the columns of each unique constraint, the primary key first. If empty, it is
+	// the Column of the first Row with a Key. PostgreSQL uses the first one, to match the old row
+	// with the new one for Only. SQLite needs all of them, to see the rows that INSERT OR REPLACE
+	// removes.
 	Unique [][]string
 
 	// Cascades says that you know: MySQL and MariaDB fire no trigger when a foreign key of this table
-	// removes or changes rows, by ON DELETE CASCADE or SET NULL, or ON UPDATE. [Log.CheckTriggers]
+	// removes or changes rows (ON DELETE CASCADE or SET NULL, ON UPDATE). [Log.CheckTriggers]
 	// refuses such a table if Cascades is false. The other databases ignore the field.
 	Cascades bool
 }
@@ -64,7 +65,7 @@ type Row struct {
 	Columns []string
 
 	// Only names columns. An UPDATE counts only if it changes one of them, or a column that the Row
-	// names. Empty: each UPDATE counts. An INSERT or a DELETE always counts.
+	// names. If empty, each UPDATE counts. An INSERT or a DELETE always counts.
 	Only []string
 }
 
@@ -84,11 +85,11 @@ type mapped struct {
 type element struct {
 	texts   []string // one more than columns
 	columns []string
-	wide    *element // covers all that this element can name; nil: itself
-	only    []string // an UPDATE counts if one of these columns has changed; nil: each does
+	wide    *element // covers all that this element can name; nil means itself
+	only    []string // an UPDATE counts if one of these columns has changed; nil means that each does
 }
 
-// maxName is how many bytes a name in a database has at most.
+// maxName is the most bytes of a name in a database.
 var maxName = map[Dialect]int{Postgres: 63, SQLite: 255, MySQL: 64}
 
 // mapTables checks tables, and returns every fault, joined.

@@ -10,8 +10,8 @@ import (
 
 // Tail waits until there are records after at, and returns them. After a quarter of Bound it
 // returns an empty page. It looks every Poll, and also when Config.Wait or [Log.Committed] wakes
-// it. It numbers rows at once, so a writer that died after COMMIT delays its invalidation by one
-// Poll.
+// it. It numbers rows immediately, so a writer that died after COMMIT delays its invalidation by
+// one Poll.
 func (l *Log) Tail(ctx context.Context, at invalidate.Cursor) (invalidate.Page, error) {
 	if err := l.Validate(); err != nil {
 		return invalidate.Page{}, err
@@ -54,7 +54,7 @@ type ear struct {
 	wait  func(context.Context) error
 	ctx   context.Context // ends with the Tail
 	stop  context.CancelFunc
-	heard chan error // nil: there is no Config.Wait
+	heard chan error // nil if there is no Config.Wait
 	open  bool       // a call is running
 }
 

@@ -15,7 +15,7 @@ import (
 // view is the state of a log as of one moment, and what the caller's cursor finds there. The zero
 // view is a log that was not started.
 type view struct {
-	epoch    int64          // the id of the epoch; 0: not started
+	epoch    int64          // the id of the epoch; 0 if not started
 	noted    bySeq[int64]   // where the sequences end according to meta
 	notedID  bySeq[int64]   // the ids of the records there, according to meta
 	end      bySeq[int64]   // where the sequences end; on MySQL it may be after noted
@@ -27,7 +27,7 @@ type view struct {
 	stored   string         // identity of the server that the epoch began on
 	identity string         // identity of the server that answered
 	now      int64          // its clock
-	witness  witness        // what testifies beside the tables
+	witness  witness        // evidence from outside the tables
 	pending  nullInt        // the age in microseconds of a row without a number
 }
 
@@ -133,7 +133,7 @@ func position(p invalidate.Position) int64 { return int64(min(p, math.MaxInt64))
 // doubtful reports whether the log may have lost something. There is no log yet, or another
 // server answers, or the tables went back, or a sequence does not end where its notes say. Or the caller knows more than
 // the log, another record at its position, or another epoch. It also reports true when the
-// numbers of an epoch run out, because the log must go on in another epoch.
+// numbers of an epoch run out, because the log must then start another epoch.
 func (v *view) doubtful(at invalidate.Cursor) bool {
 	if v.epoch == 0 || v.stored != v.identity {
 		return true
@@ -161,7 +161,7 @@ func (v *view) doubtfulAt(seq int, at invalidate.Position, id uint64) bool {
 	case !v.foundID[seq].Valid || v.foundID[seq].Int64 != v.notedID[seq]:
 		return true
 	}
-	// A trimmed record is no reason for doubt: its reader sees the gap.
+	// A trimmed record is not a reason for doubt, because its reader sees the gap.
 	known := v.callerID[seq]
 	return id != 0 && known.Valid && uint64(known.Int64) != id //nolint:gosec // the bits count
 }

@@ -16,14 +16,15 @@ import (
 )
 
 // The tables of SQLite cannot tell that they are an old copy: there is no server, and a copy of a
-// file has every byte. So the log writes where its sequences end into a file beside the database,
-// the sidecar. A copy that is put back does not bring it, or has another inode than it names.
+// file has every byte. Therefore the log writes where its sequences end into a file beside the
+// database, the sidecar. A copy that is put back does not bring it, or has another inode than it
+// names.
 //
 // A numbering writes the sidecar under the write lock, after its last statement and before COMMIT.
-// So the two may differ for a reader that comes between, or after a crash there. A look with a doubt
-// is repeated under the write lock, where both are at rest. If they still differ, an epoch starts:
-// that is the price of a crash at that place, of a power cut, and of a lost sidecar. The sidecar is
-// never flushed, because a wrong one is harmless.
+// A reader that comes between, or after a crash there, may find that the two differ. A look with a
+// doubt is repeated under the write lock, where neither changes. If they still differ, an epoch
+// starts: that is the price of a crash at that place, of a power cut, and of a lost sidecar. The
+// sidecar is never flushed, because a wrong one is harmless.
 //
 // A sidecar has a record of 16 bytes for each log in the database: a hash of its name, and a hash
 // of its state. A database without a file, such as :memory:, has its schema cookie in the identity:
@@ -32,16 +33,16 @@ import (
 // sidecarName is added to the name of the database's file.
 const sidecarName = "-twofold"
 
-// witness is what testifies beside the tables. It is read before them. The zero witness, of the
+// witness is the evidence from outside the tables. It is read before them. The zero witness, of the
 // other dialects, denies nothing.
 type witness struct {
 	place   string      // the schema cookie of a database without a file
-	sidecar string      // the path; empty: there is none
+	sidecar string      // the path; empty if there is none
 	owner   fs.FileInfo // the database's file
-	state   uint64      // what the sidecar says of this log; 0: nothing
+	state   uint64      // what the sidecar says of this log; 0 if nothing
 }
 
-// witness reads what testifies beside the tables of a SQLite database.
+// witness reads the evidence from outside the tables of a SQLite database.
 func (l *Log) witness(ctx context.Context, on queryer) (w witness, err error) {
 	if l.cfg.Dialect != SQLite || safeguard.Off(safeguard.Memory) {
 		return w, nil

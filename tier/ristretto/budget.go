@@ -26,7 +26,7 @@ func limitsOf(maxBytes int64) limits {
 	}
 }
 
-// frontLimit shrinks as the rest fills. So a tier uses its whole budget before it refuses
+// frontLimit shrinks as the rest fills. A tier therefore uses its whole budget before it refuses
 // anything, and is 20/80 when it is full.
 func (t *Tier) frontLimit() int64 {
 	main := t.total.Load() - t.front.Load()
@@ -66,7 +66,7 @@ func (t *Tier) makeRoom(s *shard, charge int64) {
 func (t *Tier) shrink(s *shard) { t.shrinkBy(s, 0) }
 
 // shrinkBy moves victims of the front to the queue until the front is spare bytes below its
-// limit. It begins with the shard that grew, so that shards stay in proportion. When that is not
+// limit. It begins with the shard that grew, which keeps the shards in proportion. When that is not
 // enough, because of large entries, it goes on with the other shards. The second round also takes
 // a shard's only node. In the shard that grew, that node is the one that has just entered, so
 // this shard comes last.

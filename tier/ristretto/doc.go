@@ -12,21 +12,21 @@
 //  4. Every entry that entered is reported to OnEvict exactly once when it leaves. Close reports
 //     nothing.
 //  5. The only goroutines are ristretto's two, and the sweeps of guarantee 6. Close ends them.
-//  6. If it knows the ends of its entries ([Tier.ExpireBy]), it removes entries that have ended before
-//     it moves others out of the front, and all of them within a minute.
+//  6. If it knows the ends of its entries ([Tier.ExpireBy]), it removes all ended entries within a
+//     minute. It removes them before it moves others out of the front.
 //
-// Less formally: one lock-free table finds every entry, so a hit is one probe and one bit,
-// whichever part has the entry. Two policies decide what stays. New entries live in the front,
-// under one SIEVE hand for each shard. The victims of the hand are offered to ristretto in
-// batches. Its TinyLFU (Einziger, Friedman and Manes, ACM TOS 2017) admits, refuses or evicts. An
-// entry that leaves ristretto returns to the front if it was hit meanwhile.
+// Less formally: one lock-free table finds every entry, so a hit is one probe and one bit in both
+// parts. Two policies decide what stays. New entries live in the front, under one SIEVE hand for
+// each shard. The victims of the hand are offered to ristretto in batches. Its TinyLFU (Einziger,
+// Friedman and Manes, ACM TOS 2017) admits, refuses or evicts. An entry that leaves ristretto
+// returns to the front if it was hit meanwhile.
 //
 // # The shape
 //
 // The front may use max(20 %, 60 % − main/2) of MaxBytes, where main is the bytes outside the
 // front. ristretto may use 80 %. An empty tier is mostly front; a full one is 20/80. In between,
-// each byte that moves to main lowers the front's limit by half a byte. So one insert moves about
-// two victims, and the limit never jumps.
+// each byte that moves to main lowers the front's limit by half a byte. One insert therefore moves
+// about two victims, and the limit never jumps.
 //
 // # What was measured
 //
@@ -52,16 +52,18 @@
 // 75.7, 76.5 and 76.7 % on zipf at 10,000; 56.4, 54.1 and 54.0 % on the moving hot set at 1,000.
 // The tier uses 64 bytes.
 //
-// So entries come back, but not when they are hit. A hit only sets the bit, and the drainer reads
-// the bit when ristretto drops the entry. That costs the hit path nothing. Compared with none
+// Therefore entries come back, but not when they are hit. A hit only sets the bit, and the drainer
+// reads the bit when ristretto drops the entry. That costs the hit path nothing. Compared with none
 // back, it gains two points on zipf, as much under a scan and seven to ten on loops. It loses two
-// on the moving hot set. Bringing back everything that was hit is no worse, or a little better.
-// Only half may come back, so that every batch makes room. On loops, ristretto alone stays ahead.
+// on the moving hot set. Bringing back everything that was hit is as good, or a little better.
+// Only half may come back, because every batch must make room. On loops, ristretto without the
+// front stays ahead.
 //
 // Speed with 100,000 residents, zipf 0.99, with 1 / 2 goroutines. The machine was shared and its
-// absolute times doubled between runs. So these are ratios within one process: medians of ten
-// processes, with their range. A Get of the tier relative to ristretto's Get: 0.45 (0.32 to 0.60)
-// / 0.28 (0.18 to 0.56) nearly full, 0.41 (0.29 to 0.57) / 0.25 (0.14 to 0.45) all in the front.
+// absolute times doubled between runs. Therefore these are ratios within one process: medians of
+// ten processes, with their range. A Get of the tier relative to ristretto's Get: 0.45 (0.32 to
+// 0.60) / 0.28 (0.18 to 0.56) nearly full, 0.41 (0.29 to 0.57) / 0.25 (0.14 to 0.45) all in the
+// front.
 //
 // Memory in addition to the entry itself, in a full tier of 5,000 to 500,000 entries that were
 // all replaced once: 301 to 361 bytes. It depends on how full the maps are, and includes the

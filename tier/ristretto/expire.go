@@ -9,7 +9,7 @@ import (
 
 // ExpireBy makes the tier remove entries that have ended. A Set that would move entries out of the
 // front removes some of them first. While the tier holds an entry that has an end, it is also swept
-// every 15 seconds, on a goroutine of its own. A panic of the callback of [Tier.OnEvict] there ends
+// every 15 seconds, in a separate goroutine. A panic of the callback of [Tier.OnEvict] there ends
 // the program.
 func (t *Tier) ExpireBy(now func() int64, end func(e tier.Entry) int64) {
 	t.ends.Start(now, end, t.sweep)
@@ -46,7 +46,7 @@ type expiry struct {
 	tier  *Tier
 	shard *shard
 	now   localnode.Tick
-	most  int // so many are removed
+	most  int // the most entries that it removes
 	left  []departure
 }
 

@@ -16,15 +16,15 @@ import (
 // joins the queue; the table still finds it. When the queue holds 128 entries or 1 % of the
 // budget, the goroutine that filled it drains it. The drainer tells ristretto what to forget and
 // what to count, and offers the victims. It calls Wait once, and then acts on what ristretto's
-// callbacks said. What was admitted is inMain. What was refused or evicted leaves the table and
-// is reported, or returns to the front if it was hit meanwhile.
+// callbacks said. An admitted node is inMain. A refused or evicted node leaves the table and is
+// reported, or returns to the front if it was hit meanwhile.
 //
 // # Why ristretto is never asked for an entry
 //
 // ristretto applies a Set late, may drop it, keeps the first of two quick Sets of a new key, and
 // lets a late Set undo a Del. That is harmless for a policy that gets its calls in order and is
-// waited for. It is harmful for a store. So the table is the store for every entry, and ristretto
-// only decides what stays. The price is a cell of 16 bytes for each entry that is also in
+// waited for. It is harmful for a store. Therefore the table is the store for every entry, and
+// ristretto only decides what stays. The price is a cell of 16 bytes for each entry that is also in
 // ristretto's own map. The gains:
 //
 //   - A hit in the main part costs the same as a hit in the front. ristretto's Get is a pool, a
@@ -35,8 +35,8 @@ import (
 // # Order
 //
 //  1. Only the table answers. It changes only under the shard's mutex, and only to a newer entry
-//     or to none. So no entry comes back.
-//  2. What is queued for one hash is queued under the shard's mutex, in the table's order: first
+//     or to none, so no entry comes back.
+//  2. The calls for one hash are queued under the shard's mutex, in the table's order: first
 //     forget the old node, then, later, offer the new one. A drain passes on all forgets before
 //     any offer. The reverse, an offer and then a forget of the same node, cannot be in one
 //     batch: a node is forgotten only when it is inMain, and so after the drain that offered it.
@@ -117,8 +117,8 @@ func (h *handover) stop() {
 	h.batch, h.left = batch{}, nil
 }
 
-// returns limits how many of the departures may go back to the front: one in so many. At least
-// half of them leave even if they were hit, so that a drain makes room.
+// returns limits how many of the departures may go back to the front: one in returns. At least
+// half of them leave even if they were hit, because a drain must make room.
 type returns int
 
 const (

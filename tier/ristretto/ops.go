@@ -68,7 +68,7 @@ func (t *Tier) refuse(s *shard, n *node) bool {
 	if t.closed.Load() {
 		return false
 	}
-	defer t.tell(n, tier.Rejected) // also when the first report panics
+	defer t.tell(n, tier.Rejected) // even if the first report panics
 	t.remove(s, n.Hash, tier.Replaced)
 	return false
 }
@@ -90,7 +90,7 @@ func (t *Tier) remove(s *shard, hash uint64, reason tier.EvictReason) {
 	}
 }
 
-// releaseLocked gives up the place of n, which has left the table. The caller holds the shard's
+// releaseLocked releases the place of n, which has left the table. The caller holds the shard's
 // mutex, and reports n after it unlocks it.
 func (t *Tier) releaseLocked(s *shard, n *node) {
 	switch n.Place {

@@ -3,7 +3,7 @@ package ristretto
 import "sync"
 
 const (
-	batchEntries = 128 // so many entries share one Wait of about 5 µs
+	batchEntries = 128 // entries that share one Wait of about 5 µs
 	maxCounts    = 1024
 )
 

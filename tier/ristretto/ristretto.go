@@ -27,15 +27,15 @@ type Config struct {
 	//
 	// ristretto's queue (256 KiB) and its frequency sketch come on top. The sketch has a counter
 	// of about 4 bytes for each 64 bytes of MaxBytes, at least 4,096 and at most 8 Mi counters.
-	// So it takes about 6 % of MaxBytes, and at most 32 MiB.
+	// It takes about 6 % of MaxBytes, and at most 32 MiB.
 	MaxBytes int64
 }
 
 // Tier is an in-process tier. It implements [tier.Local], [tier.EvictNotifier], [tier.Expirer],
 // [tier.Meter], [tier.Ranger] and [tier.Validator]. Make one with [New]: the zero value is not usable. All
-// methods except OnEvict and ExpireBy may be called concurrently, also with Close.
+// methods except OnEvict and ExpireBy may be called concurrently, even with Close.
 type Tier struct {
-	// Written by New, OnEvict and ExpireBy only.
+	// Written only by New, OnEvict and ExpireBy.
 	shards     []shard
 	shardShift uint8
 	limits     limits

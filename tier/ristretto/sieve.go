@@ -6,15 +6,15 @@ package ristretto
 // move nothing, so they need no lock. The zero value is empty. The shard's mutex protects it.
 type sieve struct {
 	head, tail *node // newest, oldest
-	hand       *node // where the next search begins; nil: at the tail
+	hand       *node // where the next search begins; nil means at the tail
 	len        int
 	pushed     uint32 // nodes that ever entered
 }
 
 // graceful is how many of the newest nodes the hand skips. In a short list it skips fewer, but
-// always at least one if there is another node to take. SIEVE alone may take the node that has
-// just entered, when the hand is at the head and every older node was hit. Then the Get after a
-// Set would miss.
+// always at least one if there is another node to take. Plain SIEVE may take the node that has just
+// entered, when the hand is at the head and every older node was hit. Then the Get after a Set
+// would miss.
 const graceful = 8
 
 // young reports whether n is too new to be taken. Then every newer node is too new as well.
@@ -58,8 +58,8 @@ func (s *sieve) unlink(n *node) {
 }
 
 // evict unlinks and returns the node that the hand chooses. The list must not be empty. It calls
-// cleared with each hash whose bit it clears. So ristretto's sketch gets the hits in the front,
-// once for each round of the hand.
+// cleared with each hash whose bit it clears. Through it ristretto's sketch gets the hits in the
+// front, once for each round of the hand.
 func (s *sieve) evict(cleared func(hash uint64)) *node {
 	n := s.hand
 	if n == nil {

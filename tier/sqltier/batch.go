@@ -144,8 +144,8 @@ func (t *Tier) FillMany(ctx context.Context, keys []string, fills []tier.Fill) (
 // batch describes the requests for many keys, one for each.
 type batch[T any] struct {
 	which  int                          // the statement for many keys
-	pack   func(i int, p *pack) bool    // adds a request, unless it must go alone
-	packed func(changed bool) (T, bool) // the answer to a packed request; false: make it alone
+	pack   func(i int, p *pack) bool    // adds a request, unless it must be made by itself
+	packed func(changed bool) (T, bool) // the answer to a packed request; false if it must be made by itself
 	alone  func(context.Context, *sql.Tx, int) (T, error)
 }
 
@@ -176,7 +176,7 @@ func many[T any](ctx context.Context, t *Tier, keys []string, out []T, b batch[T
 }
 
 // pipeline sends the requests that can be packed. It returns the indexes of the requests that
-// must be made alone, in order. A second request for the same key is one of them.
+// must be made one by one, in order. A second request for the same key is one of them.
 func pipeline[T any](ctx context.Context, t *Tier, keys []string, out []T, b batch[T]) (alone []int, err error) {
 	order := make([]int, len(keys))
 	for i := range order {

@@ -2,8 +2,8 @@
 // in PostgreSQL. It uses database/sql and brings no driver.
 //
 // Each entry is one row: its key, its [tier.Cell] frame, and its expiry. Each change of a row is
-// one statement that compares and swaps. So PostgreSQL needs no transactions, and poolers such as
-// PgBouncer work. Of many processes one loads, and the others wait for its row. The claim of a
+// one statement that compares and swaps, so PostgreSQL needs no transactions, and poolers such as
+// PgBouncer work. One of many processes loads, and the others wait for its row. The claim of a
 // killed process expires.
 //
 // # Which one to choose
@@ -22,14 +22,14 @@
 // in programs without migrations. Without the table, cache.Open returns [ErrSchema].
 //
 // A SQLite file must be in WAL mode (journal_mode=wal) and on a local disk. Set busy_timeout;
-// without it, one of two processes that write at once fails. Of two processes that create a file
-// together, SQLite may refuse one at once, while the other sets the mode: connect again. A driver
-// may wait for the whole busy_timeout, whatever the caller's deadline is. The cache does not wait
-// for it, but the connection stays in use. Write to the file through one pool of one connection,
-// which the program's own writes also use. Then writes queue in the pool, which obeys deadlines.
-// With synchronous=normal no call waits for the disk, and a power failure cannot damage the file.
-// But it may undo the last writes, including removals. So set synchronous=full when the log of
-// invalidations is not in the same file.
+// without it, one of two processes that write at the same time fails. If two processes create a
+// file together, SQLite may refuse one immediately, while the other sets the mode. That process
+// must connect again. A driver may wait for the whole busy_timeout, even beyond the caller's
+// deadline. The cache does not wait for the driver, but the connection stays in use. Write to the
+// file through one pool of one connection, which the program's own writes also use. Then writes
+// queue in the pool, which obeys deadlines. With synchronous=normal no call waits for the disk, and
+// a power failure cannot damage the file. But it may undo the last writes, including removals.
+// Therefore set synchronous=full when the log of invalidations is not in the same file.
 //
 // In PostgreSQL the table is UNLOGGED: its writes are not in the WAL, and no commit waits for the
 // disk. A crash or a promotion empties the table; a clean restart keeps it. A standby cannot read
@@ -38,8 +38,8 @@
 // # Sizes
 //
 // A cell over [Config.MaxCell] is not stored: the value stays in the process that loaded it.
-// Beyond [Config.MaxBytes], the values that expire first are removed. Fills also remove expired
-// rows, so there is nothing to call and nothing to close; see [Tier.Sweep].
+// Beyond [Config.MaxBytes], the tier removes the values that expire first. Fills also remove
+// expired rows, so there is nothing to call and nothing to close; see [Tier.Sweep].
 //
 // # What it costs
 //

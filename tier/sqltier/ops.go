@@ -54,7 +54,7 @@ func (t *Tier) claim(ctx context.Context, tx *sql.Tx, key string, c tier.Claim) 
 // statement; the release of a refresh claim takes three. A zero Nonce returns [tier.ErrNonce].
 //
 // A Cell over [Config.MaxCell] ends its claim and leaves nothing under the key, as if the cell
-// were evicted at once. Then Fill reports whether the claim was still there, and [Tier.Stats]
+// were evicted immediately. Then Fill reports whether the claim was still there, and [Tier.Stats]
 // counts the cell.
 //
 // Some fills start a sweep; see [Tier.Sweep].

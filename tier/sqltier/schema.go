@@ -27,7 +27,7 @@ func Schema(d Dialect) string {
 }
 
 // Install creates the table if it is missing, under the name of the Config. It is for tests and
-// for programs without migrations. Several processes may call it at once.
+// for programs without migrations. Several processes may call it concurrently.
 func (t *Tier) Install(ctx context.Context) (err error) {
 	if err := t.ready(ctx); err != nil {
 		return fail("install", err)

@@ -51,25 +51,25 @@ type Config struct {
 	Dialect Dialect
 
 	// Readers is a second pool, for statements that only read. Use it with SQLite, where one
-	// pool of one connection should do all writes. Nil: the pool given to New.
+	// pool of one connection should do all writes. If nil, it is the pool given to New.
 	Readers *sql.DB
 
 	// Table is the table of the cells: a name of letters, digits and underscores, on
-	// PostgreSQL with a schema and a dot before it if needed. Empty: DefaultTable. Caches that
-	// share a database but not their values need different tables.
+	// PostgreSQL with a schema and a dot before it if needed. If empty, it is DefaultTable. Caches
+	// that share a database but not their values need different tables.
 	Table string
 
 	// MaxCell is the largest frame in bytes that is stored. A larger value stays in the process
-	// that loaded it. Zero: 1 MB in SQLite, 64 KB in PostgreSQL.
+	// that loaded it. If zero, it is 1 MB in SQLite, 64 KB in PostgreSQL.
 	MaxCell int
 
-	// MaxBytes bounds the bytes of all keys and frames together. Beyond it, the values that expire
-	// first are removed. The database's own overhead comes on top. The table may exceed the bound
-	// for a while: by a few percent, or by 64 cells of each process if that is more. Zero:
-	// DefaultMaxBytes.
+	// MaxBytes bounds the bytes of all keys and frames together. Beyond it, the tier removes the
+	// values that expire first. The database's own overhead comes on top. The table may exceed the
+	// bound for a while: by a few percent, or by 64 cells of each process if that is more. If zero,
+	// it is DefaultMaxBytes.
 	MaxBytes int64
 
-	// Now is the clock for SQLite, for tests. Nil: time.Now. PostgreSQL has its own clock.
+	// Now is the clock for SQLite, for tests. If nil, it is time.Now. PostgreSQL has its own clock.
 	Now func() time.Time
 }
 
@@ -115,7 +115,7 @@ func New(db *sql.DB, cfg Config) *Tier {
 		t.cfg.Now = time.Now
 	}
 	t.sql = newStatements(cfg.Dialect, t.cfg.Table)
-	t.sweeper.left.Store(1 + rand.N(int64(sweepLeast))) // random, so that short-lived processes sweep, too
+	t.sweeper.left.Store(1 + rand.N(int64(sweepLeast))) // random, so short-lived processes sweep, too
 	return t
 }
 
@@ -143,7 +143,7 @@ func (c *Config) check(db *sql.DB) error {
 }
 
 // Validate returns everything that is wrong with the configuration, joined, or nil. It also
-// checks the table, for a second at most: a missing table is [ErrSchema]. When the database does
+// checks the table, for at most a second. A missing table is [ErrSchema]. When the database does
 // not answer, Validate does not report that.
 func (t *Tier) Validate() error {
 	if err := t.refused(); err != nil {
@@ -182,7 +182,7 @@ type Stats struct {
 	Rows, Bytes int64 // in the table when this process last measured it
 }
 
-// Stats returns the counters at once. It may be called at any time.
+// Stats returns the counters. It never waits and may be called at any time.
 func (t *Tier) Stats() Stats {
 	s := &t.sweeper
 	return Stats{

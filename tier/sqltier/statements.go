@@ -25,7 +25,7 @@ const (
 	statementCount
 )
 
-// Each change is one statement that compares and swaps. So none needs a transaction, and on
+// Each change is one statement that compares and swaps, so none needs a transaction, and on
 // PostgreSQL none takes a second round trip.
 //
 // $1 is the key. {now} is the tier's clock in unix ms. For many keys, [pack] gives the
@@ -52,7 +52,7 @@ var texts = [statementCount]string{
 	expire: `DELETE FROM {t} WHERE key IN (SELECT key FROM {t} WHERE until <= {begun} ORDER BY until LIMIT $1 {skip})`,
 	// Leases and holds are short frames. They stay.
 	// The statement measures the table in the same snapshot in which it picks the rows, and
-	// locks them afterwards. So rows that another process removes meanwhile are not replaced
+	// locks them afterwards. Therefore rows that another process removes meanwhile are not replaced
 	// by more rows. It removes as many rows as the excess needs at the average size, at most $1.
 	evict: `DELETE FROM {t} WHERE key IN (SELECT key FROM {t} WHERE key IN (SELECT key FROM {t} WHERE length(cell) > 9 ORDER BY until LIMIT
 		(SELECT CASE WHEN m.bytes > CAST($2 AS bigint)
@@ -79,12 +79,12 @@ var texts = [statementCount]string{
 // The texts that PostgreSQL gets for the names in braces. Each replacer also applies to the
 // results of the one before.
 var postgresNames = []*strings.Replacer{
-	// One index look-up for each key, whatever the planner knows of the table.
+	// One index look-up for each key, even if the planner has no statistics of the table.
 	strings.NewReplacer("{found}", `{keys} CROSS JOIN LATERAL
 		(SELECT key, cell FROM {t} WHERE key = substr($1::bytea, k.at, k.len) AND until > {now} LIMIT 1) AS c`),
 	strings.NewReplacer(
 		"{now}", `(date_part('epoch', clock_timestamp()) * 1000)::bigint`,
-		// The same value for the whole statement, so that the index can be used.
+		// The same value for the whole statement, because the index can then be used.
 		"{begun}", `(date_part('epoch', statement_timestamp()) * 1000)::bigint`,
 		"{skip}", `FOR UPDATE SKIP LOCKED`,
 		"{least}", "least",
@@ -94,8 +94,8 @@ var postgresNames = []*strings.Replacer{
 	),
 }
 
-// SQLite has no millisecond clock in all its versions. So the tier's time is the first argument
-// of the statements that need it.
+// Not every version of SQLite has a millisecond clock. Therefore the tier's time is the first
+// argument of the statements that need it.
 var (
 	sqliteNames = strings.NewReplacer("{skip}", "", "{least}", "min",
 		"{found}", `{t} AS c WHERE c.until > {now} AND c.key IN (?`+strings.Repeat(", ?", slots-1)+`)`)

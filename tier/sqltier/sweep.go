@@ -10,7 +10,7 @@ import (
 const (
 	sweepChunk = 1000             // rows of one statement
 	sweepShare = 16               // a process sweeps a table of n rows once in n/16 fills
-	sweepLeast = 64               // but at most once in so many fills
+	sweepLeast = 64               // but at most once in this number of fills
 	sweepTime  = 30 * time.Second // the limit of a sweep that the tier started
 )
 
@@ -28,8 +28,8 @@ type sweeper struct {
 //
 // No program has to call it. Every process sweeps by itself: first within its 64 fills, then
 // whenever it has filled as many cells as a sixteenth of the rows. Such a sweep runs in its own
-// goroutine, beside the fill, for at most half a minute. Only the size of the table depends on
-// it, because no other call sees an expired row. Several processes may sweep at once.
+// goroutine, for at most half a minute. Only the size of the table depends on it, because no other
+// call sees an expired row. Several processes may sweep concurrently.
 func (t *Tier) Sweep(ctx context.Context) (removed int64, err error) {
 	if err := t.ready(ctx); err != nil {
 		return 0, fail("sweep", err)
@@ -53,8 +53,8 @@ func (t *Tier) Sweep(ctx context.Context) (removed int64, err error) {
 	return removed, fail("sweep", err)
 }
 
-// clear removes the rows that a statement finds, in chunks, so that other writers can go on. The
-// arguments follow the size of the chunk.
+// clear removes the rows that a statement finds, in chunks, because other writers must be able to
+// go on. The arguments follow the size of the chunk.
 func (t *Tier) clear(ctx context.Context, which int, args ...any) (removed int64, err error) {
 	args = append([]any{int64(sweepChunk)}, args...)
 	for {

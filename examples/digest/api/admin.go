@@ -59,7 +59,7 @@ type condition struct {
 	collector.Health
 	Reason     string            `json:"reason,omitempty"` // why the status is not "ok"
 	Generation digest.Generation `json:"generation"`
-	Verified   *Verified         `json:"verified"` // null: no verification yet
+	Verified   *Verified         `json:"verified"` // null if there was no verification yet
 }
 
 // health reports whether sources are fetched and digests generated. A used-up budget is not

@@ -30,7 +30,7 @@ type Config struct {
 	Store     *store.Store
 	Digests   *digest.Service
 	Collector *collector.Collector // need not run: status and health come from the database
-	Key       string               // the operator's key; empty: no key is valid
+	Key       string               // the operator's key; empty means that no key is valid
 	BaseURL   string               // the beginning of links in feeds, without a path
 	Log       *slog.Logger         // for failures and refusals
 	Verified  func() *Verified     // for /healthz; returns nil before the first verification
@@ -207,7 +207,7 @@ func (a *api) identify(r *http.Request) (c caller, err error) {
 	if !strings.EqualFold(scheme, "Bearer") || key == "" { // an empty key would match an empty Config.Key
 		return c, unauthorised
 	}
-	// Compare hashes, so that the duration does not depend on the key.
+	// Compare hashes, because the duration must not depend on the key.
 	sum := sha256.Sum256([]byte(key))
 	if subtle.ConstantTimeCompare(sum[:], a.key[:]) == 1 {
 		return caller{operator: true}, nil

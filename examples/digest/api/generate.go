@@ -30,7 +30,7 @@ type generated struct {
 	Hash   string        `json:"combination_hash,omitempty"` // of sources and options
 	Start  time.Time     `json:"period_start,omitzero"`
 	End    time.Time     `json:"period_end,omitzero"`
-	Digest *store.Digest `json:"digest"` // null: the period has no items
+	Digest *store.Digest `json:"digest"` // null if the period has no items
 }
 
 func (a *api) postDigest(r *request, in given) (any, error) {

@@ -65,7 +65,7 @@ type source struct {
 
 type fetching struct {
 	IntervalMinutes int64      `json:"fetch_interval_minutes"`
-	NextFetchAt     *time.Time `json:"next_fetch_at"` // null: at once, or never
+	NextFetchAt     *time.Time `json:"next_fetch_at"` // null means immediately, or never
 	Status          string     `json:"status"`
 }
 

@@ -39,16 +39,16 @@ const (
 // Config configures the program.
 type Config struct {
 	DB    string // the database file; created if it does not exist
-	Redis string // URL of a Redis that replaces the file as the store of cells. Empty: the file
+	Redis string // URL of a Redis that replaces the file as the store of cells. Empty means the file
 	// Env holds settings: see [collector.SettingsFrom], [summary.FromEnv] and, for
 	// DIGEST_CALLS_PER_HOUR, [digest.Config].
 	Env          map[string]string
-	Zone         string             // the time zone of the periods; empty: see digest.Config
-	Key          string             // the operator's API key; empty: no key is valid
+	Zone         string             // the time zone of the periods; empty means see digest.Config
+	Key          string             // the operator's API key; empty means that no key is valid
 	BaseURL      string             // the beginning of links in feeds; a URL without a path
-	Now          func() time.Time   // nil: time.Now
-	Log          *slog.Logger       // nil: slog.Default
-	Summariser   summary.Summariser // writes the digests; nil: selected by Env
+	Now          func() time.Time   // nil means time.Now
+	Log          *slog.Logger       // nil means slog.Default
+	Summariser   summary.Summariser // writes the digests; nil means selected by Env
 	ErrorTTL     time.Duration      // see digest.Config
 	AllowPrivate bool               // see fetch.Config
 	Services     fetchers.Config    // its Client is ignored
@@ -62,7 +62,7 @@ type App struct {
 	Collector *collector.Collector
 	cfg       Config
 	handler   http.Handler
-	verified  atomic.Pointer[api.Verified]      // nil: no verification yet
+	verified  atomic.Pointer[api.Verified]      // nil if there was no verification yet
 	close     []func(ctx context.Context) error // called in reverse order
 }
 

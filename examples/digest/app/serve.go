@@ -23,8 +23,8 @@ type Serving struct {
 	Listener net.Listener  // required; Serve closes it
 	Collect  bool          // fetch due sources
 	Generate []digest.Kind // generate these for all users when a period closes
-	Retry    time.Duration // when to retry digests that could not be generated. 0: five minutes
-	Verify   time.Duration // how often to verify the stored hashes. 0: daily
+	Retry    time.Duration // when to retry digests that could not be generated. Zero means five minutes
+	Verify   time.Duration // how often to verify the stored hashes. Zero means daily
 }
 
 // Serve serves requests until ctx ends, and does the work of s. Interrupted fetches are an error.

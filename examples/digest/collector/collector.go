@@ -44,11 +44,11 @@ type Config struct {
 	Fetchers     map[string]fetchers.Fetcher
 	Settings     Settings
 	Schedule     schedule.Policy // New replaces its Probe by that of Settings
-	Name         string          // unique in the database. Empty: a random one
-	FetchTimeout time.Duration   // of a whole fetch, including redirects. 0: a minute
-	KeepItems    time.Duration   // how long items are kept after their source last listed them. 0: 30 days
+	Name         string          // unique in the database. Empty means a random one
+	FetchTimeout time.Duration   // of a whole fetch, including redirects. Zero means a minute
+	KeepItems    time.Duration   // how long items are kept after their source last listed them. Zero means 30 days
 	Private      bool            // the fetchers may use private addresses: sources that failed for lack of this are due again
-	Log          *slog.Logger    // nil: slog.Default
+	Log          *slog.Logger    // nil means slog.Default
 }
 
 // Collector fetches sources. Its methods may be called concurrently.
@@ -227,7 +227,7 @@ func (c *Collector) SourcesChanged(ctx context.Context) error {
 	return c.cfg.Tiers.Invalidate(ctx, invalidate.Tag(cache.DefaultTenant, SourcesTag))
 }
 
-// Resume activates a paused source. It is due at once.
+// Resume activates a paused source. It is due immediately.
 func (c *Collector) Resume(ctx context.Context, id int64) error {
 	if err := c.cfg.Store.ResumeSource(ctx, id); err != nil {
 		return err

@@ -20,10 +20,10 @@ import (
 
 // Settings are the operator's settings. Zero fields mean the defaults.
 type Settings struct {
-	Tick        time.Duration      // how often the collector looks for due sources. 0: a minute
-	Concurrency int                // how many sources are fetched at a time. 0: 5
-	PerHost     int                // how many of these from one host. 0: 2
-	Probe       time.Duration      // see [schedule.Policy]. 0: never
+	Tick        time.Duration      // how often the collector looks for due sources. Zero means a minute
+	Concurrency int                // how many sources are fetched at a time. Zero means 5
+	PerHost     int                // how many of these from one host. Zero means 2
+	Probe       time.Duration      // see [schedule.Policy]. Zero means never
 	Intervals   schedule.Intervals // between two fetches of a source
 }
 

@@ -47,7 +47,8 @@ func (c *Collector) CollectSource(ctx context.Context, id int64) (Report, error)
 	return c.fetch(ctx, l, true), nil
 }
 
-// fetch keeps the lease if it cannot store the result, so that the next fetch is not immediate.
+// fetch keeps the lease if it cannot store the result, because the next fetch should not be
+// immediate.
 func (c *Collector) fetch(ctx context.Context, l store.Lease, now bool) Report {
 	c.count(func(n *Counts) { n.InFlight++ })
 	defer c.count(func(n *Counts) { n.InFlight-- })

@@ -20,7 +20,7 @@ type SourceStatus struct {
 	Type              string     `json:"type"`
 	IntervalMinutes   int64      `json:"interval_minutes"`
 	LastFetchedAt     *time.Time `json:"last_fetched_at"` // the start of the last fetch that succeeded
-	NextFetchAt       *time.Time `json:"next_fetch_at"`   // null: at once, or never if paused or parked
+	NextFetchAt       *time.Time `json:"next_fetch_at"`   // null means immediately, or never if paused or parked
 	FetchCount        int64      `json:"fetch_count"`
 	FetchErrorCount   int64      `json:"fetch_error_count"`
 	LastError         *string    `json:"last_error"`

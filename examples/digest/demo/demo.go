@@ -33,9 +33,9 @@ var ErrMissed = errors.New("demo: a step did not have the promised result")
 
 // Config describes a demonstration. The zero value is ready to use, and prints nothing.
 type Config struct {
-	Users  int                                                      // 0: 1000
-	DB     string                                                   // a file that must not exist. Empty: a temporary one
-	Out    io.Writer                                                // gets two lines for each step. Nil: io.Discard
+	Users  int                                                      // 0 means 1000
+	DB     string                                                   // a file that must not exist. Empty means a temporary one
+	Out    io.Writer                                                // gets two lines for each step. Nil means io.Discard
 	Meddle func(ctx context.Context, step string, a *app.App) error // for tests: called before each step, unless nil
 }
 

@@ -65,7 +65,7 @@ func pause(before int, err error) time.Duration {
 }
 
 // call runs the summariser, at most maxCalls at a time. It counts the call before it
-// starts, so that a crash cannot hide it, and records the cost at once after it.
+// starts, because a crash must not hide it, and records the cost immediately after it.
 func (s *Service) call(ctx context.Context, r summary.Request) (got summary.Summary, err error) {
 	if err := s.calls.Acquire(ctx, 1); err != nil {
 		return got, err

@@ -37,7 +37,7 @@ type Metadata struct {
 	Sources []int64 `json:"source_ids"`
 	Dropped int     `json:"links_dropped"`
 	Options Options `json:"options"`
-	Public  bool    `json:"public,omitempty"` // an operator stored the text for everybody
+	Public  bool    `json:"public,omitempty"` // an operator stored the text for all users
 }
 
 // load returns a digest from its row or by a call. The cache remembers failures that have a code.
@@ -194,10 +194,10 @@ func (s *Service) reader(ctx context.Context, req Request) (r reader, w Window, 
 // ErrOptions is wrapped by errors about invalid options.
 var ErrOptions = errors.New("digest: bad options")
 
-// Options are everything beside the items that the text depends on. If one were missing
+// Options are everything that the text depends on, except the items. If one were missing
 // from the key, a user could get the text of another.
 type Options struct {
-	Language string `json:"language,omitempty"`       // summary.Chinese; empty: English
+	Language string `json:"language,omitempty"`       // summary.Chinese; empty means English
 	Style    string `json:"style,omitempty"`          // summary.Brief or summary.Full
 	Model    string `json:"model,omitempty"`          // of the summariser's variant
 	Prompt   string `json:"prompt_version,omitempty"` // of the summariser's variant

@@ -1,5 +1,5 @@
 // Package digest generates each digest once for each combination of sources and each closed
-// period, however many users, requests and processes ask for it.
+// period, no matter how many users, requests and processes ask for it.
 //
 // A user's sources and options hash to the combination. The digest of that hash and period
 // comes from memory, from the remote tier, or from its row in digest_cache. If there is no
@@ -11,7 +11,7 @@
 //
 // A [cache.Cache] is in front. Its cells are in a [sqltier.Tier], and its invalidations in
 // a [sqllog.Log], both in the store's file. A deletion appends its invalidations to the log
-// in its own transaction, so that each process applies them.
+// in its own transaction, so each process applies them.
 package digest
 
 import (
@@ -50,21 +50,21 @@ const (
 // Config configures a Service.
 type Config struct {
 	Store        *store.Store
-	Summariser   summary.Summariser // writes the digests; nil: summary.Extractive
-	Zone         string             // time zone of the periods, stored in the database; another one is [ErrZone]. Empty: the database's or DefaultZone
-	CallsPerHour int64              // calls per hour that all processes of the file share: see [BudgetError]. 0: no limit
+	Summariser   summary.Summariser // writes the digests; nil means summary.Extractive
+	Zone         string             // time zone of the periods, stored in the database; another one is [ErrZone]. Empty means the database's or DefaultZone
+	CallsPerHour int64              // calls per hour that all processes of the file share: see [BudgetError]. Zero means no limit
 	// Remote stores the cells that processes share, for example in Redis, instead of the
 	// store's file. All processes of a file need the same kind.
 	Remote        tier.Remote
-	Bound         time.Duration        // of the log of invalidations in the file; 0: DefaultBound
-	ClaimTTL      time.Duration        // how long other processes wait for a killed one; 0: the library's 3 s
-	ErrorTTL      time.Duration        // how long a failure is remembered without reading the file; 0: 10 s, negative: not at all
-	FlushEvery    time.Duration        // of counters; 0: a second
-	Logger        *slog.Logger         // nil: slog.Default
-	MeterProvider metric.MeterProvider // for the tiers; nil: the global one of OpenTelemetry
+	Bound         time.Duration        // of the log of invalidations in the file; zero means DefaultBound
+	ClaimTTL      time.Duration        // how long other processes wait for a killed one; zero means the library's 3 s
+	ErrorTTL      time.Duration        // how long a failure is remembered without reading the file; 0 means 10 s, negative means not at all
+	FlushEvery    time.Duration        // of counters; zero means a second
+	Logger        *slog.Logger         // nil means slog.Default
+	MeterProvider metric.MeterProvider // for the tiers; nil means the global one of OpenTelemetry
 }
 
-// Service generates digests. All methods may be called concurrently, also by several processes.
+// Service generates digests. All methods may be called concurrently, even by several processes.
 type Service struct {
 	cfg        Config
 	store      *store.Store

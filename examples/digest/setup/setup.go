@@ -32,7 +32,7 @@ type Source struct {
 	Name    string          `json:"name"`
 	Type    string          `json:"type"`
 	Config  json.RawMessage `json:"config"`
-	Private string          `json:"private_to"` // slug of the only user who may see it; empty: public
+	Private string          `json:"private_to"` // slug of the only user who may see it; empty means public
 }
 
 // Pack is a set of sources that is installed in one step.
@@ -50,7 +50,7 @@ type User struct {
 	Name    string          `json:"name"`
 	Email   string          `json:"email"`
 	Options json.RawMessage `json:"options"` // see digest.ParseOptions
-	Packs   []string        `json:"packs"`   // beside the default pack
+	Packs   []string        `json:"packs"`   // in addition to the default pack
 	Sources []string        `json:"sources"`
 }
 

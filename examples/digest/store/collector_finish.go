@@ -13,9 +13,9 @@ type Fetched struct {
 	Took        time.Duration
 	Interval    time.Duration // the interval that Plan is based on
 	Plan        schedule.Plan
-	Status      int    // HTTP status; 0: none
-	Kind, Error string // the failure, as a word and as a line that are safe to show; empty: success
-	Listed      bool   // Items are the complete current list; false: unchanged since Seen was stored
+	Status      int    // HTTP status; zero means none
+	Kind, Error string // the failure, as a word and as a line that are safe to show; empty means success
+	Listed      bool   // Items are the complete current list; otherwise it is unchanged since Seen was stored
 	Items       []Item
 	Seen        string // the hash of the answer that Items come from
 	NewURL      string // replaces the url in the source's config if the plan adopts it
@@ -62,7 +62,7 @@ func (tx *Tx) endLease(ctx context.Context, l Lease, f Fetched) error {
 	return tx.moved(ctx, l.State.ID, f)
 }
 
-// The changes of a fetch. A source that was edited meanwhile is due at once. A success
+// The changes of a fetch. A source that was edited meanwhile is due immediately. A success
 // activates only a source that was paused for its failures. A failure does not change the
 // pause of a source that a person paused.
 const (

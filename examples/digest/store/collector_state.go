@@ -19,8 +19,8 @@ var (
 type FetchState struct {
 	Source
 	LastFetchedAt time.Time     // the start of the last fetch that succeeded
-	NextFetchAt   time.Time     // zero: at once
-	Interval      time.Duration `db:"interval_ms"` // the interval that NextFetchAt is based on; 0: none yet
+	NextFetchAt   time.Time     // zero means immediately
+	Interval      time.Duration `db:"interval_ms"` // the interval that NextFetchAt is based on; zero means none yet
 	NotBefore     time.Time     // requested by the origin
 	BackoffUntil  time.Time     // after a failure
 	ClaimedUntil  time.Time     // end of the running fetch's lease
@@ -52,7 +52,7 @@ func (q queries) FetchState(ctx context.Context, id int64) (FetchState, error) {
 	return sqlite.One[FetchState](ctx, q.Conn, `SELECT `+fetchStateColumns+` FROM sources s WHERE s.is_deleted = 0 AND s.id = ?`, id)
 }
 
-// ResumeSource activates a paused source and resets its failures. It is due at once.
+// ResumeSource activates a paused source and resets its failures. It is due immediately.
 func (s *Store) ResumeSource(ctx context.Context, id int64) error {
 	return s.Write(ctx, func(tx *Tx) error {
 		return tx.Exec(ctx, resume+` WHERE id = ?1 AND is_deleted = 0`, id, tx.now())
@@ -89,7 +89,7 @@ type FetchStats struct {
 	ActiveSources int64     `json:"active_sources"`
 	PausedSources int64     `json:"paused_sources"`  // by hand, for their failures, or because they are gone
 	PausedByError int64     `json:"paused_by_error"` // of these, paused for their failures
-	GoneSources   int64     `json:"gone_sources"`    // of these, gone for good
+	GoneSources   int64     `json:"gone_sources"`    // of these, permanently gone
 	ParkedSources int64     `json:"parked_sources"`  // of a type without a fetcher
 	DueSources    int64     `json:"due_sources"`     // to be fetched now
 	InFlight      int64     `json:"in_flight"`       // being fetched now
@@ -140,7 +140,7 @@ func (q queries) FetchStats(ctx context.Context, c Claim, since time.Time) (st F
 // Cleaned counts the rows that [Store.Clean] deleted.
 type Cleaned struct{ Items, Logs int64 }
 
-// cleanBatch is the number of rows deleted at a time, so that other writers do not wait long.
+// cleanBatch is the number of rows deleted at a time, because other writers must not wait long.
 const cleanBatch = 500
 
 // Clean deletes items that their source last listed before a time, and older log entries.

@@ -37,8 +37,8 @@ func Hash(ids []int64) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// effective are the subscriptions that count. A paused source counts, so that a pause does
-// not change the digests of its subscribers.
+// effective are the subscriptions that count. A paused source counts, because a pause must not
+// change the digests of its subscribers.
 const effective = ` FROM user_subscriptions us JOIN sources s ON s.id = us.source_id
 	WHERE us.is_active = 1 AND s.is_deleted = 0 AND (s.is_public = 1 OR s.owner_id = us.user_id)`
 
@@ -95,7 +95,7 @@ func (tx *Tx) writeHashes(ctx context.Context) error {
 // Drift is a user whose stored hash does not match the subscriptions.
 type Drift struct {
 	UserID  int64  `json:"user_id"`
-	Kept    string `json:"kept"` // empty: none was stored
+	Kept    string `json:"kept"` // empty if none was stored
 	Want    string `json:"want"`
 	sources int    // the number of sources of Want
 }

@@ -48,7 +48,7 @@ func contentHash(it Item) string {
 	h := sha256.New()
 	for _, s := range []string{it.URL, it.Title, it.Content, it.Author} {
 		h.Write([]byte(s))
-		h.Write([]byte{0}) // a separator, so that "ab", "c" differs from "a", "bc"
+		h.Write([]byte{0}) // a separator, because "ab", "c" must differ from "a", "bc"
 	}
 	return hex.EncodeToString(h.Sum(nil))
 }
@@ -140,7 +140,7 @@ func (q queries) Items(ctx context.Context, sources []int64, start, end time.Tim
 type ItemFilter struct {
 	User          int64     // only of sources that this user may see
 	All           bool      // of all sources, for the operator
-	Source        int64     // 0: all
+	Source        int64     // 0 means all
 	Since         time.Time // fetched at this time or later
 	Limit, Offset int
 }
@@ -158,7 +158,7 @@ type ItemStats struct {
 	SourceID   int64      `json:"source_id" db:"id"`
 	Name       string     `json:"name"`
 	Total      int64      `json:"total_items"`
-	LastItemAt *time.Time `json:"last_item_at" db:"-"` // when the newest item was fetched; null: no items
+	LastItemAt *time.Time `json:"last_item_at" db:"-"` // when the newest item was fetched; null means no items
 	Day        int64      `json:"items_24h"`
 }
 

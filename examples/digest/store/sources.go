@@ -15,10 +15,10 @@ type Source struct {
 	Name      string          `json:"name"`
 	Type      string          `json:"type"`
 	Config    json.RawMessage `json:"-"`                  // may hold keys: it never leaves the program
-	OwnerID   int64           `json:"owner_id,omitempty"` // the only user who sees it while it is private; 0: none
-	CreatedBy int64           `json:"-"`                  // 0: unknown
+	OwnerID   int64           `json:"owner_id,omitempty"` // the only user who sees it while it is private; zero means none
+	CreatedBy int64           `json:"-"`                  // 0 means unknown
 	Public    bool            `json:"is_public" db:"is_public"`
-	Active    bool            `json:"is_active" db:"is_active"` // false: paused
+	Active    bool            `json:"is_active" db:"is_active"` // otherwise it is paused
 	Deleted   bool            `json:"is_deleted" db:"is_deleted"`
 	CreatedAt time.Time       `json:"created_at"`
 	UpdatedAt time.Time       `json:"updated_at"`
@@ -79,10 +79,11 @@ type SourceEdit struct {
 	Name   *string         `json:"name"`
 	Type   *string         `json:"type"`
 	Config json.RawMessage `json:"config"`
-	Public *bool           `json:"is_public"` // false: only its owner sees it, and it no longer counts in the hashes of others
+	Public *bool           `json:"is_public"` // if false, only its owner sees it, and it no longer counts in the hashes of others
 }
 
-// EditSource changes a source. A source with a new type or config is due at once, like a new one.
+// EditSource changes a source. A source with a new type or config is due immediately, like a new
+// one.
 func (tx *Tx) EditSource(ctx context.Context, id int64, e SourceEdit) error {
 	err := tx.Exec(ctx, `UPDATE sources SET name = coalesce(?3, name), type = coalesce(?4, type), config = coalesce(nullif(?5, ''), config),
 		is_public = coalesce(?6, is_public), updated_at = ?2 WHERE id = ?1`, id, tx.now(), e.Name, e.Type, string(e.Config), e.Public)

@@ -23,7 +23,7 @@ var migrations embed.FS
 
 // Options configure a Store.
 type Options struct {
-	Now func() time.Time // the clock; nil: time.Now
+	Now func() time.Time // the clock; nil means time.Now
 }
 
 // Store is the database.
@@ -85,7 +85,7 @@ func (s *Store) Write(ctx context.Context, fn func(tx *Tx) error) error {
 
 // The errors that callers branch on.
 var (
-	ErrNotFound = sqlite.ErrNotFound           // it does not exist, or the caller may not see it
+	ErrNotFound = sqlite.ErrNotFound           // it does not exist, or the caller must not see it
 	ErrTaken    = sqlite.ErrTaken              // an email, a slug or a key belongs to another row
 	ErrInvalid  = errors.New("store: invalid") // an argument, which the text names, is invalid
 )
@@ -128,7 +128,7 @@ func (q queries) sums(ctx context.Context, query string, args ...any) (map[strin
 	return sums, err
 }
 
-// Setting returns a setting of the database; empty: not set.
+// Setting returns a setting of the database. It is empty if it was not set.
 func (q queries) Setting(ctx context.Context, name string) (string, error) {
 	return sqlite.One[string](ctx, q.Conn,
 		`SELECT coalesce((SELECT value FROM settings WHERE name = ?), '')`, name)

@@ -18,8 +18,8 @@ type User struct {
 	Name       string          `json:"name"`
 	Email      string          `json:"email"`
 	Slug       string          `json:"slug"`
-	APIKeyHash []byte          `json:"-"`       // by [HashKey]; nil: no key
-	Options    json.RawMessage `json:"options"` // language and style of the digests; empty: the defaults
+	APIKeyHash []byte          `json:"-"`       // by [HashKey]; nil means no key
+	Options    json.RawMessage `json:"options"` // language and style of the digests; empty means the defaults
 	CreatedAt  time.Time       `json:"created_at"`
 }
 

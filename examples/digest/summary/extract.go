@@ -22,7 +22,7 @@ const extractModel = "extractive/2"
 // NewExtractive returns the default summariser.
 func NewExtractive() Extractive { return Extractive{} }
 
-// Variant returns the zero Variant, so that the digests have the documented hashes.
+// Variant returns the zero Variant, which gives the digests the documented hashes.
 func (Extractive) Variant() Variant { return Variant{} }
 
 var styles = map[string]struct{ items, letters int }{Normal: {15, 300}, Brief: {7, 0}, Full: {40, 900}}

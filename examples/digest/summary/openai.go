@@ -18,13 +18,13 @@ import (
 // OpenAIConfig configures the calls of a model.
 type OpenAIConfig struct {
 	BaseURL      string // the part before "/chat/completions", for example https://api.openai.com/v1
-	APIKey       string // empty: not sent
+	APIKey       string // empty means that it is not sent
 	Model        string
-	Client       *http.Client  // redirects are not followed, because they would send the key along; nil: http.DefaultClient
-	Timeout      time.Duration // of one try; 0: 60 s
-	Tries        uint          // the most tries; 0: 4
-	InputTokens  int           // token budget of the prompt; 0: 12,000
-	OutputTokens int           // token budget of the text; 0: 2,000
+	Client       *http.Client  // redirects are not followed, because they would send the key along; nil means http.DefaultClient
+	Timeout      time.Duration // of one try; zero means 60 s
+	Tries        uint          // the most tries; zero means 4
+	InputTokens  int           // token budget of the prompt; zero means 12,000
+	OutputTokens int           // token budget of the text; zero means 2,000
 }
 
 // The default budgets of an [OpenAIConfig].

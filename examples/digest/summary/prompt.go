@@ -61,9 +61,9 @@ func prompt(r Request, budget int) (messages []openai.ChatCompletionMessage, ite
 }
 
 const (
-	perItem   = 400 // the most tokens of text, so that one long item does not use up the budget
+	perItem   = 400 // the most tokens of text, because one long item must not use up the budget
 	wrapping  = 30  // tokens for field names and quotes
-	leastText = 40  // tokens; a shorter text says nothing
+	leastText = 40  // tokens; a shorter text is useless
 )
 
 // fit returns the items that the budget of tokens has room for: the newest of each source,

@@ -39,7 +39,7 @@ type Request struct {
 	Kind       string    // "4h", "daily", "weekly" or "monthly"
 	Start, End time.Time // of the period, in the location for displayed dates
 	Items      []Item
-	Language   string // English or Chinese; empty: English
+	Language   string // English or Chinese; empty means English
 	Style      string // Normal, Brief or Full
 }
 

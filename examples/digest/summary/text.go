@@ -209,8 +209,8 @@ func likeness(address string) string {
 
 const maxURL = 2000
 
-// destination returns a URL as the destination of a Markdown link; empty: a digest does not link
-// it.
+// destination returns a URL as the destination of a Markdown link. It is empty if a digest does not
+// link the URL.
 func destination(s string) string {
 	u, err := url.Parse(strings.TrimSpace(s))
 	if err != nil || len(s) > maxURL || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {

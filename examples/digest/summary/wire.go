@@ -127,7 +127,7 @@ func (e *ModelError) Unwrap() error { return e.Err }
 // RateLimitError is [ErrRateLimited] with the end of the pause.
 type RateLimitError struct {
 	Until time.Time
-	Err   error // the server's answer; nil: no request was sent
+	Err   error // the server's answer, or nil if no request was sent
 }
 
 // Error gives the end of the pause, and the reason.

@@ -21,10 +21,10 @@ import (
 // API is what all calls of a program have in common.
 type API struct {
 	Log *slog.Logger // for errors that are not the caller's fault. Required
-	// Explain returns what a caller should know about an error of the program. Nil: the error
-	// is not the caller's fault. It goes only to the log. Explain may be nil.
+	// Explain returns what a caller should know about an error of the program. Nil means that the
+	// error is not the caller's fault; then it goes only to the log. Explain may be nil.
 	Explain func(err error) *Problem
-	MaxBody int64 // of a request, in bytes. 0: 1 MiB
+	MaxBody int64 // of a request, in bytes. Zero means 1 MiB
 }
 
 // None is the input of a call without a body.
@@ -40,7 +40,7 @@ type Problem struct {
 	Text      string        `json:"error"`
 	Fields    any           `json:"fields,omitempty"` // a reason for each wrong field
 	Challenge []string      `json:"-"`                // of a 401: the schemes of authentication
-	After     time.Duration `json:"-"`                // when to retry. 0: unknown
+	After     time.Duration `json:"-"`                // when to retry. Zero means unknown
 }
 
 // NotFound is the problem with something that does not exist.

@@ -11,7 +11,7 @@ import (
 // Guard checks the operator's key.
 type Guard struct {
 	API   *API   // required
-	Key   string // empty: no request has access
+	Key   string // empty means that no request has access
 	Basic bool   // also accepts the key as the password of HTTP Basic, which browsers prompt for
 }
 

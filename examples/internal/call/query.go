@@ -18,8 +18,8 @@ type Query struct {
 	err    error
 }
 
-// QueryOf returns the parameters of r, of which only names are known. Of unknown ones, the
-// first is a fault, and so is a parameter that is empty or comes twice.
+// QueryOf returns the parameters of r. A parameter is a fault if it is not one of names, is empty
+// or comes twice.
 func QueryOf(r *http.Request, names ...string) *Query {
 	q := AnyQueryOf(r)
 	if _, err := url.ParseQuery(r.URL.RawQuery); err != nil {
@@ -35,11 +35,11 @@ func QueryOf(r *http.Request, names ...string) *Query {
 	return q
 }
 
-// AnyQueryOf returns the parameters of r, and ignores those that nobody asks for. A cache that
+// AnyQueryOf returns the parameters of r. It does not check their names. A cache that
 // leaves unknown parameters out of its keys needs it.
 func AnyQueryOf(r *http.Request) *Query { return &Query{values: r.URL.Query()} }
 
-// Text returns a parameter. Empty: it is absent.
+// Text returns a parameter. It is empty if the parameter is absent.
 func (q *Query) Text(name string) string { return q.values.Get(name) }
 
 // Number returns a whole number from least to most, or unset if the parameter is absent.
@@ -58,7 +58,7 @@ func (q *Query) Number(name string, unset, least, most int) int {
 // Page returns the number of a page of a list. The first is 1.
 func (q *Query) Page() int { return q.Number("page", 1, 1, MaxPage) }
 
-// Time returns a date in zone or an RFC 3339 time. The zero Time: the parameter is absent.
+// Time returns a date in zone or an RFC 3339 time. It is zero if the parameter is absent.
 func (q *Query) Time(name string, zone *time.Location) time.Time {
 	s := q.Text(name)
 	if s == "" {

@@ -93,7 +93,7 @@ func partition(r *http.Request) string {
 	return b.String()
 }
 
-// Close waits up to 5 s for requests that run although their callers gave up. It leaves the
+// Close waits up to 5 s for requests that run although their callers have left. It leaves the
 // Tiers open.
 func (c *Client) Close() {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
@@ -109,15 +109,15 @@ func (c *Client) Close() {
 type Config struct {
 	Tiers        *cache.Tiers      // where answers are cached. The client does not close them
 	UserAgent    string            // begins with a product token, which selects the rules of robots.txt
-	Timeout      time.Duration     // of one request, without the time in its host's queue. 0: 20 s
-	MaxBytes     int64             // longest body, after decompression. 0: 15 MiB
-	PerHost      int               // requests to one host (name and port) at a time. 0: 2
-	HostDelay    time.Duration     // least time between the starts of two requests to a host. 0: none
-	DeadFor      time.Duration     // how long a host gets no requests after a connection failed. 0: 1 minute
+	Timeout      time.Duration     // of one request, without the time in its host's queue. Zero means 20 s
+	MaxBytes     int64             // longest body, after decompression. Zero means 15 MiB
+	PerHost      int               // requests to one host (name and port) at a time. Zero means 2
+	HostDelay    time.Duration     // least time between the starts of two requests to a host. Zero means none
+	DeadFor      time.Duration     // how long a host gets no requests after a connection failed. Zero means 1 minute
 	AllowPrivate bool              // allows loopback and private addresses, at any port, but never link-local ones
-	Now          func() time.Time  // the time of day, for dates in answers. Nil: time.Now
-	Logger       *slog.Logger      // never gets a body, a query or a header. Nil: slog.Default
-	Transport    http.RoundTripper // replaces the network and its guard, for tests. Nil: the network
+	Now          func() time.Time  // the time of day, for dates in answers. Nil means time.Now
+	Logger       *slog.Logger      // never gets a body, a query or a header. Nil means slog.Default
+	Transport    http.RoundTripper // replaces the network and its guard, for tests. Nil means the network
 }
 
 const (

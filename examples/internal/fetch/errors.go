@@ -41,9 +41,9 @@ var kinds = []error{
 
 // Error is a request that got no answer.
 type Error struct {
-	URL    string // of the request, or of the redirect where it failed, without the query. Empty: unknown
+	URL    string // of the request, or of the redirect where it failed, without the query. Empty means unknown
 	Kind   error  // one of this package's sentinels
-	Err    error  // the cause. The text omits it: it may hold data of a stranger. Nil: none
+	Err    error  // the cause, or nil. The text omits it, because it may hold data of a stranger
 	Detail string // a part of the text that is safe to show
 }
 
@@ -65,7 +65,7 @@ func (e *Error) Unwrap() []error {
 type StatusError struct {
 	URL        string        // without the query
 	Code       int           // 404, 410, 429, 503, …
-	RetryAfter time.Duration // how long the origin wants no requests. 0: it does not say
+	RetryAfter time.Duration // how long the origin wants no requests. Zero means that it does not say
 }
 
 // Error returns "fetch: URL: 404 Not Found".
@@ -124,7 +124,7 @@ func (c *Client) failure(ctx, timed context.Context, u *url.URL, host string, er
 	return fail(ErrProtocol, "")
 }
 
-// unreachable says why there was no connection. Empty: there was one.
+// unreachable says why there was no connection. It returns "" if there was one.
 func unreachable(err error) string {
 	if dns, ok := errors.AsType[*net.DNSError](err); ok {
 		if dns.IsNotFound {

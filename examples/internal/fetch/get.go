@@ -18,12 +18,12 @@ import (
 // Request says what to get. URL is required. Requests that differ have separate cache entries.
 type Request struct {
 	URL      string        // absolute, http or https, without user information
-	Accept   string        // the Accept header. Empty: "*/*"
+	Accept   string        // the Accept header. Empty means "*/*"
 	Robots   bool          // obeys robots.txt, for redirects too
-	MaxAge   time.Duration // oldest answer that the cache may serve. 0: validate it at the origin
+	MaxAge   time.Duration // oldest answer that the cache may serve. Zero means that it is validated at the origin
 	Version  string        // of the reader. A new version does not get answers stored under an old one
-	MaxBytes int64         // lowers Config.MaxBytes. 0: Config.MaxBytes
-	Packed   bool          // compress the body while reading it, so that it is never in memory uncompressed
+	MaxBytes int64         // lowers Config.MaxBytes. Zero means Config.MaxBytes
+	Packed   bool          // compress the body while reading it, so it is never in memory uncompressed
 }
 
 // Response is an answer with status 200 or 203. Any other status is an error.
@@ -38,7 +38,7 @@ type Response struct {
 	NotModified bool          // the origin answered with 304
 	FromCache   bool          // the origin got no request
 	MovedTo     string        // the final URL if there were redirects and all were permanent
-	FreshFor    time.Duration // for how much longer the origin calls its answer fresh. 0: it does not say, or forbids reuse
+	FreshFor    time.Duration // for how much longer the origin calls its answer fresh. Zero means that it does not say, or forbids reuse
 }
 
 // Open returns the content as a stream, decompressed. An error means that a packed body is damaged.
@@ -53,7 +53,7 @@ func (r Response) Open() (io.Reader, error) {
 	return z, nil
 }
 
-// ask holds what a request needs beside its header. It travels in the context.
+// ask holds what a request needs in addition to its header. It travels in the context.
 type ask struct {
 	version   string
 	max       int64

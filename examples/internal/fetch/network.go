@@ -31,7 +31,8 @@ func newTransport(dial func(ctx context.Context, network, address string) (net.C
 // guarded refuses addresses that are not public. It checks the address that the connection
 // goes to, after the name was resolved.
 func guarded(cfg Config) *http.Transport {
-	// Below the request's own limit, to distinguish a host that does not answer from a slow one.
+	// The limit is below the request's own, to distinguish a host that does not answer from a slow
+	// one.
 	d := &net.Dialer{Timeout: min(10*time.Second, cfg.Timeout/2), Control: guard(cfg.AllowPrivate)}
 	return newTransport(d.DialContext)
 }
@@ -54,7 +55,7 @@ func guard(private bool) func(network, address string, _ syscall.RawConn) error 
 }
 
 // hosts limits the requests to each host. A request takes one of the host's slots, then its single
-// door, and waits there for the pause. A request that gives up waiting delays no other.
+// door, and waits there for the pause. A request that stops waiting delays no other.
 type hosts struct {
 	per   int64
 	mu    sync.Mutex // protects known and host.users

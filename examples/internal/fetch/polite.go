@@ -163,7 +163,7 @@ func directives(h http.Header) (d time.Duration, said, noStore bool) {
 	return d, said, false
 }
 
-// RetryAfter returns the wait that a Retry-After header asks for, in seconds or as a date; 0: none.
+// RetryAfter returns the wait that a Retry-After header asks for, in seconds or as a date, or 0.
 func RetryAfter(v string, now time.Time) time.Duration {
 	if d, ok := seconds(v); ok {
 		return d

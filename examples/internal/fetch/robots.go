@@ -85,7 +85,7 @@ func (c *Client) Robots(ctx context.Context, rawURL string) (*Robots, error) {
 	return readRobots(got.body, token(c.cfg.UserAgent)), nil
 }
 
-// obedient runs before the cache of answers, so that robots.txt applies to redirects and to
+// obedient runs before the cache of answers, because robots.txt must apply to redirects and to
 // cached answers too.
 type obedient struct{ *Client }
 

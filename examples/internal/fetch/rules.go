@@ -10,7 +10,7 @@ import (
 // Robots are the rules of an origin's robots.txt for this client. The zero value allows nothing.
 type Robots struct {
 	Sitemaps   []string      // the URLs of its Sitemap lines, unchanged. They apply to all clients, and may name any host
-	CrawlDelay time.Duration // pause between two requests, at most a minute. 0: not given
+	CrawlDelay time.Duration // pause between two requests, at most a minute. Zero means not given
 
 	known bool
 	rules []rule

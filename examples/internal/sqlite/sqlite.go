@@ -47,11 +47,11 @@ const (
 
 // Config says what to open. Path is required.
 type Config struct {
-	Path       string       // the file. Open creates it, readable by its owner alone
-	Sync       Sync         // empty: Normal
-	Check      Check        // empty: no check
-	Migrations fs.FS        // goose migrations in the root folder, for Open to apply. Nil: none
-	Log        *slog.Logger // tells that Open made a new file. Nil: [slog.Default]
+	Path       string       // the file. Open creates it, readable only by its owner
+	Sync       Sync         // empty means Normal
+	Check      Check        // empty means no check
+	Migrations fs.FS        // goose migrations in the root folder, for Open to apply. Nil means none
+	Log        *slog.Logger // logs that Open made a new file. Nil means [slog.Default]
 }
 
 // DB is a database. All methods may be called concurrently.
@@ -152,9 +152,9 @@ func check(ctx context.Context, db *sql.DB, how Check) error {
 	return nil
 }
 
-// repeat calls fn until it returns nil or an error that will not pass, 20 times at most. Another
-// process may open the same file, and of two that change its journal mode SQLite refuses one at
-// once, whatever busy_timeout is. A call that waited for busy_timeout is not repeated.
+// repeat calls fn at most 20 times, until it returns nil or an error that will not pass. Another
+// process may open the same file. If two change its journal mode, SQLite refuses one immediately,
+// even with a busy_timeout. A call that waited for busy_timeout is not repeated.
 func repeat(ctx context.Context, passes func(error) bool, fn func() error) error {
 	begun := time.Now()
 	for try := 1; ; try++ {

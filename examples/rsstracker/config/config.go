@@ -23,14 +23,14 @@ const EnvDatabase = "RSSTRACKER_DB"
 
 // File is the configuration.
 type File struct {
-	Database     string          `yaml:"database"`      // the SQLite file. "": rss_incremental.db
-	Cache        string          `yaml:"cache"`         // the SQLite file of the HTTP cache. "": the database's name and .cache
-	Output       string          `yaml:"output"`        // the folder of the feeds. "": feeds
-	Listen       string          `yaml:"listen"`        // address of serve. "": 127.0.0.1:8082
+	Database     string          `yaml:"database"`      // the SQLite file. "" means rss_incremental.db
+	Cache        string          `yaml:"cache"`         // the SQLite file of the HTTP cache. "" means the database's name and .cache
+	Output       string          `yaml:"output"`        // the folder of the feeds. "" means feeds
+	Listen       string          `yaml:"listen"`        // address of serve. "" means 127.0.0.1:8082
 	PublicURL    string          `yaml:"public_url"`    // the URL under which readers find the feeds; required
-	UserAgent    string          `yaml:"user_agent"`    // "": one that names the program and public_url
-	HostDelay    Duration        `yaml:"host_delay"`    // between two requests to one host. 0: 1s
-	Lease        Duration        `yaml:"lease"`         // how long a killed run keeps its site locked; must exceed the time of one page. 0: 10m
+	UserAgent    string          `yaml:"user_agent"`    // "" means one that names the program and public_url
+	HostDelay    Duration        `yaml:"host_delay"`    // between two requests to one host. Zero means 1s
+	Lease        Duration        `yaml:"lease"`         // how long a killed run keeps its site locked; must exceed the time of one page. Zero means 10m
 	AllowPrivate bool            `yaml:"allow_private"` // allows sites at private addresses
 	Sites        map[string]Site `yaml:"sites"`         // by name; at least one
 }

@@ -27,7 +27,7 @@ type Site struct {
 	FetchTitles bool     `yaml:"fetch_titles"` // otherwise titles come from the sitemap and the URL
 	Window      int      `yaml:"max_items"`    // in the feed
 	MaxPages    int      `yaml:"max_pages"`    // the most pages fetched in one run, newest first; the others wait for the next run
-	Include     []string `yaml:"include"`      // regular expressions; none: all pages
+	Include     []string `yaml:"include"`      // regular expressions; none means all pages
 	Exclude     []string `yaml:"exclude"`      // regular expressions
 	Updates     bool     `yaml:"updates"`      // fetch a page again when its lastmod changes
 

@@ -1,4 +1,4 @@
-// Package feed writes RSS 2.0. It uses no clock: equal items, equal bytes.
+// Package feed writes RSS 2.0. It uses no clock, so equal items give equal bytes.
 package feed
 
 import (
@@ -27,7 +27,7 @@ type Channel struct {
 	Link        string        `yaml:"link"`     // the site
 	Language    string        `yaml:"language"` // "" for none
 	Base        string        `yaml:"-"`        // URL of the folder of the feed, without a slash at its end
-	TTL         time.Duration `yaml:"-"`        // the interval of runs; 0: unknown
+	TTL         time.Duration `yaml:"-"`        // the interval of runs; zero means unknown
 }
 
 // Item is one entry. window.json stores items in this form.
@@ -36,9 +36,9 @@ type Item struct {
 	URL         string    `json:"url"`          // of the page
 	Title       string    `json:"title"`        // plain text; "" for the URL
 	Description string    `json:"description"`  // plain text; "" for none
-	Date        time.Time `json:"date"`         // of the page, never changes; zero: as Published
-	Published   time.Time `json:"published_at"` // when the item entered the feed, never changes; zero: as Date
-	Updated     time.Time `json:"updated_at"`   // when its text last changed; zero: never
+	Date        time.Time `json:"date"`         // of the page, never changes; zero means as Published
+	Published   time.Time `json:"published_at"` // when the item entered the feed, never changes; zero means as Date
+	Updated     time.Time `json:"updated_at"`   // when its text last changed; zero means never
 }
 
 // document is an RSS document with the Atom link that RSS lacks.

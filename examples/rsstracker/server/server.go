@@ -35,7 +35,7 @@ type Config struct {
 	Tiers  *cache.Tiers
 	Dir    string // the tracker writes the feeds below it
 	Sites  []config.Site
-	Now    func() time.Time // nil: time.Now
+	Now    func() time.Time // nil means time.Now
 	Log    *slog.Logger
 }
 
@@ -83,7 +83,7 @@ func (s *Server) Refresh(ctx context.Context, site string) {
 	}
 }
 
-// feed serves the file that the tracker wrote last, so that readers do not depend on the database.
+// feed serves the file that the tracker wrote last, so readers do not depend on the database.
 func (s *Server) feed(w http.ResponseWriter, r *http.Request) {
 	site := r.PathValue("site")
 	if !slices.Contains(s.names, site) {

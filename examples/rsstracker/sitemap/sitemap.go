@@ -38,19 +38,19 @@ const (
 type Entry struct {
 	Child     bool      // whether it is a sitemap
 	Loc       string    // absolute, in the form of [Normalise]
-	LastMod   time.Time // in UTC, as the site wrote it, perhaps in the future; zero: missing or unreadable
+	LastMod   time.Time // in UTC, as the site wrote it, perhaps in the future; zero means missing or unreadable
 	Published time.Time // of news, as LastMod
-	Title     string    // of news; "": none
+	Title     string    // of news; "" means none
 }
 
 // Options limit what Read reads.
 type Options struct {
-	Base       *url.URL // the URL of the sitemap, for relative URLs. Nil: Read skips them
-	MaxBytes   int64    // after decompression. 0: 50 MiB, the protocol's limit
-	MaxEntries int      // 0: 200,000, four times the protocol's limit
+	Base       *url.URL // the URL of the sitemap, for relative URLs. Nil means that Read skips them
+	MaxBytes   int64    // after decompression. Zero means 50 MiB, the protocol's limit
+	MaxEntries int      // 0 means 200,000, four times the protocol's limit
 }
 
-// maxToken is the most bytes in memory at once: of a text, a tag or a line.
+// maxToken is the most bytes of a text, a tag or a line that are in memory.
 const (
 	maxToken = 128 << 10
 	maxField = 8 << 10
@@ -61,7 +61,7 @@ type Summary struct {
 	Kind    Kind
 	Entries int   // passed to the callback
 	Skipped int   // without a usable URL
-	Partial error // why the rest was not read. Nil: all was read
+	Partial error // why the rest was not read. Nil means that all was read
 }
 
 // Read calls fn with each entry. It stops at an error of fn. If the sitemap breaks off
@@ -163,7 +163,8 @@ func decode(r io.Reader, limit int64) (*bufio.Reader, byte, error) {
 	}
 }
 
-// readText reads an absolute URL on each line. If the first line has none, it is no sitemap.
+// readText reads an absolute URL on each line. If the first line has none, the text is not a
+// sitemap.
 func readText(r *bufio.Reader, out *sink) error {
 	out.opt.Base = nil
 	lines := bufio.NewScanner(r)

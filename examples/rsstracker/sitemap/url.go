@@ -68,8 +68,7 @@ func escapes(s string) string {
 	return fetch.Respell(s, plain, unreserved)
 }
 
-// Identity drops the scheme of a normalised URL, so that a site that moves to https keeps its
-// pages.
+// Identity drops the scheme of a normalised URL, so a site that moves to https keeps its pages.
 func Identity(normalised string) string {
 	_, rest, _ := strings.Cut(normalised, "://")
 	return rest

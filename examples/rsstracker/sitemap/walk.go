@@ -26,7 +26,7 @@ type Ref struct {
 // Visited is the result of a visit.
 type Visited struct {
 	URLs  int   // the number of pages
-	Fault error // why the visit did not get everything. Nil: it did
+	Fault error // why the visit did not get everything. Nil means that it did
 }
 
 // Visit reads a sitemap. It calls list for each sitemap in an index. list reports whether the walk

@@ -14,7 +14,7 @@ import (
 // maxDepth limits the nesting of elements, because the decoder keeps every open one in memory.
 const maxDepth = 64
 
-// metered counts the bytes since the last token, so that an endless text cannot fill the memory.
+// metered counts the bytes since the last token, because an endless text must not fill the memory.
 type metered struct {
 	*bufio.Reader
 	n int

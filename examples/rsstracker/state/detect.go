@@ -21,7 +21,7 @@ type Rules struct {
 	Now      time.Time
 	Whole    bool // the whole site was read, so a page that is not listed is missing
 	Baseline int  // how many pages a site's first run publishes, the newest
-	Updates  bool // fetches pages again whose lastmod increases. Off: it is only recorded
+	Updates  bool // fetches pages again whose lastmod increases. Otherwise lastmod is only recorded
 }
 
 // Detected are the results of one detection, in pages.
@@ -148,7 +148,7 @@ func (d *detection) changed() error {
 			return err
 		}
 	}
-	// The new lastmod may mean that a page that was given up was repaired.
+	// The new lastmod may mean that an abandoned page was repaired.
 	if err := d.do(`UPDATE urls AS u SET attempts = 0, next_retry_at = ?3 FROM temp.cur c
 		WHERE u.state = 2 AND u.next_retry_at IS NULL AND`+moved, args...); err != nil {
 		return err

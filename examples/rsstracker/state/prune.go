@@ -18,7 +18,7 @@ type Keep struct {
 const (
 	maxGone    = 1_000                    // gone pages, by the source document
 	tombstones = 3 * 365 * 24 * time.Hour // they are small, and a page whose tombstone is deleted too early is published twice
-	keptItems  = 200                      // items at least, and at least four times the feed's
+	keptItems  = 200                      // at least so many items, and at least four times the feed's
 	keptRuns   = 200                      // for the statistics
 )
 

@@ -43,7 +43,7 @@ func siteByName(t tx, name string) (Site, error) {
 // Start describes the run to begin.
 type Start struct {
 	Site       string
-	SitemapURL string        // empty: as in the last run
+	SitemapURL string        // empty means as in the last run
 	Scope      string        // fingerprint of the fields that select the tracked pages
 	TTL        time.Duration // of the lease; every step renews it
 	Now        time.Time

@@ -24,7 +24,7 @@ var (
 	ErrNoSite    = errors.New("state: no such site")
 )
 
-// Store is the database. All methods may be called concurrently, also by several processes.
+// Store is the database. All methods may be called concurrently, even by several processes.
 type Store struct{ db *sqlite.DB }
 
 // Close closes the database.
@@ -62,7 +62,7 @@ type Keeper struct {
 	log  *slog.Logger
 
 	mu    sync.Mutex
-	store *Store       // nil: not open
+	store *Store       // nil means not open
 	check sqlite.Check // for the next opening
 }
 

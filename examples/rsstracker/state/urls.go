@@ -15,7 +15,7 @@ import (
 const (
 	pending = iota // to be fetched
 	done           // published, or old when it was first seen
-	failed         // to be retried at next_retry_at, or given up
+	failed         // to be retried at next_retry_at, or abandoned
 )
 
 // URL is a page to fetch.
@@ -28,7 +28,7 @@ type URL struct {
 	FirstSeen time.Time
 	Attempts  int    // failed ones
 	Changed   bool   // whether it was done before
-	Hash      string `db:"content_hash"` // of its content at the last fetch; "": never fetched
+	Hash      string `db:"content_hash"` // of its content at the last fetch; "" means never fetched
 }
 
 const due = ` FROM urls u WHERE u.site_id = ?1 AND u.gone_at IS NULL
@@ -61,7 +61,7 @@ const (
 )
 
 // SavePage stores the item of a page and marks the page done, in one transaction. A changed
-// text keeps the guid and the dates, so that readers do not show the item as unread. If the
+// text keeps the guid and the dates, so readers do not show the item as unread. If the
 // old content is unknown, the item in the feed is compared instead.
 func (s *Store) SavePage(ctx context.Context, l Lease, now time.Time, u URL, p page.Meta) (v Verdict, err error) {
 	err = s.step(ctx, l, now, func(t tx) error {
@@ -106,7 +106,8 @@ func verdict(t tx, u URL, p page.Meta) (Verdict, error) {
 	return Learned, err
 }
 
-// SaveFailure records that a page failed, and when to retry it. Zero gives it up (S-E11).
+// SaveFailure records that a page failed, and when to retry it. A zero retry abandons the page
+// (S-E11).
 func (s *Store) SaveFailure(ctx context.Context, l Lease, now time.Time, u URL, code string, retry time.Time) error {
 	return s.step(ctx, l, now, func(t tx) error {
 		return t.do(`UPDATE urls SET state = 2, attempts = attempts + 1, next_retry_at = ?, last_error = ?, checked_at = ? WHERE id = ?`,

@@ -81,7 +81,7 @@ func (r *run) one(ctx context.Context, u state.URL) (transient bool, err error) 
 	return false, nil
 }
 
-// meta gets the metadata of a page. If the page is not HTML, the data of the sitemap must do.
+// meta gets the metadata of a page. If the page is not HTML, it uses the data of the sitemap.
 func (r *run) meta(ctx context.Context, u state.URL) (page.Meta, error) {
 	byDate := page.Meta{Hash: "lastmod:" + strconv.FormatInt(u.LastMod.Unix(), 10)}
 	if !r.site.FetchTitles {
@@ -124,9 +124,9 @@ func slug(rawURL string) string {
 type failure struct {
 	code      string
 	transient bool          // the fault of the site, not of the page
-	attempts  int           // after so many failures the page is given up; 0: never
+	attempts  int           // after so many failures the page is abandoned; 0 means never
 	wait      time.Duration // requested by the site
-	remedy    string        // what to change in the configuration if a whole run fails; "": a retry may help
+	remedy    string        // what to change in the configuration if a whole run fails; "" means that a retry may help
 }
 
 // classify maps an error to its rule. Codes hold nothing that the site sent.
@@ -171,7 +171,8 @@ var failures = []struct {
 	{fetch.ErrRobots, failure{code: "robots.txt", attempts: deadAfter, wait: lastRetry}},
 }
 
-// retryAt returns the time of the next attempt; zero: never. A site can ask for up to a week.
+// retryAt returns the time of the next attempt, or the zero time for none. A site can ask for up to
+// a week.
 func (f failure) retryAt(u state.URL, now time.Time) time.Time {
 	n := u.Attempts + 1
 	if f.attempts > 0 && n >= f.attempts {

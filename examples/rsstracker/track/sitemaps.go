@@ -71,7 +71,7 @@ func missing(err error) bool {
 	return ok && (e.Code == http.StatusNotFound || e.Code == http.StatusGone)
 }
 
-// visit reads one sitemap. Of a truncated one it stores the readable part.
+// visit reads one sitemap. It stores the readable part of a truncated one.
 func (r *run) visit(ctx context.Context, ref sitemap.Ref, list func(string) bool) (v sitemap.Visited, err error) {
 	file, err := r.store.Visit(ctx, r.lease, r.Now(), ref)
 	if err != nil {

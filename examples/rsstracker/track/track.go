@@ -38,7 +38,7 @@ type Source interface {
 // PageRequest describes the page to get.
 type PageRequest struct {
 	URL     string
-	LastMod time.Time // from the sitemap; an older cache entry is not used. Zero: unknown
+	LastMod time.Time // from the sitemap; an older cache entry is not used. Zero means unknown
 	Fresh   bool      // no cache entry may be used, because the page has changed
 }
 
@@ -53,12 +53,12 @@ type Config struct {
 	Keeper *state.Keeper
 	Source Source
 	Dir    string           // the feeds are written below it
-	Now    func() time.Time // nil: time.Now
+	Now    func() time.Time // nil means time.Now
 	Log    *slog.Logger
-	Lease  time.Duration // how long a site stays locked after its run was killed; must exceed the time of one page. 0: 10 minutes
+	Lease  time.Duration // how long a site stays locked after its run was killed; must exceed the time of one page. Zero means 10 minutes
 
-	Rendered func(ctx context.Context, site string) // called after a run has written a site's feeds. Nil: not called
-	At       func(point string)                     // for tests: called between any two steps. Nil: not called
+	Rendered func(ctx context.Context, site string) // called after a run has written a site's feeds. May be nil
+	At       func(point string)                     // for tests: called between any two steps. May be nil
 }
 
 // Tracker runs sites. All methods may be called concurrently.

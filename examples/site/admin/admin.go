@@ -21,8 +21,8 @@ const perPage = 50
 type Config struct {
 	Store   *store.Store     // required
 	Service *service.Service // required
-	Key     string           // that a request must send as a bearer token; empty: no request has access
-	Log     *slog.Logger     // for failures and refusals. Nil: slog.Default
+	Key     string           // that a request must send as a bearer token; empty means that no request has access
+	Log     *slog.Logger     // for failures and refusals. Nil means slog.Default
 }
 
 type api struct {

@@ -24,7 +24,7 @@ const formCSP = "default-src 'none'; style-src 'self'; base-uri 'none'; form-act
 
 // form is the page on which an author writes posts.
 type form struct {
-	ID       int64 // 0: a new post
+	ID       int64 // 0 means a new post
 	In       service.PostInput
 	Said     string // of the write that led here
 	Faults   []service.FieldError

@@ -94,8 +94,8 @@ func (p Page) Path() string { return p.Lang.Path("/pages/" + p.Slug) }
 // Filter selects public posts. All set fields must match.
 type Filter struct {
 	Lang  Lang
-	Tag   string // slug; empty: any
-	Month string // as returned by [Month]; empty: any
+	Tag   string // slug; empty means any
+	Month string // as returned by [Month]; empty means any
 }
 
 // Window is a part of a list: page Number, counted from 1, of Size posts.

@@ -14,7 +14,7 @@ import (
 // Config configures a Consumer. All fields are required, except where nil has a meaning.
 type Config struct {
 	// Objects and Responses wait until their layer has applied all committed invalidations.
-	// Nil: there is no such layer.
+	// Nil means that there is no such layer.
 	Objects, Responses func(ctx context.Context) error
 	Warm               func(paths ...string) // starts warm-ups, and does not wait for them
 	Batch              int                   // the most events of one plan
@@ -26,8 +26,8 @@ type Config struct {
 }
 
 // Consumer consumes events after their commit: objects, then responses, then warm-ups. The commit
-// has invalidated already. So the queue may be lost with the process, or overflow: a page is cold
-// then, but never stale. All methods may be called concurrently.
+// has invalidated already. If the queue overflows or is lost with the process, a page is cold, but
+// never stale. All methods may be called concurrently.
 type Consumer struct {
 	cfg  Config
 	busy chan struct{} // holds an element while batches are consumed

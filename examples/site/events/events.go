@@ -1,6 +1,6 @@
 // Package events says what a write changes. A method of the service names events. [MakePlan]
-// makes of them what to invalidate and what to warm up. The transaction of the write invalidates;
-// a [Consumer] does what follows the commit.
+// decides from them what to invalidate and what to warm up. The transaction of the write
+// invalidates; a [Consumer] does what follows the commit.
 package events
 
 import (
@@ -35,7 +35,7 @@ const (
 // Event is a change of what the public side shows.
 type Event struct {
 	Kind   Kind
-	Epoch  int64  // of the transaction: later ones have greater epochs. 0: it comes from no write
+	Epoch  int64  // of the transaction: later ones have greater epochs. Zero means that it comes from no write
 	ID     int64  // of a post or page
 	Prefix string // of an API key
 	Place         // of a post or page, or its last one if it was deleted
@@ -87,7 +87,7 @@ func (e Event) langs() []content.Lang {
 }
 
 // Post returns the event of a post that becomes another one; none if neither is public. The zero
-// Summary is no post.
+// Summary stands for no post.
 func Post(from, to content.Summary) []Event {
 	was, is := from.Status == content.Published, to.Status == content.Published
 	e := Event{Kind: PostUpserted, ID: cmp.Or(to.ID, from.ID), Place: Place{to.Lang, to.Slug}, Sets: []Set{PostsIndex, Feed, Sitemap}}
@@ -120,7 +120,7 @@ func Tagged(posts []content.Summary) (all []Event) {
 	return all
 }
 
-// Page returns the event of a page that becomes another one. The zero Page is no page.
+// Page returns the event of a page that becomes another one. The zero Page stands for no page.
 func Page(from, to content.Page) []Event {
 	e := Event{Kind: PageUpserted, ID: cmp.Or(to.ID, from.ID), Place: Place{to.Lang, to.Slug}, Sets: []Set{Sitemap}}
 	if e.Before = (Place{from.Lang, from.Slug}); to.ID == 0 {

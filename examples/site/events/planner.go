@@ -20,12 +20,12 @@ type Plan struct {
 // Front in a plan's Warm stands for the first pages of the site, which only the database knows.
 const Front = "*"
 
-// matrix is the event–action matrix. Of one page, the last event about it decides what to warm up.
+// matrix is the event–action matrix. The last event about a page decides what to warm up.
 var matrix = map[Kind]struct {
 	about     string                         // the kind of entity
 	scopes    func(Event) []invalidate.Scope // of the objects that the event invalidates
 	responses bool                           // whether responses depend on these, too
-	page      string                         // the path of the page to warm up begins with it; empty: none
+	page      string                         // the path of the page to warm up begins with it; empty means none
 	warm      []string                       // besides the pages of the derived sets
 }{
 	SiteSettingsUpdated: {"settings", always(content.SettingsEntity.Scope()), true, "", everywhere},
@@ -50,9 +50,9 @@ var everywhere = func() (paths []string) {
 	return paths
 }()
 
-// MakePlan plans all events. What is invalidated is the union over the events: a post that moves
-// from a to b to c changes all three addresses. Only the page to warm up comes from the last event
-// about an entity. Neither the order of the events nor repetition matters.
+// MakePlan plans all events. The plan invalidates the union over the events: a post that moves from
+// a to b to c changes all three addresses. Only the page to warm up comes from the last event about
+// an entity. Neither the order of the events nor repetition matters.
 func MakePlan(all []Event) (p Plan) {
 	objects, responses := map[string]invalidate.Scope{}, map[string]invalidate.Scope{}
 	last := map[string]Event{}
@@ -83,8 +83,8 @@ func MakePlan(all []Event) (p Plan) {
 	return p
 }
 
-// later compares events about one entity by epoch. Of one epoch, a deletion comes last: it has no
-// page.
+// later compares events about one entity by epoch. Within one epoch, a deletion comes last, because
+// it has no page.
 func later(a, b Event) int {
 	return cmp.Or(cmp.Compare(a.Epoch, b.Epoch), -strings.Compare(matrix[a.Kind].page, matrix[b.Kind].page), strings.Compare(fmt.Sprint(a), fmt.Sprint(b)))
 }

@@ -1,6 +1,6 @@
 // Package objects is a [content.Reader] in front of the store that caches results until
-// they are invalidated. Absences have their own small tier. Of a list, only the first pages
-// are cached. A page that is built from an absence or an empty list is not cached either.
+// they are invalidated. Absences have their own small tier. Only the first pages of a list are
+// cached. A page that is built from an absence or an empty list is not cached either.
 package objects
 
 import (

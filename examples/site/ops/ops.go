@@ -28,17 +28,17 @@ import (
 type Layer struct {
 	Name  string
 	Tiers *cache.Tiers
-	Index *index.Index     // nil: no index
-	Pages *httpcache.Cache // nil: the layer holds no responses
+	Index *index.Index     // nil means no index
+	Pages *httpcache.Cache // nil means that the layer holds no responses
 }
 
 // Config configures the pages. Metrics and Queries are required.
 type Config struct {
-	Key       string               // that a request must send; empty: no request has access
+	Key       string               // that a request must send; empty means that no request has access
 	Metrics   *prometheus.Registry // already has the metrics of the layers; New adds the others
 	Queries   func() int64         // returns the number of queries that the database has answered
-	Logger    *slog.Logger         // Nil: slog.Default
-	Layers    []Layer              // empty: the site runs without caches, and the page says so
+	Logger    *slog.Logger         // Nil means slog.Default
+	Layers    []Layer              // empty means that the site runs without caches, and the page says so
 	Responses *httpcache.Cache     // one of the layers
 	// Invalidate makes the operator's invalidations.
 	Invalidate func(ctx context.Context, scopes ...invalidate.Scope) error

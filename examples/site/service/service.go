@@ -1,5 +1,5 @@
 // Package service validates and makes every write to the site, and names its events. One
-// transaction holds the write and what its events invalidate. So a writer that is killed at the
+// transaction holds the write and what its events invalidate, so a writer that is killed at the
 // commit leaves no stale entries in any process.
 package service
 
@@ -18,9 +18,9 @@ import (
 type Config struct {
 	// Publish is called with the events of a commit, if there are any. It may be called
 	// concurrently. If it waits for the invalidation, authors see their own writes. Its
-	// error becomes an [*UnpublishedError]. Nil: not called.
+	// error becomes an [*UnpublishedError]. It may be nil.
 	Publish func(ctx context.Context, all ...events.Event) error
-	Now     func() time.Time // nil: time.Now
+	Now     func() time.Time // nil means time.Now
 }
 
 // Service writes to the site. Its methods may be called concurrently.
@@ -87,7 +87,7 @@ func (e *UnpublishedError) Error() string { return "written, but not published: 
 // Unwrap returns the error of Publish.
 func (e *UnpublishedError) Unwrap() error { return e.Err }
 
-// Schedule calls publishDue at once and at each interval until ctx ends. It logs failures.
+// Schedule calls publishDue when it starts and at each interval until ctx ends. It logs failures.
 func Schedule(ctx context.Context, every time.Duration, log *slog.Logger, publishDue func(context.Context) (int, error)) {
 	tick := time.NewTicker(every)
 	defer tick.Stop()

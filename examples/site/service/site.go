@@ -61,7 +61,7 @@ func (s *Service) UpdateNavigation(ctx context.Context, items []content.NavItem)
 // KeyInput holds the fields that the creator of an API key sets.
 type KeyInput struct {
 	Label  string          `json:"label"`
-	Scopes []content.Scope `json:"scopes"` // empty: the key allows nothing
+	Scopes []content.Scope `json:"scopes"` // empty means that the key allows nothing
 }
 
 // CreateAPIKey creates a key. Only its result contains the secret.

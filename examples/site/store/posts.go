@@ -9,7 +9,7 @@ import (
 	"github.com/twofold-go/twofold/examples/site/content"
 )
 
-// One query returns a post with its tags, so that both are from the same moment.
+// One query returns a post with its tags, because both must be from the same moment.
 const (
 	summaryColumns = `p.id, p.slug, p.title, p.summary AS excerpt, p.lang, p.status, p.published_at, p.updated_at, p.tags`
 	postColumns    = summaryColumns + `, p.body`

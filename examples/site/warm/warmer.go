@@ -24,7 +24,7 @@ type Config struct {
 	// invalidation.
 	Load    func(ctx context.Context, path string) error
 	Reader  content.Reader // through the cache of objects, which a warm-up fills first
-	Delay   time.Duration  // from the first write to the warm-up, so that a burst of writes causes only one
+	Delay   time.Duration  // from the first write to the warm-up; a burst of writes then causes only one
 	Batch   int            // the pages between two breaks of Delay
 	Max     int            // the most paths that may wait. Add drops further ones
 	Log     *slog.Logger

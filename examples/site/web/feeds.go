@@ -27,7 +27,7 @@ func (s *site) feed(ctx context.Context, lang content.Lang) (*feeds.Feed, error)
 	f := &feeds.Feed{
 		Title: set.Texts[lang].Title, Description: set.Texts[lang].Description,
 		Link:    &feeds.Link{Href: set.BaseURL + lang.Path("/")},
-		Updated: time.Unix(0, 0).UTC(), // replaced by the newest post's time: a feed has no time of its own
+		Updated: time.Unix(0, 0).UTC(), // replaced by the newest post's time: a feed itself has no time
 	}
 	for _, p := range posts {
 		body, err := render.Markdown(p.Body)

@@ -37,7 +37,7 @@ type frame struct {
 	Text        content.Text
 	Nav         []content.NavItem
 	Path        string // of the page, relative to BaseURL
-	Title       string // of the page; empty: the site's title
+	Title       string // of the page; empty means the site's title
 	Description string
 }
 
@@ -58,7 +58,7 @@ func (s *site) frame(ctx context.Context, lang content.Lang, path, title, descri
 }
 
 func show(w http.ResponseWriter, status int, name string, data any) error {
-	var b bytes.Buffer // a buffer, so that a failure leaves no partial page
+	var b bytes.Buffer // a buffer, because a failure must not leave a partial page
 	if err := templates[name].ExecuteTemplate(&b, "layout.html", data); err != nil {
 		return err
 	}

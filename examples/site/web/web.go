@@ -23,10 +23,10 @@ var files embed.FS
 // Config configures the public side.
 type Config struct {
 	Reader content.Reader // required
-	Log    *slog.Logger   // for failures. Nil: slog.Default
-	// Writes serves the writes of /api/v1 whose key has the scope. Nil: no writes.
+	Log    *slog.Logger   // for failures. Nil means slog.Default
+	// Writes serves the writes of /api/v1 whose key has the scope. If nil, there are no writes.
 	Writes http.Handler
-	// Wrap wraps the pages and, inside the check of the key, the API. Nil: no wrapper.
+	// Wrap wraps the pages and, inside the check of the key, the API. If nil, nothing is wrapped.
 	Wrap func(http.Handler) http.Handler
 }
 

@@ -38,18 +38,18 @@ type Config struct {
 	// Conn is the server, as pgx.ParseConfig returns it. It is copied.
 	Conn *pgx.ConnConfig
 
-	// Namespace is the namespace of the log. Empty: sqllog.DefaultNamespace.
+	// Namespace is the namespace of the log. If empty, it is sqllog.DefaultNamespace.
 	Namespace string
 
 	// Retry is the longest pause between two attempts to connect. The first pause is 50 ms, and
-	// each later one is twice as long. 0: DefaultRetry.
+	// each later one is twice as long. If zero, it is DefaultRetry.
 	Retry time.Duration
 
 	// Check is how often the listener checks a silent connection, and how long the server may
-	// take to answer. 0: DefaultCheck.
+	// take to answer. If zero, it is DefaultCheck.
 	Check time.Duration
 
-	// Logger gets a warning when the connection is lost, and a line when it is back. Nil means
+	// Logger gets a warning when the connection is lost, and a line when it is back. If nil, it is
 	// slog.Default().
 	Logger *slog.Logger
 }

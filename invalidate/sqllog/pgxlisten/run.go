@@ -26,7 +26,8 @@ func (l *Listener) run() {
 			pause = firstPause
 		}
 		pause = min(pause, l.cfg.Retry)
-		// Half of the pause is random, so the processes of a fleet do not reconnect at once.
+		// Half of the pause is random, so the processes of a fleet do not all reconnect at the same
+		// time.
 		l.sleep(pause/2 + rand.N(pause/2+1))
 		pause *= 2
 	}

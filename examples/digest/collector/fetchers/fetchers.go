@@ -36,7 +36,7 @@ type Source struct {
 	Type   string
 	Config json.RawMessage
 	Seen   string // the Seen of the result whose items are stored, or empty
-	Now    bool   // ask the origin, however new a shared answer is
+	Now    bool   // ask the origin, even if a shared answer is new
 }
 
 // Item is one item of a source. All texts are plain text. GUID and URL may be empty.
@@ -72,10 +72,10 @@ type Config struct {
 	Client interface { // a [fetch.Client]
 		Get(ctx context.Context, r fetch.Request) (fetch.Response, error)
 	}
-	HackerNews string        // empty: https://hn.algolia.com
-	Reddit     string        // empty: https://www.reddit.com
-	GitHub     string        // empty: https://github.com
-	Share      time.Duration // how long sources with the same address share an answer. 0: 20 s. Negative: never
+	HackerNews string        // empty means https://hn.algolia.com
+	Reddit     string        // empty means https://www.reddit.com
+	GitHub     string        // empty means https://github.com
+	Share      time.Duration // how long sources with the same address share an answer. Zero means 20 s. Negative means never
 }
 
 // Unfetched are the valid types that have no fetcher yet.

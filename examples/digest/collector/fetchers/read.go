@@ -237,7 +237,7 @@ func readPosts(_ Source, resp fetch.Response, r *Result) error {
 // those of package gjson.
 type mapping struct {
 	URL    string
-	Items  string // the list. Empty: the answer itself
+	Items  string // the list. Empty means the answer itself
 	Fields struct {
 		GUID, URL, Title, Content, Author string
 		PublishedAt                       string `json:"published_at"` // a text as in RFC 3339, or unix seconds

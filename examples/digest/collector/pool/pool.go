@@ -27,7 +27,7 @@ type Pool[J any] struct {
 	Log  *slog.Logger
 }
 
-// Run claims at once, at every tick, and when a job ends and more jobs can be claimed. When
+// Run claims when it starts, at every tick, and when a job ends and more jobs can be claimed. When
 // ctx ends, it waits for the running jobs until kill is closed, at most 30 seconds. Then it
 // interrupts them.
 func (p Pool[J]) Run(ctx context.Context, kill <-chan struct{}) error {

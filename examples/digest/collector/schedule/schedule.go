@@ -32,15 +32,15 @@ const (
 // Policy decides when to fetch a source next, when to pause it, and when it has moved.
 // Waits after failures have full jitter.
 type Policy struct {
-	Probe time.Duration  // from a pause to the next attempt; doubled up to a week. 0: no attempt
-	Rand  func() float64 // returns a number in [0, 1). Nil: the one of math/rand/v2
+	Probe time.Duration  // from a pause to the next attempt; doubled up to a week. Zero means no attempt
+	Rand  func() float64 // returns a number in [0, 1). Nil means the one of math/rand/v2
 }
 
 // State describes a source before a fetch.
 type State struct {
 	Every     time.Duration // its interval
 	Failures  int           // in a row
-	MovedTo   string        // target of the last permanent redirects; empty: none
+	MovedTo   string        // target of the last permanent redirects; empty means none
 	MovedSeen int           // how many of these in a row
 }
 
@@ -88,7 +88,7 @@ func (p Policy) Next(s State, o Outcome) Plan {
 	return plan
 }
 
-// succeeded counts the interval from the start of the fetch, so that fetches do not add delays.
+// succeeded counts the interval from the start of the fetch, so fetches do not add delays.
 func succeeded(s State, o Outcome, wait time.Duration) Plan {
 	plan := Plan{NextFetchAt: o.Started.Add(s.Every)}
 	if wait > s.Every { // not at equality: NotBefore is not shortened by Skew, so the fetch would come a tick later
