@@ -1,0 +1,56 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"github.com/twofold-go/twofold/internal/scope"
+	"github.com/twofold-go/twofold/tier"
+)
+
+// A look saves the claim's round trip where there is no cell. Where there is one, it is a larger
+// command than a Get. Therefore the first read is a look, and after a read that found nothing the
+// next lookAfter reads are.
+const lookAfter = 8
+
+func firstLook() *atomic.Int32 {
+	n := new(atomic.Int32)
+	n.Store(1)
+	return n
+}
+
+// Looks reports whether the next read should be a Look.
+func (t *Tier) Looks() bool { return t.looker != nil && t.looks.Load() > 0 }
+
+// learn notes whether a read found a cell. Concurrent reads may count as one.
+func (t *Tier) learn(found bool) {
+	if !found {
+		t.looks.Store(lookAfter)
+	} else if n := t.looks.Load(); n > 0 {
+		t.looks.Store(n - 1)
+	}
+}
+
+// Look reads a cell like Get, and may grant the claim if there is none; see [tier.Looker]. It gives
+// the claim back when the answer was lost.
+func (t *Tier) Look(ctx context.Context, d *scope.Deadline, timeout time.Duration, key string, claim tier.Claim) (tier.Claimed, error) {
+	got, err := t.look(ctx, d, timeout, key, claim)
+	if err != nil && !errors.Is(err, ErrOpen) {
+		t.giveBack(ctx, timeout, []string{key}, []tier.Claim{claim}, func(int) bool { return true })
+	}
+	return got, err
+}
+
+func (t *Tier) look(ctx context.Context, d *scope.Deadline, timeout time.Duration, key string, claim tier.Claim) (got tier.Claimed, err error) {
+	c, err := t.begin(ctx, d, Get, timeout)
+	if err != nil {
+		return got, err
+	}
+	defer c.end(&err)
+	if got, err = t.looker.Look(c.ctx, key, claim); err == nil {
+		t.learn(got.Cell != nil)
+	}
+	return got, err
+}
