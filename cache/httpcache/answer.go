@@ -27,7 +27,7 @@ func (c *Cache) send(w http.ResponseWriter, r *http.Request, p *page, line, age 
 			h["Cache-Status"] = room[0:1:1]
 		}
 	}
-	if age != "" && !c.cfg.NoAge {
+	if age != "" {
 		room[1] = age
 		h["Age"] = room[1:2:2]
 	}
@@ -104,7 +104,6 @@ type ownRendering struct {
 }
 
 func (o *ownRendering) judge(status int, h http.Header) verdict {
-	o.c.takeTags(h)
 	return o.c.judge(&o.t, status, h)
 }
 

@@ -147,7 +147,7 @@ func (c *Cache) entries(t *target) []invalidate.Scope {
 // pageOf makes a page of a handler's response to t.
 func (c *Cache) pageOf(t *target, status int, h http.Header, body []byte, made time.Time) *page {
 	p := newPage(status, h, body, made, c.cfg.pages())
-	p.Format = c.cfg.Format(t.path, h)
+	p.Format = formatOf(h)
 	c.offer(p)
 	return p
 }

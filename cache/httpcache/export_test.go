@@ -12,7 +12,6 @@ import (
 var (
 	Normalize = normalize
 	IsNormal  = isNormal
-	SplitTags = splitTags
 )
 
 // Learned is Cache.learned for the path "/".

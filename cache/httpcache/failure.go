@@ -9,7 +9,7 @@ import (
 
 // refusedTo answers a client that waited for a response that is not for everybody.
 func (c *Cache) refusedTo(x *exchange, w http.ResponseWriter, r *http.Request, why reason) {
-	x.asked(c.cfg.Format(x.t.path, nil))
+	x.asked("other")
 	c.alone(x.next, w, r, x.t, c.lines.miss(x.missed(why)))
 }
 

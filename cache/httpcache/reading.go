@@ -66,12 +66,6 @@ func (x *reading) find(opts []cache.Option) (res cache.Result[*page], ok bool) {
 	}
 }
 
-// wants reports whether a stored page meets the client's requirements. A page that was fresh when it
-// was read, or may be served stale, is enough for a client that has none.
-func (x *reading) wants(p *page, now int64) bool {
-	return !x.w.Restricts() || x.w.Accepts(x.k.life(p, now), now)
-}
-
 // deeds is what the loads of one request did. They may run on after their client has left.
 type deeds struct {
 	led     atomic.Bool              // a load of ours ran

@@ -143,7 +143,6 @@ func (r *recorder) drop() {
 // with one client, which cannot be stored.
 func (r *recorder) inform(status int) {
 	h := rules.Canonical(r.header)
-	dropHeaders(h, r.c.cfg.TagHeaders)
 	if r.phase == recording && r.who.early(status, h) {
 		return
 	}

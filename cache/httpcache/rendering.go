@@ -76,8 +76,6 @@ func (n *rendering) request(bare bool) (r *http.Request) {
 
 func (n *rendering) judge(status int, h http.Header) verdict {
 	c := n.x.c
-	tags, ok := c.takeTags(h)
-	cache.Depend(n.ctx, tags...)
 	n.msg = message{status: status, h: h, asked: n.req, sent: n.made, received: c.now()}
 	var v verdict
 	if c.cfg.pages() {
@@ -86,12 +84,6 @@ func (n *rendering) judge(status int, h http.Header) verdict {
 		v = n.x.weigh(&n.msg, n.old, n.prev != nil)
 	}
 	v.held = v.fate == renew || v.fate == fail && n.x.had.Load()
-	if !ok && v.fate == store {
-		v.fate, v.why = share, byTags
-		if !c.cfg.pages() {
-			v.fate = refuse // the response was made from one client's whole request
-		}
-	}
 	return v
 }
 

@@ -56,7 +56,7 @@ func (c *Cache) asItIs(next http.Handler, w http.ResponseWriter, r *http.Request
 func (c *Cache) fromStore(w http.ResponseWriter, r *http.Request, t target, opts []cache.Option, now int64) bool {
 	x := reading{k: &c.core, ctx: r.Context(), id: t.key, h: r.Header, w: t.w}
 	res, ok := x.find(opts)
-	if !ok || !x.wants(res.Value, now) {
+	if !ok {
 		return false
 	}
 	line, age := x.hit(res.Value, res.Stale, now)
@@ -97,7 +97,7 @@ func (c *Cache) forItself(next http.Handler, w http.ResponseWriter, r *http.Requ
 // names lead to this client's variant.
 func (c *Cache) through(next http.Handler, w http.ResponseWriter, r *http.Request, t target) {
 	x := c.exchange(next, w, r, t)
-	if res, ok := x.find(hereOnly); ok && x.wants(res.Value, c.now().UnixMilli()) {
+	if _, ok := x.find(hereOnly); ok {
 		x.client.w = nil // it has a page, so a load is a refresh
 	}
 	for {
@@ -135,7 +135,7 @@ func (x *exchange) try(w http.ResponseWriter, r *http.Request) (p *page, done bo
 	}
 	res, err := x.outlast(x.fetch())
 	if x.client.leave() {
-		x.asked(c.cfg.Format(x.t.path, nil))
+		x.asked("other")
 		return nil, true
 	}
 	if own := x.own.Load(); own != nil && (err != nil || res.Source == cache.Load) {
@@ -204,15 +204,9 @@ func (x *exchange) fetch() (res cache.Result[*page], err error) {
 			panic(p)
 		}
 	}()
-	if !x.w.NoCache {
-		res, err = x.c.pages.Fetch(x.ctx, x.at(), x.load)
-		x.found.Store(res.Value)
-		if err != nil || res.Source == cache.Load || res.Value == nil || x.wants(res.Value, x.c.now().UnixMilli()) {
-			return res, err
-		}
-	}
-	x.newer.Store(true)
-	return x.c.pages.Fetch(x.ctx, x.at(), x.load, anew...)
+	res, err = x.c.pages.Fetch(x.ctx, x.at(), x.load)
+	x.found.Store(res.Value)
+	return res, err
 }
 
 // asked counts a request for which the handler ran.

@@ -49,9 +49,7 @@ func (c *Cache) target(r *http.Request) (t target, why reason) {
 	t.secure = c.secure(r)
 	t.demands = rules.Demanding(r.Header)
 	t.w = rules.RequestOf(r.Header)
-	if t.w.MaxStale = -1; !c.cfg.ClientMayRefresh(r) {
-		t.w.NoCache, t.w.MaxAge, t.w.MinFresh = false, -1, -1
-	}
+	t.w.NoCache, t.w.MaxAge, t.w.MinFresh, t.w.MaxStale = false, -1, -1, -1 // any client could make the handler work
 	t.key, t.vary = c.spell(&t, r.Header)
 	if !c.fits(t.key) {
 		return t, byKeyLength
@@ -117,7 +115,7 @@ func (c *Cache) bears(r *http.Request) bool {
 
 func (c *Cache) hasCredentials(r *http.Request) bool {
 	for _, name := range c.cfg.Credentials {
-		if rules.Has(r.Header, name) && (name != "Cookie" || !c.cfg.ignores(r)) && (name != "Authorization" || !c.cfg.SharedAuthorization) {
+		if rules.Has(r.Header, name) && (name != "Cookie" || !c.cfg.ignores(r)) {
 			return true
 		}
 	}

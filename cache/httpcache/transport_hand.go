@@ -16,7 +16,7 @@ func (x *trip) hand(e *exchanged, set func(), why reason) bool {
 	}
 	m := miss{stale: x.had.Load(), vary: x.v != nil, stored: why == none, detail: why} // the caller sees the status
 	resp.Header.Add("Cache-Status", x.t.lines.miss(m))
-	x.t.stats.of(formatOf("", resp.Header)).misses.Add(1)
+	x.t.stats.of(formatOf(resp.Header)).misses.Add(1)
 	x.handed <- resp
 	return true
 }

@@ -233,7 +233,7 @@ func (x *trip) receive(ctx context.Context, e *exchanged, old *previous) (*page,
 		return x.refused(ctx, old, m, why, x.stored)
 	}
 	p := pageOf(e.status, e.h, body)
-	p.Format = formatOf("", e.h)
+	p.Format = formatOf(e.h)
 	p.Vary = choices(x.h, v.names, true)
 	p.dated(e.received, &v.life)
 	return x.store(ctx, p, false)

@@ -37,12 +37,8 @@ func (x *exchange) keyed(name string) bool { return x.c.declares(&x.t, name) || 
 
 // refuses returns the reason why the cache stores no response with the status, or none.
 func (x *exchange) refuses(status int) reason {
-	cfg := &x.c.cfg
-	switch {
-	case cfg.Statuses != nil && !slices.Contains(cfg.Statuses, status):
+	if all := x.c.cfg.Statuses; all != nil && !slices.Contains(all, status) {
 		return byStatus
-	case missing(status) && cfg.StoreMissing != nil && !cfg.StoreMissing(x.t.path):
-		return byMissing
 	}
 	return none
 }

@@ -54,18 +54,11 @@ func (c *Cache) judge(t *target, status int, h http.Header) verdict {
 	case status == http.StatusPartialContent:
 		return verdict{why: byPartial}
 	case slices.Contains(c.cfg.Statuses, status):
-		if missing(status) && c.cfg.StoreMissing != nil && !c.cfg.StoreMissing(t.path) {
-			return verdict{fate: share, why: byMissing}
-		}
 		return verdict{fate: store}
 	case rules.HeuristicallyCacheable(status) || declaredFresh(h):
 		return verdict{fate: share, why: byPlainStatus}
 	}
 	return verdict{why: byStatus}
-}
-
-func missing(status int) bool {
-	return status == http.StatusNotFound || status == http.StatusGone
 }
 
 // marked returns the reason why a response says that it is not for everybody, or not whole.

@@ -15,14 +15,14 @@ import (
 
 // past lets the handler answer a request that bypasses the cache. The answer gets the line of
 // Cache-Status, if it is not empty. A successful write invalidates what it has changed before the
-// client gets the answer. Headers that name tags are removed.
+// client gets the answer.
 func (c *Cache) past(next http.Handler, w http.ResponseWriter, r *http.Request, line string) {
 	writes := !rules.Safe(r.Method) && !c.cfg.IgnoreWrites && !c.cfg.Off
-	if !writes && len(c.cfg.TagHeaders) == 0 && line == "" {
+	if !writes && line == "" {
 		next.ServeHTTP(w, r)
 		return
 	}
-	f := &finalWriter{ResponseWriter: w, hide: c.cfg.TagHeaders, line: line}
+	f := &finalWriter{ResponseWriter: w, line: line}
 	if writes {
 		// Read r now: the handler may change it.
 		wr := write{ctx: context.WithoutCancel(r.Context()), host: r.Host, path: r.URL.Path, line: r.RequestURI}
