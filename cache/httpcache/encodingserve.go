@@ -77,7 +77,7 @@ func (p *page) encodedOnce(e *Encoding, request http.Header) *page {
 func (x *exchange) codingOf(p *page, e *Encoding) *page {
 	c := x.c
 	id := x.at() + "|@encoding=" + e.kind.String() // no header name has an "@"
-	if !c.fits(id) {
+	if !c.fits(id, 0) {
 		return nil
 	}
 	load := func(ctx context.Context, _ string) (*page, error) { return x.encode(ctx, e) }

@@ -118,10 +118,12 @@ func (p *page) size() int64 {
 	}
 	n := int64(unsafe.Sizeof(*p)) + int64(cap(p.Body)) + int64(len(p.Format)) + int64(cap(p.Header))*int64(unsafe.Sizeof(field{}))
 	n += int64(cap(p.Vary)) * int64(unsafe.Sizeof(field{}))
-	for _, f := range slices.Concat(p.Header, p.Vary) {
-		n += int64(len(f.Name)) + int64(cap(f.Values))*int64(unsafe.Sizeof(""))
-		for _, v := range f.Values {
-			n += int64(len(v))
+	for _, fields := range [...][]field{p.Header, p.Vary} {
+		for _, f := range fields {
+			n += int64(len(f.Name)) + int64(cap(f.Values))*int64(unsafe.Sizeof(""))
+			for _, v := range f.Values {
+				n += int64(len(v))
+			}
 		}
 	}
 	return n

@@ -41,7 +41,7 @@ func (x *reading) turn(p *page) bool {
 		return false
 	}
 	v := variantOf(x.id, names, x.h)
-	if !x.k.fits(v.id) {
+	if !x.k.fits(v.id, 0) {
 		return false
 	}
 	x.v = v
@@ -199,8 +199,8 @@ func (k *core) life(p *page, now int64) rules.Life {
 	return rules.Life{Made: p.Made, Fresh: p.Fresh, Asks: p.Asks, Strict: p.Strict, Immutable: p.Immutable}
 }
 
-// fits reports whether the spelled id is short enough for a key.
-func (k *core) fits(id string) bool {
-	room := key.MaxLen - len(k.space.Tenant) - len(k.space.Namespace) - 2 // two colons
+// fits reports whether the spelled id, with more bytes that need no escape, is short enough for a key.
+func (k *core) fits(id string, more int) bool {
+	room := key.MaxLen - len(k.space.Tenant) - len(k.space.Namespace) - 2 - more // two colons
 	return 3*len(id) <= room || len(id) <= room && len(key.Text(id)) <= room
 }

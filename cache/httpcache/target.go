@@ -51,7 +51,7 @@ func (c *Cache) target(r *http.Request) (t target, why reason) {
 	t.w = rules.RequestOf(r.Header)
 	t.w.NoCache, t.w.MaxAge, t.w.MinFresh, t.w.MaxStale = false, -1, -1, -1 // any client could make the handler work
 	t.key, t.vary = c.spell(&t, r.Header)
-	if !c.fits(t.key) {
+	if !c.fits(t.key, 0) {
 		return t, byKeyLength
 	}
 	return t, none

@@ -71,8 +71,8 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	res, ok := x.find(hereOnly)
 	if now := t.now().UnixMilli(); ok && x.w.Accepts(t.life(res.Value, now), now) {
-		line, _ := x.hit(res.Value, false, now)
-		return t.respond(r, x.h, res.Value, line, now), nil
+		line, old := x.hit(res.Value, false, now)
+		return t.respond(r, x.h, res.Value, line, old), nil
 	}
 	return t.ask(r, x, ok)
 }
@@ -84,8 +84,8 @@ func (t *Transport) fromFresh(r *http.Request, x reading, why reason) (*http.Res
 	now := t.now().UnixMilli()
 	switch p := res.Value; {
 	case ok && x.w.Accepts(t.life(p, now), now) && (why != byRange || p.Status == http.StatusOK):
-		line, _ := x.hit(p, false, now)
-		return t.respond(r, x.h, p, line, now), nil
+		line, old := x.hit(p, false, now)
+		return t.respond(r, x.h, p, line, old), nil
 	case x.w.OnlyIfCached:
 		return t.notHere(r), nil
 	}

@@ -59,7 +59,7 @@ func (t *Transport) key(r *http.Request, h http.Header) (id string, why reason) 
 		return "", byHost
 	}
 	id = string(b)
-	if !t.fits(id + variantRoom) {
+	if !t.fits(id, variantLen) {
 		return "", byKeyLength
 	}
 	return id, none

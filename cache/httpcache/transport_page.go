@@ -63,11 +63,11 @@ func (b *pageBody) Close() error {
 
 // respond makes a response of a page, with its Cache-Status. It answers the conditions and the Range in
 // view, the request's header with canonical names.
-func (t *Transport) respond(r *http.Request, view http.Header, p *page, line string, now int64) *http.Response {
+func (t *Transport) respond(r *http.Request, view http.Header, p *page, line, old string) *http.Response {
 	s := new(served)
 	h := make(http.Header, len(p.Header)+2)
 	room := p.fill(h, 2)
-	room[0], room[1] = line, strconv.FormatInt(max(now-p.Made, 0)/1000, 10)
+	room[0], room[1] = line, old
 	if inner := h["Cache-Status"]; len(inner) > 0 {
 		h["Cache-Status"] = append(slices.Clip(inner), line)
 	} else {

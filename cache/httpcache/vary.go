@@ -46,9 +46,6 @@ func (x *exchange) refuses(status int) reason {
 // variantLen is how many bytes the key of a variant adds: "|" and a digest.
 const variantLen = 44
 
-// variantRoom stands for what the key of a variant adds.
-var variantRoom = strings.Repeat("-", variantLen)
-
 // variant is an entry beside that of the URL, for requests that the first variant does not
 // answer.
 type variant struct {

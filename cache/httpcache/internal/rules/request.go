@@ -1,6 +1,9 @@
 package rules
 
-import "net/http"
+import (
+	"net/http"
+	"slices"
+)
 
 // Life is how long a stored response may be used.
 type Life struct {
@@ -37,7 +40,7 @@ func RequestOf(h http.Header) Request {
 	if d.Has("max-stale") {
 		if n, ok := d.Seconds("max-stale"); ok {
 			w.MaxStale = n
-		} else if d["max-stale"][0] == "" { // any age
+		} else if slices.Contains(d, Directive{Name: "max-stale"}) { // any age
 			w.MaxStale = MaxSeconds
 		}
 	}
