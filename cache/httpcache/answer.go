@@ -18,7 +18,7 @@ func (c *Cache) answer(w http.ResponseWriter, r *http.Request, p *page, line, ag
 // send is answer for a request whose demands are known.
 func (c *Cache) send(w http.ResponseWriter, r *http.Request, p *page, line, age string, demands bool) {
 	h := w.Header()
-	room := p.fill(h, 2)
+	room := p.fill(h, nil, 2)
 	if line != "" {
 		room[0] = line
 		if inner := h["Cache-Status"]; len(inner) > 0 {

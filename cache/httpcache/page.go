@@ -146,13 +146,16 @@ func (p *page) Get(name string) string {
 }
 
 // fill writes the page's header into h, as merge does. The values are copies, because the owner
-// of h may change them. The copies share one slice; fill returns extra more strings of it.
-func (p *page) fill(h http.Header, extra int) (room []string) {
+// of h may change them. The copies share one slice: room, if it is long enough. Fill returns extra more
+// strings of it.
+func (p *page) fill(h http.Header, room []string, extra int) []string {
 	n := extra
 	for _, f := range p.Header {
 		n += len(f.Values)
 	}
-	room = make([]string, n)
+	if n > len(room) {
+		room = make([]string, n)
+	}
 	empty := len(h) == 0 // most often: then there is nothing to join
 	for _, f := range p.Header {
 		k := copy(room, f.Values)

@@ -20,6 +20,7 @@ type reading struct {
 	id  string          // the entry of the URL
 	v   *variant        // nil: the entry of the URL
 	h   http.Header     // of the request, with canonical names
+	saw rules.Seen      // what is in h
 	w   rules.Request   // what the client requires
 }
 

@@ -113,7 +113,7 @@ func (k *core) renewed(p *page, h http.Header, asked, received time.Time) (n *pa
 // header returns a copy of the page's header.
 func (p *page) header() http.Header {
 	h := make(http.Header, len(p.Header))
-	p.fill(h, 0)
+	p.fill(h, nil, 0)
 	return h
 }
 

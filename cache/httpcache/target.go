@@ -48,7 +48,7 @@ func (c *Cache) target(r *http.Request) (t target, why reason) {
 	}
 	t.secure = c.secure(r)
 	t.demands = rules.Demanding(r.Header)
-	t.w = rules.RequestOf(r.Header)
+	t.w = rules.Look(r.Header).Request(r.Header)
 	t.w.NoCache, t.w.MaxAge, t.w.MinFresh, t.w.MaxStale = false, -1, -1, -1 // any client could make the handler work
 	t.key, t.vary = c.spell(&t, r.Header)
 	if !c.fits(t.key, 0) {

@@ -92,7 +92,7 @@ func (t *Transport) alone(r *http.Request, w rules.Request, why reason) (*http.R
 // fetched answers by the result of a read through the cache, and counts it.
 func (t *Transport) fetched(r *http.Request, x *trip, res cache.Result[*page]) *http.Response {
 	line, old := x.account(res, t.now().UnixMilli())
-	resp := t.respond(r, x.h, res.Value, line, cmp.Or(old, "0"))
+	resp := t.respond(r, &x.reading, res.Value, line, cmp.Or(old, "0"))
 	if c := x.cookies.Load(); c != nil && x.led.Load() && res.Source == cache.Load { // for this caller only, and not stored
 		resp.Header["Set-Cookie"] = slices.Clone(*c)
 	}

@@ -50,7 +50,7 @@ func (t *Transport) trip(r *http.Request, way reading, fresh bool) *trip {
 	x.newer.Store(fresh)
 	x.req = r.Clone(r.Context())
 	x.req.Method, x.req.Body = http.MethodGet, nil
-	x.h = canonicalView(x.req.Header)
+	x.h, _ = lookAt(x.req.Header)
 	x.handed, x.left, x.stored = make(chan *http.Response, 1), make(chan struct{}), make(chan struct{})
 	x.settle = sync.OnceFunc(func() { close(x.stored) })
 	return x

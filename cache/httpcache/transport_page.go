@@ -32,6 +32,7 @@ func (p *page) refreshes(now int64) bool { return p.Stale > 0 && now < p.staleUn
 type served struct {
 	resp http.Response
 	body pageBody
+	room [10]string // of most headers
 }
 
 type pageBody struct {
@@ -61,12 +62,12 @@ func (b *pageBody) Close() error {
 	return nil
 }
 
-// respond makes a response of a page, with its Cache-Status. It answers the conditions and the Range in
-// view, the request's header with canonical names.
-func (t *Transport) respond(r *http.Request, view http.Header, p *page, line, old string) *http.Response {
+// respond makes a response of a page, with its Cache-Status. It answers the conditions and the Range
+// of the request.
+func (t *Transport) respond(r *http.Request, x *reading, p *page, line, old string) *http.Response {
 	s := new(served)
 	h := make(http.Header, len(p.Header)+2)
-	room := p.fill(h, 2)
+	room := p.fill(h, s.room[:], 2)
 	room[0], room[1] = line, old
 	if inner := h["Cache-Status"]; len(inner) > 0 {
 		h["Cache-Status"] = append(slices.Clip(inner), line)
@@ -79,9 +80,12 @@ func (t *Transport) respond(r *http.Request, view http.Header, p *page, line, ol
 		Header: h, Request: r, ContentLength: int64(len(p.Body)), Body: http.NoBody,
 	}
 	n := t.stats.of(p.Format)
-	ranges := rules.RangeOf(p, time.UnixMilli(p.Made), http.MethodGet, view)
+	ranges := ""
+	if x.saw.Any(rules.SawRange) {
+		ranges = rules.RangeOf(p, time.UnixMilli(p.Made), http.MethodGet, x.h)
+	}
 	switch {
-	case rules.NotModified(p, view):
+	case x.saw.Any(rules.SawIfNoneMatch) && rules.NotModified(p, x.h):
 		rules.Leave304(h)
 		n.notModified.Add(1)
 		s.resp.Status, s.resp.StatusCode, s.resp.ContentLength = statusLine(http.StatusNotModified), http.StatusNotModified, 0

@@ -123,7 +123,7 @@ func canonicalNames(names []string) []string {
 // headers makes the names of headers canonical, and returns the faults.
 func (c *Config) headers() (errs []error) {
 	c.Vary = slices.Clone(c.Vary)
-	names := []string{"Authorization", "Proxy-Authorization", "Cookie"}
+	names := usualCredentials()
 	for i, n := range c.Credentials {
 		if !rules.IsToken(n) {
 			errs = append(errs, fmt.Errorf("field Credentials: entry %d is not a header's name", i))

@@ -21,9 +21,12 @@ type Request struct {
 	MaxAge, MinFresh, MaxStale     int64
 }
 
-// RequestOf reads the header of a request.
-func RequestOf(h http.Header) Request {
+// Request reads the header of a request in which s was seen.
+func (s Seen) Request(h http.Header) Request {
 	w := Request{MaxAge: -1, MinFresh: -1, MaxStale: -1}
+	if !s.Any(SawCacheControl | SawPragma) {
+		return w
+	}
 	lines := h["Cache-Control"]
 	if len(lines) == 0 {
 		w.NoCache = Lists(h["Pragma"], "no-cache")
