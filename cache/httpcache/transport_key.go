@@ -112,8 +112,8 @@ func (t *Transport) appendPartition(parts []byte, r *http.Request, h http.Header
 		parts = append(parts, t.cfg.Partition(r)...)
 	case !t.cfg.Shared:
 		for i, name := range t.cfg.Credentials {
-			if i < 3 && !saw.Any(rules.SawCredentials) {
-				continue // the usual ones
+			if i < usual && !saw.Any(rules.SawAuthorization<<i) {
+				continue
 			}
 			for _, v := range h[name] {
 				parts = binary.AppendUvarint(parts, uint64(i))

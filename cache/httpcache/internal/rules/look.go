@@ -15,8 +15,12 @@ const (
 	SawRange
 	SawIfMatch     // or If-Unmodified-Since
 	SawIfNoneMatch // or If-Modified-Since
-	SawCredentials // Authorization, Proxy-Authorization or Cookie
 	SawStream      // Last-Event-Id or Accept
+
+	// The usual credentials, in this order.
+	SawAuthorization
+	SawProxyAuthorization
+	SawCookie
 
 	// SawOddName says that a name is not canonical.
 	SawOddName
@@ -46,8 +50,12 @@ func Look(h http.Header) (s Seen) {
 			s |= SawIfMatch
 		case "If-None-Match", "If-Modified-Since":
 			s |= SawIfNoneMatch
-		case "Authorization", "Proxy-Authorization", "Cookie":
-			s |= SawCredentials
+		case "Authorization":
+			s |= SawAuthorization
+		case "Proxy-Authorization":
+			s |= SawProxyAuthorization
+		case "Cookie":
+			s |= SawCookie
 		default:
 			if !canonical(name) {
 				s |= SawOddName
