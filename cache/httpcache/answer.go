@@ -72,6 +72,7 @@ func (c *Cache) own(next http.Handler, w http.ResponseWriter, r *http.Request, t
 	own := &ownRendering{c: c, t: t, w: w, line: line}
 	rec := &own.rec
 	rec.c, rec.who, rec.client, rec.header = c, own, w, make(http.Header)
+	rec.begin(&c.core)
 	get, run := r, next.ServeHTTP
 	if r.Method == http.MethodHead {
 		// The header of a HEAD is that of the GET, including validator and length. A response

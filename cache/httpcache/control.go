@@ -22,10 +22,10 @@ func (r *recorder) FlushError() error {
 		return nil
 	}
 	if r.phase == recording && r.verdict.fate == store && r.who.tees() {
-		if r.out == nil {
+		if r.tail == nil {
 			r.share()
 		} else {
-			_ = http.NewResponseController(r.out).Flush()
+			r.tail.more(true)
 		}
 		return nil
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
-	"sync"
 
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 )
@@ -30,16 +29,14 @@ type recorder struct {
 
 	header http.Header // the handler's
 
-	// mu protects the rest.
-	mu      sync.Mutex
+	flow    // its mu protects the rest
 	phase   phase
 	status  int         // 0: not written yet
 	sent    http.Header // the header when the status was written
 	verdict verdict
-	body    []byte
-	held    int                 // bytes of room that body takes
 	slow    bool                // the client waits for what is recorded
-	out     http.ResponseWriter // in phase passing, and of the tee
+	tail    *tail               // in phase recording: of the client that gets the response as it comes; or nil
+	out     http.ResponseWriter // in phase passing
 }
 
 // recordedFor decides what becomes of a response that is recorded.
@@ -107,36 +104,22 @@ func (r *recorder) writeHeader(status int) {
 
 // share gives the client what is recorded so far, and what follows.
 func (r *recorder) share() {
-	if r.phase != recording || r.verdict.held || r.verdict.fate != store || r.out != nil || !r.who.tees() {
+	if r.phase != recording || r.verdict.held || r.verdict.fate != store || r.tail != nil || !r.who.tees() {
 		return
 	}
-	if r.out = r.who.tee(); r.out != nil {
-		r.send()
-		_ = http.NewResponseController(r.out).Flush()
+	if w := r.who.tee(); w != nil {
+		r.sendHeader(w)
+		r.tail = &tail{f: &r.flow, w: w}
+		r.tail.more(true)
 	}
 }
 
-// grow makes room for n more bytes of body. It reports false if the bodies of all recorders are too
-// long together.
-func (r *recorder) grow(n int) bool {
-	size := len(r.body) + n
-	if size <= cap(r.body) {
-		return true
-	}
-	if announced := int(r.length()); announced > 0 || len(r.body) > 0 {
-		size = max(size, larger(len(r.body), announced, r.c.maxBody))
-	}
-	if !r.c.room.take(size - r.held) {
-		return false
-	}
-	r.held, r.body = size, append(make([]byte, 0, size), r.body...)
-	return true
-}
-
-// drop gives the room back. What was recorded is sent, or belongs to a page.
+// drop gives the room back. What was recorded is sent, or belongs to a page. A tail sends on.
 func (r *recorder) drop() {
-	r.c.room.give(r.held)
-	r.held, r.body = 0, nil
+	buf := r.buf
+	if r.flow.drop(); r.tail != nil {
+		r.buf = buf
+	}
 }
 
 // inform passes an informational response on. In a rendering for everybody it begins a dialogue
@@ -186,8 +169,9 @@ func (r *recorder) tooLong() bool {
 // stop ends the recording. What is recorded and what follows goes to the writer that live
 // returns.
 func (r *recorder) stop(why reason) {
-	sent := r.out != nil
+	sent := r.tail != nil
 	r.out = r.who.live(why)
+	r.tail = nil
 	if r.out == nil {
 		r.phase = dropped
 		r.drop()
@@ -202,14 +186,26 @@ func (r *recorder) stop(why reason) {
 
 // send passes on the recorded header and body.
 func (r *recorder) send() {
+	r.sendHeader(r.out)
+	if len(r.buf) > 0 {
+		_, _ = r.out.Write(r.buf) // the next write fails too
+	}
+}
+
+func (r *recorder) sendHeader(w http.ResponseWriter) {
 	if r.client == nil {
-		r.c.mark(r.sent, r.body)
+		r.c.mark(r.sent, r.buf)
 	}
-	merge(r.out.Header(), r.sent)
-	r.out.WriteHeader(r.status)
-	if len(r.body) > 0 {
-		_, _ = r.out.Write(r.body) // the next write fails too
+	merge(w.Header(), r.sent)
+	w.WriteHeader(r.status)
+}
+
+// settle waits until the tail has sent everything. It returns the value that the writer panicked with.
+func (r *recorder) settle() (fell any) {
+	if r.tail == nil {
+		return nil
 	}
+	return r.tail.settle()
 }
 
 func (r *recorder) Write(b []byte) (int, error) {
@@ -221,17 +217,17 @@ func (r *recorder) Write(b []byte) (int, error) {
 	if r.phase == recording && !rules.BodyAllowed(r.status) {
 		return 0, http.ErrBodyNotAllowed
 	}
-	if r.phase == recording && len(r.body)+len(b) > r.c.maxBody {
+	if r.phase == recording && len(r.buf)+len(b) > r.max {
 		r.stop(bySize)
 	}
-	if r.phase == recording && !r.grow(len(b)) {
+	if r.phase == recording && !r.grow(len(b), r.length()) {
 		r.stop(byRoom)
 	}
 	switch r.phase {
 	case recording:
-		r.body = append(r.body, b...)
-		if r.out != nil {
-			_, _ = r.out.Write(r.body[len(r.body)-len(b):])
+		r.buf = append(r.buf, b...)
+		if r.tail != nil {
+			r.tail.more(false)
 		}
 		return len(b), nil
 	case passing:
@@ -252,14 +248,14 @@ func (r *recorder) finish() (status int, header http.Header, body []byte, ok boo
 	if r.phase == recording {
 		if hasTrailers(r.header) {
 			r.stop(byTrailer)
-		} else if n := r.sent.Get("Content-Length"); n != "" && n != strconv.Itoa(len(r.body)) && r.verdict.fate != renew {
+		} else if n := r.sent.Get("Content-Length"); n != "" && n != strconv.Itoa(len(r.buf)) && r.verdict.fate != renew {
 			r.stop(byLength)
 		}
 	}
 	if r.phase == passing {
 		r.trail()
 	}
-	ok, body = r.phase == recording, r.body
+	ok, body = r.phase == recording, r.buf
 	r.phase = over
 	r.drop()
 	return r.status, r.sent, body, ok

@@ -31,7 +31,6 @@ type rendering struct {
 	taken  bool        // our client belongs to the handler; protected by rec.mu
 	teed   atomic.Bool // our client reads the response as it comes
 	late   atomic.Bool // the load has timed out
-	tail   *tail       // by the handler's goroutine: the writer of a teed client
 
 	// done is closed when the result of the load is known. The fields below are written before
 	// that.
@@ -53,6 +52,7 @@ func (x *exchange) start(ctx context.Context, old *previous, bare bool) *renderi
 	n.outer.Context = ctx
 	n.ctx, n.cancel = context.WithCancelCause(&n.outer)
 	n.rec.c, n.rec.who, n.rec.header = x.c, n, make(http.Header)
+	n.rec.begin(x.k)
 	r := n.request(bare)
 	x.c.running.add(1)
 	go n.run(r)
@@ -146,15 +146,13 @@ func (n *rendering) returned() {
 // release returns the client, if the handler took it, after all of the response is sent.
 func (n *rendering) release(panicked any) {
 	n.rec.mu.Lock()
-	taken := n.taken
+	taken, fell := n.taken, n.rec.settle()
 	n.rec.mu.Unlock()
 	if !taken {
 		return
 	}
-	if n.tail != nil {
-		if _, fell := n.tail.settle(); panicked == nil {
-			panicked = fell
-		}
+	if panicked == nil {
+		panicked = fell
 	}
 	n.client.release(panicked)
 }
@@ -241,9 +239,6 @@ func (n *rendering) tees() bool { return !n.x.c.cfg.pages() }
 // tee passes a response that will be stored on while it is recorded. The reader is the client
 // that started the rendering, if it wants the whole response.
 func (n *rendering) tee() http.ResponseWriter {
-	if n.taken {
-		return n.rec.out
-	}
 	for _, name := range conditions {
 		if rules.Has(n.x.req.Header, name) {
 			return nil
@@ -253,10 +248,10 @@ func (n *rendering) tee() http.ResponseWriter {
 	if w == nil {
 		return nil
 	}
-	n.taken, n.tail = true, newTail(w)
+	n.taken = true
 	n.teed.Store(true)
 	w.Header().Add("Cache-Status", n.x.c.lines.miss(n.x.missed(none)))
-	return n.tail
+	return w
 }
 
 // early passes an informational response on to our client, if the handler saw its whole request.
@@ -297,7 +292,8 @@ func (n *rendering) live(why reason) http.ResponseWriter {
 		n.unlink()
 		n.outlive()
 		n.end(v, nil, nil) // other clients do not wait for ours
-		w, _ = n.tail.settle()
+		n.rec.settle()
+		w = n.rec.tail.w
 	} else if own && n.rec.verdict.fate != renew && (n.unlink() || n.late.Load()) {
 		if w = n.client.take(); w != nil {
 			n.taken = true

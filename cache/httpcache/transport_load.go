@@ -212,11 +212,11 @@ func (x *trip) receive(ctx context.Context, e *exchanged, old *previous) (*page,
 		return x.refused(ctx, old, m, v.why, x.stored)
 	}
 	why := none
-	f := newFlow(resp.Body, resp.ContentLength, t.maxBody, &t.room, e.cancel)
+	f := newPump(x.k, resp.Body, resp.ContentLength, e.cancel)
 	if !cache.Filling(ctx).Stores() {
 		why = byLoad
 	}
-	if !x.hand(e, func() { resp.Body = newFlowBody(x.ctx, f, x.stored, x.leave) }, why) {
+	if !x.hand(e, func() { resp.Body = newPumpBody(x.ctx, f, x.stored, x.leave) }, why) {
 		f.release()
 	}
 	t.running.Go(f.run)

@@ -4,25 +4,19 @@ import (
 	"context"
 	"errors"
 	"io"
-	"sync"
-	"sync/atomic"
 )
 
-// flow is the body of a response in transit, for the caller whose request was sent and for the
-// cache. It is read to its end in its own goroutine, so that neither waits for the other. It has
-// two holders: the caller and the load. When both have released it, the request ends.
-type flow struct {
+// pump reads the body of a server's response into its flow, to the end, in its own goroutine. So neither
+// the caller whose request was sent nor the cache waits for the other. It has two holders: the caller and
+// the load. When both have released it, the request ends.
+type pump struct {
+	flow
 	body   io.ReadCloser // Base's
-	max    int           // a longer body is not stored
-	room   *room
-	length int64 // Content-Length; -1: unknown
+	length int64         // Content-Length; -1: unknown
 	cancel context.CancelFunc
 	done   chan struct{} // closed when ended
 
-	// mu protects the fields below. Bytes in buf do not change.
-	mu      sync.Mutex
-	grown   sync.Cond
-	buf     []byte
+	// mu protects the fields below.
 	ended   bool
 	err     error  // why it ended; nil: it is not stored, and the caller reads on
 	why     reason // it is not stored
@@ -31,33 +25,14 @@ type flow struct {
 	left    chan struct{} // closed when the caller leaves a load that has timed out; nil: it has not
 }
 
-// room is how many bytes the flows of a Transport hold.
-type room struct {
-	held  atomic.Int64
-	limit int64
-}
-
-// maxHeld is how many bytes all flows together hold at most.
-func maxHeld(maxBody int) int64 { return max(8*int64(maxBody), 64<<20) }
-
-func (r *room) take(n int) bool {
-	if r.held.Add(int64(n)) > r.limit {
-		r.give(n)
-		return false
-	}
-	return true
-}
-
-func (r *room) give(n int) { r.held.Add(-int64(n)) }
-
-func newFlow(body io.ReadCloser, length int64, limit int, room *room, cancel context.CancelFunc) *flow {
-	f := &flow{body: body, max: limit, length: length, room: room, cancel: cancel, done: make(chan struct{}), holders: 2}
-	f.grown.L = &f.mu
+func newPump(k *core, body io.ReadCloser, length int64, cancel context.CancelFunc) *pump {
+	f := &pump{body: body, length: length, cancel: cancel, done: make(chan struct{}), holders: 2}
+	f.begin(k)
 	return f
 }
 
 // release ends one hold. After the second one the request ends.
-func (f *flow) release() {
+func (f *pump) release() {
 	f.mu.Lock()
 	f.holders--
 	last := f.holders == 0
@@ -76,7 +51,7 @@ func (f *flow) release() {
 
 // outlast waits for the end of the body after the load has timed out, as long as the caller reads it.
 // It reports false if the caller has left before.
-func (f *flow) outlast() bool {
+func (f *pump) outlast() bool {
 	f.mu.Lock()
 	if f.holders == 2 {
 		f.left = make(chan struct{})
@@ -94,20 +69,14 @@ func (f *flow) outlast() bool {
 	return f.ended
 }
 
-// drop forgets the buffer. The caller holds mu.
-func (f *flow) drop() {
-	f.room.give(cap(f.buf))
-	f.buf = nil
-}
-
-func (f *flow) run() {
+func (f *pump) run() {
 	defer func() {
 		if p := recover(); p != nil { // an unrecovered panic would end the program
 			f.end(errBodyPanicked, byLength, p)
 		}
 	}()
 	for {
-		free, ok := f.grow()
+		free, ok := f.space()
 		if !ok {
 			f.end(nil, byRoom, nil)
 			return
@@ -135,38 +104,23 @@ func (f *flow) run() {
 	}
 }
 
-// grow returns a place for the next bytes. It follows what has arrived, because a length may be
-// announced and never come. It reports false if the flows of the Transport hold too
-// much, or if nobody reads.
-func (f *flow) grow() (free []byte, ok bool) {
+// space returns a place for the next bytes. It reports false if there is no room, or if nobody reads.
+func (f *pump) space() (free []byte, ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.holders == 0 { // nobody reads
+	if f.holders == 0 {
 		return nil, false
 	}
-	if size := len(f.buf); size == cap(f.buf) {
-		room := larger(size, int(f.length), f.max) + 1 // Read reports the end only if there is room left
-		if !f.room.take(room - size) {
-			return nil, false
-		}
-		f.buf = append(make([]byte, 0, room), f.buf...)
+	size := len(f.buf)
+	if size == cap(f.buf) && !f.grow(larger(size, int(f.length), f.max)+1-size, f.length) { // Read reports the end only if there is room left
+		return nil, false
 	}
-	return f.buf[len(f.buf):cap(f.buf)], true
-}
-
-// larger returns the next length of a buffer for a body, of which size bytes have arrived. A negative
-// length is not known. What was announced counts only for the first 64 KiB.
-func larger(size, length, limit int) int {
-	next := max(4<<10, 2*size)
-	if length >= 0 {
-		next = min(max(64<<10, next), max(length, size))
-	}
-	return min(next, limit)
+	return f.buf[size:cap(f.buf)], true
 }
 
 var errBodyPanicked = errors.New("httpcache: reading the body panicked")
 
-func (f *flow) end(err error, why reason, panicked any) {
+func (f *pump) end(err error, why reason, panicked any) {
 	f.mu.Lock()
 	f.ended, f.err, f.why, f.panic = true, err, why, panicked
 	f.grown.Broadcast()
@@ -174,8 +128,8 @@ func (f *flow) end(err error, why reason, panicked any) {
 	close(f.done)
 }
 
-// whole returns the body after the flow has ended, or the reason why it cannot be stored.
-func (f *flow) whole() ([]byte, reason) {
+// whole returns the body after the pump has ended, or the reason why it cannot be stored.
+func (f *pump) whole() ([]byte, reason) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.why != none {
@@ -184,9 +138,9 @@ func (f *flow) whole() ([]byte, reason) {
 	return snug(f.buf), none
 }
 
-// flowBody is the body that the caller reads from a flow.
-type flowBody struct {
-	f      *flow
+// pumpBody is the body that the caller reads from a pump.
+type pumpBody struct {
+	f      *pump
 	ctx    context.Context // the caller's
 	stored <-chan struct{} // closed when the response is stored or refused
 	leave  func()          // ends the caller's part in the flight
@@ -197,8 +151,8 @@ type flowBody struct {
 	closed bool
 }
 
-func newFlowBody(ctx context.Context, f *flow, stored <-chan struct{}, leave func()) *flowBody {
-	b := &flowBody{f: f, ctx: ctx, stored: stored, leave: leave}
+func newPumpBody(ctx context.Context, f *pump, stored <-chan struct{}, leave func()) *pumpBody {
+	b := &pumpBody{f: f, ctx: ctx, stored: stored, leave: leave}
 	b.unwait = context.AfterFunc(ctx, func() {
 		f.mu.Lock()
 		defer f.mu.Unlock()
@@ -215,7 +169,7 @@ var errBodyClosed = errors.New("httpcache: read of a closed body")
 // Read returns what has arrived, and waits if there is nothing. It reports the end of the body
 // after the response is stored. So a caller that has read the body finds the response in the
 // cache.
-func (b *flowBody) Read(p []byte) (int, error) {
+func (b *pumpBody) Read(p []byte) (int, error) {
 	f := b.f
 	f.mu.Lock()
 	for b.off == len(f.buf) && !f.ended && !b.closed && b.ctx.Err() == nil {
@@ -256,7 +210,7 @@ func (b *flowBody) Read(p []byte) (int, error) {
 }
 
 // Close ends the caller's part. The body is still read for waiting callers.
-func (b *flowBody) Close() error {
+func (b *pumpBody) Close() error {
 	b.f.mu.Lock()
 	was := b.closed
 	b.closed = true
