@@ -91,7 +91,7 @@ func (c *Cache) own(next http.Handler, w http.ResponseWriter, r *http.Request, t
 	made := c.now()
 	run(rec, get)
 	if status, header, body, ok := rec.finish(); ok {
-		c.answer(w, r, c.pageOf(&t, status, header, body, made), line, "")
+		c.answer(w, r, c.pageOf(status, header, body, made), line, "")
 	}
 }
 

@@ -26,7 +26,7 @@ func (c *Cache) hides(name string) bool {
 // the headers in Config.Vary. With bare set, it has no parameter that is not in the key. The response
 // is that client's own if it may not be stored, unless the request had credentials, which the handler
 // has not seen. Then mine is false.
-func (x *exchange) shown(ctx context.Context, bare bool) (r *http.Request, mine bool) {
+func (x *handling) shown(ctx context.Context, bare bool) (r *http.Request, mine bool) {
 	c := x.c
 	r, mine = x.req.Clone(ctx), !x.t.allowed
 	r.Method, r.Body = http.MethodGet, http.NoBody
@@ -68,7 +68,7 @@ func (x *exchange) shown(ctx context.Context, bare bool) (r *http.Request, mine 
 
 // forward tells the handler the scheme and the host of the key, if the client's words about them
 // are hidden. Without them an origin behind a proxy that ends TLS would redirect to https for ever.
-func (x *exchange) forward(h http.Header) {
+func (x *handling) forward(h http.Header) {
 	for name, value := range map[string]string{"X-Forwarded-Proto": strings.TrimSuffix(scheme(x.t.secure), "//"), "X-Forwarded-Host": x.t.host} {
 		if rules.Has(x.req.Header, name) && x.c.hides(name) {
 			h[name] = []string{value}
@@ -78,7 +78,7 @@ func (x *exchange) forward(h http.Header) {
 
 // wearKey gives the headers of Config.Vary the values that are in the key. Hidden ones stay
 // hidden.
-func (x *exchange) wearKey(h http.Header) {
+func (x *handling) wearKey(h http.Header) {
 	for i, rule := range x.c.cfg.Vary {
 		if rule.On != nil && !rule.On(x.t.path) || x.c.hides(rule.Header) {
 			continue
@@ -91,7 +91,7 @@ func (x *exchange) wearKey(h http.Header) {
 }
 
 // align gives the request line the query of the URL. An outer handler may have cut off parameters.
-func (x *exchange) align(r *http.Request) {
+func (x *handling) align(r *http.Request) {
 	query := r.URL.RawQuery
 	path, line, asked := strings.Cut(r.RequestURI, "?")
 	switch {

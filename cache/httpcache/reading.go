@@ -132,13 +132,13 @@ func (d *deeds) outcome() (cache.Result[*page], error) {
 }
 
 // missed returns the Cache-Status data of a request that no stored page answered.
-func (x *inquiry) missed(why reason) miss {
+func (x *exchange) missed(why reason) miss {
 	return miss{stale: x.had.Load(), vary: x.v != nil, asked: x.newer.Load(), detail: why}
 }
 
 // account counts a request that a page answers. It returns the line of Cache-Status, and the Age of a
 // stored page.
-func (x *inquiry) account(res cache.Result[*page], now int64) (line, old string) {
+func (x *exchange) account(res cache.Result[*page], now int64) (line, old string) {
 	k, p := x.k, res.Value
 	n := k.stats.of(p.Format)
 	age := k.age(p, now)

@@ -20,14 +20,16 @@ var errNotRecorded = errors.New("httpcache: no client reads this response")
 // Only the handler's goroutine calls it, as with every ResponseWriter. The lock is for handlers
 // that break that rule.
 type recorder struct {
-	c   *Cache
+	c   *Cache // nil: of a Transport
 	who recordedFor
 
 	// client is the writer of the only client of the rendering, which gives access to its
 	// connection. Nil means that the rendering is for everybody.
 	client http.ResponseWriter
 
-	header http.Header // the handler's
+	header    http.Header // the handler's
+	announced int64       // the length of a server's body, besides that of the header; 0 or less: none
+	brief     bool        // the body was not read
 
 	flow    // its mu protects the rest
 	phase   phase
@@ -114,14 +116,6 @@ func (r *recorder) share() {
 	}
 }
 
-// drop gives the room back. What was recorded is sent, or belongs to a page. A tail sends on.
-func (r *recorder) drop() {
-	buf := r.buf
-	if r.flow.drop(); r.tail != nil {
-		r.buf = buf
-	}
-}
-
 // inform passes an informational response on. In a rendering for everybody it begins a dialogue
 // with one client, which cannot be stored.
 func (r *recorder) inform(status int) {
@@ -144,6 +138,9 @@ func (r *recorder) length() int64 {
 	if r.verdict.fate == renew {
 		return -1
 	}
+	if r.announced > 0 {
+		return r.announced
+	}
 	n, err := strconv.ParseUint(r.sent.Get("Content-Length"), 10, 63)
 	if err != nil {
 		return -1
@@ -153,7 +150,7 @@ func (r *recorder) length() int64 {
 
 // tooLong reports whether the response is already known to be too long.
 func (r *recorder) tooLong() bool {
-	if r.length() > int64(r.c.maxBody) {
+	if r.length() > int64(r.max) {
 		return true
 	}
 	size := 0
@@ -193,10 +190,12 @@ func (r *recorder) send() {
 }
 
 func (r *recorder) sendHeader(w http.ResponseWriter) {
-	if r.client == nil {
+	if r.client == nil && r.c != nil {
 		r.c.mark(r.sent, r.buf)
 	}
-	merge(w.Header(), r.sent)
+	if r.c != nil { // a Transport's caller has the header
+		merge(w.Header(), r.sent)
+	}
 	w.WriteHeader(r.status)
 }
 
@@ -248,7 +247,7 @@ func (r *recorder) finish() (status int, header http.Header, body []byte, ok boo
 	if r.phase == recording {
 		if hasTrailers(r.header) {
 			r.stop(byTrailer)
-		} else if n := r.sent.Get("Content-Length"); n != "" && n != strconv.Itoa(len(r.buf)) && r.verdict.fate != renew {
+		} else if n := r.length(); n >= 0 && n != int64(len(r.buf)) && !r.brief {
 			r.stop(byLength)
 		}
 	}
@@ -256,15 +255,28 @@ func (r *recorder) finish() (status int, header http.Header, body []byte, ok boo
 		r.trail()
 	}
 	ok, body = r.phase == recording, r.buf
-	r.phase = over
-	r.drop()
+	r.close()
 	return r.status, r.sent, body, ok
 }
 
-// close ends the recording after the handler has panicked.
-func (r *recorder) close() {
+// cutShort ends the recording of a response that its source could not finish. It reports false if there
+// was none.
+func (r *recorder) cutShort() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.phase = over
-	r.drop()
+	switch {
+	case r.status == 0:
+		r.close()
+		return false
+	case r.phase == recording:
+		r.stop(byLength)
+	}
+	return true
+}
+
+// close ends the recording. A tail sends on. The caller holds mu.
+func (r *recorder) close() {
+	if r.phase = over; r.tail == nil {
+		r.drop()
+	}
 }

@@ -1,7 +1,6 @@
 package httpcache
 
 import (
-	"errors"
 	"net/http"
 
 	"github.com/twofold-go/twofold/cache"
@@ -62,7 +61,7 @@ func (c *Cache) fromStore(w http.ResponseWriter, r *http.Request, t target, opts
 	line, age := x.hit(res.Value, res.Stale, now)
 	p, e := c.known(res.Value, r.Header)
 	if e != nil {
-		y := c.exchange(nil, w, r, t)
+		y := c.handling(nil, w, r, t)
 		y.v = x.v
 		p = y.inCoding(res, r)
 	}
@@ -96,7 +95,7 @@ func (c *Cache) forItself(next http.Handler, w http.ResponseWriter, r *http.Requ
 // through answers through the cache. If the stored page is a variant for other clients, its Vary
 // names lead to this client's variant.
 func (c *Cache) through(next http.Handler, w http.ResponseWriter, r *http.Request, t target) {
-	x := c.exchange(next, w, r, t)
+	x := c.handling(next, w, r, t)
 	if _, ok := x.find(hereOnly); ok {
 		x.client.w = nil // it has a page, so a load is a refresh
 	}
@@ -115,8 +114,8 @@ func (c *Cache) through(next http.Handler, w http.ResponseWriter, r *http.Reques
 
 // turned returns the exchange of the variant of our client, after the page p of the URL proved to be for
 // others, or the reason why there is none.
-func (x *exchange) turned(w http.ResponseWriter, r *http.Request, p *page) (y *exchange, why reason) {
-	y = x.c.exchange(x.next, w, r, x.t)
+func (x *handling) turned(w http.ResponseWriter, r *http.Request, p *page) (y *handling, why reason) {
+	y = x.c.handling(x.next, w, r, x.t)
 	if x.v != nil || !y.turn(p) {
 		return nil, byVary
 	}
@@ -125,7 +124,7 @@ func (x *exchange) turned(w http.ResponseWriter, r *http.Request, p *page) (y *e
 
 // try answers from the entry of x, or by a load of it. It reports false for a page that is for
 // other clients.
-func (x *exchange) try(w http.ResponseWriter, r *http.Request) (p *page, done bool) {
+func (x *handling) try(w http.ResponseWriter, r *http.Request) (p *page, done bool) {
 	c := x.c
 	if c.memory.has(x.at(), c.now) {
 		if !c.fromStore(w, r, x.t, nil, c.now().UnixMilli()) {
@@ -166,38 +165,13 @@ func (x *exchange) try(w http.ResponseWriter, r *http.Request) (p *page, done bo
 	return p, true
 }
 
-// outlast takes the result of a read through the cache. If the read took too long and our client has
-// begun the load, it waits for the end of the load. Otherwise a load that takes too long ends.
-func (x *exchange) outlast(res cache.Result[*page], err error) (cache.Result[*page], error) {
-	n := x.runs.Load()
-	if n != nil && errors.Is(err, cache.ErrLoadTimeout) {
-		n.stream()
-		select {
-		case <-x.end():
-			res, err = x.outcome()
-		case <-x.client.ctx.Done():
-		}
-	}
-	x.over()
-	return res, err
-}
-
-// over says that our client does not wait any more. A load that takes too long then ends, unless the
-// client reads its response.
-func (x *exchange) over() {
-	x.answered.Store(true) // before late is read; see rendering.wait
-	if n := x.runs.Load(); n != nil && n.late.Load() && !n.teed.Load() {
-		n.cancel(errNotRecorded)
-	}
-}
-
 // spent reports whether a new page is unusable for all clients except the one that loaded it.
 func (c *Cache) spent(p *page) bool {
 	return !c.cfg.pages() && (p.Asks || c.age(p, c.now().UnixMilli())*1000 >= p.Fresh+p.Stale)
 }
 
 // fetch reads through the cache. If the read panics, no handler may take over the client.
-func (x *exchange) fetch() (res cache.Result[*page], err error) {
+func (x *handling) fetch() (res cache.Result[*page], err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			x.client.leave()
@@ -210,7 +184,7 @@ func (x *exchange) fetch() (res cache.Result[*page], err error) {
 }
 
 // asked counts a request for which the handler ran.
-func (x *exchange) asked(format string) {
+func (x *handling) asked(format string) {
 	n := x.c.stats.of(format)
 	if x.led.Load() {
 		n.misses.Add(1)

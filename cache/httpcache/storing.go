@@ -1,7 +1,6 @@
 package httpcache
 
 import (
-	"context"
 	"net/http"
 	"strings"
 	"time"
@@ -32,7 +31,7 @@ func crossed(h http.Header) reason {
 // withholds returns the reason why a response that is not crossed must not be stored (RFC 9111 §3), or
 // none and the request headers that select it. It answers a request with header asked. The entry is
 // that of v.
-func (k *core) withholds(v *variant, status int, h, asked http.Header, life *rules.Lifetime, keyed func(string) bool) (names []string, why reason) {
+func (k *core) withholds(v *variant, status int, h, asked http.Header, life *rules.Lifetime, more moreRules) (names []string, why reason) {
 	shared := k.rules.Shared
 	switch {
 	case status < 200, status == http.StatusNotModified:
@@ -48,7 +47,12 @@ func (k *core) withholds(v *variant, status int, h, asked http.Header, life *rul
 	case shared && rules.Has(asked, "Authorization") && !life.Authorized:
 		return nil, byCredentials
 	}
-	names, ok := learned(h, rules.Has(h, "Content-Encoding"), keyed)
+	encoded := rules.Has(h, "Content-Encoding")
+	var keyed func(string) bool
+	if encoded || rules.Has(h, "Vary") {
+		keyed = more.keyed
+	}
+	names, ok := learned(h, encoded, keyed)
 	switch {
 	case !ok, !v.covers(names):
 		return nil, byVary
@@ -133,8 +137,8 @@ func (p *page) dated(at time.Time, life *rules.Lifetime) {
 
 // lives tells a load that ends now how long the page lives, and how long it is kept after that. The page
 // may be older than the load.
-func (k *core) lives(ctx context.Context, p *page, keep time.Duration) {
-	f, now := cache.Filling(ctx), k.now().UnixMilli()
+func (k *core) lives(f *cache.Fill, p *page, keep time.Duration) {
+	now := k.now().UnixMilli()
 	var fresh, stale, instead int64
 	if !p.Asks {
 		fresh = p.Made + p.Fresh - now

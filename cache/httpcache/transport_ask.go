@@ -65,12 +65,15 @@ func (x *trip) accepts(res cache.Result[*page]) bool {
 
 // failed answers after a read through the cache has failed.
 func (t *Transport) failed(r *http.Request, x *trip, err error) (*http.Response, error) {
-	if e, ok := errors.AsType[*tripError](err); ok && e.err != nil {
+	if e, ok := errors.AsType[*failure](err); ok && e.err != nil {
 		t.stats.of("other").misses.Add(1)
 		return nil, e.err
 	}
 	if err := r.Context().Err(); err != nil {
 		return nil, err
+	}
+	if p, ok := errors.AsType[*cache.PanicError](err); ok {
+		panic(repanic(p))
 	}
 	if _, ok := errors.AsType[*refusal](err); ok {
 		return t.alone(r, x.w, byMemory)

@@ -33,10 +33,10 @@ func learned(h http.Header, encoded bool, keyed func(name string) bool) (names [
 
 // keyed reports whether a header needs no variant: its value is in the key, or is the same for all
 // clients because it is hidden.
-func (x *exchange) keyed(name string) bool { return x.c.declares(&x.t, name) || x.c.hides(name) }
+func (x *handling) keyed(name string) bool { return x.c.declares(&x.t, name) || x.c.hides(name) }
 
 // refuses returns the reason why the cache stores no response with the status, or none.
-func (x *exchange) refuses(status int) reason {
+func (x *handling) refuses(status int) reason {
 	if all := x.c.cfg.Statuses; all != nil && !slices.Contains(all, status) {
 		return byStatus
 	}

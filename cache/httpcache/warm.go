@@ -45,7 +45,7 @@ func (h *Handler) Warm(ctx context.Context, target string, header http.Header) (
 	case t.w.NoStore:
 		why = byRequestNoStore
 	}
-	x := c.exchange(h.next, nil, r, t)
+	x := c.handling(h.next, nil, r, t)
 	for why == none {
 		if c.memory.has(x.at(), c.now) { // perhaps for another variant; then this one is only not warmed
 			why = byMemory
@@ -71,7 +71,7 @@ func (h *Handler) Warm(ctx context.Context, target string, header http.Header) (
 	return Warmed{Why: why.String()}, nil
 }
 
-func (c *Cache) warmed(ctx context.Context, x *exchange, res cache.Result[*page]) Warmed {
+func (c *Cache) warmed(ctx context.Context, x *handling, res cache.Result[*page]) Warmed {
 	p := res.Value
 	if p == nil || p.refused != none {
 		why := byMemory
