@@ -56,7 +56,6 @@ type pages interface {
 // interface.
 var (
 	freshOnly = []cache.Option{cache.Fresh()}
-	freshHere = []cache.Option{cache.SkipRemote(), cache.Fresh()}
 	hereOnly  = []cache.Option{cache.SkipRemote()}
 	renewed   = []cache.Option{cache.MaxAge(0)}
 	anew      = []cache.Option{cache.MaxAge(0), cache.Fresh()}

@@ -22,6 +22,8 @@ type exchange struct {
 	fault  atomic.Pointer[cache.PanicError]
 	strict atomic.Bool // the old page must not be served stale
 	runs   atomic.Pointer[run]
+	usual  run // the first run; without an allocation, as one is usual
+	ran    atomic.Bool
 
 	found    atomic.Pointer[page] // what the read of the entry returned; for an audit of it
 	answered atomic.Bool          // our client has its answer; a load that runs now is a refresh

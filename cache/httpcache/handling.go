@@ -92,5 +92,6 @@ func (x *handling) keeps(f *cache.Fill, n *run) (tags []string) {
 		f.SetStale(0)
 		f.SetStaleIfError(0)
 	}
-	return []string{c.pathTag(x.t.path), c.siteTag(x.t.host, x.t.path)}
+	n.tags = [...]string{c.pathTag(x.t.path), c.siteTag(x.t.host, x.t.path)}
+	return n.tags[:]
 }

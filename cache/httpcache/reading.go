@@ -82,6 +82,8 @@ type deeds struct {
 	// result is the result of the latest load, or nil while it runs. A client that waits for it
 	// longer than LoadTimeout reads from waits.
 	result atomic.Pointer[loaded]
+	first  loaded // the result of the first load; without an allocation, as one load is usual
+	once   atomic.Bool
 	waits  atomic.Pointer[chan struct{}]
 }
 
@@ -99,7 +101,12 @@ func (d *deeds) begun() (again bool) {
 
 // ended says how a load has ended.
 func (d *deeds) ended(p *page, err error) {
-	d.result.Store(&loaded{p, err})
+	l := &d.first
+	if d.once.Swap(true) {
+		l = new(loaded)
+	}
+	l.page, l.err = p, err
+	d.result.Store(l)
 	if w := d.waits.Load(); w != nil {
 		wake(*w)
 	}

@@ -34,6 +34,7 @@ type run struct {
 	// What the source says.
 	own     bool           // a response that may not be stored is our client's own
 	parts   bool           // our client does not want the whole response
+	tags    [2]string      // of the page
 	flushes bool           // a response that is flushed is stored all the same
 	resp    *http.Response // of a server, until our client gets it
 
@@ -51,7 +52,11 @@ type run struct {
 // start runs the source in the context of a load. The page depends on what a handler reads from caches
 // and on what it names by cache.Depend.
 func (x *exchange) start(ctx context.Context, old *previous, bare bool) *run {
-	n := &run{x: x, made: x.k.now(), done: make(chan struct{}), old: old.page, prev: old.check, client: &x.client}
+	n := &x.usual
+	if x.ran.Swap(true) {
+		n = new(run)
+	}
+	n.x, n.made, n.done, n.old, n.prev, n.client = x, x.k.now(), make(chan struct{}), old.page, old.check, &x.client
 	if old.behind {
 		n.client = &client{ctx: x.ctx} // ours has the old page
 	}

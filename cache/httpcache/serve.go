@@ -25,9 +25,14 @@ func (c *Cache) serve(next http.Handler, w http.ResponseWriter, r *http.Request)
 	case t.w.NoStore, t.w.OnlyIfCached, r.Method == http.MethodHead && !c.cfg.pages(), !c.cfg.pages() && t.demands:
 		c.asItIs(next, w, r, t)
 	default:
-		if now := c.now().UnixMilli(); c.loadsAtHits(now/1000) || !c.fromStore(w, r, t, freshHere, now) {
-			c.through(next, w, r, t)
+		now := c.now().UnixMilli()
+		x := c.reading(r, &t)
+		res, ok := x.find(hereOnly)
+		if ok && !res.Stale && !c.loadsAtHits(now/1000) {
+			c.served(w, r, &x, res, &t, now)
+			return
 		}
+		c.through(next, w, r, t, x.v, ok)
 	}
 }
 
@@ -53,20 +58,28 @@ func (c *Cache) asItIs(next http.Handler, w http.ResponseWriter, r *http.Request
 
 // fromStore answers from a stored page, if one does. It refreshes nothing.
 func (c *Cache) fromStore(w http.ResponseWriter, r *http.Request, t target, opts []cache.Option, now int64) bool {
-	x := reading{k: &c.core, ctx: r.Context(), id: t.key, h: r.Header, w: t.w}
+	x := c.reading(r, &t)
 	res, ok := x.find(opts)
-	if !ok {
-		return false
+	if ok {
+		c.served(w, r, &x, res, &t, now)
 	}
+	return ok
+}
+
+func (c *Cache) reading(r *http.Request, t *target) reading {
+	return reading{k: &c.core, ctx: r.Context(), id: t.key, h: r.Header, w: t.w}
+}
+
+// served answers by a stored page.
+func (c *Cache) served(w http.ResponseWriter, r *http.Request, x *reading, res cache.Result[*page], t *target, now int64) {
 	line, age := x.hit(res.Value, res.Stale, now)
 	p, e := c.known(res.Value, r.Header)
 	if e != nil {
-		y := c.handling(nil, w, r, t)
+		y := c.handling(nil, w, r, *t)
 		y.v = x.v
 		p = y.inCoding(res, r)
 	}
 	c.send(w, r, p, line, age, t.demands)
-	return true
 }
 
 // onlyIfCached reports whether a request that bypasses the cache must not reach the handler. A
@@ -93,10 +106,11 @@ func (c *Cache) forItself(next http.Handler, w http.ResponseWriter, r *http.Requ
 }
 
 // through answers through the cache. If the stored page is a variant for other clients, its Vary
-// names lead to this client's variant.
-func (c *Cache) through(next http.Handler, w http.ResponseWriter, r *http.Request, t target) {
+// names lead to this client's variant. A look led to v, and may have found a page that is not fresh.
+func (c *Cache) through(next http.Handler, w http.ResponseWriter, r *http.Request, t target, v *variant, found bool) {
 	x := c.handling(next, w, r, t)
-	if _, ok := x.find(hereOnly); ok {
+	x.v = v
+	if found {
 		x.client.w = nil // it has a page, so a load is a refresh
 	}
 	for {

@@ -142,7 +142,7 @@ var copying = sync.Pool{New: func() any { return new([16 << 10]byte) }}
 // serve sends the request and records the response. Our caller may get the response itself, so nothing
 // of it is read after its header is recorded, except for its body.
 func (x *trip) serve(n *run, r *http.Request) error {
-	resp, err := x.t.cfg.Base.RoundTrip(r)
+	resp, err := x.t.cfg.Base.RoundTrip(r) //nolint:bodyclose // below, as body
 	if err != nil {
 		return &failure{err: err}
 	}
@@ -171,7 +171,7 @@ func (x *trip) serve(n *run, r *http.Request) error {
 			}
 		}
 		switch {
-		case err == io.EOF: //nolint:errorlint // readers return it as it is
+		case err == io.EOF:
 			return nil
 		case err != nil:
 			return err
