@@ -12,11 +12,11 @@ import (
 
 // answer sends a page, with Age if age is not empty.
 func (c *Cache) answer(w http.ResponseWriter, r *http.Request, p *page, line, age string) {
-	c.send(w, r, p, line, age, rules.Demanding(r.Header))
+	c.send(w, r, p, line, age, rules.Look(r.Header))
 }
 
-// send is answer for a request whose demands are known.
-func (c *Cache) send(w http.ResponseWriter, r *http.Request, p *page, line, age string, demands bool) {
+// send is answer for a request in whose header saw was seen.
+func (c *Cache) send(w http.ResponseWriter, r *http.Request, p *page, line, age string, saw rules.Seen) {
 	h := w.Header()
 	room := p.fill(h, nil, 2)
 	if line != "" {
@@ -33,14 +33,14 @@ func (c *Cache) send(w http.ResponseWriter, r *http.Request, p *page, line, age 
 	}
 	n := c.stats.of(p.Format)
 	ranges := ""
-	if demands {
+	if saw.Any(rules.SawRange | rules.SawIfMatch) {
 		if rules.PreconditionFailed(p, r.Header) {
 			refuse412(w)
 			return
 		}
 		ranges = rules.RangeOf(p, time.UnixMilli(p.Made), r.Method, r.Header)
 	}
-	if rules.NotModified(p, r.Header) {
+	if saw.Any(rules.SawIfNoneMatch) && rules.NotModified(p, r.Header) {
 		rules.Leave304(h)
 		n.notModified.Add(1)
 		w.WriteHeader(http.StatusNotModified)

@@ -36,7 +36,7 @@ type source interface {
 
 	// begin is called when a load begins; again says that it is not the first. If it reports true, the
 	// load leaves the old page as it is.
-	begin(ctx context.Context, old *previous, again bool) (leave bool, err error)
+	begin(ctx context.Context, old previous, again bool) (leave bool, err error)
 
 	// request returns the request of a run, without the conditions about the old page, and sets what
 	// the run must know of it. With bare set the request has no parameter that is not in the key.
@@ -97,7 +97,7 @@ func (x *exchange) load(ctx context.Context, _ string) (p *page, err error) {
 	again := x.begun()
 	defer func() { x.ended(p, err) }()
 	old := x.previous(ctx)
-	leave, err := x.source.begin(ctx, &old, again)
+	leave, err := x.source.begin(ctx, old, again)
 	switch {
 	case err != nil:
 		return nil, err

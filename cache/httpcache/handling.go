@@ -35,7 +35,7 @@ func (c *Cache) handling(next http.Handler, w http.ResponseWriter, r *http.Reque
 	return x
 }
 
-func (x *handling) begin(_ context.Context, old *previous, _ bool) (leave bool, err error) {
+func (x *handling) begin(_ context.Context, old previous, _ bool) (leave bool, err error) {
 	return old.leave, nil
 }
 
@@ -46,11 +46,9 @@ func (x *handling) request(n *run, bare bool) (r *http.Request) {
 	} else {
 		r, n.own = x.shown(n.ctx, bare)
 		n.flushes = true
-		for _, name := range conditions {
-			n.parts = n.parts || rules.Has(x.req.Header, name)
-		}
+		n.parts = x.t.saw.Any(rules.SawRange | rules.SawIfMatch | rules.SawIfNoneMatch)
 	}
-	n.req = r.Header.Clone() // a clone: the handler may change its header
+	n.req, r.Header = r.Header, r.Header.Clone() // the handler may change its header
 	return r
 }
 

@@ -65,7 +65,7 @@ func newPage(status int, header http.Header, body []byte, made time.Time, valida
 		}
 	}
 	if rules.BodyAllowed(status) {
-		header["Content-Length"] = []string{strconv.Itoa(len(body))}
+		setLength(header, len(body))
 	}
 	if validate && status == http.StatusOK && !rules.Has(header, "Etag") {
 		header["Etag"] = []string{etagOf(status, header, body)}
@@ -73,6 +73,14 @@ func newPage(status int, header http.Header, body []byte, made time.Time, valida
 	p := pageOf(status, header, body)
 	p.Made = made.UnixMilli()
 	return p
+}
+
+// setLength sets Content-Length. Most often it is right already, and setting it would allocate.
+func setLength(h http.Header, n int) {
+	var room [20]byte
+	if old := h["Content-Length"]; len(old) != 1 || old[0] != string(strconv.AppendInt(room[:0], int64(n), 10)) {
+		h["Content-Length"] = []string{strconv.Itoa(n)}
+	}
 }
 
 // pageOf makes a page of a response. It takes over header and body.

@@ -79,7 +79,7 @@ func (c *Cache) served(w http.ResponseWriter, r *http.Request, x *reading, res c
 		y.v = x.v
 		p = y.inCoding(res, r)
 	}
-	c.send(w, r, p, line, age, t.demands)
+	c.send(w, r, p, line, age, t.saw)
 }
 
 // onlyIfCached reports whether a request that bypasses the cache must not reach the handler. A

@@ -102,7 +102,7 @@ func (x *trip) call(ctx context.Context) (f fetched) {
 	return f
 }
 
-func (x *trip) begin(ctx context.Context, old *previous, again bool) (leave bool, err error) {
+func (x *trip) begin(ctx context.Context, old previous, again bool) (leave bool, err error) {
 	switch {
 	case x.leaves(old):
 		return true, nil
@@ -121,7 +121,7 @@ func (x *trip) begin(ctx context.Context, old *previous, again bool) (leave bool
 
 // leaves reports whether the load leaves the old page as it is. Either our caller accepts it
 // although it is stale, or the page is for other requests, or only-if-cached forbids a request.
-func (x *trip) leaves(old *previous) bool {
+func (x *trip) leaves(old previous) bool {
 	if old.page == nil || old.leave || x.w.OnlyIfCached {
 		return old.page != nil
 	}
@@ -216,102 +216,3 @@ func (x *trip) audit(ctx context.Context) (*page, error) {
 func (x *trip) refuses(int) reason { return none }
 
 func (x *trip) keyed(string) bool { return false }
-
-// caller is the writer of a Transport's caller. The caller gets the response of Base, with a body that
-// it reads as it comes.
-type caller struct {
-	x    *trip
-	resp *http.Response // nil: the caller has it
-	body *callersBody
-}
-
-// begin takes the response of a run, and says in m that it is stored.
-func (c *caller) begin(n *run, m *miss) {
-	c.resp, n.resp = n.resp, nil
-	m.asked = false // the caller sees the status
-	if m.detail == none && !cache.Filling(n.ctx).Stores() {
-		m.detail = byLoad
-	}
-	m.stored = m.detail == none
-	c.x.t.stats.of(formatOf(n.msg.h)).misses.Add(1)
-}
-
-// Header returns the header of the response, until the caller has it.
-func (c *caller) Header() http.Header {
-	if c.resp == nil {
-		return http.Header{}
-	}
-	return c.resp.Header
-}
-
-// WriteHeader hands the response over.
-func (c *caller) WriteHeader(int) {
-	resp, x := c.resp, c.x
-	c.resp = nil
-	in, out := io.Pipe()
-	c.body = &callersBody{x: x, in: in, out: out}
-	c.body.unwait = context.AfterFunc(x.ctx, func() { _ = out.CloseWithError(x.ctx.Err()) })
-	resp.Body = c.body
-	x.handed <- resp
-}
-
-// Write waits until the caller has read b.
-func (c *caller) Write(b []byte) (int, error) { return c.body.out.Write(b) }
-
-// end ends the body.
-func (c *caller) end(err error, panicked any) {
-	if p, ok := panicked.(*cache.PanicError); ok {
-		panicked = p.Value
-	}
-	if c.body.panicked = panicked; panicked != nil {
-		err = errBodyPanicked
-	}
-	_ = c.body.out.CloseWithError(err)
-}
-
-var (
-	errBodyPanicked = errors.New("httpcache: reading the body panicked")
-	errBodyClosed   = errors.New("httpcache: read of a closed body")
-)
-
-// callersBody is the body that the caller reads.
-type callersBody struct {
-	x        *trip
-	in       *io.PipeReader
-	out      *io.PipeWriter
-	unwait   func() bool
-	panicked any // before out is closed
-}
-
-// Read returns what has arrived, and waits if there is nothing. It reports the end of the body
-// after the response is stored. So a caller that has read the body finds the response in the
-// cache.
-func (b *callersBody) Read(p []byte) (int, error) {
-	if len(p) == 0 {
-		return 0, nil
-	}
-	n, err := b.in.Read(p)
-	switch {
-	case err == nil:
-	case err == errBodyPanicked: //nolint:errorlint // as it is
-		panic(b.panicked)
-	case err == io.ErrClosedPipe: //nolint:errorlint // as it is
-		err = errBodyClosed
-	case err == io.EOF: //nolint:errorlint // as it is
-		select {
-		case <-b.x.stored:
-		case <-b.x.ctx.Done():
-		}
-		b.x.leave()
-	case b.x.ctx.Err() != nil:
-		err = b.x.ctx.Err()
-	}
-	return n, err
-}
-
-// Close ends the caller's part. The body is still read for waiting callers.
-func (b *callersBody) Close() error {
-	b.unwait()
-	b.x.leave()
-	return b.in.Close()
-}
