@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -199,36 +200,6 @@ func (x *exchange) settle(ctx context.Context, n *run, old *previous) (*page, er
 	return n.page, nil
 }
 
-// weigh decides what to do with a response that says how long it lives. It was made from one client's
-// whole request, so other clients get it only if it is stored. Old is the old page, if it answers the
-// request; confirms reports whether a 304 confirms it.
-func (x *exchange) weigh(m *message, old *page, confirms bool) verdict {
-	if m.status == http.StatusNotModified && confirms {
-		return verdict{fate: renew}
-	}
-	v := verdict{fate: store, life: x.k.rules.Lifetime(m.status, m.h, m.sent, m.received)}
-	v.names, v.why = x.forbids(m, m.status, m.h, &v.life)
-	switch {
-	case standsIn(m.status) && old != nil && !x.newer.Load() && x.k.now().UnixMilli() < old.insteadUntil():
-		v.fate, v.why, v.mine = fail, byStatus, true // whatever it says
-	case v.why != none:
-		v.fate = refuse
-	}
-	return v
-}
-
-// forbids returns the reason why a response must not be stored, or none and the request headers that
-// select it.
-func (x *exchange) forbids(m *message, status int, h http.Header, life *rules.Lifetime) (names []string, why reason) {
-	if why := crossed(h); why != none {
-		return nil, why
-	}
-	if why := x.source.refuses(status); why != none {
-		return nil, why
-	}
-	return x.k.withholds(x.v, status, h, m.asked, life, x.source)
-}
-
 // confirm returns the page that a 304 has confirmed. If it may not be stored any more, it is our
 // client's own.
 func (x *exchange) confirm(prev *page, m *message) (p *page, why reason) {
@@ -286,5 +257,34 @@ func (x *exchange) over() {
 	x.answered.Store(true) // before late is read; see run.wait
 	if n := x.runs.Load(); n != nil && n.late.Load() && !n.teed.Load() {
 		n.cancel(errNotRecorded)
+	}
+}
+
+// result says what our client gets after a read through the cache: a page, or its own response for a
+// reason, or what follows from an error. It passes on the panic of a source.
+func (x *exchange) result(res cache.Result[*page], err error) (cache.Result[*page], reason, error) {
+	if own := x.own.Load(); own != nil && (err != nil || res.Source == cache.Load) {
+		return cache.Result[*page]{Value: own, Source: cache.Load}, none, nil
+	}
+	if f, ok := errors.AsType[*refusal](err); ok {
+		return res, f.why, nil
+	}
+	if p, ok := errors.AsType[*cache.PanicError](err); ok {
+		panic(repanic(p))
+	}
+	switch p := res.Value; {
+	case err != nil:
+	case p != nil && p.refused != none:
+		return res, p.refused, nil
+	case !p.sound():
+		return res, byMemory, nil
+	}
+	return res, none, err
+}
+
+// addCookies gives our client the cookies of the 304 that confirmed its page. They are not stored.
+func (x *exchange) addCookies(h http.Header, from cache.Source) {
+	if c := x.cookies.Load(); c != nil && x.led.Load() && from == cache.Load {
+		h["Set-Cookie"] = append(slices.Clip(h["Set-Cookie"]), *c...)
 	}
 }

@@ -51,13 +51,6 @@ func (x *handling) failedWith(w http.ResponseWriter, r *http.Request, err error)
 		c.answer(w, r, f.page, line, "")
 		return
 	}
-	if f, ok := errors.AsType[*refusal](err); ok {
-		c.refusedTo(x, w, r, f.why)
-		return
-	}
-	if p, ok := errors.AsType[*cache.PanicError](err); ok {
-		panic(repanic(p))
-	}
 	if errors.Is(err, cache.ErrClosed) {
 		c.forItself(x.next, w, r, x.t, byClosing)
 		return

@@ -151,19 +151,13 @@ func (x *handling) try(w http.ResponseWriter, r *http.Request) (p *page, done bo
 		x.asked("other")
 		return nil, true
 	}
-	if own := x.own.Load(); own != nil && (err != nil || res.Source == cache.Load) {
-		res, err = cache.Result[*page]{Value: own, Source: cache.Load}, nil
-	}
-	if err != nil {
-		x.failedWith(w, r, err)
-		return nil, true
-	}
+	res, why, err := x.result(res, err)
 	p = res.Value
 	switch {
-	case p != nil && p.refused != none:
-		c.refusedTo(x, w, r, p.refused)
-	case !p.sound():
-		c.refusedTo(x, w, r, byMemory)
+	case err != nil:
+		x.failedWith(w, r, err)
+	case why != none:
+		c.refusedTo(x, w, r, why)
 	case !c.selects(p, x.h):
 		return p, false
 	case !x.led.Load() && res.Source == cache.Load && c.spent(p):
@@ -171,9 +165,7 @@ func (x *handling) try(w http.ResponseWriter, r *http.Request) (p *page, done bo
 	default:
 		line, age := x.account(res, c.now().UnixMilli())
 		c.logPanic(x.fault.Load())
-		if cookies := x.cookies.Load(); cookies != nil && res.Source == cache.Load && x.led.Load() {
-			w.Header()["Set-Cookie"] = append(w.Header()["Set-Cookie"], *cookies...)
-		}
+		x.addCookies(w.Header(), res.Source)
 		c.answer(w, r, x.inCoding(res, r), line, age)
 	}
 	return p, true

@@ -33,8 +33,8 @@ type Stats struct {
 	PendingWrites int64
 
 	// Refused counts the responses that were not stored, by reason. "unavailable" counts the
-	// requests that a Cache answered 503 or 504 because there was no response, and the
-	// invalidations that a Transport could not finish in time.
+	// requests that a Cache answered 503 or 504 because there was no response, and the ends of
+	// pages that could not be sent in time.
 	Refused map[string]int64
 }
 

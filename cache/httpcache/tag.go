@@ -17,8 +17,8 @@ import (
 func (c *Cache) pathTag(path string) string { return tagOf(c.cfg.Namespace + " path " + path) }
 
 // siteTag returns the tag of all entries of a path of one host, by http and https.
-func (c *Cache) siteTag(host, path string) string {
-	return tagOf(c.cfg.Namespace + " site " + strings.ToLower(withoutPort(host)) + path)
+func (k *core) siteTag(host, path string) string {
+	return tagOf(k.space.Namespace + " site " + strings.ToLower(withoutPort(host)) + path)
 }
 
 // tagOf returns tag, or its hash if it is too long or not UTF-8.

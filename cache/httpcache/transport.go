@@ -1,6 +1,7 @@
 package httpcache
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"hash/maphash"
@@ -107,7 +108,7 @@ func (t *Transport) pass(r *http.Request, why reason) (*http.Response, error) {
 	}
 	resp.Header.Add("Cache-Status", t.lines.passed(why))
 	if why == byMethod && resp.StatusCode >= 200 && resp.StatusCode < 400 && !rules.Safe(r.Method) {
-		t.written(r, resp)
+		t.wrote(write{context.WithoutCancel(r.Context()), hostOf(r), cmp.Or(r.URL.Path, "/"), r.URL.RequestURI(), r.URL.Scheme}, resp.Header)
 	}
 	return resp, nil
 }

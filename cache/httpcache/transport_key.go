@@ -174,8 +174,3 @@ func plainHost(scheme, host string) string {
 	}
 	return strings.TrimSuffix(host, ":80")
 }
-
-// tag returns the tag of all entries of a URL, of every query. The host of u is normalized.
-func (t *Transport) tag(u *url.URL) string {
-	return tagOf(t.cfg.Namespace + " url " + u.Host + string(appendPath(nil, u)))
-}

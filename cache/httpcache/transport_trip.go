@@ -1,6 +1,7 @@
 package httpcache
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -202,9 +203,7 @@ func (x *trip) page(n *run, h http.Header, body []byte) *page {
 
 func (x *trip) keeps(f *cache.Fill, n *run) (tags []string) {
 	x.t.lives(f, n.page, x.t.keep)
-	at := *x.req.URL
-	at.Host = hostOf(x.req)
-	return []string{x.t.tag(&at)}
+	return []string{x.t.siteTag(hostOf(x.req), cmp.Or(x.req.URL.Path, "/"))}
 }
 
 // audit ends an audit: the response itself says how long it holds.
