@@ -27,30 +27,20 @@ func (c *Cache) hides(name string) bool {
 // is that client's own if it may not be stored, unless the request had credentials, which the handler
 // has not seen. Then mine is false.
 func (x *handling) shown(ctx context.Context, bare bool) (r *http.Request, mine bool) {
-	c := x.c
-	r, mine = x.req.Clone(ctx), !x.t.allowed
+	req := x.req
+	req.Header = nil
+	r, mine = req.Clone(ctx), !x.t.allowed
 	r.Method, r.Body = http.MethodGet, http.NoBody
 	r.Form, r.PostForm, r.MultipartForm = nil, nil, nil // of a query that may not be in the key
-	for name := range r.Header {
-		if c.hides(name) {
-			delete(r.Header, name)
+	r.Header = make(http.Header, len(x.req.Header))
+	for name, values := range x.req.Header {
+		if !x.drops(name) {
+			r.Header[name] = values
 		}
 	}
 	x.forward(r.Header)
 	x.wearKey(r.Header)
-	for _, name := range conditions {
-		delete(r.Header, name)
-	}
-	if len(c.cfg.Encodings) > 0 {
-		delete(r.Header, "Accept-Encoding")
-	}
-	if c.cfg.IgnoreCookie != nil { // else a cookie is a credential
-		delete(r.Header, "Cookie")
-	}
 	if x.t.allowed { // asked once: the request's context may be over by now
-		for _, name := range c.cfg.Credentials {
-			delete(r.Header, name)
-		}
 		if r.TLS != nil && len(r.TLS.PeerCertificates) > 0 {
 			state := *r.TLS // the client's request has the same pointer
 			state.PeerCertificates, state.VerifiedChains = nil, nil
@@ -64,6 +54,19 @@ func (x *handling) shown(ctx context.Context, bare bool) (r *http.Request, mine 
 	}
 	x.align(r)
 	return r, mine
+}
+
+// drops reports whether the handler must not see a header of the request.
+func (x *handling) drops(name string) bool {
+	cfg := &x.c.cfg
+	switch {
+	case slices.Contains(conditions, name),
+		name == "Accept-Encoding" && len(cfg.Encodings) > 0,
+		name == "Cookie" && cfg.IgnoreCookie != nil, // else a cookie is a credential
+		x.t.allowed && slices.Contains(cfg.Credentials, name):
+		return true
+	}
+	return x.c.hides(name)
 }
 
 // forward tells the handler the scheme and the host of the key, if the client's words about them
