@@ -158,15 +158,20 @@ func (p *page) Get(name string) string {
 // strings of it.
 func (p *page) fill(h http.Header, room []string, extra int) []string {
 	n := extra
-	for _, f := range p.Header {
-		n += len(f.Values)
+	for i := range p.Header {
+		n += len(p.Header[i].Values)
 	}
 	if n > len(room) {
 		room = make([]string, n)
 	}
 	empty := len(h) == 0 // most often: then there is nothing to join
-	for _, f := range p.Header {
-		k := copy(room, f.Values)
+	for i := range p.Header {
+		f, k := &p.Header[i], 1
+		if len(f.Values) == 1 {
+			room[0] = f.Values[0] // faster than copy
+		} else {
+			k = copy(room, f.Values)
+		}
 		values := room[:k:k]
 		if !empty {
 			values = joinLists(f.Name, h[f.Name], values)
