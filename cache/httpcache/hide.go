@@ -15,10 +15,12 @@ var conditions = []string{"If-None-Match", "If-Modified-Since", "If-Match", "If-
 
 // hides reports whether Config.Hide hides the header. The name is canonical.
 func (c *Cache) hides(name string) bool {
-	return slices.ContainsFunc(c.cfg.Hide, func(h string) bool {
-		start, ok := strings.CutSuffix(h, "*")
-		return h == name || ok && strings.HasPrefix(name, start)
-	})
+	for _, h := range c.cfg.Hide {
+		if n := len(h) - 1; h == name || h[n] == '*' && strings.HasPrefix(name, h[:n]) {
+			return true
+		}
+	}
+	return false
 }
 
 // shown returns the request for the handler that renders for everybody of a Shared cache:
@@ -72,11 +74,13 @@ func (x *handling) drops(name string) bool {
 // forward tells the handler the scheme and the host of the key, if the client's words about them
 // are hidden. Without them an origin behind a proxy that ends TLS would redirect to https for ever.
 func (x *handling) forward(h http.Header) {
-	for name, value := range map[string]string{"X-Forwarded-Proto": strings.TrimSuffix(scheme(x.t.secure), "//"), "X-Forwarded-Host": x.t.host} {
+	tell := func(name, value string) {
 		if rules.Has(x.req.Header, name) && x.c.hides(name) {
 			h[name] = []string{value}
 		}
 	}
+	tell("X-Forwarded-Proto", strings.TrimSuffix(scheme(x.t.secure), "//"))
+	tell("X-Forwarded-Host", x.t.host)
 }
 
 // wearKey gives the headers of Config.Vary the values that are in the key. Hidden ones stay
