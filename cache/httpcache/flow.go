@@ -78,9 +78,18 @@ func (f *flow) drop() {
 	f.held, f.buf = 0, nil
 }
 
+// follower is what a client gets a flow by as it comes. The callers of its methods hold mu.
+type follower interface {
+	// more says that there is more of the flow.
+	more(flush bool)
+
+	// settle waits until the client has everything, or has left. It returns the value that its
+	// writer panicked with.
+	settle() (fell any)
+}
+
 // tail sends a flow to the client that gets it as it comes. It sends in its own goroutine, so the flow and
-// its waiting clients do not wait for a slow reader. The mu of the flow protects it; the callers of its
-// methods hold mu.
+// its waiting clients do not wait for a slow reader. The mu of the flow protects it.
 type tail struct {
 	f       *flow
 	w       http.ResponseWriter
@@ -90,7 +99,6 @@ type tail struct {
 	fell    any  // what w panicked with; it gets no more writes
 }
 
-// more says that there is more to send.
 func (t *tail) more(flush bool) {
 	t.flush = t.flush || flush
 	if !t.sending {
@@ -131,7 +139,6 @@ func (t *tail) send(b []byte, flush bool) (fell any) {
 	return nil
 }
 
-// settle waits until everything is sent. It returns the value that the writer panicked with.
 func (t *tail) settle() (fell any) {
 	for t.sending {
 		t.f.grown.Wait()

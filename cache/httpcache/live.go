@@ -67,7 +67,7 @@ func (n *run) live(why reason) http.ResponseWriter {
 		n.outlive()
 		n.end(v, nil, nil) // other clients do not wait for ours
 		n.rec.settle()
-		w = n.rec.tail.w
+		w = n.client.to
 	} else if own && n.rec.verdict.fate != renew && (n.unlink() || n.late.Load()) {
 		if w = n.take(why); w != nil {
 			n.outlive()

@@ -37,7 +37,7 @@ type recorder struct {
 	sent    http.Header // the header when the status was written
 	verdict verdict
 	slow    bool                // the client waits for what is recorded
-	tail    *tail               // in phase recording: of the client that gets the response as it comes; or nil
+	tail    follower            // in phase recording: of the client that gets the response as it comes; or nil
 	out     http.ResponseWriter // in phase passing
 }
 
@@ -111,7 +111,11 @@ func (r *recorder) share() {
 	}
 	if w := r.who.tee(); w != nil {
 		r.sendHeader(w)
-		r.tail = &tail{f: &r.flow, w: w}
+		if c, ok := w.(*caller); ok {
+			r.tail = c
+		} else {
+			r.tail = &tail{f: &r.flow, w: w}
+		}
 		r.tail.more(true)
 	}
 }
@@ -199,7 +203,7 @@ func (r *recorder) sendHeader(w http.ResponseWriter) {
 	w.WriteHeader(r.status)
 }
 
-// settle waits until the tail has sent everything. It returns the value that the writer panicked with.
+// settle waits until the tail has everything. It returns the value that the writer panicked with.
 func (r *recorder) settle() (fell any) {
 	if r.tail == nil {
 		return nil

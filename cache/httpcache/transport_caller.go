@@ -10,16 +10,26 @@ import (
 )
 
 // caller is the writer of a Transport's caller. The caller gets the response of Base, with a body that
-// it reads as it comes.
+// it reads as it comes: from the flow while the response is recorded, and from the source's writes when
+// it is not.
 type caller struct {
-	x    *trip
-	resp *http.Response // nil: the caller has it
-	body *callersBody
+	x      *trip
+	resp   *http.Response // nil: the caller has it
+	f      *flow
+	unwait func() bool
+
+	// The mu of the flow protects the fields below.
+	off      int    // what the caller has read of the flow
+	chunk    []byte // of a write that waits until the caller has read it
+	ended    bool
+	closed   bool
+	err      error // why it ended
+	panicked any   // of the source
 }
 
 // begin takes the response of a run, and says in m that it is stored.
 func (c *caller) begin(n *run, m *miss) {
-	c.resp, n.resp = n.resp, nil
+	c.resp, n.resp, c.f = n.resp, nil, &n.rec.flow
 	m.asked = false // the caller sees the status
 	if m.detail == none && !cache.Filling(n.ctx).Stores() {
 		m.detail = byLoad
@@ -38,27 +48,55 @@ func (c *caller) Header() http.Header {
 
 // WriteHeader hands the response over.
 func (c *caller) WriteHeader(int) {
-	resp, x := c.resp, c.x
+	resp := c.resp
 	c.resp = nil
-	in, out := io.Pipe()
-	c.body = &callersBody{x: x, in: in, out: out}
-	c.body.unwait = context.AfterFunc(x.ctx, func() { _ = out.CloseWithError(x.ctx.Err()) })
-	resp.Body = c.body
-	x.handed <- resp
+	c.unwait = context.AfterFunc(c.x.ctx, func() {
+		c.f.mu.Lock()
+		defer c.f.mu.Unlock()
+		c.f.grown.Broadcast()
+	})
+	resp.Body = &callersBody{c}
+	c.x.handed <- resp
 }
 
-// Write waits until the caller has read b.
-func (c *caller) Write(b []byte) (int, error) { return c.body.out.Write(b) }
+// Write waits until the caller has read b. The recorder holds mu.
+func (c *caller) Write(b []byte) (int, error) {
+	c.chunk = b
+	c.f.grown.Broadcast()
+	for len(c.chunk) > 0 && c.reads() {
+		c.f.grown.Wait()
+	}
+	n := len(b) - len(c.chunk)
+	if c.chunk = nil; n < len(b) {
+		return n, errBodyClosed
+	}
+	return n, nil
+}
+
+// reads reports whether the caller may still read.
+func (c *caller) reads() bool { return !c.closed && c.x.ctx.Err() == nil }
+
+func (c *caller) more(bool) { c.f.grown.Broadcast() }
+
+func (c *caller) settle() (fell any) {
+	for c.off < len(c.f.buf) && c.reads() {
+		c.f.grown.Wait()
+	}
+	return nil
+}
 
 // end ends the body.
 func (c *caller) end(err error, panicked any) {
 	if p, ok := panicked.(*cache.PanicError); ok {
 		panicked = p.Value
 	}
-	if c.body.panicked = panicked; panicked != nil {
-		err = errBodyPanicked
+	if err == nil {
+		err = io.EOF
 	}
-	_ = c.body.out.CloseWithError(err)
+	c.f.mu.Lock()
+	defer c.f.mu.Unlock()
+	c.ended, c.err, c.panicked = true, err, panicked
+	c.f.grown.Broadcast()
 }
 
 var (
@@ -67,13 +105,7 @@ var (
 )
 
 // callersBody is the body that the caller reads.
-type callersBody struct {
-	x        *trip
-	in       *io.PipeReader
-	out      *io.PipeWriter
-	unwait   func() bool
-	panicked any // before out is closed
-}
+type callersBody struct{ c *caller }
 
 // Read returns what has arrived, and waits if there is nothing. It reports the end of the body
 // after the response is stored. So a caller that has read the body finds the response in the
@@ -82,28 +114,55 @@ func (b *callersBody) Read(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
 	}
-	n, err := b.in.Read(p)
+	c := b.c
+	n, err := c.read(p)
 	switch {
-	case err == nil:
-	case err == errBodyPanicked: //nolint:errorlint // as it is
-		panic(b.panicked)
-	case err == io.ErrClosedPipe: //nolint:errorlint // as it is
-		err = errBodyClosed
-	case err == io.EOF: //nolint:errorlint // as it is
+	case errors.Is(err, errBodyPanicked):
+		panic(c.panicked)
+	case errors.Is(err, io.EOF):
 		select {
-		case <-b.x.stored:
-		case <-b.x.ctx.Done():
+		case <-c.x.stored:
+		case <-c.x.ctx.Done():
 		}
-		b.x.leave()
-	case b.x.ctx.Err() != nil:
-		err = b.x.ctx.Err()
+		c.x.leave()
 	}
 	return n, err
 }
 
+func (c *caller) read(p []byte) (n int, err error) {
+	c.f.mu.Lock()
+	defer c.f.mu.Unlock()
+	for c.off >= len(c.f.buf) && len(c.chunk) == 0 && !c.ended && c.reads() {
+		c.f.grown.Wait()
+	}
+	switch {
+	case c.closed:
+		return 0, errBodyClosed
+	case c.off < len(c.f.buf):
+		n = copy(p, c.f.buf[c.off:])
+		c.off += n
+	case len(c.chunk) > 0:
+		n = copy(p, c.chunk)
+		c.chunk = c.chunk[n:]
+	case c.x.ctx.Err() != nil:
+		return 0, c.x.ctx.Err()
+	case c.panicked != nil:
+		return 0, errBodyPanicked
+	default:
+		return 0, c.err
+	}
+	c.f.grown.Broadcast() // perhaps the source waits
+	return n, nil
+}
+
 // Close ends the caller's part. The body is still read for waiting callers.
 func (b *callersBody) Close() error {
-	b.unwait()
-	b.x.leave()
-	return b.in.Close()
+	c := b.c
+	c.f.mu.Lock()
+	c.closed = true
+	c.f.grown.Broadcast()
+	c.f.mu.Unlock()
+	c.unwait()
+	c.x.leave()
+	return nil
 }
