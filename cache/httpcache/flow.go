@@ -6,14 +6,13 @@ import (
 	"sync/atomic"
 )
 
-// flow is the body of a response in transit, as far as it has arrived. The cache stores it when it is
-// whole. The client whose request it answers reads it as it comes. There are two kinds: a handler writes
-// a recorder, and a pump reads the body of a server's response.
+// flow is the body of a response in transit, as far as it has arrived. A recorder writes it. The cache
+// stores it when it is whole. The client whose request it answers follows it as it comes.
 type flow struct {
 	max  int // a longer body is not stored
 	room *room
 
-	// mu protects the fields below, and those of the recorder or pump. Bytes in buf do not change.
+	// mu protects the fields below, and those of the recorder and of the follower. Bytes in buf do not change.
 	mu    sync.Mutex
 	grown sync.Cond
 	buf   []byte

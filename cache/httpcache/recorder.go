@@ -13,12 +13,12 @@ import (
 // not for everybody, and its client gets another one.
 var errNotRecorded = errors.New("httpcache: no client reads this response")
 
-// recorder is the http.ResponseWriter of a handler whose response may be stored. It records until
-// the handler returns, or until the response turns out not to be recordable. Then the response
+// recorder is the http.ResponseWriter of a source whose response may be stored. It records until
+// the source returns, or until the response turns out not to be recordable. Then the response
 // goes on to a client, or is dropped.
 //
-// Only the handler's goroutine calls it, as with every ResponseWriter. The lock is for handlers
-// that break that rule.
+// Only the source's goroutine calls it, as with every ResponseWriter. The lock is for the follower,
+// and for handlers that break that rule.
 type recorder struct {
 	c   *Cache // nil: of a Transport
 	who recordedFor

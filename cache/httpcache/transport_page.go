@@ -11,23 +11,6 @@ import (
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 )
 
-// staleUntil returns until when the page may be served while it is refreshed, in Unix
-// milliseconds. insteadUntil returns until when it may replace a failure.
-func (p *page) staleUntil() int64 { return p.usableFor(p.Stale) }
-
-func (p *page) insteadUntil() int64 { return p.usableFor(max(p.IfError, p.Stale)) }
-
-func (p *page) usableFor(stale int64) int64 {
-	if p.Asks || p.Strict {
-		return 0
-	}
-	return p.Made + p.Fresh + stale
-}
-
-// refreshes reports whether a load that begins now is a refresh of the page: our client accepts the
-// page, and has it.
-func (p *page) refreshes(now int64) bool { return p.Stale > 0 && now < p.staleUntil() }
-
 // served is a response made of a page, in one allocation.
 type served struct {
 	resp http.Response
