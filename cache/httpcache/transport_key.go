@@ -48,13 +48,13 @@ func (t *Transport) key(r *http.Request, h http.Header, saw rules.Seen) (id stri
 	if k := slot.Load(); k != nil && k.url == *u && k.host == r.Host && k.partition == string(parts) {
 		return k.id, none
 	}
-	if id, why = t.spell(r, parts); why == none && len(parts) <= maxKnown {
+	if id, why = t.spell(r, parts); why == none && len(parts)+len(u.RawQuery)+len(u.Fragment) <= maxKnown {
 		slot.Store(&knownKey{*u, r.Host, string(parts), id})
 	}
 	return id, why
 }
 
-// maxKnown is the longest partition of a key that is remembered, in bytes.
+// maxKnown limits what is remembered of a request besides what its key limits, in bytes.
 const maxKnown = 512
 
 // known are the keys of some requests. A client asks for the same URLs again and again, and a digest
