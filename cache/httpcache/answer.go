@@ -12,13 +12,13 @@ import (
 
 // answer sends a page, with Age if age is not empty.
 func (c *Cache) answer(w http.ResponseWriter, r *http.Request, p *page, line, age string) {
-	c.send(w, r, p, line, age, rules.Demanding(r.Header))
+	c.send(w, r, p, line, age, rules.Look(r.Header))
 }
 
-// send is answer for a request whose demands are known.
-func (c *Cache) send(w http.ResponseWriter, r *http.Request, p *page, line, age string, demands bool) {
+// send is answer for a request in whose header saw was seen.
+func (c *Cache) send(w http.ResponseWriter, r *http.Request, p *page, line, age string, saw rules.Seen) {
 	h := w.Header()
-	room := p.fill(h, 2)
+	room := p.fill(h, nil, 2)
 	if line != "" {
 		room[0] = line
 		if inner := h["Cache-Status"]; len(inner) > 0 {
@@ -27,20 +27,20 @@ func (c *Cache) send(w http.ResponseWriter, r *http.Request, p *page, line, age 
 			h["Cache-Status"] = room[0:1:1]
 		}
 	}
-	if age != "" && !c.cfg.NoAge {
+	if age != "" {
 		room[1] = age
 		h["Age"] = room[1:2:2]
 	}
 	n := c.stats.of(p.Format)
 	ranges := ""
-	if demands {
+	if saw.Any(rules.SawRange | rules.SawIfMatch) {
 		if rules.PreconditionFailed(p, r.Header) {
 			refuse412(w)
 			return
 		}
 		ranges = rules.RangeOf(p, time.UnixMilli(p.Made), r.Method, r.Header)
 	}
-	if rules.NotModified(p, r.Header) {
+	if saw.Any(rules.SawIfNoneMatch) && rules.NotModified(p, r.Header) {
 		rules.Leave304(h)
 		n.notModified.Add(1)
 		w.WriteHeader(http.StatusNotModified)
@@ -72,6 +72,7 @@ func (c *Cache) own(next http.Handler, w http.ResponseWriter, r *http.Request, t
 	own := &ownRendering{c: c, t: t, w: w, line: line}
 	rec := &own.rec
 	rec.c, rec.who, rec.client, rec.header = c, own, w, make(http.Header)
+	rec.begin(&c.core)
 	get, run := r, next.ServeHTTP
 	if r.Method == http.MethodHead {
 		// The header of a HEAD is that of the GET, including validator and length. A response
@@ -90,7 +91,7 @@ func (c *Cache) own(next http.Handler, w http.ResponseWriter, r *http.Request, t
 	made := c.now()
 	run(rec, get)
 	if status, header, body, ok := rec.finish(); ok {
-		c.answer(w, r, c.pageOf(&t, status, header, body, made), line, "")
+		c.answer(w, r, c.pageOf(status, header, body, made), line, "")
 	}
 }
 
@@ -104,7 +105,6 @@ type ownRendering struct {
 }
 
 func (o *ownRendering) judge(status int, h http.Header) verdict {
-	o.c.takeTags(h)
 	return o.c.judge(&o.t, status, h)
 }
 

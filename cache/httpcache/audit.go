@@ -22,7 +22,7 @@ var codingOnly = []cache.Option{cache.Fresh(), cache.With(policy.Patch{Audit: ne
 
 // audit is load for an audit. It returns no page if the handler now answers with something that
 // ends the page. If the response says nothing about the page, the audit fails.
-func (x *exchange) audit(ctx context.Context) (*page, error) {
+func (x *handling) audit(ctx context.Context) (*page, error) {
 	c := x.c
 	c.running.add(1) // before the look at closing, so that Close waits for what it does not stop
 	defer c.running.add(-1)
@@ -31,8 +31,8 @@ func (x *exchange) audit(ctx context.Context) (*page, error) {
 		cache.Filling(ctx).NoStore()
 		return nil, nil
 	}
-	y := &exchange{c: c, next: x.next, t: x.t, req: x.req, client: client{ctx: ctx}}
-	y.more = y
+	y := &handling{c: c, next: x.next, t: x.t, req: x.req}
+	y.source, y.client.ctx = y, ctx
 	y.reading = reading{k: x.k, ctx: ctx, id: x.id, v: x.v, h: c.wearing(x.h, hit), w: x.w}
 	if !c.until {
 		y.req.Header = c.wearing(x.req.Header, hit)

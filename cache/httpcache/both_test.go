@@ -134,7 +134,7 @@ func TestNobodySwitchesTheCacheOff(t *testing.T) {
 		header []string
 		status int
 	}{
-		"credentials": {cfg: httpcache.Config{SharedAuthorization: true}, header: []string{"Authorization", "x"}, status: 200},
+		"credentials": {header: []string{"Authorization", "x"}, status: 200},
 		"agent":       {header: []string{"User-Agent", "bad"}, status: 403},
 		"too many":    {header: []string{"User-Agent", "bad"}, status: 429},
 	} {

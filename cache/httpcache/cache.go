@@ -21,7 +21,6 @@ import (
 type Cache struct {
 	cfg Config
 	core
-	memory memory
 	judged atomic.Int64 // when eager was last set, in Unix seconds
 	eager  atomic.Bool
 }
@@ -31,7 +30,8 @@ func New(cfg Config) (*Cache, error) {
 	if err := cfg.defaults(); err != nil {
 		return nil, fmt.Errorf("httpcache: new: %w", err)
 	}
-	c := &Cache{cfg: cfg, memory: memory{seed: maphash.MakeSeed()}, core: core{
+	c := &Cache{cfg: cfg, core: core{
+		memory: &memory{seed: maphash.MakeSeed()}, encodings: cfg.Encodings,
 		tiers: cfg.Tiers,
 		space: key.Space{Tenant: cfg.Tenant, Namespace: cfg.Namespace},
 		rules: rules.Cache{Shared: true, Targets: cfg.Targets, Fallback: cfg.Fallback.rule()},
@@ -144,10 +144,10 @@ func (c *Cache) entries(t *target) []invalidate.Scope {
 	return []invalidate.Scope{c.pages.Key(t.key), c.pages.Prefix(t.key + "|")}
 }
 
-// pageOf makes a page of a handler's response to t.
-func (c *Cache) pageOf(t *target, status int, h http.Header, body []byte, made time.Time) *page {
+// pageOf makes a page of a handler's response.
+func (c *Cache) pageOf(status int, h http.Header, body []byte, made time.Time) *page {
 	p := newPage(status, h, body, made, c.cfg.pages())
-	p.Format = c.cfg.Format(t.path, h)
+	p.Format = formatOf(h)
 	c.offer(p)
 	return p
 }

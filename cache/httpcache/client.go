@@ -15,6 +15,7 @@ type client struct {
 
 	mu    sync.Mutex
 	w     http.ResponseWriter // nil: taken, gone, or none
+	to    http.ResponseWriter // w, after it was taken
 	taken bool
 
 	// done is closed when the handler that took the client over has finished with it. Then
@@ -29,7 +30,7 @@ func (c *client) take() http.ResponseWriter {
 	defer c.mu.Unlock()
 	w := c.w
 	if w != nil {
-		c.w, c.taken, c.done = nil, true, make(chan struct{})
+		c.w, c.to, c.taken, c.done = nil, w, true, make(chan struct{})
 	}
 	return w
 }
@@ -49,13 +50,25 @@ func (c *client) inform(status int, header http.Header) {
 	maps.Copy(h, before)
 }
 
+// waits reports whether the client still waits for an answer.
+func (c *client) waits() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.w != nil
+}
+
+// quit says that the client no longer waits. It reports whether a source has taken the client over.
+func (c *client) quit() (taken bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.w = nil
+	return c.taken
+}
+
 // leave says that the client no longer waits. If a handler took the client over, leave waits for
 // that handler and passes on its panic.
 func (c *client) leave() (taken bool) {
-	c.mu.Lock()
-	c.w = nil
-	c.mu.Unlock()
-	if !c.taken {
+	if !c.quit() {
 		return false
 	}
 	<-c.done
@@ -65,8 +78,12 @@ func (c *client) leave() (taken bool) {
 	return true
 }
 
-// release ends the takeover that take began.
-func (c *client) release(panicked any) {
+// release ends the takeover that take began. The source has ended with an error, or with a panic.
+func (c *client) release(err error, panicked any) {
+	if to, ok := c.to.(*caller); ok {
+		to.end(err, panicked)
+		return
+	}
 	c.panicked = panicked
 	close(c.done)
 }

@@ -98,16 +98,6 @@ type Config struct {
 	// A request with any other cookie bypasses the cache. Nil means that every cookie counts.
 	IgnoreCookie func(name string) bool
 
-	// SharedAuthorization lets requests with an Authorization header use the cache, which stores
-	// the response if it says public, s-maxage or must-revalidate (RFC 9111 §3.5). It is for Shared
-	// only.
-	SharedAuthorization bool
-
-	// ClientMayRefresh reports whether a request's Pragma, and the no-cache, max-age and
-	// min-fresh of its Cache-Control, count. Nil means never: any client could make the handler
-	// work. The no-store and only-if-cached of every client count.
-	ClientMayRefresh func(*http.Request) bool
-
 	// Codec encodes responses for a remote tier. Nil means codec.CBOR, which keeps the bytes of a
 	// body as they are.
 	Codec codec.Codec
@@ -125,10 +115,6 @@ type Config struct {
 	// Shared, and 200, 301, 404 and 410 with Pages. 206 and 304 are not allowed, and 5xx only with
 	// Shared.
 	Statuses []int
-
-	// StoreMissing reports whether the 404 or 410 of a path is stored. Clients can make up any
-	// number of paths, and those need not be stored. Nil means all.
-	StoreMissing func(path string) bool
 
 	// Query returns the names of the query parameters that matter for a path. The others are
 	// dropped from the key. With Pages the handler does not see them. If ok is false, or Query is nil,
@@ -162,17 +148,6 @@ type Config struct {
 	// choose Host, and each host is a copy of the site. Nil means every syntactically valid host.
 	Hosts []string
 
-	// Format names the kind of a response, for the statistics: "html", "rss". The header is nil
-	// when there is no response. The first 32 names are counted separately, the others as
-	// "other". Nil means by Content-Type.
-	Format func(path string, h http.Header) string
-
-	// TagHeaders are headers by which a handler names the tags of its response, instead of
-	// cache.Depend. Spaces separate the tags of Surrogate-Key; commas separate those of Cache-Tag
-	// and of all others. The cache removes these headers from every response. It does not store a
-	// response with an invalid tag, one that is too long or not UTF-8. Nil means none.
-	TagHeaders []string
-
 	// IgnoreWrites turns off invalidation by writes. A write is a request that is answered 2xx or
 	// 3xx, of a method other than GET, HEAD, OPTIONS and TRACE. By default it invalidates all
 	// entries of its path on its host, and of the paths that Location and Content-Location name.
@@ -187,10 +162,6 @@ type Config struct {
 	// those of compressed types, those that do not get smaller, and those that are not stored.
 	// With Off there are no codings. Nil means none.
 	Encodings []Encoding
-
-	// NoAge leaves out the Age header. With Age, a response that was made an hour ago and says
-	// max-age=60 is stale downstream when it arrives, even though nothing has changed since.
-	NoAge bool
 
 	// Off turns the cache off: the handler renders for every client. With Pages clients
 	// see the same responses, except for Age, Date, Cache-Status and the codings of Encodings. With

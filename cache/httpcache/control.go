@@ -22,10 +22,10 @@ func (r *recorder) FlushError() error {
 		return nil
 	}
 	if r.phase == recording && r.verdict.fate == store && r.who.tees() {
-		if r.out == nil {
+		if r.tail == nil {
 			r.share()
 		} else {
-			_ = http.NewResponseController(r.out).Flush()
+			r.tail.more(true)
 		}
 		return nil
 	}
@@ -55,29 +55,25 @@ func (r *recorder) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 
 // SetReadDeadline is for http.ResponseController.
 func (r *recorder) SetReadDeadline(t time.Time) error {
-	c, err := r.connection()
-	if err != nil {
-		return err
-	}
-	return c.SetReadDeadline(t)
+	return r.control(func(c *http.ResponseController) error { return c.SetReadDeadline(t) })
 }
 
 // SetWriteDeadline is for http.ResponseController.
 func (r *recorder) SetWriteDeadline(t time.Time) error {
-	c, err := r.connection()
-	if err != nil {
-		return err
-	}
-	return c.SetWriteDeadline(t)
+	return r.control(func(c *http.ResponseController) error { return c.SetWriteDeadline(t) })
 }
 
 // EnableFullDuplex is for http.ResponseController.
 func (r *recorder) EnableFullDuplex() error {
+	return r.control((*http.ResponseController).EnableFullDuplex)
+}
+
+func (r *recorder) control(do func(*http.ResponseController) error) error {
 	c, err := r.connection()
 	if err != nil {
 		return err
 	}
-	return c.EnableFullDuplex()
+	return do(c)
 }
 
 // connection returns the controller of the one client's connection. A handler that renders for

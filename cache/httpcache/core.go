@@ -17,24 +17,26 @@ import (
 
 // core is what a Cache and a Transport share: the stored pages, the rules and the numbers.
 type core struct {
-	pages    pages
-	tiers    *cache.Tiers
-	space    key.Space
-	rules    rules.Cache
-	lines    lines
-	stats    counters
-	running  running
-	room     room
-	keep     time.Duration
-	maxBody  int
-	hashed   bool     // pages hold the digests of what they vary on
-	until    bool     // pages stay until they are invalidated
-	ignored  []string // headers that an audit does not compare
-	personal []string // headers that identify a client, so that no key may hold them
-	now      func() time.Time
-	logger   *slog.Logger
-	warned   atomic.Int64 // when a failure was last logged, in Unix seconds
-	closing  atomic.Bool  // no audit begins any more
+	pages     pages
+	tiers     *cache.Tiers
+	space     key.Space
+	rules     rules.Cache
+	lines     lines
+	stats     counters
+	running   running
+	memory    *memory // of a Cache
+	room      room
+	keep      time.Duration
+	maxBody   int
+	hashed    bool       // pages hold the digests of what they vary on
+	until     bool       // pages stay until they are invalidated
+	encodings []Encoding // of a Cache
+	ignored   []string   // headers that an audit does not compare
+	personal  []string   // headers that identify a client, so that no key may hold them
+	now       func() time.Time
+	logger    *slog.Logger
+	warned    atomic.Int64 // when a failure was last logged, in Unix seconds
+	closing   atomic.Bool  // no audit begins any more
 }
 
 // pages is a cache.Cache of pages. It is an interface because of the compiler: a package that
@@ -54,7 +56,6 @@ type pages interface {
 // interface.
 var (
 	freshOnly = []cache.Option{cache.Fresh()}
-	freshHere = []cache.Option{cache.SkipRemote(), cache.Fresh()}
 	hereOnly  = []cache.Option{cache.SkipRemote()}
 	renewed   = []cache.Option{cache.MaxAge(0)}
 	anew      = []cache.Option{cache.MaxAge(0), cache.Fresh()}
@@ -92,10 +93,11 @@ func (k *core) warn(ctx context.Context, what string, err error) {
 	}
 }
 
-// forget invalidates an entry when over is closed, because the origin does not send its page any
+// forget invalidates an entry after the load of ctx, because the origin does not send its page any
 // more. During a load of the entry, the invalidation would repeat the load. A page that another load
 // has made since stays.
-func (k *core) forget(ctx context.Context, id string, over <-chan struct{}, made time.Time) {
+func (k *core) forget(ctx context.Context, id string, made time.Time) {
+	over := ctx.Done()
 	ctx = context.WithoutCancel(ctx)
 	k.running.Go(func() {
 		<-over

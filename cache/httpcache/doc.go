@@ -99,7 +99,7 @@
 // These requests reach the handler unchanged, with direct access to the connection:
 //
 //   - methods other than GET and HEAD;
-//   - Authorization (but see Config.SharedAuthorization), Proxy-Authorization, Cookie, the
+//   - Authorization, Proxy-Authorization, Cookie, the
 //     headers of Config.Credentials, and client certificates, unless Config.AllowAuthorized or
 //     IgnoreCookie admits them;
 //   - a body, an upgrade, a Connection that names another header of the request;
@@ -113,8 +113,7 @@
 // A client that says Cache-Control: no-store gets a stored response or one of its own, which is
 // not stored. A client that says only-if-cached gets a stored response or a 504; so does a GET or
 // HEAD that bypasses the cache, unless Config.Bypass names it. The other directives of a client's
-// Cache-Control and Pragma count only for Config.ClientMayRefresh. If they counted for all
-// clients, any client could make the handler work.
+// Cache-Control and Pragma do not count. If they counted, any client could make the handler work.
 //
 // These responses are never stored, and no option but Targets changes it:
 //
@@ -242,7 +241,7 @@
 //   - "hit", with "detail=stale" if the page is stale;
 //   - "fwd=uri-miss", "fwd=vary-miss" or "fwd=stale" if the handler ran because there was no
 //     page, no variant for the client, or only an older page;
-//   - "fwd=request" if the handler ran because the client asked for a newer page;
+//   - "fwd=request" from a Transport if its caller asked for a newer response;
 //   - "fwd=bypass" and "fwd=method" if the request did not use the cache.
 //
 // "stored" means that the tiers were given the response; Warm checks whether they kept it.
@@ -250,7 +249,7 @@
 // stored, detail has the reason, under the name that Stats uses. With stale-if-error it is
 // "fwd=stale; fwd-status=500; detail=stale-if-error". ttl is left out if it has no end.
 //
-// Age counts from the beginning of the rendering. See Config.NoAge.
+// Age counts from the beginning of the rendering.
 //
 // # Terms of other caches
 //
@@ -265,7 +264,7 @@
 //	hit-for-miss                                    guarantee 6: ten seconds
 //	PURGE, ban                                      Purge, PurgePath, PurgeAll, PurgeTags
 //	xkey.softpurge                                  Expire, Tiers.Expire of a tag
-//	Surrogate-Key, Cache-Tag, xkey                  cache.Depend, Config.TagHeaders
+//	Surrogate-Key, Cache-Tag, xkey                  cache.Depend; see the example of PurgeTags
 //	gzip_static, do_gzip                            Config.Encodings
 //	expires_in, fresh_when                          Cache-Control, and validators; Conditional without a cache
 //	cache "post", post (fragments)                  a cache of package cache, read by the handler

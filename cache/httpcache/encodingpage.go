@@ -17,9 +17,9 @@ const minEncoded = 1 << 10
 
 // offer sets Encodes on a page that is being made. It adds Accept-Encoding to Vary for every page
 // of an encodable kind, also when the page is too short.
-func (c *Cache) offer(p *page) {
+func (k *core) offer(p *page) {
 	p.Encodes = false
-	if len(c.cfg.Encodings) == 0 || len(p.Body) == 0 || !encodable(p) {
+	if len(k.encodings) == 0 || len(p.Body) == 0 || !encodable(p) {
 		return
 	}
 	p.Encodes = len(p.Body) >= minEncoded

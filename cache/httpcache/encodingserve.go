@@ -22,7 +22,7 @@ import (
 type coding = weak.Pointer[page]
 
 // inCoding returns the page to send for res: in the coding that the client prefers, or plain.
-func (x *exchange) inCoding(res cache.Result[*page], r *http.Request) *page {
+func (x *handling) inCoding(res cache.Result[*page], r *http.Request) *page {
 	c, p := x.c, res.Value
 	if x.own.Load() == p {
 		return p
@@ -74,10 +74,10 @@ func (p *page) encodedOnce(e *Encoding, request http.Header) *page {
 
 // codingOf returns the entry of a page in a coding, and makes it if it is missing. It returns nil
 // if the plain entry is gone or is another page, or if there are too many loads.
-func (x *exchange) codingOf(p *page, e *Encoding) *page {
+func (x *handling) codingOf(p *page, e *Encoding) *page {
 	c := x.c
 	id := x.at() + "|@encoding=" + e.kind.String() // no header name has an "@"
-	if !c.fits(id) {
+	if !c.fits(id, 0) {
 		return nil
 	}
 	load := func(ctx context.Context, _ string) (*page, error) { return x.encode(ctx, e) }
@@ -94,7 +94,7 @@ func (x *exchange) codingOf(p *page, e *Encoding) *page {
 }
 
 // encode is the loader of a coding.
-func (x *exchange) encode(ctx context.Context, e *Encoding) (*page, error) {
+func (x *handling) encode(ctx context.Context, e *Encoding) (*page, error) {
 	c, f := x.c, cache.Filling(ctx)
 	plain, err := c.pages.Fetch(ctx, x.at(), nil, freshOnly...)
 	if err != nil {

@@ -5,12 +5,17 @@ import (
 	"fmt"
 	"log"
 	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"strings"
 
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/cache/httpcache"
 )
 
-// A handler that does not know the cache names the tags of its responses in a header.
+// An origin that does not know the cache names the tags of its responses in a header. The proxy reads
+// them.
 func ExampleCache_PurgeTags() {
 	ctx := context.Background()
 	tiers, err := cache.Open(cache.TiersConfig{})
@@ -18,14 +23,27 @@ func ExampleCache_PurgeTags() {
 		log.Fatal(err)
 	}
 	defer func() { _ = tiers.Close(ctx) }()
-	pages, err := httpcache.New(httpcache.Config{Tiers: tiers, TagHeaders: []string{"Surrogate-Key"}})
+	pages, err := httpcache.New(httpcache.Config{Tiers: tiers, Hosts: []string{"example.com"}})
 	if err != nil {
 		log.Fatal(err)
 	}
-	site := pages.Handler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	origin := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Cache-Control", "max-age=60")
 		w.Header().Set("Surrogate-Key", "post:7 author:3")
 	}))
+	defer origin.Close()
+	target, err := url.Parse(origin.URL)
+	if err != nil {
+		log.Fatal(err)
+	}
+	site := pages.Handler(&httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) },
+		ModifyResponse: func(res *http.Response) error {
+			cache.Depend(res.Request.Context(), strings.Fields(res.Header.Get("Surrogate-Key"))...)
+			res.Header.Del("Surrogate-Key")
+			return nil
+		},
+	})
 	get := func() {
 		res := ask(site, http.MethodGet, "/posts/7")
 		fmt.Printf("%s; the client sees the tags: %t\n", how(res), res.Header().Get("Surrogate-Key") != "")

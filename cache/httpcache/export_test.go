@@ -12,12 +12,11 @@ import (
 var (
 	Normalize = normalize
 	IsNormal  = isNormal
-	SplitTags = splitTags
 )
 
 // Learned is Cache.learned for the path "/".
 func (c *Cache) Learned(lines []string) ([]string, bool) {
-	return learned(http.Header{"Vary": lines}, false, (&exchange{c: c, t: target{path: "/", escaped: "/"}}).keyed)
+	return learned(http.Header{"Vary": lines}, false, (&handling{c: c, t: target{path: "/", escaped: "/"}}).keyed)
 }
 
 // Send answers r with an encoded page from a remote tier, if the page can be sent.
@@ -26,7 +25,7 @@ func (c *Cache) Send(w http.ResponseWriter, r *http.Request, stored []byte) {
 	if err := codec.CBOR.Unmarshal(stored, &p); err != nil || !p.sound() {
 		return
 	}
-	x := c.exchange(nil, w, r, target{key: "k"})
+	x := c.handling(nil, w, r, target{key: "k"})
 	line, age := x.account(cache.Result[*page]{Value: p, Source: cache.Remote}, 0)
 	_ = c.selects(p, r.Header)
 	_ = variantOf(x.id, p.names(), r.Header)

@@ -7,14 +7,33 @@ import (
 	"github.com/twofold-go/twofold/cache"
 )
 
+// failure is a load that got no response, or a failure of the source. An older page may replace it.
+type failure struct {
+	page *page // nil: there is none
+	mine bool  // not for everybody
+	err  error // of a server that did not answer
+}
+
+// CacheCode makes failure a cache.Coder, so that the error is remembered with its page.
+func (f *failure) CacheCode() string { return "status" }
+
+func (f *failure) Error() string {
+	if f.err != nil {
+		return f.err.Error()
+	}
+	return "httpcache: the origin answered " + http.StatusText(f.page.Status)
+}
+
+func (f *failure) Unwrap() error { return f.err }
+
 // refusedTo answers a client that waited for a response that is not for everybody.
-func (c *Cache) refusedTo(x *exchange, w http.ResponseWriter, r *http.Request, why reason) {
-	x.asked(c.cfg.Format(x.t.path, nil))
+func (c *Cache) refusedTo(x *handling, w http.ResponseWriter, r *http.Request, why reason) {
+	x.asked("other")
 	c.alone(x.next, w, r, x.t, c.lines.miss(x.missed(why)))
 }
 
 // failedWith answers a client after a load has failed.
-func (x *exchange) failedWith(w http.ResponseWriter, r *http.Request, err error) {
+func (x *handling) failedWith(w http.ResponseWriter, r *http.Request, err error) {
 	c := x.c
 	if f, ok := errors.AsType[*failure](err); ok {
 		led := x.led.Load()
@@ -31,13 +50,6 @@ func (x *exchange) failedWith(w http.ResponseWriter, r *http.Request, err error)
 		}
 		c.answer(w, r, f.page, line, "")
 		return
-	}
-	if f, ok := errors.AsType[*refusal](err); ok {
-		c.refusedTo(x, w, r, f.why)
-		return
-	}
-	if p, ok := errors.AsType[*cache.PanicError](err); ok {
-		panic(repanic(p))
 	}
 	if errors.Is(err, cache.ErrClosed) {
 		c.forItself(x.next, w, r, x.t, byClosing)
@@ -87,10 +99,10 @@ func unavailable(w http.ResponseWriter, status int) {
 }
 
 // logPanic logs a panic that no client notices.
-func (c *Cache) logPanic(p *cache.PanicError) {
+func (k *core) logPanic(p *cache.PanicError) {
 	if p == nil || errors.Is(p, http.ErrAbortHandler) {
 		return
 	}
 	// Log the stack, but not the panic value: it may hold data.
-	c.logger.Error("httpcache: a handler panicked, and an older page is served", "stack", string(p.Stack))
+	k.logger.Error("httpcache: a handler panicked, and an older page is served", "stack", string(p.Stack))
 }

@@ -23,7 +23,6 @@ func TestFloods(t *testing.T) {
 		"path":   func(i int) (string, []string) { return fmt.Sprint("/", i), nil },
 		"host":   func(i int) (string, []string) { return "/", []string{"Host", fmt.Sprint("h", i)} },
 		"header": func(i int) (string, []string) { return "/", []string{"X-Lang", fmt.Sprint(i)} },
-		"format": func(i int) (string, []string) { return fmt.Sprint("/", i), nil },
 	} {
 		t.Run(name, func(t *testing.T) {
 			tiers := openTiers(t, cache.TiersConfig{Local: local.New(local.Config{MaxBytes: budget})})
@@ -32,12 +31,6 @@ func TestFloods(t *testing.T) {
 			}, httpcache.Config{
 				Tiers: tiers,
 				Vary:  []httpcache.VaryRule{{Header: "X-Lang"}},
-				Format: func(path string, _ http.Header) string {
-					if name == "format" {
-						return path
-					}
-					return name
-				},
 			})
 			before := heap()
 			for i := range 600 {
@@ -49,9 +42,6 @@ func TestFloods(t *testing.T) {
 			}
 			if more := heap() - before; more > 24<<20 {
 				t.Errorf("%d bytes more are in use", more)
-			}
-			if n := len(s.c.Stats().Formats); n > 33 {
-				t.Errorf("%d formats are counted", n)
 			}
 		})
 	}

@@ -15,10 +15,12 @@ var conditions = []string{"If-None-Match", "If-Modified-Since", "If-Match", "If-
 
 // hides reports whether Config.Hide hides the header. The name is canonical.
 func (c *Cache) hides(name string) bool {
-	return slices.ContainsFunc(c.cfg.Hide, func(h string) bool {
-		start, ok := strings.CutSuffix(h, "*")
-		return h == name || ok && strings.HasPrefix(name, start)
-	})
+	for _, h := range c.cfg.Hide {
+		if n := len(h) - 1; h == name || h[n] == '*' && strings.HasPrefix(name, h[:n]) {
+			return true
+		}
+	}
+	return false
 }
 
 // shown returns the request for the handler that renders for everybody of a Shared cache:
@@ -26,31 +28,21 @@ func (c *Cache) hides(name string) bool {
 // the headers in Config.Vary. With bare set, it has no parameter that is not in the key. The response
 // is that client's own if it may not be stored, unless the request had credentials, which the handler
 // has not seen. Then mine is false.
-func (x *exchange) shown(ctx context.Context, bare bool) (r *http.Request, mine bool) {
-	c := x.c
-	r, mine = x.req.Clone(ctx), !x.t.allowed
+func (x *handling) shown(ctx context.Context, bare bool) (r *http.Request, mine bool) {
+	req := x.req
+	req.Header = nil
+	r, mine = req.Clone(ctx), !x.t.allowed
 	r.Method, r.Body = http.MethodGet, http.NoBody
 	r.Form, r.PostForm, r.MultipartForm = nil, nil, nil // of a query that may not be in the key
-	for name := range r.Header {
-		if c.hides(name) {
-			delete(r.Header, name)
+	r.Header = make(http.Header, len(x.req.Header))
+	for name, values := range x.req.Header {
+		if !x.drops(name) {
+			r.Header[name] = values
 		}
 	}
 	x.forward(r.Header)
 	x.wearKey(r.Header)
-	for _, name := range conditions {
-		delete(r.Header, name)
-	}
-	if len(c.cfg.Encodings) > 0 {
-		delete(r.Header, "Accept-Encoding")
-	}
-	if c.cfg.IgnoreCookie != nil { // else a cookie is a credential
-		delete(r.Header, "Cookie")
-	}
 	if x.t.allowed { // asked once: the request's context may be over by now
-		for _, name := range c.cfg.Credentials {
-			delete(r.Header, name)
-		}
 		if r.TLS != nil && len(r.TLS.PeerCertificates) > 0 {
 			state := *r.TLS // the client's request has the same pointer
 			state.PeerCertificates, state.VerifiedChains = nil, nil
@@ -66,19 +58,34 @@ func (x *exchange) shown(ctx context.Context, bare bool) (r *http.Request, mine 
 	return r, mine
 }
 
+// drops reports whether the handler must not see a header of the request.
+func (x *handling) drops(name string) bool {
+	cfg := &x.c.cfg
+	switch {
+	case slices.Contains(conditions, name),
+		name == "Accept-Encoding" && len(cfg.Encodings) > 0,
+		name == "Cookie" && cfg.IgnoreCookie != nil, // else a cookie is a credential
+		x.t.allowed && slices.Contains(cfg.Credentials, name):
+		return true
+	}
+	return x.c.hides(name)
+}
+
 // forward tells the handler the scheme and the host of the key, if the client's words about them
 // are hidden. Without them an origin behind a proxy that ends TLS would redirect to https for ever.
-func (x *exchange) forward(h http.Header) {
-	for name, value := range map[string]string{"X-Forwarded-Proto": strings.TrimSuffix(scheme(x.t.secure), "//"), "X-Forwarded-Host": x.t.host} {
+func (x *handling) forward(h http.Header) {
+	tell := func(name, value string) {
 		if rules.Has(x.req.Header, name) && x.c.hides(name) {
 			h[name] = []string{value}
 		}
 	}
+	tell("X-Forwarded-Proto", strings.TrimSuffix(scheme(x.t.secure), "//"))
+	tell("X-Forwarded-Host", x.t.host)
 }
 
 // wearKey gives the headers of Config.Vary the values that are in the key. Hidden ones stay
 // hidden.
-func (x *exchange) wearKey(h http.Header) {
+func (x *handling) wearKey(h http.Header) {
 	for i, rule := range x.c.cfg.Vary {
 		if rule.On != nil && !rule.On(x.t.path) || x.c.hides(rule.Header) {
 			continue
@@ -91,7 +98,7 @@ func (x *exchange) wearKey(h http.Header) {
 }
 
 // align gives the request line the query of the URL. An outer handler may have cut off parameters.
-func (x *exchange) align(r *http.Request) {
+func (x *handling) align(r *http.Request) {
 	query := r.URL.RawQuery
 	path, line, asked := strings.Cut(r.RequestURI, "?")
 	switch {

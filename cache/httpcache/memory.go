@@ -33,6 +33,9 @@ func (m *memory) slot(key string) *atomic.Pointer[remembered] {
 
 // add remembers the key: its clients do not share a load.
 func (m *memory) add(key string, now time.Time) {
+	if m == nil {
+		return
+	}
 	m.slot(key).Store(&remembered{key, now.Add(memoryTime)})
 	m.used.Store(true)
 }

@@ -65,7 +65,7 @@ func newPage(status int, header http.Header, body []byte, made time.Time, valida
 		}
 	}
 	if rules.BodyAllowed(status) {
-		header["Content-Length"] = []string{strconv.Itoa(len(body))}
+		setLength(header, len(body))
 	}
 	if validate && status == http.StatusOK && !rules.Has(header, "Etag") {
 		header["Etag"] = []string{etagOf(status, header, body)}
@@ -73,6 +73,14 @@ func newPage(status int, header http.Header, body []byte, made time.Time, valida
 	p := pageOf(status, header, body)
 	p.Made = made.UnixMilli()
 	return p
+}
+
+// setLength sets Content-Length. Most often it is right already, and setting it would allocate.
+func setLength(h http.Header, n int) {
+	var room [20]byte
+	if old := h["Content-Length"]; len(old) != 1 || old[0] != string(strconv.AppendInt(room[:0], int64(n), 10)) {
+		h["Content-Length"] = []string{strconv.Itoa(n)}
+	}
 }
 
 // pageOf makes a page of a response. It takes over header and body.
@@ -118,10 +126,12 @@ func (p *page) size() int64 {
 	}
 	n := int64(unsafe.Sizeof(*p)) + int64(cap(p.Body)) + int64(len(p.Format)) + int64(cap(p.Header))*int64(unsafe.Sizeof(field{}))
 	n += int64(cap(p.Vary)) * int64(unsafe.Sizeof(field{}))
-	for _, f := range slices.Concat(p.Header, p.Vary) {
-		n += int64(len(f.Name)) + int64(cap(f.Values))*int64(unsafe.Sizeof(""))
-		for _, v := range f.Values {
-			n += int64(len(v))
+	for _, fields := range [...][]field{p.Header, p.Vary} {
+		for _, f := range fields {
+			n += int64(len(f.Name)) + int64(cap(f.Values))*int64(unsafe.Sizeof(""))
+			for _, v := range f.Values {
+				n += int64(len(v))
+			}
 		}
 	}
 	return n
@@ -144,16 +154,24 @@ func (p *page) Get(name string) string {
 }
 
 // fill writes the page's header into h, as merge does. The values are copies, because the owner
-// of h may change them. The copies share one slice; fill returns extra more strings of it.
-func (p *page) fill(h http.Header, extra int) (room []string) {
+// of h may change them. The copies share one slice: room, if it is long enough. Fill returns extra more
+// strings of it.
+func (p *page) fill(h http.Header, room []string, extra int) []string {
 	n := extra
-	for _, f := range p.Header {
-		n += len(f.Values)
+	for i := range p.Header {
+		n += len(p.Header[i].Values)
 	}
-	room = make([]string, n)
+	if n > len(room) {
+		room = make([]string, n)
+	}
 	empty := len(h) == 0 // most often: then there is nothing to join
-	for _, f := range p.Header {
-		k := copy(room, f.Values)
+	for i := range p.Header {
+		f, k := &p.Header[i], 1
+		if len(f.Values) == 1 {
+			room[0] = f.Values[0] // faster than copy
+		} else {
+			k = copy(room, f.Values)
+		}
 		values := room[:k:k]
 		if !empty {
 			values = joinLists(f.Name, h[f.Name], values)

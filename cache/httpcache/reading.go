@@ -20,6 +20,7 @@ type reading struct {
 	id  string          // the entry of the URL
 	v   *variant        // nil: the entry of the URL
 	h   http.Header     // of the request, with canonical names
+	saw rules.Seen      // what is in h
 	w   rules.Request   // what the client requires
 }
 
@@ -41,7 +42,7 @@ func (x *reading) turn(p *page) bool {
 		return false
 	}
 	v := variantOf(x.id, names, x.h)
-	if !x.k.fits(v.id) {
+	if !x.k.fits(v.id, 0) {
 		return false
 	}
 	x.v = v
@@ -66,12 +67,6 @@ func (x *reading) find(opts []cache.Option) (res cache.Result[*page], ok bool) {
 	}
 }
 
-// wants reports whether a stored page meets the client's requirements. A page that was fresh when it
-// was read, or may be served stale, is enough for a client that has none.
-func (x *reading) wants(p *page, now int64) bool {
-	return !x.w.Restricts() || x.w.Accepts(x.k.life(p, now), now)
-}
-
 // deeds is what the loads of one request did. They may run on after their client has left.
 type deeds struct {
 	led     atomic.Bool              // a load of ours ran
@@ -87,6 +82,8 @@ type deeds struct {
 	// result is the result of the latest load, or nil while it runs. A client that waits for it
 	// longer than LoadTimeout reads from waits.
 	result atomic.Pointer[loaded]
+	first  loaded // the result of the first load; without an allocation, as one load is usual
+	once   atomic.Bool
 	waits  atomic.Pointer[chan struct{}]
 }
 
@@ -104,7 +101,12 @@ func (d *deeds) begun() (again bool) {
 
 // ended says how a load has ended.
 func (d *deeds) ended(p *page, err error) {
-	d.result.Store(&loaded{p, err})
+	l := &d.first
+	if d.once.Swap(true) {
+		l = new(loaded)
+	}
+	l.page, l.err = p, err
+	d.result.Store(l)
 	if w := d.waits.Load(); w != nil {
 		wake(*w)
 	}
@@ -137,13 +139,13 @@ func (d *deeds) outcome() (cache.Result[*page], error) {
 }
 
 // missed returns the Cache-Status data of a request that no stored page answered.
-func (x *inquiry) missed(why reason) miss {
+func (x *exchange) missed(why reason) miss {
 	return miss{stale: x.had.Load(), vary: x.v != nil, asked: x.newer.Load(), detail: why}
 }
 
 // account counts a request that a page answers. It returns the line of Cache-Status, and the Age of a
 // stored page.
-func (x *inquiry) account(res cache.Result[*page], now int64) (line, old string) {
+func (x *exchange) account(res cache.Result[*page], now int64) (line, old string) {
 	k, p := x.k, res.Value
 	n := k.stats.of(p.Format)
 	age := k.age(p, now)
@@ -205,8 +207,8 @@ func (k *core) life(p *page, now int64) rules.Life {
 	return rules.Life{Made: p.Made, Fresh: p.Fresh, Asks: p.Asks, Strict: p.Strict, Immutable: p.Immutable}
 }
 
-// fits reports whether the spelled id is short enough for a key.
-func (k *core) fits(id string) bool {
-	room := key.MaxLen - len(k.space.Tenant) - len(k.space.Namespace) - 2 // two colons
+// fits reports whether the spelled id, with more bytes that need no escape, is short enough for a key.
+func (k *core) fits(id string, more int) bool {
+	room := key.MaxLen - len(k.space.Tenant) - len(k.space.Namespace) - 2 - more // two colons
 	return 3*len(id) <= room || len(id) <= room && len(key.Text(id)) <= room
 }

@@ -32,9 +32,7 @@ const (
 	byHead
 
 	// Why a response was not stored, although all waiting clients got it.
-	byMissing
 	byPlainStatus
-	byTags
 
 	// Why a response was neither stored nor shared.
 	byStatus
@@ -73,8 +71,8 @@ var reasonNames = [reasons]string{
 	byPrecondition: "precondition", byBody: "request-body", byUpgrade: "upgrade", byStream: "stream-asked-for",
 	byHost: "host", byPath: "path", byQuery: "query", byKeyLength: "key-too-long",
 	byOff: "off", byRequestNoStore: "request-no-store", byMemory: "not-cacheable-a-moment-ago", byClosing: "closed", byOnly: "only-if-cached", byCondition: "not-fresh", byHead: "head",
-	byMissing: "missing", byPlainStatus: "status-not-kept", byTags: "tags",
-	byStatus: "status", bySetCookie: "set-cookie", byPrivate: "private", byNoStore: "no-store", byNoCache: "no-cache",
+	byPlainStatus: "status-not-kept",
+	byStatus:      "status", bySetCookie: "set-cookie", byPrivate: "private", byNoStore: "no-store", byNoCache: "no-cache",
 	byBadCacheControl: "bad-cache-control", byVary: "vary", byEventStream: "event-stream", byPartial: "partial",
 	byTrailer: "trailer", byConnection: "connection", byTransferEncoding: "transfer-encoding", byLength: "length",
 	byEarlyHints: "early-hints", byControl: "control", bySilence: "no-lifetime", byRoom: "no-room", byLoad: "load",

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
-	"sync"
 
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 )
@@ -14,32 +13,32 @@ import (
 // not for everybody, and its client gets another one.
 var errNotRecorded = errors.New("httpcache: no client reads this response")
 
-// recorder is the http.ResponseWriter of a handler whose response may be stored. It records until
-// the handler returns, or until the response turns out not to be recordable. Then the response
+// recorder is the http.ResponseWriter of a source whose response may be stored. It records until
+// the source returns, or until the response turns out not to be recordable. Then the response
 // goes on to a client, or is dropped.
 //
-// Only the handler's goroutine calls it, as with every ResponseWriter. The lock is for handlers
-// that break that rule.
+// Only the source's goroutine calls it, as with every ResponseWriter. The lock is for the follower,
+// and for handlers that break that rule.
 type recorder struct {
-	c   *Cache
+	c   *Cache // nil: of a Transport
 	who recordedFor
 
 	// client is the writer of the only client of the rendering, which gives access to its
 	// connection. Nil means that the rendering is for everybody.
 	client http.ResponseWriter
 
-	header http.Header // the handler's
+	header    http.Header // the handler's
+	announced int64       // the length of a server's body, besides that of the header; 0 or less: none
+	brief     bool        // the body was not read
 
-	// mu protects the rest.
-	mu      sync.Mutex
+	flow    // its mu protects the rest
 	phase   phase
 	status  int         // 0: not written yet
 	sent    http.Header // the header when the status was written
 	verdict verdict
-	body    []byte
-	held    int                 // bytes of room that body takes
 	slow    bool                // the client waits for what is recorded
-	out     http.ResponseWriter // in phase passing, and of the tee
+	tail    follower            // in phase recording: of the client that gets the response as it comes; or nil
+	out     http.ResponseWriter // in phase passing
 }
 
 // recordedFor decides what becomes of a response that is recorded.
@@ -107,43 +106,24 @@ func (r *recorder) writeHeader(status int) {
 
 // share gives the client what is recorded so far, and what follows.
 func (r *recorder) share() {
-	if r.phase != recording || r.verdict.held || r.verdict.fate != store || r.out != nil || !r.who.tees() {
+	if r.phase != recording || r.verdict.held || r.verdict.fate != store || r.tail != nil || !r.who.tees() {
 		return
 	}
-	if r.out = r.who.tee(); r.out != nil {
-		r.send()
-		_ = http.NewResponseController(r.out).Flush()
+	if w := r.who.tee(); w != nil {
+		r.sendHeader(w)
+		if c, ok := w.(*caller); ok {
+			r.tail = c
+		} else {
+			r.tail = &tail{f: &r.flow, w: w}
+		}
+		r.tail.more(true)
 	}
-}
-
-// grow makes room for n more bytes of body. It reports false if the bodies of all recorders are too
-// long together.
-func (r *recorder) grow(n int) bool {
-	size := len(r.body) + n
-	if size <= cap(r.body) {
-		return true
-	}
-	if announced := int(r.length()); announced > 0 || len(r.body) > 0 {
-		size = max(size, larger(len(r.body), announced, r.c.maxBody))
-	}
-	if !r.c.room.take(size - r.held) {
-		return false
-	}
-	r.held, r.body = size, append(make([]byte, 0, size), r.body...)
-	return true
-}
-
-// drop gives the room back. What was recorded is sent, or belongs to a page.
-func (r *recorder) drop() {
-	r.c.room.give(r.held)
-	r.held, r.body = 0, nil
 }
 
 // inform passes an informational response on. In a rendering for everybody it begins a dialogue
 // with one client, which cannot be stored.
 func (r *recorder) inform(status int) {
 	h := rules.Canonical(r.header)
-	dropHeaders(h, r.c.cfg.TagHeaders)
 	if r.phase == recording && r.who.early(status, h) {
 		return
 	}
@@ -162,6 +142,9 @@ func (r *recorder) length() int64 {
 	if r.verdict.fate == renew {
 		return -1
 	}
+	if r.announced > 0 {
+		return r.announced
+	}
 	n, err := strconv.ParseUint(r.sent.Get("Content-Length"), 10, 63)
 	if err != nil {
 		return -1
@@ -171,7 +154,7 @@ func (r *recorder) length() int64 {
 
 // tooLong reports whether the response is already known to be too long.
 func (r *recorder) tooLong() bool {
-	if r.length() > int64(r.c.maxBody) {
+	if r.length() > int64(r.max) {
 		return true
 	}
 	size := 0
@@ -187,8 +170,9 @@ func (r *recorder) tooLong() bool {
 // stop ends the recording. What is recorded and what follows goes to the writer that live
 // returns.
 func (r *recorder) stop(why reason) {
-	sent := r.out != nil
+	sent := r.tail != nil
 	r.out = r.who.live(why)
+	r.tail = nil
 	if r.out == nil {
 		r.phase = dropped
 		r.drop()
@@ -203,14 +187,28 @@ func (r *recorder) stop(why reason) {
 
 // send passes on the recorded header and body.
 func (r *recorder) send() {
-	if r.client == nil {
-		r.c.mark(r.sent, r.body)
+	r.sendHeader(r.out)
+	if len(r.buf) > 0 {
+		_, _ = r.out.Write(r.buf) // the next write fails too
 	}
-	merge(r.out.Header(), r.sent)
-	r.out.WriteHeader(r.status)
-	if len(r.body) > 0 {
-		_, _ = r.out.Write(r.body) // the next write fails too
+}
+
+func (r *recorder) sendHeader(w http.ResponseWriter) {
+	if r.client == nil && r.c != nil {
+		r.c.mark(r.sent, r.buf)
 	}
+	if r.c != nil { // a Transport's caller has the header
+		merge(w.Header(), r.sent)
+	}
+	w.WriteHeader(r.status)
+}
+
+// settle waits until the tail has everything. It returns the value that the writer panicked with.
+func (r *recorder) settle() (fell any) {
+	if r.tail == nil {
+		return nil
+	}
+	return r.tail.settle()
 }
 
 func (r *recorder) Write(b []byte) (int, error) {
@@ -222,17 +220,17 @@ func (r *recorder) Write(b []byte) (int, error) {
 	if r.phase == recording && !rules.BodyAllowed(r.status) {
 		return 0, http.ErrBodyNotAllowed
 	}
-	if r.phase == recording && len(r.body)+len(b) > r.c.maxBody {
+	if r.phase == recording && len(r.buf)+len(b) > r.max {
 		r.stop(bySize)
 	}
-	if r.phase == recording && !r.grow(len(b)) {
+	if r.phase == recording && !r.grow(len(b), r.length()) {
 		r.stop(byRoom)
 	}
 	switch r.phase {
 	case recording:
-		r.body = append(r.body, b...)
-		if r.out != nil {
-			_, _ = r.out.Write(r.body[len(r.body)-len(b):])
+		r.buf = append(r.buf, b...)
+		if r.tail != nil {
+			r.tail.more(false)
 		}
 		return len(b), nil
 	case passing:
@@ -253,23 +251,36 @@ func (r *recorder) finish() (status int, header http.Header, body []byte, ok boo
 	if r.phase == recording {
 		if hasTrailers(r.header) {
 			r.stop(byTrailer)
-		} else if n := r.sent.Get("Content-Length"); n != "" && n != strconv.Itoa(len(r.body)) && r.verdict.fate != renew {
+		} else if n := r.length(); n >= 0 && n != int64(len(r.buf)) && !r.brief {
 			r.stop(byLength)
 		}
 	}
 	if r.phase == passing {
 		r.trail()
 	}
-	ok, body = r.phase == recording, r.body
-	r.phase = over
-	r.drop()
+	ok, body = r.phase == recording, r.buf
+	r.close()
 	return r.status, r.sent, body, ok
 }
 
-// close ends the recording after the handler has panicked.
-func (r *recorder) close() {
+// cutShort ends the recording of a response that its source could not finish. It reports false if there
+// was none.
+func (r *recorder) cutShort() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.phase = over
-	r.drop()
+	switch {
+	case r.status == 0:
+		r.close()
+		return false
+	case r.phase == recording:
+		r.stop(byLength)
+	}
+	return true
+}
+
+// close ends the recording. A tail sends on. The caller holds mu.
+func (r *recorder) close() {
+	if r.phase = over; r.tail == nil {
+		r.drop()
+	}
 }

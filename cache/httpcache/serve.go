@@ -1,7 +1,6 @@
 package httpcache
 
 import (
-	"errors"
 	"net/http"
 
 	"github.com/twofold-go/twofold/cache"
@@ -26,9 +25,14 @@ func (c *Cache) serve(next http.Handler, w http.ResponseWriter, r *http.Request)
 	case t.w.NoStore, t.w.OnlyIfCached, r.Method == http.MethodHead && !c.cfg.pages(), !c.cfg.pages() && t.demands:
 		c.asItIs(next, w, r, t)
 	default:
-		if now := c.now().UnixMilli(); c.loadsAtHits(now/1000) || !c.fromStore(w, r, t, freshHere, now) {
-			c.through(next, w, r, t)
+		now := c.now().UnixMilli()
+		x := c.reading(r, &t)
+		res, ok := x.find(hereOnly)
+		if ok && !res.Stale && !c.loadsAtHits(now/1000) {
+			c.served(w, r, &x, res, &t, now)
+			return
 		}
+		c.through(next, w, r, t, x.v, ok)
 	}
 }
 
@@ -54,20 +58,28 @@ func (c *Cache) asItIs(next http.Handler, w http.ResponseWriter, r *http.Request
 
 // fromStore answers from a stored page, if one does. It refreshes nothing.
 func (c *Cache) fromStore(w http.ResponseWriter, r *http.Request, t target, opts []cache.Option, now int64) bool {
-	x := reading{k: &c.core, ctx: r.Context(), id: t.key, h: r.Header, w: t.w}
+	x := c.reading(r, &t)
 	res, ok := x.find(opts)
-	if !ok || !x.wants(res.Value, now) {
-		return false
+	if ok {
+		c.served(w, r, &x, res, &t, now)
 	}
+	return ok
+}
+
+func (c *Cache) reading(r *http.Request, t *target) reading {
+	return reading{k: &c.core, ctx: r.Context(), id: t.key, h: r.Header, w: t.w}
+}
+
+// served answers by a stored page.
+func (c *Cache) served(w http.ResponseWriter, r *http.Request, x *reading, res cache.Result[*page], t *target, now int64) {
 	line, age := x.hit(res.Value, res.Stale, now)
 	p, e := c.known(res.Value, r.Header)
 	if e != nil {
-		y := c.exchange(nil, w, r, t)
+		y := c.handling(nil, w, r, *t)
 		y.v = x.v
 		p = y.inCoding(res, r)
 	}
-	c.send(w, r, p, line, age, t.demands)
-	return true
+	c.send(w, r, p, line, age, t.saw)
 }
 
 // onlyIfCached reports whether a request that bypasses the cache must not reach the handler. A
@@ -94,10 +106,11 @@ func (c *Cache) forItself(next http.Handler, w http.ResponseWriter, r *http.Requ
 }
 
 // through answers through the cache. If the stored page is a variant for other clients, its Vary
-// names lead to this client's variant.
-func (c *Cache) through(next http.Handler, w http.ResponseWriter, r *http.Request, t target) {
-	x := c.exchange(next, w, r, t)
-	if res, ok := x.find(hereOnly); ok && x.wants(res.Value, c.now().UnixMilli()) {
+// names lead to this client's variant. A look led to v, and may have found a page that is not fresh.
+func (c *Cache) through(next http.Handler, w http.ResponseWriter, r *http.Request, t target, v *variant, found bool) {
+	x := c.handling(next, w, r, t)
+	x.v = v
+	if found {
 		x.client.w = nil // it has a page, so a load is a refresh
 	}
 	for {
@@ -115,8 +128,8 @@ func (c *Cache) through(next http.Handler, w http.ResponseWriter, r *http.Reques
 
 // turned returns the exchange of the variant of our client, after the page p of the URL proved to be for
 // others, or the reason why there is none.
-func (x *exchange) turned(w http.ResponseWriter, r *http.Request, p *page) (y *exchange, why reason) {
-	y = x.c.exchange(x.next, w, r, x.t)
+func (x *handling) turned(w http.ResponseWriter, r *http.Request, p *page) (y *handling, why reason) {
+	y = x.c.handling(x.next, w, r, x.t)
 	if x.v != nil || !y.turn(p) {
 		return nil, byVary
 	}
@@ -125,7 +138,7 @@ func (x *exchange) turned(w http.ResponseWriter, r *http.Request, p *page) (y *e
 
 // try answers from the entry of x, or by a load of it. It reports false for a page that is for
 // other clients.
-func (x *exchange) try(w http.ResponseWriter, r *http.Request) (p *page, done bool) {
+func (x *handling) try(w http.ResponseWriter, r *http.Request) (p *page, done bool) {
 	c := x.c
 	if c.memory.has(x.at(), c.now) {
 		if !c.fromStore(w, r, x.t, nil, c.now().UnixMilli()) {
@@ -135,22 +148,16 @@ func (x *exchange) try(w http.ResponseWriter, r *http.Request) (p *page, done bo
 	}
 	res, err := x.outlast(x.fetch())
 	if x.client.leave() {
-		x.asked(c.cfg.Format(x.t.path, nil))
+		x.asked("other")
 		return nil, true
 	}
-	if own := x.own.Load(); own != nil && (err != nil || res.Source == cache.Load) {
-		res, err = cache.Result[*page]{Value: own, Source: cache.Load}, nil
-	}
-	if err != nil {
-		x.failedWith(w, r, err)
-		return nil, true
-	}
+	res, why, err := x.result(res, err)
 	p = res.Value
 	switch {
-	case p != nil && p.refused != none:
-		c.refusedTo(x, w, r, p.refused)
-	case !p.sound():
-		c.refusedTo(x, w, r, byMemory)
+	case err != nil:
+		x.failedWith(w, r, err)
+	case why != none:
+		c.refusedTo(x, w, r, why)
 	case !c.selects(p, x.h):
 		return p, false
 	case !x.led.Load() && res.Source == cache.Load && c.spent(p):
@@ -158,37 +165,10 @@ func (x *exchange) try(w http.ResponseWriter, r *http.Request) (p *page, done bo
 	default:
 		line, age := x.account(res, c.now().UnixMilli())
 		c.logPanic(x.fault.Load())
-		if cookies := x.cookies.Load(); cookies != nil && res.Source == cache.Load && x.led.Load() {
-			w.Header()["Set-Cookie"] = append(w.Header()["Set-Cookie"], *cookies...)
-		}
+		x.addCookies(w.Header(), res.Source)
 		c.answer(w, r, x.inCoding(res, r), line, age)
 	}
 	return p, true
-}
-
-// outlast takes the result of a read through the cache. If the read took too long and our client has
-// begun the load, it waits for the end of the load. Otherwise a load that takes too long ends.
-func (x *exchange) outlast(res cache.Result[*page], err error) (cache.Result[*page], error) {
-	n := x.runs.Load()
-	if n != nil && errors.Is(err, cache.ErrLoadTimeout) {
-		n.stream()
-		select {
-		case <-x.end():
-			res, err = x.outcome()
-		case <-x.client.ctx.Done():
-		}
-	}
-	x.over()
-	return res, err
-}
-
-// over says that our client does not wait any more. A load that takes too long then ends, unless the
-// client reads its response.
-func (x *exchange) over() {
-	x.answered.Store(true) // before late is read; see rendering.wait
-	if n := x.runs.Load(); n != nil && n.late.Load() && !n.teed.Load() {
-		n.cancel(errNotRecorded)
-	}
 }
 
 // spent reports whether a new page is unusable for all clients except the one that loaded it.
@@ -197,26 +177,20 @@ func (c *Cache) spent(p *page) bool {
 }
 
 // fetch reads through the cache. If the read panics, no handler may take over the client.
-func (x *exchange) fetch() (res cache.Result[*page], err error) {
+func (x *handling) fetch() (res cache.Result[*page], err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			x.client.leave()
 			panic(p)
 		}
 	}()
-	if !x.w.NoCache {
-		res, err = x.c.pages.Fetch(x.ctx, x.at(), x.load)
-		x.found.Store(res.Value)
-		if err != nil || res.Source == cache.Load || res.Value == nil || x.wants(res.Value, x.c.now().UnixMilli()) {
-			return res, err
-		}
-	}
-	x.newer.Store(true)
-	return x.c.pages.Fetch(x.ctx, x.at(), x.load, anew...)
+	res, err = x.c.pages.Fetch(x.ctx, x.at(), x.load)
+	x.found.Store(res.Value)
+	return res, err
 }
 
 // asked counts a request for which the handler ran.
-func (x *exchange) asked(format string) {
+func (x *handling) asked(format string) {
 	n := x.c.stats.of(format)
 	if x.led.Load() {
 		n.misses.Add(1)

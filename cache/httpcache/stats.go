@@ -2,13 +2,10 @@ package httpcache
 
 import (
 	"net/http"
+	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 )
-
-// maxFormats is how many formats are counted separately.
-const maxFormats = 32
 
 // Counts are numbers of requests, except for Stored and Bytes. Each request that may use the
 // cache is one of Hits, Stale, Misses and Coalesced.
@@ -25,7 +22,7 @@ type Counts struct {
 // Stats are the numbers of a Cache since it was made.
 type Stats struct {
 	Counts
-	Formats map[string]Counts // by Config.Format
+	Formats map[string]Counts // by Content-Type: "html", "json", "other"
 
 	// Bypass counts the requests that bypassed the cache, or got their own rendering without
 	// reading the cache, by reason.
@@ -36,8 +33,8 @@ type Stats struct {
 	PendingWrites int64
 
 	// Refused counts the responses that were not stored, by reason. "unavailable" counts the
-	// requests that a Cache answered 503 or 504 because there was no response, and the
-	// invalidations that a Transport could not finish in time.
+	// requests that a Cache answered 503 or 504 because there was no response, and the ends of
+	// pages that could not be sent in time.
 	Refused map[string]int64
 }
 
@@ -62,33 +59,20 @@ func (c *Counts) add(o Counts) {
 	c.Bytes += o.Bytes
 }
 
-// counters have a bounded size: reasons are constants, and formats beyond maxFormats are counted
-// together.
+// counters have a fixed size.
 type counters struct {
 	bypassed, refused [reasons]atomic.Int64
 	pendingWrites     atomic.Int64
-	formats           sync.Map // string → *counts
-	n                 atomic.Int64
-	other             counts
+	formats           [len(formats)]counts
 }
 
 func (c *counters) bypass(why reason) { c.bypassed[why].Add(1) }
 
 func (c *counters) refuse(why reason) { c.refused[why].Add(1) }
 
+// of returns the counts of a format.
 func (c *counters) of(format string) *counts {
-	if v, ok := c.formats.Load(format); ok {
-		return v.(*counts)
-	}
-	if c.n.Add(1) > maxFormats {
-		c.n.Add(-1)
-		return &c.other
-	}
-	v, loaded := c.formats.LoadOrStore(format, new(counts))
-	if loaded {
-		c.n.Add(-1)
-	}
-	return v.(*counts)
+	return &c.formats[max(slices.Index(formats[:], format), 0)]
 }
 
 // Stats returns the numbers so far. They are read one by one, not in one snapshot.
@@ -96,19 +80,12 @@ func (c *Cache) Stats() Stats { return c.stats.read() }
 
 func (c *counters) read() Stats {
 	s := Stats{Formats: map[string]Counts{}, Bypass: map[string]int64{}, Refused: map[string]int64{}}
-	add := func(name string, n Counts) {
-		if n != (Counts{}) {
-			sum := s.Formats[name]
-			sum.add(n)
-			s.Formats[name] = sum
+	for i, name := range formats {
+		if n := c.formats[i].read(); n != (Counts{}) {
+			s.Formats[name] = n
 			s.add(n)
 		}
 	}
-	c.formats.Range(func(name, v any) bool {
-		add(name.(string), v.(*counts).read())
-		return true
-	})
-	add("other", c.other.read())
 	s.PendingWrites = c.pendingWrites.Load()
 	for r := none + 1; r < reasons; r++ {
 		if n := c.bypassed[r].Load(); n > 0 {
@@ -121,8 +98,11 @@ func (c *counters) read() Stats {
 	return s
 }
 
+// formats are the results of formatOf. The first one stands for all others.
+var formats = [...]string{"other", "html", "json", "jsonfeed", "rss", "atom", "xml", "css", "js", "text"}
+
 // formatOf names a response by its Content-Type.
-func formatOf(_ string, h http.Header) string {
+func formatOf(h http.Header) string {
 	kind, _, _ := strings.Cut(h.Get("Content-Type"), ";")
 	switch strings.ToLower(strings.TrimSpace(kind)) {
 	case "text/html", "application/xhtml+xml":

@@ -1,7 +1,6 @@
 package httpcache
 
 import (
-	"context"
 	"net/http"
 	"strings"
 	"time"
@@ -32,7 +31,7 @@ func crossed(h http.Header) reason {
 // withholds returns the reason why a response that is not crossed must not be stored (RFC 9111 §3), or
 // none and the request headers that select it. It answers a request with header asked. The entry is
 // that of v.
-func (k *core) withholds(v *variant, status int, h, asked http.Header, life *rules.Lifetime, keyed func(string) bool) (names []string, why reason) {
+func (k *core) withholds(v *variant, status int, h, asked http.Header, life *rules.Lifetime, more moreRules) (names []string, why reason) {
 	shared := k.rules.Shared
 	switch {
 	case status < 200, status == http.StatusNotModified:
@@ -48,7 +47,12 @@ func (k *core) withholds(v *variant, status int, h, asked http.Header, life *rul
 	case shared && rules.Has(asked, "Authorization") && !life.Authorized:
 		return nil, byCredentials
 	}
-	names, ok := learned(h, rules.Has(h, "Content-Encoding"), keyed)
+	encoded := rules.Has(h, "Content-Encoding")
+	var keyed func(string) bool
+	if encoded || rules.Has(h, "Vary") {
+		keyed = more.keyed
+	}
+	names, ok := learned(h, encoded, keyed)
 	switch {
 	case !ok, !v.covers(names):
 		return nil, byVary
@@ -113,7 +117,7 @@ func (k *core) renewed(p *page, h http.Header, asked, received time.Time) (n *pa
 // header returns a copy of the page's header.
 func (p *page) header() http.Header {
 	h := make(http.Header, len(p.Header))
-	p.fill(h, 0)
+	p.fill(h, nil, 0)
 	return h
 }
 
@@ -133,8 +137,8 @@ func (p *page) dated(at time.Time, life *rules.Lifetime) {
 
 // lives tells a load that ends now how long the page lives, and how long it is kept after that. The page
 // may be older than the load.
-func (k *core) lives(ctx context.Context, p *page, keep time.Duration) {
-	f, now := cache.Filling(ctx), k.now().UnixMilli()
+func (k *core) lives(f *cache.Fill, p *page, keep time.Duration) {
+	now := k.now().UnixMilli()
 	var fresh, stale, instead int64
 	if !p.Asks {
 		fresh = p.Made + p.Fresh - now
@@ -147,6 +151,23 @@ func (k *core) lives(ctx context.Context, p *page, keep time.Duration) {
 	f.SetStaleIfError(time.Duration(instead) * time.Millisecond)
 	f.SetKeep(keep)
 }
+
+// staleUntil returns until when the page may be served while it is refreshed, in Unix
+// milliseconds. insteadUntil returns until when it may replace a failure.
+func (p *page) staleUntil() int64 { return p.usableFor(p.Stale) }
+
+func (p *page) insteadUntil() int64 { return p.usableFor(max(p.IfError, p.Stale)) }
+
+func (p *page) usableFor(stale int64) int64 {
+	if p.Asks || p.Strict {
+		return 0
+	}
+	return p.Made + p.Fresh + stale
+}
+
+// refreshes reports whether a load that begins now is a refresh of the page: our client accepts the
+// page, and has it.
+func (p *page) refreshes(now int64) bool { return p.Stale > 0 && now < p.staleUntil() }
 
 // refusal is the error of a refresh whose response may not be stored. The old page stays.
 type refusal struct{ why reason }

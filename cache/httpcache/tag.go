@@ -1,8 +1,11 @@
 package httpcache
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
+	"fmt"
 	"net/url"
 	"strings"
 	"unicode/utf8"
@@ -14,8 +17,8 @@ import (
 func (c *Cache) pathTag(path string) string { return tagOf(c.cfg.Namespace + " path " + path) }
 
 // siteTag returns the tag of all entries of a path of one host, by http and https.
-func (c *Cache) siteTag(host, path string) string {
-	return tagOf(c.cfg.Namespace + " site " + strings.ToLower(withoutPort(host)) + path)
+func (k *core) siteTag(host, path string) string {
+	return tagOf(k.space.Namespace + " site " + strings.ToLower(withoutPort(host)) + path)
 }
 
 // tagOf returns tag, or its hash if it is too long or not UTF-8.
@@ -34,3 +37,25 @@ func escapedPath(path string) string {
 }
 
 var asClients = strings.NewReplacer("%21", "!", "%27", "'", "%28", "(", "%29", ")", "%2A", "*", "%5B", "[", "%5D", "]")
+
+// PurgeTags invalidates all entries that depend on one of the tags. That includes tags from
+// cache.Depend and tags of the entries that a page was built from. It also invalidates everything else in the Tiers that depends on the tags.
+//
+// A tag that is empty, too long or not UTF-8 is refused before anything is invalidated. PurgeTags
+// without tags does nothing.
+//
+// Its errors are those of Tiers.Invalidate.
+func (c *Cache) PurgeTags(ctx context.Context, tags ...string) error {
+	scopes := make([]invalidate.Scope, len(tags))
+	var errs []error
+	for i, tag := range tags {
+		scopes[i] = invalidate.Tag(c.cfg.Tenant, tag)
+		if err := scopes[i].Validate(); err != nil {
+			errs = append(errs, fmt.Errorf("httpcache: purge tags: tag %d of %d: %w", i+1, len(tags), err))
+		}
+	}
+	if len(errs) > 0 || len(tags) == 0 || c.cfg.Off {
+		return errors.Join(errs...)
+	}
+	return c.cfg.Tiers.Invalidate(ctx, scopes...)
+}

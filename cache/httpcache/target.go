@@ -21,6 +21,7 @@ type target struct {
 	at      string // the escaped path of the request line, if an outer handler rewrote it
 	query   string // normalised
 	vary    []string
+	saw     rules.Seen    // what is in the header
 	w       rules.Request // what the client requires
 	demands bool          // it asks for a part of a page, or sets an unusual condition
 	allowed bool          // it has credentials, and AllowAuthorized allowed them
@@ -47,13 +48,11 @@ func (c *Cache) target(r *http.Request) (t target, why reason) {
 		}
 	}
 	t.secure = c.secure(r)
-	t.demands = rules.Demanding(r.Header)
-	t.w = rules.RequestOf(r.Header)
-	if t.w.MaxStale = -1; !c.cfg.ClientMayRefresh(r) {
-		t.w.NoCache, t.w.MaxAge, t.w.MinFresh = false, -1, -1
-	}
+	t.demands = t.saw.Any(rules.SawRange | rules.SawIfMatch)
+	t.w = t.saw.Request(r.Header)
+	t.w.NoCache, t.w.MaxAge, t.w.MinFresh, t.w.MaxStale = false, -1, -1, -1 // any client could make the handler work
 	t.key, t.vary = c.spell(&t, r.Header)
-	if !c.fits(t.key) {
+	if !c.fits(t.key, 0) {
 		return t, byKeyLength
 	}
 	return t, none
@@ -62,16 +61,17 @@ func (c *Cache) target(r *http.Request) (t target, why reason) {
 // personal returns the reason why a request must be answered for its client alone, or none.
 func (c *Cache) personal(r *http.Request, t *target) reason {
 	h := r.Header
+	t.saw = rules.Look(h)
 	switch {
 	case cache.Filling(r.Context()) != nil:
 		return byNesting // it is part of another load, which records its dependencies
 	case c.cfg.Bypass != nil && c.cfg.Bypass(r):
 		return byProgram
-	case rules.Has(h, "Upgrade"):
+	case t.saw.Any(rules.SawUpgrade):
 		return byUpgrade
 	}
-	if lines := h["Connection"]; len(lines) > 0 {
-		if rules.Lists(lines, "upgrade") {
+	if t.saw.Any(rules.SawConnection) {
+		if rules.Lists(h["Connection"], "upgrade") {
 			return byUpgrade
 		}
 		if drops(h) {
@@ -81,11 +81,11 @@ func (c *Cache) personal(r *http.Request, t *target) reason {
 	switch {
 	case r.ContentLength != 0 || len(r.TransferEncoding) > 0:
 		return byBody
-	case rules.Has(h, "Last-Event-Id") || rules.Has(h, "Accept") && rules.Lists(h["Accept"], "text/event-stream"):
+	case t.saw.Any(rules.SawStream) && (rules.Has(h, "Last-Event-Id") || rules.Lists(h["Accept"], "text/event-stream")):
 		return byStream
 	}
 	t.allowed = c.cfg.AllowAuthorized != nil && c.bears(r) && c.cfg.AllowAuthorized(r)
-	if !t.allowed && c.hasCredentials(r) {
+	if !t.allowed && c.hasCredentials(r, t.saw) {
 		return byCredentials
 	}
 	return none
@@ -115,9 +115,12 @@ func (c *Cache) bears(r *http.Request) bool {
 		slices.ContainsFunc(c.cfg.Credentials, func(name string) bool { return rules.Has(r.Header, name) })
 }
 
-func (c *Cache) hasCredentials(r *http.Request) bool {
-	for _, name := range c.cfg.Credentials {
-		if rules.Has(r.Header, name) && (name != "Cookie" || !c.cfg.ignores(r)) && (name != "Authorization" || !c.cfg.SharedAuthorization) {
+func (c *Cache) hasCredentials(r *http.Request, saw rules.Seen) bool {
+	for i, name := range c.cfg.Credentials {
+		if i < usual && !saw.Any(rules.SawAuthorization<<i) {
+			continue
+		}
+		if rules.Has(r.Header, name) && (name != "Cookie" || !c.cfg.ignores(r)) {
 			return true
 		}
 	}

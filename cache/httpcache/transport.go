@@ -1,8 +1,10 @@
 package httpcache
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"hash/maphash"
 	"net/http"
 
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
@@ -25,6 +27,7 @@ import (
 type Transport struct {
 	cfg TransportConfig
 	core
+	known known
 }
 
 // NewTransport returns the transport that cfg describes. Its error names every fault of cfg.
@@ -32,7 +35,7 @@ func NewTransport(cfg TransportConfig) (*Transport, error) {
 	if err := cfg.defaults(); err != nil {
 		return nil, fmt.Errorf("httpcache: new transport: %w", err)
 	}
-	t := &Transport{cfg: cfg, core: core{
+	t := &Transport{cfg: cfg, known: known{seed: maphash.MakeSeed()}, core: core{
 		tiers:  cfg.Tiers,
 		space:  key.Space{Tenant: cfg.Tenant, Namespace: cfg.Namespace},
 		rules:  rules.Cache{Shared: cfg.Shared, Fallback: cfg.Fallback.rule()},
@@ -46,11 +49,12 @@ func NewTransport(cfg TransportConfig) (*Transport, error) {
 
 // RoundTrip answers a request from the cache, or by Base. It does not change the request.
 func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
-	h := canonicalView(r.Header)
-	id, why := t.key(r, h)
+	h, saw := lookAt(r.Header)
+	id, why := t.key(r, h, saw)
+	w := saw.Request(h)
 	switch {
 	case why == none:
-	case why != byMethod && rules.RequestOf(h).OnlyIfCached:
+	case why != byMethod && w.OnlyIfCached:
 		if r.Body != nil {
 			_ = r.Body.Close() // nobody reads it
 		}
@@ -58,21 +62,21 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	default:
 		return t.pass(r, why)
 	}
-	x := reading{k: &t.core, ctx: r.Context(), id: id, h: h, w: rules.RequestOf(h)}
+	x := reading{k: &t.core, ctx: r.Context(), id: id, h: h, saw: saw, w: w}
 	switch {
 	case r.Method == http.MethodHead:
 		return t.fromFresh(r, x, byHead)
 	case x.w.NoStore:
 		return t.fromFresh(r, x, byRequestNoStore)
-	case rules.Has(h, "Range"):
+	case saw.Any(rules.SawRange):
 		return t.fromFresh(r, x, byRange)
-	case rules.Has(h, "If-None-Match"), rules.Has(h, "If-Modified-Since"):
+	case saw.Any(rules.SawIfNoneMatch):
 		return t.fromFresh(r, x, byCondition)
 	}
 	res, ok := x.find(hereOnly)
 	if now := t.now().UnixMilli(); ok && x.w.Accepts(t.life(res.Value, now), now) {
-		line, _ := x.hit(res.Value, false, now)
-		return t.respond(r, x.h, res.Value, line, now), nil
+		line, old := x.hit(res.Value, false, now)
+		return t.respond(r, &x, res.Value, line, old), nil
 	}
 	return t.ask(r, x, ok)
 }
@@ -84,8 +88,8 @@ func (t *Transport) fromFresh(r *http.Request, x reading, why reason) (*http.Res
 	now := t.now().UnixMilli()
 	switch p := res.Value; {
 	case ok && x.w.Accepts(t.life(p, now), now) && (why != byRange || p.Status == http.StatusOK):
-		line, _ := x.hit(p, false, now)
-		return t.respond(r, x.h, p, line, now), nil
+		line, old := x.hit(p, false, now)
+		return t.respond(r, &x, p, line, old), nil
 	case x.w.OnlyIfCached:
 		return t.notHere(r), nil
 	}
@@ -104,7 +108,7 @@ func (t *Transport) pass(r *http.Request, why reason) (*http.Response, error) {
 	}
 	resp.Header.Add("Cache-Status", t.lines.passed(why))
 	if why == byMethod && resp.StatusCode >= 200 && resp.StatusCode < 400 && !rules.Safe(r.Method) {
-		t.written(r, resp)
+		t.wrote(write{context.WithoutCancel(r.Context()), hostOf(r), cmp.Or(r.URL.Path, "/"), r.URL.RequestURI(), r.URL.Scheme}, resp.Header)
 	}
 	return resp, nil
 }
@@ -112,7 +116,8 @@ func (t *Transport) pass(r *http.Request, why reason) (*http.Response, error) {
 // Purge invalidates the entry that answers r, with all its variants, only in the partition of r.
 // For a request that bypasses the cache it does nothing.
 func (t *Transport) Purge(ctx context.Context, r *http.Request) error {
-	id, why := t.key(r, canonicalView(r.Header))
+	h, saw := lookAt(r.Header)
+	id, why := t.key(r, h, saw)
 	if why != none {
 		return nil
 	}

@@ -1,9 +1,9 @@
 package httpcache
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
-	"slices"
 
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
@@ -24,24 +24,22 @@ func (t *Transport) ask(r *http.Request, way reading, found bool) (*http.Respons
 			resp.Request = r
 			return resp, nil
 		}
-		if f.err != nil {
-			return t.failed(r, x, f.err)
-		}
-		if own := x.own.Load(); own != nil && x.led.Load() && f.res.Source == cache.Load {
-			f.res.Value = own
-			return t.fetched(r, x, f.res), nil
-		}
-		p := f.res.Value
+		res, why, err := x.result(f.res, f.err)
+		p := res.Value
 		switch {
-		case p == nil || p.refused != none:
+		case err != nil:
+			return t.failed(r, x, err)
+		case why != none:
 			return t.alone(r, way.w, byMemory)
+		case p == x.own.Load():
+			return t.fetched(r, x, res), nil
 		case !t.selects(p, way.h):
 			if !way.turn(p) {
 				return t.alone(r, way.w, byMemory)
 			}
 			continue
-		case x.accepts(f.res):
-			return t.fetched(r, x, f.res), nil
+		case x.accepts(res):
+			return t.fetched(r, x, res), nil
 		case way.w.OnlyIfCached:
 			return t.notHere(r), nil
 		}
@@ -64,15 +62,12 @@ func (x *trip) accepts(res cache.Result[*page]) bool {
 
 // failed answers after a read through the cache has failed.
 func (t *Transport) failed(r *http.Request, x *trip, err error) (*http.Response, error) {
-	if e, ok := errors.AsType[*tripError](err); ok && e.err != nil {
+	if e, ok := errors.AsType[*failure](err); ok && e.err != nil {
 		t.stats.of("other").misses.Add(1)
 		return nil, e.err
 	}
 	if err := r.Context().Err(); err != nil {
 		return nil, err
-	}
-	if _, ok := errors.AsType[*refusal](err); ok {
-		return t.alone(r, x.w, byMemory)
 	}
 	if errors.Is(err, errNotHere) && x.w.OnlyIfCached {
 		return t.notHere(r), nil
@@ -90,12 +85,9 @@ func (t *Transport) alone(r *http.Request, w rules.Request, why reason) (*http.R
 
 // fetched answers by the result of a read through the cache, and counts it.
 func (t *Transport) fetched(r *http.Request, x *trip, res cache.Result[*page]) *http.Response {
-	now := t.now().UnixMilli()
-	line, _ := x.account(res, now)
-	resp := t.respond(r, x.h, res.Value, line, now)
-	if c := x.cookies.Load(); c != nil && x.led.Load() && res.Source == cache.Load { // for this caller only, and not stored
-		resp.Header["Set-Cookie"] = slices.Clone(*c)
-	}
+	line, old := x.account(res, t.now().UnixMilli())
+	resp := t.respond(r, &x.reading, res.Value, line, cmp.Or(old, "0"))
+	x.addCookies(resp.Header, res.Source)
 	return resp
 }
 

@@ -86,6 +86,12 @@ type TransportConfig struct {
 	Now func() time.Time
 }
 
+// usual is how many usualCredentials there are. Package rules has them in the same order.
+const usual = 3
+
+// usualCredentials are the headers by which every request may identify its user.
+func usualCredentials() []string { return []string{"Authorization", "Proxy-Authorization", "Cookie"} }
+
 // defaults sets the fields that are zero, and returns all faults.
 func (c *TransportConfig) defaults() error {
 	errs := c.Fallback.faults()
@@ -104,7 +110,7 @@ func (c *TransportConfig) defaults() error {
 	if c.Keep < 0 {
 		bad("field Keep of %v is negative; 0 means %v", c.Keep, DefaultTransportKeep)
 	}
-	names := []string{"Authorization", "Proxy-Authorization", "Cookie"}
+	names := usualCredentials()
 	for i, n := range c.Credentials {
 		if !rules.IsToken(n) {
 			bad("field Credentials: entry %d of %d bytes is not a header's name", i, len(n))

@@ -4,29 +4,31 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
+	"hash/maphash"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 )
 
-// canonicalView returns h if all its names are canonical, else a canonical copy. A credential in
-// any spelling is a credential.
-func canonicalView(h http.Header) http.Header {
-	for name := range h {
-		if http.CanonicalHeaderKey(name) != name {
-			return rules.Canonical(h)
-		}
+// lookAt returns h and what is in it. If a name is not canonical, it returns a canonical copy: a
+// credential in any spelling is a credential.
+func lookAt(h http.Header) (http.Header, rules.Seen) {
+	saw := rules.Look(h)
+	if saw.Any(rules.SawOddName) {
+		h = rules.Canonical(h)
+		saw = rules.Look(h)
 	}
-	return h
+	return h, saw
 }
 
 // key returns the key of the entry that answers a request with header h, or the reason why the
 // request bypasses the cache. The key holds the digest of the partition, the URL, and the digest
 // of the query. So it shows no credential and no parameter.
-func (t *Transport) key(r *http.Request, h http.Header) (id string, why reason) {
+func (t *Transport) key(r *http.Request, h http.Header, saw rules.Seen) (id string, why reason) {
 	u := r.URL
 	switch {
 	case r.Method != http.MethodGet && r.Method != "" && r.Method != http.MethodHead:
@@ -35,13 +37,47 @@ func (t *Transport) key(r *http.Request, h http.Header) (id string, why reason) 
 		return "", byBody
 	case u == nil || u.Opaque != "" || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
 		return "", byHost
-	case rules.Has(h, "Upgrade") || rules.Lists(h["Connection"], "upgrade"):
+	case saw.Any(rules.SawUpgrade) || saw.Any(rules.SawConnection) && rules.Lists(h["Connection"], "upgrade"):
 		return "", byUpgrade
-	case rules.Has(h, "If-Match") || rules.Has(h, "If-Unmodified-Since"):
+	case saw.Any(rules.SawIfMatch):
 		return "", byPrecondition
 	}
 	var room [512]byte
-	b := t.appendPartition(room[:0], r, h)
+	parts := t.appendPartition(room[:0], r, h, saw)
+	slot := t.known.slot(u)
+	if k := slot.Load(); k != nil && k.url == *u && k.host == r.Host && k.partition == string(parts) {
+		return k.id, none
+	}
+	if id, why = t.spell(r, parts); why == none && len(parts)+len(u.RawQuery)+len(u.Fragment) <= maxKnown {
+		slot.Store(&knownKey{*u, r.Host, string(parts), id})
+	}
+	return id, why
+}
+
+// maxKnown limits what is remembered of a request besides what its key limits, in bytes.
+const maxKnown = 512
+
+// known are the keys of some requests. A client asks for the same URLs again and again, and a digest
+// takes longer than all else about a hit.
+type known struct {
+	seed  maphash.Seed
+	slots [256]atomic.Pointer[knownKey]
+}
+
+type knownKey struct {
+	url             url.URL
+	host, partition string
+	id              string
+}
+
+func (k *known) slot(u *url.URL) *atomic.Pointer[knownKey] {
+	return &k.slots[(maphash.String(k.seed, u.Path)^maphash.String(k.seed, u.RawQuery))%uint64(len(k.slots))]
+}
+
+// spell spells the key of a request in a partition.
+func (t *Transport) spell(r *http.Request, partition []byte) (id string, why reason) {
+	var room [512]byte
+	u, b := r.URL, appendSum(room[:0], partition)
 	b = append(b, '|')
 	b = append(b, u.Scheme...)
 	b = append(b, "//"...)
@@ -59,16 +95,14 @@ func (t *Transport) key(r *http.Request, h http.Header) (id string, why reason) 
 		return "", byHost
 	}
 	id = string(b)
-	if !t.fits(id + variantRoom) {
+	if !t.fits(id, variantLen) {
 		return "", byKeyLength
 	}
 	return id, none
 }
 
-// appendPartition appends the digest of what separates the responses to r from others.
-func (t *Transport) appendPartition(b []byte, r *http.Request, h http.Header) []byte {
-	var room [512]byte
-	parts := room[:0]
+// appendPartition appends what separates the responses to r from others.
+func (t *Transport) appendPartition(parts []byte, r *http.Request, h http.Header, saw rules.Seen) []byte {
 	part := func(s string) {
 		parts = binary.AppendUvarint(parts, uint64(len(s)))
 		parts = append(parts, s...)
@@ -78,6 +112,9 @@ func (t *Transport) appendPartition(b []byte, r *http.Request, h http.Header) []
 		parts = append(parts, t.cfg.Partition(r)...)
 	case !t.cfg.Shared:
 		for i, name := range t.cfg.Credentials {
+			if i < usual && !saw.Any(rules.SawAuthorization<<i) {
+				continue
+			}
 			for _, v := range h[name] {
 				parts = binary.AppendUvarint(parts, uint64(i))
 				part(v)
@@ -88,7 +125,7 @@ func (t *Transport) appendPartition(b []byte, r *http.Request, h http.Header) []
 			part(user.String())
 		}
 	}
-	return appendSum(b, parts)
+	return parts
 }
 
 // appendDigest appends the digest of s, or "-" if s is empty.
@@ -136,9 +173,4 @@ func plainHost(scheme, host string) string {
 		return strings.TrimSuffix(host, ":443")
 	}
 	return strings.TrimSuffix(host, ":80")
-}
-
-// tag returns the tag of all entries of a URL, of every query. The host of u is normalized.
-func (t *Transport) tag(u *url.URL) string {
-	return tagOf(t.cfg.Namespace + " url " + u.Host + string(appendPath(nil, u)))
 }

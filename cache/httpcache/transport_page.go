@@ -11,27 +11,11 @@ import (
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 )
 
-// staleUntil returns until when the page may be served while it is refreshed, in Unix
-// milliseconds. insteadUntil returns until when it may replace a failure.
-func (p *page) staleUntil() int64 { return p.usableFor(p.Stale) }
-
-func (p *page) insteadUntil() int64 { return p.usableFor(max(p.IfError, p.Stale)) }
-
-func (p *page) usableFor(stale int64) int64 {
-	if p.Asks || p.Strict {
-		return 0
-	}
-	return p.Made + p.Fresh + stale
-}
-
-// refreshes reports whether a load that begins now is a refresh of the page: our client accepts the
-// page, and has it.
-func (p *page) refreshes(now int64) bool { return p.Stale > 0 && now < p.staleUntil() }
-
 // served is a response made of a page, in one allocation.
 type served struct {
 	resp http.Response
 	body pageBody
+	room [10]string // of most headers
 }
 
 type pageBody struct {
@@ -61,27 +45,29 @@ func (b *pageBody) Close() error {
 	return nil
 }
 
-// respond makes a response of a page, with its Cache-Status. It answers the conditions and the Range in
-// view, the request's header with canonical names.
-func (t *Transport) respond(r *http.Request, view http.Header, p *page, line string, now int64) *http.Response {
+// respond makes a response of a page, with its Cache-Status. It answers the conditions and the Range
+// of the request.
+func (t *Transport) respond(r *http.Request, x *reading, p *page, line, old string) *http.Response {
 	s := new(served)
 	h := make(http.Header, len(p.Header)+2)
-	room := p.fill(h, 2)
-	room[0], room[1] = line, strconv.FormatInt(max(now-p.Made, 0)/1000, 10)
+	room := p.fill(h, s.room[:], 2)
+	room[0], room[1] = line, old
 	if inner := h["Cache-Status"]; len(inner) > 0 {
 		h["Cache-Status"] = append(slices.Clip(inner), line)
 	} else {
 		h["Cache-Status"] = room[0:1:1]
 	}
 	h["Age"] = room[1:2:2]
-	s.resp = http.Response{
-		Status: statusLine(p.Status), StatusCode: p.Status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		Header: h, Request: r, ContentLength: int64(len(p.Body)), Body: http.NoBody,
-	}
+	resp := &s.resp // field by field: a copy of the whole costs more
+	resp.Status, resp.StatusCode, resp.Proto, resp.ProtoMajor, resp.ProtoMinor = statusLine(p.Status), p.Status, "HTTP/1.1", 1, 1
+	resp.Header, resp.Request, resp.ContentLength, resp.Body = h, r, int64(len(p.Body)), http.NoBody
 	n := t.stats.of(p.Format)
-	ranges := rules.RangeOf(p, time.UnixMilli(p.Made), http.MethodGet, view)
+	ranges := ""
+	if x.saw.Any(rules.SawRange) {
+		ranges = rules.RangeOf(p, time.UnixMilli(p.Made), http.MethodGet, x.h)
+	}
 	switch {
-	case rules.NotModified(p, view):
+	case x.saw.Any(rules.SawIfNoneMatch) && rules.NotModified(p, x.h):
 		rules.Leave304(h)
 		n.notModified.Add(1)
 		s.resp.Status, s.resp.StatusCode, s.resp.ContentLength = statusLine(http.StatusNotModified), http.StatusNotModified, 0

@@ -114,10 +114,9 @@ func TestTwins(t *testing.T) {
 			site.at[path] = drawBehaviour(rt)
 		}
 		cfg := httpcache.Config{
-			Tiers:        tiers,
-			MaxBody:      100,
-			Vary:         []httpcache.VaryRule{{Header: "Accept"}, {Header: "X-Lang"}},
-			StoreMissing: func(path string) bool { return path == "/a" },
+			Tiers:   tiers,
+			MaxBody: 100,
+			Vary:    []httpcache.VaryRule{{Header: "Accept"}, {Header: "X-Lang"}},
 		}
 		on := serve(t, site.ServeHTTP, cfg)
 		if err := on.c.PurgeAll(t.Context()); err != nil { // pages of the last site

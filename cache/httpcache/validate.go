@@ -51,12 +51,6 @@ func (c *Config) defaults() error {
 	if c.Tracking == nil {
 		c.Tracking = Tracking
 	}
-	if c.ClientMayRefresh == nil {
-		c.ClientMayRefresh = func(*http.Request) bool { return false }
-	}
-	if c.Format == nil {
-		c.Format = formatOf
-	}
 	if c.Logger == nil {
 		c.Logger = slog.Default()
 	}
@@ -67,7 +61,6 @@ func (c *Config) defaults() error {
 		c.Codec = codec.CBOR
 	}
 	errs = append(errs, c.headers()...)
-	errs = append(errs, c.tagHeaders()...)
 	errs = append(errs, c.auditIgnore()...)
 	return errors.Join(append(errs, c.encodings()...)...)
 }
@@ -109,7 +102,7 @@ func (c *Config) lives(bad func(format string, args ...any)) {
 		return
 	}
 	for name, set := range map[string]bool{
-		"Fallback": c.Fallback != (Fallback{}), "Targets": len(c.Targets) > 0, "SharedAuthorization": c.SharedAuthorization,
+		"Fallback": c.Fallback != (Fallback{}), "Targets": len(c.Targets) > 0,
 	} {
 		if set {
 			bad("field %s is for Shared only; leave it out with Pages", name)
@@ -130,7 +123,7 @@ func canonicalNames(names []string) []string {
 // headers makes the names of headers canonical, and returns the faults.
 func (c *Config) headers() (errs []error) {
 	c.Vary = slices.Clone(c.Vary)
-	names := []string{"Authorization", "Proxy-Authorization", "Cookie"}
+	names := usualCredentials()
 	for i, n := range c.Credentials {
 		if !rules.IsToken(n) {
 			errs = append(errs, fmt.Errorf("field Credentials: entry %d is not a header's name", i))

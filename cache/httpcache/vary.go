@@ -33,25 +33,18 @@ func learned(h http.Header, encoded bool, keyed func(name string) bool) (names [
 
 // keyed reports whether a header needs no variant: its value is in the key, or is the same for all
 // clients because it is hidden.
-func (x *exchange) keyed(name string) bool { return x.c.declares(&x.t, name) || x.c.hides(name) }
+func (x *handling) keyed(name string) bool { return x.c.declares(&x.t, name) || x.c.hides(name) }
 
 // refuses returns the reason why the cache stores no response with the status, or none.
-func (x *exchange) refuses(status int) reason {
-	cfg := &x.c.cfg
-	switch {
-	case cfg.Statuses != nil && !slices.Contains(cfg.Statuses, status):
+func (x *handling) refuses(status int) reason {
+	if all := x.c.cfg.Statuses; all != nil && !slices.Contains(all, status) {
 		return byStatus
-	case missing(status) && cfg.StoreMissing != nil && !cfg.StoreMissing(x.t.path):
-		return byMissing
 	}
 	return none
 }
 
 // variantLen is how many bytes the key of a variant adds: "|" and a digest.
 const variantLen = 44
-
-// variantRoom stands for what the key of a variant adds.
-var variantRoom = strings.Repeat("-", variantLen)
 
 // variant is an entry beside that of the URL, for requests that the first variant does not
 // answer.

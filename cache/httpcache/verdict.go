@@ -34,6 +34,36 @@ type verdict struct {
 	names []string // of the request headers that select it
 }
 
+// weigh decides what to do with a response that says how long it lives. It was made from one client's
+// whole request, so other clients get it only if it is stored. Old is the old page, if it answers the
+// request; confirms reports whether a 304 confirms it.
+func (x *exchange) weigh(m *message, old *page, confirms bool) verdict {
+	if m.status == http.StatusNotModified && confirms {
+		return verdict{fate: renew}
+	}
+	v := verdict{fate: store, life: x.k.rules.Lifetime(m.status, m.h, m.sent, m.received)}
+	v.names, v.why = x.forbids(m, m.status, m.h, &v.life)
+	switch {
+	case standsIn(m.status) && old != nil && !x.newer.Load() && x.k.now().UnixMilli() < old.insteadUntil():
+		v.fate, v.why, v.mine = fail, byStatus, true // whatever it says
+	case v.why != none:
+		v.fate = refuse
+	}
+	return v
+}
+
+// forbids returns the reason why a response must not be stored, or none and the request headers that
+// select it.
+func (x *exchange) forbids(m *message, status int, h http.Header, life *rules.Lifetime) (names []string, why reason) {
+	if why := crossed(h); why != none {
+		return nil, why
+	}
+	if why := x.source.refuses(status); why != none {
+		return nil, why
+	}
+	return x.k.withholds(x.v, status, h, m.asked, life, x.source)
+}
+
 // judge decides by status and header what to do with a response to t. The names in h are
 // canonical.
 //
@@ -54,18 +84,11 @@ func (c *Cache) judge(t *target, status int, h http.Header) verdict {
 	case status == http.StatusPartialContent:
 		return verdict{why: byPartial}
 	case slices.Contains(c.cfg.Statuses, status):
-		if missing(status) && c.cfg.StoreMissing != nil && !c.cfg.StoreMissing(t.path) {
-			return verdict{fate: share, why: byMissing}
-		}
 		return verdict{fate: store}
 	case rules.HeuristicallyCacheable(status) || declaredFresh(h):
 		return verdict{fate: share, why: byPlainStatus}
 	}
 	return verdict{why: byStatus}
-}
-
-func missing(status int) bool {
-	return status == http.StatusNotFound || status == http.StatusGone
 }
 
 // marked returns the reason why a response says that it is not for everybody, or not whole.

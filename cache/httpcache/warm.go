@@ -45,7 +45,7 @@ func (h *Handler) Warm(ctx context.Context, target string, header http.Header) (
 	case t.w.NoStore:
 		why = byRequestNoStore
 	}
-	x := c.exchange(h.next, nil, r, t)
+	x := c.handling(h.next, nil, r, t)
 	for why == none {
 		if c.memory.has(x.at(), c.now) { // perhaps for another variant; then this one is only not warmed
 			why = byMemory
@@ -57,29 +57,25 @@ func (h *Handler) Warm(ctx context.Context, target string, header http.Header) (
 		if f, ok := errors.AsType[*failure](err); ok {
 			return Warmed{Status: f.page.Status, Bytes: int64(len(f.page.Body)), Why: byStatus.String()}, nil
 		}
-		if err != nil {
-			return Warmed{}, fmt.Errorf("httpcache: warm: %w", cause(err))
-		}
 		p := res.Value
-		if !p.sound() || p.refused != none || c.selects(p, x.h) {
+		switch {
+		case err != nil:
+			return Warmed{}, fmt.Errorf("httpcache: warm: %w", cause(err))
+		case p != nil && p.refused != none:
+			why = p.refused
+		case !p.sound():
+			why = byMemory
+		case c.selects(p, x.h):
 			return c.warmed(ctx, x, res), nil
-		}
-		if x, why = x.turned(nil, r, p); why != none {
-			break
+		default:
+			x, why = x.turned(nil, r, p)
 		}
 	}
 	return Warmed{Why: why.String()}, nil
 }
 
-func (c *Cache) warmed(ctx context.Context, x *exchange, res cache.Result[*page]) Warmed {
+func (c *Cache) warmed(ctx context.Context, x *handling, res cache.Result[*page]) Warmed {
 	p := res.Value
-	if p == nil || p.refused != none {
-		why := byMemory
-		if p != nil {
-			why = p.refused
-		}
-		return Warmed{Why: why.String()}
-	}
 	w := Warmed{Status: p.Status, Bytes: int64(len(p.Body)), Hit: res.Source != cache.Load}
 	if now, ok := c.pages.Peek(ctx, x.at()); ok && now != nil {
 		w.Stored = true

@@ -36,10 +36,10 @@ func TestWarm(t *testing.T) {
 		_, _ = w.Write([]byte("page"))
 	}
 	cfg := httpcache.Config{
-		Hosts:        []string{"example.com"},
-		Bypass:       func(r *http.Request) bool { return r.URL.Path == "/admin" },
-		StoreMissing: func(string) bool { return false },
-		Vary:         []httpcache.VaryRule{{Header: "X-Lang"}},
+		Hosts:    []string{"example.com"},
+		Bypass:   func(r *http.Request) bool { return r.URL.Path == "/admin" },
+		Statuses: []int{http.StatusOK},
+		Vary:     []httpcache.VaryRule{{Header: "X-Lang"}},
 	}
 	s := serve(t, h, cfg)
 	type w = httpcache.Warmed
@@ -63,7 +63,7 @@ func TestWarm(t *testing.T) {
 		{"/private", w{Why: "not-cacheable-a-moment-ago"}, 0},
 		{"/stream", w{Why: "flush"}, 1},
 		{"/broken", w{Status: 502, Bytes: 4, Why: "status"}, 1},
-		{"/missing", w{Status: 404, Bytes: 4, Why: "missing"}, 1},
+		{"/missing", w{Status: 404, Bytes: 4, Why: "status-not-kept"}, 1},
 		{"/admin", w{Why: "program"}, 0},
 		{"http://evil.example/", w{Why: "host"}, 0},
 		{"/a/../b", w{Why: "path"}, 0},
@@ -150,29 +150,27 @@ func TestConfig(t *testing.T) {
 		Credentials: []string{"a b"},
 		Vary:        []httpcache.VaryRule{{Header: "Cookie"}, {Header: "x y"}, {Header: "accept"}, {Header: "Accept"}, {Header: "Range"}, {Header: "Accept-Encoding"}},
 		Encodings:   []httpcache.Encoding{httpcache.Gzip(10), {}, httpcache.Zstd(-1), httpcache.Zstd(0), httpcache.Gzip(9)},
-		TagHeaders:  []string{"x y", "Set-Cookie", "content-type", "Cache-Tag", "cache-tag"},
 	})
 	for _, want := range []string{
 		"Tiers is nil", "MaxBody of -1", "Statuses has 206", "Statuses has 500", "Statuses has 99",
 		"Hosts: entry 0", "Hosts: entry 1", "Credentials: entry 0", "Vary: Cookie", "Vary: the header of entry 1", "Vary has Accept twice", "Vary: Range",
 		"Encodings: level 10 of entry 0 is not one of gzip", "Encodings: entry 1 is zero", "Encodings: level -1 of entry 2 is not one of zstd",
 		"Encodings has zstd twice", "Encodings has gzip twice", "Vary has Accept-Encoding",
-		"TagHeaders: entry 0", "TagHeaders: Set-Cookie", "TagHeaders: Content-Type", "TagHeaders has Cache-Tag twice",
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is not in %v", want, err)
 		}
 	}
 	for name, cfg := range map[string]httpcache.Config{
-		"Name":                {Off: true, Name: "not a token"},
-		"Policy":              {Tiers: openTiers(t, cache.TiersConfig{}), Preset: httpcache.Pages, Policy: policy.Patch{Jitter: new(2.0)}},
-		"Pages":               {Tiers: openTiers(t, cache.TiersConfig{}), Policy: policy.Patch{TTL: new(time.Second)}},
-		"Fallback.TTL":        {Tiers: openTiers(t, cache.TiersConfig{}), Fallback: httpcache.Fallback{TTL: -1}},
-		"Targets: entry 0":    {Off: true, Targets: []string{"a b"}},
-		"field Fallback":      {Off: true, Preset: httpcache.Pages, Fallback: httpcache.Fallback{TTL: 1}},
-		"SharedAuthorization": {Off: true, Preset: httpcache.Pages, SharedAuthorization: true},
-		"namespace":           {Tiers: openTiers(t, cache.TiersConfig{}), Namespace: "::"},
-		"tenant":              {Tiers: openTiers(t, cache.TiersConfig{}), Tenant: "a:b"},
+		"Name":             {Off: true, Name: "not a token"},
+		"Policy":           {Tiers: openTiers(t, cache.TiersConfig{}), Preset: httpcache.Pages, Policy: policy.Patch{Jitter: new(2.0)}},
+		"Pages":            {Tiers: openTiers(t, cache.TiersConfig{}), Policy: policy.Patch{TTL: new(time.Second)}},
+		"Fallback.TTL":     {Tiers: openTiers(t, cache.TiersConfig{}), Fallback: httpcache.Fallback{TTL: -1}},
+		"Targets: entry 0": {Off: true, Targets: []string{"a b"}},
+		"field Fallback":   {Off: true, Preset: httpcache.Pages, Fallback: httpcache.Fallback{TTL: 1}},
+		"field Targets":    {Off: true, Preset: httpcache.Pages, Targets: []string{"CDN-Cache-Control"}},
+		"namespace":        {Tiers: openTiers(t, cache.TiersConfig{}), Namespace: "::"},
+		"tenant":           {Tiers: openTiers(t, cache.TiersConfig{}), Tenant: "a:b"},
 	} {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 		if _, err := httpcache.New(cfg); err == nil || !strings.Contains(err.Error(), name) {

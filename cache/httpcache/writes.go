@@ -15,14 +15,14 @@ import (
 
 // past lets the handler answer a request that bypasses the cache. The answer gets the line of
 // Cache-Status, if it is not empty. A successful write invalidates what it has changed before the
-// client gets the answer. Headers that name tags are removed.
+// client gets the answer.
 func (c *Cache) past(next http.Handler, w http.ResponseWriter, r *http.Request, line string) {
 	writes := !rules.Safe(r.Method) && !c.cfg.IgnoreWrites && !c.cfg.Off
-	if !writes && len(c.cfg.TagHeaders) == 0 && line == "" {
+	if !writes && line == "" {
 		next.ServeHTTP(w, r)
 		return
 	}
-	f := &finalWriter{ResponseWriter: w, hide: c.cfg.TagHeaders, line: line}
+	f := &finalWriter{ResponseWriter: w, line: line}
 	if writes {
 		// Read r now: the handler may change it.
 		wr := write{ctx: context.WithoutCancel(r.Context()), host: r.Host, path: r.URL.Path, line: r.RequestURI}
@@ -42,25 +42,27 @@ type write struct {
 	host string
 	path string // not escaped, as the handler sees it
 	line string // the target of the request line
+
+	scheme string // of a client's request; another one is another origin. "" in front of a handler, where the answer may not know it
 }
 
 // wrote invalidates what a write has changed (RFC 9111 §4.4): all entries of the path of the
 // request on its host, and of the paths of the same host that the answer names. The client gets its answer
 // even if the invalidation fails: the Tiers keep trying.
-func (c *Cache) wrote(w write, h http.Header) {
+func (k *core) wrote(w write, h http.Header) {
 	var scopes []invalidate.Scope
 	for _, path := range w.paths(h) {
-		scopes = append(scopes, invalidate.Tag(c.cfg.Tenant, c.siteTag(w.host, path)))
+		scopes = append(scopes, invalidate.Tag(k.space.Tenant, k.siteTag(w.host, path)))
 	}
 	if len(scopes) == 0 {
 		return
 	}
-	err := c.cfg.Tiers.Invalidate(w.ctx, scopes...)
+	err := k.tiers.Invalidate(w.ctx, scopes...)
 	if err == nil {
 		return
 	}
-	c.stats.pendingWrites.Add(1)
-	c.warn(w.ctx, "the invalidation of a write was not sent in time", err)
+	k.stats.pendingWrites.Add(1)
+	k.warn(w.ctx, "the invalidation of a write was not sent in time", err)
 }
 
 // paths returns the paths that the write has changed, unescaped and unique.
@@ -83,7 +85,7 @@ func (w write) paths(h http.Header) []string {
 		}
 		for _, line := range lines {
 			ref, err := url.Parse(line)
-			if err != nil || ref.Opaque != "" || ref.Host != "" && !sameHost(ref.Host, w.host) {
+			if err != nil || ref.Opaque != "" || w.scheme != "" && ref.Scheme != "" && ref.Scheme != w.scheme || ref.Host != "" && !sameHost(ref.Host, w.host) {
 				continue
 			}
 			path := cmp.Or(base.ResolveReference(ref).Path, "/")

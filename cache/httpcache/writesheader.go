@@ -13,7 +13,6 @@ import (
 type finalWriter struct {
 	http.ResponseWriter
 	before func(status int, h http.Header) // called once, before the final header is sent; nil: nothing
-	hide   []string                        // headers that no client sees
 	line   string                          // of Cache-Status; it follows those of the handler's caches (RFC 9211 §2)
 	done   bool                            // the final header is sent, or the connection was taken over
 }
@@ -24,7 +23,6 @@ func (w *finalWriter) final(status int) {
 		return
 	}
 	w.done = true
-	dropHeaders(w.Header(), w.hide)
 	if w.before != nil {
 		w.before(status, w.Header())
 	}
@@ -42,8 +40,6 @@ func (w *finalWriter) mark() {
 func (w *finalWriter) WriteHeader(status int) {
 	if status >= 200 || status == http.StatusSwitchingProtocols {
 		w.final(status)
-	} else {
-		dropHeaders(w.Header(), w.hide)
 	}
 	w.ResponseWriter.WriteHeader(status)
 }

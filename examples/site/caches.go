@@ -153,9 +153,7 @@ func (c *caches) ofResponses(cfg siteConfig) httpcache.Config {
 		IgnoreWrites: true, // tags invalidate the pages that a write changes
 		Off:          cfg.uncached || cfg.objectsOnly,
 		Statuses:     []int{http.StatusOK, http.StatusFound},
-		StoreMissing: func(string) bool { return false },
 		Query:        func(at string) ([]string, bool) { return parameters(at), true },
-		Format:       format,
 		Logger:       cfg.log,
 	}
 }
@@ -210,7 +208,7 @@ func parameters(at string) []string {
 	return nil
 }
 
-func format(at string, _ http.Header) string {
+func format(at string) string {
 	switch {
 	case strings.HasPrefix(at, "/api/"):
 		return "json"
@@ -227,7 +225,7 @@ func formatOf(e cache.Entry) string {
 	_, at, _ := strings.Cut(e.Key(), "//")
 	_, at, _ = strings.Cut(at, "/")
 	at, _, _ = strings.Cut(at, "?")
-	return format("/"+at, nil)
+	return format("/" + at)
 }
 
 // hearWithin limits how long a write or a new process waits for the log.

@@ -53,10 +53,10 @@ func New(cfg Config) (*Server, error) {
 		cfg.Now = time.Now
 	}
 	pages, err := httpcache.New(httpcache.Config{
-		Tiers: cfg.Tiers, Namespace: "feed:v2", Name: "rsstracker", Preset: httpcache.Pages, NoAge: true, Now: cfg.Now, Logger: cfg.Log,
+		Tiers: cfg.Tiers, Namespace: "feed:v2", Name: "rsstracker", Preset: httpcache.Pages, Now: cfg.Now, Logger: cfg.Log,
 		Policy: policy.Patch{TTL: new(freshFor)}, MaxBody: 8 << 20, Encodings: []httpcache.Encoding{httpcache.Gzip(0)},
-		StoreMissing: func(string) bool { return false },
-		Query:        func(string) ([]string, bool) { return nil, true }, // queries are ignored
+		Statuses: []int{http.StatusOK},
+		Query:    func(string) ([]string, bool) { return nil, true }, // queries are ignored
 	})
 	if err != nil {
 		return nil, fmt.Errorf("server: %w", err)

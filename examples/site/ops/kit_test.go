@@ -78,8 +78,7 @@ func newBlog(t *testing.T) *blog {
 	responses, err := httpcache.New(httpcache.Config{
 		Namespace: "responses:v1", Preset: httpcache.Pages,
 		Tiers: tiers, Logger: quiet, Statuses: []int{http.StatusOK, http.StatusFound},
-		StoreMissing: func(string) bool { return false },
-		Query:        func(string) ([]string, bool) { return []string{"page"}, true },
+		Query: func(string) ([]string, bool) { return []string{"page"}, true },
 	})
 	must(err)
 	ended(responses.Close)

@@ -2,27 +2,29 @@ package rules
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"time"
 )
 
-// Directives holds the directives of the Cache-Control lines of a message (RFC 9111 §5.2), by
-// name in lower case. A repeated directive has several arguments. A directive without an argument
-// has "".
-type Directives map[string][]string
+// Directives holds the directives of the Cache-Control lines of a message (RFC 9111 §5.2), in the order
+// of the lines. A repeated directive is there several times.
+type Directives []Directive
+
+// Directive has its name in lower case. Without an argument it has "".
+type Directive struct{ Name, Arg string }
 
 // ParseCacheControl reads the lines of a Cache-Control header. It reports false if a part of them
 // is not a directive. Then the meaning is unknown and the cache should not store the response. It
 // returns the directives that it could read in both cases.
 func ParseCacheControl(lines []string) (d Directives, ok bool) {
-	d, ok = Directives{}, true
+	d, ok = make(Directives, 0, 4), true
 	for _, line := range lines {
 		p := parser{s: line}
 		for !p.end() {
 			name, arg, good := p.directive()
 			if name != "" {
-				name = strings.ToLower(name)
-				d[name] = append(d[name], arg)
+				d = append(d, Directive{strings.ToLower(name), arg})
 			}
 			ok = ok && good
 		}
@@ -31,22 +33,26 @@ func ParseCacheControl(lines []string) (d Directives, ok bool) {
 }
 
 // Has reports whether the directive is there.
-func (d Directives) Has(name string) bool { return len(d[name]) > 0 }
+func (d Directives) Has(name string) bool {
+	return slices.ContainsFunc(d, func(e Directive) bool { return e.Name == name })
+}
 
 // Seconds returns the least argument of a directive, in seconds: if a sender contradicts itself,
 // the most careful value counts. A number too large to count is a very long time (RFC 9111
 // §1.2.2). It reports false if the directive is missing, or if an argument is not a number.
 func (d Directives) Seconds(name string) (n int64, ok bool) {
-	args := d[name]
 	n = math.MaxInt32
-	for _, a := range args {
-		v, ok := seconds(a)
-		if !ok {
+	for _, e := range d {
+		if e.Name != name {
+			continue
+		}
+		v, readable := seconds(e.Arg)
+		if !readable {
 			return 0, false
 		}
-		n = min(n, v)
+		n, ok = min(n, v), true
 	}
-	return n, len(args) > 0
+	return n, ok
 }
 
 // Duration returns the least argument of a directive, 0 if it cannot be read, and instead if the

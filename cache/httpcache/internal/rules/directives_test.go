@@ -11,6 +11,15 @@ import (
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 )
 
+// byName returns the arguments of each directive.
+func byName(d rules.Directives) map[string][]string {
+	m := map[string][]string{}
+	for _, e := range d {
+		m[e.Name] = append(m[e.Name], e.Arg)
+	}
+	return m
+}
+
 func TestParseCacheControl(t *testing.T) {
 	type d = map[string][]string
 	cases := map[string]struct {
@@ -39,7 +48,7 @@ func TestParseCacheControl(t *testing.T) {
 	}
 	for name, c := range cases {
 		got, ok := rules.ParseCacheControl(c.lines)
-		if diff := cmp.Diff(c.want, d(got)); diff != "" || ok != c.ok {
+		if diff := cmp.Diff(c.want, byName(got)); diff != "" || ok != c.ok {
 			t.Errorf("%s: ok %v, %s", name, ok, diff)
 		}
 	}
@@ -79,7 +88,7 @@ func FuzzParseCacheControl(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, a, b string) {
 		one, ok := rules.ParseCacheControl([]string{a})
-		for name, args := range one {
+		for name, args := range byName(one) {
 			if name == "" || name != strings.ToLower(name) || len(args) == 0 {
 				t.Errorf("directive %q with %q", name, args)
 			}
@@ -93,7 +102,7 @@ func FuzzParseCacheControl(f *testing.F) {
 		// A well-formed line ends: a directive after it, on this line or the next, is found.
 		same, _ := rules.ParseCacheControl([]string{a + ",no-store"})
 		next, _ := rules.ParseCacheControl([]string{a, "no-store"})
-		if len(same["no-store"]) != len(one["no-store"])+1 || len(next["no-store"]) != len(one["no-store"])+1 {
+		if len(same) != len(one)+1 || !same.Has("no-store") || len(next) != len(one)+1 || !next.Has("no-store") {
 			t.Errorf("no-store after %q is lost", a)
 		}
 		two, okTwo := rules.ParseCacheControl([]string{b})
@@ -101,10 +110,8 @@ func FuzzParseCacheControl(f *testing.F) {
 		if okBoth != okTwo {
 			t.Errorf("%q is %v, after %q it is %v", b, okTwo, a, okBoth)
 		}
-		for name := range two {
-			if !slices.Equal(both[name], append(slices.Clone(one[name]), two[name]...)) {
-				t.Errorf("%s: %q and %q are %q", name, one[name], two[name], both[name])
-			}
+		if !slices.Equal(both, append(slices.Clone(one), two...)) {
+			t.Errorf("%q and %q are %q", one, two, both)
 		}
 	})
 }

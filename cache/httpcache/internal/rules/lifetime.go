@@ -132,11 +132,11 @@ func (r *Cache) target(h http.Header) (Directives, bool) {
 		if err != nil || len(dict.Names()) == 0 {
 			continue
 		}
-		d := Directives{}
+		var d Directives
 		for _, directive := range dict.Names() {
 			m, _ := dict.Get(directive)
 			if arg, ok := argument(m); ok {
-				d[directive] = []string{arg}
+				d = append(d, Directive{directive, arg})
 			}
 		}
 		return d, true

@@ -10,12 +10,6 @@ import (
 // whole body, as RFC 9110 §14.2 allows.
 const maxRanges = 32
 
-// Demanding reports whether a request asks for a part of a page, or sets a condition that usual
-// clients do not set.
-func Demanding(h http.Header) bool {
-	return Has(h, "Range") || Has(h, "If-Match") || Has(h, "If-Unmodified-Since")
-}
-
 // PreconditionFailed reports whether a request wants another version than p (RFC 9110
 // §13.2.2, steps 1 and 2). If-Match compares strongly, so a weak validator matches nothing.
 func PreconditionFailed(p Stored, h http.Header) bool {

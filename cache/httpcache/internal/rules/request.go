@@ -1,6 +1,9 @@
 package rules
 
-import "net/http"
+import (
+	"net/http"
+	"slices"
+)
 
 // Life is how long a stored response may be used.
 type Life struct {
@@ -18,9 +21,12 @@ type Request struct {
 	MaxAge, MinFresh, MaxStale     int64
 }
 
-// RequestOf reads the header of a request.
-func RequestOf(h http.Header) Request {
+// Request reads the header of a request in which s was seen.
+func (s Seen) Request(h http.Header) Request {
 	w := Request{MaxAge: -1, MinFresh: -1, MaxStale: -1}
+	if !s.Any(SawCacheControl | SawPragma) {
+		return w
+	}
 	lines := h["Cache-Control"]
 	if len(lines) == 0 {
 		w.NoCache = Lists(h["Pragma"], "no-cache")
@@ -37,7 +43,7 @@ func RequestOf(h http.Header) Request {
 	if d.Has("max-stale") {
 		if n, ok := d.Seconds("max-stale"); ok {
 			w.MaxStale = n
-		} else if d["max-stale"][0] == "" { // any age
+		} else if slices.Contains(d, Directive{Name: "max-stale"}) { // any age
 			w.MaxStale = MaxSeconds
 		}
 	}

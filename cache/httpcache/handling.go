@@ -1,0 +1,95 @@
+package httpcache
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
+)
+
+// handling is an exchange whose source is a handler.
+type handling struct {
+	exchange
+	c     *Cache
+	next  http.Handler
+	t     target
+	req   http.Request // made by bare for Pages
+	plain plainContext
+}
+
+func (c *Cache) handling(next http.Handler, w http.ResponseWriter, r *http.Request, t target) *handling {
+	x := &handling{c: c, next: next, t: t}
+	x.source, x.client = x, client{ctx: r.Context(), w: w}
+	x.reading = reading{k: &c.core, ctx: r.Context(), id: t.key, h: r.Header, w: t.w}
+	if c.cfg.pages() {
+		x.req = bare(r)
+		x.plain = plainContext{r.Context()}
+		x.ctx = &x.plain
+	} else {
+		x.req = *r
+	}
+	if r.Method == http.MethodHead {
+		x.client.w = nil // a HEAD has no body
+	}
+	return x
+}
+
+func (x *handling) begin(_ context.Context, old previous, _ bool) (leave bool, err error) {
+	return old.leave, nil
+}
+
+func (x *handling) request(n *run, bare bool) (r *http.Request) {
+	n.rec.c, n.rec.header = x.c, make(http.Header)
+	if x.c.cfg.pages() {
+		r = x.c.request(&x.t, x.req.Clone(n.ctx))
+	} else {
+		r, n.own = x.shown(n.ctx, bare)
+		n.flushes = true
+		n.parts = x.t.saw.Any(rules.SawRange | rules.SawIfMatch | rules.SawIfNoneMatch)
+	}
+	n.req, r.Header = r.Header, r.Header.Clone() // the handler may change its header
+	return r
+}
+
+func (x *handling) serve(n *run, r *http.Request) error {
+	x.next.ServeHTTP(&n.rec, r)
+	return nil
+}
+
+func (x *handling) judge(n *run) verdict {
+	if x.c.cfg.pages() {
+		return x.c.judge(&x.t, n.msg.status, n.msg.h)
+	}
+	return x.weigh(&n.msg, n.old, n.prev != nil)
+}
+
+func (x *handling) page(n *run, h http.Header, body []byte) *page {
+	p := x.c.pageOf(n.msg.status, h, body, n.made)
+	if x.c.cfg.pages() {
+		return p
+	}
+	v := &n.rec.verdict
+	p.Vary = choices(n.req, v.names, false)
+	p.dated(n.msg.received, &v.life)
+	if query := x.req.URL.RawQuery; query != "" && v.fate == store {
+		n.shows = p.shows(unkeyed(query, x.c.cfg.keeps(x.t.path)))
+	}
+	return p
+}
+
+func (x *handling) keeps(f *cache.Fill, n *run) (tags []string) {
+	c := x.c
+	if !c.until {
+		keep := c.keep
+		if !n.page.validated() {
+			keep = 0 // it cannot be revalidated
+		}
+		c.lives(f, n.page, keep)
+	} else if d, _ := rules.ParseCacheControl(n.rec.sent["Cache-Control"]); d.Has("must-revalidate") || d.Has("proxy-revalidate") {
+		f.SetStale(0)
+		f.SetStaleIfError(0)
+	}
+	n.tags = [...]string{c.pathTag(x.t.path), c.siteTag(x.t.host, x.t.path)}
+	return n.tags[:]
+}

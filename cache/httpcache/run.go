@@ -1,0 +1,231 @@
+package httpcache
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/twofold-go/twofold/cache"
+)
+
+// run is one run of a source for everybody, in its own goroutine. If there will be no page, its load ends
+// early, and the source may run on for one client.
+type run struct {
+	x      *exchange
+	rec    recorder
+	outer  outliving
+	made   time.Time
+	req    http.Header     // what the source sees, without the conditions about prev
+	prev   *page           // the page to revalidate; nil: none
+	client *client         // which may get the response as it comes
+	old    *page           // the page of the entry; nil: none
+	ctx    context.Context // the source's
+	cancel context.CancelCauseFunc
+	apart  atomic.Bool // the end of the load does not end the source, or has ended it
+	taken  bool        // our client belongs to the source; protected by rec.mu
+	teed   atomic.Bool // our client reads the response as it comes
+	late   atomic.Bool // the load has timed out
+
+	// What the source says.
+	own     bool           // a response that may not be stored is our client's own
+	parts   bool           // our client does not want the whole response
+	tags    [2]string      // of the page
+	flushes bool           // a response that is flushed is stored all the same
+	resp    *http.Response // of a server, until our client gets it
+
+	// done is closed when the result of the load is known. The fields below are written before
+	// that.
+	done    chan struct{}
+	once    sync.Once
+	verdict verdict
+	msg     message
+	shows   bool // the page shows a parameter that is not in the key
+	page    *page
+	err     error
+}
+
+// start runs the source in the context of a load. The page depends on what a handler reads from caches
+// and on what it names by cache.Depend.
+func (x *exchange) start(ctx context.Context, old *previous, bare bool) *run {
+	n := &x.usual
+	if x.ran.Swap(true) {
+		n = new(run)
+	}
+	n.x, n.made, n.done, n.old, n.prev, n.client = x, x.k.now(), make(chan struct{}), old.page, old.check, &x.client
+	if old.behind {
+		n.client = &client{ctx: x.ctx} // ours has the old page
+	}
+	n.outer.Context = ctx
+	n.ctx, n.cancel = context.WithCancelCause(&n.outer)
+	n.rec.who = n
+	n.rec.begin(x.k)
+	r := x.source.request(n, bare)
+	if n.prev != nil {
+		n.prev.ask(r.Header)
+	}
+	x.k.running.add(1)
+	go n.do(r)
+	return n
+}
+
+func (n *run) do(r *http.Request) {
+	returned := false
+	defer n.x.k.running.add(-1)
+	defer func() {
+		if returned {
+			return
+		}
+		// An unrecovered panic would end the program. A nil one is runtime.Goexit.
+		n.fell(recover())
+	}()
+	err := n.x.source.serve(n, r)
+	returned = true
+	n.returned(err)
+}
+
+func (n *run) judge(status int, h http.Header) verdict {
+	n.msg = message{status: status, h: h, asked: n.req, sent: n.made, received: n.x.k.now()}
+	v := n.x.source.judge(n)
+	v.held = v.fate == renew || v.fate == fail && n.x.had.Load()
+	return v
+}
+
+// newPage makes a page of the recorded response. It returns nil for a 304 about another page.
+func (n *run) newPage(h http.Header, body []byte) *page {
+	v := &n.rec.verdict
+	if v.fate != renew {
+		return n.x.source.page(n, h, body)
+	}
+	if !n.prev.stands(h) {
+		return nil
+	}
+	p, why := n.x.confirm(n.prev, &n.msg)
+	if v.fate, v.why = store, why; why == none {
+		return p
+	}
+	if v.fate = refuse; n.own {
+		n.x.own.Store(p)
+	}
+	return nil
+}
+
+// returned makes a page of the recorded response. If the context ended first, a handler may have left
+// out half of the response without an error, so there is no page.
+func (n *run) returned(err error) {
+	cut := context.Cause(n.ctx)
+	defer n.cancel(nil)
+	if err != nil && !n.rec.cutShort() { // there is no response
+		if cut != nil {
+			err = cut
+		}
+		n.end(verdict{}, nil, err)
+		return
+	}
+	_, header, body, ok := n.rec.finish()
+	switch {
+	case ok && cut != nil:
+		n.end(verdict{}, nil, cut)
+	case ok:
+		p := n.newPage(header, body)
+		n.end(n.rec.verdict, p, nil)
+	}
+	n.release(err, nil)
+}
+
+// release returns the client, if the source took it, after all of the response is sent. The response
+// ended with an error of the source, or with a panic.
+func (n *run) release(err error, panicked any) {
+	n.rec.mu.Lock()
+	taken, fell := n.taken, n.rec.settle()
+	n.rec.tail = nil
+	n.rec.drop()
+	n.rec.mu.Unlock()
+	if !taken {
+		return
+	}
+	if panicked == nil {
+		panicked = fell
+	}
+	n.client.release(err, panicked)
+}
+
+// fell ends a run whose source panicked with p.
+func (n *run) fell(p any) {
+	defer n.cancel(nil)
+	n.rec.mu.Lock()
+	n.rec.close()
+	n.rec.mu.Unlock()
+	err := cache.ErrGoexit
+	if p != nil {
+		err = &cache.PanicError{Value: p, Stack: debug.Stack()}
+	}
+	n.end(verdict{}, nil, err)
+	n.release(nil, repanic(err))
+}
+
+// outlive lets the source run until its client leaves.
+func (n *run) outlive() {
+	context.AfterFunc(n.client.ctx, func() { n.cancel(context.Cause(n.client.ctx)) })
+}
+
+// unlink separates the source from the load. It reports false if it was done before.
+func (n *run) unlink() bool { return !n.apart.Swap(true) }
+
+// loadOver ends the source when its load ends, because no client waits or the load took too
+// long. If it took too long, the source runs on for a client that waits; see exchange.outlast.
+func (n *run) loadOver(ctx context.Context) {
+	if n.late.Load() && (n.teed.Load() || !n.x.answered.Load()) {
+		n.outlive()
+		return
+	}
+	n.cancel(context.Cause(ctx))
+}
+
+// wait waits for the run. It reports false if the load has ended before. After LoadTimeout it
+// waits as long as our client does.
+func (n *run) wait(ctx context.Context) bool {
+	select {
+	case <-n.done:
+		return true
+	case <-ctx.Done():
+	}
+	n.late.Store(errors.Is(ctx.Err(), context.DeadlineExceeded)) // before unlink; see live
+	if n.unlink() {
+		n.loadOver(ctx)
+	}
+	if n.late.Load() {
+		n.x.failed.Store(true) // an older page may replace the response
+		select {
+		case <-n.done:
+		case <-n.ctx.Done():
+		}
+	}
+	select {
+	case <-n.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// stream lets our client read a response that takes long as it comes.
+func (n *run) stream() {
+	r := &n.rec
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.slow = true
+	if r.status != 0 {
+		r.share()
+	}
+}
+
+func (n *run) end(v verdict, p *page, err error) {
+	n.once.Do(func() {
+		n.verdict, n.page, n.err = v, p, err
+		close(n.done)
+	})
+}

@@ -1,0 +1,168 @@
+package httpcache
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+
+	"github.com/twofold-go/twofold/cache"
+)
+
+// caller is the writer of a Transport's caller. The caller gets the response of Base, with a body that
+// it reads as it comes: from the flow while the response is recorded, and from the source's writes when
+// it is not.
+type caller struct {
+	x      *trip
+	resp   *http.Response // nil: the caller has it
+	f      *flow
+	unwait func() bool
+
+	// The mu of the flow protects the fields below.
+	off      int    // what the caller has read of the flow
+	chunk    []byte // of a write that waits until the caller has read it
+	ended    bool
+	closed   bool
+	err      error // why it ended
+	panicked any   // of the source
+}
+
+// begin takes the response of a run, and says in m that it is stored.
+func (c *caller) begin(n *run, m *miss) {
+	c.resp, n.resp, c.f = n.resp, nil, &n.rec.flow
+	m.asked = false // the caller sees the status
+	if m.detail == none && !cache.Filling(n.ctx).Stores() {
+		m.detail = byLoad
+	}
+	m.stored = m.detail == none
+	c.x.t.stats.of(formatOf(n.msg.h)).misses.Add(1)
+}
+
+// Header returns the header of the response, until the caller has it.
+func (c *caller) Header() http.Header {
+	if c.resp == nil {
+		return http.Header{}
+	}
+	return c.resp.Header
+}
+
+// WriteHeader hands the response over.
+func (c *caller) WriteHeader(int) {
+	resp := c.resp
+	c.resp = nil
+	c.unwait = context.AfterFunc(c.x.ctx, func() {
+		c.f.mu.Lock()
+		defer c.f.mu.Unlock()
+		c.f.grown.Broadcast()
+	})
+	resp.Body = &callersBody{c}
+	c.x.handed <- resp
+}
+
+// Write waits until the caller has read b. The recorder holds mu.
+func (c *caller) Write(b []byte) (int, error) {
+	c.chunk = b
+	c.f.grown.Broadcast()
+	for len(c.chunk) > 0 && c.reads() {
+		c.f.grown.Wait()
+	}
+	n := len(b) - len(c.chunk)
+	if c.chunk = nil; n < len(b) {
+		return n, errBodyClosed
+	}
+	return n, nil
+}
+
+// reads reports whether the caller may still read.
+func (c *caller) reads() bool { return !c.closed && c.x.ctx.Err() == nil }
+
+func (c *caller) more(bool) { c.f.grown.Broadcast() }
+
+func (c *caller) settle() (fell any) {
+	for c.off < len(c.f.buf) && c.reads() {
+		c.f.grown.Wait()
+	}
+	return nil
+}
+
+// end ends the body.
+func (c *caller) end(err error, panicked any) {
+	if p, ok := panicked.(*cache.PanicError); ok {
+		panicked = p.Value
+	}
+	if err == nil {
+		err = io.EOF
+	}
+	c.f.mu.Lock()
+	defer c.f.mu.Unlock()
+	c.ended, c.err, c.panicked = true, err, panicked
+	c.f.grown.Broadcast()
+}
+
+var (
+	errBodyPanicked = errors.New("httpcache: reading the body panicked")
+	errBodyClosed   = errors.New("httpcache: read of a closed body")
+)
+
+// callersBody is the body that the caller reads.
+type callersBody struct{ c *caller }
+
+// Read returns what has arrived, and waits if there is nothing. It reports the end of the body
+// after the response is stored. So a caller that has read the body finds the response in the
+// cache.
+func (b *callersBody) Read(p []byte) (int, error) {
+	if len(p) == 0 {
+		return 0, nil
+	}
+	c := b.c
+	n, err := c.read(p)
+	switch {
+	case errors.Is(err, errBodyPanicked):
+		panic(c.panicked)
+	case errors.Is(err, io.EOF):
+		select {
+		case <-c.x.stored:
+		case <-c.x.ctx.Done():
+		}
+		c.x.leave()
+	}
+	return n, err
+}
+
+func (c *caller) read(p []byte) (n int, err error) {
+	c.f.mu.Lock()
+	defer c.f.mu.Unlock()
+	for c.off >= len(c.f.buf) && len(c.chunk) == 0 && !c.ended && c.reads() {
+		c.f.grown.Wait()
+	}
+	switch {
+	case c.closed:
+		return 0, errBodyClosed
+	case c.off < len(c.f.buf):
+		n = copy(p, c.f.buf[c.off:])
+		c.off += n
+	case len(c.chunk) > 0:
+		n = copy(p, c.chunk)
+		c.chunk = c.chunk[n:]
+	case c.x.ctx.Err() != nil:
+		return 0, c.x.ctx.Err()
+	case c.panicked != nil:
+		return 0, errBodyPanicked
+	default:
+		return 0, c.err
+	}
+	c.f.grown.Broadcast() // perhaps the source waits
+	return n, nil
+}
+
+// Close ends the caller's part. The body is still read for waiting callers.
+func (b *callersBody) Close() error {
+	c := b.c
+	c.f.mu.Lock()
+	c.closed = true
+	c.f.grown.Broadcast()
+	c.f.mu.Unlock()
+	c.unwait()
+	c.x.leave()
+	return nil
+}
