@@ -141,7 +141,6 @@ func (e *Env) stampedeGoals() []report.Goal {
 	limit := float64(loaderTime.Milliseconds()) + 5
 	crowd, fleet := crowdSetting(1000), fleetSetting
 	wait := func(l report.Line) float64 { return e.Book.Median(l, p99) / 1e6 }
-	old := e.Book.Median(deleteLine("twofold"), sawOld) + e.Book.Median(deleteLine(ours), sawOld)
 	return []report.Goal{
 		atMost("stampede of 1,000 goroutines: loads", "1", 1,
 			worst(e.Book.Median(crowdLine(crowd, "twofold"), loadsPer), e.Book.Median(crowdLine(crowd, ours), loadsPer)), "one tier and two"),
@@ -149,8 +148,6 @@ func (e *Env) stampedeGoals() []report.Goal {
 			fmt.Sprintf("one tier %s, two %s", report.Number(wait(crowdLine(crowd, "twofold"))), report.Number(wait(crowdLine(crowd, ours))))),
 		atMost("stampede of "+fleet+": loads", "1", 1, e.Book.Median(crowdLine(fleet, ours), loadsPer), ""),
 		atMost("stampede of "+fleet+": p99, ms", "≤ 15", limit, wait(crowdLine(fleet, ours)), ""),
-		atMost("reads after Delete that saw the old value", "0", 0, old, fmt.Sprintf("of %s and %s trials",
-			report.Number(e.Book.Median(deleteLine("twofold"), trialsUnit)), report.Number(e.Book.Median(deleteLine(ours), trialsUnit)))),
 	}
 }
 

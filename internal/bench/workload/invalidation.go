@@ -24,6 +24,8 @@ import (
 
 const (
 	callSetting  = "one call"
+	farSetting   = "Redis 500 µs away"
+	network      = 500 * time.Microsecond // shows the number of round trips
 	readsSetting = "reads"
 	strictBound  = 250 * time.Millisecond
 )
@@ -40,17 +42,11 @@ const spacePrefix = "bench:v1:"
 func tagOf(id int64) string { return "org:" + strconv.FormatInt(id%100, 10) }
 
 func runInvalidation(ctx context.Context, e *Env) error {
-	p, err := peers.NewTwofold(e.options("twofold", 2*huge, loadSmall), peers.Twofold{
-		Log: true, Bound: strictBound,
-		Tags: func(id int64, _ peers.Value) []string { return []string{tagOf(id)} },
-	})
-	if err != nil {
+	if err := e.calls(ctx, callSetting, e.server(0)); err != nil {
 		return err
 	}
-	defer p.Close()
-	rdb := e.client()
-	defer func() { _ = rdb.Close() }() // no calls are under way
-	if err := e.calls(ctx, p, rdb); err != nil {
+	e.rigs[0].Delay(0, network)
+	if err := e.calls(ctx, farSetting, e.rigs[0].Server(0).Addrs[0]); err != nil {
 		return err
 	}
 	return e.readsBeside(ctx)
@@ -88,7 +84,20 @@ func ids(first int64, n int) []int64 {
 	return all
 }
 
-func (e *Env) calls(ctx context.Context, p *peers.TwofoldPeer, rdb *redis.Client) error {
+// calls measures every kind of call on the server at addr.
+func (e *Env) calls(ctx context.Context, setting, addr string) error {
+	o := e.options("twofold", 2*huge, loadSmall)
+	o.Redis = addr
+	p, err := peers.NewTwofold(o, peers.Twofold{
+		Log: true, Bound: strictBound,
+		Tags: func(id int64, _ peers.Value) []string { return []string{tagOf(id)} },
+	})
+	if err != nil {
+		return err
+	}
+	defer p.Close()
+	rdb := peers.Client(addr)
+	defer func() { _ = rdb.Close() }() // no calls are under way
 	var cs []measure.Contender
 	for _, c := range e.callsOf(p, rdb) {
 		cs = append(cs, measure.Contender{Name: c.name, Measure: func(ctx context.Context) error {
@@ -109,7 +118,7 @@ func (e *Env) calls(ctx context.Context, p *peers.TwofoldPeer, rdb *redis.Client
 				return err
 			}
 			slices.Sort(times)
-			e.addQuantiles(report.Line{Workload: "G", Setting: callSetting, Contender: c.name}, times)
+			e.addQuantiles(report.Line{Workload: "G", Setting: setting, Contender: c.name}, times)
 			return nil
 		}})
 	}

@@ -32,7 +32,7 @@ func invalidationTables(e *Env) []report.Table {
 	}
 	return []report.Table{
 		report.Comparison{
-			Title: "G: one invalidation, with a log on the same machine", Workload: "G", Settings: []string{callSetting},
+			Title: "G: one invalidation, with a log on the same machine", Workload: "G", Settings: []string{callSetting, farSetting},
 			Contenders: calls, Reference: barePing, Unit: p50, More: []string{p99},
 			Note: fmt.Sprintf("Strict waits for the bound, %v here.", strictBound),
 		}.Table(&e.Book),

@@ -1,11 +1,11 @@
 // Package workload contains the measurements: one or more files for each workload. A workload
 // measures its contenders in turn, records the samples in a Book, and makes its tables from them.
 //
-//	A local hits               E a million entries
-//	B remote hits              F codecs
-//	C stampedes                G invalidation
-//	D hit ratios               H growth
-//	I logs and cells in databases, J pages by HTTP
+//	A local hits               G invalidation
+//	B remote hits              H growth
+//	C stampedes                I logs and cells in databases
+//	D hit ratios               J pages by HTTP
+//	E a million entries
 package workload
 
 import (
@@ -165,7 +165,6 @@ func All() []Workload {
 		{"C", "Stampedes", runStampedes, stampedeTables},
 		{"D", "Hit ratios", runHitRatios, hitRatioTables},
 		{"E", "A million entries", runMemory, memoryTables},
-		{"F", "Codecs", runCodecs, codecTables},
 		{"G", "Invalidation", runInvalidation, invalidationTables},
 		{"H", "Growth", runGrowth, growthTables},
 		{"I", "Logs and cells in databases", runCommits, commitTables},

@@ -95,7 +95,7 @@ func (r *result) collect(w *crew, course *history.Course) error {
 	} else {
 		r.verdict = history.Check(r.events, rules)
 	}
-	r.lag = history.Lags(r.events, r.c.Bound)
+	r.lag = history.Lags(r.events)
 	return nil
 }
 

@@ -1,55 +1,14 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"maps"
-	"os/exec"
-	"runtime"
-	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/history"
-	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/rig"
 )
-
-// heading returns when, where and what was measured.
-func heading(ctx context.Context) string {
-	return fmt.Sprintf("%s: %s, Redis %s, %s, Twofold %s, %d cores, %s\n\n",
-		time.Now().UTC().Format(time.DateOnly), runtime.Version(), rig.Version(), said(ctx, "psql", "--version"),
-		commit(ctx), runtime.NumCPU(), said(ctx, "uname", "-sr"))
-}
-
-// commit returns the version that this program was built from.
-func commit(ctx context.Context) string {
-	set := map[string]string{}
-	if info, ok := debug.ReadBuildInfo(); ok {
-		for _, s := range info.Settings {
-			set[s.Key] = s.Value
-		}
-	}
-	rev := set["vcs.revision"]
-	if rev == "" {
-		return said(ctx, "git", "describe", "--always", "--dirty")
-	}
-	rev = rev[:min(10, len(rev))]
-	if set["vcs.modified"] == "true" {
-		rev += " with changes"
-	}
-	return rev
-}
-
-// said returns what a command prints, or "unknown".
-func said(ctx context.Context, name string, args ...string) string {
-	out, err := exec.CommandContext(ctx, name, args...).Output()
-	if err != nil {
-		return "unknown"
-	}
-	return strings.TrimSpace(string(out))
-}
 
 // column is a column of the table.
 type column struct {
