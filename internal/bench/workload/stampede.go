@@ -56,7 +56,11 @@ func runStampedes(ctx context.Context, e *Env) error {
 			return err
 		}
 	}
-	return e.fleet(ctx)
+	var names []string
+	for _, s := range stampeders(true) {
+		names = append(names, s.Name)
+	}
+	return e.fleet(ctx, 2e9, names, func(name string) report.Line { return crowdLine(fleetSetting, name) })
 }
 
 // slow is a slow loader that counts its calls.

@@ -3,9 +3,6 @@
 package worker
 
 import (
-	"encoding/json"
-	"fmt"
-	"os"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -68,15 +65,6 @@ type Report struct {
 	Hasty            int64          // reads that did not wait for a slow load
 	Errors           map[string]int // failures, by operation and text
 	Stats            any            // the library's own numbers
-}
-
-// configFromEnv returns the Config from the environment.
-func configFromEnv() (Config, error) {
-	var cfg Config
-	if err := json.Unmarshal([]byte(os.Getenv(Env)), &cfg); err != nil {
-		return cfg, fmt.Errorf("worker: %s: %w", Env, err)
-	}
-	return cfg, nil
 }
 
 // client returns a client for the server. Odd workers let the client library resend commands, which
