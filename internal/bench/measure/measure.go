@@ -18,6 +18,7 @@ type Config struct {
 	Goroutines int           // 0: one
 	For        time.Duration // each goroutine runs at least one operation, however short this is
 	Warm       time.Duration // run for this long before; not counted
+	Start      func()        // called after the warm-up; may be nil
 	Latencies  bool          // keep each operation's time; for operations of a microsecond or more
 }
 
@@ -67,6 +68,9 @@ func Run(ctx context.Context, c Config, worker func(g int) func(i int)) Result {
 		for g := range loops {
 			loops[g].ops, loops[g].times = 0, nil
 		}
+	}
+	if c.Start != nil {
+		c.Start()
 	}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

@@ -7,39 +7,6 @@ import (
 	"github.com/twofold-go/twofold/internal/bench/report"
 )
 
-func commitTables(e *Env) []report.Table {
-	var ways []string
-	for _, w := range new(database).writers() {
-		ways = append(ways, w.name)
-	}
-	fills := make([]string, 0, len(cellSizes))
-	gets := make([]string, 0, len(cellSizes))
-	for _, size := range cellSizes {
-		gets, fills = append(gets, getSetting(size)), append(fills, fillSetting(size))
-	}
-	return []report.Table{
-		report.Comparison{
-			Title: "I: a small transaction of 8 writers in PostgreSQL, synced to disk", Workload: "I", Settings: []string{commitSetting},
-			Contenders: ways, Reference: bareCommit, Unit: nsOp, More: []string{p50, p99},
-			Note: "One UPDATE, the statement that the row names, COMMIT. ns/op is the inverse of the throughput of all eight. Meanwhile a process numbers the appended records.",
-		}.Table(&e.Book),
-		report.Comparison{
-			Title: "I: a process asks what is new", Workload: "I", Settings: []string{syncSetting},
-			Contenders: []string{bareSelect, "Sync, nothing new"}, Reference: bareSelect, Unit: p50, More: []string{p99, allocsOp},
-		}.Table(&e.Book),
-		report.Comparison{
-			Title: "I: from the answer to COMMIT until another process has the record", Workload: "I", Settings: []string{lagSetting},
-			Contenders: []string{listening, polling}, Reference: listening, Unit: p50, More: []string{p99},
-		}.Table(&e.Book),
-		report.Comparison{
-			Title: "I: get a cell, 1 goroutine", Workload: "I", Settings: gets, Contenders: cellTiers, Reference: inRedis, Unit: p50, More: []string{p99},
-		}.Table(&e.Book),
-		report.Comparison{
-			Title: "I: claim and fill a cell that is there, 1 goroutine", Workload: "I", Settings: fills, Contenders: cellTiers, Reference: inRedis, Unit: p50, More: []string{p99},
-		}.Table(&e.Book),
-	}
-}
-
 // commitGoals returns the goals for invalidations inside transactions.
 func (e *Env) commitGoals() []report.Goal {
 	line := func(setting, who string) report.Line {

@@ -7,7 +7,6 @@ import (
 	"os"
 	"time"
 
-	"github.com/twofold-go/twofold/internal/bench/measure"
 	"github.com/twofold-go/twofold/internal/bench/peers"
 	"github.com/twofold-go/twofold/internal/bench/proc"
 	"github.com/twofold-go/twofold/internal/bench/report"
@@ -99,26 +98,28 @@ func (c *crew) trials(n int) (all deed, err error) {
 }
 
 // fleet measures several processes of each of the peers. Their keys begin after id.
-func (e *Env) fleet(ctx context.Context, id int64, names []string, line func(name string) report.Line) error {
+func (e *Env) fleet(ctx context.Context, s *scenario, id int64, names []string) error {
 	if !proc.Supported {
 		e.logf("no stampede of processes: %v", proc.ErrSystem)
 		return nil
 	}
 	trials := by(e, 10, 3, 1)
-	var cs []measure.Contender
+	var own owned
+	defer own.close()
+	var cs []contender
 	for _, name := range names {
 		c, err := e.crew(name, &id)
-		defer c.dismiss()
+		own.add(c.dismiss)
 		if err != nil {
 			return err
 		}
-		cs = append(cs, measure.Contender{Name: name, Measure: func(context.Context) error {
+		cs = append(cs, contender{name: name, sample: func(_ context.Context, l report.Line) error {
 			all, err := c.trials(trials)
 			if err == nil {
-				e.addRush(line(name), all.Waits, float64(all.Loads)/float64(trials))
+				e.addRush(l, all.Waits, float64(all.Loads)/float64(trials))
 			}
 			return err
 		}})
 	}
-	return measure.Rounds(ctx, e.Rounds, cs)
+	return e.compare(ctx, s, cs)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/twofold-go/twofold/codec"
 	"github.com/twofold-go/twofold/internal/bench/report"
@@ -48,7 +49,7 @@ func times(limit float64) string { return "≤ " + report.Number(limit) + " ×" 
 
 // localGoals returns the goals for hits of resident keys, for the worse kind of value.
 func (e *Env) localGoals() []report.Goal {
-	gs := e.goroutines()
+	gs := goroutines()
 	p := gs[len(gs)-1]
 	against := func(ours string, limit float64, theirs ...string) report.Goal {
 		ratios := make([]float64, 0, len(valuesOf))
@@ -197,5 +198,29 @@ func (e *Env) memoryGoals() []report.Goal {
 			e.Book.Ratio(memLine("twofold"), memLine("ristretto"), heapEntry),
 			fmt.Sprintf("%s against %s bytes per entry", heap("twofold"), heap("ristretto"))),
 		atMost("heap over keys and values at 1,000,000 entries, bytes per entry", "≤ 150", 150, e.Book.Median(memLine("twofold"), heapEntry), ""),
+	}
+}
+
+// kindGoals are about ways to read, and about a Set.
+func (e *Env) kindGoals() []report.Goal {
+	ratios := func(who, to string, spreads ...string) (worstOf float64, detail string) {
+		all, details := make([]float64, len(spreads)), make([]string, len(spreads))
+		for i, spread := range spreads {
+			all[i] = e.Book.Ratio(kindLine(spread, who), kindLine(spread, to), nsOp)
+			details[i] = spread + " " + report.Number(all[i])
+		}
+		return worst(all...), strings.Join(details, ", ")
+	}
+	goal := func(what string, limit float64, who, to string, spreads ...string) report.Goal {
+		reached, detail := ratios(who, to, spreads...)
+		return atMost(what, times(limit), limit, reached, detail)
+	}
+	return []report.Goal{
+		goal("a hit by Get, against tier/local and one reading of the clock", 1.15, byGet, clocked, keySpreads...),
+		goal("a hit by Get, zipf, against otter, loading", 1, byGet, loading, zipfKeys),
+		goal("a hit at a moment, against ristretto", 1.1, atMoment, rawObject, keySpreads...),
+		goal("a hit that lives for ever, without a log, against ristretto", 1.1, forEver, rawObject, keySpreads...),
+		goal("GetMany of 64, per key, against Get", 0.6, byGetMany, byGet, keySpreads...),
+		atMost("a Set, against ristretto's", times(2), 2, e.Book.Ratio(setLine(byGet), setLine(rawObject), nsOp), "one tier"),
 	}
 }

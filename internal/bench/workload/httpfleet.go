@@ -12,7 +12,6 @@ import (
 
 	"github.com/twofold-go/twofold/cache/httpcache"
 	"github.com/twofold-go/twofold/internal/bench/peers"
-	"github.com/twofold-go/twofold/internal/bench/report"
 )
 
 // pagesPeer is the cache of responses as a peer of the fleet: a key is a path, and a load is a
@@ -80,5 +79,5 @@ func (p *pages) Close() {
 
 // pageFleet counts the renderings of a page that clients of several processes request at once.
 func (e *Env) pageFleet(ctx context.Context, _ *site) error {
-	return e.fleet(ctx, 3e9, []string{pagesPeer}, func(name string) report.Line { return pageLine(fleetSetting, name) })
+	return e.fleet(ctx, &scenario{id: "J", setting: fleetSetting}, 3e9, []string{pagesPeer})
 }

@@ -7,47 +7,6 @@ import (
 	"github.com/twofold-go/twofold/internal/bench/report"
 )
 
-func httpTables(e *Env) []report.Table {
-	names := make([]string, 0, 10)
-	for _, a := range asks() {
-		names = append(names, a.name)
-	}
-	fetched := make([]string, 0, len(fetchSizes))
-	for _, size := range fetchSizes {
-		fetched = append(fetched, fetchSetting(size))
-	}
-	memory := []string{allocsOp, bytesOp}
-	return []report.Table{
-		report.Comparison{
-			Title: "J: one request again and again, 1 goroutine", Workload: "J", Settings: []string{pageSetting},
-			Contenders: names, Reference: barePage, Unit: nsOp, More: memory,
-			Note: "Pages have 8 KiB unless the row says otherwise. The response writer discards them. The preset is Shared unless the row names another.",
-		}.Table(&e.Book),
-		report.Comparison{
-			Title: "J: a page that is not there, 1 goroutine", Workload: "J", Settings: []string{missSetting},
-			Contenders: []string{barePage, missStored}, Reference: barePage, Unit: nsOp, More: memory,
-			Note: "8 KiB. The local tier of 64 MiB is full, so each stored page evicts another.",
-		}.Table(&e.Book),
-		report.Comparison{
-			Title: "J: a client's hit, body read, 1 goroutine", Workload: "J", Settings: fetched,
-			Contenders: []string{bareStub, transportHit, gregjonesName}, Reference: gregjonesName, Unit: nsOp, More: memory,
-			Note: "Allocations and bytes are for 8 KiB.",
-		}.Table(&e.Book),
-		report.Comparison{
-			Title: "J: net/http on the loopback, 64 connections that stay open", Workload: "J", Settings: []string{loopbackSetting},
-			Contenders: append([]string{barePage, hitResponse}, proxyNames()...), Reference: barePage, Unit: perSecond, More: []string{cpuOp, allocsOp},
-			Note: e.loopbackNote(),
-		}.Table(&e.Book),
-	}
-}
-
-func proxyNames() (names []string) {
-	for _, k := range proxyKinds {
-		names = append(names, k.name)
-	}
-	return names
-}
-
 func (e *Env) loopbackNote() string {
 	note := "Server and clients share one process, except that the other programs have processes of their own. " +
 		"The processor time is that of server and clients together. The clients parse as little as possible."
