@@ -7,6 +7,7 @@ package measure
 
 import (
 	"context"
+	"math"
 	"runtime"
 	"slices"
 	"sync"
@@ -45,13 +46,14 @@ func (r Result) CPUPerOp() float64 { return float64(r.CPU) / float64(max(r.Ops, 
 // Quantile returns the time that a share q of the operations did not exceed.
 func (r Result) Quantile(q float64) time.Duration { return Quantile(r.Times, q) }
 
-// Quantile returns the element of a sorted list that a share q of the list does not exceed, or 0
-// for an empty list.
-func Quantile(sorted []time.Duration, q float64) time.Duration {
+// Quantile returns the element of a sorted list that a share q of the list does not exceed, by the
+// nearest rank. It returns 0 for an empty list.
+func Quantile[T ~int64](sorted []T, q float64) T {
 	if len(sorted) == 0 {
 		return 0
 	}
-	return sorted[int(q*float64(len(sorted)-1))]
+	rank := int(math.Ceil(q * float64(len(sorted))))
+	return sorted[min(max(rank, 1), len(sorted))-1]
 }
 
 // Run runs operations until the time is over or ctx ends. Each goroutine calls worker once to get

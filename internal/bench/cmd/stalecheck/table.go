@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/history"
+	"github.com/twofold-go/twofold/internal/bench/measure"
 )
 
 // column is a column of the table.
@@ -93,7 +94,7 @@ func two(list []int64) string {
 	if len(list) == 0 {
 		return "–"
 	}
-	return ms(history.Quantile(list, 0.5)) + "/" + ms(history.Quantile(list, 0.99))
+	return ms(measure.Quantile(list, 0.5)) + "/" + ms(measure.Quantile(list, 0.99))
 }
 
 // ms formats nanoseconds as milliseconds, with meaningful digits only.
@@ -150,11 +151,11 @@ func (r *result) alarms() string {
 }
 
 func (r *result) ratio() string {
-	ping := history.Quantile(r.verdict.PingTime, 0.5)
+	ping := measure.Quantile(r.verdict.PingTime, 0.5)
 	if ping == 0 || r.c.Strict { // a call that waits for the bound is not compared
 		return "–"
 	}
-	return fmt.Sprintf("%.1f", float64(history.Quantile(r.verdict.Invalidation, 0.5))/float64(ping))
+	return fmt.Sprintf("%.1f", float64(measure.Quantile(r.verdict.Invalidation, 0.5))/float64(ping))
 }
 
 // health sums the library's numbers about the log. It finds them by the ends of their names.

@@ -93,31 +93,6 @@ func TestRecorderReportsErrors(t *testing.T) {
 	}
 }
 
-func TestQuantile(t *testing.T) {
-	hundred := make([]int64, 100)
-	for i := range hundred {
-		hundred[i] = int64(i + 1)
-	}
-	for _, tc := range []struct {
-		list []int64
-		q    float64
-		want int64
-	}{
-		{nil, 0.5, 0},
-		{[]int64{7}, 0, 7},
-		{[]int64{7}, 0.99, 7},
-		{[]int64{1, 2}, 0.5, 1},
-		{[]int64{1, 2, 3}, 0.5, 2},
-		{hundred, 0.5, 50},
-		{hundred, 0.99, 99},
-		{hundred, 1, 100},
-	} {
-		if got := history.Quantile(tc.list, tc.q); got != tc.want {
-			t.Errorf("Quantile(%d values, %v) = %d, want %d", len(tc.list), tc.q, got, tc.want)
-		}
-	}
-}
-
 func TestLags(t *testing.T) {
 	l := history.Lags([]history.Event{
 		ack(1, 100, 8), ack(1, 1000, 9), ack(1, 5000, 10),

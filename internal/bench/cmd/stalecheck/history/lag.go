@@ -83,16 +83,3 @@ func (s *sightings) first(v int64) (int64, bool) {
 	}
 	return s.reads[i].End, true
 }
-
-// Quantile returns the value that a share q of the sorted list does not exceed, by the nearest
-// rank. It returns 0 for an empty list.
-func Quantile(sorted []int64, q float64) int64 {
-	if len(sorted) == 0 {
-		return 0
-	}
-	n := int(q * float64(len(sorted)))
-	if float64(n) < q*float64(len(sorted)) {
-		n++
-	}
-	return sorted[min(max(n, 1), len(sorted))-1]
-}
