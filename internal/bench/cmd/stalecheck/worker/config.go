@@ -8,6 +8,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
 
+	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/tier/redistier"
 )
 
@@ -64,7 +65,7 @@ type Report struct {
 	Foreign          int64          // reads that returned another key's value
 	Hasty            int64          // reads that did not wait for a slow load
 	Errors           map[string]int // failures, by operation and text
-	Stats            any            // the library's own numbers
+	Stats            cache.Stats    // the library's own numbers
 }
 
 // client returns a client for the server. Odd workers let the client library resend commands, which
