@@ -75,7 +75,7 @@ func lifetimeRatio(t *testing.T, i int, open func(t *testing.T, room int) tier.L
 		}
 		hits, counted := 0, 0
 		for _, a := range run.all() {
-			time.Sleep(run.pause)
+			<-time.After(run.pause)
 			e, hit := l.Get(a.hash)
 			if hit = hit && now() < e.(int64); !hit {
 				l.Set(a.hash, now()+int64(a.ttl), localbench.EntryCost)
