@@ -105,11 +105,11 @@ func TestNumber(t *testing.T) {
 
 func TestGoalsShowWhatWasMissed(t *testing.T) {
 	goals := []report.Goal{
-		{What: "fast", Asked: "≤ 2", Limit: 2, Reached: 1.5, Why: "it is not."},
-		{What: "slow", Asked: "≤ 2", Limit: 2, Reached: 2.5, Why: "it is long."},
-		{What: "much", Asked: "≥ 2", Limit: 2, AtLeast: true, Reached: 2.5},
-		{What: "little", Asked: "≥ 2", Limit: 2, AtLeast: true, Reached: 1},
-		{What: "unknown", Asked: "≤ 2", Limit: 2, Reached: math.NaN()},
+		{What: "fast", Asked: "≤ 2", Reached: 1.5, Why: "it is not."},
+		{What: "slow", Asked: "≤ 2", Reached: 2.5, Why: "it is long."},
+		{What: "much", Asked: "≥ 2", Reached: 2.5},
+		{What: "little", Asked: "≥ 2", Reached: 1},
+		{What: "unknown", Asked: "≤ 2", Reached: math.NaN()},
 	}
 	var got []string
 	table := report.Goals(goals)
@@ -119,6 +119,11 @@ func TestGoalsShowWhatWasMissed(t *testing.T) {
 	want := []string{"fast yes", "slow **missed**", "much yes", "little **missed**", "unknown not measured"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("verdicts (-want +got):\n%s", diff)
+	}
+	for _, asked := range []string{"quick", "~ 2", "≤ two"} {
+		if _, met, err := (report.Goal{Asked: asked}).Limit(); met || err == nil {
+			t.Errorf("%q is a limit, want an error", asked)
+		}
 	}
 	if table.Note != "2 of 4 reached. Why not:\n\n- slow: it is long." {
 		t.Errorf("note = %q", table.Note)
