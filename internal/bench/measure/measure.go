@@ -43,9 +43,6 @@ func (r Result) PerSecond() float64 { return float64(r.Ops) / max(r.Wall.Seconds
 // CPUPerOp returns the processor time of this process per operation, in nanoseconds.
 func (r Result) CPUPerOp() float64 { return float64(r.CPU) / float64(max(r.Ops, 1)) }
 
-// Quantile returns the time that a share q of the operations did not exceed.
-func (r Result) Quantile(q float64) time.Duration { return Quantile(r.Times, q) }
-
 // Quantile returns the element of a sorted list that a share q of the list does not exceed, by the
 // nearest rank. It returns 0 for an empty list.
 func Quantile[T ~int64](sorted []T, q float64) T {

@@ -56,7 +56,7 @@ func TestRunKeepsLatencies(t *testing.T) {
 	if int64(len(r.Times)) != r.Ops || !slices.IsSorted(r.Times) {
 		t.Errorf("%d times for %d operations, sorted %v; want one each, sorted", len(r.Times), r.Ops, slices.IsSorted(r.Times))
 	}
-	if lo, hi := r.Quantile(0), r.Quantile(1); lo > hi || hi != r.Times[len(r.Times)-1] {
+	if lo, hi := measure.Quantile(r.Times, 0), measure.Quantile(r.Times, 1); lo > hi || hi != r.Times[len(r.Times)-1] {
 		t.Errorf("quantiles 0 and 1 are %v and %v, want the least and the greatest", lo, hi)
 	}
 }
