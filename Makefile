@@ -17,7 +17,7 @@ COUNT    ?= 1
 FUZZTIME ?= 30s
 
 .DEFAULT_GOAL := help
-.PHONY: help soak e2e test test-race test-root test-small vet-small stalecheck stalecheck-all stalecheck-cost fmt vet lint test-mariadb test-controls bench bench-db bench-http fleet bench-quick bench-go fuzz tidy release-check deps-test
+.PHONY: help soak e2e test test-race test-root test-small vet-small stalecheck stalecheck-all fmt vet lint test-mariadb test-controls bench bench-db bench-http fleet bench-quick bench-go fuzz tidy release-check deps-test
 
 # The checker, built with the tag that lets its controls remove safeguards.
 STALECHECK = go run -tags twofold_controls ./internal/bench/cmd/stalecheck
@@ -58,11 +58,6 @@ stalecheck: deps-test ## look for stale reads under faults, with controls that m
 
 stalecheck-all: deps-test ## run every fault and every control; rewrites internal/bench/STALENESS.md (an hour)
 	$(STALECHECK) -suite all -out internal/bench/STALENESS.md
-	printf '\n# What an invalidation costs\n\n' >> internal/bench/STALENESS.md
-	$(STALECHECK) -suite cost >> internal/bench/STALENESS.md
-
-stalecheck-cost: deps-test ## measure an invalidation against a plain round trip
-	$(STALECHECK) -suite cost
 
 fmt: ## format every module
 	$(TOOL) golangci-lint fmt
@@ -78,7 +73,7 @@ lint: ## run golangci-lint on every module
 	@for dir in $(MODULES); do echo "lint $${dir#$(CURDIR)/}"; (cd "$$dir" && $(TOOL) golangci-lint run ./...) || exit 1; done
 
 bench: deps-test ## compare every library in every workload; rewrites internal/bench/RESULTS.md (half an hour)
-	go run ./internal/bench/cmd/bench -out internal/bench/RESULTS.md -svg internal/bench/plots
+	go run ./internal/bench/cmd/bench -out internal/bench/RESULTS.md
 
 bench-db: deps-test ## measure logs and cells in databases only; rewrites internal/bench/DATABASES.md (two minutes)
 	go run ./internal/bench/cmd/bench -only I -out internal/bench/DATABASES.md

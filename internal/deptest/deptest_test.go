@@ -31,6 +31,7 @@ var neverShipped = append([]string{
 	module + "/internal/dbtest",
 	module + "/internal/localbench",
 	module + "/internal/localtest",
+	module + "/internal/suitetest",
 	module + "/internal/redistest",
 	module + "/internal/script",
 	module + "/tier/tiertest",
@@ -48,7 +49,7 @@ var (
 	// Only these packages may use go-redis.
 	adapters = inModule("tier/redistier", "invalidate/redislog", "internal/rediserr")
 	// Packages made for tests.
-	kits = inModule("cache/cachetest", "tier/tiertest", "invalidate/logtest", "internal/fault", "internal/localbench", "internal/localtest", "internal/redistest", "internal/script")
+	kits = inModule("cache/cachetest", "tier/tiertest", "invalidate/logtest", "internal/fault", "internal/localbench", "internal/localtest", "internal/redistest", "internal/script", "internal/suitetest")
 )
 
 // rule says what one package may not depend on, directly or indirectly. A path includes everything

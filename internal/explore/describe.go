@@ -26,7 +26,7 @@ func changes(from, to *state) string {
 }
 
 func (s *state) facts() []string {
-	all := []string{fmt.Sprintf("source v%d", s.version), s.cell.String(), "log " + s.log.String() + s.box.String()}
+	all := []string{fmt.Sprintf("source v%d", s.version), s.cell.String(), fmt.Sprintf("record in the log %v", s.logged)}
 	for i := range s.procs {
 		r := &s.procs[i]
 		all = append(all,
@@ -35,25 +35,6 @@ func (s *state) facts() []string {
 			fmt.Sprintf("%s applied %d", names[i], r.at))
 	}
 	return all
-}
-
-func (h history) String() string {
-	return [...]string{
-		"empty", "has the record", "has lost the record", "has the record or not, then a bump",
-		"has a bump", "has a bump, then the record",
-	}[h]
-}
-
-func (b outbox) String() string {
-	switch {
-	case b.ours && b.other:
-		return ", outbox has a row and another"
-	case b.ours:
-		return ", outbox has a row"
-	case b.other:
-		return ", outbox has another row"
-	}
-	return ""
 }
 
 func (t stamp) String() string { return [...]string{"lapsed", "early", "late"}[t] }
@@ -65,7 +46,7 @@ func (c cell) String() string {
 	case claimed:
 		return fmt.Sprintf("cell claim #%d", c.nonce)
 	default:
-		return fmt.Sprintf("cell v%d #%d as of %d%s", c.version, c.nonce, c.pos, stale(c.stale))
+		return fmt.Sprintf("cell v%d #%d as of %d", c.version, c.nonce, c.pos)
 	}
 }
 
@@ -73,12 +54,5 @@ func (e entry) String() string {
 	if e.version == 0 {
 		return "none"
 	}
-	return fmt.Sprintf("v%d born %d%s", e.version, e.born, stale(e.stale))
-}
-
-func stale(is bool) string {
-	if is {
-		return ", stale"
-	}
-	return ""
+	return fmt.Sprintf("v%d born %d", e.version, e.born)
 }

@@ -9,27 +9,14 @@ var (
 // The tail may have it as soon as it is in the log, so the model need not distinguish them: a
 // syncer with the record in its reply waits until the record is applied, perhaps by itself.
 func (t *steps) applier(i int) {
-	duty := t.owes(i)
-	if duty == noDuty || !t.alive(t.from, i) {
-		return
-	}
-	if duty == epochDuty {
-		t.enter(i)
-		return
-	}
 	s := *t.from
 	r := &s.procs[i]
+	if r.fence == applied || !s.logged || !t.alive(t.from, i) {
+		return
+	}
 	r.fence++
-	if r.fence == ticked {
-		r.fenceAt = s.log.end()
-	}
-	if (t.Mode == Soft && !t.Nested || t.Mode == Key && t.Outbox && s.log != recordedBumped) && r.fence == ticked {
-		missed := s
-		missed.procs[i].gap = true
-		t.add(tailNames[i], "finds a hole in place of the record: gives up all that is older", &missed)
-	}
 	if r.fence == applied || (t.is(CursorFirst) && r.fence == ticked) {
-		r.at, r.cursor = r.fenceAt, fits
+		r.at = recordAt
 	}
 	what := [...]string{"", "the fence takes its tick", "the fence is stored", "the position moves"}[r.fence]
 	if r.fence == stored && t.is(DeleteOnly) {
@@ -40,7 +27,7 @@ func (t *steps) applier(i int) {
 		what = "the position moves, and the fence has no tick yet"
 	}
 	who := tailNames[i]
-	if r.sync.stage == syncAnswered && r.sync.seen > 0 {
+	if r.sync.stage == syncAnswered && r.sync.seen {
 		who = syncNames[i]
 	}
 	t.add(who, what, &s)
@@ -52,7 +39,7 @@ func (t *steps) applier(i int) {
 func (t *steps) asker(i int) {
 	y := t.from.procs[i].sync
 	carries := i == p && t.from.inval == invalQueued || t.ackedUnlogged(i)
-	if y.stage == syncIdle && !carries && !t.from.box.pending() && !t.alive(t.from, i) {
+	if y.stage == syncIdle && !carries && !t.alive(t.from, i) {
 		return
 	}
 	s := *t.from
@@ -62,28 +49,16 @@ func (t *steps) asker(i int) {
 		*next = syncer{stage: syncSent, asked: s.now(), carries: carries}
 		t.add(syncNames[i], "asks the log", &s)
 	case syncSent:
-		if t.Outbox {
-			t.stage(i)
-			t.giveUp(i)
-			break
-		}
 		what := "the log answers"
-		if t.notices(i) {
-			s.log = s.log.bump()
-			what = "the log starts an epoch and answers"
-		}
 		if y.carries {
-			s.log = s.log.append()
+			s.logged = true
 			what = "the log appends the record and answers"
 		}
-		next.stage, next.seen = syncAnswered, s.log.end()
+		next.stage, next.seen = syncAnswered, s.logged
 		t.add(syncNames[i], what, &s)
 		t.giveUp(i)
 	case syncAnswered:
 		t.extend(i)
-		t.giveUp(i)
-	case syncStaged, syncRemoved, syncNumbered, syncDeleted:
-		t.numbering(i)
 		t.giveUp(i)
 	}
 	t.tail(i)
@@ -91,7 +66,7 @@ func (t *steps) asker(i int) {
 
 // ackedUnlogged reports whether mutant AckFirst still has to append the record.
 func (t *steps) ackedUnlogged(i int) bool {
-	return i == p && t.is(AckFirst) && t.from.inval == invalAcked && !t.from.log.appended()
+	return i == p && t.is(AckFirst) && t.from.inval == invalAcked && !t.from.logged
 }
 
 // giveUp loses a question, or its answer, on the wire. A later question carries the same.
@@ -107,7 +82,7 @@ func (t *steps) extend(i int) {
 	r := &s.procs[i]
 	y := r.sync
 	applying := (r.fence == ticked || r.fence == stored) && !t.is(NoApplyLock)
-	behind := r.at < y.seen || (y.seen > 0 && applying)
+	behind := y.seen && (r.at < recordAt || applying)
 	if behind && t.alive(t.from, i) && !t.is(LeaseFirst) {
 		return
 	}
@@ -137,7 +112,7 @@ func (t *steps) tail(i int) {
 		r.tailing = false
 		r.lease = s.now()
 		t.add(tailNames[i], "an empty reply arrives: extends the lease", &s)
-	} else if !s.log.appended() {
+	} else if !s.logged {
 		r.tailing = true
 		t.add(tailNames[i], "the log has nothing new", &s)
 	}

@@ -27,7 +27,6 @@ func (t *steps) callerLoad(i int) {
 		} else {
 			u.then(getCheck, what)
 		}
-		t.part(i)
 		t.renew(i)
 	case getCheck:
 		u.check()
@@ -35,7 +34,7 @@ func (t *steps) callerLoad(i int) {
 	case getFill:
 		u.fill()
 		u = t.turn(i)
-		u.g.late = cell{kind: filled, nonce: u.g.claim, version: u.g.e.version, pos: u.g.e.asOf, stale: u.toldStale()}
+		u.g.late = cell{kind: filled, nonce: u.g.claim, version: u.g.e.version, pos: u.g.e.asOf}
 		u.g.claim = 0
 		u.then(getKeep, "gives up waiting for the fill: lost, or late")
 	case getKeep:
@@ -59,13 +58,13 @@ func (u *turn) loadMark() {
 }
 
 // check looks for a fence since the mark. The load is repeated once. If it is overtaken again, its
-// value goes only to the Gets that already wait. The claim is given back: it expires.
+// value is returned and not kept. The claim is given back: it expires.
 func (u *turn) check() {
 	g := u.g
 	if u.locked() && g.e.born == 0 {
 		return
 	}
-	overtaken := u.covers(u.r, g.e) && !u.expires(u.r) && !u.is(NoOvertakenCheck)
+	overtaken := u.covers(u.r, g.e) && !u.is(NoOvertakenCheck)
 	hadClaim := g.claim != 0
 	if u.is(AgeFromEnd) {
 		g.e.loaded = u.s.now()
@@ -87,9 +86,6 @@ func (u *turn) check() {
 	}
 }
 
-// toldStale reports whether the frame says that the value is stale, apart from its position.
-func (u *turn) toldStale() bool { return u.g.e.stale && !u.is(FreshFill) }
-
 // arrival is a fill that its Get gave up and that arrives late. A fill that never arrives is the
 // same as one that arrives too late.
 func (t *steps) arrival(i int) {
@@ -110,10 +106,10 @@ func (u *turn) fill() {
 	g.claim = 0
 	switch {
 	case u.s.cell.kind != absent && u.s.cell.nonce == n:
-		u.s.cell = cell{kind: filled, nonce: n, version: g.e.version, pos: g.e.asOf, stale: u.toldStale()}
+		u.s.cell = cell{kind: filled, nonce: n, version: g.e.version, pos: g.e.asOf}
 		u.then(getKeep, "fill: stored")
 	case u.is(NoCAS):
-		u.s.cell = cell{kind: filled, nonce: u.s.newNonce(), version: g.e.version, pos: g.e.asOf, stale: u.toldStale()}
+		u.s.cell = cell{kind: filled, nonce: u.s.newNonce(), version: g.e.version, pos: g.e.asOf}
 		u.then(getKeep, "fill: stored, whatever was there")
 	case u.is(KeepLost):
 		u.then(getKeep, "fill: refused")
@@ -127,9 +123,6 @@ func (u *turn) fill() {
 func (u *turn) keep() {
 	e := u.g.e
 	e.asOf = 0
-	if u.is(FreshFrame) {
-		e.stale = false
-	}
 	if !u.is(JudgeAtInsert) || !u.covers(u.r, e) {
 		u.r.local = e
 	}

@@ -21,7 +21,7 @@ func (t *steps) callerLocal(i int) {
 		g.lease = u.r.lease
 		u.then(getClock, "reads the lease")
 	case getLapsed:
-		u.without("goes on without a lease")
+		u.then(u.firstOfLoad(), "goes on without a lease")
 		if v := t.turn(i); v.r.lease != lapsed {
 			v.g.lease = v.r.lease
 			v.then(getClock, "reads the lease again")
@@ -31,19 +31,15 @@ func (t *steps) callerLocal(i int) {
 }
 
 // call starts a Get, with the entry or without it, as if evicted. It fetches the entry and reads
-// the lease in one step. Only the other caller could replace the entry in between, and it may as
-// well do so later.
+// the lease in one step.
 func (u *turn) call(found bool) {
 	g := u.g
 	g.left--
-	g.fresh = u.obliged(u.home(u.i))
+	g.fresh = u.obliged(u.i)
 	what := "Get begins: no entry; reads the lease"
 	if found {
 		g.e = u.r.local
 		what = "Get begins: finds an entry; reads the lease"
-	}
-	if u.is(TickAtCall) {
-		g.tick = u.mark(u.r).born
 	}
 	if !u.is(FencesFirst) {
 		g.lease = u.r.lease
@@ -91,11 +87,7 @@ func (u *turn) fences() {
 	if u.hitWaits() {
 		return
 	}
-	if g := u.g; g.e.stale || u.covered() && u.expires(u.r) {
-		u.expired()
-		return
-	}
-	if !u.covered() {
+	if !u.covers(u.r, u.g.e) {
 		if u.is(NoteUnlocked) && u.r.local.version != 0 {
 			u.r.local.born = max(u.r.local.born, u.mark(u.r).born)
 		}
@@ -105,48 +97,13 @@ func (u *turn) fences() {
 	u.miss("looks at the fences: the entry is covered")
 }
 
-// expired serves an expired value as stale, or refreshes it. A cache may do both in turn; in the
-// model another Get does the second.
-func (u *turn) expired() {
-	v := u.turn(u.i)
-	v.g.e.stale = true
-	v.finish("looks at the fences: it has expired")
-	u.miss("looks at the fences: it has expired")
-}
-
-// covered judges the value that a Get is about to return. The outcome of a flight is judged as an
-// entry is.
-func (u *turn) covered() bool {
-	g := u.g
-	if g.landed && u.is(AgeOnly) && g.e.loaded != lapsed {
-		return false
-	}
-	if g.landed && u.is(TickAtCall) && g.e.born >= g.tick {
-		return false
-	}
-	return u.covers(u.r, g.e)
-}
-
 // miss goes to the remote tier if there is a lease.
 func (u *turn) miss(what string) {
 	g := u.g
-	g.e, g.landed = entry{}, false
+	g.e = entry{}
 	if !g.ok && !u.is(RemoteNoLease) {
 		u.then(getLapsed, what)
 		return
 	}
-	u.then(u.ahead(getMark), what)
-}
-
-// without goes straight to the source.
-func (u *turn) without(what string) {
-	u.then(u.ahead(u.firstOfLoad()), what)
-}
-
-// ahead returns the next stage, which is getJoin if there are flights.
-func (u *turn) ahead(next getStage) getStage {
-	if u.Shape == Apart {
-		return next
-	}
-	return getJoin
+	u.then(getMark, what)
 }

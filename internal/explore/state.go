@@ -36,8 +36,7 @@ type state struct {
 	version uint8 // of the source
 	phase   phase
 	cell    cell
-	log     history
-	box     outbox
+	logged  bool // the record is in the log
 	inval   invalStage
 	procs   [2]process
 	gets    [2]get
@@ -53,23 +52,22 @@ const (
 	filled
 )
 
+// recordAt is the position of the record. Before it the position is 0.
+const recordAt = 1
+
 // cell is the remote tier's cell, or a Get's copy of it.
 type cell struct {
 	kind    cellKind
 	nonce   uint8
 	version uint8
-	pos     uint8 // applied position of the process that loaded it, in the mode's sequence
-	stale   bool  // from the start: it was built from a stale part
+	pos     uint8 // applied position of the process that loaded it
 }
 
 // process is the state that the Gets of one process share.
 type process struct {
 	lease   stamp // when the last question that the log answered was asked
 	fence   fenceStage
-	fenceAt uint8 // position of that fence; 0: no fence yet
 	at      uint8 // applied position
-	gap     bool  // the record was trimmed, so everything older is given up
-	cursor  cursor
 	local   entry
 	sync    syncer
 	tailing bool // mutant TailExtends: an empty reply is on its way
@@ -91,16 +89,14 @@ type entry struct {
 	born    uint8 // tick of its mark
 	asOf    uint8 // position for the frame that it may become; 0 for entries in the tier
 	loaded  stamp // when its load began; lapsed: unknown, or too long ago
-	stale   bool  // it has expired, or was built from an expired part
 }
 
 // syncer is the goroutine of a process that asks the log.
 type syncer struct {
 	stage   syncStage
 	asked   stamp // when it asked
-	seen    uint8 // position of the last record in the reply; 0: none
-	carries bool  // it appends the record; with Outbox: it was requested after COMMIT
-	rows    batch // with Outbox: what it has staged
+	seen    bool  // the reply has the record
+	carries bool  // it appends the record
 }
 
 type syncStage uint8
@@ -109,32 +105,19 @@ const (
 	syncIdle syncStage = iota
 	syncSent
 	syncAnswered
-
-	// With Outbox, between sent and answered.
-	syncStaged
-	syncRemoved  // the cell is removed
-	syncNumbered // mutant NumberFirst: the rows are numbered, the cell is not removed
-	syncDeleted  // mutant DeleteFirst: the rows are deleted, the record is not appended
 )
 
 // get is one caller, which reads several times in a row.
 type get struct {
-	stage  getStage
-	left   uint8 // reads still to start
-	fresh  bool  // this one must not return the old version
-	again  bool  // it has loaded once and was overtaken
-	ok     bool  // its lease was judged to hold
-	lease  stamp // as read
-	tick   uint8 // at the call; only mutant TickAtCall uses it
-	e      entry // the entry that it looks at, or its mark, or its result
-	outer  entry // mark of a load, while e is a part
-	landed bool  // e is the outcome of a flight
-	reply  cell  // of the remote tier
-	claim  uint8 // nonce of the claim it holds
-
-	// The flight that it leads, if there are flights.
-	flightMark  uint8
-	flightBegan stamp
+	stage getStage
+	left  uint8 // reads still to start
+	fresh bool  // this one must not return the old version
+	again bool  // it has loaded once and was overtaken
+	ok    bool  // its lease was judged to hold
+	lease stamp // as read
+	e     entry // the entry that it looks at, or its mark, or its result
+	reply cell  // of the remote tier
+	claim uint8 // nonce of the claim it holds
 
 	late cell // not of this Get: a fill that was given up and may still arrive
 }
@@ -161,7 +144,7 @@ func (s *state) lapse() {
 	}
 	for i := range s.gets {
 		g := &s.gets[i]
-		for _, t := range []*stamp{&g.lease, &g.e.loaded, &g.outer.loaded, &g.flightBegan} {
+		for _, t := range []*stamp{&g.lease, &g.e.loaded} {
 			t.lapse()
 		}
 	}

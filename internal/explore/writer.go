@@ -6,7 +6,6 @@ type invalStage uint8
 
 const (
 	invalIdle invalStage = iota
-	invalOpen            // mutant RemoveInside: the transaction has removed the cell
 	invalWritten
 	invalQueued // waits for a round of the syncer to carry the record
 	invalLogged // a round that carried it has ended
@@ -16,10 +15,6 @@ const (
 
 // invalidator takes the steps of one Invalidate in P, right after a write to the source.
 func (t *steps) invalidator() {
-	if t.Outbox {
-		t.transaction()
-		return
-	}
 	s := *t.from
 	switch s.inval {
 	case invalIdle:
@@ -44,7 +39,7 @@ func (t *steps) invalidator() {
 		t.ack(&s)
 	case invalDone:
 		t.ack(&s)
-	case invalOpen, invalAcked:
+	case invalAcked:
 	}
 }
 
@@ -77,7 +72,7 @@ func (t *steps) time() {
 		s.lapse()
 		t.add("time", "B has passed", &s)
 	}
-	if t.Strict && t.from.phase == before && (t.from.log.appended() || (t.is(WaitFirst) && t.from.inval > invalIdle)) {
+	if t.Strict && t.from.phase == before && (t.from.logged || (t.is(WaitFirst) && t.from.inval > invalIdle)) {
 		s := *t.from
 		s.phase = waiting
 		t.add("P invalidate", "begins to wait for B", &s)
@@ -92,11 +87,8 @@ func (t *steps) time() {
 var names = [...]string{"P", "Q"}
 
 // obliged reports whether a Get that starts now in proc must return the new version. This is the
-// guarantee. With Outbox P learns when a round has ended that was requested after COMMIT.
+// guarantee.
 func (t *steps) obliged(proc int) bool {
-	if t.Outbox {
-		return t.from.phase == passed || proc == p && t.from.inval == invalLogged
-	}
 	if t.Strict || proc == p {
 		return t.from.inval == invalAcked
 	}

@@ -65,7 +65,6 @@ func Test(t *testing.T, c Config) {
 		{"negative cost counts as zero", Config.negative},
 		{"close", Config.close},
 		{"no goroutine is left", Config.bubble},
-		{"get allocates nothing", Config.allocs},
 		{"node in the entry", Config.node},
 		{"keeps what fits", Config.keeps},
 		{"budget", Config.budget},
@@ -192,8 +191,6 @@ func (c Config) bubble(t *testing.T) {
 		wantClosed(t, l)
 	})
 }
-
-func (c Config) allocs(t *testing.T) { Allocs(t, c.open(t, 1<<20)) }
 
 type carrier struct {
 	localnode.Node

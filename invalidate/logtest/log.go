@@ -3,9 +3,9 @@ package logtest
 import (
 	"slices"
 	"testing"
-	"testing/synctest"
 	"time"
 
+	"github.com/twofold-go/twofold/internal/suitetest"
 	"github.com/twofold-go/twofold/invalidate"
 )
 
@@ -19,9 +19,7 @@ import (
 // while the suite runs. Only a Tail that finds nothing makes the suite wait, until it returns.
 func TestLog(t *testing.T, open func(t *testing.T) func() invalidate.Log) {
 	t.Helper()
-	for _, tc := range logTests {
-		t.Run(tc.name, func(t *testing.T) { tc.test(&logTest{T: t, open: open(t)}, open) })
-	}
+	suitetest.Run(t, logTests, func(t *testing.T) *logTest { return &logTest{T: t, open: open(t), another: open} })
 }
 
 // TestLogInBubble is [TestLog] with each subtest in a testing/synctest bubble, where waiting
@@ -29,62 +27,48 @@ func TestLog(t *testing.T, open func(t *testing.T) func() invalidate.Log) {
 // process and leave no goroutine behind.
 func TestLogInBubble(t *testing.T, open func(t *testing.T) func() invalidate.Log) {
 	t.Helper()
-	for _, tc := range slices.Concat(logTests, bubbleTests) {
-		t.Run(tc.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) { tc.test(&logTest{T: t, open: open(t)}, open) })
-		})
-	}
+	suitetest.InBubble(t, slices.Concat(logTests, bubbleTests), func(t *testing.T) *logTest {
+		return &logTest{T: t, open: open(t), another: open}
+	})
 }
 
-type opener = func(t *testing.T) func() invalidate.Log
-
-type subtest struct {
-	name string
-	test func(t *logTest, open opener)
-}
-
-var logTests = []subtest{
-	{"bound is positive and never changes", alone(logBound)},
-	{"first sync starts an epoch", alone(logFirstSync)},
-	{"first sync appends, too", alone(logFirstAppend)},
-	{"only one of many first syncs starts an epoch", alone(logFirstSyncs)},
+var logTests = []suitetest.Case[*logTest]{
+	{"bound is positive and never changes", logBound},
+	{"first sync starts an epoch", logFirstSync},
+	{"first sync appends, too", logFirstAppend},
+	{"only one of many first syncs starts an epoch", logFirstSyncs},
 	{"another log shares nothing", logsApart},
-	{"fences come back as they were appended", alone(logFences)},
-	{"a record holds MaxFences", alone(logMaxFences)},
-	{"more than MaxFences is refused", alone(logTooMany)},
-	{"an append to one sequence leaves the other", alone(logOneSequence)},
-	{"an empty append appends nothing", alone(logEmptyAppend)},
-	{"an append sent again is another record", alone(logResent)},
-	{"names come back as they were appended", alone(logNames)},
-	{"names that are too long are dropped", alone(logLongNames)},
-	{"numbers are dense across handles", alone(logDense)},
-	{"numbers are dense under concurrent appends", alone(logConcurrent)},
-	{"a page starts after the cursor", alone(logCursor)},
-	{"pages follow each other without loss or repeat", alone(logPaging)},
-	{"a caller ahead starts an epoch", alone(logAhead)},
-	{"a new epoch is appended to", alone(logNewEpoch)},
-	{"a caller that knows other records starts an epoch", alone(logForeign)},
-	{"ids are never repeated", alone(logIDs)},
-	{"a caller behind starts nothing", alone(logBehind)},
-	{"slices have one owner", alone(logSlices)},
-	{"sync of a context that has ended", alone(logSyncContext)},
-	{"clock of the log", alone(logClock)},
-	{"tail returns the records after its cursor", alone(logTail)},
-	{"tail returns the appends of another handle", alone(logTailFollows)},
-	{"tail of nothing", alone(logTailNothing)},
-	{"tail before the first sync", alone(logTailFirst)},
-	{"tail of a context that ends", alone(logTailContext)},
-	{"tail's slices have one owner", alone(logTailSlices)},
+	{"fences come back as they were appended", logFences},
+	{"a record holds MaxFences", logMaxFences},
+	{"more than MaxFences is refused", logTooMany},
+	{"an append to one sequence leaves the other", logOneSequence},
+	{"an empty append appends nothing", logEmptyAppend},
+	{"an append sent again is another record", logResent},
+	{"names come back as they were appended", logNames},
+	{"names that are too long are dropped", logLongNames},
+	{"numbers are dense across handles", logDense},
+	{"numbers are dense under concurrent appends", logConcurrent},
+	{"a page starts after the cursor", logCursor},
+	{"pages follow each other without loss or repeat", logPaging},
+	{"a caller ahead starts an epoch", logAhead},
+	{"a new epoch is appended to", logNewEpoch},
+	{"a caller that knows other records starts an epoch", logForeign},
+	{"ids are never repeated", logIDs},
+	{"a caller behind starts nothing", logBehind},
+	{"slices have one owner", logSlices},
+	{"sync of a context that has ended", logSyncContext},
+	{"clock of the log", logClock},
+	{"tail returns the records after its cursor", logTail},
+	{"tail returns the appends of another handle", logTailFollows},
+	{"tail of nothing", logTailNothing},
+	{"tail before the first sync", logTailFirst},
+	{"tail of a context that ends", logTailContext},
+	{"tail's slices have one owner", logTailSlices},
 }
 
-var bubbleTests = []subtest{
-	{"tail waits until there is something", alone(bubbleTail)},
-	{"tail ends at once with its context", alone(bubbleTailContext)},
-}
-
-// alone makes a subtest that needs no second log.
-func alone(test func(t *logTest)) func(*logTest, opener) {
-	return func(t *logTest, _ opener) { test(t) }
+var bubbleTests = []suitetest.Case[*logTest]{
+	{"tail waits until there is something", bubbleTail},
+	{"tail ends at once with its context", bubbleTailContext},
 }
 
 // patience is how long a healthy log may take. A slower log fails.
@@ -93,7 +77,8 @@ const patience = 10 * time.Second
 // logTest is one subtest, and the log that it tests.
 type logTest struct {
 	*testing.T
-	open func() invalidate.Log
+	open    func() invalidate.Log
+	another func(t *testing.T) func() invalidate.Log // makes a second log
 }
 
 // handle opens the log as another process does.

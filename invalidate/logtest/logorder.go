@@ -50,10 +50,10 @@ func logFirstSyncs(t *logTest) {
 	t.reader().wantNew()
 }
 
-func logsApart(t *logTest, open opener) {
+func logsApart(t *logTest) {
 	r := t.reader()
 	r.sync(bothAppend(1))
-	other := (&logTest{T: t.T, open: open(t.T)}).reader()
+	other := (&logTest{T: t.T, open: t.another(t.T)}).reader()
 	other.wantNew()
 	other.sync(bothAppend(2))
 	r.wantNothing()

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"slices"
 	"testing"
-	"testing/synctest"
 
+	"github.com/twofold-go/twofold/internal/suitetest"
 	"github.com/twofold-go/twofold/invalidate"
 )
 
@@ -57,25 +57,16 @@ type Transactional struct {
 // well, which checks the rest.
 func TestTransactional(t *testing.T, db Transactional) {
 	t.Helper()
-	for _, tc := range txTests {
-		t.Run(tc.name, func(t *testing.T) { tc.test(newTxTest(t, db)) })
-	}
+	suitetest.Run(t, txTests, func(t *testing.T) *txTest { return newTxTest(t, db) })
 }
 
 // transactionalInBubble runs each subtest in a testing/synctest bubble.
 func transactionalInBubble(t *testing.T, db Transactional) {
 	t.Helper()
-	for _, tc := range txTests {
-		t.Run(tc.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) { tc.test(newTxTest(t, db)) })
-		})
-	}
+	suitetest.InBubble(t, txTests, func(t *testing.T) *txTest { return newTxTest(t, db) })
 }
 
-var txTests = []struct {
-	name string
-	test func(t *txTest)
-}{
+var txTests = []suitetest.Case[*txTest]{
 	{"a commit reaches every process", txCommit},
 	{"a rollback leaves nothing", txRollback},
 	{"a savepoint rolled back drops its part", txSavepoint},

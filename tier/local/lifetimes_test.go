@@ -3,7 +3,6 @@ package local_test
 import (
 	"testing"
 
-	"github.com/twofold-go/twofold/internal/localbench"
 	"github.com/twofold-go/twofold/internal/race"
 	"github.com/twofold-go/twofold/tier"
 	"github.com/twofold-go/twofold/tier/local"
@@ -16,19 +15,15 @@ func TestLifetimes(t *testing.T) {
 		t.Skip("replays a million accesses")
 	}
 	worse := false
-	for i, l := range localbench.Lifetimes {
-		t.Run(l.Name, func(t *testing.T) {
-			told := localbench.LifetimeRatio(t, i, func(t *testing.T, room int) localbench.Timed {
-				return localbench.NewTimedTier(contender.Open(t, room))
-			})
-			untold := localbench.LifetimeRatio(t, i, func(t *testing.T, room int) localbench.Timed {
-				return localbench.NewTimedTier(struct{ tier.Local }{contender.Open(t, room)})
-			})
+	for i, l := range lifetimes {
+		t.Run(l.name, func(t *testing.T) {
+			told := lifetimeRatio(t, i, func(t *testing.T, room int) tier.Local { return openFor(t, room) })
+			untold := lifetimeRatio(t, i, func(t *testing.T, room int) tier.Local { return struct{ tier.Local }{openFor(t, room)} })
 			t.Logf("%.1f %% hits, %.1f %% without the ends", told, untold)
-			if told < l.Floor {
-				t.Errorf("%.1f %% hits, want at least %.1f", told, l.Floor)
+			if told < l.floor {
+				t.Errorf("%.1f %% hits, want at least %.1f", told, l.floor)
 			}
-			worse = worse || untold < l.Floor-5
+			worse = worse || untold < l.floor-5
 		})
 	}
 	if !worse {

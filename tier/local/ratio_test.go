@@ -7,7 +7,6 @@ import (
 	"github.com/twofold-go/twofold/internal/localbench"
 	"github.com/twofold-go/twofold/internal/race"
 	"github.com/twofold-go/twofold/internal/trace"
-	"github.com/twofold-go/twofold/tier/local"
 )
 
 // TestHitRatio replays fixed traces through the tier and through ristretto alone, with a Wait
@@ -37,9 +36,9 @@ func TestHitRatio(t *testing.T) {
 		} {
 			t.Run(fmt.Sprintf("%s/%d", tc.name, capacity), func(t *testing.T) {
 				keys := trace.Hashes(tc.keys)
-				l := contender.Open(t, capacity).(*local.Tier)
+				l := openFor(t, capacity)
 				ours := localbench.HitRatio(l, keys)
-				theirs := localbench.HitRatio(localbench.Ristretto(true).Open(t, capacity), keys)
+				theirs := localbench.HitRatio(localbench.Ristretto(t, capacity, true), keys)
 				t.Logf("tier %.1f %%, window %.2f; ristretto %.1f %%", ours, l.Share(), theirs)
 				if ours < tc.floor || ours < theirs+tc.ahead {
 					t.Errorf("hit ratio %.1f %%, want at least %.0f, and %+.0f points ahead of ristretto's %.1f", ours, tc.floor, tc.ahead, theirs)
@@ -58,7 +57,7 @@ func TestClimbHoweverTiesFall(t *testing.T) {
 	const capacity = 1000
 	keys := trace.Hashes(trace.Twice(capacity*2/5, 60*capacity))
 	for range 100 {
-		if got := localbench.HitRatio(contender.Open(t, capacity), keys); got < 20 {
+		if got := localbench.HitRatio(openFor(t, capacity), keys); got < 20 {
 			t.Fatalf("hit ratio %.1f %%, want at least 20", got)
 		}
 	}

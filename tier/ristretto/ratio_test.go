@@ -7,6 +7,7 @@ import (
 	"github.com/twofold-go/twofold/internal/localbench"
 	"github.com/twofold-go/twofold/internal/race"
 	"github.com/twofold-go/twofold/internal/trace"
+	"github.com/twofold-go/twofold/tier/ristretto"
 )
 
 // TestHitRatio replays fixed traces through the tier and through ristretto alone. It asserts
@@ -34,8 +35,8 @@ func TestHitRatio(t *testing.T) {
 			{"moving hot set", moving, false, func(r float64) float64 { return r + 20 }},
 		} {
 			t.Run(fmt.Sprintf("%s/%d", tc.name, capacity), func(t *testing.T) {
-				ours := localbench.HitRatio(contender.Open(t, capacity), tc.keys)
-				theirs := localbench.HitRatio(localbench.Ristretto(tc.wait).Open(t, capacity), tc.keys)
+				ours := localbench.HitRatio(open(t, int64(capacity)*(localbench.EntryCost+ristretto.Overhead)), tc.keys)
+				theirs := localbench.HitRatio(localbench.Ristretto(t, capacity, tc.wait), tc.keys)
 				t.Logf("tier %.1f %%, ristretto %.1f %% (waited for: %v)", ours, theirs, tc.wait)
 				if floor := tc.floor(theirs); ours < floor {
 					t.Errorf("hit ratio %.1f %%, want at least %.1f with ristretto's %.1f", ours, floor, theirs)

@@ -5,9 +5,9 @@ import (
 	"context"
 	"fmt"
 	"testing"
-	"testing/synctest"
 	"time"
 
+	"github.com/twofold-go/twofold/internal/suitetest"
 	"github.com/twofold-go/twofold/tier"
 )
 
@@ -19,26 +19,17 @@ import (
 // A claim or fill with the zero nonce may be refused with or without an error.
 func TestRemote(t *testing.T, newRemote func(t *testing.T) tier.Remote) {
 	t.Helper()
-	for _, tc := range remoteTests {
-		t.Run(tc.name, func(t *testing.T) { tc.test(newRemoteTest(t, newRemote(t))) })
-	}
+	suitetest.Run(t, remoteTests, func(t *testing.T) *remoteTest { return newRemoteTest(t, newRemote(t)) })
 }
 
 // TestRemoteInBubble is [TestRemote] with each subtest in a testing/synctest bubble, where
 // waiting takes no time. The tier must live in the process and leave no goroutine behind.
 func TestRemoteInBubble(t *testing.T, newRemote func(t *testing.T) tier.Remote) {
 	t.Helper()
-	for _, tc := range remoteTests {
-		t.Run(tc.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) { tc.test(newRemoteTest(t, newRemote(t))) })
-		})
-	}
+	suitetest.InBubble(t, remoteTests, func(t *testing.T) *remoteTest { return newRemoteTest(t, newRemote(t)) })
 }
 
-var remoteTests = []struct {
-	name string
-	test func(r *remoteTest)
-}{
+var remoteTests = []suitetest.Case[*remoteTest]{
 	{"get of nothing", remoteGetNothing},
 	{"claim of an empty key", remoteClaimEmpty},
 	{"claim is refused with the current frame", remoteClaimRefused},

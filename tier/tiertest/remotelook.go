@@ -42,17 +42,29 @@ func remoteLook(t *remoteTest) {
 		}
 		t.wantFrame(t.key(name), frame)
 	}
-	// The claim ends with its lease, and an Unlink ends it at once.
-	if got := look(t.key("unlinked"), n); got.Granted {
+	remoteLookEnds(t, l, n)
+}
+
+// remoteLookEnds checks that the claim of a look ends with its lease, and that an Unlink ends it at
+// once.
+func remoteLookEnds(t *remoteTest, l tier.Looker, n tier.Nonce) {
+	t.Helper()
+	look := func(name string, c tier.Claim) bool {
+		t.Helper()
+		got, err := l.Look(t.ctx(), t.key(name), c)
+		if err != nil && c.Nonce != (tier.Nonce{}) {
+			t.Fatalf("Look = %v", err)
+		}
+		return err == nil && got.Granted
+	}
+	if look("unlinked", tier.Claim{Nonce: n, Lease: long}) {
 		t.unlink(t.key("unlinked"))
 		t.wantFill(t.key("unlinked"), tier.Fill{Nonce: n, Cell: t.value(n, noTime, []byte("v")), TTL: long}, false)
 	}
-	if got, err := l.Look(t.ctx(), t.key("short"), tier.Claim{Nonce: n, Lease: short}); err != nil {
-		t.Fatalf("Look = %v", err)
-	} else if got.Granted {
+	if look("short", tier.Claim{Nonce: n, Lease: short}) {
 		t.waitGone(t.key("short"))
 	}
-	if got, err := l.Look(t.ctx(), t.key("zero"), tier.Claim{Lease: long}); err == nil && got.Granted {
+	if look("zero", tier.Claim{Lease: long}) {
 		t.Error("Look with the zero nonce was granted")
 	}
 }

@@ -7,6 +7,7 @@ package measure
 
 import (
 	"context"
+	"math"
 	"runtime"
 	"slices"
 	"sync"
@@ -18,6 +19,7 @@ type Config struct {
 	Goroutines int           // 0: one
 	For        time.Duration // each goroutine runs at least one operation, however short this is
 	Warm       time.Duration // run for this long before; not counted
+	Start      func()        // called after the warm-up; may be nil
 	Latencies  bool          // keep each operation's time; for operations of a microsecond or more
 }
 
@@ -41,16 +43,14 @@ func (r Result) PerSecond() float64 { return float64(r.Ops) / max(r.Wall.Seconds
 // CPUPerOp returns the processor time of this process per operation, in nanoseconds.
 func (r Result) CPUPerOp() float64 { return float64(r.CPU) / float64(max(r.Ops, 1)) }
 
-// Quantile returns the time that a share q of the operations did not exceed.
-func (r Result) Quantile(q float64) time.Duration { return Quantile(r.Times, q) }
-
-// Quantile returns the element of a sorted list that a share q of the list does not exceed, or 0
-// for an empty list.
-func Quantile(sorted []time.Duration, q float64) time.Duration {
+// Quantile returns the element of a sorted list that a share q of the list does not exceed, by the
+// nearest rank. It returns 0 for an empty list.
+func Quantile[T ~int64](sorted []T, q float64) T {
 	if len(sorted) == 0 {
 		return 0
 	}
-	return sorted[int(q*float64(len(sorted)-1))]
+	rank := int(math.Ceil(q * float64(len(sorted))))
+	return sorted[min(max(rank, 1), len(sorted))-1]
 }
 
 // Run runs operations until the time is over or ctx ends. Each goroutine calls worker once to get
@@ -67,6 +67,9 @@ func Run(ctx context.Context, c Config, worker func(g int) func(i int)) Result {
 		for g := range loops {
 			loops[g].ops, loops[g].times = 0, nil
 		}
+	}
+	if c.Start != nil {
+		c.Start()
 	}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

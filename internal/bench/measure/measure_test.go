@@ -56,7 +56,7 @@ func TestRunKeepsLatencies(t *testing.T) {
 	if int64(len(r.Times)) != r.Ops || !slices.IsSorted(r.Times) {
 		t.Errorf("%d times for %d operations, sorted %v; want one each, sorted", len(r.Times), r.Ops, slices.IsSorted(r.Times))
 	}
-	if lo, hi := r.Quantile(0), r.Quantile(1); lo > hi || hi != r.Times[len(r.Times)-1] {
+	if lo, hi := measure.Quantile(r.Times, 0), measure.Quantile(r.Times, 1); lo > hi || hi != r.Times[len(r.Times)-1] {
 		t.Errorf("quantiles 0 and 1 are %v and %v, want the least and the greatest", lo, hi)
 	}
 }
@@ -72,9 +72,28 @@ func TestRunCountsAllocations(t *testing.T) {
 	}
 }
 
-func TestQuantileOfNothing(t *testing.T) {
-	if q := measure.Quantile(nil, 0.5); q != 0 {
-		t.Errorf("Quantile of nothing = %v, want 0", q)
+func TestQuantile(t *testing.T) {
+	hundred := make([]int64, 100)
+	for i := range hundred {
+		hundred[i] = int64(i + 1)
+	}
+	for _, tc := range []struct {
+		list []int64
+		q    float64
+		want int64
+	}{
+		{nil, 0.5, 0},
+		{[]int64{7}, 0, 7},
+		{[]int64{7}, 0.99, 7},
+		{[]int64{1, 2}, 0.5, 1},
+		{[]int64{1, 2, 3}, 0.5, 2},
+		{hundred, 0.5, 50},
+		{hundred, 0.99, 99},
+		{hundred, 1, 100},
+	} {
+		if got := measure.Quantile(tc.list, tc.q); got != tc.want {
+			t.Errorf("Quantile(%d values, %v) = %d, want %d", len(tc.list), tc.q, got, tc.want)
+		}
 	}
 }
 

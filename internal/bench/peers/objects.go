@@ -59,18 +59,12 @@ type ristrettoPeer struct {
 	c *ristretto.Cache[int64, Value]
 }
 
-// NewRistretto returns a plain ristretto cache.
-func NewRistretto(o Options) (*ristretto.Cache[int64, Value], error) {
+func newRistretto(o Options) (Peer, error) {
 	c, err := ristretto.NewCache(ristrettoConfig[Value](o))
 	if err != nil {
 		return nil, fmt.Errorf("peers: ristretto: %w", err)
 	}
-	return c, nil
-}
-
-func newRistretto(o Options) (Peer, error) {
-	c, err := NewRistretto(o)
-	return ristrettoPeer{c}, err
+	return ristrettoPeer{c}, nil
 }
 
 func (p ristrettoPeer) Get(_ context.Context, k *Key) (Value, bool) { return p.c.Get(k.ID) }

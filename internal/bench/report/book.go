@@ -1,4 +1,4 @@
-// Package report keeps samples and makes tables, plots and verdicts from them.
+// Package report keeps samples and makes tables and verdicts from them.
 package report
 
 import (

@@ -16,9 +16,13 @@ import (
 // Heading says when, where, and with which versions something was measured. Redis is the version of
 // the server; modules are the paths whose versions are reported.
 func Heading(ctx context.Context, redis string, modules []string) string {
-	return fmt.Sprintf("%s: %s, Redis %s, Twofold %s, %d cores (%s), %s.\n\nPeers: %s.\n",
+	head := fmt.Sprintf("%s: %s, Redis %s, Twofold %s, %d cores (%s), %s.\n\n",
 		time.Now().UTC().Format(time.DateOnly), runtime.Version(), redis, commit(ctx),
-		runtime.NumCPU(), processor(), said(ctx, "uname", "-sr"), strings.Join(versions(modules), ", "))
+		runtime.NumCPU(), processor(), Said(ctx, "uname", "-sr"))
+	if peers := versions(modules); len(peers) > 0 {
+		head += "Peers: " + strings.Join(peers, ", ") + ".\n"
+	}
+	return head
 }
 
 // versions returns those of the given modules that this program was built with.
@@ -50,7 +54,7 @@ func commit(ctx context.Context) string {
 			return rev[:min(10, len(rev))]
 		}
 	}
-	return said(ctx, "git", "describe", "--always", "--dirty")
+	return Said(ctx, "git", "describe", "--always", "--dirty")
 }
 
 // processor names the processor, if the system reports it as Linux does.
@@ -68,8 +72,8 @@ func processor() string {
 	return runtime.GOARCH
 }
 
-// said returns what a command prints, or "unknown".
-func said(ctx context.Context, name string, args ...string) string {
+// Said returns what a command prints, or "unknown".
+func Said(ctx context.Context, name string, args ...string) string {
 	out, err := exec.CommandContext(ctx, name, args...).Output()
 	if err != nil {
 		return "unknown"

@@ -3,29 +3,44 @@ package report
 import (
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 )
 
 // Goal is one goal and its result.
 type Goal struct {
 	What    string
-	Asked   string  // with its unit, such as "≤ 0.9 ×"
-	Limit   float64 // the limit for Reached
-	AtLeast bool    // Reached must be at least Limit; otherwise at most
+	Asked   string  // the limit, such as "≤ 0.9 ×", "≥ 2" or "> 0"; without a sign, at most this number
 	Reached float64 // NaN: not measured in this run
 	Detail  string  // the numbers behind it
 	Why     string  // why it is missed, if it is
 }
 
+// Limit returns the number that is asked, and whether reached meets it.
+func (g Goal) Limit() (limit float64, met bool, err error) {
+	sign, rest, ok := strings.Cut(g.Asked, " ")
+	if !ok {
+		sign, rest = "≤", g.Asked
+	}
+	number, _, _ := strings.Cut(strings.ReplaceAll(rest, "−", "-"), " ")
+	limit, err = strconv.ParseFloat(strings.TrimSuffix(number, ","), 64)
+	switch sign {
+	case "≤":
+		met = g.Reached <= limit
+	case "≥":
+		met = g.Reached >= limit
+	case ">":
+		met = g.Reached > limit
+	default:
+		err = fmt.Errorf("report: %q asks for no limit", g.Asked)
+	}
+	return limit, met && err == nil, err
+}
+
 // Met reports whether the goal was reached. It is false if the goal was not measured.
 func (g Goal) Met() bool {
-	if math.IsNaN(g.Reached) {
-		return false
-	}
-	if g.AtLeast {
-		return g.Reached >= g.Limit
-	}
-	return g.Reached <= g.Limit
+	_, met, _ := g.Limit() // a goal without a limit is not met
+	return met
 }
 
 // Goals returns the table of goals and results. It shows missed goals like all others, with the

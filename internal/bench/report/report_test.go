@@ -2,11 +2,8 @@ package report_test
 
 import (
 	"math"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -108,11 +105,11 @@ func TestNumber(t *testing.T) {
 
 func TestGoalsShowWhatWasMissed(t *testing.T) {
 	goals := []report.Goal{
-		{What: "fast", Asked: "≤ 2", Limit: 2, Reached: 1.5, Why: "it is not."},
-		{What: "slow", Asked: "≤ 2", Limit: 2, Reached: 2.5, Why: "it is long."},
-		{What: "much", Asked: "≥ 2", Limit: 2, AtLeast: true, Reached: 2.5},
-		{What: "little", Asked: "≥ 2", Limit: 2, AtLeast: true, Reached: 1},
-		{What: "unknown", Asked: "≤ 2", Limit: 2, Reached: math.NaN()},
+		{What: "fast", Asked: "≤ 2", Reached: 1.5, Why: "it is not."},
+		{What: "slow", Asked: "≤ 2", Reached: 2.5, Why: "it is long."},
+		{What: "much", Asked: "≥ 2", Reached: 2.5},
+		{What: "little", Asked: "≥ 2", Reached: 1},
+		{What: "unknown", Asked: "≤ 2", Reached: math.NaN()},
 	}
 	var got []string
 	table := report.Goals(goals)
@@ -123,48 +120,13 @@ func TestGoalsShowWhatWasMissed(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("verdicts (-want +got):\n%s", diff)
 	}
-	if table.Note != "2 of 4 reached. Why not:\n\n- slow: it is long." {
-		t.Errorf("note = %q", table.Note)
-	}
-}
-
-func TestStaleness(t *testing.T) {
-	got := report.Staleness(`| run | B | faults | local | untold | violations |
-| --- | --- | --- | --- | --- | --- |
-| kill | 250ms | 50 | 35: 2.1/49.0/49.5 | 43: 2.1/43.9/43.9 | **0** |
-| mix, strict | 1s | 8 | – | – | **0** |
-| none, without log | 250ms | 0 | 1: 1/1/2448 | – | 9 (must be) |
-| PING | 1386 | 0.032 |
-`)
-	want := []report.Stale{{Run: "kill", Bound: 250 * time.Millisecond, Max: 49.5}, {Run: "mix, strict", Bound: time.Second}}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("runs (-want +got):\n%s", diff)
-	}
-}
-
-func TestPlots(t *testing.T) {
-	dir := t.TempDir()
-	bars, curves := filepath.Join(dir, "b.svg"), filepath.Join(dir, "c.svg")
-	if err := report.Bars(bars, "Hits", "ns", []report.Bar{{Name: "ours", Value: 10, Ours: true}, {Name: "theirs", Value: 400}}); err != nil {
-		t.Fatal(err)
-	}
-	err := report.Curves(curves, "Load", "goroutines", "op/s", true, []report.Curve{
-		{Name: "ours", XY: [][2]float64{{1, 10}, {8, 80}, {64, math.NaN()}}}, {Name: "dots", Dots: true, XY: [][2]float64{{8, 1}}},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for path, want := range map[string]string{bars: "theirs", curves: "dots"} {
-		text, err := os.ReadFile(path)
-		if err != nil || !strings.Contains(string(text), want) || !strings.Contains(string(text), "</svg>") {
-			t.Errorf("%s: %v, want an SVG with %q", path, err, want)
+	for _, asked := range []string{"quick", "~ 2", "≤ two"} {
+		if _, met, err := (report.Goal{Asked: asked}).Limit(); met || err == nil {
+			t.Errorf("%q is a limit, want an error", asked)
 		}
 	}
-	if err := report.Bars(bars, "Hits", "ns", []report.Bar{{Name: "zero"}}); err == nil {
-		t.Error("a bar without length was drawn on a logarithmic axis, want an error")
-	}
-	if err := report.Curves(curves, "Load", "x", "y", true, nil); err == nil {
-		t.Error("a plot of nothing was drawn, want an error")
+	if table.Note != "2 of 4 reached. Why not:\n\n- slow: it is long." {
+		t.Errorf("note = %q", table.Note)
 	}
 }
 

@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/twofold-go/twofold/internal/bench/measure"
 	"github.com/twofold-go/twofold/internal/bench/report"
 	"github.com/twofold-go/twofold/internal/dbtest"
 	"github.com/twofold-go/twofold/internal/redistest"
@@ -33,9 +32,6 @@ var (
 	cellSizes = []int{200, 4 << 10, 64<<10 - 1024} // the last size just fits a cell of PostgreSQL
 	cellTiers = []string{inRedis, inSQLite, inPostgres}
 )
-
-func getSetting(size int) string  { return "get, " + sizeName(size) }
-func fillSetting(size int) string { return "claim and fill, " + sizeName(size) }
 
 func sizeName(size int) string {
 	if size < 1<<10 {
@@ -68,30 +64,26 @@ func (e *Env) cells(ctx context.Context, d *database) (err error) {
 		inSQLite: embedded, inPostgres: served,
 	}
 	for _, size := range cellSizes {
-		var cs []measure.Contender
+		var gets, fills []contender
 		for _, name := range cellTiers {
-			c := cellBench{tier: tiers[name], payload: bytes.Repeat([]byte("cell"), size/4)}
-			cs = append(cs,
-				measure.Contender{Name: name + ", fill", Measure: func(ctx context.Context) error {
-					return e.latencies(ctx, cellLine(fillSetting(size), name), c.fill)
-				}},
-				measure.Contender{Name: name + ", get", Measure: func(ctx context.Context) error {
-					if err := c.fill(ctx); err != nil {
-						return err
-					}
-					return e.latencies(ctx, cellLine(getSetting(size), name), c.get)
-				}})
+			c := &cellBench{tier: tiers[name], payload: bytes.Repeat([]byte("cell"), size/4)}
+			fills = append(fills, contender{name: name, op: c.fill})
+			gets = append(gets, contender{name: name, op: c.get, before: func(ctx context.Context) error { return c.fill(ctx, 0) }})
 		}
-		if err := measure.Rounds(ctx, e.Rounds, cs); err != nil {
+		if err := e.compare(ctx, onebyone("get, "+sizeName(size), getTable), gets); err != nil {
+			return err
+		}
+		if err := e.compare(ctx, onebyone("claim and fill, "+sizeName(size), fillTable), fills); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func cellLine(setting, name string) report.Line {
-	return report.Line{Workload: "I", Setting: setting, Contender: name}
-}
+var (
+	getTable  = report.Comparison{Title: "I: get a cell, 1 goroutine", Reference: inRedis, Unit: p50, More: []string{p99}}
+	fillTable = report.Comparison{Title: "I: claim and fill a cell that is there, 1 goroutine", Reference: inRedis, Unit: p50, More: []string{p99}}
+)
 
 // cellBench is one tier and one size of values.
 type cellBench struct {
@@ -106,7 +98,7 @@ func (c *cellBench) key() string {
 }
 
 // fill stores a value under a key, as a load does.
-func (c *cellBench) fill(ctx context.Context) error {
+func (c *cellBench) fill(ctx context.Context, _ int) error {
 	key, nonce := c.key(), tier.NewNonce()
 	got, err := c.tier.Claim(ctx, key, tier.Claim{Nonce: nonce, Lease: time.Minute})
 	if err == nil && !got.Granted {
@@ -132,7 +124,7 @@ func (c *cellBench) fill(ctx context.Context) error {
 }
 
 // get reads the value that was filled last.
-func (c *cellBench) get(ctx context.Context) error {
+func (c *cellBench) get(ctx context.Context, _ int) error {
 	key := "default:bench:v1:" + strconv.Itoa(len(c.payload)) + ":" + strconv.Itoa(c.n%cellKeys)
 	frame, err := c.tier.Get(ctx, key)
 	if err == nil && len(frame) < len(c.payload) {

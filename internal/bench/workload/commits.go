@@ -6,19 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
-
-	"github.com/jackc/pgx/v5"
 
 	"github.com/twofold-go/twofold/internal/bench/measure"
 	"github.com/twofold-go/twofold/internal/bench/report"
 	"github.com/twofold-go/twofold/internal/dbtest"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/invalidate/sqllog"
-	"github.com/twofold-go/twofold/invalidate/sqllog/pgxlisten"
 )
 
 // Workload I puts invalidations into the transactions that write the data, in PostgreSQL with all
@@ -147,48 +142,41 @@ func runCommits(ctx context.Context, e *Env) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, d.close()) }()
-	var cs []measure.Contender
-	for _, w := range d.writers() {
-		cs = append(cs, measure.Contender{Name: w.name, Measure: func(ctx context.Context) error {
-			return e.transactions(ctx, d, report.Line{Workload: "I", Setting: commitSetting, Contender: w.name}, &w)
-		}})
-	}
-	if err := measure.Rounds(ctx, e.Rounds, cs); err != nil {
-		return err
-	}
-	if err := e.questions(ctx, d); err != nil {
-		return err
-	}
-	if err := e.lags(ctx, d); err != nil {
-		return err
-	}
-	return e.cells(ctx, d)
-}
-
-// transactions writes small transactions from eight goroutines, while a process numbers their rows.
-func (e *Env) transactions(ctx context.Context, d *database, l report.Line, w *writer) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	var failed atomic.Pointer[error]
-	note := func(err error) {
-		if err != nil && ctx.Err() == nil {
-			failed.CompareAndSwap(nil, &err)
+	for _, part := range []func(context.Context, *database) error{e.commits, e.questions, e.lags, e.cells} {
+		if err := part(ctx, d); err != nil {
+			return err
 		}
 	}
-	numberer, stop := context.WithCancel(ctx)
-	var wg sync.WaitGroup
-	wg.Go(func() { note(follow(numberer, d.log)) })
-	r := measure.Run(ctx, measure.Config{Goroutines: 8, Warm: e.ms(300, 100, 5), For: e.ms(2000, 400, 20), Latencies: true}, func(int) func(int) {
-		return func(int) { note(d.transaction(ctx, w)) }
-	})
-	stop()
-	wg.Wait()
-	if err := failed.Load(); err != nil {
-		return *err
-	}
-	e.add(l, r)
-	e.addQuantiles(l, r.Times)
 	return nil
+}
+
+// commits writes small transactions from eight goroutines, while a process numbers their rows.
+func (e *Env) commits(ctx context.Context, d *database) error {
+	cs := make([]contender, 0, 8)
+	for _, w := range d.writers() {
+		c := contender{name: w.name, op: func(ctx context.Context, _ int) error { return d.transaction(ctx, &w) }}
+		var wg sync.WaitGroup
+		var stop context.CancelFunc
+		var failed error
+		c.before = func(ctx context.Context) error {
+			ctx, stop = context.WithCancel(ctx)
+			wg.Go(func() { failed = follow(ctx, d.log) })
+			return nil
+		}
+		c.after = func(report.Line, measure.Result) error {
+			stop()
+			wg.Wait()
+			return failed
+		}
+		cs = append(cs, c)
+	}
+	return e.compare(ctx, &scenario{
+		id: "I", setting: commitSetting, goroutines: 8, warm: [3]int64{300, 100, 5}, span: [3]int64{2000, 400, 20}, latencies: true,
+		tables: []report.Comparison{{
+			Title: "I: a small transaction of 8 writers in PostgreSQL, synced to disk", Reference: bareCommit, Unit: nsOp, More: []string{p50, p99},
+			Note: "One UPDATE, the statement that the row names, COMMIT. ns/op is the inverse of the throughput of all eight. Meanwhile a process numbers the appended records.",
+		}},
+	}, cs)
 }
 
 func (d *database) transaction(ctx context.Context, w *writer) error {
@@ -247,21 +235,20 @@ func (e *Env) questions(ctx context.Context, d *database) error {
 	if _, err := d.db.ExecContext(ctx, `VACUUM ANALYZE`); err != nil {
 		return err
 	}
-	ask := func(name string, do func(ctx context.Context) error) measure.Contender {
-		return measure.Contender{Name: name, Measure: func(ctx context.Context) error {
-			return e.latencies(ctx, report.Line{Workload: "I", Setting: syncSetting, Contender: name}, do)
-		}}
-	}
-	return measure.Rounds(ctx, e.Rounds, []measure.Contender{
-		ask(bareSelect, func(ctx context.Context) error {
-			var one int
-			return d.db.QueryRowContext(ctx, `SELECT 1`).Scan(&one)
-		}),
-		ask("Sync, nothing new", func(ctx context.Context) error {
+	return e.compare(ctx, onebyone(syncSetting, report.Comparison{
+		Title: "I: a process asks what is new", Reference: bareSelect, Unit: p50, More: []string{p99, allocsOp},
+	}), []contender{
+		{name: bareSelect, op: func(ctx context.Context, _ int) error { return d.db.QueryRowContext(ctx, `SELECT 1`).Scan(new(int)) }},
+		{name: "Sync, nothing new", op: func(ctx context.Context, _ int) error {
 			_, err := d.log.Sync(ctx, end, invalidate.Append{})
 			return err
-		}),
+		}},
 	})
+}
+
+// onebyone is a scenario of operations that one goroutine does, one after another.
+func onebyone(setting string, t report.Comparison) *scenario {
+	return &scenario{id: "I", setting: setting, warm: [3]int64{50, 20, 1}, span: [3]int64{500, 150, 5}, latencies: true, tables: []report.Comparison{t}}
 }
 
 // endOf reads a log to its end, and returns the position of the end.
@@ -284,100 +271,4 @@ func behind(at invalidate.Cursor, p invalidate.Page) invalidate.Cursor {
 		at.Scope, at.ScopeID = p.Scopes[n-1].At, p.Scopes[n-1].ID
 	}
 	return at
-}
-
-// latencies runs operations one after another on one goroutine.
-func (e *Env) latencies(ctx context.Context, l report.Line, do func(ctx context.Context) error) error {
-	var failed error
-	r := measure.Run(ctx, measure.Config{Warm: e.ms(50, 20, 1), For: e.ms(500, 150, 5), Latencies: true}, func(int) func(int) {
-		return func(int) {
-			if err := do(ctx); err != nil && failed == nil {
-				failed = err
-			}
-		}
-	})
-	if failed != nil {
-		return failed
-	}
-	e.add(l, r)
-	e.addQuantiles(l, r.Times)
-	return nil
-}
-
-// lags measures the times from the answer to COMMIT until another process has the record.
-func (e *Env) lags(ctx context.Context, d *database) error {
-	server, err := pgx.ParseConfig(d.server.DSN(""))
-	if err != nil {
-		return err
-	}
-	listener, err := pgxlisten.New(pgxlisten.Config{Conn: server})
-	if err != nil {
-		return err
-	}
-	defer listener.Close()
-	hears := sqllog.New(d.db, sqllog.Config{Dialect: sqllog.Postgres, Poll: time.Second, Wait: listener.Wait})
-	polls := sqllog.New(d.db, sqllog.Config{Dialect: sqllog.Postgres, Poll: pollOfLogs})
-	return measure.Rounds(ctx, e.Rounds, []measure.Contender{
-		{Name: listening, Measure: func(ctx context.Context) error { return e.lag(ctx, d, hears, true) }},
-		{Name: polling, Measure: func(ctx context.Context) error { return e.lag(ctx, d, polls, false) }},
-	})
-}
-
-// lag measures one of two writers: one that stays alive and numbers its own rows, or one that dies
-// after COMMIT.
-func (e *Env) lag(ctx context.Context, d *database, other *sqllog.Log, lives bool) error {
-	ctx, cancel := context.WithCancel(ctx)
-	var wg sync.WaitGroup
-	var failed error
-	defer func() { cancel(); wg.Wait() }()
-	own := sqllog.New(d.db, sqllog.Config{Dialect: sqllog.Postgres, Poll: time.Second})
-	if lives {
-		wg.Go(func() { failed = follow(ctx, own) })
-	}
-	times := make([]time.Duration, by(e, 60, 20, 2))
-	for i := range times {
-		end, err := endOf(ctx, other)
-		if err != nil {
-			return err
-		}
-		if times[i], err = d.heard(ctx, own, other, end, lives); err != nil {
-			return errors.Join(err, failed)
-		}
-	}
-	slices.Sort(times)
-	name := polling
-	if lives {
-		name = listening
-	}
-	e.addQuantiles(report.Line{Workload: "I", Setting: lagSetting, Contender: name}, times)
-	return nil
-}
-
-// heard commits an invalidation and returns the time that it took to reach a Tail.
-func (d *database) heard(ctx context.Context, own, other *sqllog.Log, at invalidate.Cursor, lives bool) (time.Duration, error) {
-	type tailed struct {
-		when time.Time
-		err  error
-	}
-	over := make(chan tailed, 1)
-	go func() {
-		for {
-			p, err := other.Tail(ctx, at)
-			if err != nil || len(p.Keys)+len(p.Scopes) > 0 {
-				over <- tailed{time.Now(), err}
-				return
-			}
-		}
-	}()
-	time.Sleep(10*time.Millisecond + rand.N(pollOfLogs)) // until the Tail waits
-	err := own.Tx(ctx, d.db, nil, func(tx *sqllog.Tx) error { tx.Invalidate(scopesOf(1, 1)...); return nil })
-	committed := time.Now()
-	if err != nil {
-		return 0, err
-	}
-	if lives {
-		own.Committed()
-	}
-	t := <-over
-	return t.when.Sub(committed), t.err
 }

@@ -2,17 +2,15 @@ package workload
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"time"
 
-	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/proc"
-	"github.com/twofold-go/twofold/internal/bench/measure"
 	"github.com/twofold-go/twofold/internal/bench/peers"
+	"github.com/twofold-go/twofold/internal/bench/proc"
 	"github.com/twofold-go/twofold/internal/bench/report"
+	"github.com/twofold-go/twofold/internal/redistest"
 )
 
 // WorkerEnv is set in the environment of a process of the fleet. Such a process must call Worker
@@ -30,14 +28,13 @@ type order struct{ ID, At int64 }
 type deed struct {
 	Loads int64
 	Waits []time.Duration
-	Error string
 }
 
 // Worker runs a process of the fleet: it carries out orders from in until the input ends.
 func Worker(in io.Reader, out io.Writer) error {
 	var p post
-	if err := json.Unmarshal([]byte(os.Getenv(WorkerEnv)), &p); err != nil {
-		return fmt.Errorf("workload: %s: %w", WorkerEnv, err)
+	if err := proc.Task(WorkerEnv, &p); err != nil {
+		return err
 	}
 	s, err := specOf(p.Peer)
 	if err != nil {
@@ -49,60 +46,80 @@ func Worker(in io.Reader, out io.Writer) error {
 		return err
 	}
 	defer peer.Close()
-	answers, orders := json.NewEncoder(out), json.NewDecoder(in)
-	for {
-		var o order
-		if err := orders.Decode(&o); errors.Is(err, io.EOF) {
-			return nil
-		} else if err != nil {
-			return fmt.Errorf("workload: order: %w", err)
-		}
-		if err := answers.Encode(source.obey(peer, s.Loads, o)); err != nil {
-			return fmt.Errorf("workload: answer: %w", err)
-		}
-	}
+	return proc.Obey(in, out, func(o order) (deed, error) {
+		k := peers.KeyOf(o.ID)
+		before := source.loads.Load()
+		time.Sleep(time.Duration(o.At - proc.Now()))
+		waits, err := source.rush(context.Background(), peer, s.Loads, fleetEach, &k)
+		return deed{source.loads.Load() - before, waits}, err
+	})
 }
 
-func (s *slow) obey(p peers.Peer, loads bool, o order) deed {
-	k := peers.KeyOf(o.ID)
-	before := s.loads.Load()
-	time.Sleep(time.Duration(o.At - proc.Now()))
-	waits, err := s.rush(context.Background(), p, loads, fleetEach, &k)
-	d := deed{Loads: s.loads.Load() - before, Waits: waits}
-	if err != nil {
-		d.Error = err.Error()
-	}
-	return d
+// crew is the processes of one peer. The next trial reads the key after id.
+type crew struct {
+	hands []*proc.Child
+	id    *int64
 }
 
-// fleet measures several processes.
-func (e *Env) fleet(ctx context.Context) error {
+func (c *crew) dismiss() { proc.Dismiss(c.hands) }
+
+// crew starts the processes of a peer. Their first trial opens connections and loads scripts, and
+// is not counted.
+func (e *Env) crew(peer string, id *int64) (c *crew, err error) {
+	c = &crew{id: id}
+	p := post{peer, e.serverOf(peer), redistest.Prefix()}
+	for range fleetSize {
+		one, err := proc.Again(WorkerEnv, p, os.Stderr)
+		if err != nil {
+			return c, err
+		}
+		c.hands = append(c.hands, one)
+	}
+	if _, err = c.trials(1); err != nil {
+		err = fmt.Errorf("%s: %w", peer, err)
+	}
+	return c, err
+}
+
+// trials gives n orders, each for another key, and adds up the results.
+func (c *crew) trials(n int) (all deed, err error) {
+	for range n {
+		*c.id++
+		deeds, err := proc.Command[deed](c.hands, order{*c.id, proc.Now() + int64(5*time.Millisecond)})
+		if err != nil {
+			return all, err
+		}
+		for _, d := range deeds {
+			all.Loads += d.Loads
+			all.Waits = append(all.Waits, d.Waits...)
+		}
+	}
+	return all, nil
+}
+
+// fleet measures several processes of each of the peers. Their keys begin after id.
+func (e *Env) fleet(ctx context.Context, s *scenario, id int64, names []string) error {
 	if !proc.Supported {
-		e.logf("C: no stampede of processes: %v", proc.ErrSystem)
+		e.logf("no stampede of processes: %v", proc.ErrSystem)
 		return nil
 	}
-	id := int64(2e9)
-	var cs []measure.Contender
-	for _, s := range stampeders(true) {
-		c, err := e.crew(ctx, s.Name, &id)
+	trials := by(e, 10, 3, 1)
+	var own owned
+	defer own.close()
+	var cs []contender
+	for _, name := range names {
+		c, err := e.crew(name, &id)
+		own.add(c.dismiss)
 		if err != nil {
 			return err
 		}
-		defer c.dismiss()
-		cs = append(cs, e.fleetContender(c, crowdLine(fleetSetting, s.Name), &id))
-	}
-	return measure.Rounds(ctx, e.Rounds, cs)
-}
-
-// fleetContender measures a crew by trials, each for another key.
-func (e *Env) fleetContender(c crew, l report.Line, id *int64) measure.Contender {
-	trials := by(e, 10, 3, 1)
-	return measure.Contender{Name: l.Contender, Measure: func(context.Context) error {
-		var all deed
-		if err := all.trials(c, id, trials); err != nil {
+		cs = append(cs, contender{name: name, sample: func(_ context.Context, l report.Line) error {
+			all, err := c.trials(trials)
+			if err == nil {
+				e.addRush(l, all.Waits, float64(all.Loads)/float64(trials))
+			}
 			return err
-		}
-		e.addRush(l, all.Waits, float64(all.Loads)/float64(trials))
-		return nil
-	}}
+		}})
+	}
+	return e.compare(ctx, s, cs)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/twofold-go/twofold/codec"
 	"github.com/twofold-go/twofold/internal/bench/report"
@@ -36,19 +37,15 @@ func worst(all ...float64) float64 {
 // whole removes the small share of background work from a count per operation.
 func whole(f float64) float64 { return math.Floor(f*50) / 50 }
 
-func atMost(what, asked string, limit, reached float64, detail string) report.Goal {
-	return report.Goal{What: what, Asked: asked, Limit: limit, Reached: reached, Detail: detail}
-}
-
-func atLeast(what, asked string, limit, reached float64, detail string) report.Goal {
-	return report.Goal{What: what, Asked: asked, Limit: limit, AtLeast: true, Reached: reached, Detail: detail}
+func goal(what, asked string, reached float64, detail string) report.Goal {
+	return report.Goal{What: what, Asked: asked, Reached: reached, Detail: detail}
 }
 
 func times(limit float64) string { return "≤ " + report.Number(limit) + " ×" }
 
 // localGoals returns the goals for hits of resident keys, for the worse kind of value.
 func (e *Env) localGoals() []report.Goal {
-	gs := e.goroutines()
+	gs := goroutines()
 	p := gs[len(gs)-1]
 	against := func(ours string, limit float64, theirs ...string) report.Goal {
 		ratios := make([]float64, 0, len(valuesOf))
@@ -59,7 +56,7 @@ func (e *Env) localGoals() []report.Goal {
 			}
 			ratios = append(ratios, most)
 		}
-		return atMost(fmt.Sprintf("local hit (%s) at %d goroutines, against %s", ours, p, theirs[0]), times(limit), limit, worst(ratios...), perValue(ratios))
+		return goal(fmt.Sprintf("local hit (%s) at %d goroutines, against %s", ours, p, theirs[0]), times(limit), worst(ratios...), perValue(ratios))
 	}
 	one := func(who string) report.Line { return hitLine(smallValue, 1, 0, who) }
 	var scaling, writes []float64
@@ -69,18 +66,18 @@ func (e *Env) localGoals() []report.Goal {
 	}
 	metrics := e.Book.Above(one("twofold, metrics"), one("twofold"), nsOp)
 	return []report.Goal{
-		atMost("local hit, bound loader: allocations", "0", 0, whole(e.Book.Median(one("twofold"), allocsOp)), "small, 1 goroutine"),
+		goal("local hit, bound loader: allocations", "0", whole(e.Book.Median(one("twofold"), allocsOp)), "small, 1 goroutine"),
 		against("twofold", 0.9, "ristretto", "ristretto, pointers"),
 		against("twofold", 1, "otter, loading"),
 		against("twofold", 0.5, "sturdyc"),
 		against("twofold, two tiers", 0.1, "go-redis/cache"),
 		against("twofold, two tiers", 0.1, "go-redis CSC"),
 		against("twofold, two tiers", 0.15, "rueidis DoCache"),
-		atMost("local hit, call-site closure: allocations", "≤ 1", 1, whole(e.Book.Median(one("twofold, closure"), allocsOp)), "small, 1 goroutine"),
-		atMost(fmt.Sprintf("local hit at %d goroutines, against 1", p), times(0.6), 0.6, worst(scaling...), perValue(scaling)),
-		atMost("a read beside 5 % writes, against reads alone", times(1.3), 1.3, worst(writes...), perValue(writes)),
-		atMost("metrics on, against off, ns", "≤ 25", 25, metrics, "small, 1 goroutine"),
-		atMost("metrics on: allocations", "0", 0, whole(e.Book.Median(one("twofold, metrics"), allocsOp)), "small, 1 goroutine"),
+		goal("local hit, call-site closure: allocations", "≤ 1", whole(e.Book.Median(one("twofold, closure"), allocsOp)), "small, 1 goroutine"),
+		goal(fmt.Sprintf("local hit at %d goroutines, against 1", p), "≤ 0.6 ×", worst(scaling...), perValue(scaling)),
+		goal("a read beside 5 % writes, against reads alone", "≤ 1.3 ×", worst(writes...), perValue(writes)),
+		goal("metrics on, against off, ns", "≤ 25", metrics, "small, 1 goroutine"),
+		goal("metrics on: allocations", "0", whole(e.Book.Median(one("twofold, metrics"), allocsOp)), "small, 1 goroutine"),
 	}
 }
 
@@ -91,18 +88,18 @@ func perValue(f []float64) string {
 // stateGoals returns the goals for the states of an entry, and for misses.
 func (e *Env) stateGoals() []report.Goal {
 	state := func(who string) report.Goal {
-		return atMost(who+", against a plain hit", times(1.1), 1.1, e.Book.Ratio(stateLine(who), stateLine(plainHit), nsOp), "1,000 keys, 1 goroutine")
+		return goal(who+", against a plain hit", "≤ 1.1 ×", e.Book.Ratio(stateLine(who), stateLine(plainHit), nsOp), "1,000 keys, 1 goroutine")
 	}
 	above := func(setting, unit string) float64 {
 		return e.Book.Above(missLine(setting, "twofold"), missLine(setting, bareLoader), unit)
 	}
-	miss := func(what, asked string, limit, roomy, tight float64) report.Goal {
-		return atMost(what, asked, limit, roomy, fmt.Sprintf("with room for all; %s with eviction", report.Number(tight)))
+	miss := func(what, asked string, roomy, tight float64) report.Goal {
+		return goal(what, asked, roomy, fmt.Sprintf("with room for all; %s with eviction", report.Number(tight)))
 	}
 	return []report.Goal{
 		state(negativeHit), state(staleHit),
-		miss("a miss above its loader, one tier, µs", "≤ 4", 4, above(missRoomy, nsOp)/1000, above(missTight, nsOp)/1000),
-		miss("a miss above its loader, one tier: allocations", "≤ 8", 8, whole(above(missRoomy, allocsOp)), whole(above(missTight, allocsOp))),
+		miss("a miss above its loader, one tier, µs", "≤ 4", above(missRoomy, nsOp)/1000, above(missTight, nsOp)/1000),
+		miss("a miss above its loader, one tier: allocations", "≤ 8", whole(above(missRoomy, allocsOp)), whole(above(missTight, allocsOp))),
 	}
 }
 
@@ -124,33 +121,28 @@ func (e *Env) remoteGoals() []report.Goal {
 	raw, bare := remoteLine(64, oursName(codec.Raw)), remoteLine(64, bareGet)
 	const codecs = "the worst of raw, JSON and CBOR, with snappy and without"
 	return []report.Goal{
-		atMost("remote hit: commands", "1", 1, whole(worst(commands...)), "counted by the server"),
-		atMost("remote hit: scripts, and so leases", "0", 0, whole(worst(scripts...)), "counted by the server"),
-		atMost("remote hit, p50 at 1 goroutine, against GET and the codec", times(1.2), 1.2, worst(p50s...), codecs),
-		atMost("remote hit above GET and the codec: processor time, µs", "≤ 1", 1, worst(cpu...)/1000, codecs),
-		atMost("remote hit above GET and the codec: allocations", "≤ 4", 4, worst(allocs...), codecs),
-		atMost("remote hit at 64 goroutines, raw bytes, processor time against GET", times(1), 1, e.Book.Ratio(raw, bare, clientCPU), ""),
-		atLeast("remote hit, throughput at 64 goroutines, raw bytes, against GET", "≥ 2 ×", 2, e.Book.Ratio(raw, bare, perSecond), ""),
-		atMost("remote hit, p50 at 64 goroutines, raw bytes, against GET", times(0.6), 0.6, e.Book.Ratio(raw, bare, p50), ""),
+		goal("remote hit: commands", "1", whole(worst(commands...)), "counted by the server"),
+		goal("remote hit: scripts, and so leases", "0", whole(worst(scripts...)), "counted by the server"),
+		goal("remote hit, p50 at 1 goroutine, against GET and the codec", "≤ 1.2 ×", worst(p50s...), codecs),
+		goal("remote hit above GET and the codec: processor time, µs", "≤ 1", worst(cpu...)/1000, codecs),
+		goal("remote hit above GET and the codec: allocations", "≤ 4", worst(allocs...), codecs),
+		goal("remote hit at 64 goroutines, raw bytes, processor time against GET", "≤ 1 ×", e.Book.Ratio(raw, bare, clientCPU), ""),
+		goal("remote hit, throughput at 64 goroutines, raw bytes, against GET", "≥ 2 ×", e.Book.Ratio(raw, bare, perSecond), ""),
+		goal("remote hit, p50 at 64 goroutines, raw bytes, against GET", "≤ 0.6 ×", e.Book.Ratio(raw, bare, p50), ""),
 	}
 }
 
 // stampedeGoals returns the goals for cold keys.
 func (e *Env) stampedeGoals() []report.Goal {
 	const ours = "twofold, two tiers"
-	limit := float64(loaderTime.Milliseconds()) + 5
 	crowd, fleet := crowdSetting(1000), fleetSetting
 	wait := func(l report.Line) float64 { return e.Book.Median(l, p99) / 1e6 }
-	old := e.Book.Median(deleteLine("twofold"), sawOld) + e.Book.Median(deleteLine(ours), sawOld)
 	return []report.Goal{
-		atMost("stampede of 1,000 goroutines: loads", "1", 1,
-			worst(e.Book.Median(crowdLine(crowd, "twofold"), loadsPer), e.Book.Median(crowdLine(crowd, ours), loadsPer)), "one tier and two"),
-		atMost("stampede of 1,000 goroutines: p99, ms", "≤ 15", limit, worst(wait(crowdLine(crowd, "twofold")), wait(crowdLine(crowd, ours))),
+		goal("stampede of 1,000 goroutines: loads", "1", worst(e.Book.Median(crowdLine(crowd, "twofold"), loadsPer), e.Book.Median(crowdLine(crowd, ours), loadsPer)), "one tier and two"),
+		goal("stampede of 1,000 goroutines: p99, ms", "≤ 15", worst(wait(crowdLine(crowd, "twofold")), wait(crowdLine(crowd, ours))),
 			fmt.Sprintf("one tier %s, two %s", report.Number(wait(crowdLine(crowd, "twofold"))), report.Number(wait(crowdLine(crowd, ours))))),
-		atMost("stampede of "+fleet+": loads", "1", 1, e.Book.Median(crowdLine(fleet, ours), loadsPer), ""),
-		atMost("stampede of "+fleet+": p99, ms", "≤ 15", limit, wait(crowdLine(fleet, ours)), ""),
-		atMost("reads after Delete that saw the old value", "0", 0, old, fmt.Sprintf("of %s and %s trials",
-			report.Number(e.Book.Median(deleteLine("twofold"), trialsUnit)), report.Number(e.Book.Median(deleteLine(ours), trialsUnit)))),
+		goal("stampede of "+fleet+": loads", "1", e.Book.Median(crowdLine(fleet, ours), loadsPer), ""),
+		goal("stampede of "+fleet+": p99, ms", "≤ 15", wait(crowdLine(fleet, ours)), ""),
 	}
 }
 
@@ -183,22 +175,45 @@ func (e *Env) ratioGoals() []report.Goal {
 	}
 	const least = "the least of 1 % and 10 %"
 	return []report.Goal{
-		atLeast("hit ratio, zipf and zipf + scan, ahead of otter, points", "≥ −2", -2, ahead("otter", "zipf", "zipf + scan"), least),
-		atLeast("hit ratio, zipf and zipf + scan, ahead of ristretto + Wait, points", "> 0", math.SmallestNonzeroFloat64, ahead(withWait, "zipf", "zipf + scan"), least),
-		atLeast("hit ratio, moving hot set, ahead of otter, points", "≥ 0", 0, ahead("otter", "moving hot set"), least),
-		atLeast("hit ratio ahead of otter on average, points", "≥ −0.5", -0.5, average, "over all traces and capacities of D"),
-		atLeast("hit ratio, tier/local ahead of tier/ristretto, points", "≥ −3", -3, behind, "the least of all traces and capacities of D"),
-		atLeast("hit ratio, loop, %", "≥ 30", 30, loop, "the least of 1 %, 10 % and 50 %"),
-		atMost("byte budget at its fullest, %", "≤ 105", 105, worst(budget...), "over all traces of D"),
+		goal("hit ratio, zipf and zipf + scan, ahead of otter, points", "≥ −2", ahead("otter", "zipf", "zipf + scan"), least),
+		goal("hit ratio, zipf and zipf + scan, ahead of ristretto + Wait, points", "> 0", ahead(withWait, "zipf", "zipf + scan"), least),
+		goal("hit ratio, moving hot set, ahead of otter, points", "≥ 0", ahead("otter", "moving hot set"), least),
+		goal("hit ratio ahead of otter on average, points", "≥ −0.5", average, "over all traces and capacities of D"),
+		goal("hit ratio, tier/local ahead of tier/ristretto, points", "≥ −3", behind, "the least of all traces and capacities of D"),
+		goal("hit ratio, loop, %", "≥ 30", loop, "the least of 1 %, 10 % and 50 %"),
+		goal("byte budget at its fullest, %", "≤ 105", worst(budget...), "over all traces of D"),
 	}
 }
 
 func (e *Env) memoryGoals() []report.Goal {
 	heap := func(who string) string { return report.Number(e.Book.Median(memLine(who), heapEntry)) }
 	return []report.Goal{
-		atMost("heap over keys and values at 1,000,000 entries, against ristretto", times(1), 1,
-			e.Book.Ratio(memLine("twofold"), memLine("ristretto"), heapEntry),
+		goal("heap over keys and values at 1,000,000 entries, against ristretto", "≤ 1 ×", e.Book.Ratio(memLine("twofold"), memLine("ristretto"), heapEntry),
 			fmt.Sprintf("%s against %s bytes per entry", heap("twofold"), heap("ristretto"))),
-		atMost("heap over keys and values at 1,000,000 entries, bytes per entry", "≤ 150", 150, e.Book.Median(memLine("twofold"), heapEntry), ""),
+		goal("heap over keys and values at 1,000,000 entries, bytes per entry", "≤ 150", e.Book.Median(memLine("twofold"), heapEntry), ""),
+	}
+}
+
+// kindGoals are about ways to read, and about a Set.
+func (e *Env) kindGoals() []report.Goal {
+	ratios := func(who, to string, spreads ...string) (worstOf float64, detail string) {
+		all, details := make([]float64, len(spreads)), make([]string, len(spreads))
+		for i, spread := range spreads {
+			all[i] = e.Book.Ratio(kindLine(spread, who), kindLine(spread, to), nsOp)
+			details[i] = spread + " " + report.Number(all[i])
+		}
+		return worst(all...), strings.Join(details, ", ")
+	}
+	against := func(what string, limit float64, who, to string, spreads ...string) report.Goal {
+		reached, detail := ratios(who, to, spreads...)
+		return goal(what, times(limit), reached, detail)
+	}
+	return []report.Goal{
+		against("a hit by Get, against tier/local and one reading of the clock", 1.15, byGet, clocked, keySpreads...),
+		against("a hit by Get, zipf, against otter, loading", 1, byGet, loading, zipfKeys),
+		against("a hit at a moment, against ristretto", 1.1, atMoment, rawObject, keySpreads...),
+		against("a hit that lives for ever, without a log, against ristretto", 1.1, forEver, rawObject, keySpreads...),
+		against("GetMany of 64, per key, against Get", 0.6, byGetMany, byGet, keySpreads...),
+		goal("a Set, against ristretto's", "≤ 2 ×", e.Book.Ratio(setLine(byGet), setLine(rawObject), nsOp), "one tier"),
 	}
 }

@@ -2,14 +2,14 @@ package workload
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"strings"
+	"time"
 
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/internal/bench/measure"
 	"github.com/twofold-go/twofold/internal/bench/peers"
 	"github.com/twofold-go/twofold/internal/bench/report"
-	"github.com/twofold-go/twofold/internal/trace"
 	"github.com/twofold-go/twofold/policy"
 )
 
@@ -30,11 +30,13 @@ const (
 	clocked   = "tier/local, clock"
 	rawObject = "ristretto"
 	loading   = "otter, loading"
-
-	batchOf = 64
 )
 
-var keySpreads = []string{hotKeys, zipfKeys, uniformKeys}
+var (
+	keySpreads = []string{hotKeys, zipfKeys, uniformKeys}
+	hitWarm    = [3]int64{30, 10, 1}
+	hitSpan    = [3]int64{100, 40, 4}
+)
 
 func kindLine(spread, who string) report.Line {
 	return report.Line{Workload: "A", Setting: "hits, " + spread + " keys", Contender: who}
@@ -44,224 +46,168 @@ func setLine(who string) report.Line {
 	return report.Line{Workload: "A", Setting: "a Set", Contender: who}
 }
 
-// keysOf returns a trace of 1<<18 keys below n.
-func keysOf(spread string, n int) []peers.Key {
-	keys := make([]peers.Key, 1<<18)
-	drawn := trace.Zipf(1, n, len(keys))
-	for i := range keys {
-		switch spread {
-		case hotKeys:
-			keys[i].ID = int64(i % batchOf)
-		case zipfKeys:
-			keys[i].ID = int64(drawn[i])
-		default:
-			keys[i].ID = int64(uint64(i) * 0x9e3779b97f4a7c15 >> 20 % uint64(n))
-		}
-	}
-	return keys
-}
-
-// batchReader reads a batch of keys, and returns how many it did not find.
-type batchReader func(ctx context.Context, keys []peers.Key) (missed int)
-
-func byPeer(p peers.Peer) batchReader {
-	return func(ctx context.Context, keys []peers.Key) (missed int) {
-		for i := range keys {
-			if v, ok := p.Get(ctx, &keys[i]); !ok || v.ID != keys[i].ID {
-				missed++
-			}
-		}
-		return missed
-	}
-}
-
-func byMoment(c cache.Cache[int64, peers.Value]) batchReader {
-	return func(ctx context.Context, keys []peers.Key) (missed int) {
-		r := c.At(cache.Now())
-		for i := range keys {
-			if v, err := r.Get(ctx, keys[i].ID); err != nil || v.ID != keys[i].ID {
-				missed++
-			}
-		}
-		return missed
-	}
-}
-
-func byBatch(c cache.Cache[int64, peers.Value]) batchReader {
-	ids := make([]int64, batchOf)
-	return func(ctx context.Context, keys []peers.Key) (missed int) {
-		for i := range keys {
-			ids[i] = keys[i].ID
-		}
-		all, err := c.GetMany(ctx, ids)
-		if err != nil || len(all) == 0 {
-			return len(ids)
-		}
-		return 0
-	}
-}
-
-// byMap makes the map that a GetMany returns, and reads nothing.
-func byMap(_ context.Context, keys []peers.Key) (missed int) {
-	all := make(map[int64]peers.Value, len(keys))
-	for i := range keys {
-		all[keys[i].ID] = peers.Value{ID: keys[i].ID}
-	}
-	if len(all) == 0 {
-		return len(keys)
-	}
-	return 0
-}
-
 func (e *Env) hitKinds(ctx context.Context) error {
 	n := by(e, 100_000, 20_000, 2000)
-	read := map[string]batchReader{}
-	for _, name := range []string{clocked, rawObject, loading} {
-		p, done, err := e.filled(ctx, name, n)
-		if err != nil {
+	o := peers.Options{Entries: 2 * n, Load: loadSmall}
+	var own owned
+	defer own.close()
+	open := map[string]peers.Peer{}
+	for _, name := range []string{clocked, rawObject, loading, "otter"} {
+		var err error
+		if open[name], err = own.peer(ctx, name, o, n, peers.Small); err != nil {
 			return err
 		}
-		defer done()
-		read[name] = byPeer(p)
 	}
-	plain, err := filledTwofold(ctx, n, policy.Patch{})
+	plain, err := own.twofold(ctx, o, peers.Twofold{}, n)
 	if err != nil {
 		return err
 	}
-	defer plain.Close()
-	lasting, err := filledTwofold(ctx, n, policy.Patch{TTL: new(policy.Forever)})
+	lasting, err := own.twofold(ctx, o, peers.Twofold{Policy: policy.Patch{TTL: new(policy.Forever)}}, n)
 	if err != nil {
 		return err
 	}
-	defer lasting.Close()
-	read[byGet], read[atMoment], read[byGetMany] = byPeer(plain), byMoment(plain.Cache), byBatch(plain.Cache)
-	read[forEver], read[mapAlone] = byPeer(lasting), byMap
+	open[byGet] = plain
 	for _, spread := range keySpreads {
 		keys := keysOf(spread, n)
-		var cs []measure.Contender
-		for _, who := range kindContenders {
-			cs = append(cs, measure.Contender{Name: who, Measure: func(ctx context.Context) error {
-				return e.kind(ctx, kindLine(spread, who), keys, read[who])
-			}})
-		}
-		if err := measure.Rounds(ctx, e.Rounds, cs); err != nil {
+		s := scenario{id: "A", setting: kindLine(spread, "").Setting, warm: hitWarm, span: hitSpan, tables: []report.Comparison{{
+			Title: "A: ways to read, int64 keys, 100,000 resident entries, 1 goroutine, per key", Reference: rawObject, Unit: nsOp, More: []string{allocsOp},
+			Note: "At a moment: one reading of the clock for 64 keys. For ever: no lifetime and no log, so no reading. Hot: 64 keys.",
+		}}}
+		if err := e.compare(ctx, &s, []contender{
+			reads(byGet, keys, byPeer(plain)), reads(atMoment, keys, byMoment(plain.Cache)), reads(forEver, keys, byPeer(lasting)),
+			reads(byGetMany, keys, byBatch(plain.Cache)), reads(mapAlone, keys, byMap),
+			reads(clocked, keys, byPeer(open[clocked])), reads(rawObject, keys, byPeer(open[rawObject])), reads(loading, keys, byPeer(open[loading])),
+		}); err != nil {
 			return err
 		}
 	}
-	return e.sets(ctx, plain, n)
-}
-
-var kindContenders = []string{byGet, atMoment, forEver, byGetMany, mapAlone, clocked, rawObject, loading}
-
-// filled opens a peer by its name and fills it.
-func (e *Env) filled(ctx context.Context, name string, n int) (peers.Peer, func(), error) {
-	s, err := peers.ByName(name)
-	if err != nil {
-		return nil, nil, err
-	}
-	p, err := s.Open(peers.Options{Entries: 2 * n, Load: loadSmall})
-	if err != nil {
-		return nil, nil, err
-	}
-	return p, p.Close, Fill(ctx, p, s.Loads, n, peers.Small)
-}
-
-func filledTwofold(ctx context.Context, n int, with policy.Patch) (*peers.TwofoldPeer, error) {
-	p, err := peers.NewTwofold(peers.Options{Entries: 2 * n, Load: loadSmall}, peers.Twofold{Policy: with})
-	if err != nil {
-		return nil, err
-	}
-	return p, Fill(ctx, p, true, n, peers.Small)
-}
-
-// kind takes one sample of reads in batches.
-func (e *Env) kind(ctx context.Context, l report.Line, keys []peers.Key, read batchReader) error {
-	missed := 0
-	r := measure.Run(ctx, measure.Config{Warm: e.ms(30, 10, 1), For: e.ms(100, 40, 4)}, func(int) func(int) {
-		return func(i int) {
-			at := i * batchOf & (len(keys) - 1)
-			missed += read(ctx, keys[at:at+batchOf])
-		}
-	})
-	r.Ops *= batchOf
-	r.Allocs /= batchOf
-	r.Bytes /= batchOf
-	if int64(missed) > r.Ops/100 {
-		return fmt.Errorf("%s missed %d of %d resident keys", l.Contender, missed, r.Ops)
-	}
-	e.add(l, r)
-	return nil
+	return e.sets(ctx, open, keysOf(zipfKeys, n))
 }
 
 // sets measures a Set of a resident key: each replaces a value.
-func (e *Env) sets(ctx context.Context, plain *peers.TwofoldPeer, n int) error {
-	cs := []measure.Contender{{Name: byGet, Measure: func(ctx context.Context) error { return e.set(ctx, byGet, plain, n) }}}
-	for _, name := range []string{clocked, rawObject, "otter"} {
-		p, done, err := e.filled(ctx, name, n)
+func (e *Env) sets(ctx context.Context, open map[string]peers.Peer, keys []peers.Key) error {
+	var cs []contender
+	for _, name := range []string{byGet, clocked, rawObject, "otter"} {
+		p := open[name]
+		cs = append(cs, contender{
+			name: name,
+			op: func(ctx context.Context, i int) error {
+				k := &keys[i&(len(keys)-1)]
+				return p.Set(ctx, k, peers.Small(k.ID))
+			},
+			after: func(report.Line, measure.Result) error { p.Settle(); return nil },
+		})
+	}
+	return e.compare(ctx, &scenario{id: "A", setting: "a Set", warm: hitWarm, span: hitSpan, tables: []report.Comparison{{
+		Title: "A: a Set of a resident key, 1 goroutine", Reference: rawObject, Unit: nsOp, More: []string{allocsOp, bytesOp},
+		Note: "Twofold's Set is an invalidation, too: it fences the key. ristretto's puts the value into a queue.",
+	}}}, cs)
+}
+
+// The states of an entry that a hit can find: fresh, a remembered absence, and stale with a refresh
+// under way. All three use few keys, because each stale key has a refresh that hangs until the end.
+const (
+	plainHit    = "plain hit"
+	negativeHit = "negative hit"
+	staleHit    = "stale hit"
+)
+
+func stateLine(who string) report.Line {
+	return report.Line{Workload: "A", Setting: "entry states", Contender: who}
+}
+
+func (e *Env) hitStates(ctx context.Context) error {
+	n := by(e, 1000, 1000, 100)
+	stream := KeyStream(n, 1<<14)
+	hang, cancel := context.WithCancel(ctx)
+	var own owned
+	defer own.close()
+	defer cancel() // before the peers close, because their refreshes hang
+	var cs []contender
+	for _, s := range []struct {
+		name string
+		open func(ctx context.Context, own *owned, n int) (*peers.TwofoldPeer, error)
+	}{{plainHit, openPlain}, {negativeHit, openAbsent}, {staleHit, openStale}} {
+		p, err := s.open(hang, &own, n)
 		if err != nil {
-			return err
+			return fmt.Errorf("%s: %w", s.name, err)
 		}
-		defer done()
-		cs = append(cs, measure.Contender{Name: name, Measure: func(ctx context.Context) error { return e.set(ctx, name, p, n) }})
-	}
-	return measure.Rounds(ctx, e.Rounds, cs)
-}
-
-func (e *Env) set(ctx context.Context, who string, p peers.Peer, n int) error {
-	keys := keysOf(zipfKeys, n)
-	var failed error
-	r := measure.Run(ctx, measure.Config{Warm: e.ms(30, 10, 1), For: e.ms(100, 40, 4)}, func(int) func(int) {
-		return func(i int) {
-			k := &keys[i&(len(keys)-1)]
-			if err := p.Set(ctx, k, peers.Small(k.ID)); err != nil {
-				failed = err
+		var before int64
+		c := contender{name: s.name}
+		c.before = func(context.Context) error { before = p.Tiers.Stats().Total.LocalHits; return nil }
+		c.op = func(ctx context.Context, i int) error {
+			if _, err := p.Cache.Get(ctx, stream[i&(1<<14-1)].ID); (err != nil) != (s.name == negativeHit) {
+				return fmt.Errorf("a read that is not a %s: %w", s.name, err)
 			}
+			return nil
 		}
-	})
-	p.Settle()
-	e.add(setLine(who), r)
-	return failed
+		c.after = func(_ report.Line, r measure.Result) error {
+			if local := p.Tiers.Stats().Total.LocalHits - before; local != r.Ops {
+				return fmt.Errorf("%d of %d reads were answered locally", local, r.Ops)
+			}
+			return nil
+		}
+		cs = append(cs, c)
+	}
+	return e.compare(ctx, &scenario{id: "A", setting: "entry states", span: [3]int64{200, 50, 4}, tables: []report.Comparison{{
+		Title: "A: what a hit finds, 1,000 keys, 1 goroutine", Reference: plainHit, Unit: nsOp, More: []string{allocsOp},
+		Note: "A negative hit is a remembered absence. The refresh of every stale key is under way.",
+	}}}, cs)
 }
 
-func (e *Env) hitKindTables() []report.Table {
-	var settings []string
-	for _, spread := range keySpreads {
-		settings = append(settings, kindLine(spread, "").Setting)
-	}
-	return []report.Table{
-		report.Comparison{
-			Title: "A: ways to read, int64 keys, 100,000 resident entries, 1 goroutine, per key", Workload: "A", Settings: settings,
-			Contenders: kindContenders, Reference: rawObject, Unit: nsOp, More: []string{allocsOp},
-			Note: "At a moment: one reading of the clock for 64 keys. For ever: no lifetime and no log, so no reading. Hot: 64 keys.",
-		}.Table(&e.Book),
-		report.Comparison{
-			Title: "A: a Set of a resident key, 1 goroutine", Workload: "A", Settings: []string{setLine("").Setting},
-			Contenders: []string{byGet, clocked, rawObject, "otter"}, Reference: rawObject, Unit: nsOp, More: []string{allocsOp, bytesOp},
-			Note: "Twofold's Set is an invalidation, too: it fences the key. ristretto's puts the value into a queue.",
-		}.Table(&e.Book),
-	}
+func openPlain(ctx context.Context, own *owned, n int) (*peers.TwofoldPeer, error) {
+	return own.twofold(ctx, peers.Options{Entries: n, Load: loadSmall}, peers.Twofold{}, n)
 }
 
-// kindGoals are about ways to read, and about a Set.
-func (e *Env) kindGoals() []report.Goal {
-	ratios := func(who, to string, spreads ...string) (worstOf float64, detail string) {
-		all, details := make([]float64, len(spreads)), make([]string, len(spreads))
-		for i, spread := range spreads {
-			all[i] = e.Book.Ratio(kindLine(spread, who), kindLine(spread, to), nsOp)
-			details[i] = spread + " " + report.Number(all[i])
+func openAbsent(ctx context.Context, own *owned, n int) (*peers.TwofoldPeer, error) {
+	p, err := own.twofold(ctx, peers.Options{Entries: n, Load: func(context.Context, int64) (peers.Value, error) {
+		return peers.Value{}, cache.ErrNotFound
+	}}, peers.Twofold{Policy: policy.Patch{NegativeTTL: new(time.Hour)}}, n)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := p.Cache.Get(ctx, 0); !errors.Is(err, cache.ErrNotFound) {
+		return nil, fmt.Errorf("absent: %w", err)
+	}
+	return p, nil
+}
+
+// openStale fills a cache, waits until everything is stale and starts every refresh. No refresh
+// ends before ctx does.
+func openStale(ctx context.Context, own *owned, n int) (*peers.TwofoldPeer, error) {
+	loaded := make([]bool, n) // each written by its first load, read by its refresh
+	p, err := own.twofold(ctx, peers.Options{Entries: n, Load: func(loading context.Context, id int64) (peers.Value, error) {
+		if loaded[id] {
+			select {
+			case <-ctx.Done():
+			case <-loading.Done():
+			}
+			return peers.Value{}, context.Canceled
 		}
-		return worst(all...), strings.Join(details, ", ")
+		loaded[id] = true
+		return peers.Small(id), nil
+	}}, peers.Twofold{Refreshes: 2 * n, Policy: policy.Patch{
+		Stale: new(time.Hour), LoadTimeout: new(time.Hour),
+	}}, 0)
+	if err != nil {
+		return nil, err
 	}
-	goal := func(what string, limit float64, who, to string, spreads ...string) report.Goal {
-		reached, detail := ratios(who, to, spreads...)
-		return atMost(what, times(limit), limit, reached, detail)
+	for id := range int64(n) {
+		if _, err := p.Cache.GetOrLoad(ctx, id, nil, cache.TTL(policy.Resolution)); err != nil {
+			return nil, err
+		}
 	}
-	return []report.Goal{
-		goal("a hit by Get, against tier/local and one reading of the clock", 1.15, byGet, clocked, keySpreads...),
-		goal("a hit by Get, zipf, against otter, loading", 1, byGet, loading, zipfKeys),
-		goal("a hit at a moment, against ristretto", 1.1, atMoment, rawObject, keySpreads...),
-		goal("a hit that lives for ever, without a log, against ristretto", 1.1, forEver, rawObject, keySpreads...),
-		goal("GetMany of 64, per key, against Get", 0.6, byGetMany, byGet, keySpreads...),
-		atMost("a Set, against ristretto's", times(2), 2, e.Book.Ratio(setLine(byGet), setLine(rawObject), nsOp), "one tier"),
+	wait := time.NewTimer(20 * policy.Resolution)
+	defer wait.Stop()
+	<-wait.C
+	for id := range int64(n) {
+		r, err := p.Cache.Fetch(ctx, id, nil)
+		if err == nil && !r.Stale {
+			err = fmt.Errorf("key %d is not stale", id)
+		}
+		if err != nil {
+			return nil, err
+		}
 	}
+	return p, nil
 }

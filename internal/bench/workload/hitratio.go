@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/twofold-go/twofold/internal/bench/measure"
 	"github.com/twofold-go/twofold/internal/bench/peers"
 	"github.com/twofold-go/twofold/internal/bench/report"
 	"github.com/twofold-go/twofold/internal/trace"
@@ -40,9 +39,6 @@ var shapes = []struct {
 	{"phases", func(u, c, n int) []uint64 { return trace.Phases(1, u, c, n) }},
 }
 
-// ratioRounds is enough, because traces do not vary.
-const ratioRounds = 3
-
 // shares are the capacities in percent of the universe.
 var shares = []int{1, 10, 50}
 
@@ -75,15 +71,12 @@ func runHitRatios(ctx context.Context, e *Env) error {
 			capacity := universe * share / 100
 			keys := shape.make(universe, capacity, n)
 			e.Book.Add(ratioLine(shape.name, share, optimum), hitPct, 100*float64(Belady(keys, capacity))/float64(n))
-			var cs []measure.Contender
+			var cs []contender
 			for _, engine := range ratioEngines {
-				r := replay{
-					e: e, line: ratioLine(shape.name, share, engine.name), peer: engine.peer, wait: engine.wait,
-					keys: keys, capacity: capacity, cost: cost, overhead: engine.overhead,
-				}
-				cs = append(cs, measure.Contender{Name: engine.name, Measure: r.run})
+				r := replay{e: e, peer: engine.peer, wait: engine.wait, keys: keys, capacity: capacity, cost: cost, overhead: engine.overhead}
+				cs = append(cs, contender{name: engine.name, sample: r.run})
 			}
-			if err := measure.Rounds(ctx, min(e.Rounds, ratioRounds), cs); err != nil {
+			if err := e.compare(ctx, &scenario{id: "D", setting: ratioSetting(shape.name, share), rounds: 3}, cs); err != nil {
 				return err
 			}
 		}
@@ -117,7 +110,6 @@ func entryCost(ctx context.Context) (int64, error) {
 // replay is one trace through one cache.
 type replay struct {
 	e        *Env
-	line     report.Line
 	peer     string
 	wait     bool
 	keys     []uint64
@@ -126,7 +118,7 @@ type replay struct {
 	overhead int64
 }
 
-func (r replay) run(ctx context.Context) error {
+func (r replay) run(ctx context.Context, l report.Line) error {
 	s, err := peers.ByName(r.peer)
 	if err != nil {
 		return err
@@ -164,13 +156,13 @@ func (r replay) run(ctx context.Context) error {
 		}
 	}
 	if peak > 0 {
-		r.e.Book.Add(r.line, budgetPct, 100*float64(peak)/float64(o.MaxBytes))
+		r.e.Book.Add(l, budgetPct, 100*float64(peak)/float64(o.MaxBytes))
 	}
-	r.e.Book.Add(r.line, hitPct, 100*(1-float64(loads)/float64(len(r.keys))))
+	r.e.Book.Add(l, hitPct, 100*(1-float64(loads)/float64(len(r.keys))))
 	return ctx.Err()
 }
 
-func hitRatioTables(e *Env) []report.Table {
+func hitRatioTable(e *Env) report.Table {
 	t := report.Table{
 		Title: "D: hit ratio in %, capacity in percent of the universe", Head: []string{"trace"},
 		Note: "100,000 keys, a million accesses, fixed seeds. A loop's number is its length in multiples of the capacity. Phases are " +
@@ -193,5 +185,5 @@ func hitRatioTables(e *Env) []report.Table {
 			t.Rows = append(t.Rows, row)
 		}
 	}
-	return []report.Table{t}
+	return t
 }

@@ -13,7 +13,7 @@ import (
 	gregjones "github.com/gregjones/httpcache"
 
 	"github.com/twofold-go/twofold/cache/httpcache"
-	"github.com/twofold-go/twofold/internal/bench/measure"
+	"github.com/twofold-go/twofold/internal/bench/report"
 )
 
 const (
@@ -56,12 +56,14 @@ func (e *Env) fetches(ctx context.Context, s *site) error {
 		s.closing = append(s.closing, ours.Close)
 		theirs := gregjones.NewMemoryCacheTransport()
 		theirs.Transport = origin
-		cs := []measure.Contender{
-			e.fetcher(size, bareStub, origin, func(http.Header) bool { return true }),
-			e.fetcher(size, transportHit, ours, func(h http.Header) bool { return strings.Contains(h.Get("Cache-Status"), ";hit") }),
-			e.fetcher(size, gregjonesName, theirs, func(h http.Header) bool { return h.Get(gregjones.XFromCache) != "" }),
-		}
-		if err := measure.Rounds(ctx, e.Rounds, cs); err != nil {
+		if err := e.compare(ctx, &scenario{id: "J", setting: fetchSetting(size), span: pageSpan, tables: []report.Comparison{{
+			Title: "J: a client's hit, body read, 1 goroutine", Reference: gregjonesName, Unit: nsOp, More: []string{allocsOp, bytesOp},
+			Note: "Allocations and bytes are for 8 KiB.",
+		}}}, []contender{
+			fetcher(size, bareStub, origin, func(http.Header) bool { return true }),
+			fetcher(size, transportHit, ours, func(h http.Header) bool { return strings.Contains(h.Get("Cache-Status"), ";hit") }),
+			fetcher(size, gregjonesName, theirs, func(h http.Header) bool { return h.Get(gregjones.XFromCache) != "" }),
+		}); err != nil {
 			return err
 		}
 	}
@@ -69,11 +71,11 @@ func (e *Env) fetches(ctx context.Context, s *site) error {
 }
 
 // fetcher requests one page from a RoundTripper. All answers except the first must be hits.
-func (e *Env) fetcher(size int, who string, rt http.RoundTripper, hit func(http.Header) bool) measure.Contender {
+func fetcher(size int, who string, rt http.RoundTripper, hit func(http.Header) bool) contender {
 	r := pageRequest([]string{"Cookie", "session=1"})
 	r.RequestURI, r.URL.Scheme, r.URL.Host = "", "http", r.Host
 	buf := make([]byte, 64<<10)
-	fetch := func() error {
+	fetch := func(context.Context, int) error {
 		resp, err := rt.RoundTrip(r)
 		if err != nil {
 			return err
@@ -89,12 +91,6 @@ func (e *Env) fetcher(size int, who string, rt http.RoundTripper, hit func(http.
 		}
 		return nil
 	}
-	_ = fetch() // the answer that is stored
-	return measure.Contender{Name: who, Measure: func(ctx context.Context) (err error) {
-		res := measure.Run(ctx, measure.Config{For: e.ms(400, 100, 4)}, func(int) func(int) {
-			return func(int) { err = errors.Join(err, fetch()) }
-		})
-		e.add(pageLine(fetchSetting(size), who), res)
-		return err
-	}}
+	_ = fetch(context.Background(), 0) // the answer that is stored
+	return contender{name: who, op: fetch}
 }

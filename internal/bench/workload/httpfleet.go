@@ -11,8 +11,6 @@ import (
 	"strings"
 
 	"github.com/twofold-go/twofold/cache/httpcache"
-	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/proc"
-	"github.com/twofold-go/twofold/internal/bench/measure"
 	"github.com/twofold-go/twofold/internal/bench/peers"
 )
 
@@ -81,15 +79,5 @@ func (p *pages) Close() {
 
 // pageFleet counts the renderings of a page that clients of several processes request at once.
 func (e *Env) pageFleet(ctx context.Context, _ *site) error {
-	if !proc.Supported {
-		e.logf("J: no processes: %v", proc.ErrSystem)
-		return nil
-	}
-	id := int64(3e9)
-	c, err := e.crew(ctx, pagesPeer, &id)
-	if err != nil {
-		return err
-	}
-	defer c.dismiss()
-	return measure.Rounds(ctx, e.Rounds, []measure.Contender{e.fleetContender(c, pageLine(fleetSetting, pagesPeer), &id)})
+	return e.fleet(ctx, &scenario{id: "J", setting: fleetSetting}, 3e9, []string{pagesPeer})
 }

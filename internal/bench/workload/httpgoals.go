@@ -7,47 +7,6 @@ import (
 	"github.com/twofold-go/twofold/internal/bench/report"
 )
 
-func httpTables(e *Env) []report.Table {
-	names := make([]string, 0, 10)
-	for _, a := range asks() {
-		names = append(names, a.name)
-	}
-	fetched := make([]string, 0, len(fetchSizes))
-	for _, size := range fetchSizes {
-		fetched = append(fetched, fetchSetting(size))
-	}
-	memory := []string{allocsOp, bytesOp}
-	return []report.Table{
-		report.Comparison{
-			Title: "J: one request again and again, 1 goroutine", Workload: "J", Settings: []string{pageSetting},
-			Contenders: names, Reference: barePage, Unit: nsOp, More: memory,
-			Note: "Pages have 8 KiB unless the row says otherwise. The response writer discards them. The preset is Shared unless the row names another.",
-		}.Table(&e.Book),
-		report.Comparison{
-			Title: "J: a page that is not there, 1 goroutine", Workload: "J", Settings: []string{missSetting},
-			Contenders: []string{barePage, missStored}, Reference: barePage, Unit: nsOp, More: memory,
-			Note: "8 KiB. The local tier of 64 MiB is full, so each stored page evicts another.",
-		}.Table(&e.Book),
-		report.Comparison{
-			Title: "J: a client's hit, body read, 1 goroutine", Workload: "J", Settings: fetched,
-			Contenders: []string{bareStub, transportHit, gregjonesName}, Reference: gregjonesName, Unit: nsOp, More: memory,
-			Note: "Allocations and bytes are for 8 KiB.",
-		}.Table(&e.Book),
-		report.Comparison{
-			Title: "J: net/http on the loopback, 64 connections that stay open", Workload: "J", Settings: []string{loopbackSetting},
-			Contenders: append([]string{barePage, hitResponse}, proxyNames()...), Reference: barePage, Unit: perSecond, More: []string{cpuOp, allocsOp},
-			Note: e.loopbackNote(),
-		}.Table(&e.Book),
-	}
-}
-
-func proxyNames() (names []string) {
-	for _, k := range proxyKinds {
-		names = append(names, k.name)
-	}
-	return names
-}
-
 func (e *Env) loopbackNote() string {
 	note := "Server and clients share one process, except that the other programs have processes of their own. " +
 		"The processor time is that of server and clients together. The clients parse as little as possible."
@@ -82,25 +41,25 @@ func (e *Env) httpGoals() []report.Goal {
 	loop := func(who string) report.Line { return pageLine(loopbackSetting, who) }
 	crew := pageLine(fleetSetting, pagesPeer)
 	return []report.Goal{
-		atMost("a page's hit, against a bare handler", times(3), 3, worst(until, response),
+		goal("a page's hit, against a bare handler", "≤ 3 ×", worst(until, response),
 			fmt.Sprintf("Pages %s, Shared %s", report.Number(until), report.Number(response))),
-		atMost("a page's hit, Shared against Pages", times(1.1), 1.1, ratio(hitResponse, hitUntil), ""),
-		atMost("a page's hit: allocations", "≤ 5", 5, whole(most(allocsOp, hits...)), "8 KiB and 1 MiB"),
-		atMost("a page's hit: bytes allocated", "≤ 850", 850, most(bytesOp, hits...), "8 KiB and 1 MiB"),
-		atMost("a 304, against a hit", times(1), 1, ratio(notModified, hitResponse), ""),
-		atMost("a compressed hit, against a hit", times(1.1), 1.1, ratio(hitGzip, hitResponse), ""),
-		atMost("a second variant's hit, against a hit", times(1.6), 1.6, ratio(hitVariant, hitResponse), ""),
-		atMost("1 KiB of 1 MiB, against a hit", times(3), 3, ratio(hitRange, hitResponse), ""),
-		atLeast("a compressed hit, faster than compressing by gzhttp", "≥ 20 ×", 20, ratio(gzipEach, hitGzip), ""),
-		atMost("a page's miss above the handler, µs", "≤ 15", 15, miss(nsOp)/1000, ""),
-		atMost("a page's miss above the handler: KiB allocated", "≤ 16, one copy of the 8", 16, miss(bytesOp)/1024,
+		goal("a page's hit, Shared against Pages", "≤ 1.1 ×", ratio(hitResponse, hitUntil), ""),
+		goal("a page's hit: allocations", "≤ 5", whole(most(allocsOp, hits...)), "8 KiB and 1 MiB"),
+		goal("a page's hit: bytes allocated", "≤ 850", most(bytesOp, hits...), "8 KiB and 1 MiB"),
+		goal("a 304, against a hit", "≤ 1 ×", ratio(notModified, hitResponse), ""),
+		goal("a compressed hit, against a hit", "≤ 1.1 ×", ratio(hitGzip, hitResponse), ""),
+		goal("a second variant's hit, against a hit", "≤ 1.6 ×", ratio(hitVariant, hitResponse), ""),
+		goal("1 KiB of 1 MiB, against a hit", "≤ 3 ×", ratio(hitRange, hitResponse), ""),
+		goal("a compressed hit, faster than compressing by gzhttp", "≥ 20 ×", ratio(gzipEach, hitGzip), ""),
+		goal("a page's miss above the handler, µs", "≤ 15", miss(nsOp)/1000, ""),
+		goal("a page's miss above the handler: KiB allocated", "≤ 16, one copy of the 8", miss(bytesOp)/1024,
 			fmt.Sprintf("in %s allocations", report.Number(miss(allocsOp)))),
-		atMost("a cold page in "+fleetSetting+": renderings", "1", 1, e.Book.Median(crew, loadsPer),
+		goal("a cold page in "+fleetSetting+": renderings", "1", e.Book.Median(crew, loadsPer),
 			fmt.Sprintf("clients wait %s ms at p99, 10 of them for the rendering", report.Number(e.Book.Median(crew, p99)/1e6))),
-		atLeast("loopback, 64 connections, against a bare handler", "≥ 0.9 ×", 0.9, e.Book.Ratio(loop(hitResponse), loop(barePage), perSecond), "requests per second"),
-		atMost("loopback, 64 connections, against a bare handler: processor time", times(1.1), 1.1, e.Book.Ratio(loop(hitResponse), loop(barePage), cpuOp), "server and clients together"),
-		atLeast("a Transport's hit, faster than gregjones/httpcache", "≥ 4 ×", 4, faster(pageSize),
+		goal("loopback, 64 connections, against a bare handler", "≥ 0.9 ×", e.Book.Ratio(loop(hitResponse), loop(barePage), perSecond), "requests per second"),
+		goal("loopback, 64 connections, against a bare handler: processor time", "≤ 1.1 ×", e.Book.Ratio(loop(hitResponse), loop(barePage), cpuOp), "server and clients together"),
+		goal("a Transport's hit, faster than gregjones/httpcache", "≥ 4 ×", faster(pageSize),
 			fmt.Sprintf("8 KiB; %s × at 1 MiB", report.Number(faster(longPageSize)))),
-		atMost("a Transport's hit: allocations", "≤ 10", 10, worst(allocs(short), allocs(long)), "8 KiB and 1 MiB"),
+		goal("a Transport's hit: allocations", "≤ 10", worst(allocs(short), allocs(long)), "8 KiB and 1 MiB"),
 	}
 }

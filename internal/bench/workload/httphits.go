@@ -9,6 +9,7 @@ import (
 
 	"github.com/twofold-go/twofold/cache/httpcache"
 	"github.com/twofold-go/twofold/internal/bench/measure"
+	"github.com/twofold-go/twofold/internal/bench/report"
 )
 
 func runHTTP(ctx context.Context, e *Env) (err error) {
@@ -22,9 +23,30 @@ func runHTTP(ctx context.Context, e *Env) (err error) {
 	return nil
 }
 
+var pageSpan = [3]int64{400, 100, 4}
+
+// contender makes the request of an ask once and again, and checks the answers.
+func (a *ask) contender(h http.Handler, next func() *http.Request) contender {
+	w := &nowhere{header: http.Header{}}
+	each := int64(a.length)
+	return contender{
+		name: a.name,
+		before: func(context.Context) error {
+			w.n = 0
+			if w.get(h, next()); a.length < 0 {
+				each = w.n
+			}
+			w.n = 0
+			return nil
+		},
+		op:    func(context.Context, int) error { w.get(h, next()); return nil },
+		after: func(_ report.Line, r measure.Result) error { return w.check(a, each, r.Ops) },
+	}
+}
+
 // pages measures every kind of request.
 func (e *Env) pages(ctx context.Context, s *site) error {
-	var cs []measure.Contender
+	var cs []contender
 	for _, a := range asks() {
 		h := a.next
 		if a.cfg != nil {
@@ -33,22 +55,14 @@ func (e *Env) pages(ctx context.Context, s *site) error {
 				return err
 			}
 		}
-		w, r := &nowhere{header: http.Header{}}, pageRequest(a.header)
-		w.get(h, pageRequest(a.prepare)) // stores the page; for the variant, the first one
-		w.get(h, r)
-		cs = append(cs, measure.Contender{Name: a.name, Measure: func(ctx context.Context) error {
-			w.n = 0
-			w.get(h, r)
-			each := w.n
-			w.n = 0
-			res := measure.Run(ctx, measure.Config{For: e.ms(400, 100, 4)}, func(int) func(int) {
-				return func(int) { w.get(h, r) }
-			})
-			e.add(pageLine(pageSetting, a.name), res)
-			return w.check(&a, each, res.Ops)
-		}})
+		r := pageRequest(a.header)
+		(&nowhere{header: http.Header{}}).get(h, pageRequest(a.prepare)) // stores the page; for the variant, the first one
+		cs = append(cs, a.contender(h, func() *http.Request { return r }))
 	}
-	return measure.Rounds(ctx, e.Rounds, cs)
+	return e.compare(ctx, &scenario{id: "J", setting: pageSetting, span: pageSpan, tables: []report.Comparison{{
+		Title: "J: one request again and again, 1 goroutine", Reference: barePage, Unit: nsOp, More: []string{allocsOp, bytesOp},
+		Note: "Pages have 8 KiB unless the row says otherwise. The response writer discards them. The preset is Shared unless the row names another.",
+	}}}, cs)
 }
 
 // pageMisses measures requests for pages that were never requested before. The tier is soon full,
@@ -59,26 +73,18 @@ func (e *Env) pageMisses(ctx context.Context, s *site) error {
 	if err != nil {
 		return err
 	}
-	next := 0
-	contender := func(a ask, h http.Handler) measure.Contender {
-		w, r := &nowhere{header: http.Header{}}, pageRequest(nil)
-		return measure.Contender{Name: a.name, Measure: func(ctx context.Context) error {
-			w.n = 0
-			res := measure.Run(ctx, measure.Config{For: e.ms(400, 100, 4)}, func(int) func(int) {
-				return func(int) {
-					next++
-					another := *r // each request gets its own copy, as in a server
-					another.RequestURI = "/posts/" + strconv.Itoa(next)
-					another.URL = &url.URL{Path: another.RequestURI}
-					w.get(h, &another)
-				}
-			})
-			e.add(pageLine(missSetting, a.name), res)
-			return w.check(&a, pageSize, res.Ops)
-		}}
+	n, r := 0, pageRequest(nil)
+	next := func() *http.Request {
+		n++
+		another := *r // each request gets its own copy, as in a server
+		another.RequestURI = "/posts/" + strconv.Itoa(n)
+		another.URL = &url.URL{Path: another.RequestURI}
+		return &another
 	}
-	return measure.Rounds(ctx, e.Rounds, []measure.Contender{
-		contender(ask{name: barePage, status: http.StatusOK, length: pageSize}, page),
-		contender(ask{name: missStored, status: http.StatusOK, length: pageSize, how: "fwd=uri-miss;stored"}, h),
-	})
+	bare := ask{name: barePage, status: http.StatusOK, length: pageSize}
+	stored := ask{name: missStored, status: http.StatusOK, length: pageSize, how: "fwd=uri-miss;stored"}
+	return e.compare(ctx, &scenario{id: "J", setting: missSetting, span: pageSpan, tables: []report.Comparison{{
+		Title: "J: a page that is not there, 1 goroutine", Reference: barePage, Unit: nsOp, More: []string{allocsOp, bytesOp},
+		Note: "8 KiB. The local tier of 64 MiB is full, so each stored page evicts another.",
+	}}}, []contender{bare.contender(page, next), stored.contender(h, next)})
 }

@@ -10,11 +10,11 @@ import (
 	"net/http/httptest"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/twofold-go/twofold/cache/httpcache"
 	"github.com/twofold-go/twofold/internal/bench/measure"
+	"github.com/twofold-go/twofold/internal/bench/report"
 )
 
 const (
@@ -45,16 +45,23 @@ func (e *Env) loopback(ctx context.Context, s *site) error {
 		defer func() { _ = p.stop() }() // the measurements are done
 		contenders = append(contenders, served{k.name, p.addr, p})
 	}
-	var cs []measure.Contender
+	var own owned
+	defer own.close()
+	var cs []contender
 	for _, one := range contenders {
-		c, err := e.served(ctx, one)
+		c, err := e.served(ctx, &own, one)
 		if err != nil {
 			return err
 		}
-		defer c.close()
-		cs = append(cs, c.Contender)
+		cs = append(cs, c)
 	}
-	return measure.Rounds(ctx, e.Rounds, cs)
+	return e.compare(ctx, &scenario{
+		id: "J", setting: loopbackSetting, goroutines: loopbackConns, warm: [3]int64{200, 50, 5}, span: [3]int64{1000, 300, 20},
+		tables: []report.Comparison{{
+			Title: "J: net/http on the loopback, 64 connections that stay open", Reference: barePage, Unit: perSecond, More: []string{cpuOp, allocsOp},
+			Note: e.loopbackNote(),
+		}},
+	}, cs)
 }
 
 // served is a server to measure.
@@ -63,51 +70,29 @@ type served struct {
 	p          *proxy // nil: in this process
 }
 
-// clients is a contender with its connections.
-type clients struct {
-	measure.Contender
-	conns []*keptAlive
-}
-
-func (c *clients) close() {
-	for _, k := range c.conns {
-		_ = k.c.Close() // the measurements are done
-	}
-}
-
-// served opens the connections to a server.
-func (e *Env) served(ctx context.Context, one served) (*clients, error) {
-	c := &clients{}
-	for range loopbackConns {
+// served opens the connections to a server. Its processor time is that of both sides.
+func (e *Env) served(ctx context.Context, own *owned, one served) (c contender, err error) {
+	conns := make([]*keptAlive, loopbackConns)
+	for i := range conns {
 		conn, err := new(net.Dialer).DialContext(ctx, "tcp", one.addr)
 		if err != nil {
-			c.close()
-			return nil, err
+			return c, err
 		}
-		c.conns = append(c.conns, &keptAlive{c: conn, r: bufio.NewReaderSize(conn, 16<<10)})
+		own.add(func() { _ = conn.Close() }) // the measurements are done
+		conns[i] = &keptAlive{c: conn, r: bufio.NewReaderSize(conn, 16<<10)}
 	}
-	c.Contender = measure.Contender{Name: one.name, Measure: func(ctx context.Context) error {
-		var once sync.Once
-		var failed error
-		run := func(span time.Duration) measure.Result {
-			return measure.Run(ctx, measure.Config{Goroutines: loopbackConns, For: span}, func(g int) func(int) {
-				return func(int) {
-					if err := c.conns[g].get(); err != nil {
-						once.Do(func() { failed = fmt.Errorf("%s: %w", one.name, err) })
-					}
-				}
-			})
-		}
-		run(e.ms(200, 50, 5))
-		before := one.p.cpu()
-		res := run(e.ms(1000, 300, 20))
-		res.CPU += one.p.cpu() - before
-		e.add(pageLine(loopbackSetting, one.name), res)
-		e.Book.Add(pageLine(loopbackSetting, one.name), perSecond, res.PerSecond())
-		e.Book.Add(pageLine(loopbackSetting, one.name), cpuOp, res.CPUPerOp())
-		return failed
-	}}
-	return c, nil
+	var before time.Duration
+	return contender{
+		name:  one.name,
+		start: func() { before = one.p.cpu() },
+		each:  func(g int) op { return func(context.Context, int) error { return conns[g].get() } },
+		after: func(l report.Line, r measure.Result) error {
+			r.CPU += one.p.cpu() - before
+			e.Book.Add(l, perSecond, r.PerSecond())
+			e.Book.Add(l, cpuOp, r.CPUPerOp())
+			return nil
+		},
+	}, nil
 }
 
 // keptAlive is a kept-alive connection to a server.

@@ -16,6 +16,7 @@ import (
 	"github.com/twofold-go/twofold/internal/bench/peers"
 	"github.com/twofold-go/twofold/internal/bench/report"
 	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/key"
 )
 
 // Workload G invalidates with the complete protocol: a log and a remote tier on one server. It
@@ -23,9 +24,8 @@ import (
 // second.
 
 const (
-	callSetting  = "one call"
-	readsSetting = "reads"
-	strictBound  = 250 * time.Millisecond
+	network     = 500 * time.Microsecond // shows the number of round trips
+	strictBound = 250 * time.Millisecond
 )
 
 // Groups of keys with their own prefixes: the ids 2100000 to 2199999, 22000 to 22999, and 23.
@@ -39,18 +39,25 @@ const spacePrefix = "bench:v1:"
 
 func tagOf(id int64) string { return "org:" + strconv.FormatInt(id%100, 10) }
 
-func runInvalidation(ctx context.Context, e *Env) error {
-	p, err := peers.NewTwofold(e.options("twofold", 2*huge, loadSmall), peers.Twofold{
-		Log: true, Bound: strictBound,
-		Tags: func(id int64, _ peers.Value) []string { return []string{tagOf(id)} },
-	})
+// keyScope returns the scope of one key in the benchmark's space.
+func keyScope(id int64) invalidate.Scope {
+	text, err := key.Of(id)
 	if err != nil {
+		panic(err) // every integer has a key
+	}
+	k, err := key.Space{Tenant: cache.DefaultTenant, Namespace: "bench:v1"}.Key(text)
+	if err != nil {
+		panic(err)
+	}
+	return invalidate.Key(k)
+}
+
+func runInvalidation(ctx context.Context, e *Env) error {
+	if err := e.calls(ctx, "one call", e.server(0)); err != nil {
 		return err
 	}
-	defer p.Close()
-	rdb := e.client()
-	defer func() { _ = rdb.Close() }() // no calls are under way
-	if err := e.calls(ctx, p, rdb); err != nil {
+	e.rigs[0].Delay(0, network)
+	if err := e.calls(ctx, "Redis 500 µs away", e.rigs[0].Server(0).Addrs[0]); err != nil {
 		return err
 	}
 	return e.readsBeside(ctx)
@@ -61,22 +68,24 @@ type call struct {
 	name   string
 	times  int
 	fill   []int64 // keys read before, so that there is something to invalidate
-	invoke func(ctx context.Context, i int) error
+	gone   int     // which of them the call covers
+	invoke op
 }
 
 func (e *Env) callsOf(p *peers.TwofoldPeer, rdb *redis.Client) []call {
 	some := by(e, 200, 50, 5)
-	scope := func(s ...invalidate.Scope) func(context.Context, int) error {
+	scope := func(s ...invalidate.Scope) op {
 		return func(ctx context.Context, _ int) error { return p.Tiers.Invalidate(ctx, s...) }
 	}
+	prefix := func(text string) op { return scope(invalidate.Prefix(cache.DefaultTenant, spacePrefix+text)) }
 	return []call{
-		{barePing, some, nil, func(ctx context.Context, _ int) error { return rdb.Ping(ctx).Err() }},
-		{"key", some, ids(largeFirst, large), func(ctx context.Context, i int) error { return p.Cache.Delete(ctx, largeFirst+int64(i%large)) }},
-		{"prefix of 1 key", some, []int64{23}, scope(invalidate.Prefix(cache.DefaultTenant, spacePrefix+onePrefix))},
-		{"prefix of 1,000 keys", some, ids(largeFirst, large), scope(invalidate.Prefix(cache.DefaultTenant, spacePrefix+largePrefix))},
-		{"prefix of 100,000 keys", some, ids(hugeFirst, by(e, huge, huge/10, huge/100)), scope(invalidate.Prefix(cache.DefaultTenant, spacePrefix+hugePrefix))},
-		{"tag", some, ids(largeFirst, large), scope(invalidate.Tag(cache.DefaultTenant, tagOf(7)))},
-		{"key, Strict", 1, ids(largeFirst, 1), func(ctx context.Context, _ int) error { return p.Cache.Delete(ctx, largeFirst, invalidate.Strict) }},
+		{barePing, some, nil, 0, func(ctx context.Context, _ int) error { return rdb.Ping(ctx).Err() }},
+		{"key", some, ids(largeFirst, large), 0, func(ctx context.Context, i int) error { return p.Cache.Delete(ctx, largeFirst+int64(i%large)) }},
+		{"prefix of 1 key", some, []int64{23}, 0, prefix(onePrefix)},
+		{"prefix of 1,000 keys", some, ids(largeFirst, large), 0, prefix(largePrefix)},
+		{"prefix of 100,000 keys", some, ids(hugeFirst, by(e, huge, huge/10, huge/100)), 0, prefix(hugePrefix)},
+		{"tag", some, ids(largeFirst, large), 7, scope(invalidate.Tag(cache.DefaultTenant, tagOf(7)))},
+		{"key, Strict", 1, ids(largeFirst, 1), 0, func(ctx context.Context, _ int) error { return p.Cache.Delete(ctx, largeFirst, invalidate.Strict) }},
 	}
 }
 
@@ -88,47 +97,58 @@ func ids(first int64, n int) []int64 {
 	return all
 }
 
-func (e *Env) calls(ctx context.Context, p *peers.TwofoldPeer, rdb *redis.Client) error {
-	var cs []measure.Contender
+// calls measures every kind of call on the server at addr.
+func (e *Env) calls(ctx context.Context, setting, addr string) error {
+	o := e.options("twofold", 2*huge, loadSmall)
+	o.Redis = addr
+	var own owned
+	defer own.close()
+	p, err := own.twofold(ctx, o, peers.Twofold{
+		Log: true, Bound: strictBound,
+		Tags: func(id int64, _ peers.Value) []string { return []string{tagOf(id)} },
+	}, 0)
+	if err != nil {
+		return err
+	}
+	rdb := peers.Client(addr)
+	own.add(func() { _ = rdb.Close() }) // no calls are under way
+	var cs []contender
 	for _, c := range e.callsOf(p, rdb) {
-		cs = append(cs, measure.Contender{Name: c.name, Measure: func(ctx context.Context) error {
-			for batch := range slices.Chunk(c.fill, 1000) {
-				if _, err := p.Cache.GetMany(ctx, batch); err != nil {
-					return err
-				}
-			}
-			times := make([]time.Duration, c.times)
-			for i := range times {
-				start := time.Now()
-				if err := c.invoke(ctx, i); err != nil {
-					return err
-				}
-				times[i] = time.Since(start)
-			}
-			if err := checkGone(ctx, p, c.fill, c.name); err != nil {
-				return err
-			}
-			slices.Sort(times)
-			e.addQuantiles(report.Line{Workload: "G", Setting: callSetting, Contender: c.name}, times)
-			return nil
+		cs = append(cs, contender{name: c.name, sample: func(ctx context.Context, l report.Line) error {
+			times, err := c.run(ctx, p)
+			e.addQuantiles(l, times)
+			return err
 		}})
 	}
-	return measure.Rounds(ctx, e.Rounds, cs)
+	return e.compare(ctx, &scenario{id: "G", setting: setting, tables: []report.Comparison{{
+		Title: "G: one invalidation, with a log on the same machine", Reference: barePing, Unit: p50, More: []string{p99},
+		Note: fmt.Sprintf("Strict waits for the bound, %v here.", strictBound),
+	}}}, cs)
 }
 
-// checkGone checks that a key that the call covered is no longer cached.
-func checkGone(ctx context.Context, p *peers.TwofoldPeer, filled []int64, name string) error {
-	if len(filled) == 0 {
-		return nil
+// run calls once and again, and checks that a key that the call covers is no longer cached.
+func (c *call) run(ctx context.Context, p *peers.TwofoldPeer) ([]time.Duration, error) {
+	for batch := range slices.Chunk(c.fill, 1000) {
+		if _, err := p.Cache.GetMany(ctx, batch); err != nil {
+			return nil, err
+		}
 	}
-	id := filled[0]
-	if name == "tag" {
-		id = filled[7]
+	times := make([]time.Duration, c.times)
+	for i := range times {
+		start := time.Now()
+		if err := c.invoke(ctx, i); err != nil {
+			return nil, err
+		}
+		times[i] = time.Since(start)
 	}
-	if _, ok := p.Cache.Peek(ctx, id); ok {
-		return fmt.Errorf("after %q key %d is still there", name, id)
+	slices.Sort(times)
+	if c.fill == nil {
+		return times, nil
 	}
-	return nil
+	if _, ok := p.Cache.Peek(ctx, c.fill[c.gone]); ok {
+		return nil, fmt.Errorf("after %q key %d is still there", c.name, c.fill[c.gone])
+	}
+	return times, nil
 }
 
 // storms are the invalidations that come a thousand times a second during reads.
@@ -143,48 +163,54 @@ var storms = []struct {
 	{"1,000/s of keys that are read", func(i int) invalidate.Scope { return keyScope(int64(i % 10_000)) }},
 }
 
-func readsLine(tiers, storm string) report.Line {
-	return report.Line{Workload: "G", Setting: readsSetting + ", " + tiers, Contender: storm}
-}
-
 // readsBeside measures reads with and without a log. Without a log, the invalidations themselves
 // cost almost nothing, so the difference is the cost for the reads.
 func (e *Env) readsBeside(ctx context.Context) error {
 	n := by(e, 10_000, 10_000, 500)
 	stream := KeyStream(n, 1<<16)
-	var cs []measure.Contender
-	for tiers, log := range map[string]bool{"one tier": false, "two tiers": true} {
-		p, err := peers.NewTwofold(e.options("twofold", 2*n, loadSmall), peers.Twofold{Log: log})
+	for _, log := range []bool{false, true} {
+		setting := map[bool]string{false: "reads, one tier", true: "reads, two tiers"}[log]
+		var own owned
+		p, err := own.twofold(ctx, e.options("twofold", 2*n, loadSmall), peers.Twofold{Log: log}, n)
+		if err == nil {
+			var cs []contender
+			for _, s := range storms {
+				cs = append(cs, beside(s.scope, p, reads(s.name, stream, byPeer(p))))
+			}
+			err = e.compare(ctx, &scenario{id: "G", setting: setting, warm: [3]int64{50, 20, 2}, span: [3]int64{300, 80, 5}, tables: []report.Comparison{{
+				Title: "G: local hits of 10,000 keys, 1 goroutine, while invalidations come", Reference: "none", Unit: nsOp, More: []string{allocsOp},
+				Note: "With two tiers each invalidation takes processor time in this process and in Redis, on the same two cores.",
+			}}}, cs)
+		}
+		own.close()
 		if err != nil {
 			return err
 		}
-		defer p.Close()
-		if err := Fill(ctx, p, true, n, peers.Small); err != nil {
-			return err
-		}
-		for _, s := range storms {
-			cs = append(cs, measure.Contender{Name: tiers + ", " + s.name, Measure: func(ctx context.Context) error {
-				return e.readsUnder(ctx, readsLine(tiers, s.name), p, stream, s.scope)
-			}})
-		}
 	}
-	return measure.Rounds(ctx, e.Rounds, cs)
+	return nil
 }
 
-func (e *Env) readsUnder(ctx context.Context, l report.Line, p *peers.TwofoldPeer, stream []peers.Key, scope func(int) invalidate.Scope) error {
-	storm, cancel := context.WithCancel(ctx)
-	var failed error
-	var wg sync.WaitGroup
-	if scope != nil {
-		wg.Go(func() { failed = rain(storm, p, scope) })
+// beside makes a contender read during a storm.
+func beside(scope func(int) invalidate.Scope, p *peers.TwofoldPeer, c contender) contender {
+	if scope == nil {
+		return c
 	}
-	r := measure.Run(ctx, measure.Config{Warm: e.ms(50, 20, 2), For: e.ms(300, 80, 5)}, func(int) func(int) {
-		return func(i int) { p.Get(ctx, &stream[i&(len(stream)-1)]) }
-	})
-	cancel()
-	wg.Wait()
-	e.add(l, r)
-	return failed
+	var wg sync.WaitGroup
+	var end context.CancelFunc
+	var failed error
+	start, check := c.before, c.after
+	c.before = func(ctx context.Context) error {
+		var storm context.Context
+		storm, end = context.WithCancel(ctx)
+		wg.Go(func() { failed = rain(storm, p, scope) })
+		return start(ctx)
+	}
+	c.after = func(l report.Line, r measure.Result) error {
+		end()
+		wg.Wait()
+		return errors.Join(failed, check(l, r))
+	}
+	return c
 }
 
 // rain invalidates every millisecond until ctx ends.

@@ -8,7 +8,6 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/twofold-go/twofold/internal/bench/measure"
 	"github.com/twofold-go/twofold/internal/bench/peers"
 	"github.com/twofold-go/twofold/internal/bench/report"
 )
@@ -35,15 +34,15 @@ func memLine(who string) report.Line {
 
 func runMemory(ctx context.Context, e *Env) error {
 	n := by(e, 1_000_000, 100_000, 5000)
-	var cs []measure.Contender
+	var cs []contender
 	for _, name := range memoryPeers {
 		s, err := peers.ByName(name)
 		if err != nil {
 			return err
 		}
-		cs = append(cs, measure.Contender{Name: name, Measure: func(ctx context.Context) error { return e.weigh(ctx, s, n) }})
+		cs = append(cs, contender{name: name, sample: func(ctx context.Context, _ report.Line) error { return e.weigh(ctx, s, n) }})
 	}
-	return measure.Rounds(ctx, e.Rounds, cs)
+	return e.compare(ctx, &scenario{id: "E", setting: memSetting}, cs)
 }
 
 // payload is the size of a key and a value alone; their strings are shared.
@@ -106,7 +105,7 @@ func (e *Env) collect(name string) {
 	runtime.GC()
 	e.Book.Add(l, gcCycle, float64(time.Since(start))/1e6)
 	before := readGC()
-	for end := time.Now().Add(e.ms(400, 100, 5)); time.Now().Before(end); {
+	for end := time.Now().Add(e.ms([3]int64{400, 100, 5})); time.Now().Before(end); {
 		for range 1000 {
 			garbage.Store(new([256]byte))
 		}
@@ -143,7 +142,7 @@ func readGC() gcState {
 	return gcState{s[0].Value.Float64(), s[1].Value.Float64() - s[2].Value.Float64(), m.NumGC}
 }
 
-func memoryTables(e *Env) []report.Table {
+func memoryTable(e *Env) report.Table {
 	t := report.Table{
 		Title: "E: " + memSetting + " of 64 bytes",
 		Head:  []string{"contender", heapEntry, "× ristretto", resident1, gcCycle, gcShare, gcPause},
@@ -164,5 +163,5 @@ func memoryTables(e *Env) []report.Table {
 		}
 		t.Rows = append(t.Rows, row)
 	}
-	return []report.Table{t}
+	return t
 }

@@ -20,3 +20,11 @@ func TestReasonsAreOfGoals(t *testing.T) {
 		}
 	}
 }
+
+func TestGoalsHaveLimits(t *testing.T) {
+	for _, g := range (&Env{}).Goals() {
+		if _, _, err := g.Limit(); err != nil {
+			t.Errorf("%s: %v", g.What, err)
+		}
+	}
+}

@@ -11,10 +11,16 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/rueidis"
 
+	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/codec"
 	"github.com/twofold-go/twofold/internal/bench/measure"
 	"github.com/twofold-go/twofold/internal/bench/peers"
 	"github.com/twofold-go/twofold/internal/bench/report"
+	"github.com/twofold-go/twofold/internal/redistest"
+	"github.com/twofold-go/twofold/policy"
+	"github.com/twofold-go/twofold/tier"
+	"github.com/twofold-go/twofold/tier/local"
+	"github.com/twofold-go/twofold/tier/redistier"
 )
 
 // Workload B reads values that only Redis has. The floor of each codec is a GET by the library's
@@ -37,8 +43,6 @@ const (
 // skips by default.
 var remoteCodecs = []codec.Codec{codec.JSON, codec.CBOR, codec.Snappy(codec.JSON, 512), codec.Snappy(codec.CBOR, 512)}
 
-var remoteGoroutines = []int{1, 8, 64}
-
 func remoteSetting(goroutines int) string {
 	if goroutines == 1 {
 		return "1 goroutine"
@@ -53,65 +57,63 @@ func remoteLine(goroutines int, who string) report.Line {
 func bareName(c codec.Codec) string { return "GET + " + c.ID() }
 func oursName(c codec.Codec) string { return "twofold, " + c.ID() }
 
-// remoteBench holds the contenders of workload B.
-type remoteBench struct {
-	e      *Env
-	rdb    *redis.Client
-	all    []reading
-	closed []func()
+var remoteTables = []report.Comparison{
+	{Title: "B: remote hit, 1 KiB, p50", Reference: bareGet, Unit: p50, More: []string{p95, p99, allocsOp}, Note: "p95, p99 and allocations at 1 goroutine."},
+	{Title: "B: remote hit, p99", Reference: bareGet, Unit: p99},
+	{Title: "B: remote hit, throughput", Reference: bareGet, Unit: perSecond, More: []string{commandsOp, scriptsOp}},
+	{Title: "B: remote hit, processor time of this process", Reference: bareGet, Unit: clientCPU},
+	{Title: "B: remote hit, processor time of the server", Reference: bareGet, Unit: serverCPU},
 }
 
-// reading is one way to read a key.
-type reading struct {
-	name string
-	read func(ctx context.Context, i int) error
+// remoteBench holds the contenders of workload B.
+type remoteBench struct {
+	owned
+
+	e   *Env
+	rdb *redis.Client
+	all []contender
 }
 
 func runRemoteHits(ctx context.Context, e *Env) error {
 	b := &remoteBench{e: e, rdb: e.client()}
+	defer func() { _ = b.rdb.Close() }() // no calls are under way
 	defer b.close()
 	if err := b.open(ctx); err != nil {
 		return err
 	}
-	for _, g := range remoteGoroutines {
-		var cs []measure.Contender
-		for _, r := range b.all {
-			cs = append(cs, measure.Contender{Name: r.name, Measure: func(ctx context.Context) error { return b.sample(ctx, g, r) }})
-		}
-		if err := measure.Rounds(ctx, e.Rounds, cs); err != nil {
+	for _, g := range []int{1, 8, 64} {
+		s := scenario{id: "B", setting: remoteSetting(g), goroutines: g, warm: [3]int64{50, 30, 5}, span: [3]int64{250, 60, 10}, latencies: true, tables: remoteTables}
+		if err := e.compare(ctx, &s, b.counted(ctx)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (b *remoteBench) close() {
-	for _, f := range slices.Backward(b.closed) {
-		f()
-	}
-	_ = b.rdb.Close()
-}
-
-func (b *remoteBench) add(name string, read func(context.Context, int) error) {
-	b.all = append(b.all, reading{name, read})
+func (b *remoteBench) add(name string, read op) {
+	b.all = append(b.all, contender{name: name, op: read})
 }
 
 func (b *remoteBench) open(ctx context.Context) error {
 	b.add(barePing, func(ctx context.Context, _ int) error { return b.rdb.Ping(ctx).Err() })
-	for _, c := range append(slices.Clone(remoteCodecs), codec.Raw) {
-		if err := b.bare(ctx, c); err != nil {
-			return err
-		}
+	if err := b.bare(ctx, codec.Raw); err != nil {
+		return err
 	}
 	if err := b.clients(); err != nil {
 		return err
 	}
+	if err := ours(ctx, b, codec.Raw, rawOf); err != nil {
+		return err
+	}
 	for _, c := range remoteCodecs {
+		if err := b.bare(ctx, c); err != nil {
+			return err
+		}
 		if err := ours(ctx, b, c, peers.Large); err != nil {
 			return err
 		}
 	}
-	return ours(ctx, b, codec.Raw, rawOf)
+	return nil
 }
 
 // rawOf returns the value for the raw codec: as many bytes as a large value.
@@ -161,79 +163,79 @@ func (b *remoteBench) clients() error {
 	if err != nil {
 		return err
 	}
-	b.closed = append(b.closed, ru.Close)
+	b.owned.add(ru.Close)
 	b.add(rueidisGet, func(ctx context.Context, i int) error {
 		return ru.Do(ctx, ru.B().Get().Key(bareKey(codec.Raw, i)).Build()).Error()
 	})
 	return nil
 }
 
-// sample takes one sample, with its costs on both sides. A warm-up opens the connections that many
-// goroutines need.
-func (b *remoteBench) sample(ctx context.Context, goroutines int, r reading) error {
-	if _, err := b.run(ctx, goroutines, r, b.e.ms(50, 30, 5)); err != nil {
-		return err
-	}
-	before, err := measure.LookAt(ctx, b.rdb)
+// nothing is a local tier that keeps nothing, so that every read goes to Redis.
+type nothing struct{ *local.Tier }
+
+func (nothing) Get(uint64) (tier.Entry, bool)      { return nil, false }
+func (nothing) Set(uint64, tier.Entry, int64) bool { return false }
+
+// ours adds a cache of the library without local copies.
+func ours[V any](ctx context.Context, b *remoteBench, c codec.Codec, of func(int64) V) error {
+	tiers, err := cache.Open(cache.TiersConfig{
+		Local:    nothing{local.New(local.Config{})},
+		Remote:   redistier.New(b.rdb, redistier.Config{Prefix: redistest.Prefix()}),
+		Policies: policy.Table{{Patch: policy.Patch{TTL: new(time.Hour), RemoteTimeout: new(time.Second)}}},
+	})
 	if err != nil {
 		return err
 	}
-	got, err := b.run(ctx, goroutines, r, b.e.ms(250, 60, 10))
+	b.owned.add(func() { _ = tiers.Close(context.WithoutCancel(ctx)) })
+	values, err := cache.New(tiers, cache.Config[int64, V]{
+		Namespace: "remote:v1", Codec: c,
+		Load: func(_ context.Context, id int64) (V, error) { return of(id), nil },
+	})
 	if err != nil {
 		return err
 	}
-	after, err := measure.LookAt(ctx, b.rdb)
-	if err != nil {
-		return err
+	for id := range int64(remoteKeys) {
+		if _, err := values.Get(ctx, id); err != nil {
+			return err
+		}
 	}
-	l, d := remoteLine(goroutines, r.name), after.Since(before)
-	b.e.add(l, got)
-	b.e.addQuantiles(l, got.Times)
-	ops, commands := float64(got.Ops), 0.0
+	if r, err := values.Fetch(ctx, 0, nil); err != nil || r.Source != cache.Remote {
+		return fmt.Errorf("%s: a hit came from %v: %w", c.ID(), r.Source, err)
+	}
+	b.add(oursName(c), func(ctx context.Context, i int) error {
+		_, err := values.Get(ctx, int64(i%remoteKeys))
+		return err
+	})
+	return nil
+}
+
+// counted returns the contenders with their costs on both sides. A warm-up opens the connections
+// that many goroutines need.
+func (b *remoteBench) counted(ctx context.Context) []contender {
+	all := slices.Clone(b.all)
+	for i := range all {
+		var before measure.Server
+		var failed error
+		all[i].start = func() { before, failed = measure.LookAt(ctx, b.rdb) }
+		all[i].after = func(l report.Line, r measure.Result) error {
+			after, err := measure.LookAt(ctx, b.rdb)
+			b.count(l, r, after.Since(before))
+			return errors.Join(failed, err)
+		}
+	}
+	return all
+}
+
+func (b *remoteBench) count(l report.Line, r measure.Result, d measure.Server) {
+	ops, commands := float64(r.Ops), 0.0
 	for name, n := range d.Calls {
 		if name != "hello" && !strings.HasPrefix(name, "client") { // commands of a new connection
 			commands += float64(n)
 		}
 	}
-	b.e.Book.Add(l, perSecond, got.PerSecond())
-	b.e.Book.Add(l, clientCPU, got.CPUPerOp())
+	b.e.Book.Add(l, perSecond, r.PerSecond())
+	b.e.Book.Add(l, clientCPU, r.CPUPerOp())
 	b.e.Book.Add(l, serverCPU, float64(d.CPU)/ops)
 	b.e.Book.Add(l, commandsOp, commands/ops)
 	b.e.Book.Add(l, scriptsOp, float64(d.Calls["evalsha"]+d.Calls["eval"]+d.Calls["fcall"])/ops)
-	return nil
-}
-
-func (*remoteBench) run(ctx context.Context, goroutines int, r reading, d time.Duration) (measure.Result, error) {
-	failed := make([]error, goroutines)
-	got := measure.Run(ctx, measure.Config{Goroutines: goroutines, For: d, Latencies: true}, func(g int) func(int) {
-		return func(i int) {
-			if err := r.read(ctx, i); err != nil {
-				failed[g] = err
-			}
-		}
-	})
-	return got, errors.Join(failed...)
-}
-
-func remoteHitTables(e *Env) []report.Table {
-	names := []string{barePing, bareGet, autoPipeline, rueidisGet, oursName(codec.Raw)}
-	for _, c := range remoteCodecs {
-		names = append(names, bareName(c), oursName(c))
-	}
-	var all []string
-	for _, g := range remoteGoroutines {
-		all = append(all, remoteSetting(g))
-	}
-	var out []report.Table
-	for _, t := range []report.Comparison{
-		{Title: "B: remote hit, 1 KiB, p50", Unit: p50, More: []string{p95, p99, allocsOp}, Note: "p95, p99 and allocations at 1 goroutine."},
-		{Title: "B: remote hit, p99", Unit: p99},
-		{Title: "B: remote hit, throughput", Unit: perSecond, More: []string{commandsOp, scriptsOp}},
-		{Title: "B: remote hit, processor time of this process", Unit: clientCPU},
-		{Title: "B: remote hit, processor time of the server", Unit: serverCPU},
-	} {
-		t.Workload, t.Settings, t.Contenders, t.Reference = "B", all, names, bareGet
-		out = append(out, t.Table(&e.Book))
-	}
-	return out
 }

@@ -8,7 +8,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/twofold-go/twofold/internal/bench/measure"
 	"github.com/twofold-go/twofold/internal/bench/peers"
 	"github.com/twofold-go/twofold/internal/bench/report"
 )
@@ -56,10 +55,11 @@ func runStampedes(ctx context.Context, e *Env) error {
 			return err
 		}
 	}
-	if err := e.fleet(ctx); err != nil {
-		return err
+	var names []string
+	for _, s := range stampeders(true) {
+		names = append(names, s.Name)
 	}
-	return e.deletes(ctx)
+	return e.fleet(ctx, &scenario{id: "C", setting: fleetSetting, tables: stampedeTables}, 2e9, names)
 }
 
 // slow is a slow loader that counts its calls.
@@ -120,16 +120,17 @@ func (e *Env) crowd(ctx context.Context, n int) error {
 	if n > 100 {
 		trials = max(trials/4, 1)
 	}
-	var cs []measure.Contender
+	var own owned
+	defer own.close()
+	var cs []contender
 	for _, s := range stampeders(false) {
 		var source slow
-		p, err := s.Open(e.options(s.Name, 10_000, source.load))
+		p, err := own.peer(ctx, s.Name, e.options(s.Name, 10_000, source.load), 0, nil)
 		if err != nil {
 			return err
 		}
-		defer p.Close()
 		id := int64(n) * 1e6 // different keys for each crowd
-		cs = append(cs, measure.Contender{Name: s.Name, Measure: func(ctx context.Context) error {
+		cs = append(cs, contender{name: s.Name, sample: func(ctx context.Context, l report.Line) error {
 			var waits []time.Duration
 			before := source.loads.Load()
 			for range trials {
@@ -141,11 +142,11 @@ func (e *Env) crowd(ctx context.Context, n int) error {
 				}
 				waits = append(waits, w...)
 			}
-			e.addRush(crowdLine(crowdSetting(n), s.Name), waits, float64(source.loads.Load()-before)/float64(trials))
+			e.addRush(l, waits, float64(source.loads.Load()-before)/float64(trials))
 			return nil
 		}})
 	}
-	return measure.Rounds(ctx, e.Rounds, cs)
+	return e.compare(ctx, &scenario{id: "C", setting: crowdSetting(n), tables: stampedeTables}, cs)
 }
 
 func (e *Env) addRush(l report.Line, waits []time.Duration, loads float64) {
@@ -154,20 +155,10 @@ func (e *Env) addRush(l report.Line, waits []time.Duration, loads float64) {
 	e.Book.Add(l, loadsPer, loads)
 }
 
-func stampedeTables(e *Env) []report.Table {
-	var names, settings []string
-	for _, s := range stampeders(false) {
-		names = append(names, s.Name)
-	}
-	for _, n := range crowds {
-		settings = append(settings, crowdSetting(n))
-	}
-	settings = append(settings, fleetSetting)
-	c := report.Comparison{
-		Title: "C: loads for one cold key", Workload: "C", Settings: settings, Contenders: names, Reference: "twofold, two tiers", Unit: loadsPer,
+var stampedeTables = []report.Comparison{
+	{
+		Title: "C: loads for one cold key", Reference: "twofold, two tiers", Unit: loadsPer,
 		Note: "The loader takes 10 ms. DoCache and CSC have no loader: each caller that misses loads and sets.",
-	}
-	loads := c.Table(&e.Book)
-	c.Title, c.Unit, c.Note = "C: p99 of the wait, loader included", p99, ""
-	return []report.Table{loads, c.Table(&e.Book), e.deleteTable()}
+	},
+	{Title: "C: p99 of the wait, loader included", Reference: "twofold, two tiers", Unit: p99},
 }

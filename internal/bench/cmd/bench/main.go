@@ -3,7 +3,7 @@
 //	bench                                  everything, as tables on the standard output
 //	bench -suite quick                     the same with less work, within two minutes
 //	bench -only A,D -samples 10            two workloads
-//	bench -out RESULTS.md -svg plots -raw raw.txt
+//	bench -out RESULTS.md -raw raw.txt
 //
 // It starts redis-server from the PATH, and itself once more for each process of the stampede.
 // Contenders are sampled in turn. Ratios compare contenders of the same run; the samples in -raw
@@ -122,23 +122,8 @@ func body(e *workload.Env, all []workload.Workload) string {
 	return b.String()
 }
 
-// staleness is the file with stalecheck's results, in the same folder.
-const staleness = "STALENESS.md"
-
 // deliver writes the results to the destinations that the flags name.
 func (o *options) deliver(text string, e *workload.Env, out io.Writer) error {
-	if o.svg != "" {
-		if err := os.MkdirAll(o.svg, 0o750); err != nil {
-			return err
-		}
-		stale, err := os.ReadFile(filepath.Join(filepath.Dir(o.out), staleness))
-		if err != nil && !errors.Is(err, os.ErrNotExist) {
-			return err
-		}
-		if err := e.Plots(o.svg, report.Staleness(string(stale))); err != nil {
-			return err
-		}
-	}
 	if o.raw != "" {
 		if err := writeRaw(o.raw, e); err != nil {
 			return err

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/twofold-go/twofold/internal/bench/workload"
+	"github.com/twofold-go/twofold/internal/race"
 )
 
 // The program runs itself for each process of the stampede, and so does its test.
@@ -27,12 +28,8 @@ func TestMain(m *testing.M) {
 // contender answers wrongly or a table has a hole.
 func TestWholeSuite(t *testing.T) {
 	dir := t.TempDir()
-	out, raw, svg := filepath.Join(dir, "R.md"), filepath.Join(dir, "raw.txt"), filepath.Join(dir, "svg")
-	stale := "| mix | 250ms | 7 | 3: 1/2/233 |\n"
-	if err := os.WriteFile(filepath.Join(dir, "STALENESS.md"), []byte(stale), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	err := run(t.Context(), []string{"-suite", "tiny", "-samples", "1", "-out", out, "-raw", raw, "-svg", svg}, io.Discard, io.Discard)
+	out, raw := filepath.Join(dir, "R.md"), filepath.Join(dir, "raw.txt")
+	err := run(t.Context(), []string{"-suite", "tiny", "-samples", "1", "-out", out, "-raw", raw}, io.Discard, io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,11 +47,6 @@ func TestWholeSuite(t *testing.T) {
 	if strings.Contains(text, "not measured") {
 		t.Errorf("a goal was not measured:\n%s", text)
 	}
-	for _, plot := range []string{"local-hit", "redis-load", "hit-ratio-scan", "hit-ratio-moving", "staleness"} {
-		if !strings.Contains(read(t, filepath.Join(svg, plot+".svg")), "</svg>") {
-			t.Errorf("no plot %s", plot)
-		}
-	}
 	checkMust(t, text)
 }
 
@@ -63,8 +55,11 @@ func checkMust(t *testing.T, text string) {
 	t.Helper()
 	for _, what := range []string{
 		"remote hit: commands", "remote hit: scripts", "stampede of 1,000 goroutines: loads", "stampede of 4 processes × 32: loads",
-		"a cold page in 4 processes × 32: renderings", "reads after Delete", "local hit, call-site closure: allocations",
+		"a cold page in 4 processes × 32: renderings", "local hit, call-site closure: allocations",
 	} {
+		if race.Enabled && strings.HasSuffix(what, "allocations") {
+			continue // the race detector makes sync.Pool allocate
+		}
 		met := false
 		for line := range strings.Lines(text) {
 			met = met || strings.HasPrefix(line, "| "+what) && strings.Contains(line, "| yes |")

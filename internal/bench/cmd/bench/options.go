@@ -16,7 +16,7 @@ type options struct {
 	samples   int
 	workloads []workload.Workload
 
-	out, svg, raw string
+	out, raw string
 }
 
 func parse(args []string, log io.Writer) (*options, error) {
@@ -26,8 +26,7 @@ func parse(args []string, log io.Writer) (*options, error) {
 	suite := fs.String("suite", "all", "how much: all, quick (two minutes), or tiny (proves that it works)")
 	only := fs.String("only", "", "these workloads, such as A,D; empty: all")
 	fs.IntVar(&o.samples, "samples", 0, "of each contender; 0: 6, or fewer in the short suites")
-	fs.StringVar(&o.out, "out", "", "write the results into this file, and read stalecheck's from STALENESS.md beside it; empty: standard output")
-	fs.StringVar(&o.svg, "svg", "", "write plots into this directory; empty: none")
+	fs.StringVar(&o.out, "out", "", "write the results into this file; empty: standard output")
 	fs.StringVar(&o.raw, "raw", "", "write all samples to this file, for benchstat; empty: nowhere")
 	if err := fs.Parse(args); err != nil {
 		return nil, err

@@ -1,20 +1,16 @@
 package main
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"slices"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/proc"
 	"github.com/twofold-go/twofold/internal/bench/measure"
+	"github.com/twofold-go/twofold/internal/bench/proc"
 )
 
 const (
@@ -45,25 +41,14 @@ type meter struct {
 	cells []cell
 }
 
-// sailor is the parent's view of a child.
-type sailor struct {
-	*proc.Child
-	answers *json.Decoder
-}
-
 // fleet measures a fleet at every rate, except rates above one that was too high.
 func (m *meter) fleet(ctx context.Context, c cell) error {
 	if err := m.rdb.FlushAll(ctx).Err(); err != nil {
 		return err
 	}
 	c.Writers = min(c.Members, writers)
-	crew, err := m.enlist(ctx, c)
-	defer func() {
-		for _, s := range crew {
-			s.Finish()
-			<-s.Done()
-		}
-	}()
+	crew, err := m.enlist(c)
+	defer func() { proc.Dismiss(crew) }()
 	if err != nil {
 		return err
 	}
@@ -85,8 +70,9 @@ func (m *meter) fleet(ctx context.Context, c cell) error {
 	return nil
 }
 
-// enlist starts the processes of a fleet. The last one contains the writers.
-func (m *meter) enlist(ctx context.Context, c cell) (crew []sailor, err error) {
+// enlist starts the processes of a fleet, and waits until they are ready. The last one contains the
+// writers.
+func (m *meter) enlist(c cell) (crew []*proc.Child, err error) {
 	posts := []post{{Members: c.Members, Timed: min(c.Members, timed)}}
 	if c.Real {
 		posts = slices.Repeat([]post{{Members: 1}}, c.Members)
@@ -96,55 +82,22 @@ func (m *meter) enlist(ctx context.Context, c cell) (crew []sailor, err error) {
 	}
 	for _, p := range append(posts, post{Members: c.Writers, Timed: 1, Writes: true}) {
 		p.Redis, p.Prefix, p.Bound = m.post.Redis, m.post.Prefix, c.Bound
-		s, err := start(ctx, p)
+		one, err := proc.Again(childEnv, p, os.Stderr)
 		if err != nil {
 			return crew, err
 		}
-		crew = append(crew, s)
+		crew = append(crew, one)
 	}
-	return crew, nil
-}
-
-// start starts a child and waits until it is ready.
-func start(ctx context.Context, p post) (s sailor, err error) {
-	self, err := os.Executable()
-	if err != nil {
-		return s, err
-	}
-	env, err := json.Marshal(p)
-	if err != nil {
-		return s, err
-	}
-	cmd := exec.CommandContext(ctx, self)
-	cmd.Env, cmd.Stderr = append(os.Environ(), childEnv+"="+string(env)), os.Stderr
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		return s, err
-	}
-	s.answers = json.NewDecoder(bufio.NewReader(out))
-	if s.Child, err = proc.Start(cmd); err == nil {
-		_, err = s.answer()
-	}
-	return s, err
-}
-
-func (s sailor) answer() (d deed, err error) {
-	if err = s.answers.Decode(&d); err == nil && d.Error != "" {
-		err = errors.New(d.Error)
-	}
-	return d, err
+	_, err = proc.Command[deed](crew, order{})
+	return crew, err
 }
 
 // run measures one cell. The last process of the crew writes.
-func (m *meter) run(ctx context.Context, crew []sailor, c *cell) (err error) {
+func (m *meter) run(ctx context.Context, crew []*proc.Child, c *cell) (err error) {
 	begin := proc.Now() + int64(m.o.each/4) // nothing before that time counts
 	o := order{c.Kind, c.Rate, begin, begin + int64(m.o.each)}
-	line, err := json.Marshal(o)
-	if err != nil {
-		return err
-	}
-	for _, s := range crew {
-		if err := s.Tell(string(line) + "\n"); err != nil {
+	for _, one := range crew {
+		if err := one.Tell(o); err != nil {
 			return err
 		}
 	}
@@ -155,11 +108,9 @@ func (m *meter) run(ctx context.Context, crew []sailor, c *cell) (err error) {
 			return err
 		}
 	}
-	deeds := make([]deed, len(crew))
-	for i, s := range crew {
-		if deeds[i], err = s.answer(); err != nil {
-			return err
-		}
+	deeds, err := proc.Answers[deed](crew)
+	if err != nil {
+		return err
 	}
 	c.take(looks[1].Since(looks[0]), deeds, o)
 	return nil

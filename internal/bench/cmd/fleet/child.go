@@ -2,17 +2,15 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"sync"
 	"time"
 
 	"github.com/twofold-go/twofold/cache"
-	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/proc"
 	"github.com/twofold-go/twofold/internal/bench/measure"
 	"github.com/twofold-go/twofold/internal/bench/peers"
+	"github.com/twofold-go/twofold/internal/bench/proc"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/key"
 )
@@ -43,10 +41,9 @@ type order struct {
 
 // deed is the result of an order.
 type deed struct {
-	CPU   time.Duration
-	Sent  int                // invalidations
-	Seen  []map[uint64]int64 // by member and hash: when a sample was invalidated, or received
-	Error string
+	CPU  time.Duration
+	Sent int                // invalidations
+	Seen []map[uint64]int64 // by member and hash: when a sample was invalidated, or received
 }
 
 // squad is the members in one process. Each has its own connections, tiers and follower.
@@ -61,27 +58,20 @@ type squad struct {
 }
 
 // child obeys orders from in until the input ends.
-func child(env string, in io.Reader, out io.Writer) error {
+func child(in io.Reader, out io.Writer) error {
 	var p post
-	if err := json.Unmarshal([]byte(env), &p); err != nil {
-		return fmt.Errorf("%s: %w", childEnv, err)
+	if err := proc.Task(childEnv, &p); err != nil {
+		return err
 	}
 	var s squad
-	answers, orders := json.NewEncoder(out), json.NewDecoder(in)
-	d, err := deed{}, s.open(p)
-	for {
-		if err != nil {
-			d.Error = err.Error()
-		}
-		if err := answers.Encode(d); err != nil {
-			return err
-		}
-		var o order
-		if err := orders.Decode(&o); err != nil {
-			return s.close(err)
-		}
-		d, err = s.obey(p, o)
+	err := s.open(p)
+	if err == nil {
+		err = proc.Obey(in, out, func(o order) (deed, error) { return s.obey(p, o) })
 	}
+	for _, m := range s.members {
+		m.Close()
+	}
+	return err
 }
 
 func (s *squad) open(p post) error {
@@ -102,16 +92,6 @@ func (s *squad) open(p post) error {
 		}
 	}
 	return nil
-}
-
-func (s *squad) close(err error) error {
-	for _, m := range s.members {
-		m.Close()
-	}
-	if errors.Is(err, io.EOF) {
-		return nil
-	}
-	return err
 }
 
 // begin forgets the notes of the last order.
@@ -146,7 +126,9 @@ func (s *squad) obey(p post, o order) (d deed, err error) {
 	sleepUntil(o.End)
 	d.CPU, d.Sent = measure.CPU()-d.CPU, s.count(0, nil)-d.Sent
 	writer.Wait()
-	sleepUntil(o.End + int64(grace))
+	if o.End > 0 { // not only asked whether it is ready
+		sleepUntil(o.End + int64(grace))
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	d.Seen = s.seen

@@ -39,8 +39,8 @@ func main() {
 func run(ctx context.Context, args []string, out io.Writer) error {
 	redis.SetLogger(silent{})                      // ended connections are expected
 	slog.SetDefault(slog.New(slog.DiscardHandler)) // some rates exceed the capacity on purpose
-	if env := os.Getenv(childEnv); env != "" {
-		return child(env, os.Stdin, out)
+	if os.Getenv(childEnv) != "" {
+		return child(os.Stdin, out)
 	}
 	o, err := parse(args, os.Stderr)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 // The program runs itself for the members, and so does its test.
 func TestMain(m *testing.M) {
 	if os.Getenv(childEnv) != "" {
-		if err := child(os.Getenv(childEnv), os.Stdin, os.Stdout); err != nil {
+		if err := child(os.Stdin, os.Stdout); err != nil {
 			panic(err)
 		}
 		os.Exit(0)

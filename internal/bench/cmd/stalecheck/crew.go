@@ -7,9 +7,9 @@ import (
 	"os"
 	"time"
 
-	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/proc"
 	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/rig"
 	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/worker"
+	"github.com/twofold-go/twofold/internal/bench/proc"
 )
 
 // crew are the workers of a run, including those that have crashed.
@@ -93,7 +93,9 @@ func (w *crew) Pause(i int) error { return w.now[i].Pause() }
 func (w *crew) Resume(i int) error { return w.now[i].Resume() }
 
 // At makes a worker end in the given way when it reaches a step.
-func (w *crew) At(i int, step, end string) error { return w.now[i].Tell(worker.Order(step, end)) }
+func (w *crew) At(i int, step, end string) error {
+	return w.now[i].Tell(worker.Order{Step: step, End: end})
+}
 
 // Ended reports whether a worker's process has ended.
 func (w *crew) Ended(i int) bool {

@@ -34,15 +34,7 @@ func (r *result) explain(out io.Writer) {
 		for _, text := range texts[:min(6, len(texts))] {
 			fmt.Fprintf(out, "  %6d × %s\n", rep.Errors[text], text)
 		}
-		sums := map[string]float64{}
-		numbers(sums, "", rep.Stats)
-		fmt.Fprint(out, "  stats:")
-		for _, path := range slices.Sorted(maps.Keys(sums)) {
-			if sums[path] != 0 {
-				fmt.Fprintf(out, " %s=%v", path[1:], sums[path])
-			}
-		}
-		fmt.Fprintln(out)
+		fmt.Fprintf(out, "  stats: %+v\n  log: %+v\n  audits: %+v\n", rep.Stats.Total, rep.Stats.Log, rep.Stats.Audits)
 	}
 }
 

@@ -3,7 +3,6 @@
 //
 //	stalecheck [flags]                one run
 //	stalecheck -suite ci|all|db [-out f] several runs, as a Markdown table
-//	stalecheck -suite cost            what an invalidation costs
 //
 // It starts redis-server from the PATH, and itself once more for each worker. Every worker reads
 // and invalidates keys. Their values are versions from a source that never goes backwards. Some
@@ -82,8 +81,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/proc"
 	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/worker"
+	"github.com/twofold-go/twofold/internal/bench/proc"
 )
 
 // errFound means that the library, or the checker, behaved wrongly. The details are already
@@ -136,10 +135,8 @@ func run(ctx context.Context) error {
 		return o.runSuite(ctx, fullSuite(o.c.Duration))
 	case "db":
 		return o.runSuite(ctx, databases(o.c.Duration))
-	case "cost":
-		return o.cost(ctx)
 	}
-	return fmt.Errorf("no suite %q: want ci, all, db or cost", o.suite)
+	return fmt.Errorf("no suite %q: want ci, all or db", o.suite)
 }
 
 // single does one run and reports its result.

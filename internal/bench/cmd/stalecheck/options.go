@@ -57,7 +57,7 @@ func parse(args []string) (*options, error) {
 	o := &options{c: defaults()}
 	c := &o.c
 	fs := flag.NewFlagSet("stalecheck", flag.ContinueOnError)
-	fs.StringVar(&o.suite, "suite", "", "several runs: ci (a minute), all, db (databases alone), or cost (measures)")
+	fs.StringVar(&o.suite, "suite", "", "several runs: ci (a minute), all, or db (databases alone)")
 	fs.StringVar(&o.out, "out", "", "write the table to this file, too")
 	fs.IntVar(&o.parallel, "parallel", 1, "runs of a suite at a time, at most one for each core; 1 disturbs no run")
 	fs.StringVar(&c.Fault, "fault", c.Fault, "what breaks: "+strings.Join(rig.Faults(), ", "))
@@ -87,7 +87,7 @@ func parse(args []string) (*options, error) {
 	if fs.NArg() > 0 {
 		return nil, fmt.Errorf("%q is not a flag", fs.Arg(0))
 	}
-	if o.suite != "" && o.suite != "cost" && !controls {
+	if o.suite != "" && !controls {
 		return nil, errNoControls
 	}
 	if o.parallel < 1 || o.parallel > runtime.NumCPU() {

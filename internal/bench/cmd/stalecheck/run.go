@@ -9,9 +9,9 @@ import (
 	"slices"
 
 	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/history"
-	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/proc"
 	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/rig"
 	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/worker"
+	"github.com/twofold-go/twofold/internal/bench/proc"
 )
 
 // result is the result of a run.
@@ -95,7 +95,7 @@ func (r *result) collect(w *crew, course *history.Course) error {
 	} else {
 		r.verdict = history.Check(r.events, rules)
 	}
-	r.lag = history.Lags(r.events, r.c.Bound)
+	r.lag = history.Lags(r.events)
 	return nil
 }
 
@@ -118,7 +118,7 @@ func (r *result) judge() error {
 		return fmt.Errorf("%w: %d false alarms", errFound, found[falseAlarms])
 	case r.c.Expect != "" && found[r.c.Expect] == 0:
 		return fmt.Errorf("%w: no %s although %s was switched off", errFound, r.c.Expect, r.c.Without)
-	case r.c.Audit > 0 && r.c.Expect == "" && r.loads() > 100 && r.audits()["Same"]+r.audits()["Ended"] == 0:
+	case r.c.Audit > 0 && r.c.Expect == "" && r.loads() > 100 && r.sum(func(rep *worker.Report) int64 { return rep.Stats.Audits.Same + rep.Stats.Audits.Ended }) == 0:
 		return fmt.Errorf("%w: no audit", errFound)
 	}
 	return nil
@@ -128,9 +128,4 @@ func (r *result) judge() error {
 // the guarantee forbids.
 func (c *runConfig) breaks() bool { return c.Expect == violations }
 
-func (r *result) foreign() (n int64) {
-	for _, rep := range r.reports {
-		n += rep.Foreign
-	}
-	return n
-}
+func (r *result) foreign() int64 { return r.sum(func(rep *worker.Report) int64 { return rep.Foreign }) }

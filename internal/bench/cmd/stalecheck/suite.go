@@ -9,12 +9,15 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/rig"
+	"github.com/twofold-go/twofold/internal/bench/report"
 )
 
 // runSuite does the runs in order, at most o.parallel at a time. It continues after a failure, so
 // that the table is complete, and fails at the end.
 func (o *options) runSuite(ctx context.Context, cases []runConfig) error {
-	head := heading(ctx) // before the runs: the sources may change meanwhile
+	head := report.Heading(ctx, rig.Version()+", "+report.Said(ctx, "psql", "--version"), nil) // before the runs: the sources may change meanwhile
 	results := make([]*result, len(cases))
 	var bad atomic.Int64
 	var next atomic.Int64

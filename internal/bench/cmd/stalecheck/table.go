@@ -1,55 +1,14 @@
 package main
 
 import (
-	"context"
 	"fmt"
-	"maps"
-	"os/exec"
-	"runtime"
-	"runtime/debug"
-	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/history"
-	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/rig"
+	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/worker"
+	"github.com/twofold-go/twofold/internal/bench/measure"
 )
-
-// heading returns when, where and what was measured.
-func heading(ctx context.Context) string {
-	return fmt.Sprintf("%s: %s, Redis %s, %s, Twofold %s, %d cores, %s\n\n",
-		time.Now().UTC().Format(time.DateOnly), runtime.Version(), rig.Version(), said(ctx, "psql", "--version"),
-		commit(ctx), runtime.NumCPU(), said(ctx, "uname", "-sr"))
-}
-
-// commit returns the version that this program was built from.
-func commit(ctx context.Context) string {
-	set := map[string]string{}
-	if info, ok := debug.ReadBuildInfo(); ok {
-		for _, s := range info.Settings {
-			set[s.Key] = s.Value
-		}
-	}
-	rev := set["vcs.revision"]
-	if rev == "" {
-		return said(ctx, "git", "describe", "--always", "--dirty")
-	}
-	rev = rev[:min(10, len(rev))]
-	if set["vcs.modified"] == "true" {
-		rev += " with changes"
-	}
-	return rev
-}
-
-// said returns what a command prints, or "unknown".
-func said(ctx context.Context, name string, args ...string) string {
-	out, err := exec.CommandContext(ctx, name, args...).Output()
-	if err != nil {
-		return "unknown"
-	}
-	return strings.TrimSpace(string(out))
-}
 
 // column is a column of the table.
 type column struct {
@@ -134,7 +93,7 @@ func two(list []int64) string {
 	if len(list) == 0 {
 		return "–"
 	}
-	return ms(history.Quantile(list, 0.5)) + "/" + ms(history.Quantile(list, 0.99))
+	return ms(measure.Quantile(list, 0.5)) + "/" + ms(measure.Quantile(list, 0.99))
 }
 
 // ms formats nanoseconds as milliseconds, with meaningful digits only.
@@ -149,12 +108,15 @@ func ms(ns int64) string {
 	return fmt.Sprintf("%.2f", f)
 }
 
-func (r *result) loads() (n int64) {
-	for _, rep := range r.reports {
-		n += rep.Loads
+// sum adds up a number of all workers that reported.
+func (r *result) sum(of func(*worker.Report) int64) (n int64) {
+	for i := range r.reports {
+		n += of(&r.reports[i])
 	}
 	return n
 }
+
+func (r *result) loads() int64 { return r.sum(func(rep *worker.Report) int64 { return rep.Loads }) }
 
 func (r *result) violations() string {
 	n := strconv.Itoa(len(r.verdict.Violations))
@@ -164,22 +126,10 @@ func (r *result) violations() string {
 	return "**" + n + "**"
 }
 
-// audits returns the numbers of audits by outcome.
-func (r *result) audits() map[string]float64 {
-	sums := map[string]float64{}
-	for _, rep := range r.reports {
-		numbers(sums, "", rep.Stats)
-	}
-	out := map[string]float64{}
-	for _, name := range []string{"Same", "Ended", "Failed"} {
-		out[name] = sums[".Audits."+name]
-	}
-	return out
-}
-
 func (r *result) audited() string {
-	n := r.audits()
-	return fmt.Sprintf("%v/%v/%v", n["Same"], n["Ended"], n["Failed"])
+	return fmt.Sprintf("%d/%d/%d", r.sum(func(rep *worker.Report) int64 { return rep.Stats.Audits.Same }),
+		r.sum(func(rep *worker.Report) int64 { return rep.Stats.Audits.Ended }),
+		r.sum(func(rep *worker.Report) int64 { return rep.Stats.Audits.Failed }))
 }
 
 func (r *result) alarms() string {
@@ -191,41 +141,16 @@ func (r *result) alarms() string {
 }
 
 func (r *result) ratio() string {
-	ping := history.Quantile(r.verdict.PingTime, 0.5)
+	ping := measure.Quantile(r.verdict.PingTime, 0.5)
 	if ping == 0 || r.c.Strict { // a call that waits for the bound is not compared
 		return "–"
 	}
-	return fmt.Sprintf("%.1f", float64(history.Quantile(r.verdict.Invalidation, 0.5))/float64(ping))
+	return fmt.Sprintf("%.1f", float64(measure.Quantile(r.verdict.Invalidation, 0.5))/float64(ping))
 }
 
-// health sums the library's numbers about the log. It finds them by the ends of their names.
+// health returns the library's numbers about the log.
 func (r *result) health() string {
-	sums := map[string]float64{}
-	for _, rep := range r.reports {
-		numbers(sums, "", rep.Stats)
-	}
-	var cells []string
-	for _, name := range []string{"gaps", "bumps", "lapses"} {
-		cell := "–"
-		for path, n := range sums {
-			if strings.HasSuffix(strings.ToLower(path), name) {
-				cell = fmt.Sprint(n)
-			}
-		}
-		cells = append(cells, cell)
-	}
-	return strings.Join(cells, "/")
-}
-
-// numbers adds every number of a JSON object to the sum of its path. It skips lists, because the
-// totals include them.
-func numbers(sums map[string]float64, path string, v any) {
-	switch v := v.(type) {
-	case float64:
-		sums[path] += v
-	case map[string]any:
-		for _, k := range slices.Sorted(maps.Keys(v)) {
-			numbers(sums, path+"."+k, v[k])
-		}
-	}
+	return fmt.Sprintf("%d/%d/%d", r.sum(func(rep *worker.Report) int64 { return rep.Stats.Log.Gaps }),
+		r.sum(func(rep *worker.Report) int64 { return rep.Stats.Log.Bumps }),
+		r.sum(func(rep *worker.Report) int64 { return rep.Stats.Log.Lapses }))
 }

@@ -82,32 +82,20 @@ type Event struct {
 }
 
 // size is the size of an event in a file.
-const size = 51
+var size = binary.Size(Event{})
 
 func (e *Event) append(b []byte) []byte {
-	var stale byte
-	if e.Stale {
-		stale = 1
-	}
-	b = append(b, byte(e.Type), byte(e.Tier), byte(e.Kind), stale, e.Level)
-	b = binary.BigEndian.AppendUint16(b, e.Key)
-	b = binary.BigEndian.AppendUint32(b, e.Op)
-	for _, n := range []int64{e.Version, e.Start, e.End, e.Age, e.MaxAge} {
-		b = binary.BigEndian.AppendUint64(b, uint64(n))
+	b, err := binary.Append(b, binary.BigEndian, e)
+	if err != nil {
+		panic(err) // every field has a fixed size
 	}
 	return b
 }
 
-func decode(b []byte, worker uint8) (Event, error) {
-	e := Event{
-		Type: Type(b[0]), Tier: Tier(b[1]), Kind: Kind(b[2]), Stale: b[3] == 1, Level: b[4], Proc: worker,
-		Key: binary.BigEndian.Uint16(b[5:]),
-		Op:  binary.BigEndian.Uint32(b[7:]),
-	}
-	for i, to := range []*int64{&e.Version, &e.Start, &e.End, &e.Age, &e.MaxAge} {
-		*to = int64(binary.BigEndian.Uint64(b[11+8*i:]))
-	}
-	if e.Type < Read || e.Type > Alarm || e.Tier > Load || e.Kind > Tag || e.End < e.Start {
+func decode(b []byte, worker uint8) (e Event, err error) {
+	_, err = binary.Decode(b, binary.BigEndian, &e)
+	e.Proc = worker
+	if err != nil || e.Type < Read || e.Type > Alarm || e.Tier > Load || e.Kind > Tag || e.End < e.Start {
 		return e, fmt.Errorf("history: no event: % x", b)
 	}
 	return e, nil

@@ -67,15 +67,15 @@ func ReadFile(path string, worker uint8, killed bool) ([]Event, error) {
 	defer func() { _ = f.Close() }()
 	in := bufio.NewReaderSize(f, 1<<16)
 	var events []Event
-	var b [size]byte
+	b := make([]byte, size)
 	for {
-		_, err := io.ReadFull(in, b[:])
+		_, err := io.ReadFull(in, b)
 		if errors.Is(err, io.EOF) || killed && errors.Is(err, io.ErrUnexpectedEOF) {
 			return events, nil
 		} else if err != nil {
 			return nil, fmt.Errorf("history: after %d events: %w", len(events), err)
 		}
-		e, err := decode(b[:], worker)
+		e, err := decode(b, worker)
 		if err != nil {
 			return nil, fmt.Errorf("history: event %d: %w", len(events), err)
 		}

@@ -3,7 +3,6 @@ package history
 import (
 	"cmp"
 	"slices"
-	"time"
 )
 
 // Lag is how long a version took to reach the other processes, in nanoseconds. For each
@@ -13,11 +12,10 @@ import (
 type Lag struct {
 	FromAck  []int64 // since the invalidation returned; 0 if the version was seen before
 	FromCall []int64 // since the call, which is before the append
-	Unseen   int     // never seen, although the process read the key one bound later
 }
 
 // Lags measures a history. The events may be in any order.
-func Lags(events []Event, bound time.Duration) Lag {
+func Lags(events []Event) Lag {
 	seen := make(map[place]*sightings)
 	var acked []Event
 	since := map[uint8]int64{} // when a process began to read
@@ -47,7 +45,7 @@ func Lags(events []Event, bound time.Duration) Lag {
 			if p == a.Proc || s == nil || began > a.End {
 				continue // a process that began later is not measured
 			}
-			l.add(a, s, int64(bound))
+			l.add(a, s)
 		}
 	}
 	slices.Sort(l.FromAck)
@@ -55,20 +53,17 @@ func Lags(events []Event, bound time.Duration) Lag {
 	return l
 }
 
-func (l *Lag) add(ack Event, s *sightings, bound int64) {
+func (l *Lag) add(ack Event, s *sightings) {
 	if at, ok := s.first(ack.Version); ok {
 		l.FromAck = append(l.FromAck, max(0, at-ack.End))
 		l.FromCall = append(l.FromCall, max(0, at-ack.Start))
-	} else if s.lastStart > ack.End+bound {
-		l.Unseen++
 	}
 }
 
 // sightings are the reads of one key by one process.
 type sightings struct {
-	reads     []Event // by their end
-	highest   []int64 // highest[i] is the newest version among reads[:i+1]
-	lastStart int64   // when the last of them began
+	reads   []Event // by their end
+	highest []int64 // highest[i] is the newest version among reads[:i+1]
 }
 
 func (s *sightings) sort() {
@@ -77,7 +72,6 @@ func (s *sightings) sort() {
 	for _, e := range s.reads {
 		top = max(top, e.Version)
 		s.highest = append(s.highest, top)
-		s.lastStart = max(s.lastStart, e.Start)
 	}
 }
 
@@ -88,17 +82,4 @@ func (s *sightings) first(v int64) (int64, bool) {
 		return 0, false
 	}
 	return s.reads[i].End, true
-}
-
-// Quantile returns the value that a share q of the sorted list does not exceed, by the nearest
-// rank. It returns 0 for an empty list.
-func Quantile(sorted []int64, q float64) int64 {
-	if len(sorted) == 0 {
-		return 0
-	}
-	n := int(q * float64(len(sorted)))
-	if float64(n) < q*float64(len(sorted)) {
-		n++
-	}
-	return sorted[min(max(n, 1), len(sorted))-1]
 }

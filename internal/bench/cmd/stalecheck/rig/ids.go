@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/proc"
 	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/worker"
+	"github.com/twofold-go/twofold/internal/bench/proc"
 	"github.com/twofold-go/twofold/invalidate/sqllog"
 )
 

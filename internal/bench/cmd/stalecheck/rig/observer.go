@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/history"
-	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/proc"
+	"github.com/twofold-go/twofold/internal/bench/proc"
 )
 
 // observer reads the whole source repeatedly. While the source does not answer, there is no sample.

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/history"
-	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/proc"
+	"github.com/twofold-go/twofold/internal/bench/proc"
 )
 
 // commit writes the source and invalidates the changed keys in one transaction. Some calls wait

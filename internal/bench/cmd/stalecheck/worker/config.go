@@ -3,14 +3,12 @@
 package worker
 
 import (
-	"encoding/json"
-	"fmt"
-	"os"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
 
+	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/tier/redistier"
 )
 
@@ -67,16 +65,7 @@ type Report struct {
 	Foreign          int64          // reads that returned another key's value
 	Hasty            int64          // reads that did not wait for a slow load
 	Errors           map[string]int // failures, by operation and text
-	Stats            any            // the library's own numbers
-}
-
-// configFromEnv returns the Config from the environment.
-func configFromEnv() (Config, error) {
-	var cfg Config
-	if err := json.Unmarshal([]byte(os.Getenv(Env)), &cfg); err != nil {
-		return cfg, fmt.Errorf("worker: %s: %w", Env, err)
-	}
-	return cfg, nil
+	Stats            cache.Stats    // the library's own numbers
 }
 
 // client returns a client for the server. Odd workers let the client library resend commands, which

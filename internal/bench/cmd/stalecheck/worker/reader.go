@@ -8,7 +8,7 @@ import (
 
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/history"
-	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/proc"
+	"github.com/twofold-go/twofold/internal/bench/proc"
 )
 
 // patience is how long a call may take. haste is how long most reads wait for another caller's slow

@@ -1,15 +1,14 @@
 package worker
 
 import (
-	"bufio"
 	"context"
-	"fmt"
+	"encoding/json"
 	"io"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/proc"
+	"github.com/twofold-go/twofold/internal/bench/proc"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/invalidate/sqllog"
 )
@@ -33,36 +32,34 @@ const (
 // Steps are the steps of a numbering and of a transaction.
 var Steps = []string{Staged, Removed, Numbered, Committed, Written}
 
-// An order says what to do at a step, once.
-type order struct{ step, end string }
-
-// Order returns the input line that gives a worker an order.
-func Order(step, end string) string { return "at " + step + " " + end + "\n" }
+// An Order says what to do at a step, once.
+type Order struct{ Step, End string }
 
 // steps receives orders and executes them.
 type steps struct {
-	armed atomic.Pointer[order]
+	armed atomic.Pointer[Order]
 	cut   func()
 }
 
 // listen takes orders until the input ends.
 func (s *steps) listen(in io.Reader) {
-	lines := bufio.NewScanner(in)
-	for lines.Scan() {
-		var o order
-		if _, err := fmt.Sscanf(lines.Text(), "at %s %s", &o.step, &o.end); err == nil {
-			s.armed.Store(&o)
+	orders := json.NewDecoder(in)
+	for {
+		var o Order
+		if orders.Decode(&o) != nil {
+			return
 		}
+		s.armed.Store(&o)
 	}
 }
 
 // reach is called at each step.
 func (s *steps) reach(step string) {
 	o := s.armed.Load()
-	if o == nil || o.step != step || !s.armed.CompareAndSwap(o, nil) {
+	if o == nil || o.Step != step || !s.armed.CompareAndSwap(o, nil) {
 		return
 	}
-	switch o.end {
+	switch o.End {
 	case Kill:
 		proc.KillSelf()
 	case Stop:

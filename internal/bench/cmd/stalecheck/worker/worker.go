@@ -17,6 +17,7 @@ import (
 
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/history"
+	"github.com/twofold-go/twofold/internal/bench/proc"
 )
 
 // worker is the state of the process.
@@ -40,11 +41,11 @@ type worker struct {
 	broken error // why the run cannot continue
 }
 
-// Main runs the worker that the environment describes, until its input ends. It prints one line
+// Main runs the worker that the environment describes, until its input ends. It prints one string
 // when it has begun.
 func Main() error {
-	cfg, err := configFromEnv()
-	if err != nil {
+	var cfg Config
+	if err := proc.Task(Env, &cfg); err != nil {
 		return err
 	}
 	w := &worker{cfg: cfg, keys: layout(cfg.Keys), stop: make(chan struct{}), errs: make(map[string]int)}
@@ -55,7 +56,7 @@ func Main() error {
 		w.steps.listen(os.Stdin)
 		close(w.stop)
 	}()
-	fmt.Println("ready")
+	fmt.Println(`"ready"`)
 	w.run()
 	return errors.Join(w.broken, w.close(), w.report())
 }

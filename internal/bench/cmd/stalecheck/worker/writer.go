@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/history"
-	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/proc"
+	"github.com/twofold-go/twofold/internal/bench/proc"
 	"github.com/twofold-go/twofold/invalidate"
 )
 

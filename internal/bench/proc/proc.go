@@ -1,8 +1,10 @@
 // Package proc provides what a run needs from the operating system: a clock that all processes of
-// the machine share, and child processes that can be paused and never outlive their parent.
+// the machine share, and child processes that can be paused and never
+// outlive their parent.
 package proc
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -17,6 +19,7 @@ var ErrSystem = errors.New("needs Linux: a monotonic clock that processes share,
 type Child struct {
 	cmd   *exec.Cmd
 	stdin io.WriteCloser
+	out   *json.Decoder // of its output
 	done  chan struct{} // closed when the process has ended
 	err   error         // how it ended; valid after done
 }
@@ -33,7 +36,11 @@ func Start(cmd *exec.Cmd) (*Child, error) {
 	if err != nil {
 		return nil, fmt.Errorf("proc: %w", err)
 	}
-	c := &Child{cmd: cmd, stdin: stdin, done: make(chan struct{})}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, fmt.Errorf("proc: %w", err)
+	}
+	c := &Child{cmd: cmd, stdin: stdin, out: json.NewDecoder(out), done: make(chan struct{})}
 	started := make(chan error)
 	go func() {
 		runtime.LockOSThread()
@@ -74,10 +81,18 @@ func (c *Child) ended() bool {
 	}
 }
 
-// Tell writes a line to the child's input.
-func (c *Child) Tell(line string) error {
-	if _, err := io.WriteString(c.stdin, line); err != nil {
+// Tell writes a value to the child's input, as JSON.
+func (c *Child) Tell(v any) error {
+	if err := json.NewEncoder(c.stdin).Encode(v); err != nil {
 		return fmt.Errorf("proc: %w", err)
+	}
+	return nil
+}
+
+// Hear reads the next value from the child's output.
+func (c *Child) Hear(v any) error {
+	if err := c.out.Decode(v); err != nil {
+		return fmt.Errorf("proc: a child that does not answer: %w", err)
 	}
 	return nil
 }
