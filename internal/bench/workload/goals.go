@@ -13,7 +13,7 @@ import (
 // Goals returns the goals and this run's results: medians of one run, and medians of ratios and
 // differences, each taken within one round.
 func (e *Env) Goals() []report.Goal {
-	return explained(slices.Concat(e.localGoals(), e.kindGoals(), e.stateGoals(), e.remoteGoals(), e.stampedeGoals(), e.ratioGoals(), e.memoryGoals(), e.commitGoals(), e.httpGoals()))
+	return explained(slices.Concat(e.localGoals(), e.kindGoals(), e.stateGoals(), e.remoteGoals(), e.stampedeGoals(), e.ratioGoals(), e.besideGoals(), e.memoryGoals(), e.commitGoals(), e.httpGoals()))
 }
 
 // quotient returns the ratio of two lines' medians. The lines may have different settings, which
