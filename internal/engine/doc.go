@@ -58,6 +58,7 @@
 //     bubbles of its first caller.
 //   - Type parameters. Each further cache of a program then compiles the whole engine again: 240
 //     functions in place of about 45. The price is one unsafe conversion, in itemOf of package cache,
-//     whose guard is Entry.of: same engine, same space, and so the same types.
+//     whose guard is Entry.of: same engine, same space, and so the same types. Another one, in
+//     entryOf, leads from the node that the local tier holds to its entry.
 //   - An interface in place of that conversion: a hit pays 6 % for it.
 package engine
