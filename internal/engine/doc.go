@@ -42,6 +42,7 @@
 // A Set races a load of another process. The Set claims the cell before its record is written
 // (seizeAll), over whatever is there. The other load has then lost its claim. In the other order the
 // Set could fill after a removal whose record every process forgets one day.
+// Where the log can store cells, one step claims, writes the record and fills (Setting.once).
 //
 // A caller joins a flight that an invalidation has passed. Ask.joins refuses what it can know at that
 // time; tags are known only when the load ends, so Ask.accepts asks again.

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/twofold-go/twofold/internal/logwire"
 	"github.com/twofold-go/twofold/invalidate"
 )
 
@@ -55,6 +56,18 @@ func readReply(reply []any, q question) (p invalidate.Page, err error) {
 	p.Bound = time.Duration(min(readNumber(reply[6]), MaxBound.Milliseconds())) * time.Millisecond
 	p.End, err = readEnd(reply[7:12])
 	return p, err
+}
+
+// readStored splits off the last element of the reply of a step that stores a cell.
+func readStored(reply []any) ([]any, logwire.Stored, error) {
+	if len(reply) != replySize+1 {
+		return nil, 0, fmt.Errorf("%w: %d elements for a sync that stores", ErrReply, len(reply))
+	}
+	how, ok := reply[replySize].(int64)
+	if !ok || how < int64(logwire.Held) || how > int64(logwire.Filled) {
+		return nil, 0, fmt.Errorf("%w: a %T for a cell", ErrReply, reply[replySize])
+	}
+	return reply[:replySize], logwire.Stored(how), nil
 }
 
 // readEnd reads where the log ends: the epoch's id, the last position of each stream, and the ids
