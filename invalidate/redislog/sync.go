@@ -152,16 +152,16 @@ func (l *Log) args(at invalidate.Cursor, a invalidate.Append) (q question, args 
 	if epoch >= maxEpoch {
 		return q, nil, fmt.Errorf("%w: cursor of epoch %d, which no log reaches", ErrAppend, epoch)
 	}
-	known := [3]string{raw(at.Epoch), raw(at.KeyID), raw(at.ScopeID)}
+	known := [3]uint64{at.Epoch, at.KeyID, at.ScopeID}
 	if safeguard.Off(safeguard.IDs) {
-		known = [3]string{}
+		known = [3]uint64{}
 	}
-	args = []any{
-		epoch, formatID(at.Key), formatID(at.Scope), q.keys, q.scopes,
-		l.cfg.KeyRetention, l.cfg.ScopeRetention,
-		"", "", int64((l.cfg.Bound + time.Millisecond - 1) / time.Millisecond), pageRecords, pageBytes,
-		known[0], known[1], known[2], raw(q.epoch), raw(q.keyID), raw(q.scopID),
-	}
+	ids := rawIDs(known[0], known[1], known[2], q.epoch, q.keyID, q.scopID)
+	// Pointers to these words need no allocation each.
+	w := &[...]string{formatID(at.Key), formatID(at.Scope), q.keys, q.scopes, ids[0], ids[1], ids[2], ids[3], ids[4], ids[5]}
+	args = make([]any, 0, namesArg+6)
+	args = append(args, epoch, &w[0], &w[1], &w[2], &w[3], l.limits[0], l.limits[1], "", "", l.limits[2], pageRecords, pageBytes,
+		&w[4], &w[5], &w[6], &w[7], &w[8], &w[9])
 	q.keyNames, q.scopeNames = l.names(a.KeyNames), l.names(a.ScopeNames)
 	if q.keyNames != "" || q.scopeNames != "" {
 		args = append(args, q.keyNames, q.scopeNames)
@@ -182,7 +182,7 @@ func (l *Log) KeepsNames() bool { return l.cfg.Names }
 
 // checkWitness warns once when the server has no witness.
 func (l *Log) checkWitness(reply []any) {
-	if len(reply) != replySize || reply[replySize-1] != noWitness || l.noWitness.Swap(true) {
+	if n := len(reply); n != replySize && n != shortSize || reply[n-1] != noWitness || l.noWitness.Swap(true) {
 		return
 	}
 	l.logger().Warn("redislog: the server does not show whether its keys were loaded, so a log that is put back into the same process by RESTORE or DEBUG RELOAD is not noticed; allow OBJECT to the user, and leave hash-max-listpack-value below 8192",

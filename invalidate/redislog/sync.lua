@@ -17,8 +17,8 @@
 -- An id is eight random bytes from the caller. Field i of a record holds the record's own id and
 -- the id of the record before it.
 --
--- Returns an empty list when INFO does not show the server's ids. Returns 0 in place of a list of
--- records when the only record, if any, is the one that the caller appends. With a cell to store, the
+-- Returns an empty list when INFO does not show the server's ids, and a short one when the caller
+-- knows where the log ends, and its own records follow. With a cell to store, the
 -- last element is 0: a hold keeps it, 1: it has the claim, 2: it has the frame.
 --
 -- Numbers are doubles. They are exact for epochs, for positions within them and for the
@@ -155,7 +155,7 @@ if appends and same and ARGV[13] == h[ID] and ARGV[2] == h[6] and ARGV[3] == h[7
       redis.call('SET', KEYS[4], ARGV[23], 'PX', ARGV[24])
       stored = 2
     end
-    return reply(0, 0, 0, kid, sid)
+    return { now, bound, h[WIT], stored } -- the caller knows the rest
   end
 end
 
