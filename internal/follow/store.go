@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/twofold-go/twofold/internal/lognames"
 	"github.com/twofold-go/twofold/internal/logwire"
 	"github.com/twofold-go/twofold/invalidate"
 )
@@ -71,4 +72,23 @@ func (w *Follower) takeStoring(orders []*order) *storing {
 		return nil
 	}
 	return s
+}
+
+// contents returns what a round sends: fences, the cells that the log removes, and names.
+func (w *Follower) contents(orders []*order, s *storing) (keys, scopes []invalidate.Fence, cells []string, names lognames.Names) {
+	if w.named {
+		names = lognames.Names{}
+	}
+	for _, o := range orders {
+		keys, scopes = o.req.fences(keys, scopes)
+		o.req.name(names)
+		if len(o.cells) > 0 && w.logRemoves(o) {
+			cells = append(cells, w.cfg.Names(o.cells)...)
+		}
+	}
+	if s != nil {
+		keys, scopes = s.req.fences(keys, scopes)
+		s.req.name(names)
+	}
+	return distinct(keys), distinct(scopes), cells, names
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/twofold-go/twofold/internal/lognames"
 	"github.com/twofold-go/twofold/invalidate"
 )
 
@@ -120,24 +119,7 @@ func (w *Follower) try(ctx context.Context, until time.Time) error {
 // left. Only then does it extend the lease, as of the moment before the last question. It does not
 // extend the lease while frames that were accepted before that moment are above the log's end.
 func (w *Follower) exchange(ctx context.Context, orders []*order, s *storing, until time.Time) error {
-	var keys, scopes []invalidate.Fence
-	var cells []string
-	var names lognames.Names
-	if w.named {
-		names = lognames.Names{}
-	}
-	for _, o := range orders {
-		keys, scopes = o.req.fences(keys, scopes)
-		o.req.name(names)
-		if len(o.cells) > 0 && w.logRemoves(o) {
-			cells = append(cells, w.cfg.Names(o.cells)...)
-		}
-	}
-	if s != nil {
-		keys, scopes = s.req.fences(keys, scopes)
-		s.req.name(names)
-	}
-	keys, scopes = distinct(keys), distinct(scopes)
+	keys, scopes, cells, names := w.contents(orders, s)
 	for reported := false; ; s = nil {
 		var a invalidate.Append
 		var gone []string
@@ -181,11 +163,6 @@ func (w *Follower) finish(orders []*order) {
 			o.cells = nil
 		}
 	}
-}
-
-func split[T any](s []T, most int) (now, rest []T) {
-	n := min(len(s), most)
-	return s[:n:n], s[n:]
 }
 
 // ask makes one call to the log, under its own deadline, so that one hanging call does not make the
