@@ -62,15 +62,17 @@ type Core struct {
 	lease    *follow.Lease
 	follower *follow.Follower // nil without a log
 	bound    int64            // of the log
-	policies atomic.Pointer[policy.Table]
-	loads    *semaphore.Weighted
-	refresh  *semaphore.Weighted
-	work     scope.Work
-	puts     [64]sync.Mutex // by local hash; see job.put
-	seen     *measure.Telemetry
-	all      *measure.Counters // for counts without a namespace
-	panicked sync.Once         // the first panic of a hook was logged
-	noLog    sync.Once         // see warnOfNoLog
+	// cellNames returns the names of cells that the log can store when it appends; nil: it cannot.
+	cellNames func(keys []string) []string
+	policies  atomic.Pointer[policy.Table]
+	loads     *semaphore.Weighted
+	refresh   *semaphore.Weighted
+	work      scope.Work
+	puts      [64]sync.Mutex // by local hash; see job.put
+	seen      *measure.Telemetry
+	all       *measure.Counters // for counts without a namespace
+	panicked  sync.Once         // the first panic of a hook was logged
+	noLog     sync.Once         // see warnOfNoLog
 
 	listeners listen.Listeners
 	audits    auditor

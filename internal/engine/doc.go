@@ -42,6 +42,7 @@
 // A Set races a load of another process. The Set claims the cell before its record is written
 // (seizeAll), over whatever is there. The other load has then lost its claim. In the other order the
 // Set could fill after a removal whose record every process forgets one day.
+// Where the log can store cells, one step claims, writes the record and fills (Setting.once).
 //
 // A caller joins a flight that an invalidation has passed. Ask.joins refuses what it can know at that
 // time; tags are known only when the load ends, so Ask.accepts asks again.
@@ -58,6 +59,7 @@
 //     bubbles of its first caller.
 //   - Type parameters. Each further cache of a program then compiles the whole engine again: 240
 //     functions in place of about 45. The price is one unsafe conversion, in itemOf of package cache,
-//     whose guard is Entry.of: same engine, same space, and so the same types.
+//     whose guard is Entry.of: same engine, same space, and so the same types. Another one, in
+//     entryOf, leads from the node that the local tier holds to its entry.
 //   - An interface in place of that conversion: a hit pays 6 % for it.
 package engine

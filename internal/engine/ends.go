@@ -13,7 +13,7 @@ func (it *Entry) endsAt() int64 {
 
 // endOf is endsAt of an entry of the local tier. The tier calls it, perhaps with a lock held.
 func endOf(e tier.Entry) int64 {
-	if it, ok := e.(*Entry); ok {
+	if it := entryIn(e); it != nil {
 		return it.endsAt()
 	}
 	return never

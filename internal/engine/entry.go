@@ -4,9 +4,12 @@ import (
 	"cmp"
 	"sync/atomic"
 	"time"
+	"unsafe"
 
+	"github.com/twofold-go/twofold/internal/lifetimes"
 	"github.com/twofold-go/twofold/internal/localnode"
 	"github.com/twofold-go/twofold/internal/wire"
+	"github.com/twofold-go/twofold/tier"
 )
 
 // never is a time in the infinite future.
@@ -21,51 +24,99 @@ const longAgo = -int64(1 << 62)
 //
 // An entry is the last part of an item, which holds the key and the value before it. Both are one
 // allocation, and the order of the fields matters. The key and the value, the fields that every hit
-// reads, and the 28 bytes of its node that the tier reads are adjacent, so that a hit touches few
-// cache lines. The fields after them are not read by a plain hit. Rare fields are behind a pointer.
+// reads, and the 16 bytes of its node that the tier reads are adjacent, so that a hit touches few
+// cache lines. The fields after them are not read by a plain hit. Rare fields are behind a pointer,
+// and times that need few bits are spans. So an entry takes 112 bytes; see TestEntryIsSmall.
 type Entry struct {
 	_ [0]func() // not comparable, so that the compiler makes no comparison of items
 
-	quietUntil int64         // a hit before it takes the fast path
-	View       *View         // compared by pointer, then by space
-	clearAt    atomic.Uint64 // Fences.Generation when no fence covered it; or covered, or expired
-	low        uint32        // the low half of the full key's hash, for the fences
-	Plain      bool          // set by put: it has neither err nor tags
-	here       bool          // loaded by this process, whose own clock vouches for it
-	localnode.Node
+	quietUntil     int64         // a hit before it takes the fast path
+	View           *View         // compared by pointer, then by space
+	clearAt        atomic.Uint64 // Fences.Generation when no fence covered it; or covered, or expired
+	low            uint32        // the low half of the full key's hash, for the fences
+	Plain          bool          // set by put: it has neither err nor tags
+	here           bool          // loaded by this process, whose own clock vouches for it
+	localnode.Node               // what the local tier knows the entry by
 
-	born       atomic.Uint64 // Mark.Tick, or a later tick at which no fence covered it
-	loadedAt   int64         // when the load began
-	softUntil  int64         // fresh until
-	staleUntil int64         // until then served while a refresh runs
-	hardUntil  int64         // until then served in place of a failed load
-	loadTime   time.Duration
-	nextTry    atomic.Int64 // no refresh starts before it; odd: a load failed, see spared
-	ended      atomic.Int64 // when an Expire ended its freshness, plus one; 0: none did
+	born     atomic.Uint64 // Mark.Tick, or a later tick at which no fence covered it
+	loadedAt int64         // when the load began
 	seal
 	*rare
+	unquiet  lifetimes.Span // from quietUntil it is fresh for so long
+	loadTime lifetimes.Span
+	nextTry  atomic.Uint32 // a moment: no refresh starts before it; marked, if a load failed. 0: any time
+	ended    atomic.Uint32 // a marked moment: an Expire ended its freshness. 0: none did
 }
 
-// rare holds what most items do not need. Those share common; see own.
+// entryOf returns the entry of which n is a part. Only this package gives nodes to a local tier.
+func entryOf(n *localnode.Node) *Entry {
+	return (*Entry)(unsafe.Add(unsafe.Pointer(n), -int(unsafe.Offsetof(Entry{}.Node))))
+}
+
+// entryIn returns the entry that a local tier holds, or nil if the tier got it from elsewhere.
+func entryIn(e tier.Entry) *Entry {
+	if n, ok := e.(*localnode.Node); ok {
+		return entryOf(n)
+	}
+	return nil
+}
+
+// marked is a bit of moments. No marked moment is 0.
+const marked = 1 << 31
+
+// softUntil returns the time until which it is fresh, unless an Expire ended that earlier.
+func (it *Entry) softUntil() int64 { return after(it.quietUntil, it.unquiet.Duration()) }
+
+// moment returns a time as a span since the load began. It rounds down.
+func (it *Entry) moment(at int64) uint32 { return uint32(lifetimes.SpanOf(gap(it.loadedAt, at))) }
+
+// at returns the time of a moment.
+func (it *Entry) at(moment uint32) int64 {
+	return after(it.loadedAt, lifetimes.Span(moment).Duration())
+}
+
+// rare holds what most items do not need. Those share common, or the usual one of their policy; see
+// own.
 type rare struct {
-	trustUntil int64 // until then fresh without a question to the remote tier
-	worn       bool  // built from an item whose freshness an Expire had ended
-	held       bool  // a hold keeps it, and what is built from it, from being cached
-	older      int64 // loadedAt minus the moment that vouches for its oldest part
-	Err        error // of a remembered absence or error; a hit returns it
+	shared     bool          // it never changes
+	staleFor   time.Duration // after its freshness, served while a refresh runs
+	hopeFor    time.Duration // after its freshness, served in place of a failed load
+	trustUntil int64         // until then fresh without a question to the remote tier
+	worn       bool          // built from an item whose freshness an Expire had ended
+	held       bool          // a hold keeps it, and what is built from it, from being cached
+	older      int64         // loadedAt minus the moment that vouches for its oldest part
+	Err        error         // of a remembered absence or error; a hit returns it
 	tagSet
 	terms *wire.Terms // nil: unsaid
 }
 
-// common is the rare part of items that need none. It never changes.
-var common = &rare{trustUntil: never}
+// common is the rare part of items that need none.
+var common = &rare{shared: true, trustUntil: never}
 
 // own returns the item's own rare part, for writing. The item is not shared yet.
 func (it *Entry) own() *rare {
-	if it.rare == common {
-		it.rare = &rare{trustUntil: never}
+	if it.shared {
+		r := *it.rare
+		r.shared = false
+		it.rare = &r
 	}
 	return it.rare
+}
+
+// serve notes how long the item is served after its freshness. Items without a rare part of their own
+// share one, because these times usually come from the policy.
+func (it *Entry) serve(staleFor, hopeFor time.Duration) {
+	fits := func(r *rare) bool { return r != nil && r.staleFor == staleFor && r.hopeFor == hopeFor }
+	switch usual := &it.View.inForce().usual; {
+	case fits(it.rare):
+	case !it.shared:
+		it.staleFor, it.hopeFor = staleFor, hopeFor
+	case fits(usual.Load()):
+		it.rare = usual.Load()
+	default:
+		it.rare = &rare{shared: true, trustUntil: never, staleFor: staleFor, hopeFor: hopeFor}
+		usual.Store(it.rare)
+	}
 }
 
 // FullKey spells the key. It succeeded once before the entry was made. It implements follow.Keyed.
@@ -117,18 +168,23 @@ func (it *Entry) freshness(now int64) freshness {
 type lifetime struct {
 	soft, trust, stale, hard time.Duration
 	ahead                    time.Duration // early refreshes are drawn so long before soft; 0: none
+	firm                     bool          // hard limits stale; otherwise stale extends hard
 }
 
 // live sets the item's times.
 func (it *Entry) live(now int64, l lifetime) {
-	it.softUntil = after(now, l.soft)
-	it.trustTo(after(now, l.trust))
-	it.staleUntil = after(it.softUntil, l.stale)
-	it.hardUntil = max(after(now, l.hard), it.staleUntil)
-	it.quietUntil = min(it.softUntil, it.trustUntil)
-	if l.ahead > 0 && it.softUntil != never {
-		it.quietUntil = min(it.quietUntil, it.softUntil-int64(l.ahead))
+	soft, hard := after(now, l.soft), after(now, l.hard)
+	stale := after(soft, l.stale)
+	if l.firm {
+		stale = min(stale, hard)
 	}
+	it.trustTo(after(now, l.trust))
+	it.serve(gap(soft, stale), gap(soft, max(hard, stale)))
+	it.quietUntil = min(soft, it.trustUntil)
+	if l.ahead > 0 && soft != never {
+		it.quietUntil = min(it.quietUntil, soft-int64(l.ahead))
+	}
+	it.unquiet = lifetimes.SpanOf(gap(it.quietUntil, soft))
 }
 
 func (it *Entry) trustTo(t int64) {
@@ -143,6 +199,14 @@ func after(t int64, d time.Duration) int64 {
 		return never
 	}
 	return t + int64(d)
+}
+
+// gap returns the d for which after(t, d) is to.
+func gap(t, to int64) time.Duration {
+	if to == never && t != never {
+		return time.Duration(never)
+	}
+	return time.Duration(to - t)
 }
 
 // agree gives a loaded value its terms. An absence has none, because no read serves it stale.

@@ -83,9 +83,9 @@ func (t *Core) expireCells(ctx context.Context, p *policy.Policy, far *remote.Ti
 
 // expire notes when the item's freshness ended. The earliest such time counts.
 func (it *Entry) expire(at int64) {
-	for {
+	for ended := it.moment(at) | marked; ; {
 		old := it.ended.Load()
-		if old != 0 && old <= at+1 || it.ended.CompareAndSwap(old, at+1) {
+		if old != 0 && old <= ended || it.ended.CompareAndSwap(old, ended) {
 			return
 		}
 	}
@@ -94,7 +94,7 @@ func (it *Entry) expire(at int64) {
 // wear makes a loaded item stale from its birth. No hit then takes the fast path for it.
 func (it *Entry) wear() {
 	it.own().worn = true
-	it.softUntil = it.loadedAt
+	it.quietUntil = it.loadedAt
 	it.expire(it.loadedAt)
 	it.clearAt.Store(expired)
 }
@@ -105,12 +105,14 @@ func (it *Entry) isWorn() bool { return it.worn || it.ended.Load() != 0 }
 // times returns the times until which the item is fresh, is served while a refresh runs, and is
 // served in place of a failed load. An Expire makes all three earlier.
 func (it *Entry) times() (soft, stale, hard int64) {
-	soft, stale, hard = it.softUntil, it.staleUntil, it.hardUntil
+	soft = it.softUntil()
+	stale, hard = after(soft, it.staleFor), after(soft, it.hopeFor)
 	ended := it.ended.Load()
-	if ended == 0 || ended > soft {
+	at := it.at(ended)
+	if ended == 0 || at >= soft {
 		return soft, stale, hard
 	}
-	grace, keep := time.Duration(stale-soft), time.Duration(hard-soft)
+	grace, keep := it.staleFor, it.hopeFor
 	switch {
 	case soft != never:
 	case it.Err == nil:
@@ -118,7 +120,6 @@ func (it *Entry) times() (soft, stale, hard int64) {
 	default:
 		grace, keep = 0, 0
 	}
-	at := ended - 1
 	return at, min(stale, after(at, grace)), min(hard, after(at, keep))
 }
 

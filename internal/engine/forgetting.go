@@ -84,7 +84,7 @@ func (it *Entry) drop(t *Core) {
 	mu := t.putsOf(at)
 	mu.Lock()
 	defer mu.Unlock()
-	if e, ok := t.local.Get(at); ok && e == any(it) {
+	if e, ok := t.local.Get(at); ok && e == any(&it.Node) {
 		t.local.Delete(at)
 	}
 }
@@ -119,7 +119,7 @@ func (t *Core) settle(l tier.Ranger, walk *scope.Scope) {
 		batch = batch[:0]
 	}
 	l.Range(func(e tier.Entry) bool {
-		if it, ok := e.(*Entry); ok {
+		if it := entryIn(e); it != nil {
 			if batch = append(batch, it); len(batch) == walkBatch {
 				flush()
 			}

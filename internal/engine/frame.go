@@ -115,7 +115,7 @@ func (j *Job) thaw(c *tier.Cell, size int, mark follow.Mark) (it *Entry, err err
 	}
 	wall, now := time.Now().Add(time.Millisecond-1).UnixMilli(), j.t.now()
 	it.loadedAt = now - int64(max(wire.Since(wall, c.LoadedAt), 0))
-	it.loadTime = c.LoadTime
+	it.loadTime = lifetimes.SpanOf(c.LoadTime)
 	if c.SoftAt <= c.LoadedAt && c.Flags&tier.Unfresh == 0 { // stale from its birth
 		it.own().worn = true
 	}
@@ -125,15 +125,13 @@ func (j *Job) thaw(c *tier.Cell, size int, mark follow.Mark) (it *Entry, err err
 		hard:  wire.Remaining(c.HardAt, c.LoadedAt, wall),
 		trust: cmp.Or(p.LocalTTL, policy.Forever),
 		ahead: lifetimes.RefreshWindow(c.LoadTime, p.RefreshAhead),
+		firm:  true, // the reader's own Stale must not exceed what the writer allowed
 	}
 	if it.Err == nil {
 		it.agree(wire.TermsOf(c))
 		l.stale, _ = it.said().Grace(p)
 	}
 	it.live(now, l)
-	// The reader's own Stale must not exceed what the writer allowed.
-	it.hardUntil = after(now, l.hard)
-	it.staleUntil = min(it.staleUntil, it.hardUntil)
 	return it, nil
 }
 
@@ -155,7 +153,7 @@ func (j *Job) freeze(it *Entry, payload wire.Encoded, nonce tier.Nonce, mark fol
 		SoftAt:   at(soft),
 		HardAt:   at(hard),
 		LoadedAt: at(it.loadedAt),
-		LoadTime: it.loadTime,
+		LoadTime: it.loadTime.Duration(),
 		Tags:     it.Deps.Tags,
 		Schema:   j.v.Schema,
 		Echo:     j.hash,

@@ -20,8 +20,8 @@ func (t *Core) stored(e *Entry) {
 
 // evicted gets each item that has left the local tier. The tier calls it.
 func (t *Core) evicted(e tier.Entry, cost int64, reason tier.EvictReason) {
-	n, ok := e.(*Entry)
-	if !ok {
+	n := entryIn(e)
+	if n == nil {
 		return
 	}
 	if reason == tier.Evicted || reason == tier.Rejected {

@@ -78,7 +78,7 @@ func (j *Job) putLocked(it *Entry, size int64) bool {
 	it.Plain = it.Err == nil && len(it.Deps.Tags)+len(it.Keys) == 0
 	it.putSeal()
 	j.t.stored(it)
-	return j.t.local.Set(j.at, it, j.cost(it, size))
+	return j.t.local.Set(j.at, &it.Node, j.cost(it, size))
 }
 
 // unfencedNow is unfenced for an item that is stored only now. A walk that has begun since the
@@ -104,7 +104,7 @@ func (j *Job) sizeOf(it *Entry) int64 {
 // cost returns about how much memory an item takes, if its value has size bytes.
 func (j *Job) cost(it *Entry, size int64) int64 {
 	n := j.v.fixed + max(size, int64(j.v.ValueType.Size())) + max(j.v.keySize(j.v.kind.Key(it)), int64(j.v.keyType.Size()))
-	if it.rare != common {
+	if !it.shared {
 		n += int64(unsafe.Sizeof(*it.rare)) + int64(8*(len(it.Deps.Tags)+len(it.Keys)+len(it.Prefixes)))
 	}
 	if it.terms != nil {

@@ -63,6 +63,9 @@ func (t *Core) follow() {
 	t.bound = int64(t.cfg.Log.Bound())
 	t.follower = follow.Follow(t.cfg.Log, cfg)
 	t.fences, t.lease = t.follower.Fences(), t.follower.Lease()
+	if _, own := t.cfg.Remote.(tier.Namer); own && t.follower.Stores() { // what a wrapper wraps does not count: a fill must not bypass it
+		t.cellNames = cfg.Names
+	}
 	t.settleBeforeForgetting()
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/twofold-go/twofold/internal/errtree"
 	"github.com/twofold-go/twofold/internal/follow"
+	"github.com/twofold-go/twofold/internal/lifetimes"
 )
 
 // attempt is the result of one run of the loader for one key.
@@ -94,7 +95,7 @@ func (f *flight) conclude(a *attempt, got *loaded, i int, prev replaced) {
 	if i < len(got.tags) {
 		tags = got.tags[i]
 	}
-	it.loadedAt, it.here, it.loadTime = a.begun, true, a.took
+	it.loadedAt, it.here, it.loadTime = a.begun, true, lifetimes.SpanOf(a.took)
 	a.e, a.err = it, nil
 	switch {
 	case err == nil:

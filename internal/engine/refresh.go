@@ -56,7 +56,7 @@ func refreshStale(ctx context.Context, runs []run) {
 //go:noinline
 func (rs *refreshes) add(j *Job, it *Entry) {
 	now, due := j.t.now(), it.nextTry.Load()
-	if !j.canLoad() || now < due || !it.nextTry.CompareAndSwap(due, even(after(now, refreshPause))) {
+	if !j.canLoad() || it.pauses(now) || !it.nextTry.CompareAndSwap(due, it.moment(after(now, refreshPause))) {
 		return
 	}
 	a := Ask{called: now}
@@ -100,7 +100,7 @@ func (rs refreshes) together(ctx context.Context) {
 		a := &rs[i]
 		f, led, err := a.join(ctx, Asked{}, false)
 		if led {
-			a.j.refreshing.nextTry.Store(even(after(a.called, a.j.p.LoadTimeout)))
+			a.j.refreshing.pause(a.called, a.j.p.LoadTimeout)
 			f.Pin()
 			runs = append(runs, run{f: f})
 			runs[len(runs)-1].begin()
@@ -141,10 +141,10 @@ func (j *Job) refreshed(out *outcome) {
 		j.v.counts.Inc(measure.RefreshFailed)
 		// The stack, but not the panic's value: that may be a cached value.
 		j.t.log.Error("cache: a refresh panicked", "namespace", j.v.Space.Namespace, "stack", j.t.faults.Stack(out.panicked))
-		j.refreshing.nextTry.Store(even(after(now, j.p.Throttle)))
+		j.refreshing.pause(now, j.p.Throttle)
 	case out.again:
 		j.v.counts.Inc(measure.RefreshElsewhere)
-		j.refreshing.nextTry.Store(even(after(now, refreshPause)))
+		j.refreshing.pause(now, refreshPause)
 	case out.it == nil || out.it.remembered():
 		j.v.counts.Inc(measure.RefreshFailed)
 		j.refreshing.spare(now, j.p.Throttle)
@@ -153,24 +153,27 @@ func (j *Job) refreshed(out *outcome) {
 	}
 }
 
+// pause notes that no refresh starts for d from now.
+func (it *Entry) pause(now int64, d time.Duration) { it.nextTry.Store(it.moment(after(now, d))) }
+
+// pauses reports whether no refresh may start now.
+func (it *Entry) pauses(now int64) bool {
+	next := it.nextTry.Load()
+	return next != 0 && now < it.at(next)
+}
+
 // spare notes that a load of the item's key failed now. For d the item is served without another
 // load, as long as it may be served in place of a failed load.
 func (it *Entry) spare(now int64, d time.Duration) {
-	until := after(now, d)
+	next := it.moment(after(now, d))
 	if d > 0 {
-		it.nextTry.Store((until - 1) | 1)
-	} else {
-		it.nextTry.Store(even(until))
+		next |= marked
 	}
+	it.nextTry.Store(next)
 }
 
-// spared reports whether a load failed a moment ago: nextTry is odd then. An even nextTry only
-// means that a refresh runs. While that refresh may still succeed, no value past Stale takes its
-// place.
+// spared reports whether a load failed a moment ago. A pause without that mark only means that a
+// refresh runs. While that refresh may still succeed, no value past Stale takes its place.
 func (it *Entry) spared(now int64) bool {
-	next := it.nextTry.Load()
-	return now < next && next&1 != 0
+	return it.nextTry.Load()&marked != 0 && it.pauses(now)
 }
-
-// even returns t, or t-1 if t is odd.
-func even(t int64) int64 { return t &^ 1 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/twofold-go/twofold/internal/follow"
 	"github.com/twofold-go/twofold/internal/lifetimes"
+	"github.com/twofold-go/twofold/internal/localnode"
 	"github.com/twofold-go/twofold/internal/measure"
 	"github.com/twofold-go/twofold/policy"
 )
@@ -16,8 +17,8 @@ import (
 // space, and so the same types. Its key may be another one.
 func (v *View) At(at uint64) *Entry {
 	x, _ := v.t.local.Get(at)
-	if e, ok := x.(*Entry); ok && e.of(v) {
-		return e
+	if n, ok := x.(*localnode.Node); ok && entryOf(n).of(v) {
+		return entryOf(n)
 	}
 	return nil
 }
@@ -96,7 +97,7 @@ func (it *Entry) unfenced(t *Core, speller follow.Keyed) bool {
 // rests returns why an entry past its freshness is served without any other action: a refresh is
 // running, or must not start yet. It returns measure.NotStale if some action is due.
 func (it *Entry) rests(now int64) measure.Reason {
-	if now >= it.nextTry.Load() {
+	if !it.pauses(now) {
 		return measure.NotStale
 	}
 	switch state := it.freshness(now); {
@@ -153,6 +154,6 @@ func (v *View) clear(it *Entry) bool {
 
 // due decides at random whether to refresh a fresh entry early (XFetch).
 func (it *Entry) due(now int64, p *policy.Policy) bool {
-	return p.RefreshAhead > 0 && it.softUntil != never && it.Err == nil &&
-		lifetimes.RefreshDue(time.Duration(it.softUntil-now), it.loadTime, p.RefreshAhead, 1-rand.Float64())
+	return p.RefreshAhead > 0 && it.softUntil() != never && it.Err == nil &&
+		lifetimes.RefreshDue(time.Duration(it.softUntil()-now), it.loadTime.Duration(), p.RefreshAhead, 1-rand.Float64())
 }

@@ -15,20 +15,22 @@ import (
 // at least one setting.
 func SetAll(ctx context.Context, sets []Setting) {
 	if sets[0].j.v.far != nil || sets[0].j.t.follower != nil { // else replace stores all fences
-		seizeAll(ctx, sets)
-		// A claimed cell must stay; the others must be removed. So both kinds together take two
-		// records.
 		var until time.Time
 		if f := sets[0].j.t.follower; f != nil {
-			until = f.Until() // for both records
+			until = f.Until() // for all records
 		}
+		if len(sets) > 1 || !sets[0].once(ctx, until) {
+			seizeAll(ctx, sets)
+		}
+		// A claimed cell must stay; the others must be removed. So both kinds together take two
+		// records.
 		spreadAll(ctx, sets, true, until)
 		spreadAll(ctx, sets, false, until)
 		fillAll(ctx, sets)
 	}
 	for i := range sets {
 		s := &sets[i]
-		if !s.claimed {
+		if !s.claimed && !s.filled {
 			s.err = errors.Join(s.err, s.j.replace(ctx, s.It, s.size, s.keep))
 		}
 		if s.j.v.far == nil && s.j.t.follower == nil {
@@ -86,7 +88,7 @@ func seizeAll(ctx context.Context, sets []Setting) {
 func spreadAll(ctx context.Context, sets []Setting, gone bool, until time.Time) {
 	r := follow.Request{Removed: gone || sets[0].j.v.far == nil, Until: until}
 	for i := range sets {
-		if s := &sets[i]; s.gone == gone {
+		if s := &sets[i]; s.gone == gone && !s.written {
 			r.Scopes = append(r.Scopes, invalidate.Key(s.j.full))
 		}
 	}

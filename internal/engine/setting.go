@@ -24,6 +24,7 @@ type Setting struct {
 	claimed bool
 	gone    bool // its cell no longer holds a value
 	written bool // its record is in the log and applied here
+	filled  bool // its cell has it, and this process if nothing came since
 	err     error
 }
 

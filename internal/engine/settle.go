@@ -50,7 +50,7 @@ func (r *run) settleError(ctx context.Context, a *attempt, late bool) {
 		return
 	}
 	a.it = a.e
-	a.it.loadTime, a.it.loadedAt = a.took, a.begun
+	a.it.loadTime, a.it.loadedAt = lifetimes.SpanOf(a.took), a.begun
 	a.it.here = true
 	a.it.own().Err = f.j.stored(f.j.t.faults.Remembered(codeOf(a.err), errtree.Remember(a.err, nil, isCoder)))
 	f.j.setTags(a.it, nil, &a.facts)
@@ -126,7 +126,7 @@ func (r *run) store(a *attempt, ttl time.Duration) {
 	}
 	it.live(a.begun+int64(a.took), f.j.lifetime(it, max(ttl, 0)))
 	if it.worn { // its parts are refreshed first
-		it.nextTry.Store(even(after(f.j.t.now(), wornPause)))
+		it.pause(f.j.t.now(), wornPause)
 	}
 	r.keep = it
 	if !r.claimed {
@@ -174,7 +174,7 @@ func (j *Job) lifetime(it *Entry, ttl time.Duration) lifetime {
 	}
 	stale, hard := it.said().Grace(j.p)
 	l.stale, l.hard = stale, lifetimes.Add(l.soft, hard)
-	l.ahead = lifetimes.RefreshWindow(it.loadTime, j.p.RefreshAhead)
+	l.ahead = lifetimes.RefreshWindow(it.loadTime.Duration(), j.p.RefreshAhead)
 	return l
 }
 

@@ -64,6 +64,7 @@ type resolved struct {
 	table  *policy.Table
 	sample int64 // which hits may be audited; see sampleOf
 	policy.Policy
+	usual atomic.Pointer[rare] // of items that were stored under the policy; see Entry.serve
 }
 
 // Of returns the view of a tenant.
@@ -152,7 +153,7 @@ func (v *View) resolve(table *policy.Table) *resolved {
 	r := shared.Load()
 	if r == nil || r.table != table {
 		p := table.For(v.base, tenant, v.namespace)
-		r = &resolved{table, sampleOf(p.Audit), p}
+		r = &resolved{table: table, sample: sampleOf(p.Audit), Policy: p}
 		shared.Store(r)
 	}
 	v.resolved.Store(r)

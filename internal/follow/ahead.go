@@ -66,6 +66,6 @@ func (w *Follower) report(ctx context.Context, noted *invalidate.Cursor, until t
 		at.Scope, at.ScopeID = noted.Scope, 0
 	}
 	w.cfg.Logger.Warn("invalidate: the remote tier has cells of records that the log has lost; the log is asked for a new epoch")
-	_, err := w.ask(ctx, at, invalidate.Append{}, nil, until)
+	_, err := w.ask(ctx, at, invalidate.Append{}, nil, nil, until)
 	return err
 }

@@ -39,6 +39,7 @@ type Follower struct {
 	cfg     Config
 	log     invalidate.Log
 	remover invalidate.CellRemover // log, when it removes cells
+	storer  storer                 // log, when it stores cells
 	named   bool                   // the log keeps names
 	fences  *Fences
 	lease   *Lease
@@ -67,6 +68,7 @@ type Follower struct {
 	resumed chan struct{} // wakes the tail: the syncer works again; holds one
 	dirtied chan struct{} // wakes the cleaner; holds one
 	turn    chan struct{} // held during a round
+	storing *storing      // what the next round stores; only with the turn
 	stop    chan struct{}
 	stopped context.CancelFunc
 	ctx     context.Context // for all calls to the log
@@ -118,6 +120,7 @@ func Follow(log invalidate.Log, cfg Config) *Follower {
 	if w.remover, _ = log.(invalidate.CellRemover); w.remover == nil {
 		w.cfg.Names = nil
 	}
+	w.storer, _ = log.(storer)
 	if u, ok := unwrap.As[invalidate.CellUser](log); ok {
 		u.UseCells(cfg.Tier, cfg.Remove)
 	}

@@ -210,19 +210,23 @@ func (w *Follower) leadRound(until time.Time) {
 	}
 }
 
-// leadBeside is leadRound in another goroutine, which goes on if ctx is cancelled.
-func (w *Follower) leadBeside(ctx context.Context, until time.Time) {
-	over := make(chan struct{})
+// leadBeside is leadRound in another goroutine, which goes on if ctx is cancelled. It reports whether
+// the round is over.
+func (w *Follower) leadBeside(ctx context.Context, until time.Time) (over bool) {
+	end := make(chan struct{})
 	go func() {
-		defer close(over)
+		defer close(end)
 		w.leadRound(until)
 	}()
 	select {
-	case <-over:
+	case <-end:
+		return true
 	case <-ctx.Done():
 		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-			<-over // the round ends by the same time, and knows why
+			<-end // the round ends by the same time, and knows why
+			return true
 		}
+		return false
 	}
 }
 

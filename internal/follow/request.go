@@ -124,6 +124,11 @@ func (r Request) name(names lognames.Names) {
 // size returns how many scopes the request counts for.
 func (r Request) size() int64 { return int64(len(r.Scopes) + min(len(r.again), 1)) }
 
+func split[T any](s []T, most int) (now, rest []T) {
+	n := min(len(s), most)
+	return s[:n:n], s[n:]
+}
+
 // distinct sorts fences and drops duplicates.
 func distinct(fs []invalidate.Fence) []invalidate.Fence {
 	slices.SortFunc(fs, compareFences)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/twofold-go/twofold/internal/lognames"
 	"github.com/twofold-go/twofold/invalidate"
 )
 
@@ -103,7 +102,11 @@ func (w *Follower) answered() {
 func (w *Follower) try(ctx context.Context, until time.Time) error {
 	w.resend()
 	orders := w.takeOrders()
-	err := w.exchange(ctx, orders, until)
+	s := w.takeStoring(orders)
+	err := w.exchange(ctx, orders, s, until)
+	if s != nil {
+		s.err = err
+	}
 	if err != nil {
 		w.giveBack(ctx, orders, err)
 		return err
@@ -115,22 +118,9 @@ func (w *Follower) try(ctx context.Context, until time.Time) error {
 // exchange appends what the orders cover, in as many records as needed, and reads until nothing is
 // left. Only then does it extend the lease, as of the moment before the last question. It does not
 // extend the lease while frames that were accepted before that moment are above the log's end.
-func (w *Follower) exchange(ctx context.Context, orders []*order, until time.Time) error {
-	var keys, scopes []invalidate.Fence
-	var cells []string
-	var names lognames.Names
-	if w.named {
-		names = lognames.Names{}
-	}
-	for _, o := range orders {
-		keys, scopes = o.req.fences(keys, scopes)
-		o.req.name(names)
-		if len(o.cells) > 0 && w.logRemoves(o) {
-			cells = append(cells, w.cfg.Names(o.cells)...)
-		}
-	}
-	keys, scopes = distinct(keys), distinct(scopes)
-	for reported := false; ; {
+func (w *Follower) exchange(ctx context.Context, orders []*order, s *storing, until time.Time) error {
+	keys, scopes, cells, names := w.contents(orders, s)
+	for reported := false; ; s = nil {
 		var a invalidate.Append
 		var gone []string
 		gone, cells = split(cells, invalidate.MaxCells)
@@ -141,7 +131,7 @@ func (w *Follower) exchange(ctx context.Context, orders []*order, until time.Tim
 		}
 		asked, noted := w.now(), w.fences.ahead.Load()
 		w.events.send(&a)
-		p, err := w.ask(ctx, w.fences.cursor(), a, gone, until)
+		p, err := w.ask(ctx, w.fences.cursor(), a, gone, s, until)
 		if err != nil {
 			w.events.sent(invalidate.Page{})
 			return err
@@ -175,14 +165,9 @@ func (w *Follower) finish(orders []*order) {
 	}
 }
 
-func split[T any](s []T, most int) (now, rest []T) {
-	n := min(len(s), most)
-	return s[:n:n], s[n:]
-}
-
 // ask makes one call to the log, under its own deadline, so that one hanging call does not make the
 // lease lapse.
-func (w *Follower) ask(ctx context.Context, at invalidate.Cursor, a invalidate.Append, cells []string, until time.Time) (p invalidate.Page, err error) {
+func (w *Follower) ask(ctx context.Context, at invalidate.Cursor, a invalidate.Append, cells []string, s *storing, until time.Time) (p invalidate.Page, err error) {
 	defer func() {
 		if x := recover(); x != nil {
 			err = fmt.Errorf("invalidate: the log panicked (%T)", x)
@@ -191,9 +176,12 @@ func (w *Follower) ask(ctx context.Context, at invalidate.Cursor, a invalidate.A
 	ctx, cancel := context.WithDeadline(ctx, earlier(time.Now().Add(w.bound/4), until))
 	defer cancel()
 	w.numbers.syncs.Add(1)
-	if len(cells) > 0 {
+	switch {
+	case s != nil:
+		p, s.how, err = w.storer.SyncStoring(ctx, s.at, a, s.cell)
+	case len(cells) > 0:
 		p, err = w.remover.SyncRemoving(ctx, at, a, cells)
-	} else {
+	default:
 		p, err = w.log.Sync(ctx, at, a)
 	}
 	if err != nil {

@@ -43,7 +43,7 @@ func BenchmarkTable(b *testing.B) {
 			b.ReportAllocs()
 			i := 0
 			for b.Loop() {
-				if n := tc.find(keys[i&(len(keys)-1)]); n == nil || n.Entry == nil {
+				if n := tc.find(keys[i&(len(keys)-1)]); n == nil || n.Entry() == nil {
 					b.Fatal("a resident is missing")
 				}
 				i++

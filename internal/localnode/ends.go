@@ -28,12 +28,9 @@ func endTick(ns int64) Tick {
 // rank orders ticks: never comes last.
 func (t Tick) rank() uint32 { return uint32(t) - 1 }
 
-// ends are the nodes' ends that a table keeps, and where its search for nodes past them is.
-//
-// A block has a tick for each cell in a separate array, made when the first node with an end
-// enters. A search therefore reads 16 ends from one cache line and touches no node. Readers do not
-// use the array. A timer wheel would find the nodes without a search, but takes 16 bytes in each
-// node.
+// ends are what a table knows of its nodes' ends, and where its search for nodes past them is. The
+// ends themselves are in the cells, so a search touches no node. A timer wheel would find the nodes
+// without a search, but takes 16 bytes in each node.
 type ends struct {
 	count   int    // nodes that have an end
 	soonest uint32 // no node's end has a lower rank
@@ -53,18 +50,12 @@ func (x *ends) add(end Tick) {
 	x.soonest, x.coming = min(x.soonest, end.rank()), min(x.coming, end.rank())
 }
 
-// setEnd notes the end of the node in cell i. The cell has none if end is zero.
-func (t *Table) setEnd(b *block, i int, end Tick) {
-	if b.ends == nil {
-		if end == 0 {
-			return
-		}
-		b.ends = make([]Tick, len(b.cells))
-	}
-	if b.ends[i] != 0 {
+// setEnd notes the end of the node in a cell. The node has none if end is zero.
+func (t *Table) setEnd(c *cell, end Tick) {
+	if c.end != 0 {
 		t.ends.count--
 	}
-	if b.ends[i] = end; end != 0 {
+	if c.end = end; end != 0 {
 		t.ends.add(end)
 	}
 }
@@ -85,11 +76,11 @@ func (t *Table) Sweep(now Tick, cells int, f func(n *Node) (end Tick, more bool)
 				return
 			}
 		}
-		i := x.at & (len(b.cells) - 1)
-		x.at, x.left = i+1, x.left-1
-		if r := b.ends[i].rank(); r >= uint32(now) {
+		c := &b.cells[x.at]
+		x.at, x.left = b.next(x.at), x.left-1
+		if r := c.end.rank(); r >= uint32(now) {
 			x.coming = min(x.coming, r)
-		} else if !t.ask(b, i, f) {
+		} else if !t.ask(c, f) {
 			return
 		}
 	}
@@ -99,19 +90,19 @@ func (t *Table) Sweep(now Tick, cells int, f func(n *Node) (end Tick, more bool)
 func (t *Table) Ask(cells int, f func(n *Node) (end Tick, more bool)) {
 	b := t.block.Load()
 	for ; cells > 0 && t.ends.count > 0; cells-- {
-		i := t.ends.asked & (len(b.cells) - 1)
-		t.ends.asked = i + 1
-		if b.ends[i] != 0 && !t.ask(b, i, f) {
+		c := &b.cells[t.ends.asked]
+		t.ends.asked = b.next(t.ends.asked)
+		if c.end != 0 && !t.ask(c, f) {
 			return
 		}
 	}
 }
 
-func (t *Table) ask(b *block, i int, f func(n *Node) (Tick, bool)) (more bool) {
-	n := b.cells[i].node.Load()
+func (t *Table) ask(c *cell, f func(n *Node) (Tick, bool)) (more bool) {
+	n := c.node.Load()
 	end, more := f(n)
-	if b.cells[i].node.Load() == n {
-		t.setEnd(b, i, end)
+	if c.node.Load() == n {
+		t.setEnd(c, end)
 	}
 	return more
 }

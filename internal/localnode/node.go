@@ -4,43 +4,65 @@
 package localnode
 
 import (
+	"math"
 	"sync/atomic"
+	"unsafe"
 
 	"github.com/twofold-go/twofold/tier"
 )
 
-// Node is the memory in which a local tier keeps one entry. If an entry embeds a Node, the tier
-// allocates nothing for the entry, and a hit finds the entry and its node in the same cache line.
-// Embed it in a struct whose pointer is the entry. The zero Node is ready to use. All its fields
-// belong to the tier. A Node takes 64 bytes; a hit reads the first 28.
+// Node is the memory in which a local tier keeps one entry. A caller can embed a Node in its own
+// struct and pass the pointer to it as the entry: then the tier allocates nothing for the entry, and
+// a hit finds the entry and its node in the same cache line. The zero Node is ready to use. All its
+// fields belong to the tier. A Node takes 40 bytes; a hit reads the first 16.
 type Node struct {
 	Hash    uint64        // immutable
-	Entry   any           // immutable
 	Seen    atomic.Uint32 // hits; each tier counts them in its own way
+	boxed   bool          // immutable; it is part of a box
 	Place   Place         // protected by the shard's mutex
 	Held    bool          // for tier/ristretto: ristretto holds the node
-	Taken   atomic.Bool
-	Entered uint32 // for tier/ristretto: how many nodes had entered the list when this one did
-	Cost    int64  // immutable; as given to Set
+	cost    atomic.Uint32 // of a node that no box has, plus one; 0: no tier has used it
+	Entered uint32        // for tier/ristretto: how many nodes had entered the list when this one did
 
 	// A list. The shard's mutex protects it and Entered. New nodes enter at the newest end.
 	Older, Newer *Node
 }
 
-// LocalNode returns n. A tier calls it to find the node that an entry embeds.
-func (n *Node) LocalNode() *Node { return n }
+// box is the node of an entry that is no free Node, or whose cost a Node cannot hold. The Node comes
+// first, so its address is that of the box.
+type box struct {
+	Node
+	entry tier.Entry
+	price int64
+}
 
-// Of returns a node for e. It is the node that e embeds, unless that node is or was in use: readers
-// without a lock may still read it. A negative cost counts as zero.
+// Of returns a node for e. It is e itself, if e is a *Node, unless that node is or was in use:
+// readers without a lock may still read it. A negative cost counts as zero.
 func Of(hash uint64, e tier.Entry, cost int64) *Node {
-	var n *Node
-	if b, ok := e.(interface{ LocalNode() *Node }); ok && b.LocalNode().Taken.CompareAndSwap(false, true) {
-		n = b.LocalNode()
-	} else {
-		n = new(Node)
+	cost = max(cost, 0)
+	n, ok := e.(*Node)
+	if !ok || cost >= math.MaxUint32 || !n.cost.CompareAndSwap(0, uint32(cost)+1) {
+		b := &box{entry: e, price: cost}
+		n, b.boxed = &b.Node, true
 	}
-	n.Hash, n.Entry, n.Cost = hash, e, max(cost, 0)
+	n.Hash = hash
 	return n
+}
+
+// Entry returns the entry as it was given to Set.
+func (n *Node) Entry() tier.Entry {
+	if n.boxed {
+		return (*box)(unsafe.Pointer(n)).entry
+	}
+	return n
+}
+
+// Cost returns the cost as it was given to Set.
+func (n *Node) Cost() int64 {
+	if n.boxed {
+		return (*box)(unsafe.Pointer(n)).price
+	}
+	return int64(n.cost.Load()) - 1
 }
 
 // Place says which part of the tier holds a node. The table finds a node in every place except the

@@ -2,6 +2,7 @@ package localnode
 
 import (
 	"iter"
+	"math/bits"
 	"sync/atomic"
 )
 
@@ -13,10 +14,11 @@ func Mix(hash uint64) uint64 {
 	return hash * 0x9E3779B97F4A7C15
 }
 
-// cell is one place of a block. The key is stored beside the pointer, so a probe that passes
-// another key does not fetch that key's node.
+// cell is one place of a block. The tag stands beside the pointer, so that a probe that passes
+// another key rarely fetches that key's node. Only writers use the end. So a cell takes 16 bytes.
 type cell struct {
-	key  atomic.Uint64
+	tag  atomic.Uint32 // 32 bits of the mixed hash; they also tell the home
+	end  Tick          // of the node; zero: it has none
 	node atomic.Pointer[Node]
 }
 
@@ -31,35 +33,40 @@ var tomb = new(Node)
 // writers hold the shard's mutex. A block never moves a node, so a reader cannot miss a node that
 // stays: growth fills a new block and then publishes it as a whole.
 //
-// Readers rely on this order: a writer stores the key and then the node. A reader loads the node
-// and then the key, and then compares the node's hash. If the cell was reused in between, the
+// Readers rely on this order: a writer stores the tag and then the node. A reader loads the node
+// and then the tag, and then compares the node's hash. If the cell was reused in between, the
 // node's hash differs, and the reader probes on.
-type block struct {
-	cells []cell // a power of two
-	ends  []Tick // of the nodes, by cell; nil if no node has one
-}
+type block struct{ cells []cell }
 
 const minCells = 16
 
 func newBlock(cells int) *block { return &block{cells: make([]cell, cells)} }
 
-// homeShift drops the weakest bits of a mixed hash. The shard's index comes from the strongest
-// bits.
-const homeShift = 24
+// tagOf returns 32 bits of a mixed hash. The strongest of them, which tell the home, are those that
+// spread weak hashes best (TestWeakHashes). The shard's index comes from the strongest bits of the
+// mixed hash, which are not among the 32.
+func tagOf(hash uint64) uint32 {
+	return bits.RotateLeft32(uint32(Mix(hash)>>24), 20) //nolint:gosec // the middle bits
+}
 
-func (b *block) home(hash uint64) int {
-	return int(Mix(hash)>>homeShift) & (len(b.cells) - 1)
+// home returns the cell where the search for a tag begins. The number of cells need not be a power
+// of two, so that a table can grow in small steps.
+func (b *block) home(tag uint32) int {
+	return int(uint64(tag) * uint64(len(b.cells)) >> 32) //nolint:gosec // less than the number of cells
 }
 
 func (b *block) load(hash uint64) *Node {
-	cells := b.cells
-	for i := b.home(hash); ; i++ {
-		c := &cells[i&(len(cells)-1)]
+	cells, tag := b.cells, tagOf(hash)
+	for i := b.home(tag); ; i++ {
+		if i == len(cells) {
+			i = 0
+		}
+		c := &cells[i]
 		n := c.node.Load()
 		if n == nil {
 			return nil
 		}
-		if c.key.Load() == hash && n.Hash == hash && n != tomb {
+		if c.tag.Load() == tag && n.Hash == hash && n != tomb {
 			return n
 		}
 	}
@@ -98,9 +105,8 @@ func (t *Table) Cells() int { return len(t.block.Load().cells) }
 
 // Put stores n as the node of its hash until end, and returns the previous node, or nil.
 func (t *Table) Put(n *Node, end Tick) (old *Node) {
-	b := t.block.Load()
-	free := -1
-	for i := b.home(n.Hash); ; i = b.step(i, 1) {
+	b, free, tag := t.block.Load(), -1, tagOf(n.Hash)
+	for i := b.home(tag); ; i = b.next(i) {
 		c := &b.cells[i]
 		switch was := c.node.Load(); {
 		case was == nil:
@@ -108,8 +114,8 @@ func (t *Table) Put(n *Node, end Tick) (old *Node) {
 				free = i
 				t.used++
 			}
-			b.fill(free, n)
-			t.setEnd(b, free, end)
+			b.fill(free, tag, n)
+			t.setEnd(&b.cells[free], end)
 			t.live++
 			t.growIfFull(b)
 			return nil
@@ -119,23 +125,35 @@ func (t *Table) Put(n *Node, end Tick) (old *Node) {
 			}
 		case was.Hash == n.Hash:
 			c.node.Store(n)
-			t.setEnd(b, i, end)
+			t.setEnd(c, end)
 			return was
 		}
 	}
 }
 
-func (b *block) step(i, by int) int { return (i + by) & (len(b.cells) - 1) }
+func (b *block) next(i int) int {
+	if i++; i < len(b.cells) {
+		return i
+	}
+	return 0
+}
 
-func (b *block) fill(i int, n *Node) {
-	b.cells[i].key.Store(n.Hash)
+func (b *block) before(i int) int {
+	if i > 0 {
+		return i - 1
+	}
+	return len(b.cells) - 1
+}
+
+func (b *block) fill(i int, tag uint32, n *Node) {
+	b.cells[i].tag.Store(tag)
 	b.cells[i].node.Store(n)
 }
 
 // Remove removes and returns the node of hash, or nil if there is none.
 func (t *Table) Remove(hash uint64) *Node {
 	b := t.block.Load()
-	for i := b.home(hash); ; i = b.step(i, 1) {
+	for i := b.home(tagOf(hash)); ; i = b.next(i) {
 		n := b.cells[i].node.Load()
 		if n == nil {
 			return nil
@@ -151,12 +169,12 @@ func (t *Table) Remove(hash uint64) *Node {
 // it become empty again. Under steady eviction this keeps tombs rare and rebuilds rarer.
 func (t *Table) empty(b *block, i int) {
 	t.live--
-	t.setEnd(b, i, 0)
+	t.setEnd(&b.cells[i], 0)
 	b.cells[i].node.Store(tomb)
-	if b.cells[b.step(i, 1)].node.Load() != nil {
+	if b.cells[b.next(i)].node.Load() != nil {
 		return
 	}
-	for ; b.cells[i].node.Load() == tomb; i = b.step(i, -1) {
+	for ; b.cells[i].node.Load() == tomb; i = b.before(i) {
 		b.cells[i].node.Store(nil)
 		t.used--
 	}
@@ -175,33 +193,27 @@ func (t *Table) All() iter.Seq[*Node] {
 	}
 }
 
-// growIfFull keeps three cells in ten empty. The live nodes determine the size of the new block, so
-// a table full of tombs is rebuilt, and one that shrank gets smaller.
+// growIfFull keeps three cells in ten empty. The live nodes determine the size of the new block:
+// they fill four cells in seven. So a table full of tombs is rebuilt, and one that shrank gets
+// smaller. With larger steps, a table that has just grown would waste more memory.
 func (t *Table) growIfFull(b *block) {
 	if t.used*10 <= len(b.cells)*7 {
 		return
 	}
-	size := minCells
-	for size < 2*t.live {
-		size *= 2
-	}
-	grown := newBlock(size)
-	if t.ends.count > 0 {
-		grown.ends = make([]Tick, size)
-	}
+	grown := newBlock(max(minCells, t.live*7/4))
 	for i := range b.cells {
-		n := b.cells[i].node.Load()
+		c := &b.cells[i]
+		n := c.node.Load()
 		if n == nil || n == tomb {
 			continue
 		}
-		to := grown.home(n.Hash)
+		tag := c.tag.Load()
+		to := grown.home(tag)
 		for grown.cells[to].node.Load() != nil {
-			to = grown.step(to, 1)
+			to = grown.next(to)
 		}
-		grown.fill(to, n)
-		if grown.ends != nil {
-			grown.ends[to] = b.ends[i]
-		}
+		grown.fill(to, tag, n)
+		grown.cells[to].end = c.end
 	}
 	t.used = t.live
 	t.ends.restart()

@@ -24,7 +24,7 @@ func (t *table) load(hash uint64) (any, bool) {
 	if n == nil {
 		return nil, false
 	}
-	return n.Entry, true
+	return n.Entry(), true
 }
 
 func TestTableAgainstMap(t *testing.T) {

@@ -192,19 +192,18 @@ func (c Config) bubble(t *testing.T) {
 	})
 }
 
-type carrier struct {
-	localnode.Node
-	name string
-}
-
-// node stores entries that contain a node of their own, also more than once. A node that was in
-// use is not used again.
+// node stores entries that are nodes themselves, also more than once. A node that was in use is not
+// used again.
 func (c Config) node(t *testing.T) {
 	l := c.open(t, 1<<20)
-	left := map[string]int{}
-	l.OnEvict(func(e tier.Entry, _ int64, _ tier.EvictReason) { left[e.(*carrier).name]++ })
-	a, b := &carrier{name: "a"}, &carrier{name: "b"}
-	want := func(hash uint64, e *carrier) {
+	left := map[tier.Entry]int{}
+	l.OnEvict(func(e tier.Entry, cost int64, _ tier.EvictReason) {
+		if left[e]++; cost != 10 {
+			t.Errorf("reported a cost of %d, want 10", cost)
+		}
+	})
+	a, b := new(localnode.Node), new(localnode.Node)
+	want := func(hash uint64, e *localnode.Node) {
 		t.Helper()
 		if got, ok := l.Get(hash); ok != (e != nil) || ok && got != tier.Entry(e) {
 			t.Errorf("Get(%d) = %v, %v, want %v", hash, got, ok, e)
@@ -223,7 +222,7 @@ func (c Config) node(t *testing.T) {
 	l.Set(3, a, 10)
 	want(1, a)
 	want(3, a)
-	if left["a"] != 1 || left["b"] != 1 {
+	if left[a] != 1 || left[b] != 1 {
 		t.Errorf("reported %v, want a and b once each", left)
 	}
 	if _, n := l.Usage(); n != 3 {

@@ -13,6 +13,11 @@ const (
 	giveTries = 3
 )
 
+// GiveBack gives back, in the background, a claim that may be on the key.
+func (t *Tier) GiveBack(ctx context.Context, timeout time.Duration, key string, c tier.Claim) {
+	t.giveBack(ctx, timeout, []string{key}, []tier.Claim{c}, func(int) bool { return true })
+}
+
 // giveBack gives back, in the background, claims whose answers were lost. Otherwise the other
 // processes would wait until the claims lapse for a load that never comes. giveBack works even
 // while the breaker is open. A claim that the tier does not know may still be on its way there, so

@@ -96,12 +96,20 @@ func parseID(id string) (invalidate.Position, bool) {
 // idSize is the length of the id of a record or of an epoch.
 const idSize = 8
 
-// raw returns an id as the script takes it, "" for an unknown id.
-func raw(id uint64) string {
-	if id == 0 {
-		return ""
+// rawIDs returns ids as the script takes them, "" for an unknown id.
+func rawIDs(ids ...uint64) (out [6]string) {
+	var memory [6 * idSize]byte
+	b := memory[:0]
+	for _, id := range ids {
+		b = binary.BigEndian.AppendUint64(b, id)
 	}
-	return string(binary.BigEndian.AppendUint64(nil, id))
+	text := string(b)
+	for i, id := range ids {
+		if id != 0 {
+			out[i] = text[i*idSize : (i+1)*idSize]
+		}
+	}
+	return out
 }
 
 // parseRaw returns the id in a reply, 0 for none.

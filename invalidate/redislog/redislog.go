@@ -22,6 +22,7 @@ type Log struct {
 	control redis.UniversalClient // nil when the configuration is refused
 	cluster clusterClient         // control, where that is a cluster's
 	keys    []string              // meta, keys, scopes
+	limits  [3]any                // arguments of each Sync: the retentions, and the bound in ms
 	cfg     Config                // with the defaults filled in
 	err     error                 // why the configuration is refused
 
@@ -46,6 +47,7 @@ func New(rdb redis.UniversalClient, cfg Config) *Log {
 	cfg.KeyRetention = cmp.Or(cfg.KeyRetention, DefaultKeyRetention)
 	cfg.ScopeRetention = cmp.Or(cfg.ScopeRetention, DefaultScopeRetention)
 	l := &Log{cfg: cfg, rdb: rdb}
+	l.limits = [3]any{cfg.KeyRetention, cfg.ScopeRetention, millis(cfg.Bound)}
 	for _, name := range []string{"m", "k", "s"} {
 		l.keys = append(l.keys, "{"+cfg.Prefix+"}:"+name)
 	}

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/twofold-go/twofold/internal/logwire"
 	"github.com/twofold-go/twofold/invalidate"
 )
 
@@ -16,8 +17,11 @@ type question struct {
 	epoch, keyID, scopID uint64 // new ids
 }
 
-// replySize is the number of elements that sync.lua returns.
-const replySize = 13
+// replySize is the number of elements that sync.lua returns, and shortSize that of its short reply.
+const (
+	replySize = 13
+	shortSize = 3
+)
 
 // noWitness is the last element of the reply when the server has no witness.
 const noWitness = "-"
@@ -25,18 +29,16 @@ const noWitness = "-"
 // readReply reads what sync.lua returns. A record that does not decode is damaged. Only a reply
 // that the script cannot have sent is an error.
 func readReply(reply []any, q question) (p invalidate.Page, err error) {
+	if len(reply) == shortSize && q.keys+q.scopes != "" {
+		return readShort(reply, &q)
+	}
 	if len(reply) != replySize {
 		return p, fmt.Errorf("%w: %d elements for a sync", ErrReply, len(reply))
 	}
-	own := func(i int, payload string, id, after uint64) entry {
-		at, _ := reply[i].(string)
-		t, _ := reply[5].(string)
-		return entry{id: at, t: t, payload: payload, ids: raw(id) + raw(after)}
-	}
-	if p.Keys, err = readEntries(reply[0], keyStream, q.at.Key, own(3, q.keys, q.keyID, q.at.KeyID), q.keyNames); err != nil {
+	if p.Keys, err = readEntries(reply[0], keyStream, q.at.Key); err != nil {
 		return p, err
 	}
-	if p.Scopes, err = readEntries(reply[1], scopeStream, q.at.Scope, own(4, q.scopes, q.scopID, q.at.ScopeID), q.scopeNames); err != nil {
+	if p.Scopes, err = readEntries(reply[1], scopeStream, q.at.Scope); err != nil {
 		return p, err
 	}
 	more, ok := reply[2].(int64)
@@ -50,11 +52,46 @@ func readReply(reply []any, q question) (p invalidate.Page, err error) {
 	if p.Scope, err = readOwn(reply[4]); err != nil {
 		return p, err
 	}
-	p.Now = readNumber(reply[5])
-	// Another program may have written the number. Strict must not wait for an hour because of it.
-	p.Bound = time.Duration(min(readNumber(reply[6]), MaxBound.Milliseconds())) * time.Millisecond
+	p.Now, p.Bound = readNumber(reply[5]), readBound(reply[6])
 	p.End, err = readEnd(reply[7:12])
 	return p, err
+}
+
+// readShort reads a short reply: the log was where the caller thought, and has its records now.
+func readShort(reply []any, q *question) (p invalidate.Page, err error) {
+	if p.Now, p.Bound, p.End = readNumber(reply[0]), readBound(reply[1]), q.at; p.Now == 0 || p.Bound == 0 {
+		return p, fmt.Errorf("%w: no time for a sync", ErrReply)
+	}
+	if q.keys != "" {
+		r := invalidate.Record{At: q.at.Key + 1, ID: q.keyID, After: q.at.KeyID, Time: p.Now, Names: q.keyNames}
+		r.Fences, _ = decode(q.keys, keyStream)
+		p.Keys, p.Key, p.End.Key, p.End.KeyID = []invalidate.Record{r}, r.At, r.At, r.ID
+	}
+	if q.scopes != "" {
+		r := invalidate.Record{At: q.at.Scope + 1, ID: q.scopID, After: q.at.ScopeID, Time: p.Now, Names: q.scopeNames}
+		r.Fences, _ = decode(q.scopes, scopeStream)
+		p.Scopes, p.Scope, p.End.Scope, p.End.ScopeID = []invalidate.Record{r}, r.At, r.At, r.ID
+	}
+	return p, nil
+}
+
+// readBound reads a bound. Another program may have written it: Strict must not wait for an hour
+// because of it.
+func readBound(reply any) time.Duration {
+	return time.Duration(min(readNumber(reply), MaxBound.Milliseconds())) * time.Millisecond
+}
+
+// readStored splits off the last element of the reply of a step that stores a cell.
+func readStored(reply []any) ([]any, logwire.Stored, error) {
+	n := len(reply) - 1
+	if n != replySize && n != shortSize {
+		return nil, 0, fmt.Errorf("%w: %d elements for a sync that stores", ErrReply, len(reply))
+	}
+	how, ok := reply[n].(int64)
+	if !ok || how < int64(logwire.Held) || how > int64(logwire.Filled) {
+		return nil, 0, fmt.Errorf("%w: a %T for a cell", ErrReply, reply[n])
+	}
+	return reply[:n], logwire.Stored(how), nil
 }
 
 // readEnd reads where the log ends: the epoch's id, the last position of each stream, and the ids
@@ -74,17 +111,8 @@ func readEnd(reply []any) (end invalidate.Cursor, err error) {
 	return end, nil
 }
 
-// readEntries reads a list of records. The script sends a number instead of a list when the only
-// record is the caller's own, if any. Names are those of the caller's own record.
-func readEntries(reply any, kind stream, from invalidate.Position, own entry, names string) ([]invalidate.Record, error) {
-	if _, alone := reply.(int64); alone {
-		if own.id == "" {
-			return nil, nil
-		}
-		r := own.record(kind, from)
-		r.Names = names
-		return []invalidate.Record{r}, nil
-	}
+// readEntries reads a list of records.
+func readEntries(reply any, kind stream, from invalidate.Position) ([]invalidate.Record, error) {
 	list, ok := reply.([]any)
 	if !ok {
 		return nil, fmt.Errorf("%w: a %T for records", ErrReply, reply)

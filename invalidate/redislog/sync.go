@@ -45,7 +45,11 @@ const (
 )
 
 // runArg is the index of the run id in the arguments of the script. The replication id follows it.
-const runArg = 7
+// namesArg is that of the names.
+const (
+	runArg   = 7
+	namesArg = 18
+)
 
 // Sync appends a and returns the records after at; see [invalidate.Log]. It is one EVALSHA, or
 // three round trips when the server denies INFO to scripts. It takes at most Bound.
@@ -54,7 +58,7 @@ const runArg = 7
 // configuration, of ctx, of the client library or of the server. redis.IsReadOnlyError and the
 // like recognize them.
 func (l *Log) Sync(ctx context.Context, at invalidate.Cursor, a invalidate.Append) (invalidate.Page, error) {
-	p, err := l.sync(ctx, at, a, nil)
+	p, _, err := l.sync(ctx, at, a, nil, nil)
 	return p, l.fail("sync", err)
 }
 
@@ -71,9 +75,22 @@ func (l *Log) SyncRemoving(ctx context.Context, at invalidate.Cursor, a invalida
 	}
 	var p invalidate.Page
 	if err == nil {
-		p, err = l.sync(ctx, at, a, cells)
+		p, _, err = l.sync(ctx, at, a, cells, nil)
 	}
 	return p, l.fail("sync", err)
+}
+
+// SyncStoring is Sync that also stores a cell, which is on the log's server: for package cache, whose
+// Set is then one EVALSHA. When records have come after at, it leaves a claim in the cell. On a
+// Cluster it fails. After an error, the claim or the frame may be in the cell, and a may have been
+// appended.
+func (l *Log) SyncStoring(ctx context.Context, at invalidate.Cursor, a invalidate.Append, s *logwire.Storing) (p invalidate.Page, how logwire.Stored, err error) {
+	if l.cluster != nil {
+		err = fmt.Errorf("%w: a cell of a cluster cannot be stored in one step", ErrAppend)
+	} else {
+		p, how, err = l.sync(ctx, at, a, nil, s)
+	}
+	return p, how, l.fail("sync", err)
 }
 
 // RemovesFrom reports whether server is the client of a single server that the log was made from;
@@ -83,26 +100,44 @@ func (l *Log) RemovesFrom(server any) bool {
 	return ok && l.cluster == nil && l.control != nil && l.rdb == redis.UniversalClient(c)
 }
 
-func (l *Log) sync(ctx context.Context, at invalidate.Cursor, a invalidate.Append, cells []string) (p invalidate.Page, err error) {
+func (l *Log) sync(ctx context.Context, at invalidate.Cursor, a invalidate.Append, cells []string, s *logwire.Storing) (p invalidate.Page, how logwire.Stored, err error) {
 	if err := l.ready(ctx); err != nil {
-		return p, err
+		return p, how, err
 	}
 	q, args, err := l.args(at, a) // encode a now: the exchange may outlive the call, and must not use a
 	if err != nil {
-		return p, err
+		return p, how, err
+	}
+	if s != nil {
+		cells, args = []string{s.Cell}, append(args[:namesArg], q.keyNames, q.scopeNames, s.Claim, millis(s.Lease), s.Frame, millis(s.TTL))
 	}
 	keys := l.keys
 	if len(cells) > 0 {
 		keys = slices.Concat(l.keys, cells)
 	}
-	return l.do(ctx, l.cfg.Bound, func(ctx context.Context) (invalidate.Page, error) {
+	var stored logwire.Stored // not how: the exchange may outlive the call
+	p, err = l.do(ctx, l.cfg.Bound, func(ctx context.Context) (invalidate.Page, error) {
 		reply, err := l.exchange(ctx, keys, args)
 		if err != nil {
 			return invalidate.Page{}, err
 		}
+		if s != nil {
+			if reply, stored, err = readStored(reply); err != nil {
+				return invalidate.Page{}, err
+			}
+		}
 		l.checkWitness(reply)
 		return readReply(reply, q)
 	})
+	if err == nil {
+		how = stored
+	}
+	return p, how, err
+}
+
+// millis rounds up to whole milliseconds, at least one: Redis refuses a lifetime of zero.
+func millis(d time.Duration) int64 {
+	return max(int64((d+time.Millisecond-1)/time.Millisecond), 1)
 }
 
 func (l *Log) args(at invalidate.Cursor, a invalidate.Append) (q question, args []any, err error) {
@@ -117,16 +152,16 @@ func (l *Log) args(at invalidate.Cursor, a invalidate.Append) (q question, args 
 	if epoch >= maxEpoch {
 		return q, nil, fmt.Errorf("%w: cursor of epoch %d, which no log reaches", ErrAppend, epoch)
 	}
-	known := [3]string{raw(at.Epoch), raw(at.KeyID), raw(at.ScopeID)}
+	known := [3]uint64{at.Epoch, at.KeyID, at.ScopeID}
 	if safeguard.Off(safeguard.IDs) {
-		known = [3]string{}
+		known = [3]uint64{}
 	}
-	args = []any{
-		epoch, formatID(at.Key), formatID(at.Scope), q.keys, q.scopes,
-		l.cfg.KeyRetention, l.cfg.ScopeRetention,
-		"", "", int64((l.cfg.Bound + time.Millisecond - 1) / time.Millisecond), pageRecords, pageBytes,
-		known[0], known[1], known[2], raw(q.epoch), raw(q.keyID), raw(q.scopID),
-	}
+	ids := rawIDs(known[0], known[1], known[2], q.epoch, q.keyID, q.scopID)
+	// Pointers to these words need no allocation each.
+	w := &[...]string{formatID(at.Key), formatID(at.Scope), q.keys, q.scopes, ids[0], ids[1], ids[2], ids[3], ids[4], ids[5]}
+	args = make([]any, 0, namesArg+6)
+	args = append(args, epoch, &w[0], &w[1], &w[2], &w[3], l.limits[0], l.limits[1], "", "", l.limits[2], pageRecords, pageBytes,
+		&w[4], &w[5], &w[6], &w[7], &w[8], &w[9])
 	q.keyNames, q.scopeNames = l.names(a.KeyNames), l.names(a.ScopeNames)
 	if q.keyNames != "" || q.scopeNames != "" {
 		args = append(args, q.keyNames, q.scopeNames)
@@ -147,7 +182,7 @@ func (l *Log) KeepsNames() bool { return l.cfg.Names }
 
 // checkWitness warns once when the server has no witness.
 func (l *Log) checkWitness(reply []any) {
-	if len(reply) != replySize || reply[replySize-1] != noWitness || l.noWitness.Swap(true) {
+	if n := len(reply); n != replySize && n != shortSize || reply[n-1] != noWitness || l.noWitness.Swap(true) {
 		return
 	}
 	l.logger().Warn("redislog: the server does not show whether its keys were loaded, so a log that is put back into the same process by RESTORE or DEBUG RELOAD is not noticed; allow OBJECT to the user, and leave hash-max-listpack-value below 8192",

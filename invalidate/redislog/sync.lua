@@ -2,7 +2,7 @@
 -- not be the one that the caller or its own notes know. Appends. Returns the records after the
 -- caller's positions.
 --
--- KEYS  meta hash, key stream, scope stream; then cells to remove first
+-- KEYS  meta hash, key stream, scope stream; then cells to remove first, or the cell to store
 -- ARGV  1 highest epoch the caller knows   2, 3 its last position of each stream
 --       4, 5 payloads, '' appends nothing  6, 7 how many records the streams retain
 --       8, 9 run id and replication id of this server, '' asks INFO for both
@@ -11,12 +11,15 @@
 --       unknown id
 --       16, 17, 18 new ids: of an epoch, of a key record, of a scope record
 --       19, 20 names of the two records; missing or '' for none
+--       21, 22 the frame and the lease in ms of a claim on the cell to store; missing for none
+--       23, 24 the cell's new frame, as of the record after the caller's positions, and its TTL in ms
 --
 -- An id is eight random bytes from the caller. Field i of a record holds the record's own id and
 -- the id of the record before it.
 --
--- Returns an empty list when INFO does not show the server's ids. Returns 0 in place of a list of
--- records when the only record, if any, is the one that the caller appends.
+-- Returns an empty list when INFO does not show the server's ids, and a short one when the caller
+-- knows where the log ends, and its own records follow. With a cell to store, the
+-- last element is 0: a hold keeps it, 1: it has the claim, 2: it has the frame.
 --
 -- Numbers are doubles. They are exact for epochs, for positions within them and for the
 -- milliseconds of a bound. The script never calculates with microseconds.
@@ -87,7 +90,20 @@ local function usable(epoch)
   return epoch and epoch > 0 and epoch < LIMIT and math.floor(epoch) or 0
 end
 
-if KEYS[4] then redis.call('UNLINK', unpack(KEYS, 4)) end
+-- A cell to store is claimed before the record is written, over whatever is there, by the rules of
+-- Claim.Over of package tier; TestStoringAgreesWithOver compares the two.
+local stored
+if ARGV[21] then
+  local head = redis.pcall('GETRANGE', KEYS[4], 0, 8)
+  if type(head) == 'table' and not string.find(head.err, 'WRONGTYPE', 1, true) then return head end
+  stored = 0
+  if type(head) == 'table' or #head < 9 or string.sub(head, 1, 1) ~= 'H' then
+    redis.call('SET', KEYS[4], ARGV[21], 'PX', ARGV[22])
+    stored = 1
+  end
+elseif KEYS[4] then
+  redis.call('UNLINK', unpack(KEYS, 4))
+end
 
 local h = redis.call('HMGET', meta, 'run', 'rep', 'wit', 'ep', 'id', 'kl', 'sl', 'ki', 'si', 'b')
 local RUN, REP, WIT, EP, ID, B = 1, 2, 3, 4, 5, 10
@@ -113,7 +129,7 @@ local same = run == h[RUN] and rep == h[REP] and not reloaded(h[WIT])
 local field = { [keys] = { 'kl', 'ki' }, [scopes] = { 'sl', 'si' } }
 
 local function reply(kr, sr, more, kid, sid)
-  return { kr, sr, more, kid, sid, now, bound, h[ID], h[6], h[7], h[8], h[9], h[WIT] }
+  return { kr, sr, more, kid, sid, now, bound, h[ID], h[6], h[7], h[8], h[9], h[WIT], stored }
 end
 
 -- The short way, for a caller that appends and knows exactly what the log's own notes say. It does
@@ -134,7 +150,13 @@ end
 if appends and same and ARGV[13] == h[ID] and ARGV[2] == h[6] and ARGV[3] == h[7] and ARGV[14] == h[8] and ARGV[15] == h[9] then
   local kid = follow(keys, ARGV[4], ARGV[17], ARGV[19])
   local sid = kid and follow(scopes, ARGV[5], ARGV[18], ARGV[20])
-  if sid then return reply(0, 0, 0, kid, sid) end
+  if sid then
+    if stored == 1 then -- the record is at the position that the frame names
+      redis.call('SET', KEYS[4], ARGV[23], 'PX', ARGV[24])
+      stored = 2
+    end
+    return { now, bound, h[WIT], stored } -- the caller knows the rest
+  end
 end
 
 local epoch = usable(tonumber(h[EP] or ''))

@@ -163,7 +163,7 @@ func (t *Tier) Budget() (used, most int64) { return t.total.Load(), t.max }
 func (t *Tier) Range(f func(e tier.Entry) bool) {
 	for i := range t.shards {
 		for n := range t.shards[i].table.All() {
-			if !f(n.Entry) {
+			if !f(n.Entry()) {
 				return
 			}
 		}

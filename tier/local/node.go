@@ -21,7 +21,7 @@ const (
 )
 
 // chargeOf returns what a node takes from the budget.
-func chargeOf(n *node) int64 { return n.Cost + Overhead }
+func chargeOf(n *node) int64 { return n.Cost() + Overhead }
 
 // The places of a node. After inMain, they say why the node has none.
 const (

@@ -23,7 +23,7 @@ func (t *Tier) Get(hash uint64) (e tier.Entry, ok bool) {
 	if t.isSample(m) {
 		s.sampleHit(n, seen)
 	}
-	return n.Entry, true
+	return n.Entry(), true
 }
 
 // Set makes e visible under hash before it returns. Cost is in bytes; a negative cost counts as
@@ -35,7 +35,7 @@ func (t *Tier) Set(hash uint64, e tier.Entry, cost int64) bool {
 	end := t.ends.Of(e)
 	m := localnode.Mix(hash)
 	s := t.shardOf(m)
-	if n.Cost > t.largest-Overhead {
+	if n.Cost() > t.largest-Overhead {
 		return t.refuse(s, n)
 	}
 	var out departures
@@ -116,6 +116,6 @@ func (t *Tier) tell(out *departures) {
 	for out.first != nil {
 		n := out.first
 		out.first, n.Newer = n.Newer, nil
-		t.report(n.Entry, n.Cost, reasons[n.Place])
+		t.report(n.Entry(), n.Cost(), reasons[n.Place])
 	}
 }

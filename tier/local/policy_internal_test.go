@@ -117,7 +117,7 @@ func TestReplacedKeepsItsRank(t *testing.T) {
 	}
 	l.Get(1)
 	l.Set(1, "new", 200)
-	if n := l.shards[0].table.Load(1); n == nil || n.Place != inMain || n.Seen.Load()&hitsMask == 0 || n.Entry != "new" {
+	if n := l.shards[0].table.Load(1); n == nil || n.Place != inMain || n.Seen.Load()&hitsMask == 0 || n.Entry() != "new" {
 		t.Errorf("the new entry is %+v, want it in main with its hits", n)
 	}
 }

@@ -80,9 +80,9 @@ func (s *shard) give(out *departures, have *int64) {
 // old, because an entry that is replaced was usually hit a moment ago.
 func (s *shard) enter(n, old *node, end localnode.Tick, mixed uint64, out *departures) {
 	s.table.Put(n, end)
-	s.cost += n.Cost
+	s.cost += n.Cost()
 	if old != nil {
-		s.cost -= old.Cost
+		s.cost -= old.Cost()
 		n.Seen.Store(old.Seen.Load())
 		n.Place = old.Place
 		s.unlink(old)
@@ -131,7 +131,7 @@ func (s *shard) expireSome(out *departures, have *int64) {
 
 // expire removes n and adds its charge to have, if n has ended. Otherwise it returns the end.
 func (s *shard) expire(n *node, now localnode.Tick, out *departures, have *int64) localnode.Tick {
-	end := s.tier.ends.Of(n.Entry)
+	end := s.tier.ends.Of(n.Entry())
 	if end == 0 || end > now {
 		return end
 	}
@@ -143,7 +143,7 @@ func (s *shard) expire(n *node, now localnode.Tick, out *departures, have *int64
 func (s *shard) drop(n *node, why localnode.Place, out *departures) {
 	s.unlink(n)
 	s.table.Remove(n.Hash)
-	s.cost -= n.Cost
+	s.cost -= n.Cost()
 	out.add(n, why)
 }
 

@@ -52,7 +52,7 @@ type expiry struct {
 
 // remove removes n if it has ended. Otherwise it returns the end. The caller holds the shard's mutex.
 func (x *expiry) remove(n *node) (end localnode.Tick, more bool) {
-	end = x.tier.ends.Of(n.Entry)
+	end = x.tier.ends.Of(n.Entry())
 	if end == 0 || end > x.now {
 		return end, true
 	}

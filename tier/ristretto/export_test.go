@@ -31,7 +31,7 @@ func (t *Tier) InMain(hash uint64) (any, bool) {
 	if !ok {
 		return nil, false
 	}
-	return n.Entry, true
+	return n.Entry(), true
 }
 
 // Shards returns the number of shards.

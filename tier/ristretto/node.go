@@ -6,7 +6,7 @@ import "github.com/twofold-go/twofold/internal/localnode"
 type node = localnode.Node
 
 // chargeOf returns what a node takes from the budget.
-func chargeOf(n *node) int64 { return n.Cost + Overhead }
+func chargeOf(n *node) int64 { return n.Cost() + Overhead }
 
 // touch sets the bit for a hit. It checks first, so the cache line of a hot node stays shared
 // between the cores that read it.

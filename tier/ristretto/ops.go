@@ -15,7 +15,7 @@ func (t *Tier) Get(hash uint64) (e tier.Entry, ok bool) {
 		return nil, false
 	}
 	touch(n)
-	return n.Entry, true
+	return n.Entry(), true
 }
 
 // Set makes e visible under hash before it returns. Cost is in bytes; a negative cost counts as
@@ -28,7 +28,7 @@ func (t *Tier) Set(hash uint64, e tier.Entry, cost int64) bool {
 	n := localnode.Of(hash, e, cost)
 	end := t.ends.Of(e)
 	s := t.shardOf(hash)
-	if n.Cost > t.limits.entry-Overhead {
+	if n.Cost() > t.limits.entry-Overhead {
 		return t.refuse(s, n)
 	}
 	if !t.reserve(s, chargeOf(n)) {
@@ -102,6 +102,6 @@ func (t *Tier) releaseLocked(s *shard, n *node) {
 	case spilling, gone: // the drainer has it, or no part of the tier
 	}
 	n.Place = gone
-	s.cost -= n.Cost
+	s.cost -= n.Cost()
 	t.total.Add(-chargeOf(n))
 }

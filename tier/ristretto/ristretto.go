@@ -107,7 +107,7 @@ func (t *Tier) OnEvict(f func(e tier.Entry, cost int64, reason tier.EvictReason)
 
 func (t *Tier) tell(n *node, reason tier.EvictReason) {
 	if t.report != nil {
-		t.report(n.Entry, n.Cost, reason)
+		t.report(n.Entry(), n.Cost(), reason)
 	}
 }
 
@@ -133,7 +133,7 @@ func (t *Tier) Budget() (used, most int64) {
 func (t *Tier) Range(f func(e tier.Entry) bool) {
 	for i := range t.shards {
 		for n := range t.shards[i].table.All() {
-			if !f(n.Entry) {
+			if !f(n.Entry()) {
 				return
 			}
 		}

@@ -21,7 +21,7 @@ type shard struct {
 // caller holds mu.
 func (s *shard) enter(n *node, end localnode.Tick) (old *node) {
 	old = s.table.Put(n, end)
-	s.cost += n.Cost
+	s.cost += n.Cost()
 	n.Place = inFront
 	s.front.push(n)
 	return old

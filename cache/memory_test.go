@@ -1,0 +1,71 @@
+//go:build !race
+
+package cache_test
+
+import (
+	"context"
+	"testing"
+	"unsafe"
+
+	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/tier/local"
+)
+
+// TestMemoryOfAnEntry bounds what an entry costs above its key and value: the object with its node,
+// its cell of the table, and its part of the sketch. A full collection comes before each reading.
+func TestMemoryOfAnEntry(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it fills a cache with a million entries")
+	}
+	t.Run("int", func(t *testing.T) { weigh(t, 150, func(i int) int { return i }) })
+	t.Run("64 bytes", func(t *testing.T) { weigh(t, 175, func(i int) [8]int { return [8]int{i} }) })
+}
+
+func weigh[V any](t *testing.T, most int64, value func(int) V) {
+	const n = 1_000_000
+	before := int64(heap())
+	c := weighed(t, value)
+	for i := range n {
+		if _, err := c.Get(t.Context(), i); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var v V
+	got := (int64(heap())-before)/n - int64(unsafe.Sizeof(int(0))+unsafe.Sizeof(v))
+	if _, ok := c.Peek(t.Context(), 1); !ok {
+		t.Error("an entry has left: the tier is too small for this test")
+	}
+	if t.Logf("%d bytes", got); got > most {
+		t.Errorf("an entry costs %d bytes above its key and value, want %d at most", got, most)
+	}
+}
+
+func weighed[V any](t *testing.T, value func(int) V) cache.Cache[int, V] {
+	t.Helper()
+	tiers := open(t, cache.TiersConfig{Local: local.New(local.Config{MaxBytes: 1 << 30})})
+	c, err := cache.New(tiers, cache.Config[int, V]{
+		Namespace: "weighed",
+		Load:      func(_ context.Context, k int) (V, error) { return value(k), nil },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// A Set that is one round trip makes about 57 allocations. On one processor, as here, the tail reads
+// each record by a command of its own, and makes the others.
+func TestAllocationsOfASet(t *testing.T) {
+	w, ctx := openOnOne(t, asItIs), context.Background()
+	if err := w.tiers[1].Close(ctx); err != nil { // its tail reads, too
+		t.Fatal(err)
+	}
+	got := testing.AllocsPerRun(500, func() {
+		if err := w.c[0].Set(ctx, 1, "v"); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if t.Logf("%v allocations", got); got > 115 {
+		t.Errorf("a Set makes %v allocations with those of the tail, want 115 at most", got)
+	}
+}

@@ -1,0 +1,83 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/twofold-go/twofold/internal/follow"
+	"github.com/twofold-go/twofold/internal/logwire"
+	"github.com/twofold-go/twofold/internal/measure"
+	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/tier"
+)
+
+// maxOnce bounds the payload of a value that the log stores. A larger one would hold up the log, on
+// which leases depend.
+const maxOnce = 64 << 10
+
+// once claims the cell, writes the record and fills the cell in one step, if the cell is on the log's
+// server. It reports false if the three steps have to be made one by one. After a failed try that is
+// right as well: they undo what is left of it, by a claim and a record of their own.
+//
+// The frame has the position of the key's own record. It is stored only if that record directly
+// follows what this process had applied. Otherwise the step leaves the claim, and the fill follows.
+func (s *Setting) once(ctx context.Context, until time.Time) bool {
+	j, far := &s.j, s.j.far()
+	if j.t.cellNames == nil || !s.keep || s.held || far == nil || len(s.payload.Data) > maxOnce || far.Breaker() != "closed" {
+		return false
+	}
+	s.claim = tier.Claim{Nonce: tier.NewNonce(), Lease: j.t.cfg.ClaimTTL}
+	key := invalidate.Key(j.full)
+	as, how, err := j.t.follower.Store(ctx, until, key, s.storing)
+	switch {
+	case errors.Is(err, follow.ErrBusy):
+		return false
+	case err != nil:
+		far.GiveBack(ctx, j.p.RemoteTimeout, j.FullKey(), s.claim)
+		return false
+	}
+	j.t.told(follow.Request{Scopes: []invalidate.Scope{key}})
+	s.gone, s.written = true, true
+	switch how {
+	case logwire.Held: // the cell must stay
+		j.v.counts.Inc(measure.FillNoStore)
+	case logwire.Claimed:
+		s.claimed = true
+	case logwire.Filled:
+		s.filled = true
+		s.keepAs(as)
+	}
+	return true
+}
+
+// storing returns the cell of the value, as of a mark.
+func (s *Setting) storing(as follow.Mark) (*logwire.Storing, error) {
+	j := &s.j
+	j.date(s.It)
+	frame, ttl, err := j.freeze(s.It, s.payload, s.claim.Nonce, as)
+	return &logwire.Storing{
+		Cell:  j.t.cellNames([]string{j.FullKey()})[0],
+		Claim: tier.LeaseCell(s.claim.Nonce), Lease: s.claim.Lease,
+		Frame: frame, TTL: ttl,
+	}, err
+}
+
+// keepAs keeps the value in this process. Its own record is applied here, and perhaps later ones, so
+// its positions say whether a fence covers it, as for a frame that another process has filled. The
+// mark comes before that check.
+func (s *Setting) keepAs(as follow.Mark) {
+	j := &s.j
+	mark := j.t.fences.Capture()
+	fresh, ok := j.t.fences.Accepts(as, j.hash, j.FullKey(), &s.It.Deps)
+	if !ok { // an invalidation or another Set came last
+		j.v.counts.Inc(measure.FillLost)
+		return
+	}
+	s.It.born.Store(mark.Tick)
+	if fresh != follow.Forever {
+		s.It.expire(fresh)
+	}
+	j.v.counts.Inc(measure.FillStored)
+	j.putSized(s.It, s.size)
+}
