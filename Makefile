@@ -10,7 +10,7 @@ MODULES  = $$(go list -m -f '{{.Dir}}')
 RACE     = $$(go list work | grep -vE '/internal/(bench|api|deptest|diagram|doctest|follow|release|tools)')
 # Other machines that the library builds for. The tests of the second line's packages run on 32 bits, too.
 TARGETS  = windows/amd64 darwin/arm64 linux/386 linux/arm64
-SMALL    = ./codec ./key ./policy ./tier ./tier/local ./internal/localnode ./internal/scope ./internal/flight ./internal/follow
+SMALL    = ./codec ./key ./policy ./tier ./tier/local ./internal/localnode ./internal/scope ./internal/flight ./internal/fence ./internal/follow
 PKG      ?= ./cache
 BENCH    ?= .
 COUNT    ?= 1

@@ -6,7 +6,7 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/twofold-go/twofold/internal/follow"
+	"github.com/twofold-go/twofold/internal/fence"
 	"github.com/twofold-go/twofold/internal/measure"
 	"github.com/twofold-go/twofold/internal/safeguard"
 )
@@ -160,7 +160,7 @@ func (a *Ask) joins(f *flight) bool {
 // the flight began.
 func (a *Ask) overtook(f *flight) bool {
 	fresh, overtaken := a.j.t.fences.Overtaken(f.mark, f.j.hash, f.j.FullKey(), nil)
-	return overtaken || fresh != follow.Forever
+	return overtaken || fresh != fence.Forever
 }
 
 // accepts reports whether the caller may take the outcome of a flight that it joined: no line may

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/twofold-go/twofold/codec"
+	"github.com/twofold-go/twofold/internal/fence"
 	"github.com/twofold-go/twofold/internal/follow"
 	"github.com/twofold-go/twofold/internal/listen"
 	"github.com/twofold-go/twofold/internal/measure"
@@ -58,7 +59,7 @@ type Core struct {
 	remote   *remote.Tier // nil: none
 	codecs   codec.Set
 	log      *slog.Logger
-	fences   *follow.Fences
+	fences   *fence.Fences
 	lease    *follow.Lease
 	follower *follow.Follower // nil without a log
 	bound    int64            // of the log

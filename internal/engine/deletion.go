@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/twofold-go/twofold/internal/follow"
+	"github.com/twofold-go/twofold/internal/fence"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/tier"
 )
@@ -12,7 +12,7 @@ import (
 // Deletion is one step that invalidates keys and other scopes. It is for one goroutine.
 type Deletion struct {
 	v    *View
-	r    follow.Request
+	r    fence.Request
 	jobs []*Job
 	job  *Job // begun for the next key
 }
@@ -20,7 +20,7 @@ type Deletion struct {
 // NewDeletion returns the step for more scopes, or why they are refused.
 func (v *View) NewDeletion(more []invalidate.Scope) (d Deletion, err error) {
 	d.v, d.job = v, new(Job)
-	if d.r, err = follow.NewRequest(more...); err != nil {
+	if d.r, err = fence.NewRequest(more...); err != nil {
 		return d, err
 	}
 	d.r.Removed = v.far == nil && len(d.r.Keys()) == 0 // there are no cells

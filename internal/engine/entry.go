@@ -119,7 +119,7 @@ func (it *Entry) serve(staleFor, hopeFor time.Duration) {
 	}
 }
 
-// FullKey spells the key. It succeeded once before the entry was made. It implements follow.Keyed.
+// FullKey spells the key. It succeeded once before the entry was made. It implements fence.Keyed.
 func (it *Entry) FullKey() string {
 	full, err := it.View.kind.Spell(it)
 	if err != nil {

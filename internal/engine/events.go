@@ -3,7 +3,7 @@ package engine
 import (
 	"slices"
 
-	"github.com/twofold-go/twofold/internal/follow"
+	"github.com/twofold-go/twofold/internal/fence"
 	"github.com/twofold-go/twofold/internal/lognames"
 	"github.com/twofold-go/twofold/invalidate"
 )
@@ -12,7 +12,7 @@ import (
 func (t *Core) OnInvalidate(fn func(invalidate.Event)) (stop func()) { return t.listeners.Add(fn) }
 
 // told reports an invalidation or Expire of this process.
-func (t *Core) told(r follow.Request) {
+func (t *Core) told(r fence.Request) {
 	if t.listeners.Any() {
 		t.listeners.Tell(invalidate.Event{Local: true, Scopes: slices.Clone(r.Scopes), Fences: r.Fences()})
 	}

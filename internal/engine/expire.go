@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/twofold-go/twofold/internal/follow"
+	"github.com/twofold-go/twofold/internal/fence"
 	"github.com/twofold-go/twofold/internal/remote"
 	"github.com/twofold-go/twofold/internal/wire"
 	"github.com/twofold-go/twofold/invalidate"
@@ -28,7 +28,7 @@ func (j *Job) ExpireKey(ctx context.Context) error {
 }
 
 func (t *Core) expire(ctx context.Context, p *policy.Policy, far *remote.Tier, scopes ...invalidate.Scope) error {
-	r, err := follow.NewExpiry(scopes...)
+	r, err := fence.NewExpiry(scopes...)
 	if err != nil {
 		return err
 	}

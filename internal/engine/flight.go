@@ -7,8 +7,8 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/twofold-go/twofold/internal/fence"
 	calls "github.com/twofold-go/twofold/internal/flight"
-	"github.com/twofold-go/twofold/internal/follow"
 	"github.com/twofold-go/twofold/internal/measure"
 	"github.com/twofold-go/twofold/internal/scope"
 )
@@ -18,7 +18,7 @@ import (
 // the goroutine that does the work; see party.
 type flight struct {
 	j     Job
-	mark  follow.Mark // captured before anything was fetched
+	mark  fence.Mark // captured before anything was fetched
 	begun int64
 	outer *Fill // the load that began this flight, if nested
 

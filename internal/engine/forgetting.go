@@ -1,7 +1,7 @@
 package engine
 
 import (
-	"github.com/twofold-go/twofold/internal/follow"
+	"github.com/twofold-go/twofold/internal/fence"
 	"github.com/twofold-go/twofold/internal/safeguard"
 	"github.com/twofold-go/twofold/internal/scope"
 	"github.com/twofold-go/twofold/internal/unwrap"
@@ -29,7 +29,7 @@ func (it *Entry) judged(gen, tick uint64, fresh int64, ok bool) bool {
 		it.clearAt.Store(covered)
 		return false
 	}
-	if fresh != follow.Forever && !safeguard.Off(safeguard.Soft) {
+	if fresh != fence.Forever && !safeguard.Off(safeguard.Soft) {
 		it.expire(fresh)
 		it.nextTry.Store(0) // a failed or running load knows nothing of this Expire
 	}
@@ -55,14 +55,14 @@ func (it *Entry) noteClear(tick uint64) {
 
 // settle judges the item before fences are forgotten, and takes a dead item out of the tier. It
 // skips an item whose key panics when it is spelled; that item is given up later.
-func (it *Entry) settle(t *Core, s *follow.Survey) {
+func (it *Entry) settle(t *Core, s *fence.Survey) {
 	defer func() { _ = recover() }()
 	born, gen := it.born.Load(), t.fences.Generation() // before the check, as in unfenced
 	if born >= s.Tick() {
 		return // judged a moment ago
 	}
 	if it.clearAt.Load() != covered {
-		var d *follow.Deps
+		var d *fence.Deps
 		if !it.Plain { // a plain item depends on nothing; to look would touch another cache line
 			d = &it.Deps
 		}

@@ -5,7 +5,7 @@ import (
 	"math"
 	"time"
 
-	"github.com/twofold-go/twofold/internal/follow"
+	"github.com/twofold-go/twofold/internal/fence"
 	"github.com/twofold-go/twofold/internal/lifetimes"
 	"github.com/twofold-go/twofold/internal/measure"
 	"github.com/twofold-go/twofold/internal/safeguard"
@@ -41,7 +41,7 @@ type frame struct {
 }
 
 // judge returns the verdict on a frame. mark was captured before the fetch.
-func (j *Job) judge(raw []byte, mark follow.Mark) (f frame) {
+func (j *Job) judge(raw []byte, mark fence.Mark) (f frame) {
 	if len(raw) == 0 {
 		return frame{verdict: absent}
 	}
@@ -67,9 +67,9 @@ func (j *Job) judge(raw []byte, mark follow.Mark) (f frame) {
 		j.v.counts.Inc(measure.CellForeign)
 		return f
 	}
-	filled := follow.Mark{Key: invalidate.Position(cell.KeyPos), Scope: invalidate.Position(cell.ScopePos), Epoch: cell.Epoch}
+	filled := fence.Mark{Key: invalidate.Position(cell.KeyPos), Scope: invalidate.Position(cell.ScopePos), Epoch: cell.Epoch}
 	fresh, ok := j.t.fences.Accepts(filled, j.hash, j.FullKey(),
-		&follow.Deps{Tags: cell.Tags, Keys: cell.PartKeys, Prefixes: cell.PartPrefixes})
+		&fence.Deps{Tags: cell.Tags, Keys: cell.PartKeys, Prefixes: cell.PartPrefixes})
 	if !ok && !safeguard.Off(safeguard.Frames) {
 		j.v.counts.Inc(measure.CellRefused)
 		return f
@@ -79,7 +79,7 @@ func (j *Job) judge(raw []byte, mark follow.Mark) (f frame) {
 		j.v.counts.Inc(measure.CellCorrupt)
 		return f
 	}
-	if fresh != follow.Forever && !safeguard.Off(safeguard.Soft) {
+	if fresh != fence.Forever && !safeguard.Off(safeguard.Soft) {
 		it.expire(fresh)
 	}
 	if it.keptUntil() <= j.t.now() {
@@ -90,10 +90,10 @@ func (j *Job) judge(raw []byte, mark follow.Mark) (f frame) {
 }
 
 // thaw makes an item of a value cell, whose frame has size bytes.
-func (j *Job) thaw(c *tier.Cell, size int, mark follow.Mark) (it *Entry, err error) {
+func (j *Job) thaw(c *tier.Cell, size int, mark fence.Mark) (it *Entry, err error) {
 	it = j.take(mark)
 	if len(c.Tags)+len(c.PartKeys) > 0 {
-		it.own().Deps = follow.Deps{Tags: c.Tags, Keys: c.PartKeys, Prefixes: c.PartPrefixes}
+		it.own().Deps = fence.Deps{Tags: c.Tags, Keys: c.PartKeys, Prefixes: c.PartPrefixes}
 	}
 	if c.Flags&tier.Negative != 0 {
 		gone := ErrNotFound
@@ -136,7 +136,7 @@ func (j *Job) thaw(c *tier.Cell, size int, mark follow.Mark) (it *Entry, err err
 }
 
 // freeze returns the cell of an item, and how long the tier should keep it.
-func (j *Job) freeze(it *Entry, payload wire.Encoded, nonce tier.Nonce, mark follow.Mark) ([]byte, time.Duration, error) {
+func (j *Job) freeze(it *Entry, payload wire.Encoded, nonce tier.Nonce, mark fence.Mark) ([]byte, time.Duration, error) {
 	now, wall := j.t.now(), time.Now()
 	at := func(t int64) int64 {
 		if t == never {

@@ -63,7 +63,7 @@ func (j *Job) same(e *Entry) bool { return j.v.kind.Same(j.e, e) }
 // find returns what this process holds of the key, and the time it was judged at; see view.find.
 func (j *Job) find() (*Entry, int64) { return j.v.find(j.at, j.same, 0) }
 
-// FullKey implements follow.Keyed. It returns the spelled key, or "" before spell.
+// FullKey implements fence.Keyed. It returns the spelled key, or "" before spell.
 func (j *Job) FullKey() string { return j.full.String() }
 
 // far returns the remote tier, or nil if the job skips it.

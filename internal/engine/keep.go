@@ -5,11 +5,11 @@ import (
 	"sync"
 	"unsafe"
 
-	"github.com/twofold-go/twofold/internal/follow"
+	"github.com/twofold-go/twofold/internal/fence"
 )
 
 // bear makes an entry that holds the job's key ready for a value. It is born at mark.
-func (j *Job) bear(it *Entry, mark follow.Mark) *Entry {
+func (j *Job) bear(it *Entry, mark fence.Mark) *Entry {
 	it.View, it.low, it.rare = j.v, uint32(j.hash), common //nolint:gosec // the low half is what is wanted
 	it.born.Store(mark.Tick)
 	return it
@@ -18,7 +18,7 @@ func (j *Job) bear(it *Entry, mark follow.Mark) *Entry {
 // take returns an entry of the job's key for a value, born at mark. The first is the one that holds
 // the key for the job. Its key never changes, so joiners may compare it meanwhile. Only the goroutine
 // that works on a flight calls take.
-func (j *Job) take(mark follow.Mark) *Entry {
+func (j *Job) take(mark fence.Mark) *Entry {
 	it := j.e
 	if j.used {
 		it = j.v.kind.Blank(it)

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/twofold-go/twofold/internal/fence"
 	"github.com/twofold-go/twofold/internal/follow"
 	"github.com/twofold-go/twofold/internal/remote"
 	"github.com/twofold-go/twofold/internal/safeguard"
@@ -70,11 +71,11 @@ func (t *Core) follow() {
 }
 
 // unlogged returns the fences of tiers without a log.
-func (t *Core) unlogged() *follow.Fences {
+func (t *Core) unlogged() *fence.Fences {
 	if t.remote == nil {
-		return follow.NewLocalFences(t.base)
+		return fence.NewLocal(t.base)
 	}
-	return follow.NewFences(t.base)
+	return fence.New(t.base)
 }
 
 // Ready waits until this process knows what the log knows. Without a log it returns at once.
@@ -199,7 +200,7 @@ func (j *Job) judges(lease int64) bool {
 // and the lease has ended, assess asks for a new lease. While an invalidation of this process is
 // not in the log, no fence shows that the frame is old. So Owes is read before the fences, like
 // the lease: an invalidation that reaches the log in between leaves a fence that judge finds.
-func (j *Job) assess(ctx context.Context, raw []byte, mark follow.Mark) (frame, error) {
+func (j *Job) assess(ctx context.Context, raw []byte, mark fence.Mark) (frame, error) {
 	for try := 0; ; try++ {
 		lease, owes := j.t.lease.Read(), j.t.follower != nil && j.t.follower.Owes()
 		f := j.judge(raw, mark)

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/internal/errtree"
-	"github.com/twofold-go/twofold/internal/follow"
+	"github.com/twofold-go/twofold/internal/fence"
 	"github.com/twofold-go/twofold/internal/lifetimes"
 )
 
@@ -17,7 +17,7 @@ type attempt struct {
 	err       error
 	cause     error // why it is absent, in the loader's words
 	panicked  error
-	mark      follow.Mark
+	mark      fence.Mark
 	facts     facts
 	empty     bool // a value that stands for nothing, by Config.Empty
 	begun     int64
@@ -43,7 +43,7 @@ type loaded struct {
 }
 
 // take takes the entries for the values. They are born at mark.
-func (g *loaded) take(runs []run, mark follow.Mark) {
+func (g *loaded) take(runs []run, mark fence.Mark) {
 	g.one = runs[0].f.j.take(mark)
 	if !runs[0].f.j.many {
 		return

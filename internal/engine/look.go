@@ -3,7 +3,7 @@ package engine
 import (
 	"context"
 
-	"github.com/twofold-go/twofold/internal/follow"
+	"github.com/twofold-go/twofold/internal/fence"
 	"github.com/twofold-go/twofold/internal/remote"
 	"github.com/twofold-go/twofold/internal/scope"
 	"github.com/twofold-go/twofold/tier"
@@ -23,7 +23,7 @@ func look(ctx context.Context, runs []run, d *scope.Deadline) {
 		return
 	}
 	var cells [][]byte
-	var mark follow.Mark
+	var mark fence.Mark
 	err := errUnconfirmed
 	if f.j.canJudge(ctx) {
 		mark = f.j.t.fences.Capture()

@@ -6,7 +6,7 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
-	"github.com/twofold-go/twofold/internal/follow"
+	"github.com/twofold-go/twofold/internal/fence"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/tier"
 )
@@ -17,13 +17,13 @@ import (
 // have made something of its absence.
 
 // anything stands for more parts than a cell can carry: every key and every prefix.
-var anything = follow.Deps{Keys: []uint64{invalidate.AnyTag}}
+var anything = fence.Deps{Keys: []uint64{invalidate.AnyTag}}
 
 // manyParts reports whether the set stands for more parts than it holds.
 func (s *tagSet) manyParts() bool { return len(s.Keys) == 1 && s.Keys[0] == invalidate.AnyTag }
 
 // join adds the parts of another set.
-func (s *tagSet) join(d *follow.Deps) {
+func (s *tagSet) join(d *fence.Deps) {
 	s.Keys, s.Prefixes = union(s.Keys, d.Keys), union(s.Prefixes, d.Prefixes)
 	s.limitParts()
 }

@@ -4,7 +4,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/twofold-go/twofold/internal/follow"
+	"github.com/twofold-go/twofold/internal/fence"
 	"github.com/twofold-go/twofold/internal/lifetimes"
 	"github.com/twofold-go/twofold/internal/localnode"
 	"github.com/twofold-go/twofold/internal/measure"
@@ -82,7 +82,7 @@ func (v *View) Hit(it *Entry, moment int64) (lease int64, n Note, ok bool) {
 
 // unfenced reports whether no fence covers the entry, whose key speller spells. It also notes the
 // end of its freshness by an Expire; read that afterwards.
-func (it *Entry) unfenced(t *Core, speller follow.Keyed) bool {
+func (it *Entry) unfenced(t *Core, speller fence.Keyed) bool {
 	gen := t.fences.Generation() // before the check: a later fence is not part of it
 	switch at := it.clearAt.Load(); {
 	case at == covered:

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/twofold-go/twofold/internal/follow"
+	"github.com/twofold-go/twofold/internal/fence"
 	"github.com/twofold-go/twofold/internal/measure"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/tier"
@@ -34,7 +34,7 @@ func SetAll(ctx context.Context, sets []Setting) {
 			s.err = errors.Join(s.err, s.j.replace(ctx, s.It, s.size, s.keep))
 		}
 		if s.j.v.far == nil && s.j.t.follower == nil {
-			s.j.t.told(follow.Request{Scopes: []invalidate.Scope{invalidate.Key(s.j.full)}})
+			s.j.t.told(fence.Request{Scopes: []invalidate.Scope{invalidate.Key(s.j.full)}})
 		}
 		if s.j.o.SkipLocal {
 			s.j.t.local.Delete(s.j.at) // only to give the memory back
@@ -86,7 +86,7 @@ func seizeAll(ctx context.Context, sets []Setting) {
 
 // spreadAll writes the record of the keys whose cells are gone, or of the other keys.
 func spreadAll(ctx context.Context, sets []Setting, gone bool, until time.Time) {
-	r := follow.Request{Removed: gone || sets[0].j.v.far == nil, Until: until}
+	r := fence.Request{Removed: gone || sets[0].j.v.far == nil, Until: until}
 	for i := range sets {
 		if s := &sets[i]; s.gone == gone && !s.written {
 			r.Scopes = append(r.Scopes, invalidate.Key(s.j.full))

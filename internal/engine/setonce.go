@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/twofold-go/twofold/internal/fence"
 	"github.com/twofold-go/twofold/internal/follow"
 	"github.com/twofold-go/twofold/internal/logwire"
 	"github.com/twofold-go/twofold/internal/measure"
@@ -37,7 +38,7 @@ func (s *Setting) once(ctx context.Context, until time.Time) bool {
 		far.GiveBack(ctx, j.p.RemoteTimeout, j.FullKey(), s.claim)
 		return false
 	}
-	j.t.told(follow.Request{Scopes: []invalidate.Scope{key}})
+	j.t.told(fence.Request{Scopes: []invalidate.Scope{key}})
 	s.gone, s.written = true, true
 	switch how {
 	case logwire.Held: // the cell must stay
@@ -52,7 +53,7 @@ func (s *Setting) once(ctx context.Context, until time.Time) bool {
 }
 
 // storing returns the cell of the value, as of a mark.
-func (s *Setting) storing(as follow.Mark) (*logwire.Storing, error) {
+func (s *Setting) storing(as fence.Mark) (*logwire.Storing, error) {
 	j := &s.j
 	j.date(s.It)
 	frame, ttl, err := j.freeze(s.It, s.payload, s.claim.Nonce, as)
@@ -66,7 +67,7 @@ func (s *Setting) storing(as follow.Mark) (*logwire.Storing, error) {
 // keepAs keeps the value in this process. Its own record is applied here, and perhaps later ones, so
 // its positions say whether a fence covers it, as for a frame that another process has filled. The
 // mark comes before that check.
-func (s *Setting) keepAs(as follow.Mark) {
+func (s *Setting) keepAs(as fence.Mark) {
 	j := &s.j
 	mark := j.t.fences.Capture()
 	fresh, ok := j.t.fences.Accepts(as, j.hash, j.FullKey(), &s.It.Deps)
@@ -75,7 +76,7 @@ func (s *Setting) keepAs(as follow.Mark) {
 		return
 	}
 	s.It.born.Store(mark.Tick)
-	if fresh != follow.Forever {
+	if fresh != fence.Forever {
 		s.It.expire(fresh)
 	}
 	j.v.counts.Inc(measure.FillStored)

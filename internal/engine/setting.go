@@ -5,7 +5,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/twofold-go/twofold/internal/follow"
+	"github.com/twofold-go/twofold/internal/fence"
 	"github.com/twofold-go/twofold/internal/measure"
 	"github.com/twofold-go/twofold/internal/wire"
 	"github.com/twofold-go/twofold/invalidate"
@@ -52,7 +52,7 @@ func (s *Setting) Prepare(ctx context.Context, e *Entry) {
 
 // prepare makes the entry of a value to set ready, or returns why it cannot be stored.
 func (j *Job) prepare() (it *Entry, payload wire.Encoded, size int64, err error) {
-	it = j.take(follow.Mark{})
+	it = j.take(fence.Mark{})
 	j.v.kind.Clone(it)
 	if j.v.kind.Empty(it) {
 		it.agree(wire.NeverStale)
@@ -97,7 +97,7 @@ func (j *Job) replace(ctx context.Context, it *Entry, size int64, keep bool) err
 func (it *Entry) empty() bool { return it.terms != nil }
 
 // date gives an item the age of what this process knows now, and returns the mark of that.
-func (j *Job) date(it *Entry) follow.Mark {
+func (j *Job) date(it *Entry) fence.Mark {
 	mark := j.t.fences.Capture()
 	it.born.Store(mark.Tick)
 	it.loadedAt, it.here = j.t.now(), true

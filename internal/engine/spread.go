@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/twofold-go/twofold/internal/follow"
+	"github.com/twofold-go/twofold/internal/fence"
 	"github.com/twofold-go/twofold/internal/measure"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/policy"
@@ -12,7 +12,7 @@ import (
 
 // Delete invalidates the job's key, which is spelled.
 func (j *Job) Delete(ctx context.Context, more ...invalidate.Scope) error {
-	r, err := follow.NewRequest(append([]invalidate.Scope{invalidate.Key(j.full)}, more...)...)
+	r, err := fence.NewRequest(append([]invalidate.Scope{invalidate.Key(j.full)}, more...)...)
 	if err != nil {
 		return j.fail(err)
 	}
@@ -44,14 +44,14 @@ func (t *Core) invalidate(ctx context.Context, timeout time.Duration, scopes ...
 	if t.work.Closed() {
 		return ErrClosed
 	}
-	r, err := follow.NewRequest(scopes...)
+	r, err := fence.NewRequest(scopes...)
 	if err != nil {
 		return err
 	}
 	return t.request(ctx, timeout, r)
 }
 
-func (t *Core) request(ctx context.Context, timeout time.Duration, r follow.Request) error {
+func (t *Core) request(ctx context.Context, timeout time.Duration, r fence.Request) error {
 	t.noteStrangers(r.Scopes)
 	ctx, end := t.seen.InvalidateStart(ctx, len(r.Scopes))
 	err := t.spread(ctx, timeout, r)
@@ -61,7 +61,7 @@ func (t *Core) request(ctx context.Context, timeout time.Duration, r follow.Requ
 }
 
 // spread applies a request here and sends it to the other processes, if there is a way.
-func (t *Core) spread(ctx context.Context, timeout time.Duration, r follow.Request) error {
+func (t *Core) spread(ctx context.Context, timeout time.Duration, r fence.Request) error {
 	if t.follower != nil {
 		err := t.follower.Invalidate(ctx, r)
 		t.told(r)
@@ -78,7 +78,7 @@ func (t *Core) spread(ctx context.Context, timeout time.Duration, r follow.Reque
 	return err
 }
 
-func (t *Core) countScopes(r follow.Request) {
+func (t *Core) countScopes(r fence.Request) {
 	for _, s := range r.Scopes {
 		if r.Soft {
 			t.all.Inc(measure.ScopesExpired)

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/twofold-go/twofold/internal/follow"
+	"github.com/twofold-go/twofold/internal/fence"
 	"github.com/twofold-go/twofold/internal/measure"
 	"github.com/twofold-go/twofold/tier"
 )
@@ -201,7 +201,7 @@ func (p *party) claim() {
 }
 
 // refused takes the frame that blocks the run's claim, if it is known.
-func (r *run) refused(ctx context.Context, cell []byte, mark follow.Mark) {
+func (r *run) refused(ctx context.Context, cell []byte, mark fence.Mark) {
 	switch {
 	case len(cell) > 0:
 		f, err := r.f.j.assess(ctx, cell, mark)

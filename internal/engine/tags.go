@@ -3,7 +3,7 @@ package engine
 import (
 	"slices"
 
-	"github.com/twofold-go/twofold/internal/follow"
+	"github.com/twofold-go/twofold/internal/fence"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/tier"
 )
@@ -13,7 +13,7 @@ import (
 // needs them. A value that another process loaded has no texts. Once an item has them, the lists of
 // its parts are sorted and do not change; items may share them.
 type tagSet struct {
-	follow.Deps
+	fence.Deps
 	texts []string // of the first tags; "" if unknown; see textOf
 }
 

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/twofold-go/twofold/internal/fence"
 	"github.com/twofold-go/twofold/internal/follow"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/invalidate/logtest"
@@ -17,10 +18,10 @@ import (
 // process that was cut off before knows nothing of the loss, but it reads a frame of a position
 // that the log does not have. Its next round makes the log start an epoch.
 func TestFrameAheadOfTheLog(t *testing.T) {
-	for name, behind := range map[string]func(frame, reader *follow.Mark){
-		"both":   func(_, _ *follow.Mark) {},
-		"keys":   func(frame, reader *follow.Mark) { frame.Scope = reader.Scope },
-		"scopes": func(frame, reader *follow.Mark) { frame.Key = reader.Key },
+	for name, behind := range map[string]func(frame, reader *fence.Mark){
+		"both":   func(_, _ *fence.Mark) {},
+		"keys":   func(frame, reader *fence.Mark) { frame.Scope = reader.Scope },
+		"scopes": func(frame, reader *fence.Mark) { frame.Key = reader.Key },
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, log *logtest.Memory) {
@@ -182,13 +183,13 @@ func TestDamagedFrameAhead(t *testing.T) {
 			t.Errorf("a position of another epoch started %d epochs", n)
 		}
 		for _, foreign := range []uint64{0, m.Epoch + 2} {
-			accepts(p.Fences(), follow.Mark{Key: m.Key + 9, Scope: m.Scope + 9, Epoch: foreign}, 1, "t:n:1", nil)
+			accepts(p.Fences(), fence.Mark{Key: m.Key + 9, Scope: m.Scope + 9, Epoch: foreign}, 1, "t:n:1", nil)
 		}
 		advance(bound)
 		if n := log.Bumps() - bumps; n != 0 {
 			t.Errorf("a frame of another epoch started %d epochs", n)
 		}
-		high := follow.Mark{Key: invalidate.At(m.Key.Epoch(), 1<<32-1), Scope: m.Scope, Epoch: m.Epoch}
+		high := fence.Mark{Key: invalidate.At(m.Key.Epoch(), 1<<32-1), Scope: m.Scope, Epoch: m.Epoch}
 		accepts(p.Fences(), high, 1, "t:n:1", nil)
 		advance(3 * bound)
 		if n := log.Bumps() - bumps; n != 1 {
@@ -221,7 +222,7 @@ func TestLogIgnoresThatItIsBehind(t *testing.T) {
 		p := newPeer(t, rigid{log}, follow.Config{Origin: origin})
 		advance(bound)
 		m := p.Fences().Capture()
-		accepts(p.Fences(), follow.Mark{Key: m.Key, Scope: m.Scope + 9, Epoch: m.Epoch}, 1, "t:n:1", nil)
+		accepts(p.Fences(), fence.Mark{Key: m.Key, Scope: m.Scope + 9, Epoch: m.Epoch}, 1, "t:n:1", nil)
 		calls := p.link.Calls(logtest.Sync)
 		advance(2 * bound)
 		if p.leased(origin) {

@@ -86,10 +86,10 @@ func (w *Follower) sweep(ctx context.Context) (some bool) {
 // but only the key fence keeps this process from serving the old cell. After enough other fences it
 // would be forgotten.
 func (w *Follower) remember(orders []*order) {
-	at := w.fences.cursor().Key
+	at := w.fences.Cursor().Key
 	for _, o := range orders {
 		for _, k := range o.cells {
-			w.fences.store(invalidate.Fence{Kind: invalidate.KindKey, Hash: xxhash.Sum64String(k)}, at)
+			w.fences.Store(invalidate.Fence{Kind: invalidate.KindKey, Hash: xxhash.Sum64String(k)}, at)
 		}
 	}
 }

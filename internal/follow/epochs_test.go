@@ -3,6 +3,7 @@ package follow_test
 import (
 	"testing"
 
+	"github.com/twofold-go/twofold/internal/fence"
 	"github.com/twofold-go/twofold/internal/follow"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/invalidate/logtest"
@@ -35,7 +36,7 @@ func TestFramesOfAnUnknownEpoch(t *testing.T) {
 		if own.mark.Scope >= survivor.mark.Scope {
 			t.Fatalf("the new epoch is %d, the old one was %d: want it lower", own.mark.Scope.Epoch(), survivor.mark.Scope.Epoch())
 		}
-		for _, f := range []*follow.Fences{p.Fences(), q.Fences()} {
+		for _, f := range []*fence.Fences{p.Fences(), q.Fences()} {
 			if accepts(f, survivor.mark, survivor.hash, survivor.key, survivor.tags) {
 				t.Error("a frame of an unknown epoch is accepted")
 			}
@@ -89,7 +90,7 @@ func TestAnotherHistory(t *testing.T) {
 				if log.Bumps() == bumps {
 					t.Error("no epoch was started")
 				}
-				for _, f := range []*follow.Fences{p.Fences(), q.Fences()} {
+				for _, f := range []*fence.Fences{p.Fences(), q.Fences()} {
 					if accepts(f, frame.mark, frame.hash, frame.key, frame.tags) {
 						t.Error("a frame from before the epoch is accepted")
 					}

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/twofold-go/twofold/internal/fence"
 	"github.com/twofold-go/twofold/internal/safeguard"
 	"github.com/twofold-go/twofold/internal/unwrap"
 	"github.com/twofold-go/twofold/invalidate"
@@ -41,7 +42,7 @@ type Follower struct {
 	remover invalidate.CellRemover // log, when it removes cells
 	storer  storer                 // log, when it stores cells
 	named   bool                   // the log keeps names
-	fences  *Fences
+	fences  *fence.Fences
 	lease   *Lease
 	bound   time.Duration
 	wait    time.Duration // of callers, for the log
@@ -110,7 +111,7 @@ func Follow(log invalidate.Log, cfg Config) *Follower {
 	w := &Follower{
 		cfg:    cfg,
 		log:    log,
-		fences: newLoggedFences(cfg.Origin),
+		fences: fence.NewLogged(cfg.Origin, log.Bound()/applyShare),
 		bound:  log.Bound(),
 		wait:   cmp.Or(cfg.Wait, defaultWait),
 		wake:   make(chan struct{}, 1), heard: make(chan struct{}, 1), resumed: make(chan struct{}, 1),
@@ -128,7 +129,6 @@ func Follow(log invalidate.Log, cfg Config) *Follower {
 		w.named = k.KeepsNames()
 	}
 	w.events.tell = cfg.OnApplied
-	w.fences.patience = w.bound / applyShare
 	w.retry = newBackoff(w.bound)
 	w.lease = &Lease{bound: int64(w.bound)}
 	w.attempt.over = make(chan struct{})
@@ -140,7 +140,7 @@ func Follow(log invalidate.Log, cfg Config) *Follower {
 }
 
 // Fences returns the fences that follow the log. They belong to the follower.
-func (w *Follower) Fences() *Fences { return w.fences }
+func (w *Follower) Fences() *fence.Fences { return w.fences }
 
 // Lease returns the lease that the follower renews. It belongs to the follower.
 func (w *Follower) Lease() *Lease { return w.lease }
@@ -150,7 +150,7 @@ func (w *Follower) Lease() *Lease { return w.lease }
 // as old. A reader calls Owes before it looks at the fences, as with the lease. An invalidation
 // that is no longer owed by then has stored its fence with its position.
 func (w *Follower) Owes() bool {
-	return (w.owed.Load() > 0 || w.fences.holds.lost.Load()) && !safeguard.Off(safeguard.Owed)
+	return (w.owed.Load() > 0 || w.fences.HoldsLost()) && !safeguard.Off(safeguard.Owed)
 }
 
 func (w *Follower) now() int64 { return int64(time.Since(w.cfg.Origin)) }

@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/twofold-go/twofold/internal/fence"
 	"github.com/twofold-go/twofold/internal/follow"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/invalidate/logtest"
@@ -120,9 +121,9 @@ func advance(d time.Duration) {
 	synctest.Wait()
 }
 
-func request(t *testing.T, parts ...invalidate.Scope) follow.Request {
+func request(t *testing.T, parts ...invalidate.Scope) fence.Request {
 	t.Helper()
-	r, err := follow.NewRequest(parts...)
+	r, err := fence.NewRequest(parts...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/twofold-go/twofold/internal/fence"
 	"github.com/twofold-go/twofold/internal/follow"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/invalidate/logtest"
@@ -179,7 +180,7 @@ func TestAbsentLogIsLeftAlone(t *testing.T) {
 		defer cancel()
 		for ctx.Err() == nil {
 			go func() {
-				_ = p.Invalidate(ctx, follow.Request{Scopes: []invalidate.Scope{invalidate.Tag("t", "x")}})
+				_ = p.Invalidate(ctx, fence.Request{Scopes: []invalidate.Scope{invalidate.Tag("t", "x")}})
 			}()
 			_ = p.Confirm(ctx, 1<<62, time.Millisecond)
 			advance(10 * time.Millisecond)

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/twofold-go/twofold/internal/fence"
 	"github.com/twofold-go/twofold/invalidate"
 )
 
@@ -21,7 +22,7 @@ func (w *Follower) Stats() invalidate.LogStats {
 		Lapses:   n.lapses.Load(), Gaps: n.gaps.Load(), Bumps: n.bumps.Load(), Damaged: n.damaged.Load(),
 		Records: n.records.Load(), Syncs: n.syncs.Load(), Pending: w.pending.Load(),
 		SyncErrors: n.syncErrors.Load(), TailErrors: n.tailErrors.Load(),
-		Epoch: w.fences.cursor().Scope.Epoch(),
+		Epoch: w.fences.Cursor().Scope.Epoch(),
 	}
 	if at, ok := w.lease.Confirmed(); ok {
 		s.LeaseAge = time.Duration(w.now() - at)
@@ -31,25 +32,25 @@ func (w *Follower) Stats() invalidate.LogStats {
 }
 
 // record counts and logs the findings of a page.
-func (w *Follower) record(found findings) {
+func (w *Follower) record(found fence.Findings) {
 	n := &w.numbers
-	n.records.Add(int64(found.records))
-	n.gaps.Add(int64(found.gaps))
-	n.bumps.Add(int64(found.bumps))
-	n.damaged.Add(int64(found.damaged))
+	n.records.Add(int64(found.Records))
+	n.gaps.Add(int64(found.Gaps))
+	n.bumps.Add(int64(found.Bumps))
+	n.damaged.Add(int64(found.Damaged))
 	log := w.cfg.Logger
-	if found.gaps > 0 {
-		log.Warn("invalidate: records are missing; what they may have covered is given up", "gaps", found.gaps)
+	if found.Gaps > 0 {
+		log.Warn("invalidate: records are missing; what they may have covered is given up", "gaps", found.Gaps)
 	}
-	if found.bumps > 0 && w.caughtUp.Load() {
-		log.Warn("invalidate: the log began a new epoch; everything older is given up", "epoch", w.fences.cursor().Scope.Epoch())
+	if found.Bumps > 0 && w.caughtUp.Load() {
+		log.Warn("invalidate: the log began a new epoch; everything older is given up", "epoch", w.fences.Cursor().Scope.Epoch())
 	}
-	if found.damaged > 0 {
-		log.Error("invalidate: records do not decode; everything older is given up", "records", found.damaged)
+	if found.Damaged > 0 {
+		log.Error("invalidate: records do not decode; everything older is given up", "records", found.Damaged)
 	}
 	// Records read while catching up are as old as this process's absence.
-	if w.cfg.OnLag != nil && found.oldest > 0 && w.caughtUp.Load() {
-		lag := w.now()/1000 + w.offset.Load() - found.oldest
+	if w.cfg.OnLag != nil && found.Oldest > 0 && w.caughtUp.Load() {
+		lag := w.now()/1000 + w.offset.Load() - found.Oldest
 		w.cfg.OnLag(time.Duration(max(lag, 0)) * time.Microsecond)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/twofold-go/twofold/internal/fence"
 	"github.com/twofold-go/twofold/internal/follow"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/invalidate/logtest"
@@ -39,7 +40,7 @@ func TestHoldsSurviveTheLossOfTheLog(t *testing.T) {
 						t.Errorf("held in the process that knew the hold: %v, in the one that started within it: %v",
 							isHeld(p, frame), isHeld(q, frame))
 					}
-					for _, f := range []*follow.Fences{p.Fences(), q.Fences()} {
+					for _, f := range []*fence.Fences{p.Fences(), q.Fences()} {
 						if accepts(f, frame.mark, frame.hash, frame.key, frame.tags) {
 							t.Error("a frame of the new epoch, from before the hold came again, is accepted")
 						}

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/twofold-go/twofold/internal/fence"
 )
 
 // orderState says how far an order has come.
@@ -20,7 +22,7 @@ const (
 
 // order is an invalidation on its way into the log.
 type order struct {
-	req     Request
+	req     fence.Request
 	cells   []string // still to be removed from the remote tier; only the goroutine that has the order reads it
 	refused bool     // a round has failed, and the request is applied here; used by rounds only
 	landed  chan struct{}
@@ -36,7 +38,7 @@ type order struct {
 	waiting map[*order]struct{} // for an order of everything: the replaced orders whose callers still wait
 }
 
-func (w *Follower) newOrder(r Request) *order {
+func (w *Follower) newOrder(r fence.Request) *order {
 	o := &order{req: r, landed: make(chan struct{})}
 	if w.cfg.Remove != nil && !r.Removed && !r.Soft {
 		o.cells = r.Keys()
@@ -53,7 +55,7 @@ func (w *Follower) newOrder(r Request) *order {
 // process, which owes r from then on ([Follower.Owes]) and retries it. With r.Strict the error
 // means that no lease was waited for, now or later. A cancelled ctx ends the wait for the log at once.
 // A removal of cells that hangs may go on for a quarter of the bound.
-func (w *Follower) Invalidate(ctx context.Context, r Request) error {
+func (w *Follower) Invalidate(ctx context.Context, r fence.Request) error {
 	if len(r.Scopes) == 0 {
 		return nil
 	}
@@ -237,4 +239,9 @@ func (w *Follower) mayLead(left time.Duration) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.lastErr == nil && !w.closed && left > 4*w.took
+}
+
+func split[T any](s []T, most int) (now, rest []T) {
+	n := min(len(s), most)
+	return s[:n:n], s[n:]
 }

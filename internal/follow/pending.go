@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/twofold-go/twofold/internal/fence"
 	"github.com/twofold-go/twofold/invalidate"
 )
 
@@ -114,7 +115,7 @@ func (w *Follower) count(o *order) {
 	}
 	o.pending, o.since = w.waits.PushBack(o), w.now()
 	w.noteOldest()
-	w.pending.Add(o.req.size())
+	w.pending.Add(o.req.Size())
 	if o.state == unwritten {
 		w.owed.Add(1)
 	}
@@ -128,7 +129,7 @@ func (w *Follower) uncount(o *order) {
 	w.waits.Remove(o.pending)
 	w.noteOldest()
 	o.pending = nil
-	w.pending.Add(-o.req.size())
+	w.pending.Add(-o.req.Size())
 	if o.state == unwritten {
 		w.owed.Add(-1)
 	}
@@ -161,7 +162,7 @@ func (w *Follower) limit() {
 	if w.all != nil || w.pending.Load() <= int64(w.cfg.MaxPending) || len(w.queue)+len(w.dirty) == 0 {
 		return
 	}
-	all := w.newOrder(Request{Scopes: []invalidate.Scope{invalidate.All()}})
+	all := w.newOrder(fence.Request{Scopes: []invalidate.Scope{invalidate.All()}})
 	all.left, all.waiting = true, map[*order]struct{}{}
 	w.count(all)
 	w.gather(all)

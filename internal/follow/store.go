@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/twofold-go/twofold/internal/fence"
 	"github.com/twofold-go/twofold/internal/lognames"
 	"github.com/twofold-go/twofold/internal/logwire"
 	"github.com/twofold-go/twofold/invalidate"
@@ -24,7 +25,7 @@ func (w *Follower) Stores() bool { return w.storer != nil }
 
 // storing is a value that a round stores, if no order is sent with it.
 type storing struct {
-	req  Request
+	req  fence.Request
 	at   invalidate.Cursor
 	cell *logwire.Storing
 	how  logwire.Stored
@@ -38,7 +39,7 @@ type storing struct {
 // After ErrBusy nothing has happened: a round is under way, or orders wait for one, or the log did
 // not answer the last one. After any other error, each part of the step may have happened, or may
 // happen later. A later step then leaves at most a claim in the cell, because its cursor is too old.
-func (w *Follower) Store(ctx context.Context, until time.Time, key invalidate.Scope, cell func(as Mark) (*logwire.Storing, error)) (as Mark, how logwire.Stored, err error) {
+func (w *Follower) Store(ctx context.Context, until time.Time, key invalidate.Scope, cell func(as fence.Mark) (*logwire.Storing, error)) (as fence.Mark, how logwire.Stored, err error) {
 	if deadline, ok := ctx.Deadline(); ok && deadline.Before(until) {
 		until = deadline
 	}
@@ -47,8 +48,8 @@ func (w *Follower) Store(ctx context.Context, until time.Time, key invalidate.Sc
 	default:
 		return as, how, ErrBusy
 	}
-	s := &storing{req: Request{Scopes: []invalidate.Scope{key}}, at: w.fences.cursor(), err: ErrBusy}
-	as = Mark{Key: s.at.Key + 1, Scope: s.at.Scope, Epoch: s.at.Epoch}
+	s := &storing{req: fence.Request{Scopes: []invalidate.Scope{key}}, at: w.fences.Cursor(), err: ErrBusy}
+	as = fence.Mark{Key: s.at.Key + 1, Scope: s.at.Scope, Epoch: s.at.Epoch}
 	if ctx.Err() == nil && w.mayLead(time.Until(until)) && w.isThrough() && !w.Owes() {
 		s.cell, err = cell(as) // now: the round may outlive the call
 	}
@@ -80,15 +81,15 @@ func (w *Follower) contents(orders []*order, s *storing) (keys, scopes []invalid
 		names = lognames.Names{}
 	}
 	for _, o := range orders {
-		keys, scopes = o.req.fences(keys, scopes)
-		o.req.name(names)
+		keys, scopes = o.req.Split(keys, scopes)
+		o.req.Name(names)
 		if len(o.cells) > 0 && w.logRemoves(o) {
 			cells = append(cells, w.cfg.Names(o.cells)...)
 		}
 	}
 	if s != nil {
-		keys, scopes = s.req.fences(keys, scopes)
-		s.req.name(names)
+		keys, scopes = s.req.Split(keys, scopes)
+		s.req.Name(names)
 	}
-	return distinct(keys), distinct(scopes), cells, names
+	return fence.Distinct(keys), fence.Distinct(scopes), cells, names
 }

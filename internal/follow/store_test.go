@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/twofold-go/twofold/internal/fence"
 	"github.com/twofold-go/twofold/internal/follow"
 	"github.com/twofold-go/twofold/internal/logwire"
 	"github.com/twofold-go/twofold/invalidate"
@@ -47,7 +48,7 @@ func TestStoreIsAlone(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				cell := func(follow.Mark) (*logwire.Storing, error) {
+				cell := func(fence.Mark) (*logwire.Storing, error) {
 					if tt.order {
 						go func() { _ = w.Invalidate(context.Background(), request(t, invalidate.Key(full))) }()
 						synctest.Wait()

@@ -129,19 +129,19 @@ func (w *Follower) exchange(ctx context.Context, orders []*order, s *storing, un
 			a.Scopes, scopes = split(scopes, invalidate.MaxFences)
 			a.KeyNames, a.ScopeNames = names.Spell(a.Keys), names.Spell(a.Scopes)
 		}
-		asked, noted := w.now(), w.fences.ahead.Load()
+		asked, noted := w.now(), w.fences.Ahead()
 		w.events.send(&a)
-		p, err := w.ask(ctx, w.fences.cursor(), a, gone, s, until)
+		p, err := w.ask(ctx, w.fences.Cursor(), a, gone, s, until)
 		if err != nil {
 			w.events.sent(invalidate.Page{})
 			return err
 		}
 		w.apply(p)
-		w.fences.confirm(a, p)
+		w.fences.Confirm(a, p)
 		w.events.sent(p)
 		switch {
 		case p.More || len(cells)+len(keys)+len(scopes) > 0:
-		case !w.fences.misses(noted):
+		case !w.fences.Misses(noted):
 			w.extend(asked)
 			w.finish(orders)
 			return nil
@@ -205,18 +205,21 @@ func earlier(a, b time.Time) time.Time {
 // apply applies a page: fences first, then positions. Its caller may extend the lease after that.
 func (w *Follower) apply(p invalidate.Page) {
 	w.applying.Lock()
-	w.fences.page = w.pagePatience()
-	found := w.fences.follow(p, w.tellOthers)
+	found := w.fences.Follow(p, w.pageUntil(), w.tellOthers)
 	w.applying.Unlock()
 	w.record(found)
 }
 
-// pagePatience is how long a page may wait for walks. A process that falls behind the log does not
+// applyShare is the part of a log's bound for which the follower waits, at most, while it applies
+// one page.
+const applyShare = 16
+
+// pageUntil returns until when a page may wait for walks. A process that falls behind the log does not
 // wait once half of its lease is over, so the lease does not lapse for that.
-func (w *Follower) pagePatience() patience {
+func (w *Follower) pageUntil() time.Time {
 	confirmed, _ := w.lease.Confirmed()
 	until := min(w.now()+int64(w.bound/applyShare), confirmed+int64(w.bound/2))
-	return patience{until: w.cfg.Origin.Add(time.Duration(until))}
+	return w.cfg.Origin.Add(time.Duration(until))
 }
 
 // tellOthers reports what other processes have invalidated.
@@ -275,5 +278,5 @@ func (w *Follower) listen() (p invalidate.Page, err error) {
 			err = fmt.Errorf("invalidate: the log panicked (%T)", x)
 		}
 	}()
-	return w.log.Tail(w.ctx, w.fences.cursor())
+	return w.log.Tail(w.ctx, w.fences.Cursor())
 }

@@ -1,0 +1,117 @@
+package fence
+
+import (
+	"github.com/twofold-go/twofold/internal/safeguard"
+	"github.com/twofold-go/twofold/invalidate"
+)
+
+// Deps is what a value depends on beside its own key. A nil Deps is nothing.
+//
+// A value that a loader built from other cached values has the hashes of their keys, and of what
+// its parts were built from themselves. A fence of one of these keys covers it. A fence of a prefix
+// covers it by the part of the prefix up to its last colon: that is a prefix of each key that the
+// fence covers, and Prefixes has it. So a built value may end early by a prefix, and never late.
+type Deps struct {
+	Tags     []uint64 // hashes of tags; AnyTag: of any tag
+	Keys     []uint64 // hashes of the keys of its parts; AnyTag: any key and any prefix
+	Prefixes []uint64 // hashes of every prefix of those keys that ends with a colon, except the key's id
+}
+
+func (d *Deps) tags() []uint64 {
+	if d == nil {
+		return nil
+	}
+	return d.Tags
+}
+
+// built reports whether the value has parts.
+func (d *Deps) built() bool { return d != nil && len(d.Keys) > 0 && !safeguard.Off(safeguard.Keys) }
+
+// anyKey reports whether the value has more parts than Keys can name.
+func (d *Deps) anyKey() bool { return d.Keys[0] == invalidate.AnyTag }
+
+// DepsSince is Since for what a value depends on: whether a fence of one of its tags, or of the key
+// of one of its parts, or of a prefix that may be one of theirs, may have been stored after the
+// generation. A fence of other tags costs an entry a load for each of its tags.
+func (f *Fences) DepsSince(gen uint64, d *Deps) bool {
+	for _, tag := range d.tags() {
+		last := &f.lastTags[tag&groupMask]
+		if tag == invalidate.AnyTag {
+			last = &f.tagged
+		}
+		if last.Load() > gen {
+			return true
+		}
+	}
+	if !d.built() {
+		return false
+	}
+	if d.anyKey() {
+		return f.gen.Load() > gen
+	}
+	if f.prefixed.Load() > gen {
+		return true
+	}
+	for _, k := range d.Keys {
+		if f.last[k&groupMask].Load() > gen {
+			return true
+		}
+	}
+	return false
+}
+
+// partsQuiet is quiet for the keys of a value's parts. Only the tables can tell for a value with too
+// many parts: the tick moves after the generation, so a fence between the two would be missed.
+func (f *Fences) partsQuiet(tick uint64, d *Deps) bool {
+	if !d.built() {
+		return true
+	}
+	if d.anyKey() {
+		return false
+	}
+	for _, k := range d.Keys {
+		if f.keys[k&clockMask].Load() > tick {
+			return false
+		}
+	}
+	return true
+}
+
+// judgeParts compares key fences with the parts of s. The caller has read the tick up to which it
+// judges. A fence moves its bucket before it takes its tick, so no bucket here is too old. It holds
+// its shard's lock until it is stored.
+func (f *Fences) judgeParts(s *suspect) (v verdict) {
+	if s.deps.anyKey() {
+		if f.recent.newest().tick > s.born {
+			return covered
+		}
+		return unfenced
+	}
+	for _, k := range s.deps.Keys {
+		if f.keys[k&clockMask].Load() > s.born {
+			v = max(v, f.recent.judge(k, s.born))
+		}
+	}
+	return v
+}
+
+// refusesParts reports whether a frame as of a position of the key sequence may be older than the
+// fence of the key of one of its parts. No cell of a built value is removed with its part's, so what
+// this process does not know about keys counts as well. mu is held.
+func (f *Fences) refusesParts(asOf invalidate.Position, d *Deps) bool {
+	if !d.built() {
+		return false
+	}
+	if asOf < f.keyFloor || f.from == logged && f.Cursor().Key == 0 {
+		return true
+	}
+	if d.anyKey() {
+		return f.recent.newest().pos > asOf
+	}
+	for _, k := range d.Keys {
+		if pos, floor := f.recent.known(k); max(pos, floor) > asOf {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,167 @@
+package fence
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/cespare/xxhash/v2"
+
+	"github.com/twofold-go/twofold/invalidate"
+)
+
+func compareFences(a, b invalidate.Fence) int {
+	soft := func(f invalidate.Fence) int {
+		if f.Soft {
+			return 1
+		}
+		return 0
+	}
+	return cmp.Or(cmp.Compare(soft(a), soft(b)), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Hash, b.Hash), cmp.Compare(a.Len, b.Len), cmp.Compare(a.Part, b.Part), cmp.Compare(a.Hold, b.Hold))
+}
+
+// prefix identifies a prefix. The hash alone is not enough: an attacker can construct a second
+// prefix with the same hash, and it would never be looked up at its own length.
+type prefix struct {
+	hash uint64
+	len  int
+}
+
+// scopeTable remembers the newest fence of each prefix and each tag.
+type scopeTable struct {
+	tags     memory[uint64]
+	anyTag   fenced // the newest fence of any tag, for entries that carry AnyTag
+	prefixes memory[prefix]
+	stems    memory[uint64] // the prefixes again, by hash alone: for built values, whose parts have no spelling
+	lengths  []int          // of the prefixes, ascending; a superfluous length costs a look-up and is harmless
+}
+
+func newScopeTable() scopeTable {
+	return scopeTable{tags: memory[uint64]{size: maxBlock}, prefixes: memory[prefix]{size: maxBlock}, stems: memory[uint64]{size: maxBlock}}
+}
+
+func (t *scopeTable) put(s invalidate.Fence, f fenced, settled uint64) (due bool) {
+	if s.Kind != invalidate.KindPrefix {
+		t.anyTag = t.anyTag.newest(f)
+		return t.tags.put(s.Hash, f, settled)
+	}
+	if s.Len == invalidate.BuiltLen {
+		return t.stems.put(s.Hash, f, settled)
+	}
+	if i, known := slices.BinarySearch(t.lengths, s.Len); !known {
+		t.lengths = slices.Insert(t.lengths, i, s.Len)
+	}
+	due = t.stems.put(s.Hash, f, settled)
+	return t.prefixes.put(prefix{s.Hash, s.Len}, f, settled) || due
+}
+
+// urgent returns the tick that writers wait for, or 0; see memory.
+func (t *scopeTable) urgent() uint64 { return max(t.tags.urgent, t.prefixes.urgent, t.stems.urgent) }
+
+// drop drops the fences that a flush with this floor has made redundant.
+func (t *scopeTable) drop(floor invalidate.Position) {
+	t.tags.drop(floor)
+	t.prefixes.drop(floor)
+	t.stems.drop(floor)
+	if len(t.prefixes.blocks) == 0 {
+		t.lengths = nil
+	}
+}
+
+// holder gets the newest fence of a scope, or the zero value if none is remembered. Forgot is the tick
+// of the newest forgotten fence that may be of the same scope.
+type holder func(f fenced, forgot uint64)
+
+// visit calls hold for each tag of a value, for each prefix of its key that has a fence, and for each
+// prefix of its parts. For a prefix that ends within an id, [invalidate.Scope.BuiltFence] is a fence of
+// the prefix up to its last colon. Fences that took their ticks up to since may be left out.
+func (t *scopeTable) visit(key string, d *Deps, since uint64, hold holder) {
+	for _, tag := range d.tags() {
+		if tag == invalidate.AnyTag {
+			hold(t.anyTag, 0)
+		} else {
+			hold(t.tags.find(tag), t.tags.forgotten)
+		}
+	}
+	if d.built() {
+		visitParts(&t.stems, d, d.Prefixes, since, hold)
+	}
+	anyPrefix(key, t.lengths, func(p prefix) bool {
+		hold(t.prefixes.find(p), 0)
+		return false
+	})
+}
+
+// visitParts calls hold for the keys of a value's parts, and for more hashes. A prefix may be a whole
+// key.
+func visitParts(m *memory[uint64], d *Deps, more []uint64, since uint64, hold holder) {
+	switch {
+	case len(m.blocks) == 0 || m.newest().tick <= since:
+	case d.anyKey():
+		hold(m.newest(), 0)
+	default:
+		unknown := false
+		for _, hashes := range [...][]uint64{more, d.Keys} {
+			for _, h := range hashes {
+				if f := m.find(h); f.tick > since {
+					hold(f, 0)
+				} else {
+					unknown = unknown || f.tick == 0
+				}
+			}
+		}
+		if unknown { // once for all parts
+			hold(fenced{}, m.forgotten)
+		}
+	}
+}
+
+// judge compares the fences with an entry.
+func (t *scopeTable) judge(s *suspect) (v verdict) {
+	if t.prefixes.forgotten > s.born {
+		v = forgotten
+	}
+	t.visit(s.key, s.deps, s.born, func(f fenced, forgot uint64) { v = max(v, f.judge(s.born, forgot)) })
+	return v
+}
+
+// refuses reports whether a frame as of a position is older than a fence. A frame that may be older
+// than a forgotten fence is refused, too.
+func (t *scopeTable) refuses(asOf invalidate.Position, key string, d *Deps) bool {
+	yes := asOf < t.floorFor(d)
+	t.visit(key, d, 0, func(f fenced, _ uint64) { yes = yes || f.pos > asOf })
+	return yes
+}
+
+// floorFor returns the highest position of a forgotten fence that may concern the frame of a value.
+func (t *scopeTable) floorFor(d *Deps) invalidate.Position {
+	floor := t.prefixes.floor
+	if len(d.tags()) > 0 {
+		floor = max(floor, t.tags.floor)
+	}
+	if d.built() {
+		floor = max(floor, t.stems.floor)
+	}
+	return floor
+}
+
+// anyPrefix reports whether f holds for a prefix of key with one of the lengths, which are
+// ascending. One incremental hash pass serves all of them.
+func anyPrefix(key string, lengths []int, f func(prefix) bool) bool {
+	if len(lengths) == 0 {
+		return false
+	}
+	var d xxhash.Digest
+	d.Reset()
+	done := 0
+	for _, n := range lengths {
+		if n > len(key) {
+			break
+		}
+		_, _ = d.WriteString(key[done:n]) // documented never to fail
+		done = n
+		if f(prefix{d.Sum64(), n}) {
+			return true
+		}
+	}
+	return false
+}

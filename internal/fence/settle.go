@@ -1,0 +1,69 @@
+package fence
+
+import (
+	"time"
+
+	"github.com/twofold-go/twofold/invalidate"
+)
+
+// OnForget registers due. It is called when fences will soon be forgotten, and not again before
+// Settled. It runs on the goroutine that stored a fence, so it must not block. It starts another
+// goroutine that judges every entry by a [Survey], and then calls Settled. Without due, or if that takes too long, fences are
+// forgotten anyway, and entries are lost; see [FenceStats].
+func (f *Fences) OnForget(due func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.onForget = due
+}
+
+// Settled says that every entry has been judged since the fences had that tick, and that each clear
+// entry has noted the tick. An entry that was missed may be lost; nothing worse happens. Tick 0
+// means that the walk was broken off.
+func (f *Fences) Settled(tick uint64) {
+	raise(&f.settled, tick)
+	f.settling.Store(false)
+	f.crowd.wake()
+}
+
+// Expect says how many entries a walk has to judge. See memory.
+func (f *Fences) Expect(entries int) {
+	n := max(f.block, entries/8)
+	f.mu.Lock()
+	for _, t := range []*scopeTable{&f.scopes, &f.soft.scopes} {
+		t.tags.size, t.prefixes.size, t.stems.size = n, n, n
+	}
+	f.soft.keys.size = n
+	f.mu.Unlock()
+	for i := range f.recent.shards {
+		s := &f.recent.shards[i]
+		s.mu.Lock()
+		s.size = max(n/recentShards, 1)
+		s.mu.Unlock()
+	}
+}
+
+// settleSoon calls onForget unless it was already called.
+func (f *Fences) settleSoon() {
+	f.mu.RLock()
+	due := f.onForget
+	f.mu.RUnlock()
+	if due != nil && f.settling.CompareAndSwap(false, true) {
+		due()
+	}
+}
+
+// Settling reports whether a walk has begun since the tick, and may have passed an entry that is
+// stored only now. Judge such an entry by [Fences.Judge]; otherwise it may be lost.
+func (f *Fences) Settling(born uint64) bool { return f.surveyed.Load() > born }
+
+// Stats returns the current numbers.
+func (f *Fences) Stats() invalidate.FenceStats {
+	s := invalidate.FenceStats{Keys: f.recent.len(), Forgotten: f.given.Load()}
+	f.mu.RLock()
+	s.Prefixes, s.Tags = int64(f.scopes.prefixes.len()), int64(f.scopes.tags.len())
+	s.Expired = f.soft.len()
+	f.mu.RUnlock()
+	s.Holds, s.HoldsWidened = f.holds.stats(f.Now())
+	s.Waits, s.Waited = f.crowd.waits.Load(), time.Duration(f.crowd.waited.Load())
+	return s
+}

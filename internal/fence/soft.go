@@ -1,0 +1,172 @@
+package fence
+
+import (
+	"math"
+	"slices"
+	"sort"
+	"time"
+
+	"github.com/twofold-go/twofold/invalidate"
+)
+
+// A soft fence ends the freshness of what it covers, not its life. What a hard fence covers is
+// dead, even if the soft fence came first. So soft fences are checked last, and only for values
+// that no hard fence covers.
+//
+// They have their own table, which includes keys, under Fences.mu. No cell is removed for a softly
+// fenced key, so its record is in the scope sequence. There, a process that misses records gives up
+// frames as well, and a frame is compared by its position in that sequence.
+
+// Forever is a time that never comes: no fence has ended the freshness.
+const Forever = int64(math.MaxInt64)
+
+// softTable remembers the newest soft fence of each scope for a while.
+type softTable struct {
+	keys   memory[uint64]
+	scopes scopeTable
+	all    fenced // the newest fence of everything
+	newest uint64 // tick of the last fence
+	times  times
+}
+
+func newSoftTable() softTable {
+	return softTable{keys: memory[uint64]{size: maxBlock}, scopes: newScopeTable()}
+}
+
+func (t *softTable) put(s invalidate.Fence, f fenced, now int64, settled uint64) (due bool) {
+	t.newest = f.tick
+	t.times.note(f.tick, now)
+	switch s.Kind {
+	case invalidate.KindKey:
+		return t.keys.put(s.Hash, f, settled)
+	case invalidate.KindAll:
+		t.all = t.all.newest(f)
+		return false
+	case invalidate.KindPrefix, invalidate.KindTag:
+	}
+	return t.scopes.put(s, f, settled)
+}
+
+func (t *softTable) urgent() uint64 { return max(t.keys.urgent, t.scopes.urgent()) }
+
+func (t *softTable) drop(floor invalidate.Position) {
+	t.keys.drop(floor)
+	t.scopes.drop(floor)
+}
+
+// judge compares the fences with an entry that is clear of hard ones; key fences only if keyed. An
+// entry that a forgotten fence may cover counts as dead, because the time at which its freshness
+// ended is unknown.
+func (t *softTable) judge(s *suspect, keyed bool) verdict {
+	newest, v := t.all.tick, unfenced
+	hold := func(f fenced, forgot uint64) { newest, v = max(newest, f.tick), max(v, f.judge(s.born, forgot)) }
+	if keyed {
+		hold(t.keys.find(s.hash), t.keys.forgotten)
+	}
+	t.visit(s.key, s.deps, s.born, hold)
+	if s.deps.built() && max(t.keys.forgotten, t.scopes.stems.forgotten) > s.born {
+		v = max(v, forgotten)
+	}
+	if newest > s.born {
+		s.fresh = t.times.of(newest)
+		return unfenced
+	}
+	if v == forgotten || t.scopes.prefixes.forgotten > s.born {
+		return forgotten
+	}
+	return unfenced
+}
+
+// frame compares the fences with a frame as of a position of the scope sequence. A frame that may
+// be older than a forgotten fence is refused.
+func (t *softTable) frame(asOf invalidate.Position, hash uint64, key string, d *Deps) (fresh int64, ok bool) {
+	if asOf < max(t.keys.floor, t.scopes.floorFor(d)) {
+		return Forever, false
+	}
+	var newest uint64
+	hold := func(f fenced, _ uint64) {
+		if f.pos > asOf {
+			newest = max(newest, f.tick)
+		}
+	}
+	hold(t.all, 0)
+	hold(t.keys.find(hash), 0)
+	t.visit(key, d, 0, hold)
+	if newest == 0 {
+		return Forever, true
+	}
+	return t.times.of(newest), true
+}
+
+// visit is scopeTable.visit, with the keys of the value's parts.
+func (t *softTable) visit(key string, d *Deps, since uint64, hold holder) {
+	t.scopes.visit(key, d, since, hold)
+	if d.built() {
+		visitParts(&t.keys, d, nil, since, hold)
+	}
+}
+
+func (t *softTable) len() int64 {
+	return int64(t.keys.len() + t.scopes.tags.len() + t.scopes.prefixes.len())
+}
+
+// times records when soft fences took their ticks, up to a millisecond early and never late.
+type times struct{ taken []moment }
+
+type moment struct {
+	tick uint64
+	at   int64
+}
+
+// maxTimes bounds the moments, in 4 MB. Beyond it the older ones get coarser: what was fenced then
+// counts as expired a little earlier than it was.
+const maxTimes = 1 << 18
+
+func (t *times) note(tick uint64, now int64) {
+	if n := len(t.taken); n > 0 && now-t.taken[n-1].at < int64(time.Millisecond) {
+		return
+	}
+	if len(t.taken) == maxTimes {
+		t.thin()
+	}
+	t.taken = append(t.taken, moment{tick, now})
+}
+
+// thin drops every other moment of the older half.
+func (t *times) thin() {
+	kept := 0
+	for i := 0; i < maxTimes/2; i += 2 {
+		t.taken[kept] = t.taken[i]
+		kept++
+	}
+	t.taken = slices.Delete(t.taken, kept, maxTimes/2)
+}
+
+// of returns when a soft fence took a tick. The first moment is never dropped.
+func (t *times) of(tick uint64) int64 {
+	i := sort.Search(len(t.taken), func(i int) bool { return t.taken[i].tick > tick })
+	return t.taken[max(i-1, 0)].at
+}
+
+// storeSoft applies a soft fence. Readers notice it as they notice a hard fence of the same scope:
+// one of a key by the key's bucket, any other in every reader.
+func (f *Fences) storeSoft(s invalidate.Fence, pos invalidate.Position) (due bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	defer func() { f.urge(f.soft.urgent()) }()
+	now := int64(time.Since(f.origin))
+	if s.Kind == invalidate.KindKey {
+		keys := f.recent.of(uint32(s.Hash)) //nolint:gosec // the low half is what is wanted
+		keys.mu.Lock()
+		defer keys.mu.Unlock()
+		f.announceKey(s.Hash)
+		tick := f.tick.Add(1)
+		f.keys[s.Hash&clockMask].Store(tick)
+		return f.soft.put(s, fenced{tick, pos}, now, f.settled.Load())
+	}
+	f.announce(s)
+	tick := f.tick.Add(1)
+	due = f.soft.put(s, fenced{tick, pos}, now, f.settled.Load())
+	f.scoped.Store(tick)
+	return due
+}
