@@ -16,62 +16,6 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-func TestNewRefuses(t *testing.T) {
-	tiers := open(t, cache.TiersConfig{})
-	long := strings.Repeat("x", key.MaxLen+1)
-	with := func(p patch) thingConfig { return thingConfig{Namespace: "n", Policy: p} }
-	for _, tt := range []struct {
-		name string
-		cfg  thingConfig
-		is   error
-		text string
-	}{
-		{"empty namespace", thingConfig{}, key.ErrEmpty, "namespace"},
-		{"over-long namespace", thingConfig{Namespace: long}, key.ErrTooLong, "namespace"},
-		{"over-long tenant", thingConfig{Namespace: "n", Tenant: long}, key.ErrTooLong, "tenant"},
-		{"colon in the tenant", thingConfig{Namespace: "n", Tenant: "a:b"}, key.ErrSeparator, "tenant"},
-		{"negative batch", thingConfig{Namespace: "n", MaxBatch: -1}, nil, "MaxBatch"},
-		{"unregistered codec", thingConfig{Namespace: "n", Codec: foreignCodec{codec.JSON}}, nil, "not registered"},
-		{"NaN jitter", with(patch{Jitter: new(math.NaN())}), policy.ErrInvalid, "Jitter"},
-		{"negative TTL", with(patch{TTL: new(-time.Second)}), policy.ErrInvalid, "TTL"},
-		{"negative Stale", with(patch{Stale: new(-time.Second)}), policy.ErrInvalid, "Stale"},
-		{"TTL below jitter", with(patch{TTL: new(time.Millisecond), Jitter: new(0.5)}), policy.ErrInvalid, "TTL"},
-		{"Soft > Load", with(patch{Stale: new(time.Minute), SoftTimeout: new(time.Hour)}), policy.ErrInvalid, "SoftTimeout"},
-		{"no LoadTimeout", with(patch{LoadTimeout: new(time.Duration(0))}), policy.ErrInvalid, "LoadTimeout"},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			_, err := cache.New(tiers, tt.cfg)
-			if err == nil || !strings.Contains(err.Error(), tt.text) || (tt.is != nil && !errors.Is(err, tt.is)) {
-				t.Errorf("New: %v, want an error about %s that is %v", err, tt.text, tt.is)
-			}
-		})
-	}
-	t.Run("all faults at once", func(t *testing.T) {
-		_, err := cache.New(tiers, thingConfig{Tenant: "a:b", MaxBatch: -1, Policy: patch{TTL: new(-time.Second), Jitter: new(2.0)}})
-		for _, want := range []string{"tenant", "MaxBatch", "TTL", "Jitter"} {
-			if err == nil || !strings.Contains(err.Error(), want) {
-				t.Errorf("New: %v, want an error that names %s, too", err, want)
-			}
-		}
-	})
-	t.Run("nil tiers", func(t *testing.T) {
-		if _, err := cache.New[int, int](nil, cache.Config[int, int]{Namespace: "n"}); err == nil {
-			t.Error("New accepted nil")
-		}
-	})
-	t.Run("keys that share a spelling", func(t *testing.T) {
-		type bad struct{ hidden int }
-		_, err := cache.New(tiers, cache.Config[bad, int]{Namespace: "n"})
-		if !errors.Is(err, key.ErrType) {
-			t.Errorf("New: %v, want ErrType", err)
-		}
-		_ = bad{}.hidden
-		if _, err := cache.New(tiers, cache.Config[*int, int]{Namespace: "n"}); !errors.Is(err, key.ErrType) {
-			t.Errorf("New: %v, want ErrType for pointers", err)
-		}
-	})
-}
-
 // foreignCodec is a codec that is not registered with any Tiers.
 type foreignCodec struct{ codec.Codec }
 
@@ -174,6 +118,12 @@ func TestNoLoader(t *testing.T) {
 	_, err = c.Fetch(t.Context(), 1, nil)
 	wantError(t, err, "get", "default:things:1", cache.ErrMiss)
 	wantError(t, c.Refresh(t.Context(), 1), "refresh", "default:things:1", cache.ErrMiss)
+	if err := c.Set(t.Context(), 2, "two"); err != nil {
+		t.Error(err)
+	}
+	if m, err := c.GetMany(t.Context(), []int{1, 2}); m[2] != "two" || !errors.Is(err, cache.ErrMiss) {
+		t.Errorf("GetMany = %v, %v, want two and ErrMiss", m, err)
+	}
 	if v, err := c.GetOrLoad(t.Context(), 1, (&source{}).load); v != "1.1" || err != nil {
 		t.Errorf("GetOrLoad with a loader = %q, %v", v, err)
 	}
@@ -192,18 +142,12 @@ func TestContextAlreadyCancelled(t *testing.T) {
 	}
 	_, err := c.Get(ctx, 2)
 	wantError(t, err, "get", "default:things:2", context.Canceled)
-	_, err = c.GetMany(ctx, []int{2, 3})
-	if !errors.Is(err, context.Canceled) {
-		t.Errorf("GetMany: %v", err)
+	m, err := c.GetMany(ctx, []int{1, 2, 3})
+	if len(m) != 1 || !errors.Is(err, context.Canceled) {
+		t.Errorf("GetMany = %v, %v, want the local value and the context's error", m, err)
 	}
 	if n := remote.Calls(); n != 0 {
 		t.Errorf("%d remote calls after the context was cancelled", n)
 	}
 	src.wantLoads(t, 1)
-}
-
-func TestUnencodableSet(t *testing.T) {
-	c := with(t, open(t, cache.TiersConfig{Remote: tiertest.NewMemory()}), cache.Config[int, float64]{})
-	err := c.Set(t.Context(), 1, math.NaN())
-	wantError(t, err, "set", "default:things:1", codec.ErrValue)
 }

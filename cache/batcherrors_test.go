@@ -199,6 +199,11 @@ func loadManyAnswers(t *testing.T, tt answers, remember bool) {
 	keys := []int{1, 2, 3, 4}
 	m, err := cs[0].GetMany(t.Context(), keys)
 	tt.check(t, "the call that loads", m, err)
+	if be, ok := errors.AsType[*cache.BatchError[int]](err); ok {
+		for k, err := range be.Errs {
+			wantError(t, err, "get many", fmt.Sprint("default:things:", k), tt.is)
+		}
+	}
 	a.since()
 	for i, who := range []string{"a later call", "another process"} {
 		m, err = cs[i].GetMany(t.Context(), keys)

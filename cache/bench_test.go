@@ -36,11 +36,6 @@ func profileOf(id int64) profile {
 	return profile{ID: id, Name: "Ada Lovelace", Email: "ada@example.org", Score: float64(id)}
 }
 
-type regionKey struct {
-	ID     int64
-	Region string
-}
-
 // zipfKeys returns a fixed sequence of keys with the skew of web traffic.
 func zipfKeys(n int) []int64 {
 	z := rand.NewZipf(rand.New(rand.NewPCG(1, 2)), 1.01, 1, residentKeys-1)
@@ -228,114 +223,12 @@ func BenchmarkLocalHitBesideALoad(b *testing.B) {
 	}
 }
 
-// BenchmarkGetMany reads 64 local hits at a time. Compare a 64th of its time with
-// BenchmarkLocalHit.
-func BenchmarkGetMany(b *testing.B) {
-	keys := zipfKeys(1 << 16)
-	c, ctx := warm(b, func(i int64) int64 { return i }), context.Background()
-	i := 0
-	b.ReportAllocs()
-	for b.Loop() {
-		m, _ := c.GetMany(ctx, keys[i:i+64])
-		sink.Add(int64(len(m)))
-		i = (i + 64) & (1<<16 - 1)
-	}
-}
-
-func BenchmarkLocalHitStructKey(b *testing.B) {
-	ids := zipfKeys(1 << 16)
-	b.Run("twofold", func(b *testing.B) {
-		c, ctx := warm(b, func(i int64) regionKey { return regionKey{i, "eu"} }), context.Background()
-		benchLocal(b, func(i int) int64 {
-			v, _ := c.Get(ctx, regionKey{ids[i], "eu"})
-			return v.ID
-		})
-	})
-	b.Run("floor", func(b *testing.B) {
-		r := rawRistretto(b, func(i int64) int64 { return i })
-		benchLocal(b, func(i int) int64 {
-			v, _ := r.Get(ids[i])
-			return v.ID
-		})
-	})
-}
-
 func benchLocal(b *testing.B, get func(i int) int64) {
 	s := sampler{every: 64}
 	i, sum := 0, int64(0)
 	b.ReportAllocs()
 	for b.Loop() {
 		s.run(func() { sum += get(i & (1<<16 - 1)) })
-		i++
-	}
-	sink.Add(sum)
-	percentiles(b, s.times)
-}
-
-func BenchmarkLocalHitParallel(b *testing.B) {
-	keys := zipfKeys(1 << 16)
-	id := func(i int64) int64 { return i }
-	b.Run("twofold", func(b *testing.B) {
-		c, ctx := warm(b, id), context.Background()
-		benchParallel(b, func(i int) int64 {
-			v, _ := c.Get(ctx, keys[i])
-			return v.ID
-		})
-	})
-	b.Run("floor", func(b *testing.B) {
-		r := rawRistretto(b, id)
-		benchParallel(b, func(i int) int64 {
-			v, _ := r.Get(keys[i])
-			return v.ID
-		})
-	})
-}
-
-func benchParallel(b *testing.B, get func(i int) int64) {
-	var mu sync.Mutex
-	var times []time.Duration
-	var worker atomic.Int64
-	b.ReportAllocs()
-	b.ResetTimer()
-	b.RunParallel(func(pb *testing.PB) {
-		s := sampler{every: 64}
-		i, sum := int(worker.Add(1))*7919, int64(0)
-		for pb.Next() {
-			s.run(func() { sum += get(i & (1<<16 - 1)) })
-			i++
-		}
-		sink.Add(sum)
-		mu.Lock()
-		times = append(times, s.times...)
-		mu.Unlock()
-	})
-	percentiles(b, times)
-}
-
-func BenchmarkMissSmallLoader(b *testing.B) {
-	b.Run("twofold", func(b *testing.B) {
-		c := newBench(b, openBench(b, cache.TiersConfig{Local: local.New(local.Config{MaxBytes: 64 << 20})}),
-			func(_ context.Context, id int64) (profile, error) { return profileOf(id), nil })
-		benchMiss(b, func(i int64) int64 {
-			v, _ := c.Get(b.Context(), i)
-			return v.ID
-		})
-	})
-	b.Run("floor", func(b *testing.B) { // the loader in its own goroutine, because a detached load needs one
-		benchMiss(b, func(i int64) int64 {
-			done := make(chan profile, 1)
-			go func() { done <- profileOf(i) }()
-			return (<-done).ID
-		})
-	})
-}
-
-func benchMiss(b *testing.B, get func(i int64) int64) {
-	s := sampler{every: 8}
-	i, sum := int64(0), int64(0)
-	b.ReportAllocs()
-	for b.Loop() {
-		s.run(func() { sum += get(i) })
 		i++
 	}
 	sink.Add(sum)

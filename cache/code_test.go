@@ -177,4 +177,7 @@ func TestUnknownTenants(t *testing.T) {
 	if n := tiers.Stats().Kinds.UnknownTenants; n != 3 || strings.Count(lines.String(), "tenant=org") != 1 {
 		t.Errorf("%d invalidations are counted, want 3, and one line for org:\n%s", n, lines.String())
 	}
+	if err := tiers.Expire(t.Context(), invalidate.Tag("guild", "7")); err != nil || !strings.Contains(lines.String(), "tenant=guild") {
+		t.Errorf("Expire of an unknown tenant: %v, and the log is\n%s", err, lines.String())
+	}
 }

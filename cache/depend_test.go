@@ -88,30 +88,6 @@ func TestOuterInheritsTags(t *testing.T) {
 	}
 }
 
-func TestDepend(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		mem := tiertest.NewMemory()
-		src := &source{}
-		cfg := thingConfig{Load: func(ctx context.Context, k int) (string, error) {
-			cache.Depend(ctx, "a", "b")
-			return src.load(ctx, k)
-		}}
-		tiers := open(t, cache.TiersConfig{Remote: mem})
-		c := with(t, tiers, cfg)
-		get(t, c, 1)
-		for i, tag := range []string{"a", "b"} {
-			invalidateTag(t, tiers, tag)
-			wantFetch(t, c, 1, fetched{fmt.Sprintf("1.%d", i+2), cache.Load, false, nil})
-		}
-		// The cell carries the tags, so another process gets them with the value.
-		other := open(t, cache.TiersConfig{Remote: mem})
-		d := with(t, other, cfg)
-		wantFetch(t, d, 1, fetched{"1.3", cache.Remote, false, nil})
-		invalidateTag(t, other, "b")
-		wantFetch(t, d, 1, fetched{"1.4", cache.Load, false, nil})
-	})
-}
-
 func TestDependIsPerTenant(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src := &source{}

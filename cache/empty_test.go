@@ -182,24 +182,6 @@ func TestEmptyInEveryCall(t *testing.T) {
 	}
 }
 
-// Concurrent readers of an empty value share one load.
-func TestEmptySharesItsLoad(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		src := &shelf{took: time.Second}
-		mem := tiertest.NewMemory()
-		var cs []lists
-		for range 3 {
-			cs = append(cs, with(t, open(t, cache.TiersConfig{Remote: mem}), listConfig{Namespace: "lists", Empty: noElements, Load: src.load}))
-		}
-		crowd(30, func(i int) {
-			if v, err := cs[i%3].Get(t.Context(), 1); v == nil || len(v) > 0 || err != nil {
-				t.Errorf("Get = %v, %v, want an empty list", v, err)
-			}
-		})
-		src.wantLoads(t, 1)
-	})
-}
-
 // A refresh may find that a list is empty now. That is stored like any value, and is itself never
 // served stale: neither in place of a failed load, nor after an Expire, nor because its loader
 // allows it.

@@ -3,6 +3,7 @@ package cache_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -99,28 +100,33 @@ func TestExpiredFrames(t *testing.T) {
 	}
 }
 
-// Stale and StaleIfError count from the Expire, not from a later moment.
+// Stale and StaleIfError count from the Expire, not from a later moment. This holds for a value with
+// TTL policy.Forever, too.
 func TestExpiredIsStaleFromThen(t *testing.T) {
 	for name, scope := range scopesOf1(t) {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := newLogged(t, thingConfig{Tags: tagged, Policy: policy.Patch{
-					TTL: new(time.Hour), Stale: new(time.Minute), StaleIfError: new(time.Minute),
-				}})
-				w.want(t, 0, 1, "1.1")
-				w.want(t, 1, 1, "1.1")
-				w.src.fail(errors.New("no source"))
-				w.expire(t, 0, scope)
-				advance(time.Minute + time.Second)
-				w.state(t, 0, 1, "1.1", true) // instead of the error
-				advance(time.Minute)
-				for i := range 2 {
-					if r, err := w.c[i].Fetch(t.Context(), 1, nil); err == nil {
-						t.Errorf("process %d still serves %q", i, r.Value)
-					}
-				}
-			})
-		})
+		for _, ttl := range []time.Duration{time.Hour, policy.Forever} {
+			for _, sie := range []time.Duration{0, time.Minute} { // StaleIfError
+				t.Run(fmt.Sprintf("%s, TTL %v, StaleIfError %v", name, ttl, sie), func(t *testing.T) {
+					synctest.Test(t, func(t *testing.T) {
+						w := newLogged(t, thingConfig{Tags: tagged, Policy: policy.Patch{TTL: &ttl, Stale: new(time.Minute), StaleIfError: &sie}})
+						w.want(t, 0, 1, "1.1")
+						w.want(t, 1, 1, "1.1")
+						w.src.fail(errors.New("no source"))
+						w.expire(t, 0, scope)
+						advance(time.Minute + sie - 10*time.Second)
+						for i := range 2 {
+							w.state(t, i, 1, "1.1", true) // with StaleIfError, instead of the error
+						}
+						advance(12 * time.Second)
+						for i := range 2 {
+							if r, err := w.c[i].Fetch(t.Context(), 1, nil); err == nil {
+								t.Errorf("process %d still serves %q", i, r.Value)
+							}
+						}
+					})
+				})
+			}
+		}
 	}
 }
 

@@ -235,32 +235,6 @@ func TestFirstExpiryCounts(t *testing.T) {
 	}
 }
 
-// A value with TTL policy.Forever also stays stale for as long as the policy allows after an
-// Expire.
-func TestExpireWithoutTTL(t *testing.T) {
-	for name, scope := range scopesOf1(t) {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := newLogged(t, thingConfig{Tags: tagged, Policy: policy.Patch{TTL: new(policy.Forever), Stale: new(time.Minute), StaleIfError: new(time.Duration)}})
-				w.want(t, 0, 1, "1.1")
-				w.want(t, 1, 1, "1.1")
-				w.src.fail(errSource)
-				w.expire(t, 0, scope)
-				advance(50 * time.Second)
-				for i := range 2 {
-					w.state(t, i, 1, "1.1", true)
-				}
-				advance(20 * time.Second)
-				for i := range 2 {
-					if r, err := w.c[i].Fetch(t.Context(), 1, nil); err == nil {
-						t.Errorf("process %d still serves later than Stale allows: %+v", i, r)
-					}
-				}
-			})
-		})
-	}
-}
-
 // An Expire that waits for the log makes the value stale in this process at once. In the others
 // it does so when it has been sent.
 func TestExpireOutOfReach(t *testing.T) {

@@ -14,37 +14,6 @@ import (
 
 var failSafe = patch{TTL: new(10 * time.Second), StaleIfError: new(time.Hour), Throttle: new(3 * time.Second)}
 
-func TestStaleIfError(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		src := &source{took: 10 * time.Millisecond}
-		tiers := open(t, cache.TiersConfig{})
-		c := with(t, tiers, thingConfig{Load: src.load, Policy: failSafe})
-		get(t, c, 1)
-		advance(time.Minute)
-		src.fail(errSource)
-		crowd(10, func(int) { wantFetch(t, c, 1, fetched{"1.1", cache.Local, true, nil}) })
-		src.wantLoads(t, 2)
-		for range 30 { // 3 s of reads, in which the Throttle prevents loads
-			wantFetch(t, c, 1, fetched{"1.1", cache.Local, true, nil})
-			advance(100 * time.Millisecond)
-		}
-		src.wantLoads(t, 2)
-		wantFetch(t, c, 1, fetched{"1.1", cache.Local, true, nil})
-		src.wantLoads(t, 3)
-		if s := total(tiers); s.StaleOnError != 41 {
-			t.Errorf("StaleOnError = %d, want 41", s.StaleOnError)
-		}
-		// The next load succeeds.
-		src.fail(nil)
-		advance(4 * time.Second)
-		wantFetch(t, c, 1, fetched{"1.4", cache.Load, false, nil})
-		// StaleIfError ends.
-		src.fail(errSource)
-		advance(2 * time.Hour)
-		wantFetch(t, c, 1, fetched{"", 0, false, errSource})
-	})
-}
-
 func TestStaleIfErrorIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src := &source{}
@@ -57,20 +26,6 @@ func TestStaleIfErrorIsRefused(t *testing.T) {
 		// The Throttle, which prevents loads for other reads, does not change this.
 		wantFetch(t, c, 1, fetched{"", 0, false, errSource}, cache.Fresh())
 		wantFetch(t, c, 1, fetched{"", 0, false, errSource}, cache.MaxAge(time.Second))
-	})
-}
-
-// The only copy of the value may be in the remote tier.
-func TestStaleIfErrorFromTheRemoteTier(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		src := &source{}
-		_, cs := fleet(t, 2, tiertest.NewMemory(), cache.TiersConfig{}, thingConfig{Load: src.load, Policy: failSafe})
-		get(t, cs[0], 1)
-		advance(time.Minute)
-		src.fail(errSource)
-		wantFetch(t, cs[1], 1, fetched{"1.1", cache.Remote, true, nil})
-		wantFetch(t, cs[1], 1, fetched{"1.1", cache.Local, true, nil})
-		src.wantLoads(t, 2)
 	})
 }
 

@@ -8,7 +8,6 @@ import (
 	"runtime"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -128,19 +127,21 @@ func delayed(d time.Duration) *tiertest.Faulty {
 
 // A process dies with its claim. All others wait for the claim, and one of them takes over.
 func TestOneProcessTakesOver(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var loads atomic.Int64
-		remote := delayed(time.Millisecond)
-		_, cs := fleet(t, 16, remote, cache.TiersConfig{}, thingConfig{Load: func(ctx context.Context, _ int) (string, error) {
-			loads.Add(1)
-			return "v", nap(ctx, 100*time.Millisecond)
-		}})
-		if _, err := remote.Claim(t.Context(), cell1, tier.Claim{Nonce: tier.NewNonce(), Lease: 3 * time.Second}); err != nil {
-			t.Fatal(err)
-		}
-		crowd(16, func(i int) { get(t, cs[i], 1) })
-		if n := loads.Load(); n != 1 {
-			t.Errorf("%d loads after a process died, want 1", n)
-		}
-	})
+	const lease = 3 * time.Second
+	claim := tier.LeaseCell(tier.NewNonce())
+	for name, frame := range map[string][]byte{"a claim": claim, "a claim with garbage behind it": append(claim, "garbage"...)} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				remote, src := delayed(time.Millisecond), &source{took: 100 * time.Millisecond}
+				_, cs := fleet(t, 16, remote, cache.TiersConfig{}, thingConfig{Load: src.load})
+				store(t, remote, cell1, frame, lease)
+				begun := time.Now()
+				crowd(16, func(i int) { get(t, cs[i], 1) })
+				if d := time.Since(begun); d < time.Second || d > lease+300*time.Millisecond {
+					t.Errorf("another process took over after %v, want about the lease's %v", d, lease)
+				}
+				src.wantLoads(t, 1)
+			})
+		})
+	}
 }

@@ -2,6 +2,7 @@ package cache_test
 
 import (
 	"context"
+	"errors"
 	"runtime"
 	"sync/atomic"
 	"testing"
@@ -86,8 +87,12 @@ func TestGoexitAtEachStep(t *testing.T) {
 					runtime.Goexit()
 				}
 			})
-			done := make(chan struct{})
-			go func() { defer close(done); _, _ = c.Get(t.Context(), 1) }()
+			first := make(chan error, 1)
+			go func() {
+				var err error
+				defer func() { first <- err }() // also if the caller's own goroutine ends
+				_, err = c.Get(t.Context(), 1)
+			}()
 			synctest.Wait()
 			second := time.Now()
 			get(t, c, 1)
@@ -95,7 +100,10 @@ func TestGoexitAtEachStep(t *testing.T) {
 				t.Errorf("op %v: the next caller waited %v", op, d)
 			}
 			select {
-			case <-done:
+			case err := <-first:
+				if op == tiertest.Fill && !errors.Is(err, cache.ErrGoexit) {
+					t.Errorf("op %v: Get: %v, want ErrGoexit", op, err)
+				}
 			case <-time.After(time.Hour):
 				t.Errorf("op %v: the caller waits for ever", op)
 			}

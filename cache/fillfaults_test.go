@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -47,40 +46,13 @@ func TestOvertakenReadSpendsOneDeadline(t *testing.T) {
 	}
 }
 
-// A process that closes during its loads gives its claims back.
-func TestCloseGivesClaimsBack(t *testing.T) {
+// A process that closes during its loads gives its claims back, and remembers no failure: another
+// process loads at once.
+func TestCloseDuringALoad(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		memory := tiertest.NewMemory()
 		remote := tiertest.NewFaulty(memory)
 		tiers, err := cache.Open(cache.TiersConfig{Remote: remote})
-		if err != nil {
-			t.Fatal(err)
-		}
-		c := with(t, tiers, thingConfig{Load: func(ctx context.Context, _ int) (string, error) {
-			<-ctx.Done()
-			return "", ctx.Err()
-		}})
-		go func() { _, _ = c.Get(t.Context(), 1) }()
-		advance(100 * time.Millisecond)
-		if b, _ := memory.Get(t.Context(), "default:things:1"); b == nil {
-			t.Fatal("nothing is claimed")
-		}
-		remote.Delay(time.Millisecond) // the time of a round trip
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
-		defer cancel()
-		_ = tiers.Close(ctx)
-		advance(100 * time.Millisecond)
-		if b, _ := memory.Get(t.Context(), "default:things:1"); b != nil {
-			t.Errorf("the claim is left: other processes wait for the rest of ClaimTTL")
-		}
-	})
-}
-
-// A load that ends because its process closes is not remembered as a failure, in either tier.
-func TestCloseIsNoLoadError(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		memory := tiertest.NewMemory()
-		tiers, err := cache.Open(cache.TiersConfig{Remote: memory})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -91,15 +63,19 @@ func TestCloseIsNoLoadError(t *testing.T) {
 		}})
 		go func() { _, _ = c.Get(t.Context(), 1) }()
 		advance(100 * time.Millisecond)
+		if b, _ := memory.Get(t.Context(), cell1); b == nil {
+			t.Fatal("nothing is claimed")
+		}
+		remote.Delay(time.Millisecond) // the time of a round trip
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 		defer cancel()
 		_ = tiers.Close(ctx)
 		advance(100 * time.Millisecond)
-		src := &source{}
-		other := with(t, open(t, cache.TiersConfig{Remote: memory}), thingConfig{Policy: errs, Load: src.load})
-		if v, err := other.Get(t.Context(), 1); err != nil || v != "1.1" {
-			t.Errorf("another process gets %q, %v; want its own load", v, err)
+		if b, _ := memory.Get(t.Context(), cell1); b != nil {
+			t.Errorf("the cell is %x, want neither a claim nor a remembered failure", b)
 		}
+		other := with(t, open(t, cache.TiersConfig{Remote: memory}), thingConfig{Policy: errs, Load: (&source{}).load})
+		wantFetch(t, other, 1, fetched{"1.1", cache.Load, false, nil})
 	})
 }
 
@@ -152,47 +128,6 @@ func TestRefreshThatCannotBeginEnds(t *testing.T) {
 			}
 		case <-time.After(time.Hour):
 			t.Error("the caller that joined the refresh waits for ever")
-		}
-	})
-}
-
-// When a Set overtakes a refresh, the value of Set stays.
-func TestSetEndsARefresh(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		src := &source{}
-		c := with(t, open(t, cache.TiersConfig{}), thingConfig{Load: src.load, Policy: patch{TTL: new(time.Second), Stale: new(time.Hour)}})
-		get(t, c, 1)
-		advance(2 * time.Second)
-		src.took = 100 * time.Millisecond
-		get(t, c, 1) // stale; a refresh starts
-		advance(50 * time.Millisecond)
-		if err := c.Set(t.Context(), 1, "set"); err != nil {
-			t.Error(err)
-		}
-		advance(500 * time.Millisecond)
-		if v := get(t, c, 1); v != "set" || src.total() != 2 {
-			t.Errorf("Get = %q after %d loads, want the value of Set, and 2 loads", v, src.total())
-		}
-	})
-}
-
-// exiting is a remote tier whose Fill ends its goroutine.
-type exiting struct{ tier.Remote }
-
-func (exiting) Fill(context.Context, string, tier.Fill) (bool, error) {
-	runtime.Goexit()
-	return false, nil
-}
-
-// If the remote tier ends the goroutine, every caller still gets an answer.
-func TestGoexitInFill(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		src := &source{}
-		c := with(t, open(t, cache.TiersConfig{Remote: exiting{tiertest.NewMemory()}}), thingConfig{Load: src.load})
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
-		if _, err := c.Get(ctx, 1); !errors.Is(err, cache.ErrGoexit) {
-			t.Errorf("Get: %v, want ErrGoexit", err)
 		}
 	})
 }

@@ -53,18 +53,6 @@ func TestOneLoadForAll(t *testing.T) {
 	}
 }
 
-func TestMergedAreCounted(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		src := &source{took: time.Second}
-		tiers := open(t, cache.TiersConfig{})
-		c := with(t, tiers, thingConfig{Load: src.load})
-		crowd(10, func(int) { get(t, c, 1) })
-		if s := total(tiers); s.Misses != 1 || s.Merged != 9 || s.Loads != 1 {
-			t.Errorf("Stats = %d misses, %d merged, %d loads, want 1, 9, 1", s.Misses, s.Merged, s.Loads)
-		}
-	})
-}
-
 func TestCancelledFirstCallerHarmsNobody(t *testing.T) {
 	for _, remote := range []bool{false, true} {
 		t.Run(fmt.Sprintf("remote=%v", remote), func(t *testing.T) {

@@ -237,23 +237,6 @@ func TestEntryAlive(t *testing.T) {
 	}
 }
 
-// A stale entry is alive while it may be served.
-func TestStaleEntryAlive(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var cfg cache.TiersConfig
-		seen := listen(t, &cfg)
-		c := with(t, open(t, cfg), thingConfig{
-			Load:   (&source{}).load,
-			Policy: patch{TTL: new(time.Minute), Stale: new(time.Minute), StaleIfError: new(time.Minute)},
-		})
-		get(t, c, 1)
-		for _, want := range []tagsByKey{{"default:things:1": nil}, {"default:things:1": nil}, {}} {
-			advance(61 * time.Second)
-			seen.want(want)
-		}
-	})
-}
-
 // An entry for which the local tier has no room reaches both hooks.
 func TestStoredAndRefused(t *testing.T) {
 	var told []string

@@ -63,34 +63,6 @@ func TestInvalidate(t *testing.T) {
 	}
 }
 
-func TestInvalidateRefusesBadScopes(t *testing.T) {
-	src := &source{}
-	remote := faulty()
-	tiers := open(t, cache.TiersConfig{Remote: remote})
-	c := with(t, tiers, thingConfig{Load: src.load, Tags: tagT})
-	get(t, c, 1)
-	for name, bad := range map[string]invalidate.Scope{
-		"zero scope":            {},
-		"zero key":              invalidate.Key(key.Key{}),
-		"prefix without tenant": invalidate.Prefix("", "things:"),
-		"tag without tenant":    invalidate.Tag("", "t"),
-		"tenant with a colon":   invalidate.Tag("a:b", "t"),
-		"empty tag":             invalidate.Tag("default", ""),
-	} {
-		t.Run(name, func(t *testing.T) {
-			remote.ResetCalls()
-			err := tiers.Invalidate(t.Context(), invalidate.Tag("default", "t"), bad)
-			if ce, ok := errors.AsType[*cache.Error](err); !ok || ce.Op != "invalidate" || !errors.Is(err, invalidate.ErrScope) {
-				t.Errorf("Invalidate = %v, want an *Error with ErrScope", err)
-			}
-			if n := remote.Calls(); n != 0 {
-				t.Errorf("%d remote calls for a refused scope", n)
-			}
-			wantFetch(t, c, 1, fetched{"1.1", cache.Local, false, nil}) // the good scope had no effect either
-		})
-	}
-}
-
 // When the remote tier is unreachable, Invalidate returns an error, but applies in this process.
 func TestInvalidateWithRemoteDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -109,27 +81,5 @@ func TestInvalidateWithRemoteDown(t *testing.T) {
 		if v := get(t, c, 2); v == "2.1" {
 			t.Errorf("Get(2) = %q, the value from before Set", v)
 		}
-	})
-}
-
-// An invalidation of one tenant's tag or prefix has no effect on another tenant.
-func TestTenantsAreApart(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		src := &source{}
-		tiers := open(t, cache.TiersConfig{Remote: tiertest.NewMemory()})
-		c := with(t, tiers, thingConfig{Load: src.load, Tags: tagT})
-		acme, bolt := c.Tenant("acme"), c.Tenant("bolt")
-		get(t, acme, 1)
-		get(t, bolt, 1)
-		if err := tiers.Invalidate(t.Context(), invalidate.Tag("acme", "t"), invalidate.Tenant("acme")); err != nil {
-			t.Error(err)
-		}
-		wantFetch(t, bolt, 1, fetched{"1.2", cache.Local, false, nil})
-		wantFetch(t, acme, 1, fetched{"1.3", cache.Load, false, nil})
-		if err := bolt.DeleteAll(t.Context()); err != nil {
-			t.Error(err)
-		}
-		wantFetch(t, acme, 1, fetched{"1.3", cache.Local, false, nil})
-		wantFetch(t, bolt, 1, fetched{"1.4", cache.Load, false, nil})
 	})
 }

@@ -92,6 +92,7 @@ func errLoadTimeout(t *testing.T, tt ended, batch, remote bool) {
 		ctx, cancel = context.WithTimeout(ctx, tt.own)
 		defer cancel()
 	}
+	begun := time.Now()
 	crowd(3, func(int) { // one caller leads
 		err := readFirst(ctx, c, batch)
 		if !errors.Is(err, context.DeadlineExceeded) {
@@ -101,6 +102,9 @@ func errLoadTimeout(t *testing.T, tt ended, batch, remote bool) {
 			t.Errorf("%v is an ErrLoadTimeout: %v, want %v", err, !tt.want, tt.want)
 		}
 	})
+	if d := time.Since(begun); tt.want && d != 2*time.Second {
+		t.Errorf("callers waited %v, want LoadTimeout", d)
+	}
 	close(block)
 	synctest.Wait()
 }

@@ -2,12 +2,15 @@ package cache_test
 
 import (
 	"errors"
+	"math"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/codec"
 	"github.com/twofold-go/twofold/key"
+	"github.com/twofold-go/twofold/policy"
 )
 
 type user struct{ Name string }
@@ -41,6 +44,8 @@ func newErr[K comparable, V any](tiers *cache.Tiers, cfg cache.Config[K, V]) err
 	return err
 }
 
+func withPolicy(p patch) thingConfig { return thingConfig{Namespace: "n", Policy: p} }
+
 func TestMisuseOfNew(t *testing.T) {
 	tiers, closed := open(t, cache.TiersConfig{}), open(t, cache.TiersConfig{})
 	if err := closed.Close(t.Context()); err != nil {
@@ -59,10 +64,20 @@ func TestMisuseOfNew(t *testing.T) {
 		"braces": {newErr(tiers, cache.Config[int64, user]{Namespace: "{n}"}), key.ErrCharacter, []string{"field Namespace", "braces"}},
 		"colon in the tenant": {newErr(tiers, cache.Config[int64, user]{Namespace: "n", Tenant: "a:b"}), key.ErrSeparator,
 			[]string{"field Tenant", "3 bytes", "no colon"}},
-		"nil Tiers":    {newErr(nil, cache.Config[int64, user]{Namespace: "n"}), nil, []string{"Tiers is nil", "Open"}},
-		"zero Tiers":   {newErr(new(cache.Tiers), cache.Config[int64, user]{Namespace: "n"}), nil, []string{"zero Tiers", "Open"}},
-		"closed Tiers": {newErr(closed, cache.Config[int64, user]{Namespace: "n"}), cache.ErrClosed, nil},
-		"key type":     {newErr(tiers, cache.Config[bad, user]{Namespace: "n"}), key.ErrType, []string{"bad.hidden", "unexported"}},
+		"nil Tiers":         {newErr(nil, cache.Config[int64, user]{Namespace: "n"}), nil, []string{"Tiers is nil", "Open"}},
+		"zero Tiers":        {newErr(new(cache.Tiers), cache.Config[int64, user]{Namespace: "n"}), nil, []string{"zero Tiers", "Open"}},
+		"closed Tiers":      {newErr(closed, cache.Config[int64, user]{Namespace: "n"}), cache.ErrClosed, nil},
+		"key type":          {newErr(tiers, cache.Config[bad, user]{Namespace: "n"}), key.ErrType, []string{"bad.hidden", "unexported"}},
+		"pointers as keys":  {newErr(tiers, cache.Config[*int, int]{Namespace: "n"}), key.ErrType, nil},
+		"over-long tenant":  {newErr(tiers, thingConfig{Namespace: "n", Tenant: strings.Repeat("x", key.MaxLen+1)}), key.ErrTooLong, []string{"field Tenant"}},
+		"an unknown codec":  {newErr(tiers, thingConfig{Namespace: "n", Codec: foreignCodec{codec.JSON}}), nil, []string{"not registered"}},
+		"NaN jitter":        {newErr(tiers, withPolicy(patch{Jitter: new(math.NaN())})), policy.ErrInvalid, []string{"Jitter"}},
+		"negative TTL":      {newErr(tiers, withPolicy(patch{TTL: new(-time.Second)})), policy.ErrInvalid, []string{"TTL"}},
+		"negative Stale":    {newErr(tiers, withPolicy(patch{Stale: new(-time.Second)})), policy.ErrInvalid, []string{"Stale"}},
+		"TTL below jitter":  {newErr(tiers, withPolicy(patch{TTL: new(time.Millisecond), Jitter: new(0.5)})), policy.ErrInvalid, []string{"TTL"}},
+		"Soft above Load":   {newErr(tiers, withPolicy(patch{Stale: new(time.Minute), SoftTimeout: new(time.Hour)})), policy.ErrInvalid, []string{"SoftTimeout"}},
+		"no LoadTimeout":    {newErr(tiers, withPolicy(patch{LoadTimeout: new(time.Duration(0))})), policy.ErrInvalid, []string{"LoadTimeout"}},
+		"policy and tenant": {newErr(tiers, thingConfig{Tenant: "a:b", MaxBatch: -1, Policy: patch{TTL: new(-time.Second), Jitter: new(2.0)}}), nil, []string{"tenant", "MaxBatch", "TTL", "Jitter"}},
 		"two value types": {newErr(tiers, cache.Config[int64, string]{Namespace: "users"}), nil,
 			[]string{"field Namespace", `"users"`, "cache_test.user", "string", "namespace of its own"}},
 		"two value types of one name": {newErr(tiers, cache.Config[int64, user]{Namespace: "users"}), nil,

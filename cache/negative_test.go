@@ -77,23 +77,6 @@ func TestFailureBesideAnAbsence(t *testing.T) {
 	}
 }
 
-func TestAbsenceIsNotRemembered(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		src := &source{}
-		src.fail(cache.ErrNotFound)
-		remote := faulty()
-		c := with(t, open(t, cache.TiersConfig{Remote: remote}), thingConfig{Load: src.load, Policy: patch{NegativeTTL: new(time.Duration(0))}})
-		for range 3 {
-			wantFetch(t, c, 1, fetched{"", cache.Load, false, cache.ErrNotFound})
-		}
-		src.wantLoads(t, 3)
-		_, err := c.GetMany(t.Context(), []int{1, 2})
-		if err != nil {
-			t.Errorf("GetMany of absent keys: %v", err)
-		}
-	})
-}
-
 // codedError has a code that other processes may see.
 type codedError struct{ code, text string }
 
@@ -182,35 +165,6 @@ func TestForgedErrorCode(t *testing.T) {
 			})
 		})
 	}
-}
-
-func TestErrorsAreNotRememberedByDefault(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		src := &source{}
-		src.fail(errSource)
-		c := with(t, open(t, cache.TiersConfig{Remote: tiertest.NewMemory()}), thingConfig{Load: src.load})
-		for range 3 {
-			wantFetch(t, c, 1, fetched{"", 0, false, errSource})
-		}
-		src.wantLoads(t, 3)
-	})
-}
-
-// A remembered error never replaces an old value that may stand in.
-func TestRememberedErrorKeepsTheOldValue(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		src := &source{}
-		p := failSafe
-		p.ErrorTTL = new(5 * time.Second)
-		c := with(t, open(t, cache.TiersConfig{Remote: tiertest.NewMemory()}), thingConfig{Load: src.load, Policy: p})
-		get(t, c, 1)
-		advance(time.Minute)
-		src.fail(errSource)
-		for range 20 {
-			wantFetch(t, c, 1, fetched{"1.1", cache.Local, true, nil})
-			advance(time.Second)
-		}
-	})
 }
 
 // A remembered error replaces no good value of another process either.

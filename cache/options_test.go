@@ -218,6 +218,7 @@ func TestLocalOnly(t *testing.T) {
 			t.Errorf("GetMany = %v, %v; Peek = %v", m, err, peeked)
 		}
 		for name, err := range map[string]error{
+			"SetMany": c.SetMany(ctx, map[int]string{1: "a", 2: "b"}), "DeleteMany": c.DeleteMany(ctx, []int{1, 2}, c.Tag("t")),
 			"Set": c.Set(ctx, 1, "set"), "Expire": c.Expire(ctx, 2), "Refresh": c.Refresh(ctx, 3), "Delete": c.Delete(ctx, 4), "DeleteAll": c.DeleteAll(ctx),
 		} {
 			if err != nil {
@@ -259,6 +260,7 @@ func TestRefusedOptions(t *testing.T) {
 		{cache.Fresh(), "Set", "Fresh says what a read accepts|pass Fresh to Fetch"},
 		{cache.TTL(0), "Fetch GetOrLoad GetMany Set", "TTL of 0s|at least 1ms"},
 		{cache.TTL(-time.Second), "Fetch GetOrLoad GetMany Set", "TTL of -1s|at least 1ms"},
+		{cache.TTL(time.Microsecond), "Fetch GetOrLoad GetMany Set", "TTL of 1µs|at least 1ms"},
 		{cache.MaxAge(-time.Second), "Fetch GetOrLoad GetMany", "MaxAge of -1s|0 or more"},
 		{cache.Tags("a"), "Fetch GetOrLoad GetMany", "Tags on a read|set Config.Tags"},
 		{cache.Tags("a", ""), "Fetch GetOrLoad GetMany Set", "Tags|tag"},

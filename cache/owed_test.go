@@ -7,7 +7,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/invalidate/logtest"
 )
@@ -74,31 +73,5 @@ func ownReads(t *testing.T, call func(*testing.T, context.Context, *logged) erro
 		if got := get(t, w.c[i], 1); got == "1.1" {
 			t.Errorf("process %d reads %q a bound after the log recovered", i, got)
 		}
-	}
-}
-
-// Without a log an invalidation also holds in its own process, even if it could not remove the
-// cell.
-func TestOwnReadsWithoutALog(t *testing.T) {
-	for name, limit := range map[string]time.Duration{"no time": 0, "an hour": time.Hour} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := newLogged(t, thingConfig{}) // only its remote tier is used
-				src := &source{}
-				_, cs := fleet(t, 2, w.wire[0], cache.TiersConfig{}, thingConfig{Load: src.load})
-				get(t, cs[1], 1)
-				get(t, cs[0], 1)
-				w.wire[0].Fail(errors.New("down"))
-				ctx, cancel := context.WithTimeout(t.Context(), limit)
-				defer cancel()
-				if err := cs[0].Delete(ctx, 1); err == nil {
-					t.Fatal("Delete = nil, want an error: the cell was not removed")
-				}
-				w.wire[0].Heal()
-				if got := get(t, cs[0], 1); got == "1.1" {
-					t.Errorf("a read after Delete returned %q", got)
-				}
-			})
-		})
 	}
 }

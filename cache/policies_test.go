@@ -140,7 +140,7 @@ func TestEntryAge(t *testing.T) {
 		var stored cache.Entry
 		src := &source{}
 		tiers := open(t, cache.TiersConfig{OnStored: func(e cache.Entry) { stored = e }})
-		things := with(t, tiers, thingConfig{Load: src.load, Policy: patch{TTL: new(time.Minute), Jitter: new(0.0), Stale: new(time.Minute)}})
+		things := with(t, tiers, thingConfig{Load: src.load, Policy: patch{TTL: new(time.Minute), Jitter: new(0.0), Stale: new(time.Minute), StaleIfError: new(time.Minute)}})
 		get(t, things, 1)
 		for _, step := range []struct {
 			wait         time.Duration
@@ -150,7 +150,8 @@ func TestEntryAge(t *testing.T) {
 			{0, 0, false, true},
 			{59 * time.Second, 59 * time.Second, false, true},
 			{time.Second, time.Minute, true, true},
-			{time.Minute, 2 * time.Minute, true, false},
+			{time.Minute, 2 * time.Minute, true, true},
+			{time.Minute, 3 * time.Minute, true, false},
 		} {
 			advance(step.wait)
 			if age, stale, alive := stored.Age(), stored.Stale(), stored.Alive(); age != step.age || stale != step.stale || alive != step.alive {

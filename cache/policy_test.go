@@ -206,16 +206,6 @@ func TestLocalTTL(t *testing.T) {
 	})
 }
 
-func TestForever(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		src := &source{}
-		c := with(t, open(t, cache.TiersConfig{Remote: tiertest.NewMemory()}), thingConfig{Load: src.load, Policy: patch{TTL: new(policy.Forever)}})
-		get(t, c, 1)
-		advance(3 * time.Hour)
-		wantFetch(t, c, 1, fetched{"1.1", cache.Local, false, nil})
-	})
-}
-
 // The jitter depends on the key, and is the same in every process.
 func TestJitter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

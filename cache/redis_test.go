@@ -2,7 +2,6 @@ package cache_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -353,36 +352,6 @@ func degradedButAnswering(t *testing.T, f *redisFleet) {
 	m, err := f.c[0].GetMany(t.Context(), keys)
 	if err != nil || len(m) != len(keys) {
 		t.Errorf("GetMany: %d values of %d, %v", len(m), len(keys), err)
-	}
-}
-
-// TestRedisOverload shows that a dead Redis and a slow source lead to ErrOverloaded, not to ever
-// more goroutines.
-func TestRedisOverload(t *testing.T) {
-	t.Parallel()
-	s := redistest.Start(t)
-	f := newRedisFleet(t, func() redis.UniversalClient { return s.Client() })
-	if err := f.tiers[0].SetPolicies(policy.Table{{Patch: policy.Patch{LoadTimeout: new(300 * time.Millisecond)}}}); err != nil {
-		t.Fatal(err)
-	}
-	s.Kill(t)
-	f.slow.Store(int64(time.Second))
-	f.deaf.Store(true)
-	var overloaded atomic.Int64
-	var wg sync.WaitGroup
-	for i := range 100 {
-		wg.Go(func() {
-			if _, err := f.c[0].Get(t.Context(), i); errors.Is(err, cache.ErrOverloaded) {
-				overloaded.Add(1)
-			}
-		})
-	}
-	wg.Wait()
-	if n := f.peak.Load(); n > redisMaxLoads {
-		t.Errorf("%d concurrent loads, want at most %d", n, redisMaxLoads)
-	}
-	if overloaded.Load() == 0 {
-		t.Errorf("no read got ErrOverloaded")
 	}
 }
 

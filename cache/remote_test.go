@@ -143,62 +143,6 @@ func TestImpatientCallersDoNotTripTheBreaker(t *testing.T) {
 	})
 }
 
-func TestRemoteHitIsOneCall(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		src, remote := &source{}, faulty()
-		_, cs := fleet(t, 2, remote, cache.TiersConfig{}, thingConfig{Load: src.load})
-		get(t, cs[0], 1)
-		remote.ResetCalls()
-		wantFetch(t, cs[1], 1, fetched{"1.1", cache.Remote, false, nil})
-		if n := remote.Calls(); n != 1 {
-			t.Errorf("%d remote calls for a remote hit, want 1", n)
-		}
-	})
-}
-
-// A process claimed the cell and died.
-func TestDeadClaimant(t *testing.T) {
-	for _, tt := range []struct {
-		name  string
-		frame []byte // nil means a valid claim
-		most  time.Duration
-	}{
-		{"lease", nil, 3200 * time.Millisecond},
-		{"lease with garbage behind it", append(tier.LeaseCell(tier.NewNonce()), "garbage"...), 3200 * time.Millisecond},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				src, mem := &source{}, tiertest.NewMemory()
-				_, cs := fleet(t, 2, mem, cache.TiersConfig{}, thingConfig{Load: src.load})
-				if tt.frame != nil {
-					store(t, mem, cell1, tt.frame, 3*time.Second)
-				} else if _, err := mem.Claim(t.Context(), cell1, tier.Claim{Nonce: tier.NewNonce(), Lease: 3 * time.Second}); err != nil {
-					t.Fatal(err)
-				}
-				start := time.Now()
-				crowd(20, func(i int) { get(t, cs[i%2], 1) })
-				if d := time.Since(start); d > tt.most || d < time.Second {
-					t.Errorf("another process took over after %v, want about the lease's 3s", d)
-				}
-				src.wantLoads(t, 1)
-			})
-		})
-	}
-}
-
-// Only a foreign program could write a lease that never ends. LoadTimeout bounds the wait.
-func TestEndlessLease(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		src, mem := &source{}, tiertest.NewMemory()
-		_, cs := fleet(t, 1, mem, cache.TiersConfig{}, thingConfig{Load: src.load, Policy: patch{LoadTimeout: new(5 * time.Second)}})
-		store(t, mem, cell1, tier.LeaseCell(tier.NewNonce()), time.Hour)
-		start := time.Now()
-		if v := get(t, cs[0], 1); v != "1.1" || time.Since(start) > 6*time.Second {
-			t.Errorf("Get = %q after %v", v, time.Since(start))
-		}
-	})
-}
-
 // A load that takes much longer than ClaimTTL renews its claim.
 func TestLongLoadKeepsItsClaim(t *testing.T) {
 	for _, batch := range []bool{false, true} {

@@ -82,7 +82,8 @@ func TestScopesOfAHandle(t *testing.T) {
 func TestScopesThatAreRefused(t *testing.T) {
 	type id struct{ N int }
 	type name string
-	tiers := open(t, cache.TiersConfig{Remote: tiertest.NewMemory()})
+	remote := faulty()
+	tiers := open(t, cache.TiersConfig{Remote: remote})
 	strs := with(t, tiers, cache.Config[string, string]{Namespace: "strs"})
 	names := with(t, tiers, cache.Config[name, string]{Namespace: "names"})
 	ints := with(t, tiers, cache.Config[int, string]{Namespace: "ints"})
@@ -96,6 +97,10 @@ func TestScopesThatAreRefused(t *testing.T) {
 		text  string
 	}{
 		"zero scope":                 {invalidate.Scope{}, nil, "zero Scope"},
+		"zero key":                   {invalidate.Key(key.Key{}), nil, "key"},
+		"prefix without a tenant":    {invalidate.Prefix("", "things:"), nil, "tenant"},
+		"tag without a tenant":       {invalidate.Tag("", "t"), nil, "tenant"},
+		"tag of a tenant with colon": {invalidate.Tag("a:b", "t"), nil, "tenant"},
 		"empty key":                  {strs.Key(""), key.ErrEmpty, "id"},
 		"over-long key":              {strs.Key(strings.Repeat("x", key.MaxLen)), key.ErrTooLong, "at most 1024"},
 		"NaN":                        {floats.Key(math.NaN()), key.ErrNumber, "NaN"},
@@ -125,6 +130,7 @@ func TestScopesThatAreRefused(t *testing.T) {
 			if err := strs.Set(t.Context(), "k", "v"); err != nil {
 				t.Fatal(err)
 			}
+			remote.ResetCalls()
 			for call, err := range map[string]error{
 				"Invalidate": tiers.Invalidate(t.Context(), strs.All(), tt.scope, invalidate.Scope{}),
 				"Delete":     strs.Delete(t.Context(), "k", tt.scope, invalidate.Scope{}),
@@ -136,6 +142,9 @@ func TestScopesThatAreRefused(t *testing.T) {
 				if err != nil && !strings.Contains(err.Error(), "zero Scope") {
 					t.Errorf("%s: %v, want an error that names the zero Scope, too", call, err)
 				}
+			}
+			if n := remote.Calls(); n != 0 {
+				t.Errorf("%d remote calls for a refused scope", n)
 			}
 			if _, ok := strs.Peek(t.Context(), "k"); !ok {
 				t.Error("the refused call invalidated the key")

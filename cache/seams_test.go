@@ -1,10 +1,8 @@
 package cache_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"log/slog"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -12,7 +10,6 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/cache"
-	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/tier"
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
@@ -64,19 +61,6 @@ func TestDeleteManyWhileTheLogHangs(t *testing.T) {
 	})
 }
 
-// An Expire of an unknown tenant is logged, as an invalidation of one is.
-func TestExpireOfAnUnknownTenant(t *testing.T) {
-	var log bytes.Buffer
-	tiers := open(t, cache.TiersConfig{Logger: slog.New(slog.NewTextHandler(&log, nil))})
-	with(t, tiers, thingConfig{})
-	if err := tiers.Expire(t.Context(), invalidate.Tag("org", "7")); err != nil {
-		t.Fatal(err)
-	}
-	if !strings.Contains(log.String(), "tenant=org") {
-		t.Errorf("the log is %q, want a line with the tenant", log.String())
-	}
-}
-
 // A LocalOnly cache would leave the cells of another cache with its namespace.
 func TestLocalOnlyBesideOneThatIsNot(t *testing.T) {
 	tiers := open(t, cache.TiersConfig{Remote: tiertest.NewMemory()})
@@ -84,22 +68,6 @@ func TestLocalOnlyBesideOneThatIsNot(t *testing.T) {
 	_, err := cache.New(tiers, thingConfig{Namespace: "things", LocalOnly: true})
 	if err == nil || !strings.Contains(err.Error(), "LocalOnly") {
 		t.Errorf("New: %v, want an error that names LocalOnly", err)
-	}
-}
-
-// A LocalOnly cache has no cells.
-func TestDeleteManyOfLocalOnly(t *testing.T) {
-	remote := faulty()
-	remote.Fail(errRemote)
-	c := with(t, open(t, cache.TiersConfig{Remote: remote}), thingConfig{LocalOnly: true})
-	if err := c.SetMany(t.Context(), map[int]string{1: "a", 2: "b"}); err != nil {
-		t.Errorf("SetMany: %v", err)
-	}
-	if err := c.DeleteMany(t.Context(), []int{1, 2}, c.Tag("t")); err != nil {
-		t.Errorf("DeleteMany: %v", err)
-	}
-	if n := remote.Calls(); n > 0 {
-		t.Errorf("%d remote calls, want none", n)
 	}
 }
 

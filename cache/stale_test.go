@@ -16,42 +16,6 @@ import (
 
 var swr = patch{TTL: new(10 * time.Second), Stale: new(time.Minute)}
 
-func TestStaleWhileRevalidate(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		src := &source{took: time.Second}
-		tiers := open(t, cache.TiersConfig{})
-		c := with(t, tiers, thingConfig{Load: src.load, Policy: swr})
-		get(t, c, 1)
-		advance(9 * time.Second)
-		wantFetch(t, c, 1, fetched{"1.1", cache.Local, false, nil})
-		advance(time.Second)
-		start := time.Now()
-		crowd(50, func(int) { wantFetch(t, c, 1, fetched{"1.1", cache.Local, true, nil}) })
-		if d := time.Since(start); d != 0 {
-			t.Errorf("callers waited %v for the refresh", d)
-		}
-		advance(2 * time.Second)
-		wantFetch(t, c, 1, fetched{"1.2", cache.Local, false, nil})
-		src.wantLoads(t, 2)
-		if s := total(tiers); s.StaleRevalidating != 50 || s.Refreshes != 1 || s.RefreshErrors != 0 {
-			t.Errorf("Stats = %d stale, %d refreshes, want 50, 1", s.StaleRevalidating, s.Refreshes)
-		}
-		advance(10*time.Second + time.Minute) // beyond Stale
-		wantFetch(t, c, 1, fetched{"1.3", cache.Load, false, nil})
-	})
-}
-
-func TestStaleIsRefused(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		src := &source{}
-		c := with(t, open(t, cache.TiersConfig{Remote: tiertest.NewMemory()}), thingConfig{Load: src.load, Policy: swr})
-		get(t, c, 1)
-		advance(20 * time.Second)
-		wantFetch(t, c, 1, fetched{"1.2", cache.Load, false, nil}, cache.Fresh())
-		wantFetch(t, c, 1, fetched{"1.2", cache.Local, false, nil}, cache.Fresh())
-	})
-}
-
 func TestOneRefreshInTheFleet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src := &source{took: 2 * time.Second}
@@ -143,26 +107,6 @@ func TestRefreshPanics(t *testing.T) {
 		wantFetch(t, c, 1, fetched{"v", cache.Local, true, nil})
 		synctest.Wait()
 		wantFetch(t, c, 1, fetched{"v", cache.Local, false, nil})
-	})
-}
-
-func TestFailingRefreshIsThrottled(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		src := &source{}
-		tiers := open(t, cache.TiersConfig{})
-		c := with(t, tiers, thingConfig{Load: src.load, Policy: swr})
-		get(t, c, 1)
-		src.fail(errSource)
-		advance(10 * time.Second)
-		for range 300 { // 30 s of reads within Stale
-			wantFetch(t, c, 1, fetched{"1.1", cache.Local, true, nil})
-			advance(100 * time.Millisecond)
-		}
-		// Throttle is 1 s, so there are loads at 0, 1, … 29 s.
-		src.wantLoads(t, 1+30)
-		if s := total(tiers); s.RefreshErrors != 30 {
-			t.Errorf("RefreshErrors = %d, want 30", s.RefreshErrors)
-		}
 	})
 }
 
@@ -270,22 +214,6 @@ func TestExpire(t *testing.T) {
 	}
 }
 
-func TestExpireReachesTheRemoteTier(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		src := &source{}
-		_, cs := fleet(t, 2, tiertest.NewMemory(), cache.TiersConfig{}, thingConfig{Load: src.load, Policy: swr})
-		get(t, cs[0], 1)
-		advance(time.Second)
-		if err := cs[0].Expire(t.Context(), 1); err != nil {
-			t.Error(err)
-		}
-		advance(time.Millisecond)
-		wantFetch(t, cs[1], 1, fetched{"1.1", cache.Remote, true, nil})
-		synctest.Wait()
-		wantFetch(t, cs[1], 1, fetched{"1.2", cache.Local, false, nil})
-	})
-}
-
 func TestRefresh(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src := &source{took: time.Second}
@@ -305,26 +233,6 @@ func TestRefresh(t *testing.T) {
 		src.fail(cache.ErrNotFound)
 		wantError(t, c.Refresh(t.Context(), 1), "refresh", "default:things:1", cache.ErrNotFound)
 		wantFetch(t, c, 1, fetched{"", cache.Local, false, cache.ErrNotFound})
-	})
-}
-
-// Two processes refresh a key that is stale in both. The second takes the value of the first,
-// even if its claim was refused before.
-func TestStaleValueOfTheRemoteTier(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		src := &source{took: 50 * time.Millisecond}
-		_, cs := fleet(t, 2, tiertest.NewMemory(), cache.TiersConfig{}, thingConfig{Load: src.load, Policy: swr})
-		get(t, cs[0], 1)
-		advance(30 * time.Second)
-		wantFetch(t, cs[1], 1, fetched{"1.1", cache.Remote, true, nil})
-		synctest.Wait() // process 1 has the claim
-		wantFetch(t, cs[0], 1, fetched{"1.1", cache.Local, true, nil})
-		advance(time.Second)
-		get(t, cs[0], 1) // refreshes again, and takes the value
-		advance(time.Second)
-		wantFetch(t, cs[0], 1, fetched{"1.2", cache.Local, false, nil})
-		wantFetch(t, cs[1], 1, fetched{"1.2", cache.Local, false, nil})
-		src.wantLoads(t, 2)
 	})
 }
 

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/cache"
-	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
 func TestSoftTimeout(t *testing.T) {
@@ -39,61 +38,6 @@ func TestSoftTimeout(t *testing.T) {
 		// A caller waits if there is no stale value.
 		wantFetch(t, c, 2, fetched{"2.1", cache.Load, false, nil})
 	})
-}
-
-func TestLoadTimeout(t *testing.T) {
-	for _, tt := range []struct {
-		name string
-		load func(block chan struct{}) cache.Loader[int, string]
-	}{
-		{"of a loader that obeys", func(chan struct{}) cache.Loader[int, string] {
-			return func(ctx context.Context, _ int) (string, error) { <-ctx.Done(); return "", ctx.Err() }
-		}},
-		{"of a loader that does not", func(block chan struct{}) cache.Loader[int, string] {
-			return func(context.Context, int) (string, error) { <-block; return "late", nil }
-		}},
-	} {
-		for _, batch := range []bool{false, true} {
-			name := tt.name
-			if batch {
-				name += " in a batch"
-			}
-			t.Run(name, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					block := make(chan struct{})
-					load := tt.load(block)
-					cfg := thingConfig{Load: load, Policy: patch{LoadTimeout: new(2 * time.Second)}}
-					if batch {
-						cfg.LoadMany = func(ctx context.Context, keys []int) (map[int]string, error) {
-							v, err := load(ctx, keys[0])
-							if err != nil {
-								return nil, err
-							}
-							return map[int]string{keys[0]: v}, nil
-						}
-					}
-					c := with(t, open(t, cache.TiersConfig{Remote: tiertest.NewMemory()}), cfg)
-					start := time.Now()
-					crowd(3, func(int) {
-						var err error
-						if batch {
-							_, err = c.GetMany(t.Context(), []int{1})
-						} else {
-							_, err = c.Get(t.Context(), 1)
-						}
-						if !errors.Is(err, context.DeadlineExceeded) {
-							t.Errorf("the read ended with %v, want DeadlineExceeded", err)
-						}
-					})
-					if d := time.Since(start); d != 2*time.Second {
-						t.Errorf("callers waited %v, want LoadTimeout", d)
-					}
-					close(block)
-					synctest.Wait()
-				})
-			})
-		}
-	}
 }
 
 // A load ran out of time, and its callers left. Its value is stored when it comes after all.
