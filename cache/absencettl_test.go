@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/twofold-go/twofold/cache"
@@ -16,9 +15,7 @@ import (
 func TestSetTTLOfAnAbsence(t *testing.T) {
 	for _, batch := range []bool{false, true} {
 		for _, ttl := range []time.Duration{time.Second, time.Minute} { // NegativeTTL lies between
-			t.Run(fmt.Sprintf("%v, batch=%v", ttl, batch), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) { setTTLOfAnAbsence(t, ttl, batch) })
-			})
+			bubble(t, fmt.Sprintf("%v, batch=%v", ttl, batch), func(t *testing.T) { setTTLOfAnAbsence(t, ttl, batch) })
 		}
 	}
 }
@@ -45,7 +42,7 @@ func setTTLOfAnAbsence(t *testing.T, ttl time.Duration, batch bool) {
 			return
 		}
 		_, err := c.Get(t.Context(), 1)
-		wantError(t, err, "get", "default:things:1", cache.ErrNotFound)
+		wantError(t, err, "get", cell1, cache.ErrNotFound)
 	}
 	read(cs[0])
 	advance(ttl - 10*time.Millisecond)

@@ -51,24 +51,22 @@ func (s *shortAnswers) FillMany(ctx context.Context, keys []string, f []tier.Fil
 // every read gets its answer.
 func TestBatcherAnswersShort(t *testing.T) {
 	for name, op := range map[string]tiertest.Op{"get": tiertest.Get, "claim": tiertest.Claim, "fill": tiertest.Fill} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				src := &source{}
-				log := logtest.NewMemory(logtest.MemoryConfig{Bound: bound})
-				remote := &shortAnswers{Memory: tiertest.NewMemory(), op: op}
-				tiers := open(t, cache.TiersConfig{Remote: remote, Log: log})
-				c := with(t, tiers, thingConfig{Load: src.load, LoadMany: src.loadMany})
-				synctest.Wait()
-				got, err := c.GetMany(t.Context(), []int{1, 2, 3})
-				if want := map[int]string{1: "1.1", 2: "2.1", 3: "3.1"}; err != nil || !maps.Equal(got, want) {
-					t.Errorf("GetMany = %v, %v; want %v", got, err, want)
-				}
-				err = tiers.Invalidate(t.Context(), keyScope(t, 1), keyScope(t, 2), invalidate.Hold(time.Second))
-				if ae, ok := errors.AsType[*tier.AnswersError](err); (op == tiertest.Get) != (err == nil) || (err != nil && !ok) {
-					t.Errorf("Invalidate with Hold = %v (%v); want an AnswersError unless only GetMany returns too few answers", err, ae)
-				}
-				remote.healed.Store(true)
-			})
+		bubble(t, name, func(t *testing.T) {
+			src := &source{}
+			log := logtest.NewMemory(logtest.MemoryConfig{Bound: bound})
+			remote := &shortAnswers{Memory: tiertest.NewMemory(), op: op}
+			tiers := open(t, cache.TiersConfig{Remote: remote, Log: log})
+			c := with(t, tiers, thingConfig{Load: src.load, LoadMany: src.loadMany})
+			synctest.Wait()
+			got, err := c.GetMany(t.Context(), []int{1, 2, 3})
+			if want := map[int]string{1: "1.1", 2: "2.1", 3: "3.1"}; err != nil || !maps.Equal(got, want) {
+				t.Errorf("GetMany = %v, %v; want %v", got, err, want)
+			}
+			err = tiers.Invalidate(t.Context(), keyScope(t, 1), keyScope(t, 2), invalidate.Hold(time.Second))
+			if ae, ok := errors.AsType[*tier.AnswersError](err); (op == tiertest.Get) != (err == nil) || (err != nil && !ok) {
+				t.Errorf("Invalidate with Hold = %v (%v); want an AnswersError unless only GetMany returns too few answers", err, ae)
+			}
+			remote.healed.Store(true)
 		})
 	}
 }

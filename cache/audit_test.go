@@ -89,9 +89,7 @@ func newAudited(t *testing.T, tc cache.TiersConfig, cfg thingConfig) *audited {
 		cfg.Policy = auditAll
 	}
 	a.c = with(t, a.tiers, cfg)
-	if err := a.tiers.Ready(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, a.tiers.Ready(t.Context()))
 	return a
 }
 
@@ -138,9 +136,7 @@ func TestAuditOutcomes(t *testing.T) {
 		},
 		"switched off": {want: ended, then: func(t *testing.T, a *audited) {
 			a.rows.write(1, "new")
-			if err := a.tiers.SetPolicies(policy.Table{{Patch: patch{Off: new(true)}}}); err != nil {
-				t.Error(err)
-			}
+			succeeds(t, a.tiers.SetPolicies(policy.Table{{Patch: patch{Off: new(true)}}}))
 		}},
 		"held": {want: ended, then: func(t *testing.T, a *audited) {
 			a.rows.write(1, "new")
@@ -192,20 +188,18 @@ func TestAuditOutcomes(t *testing.T) {
 			return map[int]string{keys[0]: "v"}, nil
 		}}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				a := newAudited(t, onLog(), tt.cfg)
-				get(t, a.c, 1)
-				get(t, a.c, 1) // the hit
-				if tt.then != nil {
-					tt.then(t, a)
-				}
-				advance(auditTakes + time.Second)
-				a.want(t, tt.want)
-				if n := int64(len(a.stale)); n != tt.want.Stale || int(n) != len(a.tiers.StaleHits()) {
-					t.Errorf("OnStale was called %d times, want %d", n, tt.want.Stale)
-				}
-			})
+		bubble(t, name, func(t *testing.T) {
+			a := newAudited(t, onLog(), tt.cfg)
+			get(t, a.c, 1)
+			get(t, a.c, 1) // the hit
+			if tt.then != nil {
+				tt.then(t, a)
+			}
+			advance(auditTakes + time.Second)
+			a.want(t, tt.want)
+			if n := int64(len(a.stale)); n != tt.want.Stale || int(n) != len(a.tiers.StaleHits()) {
+				t.Errorf("OnStale was called %d times, want %d", n, tt.want.Stale)
+			}
 		})
 	}
 }
@@ -235,7 +229,7 @@ func TestStaleHit(t *testing.T) {
 		a.rows.write(1, "new")
 		advance(auditTakes)
 		want := []cache.StaleHit{{
-			Namespace: "things", Tenant: "default", Key: "default:things:1", Tags: []string{"default:wrong"},
+			Namespace: "things", Tenant: "default", Key: cell1, Tags: []string{"default:wrong"},
 			Source: cache.Local, LoadedAt: loaded, NoticedAt: loaded.Add(time.Minute + auditTakes - 100*time.Millisecond), Healed: true,
 		}}
 		if diff := cmp.Diff(want, a.stale); diff != "" {
@@ -290,20 +284,18 @@ func TestAuditedHits(t *testing.T) {
 			_, _ = c.GetOrLoad(t.Context(), 1, func(context.Context, int) (string, error) { return "old", nil })
 		}, want: 1},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				tc := onLog()
-				a := newAudited(t, tc, tt.cfg)
-				for k := 1; k <= 3; k++ {
-					_, _ = a.c.Get(t.Context(), k)
-				}
-				if tt.remote {
-					a = newAudited(t, tc, tt.cfg)
-				}
-				tt.read(t, a.c)
-				advance(auditTakes)
-				a.want(t, cache.Audits{Same: tt.want})
-			})
+		bubble(t, name, func(t *testing.T) {
+			tc := onLog()
+			a := newAudited(t, tc, tt.cfg)
+			for k := 1; k <= 3; k++ {
+				_, _ = a.c.Get(t.Context(), k)
+			}
+			if tt.remote {
+				a = newAudited(t, tc, tt.cfg)
+			}
+			tt.read(t, a.c)
+			advance(auditTakes)
+			a.want(t, cache.Audits{Same: tt.want})
 		})
 	}
 }
@@ -365,9 +357,7 @@ func TestAuditOfBuiltValues(t *testing.T) {
 		get(t, outer, 1)
 		get(t, outer, 1)
 		a.rows.write(1, "new")
-		if err := a.c.Delete(t.Context(), 1); err != nil {
-			t.Error(err)
-		}
+		succeeds(t, a.c.Delete(t.Context(), 1))
 		advance(auditTakes)
 		a.want(t, cache.Audits{Ended: 1})
 	})
@@ -433,21 +423,17 @@ func TestAuditWithoutLog(t *testing.T) {
 		"invalidated elsewhere": {true, cache.Audits{Ended: 1}},
 		"forgotten":             {false, cache.Audits{Stale: 1}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				tc := cache.TiersConfig{Remote: tiertest.NewMemory()}
-				a, b := newAudited(t, tc, thingConfig{}), newAudited(t, tc, thingConfig{})
-				get(t, a.c, 1)
-				get(t, a.c, 1)
-				a.rows.write(1, "new")
-				if tt.invalidates {
-					if err := b.c.Delete(t.Context(), 1); err != nil {
-						t.Error(err)
-					}
-				}
-				advance(auditTakes)
-				a.want(t, tt.want)
-			})
+		bubble(t, name, func(t *testing.T) {
+			tc := cache.TiersConfig{Remote: tiertest.NewMemory()}
+			a, b := newAudited(t, tc, thingConfig{}), newAudited(t, tc, thingConfig{})
+			get(t, a.c, 1)
+			get(t, a.c, 1)
+			a.rows.write(1, "new")
+			if tt.invalidates {
+				succeeds(t, b.c.Delete(t.Context(), 1))
+			}
+			advance(auditTakes)
+			a.want(t, tt.want)
 		})
 	}
 }

@@ -29,9 +29,7 @@ func TestAuditFindsForgottenWrite(t *testing.T) {
 			get(t, a.c, k)
 			a.rows.write(k, "new")
 			if k != forgotten {
-				if err := a.c.Delete(t.Context(), k); err != nil {
-					t.Fatal(err)
-				}
+				must(t, a.c.Delete(t.Context(), k))
 			}
 		}
 		for range 300 { // 30 s: a chance of 1e-13 that no audit comes
@@ -64,7 +62,7 @@ func TestAuditFindsForgottenWrite(t *testing.T) {
 // No blindness: each of these mistakes is found by the audit of one hit. The control invalidates
 // correctly, and no hit is stale.
 func TestAuditFindsMistakes(t *testing.T) {
-	tagged := thingConfig{Tags: func(int, string) []string { return []string{"t"} }, Policy: auditAll}
+	tagged := thingConfig{Tags: tagT, Policy: auditAll}
 	for name, tt := range map[string]struct {
 		write func(t *testing.T, a *audited)
 		want  int64
@@ -89,26 +87,22 @@ func TestAuditFindsMistakes(t *testing.T) {
 			a.rows.write(1, "new")
 		}, 1},
 		"a lagging replica, with Hold": {func(t *testing.T, a *audited) {
-			if err := a.tiers.Invalidate(t.Context(), keyScope(t, 1), invalidate.Hold(2*time.Second)); err != nil {
-				t.Error(err)
-			}
+			succeeds(t, a.tiers.Invalidate(t.Context(), keyScope(t, 1), invalidate.Hold(2*time.Second)))
 			get(t, a.c, 1)
 			advance(time.Second)
 			a.rows.write(1, "new")
 			advance(2 * time.Second)
 		}, 0},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				a := newAudited(t, onLog(), tagged)
-				get(t, a.c, 1)
-				tt.write(t, a)
-				get(t, a.c, 1)
-				advance(auditTakes)
-				if got := a.tiers.Stats().Audits.Stale; got != tt.want {
-					t.Errorf("%d hits are stale, want %d: %+v", got, tt.want, a.tiers.Stats().Audits)
-				}
-			})
+		bubble(t, name, func(t *testing.T) {
+			a := newAudited(t, onLog(), tagged)
+			get(t, a.c, 1)
+			tt.write(t, a)
+			get(t, a.c, 1)
+			advance(auditTakes)
+			if got := a.tiers.Stats().Audits.Stale; got != tt.want {
+				t.Errorf("%d hits are stale, want %d: %+v", got, tt.want, a.tiers.Stats().Audits)
+			}
 		})
 	}
 }
@@ -133,42 +127,36 @@ func TestAuditFindsLostRemoval(t *testing.T) {
 	for name, tt := range map[string]struct{ keeps, trims bool }{
 		"lost": {true, true}, "removed": {false, true}, "recorded": {true, false},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				log := logtest.NewMemory(logtest.MemoryConfig{})
-				tc := cache.TiersConfig{Log: log}
-				remote := &keeping{Memory: tiertest.NewMemory()}
-				tc.Remote = remote
-				writer := newAudited(t, tc, thingConfig{})
-				get(t, writer.c, 1)
-				writer.rows.write(1, "new")
-				remote.keeps = tt.keeps
-				if err := writer.c.Delete(t.Context(), 1); err != nil {
-					t.Fatal(err)
-				}
-				remote.keeps = false
-				if tt.trims {
-					if err := writer.c.Delete(t.Context(), 2); err != nil {
-						t.Fatal(err)
-					}
-					log.Trim(1) // as many records do in time
-				}
-				loses := tt.keeps && tt.trims
-				reader := newAudited(t, tc, thingConfig{Load: writer.rows.load})
-				want, audits := fetched{"new", cache.Load, false, nil}, cache.Audits{}
-				if loses {
-					want, audits = fetched{"old", cache.Remote, false, nil}, cache.Audits{Stale: 1}
-				}
-				wantFetch(t, reader.c, 1, want)
-				advance(auditTakes)
-				reader.want(t, audits)
-				if loses && (len(reader.stale) != 1 || reader.stale[0].Source != cache.Remote || !reader.stale[0].Healed) {
-					t.Errorf("OnStale got %+v, want a remote hit that is healed", reader.stale)
-				}
-				if v := get(t, reader.c, 1); v != "new" {
-					t.Errorf("afterwards the process reads %q", v)
-				}
-			})
+		bubble(t, name, func(t *testing.T) {
+			log := logtest.NewMemory(logtest.MemoryConfig{})
+			tc := cache.TiersConfig{Log: log}
+			remote := &keeping{Memory: tiertest.NewMemory()}
+			tc.Remote = remote
+			writer := newAudited(t, tc, thingConfig{})
+			get(t, writer.c, 1)
+			writer.rows.write(1, "new")
+			remote.keeps = tt.keeps
+			must(t, writer.c.Delete(t.Context(), 1))
+			remote.keeps = false
+			if tt.trims {
+				must(t, writer.c.Delete(t.Context(), 2))
+				log.Trim(1) // as many records do in time
+			}
+			loses := tt.keeps && tt.trims
+			reader := newAudited(t, tc, thingConfig{Load: writer.rows.load})
+			want, audits := fetched{"new", cache.Load, false, nil}, cache.Audits{}
+			if loses {
+				want, audits = fetched{"old", cache.Remote, false, nil}, cache.Audits{Stale: 1}
+			}
+			wantFetch(t, reader.c, 1, want)
+			advance(auditTakes)
+			reader.want(t, audits)
+			if loses && (len(reader.stale) != 1 || reader.stale[0].Source != cache.Remote || !reader.stale[0].Healed) {
+				t.Errorf("OnStale got %+v, want a remote hit that is healed", reader.stale)
+			}
+			if v := get(t, reader.c, 1); v != "new" {
+				t.Errorf("afterwards the process reads %q", v)
+			}
 		})
 	}
 }
@@ -204,9 +192,7 @@ func TestHangingAudits(t *testing.T) {
 		var running, peak atomic.Int64
 		release := make(chan struct{})
 		tiers, err := cache.Open(cache.TiersConfig{Log: logtest.NewMemory(logtest.MemoryConfig{})})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		c := with(t, tiers, thingConfig{Policy: auditAll, Load: func(ctx context.Context, _ int) (string, error) {
 			if cache.Auditing(ctx) { // it ignores its context
 				peak.Store(max(peak.Load(), running.Add(1)))
@@ -242,26 +228,22 @@ func TestHangingAudits(t *testing.T) {
 // Close ends the audits that wait, and those whose load heeds its context, at once.
 func TestCloseEndsAudits(t *testing.T) {
 	for name, after := range map[string]time.Duration{"waiting": time.Second, "loading": 3 * time.Second} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				tiers, err := cache.Open(cache.TiersConfig{})
-				if err != nil {
-					t.Fatal(err)
+		bubble(t, name, func(t *testing.T) {
+			tiers, err := cache.Open(cache.TiersConfig{})
+			must(t, err)
+			c := with(t, tiers, thingConfig{Policy: auditAll, Load: func(ctx context.Context, _ int) (string, error) {
+				if cache.Auditing(ctx) {
+					<-ctx.Done()
 				}
-				c := with(t, tiers, thingConfig{Policy: auditAll, Load: func(ctx context.Context, _ int) (string, error) {
-					if cache.Auditing(ctx) {
-						<-ctx.Done()
-					}
-					return "v", nil
-				}})
-				get(t, c, 1)
-				get(t, c, 1)
-				advance(after)
-				begun := time.Now()
-				if err := tiers.Close(t.Context()); err != nil || time.Since(begun) > 0 {
-					t.Errorf("Close took %v: %v", time.Since(begun), err)
-				}
-			})
+				return "v", nil
+			}})
+			get(t, c, 1)
+			get(t, c, 1)
+			advance(after)
+			begun := time.Now()
+			if err := tiers.Close(t.Context()); err != nil || time.Since(begun) > 0 {
+				t.Errorf("Close took %v: %v", time.Since(begun), err)
+			}
 		})
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/twofold-go/twofold/cache"
@@ -21,41 +20,39 @@ func TestAuditSamplesACycle(t *testing.T) {
 			if n*every > 1<<18 {
 				continue // it takes too long
 			}
-			t.Run(fmt.Sprintf("%d keys, one hit in %d", n, every), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					counts := make([]atomic.Int64, n)
-					a := newAudited(t, cache.TiersConfig{MaxAudits: 1 << 20, MaxLoads: 1 << 20}, thingConfig{
-						Policy: patch{Audit: new(1 / float64(every)), TTL: new(time.Hour)},
-						Load: func(ctx context.Context, k int) (string, error) {
-							if cache.Auditing(ctx) {
-								counts[k].Add(1)
-							}
-							return "v", nil
-						},
-					})
+			bubble(t, fmt.Sprintf("%d keys, one hit in %d", n, every), func(t *testing.T) {
+				counts := make([]atomic.Int64, n)
+				a := newAudited(t, cache.TiersConfig{MaxAudits: 1 << 20, MaxLoads: 1 << 20}, thingConfig{
+					Policy: patch{Audit: new(1 / float64(every)), TTL: new(time.Hour)},
+					Load: func(ctx context.Context, k int) (string, error) {
+						if cache.Auditing(ctx) {
+							counts[k].Add(1)
+						}
+						return "v", nil
+					},
+				})
+				for k := range n {
+					get(t, a.c, k)
+				}
+				for range each * every {
 					for k := range n {
 						get(t, a.c, k)
 					}
-					for range each * every {
-						for k := range n {
-							get(t, a.c, k)
-						}
+				}
+				advance(time.Minute)
+				sum, missing, most := 0, 0, 0
+				for i := range counts {
+					c := int(counts[i].Load())
+					sum, most = sum+c, max(most, c)
+					if c == 0 {
+						missing++
 					}
-					advance(time.Minute)
-					sum, missing, most := 0, 0, 0
-					for i := range counts {
-						c := int(counts[i].Load())
-						sum, most = sum+c, max(most, c)
-						if c == 0 {
-							missing++
-						}
-					}
-					// By chance, a key is missing with a probability of 6e-6, and has over 4 times
-					// its share with one of 1e-13.
-					if missing > 1 || most > 4*each || sum < n*each-2-n/16 || sum > n*each+2+n/16 {
-						t.Errorf("%d audits of %d keys, want %d; %d keys had none, and one had %d", sum, n, n*each, missing, most)
-					}
-				})
+				}
+				// By chance, a key is missing with a probability of 6e-6, and has over 4 times
+				// its share with one of 1e-13.
+				if missing > 1 || most > 4*each || sum < n*each-2-n/16 || sum > n*each+2+n/16 {
+					t.Errorf("%d audits of %d keys, want %d; %d keys had none, and one had %d", sum, n, n*each, missing, most)
+				}
 			})
 		}
 	}

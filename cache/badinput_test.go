@@ -114,13 +114,11 @@ func TestZeroCache(t *testing.T) {
 func TestNoLoader(t *testing.T) {
 	c := with(t, open(t, cache.TiersConfig{Remote: tiertest.NewMemory()}), thingConfig{})
 	_, err := c.Get(t.Context(), 1)
-	wantError(t, err, "get", "default:things:1", cache.ErrMiss)
+	wantError(t, err, "get", cell1, cache.ErrMiss)
 	_, err = c.Fetch(t.Context(), 1, nil)
-	wantError(t, err, "get", "default:things:1", cache.ErrMiss)
-	wantError(t, c.Refresh(t.Context(), 1), "refresh", "default:things:1", cache.ErrMiss)
-	if err := c.Set(t.Context(), 2, "two"); err != nil {
-		t.Error(err)
-	}
+	wantError(t, err, "get", cell1, cache.ErrMiss)
+	wantError(t, c.Refresh(t.Context(), 1), "refresh", cell1, cache.ErrMiss)
+	succeeds(t, c.Set(t.Context(), 2, "two"))
 	if m, err := c.GetMany(t.Context(), []int{1, 2}); m[2] != "two" || !errors.Is(err, cache.ErrMiss) {
 		t.Errorf("GetMany = %v, %v, want two and ErrMiss", m, err)
 	}

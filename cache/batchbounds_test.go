@@ -19,9 +19,7 @@ import (
 func TestGetManySoftTimeout(t *testing.T) {
 	for _, many := range []bool{false, true} {
 		for _, remote := range []bool{false, true} {
-			t.Run(fmt.Sprintf("LoadMany=%v, remote=%v", many, remote), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) { getManySoftTimeout(t, many, remote) })
-			})
+			bubble(t, fmt.Sprintf("LoadMany=%v, remote=%v", many, remote), func(t *testing.T) { getManySoftTimeout(t, many, remote) })
 		}
 	}
 }
@@ -34,10 +32,7 @@ func getManySoftTimeout(t *testing.T, many, remote bool) {
 	if many {
 		cfg.LoadMany = src.loadMany
 	}
-	tc := cache.TiersConfig{}
-	if remote {
-		tc.Remote = tiertest.NewMemory()
-	}
+	tc := tiersOf(remote)
 	c := with(t, open(t, tc), cfg)
 	keys := ints(0, 40)
 	if _, err := c.GetMany(t.Context(), keys); err != nil {
@@ -156,9 +151,7 @@ func TestGetManyChunksOfAHungTier(t *testing.T) {
 // their last caller and are cancelled. The next read starts its own load.
 func TestGetManyCloneThatPanics(t *testing.T) {
 	for _, many := range []bool{false, true} {
-		t.Run(fmt.Sprint("LoadMany=", many), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) { cloneThatPanics(t, many) })
-		})
+		bubble(t, fmt.Sprint("LoadMany=", many), func(t *testing.T) { cloneThatPanics(t, many) })
 	}
 }
 

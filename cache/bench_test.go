@@ -244,15 +244,11 @@ func TestMissAllocations(t *testing.T) {
 	c, err := cache.New(tiers, cache.Config[int64, profile]{
 		Namespace: "profiles", Load: func(_ context.Context, id int64) (profile, error) { return profile{ID: id}, nil },
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	id := int64(0)
 	n := testing.AllocsPerRun(1000, func() {
 		id++
-		if _, err := c.Get(t.Context(), id); err != nil {
-			t.Fatal(err)
-		}
+		get(t, c, id)
 	})
 	if n > 8 { // and sometimes a queue or a table grows
 		t.Errorf("a miss allocates %v times, want at most 8", n)
@@ -270,13 +266,9 @@ func TestLocalHitAllocatesNothing(t *testing.T) {
 func allocatesNothing(t *testing.T, log invalidate.Log) {
 	t.Helper()
 	tiers, err := cache.Open(cache.TiersConfig{Log: log})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = tiers.Close(context.Background()) })
-	if err := tiers.Ready(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, tiers.Ready(t.Context()))
 	load := func(_ context.Context, id int64) (profile, error) {
 		if id < 0 {
 			return profile{}, cache.ErrNotFound
@@ -284,15 +276,11 @@ func allocatesNothing(t *testing.T, log invalidate.Log) {
 		return profileOf(id), nil
 	}
 	c, err := cache.New(tiers, cache.Config[int64, profile]{Namespace: "n", Load: load})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	s, err := cache.New(tiers, cache.Config[string, profile]{Namespace: "s", Load: func(context.Context, string) (profile, error) {
 		return profileOf(1), nil
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	ctx := t.Context()
 	acme := c.Tenant("acme")
 	kept := cache.With(policy.Patch{TTL: new(time.Hour), Stale: new(time.Hour), SoftTimeout: new(time.Second)})
@@ -344,18 +332,14 @@ func TestStaleHitAllocatesNothing(t *testing.T) {
 		},
 		Policy: policy.Patch{TTL: new(time.Minute), Stale: new(time.Hour)},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	get := func() {
 		if p, err := c.Get(t.Context(), 1); err != nil || p.ID != 1 {
 			t.Fatal(p, err)
 		}
 	}
 	get()
-	if err := c.Expire(t.Context(), 1); err != nil {
-		t.Fatal(err)
-	}
+	must(t, c.Expire(t.Context(), 1))
 	get() // starts the refresh
 	<-refreshing
 	const n = 1000

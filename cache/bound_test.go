@@ -35,9 +35,7 @@ func bomb(inner codec.Codec, n int, element string) []byte {
 func squeeze(t *testing.T, form func(codec.Codec, int) codec.Codec, inner []byte) []byte {
 	t.Helper()
 	b, err := form(codec.Raw, -1).Marshal(inner)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return b
 }
 
@@ -76,21 +74,8 @@ func wantBounded[V any](t *testing.T, cd codec.Codec, payload []byte, limit int)
 	}
 	_, writer := open()
 	var v V
-	if err := writer.Set(t.Context(), 1, v); err != nil {
-		t.Fatal(err)
-	}
-	frame, err := mem.Get(t.Context(), cell1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cell, err := tier.ParseCell(frame)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cell.Payload = payload
-	if frame, err = cell.Encode(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, writer.Set(t.Context(), 1, v))
+	frame := rewrite(func(c *tier.Cell) { c.Payload = payload })(cellOf(t, mem, cell1))
 	store(t, mem, cell1, frame, time.Minute)
 	tiers, reader := open()
 	var before, after runtime.MemStats

@@ -2,22 +2,11 @@ package cache_test
 
 import (
 	"context"
-	"fmt"
-	"io"
-	"log/slog"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/twofold-go/twofold/cache"
-	"github.com/twofold-go/twofold/internal/redistest"
-	"github.com/twofold-go/twofold/invalidate/redislog"
-	"github.com/twofold-go/twofold/policy"
-	"github.com/twofold-go/twofold/tier/redistier"
 )
 
 // The remote tier hangs. The callers' deadlines are shorter or longer than RemoteTimeout (50
@@ -29,33 +18,31 @@ func TestImpatientCallersOfAHungTier(t *testing.T) {
 	}{
 		{5 * time.Millisecond, 10}, {30 * time.Millisecond, 5}, {200 * time.Millisecond, 0},
 	} {
-		t.Run(tt.deadline.String(), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				src, remote := &source{took: time.Millisecond}, faulty()
-				remote.Hang(true)
-				tiers := open(t, cache.TiersConfig{Remote: remote})
-				c := with(t, tiers, thingConfig{Load: src.load})
-				failures := 0
-				for k := range 100 {
-					ctx, cancel := context.WithTimeout(t.Context(), tt.deadline)
-					if _, err := c.Get(ctx, k); err != nil {
-						failures++
-					}
-					cancel()
+		bubble(t, tt.deadline.String(), func(t *testing.T) {
+			src, remote := &source{took: time.Millisecond}, faulty()
+			remote.Hang(true)
+			tiers := open(t, cache.TiersConfig{Remote: remote})
+			c := with(t, tiers, thingConfig{Load: src.load})
+			failures := 0
+			for k := range 100 {
+				ctx, cancel := context.WithTimeout(t.Context(), tt.deadline)
+				if _, err := c.Get(ctx, k); err != nil {
+					failures++
 				}
-				if failures > tt.most {
-					t.Errorf("%d of 100 reads fail, want at most %d", failures, tt.most)
-				}
-				if s := tiers.Stats().Remote.Breaker; s != "open" {
-					t.Errorf("the breaker is %s, want open", s)
-				}
-				remote.Heal()
-				advance(2 * time.Second)
-				get(t, c, 1000)
-				if s := tiers.Stats().Remote.Breaker; s != "closed" {
-					t.Errorf("the breaker is %s after the tier recovered, want closed", s)
-				}
-			})
+				cancel()
+			}
+			if failures > tt.most {
+				t.Errorf("%d of 100 reads fail, want at most %d", failures, tt.most)
+			}
+			if s := tiers.Stats().Remote.Breaker; s != "open" {
+				t.Errorf("the breaker is %s, want open", s)
+			}
+			remote.Heal()
+			advance(2 * time.Second)
+			get(t, c, 1000)
+			if s := tiers.Stats().Remote.Breaker; s != "closed" {
+				t.Errorf("the breaker is %s after the tier recovered, want closed", s)
+			}
 		})
 	}
 }
@@ -84,80 +71,4 @@ func TestCanceledTrial(t *testing.T) {
 			t.Errorf("the breaker is %s, want closed", s)
 		}
 	})
-}
-
-// A signal stops a real Redis: connections stay open, and no command is answered. Shorter
-// deadlines would measure the machine. TestHungRedisAndShortDeadlines tests those.
-func TestDeadlinesWithAStoppedRedis(t *testing.T) {
-	t.Parallel()
-	s := redistest.Start(t)
-	for _, bound := range []time.Duration{0, 500 * time.Millisecond} { // 0: no log
-		for _, deadline := range []time.Duration{100 * time.Millisecond, 500 * time.Millisecond} {
-			t.Run(fmt.Sprintf("deadline %v, bound %v", deadline, bound), func(t *testing.T) { stoppedRedis(t, s, deadline, bound) })
-		}
-	}
-}
-
-func stoppedRedis(t *testing.T, s *redistest.Server, deadline, bound time.Duration) {
-	o := s.Options()
-	o.ContextTimeoutEnabled = true
-	rdb := redis.NewClient(o)
-	t.Cleanup(func() { _ = rdb.Close() })
-	prefix := redistest.Prefix()
-	cfg := cache.TiersConfig{
-		Remote:   redistier.New(rdb, redistier.Config{Prefix: prefix}),
-		Logger:   slog.New(slog.NewTextHandler(io.Discard, nil)),
-		Policies: policy.Table{{Patch: policy.Patch{RemoteTimeout: new(50 * time.Millisecond)}}},
-	}
-	if bound > 0 {
-		cfg.Log = redislog.New(rdb, redislog.Config{Prefix: prefix, Bound: bound})
-	}
-	tiers, err := cache.Open(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = tiers.Close(t.Context()) })
-	if err := tiers.Ready(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	src := &source{took: time.Millisecond}
-	c := with(t, tiers, thingConfig{Load: src.load})
-	for k := range 100 {
-		get(t, c, -1-k) // opens connections and loads scripts
-	}
-	s.Stop(t)
-	defer s.Cont(t)
-	stopped := time.Now()
-	var keys, good, bad atomic.Int64
-	read := func() error {
-		ctx, cancel := context.WithTimeout(t.Context(), deadline)
-		defer cancel()
-		_, err := c.Get(ctx, int(keys.Add(1)))
-		return err
-	}
-	for tiers.Stats().Remote.Breaker != "open" && time.Since(stopped) < 5*time.Second {
-		_ = read()
-	}
-	opened := time.Since(stopped)
-	if opened > time.Second {
-		t.Errorf("the breaker opened %v after Redis stopped, want at most a second", opened)
-	}
-	var wg sync.WaitGroup
-	for range 4 {
-		wg.Go(func() {
-			for time.Since(stopped) < opened+2500*time.Millisecond+2*bound {
-				if read() == nil {
-					good.Add(1)
-				} else {
-					bad.Add(1)
-				}
-			}
-		})
-	}
-	wg.Wait()
-	verdict := fmt.Sprintf("%d reads succeed and %d fail; the breaker opened after %v", good.Load(), bad.Load(), opened)
-	t.Log(verdict)
-	if good.Load() < 99*bad.Load() {
-		t.Errorf("%s, want 99 %% of them to succeed", verdict)
-	}
 }

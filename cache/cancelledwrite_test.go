@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/twofold-go/twofold/invalidate"
@@ -26,32 +25,30 @@ func TestCancelledWriterLeavesAHungLog(t *testing.T) {
 		"Expire":     func(ctx context.Context, w *logged) error { return w.tiers[0].Expire(ctx, tag) },
 		"Strict":     func(ctx context.Context, w *logged) error { return w.tiers[0].Invalidate(ctx, tag, invalidate.Strict) },
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := newLogged(t, thingConfig{Tags: func(int, string) []string { return []string{"t"} }})
-				w.want(t, 0, 1, "1.1")
-				w.want(t, 1, 1, "1.1")
-				w.link[0].Hang(true)
-				ctx, cancel := context.WithCancel(t.Context())
-				defer cancel()
-				time.AfterFunc(time.Millisecond, cancel)
-				begun := time.Now()
-				err := write(ctx, w)
-				if took := time.Since(begun); took > 2*time.Millisecond {
-					t.Errorf("it returned after %v, want 1ms: it was cancelled then", took)
-				}
-				if _, pending := errors.AsType[*invalidate.PendingError](err); !pending || !errors.Is(err, context.Canceled) {
-					t.Errorf("error = %v, want a PendingError that is Canceled", err)
-				}
-				if v := get(t, w.c[0], 1); v == "1.1" {
-					t.Error("the old value is served in this process")
-				}
-				w.link[0].Heal()
-				advance(bound)
-				if v := get(t, w.c[1], 1); v == "1.1" {
-					t.Error("the old value is served in the other process")
-				}
-			})
+		bubble(t, name, func(t *testing.T) {
+			w := newLogged(t, thingConfig{Tags: tagT})
+			w.want(t, 0, 1, "1.1")
+			w.want(t, 1, 1, "1.1")
+			w.link[0].Hang(true)
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			time.AfterFunc(time.Millisecond, cancel)
+			begun := time.Now()
+			err := write(ctx, w)
+			if took := time.Since(begun); took > 2*time.Millisecond {
+				t.Errorf("it returned after %v, want 1ms: it was cancelled then", took)
+			}
+			if _, pending := errors.AsType[*invalidate.PendingError](err); !pending || !errors.Is(err, context.Canceled) {
+				t.Errorf("error = %v, want a PendingError that is Canceled", err)
+			}
+			if v := get(t, w.c[0], 1); v == "1.1" {
+				t.Error("the old value is served in this process")
+			}
+			w.link[0].Heal()
+			advance(bound)
+			if v := get(t, w.c[1], 1); v == "1.1" {
+				t.Error("the old value is served in the other process")
+			}
 		})
 	}
 }

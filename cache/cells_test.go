@@ -40,32 +40,30 @@ func TestUnreadableCells(t *testing.T) {
 			if batch {
 				name += " in a batch"
 			}
-			t.Run(name, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					src, mem := &source{}, tiertest.NewMemory()
-					_, cs := fleet(t, 1, mem, cache.TiersConfig{}, thingConfig{Load: src.load})
-					get(t, cs[0], 1)
-					store(t, mem, cell1, tt.how(cellOf(t, mem, cell1)), time.Hour)
-					tiers := open(t, cache.TiersConfig{Remote: mem})
-					c := with(t, tiers, thingConfig{Load: src.load})
-					start := time.Now()
-					if batch {
-						m, err := c.GetMany(t.Context(), []int{1})
-						if m[1] != "1.2" || err != nil {
-							t.Errorf("GetMany = %v, %v, want a load", m, err)
-						}
-					} else {
-						wantFetch(t, c, 1, fetched{"1.2", cache.Load, false, nil})
+			bubble(t, name, func(t *testing.T) {
+				src, mem := &source{}, tiertest.NewMemory()
+				_, cs := fleet(t, 1, mem, cache.TiersConfig{}, thingConfig{Load: src.load})
+				get(t, cs[0], 1)
+				store(t, mem, cell1, tt.how(cellOf(t, mem, cell1)), time.Hour)
+				tiers := open(t, cache.TiersConfig{Remote: mem})
+				c := with(t, tiers, thingConfig{Load: src.load})
+				start := time.Now()
+				if batch {
+					m, err := c.GetMany(t.Context(), []int{1})
+					if m[1] != "1.2" || err != nil {
+						t.Errorf("GetMany = %v, %v, want a load", m, err)
 					}
-					if d := time.Since(start); d != 0 {
-						t.Errorf("the read took %v, want no wait", d)
-					}
-					if n := tt.counts(total(tiers)); n != 1 {
-						t.Errorf("counted %d times, want 1: %+v", n, total(tiers))
-					}
-					d := with(t, open(t, cache.TiersConfig{Remote: mem}), thingConfig{Load: src.load})
-					wantFetch(t, d, 1, fetched{"1.2", cache.Remote, false, nil})
-				})
+				} else {
+					wantFetch(t, c, 1, fetched{"1.2", cache.Load, false, nil})
+				}
+				if d := time.Since(start); d != 0 {
+					t.Errorf("the read took %v, want no wait", d)
+				}
+				if n := tt.counts(total(tiers)); n != 1 {
+					t.Errorf("counted %d times, want 1: %+v", n, total(tiers))
+				}
+				d := with(t, open(t, cache.TiersConfig{Remote: mem}), thingConfig{Load: src.load})
+				wantFetch(t, d, 1, fetched{"1.2", cache.Remote, false, nil})
 			})
 		}
 	}
@@ -138,9 +136,7 @@ func cellOf(t *testing.T, r tier.Remote, key string) []byte {
 func store(t *testing.T, r tier.Remote, key string, frame []byte, ttl time.Duration) {
 	t.Helper()
 	n := tier.NewNonce()
-	if err := r.Unlink(t.Context(), key); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.Unlink(t.Context(), key))
 	if got, err := r.Claim(t.Context(), key, tier.Claim{Nonce: n, Lease: time.Second}); !got.Granted || err != nil {
 		t.Fatal("the claim was not granted", err)
 	}
@@ -160,25 +156,23 @@ func TestEveryReplyIsDamaged(t *testing.T) {
 		"garbage":           tiertest.Replace([]byte("HTTP/1.1 400 Bad Request")),
 		"short":             tiertest.Truncate(5),
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				src, remote := &source{}, faulty()
-				_, cs := fleet(t, 2, remote, cache.TiersConfig{}, thingConfig{Load: src.load})
-				get(t, cs[0], 1)
-				remote.Corrupt(how)
-				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-				defer cancel()
-				remote.Before(func(context.Context, tiertest.Op, []string) {
-					if remote.Calls() > 100 {
-						cancel() // otherwise a busy loop would stop the bubble's clock
-					}
-				})
-				start := time.Now()
-				v, err := cs[1].Get(ctx, 1)
-				if err != nil || (v != "1.1" && v != "1.2") || time.Since(start) > time.Second {
-					t.Errorf("Get = %q, %v after %d calls and %v", v, err, remote.Calls(), time.Since(start))
+		bubble(t, name, func(t *testing.T) {
+			src, remote := &source{}, faulty()
+			_, cs := fleet(t, 2, remote, cache.TiersConfig{}, thingConfig{Load: src.load})
+			get(t, cs[0], 1)
+			remote.Corrupt(how)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			remote.Before(func(context.Context, tiertest.Op, []string) {
+				if remote.Calls() > 100 {
+					cancel() // otherwise a busy loop would stop the bubble's clock
 				}
 			})
+			start := time.Now()
+			v, err := cs[1].Get(ctx, 1)
+			if err != nil || (v != "1.1" && v != "1.2") || time.Since(start) > time.Second {
+				t.Errorf("Get = %q, %v after %d calls and %v", v, err, remote.Calls(), time.Since(start))
+			}
 		})
 	}
 }

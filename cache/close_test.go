@@ -20,47 +20,45 @@ func TestCloseIsBounded(t *testing.T) {
 		"a log that is down, something waits":     {log: true, down: true, pending: true},
 		"a load, a log that is down, all waiting": {load: true, log: true, down: true, pending: true},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := newLogged(t, thingConfig{})
-				tiers := w.tiers[0]
-				if !tt.log {
-					tiers = open(t, cache.TiersConfig{})
+		bubble(t, name, func(t *testing.T) {
+			w := newLogged(t, thingConfig{})
+			tiers := w.tiers[0]
+			if !tt.log {
+				tiers = open(t, cache.TiersConfig{})
+			}
+			release := make(chan struct{})
+			defer close(release)
+			c := with(t, tiers, cache.Config[int, string]{Load: func(context.Context, int) (string, error) {
+				<-release
+				return "", nil
+			}})
+			if tt.load {
+				go func() { _, _ = c.Get(t.Context(), 1) }()
+				synctest.Wait()
+			}
+			if tt.down {
+				w.link[0].Hang(true)
+			}
+			if tt.pending {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+				defer cancel()
+				_ = w.tiers[0].Invalidate(ctx, invalidate.Tag("default", "t"))
+			}
+			closed := make(chan error, 1)
+			begun := time.Now()
+			go func() { closed <- tiers.Close(context.Background()) }()
+			select {
+			case err := <-closed:
+				if took := time.Since(begun); took > bound {
+					t.Errorf("Close took %v, want at most %v", took, bound)
 				}
-				release := make(chan struct{})
-				defer close(release)
-				c := with(t, tiers, cache.Config[int, string]{Load: func(context.Context, int) (string, error) {
-					<-release
-					return "", nil
-				}})
-				if tt.load {
-					go func() { _, _ = c.Get(t.Context(), 1) }()
-					synctest.Wait()
+				if _, ok := errors.AsType[*invalidate.PendingError](err); ok != tt.pending {
+					t.Errorf("Close = %v, which is a PendingError: %v, want %v", err, ok, tt.pending)
 				}
-				if tt.down {
-					w.link[0].Hang(true)
-				}
-				if tt.pending {
-					ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
-					defer cancel()
-					_ = w.tiers[0].Invalidate(ctx, invalidate.Tag("default", "t"))
-				}
-				closed := make(chan error, 1)
-				begun := time.Now()
-				go func() { closed <- tiers.Close(context.Background()) }()
-				select {
-				case err := <-closed:
-					if took := time.Since(begun); took > bound {
-						t.Errorf("Close took %v, want at most %v", took, bound)
-					}
-					if _, ok := errors.AsType[*invalidate.PendingError](err); ok != tt.pending {
-						t.Errorf("Close = %v, which is a PendingError: %v, want %v", err, ok, tt.pending)
-					}
-				case <-time.After(10 * bound):
-					t.Errorf("Close has not returned after %v", 10*bound)
-					w.link[0].Heal()
-				}
-			})
+			case <-time.After(10 * bound):
+				t.Errorf("Close has not returned after %v", 10*bound)
+				w.link[0].Heal()
+			}
 		})
 	}
 }

@@ -80,9 +80,7 @@ func TestCodesOfCalls(t *testing.T) {
 		_, err = c.Get(ctx, 1)
 		wantCode(t, err, "miss")
 		wantError(t, new(cache.Tiers).Ready(ctx), "ready", "-", nil)
-		if err := c.Set(ctx, 2, 2); err != nil {
-			t.Fatal(err)
-		}
+		must(t, c.Set(ctx, 2, 2))
 		remote.Fail(errRemote)
 		for range 8 { // the breaker opens after the fifth
 			for call, err := range map[string]error{
@@ -96,9 +94,7 @@ func TestCodesOfCalls(t *testing.T) {
 			}
 		}
 		remote.Heal()
-		if err := tiers.Close(ctx); err != nil {
-			t.Fatal(err)
-		}
+		must(t, tiers.Close(ctx))
 		wantCode(t, c.Set(ctx, 1, 1), "closed")
 		wantCode(t, c.SetMany(ctx, map[int]float64{1: 1}), "closed")
 		wantCode(t, tiers.Invalidate(ctx, c.All()), "closed")
@@ -164,9 +160,7 @@ func TestUnknownTenants(t *testing.T) {
 	_ = c.Tenant("acme")
 	invalidates := func(scopes ...invalidate.Scope) {
 		t.Helper()
-		if err := tiers.Invalidate(t.Context(), scopes...); err != nil {
-			t.Fatal(err)
-		}
+		must(t, tiers.Invalidate(t.Context(), scopes...))
 	}
 	invalidates(c.All(), invalidate.Tag("acme", "t"), invalidate.Tenant("default"), invalidate.All(), c.Key(1))
 	if n := tiers.Stats().Kinds.UnknownTenants; n != 0 || lines.Len() != 0 {

@@ -29,34 +29,30 @@ func (w *logged) commit(t *testing.T, s invalidate.Scope) {
 // Another process may have a longer lease.
 func TestSettle(t *testing.T) {
 	for name, widest := range map[string]time.Duration{"one bound": bound, "a wider bound": 3 * bound} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := newLogged(t, thingConfig{Tags: func(int, string) []string { return []string{"t"} }})
-				slow := logtest.NewFaulty(w.log.Handle(widest))
-				other := with(t, open(t, cache.TiersConfig{Log: slow}), thingConfig{
-					Load: w.src.load, Tags: func(int, string) []string { return []string{"t"} },
-				})
-				advance(widest)
-				want := func(v string) {
-					t.Helper()
-					if got, err := other.Get(t.Context(), 1); err != nil || got != v {
-						t.Errorf("the other process reads %q, %v; want %q", got, err, v)
-					}
-				}
-				want("1.1")
-				advance(widest)
-				slow.Hang(true)
-				w.commit(t, invalidate.Tag("default", "t"))
-				want("1.1") // the other process cannot know yet
-				begun := time.Now()
-				if err := w.tiers[0].Settle(t.Context()); err != nil {
-					t.Fatal(err)
-				}
-				if took := time.Since(begun); took < widest || took > widest+widest/1000+10*time.Millisecond {
-					t.Errorf("Settle took %v, want the widest bound, %v", took, widest)
-				}
-				want("1.2")
+		bubble(t, name, func(t *testing.T) {
+			w := newLogged(t, thingConfig{Tags: tagT})
+			slow := logtest.NewFaulty(w.log.Handle(widest))
+			other := with(t, open(t, cache.TiersConfig{Log: slow}), thingConfig{
+				Load: w.src.load, Tags: tagT,
 			})
+			advance(widest)
+			want := func(v string) {
+				t.Helper()
+				if got, err := other.Get(t.Context(), 1); err != nil || got != v {
+					t.Errorf("the other process reads %q, %v; want %q", got, err, v)
+				}
+			}
+			want("1.1")
+			advance(widest)
+			slow.Hang(true)
+			w.commit(t, invalidate.Tag("default", "t"))
+			want("1.1") // the other process cannot know yet
+			begun := time.Now()
+			must(t, w.tiers[0].Settle(t.Context()))
+			if took := time.Since(begun); took < widest || took > widest+widest/1000+10*time.Millisecond {
+				t.Errorf("Settle took %v, want the widest bound, %v", took, widest)
+			}
+			want("1.2")
 		})
 	}
 }
@@ -84,9 +80,7 @@ func TestSettleFails(t *testing.T) {
 		over := make(chan error)
 		go func() { over <- w.tiers[0].Settle(context.WithoutCancel(t.Context())) }()
 		advance(bound / 2)
-		if err := w.tiers[0].Close(t.Context()); err != nil {
-			t.Error(err)
-		}
+		succeeds(t, w.tiers[0].Close(t.Context()))
 		if err := <-over; !errors.Is(err, cache.ErrClosed) {
 			t.Errorf("Settle of closed tiers = %v, want ErrClosed", err)
 		}
@@ -119,15 +113,11 @@ func TestLogUsesCells(t *testing.T) {
 		}
 		w.want(t, 0, 1, "1.1")
 		k := keyScope(t, 1)
-		if err := l.remove(t.Context(), []string{k.Text()}, 0); err != nil {
-			t.Fatal(err)
-		}
+		must(t, l.remove(t.Context(), []string{k.Text()}, 0))
 		if cell, err := w.memory.Get(t.Context(), k.Text()); err != nil || cell != nil {
 			t.Errorf("the cell is %x, %v; want none", cell, err)
 		}
-		if err := tiers.Close(t.Context()); err != nil {
-			t.Error(err)
-		}
+		succeeds(t, tiers.Close(t.Context()))
 		alone := &tableLog{Memory: w.log, tier: "unset"}
 		if err := open(t, cache.TiersConfig{Log: alone}).Close(t.Context()); err != nil || alone.tier != "" || alone.remove != nil {
 			t.Errorf("without a remote tier the log knows %q and has a function to remove: %v", alone.tier, alone.remove != nil)

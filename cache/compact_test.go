@@ -51,10 +51,8 @@ func TestLargeValuesAreCompressed(t *testing.T) {
 			cfg := cache.Config[int, []byte]{Codec: tt.codec, Load: func(context.Context, int) ([]byte, error) { return tt.value, nil }}
 			writer := with(t, open(t, cache.TiersConfig{Remote: mem, Codecs: tt.codecs}), cfg)
 			get(t, writer, 1)
-			if err := writer.Set(t.Context(), 2, tt.value); err != nil {
-				t.Fatal(err)
-			}
-			for _, key := range []string{"default:things:1", "default:things:2"} {
+			must(t, writer.Set(t.Context(), 2, tt.value))
+			for _, key := range []string{cell1, "default:things:2"} {
 				cell := cellAt(t, mem, key)
 				if cell.Codec != tt.id || len(cell.Payload) > 2*len(tt.value) || strings.HasSuffix(tt.id, "+snappy") && len(cell.Payload) > len(tt.value)/2 {
 					t.Errorf("%s: codec %s with %d bytes for %d, want %s", key, cell.Codec, len(cell.Payload), len(tt.value), tt.id)
@@ -78,14 +76,10 @@ func TestCompressionInAMixedFleet(t *testing.T) {
 	text := strings.Repeat("all work and no play ", 1000)
 	tiers := open(t, cache.TiersConfig{Remote: mem})
 	c := with(t, tiers, cache.Config[int, string]{})
-	if err := c.Set(t.Context(), 1, text); err != nil {
-		t.Fatal(err)
-	}
-	cell := cellAt(t, mem, "default:things:1")
+	must(t, c.Set(t.Context(), 1, text))
+	cell := cellAt(t, mem, cell1)
 	old, err := codec.NewSet(codec.Builtin()...) // the codecs that every version knows
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	cd, ok := old.Lookup(cell.Codec)
 	if !ok {
 		t.Fatalf("an old process does not know codec %s", cell.Codec)
@@ -99,7 +93,7 @@ func TestCompressionInAMixedFleet(t *testing.T) {
 	if cell.Payload, err = json.Marshal(strings.ToUpper(text)); err != nil {
 		t.Fatal(err)
 	}
-	putCell(t, mem, "default:things:1", cell)
+	putCell(t, mem, cell1, cell)
 	other := with(t, open(t, cache.TiersConfig{Remote: mem}), cache.Config[int, string]{})
 	if got := get(t, other, 1); got != strings.ToUpper(text) {
 		t.Errorf("a new process reads %d bytes of the old process's value", len(got))
@@ -109,21 +103,15 @@ func TestCompressionInAMixedFleet(t *testing.T) {
 func cellAt(t *testing.T, mem *tiertest.Memory, key string) tier.Cell {
 	t.Helper()
 	frame, err := mem.Get(t.Context(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	cell, err := tier.ParseCell(frame)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return cell
 }
 
 func putCell(t *testing.T, mem *tiertest.Memory, key string, cell tier.Cell) {
 	t.Helper()
 	frame, err := cell.Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	store(t, mem, key, frame, time.Minute)
 }

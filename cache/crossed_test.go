@@ -93,19 +93,17 @@ func TestCrossedLoads(t *testing.T) {
 		"two, of two caches":      {size: 2, split: true},
 		"four, of two caches":     {size: 4, split: true, remote: true},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				r.open(t)
-				start := time.Now()
-				crowd(r.size, func(k int) {
-					if _, err := r.read(t.Context(), k); !errors.Is(err, cache.ErrRecursive) {
-						t.Errorf("the caller of %d gets %v, want ErrRecursive", k, err)
-					}
-				})
-				if d := time.Since(start); d > time.Second {
-					t.Errorf("the callers waited %v, want at most 1s: the loads wait for each other", d)
+		bubble(t, name, func(t *testing.T) {
+			r.open(t)
+			start := time.Now()
+			crowd(r.size, func(k int) {
+				if _, err := r.read(t.Context(), k); !errors.Is(err, cache.ErrRecursive) {
+					t.Errorf("the caller of %d gets %v, want ErrRecursive", k, err)
 				}
 			})
+			if d := time.Since(start); d > time.Second {
+				t.Errorf("the callers waited %v, want at most 1s: the loads wait for each other", d)
+			}
 		})
 	}
 }
@@ -142,27 +140,25 @@ func TestCrossedLoadsThatGoOn(t *testing.T) {
 // diamond, and callers that are not loads.
 func TestNotCrossed(t *testing.T) {
 	for _, batch := range []bool{false, true} {
-		t.Run(fmt.Sprint("batch=", batch), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				needs := map[int][]int{0: {1, 2}, 1: {3}, 2: {3, 4}, 3: {5}, 4: {5}, 5: nil}
-				var c things
-				c = with(t, open(t, cache.TiersConfig{Remote: tiertest.NewMemory()}), thingConfig{Load: func(ctx context.Context, k int) (string, error) {
-					if err := nap(ctx, 10*time.Millisecond); err != nil {
+		bubble(t, fmt.Sprint("batch=", batch), func(t *testing.T) {
+			needs := map[int][]int{0: {1, 2}, 1: {3}, 2: {3, 4}, 3: {5}, 4: {5}, 5: nil}
+			var c things
+			c = with(t, open(t, cache.TiersConfig{Remote: tiertest.NewMemory()}), thingConfig{Load: func(ctx context.Context, k int) (string, error) {
+				if err := nap(ctx, 10*time.Millisecond); err != nil {
+					return "", err
+				}
+				if batch {
+					_, err := c.GetMany(ctx, needs[k])
+					return fmt.Sprint(k), err
+				}
+				for _, n := range needs[k] {
+					if _, err := c.Get(ctx, n); err != nil {
 						return "", err
 					}
-					if batch {
-						_, err := c.GetMany(ctx, needs[k])
-						return fmt.Sprint(k), err
-					}
-					for _, n := range needs[k] {
-						if _, err := c.Get(ctx, n); err != nil {
-							return "", err
-						}
-					}
-					return fmt.Sprint(k), nil
-				}})
-				crowd(60, func(i int) { get(t, c, i%6) })
-			})
+				}
+				return fmt.Sprint(k), nil
+			}})
+			crowd(60, func(i int) { get(t, c, i%6) })
 		})
 	}
 }

@@ -41,49 +41,45 @@ func TestOuterInheritsTags(t *testing.T) {
 		{name: "Peek", read: func(ctx context.Context, c things) error { c.Peek(ctx, 1); return nil }, warm: true},
 		{name: "Peek, remote hit", read: func(ctx context.Context, c things) error { c.Peek(ctx, 1); return nil }, warm: true, other: true},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				mem := tiertest.NewMemory()
-				src := &source{}
-				innerOn := func(tiers *cache.Tiers) things {
-					return with(t, tiers, thingConfig{Namespace: "inner", Load: src.load, Policy: swr, Tags: tagT})
+		bubble(t, tt.name, func(t *testing.T) {
+			mem := tiertest.NewMemory()
+			src := &source{}
+			innerOn := func(tiers *cache.Tiers) things {
+				return with(t, tiers, thingConfig{Namespace: "inner", Load: src.load, Policy: swr, Tags: tagT})
+			}
+			tiers := open(t, cache.TiersConfig{Remote: mem})
+			inner := innerOn(tiers)
+			// Two levels: the loader of outer does not read inner itself.
+			middle := with(t, tiers, thingConfig{Namespace: "middle", Load: func(ctx context.Context, _ int) (string, error) {
+				return "middle", tt.read(ctx, inner)
+			}})
+			n := 0
+			outer := with(t, tiers, thingConfig{Namespace: "outer", Load: func(ctx context.Context, _ int) (string, error) {
+				n++
+				_, err := middle.Get(ctx, 5)
+				return fmt.Sprint("outer ", n), err
+			}})
+			if tt.warm {
+				warm := inner
+				if tt.other {
+					warm = innerOn(open(t, cache.TiersConfig{Remote: mem}))
 				}
-				tiers := open(t, cache.TiersConfig{Remote: mem})
-				inner := innerOn(tiers)
-				// Two levels: the loader of outer does not read inner itself.
-				middle := with(t, tiers, thingConfig{Namespace: "middle", Load: func(ctx context.Context, _ int) (string, error) {
-					return "middle", tt.read(ctx, inner)
-				}})
-				n := 0
-				outer := with(t, tiers, thingConfig{Namespace: "outer", Load: func(ctx context.Context, _ int) (string, error) {
-					n++
-					_, err := middle.Get(ctx, 5)
-					return fmt.Sprint("outer ", n), err
-				}})
-				if tt.warm {
-					warm := inner
-					if tt.other {
-						warm = innerOn(open(t, cache.TiersConfig{Remote: mem}))
-					}
-					if _, err := warm.GetMany(t.Context(), []int{1, 2}); err != nil {
-						t.Error(err)
-					}
-					advance(time.Millisecond)
-				}
-				if tt.stale {
-					advance(20 * time.Second)
-				}
-				get(t, outer, 9)
-				synctest.Wait()
-				wantFetch(t, outer, 9, fetched{"outer 1", cache.Local, false, nil})
-				invalidateTag(t, tiers, "unrelated")
-				if err := tiers.Invalidate(t.Context(), invalidate.Tag("another", "t")); err != nil {
+				if _, err := warm.GetMany(t.Context(), []int{1, 2}); err != nil {
 					t.Error(err)
 				}
-				wantFetch(t, outer, 9, fetched{"outer 1", cache.Local, false, nil})
-				invalidateTag(t, tiers, "t")
-				wantFetch(t, outer, 9, fetched{"outer 2", cache.Load, false, nil})
-			})
+				advance(time.Millisecond)
+			}
+			if tt.stale {
+				advance(20 * time.Second)
+			}
+			get(t, outer, 9)
+			synctest.Wait()
+			wantFetch(t, outer, 9, fetched{"outer 1", cache.Local, false, nil})
+			invalidateTag(t, tiers, "unrelated")
+			succeeds(t, tiers.Invalidate(t.Context(), invalidate.Tag("another", "t")))
+			wantFetch(t, outer, 9, fetched{"outer 1", cache.Local, false, nil})
+			invalidateTag(t, tiers, "t")
+			wantFetch(t, outer, 9, fetched{"outer 2", cache.Load, false, nil})
 		})
 	}
 }
@@ -97,13 +93,9 @@ func TestDependIsPerTenant(t *testing.T) {
 			return src.load(ctx, k)
 		}}).Tenant("acme")
 		get(t, c, 1)
-		if err := tiers.Invalidate(t.Context(), invalidate.Tag("default", "a"), invalidate.Tag("bolt", "a")); err != nil {
-			t.Error(err)
-		}
+		succeeds(t, tiers.Invalidate(t.Context(), invalidate.Tag("default", "a"), invalidate.Tag("bolt", "a")))
 		wantFetch(t, c, 1, fetched{"1.1", cache.Local, false, nil})
-		if err := tiers.Invalidate(t.Context(), invalidate.Tag("acme", "a")); err != nil {
-			t.Error(err)
-		}
+		succeeds(t, tiers.Invalidate(t.Context(), invalidate.Tag("acme", "a")))
 		wantFetch(t, c, 1, fetched{"1.2", cache.Load, false, nil})
 	})
 }
@@ -134,35 +126,33 @@ func TestTagLimits(t *testing.T) {
 		{name: "longest tag", own: []string{strings.Repeat("x", invalidate.MaxTagLen)}, stored: true},
 		{name: "not UTF-8", depend: []string{"\xff"}},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				mem := tiertest.NewMemory()
-				tiers := open(t, cache.TiersConfig{Remote: mem})
-				c := with(t, tiers, thingConfig{Tags: func(int, string) []string { return tt.own }})
-				load := func(ctx context.Context, _ int) (string, error) { cache.Depend(ctx, tt.depend...); return "v", nil }
-				v, err := c.GetOrLoad(t.Context(), 1, load, cache.Tags(tt.option...))
-				if v != "v" || err != nil {
-					t.Errorf("GetOrLoad = %q, %v: want the value despite the tags", v, err)
-				}
-				_, local := c.Peek(t.Context(), 1)
-				if local != tt.stored || (mem.Len() == 1) != tt.stored {
-					t.Errorf("stored here: %v, cells: %d, want %v", local, mem.Len(), tt.stored)
-				}
-				if n := total(tiers).FillsBadTags; (n == 0) != tt.stored {
-					t.Errorf("FillsBadTags = %d", n)
-				}
-				// Set returns the error.
-				err = c.Set(t.Context(), 2, "v", cache.Tags(append(tt.option, tt.depend...)...))
-				if (err == nil) != tt.stored {
-					t.Errorf("Set: %v", err)
-				}
-				if err != nil && !errors.Is(err, invalidate.ErrScope) {
-					t.Errorf("Set: %v, want ErrScope", err)
-				}
-				if n := total(tiers).FillsManyTags; (n > 0) != tt.many {
-					t.Errorf("FillsManyTags = %d, want any: %v", n, tt.many)
-				}
-			})
+		bubble(t, tt.name, func(t *testing.T) {
+			mem := tiertest.NewMemory()
+			tiers := open(t, cache.TiersConfig{Remote: mem})
+			c := with(t, tiers, thingConfig{Tags: func(int, string) []string { return tt.own }})
+			load := func(ctx context.Context, _ int) (string, error) { cache.Depend(ctx, tt.depend...); return "v", nil }
+			v, err := c.GetOrLoad(t.Context(), 1, load, cache.Tags(tt.option...))
+			if v != "v" || err != nil {
+				t.Errorf("GetOrLoad = %q, %v: want the value despite the tags", v, err)
+			}
+			_, local := c.Peek(t.Context(), 1)
+			if local != tt.stored || (mem.Len() == 1) != tt.stored {
+				t.Errorf("stored here: %v, cells: %d, want %v", local, mem.Len(), tt.stored)
+			}
+			if n := total(tiers).FillsBadTags; (n == 0) != tt.stored {
+				t.Errorf("FillsBadTags = %d", n)
+			}
+			// Set returns the error.
+			err = c.Set(t.Context(), 2, "v", cache.Tags(append(tt.option, tt.depend...)...))
+			if (err == nil) != tt.stored {
+				t.Errorf("Set: %v", err)
+			}
+			if err != nil && !errors.Is(err, invalidate.ErrScope) {
+				t.Errorf("Set: %v, want ErrScope", err)
+			}
+			if n := total(tiers).FillsManyTags; (n > 0) != tt.many {
+				t.Errorf("FillsManyTags = %d, want any: %v", n, tt.many)
+			}
 		})
 	}
 }

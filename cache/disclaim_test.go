@@ -52,29 +52,27 @@ func TestLostAnswerToAClaim(t *testing.T) {
 		"false": func(r tier.Remote) tier.Remote { return falseAnswers{r} },
 	} {
 		for _, many := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s, GetMany=%v", name, many), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					src, mem := &source{}, tiertest.NewMemory()
-					a := with(t, open(t, cache.TiersConfig{Remote: harm(mem)}), thingConfig{Load: src.load})
-					b := with(t, open(t, cache.TiersConfig{Remote: mem}), thingConfig{Load: src.load})
-					go func() {
-						if many {
-							_, _ = a.GetMany(t.Context(), []int{1, 2})
-						} else {
-							get(t, a, 1)
-						}
-					}()
-					synctest.Wait()
-					start := time.Now()
-					get(t, b, 1)
-					if d := time.Since(start); d > 60*time.Millisecond {
-						t.Errorf("the other process waited %v, want at most RemoteTimeout (50ms) and one poll", d)
+			bubble(t, fmt.Sprintf("%s, GetMany=%v", name, many), func(t *testing.T) {
+				src, mem := &source{}, tiertest.NewMemory()
+				a := with(t, open(t, cache.TiersConfig{Remote: harm(mem)}), thingConfig{Load: src.load})
+				b := with(t, open(t, cache.TiersConfig{Remote: mem}), thingConfig{Load: src.load})
+				go func() {
+					if many {
+						_, _ = a.GetMany(t.Context(), []int{1, 2})
+					} else {
+						get(t, a, 1)
 					}
-					advance(time.Second)
-					if raw, err := mem.Get(t.Context(), cell1); err != nil || bytes.HasPrefix(raw, []byte{byte(tier.Lease)}) {
-						t.Errorf("the cell holds %x, %v, want no lease", raw, err)
-					}
-				})
+				}()
+				synctest.Wait()
+				start := time.Now()
+				get(t, b, 1)
+				if d := time.Since(start); d > 60*time.Millisecond {
+					t.Errorf("the other process waited %v, want at most RemoteTimeout (50ms) and one poll", d)
+				}
+				advance(time.Second)
+				if raw, err := mem.Get(t.Context(), cell1); err != nil || bytes.HasPrefix(raw, []byte{byte(tier.Lease)}) {
+					t.Errorf("the cell holds %x, %v, want no lease", raw, err)
+				}
 			})
 		}
 	}

@@ -21,7 +21,7 @@ func TestEndedEntriesLeave(t *testing.T) {
 		"local":     func() tier.Local { return local.New(local.Config{}) },
 		"ristretto": func() tier.Local { return ristretto.New(ristretto.Config{}) },
 	} {
-		t.Run(name, func(t *testing.T) { synctest.Test(t, func(t *testing.T) { testEnded(t, open()) }) })
+		bubble(t, name, func(t *testing.T) { testEnded(t, open()) })
 	}
 }
 
@@ -90,9 +90,7 @@ func TestEndsThatMove(t *testing.T) {
 			get(t, c, k)
 		}
 		fails = errSource
-		if err := c.Expire(t.Context(), 2); err != nil {
-			t.Fatal(err)
-		}
+		must(t, c.Expire(t.Context(), 2))
 		get(t, c, 2) // stale
 		advance(2*time.Minute + time.Second)
 		if got := tiers.Stats().Local.Entries; got != 3 {

@@ -13,8 +13,6 @@ import (
 	"github.com/twofold-go/twofold/policy"
 )
 
-func tagged(int, string) []string { return []string{"t"} }
-
 func (w *logged) expire(t *testing.T, i int, scopes ...invalidate.Scope) {
 	t.Helper()
 	if err := w.tiers[i].Expire(t.Context(), scopes...); err != nil {
@@ -43,21 +41,19 @@ func scopesOf1(t *testing.T) map[string]invalidate.Scope {
 // once, in the background. Reads get the stale value meanwhile.
 func TestExpireReachesOthers(t *testing.T) {
 	for name, scope := range scopesOf1(t) {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := newLogged(t, thingConfig{Tags: tagged, Policy: policy.Patch{Stale: new(time.Minute)}})
-				w.want(t, 0, 1, "1.1")
-				w.want(t, 1, 1, "1.1")
-				w.expire(t, 0, scope)
-				advance(5 * time.Millisecond)
-				w.state(t, 1, 1, "1.1", true)
-				w.state(t, 0, 1, "1.1", true)
-				w.state(t, 1, 1, "1.2", false)
-				w.state(t, 0, 1, "1.2", false)
-				advance(time.Second)
-				w.state(t, 1, 1, "1.2", false)
-				w.src.wantLoads(t, 2)
-			})
+		bubble(t, name, func(t *testing.T) {
+			w := newLogged(t, thingConfig{Tags: tagT, Policy: policy.Patch{Stale: new(time.Minute)}})
+			w.want(t, 0, 1, "1.1")
+			w.want(t, 1, 1, "1.1")
+			w.expire(t, 0, scope)
+			advance(5 * time.Millisecond)
+			w.state(t, 1, 1, "1.1", true)
+			w.state(t, 0, 1, "1.1", true)
+			w.state(t, 1, 1, "1.2", false)
+			w.state(t, 0, 1, "1.2", false)
+			advance(time.Second)
+			w.state(t, 1, 1, "1.2", false)
+			w.src.wantLoads(t, 2)
 		})
 	}
 }
@@ -65,17 +61,15 @@ func TestExpireReachesOthers(t *testing.T) {
 // With neither Stale nor StaleIfError an expired value is a miss.
 func TestExpireWithoutStale(t *testing.T) {
 	for name, scope := range scopesOf1(t) {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := newLogged(t, thingConfig{Tags: tagged, Policy: policy.Patch{Stale: new(time.Duration), StaleIfError: new(time.Duration)}})
-				w.want(t, 0, 1, "1.1")
-				w.want(t, 1, 1, "1.1")
-				w.expire(t, 0, scope)
-				w.state(t, 0, 1, "1.2", false)
-				advance(5 * time.Millisecond)
-				w.state(t, 1, 1, "1.2", false)
-				w.src.wantLoads(t, 2)
-			})
+		bubble(t, name, func(t *testing.T) {
+			w := newLogged(t, thingConfig{Tags: tagT, Policy: policy.Patch{Stale: new(time.Duration), StaleIfError: new(time.Duration)}})
+			w.want(t, 0, 1, "1.1")
+			w.want(t, 1, 1, "1.1")
+			w.expire(t, 0, scope)
+			w.state(t, 0, 1, "1.2", false)
+			advance(5 * time.Millisecond)
+			w.state(t, 1, 1, "1.2", false)
+			w.src.wantLoads(t, 2)
 		})
 	}
 }
@@ -84,18 +78,16 @@ func TestExpireWithoutStale(t *testing.T) {
 // includes a process that never saw the key.
 func TestExpiredFrames(t *testing.T) {
 	for name, scope := range scopesOf1(t) {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := newLogged(t, thingConfig{Tags: tagged, Policy: policy.Patch{Stale: new(time.Minute)}})
-				w.want(t, 0, 1, "1.1")
-				w.expire(t, 0, scope)
-				advance(5 * time.Millisecond)
-				w.state(t, 1, 1, "1.1", true)
-				w.state(t, 1, 1, "1.2", false)
-				w.state(t, 0, 1, "1.1", true) // the local copy
-				w.state(t, 0, 1, "1.2", false)
-				w.src.wantLoads(t, 2) // process 0 took the value of process 1
-			})
+		bubble(t, name, func(t *testing.T) {
+			w := newLogged(t, thingConfig{Tags: tagT, Policy: policy.Patch{Stale: new(time.Minute)}})
+			w.want(t, 0, 1, "1.1")
+			w.expire(t, 0, scope)
+			advance(5 * time.Millisecond)
+			w.state(t, 1, 1, "1.1", true)
+			w.state(t, 1, 1, "1.2", false)
+			w.state(t, 0, 1, "1.1", true) // the local copy
+			w.state(t, 0, 1, "1.2", false)
+			w.src.wantLoads(t, 2) // process 0 took the value of process 1
 		})
 	}
 }
@@ -106,24 +98,22 @@ func TestExpiredIsStaleFromThen(t *testing.T) {
 	for name, scope := range scopesOf1(t) {
 		for _, ttl := range []time.Duration{time.Hour, policy.Forever} {
 			for _, sie := range []time.Duration{0, time.Minute} { // StaleIfError
-				t.Run(fmt.Sprintf("%s, TTL %v, StaleIfError %v", name, ttl, sie), func(t *testing.T) {
-					synctest.Test(t, func(t *testing.T) {
-						w := newLogged(t, thingConfig{Tags: tagged, Policy: policy.Patch{TTL: &ttl, Stale: new(time.Minute), StaleIfError: &sie}})
-						w.want(t, 0, 1, "1.1")
-						w.want(t, 1, 1, "1.1")
-						w.src.fail(errors.New("no source"))
-						w.expire(t, 0, scope)
-						advance(time.Minute + sie - 10*time.Second)
-						for i := range 2 {
-							w.state(t, i, 1, "1.1", true) // with StaleIfError, instead of the error
+				bubble(t, fmt.Sprintf("%s, TTL %v, StaleIfError %v", name, ttl, sie), func(t *testing.T) {
+					w := newLogged(t, thingConfig{Tags: tagT, Policy: policy.Patch{TTL: &ttl, Stale: new(time.Minute), StaleIfError: &sie}})
+					w.want(t, 0, 1, "1.1")
+					w.want(t, 1, 1, "1.1")
+					w.src.fail(errors.New("no source"))
+					w.expire(t, 0, scope)
+					advance(time.Minute + sie - 10*time.Second)
+					for i := range 2 {
+						w.state(t, i, 1, "1.1", true) // with StaleIfError, instead of the error
+					}
+					advance(12 * time.Second)
+					for i := range 2 {
+						if r, err := w.c[i].Fetch(t.Context(), 1, nil); err == nil {
+							t.Errorf("process %d still serves %q", i, r.Value)
 						}
-						advance(12 * time.Second)
-						for i := range 2 {
-							if r, err := w.c[i].Fetch(t.Context(), 1, nil); err == nil {
-								t.Errorf("process %d still serves %q", i, r.Value)
-							}
-						}
-					})
+					}
 				})
 			}
 		}
@@ -134,7 +124,7 @@ func TestExpiredIsStaleFromThen(t *testing.T) {
 func TestInvalidateWinsOverExpire(t *testing.T) {
 	for _, softFirst := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
-			w := newLogged(t, thingConfig{Tags: tagged, Policy: policy.Patch{Stale: new(time.Hour), StaleIfError: new(time.Hour)}})
+			w := newLogged(t, thingConfig{Tags: tagT, Policy: policy.Patch{Stale: new(time.Hour), StaleIfError: new(time.Hour)}})
 			w.want(t, 0, 1, "1.1")
 			w.want(t, 1, 1, "1.1")
 			w.src.fail(errors.New("no source"))
@@ -159,26 +149,24 @@ func TestInvalidateWinsOverExpire(t *testing.T) {
 // once. Callers from before the Expire get it. Later callers get it as stale.
 func TestExpireOvertakesLoad(t *testing.T) {
 	for name, scope := range scopesOf1(t) {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := newLogged(t, thingConfig{Tags: tagged, Policy: policy.Patch{Stale: new(time.Minute)}})
-				w.src.took = time.Second
-				go func() { w.want(t, 0, 1, "1.1") }()
-				advance(time.Second / 2)
-				w.expire(t, 0, scope)
-				advance(time.Second)
-				w.state(t, 1, 1, "1.1", true)
-				advance(2 * time.Second)
-				for i := range 2 {
-					if r, _ := w.c[i].Fetch(t.Context(), 1, nil); r.Value == "1.1" && !r.Stale {
-						t.Errorf("process %d serves the expired value as fresh", i)
-					}
+		bubble(t, name, func(t *testing.T) {
+			w := newLogged(t, thingConfig{Tags: tagT, Policy: policy.Patch{Stale: new(time.Minute)}})
+			w.src.took = time.Second
+			go func() { w.want(t, 0, 1, "1.1") }()
+			advance(time.Second / 2)
+			w.expire(t, 0, scope)
+			advance(time.Second)
+			w.state(t, 1, 1, "1.1", true)
+			advance(2 * time.Second)
+			for i := range 2 {
+				if r, _ := w.c[i].Fetch(t.Context(), 1, nil); r.Value == "1.1" && !r.Stale {
+					t.Errorf("process %d serves the expired value as fresh", i)
 				}
-				advance(2 * time.Second)
-				w.state(t, 0, 1, "1.2", false)
-				w.state(t, 1, 1, "1.2", false)
-				w.src.wantLoads(t, 2)
-			})
+			}
+			advance(2 * time.Second)
+			w.state(t, 0, 1, "1.2", false)
+			w.state(t, 1, 1, "1.2", false)
+			w.src.wantLoads(t, 2)
 		})
 	}
 }
@@ -187,17 +175,15 @@ func TestExpireOvertakesLoad(t *testing.T) {
 // except as stale.
 func TestJoinersAfterExpire(t *testing.T) {
 	for name, scope := range scopesOf1(t) {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := newLogged(t, thingConfig{Tags: tagged, Policy: policy.Patch{Stale: new(time.Duration), StaleIfError: new(time.Duration)}})
-				w.src.took = time.Second
-				go func() { w.want(t, 0, 1, "1.1") }()
-				advance(time.Second / 2)
-				w.expire(t, 0, scope)
-				w.state(t, 0, 1, "1.2", false)
-				advance(time.Second)
-				w.state(t, 0, 1, "1.2", false)
-			})
+		bubble(t, name, func(t *testing.T) {
+			w := newLogged(t, thingConfig{Tags: tagT, Policy: policy.Patch{Stale: new(time.Duration), StaleIfError: new(time.Duration)}})
+			w.src.took = time.Second
+			go func() { w.want(t, 0, 1, "1.1") }()
+			advance(time.Second / 2)
+			w.expire(t, 0, scope)
+			w.state(t, 0, 1, "1.2", false)
+			advance(time.Second)
+			w.state(t, 0, 1, "1.2", false)
 		})
 	}
 }
@@ -207,7 +193,7 @@ func TestExpiredParts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tiers := open(t, cache.TiersConfig{})
 		src := &source{took: 10 * time.Second}
-		parts := with(t, tiers, thingConfig{Load: src.load, Tags: tagged, Policy: policy.Patch{TTL: new(time.Hour), Stale: new(time.Hour)}})
+		parts := with(t, tiers, thingConfig{Load: src.load, Tags: tagT, Policy: policy.Patch{TTL: new(time.Hour), Stale: new(time.Hour)}})
 		loads := 0
 		pages, err := cache.New(tiers, cache.Config[int, string]{
 			Namespace: "pages", Policy: policy.Patch{TTL: new(time.Hour), Stale: new(time.Hour)},
@@ -217,18 +203,14 @@ func TestExpiredParts(t *testing.T) {
 				return "page " + v, err
 			},
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if v, err := pages.Get(t.Context(), 1); err != nil || v != "page 1.1" {
 			t.Fatal(v, err)
 		}
 		if err := tiers.Expire(t.Context(), keyScope(t, 1)); err != nil { // only the part
 			t.Fatal(err)
 		}
-		if err := pages.Delete(t.Context(), 1); err != nil {
-			t.Fatal(err)
-		}
+		must(t, pages.Delete(t.Context(), 1))
 		if r, err := pages.Fetch(t.Context(), 1, nil); err != nil || r.Value != "page 1.1" {
 			t.Fatal(r, err) // from the stale part
 		}
@@ -269,7 +251,7 @@ func TestExpireRefusesStrictAndHold(t *testing.T) {
 // bound.
 func TestExpireAndLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newLogged(t, thingConfig{Tags: tagged, Policy: policy.Patch{Stale: new(time.Minute)}})
+		w := newLogged(t, thingConfig{Tags: tagT, Policy: policy.Patch{Stale: new(time.Minute)}})
 		w.want(t, 1, 1, "1.1")
 		advance(3 * bound)
 		w.want(t, 1, 1, "1.1")
@@ -285,20 +267,14 @@ func TestExpiryIsNotForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tiers := open(t, cache.TiersConfig{})
 		src := &source{}
-		c := with(t, tiers, thingConfig{Load: src.load, Tags: tagged, Policy: policy.Patch{TTL: new(time.Hour), Stale: new(time.Hour)}})
-		if _, err := c.Get(t.Context(), 1); err != nil {
-			t.Fatal(err)
-		}
-		if err := tiers.Expire(t.Context(), keyScope(t, 1)); err != nil {
-			t.Fatal(err)
-		}
+		c := with(t, tiers, thingConfig{Load: src.load, Tags: tagT, Policy: policy.Patch{TTL: new(time.Hour), Stale: new(time.Hour)}})
+		get(t, c, 1)
+		must(t, tiers.Expire(t.Context(), keyScope(t, 1)))
 		for i := range 700_000 {
 			if i%1000 == 0 {
 				synctest.Wait()
 			}
-			if err := tiers.Expire(t.Context(), keyScope(t, 2+i)); err != nil {
-				t.Fatal(err)
-			}
+			must(t, tiers.Expire(t.Context(), keyScope(t, 2+i)))
 		}
 		synctest.Wait()
 		if r, err := c.Fetch(t.Context(), 1, nil); err != nil || r.Value == "1.1" && !r.Stale {

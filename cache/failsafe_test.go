@@ -89,31 +89,27 @@ func TestInvalidatedIsNeverServedStale(t *testing.T) {
 				if remote != nil {
 					name += " with a remote tier"
 				}
-				t.Run(name, func(t *testing.T) {
-					synctest.Test(t, func(t *testing.T) {
-						src := &source{}
-						tc := cache.TiersConfig{}
-						if remote != nil {
-							tc.Remote = tiertest.NewMemory()
+				bubble(t, name, func(t *testing.T) {
+					src := &source{}
+					tc := cache.TiersConfig{}
+					if remote != nil {
+						tc.Remote = tiertest.NewMemory()
+					}
+					tiers := open(t, tc)
+					c := with(t, tiers, thingConfig{Load: src.load, Policy: all, Tags: func(int, string) []string { return []string{tag} }})
+					get(t, c, 1)
+					advance(age.d)
+					succeeds(t, a.action(t, tiers, c))
+					src.fail(errSource)
+					src.took = time.Second // beyond SoftTimeout
+					crowd(5, func(int) {
+						v, err := c.Get(t.Context(), 1)
+						if a.kills && (v != "" || !errors.Is(err, errSource)) {
+							t.Errorf("Get = %q, %v after %s, want the loader's error", v, err, a.name)
 						}
-						tiers := open(t, tc)
-						c := with(t, tiers, thingConfig{Load: src.load, Policy: all, Tags: func(int, string) []string { return []string{tag} }})
-						get(t, c, 1)
-						advance(age.d)
-						if err := a.action(t, tiers, c); err != nil {
-							t.Error(err)
+						if !a.kills && (v != "1.1" || err != nil) {
+							t.Errorf("Get = %q, %v, want the old value", v, err)
 						}
-						src.fail(errSource)
-						src.took = time.Second // beyond SoftTimeout
-						crowd(5, func(int) {
-							v, err := c.Get(t.Context(), 1)
-							if a.kills && (v != "" || !errors.Is(err, errSource)) {
-								t.Errorf("Get = %q, %v after %s, want the loader's error", v, err, a.name)
-							}
-							if !a.kills && (v != "1.1" || err != nil) {
-								t.Errorf("Get = %q, %v, want the old value", v, err)
-							}
-						})
 					})
 				})
 			}

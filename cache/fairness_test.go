@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/twofold-go/twofold/cache"
@@ -59,32 +58,30 @@ func TestWaitingCostsOneLoad(t *testing.T) {
 	for _, tt := range unstored {
 		for _, many := range []bool{false, true} {
 			for _, hot := range []bool{false, true} {
-				t.Run(fmt.Sprintf("%s, GetMany=%v, hot=%v", tt.name, many, hot), func(t *testing.T) {
-					synctest.Test(t, func(t *testing.T) {
-						const took, processes = 100 * time.Millisecond, 16
-						var cs []things
-						remote := delayed(time.Millisecond)
-						for range processes {
-							tiers := open(t, cache.TiersConfig{Remote: remote})
-							cfg := tt.cfg
-							cfg.Load = func(ctx context.Context, _ int) (string, error) {
-								if err := nap(ctx, took); err != nil {
-									return "", err
-								}
-								return tt.end(ctx, tiers)
+				bubble(t, fmt.Sprintf("%s, GetMany=%v, hot=%v", tt.name, many, hot), func(t *testing.T) {
+					const took, processes = 100 * time.Millisecond, 16
+					var cs []things
+					remote := delayed(time.Millisecond)
+					for range processes {
+						tiers := open(t, cache.TiersConfig{Remote: remote})
+						cfg := tt.cfg
+						cfg.Load = func(ctx context.Context, _ int) (string, error) {
+							if err := nap(ctx, took); err != nil {
+								return "", err
 							}
-							cs = append(cs, with(t, tiers, cfg))
+							return tt.end(ctx, tiers)
 						}
-						rounds := 1
-						if hot {
-							rounds = 30
-						}
-						worst, sum := waits(t, cs, rounds, many)
-						t.Logf("worst %v, mean %v", worst, sum/time.Duration(rounds*processes))
-						if worst > 3*took+took/5 {
-							t.Errorf("the worst wait is %v, want at most three loads of %v", worst, took)
-						}
-					})
+						cs = append(cs, with(t, tiers, cfg))
+					}
+					rounds := 1
+					if hot {
+						rounds = 30
+					}
+					worst, sum := waits(t, cs, rounds, many)
+					t.Logf("worst %v, mean %v", worst, sum/time.Duration(rounds*processes))
+					if worst > 3*took+took/5 {
+						t.Errorf("the worst wait is %v, want at most three loads of %v", worst, took)
+					}
 				})
 			}
 		}
@@ -130,18 +127,16 @@ func TestOneProcessTakesOver(t *testing.T) {
 	const lease = 3 * time.Second
 	claim := tier.LeaseCell(tier.NewNonce())
 	for name, frame := range map[string][]byte{"a claim": claim, "a claim with garbage behind it": append(claim, "garbage"...)} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				remote, src := delayed(time.Millisecond), &source{took: 100 * time.Millisecond}
-				_, cs := fleet(t, 16, remote, cache.TiersConfig{}, thingConfig{Load: src.load})
-				store(t, remote, cell1, frame, lease)
-				begun := time.Now()
-				crowd(16, func(i int) { get(t, cs[i], 1) })
-				if d := time.Since(begun); d < time.Second || d > lease+300*time.Millisecond {
-					t.Errorf("another process took over after %v, want about the lease's %v", d, lease)
-				}
-				src.wantLoads(t, 1)
-			})
+		bubble(t, name, func(t *testing.T) {
+			remote, src := delayed(time.Millisecond), &source{took: 100 * time.Millisecond}
+			_, cs := fleet(t, 16, remote, cache.TiersConfig{}, thingConfig{Load: src.load})
+			store(t, remote, cell1, frame, lease)
+			begun := time.Now()
+			crowd(16, func(i int) { get(t, cs[i], 1) })
+			if d := time.Since(begun); d < time.Second || d > lease+300*time.Millisecond {
+				t.Errorf("another process took over after %v, want about the lease's %v", d, lease)
+			}
+			src.wantLoads(t, 1)
 		})
 	}
 }

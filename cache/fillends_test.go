@@ -38,61 +38,57 @@ func TestReadsEndedByClose(t *testing.T) {
 		"a turn":                   {load: obeys, turn: true},
 		"a remote tier that hangs": {load: obeys, hung: true},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				deaf = make(chan struct{})
-				remote := faulty()
-				tiers, err := cache.Open(cache.TiersConfig{Remote: remote, MaxLoads: 1})
-				if err != nil {
-					t.Fatal(err)
+		bubble(t, name, func(t *testing.T) {
+			deaf = make(chan struct{})
+			remote := faulty()
+			tiers, err := cache.Open(cache.TiersConfig{Remote: remote, MaxLoads: 1})
+			must(t, err)
+			cfg := thingConfig{Load: tt.load, Policy: patch{RemoteTimeout: new(time.Minute), LoadTimeout: new(time.Hour)}}
+			if tt.many {
+				cfg.LoadMany = func(ctx context.Context, keys []int) (map[int]string, error) {
+					_, err := tt.load(ctx, keys[0])
+					return nil, err
 				}
-				cfg := thingConfig{Load: tt.load, Policy: patch{RemoteTimeout: new(time.Minute), LoadTimeout: new(time.Hour)}}
-				if tt.many {
-					cfg.LoadMany = func(ctx context.Context, keys []int) (map[int]string, error) {
-						_, err := tt.load(ctx, keys[0])
-						return nil, err
-					}
-				}
-				c := with(t, tiers, cfg)
-				if tt.turn {
-					go func() { _, _ = c.Get(t.Context(), 99) }()
-					synctest.Wait()
-				}
-				if tt.claimed {
-					for _, k := range []string{cell1, "default:things:2"} {
-						if _, err := remote.Claim(t.Context(), k, tier.Claim{Nonce: tier.NewNonce(), Lease: time.Hour}); err != nil {
-							t.Fatal(err)
-						}
-					}
-				}
-				remote.Hang(tt.hung)
-				ctx, cancel := context.WithCancel(t.Context())
-				defer cancel()
-				time.AfterFunc(time.Second, func() {
-					ended, now := context.WithCancel(context.Background())
-					now()
-					_ = tiers.Close(ended)
-				})
-				crowd(4, func(i int) {
-					var err error
-					switch i {
-					case 0:
-						_, err = c.Get(ctx, 1)
-					case 1:
-						_, err = c.Fetch(ctx, 1, nil, cache.MaxAge(time.Hour))
-					case 2:
-						_, err = c.GetMany(ctx, []int{1, 2})
-					case 3:
-						err = c.Refresh(ctx, 2)
-					}
-					if !errors.Is(err, cache.ErrClosed) || errors.Is(err, context.Canceled) {
-						t.Errorf("call %d, which Close ended, says %v; want ErrClosed and not Canceled", i, err)
-					}
-				})
-				close(deaf)
-				remote.Heal()
+			}
+			c := with(t, tiers, cfg)
+			if tt.turn {
+				go func() { _, _ = c.Get(t.Context(), 99) }()
 				synctest.Wait()
+			}
+			if tt.claimed {
+				for _, k := range []string{cell1, "default:things:2"} {
+					if _, err := remote.Claim(t.Context(), k, tier.Claim{Nonce: tier.NewNonce(), Lease: time.Hour}); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			remote.Hang(tt.hung)
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			time.AfterFunc(time.Second, func() {
+				ended, now := context.WithCancel(context.Background())
+				now()
+				_ = tiers.Close(ended)
 			})
+			crowd(4, func(i int) {
+				var err error
+				switch i {
+				case 0:
+					_, err = c.Get(ctx, 1)
+				case 1:
+					_, err = c.Fetch(ctx, 1, nil, cache.MaxAge(time.Hour))
+				case 2:
+					_, err = c.GetMany(ctx, []int{1, 2})
+				case 3:
+					err = c.Refresh(ctx, 2)
+				}
+				if !errors.Is(err, cache.ErrClosed) || errors.Is(err, context.Canceled) {
+					t.Errorf("call %d, which Close ended, says %v; want ErrClosed and not Canceled", i, err)
+				}
+			})
+			close(deaf)
+			remote.Heal()
+			synctest.Wait()
 		})
 	}
 }
@@ -127,26 +123,24 @@ func TestSourceOfStandIns(t *testing.T) {
 		"remote, MaxAge":        {opts: []cache.Option{cache.MaxAge(time.Hour)}, want: cache.Remote},
 		"remote, a LoadTimeout": {policy: patch{LoadTimeout: new(time.Second)}, want: cache.Remote},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				src := &source{}
-				p := patch{TTL: new(time.Second), StaleIfError: new(time.Hour), LoadTimeout: tt.policy.LoadTimeout}
-				remote := faulty()
-				_, cs := fleet(t, 2, remote, cache.TiersConfig{}, thingConfig{Load: src.load, Policy: p})
-				get(t, cs[0], 1)
-				if tt.local {
-					get(t, cs[1], 1)
-				}
-				advance(time.Minute)
-				src.fail(errSource)
-				if tt.down {
-					remote.Fail(errSource)
-				}
-				if tt.policy.LoadTimeout != nil {
-					src.took = time.Minute
-				}
-				wantFetch(t, cs[1], 1, fetched{"1.1", tt.want, true, nil}, tt.opts...)
-			})
+		bubble(t, name, func(t *testing.T) {
+			src := &source{}
+			p := patch{TTL: new(time.Second), StaleIfError: new(time.Hour), LoadTimeout: tt.policy.LoadTimeout}
+			remote := faulty()
+			_, cs := fleet(t, 2, remote, cache.TiersConfig{}, thingConfig{Load: src.load, Policy: p})
+			get(t, cs[0], 1)
+			if tt.local {
+				get(t, cs[1], 1)
+			}
+			advance(time.Minute)
+			src.fail(errSource)
+			if tt.down {
+				remote.Fail(errSource)
+			}
+			if tt.policy.LoadTimeout != nil {
+				src.took = time.Minute
+			}
+			wantFetch(t, cs[1], 1, fetched{"1.1", tt.want, true, nil}, tt.opts...)
 		})
 	}
 }

@@ -58,10 +58,7 @@ func TestOneBadKeyAmongThousands(t *testing.T) {
 			return m, nil
 		}
 		_, cs := fleet(t, 2, remote, cache.TiersConfig{}, thingConfig{LoadMany: many})
-		keys := make([]int, 3000)
-		for i := range keys {
-			keys[i] = i
-		}
+		keys := ints(0, 3000)
 		_, _ = cs[0].GetMany(t.Context(), keys)
 		before := src.total()
 		remote.FailKeys(errSource, "default:things:0")

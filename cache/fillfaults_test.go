@@ -20,28 +20,26 @@ import (
 // repeated.
 func TestOvertakenReadSpendsOneDeadline(t *testing.T) {
 	for _, batch := range []bool{false, true} {
-		t.Run(fmt.Sprintf("batch=%v", batch), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				remote := faulty()
-				remote.Hang(true)
-				tiers := open(t, cache.TiersConfig{Remote: remote})
-				var loads int
-				c := with(t, tiers, thingConfig{Tags: tagT, Load: func(context.Context, int) (string, error) {
-					if loads++; loads < 3 {
-						invalidateTag(t, tiers, "t")
-					}
-					return "v", nil
-				}, Policy: patch{RemoteTimeout: new(50 * time.Millisecond)}})
-				start := time.Now()
-				if batch {
-					_, _ = c.GetMany(t.Context(), []int{1})
-				} else {
-					get(t, c, 1)
+		bubble(t, fmt.Sprintf("batch=%v", batch), func(t *testing.T) {
+			remote := faulty()
+			remote.Hang(true)
+			tiers := open(t, cache.TiersConfig{Remote: remote})
+			var loads int
+			c := with(t, tiers, thingConfig{Tags: tagT, Load: func(context.Context, int) (string, error) {
+				if loads++; loads < 3 {
+					invalidateTag(t, tiers, "t")
 				}
-				if d := time.Since(start); d != 50*time.Millisecond {
-					t.Errorf("the read took %v with %d loads, want one deadline", d, loads)
-				}
-			})
+				return "v", nil
+			}, Policy: patch{RemoteTimeout: new(50 * time.Millisecond)}})
+			start := time.Now()
+			if batch {
+				_, _ = c.GetMany(t.Context(), []int{1})
+			} else {
+				get(t, c, 1)
+			}
+			if d := time.Since(start); d != 50*time.Millisecond {
+				t.Errorf("the read took %v with %d loads, want one deadline", d, loads)
+			}
 		})
 	}
 }
@@ -53,9 +51,7 @@ func TestCloseDuringALoad(t *testing.T) {
 		memory := tiertest.NewMemory()
 		remote := tiertest.NewFaulty(memory)
 		tiers, err := cache.Open(cache.TiersConfig{Remote: remote})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		errs := patch{ErrorTTL: new(time.Minute)}
 		c := with(t, tiers, thingConfig{Policy: errs, Load: func(ctx context.Context, _ int) (string, error) {
 			<-ctx.Done()
@@ -99,9 +95,7 @@ func TestRefreshThatCannotBeginEnds(t *testing.T) {
 		src := &source{}
 		g := &doored{Local: local.New(local.Config{})}
 		tiers, err := cache.Open(cache.TiersConfig{Local: g})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		c := with(t, tiers, thingConfig{Load: src.load, Policy: patch{TTL: new(time.Second), Stale: new(time.Hour)}})
 		get(t, c, 1)
 		advance(2 * time.Second)
@@ -256,10 +250,7 @@ func TestGiveBackOfManyClaims(t *testing.T) {
 		remote := faulty()
 		src := &source{}
 		c := with(t, open(t, cache.TiersConfig{Remote: remote}), thingConfig{LoadMany: src.loadMany})
-		keys := make([]int, 5000)
-		for i := range keys {
-			keys[i] = i
-		}
+		keys := ints(0, 5000)
 		remote.Hang(true, tiertest.ClaimMany)
 		_, _ = c.GetMany(t.Context(), keys)
 		advance(10 * time.Second)
@@ -272,40 +263,38 @@ func TestGiveBackOfManyClaims(t *testing.T) {
 // Size is not called for an old value that is served in place of a failed load.
 func TestOldValueKeepsItsSize(t *testing.T) {
 	for _, batch := range []bool{false, true} {
-		t.Run(fmt.Sprintf("batch=%v", batch), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var bad atomic.Bool
-				src := &source{}
-				c := with(t, open(t, cache.TiersConfig{}), thingConfig{
-					Load:   src.load,
-					Policy: patch{TTL: new(time.Second), StaleIfError: new(time.Hour)},
-					Size: func(string) int64 {
-						if bad.Load() {
-							panic("size")
-						}
-						return 8
-					},
-				})
-				get(t, c, 1)
-				advance(2 * time.Second)
-				bad.Store(true)
-				src.fail(errSource)
-				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-				defer cancel()
-				start := time.Now()
-				var v string
-				p := panicOf(func() {
-					if batch {
-						m, _ := c.GetMany(ctx, []int{1, 2})
-						v = m[1]
-					} else {
-						v, _ = c.Get(ctx, 1)
+		bubble(t, fmt.Sprintf("batch=%v", batch), func(t *testing.T) {
+			var bad atomic.Bool
+			src := &source{}
+			c := with(t, open(t, cache.TiersConfig{}), thingConfig{
+				Load:   src.load,
+				Policy: patch{TTL: new(time.Second), StaleIfError: new(time.Hour)},
+				Size: func(string) int64 {
+					if bad.Load() {
+						panic("size")
 					}
-				})
-				if d := time.Since(start); p != nil || v != "1.1" || d > time.Second {
-					t.Errorf("the caller gets %q, panic %v, after %v; want the old value at once", v, p, d)
+					return 8
+				},
+			})
+			get(t, c, 1)
+			advance(2 * time.Second)
+			bad.Store(true)
+			src.fail(errSource)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			start := time.Now()
+			var v string
+			p := panicOf(func() {
+				if batch {
+					m, _ := c.GetMany(ctx, []int{1, 2})
+					v = m[1]
+				} else {
+					v, _ = c.Get(ctx, 1)
 				}
 			})
+			if d := time.Since(start); p != nil || v != "1.1" || d > time.Second {
+				t.Errorf("the caller gets %q, panic %v, after %v; want the old value at once", v, p, d)
+			}
 		})
 	}
 }

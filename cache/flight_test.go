@@ -27,56 +27,49 @@ func TestOneLoadForAll(t *testing.T) {
 		{"2 processes of 32 callers", 2, 32},
 		{"5 processes of 100 callers", 5, 100},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				src := &source{took: 70 * time.Millisecond}
-				cfg := thingConfig{Load: src.load}
-				cs := []things{}
-				if tt.processes == 0 {
-					cs = append(cs, with(t, open(t, cache.TiersConfig{}), cfg))
-				} else {
-					_, cs = fleet(t, tt.processes, tiertest.NewMemory(), cache.TiersConfig{}, cfg)
-				}
-				start := time.Now()
-				crowd(tt.callers*len(cs), func(i int) {
-					if v, err := cs[i%len(cs)].Get(t.Context(), 7); v != "7.1" || err != nil {
-						t.Errorf("Get(7) = %q, %v, want 7.1", v, err)
-					}
-				})
-				src.wantLoads(t, 1)
-				// Waiting for another process's fill takes little longer than the load.
-				if d := time.Since(start); d > 80*time.Millisecond {
-					t.Errorf("the last caller got its answer after %v, and the load took %v", d, src.took)
+		bubble(t, tt.name, func(t *testing.T) {
+			src := &source{took: 70 * time.Millisecond}
+			cfg := thingConfig{Load: src.load}
+			cs := []things{}
+			if tt.processes == 0 {
+				cs = append(cs, with(t, open(t, cache.TiersConfig{}), cfg))
+			} else {
+				_, cs = fleet(t, tt.processes, tiertest.NewMemory(), cache.TiersConfig{}, cfg)
+			}
+			start := time.Now()
+			crowd(tt.callers*len(cs), func(i int) {
+				if v, err := cs[i%len(cs)].Get(t.Context(), 7); v != "7.1" || err != nil {
+					t.Errorf("Get(7) = %q, %v, want 7.1", v, err)
 				}
 			})
+			src.wantLoads(t, 1)
+			// Waiting for another process's fill takes little longer than the load.
+			if d := time.Since(start); d > 80*time.Millisecond {
+				t.Errorf("the last caller got its answer after %v, and the load took %v", d, src.took)
+			}
 		})
 	}
 }
 
 func TestCancelledFirstCallerHarmsNobody(t *testing.T) {
 	for _, remote := range []bool{false, true} {
-		t.Run(fmt.Sprintf("remote=%v", remote), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				src := &source{took: time.Second}
-				var tc cache.TiersConfig
-				if remote {
-					tc.Remote = tiertest.NewMemory()
+		bubble(t, fmt.Sprintf("remote=%v", remote), func(t *testing.T) {
+			src := &source{took: time.Second}
+			tc := tiersOf(remote)
+			c := with(t, open(t, tc), thingConfig{Load: src.load})
+			first, cancel := context.WithCancel(t.Context())
+			go func() {
+				_, err := c.Get(first, 1)
+				wantError(t, err, "get", cell1, context.Canceled)
+			}()
+			synctest.Wait()
+			time.AfterFunc(300*time.Millisecond, cancel)
+			crowd(10, func(int) {
+				if v := get(t, c, 1); v != "1.1" {
+					t.Errorf("Get(1) = %q, want 1.1", v)
 				}
-				c := with(t, open(t, tc), thingConfig{Load: src.load})
-				first, cancel := context.WithCancel(t.Context())
-				go func() {
-					_, err := c.Get(first, 1)
-					wantError(t, err, "get", "default:things:1", context.Canceled)
-				}()
-				synctest.Wait()
-				time.AfterFunc(300*time.Millisecond, cancel)
-				crowd(10, func(int) {
-					if v := get(t, c, 1); v != "1.1" {
-						t.Errorf("Get(1) = %q, want 1.1", v)
-					}
-				})
-				src.wantLoads(t, 1)
 			})
+			src.wantLoads(t, 1)
 		})
 	}
 }
@@ -92,7 +85,7 @@ func TestLeaderLeavesDuringRemoteCall(t *testing.T) {
 		defer cancel()
 		go func() {
 			_, err := c.Get(first, 1)
-			wantError(t, err, "get", "default:things:1", context.DeadlineExceeded)
+			wantError(t, err, "get", cell1, context.DeadlineExceeded)
 			if !errors.Is(first.Err(), context.DeadlineExceeded) {
 				t.Error("the first caller was answered before its deadline")
 			}
@@ -106,36 +99,31 @@ func TestLeaderLeavesDuringRemoteCall(t *testing.T) {
 
 func TestLastToLeaveCancelsTheLoad(t *testing.T) {
 	for _, remote := range []bool{false, true} {
-		t.Run(fmt.Sprintf("remote=%v", remote), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				src := &source{took: time.Minute / 3}
-				var tc cache.TiersConfig
-				if remote {
-					tc.Remote = tiertest.NewMemory()
+		bubble(t, fmt.Sprintf("remote=%v", remote), func(t *testing.T) {
+			src := &source{took: time.Minute / 3}
+			tc := tiersOf(remote)
+			tiers := open(t, tc)
+			c := with(t, tiers, thingConfig{Load: src.load})
+			crowd(3, func(i int) {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Duration(1+i)*time.Second)
+				defer cancel()
+				if _, err := c.Get(ctx, 1); !errors.Is(err, context.DeadlineExceeded) {
+					t.Errorf("caller %d: %v, want its deadline", i, err)
 				}
-				tiers := open(t, tc)
-				c := with(t, tiers, thingConfig{Load: src.load})
-				crowd(3, func(i int) {
-					ctx, cancel := context.WithTimeout(t.Context(), time.Duration(1+i)*time.Second)
-					defer cancel()
-					if _, err := c.Get(ctx, 1); !errors.Is(err, context.DeadlineExceeded) {
-						t.Errorf("caller %d: %v, want its deadline", i, err)
-					}
-					synctest.Wait()
-					src.mu.Lock()
-					defer src.mu.Unlock()
-					if ended := src.running == 0; ended != (i == 2) {
-						t.Errorf("after caller %d left, the load's context ended: %v", i, ended)
-					}
-				})
-				// No flight is left: the next caller loads.
+				synctest.Wait()
 				src.mu.Lock()
-				src.took = 0
-				src.mu.Unlock()
-				if v := get(t, c, 1); v != "1.2" {
-					t.Errorf("Get(1) = %q, want 1.2", v)
+				defer src.mu.Unlock()
+				if ended := src.running == 0; ended != (i == 2) {
+					t.Errorf("after caller %d left, the load's context ended: %v", i, ended)
 				}
 			})
+			// No flight is left: the next caller loads.
+			src.mu.Lock()
+			src.took = 0
+			src.mu.Unlock()
+			if v := get(t, c, 1); v != "1.2" {
+				t.Errorf("Get(1) = %q, want 1.2", v)
+			}
 		})
 	}
 }
@@ -175,43 +163,41 @@ func TestPanicReachesEveryWaiter(t *testing.T) {
 		{"fetch", func(c things, ctx context.Context) error { _, err := c.Fetch(ctx, 1, nil); return err }},
 		{"get many", func(c things, ctx context.Context) error { _, err := c.GetMany(ctx, []int{1, 2}); return err }},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var calls atomic.Int64
-				cause := errors.New("boom")
-				tiers := open(t, cache.TiersConfig{MaxLoads: 1, Remote: tiertest.NewMemory()})
-				c := with(t, tiers, thingConfig{Load: func(ctx context.Context, k int) (string, error) {
-					if k == 2 || calls.Add(1) > 1 {
-						return "fine", nil
-					}
-					_ = nap(ctx, time.Second)
-					panicHere(cause)
-					return "", nil
-				}})
-				var panics atomic.Int64
-				crowd(32, func(int) {
-					p := panicOf(func() { _ = tt.load(c, t.Context()) })
-					if p == nil {
-						return // it called after the flight ended
-					}
-					panics.Add(1)
-					pe, ok := p.(*cache.PanicError)
-					if !ok || pe.Value != any(cause) || !errors.Is(pe, cause) {
-						t.Errorf("panic with %v, want a *PanicError of %v", p, cause)
-					} else if !strings.Contains(string(pe.Stack), "panicHere") {
-						t.Errorf("the stack is not the loader's:\n%s", pe.Stack)
-					}
-				})
-				if n := panics.Load(); n != 32 {
-					t.Errorf("%d of 32 waiters panicked", n)
+		bubble(t, tt.name, func(t *testing.T) {
+			var calls atomic.Int64
+			cause := errors.New("boom")
+			tiers := open(t, cache.TiersConfig{MaxLoads: 1, Remote: tiertest.NewMemory()})
+			c := with(t, tiers, thingConfig{Load: func(ctx context.Context, k int) (string, error) {
+				if k == 2 || calls.Add(1) > 1 {
+					return "fine", nil
 				}
-				if v := get(t, c, 1); v != "fine" {
-					t.Errorf("Get after the panic = %q, want fine", v)
+				_ = nap(ctx, time.Second)
+				panicHere(cause)
+				return "", nil
+			}})
+			var panics atomic.Int64
+			crowd(32, func(int) {
+				p := panicOf(func() { _ = tt.load(c, t.Context()) })
+				if p == nil {
+					return // it called after the flight ended
 				}
-				if n := total(tiers).LoadPanics; n != 1 {
-					t.Errorf("LoadPanics = %d, want 1", n)
+				panics.Add(1)
+				pe, ok := p.(*cache.PanicError)
+				if !ok || pe.Value != any(cause) || !errors.Is(pe, cause) {
+					t.Errorf("panic with %v, want a *PanicError of %v", p, cause)
+				} else if !strings.Contains(string(pe.Stack), "panicHere") {
+					t.Errorf("the stack is not the loader's:\n%s", pe.Stack)
 				}
 			})
+			if n := panics.Load(); n != 32 {
+				t.Errorf("%d of 32 waiters panicked", n)
+			}
+			if v := get(t, c, 1); v != "fine" {
+				t.Errorf("Get after the panic = %q, want fine", v)
+			}
+			if n := total(tiers).LoadPanics; n != 1 {
+				t.Errorf("LoadPanics = %d, want 1", n)
+			}
 		})
 	}
 }
@@ -238,60 +224,54 @@ func TestGoexitInLoader(t *testing.T) {
 		{"Load", thingConfig{Load: func(context.Context, int) (string, error) { runtime.Goexit(); return "", nil }}},
 		{"LoadMany", thingConfig{LoadMany: func(context.Context, []int) (map[int]string, error) { runtime.Goexit(); return nil, nil }}},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				c := with(t, open(t, cache.TiersConfig{MaxLoads: 1, Remote: tiertest.NewMemory()}), tt.cfg)
-				for range 3 { // each load released its slot
-					crowd(3, func(int) {
-						_, err := c.Get(t.Context(), 1)
-						wantError(t, err, "get", "default:things:1", cache.ErrGoexit)
-					})
-					_, err := c.GetMany(t.Context(), []int{1, 2})
-					if be, ok := errors.AsType[*cache.BatchError[int]](err); !ok || len(be.Errs) != 2 || !errors.Is(err, cache.ErrGoexit) {
-						t.Errorf("GetMany: %v, want ErrGoexit for both keys", err)
-					}
+		bubble(t, tt.name, func(t *testing.T) {
+			c := with(t, open(t, cache.TiersConfig{MaxLoads: 1, Remote: tiertest.NewMemory()}), tt.cfg)
+			for range 3 { // each load released its slot
+				crowd(3, func(int) {
+					_, err := c.Get(t.Context(), 1)
+					wantError(t, err, "get", cell1, cache.ErrGoexit)
+				})
+				_, err := c.GetMany(t.Context(), []int{1, 2})
+				if be, ok := errors.AsType[*cache.BatchError[int]](err); !ok || len(be.Errs) != 2 || !errors.Is(err, cache.ErrGoexit) {
+					t.Errorf("GetMany: %v, want ErrGoexit for both keys", err)
 				}
-			})
+			}
 		})
 	}
 }
 
 func TestNestedLoads(t *testing.T) {
-	t.Run("in one turn", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			var c things
-			c = with(t, open(t, cache.TiersConfig{MaxLoads: 1}), thingConfig{Load: func(ctx context.Context, k int) (string, error) {
-				if k == 0 {
-					return "bottom", nap(ctx, time.Millisecond)
-				}
-				return c.Get(ctx, k-1)
-			}})
-			crowd(20, func(i int) {
-				if v := get(t, c, i); v != "bottom" {
-					t.Errorf("Get(%d) = %q", i, v)
-				}
-			})
+	bubble(t, "in one turn", func(t *testing.T) {
+		var c things
+		c = with(t, open(t, cache.TiersConfig{MaxLoads: 1}), thingConfig{Load: func(ctx context.Context, k int) (string, error) {
+			if k == 0 {
+				return "bottom", nap(ctx, time.Millisecond)
+			}
+			return c.Get(ctx, k-1)
+		}})
+		crowd(20, func(i int) {
+			if v := get(t, c, i); v != "bottom" {
+				t.Errorf("Get(%d) = %q", i, v)
+			}
 		})
 	})
 	// The leader of the inner flight waits for the turn that the outer load has.
-	t.Run("joining a flight that waits for its turn", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			var c things
-			c = with(t, open(t, cache.TiersConfig{MaxLoads: 1}), thingConfig{Load: func(ctx context.Context, k int) (string, error) {
-				if k == 0 {
-					return "bottom", nil
-				}
-				_ = nap(ctx, time.Second)
-				return c.Get(ctx, 0)
-			}})
-			start := time.Now()
-			go func() { get(t, c, 1) }()
-			synctest.Wait()
-			if v := get(t, c, 0); v != "bottom" || time.Since(start) > 2*time.Second {
-				t.Errorf("Get(0) = %q after %v", v, time.Since(start))
+	bubble(t, "joining a flight that waits for its turn", func(t *testing.T) {
+		var c things
+		c = with(t, open(t, cache.TiersConfig{MaxLoads: 1}), thingConfig{Load: func(ctx context.Context, k int) (string, error) {
+			if k == 0 {
+				return "bottom", nil
 			}
-			synctest.Wait()
-		})
+			_ = nap(ctx, time.Second)
+			return c.Get(ctx, 0)
+		}})
+		start := time.Now()
+		go func() { get(t, c, 1) }()
+		synctest.Wait()
+		if v := get(t, c, 0); v != "bottom" || time.Since(start) > 2*time.Second {
+			t.Errorf("Get(0) = %q after %v", v, time.Since(start))
+		}
+		synctest.Wait()
 	})
 }
 
@@ -331,20 +311,18 @@ func TestRecursiveLoad(t *testing.T) {
 			return c
 		}},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				start := time.Now()
-				c := tt.build(t, open(t, cache.TiersConfig{Remote: tiertest.NewMemory()}))
-				if _, err := c.Get(t.Context(), 1); !errors.Is(err, cache.ErrRecursive) {
-					t.Errorf("Get: %v, want ErrRecursive", err)
-				}
-				if _, err := c.GetMany(t.Context(), []int{1, 101}); !errors.Is(err, cache.ErrRecursive) {
-					t.Errorf("GetMany: %v, want ErrRecursive", err)
-				}
-				if d := time.Since(start); d > time.Second {
-					t.Errorf("ErrRecursive came after %v, want at most 1s", d)
-				}
-			})
+		bubble(t, tt.name, func(t *testing.T) {
+			start := time.Now()
+			c := tt.build(t, open(t, cache.TiersConfig{Remote: tiertest.NewMemory()}))
+			if _, err := c.Get(t.Context(), 1); !errors.Is(err, cache.ErrRecursive) {
+				t.Errorf("Get: %v, want ErrRecursive", err)
+			}
+			if _, err := c.GetMany(t.Context(), []int{1, 101}); !errors.Is(err, cache.ErrRecursive) {
+				t.Errorf("GetMany: %v, want ErrRecursive", err)
+			}
+			if d := time.Since(start); d > time.Second {
+				t.Errorf("ErrRecursive came after %v, want at most 1s", d)
+			}
 		})
 	}
 }

@@ -80,13 +80,9 @@ func TestFloodsOfTiers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			tiers := roomy(t, l)
 			c, err := cache.New(tiers, cache.Config[spelledInt, int]{Namespace: "spelled"})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			for k := range spelledInt(flooded) {
-				if err := c.Set(t.Context(), k, 1); err != nil {
-					t.Fatal(err)
-				}
+				must(t, c.Set(t.Context(), k, 1))
 			}
 			n := scaled(1_000_000)
 			atOnce(t, n, func(i int) error {
@@ -126,9 +122,7 @@ func TestFloodThroughTheLog(t *testing.T) {
 	cfg := thingConfig{LocalOnly: true, Load: (&source{}).load, Policy: patch{TTL: new(time.Hour)}}
 	c, other := with(t, tiers[0], cfg), with(t, tiers[1], cfg)
 	for k := range flooded {
-		if _, err := c.Get(t.Context(), k); err != nil {
-			t.Fatal(err)
-		}
+		get(t, c, k)
 	}
 	const bulk = 1000
 	atOnce(t, scaled(1_000_000)/bulk, func(i int) error {
@@ -138,9 +132,7 @@ func TestFloodThroughTheLog(t *testing.T) {
 		}
 		return other.DeleteMany(t.Context(), keys)
 	})
-	if err := tiers[0].Ready(t.Context()); err != nil {
-		t.Fatalf("Ready: %v", err)
-	}
+	must(t, tiers[0].Ready(t.Context()))
 	wantResidents(t, c, flooded, 999)
 	if s := tiers[0].Stats(); s.Log.Lapses > 0 || s.Fences.Keys == 0 {
 		t.Errorf("%+v and %+v, want fences and no lapse", s.Log, s.Fences)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/twofold-go/twofold/cache"
@@ -36,47 +35,43 @@ func TestLoadThatOutlivesItsHold(t *testing.T) {
 			}
 		}},
 		"refresh": {scope: invalidate.Tag("default", "t"), load: func(t *testing.T, c things) {
-			if err := c.Refresh(t.Context(), 1); err != nil {
-				t.Error(err)
-			}
+			succeeds(t, c.Refresh(t.Context(), 1))
 		}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				lag := tt.took
-				if lag == 0 {
-					lag = hold / 2
-				}
-				src := &replica{took: lag}
-				tt.cfg.Tags = func(int, string) []string { return []string{"t"} }
-				w := newLogged(t, tt.cfg)
-				c := with(t, w.tiers[0], thingConfig{
-					Namespace: "things", Tags: tt.cfg.Tags, LocalOnly: tt.cfg.LocalOnly, Policy: tt.cfg.Policy, Load: src.load,
-				})
-				w.invalidate(t, 0, tt.scope, invalidate.Hold(hold))
-				advance(hold - hold/4)
-				src.set("old", "new")
-				switch {
-				case tt.load != nil:
-					tt.load(t, c)
-				case tt.took > 0:
-					if _, err := c.Get(t.Context(), 1); err == nil {
-						t.Error("the load ended within LoadTimeout")
-					}
-					advance(lag)
-				default:
-					if v := get(t, c, 1); v != "old" {
-						t.Errorf("the first read got %q, want the lagging replica's value", v)
-					}
-				}
-				src.took = 0
-				if v := get(t, c, 1); v != "new" {
-					t.Errorf("after the hold the process reads %q: it has cached the replica's old value", v)
-				}
-				if n := total(w.tiers[0]).Fills; n > 1 {
-					t.Errorf("%d fills, want at most the last load's", n)
-				}
+		bubble(t, name, func(t *testing.T) {
+			lag := tt.took
+			if lag == 0 {
+				lag = hold / 2
+			}
+			src := &replica{took: lag}
+			tt.cfg.Tags = func(int, string) []string { return []string{"t"} }
+			w := newLogged(t, tt.cfg)
+			c := with(t, w.tiers[0], thingConfig{
+				Namespace: "things", Tags: tt.cfg.Tags, LocalOnly: tt.cfg.LocalOnly, Policy: tt.cfg.Policy, Load: src.load,
 			})
+			w.invalidate(t, 0, tt.scope, invalidate.Hold(hold))
+			advance(hold - hold/4)
+			src.set("old", "new")
+			switch {
+			case tt.load != nil:
+				tt.load(t, c)
+			case tt.took > 0:
+				if _, err := c.Get(t.Context(), 1); err == nil {
+					t.Error("the load ended within LoadTimeout")
+				}
+				advance(lag)
+			default:
+				if v := get(t, c, 1); v != "old" {
+					t.Errorf("the first read got %q, want the lagging replica's value", v)
+				}
+			}
+			src.took = 0
+			if v := get(t, c, 1); v != "new" {
+				t.Errorf("after the hold the process reads %q: it has cached the replica's old value", v)
+			}
+			if n := total(w.tiers[0]).Fills; n > 1 {
+				t.Errorf("%d fills, want at most the last load's", n)
+			}
 		})
 	}
 }
@@ -112,36 +107,30 @@ func TestValueBuiltFromAHeldPart(t *testing.T) {
 		"prefix": invalidate.Prefix("default", "things:"),
 		"tag":    invalidate.Tag("default", "t"),
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				tiers := open(t, cache.TiersConfig{Log: logtest.NewMemory(logtest.MemoryConfig{Bound: bound})})
-				src := &replica{}
-				parts := with(t, tiers, thingConfig{Load: src.load, Tags: func(int, string) []string { return []string{"t"} }})
-				outer := with(t, tiers, thingConfig{Namespace: "pages", Load: func(ctx context.Context, k int) (string, error) {
-					v, err := parts.Get(ctx, k)
-					<-time.After(hold)
-					return "page of " + v, err
-				}})
-				whole := with(t, tiers, thingConfig{Namespace: "sites", Load: outer.Get})
-				if err := tiers.Ready(t.Context()); err != nil {
-					t.Fatal(err)
-				}
-				if err := tiers.Invalidate(t.Context(), scope, invalidate.Hold(hold)); err != nil {
-					t.Fatal(err)
-				}
-				advance(hold / 2)
-				src.set("old", "new")
-				if v := get(t, whole, 1); v != "page of old" {
-					t.Errorf("within the hold: %q", v)
-				}
-				if v := get(t, whole, 1); v != "page of new" {
-					t.Errorf("after the hold: %q: the value built from the held part was cached", v)
-				}
-				src.set("newer", "newer")
-				if v := get(t, whole, 1); v != "page of new" {
-					t.Errorf("after the hold: %q: nothing is cached", v)
-				}
-			})
+		bubble(t, name, func(t *testing.T) {
+			tiers := open(t, cache.TiersConfig{Log: logtest.NewMemory(logtest.MemoryConfig{Bound: bound})})
+			src := &replica{}
+			parts := with(t, tiers, thingConfig{Load: src.load, Tags: tagT})
+			outer := with(t, tiers, thingConfig{Namespace: "pages", Load: func(ctx context.Context, k int) (string, error) {
+				v, err := parts.Get(ctx, k)
+				<-time.After(hold)
+				return "page of " + v, err
+			}})
+			whole := with(t, tiers, thingConfig{Namespace: "sites", Load: outer.Get})
+			must(t, tiers.Ready(t.Context()))
+			must(t, tiers.Invalidate(t.Context(), scope, invalidate.Hold(hold)))
+			advance(hold / 2)
+			src.set("old", "new")
+			if v := get(t, whole, 1); v != "page of old" {
+				t.Errorf("within the hold: %q", v)
+			}
+			if v := get(t, whole, 1); v != "page of new" {
+				t.Errorf("after the hold: %q: the value built from the held part was cached", v)
+			}
+			src.set("newer", "newer")
+			if v := get(t, whole, 1); v != "page of new" {
+				t.Errorf("after the hold: %q: nothing is cached", v)
+			}
 		})
 	}
 }
@@ -154,29 +143,23 @@ func TestSetWithinAHold(t *testing.T) {
 		"prefix": invalidate.Prefix("default", "things:"),
 		"tag":    invalidate.Tag("default", "t"),
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := newLogged(t, thingConfig{Tags: func(int, string) []string { return []string{"t"} }})
-				w.want(t, 1, 1, "1.1")
-				w.invalidate(t, 0, scope, invalidate.Hold(time.Second))
-				for range 2 {
-					if err := w.c[0].Set(t.Context(), 1, "set"); err != nil {
-						t.Fatal(err)
-					}
-					w.want(t, 0, 1, "set")
-				}
-				advance(5 * time.Millisecond)
-				w.want(t, 1, 1, "1.2")
-				if n := total(w.tiers[0]).FillsNotWanted; n != 2 {
-					t.Errorf("%d fills not wanted, want those of both Sets", n)
-				}
-				advance(time.Second)
-				if err := w.c[0].Set(t.Context(), 1, "later"); err != nil {
-					t.Fatal(err)
-				}
-				advance(5 * time.Millisecond)
-				w.want(t, 1, 1, "later")
-			})
+		bubble(t, name, func(t *testing.T) {
+			w := newLogged(t, thingConfig{Tags: tagT})
+			w.want(t, 1, 1, "1.1")
+			w.invalidate(t, 0, scope, invalidate.Hold(time.Second))
+			for range 2 {
+				must(t, w.c[0].Set(t.Context(), 1, "set"))
+				w.want(t, 0, 1, "set")
+			}
+			advance(5 * time.Millisecond)
+			w.want(t, 1, 1, "1.2")
+			if n := total(w.tiers[0]).FillsNotWanted; n != 2 {
+				t.Errorf("%d fills not wanted, want those of both Sets", n)
+			}
+			advance(time.Second)
+			must(t, w.c[0].Set(t.Context(), 1, "later"))
+			advance(5 * time.Millisecond)
+			w.want(t, 1, 1, "later")
 		})
 	}
 }

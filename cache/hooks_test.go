@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -105,14 +104,10 @@ func TestStoredWithTags(t *testing.T) {
 			"default:inner:1": {"default:t"},
 			"default:outer:1": {"default:depend", "default:option", "default:t"},
 		})
-		if err := outer.Delete(t.Context(), 1); err != nil {
-			t.Fatal(err)
-		}
+		must(t, outer.Delete(t.Context(), 1))
 		seen.want(tagsByKey{"default:inner:1": {"default:t"}})
 	}
-	if err := inner.Set(t.Context(), 2, "set", cache.Tags("option")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, inner.Set(t.Context(), 2, "set", cache.Tags("option")))
 	// An unchanged value keeps its tags and gets those of this call.
 	kept := with(t, tiers, thingConfig{Namespace: "kept"})
 	for i, tag := range []string{"first", "second"} {
@@ -170,13 +165,11 @@ func TestStoredBeforeVisible(t *testing.T) {
 	seen := 0
 	cfg.Local = spied{Tier: local.New(local.Config{}), before: func() {
 		seen++
-		stored.want(tagsByKey{"default:things:1": {"default:t"}})
+		stored.want(tagsByKey{cell1: {"default:t"}})
 	}}
 	c := with(t, open(t, cfg), thingConfig{Tags: tagT, Load: (&source{}).load})
 	get(t, c, 1)
-	if err := c.Set(t.Context(), 1, "set"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, c.Set(t.Context(), 1, "set"))
 	if seen != 2 {
 		t.Errorf("%d entries were stored, want 2", seen)
 	}
@@ -213,26 +206,20 @@ func TestEntryAlive(t *testing.T) {
 			return c.DeleteAll(ctx)
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				cfg := cache.TiersConfig{Local: local.New(local.Config{MaxBytes: 1 << 20})}
-				seen := listen(t, &cfg)
-				tiers := open(t, cfg)
-				c := with(t, tiers, thingConfig{Tags: tagT, Load: (&source{}).load})
-				for range 2 { // the entry is stored again
-					get(t, c, 1)
-					seen.want(tagsByKey{"default:things:1": {"default:t"}})
-					if err := leave(t.Context(), tiers, c); err != nil {
-						t.Fatal(err)
-					}
-					seen.want(tagsByKey{})
-				}
+		bubble(t, name, func(t *testing.T) {
+			cfg := cache.TiersConfig{Local: local.New(local.Config{MaxBytes: 1 << 20})}
+			seen := listen(t, &cfg)
+			tiers := open(t, cfg)
+			c := with(t, tiers, thingConfig{Tags: tagT, Load: (&source{}).load})
+			for range 2 { // the entry is stored again
 				get(t, c, 1)
-				if err := tiers.Close(t.Context()); err != nil {
-					t.Fatal(err)
-				}
-				seen.want(tagsByKey{}) // entries of closed tiers are not alive
-			})
+				seen.want(tagsByKey{cell1: {"default:t"}})
+				must(t, leave(t.Context(), tiers, c))
+				seen.want(tagsByKey{})
+			}
+			get(t, c, 1)
+			must(t, tiers.Close(t.Context()))
+			seen.want(tagsByKey{}) // entries of closed tiers are not alive
 		})
 	}
 }

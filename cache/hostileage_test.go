@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/twofold-go/twofold/cache"
@@ -21,9 +20,7 @@ func TestHostileTimes(t *testing.T) {
 			math.MinInt64, math.MinInt64 + 1, math.MinInt64 / 2, -1e18, -1e15, -9_223_372_036_855, -9_223_372_036_854, -1, 0, 1,
 			9_223_372_036_854, 9_223_372_036_855, 1e15, 1e18, math.MaxInt64 / 2, math.MaxInt64 - 1, math.MaxInt64,
 		} {
-			t.Run(fmt.Sprintf("%s=%d", field, ms), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) { hostileTimes(t, field, ms) })
-			})
+			bubble(t, fmt.Sprintf("%s=%d", field, ms), func(t *testing.T) { hostileTimes(t, field, ms) })
 		}
 	}
 }
@@ -94,14 +91,10 @@ type hostile struct {
 // hostileCell returns the cell of key 1 with changed times.
 func hostileCell(t *testing.T, remote tier.Remote, field string, ms int64) hostile {
 	t.Helper()
-	raw, err := remote.Get(t.Context(), "default:things:1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw, err := remote.Get(t.Context(), cell1)
+	must(t, err)
 	cell, err := tier.ParseCell(raw)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	switch field {
 	case "LoadedAt":
 		cell.LoadedAt = ms
@@ -113,8 +106,6 @@ func hostileCell(t *testing.T, remote tier.Remote, field string, ms int64) hosti
 		cell.LoadedAt, cell.SoftAt, cell.HardAt = ms, ms, ms
 	}
 	frame, err := cell.Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return hostile{cell, frame}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/twofold-go/twofold/cache"
@@ -15,9 +14,7 @@ import (
 func TestHungRedisAndShortDeadlines(t *testing.T) {
 	for _, patience := range []time.Duration{15 * time.Millisecond, 30 * time.Millisecond, 100 * time.Millisecond, 500 * time.Millisecond} {
 		for _, lease := range []bool{true, false} {
-			t.Run(fmt.Sprintf("%v, lease at first %v", patience, lease), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) { hungRedis(t, patience, lease) })
-			})
+			bubble(t, fmt.Sprintf("%v, lease at first %v", patience, lease), func(t *testing.T) { hungRedis(t, patience, lease) })
 		}
 	}
 }

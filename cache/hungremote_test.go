@@ -16,9 +16,7 @@ import (
 func TestSoftTimeoutOfAHungRemoteTier(t *testing.T) {
 	for _, many := range []bool{false, true} {
 		for _, keys := range [][]int{{1}, ints(0, 10)} {
-			t.Run(fmt.Sprintf("LoadMany=%v, %d keys", many, len(keys)), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) { softTimeoutOfAHungRemoteTier(t, many, keys) })
-			})
+			bubble(t, fmt.Sprintf("LoadMany=%v, %d keys", many, len(keys)), func(t *testing.T) { softTimeoutOfAHungRemoteTier(t, many, keys) })
 		}
 	}
 }
@@ -102,9 +100,7 @@ func TestCloseCancelsRemoteCalls(t *testing.T) {
 			if name == "Peek" && op != tiertest.Get {
 				continue
 			}
-			t.Run(fmt.Sprintf("%s, op %d", name, op), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) { closeCancelsRemoteCalls(t, op, read) })
-			})
+			bubble(t, fmt.Sprintf("%s, op %d", name, op), func(t *testing.T) { closeCancelsRemoteCalls(t, op, read) })
 		}
 	}
 }
@@ -153,9 +149,7 @@ func TestCloseWaitsForRemoteCalls(t *testing.T) {
 		answered := make(chan error, 1)
 		go func() { _, err := c.Get(t.Context(), 1); answered <- err }()
 		synctest.Wait()
-		if err := tiers.Close(context.Background()); err != nil {
-			t.Errorf("Close: %v", err)
-		}
+		succeeds(t, tiers.Close(context.Background()))
 		if d := time.Since(start); d != 100*time.Millisecond {
 			t.Errorf("Close took %v, want the 100ms of the call", d)
 		}

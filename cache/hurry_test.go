@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/twofold-go/twofold/cache"
@@ -16,9 +15,7 @@ import (
 func TestHurriedReadsWhileTheLogHangs(t *testing.T) {
 	for _, limit := range []time.Duration{15 * time.Millisecond, 30 * time.Millisecond, 100 * time.Millisecond, 500 * time.Millisecond} {
 		for name, started := range map[string]bool{"from the start": false, "later": true} {
-			t.Run(fmt.Sprint(limit, " ", name), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) { hurriedReads(t, limit, started) })
-			})
+			bubble(t, fmt.Sprint(limit, " ", name), func(t *testing.T) { hurriedReads(t, limit, started) })
 		}
 	}
 }

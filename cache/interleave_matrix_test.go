@@ -109,7 +109,7 @@ func TestLogFaultMatrix(t *testing.T) {
 }
 
 func tryFault(t *testing.T, f logFault, s invalidate.Scope, as func(*tiertest.Faulty) tier.Remote) {
-	w := newLoggedOn(t, thingConfig{Tags: func(int, string) []string { return []string{"t"} }}, as)
+	w := newLoggedOn(t, thingConfig{Tags: tagT}, as)
 	w.want(t, 0, 1, "1.1")
 	w.want(t, 1, 1, "1.1")
 	f.before(w)

@@ -59,7 +59,7 @@ func twins(t *testing.T, alone bool, src *conditional) ([]*cache.Tiers, []things
 // each runs a test with two processes, and with one process without a remote tier.
 func each(t *testing.T, test func(t *testing.T, alone bool)) {
 	for name, alone := range map[string]bool{"two processes": false, "one process": true} {
-		t.Run(name, func(t *testing.T) { synctest.Test(t, func(t *testing.T) { test(t, alone) }) })
+		bubble(t, name, func(t *testing.T) { test(t, alone) })
 	}
 }
 
@@ -125,9 +125,7 @@ func TestKeptAndExpired(t *testing.T) {
 		_, cs := twins(t, false, src)
 		get(t, cs[0], 1)
 		advance(time.Second)
-		if err := cs[0].Expire(t.Context(), 1); err != nil {
-			t.Fatal(err)
-		}
+		must(t, cs[0].Expire(t.Context(), 1))
 		advance(30 * time.Second)
 		if v, ok := cs[1].Peek(t.Context(), 1); !ok {
 			t.Errorf("Peek = %q, %v while the value is stale, want v1", v, ok)

@@ -85,38 +85,36 @@ func lateAndOvertaken(t *testing.T, batch, traced bool, linger time.Duration) {
 // hooks. If they panic, the process must not end, and the callers must get their answers.
 func TestLateHookSurvivesPanics(t *testing.T) {
 	for _, place := range []string{"Size", "OnRemoved"} {
-		t.Run(place, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var late, block atomic.Bool
-				harm := func(where string) {
-					if late.Load() && where == place {
-						panicHere(where)
-					}
+		bubble(t, place, func(t *testing.T) {
+			var late, block atomic.Bool
+			harm := func(where string) {
+				if late.Load() && where == place {
+					panicHere(where)
 				}
-				release := make(chan struct{})
-				tiers := open(t, cache.TiersConfig{
-					OnRemoved: func(cache.Entry, tier.EvictReason) { harm("OnRemoved") },
-				})
-				c := with(t, tiers, thingConfig{
-					Load: func(context.Context, int) (string, error) {
-						if block.Load() {
-							<-release
-							return "", errSource
-						}
-						return "old", nil
-					},
-					Size:   func(v string) int64 { harm("Size"); return int64(len(v)) },
-					Policy: patch{TTL: new(time.Second), StaleIfError: new(time.Hour), LoadTimeout: new(2 * time.Second)},
-				})
-				get(t, c, 1)
-				advance(time.Minute)
-				late.Store(true)
-				block.Store(true)
-				wantFetch(t, c, 1, fetched{"old", cache.Local, true, nil})
-				late.Store(false)
-				close(release)
-				synctest.Wait()
+			}
+			release := make(chan struct{})
+			tiers := open(t, cache.TiersConfig{
+				OnRemoved: func(cache.Entry, tier.EvictReason) { harm("OnRemoved") },
 			})
+			c := with(t, tiers, thingConfig{
+				Load: func(context.Context, int) (string, error) {
+					if block.Load() {
+						<-release
+						return "", errSource
+					}
+					return "old", nil
+				},
+				Size:   func(v string) int64 { harm("Size"); return int64(len(v)) },
+				Policy: patch{TTL: new(time.Second), StaleIfError: new(time.Hour), LoadTimeout: new(2 * time.Second)},
+			})
+			get(t, c, 1)
+			advance(time.Minute)
+			late.Store(true)
+			block.Store(true)
+			wantFetch(t, c, 1, fetched{"old", cache.Local, true, nil})
+			late.Store(false)
+			close(release)
+			synctest.Wait()
 		})
 	}
 }

@@ -48,10 +48,7 @@ func TestGetManyBeyondMaxFlights(t *testing.T) {
 			}
 			tiers := open(t, cache.TiersConfig{MaxFlights: 64, Remote: tiertest.NewMemory()})
 			c := with(t, tiers, cfg)
-			keys := make([]int, 1000)
-			for i := range keys {
-				keys[i] = i
-			}
+			keys := ints(0, 1000)
 			got, err := c.GetMany(t.Context(), keys)
 			if err != nil || len(got) != len(keys) {
 				t.Errorf("GetMany = %d values, %v; want %d", len(got), err, len(keys))
@@ -132,9 +129,7 @@ func TestBudgetCountsKeys(t *testing.T) {
 	const long, n = 900, 10
 	for i := range n {
 		text := fmt.Sprintf("%0*d", long, i)
-		if err := errors.Join(texts.Set(t.Context(), text, i), names.Set(t.Context(), name{text}, i)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errors.Join(texts.Set(t.Context(), text, i), names.Set(t.Context(), name{text}, i)))
 	}
 	if got := tiers.Stats().Local.Bytes; got < 2*n*long || got > 2*n*(long+500) {
 		t.Errorf("%d entries with keys of %d bytes take %d bytes in all", 2*n, long, got)

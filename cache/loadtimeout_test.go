@@ -58,9 +58,7 @@ func TestErrLoadTimeout(t *testing.T) {
 	for _, tt := range endings {
 		for _, batch := range []bool{false, true} {
 			for _, remote := range []bool{false, true} {
-				t.Run(fmt.Sprintf("%s, batch=%v, remote=%v", tt.name, batch, remote), func(t *testing.T) {
-					synctest.Test(t, func(t *testing.T) { errLoadTimeout(t, tt, batch, remote) })
-				})
+				bubble(t, fmt.Sprintf("%s, batch=%v, remote=%v", tt.name, batch, remote), func(t *testing.T) { errLoadTimeout(t, tt, batch, remote) })
 			}
 		}
 	}
@@ -81,10 +79,7 @@ func errLoadTimeout(t *testing.T, tt ended, batch, remote bool) {
 			return map[int]string{keys[0]: v}, nil
 		}
 	}
-	tc := cache.TiersConfig{}
-	if remote {
-		tc.Remote = tiertest.NewMemory()
-	}
+	tc := tiersOf(remote)
 	c := with(t, open(t, tc), cfg)
 	ctx := t.Context()
 	if tt.own > 0 {
@@ -143,7 +138,7 @@ func TestClaimThatDoesNotExpire(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			src, mem := &source{took: time.Second}, tiertest.NewMemory()
 			_, cs := fleet(t, 3, mem, cache.TiersConfig{}, thingConfig{Load: src.load, Policy: patch{LoadTimeout: new(20 * time.Second)}})
-			if _, err := mem.Claim(t.Context(), "default:things:1", tier.Claim{Nonce: tier.NewNonce(), Lease: time.Hour}); err != nil {
+			if _, err := mem.Claim(t.Context(), cell1, tier.Claim{Nonce: tier.NewNonce(), Lease: time.Hour}); err != nil {
 				t.Fatal(err)
 			}
 			want := 21 * time.Second // LoadTimeout and the load
@@ -151,9 +146,7 @@ func TestClaimThatDoesNotExpire(t *testing.T) {
 				want = 3 * time.Second
 				go func() {
 					<-time.After(2 * time.Second)
-					if err := cs[0].Delete(t.Context(), 1); err != nil {
-						t.Error(err)
-					}
+					succeeds(t, cs[0].Delete(t.Context(), 1))
 				}()
 			}
 			begun := time.Now()

@@ -76,9 +76,7 @@ func (w *logged) invalidate(t *testing.T, i int, scopes ...invalidate.Scope) {
 func keyScope(t *testing.T, k int) invalidate.Scope {
 	t.Helper()
 	full, err := key.Space{Tenant: cache.DefaultTenant, Namespace: "things"}.Key(strconv.Itoa(k))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return invalidate.Key(full)
 }
 
@@ -92,17 +90,15 @@ func TestInvalidationReachesOthers(t *testing.T) {
 		"all":      {invalidate.All()},
 		"together": {keyScope(t, 1), invalidate.Tag("default", "other")},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := newLogged(t, thingConfig{Tags: func(int, string) []string { return []string{"t"} }})
-				w.want(t, 0, 1, "1.1")
-				w.want(t, 1, 1, "1.1")
-				w.invalidate(t, 0, scopes...)
-				w.want(t, 0, 1, "1.2") // at once
-				advance(5 * time.Millisecond)
-				w.want(t, 1, 1, "1.2")
-				w.src.wantLoads(t, 2)
-			})
+		bubble(t, name, func(t *testing.T) {
+			w := newLogged(t, thingConfig{Tags: tagT})
+			w.want(t, 0, 1, "1.1")
+			w.want(t, 1, 1, "1.1")
+			w.invalidate(t, 0, scopes...)
+			w.want(t, 0, 1, "1.2") // at once
+			advance(5 * time.Millisecond)
+			w.want(t, 1, 1, "1.2")
+			w.src.wantLoads(t, 2)
 		})
 	}
 }
@@ -200,9 +196,7 @@ func TestReady(t *testing.T) {
 		if err := tiers.Ready(t.Context()); err != nil || time.Since(begun) > bound+time.Second+bound/20 {
 			t.Errorf("Ready = %v after %v", err, time.Since(begun))
 		}
-		if err := tiers.Close(t.Context()); err != nil {
-			t.Error(err)
-		}
+		succeeds(t, tiers.Close(t.Context()))
 		if err := tiers.Ready(t.Context()); !errors.Is(err, cache.ErrClosed) {
 			t.Errorf("Ready after Close = %v", err)
 		}

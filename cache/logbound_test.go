@@ -40,7 +40,5 @@ func TestOpenRefusesBoundOfLog(t *testing.T) {
 	if err != nil {
 		t.Fatalf("Open with a bound of 1ms = %v", err)
 	}
-	if err := tiers.Close(t.Context()); err != nil {
-		t.Error(err)
-	}
+	succeeds(t, tiers.Close(t.Context()))
 }

@@ -21,27 +21,25 @@ func TestHoldKeepsFromCaching(t *testing.T) {
 		"prefix": invalidate.Prefix("default", "things:"),
 		"tag":    invalidate.Tag("default", "t"),
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := newLogged(t, thingConfig{Tags: func(int, string) []string { return []string{"t"} }})
-				w.want(t, 0, 1, "1.1")
-				w.want(t, 1, 1, "1.1")
-				w.invalidate(t, 0, scope, invalidate.Hold(hold))
-				advance(5 * time.Millisecond)
-				w.want(t, 0, 1, "1.2")
-				w.want(t, 0, 1, "1.3")
-				w.want(t, 1, 1, "1.4")
-				if m, err := w.c[1].GetMany(t.Context(), []int{1}); err != nil || m[1] != "1.5" {
-					t.Errorf("GetMany = %v, %v", m, err)
-				}
-				if s := w.tiers[1].Stats().Total; s.Fills != 0 || s.FillsNotWanted == 0 {
-					t.Errorf("%d fills and %d not wanted", s.Fills, s.FillsNotWanted)
-				}
-				advance(hold)
-				w.want(t, 1, 1, "1.6")
-				w.want(t, 1, 1, "1.6")
-				w.want(t, 0, 1, "1.6")
-			})
+		bubble(t, name, func(t *testing.T) {
+			w := newLogged(t, thingConfig{Tags: tagT})
+			w.want(t, 0, 1, "1.1")
+			w.want(t, 1, 1, "1.1")
+			w.invalidate(t, 0, scope, invalidate.Hold(hold))
+			advance(5 * time.Millisecond)
+			w.want(t, 0, 1, "1.2")
+			w.want(t, 0, 1, "1.3")
+			w.want(t, 1, 1, "1.4")
+			if m, err := w.c[1].GetMany(t.Context(), []int{1}); err != nil || m[1] != "1.5" {
+				t.Errorf("GetMany = %v, %v", m, err)
+			}
+			if s := w.tiers[1].Stats().Total; s.Fills != 0 || s.FillsNotWanted == 0 {
+				t.Errorf("%d fills and %d not wanted", s.Fills, s.FillsNotWanted)
+			}
+			advance(hold)
+			w.want(t, 1, 1, "1.6")
+			w.want(t, 1, 1, "1.6")
+			w.want(t, 0, 1, "1.6")
 		})
 	}
 }
@@ -77,9 +75,7 @@ func TestMaxAgeNeedsAYoungLease(t *testing.T) {
 		fetch := func() cache.Result[string] {
 			t.Helper()
 			r, err := w.c[1].Fetch(t.Context(), 1, nil, young)
-			if err != nil {
-				t.Error(err)
-			}
+			succeeds(t, err)
 			return r
 		}
 		advance(3 * bound)
@@ -114,24 +110,22 @@ func TestMaxAgeNeedsAYoungLease(t *testing.T) {
 // is as young as this call demands, but the call serves nothing that needs a lease.
 func TestMaxAgeOfNothingReplaces(t *testing.T) {
 	for name, many := range map[string]bool{"Fetch": false, "GetMany": true} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := newLogged(t, thingConfig{})
-				for _, l := range w.link {
-					l.Delay(time.Millisecond)
+		bubble(t, name, func(t *testing.T) {
+			w := newLogged(t, thingConfig{})
+			for _, l := range w.link {
+				l.Delay(time.Millisecond)
+			}
+			advance(bound)
+			w.want(t, 0, 1, "1.1")
+			advance(10 * time.Millisecond)
+			if many {
+				if got, err := w.c[0].GetMany(t.Context(), []int{1}, cache.MaxAge(0)); err != nil || got[1] != "1.2" {
+					t.Fatalf("GetMany = %v, %v; want 1.2", got, err)
 				}
-				advance(bound)
-				w.want(t, 0, 1, "1.1")
-				advance(10 * time.Millisecond)
-				if many {
-					if got, err := w.c[0].GetMany(t.Context(), []int{1}, cache.MaxAge(0)); err != nil || got[1] != "1.2" {
-						t.Fatalf("GetMany = %v, %v; want 1.2", got, err)
-					}
-				} else if got, err := w.c[0].Fetch(t.Context(), 1, nil, cache.MaxAge(0)); err != nil || got.Value != "1.2" {
-					t.Fatalf("Fetch = %v, %v; want 1.2", got, err)
-				}
-				w.want(t, 1, 1, "1.2")
-			})
+			} else if got, err := w.c[0].Fetch(t.Context(), 1, nil, cache.MaxAge(0)); err != nil || got.Value != "1.2" {
+				t.Fatalf("Fetch = %v, %v; want 1.2", got, err)
+			}
+			w.want(t, 1, 1, "1.2")
 		})
 	}
 }

@@ -82,22 +82,20 @@ func TestLookGivesItsClaimBack(t *testing.T) {
 		},
 		"the answer is lost": func(w *logged, _ func()) error { w.wire[0].LoseClaims(true); return nil },
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := newLoggedOn(t, thingConfig{}, asLooker)
-				ctx, leave := context.WithCancel(t.Context())
-				defer leave()
-				var want error
-				w.between(0, func() { want = end(w, leave) })
-				if _, err := w.c[0].Get(ctx, 1); !errors.Is(err, want) {
-					t.Errorf("the read that %s: %v, want %v", name, err, want)
-				}
-				synctest.Wait()
-				begun := time.Now()
-				if _, err := w.c[1].Get(t.Context(), 1); err != nil || time.Since(begun) > 100*time.Millisecond {
-					t.Errorf("another process reads after %v, %v; want it not to wait for the claim", time.Since(begun), err)
-				}
-			})
+		bubble(t, name, func(t *testing.T) {
+			w := newLoggedOn(t, thingConfig{}, asLooker)
+			ctx, leave := context.WithCancel(t.Context())
+			defer leave()
+			var want error
+			w.between(0, func() { want = end(w, leave) })
+			if _, err := w.c[0].Get(ctx, 1); !errors.Is(err, want) {
+				t.Errorf("the read that %s: %v, want %v", name, err, want)
+			}
+			synctest.Wait()
+			begun := time.Now()
+			if _, err := w.c[1].Get(t.Context(), 1); err != nil || time.Since(begun) > 100*time.Millisecond {
+				t.Errorf("another process reads after %v, %v; want it not to wait for the claim", time.Since(begun), err)
+			}
 		})
 	}
 }
@@ -114,9 +112,7 @@ func TestRoundTripsOfARead(t *testing.T) {
 			Remote: redistier.New(rdb, redistier.Config{Prefix: prefix}),
 			Log:    redislog.New(logs, redislog.Config{Prefix: prefix}),
 		})
-		if err := tiers.Ready(ctx); err != nil {
-			t.Fatal(err)
-		}
+		must(t, tiers.Ready(ctx))
 		return with(t, tiers, cache.Config[int, string]{Load: func(context.Context, int) (string, error) { return "v", nil }})
 	}
 	a, b := process(), process()

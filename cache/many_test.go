@@ -91,19 +91,13 @@ func TestSetManyRoundTrips(t *testing.T) {
 		tiers := open(t, cache.TiersConfig{Remote: remote, Log: link})
 		src := &source{}
 		c := with(t, tiers, thingConfig{Load: src.load})
-		if err := tiers.Ready(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, tiers.Ready(t.Context()))
 		keys, vals := numbered(900, "set")
-		if err := c.SetMany(t.Context(), vals); err != nil {
-			t.Fatalf("SetMany: %v", err)
-		}
+		must(t, c.SetMany(t.Context(), vals))
 		if diff := cmp.Diff(map[string]int{"claim": 1, "fill": 1}, remote.taken()); diff != "" || appends != 1 {
 			t.Errorf("SetMany of absent keys: %d appends, want 1 (-want +got):\n%s", appends, diff)
 		}
-		if err := c.SetMany(t.Context(), vals); err != nil {
-			t.Fatalf("SetMany: %v", err)
-		}
+		must(t, c.SetMany(t.Context(), vals))
 		if diff := cmp.Diff(map[string]int{"claim": 2, "fill": 1}, remote.taken()); diff != "" || appends != 2 {
 			t.Errorf("SetMany of cached keys: %d appends, want 2 (-want +got):\n%s", appends, diff)
 		}
@@ -112,9 +106,7 @@ func TestSetManyRoundTrips(t *testing.T) {
 			t.Errorf("GetMany: %v (-want +got):\n%s", err, diff)
 		}
 		src.wantLoads(t, 0)
-		if err := c.DeleteMany(t.Context(), append(keys, keys...)); err != nil {
-			t.Fatalf("DeleteMany: %v", err)
-		}
+		must(t, c.DeleteMany(t.Context(), append(keys, keys...)))
 		if diff := cmp.Diff(map[string]int{"unlink": 1}, remote.taken()); diff != "" || appends != 3 {
 			t.Errorf("DeleteMany: %d appends, want 3 (-want +got):\n%s", appends, diff)
 		}
@@ -156,9 +148,7 @@ func TestManyWithFailedKeys(t *testing.T) {
 	if _, ok := c.Peek(t.Context(), "a"); ok {
 		t.Error("the valid key was not deleted")
 	}
-	if err := c.Set(t.Context(), "a", "2"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, c.Set(t.Context(), "a", "2"))
 	wantError(t, c.DeleteMany(t.Context(), []string{"a"}, c.Tag("")), "delete many", "default:things", invalidate.ErrScope)
 	if _, ok := c.Peek(t.Context(), "a"); !ok {
 		t.Error("DeleteMany with an invalid scope deleted a key")
@@ -177,9 +167,7 @@ func TestManyWithFailedKeys(t *testing.T) {
 func TestManyRaces(t *testing.T) {
 	seed := seedOf(t)
 	for run := range uint64(12) {
-		t.Run(fmt.Sprint(run), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) { manyRaces(t, rand.New(rand.NewPCG(seed, run)), run%2 == 0, run%3 == 0) })
-		})
+		bubble(t, fmt.Sprint(run), func(t *testing.T) { manyRaces(t, rand.New(rand.NewPCG(seed, run)), run%2 == 0, run%3 == 0) })
 	}
 }
 

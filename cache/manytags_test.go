@@ -46,45 +46,41 @@ func TestTagsBeyondTheLimit(t *testing.T) {
 		{"at the limit, another tag", limit, invalidate.Tag(cache.DefaultTenant, "unknown"), false, false},
 		{"at the limit, another tag expires", limit, invalidate.Tag(cache.DefaultTenant, "unknown"), true, false},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				src := &source{}
-				log := logtest.NewMemory(logtest.MemoryConfig{Bound: bound})
-				ts, cs := fleet(t, 3, tiertest.NewMemory(), cache.TiersConfig{Log: log}, thingConfig{
-					Load: func(ctx context.Context, k int) (string, error) {
-						cache.Depend(ctx, tagNames(tt.tags)...)
-						return src.load(ctx, k)
-					},
-				})
-				outer := with(t, ts[1], thingConfig{Namespace: "outer", Load: func(ctx context.Context, k int) (string, error) {
-					cache.Depend(ctx, "own")
-					return cs[1].Get(ctx, k)
-				}})
-				synctest.Wait()
-				get(t, cs[0], 1)
-				get(t, outer, 1)
-				src.wantLoads(t, 1)
-				invalidateBy := ts[0].Invalidate
-				if tt.soft {
-					invalidateBy = ts[0].Expire
-				}
-				if err := invalidateBy(t.Context(), tt.tag); err != nil {
-					t.Fatal(err)
-				}
-				advance(bound)
-				want := "1.1"
-				if tt.dies {
-					want = "1.2"
-				}
-				if got := get(t, outer, 1); got != want {
-					t.Errorf("the built value is %q, want %q", got, want)
-				}
-				for i := range cs { // the last process has only the cell
-					if got := get(t, cs[i], 1); got != want {
-						t.Errorf("process %d: %q, want %q", i, got, want)
-					}
-				}
+		bubble(t, tt.name, func(t *testing.T) {
+			src := &source{}
+			log := logtest.NewMemory(logtest.MemoryConfig{Bound: bound})
+			ts, cs := fleet(t, 3, tiertest.NewMemory(), cache.TiersConfig{Log: log}, thingConfig{
+				Load: func(ctx context.Context, k int) (string, error) {
+					cache.Depend(ctx, tagNames(tt.tags)...)
+					return src.load(ctx, k)
+				},
 			})
+			outer := with(t, ts[1], thingConfig{Namespace: "outer", Load: func(ctx context.Context, k int) (string, error) {
+				cache.Depend(ctx, "own")
+				return cs[1].Get(ctx, k)
+			}})
+			synctest.Wait()
+			get(t, cs[0], 1)
+			get(t, outer, 1)
+			src.wantLoads(t, 1)
+			invalidateBy := ts[0].Invalidate
+			if tt.soft {
+				invalidateBy = ts[0].Expire
+			}
+			must(t, invalidateBy(t.Context(), tt.tag))
+			advance(bound)
+			want := "1.1"
+			if tt.dies {
+				want = "1.2"
+			}
+			if got := get(t, outer, 1); got != want {
+				t.Errorf("the built value is %q, want %q", got, want)
+			}
+			for i := range cs { // the last process has only the cell
+				if got := get(t, cs[i], 1); got != want {
+					t.Errorf("process %d: %q, want %q", i, got, want)
+				}
+			}
 		})
 	}
 }
@@ -92,27 +88,23 @@ func TestTagsBeyondTheLimit(t *testing.T) {
 // A Hold of any tag prevents caching of a value with too many tags.
 func TestManyTagsAreHeld(t *testing.T) {
 	for tags, stored := range map[int]bool{256: true, 257: false} {
-		t.Run(fmt.Sprint(tags), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				tiers := open(t, cache.TiersConfig{})
-				c := with(t, tiers, thingConfig{Load: func(ctx context.Context, _ int) (string, error) {
-					cache.Depend(ctx, tagNames(tags)...)
-					return "v", nil
-				}})
-				hold := invalidate.Hold(time.Minute)
-				if err := tiers.Invalidate(t.Context(), invalidate.Tag(cache.DefaultTenant, "unknown"), hold); err != nil {
-					t.Fatal(err)
-				}
-				get(t, c, 1)
-				if _, ok := c.Peek(t.Context(), 1); ok != stored {
-					t.Errorf("stored: %v, want %v", ok, stored)
-				}
-				advance(time.Minute)
-				get(t, c, 1)
-				if _, ok := c.Peek(t.Context(), 1); !ok {
-					t.Error("not stored after the hold")
-				}
-			})
+		bubble(t, fmt.Sprint(tags), func(t *testing.T) {
+			tiers := open(t, cache.TiersConfig{})
+			c := with(t, tiers, thingConfig{Load: func(ctx context.Context, _ int) (string, error) {
+				cache.Depend(ctx, tagNames(tags)...)
+				return "v", nil
+			}})
+			hold := invalidate.Hold(time.Minute)
+			must(t, tiers.Invalidate(t.Context(), invalidate.Tag(cache.DefaultTenant, "unknown"), hold))
+			get(t, c, 1)
+			if _, ok := c.Peek(t.Context(), 1); ok != stored {
+				t.Errorf("stored: %v, want %v", ok, stored)
+			}
+			advance(time.Minute)
+			get(t, c, 1)
+			if _, ok := c.Peek(t.Context(), 1); !ok {
+				t.Error("not stored after the hold")
+			}
 		})
 	}
 }
@@ -132,9 +124,7 @@ func TestManyTagsOfAValueThatStands(t *testing.T) {
 			return "v", nil
 		}})
 		get(t, c, 1)
-		if err := c.Refresh(t.Context(), 1); err != nil {
-			t.Fatal(err)
-		}
+		must(t, c.Refresh(t.Context(), 1))
 		if len(entries) != 2 {
 			t.Fatalf("%d entries, want 2", len(entries))
 		}

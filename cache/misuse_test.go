@@ -48,9 +48,7 @@ func withPolicy(p patch) thingConfig { return thingConfig{Namespace: "n", Policy
 
 func TestMisuseOfNew(t *testing.T) {
 	tiers, closed := open(t, cache.TiersConfig{}), open(t, cache.TiersConfig{})
-	if err := closed.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, closed.Close(t.Context()))
 	with(t, tiers, cache.Config[int64, user]{Namespace: "users"})
 	with(t, tiers, cache.Config[int64, user]{Namespace: "posts:v1:eu"})
 	type user struct{ Other int }

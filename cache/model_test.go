@@ -197,44 +197,42 @@ func (w *world) operations(k int) []struct {
 func TestModel(t *testing.T) {
 	seed := seedOf(t)
 	for run := range uint64(20) {
-		t.Run(fmt.Sprint("run ", run), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := &world{t: t, seed: seed, r: rand.New(rand.NewPCG(seed, run)), remote: faulty(), healthy: true}
-				for k := range worldKeys {
-					w.born[k] = []time.Time{time.Now()}
+		bubble(t, fmt.Sprint("run ", run), func(t *testing.T) {
+			w := &world{t: t, seed: seed, r: rand.New(rand.NewPCG(seed, run)), remote: faulty(), healthy: true}
+			for k := range worldKeys {
+				w.born[k] = []time.Time{time.Now()}
+			}
+			tc := cache.TiersConfig{}
+			if run%4 != 0 {
+				tc.Remote = []func(*tiertest.Faulty) tier.Remote{asIs, asLooker}[run/4%2](w.remote)
+			}
+			w.tiers = open(t, tc)
+			cfg := cache.Config[int, int]{Load: w.load, Tags: w.tags, Policy: patch{
+				TTL: new(worldTTL), Stale: new(worldStale), StaleIfError: new(worldError), RefreshAhead: new(float64(run % 2)),
+			}}
+			if run%3 == 0 {
+				cfg.LoadMany = w.loadMany
+			}
+			w.c = with(t, w.tiers, cfg)
+			for w.step = range 1000 {
+				k := w.r.IntN(worldKeys)
+				ops := w.operations(k)
+				sum := 0
+				for _, op := range ops {
+					sum += op.weight
 				}
-				tc := cache.TiersConfig{}
-				if run%4 != 0 {
-					tc.Remote = []func(*tiertest.Faulty) tier.Remote{asIs, asLooker}[run/4%2](w.remote)
-				}
-				w.tiers = open(t, tc)
-				cfg := cache.Config[int, int]{Load: w.load, Tags: w.tags, Policy: patch{
-					TTL: new(worldTTL), Stale: new(worldStale), StaleIfError: new(worldError), RefreshAhead: new(float64(run % 2)),
-				}}
-				if run%3 == 0 {
-					cfg.LoadMany = w.loadMany
-				}
-				w.c = with(t, w.tiers, cfg)
-				for w.step = range 1000 {
-					k := w.r.IntN(worldKeys)
-					ops := w.operations(k)
-					sum := 0
-					for _, op := range ops {
-						sum += op.weight
+				n := w.r.IntN(sum)
+				for _, op := range ops {
+					if n -= op.weight; n < 0 {
+						w.history = append(w.history, fmt.Sprintf("%s %d", op.name, k))
+						w.asked = time.Now()
+						op.do()
+						break
 					}
-					n := w.r.IntN(sum)
-					for _, op := range ops {
-						if n -= op.weight; n < 0 {
-							w.history = append(w.history, fmt.Sprintf("%s %d", op.name, k))
-							w.asked = time.Now()
-							op.do()
-							break
-						}
-					}
-					synctest.Wait() // refreshes end before the next operation
 				}
-				w.remote.Heal()
-			})
+				synctest.Wait() // refreshes end before the next operation
+			}
+			w.remote.Heal()
 		})
 	}
 }

@@ -25,9 +25,7 @@ func TestMoment(t *testing.T) {
 			t.Helper()
 			one, err := c.At(m).Get(t.Context(), 1)
 			all, err2 := c.At(m).GetMany(t.Context(), []int{1})
-			if err := errors.Join(err, err2); err != nil {
-				t.Fatal(err)
-			}
+			must(t, errors.Join(err, err2))
 			return one, all[1]
 		}
 		if one, many := get(cache.Now()); one != 1 || many != 1 {
@@ -42,17 +40,13 @@ func TestMoment(t *testing.T) {
 			t.Errorf("as of the zero Moment: %d, %d, want 2", one, many)
 		}
 		// A value that this process invalidated is not served as of any moment.
-		if err := c.Delete(t.Context(), 1); err != nil {
-			t.Fatal(err)
-		}
+		must(t, c.Delete(t.Context(), 1))
 		if one, many := get(m); one != 3 || many != 3 {
 			t.Errorf("after Delete: %d, %d, want 3", one, many)
 		}
 		// A value that this process expired is not fresh.
 		advance(time.Millisecond)
-		if err := c.Expire(t.Context(), 1); err != nil {
-			t.Fatal(err)
-		}
+		must(t, c.Expire(t.Context(), 1))
 		if one, many := get(cache.Now()); one != 4 || many != 4 {
 			t.Errorf("after Expire: %d, %d, want 4", one, many)
 		}
@@ -79,14 +73,11 @@ func TestMomentBeforeExpire(t *testing.T) {
 			},
 			func(m cache.Moment) (int, error) { return c.At(m).Get(t.Context(), 1) },
 		} {
-			if _, err := c.Get(t.Context(), 1); err != nil {
-				t.Fatal(err)
-			}
+			_, err := c.Get(t.Context(), 1)
+			must(t, err)
 			m := cache.Now()
 			advance(time.Second)
-			if err := c.Expire(t.Context(), 1); err != nil {
-				t.Fatal(err)
-			}
+			must(t, c.Expire(t.Context(), 1))
 			advance(time.Second)
 			if v, err := get(m); v != want+2 || err != nil {
 				t.Errorf("as of a moment before Expire: %d, %v, want %d", v, err, want+2)
@@ -106,16 +97,12 @@ func TestMomentKeepsTheBound(t *testing.T) {
 		a := with(t, open(t, cache.TiersConfig{Log: log}), cfg)
 		b := with(t, open(t, cache.TiersConfig{Log: link}), cfg)
 		for range 2 {
-			if _, err := b.Get(t.Context(), 1); err != nil {
-				t.Fatal(err)
-			}
+			get(t, b, 1)
 			advance(log.Bound()) // after a bound only the lease makes the value valid
 		}
 		was := n
 		link.Fail(errors.New("cut"))
-		if err := a.Delete(t.Context(), 1); err != nil {
-			t.Fatal(err)
-		}
+		must(t, a.Delete(t.Context(), 1))
 		before := cache.Now()
 		advance(log.Bound() + log.Bound()/1000)
 		after := cache.Now()
@@ -147,20 +134,14 @@ func TestForeverAndExpire(t *testing.T) {
 		want(1, "at first")
 		advance(1000 * time.Hour)
 		want(1, "after a long time")
-		if err := c.Expire(t.Context(), 1); err != nil {
-			t.Fatal(err)
-		}
+		must(t, c.Expire(t.Context(), 1))
 		want(1, "expired, and stale")
 		want(2, "refreshed")
 		advance(1000 * time.Hour)
-		if err := c.Expire(t.Context(), 1); err != nil {
-			t.Fatal(err)
-		}
+		must(t, c.Expire(t.Context(), 1))
 		advance(2 * time.Minute)
 		want(3, "expired for longer than Stale")
-		if err := c.Delete(t.Context(), 1); err != nil {
-			t.Fatal(err)
-		}
+		must(t, c.Delete(t.Context(), 1))
 		want(4, "deleted")
 	})
 }

@@ -23,30 +23,28 @@ func TestAbsenceIsRemembered(t *testing.T) {
 		{"wrapped", fmt.Errorf("no such row: %w", cache.ErrNotFound)},
 		{"joined", errors.Join(cache.ErrNotFound, fmt.Errorf("no such row: %w", cache.ErrNotFound))},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				src := &source{}
-				src.fail(tt.err)
-				ts, cs := fleet(t, 2, tiertest.NewMemory(), cache.TiersConfig{}, thingConfig{Load: src.load})
-				wantFetch(t, cs[0], 1, fetched{"", cache.Load, false, cache.ErrNotFound})
-				wantFetch(t, cs[0], 1, fetched{"", cache.Local, false, cache.ErrNotFound})
-				wantFetch(t, cs[1], 1, fetched{"", cache.Remote, false, cache.ErrNotFound})
-				r, err := cs[1].Fetch(t.Context(), 1, nil)
-				if !r.Negative {
-					t.Error("Negative is not set")
-				}
-				wantError(t, err, "get", "default:things:1", cache.ErrNotFound)
-				if _, ok := cs[0].Peek(t.Context(), 1); ok {
-					t.Error("Peek reports a value")
-				}
-				src.wantLoads(t, 1)
-				if a, b := total(ts[0]).Negatives, total(ts[1]).Negatives; a < 2 || b != 2 {
-					t.Errorf("Negatives = %d and %d", a, b)
-				}
-				src.fail(nil)
-				advance(3 * time.Second)
-				wantFetch(t, cs[0], 1, fetched{"1.2", cache.Load, false, nil})
-			})
+		bubble(t, tt.name, func(t *testing.T) {
+			src := &source{}
+			src.fail(tt.err)
+			ts, cs := fleet(t, 2, tiertest.NewMemory(), cache.TiersConfig{}, thingConfig{Load: src.load})
+			wantFetch(t, cs[0], 1, fetched{"", cache.Load, false, cache.ErrNotFound})
+			wantFetch(t, cs[0], 1, fetched{"", cache.Local, false, cache.ErrNotFound})
+			wantFetch(t, cs[1], 1, fetched{"", cache.Remote, false, cache.ErrNotFound})
+			r, err := cs[1].Fetch(t.Context(), 1, nil)
+			if !r.Negative {
+				t.Error("Negative is not set")
+			}
+			wantError(t, err, "get", cell1, cache.ErrNotFound)
+			if _, ok := cs[0].Peek(t.Context(), 1); ok {
+				t.Error("Peek reports a value")
+			}
+			src.wantLoads(t, 1)
+			if a, b := total(ts[0]).Negatives, total(ts[1]).Negatives; a < 2 || b != 2 {
+				t.Errorf("Negatives = %d and %d", a, b)
+			}
+			src.fail(nil)
+			advance(3 * time.Second)
+			wantFetch(t, cs[0], 1, fetched{"1.2", cache.Load, false, nil})
 		})
 	}
 }
@@ -58,21 +56,19 @@ func TestFailureBesideAnAbsence(t *testing.T) {
 		"wrapped":      fmt.Errorf("user 1: %w", errors.Join(cache.ErrNotFound, errSource)),
 		"not modified": errors.Join(errSource, cache.ErrNotModified),
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				src := &source{}
-				_, cs := fleet(t, 2, tiertest.NewMemory(), cache.TiersConfig{}, thingConfig{Load: src.load, Policy: failSafe})
-				get(t, cs[0], 1)
-				advance(time.Minute)
-				src.fail(err)
-				wantFetch(t, cs[0], 1, fetched{"1.1", cache.Local, true, nil}) // in place of the failed load
-				_, err := cs[1].Get(t.Context(), 2)
-				if errors.Is(err, cache.ErrNotFound) || errors.Is(err, cache.ErrNotModified) || !errors.Is(err, errSource) {
-					t.Errorf("Get: %v, want only the failure", err)
-				}
-				src.fail(nil)
-				wantFetch(t, cs[0], 2, fetched{"2.2", cache.Load, false, nil}) // no absence of another process
-			})
+		bubble(t, name, func(t *testing.T) {
+			src := &source{}
+			_, cs := fleet(t, 2, tiertest.NewMemory(), cache.TiersConfig{}, thingConfig{Load: src.load, Policy: failSafe})
+			get(t, cs[0], 1)
+			advance(time.Minute)
+			src.fail(err)
+			wantFetch(t, cs[0], 1, fetched{"1.1", cache.Local, true, nil}) // in place of the failed load
+			_, err := cs[1].Get(t.Context(), 2)
+			if errors.Is(err, cache.ErrNotFound) || errors.Is(err, cache.ErrNotModified) || !errors.Is(err, errSource) {
+				t.Errorf("Get: %v, want only the failure", err)
+			}
+			src.fail(nil)
+			wantFetch(t, cs[0], 2, fetched{"2.2", cache.Load, false, nil}) // no absence of another process
 		})
 	}
 }
@@ -96,34 +92,32 @@ func TestErrorTTL(t *testing.T) {
 		{"with a code that is not UTF-8", codedError{"\xff", "text"}, "error"},
 		{"with an empty code", codedError{"", "text"}, "error"},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				src := &source{}
-				src.fail(tt.err)
-				_, cs := fleet(t, 2, tiertest.NewMemory(), cache.TiersConfig{}, thingConfig{
-					Load: src.load, Policy: patch{ErrorTTL: new(5 * time.Second)},
-				})
-				_, err := cs[0].Get(t.Context(), 1)
-				wantError(t, err, "get", "default:things:1", tt.err)
-				_, err = cs[0].Get(t.Context(), 1) // remembered in the process that has the error
-				re, ok := errors.AsType[*cache.RememberedError](err)
-				if !ok || re.Code != tt.code || !errors.Is(err, tt.err) {
-					t.Errorf("second Get: %v, want a remembered error with code %q", err, tt.code)
-				}
-				_, err = cs[1].Get(t.Context(), 1)
-				wantError(t, err, "get", "default:things:1", nil)
-				re, ok = errors.AsType[*cache.RememberedError](err)
-				if !ok || re.Code != tt.code || re.Err != nil || strings.Contains(err.Error(), tt.err.Error()) {
-					t.Errorf("in the other process: %v, want only the code %q", err, tt.code)
-				}
-				if errors.Is(err, cache.ErrNotFound) {
-					t.Error("the error is taken for ErrNotFound")
-				}
-				src.wantLoads(t, 1)
-				advance(5 * time.Second)
-				src.fail(nil)
-				wantFetch(t, cs[1], 1, fetched{"1.2", cache.Load, false, nil})
+		bubble(t, tt.name, func(t *testing.T) {
+			src := &source{}
+			src.fail(tt.err)
+			_, cs := fleet(t, 2, tiertest.NewMemory(), cache.TiersConfig{}, thingConfig{
+				Load: src.load, Policy: patch{ErrorTTL: new(5 * time.Second)},
 			})
+			_, err := cs[0].Get(t.Context(), 1)
+			wantError(t, err, "get", cell1, tt.err)
+			_, err = cs[0].Get(t.Context(), 1) // remembered in the process that has the error
+			re, ok := errors.AsType[*cache.RememberedError](err)
+			if !ok || re.Code != tt.code || !errors.Is(err, tt.err) {
+				t.Errorf("second Get: %v, want a remembered error with code %q", err, tt.code)
+			}
+			_, err = cs[1].Get(t.Context(), 1)
+			wantError(t, err, "get", cell1, nil)
+			re, ok = errors.AsType[*cache.RememberedError](err)
+			if !ok || re.Code != tt.code || re.Err != nil || strings.Contains(err.Error(), tt.err.Error()) {
+				t.Errorf("in the other process: %v, want only the code %q", err, tt.code)
+			}
+			if errors.Is(err, cache.ErrNotFound) {
+				t.Error("the error is taken for ErrNotFound")
+			}
+			src.wantLoads(t, 1)
+			advance(5 * time.Second)
+			src.fail(nil)
+			wantFetch(t, cs[1], 1, fetched{"1.2", cache.Load, false, nil})
 		})
 	}
 }
@@ -133,36 +127,21 @@ func TestForgedErrorCode(t *testing.T) {
 	for name, code := range map[string]string{
 		"long": strings.Repeat("x", 65), "very long": strings.Repeat("x", 1<<20), "a line break": "a\nERROR b", "not UTF-8": "\xff",
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				const key = "default:things:1"
-				src, mem := &source{}, tiertest.NewMemory()
-				src.fail(errSource)
-				ts, cs := fleet(t, 2, mem, cache.TiersConfig{}, thingConfig{Load: src.load, Policy: patch{ErrorTTL: new(time.Minute)}})
-				_, _ = cs[0].Get(t.Context(), 1)
-				frame, err := mem.Get(t.Context(), key)
-				if err != nil {
-					t.Fatal(err)
-				}
-				cell, err := tier.ParseCell(frame)
-				if err != nil || cell.Flags&tier.Negative == 0 {
-					t.Fatalf("the cell is %+v, %v; want a remembered error", cell, err)
-				}
-				cell.Payload = []byte(code)
-				if frame, err = cell.Encode(); err != nil {
-					t.Fatal(err)
-				}
-				err = mem.Unlink(t.Context(), key)
-				_, claimErr := mem.Claim(t.Context(), key, tier.Claim{Nonce: cell.Nonce, Lease: time.Second})
-				if ok, fillErr := mem.Fill(t.Context(), key, tier.Fill{Nonce: cell.Nonce, Cell: frame, TTL: time.Minute}); !ok || errors.Join(err, claimErr, fillErr) != nil {
-					t.Fatal(err, claimErr, fillErr)
-				}
-				src.fail(nil)
-				wantFetch(t, cs[1], 1, fetched{"1.2", cache.Load, false, nil})
-				if n := total(ts[1]).CellsCorrupt; n != 1 {
-					t.Errorf("CellsCorrupt = %d, want 1", n)
-				}
-			})
+		bubble(t, name, func(t *testing.T) {
+			src, mem := &source{}, tiertest.NewMemory()
+			src.fail(errSource)
+			ts, cs := fleet(t, 2, mem, cache.TiersConfig{}, thingConfig{Load: src.load, Policy: patch{ErrorTTL: new(time.Minute)}})
+			_, _ = cs[0].Get(t.Context(), 1)
+			frame := cellOf(t, mem, cell1)
+			if cell, err := tier.ParseCell(frame); err != nil || cell.Flags&tier.Negative == 0 {
+				t.Fatalf("the cell is %+v, %v; want a remembered error", cell, err)
+			}
+			store(t, mem, cell1, rewrite(func(c *tier.Cell) { c.Payload = []byte(code) })(frame), time.Minute)
+			src.fail(nil)
+			wantFetch(t, cs[1], 1, fetched{"1.2", cache.Load, false, nil})
+			if n := total(ts[1]).CellsCorrupt; n != 1 {
+				t.Errorf("CellsCorrupt = %d, want 1", n)
+			}
 		})
 	}
 }
@@ -177,37 +156,35 @@ func TestRememberedErrorOfAnotherProcess(t *testing.T) {
 		{"Peek first", func(ctx context.Context, c things) { c.Peek(ctx, 1) }},
 		{"a read that refuses old values first", func(ctx context.Context, c things) { _, _ = c.Fetch(ctx, 1, nil, cache.Fresh()) }},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				src, remote := &source{}, faulty()
-				p := failSafe
-				p.ErrorTTL = new(5 * time.Second)
-				p.Stale = new(10 * time.Second)
-				ts, cs := fleet(t, 2, remote, cache.TiersConfig{}, thingConfig{Load: src.load, Policy: p})
-				get(t, cs[0], 1)
-				advance(time.Minute)
-				if err := remote.Unlink(t.Context(), "default:things:1"); err != nil { // evicted
-					t.Fatal(err)
-				}
-				src.fail(errSource)
-				if _, err := cs[1].Get(t.Context(), 1); !errors.Is(err, errSource) {
-					t.Errorf("Get = %v, want the source's error", err)
-				}
-				src.wantLoads(t, 2)
-				tt.disturb(t.Context(), cs[0])
-				before := reads(ts[0])
-				for range 4 {
-					wantFetch(t, cs[0], 1, fetched{"1.1", cache.Local, true, nil})
-					advance(time.Second)
-				}
-				src.wantLoads(t, 2)
-				if n := reads(ts[0]) - before; n != 4 {
-					t.Errorf("%d reads are counted, want 4", n)
-				}
-				if _, err := cs[0].Fetch(t.Context(), 1, nil, cache.Fresh()); !isRemembered(err) {
-					t.Errorf("without old values: %v, want the remembered error", err)
-				}
-			})
+		bubble(t, tt.name, func(t *testing.T) {
+			src, remote := &source{}, faulty()
+			p := failSafe
+			p.ErrorTTL = new(5 * time.Second)
+			p.Stale = new(10 * time.Second)
+			ts, cs := fleet(t, 2, remote, cache.TiersConfig{}, thingConfig{Load: src.load, Policy: p})
+			get(t, cs[0], 1)
+			advance(time.Minute)
+			if err := remote.Unlink(t.Context(), cell1); err != nil { // evicted
+				t.Fatal(err)
+			}
+			src.fail(errSource)
+			if _, err := cs[1].Get(t.Context(), 1); !errors.Is(err, errSource) {
+				t.Errorf("Get = %v, want the source's error", err)
+			}
+			src.wantLoads(t, 2)
+			tt.disturb(t.Context(), cs[0])
+			before := reads(ts[0])
+			for range 4 {
+				wantFetch(t, cs[0], 1, fetched{"1.1", cache.Local, true, nil})
+				advance(time.Second)
+			}
+			src.wantLoads(t, 2)
+			if n := reads(ts[0]) - before; n != 4 {
+				t.Errorf("%d reads are counted, want 4", n)
+			}
+			if _, err := cs[0].Fetch(t.Context(), 1, nil, cache.Fresh()); !isRemembered(err) {
+				t.Errorf("without old values: %v, want the remembered error", err)
+			}
 		})
 	}
 }
@@ -276,38 +253,36 @@ func TestAdmission(t *testing.T) {
 		},
 		{name: "stored", remote: true, stored: true},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var tc cache.TiersConfig
-				mem := tiertest.NewMemory()
-				if tt.remote {
-					tc.Remote = mem
+		bubble(t, tt.name, func(t *testing.T) {
+			var tc cache.TiersConfig
+			mem := tiertest.NewMemory()
+			if tt.remote {
+				tc.Remote = mem
+			}
+			tiers := open(t, tc)
+			n := 0
+			c := with(t, tiers, thingConfig{Policy: tt.policy, Load: func(ctx context.Context, _ int) (string, error) {
+				n++
+				_ = nap(ctx, tt.took)
+				if tt.load != nil {
+					return tt.load(ctx)
 				}
-				tiers := open(t, tc)
-				n := 0
-				c := with(t, tiers, thingConfig{Policy: tt.policy, Load: func(ctx context.Context, _ int) (string, error) {
-					n++
-					_ = nap(ctx, tt.took)
-					if tt.load != nil {
-						return tt.load(ctx)
-					}
-					return "v", nil
-				}})
-				for range 2 {
-					if v := get(t, c, 1); v == "" {
-						t.Error("the value was not returned")
-					}
+				return "v", nil
+			}})
+			for range 2 {
+				if v := get(t, c, 1); v == "" {
+					t.Error("the value was not returned")
 				}
-				if stored := n == 1; stored != tt.stored {
-					t.Errorf("%d loads in two reads, want stored = %v", n, tt.stored)
-				}
-				if tt.count != nil && tt.count(total(tiers)) != 2 {
-					t.Errorf("counted %d times, want 2: %+v", tt.count(total(tiers)), total(tiers))
-				}
-				if left := mem.Len(); tt.remote && (left == 1) != tt.stored {
-					t.Errorf("%d cells in the remote tier", left)
-				}
-			})
+			}
+			if stored := n == 1; stored != tt.stored {
+				t.Errorf("%d loads in two reads, want stored = %v", n, tt.stored)
+			}
+			if tt.count != nil && tt.count(total(tiers)) != 2 {
+				t.Errorf("counted %d times, want 2: %+v", tt.count(total(tiers)), total(tiers))
+			}
+			if left := mem.Len(); tt.remote && (left == 1) != tt.stored {
+				t.Errorf("%d cells in the remote tier", left)
+			}
 		})
 	}
 }
@@ -357,9 +332,7 @@ func TestRememberedErrorAndFollowers(t *testing.T) {
 		_, cs := fleet(t, 2, remote, cache.TiersConfig{}, thingConfig{Load: src.load, Policy: p})
 		get(t, cs[0], 1)
 		advance(time.Minute)
-		if err := remote.Unlink(t.Context(), "default:things:1"); err != nil {
-			t.Fatal(err)
-		}
+		must(t, remote.Unlink(t.Context(), cell1))
 		src.fail(errSource)
 		if _, err := cs[1].Get(t.Context(), 1); !errors.Is(err, errSource) {
 			t.Errorf("Get = %v, want the source's error", err)

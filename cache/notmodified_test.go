@@ -110,20 +110,18 @@ func TestFailedFillLeavesNoClaim(t *testing.T) {
 		"set":   func(t *testing.T, c things) { _ = c.Set(t.Context(), 1, "x") },
 		"batch": func(t *testing.T, c things) { _, _ = c.GetMany(t.Context(), []int{1, 2, 3}) },
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				src, remote := &source{}, &failingFills{Memory: tiertest.NewMemory()}
-				a := with(t, open(t, cache.TiersConfig{Remote: remote}), thingConfig{Load: src.load})
-				b := with(t, open(t, cache.TiersConfig{Remote: remote}), thingConfig{Load: src.load})
-				remote.on.Store(true)
-				write(t, a)
-				remote.on.Store(false)
-				at := time.Now()
-				get(t, b, 1)
-				if d := time.Since(at); d > 100*time.Millisecond {
-					t.Errorf("another process waited %v for a loader that takes no time", d)
-				}
-			})
+		bubble(t, name, func(t *testing.T) {
+			src, remote := &source{}, &failingFills{Memory: tiertest.NewMemory()}
+			a := with(t, open(t, cache.TiersConfig{Remote: remote}), thingConfig{Load: src.load})
+			b := with(t, open(t, cache.TiersConfig{Remote: remote}), thingConfig{Load: src.load})
+			remote.on.Store(true)
+			write(t, a)
+			remote.on.Store(false)
+			at := time.Now()
+			get(t, b, 1)
+			if d := time.Since(at); d > 100*time.Millisecond {
+				t.Errorf("another process waited %v for a loader that takes no time", d)
+			}
 		})
 	}
 }
@@ -145,9 +143,7 @@ func TestDependOnPrevious(t *testing.T) {
 			}})
 			get(t, c, 1)
 			for range 2 {
-				if err := c.Refresh(t.Context(), 1); err != nil {
-					t.Fatal(err)
-				}
+				must(t, c.Refresh(t.Context(), 1))
 			}
 			invalidateTag(t, tiers, "t")
 			if got := get(t, c, 1); (got == "v") != says {

@@ -3,7 +3,6 @@ package cache_test
 import (
 	"errors"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"go.opentelemetry.io/otel/metric"
@@ -68,24 +67,22 @@ func TestOpenFailsWithoutTrace(t *testing.T) {
 		"counter":   {MeterProvider: provider{m: noCounter{}}},
 		"callback":  {MeterProvider: provider{m: noCallback{}}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				cfg := cfg
-				log := &closableLog{Log: logtest.NewMemory(logtest.MemoryConfig{Bound: time.Second})}
-				cfg.Log = log
-				if _, err := cache.Open(cfg); err == nil || cfg.MaxLoads == 0 && !errors.Is(err, errMeter) {
-					t.Errorf("Open = %v, want an error", err)
-				}
-				mine := &closableLocal{Local: local.New(local.Config{})}
-				cfg.Local = mine
-				if _, err := cache.Open(cfg); err == nil {
-					t.Error("Open with a local tier = nil, want an error")
-				}
-				if log.closed+mine.closed > 0 {
-					t.Errorf("the caller's log was closed %d times, its tier %d times", log.closed, mine.closed)
-				}
-				_ = mine.Close()
-			})
+		bubble(t, name, func(t *testing.T) {
+			cfg := cfg
+			log := &closableLog{Log: logtest.NewMemory(logtest.MemoryConfig{Bound: time.Second})}
+			cfg.Log = log
+			if _, err := cache.Open(cfg); err == nil || cfg.MaxLoads == 0 && !errors.Is(err, errMeter) {
+				t.Errorf("Open = %v, want an error", err)
+			}
+			mine := &closableLocal{Local: local.New(local.Config{})}
+			cfg.Local = mine
+			if _, err := cache.Open(cfg); err == nil {
+				t.Error("Open with a local tier = nil, want an error")
+			}
+			if log.closed+mine.closed > 0 {
+				t.Errorf("the caller's log was closed %d times, its tier %d times", log.closed, mine.closed)
+			}
+			_ = mine.Close()
 		})
 	}
 }

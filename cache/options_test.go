@@ -92,36 +92,32 @@ func TestSkippedTiers(t *testing.T) {
 			again: fetched{Value: "1.1", Source: cache.Local}, then: fetched{Value: "1.1", Source: cache.Local},
 		},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				mem := tiertest.NewMemory()
-				remote := tiertest.NewFaulty(mem)
-				src := &source{}
-				ts, cs := fleet(t, 1, remote, cache.TiersConfig{}, thingConfig{Load: src.load})
-				tt.first(t, cs[0])
-				if n := ts[0].Stats().Local.Entries; (n == 1) != (tt.local != "") {
-					t.Errorf("%d local entries, want %q", n, tt.local)
-				}
-				remote.Fail(errRemote) // so that Peek reads only the local tier
-				if v, ok := cs[0].Peek(ctx, 1); v != tt.local || ok != (tt.local != "") {
-					t.Errorf("Peek = %q, %v, want %q", v, ok, tt.local)
-				}
-				remote.Heal()
-				if n := mem.Len(); n != tt.cells {
-					t.Errorf("%d cells, want %d", n, tt.cells)
-				}
-				wantFetch(t, cs[0], 1, tt.again, tt.opts...)
-				wantFetch(t, cs[0], 1, tt.then)
-			})
+		bubble(t, tt.name, func(t *testing.T) {
+			mem := tiertest.NewMemory()
+			remote := tiertest.NewFaulty(mem)
+			src := &source{}
+			ts, cs := fleet(t, 1, remote, cache.TiersConfig{}, thingConfig{Load: src.load})
+			tt.first(t, cs[0])
+			if n := ts[0].Stats().Local.Entries; (n == 1) != (tt.local != "") {
+				t.Errorf("%d local entries, want %q", n, tt.local)
+			}
+			remote.Fail(errRemote) // so that Peek reads only the local tier
+			if v, ok := cs[0].Peek(ctx, 1); v != tt.local || ok != (tt.local != "") {
+				t.Errorf("Peek = %q, %v, want %q", v, ok, tt.local)
+			}
+			remote.Heal()
+			if n := mem.Len(); n != tt.cells {
+				t.Errorf("%d cells, want %d", n, tt.cells)
+			}
+			wantFetch(t, cs[0], 1, tt.again, tt.opts...)
+			wantFetch(t, cs[0], 1, tt.then)
 		})
 	}
 }
 
 func wantSet(t *testing.T, c things, v string, opts ...cache.Option) {
 	t.Helper()
-	if err := c.Set(t.Context(), 1, v, opts...); err != nil {
-		t.Errorf("Set: %v", err)
-	}
+	succeeds(t, c.Set(t.Context(), 1, v, opts...))
 }
 
 func wantMany(t *testing.T, c things, want map[int]string, opts ...cache.Option) {
@@ -191,9 +187,7 @@ func TestSkipAndFailedLoads(t *testing.T) {
 		wantFetch(t, cs[0], 1, fetched{Value: "1.1", Source: cache.Remote, Stale: true}, cache.SkipLocal())
 		wantFetch(t, cs[0], 1, fetched{Value: "1.1", Source: cache.Local, Stale: true}, cache.SkipRemote())
 		wantFetch(t, cs[0], 1, fetched{Err: errSource}, cache.SkipRemote(), cache.SkipLocal())
-		if err := mem.Unlink(t.Context(), "default:things:1"); err != nil {
-			t.Fatal(err)
-		}
+		must(t, mem.Unlink(t.Context(), cell1))
 		wantFetch(t, cs[0], 1, fetched{Err: errSource}, cache.SkipLocal())
 		advance(time.Minute)
 		wantFetch(t, cs[0], 1, fetched{Value: "1.1", Source: cache.Local, Stale: true})
@@ -280,7 +274,7 @@ func TestRefusedOptions(t *testing.T) {
 		}
 	}
 	err := c.Set(ctx, 1, "v", cache.SkipLocal(), cache.SkipRemote())
-	wantError(t, err, "set", "default:things:1", cache.ErrOption)
+	wantError(t, err, "set", cell1, cache.ErrOption)
 	if s := tiers.Stats(); src.total() != 0 || s.Kinds.Keys != 0 || s.Local.Entries != 0 {
 		t.Errorf("a refused call had an effect: %d loads, %+v, %+v", src.total(), s.Kinds, s.Local)
 	}

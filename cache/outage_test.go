@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/twofold-go/twofold/cache"
@@ -30,34 +29,30 @@ func TestInvalidateWait(t *testing.T) {
 		for wait, want := range map[time.Duration]time.Duration{
 			0: 250 * time.Millisecond, 20 * time.Millisecond: 20 * time.Millisecond, 3 * time.Second: 3 * time.Second,
 		} {
-			t.Run(fmt.Sprint(name, " ", wait), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					link := logtest.NewFaulty(logtest.NewMemory(logtest.MemoryConfig{Bound: bound}))
-					tiers := open(t, cache.TiersConfig{Log: link, InvalidateWait: wait})
-					src := &source{}
-					c := with(t, tiers, thingConfig{Load: src.load})
-					if err := tiers.Ready(t.Context()); err != nil {
-						t.Fatal(err)
+			bubble(t, fmt.Sprint(name, " ", wait), func(t *testing.T) {
+				link := logtest.NewFaulty(logtest.NewMemory(logtest.MemoryConfig{Bound: bound}))
+				tiers := open(t, cache.TiersConfig{Log: link, InvalidateWait: wait})
+				src := &source{}
+				c := with(t, tiers, thingConfig{Load: src.load})
+				must(t, tiers.Ready(t.Context()))
+				down := errors.New("down")
+				link.Fail(down)
+				for range 3 {
+					old, begun := get(t, c, 1), time.Now()
+					err := write(t, tiers, c)
+					if _, ok := errors.AsType[*invalidate.PendingError](err); !ok || !errors.Is(err, down) || time.Since(begun) != want {
+						t.Errorf("%v after %v, want a PendingError and its cause after %v", err, time.Since(begun), want)
 					}
-					down := errors.New("down")
-					link.Fail(down)
-					for range 3 {
-						old, begun := get(t, c, 1), time.Now()
-						err := write(t, tiers, c)
-						if _, ok := errors.AsType[*invalidate.PendingError](err); !ok || !errors.Is(err, down) || time.Since(begun) != want {
-							t.Errorf("%v after %v, want a PendingError and its cause after %v", err, time.Since(begun), want)
-						}
-						if now := get(t, c, 1); now == old {
-							t.Errorf("a read after the call returned %q", now)
-						}
-						advance(bound)
+					if now := get(t, c, 1); now == old {
+						t.Errorf("a read after the call returned %q", now)
 					}
-					link.Heal()
-					advance(time.Second)
-					if n := tiers.Stats().Log.Pending; n != 0 {
-						t.Errorf("%d pending a second after the outage, want 0", n)
-					}
-				})
+					advance(bound)
+				}
+				link.Heal()
+				advance(time.Second)
+				if n := tiers.Stats().Log.Pending; n != 0 {
+					t.Errorf("%d pending a second after the outage, want 0", n)
+				}
 			})
 		}
 	}

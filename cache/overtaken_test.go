@@ -20,50 +20,43 @@ import (
 func TestInvalidateDuringLoad(t *testing.T) {
 	for name, scope := range scopes(t) {
 		for _, remote := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s, remote=%v", name, remote), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					src := &source{took: time.Second}
-					var tc cache.TiersConfig
-					if remote {
-						tc.Remote = tiertest.NewMemory()
-					}
-					tiers := open(t, tc)
-					c := with(t, tiers, thingConfig{Load: src.load, Tags: tagT})
-					var wg sync.WaitGroup
-					for range 5 {
-						wg.Go(func() {
-							if v := get(t, c, 1); v == "1.1" {
-								t.Error("a caller got the overtaken value, although the load was repeated")
-							}
-						})
-					}
-					synctest.Wait()
-					advance(300 * time.Millisecond)
-					if err := tiers.Invalidate(t.Context(), scope); err != nil {
-						t.Error(err)
-					}
-					start := time.Now()
-					for range 5 {
-						wg.Go(func() {
-							if v := get(t, c, 1); v == "1.1" {
-								t.Error("a caller from after the invalidation got the value of an earlier load")
-							}
-							// A caller does not wait for a flight whose value it could not get.
-							// There are two exceptions. The tags are unknown until the load
-							// ends. A lease in the remote tier may belong to another process.
-							if d := time.Since(start); d > 1100*time.Millisecond && name != "tag" && !remote {
-								t.Errorf("a caller from after the invalidation waited %v", d)
-							}
-						})
-					}
-					wg.Wait()
-					if r, err := c.Fetch(t.Context(), 1, nil); r.Value == "1.1" || r.Source != cache.Local || err != nil {
-						t.Errorf("Fetch afterwards = %+v, %v, want a local hit", r, err)
-					}
-					if n := src.total(); n > 3 {
-						t.Errorf("%d loads, want at most 3", n)
-					}
-				})
+			bubble(t, fmt.Sprintf("%s, remote=%v", name, remote), func(t *testing.T) {
+				src := &source{took: time.Second}
+				tc := tiersOf(remote)
+				tiers := open(t, tc)
+				c := with(t, tiers, thingConfig{Load: src.load, Tags: tagT})
+				var wg sync.WaitGroup
+				for range 5 {
+					wg.Go(func() {
+						if v := get(t, c, 1); v == "1.1" {
+							t.Error("a caller got the overtaken value, although the load was repeated")
+						}
+					})
+				}
+				synctest.Wait()
+				advance(300 * time.Millisecond)
+				succeeds(t, tiers.Invalidate(t.Context(), scope))
+				start := time.Now()
+				for range 5 {
+					wg.Go(func() {
+						if v := get(t, c, 1); v == "1.1" {
+							t.Error("a caller from after the invalidation got the value of an earlier load")
+						}
+						// A caller does not wait for a flight whose value it could not get.
+						// There are two exceptions. The tags are unknown until the load
+						// ends. A lease in the remote tier may belong to another process.
+						if d := time.Since(start); d > 1100*time.Millisecond && name != "tag" && !remote {
+							t.Errorf("a caller from after the invalidation waited %v", d)
+						}
+					})
+				}
+				wg.Wait()
+				if r, err := c.Fetch(t.Context(), 1, nil); r.Value == "1.1" || r.Source != cache.Local || err != nil {
+					t.Errorf("Fetch afterwards = %+v, %v, want a local hit", r, err)
+				}
+				if n := src.total(); n > 3 {
+					t.Errorf("%d loads, want at most 3", n)
+				}
 			})
 		}
 	}
@@ -73,35 +66,31 @@ func TestInvalidateDuringLoad(t *testing.T) {
 // before get the last value, and nothing is stored.
 func TestAlwaysOvertaken(t *testing.T) {
 	for name, scope := range scopes(t) {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				mem := tiertest.NewMemory()
-				tiers := open(t, cache.TiersConfig{Remote: mem})
-				var loads atomic.Int64
-				c := with(t, tiers, thingConfig{Tags: tagT, Load: func(ctx context.Context, _ int) (string, error) {
-					n := loads.Add(1)
-					_ = nap(ctx, time.Second)
-					if n <= 3 {
-						if err := tiers.Invalidate(ctx, scope); err != nil {
-							t.Error(err)
-						}
-					}
-					return fmt.Sprint(n), nil
-				}})
-				crowd(5, func(int) {
-					if v := get(t, c, 1); v != "3" {
-						t.Errorf("a caller from before got %q, want the third load's value", v)
-					}
-				})
-				advance(time.Second) // the mark of the last load
-				if n := mem.Len(); n != 0 {
-					t.Errorf("%d cells left in the remote tier", n)
+		bubble(t, name, func(t *testing.T) {
+			mem := tiertest.NewMemory()
+			tiers := open(t, cache.TiersConfig{Remote: mem})
+			var loads atomic.Int64
+			c := with(t, tiers, thingConfig{Tags: tagT, Load: func(ctx context.Context, _ int) (string, error) {
+				n := loads.Add(1)
+				_ = nap(ctx, time.Second)
+				if n <= 3 {
+					succeeds(t, tiers.Invalidate(ctx, scope))
 				}
-				if s := total(tiers); s.Reloads != 2 || s.Overtaken != 1 {
-					t.Errorf("Stats = %d reloads, %d overtaken, want 2, 1", s.Reloads, s.Overtaken)
+				return fmt.Sprint(n), nil
+			}})
+			crowd(5, func(int) {
+				if v := get(t, c, 1); v != "3" {
+					t.Errorf("a caller from before got %q, want the third load's value", v)
 				}
-				wantFetch(t, c, 1, fetched{"4", cache.Load, false, nil})
 			})
+			advance(time.Second) // the mark of the last load
+			if n := mem.Len(); n != 0 {
+				t.Errorf("%d cells left in the remote tier", n)
+			}
+			if s := total(tiers); s.Reloads != 2 || s.Overtaken != 1 {
+				t.Errorf("Stats = %d reloads, %d overtaken, want 2, 1", s.Reloads, s.Overtaken)
+			}
+			wantFetch(t, c, 1, fetched{"4", cache.Load, false, nil})
 		})
 	}
 }
@@ -110,24 +99,20 @@ func TestAlwaysOvertaken(t *testing.T) {
 // join now do not know its tags.
 func TestInvalidateDuringFill(t *testing.T) {
 	for name, scope := range scopes(t) {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				src, remote := &source{}, faulty()
-				tiers := open(t, cache.TiersConfig{Remote: remote})
-				c := with(t, tiers, thingConfig{Load: src.load, Tags: tagT})
-				remote.Delay(30*time.Millisecond, tiertest.Fill)
-				go func() { get(t, c, 1) }()
-				advance(10 * time.Millisecond)
-				if err := tiers.Invalidate(t.Context(), scope); err != nil {
-					t.Error(err)
+		bubble(t, name, func(t *testing.T) {
+			src, remote := &source{}, faulty()
+			tiers := open(t, cache.TiersConfig{Remote: remote})
+			c := with(t, tiers, thingConfig{Load: src.load, Tags: tagT})
+			remote.Delay(30*time.Millisecond, tiertest.Fill)
+			go func() { get(t, c, 1) }()
+			advance(10 * time.Millisecond)
+			succeeds(t, tiers.Invalidate(t.Context(), scope))
+			crowd(20, func(int) {
+				if v := get(t, c, 1); v != "1.2" {
+					t.Errorf("a caller from after the invalidation got %q, want 1.2", v)
 				}
-				crowd(20, func(int) {
-					if v := get(t, c, 1); v != "1.2" {
-						t.Errorf("a caller from after the invalidation got %q, want 1.2", v)
-					}
-				})
-				src.wantLoads(t, 2)
 			})
+			src.wantLoads(t, 2)
 		})
 	}
 }
@@ -135,25 +120,21 @@ func TestInvalidateDuringFill(t *testing.T) {
 // The same holds for a value that comes from the remote tier.
 func TestInvalidateDuringFetch(t *testing.T) {
 	for name, scope := range scopes(t) {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				src, remote := &source{}, faulty()
-				_, cs := fleet(t, 1, remote, cache.TiersConfig{}, thingConfig{Load: src.load, Tags: tagT})
-				get(t, cs[0], 1)
-				advance(time.Second)
-				tiers := open(t, cache.TiersConfig{Remote: remote})
-				c := with(t, tiers, thingConfig{Load: src.load, Tags: tagT})
-				remote.Delay(30*time.Millisecond, tiertest.Get)
-				go func() { get(t, c, 1) }()
-				advance(10 * time.Millisecond)
-				if err := tiers.Invalidate(t.Context(), scope); err != nil {
-					t.Error(err)
+		bubble(t, name, func(t *testing.T) {
+			src, remote := &source{}, faulty()
+			_, cs := fleet(t, 1, remote, cache.TiersConfig{}, thingConfig{Load: src.load, Tags: tagT})
+			get(t, cs[0], 1)
+			advance(time.Second)
+			tiers := open(t, cache.TiersConfig{Remote: remote})
+			c := with(t, tiers, thingConfig{Load: src.load, Tags: tagT})
+			remote.Delay(30*time.Millisecond, tiertest.Get)
+			go func() { get(t, c, 1) }()
+			advance(10 * time.Millisecond)
+			succeeds(t, tiers.Invalidate(t.Context(), scope))
+			crowd(20, func(int) {
+				if v := get(t, c, 1); v != "1.2" {
+					t.Errorf("a caller from after the invalidation got %q, want 1.2", v)
 				}
-				crowd(20, func(int) {
-					if v := get(t, c, 1); v != "1.2" {
-						t.Errorf("a caller from after the invalidation got %q, want 1.2", v)
-					}
-				})
 			})
 		})
 	}
@@ -162,34 +143,30 @@ func TestInvalidateDuringFetch(t *testing.T) {
 // A Set comes while an older load runs. No tier stores the older value.
 func TestSetDuringLoad(t *testing.T) {
 	for _, remote := range []bool{false, true} {
-		t.Run(fmt.Sprintf("remote=%v", remote), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				src := &source{took: time.Second}
-				mem := tiertest.NewMemory()
-				var tc cache.TiersConfig
-				if remote {
-					tc.Remote = mem
-				}
-				tiers := open(t, tc)
-				c := with(t, tiers, thingConfig{Load: src.load})
-				done := make(chan string)
-				go func() { done <- get(t, c, 1) }()
-				synctest.Wait()
-				if err := c.Set(t.Context(), 1, "set"); err != nil {
-					t.Error(err)
-				}
-				wantFetch(t, c, 1, fetched{"set", cache.Local, false, nil})
-				if v := <-done; v == "1.1" {
-					t.Errorf("the reader from before got %q", v)
-				}
-				wantFetch(t, c, 1, fetched{"set", cache.Local, false, nil})
-				if remote {
-					d := with(t, open(t, tc), thingConfig{Load: src.load})
-					wantFetch(t, d, 1, fetched{"set", cache.Remote, false, nil})
-				}
-				advance(10 * time.Second)
-				wantFetch(t, c, 1, fetched{"set", cache.Local, false, nil})
-			})
+		bubble(t, fmt.Sprintf("remote=%v", remote), func(t *testing.T) {
+			src := &source{took: time.Second}
+			mem := tiertest.NewMemory()
+			var tc cache.TiersConfig
+			if remote {
+				tc.Remote = mem
+			}
+			tiers := open(t, tc)
+			c := with(t, tiers, thingConfig{Load: src.load})
+			done := make(chan string)
+			go func() { done <- get(t, c, 1) }()
+			synctest.Wait()
+			succeeds(t, c.Set(t.Context(), 1, "set"))
+			wantFetch(t, c, 1, fetched{"set", cache.Local, false, nil})
+			if v := <-done; v == "1.1" {
+				t.Errorf("the reader from before got %q", v)
+			}
+			wantFetch(t, c, 1, fetched{"set", cache.Local, false, nil})
+			if remote {
+				d := with(t, open(t, tc), thingConfig{Load: src.load})
+				wantFetch(t, d, 1, fetched{"set", cache.Remote, false, nil})
+			}
+			advance(10 * time.Second)
+			wantFetch(t, c, 1, fetched{"set", cache.Local, false, nil})
 		})
 	}
 }
@@ -197,23 +174,18 @@ func TestSetDuringLoad(t *testing.T) {
 // A load that began earlier and ends later does not displace a newer value.
 func TestOlderLoadEndsLater(t *testing.T) {
 	for _, remote := range []bool{false, true} {
-		t.Run(fmt.Sprintf("remote=%v", remote), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var tc cache.TiersConfig
-				if remote {
-					tc.Remote = tiertest.NewMemory()
-				}
-				c := with(t, open(t, tc), thingConfig{})
-				slow := func(ctx context.Context, _ int) (string, error) { return "old", nap(ctx, time.Second) }
-				quick := func(context.Context, int) (string, error) { return "new", nil }
-				go func() { _, _ = c.GetOrLoad(t.Context(), 1, slow) }()
-				advance(500 * time.Millisecond)
-				if v, err := c.GetOrLoad(t.Context(), 1, quick, cache.MaxAge(0)); v != "new" || err != nil {
-					t.Errorf("GetOrLoad = %q, %v", v, err)
-				}
-				advance(time.Second)
-				wantFetch(t, c, 1, fetched{"new", cache.Local, false, nil})
-			})
+		bubble(t, fmt.Sprintf("remote=%v", remote), func(t *testing.T) {
+			tc := tiersOf(remote)
+			c := with(t, open(t, tc), thingConfig{})
+			slow := func(ctx context.Context, _ int) (string, error) { return "old", nap(ctx, time.Second) }
+			quick := func(context.Context, int) (string, error) { return "new", nil }
+			go func() { _, _ = c.GetOrLoad(t.Context(), 1, slow) }()
+			advance(500 * time.Millisecond)
+			if v, err := c.GetOrLoad(t.Context(), 1, quick, cache.MaxAge(0)); v != "new" || err != nil {
+				t.Errorf("GetOrLoad = %q, %v", v, err)
+			}
+			advance(time.Second)
+			wantFetch(t, c, 1, fetched{"new", cache.Local, false, nil})
 		})
 	}
 }
@@ -223,66 +195,62 @@ func TestOlderLoadEndsLater(t *testing.T) {
 func TestDeleteRacesOlderLoads(t *testing.T) {
 	seed := seedOf(t)
 	for _, remote := range []bool{false, true} {
-		t.Run(fmt.Sprintf("remote=%v", remote), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				r := rand.New(rand.NewPCG(seed, 1))
-				var mu sync.Mutex
-				pause := func(most int64) time.Duration {
-					mu.Lock()
-					defer mu.Unlock()
-					return time.Duration(r.Int64N(most * int64(time.Millisecond)))
-				}
-				inner := tiertest.NewFaulty(tiertest.NewMemory())
-				inner.Before(func(ctx context.Context, _ tiertest.Op, _ []string) { _ = nap(ctx, pause(5)) })
-				tc := cache.TiersConfig{}
-				if remote {
-					tc.Remote = inner
-				}
-				tiers := open(t, tc)
-				var version [8]atomic.Int64
-				c := with(t, tiers, cache.Config[int, int64]{
-					Tags: func(k int, _ int64) []string { return []string{fmt.Sprint("t", k)} },
-					Load: func(ctx context.Context, k int) (int64, error) {
-						_ = nap(ctx, pause(4))
-						v := version[k].Load()
-						return v, nap(ctx, pause(20))
-					},
-				})
-				const trials = 2000
-				crowd(8, func(k int) {
-					for range trials / 8 {
-						var readers sync.WaitGroup
-						for range 3 {
-							readers.Go(func() {
-								_ = nap(t.Context(), pause(30))
-								_, _ = c.Get(t.Context(), k)
-							})
-						}
-						_ = nap(t.Context(), pause(20))
-						want := version[k].Add(1)
-						var err error
-						if want%2 == 0 {
-							err = c.Delete(t.Context(), k)
-						} else {
-							err = tiers.Invalidate(t.Context(), invalidate.Tag("default", fmt.Sprint("t", k)))
-						}
-						if err != nil {
-							t.Error(err)
-						}
-						for range 3 {
-							readers.Go(func() {
-								_ = nap(t.Context(), pause(10))
-								if v, err := c.Get(t.Context(), k); v < want || err != nil {
-									t.Errorf("Get(%d) = version %d, %v after the invalidation of %d (seed %d)", k, v, err, want-1, seed)
-								}
-							})
-						}
-						readers.Wait()
-						if v, err := c.Get(t.Context(), k); v < want || err != nil {
-							t.Errorf("Get(%d) = version %d, %v, want %d (seed %d)", k, v, err, want, seed)
-						}
+		bubble(t, fmt.Sprintf("remote=%v", remote), func(t *testing.T) {
+			r := rand.New(rand.NewPCG(seed, 1))
+			var mu sync.Mutex
+			pause := func(most int64) time.Duration {
+				mu.Lock()
+				defer mu.Unlock()
+				return time.Duration(r.Int64N(most * int64(time.Millisecond)))
+			}
+			inner := tiertest.NewFaulty(tiertest.NewMemory())
+			inner.Before(func(ctx context.Context, _ tiertest.Op, _ []string) { _ = nap(ctx, pause(5)) })
+			tc := cache.TiersConfig{}
+			if remote {
+				tc.Remote = inner
+			}
+			tiers := open(t, tc)
+			var version [8]atomic.Int64
+			c := with(t, tiers, cache.Config[int, int64]{
+				Tags: func(k int, _ int64) []string { return []string{fmt.Sprint("t", k)} },
+				Load: func(ctx context.Context, k int) (int64, error) {
+					_ = nap(ctx, pause(4))
+					v := version[k].Load()
+					return v, nap(ctx, pause(20))
+				},
+			})
+			const trials = 2000
+			crowd(8, func(k int) {
+				for range trials / 8 {
+					var readers sync.WaitGroup
+					for range 3 {
+						readers.Go(func() {
+							_ = nap(t.Context(), pause(30))
+							_, _ = c.Get(t.Context(), k)
+						})
 					}
-				})
+					_ = nap(t.Context(), pause(20))
+					want := version[k].Add(1)
+					var err error
+					if want%2 == 0 {
+						err = c.Delete(t.Context(), k)
+					} else {
+						err = tiers.Invalidate(t.Context(), invalidate.Tag("default", fmt.Sprint("t", k)))
+					}
+					succeeds(t, err)
+					for range 3 {
+						readers.Go(func() {
+							_ = nap(t.Context(), pause(10))
+							if v, err := c.Get(t.Context(), k); v < want || err != nil {
+								t.Errorf("Get(%d) = version %d, %v after the invalidation of %d (seed %d)", k, v, err, want-1, seed)
+							}
+						})
+					}
+					readers.Wait()
+					if v, err := c.Get(t.Context(), k); v < want || err != nil {
+						t.Errorf("Get(%d) = version %d, %v, want %d (seed %d)", k, v, err, want, seed)
+					}
+				}
 			})
 		})
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/twofold-go/twofold/invalidate"
@@ -36,16 +35,14 @@ func TestOwnReadsAfterPendingError(t *testing.T) {
 	for name, call := range owedCalls {
 		for state, fault := range faults {
 			for limit, d := range patience {
-				t.Run(name+"/"+state+"/"+limit, func(t *testing.T) {
-					synctest.Test(t, func(t *testing.T) { ownReads(t, call, fault, d) })
-				})
+				bubble(t, name+"/"+state+"/"+limit, func(t *testing.T) { ownReads(t, call, fault, d) })
 			}
 		}
 	}
 }
 
 func ownReads(t *testing.T, call func(*testing.T, context.Context, *logged) error, fault func(*logtest.Faulty), limit time.Duration) {
-	w := newLogged(t, thingConfig{Tags: func(int, string) []string { return []string{"t"} }})
+	w := newLogged(t, thingConfig{Tags: tagT})
 	w.want(t, 1, 1, "1.1")
 	w.want(t, 0, 1, "1.1")
 	fault(w.link[0])

@@ -38,9 +38,7 @@ func TestPolicies(t *testing.T) {
 		{Tenant: "alike", Namespace: "things", Patch: patch{TTL: new(2 * time.Hour)}},
 		{Tenant: "off", Patch: patch{TTL: new(time.Second)}},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	check(
 		cache.SpacePolicy{"others", "", of(time.Minute)}, cache.SpacePolicy{"others", "off", of(time.Second)},
 		cache.SpacePolicy{"things", "", of(2 * time.Hour)}, cache.SpacePolicy{"things", "acme", of(3 * time.Hour)},
@@ -57,9 +55,7 @@ func TestUnusedPolicies(t *testing.T) {
 	})
 	set := func(table policy.Table, want []string, lines int) {
 		t.Helper()
-		if err := tiers.SetPolicies(table); err != nil {
-			t.Fatal(err)
-		}
+		must(t, tiers.SetPolicies(table))
 		if diff := cmp.Diff(want, tiers.UnusedPolicies()); diff != "" {
 			t.Errorf("UnusedPolicies (-want +got):\n%s", diff)
 		}
@@ -115,21 +111,19 @@ func TestRemoteWithoutLog(t *testing.T) {
 		"a log":               {tiers: logged},
 		"no remote tier":      {tiers: func() cache.TiersConfig { return cache.TiersConfig{} }},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var said strings.Builder
-				cfg := tt.tiers()
-				cfg.Logger = slog.New(slog.NewTextHandler(&said, nil))
-				tiers := open(t, cfg)
-				for _, namespace := range []string{"one", "two"} {
-					tt.cfg.Namespace = namespace
-					with(t, tiers, tt.cfg)
-				}
-				n := strings.Count(said.String(), "there is a remote tier and no log")
-				if (n == 1) != tt.warns || n > 1 || tt.warns && (!strings.Contains(said.String(), "LocalTTL") || !strings.Contains(said.String(), "TiersConfig.Log")) {
-					t.Errorf("%d warnings, want one: %v\n%s", n, tt.warns, said.String())
-				}
-			})
+		bubble(t, name, func(t *testing.T) {
+			var said strings.Builder
+			cfg := tt.tiers()
+			cfg.Logger = slog.New(slog.NewTextHandler(&said, nil))
+			tiers := open(t, cfg)
+			for _, namespace := range []string{"one", "two"} {
+				tt.cfg.Namespace = namespace
+				with(t, tiers, tt.cfg)
+			}
+			n := strings.Count(said.String(), "there is a remote tier and no log")
+			if (n == 1) != tt.warns || n > 1 || tt.warns && (!strings.Contains(said.String(), "LocalTTL") || !strings.Contains(said.String(), "TiersConfig.Log")) {
+				t.Errorf("%d warnings, want one: %v\n%s", n, tt.warns, said.String())
+			}
 		})
 	}
 }

@@ -27,9 +27,7 @@ func TestSetPolicies(t *testing.T) {
 			get(t, c, key)
 			start := time.Now()
 			for r, err := c.Fetch(t.Context(), key, nil); r.Source == cache.Local; r, err = c.Fetch(t.Context(), key, nil) {
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				advance(time.Second)
 			}
 			return time.Since(start)
@@ -47,12 +45,8 @@ func TestSetPolicies(t *testing.T) {
 		set := func(text string) {
 			t.Helper()
 			var table policy.Table
-			if err := json.Unmarshal([]byte(text), &table); err != nil {
-				t.Fatal(err)
-			}
-			if err := tiers.SetPolicies(table); err != nil {
-				t.Fatal(err)
-			}
+			must(t, json.Unmarshal([]byte(text), &table))
+			must(t, tiers.SetPolicies(table))
 		}
 		check("no overrides", [4]int{60, 60, 60, 60})
 		set(`[{"namespace":"things","ttl":"10s"}]`)
@@ -65,9 +59,7 @@ func TestSetPolicies(t *testing.T) {
 			t.Errorf("SetPolicies with a faulty table = %v, want ErrInvalid", err)
 		}
 		check("after a refused table", [4]int{10, 30, 40, 20})
-		if err := tiers.SetPolicies(nil); err != nil {
-			t.Error(err)
-		}
+		succeeds(t, tiers.SetPolicies(nil))
 		check("none again", [4]int{60, 60, 60, 60})
 	})
 }
@@ -84,49 +76,43 @@ func TestSetPoliciesChecksEveryNamespace(t *testing.T) {
 
 func TestOff(t *testing.T) {
 	for _, how := range []string{"config", "switched"} {
-		t.Run(how, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				src, remote := &source{}, faulty()
-				tiers := open(t, cache.TiersConfig{Remote: remote})
-				cfg := thingConfig{Load: src.load, LoadMany: src.loadMany}
-				off := patch{Off: new(true)}
-				if how == "config" {
-					cfg.Policy = off
+		bubble(t, how, func(t *testing.T) {
+			src, remote := &source{}, faulty()
+			tiers := open(t, cache.TiersConfig{Remote: remote})
+			cfg := thingConfig{Load: src.load, LoadMany: src.loadMany}
+			off := patch{Off: new(true)}
+			if how == "config" {
+				cfg.Policy = off
+			}
+			c := with(t, tiers, cfg)
+			if how == "switched" {
+				get(t, c, 1)
+				get(t, c, 1)
+				must(t, tiers.SetPolicies(policy.Table{{Namespace: "things", Patch: off}}))
+			}
+			remote.ResetCalls()
+			before := src.total()
+			for range 3 {
+				if r, err := c.Fetch(t.Context(), 1, nil); r.Source != cache.Load || err != nil {
+					t.Errorf("Fetch = %+v, %v, want a load", r, err)
 				}
-				c := with(t, tiers, cfg)
-				if how == "switched" {
-					get(t, c, 1)
-					get(t, c, 1)
-					if err := tiers.SetPolicies(policy.Table{{Namespace: "things", Patch: off}}); err != nil {
-						t.Fatal(err)
-					}
+				if m, err := c.GetMany(t.Context(), []int{1, 2}); len(m) != 2 || err != nil {
+					t.Errorf("GetMany = %v, %v", m, err)
 				}
-				remote.ResetCalls()
-				before := src.total()
-				for range 3 {
-					if r, err := c.Fetch(t.Context(), 1, nil); r.Source != cache.Load || err != nil {
-						t.Errorf("Fetch = %+v, %v, want a load", r, err)
-					}
-					if m, err := c.GetMany(t.Context(), []int{1, 2}); len(m) != 2 || err != nil {
-						t.Errorf("GetMany = %v, %v", m, err)
-					}
-					if _, ok := c.Peek(t.Context(), 1); ok {
-						t.Error("Peek finds something")
-					}
+				if _, ok := c.Peek(t.Context(), 1); ok {
+					t.Error("Peek finds something")
 				}
-				if n := src.total() - before; n != 9 {
-					t.Errorf("%d loads for 9 reads", n)
-				}
-				if n := remote.Calls(); n != 0 {
-					t.Errorf("%d remote calls, want none", n)
-				}
-				if how == "switched" { // after switching on again the stored value is still valid
-					if err := tiers.SetPolicies(nil); err != nil {
-						t.Error(err)
-					}
-					wantFetch(t, c, 1, fetched{"1.1", cache.Local, false, nil})
-				}
-			})
+			}
+			if n := src.total() - before; n != 9 {
+				t.Errorf("%d loads for 9 reads", n)
+			}
+			if n := remote.Calls(); n != 0 {
+				t.Errorf("%d remote calls, want none", n)
+			}
+			if how == "switched" { // after switching on again the stored value is still valid
+				succeeds(t, tiers.SetPolicies(nil))
+				wantFetch(t, c, 1, fetched{"1.1", cache.Local, false, nil})
+			}
 		})
 	}
 }
@@ -136,18 +122,10 @@ func TestSetWhileOff(t *testing.T) {
 	mem := tiertest.NewMemory()
 	tiers := open(t, cache.TiersConfig{Remote: mem})
 	c := with(t, tiers, thingConfig{})
-	if err := c.Set(t.Context(), 1, "old"); err != nil {
-		t.Fatal(err)
-	}
-	if err := tiers.SetPolicies(policy.Table{{Patch: patch{Off: new(true)}}}); err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Set(t.Context(), 1, "new"); err != nil {
-		t.Fatal(err)
-	}
-	if err := tiers.SetPolicies(nil); err != nil {
-		t.Fatal(err)
-	}
+	must(t, c.Set(t.Context(), 1, "old"))
+	must(t, tiers.SetPolicies(policy.Table{{Patch: patch{Off: new(true)}}}))
+	must(t, c.Set(t.Context(), 1, "new"))
+	must(t, tiers.SetPolicies(nil))
 	if v, ok := c.Peek(t.Context(), 1); ok || mem.Len() != 0 {
 		t.Errorf("Peek = %q with %d cells, want nothing", v, mem.Len())
 	}
@@ -166,9 +144,7 @@ func TestPeekAfterLocalTTL(t *testing.T) {
 		}
 		get(t, cs[0], 1)
 		get(t, cs[1], 1)
-		if err := cs[0].Set(t.Context(), 1, "new"); err != nil {
-			t.Error(err)
-		}
+		succeeds(t, cs[0].Set(t.Context(), 1, "new"))
 		peek("1.1")
 		advance(6 * time.Second)
 		remote.Fail(errRemote)
@@ -176,9 +152,7 @@ func TestPeekAfterLocalTTL(t *testing.T) {
 		remote.Heal()
 		advance(time.Minute) // the breaker closes
 		peek("new")
-		if err := cs[0].Delete(t.Context(), 1); err != nil {
-			t.Error(err)
-		}
+		succeeds(t, cs[0].Delete(t.Context(), 1))
 		peek("new")
 		advance(6 * time.Second)
 		peek("")
@@ -191,9 +165,7 @@ func TestLocalTTL(t *testing.T) {
 		_, cs := fleet(t, 2, remote, cache.TiersConfig{}, thingConfig{Load: src.load, Policy: patch{LocalTTL: new(5 * time.Second)}})
 		get(t, cs[0], 1)
 		get(t, cs[1], 1)
-		if err := cs[0].Set(t.Context(), 1, "new"); err != nil {
-			t.Error(err)
-		}
+		succeeds(t, cs[0].Set(t.Context(), 1, "new"))
 		advance(4 * time.Second)
 		wantFetch(t, cs[1], 1, fetched{"1.1", cache.Local, false, nil})
 		advance(time.Second)
@@ -214,9 +186,7 @@ func TestJitter(t *testing.T) {
 		const keys = 400
 		for k := range keys {
 			for _, c := range cs {
-				if err := c.Set(t.Context(), k, "v"); err != nil {
-					t.Error(err)
-				}
+				succeeds(t, c.Set(t.Context(), k, "v"))
 			}
 		}
 		ends := map[int]int{}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/tier"
@@ -36,37 +35,35 @@ func TestWriteInsideOwnLoader(t *testing.T) {
 	} {
 		for _, remote := range []tier.Remote{nil, tiertest.NewMemory()} {
 			for _, batch := range []bool{false, true} {
-				t.Run(fmt.Sprintf("%s, remote=%v, batch=%v", tt.name, remote != nil, batch), func(t *testing.T) {
-					synctest.Test(t, func(t *testing.T) {
-						var c things
-						var loads atomic.Int64
-						load := func(ctx context.Context, k int) (string, error) {
-							n := loads.Add(1)
-							if err := tt.write(ctx, c, k); err != nil {
-								t.Errorf("%s inside the loader: %v", tt.name, err)
-							}
-							return fmt.Sprint("v", n), nil
+				bubble(t, fmt.Sprintf("%s, remote=%v, batch=%v", tt.name, remote != nil, batch), func(t *testing.T) {
+					var c things
+					var loads atomic.Int64
+					load := func(ctx context.Context, k int) (string, error) {
+						n := loads.Add(1)
+						if err := tt.write(ctx, c, k); err != nil {
+							t.Errorf("%s inside the loader: %v", tt.name, err)
 						}
-						key := 1
-						cfg := thingConfig{Load: load}
-						if batch {
-							key = 2
-							cfg.LoadMany = func(ctx context.Context, keys []int) (map[int]string, error) {
-								v, err := load(ctx, keys[0])
-								return map[int]string{keys[0]: v}, err
-							}
+						return fmt.Sprint("v", n), nil
+					}
+					key := 1
+					cfg := thingConfig{Load: load}
+					if batch {
+						key = 2
+						cfg.LoadMany = func(ctx context.Context, keys []int) (map[int]string, error) {
+							v, err := load(ctx, keys[0])
+							return map[int]string{keys[0]: v}, err
 						}
-						c = with(t, open(t, cache.TiersConfig{Remote: remote}), cfg)
-						if !batch {
-							wantFetch(t, c, key, tt.want)
-						} else if m, err := c.GetMany(t.Context(), []int{key}); m[key] != tt.want.Value || err != nil {
-							t.Errorf("GetMany(%d) = %v, %v, want %q", key, m, err, tt.want.Value)
-						}
-						n := loads.Load()
-						if get(t, c, key); loads.Load() == n != tt.stored {
-							t.Errorf("the next read is a hit: %v, want %v", !tt.stored, tt.stored)
-						}
-					})
+					}
+					c = with(t, open(t, cache.TiersConfig{Remote: remote}), cfg)
+					if !batch {
+						wantFetch(t, c, key, tt.want)
+					} else if m, err := c.GetMany(t.Context(), []int{key}); m[key] != tt.want.Value || err != nil {
+						t.Errorf("GetMany(%d) = %v, %v, want %q", key, m, err, tt.want.Value)
+					}
+					n := loads.Load()
+					if get(t, c, key); loads.Load() == n != tt.stored {
+						t.Errorf("the next read is a hit: %v, want %v", !tt.stored, tt.stored)
+					}
 				})
 			}
 		}

@@ -28,7 +28,6 @@ type redisFleet struct {
 	loads atomic.Int64
 	peak  atomic.Int64 // the most concurrent loads
 	slow  atomic.Int64 // time of a load in ns
-	deaf  atomic.Bool  // loads ignore the end of their context
 }
 
 const redisMaxLoads = 16
@@ -54,14 +53,7 @@ func redisFleetOf(t *testing.T, client func() redis.UniversalClient, bound time.
 				break
 			}
 		}
-		slow := time.After(time.Duration(f.slow.Load()))
-		select {
-		case <-slow:
-		case <-ctx.Done():
-			if f.deaf.Load() {
-				<-slow
-			}
-		}
+		_ = nap(ctx, time.Duration(f.slow.Load()))
 		return fmt.Sprint("value ", k), nil
 	}
 	for i := range f.tiers {
@@ -76,9 +68,7 @@ func redisFleetOf(t *testing.T, client func() redis.UniversalClient, bound time.
 			cfg.Log = redislog.New(rdb, redislog.Config{Prefix: prefix, Bound: bound})
 		}
 		tiers, err := cache.Open(cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		t.Cleanup(func() { _ = tiers.Close(context.Background()) })
 		f.tiers[i] = tiers
 		if f.c[i], err = cache.New(tiers, cache.Config[int, string]{Namespace: "fleet:v1", Load: load, Tags: fleetTags}); err != nil {
@@ -190,17 +180,13 @@ func redisBatch(t *testing.T, f *redisFleet) {
 }
 
 func redisWrites(t *testing.T, f *redisFleet) {
-	if err := f.c[0].Set(t.Context(), 5000, "written"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, f.c[0].Set(t.Context(), 5000, "written"))
 	for i, c := range f.c {
 		if v, err := c.Get(t.Context(), 5000); v != "written" || err != nil {
 			t.Errorf("process %d after Set: %q, %v", i, v, err)
 		}
 	}
-	if err := f.c[0].Delete(t.Context(), 5000); err != nil {
-		t.Fatal(err)
-	}
+	must(t, f.c[0].Delete(t.Context(), 5000))
 	if src := f.get(t, 0, 5000); src != cache.Load {
 		t.Errorf("after Delete the value came from %v, want load", src)
 	}
@@ -362,9 +348,7 @@ func TestSetOverAnotherRedisType(t *testing.T) {
 	prefix := redistest.Prefix()
 	c := with(t, open(t, cache.TiersConfig{Remote: redistier.New(rdb, redistier.Config{Prefix: prefix})}), thingConfig{Load: (&source{}).load})
 	for _, k := range []string{"1", "2"} {
-		if err := rdb.LPush(t.Context(), prefix+":v:default:things:"+k, "x").Err(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, rdb.LPush(t.Context(), prefix+":v:default:things:"+k, "x").Err())
 	}
 	if err := c.Set(t.Context(), 1, "set"); err != nil {
 		t.Errorf("Set = %v, want nil", err)

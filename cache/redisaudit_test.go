@@ -51,9 +51,7 @@ func TestRedisAuditAfterFailover(t *testing.T) {
 					Log:     redislog.New(logs.Client(), redislog.Config{Prefix: prefix, Bound: 500 * time.Millisecond}),
 					OnStale: func(s cache.StaleHit) { found <- s },
 				})
-				if err := tiers.Ready(t.Context()); err != nil {
-					t.Fatal(err)
-				}
+				must(t, tiers.Ready(t.Context()))
 				return with(t, tiers, thingConfig{Load: src.load, Policy: auditAll})
 			}
 			writer := process()
@@ -63,16 +61,12 @@ func TestRedisAuditAfterFailover(t *testing.T) {
 				replica.Do(t, "REPLICAOF", "NO", "ONE")
 			}
 			src.write(1, "new")
-			if err := writer.Delete(t.Context(), 1); err != nil {
-				t.Fatal(err)
-			}
+			must(t, writer.Delete(t.Context(), 1))
 			if !lags {
 				link("the replica has not heard of the removal")
 				replica.Do(t, "REPLICAOF", "NO", "ONE")
 			}
-			if err := writer.Delete(t.Context(), 2); err != nil {
-				t.Fatal(err)
-			}
+			must(t, writer.Delete(t.Context(), 2))
 			logs.Do(t, "XTRIM", "{"+prefix+"}:k", "MAXLEN", 1)
 			front.Retarget(replica.Addr())
 
@@ -90,7 +84,7 @@ func TestRedisAuditAfterFailover(t *testing.T) {
 			wantFetch(t, reader, 1, fetched{"old", cache.Remote, false, nil})
 			select {
 			case s := <-found:
-				if s.Key != "default:things:1" || s.Source != cache.Remote || !s.Healed {
+				if s.Key != cell1 || s.Source != cache.Remote || !s.Healed {
 					t.Errorf("found %+v, want a remote hit that is healed", s)
 				}
 			case <-time.After(20 * time.Second):

@@ -22,9 +22,7 @@ import (
 func fleetKey(t *testing.T, k int) invalidate.Scope {
 	t.Helper()
 	full, err := key.Space{Tenant: cache.DefaultTenant, Namespace: "fleet:v1"}.Key(fmt.Sprint(k))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return invalidate.Key(full)
 }
 
@@ -85,9 +83,7 @@ func redisCells(t *testing.T, f *redisFleet, rdb redis.UniversalClient) {
 	}
 	// On a busy machine even 100 keys may take longer than the usual RemoteTimeout.
 	patient := policy.Table{{Patch: policy.Patch{RemoteTimeout: new(10 * time.Second)}}}
-	if err := f.tiers[0].SetPolicies(patient); err != nil {
-		t.Fatal(err)
-	}
+	must(t, f.tiers[0].SetPolicies(patient))
 	const some = 100
 	for i := 0; i < len(keys); i += some {
 		end := min(i+some, len(keys))
@@ -102,9 +98,7 @@ func redisCells(t *testing.T, f *redisFleet, rdb redis.UniversalClient) {
 		})
 	}
 	before := countCells(t, rdb)
-	if err := f.tiers[0].Invalidate(t.Context(), scopes...); err != nil {
-		t.Fatal(err)
-	}
+	must(t, f.tiers[0].Invalidate(t.Context(), scopes...))
 	if n := before - countCells(t, rdb); n != len(keys) {
 		t.Errorf("%d cells were removed, want %d", n, len(keys))
 	}
@@ -124,9 +118,7 @@ func countCells(t *testing.T, rdb redis.UniversalClient) int {
 	} else {
 		err = count(t.Context(), rdb.(*redis.Client))
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return int(n.Load())
 }
 
@@ -134,9 +126,7 @@ func countCells(t *testing.T, rdb redis.UniversalClient) int {
 func redisStrict(t *testing.T, f *redisFleet) {
 	t.Helper()
 	f.get(t, 1, 7000)
-	if err := f.c[0].Delete(t.Context(), 7000, invalidate.Strict); err != nil {
-		t.Fatal(err)
-	}
+	must(t, f.c[0].Delete(t.Context(), 7000, invalidate.Strict))
 	if src := f.get(t, 1, 7000); src != cache.Load {
 		t.Errorf("after Strict the other process got the value from %v, want load", src)
 	}

@@ -23,9 +23,7 @@ func TestConcurrentRefreshes(t *testing.T) {
 		},
 	} {
 		for _, remote := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s, remote=%v", name, remote), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) { concurrentRefreshes(t, remote, call) })
-			})
+			bubble(t, fmt.Sprintf("%s, remote=%v", name, remote), func(t *testing.T) { concurrentRefreshes(t, remote, call) })
 		}
 	}
 }
@@ -54,9 +52,7 @@ func concurrentRefreshes(t *testing.T, remote bool, call func(context.Context, t
 	}
 	crowdOf := func() {
 		crowd(callers, func(int) {
-			if err := call(t.Context(), c); err != nil {
-				t.Error(err)
-			}
+			succeeds(t, call(t.Context(), c))
 		})
 	}
 	src.took = took
@@ -80,9 +76,7 @@ func concurrentRefreshes(t *testing.T, remote bool, call func(context.Context, t
 		delay()
 		go crowdOf()
 	}
-	if err := <-first; err != nil {
-		t.Error(err)
-	}
+	succeeds(t, <-first)
 	advance(3 * took * callers)
 	if n := src.total() - begun; n < 2 || n > 3 {
 		t.Errorf("%d callers after another caller's load began: %d loads in total, want 2 or 3", callers, n)
@@ -105,7 +99,7 @@ func TestSharedRefreshIsLeft(t *testing.T) {
 		crowd(5, func(i int) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i+1)*time.Second)
 			defer cancel()
-			wantError(t, c.Refresh(ctx, 1), "refresh", "default:things:1", context.DeadlineExceeded)
+			wantError(t, c.Refresh(ctx, 1), "refresh", cell1, context.DeadlineExceeded)
 		})
 		if d := time.Since(start); d != 5*time.Second {
 			t.Errorf("the last caller left after %v, want its deadline of 5s", d)

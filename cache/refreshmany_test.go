@@ -54,52 +54,50 @@ func TestRefreshMany(t *testing.T) {
 		"three remote batches":  {remote: true, keys: 250, reader: 1, sizes: []int{100, 100, 50}},
 		"with a Load beside it": {single: true, keys: 100, sizes: []int{100}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				src, tc := &source{}, cache.TiersConfig{MaxRefreshes: 3}
-				remote := faulty()
-				cfg := thingConfig{LoadMany: src.loadMany, Policy: staleMany}
-				if tt.single {
-					cfg.Load = src.load
+		bubble(t, name, func(t *testing.T) {
+			src, tc := &source{}, cache.TiersConfig{MaxRefreshes: 3}
+			remote := faulty()
+			cfg := thingConfig{LoadMany: src.loadMany, Policy: staleMany}
+			if tt.single {
+				cfg.Load = src.load
+			}
+			var tiers []*cache.Tiers
+			var cs []things
+			for range 2 {
+				if tt.remote {
+					tc.Remote = remote
 				}
-				var tiers []*cache.Tiers
-				var cs []things
-				for range 2 {
-					if tt.remote {
-						tc.Remote = remote
-					}
-					tiers = append(tiers, open(t, tc))
-					cs = append(cs, with(t, tiers[len(tiers)-1], cfg))
+				tiers = append(tiers, open(t, tc))
+				cs = append(cs, with(t, tiers[len(tiers)-1], cfg))
+			}
+			if _, err := cs[0].GetMany(t.Context(), ints(0, tt.keys)); err != nil {
+				t.Fatal(err)
+			}
+			src.forget()
+			advance(time.Minute)
+			before := remote.Calls(tiertest.Claim)
+			if m, err := cs[tt.reader].GetMany(t.Context(), ints(0, tt.keys)); len(m) != tt.keys || err != nil {
+				t.Errorf("GetMany = %d values, %v, want %d stale ones", len(m), err, tt.keys)
+			}
+			synctest.Wait()
+			src.wantBatches(t, tt.sizes...)
+			src.wantLoads(t, tt.keys)
+			s := total(tiers[tt.reader])
+			if s.Refreshes != int64(tt.keys) || s.RefreshesSkipped != 0 || s.RefreshErrors != 0 {
+				t.Errorf("%d refreshes, %d skipped, %d failed; want %d, 0, 0", s.Refreshes, s.RefreshesSkipped, s.RefreshErrors, tt.keys)
+			}
+			if n := remote.Calls(tiertest.Claim) - before; tt.remote && n > len(tt.sizes) {
+				t.Errorf("%d claims, want at most %d", n, len(tt.sizes))
+			}
+			old := 0
+			for k := range tt.keys {
+				if r, err := cs[tt.reader].Fetch(t.Context(), k, nil); r.Stale || err != nil {
+					old++
 				}
-				if _, err := cs[0].GetMany(t.Context(), ints(0, tt.keys)); err != nil {
-					t.Fatal(err)
-				}
-				src.forget()
-				advance(time.Minute)
-				before := remote.Calls(tiertest.Claim)
-				if m, err := cs[tt.reader].GetMany(t.Context(), ints(0, tt.keys)); len(m) != tt.keys || err != nil {
-					t.Errorf("GetMany = %d values, %v, want %d stale ones", len(m), err, tt.keys)
-				}
-				synctest.Wait()
-				src.wantBatches(t, tt.sizes...)
-				src.wantLoads(t, tt.keys)
-				s := total(tiers[tt.reader])
-				if s.Refreshes != int64(tt.keys) || s.RefreshesSkipped != 0 || s.RefreshErrors != 0 {
-					t.Errorf("%d refreshes, %d skipped, %d failed; want %d, 0, 0", s.Refreshes, s.RefreshesSkipped, s.RefreshErrors, tt.keys)
-				}
-				if n := remote.Calls(tiertest.Claim) - before; tt.remote && n > len(tt.sizes) {
-					t.Errorf("%d claims, want at most %d", n, len(tt.sizes))
-				}
-				old := 0
-				for k := range tt.keys {
-					if r, err := cs[tt.reader].Fetch(t.Context(), k, nil); r.Stale || err != nil {
-						old++
-					}
-				}
-				if old > 0 {
-					t.Errorf("after the refreshes %d keys are stale or fail, want none", old)
-				}
-			})
+			}
+			if old > 0 {
+				t.Errorf("after the refreshes %d keys are stale or fail, want none", old)
+			}
 		})
 	}
 }

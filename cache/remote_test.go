@@ -38,41 +38,39 @@ func TestRemoteFaults(t *testing.T) {
 			f.Corrupt(func([]byte) []byte { panicHere("client library"); return nil })
 		}},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				src, remote := &source{took: 10 * time.Millisecond}, faulty()
-				tiers := open(t, cache.TiersConfig{Remote: remote})
-				c := with(t, tiers, thingConfig{Load: src.load, LoadMany: src.loadMany})
-				other := with(t, open(t, cache.TiersConfig{Remote: remote}), thingConfig{Load: src.load})
-				for k := range 20 {
-					get(t, other, k) // cells for Corrupt to damage
-				}
-				tt.harm(remote)
-				for k := range 20 {
-					start := time.Now()
-					crowd(10, func(int) {
-						if v := get(t, c, k); v == "" {
-							t.Errorf("Get(%d) is empty", k)
-						}
-					})
-					// Get, Claim and Fill each have a deadline of 50 ms.
-					if d := time.Since(start); d > 170*time.Millisecond {
-						t.Errorf("Get(%d) took %v", k, d)
-					}
-				}
+		bubble(t, tt.name, func(t *testing.T) {
+			src, remote := &source{took: 10 * time.Millisecond}, faulty()
+			tiers := open(t, cache.TiersConfig{Remote: remote})
+			c := with(t, tiers, thingConfig{Load: src.load, LoadMany: src.loadMany})
+			other := with(t, open(t, cache.TiersConfig{Remote: remote}), thingConfig{Load: src.load})
+			for k := range 20 {
+				get(t, other, k) // cells for Corrupt to damage
+			}
+			tt.harm(remote)
+			for k := range 20 {
 				start := time.Now()
-				if m, err := c.GetMany(t.Context(), ints(20, 60)); len(m) != 40 || err != nil || time.Since(start) > 200*time.Millisecond {
-					t.Errorf("GetMany = %d values, %v, after %v", len(m), err, time.Since(start))
+				crowd(10, func(int) {
+					if v := get(t, c, k); v == "" {
+						t.Errorf("Get(%d) is empty", k)
+					}
+				})
+				// Get, Claim and Fill each have a deadline of 50 ms.
+				if d := time.Since(start); d > 170*time.Millisecond {
+					t.Errorf("Get(%d) took %v", k, d)
 				}
-				if n := src.total(); n > 20+20+40 {
-					t.Errorf("%d loads, want at most one for each key and process", n)
-				}
-				remote.Heal()
-				advance(2 * time.Second) // wait until the breaker is half-open
-				fresh := with(t, open(t, cache.TiersConfig{Remote: remote}), thingConfig{Load: src.load})
-				get(t, c, 1000)
-				wantFetch(t, fresh, 1000, fetched{"1000.1", cache.Remote, false, nil})
-			})
+			}
+			start := time.Now()
+			if m, err := c.GetMany(t.Context(), ints(20, 60)); len(m) != 40 || err != nil || time.Since(start) > 200*time.Millisecond {
+				t.Errorf("GetMany = %d values, %v, after %v", len(m), err, time.Since(start))
+			}
+			if n := src.total(); n > 20+20+40 {
+				t.Errorf("%d loads, want at most one for each key and process", n)
+			}
+			remote.Heal()
+			advance(2 * time.Second) // wait until the breaker is half-open
+			fresh := with(t, open(t, cache.TiersConfig{Remote: remote}), thingConfig{Load: src.load})
+			get(t, c, 1000)
+			wantFetch(t, fresh, 1000, fetched{"1000.1", cache.Remote, false, nil})
 		})
 	}
 }

@@ -23,9 +23,7 @@ func TestRenewedClaimDoesNotOutliveDelete(t *testing.T) {
 			get(t, loader, 1)
 		}()
 		advance(5 * time.Second) // the claim is renewed
-		if err := deleter.Delete(t.Context(), 1); err != nil {
-			t.Fatal(err)
-		}
+		must(t, deleter.Delete(t.Context(), 1))
 		advance(5 * time.Second) // the next renewals must fail
 		if frame, err := remote.Get(t.Context(), keyScope(t, 1).Text()); err != nil || frame != nil {
 			t.Errorf("after Delete the cell is %q, %v; want none", frame, err)

@@ -77,9 +77,7 @@ func TestDeletesOfOtherKeys(t *testing.T) {
 		tiers := roomy(t, nil)
 		c := reside(t, tiers, residents, nil)
 		minute(scaled(1_000_000), func(i int) {
-			if err := c.Delete(t.Context(), residents+i); err != nil {
-				t.Fatalf("Delete: %v", err)
-			}
+			must(t, c.Delete(t.Context(), residents+i))
 		})
 		wantResidents(t, c, residents, 999)
 		t.Logf("%+v", tiers.Stats().Local)
@@ -99,14 +97,12 @@ func TestManyTags(t *testing.T) {
 		"untagged": nil,
 		"tagged":   func(k int, _ string) []string { return []string{"mine", "its " + strconv.Itoa(k)} },
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				const residents = 50_000
-				tiers := roomy(t, nil)
-				c := reside(t, tiers, residents, tags)
-				minute(scaled(1_000_000), func(i int) { invalidateTag(t, tiers, strconv.Itoa(i)) })
-				wantResidents(t, c, residents, 999)
-			})
+		bubble(t, name, func(t *testing.T) {
+			const residents = 50_000
+			tiers := roomy(t, nil)
+			c := reside(t, tiers, residents, tags)
+			minute(scaled(1_000_000), func(i int) { invalidateTag(t, tiers, strconv.Itoa(i)) })
+			wantResidents(t, c, residents, 999)
 		})
 	}
 }
@@ -116,29 +112,23 @@ func TestManyHolds(t *testing.T) {
 	for name, scope := range map[string]func(c things, i int) invalidate.Scope{
 		"keys": func(_ things, i int) invalidate.Scope {
 			k, err := key.Parse("default:others:" + strconv.Itoa(i))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			return invalidate.Key(k)
 		},
 		"tags":     func(_ things, i int) invalidate.Scope { return invalidate.Tag(cache.DefaultTenant, strconv.Itoa(i)) },
 		"prefixes": func(_ things, i int) invalidate.Scope { return invalidate.Prefix("default", "others:"+strconv.Itoa(i)) },
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var s source
-				tiers := roomy(t, nil)
-				c := with(t, tiers, thingConfig{Load: s.load})
-				for i := range scaled(100_000) {
-					if err := tiers.Invalidate(t.Context(), scope(c, i), invalidate.Hold(time.Hour)); err != nil {
-						t.Fatalf("Invalidate: %v", err)
-					}
-				}
-				for range 3 {
-					get(t, c, 1)
-				}
-				s.wantLoads(t, 1)
-			})
+		bubble(t, name, func(t *testing.T) {
+			var s source
+			tiers := roomy(t, nil)
+			c := with(t, tiers, thingConfig{Load: s.load})
+			for i := range scaled(100_000) {
+				must(t, tiers.Invalidate(t.Context(), scope(c, i), invalidate.Hold(time.Hour)))
+			}
+			for range 3 {
+				get(t, c, 1)
+			}
+			s.wantLoads(t, 1)
 		})
 	}
 }

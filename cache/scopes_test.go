@@ -127,9 +127,7 @@ func TestScopesThatAreRefused(t *testing.T) {
 		"all of the zero Cache":      {zero.All(), nil, "zero Cache"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if err := strs.Set(t.Context(), "k", "v"); err != nil {
-				t.Fatal(err)
-			}
+			must(t, strs.Set(t.Context(), "k", "v"))
 			remote.ResetCalls()
 			for call, err := range map[string]error{
 				"Invalidate": tiers.Invalidate(t.Context(), strs.All(), tt.scope, invalidate.Scope{}),

@@ -77,7 +77,7 @@ func TestSetWithoutATier(t *testing.T) {
 		"no remote tier": open(t, cache.TiersConfig{}), "LocalOnly": open(t, cache.TiersConfig{Remote: tiertest.NewMemory()}),
 	} {
 		c := with(t, tiers, thingConfig{LocalOnly: true})
-		wantError(t, c.Set(t.Context(), 1, "v", cache.SkipLocal()), "set", "default:things:1", cache.ErrOption)
+		wantError(t, c.Set(t.Context(), 1, "v", cache.SkipLocal()), "set", cell1, cache.ErrOption)
 		err := c.SetMany(t.Context(), map[int]string{1: "v"}, cache.SkipLocal())
 		wantError(t, err, "set many", "default:things", cache.ErrOption)
 		if s := tiers.Stats(); s.Kinds.Keys != 0 {

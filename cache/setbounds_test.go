@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/twofold-go/twofold/cache"
@@ -24,10 +23,8 @@ func TestWritesUnderAnEndedContext(t *testing.T) {
 	} {
 		for _, tiers := range []string{"one tier", "two tiers", "a log"} {
 			for _, how := range []string{"cancelled", "past its deadline"} {
-				t.Run(fmt.Sprintf("%s, %s, %s", name, tiers, how), func(t *testing.T) {
-					synctest.Test(t, func(t *testing.T) {
-						writeUnderAnEndedContext(t, tiers, how, write)
-					})
+				bubble(t, fmt.Sprintf("%s, %s, %s", name, tiers, how), func(t *testing.T) {
+					writeUnderAnEndedContext(t, tiers, how, write)
 				})
 			}
 		}
@@ -72,10 +69,7 @@ func TestSizeIsCalledOnce(t *testing.T) {
 	for _, remote := range []bool{false, true} {
 		t.Run(fmt.Sprint("remote=", remote), func(t *testing.T) {
 			var sizes atomic.Int64
-			tc := cache.TiersConfig{}
-			if remote {
-				tc.Remote = tiertest.NewMemory()
-			}
+			tc := tiersOf(remote)
 			c := with(t, open(t, tc), thingConfig{
 				Load: func(context.Context, int) (string, error) { return "v", nil },
 				Size: func(v string) int64 { sizes.Add(1); return int64(len(v)) },
@@ -123,7 +117,7 @@ func TestSetOfWhatTheLocalTierRefuses(t *testing.T) {
 			}
 			if err == nil {
 				t.Errorf("Set succeeds, and the next read returns %q", v)
-			} else if wantError(t, err, "set", "default:things:1", cache.ErrTooLarge); !strings.Contains(err.Error(), "local tier") {
+			} else if wantError(t, err, "set", cell1, cache.ErrTooLarge); !strings.Contains(err.Error(), "local tier") {
 				t.Errorf("%v, want an error that names the local tier", err)
 			}
 			if err := c.Set(t.Context(), 1, "small"); err != nil || errors.Is(err, cache.ErrTooLarge) {

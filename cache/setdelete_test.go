@@ -40,40 +40,32 @@ func (w *logged) before(n int64, f func()) (sent *atomic.Int64) {
 func TestSetRacesDelete(t *testing.T) {
 	for _, cached := range []bool{false, true} {
 		for n := int64(1); n <= 6; n++ {
-			t.Run(fmt.Sprintf("cached %v, before message %d", cached, n), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					w := newLogged(t, thingConfig{})
-					if cached {
-						w.want(t, 0, 1, "1.1")
-						w.want(t, 1, 1, "1.1")
-					}
-					sent := w.before(n, func() {
-						if err := w.c[1].Delete(t.Context(), 1); err != nil {
-							t.Errorf("Delete: %v", err)
-						}
-					})
-					if err := w.c[0].Set(t.Context(), 1, "set"); err != nil {
-						t.Errorf("Set: %v", err)
-					}
-					if sent.Load() < n {
-						t.Skipf("a Set sends %d messages", sent.Load())
-					}
-					w.wire[0].Before(nil)
-					w.link[0].Before(nil)
-					advance(bound)
-					if err := w.c[1].Delete(t.Context(), 2); err != nil {
-						t.Errorf("Delete of another key: %v", err)
-					}
-					w.log.Trim(1) // the scope log never had more than one record
-					late := with(t, open(t, cache.TiersConfig{Remote: w.memory, Log: w.log}), thingConfig{Load: w.src.load})
-					synctest.Wait()
-					fresh := get(t, late, 1)
-					for i := range w.c {
-						if got := get(t, w.c[i], 1); got != fresh {
-							t.Errorf("process %d reads %q, and the late process reads %q", i, got, fresh)
-						}
-					}
+			bubble(t, fmt.Sprintf("cached %v, before message %d", cached, n), func(t *testing.T) {
+				w := newLogged(t, thingConfig{})
+				if cached {
+					w.want(t, 0, 1, "1.1")
+					w.want(t, 1, 1, "1.1")
+				}
+				sent := w.before(n, func() {
+					succeeds(t, w.c[1].Delete(t.Context(), 1))
 				})
+				succeeds(t, w.c[0].Set(t.Context(), 1, "set"))
+				if sent.Load() < n {
+					t.Skipf("a Set sends %d messages", sent.Load())
+				}
+				w.wire[0].Before(nil)
+				w.link[0].Before(nil)
+				advance(bound)
+				succeeds(t, w.c[1].Delete(t.Context(), 2))
+				w.log.Trim(1) // the scope log never had more than one record
+				late := with(t, open(t, cache.TiersConfig{Remote: w.memory, Log: w.log}), thingConfig{Load: w.src.load})
+				synctest.Wait()
+				fresh := get(t, late, 1)
+				for i := range w.c {
+					if got := get(t, w.c[i], 1); got != fresh {
+						t.Errorf("process %d reads %q, and the late process reads %q", i, got, fresh)
+					}
+				}
 			})
 		}
 	}
@@ -89,16 +81,12 @@ func TestDeleteTakesTheClaimOfASet(t *testing.T) {
 				return
 			}
 			w.wire[0].Before(nil)
-			if err := w.c[1].Delete(t.Context(), 1); err != nil {
-				t.Errorf("Delete: %v", err)
-			}
+			succeeds(t, w.c[1].Delete(t.Context(), 1))
 			if got := get(t, w.c[1], 1); got != "1.1" {
 				t.Errorf("Get after the Delete = %q, want a load", got)
 			}
 		})
-		if err := w.c[0].Set(t.Context(), 1, "set"); err != nil {
-			t.Errorf("Set: %v", err)
-		}
+		succeeds(t, w.c[0].Set(t.Context(), 1, "set"))
 		w.want(t, 0, 1, "1.1")
 		w.want(t, 1, 1, "1.1")
 		if s := total(w.tiers[0]); s.FillsLost != 1 {
@@ -116,9 +104,7 @@ func TestSetTakesTheClaimOfALoad(t *testing.T) {
 		done := make(chan string)
 		go func() { done <- get(t, cs[1], 1) }()
 		advance(time.Millisecond)
-		if err := cs[0].Set(t.Context(), 1, "set"); err != nil {
-			t.Errorf("Set: %v", err)
-		}
+		succeeds(t, cs[0].Set(t.Context(), 1, "set"))
 		if got := <-done; got != "1.1" {
 			t.Errorf("the load's caller reads %q, want the loaded value", got)
 		}

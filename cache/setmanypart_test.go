@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/twofold-go/twofold/cache"
@@ -18,38 +17,34 @@ import (
 func TestSetManyWithOneFailingCell(t *testing.T) {
 	const n = 50
 	for _, logged := range []bool{false, true} {
-		t.Run(fmt.Sprint("log ", logged), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				wire := tiertest.NewFaulty(tiertest.NewMemory())
-				tc := cache.TiersConfig{}
-				if logged {
-					tc.Log = logtest.NewMemory(logtest.MemoryConfig{Bound: bound})
-				}
-				_, c := fleet(t, 2, wire, tc, thingConfig{})
-				vals, again := map[int]string{}, map[int]string{}
-				for k := range n {
-					vals[k], again[k] = fmt.Sprint("first ", k), fmt.Sprint("second ", k)
-				}
-				if err := c[0].SetMany(t.Context(), vals); err != nil {
-					t.Fatal(err)
-				}
-				down := errors.New("the node hangs")
-				wire.FailKeys(down, keyScope(t, 7).Text())
-				err := c[0].SetMany(t.Context(), again)
-				be, ok := errors.AsType[*cache.BatchError[int]](err)
-				if !ok || len(be.Errs) != 1 || !errors.Is(be.Errs[7], down) {
-					t.Fatalf("SetMany = %v, want a BatchError of key 7", err)
-				}
-				wire.FailKeys(nil, keyScope(t, 7).Text())
-				advance(bound)
-				for k := range n {
-					for i := range c {
-						if v, err := c[i].Get(t.Context(), k); k != 7 && (err != nil || v != again[k]) {
-							t.Errorf("process %d reads %d: %q, %v; want %q", i, k, v, err, again[k])
-						}
+		bubble(t, fmt.Sprint("log ", logged), func(t *testing.T) {
+			wire := tiertest.NewFaulty(tiertest.NewMemory())
+			tc := cache.TiersConfig{}
+			if logged {
+				tc.Log = logtest.NewMemory(logtest.MemoryConfig{Bound: bound})
+			}
+			_, c := fleet(t, 2, wire, tc, thingConfig{})
+			vals, again := map[int]string{}, map[int]string{}
+			for k := range n {
+				vals[k], again[k] = fmt.Sprint("first ", k), fmt.Sprint("second ", k)
+			}
+			must(t, c[0].SetMany(t.Context(), vals))
+			down := errors.New("the node hangs")
+			wire.FailKeys(down, keyScope(t, 7).Text())
+			err := c[0].SetMany(t.Context(), again)
+			be, ok := errors.AsType[*cache.BatchError[int]](err)
+			if !ok || len(be.Errs) != 1 || !errors.Is(be.Errs[7], down) {
+				t.Fatalf("SetMany = %v, want a BatchError of key 7", err)
+			}
+			wire.FailKeys(nil, keyScope(t, 7).Text())
+			advance(bound)
+			for k := range n {
+				for i := range c {
+					if v, err := c[i].Get(t.Context(), k); k != 7 && (err != nil || v != again[k]) {
+						t.Errorf("process %d reads %d: %q, %v; want %q", i, k, v, err, again[k])
 					}
 				}
-			})
+			}
 		})
 	}
 }

@@ -18,9 +18,7 @@ type blind struct{ tier.Local }
 func otherDeletes(t *testing.T, c things, from, n int) {
 	t.Helper()
 	for i := range n {
-		if err := c.Delete(t.Context(), from+i); err != nil {
-			t.Fatalf("Delete: %v", err)
-		}
+		must(t, c.Delete(t.Context(), from+i))
 	}
 }
 

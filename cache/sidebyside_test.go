@@ -35,38 +35,36 @@ func TestOneWaitForAll(t *testing.T) {
 			"cancelled": {end: func(context.Context, *cache.Tiers) (string, error) { return "", context.Canceled }},
 			"panicking": {end: func(context.Context, *cache.Tiers) (string, error) { panicHere("load"); return "", nil }},
 		} {
-			t.Run(fmt.Sprintf("%s, %v", name, took), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					if tt.end == nil {
-						tt.end = func(context.Context, *cache.Tiers) (string, error) { return "", errSource }
-					}
-					remote, first := delayed(time.Millisecond), tt.old
-					var cs []things
-					for range 9 {
-						tiers := open(t, cache.TiersConfig{Remote: remote})
-						cs = append(cs, with(t, tiers, thingConfig{
-							Policy: patch{TTL: new(time.Second), StaleIfError: new(time.Hour), Throttle: new(time.Duration(0))},
-							Load: func(ctx context.Context, _ int) (string, error) {
-								if first {
-									return "old", nil
-								}
-								if err := nap(ctx, took); err != nil {
-									return "", err
-								}
-								return tt.end(ctx, tiers)
-							},
-						}))
-					}
-					if first {
-						get(t, cs[8], 1)
-						first = false
-						advance(time.Minute)
-					}
-					answers := answersOf(t, cs[:8], tt.many, cs[8], tt.newcomers)
-					if answers[0] < took || answers[7] > 2*took+took/8+250*time.Millisecond {
-						t.Errorf("the answers of loads of %v came after %v, want one load or two", took, answers)
-					}
-				})
+			bubble(t, fmt.Sprintf("%s, %v", name, took), func(t *testing.T) {
+				if tt.end == nil {
+					tt.end = func(context.Context, *cache.Tiers) (string, error) { return "", errSource }
+				}
+				remote, first := delayed(time.Millisecond), tt.old
+				var cs []things
+				for range 9 {
+					tiers := open(t, cache.TiersConfig{Remote: remote})
+					cs = append(cs, with(t, tiers, thingConfig{
+						Policy: patch{TTL: new(time.Second), StaleIfError: new(time.Hour), Throttle: new(time.Duration(0))},
+						Load: func(ctx context.Context, _ int) (string, error) {
+							if first {
+								return "old", nil
+							}
+							if err := nap(ctx, took); err != nil {
+								return "", err
+							}
+							return tt.end(ctx, tiers)
+						},
+					}))
+				}
+				if first {
+					get(t, cs[8], 1)
+					first = false
+					advance(time.Minute)
+				}
+				answers := answersOf(t, cs[:8], tt.many, cs[8], tt.newcomers)
+				if answers[0] < took || answers[7] > 2*took+took/8+250*time.Millisecond {
+					t.Errorf("the answers of loads of %v came after %v, want one load or two", took, answers)
+				}
 			})
 		}
 	}
@@ -146,22 +144,16 @@ func TestEndedLoadLeavesNoClaim(t *testing.T) {
 			t.Errorf("Set after a failed load = %v, after %v", err, time.Since(begun))
 		}
 		wantFetch(t, cs[0], 1, fetched{"set", cache.Remote, false, nil})
-		if err := cs[1].Delete(t.Context(), 1); err != nil {
-			t.Error(err)
-		}
+		succeeds(t, cs[1].Delete(t.Context(), 1))
 		cs[0] = with(t, open(t, cache.TiersConfig{Remote: remote}), thingConfig{Load: src.load})
 		fail()
-		if err := cs[1].Delete(t.Context(), 1); err != nil {
-			t.Error(err)
-		}
+		succeeds(t, cs[1].Delete(t.Context(), 1))
 		src.fail(nil)
 		remote.ResetCalls()
 		wantFetch(t, cs[1], 1, fetched{"1.3", cache.Load, false, nil})
 		wantFetch(t, cs[0], 1, fetched{"1.3", cache.Remote, false, nil})
 		src.fail(errSource)
-		if err := cs[1].Delete(t.Context(), 1); err != nil {
-			t.Error(err)
-		}
+		succeeds(t, cs[1].Delete(t.Context(), 1))
 		cs[0] = with(t, open(t, cache.TiersConfig{Remote: remote}), thingConfig{Load: src.load})
 		fail()
 		src.fail(nil)

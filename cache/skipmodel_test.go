@@ -168,9 +168,7 @@ func TestSkipModel(t *testing.T) {
 			for range 2 {
 				tiers := open(t, cache.TiersConfig{Remote: w.remote, Log: log})
 				w.tiers, w.caches = append(w.tiers, tiers), append(w.caches, with(t, tiers, cfg))
-				if err := tiers.Ready(t.Context()); err != nil {
-					t.Fatal(err)
-				}
+				must(t, tiers.Ready(t.Context()))
 			}
 			r := rand.New(rand.NewPCG(seed, run))
 			for range 400 {

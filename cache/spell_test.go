@@ -29,15 +29,11 @@ func spelledAgain[K comparable](t *testing.T, k K) {
 	var left []string
 	tiers := open(t, cache.TiersConfig{OnRemoved: func(e cache.Entry, _ tier.EvictReason) { left = append(left, e.Key()) }})
 	c, err := cache.New(tiers, cache.Config[K, int]{Namespace: "spelled:v1"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	c = c.Tenant("acme")
 	set := func() {
 		t.Helper()
-		if err := c.Set(t.Context(), k, 1); err != nil {
-			t.Fatal(err)
-		}
+		must(t, c.Set(t.Context(), k, 1))
 		if _, ok := c.Peek(t.Context(), k); !ok {
 			t.Fatal("Peek does not find the value of Set")
 		}
@@ -49,23 +45,17 @@ func spelledAgain[K comparable](t *testing.T, k K) {
 	}
 	full := left[0]
 	id, err := key.Of(k)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if want := "acme:spelled:v1:" + id; full != want {
 		t.Fatalf("the key is %q, want %q", full, want)
 	}
 	for _, prefix := range []string{full + "x", full[:len(full)-1] + "\x00"} {
-		if err := tiers.Invalidate(t.Context(), prefixOf(prefix)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, tiers.Invalidate(t.Context(), prefixOf(prefix)))
 		if _, ok := c.Peek(t.Context(), k); !ok {
 			t.Errorf("the key was invalidated by the prefix %q of other keys", prefix)
 		}
 	}
-	if err := tiers.Invalidate(t.Context(), prefixOf(full)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, tiers.Invalidate(t.Context(), prefixOf(full)))
 	if _, ok := c.Peek(t.Context(), k); ok {
 		t.Errorf("the key was not invalidated by the prefix %q, which is the key itself", full)
 	}

@@ -117,9 +117,7 @@ func TestRefreshKeepsTheCallersLoaderAndTags(t *testing.T) {
 		src := &source{}
 		read := func() string {
 			v, err := c.GetOrLoad(t.Context(), 1, src.load, cache.Tags("own"), cache.TTL(5*time.Second))
-			if err != nil {
-				t.Error(err)
-			}
+			succeeds(t, err)
 			return v
 		}
 		read()
@@ -147,33 +145,31 @@ func TestRefreshAhead(t *testing.T) {
 		{"slow loads", 1, 5 * time.Second, 35, 40},
 		{"quick loads", 1, time.Millisecond, 0, 2},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				src := &source{took: tt.took}
-				tiers := open(t, cache.TiersConfig{MaxRefreshes: 100})
-				c := with(t, tiers, thingConfig{Load: src.load, Policy: patch{RefreshAhead: &tt.beta}})
-				const keys = 40
-				crowd(keys, func(k int) { get(t, c, k) })
-				advance(time.Second)
-				for range 57 { // until 2 s before the first TTL ends
-					for k := range keys {
-						if r, err := c.Fetch(t.Context(), k, nil); err != nil || r.Stale || r.Source != cache.Local {
-							t.Errorf("Fetch(%d) = %+v, %v, want a fresh local value", k, r, err)
-						}
-					}
-					advance(time.Second)
-				}
-				advance(tt.took)
-				early := 0
+		bubble(t, tt.name, func(t *testing.T) {
+			src := &source{took: tt.took}
+			tiers := open(t, cache.TiersConfig{MaxRefreshes: 100})
+			c := with(t, tiers, thingConfig{Load: src.load, Policy: patch{RefreshAhead: &tt.beta}})
+			const keys = 40
+			crowd(keys, func(k int) { get(t, c, k) })
+			advance(time.Second)
+			for range 57 { // until 2 s before the first TTL ends
 				for k := range keys {
-					if src.loads[k] > 1 {
-						early++
+					if r, err := c.Fetch(t.Context(), k, nil); err != nil || r.Stale || r.Source != cache.Local {
+						t.Errorf("Fetch(%d) = %+v, %v, want a fresh local value", k, r, err)
 					}
 				}
-				if early < tt.low || early > tt.high {
-					t.Errorf("%d of %d keys were refreshed before their TTL ended, want %d to %d", early, keys, tt.low, tt.high)
+				advance(time.Second)
+			}
+			advance(tt.took)
+			early := 0
+			for k := range keys {
+				if src.loads[k] > 1 {
+					early++
 				}
-			})
+			}
+			if early < tt.low || early > tt.high {
+				t.Errorf("%d of %d keys were refreshed before their TTL ended, want %d to %d", early, keys, tt.low, tt.high)
+			}
 		})
 	}
 }
@@ -190,26 +186,20 @@ func TestExpire(t *testing.T) {
 		{"with a remote tier", swr, true, fetched{"1.1", cache.Local, true, nil}},
 		{"with a remote tier, without Stale", patch{}, true, fetched{"1.2", cache.Load, false, nil}},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				src := &source{}
-				var tc cache.TiersConfig
-				if tt.remote {
-					tc.Remote = tiertest.NewMemory()
-				}
-				c := with(t, open(t, tc), thingConfig{Load: src.load, Policy: tt.policy})
-				if err := c.Expire(t.Context(), 1); err != nil {
-					t.Errorf("Expire of an absent key: %v", err)
-				}
-				get(t, c, 1)
-				advance(time.Millisecond)
-				if err := c.Expire(t.Context(), 1); err != nil {
-					t.Errorf("Expire: %v", err)
-				}
-				wantFetch(t, c, 1, tt.want)
-				synctest.Wait()
-				wantFetch(t, c, 1, fetched{"1.2", cache.Local, false, nil})
-			})
+		bubble(t, tt.name, func(t *testing.T) {
+			src := &source{}
+			var tc cache.TiersConfig
+			if tt.remote {
+				tc.Remote = tiertest.NewMemory()
+			}
+			c := with(t, open(t, tc), thingConfig{Load: src.load, Policy: tt.policy})
+			succeeds(t, c.Expire(t.Context(), 1))
+			get(t, c, 1)
+			advance(time.Millisecond)
+			succeeds(t, c.Expire(t.Context(), 1))
+			wantFetch(t, c, 1, tt.want)
+			synctest.Wait()
+			wantFetch(t, c, 1, fetched{"1.2", cache.Local, false, nil})
 		})
 	}
 }
@@ -223,15 +213,13 @@ func TestRefresh(t *testing.T) {
 		go func() { done <- c.Refresh(t.Context(), 1) }()
 		synctest.Wait()
 		wantFetch(t, c, 1, fetched{"1.1", cache.Local, false, nil}) // during the refresh
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
+		succeeds(t, <-done)
 		wantFetch(t, c, 1, fetched{"1.2", cache.Local, false, nil})
 		src.fail(errSource)
-		wantError(t, c.Refresh(t.Context(), 1), "refresh", "default:things:1", errSource)
+		wantError(t, c.Refresh(t.Context(), 1), "refresh", cell1, errSource)
 		wantFetch(t, c, 1, fetched{"1.2", cache.Local, false, nil}) // the value is kept
 		src.fail(cache.ErrNotFound)
-		wantError(t, c.Refresh(t.Context(), 1), "refresh", "default:things:1", cache.ErrNotFound)
+		wantError(t, c.Refresh(t.Context(), 1), "refresh", cell1, cache.ErrNotFound)
 		wantFetch(t, c, 1, fetched{"", cache.Local, false, cache.ErrNotFound})
 	})
 }
@@ -276,7 +264,7 @@ func TestNotModifiedWithoutPrevious(t *testing.T) {
 			return "", cache.ErrNotModified
 		}})
 		_, err := c.Get(t.Context(), 1)
-		wantError(t, err, "get", "default:things:1", cache.ErrNotModified)
+		wantError(t, err, "get", cell1, cache.ErrNotModified)
 		if errors.Is(err, cache.ErrNotFound) {
 			t.Error("the error is taken for ErrNotFound")
 		}

@@ -51,9 +51,7 @@ func watch(t *testing.T, cfg cache.TiersConfig) *watched {
 func (w *watched) numbers(t *testing.T) map[string]int64 {
 	t.Helper()
 	var rm metricdata.ResourceMetrics
-	if err := w.reader.Collect(t.Context(), &rm); err != nil {
-		t.Fatal(err)
-	}
+	must(t, w.reader.Collect(t.Context(), &rm))
 	out := map[string]int64{}
 	add := func(name string, set attribute.Set, n int64) {
 		if n != 0 {
@@ -115,9 +113,7 @@ func TestInstruments(t *testing.T) {
 		get(t, c, 1) // load error, stale on error
 		src.fail(nil)
 		invalidateTag(t, w.Tiers, "x")
-		if err := errors.Join(c.DeleteAll(t.Context()), c.Delete(t.Context(), 9)); err != nil {
-			t.Error(err)
-		}
+		succeeds(t, errors.Join(c.DeleteAll(t.Context()), c.Delete(t.Context(), 9)))
 		src.took = time.Second
 		crowd(3, func(int) { get(t, c, 5) }) // miss, two merged
 		remote.Fail(errRemote, tiertest.Get)
@@ -204,9 +200,7 @@ func TestRemovalsAreLabelled(t *testing.T) {
 		remote.Fail(errRemote, tiertest.Unlink)
 		full := func(tenant, namespace, id string) invalidate.Scope {
 			k, err := key.Space{Tenant: tenant, Namespace: namespace}.Key(key.Text(id))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			return invalidate.Key(k)
 		}
 		ctx := t.Context()
@@ -349,9 +343,7 @@ func TestNothingLeaks(t *testing.T) {
 			_, _ = c.Get(t.Context(), k)
 		}
 		_, _ = c.GetMany(t.Context(), []int{2, 3, 4, 5})
-		if err := c.Set(t.Context(), 6, value{Text: secret}); err != nil {
-			t.Error(err)
-		}
+		succeeds(t, c.Set(t.Context(), 6, value{Text: secret}))
 		_ = panicOf(func() { _ = c.Refresh(t.Context(), 1) })
 		remote.Corrupt(tiertest.FlipBit(8 * 100))
 		advance(time.Hour)

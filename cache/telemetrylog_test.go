@@ -22,15 +22,11 @@ func TestLogInstruments(t *testing.T) {
 		tell := func(tiers *cache.Tiers) error {
 			return tiers.Invalidate(t.Context(), invalidate.Tag("default", "x"))
 		}
-		if err := tell(other); err != nil {
-			t.Fatal(err)
-		}
+		must(t, tell(other))
 		advance(10 * time.Millisecond)
 		link.Fail(errors.New("down"))
 		for range 5 {
-			if err := tell(other); err != nil {
-				t.Fatal(err)
-			}
+			must(t, tell(other))
 		}
 		log.Trim(1)
 		if err := tell(w.Tiers); err == nil {

@@ -103,9 +103,7 @@ func TestTenantsBeyondTheCapHaveTheirPolicies(t *testing.T) {
 	if n := read("on") + read("off"); n != 2 {
 		t.Fatalf("%d loads of two tenants, want 2", n)
 	}
-	if err := tiers.SetPolicies(policy.Table{{Tenant: "off", Patch: policy.Patch{Off: new(true)}}}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, tiers.SetPolicies(policy.Table{{Tenant: "off", Patch: policy.Patch{Off: new(true)}}}))
 	if on, off := read("on"), read("off"); on != 0 || off != 2 {
 		t.Errorf("%d and %d loads, want 0 of tenant on and 2 of tenant off", on, off)
 	}

@@ -59,30 +59,28 @@ func TestTermsBindEveryReader(t *testing.T) {
 		{"NoStore wins", swr, swr, func(f *cache.Fill) { f.SetTTL(0); f.SetStale(minute); f.NoStore() }, 0, false, false, ""},
 	} {
 		for who, reader := range []string{"writer", "reader"} {
-			t.Run(tt.name+", read by the "+reader, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					src, mem := &source{}, tiertest.NewMemory()
-					load := src.saying(tt.say)
-					cs := [2]things{
-						with(t, open(t, cache.TiersConfig{Remote: mem}), thingConfig{Load: load, Policy: tt.writer}),
-						with(t, open(t, cache.TiersConfig{Remote: mem}), thingConfig{Load: load, Policy: tt.reader}),
-					}
-					get(t, cs[0], 1)
-					advance(tt.after)
-					if tt.down {
-						src.fail(errSource)
-					}
-					r, err := cs[who].Fetch(t.Context(), 1, nil)
-					stale := tt.stale || who == 0 && tt.wrote != ""
-					switch {
-					case stale && (r.Value != "1.1" || !r.Stale || err != nil):
-						t.Errorf("Fetch = %+v, %v; want a stale 1.1", r, err)
-					case !stale && tt.down && !errors.Is(err, errSource):
-						t.Errorf("Fetch = %+v, %v; want the source's error", r, err)
-					case !stale && !tt.down && (r.Value != "1.2" || r.Source != cache.Load || err != nil):
-						t.Errorf("Fetch = %+v, %v; want 1.2 from a load", r, err)
-					}
-				})
+			bubble(t, tt.name+", read by the "+reader, func(t *testing.T) {
+				src, mem := &source{}, tiertest.NewMemory()
+				load := src.saying(tt.say)
+				cs := [2]things{
+					with(t, open(t, cache.TiersConfig{Remote: mem}), thingConfig{Load: load, Policy: tt.writer}),
+					with(t, open(t, cache.TiersConfig{Remote: mem}), thingConfig{Load: load, Policy: tt.reader}),
+				}
+				get(t, cs[0], 1)
+				advance(tt.after)
+				if tt.down {
+					src.fail(errSource)
+				}
+				r, err := cs[who].Fetch(t.Context(), 1, nil)
+				stale := tt.stale || who == 0 && tt.wrote != ""
+				switch {
+				case stale && (r.Value != "1.1" || !r.Stale || err != nil):
+					t.Errorf("Fetch = %+v, %v; want a stale 1.1", r, err)
+				case !stale && tt.down && !errors.Is(err, errSource):
+					t.Errorf("Fetch = %+v, %v; want the source's error", r, err)
+				case !stale && !tt.down && (r.Value != "1.2" || r.Source != cache.Load || err != nil):
+					t.Errorf("Fetch = %+v, %v; want 1.2 from a load", r, err)
+				}
 			})
 		}
 	}
@@ -92,38 +90,34 @@ func TestTermsBindEveryReader(t *testing.T) {
 // for a value with TTL policy.Forever.
 func TestTermsAndExpire(t *testing.T) {
 	for name, ttl := range map[string]time.Duration{"an hour": time.Hour, "for ever": policy.Forever} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				src := &source{}
-				log := logtest.NewMemory(logtest.MemoryConfig{Bound: bound})
-				ts, cs := fleet(t, 2, tiertest.NewMemory(), cache.TiersConfig{Log: log}, thingConfig{
-					Load: src.saying(func(f *cache.Fill) {
-						f.SetTTL(ttl)
-						f.SetStale(10 * time.Second)
-						f.SetStaleIfError(10 * time.Second)
-					}),
-					Tags: tagT, Policy: patch{Stale: new(time.Hour), StaleIfError: new(time.Hour)},
-				})
-				synctest.Wait()
-				get(t, cs[0], 1)
-				get(t, cs[1], 1)
-				if err := ts[0].Expire(t.Context(), keyScope(t, 1)); err != nil {
-					t.Fatal(err)
-				}
-				src.fail(errSource)
-				advance(bound)
-				for i := range cs {
-					wantFetch(t, cs[i], 1, fetched{"1.1", cache.Local, true, nil})
-				}
-				advance(15 * time.Second)
-				for i := range cs {
-					wantFetch(t, cs[i], 1, fetched{"1.1", cache.Local, true, nil})
-				}
-				advance(10 * time.Second)
-				for i := range cs {
-					wantFetch(t, cs[i], 1, fetched{"", 0, false, errSource})
-				}
+		bubble(t, name, func(t *testing.T) {
+			src := &source{}
+			log := logtest.NewMemory(logtest.MemoryConfig{Bound: bound})
+			ts, cs := fleet(t, 2, tiertest.NewMemory(), cache.TiersConfig{Log: log}, thingConfig{
+				Load: src.saying(func(f *cache.Fill) {
+					f.SetTTL(ttl)
+					f.SetStale(10 * time.Second)
+					f.SetStaleIfError(10 * time.Second)
+				}),
+				Tags: tagT, Policy: patch{Stale: new(time.Hour), StaleIfError: new(time.Hour)},
 			})
+			synctest.Wait()
+			get(t, cs[0], 1)
+			get(t, cs[1], 1)
+			must(t, ts[0].Expire(t.Context(), keyScope(t, 1)))
+			src.fail(errSource)
+			advance(bound)
+			for i := range cs {
+				wantFetch(t, cs[i], 1, fetched{"1.1", cache.Local, true, nil})
+			}
+			advance(15 * time.Second)
+			for i := range cs {
+				wantFetch(t, cs[i], 1, fetched{"1.1", cache.Local, true, nil})
+			}
+			advance(10 * time.Second)
+			for i := range cs {
+				wantFetch(t, cs[i], 1, fetched{"", 0, false, errSource})
+			}
 		})
 	}
 }

@@ -146,18 +146,16 @@ func (m *termsModel) step() {
 // must fit the lifetimes that the loaders set.
 func TestTermsModel(t *testing.T) {
 	for seed := range uint64(100) {
-		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				m := &termsModel{T: t, rnd: rand.New(rand.NewPCG(seed, 0)), of: map[string][]said{}}
-				m.ts, m.cs = fleet(t, 2, tiertest.NewMemory(), cache.TiersConfig{Log: logtest.NewMemory(logtest.MemoryConfig{Bound: bound})}, thingConfig{
-					Load:   m.load,
-					Policy: patch{Stale: new(time.Hour), StaleIfError: new(time.Hour), Throttle: new(time.Duration), RefreshAhead: new(0.0)},
-				})
-				synctest.Wait()
-				for range 40 {
-					m.step()
-				}
+		bubble(t, fmt.Sprint("seed ", seed), func(t *testing.T) {
+			m := &termsModel{T: t, rnd: rand.New(rand.NewPCG(seed, 0)), of: map[string][]said{}}
+			m.ts, m.cs = fleet(t, 2, tiertest.NewMemory(), cache.TiersConfig{Log: logtest.NewMemory(logtest.MemoryConfig{Bound: bound})}, thingConfig{
+				Load:   m.load,
+				Policy: patch{Stale: new(time.Hour), StaleIfError: new(time.Hour), Throttle: new(time.Duration), RefreshAhead: new(0.0)},
 			})
+			synctest.Wait()
+			for range 40 {
+				m.step()
+			}
 		})
 	}
 }

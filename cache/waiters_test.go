@@ -41,12 +41,10 @@ func TestWaitersStack(t *testing.T) {
 		"who can wait for ever": context.WithoutCancel,
 		"who may leave":         func(ctx context.Context) context.Context { return ctx },
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				if each := stackOfWaiters(t, ctx); each > 6<<10 {
-					t.Errorf("a waiter takes %d bytes of stack, want at most 6144: 4096 and what the runtime adds", each)
-				}
-			})
+		bubble(t, name, func(t *testing.T) {
+			if each := stackOfWaiters(t, ctx); each > 6<<10 {
+				t.Errorf("a waiter takes %d bytes of stack, want at most 6144: 4096 and what the runtime adds", each)
+			}
 		})
 	}
 }

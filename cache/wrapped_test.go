@@ -5,7 +5,6 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/twofold-go/twofold/cache"
@@ -61,15 +60,11 @@ func TestWrappedCells(t *testing.T) {
 				}
 				return
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if tt.remote != nil && l.tier != "memory" {
 				t.Errorf("the log knows the tier as %q, want memory", l.tier)
 			}
-			if err := tiers.Close(t.Context()); err != nil {
-				t.Error(err)
-			}
+			succeeds(t, tiers.Close(t.Context()))
 		})
 	}
 }
@@ -112,28 +107,22 @@ func TestHiddenMethods(t *testing.T) {
 			}
 		}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var said strings.Builder
-				cfg := tt.cfg()
-				cfg.Logger = slog.New(slog.NewTextHandler(&said, nil))
-				tiers, err := cache.Open(cfg)
-				if err != nil {
-					t.Fatal(err)
+		bubble(t, name, func(t *testing.T) {
+			var said strings.Builder
+			cfg := tt.cfg()
+			cfg.Logger = slog.New(slog.NewTextHandler(&said, nil))
+			tiers, err := cache.Open(cfg)
+			must(t, err)
+			lines := strings.Count(said.String(), "a wrapper hides methods")
+			for part := range strings.SplitSeq(tt.want, "|") {
+				if lines > 1 || lines == 0 && part != "" || lines > 0 && part == "" || !strings.Contains(said.String(), part) {
+					t.Errorf("Open said %q, want one line with %q", said.String(), part)
 				}
-				lines := strings.Count(said.String(), "a wrapper hides methods")
-				for part := range strings.SplitSeq(tt.want, "|") {
-					if lines > 1 || lines == 0 && part != "" || lines > 0 && part == "" || !strings.Contains(said.String(), part) {
-						t.Errorf("Open said %q, want one line with %q", said.String(), part)
-					}
-				}
-				if err := tiers.Close(t.Context()); err != nil {
-					t.Error(err)
-				}
-				if l, ok := cfg.Log.(openLog); ok && l.Log.(*closableLog).closed != 1 {
-					t.Error("Close did not close the wrapped log")
-				}
-			})
+			}
+			succeeds(t, tiers.Close(t.Context()))
+			if l, ok := cfg.Log.(openLog); ok && l.Log.(*closableLog).closed != 1 {
+				t.Error("Close did not close the wrapped log")
+			}
 		})
 	}
 }

@@ -76,9 +76,7 @@ func TestOnRemoved(t *testing.T) {
 	tiers := open(t, cache.TiersConfig{OnRemoved: func(e cache.Entry, r tier.EvictReason) { got = append(got, e.Key()+" "+r.String()) }})
 	c := with(t, tiers, thingConfig{})
 	for _, err := range []error{c.Set(t.Context(), 1, "a"), c.Set(t.Context(), 1, "b"), c.Delete(t.Context(), 1), c.Delete(t.Context(), 1)} {
-		if err != nil {
-			t.Error(err)
-		}
+		succeeds(t, err)
 	}
 	if want := "[default:things:1 replaced default:things:1 deleted]"; fmt.Sprint(got) != want {
 		t.Errorf("OnRemoved saw %v, want %s", got, want)
@@ -119,9 +117,7 @@ func TestSet(t *testing.T) {
 		src := &source{}
 		mem := tiertest.NewMemory()
 		_, cs := fleet(t, 2, mem, cache.TiersConfig{}, thingConfig{Load: src.load})
-		if err := cs[0].Set(t.Context(), 1, "set", cache.TTL(10*time.Second)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, cs[0].Set(t.Context(), 1, "set", cache.TTL(10*time.Second)))
 		wantFetch(t, cs[0], 1, fetched{"set", cache.Local, false, nil})
 		wantFetch(t, cs[1], 1, fetched{"set", cache.Remote, false, nil})
 		advance(9 * time.Second)
@@ -131,9 +127,7 @@ func TestSet(t *testing.T) {
 		// Set replaces a remembered absence.
 		src.fail(cache.ErrNotFound)
 		wantFetch(t, cs[0], 2, fetched{"", cache.Load, false, cache.ErrNotFound})
-		if err := cs[0].Set(t.Context(), 2, "born"); err != nil {
-			t.Fatal(err)
-		}
+		must(t, cs[0].Set(t.Context(), 2, "born"))
 		wantFetch(t, cs[0], 2, fetched{"born", cache.Local, false, nil})
 		wantFetch(t, cs[1], 2, fetched{"born", cache.Remote, false, nil})
 	})
@@ -143,16 +137,14 @@ func TestSetRefuses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tiers := open(t, cache.TiersConfig{Remote: tiertest.NewMemory()})
 		c := with(t, tiers, thingConfig{Policy: patch{MaxValueBytes: new(10)}})
-		if err := c.Set(t.Context(), 1, "small"); err != nil {
-			t.Fatal(err)
-		}
-		wantError(t, c.Set(t.Context(), 1, "much too large"), "set", "default:things:1", cache.ErrTooLarge)
+		must(t, c.Set(t.Context(), 1, "small"))
+		wantError(t, c.Set(t.Context(), 1, "much too large"), "set", cell1, cache.ErrTooLarge)
 		// The key is invalidated even so, because the old value is known to be outdated.
 		_, err := c.Get(t.Context(), 1)
-		wantError(t, err, "get", "default:things:1", cache.ErrMiss)
+		wantError(t, err, "get", cell1, cache.ErrMiss)
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		wantError(t, c.Set(ctx, 1, "x"), "set", "default:things:1", context.Canceled)
+		wantError(t, c.Set(ctx, 1, "x"), "set", cell1, context.Canceled)
 	})
 }
 
@@ -161,9 +153,7 @@ func TestDelete(t *testing.T) {
 		src := &source{}
 		mem := tiertest.NewMemory()
 		c := with(t, open(t, cache.TiersConfig{Remote: mem}), thingConfig{Load: src.load})
-		if err := c.Delete(t.Context(), 1); err != nil {
-			t.Errorf("Delete of an absent key: %v", err)
-		}
+		succeeds(t, c.Delete(t.Context(), 1))
 		for k := range 5 {
 			get(t, c, k)
 		}
@@ -172,9 +162,7 @@ func TestDelete(t *testing.T) {
 		}
 		wantFetch(t, c, 0, fetched{"0.1", cache.Local, false, nil})
 		wantFetch(t, c, 1, fetched{"1.2", cache.Load, false, nil})
-		if err := c.DeleteAll(t.Context()); err != nil {
-			t.Error(err)
-		}
+		succeeds(t, c.DeleteAll(t.Context()))
 		wantFetch(t, c, 0, fetched{"0.2", cache.Load, false, nil})
 	})
 }
@@ -211,58 +199,48 @@ func TestPeek(t *testing.T) {
 
 // MaxAge bounds the age of a value by the time of its load.
 func TestMaxAge(t *testing.T) {
-	t.Run("MaxAge", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			src := &source{}
-			_, cs := fleet(t, 2, tiertest.NewMemory(), cache.TiersConfig{}, thingConfig{Load: src.load})
-			c := cs[0]
-			get(t, c, 1)
-			advance(10 * time.Second)
-			wantFetch(t, c, 1, fetched{"1.1", cache.Local, false, nil}, cache.MaxAge(10*time.Second))
-			wantFetch(t, c, 1, fetched{"1.2", cache.Load, false, nil}, cache.MaxAge(9*time.Second))
-			wantFetch(t, c, 1, fetched{"1.2", cache.Local, false, nil}, cache.MaxAge(time.Second))
-			advance(time.Second)
-			// The other process's value is accepted if it is young enough.
-			wantFetch(t, cs[1], 1, fetched{"1.2", cache.Remote, false, nil}, cache.MaxAge(2*time.Second))
-			advance(3 * time.Second)
-			wantFetch(t, cs[1], 1, fetched{"1.3", cache.Load, false, nil}, cache.MaxAge(2*time.Second))
-		})
+	bubble(t, "MaxAge", func(t *testing.T) {
+		src := &source{}
+		_, cs := fleet(t, 2, tiertest.NewMemory(), cache.TiersConfig{}, thingConfig{Load: src.load})
+		c := cs[0]
+		get(t, c, 1)
+		advance(10 * time.Second)
+		wantFetch(t, c, 1, fetched{"1.1", cache.Local, false, nil}, cache.MaxAge(10*time.Second))
+		wantFetch(t, c, 1, fetched{"1.2", cache.Load, false, nil}, cache.MaxAge(9*time.Second))
+		wantFetch(t, c, 1, fetched{"1.2", cache.Local, false, nil}, cache.MaxAge(time.Second))
+		advance(time.Second)
+		// The other process's value is accepted if it is young enough.
+		wantFetch(t, cs[1], 1, fetched{"1.2", cache.Remote, false, nil}, cache.MaxAge(2*time.Second))
+		advance(3 * time.Second)
+		wantFetch(t, cs[1], 1, fetched{"1.3", cache.Load, false, nil}, cache.MaxAge(2*time.Second))
 	})
-	t.Run("MaxAge of 0, at the same instant", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			src := &source{}
-			_, cs := fleet(t, 2, tiertest.NewMemory(), cache.TiersConfig{}, thingConfig{Load: src.load})
-			get(t, cs[0], 1)
-			wantFetch(t, cs[0], 1, fetched{"1.2", cache.Load, false, nil}, cache.MaxAge(0))
-			wantFetch(t, cs[1], 1, fetched{"1.3", cache.Load, false, nil}, cache.MaxAge(0))
-			if err := cs[0].Refresh(t.Context(), 1); err != nil {
-				t.Error(err)
-			}
-			src.wantLoads(t, 4)
-		})
+	bubble(t, "MaxAge of 0, at the same instant", func(t *testing.T) {
+		src := &source{}
+		_, cs := fleet(t, 2, tiertest.NewMemory(), cache.TiersConfig{}, thingConfig{Load: src.load})
+		get(t, cs[0], 1)
+		wantFetch(t, cs[0], 1, fetched{"1.2", cache.Load, false, nil}, cache.MaxAge(0))
+		wantFetch(t, cs[1], 1, fetched{"1.3", cache.Load, false, nil}, cache.MaxAge(0))
+		succeeds(t, cs[0].Refresh(t.Context(), 1))
+		src.wantLoads(t, 4)
 	})
-	t.Run("MaxAge of 0, when the load fails", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			src := &source{}
-			c := with(t, open(t, cache.TiersConfig{}), thingConfig{Load: src.load, Policy: failSafe})
-			get(t, c, 1)
-			src.fail(errSource)
-			wantFetch(t, c, 1, fetched{"", 0, false, errSource}, cache.MaxAge(0))
-			wantFetch(t, c, 1, fetched{"1.1", cache.Local, false, nil})
-		})
+	bubble(t, "MaxAge of 0, when the load fails", func(t *testing.T) {
+		src := &source{}
+		c := with(t, open(t, cache.TiersConfig{}), thingConfig{Load: src.load, Policy: failSafe})
+		get(t, c, 1)
+		src.fail(errSource)
+		wantFetch(t, c, 1, fetched{"", 0, false, errSource}, cache.MaxAge(0))
+		wantFetch(t, c, 1, fetched{"1.1", cache.Local, false, nil})
 	})
 	// A load that began before the call is not accepted, even if it ends after the call began.
-	t.Run("MaxAge of 0, during a load", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			src := &source{took: time.Second}
-			_, cs := fleet(t, 2, tiertest.NewMemory(), cache.TiersConfig{}, thingConfig{Load: src.load})
-			go func() { get(t, cs[0], 1) }()
-			advance(500 * time.Millisecond)
-			crowd(2, func(i int) {
-				if r, err := cs[i].Fetch(t.Context(), 1, nil, cache.MaxAge(0)); r.Value == "1.1" || r.Source != cache.Load || err != nil {
-					t.Errorf("Fetch = %+v, %v, want another load", r, err)
-				}
-			})
+	bubble(t, "MaxAge of 0, during a load", func(t *testing.T) {
+		src := &source{took: time.Second}
+		_, cs := fleet(t, 2, tiertest.NewMemory(), cache.TiersConfig{}, thingConfig{Load: src.load})
+		go func() { get(t, cs[0], 1) }()
+		advance(500 * time.Millisecond)
+		crowd(2, func(i int) {
+			if r, err := cs[i].Fetch(t.Context(), 1, nil, cache.MaxAge(0)); r.Value == "1.1" || r.Source != cache.Load || err != nil {
+				t.Errorf("Fetch = %+v, %v, want another load", r, err)
+			}
 		})
 	})
 }
@@ -282,9 +260,7 @@ func TestClone(t *testing.T) {
 		loaded[0] = 98 // the loader may change its slice after it returned
 	}
 	mine := []int{7}
-	if err := c.Set(t.Context(), 2, mine); err != nil {
-		t.Fatal(err)
-	}
+	must(t, c.Set(t.Context(), 2, mine))
 	mine[0] = 99
 	if v := get(t, c, 2); v[0] != 7 {
 		t.Errorf("Get = %v: the writer changed the cached value", v)
@@ -292,84 +268,74 @@ func TestClone(t *testing.T) {
 }
 
 func TestClose(t *testing.T) {
-	t.Run("waits for loads", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			src := &source{took: 5 * time.Second}
-			mem := tiertest.NewMemory()
-			tiers := open(t, cache.TiersConfig{Remote: mem})
-			c := with(t, tiers, thingConfig{Load: src.load})
-			go func() {
-				if v := get(t, c, 1); v != "1.1" {
-					t.Errorf("Get = %q", v)
-				}
-			}()
-			synctest.Wait()
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-			defer cancel()
-			start := time.Now()
-			if err := tiers.Close(ctx); err != nil || time.Since(start) != 5*time.Second {
-				t.Errorf("Close: %v after %v, want the load's 5s", err, time.Since(start))
+	bubble(t, "waits for loads", func(t *testing.T) {
+		src := &source{took: 5 * time.Second}
+		mem := tiertest.NewMemory()
+		tiers := open(t, cache.TiersConfig{Remote: mem})
+		c := with(t, tiers, thingConfig{Load: src.load})
+		go func() {
+			if v := get(t, c, 1); v != "1.1" {
+				t.Errorf("Get = %q", v)
 			}
-			if mem.Len() != 1 {
-				t.Error("the load's value did not reach the remote tier")
-			}
-		})
+		}()
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		start := time.Now()
+		if err := tiers.Close(ctx); err != nil || time.Since(start) != 5*time.Second {
+			t.Errorf("Close: %v after %v, want the load's 5s", err, time.Since(start))
+		}
+		if mem.Len() != 1 {
+			t.Error("the load's value did not reach the remote tier")
+		}
 	})
-	t.Run("cancels loads when its context ends", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			src := &source{took: time.Hour}
-			tiers, err := cache.Open(cache.TiersConfig{})
-			if err != nil {
-				t.Fatal(err)
+	bubble(t, "cancels loads when its context ends", func(t *testing.T) {
+		src := &source{took: time.Hour}
+		tiers, err := cache.Open(cache.TiersConfig{})
+		must(t, err)
+		c := with(t, tiers, thingConfig{Load: src.load, Policy: patch{LoadTimeout: new(2 * time.Hour)}})
+		go func() {
+			if _, err := c.Get(t.Context(), 1); err == nil {
+				t.Error("a cancelled load succeeded")
 			}
-			c := with(t, tiers, thingConfig{Load: src.load, Policy: patch{LoadTimeout: new(2 * time.Hour)}})
-			go func() {
-				if _, err := c.Get(t.Context(), 1); err == nil {
-					t.Error("a cancelled load succeeded")
-				}
-			}()
-			synctest.Wait()
-			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-			defer cancel()
-			start := time.Now()
-			if err := tiers.Close(ctx); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != time.Second {
-				t.Errorf("Close: %v after %v", err, time.Since(start))
-			}
-			synctest.Wait()
-			if len(src.ctxErrs) != 1 {
-				t.Error("the load was not cancelled")
-			}
-			if err := tiers.Close(t.Context()); err != nil {
-				t.Errorf("second Close: %v", err)
-			}
-		})
+		}()
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		start := time.Now()
+		if err := tiers.Close(ctx); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != time.Second {
+			t.Errorf("Close: %v after %v", err, time.Since(start))
+		}
+		synctest.Wait()
+		if len(src.ctxErrs) != 1 {
+			t.Error("the load was not cancelled")
+		}
+		if err := tiers.Close(t.Context()); err != nil {
+			t.Errorf("second Close: %v", err)
+		}
 	})
-	t.Run("use afterwards", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			src := &source{}
-			tiers := open(t, cache.TiersConfig{})
-			c := with(t, tiers, thingConfig{Load: src.load})
-			get(t, c, 1)
-			if err := tiers.Close(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			const key = "default:things:1"
-			_, err := c.Get(t.Context(), 1)
-			wantError(t, err, "get", key, cache.ErrClosed)
-			_, err = c.GetMany(t.Context(), []int{1})
-			if !errors.Is(err, cache.ErrClosed) {
-				t.Errorf("GetMany: %v", err)
-			}
-			wantError(t, c.Set(t.Context(), 1, "v"), "set", key, cache.ErrClosed)
-			wantError(t, c.Delete(t.Context(), 1), "delete", key, cache.ErrClosed)
-			wantError(t, c.Expire(t.Context(), 1), "expire", key, cache.ErrClosed)
-			wantError(t, c.Refresh(t.Context(), 1), "refresh", key, cache.ErrClosed)
-			wantError(t, c.DeleteAll(t.Context()), "delete all", "default:things", cache.ErrClosed)
-			if _, ok := c.Peek(t.Context(), 1); ok {
-				t.Error("Peek finds something")
-			}
-			src.wantLoads(t, 1)
-		})
+	bubble(t, "use afterwards", func(t *testing.T) {
+		src := &source{}
+		tiers := open(t, cache.TiersConfig{})
+		c := with(t, tiers, thingConfig{Load: src.load})
+		get(t, c, 1)
+		must(t, tiers.Close(t.Context()))
+		const key = cell1
+		_, err := c.Get(t.Context(), 1)
+		wantError(t, err, "get", key, cache.ErrClosed)
+		_, err = c.GetMany(t.Context(), []int{1})
+		if !errors.Is(err, cache.ErrClosed) {
+			t.Errorf("GetMany: %v", err)
+		}
+		wantError(t, c.Set(t.Context(), 1, "v"), "set", key, cache.ErrClosed)
+		wantError(t, c.Delete(t.Context(), 1), "delete", key, cache.ErrClosed)
+		wantError(t, c.Expire(t.Context(), 1), "expire", key, cache.ErrClosed)
+		wantError(t, c.Refresh(t.Context(), 1), "refresh", key, cache.ErrClosed)
+		wantError(t, c.DeleteAll(t.Context()), "delete all", "default:things", cache.ErrClosed)
+		if _, ok := c.Peek(t.Context(), 1); ok {
+			t.Error("Peek finds something")
+		}
+		src.wantLoads(t, 1)
 	})
 }
 
