@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -44,38 +43,6 @@ func zipfKeys(n int) []int64 {
 		keys[i] = int64(z.Uint64())
 	}
 	return keys
-}
-
-// sampler keeps the time of every n-th operation, so that reading the clock does not change the
-// mean.
-type sampler struct {
-	every int
-	n     int
-	times []time.Duration
-}
-
-func (s *sampler) run(op func()) {
-	s.n++
-	if s.n%s.every != 0 {
-		op()
-		return
-	}
-	start := time.Now()
-	op()
-	s.times = append(s.times, time.Since(start))
-}
-
-func percentiles(b *testing.B, times []time.Duration) {
-	if len(times) == 0 {
-		return
-	}
-	slices.Sort(times)
-	for _, p := range []struct {
-		name string
-		at   float64
-	}{{"p50-ns", .5}, {"p95-ns", .95}, {"p99-ns", .99}} {
-		b.ReportMetric(float64(times[int(p.at*float64(len(times)-1))]), p.name)
-	}
 }
 
 func openBench(b *testing.B, cfg cache.TiersConfig) *cache.Tiers {
@@ -224,15 +191,13 @@ func BenchmarkLocalHitBesideALoad(b *testing.B) {
 }
 
 func benchLocal(b *testing.B, get func(i int) int64) {
-	s := sampler{every: 64}
 	i, sum := 0, int64(0)
 	b.ReportAllocs()
 	for b.Loop() {
-		s.run(func() { sum += get(i & (1<<16 - 1)) })
+		sum += get(i & (1<<16 - 1))
 		i++
 	}
 	sink.Add(sum)
-	percentiles(b, s.times)
 }
 
 // A miss allocates little beside what its loader allocates: see scope.Scope.

@@ -84,22 +84,6 @@ func TestOuterInheritsTags(t *testing.T) {
 	}
 }
 
-func TestDependIsPerTenant(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		src := &source{}
-		tiers := open(t, cache.TiersConfig{})
-		c := with(t, tiers, thingConfig{Load: func(ctx context.Context, k int) (string, error) {
-			cache.Depend(ctx, "a")
-			return src.load(ctx, k)
-		}}).Tenant("acme")
-		get(t, c, 1)
-		succeeds(t, tiers.Invalidate(t.Context(), invalidate.Tag("default", "a"), invalidate.Tag("bolt", "a")))
-		wantFetch(t, c, 1, fetched{"1.1", cache.Local, false, nil})
-		succeeds(t, tiers.Invalidate(t.Context(), invalidate.Tag("acme", "a")))
-		wantFetch(t, c, 1, fetched{"1.2", cache.Load, false, nil})
-	})
-}
-
 func TestTagLimits(t *testing.T) {
 	names := func(n int) []string {
 		var out []string

@@ -30,17 +30,10 @@ func (w *logged) state(t *testing.T, i, k int, v string, stale bool) {
 	synctest.Wait()
 }
 
-// scopesOf1 returns the scopes that cover thing 1, whose tag is t.
-func scopesOf1(t *testing.T) map[string]invalidate.Scope {
-	return map[string]invalidate.Scope{
-		"key": keyScope(t, 1), "prefix": invalidate.Prefix("default", "things:"), "tag": invalidate.Tag("default", "t"), "all": invalidate.All(),
-	}
-}
-
 // Expire of any scope in one process makes the value stale in every process. It is loaded again
 // once, in the background. Reads get the stale value meanwhile.
 func TestExpireReachesOthers(t *testing.T) {
-	for name, scope := range scopesOf1(t) {
+	for name, scope := range scopes(t) {
 		bubble(t, name, func(t *testing.T) {
 			w := newLogged(t, thingConfig{Tags: tagT, Policy: policy.Patch{Stale: new(time.Minute)}})
 			w.want(t, 0, 1, "1.1")
@@ -60,7 +53,7 @@ func TestExpireReachesOthers(t *testing.T) {
 
 // With neither Stale nor StaleIfError an expired value is a miss.
 func TestExpireWithoutStale(t *testing.T) {
-	for name, scope := range scopesOf1(t) {
+	for name, scope := range scopes(t) {
 		bubble(t, name, func(t *testing.T) {
 			w := newLogged(t, thingConfig{Tags: tagT, Policy: policy.Patch{Stale: new(time.Duration), StaleIfError: new(time.Duration)}})
 			w.want(t, 0, 1, "1.1")
@@ -77,7 +70,7 @@ func TestExpireWithoutStale(t *testing.T) {
 // A frame of the remote tier that is older than an Expire is stale for every reader. This
 // includes a process that never saw the key.
 func TestExpiredFrames(t *testing.T) {
-	for name, scope := range scopesOf1(t) {
+	for name, scope := range scopes(t) {
 		bubble(t, name, func(t *testing.T) {
 			w := newLogged(t, thingConfig{Tags: tagT, Policy: policy.Patch{Stale: new(time.Minute)}})
 			w.want(t, 0, 1, "1.1")
@@ -95,7 +88,7 @@ func TestExpiredFrames(t *testing.T) {
 // Stale and StaleIfError count from the Expire, not from a later moment. This holds for a value with
 // TTL policy.Forever, too.
 func TestExpiredIsStaleFromThen(t *testing.T) {
-	for name, scope := range scopesOf1(t) {
+	for name, scope := range scopes(t) {
 		for _, ttl := range []time.Duration{time.Hour, policy.Forever} {
 			for _, sie := range []time.Duration{0, time.Minute} { // StaleIfError
 				bubble(t, fmt.Sprintf("%s, TTL %v, StaleIfError %v", name, ttl, sie), func(t *testing.T) {
@@ -148,7 +141,7 @@ func TestInvalidateWinsOverExpire(t *testing.T) {
 // When an Expire overtakes a load, the loaded value is stale from the start, and is refreshed
 // once. Callers from before the Expire get it. Later callers get it as stale.
 func TestExpireOvertakesLoad(t *testing.T) {
-	for name, scope := range scopesOf1(t) {
+	for name, scope := range scopes(t) {
 		bubble(t, name, func(t *testing.T) {
 			w := newLogged(t, thingConfig{Tags: tagT, Policy: policy.Patch{Stale: new(time.Minute)}})
 			w.src.took = time.Second
@@ -174,7 +167,7 @@ func TestExpireOvertakesLoad(t *testing.T) {
 // A call that begins after an Expire does not get the value of a load that began before it,
 // except as stale.
 func TestJoinersAfterExpire(t *testing.T) {
-	for name, scope := range scopesOf1(t) {
+	for name, scope := range scopes(t) {
 		bubble(t, name, func(t *testing.T) {
 			w := newLogged(t, thingConfig{Tags: tagT, Policy: policy.Patch{Stale: new(time.Duration), StaleIfError: new(time.Duration)}})
 			w.src.took = time.Second

@@ -20,7 +20,7 @@ var (
 // A call comes between two expiries and joins a load that began before both. It does not get the
 // value as fresh: the first Expire counts.
 func TestJoinersBetweenExpiries(t *testing.T) {
-	for name, scope := range scopesOf1(t) {
+	for name, scope := range scopes(t) {
 		bubble(t, name, func(t *testing.T) {
 			w := newLogged(t, thingConfig{Tags: tagT, Policy: notKept})
 			w.src.took = time.Second
@@ -73,6 +73,17 @@ func built(t *testing.T, tiers *cache.Tiers, ns string, p policy.Patch, load cac
 	return c
 }
 
+// wantStalePage reads page 1 twice, because a refresh between the reads may not make it fresh.
+func wantStalePage(t *testing.T, pages things) {
+	t.Helper()
+	for range 2 {
+		if r, err := pages.Fetch(t.Context(), 1, nil); err != nil || r.Value != "1.1" || !r.Stale {
+			t.Errorf("page = %+v, %v; want a stale page", r, err)
+		}
+		synctest.Wait()
+	}
+}
+
 // A value built from an expired part is not fresh, even if the value between the two is not
 // stored.
 func TestExpiredPartsOfUnstoredValues(t *testing.T) {
@@ -87,12 +98,7 @@ func TestExpiredPartsOfUnstoredValues(t *testing.T) {
 		get(t, parts, 1)
 		src.took = time.Minute
 		must(t, tiers.Expire(t.Context(), keyScope(t, 1)))
-		for range 2 {
-			if r, err := pages.Fetch(t.Context(), 1, nil); err != nil || r.Value != "1.1" || !r.Stale {
-				t.Errorf("page = %+v, %v; want a stale page", r, err)
-			}
-			synctest.Wait()
-		}
+		wantStalePage(t, pages)
 	})
 }
 
@@ -112,12 +118,7 @@ func TestExpiredPartsOfFrames(t *testing.T) {
 			t.Errorf("row = %+v, %v; want a stale row", r, err)
 		}
 		advance(5 * time.Millisecond)
-		for range 2 {
-			if r, err := pages.Fetch(t.Context(), 1, nil); err != nil || r.Value != "1.1" || !r.Stale {
-				t.Errorf("page = %+v, %v; want a stale page", r, err)
-			}
-			synctest.Wait()
-		}
+		wantStalePage(t, pages)
 	})
 }
 
@@ -130,12 +131,7 @@ func TestExpiredPartsOfOtherTiers(t *testing.T) {
 		get(t, parts, 1)
 		src.took = 5 * time.Second
 		must(t, there.Expire(t.Context(), keyScope(t, 1)))
-		for range 2 {
-			if r, err := pages.Fetch(t.Context(), 1, nil); err != nil || r.Value != "1.1" || !r.Stale {
-				t.Errorf("page = %+v, %v; want a stale page", r, err)
-			}
-			synctest.Wait()
-		}
+		wantStalePage(t, pages)
 		advance(2 * time.Minute)
 		for _, want := range []string{"1.1", "1.2"} { // the second read gets the refreshed value
 			if v, err := pages.Get(t.Context(), 1); err != nil || v != want {
@@ -167,7 +163,7 @@ func TestExpiredPartsThatStandIn(t *testing.T) {
 // A call that begins after an Expire does not wait for an earlier load of this process. For
 // this, the scope must be known to cover the key before the load ends.
 func TestExpiredLoadIsNotWaitedFor(t *testing.T) {
-	scopes := scopesOf1(t)
+	scopes := scopes(t)
 	delete(scopes, "tag") // the tags are known only when the load has ended
 	for name, scope := range scopes {
 		bubble(t, name, func(t *testing.T) {
@@ -186,7 +182,7 @@ func TestExpiredLoadIsNotWaitedFor(t *testing.T) {
 
 // When a stale entry expires again, its staleness still counts from the first Expire.
 func TestFirstExpiryCounts(t *testing.T) {
-	for name, scope := range scopesOf1(t) {
+	for name, scope := range scopes(t) {
 		bubble(t, name, func(t *testing.T) {
 			tiers, src := open(t, cache.TiersConfig{}), &source{}
 			c := with(t, tiers, thingConfig{Load: src.load, Tags: tagT, Policy: policy.Patch{TTL: new(time.Hour), Stale: new(time.Minute), StaleIfError: new(time.Duration)}})

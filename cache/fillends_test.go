@@ -25,10 +25,10 @@ func TestReadsEndedByClose(t *testing.T) {
 	ignores := func(context.Context, int) (string, error) { <-deaf; return "", errSource }
 	for name, tt := range map[string]struct {
 		load    cache.Loader[int, string]
-		many    bool // by LoadMany
-		claimed bool // another process loads the key
-		turn    bool // another load has the only turn
-		hung    bool // the remote tier does not answer
+		many    bool          // by LoadMany
+		claimed bool          // another process loads the key
+		turn    bool          // another load has the only turn
+		hung    []tiertest.Op // the remote tier does not answer them
 	}{
 		"a load":                   {load: obeys},
 		"a load that does not end": {load: ignores},
@@ -36,7 +36,8 @@ func TestReadsEndedByClose(t *testing.T) {
 		"a batch that ignores it":  {load: ignores, many: true},
 		"another's claim":          {load: obeys, claimed: true},
 		"a turn":                   {load: obeys, turn: true},
-		"a remote tier that hangs": {load: obeys, hung: true},
+		"a remote tier that hangs": {load: obeys, hung: []tiertest.Op{tiertest.Get, tiertest.GetMany}},
+		"a claim that hangs":       {load: obeys, hung: []tiertest.Op{tiertest.Claim, tiertest.ClaimMany}},
 	} {
 		bubble(t, name, func(t *testing.T) {
 			deaf = make(chan struct{})
@@ -62,7 +63,9 @@ func TestReadsEndedByClose(t *testing.T) {
 					}
 				}
 			}
-			remote.Hang(tt.hung)
+			if tt.hung != nil {
+				remote.Hang(true, tt.hung...)
+			}
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			time.AfterFunc(time.Second, func() {
@@ -70,7 +73,7 @@ func TestReadsEndedByClose(t *testing.T) {
 				now()
 				_ = tiers.Close(ended)
 			})
-			crowd(4, func(i int) {
+			crowd(5, func(i int) {
 				var err error
 				switch i {
 				case 0:
@@ -81,11 +84,19 @@ func TestReadsEndedByClose(t *testing.T) {
 					_, err = c.GetMany(ctx, []int{1, 2})
 				case 3:
 					err = c.Refresh(ctx, 2)
+				case 4:
+					if _, ok := c.Peek(ctx, 3); ok {
+						t.Error("Peek finds something")
+					}
+					return
 				}
 				if !errors.Is(err, cache.ErrClosed) || errors.Is(err, context.Canceled) {
 					t.Errorf("call %d, which Close ended, says %v; want ErrClosed and not Canceled", i, err)
 				}
 			})
+			if s := total(tiers); tt.hung != nil && s.Loads > 0 {
+				t.Errorf("%d loads began after Close", s.Loads)
+			}
 			close(deaf)
 			remote.Heal()
 			synctest.Wait()

@@ -160,34 +160,6 @@ func TestPanicInClaimGivesBack(t *testing.T) {
 	})
 }
 
-// The timeout of a load is never remembered, whichever goroutine runs first.
-func TestLateErrorIsNotRemembered(t *testing.T) {
-	remembered := 0
-	const n = 60
-	for range n {
-		synctest.Test(t, func(t *testing.T) {
-			var loads atomic.Int64
-			c := with(t, open(t, cache.TiersConfig{}), thingConfig{
-				Policy: patch{ErrorTTL: new(time.Hour), LoadTimeout: new(time.Second)},
-				Load: func(ctx context.Context, _ int) (string, error) {
-					loads.Add(1)
-					<-ctx.Done()
-					return "", ctx.Err()
-				},
-			})
-			_, _ = c.Get(t.Context(), 1)
-			advance(time.Millisecond)
-			_, _ = c.Get(t.Context(), 1)
-			if loads.Load() == 1 {
-				remembered++
-			}
-		})
-	}
-	if remembered != 0 {
-		t.Errorf("%d of %d timeouts were remembered, want none", remembered, n)
-	}
-}
-
 type touchyKey struct{ K touchyPart }
 
 type touchyPart struct{ N int }

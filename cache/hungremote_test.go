@@ -2,7 +2,6 @@ package cache_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"testing"
 	"testing/synctest"
@@ -81,60 +80,6 @@ func TestSoftTimeoutOfNothingOld(t *testing.T) {
 		}
 		remote.Heal()
 	})
-}
-
-// Close cancels the readers' calls to the remote tier when its context ends.
-func TestCloseCancelsRemoteCalls(t *testing.T) {
-	for name, read := range map[string]func(ctx context.Context, c things) error{
-		"Get":     func(ctx context.Context, c things) error { _, err := c.Get(ctx, 1); return err },
-		"GetMany": func(ctx context.Context, c things) error { _, err := c.GetMany(ctx, []int{1, 2, 3}); return err },
-		"Refresh": func(ctx context.Context, c things) error { return c.Refresh(ctx, 1) },
-		"Peek": func(ctx context.Context, c things) error {
-			if _, ok := c.Peek(ctx, 1); !ok {
-				return cache.ErrClosed
-			}
-			return nil
-		},
-	} {
-		for _, op := range []tiertest.Op{tiertest.Get, tiertest.Claim} {
-			if name == "Peek" && op != tiertest.Get {
-				continue
-			}
-			bubble(t, fmt.Sprintf("%s, op %d", name, op), func(t *testing.T) { closeCancelsRemoteCalls(t, op, read) })
-		}
-	}
-}
-
-func closeCancelsRemoteCalls(t *testing.T, op tiertest.Op, read func(context.Context, things) error) {
-	src, remote := &source{}, faulty()
-	tiers := open(t, cache.TiersConfig{Remote: remote})
-	c := with(t, tiers, thingConfig{Load: src.load, Policy: patch{RemoteTimeout: new(time.Minute), LoadTimeout: new(time.Hour)}})
-	if op == tiertest.Get {
-		remote.Hang(true, tiertest.Get, tiertest.GetMany)
-	} else {
-		remote.Hang(true, tiertest.Claim, tiertest.ClaimMany)
-	}
-	start := time.Now()
-	answered := make(chan error, 1)
-	go func() { answered <- read(t.Context(), c) }()
-	synctest.Wait()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-	defer cancel()
-	if err := tiers.Close(ctx); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("Close = %v, want DeadlineExceeded: a read was under way", err)
-	}
-	if d := time.Since(start); d != time.Second {
-		t.Errorf("Close took %v, want its context's 1s", d)
-	}
-	err := <-answered
-	if d := time.Since(start); d > 1100*time.Millisecond {
-		t.Errorf("the read was answered after %v, want right after Close", d)
-	}
-	if !errors.Is(err, context.Canceled) && !errors.Is(err, cache.ErrClosed) {
-		t.Errorf("the read = %v, want Canceled or ErrClosed", err)
-	}
-	src.wantLoads(t, 0)
-	remote.Heal()
 }
 
 // Close waits for a reader's call that ends in time.

@@ -83,18 +83,12 @@ func keyScope(t *testing.T, k int) invalidate.Scope {
 // After one process invalidates a value by any scope, the other refuses it from either tier, as
 // soon as the record has arrived.
 func TestInvalidationReachesOthers(t *testing.T) {
-	for name, scopes := range map[string][]invalidate.Scope{
-		"key":      {keyScope(t, 1)},
-		"prefix":   {invalidate.Prefix("default", "things:")},
-		"tag":      {invalidate.Tag("default", "t")},
-		"all":      {invalidate.All()},
-		"together": {keyScope(t, 1), invalidate.Tag("default", "other")},
-	} {
+	for name, scope := range scopes(t) {
 		bubble(t, name, func(t *testing.T) {
 			w := newLogged(t, thingConfig{Tags: tagT})
 			w.want(t, 0, 1, "1.1")
 			w.want(t, 1, 1, "1.1")
-			w.invalidate(t, 0, scopes...)
+			w.invalidate(t, 0, scope, invalidate.Tag("default", "other"))
 			w.want(t, 0, 1, "1.2") // at once
 			advance(5 * time.Millisecond)
 			w.want(t, 1, 1, "1.2")

@@ -95,48 +95,32 @@ func TestAlwaysOvertaken(t *testing.T) {
 	}
 }
 
-// The load has ended, and its value is being stored when an invalidation comes. Callers that
-// join now do not know its tags.
+// The load has ended and its value is being stored, or a value comes from the remote tier, when an
+// invalidation comes. Callers that join now do not know its tags.
 func TestInvalidateDuringFill(t *testing.T) {
 	for name, scope := range scopes(t) {
-		bubble(t, name, func(t *testing.T) {
-			src, remote := &source{}, faulty()
-			tiers := open(t, cache.TiersConfig{Remote: remote})
-			c := with(t, tiers, thingConfig{Load: src.load, Tags: tagT})
-			remote.Delay(30*time.Millisecond, tiertest.Fill)
-			go func() { get(t, c, 1) }()
-			advance(10 * time.Millisecond)
-			succeeds(t, tiers.Invalidate(t.Context(), scope))
-			crowd(20, func(int) {
-				if v := get(t, c, 1); v != "1.2" {
-					t.Errorf("a caller from after the invalidation got %q, want 1.2", v)
+		for step, op := range map[string]tiertest.Op{"fill": tiertest.Fill, "fetch": tiertest.Get} {
+			bubble(t, name+", "+step, func(t *testing.T) {
+				src, remote := &source{}, faulty()
+				cfg := thingConfig{Load: src.load, Tags: tagT}
+				if op == tiertest.Get {
+					get(t, with(t, open(t, cache.TiersConfig{Remote: remote}), cfg), 1)
+					advance(time.Second)
 				}
+				tiers := open(t, cache.TiersConfig{Remote: remote})
+				c := with(t, tiers, cfg)
+				remote.Delay(30*time.Millisecond, op)
+				go func() { get(t, c, 1) }()
+				advance(10 * time.Millisecond)
+				succeeds(t, tiers.Invalidate(t.Context(), scope))
+				crowd(20, func(int) {
+					if v := get(t, c, 1); v != "1.2" {
+						t.Errorf("a caller from after the invalidation got %q, want 1.2", v)
+					}
+				})
+				src.wantLoads(t, 2)
 			})
-			src.wantLoads(t, 2)
-		})
-	}
-}
-
-// The same holds for a value that comes from the remote tier.
-func TestInvalidateDuringFetch(t *testing.T) {
-	for name, scope := range scopes(t) {
-		bubble(t, name, func(t *testing.T) {
-			src, remote := &source{}, faulty()
-			_, cs := fleet(t, 1, remote, cache.TiersConfig{}, thingConfig{Load: src.load, Tags: tagT})
-			get(t, cs[0], 1)
-			advance(time.Second)
-			tiers := open(t, cache.TiersConfig{Remote: remote})
-			c := with(t, tiers, thingConfig{Load: src.load, Tags: tagT})
-			remote.Delay(30*time.Millisecond, tiertest.Get)
-			go func() { get(t, c, 1) }()
-			advance(10 * time.Millisecond)
-			succeeds(t, tiers.Invalidate(t.Context(), scope))
-			crowd(20, func(int) {
-				if v := get(t, c, 1); v != "1.2" {
-					t.Errorf("a caller from after the invalidation got %q, want 1.2", v)
-				}
-			})
-		})
+		}
 	}
 }
 

@@ -10,7 +10,6 @@ import (
 
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/policy"
-	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
 // Policies can be overridden by tenant, by namespace and by both, while the cache runs.
@@ -114,20 +113,6 @@ func TestOff(t *testing.T) {
 				wantFetch(t, c, 1, fetched{"1.1", cache.Local, false, nil})
 			}
 		})
-	}
-}
-
-// Set with Off invalidates, and stores nothing.
-func TestSetWhileOff(t *testing.T) {
-	mem := tiertest.NewMemory()
-	tiers := open(t, cache.TiersConfig{Remote: mem})
-	c := with(t, tiers, thingConfig{})
-	must(t, c.Set(t.Context(), 1, "old"))
-	must(t, tiers.SetPolicies(policy.Table{{Patch: patch{Off: new(true)}}}))
-	must(t, c.Set(t.Context(), 1, "new"))
-	must(t, tiers.SetPolicies(nil))
-	if v, ok := c.Peek(t.Context(), 1); ok || mem.Len() != 0 {
-		t.Errorf("Peek = %q with %d cells, want nothing", v, mem.Len())
 	}
 }
 

@@ -136,7 +136,7 @@ func TestRefreshManyIsBounded(t *testing.T) {
 func TestRefreshManyFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		mode := ""
-		tiers := open(t, cache.TiersConfig{Remote: tiertest.NewMemory()})
+		tiers := open(t, cache.TiersConfig{Remote: tiertest.NewMemory(), MaxRefreshes: 1}) // each refresh releases its slot
 		c := with(t, tiers, thingConfig{Policy: staleMany, LoadMany: func(_ context.Context, keys []int) (map[int]string, error) {
 			m := map[int]string{}
 			for _, k := range keys {

@@ -3,7 +3,6 @@ package cache_test
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"strings"
 	"sync"
 	"testing"
@@ -79,34 +78,6 @@ func TestRefreshesAreBounded(t *testing.T) {
 		if s := total(tiers); s.Refreshes < 10 {
 			t.Errorf("Refreshes = %d, want at least 10, one for each key", s.Refreshes)
 		}
-	})
-}
-
-func TestRefreshPanics(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var log lockedBuffer
-		n := 0
-		tiers := open(t, cache.TiersConfig{MaxRefreshes: 1, Logger: slog.New(slog.NewTextHandler(&log, nil))})
-		c := with(t, tiers, thingConfig{Policy: swr, Load: func(context.Context, int) (string, error) {
-			if n++; n == 2 {
-				panicHere("a-secret-value")
-			}
-			return "v", nil
-		}})
-		get(t, c, 1)
-		advance(15 * time.Second)
-		wantFetch(t, c, 1, fetched{"v", cache.Local, true, nil})
-		synctest.Wait()
-		if s := total(tiers); s.RefreshErrors != 1 || s.LoadPanics != 1 {
-			t.Errorf("Stats = %d refresh errors, %d panics, want 1, 1", s.RefreshErrors, s.LoadPanics)
-		}
-		if l := log.String(); !strings.Contains(l, "panicHere") || strings.Contains(l, "a-secret-value") {
-			t.Errorf("want a log with the place of the panic and without its value:\n%s", l)
-		}
-		advance(5 * time.Second)
-		wantFetch(t, c, 1, fetched{"v", cache.Local, true, nil})
-		synctest.Wait()
-		wantFetch(t, c, 1, fetched{"v", cache.Local, false, nil})
 	})
 }
 

@@ -324,7 +324,7 @@ func TestNothingLeaks(t *testing.T) {
 				step++
 				switch {
 				case k == 1 && step > 1:
-					panic(secret)
+					panicHere(secret)
 				case k == 2:
 					return value{}, errors.New("no access with password " + secret)
 				case k == 3:
@@ -353,7 +353,7 @@ func TestNothingLeaks(t *testing.T) {
 			get(t, c, k) // the breaker opens, and the log says so
 		}
 
-		if s := w.log.String(); strings.Contains(s, secret) || !strings.Contains(s, "panicked") || !strings.Contains(s, "breaker") || !strings.Contains(s, "encode") {
+		if s := w.log.String(); strings.Contains(s, secret) || !strings.Contains(s, "panicked") || !strings.Contains(s, "panicHere") || !strings.Contains(s, "breaker") || !strings.Contains(s, "encode") {
 			t.Errorf("the log lacks a line or contains the secret:\n%s", s)
 		}
 		for _, s := range w.spans.Ended() {

@@ -147,28 +147,32 @@ func TestWhichErrorsAreRemembered(t *testing.T) {
 		{"another cache is closed", func(context.Context) error { return errors.Join(errSource, cache.ErrClosed) }, false},
 		{"recursion", func(context.Context) error { return cache.ErrRecursive }, false},
 	} {
-		bubble(t, tt.name, func(t *testing.T) {
-			var mu sync.Mutex
-			loads := 0
-			_, cs := fleet(t, 2, tiertest.NewMemory(), cache.TiersConfig{}, thingConfig{
-				Policy: patch{ErrorTTL: new(time.Minute), LoadTimeout: new(time.Second)},
-				Load: func(ctx context.Context, _ int) (string, error) {
-					mu.Lock()
-					loads++
-					mu.Unlock()
-					return "", tt.load(ctx)
-				},
-			})
-			for _, c := range cs {
-				for range 2 {
-					if _, err := c.Get(t.Context(), 1); err == nil {
-						t.Error("Get succeeds")
+		t.Run(tt.name, func(t *testing.T) {
+			for range 20 { // whichever goroutine runs first
+				synctest.Test(t, func(t *testing.T) {
+					var mu sync.Mutex
+					loads := 0
+					_, cs := fleet(t, 2, tiertest.NewMemory(), cache.TiersConfig{}, thingConfig{
+						Policy: patch{ErrorTTL: new(time.Minute), LoadTimeout: new(time.Second)},
+						Load: func(ctx context.Context, _ int) (string, error) {
+							mu.Lock()
+							loads++
+							mu.Unlock()
+							return "", tt.load(ctx)
+						},
+					})
+					for _, c := range cs {
+						for range 2 {
+							if _, err := c.Get(t.Context(), 1); err == nil {
+								t.Error("Get succeeds")
+							}
+							advance(10 * time.Millisecond)
+						}
 					}
-					advance(10 * time.Millisecond)
-				}
-			}
-			if want := map[bool]int{true: 1, false: 4}[tt.remembered]; loads != want {
-				t.Errorf("%d loads in 4 reads in 2 processes, want %d", loads, want)
+					if want := map[bool]int{true: 1, false: 4}[tt.remembered]; loads != want {
+						t.Errorf("%d loads in 4 reads in 2 processes, want %d", loads, want)
+					}
+				})
 			}
 		})
 	}

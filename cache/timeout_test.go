@@ -10,36 +10,6 @@ import (
 	"github.com/twofold-go/twofold/cache"
 )
 
-func TestSoftTimeout(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		src := &source{}
-		tiers := open(t, cache.TiersConfig{})
-		c := with(t, tiers, thingConfig{Load: src.load, Policy: patch{
-			TTL: new(10 * time.Second), StaleIfError: new(time.Hour), SoftTimeout: new(100 * time.Millisecond),
-		}})
-		get(t, c, 1)
-		advance(time.Minute)
-		src.took = time.Second
-		start := time.Now()
-		crowd(5, func(int) { wantFetch(t, c, 1, fetched{"1.1", cache.Local, true, nil}) })
-		if d := time.Since(start); d != 100*time.Millisecond {
-			t.Errorf("callers waited %v, want SoftTimeout", d)
-		}
-		// The load goes on without a caller.
-		advance(time.Second)
-		wantFetch(t, c, 1, fetched{"1.2", cache.Local, false, nil})
-		src.wantLoads(t, 2)
-		if n := total(tiers).StaleOnTimeout; n != 5 {
-			t.Errorf("StaleOnTimeout = %d, want 5", n)
-		}
-		// A caller that accepts no stale value waits.
-		advance(time.Minute)
-		wantFetch(t, c, 1, fetched{"1.3", cache.Load, false, nil}, cache.Fresh())
-		// A caller waits if there is no stale value.
-		wantFetch(t, c, 2, fetched{"2.1", cache.Load, false, nil})
-	})
-}
-
 // A load ran out of time, and its callers left. Its value is stored when it comes after all.
 func TestLateValueIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -121,7 +121,8 @@ func TestWithFields(t *testing.T) {
 			if took := time.Since(begun); took != 10*time.Millisecond {
 				t.Errorf("it took %v, want 10ms", took)
 			}
-			advance(time.Second)
+			advance(3 * time.Minute)
+			wantFetch(t, c, 1, fetched{Value: "1.3", Source: cache.Load}, own, cache.Fresh()) // it waits
 		}},
 		{"LoadTimeout", patch{LoadTimeout: new(time.Second)}, func(t *testing.T, c things, src *source, own cache.Option) {
 			src.took = time.Minute

@@ -338,15 +338,3 @@ func TestClose(t *testing.T) {
 		src.wantLoads(t, 1)
 	})
 }
-
-// A key that is not UTF-8 is encoded with escapes, and works like any other key.
-func TestKeyNotUTF8(t *testing.T) {
-	c := with(t, open(t, cache.TiersConfig{}), cache.Config[string, string]{
-		Load: func(_ context.Context, k string) (string, error) { return k, nil },
-	})
-	for _, k := range []string{"\xff", "\xfe", "%FF"} {
-		if v, err := c.Get(t.Context(), k); v != k || err != nil {
-			t.Errorf("Get(%q) = %q, %v", k, v, err)
-		}
-	}
-}
