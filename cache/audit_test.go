@@ -106,10 +106,11 @@ func (a *audited) want(t *testing.T, want cache.Audits) {
 
 const auditTakes = 2*logtest.DefaultBound + 200*time.Millisecond
 
-// Each outcome of an audit, on one hit.
+// Each outcome of an audit, on one hit. Each mistake of the program is found.
 func TestAuditOutcomes(t *testing.T) {
 	same, ended, stale := cache.Audits{Same: 1}, cache.Audits{Ended: 1}, cache.Audits{Stale: 1}
 	failed := cache.Audits{Failed: 1}
+	tagged := thingConfig{Tags: tagT, Policy: auditAll}
 	for name, tt := range map[string]struct {
 		cfg  thingConfig
 		then func(t *testing.T, a *audited) // after the hit
@@ -121,6 +122,33 @@ func TestAuditOutcomes(t *testing.T) {
 		"invalidated": {want: ended, then: func(t *testing.T, a *audited) {
 			a.rows.write(1, "new")
 			_ = a.c.Delete(t.Context(), 1)
+		}},
+		"a wrong tag": {cfg: tagged, want: stale, then: func(t *testing.T, a *audited) {
+			a.rows.write(1, "new")
+			invalidateTag(t, a.tiers, "T")
+		}},
+		"the right tag": {cfg: tagged, want: ended, then: func(t *testing.T, a *audited) {
+			a.rows.write(1, "new")
+			invalidateTag(t, a.tiers, "t")
+		}},
+		"a wrong key": {want: stale, then: func(t *testing.T, a *audited) {
+			a.rows.write(1, "new")
+			_ = a.c.Delete(t.Context(), 11)
+		}},
+		"a lagging replica": {cfg: tagged, want: cache.Audits{Ended: 1, Stale: 1}, then: func(t *testing.T, a *audited) {
+			invalidateTag(t, a.tiers, "t")
+			get(t, a.c, 1) // the old value is cached again
+			advance(time.Second)
+			a.rows.write(1, "new") // what the primary has, the replica has a second later
+			get(t, a.c, 1)
+		}},
+		"a lagging replica, with Hold": {want: ended, then: func(t *testing.T, a *audited) {
+			succeeds(t, a.tiers.Invalidate(t.Context(), keyScope(t, 1), invalidate.Hold(2*time.Second)))
+			get(t, a.c, 1)
+			advance(time.Second)
+			a.rows.write(1, "new")
+			advance(2 * time.Second)
+			get(t, a.c, 1)
 		}},
 		"expired": {want: ended, then: func(t *testing.T, a *audited) {
 			a.rows.write(1, "new")

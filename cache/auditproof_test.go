@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/cache"
-	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/invalidate/logtest"
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
@@ -57,54 +56,6 @@ func TestAuditFindsForgottenWrite(t *testing.T) {
 			t.Errorf("afterwards the key has %q", v)
 		}
 	})
-}
-
-// No blindness: each of these mistakes is found by the audit of one hit. The control invalidates
-// correctly, and no hit is stale.
-func TestAuditFindsMistakes(t *testing.T) {
-	tagged := thingConfig{Tags: tagT, Policy: auditAll}
-	for name, tt := range map[string]struct {
-		write func(t *testing.T, a *audited)
-		want  int64
-	}{
-		"control": {func(t *testing.T, a *audited) {
-			a.rows.write(1, "new")
-			invalidateTag(t, a.tiers, "t")
-		}, 0},
-		"a missed call": {func(_ *testing.T, a *audited) { a.rows.write(1, "new") }, 1},
-		"a wrong tag": {func(t *testing.T, a *audited) {
-			a.rows.write(1, "new")
-			invalidateTag(t, a.tiers, "T")
-		}, 1},
-		"a wrong key": {func(t *testing.T, a *audited) {
-			a.rows.write(1, "new")
-			_ = a.c.Delete(t.Context(), 11)
-		}, 1},
-		"a lagging replica": {func(t *testing.T, a *audited) { // what the primary has, the replica has a second later
-			invalidateTag(t, a.tiers, "t")
-			get(t, a.c, 1) // the old value is cached again
-			advance(time.Second)
-			a.rows.write(1, "new")
-		}, 1},
-		"a lagging replica, with Hold": {func(t *testing.T, a *audited) {
-			succeeds(t, a.tiers.Invalidate(t.Context(), keyScope(t, 1), invalidate.Hold(2*time.Second)))
-			get(t, a.c, 1)
-			advance(time.Second)
-			a.rows.write(1, "new")
-			advance(2 * time.Second)
-		}, 0},
-	} {
-		bubble(t, name, func(t *testing.T) {
-			a := newAudited(t, onLog(), tagged)
-			get(t, a.c, 1)
-			tt.write(t, a)
-			get(t, a.c, 1)
-			advance(auditTakes)
-			if got := a.tiers.Stats().Audits.Stale; got != tt.want {
-				t.Errorf("%d hits are stale, want %d: %+v", got, tt.want, a.tiers.Stats().Audits)
-			}
-		})
-	}
 }
 
 // keeping is a remote tier that can lose the removal of cells and say that it is done.

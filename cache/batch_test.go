@@ -103,26 +103,6 @@ func TestGetManyCountsAKeyOnce(t *testing.T) {
 	}
 }
 
-func TestGetManyPanics(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		n := 0
-		c := with(t, open(t, cache.TiersConfig{MaxLoads: 1, Remote: tiertest.NewMemory()}), thingConfig{
-			LoadMany: func(_ context.Context, keys []int) (map[int]string, error) {
-				if n++; n == 1 {
-					panicHere("boom")
-				}
-				return map[int]string{keys[0]: "fine"}, nil
-			},
-		})
-		if pe, ok := panicOf(func() { _, _ = c.GetMany(t.Context(), []int{1, 2}) }).(*cache.PanicError); !ok || pe.Value != "boom" {
-			t.Errorf("GetMany panicked with %v", pe)
-		}
-		if v := get(t, c, 1); v != "fine" {
-			t.Errorf("Get = %q after the panic", v)
-		}
-	})
-}
-
 // A call that is cancelled returns the keys that it has, and its loads end.
 func TestGetManyCancelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

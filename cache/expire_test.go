@@ -15,9 +15,7 @@ import (
 
 func (w *logged) expire(t *testing.T, i int, scopes ...invalidate.Scope) {
 	t.Helper()
-	if err := w.tiers[i].Expire(t.Context(), scopes...); err != nil {
-		t.Errorf("process %d: Expire: %v", i, err)
-	}
+	succeeds(t, w.tiers[i].Expire(t.Context(), scopes...))
 }
 
 // state reads k in process i and checks its value and whether it is stale.
@@ -200,9 +198,7 @@ func TestExpiredParts(t *testing.T) {
 		if v, err := pages.Get(t.Context(), 1); err != nil || v != "page 1.1" {
 			t.Fatal(v, err)
 		}
-		if err := tiers.Expire(t.Context(), keyScope(t, 1)); err != nil { // only the part
-			t.Fatal(err)
-		}
+		must(t, tiers.Expire(t.Context(), keyScope(t, 1))) // only the part
 		must(t, pages.Delete(t.Context(), 1))
 		if r, err := pages.Fetch(t.Context(), 1, nil); err != nil || r.Value != "page 1.1" {
 			t.Fatal(r, err) // from the stale part

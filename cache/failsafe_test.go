@@ -116,3 +116,24 @@ func TestInvalidatedIsNeverServedStale(t *testing.T) {
 		}
 	}
 }
+
+// An old value that stands in for a failed load is served for a Throttle without another load,
+// to spare the source. This must not keep it longer than StaleIfError allows.
+func TestFailSafeEndsOnTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src := &source{}
+		c := with(t, open(t, cache.TiersConfig{}), thingConfig{Load: src.load, Policy: patch{
+			TTL: new(10 * time.Second), StaleIfError: new(20 * time.Second), Throttle: new(5 * time.Second),
+		}})
+		get(t, c, 1)
+		src.fail(errSource)
+		advance(29 * time.Second)
+		if v := get(t, c, 1); v != "1.1" { // this starts a Throttle
+			t.Errorf("Get = %q, want the old value", v)
+		}
+		advance(time.Second)
+		if v, err := c.Get(t.Context(), 1); !errors.Is(err, errSource) {
+			t.Errorf("Get 30s after the load = %q, %v, want the loader's error", v, err)
+		}
+	})
+}

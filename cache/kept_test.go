@@ -27,7 +27,7 @@ func (s *conditional) load(ctx context.Context, _ int) (string, error) {
 	case s.err != nil:
 		return "", s.err
 	case s.asked != "" && !s.changed:
-		return "", cache.ErrNotModified
+		return "ignored", cache.ErrNotModified
 	case s.changed:
 		return "v2", nil
 	}

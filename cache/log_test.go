@@ -67,9 +67,7 @@ func (w *logged) want(t *testing.T, i, k int, v string) {
 
 func (w *logged) invalidate(t *testing.T, i int, scopes ...invalidate.Scope) {
 	t.Helper()
-	if err := w.tiers[i].Invalidate(t.Context(), scopes...); err != nil {
-		t.Errorf("process %d: Invalidate: %v", i, err)
-	}
+	succeeds(t, w.tiers[i].Invalidate(t.Context(), scopes...))
 }
 
 // keyScope returns the scope of one key in namespace things.

@@ -117,9 +117,7 @@ func TestRoundTripsOfARead(t *testing.T) {
 	}
 	a, b := process(), process()
 	_, err := a.Get(ctx, 0)
-	if err := errors.Join(err, a.Set(ctx, 9, "v")); err != nil { // the server learns the scripts
-		t.Fatal(err)
-	}
+	must(t, errors.Join(err, a.Set(ctx, 9, "v"))) // the server learns the scripts
 	for _, tt := range []struct {
 		name string
 		read func() error

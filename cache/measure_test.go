@@ -33,35 +33,8 @@ func (w *watched) instruments(t *testing.T) string {
 	var lines []string
 	for _, sm := range rm.ScopeMetrics {
 		for _, m := range sm.Metrics {
-			kind, sets := "", []attribute.Set(nil)
-			switch d := m.Data.(type) {
-			case metricdata.Sum[int64]:
-				kind = "counter"
-				for _, p := range d.DataPoints {
-					sets = append(sets, p.Attributes)
-				}
-			case metricdata.Gauge[int64]:
-				kind = "gauge"
-				for _, p := range d.DataPoints {
-					sets = append(sets, p.Attributes)
-				}
-			case metricdata.Gauge[float64]:
-				kind = "gauge"
-				for _, p := range d.DataPoints {
-					sets = append(sets, p.Attributes)
-				}
-			case metricdata.Histogram[int64]:
-				kind = "histogram"
-				for _, p := range d.DataPoints {
-					sets = append(sets, p.Attributes)
-				}
-			case metricdata.Histogram[float64]:
-				kind = "histogram"
-				for _, p := range d.DataPoints {
-					sets = append(sets, p.Attributes)
-				}
-			}
-			line := strings.TrimRight(fmt.Sprintf("%-22s %-9s %-9s %s", m.Name, kind, m.Unit, keysOf(sets)), " ")
+			kind, points := pointsOf(t, m)
+			line := strings.TrimRight(fmt.Sprintf("%-22s %-9s %-9s %s", m.Name, kind, m.Unit, keysOf(points)), " ")
 			lines = append(lines, line+"\n  "+m.Description+"\n")
 		}
 	}
@@ -71,10 +44,10 @@ func (w *watched) instruments(t *testing.T) string {
 
 // keysOf returns the names of the attributes. Those without the prefix "cache." get their
 // values, too.
-func keysOf(sets []attribute.Set) string {
+func keysOf(points []dataPoint) string {
 	values := map[string][]string{}
-	for _, s := range sets {
-		for _, kv := range s.ToSlice() {
+	for _, p := range points {
+		for _, kv := range p.set.ToSlice() {
 			if k, v := string(kv.Key), kv.Value.String(); !slices.Contains(values[k], v) {
 				values[k] = append(values[k], v)
 			}

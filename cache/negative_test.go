@@ -164,9 +164,7 @@ func TestRememberedErrorOfAnotherProcess(t *testing.T) {
 			ts, cs := fleet(t, 2, remote, cache.TiersConfig{}, thingConfig{Load: src.load, Policy: p})
 			get(t, cs[0], 1)
 			advance(time.Minute)
-			if err := remote.Unlink(t.Context(), cell1); err != nil { // evicted
-				t.Fatal(err)
-			}
+			must(t, remote.Unlink(t.Context(), cell1)) // evicted
 			src.fail(errSource)
 			if _, err := cs[1].Get(t.Context(), 1); !errors.Is(err, errSource) {
 				t.Errorf("Get = %v, want the source's error", err)

@@ -3,7 +3,6 @@ package cache_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -73,24 +72,6 @@ func TestSkippedTiers(t *testing.T) {
 			local: "set", opts: []cache.Option{cache.SkipRemote()},
 			again: fetched{Value: "set", Source: cache.Local}, then: fetched{Value: "set", Source: cache.Local},
 		},
-		{
-			name: "get many, no local",
-			first: func(t *testing.T, c things) {
-				t.Helper()
-				wantMany(t, c, map[int]string{1: "1.1"}, cache.SkipLocal())
-			},
-			cells: 1, opts: []cache.Option{cache.SkipLocal()},
-			again: fetched{Value: "1.1", Source: cache.Remote}, then: fetched{Value: "1.1", Source: cache.Remote},
-		},
-		{
-			name: "get many, no remote",
-			first: func(t *testing.T, c things) {
-				t.Helper()
-				wantMany(t, c, map[int]string{1: "1.1"}, cache.SkipRemote())
-			},
-			local: "1.1", opts: []cache.Option{cache.SkipRemote()},
-			again: fetched{Value: "1.1", Source: cache.Local}, then: fetched{Value: "1.1", Source: cache.Local},
-		},
 	} {
 		bubble(t, tt.name, func(t *testing.T) {
 			mem := tiertest.NewMemory()
@@ -118,14 +99,6 @@ func TestSkippedTiers(t *testing.T) {
 func wantSet(t *testing.T, c things, v string, opts ...cache.Option) {
 	t.Helper()
 	succeeds(t, c.Set(t.Context(), 1, v, opts...))
-}
-
-func wantMany(t *testing.T, c things, want map[int]string, opts ...cache.Option) {
-	t.Helper()
-	got, err := c.GetMany(t.Context(), []int{1}, opts...)
-	if err != nil || fmt.Sprint(got) != fmt.Sprint(want) {
-		t.Errorf("GetMany = %v, %v, want %v", got, err, want)
-	}
 }
 
 // Callers share a load only if they skip the same tiers. Flights that use the remote tier share

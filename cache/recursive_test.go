@@ -40,9 +40,7 @@ func TestWriteInsideOwnLoader(t *testing.T) {
 					var loads atomic.Int64
 					load := func(ctx context.Context, k int) (string, error) {
 						n := loads.Add(1)
-						if err := tt.write(ctx, c, k); err != nil {
-							t.Errorf("%s inside the loader: %v", tt.name, err)
-						}
+						succeeds(t, tt.write(ctx, c, k))
 						return fmt.Sprint("v", n), nil
 					}
 					key := 1

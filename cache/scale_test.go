@@ -38,9 +38,7 @@ func reside(t *testing.T, tiers *cache.Tiers, n int, tagsOf func(k int, v string
 	t.Helper()
 	c := with(t, tiers, thingConfig{Tags: tagsOf, Policy: patch{TTL: new(time.Hour)}})
 	for k := range n {
-		if err := c.Set(t.Context(), k, "v"); err != nil {
-			t.Fatalf("Set(%d): %v", k, err)
-		}
+		must(t, c.Set(t.Context(), k, "v"))
 	}
 	return c
 }

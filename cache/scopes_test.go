@@ -24,15 +24,11 @@ func wantLeft[K comparable](t *testing.T, scope func(cache.Cache[K, string]) inv
 	acme, sibling := c.Tenant("acme"), with(t, tiers, cache.Config[K, string]{Namespace: "things:v12"})
 	for _, k := range keys {
 		for _, c := range []cache.Cache[K, string]{c, acme, sibling} {
-			if err := c.Set(t.Context(), k, "v", cache.Tags("t")); err != nil {
-				t.Fatalf("Set(%v): %v", k, err)
-			}
+			must(t, c.Set(t.Context(), k, "v", cache.Tags("t")))
 		}
 	}
 	s := scope(c)
-	if err := tiers.Invalidate(t.Context(), s); err != nil {
-		t.Fatalf("Invalidate(%v): %v", s, err)
-	}
+	must(t, tiers.Invalidate(t.Context(), s))
 	left := func(c cache.Cache[K, string]) (l []K) {
 		for _, k := range keys {
 			if _, ok := c.Peek(t.Context(), k); ok {

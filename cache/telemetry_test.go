@@ -60,33 +60,54 @@ func (w *watched) numbers(t *testing.T) map[string]int64 {
 	}
 	for _, sm := range rm.ScopeMetrics {
 		for _, m := range sm.Metrics {
-			switch d := m.Data.(type) {
-			case metricdata.Sum[int64]:
-				for _, p := range d.DataPoints {
-					add(m.Name, p.Attributes, p.Value)
-				}
-			case metricdata.Gauge[int64]:
-				for _, p := range d.DataPoints {
-					add(m.Name, p.Attributes, p.Value)
-				}
-			case metricdata.Gauge[float64]: // an age
-				for _, p := range d.DataPoints {
-					add(m.Name, p.Attributes, int64(p.Value*1000+1e-6)) // whole ms, as Milliseconds counts
-				}
-			case metricdata.Histogram[int64]:
-				for _, p := range d.DataPoints {
-					add(m.Name, p.Attributes, int64(p.Count))
-				}
-			case metricdata.Histogram[float64]:
-				for _, p := range d.DataPoints {
-					add(m.Name, p.Attributes, int64(p.Count))
-				}
-			default:
-				t.Errorf("%s is a %T", m.Name, d)
+			_, points := pointsOf(t, m)
+			for _, p := range points {
+				add(m.Name, p.set, p.n)
 			}
 		}
 	}
 	return out
+}
+
+// dataPoint is one number of an instrument: the value of a sum or gauge, and the count of a histogram.
+type dataPoint struct {
+	set attribute.Set
+	n   int64
+}
+
+// pointsOf returns the kind and the data points of an instrument.
+func pointsOf(t *testing.T, m metricdata.Metrics) (kind string, points []dataPoint) {
+	t.Helper()
+	switch d := m.Data.(type) {
+	case metricdata.Sum[int64]:
+		kind = "counter"
+		for _, p := range d.DataPoints {
+			points = append(points, dataPoint{p.Attributes, p.Value})
+		}
+	case metricdata.Gauge[int64]:
+		kind = "gauge"
+		for _, p := range d.DataPoints {
+			points = append(points, dataPoint{p.Attributes, p.Value})
+		}
+	case metricdata.Gauge[float64]: // an age
+		kind = "gauge"
+		for _, p := range d.DataPoints {
+			points = append(points, dataPoint{p.Attributes, int64(p.Value*1000 + 1e-6)}) // whole ms, as Milliseconds counts
+		}
+	case metricdata.Histogram[int64]:
+		kind = "histogram"
+		for _, p := range d.DataPoints {
+			points = append(points, dataPoint{p.Attributes, int64(p.Count)})
+		}
+	case metricdata.Histogram[float64]:
+		kind = "histogram"
+		for _, p := range d.DataPoints {
+			points = append(points, dataPoint{p.Attributes, int64(p.Count)})
+		}
+	default:
+		t.Errorf("%s is a %T", m.Name, d)
+	}
+	return kind, points
 }
 
 func TestInstruments(t *testing.T) {

@@ -310,9 +310,7 @@ func TestClose(t *testing.T) {
 		if len(src.ctxErrs) != 1 {
 			t.Error("the load was not cancelled")
 		}
-		if err := tiers.Close(t.Context()); err != nil {
-			t.Errorf("second Close: %v", err)
-		}
+		succeeds(t, tiers.Close(t.Context()))
 	})
 	bubble(t, "use afterwards", func(t *testing.T) {
 		src := &source{}
