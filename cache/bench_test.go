@@ -2,6 +2,7 @@ package cache_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"sync"
@@ -17,6 +18,7 @@ import (
 	"github.com/twofold-go/twofold/invalidate/logtest"
 	"github.com/twofold-go/twofold/policy"
 	"github.com/twofold-go/twofold/tier/local"
+	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
 // Each benchmark measures twofold next to its floor. Compare the two lines of one run, not the
@@ -313,5 +315,49 @@ func TestStaleHitAllocatesNothing(t *testing.T) {
 	}
 	if s := total(tiers); s.StaleRevalidating < n || s.LocalHits < n || loads.Load() != 2 {
 		t.Errorf("%d hits, %d of them stale, %d loads; want at least %d, and 2 loads", s.LocalHits, s.StaleRevalidating, loads.Load(), n)
+	}
+}
+
+// remoteHitAllocations is the number of allocations of a remote hit with a tiertest.Memory: the
+// tier's copy of the frame, JSON decoding, the flight, the full key, the item, and the call's
+// deadline.
+const remoteHitAllocations = 10
+
+// forgetful is a local tier whose last entry the test can delete.
+type forgetful struct {
+	*local.Tier
+	last uint64
+}
+
+func (f *forgetful) Set(hash uint64, e any, cost int64) bool {
+	f.last = hash
+	return f.Tier.Set(hash, e, cost)
+}
+
+func TestRemoteHitAllocations(t *testing.T) {
+	if race.Enabled {
+		t.Skip("the race detector allocates as well")
+	}
+	remote, near := tiertest.NewMemory(), &forgetful{Tier: local.New(local.Config{})}
+	cfg := cache.Config[int64, profile]{Load: func(_ context.Context, id int64) (profile, error) { return profileOf(id), nil }}
+	get(t, with(t, open(t, cache.TiersConfig{Remote: remote}), cfg), 1)
+	cfg.Load = func(context.Context, int64) (profile, error) {
+		return profile{}, errors.New("the value is in the remote tier")
+	}
+	tiers := open(t, cache.TiersConfig{Remote: remote, Local: near})
+	c := with(t, tiers, cfg)
+	ctx := t.Context()
+	const n = 1000
+	allocs := testing.AllocsPerRun(n, func() {
+		if p, err := c.Get(ctx, 1); err != nil || p != profileOf(1) {
+			t.Fatal(p, err)
+		}
+		near.Delete(near.last)
+	})
+	if hits := total(tiers).RemoteHits; hits != n+1 {
+		t.Errorf("%d remote hits, want %d", hits, n+1)
+	}
+	if allocs > remoteHitAllocations {
+		t.Errorf("a remote hit allocates %v times, want at most %d", allocs, remoteHitAllocations)
 	}
 }

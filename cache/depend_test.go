@@ -11,6 +11,7 @@ import (
 
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/invalidate/logtest"
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
@@ -139,4 +140,132 @@ func TestTagLimits(t *testing.T) {
 			}
 		})
 	}
+}
+
+func tagNames(n int) []string {
+	out := make([]string, n)
+	for i := range out {
+		out[i] = fmt.Sprint("tag", i)
+	}
+	return out
+}
+
+// A value with more tags than a cell can hold is invalidated by each of them. This holds in the
+// process that loaded it, in one that reads its cell, and for values built from it. Any other
+// tag also invalidates it. A value with as many tags as a cell can hold is not invalidated by
+// other tags.
+func TestTagsBeyondTheLimit(t *testing.T) {
+	const limit = 256
+	for _, tt := range []struct {
+		name string
+		tags int
+		tag  invalidate.Scope
+		soft bool
+		dies bool
+	}{
+		{"the first tag", 1000, invalidate.Tag(cache.DefaultTenant, "tag0"), false, true},
+		{"a tag behind the limit", 1000, invalidate.Tag(cache.DefaultTenant, "tag999"), false, true},
+		{"the first one behind the limit", limit + 1, invalidate.Tag(cache.DefaultTenant, "tag256"), false, true},
+		{"the one that made room", limit + 1, invalidate.Tag(cache.DefaultTenant, "tag255"), false, true},
+		{"another tag", limit + 1, invalidate.Tag(cache.DefaultTenant, "unknown"), false, true},
+		{"another tenant's tag", limit + 1, invalidate.Tag("acme", "tag0"), false, true},
+		{"a tag that expires", 1000, invalidate.Tag(cache.DefaultTenant, "tag999"), true, true},
+		{"a prefix", 1000, invalidate.Prefix(cache.DefaultTenant, "other"), false, false},
+		{"at the limit, the last tag", limit, invalidate.Tag(cache.DefaultTenant, "tag255"), false, true},
+		{"at the limit, another tag", limit, invalidate.Tag(cache.DefaultTenant, "unknown"), false, false},
+		{"at the limit, another tag expires", limit, invalidate.Tag(cache.DefaultTenant, "unknown"), true, false},
+	} {
+		bubble(t, tt.name, func(t *testing.T) {
+			src := &source{}
+			log := logtest.NewMemory(logtest.MemoryConfig{Bound: bound})
+			ts, cs := fleet(t, 3, tiertest.NewMemory(), cache.TiersConfig{Log: log}, thingConfig{
+				Load: func(ctx context.Context, k int) (string, error) {
+					cache.Depend(ctx, tagNames(tt.tags)...)
+					return src.load(ctx, k)
+				},
+			})
+			outer := with(t, ts[1], thingConfig{Namespace: "outer", Load: func(ctx context.Context, k int) (string, error) {
+				cache.Depend(ctx, "own")
+				return cs[1].Get(ctx, k)
+			}})
+			synctest.Wait()
+			get(t, cs[0], 1)
+			get(t, outer, 1)
+			src.wantLoads(t, 1)
+			invalidateBy := ts[0].Invalidate
+			if tt.soft {
+				invalidateBy = ts[0].Expire
+			}
+			must(t, invalidateBy(t.Context(), tt.tag))
+			advance(bound)
+			want := "1.1"
+			if tt.dies {
+				want = "1.2"
+			}
+			if got := get(t, outer, 1); got != want {
+				t.Errorf("the built value is %q, want %q", got, want)
+			}
+			for i := range cs { // the last process has only the cell
+				if got := get(t, cs[i], 1); got != want {
+					t.Errorf("process %d: %q, want %q", i, got, want)
+				}
+			}
+		})
+	}
+}
+
+// A Hold of any tag prevents caching of a value with too many tags.
+func TestManyTagsAreHeld(t *testing.T) {
+	for tags, stored := range map[int]bool{256: true, 257: false} {
+		bubble(t, fmt.Sprint(tags), func(t *testing.T) {
+			tiers := open(t, cache.TiersConfig{})
+			c := with(t, tiers, thingConfig{Load: func(ctx context.Context, _ int) (string, error) {
+				cache.Depend(ctx, tagNames(tags)...)
+				return "v", nil
+			}})
+			hold := invalidate.Hold(time.Minute)
+			must(t, tiers.Invalidate(t.Context(), invalidate.Tag(cache.DefaultTenant, "unknown"), hold))
+			get(t, c, 1)
+			if _, ok := c.Peek(t.Context(), 1); ok != stored {
+				t.Errorf("stored: %v, want %v", ok, stored)
+			}
+			advance(time.Minute)
+			get(t, c, 1)
+			if _, ok := c.Peek(t.Context(), 1); !ok {
+				t.Error("not stored after the hold")
+			}
+		})
+	}
+}
+
+// An unchanged value gets one tag more than a cell can hold. This does not change the tags of
+// the entry that it replaces, which readers may still use.
+func TestManyTagsOfAValueThatStands(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var entries []cache.Entry
+		tiers := open(t, cache.TiersConfig{OnStored: func(e cache.Entry) { entries = append(entries, e) }})
+		c := with(t, tiers, thingConfig{Load: func(ctx context.Context, _ int) (string, error) {
+			if _, ok := cache.Previous[string](ctx); ok {
+				cache.Depend(ctx, "one too many")
+				return "", cache.ErrNotModified
+			}
+			cache.Depend(ctx, tagNames(256)...)
+			return "v", nil
+		}})
+		get(t, c, 1)
+		must(t, c.Refresh(t.Context(), 1))
+		if len(entries) != 2 {
+			t.Fatalf("%d entries, want 2", len(entries))
+		}
+		for i, want := range []string{"default:tag255", ""} {
+			var last string
+			n, most := 0, false
+			for hash, text := range entries[i].Tags() {
+				n, last, most = n+1, text, most || hash == invalidate.AnyTag
+			}
+			if n != 256 || last != want || most != (i == 1) {
+				t.Errorf("entry %d: %d tags, the last %q, AnyTag among them: %v", i, n, last, most)
+			}
+		}
+	})
 }

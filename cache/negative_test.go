@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+	"weak"
 
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/tier"
@@ -364,4 +367,99 @@ func reads(ts *cache.Tiers) int64 {
 func isRemembered(err error) bool {
 	_, ok := errors.AsType[*cache.RememberedError](err)
 	return ok
+}
+
+// response is a large object that a loader's error refers to.
+type response struct{ body [1 << 20]byte }
+
+type responseError struct{ r *response }
+
+func (e *responseError) Error() string { return "the answer was 500 " + string(e.r.body[:2]) }
+
+// Of a remembered error the cache keeps the code, the text, and a Coder. It does not keep other
+// objects alive that the error refers to.
+func TestRememberedErrorKeepsTextAlone(t *testing.T) {
+	var kept weak.Pointer[response]
+	tiers := open(t, cache.TiersConfig{})
+	loads := 0
+	c := with(t, tiers, thingConfig{
+		Policy: patch{ErrorTTL: new(time.Hour)},
+		Load: func(context.Context, int) (string, error) {
+			loads++
+			r := new(response)
+			copy(r.body[:], "ok")
+			kept = weak.Make(r)
+			return "", &responseError{r}
+		},
+	})
+	func() { // the caller that loads gets the original error
+		_, err := c.Get(t.Context(), 1)
+		if re, ok := errors.AsType[*responseError](err); !ok || re.r == nil {
+			t.Errorf("Get = %v, want the loader's error", err)
+		}
+	}()
+	for range 1000 { // the load's goroutine may not have ended yet
+		if runtime.GC(); kept.Value() == nil {
+			break
+		}
+	}
+	if kept.Value() != nil {
+		t.Error("the remembered error keeps alive an object that the loader's error refers to")
+	}
+	_, err := c.Get(t.Context(), 1)
+	re, ok := errors.AsType[*cache.RememberedError](err)
+	if !ok || re.Code != "error" || !strings.Contains(err.Error(), "the answer was 500 ok") {
+		t.Errorf("second Get = %v, want the code and the text", err)
+	}
+	if loads != 1 {
+		t.Errorf("%d loads, want 1", loads)
+	}
+}
+
+// Fill.SetTTL also sets how long an absence is remembered, in both tiers and in batches.
+func TestSetTTLOfAnAbsence(t *testing.T) {
+	for _, batch := range []bool{false, true} {
+		for _, ttl := range []time.Duration{time.Second, time.Minute} { // NegativeTTL lies between
+			bubble(t, fmt.Sprintf("%v, batch=%v", ttl, batch), func(t *testing.T) { setTTLOfAnAbsence(t, ttl, batch) })
+		}
+	}
+}
+
+func setTTLOfAnAbsence(t *testing.T, ttl time.Duration, batch bool) {
+	var loads atomic.Int64
+	cfg := thingConfig{Policy: patch{NegativeTTL: new(10 * time.Second)}}
+	load := func(ctx context.Context) error {
+		loads.Add(1)
+		cache.Filling(ctx).SetTTL(ttl)
+		return cache.ErrNotFound
+	}
+	cfg.Load = func(ctx context.Context, _ int) (string, error) { return "", load(ctx) }
+	if batch {
+		cfg.LoadMany = func(ctx context.Context, _ []int) (map[int]string, error) { return nil, load(ctx) }
+	}
+	_, cs := fleet(t, 2, tiertest.NewMemory(), cache.TiersConfig{}, cfg)
+	read := func(c things) {
+		t.Helper()
+		if batch {
+			if m, err := c.GetMany(t.Context(), []int{1, 2}); len(m) > 0 || err != nil {
+				t.Errorf("GetMany = %v, %v, want nothing", m, err)
+			}
+			return
+		}
+		_, err := c.Get(t.Context(), 1)
+		wantError(t, err, "get", cell1, cache.ErrNotFound)
+	}
+	read(cs[0])
+	advance(ttl - 10*time.Millisecond)
+	read(cs[0])
+	read(cs[1])
+	if n := loads.Load(); n != 1 {
+		t.Errorf("%d loads just before the absence expires after %v, want 1", n, ttl)
+	}
+	advance(20 * time.Millisecond)
+	read(cs[0])
+	read(cs[1])
+	if n := loads.Load(); n != 2 {
+		t.Errorf("%d loads just after the absence expired after %v, want 2", n, ttl)
+	}
 }

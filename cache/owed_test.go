@@ -3,9 +3,11 @@ package cache_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
+	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/invalidate/logtest"
 )
@@ -69,6 +71,97 @@ func ownReads(t *testing.T, call func(*testing.T, context.Context, *logged) erro
 	for i := range w.c {
 		if got := get(t, w.c[i], 1); got == "1.1" {
 			t.Errorf("process %d reads %q a bound after the log recovered", i, got)
+		}
+	}
+}
+
+// A writer that is cancelled while the log hangs returns at once. What it invalidated is gone in
+// this process, and reaches the other one when the log answers again.
+func TestCancelledWriterLeavesAHungLog(t *testing.T) {
+	tag := invalidate.Tag("default", "t")
+	for name, write := range map[string]func(ctx context.Context, w *logged) error{
+		"Set": func(ctx context.Context, w *logged) error { return w.c[0].Set(ctx, 1, "set") },
+		"SetMany": func(ctx context.Context, w *logged) error {
+			return w.c[0].SetMany(ctx, map[int]string{1: "set", 2: "set"})
+		},
+		"Delete":     func(ctx context.Context, w *logged) error { return w.c[0].Delete(ctx, 1) },
+		"DeleteMany": func(ctx context.Context, w *logged) error { return w.c[0].DeleteMany(ctx, []int{1, 2}) },
+		"DeleteAll":  func(ctx context.Context, w *logged) error { return w.c[0].DeleteAll(ctx) },
+		"Invalidate": func(ctx context.Context, w *logged) error { return w.tiers[0].Invalidate(ctx, tag) },
+		"Expire":     func(ctx context.Context, w *logged) error { return w.tiers[0].Expire(ctx, tag) },
+		"Strict":     func(ctx context.Context, w *logged) error { return w.tiers[0].Invalidate(ctx, tag, invalidate.Strict) },
+	} {
+		bubble(t, name, func(t *testing.T) {
+			w := newLogged(t, thingConfig{Tags: tagT})
+			w.want(t, 0, 1, "1.1")
+			w.want(t, 1, 1, "1.1")
+			w.link[0].Hang(true)
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			time.AfterFunc(time.Millisecond, cancel)
+			begun := time.Now()
+			err := write(ctx, w)
+			if took := time.Since(begun); took > 2*time.Millisecond {
+				t.Errorf("it returned after %v, want 1ms: it was cancelled then", took)
+			}
+			if _, pending := errors.AsType[*invalidate.PendingError](err); !pending || !errors.Is(err, context.Canceled) {
+				t.Errorf("error = %v, want a PendingError that is Canceled", err)
+			}
+			if v := get(t, w.c[0], 1); v == "1.1" {
+				t.Error("the old value is served in this process")
+			}
+			w.link[0].Heal()
+			advance(bound)
+			if v := get(t, w.c[1], 1); v == "1.1" {
+				t.Error("the old value is served in the other process")
+			}
+		})
+	}
+}
+
+// writes are the calls that wait for the log.
+var writes = map[string]func(*testing.T, *cache.Tiers, things) error{
+	"Set":        func(t *testing.T, _ *cache.Tiers, c things) error { return c.Set(t.Context(), 1, time.Now().String()) },
+	"Delete":     func(t *testing.T, _ *cache.Tiers, c things) error { return c.Delete(t.Context(), 1) },
+	"DeleteAll":  func(t *testing.T, _ *cache.Tiers, c things) error { return c.DeleteAll(t.Context()) },
+	"Invalidate": func(t *testing.T, ts *cache.Tiers, _ things) error { return ts.Invalidate(t.Context(), keyScope(t, 1)) },
+	"Strict": func(t *testing.T, ts *cache.Tiers, _ things) error {
+		return ts.Invalidate(t.Context(), keyScope(t, 1), invalidate.Strict)
+	},
+}
+
+// During an outage of the log a call returns a PendingError after InvalidateWait. This process
+// no longer serves the invalidated value.
+func TestInvalidateWait(t *testing.T) {
+	for name, write := range writes {
+		for wait, want := range map[time.Duration]time.Duration{
+			0: 250 * time.Millisecond, 20 * time.Millisecond: 20 * time.Millisecond, 3 * time.Second: 3 * time.Second,
+		} {
+			bubble(t, fmt.Sprint(name, " ", wait), func(t *testing.T) {
+				link := logtest.NewFaulty(logtest.NewMemory(logtest.MemoryConfig{Bound: bound}))
+				tiers := open(t, cache.TiersConfig{Log: link, InvalidateWait: wait})
+				src := &source{}
+				c := with(t, tiers, thingConfig{Load: src.load})
+				must(t, tiers.Ready(t.Context()))
+				down := errors.New("down")
+				link.Fail(down)
+				for range 3 {
+					old, begun := get(t, c, 1), time.Now()
+					err := write(t, tiers, c)
+					if _, ok := errors.AsType[*invalidate.PendingError](err); !ok || !errors.Is(err, down) || time.Since(begun) != want {
+						t.Errorf("%v after %v, want a PendingError and its cause after %v", err, time.Since(begun), want)
+					}
+					if now := get(t, c, 1); now == old {
+						t.Errorf("a read after the call returned %q", now)
+					}
+					advance(bound)
+				}
+				link.Heal()
+				advance(time.Second)
+				if n := tiers.Stats().Log.Pending; n != 0 {
+					t.Errorf("%d pending a second after the outage, want 0", n)
+				}
+			})
 		}
 	}
 }

@@ -3,12 +3,19 @@ package cache_test
 import (
 	"context"
 	"errors"
+	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/internal/redistest"
+	"github.com/twofold-go/twofold/invalidate/redislog"
 	"github.com/twofold-go/twofold/tier"
+	"github.com/twofold-go/twofold/tier/redistier"
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
@@ -181,4 +188,162 @@ func TestHold(t *testing.T) {
 		wantFetch(t, c, 1, fetched{"1.4", cache.Load, false, nil})
 		wantFetch(t, c, 1, fetched{"1.4", cache.Local, false, nil})
 	})
+}
+
+// looking is a remote tier with Look, a claim that also shows holds.
+type looking struct{ *tiertest.Faulty }
+
+func asLooker(f *tiertest.Faulty) tier.Remote { return looking{f} }
+func asIs(f *tiertest.Faulty) tier.Remote     { return f }
+
+func (l looking) Look(ctx context.Context, key string, c tier.Claim) (tier.Claimed, error) {
+	got, err := l.Claim(ctx, key, c)
+	if err == nil && !got.Granted && got.Cell == nil {
+		got.Cell, err = l.Get(ctx, key)
+	}
+	return got, err
+}
+
+// A key that is in no tier costs a look, which claims it, and a fill. Another process finds the value
+// by a look.
+func TestLookClaims(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newLoggedOn(t, thingConfig{}, asLooker)
+		for i, fills := range []int{1, 0} {
+			w.want(t, i, 1, "1.1")
+			if gets, looks, got := w.wire[i].Calls(tiertest.Get), w.wire[i].Calls(tiertest.Claim), w.wire[i].Calls(tiertest.Fill); gets != 0 || looks != 1 || got != fills {
+				t.Errorf("process %d: %d gets, %d looks, %d fills; want 0, 1 and %d", i, gets, looks, got, fills)
+			}
+		}
+	})
+}
+
+// twice is a tier whose client library sends each look two times, and gets the second answer.
+type twice struct{ looking }
+
+func (l twice) Look(ctx context.Context, key string, c tier.Claim) (tier.Claimed, error) {
+	if got, err := l.looking.Look(ctx, key, c); err != nil || !got.Granted {
+		return got, err
+	}
+	cell, err := l.Get(ctx, key)
+	return tier.Claimed{Cell: cell}, err
+}
+
+// A read that finds the claim of its own look loads at once.
+func TestLookSentTwice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newLoggedOn(t, thingConfig{}, func(f *tiertest.Faulty) tier.Remote { return twice{looking{f}} })
+		begun := time.Now()
+		w.want(t, 0, 1, "1.1")
+		w.want(t, 1, 1, "1.1")
+		if took := time.Since(begun); took != 0 {
+			t.Errorf("two reads took %v: one has waited for its own claim", took)
+		}
+	})
+}
+
+// A look's claim does not outlast a read that ends before its load: no other process waits for it.
+func TestLookGivesItsClaimBack(t *testing.T) {
+	for name, end := range map[string]func(w *logged, leave func()) error{
+		"the caller left": func(_ *logged, leave func()) error { leave(); return context.Canceled },
+		"the tiers closed": func(w *logged, _ func()) error {
+			go func() { _ = w.tiers[0].Close(context.Background()) }()
+			advance(1)
+			return cache.ErrClosed
+		},
+		"the answer is lost": func(w *logged, _ func()) error { w.wire[0].LoseClaims(true); return nil },
+	} {
+		bubble(t, name, func(t *testing.T) {
+			w := newLoggedOn(t, thingConfig{}, asLooker)
+			ctx, leave := context.WithCancel(t.Context())
+			defer leave()
+			var want error
+			w.between(0, func() { want = end(w, leave) })
+			if _, err := w.c[0].Get(ctx, 1); !errors.Is(err, want) {
+				t.Errorf("the read that %s: %v, want %v", name, err, want)
+			}
+			synctest.Wait()
+			begun := time.Now()
+			if _, err := w.c[1].Get(t.Context(), 1); err != nil || time.Since(begun) > 100*time.Millisecond {
+				t.Errorf("another process reads after %v, %v; want it not to wait for the claim", time.Since(begun), err)
+			}
+		})
+	}
+}
+
+// With Redis a miss is two round trips, and a hit one plain command. After hits a read expects one,
+// so the first miss then takes a round trip more.
+func TestRoundTripsOfARead(t *testing.T) {
+	rdb, prefix := redistest.Start(t).Client(), redistest.Prefix()
+	logs, sent := redistest.Start(t).Client(), &sent{}
+	rdb.AddHook(sent)
+	ctx := t.Context()
+	process := func() cache.Cache[int, string] {
+		tiers := open(t, cache.TiersConfig{
+			Remote: redistier.New(rdb, redistier.Config{Prefix: prefix}),
+			Log:    redislog.New(logs, redislog.Config{Prefix: prefix}),
+		})
+		must(t, tiers.Ready(ctx))
+		return with(t, tiers, cache.Config[int, string]{Load: func(context.Context, int) (string, error) { return "v", nil }})
+	}
+	a, b := process(), process()
+	_, err := a.Get(ctx, 0)
+	must(t, errors.Join(err, a.Set(ctx, 9, "v"))) // the server learns the scripts
+	for _, tt := range []struct {
+		name string
+		read func() error
+		want string
+	}{
+		{"a miss", func() error { _, err := a.Get(ctx, 1); return err }, "set evalsha"},
+		{"the first hit", func() error { _, err := b.Get(ctx, 1); return err }, "set"},
+		{"the next hit", func() error { _, err := b.Get(ctx, 0); return err }, "get"},
+		{"the first miss after hits", func() error { _, err := b.Get(ctx, 2); return err }, "get evalsha evalsha"},
+		{"the next miss", func() error { _, err := b.Get(ctx, 3); return err }, "set evalsha"},
+	} {
+		sent.take()
+		if err := tt.read(); err != nil {
+			t.Errorf("%s: %v", tt.name, err)
+		}
+		if got := sent.take(); got != tt.want {
+			t.Errorf("%s sends %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}
+
+// sent notes the commands of a client, a word for each round trip.
+type sent struct {
+	mu    sync.Mutex
+	words []string
+}
+
+func (*sent) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (s *sent) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		s.note(cmd.Name())
+		return next(ctx, cmd)
+	}
+}
+
+func (s *sent) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		s.note(cmds[0].Name())
+		return next(ctx, cmds)
+	}
+}
+
+func (s *sent) note(word string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if word != "hello" && word != "client" {
+		s.words = append(s.words, word)
+	}
+}
+
+func (s *sent) take() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	words := strings.Join(s.words, " ")
+	s.words = nil
+	return words
 }
