@@ -12,15 +12,20 @@ import (
 	"github.com/twofold-go/twofold/invalidate/logtest"
 )
 
-// owedCalls are the calls that invalidate key 1.
-var owedCalls = map[string]func(*testing.T, context.Context, *logged) error{
-	"Delete":    func(_ *testing.T, ctx context.Context, w *logged) error { return w.c[0].Delete(ctx, 1) },
-	"DeleteAll": func(_ *testing.T, ctx context.Context, w *logged) error { return w.c[0].DeleteAll(ctx) },
-	"tag": func(_ *testing.T, ctx context.Context, w *logged) error {
-		return w.tiers[0].Invalidate(ctx, invalidate.Tag("default", "t"))
+// outdating are the calls that invalidate key 1, whose tag is t, and wait for the log.
+var outdating = map[string]func(ctx context.Context, w *logged) error{
+	"Set": func(ctx context.Context, w *logged) error { return w.c[0].Set(ctx, 1, time.Now().String()) },
+	"SetMany": func(ctx context.Context, w *logged) error {
+		return w.c[0].SetMany(ctx, map[int]string{1: time.Now().String(), 2: "set"})
 	},
-	"key": func(t *testing.T, ctx context.Context, w *logged) error {
-		return w.tiers[0].Invalidate(ctx, keyScope(t, 1))
+	"Delete":     func(ctx context.Context, w *logged) error { return w.c[0].Delete(ctx, 1) },
+	"DeleteMany": func(ctx context.Context, w *logged) error { return w.c[0].DeleteMany(ctx, []int{1, 2}) },
+	"DeleteAll":  func(ctx context.Context, w *logged) error { return w.c[0].DeleteAll(ctx) },
+	"key":        func(ctx context.Context, w *logged) error { return w.tiers[0].Invalidate(ctx, w.c[0].Key(1)) },
+	"tag":        func(ctx context.Context, w *logged) error { return w.tiers[0].Invalidate(ctx, w.c[0].Tag("t")) },
+	"Expire":     func(ctx context.Context, w *logged) error { return w.tiers[0].Expire(ctx, w.c[0].Tag("t")) },
+	"Strict": func(ctx context.Context, w *logged) error {
+		return w.tiers[0].Invalidate(ctx, w.c[0].Key(1), invalidate.Strict)
 	},
 }
 
@@ -34,7 +39,10 @@ func TestOwnReadsAfterPendingError(t *testing.T) {
 		"well":    func(*logtest.Faulty) {},
 	}
 	patience := map[string]time.Duration{"none": 0, "a millisecond": time.Millisecond, "bound": time.Hour}
-	for name, call := range owedCalls {
+	for name, call := range outdating {
+		if name == "Strict" { // it also fails when only the others are not known to have heard
+			continue
+		}
 		for state, fault := range faults {
 			for limit, d := range patience {
 				bubble(t, name+"/"+state+"/"+limit, func(t *testing.T) { ownReads(t, call, fault, d) })
@@ -43,14 +51,14 @@ func TestOwnReadsAfterPendingError(t *testing.T) {
 	}
 }
 
-func ownReads(t *testing.T, call func(*testing.T, context.Context, *logged) error, fault func(*logtest.Faulty), limit time.Duration) {
+func ownReads(t *testing.T, call func(context.Context, *logged) error, fault func(*logtest.Faulty), limit time.Duration) {
 	w := newLogged(t, thingConfig{Tags: tagT})
 	w.want(t, 1, 1, "1.1")
 	w.want(t, 0, 1, "1.1")
 	fault(w.link[0])
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	defer cancel()
-	err := call(t, ctx, w)
+	err := call(ctx, w)
 	if _, ok := errors.AsType[*invalidate.PendingError](err); err != nil && !ok {
 		t.Fatalf("the call returned %v, want nil or a PendingError", err)
 	}
@@ -78,19 +86,7 @@ func ownReads(t *testing.T, call func(*testing.T, context.Context, *logged) erro
 // A writer that is cancelled while the log hangs returns at once. What it invalidated is gone in
 // this process, and reaches the other one when the log answers again.
 func TestCancelledWriterLeavesAHungLog(t *testing.T) {
-	tag := invalidate.Tag("default", "t")
-	for name, write := range map[string]func(ctx context.Context, w *logged) error{
-		"Set": func(ctx context.Context, w *logged) error { return w.c[0].Set(ctx, 1, "set") },
-		"SetMany": func(ctx context.Context, w *logged) error {
-			return w.c[0].SetMany(ctx, map[int]string{1: "set", 2: "set"})
-		},
-		"Delete":     func(ctx context.Context, w *logged) error { return w.c[0].Delete(ctx, 1) },
-		"DeleteMany": func(ctx context.Context, w *logged) error { return w.c[0].DeleteMany(ctx, []int{1, 2}) },
-		"DeleteAll":  func(ctx context.Context, w *logged) error { return w.c[0].DeleteAll(ctx) },
-		"Invalidate": func(ctx context.Context, w *logged) error { return w.tiers[0].Invalidate(ctx, tag) },
-		"Expire":     func(ctx context.Context, w *logged) error { return w.tiers[0].Expire(ctx, tag) },
-		"Strict":     func(ctx context.Context, w *logged) error { return w.tiers[0].Invalidate(ctx, tag, invalidate.Strict) },
-	} {
+	for name, write := range outdating {
 		bubble(t, name, func(t *testing.T) {
 			w := newLogged(t, thingConfig{Tags: tagT})
 			w.want(t, 0, 1, "1.1")
@@ -119,21 +115,10 @@ func TestCancelledWriterLeavesAHungLog(t *testing.T) {
 	}
 }
 
-// writes are the calls that wait for the log.
-var writes = map[string]func(*testing.T, *cache.Tiers, things) error{
-	"Set":        func(t *testing.T, _ *cache.Tiers, c things) error { return c.Set(t.Context(), 1, time.Now().String()) },
-	"Delete":     func(t *testing.T, _ *cache.Tiers, c things) error { return c.Delete(t.Context(), 1) },
-	"DeleteAll":  func(t *testing.T, _ *cache.Tiers, c things) error { return c.DeleteAll(t.Context()) },
-	"Invalidate": func(t *testing.T, ts *cache.Tiers, _ things) error { return ts.Invalidate(t.Context(), keyScope(t, 1)) },
-	"Strict": func(t *testing.T, ts *cache.Tiers, _ things) error {
-		return ts.Invalidate(t.Context(), keyScope(t, 1), invalidate.Strict)
-	},
-}
-
 // During an outage of the log a call returns a PendingError after InvalidateWait. This process
 // no longer serves the invalidated value.
 func TestInvalidateWait(t *testing.T) {
-	for name, write := range writes {
+	for name, write := range outdating {
 		for wait, want := range map[time.Duration]time.Duration{
 			0: 250 * time.Millisecond, 20 * time.Millisecond: 20 * time.Millisecond, 3 * time.Second: 3 * time.Second,
 		} {
@@ -141,13 +126,14 @@ func TestInvalidateWait(t *testing.T) {
 				link := logtest.NewFaulty(logtest.NewMemory(logtest.MemoryConfig{Bound: bound}))
 				tiers := open(t, cache.TiersConfig{Log: link, InvalidateWait: wait})
 				src := &source{}
-				c := with(t, tiers, thingConfig{Load: src.load})
+				c := with(t, tiers, thingConfig{Load: src.load, Tags: tagT})
+				w := &logged{tiers: [2]*cache.Tiers{tiers}, c: [2]things{c}}
 				must(t, tiers.Ready(t.Context()))
 				down := errors.New("down")
 				link.Fail(down)
 				for range 3 {
 					old, begun := get(t, c, 1), time.Now()
-					err := write(t, tiers, c)
+					err := write(t.Context(), w)
 					if _, ok := errors.AsType[*invalidate.PendingError](err); !ok || !errors.Is(err, down) || time.Since(begun) != want {
 						t.Errorf("%v after %v, want a PendingError and its cause after %v", err, time.Since(begun), want)
 					}
