@@ -419,3 +419,23 @@ func TestRedisAuditAfterFailover(t *testing.T) {
 		})
 	}
 }
+
+// The interval contains the true share, also where the plain ratio would be certain.
+func TestFreshInterval(t *testing.T) {
+	for _, tt := range []struct {
+		a         cache.Audits
+		low, high float64
+	}{
+		{cache.Audits{}, 0, 1},
+		{cache.Audits{Ended: 5, Failed: 5, Skipped: 5}, 0, 1},
+		{cache.Audits{Same: 99_999, Stale: 1}, 0.9999433, 0.9999982},
+		{cache.Audits{Same: 100}, 0.9630, 1},
+		{cache.Audits{Same: 50, Stale: 50}, 0.4038, 0.5962}, // the example of Brown, Cai and DasGupta, 2001
+		{cache.Audits{Stale: 10}, 0, 0.2775},
+	} {
+		low, high := tt.a.Fresh()
+		if diff := max(low-tt.low, tt.low-low, high-tt.high, tt.high-high); diff > 0.0001 {
+			t.Errorf("%+v: between %v and %v, want %v and %v", tt.a, low, high, tt.low, tt.high)
+		}
+	}
+}
