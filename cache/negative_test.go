@@ -149,7 +149,25 @@ func TestForgedErrorCode(t *testing.T) {
 	}
 }
 
-// A remembered error replaces no good value of another process either.
+// failedElsewhere returns two processes. The first holds an old value of key 1, whose cell is gone.
+// In the second a load of the key has just failed, and the error is remembered for 5 s.
+func failedElsewhere(t *testing.T, p patch) (src *source, remote *tiertest.Faulty, ts []*cache.Tiers, cs []things) {
+	t.Helper()
+	src, remote = &source{}, faulty()
+	p.ErrorTTL = new(5 * time.Second)
+	ts, cs = fleet(t, 2, remote, cache.TiersConfig{}, thingConfig{Load: src.load, Policy: p})
+	get(t, cs[0], 1)
+	advance(time.Minute)
+	must(t, remote.Unlink(t.Context(), cell1)) // evicted
+	src.fail(errSource)
+	if _, err := cs[1].Get(t.Context(), 1); !errors.Is(err, errSource) {
+		t.Errorf("Get = %v, want the source's error", err)
+	}
+	src.wantLoads(t, 2)
+	return src, remote, ts, cs
+}
+
+// A remembered error replaces no good value of another process.
 func TestRememberedErrorOfAnotherProcess(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
@@ -160,19 +178,9 @@ func TestRememberedErrorOfAnotherProcess(t *testing.T) {
 		{"a read that refuses old values first", func(ctx context.Context, c things) { _, _ = c.Fetch(ctx, 1, nil, cache.Fresh()) }},
 	} {
 		bubble(t, tt.name, func(t *testing.T) {
-			src, remote := &source{}, faulty()
 			p := failSafe
-			p.ErrorTTL = new(5 * time.Second)
 			p.Stale = new(10 * time.Second)
-			ts, cs := fleet(t, 2, remote, cache.TiersConfig{}, thingConfig{Load: src.load, Policy: p})
-			get(t, cs[0], 1)
-			advance(time.Minute)
-			must(t, remote.Unlink(t.Context(), cell1)) // evicted
-			src.fail(errSource)
-			if _, err := cs[1].Get(t.Context(), 1); !errors.Is(err, errSource) {
-				t.Errorf("Get = %v, want the source's error", err)
-			}
-			src.wantLoads(t, 2)
+			src, _, ts, cs := failedElsewhere(t, p)
 			tt.disturb(t.Context(), cs[0])
 			before := reads(ts[0])
 			for range 4 {
@@ -327,17 +335,9 @@ func TestFillHandle(t *testing.T) {
 // Who joins a flight gets what its own options allow.
 func TestRememberedErrorAndFollowers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		src, remote := &source{}, faulty()
 		p := failSafe
-		p.ErrorTTL, p.Throttle = new(5*time.Second), new(500*time.Millisecond)
-		_, cs := fleet(t, 2, remote, cache.TiersConfig{}, thingConfig{Load: src.load, Policy: p})
-		get(t, cs[0], 1)
-		advance(time.Minute)
-		must(t, remote.Unlink(t.Context(), cell1))
-		src.fail(errSource)
-		if _, err := cs[1].Get(t.Context(), 1); !errors.Is(err, errSource) {
-			t.Errorf("Get = %v, want the source's error", err)
-		}
+		p.Throttle = new(500 * time.Millisecond)
+		src, remote, _, cs := failedElsewhere(t, p)
 		advance(2 * time.Second)
 		remote.Delay(10 * time.Millisecond)
 		strict := make(chan error)
