@@ -86,13 +86,6 @@ func TestOuterInheritsTags(t *testing.T) {
 }
 
 func TestTagLimits(t *testing.T) {
-	names := func(n int) []string {
-		var out []string
-		for i := range n {
-			out = append(out, fmt.Sprint("tag", i))
-		}
-		return out
-	}
 	for _, tt := range []struct {
 		name   string
 		own    []string // by Config.Tags
@@ -101,11 +94,11 @@ func TestTagLimits(t *testing.T) {
 		stored bool
 		many   bool
 	}{
-		{name: "256", depend: names(256), stored: true},
-		{name: "256 in three ways, repeated", own: names(40), option: names(256), depend: names(20), stored: true},
-		{name: "257", depend: names(257), stored: true, many: true},
-		{name: "257 in three ways", own: names(252), option: []string{"x", "y"}, depend: []string{"u", "v", "w"}, stored: true, many: true},
-		{name: "a thousand", depend: names(1000), stored: true, many: true},
+		{name: "256", depend: tagNames(256), stored: true},
+		{name: "256 in three ways, repeated", own: tagNames(40), option: tagNames(256), depend: tagNames(20), stored: true},
+		{name: "257", depend: tagNames(257), stored: true, many: true},
+		{name: "257 in three ways", own: tagNames(252), option: []string{"x", "y"}, depend: []string{"u", "v", "w"}, stored: true, many: true},
+		{name: "a thousand", depend: tagNames(1000), stored: true, many: true},
 		{name: "empty tag", depend: []string{""}},
 		{name: "over-long tag", own: []string{strings.Repeat("x", invalidate.MaxTagLen+1)}},
 		{name: "longest tag", own: []string{strings.Repeat("x", invalidate.MaxTagLen)}, stored: true},

@@ -1,7 +1,6 @@
 package cache_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -367,29 +366,6 @@ func TestSetOverAnotherRedisType(t *testing.T) {
 	}
 }
 
-// lines collects the text of a log. Its methods may be called concurrently.
-type lines struct {
-	mu   sync.Mutex // protects text
-	text bytes.Buffer
-}
-
-func (l *lines) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(b)
-}
-
-func (l *lines) with(part string) (n int) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for line := range strings.Lines(l.text.String()) {
-		if strings.Contains(line, part) {
-			n++
-		}
-	}
-	return n
-}
-
 // When a client lacks the server's password, Ready, writes and the log say so. The source
 // answers the reads.
 func TestMissingPassword(t *testing.T) {
@@ -398,7 +374,15 @@ func TestMissingPassword(t *testing.T) {
 	s.Do(t, "CONFIG", "SET", "requirepass", "secret")
 	rdb := redis.NewClient(s.Options())
 	t.Cleanup(func() { _ = rdb.Close() })
-	said := &lines{}
+	said := &lockedBuffer{}
+	says := func(part string) (n int) { // how many lines of the log have it
+		for line := range strings.Lines(said.String()) {
+			if strings.Contains(line, part) {
+				n++
+			}
+		}
+		return n
+	}
 	tiers, err := cache.Open(cache.TiersConfig{
 		Remote: redistier.New(rdb, redistier.Config{Prefix: "app"}),
 		Log:    redislog.New(rdb, redislog.Config{Prefix: "app"}),
@@ -435,11 +419,11 @@ func TestMissingPassword(t *testing.T) {
 		t.Errorf("Get = %q, %v; want the value of Set", v, err)
 	}
 	for _, what := range []string{"the lease has run out", "invalidations wait for the log or the remote tier"} {
-		if n := said.with(what); n != 1 {
-			t.Errorf("%d lines say that %s, want one; the log is\n%s", n, what, said.text.String())
+		if n := says(what); n != 1 {
+			t.Errorf("%d lines say that %s, want one; the log is\n%s", n, what, said.String())
 		}
 	}
-	if n := said.with(reason); n < 2 || n > 3 { // the breaker may log a third
-		t.Errorf("%d lines say that the server %s; the log is\n%s", n, reason, said.text.String())
+	if n := says(reason); n < 2 || n > 3 { // the breaker may log a third
+		t.Errorf("%d lines say that the server %s; the log is\n%s", n, reason, said.String())
 	}
 }
