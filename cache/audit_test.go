@@ -89,9 +89,7 @@ func newAudited(t *testing.T, tc cache.TiersConfig, cfg thingConfig) *audited {
 		cfg.Policy = auditAll
 	}
 	a.c = with(t, a.tiers, cfg)
-	if err := a.tiers.Ready(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, a.tiers.Ready(t.Context()))
 	return a
 }
 
@@ -108,10 +106,11 @@ func (a *audited) want(t *testing.T, want cache.Audits) {
 
 const auditTakes = 2*logtest.DefaultBound + 200*time.Millisecond
 
-// Each outcome of an audit, on one hit.
+// Each outcome of an audit, on one hit. Each mistake of the program is found.
 func TestAuditOutcomes(t *testing.T) {
 	same, ended, stale := cache.Audits{Same: 1}, cache.Audits{Ended: 1}, cache.Audits{Stale: 1}
 	failed := cache.Audits{Failed: 1}
+	tagged := thingConfig{Tags: tagT, Policy: auditAll}
 	for name, tt := range map[string]struct {
 		cfg  thingConfig
 		then func(t *testing.T, a *audited) // after the hit
@@ -123,6 +122,33 @@ func TestAuditOutcomes(t *testing.T) {
 		"invalidated": {want: ended, then: func(t *testing.T, a *audited) {
 			a.rows.write(1, "new")
 			_ = a.c.Delete(t.Context(), 1)
+		}},
+		"a wrong tag": {cfg: tagged, want: stale, then: func(t *testing.T, a *audited) {
+			a.rows.write(1, "new")
+			invalidateTag(t, a.tiers, "T")
+		}},
+		"the right tag": {cfg: tagged, want: ended, then: func(t *testing.T, a *audited) {
+			a.rows.write(1, "new")
+			invalidateTag(t, a.tiers, "t")
+		}},
+		"a wrong key": {want: stale, then: func(t *testing.T, a *audited) {
+			a.rows.write(1, "new")
+			_ = a.c.Delete(t.Context(), 11)
+		}},
+		"a lagging replica": {cfg: tagged, want: cache.Audits{Ended: 1, Stale: 1}, then: func(t *testing.T, a *audited) {
+			invalidateTag(t, a.tiers, "t")
+			get(t, a.c, 1) // the old value is cached again
+			advance(time.Second)
+			a.rows.write(1, "new") // what the primary has, the replica has a second later
+			get(t, a.c, 1)
+		}},
+		"a lagging replica, with Hold": {want: ended, then: func(t *testing.T, a *audited) {
+			succeeds(t, a.tiers.Invalidate(t.Context(), keyScope(t, 1), invalidate.Hold(2*time.Second)))
+			get(t, a.c, 1)
+			advance(time.Second)
+			a.rows.write(1, "new")
+			advance(2 * time.Second)
+			get(t, a.c, 1)
 		}},
 		"expired": {want: ended, then: func(t *testing.T, a *audited) {
 			a.rows.write(1, "new")
@@ -138,9 +164,7 @@ func TestAuditOutcomes(t *testing.T) {
 		},
 		"switched off": {want: ended, then: func(t *testing.T, a *audited) {
 			a.rows.write(1, "new")
-			if err := a.tiers.SetPolicies(policy.Table{{Patch: patch{Off: new(true)}}}); err != nil {
-				t.Error(err)
-			}
+			succeeds(t, a.tiers.SetPolicies(policy.Table{{Patch: patch{Off: new(true)}}}))
 		}},
 		"held": {want: ended, then: func(t *testing.T, a *audited) {
 			a.rows.write(1, "new")
@@ -192,20 +216,18 @@ func TestAuditOutcomes(t *testing.T) {
 			return map[int]string{keys[0]: "v"}, nil
 		}}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				a := newAudited(t, onLog(), tt.cfg)
-				get(t, a.c, 1)
-				get(t, a.c, 1) // the hit
-				if tt.then != nil {
-					tt.then(t, a)
-				}
-				advance(auditTakes + time.Second)
-				a.want(t, tt.want)
-				if n := int64(len(a.stale)); n != tt.want.Stale || int(n) != len(a.tiers.StaleHits()) {
-					t.Errorf("OnStale was called %d times, want %d", n, tt.want.Stale)
-				}
-			})
+		bubble(t, name, func(t *testing.T) {
+			a := newAudited(t, onLog(), tt.cfg)
+			get(t, a.c, 1)
+			get(t, a.c, 1) // the hit
+			if tt.then != nil {
+				tt.then(t, a)
+			}
+			advance(auditTakes + time.Second)
+			a.want(t, tt.want)
+			if n := int64(len(a.stale)); n != tt.want.Stale || int(n) != len(a.tiers.StaleHits()) {
+				t.Errorf("OnStale was called %d times, want %d", n, tt.want.Stale)
+			}
 		})
 	}
 }
@@ -235,7 +257,7 @@ func TestStaleHit(t *testing.T) {
 		a.rows.write(1, "new")
 		advance(auditTakes)
 		want := []cache.StaleHit{{
-			Namespace: "things", Tenant: "default", Key: "default:things:1", Tags: []string{"default:wrong"},
+			Namespace: "things", Tenant: "default", Key: cell1, Tags: []string{"default:wrong"},
 			Source: cache.Local, LoadedAt: loaded, NoticedAt: loaded.Add(time.Minute + auditTakes - 100*time.Millisecond), Healed: true,
 		}}
 		if diff := cmp.Diff(want, a.stale); diff != "" {
@@ -290,20 +312,18 @@ func TestAuditedHits(t *testing.T) {
 			_, _ = c.GetOrLoad(t.Context(), 1, func(context.Context, int) (string, error) { return "old", nil })
 		}, want: 1},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				tc := onLog()
-				a := newAudited(t, tc, tt.cfg)
-				for k := 1; k <= 3; k++ {
-					_, _ = a.c.Get(t.Context(), k)
-				}
-				if tt.remote {
-					a = newAudited(t, tc, tt.cfg)
-				}
-				tt.read(t, a.c)
-				advance(auditTakes)
-				a.want(t, cache.Audits{Same: tt.want})
-			})
+		bubble(t, name, func(t *testing.T) {
+			tc := onLog()
+			a := newAudited(t, tc, tt.cfg)
+			for k := 1; k <= 3; k++ {
+				_, _ = a.c.Get(t.Context(), k)
+			}
+			if tt.remote {
+				a = newAudited(t, tc, tt.cfg)
+			}
+			tt.read(t, a.c)
+			advance(auditTakes)
+			a.want(t, cache.Audits{Same: tt.want})
 		})
 	}
 }
@@ -365,9 +385,7 @@ func TestAuditOfBuiltValues(t *testing.T) {
 		get(t, outer, 1)
 		get(t, outer, 1)
 		a.rows.write(1, "new")
-		if err := a.c.Delete(t.Context(), 1); err != nil {
-			t.Error(err)
-		}
+		succeeds(t, a.c.Delete(t.Context(), 1))
 		advance(auditTakes)
 		a.want(t, cache.Audits{Ended: 1})
 	})
@@ -433,21 +451,17 @@ func TestAuditWithoutLog(t *testing.T) {
 		"invalidated elsewhere": {true, cache.Audits{Ended: 1}},
 		"forgotten":             {false, cache.Audits{Stale: 1}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				tc := cache.TiersConfig{Remote: tiertest.NewMemory()}
-				a, b := newAudited(t, tc, thingConfig{}), newAudited(t, tc, thingConfig{})
-				get(t, a.c, 1)
-				get(t, a.c, 1)
-				a.rows.write(1, "new")
-				if tt.invalidates {
-					if err := b.c.Delete(t.Context(), 1); err != nil {
-						t.Error(err)
-					}
-				}
-				advance(auditTakes)
-				a.want(t, tt.want)
-			})
+		bubble(t, name, func(t *testing.T) {
+			tc := cache.TiersConfig{Remote: tiertest.NewMemory()}
+			a, b := newAudited(t, tc, thingConfig{}), newAudited(t, tc, thingConfig{})
+			get(t, a.c, 1)
+			get(t, a.c, 1)
+			a.rows.write(1, "new")
+			if tt.invalidates {
+				succeeds(t, b.c.Delete(t.Context(), 1))
+			}
+			advance(auditTakes)
+			a.want(t, tt.want)
 		})
 	}
 }
@@ -499,24 +513,4 @@ func TestStaleHitsAreBounded(t *testing.T) {
 			t.Errorf("%d stale hits are kept: %v", len(hits), hits)
 		}
 	})
-}
-
-// The interval contains the true share, also where the plain ratio would be certain.
-func TestFreshInterval(t *testing.T) {
-	for _, tt := range []struct {
-		a         cache.Audits
-		low, high float64
-	}{
-		{cache.Audits{}, 0, 1},
-		{cache.Audits{Ended: 5, Failed: 5, Skipped: 5}, 0, 1},
-		{cache.Audits{Same: 99_999, Stale: 1}, 0.9999433, 0.9999982},
-		{cache.Audits{Same: 100}, 0.9630, 1},
-		{cache.Audits{Same: 50, Stale: 50}, 0.4038, 0.5962}, // the example of Brown, Cai and DasGupta, 2001
-		{cache.Audits{Stale: 10}, 0, 0.2775},
-	} {
-		low, high := tt.a.Fresh()
-		if diff := max(low-tt.low, tt.low-low, high-tt.high, tt.high-high); diff > 0.0001 {
-			t.Errorf("%+v: between %v and %v, want %v and %v", tt.a, low, high, tt.low, tt.high)
-		}
-	}
 }

@@ -4,14 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/twofold-go/twofold/cache"
-	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/internal/redistest"
 	"github.com/twofold-go/twofold/invalidate/logtest"
+	"github.com/twofold-go/twofold/invalidate/redislog"
+	"github.com/twofold-go/twofold/tier/redistier"
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
@@ -29,9 +34,7 @@ func TestAuditFindsForgottenWrite(t *testing.T) {
 			get(t, a.c, k)
 			a.rows.write(k, "new")
 			if k != forgotten {
-				if err := a.c.Delete(t.Context(), k); err != nil {
-					t.Fatal(err)
-				}
+				must(t, a.c.Delete(t.Context(), k))
 			}
 		}
 		for range 300 { // 30 s: a chance of 1e-13 that no audit comes
@@ -61,58 +64,6 @@ func TestAuditFindsForgottenWrite(t *testing.T) {
 	})
 }
 
-// No blindness: each of these mistakes is found by the audit of one hit. The control invalidates
-// correctly, and no hit is stale.
-func TestAuditFindsMistakes(t *testing.T) {
-	tagged := thingConfig{Tags: func(int, string) []string { return []string{"t"} }, Policy: auditAll}
-	for name, tt := range map[string]struct {
-		write func(t *testing.T, a *audited)
-		want  int64
-	}{
-		"control": {func(t *testing.T, a *audited) {
-			a.rows.write(1, "new")
-			invalidateTag(t, a.tiers, "t")
-		}, 0},
-		"a missed call": {func(_ *testing.T, a *audited) { a.rows.write(1, "new") }, 1},
-		"a wrong tag": {func(t *testing.T, a *audited) {
-			a.rows.write(1, "new")
-			invalidateTag(t, a.tiers, "T")
-		}, 1},
-		"a wrong key": {func(t *testing.T, a *audited) {
-			a.rows.write(1, "new")
-			_ = a.c.Delete(t.Context(), 11)
-		}, 1},
-		"a lagging replica": {func(t *testing.T, a *audited) { // what the primary has, the replica has a second later
-			invalidateTag(t, a.tiers, "t")
-			get(t, a.c, 1) // the old value is cached again
-			advance(time.Second)
-			a.rows.write(1, "new")
-		}, 1},
-		"a lagging replica, with Hold": {func(t *testing.T, a *audited) {
-			if err := a.tiers.Invalidate(t.Context(), keyScope(t, 1), invalidate.Hold(2*time.Second)); err != nil {
-				t.Error(err)
-			}
-			get(t, a.c, 1)
-			advance(time.Second)
-			a.rows.write(1, "new")
-			advance(2 * time.Second)
-		}, 0},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				a := newAudited(t, onLog(), tagged)
-				get(t, a.c, 1)
-				tt.write(t, a)
-				get(t, a.c, 1)
-				advance(auditTakes)
-				if got := a.tiers.Stats().Audits.Stale; got != tt.want {
-					t.Errorf("%d hits are stale, want %d: %+v", got, tt.want, a.tiers.Stats().Audits)
-				}
-			})
-		})
-	}
-}
-
 // keeping is a remote tier that can lose the removal of cells and say that it is done.
 type keeping struct {
 	*tiertest.Memory
@@ -133,42 +84,36 @@ func TestAuditFindsLostRemoval(t *testing.T) {
 	for name, tt := range map[string]struct{ keeps, trims bool }{
 		"lost": {true, true}, "removed": {false, true}, "recorded": {true, false},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				log := logtest.NewMemory(logtest.MemoryConfig{})
-				tc := cache.TiersConfig{Log: log}
-				remote := &keeping{Memory: tiertest.NewMemory()}
-				tc.Remote = remote
-				writer := newAudited(t, tc, thingConfig{})
-				get(t, writer.c, 1)
-				writer.rows.write(1, "new")
-				remote.keeps = tt.keeps
-				if err := writer.c.Delete(t.Context(), 1); err != nil {
-					t.Fatal(err)
-				}
-				remote.keeps = false
-				if tt.trims {
-					if err := writer.c.Delete(t.Context(), 2); err != nil {
-						t.Fatal(err)
-					}
-					log.Trim(1) // as many records do in time
-				}
-				loses := tt.keeps && tt.trims
-				reader := newAudited(t, tc, thingConfig{Load: writer.rows.load})
-				want, audits := fetched{"new", cache.Load, false, nil}, cache.Audits{}
-				if loses {
-					want, audits = fetched{"old", cache.Remote, false, nil}, cache.Audits{Stale: 1}
-				}
-				wantFetch(t, reader.c, 1, want)
-				advance(auditTakes)
-				reader.want(t, audits)
-				if loses && (len(reader.stale) != 1 || reader.stale[0].Source != cache.Remote || !reader.stale[0].Healed) {
-					t.Errorf("OnStale got %+v, want a remote hit that is healed", reader.stale)
-				}
-				if v := get(t, reader.c, 1); v != "new" {
-					t.Errorf("afterwards the process reads %q", v)
-				}
-			})
+		bubble(t, name, func(t *testing.T) {
+			log := logtest.NewMemory(logtest.MemoryConfig{})
+			tc := cache.TiersConfig{Log: log}
+			remote := &keeping{Memory: tiertest.NewMemory()}
+			tc.Remote = remote
+			writer := newAudited(t, tc, thingConfig{})
+			get(t, writer.c, 1)
+			writer.rows.write(1, "new")
+			remote.keeps = tt.keeps
+			must(t, writer.c.Delete(t.Context(), 1))
+			remote.keeps = false
+			if tt.trims {
+				must(t, writer.c.Delete(t.Context(), 2))
+				log.Trim(1) // as many records do in time
+			}
+			loses := tt.keeps && tt.trims
+			reader := newAudited(t, tc, thingConfig{Load: writer.rows.load})
+			want, audits := fetched{"new", cache.Load, false, nil}, cache.Audits{}
+			if loses {
+				want, audits = fetched{"old", cache.Remote, false, nil}, cache.Audits{Stale: 1}
+			}
+			wantFetch(t, reader.c, 1, want)
+			advance(auditTakes)
+			reader.want(t, audits)
+			if loses && (len(reader.stale) != 1 || reader.stale[0].Source != cache.Remote || !reader.stale[0].Healed) {
+				t.Errorf("OnStale got %+v, want a remote hit that is healed", reader.stale)
+			}
+			if v := get(t, reader.c, 1); v != "new" {
+				t.Errorf("afterwards the process reads %q", v)
+			}
 		})
 	}
 }
@@ -204,9 +149,7 @@ func TestHangingAudits(t *testing.T) {
 		var running, peak atomic.Int64
 		release := make(chan struct{})
 		tiers, err := cache.Open(cache.TiersConfig{Log: logtest.NewMemory(logtest.MemoryConfig{})})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		c := with(t, tiers, thingConfig{Policy: auditAll, Load: func(ctx context.Context, _ int) (string, error) {
 			if cache.Auditing(ctx) { // it ignores its context
 				peak.Store(max(peak.Load(), running.Add(1)))
@@ -242,26 +185,22 @@ func TestHangingAudits(t *testing.T) {
 // Close ends the audits that wait, and those whose load heeds its context, at once.
 func TestCloseEndsAudits(t *testing.T) {
 	for name, after := range map[string]time.Duration{"waiting": time.Second, "loading": 3 * time.Second} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				tiers, err := cache.Open(cache.TiersConfig{})
-				if err != nil {
-					t.Fatal(err)
+		bubble(t, name, func(t *testing.T) {
+			tiers, err := cache.Open(cache.TiersConfig{})
+			must(t, err)
+			c := with(t, tiers, thingConfig{Policy: auditAll, Load: func(ctx context.Context, _ int) (string, error) {
+				if cache.Auditing(ctx) {
+					<-ctx.Done()
 				}
-				c := with(t, tiers, thingConfig{Policy: auditAll, Load: func(ctx context.Context, _ int) (string, error) {
-					if cache.Auditing(ctx) {
-						<-ctx.Done()
-					}
-					return "v", nil
-				}})
-				get(t, c, 1)
-				get(t, c, 1)
-				advance(after)
-				begun := time.Now()
-				if err := tiers.Close(t.Context()); err != nil || time.Since(begun) > 0 {
-					t.Errorf("Close took %v: %v", time.Since(begun), err)
-				}
-			})
+				return "v", nil
+			}})
+			get(t, c, 1)
+			get(t, c, 1)
+			advance(after)
+			begun := time.Now()
+			if err := tiers.Close(t.Context()); err != nil || time.Since(begun) > 0 {
+				t.Errorf("Close took %v: %v", time.Since(begun), err)
+			}
 		})
 	}
 }
@@ -347,6 +286,156 @@ func TestAuditInterleavings(t *testing.T) {
 	for _, want := range []cache.Audits{{Same: 1}, {Ended: 1}, {Stale: 1}} {
 		if checked[fmt.Sprintf("%+v", want)] == 0 {
 			t.Errorf("no order had the outcome %+v: %v", want, checked)
+		}
+	}
+}
+
+// A reader that reads the same keys in the same order, for ever and with one goroutine. The sample
+// has each key about equally often, whatever the number of keys and the period of the sample have in
+// common. With n keys it has n·each of them.
+func TestAuditSamplesACycle(t *testing.T) {
+	const each = 12
+	for _, every := range []int{2, 64, 1024} {
+		for _, n := range []int{1, 2, 7, 64, 96, 256, 610, 987, 1000, 1024, 1536, 2048} {
+			if n*every > 1<<18 {
+				continue // it takes too long
+			}
+			bubble(t, fmt.Sprintf("%d keys, one hit in %d", n, every), func(t *testing.T) {
+				counts := make([]atomic.Int64, n)
+				a := newAudited(t, cache.TiersConfig{MaxAudits: 1 << 20, MaxLoads: 1 << 20}, thingConfig{
+					Policy: patch{Audit: new(1 / float64(every)), TTL: new(time.Hour)},
+					Load: func(ctx context.Context, k int) (string, error) {
+						if cache.Auditing(ctx) {
+							counts[k].Add(1)
+						}
+						return "v", nil
+					},
+				})
+				for k := range n {
+					get(t, a.c, k)
+				}
+				for range each * every {
+					for k := range n {
+						get(t, a.c, k)
+					}
+				}
+				advance(time.Minute)
+				sum, missing, most := 0, 0, 0
+				for i := range counts {
+					c := int(counts[i].Load())
+					sum, most = sum+c, max(most, c)
+					if c == 0 {
+						missing++
+					}
+				}
+				// By chance, a key is missing with a probability of 6e-6, and has over 4 times
+				// its share with one of 1e-13.
+				if missing > 1 || most > 4*each || sum < n*each-2-n/16 || sum > n*each+2+n/16 {
+					t.Errorf("%d audits of %d keys, want %d; %d keys had none, and one had %d", sum, n, n*each, missing, most)
+				}
+			})
+		}
+	}
+}
+
+// TestRedisAuditAfterFailover promotes a replica that has not heard of the removal of a cell. The
+// log is in another server, and has had so many records since that it has forgotten this one. A new
+// process serves the cell, and an audit finds it. It finds nothing in the control, in which the
+// replica did hear of the removal.
+func TestRedisAuditAfterFailover(t *testing.T) {
+	for name, lags := range map[string]bool{"lags": true, "control": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			primary, replica, logs := redistest.Start(t), redistest.Start(t), redistest.Start(t)
+			replica.Do(t, "REPLICAOF", "127.0.0.1", primary.Port())
+			link := func(what string) { // waits until the replica has all that the primary has
+				t.Helper()
+				redistest.Eventually(t, what, func(ctx context.Context) error {
+					info, err := replica.Client().Info(ctx, "replication").Result()
+					if err != nil || !strings.Contains(info, "master_link_status:up") {
+						return errors.New("the replica is not linked")
+					}
+					if n, err := primary.Client().Do(ctx, "WAIT", 1, 100).Int(); err != nil || n < 1 {
+						return errors.New("the replica lags")
+					}
+					return nil
+				})
+			}
+			link("no replica")
+			front, prefix := redistest.NewProxy(t, primary.Addr()), redistest.Prefix()
+			src, found := &rows{}, make(chan cache.StaleHit, 10)
+			process := func() things {
+				options := primary.Options()
+				options.Addr = front.Addr()
+				rdb := redis.NewClient(options)
+				t.Cleanup(func() { _ = rdb.Close() })
+				tiers := open(t, cache.TiersConfig{
+					Remote:  redistier.New(rdb, redistier.Config{Prefix: prefix}),
+					Log:     redislog.New(logs.Client(), redislog.Config{Prefix: prefix, Bound: 500 * time.Millisecond}),
+					OnStale: func(s cache.StaleHit) { found <- s },
+				})
+				must(t, tiers.Ready(t.Context()))
+				return with(t, tiers, thingConfig{Load: src.load, Policy: auditAll})
+			}
+			writer := process()
+			get(t, writer, 1)
+			link("the replica has not got the cell")
+			if lags {
+				replica.Do(t, "REPLICAOF", "NO", "ONE")
+			}
+			src.write(1, "new")
+			must(t, writer.Delete(t.Context(), 1))
+			if !lags {
+				link("the replica has not heard of the removal")
+				replica.Do(t, "REPLICAOF", "NO", "ONE")
+			}
+			must(t, writer.Delete(t.Context(), 2))
+			logs.Do(t, "XTRIM", "{"+prefix+"}:k", "MAXLEN", 1)
+			front.Retarget(replica.Addr())
+
+			reader := process()
+			if !lags {
+				wantFetch(t, reader, 1, fetched{"new", cache.Load, false, nil})
+				get(t, reader, 1)
+				select {
+				case s := <-found:
+					t.Errorf("a false alarm: %+v", s)
+				case <-time.After(2 * time.Second): // an audit takes 1.1 s
+				}
+				return
+			}
+			wantFetch(t, reader, 1, fetched{"old", cache.Remote, false, nil})
+			select {
+			case s := <-found:
+				if s.Key != cell1 || s.Source != cache.Remote || !s.Healed {
+					t.Errorf("found %+v, want a remote hit that is healed", s)
+				}
+			case <-time.After(20 * time.Second):
+				t.Fatal("no audit found the cell")
+			}
+			if v := get(t, reader, 1); v != "new" {
+				t.Errorf("afterwards the process reads %q", v)
+			}
+		})
+	}
+}
+
+// The interval contains the true share, also where the plain ratio would be certain.
+func TestFreshInterval(t *testing.T) {
+	for _, tt := range []struct {
+		a         cache.Audits
+		low, high float64
+	}{
+		{cache.Audits{}, 0, 1},
+		{cache.Audits{Ended: 5, Failed: 5, Skipped: 5}, 0, 1},
+		{cache.Audits{Same: 99_999, Stale: 1}, 0.9999433, 0.9999982},
+		{cache.Audits{Same: 100}, 0.9630, 1},
+		{cache.Audits{Same: 50, Stale: 50}, 0.4038, 0.5962}, // the example of Brown, Cai and DasGupta, 2001
+		{cache.Audits{Stale: 10}, 0, 0.2775},
+	} {
+		low, high := tt.a.Fresh()
+		if diff := max(low-tt.low, tt.low-low, high-tt.high, tt.high-high); diff > 0.0001 {
+			t.Errorf("%+v: between %v and %v, want %v and %v", tt.a, low, high, tt.low, tt.high)
 		}
 	}
 }

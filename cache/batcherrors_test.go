@@ -180,9 +180,7 @@ func (a *asked) since() []int {
 func TestLoadManyAnswers(t *testing.T) {
 	for _, tt := range manyAnswers {
 		for _, remember := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s, ErrorTTL=%v", tt.name, remember), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) { loadManyAnswers(t, tt, remember) })
-			})
+			bubble(t, fmt.Sprintf("%s, ErrorTTL=%v", tt.name, remember), func(t *testing.T) { loadManyAnswers(t, tt, remember) })
 		}
 	}
 }
@@ -199,6 +197,11 @@ func loadManyAnswers(t *testing.T, tt answers, remember bool) {
 	keys := []int{1, 2, 3, 4}
 	m, err := cs[0].GetMany(t.Context(), keys)
 	tt.check(t, "the call that loads", m, err)
+	if be, ok := errors.AsType[*cache.BatchError[int]](err); ok {
+		for k, err := range be.Errs {
+			wantError(t, err, "get many", fmt.Sprint("default:things:", k), tt.is)
+		}
+	}
 	a.since()
 	for i, who := range []string{"a later call", "another process"} {
 		m, err = cs[i].GetMany(t.Context(), keys)
@@ -225,27 +228,25 @@ func loadManyAnswers(t *testing.T, tt answers, remember bool) {
 // Get follows the same rules for its one key when the cache has only LoadMany.
 func TestLoadManyAnswersOneKey(t *testing.T) {
 	for _, tt := range manyAnswers {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				a := &asked{answers: tt}
-				c := with(t, open(t, cache.TiersConfig{Remote: tiertest.NewMemory()}), thingConfig{LoadMany: a.loadMany})
-				var values, absent, failed []int
-				for _, k := range []int{1, 2, 3, 4} {
-					_, err := c.Get(t.Context(), k)
-					switch {
-					case err == nil:
-						values = append(values, k)
-					case errors.Is(err, cache.ErrNotFound):
-						absent = append(absent, k)
-					default:
-						failed = append(failed, k)
-						tt.checkFailed(t, fmt.Sprintf("Get(%d)", k), err)
-					}
+		bubble(t, tt.name, func(t *testing.T) {
+			a := &asked{answers: tt}
+			c := with(t, open(t, cache.TiersConfig{Remote: tiertest.NewMemory()}), thingConfig{LoadMany: a.loadMany})
+			var values, absent, failed []int
+			for _, k := range []int{1, 2, 3, 4} {
+				_, err := c.Get(t.Context(), k)
+				switch {
+				case err == nil:
+					values = append(values, k)
+				case errors.Is(err, cache.ErrNotFound):
+					absent = append(absent, k)
+				default:
+					failed = append(failed, k)
+					tt.checkFailed(t, fmt.Sprintf("Get(%d)", k), err)
 				}
-				if !slices.Equal(values, tt.values) || !slices.Equal(absent, tt.absent) {
-					t.Errorf("values %v, absent %v, failed %v; want %v, %v, %v", values, absent, failed, tt.values, tt.absent, tt.failed())
-				}
-			})
+			}
+			if !slices.Equal(values, tt.values) || !slices.Equal(absent, tt.absent) {
+				t.Errorf("values %v, absent %v, failed %v; want %v, %v, %v", values, absent, failed, tt.values, tt.absent, tt.failed())
+			}
 		})
 	}
 }
@@ -266,34 +267,46 @@ func TestFailedRefreshIsNotUnmodified(t *testing.T) {
 // A loader may return the unchanged result of another cache's GetMany.
 func TestGetManyAsLoader(t *testing.T) {
 	for _, remember := range []bool{false, true} {
-		t.Run(fmt.Sprint("ErrorTTL=", remember), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				tiers := open(t, cache.TiersConfig{Remote: tiertest.NewMemory()})
-				a := &asked{answers: answers{
-					got: map[int]string{1: "one"}, err: perKey(map[int]error{2: errors.Join(errShard, cache.ErrNotFound)}),
-					values: []int{1}, absent: []int{3, 4}, is: errShard,
-				}}
-				inner := thingConfig{Namespace: "inner", LoadMany: a.loadMany}
-				if remember {
-					inner.Policy.ErrorTTL = new(5 * time.Second)
-				}
-				in := with(t, tiers, inner)
-				out := with(t, tiers, thingConfig{
-					Namespace: "outer",
-					LoadMany:  func(ctx context.Context, keys []int) (map[int]string, error) { return in.GetMany(ctx, keys) },
-				})
-				for range 2 {
-					m, err := out.GetMany(t.Context(), []int{1, 2, 3, 4})
-					a.check(t, "the outer cache", m, err)
-				}
-				want := []int{1, 2, 2, 3, 4}
-				if remember {
-					want = []int{1, 2, 3, 4}
-				}
-				if diff := cmp.Diff(want, a.since()); diff != "" {
-					t.Errorf("keys that the source loaded (-want +got):\n%s", diff)
-				}
+		bubble(t, fmt.Sprint("ErrorTTL=", remember), func(t *testing.T) {
+			tiers := open(t, cache.TiersConfig{Remote: tiertest.NewMemory()})
+			a := &asked{answers: answers{
+				got: map[int]string{1: "one"}, err: perKey(map[int]error{2: errors.Join(errShard, cache.ErrNotFound)}),
+				values: []int{1}, absent: []int{3, 4}, is: errShard,
+			}}
+			inner := thingConfig{Namespace: "inner", LoadMany: a.loadMany}
+			if remember {
+				inner.Policy.ErrorTTL = new(5 * time.Second)
+			}
+			in := with(t, tiers, inner)
+			out := with(t, tiers, thingConfig{
+				Namespace: "outer",
+				LoadMany:  func(ctx context.Context, keys []int) (map[int]string, error) { return in.GetMany(ctx, keys) },
 			})
+			for range 2 {
+				m, err := out.GetMany(t.Context(), []int{1, 2, 3, 4})
+				a.check(t, "the outer cache", m, err)
+			}
+			want := []int{1, 2, 2, 3, 4}
+			if remember {
+				want = []int{1, 2, 3, 4}
+			}
+			if diff := cmp.Diff(want, a.since()); diff != "" {
+				t.Errorf("keys that the source loaded (-want +got):\n%s", diff)
+			}
 		})
+	}
+}
+
+// KeyErrors returns the error of a LoadMany whose given keys failed.
+func TestKeyErrors(t *testing.T) {
+	for name, errs := range map[string]map[int]error{"nil": nil, "empty": {}} {
+		if err := cache.KeyErrors(errs); err != nil {
+			t.Errorf("KeyErrors of %s = %v, want nil", name, err)
+		}
+	}
+	err := cache.KeyErrors(map[int]error{2: errShard, 3: cache.ErrNotFound})
+	be, ok := errors.AsType[*cache.BatchError[int]](err)
+	if !ok || len(be.Errs) != 2 || be.Errs[2] != errShard || !errors.Is(err, errShard) { //nolint:errorlint // the very errors
+		t.Errorf("KeyErrors = %#v, want a *BatchError with both keys", err)
 	}
 }

@@ -2,9 +2,9 @@ package cache_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -16,8 +16,10 @@ import (
 	"github.com/twofold-go/twofold/internal/race"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/invalidate/logtest"
+	"github.com/twofold-go/twofold/key"
 	"github.com/twofold-go/twofold/policy"
 	"github.com/twofold-go/twofold/tier/local"
+	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
 // Each benchmark measures twofold next to its floor. Compare the two lines of one run, not the
@@ -36,11 +38,6 @@ func profileOf(id int64) profile {
 	return profile{ID: id, Name: "Ada Lovelace", Email: "ada@example.org", Score: float64(id)}
 }
 
-type regionKey struct {
-	ID     int64
-	Region string
-}
-
 // zipfKeys returns a fixed sequence of keys with the skew of web traffic.
 func zipfKeys(n int) []int64 {
 	z := rand.NewZipf(rand.New(rand.NewPCG(1, 2)), 1.01, 1, residentKeys-1)
@@ -49,38 +46,6 @@ func zipfKeys(n int) []int64 {
 		keys[i] = int64(z.Uint64())
 	}
 	return keys
-}
-
-// sampler keeps the time of every n-th operation, so that reading the clock does not change the
-// mean.
-type sampler struct {
-	every int
-	n     int
-	times []time.Duration
-}
-
-func (s *sampler) run(op func()) {
-	s.n++
-	if s.n%s.every != 0 {
-		op()
-		return
-	}
-	start := time.Now()
-	op()
-	s.times = append(s.times, time.Since(start))
-}
-
-func percentiles(b *testing.B, times []time.Duration) {
-	if len(times) == 0 {
-		return
-	}
-	slices.Sort(times)
-	for _, p := range []struct {
-		name string
-		at   float64
-	}{{"p50-ns", .5}, {"p95-ns", .95}, {"p99-ns", .99}} {
-		b.ReportMetric(float64(times[int(p.at*float64(len(times)-1))]), p.name)
-	}
 }
 
 func openBench(b *testing.B, cfg cache.TiersConfig) *cache.Tiers {
@@ -228,118 +193,14 @@ func BenchmarkLocalHitBesideALoad(b *testing.B) {
 	}
 }
 
-// BenchmarkGetMany reads 64 local hits at a time. Compare a 64th of its time with
-// BenchmarkLocalHit.
-func BenchmarkGetMany(b *testing.B) {
-	keys := zipfKeys(1 << 16)
-	c, ctx := warm(b, func(i int64) int64 { return i }), context.Background()
-	i := 0
-	b.ReportAllocs()
-	for b.Loop() {
-		m, _ := c.GetMany(ctx, keys[i:i+64])
-		sink.Add(int64(len(m)))
-		i = (i + 64) & (1<<16 - 1)
-	}
-}
-
-func BenchmarkLocalHitStructKey(b *testing.B) {
-	ids := zipfKeys(1 << 16)
-	b.Run("twofold", func(b *testing.B) {
-		c, ctx := warm(b, func(i int64) regionKey { return regionKey{i, "eu"} }), context.Background()
-		benchLocal(b, func(i int) int64 {
-			v, _ := c.Get(ctx, regionKey{ids[i], "eu"})
-			return v.ID
-		})
-	})
-	b.Run("floor", func(b *testing.B) {
-		r := rawRistretto(b, func(i int64) int64 { return i })
-		benchLocal(b, func(i int) int64 {
-			v, _ := r.Get(ids[i])
-			return v.ID
-		})
-	})
-}
-
 func benchLocal(b *testing.B, get func(i int) int64) {
-	s := sampler{every: 64}
 	i, sum := 0, int64(0)
 	b.ReportAllocs()
 	for b.Loop() {
-		s.run(func() { sum += get(i & (1<<16 - 1)) })
+		sum += get(i & (1<<16 - 1))
 		i++
 	}
 	sink.Add(sum)
-	percentiles(b, s.times)
-}
-
-func BenchmarkLocalHitParallel(b *testing.B) {
-	keys := zipfKeys(1 << 16)
-	id := func(i int64) int64 { return i }
-	b.Run("twofold", func(b *testing.B) {
-		c, ctx := warm(b, id), context.Background()
-		benchParallel(b, func(i int) int64 {
-			v, _ := c.Get(ctx, keys[i])
-			return v.ID
-		})
-	})
-	b.Run("floor", func(b *testing.B) {
-		r := rawRistretto(b, id)
-		benchParallel(b, func(i int) int64 {
-			v, _ := r.Get(keys[i])
-			return v.ID
-		})
-	})
-}
-
-func benchParallel(b *testing.B, get func(i int) int64) {
-	var mu sync.Mutex
-	var times []time.Duration
-	var worker atomic.Int64
-	b.ReportAllocs()
-	b.ResetTimer()
-	b.RunParallel(func(pb *testing.PB) {
-		s := sampler{every: 64}
-		i, sum := int(worker.Add(1))*7919, int64(0)
-		for pb.Next() {
-			s.run(func() { sum += get(i & (1<<16 - 1)) })
-			i++
-		}
-		sink.Add(sum)
-		mu.Lock()
-		times = append(times, s.times...)
-		mu.Unlock()
-	})
-	percentiles(b, times)
-}
-
-func BenchmarkMissSmallLoader(b *testing.B) {
-	b.Run("twofold", func(b *testing.B) {
-		c := newBench(b, openBench(b, cache.TiersConfig{Local: local.New(local.Config{MaxBytes: 64 << 20})}),
-			func(_ context.Context, id int64) (profile, error) { return profileOf(id), nil })
-		benchMiss(b, func(i int64) int64 {
-			v, _ := c.Get(b.Context(), i)
-			return v.ID
-		})
-	})
-	b.Run("floor", func(b *testing.B) { // the loader in its own goroutine, because a detached load needs one
-		benchMiss(b, func(i int64) int64 {
-			done := make(chan profile, 1)
-			go func() { done <- profileOf(i) }()
-			return (<-done).ID
-		})
-	})
-}
-
-func benchMiss(b *testing.B, get func(i int64) int64) {
-	s := sampler{every: 8}
-	i, sum := int64(0), int64(0)
-	b.ReportAllocs()
-	for b.Loop() {
-		s.run(func() { sum += get(i) })
-		i++
-	}
-	sink.Add(sum)
-	percentiles(b, s.times)
 }
 
 // A miss allocates little beside what its loader allocates: see scope.Scope.
@@ -351,15 +212,11 @@ func TestMissAllocations(t *testing.T) {
 	c, err := cache.New(tiers, cache.Config[int64, profile]{
 		Namespace: "profiles", Load: func(_ context.Context, id int64) (profile, error) { return profile{ID: id}, nil },
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	id := int64(0)
 	n := testing.AllocsPerRun(1000, func() {
 		id++
-		if _, err := c.Get(t.Context(), id); err != nil {
-			t.Fatal(err)
-		}
+		get(t, c, id)
 	})
 	if n > 8 { // and sometimes a queue or a table grows
 		t.Errorf("a miss allocates %v times, want at most 8", n)
@@ -377,13 +234,9 @@ func TestLocalHitAllocatesNothing(t *testing.T) {
 func allocatesNothing(t *testing.T, log invalidate.Log) {
 	t.Helper()
 	tiers, err := cache.Open(cache.TiersConfig{Log: log})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = tiers.Close(context.Background()) })
-	if err := tiers.Ready(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, tiers.Ready(t.Context()))
 	load := func(_ context.Context, id int64) (profile, error) {
 		if id < 0 {
 			return profile{}, cache.ErrNotFound
@@ -391,15 +244,11 @@ func allocatesNothing(t *testing.T, log invalidate.Log) {
 		return profileOf(id), nil
 	}
 	c, err := cache.New(tiers, cache.Config[int64, profile]{Namespace: "n", Load: load})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	s, err := cache.New(tiers, cache.Config[string, profile]{Namespace: "s", Load: func(context.Context, string) (profile, error) {
 		return profileOf(1), nil
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	ctx := t.Context()
 	acme := c.Tenant("acme")
 	kept := cache.With(policy.Patch{TTL: new(time.Hour), Stale: new(time.Hour), SoftTimeout: new(time.Second)})
@@ -451,18 +300,14 @@ func TestStaleHitAllocatesNothing(t *testing.T) {
 		},
 		Policy: policy.Patch{TTL: new(time.Minute), Stale: new(time.Hour)},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	get := func() {
 		if p, err := c.Get(t.Context(), 1); err != nil || p.ID != 1 {
 			t.Fatal(p, err)
 		}
 	}
 	get()
-	if err := c.Expire(t.Context(), 1); err != nil {
-		t.Fatal(err)
-	}
+	must(t, c.Expire(t.Context(), 1))
 	get() // starts the refresh
 	<-refreshing
 	const n = 1000
@@ -471,5 +316,121 @@ func TestStaleHitAllocatesNothing(t *testing.T) {
 	}
 	if s := total(tiers); s.StaleRevalidating < n || s.LocalHits < n || loads.Load() != 2 {
 		t.Errorf("%d hits, %d of them stale, %d loads; want at least %d, and 2 loads", s.LocalHits, s.StaleRevalidating, loads.Load(), n)
+	}
+}
+
+// remoteHitAllocations is the number of allocations of a remote hit with a tiertest.Memory: the
+// tier's copy of the frame, JSON decoding, the flight, the full key, the item, and the call's
+// deadline.
+const remoteHitAllocations = 10
+
+// forgetful is a local tier whose last entry the test can delete.
+type forgetful struct {
+	*local.Tier
+	last uint64
+}
+
+func (f *forgetful) Set(hash uint64, e any, cost int64) bool {
+	f.last = hash
+	return f.Tier.Set(hash, e, cost)
+}
+
+func TestRemoteHitAllocations(t *testing.T) {
+	if race.Enabled {
+		t.Skip("the race detector allocates as well")
+	}
+	remote, near := tiertest.NewMemory(), &forgetful{Tier: local.New(local.Config{})}
+	cfg := cache.Config[int64, profile]{Load: func(_ context.Context, id int64) (profile, error) { return profileOf(id), nil }}
+	get(t, with(t, open(t, cache.TiersConfig{Remote: remote}), cfg), 1)
+	cfg.Load = func(context.Context, int64) (profile, error) {
+		return profile{}, errors.New("the value is in the remote tier")
+	}
+	tiers := open(t, cache.TiersConfig{Remote: remote, Local: near})
+	c := with(t, tiers, cfg)
+	ctx := t.Context()
+	const n = 1000
+	allocs := testing.AllocsPerRun(n, func() {
+		if p, err := c.Get(ctx, 1); err != nil || p != profileOf(1) {
+			t.Fatal(p, err)
+		}
+		near.Delete(near.last)
+	})
+	if hits := total(tiers).RemoteHits; hits != n+1 {
+		t.Errorf("%d remote hits, want %d", hits, n+1)
+	}
+	if allocs > remoteHitAllocations {
+		t.Errorf("a remote hit allocates %v times, want at most %d", allocs, remoteHitAllocations)
+	}
+}
+
+// BenchmarkLocalHitBesideOthers measures what 10,000 invalidations a second of something else cost a
+// hit of 10,000 keys with two tags. Compare the lines of one run with "alone".
+func BenchmarkLocalHitBesideOthers(b *testing.B) {
+	const keys = 10_000
+	space := key.Space{Tenant: cache.DefaultTenant, Namespace: "others"}
+	for _, bb := range []struct {
+		name  string
+		other func(i int) invalidate.Scope // nil: none
+	}{
+		{"alone", nil},
+		{"keys", func(i int) invalidate.Scope {
+			k, err := space.Key(fmt.Sprint(i % 100_000))
+			if err != nil {
+				b.Error(err)
+			}
+			return invalidate.Key(k)
+		}},
+		{"tags", func(i int) invalidate.Scope {
+			return invalidate.Tag(cache.DefaultTenant, fmt.Sprint("other:", i%100_000))
+		}},
+		{"prefixes", func(i int) invalidate.Scope {
+			return invalidate.Prefix(cache.DefaultTenant, fmt.Sprint("others:", i%100_000))
+		}},
+	} {
+		b.Run(bb.name, func(b *testing.B) {
+			tiers, ctx := openBench(b, cache.TiersConfig{}), context.Background()
+			c, err := cache.New(tiers, cache.Config[int64, profile]{
+				Namespace: "bench:v1",
+				Load:      func(_ context.Context, id int64) (profile, error) { return profileOf(id), nil },
+				Tags:      func(id int64, _ profile) []string { return []string{fmt.Sprint("a:", id%100), fmt.Sprint("b:", id%7)} },
+			})
+			if err != nil {
+				b.Fatal(err)
+			}
+			for id := range int64(keys) {
+				if _, err := c.Get(ctx, id); err != nil {
+					b.Fatal(err)
+				}
+			}
+			stop := make(chan struct{})
+			var others sync.WaitGroup
+			if bb.other != nil {
+				others.Go(func() {
+					every := time.NewTicker(time.Millisecond)
+					defer every.Stop()
+					for i := 0; ; {
+						select {
+						case <-stop:
+							return
+						case <-every.C:
+						}
+						for range 10 {
+							if err := tiers.Invalidate(ctx, bb.other(i)); err != nil {
+								b.Error(err)
+							}
+							i++
+						}
+					}
+				})
+			}
+			i := int64(0)
+			for b.Loop() {
+				v, _ := c.Get(ctx, i%keys)
+				i += 7 + v.ID&1
+			}
+			b.StopTimer()
+			close(stop)
+			others.Wait()
+		})
 	}
 }

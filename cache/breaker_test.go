@@ -29,33 +29,31 @@ func TestImpatientCallersOfAHungTier(t *testing.T) {
 	}{
 		{5 * time.Millisecond, 10}, {30 * time.Millisecond, 5}, {200 * time.Millisecond, 0},
 	} {
-		t.Run(tt.deadline.String(), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				src, remote := &source{took: time.Millisecond}, faulty()
-				remote.Hang(true)
-				tiers := open(t, cache.TiersConfig{Remote: remote})
-				c := with(t, tiers, thingConfig{Load: src.load})
-				failures := 0
-				for k := range 100 {
-					ctx, cancel := context.WithTimeout(t.Context(), tt.deadline)
-					if _, err := c.Get(ctx, k); err != nil {
-						failures++
-					}
-					cancel()
+		bubble(t, tt.deadline.String(), func(t *testing.T) {
+			src, remote := &source{took: time.Millisecond}, faulty()
+			remote.Hang(true)
+			tiers := open(t, cache.TiersConfig{Remote: remote})
+			c := with(t, tiers, thingConfig{Load: src.load})
+			failures := 0
+			for k := range 100 {
+				ctx, cancel := context.WithTimeout(t.Context(), tt.deadline)
+				if _, err := c.Get(ctx, k); err != nil {
+					failures++
 				}
-				if failures > tt.most {
-					t.Errorf("%d of 100 reads fail, want at most %d", failures, tt.most)
-				}
-				if s := tiers.Stats().Remote.Breaker; s != "open" {
-					t.Errorf("the breaker is %s, want open", s)
-				}
-				remote.Heal()
-				advance(2 * time.Second)
-				get(t, c, 1000)
-				if s := tiers.Stats().Remote.Breaker; s != "closed" {
-					t.Errorf("the breaker is %s after the tier recovered, want closed", s)
-				}
-			})
+				cancel()
+			}
+			if failures > tt.most {
+				t.Errorf("%d of 100 reads fail, want at most %d", failures, tt.most)
+			}
+			if s := tiers.Stats().Remote.Breaker; s != "open" {
+				t.Errorf("the breaker is %s, want open", s)
+			}
+			remote.Heal()
+			advance(2 * time.Second)
+			get(t, c, 1000)
+			if s := tiers.Stats().Remote.Breaker; s != "closed" {
+				t.Errorf("the breaker is %s after the tier recovered, want closed", s)
+			}
 		})
 	}
 }
@@ -86,6 +84,99 @@ func TestCanceledTrial(t *testing.T) {
 	})
 }
 
+// While the log hangs, reads with short deadlines get an answer from the source. After a round
+// to the log has failed, no read waits for another. No read spends more than half its time on a
+// lease.
+func TestHurriedReadsWhileTheLogHangs(t *testing.T) {
+	for _, limit := range []time.Duration{15 * time.Millisecond, 30 * time.Millisecond, 100 * time.Millisecond, 500 * time.Millisecond} {
+		for name, started := range map[string]bool{"from the start": false, "later": true} {
+			bubble(t, fmt.Sprint(limit, " ", name), func(t *testing.T) { hurriedReads(t, limit, started) })
+		}
+	}
+}
+
+func hurriedReads(t *testing.T, limit time.Duration, started bool) {
+	w := newLogged(t, thingConfig{})
+	w.src.took = time.Millisecond
+	c := w.c[0]
+	w.link[0].Hang(true)
+	if !started {
+		tiers := open(t, cache.TiersConfig{Remote: w.wire[0], Log: w.link[0]})
+		c = with(t, tiers, thingConfig{Load: w.src.load})
+	}
+	failed, slow, reads, begun := 0, 0, 0, time.Now()
+	for ; reads < 1000; reads++ {
+		var opts []cache.Option
+		if reads%2 == 0 {
+			opts = append(opts, cache.MaxAge(bound/10))
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), limit)
+		asked := time.Now()
+		if _, err := c.Fetch(ctx, reads, nil, opts...); err != nil {
+			failed++
+		}
+		if asked.Sub(begun) > bound && time.Since(asked) > w.src.took {
+			slow++
+		}
+		cancel()
+		advance(7 * time.Millisecond)
+	}
+	if failed > 0 || slow > 0 {
+		t.Errorf("of %d reads %d failed, and %d waited for the log after a round failed", reads, failed, slow)
+	}
+	w.link[0].Heal()
+}
+
+// A Redis that hangs stops the remote tier and the log. The breaker opens in less than a second.
+// From then on reads with a quick loader are answered, even with short deadlines.
+func TestHungRedisAndShortDeadlines(t *testing.T) {
+	for _, patience := range []time.Duration{15 * time.Millisecond, 30 * time.Millisecond, 100 * time.Millisecond, 500 * time.Millisecond} {
+		for _, lease := range []bool{true, false} {
+			bubble(t, fmt.Sprintf("%v, lease at first %v", patience, lease), func(t *testing.T) { hungRedis(t, patience, lease) })
+		}
+	}
+}
+
+func hungRedis(t *testing.T, patience time.Duration, lease bool) {
+	w := newLogged(t, thingConfig{})
+	w.src.took = time.Millisecond
+	w.want(t, 0, 1, "1.1")
+	w.wire[0].Hang(true)
+	w.link[0].Hang(true)
+	if !lease {
+		advance(2 * bound)
+	}
+	start := time.Now()
+	opened, reads, failed := time.Duration(0), 0, 0
+	for k := 2; time.Since(start) < 10*time.Second; k++ {
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		_, err := w.c[0].Get(ctx, k)
+		cancel()
+		if opened > 0 {
+			reads++
+			if err != nil {
+				failed++
+			}
+		} else if w.tiers[0].Stats().Remote.Breaker != "closed" {
+			opened = time.Since(start)
+		}
+		if !lease && opened == 0 && err != nil {
+			t.Fatalf("read %d without a lease: %v", k, err)
+		}
+		advance(3 * time.Millisecond)
+	}
+	if lease && (opened == 0 || opened > time.Second) {
+		t.Errorf("the breaker opened after %v, want within a second", opened)
+	}
+	if failed*100 > reads {
+		t.Errorf("%d of %d reads failed with the breaker open", failed, reads)
+	}
+	w.wire[0].Heal()
+	w.link[0].Heal()
+	advance(bound)
+	wantFetch(t, w.c[0], 100_000, fetched{"100000.1", cache.Load, false, nil})
+}
+
 // A signal stops a real Redis: connections stay open, and no command is answered. Shorter
 // deadlines would measure the machine. TestHungRedisAndShortDeadlines tests those.
 func TestDeadlinesWithAStoppedRedis(t *testing.T) {
@@ -113,13 +204,9 @@ func stoppedRedis(t *testing.T, s *redistest.Server, deadline, bound time.Durati
 		cfg.Log = redislog.New(rdb, redislog.Config{Prefix: prefix, Bound: bound})
 	}
 	tiers, err := cache.Open(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = tiers.Close(t.Context()) })
-	if err := tiers.Ready(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, tiers.Ready(t.Context()))
 	src := &source{took: time.Millisecond}
 	c := with(t, tiers, thingConfig{Load: src.load})
 	for k := range 100 {

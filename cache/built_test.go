@@ -138,43 +138,39 @@ func TestInvalidationsReachWhatWasBuilt(t *testing.T) {
 		}},
 		{name: "Expire of another key", keep: true, do: func(ctx context.Context, b *builder) error { return b.parts.Expire(ctx, 1) }},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := newWorks()
-				a, b, c := w.process(t), w.process(t), w.process(t)
-				synctest.Wait()
-				for _, p := range []*builder{a, b} {
-					if got := get(t, p.pages, 1); got != "v1" {
-						t.Fatalf("the page is %q", got)
-					}
+		bubble(t, tt.name, func(t *testing.T) {
+			w := newWorks()
+			a, b, c := w.process(t), w.process(t), w.process(t)
+			synctest.Wait()
+			for _, p := range []*builder{a, b} {
+				if got := get(t, p.pages, 1); got != "v1" {
+					t.Fatalf("the page is %q", got)
 				}
-				w.version.Store(2)
-				if err := tt.do(t.Context(), a); err != nil {
-					t.Fatal(err)
+			}
+			w.version.Store(2)
+			must(t, tt.do(t.Context(), a))
+			check := func(name string, p *builder) {
+				t.Helper()
+				r, err := p.pages.Fetch(t.Context(), 1, nil)
+				switch old := r.Value == "v1"; {
+				case err != nil:
+					t.Errorf("%s: %v", name, err)
+				case tt.keep && (!old || r.Stale):
+					t.Errorf("%s: page %q, stale %v; want what was cached", name, r.Value, r.Stale)
+				case tt.soft && old && !r.Stale, !tt.keep && !tt.soft && old:
+					t.Errorf("%s: page %q, stale %v", name, r.Value, r.Stale)
 				}
-				check := func(name string, p *builder) {
-					t.Helper()
-					r, err := p.pages.Fetch(t.Context(), 1, nil)
-					switch old := r.Value == "v1"; {
-					case err != nil:
-						t.Errorf("%s: %v", name, err)
-					case tt.keep && (!old || r.Stale):
-						t.Errorf("%s: page %q, stale %v; want what was cached", name, r.Value, r.Stale)
-					case tt.soft && old && !r.Stale, !tt.keep && !tt.soft && old:
-						t.Errorf("%s: page %q, stale %v", name, r.Value, r.Stale)
-					}
-				}
-				if !tt.soft { // c has only the frame, which a refresh would replace
-					check("here", a)
-				}
-				advance(bound)
-				check("with the frame only", c)
-				check("elsewhere", b)
-				check("here, later", a)
-				late := w.process(t)
-				synctest.Wait()
-				check("a process that started later", late)
-			})
+			}
+			if !tt.soft { // c has only the frame, which a refresh would replace
+				check("here", a)
+			}
+			advance(bound)
+			check("with the frame only", c)
+			check("elsewhere", b)
+			check("here, later", a)
+			late := w.process(t)
+			synctest.Wait()
+			check("a process that started later", late)
 		})
 	}
 }
@@ -235,46 +231,42 @@ func TestWaysToReadAPart(t *testing.T) {
 			_ = b.pages.Refresh(ctx, 1)
 		}},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := newWorks()
-				if tt.set != nil {
-					tt.set(w)
+		bubble(t, tt.name, func(t *testing.T) {
+			w := newWorks()
+			if tt.set != nil {
+				tt.set(w)
+			}
+			want := "v1"
+			if tt.none {
+				w.version.Store(0)
+				want = "none"
+			}
+			a, b := w.process(t), w.process(t)
+			synctest.Wait()
+			for _, p := range []*builder{a, b} {
+				if tt.warm != nil {
+					tt.warm(t.Context(), p)
 				}
-				want := "v1"
-				if tt.none {
-					w.version.Store(0)
-					want = "none"
+				if got := get(t, p.pages, 1); got != want {
+					t.Fatalf("the page is %q, want %q", got, want)
 				}
-				a, b := w.process(t), w.process(t)
-				synctest.Wait()
-				for _, p := range []*builder{a, b} {
-					if tt.warm != nil {
-						tt.warm(t.Context(), p)
-					}
-					if got := get(t, p.pages, 1); got != want {
-						t.Fatalf("the page is %q, want %q", got, want)
-					}
-					if tt.after != nil {
-						tt.after(t.Context(), p)
-					}
+				if tt.after != nil {
+					tt.after(t.Context(), p)
 				}
-				w.version.Store(2)
-				w.unmod = false
-				if err := a.parts.Set(t.Context(), 12, "v2"); err != nil {
-					t.Fatal(err)
-				}
-				if w.other {
-					advance(bound) // the other Tiers learn of it from the log
-				}
-				if got := get(t, a.pages, 1); got != "v2" {
-					t.Errorf("here the page is %q, want v2", got)
-				}
-				advance(bound)
-				if got := get(t, b.pages, 1); got != "v2" {
-					t.Errorf("elsewhere the page is %q, want v2", got)
-				}
-			})
+			}
+			w.version.Store(2)
+			w.unmod = false
+			must(t, a.parts.Set(t.Context(), 12, "v2"))
+			if w.other {
+				advance(bound) // the other Tiers learn of it from the log
+			}
+			if got := get(t, a.pages, 1); got != "v2" {
+				t.Errorf("here the page is %q, want v2", got)
+			}
+			advance(bound)
+			if got := get(t, b.pages, 1); got != "v2" {
+				t.Errorf("elsewhere the page is %q, want v2", got)
+			}
 		})
 	}
 }
@@ -299,9 +291,7 @@ func TestPeekOfAnAbsence(t *testing.T) {
 			t.Fatal(err)
 		}
 		get(t, pages, 1)
-		if err := tiers.Invalidate(t.Context(), invalidate.Tag(cache.DefaultTenant, "t")); err != nil {
-			t.Fatal(err)
-		}
+		must(t, tiers.Invalidate(t.Context(), invalidate.Tag(cache.DefaultTenant, "t")))
 		if r, err := pages.Fetch(t.Context(), 1, nil); err != nil || r.Source != cache.Load {
 			t.Errorf("the page is of %v, %v; want it loaded again", r.Source, err)
 		}
@@ -315,32 +305,28 @@ func TestBuiltFramesAfterAGap(t *testing.T) {
 		name string
 		tag  bool
 	}{{name: "built"}, {name: "tagged", tag: true}} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := newWorks()
-				if tt.tag {
-					w.read = func(ctx context.Context, _ things) (string, error) {
-						cache.Depend(ctx, "t")
-						return fmt.Sprint("v", w.version.Load()), nil
-					}
+		bubble(t, tt.name, func(t *testing.T) {
+			w := newWorks()
+			if tt.tag {
+				w.read = func(ctx context.Context, _ things) (string, error) {
+					cache.Depend(ctx, "t")
+					return fmt.Sprint("v", w.version.Load()), nil
 				}
-				a := w.process(t)
-				synctest.Wait()
-				get(t, a.pages, 1)
-				w.version.Store(2)
-				for k := range 3 {
-					if err := a.parts.Delete(t.Context(), 12+k); err != nil {
-						t.Fatal(err)
-					}
-				}
-				w.log.Trim(1)
-				late := w.process(t)
-				advance(bound)
-				want := map[bool]string{false: "v2", true: "v1"}[tt.tag]
-				if got := get(t, late.pages, 1); got != want {
-					t.Errorf("a process that missed the records serves %q, want %q", got, want)
-				}
-			})
+			}
+			a := w.process(t)
+			synctest.Wait()
+			get(t, a.pages, 1)
+			w.version.Store(2)
+			for k := range 3 {
+				must(t, a.parts.Delete(t.Context(), 12+k))
+			}
+			w.log.Trim(1)
+			late := w.process(t)
+			advance(bound)
+			want := map[bool]string{false: "v2", true: "v1"}[tt.tag]
+			if got := get(t, late.pages, 1); got != want {
+				t.Errorf("a process that missed the records serves %q, want %q", got, want)
+			}
 		})
 	}
 }
@@ -352,16 +338,14 @@ func TestBuiltValuesOutliveOtherKeys(t *testing.T) {
 		loads := 0
 		w.read = func(ctx context.Context, parts things) (string, error) {
 			loads++
-			m, err := parts.GetMany(ctx, keysUpTo(300))
+			m, err := parts.GetMany(ctx, ints(0, 300))
 			return m[12], err
 		}
 		a, b := w.process(t), w.process(t)
 		synctest.Wait()
 		get(t, a.pages, 1)
 		for k := range 2000 {
-			if err := a.parts.Delete(t.Context(), 300+k); err != nil {
-				t.Fatal(err)
-			}
+			must(t, a.parts.Delete(t.Context(), 300+k))
 		}
 		advance(bound)
 		get(t, a.pages, 1)
@@ -369,22 +353,12 @@ func TestBuiltValuesOutliveOtherKeys(t *testing.T) {
 		if loads != 1 {
 			t.Errorf("the page was built %d times, want once", loads)
 		}
-		if err := a.parts.Delete(t.Context(), 299); err != nil {
-			t.Fatal(err)
-		}
+		must(t, a.parts.Delete(t.Context(), 299))
 		get(t, a.pages, 1)
 		if loads != 2 {
 			t.Errorf("after the Delete of a part the page was built %d times, want twice", loads)
 		}
 	})
-}
-
-func keysUpTo(n int) []int {
-	keys := make([]int, n)
-	for i := range keys {
-		keys[i] = i
-	}
-	return keys
 }
 
 // A value with more parts than a cell can hold ends by every key and every prefix, and not by a
@@ -403,37 +377,31 @@ func TestPartsBeyondTheLimit(t *testing.T) {
 		{"a part within the limit", 4000, partScope(t, 3999), true},
 		{"another key, within the limit", 4000, partScope(t, 9999), false},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := newWorks()
-				var loads atomic.Int64
-				w.read = func(ctx context.Context, parts things) (string, error) {
-					loads.Add(1)
-					m, err := parts.GetMany(ctx, keysUpTo(tt.n))
-					return m[12], err
-				}
-				a, b := w.process(t), w.process(t)
-				synctest.Wait()
-				get(t, a.pages, 1)
-				if err := a.tiers.Invalidate(t.Context(), tt.of); err != nil {
-					t.Fatal(err)
-				}
-				advance(bound)
-				get(t, b.pages, 1) // it has only the frame
-				get(t, a.pages, 1)
-				if got, want := loads.Load(), map[bool]int64{false: 1, true: 2}[tt.dies]; got != want {
-					t.Errorf("the page was built %d times, want %d", got, want)
-				}
-			})
+		bubble(t, tt.name, func(t *testing.T) {
+			w := newWorks()
+			var loads atomic.Int64
+			w.read = func(ctx context.Context, parts things) (string, error) {
+				loads.Add(1)
+				m, err := parts.GetMany(ctx, ints(0, tt.n))
+				return m[12], err
+			}
+			a, b := w.process(t), w.process(t)
+			synctest.Wait()
+			get(t, a.pages, 1)
+			must(t, a.tiers.Invalidate(t.Context(), tt.of))
+			advance(bound)
+			get(t, b.pages, 1) // it has only the frame
+			get(t, a.pages, 1)
+			if got, want := loads.Load(), map[bool]int64{false: 1, true: 2}[tt.dies]; got != want {
+				t.Errorf("the page was built %d times, want %d", got, want)
+			}
 		})
 	}
 }
 
 func partScope(t *testing.T, k int) invalidate.Scope {
 	full, err := key.Space{Tenant: "default", Namespace: "parts:v1"}.Key(key.Int(int64(k)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return invalidate.Key(full)
 }
 
@@ -447,14 +415,10 @@ func TestOwnValueIsNoPart(t *testing.T) {
 			return old + "x", nil
 		}, Policy: patch{TTL: new(time.Hour)}})
 		for range 3 {
-			if err := c.Refresh(t.Context(), 1); err != nil {
-				t.Fatal(err)
-			}
+			must(t, c.Refresh(t.Context(), 1))
 		}
-		raw, err := mem.Get(t.Context(), "default:things:1")
-		if err != nil {
-			t.Fatal(err)
-		}
+		raw, err := mem.Get(t.Context(), cell1)
+		must(t, err)
 		cell, err := tier.ParseCell(raw)
 		if err != nil || len(cell.PartKeys)+len(cell.PartPrefixes) > 0 || !strings.HasPrefix(string(cell.Payload), `"x`) {
 			t.Errorf("cell %+v, %v: want no parts", cell, err)
@@ -499,31 +463,27 @@ func TestReadsWithoutAnAnswerAreParts(t *testing.T) {
 			return err
 		}},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				tiers := open(t, cache.TiersConfig{})
-				parts := with(t, tiers, thingConfig{Namespace: "parts:v1", Policy: patch{Off: &tt.off}, Load: new(source).load})
-				builds := 0
-				pages := with(t, tiers, thingConfig{Namespace: "pages", Load: func(ctx context.Context, _ int) (string, error) {
-					builds++
-					if err := tt.read(ctx, parts); !errors.Is(err, tt.want) {
-						t.Errorf("the read of the part: %v, want %v", err, tt.want)
-					}
-					return "without the part", nil
-				}})
-				get(t, pages, 1)
-				want := 2
-				if tt.name == "Get outside of the load" {
-					want = 1 // the control: its context belongs to no load
+		bubble(t, tt.name, func(t *testing.T) {
+			tiers := open(t, cache.TiersConfig{})
+			parts := with(t, tiers, thingConfig{Namespace: "parts:v1", Policy: patch{Off: &tt.off}, Load: new(source).load})
+			builds := 0
+			pages := with(t, tiers, thingConfig{Namespace: "pages", Load: func(ctx context.Context, _ int) (string, error) {
+				builds++
+				if err := tt.read(ctx, parts); !errors.Is(err, tt.want) {
+					t.Errorf("the read of the part: %v, want %v", err, tt.want)
 				}
-				if err := parts.Delete(t.Context(), 12); err != nil {
-					t.Fatal(err)
-				}
-				get(t, pages, 1)
-				if builds != want {
-					t.Errorf("after the Delete of the part the page was built %d times, want %d", builds, want)
-				}
-			})
+				return "without the part", nil
+			}})
+			get(t, pages, 1)
+			want := 2
+			if tt.name == "Get outside of the load" {
+				want = 1 // the control: its context belongs to no load
+			}
+			must(t, parts.Delete(t.Context(), 12))
+			get(t, pages, 1)
+			if builds != want {
+				t.Errorf("after the Delete of the part the page was built %d times, want %d", builds, want)
+			}
 		})
 	}
 }

@@ -2,6 +2,8 @@ package cache_test
 
 import (
 	"context"
+	"fmt"
+	"math"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -9,6 +11,7 @@ import (
 
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/codec"
+	"github.com/twofold-go/twofold/policy"
 	"github.com/twofold-go/twofold/tier"
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
@@ -40,32 +43,30 @@ func TestUnreadableCells(t *testing.T) {
 			if batch {
 				name += " in a batch"
 			}
-			t.Run(name, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					src, mem := &source{}, tiertest.NewMemory()
-					_, cs := fleet(t, 1, mem, cache.TiersConfig{}, thingConfig{Load: src.load})
-					get(t, cs[0], 1)
-					store(t, mem, cell1, tt.how(cellOf(t, mem, cell1)), time.Hour)
-					tiers := open(t, cache.TiersConfig{Remote: mem})
-					c := with(t, tiers, thingConfig{Load: src.load})
-					start := time.Now()
-					if batch {
-						m, err := c.GetMany(t.Context(), []int{1})
-						if m[1] != "1.2" || err != nil {
-							t.Errorf("GetMany = %v, %v, want a load", m, err)
-						}
-					} else {
-						wantFetch(t, c, 1, fetched{"1.2", cache.Load, false, nil})
+			bubble(t, name, func(t *testing.T) {
+				src, mem := &source{}, tiertest.NewMemory()
+				_, cs := fleet(t, 1, mem, cache.TiersConfig{}, thingConfig{Load: src.load})
+				get(t, cs[0], 1)
+				store(t, mem, cell1, tt.how(cellOf(t, mem, cell1)), time.Hour)
+				tiers := open(t, cache.TiersConfig{Remote: mem})
+				c := with(t, tiers, thingConfig{Load: src.load})
+				start := time.Now()
+				if batch {
+					m, err := c.GetMany(t.Context(), []int{1})
+					if m[1] != "1.2" || err != nil {
+						t.Errorf("GetMany = %v, %v, want a load", m, err)
 					}
-					if d := time.Since(start); d != 0 {
-						t.Errorf("the read took %v, want no wait", d)
-					}
-					if n := tt.counts(total(tiers)); n != 1 {
-						t.Errorf("counted %d times, want 1: %+v", n, total(tiers))
-					}
-					d := with(t, open(t, cache.TiersConfig{Remote: mem}), thingConfig{Load: src.load})
-					wantFetch(t, d, 1, fetched{"1.2", cache.Remote, false, nil})
-				})
+				} else {
+					wantFetch(t, c, 1, fetched{"1.2", cache.Load, false, nil})
+				}
+				if d := time.Since(start); d != 0 {
+					t.Errorf("the read took %v, want no wait", d)
+				}
+				if n := tt.counts(total(tiers)); n != 1 {
+					t.Errorf("counted %d times, want 1: %+v", n, total(tiers))
+				}
+				d := with(t, open(t, cache.TiersConfig{Remote: mem}), thingConfig{Load: src.load})
+				wantFetch(t, d, 1, fetched{"1.2", cache.Remote, false, nil})
 			})
 		}
 	}
@@ -138,9 +139,7 @@ func cellOf(t *testing.T, r tier.Remote, key string) []byte {
 func store(t *testing.T, r tier.Remote, key string, frame []byte, ttl time.Duration) {
 	t.Helper()
 	n := tier.NewNonce()
-	if err := r.Unlink(t.Context(), key); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.Unlink(t.Context(), key))
 	if got, err := r.Claim(t.Context(), key, tier.Claim{Nonce: n, Lease: time.Second}); !got.Granted || err != nil {
 		t.Fatal("the claim was not granted", err)
 	}
@@ -160,25 +159,23 @@ func TestEveryReplyIsDamaged(t *testing.T) {
 		"garbage":           tiertest.Replace([]byte("HTTP/1.1 400 Bad Request")),
 		"short":             tiertest.Truncate(5),
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				src, remote := &source{}, faulty()
-				_, cs := fleet(t, 2, remote, cache.TiersConfig{}, thingConfig{Load: src.load})
-				get(t, cs[0], 1)
-				remote.Corrupt(how)
-				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-				defer cancel()
-				remote.Before(func(context.Context, tiertest.Op, []string) {
-					if remote.Calls() > 100 {
-						cancel() // otherwise a busy loop would stop the bubble's clock
-					}
-				})
-				start := time.Now()
-				v, err := cs[1].Get(ctx, 1)
-				if err != nil || (v != "1.1" && v != "1.2") || time.Since(start) > time.Second {
-					t.Errorf("Get = %q, %v after %d calls and %v", v, err, remote.Calls(), time.Since(start))
+		bubble(t, name, func(t *testing.T) {
+			src, remote := &source{}, faulty()
+			_, cs := fleet(t, 2, remote, cache.TiersConfig{}, thingConfig{Load: src.load})
+			get(t, cs[0], 1)
+			remote.Corrupt(how)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			remote.Before(func(context.Context, tiertest.Op, []string) {
+				if remote.Calls() > 100 {
+					cancel() // otherwise a busy loop would stop the bubble's clock
 				}
 			})
+			start := time.Now()
+			v, err := cs[1].Get(ctx, 1)
+			if err != nil || (v != "1.1" && v != "1.2") || time.Since(start) > time.Second {
+				t.Errorf("Get = %q, %v after %d calls and %v", v, err, remote.Calls(), time.Since(start))
+			}
 		})
 	}
 }
@@ -251,4 +248,131 @@ func TestSkewedClock(t *testing.T) {
 			t.Errorf("an entry of 60 s is served after 61: %+v", r)
 		}
 	})
+}
+
+// Frames count whole milliseconds, rounded so that a value lives shorter. The load and the read
+// may come at any fraction of a millisecond. No process serves the value as fresh after its TTL,
+// or reports too small an age.
+func TestFramesRoundDown(t *testing.T) {
+	const ttl, step = 10 * time.Millisecond, 100 * time.Microsecond
+	for loaded := time.Duration(0); loaded < time.Millisecond; loaded += step {
+		for read := 8 * time.Millisecond; read < ttl; read += step {
+			synctest.Test(t, func(t *testing.T) {
+				src := &source{}
+				_, cs := fleet(t, 2, faulty(), cache.TiersConfig{}, thingConfig{Load: src.load, Policy: patch{TTL: new(ttl)}})
+				advance(loaded)
+				get(t, cs[0], 1)
+				advance(read)
+				r, err := cs[1].Fetch(t.Context(), 1, nil)
+				if err != nil || r.Source == cache.Remote && r.Age < read {
+					t.Errorf("loaded at %v, read %v later: age %v, %v", loaded, read, r.Age, err)
+				}
+				if r.Source == cache.Load && read < ttl-2*time.Millisecond {
+					t.Errorf("loaded at %v, read %v later: loaded again, more than 2 ms too early", loaded, read)
+				}
+				advance(ttl - read)
+				if got, err := cs[1].Fetch(t.Context(), 1, nil); err != nil || r.Source == cache.Remote && got.Source == cache.Local {
+					t.Errorf("loaded at %v, read %v later: still served after %v, %v", loaded, read, ttl, err)
+				}
+			})
+		}
+	}
+}
+
+// A cell may claim any load time and any lifetime. Still no age is negative or absurd, MaxAge
+// holds, and an expired value is not served.
+func TestHostileTimes(t *testing.T) {
+	for _, field := range []string{"LoadedAt", "SoftAt", "HardAt", "all"} {
+		for _, ms := range []int64{
+			math.MinInt64, math.MinInt64 + 1, math.MinInt64 / 2, -1e18, -1e15, -9_223_372_036_855, -9_223_372_036_854, -1, 0, 1,
+			9_223_372_036_854, 9_223_372_036_855, 1e15, 1e18, math.MaxInt64 / 2, math.MaxInt64 - 1, math.MaxInt64,
+		} {
+			bubble(t, fmt.Sprintf("%s=%d", field, ms), func(t *testing.T) { hostileTimes(t, field, ms) })
+		}
+	}
+}
+
+func hostileTimes(t *testing.T, field string, ms int64) {
+	const day = 24 * time.Hour
+	cfg := thingConfig{Policy: patch{TTL: new(day), Stale: new(day), StaleIfError: new(day)}}
+	remote := faulty()
+	writer := (&source{}).load
+	cfg.Load = writer
+	get(t, with(t, open(t, cache.TiersConfig{Remote: remote}), cfg), 1)
+	wall := time.Now().UnixMilli()
+	cell := hostileCell(t, remote, field, ms)
+	remote.Corrupt(tiertest.Replace(cell.frame))
+	cfg.Load = func() cache.Loader[int, string] {
+		src := &source{}
+		src.loads = map[int]int{1: 100}
+		return src.load
+	}()
+	// truth is the value's age in milliseconds by its cell. A difference that overflows counts
+	// as the longest duration.
+	truth := max(wall-cell.LoadedAt, 0)
+	if longest := int64(math.MaxInt64 / time.Millisecond); cell.LoadedAt < wall-longest {
+		truth = longest
+	}
+	atLeast := min(truth, int64(100*365*day/time.Millisecond))
+	old := truth > int64(time.Hour/time.Millisecond)
+	begun := time.Now()
+	for _, maxAge := range []bool{true, false} {
+		c := with(t, open(t, cache.TiersConfig{Remote: remote}), cfg)
+		var opts []cache.Option
+		if maxAge {
+			opts = append(opts, cache.MaxAge(time.Hour))
+		}
+		for i := range 2 { // the second read may be a local hit
+			r, err := c.Fetch(t.Context(), 1, nil, opts...)
+			if err != nil {
+				t.Fatalf("Fetch %d, MaxAge %v: %v", i, maxAge, err)
+			}
+			mine := r.Value == "1.1" // the cell's value
+			if r.Age < 0 || !mine && r.Age > 0 || int64(r.Age/time.Millisecond) > truth+1 {
+				t.Errorf("Fetch %d, MaxAge %v: age %v, want at most %d ms", i, maxAge, r.Age, truth+1)
+			}
+			if mine && int64(r.Age/time.Millisecond) < atLeast-1 {
+				t.Errorf("Fetch %d, MaxAge %v: age %v, want at least %d ms", i, maxAge, r.Age, atLeast-1)
+			}
+			if mine && maxAge && old {
+				t.Errorf("Fetch %d with a MaxAge of 1h returns a value that is %d ms old", i, truth)
+			}
+			if mine && cell.HardAt <= wall {
+				t.Errorf("Fetch %d, MaxAge %v: a value that expired at %d", i, maxAge, cell.HardAt)
+			}
+			if mine && !r.Stale && cell.SoftAt <= wall {
+				t.Errorf("Fetch %d, MaxAge %v: fresh, although the TTL ended at %d", i, maxAge, cell.SoftAt)
+			}
+		}
+	}
+	if took, most := time.Since(begun), 2*policy.Default().LoadTimeout; took > most {
+		t.Errorf("the reads took %v, want at most LoadTimeout for each cache: %v", took, most)
+	}
+}
+
+type hostile struct {
+	tier.Cell
+	frame []byte
+}
+
+// hostileCell returns the cell of key 1 with changed times.
+func hostileCell(t *testing.T, remote tier.Remote, field string, ms int64) hostile {
+	t.Helper()
+	raw, err := remote.Get(t.Context(), cell1)
+	must(t, err)
+	cell, err := tier.ParseCell(raw)
+	must(t, err)
+	switch field {
+	case "LoadedAt":
+		cell.LoadedAt = ms
+	case "SoftAt":
+		cell.SoftAt = ms
+	case "HardAt":
+		cell.HardAt = ms
+	default:
+		cell.LoadedAt, cell.SoftAt, cell.HardAt = ms, ms, ms
+	}
+	frame, err := cell.Encode()
+	must(t, err)
+	return hostile{cell, frame}
 }

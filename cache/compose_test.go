@@ -95,9 +95,7 @@ func (w *tower) change(t *testing.T, more ...invalidate.Scope) {
 	t.Helper()
 	w.source.Add(1)
 	scopes := append(more, invalidate.Tag(cache.DefaultTenant, "t"), invalidate.Prefix("default", "level0:"))
-	if err := w.teller.Invalidate(t.Context(), scopes...); err != nil {
-		t.Errorf("Invalidate: %v", err)
-	}
+	succeeds(t, w.teller.Invalidate(t.Context(), scopes...))
 }
 
 // climb reads the levels until no old value can be left. It starts to read each level pace after
@@ -155,21 +153,19 @@ func TestBuiltValuesKeepTheBound(t *testing.T) {
 		}}},
 	} {
 		for depth := range 4 {
-			t.Run(fmt.Sprintf("%s, depth %d", tt.name, depth), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					w := newTower(t, depth, tt.storey)
-					w.read(t, 0)
-					advance(bound)
-					w.read(t, 0) // it is valid by the lease alone
-					w.link.Fail(errors.New("unplugged"))
-					at := time.Now()
-					w.change(t)
-					for i, d := range w.climb(t, at, bound*9/10) {
-						if d > bound {
-							t.Errorf("level %d serves the old value for %v after the invalidation, want at most %v", i, d, bound)
-						}
+			bubble(t, fmt.Sprintf("%s, depth %d", tt.name, depth), func(t *testing.T) {
+				w := newTower(t, depth, tt.storey)
+				w.read(t, 0)
+				advance(bound)
+				w.read(t, 0) // it is valid by the lease alone
+				w.link.Fail(errors.New("unplugged"))
+				at := time.Now()
+				w.change(t)
+				for i, d := range w.climb(t, at, bound*9/10) {
+					if d > bound {
+						t.Errorf("level %d serves the old value for %v after the invalidation, want at most %v", i, d, bound)
 					}
-				})
+				}
 			})
 		}
 	}

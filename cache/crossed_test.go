@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/tier"
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
@@ -93,19 +94,17 @@ func TestCrossedLoads(t *testing.T) {
 		"two, of two caches":      {size: 2, split: true},
 		"four, of two caches":     {size: 4, split: true, remote: true},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				r.open(t)
-				start := time.Now()
-				crowd(r.size, func(k int) {
-					if _, err := r.read(t.Context(), k); !errors.Is(err, cache.ErrRecursive) {
-						t.Errorf("the caller of %d gets %v, want ErrRecursive", k, err)
-					}
-				})
-				if d := time.Since(start); d > time.Second {
-					t.Errorf("the callers waited %v, want at most 1s: the loads wait for each other", d)
+		bubble(t, name, func(t *testing.T) {
+			r.open(t)
+			start := time.Now()
+			crowd(r.size, func(k int) {
+				if _, err := r.read(t.Context(), k); !errors.Is(err, cache.ErrRecursive) {
+					t.Errorf("the caller of %d gets %v, want ErrRecursive", k, err)
 				}
 			})
+			if d := time.Since(start); d > time.Second {
+				t.Errorf("the callers waited %v, want at most 1s: the loads wait for each other", d)
+			}
 		})
 	}
 }
@@ -142,27 +141,82 @@ func TestCrossedLoadsThatGoOn(t *testing.T) {
 // diamond, and callers that are not loads.
 func TestNotCrossed(t *testing.T) {
 	for _, batch := range []bool{false, true} {
-		t.Run(fmt.Sprint("batch=", batch), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				needs := map[int][]int{0: {1, 2}, 1: {3}, 2: {3, 4}, 3: {5}, 4: {5}, 5: nil}
-				var c things
-				c = with(t, open(t, cache.TiersConfig{Remote: tiertest.NewMemory()}), thingConfig{Load: func(ctx context.Context, k int) (string, error) {
-					if err := nap(ctx, 10*time.Millisecond); err != nil {
+		bubble(t, fmt.Sprint("batch=", batch), func(t *testing.T) {
+			needs := map[int][]int{0: {1, 2}, 1: {3}, 2: {3, 4}, 3: {5}, 4: {5}, 5: nil}
+			var c things
+			c = with(t, open(t, cache.TiersConfig{Remote: tiertest.NewMemory()}), thingConfig{Load: func(ctx context.Context, k int) (string, error) {
+				if err := nap(ctx, 10*time.Millisecond); err != nil {
+					return "", err
+				}
+				if batch {
+					_, err := c.GetMany(ctx, needs[k])
+					return fmt.Sprint(k), err
+				}
+				for _, n := range needs[k] {
+					if _, err := c.Get(ctx, n); err != nil {
 						return "", err
 					}
-					if batch {
-						_, err := c.GetMany(ctx, needs[k])
-						return fmt.Sprint(k), err
+				}
+				return fmt.Sprint(k), nil
+			}})
+			crowd(60, func(i int) { get(t, c, i%6) })
+		})
+	}
+}
+
+// A loader may write to the key that it loads. Only a read of that key would wait for itself.
+func TestWriteInsideOwnLoader(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		write  func(ctx context.Context, c things, k int) error
+		want   fetched // the result of the read that loads
+		stored bool    // the next read is a hit
+	}{
+		{
+			"Delete", func(ctx context.Context, c things, k int) error { return c.Delete(ctx, k) },
+			fetched{"v3", cache.Load, false, nil}, false,
+		},
+		{
+			"Set", func(ctx context.Context, c things, k int) error { return c.Set(ctx, k, "set") },
+			fetched{"set", cache.Local, false, nil}, true,
+		},
+		{
+			// The loaded value is stale from the start, and this policy serves no stale values.
+			"Expire", func(ctx context.Context, c things, k int) error { return c.Expire(ctx, k) },
+			fetched{"v1", cache.Load, false, nil}, false,
+		},
+	} {
+		for _, remote := range []tier.Remote{nil, tiertest.NewMemory()} {
+			for _, batch := range []bool{false, true} {
+				bubble(t, fmt.Sprintf("%s, remote=%v, batch=%v", tt.name, remote != nil, batch), func(t *testing.T) {
+					var c things
+					var loads atomic.Int64
+					load := func(ctx context.Context, k int) (string, error) {
+						n := loads.Add(1)
+						succeeds(t, tt.write(ctx, c, k))
+						return fmt.Sprint("v", n), nil
 					}
-					for _, n := range needs[k] {
-						if _, err := c.Get(ctx, n); err != nil {
-							return "", err
+					key := 1
+					cfg := thingConfig{Load: load}
+					if batch {
+						key = 2
+						cfg.LoadMany = func(ctx context.Context, keys []int) (map[int]string, error) {
+							v, err := load(ctx, keys[0])
+							return map[int]string{keys[0]: v}, err
 						}
 					}
-					return fmt.Sprint(k), nil
-				}})
-				crowd(60, func(i int) { get(t, c, i%6) })
-			})
-		})
+					c = with(t, open(t, cache.TiersConfig{Remote: remote}), cfg)
+					if !batch {
+						wantFetch(t, c, key, tt.want)
+					} else if m, err := c.GetMany(t.Context(), []int{key}); m[key] != tt.want.Value || err != nil {
+						t.Errorf("GetMany(%d) = %v, %v, want %q", key, m, err, tt.want.Value)
+					}
+					n := loads.Load()
+					if get(t, c, key); loads.Load() == n != tt.stored {
+						t.Errorf("the next read is a hit: %v, want %v", !tt.stored, tt.stored)
+					}
+				})
+			}
+		}
 	}
 }

@@ -52,29 +52,27 @@ func TestLostAnswerToAClaim(t *testing.T) {
 		"false": func(r tier.Remote) tier.Remote { return falseAnswers{r} },
 	} {
 		for _, many := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s, GetMany=%v", name, many), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					src, mem := &source{}, tiertest.NewMemory()
-					a := with(t, open(t, cache.TiersConfig{Remote: harm(mem)}), thingConfig{Load: src.load})
-					b := with(t, open(t, cache.TiersConfig{Remote: mem}), thingConfig{Load: src.load})
-					go func() {
-						if many {
-							_, _ = a.GetMany(t.Context(), []int{1, 2})
-						} else {
-							get(t, a, 1)
-						}
-					}()
-					synctest.Wait()
-					start := time.Now()
-					get(t, b, 1)
-					if d := time.Since(start); d > 60*time.Millisecond {
-						t.Errorf("the other process waited %v, want at most RemoteTimeout (50ms) and one poll", d)
+			bubble(t, fmt.Sprintf("%s, GetMany=%v", name, many), func(t *testing.T) {
+				src, mem := &source{}, tiertest.NewMemory()
+				a := with(t, open(t, cache.TiersConfig{Remote: harm(mem)}), thingConfig{Load: src.load})
+				b := with(t, open(t, cache.TiersConfig{Remote: mem}), thingConfig{Load: src.load})
+				go func() {
+					if many {
+						_, _ = a.GetMany(t.Context(), []int{1, 2})
+					} else {
+						get(t, a, 1)
 					}
-					advance(time.Second)
-					if raw, err := mem.Get(t.Context(), cell1); err != nil || bytes.HasPrefix(raw, []byte{byte(tier.Lease)}) {
-						t.Errorf("the cell holds %x, %v, want no lease", raw, err)
-					}
-				})
+				}()
+				synctest.Wait()
+				start := time.Now()
+				get(t, b, 1)
+				if d := time.Since(start); d > 60*time.Millisecond {
+					t.Errorf("the other process waited %v, want at most RemoteTimeout (50ms) and one poll", d)
+				}
+				advance(time.Second)
+				if raw, err := mem.Get(t.Context(), cell1); err != nil || bytes.HasPrefix(raw, []byte{byte(tier.Lease)}) {
+					t.Errorf("the cell holds %x, %v, want no lease", raw, err)
+				}
 			})
 		}
 	}
@@ -137,6 +135,32 @@ func TestClaimsAreGivenBackPastTheBreaker(t *testing.T) {
 		advance(10 * time.Millisecond)
 		if n := mem.Len(); n != 0 {
 			t.Errorf("%d claims are left, want none", n)
+		}
+	})
+}
+
+// A long load renews its claim. When another process deletes the key meanwhile, the claim must
+// not come back. The load began before the Delete, so its value must not be stored.
+func TestRenewedClaimDoesNotOutliveDelete(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		remote := tiertest.NewMemory()
+		slow, quick := &source{took: 20 * time.Second}, &source{}
+		loader := with(t, open(t, cache.TiersConfig{Remote: remote}), thingConfig{Load: slow.load})
+		deleter := with(t, open(t, cache.TiersConfig{Remote: remote}), thingConfig{Load: quick.load})
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			get(t, loader, 1)
+		}()
+		advance(5 * time.Second) // the claim is renewed
+		must(t, deleter.Delete(t.Context(), 1))
+		advance(5 * time.Second) // the next renewals must fail
+		if frame, err := remote.Get(t.Context(), keyScope(t, 1).Text()); err != nil || frame != nil {
+			t.Errorf("after Delete the cell is %q, %v; want none", frame, err)
+		}
+		<-done
+		if frame, err := remote.Get(t.Context(), keyScope(t, 1).Text()); err != nil || frame != nil {
+			t.Errorf("the old load filled the cell")
 		}
 	})
 }

@@ -16,9 +16,7 @@ import (
 // TestGuaranteesNameTests checks that every test that GUARANTEES.md names exists.
 func TestGuaranteesNameTests(t *testing.T) {
 	doc, err := os.ReadFile("GUARANTEES.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	named := regexp.MustCompile(`\b(Test|Fuzz)[A-Z]\w+`).FindAllString(string(doc), -1)
 	if len(named) < 9 {
 		t.Fatalf("GUARANTEES.md names %d tests, want one for each guarantee", len(named))
@@ -26,14 +24,10 @@ func TestGuaranteesNameTests(t *testing.T) {
 	var tests strings.Builder
 	for _, dir := range []string{".", "../tier", "../tier/local", "../invalidate", "../invalidate/redislog", "../internal/follow", "../internal/dbtest/sqllogtest"} {
 		files, err := filepath.Glob(filepath.Join(dir, "*_test.go"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for _, f := range files {
 			b, err := os.ReadFile(f)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			tests.Write(b)
 		}
 	}
@@ -47,13 +41,9 @@ func TestGuaranteesNameTests(t *testing.T) {
 // Every name of this library that NAMES.md gives exists.
 func TestNamesOfTheFirstDesign(t *testing.T) {
 	page, err := os.ReadFile("NAMES.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	golden, err := os.ReadFile("testdata/instruments.golden")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	types := map[string]reflect.Type{
 		"Policy": reflect.TypeFor[policy.Policy](), "Config": reflect.TypeFor[thingConfig](), "TiersConfig": reflect.TypeFor[cache.TiersConfig](),
 		"Tiers": reflect.TypeFor[*cache.Tiers](), "Error": reflect.TypeFor[*cache.Error](),

@@ -82,32 +82,28 @@ func TestEmptyLivesAsAnAbsence(t *testing.T) {
 			cfg: listConfig{Empty: noElements, Policy: patch{StaleIfError: new(time.Hour)}},
 		},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				src := &shelf{}
-				mem := tiertest.NewMemory()
-				tt.cfg.Load, tt.cfg.Namespace = src.load, "lists"
-				c, other := with(t, open(t, cache.TiersConfig{Remote: mem}), tt.cfg), with(t, open(t, cache.TiersConfig{Remote: mem}), tt.cfg)
-				for _, life := range []time.Duration{tt.life, tt.full} {
-					n, before := 0, src.loads.Load()
-					if src.full.Load() {
-						n = 1
-					}
-					wantList(t, c, 1, n, cache.Load, tt.opts...)
-					wantList(t, c, 1, n, cache.Local, tt.opts...)
-					wantList(t, other, 1, n, cache.Remote, tt.opts...)
-					advance(life - 2*time.Millisecond) // a frame's times are rounded down
-					wantList(t, c, 1, n, cache.Local)
-					src.wantLoads(t, before+1)
-					src.full.Store(true)
-					advance(2 * time.Millisecond)
-					wantList(t, other, 1, 1, cache.Load)
-					if err := other.Delete(t.Context(), 1); err != nil {
-						t.Fatal(err)
-					}
-					advance(life)
+		bubble(t, tt.name, func(t *testing.T) {
+			src := &shelf{}
+			mem := tiertest.NewMemory()
+			tt.cfg.Load, tt.cfg.Namespace = src.load, "lists"
+			c, other := with(t, open(t, cache.TiersConfig{Remote: mem}), tt.cfg), with(t, open(t, cache.TiersConfig{Remote: mem}), tt.cfg)
+			for _, life := range []time.Duration{tt.life, tt.full} {
+				n, before := 0, src.loads.Load()
+				if src.full.Load() {
+					n = 1
 				}
-			})
+				wantList(t, c, 1, n, cache.Load, tt.opts...)
+				wantList(t, c, 1, n, cache.Local, tt.opts...)
+				wantList(t, other, 1, n, cache.Remote, tt.opts...)
+				advance(life - 2*time.Millisecond) // a frame's times are rounded down
+				wantList(t, c, 1, n, cache.Local)
+				src.wantLoads(t, before+1)
+				src.full.Store(true)
+				advance(2 * time.Millisecond)
+				wantList(t, other, 1, 1, cache.Load)
+				must(t, other.Delete(t.Context(), 1))
+				advance(life)
+			}
 		})
 	}
 }
@@ -140,64 +136,42 @@ func TestEmptyInEveryCall(t *testing.T) {
 		{name: "SetMany", sets: true, do: func(ctx context.Context, c lists) error { return c.SetMany(ctx, map[int][]string{1: {}}) }},
 	} {
 		for _, remember := range []bool{true, false} {
-			t.Run(fmt.Sprintf("%s, remembered %v", tt.name, remember), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					src := &shelf{}
-					cfg := listConfig{Namespace: "lists", Empty: noElements, Load: src.load}
-					if !remember {
-						cfg.Policy.NegativeTTL = new(time.Duration(0))
-					}
-					if tt.many {
-						cfg.Load, cfg.LoadMany = nil, func(ctx context.Context, keys []int) (map[int][]string, error) {
-							m := map[int][]string{}
-							for _, k := range keys {
-								if v, err := src.load(ctx, k); err == nil && k > 0 {
-									m[k] = v
-								}
+			bubble(t, fmt.Sprintf("%s, remembered %v", tt.name, remember), func(t *testing.T) {
+				src := &shelf{}
+				cfg := listConfig{Namespace: "lists", Empty: noElements, Load: src.load}
+				if !remember {
+					cfg.Policy.NegativeTTL = new(time.Duration(0))
+				}
+				if tt.many {
+					cfg.Load, cfg.LoadMany = nil, func(ctx context.Context, keys []int) (map[int][]string, error) {
+						m := map[int][]string{}
+						for _, k := range keys {
+							if v, err := src.load(ctx, k); err == nil && k > 0 {
+								m[k] = v
 							}
-							return m, nil
 						}
+						return m, nil
 					}
-					mem := tiertest.NewMemory()
-					c := with(t, open(t, cache.TiersConfig{Remote: mem}), cfg)
-					if err := tt.do(t.Context(), c); err != nil {
-						t.Fatal(err)
+				}
+				mem := tiertest.NewMemory()
+				c := with(t, open(t, cache.TiersConfig{Remote: mem}), cfg)
+				must(t, tt.do(t.Context(), c))
+				check := func(want bool) {
+					t.Helper()
+					v, ok := c.Peek(t.Context(), 1)
+					raw, err := mem.Get(t.Context(), "default:lists:1")
+					if ok != want || (raw != nil) != want || err != nil || ok && len(v) > 0 {
+						t.Errorf("Peek = %v, %v; a cell: %v, %v; want an empty value: %v", v, ok, raw != nil, err, want)
 					}
-					check := func(want bool) {
-						t.Helper()
-						v, ok := c.Peek(t.Context(), 1)
-						raw, err := mem.Get(t.Context(), "default:lists:1")
-						if ok != want || (raw != nil) != want || err != nil || ok && len(v) > 0 {
-							t.Errorf("Peek = %v, %v; a cell: %v, %v; want an empty value: %v", v, ok, raw != nil, err, want)
-						}
-					}
-					check(remember)
-					advance(3*time.Second - 2*time.Millisecond)
-					check(remember)
-					advance(2 * time.Millisecond)
-					check(false)
-				})
+				}
+				check(remember)
+				advance(3*time.Second - 2*time.Millisecond)
+				check(remember)
+				advance(2 * time.Millisecond)
+				check(false)
 			})
 		}
 	}
-}
-
-// Concurrent readers of an empty value share one load.
-func TestEmptySharesItsLoad(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		src := &shelf{took: time.Second}
-		mem := tiertest.NewMemory()
-		var cs []lists
-		for range 3 {
-			cs = append(cs, with(t, open(t, cache.TiersConfig{Remote: mem}), listConfig{Namespace: "lists", Empty: noElements, Load: src.load}))
-		}
-		crowd(30, func(i int) {
-			if v, err := cs[i%3].Get(t.Context(), 1); v == nil || len(v) > 0 || err != nil {
-				t.Errorf("Get = %v, %v, want an empty list", v, err)
-			}
-		})
-		src.wantLoads(t, 1)
-	})
 }
 
 // A refresh may find that a list is empty now. That is stored like any value, and is itself never
@@ -206,52 +180,46 @@ func TestEmptySharesItsLoad(t *testing.T) {
 func TestEmptyIsNeverStale(t *testing.T) {
 	for _, never := range []time.Duration{10 * time.Second, time.Duration(1<<63 - 1)} {
 		for _, allows := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%v, the loader allows it: %v", never, allows), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					src := &shelf{}
-					src.full.Store(true)
-					mem := tiertest.NewMemory()
-					cfg := listConfig{Namespace: "lists", Empty: noElements, Policy: patch{
-						NegativeTTL: &never, Stale: new(time.Hour), StaleIfError: new(time.Hour), Throttle: new(time.Duration(0)),
-					}, Load: func(ctx context.Context, k int) ([]string, error) {
-						if allows {
-							cache.Filling(ctx).SetStale(time.Hour)
-							cache.Filling(ctx).SetStaleIfError(time.Hour)
-							cache.Filling(ctx).SetKeep(time.Hour)
-						}
-						if old, ok := cache.Previous[[]string](ctx); ok && len(old) == 0 {
-							t.Error("an empty value that is over is kept for its load")
-						}
-						return src.load(ctx, k)
-					}}
-					c, other := with(t, open(t, cache.TiersConfig{Remote: mem}), cfg), with(t, open(t, cache.TiersConfig{Remote: mem}), cfg)
-					wantList(t, c, 1, 1, cache.Load)
-					advance(time.Minute)
-					src.full.Store(false)
-					if v := get(t, c, 1); len(v) != 1 {
-						t.Errorf("Get = %v, want the stale list", v)
+			bubble(t, fmt.Sprintf("%v, the loader allows it: %v", never, allows), func(t *testing.T) {
+				src := &shelf{}
+				src.full.Store(true)
+				mem := tiertest.NewMemory()
+				cfg := listConfig{Namespace: "lists", Empty: noElements, Policy: patch{
+					NegativeTTL: &never, Stale: new(time.Hour), StaleIfError: new(time.Hour), Throttle: new(time.Duration(0)),
+				}, Load: func(ctx context.Context, k int) ([]string, error) {
+					if allows {
+						cache.Filling(ctx).SetStale(time.Hour)
+						cache.Filling(ctx).SetStaleIfError(time.Hour)
+						cache.Filling(ctx).SetKeep(time.Hour)
 					}
-					synctest.Wait()
-					wantList(t, c, 1, 0, cache.Local)
-					wantList(t, other, 1, 0, cache.Remote)
-					if never > time.Hour {
-						if err := c.Expire(t.Context(), 1); err != nil {
-							t.Fatal(err)
-						}
-						if err := other.Expire(t.Context(), 1); err != nil {
-							t.Fatal(err)
-						}
-					} else {
-						advance(never)
+					if old, ok := cache.Previous[[]string](ctx); ok && len(old) == 0 {
+						t.Error("an empty value that is over is kept for its load")
 					}
-					down := errSource
-					src.err.Store(&down)
-					for _, c := range []lists{c, other} {
-						if r, err := c.Fetch(t.Context(), 1, nil); !errors.Is(err, errSource) {
-							t.Errorf("Fetch = %+v, %v, want the source's error", r, err)
-						}
+					return src.load(ctx, k)
+				}}
+				c, other := with(t, open(t, cache.TiersConfig{Remote: mem}), cfg), with(t, open(t, cache.TiersConfig{Remote: mem}), cfg)
+				wantList(t, c, 1, 1, cache.Load)
+				advance(time.Minute)
+				src.full.Store(false)
+				if v := get(t, c, 1); len(v) != 1 {
+					t.Errorf("Get = %v, want the stale list", v)
+				}
+				synctest.Wait()
+				wantList(t, c, 1, 0, cache.Local)
+				wantList(t, other, 1, 0, cache.Remote)
+				if never > time.Hour {
+					must(t, c.Expire(t.Context(), 1))
+					must(t, other.Expire(t.Context(), 1))
+				} else {
+					advance(never)
+				}
+				down := errSource
+				src.err.Store(&down)
+				for _, c := range []lists{c, other} {
+					if r, err := c.Fetch(t.Context(), 1, nil); !errors.Is(err, errSource) {
+						t.Errorf("Fetch = %+v, %v, want the source's error", r, err)
 					}
-				})
+				}
 			})
 		}
 	}
@@ -273,9 +241,7 @@ func TestEmptyIsAPart(t *testing.T) {
 			}
 		}
 		src.full.Store(true)
-		if err := parts.Delete(t.Context(), 1); err != nil {
-			t.Fatal(err)
-		}
+		must(t, parts.Delete(t.Context(), 1))
 		if v := get(t, pages, 1); v != "1" {
 			t.Errorf("the page shows %s elements, want 1", v)
 		}
@@ -307,9 +273,7 @@ func TestEmptyAgain(t *testing.T) {
 			},
 		})
 		wantList(t, c, 1, 0, cache.Load)
-		if err := c.Refresh(t.Context(), 1); err != nil {
-			t.Fatal(err)
-		}
+		must(t, c.Refresh(t.Context(), 1))
 		wantList(t, c, 1, 0, cache.Local)
 		if n := asked.Load(); n != 2 {
 			t.Errorf("Empty was called %d times, want 2", n)

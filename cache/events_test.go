@@ -81,9 +81,7 @@ func TestOnInvalidate(t *testing.T) {
 		tag, key := invalidate.Tag("default", "t"), keyScope(t, 1)
 		w.invalidate(t, 0, tag)
 		advance(5 * time.Millisecond) // keys and other scopes are ordered separately
-		if err := w.c[0].Set(t.Context(), 1, "v"); err != nil {
-			t.Fatal(err)
-		}
+		must(t, w.c[0].Set(t.Context(), 1, "v"))
 		advance(5 * time.Millisecond)
 		w.expire(t, 0, key, invalidate.All())
 		advance(5 * time.Millisecond)
@@ -126,9 +124,7 @@ func TestOnInvalidateNames(t *testing.T) {
 		}
 		call := func(err error) {
 			t.Helper()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 		}
 		ctx, scopes := t.Context(), []invalidate.Scope{keyScope(t, 1), prefix, tag}
 		call(named.Invalidate(ctx, keyScope(t, 1), prefix, tag))
@@ -165,9 +161,7 @@ func TestOnInvalidateForeignNames(t *testing.T) {
 			return p
 		})
 		tag := invalidate.Tag("acme", "b")
-		if err := writer.Invalidate(t.Context(), tag); err != nil {
-			t.Fatal(err)
-		}
+		must(t, writer.Invalidate(t.Context(), tag))
 		advance(bound)
 		wantEvents(t, e.heard(), event(false, false, tag))
 	})
@@ -179,9 +173,7 @@ func TestOnInvalidateAlone(t *testing.T) {
 		tiers := open(t, cache.TiersConfig{})
 		c := with(t, tiers, thingConfig{Load: (&source{}).load})
 		e, _ := listenTo(tiers)
-		if err := errors.Join(c.Set(t.Context(), 1, "v"), c.Delete(t.Context(), 1), c.Expire(t.Context(), 1)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errors.Join(c.Set(t.Context(), 1, "v"), c.Delete(t.Context(), 1), c.Expire(t.Context(), 1)))
 		key := keyScope(t, 1)
 		wantEvents(t, e.heard(), event(true, false, key), event(true, false, key), event(true, true, key))
 	})
@@ -233,9 +225,7 @@ func TestSlowListener(t *testing.T) {
 		})
 		const calls = 5000
 		for range calls {
-			if err := tiers.Invalidate(t.Context(), invalidate.Tag("default", "t")); err != nil {
-				t.Fatal(err)
-			}
+			must(t, tiers.Invalidate(t.Context(), invalidate.Tag("default", "t")))
 		}
 		close(held)
 		synctest.Wait()
@@ -256,18 +246,14 @@ func TestListenerEnds(t *testing.T) {
 		var stop func()
 		stop = tiers.OnInvalidate(func(invalidate.Event) { calls++; stop() })
 		for range 3 {
-			if err := tiers.Invalidate(t.Context(), invalidate.Tag("default", "t")); err != nil {
-				t.Fatal(err)
-			}
+			must(t, tiers.Invalidate(t.Context(), invalidate.Tag("default", "t")))
 			synctest.Wait()
 		}
 		if calls != 1 {
 			t.Errorf("%d calls, want 1: it stopped itself", calls)
 		}
 		tiers.OnInvalidate(func(invalidate.Event) {})
-		if err := tiers.Close(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, tiers.Close(t.Context()))
 		tiers.OnInvalidate(func(invalidate.Event) { t.Error("called on closed tiers") })()
 	})
 }
@@ -285,9 +271,7 @@ func TestListenerThatExits(t *testing.T) {
 		})
 		for range 2 {
 			for range 3 { // some of them wait together
-				if err := tiers.Invalidate(t.Context(), invalidate.Tag("default", "t")); err != nil {
-					t.Fatal(err)
-				}
+				must(t, tiers.Invalidate(t.Context(), invalidate.Tag("default", "t")))
 			}
 			synctest.Wait()
 		}

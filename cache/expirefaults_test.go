@@ -20,21 +20,19 @@ var (
 // A call comes between two expiries and joins a load that began before both. It does not get the
 // value as fresh: the first Expire counts.
 func TestJoinersBetweenExpiries(t *testing.T) {
-	for name, scope := range scopesOf1(t) {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := newLogged(t, thingConfig{Tags: tagged, Policy: notKept})
-				w.src.took = time.Second
-				go func() { w.want(t, 0, 1, "1.1") }()
-				advance(time.Second / 4)
+	for name, scope := range scopes(t) {
+		bubble(t, name, func(t *testing.T) {
+			w := newLogged(t, thingConfig{Tags: tagT, Policy: notKept})
+			w.src.took = time.Second
+			go func() { w.want(t, 0, 1, "1.1") }()
+			advance(time.Second / 4)
+			w.expire(t, 0, scope)
+			advance(time.Second / 4)
+			go func() {
+				_ = nap(t.Context(), time.Second/4)
 				w.expire(t, 0, scope)
-				advance(time.Second / 4)
-				go func() {
-					_ = nap(t.Context(), time.Second/4)
-					w.expire(t, 0, scope)
-				}()
-				w.state(t, 0, 1, "1.2", false)
-			})
+			}()
+			w.state(t, 0, 1, "1.2", false)
 		})
 	}
 }
@@ -59,9 +57,7 @@ func TestExpireEndsThrottle(t *testing.T) {
 		get("1.1")
 		src.fail(nil)
 		get("1.1") // the Throttle prevents a load
-		if err := tiers.Expire(t.Context(), keyScope(t, 1)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, tiers.Expire(t.Context(), keyScope(t, 1)))
 		v, err := c.Get(t.Context(), 1)
 		if err != nil || v == "1.1" {
 			t.Errorf("Get after Expire = %q, %v; want the source's new value", v, err)
@@ -73,10 +69,19 @@ func TestExpireEndsThrottle(t *testing.T) {
 func built(t *testing.T, tiers *cache.Tiers, ns string, p policy.Patch, load cache.Loader[int, string]) cache.Cache[int, string] {
 	t.Helper()
 	c, err := cache.New(tiers, cache.Config[int, string]{Namespace: ns, Policy: p, Load: load})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return c
+}
+
+// wantStalePage reads page 1 twice, because a refresh between the reads may not make it fresh.
+func wantStalePage(t *testing.T, pages things) {
+	t.Helper()
+	for range 2 {
+		if r, err := pages.Fetch(t.Context(), 1, nil); err != nil || r.Value != "1.1" || !r.Stale {
+			t.Errorf("page = %+v, %v; want a stale page", r, err)
+		}
+		synctest.Wait()
+	}
 }
 
 // A value built from an expired part is not fresh, even if the value between the two is not
@@ -90,19 +95,10 @@ func TestExpiredPartsOfUnstoredValues(t *testing.T) {
 			return parts.Get(ctx, k)
 		})
 		pages := built(t, tiers, "pages", keptLong, rows.Get)
-		if _, err := parts.Get(t.Context(), 1); err != nil {
-			t.Fatal(err)
-		}
+		get(t, parts, 1)
 		src.took = time.Minute
-		if err := tiers.Expire(t.Context(), keyScope(t, 1)); err != nil {
-			t.Fatal(err)
-		}
-		for range 2 {
-			if r, err := pages.Fetch(t.Context(), 1, nil); err != nil || r.Value != "1.1" || !r.Stale {
-				t.Errorf("page = %+v, %v; want a stale page", r, err)
-			}
-			synctest.Wait()
-		}
+		must(t, tiers.Expire(t.Context(), keyScope(t, 1)))
+		wantStalePage(t, pages)
 	})
 }
 
@@ -122,12 +118,7 @@ func TestExpiredPartsOfFrames(t *testing.T) {
 			t.Errorf("row = %+v, %v; want a stale row", r, err)
 		}
 		advance(5 * time.Millisecond)
-		for range 2 {
-			if r, err := pages.Fetch(t.Context(), 1, nil); err != nil || r.Value != "1.1" || !r.Stale {
-				t.Errorf("page = %+v, %v; want a stale page", r, err)
-			}
-			synctest.Wait()
-		}
+		wantStalePage(t, pages)
 	})
 }
 
@@ -137,19 +128,10 @@ func TestExpiredPartsOfOtherTiers(t *testing.T) {
 		there, here, src := open(t, cache.TiersConfig{}), open(t, cache.TiersConfig{}), &source{}
 		parts := with(t, there, thingConfig{Load: src.load, Policy: keptLong})
 		pages := built(t, here, "pages", keptLong, parts.Get)
-		if _, err := parts.Get(t.Context(), 1); err != nil {
-			t.Fatal(err)
-		}
+		get(t, parts, 1)
 		src.took = 5 * time.Second
-		if err := there.Expire(t.Context(), keyScope(t, 1)); err != nil {
-			t.Fatal(err)
-		}
-		for range 2 {
-			if r, err := pages.Fetch(t.Context(), 1, nil); err != nil || r.Value != "1.1" || !r.Stale {
-				t.Errorf("page = %+v, %v; want a stale page", r, err)
-			}
-			synctest.Wait()
-		}
+		must(t, there.Expire(t.Context(), keyScope(t, 1)))
+		wantStalePage(t, pages)
 		advance(2 * time.Minute)
 		for _, want := range []string{"1.1", "1.2"} { // the second read gets the refreshed value
 			if v, err := pages.Get(t.Context(), 1); err != nil || v != want {
@@ -166,13 +148,9 @@ func TestExpiredPartsThatStandIn(t *testing.T) {
 		tiers, src := open(t, cache.TiersConfig{}), &source{}
 		parts := with(t, tiers, thingConfig{Load: src.load, Policy: policy.Patch{TTL: new(time.Hour), Stale: new(time.Duration), StaleIfError: new(time.Hour)}})
 		pages := built(t, tiers, "pages", keptLong, parts.Get)
-		if _, err := parts.Get(t.Context(), 1); err != nil {
-			t.Fatal(err)
-		}
+		get(t, parts, 1)
 		src.fail(errSource)
-		if err := tiers.Expire(t.Context(), keyScope(t, 1)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, tiers.Expire(t.Context(), keyScope(t, 1)))
 		if v, err := parts.Get(t.Context(), 1); err != nil || v != "1.1" {
 			t.Fatal(v, err)
 		}
@@ -185,78 +163,42 @@ func TestExpiredPartsThatStandIn(t *testing.T) {
 // A call that begins after an Expire does not wait for an earlier load of this process. For
 // this, the scope must be known to cover the key before the load ends.
 func TestExpiredLoadIsNotWaitedFor(t *testing.T) {
-	scopes := scopesOf1(t)
+	scopes := scopes(t)
 	delete(scopes, "tag") // the tags are known only when the load has ended
 	for name, scope := range scopes {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				tiers, src := open(t, cache.TiersConfig{}), &source{took: time.Second}
-				c := with(t, tiers, thingConfig{Load: src.load, Policy: keptLong})
-				go func() { _, _ = c.Get(t.Context(), 1) }()
-				advance(time.Second / 2)
-				if err := tiers.Expire(t.Context(), scope); err != nil {
-					t.Fatal(err)
-				}
-				begun := time.Now()
-				if v, err := c.Get(t.Context(), 1); err != nil || v != "1.2" || time.Since(begun) != time.Second {
-					t.Errorf("Get = %q, %v after %v; want the value of a new load after 1s", v, err, time.Since(begun))
-				}
-			})
+		bubble(t, name, func(t *testing.T) {
+			tiers, src := open(t, cache.TiersConfig{}), &source{took: time.Second}
+			c := with(t, tiers, thingConfig{Load: src.load, Policy: keptLong})
+			go func() { _, _ = c.Get(t.Context(), 1) }()
+			advance(time.Second / 2)
+			must(t, tiers.Expire(t.Context(), scope))
+			begun := time.Now()
+			if v, err := c.Get(t.Context(), 1); err != nil || v != "1.2" || time.Since(begun) != time.Second {
+				t.Errorf("Get = %q, %v after %v; want the value of a new load after 1s", v, err, time.Since(begun))
+			}
 		})
 	}
 }
 
 // When a stale entry expires again, its staleness still counts from the first Expire.
 func TestFirstExpiryCounts(t *testing.T) {
-	for name, scope := range scopesOf1(t) {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				tiers, src := open(t, cache.TiersConfig{}), &source{}
-				c := with(t, tiers, thingConfig{Load: src.load, Tags: tagged, Policy: policy.Patch{TTL: new(time.Hour), Stale: new(time.Minute), StaleIfError: new(time.Duration)}})
-				if _, err := c.Get(t.Context(), 1); err != nil {
-					t.Fatal(err)
+	for name, scope := range scopes(t) {
+		bubble(t, name, func(t *testing.T) {
+			tiers, src := open(t, cache.TiersConfig{}), &source{}
+			c := with(t, tiers, thingConfig{Load: src.load, Tags: tagT, Policy: policy.Patch{TTL: new(time.Hour), Stale: new(time.Minute), StaleIfError: new(time.Duration)}})
+			get(t, c, 1)
+			src.fail(errSource)
+			for range 3 {
+				must(t, tiers.Expire(t.Context(), scope))
+				if v, err := c.Get(t.Context(), 1); err != nil || v != "1.1" {
+					t.Errorf("Get = %q, %v; want the stale value", v, err)
 				}
-				src.fail(errSource)
-				for range 3 {
-					if err := tiers.Expire(t.Context(), scope); err != nil {
-						t.Fatal(err)
-					}
-					if v, err := c.Get(t.Context(), 1); err != nil || v != "1.1" {
-						t.Errorf("Get = %q, %v; want the stale value", v, err)
-					}
-					advance(19 * time.Second)
-				}
-				advance(4 * time.Second)
-				if v, err := c.Get(t.Context(), 1); err == nil {
-					t.Errorf("Get = %q later than Stale allows", v)
-				}
-			})
-		})
-	}
-}
-
-// A value with TTL policy.Forever also stays stale for as long as the policy allows after an
-// Expire.
-func TestExpireWithoutTTL(t *testing.T) {
-	for name, scope := range scopesOf1(t) {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := newLogged(t, thingConfig{Tags: tagged, Policy: policy.Patch{TTL: new(policy.Forever), Stale: new(time.Minute), StaleIfError: new(time.Duration)}})
-				w.want(t, 0, 1, "1.1")
-				w.want(t, 1, 1, "1.1")
-				w.src.fail(errSource)
-				w.expire(t, 0, scope)
-				advance(50 * time.Second)
-				for i := range 2 {
-					w.state(t, i, 1, "1.1", true)
-				}
-				advance(20 * time.Second)
-				for i := range 2 {
-					if r, err := w.c[i].Fetch(t.Context(), 1, nil); err == nil {
-						t.Errorf("process %d still serves later than Stale allows: %+v", i, r)
-					}
-				}
-			})
+				advance(19 * time.Second)
+			}
+			advance(4 * time.Second)
+			if v, err := c.Get(t.Context(), 1); err == nil {
+				t.Errorf("Get = %q later than Stale allows", v)
+			}
 		})
 	}
 }
@@ -265,7 +207,7 @@ func TestExpireWithoutTTL(t *testing.T) {
 // it does so when it has been sent.
 func TestExpireOutOfReach(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newLogged(t, thingConfig{Tags: tagged, Policy: keptLong})
+		w := newLogged(t, thingConfig{Tags: tagT, Policy: keptLong})
 		w.want(t, 0, 1, "1.1")
 		w.want(t, 1, 1, "1.1")
 		w.src.fail(errors.New("no source"))
@@ -294,9 +236,7 @@ func TestExpiredAbsence(t *testing.T) {
 		if _, err := c.Get(t.Context(), 1); !errors.Is(err, cache.ErrNotFound) {
 			t.Fatal(err)
 		}
-		if err := tiers.Expire(t.Context(), keyScope(t, 1)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, tiers.Expire(t.Context(), keyScope(t, 1)))
 		if v, err := c.Get(t.Context(), 1); err != nil || v != "there" {
 			t.Errorf("Get = %q, %v; want the value that exists now", v, err)
 		}
@@ -317,9 +257,7 @@ func TestExpiredIsPrevious(t *testing.T) {
 		}
 		a := built(t, w.tiers[0], "etags", keptLong, load)
 		b := built(t, w.tiers[1], "etags", keptLong, load)
-		if _, err := a.Get(t.Context(), 1); err != nil {
-			t.Fatal(err)
-		}
+		get(t, a, 1)
 		w.expire(t, 0, invalidate.Prefix("default", "etags:"))
 		advance(5 * time.Millisecond)
 		for _, stale := range []bool{true, false} {
@@ -346,13 +284,9 @@ func TestCrowdOfExpiredParts(t *testing.T) {
 			_ = nap(ctx, time.Second)
 			return v, err
 		})
-		if _, err := parts.Get(t.Context(), 1); err != nil {
-			t.Fatal(err)
-		}
+		get(t, parts, 1)
 		src.took = time.Hour
-		if err := tiers.Expire(t.Context(), keyScope(t, 1)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, tiers.Expire(t.Context(), keyScope(t, 1)))
 		for range 50 {
 			go func() { _, _ = pages.Get(t.Context(), 1) }()
 			advance(10 * time.Millisecond)

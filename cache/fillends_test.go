@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/policy"
 	"github.com/twofold-go/twofold/tier"
 	"github.com/twofold-go/twofold/tier/tiertest"
@@ -25,10 +26,10 @@ func TestReadsEndedByClose(t *testing.T) {
 	ignores := func(context.Context, int) (string, error) { <-deaf; return "", errSource }
 	for name, tt := range map[string]struct {
 		load    cache.Loader[int, string]
-		many    bool // by LoadMany
-		claimed bool // another process loads the key
-		turn    bool // another load has the only turn
-		hung    bool // the remote tier does not answer
+		many    bool          // by LoadMany
+		claimed bool          // another process loads the key
+		turn    bool          // another load has the only turn
+		hung    []tiertest.Op // the remote tier does not answer them
 	}{
 		"a load":                   {load: obeys},
 		"a load that does not end": {load: ignores},
@@ -36,63 +37,70 @@ func TestReadsEndedByClose(t *testing.T) {
 		"a batch that ignores it":  {load: ignores, many: true},
 		"another's claim":          {load: obeys, claimed: true},
 		"a turn":                   {load: obeys, turn: true},
-		"a remote tier that hangs": {load: obeys, hung: true},
+		"a remote tier that hangs": {load: obeys, hung: []tiertest.Op{tiertest.Get, tiertest.GetMany}},
+		"a claim that hangs":       {load: obeys, hung: []tiertest.Op{tiertest.Claim, tiertest.ClaimMany}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				deaf = make(chan struct{})
-				remote := faulty()
-				tiers, err := cache.Open(cache.TiersConfig{Remote: remote, MaxLoads: 1})
-				if err != nil {
-					t.Fatal(err)
+		bubble(t, name, func(t *testing.T) {
+			deaf = make(chan struct{})
+			remote := faulty()
+			tiers, err := cache.Open(cache.TiersConfig{Remote: remote, MaxLoads: 1})
+			must(t, err)
+			cfg := thingConfig{Load: tt.load, Policy: patch{RemoteTimeout: new(time.Minute), LoadTimeout: new(time.Hour)}}
+			if tt.many {
+				cfg.LoadMany = func(ctx context.Context, keys []int) (map[int]string, error) {
+					_, err := tt.load(ctx, keys[0])
+					return nil, err
 				}
-				cfg := thingConfig{Load: tt.load, Policy: patch{RemoteTimeout: new(time.Minute), LoadTimeout: new(time.Hour)}}
-				if tt.many {
-					cfg.LoadMany = func(ctx context.Context, keys []int) (map[int]string, error) {
-						_, err := tt.load(ctx, keys[0])
-						return nil, err
-					}
-				}
-				c := with(t, tiers, cfg)
-				if tt.turn {
-					go func() { _, _ = c.Get(t.Context(), 99) }()
-					synctest.Wait()
-				}
-				if tt.claimed {
-					for _, k := range []string{cell1, "default:things:2"} {
-						if _, err := remote.Claim(t.Context(), k, tier.Claim{Nonce: tier.NewNonce(), Lease: time.Hour}); err != nil {
-							t.Fatal(err)
-						}
-					}
-				}
-				remote.Hang(tt.hung)
-				ctx, cancel := context.WithCancel(t.Context())
-				defer cancel()
-				time.AfterFunc(time.Second, func() {
-					ended, now := context.WithCancel(context.Background())
-					now()
-					_ = tiers.Close(ended)
-				})
-				crowd(4, func(i int) {
-					var err error
-					switch i {
-					case 0:
-						_, err = c.Get(ctx, 1)
-					case 1:
-						_, err = c.Fetch(ctx, 1, nil, cache.MaxAge(time.Hour))
-					case 2:
-						_, err = c.GetMany(ctx, []int{1, 2})
-					case 3:
-						err = c.Refresh(ctx, 2)
-					}
-					if !errors.Is(err, cache.ErrClosed) || errors.Is(err, context.Canceled) {
-						t.Errorf("call %d, which Close ended, says %v; want ErrClosed and not Canceled", i, err)
-					}
-				})
-				close(deaf)
-				remote.Heal()
+			}
+			c := with(t, tiers, cfg)
+			if tt.turn {
+				go func() { _, _ = c.Get(t.Context(), 99) }()
 				synctest.Wait()
+			}
+			if tt.claimed {
+				for _, k := range []string{cell1, "default:things:2"} {
+					if _, err := remote.Claim(t.Context(), k, tier.Claim{Nonce: tier.NewNonce(), Lease: time.Hour}); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			if tt.hung != nil {
+				remote.Hang(true, tt.hung...)
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			time.AfterFunc(time.Second, func() {
+				ended, now := context.WithCancel(context.Background())
+				now()
+				_ = tiers.Close(ended)
 			})
+			crowd(5, func(i int) {
+				var err error
+				switch i {
+				case 0:
+					_, err = c.Get(ctx, 1)
+				case 1:
+					_, err = c.Fetch(ctx, 1, nil, cache.MaxAge(time.Hour))
+				case 2:
+					_, err = c.GetMany(ctx, []int{1, 2})
+				case 3:
+					err = c.Refresh(ctx, 2)
+				case 4:
+					if _, ok := c.Peek(ctx, 3); ok {
+						t.Error("Peek finds something")
+					}
+					return
+				}
+				if !errors.Is(err, cache.ErrClosed) || errors.Is(err, context.Canceled) {
+					t.Errorf("call %d, which Close ended, says %v; want ErrClosed and not Canceled", i, err)
+				}
+			})
+			if s := total(tiers); tt.hung != nil && s.Loads > 0 {
+				t.Errorf("%d loads began after Close", s.Loads)
+			}
+			close(deaf)
+			remote.Heal()
+			synctest.Wait()
 		})
 	}
 }
@@ -127,26 +135,24 @@ func TestSourceOfStandIns(t *testing.T) {
 		"remote, MaxAge":        {opts: []cache.Option{cache.MaxAge(time.Hour)}, want: cache.Remote},
 		"remote, a LoadTimeout": {policy: patch{LoadTimeout: new(time.Second)}, want: cache.Remote},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				src := &source{}
-				p := patch{TTL: new(time.Second), StaleIfError: new(time.Hour), LoadTimeout: tt.policy.LoadTimeout}
-				remote := faulty()
-				_, cs := fleet(t, 2, remote, cache.TiersConfig{}, thingConfig{Load: src.load, Policy: p})
-				get(t, cs[0], 1)
-				if tt.local {
-					get(t, cs[1], 1)
-				}
-				advance(time.Minute)
-				src.fail(errSource)
-				if tt.down {
-					remote.Fail(errSource)
-				}
-				if tt.policy.LoadTimeout != nil {
-					src.took = time.Minute
-				}
-				wantFetch(t, cs[1], 1, fetched{"1.1", tt.want, true, nil}, tt.opts...)
-			})
+		bubble(t, name, func(t *testing.T) {
+			src := &source{}
+			p := patch{TTL: new(time.Second), StaleIfError: new(time.Hour), LoadTimeout: tt.policy.LoadTimeout}
+			remote := faulty()
+			_, cs := fleet(t, 2, remote, cache.TiersConfig{}, thingConfig{Load: src.load, Policy: p})
+			get(t, cs[0], 1)
+			if tt.local {
+				get(t, cs[1], 1)
+			}
+			advance(time.Minute)
+			src.fail(errSource)
+			if tt.down {
+				remote.Fail(errSource)
+			}
+			if tt.policy.LoadTimeout != nil {
+				src.took = time.Minute
+			}
+			wantFetch(t, cs[1], 1, fetched{"1.1", tt.want, true, nil}, tt.opts...)
 		})
 	}
 }
@@ -177,6 +183,77 @@ func TestCrossedLoadsOfTwoProcesses(t *testing.T) {
 		})
 		if d := time.Since(begun); d != most {
 			t.Errorf("the callers waited %v, want LoadTimeout, %v", d, most)
+		}
+	})
+}
+
+// Close without a deadline returns within one bound, even if a load that ignores its context
+// hangs, or the log hangs, or both.
+func TestCloseIsBounded(t *testing.T) {
+	for name, tt := range map[string]struct{ log, load, down, pending bool }{
+		"a load, no log":                          {load: true},
+		"a load, a log":                           {load: true, log: true},
+		"a log that is down, something waits":     {log: true, down: true, pending: true},
+		"a load, a log that is down, all waiting": {load: true, log: true, down: true, pending: true},
+	} {
+		bubble(t, name, func(t *testing.T) {
+			w := newLogged(t, thingConfig{})
+			tiers := w.tiers[0]
+			if !tt.log {
+				tiers = open(t, cache.TiersConfig{})
+			}
+			release := make(chan struct{})
+			defer close(release)
+			c := with(t, tiers, cache.Config[int, string]{Load: func(context.Context, int) (string, error) {
+				<-release
+				return "", nil
+			}})
+			if tt.load {
+				go func() { _, _ = c.Get(t.Context(), 1) }()
+				synctest.Wait()
+			}
+			if tt.down {
+				w.link[0].Hang(true)
+			}
+			if tt.pending {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+				defer cancel()
+				_ = w.tiers[0].Invalidate(ctx, invalidate.Tag("default", "t"))
+			}
+			closed := make(chan error, 1)
+			begun := time.Now()
+			go func() { closed <- tiers.Close(context.Background()) }()
+			select {
+			case err := <-closed:
+				if took := time.Since(begun); took > bound {
+					t.Errorf("Close took %v, want at most %v", took, bound)
+				}
+				if _, ok := errors.AsType[*invalidate.PendingError](err); ok != tt.pending {
+					t.Errorf("Close = %v, which is a PendingError: %v, want %v", err, ok, tt.pending)
+				}
+			case <-time.After(10 * bound):
+				t.Errorf("Close has not returned after %v", 10*bound)
+				w.link[0].Heal()
+			}
+		})
+	}
+}
+
+// A load that uses all the time of Close does not use the time for pending invalidations.
+func TestCloseSendsWhileLoadsRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newLogged(t, thingConfig{})
+		w.src.took = time.Hour
+		go func() { _, _ = w.c[0].Get(t.Context(), 1) }()
+		w.link[0].Fail(errors.New("down"))
+		time.AfterFunc(bound/2, w.link[0].Heal)
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancel()
+		_ = w.tiers[0].Invalidate(ctx, invalidate.Tag("default", "t"))
+		err := w.tiers[0].Close(context.Background())
+		if _, ok := errors.AsType[*invalidate.PendingError](err); ok || !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Close = %v, want DeadlineExceeded for the load and no PendingError", err)
 		}
 	})
 }

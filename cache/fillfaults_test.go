@@ -21,69 +21,38 @@ import (
 // repeated.
 func TestOvertakenReadSpendsOneDeadline(t *testing.T) {
 	for _, batch := range []bool{false, true} {
-		t.Run(fmt.Sprintf("batch=%v", batch), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				remote := faulty()
-				remote.Hang(true)
-				tiers := open(t, cache.TiersConfig{Remote: remote})
-				var loads int
-				c := with(t, tiers, thingConfig{Tags: tagT, Load: func(context.Context, int) (string, error) {
-					if loads++; loads < 3 {
-						invalidateTag(t, tiers, "t")
-					}
-					return "v", nil
-				}, Policy: patch{RemoteTimeout: new(50 * time.Millisecond)}})
-				start := time.Now()
-				if batch {
-					_, _ = c.GetMany(t.Context(), []int{1})
-				} else {
-					get(t, c, 1)
+		bubble(t, fmt.Sprintf("batch=%v", batch), func(t *testing.T) {
+			remote := faulty()
+			remote.Hang(true)
+			tiers := open(t, cache.TiersConfig{Remote: remote})
+			var loads int
+			c := with(t, tiers, thingConfig{Tags: tagT, Load: func(context.Context, int) (string, error) {
+				if loads++; loads < 3 {
+					invalidateTag(t, tiers, "t")
 				}
-				if d := time.Since(start); d != 50*time.Millisecond {
-					t.Errorf("the read took %v with %d loads, want one deadline", d, loads)
-				}
-			})
+				return "v", nil
+			}, Policy: patch{RemoteTimeout: new(50 * time.Millisecond)}})
+			start := time.Now()
+			if batch {
+				_, _ = c.GetMany(t.Context(), []int{1})
+			} else {
+				get(t, c, 1)
+			}
+			if d := time.Since(start); d != 50*time.Millisecond {
+				t.Errorf("the read took %v with %d loads, want one deadline", d, loads)
+			}
 		})
 	}
 }
 
-// A process that closes during its loads gives its claims back.
-func TestCloseGivesClaimsBack(t *testing.T) {
+// A process that closes during its loads gives its claims back, and remembers no failure: another
+// process loads at once.
+func TestCloseDuringALoad(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		memory := tiertest.NewMemory()
 		remote := tiertest.NewFaulty(memory)
 		tiers, err := cache.Open(cache.TiersConfig{Remote: remote})
-		if err != nil {
-			t.Fatal(err)
-		}
-		c := with(t, tiers, thingConfig{Load: func(ctx context.Context, _ int) (string, error) {
-			<-ctx.Done()
-			return "", ctx.Err()
-		}})
-		go func() { _, _ = c.Get(t.Context(), 1) }()
-		advance(100 * time.Millisecond)
-		if b, _ := memory.Get(t.Context(), "default:things:1"); b == nil {
-			t.Fatal("nothing is claimed")
-		}
-		remote.Delay(time.Millisecond) // the time of a round trip
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
-		defer cancel()
-		_ = tiers.Close(ctx)
-		advance(100 * time.Millisecond)
-		if b, _ := memory.Get(t.Context(), "default:things:1"); b != nil {
-			t.Errorf("the claim is left: other processes wait for the rest of ClaimTTL")
-		}
-	})
-}
-
-// A load that ends because its process closes is not remembered as a failure, in either tier.
-func TestCloseIsNoLoadError(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		memory := tiertest.NewMemory()
-		tiers, err := cache.Open(cache.TiersConfig{Remote: memory})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		errs := patch{ErrorTTL: new(time.Minute)}
 		c := with(t, tiers, thingConfig{Policy: errs, Load: func(ctx context.Context, _ int) (string, error) {
 			<-ctx.Done()
@@ -91,15 +60,19 @@ func TestCloseIsNoLoadError(t *testing.T) {
 		}})
 		go func() { _, _ = c.Get(t.Context(), 1) }()
 		advance(100 * time.Millisecond)
+		if b, _ := memory.Get(t.Context(), cell1); b == nil {
+			t.Fatal("nothing is claimed")
+		}
+		remote.Delay(time.Millisecond) // the time of a round trip
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 		defer cancel()
 		_ = tiers.Close(ctx)
 		advance(100 * time.Millisecond)
-		src := &source{}
-		other := with(t, open(t, cache.TiersConfig{Remote: memory}), thingConfig{Policy: errs, Load: src.load})
-		if v, err := other.Get(t.Context(), 1); err != nil || v != "1.1" {
-			t.Errorf("another process gets %q, %v; want its own load", v, err)
+		if b, _ := memory.Get(t.Context(), cell1); b != nil {
+			t.Errorf("the cell is %x, want neither a claim nor a remembered failure", b)
 		}
+		other := with(t, open(t, cache.TiersConfig{Remote: memory}), thingConfig{Policy: errs, Load: (&source{}).load})
+		wantFetch(t, other, 1, fetched{"1.1", cache.Load, false, nil})
 	})
 }
 
@@ -123,9 +96,7 @@ func TestRefreshThatCannotBeginEnds(t *testing.T) {
 		src := &source{}
 		g := &doored{Local: local.New(local.Config{})}
 		tiers, err := cache.Open(cache.TiersConfig{Local: g})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		c := with(t, tiers, thingConfig{Load: src.load, Policy: patch{TTL: new(time.Second), Stale: new(time.Hour)}})
 		get(t, c, 1)
 		advance(2 * time.Second)
@@ -152,47 +123,6 @@ func TestRefreshThatCannotBeginEnds(t *testing.T) {
 			}
 		case <-time.After(time.Hour):
 			t.Error("the caller that joined the refresh waits for ever")
-		}
-	})
-}
-
-// When a Set overtakes a refresh, the value of Set stays.
-func TestSetEndsARefresh(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		src := &source{}
-		c := with(t, open(t, cache.TiersConfig{}), thingConfig{Load: src.load, Policy: patch{TTL: new(time.Second), Stale: new(time.Hour)}})
-		get(t, c, 1)
-		advance(2 * time.Second)
-		src.took = 100 * time.Millisecond
-		get(t, c, 1) // stale; a refresh starts
-		advance(50 * time.Millisecond)
-		if err := c.Set(t.Context(), 1, "set"); err != nil {
-			t.Error(err)
-		}
-		advance(500 * time.Millisecond)
-		if v := get(t, c, 1); v != "set" || src.total() != 2 {
-			t.Errorf("Get = %q after %d loads, want the value of Set, and 2 loads", v, src.total())
-		}
-	})
-}
-
-// exiting is a remote tier whose Fill ends its goroutine.
-type exiting struct{ tier.Remote }
-
-func (exiting) Fill(context.Context, string, tier.Fill) (bool, error) {
-	runtime.Goexit()
-	return false, nil
-}
-
-// If the remote tier ends the goroutine, every caller still gets an answer.
-func TestGoexitInFill(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		src := &source{}
-		c := with(t, open(t, cache.TiersConfig{Remote: exiting{tiertest.NewMemory()}}), thingConfig{Load: src.load})
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
-		if _, err := c.Get(ctx, 1); !errors.Is(err, cache.ErrGoexit) {
-			t.Errorf("Get: %v, want ErrGoexit", err)
 		}
 	})
 }
@@ -229,34 +159,6 @@ func TestPanicInClaimGivesBack(t *testing.T) {
 			t.Errorf("another process waited %v for a claim that was not given back", d)
 		}
 	})
-}
-
-// The timeout of a load is never remembered, whichever goroutine runs first.
-func TestLateErrorIsNotRemembered(t *testing.T) {
-	remembered := 0
-	const n = 60
-	for range n {
-		synctest.Test(t, func(t *testing.T) {
-			var loads atomic.Int64
-			c := with(t, open(t, cache.TiersConfig{}), thingConfig{
-				Policy: patch{ErrorTTL: new(time.Hour), LoadTimeout: new(time.Second)},
-				Load: func(ctx context.Context, _ int) (string, error) {
-					loads.Add(1)
-					<-ctx.Done()
-					return "", ctx.Err()
-				},
-			})
-			_, _ = c.Get(t.Context(), 1)
-			advance(time.Millisecond)
-			_, _ = c.Get(t.Context(), 1)
-			if loads.Load() == 1 {
-				remembered++
-			}
-		})
-	}
-	if remembered != 0 {
-		t.Errorf("%d of %d timeouts were remembered, want none", remembered, n)
-	}
 }
 
 type touchyKey struct{ K touchyPart }
@@ -321,10 +223,7 @@ func TestGiveBackOfManyClaims(t *testing.T) {
 		remote := faulty()
 		src := &source{}
 		c := with(t, open(t, cache.TiersConfig{Remote: remote}), thingConfig{LoadMany: src.loadMany})
-		keys := make([]int, 5000)
-		for i := range keys {
-			keys[i] = i
-		}
+		keys := ints(0, 5000)
 		remote.Hang(true, tiertest.ClaimMany)
 		_, _ = c.GetMany(t.Context(), keys)
 		advance(10 * time.Second)
@@ -337,40 +236,133 @@ func TestGiveBackOfManyClaims(t *testing.T) {
 // Size is not called for an old value that is served in place of a failed load.
 func TestOldValueKeepsItsSize(t *testing.T) {
 	for _, batch := range []bool{false, true} {
-		t.Run(fmt.Sprintf("batch=%v", batch), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var bad atomic.Bool
-				src := &source{}
-				c := with(t, open(t, cache.TiersConfig{}), thingConfig{
-					Load:   src.load,
-					Policy: patch{TTL: new(time.Second), StaleIfError: new(time.Hour)},
-					Size: func(string) int64 {
-						if bad.Load() {
-							panic("size")
-						}
-						return 8
-					},
-				})
-				get(t, c, 1)
-				advance(2 * time.Second)
-				bad.Store(true)
-				src.fail(errSource)
-				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-				defer cancel()
-				start := time.Now()
-				var v string
-				p := panicOf(func() {
-					if batch {
-						m, _ := c.GetMany(ctx, []int{1, 2})
-						v = m[1]
-					} else {
-						v, _ = c.Get(ctx, 1)
+		bubble(t, fmt.Sprintf("batch=%v", batch), func(t *testing.T) {
+			var bad atomic.Bool
+			src := &source{}
+			c := with(t, open(t, cache.TiersConfig{}), thingConfig{
+				Load:   src.load,
+				Policy: patch{TTL: new(time.Second), StaleIfError: new(time.Hour)},
+				Size: func(string) int64 {
+					if bad.Load() {
+						panic("size")
 					}
-				})
-				if d := time.Since(start); p != nil || v != "1.1" || d > time.Second {
-					t.Errorf("the caller gets %q, panic %v, after %v; want the old value at once", v, p, d)
+					return 8
+				},
+			})
+			get(t, c, 1)
+			advance(2 * time.Second)
+			bad.Store(true)
+			src.fail(errSource)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			start := time.Now()
+			var v string
+			p := panicOf(func() {
+				if batch {
+					m, _ := c.GetMany(ctx, []int{1, 2})
+					v = m[1]
+				} else {
+					v, _ = c.Get(ctx, 1)
 				}
 			})
+			if d := time.Since(start); p != nil || v != "1.1" || d > time.Second {
+				t.Errorf("the caller gets %q, panic %v, after %v; want the old value at once", v, p, d)
+			}
+		})
+	}
+}
+
+// The search for circles takes time in proportion to the number of waiting loads, not to the
+// number of paths between them.
+func TestManyLoadsThatWaitInLayers(t *testing.T) {
+	const width, layers = 8, 10
+	start := time.Now()
+	synctest.Test(t, func(t *testing.T) {
+		var c things
+		c = with(t, open(t, cache.TiersConfig{}), thingConfig{Load: func(ctx context.Context, k int) (string, error) {
+			if k < width {
+				return "v", nap(ctx, time.Second)
+			}
+			below := make([]int, width)
+			for i := range below {
+				below[i] = (k/width-1)*width + i
+			}
+			_, err := c.GetMany(ctx, below)
+			return "v", err
+		}})
+		for l := range layers {
+			for i := range width {
+				go func() { _, _ = c.Get(t.Context(), l*width+i) }()
+			}
+			synctest.Wait()
+		}
+		advance(2 * time.Second)
+	})
+	if d := time.Since(start); d > 2*time.Second {
+		t.Errorf("%d loads took %v of real time", width*layers, d)
+	}
+}
+
+// One key of a large batch fails, for example on a node that is down. The other keys are still
+// read from the remote tier.
+func TestOneBadKeyAmongThousands(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		remote := faulty()
+		src := &source{}
+		many := func(ctx context.Context, keys []int) (map[int]string, error) {
+			m := map[int]string{}
+			for _, k := range keys {
+				m[k], _ = src.load(ctx, k)
+			}
+			return m, nil
+		}
+		_, cs := fleet(t, 2, remote, cache.TiersConfig{}, thingConfig{LoadMany: many})
+		keys := ints(0, 3000)
+		_, _ = cs[0].GetMany(t.Context(), keys)
+		before := src.total()
+		remote.FailKeys(errSource, "default:things:0")
+		if m, err := cs[1].GetMany(t.Context(), keys); err != nil || len(m) != len(keys) {
+			t.Errorf("%d values, %v", len(m), err)
+		}
+		if n := src.total() - before; n != 1 {
+			t.Errorf("%d keys were loaded, want 1: the others are in the remote tier", n)
+		}
+	})
+}
+
+// If the remote tier ends the goroutine at any step, every caller still gets an answer.
+func TestGoexitAtEachStep(t *testing.T) {
+	for _, op := range []tiertest.Op{tiertest.Get, tiertest.Claim, tiertest.Fill} {
+		synctest.Test(t, func(t *testing.T) {
+			remote := faulty()
+			src := &source{}
+			c := with(t, open(t, cache.TiersConfig{Remote: remote}), thingConfig{Load: src.load})
+			var once atomic.Bool
+			remote.Before(func(_ context.Context, o tiertest.Op, _ []string) {
+				if o == op && once.CompareAndSwap(false, true) {
+					runtime.Goexit()
+				}
+			})
+			first := make(chan error, 1)
+			go func() {
+				var err error
+				defer func() { first <- err }() // also if the caller's own goroutine ends
+				_, err = c.Get(t.Context(), 1)
+			}()
+			synctest.Wait()
+			second := time.Now()
+			get(t, c, 1)
+			if d := time.Since(second); d > 100*time.Millisecond {
+				t.Errorf("op %v: the next caller waited %v", op, d)
+			}
+			select {
+			case err := <-first:
+				if op == tiertest.Fill && !errors.Is(err, cache.ErrGoexit) {
+					t.Errorf("op %v: Get: %v, want ErrGoexit", op, err)
+				}
+			case <-time.After(time.Hour):
+				t.Errorf("op %v: the caller waits for ever", op)
+			}
 		})
 	}
 }

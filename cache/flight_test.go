@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"runtime"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/internal/race"
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
@@ -27,68 +29,49 @@ func TestOneLoadForAll(t *testing.T) {
 		{"2 processes of 32 callers", 2, 32},
 		{"5 processes of 100 callers", 5, 100},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				src := &source{took: 70 * time.Millisecond}
-				cfg := thingConfig{Load: src.load}
-				cs := []things{}
-				if tt.processes == 0 {
-					cs = append(cs, with(t, open(t, cache.TiersConfig{}), cfg))
-				} else {
-					_, cs = fleet(t, tt.processes, tiertest.NewMemory(), cache.TiersConfig{}, cfg)
-				}
-				start := time.Now()
-				crowd(tt.callers*len(cs), func(i int) {
-					if v, err := cs[i%len(cs)].Get(t.Context(), 7); v != "7.1" || err != nil {
-						t.Errorf("Get(7) = %q, %v, want 7.1", v, err)
-					}
-				})
-				src.wantLoads(t, 1)
-				// Waiting for another process's fill takes little longer than the load.
-				if d := time.Since(start); d > 80*time.Millisecond {
-					t.Errorf("the last caller got its answer after %v, and the load took %v", d, src.took)
+		bubble(t, tt.name, func(t *testing.T) {
+			src := &source{took: 70 * time.Millisecond}
+			cfg := thingConfig{Load: src.load}
+			cs := []things{}
+			if tt.processes == 0 {
+				cs = append(cs, with(t, open(t, cache.TiersConfig{}), cfg))
+			} else {
+				_, cs = fleet(t, tt.processes, tiertest.NewMemory(), cache.TiersConfig{}, cfg)
+			}
+			start := time.Now()
+			crowd(tt.callers*len(cs), func(i int) {
+				if v, err := cs[i%len(cs)].Get(t.Context(), 7); v != "7.1" || err != nil {
+					t.Errorf("Get(7) = %q, %v, want 7.1", v, err)
 				}
 			})
+			src.wantLoads(t, 1)
+			// Waiting for another process's fill takes little longer than the load.
+			if d := time.Since(start); d > 80*time.Millisecond {
+				t.Errorf("the last caller got its answer after %v, and the load took %v", d, src.took)
+			}
 		})
 	}
 }
 
-func TestMergedAreCounted(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		src := &source{took: time.Second}
-		tiers := open(t, cache.TiersConfig{})
-		c := with(t, tiers, thingConfig{Load: src.load})
-		crowd(10, func(int) { get(t, c, 1) })
-		if s := total(tiers); s.Misses != 1 || s.Merged != 9 || s.Loads != 1 {
-			t.Errorf("Stats = %d misses, %d merged, %d loads, want 1, 9, 1", s.Misses, s.Merged, s.Loads)
-		}
-	})
-}
-
 func TestCancelledFirstCallerHarmsNobody(t *testing.T) {
 	for _, remote := range []bool{false, true} {
-		t.Run(fmt.Sprintf("remote=%v", remote), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				src := &source{took: time.Second}
-				var tc cache.TiersConfig
-				if remote {
-					tc.Remote = tiertest.NewMemory()
+		bubble(t, fmt.Sprintf("remote=%v", remote), func(t *testing.T) {
+			src := &source{took: time.Second}
+			tc := tiersOf(remote)
+			c := with(t, open(t, tc), thingConfig{Load: src.load})
+			first, cancel := context.WithCancel(t.Context())
+			go func() {
+				_, err := c.Get(first, 1)
+				wantError(t, err, "get", cell1, context.Canceled)
+			}()
+			synctest.Wait()
+			time.AfterFunc(300*time.Millisecond, cancel)
+			crowd(10, func(int) {
+				if v := get(t, c, 1); v != "1.1" {
+					t.Errorf("Get(1) = %q, want 1.1", v)
 				}
-				c := with(t, open(t, tc), thingConfig{Load: src.load})
-				first, cancel := context.WithCancel(t.Context())
-				go func() {
-					_, err := c.Get(first, 1)
-					wantError(t, err, "get", "default:things:1", context.Canceled)
-				}()
-				synctest.Wait()
-				time.AfterFunc(300*time.Millisecond, cancel)
-				crowd(10, func(int) {
-					if v := get(t, c, 1); v != "1.1" {
-						t.Errorf("Get(1) = %q, want 1.1", v)
-					}
-				})
-				src.wantLoads(t, 1)
 			})
+			src.wantLoads(t, 1)
 		})
 	}
 }
@@ -104,7 +87,7 @@ func TestLeaderLeavesDuringRemoteCall(t *testing.T) {
 		defer cancel()
 		go func() {
 			_, err := c.Get(first, 1)
-			wantError(t, err, "get", "default:things:1", context.DeadlineExceeded)
+			wantError(t, err, "get", cell1, context.DeadlineExceeded)
 			if !errors.Is(first.Err(), context.DeadlineExceeded) {
 				t.Error("the first caller was answered before its deadline")
 			}
@@ -118,36 +101,31 @@ func TestLeaderLeavesDuringRemoteCall(t *testing.T) {
 
 func TestLastToLeaveCancelsTheLoad(t *testing.T) {
 	for _, remote := range []bool{false, true} {
-		t.Run(fmt.Sprintf("remote=%v", remote), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				src := &source{took: time.Minute / 3}
-				var tc cache.TiersConfig
-				if remote {
-					tc.Remote = tiertest.NewMemory()
+		bubble(t, fmt.Sprintf("remote=%v", remote), func(t *testing.T) {
+			src := &source{took: time.Minute / 3}
+			tc := tiersOf(remote)
+			tiers := open(t, tc)
+			c := with(t, tiers, thingConfig{Load: src.load})
+			crowd(3, func(i int) {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Duration(1+i)*time.Second)
+				defer cancel()
+				if _, err := c.Get(ctx, 1); !errors.Is(err, context.DeadlineExceeded) {
+					t.Errorf("caller %d: %v, want its deadline", i, err)
 				}
-				tiers := open(t, tc)
-				c := with(t, tiers, thingConfig{Load: src.load})
-				crowd(3, func(i int) {
-					ctx, cancel := context.WithTimeout(t.Context(), time.Duration(1+i)*time.Second)
-					defer cancel()
-					if _, err := c.Get(ctx, 1); !errors.Is(err, context.DeadlineExceeded) {
-						t.Errorf("caller %d: %v, want its deadline", i, err)
-					}
-					synctest.Wait()
-					src.mu.Lock()
-					defer src.mu.Unlock()
-					if ended := src.running == 0; ended != (i == 2) {
-						t.Errorf("after caller %d left, the load's context ended: %v", i, ended)
-					}
-				})
-				// No flight is left: the next caller loads.
+				synctest.Wait()
 				src.mu.Lock()
-				src.took = 0
-				src.mu.Unlock()
-				if v := get(t, c, 1); v != "1.2" {
-					t.Errorf("Get(1) = %q, want 1.2", v)
+				defer src.mu.Unlock()
+				if ended := src.running == 0; ended != (i == 2) {
+					t.Errorf("after caller %d left, the load's context ended: %v", i, ended)
 				}
 			})
+			// No flight is left: the next caller loads.
+			src.mu.Lock()
+			src.took = 0
+			src.mu.Unlock()
+			if v := get(t, c, 1); v != "1.2" {
+				t.Errorf("Get(1) = %q, want 1.2", v)
+			}
 		})
 	}
 }
@@ -180,50 +158,60 @@ func TestLoaderContext(t *testing.T) {
 
 func TestPanicReachesEveryWaiter(t *testing.T) {
 	for _, tt := range []struct {
-		name string
-		load func(c things, ctx context.Context) error
+		name  string
+		load  func(c things, ctx context.Context) error
+		batch bool // by LoadMany
 	}{
-		{"get", func(c things, ctx context.Context) error { _, err := c.Get(ctx, 1); return err }},
-		{"fetch", func(c things, ctx context.Context) error { _, err := c.Fetch(ctx, 1, nil); return err }},
-		{"get many", func(c things, ctx context.Context) error { _, err := c.GetMany(ctx, []int{1, 2}); return err }},
+		{"get", func(c things, ctx context.Context) error { _, err := c.Get(ctx, 1); return err }, false},
+		{"fetch", func(c things, ctx context.Context) error { _, err := c.Fetch(ctx, 1, nil); return err }, false},
+		{"get many", func(c things, ctx context.Context) error { _, err := c.GetMany(ctx, []int{1, 2}); return err }, false},
+		{"get many, by LoadMany", func(c things, ctx context.Context) error { _, err := c.GetMany(ctx, []int{1, 2}); return err }, true},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var calls atomic.Int64
-				cause := errors.New("boom")
-				tiers := open(t, cache.TiersConfig{MaxLoads: 1, Remote: tiertest.NewMemory()})
-				c := with(t, tiers, thingConfig{Load: func(ctx context.Context, k int) (string, error) {
-					if k == 2 || calls.Add(1) > 1 {
-						return "fine", nil
-					}
-					_ = nap(ctx, time.Second)
-					panicHere(cause)
-					return "", nil
-				}})
-				var panics atomic.Int64
-				crowd(32, func(int) {
-					p := panicOf(func() { _ = tt.load(c, t.Context()) })
-					if p == nil {
-						return // it called after the flight ended
-					}
-					panics.Add(1)
-					pe, ok := p.(*cache.PanicError)
-					if !ok || pe.Value != any(cause) || !errors.Is(pe, cause) {
-						t.Errorf("panic with %v, want a *PanicError of %v", p, cause)
-					} else if !strings.Contains(string(pe.Stack), "panicHere") {
-						t.Errorf("the stack is not the loader's:\n%s", pe.Stack)
-					}
-				})
-				if n := panics.Load(); n != 32 {
-					t.Errorf("%d of 32 waiters panicked", n)
+		bubble(t, tt.name, func(t *testing.T) {
+			var calls atomic.Int64
+			cause := errors.New("boom")
+			tiers := open(t, cache.TiersConfig{MaxLoads: 1, Remote: tiertest.NewMemory()})
+			cfg := thingConfig{Load: func(ctx context.Context, k int) (string, error) {
+				if k == 2 || calls.Add(1) > 1 {
+					return "fine", nil
 				}
-				if v := get(t, c, 1); v != "fine" {
-					t.Errorf("Get after the panic = %q, want fine", v)
+				_ = nap(ctx, time.Second)
+				panicHere(cause)
+				return "", nil
+			}}
+			if tt.batch {
+				cfg.LoadMany = func(ctx context.Context, keys []int) (map[int]string, error) {
+					m := map[int]string{}
+					for _, k := range keys {
+						m[k], _ = cfg.Load(ctx, k)
+					}
+					return m, nil
 				}
-				if n := total(tiers).LoadPanics; n != 1 {
-					t.Errorf("LoadPanics = %d, want 1", n)
+			}
+			c := with(t, tiers, cfg)
+			var panics atomic.Int64
+			crowd(32, func(int) {
+				p := panicOf(func() { _ = tt.load(c, t.Context()) })
+				if p == nil {
+					return // it called after the flight ended
+				}
+				panics.Add(1)
+				pe, ok := p.(*cache.PanicError)
+				if !ok || pe.Value != any(cause) || !errors.Is(pe, cause) {
+					t.Errorf("panic with %v, want a *PanicError of %v", p, cause)
+				} else if !strings.Contains(string(pe.Stack), "panicHere") {
+					t.Errorf("the stack is not the loader's:\n%s", pe.Stack)
 				}
 			})
+			if n := panics.Load(); n != 32 {
+				t.Errorf("%d of 32 waiters panicked", n)
+			}
+			if v := get(t, c, 1); v != "fine" {
+				t.Errorf("Get after the panic = %q, want fine", v)
+			}
+			if n := total(tiers).LoadPanics; n != 1 && (n != 2 || !tt.batch) { // a batch counts each key
+				t.Errorf("LoadPanics = %d, want 1", n)
+			}
 		})
 	}
 }
@@ -250,60 +238,54 @@ func TestGoexitInLoader(t *testing.T) {
 		{"Load", thingConfig{Load: func(context.Context, int) (string, error) { runtime.Goexit(); return "", nil }}},
 		{"LoadMany", thingConfig{LoadMany: func(context.Context, []int) (map[int]string, error) { runtime.Goexit(); return nil, nil }}},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				c := with(t, open(t, cache.TiersConfig{MaxLoads: 1, Remote: tiertest.NewMemory()}), tt.cfg)
-				for range 3 { // each load released its slot
-					crowd(3, func(int) {
-						_, err := c.Get(t.Context(), 1)
-						wantError(t, err, "get", "default:things:1", cache.ErrGoexit)
-					})
-					_, err := c.GetMany(t.Context(), []int{1, 2})
-					if be, ok := errors.AsType[*cache.BatchError[int]](err); !ok || len(be.Errs) != 2 || !errors.Is(err, cache.ErrGoexit) {
-						t.Errorf("GetMany: %v, want ErrGoexit for both keys", err)
-					}
+		bubble(t, tt.name, func(t *testing.T) {
+			c := with(t, open(t, cache.TiersConfig{MaxLoads: 1, Remote: tiertest.NewMemory()}), tt.cfg)
+			for range 3 { // each load released its slot
+				crowd(3, func(int) {
+					_, err := c.Get(t.Context(), 1)
+					wantError(t, err, "get", cell1, cache.ErrGoexit)
+				})
+				_, err := c.GetMany(t.Context(), []int{1, 2})
+				if be, ok := errors.AsType[*cache.BatchError[int]](err); !ok || len(be.Errs) != 2 || !errors.Is(err, cache.ErrGoexit) {
+					t.Errorf("GetMany: %v, want ErrGoexit for both keys", err)
 				}
-			})
+			}
 		})
 	}
 }
 
 func TestNestedLoads(t *testing.T) {
-	t.Run("in one turn", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			var c things
-			c = with(t, open(t, cache.TiersConfig{MaxLoads: 1}), thingConfig{Load: func(ctx context.Context, k int) (string, error) {
-				if k == 0 {
-					return "bottom", nap(ctx, time.Millisecond)
-				}
-				return c.Get(ctx, k-1)
-			}})
-			crowd(20, func(i int) {
-				if v := get(t, c, i); v != "bottom" {
-					t.Errorf("Get(%d) = %q", i, v)
-				}
-			})
+	bubble(t, "in one turn", func(t *testing.T) {
+		var c things
+		c = with(t, open(t, cache.TiersConfig{MaxLoads: 1}), thingConfig{Load: func(ctx context.Context, k int) (string, error) {
+			if k == 0 {
+				return "bottom", nap(ctx, time.Millisecond)
+			}
+			return c.Get(ctx, k-1)
+		}})
+		crowd(20, func(i int) {
+			if v := get(t, c, i); v != "bottom" {
+				t.Errorf("Get(%d) = %q", i, v)
+			}
 		})
 	})
 	// The leader of the inner flight waits for the turn that the outer load has.
-	t.Run("joining a flight that waits for its turn", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			var c things
-			c = with(t, open(t, cache.TiersConfig{MaxLoads: 1}), thingConfig{Load: func(ctx context.Context, k int) (string, error) {
-				if k == 0 {
-					return "bottom", nil
-				}
-				_ = nap(ctx, time.Second)
-				return c.Get(ctx, 0)
-			}})
-			start := time.Now()
-			go func() { get(t, c, 1) }()
-			synctest.Wait()
-			if v := get(t, c, 0); v != "bottom" || time.Since(start) > 2*time.Second {
-				t.Errorf("Get(0) = %q after %v", v, time.Since(start))
+	bubble(t, "joining a flight that waits for its turn", func(t *testing.T) {
+		var c things
+		c = with(t, open(t, cache.TiersConfig{MaxLoads: 1}), thingConfig{Load: func(ctx context.Context, k int) (string, error) {
+			if k == 0 {
+				return "bottom", nil
 			}
-			synctest.Wait()
-		})
+			_ = nap(ctx, time.Second)
+			return c.Get(ctx, 0)
+		}})
+		start := time.Now()
+		go func() { get(t, c, 1) }()
+		synctest.Wait()
+		if v := get(t, c, 0); v != "bottom" || time.Since(start) > 2*time.Second {
+			t.Errorf("Get(0) = %q after %v", v, time.Since(start))
+		}
+		synctest.Wait()
 	})
 }
 
@@ -343,20 +325,18 @@ func TestRecursiveLoad(t *testing.T) {
 			return c
 		}},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				start := time.Now()
-				c := tt.build(t, open(t, cache.TiersConfig{Remote: tiertest.NewMemory()}))
-				if _, err := c.Get(t.Context(), 1); !errors.Is(err, cache.ErrRecursive) {
-					t.Errorf("Get: %v, want ErrRecursive", err)
-				}
-				if _, err := c.GetMany(t.Context(), []int{1, 101}); !errors.Is(err, cache.ErrRecursive) {
-					t.Errorf("GetMany: %v, want ErrRecursive", err)
-				}
-				if d := time.Since(start); d > time.Second {
-					t.Errorf("ErrRecursive came after %v, want at most 1s", d)
-				}
-			})
+		bubble(t, tt.name, func(t *testing.T) {
+			start := time.Now()
+			c := tt.build(t, open(t, cache.TiersConfig{Remote: tiertest.NewMemory()}))
+			if _, err := c.Get(t.Context(), 1); !errors.Is(err, cache.ErrRecursive) {
+				t.Errorf("Get: %v, want ErrRecursive", err)
+			}
+			if _, err := c.GetMany(t.Context(), []int{1, 101}); !errors.Is(err, cache.ErrRecursive) {
+				t.Errorf("GetMany: %v, want ErrRecursive", err)
+			}
+			if d := time.Since(start); d > time.Second {
+				t.Errorf("ErrRecursive came after %v, want at most 1s", d)
+			}
 		})
 	}
 }
@@ -396,4 +376,77 @@ func TestMaxAgeMerges(t *testing.T) {
 		})
 		src.wantLoads(t, 3)
 	})
+}
+
+// row is a value of ordinary size. The stack of a read has a few copies of it.
+type row struct {
+	ID   int
+	Name string
+	Tags [2]string
+}
+
+// deep calls f with as many bytes on the stack as a caller of the cache may have.
+//
+//go:noinline
+func deep(i int, f func() (row, error)) (row, error) {
+	var own [400]byte
+	own[i] = 1
+	r, err := f()
+	r.ID *= int(own[i])
+	return r, err
+}
+
+// A caller that waits for another's load needs at most 4 KiB of stack, its own callers included.
+// Thousands may wait at once, and growing the stack to 8 KiB doubled the time of a Get. The test
+// starts the waiters one after the other: a goroutine that queues for a lock grows its stack and
+// never shrinks it.
+func TestWaitersStack(t *testing.T) {
+	if race.Enabled {
+		t.Skip("the race detector's frames are larger")
+	}
+	for name, ctx := range map[string]func(context.Context) context.Context{
+		"who can wait for ever": context.WithoutCancel,
+		"who may leave":         func(ctx context.Context) context.Context { return ctx },
+	} {
+		bubble(t, name, func(t *testing.T) {
+			if each := stackOfWaiters(t, ctx); each > 6<<10 {
+				t.Errorf("a waiter takes %d bytes of stack, want at most 6144: 4096 and what the runtime adds", each)
+			}
+		})
+	}
+}
+
+// stackOfWaiters returns the stack bytes per caller of a crowd that waits for one load.
+func stackOfWaiters(t *testing.T, ctx func(context.Context) context.Context) int64 {
+	const waiters = 2000
+	loaded := make(chan struct{})
+	c := with(t, open(t, cache.TiersConfig{}), cache.Config[int, row]{
+		Namespace: "rows:v1",
+		Load: func(_ context.Context, k int) (row, error) {
+			<-loaded
+			return row{ID: k}, nil
+		},
+	})
+	runtime.GC() // frees the stacks of earlier tests; a later GC would shrink the stacks of the waiters
+	before := stackInUse()
+	var wg sync.WaitGroup
+	for range waiters {
+		wg.Go(func() {
+			if v, err := deep(1, func() (row, error) { return c.Get(ctx(t.Context()), 1) }); v.ID != 1 || err != nil {
+				t.Errorf("Get = %+v, %v", v, err)
+			}
+		})
+		synctest.Wait() // the caller waits now
+	}
+	each := (stackInUse() - before) / waiters
+	close(loaded)
+	wg.Wait()
+	return each
+}
+
+// stackInUse returns the stack bytes of all goroutines.
+func stackInUse() int64 {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.StackInuse) //nolint:gosec // far from the limit
 }

@@ -3,7 +3,16 @@ package cache_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
+	"time"
+
+	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/codec"
+	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/invalidate/logtest"
+	"github.com/twofold-go/twofold/tier"
+	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
 // gate stands between a process and its network. Each message of the process passes it, in both
@@ -191,4 +200,276 @@ func pass[T any](ctx context.Context, g *gate, kind string, reply bool, op func(
 	default:
 		return *new(T), ctx.Err()
 	}
+}
+
+// remoteGate is the remote tier behind a gate.
+type remoteGate struct {
+	g     *gate
+	redis *tiertest.Memory
+	dump  *dump
+}
+
+var _ tier.Remote = remoteGate{}
+
+func (r remoteGate) Get(ctx context.Context, key string) ([]byte, error) {
+	return pass(ctx, r.g, "get", true, func(ctx context.Context) ([]byte, error) { return r.redis.Get(ctx, key) })
+}
+
+func (r remoteGate) Claim(ctx context.Context, key string, c tier.Claim) (tier.Claimed, error) {
+	return pass(ctx, r.g, "claim", false, repeat(r.g, "claim", func(ctx context.Context) (tier.Claimed, error) {
+		r.dump.know(key)
+		return r.redis.Claim(ctx, key, c)
+	}))
+}
+
+func (r remoteGate) Fill(ctx context.Context, key string, f tier.Fill) (bool, error) {
+	return pass(ctx, r.g, "fill", false, repeat(r.g, "fill", func(ctx context.Context) (bool, error) {
+		return r.redis.Fill(ctx, key, f)
+	}))
+}
+
+func (r remoteGate) Unlink(ctx context.Context, keys ...string) error {
+	_, err := pass(ctx, r.g, "unlink", false, func(ctx context.Context) (struct{}, error) {
+		return struct{}{}, r.redis.Unlink(ctx, keys...)
+	})
+	return err
+}
+
+// logRemote is a wire whose process first reports whether it refused the frame that it read
+// before.
+type logRemote struct {
+	wire
+	lp *logProcess
+}
+
+// Name implements [tier.Named]: all processes of a story share one tier.
+func (logRemote) Name() string { return "story" }
+
+// thinks waits first, so that the lines of the story keep their order.
+func (p *logProcess) thinks(ctx context.Context) {
+	_ = nap(ctx, time.Microsecond) // the caller checks ctx itself
+	p.noteRefused()
+}
+
+func (r logRemote) Claim(ctx context.Context, key string, c tier.Claim) (tier.Claimed, error) {
+	r.lp.thinks(ctx)
+	return r.wire.Claim(ctx, key, c)
+}
+
+func (r logRemote) ClaimMany(ctx context.Context, keys []string, c []tier.Claim) ([]tier.Claimed, error) {
+	r.lp.thinks(ctx)
+	return r.wire.ClaimMany(ctx, keys, c)
+}
+
+// repeat makes op happen again when the story says so. It does so at once, as when a client
+// library sends a command twice, or when a copy is delivered.
+func repeat[T any](g *gate, kind string, op func(context.Context) (T, error)) func(context.Context) (T, error) {
+	return func(ctx context.Context) (T, error) {
+		g.mu.Lock()
+		twice, copied := g.twice[kind], g.copied[kind]
+		delete(g.twice, kind)
+		delete(g.copied, kind)
+		if copied {
+			g.copies = append(g.copies, func() {
+				v, err := op(context.WithoutCancel(ctx))
+				g.p.env.Printf("the copy of %s's %s arrives: %s", g.p.name, kind, spell(v, err))
+			})
+		}
+		g.mu.Unlock()
+		if twice {
+			v, err := op(ctx)
+			g.p.env.Printf("%s sends its %s again; the first answer, which is lost: %s", g.p.name, kind, spell(v, err))
+			_ = nap(ctx, 100*time.Microsecond)
+		}
+		return op(ctx)
+	}
+}
+
+func (g *gate) deliver() error {
+	g.mu.Lock()
+	copies := g.copies
+	g.copies = nil
+	g.mu.Unlock()
+	if len(copies) == 0 {
+		return fmt.Errorf("no copy of a message of %s's is on the wire", g.p.name)
+	}
+	for _, c := range copies {
+		c()
+	}
+	return nil
+}
+
+func spell(v any, err error) string {
+	done := err == nil
+	switch v := v.(type) {
+	case tier.Claimed:
+		done = done && v.Granted
+	case bool:
+		done = done && v
+	}
+	if done {
+		return "done"
+	}
+	return "refused"
+}
+
+// load is the source behind the gate: a process that sleeps reads nothing.
+func (p *logProcess) load(ctx context.Context, k string) (string, error) {
+	got, err := p.loadMany(ctx, []string{k})
+	if v, ok := got[k]; ok || err != nil {
+		return v, err
+	}
+	return "", cache.ErrNotFound
+}
+
+func (p *logProcess) loadMany(ctx context.Context, keys []string) (map[string]string, error) {
+	p.thinks(ctx)
+	p.misses(ctx, full(ctx, keys...)...)
+	got, err := p.process.loadMany(ctx, keys)
+	p.gate.awake()
+	return got, err
+}
+
+// codec returns a codec whose decoding a story can hold.
+func (p *logProcess) codec() codec.Codec { return storyCodec{codec.JSON, p.gate} }
+
+type storyCodec struct {
+	codec.Codec
+	g *gate
+}
+
+func (storyCodec) ID() string { return "story" }
+
+func (c storyCodec) Unmarshal(data []byte, v any) error {
+	c.g.linger("decode")
+	return c.Codec.Unmarshal(data, v)
+}
+
+// logWire is the log as one process reaches it. Each message takes a moment, also one that the
+// log sends by itself. A message that is new to the process adds a line to the story.
+type logWire struct {
+	p     *logProcess
+	names *names
+}
+
+func (w logWire) Bound() time.Duration { return w.p.loglink.Bound() }
+
+func (w logWire) Sync(ctx context.Context, at invalidate.Cursor, a invalidate.Append) (invalidate.Page, error) {
+	what := w.names.list(slices.Concat(a.Keys, a.Scopes))
+	if what == "" {
+		w.p.pace.wait(ctx)
+	}
+	if err := nap(ctx, w.p.wire*7/10); err != nil {
+		return invalidate.Page{}, err
+	}
+	page, err := w.p.loglink.Sync(ctx, at, a)
+	if what != "" && w.p.losing.Swap(false) {
+		page, err = invalidate.Page{}, errLost
+	}
+	if what != "" {
+		w.p.ear.missed(w.p, what, err)
+	}
+	if err == nil {
+		w.p.ear.hear(w.p, w.names, page)
+	}
+	return page, err
+}
+
+func (w logWire) Tail(ctx context.Context, at invalidate.Cursor) (invalidate.Page, error) {
+	page, err := w.p.loglink.Tail(ctx, at)
+	if err == nil && len(page.Keys)+len(page.Scopes) > 0 {
+		if err := nap(ctx, w.p.wire/3); err != nil {
+			return invalidate.Page{}, err
+		}
+		w.p.ear.hear(w.p, w.names, page)
+	}
+	return page, err
+}
+
+// pace delays renewals, which may come at any time, to quarters of a second. So they do not come
+// during the few milliseconds of a command. A call that waits for a renewal gets it at once.
+type pace struct {
+	mu    sync.Mutex    // protects the rest
+	busy  int           // running calls
+	hurry chan struct{} // closed when a call begins
+}
+
+func (p *pace) wait(ctx context.Context) {
+	p.mu.Lock()
+	at := time.Now()
+	if p.busy > 0 {
+		p.mu.Unlock()
+		return
+	}
+	if p.hurry == nil {
+		p.hurry = make(chan struct{})
+	}
+	hurry := p.hurry
+	p.mu.Unlock()
+	const quarter = 250 * time.Millisecond
+	t := time.NewTimer(at.Add(quarter - 1).Truncate(quarter).Sub(at))
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-hurry:
+	case <-ctx.Done():
+	}
+}
+
+// call marks a call as running until over is called.
+func (p *pace) call() (over func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.busy++
+	if p.hurry != nil {
+		close(p.hurry)
+		p.hurry = nil
+	}
+	return func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.busy--
+	}
+}
+
+// logGate is the log behind a gate. It reports each append when it happens, even if the answer
+// is lost.
+type logGate struct {
+	g      *gate
+	log    *logtest.Memory
+	names  *names
+	outbox *outbox
+}
+
+func (l logGate) Bound() time.Duration { return l.log.Bound() }
+
+func (l logGate) Sync(ctx context.Context, at invalidate.Cursor, a invalidate.Append) (invalidate.Page, error) {
+	if err := l.catchUp(ctx); err != nil {
+		return invalidate.Page{}, err
+	}
+	what := l.names.list(slices.Concat(a.Keys, a.Scopes))
+	ask := func(ctx context.Context) (invalidate.Page, error) {
+		bumps := l.log.Bumps()
+		page, err := l.log.Sync(ctx, at, a)
+		if l.log.Bumps() > bumps && l.g.p.ear.open.Load() {
+			l.g.p.env.Printf("the log begins a new epoch")
+		}
+		if err == nil && what != "" {
+			l.g.p.env.Printf("%s appends %s", l.g.p.name, what)
+		}
+		return page, err
+	}
+	back := func(ctx context.Context) (invalidate.Page, error) { return pass(ctx, l.g, "sync", true, ask) }
+	if what == "" {
+		return back(ctx)
+	}
+	return pass(ctx, l.g, "append", false, repeat(l.g, "append", back))
+}
+
+func (l logGate) Tail(ctx context.Context, at invalidate.Cursor) (invalidate.Page, error) {
+	l.g.awake()
+	page, err := l.log.Tail(ctx, at)
+	l.g.hush(ctx)
+	l.g.awake()
+	return page, err
 }

@@ -93,15 +93,10 @@ func push(t *testing.T, w *logged) {
 // When the log has recovered, both agree, and both cache again.
 func TestLogFaultMatrix(t *testing.T) {
 	for _, f := range logFaults(t) {
-		for name, scope := range map[string]func(t *testing.T) invalidate.Scope{
-			"key":    func(t *testing.T) invalidate.Scope { return keyScope(t, 1) },
-			"prefix": func(*testing.T) invalidate.Scope { return invalidate.Prefix("default", "things:") },
-			"tag":    func(*testing.T) invalidate.Scope { return invalidate.Tag("default", "t") },
-			"all":    func(*testing.T) invalidate.Scope { return invalidate.All() },
-		} {
+		for name, scope := range scopes(t) {
 			t.Run(f.name+"/"+name, func(t *testing.T) {
 				for _, as := range []func(*tiertest.Faulty) tier.Remote{asIs, asLooker} {
-					synctest.Test(t, func(t *testing.T) { tryFault(t, f, scope(t), as) })
+					synctest.Test(t, func(t *testing.T) { tryFault(t, f, scope, as) })
 				}
 			})
 		}
@@ -109,7 +104,7 @@ func TestLogFaultMatrix(t *testing.T) {
 }
 
 func tryFault(t *testing.T, f logFault, s invalidate.Scope, as func(*tiertest.Faulty) tier.Remote) {
-	w := newLoggedOn(t, thingConfig{Tags: func(int, string) []string { return []string{"t"} }}, as)
+	w := newLoggedOn(t, thingConfig{Tags: tagT}, as)
 	w.want(t, 0, 1, "1.1")
 	w.want(t, 1, 1, "1.1")
 	f.before(w)

@@ -51,6 +51,28 @@ func nap(ctx context.Context, d time.Duration) error {
 	}
 }
 
+// bubble runs a subtest in a bubble.
+func bubble(t *testing.T, name string, test func(t *testing.T)) {
+	t.Helper()
+	t.Run(name, func(t *testing.T) { synctest.Test(t, test) })
+}
+
+// must ends the test if err is not nil.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// succeeds reports err, and the test goes on.
+func succeeds(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Error(err)
+	}
+}
+
 // open returns tiers that are closed when the test or its bubble ends.
 func open(t *testing.T, cfg cache.TiersConfig) *cache.Tiers {
 	t.Helper()
@@ -64,11 +86,17 @@ func open(t *testing.T, cfg cache.TiersConfig) *cache.Tiers {
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
-		if err := tiers.Close(ctx); err != nil {
-			t.Errorf("Close: %v", err)
-		}
+		succeeds(t, tiers.Close(ctx))
 	})
 	return tiers
+}
+
+// tiersOf returns the configuration of a process with or without a remote tier.
+func tiersOf(remote bool) (cfg cache.TiersConfig) {
+	if remote {
+		cfg.Remote = tiertest.NewMemory()
+	}
+	return cfg
 }
 
 // with returns a cache on tiers. Its lifetimes have no jitter unless cfg sets one.

@@ -67,42 +67,30 @@ func (w *logged) want(t *testing.T, i, k int, v string) {
 
 func (w *logged) invalidate(t *testing.T, i int, scopes ...invalidate.Scope) {
 	t.Helper()
-	if err := w.tiers[i].Invalidate(t.Context(), scopes...); err != nil {
-		t.Errorf("process %d: Invalidate: %v", i, err)
-	}
+	succeeds(t, w.tiers[i].Invalidate(t.Context(), scopes...))
 }
 
 // keyScope returns the scope of one key in namespace things.
 func keyScope(t *testing.T, k int) invalidate.Scope {
 	t.Helper()
 	full, err := key.Space{Tenant: cache.DefaultTenant, Namespace: "things"}.Key(strconv.Itoa(k))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return invalidate.Key(full)
 }
 
 // After one process invalidates a value by any scope, the other refuses it from either tier, as
 // soon as the record has arrived.
 func TestInvalidationReachesOthers(t *testing.T) {
-	for name, scopes := range map[string][]invalidate.Scope{
-		"key":      {keyScope(t, 1)},
-		"prefix":   {invalidate.Prefix("default", "things:")},
-		"tag":      {invalidate.Tag("default", "t")},
-		"all":      {invalidate.All()},
-		"together": {keyScope(t, 1), invalidate.Tag("default", "other")},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := newLogged(t, thingConfig{Tags: func(int, string) []string { return []string{"t"} }})
-				w.want(t, 0, 1, "1.1")
-				w.want(t, 1, 1, "1.1")
-				w.invalidate(t, 0, scopes...)
-				w.want(t, 0, 1, "1.2") // at once
-				advance(5 * time.Millisecond)
-				w.want(t, 1, 1, "1.2")
-				w.src.wantLoads(t, 2)
-			})
+	for name, scope := range scopes(t) {
+		bubble(t, name, func(t *testing.T) {
+			w := newLogged(t, thingConfig{Tags: tagT})
+			w.want(t, 0, 1, "1.1")
+			w.want(t, 1, 1, "1.1")
+			w.invalidate(t, 0, scope, invalidate.Tag("default", "other"))
+			w.want(t, 0, 1, "1.2") // at once
+			advance(5 * time.Millisecond)
+			w.want(t, 1, 1, "1.2")
+			w.src.wantLoads(t, 2)
 		})
 	}
 }
@@ -200,14 +188,162 @@ func TestReady(t *testing.T) {
 		if err := tiers.Ready(t.Context()); err != nil || time.Since(begun) > bound+time.Second+bound/20 {
 			t.Errorf("Ready = %v after %v", err, time.Since(begun))
 		}
-		if err := tiers.Close(t.Context()); err != nil {
-			t.Error(err)
-		}
+		succeeds(t, tiers.Close(t.Context()))
 		if err := tiers.Ready(t.Context()); !errors.Is(err, cache.ErrClosed) {
 			t.Errorf("Ready after Close = %v", err)
 		}
 		if err := open(t, cache.TiersConfig{}).Ready(t.Context()); err != nil {
 			t.Errorf("Ready without a log = %v", err)
+		}
+	})
+}
+
+// A fleet restarts on a new log, for example on another server, and old cells survive. The new
+// epochs may have lower numbers than those in the cells. A value that is invalidated now must be
+// gone in every process.
+func TestSurvivingCellsOfALostLog(t *testing.T) {
+	for name, scope := range map[string]invalidate.Scope{
+		"key": keyScope(t, 1), "tag": invalidate.Tag("default", "t"), "prefix": invalidate.Prefix("default", "things:"),
+	} {
+		bubble(t, name, func(t *testing.T) {
+			cfg := thingConfig{Tags: tagT}
+			w := newLogged(t, cfg)
+			for range 5 { // the next log will have far lower numbers
+				w.log.Restart()
+				advance(bound)
+			}
+			w.want(t, 0, 1, "1.1")
+			cell := cellOf(t, w.memory, cell1)
+			for i := range w.tiers {
+				must(t, w.tiers[i].Close(t.Context()))
+			}
+			w.log.Delete()
+			cfg.Load = w.src.load
+			for i := range w.tiers {
+				w.tiers[i] = open(t, cache.TiersConfig{Remote: w.wire[i], Log: w.link[i]})
+				w.c[i] = with(t, w.tiers[i], cfg)
+			}
+			synctest.Wait()
+			w.invalidate(t, 0, scope, invalidate.Strict)
+			store(t, w.memory, cell1, cell, time.Hour) // the node that held the cell comes back with it
+			w.want(t, 0, 1, "1.2")
+			w.want(t, 1, 1, "1.2")
+			if n := w.tiers[0].Stats().Total.CellsRefused; n != 1 {
+				t.Errorf("%d cells were refused, want 1: the cell of another epoch", n)
+			}
+		})
+	}
+}
+
+// commit puts an invalidation into the log as a database does at COMMIT. No process called
+// Invalidate.
+func (w *logged) commit(t *testing.T, s invalidate.Scope) {
+	t.Helper()
+	a := invalidate.Append{Scopes: []invalidate.Fence{s.Fence()}}
+	if s.Kind() == invalidate.KindKey {
+		a = invalidate.Append{Keys: a.Scopes}
+	}
+	if _, err := w.log.Sync(t.Context(), invalidate.Cursor{}, a); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// When Settle returns, no process can still serve a value that was invalidated before the call.
+// Another process may have a longer lease.
+func TestSettle(t *testing.T) {
+	for name, widest := range map[string]time.Duration{"one bound": bound, "a wider bound": 3 * bound} {
+		bubble(t, name, func(t *testing.T) {
+			w := newLogged(t, thingConfig{Tags: tagT})
+			slow := logtest.NewFaulty(w.log.Handle(widest))
+			other := with(t, open(t, cache.TiersConfig{Log: slow}), thingConfig{
+				Load: w.src.load, Tags: tagT,
+			})
+			advance(widest)
+			want := func(v string) {
+				t.Helper()
+				if got, err := other.Get(t.Context(), 1); err != nil || got != v {
+					t.Errorf("the other process reads %q, %v; want %q", got, err, v)
+				}
+			}
+			want("1.1")
+			advance(widest)
+			slow.Hang(true)
+			w.commit(t, invalidate.Tag("default", "t"))
+			want("1.1") // the other process cannot know yet
+			begun := time.Now()
+			must(t, w.tiers[0].Settle(t.Context()))
+			if took := time.Since(begun); took < widest || took > widest+widest/1000+10*time.Millisecond {
+				t.Errorf("Settle took %v, want the widest bound, %v", took, widest)
+			}
+			want("1.2")
+		})
+	}
+}
+
+// Settle also waits for this process. It returns the reason when it fails.
+func TestSettleFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newLogged(t, thingConfig{})
+		advance(time.Second)
+		down := errors.New("down")
+		w.link[0].Fail(down)
+		ctx, cancel := context.WithTimeout(t.Context(), bound)
+		defer cancel()
+		err := w.tiers[0].Settle(ctx)
+		if !errors.Is(err, down) || !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, cache.ErrUnavailable) {
+			t.Errorf("Settle without the log = %v, want the log's error and DeadlineExceeded", err)
+		}
+		w.link[0].Heal()
+		advance(bound)
+		short, cancel := context.WithTimeout(t.Context(), bound/2)
+		defer cancel()
+		if err := w.tiers[0].Settle(short); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Settle with too little time = %v, want DeadlineExceeded", err)
+		}
+		over := make(chan error)
+		go func() { over <- w.tiers[0].Settle(context.WithoutCancel(t.Context())) }()
+		advance(bound / 2)
+		succeeds(t, w.tiers[0].Close(t.Context()))
+		if err := <-over; !errors.Is(err, cache.ErrClosed) {
+			t.Errorf("Settle of closed tiers = %v, want ErrClosed", err)
+		}
+		begun := time.Now()
+		if err := open(t, cache.TiersConfig{}).Settle(t.Context()); err != nil || time.Since(begun) != 0 {
+			t.Errorf("Settle without a log = %v after %v, want nil at once", err, time.Since(begun))
+		}
+	})
+}
+
+// tableLog is a log that removes cells, as a log in a database does.
+type tableLog struct {
+	*logtest.Memory
+	tier   string
+	remove func(context.Context, []string, time.Duration) error
+}
+
+func (l *tableLog) UseCells(tier string, remove func(context.Context, []string, time.Duration) error) {
+	l.tier, l.remove = tier, remove
+}
+
+// A log that removes cells gets a function that removes them from the remote tier.
+func TestLogUsesCells(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newLogged(t, thingConfig{})
+		l := &tableLog{Memory: w.log}
+		tiers := open(t, cache.TiersConfig{Log: l, Remote: w.wire[1]})
+		if l.tier != "memory" {
+			t.Errorf("the log knows the remote tier as %q, want the name of the wrapped tier", l.tier)
+		}
+		w.want(t, 0, 1, "1.1")
+		k := keyScope(t, 1)
+		must(t, l.remove(t.Context(), []string{k.Text()}, 0))
+		if cell, err := w.memory.Get(t.Context(), k.Text()); err != nil || cell != nil {
+			t.Errorf("the cell is %x, %v; want none", cell, err)
+		}
+		succeeds(t, tiers.Close(t.Context()))
+		alone := &tableLog{Memory: w.log, tier: "unset"}
+		if err := open(t, cache.TiersConfig{Log: alone}).Close(t.Context()); err != nil || alone.tier != "" || alone.remove != nil {
+			t.Errorf("without a remote tier the log knows %q and has a function to remove: %v", alone.tier, alone.remove != nil)
 		}
 	})
 }

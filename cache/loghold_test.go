@@ -1,7 +1,9 @@
 package cache_test
 
 import (
+	"context"
 	"errors"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -21,27 +23,25 @@ func TestHoldKeepsFromCaching(t *testing.T) {
 		"prefix": invalidate.Prefix("default", "things:"),
 		"tag":    invalidate.Tag("default", "t"),
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := newLogged(t, thingConfig{Tags: func(int, string) []string { return []string{"t"} }})
-				w.want(t, 0, 1, "1.1")
-				w.want(t, 1, 1, "1.1")
-				w.invalidate(t, 0, scope, invalidate.Hold(hold))
-				advance(5 * time.Millisecond)
-				w.want(t, 0, 1, "1.2")
-				w.want(t, 0, 1, "1.3")
-				w.want(t, 1, 1, "1.4")
-				if m, err := w.c[1].GetMany(t.Context(), []int{1}); err != nil || m[1] != "1.5" {
-					t.Errorf("GetMany = %v, %v", m, err)
-				}
-				if s := w.tiers[1].Stats().Total; s.Fills != 0 || s.FillsNotWanted == 0 {
-					t.Errorf("%d fills and %d not wanted", s.Fills, s.FillsNotWanted)
-				}
-				advance(hold)
-				w.want(t, 1, 1, "1.6")
-				w.want(t, 1, 1, "1.6")
-				w.want(t, 0, 1, "1.6")
-			})
+		bubble(t, name, func(t *testing.T) {
+			w := newLogged(t, thingConfig{Tags: tagT})
+			w.want(t, 0, 1, "1.1")
+			w.want(t, 1, 1, "1.1")
+			w.invalidate(t, 0, scope, invalidate.Hold(hold))
+			advance(5 * time.Millisecond)
+			w.want(t, 0, 1, "1.2")
+			w.want(t, 0, 1, "1.3")
+			w.want(t, 1, 1, "1.4")
+			if m, err := w.c[1].GetMany(t.Context(), []int{1}); err != nil || m[1] != "1.5" {
+				t.Errorf("GetMany = %v, %v", m, err)
+			}
+			if s := w.tiers[1].Stats().Total; s.Fills != 0 || s.FillsNotWanted == 0 {
+				t.Errorf("%d fills and %d not wanted", s.Fills, s.FillsNotWanted)
+			}
+			advance(hold)
+			w.want(t, 1, 1, "1.6")
+			w.want(t, 1, 1, "1.6")
+			w.want(t, 0, 1, "1.6")
 		})
 	}
 }
@@ -77,9 +77,7 @@ func TestMaxAgeNeedsAYoungLease(t *testing.T) {
 		fetch := func() cache.Result[string] {
 			t.Helper()
 			r, err := w.c[1].Fetch(t.Context(), 1, nil, young)
-			if err != nil {
-				t.Error(err)
-			}
+			succeeds(t, err)
 			return r
 		}
 		advance(3 * bound)
@@ -114,24 +112,22 @@ func TestMaxAgeNeedsAYoungLease(t *testing.T) {
 // is as young as this call demands, but the call serves nothing that needs a lease.
 func TestMaxAgeOfNothingReplaces(t *testing.T) {
 	for name, many := range map[string]bool{"Fetch": false, "GetMany": true} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := newLogged(t, thingConfig{})
-				for _, l := range w.link {
-					l.Delay(time.Millisecond)
+		bubble(t, name, func(t *testing.T) {
+			w := newLogged(t, thingConfig{})
+			for _, l := range w.link {
+				l.Delay(time.Millisecond)
+			}
+			advance(bound)
+			w.want(t, 0, 1, "1.1")
+			advance(10 * time.Millisecond)
+			if many {
+				if got, err := w.c[0].GetMany(t.Context(), []int{1}, cache.MaxAge(0)); err != nil || got[1] != "1.2" {
+					t.Fatalf("GetMany = %v, %v; want 1.2", got, err)
 				}
-				advance(bound)
-				w.want(t, 0, 1, "1.1")
-				advance(10 * time.Millisecond)
-				if many {
-					if got, err := w.c[0].GetMany(t.Context(), []int{1}, cache.MaxAge(0)); err != nil || got[1] != "1.2" {
-						t.Fatalf("GetMany = %v, %v; want 1.2", got, err)
-					}
-				} else if got, err := w.c[0].Fetch(t.Context(), 1, nil, cache.MaxAge(0)); err != nil || got.Value != "1.2" {
-					t.Fatalf("Fetch = %v, %v; want 1.2", got, err)
-				}
-				w.want(t, 1, 1, "1.2")
-			})
+			} else if got, err := w.c[0].Fetch(t.Context(), 1, nil, cache.MaxAge(0)); err != nil || got.Value != "1.2" {
+				t.Fatalf("Fetch = %v, %v; want 1.2", got, err)
+			}
+			w.want(t, 1, 1, "1.2")
 		})
 	}
 }
@@ -155,4 +151,157 @@ func TestMaxAgeOfNothingBelievesNoClock(t *testing.T) {
 			t.Errorf("Fetch = %+v, %v, want the value of the last load", r, err)
 		}
 	})
+}
+
+// A load that began within a hold may have read the replica that lags, also if the hold ended
+// before the load did. No tier keeps its value. The other process does not find it, either.
+func TestLoadThatOutlivesItsHold(t *testing.T) {
+	const hold = 5 * time.Second
+	for name, tt := range map[string]struct {
+		scope invalidate.Scope
+		cfg   thingConfig
+		took  time.Duration
+		load  func(t *testing.T, c things)
+	}{
+		"key of a local cache": {scope: keyScope(t, 1), cfg: thingConfig{LocalOnly: true}},
+		"prefix":               {scope: invalidate.Prefix("default", "things:")},
+		"tag":                  {scope: invalidate.Tag("default", "t")},
+		"local cache, past LoadTimeout": {
+			scope: invalidate.Tag("default", "t"), took: time.Hour,
+			cfg: thingConfig{LocalOnly: true, Policy: patch{LoadTimeout: new(2 * time.Second)}},
+		},
+		"everything": {scope: invalidate.All()},
+		"batch": {scope: invalidate.Tag("default", "t"), load: func(t *testing.T, c things) {
+			if _, err := c.GetMany(t.Context(), []int{1, 2, 3}); err != nil {
+				t.Error(err)
+			}
+		}},
+		"refresh": {scope: invalidate.Tag("default", "t"), load: func(t *testing.T, c things) {
+			succeeds(t, c.Refresh(t.Context(), 1))
+		}},
+	} {
+		bubble(t, name, func(t *testing.T) {
+			lag := tt.took
+			if lag == 0 {
+				lag = hold / 2
+			}
+			src := &replica{took: lag}
+			tt.cfg.Tags = func(int, string) []string { return []string{"t"} }
+			w := newLogged(t, tt.cfg)
+			c := with(t, w.tiers[0], thingConfig{
+				Namespace: "things", Tags: tt.cfg.Tags, LocalOnly: tt.cfg.LocalOnly, Policy: tt.cfg.Policy, Load: src.load,
+			})
+			w.invalidate(t, 0, tt.scope, invalidate.Hold(hold))
+			advance(hold - hold/4)
+			src.set("old", "new")
+			switch {
+			case tt.load != nil:
+				tt.load(t, c)
+			case tt.took > 0:
+				if _, err := c.Get(t.Context(), 1); err == nil {
+					t.Error("the load ended within LoadTimeout")
+				}
+				advance(lag)
+			default:
+				if v := get(t, c, 1); v != "old" {
+					t.Errorf("the first read got %q, want the lagging replica's value", v)
+				}
+			}
+			src.took = 0
+			if v := get(t, c, 1); v != "new" {
+				t.Errorf("after the hold the process reads %q: it has cached the replica's old value", v)
+			}
+			if n := total(w.tiers[0]).Fills; n > 1 {
+				t.Errorf("%d fills, want at most the last load's", n)
+			}
+		})
+	}
+}
+
+// replica is a source that lags: a load returns what it knew when it began.
+type replica struct {
+	mu   sync.Mutex // protects the rest
+	took time.Duration
+	now  string // what the next load reads
+	next string // what later loads read
+}
+
+func (r *replica) set(now, next string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.now, r.next = now, next
+}
+
+func (r *replica) load(_ context.Context, _ int) (string, error) {
+	r.mu.Lock()
+	v, took := r.now, r.took
+	r.now = r.next
+	r.mu.Unlock()
+	<-time.After(took)
+	return v, nil
+}
+
+// A value that was built from a held part is as old as the part. Neither is cached.
+func TestValueBuiltFromAHeldPart(t *testing.T) {
+	const hold = 5 * time.Second
+	for name, scope := range map[string]invalidate.Scope{
+		"key":    keyScope(t, 1),
+		"prefix": invalidate.Prefix("default", "things:"),
+		"tag":    invalidate.Tag("default", "t"),
+	} {
+		bubble(t, name, func(t *testing.T) {
+			tiers := open(t, cache.TiersConfig{Log: logtest.NewMemory(logtest.MemoryConfig{Bound: bound})})
+			src := &replica{}
+			parts := with(t, tiers, thingConfig{Load: src.load, Tags: tagT})
+			outer := with(t, tiers, thingConfig{Namespace: "pages", Load: func(ctx context.Context, k int) (string, error) {
+				v, err := parts.Get(ctx, k)
+				<-time.After(hold)
+				return "page of " + v, err
+			}})
+			whole := with(t, tiers, thingConfig{Namespace: "sites", Load: outer.Get})
+			must(t, tiers.Ready(t.Context()))
+			must(t, tiers.Invalidate(t.Context(), scope, invalidate.Hold(hold)))
+			advance(hold / 2)
+			src.set("old", "new")
+			if v := get(t, whole, 1); v != "page of old" {
+				t.Errorf("within the hold: %q", v)
+			}
+			if v := get(t, whole, 1); v != "page of new" {
+				t.Errorf("after the hold: %q: the value built from the held part was cached", v)
+			}
+			src.set("newer", "newer")
+			if v := get(t, whole, 1); v != "page of new" {
+				t.Errorf("after the hold: %q: nothing is cached", v)
+			}
+		})
+	}
+}
+
+// A Set within a hold keeps its value in this process, and out of the remote tier, whatever kind of
+// scope is held.
+func TestSetWithinAHold(t *testing.T) {
+	for name, scope := range map[string]invalidate.Scope{
+		"key":    keyScope(t, 1),
+		"prefix": invalidate.Prefix("default", "things:"),
+		"tag":    invalidate.Tag("default", "t"),
+	} {
+		bubble(t, name, func(t *testing.T) {
+			w := newLogged(t, thingConfig{Tags: tagT})
+			w.want(t, 1, 1, "1.1")
+			w.invalidate(t, 0, scope, invalidate.Hold(time.Second))
+			for range 2 {
+				must(t, w.c[0].Set(t.Context(), 1, "set"))
+				w.want(t, 0, 1, "set")
+			}
+			advance(5 * time.Millisecond)
+			w.want(t, 1, 1, "1.2")
+			if n := total(w.tiers[0]).FillsNotWanted; n != 2 {
+				t.Errorf("%d fills not wanted, want those of both Sets", n)
+			}
+			advance(time.Second)
+			must(t, w.c[0].Set(t.Context(), 1, "later"))
+			advance(5 * time.Millisecond)
+			w.want(t, 1, 1, "later")
+		})
+	}
 }

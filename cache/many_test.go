@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/internal/race"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/invalidate/logtest"
 	"github.com/twofold-go/twofold/key"
@@ -91,19 +93,13 @@ func TestSetManyRoundTrips(t *testing.T) {
 		tiers := open(t, cache.TiersConfig{Remote: remote, Log: link})
 		src := &source{}
 		c := with(t, tiers, thingConfig{Load: src.load})
-		if err := tiers.Ready(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, tiers.Ready(t.Context()))
 		keys, vals := numbered(900, "set")
-		if err := c.SetMany(t.Context(), vals); err != nil {
-			t.Fatalf("SetMany: %v", err)
-		}
+		must(t, c.SetMany(t.Context(), vals))
 		if diff := cmp.Diff(map[string]int{"claim": 1, "fill": 1}, remote.taken()); diff != "" || appends != 1 {
 			t.Errorf("SetMany of absent keys: %d appends, want 1 (-want +got):\n%s", appends, diff)
 		}
-		if err := c.SetMany(t.Context(), vals); err != nil {
-			t.Fatalf("SetMany: %v", err)
-		}
+		must(t, c.SetMany(t.Context(), vals))
 		if diff := cmp.Diff(map[string]int{"claim": 2, "fill": 1}, remote.taken()); diff != "" || appends != 2 {
 			t.Errorf("SetMany of cached keys: %d appends, want 2 (-want +got):\n%s", appends, diff)
 		}
@@ -112,9 +108,7 @@ func TestSetManyRoundTrips(t *testing.T) {
 			t.Errorf("GetMany: %v (-want +got):\n%s", err, diff)
 		}
 		src.wantLoads(t, 0)
-		if err := c.DeleteMany(t.Context(), append(keys, keys...)); err != nil {
-			t.Fatalf("DeleteMany: %v", err)
-		}
+		must(t, c.DeleteMany(t.Context(), append(keys, keys...)))
 		if diff := cmp.Diff(map[string]int{"unlink": 1}, remote.taken()); diff != "" || appends != 3 {
 			t.Errorf("DeleteMany: %d appends, want 3 (-want +got):\n%s", appends, diff)
 		}
@@ -156,9 +150,7 @@ func TestManyWithFailedKeys(t *testing.T) {
 	if _, ok := c.Peek(t.Context(), "a"); ok {
 		t.Error("the valid key was not deleted")
 	}
-	if err := c.Set(t.Context(), "a", "2"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, c.Set(t.Context(), "a", "2"))
 	wantError(t, c.DeleteMany(t.Context(), []string{"a"}, c.Tag("")), "delete many", "default:things", invalidate.ErrScope)
 	if _, ok := c.Peek(t.Context(), "a"); !ok {
 		t.Error("DeleteMany with an invalid scope deleted a key")
@@ -177,9 +169,7 @@ func TestManyWithFailedKeys(t *testing.T) {
 func TestManyRaces(t *testing.T) {
 	seed := seedOf(t)
 	for run := range uint64(12) {
-		t.Run(fmt.Sprint(run), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) { manyRaces(t, rand.New(rand.NewPCG(seed, run)), run%2 == 0, run%3 == 0) })
-		})
+		bubble(t, fmt.Sprint(run), func(t *testing.T) { manyRaces(t, rand.New(rand.NewPCG(seed, run)), run%2 == 0, run%3 == 0) })
 	}
 }
 
@@ -268,4 +258,159 @@ func manyRaces(t *testing.T, r *rand.Rand, logged, harmed bool) {
 			t.Errorf("the other process reads %d of key %d, want %d", got, k, now[k])
 		}
 	}
+}
+
+// One node of the remote tier fails, and the cells exist. SetMany names the key of that node, and
+// stores all others for every process.
+func TestSetManyWithOneFailingCell(t *testing.T) {
+	const n = 50
+	for _, logged := range []bool{false, true} {
+		bubble(t, fmt.Sprint("log ", logged), func(t *testing.T) {
+			wire := tiertest.NewFaulty(tiertest.NewMemory())
+			tc := cache.TiersConfig{}
+			if logged {
+				tc.Log = logtest.NewMemory(logtest.MemoryConfig{Bound: bound})
+			}
+			_, c := fleet(t, 2, wire, tc, thingConfig{})
+			vals, again := map[int]string{}, map[int]string{}
+			for k := range n {
+				vals[k], again[k] = fmt.Sprint("first ", k), fmt.Sprint("second ", k)
+			}
+			must(t, c[0].SetMany(t.Context(), vals))
+			down := errors.New("the node hangs")
+			wire.FailKeys(down, keyScope(t, 7).Text())
+			err := c[0].SetMany(t.Context(), again)
+			be, ok := errors.AsType[*cache.BatchError[int]](err)
+			if !ok || len(be.Errs) != 1 || !errors.Is(be.Errs[7], down) {
+				t.Fatalf("SetMany = %v, want a BatchError of key 7", err)
+			}
+			wire.FailKeys(nil, keyScope(t, 7).Text())
+			advance(bound)
+			for k := range n {
+				for i := range c {
+					if v, err := c[i].Get(t.Context(), k); k != 7 && (err != nil || v != again[k]) {
+						t.Errorf("process %d reads %d: %q, %v; want %q", i, k, v, err, again[k])
+					}
+				}
+			}
+		})
+	}
+}
+
+// The remote tier is down. SetMany and DeleteMany name every key, in a time that grows with their
+// number. With its square, each call took over 20 s.
+func TestManyKeysWithoutARemoteTier(t *testing.T) {
+	n, most := 100_000, 10*time.Second // in quadratic time it takes minutes
+	if race.Enabled {
+		n = 20_000
+	}
+	wire := faulty()
+	wire.Fail(errors.New("down"))
+	_, c := fleet(t, 1, wire, cache.TiersConfig{}, thingConfig{})
+	vals, keys := make(map[int]string, n), make([]int, n)
+	for k := range n {
+		vals[k], keys[k] = "v", k
+	}
+	for name, call := range map[string]func() error{
+		"SetMany":    func() error { return c[0].SetMany(t.Context(), vals) },
+		"DeleteMany": func() error { return c[0].DeleteMany(t.Context(), keys) },
+	} {
+		begun := time.Now()
+		err := call()
+		if took := time.Since(begun); took > most {
+			t.Errorf("%s of %d keys took %v, want less than %v", name, n, took, most)
+		}
+		if be, ok := errors.AsType[*cache.BatchError[int]](err); !ok || len(be.Errs) != n {
+			t.Errorf("%s does not name every key", name)
+		}
+	}
+}
+
+// partial is a remote tier with one unreachable node.
+type partial struct {
+	*tiertest.Faulty
+	down string // the suffix of that node's keys
+	up   atomic.Bool
+}
+
+func (p *partial) Unlink(ctx context.Context, keys ...string) error {
+	var ok, failed []string
+	for _, k := range keys {
+		if !p.up.Load() && strings.HasSuffix(k, p.down) {
+			failed = append(failed, k)
+		} else {
+			ok = append(ok, k)
+		}
+	}
+	if err := p.Faulty.Unlink(ctx, ok...); err != nil || len(failed) == 0 {
+		return err
+	}
+	return &tier.KeysError{Keys: failed, Err: errRemote}
+}
+
+// While the log hangs, DeleteMany fails for every key, also for those whose cells were removed.
+func TestDeleteManyWhileTheLogHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newLogged(t, thingConfig{})
+		remote := &partial{Faulty: w.wire[0], down: ":2"}
+		tiers := open(t, cache.TiersConfig{Remote: remote, Log: w.link[0]})
+		c := with(t, tiers, thingConfig{Load: w.src.load})
+		synctest.Wait()
+		w.link[0].Hang(true)
+		advance(bound / 3) // the syncer's call of the log hangs
+		err := c.DeleteMany(t.Context(), []int{1, 2})
+		be, ok := errors.AsType[*cache.BatchError[int]](err)
+		if !ok || len(be.Errs) != 2 {
+			t.Fatalf("DeleteMany: %v, want an error for each of two keys", err)
+		}
+		for k, err := range be.Errs {
+			if !errors.Is(err, cache.ErrUnavailable) {
+				t.Errorf("key %d: %v, want ErrUnavailable", k, err)
+			}
+		}
+		remote.up.Store(true)
+		w.link[0].Heal()
+	})
+}
+
+// A LocalOnly cache would leave the cells of another cache with its namespace.
+func TestLocalOnlyBesideOneThatIsNot(t *testing.T) {
+	tiers := open(t, cache.TiersConfig{Remote: tiertest.NewMemory()})
+	with(t, tiers, thingConfig{})
+	_, err := cache.New(tiers, thingConfig{Namespace: "things", LocalOnly: true})
+	if err == nil || !strings.Contains(err.Error(), "LocalOnly") {
+		t.Errorf("New: %v, want an error that names LocalOnly", err)
+	}
+}
+
+// Set refuses options that leave it no tier.
+func TestSetWithoutATier(t *testing.T) {
+	for name, tiers := range map[string]*cache.Tiers{
+		"no remote tier": open(t, cache.TiersConfig{}), "LocalOnly": open(t, cache.TiersConfig{Remote: tiertest.NewMemory()}),
+	} {
+		c := with(t, tiers, thingConfig{LocalOnly: true})
+		wantError(t, c.Set(t.Context(), 1, "v", cache.SkipLocal()), "set", cell1, cache.ErrOption)
+		err := c.SetMany(t.Context(), map[int]string{1: "v"}, cache.SkipLocal())
+		wantError(t, err, "set many", "default:things", cache.ErrOption)
+		if s := tiers.Stats(); s.Kinds.Keys != 0 {
+			t.Errorf("%s: a refused call had an effect", name)
+		}
+	}
+}
+
+// SetMany waits for the log no longer than InvalidateWait, for any number of records.
+func TestSetManyWaitsOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newLogged(t, thingConfig{Policy: patch{MaxValueBytes: new(100)}})
+		w.link[0].Hang(true)
+		begun := time.Now()
+		err := w.c[0].SetMany(t.Context(), map[int]string{1: "a", 2: strings.Repeat("v", 200)})
+		if !errors.Is(err, cache.ErrUnavailable) {
+			t.Errorf("SetMany: %v, want ErrUnavailable", err)
+		}
+		if took := time.Since(begun); took > 260*time.Millisecond {
+			t.Errorf("SetMany took %v, want 250ms", took)
+		}
+		w.link[0].Heal()
+	})
 }

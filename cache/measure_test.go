@@ -29,41 +29,12 @@ const instrumentsFile = "testdata/instruments.golden"
 func (w *watched) instruments(t *testing.T) string {
 	t.Helper()
 	var rm metricdata.ResourceMetrics
-	if err := w.reader.Collect(t.Context(), &rm); err != nil {
-		t.Fatal(err)
-	}
+	must(t, w.reader.Collect(t.Context(), &rm))
 	var lines []string
 	for _, sm := range rm.ScopeMetrics {
 		for _, m := range sm.Metrics {
-			kind, sets := "", []attribute.Set(nil)
-			switch d := m.Data.(type) {
-			case metricdata.Sum[int64]:
-				kind = "counter"
-				for _, p := range d.DataPoints {
-					sets = append(sets, p.Attributes)
-				}
-			case metricdata.Gauge[int64]:
-				kind = "gauge"
-				for _, p := range d.DataPoints {
-					sets = append(sets, p.Attributes)
-				}
-			case metricdata.Gauge[float64]:
-				kind = "gauge"
-				for _, p := range d.DataPoints {
-					sets = append(sets, p.Attributes)
-				}
-			case metricdata.Histogram[int64]:
-				kind = "histogram"
-				for _, p := range d.DataPoints {
-					sets = append(sets, p.Attributes)
-				}
-			case metricdata.Histogram[float64]:
-				kind = "histogram"
-				for _, p := range d.DataPoints {
-					sets = append(sets, p.Attributes)
-				}
-			}
-			line := strings.TrimRight(fmt.Sprintf("%-22s %-9s %-9s %s", m.Name, kind, m.Unit, keysOf(sets)), " ")
+			kind, points := pointsOf(t, m)
+			line := strings.TrimRight(fmt.Sprintf("%-22s %-9s %-9s %s", m.Name, kind, m.Unit, keysOf(points)), " ")
 			lines = append(lines, line+"\n  "+m.Description+"\n")
 		}
 	}
@@ -73,10 +44,10 @@ func (w *watched) instruments(t *testing.T) string {
 
 // keysOf returns the names of the attributes. Those without the prefix "cache." get their
 // values, too.
-func keysOf(sets []attribute.Set) string {
+func keysOf(points []dataPoint) string {
 	values := map[string][]string{}
-	for _, s := range sets {
-		for _, kv := range s.ToSlice() {
+	for _, p := range points {
+		for _, kv := range p.set.ToSlice() {
 			if k, v := string(kv.Key), kv.Value.String(); !slices.Contains(values[k], v) {
 				values[k] = append(values[k], v)
 			}
@@ -138,9 +109,7 @@ func TestInstrumentList(t *testing.T) {
 			Remote: tiertest.NewMemory(), Log: logtest.NewMemory(logtest.MemoryConfig{Bound: time.Hour}),
 			Local: local.New(local.Config{}),
 		})
-		if err := w.Ready(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, w.Ready(t.Context()))
 		c := with(t, w.Tiers, thingConfig{Load: src.load, Policy: policy.Patch{
 			TTL: new(time.Minute), Stale: new(time.Minute), StaleIfError: new(time.Hour), NegativeTTL: new(time.Minute),
 		}})
@@ -159,9 +128,7 @@ func TestInstrumentList(t *testing.T) {
 		for range 40 * 1024 { // enough for a sample, whichever stripes the hits fall into
 			_, _ = c.Get(t.Context(), 3)
 		}
-		if err := c.Delete(t.Context(), 1); err != nil {
-			t.Fatal(err)
-		}
+		must(t, c.Delete(t.Context(), 1))
 		synctest.Wait()
 		rows := &rows{}
 		audited := with(t, w.Tiers, thingConfig{Namespace: "audited", Load: rows.load, Policy: patch{Audit: new(1.0), TTL: new(policy.Forever)}})
@@ -171,21 +138,15 @@ func TestInstrumentList(t *testing.T) {
 		advance(3 * time.Hour)
 		got := w.instruments(t)
 		if f := flag.Lookup("update"); f != nil && f.Value.String() == "true" {
-			if err := os.WriteFile(instrumentsFile, []byte(got), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.WriteFile(instrumentsFile, []byte(got), 0o600))
 		}
 		want, err := os.ReadFile(instrumentsFile)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if diff := cmp.Diff(string(want), got); diff != "" {
 			t.Errorf("the instruments differ (-want +got); run with -update to accept them:\n%s", diff)
 		}
 		doc, err := os.ReadFile("OPERATIONS.md")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for line := range strings.Lines(got) {
 			if name := strings.Fields(line)[0]; strings.HasPrefix(line, "cache.") && !bytes.Contains(doc, []byte("| `"+name+"` |")) {
 				t.Errorf("OPERATIONS.md does not list %s", name)

@@ -3,7 +3,6 @@ package cache_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -73,63 +72,33 @@ func TestSkippedTiers(t *testing.T) {
 			local: "set", opts: []cache.Option{cache.SkipRemote()},
 			again: fetched{Value: "set", Source: cache.Local}, then: fetched{Value: "set", Source: cache.Local},
 		},
-		{
-			name: "get many, no local",
-			first: func(t *testing.T, c things) {
-				t.Helper()
-				wantMany(t, c, map[int]string{1: "1.1"}, cache.SkipLocal())
-			},
-			cells: 1, opts: []cache.Option{cache.SkipLocal()},
-			again: fetched{Value: "1.1", Source: cache.Remote}, then: fetched{Value: "1.1", Source: cache.Remote},
-		},
-		{
-			name: "get many, no remote",
-			first: func(t *testing.T, c things) {
-				t.Helper()
-				wantMany(t, c, map[int]string{1: "1.1"}, cache.SkipRemote())
-			},
-			local: "1.1", opts: []cache.Option{cache.SkipRemote()},
-			again: fetched{Value: "1.1", Source: cache.Local}, then: fetched{Value: "1.1", Source: cache.Local},
-		},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				mem := tiertest.NewMemory()
-				remote := tiertest.NewFaulty(mem)
-				src := &source{}
-				ts, cs := fleet(t, 1, remote, cache.TiersConfig{}, thingConfig{Load: src.load})
-				tt.first(t, cs[0])
-				if n := ts[0].Stats().Local.Entries; (n == 1) != (tt.local != "") {
-					t.Errorf("%d local entries, want %q", n, tt.local)
-				}
-				remote.Fail(errRemote) // so that Peek reads only the local tier
-				if v, ok := cs[0].Peek(ctx, 1); v != tt.local || ok != (tt.local != "") {
-					t.Errorf("Peek = %q, %v, want %q", v, ok, tt.local)
-				}
-				remote.Heal()
-				if n := mem.Len(); n != tt.cells {
-					t.Errorf("%d cells, want %d", n, tt.cells)
-				}
-				wantFetch(t, cs[0], 1, tt.again, tt.opts...)
-				wantFetch(t, cs[0], 1, tt.then)
-			})
+		bubble(t, tt.name, func(t *testing.T) {
+			mem := tiertest.NewMemory()
+			remote := tiertest.NewFaulty(mem)
+			src := &source{}
+			ts, cs := fleet(t, 1, remote, cache.TiersConfig{}, thingConfig{Load: src.load})
+			tt.first(t, cs[0])
+			if n := ts[0].Stats().Local.Entries; (n == 1) != (tt.local != "") {
+				t.Errorf("%d local entries, want %q", n, tt.local)
+			}
+			remote.Fail(errRemote) // so that Peek reads only the local tier
+			if v, ok := cs[0].Peek(ctx, 1); v != tt.local || ok != (tt.local != "") {
+				t.Errorf("Peek = %q, %v, want %q", v, ok, tt.local)
+			}
+			remote.Heal()
+			if n := mem.Len(); n != tt.cells {
+				t.Errorf("%d cells, want %d", n, tt.cells)
+			}
+			wantFetch(t, cs[0], 1, tt.again, tt.opts...)
+			wantFetch(t, cs[0], 1, tt.then)
 		})
 	}
 }
 
 func wantSet(t *testing.T, c things, v string, opts ...cache.Option) {
 	t.Helper()
-	if err := c.Set(t.Context(), 1, v, opts...); err != nil {
-		t.Errorf("Set: %v", err)
-	}
-}
-
-func wantMany(t *testing.T, c things, want map[int]string, opts ...cache.Option) {
-	t.Helper()
-	got, err := c.GetMany(t.Context(), []int{1}, opts...)
-	if err != nil || fmt.Sprint(got) != fmt.Sprint(want) {
-		t.Errorf("GetMany = %v, %v, want %v", got, err, want)
-	}
+	succeeds(t, c.Set(t.Context(), 1, v, opts...))
 }
 
 // Callers share a load only if they skip the same tiers. Flights that use the remote tier share
@@ -191,9 +160,7 @@ func TestSkipAndFailedLoads(t *testing.T) {
 		wantFetch(t, cs[0], 1, fetched{Value: "1.1", Source: cache.Remote, Stale: true}, cache.SkipLocal())
 		wantFetch(t, cs[0], 1, fetched{Value: "1.1", Source: cache.Local, Stale: true}, cache.SkipRemote())
 		wantFetch(t, cs[0], 1, fetched{Err: errSource}, cache.SkipRemote(), cache.SkipLocal())
-		if err := mem.Unlink(t.Context(), "default:things:1"); err != nil {
-			t.Fatal(err)
-		}
+		must(t, mem.Unlink(t.Context(), cell1))
 		wantFetch(t, cs[0], 1, fetched{Err: errSource}, cache.SkipLocal())
 		advance(time.Minute)
 		wantFetch(t, cs[0], 1, fetched{Value: "1.1", Source: cache.Local, Stale: true})
@@ -218,6 +185,7 @@ func TestLocalOnly(t *testing.T) {
 			t.Errorf("GetMany = %v, %v; Peek = %v", m, err, peeked)
 		}
 		for name, err := range map[string]error{
+			"SetMany": c.SetMany(ctx, map[int]string{1: "a", 2: "b"}), "DeleteMany": c.DeleteMany(ctx, []int{1, 2}, c.Tag("t")),
 			"Set": c.Set(ctx, 1, "set"), "Expire": c.Expire(ctx, 2), "Refresh": c.Refresh(ctx, 3), "Delete": c.Delete(ctx, 4), "DeleteAll": c.DeleteAll(ctx),
 		} {
 			if err != nil {
@@ -259,6 +227,7 @@ func TestRefusedOptions(t *testing.T) {
 		{cache.Fresh(), "Set", "Fresh says what a read accepts|pass Fresh to Fetch"},
 		{cache.TTL(0), "Fetch GetOrLoad GetMany Set", "TTL of 0s|at least 1ms"},
 		{cache.TTL(-time.Second), "Fetch GetOrLoad GetMany Set", "TTL of -1s|at least 1ms"},
+		{cache.TTL(time.Microsecond), "Fetch GetOrLoad GetMany Set", "TTL of 1µs|at least 1ms"},
 		{cache.MaxAge(-time.Second), "Fetch GetOrLoad GetMany", "MaxAge of -1s|0 or more"},
 		{cache.Tags("a"), "Fetch GetOrLoad GetMany", "Tags on a read|set Config.Tags"},
 		{cache.Tags("a", ""), "Fetch GetOrLoad GetMany Set", "Tags|tag"},
@@ -278,7 +247,7 @@ func TestRefusedOptions(t *testing.T) {
 		}
 	}
 	err := c.Set(ctx, 1, "v", cache.SkipLocal(), cache.SkipRemote())
-	wantError(t, err, "set", "default:things:1", cache.ErrOption)
+	wantError(t, err, "set", cell1, cache.ErrOption)
 	if s := tiers.Stats(); src.total() != 0 || s.Kinds.Keys != 0 || s.Local.Entries != 0 {
 		t.Errorf("a refused call had an effect: %d loads, %+v, %+v", src.total(), s.Kinds, s.Local)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/internal/redistest"
+	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/invalidate/redislog"
 	"github.com/twofold-go/twofold/policy"
 	"github.com/twofold-go/twofold/tier/redistier"
@@ -29,7 +31,6 @@ type redisFleet struct {
 	loads atomic.Int64
 	peak  atomic.Int64 // the most concurrent loads
 	slow  atomic.Int64 // time of a load in ns
-	deaf  atomic.Bool  // loads ignore the end of their context
 }
 
 const redisMaxLoads = 16
@@ -55,14 +56,7 @@ func redisFleetOf(t *testing.T, client func() redis.UniversalClient, bound time.
 				break
 			}
 		}
-		slow := time.After(time.Duration(f.slow.Load()))
-		select {
-		case <-slow:
-		case <-ctx.Done():
-			if f.deaf.Load() {
-				<-slow
-			}
-		}
+		_ = nap(ctx, time.Duration(f.slow.Load()))
 		return fmt.Sprint("value ", k), nil
 	}
 	for i := range f.tiers {
@@ -77,9 +71,7 @@ func redisFleetOf(t *testing.T, client func() redis.UniversalClient, bound time.
 			cfg.Log = redislog.New(rdb, redislog.Config{Prefix: prefix, Bound: bound})
 		}
 		tiers, err := cache.Open(cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		t.Cleanup(func() { _ = tiers.Close(context.Background()) })
 		f.tiers[i] = tiers
 		if f.c[i], err = cache.New(tiers, cache.Config[int, string]{Namespace: "fleet:v1", Load: load, Tags: fleetTags}); err != nil {
@@ -191,17 +183,13 @@ func redisBatch(t *testing.T, f *redisFleet) {
 }
 
 func redisWrites(t *testing.T, f *redisFleet) {
-	if err := f.c[0].Set(t.Context(), 5000, "written"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, f.c[0].Set(t.Context(), 5000, "written"))
 	for i, c := range f.c {
 		if v, err := c.Get(t.Context(), 5000); v != "written" || err != nil {
 			t.Errorf("process %d after Set: %q, %v", i, v, err)
 		}
 	}
-	if err := f.c[0].Delete(t.Context(), 5000); err != nil {
-		t.Fatal(err)
-	}
+	must(t, f.c[0].Delete(t.Context(), 5000))
 	if src := f.get(t, 0, 5000); src != cache.Load {
 		t.Errorf("after Delete the value came from %v, want load", src)
 	}
@@ -356,36 +344,6 @@ func degradedButAnswering(t *testing.T, f *redisFleet) {
 	}
 }
 
-// TestRedisOverload shows that a dead Redis and a slow source lead to ErrOverloaded, not to ever
-// more goroutines.
-func TestRedisOverload(t *testing.T) {
-	t.Parallel()
-	s := redistest.Start(t)
-	f := newRedisFleet(t, func() redis.UniversalClient { return s.Client() })
-	if err := f.tiers[0].SetPolicies(policy.Table{{Patch: policy.Patch{LoadTimeout: new(300 * time.Millisecond)}}}); err != nil {
-		t.Fatal(err)
-	}
-	s.Kill(t)
-	f.slow.Store(int64(time.Second))
-	f.deaf.Store(true)
-	var overloaded atomic.Int64
-	var wg sync.WaitGroup
-	for i := range 100 {
-		wg.Go(func() {
-			if _, err := f.c[0].Get(t.Context(), i); errors.Is(err, cache.ErrOverloaded) {
-				overloaded.Add(1)
-			}
-		})
-	}
-	wg.Wait()
-	if n := f.peak.Load(); n > redisMaxLoads {
-		t.Errorf("%d concurrent loads, want at most %d", n, redisMaxLoads)
-	}
-	if overloaded.Load() == 0 {
-		t.Errorf("no read got ErrOverloaded")
-	}
-}
-
 // A key that holds another Redis type, such as one of an older program, is replaced by the first
 // Set and the first load.
 func TestSetOverAnotherRedisType(t *testing.T) {
@@ -393,9 +351,7 @@ func TestSetOverAnotherRedisType(t *testing.T) {
 	prefix := redistest.Prefix()
 	c := with(t, open(t, cache.TiersConfig{Remote: redistier.New(rdb, redistier.Config{Prefix: prefix})}), thingConfig{Load: (&source{}).load})
 	for _, k := range []string{"1", "2"} {
-		if err := rdb.LPush(t.Context(), prefix+":v:default:things:"+k, "x").Err(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, rdb.LPush(t.Context(), prefix+":v:default:things:"+k, "x").Err())
 	}
 	if err := c.Set(t.Context(), 1, "set"); err != nil {
 		t.Errorf("Set = %v, want nil", err)
@@ -407,5 +363,67 @@ func TestSetOverAnotherRedisType(t *testing.T) {
 		if kind, err := rdb.Type(t.Context(), prefix+":v:default:things:"+k).Result(); kind != "string" || err != nil {
 			t.Errorf("key %s holds a %s, %v; want a cell", k, kind, err)
 		}
+	}
+}
+
+// When a client lacks the server's password, Ready, writes and the log say so. The source
+// answers the reads.
+func TestMissingPassword(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t, redistest.Args("--maxclients", "1000")) // a server of its own
+	s.Do(t, "CONFIG", "SET", "requirepass", "secret")
+	rdb := redis.NewClient(s.Options())
+	t.Cleanup(func() { _ = rdb.Close() })
+	said := &lockedBuffer{}
+	says := func(part string) (n int) { // how many lines of the log have it
+		for line := range strings.Lines(said.String()) {
+			if strings.Contains(line, part) {
+				n++
+			}
+		}
+		return n
+	}
+	tiers, err := cache.Open(cache.TiersConfig{
+		Remote: redistier.New(rdb, redistier.Config{Prefix: "app"}),
+		Log:    redislog.New(rdb, redislog.Config{Prefix: "app"}),
+		Logger: slog.New(slog.NewTextHandler(said, nil)),
+	})
+	if err != nil {
+		t.Fatalf("Open: %v; it must not talk to Redis", err)
+	}
+	const reason = "wants a password (NOAUTH): set Password in the client's options"
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
+		defer cancel()
+		if err := tiers.Close(ctx); err == nil || !strings.Contains(err.Error(), reason) {
+			t.Errorf("Close = %v, want an error that names the reason", err)
+		}
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	if err := tiers.Ready(ctx); err == nil || !strings.Contains(err.Error(), "redislog: the server at "+s.Addr()+" "+reason) || !redis.IsAuthError(err) {
+		t.Errorf("Ready = %v, want an error that says the server %s", err, reason)
+	}
+	src := &source{}
+	c := with(t, tiers, thingConfig{Load: src.load})
+	for k := range 10 {
+		if v, err := c.Get(t.Context(), k); err != nil {
+			t.Errorf("Get = %q, %v; want the source's answer", v, err)
+		}
+	}
+	err = c.Set(t.Context(), 1, "new")
+	if _, ok := errors.AsType[*invalidate.PendingError](err); !ok || !strings.Contains(err.Error(), reason) {
+		t.Errorf("Set = %v, want a PendingError that says the server %s", err, reason)
+	}
+	if v, err := c.Get(t.Context(), 1); v != "new" || err != nil {
+		t.Errorf("Get = %q, %v; want the value of Set", v, err)
+	}
+	for _, what := range []string{"the lease has run out", "invalidations wait for the log or the remote tier"} {
+		if n := says(what); n != 1 {
+			t.Errorf("%d lines say that %s, want one; the log is\n%s", n, what, said.String())
+		}
+	}
+	if n := says(reason); n < 2 || n > 3 { // the breaker may log a third
+		t.Errorf("%d lines say that the server %s; the log is\n%s", n, reason, said.String())
 	}
 }

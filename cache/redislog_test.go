@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -14,17 +15,17 @@ import (
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/internal/redistest"
 	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/invalidate/redislog"
 	"github.com/twofold-go/twofold/key"
 	"github.com/twofold-go/twofold/policy"
+	"github.com/twofold-go/twofold/tier/redistier"
 )
 
 // fleetKey returns the scope of one key of the fleet.
 func fleetKey(t *testing.T, k int) invalidate.Scope {
 	t.Helper()
 	full, err := key.Space{Tenant: cache.DefaultTenant, Namespace: "fleet:v1"}.Key(fmt.Sprint(k))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return invalidate.Key(full)
 }
 
@@ -85,9 +86,7 @@ func redisCells(t *testing.T, f *redisFleet, rdb redis.UniversalClient) {
 	}
 	// On a busy machine even 100 keys may take longer than the usual RemoteTimeout.
 	patient := policy.Table{{Patch: policy.Patch{RemoteTimeout: new(10 * time.Second)}}}
-	if err := f.tiers[0].SetPolicies(patient); err != nil {
-		t.Fatal(err)
-	}
+	must(t, f.tiers[0].SetPolicies(patient))
 	const some = 100
 	for i := 0; i < len(keys); i += some {
 		end := min(i+some, len(keys))
@@ -102,9 +101,7 @@ func redisCells(t *testing.T, f *redisFleet, rdb redis.UniversalClient) {
 		})
 	}
 	before := countCells(t, rdb)
-	if err := f.tiers[0].Invalidate(t.Context(), scopes...); err != nil {
-		t.Fatal(err)
-	}
+	must(t, f.tiers[0].Invalidate(t.Context(), scopes...))
 	if n := before - countCells(t, rdb); n != len(keys) {
 		t.Errorf("%d cells were removed, want %d", n, len(keys))
 	}
@@ -124,9 +121,7 @@ func countCells(t *testing.T, rdb redis.UniversalClient) int {
 	} else {
 		err = count(t.Context(), rdb.(*redis.Client))
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return int(n.Load())
 }
 
@@ -134,9 +129,7 @@ func countCells(t *testing.T, rdb redis.UniversalClient) int {
 func redisStrict(t *testing.T, f *redisFleet) {
 	t.Helper()
 	f.get(t, 1, 7000)
-	if err := f.c[0].Delete(t.Context(), 7000, invalidate.Strict); err != nil {
-		t.Fatal(err)
-	}
+	must(t, f.c[0].Delete(t.Context(), 7000, invalidate.Strict))
 	if src := f.get(t, 1, 7000); src != cache.Load {
 		t.Errorf("after Strict the other process got the value from %v, want load", src)
 	}
@@ -158,4 +151,83 @@ func TestRedisLogFailover(t *testing.T) {
 			t.Errorf("process %d saw %d epochs, want 2", i, n)
 		}
 	}
+}
+
+// TestRedisHungNode pauses one node of a Cluster. Invalidations of keys on the other nodes go on
+// as usual. Those of keys on the paused node succeed when it is back.
+func TestRedisHungNode(t *testing.T) {
+	t.Parallel()
+	// A call to the paused node ends after a quarter of the bound. A Delete that waited for one
+	// would take about that long. A busy machine may stop a few of thousands for half as long.
+	const bound = 4 * time.Second
+	cluster := redistest.StartCluster(t, 3, redistest.Args("--cluster-require-full-coverage", "no"))
+	prefix, hung := redistest.Prefix(), cluster.Nodes[1]
+	remote := redistier.New(cluster.Client(), redistier.Config{Prefix: prefix})
+	tiers := open(t, cache.TiersConfig{
+		Remote: remote,
+		Log:    redislog.New(redistest.Start(t).Client(), redislog.Config{Prefix: prefix, Bound: bound}),
+		Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
+
+		InvalidateWait: bound / 2,
+		Policies:       policy.Table{{Patch: policy.Patch{RemoteTimeout: new(bound)}}},
+	})
+	c := with(t, tiers, cache.Config[int, string]{Namespace: "fleet:v1"})
+	var well, ill []int
+	for k := range 60 {
+		if _, name := remote.Names([]string{fleetKey(t, k).Text()}); cluster.Owner(t, name[0]) == hung {
+			ill = append(ill, k)
+		} else {
+			well = append(well, k)
+		}
+		redistest.Eventually(t, "a new cluster stores a value", func(ctx context.Context) error {
+			return c.Set(ctx, k, fmt.Sprint(k))
+		})
+	}
+	redistest.Eventually(t, "nothing of the set-up is pending", func(context.Context) error { return noneWaits(tiers) })
+	hung.Stop(t)
+	pending := make(chan error)
+	go func() { pending <- c.Delete(t.Context(), ill[0]) }()
+	go func() { // a batch with keys on every node
+		var scopes []invalidate.Scope
+		for _, k := range append(ill[1:], well[0]) {
+			scopes = append(scopes, fleetKey(t, k))
+		}
+		pending <- tiers.Invalidate(t.Context(), scopes...)
+	}()
+	deadline, slow, n := time.Now().Add(bound+bound/2), 0, 0
+	for ; time.Now().Before(deadline); n++ {
+		begun := time.Now()
+		if err := c.Delete(t.Context(), well[n%len(well)]); err != nil {
+			t.Fatalf("Delete of a key on a healthy node = %v after %v", err, time.Since(begun))
+		}
+		if time.Since(begun) > bound/8 {
+			slow++
+		}
+	}
+	if slow*100 > n {
+		t.Errorf("%d of %d Deletes of keys on healthy nodes took over %v, want one in a hundred at most", slow, n, bound/8)
+	}
+	for range 2 {
+		err := <-pending
+		if _, ok := errors.AsType[*invalidate.PendingError](err); !ok {
+			t.Errorf("an invalidation of keys on the paused node = %v, want a PendingError", err)
+		}
+	}
+	if n := tiers.Stats().Log.Pending; n != int64(len(ill)+1) {
+		t.Errorf("%d pending, want %d", n, len(ill)+1)
+	}
+	hung.Cont(t)
+	redistest.Eventually(t, "the invalidations are sent", func(context.Context) error { return noneWaits(tiers) })
+	for _, k := range ill {
+		if frame, err := remote.Get(t.Context(), fleetKey(t, k).Text()); frame != nil || err != nil {
+			t.Errorf("the cell of key %d has %d bytes, %v; want none", k, len(frame), err)
+		}
+	}
+}
+
+func noneWaits(tiers *cache.Tiers) error {
+	if n := tiers.Stats().Log.Pending; n > 0 {
+		return fmt.Errorf("%d invalidations are pending", n)
+	}
+	return nil
 }

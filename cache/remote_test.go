@@ -3,12 +3,19 @@ package cache_test
 import (
 	"context"
 	"errors"
+	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/internal/redistest"
+	"github.com/twofold-go/twofold/invalidate/redislog"
 	"github.com/twofold-go/twofold/tier"
+	"github.com/twofold-go/twofold/tier/redistier"
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
@@ -38,41 +45,39 @@ func TestRemoteFaults(t *testing.T) {
 			f.Corrupt(func([]byte) []byte { panicHere("client library"); return nil })
 		}},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				src, remote := &source{took: 10 * time.Millisecond}, faulty()
-				tiers := open(t, cache.TiersConfig{Remote: remote})
-				c := with(t, tiers, thingConfig{Load: src.load, LoadMany: src.loadMany})
-				other := with(t, open(t, cache.TiersConfig{Remote: remote}), thingConfig{Load: src.load})
-				for k := range 20 {
-					get(t, other, k) // cells for Corrupt to damage
-				}
-				tt.harm(remote)
-				for k := range 20 {
-					start := time.Now()
-					crowd(10, func(int) {
-						if v := get(t, c, k); v == "" {
-							t.Errorf("Get(%d) is empty", k)
-						}
-					})
-					// Get, Claim and Fill each have a deadline of 50 ms.
-					if d := time.Since(start); d > 170*time.Millisecond {
-						t.Errorf("Get(%d) took %v", k, d)
-					}
-				}
+		bubble(t, tt.name, func(t *testing.T) {
+			src, remote := &source{took: 10 * time.Millisecond}, faulty()
+			tiers := open(t, cache.TiersConfig{Remote: remote})
+			c := with(t, tiers, thingConfig{Load: src.load, LoadMany: src.loadMany})
+			other := with(t, open(t, cache.TiersConfig{Remote: remote}), thingConfig{Load: src.load})
+			for k := range 20 {
+				get(t, other, k) // cells for Corrupt to damage
+			}
+			tt.harm(remote)
+			for k := range 20 {
 				start := time.Now()
-				if m, err := c.GetMany(t.Context(), ints(20, 60)); len(m) != 40 || err != nil || time.Since(start) > 200*time.Millisecond {
-					t.Errorf("GetMany = %d values, %v, after %v", len(m), err, time.Since(start))
+				crowd(10, func(int) {
+					if v := get(t, c, k); v == "" {
+						t.Errorf("Get(%d) is empty", k)
+					}
+				})
+				// Get, Claim and Fill each have a deadline of 50 ms.
+				if d := time.Since(start); d > 170*time.Millisecond {
+					t.Errorf("Get(%d) took %v", k, d)
 				}
-				if n := src.total(); n > 20+20+40 {
-					t.Errorf("%d loads, want at most one for each key and process", n)
-				}
-				remote.Heal()
-				advance(2 * time.Second) // wait until the breaker is half-open
-				fresh := with(t, open(t, cache.TiersConfig{Remote: remote}), thingConfig{Load: src.load})
-				get(t, c, 1000)
-				wantFetch(t, fresh, 1000, fetched{"1000.1", cache.Remote, false, nil})
-			})
+			}
+			start := time.Now()
+			if m, err := c.GetMany(t.Context(), ints(20, 60)); len(m) != 40 || err != nil || time.Since(start) > 200*time.Millisecond {
+				t.Errorf("GetMany = %d values, %v, after %v", len(m), err, time.Since(start))
+			}
+			if n := src.total(); n > 20+20+40 {
+				t.Errorf("%d loads, want at most one for each key and process", n)
+			}
+			remote.Heal()
+			advance(2 * time.Second) // wait until the breaker is half-open
+			fresh := with(t, open(t, cache.TiersConfig{Remote: remote}), thingConfig{Load: src.load})
+			get(t, c, 1000)
+			wantFetch(t, fresh, 1000, fetched{"1000.1", cache.Remote, false, nil})
 		})
 	}
 }
@@ -143,62 +148,6 @@ func TestImpatientCallersDoNotTripTheBreaker(t *testing.T) {
 	})
 }
 
-func TestRemoteHitIsOneCall(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		src, remote := &source{}, faulty()
-		_, cs := fleet(t, 2, remote, cache.TiersConfig{}, thingConfig{Load: src.load})
-		get(t, cs[0], 1)
-		remote.ResetCalls()
-		wantFetch(t, cs[1], 1, fetched{"1.1", cache.Remote, false, nil})
-		if n := remote.Calls(); n != 1 {
-			t.Errorf("%d remote calls for a remote hit, want 1", n)
-		}
-	})
-}
-
-// A process claimed the cell and died.
-func TestDeadClaimant(t *testing.T) {
-	for _, tt := range []struct {
-		name  string
-		frame []byte // nil means a valid claim
-		most  time.Duration
-	}{
-		{"lease", nil, 3200 * time.Millisecond},
-		{"lease with garbage behind it", append(tier.LeaseCell(tier.NewNonce()), "garbage"...), 3200 * time.Millisecond},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				src, mem := &source{}, tiertest.NewMemory()
-				_, cs := fleet(t, 2, mem, cache.TiersConfig{}, thingConfig{Load: src.load})
-				if tt.frame != nil {
-					store(t, mem, cell1, tt.frame, 3*time.Second)
-				} else if _, err := mem.Claim(t.Context(), cell1, tier.Claim{Nonce: tier.NewNonce(), Lease: 3 * time.Second}); err != nil {
-					t.Fatal(err)
-				}
-				start := time.Now()
-				crowd(20, func(i int) { get(t, cs[i%2], 1) })
-				if d := time.Since(start); d > tt.most || d < time.Second {
-					t.Errorf("another process took over after %v, want about the lease's 3s", d)
-				}
-				src.wantLoads(t, 1)
-			})
-		})
-	}
-}
-
-// Only a foreign program could write a lease that never ends. LoadTimeout bounds the wait.
-func TestEndlessLease(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		src, mem := &source{}, tiertest.NewMemory()
-		_, cs := fleet(t, 1, mem, cache.TiersConfig{}, thingConfig{Load: src.load, Policy: patch{LoadTimeout: new(5 * time.Second)}})
-		store(t, mem, cell1, tier.LeaseCell(tier.NewNonce()), time.Hour)
-		start := time.Now()
-		if v := get(t, cs[0], 1); v != "1.1" || time.Since(start) > 6*time.Second {
-			t.Errorf("Get = %q after %v", v, time.Since(start))
-		}
-	})
-}
-
 // A load that takes much longer than ClaimTTL renews its claim.
 func TestLongLoadKeepsItsClaim(t *testing.T) {
 	for _, batch := range []bool{false, true} {
@@ -239,4 +188,162 @@ func TestHold(t *testing.T) {
 		wantFetch(t, c, 1, fetched{"1.4", cache.Load, false, nil})
 		wantFetch(t, c, 1, fetched{"1.4", cache.Local, false, nil})
 	})
+}
+
+// looking is a remote tier with Look, a claim that also shows holds.
+type looking struct{ *tiertest.Faulty }
+
+func asLooker(f *tiertest.Faulty) tier.Remote { return looking{f} }
+func asIs(f *tiertest.Faulty) tier.Remote     { return f }
+
+func (l looking) Look(ctx context.Context, key string, c tier.Claim) (tier.Claimed, error) {
+	got, err := l.Claim(ctx, key, c)
+	if err == nil && !got.Granted && got.Cell == nil {
+		got.Cell, err = l.Get(ctx, key)
+	}
+	return got, err
+}
+
+// A key that is in no tier costs a look, which claims it, and a fill. Another process finds the value
+// by a look.
+func TestLookClaims(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newLoggedOn(t, thingConfig{}, asLooker)
+		for i, fills := range []int{1, 0} {
+			w.want(t, i, 1, "1.1")
+			if gets, looks, got := w.wire[i].Calls(tiertest.Get), w.wire[i].Calls(tiertest.Claim), w.wire[i].Calls(tiertest.Fill); gets != 0 || looks != 1 || got != fills {
+				t.Errorf("process %d: %d gets, %d looks, %d fills; want 0, 1 and %d", i, gets, looks, got, fills)
+			}
+		}
+	})
+}
+
+// twice is a tier whose client library sends each look two times, and gets the second answer.
+type twice struct{ looking }
+
+func (l twice) Look(ctx context.Context, key string, c tier.Claim) (tier.Claimed, error) {
+	if got, err := l.looking.Look(ctx, key, c); err != nil || !got.Granted {
+		return got, err
+	}
+	cell, err := l.Get(ctx, key)
+	return tier.Claimed{Cell: cell}, err
+}
+
+// A read that finds the claim of its own look loads at once.
+func TestLookSentTwice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newLoggedOn(t, thingConfig{}, func(f *tiertest.Faulty) tier.Remote { return twice{looking{f}} })
+		begun := time.Now()
+		w.want(t, 0, 1, "1.1")
+		w.want(t, 1, 1, "1.1")
+		if took := time.Since(begun); took != 0 {
+			t.Errorf("two reads took %v: one has waited for its own claim", took)
+		}
+	})
+}
+
+// A look's claim does not outlast a read that ends before its load: no other process waits for it.
+func TestLookGivesItsClaimBack(t *testing.T) {
+	for name, end := range map[string]func(w *logged, leave func()) error{
+		"the caller left": func(_ *logged, leave func()) error { leave(); return context.Canceled },
+		"the tiers closed": func(w *logged, _ func()) error {
+			go func() { _ = w.tiers[0].Close(context.Background()) }()
+			advance(1)
+			return cache.ErrClosed
+		},
+		"the answer is lost": func(w *logged, _ func()) error { w.wire[0].LoseClaims(true); return nil },
+	} {
+		bubble(t, name, func(t *testing.T) {
+			w := newLoggedOn(t, thingConfig{}, asLooker)
+			ctx, leave := context.WithCancel(t.Context())
+			defer leave()
+			var want error
+			w.between(0, func() { want = end(w, leave) })
+			if _, err := w.c[0].Get(ctx, 1); !errors.Is(err, want) {
+				t.Errorf("the read that %s: %v, want %v", name, err, want)
+			}
+			synctest.Wait()
+			begun := time.Now()
+			if _, err := w.c[1].Get(t.Context(), 1); err != nil || time.Since(begun) > 100*time.Millisecond {
+				t.Errorf("another process reads after %v, %v; want it not to wait for the claim", time.Since(begun), err)
+			}
+		})
+	}
+}
+
+// With Redis a miss is two round trips, and a hit one plain command. After hits a read expects one,
+// so the first miss then takes a round trip more.
+func TestRoundTripsOfARead(t *testing.T) {
+	rdb, prefix := redistest.Start(t).Client(), redistest.Prefix()
+	logs, sent := redistest.Start(t).Client(), &sent{}
+	rdb.AddHook(sent)
+	ctx := t.Context()
+	process := func() cache.Cache[int, string] {
+		tiers := open(t, cache.TiersConfig{
+			Remote: redistier.New(rdb, redistier.Config{Prefix: prefix}),
+			Log:    redislog.New(logs, redislog.Config{Prefix: prefix}),
+		})
+		must(t, tiers.Ready(ctx))
+		return with(t, tiers, cache.Config[int, string]{Load: func(context.Context, int) (string, error) { return "v", nil }})
+	}
+	a, b := process(), process()
+	_, err := a.Get(ctx, 0)
+	must(t, errors.Join(err, a.Set(ctx, 9, "v"))) // the server learns the scripts
+	for _, tt := range []struct {
+		name string
+		read func() error
+		want string
+	}{
+		{"a miss", func() error { _, err := a.Get(ctx, 1); return err }, "set evalsha"},
+		{"the first hit", func() error { _, err := b.Get(ctx, 1); return err }, "set"},
+		{"the next hit", func() error { _, err := b.Get(ctx, 0); return err }, "get"},
+		{"the first miss after hits", func() error { _, err := b.Get(ctx, 2); return err }, "get evalsha evalsha"},
+		{"the next miss", func() error { _, err := b.Get(ctx, 3); return err }, "set evalsha"},
+	} {
+		sent.take()
+		if err := tt.read(); err != nil {
+			t.Errorf("%s: %v", tt.name, err)
+		}
+		if got := sent.take(); got != tt.want {
+			t.Errorf("%s sends %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}
+
+// sent notes the commands of a client, a word for each round trip.
+type sent struct {
+	mu    sync.Mutex
+	words []string
+}
+
+func (*sent) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (s *sent) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		s.note(cmd.Name())
+		return next(ctx, cmd)
+	}
+}
+
+func (s *sent) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		s.note(cmds[0].Name())
+		return next(ctx, cmds)
+	}
+}
+
+func (s *sent) note(word string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if word != "hello" && word != "client" {
+		s.words = append(s.words, word)
+	}
+}
+
+func (s *sent) take() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	words := strings.Join(s.words, " ")
+	s.words = nil
+	return words
 }

@@ -1,7 +1,10 @@
 package cache_test
 
 import (
+	"errors"
+	"runtime"
 	"strconv"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -9,9 +12,11 @@ import (
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/internal/race"
 	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/invalidate/logtest"
 	"github.com/twofold-go/twofold/key"
 	"github.com/twofold-go/twofold/tier"
 	"github.com/twofold-go/twofold/tier/local"
+	"github.com/twofold-go/twofold/tier/ristretto"
 )
 
 // An entry is invalidated only by an invalidation that covers it, however many others there are.
@@ -38,9 +43,7 @@ func reside(t *testing.T, tiers *cache.Tiers, n int, tagsOf func(k int, v string
 	t.Helper()
 	c := with(t, tiers, thingConfig{Tags: tagsOf, Policy: patch{TTL: new(time.Hour)}})
 	for k := range n {
-		if err := c.Set(t.Context(), k, "v"); err != nil {
-			t.Fatalf("Set(%d): %v", k, err)
-		}
+		must(t, c.Set(t.Context(), k, "v"))
 	}
 	return c
 }
@@ -77,9 +80,7 @@ func TestDeletesOfOtherKeys(t *testing.T) {
 		tiers := roomy(t, nil)
 		c := reside(t, tiers, residents, nil)
 		minute(scaled(1_000_000), func(i int) {
-			if err := c.Delete(t.Context(), residents+i); err != nil {
-				t.Fatalf("Delete: %v", err)
-			}
+			must(t, c.Delete(t.Context(), residents+i))
 		})
 		wantResidents(t, c, residents, 999)
 		t.Logf("%+v", tiers.Stats().Local)
@@ -99,14 +100,12 @@ func TestManyTags(t *testing.T) {
 		"untagged": nil,
 		"tagged":   func(k int, _ string) []string { return []string{"mine", "its " + strconv.Itoa(k)} },
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				const residents = 50_000
-				tiers := roomy(t, nil)
-				c := reside(t, tiers, residents, tags)
-				minute(scaled(1_000_000), func(i int) { invalidateTag(t, tiers, strconv.Itoa(i)) })
-				wantResidents(t, c, residents, 999)
-			})
+		bubble(t, name, func(t *testing.T) {
+			const residents = 50_000
+			tiers := roomy(t, nil)
+			c := reside(t, tiers, residents, tags)
+			minute(scaled(1_000_000), func(i int) { invalidateTag(t, tiers, strconv.Itoa(i)) })
+			wantResidents(t, c, residents, 999)
 		})
 	}
 }
@@ -116,29 +115,304 @@ func TestManyHolds(t *testing.T) {
 	for name, scope := range map[string]func(c things, i int) invalidate.Scope{
 		"keys": func(_ things, i int) invalidate.Scope {
 			k, err := key.Parse("default:others:" + strconv.Itoa(i))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			return invalidate.Key(k)
 		},
 		"tags":     func(_ things, i int) invalidate.Scope { return invalidate.Tag(cache.DefaultTenant, strconv.Itoa(i)) },
 		"prefixes": func(_ things, i int) invalidate.Scope { return invalidate.Prefix("default", "others:"+strconv.Itoa(i)) },
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var s source
-				tiers := roomy(t, nil)
-				c := with(t, tiers, thingConfig{Load: s.load})
-				for i := range scaled(100_000) {
-					if err := tiers.Invalidate(t.Context(), scope(c, i), invalidate.Hold(time.Hour)); err != nil {
-						t.Fatalf("Invalidate: %v", err)
-					}
-				}
-				for range 3 {
-					get(t, c, 1)
-				}
-				s.wantLoads(t, 1)
-			})
+		bubble(t, name, func(t *testing.T) {
+			var s source
+			tiers := roomy(t, nil)
+			c := with(t, tiers, thingConfig{Load: s.load})
+			for i := range scaled(100_000) {
+				must(t, tiers.Invalidate(t.Context(), scope(c, i), invalidate.Hold(time.Hour)))
+			}
+			for range 3 {
+				get(t, c, 1)
+			}
+			s.wantLoads(t, 1)
 		})
 	}
+}
+
+// blind is a local tier that cannot list its entries.
+type blind struct{ tier.Local }
+
+func otherDeletes(t *testing.T, c things, from, n int) {
+	t.Helper()
+	for i := range n {
+		must(t, c.Delete(t.Context(), from+i))
+	}
+}
+
+// With more deletes than are remembered, a tier that cannot be walked loses entries. Stats
+// counts them. Invalidated entries stay invalidated.
+func TestForgottenIsCounted(t *testing.T) {
+	const residents, remembered = 1000, 1 << 19
+	tiers := roomy(t, blind{local.New(local.Config{})})
+	c := reside(t, tiers, residents, nil)
+	otherDeletes(t, c, residents, remembered/8)
+	wantResidents(t, c, residents, 1000)
+	otherDeletes(t, c, 2*remembered, remembered+remembered/16)
+	lost := 0
+	for k := range residents {
+		if _, ok := c.Peek(t.Context(), k); !ok {
+			lost++
+		}
+	}
+	if s := tiers.Stats().Fences; lost == 0 || s.Forgotten != int64(lost) || s.Keys > remembered {
+		t.Errorf("%d entries are lost, but Stats has %+v", lost, s)
+	}
+}
+
+// gated is a local tier whose first walk waits until the test lets it go on.
+type gated struct {
+	*local.Tier
+	walks, shown int
+	begun, goOn  chan struct{}
+}
+
+func (g *gated) Range(f func(tier.Entry) bool) {
+	if g.walks++; g.walks == 1 {
+		close(g.begun)
+		<-g.goOn
+	}
+	g.Tier.Range(func(e tier.Entry) bool {
+		g.shown++
+		return f(e)
+	})
+}
+
+// Close waits for a walk and ends it. No goroutine is left.
+func TestCloseWhileSettling(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := &gated{Tier: local.New(local.Config{}), begun: make(chan struct{}), goOn: make(chan struct{})}
+		tiers, err := cache.Open(cache.TiersConfig{Local: g})
+		if err != nil {
+			t.Fatalf("Open: %v", err)
+		}
+		c := reside(t, tiers, 100, nil)
+		otherDeletes(t, c, 1000, 1<<18)
+		<-g.begun
+		closed := make(chan error)
+		go func() { closed <- tiers.Close(t.Context()) }()
+		synctest.Wait()
+		select {
+		case err := <-closed:
+			t.Errorf("Close = %v before the walk ended", err)
+		default:
+		}
+		close(g.goOn)
+		if err := <-closed; err != nil {
+			t.Errorf("Close = %v, want nil", err)
+		}
+		if g.walks != 1 || g.shown != 1 {
+			t.Errorf("%d walks showed %d entries after Close began, want 1 and 1", g.walks, g.shown)
+		}
+	})
+}
+
+// After an entry is deleted, so much else is deleted that its fence is forgotten. The entry
+// stays deleted, and entries that were not deleted stay.
+func TestSettledTellsApart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const residents, others, bulk = 1000, 400_000, 4000
+		w := newLogged(t, thingConfig{Policy: patch{TTL: new(time.Hour)}})
+		var even []invalidate.Scope
+		for k := range residents {
+			w.want(t, 1, k, strconv.Itoa(k)+".1")
+			if k%2 == 0 {
+				even = append(even, keyScope(t, k))
+			}
+		}
+		w.invalidate(t, 0, even...)
+		for i := 0; i < others; i += bulk {
+			var some []invalidate.Scope
+			for k := range bulk {
+				some = append(some, keyScope(t, residents+i+k))
+			}
+			w.invalidate(t, 0, some...)
+			advance(10 * time.Millisecond)
+		}
+		w.src.wantLoads(t, residents)
+		if s := w.tiers[1].Stats(); s.Fences.Keys > others-bulk || s.Fences.Forgotten > 0 {
+			t.Errorf("Stats = %+v, want forgotten fences and no forgotten entries", s.Fences)
+		}
+		for k := range residents {
+			w.want(t, 1, k, strconv.Itoa(k)+"."+strconv.Itoa(2-k%2))
+		}
+		w.src.wantLoads(t, residents+residents/2)
+	})
+}
+
+// These tests invalidate as fast as two goroutines can, in real time. Under the race detector they
+// are too small to fill the fence tables, and look for races only. BenchmarkFlood is larger.
+
+var flooded = scaled(200_000) // residents
+
+// atOnce calls f for each number below n, on two goroutines.
+func atOnce(t testing.TB, n int, f func(i int) error) {
+	t.Helper()
+	var wg sync.WaitGroup
+	for g := range 2 {
+		wg.Go(func() {
+			for i := g; i < n; i += 2 {
+				if err := f(i); err != nil {
+					t.Errorf("call %d: %v", i, err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// spelledInt is a key whose text a caller's code makes.
+type spelledInt int
+
+func (k spelledInt) MarshalText() ([]byte, error) { return strconv.AppendInt(nil, int64(k), 10), nil }
+
+// However fast other things are invalidated, cached entries stay, and no invalidation is lost.
+func TestFloods(t *testing.T) {
+	for name, other := range map[string]func(tiers *cache.Tiers, c things, i int) error{
+		"deletes": func(_ *cache.Tiers, c things, i int) error { return c.Delete(t.Context(), flooded+i) },
+		"sets":    func(_ *cache.Tiers, c things, i int) error { return c.Set(t.Context(), flooded+i, "v") },
+		"expiries": func(_ *cache.Tiers, c things, i int) error {
+			return c.Expire(t.Context(), flooded+i)
+		},
+		"tags": func(tiers *cache.Tiers, _ things, i int) error {
+			return tiers.Invalidate(t.Context(), invalidate.Tag(cache.DefaultTenant, strconv.Itoa(i)))
+		},
+		"prefixes": func(tiers *cache.Tiers, _ things, i int) error {
+			return tiers.Invalidate(t.Context(), invalidate.Prefix(cache.DefaultTenant, "others:"+strconv.Itoa(i)))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tiers := roomy(t, local.New(local.Config{MaxBytes: 2 << 30}))
+			c := reside(t, tiers, flooded, func(k int, _ string) []string { return []string{"mine", "its " + strconv.Itoa(k)} })
+			atOnce(t, scaled(1_000_000), func(i int) error { return other(tiers, c, i) })
+			wantResidents(t, c, flooded, 999)
+			t.Logf("%+v", tiers.Stats().Fences)
+		})
+	}
+}
+
+// The same holds for other tiers and for other kinds of keys. While the others are invalidated, so
+// is every tenth entry; it is gone, and it takes no memory.
+func TestFloodsOfTiers(t *testing.T) {
+	for name, l := range map[string]tier.Local{
+		"local":     local.New(local.Config{MaxBytes: 1 << 30}),
+		"ristretto": ristretto.New(ristretto.Config{MaxBytes: 1 << 30}),
+	} {
+		t.Run(name, func(t *testing.T) {
+			tiers := roomy(t, l)
+			c, err := cache.New(tiers, cache.Config[spelledInt, int]{Namespace: "spelled"})
+			must(t, err)
+			for k := range spelledInt(flooded) {
+				must(t, c.Set(t.Context(), k, 1))
+			}
+			n := scaled(1_000_000)
+			atOnce(t, n, func(i int) error {
+				if i%10 == 0 && i < flooded { // not by Delete, which takes the entry out itself
+					full, err := key.Parse("default:spelled:" + strconv.Itoa(i))
+					return errors.Join(err, tiers.Invalidate(t.Context(), invalidate.Key(full)))
+				}
+				return c.Delete(t.Context(), spelledInt(flooded+i))
+			})
+			hits, gone := 0, min(n, flooded)/10
+			for k := range spelledInt(flooded) {
+				_, ok := c.Peek(t.Context(), k)
+				if ok && k%10 == 0 && int(k) < n {
+					t.Fatalf("entry %d is served after its invalidation", k)
+				}
+				if ok {
+					hits++
+				}
+			}
+			if want := (flooded - gone) * 999 / 1000; hits < want {
+				t.Errorf("%d hits, want at least %d", hits, want)
+			}
+			if s := tiers.Stats(); !race.Enabled && int(s.Local.Entries) > flooded-gone/2 {
+				t.Errorf("%d entries for %d hits: the dead are still in the tier", s.Local.Entries, hits)
+			}
+		})
+	}
+}
+
+// A flood that comes through the log from another process takes no entry, and no lease.
+func TestFloodThroughTheLog(t *testing.T) {
+	log := logtest.NewMemory(logtest.MemoryConfig{Bound: 2 * time.Second})
+	var tiers [2]*cache.Tiers
+	for i := range tiers {
+		tiers[i] = open(t, cache.TiersConfig{Local: local.New(local.Config{MaxBytes: 1 << 30}), Log: log, InvalidateWait: time.Minute})
+	}
+	cfg := thingConfig{LocalOnly: true, Load: (&source{}).load, Policy: patch{TTL: new(time.Hour)}}
+	c, other := with(t, tiers[0], cfg), with(t, tiers[1], cfg)
+	for k := range flooded {
+		get(t, c, k)
+	}
+	const bulk = 1000
+	atOnce(t, scaled(1_000_000)/bulk, func(i int) error {
+		keys := make([]int, bulk)
+		for j := range keys {
+			keys[j] = flooded + i*bulk + j
+		}
+		return other.DeleteMany(t.Context(), keys)
+	})
+	must(t, tiers[0].Ready(t.Context()))
+	wantResidents(t, c, flooded, 999)
+	if s := tiers[0].Stats(); s.Log.Lapses > 0 || s.Fences.Keys == 0 {
+		t.Errorf("%+v and %+v, want fences and no lapse", s.Log, s.Fences)
+	}
+}
+
+// BenchmarkFlood counts what is left of 2,000,000 residents after 2,000,000 Deletes or Sets of other
+// keys, as fast as two goroutines can, and the heap with and without the flood.
+func BenchmarkFlood(b *testing.B) {
+	const n = 2_000_000
+	for name, other := range map[string]func(c things, i int) error{
+		"deletes": func(c things, i int) error { return c.Delete(b.Context(), n+i) },
+		"sets":    func(c things, i int) error { return c.Set(b.Context(), n+i, "v") },
+	} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				b.StopTimer()
+				tiers, err := cache.Open(cache.TiersConfig{Local: local.New(local.Config{MaxBytes: 4 << 30})})
+				if err != nil {
+					b.Fatal(err)
+				}
+				c, err := cache.New(tiers, cache.Config[int, string]{Namespace: "things"})
+				if err != nil {
+					b.Fatal(err)
+				}
+				empty := heap()
+				atOnce(b, n, func(i int) error { return c.Set(b.Context(), i, "v") })
+				full := heap()
+				b.StartTimer()
+				atOnce(b, n, func(i int) error { return other(c, i) })
+				b.StopTimer()
+				flooded := heap()
+				hits := 0
+				for k := range n {
+					if _, ok := c.Peek(b.Context(), k); ok {
+						hits++
+					}
+				}
+				b.ReportMetric(100*float64(hits)/n, "%hits")
+				b.ReportMetric(float64(full-empty)/n, "B/resident")
+				b.ReportMetric(float64(flooded)/(1<<20), "MiB")
+				_ = tiers.Close(b.Context())
+				b.StartTimer()
+			}
+		})
+	}
+}
+
+// heap returns the bytes of the heap in use.
+func heap() uint64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
 }

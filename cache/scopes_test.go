@@ -2,10 +2,12 @@ package cache_test
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -24,15 +26,11 @@ func wantLeft[K comparable](t *testing.T, scope func(cache.Cache[K, string]) inv
 	acme, sibling := c.Tenant("acme"), with(t, tiers, cache.Config[K, string]{Namespace: "things:v12"})
 	for _, k := range keys {
 		for _, c := range []cache.Cache[K, string]{c, acme, sibling} {
-			if err := c.Set(t.Context(), k, "v", cache.Tags("t")); err != nil {
-				t.Fatalf("Set(%v): %v", k, err)
-			}
+			must(t, c.Set(t.Context(), k, "v", cache.Tags("t")))
 		}
 	}
 	s := scope(c)
-	if err := tiers.Invalidate(t.Context(), s); err != nil {
-		t.Fatalf("Invalidate(%v): %v", s, err)
-	}
+	must(t, tiers.Invalidate(t.Context(), s))
 	left := func(c cache.Cache[K, string]) (l []K) {
 		for _, k := range keys {
 			if _, ok := c.Peek(t.Context(), k); ok {
@@ -82,7 +80,8 @@ func TestScopesOfAHandle(t *testing.T) {
 func TestScopesThatAreRefused(t *testing.T) {
 	type id struct{ N int }
 	type name string
-	tiers := open(t, cache.TiersConfig{Remote: tiertest.NewMemory()})
+	remote := faulty()
+	tiers := open(t, cache.TiersConfig{Remote: remote})
 	strs := with(t, tiers, cache.Config[string, string]{Namespace: "strs"})
 	names := with(t, tiers, cache.Config[name, string]{Namespace: "names"})
 	ints := with(t, tiers, cache.Config[int, string]{Namespace: "ints"})
@@ -96,6 +95,10 @@ func TestScopesThatAreRefused(t *testing.T) {
 		text  string
 	}{
 		"zero scope":                 {invalidate.Scope{}, nil, "zero Scope"},
+		"zero key":                   {invalidate.Key(key.Key{}), nil, "key"},
+		"prefix without a tenant":    {invalidate.Prefix("", "things:"), nil, "tenant"},
+		"tag without a tenant":       {invalidate.Tag("", "t"), nil, "tenant"},
+		"tag of a tenant with colon": {invalidate.Tag("a:b", "t"), nil, "tenant"},
 		"empty key":                  {strs.Key(""), key.ErrEmpty, "id"},
 		"over-long key":              {strs.Key(strings.Repeat("x", key.MaxLen)), key.ErrTooLong, "at most 1024"},
 		"NaN":                        {floats.Key(math.NaN()), key.ErrNumber, "NaN"},
@@ -122,9 +125,8 @@ func TestScopesThatAreRefused(t *testing.T) {
 		"all of the zero Cache":      {zero.All(), nil, "zero Cache"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if err := strs.Set(t.Context(), "k", "v"); err != nil {
-				t.Fatal(err)
-			}
+			must(t, strs.Set(t.Context(), "k", "v"))
+			remote.ResetCalls()
 			for call, err := range map[string]error{
 				"Invalidate": tiers.Invalidate(t.Context(), strs.All(), tt.scope, invalidate.Scope{}),
 				"Delete":     strs.Delete(t.Context(), "k", tt.scope, invalidate.Scope{}),
@@ -136,6 +138,9 @@ func TestScopesThatAreRefused(t *testing.T) {
 				if err != nil && !strings.Contains(err.Error(), "zero Scope") {
 					t.Errorf("%s: %v, want an error that names the zero Scope, too", call, err)
 				}
+			}
+			if n := remote.Calls(); n != 0 {
+				t.Errorf("%d remote calls for a refused scope", n)
 			}
 			if _, ok := strs.Peek(t.Context(), "k"); !ok {
 				t.Error("the refused call invalidated the key")
@@ -172,4 +177,67 @@ func TestPrefixSpellsAsKeys(t *testing.T) {
 			t.Fatalf("Prefix(%q) covers %q: %v, want %v", p, k, got, want)
 		}
 	}
+}
+
+// scopes returns the scopes that cover key 1 of namespace things, which carries the tag t.
+func scopes(t *testing.T) map[string]invalidate.Scope {
+	t.Helper()
+	k, err := key.Parse(cell1)
+	must(t, err)
+	return map[string]invalidate.Scope{
+		"key":          invalidate.Key(k),
+		"prefix":       invalidate.Prefix("default", "things:"),
+		"wider prefix": invalidate.Tenant("default"),
+		"tag":          invalidate.Tag("default", "t"),
+		"everything":   invalidate.All(),
+	}
+}
+
+func tagT(int, string) []string { return []string{"t"} }
+
+func TestInvalidate(t *testing.T) {
+	for name, scope := range scopes(t) {
+		for _, remote := range []bool{false, true} {
+			bubble(t, fmt.Sprintf("%s, remote=%v", name, remote), func(t *testing.T) {
+				src := &source{}
+				tc := tiersOf(remote)
+				tiers := open(t, tc)
+				c := with(t, tiers, thingConfig{Load: src.load, Tags: tagT})
+				other := with(t, tiers, thingConfig{Namespace: "others", Load: src.load})
+				get(t, c, 1)
+				get(t, other, 99)
+				must(t, tiers.Invalidate(t.Context(), scope))
+				if v, ok := c.Peek(t.Context(), 1); ok {
+					t.Errorf("Peek = %q after the invalidation", v)
+				}
+				wantFetch(t, c, 1, fetched{"1.2", cache.Load, false, nil})
+				wantFetch(t, c, 1, fetched{"1.2", cache.Local, false, nil})
+				wide := name == "everything" || name == "wider prefix"
+				if got := get(t, other, 99); (got == "99.1") == wide {
+					t.Errorf("the other namespace's value is %q", got)
+				}
+			})
+		}
+	}
+}
+
+// When the remote tier is unreachable, Invalidate returns an error, but applies in this process.
+func TestInvalidateWithRemoteDown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src, remote := &source{}, faulty()
+		tiers := open(t, cache.TiersConfig{Remote: remote})
+		c := with(t, tiers, thingConfig{Load: src.load})
+		get(t, c, 1)
+		get(t, c, 2)
+		down := errors.New("connection refused")
+		remote.Fail(down)
+		wantError(t, c.Delete(t.Context(), 1), "delete", cell1, down)
+		wantError(t, c.Set(t.Context(), 2, "set"), "set", "default:things:2", down)
+		remote.Heal()
+		// The cells still exist, and are refused as older than the fence.
+		wantFetch(t, c, 1, fetched{"1.2", cache.Load, false, nil})
+		if v := get(t, c, 2); v == "2.1" {
+			t.Errorf("Get(2) = %q, the value from before Set", v)
+		}
+	})
 }

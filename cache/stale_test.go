@@ -3,7 +3,6 @@ package cache_test
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"strings"
 	"sync"
 	"testing"
@@ -11,46 +10,11 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/tier"
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
 var swr = patch{TTL: new(10 * time.Second), Stale: new(time.Minute)}
-
-func TestStaleWhileRevalidate(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		src := &source{took: time.Second}
-		tiers := open(t, cache.TiersConfig{})
-		c := with(t, tiers, thingConfig{Load: src.load, Policy: swr})
-		get(t, c, 1)
-		advance(9 * time.Second)
-		wantFetch(t, c, 1, fetched{"1.1", cache.Local, false, nil})
-		advance(time.Second)
-		start := time.Now()
-		crowd(50, func(int) { wantFetch(t, c, 1, fetched{"1.1", cache.Local, true, nil}) })
-		if d := time.Since(start); d != 0 {
-			t.Errorf("callers waited %v for the refresh", d)
-		}
-		advance(2 * time.Second)
-		wantFetch(t, c, 1, fetched{"1.2", cache.Local, false, nil})
-		src.wantLoads(t, 2)
-		if s := total(tiers); s.StaleRevalidating != 50 || s.Refreshes != 1 || s.RefreshErrors != 0 {
-			t.Errorf("Stats = %d stale, %d refreshes, want 50, 1", s.StaleRevalidating, s.Refreshes)
-		}
-		advance(10*time.Second + time.Minute) // beyond Stale
-		wantFetch(t, c, 1, fetched{"1.3", cache.Load, false, nil})
-	})
-}
-
-func TestStaleIsRefused(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		src := &source{}
-		c := with(t, open(t, cache.TiersConfig{Remote: tiertest.NewMemory()}), thingConfig{Load: src.load, Policy: swr})
-		get(t, c, 1)
-		advance(20 * time.Second)
-		wantFetch(t, c, 1, fetched{"1.2", cache.Load, false, nil}, cache.Fresh())
-		wantFetch(t, c, 1, fetched{"1.2", cache.Local, false, nil}, cache.Fresh())
-	})
-}
 
 func TestOneRefreshInTheFleet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -118,54 +82,6 @@ func TestRefreshesAreBounded(t *testing.T) {
 	})
 }
 
-func TestRefreshPanics(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var log lockedBuffer
-		n := 0
-		tiers := open(t, cache.TiersConfig{MaxRefreshes: 1, Logger: slog.New(slog.NewTextHandler(&log, nil))})
-		c := with(t, tiers, thingConfig{Policy: swr, Load: func(context.Context, int) (string, error) {
-			if n++; n == 2 {
-				panicHere("a-secret-value")
-			}
-			return "v", nil
-		}})
-		get(t, c, 1)
-		advance(15 * time.Second)
-		wantFetch(t, c, 1, fetched{"v", cache.Local, true, nil})
-		synctest.Wait()
-		if s := total(tiers); s.RefreshErrors != 1 || s.LoadPanics != 1 {
-			t.Errorf("Stats = %d refresh errors, %d panics, want 1, 1", s.RefreshErrors, s.LoadPanics)
-		}
-		if l := log.String(); !strings.Contains(l, "panicHere") || strings.Contains(l, "a-secret-value") {
-			t.Errorf("want a log with the place of the panic and without its value:\n%s", l)
-		}
-		advance(5 * time.Second)
-		wantFetch(t, c, 1, fetched{"v", cache.Local, true, nil})
-		synctest.Wait()
-		wantFetch(t, c, 1, fetched{"v", cache.Local, false, nil})
-	})
-}
-
-func TestFailingRefreshIsThrottled(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		src := &source{}
-		tiers := open(t, cache.TiersConfig{})
-		c := with(t, tiers, thingConfig{Load: src.load, Policy: swr})
-		get(t, c, 1)
-		src.fail(errSource)
-		advance(10 * time.Second)
-		for range 300 { // 30 s of reads within Stale
-			wantFetch(t, c, 1, fetched{"1.1", cache.Local, true, nil})
-			advance(100 * time.Millisecond)
-		}
-		// Throttle is 1 s, so there are loads at 0, 1, … 29 s.
-		src.wantLoads(t, 1+30)
-		if s := total(tiers); s.RefreshErrors != 30 {
-			t.Errorf("RefreshErrors = %d, want 30", s.RefreshErrors)
-		}
-	})
-}
-
 func TestRefreshKeepsTheCallersLoaderAndTags(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tiers := open(t, cache.TiersConfig{})
@@ -173,9 +89,7 @@ func TestRefreshKeepsTheCallersLoaderAndTags(t *testing.T) {
 		src := &source{}
 		read := func() string {
 			v, err := c.GetOrLoad(t.Context(), 1, src.load, cache.Tags("own"), cache.TTL(5*time.Second))
-			if err != nil {
-				t.Error(err)
-			}
+			succeeds(t, err)
 			return v
 		}
 		read()
@@ -203,33 +117,31 @@ func TestRefreshAhead(t *testing.T) {
 		{"slow loads", 1, 5 * time.Second, 35, 40},
 		{"quick loads", 1, time.Millisecond, 0, 2},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				src := &source{took: tt.took}
-				tiers := open(t, cache.TiersConfig{MaxRefreshes: 100})
-				c := with(t, tiers, thingConfig{Load: src.load, Policy: patch{RefreshAhead: &tt.beta}})
-				const keys = 40
-				crowd(keys, func(k int) { get(t, c, k) })
-				advance(time.Second)
-				for range 57 { // until 2 s before the first TTL ends
-					for k := range keys {
-						if r, err := c.Fetch(t.Context(), k, nil); err != nil || r.Stale || r.Source != cache.Local {
-							t.Errorf("Fetch(%d) = %+v, %v, want a fresh local value", k, r, err)
-						}
-					}
-					advance(time.Second)
-				}
-				advance(tt.took)
-				early := 0
+		bubble(t, tt.name, func(t *testing.T) {
+			src := &source{took: tt.took}
+			tiers := open(t, cache.TiersConfig{MaxRefreshes: 100})
+			c := with(t, tiers, thingConfig{Load: src.load, Policy: patch{RefreshAhead: &tt.beta}})
+			const keys = 40
+			crowd(keys, func(k int) { get(t, c, k) })
+			advance(time.Second)
+			for range 57 { // until 2 s before the first TTL ends
 				for k := range keys {
-					if src.loads[k] > 1 {
-						early++
+					if r, err := c.Fetch(t.Context(), k, nil); err != nil || r.Stale || r.Source != cache.Local {
+						t.Errorf("Fetch(%d) = %+v, %v, want a fresh local value", k, r, err)
 					}
 				}
-				if early < tt.low || early > tt.high {
-					t.Errorf("%d of %d keys were refreshed before their TTL ended, want %d to %d", early, keys, tt.low, tt.high)
+				advance(time.Second)
+			}
+			advance(tt.took)
+			early := 0
+			for k := range keys {
+				if src.loads[k] > 1 {
+					early++
 				}
-			})
+			}
+			if early < tt.low || early > tt.high {
+				t.Errorf("%d of %d keys were refreshed before their TTL ended, want %d to %d", early, keys, tt.low, tt.high)
+			}
 		})
 	}
 }
@@ -246,44 +158,22 @@ func TestExpire(t *testing.T) {
 		{"with a remote tier", swr, true, fetched{"1.1", cache.Local, true, nil}},
 		{"with a remote tier, without Stale", patch{}, true, fetched{"1.2", cache.Load, false, nil}},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				src := &source{}
-				var tc cache.TiersConfig
-				if tt.remote {
-					tc.Remote = tiertest.NewMemory()
-				}
-				c := with(t, open(t, tc), thingConfig{Load: src.load, Policy: tt.policy})
-				if err := c.Expire(t.Context(), 1); err != nil {
-					t.Errorf("Expire of an absent key: %v", err)
-				}
-				get(t, c, 1)
-				advance(time.Millisecond)
-				if err := c.Expire(t.Context(), 1); err != nil {
-					t.Errorf("Expire: %v", err)
-				}
-				wantFetch(t, c, 1, tt.want)
-				synctest.Wait()
-				wantFetch(t, c, 1, fetched{"1.2", cache.Local, false, nil})
-			})
+		bubble(t, tt.name, func(t *testing.T) {
+			src := &source{}
+			var tc cache.TiersConfig
+			if tt.remote {
+				tc.Remote = tiertest.NewMemory()
+			}
+			c := with(t, open(t, tc), thingConfig{Load: src.load, Policy: tt.policy})
+			succeeds(t, c.Expire(t.Context(), 1))
+			get(t, c, 1)
+			advance(time.Millisecond)
+			succeeds(t, c.Expire(t.Context(), 1))
+			wantFetch(t, c, 1, tt.want)
+			synctest.Wait()
+			wantFetch(t, c, 1, fetched{"1.2", cache.Local, false, nil})
 		})
 	}
-}
-
-func TestExpireReachesTheRemoteTier(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		src := &source{}
-		_, cs := fleet(t, 2, tiertest.NewMemory(), cache.TiersConfig{}, thingConfig{Load: src.load, Policy: swr})
-		get(t, cs[0], 1)
-		advance(time.Second)
-		if err := cs[0].Expire(t.Context(), 1); err != nil {
-			t.Error(err)
-		}
-		advance(time.Millisecond)
-		wantFetch(t, cs[1], 1, fetched{"1.1", cache.Remote, true, nil})
-		synctest.Wait()
-		wantFetch(t, cs[1], 1, fetched{"1.2", cache.Local, false, nil})
-	})
 }
 
 func TestRefresh(t *testing.T) {
@@ -295,70 +185,14 @@ func TestRefresh(t *testing.T) {
 		go func() { done <- c.Refresh(t.Context(), 1) }()
 		synctest.Wait()
 		wantFetch(t, c, 1, fetched{"1.1", cache.Local, false, nil}) // during the refresh
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
+		succeeds(t, <-done)
 		wantFetch(t, c, 1, fetched{"1.2", cache.Local, false, nil})
 		src.fail(errSource)
-		wantError(t, c.Refresh(t.Context(), 1), "refresh", "default:things:1", errSource)
+		wantError(t, c.Refresh(t.Context(), 1), "refresh", cell1, errSource)
 		wantFetch(t, c, 1, fetched{"1.2", cache.Local, false, nil}) // the value is kept
 		src.fail(cache.ErrNotFound)
-		wantError(t, c.Refresh(t.Context(), 1), "refresh", "default:things:1", cache.ErrNotFound)
+		wantError(t, c.Refresh(t.Context(), 1), "refresh", cell1, cache.ErrNotFound)
 		wantFetch(t, c, 1, fetched{"", cache.Local, false, cache.ErrNotFound})
-	})
-}
-
-// Two processes refresh a key that is stale in both. The second takes the value of the first,
-// even if its claim was refused before.
-func TestStaleValueOfTheRemoteTier(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		src := &source{took: 50 * time.Millisecond}
-		_, cs := fleet(t, 2, tiertest.NewMemory(), cache.TiersConfig{}, thingConfig{Load: src.load, Policy: swr})
-		get(t, cs[0], 1)
-		advance(30 * time.Second)
-		wantFetch(t, cs[1], 1, fetched{"1.1", cache.Remote, true, nil})
-		synctest.Wait() // process 1 has the claim
-		wantFetch(t, cs[0], 1, fetched{"1.1", cache.Local, true, nil})
-		advance(time.Second)
-		get(t, cs[0], 1) // refreshes again, and takes the value
-		advance(time.Second)
-		wantFetch(t, cs[0], 1, fetched{"1.2", cache.Local, false, nil})
-		wantFetch(t, cs[1], 1, fetched{"1.2", cache.Local, false, nil})
-		src.wantLoads(t, 2)
-	})
-}
-
-func TestNotModified(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var previous []string
-		tiers := open(t, cache.TiersConfig{Remote: tiertest.NewMemory()})
-		c := with(t, tiers, thingConfig{Policy: swr, Load: func(ctx context.Context, _ int) (string, error) {
-			cache.Depend(ctx, "t")
-			if old, ok := cache.Previous[string](ctx); ok {
-				previous = append(previous, old)
-				return "ignored", cache.ErrNotModified
-			}
-			return "first", nil
-		}})
-		get(t, c, 1)
-		if _, ok := cache.Previous[string](t.Context()); ok {
-			t.Error("Previous outside a loader reports a value")
-		}
-		advance(15 * time.Second)
-		wantFetch(t, c, 1, fetched{"first", cache.Local, true, nil})
-		synctest.Wait()
-		wantFetch(t, c, 1, fetched{"first", cache.Local, false, nil}) // its lifetime starts again
-		advance(9 * time.Second)
-		wantFetch(t, c, 1, fetched{"first", cache.Local, false, nil})
-		if len(previous) != 1 || previous[0] != "first" {
-			t.Errorf("Previous returned %q, want first, once", previous)
-		}
-		// An invalidated value is never Previous.
-		invalidateTag(t, tiers, "t")
-		wantFetch(t, c, 1, fetched{"first", cache.Load, false, nil})
-		if len(previous) != 1 {
-			t.Errorf("Previous returned an invalidated value: %q", previous)
-		}
 	})
 }
 
@@ -368,9 +202,12 @@ func TestNotModifiedWithoutPrevious(t *testing.T) {
 			return "", cache.ErrNotModified
 		}})
 		_, err := c.Get(t.Context(), 1)
-		wantError(t, err, "get", "default:things:1", cache.ErrNotModified)
+		wantError(t, err, "get", cell1, cache.ErrNotModified)
 		if errors.Is(err, cache.ErrNotFound) {
 			t.Error("the error is taken for ErrNotFound")
+		}
+		if _, ok := cache.Previous[string](t.Context()); ok {
+			t.Error("Previous outside a loader reports a value")
 		}
 	})
 }
@@ -391,4 +228,130 @@ func (b *lockedBuffer) String() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.b.String()
+}
+
+var failSafe = patch{TTL: new(10 * time.Second), StaleIfError: new(time.Hour), Throttle: new(3 * time.Second)}
+
+func TestStaleIfErrorIsRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src := &source{}
+		c := with(t, open(t, cache.TiersConfig{}), thingConfig{Load: src.load, Policy: failSafe})
+		get(t, c, 1)
+		advance(time.Minute)
+		src.fail(errSource)
+		wantFetch(t, c, 1, fetched{"", 0, false, errSource}, cache.Fresh())
+		wantFetch(t, c, 1, fetched{"1.1", cache.Local, true, nil})
+		// The Throttle, which prevents loads for other reads, does not change this.
+		wantFetch(t, c, 1, fetched{"", 0, false, errSource}, cache.Fresh())
+		wantFetch(t, c, 1, fetched{"", 0, false, errSource}, cache.MaxAge(time.Second))
+	})
+}
+
+// A panic is a bug. An old value must not hide it.
+func TestPanicIsNotHidden(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := 0
+		c := with(t, open(t, cache.TiersConfig{}), thingConfig{Policy: failSafe, Load: func(context.Context, int) (string, error) {
+			if n++; n > 1 {
+				panicHere("x")
+			}
+			return "v", nil
+		}})
+		get(t, c, 1)
+		advance(time.Minute)
+		if _, ok := panicOf(func() { _, _ = c.Get(t.Context(), 1) }).(*cache.PanicError); !ok {
+			t.Error("the panic was hidden")
+		}
+	})
+}
+
+func TestAbsenceEndsStaleIfError(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src := &source{}
+		c := with(t, open(t, cache.TiersConfig{Remote: tiertest.NewMemory()}), thingConfig{Load: src.load, Policy: failSafe})
+		get(t, c, 1)
+		advance(time.Minute)
+		src.fail(cache.ErrNotFound)
+		wantFetch(t, c, 1, fetched{"", cache.Load, false, cache.ErrNotFound})
+		src.fail(errSource)
+		advance(time.Minute)
+		wantFetch(t, c, 1, fetched{"", 0, false, errSource})
+	})
+}
+
+// No policy serves an invalidated value. An expired value is still served.
+func TestInvalidatedIsNeverServedStale(t *testing.T) {
+	all := patch{
+		TTL: new(10 * time.Second), Stale: new(time.Minute), StaleIfError: new(time.Hour),
+		SoftTimeout: new(100 * time.Millisecond), LoadTimeout: new(5 * time.Second),
+	}
+	const tag = "t"
+	actions := []struct {
+		name   string
+		kills  bool
+		action func(t *testing.T, tiers *cache.Tiers, c things) error
+	}{
+		{"Delete", true, func(t *testing.T, _ *cache.Tiers, c things) error { return c.Delete(t.Context(), 1) }},
+		{"DeleteAll", true, func(t *testing.T, _ *cache.Tiers, c things) error { return c.DeleteAll(t.Context()) }},
+		{"tag", true, func(t *testing.T, tiers *cache.Tiers, _ things) error { invalidateTag(t, tiers, tag); return nil }},
+		{"Expire", false, func(t *testing.T, _ *cache.Tiers, c things) error { return c.Expire(t.Context(), 1) }},
+		{"nothing", false, func(*testing.T, *cache.Tiers, things) error { return nil }},
+	}
+	for _, remote := range []tier.Remote{nil, tiertest.NewMemory()} {
+		for _, age := range []struct {
+			name string
+			d    time.Duration
+		}{{"fresh", time.Second}, {"stale", 20 * time.Second}, {"last hope", 10 * time.Minute}} {
+			for _, a := range actions {
+				name := a.name + " of what is " + age.name
+				if remote != nil {
+					name += " with a remote tier"
+				}
+				bubble(t, name, func(t *testing.T) {
+					src := &source{}
+					tc := cache.TiersConfig{}
+					if remote != nil {
+						tc.Remote = tiertest.NewMemory()
+					}
+					tiers := open(t, tc)
+					c := with(t, tiers, thingConfig{Load: src.load, Policy: all, Tags: func(int, string) []string { return []string{tag} }})
+					get(t, c, 1)
+					advance(age.d)
+					succeeds(t, a.action(t, tiers, c))
+					src.fail(errSource)
+					src.took = time.Second // beyond SoftTimeout
+					crowd(5, func(int) {
+						v, err := c.Get(t.Context(), 1)
+						if a.kills && (v != "" || !errors.Is(err, errSource)) {
+							t.Errorf("Get = %q, %v after %s, want the loader's error", v, err, a.name)
+						}
+						if !a.kills && (v != "1.1" || err != nil) {
+							t.Errorf("Get = %q, %v, want the old value", v, err)
+						}
+					})
+				})
+			}
+		}
+	}
+}
+
+// An old value that stands in for a failed load is served for a Throttle without another load,
+// to spare the source. This must not keep it longer than StaleIfError allows.
+func TestFailSafeEndsOnTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src := &source{}
+		c := with(t, open(t, cache.TiersConfig{}), thingConfig{Load: src.load, Policy: patch{
+			TTL: new(10 * time.Second), StaleIfError: new(20 * time.Second), Throttle: new(5 * time.Second),
+		}})
+		get(t, c, 1)
+		src.fail(errSource)
+		advance(29 * time.Second)
+		if v := get(t, c, 1); v != "1.1" { // this starts a Throttle
+			t.Errorf("Get = %q, want the old value", v)
+		}
+		advance(time.Second)
+		if v, err := c.Get(t.Context(), 1); !errors.Is(err, errSource) {
+			t.Errorf("Get 30s after the load = %q, %v, want the loader's error", v, err)
+		}
+	})
 }

@@ -21,6 +21,7 @@ import (
 
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/invalidate/logtest"
 	"github.com/twofold-go/twofold/key"
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
@@ -51,9 +52,7 @@ func watch(t *testing.T, cfg cache.TiersConfig) *watched {
 func (w *watched) numbers(t *testing.T) map[string]int64 {
 	t.Helper()
 	var rm metricdata.ResourceMetrics
-	if err := w.reader.Collect(t.Context(), &rm); err != nil {
-		t.Fatal(err)
-	}
+	must(t, w.reader.Collect(t.Context(), &rm))
 	out := map[string]int64{}
 	add := func(name string, set attribute.Set, n int64) {
 		if n != 0 {
@@ -62,33 +61,54 @@ func (w *watched) numbers(t *testing.T) map[string]int64 {
 	}
 	for _, sm := range rm.ScopeMetrics {
 		for _, m := range sm.Metrics {
-			switch d := m.Data.(type) {
-			case metricdata.Sum[int64]:
-				for _, p := range d.DataPoints {
-					add(m.Name, p.Attributes, p.Value)
-				}
-			case metricdata.Gauge[int64]:
-				for _, p := range d.DataPoints {
-					add(m.Name, p.Attributes, p.Value)
-				}
-			case metricdata.Gauge[float64]: // an age
-				for _, p := range d.DataPoints {
-					add(m.Name, p.Attributes, int64(p.Value*1000+1e-6)) // whole ms, as Milliseconds counts
-				}
-			case metricdata.Histogram[int64]:
-				for _, p := range d.DataPoints {
-					add(m.Name, p.Attributes, int64(p.Count))
-				}
-			case metricdata.Histogram[float64]:
-				for _, p := range d.DataPoints {
-					add(m.Name, p.Attributes, int64(p.Count))
-				}
-			default:
-				t.Errorf("%s is a %T", m.Name, d)
+			_, points := pointsOf(t, m)
+			for _, p := range points {
+				add(m.Name, p.set, p.n)
 			}
 		}
 	}
 	return out
+}
+
+// dataPoint is one number of an instrument: the value of a sum or gauge, and the count of a histogram.
+type dataPoint struct {
+	set attribute.Set
+	n   int64
+}
+
+// pointsOf returns the kind and the data points of an instrument.
+func pointsOf(t *testing.T, m metricdata.Metrics) (kind string, points []dataPoint) {
+	t.Helper()
+	switch d := m.Data.(type) {
+	case metricdata.Sum[int64]:
+		kind = "counter"
+		for _, p := range d.DataPoints {
+			points = append(points, dataPoint{p.Attributes, p.Value})
+		}
+	case metricdata.Gauge[int64]:
+		kind = "gauge"
+		for _, p := range d.DataPoints {
+			points = append(points, dataPoint{p.Attributes, p.Value})
+		}
+	case metricdata.Gauge[float64]: // an age
+		kind = "gauge"
+		for _, p := range d.DataPoints {
+			points = append(points, dataPoint{p.Attributes, int64(p.Value*1000 + 1e-6)}) // whole ms, as Milliseconds counts
+		}
+	case metricdata.Histogram[int64]:
+		kind = "histogram"
+		for _, p := range d.DataPoints {
+			points = append(points, dataPoint{p.Attributes, int64(p.Count)})
+		}
+	case metricdata.Histogram[float64]:
+		kind = "histogram"
+		for _, p := range d.DataPoints {
+			points = append(points, dataPoint{p.Attributes, int64(p.Count)})
+		}
+	default:
+		t.Errorf("%s is a %T", m.Name, d)
+	}
+	return kind, points
 }
 
 func TestInstruments(t *testing.T) {
@@ -115,9 +135,7 @@ func TestInstruments(t *testing.T) {
 		get(t, c, 1) // load error, stale on error
 		src.fail(nil)
 		invalidateTag(t, w.Tiers, "x")
-		if err := errors.Join(c.DeleteAll(t.Context()), c.Delete(t.Context(), 9)); err != nil {
-			t.Error(err)
-		}
+		succeeds(t, errors.Join(c.DeleteAll(t.Context()), c.Delete(t.Context(), 9)))
 		src.took = time.Second
 		crowd(3, func(int) { get(t, c, 5) }) // miss, two merged
 		remote.Fail(errRemote, tiertest.Get)
@@ -204,9 +222,7 @@ func TestRemovalsAreLabelled(t *testing.T) {
 		remote.Fail(errRemote, tiertest.Unlink)
 		full := func(tenant, namespace, id string) invalidate.Scope {
 			k, err := key.Space{Tenant: tenant, Namespace: namespace}.Key(key.Text(id))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			return invalidate.Key(k)
 		}
 		ctx := t.Context()
@@ -330,7 +346,7 @@ func TestNothingLeaks(t *testing.T) {
 				step++
 				switch {
 				case k == 1 && step > 1:
-					panic(secret)
+					panicHere(secret)
 				case k == 2:
 					return value{}, errors.New("no access with password " + secret)
 				case k == 3:
@@ -349,9 +365,7 @@ func TestNothingLeaks(t *testing.T) {
 			_, _ = c.Get(t.Context(), k)
 		}
 		_, _ = c.GetMany(t.Context(), []int{2, 3, 4, 5})
-		if err := c.Set(t.Context(), 6, value{Text: secret}); err != nil {
-			t.Error(err)
-		}
+		succeeds(t, c.Set(t.Context(), 6, value{Text: secret}))
 		_ = panicOf(func() { _ = c.Refresh(t.Context(), 1) })
 		remote.Corrupt(tiertest.FlipBit(8 * 100))
 		advance(time.Hour)
@@ -361,7 +375,7 @@ func TestNothingLeaks(t *testing.T) {
 			get(t, c, k) // the breaker opens, and the log says so
 		}
 
-		if s := w.log.String(); strings.Contains(s, secret) || !strings.Contains(s, "panicked") || !strings.Contains(s, "breaker") || !strings.Contains(s, "encode") {
+		if s := w.log.String(); strings.Contains(s, secret) || !strings.Contains(s, "panicked") || !strings.Contains(s, "panicHere") || !strings.Contains(s, "breaker") || !strings.Contains(s, "encode") {
 			t.Errorf("the log lacks a line or contains the secret:\n%s", s)
 		}
 		for _, s := range w.spans.Ended() {
@@ -397,6 +411,64 @@ func TestEveryReadIsCountedOnce(t *testing.T) {
 		}
 		if s := total(tiers); s.LocalHits+s.RemoteHits+s.Misses+s.Merged != reads {
 			t.Errorf("%d local + %d remote + %d misses + %d merged, want %d reads", s.LocalHits, s.RemoteHits, s.Misses, s.Merged, reads)
+		}
+	})
+}
+
+// Stats and the instruments report the same about the log.
+func TestLogInstruments(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := logtest.NewMemory(logtest.MemoryConfig{Bound: bound})
+		link := logtest.NewFaulty(log)
+		w := watch(t, cache.TiersConfig{Log: link})
+		other := open(t, cache.TiersConfig{Log: log})
+		synctest.Wait()
+		tell := func(tiers *cache.Tiers) error {
+			return tiers.Invalidate(t.Context(), invalidate.Tag("default", "x"))
+		}
+		must(t, tell(other))
+		advance(10 * time.Millisecond)
+		link.Fail(errors.New("down"))
+		for range 5 {
+			must(t, tell(other))
+		}
+		log.Trim(1)
+		if err := tell(w.Tiers); err == nil {
+			t.Error("Invalidate returned nil while the log was unreachable")
+		}
+		advance(bound + time.Second)
+		away := w.numbers(t)
+		for name, want := range map[string]int64{
+			"cache.log.lapse{}": 1, "cache.log.gap{}": 0, "cache.pending{}": 1,
+			"cache.log.bump{}": 1, "cache.invalidate.lag{}": 1,
+		} {
+			if got := away[name]; got != want {
+				t.Errorf("while the log is unreachable, %s = %d, want %d", name, got, want)
+			}
+		}
+		if age := away["cache.lease.age{}"]; age < bound.Milliseconds() {
+			t.Errorf("the lease is %d ms old, want at least %d", age, bound.Milliseconds())
+		}
+		if age := away["cache.pending.age{}"]; age != (bound + 1250*time.Millisecond).Milliseconds() {
+			t.Errorf("the pending invalidation is %d ms old, want InvalidateWait and a second more than %v", age, bound)
+		}
+		if away["cache.log.error{op=sync}"] == 0 || away["cache.log.error{op=tail}"] == 0 {
+			t.Error("failed calls are not counted")
+		}
+		link.Heal()
+		advance(bound)
+		back, s := w.numbers(t), w.Stats().Log
+		for name, want := range map[string]int64{
+			"cache.log.lapse{}": s.Lapses, "cache.log.gap{}": s.Gaps, "cache.log.bump{}": s.Bumps, "cache.pending{}": s.Pending,
+			"cache.log.error{op=sync}": s.SyncErrors, "cache.log.error{op=tail}": s.TailErrors,
+			"cache.lease.age{}": s.LeaseAge.Milliseconds(), "cache.pending.age{}": 0,
+		} {
+			if back[name] != want {
+				t.Errorf("%s = %d, but Stats has %d", name, back[name], want)
+			}
+		}
+		if s.Gaps == 0 || s.Pending != 0 || s.LeaseAge > bound/2 {
+			t.Errorf("Stats = %+v, want a gap, nothing pending and a young lease", s)
 		}
 	})
 }

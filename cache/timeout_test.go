@@ -3,98 +3,18 @@ package cache_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
 	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/tier"
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
-
-func TestSoftTimeout(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		src := &source{}
-		tiers := open(t, cache.TiersConfig{})
-		c := with(t, tiers, thingConfig{Load: src.load, Policy: patch{
-			TTL: new(10 * time.Second), StaleIfError: new(time.Hour), SoftTimeout: new(100 * time.Millisecond),
-		}})
-		get(t, c, 1)
-		advance(time.Minute)
-		src.took = time.Second
-		start := time.Now()
-		crowd(5, func(int) { wantFetch(t, c, 1, fetched{"1.1", cache.Local, true, nil}) })
-		if d := time.Since(start); d != 100*time.Millisecond {
-			t.Errorf("callers waited %v, want SoftTimeout", d)
-		}
-		// The load goes on without a caller.
-		advance(time.Second)
-		wantFetch(t, c, 1, fetched{"1.2", cache.Local, false, nil})
-		src.wantLoads(t, 2)
-		if n := total(tiers).StaleOnTimeout; n != 5 {
-			t.Errorf("StaleOnTimeout = %d, want 5", n)
-		}
-		// A caller that accepts no stale value waits.
-		advance(time.Minute)
-		wantFetch(t, c, 1, fetched{"1.3", cache.Load, false, nil}, cache.Fresh())
-		// A caller waits if there is no stale value.
-		wantFetch(t, c, 2, fetched{"2.1", cache.Load, false, nil})
-	})
-}
-
-func TestLoadTimeout(t *testing.T) {
-	for _, tt := range []struct {
-		name string
-		load func(block chan struct{}) cache.Loader[int, string]
-	}{
-		{"of a loader that obeys", func(chan struct{}) cache.Loader[int, string] {
-			return func(ctx context.Context, _ int) (string, error) { <-ctx.Done(); return "", ctx.Err() }
-		}},
-		{"of a loader that does not", func(block chan struct{}) cache.Loader[int, string] {
-			return func(context.Context, int) (string, error) { <-block; return "late", nil }
-		}},
-	} {
-		for _, batch := range []bool{false, true} {
-			name := tt.name
-			if batch {
-				name += " in a batch"
-			}
-			t.Run(name, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					block := make(chan struct{})
-					load := tt.load(block)
-					cfg := thingConfig{Load: load, Policy: patch{LoadTimeout: new(2 * time.Second)}}
-					if batch {
-						cfg.LoadMany = func(ctx context.Context, keys []int) (map[int]string, error) {
-							v, err := load(ctx, keys[0])
-							if err != nil {
-								return nil, err
-							}
-							return map[int]string{keys[0]: v}, nil
-						}
-					}
-					c := with(t, open(t, cache.TiersConfig{Remote: tiertest.NewMemory()}), cfg)
-					start := time.Now()
-					crowd(3, func(int) {
-						var err error
-						if batch {
-							_, err = c.GetMany(t.Context(), []int{1})
-						} else {
-							_, err = c.Get(t.Context(), 1)
-						}
-						if !errors.Is(err, context.DeadlineExceeded) {
-							t.Errorf("the read ended with %v, want DeadlineExceeded", err)
-						}
-					})
-					if d := time.Since(start); d != 2*time.Second {
-						t.Errorf("callers waited %v, want LoadTimeout", d)
-					}
-					close(block)
-					synctest.Wait()
-				})
-			})
-		}
-	}
-}
 
 // A load ran out of time, and its callers left. Its value is stored when it comes after all.
 func TestLateValueIsKept(t *testing.T) {
@@ -175,4 +95,347 @@ func TestWaiterLeavesTheQueue(t *testing.T) {
 		advance(20 * time.Second)
 		src.wantLoads(t, 1) // the caller of 2 has left
 	})
+}
+
+// SoftTimeout counts from the call, so it includes the time of a remote tier that hangs.
+func TestSoftTimeoutOfAHungRemoteTier(t *testing.T) {
+	for _, many := range []bool{false, true} {
+		for _, keys := range [][]int{{1}, ints(0, 10)} {
+			bubble(t, fmt.Sprintf("LoadMany=%v, %d keys", many, len(keys)), func(t *testing.T) { softTimeoutOfAHungRemoteTier(t, many, keys) })
+		}
+	}
+}
+
+func softTimeoutOfAHungRemoteTier(t *testing.T, many bool, keys []int) {
+	const soft, timeout = 50 * time.Millisecond, 2 * time.Second
+	src, remote := &source{}, faulty()
+	tiers := open(t, cache.TiersConfig{Remote: remote})
+	cfg := thingConfig{Load: src.load, Policy: patch{
+		TTL: new(10 * time.Second), StaleIfError: new(time.Hour), SoftTimeout: new(soft), RemoteTimeout: new(timeout),
+	}}
+	if many {
+		cfg.LoadMany = src.loadMany
+	}
+	c := with(t, tiers, cfg)
+	read := func(ctx context.Context) (map[int]string, error) {
+		if len(keys) > 1 {
+			return c.GetMany(ctx, keys)
+		}
+		r, err := c.Fetch(ctx, keys[0], nil)
+		return map[int]string{keys[0]: r.Value}, err
+	}
+	if _, err := read(t.Context()); err != nil {
+		t.Error(err)
+	}
+	advance(time.Minute)
+	remote.Hang(true)
+	start := time.Now()
+	crowd(3, func(int) { // one caller leads
+		m, err := read(t.Context())
+		if m[1] != "1.1" || len(m) != len(keys) || err != nil {
+			t.Errorf("%d values, the first %q, %v; want the old values", len(m), m[1], err)
+		}
+		if d := time.Since(start); d != soft {
+			t.Errorf("the read took %v, want SoftTimeout", d)
+		}
+	})
+	// All callers have their answers. The flight goes on and loads without the remote tier.
+	advance(2 * timeout)
+	src.wantLoads(t, 2*len(keys))
+	if n := total(tiers).StaleOnTimeout; n != int64(3*len(keys)) {
+		t.Errorf("StaleOnTimeout = %d, want %d", n, 3*len(keys))
+	}
+	remote.Heal()
+	if m, err := read(t.Context()); m[1] != "1.2" || err != nil {
+		t.Errorf("later: %q, %v, want the new value", m[1], err)
+	}
+}
+
+// Without an old value SoftTimeout has no effect.
+func TestSoftTimeoutOfNothingOld(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src, remote := &source{}, faulty()
+		c := with(t, open(t, cache.TiersConfig{Remote: remote}), thingConfig{Load: src.load, Policy: patch{
+			StaleIfError: new(time.Hour), SoftTimeout: new(50 * time.Millisecond), RemoteTimeout: new(2 * time.Second),
+		}})
+		remote.Hang(true)
+		start := time.Now()
+		wantFetch(t, c, 1, fetched{"1.1", cache.Load, false, nil})
+		if d := time.Since(start); d != 2*time.Second {
+			t.Errorf("the read took %v, want RemoteTimeout", d)
+		}
+		remote.Heal()
+	})
+}
+
+// Close waits for a reader's call that ends in time.
+func TestCloseWaitsForRemoteCalls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src, remote := &source{}, faulty()
+		get(t, with(t, open(t, cache.TiersConfig{Remote: remote}), thingConfig{Load: src.load}), 1)
+		tiers := open(t, cache.TiersConfig{Remote: remote})
+		c := with(t, tiers, thingConfig{Load: src.load, Policy: patch{RemoteTimeout: new(time.Minute)}})
+		remote.Delay(100*time.Millisecond, tiertest.Get)
+		start := time.Now()
+		answered := make(chan error, 1)
+		go func() { _, err := c.Get(t.Context(), 1); answered <- err }()
+		synctest.Wait()
+		succeeds(t, tiers.Close(context.Background()))
+		if d := time.Since(start); d != 100*time.Millisecond {
+			t.Errorf("Close took %v, want the 100ms of the call", d)
+		}
+		succeeds(t, <-answered)
+	})
+}
+
+// ended is one way in which a load takes too long, or seems to.
+type ended struct {
+	name string
+	load func(ctx context.Context, block chan struct{}) (string, error)
+	own  time.Duration // the caller's timeout; 0 means none
+	want bool          // the error is ErrLoadTimeout
+}
+
+var endings = []ended{
+	{name: "a loader that obeys", want: true, load: func(ctx context.Context, _ chan struct{}) (string, error) {
+		<-ctx.Done()
+		return "", ctx.Err()
+	}},
+	{name: "a loader that obeys, and wraps", want: true, load: func(ctx context.Context, _ chan struct{}) (string, error) {
+		<-ctx.Done()
+		return "", fmt.Errorf("query: %w", ctx.Err())
+	}},
+	{name: "a loader that does not obey", want: true, load: func(_ context.Context, block chan struct{}) (string, error) {
+		<-block
+		return "late", nil
+	}},
+	{
+		name: "the caller's deadline", own: time.Second,
+		load: func(ctx context.Context, _ chan struct{}) (string, error) { <-ctx.Done(); return "", ctx.Err() },
+	},
+	{name: "a deadline of the loader's own", load: func(ctx context.Context, _ chan struct{}) (string, error) {
+		ctx, cancel := context.WithTimeout(ctx, time.Second)
+		defer cancel()
+		<-ctx.Done()
+		return "", ctx.Err()
+	}},
+}
+
+// A load that exceeds LoadTimeout fails with ErrLoadTimeout, which is also a DeadlineExceeded.
+// Neither the caller's deadline nor the loader's own is an ErrLoadTimeout.
+func TestErrLoadTimeout(t *testing.T) {
+	if !errors.Is(cache.ErrLoadTimeout, context.DeadlineExceeded) {
+		t.Error("ErrLoadTimeout is not a context.DeadlineExceeded")
+	}
+	if errors.Is(context.DeadlineExceeded, cache.ErrLoadTimeout) {
+		t.Error("every DeadlineExceeded is an ErrLoadTimeout")
+	}
+	for _, tt := range endings {
+		for _, batch := range []bool{false, true} {
+			for _, remote := range []bool{false, true} {
+				bubble(t, fmt.Sprintf("%s, batch=%v, remote=%v", tt.name, batch, remote), func(t *testing.T) { errLoadTimeout(t, tt, batch, remote) })
+			}
+		}
+	}
+}
+
+func errLoadTimeout(t *testing.T, tt ended, batch, remote bool) {
+	block := make(chan struct{})
+	cfg := thingConfig{
+		Load:   func(ctx context.Context, _ int) (string, error) { return tt.load(ctx, block) },
+		Policy: patch{LoadTimeout: new(2 * time.Second)},
+	}
+	if batch {
+		cfg.LoadMany = func(ctx context.Context, keys []int) (map[int]string, error) {
+			v, err := tt.load(ctx, block)
+			if err != nil {
+				return nil, err
+			}
+			return map[int]string{keys[0]: v}, nil
+		}
+	}
+	tc := tiersOf(remote)
+	c := with(t, open(t, tc), cfg)
+	ctx := t.Context()
+	if tt.own > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, tt.own)
+		defer cancel()
+	}
+	begun := time.Now()
+	crowd(3, func(int) { // one caller leads
+		err := readFirst(ctx, c, batch)
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%v, want a DeadlineExceeded", err)
+		}
+		if errors.Is(err, cache.ErrLoadTimeout) != tt.want {
+			t.Errorf("%v is an ErrLoadTimeout: %v, want %v", err, !tt.want, tt.want)
+		}
+	})
+	if d := time.Since(begun); tt.want && d != 2*time.Second {
+		t.Errorf("callers waited %v, want LoadTimeout", d)
+	}
+	close(block)
+	synctest.Wait()
+}
+
+// readFirst reads key 1 by Get or by GetMany.
+func readFirst(ctx context.Context, c things, batch bool) error {
+	if !batch {
+		_, err := c.Get(ctx, 1)
+		return err
+	}
+	_, err := c.GetMany(ctx, []int{1, 2})
+	return err
+}
+
+// ErrLoadTimeout also reaches a refresh, and a loader that reads the key that is too slow.
+func TestErrLoadTimeoutElsewhere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		block := make(chan struct{})
+		defer close(block)
+		tiers := open(t, cache.TiersConfig{})
+		inner := with(t, tiers, thingConfig{
+			Namespace: "inner", Policy: patch{LoadTimeout: new(2 * time.Second)},
+			Load: func(context.Context, int) (string, error) { <-block; return "", nil },
+		})
+		outer := with(t, tiers, thingConfig{Load: inner.Get})
+		wantError(t, inner.Refresh(t.Context(), 1), "refresh", "default:inner:1", cache.ErrLoadTimeout)
+		_, err := outer.Get(t.Context(), 2)
+		wantError(t, err, "get", "default:things:2", cache.ErrLoadTimeout)
+	})
+}
+
+// A claim that does not expire delays the reads of its key for LoadTimeout, once. Then one process
+// replaces it. A Delete ends it at once.
+func TestClaimThatDoesNotExpire(t *testing.T) {
+	for _, deleted := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			src, mem := &source{took: time.Second}, tiertest.NewMemory()
+			_, cs := fleet(t, 3, mem, cache.TiersConfig{}, thingConfig{Load: src.load, Policy: patch{LoadTimeout: new(20 * time.Second)}})
+			if _, err := mem.Claim(t.Context(), cell1, tier.Claim{Nonce: tier.NewNonce(), Lease: time.Hour}); err != nil {
+				t.Fatal(err)
+			}
+			want := 21 * time.Second // LoadTimeout and the load
+			if deleted {
+				want = 3 * time.Second
+				go func() {
+					<-time.After(2 * time.Second)
+					succeeds(t, cs[0].Delete(t.Context(), 1))
+				}()
+			}
+			begun := time.Now()
+			crowd(30, func(i int) { get(t, cs[i%3], 1) })
+			const naps = 200 * time.Millisecond
+			if took := time.Since(begun); took < want || took > want+2*naps {
+				t.Errorf("deleted %v: the reads took %v, want %v and up to %v for the pauses between two looks", deleted, took, want, 2*naps)
+			}
+			if n := src.total(); n != 1 {
+				t.Errorf("deleted %v: %d loads, want 1", deleted, n)
+			}
+		})
+	}
+}
+
+// A load runs out of time, and an invalidation overtakes it. Its callers have their answers, so
+// the flight does not load again. With the race detector the test also shows that the timer's
+// goroutine shares no data with the flight's.
+func TestLateAndOvertaken(t *testing.T) {
+	for _, batch := range []bool{false, true} {
+		for _, traced := range []bool{false, true} {
+			t.Run(fmt.Sprintf("batch=%v, traced=%v", batch, traced), func(t *testing.T) {
+				for i := range 20 {
+					// The loader returns at its deadline or one second after it.
+					linger := time.Duration(i%2) * time.Second
+					synctest.Test(t, func(t *testing.T) { lateAndOvertaken(t, batch, traced, linger) })
+				}
+			})
+		}
+	}
+}
+
+func lateAndOvertaken(t *testing.T, batch, traced bool, linger time.Duration) {
+	var loads [3]atomic.Int64 // by key
+	tc := cache.TiersConfig{Remote: tiertest.NewMemory()}
+	if traced {
+		tc.TracerProvider = sdktrace.NewTracerProvider()
+	}
+	tiers := open(t, tc)
+	load := func(ctx context.Context, keys ...int) (string, error) {
+		for _, k := range keys {
+			loads[k].Add(1)
+		}
+		<-ctx.Done()
+		_ = nap(t.Context(), linger)
+		invalidateTag(t, tiers, "t")
+		return "late", nil
+	}
+	cfg := thingConfig{Load: func(ctx context.Context, k int) (string, error) { return load(ctx, k) }, Tags: tagT, Policy: patch{LoadTimeout: new(2 * time.Second)}}
+	if batch {
+		cfg.LoadMany = func(ctx context.Context, keys []int) (map[int]string, error) {
+			m := map[int]string{} // two callers may each lead one key
+			v, err := load(ctx, keys...)
+			for _, k := range keys {
+				m[k] = v
+			}
+			return m, err
+		}
+	}
+	c := with(t, tiers, cfg)
+	crowd(3, func(int) {
+		var err error
+		if batch {
+			_, err = c.GetMany(t.Context(), []int{1, 2})
+		} else {
+			_, err = c.Get(t.Context(), 1)
+		}
+		// At the deadline the value and the error come at the same time. Either may win.
+		if !errors.Is(err, context.DeadlineExceeded) && (err != nil || linger > 0) {
+			t.Errorf("the read ended with %v, want DeadlineExceeded", err)
+		}
+	})
+	advance(5 * time.Second)
+	for k := range loads {
+		if n := loads[k].Load(); n > 1 {
+			t.Errorf("%d loads of %d, want 1: after the deadline no caller waits for another load", n, k)
+		}
+	}
+}
+
+// When the goroutine of a load's timer stores an old value again, it runs the user's Size and
+// hooks. If they panic, the process must not end, and the callers must get their answers.
+func TestLateHookSurvivesPanics(t *testing.T) {
+	for _, place := range []string{"Size", "OnRemoved"} {
+		bubble(t, place, func(t *testing.T) {
+			var late, block atomic.Bool
+			harm := func(where string) {
+				if late.Load() && where == place {
+					panicHere(where)
+				}
+			}
+			release := make(chan struct{})
+			tiers := open(t, cache.TiersConfig{
+				OnRemoved: func(cache.Entry, tier.EvictReason) { harm("OnRemoved") },
+			})
+			c := with(t, tiers, thingConfig{
+				Load: func(context.Context, int) (string, error) {
+					if block.Load() {
+						<-release
+						return "", errSource
+					}
+					return "old", nil
+				},
+				Size:   func(v string) int64 { harm("Size"); return int64(len(v)) },
+				Policy: patch{TTL: new(time.Second), StaleIfError: new(time.Hour), LoadTimeout: new(2 * time.Second)},
+			})
+			get(t, c, 1)
+			advance(time.Minute)
+			late.Store(true)
+			block.Store(true)
+			wantFetch(t, c, 1, fetched{"old", cache.Local, true, nil})
+			late.Store(false)
+			close(release)
+			synctest.Wait()
+		})
+	}
 }

@@ -1,15 +1,24 @@
 package cache_test
 
 import (
+	"bytes"
+	"context"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
+	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/codec"
+	"github.com/twofold-go/twofold/internal/race"
+	"github.com/twofold-go/twofold/internal/trip"
 	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/tier"
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
@@ -115,5 +124,253 @@ func TestErrorsQuoteAPart(t *testing.T) {
 		if s := fmt.Sprint(err); err == nil || len(s) > 1000 {
 			t.Errorf("%s: an error of %d bytes, want a short one: %.100s", name, len(s), s)
 		}
+	}
+}
+
+// liar marshals itself and loses Rank.
+type liar struct {
+	Name string
+	Rank int
+}
+
+func (l liar) MarshalJSON() ([]byte, error)  { return json.Marshal(l.Name) }
+func (l *liar) UnmarshalJSON(b []byte) error { return json.Unmarshal(b, &l.Name) }
+
+// With the race detector, or when a test kit asks for it, a cache decodes its first nonzero
+// value and compares it. So it detects a marshaller that loses data.
+func TestMarshallerThatLiesIsFound(t *testing.T) {
+	load := func(_ context.Context, n int) (liar, error) {
+		if n == 0 {
+			return liar{}, nil
+		}
+		return liar{"Ann", n}, nil
+	}
+	for name, tt := range map[string]struct {
+		asked bool
+		codec codec.Codec
+		found bool
+	}{
+		"asked":     {true, codec.JSON, true},
+		"lossy":     {true, codec.Lossy(codec.JSON), false},
+		"one's own": {true, mine{codec.JSON}, false},
+		"not asked": {false, codec.JSON, race.Enabled},
+	} {
+		t.Run(name, func(t *testing.T) {
+			trip.Ask(tt.asked)
+			defer trip.Ask(false)
+			mem := tiertest.NewMemory()
+			tiers := open(t, cache.TiersConfig{Remote: mem, Codecs: []codec.Codec{mine{codec.JSON}}})
+			c := with(t, tiers, cache.Config[int, liar]{Load: load, Codec: tt.codec})
+			get(t, c, 0) // a zero value is not compared
+			_, err := c.Get(t.Context(), 1)
+			for op, err := range map[string]error{"Get": err, "Set": c.Set(t.Context(), 2, liar{"Bob", 2})} {
+				if found := err != nil; found != tt.found {
+					t.Errorf("%s = %v, want an error: %v", op, err, tt.found)
+				} else if found && (!strings.Contains(err.Error(), "liar.Rank differs") || !strings.Contains(err.Error(), "codec.Lossy")) {
+					t.Errorf("%s = %v, want an error with the difference and the remedy", op, err)
+				}
+			}
+			if _, found := c.Peek(t.Context(), 1); found == tt.found {
+				t.Errorf("Peek finds a value: %v, want the opposite", found)
+			}
+		})
+	}
+}
+
+type unreadable struct{ N int }
+
+func (unreadable) MarshalText() ([]byte, error) { return []byte("x"), nil }
+func (*unreadable) UnmarshalText([]byte) error  { return errors.New("never") }
+
+func TestValueThatCannotBeReadIsFound(t *testing.T) {
+	trip.Ask(true)
+	defer trip.Ask(false)
+	c := with(t, open(t, cache.TiersConfig{Remote: tiertest.NewMemory()}), cache.Config[int, unreadable]{})
+	if err := c.Set(t.Context(), 1, unreadable{1}); err == nil || !strings.Contains(err.Error(), "cannot be read") {
+		t.Errorf("Set = %v, want an error", err)
+	}
+}
+
+// mine is a codec of the user.
+type mine struct{ codec.Codec }
+
+func (mine) ID() string { return "mine" }
+
+// A value of 4 KiB or more is compressed when that makes it smaller. Every process knows the
+// codec.
+func TestLargeValuesAreCompressed(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	noise := make([]byte, 16<<10)
+	for i := range noise {
+		noise[i] = byte(r.Uint32())
+	}
+	text := strings.Repeat("all work and no play ", 1000)
+	own := []codec.Codec{mine{codec.JSON}}
+	for name, tt := range map[string]struct {
+		codec  codec.Codec
+		codecs []codec.Codec
+		value  []byte
+		id     string
+	}{
+		"small":                  {codec.Raw, nil, []byte(text[:codec.DefaultMinSize-1]), "raw"},
+		"large":                  {codec.Raw, nil, []byte(text[:codec.DefaultMinSize]), "raw+snappy"},
+		"JSON":                   {codec.JSON, nil, []byte(text), "json+snappy"},
+		"limited":                {codec.Limit(codec.CBOR, 1<<20), nil, []byte(text), "cbor+snappy"},
+		"lossy":                  {codec.Lossy(codec.CBOR), nil, []byte(text), "cbor+snappy"},
+		"noise":                  {codec.Raw, nil, noise, "raw"},
+		"compressed by its own":  {codec.Deflate(codec.Raw, 0), nil, []byte(text), "raw+deflate"},
+		"compressed by Snappy":   {codec.Snappy(codec.Raw, 0), nil, []byte(text), "raw+snappy"},
+		"a codec of one's own":   {own[0], own, []byte(text), "mine"},
+		"own, which readers can": {own[0], append(own, codec.Snappy(own[0], 0)), []byte(text), "mine+snappy"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			mem := tiertest.NewMemory()
+			cfg := cache.Config[int, []byte]{Codec: tt.codec, Load: func(context.Context, int) ([]byte, error) { return tt.value, nil }}
+			writer := with(t, open(t, cache.TiersConfig{Remote: mem, Codecs: tt.codecs}), cfg)
+			get(t, writer, 1)
+			must(t, writer.Set(t.Context(), 2, tt.value))
+			for _, key := range []string{cell1, "default:things:2"} {
+				cell := cellAt(t, mem, key)
+				if cell.Codec != tt.id || len(cell.Payload) > 2*len(tt.value) || strings.HasSuffix(tt.id, "+snappy") && len(cell.Payload) > len(tt.value)/2 {
+					t.Errorf("%s: codec %s with %d bytes for %d, want %s", key, cell.Codec, len(cell.Payload), len(tt.value), tt.id)
+				}
+			}
+			tiers := open(t, cache.TiersConfig{Remote: mem, Codecs: tt.codecs})
+			cfg.Load = nil
+			for k := range 2 {
+				if got := get(t, with(t, tiers, cfg), k+1); string(got) != string(tt.value) {
+					t.Errorf("another process reads %d bytes, want %d", len(got), len(tt.value))
+				}
+			}
+		})
+	}
+}
+
+// A process of an older version writes with its configured codec, and reads by the codec in the
+// cell. So old and new processes read each other's values.
+func TestCompressionInAMixedFleet(t *testing.T) {
+	mem := tiertest.NewMemory()
+	text := strings.Repeat("all work and no play ", 1000)
+	tiers := open(t, cache.TiersConfig{Remote: mem})
+	c := with(t, tiers, cache.Config[int, string]{})
+	must(t, c.Set(t.Context(), 1, text))
+	cell := cellAt(t, mem, cell1)
+	old, err := codec.NewSet(codec.Builtin()...) // the codecs that every version knows
+	must(t, err)
+	cd, ok := old.Lookup(cell.Codec)
+	if !ok {
+		t.Fatalf("an old process does not know codec %s", cell.Codec)
+	}
+	var got string
+	if err := codec.UnmarshalWithin(cd, cell.Payload, &got, 1<<20, false); err != nil || got != text {
+		t.Errorf("an old process reads %d bytes, %v", len(got), err)
+	}
+	// The old process writes large values without compression.
+	cell.Codec, cell.Nonce = "json", tier.NewNonce()
+	if cell.Payload, err = json.Marshal(strings.ToUpper(text)); err != nil {
+		t.Fatal(err)
+	}
+	putCell(t, mem, cell1, cell)
+	other := with(t, open(t, cache.TiersConfig{Remote: mem}), cache.Config[int, string]{})
+	if got := get(t, other, 1); got != strings.ToUpper(text) {
+		t.Errorf("a new process reads %d bytes of the old process's value", len(got))
+	}
+}
+
+func cellAt(t *testing.T, mem *tiertest.Memory, key string) tier.Cell {
+	t.Helper()
+	frame, err := mem.Get(t.Context(), key)
+	must(t, err)
+	cell, err := tier.ParseCell(frame)
+	must(t, err)
+	return cell
+}
+
+func putCell(t *testing.T, mem *tiertest.Memory, key string, cell tier.Cell) {
+	t.Helper()
+	frame, err := cell.Encode()
+	must(t, err)
+	store(t, mem, key, frame, time.Minute)
+}
+
+// wide is a large struct that some codecs can encode in one byte.
+type wide struct{ A, B, C, D, E, F, G, H, I, J, K, L, M, N, O, P int64 }
+
+// bomb returns n empty elements in the encoding of inner.
+func bomb(inner codec.Codec, n int, element string) []byte {
+	switch inner.ID() {
+	case "cbor":
+		b := binary.BigEndian.AppendUint32([]byte{0x9a}, uint32(n))
+		return append(b, bytes.Repeat([]byte{map[string]byte{"null": 0xf6, "{}": 0xa0}[element]}, n)...)
+	case "json":
+		b := bytes.Repeat([]byte(element+","), n)
+		b[len(b)-1] = ']'
+		return append([]byte{'['}, b...)
+	}
+	return make([]byte, 40*n)
+}
+
+// squeeze returns what a codec would store if its inner codec had written these bytes.
+func squeeze(t *testing.T, form func(codec.Codec, int) codec.Codec, inner []byte) []byte {
+	t.Helper()
+	b, err := form(codec.Raw, -1).Marshal(inner)
+	must(t, err)
+	return b
+}
+
+// A frame may decode to many times the largest value that may be stored. Such a frame is a
+// counted miss, and takes no more memory than a value of the largest size.
+func TestFrameIsBoundedByMaxValueBytes(t *testing.T) {
+	const limit = 1 << 20
+	asIs := func(c codec.Codec, _ int) codec.Codec { return c }
+	for _, inner := range []codec.Codec{codec.CBOR, codec.JSON, codec.Raw} {
+		for name, form := range map[string]func(codec.Codec, int) codec.Codec{"plain": asIs, "snappy": codec.Snappy, "deflate": codec.Deflate} {
+			for _, element := range []string{"null", "{}"} {
+				for _, n := range []int{20_000, 1_000_000} {
+					t.Run(fmt.Sprintf("%s, %s, %d of %s", inner.ID(), name, n, element), func(t *testing.T) {
+						data := squeeze(t, form, bomb(inner, n, element))
+						if inner == codec.Raw {
+							wantBounded[[]byte](t, form(inner, 0), data, limit)
+						} else {
+							wantBounded[[]wide](t, form(inner, 0), data, limit)
+							wantBounded[any](t, form(inner, 0), data, limit)
+							wantBounded[map[string]*[]wide](t, form(inner, 0), data, limit)
+						}
+					})
+				}
+			}
+		}
+	}
+}
+
+// wantBounded puts a payload into a frame that is otherwise valid, and reads it.
+func wantBounded[V any](t *testing.T, cd codec.Codec, payload []byte, limit int) {
+	t.Helper()
+	mem := tiertest.NewMemory()
+	open := func() (*cache.Tiers, cache.Cache[int, V]) {
+		tiers := open(t, cache.TiersConfig{Remote: mem})
+		return tiers, with(t, tiers, cache.Config[int, V]{Codec: codec.Lossy(cd), Policy: patch{MaxValueBytes: new(limit)}})
+	}
+	_, writer := open()
+	var v V
+	must(t, writer.Set(t.Context(), 1, v))
+	frame := rewrite(func(c *tier.Cell) { c.Payload = payload })(cellOf(t, mem, cell1))
+	store(t, mem, cell1, frame, time.Minute)
+	tiers, reader := open()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, ok := reader.Peek(t.Context(), 1)
+	runtime.ReadMemStats(&after)
+	if n := total(tiers).CellsCorrupt; !ok && n != 1 {
+		t.Errorf("CellsCorrupt = %d after a miss, want 1", n)
+	}
+	// The reader allocates the frame twice, the unpacked bytes, and the elements. A decoder that
+	// grows its slice allocates the elements up to four times.
+	most := 2*len(payload) + limit
+	if ok {
+		most += 4 * codec.Expansion * limit
+	}
+	if got := int(after.TotalAlloc - before.TotalAlloc); got > most+limit {
+		t.Errorf("%T from a frame of %d bytes takes %d bytes (served: %v), want at most %d", v, len(payload), got, ok, most+limit)
 	}
 }

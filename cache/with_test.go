@@ -27,9 +27,7 @@ func TestWith(t *testing.T) {
 	}
 	set := func(t *testing.T, c things, opts ...cache.Option) {
 		t.Helper()
-		if err := c.Set(t.Context(), 1, "set", opts...); err != nil {
-			t.Error(err)
-		}
+		succeeds(t, c.Set(t.Context(), 1, "set", opts...))
 	}
 	fetch := func(t *testing.T, c things, opts ...cache.Option) {
 		t.Helper()
@@ -56,25 +54,23 @@ func TestWith(t *testing.T) {
 		{"TTL last", nil, set, []cache.Option{cache.With(hour), cache.TTL(time.Minute)}, time.Minute},
 		{"the last of two", nil, fetch, []cache.Option{cache.With(patch{TTL: new(time.Minute)}), cache.With(hour)}, time.Hour},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				src := &source{}
-				tiers := open(t, cache.TiersConfig{Policies: tt.table})
-				c := with(t, tiers, thingConfig{Load: src.load, Policy: cfg})
-				tt.call(t, c, tt.opts...)
-				loads := src.total()
-				advance(tt.life - 1)
+		bubble(t, tt.name, func(t *testing.T) {
+			src := &source{}
+			tiers := open(t, cache.TiersConfig{Policies: tt.table})
+			c := with(t, tiers, thingConfig{Load: src.load, Policy: cfg})
+			tt.call(t, c, tt.opts...)
+			loads := src.total()
+			advance(tt.life - 1)
+			get(t, c, 1)
+			src.wantLoads(t, loads)
+			advance(1)
+			get(t, c, 1)
+			src.wantLoads(t, loads+1)
+			advance(10 * time.Second) // that load was by the policy of the cache
+			if len(tt.table) == 0 {
 				get(t, c, 1)
-				src.wantLoads(t, loads)
-				advance(1)
-				get(t, c, 1)
-				src.wantLoads(t, loads+1)
-				advance(10 * time.Second) // that load was by the policy of the cache
-				if len(tt.table) == 0 {
-					get(t, c, 1)
-					src.wantLoads(t, loads+2)
-				}
-			})
+				src.wantLoads(t, loads+2)
+			}
 		})
 	}
 }
@@ -125,7 +121,8 @@ func TestWithFields(t *testing.T) {
 			if took := time.Since(begun); took != 10*time.Millisecond {
 				t.Errorf("it took %v, want 10ms", took)
 			}
-			advance(time.Second)
+			advance(3 * time.Minute)
+			wantFetch(t, c, 1, fetched{Value: "1.3", Source: cache.Load}, own, cache.Fresh()) // it waits
 		}},
 		{"LoadTimeout", patch{LoadTimeout: new(time.Second)}, func(t *testing.T, c things, src *source, own cache.Option) {
 			src.took = time.Minute
@@ -158,18 +155,14 @@ func TestWithFields(t *testing.T) {
 			if m, err := c.GetMany(t.Context(), []int{1}, own); m[1] != "1.3" || err != nil {
 				t.Errorf("GetMany = %v, %v, want a load", m, err)
 			}
-			if err := c.Set(t.Context(), 1, "set", own); err != nil {
-				t.Error(err)
-			}
+			succeeds(t, c.Set(t.Context(), 1, "set", own))
 			wantFetch(t, c, 1, fetched{Value: "1.4", Source: cache.Load})
 		}},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				src := &source{}
-				c := with(t, open(t, cache.TiersConfig{Remote: tiertest.NewMemory()}), thingConfig{Load: src.load})
-				tt.run(t, c, src, cache.With(tt.p))
-			})
+		bubble(t, tt.name, func(t *testing.T) {
+			src := &source{}
+			c := with(t, open(t, cache.TiersConfig{Remote: tiertest.NewMemory()}), thingConfig{Load: src.load})
+			tt.run(t, c, src, cache.With(tt.p))
 		})
 	}
 }
@@ -231,18 +224,14 @@ func TestWithIsKept(t *testing.T) {
 		key := 0
 		check := func(table policy.Table, lives ...time.Duration) {
 			t.Helper()
-			if err := tiers.SetPolicies(table); err != nil {
-				t.Fatal(err)
-			}
+			must(t, tiers.SetPolicies(table))
 			for range 2 {
 				for i, c := range caches {
 					key++
 					loads := 0
 					read := func() {
 						_, err := c.GetOrLoad(t.Context(), key, func(context.Context, int) (string, error) { loads++; return "v", nil }, own)
-						if err != nil {
-							t.Error(err)
-						}
+						succeeds(t, err)
 					}
 					read()
 					if lives[i] > 0 {
