@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/twofold-go/twofold/cache/httpcache/internal/reason"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 )
 
@@ -108,7 +109,7 @@ func (o *ownRendering) judge(status int, h http.Header) verdict {
 	return o.c.judge(&o.t, status, h)
 }
 
-func (o *ownRendering) live(reason) http.ResponseWriter {
+func (o *ownRendering) live(reason.Reason) http.ResponseWriter {
 	if o.line != "" {
 		o.w.Header().Add("Cache-Status", o.line)
 	}

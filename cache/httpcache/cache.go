@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/reason"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/key"
@@ -85,7 +86,7 @@ func (c *Cache) Close(ctx context.Context) error {
 // false for a request that bypasses the cache.
 func (c *Cache) KeyOf(r *http.Request) (full string, ok bool) {
 	t, why := c.target(r)
-	if why != none {
+	if why != reason.None {
 		return "", false
 	}
 	k, err := c.space.Key(key.Text(t.key))
@@ -103,7 +104,7 @@ func (c *Cache) Under(secure bool, host, path string) invalidate.Scope {
 // nothing.
 func (c *Cache) Purge(ctx context.Context, r *http.Request) error {
 	t, why := c.target(r)
-	if why != none || c.cfg.Off {
+	if why != reason.None || c.cfg.Off {
 		return nil
 	}
 	return c.cfg.Tiers.Invalidate(ctx, c.entries(&t)...)
@@ -130,7 +131,7 @@ func (c *Cache) PurgeAll(ctx context.Context) error {
 // still served while it is refreshed.
 func (c *Cache) Expire(ctx context.Context, r *http.Request) error {
 	t, why := c.target(r)
-	if why != none || c.cfg.Off {
+	if why != reason.None || c.cfg.Off {
 		return nil
 	}
 	return c.cfg.Tiers.Expire(ctx, c.entries(&t)...)

@@ -5,6 +5,8 @@ import (
 	"net"
 	"net/http"
 	"time"
+
+	"github.com/twofold-go/twofold/cache/httpcache/internal/reason"
 )
 
 // Flush is FlushError without the error.
@@ -30,7 +32,7 @@ func (r *recorder) FlushError() error {
 		return nil
 	}
 	if r.phase == recording {
-		r.stop(byFlush)
+		r.stop(reason.Flush)
 	}
 	if r.phase != passing {
 		return errNotRecorded
@@ -82,7 +84,7 @@ func (r *recorder) connection() (*http.ResponseController, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.phase == recording && r.client == nil {
-		r.stop(byControl)
+		r.stop(reason.Control)
 	}
 	switch r.phase {
 	case passing:

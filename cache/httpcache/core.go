@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/reason"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 	"github.com/twofold-go/twofold/codec"
 	"github.com/twofold-go/twofold/invalidate"
@@ -105,7 +106,7 @@ func (k *core) forget(ctx context.Context, id string, made time.Time) {
 			return
 		}
 		if err := k.pages.Delete(ctx, id); err != nil {
-			k.stats.refuse(byFailure)
+			k.stats.refuse(reason.Failure)
 			k.warn(ctx, "the invalidation of a page that its origin does not send any more is pending", err)
 		}
 	})

@@ -7,6 +7,7 @@ import (
 	"weak"
 
 	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/reason"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 )
 
@@ -32,7 +33,7 @@ func (x *handling) inCoding(res cache.Result[*page], r *http.Request) *page {
 		return n
 	}
 	if p.Asks || res.Stale || c.left(p) <= 0 {
-		if res.Source == cache.Load && (!x.led.Load() || reason(x.why.Load()) != none) {
+		if res.Source == cache.Load && (!x.led.Load() || reason.Reason(x.why.Load()) != reason.None) {
 			return p // the page is not stored
 		}
 		return p.encodedOnce(e, r.Header)
@@ -83,7 +84,7 @@ func (x *handling) codingOf(p *page, e *Encoding) *page {
 	load := func(ctx context.Context, _ string) (*page, error) { return x.encode(ctx, e) }
 	for _, opts := range [...][]cache.Option{codingOnly, renewed} { // replace the coding of an older page
 		res, err := c.pages.Fetch(x.ctx, id, load, opts...)
-		if err != nil || res.Value == nil || res.Value.refused != none {
+		if err != nil || res.Value == nil || res.Value.refused != reason.None {
 			return nil
 		}
 		if res.Value.isCodingOf(p, e.kind) {
@@ -101,7 +102,7 @@ func (x *handling) encode(ctx context.Context, e *Encoding) (*page, error) {
 		return nil, err
 	}
 	p := plain.Value
-	if p == nil || p.refused != none || !p.Encodes || c.left(p) <= 0 {
+	if p == nil || p.refused != reason.None || !p.Encodes || c.left(p) <= 0 {
 		f.NoStore()
 		return nil, nil
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/reason"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 )
 
@@ -71,7 +72,7 @@ type source interface {
 // moreRules are the rules of a source besides those of HTTP.
 type moreRules interface {
 	// refuses returns the reason why no response with the status is stored, or none.
-	refuses(status int) reason
+	refuses(status int) reason.Reason
 
 	// keyed reports whether a header needs no variant.
 	keyed(name string) bool
@@ -163,7 +164,7 @@ func (x *exchange) ask(ctx context.Context, old *previous) (*page, error) {
 		}
 		p, err := x.settle(ctx, n, old)
 		if bare && x.own.Load() != nil {
-			x.why.Store(uint32(byQuery))
+			x.why.Store(uint32(reason.Query))
 		}
 		return p, err
 	}
@@ -201,8 +202,8 @@ func (x *exchange) settle(ctx context.Context, n *run, old *previous) (*page, er
 		f.DependOnPrevious()
 	}
 	if !f.Stores() {
-		k.stats.refuse(byLoad)
-		x.why.Store(uint32(byLoad))
+		k.stats.refuse(reason.Load)
+		x.why.Store(uint32(reason.Load))
 	} else {
 		k.stats.of(n.page.Format).stored.Add(1)
 	}
@@ -211,13 +212,13 @@ func (x *exchange) settle(ctx context.Context, n *run, old *previous) (*page, er
 
 // confirm returns the page that a 304 has confirmed. If it may not be stored any more, it is our
 // client's own.
-func (x *exchange) confirm(prev *page, m *message) (p *page, why reason) {
+func (x *exchange) confirm(prev *page, m *message) (p *page, why reason.Reason) {
 	if c := m.h["Set-Cookie"]; len(c) > 0 {
 		x.cookies.Store(&c)
 	}
 	p, life := x.k.renewed(prev, m.h, m.sent, m.received)
 	names, why := x.forbids(m, p.Status, p.header(), &life)
-	if why == none {
+	if why == reason.None {
 		p.Vary = choices(m.asked, names, x.k.hashed)
 	}
 	x.k.offer(p)
@@ -225,10 +226,10 @@ func (x *exchange) confirm(prev *page, m *message) (p *page, why reason) {
 }
 
 // refused ends a load whose response is not stored.
-func (x *exchange) refused(ctx context.Context, old *previous, m *message, why reason) (*page, error) {
+func (x *exchange) refused(ctx context.Context, old *previous, m *message, why reason.Reason) (*page, error) {
 	x.k.stats.refuse(why)
 	switch {
-	case x.v != nil && why == byVary: // the names must be learned again
+	case x.v != nil && why == reason.Vary: // the names must be learned again
 		x.k.forget(ctx, x.id, m.sent)
 	case old.page != nil && outdates(m, x.k.rules.Shared, why):
 		x.k.forget(ctx, x.at(), m.sent)
@@ -240,8 +241,8 @@ func (x *exchange) refused(ctx context.Context, old *previous, m *message, why r
 }
 
 // outdates reports whether a response that is not stored says that the old page is over.
-func outdates(m *message, shared bool, why reason) bool {
-	return why.whole() && rules.Outdates(m.status, shared && rules.Has(m.asked, "Authorization"))
+func outdates(m *message, shared bool, why reason.Reason) bool {
+	return why.Whole() && rules.Outdates(m.status, shared && rules.Has(m.asked, "Authorization"))
 }
 
 // outlast takes the result of a read through the cache. If the read took too long and our client has
@@ -271,9 +272,9 @@ func (x *exchange) over() {
 
 // result says what our client gets after a read through the cache: a page, or its own response for a
 // reason, or what follows from an error. It passes on the panic of a source.
-func (x *exchange) result(res cache.Result[*page], err error) (cache.Result[*page], reason, error) {
+func (x *exchange) result(res cache.Result[*page], err error) (cache.Result[*page], reason.Reason, error) {
 	if own := x.own.Load(); own != nil && (err != nil || res.Source == cache.Load) {
-		return cache.Result[*page]{Value: own, Source: cache.Load}, none, nil
+		return cache.Result[*page]{Value: own, Source: cache.Load}, reason.None, nil
 	}
 	if f, ok := errors.AsType[*refusal](err); ok {
 		return res, f.why, nil
@@ -283,12 +284,12 @@ func (x *exchange) result(res cache.Result[*page], err error) (cache.Result[*pag
 	}
 	switch p := res.Value; {
 	case err != nil:
-	case p != nil && p.refused != none:
+	case p != nil && p.refused != reason.None:
 		return res, p.refused, nil
 	case !p.sound():
-		return res, byMemory, nil
+		return res, reason.Memory, nil
 	}
-	return res, none, err
+	return res, reason.None, err
 }
 
 // addCookies gives our client the cookies of the 304 that confirmed its page. They are not stored.

@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/reason"
 )
 
 // failure is a load that got no response, or a failure of the source. An older page may replace it.
@@ -27,7 +28,7 @@ func (f *failure) Error() string {
 func (f *failure) Unwrap() error { return f.err }
 
 // refusedTo answers a client that waited for a response that is not for everybody.
-func (c *Cache) refusedTo(x *handling, w http.ResponseWriter, r *http.Request, why reason) {
+func (c *Cache) refusedTo(x *handling, w http.ResponseWriter, r *http.Request, why reason.Reason) {
 	x.asked("other")
 	c.alone(x.next, w, r, x.t, c.lines.miss(x.missed(why)))
 }
@@ -39,10 +40,10 @@ func (x *handling) failedWith(w http.ResponseWriter, r *http.Request, err error)
 		led := x.led.Load()
 		x.asked(f.page.Format)
 		if f.mine {
-			c.alone(x.next, w, r, x.t, c.lines.miss(x.missed(byStatus)))
+			c.alone(x.next, w, r, x.t, c.lines.miss(x.missed(reason.Status)))
 			return
 		}
-		m := x.missed(byStatus)
+		m := x.missed(reason.Status)
 		m.collapsed = !led
 		line := c.lines.miss(m)
 		if _, ok := errors.AsType[*cache.RememberedError](err); ok {
@@ -52,15 +53,15 @@ func (x *handling) failedWith(w http.ResponseWriter, r *http.Request, err error)
 		return
 	}
 	if errors.Is(err, cache.ErrClosed) {
-		c.forItself(x.next, w, r, x.t, byClosing)
+		c.forItself(x.next, w, r, x.t, reason.Closing)
 		return
 	}
 	if errors.Is(err, cache.ErrLoadTimeout) && r.Context().Err() == nil {
 		c.memory.add(x.at(), c.now())
-		c.forItself(x.next, w, r, x.t, bySlow)
+		c.forItself(x.next, w, r, x.t, reason.Slow)
 		return
 	}
-	c.stats.refuse(byFailure)
+	c.stats.refuse(reason.Failure)
 	if r.Context().Err() == nil {
 		c.warn(r.Context(), "no response", err)
 	}

@@ -4,12 +4,13 @@ import (
 	"context"
 	"net/http"
 
+	"github.com/twofold-go/twofold/cache/httpcache/internal/reason"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 )
 
 // take returns the writer of our client, who then belongs to the source, or nil. Why is the reason why
 // the response is not stored, or none.
-func (n *run) take(why reason) http.ResponseWriter {
+func (n *run) take(why reason.Reason) http.ResponseWriter {
 	w := n.client.take()
 	if w == nil {
 		return nil
@@ -30,7 +31,7 @@ func (n *run) tee() http.ResponseWriter {
 	if n.parts || !n.flushes {
 		return nil
 	}
-	return n.take(none)
+	return n.take(reason.None)
 }
 
 // early passes an informational response on to our client, if the source saw its whole request.
@@ -53,14 +54,14 @@ func (n *run) tees() bool { return n.flushes }
 // end of a stream and LoadTimeout does not cut it.
 //
 // A 304 answers the cache's condition, so no client gets it.
-func (n *run) live(why reason) http.ResponseWriter {
+func (n *run) live(why reason.Reason) http.ResponseWriter {
 	cut := context.Cause(n.ctx)
 	if cut == nil && !n.mayBePersonal() && !standsIn(n.rec.status) { // the response of a stopped handler says nothing about the page
 		n.x.k.memory.add(n.x.at(), n.x.k.now())
 	}
 	v := verdict{why: why}
 	var w http.ResponseWriter
-	own := n.own || why.goesOn() && !n.rec.verdict.mine
+	own := n.own || why.GoesOn() && !n.rec.verdict.mine
 	// After unlink the source runs until its client leaves.
 	if n.taken {
 		n.unlink()

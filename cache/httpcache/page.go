@@ -11,6 +11,7 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/twofold-go/twofold/cache/httpcache/internal/reason"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 )
 
@@ -35,7 +36,7 @@ type page struct {
 
 	// refused marks a page that is not a response. It tells waiting clients that each needs its
 	// own response. It is never stored.
-	refused reason `json:"-"`
+	refused reason.Reason `json:"-"`
 
 	stamped atomic.Pointer[stamp] `json:"-"` // of its last hit
 

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/reason"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 	"github.com/twofold-go/twofold/key"
 )
@@ -55,7 +56,7 @@ func (x *reading) find(opts []cache.Option) (res cache.Result[*page], ok bool) {
 	for {
 		res, err := x.k.pages.Fetch(x.ctx, x.at(), nil, opts...)
 		p := res.Value
-		if err != nil || !p.sound() || p.refused != none {
+		if err != nil || !p.sound() || p.refused != reason.None {
 			return res, false
 		}
 		if x.k.selects(p, x.h) {
@@ -139,7 +140,7 @@ func (d *deeds) outcome() (cache.Result[*page], error) {
 }
 
 // missed returns the Cache-Status data of a request that no stored page answered.
-func (x *exchange) missed(why reason) miss {
+func (x *exchange) missed(why reason.Reason) miss {
 	return miss{stale: x.had.Load(), vary: x.v != nil, asked: x.newer.Load(), detail: why}
 }
 
@@ -153,7 +154,7 @@ func (x *exchange) account(res cache.Result[*page], now int64) (line, old string
 	switch {
 	case res.Stale && led && x.failed.Load():
 		n.stale.Add(1)
-		m := x.missed(none)
+		m := x.missed(reason.None)
 		m.stale, m.instead, m.status = true, true, int(x.status.Load())
 		return k.lines.miss(m), strconv.FormatInt(age, 10)
 	case res.Stale, res.Source != cache.Load, x.kept.Load():
@@ -162,15 +163,15 @@ func (x *exchange) account(res cache.Result[*page], now int64) (line, old string
 	if !k.until && age > 0 {
 		old = strconv.FormatInt(age, 10)
 	}
-	m := x.missed(none)
+	m := x.missed(reason.None)
 	if !led {
 		n.coalesced.Add(1)
 		m.collapsed = true
 		return k.lines.miss(m), old
 	}
 	n.misses.Add(1)
-	m.status, m.detail = int(x.status.Load()), reason(x.why.Load())
-	m.stored = m.detail == none && x.own.Load() != p
+	m.status, m.detail = int(x.status.Load()), reason.Reason(x.why.Load())
+	m.stored = m.detail == reason.None && x.own.Load() != p
 	return k.lines.miss(m), old
 }
 

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strconv"
 
+	"github.com/twofold-go/twofold/cache/httpcache/internal/reason"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 )
 
@@ -48,7 +49,7 @@ type recordedFor interface {
 
 	// live returns the writer that an unrecordable response goes on to, or nil if there is none.
 	// It is called at most once, with the recorder's mu held.
-	live(why reason) http.ResponseWriter
+	live(why reason.Reason) http.ResponseWriter
 
 	// tees reports whether a response that the handler flushes is recorded all the same. Then tee
 	// returns the writer of a client that gets it as it comes, or nil if there is none. The
@@ -98,7 +99,7 @@ func (r *recorder) writeHeader(status int) {
 	case r.verdict.fate == refuse:
 		r.stop(r.verdict.why)
 	case r.tooLong():
-		r.stop(bySize)
+		r.stop(reason.Size)
 	case r.slow:
 		r.share()
 	}
@@ -128,7 +129,7 @@ func (r *recorder) inform(status int) {
 		return
 	}
 	if r.phase == recording && r.client == nil {
-		r.stop(byEarlyHints)
+		r.stop(reason.EarlyHints)
 	}
 	if r.phase == recording {
 		merge(r.client.Header(), h)
@@ -169,7 +170,7 @@ func (r *recorder) tooLong() bool {
 
 // stop ends the recording. What is recorded and what follows goes to the writer that live
 // returns.
-func (r *recorder) stop(why reason) {
+func (r *recorder) stop(why reason.Reason) {
 	sent := r.tail != nil
 	r.out = r.who.live(why)
 	r.tail = nil
@@ -221,10 +222,10 @@ func (r *recorder) Write(b []byte) (int, error) {
 		return 0, http.ErrBodyNotAllowed
 	}
 	if r.phase == recording && len(r.buf)+len(b) > r.max {
-		r.stop(bySize)
+		r.stop(reason.Size)
 	}
 	if r.phase == recording && !r.grow(len(b), r.length()) {
-		r.stop(byRoom)
+		r.stop(reason.Room)
 	}
 	switch r.phase {
 	case recording:
@@ -250,9 +251,9 @@ func (r *recorder) finish() (status int, header http.Header, body []byte, ok boo
 	}
 	if r.phase == recording {
 		if hasTrailers(r.header) {
-			r.stop(byTrailer)
+			r.stop(reason.Trailer)
 		} else if n := r.length(); n >= 0 && n != int64(len(r.buf)) && !r.brief {
-			r.stop(byLength)
+			r.stop(reason.Length)
 		}
 	}
 	if r.phase == passing {
@@ -273,7 +274,7 @@ func (r *recorder) cutShort() bool {
 		r.close()
 		return false
 	case r.phase == recording:
-		r.stop(byLength)
+		r.stop(reason.Length)
 	}
 	return true
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/reason"
 )
 
 // run is one run of a source for everybody, in its own goroutine. If there will be no page, its load ends
@@ -104,7 +105,7 @@ func (n *run) newPage(h http.Header, body []byte) *page {
 		return nil
 	}
 	p, why := n.x.confirm(n.prev, &n.msg)
-	if v.fate, v.why = store, why; why == none {
+	if v.fate, v.why = store, why; why == reason.None {
 		return p
 	}
 	if v.fate = refuse; n.own {

@@ -4,15 +4,16 @@ import (
 	"net/http"
 
 	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/reason"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 )
 
 func (c *Cache) serve(next http.Handler, w http.ResponseWriter, r *http.Request) {
 	t, why := c.target(r)
 	switch {
-	case why != none && !c.cfg.Off && onlyIfCached(r, why):
+	case why != reason.None && !c.cfg.Off && onlyIfCached(r, why):
 		c.notHere(w)
-	case why != none:
+	case why != reason.None:
 		c.stats.bypass(why)
 		line := ""
 		if !c.cfg.Off {
@@ -20,7 +21,7 @@ func (c *Cache) serve(next http.Handler, w http.ResponseWriter, r *http.Request)
 		}
 		c.past(next, w, r, line)
 	case c.cfg.Off:
-		c.stats.bypass(byOff)
+		c.stats.bypass(reason.Off)
 		c.alone(next, w, r, t, "")
 	case t.w.NoStore, t.w.OnlyIfCached, r.Method == http.MethodHead && !c.cfg.pages(), !c.cfg.pages() && t.demands:
 		c.asItIs(next, w, r, t)
@@ -46,13 +47,13 @@ func (c *Cache) asItIs(next http.Handler, w http.ResponseWriter, r *http.Request
 	case t.w.OnlyIfCached:
 		c.notHere(w)
 	case t.w.NoStore:
-		c.forItself(next, w, r, t, byRequestNoStore)
+		c.forItself(next, w, r, t, reason.RequestNoStore)
 	case r.Method == http.MethodGet && rules.Has(r.Header, "Range"):
-		c.forItself(next, w, r, t, byRange) // the body may be too long to store
+		c.forItself(next, w, r, t, reason.Range) // the body may be too long to store
 	case r.Method == http.MethodGet:
-		c.forItself(next, w, r, t, byPrecondition)
+		c.forItself(next, w, r, t, reason.Precondition)
 	default:
-		c.forItself(next, w, r, t, byHead)
+		c.forItself(next, w, r, t, reason.Head)
 	}
 }
 
@@ -84,8 +85,8 @@ func (c *Cache) served(w http.ResponseWriter, r *http.Request, x *reading, res c
 
 // onlyIfCached reports whether a request that bypasses the cache must not reach the handler. A
 // request that Config.Bypass names is none of the cache's business.
-func onlyIfCached(r *http.Request, why reason) bool {
-	if why == byMethod || why == byProgram || !rules.Has(r.Header, "Cache-Control") {
+func onlyIfCached(r *http.Request, why reason.Reason) bool {
+	if why == reason.Method || why == reason.Program || !rules.Has(r.Header, "Cache-Control") {
 		return false
 	}
 	d, _ := rules.ParseCacheControl(r.Header["Cache-Control"])
@@ -94,13 +95,13 @@ func onlyIfCached(r *http.Request, why reason) bool {
 
 // notHere answers only-if-cached (RFC 9111 §5.2.1.7).
 func (c *Cache) notHere(w http.ResponseWriter) {
-	c.stats.bypass(byCondition)
-	w.Header().Add("Cache-Status", c.lines.passed(byCondition))
+	c.stats.bypass(reason.Condition)
+	w.Header().Add("Cache-Status", c.lines.passed(reason.Condition))
 	unavailable(w, http.StatusGatewayTimeout)
 }
 
 // forItself renders for one client only, and counts the reason.
-func (c *Cache) forItself(next http.Handler, w http.ResponseWriter, r *http.Request, t target, why reason) {
+func (c *Cache) forItself(next http.Handler, w http.ResponseWriter, r *http.Request, t target, why reason.Reason) {
 	c.stats.bypass(why)
 	c.alone(next, w, r, t, c.lines.passed(why))
 }
@@ -118,8 +119,8 @@ func (c *Cache) through(next http.Handler, w http.ResponseWriter, r *http.Reques
 		if done {
 			return
 		}
-		var why reason
-		if x, why = x.turned(w, r, p); why != none {
+		var why reason.Reason
+		if x, why = x.turned(w, r, p); why != reason.None {
 			c.forItself(next, w, r, t, why)
 			return
 		}
@@ -128,12 +129,12 @@ func (c *Cache) through(next http.Handler, w http.ResponseWriter, r *http.Reques
 
 // turned returns the exchange of the variant of our client, after the page p of the URL proved to be for
 // others, or the reason why there is none.
-func (x *handling) turned(w http.ResponseWriter, r *http.Request, p *page) (y *handling, why reason) {
+func (x *handling) turned(w http.ResponseWriter, r *http.Request, p *page) (y *handling, why reason.Reason) {
 	y = x.c.handling(x.next, w, r, x.t)
 	if x.v != nil || !y.turn(p) {
-		return nil, byVary
+		return nil, reason.Vary
 	}
-	return y, none
+	return y, reason.None
 }
 
 // try answers from the entry of x, or by a load of it. It reports false for a page that is for
@@ -142,7 +143,7 @@ func (x *handling) try(w http.ResponseWriter, r *http.Request) (p *page, done bo
 	c := x.c
 	if c.memory.has(x.at(), c.now) {
 		if !c.fromStore(w, r, x.t, nil, c.now().UnixMilli()) {
-			c.forItself(x.next, w, r, x.t, byMemory)
+			c.forItself(x.next, w, r, x.t, reason.Memory)
 		}
 		return nil, true
 	}
@@ -156,12 +157,12 @@ func (x *handling) try(w http.ResponseWriter, r *http.Request) (p *page, done bo
 	switch {
 	case err != nil:
 		x.failedWith(w, r, err)
-	case why != none:
+	case why != reason.None:
 		c.refusedTo(x, w, r, why)
 	case !c.selects(p, x.h):
 		return p, false
 	case !x.led.Load() && res.Source == cache.Load && c.spent(p):
-		c.refusedTo(x, w, r, byCondition)
+		c.refusedTo(x, w, r, reason.Condition)
 	default:
 		line, age := x.account(res, c.now().UnixMilli())
 		c.logPanic(x.fault.Load())

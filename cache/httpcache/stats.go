@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+
+	"github.com/twofold-go/twofold/cache/httpcache/internal/reason"
 )
 
 // Counts are numbers of requests, except for Stored and Bytes. Each request that may use the
@@ -61,14 +63,14 @@ func (c *Counts) add(o Counts) {
 
 // counters have a fixed size.
 type counters struct {
-	bypassed, refused [reasons]atomic.Int64
+	bypassed, refused [reason.Count]atomic.Int64
 	pendingWrites     atomic.Int64
 	formats           [len(formats)]counts
 }
 
-func (c *counters) bypass(why reason) { c.bypassed[why].Add(1) }
+func (c *counters) bypass(why reason.Reason) { c.bypassed[why].Add(1) }
 
-func (c *counters) refuse(why reason) { c.refused[why].Add(1) }
+func (c *counters) refuse(why reason.Reason) { c.refused[why].Add(1) }
 
 // of returns the counts of a format.
 func (c *counters) of(format string) *counts {
@@ -87,7 +89,7 @@ func (c *counters) read() Stats {
 		}
 	}
 	s.PendingWrites = c.pendingWrites.Load()
-	for r := none + 1; r < reasons; r++ {
+	for r := reason.None + 1; r < reason.Count; r++ {
 		if n := c.bypassed[r].Load(); n > 0 {
 			s.Bypass[r.String()] = n
 		}

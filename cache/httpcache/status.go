@@ -6,6 +6,7 @@ import (
 
 	"github.com/dunglas/httpsfv"
 
+	"github.com/twofold-go/twofold/cache/httpcache/internal/reason"
 	"github.com/twofold-go/twofold/policy"
 )
 
@@ -25,7 +26,7 @@ type miss struct {
 	stored    bool
 	collapsed bool // the handler ran for another client
 	status    int  // the handler's status, if the client gets another one; 0: unknown
-	detail    reason
+	detail    reason.Reason
 	instead   bool // a stale page replaces the failure
 }
 
@@ -66,8 +67,8 @@ func (l *lines) served(p *page, until, stale bool, age int64) *stamp {
 }
 
 // passed spells the line of a request that bypassed the cache.
-func (l *lines) passed(why reason) string {
-	if why == byMethod {
+func (l *lines) passed(why reason.Reason) string {
+	if why == reason.Method {
 		return l.method
 	}
 	return l.bypass + ";detail=" + why.String()
@@ -100,7 +101,7 @@ func (l *lines) miss(m miss) string {
 	switch {
 	case m.instead:
 		line += ";detail=stale-if-error"
-	case m.detail != none:
+	case m.detail != reason.None:
 		line += ";detail=" + m.detail.String()
 	}
 	return line

@@ -6,46 +6,47 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/reason"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 )
 
 // crossed returns the reason why no cache may store a response, whatever its Cache-Control says.
-func crossed(h http.Header) reason {
+func crossed(h http.Header) reason.Reason {
 	switch {
 	case rules.Has(h, "Set-Cookie"):
-		return bySetCookie
+		return reason.SetCookie
 	case rules.Has(h, "Content-Range"):
-		return byPartial
+		return reason.Partial
 	case rules.Has(h, "Trailer"):
-		return byTrailer
+		return reason.Trailer
 	case rules.Has(h, "Transfer-Encoding"):
-		return byTransferEncoding
+		return reason.TransferEncoding
 	case rules.Has(h, "Upgrade"), rules.Lists(h["Connection"], "upgrade"):
-		return byConnection
+		return reason.Connection
 	case rules.Lists(h["Content-Type"], "text/event-stream"), rules.Lists(h["Content-Type"], "multipart/x-mixed-replace"):
-		return byEventStream
+		return reason.EventStream
 	}
-	return none
+	return reason.None
 }
 
 // withholds returns the reason why a response that is not crossed must not be stored (RFC 9111 §3), or
 // none and the request headers that select it. It answers a request with header asked. The entry is
 // that of v.
-func (k *core) withholds(v *variant, status int, h, asked http.Header, life *rules.Lifetime, more moreRules) (names []string, why reason) {
+func (k *core) withholds(v *variant, status int, h, asked http.Header, life *rules.Lifetime, more moreRules) (names []string, why reason.Reason) {
 	shared := k.rules.Shared
 	switch {
 	case status < 200, status == http.StatusNotModified:
-		return nil, byStatus
+		return nil, reason.Status
 	case status == http.StatusPartialContent:
-		return nil, byPartial
+		return nil, reason.Partial
 	case life.NoStore:
-		return nil, byNoStore
+		return nil, reason.NoStore
 	case shared && life.Private:
-		return nil, byPrivate
+		return nil, reason.Private
 	case life.Bad:
-		return nil, byBadCacheControl
+		return nil, reason.BadCacheControl
 	case shared && rules.Has(asked, "Authorization") && !life.Authorized:
-		return nil, byCredentials
+		return nil, reason.Credentials
 	}
 	encoded := rules.Has(h, "Content-Encoding")
 	var keyed func(string) bool
@@ -55,13 +56,13 @@ func (k *core) withholds(v *variant, status int, h, asked http.Header, life *rul
 	names, ok := learned(h, encoded, keyed)
 	switch {
 	case !ok, !v.covers(names):
-		return nil, byVary
+		return nil, reason.Vary
 	case life.Usable(status, h):
-		return names, none
+		return names, reason.None
 	case life.Asks:
-		return nil, byNoCache
+		return nil, reason.NoCache
 	}
-	return nil, bySilence
+	return nil, reason.Silence
 }
 
 // standsIn reports whether an older response may replace one with that status (RFC 5861 §4).
@@ -170,6 +171,6 @@ func (p *page) usableFor(stale int64) int64 {
 func (p *page) refreshes(now int64) bool { return p.Stale > 0 && now < p.staleUntil() }
 
 // refusal is the error of a refresh whose response may not be stored. The old page stays.
-type refusal struct{ why reason }
+type refusal struct{ why reason.Reason }
 
 func (e *refusal) Error() string { return "httpcache: a refresh was refused: " + e.why.String() }

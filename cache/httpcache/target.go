@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/reason"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 )
 
@@ -28,23 +29,23 @@ type target struct {
 }
 
 // target returns the target of r, or the reason why r bypasses the cache.
-func (c *Cache) target(r *http.Request) (t target, why reason) {
+func (c *Cache) target(r *http.Request) (t target, why reason.Reason) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
-		return t, byMethod
+		return t, reason.Method
 	}
-	if why := c.personal(r, &t); why != none {
+	if why := c.personal(r, &t); why != reason.None {
 		return t, why
 	}
 	if t.host = strings.ToLower(r.Host); !c.serves(t.host) {
-		return t, byHost
+		return t, reason.Host
 	}
 	if !t.locate(r) {
-		return t, byPath
+		return t, reason.Path
 	}
 	if r.URL.RawQuery != "" {
 		var ok bool
 		if t.query, ok = normalize(r.URL.RawQuery, c.cfg.keeps(t.path)); !ok {
-			return t, byQuery
+			return t, reason.Query
 		}
 	}
 	t.secure = c.secure(r)
@@ -53,42 +54,42 @@ func (c *Cache) target(r *http.Request) (t target, why reason) {
 	t.w.NoCache, t.w.MaxAge, t.w.MinFresh, t.w.MaxStale = false, -1, -1, -1 // any client could make the handler work
 	t.key, t.vary = c.spell(&t, r.Header)
 	if !c.fits(t.key, 0) {
-		return t, byKeyLength
+		return t, reason.KeyLength
 	}
-	return t, none
+	return t, reason.None
 }
 
 // personal returns the reason why a request must be answered for its client alone, or none.
-func (c *Cache) personal(r *http.Request, t *target) reason {
+func (c *Cache) personal(r *http.Request, t *target) reason.Reason {
 	h := r.Header
 	t.saw = rules.Look(h)
 	switch {
 	case cache.Filling(r.Context()) != nil:
-		return byNesting // it is part of another load, which records its dependencies
+		return reason.Nesting // it is part of another load, which records its dependencies
 	case c.cfg.Bypass != nil && c.cfg.Bypass(r):
-		return byProgram
+		return reason.Program
 	case t.saw.Any(rules.SawUpgrade):
-		return byUpgrade
+		return reason.Upgrade
 	}
 	if t.saw.Any(rules.SawConnection) {
 		if rules.Lists(h["Connection"], "upgrade") {
-			return byUpgrade
+			return reason.Upgrade
 		}
 		if drops(h) {
-			return byConnection
+			return reason.Connection
 		}
 	}
 	switch {
 	case r.ContentLength != 0 || len(r.TransferEncoding) > 0:
-		return byBody
+		return reason.Body
 	case t.saw.Any(rules.SawStream) && (rules.Has(h, "Last-Event-Id") || rules.Lists(h["Accept"], "text/event-stream")):
-		return byStream
+		return reason.Stream
 	}
 	t.allowed = c.cfg.AllowAuthorized != nil && c.bears(r) && c.cfg.AllowAuthorized(r)
 	if !t.allowed && c.hasCredentials(r, t.saw) {
-		return byCredentials
+		return reason.Credentials
 	}
-	return none
+	return reason.None
 }
 
 // drops reports whether a request's Connection names another header of the request. A proxy

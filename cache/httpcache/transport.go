@@ -7,6 +7,7 @@ import (
 	"hash/maphash"
 	"net/http"
 
+	"github.com/twofold-go/twofold/cache/httpcache/internal/reason"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 	"github.com/twofold-go/twofold/key"
 )
@@ -53,8 +54,8 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	id, why := t.key(r, h, saw)
 	w := saw.Request(h)
 	switch {
-	case why == none:
-	case why != byMethod && w.OnlyIfCached:
+	case why == reason.None:
+	case why != reason.Method && w.OnlyIfCached:
 		if r.Body != nil {
 			_ = r.Body.Close() // nobody reads it
 		}
@@ -65,13 +66,13 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	x := reading{k: &t.core, ctx: r.Context(), id: id, h: h, saw: saw, w: w}
 	switch {
 	case r.Method == http.MethodHead:
-		return t.fromFresh(r, x, byHead)
+		return t.fromFresh(r, x, reason.Head)
 	case x.w.NoStore:
-		return t.fromFresh(r, x, byRequestNoStore)
+		return t.fromFresh(r, x, reason.RequestNoStore)
 	case saw.Any(rules.SawRange):
-		return t.fromFresh(r, x, byRange)
+		return t.fromFresh(r, x, reason.Range)
 	case saw.Any(rules.SawIfNoneMatch):
-		return t.fromFresh(r, x, byCondition)
+		return t.fromFresh(r, x, reason.Condition)
 	}
 	res, ok := x.find(hereOnly)
 	if now := t.now().UnixMilli(); ok && x.w.Accepts(t.life(res.Value, now), now) {
@@ -83,11 +84,11 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // fromFresh answers by a fresh page of any tier, or passes the request on unchanged. Why is the
 // reason why such a request is not stored.
-func (t *Transport) fromFresh(r *http.Request, x reading, why reason) (*http.Response, error) {
+func (t *Transport) fromFresh(r *http.Request, x reading, why reason.Reason) (*http.Response, error) {
 	res, ok := x.find(nil)
 	now := t.now().UnixMilli()
 	switch p := res.Value; {
-	case ok && x.w.Accepts(t.life(p, now), now) && (why != byRange || p.Status == http.StatusOK):
+	case ok && x.w.Accepts(t.life(p, now), now) && (why != reason.Range || p.Status == http.StatusOK):
 		line, old := x.hit(p, false, now)
 		return t.respond(r, &x, p, line, old), nil
 	case x.w.OnlyIfCached:
@@ -97,7 +98,7 @@ func (t *Transport) fromFresh(r *http.Request, x reading, why reason) (*http.Res
 }
 
 // pass lets Base answer. It invalidates what an unsafe request may have changed.
-func (t *Transport) pass(r *http.Request, why reason) (*http.Response, error) {
+func (t *Transport) pass(r *http.Request, why reason.Reason) (*http.Response, error) {
 	t.stats.bypass(why)
 	resp, err := t.cfg.Base.RoundTrip(r)
 	if err != nil || resp == nil {
@@ -107,7 +108,7 @@ func (t *Transport) pass(r *http.Request, why reason) (*http.Response, error) {
 		resp.Header = http.Header{}
 	}
 	resp.Header.Add("Cache-Status", t.lines.passed(why))
-	if why == byMethod && resp.StatusCode >= 200 && resp.StatusCode < 400 && !rules.Safe(r.Method) {
+	if why == reason.Method && resp.StatusCode >= 200 && resp.StatusCode < 400 && !rules.Safe(r.Method) {
 		t.wrote(write{context.WithoutCancel(r.Context()), hostOf(r), cmp.Or(r.URL.Path, "/"), r.URL.RequestURI(), r.URL.Scheme}, resp.Header)
 	}
 	return resp, nil
@@ -118,7 +119,7 @@ func (t *Transport) pass(r *http.Request, why reason) (*http.Response, error) {
 func (t *Transport) Purge(ctx context.Context, r *http.Request) error {
 	h, saw := lookAt(r.Header)
 	id, why := t.key(r, h, saw)
-	if why != none {
+	if why != reason.None {
 		return nil
 	}
 	return t.pages.Delete(ctx, id, t.pages.Prefix(id+"|"))

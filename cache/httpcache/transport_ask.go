@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/reason"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 )
 
@@ -29,13 +30,13 @@ func (t *Transport) ask(r *http.Request, way reading, found bool) (*http.Respons
 		switch {
 		case err != nil:
 			return t.failed(r, x, err)
-		case why != none:
-			return t.alone(r, way.w, byMemory)
+		case why != reason.None:
+			return t.alone(r, way.w, reason.Memory)
 		case p == x.own.Load():
 			return t.fetched(r, x, res), nil
 		case !t.selects(p, way.h):
 			if !way.turn(p) {
-				return t.alone(r, way.w, byMemory)
+				return t.alone(r, way.w, reason.Memory)
 			}
 			continue
 		case x.accepts(res):
@@ -45,7 +46,7 @@ func (t *Transport) ask(r *http.Request, way reading, found bool) (*http.Respons
 		}
 		fresh = true
 	}
-	return t.alone(r, way.w, byMemory)
+	return t.alone(r, way.w, reason.Memory)
 }
 
 // accepts reports whether a result answers our caller.
@@ -72,11 +73,11 @@ func (t *Transport) failed(r *http.Request, x *trip, err error) (*http.Response,
 	if errors.Is(err, errNotHere) && x.w.OnlyIfCached {
 		return t.notHere(r), nil
 	}
-	return t.alone(r, x.w, byFailure)
+	return t.alone(r, x.w, reason.Failure)
 }
 
 // alone lets Base answer a caller whose response cannot be shared.
-func (t *Transport) alone(r *http.Request, w rules.Request, why reason) (*http.Response, error) {
+func (t *Transport) alone(r *http.Request, w rules.Request, why reason.Reason) (*http.Response, error) {
 	if w.OnlyIfCached {
 		return t.notHere(r), nil
 	}
@@ -93,10 +94,10 @@ func (t *Transport) fetched(r *http.Request, x *trip, res cache.Result[*page]) *
 
 // notHere answers only-if-cached (RFC 9111 §5.2.1.7).
 func (t *Transport) notHere(r *http.Request) *http.Response {
-	t.stats.bypass(byOnly)
+	t.stats.bypass(reason.Only)
 	return &http.Response{
 		Status: statusLine(http.StatusGatewayTimeout), StatusCode: http.StatusGatewayTimeout,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Body: http.NoBody, Request: r,
-		Header: http.Header{"Cache-Status": {t.lines.passed(byOnly)}},
+		Header: http.Header{"Cache-Status": {t.lines.passed(reason.Only)}},
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"net/http"
 
 	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/reason"
 )
 
 // caller is the writer of a Transport's caller. The caller gets the response of Base, with a body that
@@ -31,10 +32,10 @@ type caller struct {
 func (c *caller) begin(n *run, m *miss) {
 	c.resp, n.resp, c.f = n.resp, nil, &n.rec.flow
 	m.asked = false // the caller sees the status
-	if m.detail == none && !cache.Filling(n.ctx).Stores() {
-		m.detail = byLoad
+	if m.detail == reason.None && !cache.Filling(n.ctx).Stores() {
+		m.detail = reason.Load
 	}
-	m.stored = m.detail == none
+	m.stored = m.detail == reason.None
 	c.x.t.stats.of(formatOf(n.msg.h)).misses.Add(1)
 }
 

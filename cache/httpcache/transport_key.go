@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/twofold-go/twofold/cache/httpcache/internal/reason"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 )
 
@@ -28,27 +29,27 @@ func lookAt(h http.Header) (http.Header, rules.Seen) {
 // key returns the key of the entry that answers a request with header h, or the reason why the
 // request bypasses the cache. The key holds the digest of the partition, the URL, and the digest
 // of the query. So it shows no credential and no parameter.
-func (t *Transport) key(r *http.Request, h http.Header, saw rules.Seen) (id string, why reason) {
+func (t *Transport) key(r *http.Request, h http.Header, saw rules.Seen) (id string, why reason.Reason) {
 	u := r.URL
 	switch {
 	case r.Method != http.MethodGet && r.Method != "" && r.Method != http.MethodHead:
-		return "", byMethod
+		return "", reason.Method
 	case r.Body != nil && r.Body != http.NoBody:
-		return "", byBody
+		return "", reason.Body
 	case u == nil || u.Opaque != "" || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
-		return "", byHost
+		return "", reason.Host
 	case saw.Any(rules.SawUpgrade) || saw.Any(rules.SawConnection) && rules.Lists(h["Connection"], "upgrade"):
-		return "", byUpgrade
+		return "", reason.Upgrade
 	case saw.Any(rules.SawIfMatch):
-		return "", byPrecondition
+		return "", reason.Precondition
 	}
 	var room [512]byte
 	parts := t.appendPartition(room[:0], r, h, saw)
 	slot := t.known.slot(u)
 	if k := slot.Load(); k != nil && k.url == *u && k.host == r.Host && k.partition == string(parts) {
-		return k.id, none
+		return k.id, reason.None
 	}
-	if id, why = t.spell(r, parts); why == none && len(parts)+len(u.RawQuery)+len(u.Fragment) <= maxKnown {
+	if id, why = t.spell(r, parts); why == reason.None && len(parts)+len(u.RawQuery)+len(u.Fragment) <= maxKnown {
 		slot.Store(&knownKey{*u, r.Host, string(parts), id})
 	}
 	return id, why
@@ -75,7 +76,7 @@ func (k *known) slot(u *url.URL) *atomic.Pointer[knownKey] {
 }
 
 // spell spells the key of a request in a partition.
-func (t *Transport) spell(r *http.Request, partition []byte) (id string, why reason) {
+func (t *Transport) spell(r *http.Request, partition []byte) (id string, why reason.Reason) {
 	var room [512]byte
 	u, b := r.URL, appendSum(room[:0], partition)
 	b = append(b, '|')
@@ -92,13 +93,13 @@ func (t *Transport) spell(r *http.Request, partition []byte) (id string, why rea
 		b = appendDigest(b, u.RawQuery)
 	}
 	if slices.ContainsFunc(b, func(c byte) bool { return c <= ' ' || c >= 0x7f }) {
-		return "", byHost
+		return "", reason.Host
 	}
 	id = string(b)
 	if !t.fits(id, variantLen) {
-		return "", byKeyLength
+		return "", reason.KeyLength
 	}
-	return id, none
+	return id, reason.None
 }
 
 // appendPartition appends what separates the responses to r from others.

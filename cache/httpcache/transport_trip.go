@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/reason"
 )
 
 // trip is an exchange of a Transport: one call of RoundTrip that may have to send its request.
@@ -187,7 +188,7 @@ func (x *trip) judge(n *run) verdict {
 	case v.fate == renew:
 		x.status.Store(http.StatusNotModified)
 	case v.fate == store && len(n.resp.Trailer) > 0:
-		v.fate, v.why = refuse, byTrailer
+		v.fate, v.why = refuse, reason.Trailer
 	}
 	return v
 }
@@ -212,6 +213,6 @@ func (x *trip) audit(ctx context.Context) (*page, error) {
 	return nil, nil
 }
 
-func (x *trip) refuses(int) reason { return none }
+func (x *trip) refuses(int) reason.Reason { return reason.None }
 
 func (x *trip) keyed(string) bool { return false }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/twofold-go/twofold/cache/httpcache/internal/reason"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 )
 
@@ -36,11 +37,11 @@ func learned(h http.Header, encoded bool, keyed func(name string) bool) (names [
 func (x *handling) keyed(name string) bool { return x.c.declares(&x.t, name) || x.c.hides(name) }
 
 // refuses returns the reason why the cache stores no response with the status, or none.
-func (x *handling) refuses(status int) reason {
+func (x *handling) refuses(status int) reason.Reason {
 	if all := x.c.cfg.Statuses; all != nil && !slices.Contains(all, status) {
-		return byStatus
+		return reason.Status
 	}
-	return none
+	return reason.None
 }
 
 // variantLen is how many bytes the key of a variant adds: "|" and a digest.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/twofold-go/twofold/cache/httpcache/internal/reason"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 )
 
@@ -22,8 +23,8 @@ const (
 // verdict is what the header of a response decides.
 type verdict struct {
 	fate fate
-	why  reason // why it is not stored
-	mine bool   // of a failure: not for everybody
+	why  reason.Reason // why it is not stored
+	mine bool          // of a failure: not for everybody
 
 	// held keeps back a response even if the handler flushes it, because an old page may be sent
 	// instead.
@@ -45,8 +46,8 @@ func (x *exchange) weigh(m *message, old *page, confirms bool) verdict {
 	v.names, v.why = x.forbids(m, m.status, m.h, &v.life)
 	switch {
 	case standsIn(m.status) && old != nil && !x.newer.Load() && x.k.now().UnixMilli() < old.insteadUntil():
-		v.fate, v.why, v.mine = fail, byStatus, true // whatever it says
-	case v.why != none:
+		v.fate, v.why, v.mine = fail, reason.Status, true // whatever it says
+	case v.why != reason.None:
 		v.fate = refuse
 	}
 	return v
@@ -54,11 +55,11 @@ func (x *exchange) weigh(m *message, old *page, confirms bool) verdict {
 
 // forbids returns the reason why a response must not be stored, or none and the request headers that
 // select it.
-func (x *exchange) forbids(m *message, status int, h http.Header, life *rules.Lifetime) (names []string, why reason) {
-	if why := crossed(h); why != none {
+func (x *exchange) forbids(m *message, status int, h http.Header, life *rules.Lifetime) (names []string, why reason.Reason) {
+	if why := crossed(h); why != reason.None {
 		return nil, why
 	}
-	if why := x.source.refuses(status); why != none {
+	if why := x.source.refuses(status); why != reason.None {
 		return nil, why
 	}
 	return x.k.withholds(x.v, status, h, m.asked, life, x.source)
@@ -73,27 +74,27 @@ func (x *exchange) forbids(m *message, status int, h http.Header, life *rules.Li
 // everybody has not seen.
 func (c *Cache) judge(t *target, status int, h http.Header) verdict {
 	why := marked(h)
-	if why == none && !c.varies(t, h["Vary"]) {
-		why = byVary
+	if why == reason.None && !c.varies(t, h["Vary"]) {
+		why = reason.Vary
 	}
 	switch {
 	case status >= 500:
-		return verdict{fate: fail, why: byStatus, mine: why != none}
-	case why != none:
+		return verdict{fate: fail, why: reason.Status, mine: why != reason.None}
+	case why != reason.None:
 		return verdict{why: why}
 	case status == http.StatusPartialContent:
-		return verdict{why: byPartial}
+		return verdict{why: reason.Partial}
 	case slices.Contains(c.cfg.Statuses, status):
 		return verdict{fate: store}
 	case rules.HeuristicallyCacheable(status) || declaredFresh(h):
-		return verdict{fate: share, why: byPlainStatus}
+		return verdict{fate: share, why: reason.PlainStatus}
 	}
-	return verdict{why: byStatus}
+	return verdict{why: reason.Status}
 }
 
 // marked returns the reason why a response says that it is not for everybody, or not whole.
-func marked(h http.Header) reason {
-	if why := crossed(h); why != none {
+func marked(h http.Header) reason.Reason {
+	if why := crossed(h); why != reason.None {
 		return why
 	}
 	return markedByCacheControl(h)
@@ -103,26 +104,26 @@ func marked(h http.Header) reason {
 // limit private and no-cache to some fields, because too few caches understand them. Lifetimes
 // (max-age, s-maxage, Expires) and must-revalidate are for caches further down: here a response
 // is valid until it is invalidated.
-func markedByCacheControl(h http.Header) reason {
+func markedByCacheControl(h http.Header) reason.Reason {
 	lines := h["Cache-Control"]
 	if len(lines) == 0 {
 		if rules.Lists(h["Pragma"], "no-cache") {
-			return byNoCache
+			return reason.NoCache
 		}
-		return none
+		return reason.None
 	}
 	d, ok := rules.ParseCacheControl(lines)
 	switch {
 	case d.Has("no-store"):
-		return byNoStore
+		return reason.NoStore
 	case d.Has("private"):
-		return byPrivate
+		return reason.Private
 	case d.Has("no-cache"):
-		return byNoCache // pages are not revalidated
+		return reason.NoCache // pages are not revalidated
 	case !ok:
-		return byBadCacheControl
+		return reason.BadCacheControl
 	}
-	return none
+	return reason.None
 }
 
 // varies reports whether the key holds all headers that a response varies on.

@@ -8,6 +8,7 @@ import (
 	"net/url"
 
 	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/reason"
 )
 
 // Warmed is the result of warming a URL.
@@ -39,32 +40,32 @@ func (h *Handler) Warm(ctx context.Context, target string, header http.Header) (
 	}
 	t, why := c.target(r)
 	switch {
-	case why != none:
+	case why != reason.None:
 	case c.cfg.Off:
-		why = byOff
+		why = reason.Off
 	case t.w.NoStore:
-		why = byRequestNoStore
+		why = reason.RequestNoStore
 	}
 	x := c.handling(h.next, nil, r, t)
-	for why == none {
+	for why == reason.None {
 		if c.memory.has(x.at(), c.now) { // perhaps for another variant; then this one is only not warmed
-			why = byMemory
+			why = reason.Memory
 			break
 		}
 		res, err := c.pages.Fetch(x.ctx, x.at(), x.load)
 		x.found.Store(res.Value)
 		x.over()
 		if f, ok := errors.AsType[*failure](err); ok {
-			return Warmed{Status: f.page.Status, Bytes: int64(len(f.page.Body)), Why: byStatus.String()}, nil
+			return Warmed{Status: f.page.Status, Bytes: int64(len(f.page.Body)), Why: reason.Status.String()}, nil
 		}
 		p := res.Value
 		switch {
 		case err != nil:
 			return Warmed{}, fmt.Errorf("httpcache: warm: %w", cause(err))
-		case p != nil && p.refused != none:
+		case p != nil && p.refused != reason.None:
 			why = p.refused
 		case !p.sound():
-			why = byMemory
+			why = reason.Memory
 		case c.selects(p, x.h):
 			return c.warmed(ctx, x, res), nil
 		default:
@@ -82,7 +83,7 @@ func (c *Cache) warmed(ctx context.Context, x *handling, res cache.Result[*page]
 		return w
 	}
 	w.Why = "not-kept"
-	if why := reason(x.why.Load()); why != none {
+	if why := reason.Reason(x.why.Load()); why != reason.None {
 		w.Why = why.String()
 	}
 	return w
