@@ -32,7 +32,7 @@ func New(cfg Config) (*Cache, error) {
 		return nil, fmt.Errorf("httpcache: new: %w", err)
 	}
 	c := &Cache{cfg: cfg, core: core{
-		memory: &memory{seed: maphash.MakeSeed()}, encodings: cfg.Encodings,
+		memory: &memory{seed: maphash.MakeSeed()}, encodings: compressors(cfg.Encodings),
 		tiers: cfg.Tiers,
 		space: key.Space{Tenant: cfg.Tenant, Namespace: cfg.Namespace},
 		rules: rules.Cache{Shared: true, Targets: cfg.Targets, Fallback: cfg.Fallback.rule()},

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/coding"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/reason"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 	"github.com/twofold-go/twofold/codec"
@@ -29,11 +30,11 @@ type core struct {
 	room      room
 	keep      time.Duration
 	maxBody   int
-	hashed    bool       // pages hold the digests of what they vary on
-	until     bool       // pages stay until they are invalidated
-	encodings []Encoding // of a Cache
-	ignored   []string   // headers that an audit does not compare
-	personal  []string   // headers that identify a client, so that no key may hold them
+	hashed    bool            // pages hold the digests of what they vary on
+	until     bool            // pages stay until they are invalidated
+	encodings []coding.Coding // of a Cache
+	ignored   []string        // headers that an audit does not compare
+	personal  []string        // headers that identify a client, so that no key may hold them
 	now       func() time.Time
 	logger    *slog.Logger
 	warned    atomic.Int64 // when a failure was last logged, in Unix seconds

@@ -7,6 +7,7 @@ import (
 	"weak"
 
 	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/coding"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/reason"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 )
@@ -18,9 +19,6 @@ import (
 //
 // The page remembers its codings weakly, to save the second lookup. The local tier keeps them and
 // counts them.
-
-// coding is a page in a coding, as its plain page remembers it.
-type coding = weak.Pointer[page]
 
 // inCoding returns the page to send for res: in the coding that the client prefers, or plain.
 func (x *handling) inCoding(res cache.Result[*page], r *http.Request) *page {
@@ -42,21 +40,21 @@ func (x *handling) inCoding(res cache.Result[*page], r *http.Request) *page {
 		return p
 	}
 	m := weak.Make(n)
-	p.codings[e.kind].Store(&m)
+	p.codings[e.Kind].Store(&m)
 	return n.or(p)
 }
 
 // known returns the page to send to a client, or the coding that it must be made in.
-func (c *Cache) known(p *page, h http.Header) (*page, *Encoding) {
+func (c *Cache) known(p *page, h http.Header) (*page, *coding.Coding) {
 	if !p.Encodes {
 		return p, nil
 	}
-	at := preferred(h["Accept-Encoding"], c.cfg.Encodings)
+	at := coding.Preferred(h["Accept-Encoding"], c.encodings)
 	if at < 0 {
 		return p, nil
 	}
-	e := &c.cfg.Encodings[at]
-	if m := p.codings[e.kind].Load(); m != nil {
+	e := &c.encodings[at]
+	if m := p.codings[e.Kind].Load(); m != nil {
 		if n := m.Value(); n != nil {
 			return n.or(p), nil
 		}
@@ -66,8 +64,8 @@ func (c *Cache) known(p *page, h http.Header) (*page, *Encoding) {
 
 // encodedOnce returns a page in a coding for one client. The page is not fresh, so no entry keeps
 // the coding.
-func (p *page) encodedOnce(e *Encoding, request http.Header) *page {
-	if n := p.inCoding(e.kind); rules.NotModified(n, request) {
+func (p *page) encodedOnce(e *coding.Coding, request http.Header) *page {
+	if n := p.inCoding(e.Kind); rules.NotModified(n, request) {
 		return n // a 304 has no body
 	}
 	return p.encoded(e, nil).or(p)
@@ -75,9 +73,9 @@ func (p *page) encodedOnce(e *Encoding, request http.Header) *page {
 
 // codingOf returns the entry of a page in a coding, and makes it if it is missing. It returns nil
 // if the plain entry is gone or is another page, or if there are too many loads.
-func (x *handling) codingOf(p *page, e *Encoding) *page {
+func (x *handling) codingOf(p *page, e *coding.Coding) *page {
 	c := x.c
-	id := x.at() + "|@encoding=" + e.kind.String() // no header name has an "@"
+	id := x.at() + "|@encoding=" + e.Kind.String() // no header name has an "@"
 	if !c.fits(id, 0) {
 		return nil
 	}
@@ -87,7 +85,7 @@ func (x *handling) codingOf(p *page, e *Encoding) *page {
 		if err != nil || res.Value == nil || res.Value.refused != reason.None {
 			return nil
 		}
-		if res.Value.isCodingOf(p, e.kind) {
+		if res.Value.isCodingOf(p, e.Kind) {
 			return res.Value
 		}
 	}
@@ -95,7 +93,7 @@ func (x *handling) codingOf(p *page, e *Encoding) *page {
 }
 
 // encode is the loader of a coding.
-func (x *handling) encode(ctx context.Context, e *Encoding) (*page, error) {
+func (x *handling) encode(ctx context.Context, e *coding.Coding) (*page, error) {
 	c, f := x.c, cache.Filling(ctx)
 	plain, err := c.pages.Fetch(ctx, x.at(), nil, freshOnly...)
 	if err != nil {

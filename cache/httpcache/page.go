@@ -10,7 +10,9 @@ import (
 	"sync/atomic"
 	"time"
 	"unsafe"
+	"weak"
 
+	"github.com/twofold-go/twofold/cache/httpcache/internal/coding"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/reason"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 )
@@ -24,8 +26,8 @@ type page struct {
 	Made   int64  // when its handler was called, in Unix milliseconds
 	Format string // for the statistics
 
-	Encodes bool                          // send it encoded to clients that accept a coding
-	codings [kinds]atomic.Pointer[coding] `json:"-"` // the known codings of this page
+	Encodes bool                                             // send it encoded to clients that accept a coding
+	codings [coding.Kinds]atomic.Pointer[weak.Pointer[page]] `json:"-"` // the known codings of this page
 
 	// With Shared. Made is then the time when its age was zero.
 	Fresh  int64   // how long after Made it is fresh, in milliseconds

@@ -82,6 +82,7 @@ var reasonNames = [Count]string{
 	Failure: "unavailable",
 }
 
+// String returns the name that Cache-Status and Stats use.
 func (r Reason) String() string { return reasonNames[r] }
 
 // GoesOn reports whether a response that cannot be recorded for this reason may go on to the

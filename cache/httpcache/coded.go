@@ -8,6 +8,7 @@ import (
 
 	"github.com/klauspost/compress/gzhttp"
 
+	"github.com/twofold-go/twofold/cache/httpcache/internal/coding"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 )
 
@@ -59,12 +60,12 @@ func encodable(p *page) bool {
 
 // encoded returns the page in a coding, or a page of status 0 if the coding is not smaller. It
 // reuses the body of old, the previous coding, if both have the same strong validator.
-func (p *page) encoded(e *Encoding, old *page) *page {
-	n := p.inCoding(e.kind)
+func (p *page) encoded(e *coding.Coding, old *page) *page {
+	n := p.inCoding(e.Kind)
 	if tag := n.Get("Etag"); old != nil && strings.HasPrefix(tag, `"`) && tag == old.Get("Etag") {
 		n.Body = old.Body
 	} else {
-		n.Body = e.pack(p.Body)
+		n.Body = e.Pack(p.Body)
 	}
 	if len(n.Body) >= len(p.Body) || len(n.Body) == 0 {
 		n.Status, n.Body = 0, nil
@@ -77,7 +78,7 @@ func (p *page) encoded(e *Encoding, old *page) *page {
 
 // inCoding returns the page in a coding, without length and body. It leaves out the headers that
 // describe the bytes of the plain body.
-func (p *page) inCoding(k kind) *page {
+func (p *page) inCoding(k coding.Kind) *page {
 	n := p.same()
 	for _, name := range []string{"Content-Length", "Content-Md5", "Content-Digest", "Digest", "Repr-Digest"} {
 		n.drop(name)
@@ -91,13 +92,13 @@ func (p *page) inCoding(k kind) *page {
 }
 
 // isCodingOf reports whether p was made by encoded from this version of plain.
-func (p *page) isCodingOf(plain *page, k kind) bool {
+func (p *page) isCodingOf(plain *page, k coding.Kind) bool {
 	tag := plain.Get("Etag")
 	return p.Made == plain.Made && (tag == "" || encodedTag(tag, k) == p.Get("Etag"))
 }
 
 // encodedTag returns the validator of a page in a coding. An invalid one stays as it is.
-func encodedTag(tag string, k kind) string {
+func encodedTag(tag string, k coding.Kind) string {
 	if inner, ok := strings.CutSuffix(tag, `"`); ok && strings.Contains(inner, `"`) {
 		return inner + "-" + k.String() + `"`
 	}

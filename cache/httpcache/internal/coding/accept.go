@@ -1,19 +1,19 @@
-package httpcache
+package coding
 
 import (
 	"strings"
 )
 
-// preferred returns the index in encodings of the coding that an Accept-Encoding header prefers
+// Preferred returns the index in codings of the coding that an Accept-Encoding header prefers
 // (RFC 9110 §12.5.3), or -1 for the plain body. Of equal weights the first coding wins, and a
 // coding wins over the plain body. The plain body is for a client with no header or an empty one,
 // and for a client that accepts nothing offered. An invalid element is skipped.
-func preferred(lines []string, encodings []Encoding) int {
-	if len(lines) == 0 || len(encodings) == 0 {
+func Preferred(lines []string, codings []Coding) int {
+	if len(lines) == 0 || len(codings) == 0 {
 		return -1
 	}
 	const unsaid = -1
-	said, other, plain := [kinds]int{unsaid, unsaid}, unsaid, unsaid
+	said, other, plain := [Kinds]int{unsaid, unsaid}, unsaid, unsaid
 	for _, line := range lines {
 		for more := true; more; {
 			var element string
@@ -28,15 +28,15 @@ func preferred(lines []string, encodings []Encoding) int {
 			case strings.EqualFold(coding, "identity"):
 				plain = q
 			case strings.EqualFold(coding, "gzip"), strings.EqualFold(coding, "x-gzip"):
-				said[asGzip] = q
+				said[OfGzip] = q
 			case strings.EqualFold(coding, "zstd"):
-				said[asZstd] = q
+				said[OfZstd] = q
 			}
 		}
 	}
 	best, most := -1, max(plain, 1)
-	for i, e := range encodings {
-		q := said[e.kind]
+	for i, e := range codings {
+		q := said[e.Kind]
 		if q == unsaid {
 			q = other
 		}
