@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/twofold-go/twofold/cache/httpcache/internal/address"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/reason"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 )
@@ -59,7 +60,7 @@ func (c *Cache) send(w http.ResponseWriter, r *http.Request, p *page, line, age 
 }
 
 // alone lets the handler answer one client from the client's own request.
-func (c *Cache) alone(next http.Handler, w http.ResponseWriter, r *http.Request, t target, line string) {
+func (c *Cache) alone(next http.Handler, w http.ResponseWriter, r *http.Request, t address.Target, line string) {
 	if c.cfg.pages() {
 		c.own(next, w, r, t, line)
 		return
@@ -69,7 +70,7 @@ func (c *Cache) alone(next http.Handler, w http.ResponseWriter, r *http.Request,
 
 // own lets the handler answer one client from the client's own request. It answers conditional
 // requests as the cache does, so that hits and misses look the same.
-func (c *Cache) own(next http.Handler, w http.ResponseWriter, r *http.Request, t target, line string) {
+func (c *Cache) own(next http.Handler, w http.ResponseWriter, r *http.Request, t address.Target, line string) {
 	own := &ownRendering{c: c, t: t, w: w, line: line}
 	rec := &own.rec
 	rec.c, rec.who, rec.client, rec.header = c, own, w, make(http.Header)
@@ -100,7 +101,7 @@ func (c *Cache) own(next http.Handler, w http.ResponseWriter, r *http.Request, t
 type ownRendering struct {
 	rec  recorder
 	c    *Cache
-	t    target
+	t    address.Target
 	w    http.ResponseWriter
 	line string
 }

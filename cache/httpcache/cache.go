@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/address"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/reason"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 	"github.com/twofold-go/twofold/invalidate"
@@ -22,7 +23,8 @@ import (
 type Cache struct {
 	cfg Config
 	core
-	judged atomic.Int64 // when eager was last set, in Unix seconds
+	varied []address.Varied // cfg.Vary
+	judged atomic.Int64     // when eager was last set, in Unix seconds
 	eager  atomic.Bool
 }
 
@@ -39,6 +41,9 @@ func New(cfg Config) (*Cache, error) {
 		until: cfg.pages(), personal: cfg.Credentials, ignored: cfg.AuditIgnore,
 		keep: cfg.Keep, maxBody: cfg.MaxBody, now: cfg.Now, logger: cfg.Logger,
 	}}
+	for _, v := range cfg.Vary {
+		c.varied = append(c.varied, address.Varied(v))
+	}
 	if cfg.Off {
 		c.tiers = nil
 	}
@@ -89,7 +94,7 @@ func (c *Cache) KeyOf(r *http.Request) (full string, ok bool) {
 	if why != reason.None {
 		return "", false
 	}
-	k, err := c.space.Key(key.Text(t.key))
+	k, err := c.space.Key(key.Text(t.Key))
 	return k.String(), err == nil
 }
 
@@ -97,7 +102,7 @@ func (c *Cache) KeyOf(r *http.Request) (full string, ok bool) {
 // with path. Host is in lower case; path is not escaped. Under covers the spelling that browsers
 // use. It does not cover a path whose client escaped more than was needed; PurgePath does.
 func (c *Cache) Under(secure bool, host, path string) invalidate.Scope {
-	return c.pages.Prefix(readable(scheme(secure) + host + escapedPath(path)))
+	return c.pages.Prefix(address.Readable(address.Scheme(secure) + host + address.EscapedPath(path)))
 }
 
 // Purge invalidates the entry that answers r. For a request that bypasses the cache it does
@@ -138,11 +143,11 @@ func (c *Cache) Expire(ctx context.Context, r *http.Request) error {
 }
 
 // entries returns the scopes of the entry that answers t and of its variants and encodings.
-func (c *Cache) entries(t *target) []invalidate.Scope {
+func (c *Cache) entries(t *address.Target) []invalidate.Scope {
 	if c.cfg.pages() && len(c.cfg.Encodings) == 0 { // no variants or encodings
-		return []invalidate.Scope{c.pages.Key(t.key)}
+		return []invalidate.Scope{c.pages.Key(t.Key)}
 	}
-	return []invalidate.Scope{c.pages.Key(t.key), c.pages.Prefix(t.key + "|")}
+	return []invalidate.Scope{c.pages.Key(t.Key), c.pages.Prefix(t.Key + "|")}
 }
 
 // pageOf makes a page of a handler's response.

@@ -5,18 +5,19 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/address"
 	"github.com/twofold-go/twofold/codec"
 )
 
 // Internals that fuzz tests use.
 var (
-	Normalize = normalize
-	IsNormal  = isNormal
+	Normalize = address.Normalize
+	IsNormal  = address.IsNormal
 )
 
 // Learned is Cache.learned for the path "/".
 func (c *Cache) Learned(lines []string) ([]string, bool) {
-	return learned(http.Header{"Vary": lines}, false, (&handling{c: c, t: target{path: "/", escaped: "/"}}).keyed)
+	return learned(http.Header{"Vary": lines}, false, (&handling{c: c, t: address.Target{Path: "/", Escaped: "/"}}).keyed)
 }
 
 // Send answers r with an encoded page from a remote tier, if the page can be sent.
@@ -25,10 +26,10 @@ func (c *Cache) Send(w http.ResponseWriter, r *http.Request, stored []byte) {
 	if err := codec.CBOR.Unmarshal(stored, &p); err != nil || !p.sound() {
 		return
 	}
-	x := c.handling(nil, w, r, target{key: "k"})
+	x := c.handling(nil, w, r, address.Target{Key: "k"})
 	line, age := x.account(cache.Result[*page]{Value: p, Source: cache.Remote}, 0)
 	_ = c.selects(p, r.Header)
-	_ = variantOf(x.id, p.names(), r.Header)
+	_ = address.VariantOf(x.id, p.names(), r.Header)
 	_, _ = c.renewed(p, r.Header.Clone(), time.Now(), time.Now())
 	c.answer(w, r, p, line, age)
 }

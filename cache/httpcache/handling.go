@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/address"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 )
 
@@ -13,15 +14,15 @@ type handling struct {
 	exchange
 	c     *Cache
 	next  http.Handler
-	t     target
+	t     address.Target
 	req   http.Request // made by bare for Pages
 	plain plainContext
 }
 
-func (c *Cache) handling(next http.Handler, w http.ResponseWriter, r *http.Request, t target) *handling {
+func (c *Cache) handling(next http.Handler, w http.ResponseWriter, r *http.Request, t address.Target) *handling {
 	x := &handling{c: c, next: next, t: t}
 	x.source, x.client = x, client{ctx: r.Context(), w: w}
-	x.reading = reading{k: &c.core, ctx: r.Context(), id: t.key, h: r.Header, w: t.w}
+	x.reading = reading{k: &c.core, ctx: r.Context(), id: t.Key, h: r.Header, w: t.Wants}
 	if c.cfg.pages() {
 		x.req = bare(r)
 		x.plain = plainContext{r.Context()}
@@ -46,7 +47,7 @@ func (x *handling) request(n *run, bare bool) (r *http.Request) {
 	} else {
 		r, n.own = x.shown(n.ctx, bare)
 		n.flushes = true
-		n.parts = x.t.saw.Any(rules.SawRange | rules.SawIfMatch | rules.SawIfNoneMatch)
+		n.parts = x.t.Saw.Any(rules.SawRange | rules.SawIfMatch | rules.SawIfNoneMatch)
 	}
 	n.req, r.Header = r.Header, r.Header.Clone() // the handler may change its header
 	return r
@@ -73,7 +74,7 @@ func (x *handling) page(n *run, h http.Header, body []byte) *page {
 	p.Vary = choices(n.req, v.names, false)
 	p.dated(n.msg.received, &v.life)
 	if query := x.req.URL.RawQuery; query != "" && v.fate == store {
-		n.shows = p.shows(unkeyed(query, x.c.cfg.keeps(x.t.path)))
+		n.shows = p.shows(address.Unkeyed(query, x.c.cfg.keeps(x.t.Path)))
 	}
 	return p
 }
@@ -90,6 +91,6 @@ func (x *handling) keeps(f *cache.Fill, n *run) (tags []string) {
 		f.SetStale(0)
 		f.SetStaleIfError(0)
 	}
-	n.tags = [...]string{c.pathTag(x.t.path), c.siteTag(x.t.host, x.t.path)}
+	n.tags = [...]string{c.pathTag(x.t.Path), c.siteTag(x.t.Host, x.t.Path)}
 	return n.tags[:]
 }

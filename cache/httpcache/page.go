@@ -1,6 +1,7 @@
 package httpcache
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/base64"
 	"net/http"
@@ -196,4 +197,13 @@ func (p *page) put(name string, values ...string) {
 		p.Header = slices.Insert(p.Header, i, field{})
 	}
 	p.Header[i] = field{name, values}
+}
+
+// shows reports whether the page has one of the words in its header or body.
+func (p *page) shows(words []string) bool {
+	return slices.ContainsFunc(words, func(word string) bool {
+		return bytes.Contains(p.Body, []byte(word)) || slices.ContainsFunc(p.Header, func(f field) bool {
+			return slices.ContainsFunc(f.Values, func(v string) bool { return strings.Contains(v, word) })
+		})
+	})
 }

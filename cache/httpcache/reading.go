@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/address"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/reason"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 	"github.com/twofold-go/twofold/key"
@@ -17,18 +18,18 @@ import (
 // reading is the way of one request to a stored page.
 type reading struct {
 	k   *core
-	ctx context.Context // of look-ups and loads
-	id  string          // the entry of the URL
-	v   *variant        // nil: the entry of the URL
-	h   http.Header     // of the request, with canonical names
-	saw rules.Seen      // what is in h
-	w   rules.Request   // what the client requires
+	ctx context.Context  // of look-ups and loads
+	id  string           // the entry of the URL
+	v   *address.Variant // nil: the entry of the URL
+	h   http.Header      // of the request, with canonical names
+	saw rules.Seen       // what is in h
+	w   rules.Request    // what the client requires
 }
 
 // at returns the key of the wanted entry.
 func (x *reading) at() string {
 	if x.v != nil {
-		return x.v.id
+		return x.v.ID
 	}
 	return x.id
 }
@@ -42,8 +43,8 @@ func (x *reading) turn(p *page) bool {
 	}) {
 		return false
 	}
-	v := variantOf(x.id, names, x.h)
-	if !x.k.fits(v.id, 0) {
+	v := address.VariantOf(x.id, names, x.h)
+	if !x.k.fits(v.ID, 0) {
 		return false
 	}
 	x.v = v

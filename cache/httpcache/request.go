@@ -4,25 +4,27 @@ import (
 	"crypto/tls"
 	"net/http"
 	"net/url"
+
+	"github.com/twofold-go/twofold/cache/httpcache/internal/address"
 )
 
 // request turns r, a copy made by bare, into the request for a handler that renders for
 // everybody. It holds nothing of the client except what is in the key.
-func (c *Cache) request(t *target, r *http.Request) *http.Request {
-	u := &url.URL{Path: t.path, RawQuery: t.query}
-	if u.EscapedPath() != t.escaped {
-		u.RawPath = t.escaped
+func (c *Cache) request(t *address.Target, r *http.Request) *http.Request {
+	u := &url.URL{Path: t.Path, RawQuery: t.Query}
+	if u.EscapedPath() != t.Escaped {
+		u.RawPath = t.Escaped
 	}
-	r.Method, r.URL, r.RequestURI, r.Host = http.MethodGet, u, t.line(), t.host
+	r.Method, r.URL, r.RequestURI, r.Host = http.MethodGet, u, t.Line(), t.Host
 	r.Proto, r.ProtoMajor, r.ProtoMinor = "HTTP/1.1", 1, 1
 	r.RemoteAddr = "0.0.0.0:0" // must parse, and belongs to no client
-	r.Header, r.Body = make(http.Header, len(t.vary)), http.NoBody
-	for i, v := range t.vary {
+	r.Header, r.Body = make(http.Header, len(t.Vary)), http.NoBody
+	for i, v := range t.Vary {
 		if v != "" {
 			r.Header[c.cfg.Vary[i].Header] = []string{v}
 		}
 	}
-	if t.secure {
+	if t.Secure {
 		r.TLS = tlsWithoutClient()
 	}
 	return r

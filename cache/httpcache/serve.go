@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/address"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/reason"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 )
@@ -23,7 +24,7 @@ func (c *Cache) serve(next http.Handler, w http.ResponseWriter, r *http.Request)
 	case c.cfg.Off:
 		c.stats.bypass(reason.Off)
 		c.alone(next, w, r, t, "")
-	case t.w.NoStore, t.w.OnlyIfCached, r.Method == http.MethodHead && !c.cfg.pages(), !c.cfg.pages() && t.demands:
+	case t.Wants.NoStore, t.Wants.OnlyIfCached, r.Method == http.MethodHead && !c.cfg.pages(), !c.cfg.pages() && t.Demands:
 		c.asItIs(next, w, r, t)
 	default:
 		now := c.now().UnixMilli()
@@ -39,14 +40,14 @@ func (c *Cache) serve(next http.Handler, w http.ResponseWriter, r *http.Request)
 
 // asItIs answers a client whose request must not store a page or render for everybody. The client
 // may get a stored page.
-func (c *Cache) asItIs(next http.Handler, w http.ResponseWriter, r *http.Request, t target) {
+func (c *Cache) asItIs(next http.Handler, w http.ResponseWriter, r *http.Request, t address.Target) {
 	if c.fromStore(w, r, t, freshOnly, c.now().UnixMilli()) {
 		return
 	}
 	switch {
-	case t.w.OnlyIfCached:
+	case t.Wants.OnlyIfCached:
 		c.notHere(w)
-	case t.w.NoStore:
+	case t.Wants.NoStore:
 		c.forItself(next, w, r, t, reason.RequestNoStore)
 	case r.Method == http.MethodGet && rules.Has(r.Header, "Range"):
 		c.forItself(next, w, r, t, reason.Range) // the body may be too long to store
@@ -58,7 +59,7 @@ func (c *Cache) asItIs(next http.Handler, w http.ResponseWriter, r *http.Request
 }
 
 // fromStore answers from a stored page, if one does. It refreshes nothing.
-func (c *Cache) fromStore(w http.ResponseWriter, r *http.Request, t target, opts []cache.Option, now int64) bool {
+func (c *Cache) fromStore(w http.ResponseWriter, r *http.Request, t address.Target, opts []cache.Option, now int64) bool {
 	x := c.reading(r, &t)
 	res, ok := x.find(opts)
 	if ok {
@@ -67,12 +68,12 @@ func (c *Cache) fromStore(w http.ResponseWriter, r *http.Request, t target, opts
 	return ok
 }
 
-func (c *Cache) reading(r *http.Request, t *target) reading {
-	return reading{k: &c.core, ctx: r.Context(), id: t.key, h: r.Header, w: t.w}
+func (c *Cache) reading(r *http.Request, t *address.Target) reading {
+	return reading{k: &c.core, ctx: r.Context(), id: t.Key, h: r.Header, w: t.Wants}
 }
 
 // served answers by a stored page.
-func (c *Cache) served(w http.ResponseWriter, r *http.Request, x *reading, res cache.Result[*page], t *target, now int64) {
+func (c *Cache) served(w http.ResponseWriter, r *http.Request, x *reading, res cache.Result[*page], t *address.Target, now int64) {
 	line, age := x.hit(res.Value, res.Stale, now)
 	p, e := c.known(res.Value, r.Header)
 	if e != nil {
@@ -80,7 +81,7 @@ func (c *Cache) served(w http.ResponseWriter, r *http.Request, x *reading, res c
 		y.v = x.v
 		p = y.inCoding(res, r)
 	}
-	c.send(w, r, p, line, age, t.saw)
+	c.send(w, r, p, line, age, t.Saw)
 }
 
 // onlyIfCached reports whether a request that bypasses the cache must not reach the handler. A
@@ -101,14 +102,14 @@ func (c *Cache) notHere(w http.ResponseWriter) {
 }
 
 // forItself renders for one client only, and counts the reason.
-func (c *Cache) forItself(next http.Handler, w http.ResponseWriter, r *http.Request, t target, why reason.Reason) {
+func (c *Cache) forItself(next http.Handler, w http.ResponseWriter, r *http.Request, t address.Target, why reason.Reason) {
 	c.stats.bypass(why)
 	c.alone(next, w, r, t, c.lines.passed(why))
 }
 
 // through answers through the cache. If the stored page is a variant for other clients, its Vary
 // names lead to this client's variant. A look led to v, and may have found a page that is not fresh.
-func (c *Cache) through(next http.Handler, w http.ResponseWriter, r *http.Request, t target, v *variant, found bool) {
+func (c *Cache) through(next http.Handler, w http.ResponseWriter, r *http.Request, t address.Target, v *address.Variant, found bool) {
 	x := c.handling(next, w, r, t)
 	x.v = v
 	if found {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/address"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/reason"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 )
@@ -32,7 +33,7 @@ func crossed(h http.Header) reason.Reason {
 // withholds returns the reason why a response that is not crossed must not be stored (RFC 9111 §3), or
 // none and the request headers that select it. It answers a request with header asked. The entry is
 // that of v.
-func (k *core) withholds(v *variant, status int, h, asked http.Header, life *rules.Lifetime, more moreRules) (names []string, why reason.Reason) {
+func (k *core) withholds(v *address.Variant, status int, h, asked http.Header, life *rules.Lifetime, more moreRules) (names []string, why reason.Reason) {
 	shared := k.rules.Shared
 	switch {
 	case status < 200, status == http.StatusNotModified:
@@ -55,7 +56,7 @@ func (k *core) withholds(v *variant, status int, h, asked http.Header, life *rul
 	}
 	names, ok := learned(h, encoded, keyed)
 	switch {
-	case !ok, !v.covers(names):
+	case !ok, !v.Covers(names):
 		return nil, reason.Vary
 	case life.Usable(status, h):
 		return names, reason.None

@@ -6,10 +6,10 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"net/url"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/twofold-go/twofold/cache/httpcache/internal/address"
 	"github.com/twofold-go/twofold/invalidate"
 )
 
@@ -18,7 +18,7 @@ func (c *Cache) pathTag(path string) string { return tagOf(c.cfg.Namespace + " p
 
 // siteTag returns the tag of all entries of a path of one host, by http and https.
 func (k *core) siteTag(host, path string) string {
-	return tagOf(k.space.Namespace + " site " + strings.ToLower(withoutPort(host)) + path)
+	return tagOf(k.space.Namespace + " site " + strings.ToLower(address.WithoutPort(host)) + path)
 }
 
 // tagOf returns tag, or its hash if it is too long or not UTF-8.
@@ -29,14 +29,6 @@ func tagOf(tag string) string {
 	sum := sha256.Sum256([]byte(tag))
 	return "httpcache path sha256 " + hex.EncodeToString(sum[:])
 }
-
-// escapedPath spells a path as clients do. They send these characters as they are, and package
-// net/url leaves them so; but it escapes them in a path of its own.
-func escapedPath(path string) string {
-	return asClients.Replace((&url.URL{Path: path}).EscapedPath())
-}
-
-var asClients = strings.NewReplacer("%21", "!", "%27", "'", "%28", "(", "%29", ")", "%2A", "*", "%5B", "[", "%5D", "]")
 
 // PurgeTags invalidates all entries that depend on one of the tags. That includes tags from
 // cache.Depend and tags of the entries that a page was built from. It also invalidates everything else in the Tiers that depends on the tags.

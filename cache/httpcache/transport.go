@@ -7,6 +7,7 @@ import (
 	"hash/maphash"
 	"net/http"
 
+	"github.com/twofold-go/twofold/cache/httpcache/internal/address"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/reason"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 	"github.com/twofold-go/twofold/key"
@@ -28,7 +29,7 @@ import (
 type Transport struct {
 	cfg TransportConfig
 	core
-	known known
+	known address.Known
 }
 
 // NewTransport returns the transport that cfg describes. Its error names every fault of cfg.
@@ -36,7 +37,7 @@ func NewTransport(cfg TransportConfig) (*Transport, error) {
 	if err := cfg.defaults(); err != nil {
 		return nil, fmt.Errorf("httpcache: new transport: %w", err)
 	}
-	t := &Transport{cfg: cfg, known: known{seed: maphash.MakeSeed()}, core: core{
+	t := &Transport{cfg: cfg, known: address.Known{Seed: maphash.MakeSeed()}, core: core{
 		tiers:  cfg.Tiers,
 		space:  key.Space{Tenant: cfg.Tenant, Namespace: cfg.Namespace},
 		rules:  rules.Cache{Shared: cfg.Shared, Fallback: cfg.Fallback.rule()},
@@ -109,7 +110,7 @@ func (t *Transport) pass(r *http.Request, why reason.Reason) (*http.Response, er
 	}
 	resp.Header.Add("Cache-Status", t.lines.passed(why))
 	if why == reason.Method && resp.StatusCode >= 200 && resp.StatusCode < 400 && !rules.Safe(r.Method) {
-		t.wrote(write{context.WithoutCancel(r.Context()), hostOf(r), cmp.Or(r.URL.Path, "/"), r.URL.RequestURI(), r.URL.Scheme}, resp.Header)
+		t.wrote(write{context.WithoutCancel(r.Context()), address.HostOf(r), cmp.Or(r.URL.Path, "/"), r.URL.RequestURI(), r.URL.Scheme}, resp.Header)
 	}
 	return resp, nil
 }

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/address"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/reason"
 )
 
@@ -204,7 +205,7 @@ func (x *trip) page(n *run, h http.Header, body []byte) *page {
 
 func (x *trip) keeps(f *cache.Fill, n *run) (tags []string) {
 	x.t.lives(f, n.page, x.t.keep)
-	return []string{x.t.siteTag(hostOf(x.req), cmp.Or(x.req.URL.Path, "/"))}
+	return []string{x.t.siteTag(address.HostOf(x.req), cmp.Or(x.req.URL.Path, "/"))}
 }
 
 // audit ends an audit: the response itself says how long it holds.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/address"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 	"github.com/twofold-go/twofold/codec"
 	"github.com/twofold-go/twofold/policy"
@@ -44,7 +45,7 @@ func (c *Config) defaults() error {
 	}
 	c.Hosts = slices.Clone(c.Hosts)
 	for i, h := range c.Hosts {
-		if !isHost(h) || h == "" {
+		if !address.IsHost(h) || h == "" {
 			bad("field Hosts: entry %d of %d bytes is not a host in lower case", i, len(h))
 		}
 	}

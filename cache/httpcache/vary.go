@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/twofold-go/twofold/cache/httpcache/internal/address"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/reason"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 )
@@ -44,35 +45,6 @@ func (x *handling) refuses(status int) reason.Reason {
 	return reason.None
 }
 
-// variantLen is how many bytes the key of a variant adds: "|" and a digest.
-const variantLen = 44
-
-// variant is an entry beside that of the URL, for requests that the first variant does not
-// answer.
-type variant struct {
-	id    string
-	names []string // of the headers that select it
-}
-
-// variantOf returns the variant of the entry id that answers a request with header h, if
-// responses vary on names.
-func variantOf(id string, names []string, h http.Header) *variant {
-	var parts []byte
-	for _, name := range names {
-		parts = append(parts, name...)
-		parts = append(parts, '=')
-		parts = appendDigest(parts, rules.VaryValue(name, h))
-		parts = append(parts, '|')
-	}
-	return &variant{id + "|" + string(appendSum(nil, parts)), names}
-}
-
-// covers reports whether the key of v holds all the headers of names. The entry of the URL, which is
-// nil, holds any.
-func (v *variant) covers(names []string) bool {
-	return v == nil || !slices.ContainsFunc(names, func(name string) bool { return !slices.Contains(v.names, name) })
-}
-
 // choices returns the values that header h has for names. With hashed set it returns their digests,
 // because a value may be a credential.
 func choices(h http.Header, names []string, hashed bool) []field {
@@ -80,7 +52,7 @@ func choices(h http.Header, names []string, hashed bool) []field {
 	for _, name := range names {
 		v := rules.VaryValue(name, h)
 		if hashed {
-			v = string(appendDigest(nil, v))
+			v = string(address.AppendDigest(nil, v))
 		}
 		fields = append(fields, field{name, []string{v}})
 	}
@@ -90,14 +62,14 @@ func choices(h http.Header, names []string, hashed bool) []field {
 // selects reports whether a page answers a request with header h: all headers that it varies on,
 // besides those in its key, have the same values.
 func (k *core) selects(p *page, h http.Header) bool {
-	var room [variantLen]byte
+	var room [address.VariantLen]byte
 	for _, f := range p.Vary {
 		if len(f.Values) != 1 {
 			return false
 		}
 		v := rules.VaryValue(f.Name, h)
 		if k.hashed {
-			if f.Values[0] != string(appendDigest(room[:0], v)) {
+			if f.Values[0] != string(address.AppendDigest(room[:0], v)) {
 				return false
 			}
 		} else if f.Values[0] != v {

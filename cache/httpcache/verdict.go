@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/twofold-go/twofold/cache/httpcache/internal/address"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/reason"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 )
@@ -72,7 +73,7 @@ func (x *exchange) forbids(m *message, status int, h http.Header, life *rules.Li
 // that HTTP defines as an answer to one client, such as 302 or 401, is refused unless the
 // response says otherwise (RFC 9110 §15.1). Such an answer may depend on data that a handler for
 // everybody has not seen.
-func (c *Cache) judge(t *target, status int, h http.Header) verdict {
+func (c *Cache) judge(t *address.Target, status int, h http.Header) verdict {
 	why := marked(h)
 	if why == reason.None && !c.varies(t, h["Vary"]) {
 		why = reason.Vary
@@ -127,7 +128,7 @@ func markedByCacheControl(h http.Header) reason.Reason {
 }
 
 // varies reports whether the key holds all headers that a response varies on.
-func (c *Cache) varies(t *target, lines []string) bool {
+func (c *Cache) varies(t *address.Target, lines []string) bool {
 	for _, line := range lines {
 		for name := range strings.SplitSeq(line, ",") {
 			if name = strings.TrimSpace(name); name != "" && !c.declares(t, name) {
@@ -138,13 +139,13 @@ func (c *Cache) varies(t *target, lines []string) bool {
 	return true
 }
 
-func (c *Cache) declares(t *target, header string) bool {
+func (c *Cache) declares(t *address.Target, header string) bool {
 	if len(c.cfg.Encodings) > 0 && strings.EqualFold(header, "Accept-Encoding") {
 		return true // no handler sees it
 	}
 	for _, r := range c.cfg.Vary {
 		if strings.EqualFold(r.Header, header) {
-			return r.On == nil || r.On(t.path)
+			return r.On == nil || r.On(t.Path)
 		}
 	}
 	return false

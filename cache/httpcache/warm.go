@@ -43,7 +43,7 @@ func (h *Handler) Warm(ctx context.Context, target string, header http.Header) (
 	case why != reason.None:
 	case c.cfg.Off:
 		why = reason.Off
-	case t.w.NoStore:
+	case t.Wants.NoStore:
 		why = reason.RequestNoStore
 	}
 	x := c.handling(h.next, nil, r, t)

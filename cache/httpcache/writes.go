@@ -3,12 +3,12 @@ package httpcache
 import (
 	"cmp"
 	"context"
-	"net"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
 
+	"github.com/twofold-go/twofold/cache/httpcache/internal/address"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 	"github.com/twofold-go/twofold/invalidate"
 )
@@ -112,17 +112,6 @@ func (w write) base() (base *url.URL, prefix string) {
 }
 
 // sameHost reports whether two hosts are equal, without regard to case and default ports.
-func sameHost(a, b string) bool { return strings.EqualFold(withoutPort(a), withoutPort(b)) }
-
-func withoutPort(host string) string {
-	if !strings.HasSuffix(host, ":80") && !strings.HasSuffix(host, ":443") && !strings.HasSuffix(host, ":") {
-		return host
-	}
-	if name, port, err := net.SplitHostPort(host); err == nil && (port == "80" || port == "443" || port == "") {
-		if strings.Contains(name, ":") {
-			return "[" + name + "]"
-		}
-		return name
-	}
-	return host
+func sameHost(a, b string) bool {
+	return strings.EqualFold(address.WithoutPort(a), address.WithoutPort(b))
 }

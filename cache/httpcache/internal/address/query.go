@@ -1,9 +1,7 @@
-package httpcache
+package address
 
 import (
-	"bytes"
 	"net/url"
-	"slices"
 	"strings"
 
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
@@ -12,33 +10,12 @@ import (
 // maxQuery is the longest query that is parsed, in bytes.
 const maxQuery = 4096
 
-// Tracking reports whether a query parameter is one that advertisers and mail programs add to
-// links. No page depends on these.
-func Tracking(name string) bool {
-	switch name {
-	case "fbclid", "gclid", "gclsrc", "dclid", "gbraid", "wbraid", "msclkid", "twclid", "ttclid", "yclid", "igshid",
-		"mc_cid", "mc_eid", "_ga", "_gl", "li_fat_id", "srsltid":
-		return true
-	}
-	return strings.HasPrefix(name, "utm_")
-}
-
-// keeps returns a function that reports whether a query parameter of path matters.
-func (c *Config) keeps(path string) func(name string) bool {
-	if c.Query != nil {
-		if allowed, ok := c.Query(path); ok {
-			return func(name string) bool { return slices.Contains(allowed, name) }
-		}
-	}
-	return func(name string) bool { return !c.Tracking(name) }
-}
-
-// normalize returns the one form that all queries with the same meaning share. It is sorted by
+// Normalize returns the one form that all queries with the same meaning share. It is sorted by
 // name, keeps the order of values, is spelled as by url.Values.Encode, and leaves out the
 // parameters that do not matter. A query that does not parse is not ok. Nor is a query with ";":
 // some programs treat it as a separator, so its meaning is unclear.
-func normalize(raw string, keep func(name string) bool) (query string, ok bool) {
-	if raw == "" || isNormal(raw, keep) {
+func Normalize(raw string, keep func(name string) bool) (query string, ok bool) {
+	if raw == "" || IsNormal(raw, keep) {
 		return raw, true
 	}
 	if len(raw) > maxQuery {
@@ -56,9 +33,9 @@ func normalize(raw string, keep func(name string) bool) (query string, ok bool) 
 	return v.Encode(), true
 }
 
-// isNormal reports whether a query is certainly what normalize would return. Nearly every query
+// IsNormal reports whether a query is certainly what normalize would return. Nearly every query
 // is, so nothing needs to be parsed.
-func isNormal(raw string, keep func(name string) bool) bool {
+func IsNormal(raw string, keep func(name string) bool) bool {
 	if len(raw) > maxQuery {
 		return false
 	}
@@ -85,9 +62,9 @@ func unreserved(s string) bool {
 	return true
 }
 
-// unkeyed returns what a page could show of the parameters of a query that do not matter: their names,
+// Unkeyed returns what a page could show of the parameters of a query that do not matter: their names,
 // and the words of their values.
-func unkeyed(raw string, keep func(name string) bool) (words []string) {
+func Unkeyed(raw string, keep func(name string) bool) (words []string) {
 	for pair := range strings.SplitSeq(raw, "&") {
 		name, value, _ := strings.Cut(pair, "=")
 		plain, err := url.QueryUnescape(name)
@@ -108,18 +85,9 @@ func unkeyed(raw string, keep func(name string) bool) (words []string) {
 // are in any page.
 const minWord = 3
 
-// shows reports whether the page has one of the words in its header or body.
-func (p *page) shows(words []string) bool {
-	return slices.ContainsFunc(words, func(word string) bool {
-		return bytes.Contains(p.Body, []byte(word)) || slices.ContainsFunc(p.Header, func(f field) bool {
-			return slices.ContainsFunc(f.Values, func(v string) bool { return strings.Contains(v, word) })
-		})
-	})
-}
-
-// cutQuery returns a query without the parameters that do not matter. It spells the others as they
+// CutQuery returns a query without the parameters that do not matter. It spells the others as they
 // came.
-func cutQuery(raw string, keep func(name string) bool) string {
+func CutQuery(raw string, keep func(name string) bool) string {
 	var kept []string
 	parts := strings.Split(raw, "&")
 	for _, pair := range parts {

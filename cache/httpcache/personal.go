@@ -1,0 +1,140 @@
+package httpcache
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/address"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/reason"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
+)
+
+// Tracking reports whether a query parameter is one that advertisers and mail programs add to
+// links. No page depends on these.
+func Tracking(name string) bool {
+	switch name {
+	case "fbclid", "gclid", "gclsrc", "dclid", "gbraid", "wbraid", "msclkid", "twclid", "ttclid", "yclid", "igshid",
+		"mc_cid", "mc_eid", "_ga", "_gl", "li_fat_id", "srsltid":
+		return true
+	}
+	return strings.HasPrefix(name, "utm_")
+}
+
+// keeps returns a function that reports whether a query parameter of path matters.
+func (c *Config) keeps(path string) func(name string) bool {
+	if c.Query != nil {
+		if allowed, ok := c.Query(path); ok {
+			return func(name string) bool { return slices.Contains(allowed, name) }
+		}
+	}
+	return func(name string) bool { return !c.Tracking(name) }
+}
+
+// target returns the target of r, or the reason why r bypasses the cache.
+func (c *Cache) target(r *http.Request) (t address.Target, why reason.Reason) {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		return t, reason.Method
+	}
+	if why := c.personal(r, &t); why != reason.None {
+		return t, why
+	}
+	if t.Host = strings.ToLower(r.Host); !c.serves(t.Host) {
+		return t, reason.Host
+	}
+	if !t.Locate(r) {
+		return t, reason.Path
+	}
+	if r.URL.RawQuery != "" {
+		var ok bool
+		if t.Query, ok = address.Normalize(r.URL.RawQuery, c.cfg.keeps(t.Path)); !ok {
+			return t, reason.Query
+		}
+	}
+	t.Secure = c.secure(r)
+	t.Demands = t.Saw.Any(rules.SawRange | rules.SawIfMatch)
+	t.Wants = t.Saw.Request(r.Header)
+	t.Wants.NoCache, t.Wants.MaxAge, t.Wants.MinFresh, t.Wants.MaxStale = false, -1, -1, -1 // any client could make the handler work
+	t.Key, t.Vary = t.Spell(c.varied, r.Header)
+	if !c.fits(t.Key, 0) {
+		return t, reason.KeyLength
+	}
+	return t, reason.None
+}
+
+// personal returns the reason why a request must be answered for its client alone, or none.
+func (c *Cache) personal(r *http.Request, t *address.Target) reason.Reason {
+	h := r.Header
+	t.Saw = rules.Look(h)
+	switch {
+	case cache.Filling(r.Context()) != nil:
+		return reason.Nesting // it is part of another load, which records its dependencies
+	case c.cfg.Bypass != nil && c.cfg.Bypass(r):
+		return reason.Program
+	case t.Saw.Any(rules.SawUpgrade):
+		return reason.Upgrade
+	}
+	if t.Saw.Any(rules.SawConnection) {
+		if rules.Lists(h["Connection"], "upgrade") {
+			return reason.Upgrade
+		}
+		if drops(h) {
+			return reason.Connection
+		}
+	}
+	switch {
+	case r.ContentLength != 0 || len(r.TransferEncoding) > 0:
+		return reason.Body
+	case t.Saw.Any(rules.SawStream) && (rules.Has(h, "Last-Event-Id") || rules.Lists(h["Accept"], "text/event-stream")):
+		return reason.Stream
+	}
+	t.Allowed = c.cfg.AllowAuthorized != nil && c.bears(r) && c.cfg.AllowAuthorized(r)
+	if !t.Allowed && c.hasCredentials(r, t.Saw) {
+		return reason.Credentials
+	}
+	return reason.None
+}
+
+// drops reports whether a request's Connection names another header of the request. A proxy
+// behind the cache would not pass that header on (RFC 9110 §7.6.1), so its response would not
+// match the key.
+func drops(h http.Header) bool {
+	for _, line := range h["Connection"] {
+		for name := range strings.SplitSeq(line, ",") {
+			switch name = http.CanonicalHeaderKey(strings.TrimSpace(name)); name {
+			case "Connection", "Keep-Alive", "Proxy-Connection", "Te", "Trailer", "Http2-Settings":
+				continue
+			}
+			if rules.Has(h, name) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// bears reports whether the request has credentials, also those that another option allows.
+func (c *Cache) bears(r *http.Request) bool {
+	return r.TLS != nil && len(r.TLS.PeerCertificates) > 0 ||
+		slices.ContainsFunc(c.cfg.Credentials, func(name string) bool { return rules.Has(r.Header, name) })
+}
+
+func (c *Cache) hasCredentials(r *http.Request, saw rules.Seen) bool {
+	for i, name := range c.cfg.Credentials {
+		if i < usual && !saw.Any(rules.SawAuthorization<<i) {
+			continue
+		}
+		if rules.Has(r.Header, name) && (name != "Cookie" || !c.cfg.ignores(r)) {
+			return true
+		}
+	}
+	return r.TLS != nil && len(r.TLS.PeerCertificates) > 0
+}
+
+func (c *Cache) serves(host string) bool {
+	if len(c.cfg.Hosts) > 0 {
+		return slices.Contains(c.cfg.Hosts, host)
+	}
+	return address.IsHost(host)
+}
