@@ -6,6 +6,7 @@ import (
 
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/address"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 	"github.com/twofold-go/twofold/codec"
 )
 
@@ -17,7 +18,7 @@ var (
 
 // Learned is Cache.learned for the path "/".
 func (c *Cache) Learned(lines []string) ([]string, bool) {
-	return learned(http.Header{"Vary": lines}, false, (&handling{c: c, t: address.Target{Path: "/", Escaped: "/"}}).keyed)
+	return rules.Learned(http.Header{"Vary": lines}, false, (&handling{c: c, t: address.Target{Path: "/", Escaped: "/"}}).keyed)
 }
 
 // Send answers r with an encoded page from a remote tier, if the page can be sent.

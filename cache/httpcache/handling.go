@@ -3,9 +3,11 @@ package httpcache
 import (
 	"context"
 	"net/http"
+	"slices"
 
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/address"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/reason"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 )
 
@@ -93,4 +95,16 @@ func (x *handling) keeps(f *cache.Fill, n *run) (tags []string) {
 	}
 	n.tags = [...]string{c.pathTag(x.t.Path), c.siteTag(x.t.Host, x.t.Path)}
 	return n.tags[:]
+}
+
+// keyed reports whether a header needs no variant: its value is in the key, or is the same for all
+// clients because it is hidden.
+func (x *handling) keyed(name string) bool { return x.c.declares(&x.t, name) || x.c.hides(name) }
+
+// refuses returns the reason why the cache stores no response with the status, or none.
+func (x *handling) refuses(status int) reason.Reason {
+	if all := x.c.cfg.Statuses; all != nil && !slices.Contains(all, status) {
+		return reason.Status
+	}
+	return reason.None
 }

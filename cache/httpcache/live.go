@@ -56,7 +56,7 @@ func (n *run) tees() bool { return n.flushes }
 // A 304 answers the cache's condition, so no client gets it.
 func (n *run) live(why reason.Reason) http.ResponseWriter {
 	cut := context.Cause(n.ctx)
-	if cut == nil && !n.mayBePersonal() && !standsIn(n.rec.status) { // the response of a stopped handler says nothing about the page
+	if cut == nil && !n.mayBePersonal() && !rules.StandsIn(n.rec.status) { // the response of a stopped handler says nothing about the page
 		n.x.k.memory.add(n.x.at(), n.x.k.now())
 	}
 	v := verdict{why: why}

@@ -11,25 +11,6 @@ import (
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 )
 
-// crossed returns the reason why no cache may store a response, whatever its Cache-Control says.
-func crossed(h http.Header) reason.Reason {
-	switch {
-	case rules.Has(h, "Set-Cookie"):
-		return reason.SetCookie
-	case rules.Has(h, "Content-Range"):
-		return reason.Partial
-	case rules.Has(h, "Trailer"):
-		return reason.Trailer
-	case rules.Has(h, "Transfer-Encoding"):
-		return reason.TransferEncoding
-	case rules.Has(h, "Upgrade"), rules.Lists(h["Connection"], "upgrade"):
-		return reason.Connection
-	case rules.Lists(h["Content-Type"], "text/event-stream"), rules.Lists(h["Content-Type"], "multipart/x-mixed-replace"):
-		return reason.EventStream
-	}
-	return reason.None
-}
-
 // withholds returns the reason why a response that is not crossed must not be stored (RFC 9111 §3), or
 // none and the request headers that select it. It answers a request with header asked. The entry is
 // that of v.
@@ -54,7 +35,7 @@ func (k *core) withholds(v *address.Variant, status int, h, asked http.Header, l
 	if encoded || rules.Has(h, "Vary") {
 		keyed = more.keyed
 	}
-	names, ok := learned(h, encoded, keyed)
+	names, ok := rules.Learned(h, encoded, keyed)
 	switch {
 	case !ok, !v.Covers(names):
 		return nil, reason.Vary
@@ -64,11 +45,6 @@ func (k *core) withholds(v *address.Variant, status int, h, asked http.Header, l
 		return nil, reason.NoCache
 	}
 	return nil, reason.Silence
-}
-
-// standsIn reports whether an older response may replace one with that status (RFC 5861 §4).
-func standsIn(status int) bool {
-	return status == http.StatusInternalServerError || status >= http.StatusBadGateway && status <= http.StatusGatewayTimeout
 }
 
 // stands reports whether a 304 with header h can be about the page: it must name the page's validator

@@ -141,7 +141,7 @@ func (c *Config) headers() (errs []error) {
 			errs = append(errs, fmt.Errorf("field Vary: the header of entry %d is not a header's name", i))
 		case slices.Contains(c.Credentials, name):
 			errs = append(errs, fmt.Errorf("field Vary: %s identifies the client and must not be in a key; leave it out", name))
-		case unsafeToVary(name):
+		case rules.UnsafeToVary(name):
 			errs = append(errs, fmt.Errorf("field Vary: %s says how a response is sent, not what is in it; leave it out", name))
 		case slices.Contains(seen, name):
 			errs = append(errs, fmt.Errorf("field Vary has %s twice", name))
@@ -153,16 +153,6 @@ func (c *Config) headers() (errs []error) {
 		}
 	}
 	return errs
-}
-
-// unsafeToVary reports whether a header decides how a response is sent, not what is in it.
-func unsafeToVary(name string) bool {
-	switch name {
-	case "Range", "If-Range", "If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since",
-		"Connection", "Upgrade", "Content-Length", "Transfer-Encoding", "Te", "Trailer", "Expect", "Host":
-		return true
-	}
-	return false
 }
 
 // policy returns the policy of the namespace: Config.Policy on top of the defaults for responses.

@@ -46,7 +46,7 @@ func (x *exchange) weigh(m *message, old *page, confirms bool) verdict {
 	v := verdict{fate: store, life: x.k.rules.Lifetime(m.status, m.h, m.sent, m.received)}
 	v.names, v.why = x.forbids(m, m.status, m.h, &v.life)
 	switch {
-	case standsIn(m.status) && old != nil && !x.newer.Load() && x.k.now().UnixMilli() < old.insteadUntil():
+	case rules.StandsIn(m.status) && old != nil && !x.newer.Load() && x.k.now().UnixMilli() < old.insteadUntil():
 		v.fate, v.why, v.mine = fail, reason.Status, true // whatever it says
 	case v.why != reason.None:
 		v.fate = refuse
@@ -57,7 +57,7 @@ func (x *exchange) weigh(m *message, old *page, confirms bool) verdict {
 // forbids returns the reason why a response must not be stored, or none and the request headers that
 // select it.
 func (x *exchange) forbids(m *message, status int, h http.Header, life *rules.Lifetime) (names []string, why reason.Reason) {
-	if why := crossed(h); why != reason.None {
+	if why := rules.Forbidden(h); why != reason.None {
 		return nil, why
 	}
 	if why := x.source.refuses(status); why != reason.None {
@@ -74,7 +74,7 @@ func (x *exchange) forbids(m *message, status int, h http.Header, life *rules.Li
 // response says otherwise (RFC 9110 §15.1). Such an answer may depend on data that a handler for
 // everybody has not seen.
 func (c *Cache) judge(t *address.Target, status int, h http.Header) verdict {
-	why := marked(h)
+	why := rules.Marked(h)
 	if why == reason.None && !c.varies(t, h["Vary"]) {
 		why = reason.Vary
 	}
@@ -87,44 +87,10 @@ func (c *Cache) judge(t *address.Target, status int, h http.Header) verdict {
 		return verdict{why: reason.Partial}
 	case slices.Contains(c.cfg.Statuses, status):
 		return verdict{fate: store}
-	case rules.HeuristicallyCacheable(status) || declaredFresh(h):
+	case rules.HeuristicallyCacheable(status) || rules.DeclaredFresh(h):
 		return verdict{fate: share, why: reason.PlainStatus}
 	}
 	return verdict{why: reason.Status}
-}
-
-// marked returns the reason why a response says that it is not for everybody, or not whole.
-func marked(h http.Header) reason.Reason {
-	if why := crossed(h); why != reason.None {
-		return why
-	}
-	return markedByCacheControl(h)
-}
-
-// markedByCacheControl judges Cache-Control, or Pragma without it. It ignores the arguments that
-// limit private and no-cache to some fields, because too few caches understand them. Lifetimes
-// (max-age, s-maxage, Expires) and must-revalidate are for caches further down: here a response
-// is valid until it is invalidated.
-func markedByCacheControl(h http.Header) reason.Reason {
-	lines := h["Cache-Control"]
-	if len(lines) == 0 {
-		if rules.Lists(h["Pragma"], "no-cache") {
-			return reason.NoCache
-		}
-		return reason.None
-	}
-	d, ok := rules.ParseCacheControl(lines)
-	switch {
-	case d.Has("no-store"):
-		return reason.NoStore
-	case d.Has("private"):
-		return reason.Private
-	case d.Has("no-cache"):
-		return reason.NoCache // pages are not revalidated
-	case !ok:
-		return reason.BadCacheControl
-	}
-	return reason.None
 }
 
 // varies reports whether the key holds all headers that a response varies on.
@@ -149,14 +115,4 @@ func (c *Cache) declares(t *address.Target, header string) bool {
 		}
 	}
 	return false
-}
-
-// declaredFresh reports whether a response says that it may be reused for others.
-func declaredFresh(h http.Header) bool {
-	d, _ := rules.ParseCacheControl(h["Cache-Control"])
-	if n, ok := d.Seconds("s-maxage"); ok {
-		return n > 0
-	}
-	n, ok := d.Seconds("max-age")
-	return d.Has("public") || ok && n > 0
 }
