@@ -8,19 +8,20 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/cache/httpcache/internal/address"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/page"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/reason"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 )
 
 // answer sends a page, with Age if age is not empty.
-func (c *Cache) answer(w http.ResponseWriter, r *http.Request, p *page, line, age string) {
+func (c *Cache) answer(w http.ResponseWriter, r *http.Request, p *page.Page, line, age string) {
 	c.send(w, r, p, line, age, rules.Look(r.Header))
 }
 
 // send is answer for a request in whose header saw was seen.
-func (c *Cache) send(w http.ResponseWriter, r *http.Request, p *page, line, age string, saw rules.Seen) {
+func (c *Cache) send(w http.ResponseWriter, r *http.Request, p *page.Page, line, age string, saw rules.Seen) {
 	h := w.Header()
-	room := p.fill(h, nil, 2)
+	room := p.Fill(h, nil, 2)
 	if line != "" {
 		room[0] = line
 		if inner := h["Cache-Status"]; len(inner) > 0 {
@@ -37,7 +38,7 @@ func (c *Cache) send(w http.ResponseWriter, r *http.Request, p *page, line, age 
 	ranges := ""
 	if saw.Any(rules.SawRange | rules.SawIfMatch) {
 		if rules.PreconditionFailed(p, r.Header) {
-			refuse412(w)
+			page.RefusePrecondition(w)
 			return
 		}
 		ranges = rules.RangeOf(p, time.UnixMilli(p.Made), r.Method, r.Header)
@@ -49,7 +50,7 @@ func (c *Cache) send(w http.ResponseWriter, r *http.Request, p *page, line, age 
 		return
 	}
 	if ranges != "" {
-		n.bytes.Add(p.sendRange(w, ranges))
+		n.bytes.Add(p.SendRange(w, ranges))
 		return
 	}
 	w.WriteHeader(p.Status)

@@ -1,14 +1,13 @@
 package httpcache
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 
 	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/page"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 	"github.com/twofold-go/twofold/policy"
 )
@@ -22,7 +21,7 @@ var codingOnly = []cache.Option{cache.Fresh(), cache.With(policy.Patch{Audit: ne
 
 // audit is load for an audit. It returns no page if the handler now answers with something that
 // ends the page. If the response says nothing about the page, the audit fails.
-func (x *handling) audit(ctx context.Context) (*page, error) {
+func (x *handling) audit(ctx context.Context) (*page.Page, error) {
 	c := x.c
 	c.running.add(1) // before the look at closing, so that Close waits for what it does not stop
 	defer c.running.add(-1)
@@ -55,8 +54,8 @@ func (x *handling) audit(ctx context.Context) (*page, error) {
 
 // wearing returns h with the values that select the page p. The first entry of a URL may be for other
 // clients, and then its Vary leads the client of the hit to a variant.
-func (c *Cache) wearing(h http.Header, p *page) http.Header {
-	if c.selects(p, h) {
+func (c *Cache) wearing(h http.Header, p *page.Page) http.Header {
+	if p.Selects(h, c.hashed) {
 		return h
 	}
 	h = h.Clone()
@@ -66,24 +65,6 @@ func (c *Cache) wearing(h http.Header, p *page) http.Header {
 		}
 	}
 	return h
-}
-
-// equal compares a page with another rendering of it, without what differs in each rendering.
-func (k *core) equal(a, b *page) bool {
-	if a == nil || b == nil {
-		return a == b
-	}
-	return a.Status == b.Status && bytes.Equal(a.Body, b.Body) &&
-		slices.EqualFunc(k.audited(a), k.audited(b), func(f, g field) bool {
-			return f.Name == g.Name && slices.Equal(f.Values, g.Values)
-		})
-}
-
-// audited returns the headers of a page that an audit compares.
-func (k *core) audited(p *page) []field {
-	return slices.DeleteFunc(slices.Clone(p.Header), func(f field) bool {
-		return f.Name == "Date" || f.Name == "Age" || slices.Contains(k.ignored, f.Name)
-	})
 }
 
 // auditIgnore makes the names in Config.AuditIgnore canonical, and returns the faults.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/address"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/page"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/reason"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 	"github.com/twofold-go/twofold/invalidate"
@@ -151,10 +152,10 @@ func (c *Cache) entries(t *address.Target) []invalidate.Scope {
 }
 
 // pageOf makes a page of a handler's response.
-func (c *Cache) pageOf(status int, h http.Header, body []byte, made time.Time) *page {
-	p := newPage(status, h, body, made, c.cfg.pages())
+func (c *Cache) pageOf(status int, h http.Header, body []byte, made time.Time) *page.Page {
+	p := page.New(status, h, body, made, c.cfg.pages())
 	p.Format = formatOf(h)
-	c.offer(p)
+	p.Offer(len(c.encodings) > 0)
 	return p
 }
 

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"net/http"
 	"sync"
+
+	"github.com/twofold-go/twofold/cache/httpcache/internal/page"
 )
 
 // client is a request that waits for a page. If the response cannot be stored, a handler that
@@ -44,7 +46,7 @@ func (c *client) inform(status int, header http.Header) {
 	}
 	h := c.w.Header()
 	before := h.Clone()
-	merge(h, header)
+	page.Merge(h, header)
 	c.w.WriteHeader(status)
 	clear(h) // the final header repeats what it needs
 	maps.Copy(h, before)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/coding"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/page"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/reason"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 	"github.com/twofold-go/twofold/codec"
@@ -23,7 +24,7 @@ type core struct {
 	tiers     *cache.Tiers
 	space     key.Space
 	rules     rules.Cache
-	lines     lines
+	lines     page.Lines
 	stats     counters
 	running   running
 	memory    *memory // of a Cache
@@ -44,8 +45,8 @@ type core struct {
 // pages is a cache.Cache of pages. It is an interface because of the compiler: a package that
 // imports a struct with a generic type in it compiles the code of that type once more.
 type pages interface {
-	Fetch(ctx context.Context, id string, load cache.Loader[string, *page], opts ...cache.Option) (cache.Result[*page], error)
-	Peek(ctx context.Context, id string) (*page, bool)
+	Fetch(ctx context.Context, id string, load cache.Loader[string, *page.Page], opts ...cache.Option) (cache.Result[*page.Page], error)
+	Peek(ctx context.Context, id string) (*page.Page, bool)
 	Delete(ctx context.Context, id string, more ...invalidate.Scope) error
 	DeleteAll(ctx context.Context, more ...invalidate.Scope) error
 	Expire(ctx context.Context, id string) error
@@ -66,15 +67,15 @@ var (
 // open sets the lines and opens the pages. The other fields are set.
 func (k *core) open(name string, p policy.Patch, c codec.Codec) (err error) {
 	k.room.limit = maxHeld(k.maxBody)
-	if k.lines, err = newLines(name, p); err != nil {
+	if k.lines, err = page.NewLines(name, ttlOf(p)); err != nil {
 		return fmt.Errorf("field Name: %w", err)
 	}
 	if k.tiers == nil { // with Off
-		k.pages = cache.Cache[string, *page]{} // its scopes cover nothing
+		k.pages = cache.Cache[string, *page.Page]{} // its scopes cover nothing
 		return nil
 	}
-	k.pages, err = cache.New(k.tiers, cache.Config[string, *page]{
-		Namespace: k.space.Namespace, Tenant: k.space.Tenant, Policy: p, Codec: c, Size: (*page).size, Equal: k.equal,
+	k.pages, err = cache.New(k.tiers, cache.Config[string, *page.Page]{
+		Namespace: k.space.Namespace, Tenant: k.space.Tenant, Policy: p, Codec: c, Size: (*page.Page).Size, Equal: func(a, b *page.Page) bool { return a.Equal(b, k.ignored) },
 	})
 	return err
 }
@@ -111,4 +112,21 @@ func (k *core) forget(ctx context.Context, id string, made time.Time) {
 			k.warn(ctx, "the invalidation of a page that its origin does not send any more is pending", err)
 		}
 	})
+}
+
+// lives tells a load that ends now how long the page lives, and how long it is kept after that. The page
+// may be older than the load.
+func (k *core) lives(f *cache.Fill, p *page.Page, keep time.Duration) {
+	now := k.now().UnixMilli()
+	var fresh, stale, instead int64
+	if !p.Asks {
+		fresh = p.Made + p.Fresh - now
+		late := min(fresh, 0)
+		stale = max(p.Stale+late, 0)
+		instead = max(p.IfError+late-stale, 0)
+	}
+	f.SetTTL(time.Duration(max(fresh, 0)) * time.Millisecond)
+	f.SetStale(time.Duration(stale) * time.Millisecond)
+	f.SetStaleIfError(time.Duration(instead) * time.Millisecond)
+	f.SetKeep(keep)
 }

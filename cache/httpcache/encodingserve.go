@@ -4,10 +4,10 @@ import (
 	"context"
 	"net/http"
 	"time"
-	"weak"
 
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/coding"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/page"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/reason"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 )
@@ -21,7 +21,7 @@ import (
 // counts them.
 
 // inCoding returns the page to send for res: in the coding that the client prefers, or plain.
-func (x *handling) inCoding(res cache.Result[*page], r *http.Request) *page {
+func (x *handling) inCoding(res cache.Result[*page.Page], r *http.Request) *page.Page {
 	c, p := x.c, res.Value
 	if x.own.Load() == p {
 		return p
@@ -34,18 +34,17 @@ func (x *handling) inCoding(res cache.Result[*page], r *http.Request) *page {
 		if res.Source == cache.Load && (!x.led.Load() || reason.Reason(x.why.Load()) != reason.None) {
 			return p // the page is not stored
 		}
-		return p.encodedOnce(e, r.Header)
+		return p.EncodedOnce(e, r.Header)
 	}
 	if n = x.codingOf(p, e); n == nil { // the page is not stored
 		return p
 	}
-	m := weak.Make(n)
-	p.codings[e.Kind].Store(&m)
-	return n.or(p)
+	p.Remember(n, e.Kind)
+	return n.Or(p)
 }
 
 // known returns the page to send to a client, or the coding that it must be made in.
-func (c *Cache) known(p *page, h http.Header) (*page, *coding.Coding) {
+func (c *Cache) known(p *page.Page, h http.Header) (*page.Page, *coding.Coding) {
 	if !p.Encodes {
 		return p, nil
 	}
@@ -54,38 +53,27 @@ func (c *Cache) known(p *page, h http.Header) (*page, *coding.Coding) {
 		return p, nil
 	}
 	e := &c.encodings[at]
-	if m := p.codings[e.Kind].Load(); m != nil {
-		if n := m.Value(); n != nil {
-			return n.or(p), nil
-		}
+	if n := p.Coded(e.Kind); n != nil {
+		return n.Or(p), nil
 	}
 	return nil, e
 }
 
-// encodedOnce returns a page in a coding for one client. The page is not fresh, so no entry keeps
-// the coding.
-func (p *page) encodedOnce(e *coding.Coding, request http.Header) *page {
-	if n := p.inCoding(e.Kind); rules.NotModified(n, request) {
-		return n // a 304 has no body
-	}
-	return p.encoded(e, nil).or(p)
-}
-
 // codingOf returns the entry of a page in a coding, and makes it if it is missing. It returns nil
 // if the plain entry is gone or is another page, or if there are too many loads.
-func (x *handling) codingOf(p *page, e *coding.Coding) *page {
+func (x *handling) codingOf(p *page.Page, e *coding.Coding) *page.Page {
 	c := x.c
 	id := x.at() + "|@encoding=" + e.Kind.String() // no header name has an "@"
 	if !c.fits(id, 0) {
 		return nil
 	}
-	load := func(ctx context.Context, _ string) (*page, error) { return x.encode(ctx, e) }
+	load := func(ctx context.Context, _ string) (*page.Page, error) { return x.encode(ctx, e) }
 	for _, opts := range [...][]cache.Option{codingOnly, renewed} { // replace the coding of an older page
 		res, err := c.pages.Fetch(x.ctx, id, load, opts...)
-		if err != nil || res.Value == nil || res.Value.refused != reason.None {
+		if err != nil || res.Value == nil || res.Value.Refusal() != reason.None {
 			return nil
 		}
-		if res.Value.isCodingOf(p, e.Kind) {
+		if res.Value.IsCodingOf(p, e.Kind) {
 			return res.Value
 		}
 	}
@@ -93,14 +81,14 @@ func (x *handling) codingOf(p *page, e *coding.Coding) *page {
 }
 
 // encode is the loader of a coding.
-func (x *handling) encode(ctx context.Context, e *coding.Coding) (*page, error) {
+func (x *handling) encode(ctx context.Context, e *coding.Coding) (*page.Page, error) {
 	c, f := x.c, cache.Filling(ctx)
 	plain, err := c.pages.Fetch(ctx, x.at(), nil, freshOnly...)
 	if err != nil {
 		return nil, err
 	}
 	p := plain.Value
-	if p == nil || p.refused != reason.None || !p.Encodes || c.left(p) <= 0 {
+	if p == nil || p.Refusal() != reason.None || !p.Encodes || c.left(p) <= 0 {
 		f.NoStore()
 		return nil, nil
 	}
@@ -110,15 +98,15 @@ func (x *handling) encode(ctx context.Context, e *coding.Coding) (*page, error) 
 	case !c.cfg.pages():
 		f.SetTTL(c.left(p))
 		f.SetKeep(c.keep) // a refreshed page may have the same body
-	case c.lines.ttl > 0:
-		f.SetTTL(c.lines.ttl - plain.Age)
+	case c.lines.TTL > 0:
+		f.SetTTL(c.lines.TTL - plain.Age)
 	}
-	old, _ := cache.Previous[*page](ctx)
-	return p.encoded(e, old), nil
+	old, _ := cache.Previous[*page.Page](ctx)
+	return p.Encoded(e, old), nil
 }
 
 // left returns how much longer a page is fresh, by what the page says.
-func (c *Cache) left(p *page) time.Duration {
+func (c *Cache) left(p *page.Page) time.Duration {
 	if c.cfg.pages() {
 		return rules.MaxLifetime
 	}

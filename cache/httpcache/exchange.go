@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"slices"
 	"sync/atomic"
 	"time"
 
 	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/page"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/reason"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 )
@@ -36,8 +36,8 @@ type exchange struct {
 	usual  run // the first run; without an allocation, as one is usual
 	ran    atomic.Bool
 
-	found    atomic.Pointer[page] // what the read of the entry returned; for an audit of it
-	answered atomic.Bool          // our client has its answer; a load that runs now is a refresh
+	found    atomic.Pointer[page.Page] // what the read of the entry returned; for an audit of it
+	answered atomic.Bool               // our client has its answer; a load that runs now is a refresh
 }
 
 // source is what a missing page comes from: a handler, or the server that a Transport asks. It belongs to
@@ -60,13 +60,13 @@ type source interface {
 	judge(n *run) verdict
 
 	// page makes a page of a whole response.
-	page(n *run, h http.Header, body []byte) *page
+	page(n *run, h http.Header, body []byte) *page.Page
 
 	// keeps tells a load how long its page is kept. It returns the tags of the page.
 	keeps(f *cache.Fill, n *run) (tags []string)
 
 	// audit is the load of an audit.
-	audit(ctx context.Context) (*page, error)
+	audit(ctx context.Context) (*page.Page, error)
 }
 
 // moreRules are the rules of a source besides those of HTTP.
@@ -80,10 +80,10 @@ type moreRules interface {
 
 // previous is what a load replaces. Two loads of one exchange may run at once.
 type previous struct {
-	page   *page // of the entry, or nil
-	check  *page // the page to revalidate, or nil
-	leave  bool  // the page is for other clients: the load leaves it
-	behind bool  // the load is a refresh: our client has the page
+	page   *page.Page // of the entry, or nil
+	check  *page.Page // the page to revalidate, or nil
+	leave  bool       // the page is for other clients: the load leaves it
+	behind bool       // the load is a refresh: our client has the page
 }
 
 // message is the header of a response.
@@ -101,7 +101,7 @@ type message struct {
 //
 // After LoadTimeout the load goes on as long as our client waits for the response, or reads it. The
 // response is then stored, too.
-func (x *exchange) load(ctx context.Context, _ string) (p *page, err error) {
+func (x *exchange) load(ctx context.Context, _ string) (p *page.Page, err error) {
 	if cache.Auditing(ctx) {
 		return x.source.audit(ctx)
 	}
@@ -122,7 +122,7 @@ func (x *exchange) load(ctx context.Context, _ string) (p *page, err error) {
 
 // previous returns what a load replaces.
 func (x *exchange) previous(ctx context.Context) (old previous) {
-	prev, ok := cache.Previous[*page](ctx)
+	prev, ok := cache.Previous[*page.Page](ctx)
 	if !ok || prev == nil {
 		return old
 	}
@@ -131,12 +131,12 @@ func (x *exchange) previous(ctx context.Context) (old previous) {
 		return old
 	}
 	now := x.k.now().UnixMilli()
-	if !x.k.selects(prev, x.h) {
+	if !prev.Selects(x.h, x.k.hashed) {
 		old.page, old.leave = prev, true
 		return old
 	}
-	old.page, old.behind = prev, !x.newer.Load() && prev.refreshes(now)
-	if prev.validated() {
+	old.page, old.behind = prev, !x.newer.Load() && prev.Refreshes(now)
+	if prev.Validated() {
 		old.check = prev
 	}
 	return old
@@ -144,7 +144,7 @@ func (x *exchange) previous(ctx context.Context) (old previous) {
 
 // ask runs the source: again without validators after a 304 about another page, and again without the
 // parameters that are not in the key if the page shows one.
-func (x *exchange) ask(ctx context.Context, old *previous) (*page, error) {
+func (x *exchange) ask(ctx context.Context, old *previous) (*page.Page, error) {
 	x.strict.Store(old.page != nil && old.page.Strict)
 	for bare := false; ; {
 		n := x.start(ctx, old, bare)
@@ -171,7 +171,7 @@ func (x *exchange) ask(ctx context.Context, old *previous) (*page, error) {
 }
 
 // settle turns the result of a run into the result of the load.
-func (x *exchange) settle(ctx context.Context, n *run, old *previous) (*page, error) {
+func (x *exchange) settle(ctx context.Context, n *run, old *previous) (*page.Page, error) {
 	k := x.k
 	x.why.Store(uint32(n.verdict.why))
 	if n.err != nil {
@@ -212,21 +212,21 @@ func (x *exchange) settle(ctx context.Context, n *run, old *previous) (*page, er
 
 // confirm returns the page that a 304 has confirmed. If it may not be stored any more, it is our
 // client's own.
-func (x *exchange) confirm(prev *page, m *message) (p *page, why reason.Reason) {
+func (x *exchange) confirm(prev *page.Page, m *message) (p *page.Page, why reason.Reason) {
 	if c := m.h["Set-Cookie"]; len(c) > 0 {
 		x.cookies.Store(&c)
 	}
-	p, life := x.k.renewed(prev, m.h, m.sent, m.received)
-	names, why := x.forbids(m, p.Status, p.header(), &life)
+	p, life := prev.Renewed(&x.k.rules, m.h, m.sent, m.received)
+	names, why := x.forbids(m, p.Status, p.HeaderMap(), &life)
 	if why == reason.None {
-		p.Vary = choices(m.asked, names, x.k.hashed)
+		p.Vary = page.Choices(m.asked, names, x.k.hashed)
 	}
-	x.k.offer(p)
+	p.Offer(len(x.k.encodings) > 0)
 	return p, why
 }
 
 // refused ends a load whose response is not stored.
-func (x *exchange) refused(ctx context.Context, old *previous, m *message, why reason.Reason) (*page, error) {
+func (x *exchange) refused(ctx context.Context, old *previous, m *message, why reason.Reason) (*page.Page, error) {
 	x.k.stats.refuse(why)
 	switch {
 	case x.v != nil && why == reason.Vary: // the names must be learned again
@@ -237,7 +237,7 @@ func (x *exchange) refused(ctx context.Context, old *previous, m *message, why r
 		return nil, &refusal{why}
 	}
 	cache.Filling(ctx).NoStore()
-	return &page{refused: why}, nil
+	return page.Refusing(why), nil
 }
 
 // outdates reports whether a response that is not stored says that the old page is over.
@@ -247,7 +247,7 @@ func outdates(m *message, shared bool, why reason.Reason) bool {
 
 // outlast takes the result of a read through the cache. If the read took too long and our client has
 // begun the load, it waits for the end of the load. Otherwise a load that takes too long ends.
-func (x *exchange) outlast(res cache.Result[*page], err error) (cache.Result[*page], error) {
+func (x *exchange) outlast(res cache.Result[*page.Page], err error) (cache.Result[*page.Page], error) {
 	n := x.runs.Load()
 	if n != nil && errors.Is(err, cache.ErrLoadTimeout) {
 		n.stream()
@@ -272,9 +272,9 @@ func (x *exchange) over() {
 
 // result says what our client gets after a read through the cache: a page, or its own response for a
 // reason, or what follows from an error. It passes on the panic of a source.
-func (x *exchange) result(res cache.Result[*page], err error) (cache.Result[*page], reason.Reason, error) {
+func (x *exchange) result(res cache.Result[*page.Page], err error) (cache.Result[*page.Page], reason.Reason, error) {
 	if own := x.own.Load(); own != nil && (err != nil || res.Source == cache.Load) {
-		return cache.Result[*page]{Value: own, Source: cache.Load}, reason.None, nil
+		return cache.Result[*page.Page]{Value: own, Source: cache.Load}, reason.None, nil
 	}
 	if f, ok := errors.AsType[*refusal](err); ok {
 		return res, f.why, nil
@@ -284,17 +284,10 @@ func (x *exchange) result(res cache.Result[*page], err error) (cache.Result[*pag
 	}
 	switch p := res.Value; {
 	case err != nil:
-	case p != nil && p.refused != reason.None:
-		return res, p.refused, nil
-	case !p.sound():
+	case p != nil && p.Refusal() != reason.None:
+		return res, p.Refusal(), nil
+	case !p.Sound():
 		return res, reason.Memory, nil
 	}
 	return res, reason.None, err
-}
-
-// addCookies gives our client the cookies of the 304 that confirmed its page. They are not stored.
-func (x *exchange) addCookies(h http.Header, from cache.Source) {
-	if c := x.cookies.Load(); c != nil && x.led.Load() && from == cache.Load {
-		h["Set-Cookie"] = append(slices.Clip(h["Set-Cookie"]), *c...)
-	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/address"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/page"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 	"github.com/twofold-go/twofold/codec"
 )
@@ -23,22 +24,22 @@ func (c *Cache) Learned(lines []string) ([]string, bool) {
 
 // Send answers r with an encoded page from a remote tier, if the page can be sent.
 func (c *Cache) Send(w http.ResponseWriter, r *http.Request, stored []byte) {
-	var p *page
-	if err := codec.CBOR.Unmarshal(stored, &p); err != nil || !p.sound() {
+	var p *page.Page
+	if err := codec.CBOR.Unmarshal(stored, &p); err != nil || !p.Sound() {
 		return
 	}
 	x := c.handling(nil, w, r, address.Target{Key: "k"})
-	line, age := x.account(cache.Result[*page]{Value: p, Source: cache.Remote}, 0)
-	_ = c.selects(p, r.Header)
-	_ = address.VariantOf(x.id, p.names(), r.Header)
-	_, _ = c.renewed(p, r.Header.Clone(), time.Now(), time.Now())
+	line, age := x.account(cache.Result[*page.Page]{Value: p, Source: cache.Remote}, 0)
+	_ = p.Selects(r.Header, c.hashed)
+	_ = address.VariantOf(x.id, p.Names(), r.Header)
+	_, _ = p.Renewed(&c.rules, r.Header.Clone(), time.Now(), time.Now())
 	c.answer(w, r, p, line, age)
 }
 
 // Encoded returns a page as a remote tier stores it.
 func Encoded(status int, h http.Header, body []byte) []byte {
-	p := newPage(status, h, body, time.Now(), true)
-	p.Vary = choices(h, []string{"Accept"}, false)
+	p := page.New(status, h, body, time.Now(), true)
+	p.Vary = page.Choices(h, []string{"Accept"}, false)
 	b, err := codec.CBOR.Marshal(p)
 	if err != nil {
 		panic(err)

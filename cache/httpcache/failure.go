@@ -5,14 +5,15 @@ import (
 	"net/http"
 
 	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/page"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/reason"
 )
 
 // failure is a load that got no response, or a failure of the source. An older page may replace it.
 type failure struct {
-	page *page // nil: there is none
-	mine bool  // not for everybody
-	err  error // of a server that did not answer
+	page *page.Page // nil: there is none
+	mine bool       // not for everybody
+	err  error      // of a server that did not answer
 }
 
 // CacheCode makes failure a cache.Coder, so that the error is remembered with its page.
@@ -30,7 +31,7 @@ func (f *failure) Unwrap() error { return f.err }
 // refusedTo answers a client that waited for a response that is not for everybody.
 func (c *Cache) refusedTo(x *handling, w http.ResponseWriter, r *http.Request, why reason.Reason) {
 	x.asked("other")
-	c.alone(x.next, w, r, x.t, c.lines.miss(x.missed(why)))
+	c.alone(x.next, w, r, x.t, c.lines.Miss(x.missed(why)))
 }
 
 // failedWith answers a client after a load has failed.
@@ -40,14 +41,14 @@ func (x *handling) failedWith(w http.ResponseWriter, r *http.Request, err error)
 		led := x.led.Load()
 		x.asked(f.page.Format)
 		if f.mine {
-			c.alone(x.next, w, r, x.t, c.lines.miss(x.missed(reason.Status)))
+			c.alone(x.next, w, r, x.t, c.lines.Miss(x.missed(reason.Status)))
 			return
 		}
 		m := x.missed(reason.Status)
-		m.collapsed = !led
-		line := c.lines.miss(m)
+		m.Collapsed = !led
+		line := c.lines.Miss(m)
 		if _, ok := errors.AsType[*cache.RememberedError](err); ok {
-			line = c.lines.hit
+			line = c.lines.Hit
 		}
 		c.answer(w, r, f.page, line, "")
 		return
@@ -107,3 +108,8 @@ func (k *core) logPanic(p *cache.PanicError) {
 	// Log the stack, but not the panic value: it may hold data.
 	k.logger.Error("httpcache: a handler panicked, and an older page is served", "stack", string(p.Stack))
 }
+
+// refusal is the error of a refresh whose response may not be stored. The old page stays.
+type refusal struct{ why reason.Reason }
+
+func (e *refusal) Error() string { return "httpcache: a refresh was refused: " + e.why.String() }

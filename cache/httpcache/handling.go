@@ -7,6 +7,7 @@ import (
 
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/address"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/page"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/reason"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 )
@@ -67,16 +68,16 @@ func (x *handling) judge(n *run) verdict {
 	return x.weigh(&n.msg, n.old, n.prev != nil)
 }
 
-func (x *handling) page(n *run, h http.Header, body []byte) *page {
+func (x *handling) page(n *run, h http.Header, body []byte) *page.Page {
 	p := x.c.pageOf(n.msg.status, h, body, n.made)
 	if x.c.cfg.pages() {
 		return p
 	}
 	v := &n.rec.verdict
-	p.Vary = choices(n.req, v.names, false)
-	p.dated(n.msg.received, &v.life)
+	p.Vary = page.Choices(n.req, v.names, false)
+	p.Dated(n.msg.received, &v.life)
 	if query := x.req.URL.RawQuery; query != "" && v.fate == store {
-		n.shows = p.shows(address.Unkeyed(query, x.c.cfg.keeps(x.t.Path)))
+		n.shows = p.Shows(address.Unkeyed(query, x.c.cfg.keeps(x.t.Path)))
 	}
 	return p
 }
@@ -85,7 +86,7 @@ func (x *handling) keeps(f *cache.Fill, n *run) (tags []string) {
 	c := x.c
 	if !c.until {
 		keep := c.keep
-		if !n.page.validated() {
+		if !n.page.Validated() {
 			keep = 0 // it cannot be revalidated
 		}
 		c.lives(f, n.page, keep)

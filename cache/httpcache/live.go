@@ -21,7 +21,7 @@ func (n *run) take(why reason.Reason) http.ResponseWriter {
 	if c, ok := w.(*caller); ok {
 		c.begin(n, &m)
 	}
-	w.Header().Add("Cache-Status", n.x.k.lines.miss(m))
+	w.Header().Add("Cache-Status", n.x.k.lines.Miss(m))
 	return w
 }
 

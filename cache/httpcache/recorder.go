@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strconv"
 
+	"github.com/twofold-go/twofold/cache/httpcache/internal/page"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/reason"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 )
@@ -132,7 +133,7 @@ func (r *recorder) inform(status int) {
 		r.stop(reason.EarlyHints)
 	}
 	if r.phase == recording {
-		merge(r.client.Header(), h)
+		page.Merge(r.client.Header(), h)
 		r.client.WriteHeader(status)
 	}
 }
@@ -195,11 +196,11 @@ func (r *recorder) send() {
 }
 
 func (r *recorder) sendHeader(w http.ResponseWriter) {
-	if r.client == nil && r.c != nil {
-		r.c.mark(r.sent, r.buf)
+	if r.client == nil && r.c != nil && len(r.c.encodings) > 0 {
+		page.Mark(r.sent, r.buf)
 	}
 	if r.c != nil { // a Transport's caller has the header
-		merge(w.Header(), r.sent)
+		page.Merge(w.Header(), r.sent)
 	}
 	w.WriteHeader(r.status)
 }

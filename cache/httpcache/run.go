@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/page"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/reason"
 )
 
@@ -21,9 +22,9 @@ type run struct {
 	outer  outliving
 	made   time.Time
 	req    http.Header     // what the source sees, without the conditions about prev
-	prev   *page           // the page to revalidate; nil: none
+	prev   *page.Page      // the page to revalidate; nil: none
 	client *client         // which may get the response as it comes
-	old    *page           // the page of the entry; nil: none
+	old    *page.Page      // the page of the entry; nil: none
 	ctx    context.Context // the source's
 	cancel context.CancelCauseFunc
 	apart  atomic.Bool // the end of the load does not end the source, or has ended it
@@ -45,7 +46,7 @@ type run struct {
 	verdict verdict
 	msg     message
 	shows   bool // the page shows a parameter that is not in the key
-	page    *page
+	page    *page.Page
 	err     error
 }
 
@@ -66,7 +67,7 @@ func (x *exchange) start(ctx context.Context, old *previous, bare bool) *run {
 	n.rec.begin(x.k)
 	r := x.source.request(n, bare)
 	if n.prev != nil {
-		n.prev.ask(r.Header)
+		n.prev.Ask(r.Header)
 	}
 	x.k.running.add(1)
 	go n.do(r)
@@ -96,12 +97,12 @@ func (n *run) judge(status int, h http.Header) verdict {
 }
 
 // newPage makes a page of the recorded response. It returns nil for a 304 about another page.
-func (n *run) newPage(h http.Header, body []byte) *page {
+func (n *run) newPage(h http.Header, body []byte) *page.Page {
 	v := &n.rec.verdict
 	if v.fate != renew {
 		return n.x.source.page(n, h, body)
 	}
-	if !n.prev.stands(h) {
+	if !n.prev.Stands(h) {
 		return nil
 	}
 	p, why := n.x.confirm(n.prev, &n.msg)
@@ -224,7 +225,7 @@ func (n *run) stream() {
 	}
 }
 
-func (n *run) end(v verdict, p *page, err error) {
+func (n *run) end(v verdict, p *page.Page, err error) {
 	n.once.Do(func() {
 		n.verdict, n.page, n.err = v, p, err
 		close(n.done)

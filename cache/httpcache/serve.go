@@ -5,6 +5,7 @@ import (
 
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/address"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/page"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/reason"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 )
@@ -18,7 +19,7 @@ func (c *Cache) serve(next http.Handler, w http.ResponseWriter, r *http.Request)
 		c.stats.bypass(why)
 		line := ""
 		if !c.cfg.Off {
-			line = c.lines.passed(why)
+			line = c.lines.Passed(why)
 		}
 		c.past(next, w, r, line)
 	case c.cfg.Off:
@@ -73,7 +74,7 @@ func (c *Cache) reading(r *http.Request, t *address.Target) reading {
 }
 
 // served answers by a stored page.
-func (c *Cache) served(w http.ResponseWriter, r *http.Request, x *reading, res cache.Result[*page], t *address.Target, now int64) {
+func (c *Cache) served(w http.ResponseWriter, r *http.Request, x *reading, res cache.Result[*page.Page], t *address.Target, now int64) {
 	line, age := x.hit(res.Value, res.Stale, now)
 	p, e := c.known(res.Value, r.Header)
 	if e != nil {
@@ -97,14 +98,14 @@ func onlyIfCached(r *http.Request, why reason.Reason) bool {
 // notHere answers only-if-cached (RFC 9111 §5.2.1.7).
 func (c *Cache) notHere(w http.ResponseWriter) {
 	c.stats.bypass(reason.Condition)
-	w.Header().Add("Cache-Status", c.lines.passed(reason.Condition))
+	w.Header().Add("Cache-Status", c.lines.Passed(reason.Condition))
 	unavailable(w, http.StatusGatewayTimeout)
 }
 
 // forItself renders for one client only, and counts the reason.
 func (c *Cache) forItself(next http.Handler, w http.ResponseWriter, r *http.Request, t address.Target, why reason.Reason) {
 	c.stats.bypass(why)
-	c.alone(next, w, r, t, c.lines.passed(why))
+	c.alone(next, w, r, t, c.lines.Passed(why))
 }
 
 // through answers through the cache. If the stored page is a variant for other clients, its Vary
@@ -130,7 +131,7 @@ func (c *Cache) through(next http.Handler, w http.ResponseWriter, r *http.Reques
 
 // turned returns the exchange of the variant of our client, after the page p of the URL proved to be for
 // others, or the reason why there is none.
-func (x *handling) turned(w http.ResponseWriter, r *http.Request, p *page) (y *handling, why reason.Reason) {
+func (x *handling) turned(w http.ResponseWriter, r *http.Request, p *page.Page) (y *handling, why reason.Reason) {
 	y = x.c.handling(x.next, w, r, x.t)
 	if x.v != nil || !y.turn(p) {
 		return nil, reason.Vary
@@ -140,7 +141,7 @@ func (x *handling) turned(w http.ResponseWriter, r *http.Request, p *page) (y *h
 
 // try answers from the entry of x, or by a load of it. It reports false for a page that is for
 // other clients.
-func (x *handling) try(w http.ResponseWriter, r *http.Request) (p *page, done bool) {
+func (x *handling) try(w http.ResponseWriter, r *http.Request) (p *page.Page, done bool) {
 	c := x.c
 	if c.memory.has(x.at(), c.now) {
 		if !c.fromStore(w, r, x.t, nil, c.now().UnixMilli()) {
@@ -160,7 +161,7 @@ func (x *handling) try(w http.ResponseWriter, r *http.Request) (p *page, done bo
 		x.failedWith(w, r, err)
 	case why != reason.None:
 		c.refusedTo(x, w, r, why)
-	case !c.selects(p, x.h):
+	case !p.Selects(x.h, c.hashed):
 		return p, false
 	case !x.led.Load() && res.Source == cache.Load && c.spent(p):
 		c.refusedTo(x, w, r, reason.Condition)
@@ -174,12 +175,12 @@ func (x *handling) try(w http.ResponseWriter, r *http.Request) (p *page, done bo
 }
 
 // spent reports whether a new page is unusable for all clients except the one that loaded it.
-func (c *Cache) spent(p *page) bool {
+func (c *Cache) spent(p *page.Page) bool {
 	return !c.cfg.pages() && (p.Asks || c.age(p, c.now().UnixMilli())*1000 >= p.Fresh+p.Stale)
 }
 
 // fetch reads through the cache. If the read panics, no handler may take over the client.
-func (x *handling) fetch() (res cache.Result[*page], err error) {
+func (x *handling) fetch() (res cache.Result[*page.Page], err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			x.client.leave()

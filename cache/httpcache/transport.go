@@ -108,7 +108,7 @@ func (t *Transport) pass(r *http.Request, why reason.Reason) (*http.Response, er
 	if resp.Header == nil {
 		resp.Header = http.Header{}
 	}
-	resp.Header.Add("Cache-Status", t.lines.passed(why))
+	resp.Header.Add("Cache-Status", t.lines.Passed(why))
 	if why == reason.Method && resp.StatusCode >= 200 && resp.StatusCode < 400 && !rules.Safe(r.Method) {
 		t.wrote(write{context.WithoutCancel(r.Context()), address.HostOf(r), cmp.Or(r.URL.Path, "/"), r.URL.RequestURI(), r.URL.Scheme}, resp.Header)
 	}

@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/page"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/reason"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 )
@@ -34,7 +35,7 @@ func (t *Transport) ask(r *http.Request, way reading, found bool) (*http.Respons
 			return t.alone(r, way.w, reason.Memory)
 		case p == x.own.Load():
 			return t.fetched(r, x, res), nil
-		case !t.selects(p, way.h):
+		case !p.Selects(way.h, t.hashed):
 			if !way.turn(p) {
 				return t.alone(r, way.w, reason.Memory)
 			}
@@ -50,7 +51,7 @@ func (t *Transport) ask(r *http.Request, way reading, found bool) (*http.Respons
 }
 
 // accepts reports whether a result answers our caller.
-func (x *trip) accepts(res cache.Result[*page]) bool {
+func (x *trip) accepts(res cache.Result[*page.Page]) bool {
 	p := res.Value
 	switch {
 	case res.Source == cache.Load && !x.kept.Load() && p.Checked >= x.began:
@@ -85,7 +86,7 @@ func (t *Transport) alone(r *http.Request, w rules.Request, why reason.Reason) (
 }
 
 // fetched answers by the result of a read through the cache, and counts it.
-func (t *Transport) fetched(r *http.Request, x *trip, res cache.Result[*page]) *http.Response {
+func (t *Transport) fetched(r *http.Request, x *trip, res cache.Result[*page.Page]) *http.Response {
 	line, old := x.account(res, t.now().UnixMilli())
 	resp := t.respond(r, &x.reading, res.Value, line, cmp.Or(old, "0"))
 	x.addCookies(resp.Header, res.Source)
@@ -96,8 +97,8 @@ func (t *Transport) fetched(r *http.Request, x *trip, res cache.Result[*page]) *
 func (t *Transport) notHere(r *http.Request) *http.Response {
 	t.stats.bypass(reason.Only)
 	return &http.Response{
-		Status: statusLine(http.StatusGatewayTimeout), StatusCode: http.StatusGatewayTimeout,
+		Status: page.StatusLine(http.StatusGatewayTimeout), StatusCode: http.StatusGatewayTimeout,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Body: http.NoBody, Request: r,
-		Header: http.Header{"Cache-Status": {t.lines.passed(reason.Only)}},
+		Header: http.Header{"Cache-Status": {t.lines.Passed(reason.Only)}},
 	}
 }

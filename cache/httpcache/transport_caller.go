@@ -7,6 +7,7 @@ import (
 	"net/http"
 
 	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/page"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/reason"
 )
 
@@ -29,13 +30,13 @@ type caller struct {
 }
 
 // begin takes the response of a run, and says in m that it is stored.
-func (c *caller) begin(n *run, m *miss) {
+func (c *caller) begin(n *run, m *page.Miss) {
 	c.resp, n.resp, c.f = n.resp, nil, &n.rec.flow
-	m.asked = false // the caller sees the status
-	if m.detail == reason.None && !cache.Filling(n.ctx).Stores() {
-		m.detail = reason.Load
+	m.Asked = false // the caller sees the status
+	if m.Detail == reason.None && !cache.Filling(n.ctx).Stores() {
+		m.Detail = reason.Load
 	}
-	m.stored = m.detail == reason.None
+	m.Stored = m.Detail == reason.None
 	c.x.t.stats.of(formatOf(n.msg.h)).misses.Add(1)
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/address"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/page"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/reason"
 )
 
@@ -50,7 +51,7 @@ func (t *Transport) trip(r *http.Request, way reading, fresh bool) *trip {
 
 // fetched is the result of a read through the cache.
 type fetched struct {
-	res      cache.Result[*page]
+	res      cache.Result[*page.Page]
 	err      error
 	panicked any
 }
@@ -194,12 +195,12 @@ func (x *trip) judge(n *run) verdict {
 	return v
 }
 
-func (x *trip) page(n *run, h http.Header, body []byte) *page {
+func (x *trip) page(n *run, h http.Header, body []byte) *page.Page {
 	v := &n.rec.verdict
-	p := pageOf(n.msg.status, h, body)
+	p := page.Of(n.msg.status, h, body)
 	p.Format = formatOf(h)
-	p.Vary = choices(n.req, v.names, true)
-	p.dated(n.msg.received, &v.life)
+	p.Vary = page.Choices(n.req, v.names, true)
+	p.Dated(n.msg.received, &v.life)
 	return p
 }
 
@@ -209,7 +210,7 @@ func (x *trip) keeps(f *cache.Fill, n *run) (tags []string) {
 }
 
 // audit ends an audit: the response itself says how long it holds.
-func (x *trip) audit(ctx context.Context) (*page, error) {
+func (x *trip) audit(ctx context.Context) (*page.Page, error) {
 	cache.Filling(ctx).NoStore()
 	return nil, nil
 }

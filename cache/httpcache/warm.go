@@ -8,6 +8,7 @@ import (
 	"net/url"
 
 	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/page"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/reason"
 )
 
@@ -62,11 +63,11 @@ func (h *Handler) Warm(ctx context.Context, target string, header http.Header) (
 		switch {
 		case err != nil:
 			return Warmed{}, fmt.Errorf("httpcache: warm: %w", cause(err))
-		case p != nil && p.refused != reason.None:
-			why = p.refused
-		case !p.sound():
+		case p != nil && p.Refusal() != reason.None:
+			why = p.Refusal()
+		case !p.Sound():
 			why = reason.Memory
-		case c.selects(p, x.h):
+		case p.Selects(x.h, c.hashed):
 			return c.warmed(ctx, x, res), nil
 		default:
 			x, why = x.turned(nil, r, p)
@@ -75,7 +76,7 @@ func (h *Handler) Warm(ctx context.Context, target string, header http.Header) (
 	return Warmed{Why: why.String()}, nil
 }
 
-func (c *Cache) warmed(ctx context.Context, x *handling, res cache.Result[*page]) Warmed {
+func (c *Cache) warmed(ctx context.Context, x *handling, res cache.Result[*page.Page]) Warmed {
 	p := res.Value
 	w := Warmed{Status: p.Status, Bytes: int64(len(p.Body)), Hit: res.Source != cache.Load}
 	if now, ok := c.pages.Peek(ctx, x.at()); ok && now != nil {

@@ -1,4 +1,6 @@
-package httpcache
+// Package page holds stored responses, and what each of them can say of itself: which requests it answers,
+// how long it lives, its parts, its codings, and its line of Cache-Status.
+package page
 
 import (
 	"bytes"
@@ -18,30 +20,30 @@ import (
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 )
 
-// page is a stored response: whole, and for everybody. It does not change. Code outside the
+// Page is a stored response: whole, and for everybody. It does not change. Code outside the
 // package sees only the bytes of its body, through Write, and must not change them.
-type page struct {
+type Page struct {
 	Status int
-	Header []field // by name
+	Header []Field // by name
 	Body   []byte
 	Made   int64  // when its handler was called, in Unix milliseconds
 	Format string // for the statistics
 
 	Encodes bool                                             // send it encoded to clients that accept a coding
-	codings [coding.Kinds]atomic.Pointer[weak.Pointer[page]] `json:"-"` // the known codings of this page
+	codings [coding.Kinds]atomic.Pointer[weak.Pointer[Page]] `json:"-"` // the known codings of this page
 
 	// With Shared. Made is then the time when its age was zero.
 	Fresh  int64   // how long after Made it is fresh, in milliseconds
 	Stale  int64   // how long after that it is served while it is refreshed, in milliseconds
 	Asks   bool    // it is revalidated before every use
 	Strict bool    // it is not served stale
-	Vary   []field // the request headers that it varies on, as the handler saw them
+	Vary   []Field // the request headers that it varies on, as the handler saw them
 
 	// refused marks a page that is not a response. It tells waiting clients that each needs its
 	// own response. It is never stored.
 	refused reason.Reason `json:"-"`
 
-	stamped atomic.Pointer[stamp] `json:"-"` // of its last hit
+	stamped atomic.Pointer[Stamp] `json:"-"` // of its last hit
 
 	IfError int64 // how long after its freshness it replaces a failure, in milliseconds
 	Checked int64 // when its origin last confirmed it, in Unix milliseconds
@@ -49,16 +51,16 @@ type page struct {
 	Immutable bool // RFC 8246; for a Transport
 }
 
-// field is a header with its values. An empty Values, unlike a missing field, keeps net/http from
+// Field is a header with its values. An empty Values, unlike a missing field, keeps net/http from
 // adding a Content-Type.
-type field struct {
+type Field struct {
 	Name   string
 	Values []string
 }
 
-// newPage makes a page of a handler's response. It takes over header and body. If validate is
+// New makes a page of a handler's response. It takes over header and body. If validate is
 // set, it adds a validator if there is none.
-func newPage(status int, header http.Header, body []byte, made time.Time, validate bool) *page {
+func New(status int, header http.Header, body []byte, made time.Time, validate bool) *Page {
 	if validate {
 		delete(header, "Date") // net/http dates each answer when it is sent
 	}
@@ -74,7 +76,7 @@ func newPage(status int, header http.Header, body []byte, made time.Time, valida
 	if validate && status == http.StatusOK && !rules.Has(header, "Etag") {
 		header["Etag"] = []string{etagOf(status, header, body)}
 	}
-	p := pageOf(status, header, body)
+	p := Of(status, header, body)
 	p.Made = made.UnixMilli()
 	return p
 }
@@ -87,16 +89,16 @@ func setLength(h http.Header, n int) {
 	}
 }
 
-// pageOf makes a page of a response. It takes over header and body.
-func pageOf(status int, header http.Header, body []byte) *page {
+// Of makes a page of a response. It takes over header and body.
+func Of(status int, header http.Header, body []byte) *Page {
 	rules.DropHopByHop(header)
-	p := &page{Status: status, Body: snug(body), Header: make([]field, 0, len(header)+1)}
+	p := &Page{Status: status, Body: snug(body), Header: make([]Field, 0, len(header)+1)}
 	for name, values := range header {
 		if !strings.HasPrefix(name, http.TrailerPrefix) {
-			p.Header = append(p.Header, field{name, values})
+			p.Header = append(p.Header, Field{name, values})
 		}
 	}
-	slices.SortFunc(p.Header, func(a, b field) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(p.Header, func(a, b Field) int { return strings.Compare(a.Name, b.Name) })
 	return p
 }
 
@@ -124,13 +126,14 @@ func etagOf(status int, h http.Header, body []byte) string {
 	return `"` + base64.RawURLEncoding.EncodeToString(sum.Sum(nil)) + `"`
 }
 
-func (p *page) size() int64 {
+// Size returns about how many bytes the page takes.
+func (p *Page) Size() int64 {
 	if p == nil {
 		return 0
 	}
-	n := int64(unsafe.Sizeof(*p)) + int64(cap(p.Body)) + int64(len(p.Format)) + int64(cap(p.Header))*int64(unsafe.Sizeof(field{}))
-	n += int64(cap(p.Vary)) * int64(unsafe.Sizeof(field{}))
-	for _, fields := range [...][]field{p.Header, p.Vary} {
+	n := int64(unsafe.Sizeof(*p)) + int64(cap(p.Body)) + int64(len(p.Format)) + int64(cap(p.Header))*int64(unsafe.Sizeof(Field{}))
+	n += int64(cap(p.Vary)) * int64(unsafe.Sizeof(Field{}))
+	for _, fields := range [...][]Field{p.Header, p.Vary} {
 		for _, f := range fields {
 			n += int64(len(f.Name)) + int64(cap(f.Values))*int64(unsafe.Sizeof(""))
 			for _, v := range f.Values {
@@ -141,14 +144,20 @@ func (p *page) size() int64 {
 	return n
 }
 
-// sound reports whether a page can be sent. A page from a remote tier may be damaged.
-func (p *page) sound() bool { return p != nil && p.Status >= 200 && p.Status <= 999 }
+// Refusing returns a page that is not a response: each client needs its own.
+func Refusing(why reason.Reason) *Page { return &Page{refused: why} }
+
+// Refusal returns the reason why a page is not a response, or none.
+func (p *Page) Refusal() reason.Reason { return p.refused }
+
+// Sound reports whether a page can be sent. A page from a remote tier may be damaged.
+func (p *Page) Sound() bool { return p != nil && p.Status >= 200 && p.Status <= 999 }
 
 // Code returns the status.
-func (p *page) Code() int { return p.Status }
+func (p *Page) Code() int { return p.Status }
 
 // Get returns the first value of a header, or "".
-func (p *page) Get(name string) string {
+func (p *Page) Get(name string) string {
 	for _, f := range p.Header {
 		if f.Name == name && len(f.Values) > 0 {
 			return f.Values[0]
@@ -157,10 +166,10 @@ func (p *page) Get(name string) string {
 	return ""
 }
 
-// fill writes the page's header into h, as merge does. The values are copies, because the owner
+// Fill writes the page's header into h, as merge does. The values are copies, because the owner
 // of h may change them. The copies share one slice: room, if it is long enough. Fill returns extra more
 // strings of it.
-func (p *page) fill(h http.Header, room []string, extra int) []string {
+func (p *Page) Fill(h http.Header, room []string, extra int) []string {
 	n := extra
 	for i := range p.Header {
 		n += len(p.Header[i].Values)
@@ -186,23 +195,23 @@ func (p *page) fill(h http.Header, room []string, extra int) []string {
 }
 
 // drop removes a header from a page that is being made.
-func (p *page) drop(name string) {
-	p.Header = slices.DeleteFunc(p.Header, func(f field) bool { return f.Name == name })
+func (p *Page) drop(name string) {
+	p.Header = slices.DeleteFunc(p.Header, func(f Field) bool { return f.Name == name })
 }
 
 // put sets a header of a page that is being made.
-func (p *page) put(name string, values ...string) {
-	i, ok := slices.BinarySearchFunc(p.Header, name, func(f field, name string) int { return strings.Compare(f.Name, name) })
+func (p *Page) put(name string, values ...string) {
+	i, ok := slices.BinarySearchFunc(p.Header, name, func(f Field, name string) int { return strings.Compare(f.Name, name) })
 	if !ok {
-		p.Header = slices.Insert(p.Header, i, field{})
+		p.Header = slices.Insert(p.Header, i, Field{})
 	}
-	p.Header[i] = field{name, values}
+	p.Header[i] = Field{name, values}
 }
 
-// shows reports whether the page has one of the words in its header or body.
-func (p *page) shows(words []string) bool {
+// Shows reports whether the page has one of the words in its header or body.
+func (p *Page) Shows(words []string) bool {
 	return slices.ContainsFunc(words, func(word string) bool {
-		return bytes.Contains(p.Body, []byte(word)) || slices.ContainsFunc(p.Header, func(f field) bool {
+		return bytes.Contains(p.Body, []byte(word)) || slices.ContainsFunc(p.Header, func(f Field) bool {
 			return slices.ContainsFunc(f.Values, func(v string) bool { return strings.Contains(v, word) })
 		})
 	})

@@ -1,4 +1,4 @@
-package httpcache
+package page
 
 import (
 	"net/http"
@@ -7,30 +7,30 @@ import (
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 )
 
-// choices returns the values that header h has for names. With hashed set it returns their digests,
+// Choices returns the values that header h has for names. With hashed set it returns their digests,
 // because a value may be a credential.
-func choices(h http.Header, names []string, hashed bool) []field {
-	var fields []field
+func Choices(h http.Header, names []string, hashed bool) []Field {
+	var fields []Field
 	for _, name := range names {
 		v := rules.VaryValue(name, h)
 		if hashed {
 			v = string(address.AppendDigest(nil, v))
 		}
-		fields = append(fields, field{name, []string{v}})
+		fields = append(fields, Field{name, []string{v}})
 	}
 	return fields
 }
 
-// selects reports whether a page answers a request with header h: all headers that it varies on,
-// besides those in its key, have the same values.
-func (k *core) selects(p *page, h http.Header) bool {
+// Selects reports whether a page answers a request with header h: all headers that it varies on,
+// besides those in its key, have the same values. With hashed set the page holds their digests.
+func (p *Page) Selects(h http.Header, hashed bool) bool {
 	var room [address.VariantLen]byte
 	for _, f := range p.Vary {
 		if len(f.Values) != 1 {
 			return false
 		}
 		v := rules.VaryValue(f.Name, h)
-		if k.hashed {
+		if hashed {
 			if f.Values[0] != string(address.AppendDigest(room[:0], v)) {
 				return false
 			}
@@ -41,8 +41,8 @@ func (k *core) selects(p *page, h http.Header) bool {
 	return true
 }
 
-// names returns the headers that the page varies on besides those in its key.
-func (p *page) names() []string {
+// Names returns the headers that the page varies on besides those in its key.
+func (p *Page) Names() []string {
 	names := make([]string, len(p.Vary))
 	for i, f := range p.Vary {
 		names[i] = f.Name
