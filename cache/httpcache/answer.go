@@ -10,6 +10,7 @@ import (
 	"github.com/twofold-go/twofold/cache/httpcache/internal/address"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/page"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/reason"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/record"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 )
 
@@ -74,8 +75,9 @@ func (c *Cache) alone(next http.Handler, w http.ResponseWriter, r *http.Request,
 func (c *Cache) own(next http.Handler, w http.ResponseWriter, r *http.Request, t address.Target, line string) {
 	own := &ownRendering{c: c, t: t, w: w, line: line}
 	rec := &own.rec
-	rec.c, rec.who, rec.client, rec.header = c, own, w, make(http.Header)
-	rec.begin(&c.core)
+	rec.Handler, rec.Coded = true, len(c.encodings) > 0
+	rec.Who, rec.Client, rec.Given = own, w, make(http.Header)
+	rec.Begin(c.maxBody, &c.room)
 	get, run := r, next.ServeHTTP
 	if r.Method == http.MethodHead {
 		// The header of a HEAD is that of the GET, including validator and length. A response
@@ -89,40 +91,40 @@ func (c *Cache) own(next http.Handler, w http.ResponseWriter, r *http.Request, t
 			get.Header.Del("Range")
 		}
 		head := &headOnly{ResponseWriter: w, cancel: cancel}
-		rec.client, run = head, head.guard(run)
+		rec.Client, run = head, head.guard(run)
 	}
 	made := c.now()
 	run(rec, get)
-	if status, header, body, ok := rec.finish(); ok {
+	if status, header, body, ok := rec.Finish(); ok {
 		c.answer(w, r, c.pageOf(status, header, body, made), line, "")
 	}
 }
 
 // ownRendering is a run of the handler for one client.
 type ownRendering struct {
-	rec  recorder
+	rec  record.Recorder
 	c    *Cache
 	t    address.Target
 	w    http.ResponseWriter
 	line string
 }
 
-func (o *ownRendering) judge(status int, h http.Header) verdict {
+func (o *ownRendering) Judge(status int, h http.Header) record.Verdict {
 	return o.c.judge(&o.t, status, h)
 }
 
-func (o *ownRendering) live(reason.Reason) http.ResponseWriter {
+func (o *ownRendering) Live(reason.Reason) http.ResponseWriter {
 	if o.line != "" {
 		o.w.Header().Add("Cache-Status", o.line)
 	}
-	return o.rec.client
+	return o.rec.Client
 }
 
-func (*ownRendering) tees() bool { return false }
+func (*ownRendering) Tees() bool { return false }
 
-func (*ownRendering) tee() http.ResponseWriter { return nil }
+func (*ownRendering) Tee() http.ResponseWriter { return nil }
 
-func (*ownRendering) early(int, http.Header) bool { return false }
+func (*ownRendering) Early(int, http.Header) bool { return false }
 
 // headOnly is the writer of a HEAD when the handler runs as for a GET.
 type headOnly struct {

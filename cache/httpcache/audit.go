@@ -8,6 +8,7 @@ import (
 
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/page"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/record"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 	"github.com/twofold-go/twofold/policy"
 )
@@ -31,7 +32,7 @@ func (x *handling) audit(ctx context.Context) (*page.Page, error) {
 		return nil, nil
 	}
 	y := &handling{c: c, next: x.next, t: x.t, req: x.req}
-	y.source, y.client.ctx = y, ctx
+	y.source, y.client.Ctx = y, ctx
 	y.reading = reading{k: x.k, ctx: ctx, id: x.id, v: x.v, h: c.wearing(x.h, hit), w: x.w}
 	if !c.until {
 		y.req.Header = c.wearing(x.req.Header, hit)
@@ -43,9 +44,9 @@ func (x *handling) audit(ctx context.Context) (*page.Page, error) {
 	switch v := n.verdict; {
 	case n.err != nil:
 		return nil, n.err
-	case v.fate == store && n.page != nil:
+	case v.Fate == record.Store && n.page != nil:
 		return n.page, nil
-	case (n.page == nil || v.fate == share) && outdates(&n.msg, c.rules.Shared, v.why):
+	case (n.page == nil || v.Fate == record.Share) && outdates(&n.msg, c.rules.Shared, v.Why):
 		return nil, nil
 	}
 	cache.Filling(ctx).NoStore()

@@ -27,9 +27,6 @@ func DefaultHide() []string {
 	}
 }
 
-// maxHeader is the largest header that is stored with a response, in bytes.
-const maxHeader = 64 << 10
-
 // Preset says whose responses a Cache holds.
 type Preset uint8
 

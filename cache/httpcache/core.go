@@ -11,6 +11,7 @@ import (
 	"github.com/twofold-go/twofold/cache/httpcache/internal/coding"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/page"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/reason"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/record"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 	"github.com/twofold-go/twofold/codec"
 	"github.com/twofold-go/twofold/invalidate"
@@ -28,7 +29,7 @@ type core struct {
 	stats     counters
 	running   running
 	memory    *memory // of a Cache
-	room      room
+	room      record.Room
 	keep      time.Duration
 	maxBody   int
 	hashed    bool            // pages hold the digests of what they vary on
@@ -66,7 +67,7 @@ var (
 
 // open sets the lines and opens the pages. The other fields are set.
 func (k *core) open(name string, p policy.Patch, c codec.Codec) (err error) {
-	k.room.limit = maxHeld(k.maxBody)
+	k.room.Allow(record.MaxHeld(k.maxBody))
 	if k.lines, err = page.NewLines(name, ttlOf(p)); err != nil {
 		return fmt.Errorf("field Name: %w", err)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/page"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/reason"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/record"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 )
 
@@ -28,7 +29,7 @@ type exchange struct {
 	reading
 	deeds
 	source source
-	client client
+	client record.Client
 
 	fault  atomic.Pointer[cache.PanicError]
 	strict atomic.Bool // the old page must not be served stale
@@ -57,7 +58,7 @@ type source interface {
 	serve(n *run, r *http.Request) error
 
 	// judge decides about the response in n.msg.
-	judge(n *run) verdict
+	judge(n *run) record.Verdict
 
 	// page makes a page of a whole response.
 	page(n *run, h http.Header, body []byte) *page.Page
@@ -152,10 +153,10 @@ func (x *exchange) ask(ctx context.Context, old *previous) (*page.Page, error) {
 		switch {
 		case !n.wait(ctx):
 			return nil, ctx.Err() // no client waits, or the timeout passed
-		case n.page == nil && n.err == nil && n.verdict.fate == renew:
+		case n.page == nil && n.err == nil && n.verdict.Fate == record.Renew:
 			old.check = nil
 			continue
-		case !bare && n.verdict.fate == store && n.page != nil && n.shows:
+		case !bare && n.verdict.Fate == record.Store && n.page != nil && n.shows:
 			bare = true // another run is for everybody
 			if n.own {
 				x.own.Store(n.page)
@@ -173,7 +174,7 @@ func (x *exchange) ask(ctx context.Context, old *previous) (*page.Page, error) {
 // settle turns the result of a run into the result of the load.
 func (x *exchange) settle(ctx context.Context, n *run, old *previous) (*page.Page, error) {
 	k := x.k
-	x.why.Store(uint32(n.verdict.why))
+	x.why.Store(uint32(n.verdict.Why))
 	if n.err != nil {
 		x.failed.Store(true)
 		if p, ok := errors.AsType[*cache.PanicError](n.err); ok && x.answered.Load() {
@@ -185,14 +186,14 @@ func (x *exchange) settle(ctx context.Context, n *run, old *previous) (*page.Pag
 	}
 	switch v := n.verdict; {
 	case n.page == nil:
-		return x.refused(ctx, old, &n.msg, v.why)
-	case v.fate == fail:
+		return x.refused(ctx, old, &n.msg, v.Why)
+	case v.Fate == record.Fail:
 		x.failed.Store(true)
 		x.status.Store(int32(n.page.Status)) //nolint:gosec // three digits
-		k.stats.refuse(v.why)
-		return nil, &failure{page: n.page, mine: v.mine}
-	case v.fate == share:
-		k.stats.refuse(v.why)
+		k.stats.refuse(v.Why)
+		return nil, &failure{page: n.page, mine: v.Mine}
+	case v.Fate == record.Share:
+		k.stats.refuse(v.Why)
 		cache.Filling(ctx).NoStore()
 		return n.page, nil
 	}
@@ -254,7 +255,7 @@ func (x *exchange) outlast(res cache.Result[*page.Page], err error) (cache.Resul
 		select {
 		case <-x.end():
 			res, err = x.outcome()
-		case <-x.client.ctx.Done():
+		case <-x.client.Ctx.Done():
 		}
 	}
 	x.over()
@@ -266,7 +267,7 @@ func (x *exchange) outlast(res cache.Result[*page.Page], err error) (cache.Resul
 func (x *exchange) over() {
 	x.answered.Store(true) // before late is read; see run.wait
 	if n := x.runs.Load(); n != nil && n.late.Load() && !n.teed.Load() {
-		n.cancel(errNotRecorded)
+		n.cancel(record.ErrNotRecorded)
 	}
 }
 

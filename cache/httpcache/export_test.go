@@ -7,6 +7,7 @@ import (
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/address"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/page"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/record"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 	"github.com/twofold-go/twofold/codec"
 )
@@ -51,10 +52,10 @@ func Encoded(status int, h http.Header, body []byte) []byte {
 const MemorySlots = memorySlots
 
 // Held is how many bytes of responses that are being recorded are in memory.
-func (c *Cache) Held() int64 { return c.room.held.Load() }
+func (c *Cache) Held() int64 { return c.room.Bytes() }
 
 // Held is how many bytes of bodies in transit are in memory.
-func (t *Transport) Held() int64 { return t.room.held.Load() }
+func (t *Transport) Held() int64 { return t.room.Bytes() }
 
 // MaxHeld is the limit of Held.
-func MaxHeld(maxBody int) int64 { return maxHeld(maxBody) }
+func MaxHeld(maxBody int) int64 { return record.MaxHeld(maxBody) }

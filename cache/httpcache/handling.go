@@ -9,6 +9,7 @@ import (
 	"github.com/twofold-go/twofold/cache/httpcache/internal/address"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/page"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/reason"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/record"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 )
 
@@ -24,7 +25,7 @@ type handling struct {
 
 func (c *Cache) handling(next http.Handler, w http.ResponseWriter, r *http.Request, t address.Target) *handling {
 	x := &handling{c: c, next: next, t: t}
-	x.source, x.client = x, client{ctx: r.Context(), w: w}
+	x.source, x.client = x, record.Client{Ctx: r.Context(), Writer: w}
 	x.reading = reading{k: &c.core, ctx: r.Context(), id: t.Key, h: r.Header, w: t.Wants}
 	if c.cfg.pages() {
 		x.req = bare(r)
@@ -34,7 +35,7 @@ func (c *Cache) handling(next http.Handler, w http.ResponseWriter, r *http.Reque
 		x.req = *r
 	}
 	if r.Method == http.MethodHead {
-		x.client.w = nil // a HEAD has no body
+		x.client.Writer = nil // a HEAD has no body
 	}
 	return x
 }
@@ -44,7 +45,7 @@ func (x *handling) begin(_ context.Context, old previous, _ bool) (leave bool, e
 }
 
 func (x *handling) request(n *run, bare bool) (r *http.Request) {
-	n.rec.c, n.rec.header = x.c, make(http.Header)
+	n.rec.Handler, n.rec.Coded, n.rec.Given = true, len(x.c.encodings) > 0, make(http.Header)
 	if x.c.cfg.pages() {
 		r = x.c.request(&x.t, x.req.Clone(n.ctx))
 	} else {
@@ -61,7 +62,7 @@ func (x *handling) serve(n *run, r *http.Request) error {
 	return nil
 }
 
-func (x *handling) judge(n *run) verdict {
+func (x *handling) judge(n *run) record.Verdict {
 	if x.c.cfg.pages() {
 		return x.c.judge(&x.t, n.msg.status, n.msg.h)
 	}
@@ -73,10 +74,10 @@ func (x *handling) page(n *run, h http.Header, body []byte) *page.Page {
 	if x.c.cfg.pages() {
 		return p
 	}
-	v := &n.rec.verdict
-	p.Vary = page.Choices(n.req, v.names, false)
-	p.Dated(n.msg.received, &v.life)
-	if query := x.req.URL.RawQuery; query != "" && v.fate == store {
+	v := &n.rec.Verdict
+	p.Vary = page.Choices(n.req, v.Names, false)
+	p.Dated(n.msg.received, &v.Life)
+	if query := x.req.URL.RawQuery; query != "" && v.Fate == record.Store {
 		n.shows = p.Shows(address.Unkeyed(query, x.c.cfg.keeps(x.t.Path)))
 	}
 	return p
@@ -90,7 +91,7 @@ func (x *handling) keeps(f *cache.Fill, n *run) (tags []string) {
 			keep = 0 // it cannot be revalidated
 		}
 		c.lives(f, n.page, keep)
-	} else if d, _ := rules.ParseCacheControl(n.rec.sent["Cache-Control"]); d.Has("must-revalidate") || d.Has("proxy-revalidate") {
+	} else if d, _ := rules.ParseCacheControl(n.rec.Sent["Cache-Control"]); d.Has("must-revalidate") || d.Has("proxy-revalidate") {
 		f.SetStale(0)
 		f.SetStaleIfError(0)
 	}

@@ -5,13 +5,14 @@ import (
 	"net/http"
 
 	"github.com/twofold-go/twofold/cache/httpcache/internal/reason"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/record"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 )
 
 // take returns the writer of our client, who then belongs to the source, or nil. Why is the reason why
 // the response is not stored, or none.
 func (n *run) take(why reason.Reason) http.ResponseWriter {
-	w := n.client.take()
+	w := n.client.Take()
 	if w == nil {
 		return nil
 	}
@@ -25,58 +26,58 @@ func (n *run) take(why reason.Reason) http.ResponseWriter {
 	return w
 }
 
-// tee passes a response that will be stored on while it is recorded. The reader is the client
+// Tee passes a response that will be stored on while it is recorded. The reader is the client
 // that started the run, if it wants the whole response.
-func (n *run) tee() http.ResponseWriter {
+func (n *run) Tee() http.ResponseWriter {
 	if n.parts || !n.flushes {
 		return nil
 	}
 	return n.take(reason.None)
 }
 
-// early passes an informational response on to our client, if the source saw its whole request.
-func (n *run) early(status int, h http.Header) (ok bool) {
+// Early passes an informational response on to our client, if the source saw its whole request.
+func (n *run) Early(status int, h http.Header) (ok bool) {
 	if !n.flushes {
 		return false
 	}
 	if n.own {
-		n.client.inform(status, h)
+		n.client.Inform(status, h)
 	}
 	return true
 }
 
-// tees reports whether a response that is flushed is stored all the same.
-func (n *run) tees() bool { return n.flushes }
+// Tees reports whether a response that is flushed is stored all the same.
+func (n *run) Tees() bool { return n.flushes }
 
-// live handles a response that cannot be recorded. If it may, the client that started the
+// Live handles a response that cannot be recorded. If it may, the client that started the
 // run gets the response as it comes. Otherwise the source's context ends and all waiting
 // clients get their own responses. In both cases the load ends, so that no client waits for the
 // end of a stream and LoadTimeout does not cut it.
 //
 // A 304 answers the cache's condition, so no client gets it.
-func (n *run) live(why reason.Reason) http.ResponseWriter {
+func (n *run) Live(why reason.Reason) http.ResponseWriter {
 	cut := context.Cause(n.ctx)
-	if cut == nil && !n.mayBePersonal() && !rules.StandsIn(n.rec.status) { // the response of a stopped handler says nothing about the page
+	if cut == nil && !n.mayBePersonal() && !rules.StandsIn(n.rec.Status) { // the response of a stopped handler says nothing about the page
 		n.x.k.memory.add(n.x.at(), n.x.k.now())
 	}
-	v := verdict{why: why}
+	v := record.Verdict{Why: why}
 	var w http.ResponseWriter
-	own := n.own || why.GoesOn() && !n.rec.verdict.mine
+	own := n.own || why.GoesOn() && !n.rec.Verdict.Mine
 	// After unlink the source runs until its client leaves.
 	if n.taken {
 		n.unlink()
 		n.outlive()
 		n.end(v, nil, nil) // other clients do not wait for ours
-		n.rec.settle()
-		w = n.client.to
-	} else if own && n.rec.verdict.fate != renew && (n.unlink() || n.late.Load()) {
+		n.rec.Settle()
+		w = n.client.To
+	} else if own && n.rec.Verdict.Fate != record.Renew && (n.unlink() || n.late.Load()) {
 		if w = n.take(why); w != nil {
 			n.outlive()
 		}
 	}
 	if w == nil {
 		n.unlink()
-		n.cancel(errNotRecorded)
+		n.cancel(record.ErrNotRecorded)
 	}
 	n.end(v, nil, cut) // if cut is set, waiting clients get 503: the source had its time
 	return w
@@ -85,5 +86,5 @@ func (n *run) live(why reason.Reason) http.ResponseWriter {
 // mayBePersonal reports whether a response may be refused for a reason that lies in our client's
 // request. Another client may get a response that is stored.
 func (n *run) mayBePersonal() bool {
-	return rules.AboutClient(n.rec.status) || rules.Has(n.req, "Authorization")
+	return rules.AboutClient(n.rec.Status) || rules.Has(n.req, "Authorization")
 }

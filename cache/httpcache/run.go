@@ -12,23 +12,24 @@ import (
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/page"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/reason"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/record"
 )
 
 // run is one run of a source for everybody, in its own goroutine. If there will be no page, its load ends
 // early, and the source may run on for one client.
 type run struct {
 	x      *exchange
-	rec    recorder
+	rec    record.Recorder
 	outer  outliving
 	made   time.Time
 	req    http.Header     // what the source sees, without the conditions about prev
 	prev   *page.Page      // the page to revalidate; nil: none
-	client *client         // which may get the response as it comes
+	client *record.Client  // which may get the response as it comes
 	old    *page.Page      // the page of the entry; nil: none
 	ctx    context.Context // the source's
 	cancel context.CancelCauseFunc
 	apart  atomic.Bool // the end of the load does not end the source, or has ended it
-	taken  bool        // our client belongs to the source; protected by rec.mu
+	taken  bool        // our client belongs to the source; protected by rec.Mu
 	teed   atomic.Bool // our client reads the response as it comes
 	late   atomic.Bool // the load has timed out
 
@@ -43,7 +44,7 @@ type run struct {
 	// that.
 	done    chan struct{}
 	once    sync.Once
-	verdict verdict
+	verdict record.Verdict
 	msg     message
 	shows   bool // the page shows a parameter that is not in the key
 	page    *page.Page
@@ -59,12 +60,12 @@ func (x *exchange) start(ctx context.Context, old *previous, bare bool) *run {
 	}
 	n.x, n.made, n.done, n.old, n.prev, n.client = x, x.k.now(), make(chan struct{}), old.page, old.check, &x.client
 	if old.behind {
-		n.client = &client{ctx: x.ctx} // ours has the old page
+		n.client = &record.Client{Ctx: x.ctx} // ours has the old page
 	}
 	n.outer.Context = ctx
 	n.ctx, n.cancel = context.WithCancelCause(&n.outer)
-	n.rec.who = n
-	n.rec.begin(x.k)
+	n.rec.Who = n
+	n.rec.Begin(x.k.maxBody, &x.k.room)
 	r := x.source.request(n, bare)
 	if n.prev != nil {
 		n.prev.Ask(r.Header)
@@ -89,27 +90,27 @@ func (n *run) do(r *http.Request) {
 	n.returned(err)
 }
 
-func (n *run) judge(status int, h http.Header) verdict {
+func (n *run) Judge(status int, h http.Header) record.Verdict {
 	n.msg = message{status: status, h: h, asked: n.req, sent: n.made, received: n.x.k.now()}
 	v := n.x.source.judge(n)
-	v.held = v.fate == renew || v.fate == fail && n.x.had.Load()
+	v.Held = v.Fate == record.Renew || v.Fate == record.Fail && n.x.had.Load()
 	return v
 }
 
 // newPage makes a page of the recorded response. It returns nil for a 304 about another page.
 func (n *run) newPage(h http.Header, body []byte) *page.Page {
-	v := &n.rec.verdict
-	if v.fate != renew {
+	v := &n.rec.Verdict
+	if v.Fate != record.Renew {
 		return n.x.source.page(n, h, body)
 	}
 	if !n.prev.Stands(h) {
 		return nil
 	}
 	p, why := n.x.confirm(n.prev, &n.msg)
-	if v.fate, v.why = store, why; why == reason.None {
+	if v.Fate, v.Why = record.Store, why; why == reason.None {
 		return p
 	}
-	if v.fate = refuse; n.own {
+	if v.Fate = record.Refuse; n.own {
 		n.x.own.Store(p)
 	}
 	return nil
@@ -120,20 +121,20 @@ func (n *run) newPage(h http.Header, body []byte) *page.Page {
 func (n *run) returned(err error) {
 	cut := context.Cause(n.ctx)
 	defer n.cancel(nil)
-	if err != nil && !n.rec.cutShort() { // there is no response
+	if err != nil && !n.rec.CutShort() { // there is no response
 		if cut != nil {
 			err = cut
 		}
-		n.end(verdict{}, nil, err)
+		n.end(record.Verdict{}, nil, err)
 		return
 	}
-	_, header, body, ok := n.rec.finish()
+	_, header, body, ok := n.rec.Finish()
 	switch {
 	case ok && cut != nil:
-		n.end(verdict{}, nil, cut)
+		n.end(record.Verdict{}, nil, cut)
 	case ok:
 		p := n.newPage(header, body)
-		n.end(n.rec.verdict, p, nil)
+		n.end(n.rec.Verdict, p, nil)
 	}
 	n.release(err, nil)
 }
@@ -141,37 +142,37 @@ func (n *run) returned(err error) {
 // release returns the client, if the source took it, after all of the response is sent. The response
 // ended with an error of the source, or with a panic.
 func (n *run) release(err error, panicked any) {
-	n.rec.mu.Lock()
-	taken, fell := n.taken, n.rec.settle()
-	n.rec.tail = nil
-	n.rec.drop()
-	n.rec.mu.Unlock()
+	n.rec.Mu.Lock()
+	taken, fell := n.taken, n.rec.Settle()
+	n.rec.Tail = nil
+	n.rec.Drop()
+	n.rec.Mu.Unlock()
 	if !taken {
 		return
 	}
 	if panicked == nil {
 		panicked = fell
 	}
-	n.client.release(err, panicked)
+	n.client.Release(err, panicked)
 }
 
 // fell ends a run whose source panicked with p.
 func (n *run) fell(p any) {
 	defer n.cancel(nil)
-	n.rec.mu.Lock()
-	n.rec.close()
-	n.rec.mu.Unlock()
+	n.rec.Mu.Lock()
+	n.rec.Close()
+	n.rec.Mu.Unlock()
 	err := cache.ErrGoexit
 	if p != nil {
 		err = &cache.PanicError{Value: p, Stack: debug.Stack()}
 	}
-	n.end(verdict{}, nil, err)
+	n.end(record.Verdict{}, nil, err)
 	n.release(nil, repanic(err))
 }
 
 // outlive lets the source run until its client leaves.
 func (n *run) outlive() {
-	context.AfterFunc(n.client.ctx, func() { n.cancel(context.Cause(n.client.ctx)) })
+	context.AfterFunc(n.client.Ctx, func() { n.cancel(context.Cause(n.client.Ctx)) })
 }
 
 // unlink separates the source from the load. It reports false if it was done before.
@@ -217,15 +218,15 @@ func (n *run) wait(ctx context.Context) bool {
 // stream lets our client read a response that takes long as it comes.
 func (n *run) stream() {
 	r := &n.rec
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.slow = true
-	if r.status != 0 {
-		r.share()
+	r.Mu.Lock()
+	defer r.Mu.Unlock()
+	r.Slow = true
+	if r.Status != 0 {
+		r.Share()
 	}
 }
 
-func (n *run) end(v verdict, p *page.Page, err error) {
+func (n *run) end(v record.Verdict, p *page.Page, err error) {
 	n.once.Do(func() {
 		n.verdict, n.page, n.err = v, p, err
 		close(n.done)

@@ -114,7 +114,7 @@ func (c *Cache) through(next http.Handler, w http.ResponseWriter, r *http.Reques
 	x := c.handling(next, w, r, t)
 	x.v = v
 	if found {
-		x.client.w = nil // it has a page, so a load is a refresh
+		x.client.Writer = nil // it has a page, so a load is a refresh
 	}
 	for {
 		p, done := x.try(w, r)
@@ -150,7 +150,7 @@ func (x *handling) try(w http.ResponseWriter, r *http.Request) (p *page.Page, do
 		return nil, true
 	}
 	res, err := x.outlast(x.fetch())
-	if x.client.leave() {
+	if x.client.Leave() {
 		x.asked("other")
 		return nil, true
 	}
@@ -183,7 +183,7 @@ func (c *Cache) spent(p *page.Page) bool {
 func (x *handling) fetch() (res cache.Result[*page.Page], err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			x.client.leave()
+			x.client.Leave()
 			panic(p)
 		}
 	}()

@@ -9,6 +9,7 @@ import (
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/page"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/reason"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/record"
 )
 
 // caller is the writer of a Transport's caller. The caller gets the response of Base, with a body that
@@ -17,10 +18,10 @@ import (
 type caller struct {
 	x      *trip
 	resp   *http.Response // nil: the caller has it
-	f      *flow
+	f      *record.Flow
 	unwait func() bool
 
-	// The mu of the flow protects the fields below.
+	// The Mu of the flow protects the fields below.
 	off      int    // what the caller has read of the flow
 	chunk    []byte // of a write that waits until the caller has read it
 	ended    bool
@@ -31,7 +32,7 @@ type caller struct {
 
 // begin takes the response of a run, and says in m that it is stored.
 func (c *caller) begin(n *run, m *page.Miss) {
-	c.resp, n.resp, c.f = n.resp, nil, &n.rec.flow
+	c.resp, n.resp, c.f = n.resp, nil, &n.rec.Flow
 	m.Asked = false // the caller sees the status
 	if m.Detail == reason.None && !cache.Filling(n.ctx).Stores() {
 		m.Detail = reason.Load
@@ -53,20 +54,20 @@ func (c *caller) WriteHeader(int) {
 	resp := c.resp
 	c.resp = nil
 	c.unwait = context.AfterFunc(c.x.ctx, func() {
-		c.f.mu.Lock()
-		defer c.f.mu.Unlock()
-		c.f.grown.Broadcast()
+		c.f.Mu.Lock()
+		defer c.f.Mu.Unlock()
+		c.f.Grown.Broadcast()
 	})
 	resp.Body = &callersBody{c}
 	c.x.handed <- resp
 }
 
-// Write waits until the caller has read b. The recorder holds mu.
+// Write waits until the caller has read b. The recorder holds Mu.
 func (c *caller) Write(b []byte) (int, error) {
 	c.chunk = b
-	c.f.grown.Broadcast()
+	c.f.Grown.Broadcast()
 	for len(c.chunk) > 0 && c.reads() {
-		c.f.grown.Wait()
+		c.f.Grown.Wait()
 	}
 	n := len(b) - len(c.chunk)
 	if c.chunk = nil; n < len(b) {
@@ -78,27 +79,27 @@ func (c *caller) Write(b []byte) (int, error) {
 // reads reports whether the caller may still read.
 func (c *caller) reads() bool { return !c.closed && c.x.ctx.Err() == nil }
 
-func (c *caller) more(bool) { c.f.grown.Broadcast() }
+func (c *caller) More(bool) { c.f.Grown.Broadcast() }
 
-func (c *caller) settle() (fell any) {
-	for c.off < len(c.f.buf) && c.reads() {
-		c.f.grown.Wait()
+func (c *caller) Settle() (fell any) {
+	for c.off < len(c.f.Buf) && c.reads() {
+		c.f.Grown.Wait()
 	}
 	return nil
 }
 
-// end ends the body.
-func (c *caller) end(err error, panicked any) {
+// End ends the body.
+func (c *caller) End(err error, panicked any) {
 	if p, ok := panicked.(*cache.PanicError); ok {
 		panicked = p.Value
 	}
 	if err == nil {
 		err = io.EOF
 	}
-	c.f.mu.Lock()
-	defer c.f.mu.Unlock()
+	c.f.Mu.Lock()
+	defer c.f.Mu.Unlock()
 	c.ended, c.err, c.panicked = true, err, panicked
-	c.f.grown.Broadcast()
+	c.f.Grown.Broadcast()
 }
 
 var (
@@ -132,16 +133,16 @@ func (b *callersBody) Read(p []byte) (int, error) {
 }
 
 func (c *caller) read(p []byte) (n int, err error) {
-	c.f.mu.Lock()
-	defer c.f.mu.Unlock()
-	for c.off >= len(c.f.buf) && len(c.chunk) == 0 && !c.ended && c.reads() {
-		c.f.grown.Wait()
+	c.f.Mu.Lock()
+	defer c.f.Mu.Unlock()
+	for c.off >= len(c.f.Buf) && len(c.chunk) == 0 && !c.ended && c.reads() {
+		c.f.Grown.Wait()
 	}
 	switch {
 	case c.closed:
 		return 0, errBodyClosed
-	case c.off < len(c.f.buf):
-		n = copy(p, c.f.buf[c.off:])
+	case c.off < len(c.f.Buf):
+		n = copy(p, c.f.Buf[c.off:])
 		c.off += n
 	case len(c.chunk) > 0:
 		n = copy(p, c.chunk)
@@ -153,17 +154,17 @@ func (c *caller) read(p []byte) (n int, err error) {
 	default:
 		return 0, c.err
 	}
-	c.f.grown.Broadcast() // perhaps the source waits
+	c.f.Grown.Broadcast() // perhaps the source waits
 	return n, nil
 }
 
 // Close ends the caller's part. The body is still read for waiting callers.
 func (b *callersBody) Close() error {
 	c := b.c
-	c.f.mu.Lock()
+	c.f.Mu.Lock()
 	c.closed = true
-	c.f.grown.Broadcast()
-	c.f.mu.Unlock()
+	c.f.Grown.Broadcast()
+	c.f.Mu.Unlock()
 	c.unwait()
 	c.x.leave()
 	return nil

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/record"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 	"github.com/twofold-go/twofold/codec"
 	"github.com/twofold-go/twofold/policy"
@@ -145,7 +146,7 @@ func (c *TransportConfig) policy() policy.Patch {
 		p.LoadTimeout = new(DefaultTransportTimeout)
 	}
 	if p.MaxValueBytes == nil { // an encoded body may be longer than the body
-		p.MaxValueBytes = new(2*c.MaxBody + 2*maxHeader)
+		p.MaxValueBytes = new(2*c.MaxBody + 2*record.MaxHeader)
 	}
 	return p
 }

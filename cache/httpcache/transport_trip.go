@@ -12,6 +12,7 @@ import (
 	"github.com/twofold-go/twofold/cache/httpcache/internal/address"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/page"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/reason"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/record"
 )
 
 // trip is an exchange of a Transport: one call of RoundTrip that may have to send its request.
@@ -35,8 +36,8 @@ var errNotHere = errors.New("httpcache: no stored response, and only-if-cached f
 func (t *Transport) trip(r *http.Request, way reading, fresh bool) *trip {
 	x := &trip{t: t, fresh: fresh, began: t.now().UnixMilli()}
 	x.reading, x.source = way, x
-	x.client.w = &caller{x: x}
-	x.client.ctx, x.leave = context.WithCancel(x.ctx)
+	x.client.Writer = &caller{x: x}
+	x.client.Ctx, x.leave = context.WithCancel(x.ctx)
 	x.newer.Store(fresh)
 	x.req = r.Clone(r.Context())
 	x.req.Method, x.req.Body = http.MethodGet, nil
@@ -63,7 +64,7 @@ func (x *trip) fetch() (resp *http.Response, f fetched) {
 	x.t.running.Go(func() {
 		defer x.settle()
 		defer close(x.left)
-		got <- x.call(x.client.ctx)
+		got <- x.call(x.client.Ctx)
 	})
 	select {
 	case resp = <-x.handed:
@@ -81,7 +82,7 @@ func (x *trip) fetch() (resp *http.Response, f fetched) {
 	case <-x.ctx.Done():
 		f.err = x.ctx.Err()
 	}
-	if x.client.quit() { // the load hands over a response meanwhile
+	if x.client.Quit() { // the load hands over a response meanwhile
 		return <-x.handed, fetched{}
 	}
 	x.over()
@@ -112,7 +113,7 @@ func (x *trip) begin(ctx context.Context, old previous, again bool) (leave bool,
 		return true, nil
 	case x.w.OnlyIfCached:
 		return false, errNotHere
-	case again && !x.client.waits():
+	case again && !x.client.Waits():
 		// An invalidation overtook the first load. Our caller has its response; this load is for
 		// the other callers.
 		x.settle()
@@ -130,11 +131,11 @@ func (x *trip) leaves(old previous) bool {
 		return old.page != nil
 	}
 	now := x.t.now().UnixMilli()
-	return x.w.MaxStale >= 0 && x.client.waits() && x.w.Accepts(x.t.life(old.page, now), now)
+	return x.w.MaxStale >= 0 && x.client.Waits() && x.w.Accepts(x.t.life(old.page, now), now)
 }
 
 func (x *trip) request(n *run, _ bool) *http.Request {
-	n.own, n.flushes, n.rec.slow, n.req = true, true, true, x.h
+	n.own, n.flushes, n.rec.Slow, n.req = true, true, true, x.h
 	r := x.req.WithContext(n.ctx)
 	r.Header = x.req.Header.Clone()
 	return r
@@ -158,11 +159,11 @@ func (x *trip) serve(n *run, r *http.Request) error {
 	if resp.Header == nil {
 		resp.Header = http.Header{}
 	}
-	n.resp, n.rec.header, n.rec.announced = resp, resp.Header, resp.ContentLength
+	n.resp, n.rec.Given, n.rec.Announced = resp, resp.Header, resp.ContentLength
 	n.rec.WriteHeader(resp.StatusCode)
-	n.rec.header = nil
-	if fate := n.rec.verdict.fate; fate == renew || fate == fail || n.ctx.Err() != nil {
-		n.rec.brief = true
+	n.rec.Given = nil
+	if fate := n.rec.Verdict.Fate; fate == record.Renew || fate == record.Fail || n.ctx.Err() != nil {
+		n.rec.Brief = true
 		return nil
 	}
 	buf := copying.Get().(*[16 << 10]byte)
@@ -183,24 +184,24 @@ func (x *trip) serve(n *run, r *http.Request) error {
 	}
 }
 
-func (x *trip) judge(n *run) verdict {
+func (x *trip) judge(n *run) record.Verdict {
 	m := &n.msg
 	v := x.weigh(m, n.old, n.prev != nil)
 	switch {
-	case v.fate == renew:
+	case v.Fate == record.Renew:
 		x.status.Store(http.StatusNotModified)
-	case v.fate == store && len(n.resp.Trailer) > 0:
-		v.fate, v.why = refuse, reason.Trailer
+	case v.Fate == record.Store && len(n.resp.Trailer) > 0:
+		v.Fate, v.Why = record.Refuse, reason.Trailer
 	}
 	return v
 }
 
 func (x *trip) page(n *run, h http.Header, body []byte) *page.Page {
-	v := &n.rec.verdict
+	v := &n.rec.Verdict
 	p := page.Of(n.msg.status, h, body)
 	p.Format = formatOf(h)
-	p.Vary = page.Choices(n.req, v.names, true)
-	p.Dated(n.msg.received, &v.life)
+	p.Vary = page.Choices(n.req, v.Names, true)
+	p.Dated(n.msg.received, &v.Life)
 	return p
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/address"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/record"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 	"github.com/twofold-go/twofold/codec"
 	"github.com/twofold-go/twofold/policy"
@@ -173,7 +174,7 @@ func (c *Config) policy() policy.Patch {
 		p.Jitter = new(float64)
 	}
 	if p.MaxValueBytes == nil { // an encoded body may be longer than the body
-		p.MaxValueBytes = new(2*c.MaxBody + 2*maxHeader)
+		p.MaxValueBytes = new(2*c.MaxBody + 2*record.MaxHeader)
 	}
 	return p
 }

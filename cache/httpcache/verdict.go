@@ -8,49 +8,24 @@ import (
 	"github.com/twofold-go/twofold/cache/httpcache/internal/address"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/page"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/reason"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/record"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 )
-
-// fate says what to do with a response.
-type fate uint8
-
-const (
-	refuse fate = iota // only for the client whose own request it answers
-	fail               // 5xx: not stored; an older page may replace it
-	share              // for all waiting clients, not stored
-	store
-	renew // 304: the old page is confirmed
-)
-
-// verdict is what the header of a response decides.
-type verdict struct {
-	fate fate
-	why  reason.Reason // why it is not stored
-	mine bool          // of a failure: not for everybody
-
-	// held keeps back a response even if the handler flushes it, because an old page may be sent
-	// instead.
-	held bool
-
-	// With Shared: how long the response lives.
-	life  rules.Lifetime
-	names []string // of the request headers that select it
-}
 
 // weigh decides what to do with a response that says how long it lives. It was made from one client's
 // whole request, so other clients get it only if it is stored. Old is the old page, if it answers the
 // request; confirms reports whether a 304 confirms it.
-func (x *exchange) weigh(m *message, old *page.Page, confirms bool) verdict {
+func (x *exchange) weigh(m *message, old *page.Page, confirms bool) record.Verdict {
 	if m.status == http.StatusNotModified && confirms {
-		return verdict{fate: renew}
+		return record.Verdict{Fate: record.Renew}
 	}
-	v := verdict{fate: store, life: x.k.rules.Lifetime(m.status, m.h, m.sent, m.received)}
-	v.names, v.why = x.forbids(m, m.status, m.h, &v.life)
+	v := record.Verdict{Fate: record.Store, Life: x.k.rules.Lifetime(m.status, m.h, m.sent, m.received)}
+	v.Names, v.Why = x.forbids(m, m.status, m.h, &v.Life)
 	switch {
 	case rules.StandsIn(m.status) && old != nil && !x.newer.Load() && x.k.now().UnixMilli() < old.InsteadUntil():
-		v.fate, v.why, v.mine = fail, reason.Status, true // whatever it says
-	case v.why != reason.None:
-		v.fate = refuse
+		v.Fate, v.Why, v.Mine = record.Fail, reason.Status, true // whatever it says
+	case v.Why != reason.None:
+		v.Fate = record.Refuse
 	}
 	return v
 }
@@ -74,24 +49,24 @@ func (x *exchange) forbids(m *message, status int, h http.Header, life *rules.Li
 // that HTTP defines as an answer to one client, such as 302 or 401, is refused unless the
 // response says otherwise (RFC 9110 §15.1). Such an answer may depend on data that a handler for
 // everybody has not seen.
-func (c *Cache) judge(t *address.Target, status int, h http.Header) verdict {
+func (c *Cache) judge(t *address.Target, status int, h http.Header) record.Verdict {
 	why := rules.Marked(h)
 	if why == reason.None && !c.varies(t, h["Vary"]) {
 		why = reason.Vary
 	}
 	switch {
 	case status >= 500:
-		return verdict{fate: fail, why: reason.Status, mine: why != reason.None}
+		return record.Verdict{Fate: record.Fail, Why: reason.Status, Mine: why != reason.None}
 	case why != reason.None:
-		return verdict{why: why}
+		return record.Verdict{Why: why}
 	case status == http.StatusPartialContent:
-		return verdict{why: reason.Partial}
+		return record.Verdict{Why: reason.Partial}
 	case slices.Contains(c.cfg.Statuses, status):
-		return verdict{fate: store}
+		return record.Verdict{Fate: record.Store}
 	case rules.HeuristicallyCacheable(status) || rules.DeclaredFresh(h):
-		return verdict{fate: share, why: reason.PlainStatus}
+		return record.Verdict{Fate: record.Share, Why: reason.PlainStatus}
 	}
-	return verdict{why: reason.Status}
+	return record.Verdict{Why: reason.Status}
 }
 
 // varies reports whether the key holds all headers that a response varies on.

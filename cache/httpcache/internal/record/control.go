@@ -1,4 +1,4 @@
-package httpcache
+package record
 
 import (
 	"bufio"
@@ -10,24 +10,24 @@ import (
 )
 
 // Flush is FlushError without the error.
-func (r *recorder) Flush() { _ = r.FlushError() }
+func (r *Recorder) Flush() { _ = r.FlushError() }
 
 // FlushError sends what was written so far. A handler that flushes has a client that waits for
 // each part, so the response is a stream.
-func (r *recorder) FlushError() error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.status == 0 {
+func (r *Recorder) FlushError() error {
+	r.Mu.Lock()
+	defer r.Mu.Unlock()
+	if r.Status == 0 {
 		r.writeHeader(http.StatusOK)
 	}
-	if r.phase == recording && r.verdict.held {
+	if r.phase == recording && r.Verdict.Held {
 		return nil
 	}
-	if r.phase == recording && r.verdict.fate == store && r.who.tees() {
-		if r.tail == nil {
-			r.share()
+	if r.phase == recording && r.Verdict.Fate == Store && r.Who.Tees() {
+		if r.Tail == nil {
+			r.Share()
 		} else {
-			r.tail.more(true)
+			r.Tail.More(true)
 		}
 		return nil
 	}
@@ -35,42 +35,42 @@ func (r *recorder) FlushError() error {
 		r.stop(reason.Flush)
 	}
 	if r.phase != passing {
-		return errNotRecorded
+		return ErrNotRecorded
 	}
 	return http.NewResponseController(r.out).Flush()
 }
 
 // Hijack hands over the connection, if there is one.
-func (r *recorder) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+func (r *Recorder) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	c, err := r.connection()
 	if err != nil {
 		return nil, nil, err
 	}
 	conn, rw, err := c.Hijack()
 	if err == nil {
-		r.mu.Lock()
+		r.Mu.Lock()
 		r.phase = dropped
-		r.mu.Unlock()
+		r.Mu.Unlock()
 	}
 	return conn, rw, err
 }
 
 // SetReadDeadline is for http.ResponseController.
-func (r *recorder) SetReadDeadline(t time.Time) error {
+func (r *Recorder) SetReadDeadline(t time.Time) error {
 	return r.control(func(c *http.ResponseController) error { return c.SetReadDeadline(t) })
 }
 
 // SetWriteDeadline is for http.ResponseController.
-func (r *recorder) SetWriteDeadline(t time.Time) error {
+func (r *Recorder) SetWriteDeadline(t time.Time) error {
 	return r.control(func(c *http.ResponseController) error { return c.SetWriteDeadline(t) })
 }
 
 // EnableFullDuplex is for http.ResponseController.
-func (r *recorder) EnableFullDuplex() error {
+func (r *Recorder) EnableFullDuplex() error {
 	return r.control((*http.ResponseController).EnableFullDuplex)
 }
 
-func (r *recorder) control(do func(*http.ResponseController) error) error {
+func (r *Recorder) control(do func(*http.ResponseController) error) error {
 	c, err := r.connection()
 	if err != nil {
 		return err
@@ -80,18 +80,18 @@ func (r *recorder) control(do func(*http.ResponseController) error) error {
 
 // connection returns the controller of the one client's connection. A handler that renders for
 // everybody and asks for it needs one client: recording stops.
-func (r *recorder) connection() (*http.ResponseController, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.phase == recording && r.client == nil {
+func (r *Recorder) connection() (*http.ResponseController, error) {
+	r.Mu.Lock()
+	defer r.Mu.Unlock()
+	if r.phase == recording && r.Client == nil {
 		r.stop(reason.Control)
 	}
 	switch r.phase {
 	case passing:
 		return http.NewResponseController(r.out), nil
 	case recording:
-		return http.NewResponseController(r.client), nil
+		return http.NewResponseController(r.Client), nil
 	case dropped, over:
 	}
-	return nil, errNotRecorded
+	return nil, ErrNotRecorded
 }

@@ -1,4 +1,4 @@
-package httpcache
+package record
 
 import (
 	"net/http"
@@ -6,17 +6,17 @@ import (
 )
 
 // trail passes on the trailers, announced or not.
-func (r *recorder) trail() {
+func (r *Recorder) trail() {
 	h := r.out.Header()
-	for _, line := range r.sent["Trailer"] {
+	for _, line := range r.Sent["Trailer"] {
 		for name := range strings.SplitSeq(line, ",") {
 			name = http.CanonicalHeaderKey(strings.TrimSpace(name))
-			if v, ok := r.header[name]; ok {
+			if v, ok := r.Given[name]; ok {
 				h[name] = v
 			}
 		}
 	}
-	for name, v := range r.header {
+	for name, v := range r.Given {
 		if strings.HasPrefix(name, http.TrailerPrefix) {
 			h[name] = v
 		}
