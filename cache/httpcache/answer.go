@@ -35,7 +35,7 @@ func (c *Cache) send(w http.ResponseWriter, r *http.Request, p *page.Page, line,
 		room[1] = age
 		h["Age"] = room[1:2:2]
 	}
-	n := c.stats.of(p.Format)
+	n := c.k.Stats.Of(p.Format)
 	ranges := ""
 	if saw.Any(rules.SawRange | rules.SawIfMatch) {
 		if rules.PreconditionFailed(p, r.Header) {
@@ -46,18 +46,18 @@ func (c *Cache) send(w http.ResponseWriter, r *http.Request, p *page.Page, line,
 	}
 	if saw.Any(rules.SawIfNoneMatch) && rules.NotModified(p, r.Header) {
 		rules.Leave304(h)
-		n.notModified.Add(1)
+		n.NotModified.Add(1)
 		w.WriteHeader(http.StatusNotModified)
 		return
 	}
 	if ranges != "" {
-		n.bytes.Add(p.SendRange(w, ranges))
+		n.Bytes.Add(p.SendRange(w, ranges))
 		return
 	}
 	w.WriteHeader(p.Status)
 	if r.Method != http.MethodHead && len(p.Body) > 0 {
 		sent, _ := w.Write(p.Body) // a client that has left needs no error
-		n.bytes.Add(int64(sent))
+		n.Bytes.Add(int64(sent))
 	}
 }
 
@@ -75,9 +75,9 @@ func (c *Cache) alone(next http.Handler, w http.ResponseWriter, r *http.Request,
 func (c *Cache) own(next http.Handler, w http.ResponseWriter, r *http.Request, t address.Target, line string) {
 	own := &ownRendering{c: c, t: t, w: w, line: line}
 	rec := &own.rec
-	rec.Handler, rec.Coded = true, len(c.encodings) > 0
+	rec.Handler, rec.Coded = true, len(c.k.Encodings) > 0
 	rec.Who, rec.Client, rec.Given = own, w, make(http.Header)
-	rec.Begin(c.maxBody, &c.room)
+	rec.Begin(c.k.MaxBody, &c.k.Room)
 	get, run := r, next.ServeHTTP
 	if r.Method == http.MethodHead {
 		// The header of a HEAD is that of the GET, including validator and length. A response
@@ -93,7 +93,7 @@ func (c *Cache) own(next http.Handler, w http.ResponseWriter, r *http.Request, t
 		head := &headOnly{ResponseWriter: w, cancel: cancel}
 		rec.Client, run = head, head.guard(run)
 	}
-	made := c.now()
+	made := c.k.Now()
 	run(rec, get)
 	if status, header, body, ok := rec.Finish(); ok {
 		c.answer(w, r, c.pageOf(status, header, body, made), line, "")

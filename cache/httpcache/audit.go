@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/exchange"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/page"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/record"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
@@ -20,33 +21,33 @@ import (
 // codingOnly are the options of a read of a coding.
 var codingOnly = []cache.Option{cache.Fresh(), cache.With(policy.Patch{Audit: new(float64)})}
 
-// audit is load for an audit. It returns no page if the handler now answers with something that
+// Audit is load for an audit. It returns no page if the handler now answers with something that
 // ends the page. If the response says nothing about the page, the audit fails.
-func (x *handling) audit(ctx context.Context) (*page.Page, error) {
+func (x *handling) Audit(ctx context.Context) (*page.Page, error) {
 	c := x.c
-	c.running.add(1) // before the look at closing, so that Close waits for what it does not stop
-	defer c.running.add(-1)
-	hit := x.found.Load()
-	if hit == nil || c.closing.Load() {
+	c.k.Running.Add(1) // before the look at closing, so that Close waits for what it does not stop
+	defer c.k.Running.Add(-1)
+	hit := x.Found.Load()
+	if hit == nil || c.k.Closing.Load() {
 		cache.Filling(ctx).NoStore()
 		return nil, nil
 	}
 	y := &handling{c: c, next: x.next, t: x.t, req: x.req}
-	y.source, y.client.Ctx = y, ctx
-	y.reading = reading{k: x.k, ctx: ctx, id: x.id, v: x.v, h: c.wearing(x.h, hit), w: x.w}
-	if !c.until {
+	y.Source, y.Client.Ctx = y, ctx
+	y.Reading = exchange.Reading{Core: x.Core, Ctx: ctx, ID: x.ID, Variant: x.Variant, Header: c.wearing(x.Header, hit), Wants: x.Wants}
+	if !c.k.Until {
 		y.req.Header = c.wearing(x.req.Header, hit)
 	}
-	n := y.start(ctx, &previous{}, true)
-	if !n.wait(ctx) {
+	n := y.Start(ctx, &exchange.Previous{}, true)
+	if !n.Wait(ctx) {
 		return nil, ctx.Err()
 	}
-	switch v := n.verdict; {
-	case n.err != nil:
-		return nil, n.err
-	case v.Fate == record.Store && n.page != nil:
-		return n.page, nil
-	case (n.page == nil || v.Fate == record.Share) && outdates(&n.msg, c.rules.Shared, v.Why):
+	switch v := n.Verdict; {
+	case n.Err != nil:
+		return nil, n.Err
+	case v.Fate == record.Store && n.Page != nil:
+		return n.Page, nil
+	case (n.Page == nil || v.Fate == record.Share) && exchange.Outdates(&n.Msg, c.k.Rules.Shared, v.Why):
 		return nil, nil
 	}
 	cache.Filling(ctx).NoStore()
@@ -56,7 +57,7 @@ func (x *handling) audit(ctx context.Context) (*page.Page, error) {
 // wearing returns h with the values that select the page p. The first entry of a URL may be for other
 // clients, and then its Vary leads the client of the hit to a variant.
 func (c *Cache) wearing(h http.Header, p *page.Page) http.Header {
-	if p.Selects(h, c.hashed) {
+	if p.Selects(h, c.k.Hashed) {
 		return h
 	}
 	h = h.Clone()

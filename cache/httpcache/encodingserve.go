@@ -7,6 +7,7 @@ import (
 
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/coding"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/exchange"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/page"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/reason"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
@@ -23,7 +24,7 @@ import (
 // inCoding returns the page to send for res: in the coding that the client prefers, or plain.
 func (x *handling) inCoding(res cache.Result[*page.Page], r *http.Request) *page.Page {
 	c, p := x.c, res.Value
-	if x.own.Load() == p {
+	if x.Own.Load() == p {
 		return p
 	}
 	n, e := c.known(p, r.Header)
@@ -31,7 +32,7 @@ func (x *handling) inCoding(res cache.Result[*page.Page], r *http.Request) *page
 		return n
 	}
 	if p.Asks || res.Stale || c.left(p) <= 0 {
-		if res.Source == cache.Load && (!x.led.Load() || reason.Reason(x.why.Load()) != reason.None) {
+		if res.Source == cache.Load && (!x.Led.Load() || reason.Reason(x.Why.Load()) != reason.None) {
 			return p // the page is not stored
 		}
 		return p.EncodedOnce(e, r.Header)
@@ -48,11 +49,11 @@ func (c *Cache) known(p *page.Page, h http.Header) (*page.Page, *coding.Coding) 
 	if !p.Encodes {
 		return p, nil
 	}
-	at := coding.Preferred(h["Accept-Encoding"], c.encodings)
+	at := coding.Preferred(h["Accept-Encoding"], c.k.Encodings)
 	if at < 0 {
 		return p, nil
 	}
-	e := &c.encodings[at]
+	e := &c.k.Encodings[at]
 	if n := p.Coded(e.Kind); n != nil {
 		return n.Or(p), nil
 	}
@@ -63,13 +64,13 @@ func (c *Cache) known(p *page.Page, h http.Header) (*page.Page, *coding.Coding) 
 // if the plain entry is gone or is another page, or if there are too many loads.
 func (x *handling) codingOf(p *page.Page, e *coding.Coding) *page.Page {
 	c := x.c
-	id := x.at() + "|@encoding=" + e.Kind.String() // no header name has an "@"
-	if !c.fits(id, 0) {
+	id := x.At() + "|@encoding=" + e.Kind.String() // no header name has an "@"
+	if !c.k.Fits(id, 0) {
 		return nil
 	}
 	load := func(ctx context.Context, _ string) (*page.Page, error) { return x.encode(ctx, e) }
-	for _, opts := range [...][]cache.Option{codingOnly, renewed} { // replace the coding of an older page
-		res, err := c.pages.Fetch(x.ctx, id, load, opts...)
+	for _, opts := range [...][]cache.Option{codingOnly, exchange.Renewed} { // replace the coding of an older page
+		res, err := c.k.Pages.Fetch(x.Ctx, id, load, opts...)
 		if err != nil || res.Value == nil || res.Value.Refusal() != reason.None {
 			return nil
 		}
@@ -83,7 +84,7 @@ func (x *handling) codingOf(p *page.Page, e *coding.Coding) *page.Page {
 // encode is the loader of a coding.
 func (x *handling) encode(ctx context.Context, e *coding.Coding) (*page.Page, error) {
 	c, f := x.c, cache.Filling(ctx)
-	plain, err := c.pages.Fetch(ctx, x.at(), nil, freshOnly...)
+	plain, err := c.k.Pages.Fetch(ctx, x.At(), nil, exchange.FreshOnly...)
 	if err != nil {
 		return nil, err
 	}
@@ -97,9 +98,9 @@ func (x *handling) encode(ctx context.Context, e *coding.Coding) (*page.Page, er
 	switch {
 	case !c.cfg.pages():
 		f.SetTTL(c.left(p))
-		f.SetKeep(c.keep) // a refreshed page may have the same body
-	case c.lines.TTL > 0:
-		f.SetTTL(c.lines.TTL - plain.Age)
+		f.SetKeep(c.k.Keep) // a refreshed page may have the same body
+	case c.k.Lines.TTL > 0:
+		f.SetTTL(c.k.Lines.TTL - plain.Age)
 	}
 	old, _ := cache.Previous[*page.Page](ctx)
 	return p.Encoded(e, old), nil
@@ -110,5 +111,5 @@ func (c *Cache) left(p *page.Page) time.Duration {
 	if c.cfg.pages() {
 		return rules.MaxLifetime
 	}
-	return time.Duration(p.Made+p.Fresh-c.now().UnixMilli()) * time.Millisecond
+	return time.Duration(p.Made+p.Fresh-c.k.Now().UnixMilli()) * time.Millisecond
 }

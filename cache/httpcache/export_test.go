@@ -6,6 +6,7 @@ import (
 
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/address"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/exchange"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/page"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/record"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
@@ -20,7 +21,7 @@ var (
 
 // Learned is Cache.learned for the path "/".
 func (c *Cache) Learned(lines []string) ([]string, bool) {
-	return rules.Learned(http.Header{"Vary": lines}, false, (&handling{c: c, t: address.Target{Path: "/", Escaped: "/"}}).keyed)
+	return rules.Learned(http.Header{"Vary": lines}, false, (&handling{c: c, t: address.Target{Path: "/", Escaped: "/"}}).Keyed)
 }
 
 // Send answers r with an encoded page from a remote tier, if the page can be sent.
@@ -30,10 +31,10 @@ func (c *Cache) Send(w http.ResponseWriter, r *http.Request, stored []byte) {
 		return
 	}
 	x := c.handling(nil, w, r, address.Target{Key: "k"})
-	line, age := x.account(cache.Result[*page.Page]{Value: p, Source: cache.Remote}, 0)
-	_ = p.Selects(r.Header, c.hashed)
-	_ = address.VariantOf(x.id, p.Names(), r.Header)
-	_, _ = p.Renewed(&c.rules, r.Header.Clone(), time.Now(), time.Now())
+	line, age := x.Account(cache.Result[*page.Page]{Value: p, Source: cache.Remote}, 0)
+	_ = p.Selects(r.Header, c.k.Hashed)
+	_ = address.VariantOf(x.ID, p.Names(), r.Header)
+	_, _ = p.Renewed(&c.k.Rules, r.Header.Clone(), time.Now(), time.Now())
 	c.answer(w, r, p, line, age)
 }
 
@@ -49,13 +50,13 @@ func Encoded(status int, h http.Header, body []byte) []byte {
 }
 
 // MemorySlots is how many keys can be remembered.
-const MemorySlots = memorySlots
+const MemorySlots = exchange.MemorySlots
 
 // Held is how many bytes of responses that are being recorded are in memory.
-func (c *Cache) Held() int64 { return c.room.Bytes() }
+func (c *Cache) Held() int64 { return c.k.Room.Bytes() }
 
 // Held is how many bytes of bodies in transit are in memory.
-func (t *Transport) Held() int64 { return t.room.Bytes() }
+func (t *Transport) Held() int64 { return t.k.Room.Bytes() }
 
 // MaxHeld is the limit of Held.
 func MaxHeld(maxBody int) int64 { return record.MaxHeld(maxBody) }

@@ -57,7 +57,7 @@ func (c *Cache) target(r *http.Request) (t address.Target, why reason.Reason) {
 	t.Wants = t.Saw.Request(r.Header)
 	t.Wants.NoCache, t.Wants.MaxAge, t.Wants.MinFresh, t.Wants.MaxStale = false, -1, -1, -1 // any client could make the handler work
 	t.Key, t.Vary = t.Spell(c.varied, r.Header)
-	if !c.fits(t.Key, 0) {
+	if !c.k.Fits(t.Key, 0) {
 		return t, reason.KeyLength
 	}
 	return t, reason.None

@@ -5,6 +5,7 @@ import (
 
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/address"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/exchange"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/page"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/reason"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
@@ -16,33 +17,33 @@ func (c *Cache) serve(next http.Handler, w http.ResponseWriter, r *http.Request)
 	case why != reason.None && !c.cfg.Off && onlyIfCached(r, why):
 		c.notHere(w)
 	case why != reason.None:
-		c.stats.bypass(why)
+		c.k.Stats.Bypass(why)
 		line := ""
 		if !c.cfg.Off {
-			line = c.lines.Passed(why)
+			line = c.k.Lines.Passed(why)
 		}
 		c.past(next, w, r, line)
 	case c.cfg.Off:
-		c.stats.bypass(reason.Off)
+		c.k.Stats.Bypass(reason.Off)
 		c.alone(next, w, r, t, "")
 	case t.Wants.NoStore, t.Wants.OnlyIfCached, r.Method == http.MethodHead && !c.cfg.pages(), !c.cfg.pages() && t.Demands:
 		c.asItIs(next, w, r, t)
 	default:
-		now := c.now().UnixMilli()
+		now := c.k.Now().UnixMilli()
 		x := c.reading(r, &t)
-		res, ok := x.find(hereOnly)
+		res, ok := x.Find(exchange.HereOnly)
 		if ok && !res.Stale && !c.loadsAtHits(now/1000) {
 			c.served(w, r, &x, res, &t, now)
 			return
 		}
-		c.through(next, w, r, t, x.v, ok)
+		c.through(next, w, r, t, x.Variant, ok)
 	}
 }
 
 // asItIs answers a client whose request must not store a page or render for everybody. The client
 // may get a stored page.
 func (c *Cache) asItIs(next http.Handler, w http.ResponseWriter, r *http.Request, t address.Target) {
-	if c.fromStore(w, r, t, freshOnly, c.now().UnixMilli()) {
+	if c.fromStore(w, r, t, exchange.FreshOnly, c.k.Now().UnixMilli()) {
 		return
 	}
 	switch {
@@ -62,24 +63,24 @@ func (c *Cache) asItIs(next http.Handler, w http.ResponseWriter, r *http.Request
 // fromStore answers from a stored page, if one does. It refreshes nothing.
 func (c *Cache) fromStore(w http.ResponseWriter, r *http.Request, t address.Target, opts []cache.Option, now int64) bool {
 	x := c.reading(r, &t)
-	res, ok := x.find(opts)
+	res, ok := x.Find(opts)
 	if ok {
 		c.served(w, r, &x, res, &t, now)
 	}
 	return ok
 }
 
-func (c *Cache) reading(r *http.Request, t *address.Target) reading {
-	return reading{k: &c.core, ctx: r.Context(), id: t.Key, h: r.Header, w: t.Wants}
+func (c *Cache) reading(r *http.Request, t *address.Target) exchange.Reading {
+	return exchange.Reading{Core: &c.k, Ctx: r.Context(), ID: t.Key, Header: r.Header, Wants: t.Wants}
 }
 
 // served answers by a stored page.
-func (c *Cache) served(w http.ResponseWriter, r *http.Request, x *reading, res cache.Result[*page.Page], t *address.Target, now int64) {
-	line, age := x.hit(res.Value, res.Stale, now)
+func (c *Cache) served(w http.ResponseWriter, r *http.Request, x *exchange.Reading, res cache.Result[*page.Page], t *address.Target, now int64) {
+	line, age := x.Hit(res.Value, res.Stale, now)
 	p, e := c.known(res.Value, r.Header)
 	if e != nil {
 		y := c.handling(nil, w, r, *t)
-		y.v = x.v
+		y.Variant = x.Variant
 		p = y.inCoding(res, r)
 	}
 	c.send(w, r, p, line, age, t.Saw)
@@ -97,24 +98,24 @@ func onlyIfCached(r *http.Request, why reason.Reason) bool {
 
 // notHere answers only-if-cached (RFC 9111 §5.2.1.7).
 func (c *Cache) notHere(w http.ResponseWriter) {
-	c.stats.bypass(reason.Condition)
-	w.Header().Add("Cache-Status", c.lines.Passed(reason.Condition))
+	c.k.Stats.Bypass(reason.Condition)
+	w.Header().Add("Cache-Status", c.k.Lines.Passed(reason.Condition))
 	unavailable(w, http.StatusGatewayTimeout)
 }
 
 // forItself renders for one client only, and counts the reason.
 func (c *Cache) forItself(next http.Handler, w http.ResponseWriter, r *http.Request, t address.Target, why reason.Reason) {
-	c.stats.bypass(why)
-	c.alone(next, w, r, t, c.lines.Passed(why))
+	c.k.Stats.Bypass(why)
+	c.alone(next, w, r, t, c.k.Lines.Passed(why))
 }
 
 // through answers through the cache. If the stored page is a variant for other clients, its Vary
 // names lead to this client's variant. A look led to v, and may have found a page that is not fresh.
 func (c *Cache) through(next http.Handler, w http.ResponseWriter, r *http.Request, t address.Target, v *address.Variant, found bool) {
 	x := c.handling(next, w, r, t)
-	x.v = v
+	x.Variant = v
 	if found {
-		x.client.Writer = nil // it has a page, so a load is a refresh
+		x.Client.Writer = nil // it has a page, so a load is a refresh
 	}
 	for {
 		p, done := x.try(w, r)
@@ -133,7 +134,7 @@ func (c *Cache) through(next http.Handler, w http.ResponseWriter, r *http.Reques
 // others, or the reason why there is none.
 func (x *handling) turned(w http.ResponseWriter, r *http.Request, p *page.Page) (y *handling, why reason.Reason) {
 	y = x.c.handling(x.next, w, r, x.t)
-	if x.v != nil || !y.turn(p) {
+	if x.Variant != nil || !y.Turn(p) {
 		return nil, reason.Vary
 	}
 	return y, reason.None
@@ -143,32 +144,32 @@ func (x *handling) turned(w http.ResponseWriter, r *http.Request, p *page.Page) 
 // other clients.
 func (x *handling) try(w http.ResponseWriter, r *http.Request) (p *page.Page, done bool) {
 	c := x.c
-	if c.memory.has(x.at(), c.now) {
-		if !c.fromStore(w, r, x.t, nil, c.now().UnixMilli()) {
+	if c.k.Memory.Has(x.At(), c.k.Now) {
+		if !c.fromStore(w, r, x.t, nil, c.k.Now().UnixMilli()) {
 			c.forItself(x.next, w, r, x.t, reason.Memory)
 		}
 		return nil, true
 	}
-	res, err := x.outlast(x.fetch())
-	if x.client.Leave() {
+	res, err := x.Outlast(x.fetch())
+	if x.Client.Leave() {
 		x.asked("other")
 		return nil, true
 	}
-	res, why, err := x.result(res, err)
+	res, why, err := x.Result(res, err)
 	p = res.Value
 	switch {
 	case err != nil:
 		x.failedWith(w, r, err)
 	case why != reason.None:
 		c.refusedTo(x, w, r, why)
-	case !p.Selects(x.h, c.hashed):
+	case !p.Selects(x.Header, c.k.Hashed):
 		return p, false
-	case !x.led.Load() && res.Source == cache.Load && c.spent(p):
+	case !x.Led.Load() && res.Source == cache.Load && c.spent(p):
 		c.refusedTo(x, w, r, reason.Condition)
 	default:
-		line, age := x.account(res, c.now().UnixMilli())
-		c.logPanic(x.fault.Load())
-		x.addCookies(w.Header(), res.Source)
+		line, age := x.Account(res, c.k.Now().UnixMilli())
+		c.k.LogPanic(x.Fault.Load())
+		x.AddCookies(w.Header(), res.Source)
 		c.answer(w, r, x.inCoding(res, r), line, age)
 	}
 	return p, true
@@ -176,28 +177,28 @@ func (x *handling) try(w http.ResponseWriter, r *http.Request) (p *page.Page, do
 
 // spent reports whether a new page is unusable for all clients except the one that loaded it.
 func (c *Cache) spent(p *page.Page) bool {
-	return !c.cfg.pages() && (p.Asks || c.age(p, c.now().UnixMilli())*1000 >= p.Fresh+p.Stale)
+	return !c.cfg.pages() && (p.Asks || c.k.Age(p, c.k.Now().UnixMilli())*1000 >= p.Fresh+p.Stale)
 }
 
 // fetch reads through the cache. If the read panics, no handler may take over the client.
 func (x *handling) fetch() (res cache.Result[*page.Page], err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			x.client.Leave()
+			x.Client.Leave()
 			panic(p)
 		}
 	}()
-	res, err = x.c.pages.Fetch(x.ctx, x.at(), x.load)
-	x.found.Store(res.Value)
+	res, err = x.c.k.Pages.Fetch(x.Ctx, x.At(), x.Load)
+	x.Found.Store(res.Value)
 	return res, err
 }
 
 // asked counts a request for which the handler ran.
 func (x *handling) asked(format string) {
-	n := x.c.stats.of(format)
-	if x.led.Load() {
-		n.misses.Add(1)
+	n := x.c.k.Stats.Of(format)
+	if x.Led.Load() {
+		n.Misses.Add(1)
 	} else {
-		n.coalesced.Add(1)
+		n.Coalesced.Add(1)
 	}
 }

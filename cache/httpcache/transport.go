@@ -8,6 +8,7 @@ import (
 	"net/http"
 
 	"github.com/twofold-go/twofold/cache/httpcache/internal/address"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/exchange"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/reason"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 	"github.com/twofold-go/twofold/key"
@@ -27,8 +28,8 @@ import (
 // Every response has a Cache-Status line (RFC 9211). RoundTrip returns the errors of Base as they
 // are. A failure of the cache never reaches the caller: Base answers then.
 type Transport struct {
-	cfg TransportConfig
-	core
+	cfg   TransportConfig
+	k     exchange.Core
 	known address.Known
 }
 
@@ -37,13 +38,13 @@ func NewTransport(cfg TransportConfig) (*Transport, error) {
 	if err := cfg.defaults(); err != nil {
 		return nil, fmt.Errorf("httpcache: new transport: %w", err)
 	}
-	t := &Transport{cfg: cfg, known: address.Known{Seed: maphash.MakeSeed()}, core: core{
-		tiers:  cfg.Tiers,
-		space:  key.Space{Tenant: cfg.Tenant, Namespace: cfg.Namespace},
-		rules:  rules.Cache{Shared: cfg.Shared, Fallback: cfg.Fallback.rule()},
-		hashed: true, keep: cfg.Keep, maxBody: cfg.MaxBody, now: cfg.Now, logger: cfg.Logger,
+	t := &Transport{cfg: cfg, known: address.Known{Seed: maphash.MakeSeed()}, k: exchange.Core{
+		Tiers:  cfg.Tiers,
+		Space:  key.Space{Tenant: cfg.Tenant, Namespace: cfg.Namespace},
+		Rules:  rules.Cache{Shared: cfg.Shared, Fallback: cfg.Fallback.rule()},
+		Hashed: true, Keep: cfg.Keep, MaxBody: cfg.MaxBody, Now: cfg.Now, Logger: cfg.Logger,
 	}}
-	if err := t.open(cfg.Name, cfg.policy(), cfg.Codec); err != nil {
+	if err := t.k.Open(cfg.Name, cfg.policy(), cfg.Codec); err != nil {
 		return nil, fmt.Errorf("httpcache: new transport: %w", err)
 	}
 	return t, nil
@@ -64,20 +65,20 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	default:
 		return t.pass(r, why)
 	}
-	x := reading{k: &t.core, ctx: r.Context(), id: id, h: h, saw: saw, w: w}
+	x := exchange.Reading{Core: &t.k, Ctx: r.Context(), ID: id, Header: h, Saw: saw, Wants: w}
 	switch {
 	case r.Method == http.MethodHead:
 		return t.fromFresh(r, x, reason.Head)
-	case x.w.NoStore:
+	case x.Wants.NoStore:
 		return t.fromFresh(r, x, reason.RequestNoStore)
 	case saw.Any(rules.SawRange):
 		return t.fromFresh(r, x, reason.Range)
 	case saw.Any(rules.SawIfNoneMatch):
 		return t.fromFresh(r, x, reason.Condition)
 	}
-	res, ok := x.find(hereOnly)
-	if now := t.now().UnixMilli(); ok && x.w.Accepts(t.life(res.Value, now), now) {
-		line, old := x.hit(res.Value, false, now)
+	res, ok := x.Find(exchange.HereOnly)
+	if now := t.k.Now().UnixMilli(); ok && x.Wants.Accepts(t.k.Life(res.Value, now), now) {
+		line, old := x.Hit(res.Value, false, now)
 		return t.respond(r, &x, res.Value, line, old), nil
 	}
 	return t.ask(r, x, ok)
@@ -85,14 +86,14 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // fromFresh answers by a fresh page of any tier, or passes the request on unchanged. Why is the
 // reason why such a request is not stored.
-func (t *Transport) fromFresh(r *http.Request, x reading, why reason.Reason) (*http.Response, error) {
-	res, ok := x.find(nil)
-	now := t.now().UnixMilli()
+func (t *Transport) fromFresh(r *http.Request, x exchange.Reading, why reason.Reason) (*http.Response, error) {
+	res, ok := x.Find(nil)
+	now := t.k.Now().UnixMilli()
 	switch p := res.Value; {
-	case ok && x.w.Accepts(t.life(p, now), now) && (why != reason.Range || p.Status == http.StatusOK):
-		line, old := x.hit(p, false, now)
+	case ok && x.Wants.Accepts(t.k.Life(p, now), now) && (why != reason.Range || p.Status == http.StatusOK):
+		line, old := x.Hit(p, false, now)
 		return t.respond(r, &x, p, line, old), nil
-	case x.w.OnlyIfCached:
+	case x.Wants.OnlyIfCached:
 		return t.notHere(r), nil
 	}
 	return t.pass(r, why)
@@ -100,7 +101,7 @@ func (t *Transport) fromFresh(r *http.Request, x reading, why reason.Reason) (*h
 
 // pass lets Base answer. It invalidates what an unsafe request may have changed.
 func (t *Transport) pass(r *http.Request, why reason.Reason) (*http.Response, error) {
-	t.stats.bypass(why)
+	t.k.Stats.Bypass(why)
 	resp, err := t.cfg.Base.RoundTrip(r)
 	if err != nil || resp == nil {
 		return resp, err
@@ -108,9 +109,12 @@ func (t *Transport) pass(r *http.Request, why reason.Reason) (*http.Response, er
 	if resp.Header == nil {
 		resp.Header = http.Header{}
 	}
-	resp.Header.Add("Cache-Status", t.lines.Passed(why))
+	resp.Header.Add("Cache-Status", t.k.Lines.Passed(why))
 	if why == reason.Method && resp.StatusCode >= 200 && resp.StatusCode < 400 && !rules.Safe(r.Method) {
-		t.wrote(write{context.WithoutCancel(r.Context()), address.HostOf(r), cmp.Or(r.URL.Path, "/"), r.URL.RequestURI(), r.URL.Scheme}, resp.Header)
+		t.k.Wrote(exchange.Write{
+			Ctx: context.WithoutCancel(r.Context()), Host: address.HostOf(r), Path: cmp.Or(r.URL.Path, "/"),
+			Line: r.URL.RequestURI(), Scheme: r.URL.Scheme,
+		}, resp.Header)
 	}
 	return resp, nil
 }
@@ -123,16 +127,16 @@ func (t *Transport) Purge(ctx context.Context, r *http.Request) error {
 	if why != reason.None {
 		return nil
 	}
-	return t.pages.Delete(ctx, id, t.pages.Prefix(id+"|"))
+	return t.k.Pages.Delete(ctx, id, t.k.Pages.Prefix(id+"|"))
 }
 
 // Stats returns the numbers so far. They are read one by one, not in one snapshot.
-func (t *Transport) Stats() Stats { return t.stats.read() }
+func (t *Transport) Stats() Stats { return statsOf(&t.k.Stats) }
 
 // Close waits until all shared requests have ended, or until ctx ends. Call it when no more
 // requests come and all bodies are closed. Base and Tiers stay open.
 func (t *Transport) Close(ctx context.Context) error {
-	return t.close(ctx, "requests")
+	return t.k.Close(ctx, "requests")
 }
 
 // CloseIdleConnections calls the method of Base, if it has one. http.Client calls it.

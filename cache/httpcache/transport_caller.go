@@ -7,6 +7,7 @@ import (
 	"net/http"
 
 	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/exchange"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/page"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/reason"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/record"
@@ -30,15 +31,15 @@ type caller struct {
 	panicked any   // of the source
 }
 
-// begin takes the response of a run, and says in m that it is stored.
-func (c *caller) begin(n *run, m *page.Miss) {
-	c.resp, n.resp, c.f = n.resp, nil, &n.rec.Flow
+// Begin takes the response of a run, and says in m that it is stored.
+func (c *caller) Begin(n *exchange.Run, m *page.Miss) {
+	c.resp, n.Resp, c.f = n.Resp, nil, &n.Rec.Flow
 	m.Asked = false // the caller sees the status
-	if m.Detail == reason.None && !cache.Filling(n.ctx).Stores() {
+	if m.Detail == reason.None && !cache.Filling(n.Ctx).Stores() {
 		m.Detail = reason.Load
 	}
 	m.Stored = m.Detail == reason.None
-	c.x.t.stats.of(formatOf(n.msg.h)).misses.Add(1)
+	c.x.t.k.Stats.Of(exchange.FormatOf(n.Msg.Header)).Misses.Add(1)
 }
 
 // Header returns the header of the response, until the caller has it.
@@ -53,7 +54,7 @@ func (c *caller) Header() http.Header {
 func (c *caller) WriteHeader(int) {
 	resp := c.resp
 	c.resp = nil
-	c.unwait = context.AfterFunc(c.x.ctx, func() {
+	c.unwait = context.AfterFunc(c.x.Ctx, func() {
 		c.f.Mu.Lock()
 		defer c.f.Mu.Unlock()
 		c.f.Grown.Broadcast()
@@ -77,7 +78,7 @@ func (c *caller) Write(b []byte) (int, error) {
 }
 
 // reads reports whether the caller may still read.
-func (c *caller) reads() bool { return !c.closed && c.x.ctx.Err() == nil }
+func (c *caller) reads() bool { return !c.closed && c.x.Ctx.Err() == nil }
 
 func (c *caller) More(bool) { c.f.Grown.Broadcast() }
 
@@ -125,7 +126,7 @@ func (b *callersBody) Read(p []byte) (int, error) {
 	case errors.Is(err, io.EOF):
 		select {
 		case <-c.x.stored:
-		case <-c.x.ctx.Done():
+		case <-c.x.Ctx.Done():
 		}
 		c.x.leave()
 	}
@@ -147,8 +148,8 @@ func (c *caller) read(p []byte) (n int, err error) {
 	case len(c.chunk) > 0:
 		n = copy(p, c.chunk)
 		c.chunk = c.chunk[n:]
-	case c.x.ctx.Err() != nil:
-		return 0, c.x.ctx.Err()
+	case c.x.Ctx.Err() != nil:
+		return 0, c.x.Ctx.Err()
 	case c.panicked != nil:
 		return 0, errBodyPanicked
 	default:

@@ -58,7 +58,7 @@ func (t *Transport) spell(r *http.Request, partition []byte) (id string, why rea
 	switch {
 	case !ok:
 		return "", reason.Host
-	case !t.fits(id, address.VariantLen):
+	case !t.k.Fits(id, address.VariantLen):
 		return "", reason.KeyLength
 	}
 	return id, reason.None

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/twofold-go/twofold/cache/httpcache/internal/exchange"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/page"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 )
@@ -47,7 +48,7 @@ func (b *pageBody) Close() error {
 
 // respond makes a response of a page, with its Cache-Status. It answers the conditions and the Range
 // of the request.
-func (t *Transport) respond(r *http.Request, x *reading, p *page.Page, line, old string) *http.Response {
+func (t *Transport) respond(r *http.Request, x *exchange.Reading, p *page.Page, line, old string) *http.Response {
 	s := new(served)
 	h := make(http.Header, len(p.Header)+2)
 	room := p.Fill(h, s.room[:], 2)
@@ -61,15 +62,15 @@ func (t *Transport) respond(r *http.Request, x *reading, p *page.Page, line, old
 	resp := &s.resp // field by field: a copy of the whole costs more
 	resp.Status, resp.StatusCode, resp.Proto, resp.ProtoMajor, resp.ProtoMinor = page.StatusLine(p.Status), p.Status, "HTTP/1.1", 1, 1
 	resp.Header, resp.Request, resp.ContentLength, resp.Body = h, r, int64(len(p.Body)), http.NoBody
-	n := t.stats.of(p.Format)
+	n := t.k.Stats.Of(p.Format)
 	ranges := ""
-	if x.saw.Any(rules.SawRange) {
-		ranges = rules.RangeOf(p, time.UnixMilli(p.Made), http.MethodGet, x.h)
+	if x.Saw.Any(rules.SawRange) {
+		ranges = rules.RangeOf(p, time.UnixMilli(p.Made), http.MethodGet, x.Header)
 	}
 	switch {
-	case x.saw.Any(rules.SawIfNoneMatch) && rules.NotModified(p, x.h):
+	case x.Saw.Any(rules.SawIfNoneMatch) && rules.NotModified(p, x.Header):
 		rules.Leave304(h)
-		n.notModified.Add(1)
+		n.NotModified.Add(1)
 		s.resp.Status, s.resp.StatusCode, s.resp.ContentLength = page.StatusLine(http.StatusNotModified), http.StatusNotModified, 0
 	case r.Method == http.MethodHead:
 	case ranges != "":
@@ -77,7 +78,7 @@ func (t *Transport) respond(r *http.Request, x *reading, p *page.Page, line, old
 	case len(p.Body) > 0:
 		s.body.Reset(p.Body)
 		s.resp.Body = &s.body
-		n.bytes.Add(int64(len(p.Body)))
+		n.Bytes.Add(int64(len(p.Body)))
 	}
 	return &s.resp
 }

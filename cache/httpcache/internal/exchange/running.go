@@ -1,4 +1,4 @@
-package httpcache
+package exchange
 
 import (
 	"context"
@@ -15,14 +15,14 @@ type running struct {
 
 // Go runs f in a counted goroutine.
 func (r *running) Go(f func()) {
-	r.add(1)
+	r.Add(1)
 	go func() {
-		defer r.add(-1)
+		defer r.Add(-1)
 		f()
 	}()
 }
 
-func (r *running) add(n int) {
+func (r *running) Add(n int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.n += n

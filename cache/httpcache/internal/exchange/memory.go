@@ -1,4 +1,4 @@
-package httpcache
+package exchange
 
 import (
 	"hash/maphash"
@@ -12,14 +12,15 @@ import (
 // is remembered. A key that is remembered wrongly, or forgotten too early, costs one rendering. So a
 // table of fixed size is enough; a new key replaces an old one.
 const (
-	memorySlots = 1024
+	MemorySlots = 1024
 	memoryTime  = 10 * time.Second
 )
 
-type memory struct {
-	seed  maphash.Seed
+// Memory holds the keys whose clients do not share a load.
+type Memory struct {
+	Seed  maphash.Seed
 	used  atomic.Bool
-	slots [memorySlots]atomic.Pointer[remembered]
+	slots [MemorySlots]atomic.Pointer[remembered]
 }
 
 type remembered struct {
@@ -27,12 +28,12 @@ type remembered struct {
 	until time.Time
 }
 
-func (m *memory) slot(key string) *atomic.Pointer[remembered] {
-	return &m.slots[maphash.String(m.seed, key)%memorySlots]
+func (m *Memory) slot(key string) *atomic.Pointer[remembered] {
+	return &m.slots[maphash.String(m.Seed, key)%MemorySlots]
 }
 
-// add remembers the key: its clients do not share a load.
-func (m *memory) add(key string, now time.Time) {
+// Add remembers the key: its clients do not share a load.
+func (m *Memory) Add(key string, now time.Time) {
 	if m == nil {
 		return
 	}
@@ -40,8 +41,8 @@ func (m *memory) add(key string, now time.Time) {
 	m.used.Store(true)
 }
 
-// has reports whether the clients of a key do not share a load.
-func (m *memory) has(key string, now func() time.Time) bool {
+// Has reports whether the clients of a key do not share a load.
+func (m *Memory) Has(key string, now func() time.Time) bool {
 	if !m.used.Load() {
 		return false
 	}
