@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/cache/httpcache/internal/address"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/exchange"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/page"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/reason"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/record"
@@ -154,3 +155,11 @@ func (w *headOnly) guard(run http.HandlerFunc) http.HandlerFunc {
 
 // Unwrap is for http.ResponseController.
 func (w *headOnly) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// pageOf makes a page of a handler's response.
+func (c *Cache) pageOf(status int, h http.Header, body []byte, made time.Time) *page.Page {
+	p := page.New(status, h, body, made, c.cfg.pages())
+	p.Format = exchange.FormatOf(h)
+	p.Offer(len(c.k.Encodings) > 0)
+	return p
+}

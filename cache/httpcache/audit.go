@@ -2,7 +2,6 @@ package httpcache
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"strings"
 
@@ -10,16 +9,11 @@ import (
 	"github.com/twofold-go/twofold/cache/httpcache/internal/exchange"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/page"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/record"
-	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
-	"github.com/twofold-go/twofold/policy"
 )
 
 // An audit of a page renders it again, in the background, for the request of the hit. The handler
 // sees the same request as in a load, and no client gets the response. The coding of a page is not
 // audited, because it is made of the page.
-
-// codingOnly are the options of a read of a coding.
-var codingOnly = []cache.Option{cache.Fresh(), cache.With(policy.Patch{Audit: new(float64)})}
 
 // Audit is load for an audit. It returns no page if the handler now answers with something that
 // ends the page. If the response says nothing about the page, the audit fails.
@@ -67,15 +61,4 @@ func (c *Cache) wearing(h http.Header, p *page.Page) http.Header {
 		}
 	}
 	return h
-}
-
-// auditIgnore makes the names in Config.AuditIgnore canonical, and returns the faults.
-func (c *Config) auditIgnore() (errs []error) {
-	for i, n := range c.AuditIgnore {
-		if !rules.IsToken(n) {
-			errs = append(errs, fmt.Errorf("field AuditIgnore: entry %d is not a header's name", i))
-		}
-	}
-	c.AuditIgnore = canonicalNames(c.AuditIgnore)
-	return errs
 }

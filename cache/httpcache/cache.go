@@ -7,15 +7,11 @@ import (
 	"net/http"
 	"slices"
 	"sync/atomic"
-	"time"
 
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/address"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/exchange"
-	"github.com/twofold-go/twofold/cache/httpcache/internal/page"
-	"github.com/twofold-go/twofold/cache/httpcache/internal/reason"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
-	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/key"
 )
 
@@ -86,75 +82,4 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.c.serve(
 // Call Close when no more requests come.
 func (c *Cache) Close(ctx context.Context) error {
 	return c.k.Close(ctx, "handlers")
-}
-
-// KeyOf returns the full key of the entry that answers r, as the library spells it. It reports
-// false for a request that bypasses the cache.
-func (c *Cache) KeyOf(r *http.Request) (full string, ok bool) {
-	t, why := c.target(r)
-	if why != reason.None {
-		return "", false
-	}
-	k, err := c.k.Space.Key(key.Text(t.Key))
-	return k.String(), err == nil
-}
-
-// Under returns the scope of all entries for the host, by http or https, and for paths that begin
-// with path. Host is in lower case; path is not escaped. Under covers the spelling that browsers
-// use. It does not cover a path whose client escaped more than was needed; PurgePath does.
-func (c *Cache) Under(secure bool, host, path string) invalidate.Scope {
-	return c.k.Pages.Prefix(address.Readable(address.Scheme(secure) + host + address.EscapedPath(path)))
-}
-
-// Purge invalidates the entry that answers r. For a request that bypasses the cache it does
-// nothing.
-func (c *Cache) Purge(ctx context.Context, r *http.Request) error {
-	t, why := c.target(r)
-	if why != reason.None || c.cfg.Off {
-		return nil
-	}
-	return c.cfg.Tiers.Invalidate(ctx, c.entries(&t)...)
-}
-
-// PurgePath invalidates all entries of a path: of every host, scheme, query and variant. The path
-// is not escaped.
-func (c *Cache) PurgePath(ctx context.Context, path string) error {
-	if c.cfg.Off {
-		return nil
-	}
-	return c.cfg.Tiers.Invalidate(ctx, invalidate.Tag(c.cfg.Tenant, c.pathTag(path)))
-}
-
-// PurgeAll invalidates every entry. The time it takes does not depend on their number.
-func (c *Cache) PurgeAll(ctx context.Context) error {
-	if c.cfg.Off {
-		return nil
-	}
-	return c.k.Pages.DeleteAll(ctx)
-}
-
-// Expire makes the entry that answers r stale. Within the policy's Stale and StaleIfError it is
-// still served while it is refreshed.
-func (c *Cache) Expire(ctx context.Context, r *http.Request) error {
-	t, why := c.target(r)
-	if why != reason.None || c.cfg.Off {
-		return nil
-	}
-	return c.cfg.Tiers.Expire(ctx, c.entries(&t)...)
-}
-
-// entries returns the scopes of the entry that answers t and of its variants and encodings.
-func (c *Cache) entries(t *address.Target) []invalidate.Scope {
-	if c.cfg.pages() && len(c.cfg.Encodings) == 0 { // no variants or encodings
-		return []invalidate.Scope{c.k.Pages.Key(t.Key)}
-	}
-	return []invalidate.Scope{c.k.Pages.Key(t.Key), c.k.Pages.Prefix(t.Key + "|")}
-}
-
-// pageOf makes a page of a handler's response.
-func (c *Cache) pageOf(status int, h http.Header, body []byte, made time.Time) *page.Page {
-	p := page.New(status, h, body, made, c.cfg.pages())
-	p.Format = exchange.FormatOf(h)
-	p.Offer(len(c.k.Encodings) > 0)
-	return p
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/twofold-go/twofold/cache/httpcache/internal/page"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/reason"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
+	"github.com/twofold-go/twofold/policy"
 )
 
 // Each coding of a page is an entry beside the entry of the plain page. Its loader reads the
@@ -20,6 +21,9 @@ import (
 //
 // The page remembers its codings weakly, to save the second lookup. The local tier keeps them and
 // counts them.
+
+// codingOnly are the options of a read of a coding.
+var codingOnly = []cache.Option{cache.Fresh(), cache.With(policy.Patch{Audit: new(float64)})}
 
 // inCoding returns the page to send for res: in the coding that the client prefers, or plain.
 func (x *handling) inCoding(res cache.Result[*page.Page], r *http.Request) *page.Page {

@@ -112,19 +112,3 @@ func (x *handling) align(r *http.Request) {
 		r.RequestURI = path + "?" + query
 	}
 }
-
-// ignores reports whether all cookies of a request are ignored.
-func (c *Config) ignores(r *http.Request) bool {
-	if c.IgnoreCookie == nil {
-		return false
-	}
-	for _, line := range r.Header["Cookie"] {
-		for pair := range strings.SplitSeq(line, ";") {
-			name, _, _ := strings.Cut(strings.TrimSpace(pair), "=")
-			if name != "" && !c.IgnoreCookie(name) {
-				return false
-			}
-		}
-	}
-	return true
-}

@@ -11,27 +11,6 @@ import (
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 )
 
-// Tracking reports whether a query parameter is one that advertisers and mail programs add to
-// links. No page depends on these.
-func Tracking(name string) bool {
-	switch name {
-	case "fbclid", "gclid", "gclsrc", "dclid", "gbraid", "wbraid", "msclkid", "twclid", "ttclid", "yclid", "igshid",
-		"mc_cid", "mc_eid", "_ga", "_gl", "li_fat_id", "srsltid":
-		return true
-	}
-	return strings.HasPrefix(name, "utm_")
-}
-
-// keeps returns a function that reports whether a query parameter of path matters.
-func (c *Config) keeps(path string) func(name string) bool {
-	if c.Query != nil {
-		if allowed, ok := c.Query(path); ok {
-			return func(name string) bool { return slices.Contains(allowed, name) }
-		}
-	}
-	return func(name string) bool { return !c.Tracking(name) }
-}
-
 // target returns the target of r, or the reason why r bypasses the cache.
 func (c *Cache) target(r *http.Request) (t address.Target, why reason.Reason) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {

@@ -178,3 +178,14 @@ func (c *Config) policy() policy.Patch {
 	}
 	return p
 }
+
+// auditIgnore makes the names in Config.AuditIgnore canonical, and returns the faults.
+func (c *Config) auditIgnore() (errs []error) {
+	for i, n := range c.AuditIgnore {
+		if !rules.IsToken(n) {
+			errs = append(errs, fmt.Errorf("field AuditIgnore: entry %d is not a header's name", i))
+		}
+	}
+	c.AuditIgnore = canonicalNames(c.AuditIgnore)
+	return errs
+}
