@@ -163,3 +163,9 @@ func (c *Cache) pageOf(status int, h http.Header, body []byte, made time.Time) *
 	p.Offer(len(c.k.Encodings) > 0)
 	return p
 }
+
+// forItself renders for one client only, and counts the reason.
+func (c *Cache) forItself(next http.Handler, w http.ResponseWriter, r *http.Request, t address.Target, why reason.Reason) {
+	c.k.Stats.Bypass(why)
+	c.alone(next, w, r, t, c.k.Lines.Passed(why))
+}

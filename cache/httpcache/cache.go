@@ -74,12 +74,12 @@ func (c *Cache) loadsAtHits(now int64) bool {
 // Middleware is Handler in the form that routers expect.
 func (c *Cache) Middleware(next http.Handler) http.Handler { return c.Handler(next) }
 
-// ServeHTTP answers from the cache, or calls the handler.
-func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.c.serve(h.next, w, r) }
-
 // Close waits until the handlers that render for everybody have returned, or until ctx ends. The
 // context of a handler ends when no client needs its response, but the handler may take longer.
 // Call Close when no more requests come.
 func (c *Cache) Close(ctx context.Context) error {
 	return c.k.Close(ctx, "handlers")
 }
+
+// pathTag returns the tag of all entries of a path, of every host.
+func (c *Cache) pathTag(path string) string { return exchange.TagOf(c.cfg.Namespace + " path " + path) }

@@ -7,7 +7,6 @@ import (
 	"net/http"
 
 	"github.com/twofold-go/twofold/cache/httpcache/internal/address"
-	"github.com/twofold-go/twofold/cache/httpcache/internal/exchange"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/reason"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/key"
@@ -97,6 +96,3 @@ func (c *Cache) PurgeTags(ctx context.Context, tags ...string) error {
 	}
 	return c.cfg.Tiers.Invalidate(ctx, scopes...)
 }
-
-// pathTag returns the tag of all entries of a path, of every host.
-func (c *Cache) pathTag(path string) string { return exchange.TagOf(c.cfg.Namespace + " path " + path) }

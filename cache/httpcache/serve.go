@@ -103,12 +103,6 @@ func (c *Cache) notHere(w http.ResponseWriter) {
 	unavailable(w, http.StatusGatewayTimeout)
 }
 
-// forItself renders for one client only, and counts the reason.
-func (c *Cache) forItself(next http.Handler, w http.ResponseWriter, r *http.Request, t address.Target, why reason.Reason) {
-	c.k.Stats.Bypass(why)
-	c.alone(next, w, r, t, c.k.Lines.Passed(why))
-}
-
 // through answers through the cache. If the stored page is a variant for other clients, its Vary
 // names lead to this client's variant. A look led to v, and may have found a page that is not fresh.
 func (c *Cache) through(next http.Handler, w http.ResponseWriter, r *http.Request, t address.Target, v *address.Variant, found bool) {
@@ -128,16 +122,6 @@ func (c *Cache) through(next http.Handler, w http.ResponseWriter, r *http.Reques
 			return
 		}
 	}
-}
-
-// turned returns the exchange of the variant of our client, after the page p of the URL proved to be for
-// others, or the reason why there is none.
-func (x *handling) turned(w http.ResponseWriter, r *http.Request, p *page.Page) (y *handling, why reason.Reason) {
-	y = x.c.handling(x.next, w, r, x.t)
-	if x.Variant != nil || !y.Turn(p) {
-		return nil, reason.Vary
-	}
-	return y, reason.None
 }
 
 // try answers from the entry of x, or by a load of it. It reports false for a page that is for
@@ -193,12 +177,5 @@ func (x *handling) fetch() (res cache.Result[*page.Page], err error) {
 	return res, err
 }
 
-// asked counts a request for which the handler ran.
-func (x *handling) asked(format string) {
-	n := x.c.k.Stats.Of(format)
-	if x.Led.Load() {
-		n.Misses.Add(1)
-	} else {
-		n.Coalesced.Add(1)
-	}
-}
+// ServeHTTP answers from the cache, or calls the handler.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.c.serve(h.next, w, r) }

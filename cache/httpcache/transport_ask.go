@@ -2,10 +2,12 @@ package httpcache
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"net/http"
 
 	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/address"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/exchange"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/page"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/reason"
@@ -102,4 +104,24 @@ func (t *Transport) notHere(r *http.Request) *http.Response {
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Body: http.NoBody, Request: r,
 		Header: http.Header{"Cache-Status": {t.k.Lines.Passed(reason.Only)}},
 	}
+}
+
+// pass lets Base answer. It invalidates what an unsafe request may have changed.
+func (t *Transport) pass(r *http.Request, why reason.Reason) (*http.Response, error) {
+	t.k.Stats.Bypass(why)
+	resp, err := t.cfg.Base.RoundTrip(r)
+	if err != nil || resp == nil {
+		return resp, err
+	}
+	if resp.Header == nil {
+		resp.Header = http.Header{}
+	}
+	resp.Header.Add("Cache-Status", t.k.Lines.Passed(why))
+	if why == reason.Method && resp.StatusCode >= 200 && resp.StatusCode < 400 && !rules.Safe(r.Method) {
+		t.k.Wrote(exchange.Write{
+			Ctx: context.WithoutCancel(r.Context()), Host: address.HostOf(r), Path: cmp.Or(r.URL.Path, "/"),
+			Line: r.URL.RequestURI(), Scheme: r.URL.Scheme,
+		}, resp.Header)
+	}
+	return resp, nil
 }

@@ -103,10 +103,7 @@ func (c *caller) End(err error, panicked any) {
 	c.f.Grown.Broadcast()
 }
 
-var (
-	errBodyPanicked = errors.New("httpcache: reading the body panicked")
-	errBodyClosed   = errors.New("httpcache: read of a closed body")
-)
+var errBodyPanicked = errors.New("httpcache: reading the body panicked")
 
 // callersBody is the body that the caller reads.
 type callersBody struct{ c *caller }

@@ -87,12 +87,6 @@ type TransportConfig struct {
 	Now func() time.Time
 }
 
-// usual is how many usualCredentials there are. Package rules has them in the same order.
-const usual = 3
-
-// usualCredentials are the headers by which every request may identify its user.
-func usualCredentials() []string { return []string{"Authorization", "Proxy-Authorization", "Cookie"} }
-
 // defaults sets the fields that are zero, and returns all faults.
 func (c *TransportConfig) defaults() error {
 	errs := c.Fallback.faults()

@@ -2,6 +2,7 @@ package httpcache
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"net/http"
 	"slices"
@@ -18,6 +19,8 @@ type served struct {
 	body pageBody
 	room [10]string // of most headers
 }
+
+var errBodyClosed = errors.New("httpcache: read of a closed body")
 
 type pageBody struct {
 	bytes.Reader

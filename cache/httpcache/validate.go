@@ -12,6 +12,7 @@ import (
 
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/address"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/coding"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/record"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 	"github.com/twofold-go/twofold/codec"
@@ -187,5 +188,27 @@ func (c *Config) auditIgnore() (errs []error) {
 		}
 	}
 	c.AuditIgnore = canonicalNames(c.AuditIgnore)
+	return errs
+}
+
+// encodings returns the faults of Config.Encodings.
+func (c *Config) encodings() (errs []error) {
+	var seen [coding.Kinds]bool
+	for i, e := range compressors(c.Encodings) {
+		switch {
+		case e.Pack == nil && e.Level == 0:
+			errs = append(errs, fmt.Errorf("field Encodings: entry %d is zero; make one by Gzip or Zstd", i))
+			continue
+		case e.Pack == nil:
+			errs = append(errs, fmt.Errorf("field Encodings: level %d of entry %d is not one of %v; 0 is the default", e.Level, i, e.Kind))
+		case seen[e.Kind]:
+			errs = append(errs, fmt.Errorf("field Encodings has %v twice", e.Kind))
+		}
+		seen[e.Kind] = true
+	}
+	if len(c.Encodings) > 0 && slices.ContainsFunc(c.Vary, func(v VaryRule) bool { return v.Header == "Accept-Encoding" }) {
+		errs = append(errs, errors.New("field Vary has Accept-Encoding, which no handler sees when Encodings is set; leave one of them out"))
+	}
+	c.Encodings = slices.Clone(c.Encodings)
 	return errs
 }
