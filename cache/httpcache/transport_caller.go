@@ -13,11 +13,20 @@ import (
 	"github.com/twofold-go/twofold/cache/httpcache/internal/record"
 )
 
+// passage is the way of a response from a trip to its caller.
+type passage struct {
+	ctx    context.Context // of the caller's request
+	counts *exchange.Counters
+	leave  context.CancelFunc  // ends the caller's part in the flight
+	handed chan *http.Response // the response that the caller reads as it comes
+	stored chan struct{}       // closed when the caller's part has ended, or nothing more comes of it
+}
+
 // caller is the writer of a Transport's caller. The caller gets the response of Base, with a body that
 // it reads as it comes: from the flow while the response is recorded, and from the source's writes when
 // it is not.
 type caller struct {
-	x      *trip
+	way    *passage
 	resp   *http.Response // nil: the caller has it
 	f      *record.Flow
 	unwait func() bool
@@ -39,7 +48,7 @@ func (c *caller) Begin(n *exchange.Run, m *page.Miss) {
 		m.Detail = reason.Load
 	}
 	m.Stored = m.Detail == reason.None
-	c.x.t.k.Stats.Of(exchange.FormatOf(n.Msg.Header)).Misses.Add(1)
+	c.way.counts.Of(exchange.FormatOf(n.Msg.Header)).Misses.Add(1)
 }
 
 // Header returns the header of the response, until the caller has it.
@@ -54,13 +63,13 @@ func (c *caller) Header() http.Header {
 func (c *caller) WriteHeader(int) {
 	resp := c.resp
 	c.resp = nil
-	c.unwait = context.AfterFunc(c.x.Ctx, func() {
+	c.unwait = context.AfterFunc(c.way.ctx, func() {
 		c.f.Mu.Lock()
 		defer c.f.Mu.Unlock()
 		c.f.Grown.Broadcast()
 	})
 	resp.Body = &callersBody{c}
-	c.x.handed <- resp
+	c.way.handed <- resp
 }
 
 // Write waits until the caller has read b. The recorder holds Mu.
@@ -78,7 +87,7 @@ func (c *caller) Write(b []byte) (int, error) {
 }
 
 // reads reports whether the caller may still read.
-func (c *caller) reads() bool { return !c.closed && c.x.Ctx.Err() == nil }
+func (c *caller) reads() bool { return !c.closed && c.way.ctx.Err() == nil }
 
 func (c *caller) More(bool) { c.f.Grown.Broadcast() }
 
@@ -122,10 +131,10 @@ func (b *callersBody) Read(p []byte) (int, error) {
 		panic(c.panicked)
 	case errors.Is(err, io.EOF):
 		select {
-		case <-c.x.stored:
-		case <-c.x.Ctx.Done():
+		case <-c.way.stored:
+		case <-c.way.ctx.Done():
 		}
-		c.x.leave()
+		c.way.leave()
 	}
 	return n, err
 }
@@ -145,8 +154,8 @@ func (c *caller) read(p []byte) (n int, err error) {
 	case len(c.chunk) > 0:
 		n = copy(p, c.chunk)
 		c.chunk = c.chunk[n:]
-	case c.x.Ctx.Err() != nil:
-		return 0, c.x.Ctx.Err()
+	case c.way.ctx.Err() != nil:
+		return 0, c.way.ctx.Err()
 	case c.panicked != nil:
 		return 0, errBodyPanicked
 	default:
@@ -164,6 +173,6 @@ func (b *callersBody) Close() error {
 	c.f.Grown.Broadcast()
 	c.f.Mu.Unlock()
 	c.unwait()
-	c.x.leave()
+	c.way.leave()
 	return nil
 }

@@ -24,11 +24,9 @@ type trip struct {
 	fresh bool          // a stale page is not enough
 	began int64         // in Unix milliseconds
 
-	leave  context.CancelFunc  // ends the caller's part in the flight
-	handed chan *http.Response // the response that the caller reads as it comes
-	left   chan struct{}       // closed when the caller's part in the flight has ended
-	stored chan struct{}       // closed when the caller's part has ended, or nothing more comes of it
-	settle func()              // closes stored
+	passage
+	left   chan struct{} // closed when the caller's part in the flight has ended
+	settle func()        // closes stored
 }
 
 // errNotHere is the result of a load for only-if-cached.
@@ -37,7 +35,8 @@ var errNotHere = errors.New("httpcache: no stored response, and only-if-cached f
 func (t *Transport) trip(r *http.Request, way exchange.Reading, fresh bool) *trip {
 	x := &trip{t: t, fresh: fresh, began: t.k.Now().UnixMilli()}
 	x.Reading, x.Source = way, x
-	x.Client.Writer = &caller{x: x}
+	x.counts, x.ctx = &t.k.Stats, x.Ctx
+	x.Client.Writer = &caller{way: &x.passage}
 	x.Client.Ctx, x.leave = context.WithCancel(x.Ctx)
 	x.Newer.Store(fresh)
 	x.req = r.Clone(r.Context())
