@@ -53,7 +53,7 @@ func isClean(p string) bool {
 	return true
 }
 
-// appendPath appends the escaped path, with "^" for "%"; see readable.
+// appendPath appends the escaped path, with "^" for "%"; see Readable.
 func appendPath(b []byte, u *url.URL) []byte {
 	p := u.EscapedPath()
 	if p == "" {

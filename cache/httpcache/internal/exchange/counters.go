@@ -62,7 +62,7 @@ func (c *Counters) ByReason(f func(why string, bypassed, refused int64)) {
 	}
 }
 
-// formats are the results of formatOf. The first one stands for all others.
+// formats are the results of FormatOf. The first one stands for all others.
 var formats = [...]string{"other", "html", "json", "jsonfeed", "rss", "atom", "xml", "css", "js", "text"}
 
 // FormatOf names a response by its Content-Type.

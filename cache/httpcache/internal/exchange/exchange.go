@@ -21,7 +21,7 @@ import (
 //
 //  1. The client reads through the cache. One client leads the load; the others wait for its result.
 //  2. The load starts a run of the source, in its own goroutine. The source writes its response into a
-//     recorder. When the header is there, judge decides what becomes of the response.
+//     recorder. When the header is there, Judge decides what becomes of the response.
 //  3. A response that is stored is recorded to its end. The client that leads may follow it as it
 //     comes. A slow reader delays no other client.
 //  4. A response that is not stored, or too long, or endless goes to the client that leads alone. The
@@ -267,7 +267,7 @@ func (x *Exchange) Outlast(res cache.Result[*page.Page], err error) (cache.Resul
 // Over says that our client does not wait any more. A load that takes too long then ends, unless the
 // client reads its response.
 func (x *Exchange) Over() {
-	x.answered.Store(true) // before late is read; see run.wait
+	x.answered.Store(true) // before late is read; see Run.Wait
 	if n := x.runs.Load(); n != nil && n.late.Load() && !n.teed.Load() {
 		n.cancel(record.ErrNotRecorded)
 	}

@@ -180,7 +180,7 @@ func (n *Run) outlive() {
 func (n *Run) unlink() bool { return !n.apart.Swap(true) }
 
 // loadOver ends the source when its load ends, because no client waits or the load took too
-// long. If it took too long, the source runs on for a client that waits; see exchange.outlast.
+// long. If it took too long, the source runs on for a client that waits; see Exchange.Outlast.
 func (n *Run) loadOver(ctx context.Context) {
 	if n.late.Load() && (n.teed.Load() || !n.x.answered.Load()) {
 		n.outlive()
@@ -197,7 +197,7 @@ func (n *Run) Wait(ctx context.Context) bool {
 		return true
 	case <-ctx.Done():
 	}
-	n.late.Store(errors.Is(ctx.Err(), context.DeadlineExceeded)) // before unlink; see live
+	n.late.Store(errors.Is(ctx.Err(), context.DeadlineExceeded)) // before unlink; see Live
 	if n.unlink() {
 		n.loadOver(ctx)
 	}
