@@ -1,7 +1,9 @@
 package httpcache
 
 import (
+	"context"
 	"net/http"
+	"slices"
 
 	"github.com/twofold-go/twofold/cache/httpcache/internal/address"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/exchange"
@@ -55,4 +57,34 @@ func (x *handling) asked(format string) {
 	} else {
 		n.Coalesced.Add(1)
 	}
+}
+
+// bare returns a copy of r without the parts that request replaces, and without the other parts
+// that say something about the client. Values that routers have set remain.
+func bare(r *http.Request) http.Request {
+	c := *r
+	c.URL, c.Header, c.Body, c.GetBody, c.Trailer, c.TLS = nil, nil, nil, nil, nil, nil
+	c.ContentLength, c.TransferEncoding, c.Close = 0, nil, false
+	c.Form, c.PostForm, c.MultipartForm, c.Response = nil, nil, nil, nil
+	return c
+}
+
+// contextKeys are the keys of context values that every handler may see.
+var contextKeys = []any{http.ServerContextKey, http.LocalAddrContextKey}
+
+// plainContext is a client's context without the values of outer handlers. Such a value may be
+// about the client, and the rendering is for everybody.
+type plainContext struct{ context.Context }
+
+// Value returns the values of the known keys only.
+func (c *plainContext) Value(key any) any {
+	if slices.Contains(contextKeys, key) {
+		return c.Context.Value(key)
+	}
+	return nil
+}
+
+// AfterFunc saves package context a goroutine for each derived context.
+func (c *plainContext) AfterFunc(f func()) (stop func() bool) {
+	return context.AfterFunc(c.Context, f)
 }

@@ -35,16 +35,6 @@ func tlsWithoutClient() *tls.ConnectionState {
 	return &tls.ConnectionState{Version: tls.VersionTLS13, HandshakeComplete: true}
 }
 
-// bare returns a copy of r without the parts that request replaces, and without the other parts
-// that say something about the client. Values that routers have set remain.
-func bare(r *http.Request) http.Request {
-	c := *r
-	c.URL, c.Header, c.Body, c.GetBody, c.Trailer, c.TLS = nil, nil, nil, nil, nil, nil
-	c.ContentLength, c.TransferEncoding, c.Close = 0, nil, false
-	c.Form, c.PostForm, c.MultipartForm, c.Response = nil, nil, nil, nil
-	return c
-}
-
 // schemeKey is the context key for the scheme in requests that Cache.Request returns. The value
 // is true for https.
 type schemeKey struct{}

@@ -45,9 +45,6 @@ func (c *Counts) add(o Counts) {
 	c.Bytes += o.Bytes
 }
 
-// Stats returns the numbers so far. They are read one by one, not in one snapshot.
-func (c *Cache) Stats() Stats { return statsOf(&c.k.Stats) }
-
 func statsOf(c *exchange.Counters) Stats {
 	s := Stats{Formats: map[string]Counts{}, Bypass: map[string]int64{}, Refused: map[string]int64{}}
 	c.ByFormat(func(format string, n exchange.Numbers) {
@@ -65,3 +62,9 @@ func statsOf(c *exchange.Counters) Stats {
 	})
 	return s
 }
+
+// Stats returns the numbers so far. They are read one by one, not in one snapshot.
+func (c *Cache) Stats() Stats { return statsOf(&c.k.Stats) }
+
+// Stats returns the numbers so far. They are read one by one, not in one snapshot.
+func (t *Transport) Stats() Stats { return statsOf(&t.k.Stats) }

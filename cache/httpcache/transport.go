@@ -47,9 +47,6 @@ func NewTransport(cfg TransportConfig) (*Transport, error) {
 	return t, nil
 }
 
-// Stats returns the numbers so far. They are read one by one, not in one snapshot.
-func (t *Transport) Stats() Stats { return statsOf(&t.k.Stats) }
-
 // Close waits until all shared requests have ended, or until ctx ends. Call it when no more
 // requests come and all bodies are closed. Base and Tiers stay open.
 func (t *Transport) Close(ctx context.Context) error {
