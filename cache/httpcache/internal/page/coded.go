@@ -17,8 +17,8 @@ import (
 // without it.
 const minEncoded = 1 << 10
 
-// Offer sets Encodes on a page that is being made, of a cache with codings. It adds Accept-Encoding to Vary for every page
-// of an encodable kind, also when the page is too short.
+// Offer sets Encodes on a page that is being made. With coded set the cache has codings. Offer then adds
+// Accept-Encoding to Vary for every page of an encodable kind, also when the page is too short.
 func (p *Page) Offer(coded bool) {
 	p.Encodes = false
 	if !coded || len(p.Body) == 0 || !encodable(p) {
@@ -31,7 +31,7 @@ func (p *Page) Offer(coded bool) {
 	}
 }
 
-// Mark is offer for a response that goes on to its client while it is made.
+// Mark is Offer for a response that goes on to its client while it is made.
 func Mark(h http.Header, body []byte) {
 	if rules.Lists(h["Vary"], "Accept-Encoding") || rules.Lists(h["Vary"], "*") {
 		return
