@@ -40,8 +40,8 @@ type caller struct {
 	panicked any   // of the source
 }
 
-// Begin takes the response of a run, and says in m that it is stored.
-func (c *caller) Begin(n *exchange.Run, m *page.Miss) {
+// Begin takes the response of a run, and returns m with whether it is stored.
+func (c *caller) Begin(n *exchange.Run, m page.Miss) page.Miss {
 	c.resp, n.Resp, c.f = n.Resp, nil, &n.Rec.Flow
 	m.Asked = false // the caller sees the status
 	if m.Detail == reason.None && !cache.Filling(n.Ctx).Stores() {
@@ -49,6 +49,7 @@ func (c *caller) Begin(n *exchange.Run, m *page.Miss) {
 	}
 	m.Stored = m.Detail == reason.None
 	c.way.counts.Of(exchange.FormatOf(n.Msg.Header)).Misses.Add(1)
+	return m
 }
 
 // Header returns the header of the response, until the caller has it.

@@ -21,14 +21,16 @@ func (n *Run) take(why reason.Reason) http.ResponseWriter {
 	n.teed.Store(true)
 	m := n.x.Missed(why)
 	if c, ok := w.(beginner); ok {
-		c.Begin(n, &m)
+		m = c.Begin(n, m)
 	}
 	w.Header().Add("Cache-Status", n.x.Core.Lines.Miss(m))
 	return w
 }
 
-// beginner is a writer that takes the whole response of a server.
-type beginner interface{ Begin(n *Run, m *page.Miss) }
+// beginner is a writer that takes the whole response of a server. Begin returns m with what it knows better.
+type beginner interface {
+	Begin(n *Run, m page.Miss) page.Miss
+}
 
 // Tee passes a response that will be stored on while it is recorded. The reader is the client
 // that started the run, if it wants the whole response.
