@@ -7,18 +7,23 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/twofold-go/twofold/cache/httpcache/internal/address"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/exchange"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/page"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/reason"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/record"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 )
 
 // answer sends a page, with Age if age is not empty.
-func (c *Cache) answer(w http.ResponseWriter, r *http.Request, p *page, line, age string) {
+func (c *Cache) answer(w http.ResponseWriter, r *http.Request, p *page.Page, line, age string) {
 	c.send(w, r, p, line, age, rules.Look(r.Header))
 }
 
 // send is answer for a request in whose header saw was seen.
-func (c *Cache) send(w http.ResponseWriter, r *http.Request, p *page, line, age string, saw rules.Seen) {
+func (c *Cache) send(w http.ResponseWriter, r *http.Request, p *page.Page, line, age string, saw rules.Seen) {
 	h := w.Header()
-	room := p.fill(h, nil, 2)
+	room := p.Fill(h, nil, 2)
 	if line != "" {
 		room[0] = line
 		if inner := h["Cache-Status"]; len(inner) > 0 {
@@ -31,34 +36,34 @@ func (c *Cache) send(w http.ResponseWriter, r *http.Request, p *page, line, age 
 		room[1] = age
 		h["Age"] = room[1:2:2]
 	}
-	n := c.stats.of(p.Format)
+	n := c.k.Stats.Of(p.Format)
 	ranges := ""
 	if saw.Any(rules.SawRange | rules.SawIfMatch) {
 		if rules.PreconditionFailed(p, r.Header) {
-			refuse412(w)
+			page.RefusePrecondition(w)
 			return
 		}
 		ranges = rules.RangeOf(p, time.UnixMilli(p.Made), r.Method, r.Header)
 	}
 	if saw.Any(rules.SawIfNoneMatch) && rules.NotModified(p, r.Header) {
 		rules.Leave304(h)
-		n.notModified.Add(1)
+		n.NotModified.Add(1)
 		w.WriteHeader(http.StatusNotModified)
 		return
 	}
 	if ranges != "" {
-		n.bytes.Add(p.sendRange(w, ranges))
+		n.Bytes.Add(p.SendRange(w, ranges))
 		return
 	}
 	w.WriteHeader(p.Status)
 	if r.Method != http.MethodHead && len(p.Body) > 0 {
 		sent, _ := w.Write(p.Body) // a client that has left needs no error
-		n.bytes.Add(int64(sent))
+		n.Bytes.Add(int64(sent))
 	}
 }
 
 // alone lets the handler answer one client from the client's own request.
-func (c *Cache) alone(next http.Handler, w http.ResponseWriter, r *http.Request, t target, line string) {
+func (c *Cache) alone(next http.Handler, w http.ResponseWriter, r *http.Request, t address.Target, line string) {
 	if c.cfg.pages() {
 		c.own(next, w, r, t, line)
 		return
@@ -68,11 +73,12 @@ func (c *Cache) alone(next http.Handler, w http.ResponseWriter, r *http.Request,
 
 // own lets the handler answer one client from the client's own request. It answers conditional
 // requests as the cache does, so that hits and misses look the same.
-func (c *Cache) own(next http.Handler, w http.ResponseWriter, r *http.Request, t target, line string) {
+func (c *Cache) own(next http.Handler, w http.ResponseWriter, r *http.Request, t address.Target, line string) {
 	own := &ownRendering{c: c, t: t, w: w, line: line}
 	rec := &own.rec
-	rec.c, rec.who, rec.client, rec.header = c, own, w, make(http.Header)
-	rec.begin(&c.core)
+	rec.Handler, rec.Coded = true, len(c.k.Encodings) > 0
+	rec.Who, rec.Client, rec.Given = own, w, make(http.Header)
+	rec.Begin(c.k.MaxBody, &c.k.Room)
 	get, run := r, next.ServeHTTP
 	if r.Method == http.MethodHead {
 		// The header of a HEAD is that of the GET, including validator and length. A response
@@ -86,40 +92,40 @@ func (c *Cache) own(next http.Handler, w http.ResponseWriter, r *http.Request, t
 			get.Header.Del("Range")
 		}
 		head := &headOnly{ResponseWriter: w, cancel: cancel}
-		rec.client, run = head, head.guard(run)
+		rec.Client, run = head, head.guard(run)
 	}
-	made := c.now()
+	made := c.k.Now()
 	run(rec, get)
-	if status, header, body, ok := rec.finish(); ok {
+	if status, header, body, ok := rec.Finish(); ok {
 		c.answer(w, r, c.pageOf(status, header, body, made), line, "")
 	}
 }
 
 // ownRendering is a run of the handler for one client.
 type ownRendering struct {
-	rec  recorder
+	rec  record.Recorder
 	c    *Cache
-	t    target
+	t    address.Target
 	w    http.ResponseWriter
 	line string
 }
 
-func (o *ownRendering) judge(status int, h http.Header) verdict {
+func (o *ownRendering) Judge(status int, h http.Header) record.Verdict {
 	return o.c.judge(&o.t, status, h)
 }
 
-func (o *ownRendering) live(reason) http.ResponseWriter {
+func (o *ownRendering) Live(reason.Reason) http.ResponseWriter {
 	if o.line != "" {
 		o.w.Header().Add("Cache-Status", o.line)
 	}
-	return o.rec.client
+	return o.rec.Client
 }
 
-func (*ownRendering) tees() bool { return false }
+func (*ownRendering) Tees() bool { return false }
 
-func (*ownRendering) tee() http.ResponseWriter { return nil }
+func (*ownRendering) Tee() http.ResponseWriter { return nil }
 
-func (*ownRendering) early(int, http.Header) bool { return false }
+func (*ownRendering) Early(int, http.Header) bool { return false }
 
 // headOnly is the writer of a HEAD when the handler runs as for a GET.
 type headOnly struct {
@@ -149,3 +155,17 @@ func (w *headOnly) guard(run http.HandlerFunc) http.HandlerFunc {
 
 // Unwrap is for http.ResponseController.
 func (w *headOnly) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// pageOf makes a page of a handler's response.
+func (c *Cache) pageOf(status int, h http.Header, body []byte, made time.Time) *page.Page {
+	p := page.New(status, h, body, made, c.cfg.pages())
+	p.Format = exchange.FormatOf(h)
+	p.Offer(len(c.k.Encodings) > 0)
+	return p
+}
+
+// forItself renders for one client only, and counts the reason.
+func (c *Cache) forItself(next http.Handler, w http.ResponseWriter, r *http.Request, t address.Target, why reason.Reason) {
+	c.k.Stats.Bypass(why)
+	c.alone(next, w, r, t, c.k.Lines.Passed(why))
+}

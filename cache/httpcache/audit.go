@@ -1,52 +1,47 @@
 package httpcache
 
 import (
-	"bytes"
 	"context"
-	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 
 	"github.com/twofold-go/twofold/cache"
-	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
-	"github.com/twofold-go/twofold/policy"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/exchange"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/page"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/record"
 )
 
 // An audit of a page renders it again, in the background, for the request of the hit. The handler
 // sees the same request as in a load, and no client gets the response. The coding of a page is not
 // audited, because it is made of the page.
 
-// codingOnly are the options of a read of a coding.
-var codingOnly = []cache.Option{cache.Fresh(), cache.With(policy.Patch{Audit: new(float64)})}
-
-// audit is load for an audit. It returns no page if the handler now answers with something that
+// Audit is load for an audit. It returns no page if the handler now answers with something that
 // ends the page. If the response says nothing about the page, the audit fails.
-func (x *handling) audit(ctx context.Context) (*page, error) {
+func (x *handling) Audit(ctx context.Context) (*page.Page, error) {
 	c := x.c
-	c.running.add(1) // before the look at closing, so that Close waits for what it does not stop
-	defer c.running.add(-1)
-	hit := x.found.Load()
-	if hit == nil || c.closing.Load() {
+	c.k.Running.Add(1) // before the look at closing, so that Close waits for what it does not stop
+	defer c.k.Running.Add(-1)
+	hit := x.Found.Load()
+	if hit == nil || c.k.Closing.Load() {
 		cache.Filling(ctx).NoStore()
 		return nil, nil
 	}
 	y := &handling{c: c, next: x.next, t: x.t, req: x.req}
-	y.source, y.client.ctx = y, ctx
-	y.reading = reading{k: x.k, ctx: ctx, id: x.id, v: x.v, h: c.wearing(x.h, hit), w: x.w}
-	if !c.until {
+	y.Source, y.Client.Ctx = y, ctx
+	y.Reading = exchange.Reading{Core: x.Core, Ctx: ctx, ID: x.ID, Variant: x.Variant, Header: c.wearing(x.Header, hit), Wants: x.Wants}
+	if !c.k.Until {
 		y.req.Header = c.wearing(x.req.Header, hit)
 	}
-	n := y.start(ctx, &previous{}, true)
-	if !n.wait(ctx) {
+	n := y.Start(ctx, &exchange.Previous{}, true)
+	if !n.Wait(ctx) {
 		return nil, ctx.Err()
 	}
-	switch v := n.verdict; {
-	case n.err != nil:
-		return nil, n.err
-	case v.fate == store && n.page != nil:
-		return n.page, nil
-	case (n.page == nil || v.fate == share) && outdates(&n.msg, c.rules.Shared, v.why):
+	switch v := n.Verdict; {
+	case n.Err != nil:
+		return nil, n.Err
+	case v.Fate == record.Store && n.Page != nil:
+		return n.Page, nil
+	case (n.Page == nil || v.Fate == record.Share) && exchange.Outdates(&n.Msg, c.k.Rules.Shared, v.Why):
 		return nil, nil
 	}
 	cache.Filling(ctx).NoStore()
@@ -55,8 +50,8 @@ func (x *handling) audit(ctx context.Context) (*page, error) {
 
 // wearing returns h with the values that select the page p. The first entry of a URL may be for other
 // clients, and then its Vary leads the client of the hit to a variant.
-func (c *Cache) wearing(h http.Header, p *page) http.Header {
-	if c.selects(p, h) {
+func (c *Cache) wearing(h http.Header, p *page.Page) http.Header {
+	if p.Selects(h, c.k.Hashed) {
 		return h
 	}
 	h = h.Clone()
@@ -66,33 +61,4 @@ func (c *Cache) wearing(h http.Header, p *page) http.Header {
 		}
 	}
 	return h
-}
-
-// equal compares a page with another rendering of it, without what differs in each rendering.
-func (k *core) equal(a, b *page) bool {
-	if a == nil || b == nil {
-		return a == b
-	}
-	return a.Status == b.Status && bytes.Equal(a.Body, b.Body) &&
-		slices.EqualFunc(k.audited(a), k.audited(b), func(f, g field) bool {
-			return f.Name == g.Name && slices.Equal(f.Values, g.Values)
-		})
-}
-
-// audited returns the headers of a page that an audit compares.
-func (k *core) audited(p *page) []field {
-	return slices.DeleteFunc(slices.Clone(p.Header), func(f field) bool {
-		return f.Name == "Date" || f.Name == "Age" || slices.Contains(k.ignored, f.Name)
-	})
-}
-
-// auditIgnore makes the names in Config.AuditIgnore canonical, and returns the faults.
-func (c *Config) auditIgnore() (errs []error) {
-	for i, n := range c.AuditIgnore {
-		if !rules.IsToken(n) {
-			errs = append(errs, fmt.Errorf("field AuditIgnore: entry %d is not a header's name", i))
-		}
-	}
-	c.AuditIgnore = canonicalNames(c.AuditIgnore)
-	return errs
 }

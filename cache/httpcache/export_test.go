@@ -5,38 +5,43 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/address"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/exchange"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/page"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/record"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 	"github.com/twofold-go/twofold/codec"
 )
 
 // Internals that fuzz tests use.
 var (
-	Normalize = normalize
-	IsNormal  = isNormal
+	Normalize = address.Normalize
+	IsNormal  = address.IsNormal
 )
 
 // Learned is Cache.learned for the path "/".
 func (c *Cache) Learned(lines []string) ([]string, bool) {
-	return learned(http.Header{"Vary": lines}, false, (&handling{c: c, t: target{path: "/", escaped: "/"}}).keyed)
+	return rules.Learned(http.Header{"Vary": lines}, false, (&handling{c: c, t: address.Target{Path: "/", Escaped: "/"}}).Keyed)
 }
 
 // Send answers r with an encoded page from a remote tier, if the page can be sent.
 func (c *Cache) Send(w http.ResponseWriter, r *http.Request, stored []byte) {
-	var p *page
-	if err := codec.CBOR.Unmarshal(stored, &p); err != nil || !p.sound() {
+	var p *page.Page
+	if err := codec.CBOR.Unmarshal(stored, &p); err != nil || !p.Sound() {
 		return
 	}
-	x := c.handling(nil, w, r, target{key: "k"})
-	line, age := x.account(cache.Result[*page]{Value: p, Source: cache.Remote}, 0)
-	_ = c.selects(p, r.Header)
-	_ = variantOf(x.id, p.names(), r.Header)
-	_, _ = c.renewed(p, r.Header.Clone(), time.Now(), time.Now())
+	x := c.handling(nil, w, r, address.Target{Key: "k"})
+	line, age := x.Account(cache.Result[*page.Page]{Value: p, Source: cache.Remote}, 0)
+	_ = p.Selects(r.Header, c.k.Hashed)
+	_ = address.VariantOf(x.ID, p.Names(), r.Header)
+	_, _ = p.Renewed(&c.k.Rules, r.Header.Clone(), time.Now(), time.Now())
 	c.answer(w, r, p, line, age)
 }
 
 // Encoded returns a page as a remote tier stores it.
 func Encoded(status int, h http.Header, body []byte) []byte {
-	p := newPage(status, h, body, time.Now(), true)
-	p.Vary = choices(h, []string{"Accept"}, false)
+	p := page.New(status, h, body, time.Now(), true)
+	p.Vary = page.Choices(h, []string{"Accept"}, false)
 	b, err := codec.CBOR.Marshal(p)
 	if err != nil {
 		panic(err)
@@ -45,13 +50,13 @@ func Encoded(status int, h http.Header, body []byte) []byte {
 }
 
 // MemorySlots is how many keys can be remembered.
-const MemorySlots = memorySlots
+const MemorySlots = exchange.MemorySlots
 
 // Held is how many bytes of responses that are being recorded are in memory.
-func (c *Cache) Held() int64 { return c.room.held.Load() }
+func (c *Cache) Held() int64 { return c.k.Room.Bytes() }
 
 // Held is how many bytes of bodies in transit are in memory.
-func (t *Transport) Held() int64 { return t.room.held.Load() }
+func (t *Transport) Held() int64 { return t.k.Room.Bytes() }
 
 // MaxHeld is the limit of Held.
-func MaxHeld(maxBody int) int64 { return maxHeld(maxBody) }
+func MaxHeld(maxBody int) int64 { return record.MaxHeld(maxBody) }

@@ -5,88 +5,53 @@ import (
 	"net/http"
 
 	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/exchange"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/reason"
 )
 
-// failure is a load that got no response, or a failure of the source. An older page may replace it.
-type failure struct {
-	page *page // nil: there is none
-	mine bool  // not for everybody
-	err  error // of a server that did not answer
-}
-
-// CacheCode makes failure a cache.Coder, so that the error is remembered with its page.
-func (f *failure) CacheCode() string { return "status" }
-
-func (f *failure) Error() string {
-	if f.err != nil {
-		return f.err.Error()
-	}
-	return "httpcache: the origin answered " + http.StatusText(f.page.Status)
-}
-
-func (f *failure) Unwrap() error { return f.err }
-
 // refusedTo answers a client that waited for a response that is not for everybody.
-func (c *Cache) refusedTo(x *handling, w http.ResponseWriter, r *http.Request, why reason) {
+func (c *Cache) refusedTo(x *handling, w http.ResponseWriter, r *http.Request, why reason.Reason) {
 	x.asked("other")
-	c.alone(x.next, w, r, x.t, c.lines.miss(x.missed(why)))
+	c.alone(x.next, w, r, x.t, c.k.Lines.Miss(x.Missed(why)))
 }
 
 // failedWith answers a client after a load has failed.
 func (x *handling) failedWith(w http.ResponseWriter, r *http.Request, err error) {
 	c := x.c
-	if f, ok := errors.AsType[*failure](err); ok {
-		led := x.led.Load()
-		x.asked(f.page.Format)
-		if f.mine {
-			c.alone(x.next, w, r, x.t, c.lines.miss(x.missed(byStatus)))
+	if f, ok := errors.AsType[*exchange.Failure](err); ok {
+		led := x.Led.Load()
+		x.asked(f.Page.Format)
+		if f.Mine {
+			c.alone(x.next, w, r, x.t, c.k.Lines.Miss(x.Missed(reason.Status)))
 			return
 		}
-		m := x.missed(byStatus)
-		m.collapsed = !led
-		line := c.lines.miss(m)
+		m := x.Missed(reason.Status)
+		m.Collapsed = !led
+		line := c.k.Lines.Miss(m)
 		if _, ok := errors.AsType[*cache.RememberedError](err); ok {
-			line = c.lines.hit
+			line = c.k.Lines.Hit
 		}
-		c.answer(w, r, f.page, line, "")
+		c.answer(w, r, f.Page, line, "")
 		return
 	}
 	if errors.Is(err, cache.ErrClosed) {
-		c.forItself(x.next, w, r, x.t, byClosing)
+		c.forItself(x.next, w, r, x.t, reason.Closing)
 		return
 	}
 	if errors.Is(err, cache.ErrLoadTimeout) && r.Context().Err() == nil {
-		c.memory.add(x.at(), c.now())
-		c.forItself(x.next, w, r, x.t, bySlow)
+		c.k.Memory.Add(x.At(), c.k.Now())
+		c.forItself(x.next, w, r, x.t, reason.Slow)
 		return
 	}
-	c.stats.refuse(byFailure)
+	c.k.Stats.Refuse(reason.Failure)
 	if r.Context().Err() == nil {
-		c.warn(r.Context(), "no response", err)
+		c.k.Warn(r.Context(), "no response", err)
 	}
 	status := http.StatusServiceUnavailable
-	if x.strict.Load() {
+	if x.Strict.Load() {
 		status = http.StatusGatewayTimeout // RFC 9111 §5.2.2.2
 	}
 	unavailable(w, status)
-}
-
-// cause returns the error inside the library's error, which names the key.
-func cause(err error) error {
-	if e, ok := errors.AsType[*cache.Error](err); ok {
-		return e.Err
-	}
-	return err
-}
-
-// repanic returns what to panic with after a handler panicked. For http.ErrAbortHandler and for
-// Goexit it is http.ErrAbortHandler, otherwise an error with the handler's own stack.
-func repanic(err error) any {
-	p, ok := errors.AsType[*cache.PanicError](err)
-	if !ok || errors.Is(p, http.ErrAbortHandler) {
-		return http.ErrAbortHandler
-	}
-	return p
 }
 
 // unavailable answers when there is no response: the handler did not answer in time, or too many
@@ -96,13 +61,4 @@ func unavailable(w http.ResponseWriter, status int) {
 	h.Set("Cache-Control", "no-store")
 	h.Set("Retry-After", "1")
 	http.Error(w, http.StatusText(status), status)
-}
-
-// logPanic logs a panic that no client notices.
-func (k *core) logPanic(p *cache.PanicError) {
-	if p == nil || errors.Is(p, http.ErrAbortHandler) {
-		return
-	}
-	// Log the stack, but not the panic value: it may hold data.
-	k.logger.Error("httpcache: a handler panicked, and an older page is served", "stack", string(p.Stack))
 }

@@ -3,93 +3,88 @@ package httpcache
 import (
 	"context"
 	"net/http"
+	"slices"
 
-	"github.com/twofold-go/twofold/cache"
-	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/address"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/exchange"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/page"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/reason"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/record"
 )
 
 // handling is an exchange whose source is a handler.
 type handling struct {
-	exchange
+	exchange.Exchange
 	c     *Cache
 	next  http.Handler
-	t     target
+	t     address.Target
 	req   http.Request // made by bare for Pages
 	plain plainContext
 }
 
-func (c *Cache) handling(next http.Handler, w http.ResponseWriter, r *http.Request, t target) *handling {
+func (c *Cache) handling(next http.Handler, w http.ResponseWriter, r *http.Request, t address.Target) *handling {
 	x := &handling{c: c, next: next, t: t}
-	x.source, x.client = x, client{ctx: r.Context(), w: w}
-	x.reading = reading{k: &c.core, ctx: r.Context(), id: t.key, h: r.Header, w: t.w}
+	x.Source, x.Client = x, record.Client{Ctx: r.Context(), Writer: w}
+	x.Reading = exchange.Reading{Core: &c.k, Ctx: r.Context(), ID: t.Key, Header: r.Header, Wants: t.Wants}
 	if c.cfg.pages() {
 		x.req = bare(r)
 		x.plain = plainContext{r.Context()}
-		x.ctx = &x.plain
+		x.Ctx = &x.plain
 	} else {
 		x.req = *r
 	}
 	if r.Method == http.MethodHead {
-		x.client.w = nil // a HEAD has no body
+		x.Client.Writer = nil // a HEAD has no body
 	}
 	return x
 }
 
-func (x *handling) begin(_ context.Context, old previous, _ bool) (leave bool, err error) {
-	return old.leave, nil
-}
-
-func (x *handling) request(n *run, bare bool) (r *http.Request) {
-	n.rec.c, n.rec.header = x.c, make(http.Header)
-	if x.c.cfg.pages() {
-		r = x.c.request(&x.t, x.req.Clone(n.ctx))
-	} else {
-		r, n.own = x.shown(n.ctx, bare)
-		n.flushes = true
-		n.parts = x.t.saw.Any(rules.SawRange | rules.SawIfMatch | rules.SawIfNoneMatch)
+// turned returns the exchange of the variant of our client, after the page p of the URL proved to be for
+// others, or the reason why there is none.
+func (x *handling) turned(w http.ResponseWriter, r *http.Request, p *page.Page) (y *handling, why reason.Reason) {
+	y = x.c.handling(x.next, w, r, x.t)
+	if x.Variant != nil || !y.Turn(p) {
+		return nil, reason.Vary
 	}
-	n.req, r.Header = r.Header, r.Header.Clone() // the handler may change its header
-	return r
+	return y, reason.None
 }
 
-func (x *handling) serve(n *run, r *http.Request) error {
-	x.next.ServeHTTP(&n.rec, r)
+// asked counts a request for which the handler ran.
+func (x *handling) asked(format string) {
+	n := x.c.k.Stats.Of(format)
+	if x.Led.Load() {
+		n.Misses.Add(1)
+	} else {
+		n.Coalesced.Add(1)
+	}
+}
+
+// bare returns a copy of r without the parts that request replaces, and without the other parts
+// that say something about the client. Values that routers have set remain.
+func bare(r *http.Request) http.Request {
+	c := *r
+	c.URL, c.Header, c.Body, c.GetBody, c.Trailer, c.TLS = nil, nil, nil, nil, nil, nil
+	c.ContentLength, c.TransferEncoding, c.Close = 0, nil, false
+	c.Form, c.PostForm, c.MultipartForm, c.Response = nil, nil, nil, nil
+	return c
+}
+
+// contextKeys are the keys of context values that every handler may see.
+var contextKeys = []any{http.ServerContextKey, http.LocalAddrContextKey}
+
+// plainContext is a client's context without the values of outer handlers. Such a value may be
+// about the client, and the rendering is for everybody.
+type plainContext struct{ context.Context }
+
+// Value returns the values of the known keys only.
+func (c *plainContext) Value(key any) any {
+	if slices.Contains(contextKeys, key) {
+		return c.Context.Value(key)
+	}
 	return nil
 }
 
-func (x *handling) judge(n *run) verdict {
-	if x.c.cfg.pages() {
-		return x.c.judge(&x.t, n.msg.status, n.msg.h)
-	}
-	return x.weigh(&n.msg, n.old, n.prev != nil)
-}
-
-func (x *handling) page(n *run, h http.Header, body []byte) *page {
-	p := x.c.pageOf(n.msg.status, h, body, n.made)
-	if x.c.cfg.pages() {
-		return p
-	}
-	v := &n.rec.verdict
-	p.Vary = choices(n.req, v.names, false)
-	p.dated(n.msg.received, &v.life)
-	if query := x.req.URL.RawQuery; query != "" && v.fate == store {
-		n.shows = p.shows(unkeyed(query, x.c.cfg.keeps(x.t.path)))
-	}
-	return p
-}
-
-func (x *handling) keeps(f *cache.Fill, n *run) (tags []string) {
-	c := x.c
-	if !c.until {
-		keep := c.keep
-		if !n.page.validated() {
-			keep = 0 // it cannot be revalidated
-		}
-		c.lives(f, n.page, keep)
-	} else if d, _ := rules.ParseCacheControl(n.rec.sent["Cache-Control"]); d.Has("must-revalidate") || d.Has("proxy-revalidate") {
-		f.SetStale(0)
-		f.SetStaleIfError(0)
-	}
-	n.tags = [...]string{c.pathTag(x.t.path), c.siteTag(x.t.host, x.t.path)}
-	return n.tags[:]
+// AfterFunc saves package context a goroutine for each derived context.
+func (c *plainContext) AfterFunc(f func()) (stop func() bool) {
+	return context.AfterFunc(c.Context, f)
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/twofold-go/twofold/cache/httpcache/internal/address"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 )
 
@@ -31,7 +32,7 @@ func (c *Cache) hides(name string) bool {
 func (x *handling) shown(ctx context.Context, bare bool) (r *http.Request, mine bool) {
 	req := x.req
 	req.Header = nil
-	r, mine = req.Clone(ctx), !x.t.allowed
+	r, mine = req.Clone(ctx), !x.t.Allowed
 	r.Method, r.Body = http.MethodGet, http.NoBody
 	r.Form, r.PostForm, r.MultipartForm = nil, nil, nil // of a query that may not be in the key
 	r.Header = make(http.Header, len(x.req.Header))
@@ -42,7 +43,7 @@ func (x *handling) shown(ctx context.Context, bare bool) (r *http.Request, mine 
 	}
 	x.forward(r.Header)
 	x.wearKey(r.Header)
-	if x.t.allowed { // asked once: the request's context may be over by now
+	if x.t.Allowed { // asked once: the request's context may be over by now
 		if r.TLS != nil && len(r.TLS.PeerCertificates) > 0 {
 			state := *r.TLS // the client's request has the same pointer
 			state.PeerCertificates, state.VerifiedChains = nil, nil
@@ -50,7 +51,7 @@ func (x *handling) shown(ctx context.Context, bare bool) (r *http.Request, mine 
 		}
 	}
 	if bare {
-		if query := cutQuery(r.URL.RawQuery, x.c.cfg.keeps(x.t.path)); query != r.URL.RawQuery {
+		if query := address.CutQuery(r.URL.RawQuery, x.c.cfg.keeps(x.t.Path)); query != r.URL.RawQuery {
 			r.URL.RawQuery, r.URL.ForceQuery = query, false
 		}
 	}
@@ -65,7 +66,7 @@ func (x *handling) drops(name string) bool {
 	case slices.Contains(conditions, name),
 		name == "Accept-Encoding" && len(cfg.Encodings) > 0,
 		name == "Cookie" && cfg.IgnoreCookie != nil, // else a cookie is a credential
-		x.t.allowed && slices.Contains(cfg.Credentials, name):
+		x.t.Allowed && slices.Contains(cfg.Credentials, name):
 		return true
 	}
 	return x.c.hides(name)
@@ -79,20 +80,20 @@ func (x *handling) forward(h http.Header) {
 			h[name] = []string{value}
 		}
 	}
-	tell("X-Forwarded-Proto", strings.TrimSuffix(scheme(x.t.secure), "//"))
-	tell("X-Forwarded-Host", x.t.host)
+	tell("X-Forwarded-Proto", strings.TrimSuffix(address.Scheme(x.t.Secure), "//"))
+	tell("X-Forwarded-Host", x.t.Host)
 }
 
 // wearKey gives the headers of Config.Vary the values that are in the key. Hidden ones stay
 // hidden.
 func (x *handling) wearKey(h http.Header) {
 	for i, rule := range x.c.cfg.Vary {
-		if rule.On != nil && !rule.On(x.t.path) || x.c.hides(rule.Header) {
+		if rule.On != nil && !rule.On(x.t.Path) || x.c.hides(rule.Header) {
 			continue
 		}
 		delete(h, rule.Header)
-		if x.t.vary != nil && x.t.vary[i] != "" {
-			h[rule.Header] = []string{x.t.vary[i]}
+		if x.t.Vary != nil && x.t.Vary[i] != "" {
+			h[rule.Header] = []string{x.t.Vary[i]}
 		}
 	}
 }
@@ -103,39 +104,11 @@ func (x *handling) align(r *http.Request) {
 	path, line, asked := strings.Cut(r.RequestURI, "?")
 	switch {
 	case r.RequestURI == "": // from no server
-		r.RequestURI = x.t.line()
+		r.RequestURI = x.t.Line()
 	case asked && line == query || !asked && query == "":
 	case query == "":
 		r.RequestURI = path
 	default:
 		r.RequestURI = path + "?" + query
 	}
-}
-
-// line returns the target of a request line.
-func (t *target) line() string {
-	line := t.escaped
-	if t.at != "" {
-		line = t.at
-	}
-	if t.query != "" {
-		line += "?" + t.query
-	}
-	return line
-}
-
-// ignores reports whether all cookies of a request are ignored.
-func (c *Config) ignores(r *http.Request) bool {
-	if c.IgnoreCookie == nil {
-		return false
-	}
-	for _, line := range r.Header["Cookie"] {
-		for pair := range strings.SplitSeq(line, ";") {
-			name, _, _ := strings.Cut(strings.TrimSpace(pair), "=")
-			if name != "" && !c.IgnoreCookie(name) {
-				return false
-			}
-		}
-	}
-	return true
 }

@@ -4,25 +4,27 @@ import (
 	"crypto/tls"
 	"net/http"
 	"net/url"
+
+	"github.com/twofold-go/twofold/cache/httpcache/internal/address"
 )
 
 // request turns r, a copy made by bare, into the request for a handler that renders for
 // everybody. It holds nothing of the client except what is in the key.
-func (c *Cache) request(t *target, r *http.Request) *http.Request {
-	u := &url.URL{Path: t.path, RawQuery: t.query}
-	if u.EscapedPath() != t.escaped {
-		u.RawPath = t.escaped
+func (c *Cache) request(t *address.Target, r *http.Request) *http.Request {
+	u := &url.URL{Path: t.Path, RawQuery: t.Query}
+	if u.EscapedPath() != t.Escaped {
+		u.RawPath = t.Escaped
 	}
-	r.Method, r.URL, r.RequestURI, r.Host = http.MethodGet, u, t.line(), t.host
+	r.Method, r.URL, r.RequestURI, r.Host = http.MethodGet, u, t.Line(), t.Host
 	r.Proto, r.ProtoMajor, r.ProtoMinor = "HTTP/1.1", 1, 1
 	r.RemoteAddr = "0.0.0.0:0" // must parse, and belongs to no client
-	r.Header, r.Body = make(http.Header, len(t.vary)), http.NoBody
-	for i, v := range t.vary {
+	r.Header, r.Body = make(http.Header, len(t.Vary)), http.NoBody
+	for i, v := range t.Vary {
 		if v != "" {
 			r.Header[c.cfg.Vary[i].Header] = []string{v}
 		}
 	}
-	if t.secure {
+	if t.Secure {
 		r.TLS = tlsWithoutClient()
 	}
 	return r
@@ -31,16 +33,6 @@ func (c *Cache) request(t *target, r *http.Request) *http.Request {
 // tlsWithoutClient tells handlers only that there was TLS.
 func tlsWithoutClient() *tls.ConnectionState {
 	return &tls.ConnectionState{Version: tls.VersionTLS13, HandshakeComplete: true}
-}
-
-// bare returns a copy of r without the parts that request replaces, and without the other parts
-// that say something about the client. Values that routers have set remain.
-func bare(r *http.Request) http.Request {
-	c := *r
-	c.URL, c.Header, c.Body, c.GetBody, c.Trailer, c.TLS = nil, nil, nil, nil, nil, nil
-	c.ContentLength, c.TransferEncoding, c.Close = 0, nil, false
-	c.Form, c.PostForm, c.MultipartForm, c.Response = nil, nil, nil, nil
-	return c
 }
 
 // schemeKey is the context key for the scheme in requests that Cache.Request returns. The value

@@ -4,88 +4,92 @@ import (
 	"net/http"
 
 	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/address"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/exchange"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/page"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/reason"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 )
 
 func (c *Cache) serve(next http.Handler, w http.ResponseWriter, r *http.Request) {
 	t, why := c.target(r)
 	switch {
-	case why != none && !c.cfg.Off && onlyIfCached(r, why):
+	case why != reason.None && !c.cfg.Off && onlyIfCached(r, why):
 		c.notHere(w)
-	case why != none:
-		c.stats.bypass(why)
+	case why != reason.None:
+		c.k.Stats.Bypass(why)
 		line := ""
 		if !c.cfg.Off {
-			line = c.lines.passed(why)
+			line = c.k.Lines.Passed(why)
 		}
 		c.past(next, w, r, line)
 	case c.cfg.Off:
-		c.stats.bypass(byOff)
+		c.k.Stats.Bypass(reason.Off)
 		c.alone(next, w, r, t, "")
-	case t.w.NoStore, t.w.OnlyIfCached, r.Method == http.MethodHead && !c.cfg.pages(), !c.cfg.pages() && t.demands:
+	case t.Wants.NoStore, t.Wants.OnlyIfCached, r.Method == http.MethodHead && !c.cfg.pages(), !c.cfg.pages() && t.Demands:
 		c.asItIs(next, w, r, t)
 	default:
-		now := c.now().UnixMilli()
+		now := c.k.Now().UnixMilli()
 		x := c.reading(r, &t)
-		res, ok := x.find(hereOnly)
+		res, ok := x.Find(exchange.HereOnly)
 		if ok && !res.Stale && !c.loadsAtHits(now/1000) {
 			c.served(w, r, &x, res, &t, now)
 			return
 		}
-		c.through(next, w, r, t, x.v, ok)
+		c.through(next, w, r, t, x.Variant, ok)
 	}
 }
 
 // asItIs answers a client whose request must not store a page or render for everybody. The client
 // may get a stored page.
-func (c *Cache) asItIs(next http.Handler, w http.ResponseWriter, r *http.Request, t target) {
-	if c.fromStore(w, r, t, freshOnly, c.now().UnixMilli()) {
+func (c *Cache) asItIs(next http.Handler, w http.ResponseWriter, r *http.Request, t address.Target) {
+	if c.fromStore(w, r, t, exchange.FreshOnly, c.k.Now().UnixMilli()) {
 		return
 	}
 	switch {
-	case t.w.OnlyIfCached:
+	case t.Wants.OnlyIfCached:
 		c.notHere(w)
-	case t.w.NoStore:
-		c.forItself(next, w, r, t, byRequestNoStore)
+	case t.Wants.NoStore:
+		c.forItself(next, w, r, t, reason.RequestNoStore)
 	case r.Method == http.MethodGet && rules.Has(r.Header, "Range"):
-		c.forItself(next, w, r, t, byRange) // the body may be too long to store
+		c.forItself(next, w, r, t, reason.Range) // the body may be too long to store
 	case r.Method == http.MethodGet:
-		c.forItself(next, w, r, t, byPrecondition)
+		c.forItself(next, w, r, t, reason.Precondition)
 	default:
-		c.forItself(next, w, r, t, byHead)
+		c.forItself(next, w, r, t, reason.Head)
 	}
 }
 
 // fromStore answers from a stored page, if one does. It refreshes nothing.
-func (c *Cache) fromStore(w http.ResponseWriter, r *http.Request, t target, opts []cache.Option, now int64) bool {
+func (c *Cache) fromStore(w http.ResponseWriter, r *http.Request, t address.Target, opts []cache.Option, now int64) bool {
 	x := c.reading(r, &t)
-	res, ok := x.find(opts)
+	res, ok := x.Find(opts)
 	if ok {
 		c.served(w, r, &x, res, &t, now)
 	}
 	return ok
 }
 
-func (c *Cache) reading(r *http.Request, t *target) reading {
-	return reading{k: &c.core, ctx: r.Context(), id: t.key, h: r.Header, w: t.w}
+func (c *Cache) reading(r *http.Request, t *address.Target) exchange.Reading {
+	return exchange.Reading{Core: &c.k, Ctx: r.Context(), ID: t.Key, Header: r.Header, Wants: t.Wants}
 }
 
 // served answers by a stored page.
-func (c *Cache) served(w http.ResponseWriter, r *http.Request, x *reading, res cache.Result[*page], t *target, now int64) {
-	line, age := x.hit(res.Value, res.Stale, now)
+func (c *Cache) served(w http.ResponseWriter, r *http.Request, x *exchange.Reading, res cache.Result[*page.Page], t *address.Target, now int64) {
+	line, age := x.Hit(res.Value, res.Stale, now)
 	p, e := c.known(res.Value, r.Header)
 	if e != nil {
 		y := c.handling(nil, w, r, *t)
-		y.v = x.v
+		y.Variant = x.Variant
 		p = y.inCoding(res, r)
 	}
-	c.send(w, r, p, line, age, t.saw)
+	c.send(w, r, p, line, age, t.Saw)
 }
 
 // onlyIfCached reports whether a request that bypasses the cache must not reach the handler. A
 // request that Config.Bypass names is none of the cache's business.
-func onlyIfCached(r *http.Request, why reason) bool {
-	if why == byMethod || why == byProgram || !rules.Has(r.Header, "Cache-Control") {
+func onlyIfCached(r *http.Request, why reason.Reason) bool {
+	if why == reason.Method || why == reason.Program || !rules.Has(r.Header, "Cache-Control") {
 		return false
 	}
 	d, _ := rules.ParseCacheControl(r.Header["Cache-Control"])
@@ -94,107 +98,84 @@ func onlyIfCached(r *http.Request, why reason) bool {
 
 // notHere answers only-if-cached (RFC 9111 §5.2.1.7).
 func (c *Cache) notHere(w http.ResponseWriter) {
-	c.stats.bypass(byCondition)
-	w.Header().Add("Cache-Status", c.lines.passed(byCondition))
+	c.k.Stats.Bypass(reason.Condition)
+	w.Header().Add("Cache-Status", c.k.Lines.Passed(reason.Condition))
 	unavailable(w, http.StatusGatewayTimeout)
-}
-
-// forItself renders for one client only, and counts the reason.
-func (c *Cache) forItself(next http.Handler, w http.ResponseWriter, r *http.Request, t target, why reason) {
-	c.stats.bypass(why)
-	c.alone(next, w, r, t, c.lines.passed(why))
 }
 
 // through answers through the cache. If the stored page is a variant for other clients, its Vary
 // names lead to this client's variant. A look led to v, and may have found a page that is not fresh.
-func (c *Cache) through(next http.Handler, w http.ResponseWriter, r *http.Request, t target, v *variant, found bool) {
+func (c *Cache) through(next http.Handler, w http.ResponseWriter, r *http.Request, t address.Target, v *address.Variant, found bool) {
 	x := c.handling(next, w, r, t)
-	x.v = v
+	x.Variant = v
 	if found {
-		x.client.w = nil // it has a page, so a load is a refresh
+		x.Client.Writer = nil // it has a page, so a load is a refresh
 	}
 	for {
 		p, done := x.try(w, r)
 		if done {
 			return
 		}
-		var why reason
-		if x, why = x.turned(w, r, p); why != none {
+		var why reason.Reason
+		if x, why = x.turned(w, r, p); why != reason.None {
 			c.forItself(next, w, r, t, why)
 			return
 		}
 	}
 }
 
-// turned returns the exchange of the variant of our client, after the page p of the URL proved to be for
-// others, or the reason why there is none.
-func (x *handling) turned(w http.ResponseWriter, r *http.Request, p *page) (y *handling, why reason) {
-	y = x.c.handling(x.next, w, r, x.t)
-	if x.v != nil || !y.turn(p) {
-		return nil, byVary
-	}
-	return y, none
-}
-
 // try answers from the entry of x, or by a load of it. It reports false for a page that is for
 // other clients.
-func (x *handling) try(w http.ResponseWriter, r *http.Request) (p *page, done bool) {
+func (x *handling) try(w http.ResponseWriter, r *http.Request) (p *page.Page, done bool) {
 	c := x.c
-	if c.memory.has(x.at(), c.now) {
-		if !c.fromStore(w, r, x.t, nil, c.now().UnixMilli()) {
-			c.forItself(x.next, w, r, x.t, byMemory)
+	if c.k.Memory.Has(x.At(), c.k.Now) {
+		if !c.fromStore(w, r, x.t, nil, c.k.Now().UnixMilli()) {
+			c.forItself(x.next, w, r, x.t, reason.Memory)
 		}
 		return nil, true
 	}
-	res, err := x.outlast(x.fetch())
-	if x.client.leave() {
+	res, err := x.Outlast(x.fetch())
+	if x.Client.Leave() {
 		x.asked("other")
 		return nil, true
 	}
-	res, why, err := x.result(res, err)
+	res, why, err := x.Result(res, err)
 	p = res.Value
 	switch {
 	case err != nil:
 		x.failedWith(w, r, err)
-	case why != none:
+	case why != reason.None:
 		c.refusedTo(x, w, r, why)
-	case !c.selects(p, x.h):
+	case !p.Selects(x.Header, c.k.Hashed):
 		return p, false
-	case !x.led.Load() && res.Source == cache.Load && c.spent(p):
-		c.refusedTo(x, w, r, byCondition)
+	case !x.Led.Load() && res.Source == cache.Load && c.spent(p):
+		c.refusedTo(x, w, r, reason.Condition)
 	default:
-		line, age := x.account(res, c.now().UnixMilli())
-		c.logPanic(x.fault.Load())
-		x.addCookies(w.Header(), res.Source)
+		line, age := x.Account(res, c.k.Now().UnixMilli())
+		c.k.LogPanic(x.Fault.Load())
+		x.AddCookies(w.Header(), res.Source)
 		c.answer(w, r, x.inCoding(res, r), line, age)
 	}
 	return p, true
 }
 
 // spent reports whether a new page is unusable for all clients except the one that loaded it.
-func (c *Cache) spent(p *page) bool {
-	return !c.cfg.pages() && (p.Asks || c.age(p, c.now().UnixMilli())*1000 >= p.Fresh+p.Stale)
+func (c *Cache) spent(p *page.Page) bool {
+	return !c.cfg.pages() && (p.Asks || c.k.Age(p, c.k.Now().UnixMilli())*1000 >= p.Fresh+p.Stale)
 }
 
 // fetch reads through the cache. If the read panics, no handler may take over the client.
-func (x *handling) fetch() (res cache.Result[*page], err error) {
+func (x *handling) fetch() (res cache.Result[*page.Page], err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			x.client.leave()
+			x.Client.Leave()
 			panic(p)
 		}
 	}()
-	res, err = x.c.pages.Fetch(x.ctx, x.at(), x.load)
-	x.found.Store(res.Value)
+	res, err = x.c.k.Pages.Fetch(x.Ctx, x.At(), x.Load)
+	x.Found.Store(res.Value)
 	return res, err
 }
 
-// asked counts a request for which the handler ran.
-func (x *handling) asked(format string) {
-	n := x.c.stats.of(format)
-	if x.led.Load() {
-		n.misses.Add(1)
-	} else {
-		n.coalesced.Add(1)
-	}
-}
+// ServeHTTP answers from the cache, or calls the handler.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.c.serve(h.next, w, r) }

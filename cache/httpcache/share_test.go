@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -212,29 +211,6 @@ func TestRenewedPagesInherit(t *testing.T) {
 		s.invalidate(t, "post:1")
 		if a := s.get(t, "/"); a.body != "body 3" {
 			t.Errorf("after the invalidation: %v", a)
-		}
-	})
-}
-
-// A page that a 304 has made private reaches only the client whose request the 304 answered.
-func TestRenewedAsPrivate(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g := newGate()
-		o := &origin{script: [][]string{{"Cache-Control", "max-age=10", "Etag", `"a"`}, {"Cache-Control", "private, max-age=9", "Etag", `"a"`, ":status", "304"}, {"Cache-Control", "private"}}}
-		s := proxied(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if o.asked() > 0 {
-				g.pass()
-			}
-			o.ServeHTTP(w, r)
-		}), httpcache.Config{})
-		s.get(t, "/")
-		sleep(t, "11s")
-		var bodies []string
-		for _, a := range crowd(t, s, 3, func() { close(g.open) }, func(int) *http.Request { return request(t, http.MethodGet, "/") }) {
-			bodies = append(bodies, a.body)
-		}
-		if slices.Sort(bodies); !slices.Equal(bodies, []string{"body 1", "body 3", "body 4"}) {
-			t.Errorf("three clients got %q", bodies)
 		}
 	})
 }

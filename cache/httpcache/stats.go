@@ -1,10 +1,7 @@
 package httpcache
 
 import (
-	"net/http"
-	"slices"
-	"strings"
-	"sync/atomic"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/exchange"
 )
 
 // Counts are numbers of requests, except for Stored and Bytes. Each request that may use the
@@ -38,17 +35,6 @@ type Stats struct {
 	Refused map[string]int64
 }
 
-type counts struct {
-	hits, stale, misses, coalesced, notModified, stored, bytes atomic.Int64
-}
-
-func (c *counts) read() Counts {
-	return Counts{
-		Hits: c.hits.Load(), Stale: c.stale.Load(), Misses: c.misses.Load(), Coalesced: c.coalesced.Load(),
-		NotModified: c.notModified.Load(), Stored: c.stored.Load(), Bytes: c.bytes.Load(),
-	}
-}
-
 func (c *Counts) add(o Counts) {
 	c.Hits += o.Hits
 	c.Stale += o.Stale
@@ -59,70 +45,26 @@ func (c *Counts) add(o Counts) {
 	c.Bytes += o.Bytes
 }
 
-// counters have a fixed size.
-type counters struct {
-	bypassed, refused [reasons]atomic.Int64
-	pendingWrites     atomic.Int64
-	formats           [len(formats)]counts
-}
-
-func (c *counters) bypass(why reason) { c.bypassed[why].Add(1) }
-
-func (c *counters) refuse(why reason) { c.refused[why].Add(1) }
-
-// of returns the counts of a format.
-func (c *counters) of(format string) *counts {
-	return &c.formats[max(slices.Index(formats[:], format), 0)]
-}
-
-// Stats returns the numbers so far. They are read one by one, not in one snapshot.
-func (c *Cache) Stats() Stats { return c.stats.read() }
-
-func (c *counters) read() Stats {
+func statsOf(c *exchange.Counters) Stats {
 	s := Stats{Formats: map[string]Counts{}, Bypass: map[string]int64{}, Refused: map[string]int64{}}
-	for i, name := range formats {
-		if n := c.formats[i].read(); n != (Counts{}) {
-			s.Formats[name] = n
-			s.add(n)
+	c.ByFormat(func(format string, n exchange.Numbers) {
+		s.Formats[format] = Counts(n)
+		s.add(Counts(n))
+	})
+	s.PendingWrites = c.PendingWrites.Load()
+	c.ByReason(func(why string, bypassed, refused int64) {
+		if bypassed > 0 {
+			s.Bypass[why] = bypassed
 		}
-	}
-	s.PendingWrites = c.pendingWrites.Load()
-	for r := none + 1; r < reasons; r++ {
-		if n := c.bypassed[r].Load(); n > 0 {
-			s.Bypass[r.String()] = n
+		if refused > 0 {
+			s.Refused[why] = refused
 		}
-		if n := c.refused[r].Load(); n > 0 {
-			s.Refused[r.String()] = n
-		}
-	}
+	})
 	return s
 }
 
-// formats are the results of formatOf. The first one stands for all others.
-var formats = [...]string{"other", "html", "json", "jsonfeed", "rss", "atom", "xml", "css", "js", "text"}
+// Stats returns the numbers so far. They are read one by one, not in one snapshot.
+func (c *Cache) Stats() Stats { return statsOf(&c.k.Stats) }
 
-// formatOf names a response by its Content-Type.
-func formatOf(h http.Header) string {
-	kind, _, _ := strings.Cut(h.Get("Content-Type"), ";")
-	switch strings.ToLower(strings.TrimSpace(kind)) {
-	case "text/html", "application/xhtml+xml":
-		return "html"
-	case "application/json", "application/problem+json":
-		return "json"
-	case "application/feed+json":
-		return "jsonfeed"
-	case "application/rss+xml":
-		return "rss"
-	case "application/atom+xml":
-		return "atom"
-	case "text/xml", "application/xml":
-		return "xml"
-	case "text/css":
-		return "css"
-	case "text/javascript", "application/javascript":
-		return "js"
-	case "text/plain":
-		return "text"
-	}
-	return "other"
-}
+// Stats returns the numbers so far. They are read one by one, not in one snapshot.
+func (t *Transport) Stats() Stats { return statsOf(&t.k.Stats) }

@@ -2,93 +2,77 @@ package httpcache
 
 import (
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 
 	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/address"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/reason"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 )
 
-// target is everything in a request that a response for everybody may depend on. All of it is in
-// the key.
-type target struct {
-	key     string // the id of the entry, before key.Text
-	secure  bool   // the scheme is https
-	host    string // in lower case
-	path    string // decoded, as routers see it
-	escaped string // the path as it was escaped
-	at      string // the escaped path of the request line, if an outer handler rewrote it
-	query   string // normalised
-	vary    []string
-	saw     rules.Seen    // what is in the header
-	w       rules.Request // what the client requires
-	demands bool          // it asks for a part of a page, or sets an unusual condition
-	allowed bool          // it has credentials, and AllowAuthorized allowed them
-}
-
 // target returns the target of r, or the reason why r bypasses the cache.
-func (c *Cache) target(r *http.Request) (t target, why reason) {
+func (c *Cache) target(r *http.Request) (t address.Target, why reason.Reason) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
-		return t, byMethod
+		return t, reason.Method
 	}
-	if why := c.personal(r, &t); why != none {
+	if why := c.personal(r, &t); why != reason.None {
 		return t, why
 	}
-	if t.host = strings.ToLower(r.Host); !c.serves(t.host) {
-		return t, byHost
+	if t.Host = strings.ToLower(r.Host); !c.serves(t.Host) {
+		return t, reason.Host
 	}
-	if !t.locate(r) {
-		return t, byPath
+	if !t.Locate(r) {
+		return t, reason.Path
 	}
 	if r.URL.RawQuery != "" {
 		var ok bool
-		if t.query, ok = normalize(r.URL.RawQuery, c.cfg.keeps(t.path)); !ok {
-			return t, byQuery
+		if t.Query, ok = address.Normalize(r.URL.RawQuery, c.cfg.keeps(t.Path)); !ok {
+			return t, reason.Query
 		}
 	}
-	t.secure = c.secure(r)
-	t.demands = t.saw.Any(rules.SawRange | rules.SawIfMatch)
-	t.w = t.saw.Request(r.Header)
-	t.w.NoCache, t.w.MaxAge, t.w.MinFresh, t.w.MaxStale = false, -1, -1, -1 // any client could make the handler work
-	t.key, t.vary = c.spell(&t, r.Header)
-	if !c.fits(t.key, 0) {
-		return t, byKeyLength
+	t.Secure = c.secure(r)
+	t.Demands = t.Saw.Any(rules.SawRange | rules.SawIfMatch)
+	t.Wants = t.Saw.Request(r.Header)
+	t.Wants.NoCache, t.Wants.MaxAge, t.Wants.MinFresh, t.Wants.MaxStale = false, -1, -1, -1 // any client could make the handler work
+	t.Key, t.Vary = t.Spell(c.varied, r.Header)
+	if !c.k.Fits(t.Key, 0) {
+		return t, reason.KeyLength
 	}
-	return t, none
+	return t, reason.None
 }
 
 // personal returns the reason why a request must be answered for its client alone, or none.
-func (c *Cache) personal(r *http.Request, t *target) reason {
+func (c *Cache) personal(r *http.Request, t *address.Target) reason.Reason {
 	h := r.Header
-	t.saw = rules.Look(h)
+	t.Saw = rules.Look(h)
 	switch {
 	case cache.Filling(r.Context()) != nil:
-		return byNesting // it is part of another load, which records its dependencies
+		return reason.Nesting // it is part of another load, which records its dependencies
 	case c.cfg.Bypass != nil && c.cfg.Bypass(r):
-		return byProgram
-	case t.saw.Any(rules.SawUpgrade):
-		return byUpgrade
+		return reason.Program
+	case t.Saw.Any(rules.SawUpgrade):
+		return reason.Upgrade
 	}
-	if t.saw.Any(rules.SawConnection) {
+	if t.Saw.Any(rules.SawConnection) {
 		if rules.Lists(h["Connection"], "upgrade") {
-			return byUpgrade
+			return reason.Upgrade
 		}
 		if drops(h) {
-			return byConnection
+			return reason.Connection
 		}
 	}
 	switch {
 	case r.ContentLength != 0 || len(r.TransferEncoding) > 0:
-		return byBody
-	case t.saw.Any(rules.SawStream) && (rules.Has(h, "Last-Event-Id") || rules.Lists(h["Accept"], "text/event-stream")):
-		return byStream
+		return reason.Body
+	case t.Saw.Any(rules.SawStream) && (rules.Has(h, "Last-Event-Id") || rules.Lists(h["Accept"], "text/event-stream")):
+		return reason.Stream
 	}
-	t.allowed = c.cfg.AllowAuthorized != nil && c.bears(r) && c.cfg.AllowAuthorized(r)
-	if !t.allowed && c.hasCredentials(r, t.saw) {
-		return byCredentials
+	t.Allowed = c.cfg.AllowAuthorized != nil && c.bears(r) && c.cfg.AllowAuthorized(r)
+	if !t.Allowed && c.hasCredentials(r, t.Saw) {
+		return reason.Credentials
 	}
-	return none
+	return reason.None
 }
 
 // drops reports whether a request's Connection names another header of the request. A proxy
@@ -131,108 +115,5 @@ func (c *Cache) serves(host string) bool {
 	if len(c.cfg.Hosts) > 0 {
 		return slices.Contains(c.cfg.Hosts, host)
 	}
-	return isHost(host)
-}
-
-// locate reads the path of the request. It reports false for a target that two programs might
-// read differently: another form than a path (RFC 9112 §3.2), or dot segments or empty ones,
-// escaped or not.
-func (t *target) locate(r *http.Request) bool {
-	u := r.URL
-	if u.Host != "" || u.Scheme != "" || u.Opaque != "" || u.User != nil || !isClean(u.Path) {
-		return false
-	}
-	t.path, t.escaped = u.Path, u.EscapedPath()
-	// An outer handler may have cut off a prefix or replaced the path. Two requests are the same
-	// only if both paths are the same.
-	if rest, ok := strings.CutPrefix(r.RequestURI, t.escaped); ok && (rest == "" || rest[0] == '?') || r.RequestURI == "" {
-		return true
-	}
-	line, err := url.ParseRequestURI(r.RequestURI)
-	if err != nil || line.Host != "" || !isClean(line.Path) {
-		return false
-	}
-	if at := line.EscapedPath(); at != t.escaped {
-		t.at = at
-	}
-	return true
-}
-
-// spell returns the key, and the values of the headers in it, in the order of Config.Vary. No
-// part contains a separator: "|" and "?" are escaped in paths, "|" in queries and values, and
-// hosts have no "/".
-func (c *Cache) spell(t *target, h http.Header) (id string, vary []string) {
-	var b strings.Builder
-	b.Grow(len("https//") + len(t.host) + len(t.escaped) + len(t.query) + 1)
-	b.WriteString(scheme(t.secure))
-	b.WriteString(t.host)
-	b.WriteString(t.escaped)
-	if t.query != "" {
-		b.WriteByte('?')
-		b.WriteString(t.query)
-	}
-	if t.at != "" {
-		b.WriteString("|@=")
-		b.WriteString(t.at)
-	}
-	for i, rule := range c.cfg.Vary {
-		if rule.On != nil && !rule.On(t.path) {
-			continue
-		}
-		if v := rule.Normalize(rules.Joined(h[rule.Header])); v != "" {
-			if vary == nil {
-				vary = make([]string, len(c.cfg.Vary))
-			}
-			vary[i] = v
-			b.WriteByte('|')
-			b.WriteString(strings.ToLower(rule.Header))
-			b.WriteByte('=')
-			b.WriteString(url.QueryEscape(v))
-		}
-	}
-	return readable(b.String()), vary
-}
-
-// readable writes "^" for "%", which the library would escape again. A URL has no "^" of its own.
-func readable(id string) string { return strings.ReplaceAll(id, "%", "^") }
-
-// scheme returns the beginning of the key. A page can depend on the scheme: a stored redirect
-// from http to https, served to both, would never end. There is no colon because it would be
-// escaped.
-func scheme(secure bool) string {
-	if secure {
-		return "https//"
-	}
-	return "http//"
-}
-
-// isHost reports whether s is a valid Host in lower case, with or without a port. HTTP/1.0 allows
-// an empty one.
-func isHost(s string) bool {
-	if len(s) > 255 {
-		return false
-	}
-	for i := range len(s) {
-		c := s[i]
-		if 'A' <= c && c <= 'Z' || !rules.IsAlnum(c) && strings.IndexByte("-._:[]", c) < 0 {
-			return false
-		}
-	}
-	return true
-}
-
-// isClean reports whether a decoded path is absolute and has no "." or ".." segment, and no empty
-// segment except the last.
-func isClean(p string) bool {
-	if p == "" || p[0] != '/' {
-		return false
-	}
-	for rest, more := p[1:], true; more; {
-		var s string
-		s, rest, more = strings.Cut(rest, "/")
-		if s == "." || s == ".." || s == "" && more {
-			return false
-		}
-	}
-	return true
+	return address.IsHost(host)
 }

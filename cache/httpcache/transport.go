@@ -1,12 +1,12 @@
 package httpcache
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"hash/maphash"
-	"net/http"
 
+	"github.com/twofold-go/twofold/cache/httpcache/internal/address"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/exchange"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 	"github.com/twofold-go/twofold/key"
 )
@@ -25,9 +25,9 @@ import (
 // Every response has a Cache-Status line (RFC 9211). RoundTrip returns the errors of Base as they
 // are. A failure of the cache never reaches the caller: Base answers then.
 type Transport struct {
-	cfg TransportConfig
-	core
-	known known
+	cfg   TransportConfig
+	k     exchange.Core
+	known address.Known
 }
 
 // NewTransport returns the transport that cfg describes. Its error names every fault of cfg.
@@ -35,102 +35,22 @@ func NewTransport(cfg TransportConfig) (*Transport, error) {
 	if err := cfg.defaults(); err != nil {
 		return nil, fmt.Errorf("httpcache: new transport: %w", err)
 	}
-	t := &Transport{cfg: cfg, known: known{seed: maphash.MakeSeed()}, core: core{
-		tiers:  cfg.Tiers,
-		space:  key.Space{Tenant: cfg.Tenant, Namespace: cfg.Namespace},
-		rules:  rules.Cache{Shared: cfg.Shared, Fallback: cfg.Fallback.rule()},
-		hashed: true, keep: cfg.Keep, maxBody: cfg.MaxBody, now: cfg.Now, logger: cfg.Logger,
+	t := &Transport{cfg: cfg, known: address.Known{Seed: maphash.MakeSeed()}, k: exchange.Core{
+		Tiers:  cfg.Tiers,
+		Space:  key.Space{Tenant: cfg.Tenant, Namespace: cfg.Namespace},
+		Rules:  rules.Cache{Shared: cfg.Shared, Fallback: cfg.Fallback.rule()},
+		Hashed: true, Keep: cfg.Keep, MaxBody: cfg.MaxBody, Now: cfg.Now, Logger: cfg.Logger,
 	}}
-	if err := t.open(cfg.Name, cfg.policy(), cfg.Codec); err != nil {
+	if err := t.k.Open(cfg.Name, cfg.policy(), cfg.Codec); err != nil {
 		return nil, fmt.Errorf("httpcache: new transport: %w", err)
 	}
 	return t, nil
 }
 
-// RoundTrip answers a request from the cache, or by Base. It does not change the request.
-func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
-	h, saw := lookAt(r.Header)
-	id, why := t.key(r, h, saw)
-	w := saw.Request(h)
-	switch {
-	case why == none:
-	case why != byMethod && w.OnlyIfCached:
-		if r.Body != nil {
-			_ = r.Body.Close() // nobody reads it
-		}
-		return t.notHere(r), nil
-	default:
-		return t.pass(r, why)
-	}
-	x := reading{k: &t.core, ctx: r.Context(), id: id, h: h, saw: saw, w: w}
-	switch {
-	case r.Method == http.MethodHead:
-		return t.fromFresh(r, x, byHead)
-	case x.w.NoStore:
-		return t.fromFresh(r, x, byRequestNoStore)
-	case saw.Any(rules.SawRange):
-		return t.fromFresh(r, x, byRange)
-	case saw.Any(rules.SawIfNoneMatch):
-		return t.fromFresh(r, x, byCondition)
-	}
-	res, ok := x.find(hereOnly)
-	if now := t.now().UnixMilli(); ok && x.w.Accepts(t.life(res.Value, now), now) {
-		line, old := x.hit(res.Value, false, now)
-		return t.respond(r, &x, res.Value, line, old), nil
-	}
-	return t.ask(r, x, ok)
-}
-
-// fromFresh answers by a fresh page of any tier, or passes the request on unchanged. Why is the
-// reason why such a request is not stored.
-func (t *Transport) fromFresh(r *http.Request, x reading, why reason) (*http.Response, error) {
-	res, ok := x.find(nil)
-	now := t.now().UnixMilli()
-	switch p := res.Value; {
-	case ok && x.w.Accepts(t.life(p, now), now) && (why != byRange || p.Status == http.StatusOK):
-		line, old := x.hit(p, false, now)
-		return t.respond(r, &x, p, line, old), nil
-	case x.w.OnlyIfCached:
-		return t.notHere(r), nil
-	}
-	return t.pass(r, why)
-}
-
-// pass lets Base answer. It invalidates what an unsafe request may have changed.
-func (t *Transport) pass(r *http.Request, why reason) (*http.Response, error) {
-	t.stats.bypass(why)
-	resp, err := t.cfg.Base.RoundTrip(r)
-	if err != nil || resp == nil {
-		return resp, err
-	}
-	if resp.Header == nil {
-		resp.Header = http.Header{}
-	}
-	resp.Header.Add("Cache-Status", t.lines.passed(why))
-	if why == byMethod && resp.StatusCode >= 200 && resp.StatusCode < 400 && !rules.Safe(r.Method) {
-		t.wrote(write{context.WithoutCancel(r.Context()), hostOf(r), cmp.Or(r.URL.Path, "/"), r.URL.RequestURI(), r.URL.Scheme}, resp.Header)
-	}
-	return resp, nil
-}
-
-// Purge invalidates the entry that answers r, with all its variants, only in the partition of r.
-// For a request that bypasses the cache it does nothing.
-func (t *Transport) Purge(ctx context.Context, r *http.Request) error {
-	h, saw := lookAt(r.Header)
-	id, why := t.key(r, h, saw)
-	if why != none {
-		return nil
-	}
-	return t.pages.Delete(ctx, id, t.pages.Prefix(id+"|"))
-}
-
-// Stats returns the numbers so far. They are read one by one, not in one snapshot.
-func (t *Transport) Stats() Stats { return t.stats.read() }
-
 // Close waits until all shared requests have ended, or until ctx ends. Call it when no more
 // requests come and all bodies are closed. Base and Tiers stay open.
 func (t *Transport) Close(ctx context.Context) error {
-	return t.close(ctx, "requests")
+	return t.k.Close(ctx, "requests")
 }
 
 // CloseIdleConnections calls the method of Base, if it has one. http.Client calls it.

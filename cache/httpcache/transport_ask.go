@@ -2,10 +2,15 @@ package httpcache
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"net/http"
 
 	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/address"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/exchange"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/page"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/reason"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 )
 
@@ -15,8 +20,8 @@ const maxTries = 4
 
 // ask answers a request that the pages of this process cannot answer. Found means that there is a
 // page, but it is not good enough.
-func (t *Transport) ask(r *http.Request, way reading, found bool) (*http.Response, error) {
-	fresh := way.w.NoCache || found && way.w.Restricts()
+func (t *Transport) ask(r *http.Request, way exchange.Reading, found bool) (*http.Response, error) {
+	fresh := way.Wants.NoCache || found && way.Wants.Restricts()
 	for range maxTries {
 		x := t.trip(r, way, fresh)
 		resp, f := x.fetch()
@@ -24,59 +29,59 @@ func (t *Transport) ask(r *http.Request, way reading, found bool) (*http.Respons
 			resp.Request = r
 			return resp, nil
 		}
-		res, why, err := x.result(f.res, f.err)
+		res, why, err := x.Result(f.res, f.err)
 		p := res.Value
 		switch {
 		case err != nil:
 			return t.failed(r, x, err)
-		case why != none:
-			return t.alone(r, way.w, byMemory)
-		case p == x.own.Load():
+		case why != reason.None:
+			return t.alone(r, way.Wants, reason.Memory)
+		case p == x.Own.Load():
 			return t.fetched(r, x, res), nil
-		case !t.selects(p, way.h):
-			if !way.turn(p) {
-				return t.alone(r, way.w, byMemory)
+		case !p.Selects(way.Header, t.k.Hashed):
+			if !way.Turn(p) {
+				return t.alone(r, way.Wants, reason.Memory)
 			}
 			continue
 		case x.accepts(res):
 			return t.fetched(r, x, res), nil
-		case way.w.OnlyIfCached:
+		case way.Wants.OnlyIfCached:
 			return t.notHere(r), nil
 		}
 		fresh = true
 	}
-	return t.alone(r, way.w, byMemory)
+	return t.alone(r, way.Wants, reason.Memory)
 }
 
 // accepts reports whether a result answers our caller.
-func (x *trip) accepts(res cache.Result[*page]) bool {
+func (x *trip) accepts(res cache.Result[*page.Page]) bool {
 	p := res.Value
 	switch {
-	case res.Source == cache.Load && !x.kept.Load() && p.Checked >= x.began:
+	case res.Source == cache.Load && !x.Kept.Load() && p.Checked >= x.began:
 		return true // the origin has just sent or confirmed it
-	case res.Stale && !x.w.Restricts() && !x.w.OnlyIfCached:
+	case res.Stale && !x.Wants.Restricts() && !x.Wants.OnlyIfCached:
 		return true
 	}
-	return x.w.Accepts(x.t.life(p, x.t.now().UnixMilli()), x.t.now().UnixMilli())
+	return x.Wants.Accepts(x.t.k.Life(p, x.t.k.Now().UnixMilli()), x.t.k.Now().UnixMilli())
 }
 
 // failed answers after a read through the cache has failed.
 func (t *Transport) failed(r *http.Request, x *trip, err error) (*http.Response, error) {
-	if e, ok := errors.AsType[*failure](err); ok && e.err != nil {
-		t.stats.of("other").misses.Add(1)
-		return nil, e.err
+	if e, ok := errors.AsType[*exchange.Failure](err); ok && e.Err != nil {
+		t.k.Stats.Of("other").Misses.Add(1)
+		return nil, e.Err
 	}
 	if err := r.Context().Err(); err != nil {
 		return nil, err
 	}
-	if errors.Is(err, errNotHere) && x.w.OnlyIfCached {
+	if errors.Is(err, errNotHere) && x.Wants.OnlyIfCached {
 		return t.notHere(r), nil
 	}
-	return t.alone(r, x.w, byFailure)
+	return t.alone(r, x.Wants, reason.Failure)
 }
 
 // alone lets Base answer a caller whose response cannot be shared.
-func (t *Transport) alone(r *http.Request, w rules.Request, why reason) (*http.Response, error) {
+func (t *Transport) alone(r *http.Request, w rules.Request, why reason.Reason) (*http.Response, error) {
 	if w.OnlyIfCached {
 		return t.notHere(r), nil
 	}
@@ -84,19 +89,39 @@ func (t *Transport) alone(r *http.Request, w rules.Request, why reason) (*http.R
 }
 
 // fetched answers by the result of a read through the cache, and counts it.
-func (t *Transport) fetched(r *http.Request, x *trip, res cache.Result[*page]) *http.Response {
-	line, old := x.account(res, t.now().UnixMilli())
-	resp := t.respond(r, &x.reading, res.Value, line, cmp.Or(old, "0"))
-	x.addCookies(resp.Header, res.Source)
+func (t *Transport) fetched(r *http.Request, x *trip, res cache.Result[*page.Page]) *http.Response {
+	line, old := x.Account(res, t.k.Now().UnixMilli())
+	resp := t.respond(r, &x.Reading, res.Value, line, cmp.Or(old, "0"))
+	x.AddCookies(resp.Header, res.Source)
 	return resp
 }
 
 // notHere answers only-if-cached (RFC 9111 §5.2.1.7).
 func (t *Transport) notHere(r *http.Request) *http.Response {
-	t.stats.bypass(byOnly)
+	t.k.Stats.Bypass(reason.Only)
 	return &http.Response{
-		Status: statusLine(http.StatusGatewayTimeout), StatusCode: http.StatusGatewayTimeout,
+		Status: page.StatusLine(http.StatusGatewayTimeout), StatusCode: http.StatusGatewayTimeout,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Body: http.NoBody, Request: r,
-		Header: http.Header{"Cache-Status": {t.lines.passed(byOnly)}},
+		Header: http.Header{"Cache-Status": {t.k.Lines.Passed(reason.Only)}},
 	}
+}
+
+// pass lets Base answer. It invalidates what an unsafe request may have changed.
+func (t *Transport) pass(r *http.Request, why reason.Reason) (*http.Response, error) {
+	t.k.Stats.Bypass(why)
+	resp, err := t.cfg.Base.RoundTrip(r)
+	if err != nil || resp == nil {
+		return resp, err
+	}
+	if resp.Header == nil {
+		resp.Header = http.Header{}
+	}
+	resp.Header.Add("Cache-Status", t.k.Lines.Passed(why))
+	if why == reason.Method && resp.StatusCode >= 200 && resp.StatusCode < 400 && !rules.Safe(r.Method) {
+		t.k.Wrote(exchange.Write{
+			Ctx: context.WithoutCancel(r.Context()), Host: address.HostOf(r), Path: cmp.Or(r.URL.Path, "/"),
+			Line: r.URL.RequestURI(), Scheme: r.URL.Scheme,
+		}, resp.Header)
+	}
+	return resp, nil
 }

@@ -7,18 +7,31 @@ import (
 	"net/http"
 
 	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/exchange"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/page"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/reason"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/record"
 )
+
+// passage is the way of a response from a trip to its caller.
+type passage struct {
+	ctx    context.Context // of the caller's request
+	counts *exchange.Counters
+	leave  context.CancelFunc  // ends the caller's part in the flight
+	handed chan *http.Response // the response that the caller reads as it comes
+	stored chan struct{}       // closed when the caller's part has ended, or nothing more comes of it
+}
 
 // caller is the writer of a Transport's caller. The caller gets the response of Base, with a body that
 // it reads as it comes: from the flow while the response is recorded, and from the source's writes when
 // it is not.
 type caller struct {
-	x      *trip
+	way    *passage
 	resp   *http.Response // nil: the caller has it
-	f      *flow
+	f      *record.Flow
 	unwait func() bool
 
-	// The mu of the flow protects the fields below.
+	// The Mu of the flow protects the fields below.
 	off      int    // what the caller has read of the flow
 	chunk    []byte // of a write that waits until the caller has read it
 	ended    bool
@@ -27,15 +40,16 @@ type caller struct {
 	panicked any   // of the source
 }
 
-// begin takes the response of a run, and says in m that it is stored.
-func (c *caller) begin(n *run, m *miss) {
-	c.resp, n.resp, c.f = n.resp, nil, &n.rec.flow
-	m.asked = false // the caller sees the status
-	if m.detail == none && !cache.Filling(n.ctx).Stores() {
-		m.detail = byLoad
+// Begin takes the response of a run, and returns m with whether it is stored.
+func (c *caller) Begin(n *exchange.Run, m page.Miss) page.Miss {
+	c.resp, n.Resp, c.f = n.Resp, nil, &n.Rec.Flow
+	m.Asked = false // the caller sees the status
+	if m.Detail == reason.None && !cache.Filling(n.Ctx).Stores() {
+		m.Detail = reason.Load
 	}
-	m.stored = m.detail == none
-	c.x.t.stats.of(formatOf(n.msg.h)).misses.Add(1)
+	m.Stored = m.Detail == reason.None
+	c.way.counts.Of(exchange.FormatOf(n.Msg.Header)).Misses.Add(1)
+	return m
 }
 
 // Header returns the header of the response, until the caller has it.
@@ -50,21 +64,21 @@ func (c *caller) Header() http.Header {
 func (c *caller) WriteHeader(int) {
 	resp := c.resp
 	c.resp = nil
-	c.unwait = context.AfterFunc(c.x.ctx, func() {
-		c.f.mu.Lock()
-		defer c.f.mu.Unlock()
-		c.f.grown.Broadcast()
+	c.unwait = context.AfterFunc(c.way.ctx, func() {
+		c.f.Mu.Lock()
+		defer c.f.Mu.Unlock()
+		c.f.Grown.Broadcast()
 	})
 	resp.Body = &callersBody{c}
-	c.x.handed <- resp
+	c.way.handed <- resp
 }
 
-// Write waits until the caller has read b. The recorder holds mu.
+// Write waits until the caller has read b. The recorder holds Mu.
 func (c *caller) Write(b []byte) (int, error) {
 	c.chunk = b
-	c.f.grown.Broadcast()
+	c.f.Grown.Broadcast()
 	for len(c.chunk) > 0 && c.reads() {
-		c.f.grown.Wait()
+		c.f.Grown.Wait()
 	}
 	n := len(b) - len(c.chunk)
 	if c.chunk = nil; n < len(b) {
@@ -74,35 +88,32 @@ func (c *caller) Write(b []byte) (int, error) {
 }
 
 // reads reports whether the caller may still read.
-func (c *caller) reads() bool { return !c.closed && c.x.ctx.Err() == nil }
+func (c *caller) reads() bool { return !c.closed && c.way.ctx.Err() == nil }
 
-func (c *caller) more(bool) { c.f.grown.Broadcast() }
+func (c *caller) More(bool) { c.f.Grown.Broadcast() }
 
-func (c *caller) settle() (fell any) {
-	for c.off < len(c.f.buf) && c.reads() {
-		c.f.grown.Wait()
+func (c *caller) Settle() (fell any) {
+	for c.off < len(c.f.Buf) && c.reads() {
+		c.f.Grown.Wait()
 	}
 	return nil
 }
 
-// end ends the body.
-func (c *caller) end(err error, panicked any) {
+// End ends the body.
+func (c *caller) End(err error, panicked any) {
 	if p, ok := panicked.(*cache.PanicError); ok {
 		panicked = p.Value
 	}
 	if err == nil {
 		err = io.EOF
 	}
-	c.f.mu.Lock()
-	defer c.f.mu.Unlock()
+	c.f.Mu.Lock()
+	defer c.f.Mu.Unlock()
 	c.ended, c.err, c.panicked = true, err, panicked
-	c.f.grown.Broadcast()
+	c.f.Grown.Broadcast()
 }
 
-var (
-	errBodyPanicked = errors.New("httpcache: reading the body panicked")
-	errBodyClosed   = errors.New("httpcache: read of a closed body")
-)
+var errBodyPanicked = errors.New("httpcache: reading the body panicked")
 
 // callersBody is the body that the caller reads.
 type callersBody struct{ c *caller }
@@ -121,48 +132,48 @@ func (b *callersBody) Read(p []byte) (int, error) {
 		panic(c.panicked)
 	case errors.Is(err, io.EOF):
 		select {
-		case <-c.x.stored:
-		case <-c.x.ctx.Done():
+		case <-c.way.stored:
+		case <-c.way.ctx.Done():
 		}
-		c.x.leave()
+		c.way.leave()
 	}
 	return n, err
 }
 
 func (c *caller) read(p []byte) (n int, err error) {
-	c.f.mu.Lock()
-	defer c.f.mu.Unlock()
-	for c.off >= len(c.f.buf) && len(c.chunk) == 0 && !c.ended && c.reads() {
-		c.f.grown.Wait()
+	c.f.Mu.Lock()
+	defer c.f.Mu.Unlock()
+	for c.off >= len(c.f.Buf) && len(c.chunk) == 0 && !c.ended && c.reads() {
+		c.f.Grown.Wait()
 	}
 	switch {
 	case c.closed:
 		return 0, errBodyClosed
-	case c.off < len(c.f.buf):
-		n = copy(p, c.f.buf[c.off:])
+	case c.off < len(c.f.Buf):
+		n = copy(p, c.f.Buf[c.off:])
 		c.off += n
 	case len(c.chunk) > 0:
 		n = copy(p, c.chunk)
 		c.chunk = c.chunk[n:]
-	case c.x.ctx.Err() != nil:
-		return 0, c.x.ctx.Err()
+	case c.way.ctx.Err() != nil:
+		return 0, c.way.ctx.Err()
 	case c.panicked != nil:
 		return 0, errBodyPanicked
 	default:
 		return 0, c.err
 	}
-	c.f.grown.Broadcast() // perhaps the source waits
+	c.f.Grown.Broadcast() // perhaps the source waits
 	return n, nil
 }
 
 // Close ends the caller's part. The body is still read for waiting callers.
 func (b *callersBody) Close() error {
 	c := b.c
-	c.f.mu.Lock()
+	c.f.Mu.Lock()
 	c.closed = true
-	c.f.grown.Broadcast()
-	c.f.mu.Unlock()
+	c.f.Grown.Broadcast()
+	c.f.Mu.Unlock()
 	c.unwait()
-	c.x.leave()
+	c.way.leave()
 	return nil
 }

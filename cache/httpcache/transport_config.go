@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/record"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 	"github.com/twofold-go/twofold/codec"
 	"github.com/twofold-go/twofold/policy"
@@ -86,12 +87,6 @@ type TransportConfig struct {
 	Now func() time.Time
 }
 
-// usual is how many usualCredentials there are. Package rules has them in the same order.
-const usual = 3
-
-// usualCredentials are the headers by which every request may identify its user.
-func usualCredentials() []string { return []string{"Authorization", "Proxy-Authorization", "Cookie"} }
-
 // defaults sets the fields that are zero, and returns all faults.
 func (c *TransportConfig) defaults() error {
 	errs := c.Fallback.faults()
@@ -145,7 +140,7 @@ func (c *TransportConfig) policy() policy.Patch {
 		p.LoadTimeout = new(DefaultTransportTimeout)
 	}
 	if p.MaxValueBytes == nil { // an encoded body may be longer than the body
-		p.MaxValueBytes = new(2*c.MaxBody + 2*maxHeader)
+		p.MaxValueBytes = new(2*c.MaxBody + 2*record.MaxHeader)
 	}
 	return p
 }

@@ -2,12 +2,14 @@ package httpcache
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"net/http"
 	"slices"
-	"strconv"
 	"time"
 
+	"github.com/twofold-go/twofold/cache/httpcache/internal/exchange"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/page"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 )
 
@@ -17,6 +19,8 @@ type served struct {
 	body pageBody
 	room [10]string // of most headers
 }
+
+var errBodyClosed = errors.New("httpcache: read of a closed body")
 
 type pageBody struct {
 	bytes.Reader
@@ -47,10 +51,10 @@ func (b *pageBody) Close() error {
 
 // respond makes a response of a page, with its Cache-Status. It answers the conditions and the Range
 // of the request.
-func (t *Transport) respond(r *http.Request, x *reading, p *page, line, old string) *http.Response {
+func (t *Transport) respond(r *http.Request, x *exchange.Reading, p *page.Page, line, old string) *http.Response {
 	s := new(served)
 	h := make(http.Header, len(p.Header)+2)
-	room := p.fill(h, s.room[:], 2)
+	room := p.Fill(h, s.room[:], 2)
 	room[0], room[1] = line, old
 	if inner := h["Cache-Status"]; len(inner) > 0 {
 		h["Cache-Status"] = append(slices.Clip(inner), line)
@@ -59,55 +63,25 @@ func (t *Transport) respond(r *http.Request, x *reading, p *page, line, old stri
 	}
 	h["Age"] = room[1:2:2]
 	resp := &s.resp // field by field: a copy of the whole costs more
-	resp.Status, resp.StatusCode, resp.Proto, resp.ProtoMajor, resp.ProtoMinor = statusLine(p.Status), p.Status, "HTTP/1.1", 1, 1
+	resp.Status, resp.StatusCode, resp.Proto, resp.ProtoMajor, resp.ProtoMinor = page.StatusLine(p.Status), p.Status, "HTTP/1.1", 1, 1
 	resp.Header, resp.Request, resp.ContentLength, resp.Body = h, r, int64(len(p.Body)), http.NoBody
-	n := t.stats.of(p.Format)
+	n := t.k.Stats.Of(p.Format)
 	ranges := ""
-	if x.saw.Any(rules.SawRange) {
-		ranges = rules.RangeOf(p, time.UnixMilli(p.Made), http.MethodGet, x.h)
+	if x.Saw.Any(rules.SawRange) {
+		ranges = rules.RangeOf(p, time.UnixMilli(p.Made), http.MethodGet, x.Header)
 	}
 	switch {
-	case x.saw.Any(rules.SawIfNoneMatch) && rules.NotModified(p, x.h):
+	case x.Saw.Any(rules.SawIfNoneMatch) && rules.NotModified(p, x.Header):
 		rules.Leave304(h)
-		n.notModified.Add(1)
-		s.resp.Status, s.resp.StatusCode, s.resp.ContentLength = statusLine(http.StatusNotModified), http.StatusNotModified, 0
+		n.NotModified.Add(1)
+		s.resp.Status, s.resp.StatusCode, s.resp.ContentLength = page.StatusLine(http.StatusNotModified), http.StatusNotModified, 0
 	case r.Method == http.MethodHead:
 	case ranges != "":
-		return p.ranged(&s.resp, ranges)
+		return p.Ranged(&s.resp, ranges)
 	case len(p.Body) > 0:
 		s.body.Reset(p.Body)
 		s.resp.Body = &s.body
-		n.bytes.Add(int64(len(p.Body)))
+		n.Bytes.Add(int64(len(p.Body)))
 	}
 	return &s.resp
-}
-
-// ranged answers a request for parts of the page.
-func (p *page) ranged(resp *http.Response, ranges string) *http.Response {
-	w := &memoryWriter{header: resp.Header, status: http.StatusOK}
-	delete(w.header, "Content-Length")
-	p.sendRange(w, ranges)
-	resp.StatusCode, resp.Status = w.status, statusLine(w.status)
-	resp.ContentLength, resp.Body = int64(w.body.Len()), io.NopCloser(&w.body)
-	return resp
-}
-
-// memoryWriter takes what http.ServeContent writes.
-type memoryWriter struct {
-	header http.Header
-	status int
-	body   bytes.Buffer
-}
-
-func (w *memoryWriter) Header() http.Header { return w.header }
-
-func (w *memoryWriter) WriteHeader(status int) { w.status = status }
-
-func (w *memoryWriter) Write(b []byte) (int, error) { return w.body.Write(b) }
-
-func statusLine(status int) string {
-	if status == http.StatusOK {
-		return "200 OK"
-	}
-	return strconv.Itoa(status) + " " + http.StatusText(status)
 }

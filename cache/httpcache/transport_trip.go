@@ -9,38 +9,42 @@ import (
 	"sync"
 
 	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/address"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/exchange"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/page"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/reason"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/record"
 )
 
 // trip is an exchange of a Transport: one call of RoundTrip that may have to send its request.
 type trip struct {
-	exchange
+	exchange.Exchange
 	t     *Transport
 	req   *http.Request // a clone: a refresh may need it after the caller has left
 	fresh bool          // a stale page is not enough
 	began int64         // in Unix milliseconds
 
-	leave  context.CancelFunc  // ends the caller's part in the flight
-	handed chan *http.Response // the response that the caller reads as it comes
-	left   chan struct{}       // closed when the caller's part in the flight has ended
-	stored chan struct{}       // closed when the caller's part has ended, or nothing more comes of it
-	settle func()              // closes stored
+	passage
+	left   chan struct{} // closed when the caller's part in the flight has ended
+	settle func()        // closes stored
 }
 
 // errNotHere is the result of a load for only-if-cached.
 var errNotHere = errors.New("httpcache: no stored response, and only-if-cached forbids a request")
 
-func (t *Transport) trip(r *http.Request, way reading, fresh bool) *trip {
-	x := &trip{t: t, fresh: fresh, began: t.now().UnixMilli()}
-	x.reading, x.source = way, x
-	x.client.w = &caller{x: x}
-	x.client.ctx, x.leave = context.WithCancel(x.ctx)
-	x.newer.Store(fresh)
+func (t *Transport) trip(r *http.Request, way exchange.Reading, fresh bool) *trip {
+	x := &trip{t: t, fresh: fresh, began: t.k.Now().UnixMilli()}
+	x.Reading, x.Source = way, x
+	x.counts, x.ctx = &t.k.Stats, x.Ctx
+	x.Client.Writer = &caller{way: &x.passage}
+	x.Client.Ctx, x.leave = context.WithCancel(x.Ctx)
+	x.Newer.Store(fresh)
 	x.req = r.Clone(r.Context())
 	x.req.Method, x.req.Body = http.MethodGet, nil
 	if x.req.Header == nil {
 		x.req.Header = http.Header{}
 	}
-	x.h, _ = lookAt(x.req.Header)
+	x.Header, _ = lookAt(x.req.Header)
 	x.handed, x.left, x.stored = make(chan *http.Response, 1), make(chan struct{}), make(chan struct{})
 	x.settle = sync.OnceFunc(func() { close(x.stored) })
 	return x
@@ -48,7 +52,7 @@ func (t *Transport) trip(r *http.Request, way reading, fresh bool) *trip {
 
 // fetched is the result of a read through the cache.
 type fetched struct {
-	res      cache.Result[*page]
+	res      cache.Result[*page.Page]
 	err      error
 	panicked any
 }
@@ -57,31 +61,31 @@ type fetched struct {
 // cache, whichever comes first. After a response the read goes on.
 func (x *trip) fetch() (resp *http.Response, f fetched) {
 	got := make(chan fetched, 1)
-	x.t.running.Go(func() {
+	x.t.k.Running.Go(func() {
 		defer x.settle()
 		defer close(x.left)
-		got <- x.call(x.client.ctx)
+		got <- x.call(x.Client.Ctx)
 	})
 	select {
 	case resp = <-x.handed:
 		return resp, f
 	case f = <-got:
-		if errors.Is(f.err, cache.ErrLoadTimeout) && x.led.Load() { // our request goes on
+		if errors.Is(f.err, cache.ErrLoadTimeout) && x.Led.Load() { // our request goes on
 			select {
 			case resp = <-x.handed:
 				return resp, fetched{}
-			case <-x.end():
-				f.res, f.err = x.outcome()
-			case <-x.ctx.Done():
+			case <-x.End():
+				f.res, f.err = x.Outcome()
+			case <-x.Ctx.Done():
 			}
 		}
-	case <-x.ctx.Done():
-		f.err = x.ctx.Err()
+	case <-x.Ctx.Done():
+		f.err = x.Ctx.Err()
 	}
-	if x.client.quit() { // the load hands over a response meanwhile
+	if x.Client.Quit() { // the load hands over a response meanwhile
 		return <-x.handed, fetched{}
 	}
-	x.over()
+	x.Over()
 	x.leave()
 	if f.panicked != nil {
 		panic(f.panicked)
@@ -97,19 +101,19 @@ func (x *trip) call(ctx context.Context) (f fetched) {
 	}()
 	var opts []cache.Option
 	if x.fresh {
-		opts = anew
+		opts = exchange.Anew
 	}
-	f.res, f.err = x.t.pages.Fetch(ctx, x.at(), x.load, opts...)
+	f.res, f.err = x.t.k.Pages.Fetch(ctx, x.At(), x.Load, opts...)
 	return f
 }
 
-func (x *trip) begin(ctx context.Context, old previous, again bool) (leave bool, err error) {
+func (x *trip) Begin(ctx context.Context, old exchange.Previous, again bool) (leave bool, err error) {
 	switch {
 	case x.leaves(old):
 		return true, nil
-	case x.w.OnlyIfCached:
+	case x.Wants.OnlyIfCached:
 		return false, errNotHere
-	case again && !x.client.waits():
+	case again && !x.Client.Waits():
 		// An invalidation overtook the first load. Our caller has its response; this load is for
 		// the other callers.
 		x.settle()
@@ -122,17 +126,17 @@ func (x *trip) begin(ctx context.Context, old previous, again bool) (leave bool,
 
 // leaves reports whether the load leaves the old page as it is. Either our caller accepts it
 // although it is stale, or the page is for other requests, or only-if-cached forbids a request.
-func (x *trip) leaves(old previous) bool {
-	if old.page == nil || old.leave || x.w.OnlyIfCached {
-		return old.page != nil
+func (x *trip) leaves(old exchange.Previous) bool {
+	if old.Page == nil || old.Leave || x.Wants.OnlyIfCached {
+		return old.Page != nil
 	}
-	now := x.t.now().UnixMilli()
-	return x.w.MaxStale >= 0 && x.client.waits() && x.w.Accepts(x.t.life(old.page, now), now)
+	now := x.t.k.Now().UnixMilli()
+	return x.Wants.MaxStale >= 0 && x.Client.Waits() && x.Wants.Accepts(x.t.k.Life(old.Page, now), now)
 }
 
-func (x *trip) request(n *run, _ bool) *http.Request {
-	n.own, n.flushes, n.rec.slow, n.req = true, true, true, x.h
-	r := x.req.WithContext(n.ctx)
+func (x *trip) Request(n *exchange.Run, _ bool) *http.Request {
+	n.Own, n.Flushes, n.Rec.Slow, n.Sees = true, true, true, x.Header
+	r := x.req.WithContext(n.Ctx)
 	r.Header = x.req.Header.Clone()
 	return r
 }
@@ -140,12 +144,12 @@ func (x *trip) request(n *run, _ bool) *http.Request {
 // copying are buffers for bodies on their way.
 var copying = sync.Pool{New: func() any { return new([16 << 10]byte) }}
 
-// serve sends the request and records the response. Our caller may get the response itself, so nothing
+// Serve sends the request and records the response. Our caller may get the response itself, so nothing
 // of it is read after its header is recorded, except for its body.
-func (x *trip) serve(n *run, r *http.Request) error {
+func (x *trip) Serve(n *exchange.Run, r *http.Request) error {
 	resp, err := x.t.cfg.Base.RoundTrip(r) //nolint:bodyclose // below, as body
 	if err != nil {
-		return &failure{err: err}
+		return &exchange.Failure{Err: err}
 	}
 	body := resp.Body
 	if body == nil {
@@ -155,11 +159,11 @@ func (x *trip) serve(n *run, r *http.Request) error {
 	if resp.Header == nil {
 		resp.Header = http.Header{}
 	}
-	n.resp, n.rec.header, n.rec.announced = resp, resp.Header, resp.ContentLength
-	n.rec.WriteHeader(resp.StatusCode)
-	n.rec.header = nil
-	if fate := n.rec.verdict.fate; fate == renew || fate == fail || n.ctx.Err() != nil {
-		n.rec.brief = true
+	n.Resp, n.Rec.Given, n.Rec.Announced = resp, resp.Header, resp.ContentLength
+	n.Rec.WriteHeader(resp.StatusCode)
+	n.Rec.Given = nil
+	if fate := n.Rec.Verdict.Fate; fate == record.Renew || fate == record.Fail || n.Ctx.Err() != nil {
+		n.Rec.Brief = true
 		return nil
 	}
 	buf := copying.Get().(*[16 << 10]byte)
@@ -167,7 +171,7 @@ func (x *trip) serve(n *run, r *http.Request) error {
 	for {
 		k, err := body.Read(buf[:])
 		if k > 0 || k < 0 { // it panics here if the body miscounts
-			if _, err := n.rec.Write(buf[:k]); err != nil {
+			if _, err := n.Rec.Write(buf[:k]); err != nil {
 				return err
 			}
 		}
@@ -180,38 +184,38 @@ func (x *trip) serve(n *run, r *http.Request) error {
 	}
 }
 
-func (x *trip) judge(n *run) verdict {
-	m := &n.msg
-	v := x.weigh(m, n.old, n.prev != nil)
+func (x *trip) Judge(n *exchange.Run) record.Verdict {
+	m := &n.Msg
+	v := x.Weigh(m, n.Old, n.Prev != nil)
 	switch {
-	case v.fate == renew:
-		x.status.Store(http.StatusNotModified)
-	case v.fate == store && len(n.resp.Trailer) > 0:
-		v.fate, v.why = refuse, byTrailer
+	case v.Fate == record.Renew:
+		x.Status.Store(http.StatusNotModified)
+	case v.Fate == record.Store && len(n.Resp.Trailer) > 0:
+		v.Fate, v.Why = record.Refuse, reason.Trailer
 	}
 	return v
 }
 
-func (x *trip) page(n *run, h http.Header, body []byte) *page {
-	v := &n.rec.verdict
-	p := pageOf(n.msg.status, h, body)
-	p.Format = formatOf(h)
-	p.Vary = choices(n.req, v.names, true)
-	p.dated(n.msg.received, &v.life)
+func (x *trip) Page(n *exchange.Run, h http.Header, body []byte) *page.Page {
+	v := &n.Rec.Verdict
+	p := page.Of(n.Msg.Status, h, body)
+	p.Format = exchange.FormatOf(h)
+	p.Vary = page.Choices(n.Sees, v.Names, true)
+	p.Dated(n.Msg.Received, &v.Life)
 	return p
 }
 
-func (x *trip) keeps(f *cache.Fill, n *run) (tags []string) {
-	x.t.lives(f, n.page, x.t.keep)
-	return []string{x.t.siteTag(hostOf(x.req), cmp.Or(x.req.URL.Path, "/"))}
+func (x *trip) Keeps(f *cache.Fill, n *exchange.Run) (tags []string) {
+	x.t.k.Lives(f, n.Page, x.t.k.Keep)
+	return []string{x.t.k.SiteTag(address.HostOf(x.req), cmp.Or(x.req.URL.Path, "/"))}
 }
 
-// audit ends an audit: the response itself says how long it holds.
-func (x *trip) audit(ctx context.Context) (*page, error) {
+// Audit ends an audit: the response itself says how long it holds.
+func (x *trip) Audit(ctx context.Context) (*page.Page, error) {
 	cache.Filling(ctx).NoStore()
 	return nil, nil
 }
 
-func (x *trip) refuses(int) reason { return none }
+func (x *trip) Refuses(int) reason.Reason { return reason.None }
 
-func (x *trip) keyed(string) bool { return false }
+func (x *trip) Keyed(string) bool { return false }

@@ -11,6 +11,9 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/address"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/coding"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/record"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 	"github.com/twofold-go/twofold/codec"
 	"github.com/twofold-go/twofold/policy"
@@ -44,7 +47,7 @@ func (c *Config) defaults() error {
 	}
 	c.Hosts = slices.Clone(c.Hosts)
 	for i, h := range c.Hosts {
-		if !isHost(h) || h == "" {
+		if !address.IsHost(h) || h == "" {
 			bad("field Hosts: entry %d of %d bytes is not a host in lower case", i, len(h))
 		}
 	}
@@ -140,7 +143,7 @@ func (c *Config) headers() (errs []error) {
 			errs = append(errs, fmt.Errorf("field Vary: the header of entry %d is not a header's name", i))
 		case slices.Contains(c.Credentials, name):
 			errs = append(errs, fmt.Errorf("field Vary: %s identifies the client and must not be in a key; leave it out", name))
-		case unsafeToVary(name):
+		case rules.UnsafeToVary(name):
 			errs = append(errs, fmt.Errorf("field Vary: %s says how a response is sent, not what is in it; leave it out", name))
 		case slices.Contains(seen, name):
 			errs = append(errs, fmt.Errorf("field Vary has %s twice", name))
@@ -152,16 +155,6 @@ func (c *Config) headers() (errs []error) {
 		}
 	}
 	return errs
-}
-
-// unsafeToVary reports whether a header decides how a response is sent, not what is in it.
-func unsafeToVary(name string) bool {
-	switch name {
-	case "Range", "If-Range", "If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since",
-		"Connection", "Upgrade", "Content-Length", "Transfer-Encoding", "Te", "Trailer", "Expect", "Host":
-		return true
-	}
-	return false
 }
 
 // policy returns the policy of the namespace: Config.Policy on top of the defaults for responses.
@@ -182,7 +175,40 @@ func (c *Config) policy() policy.Patch {
 		p.Jitter = new(float64)
 	}
 	if p.MaxValueBytes == nil { // an encoded body may be longer than the body
-		p.MaxValueBytes = new(2*c.MaxBody + 2*maxHeader)
+		p.MaxValueBytes = new(2*c.MaxBody + 2*record.MaxHeader)
 	}
 	return p
+}
+
+// auditIgnore makes the names in Config.AuditIgnore canonical, and returns the faults.
+func (c *Config) auditIgnore() (errs []error) {
+	for i, n := range c.AuditIgnore {
+		if !rules.IsToken(n) {
+			errs = append(errs, fmt.Errorf("field AuditIgnore: entry %d is not a header's name", i))
+		}
+	}
+	c.AuditIgnore = canonicalNames(c.AuditIgnore)
+	return errs
+}
+
+// encodings returns the faults of Config.Encodings.
+func (c *Config) encodings() (errs []error) {
+	var seen [coding.Kinds]bool
+	for i, e := range compressors(c.Encodings) {
+		switch {
+		case e.Pack == nil && e.Level == 0:
+			errs = append(errs, fmt.Errorf("field Encodings: entry %d is zero; make one by Gzip or Zstd", i))
+			continue
+		case e.Pack == nil:
+			errs = append(errs, fmt.Errorf("field Encodings: level %d of entry %d is not one of %v; 0 is the default", e.Level, i, e.Kind))
+		case seen[e.Kind]:
+			errs = append(errs, fmt.Errorf("field Encodings has %v twice", e.Kind))
+		}
+		seen[e.Kind] = true
+	}
+	if len(c.Encodings) > 0 && slices.ContainsFunc(c.Vary, func(v VaryRule) bool { return v.Header == "Accept-Encoding" }) {
+		errs = append(errs, errors.New("field Vary has Accept-Encoding, which no handler sees when Encodings is set; leave one of them out"))
+	}
+	c.Encodings = slices.Clone(c.Encodings)
+	return errs
 }

@@ -5,64 +5,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/twofold-go/twofold/cache/httpcache/internal/address"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/reason"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/record"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 )
-
-// fate says what to do with a response.
-type fate uint8
-
-const (
-	refuse fate = iota // only for the client whose own request it answers
-	fail               // 5xx: not stored; an older page may replace it
-	share              // for all waiting clients, not stored
-	store
-	renew // 304: the old page is confirmed
-)
-
-// verdict is what the header of a response decides.
-type verdict struct {
-	fate fate
-	why  reason // why it is not stored
-	mine bool   // of a failure: not for everybody
-
-	// held keeps back a response even if the handler flushes it, because an old page may be sent
-	// instead.
-	held bool
-
-	// With Shared: how long the response lives.
-	life  rules.Lifetime
-	names []string // of the request headers that select it
-}
-
-// weigh decides what to do with a response that says how long it lives. It was made from one client's
-// whole request, so other clients get it only if it is stored. Old is the old page, if it answers the
-// request; confirms reports whether a 304 confirms it.
-func (x *exchange) weigh(m *message, old *page, confirms bool) verdict {
-	if m.status == http.StatusNotModified && confirms {
-		return verdict{fate: renew}
-	}
-	v := verdict{fate: store, life: x.k.rules.Lifetime(m.status, m.h, m.sent, m.received)}
-	v.names, v.why = x.forbids(m, m.status, m.h, &v.life)
-	switch {
-	case standsIn(m.status) && old != nil && !x.newer.Load() && x.k.now().UnixMilli() < old.insteadUntil():
-		v.fate, v.why, v.mine = fail, byStatus, true // whatever it says
-	case v.why != none:
-		v.fate = refuse
-	}
-	return v
-}
-
-// forbids returns the reason why a response must not be stored, or none and the request headers that
-// select it.
-func (x *exchange) forbids(m *message, status int, h http.Header, life *rules.Lifetime) (names []string, why reason) {
-	if why := crossed(h); why != none {
-		return nil, why
-	}
-	if why := x.source.refuses(status); why != none {
-		return nil, why
-	}
-	return x.k.withholds(x.v, status, h, m.asked, life, x.source)
-}
 
 // judge decides by status and header what to do with a response to t. The names in h are
 // canonical.
@@ -71,62 +18,28 @@ func (x *exchange) forbids(m *message, status int, h http.Header, life *rules.Li
 // that HTTP defines as an answer to one client, such as 302 or 401, is refused unless the
 // response says otherwise (RFC 9110 §15.1). Such an answer may depend on data that a handler for
 // everybody has not seen.
-func (c *Cache) judge(t *target, status int, h http.Header) verdict {
-	why := marked(h)
-	if why == none && !c.varies(t, h["Vary"]) {
-		why = byVary
+func (c *Cache) judge(t *address.Target, status int, h http.Header) record.Verdict {
+	why := rules.Marked(h)
+	if why == reason.None && !c.varies(t, h["Vary"]) {
+		why = reason.Vary
 	}
 	switch {
 	case status >= 500:
-		return verdict{fate: fail, why: byStatus, mine: why != none}
-	case why != none:
-		return verdict{why: why}
+		return record.Verdict{Fate: record.Fail, Why: reason.Status, Mine: why != reason.None}
+	case why != reason.None:
+		return record.Verdict{Why: why}
 	case status == http.StatusPartialContent:
-		return verdict{why: byPartial}
+		return record.Verdict{Why: reason.Partial}
 	case slices.Contains(c.cfg.Statuses, status):
-		return verdict{fate: store}
-	case rules.HeuristicallyCacheable(status) || declaredFresh(h):
-		return verdict{fate: share, why: byPlainStatus}
+		return record.Verdict{Fate: record.Store}
+	case rules.HeuristicallyCacheable(status) || rules.DeclaredFresh(h):
+		return record.Verdict{Fate: record.Share, Why: reason.PlainStatus}
 	}
-	return verdict{why: byStatus}
-}
-
-// marked returns the reason why a response says that it is not for everybody, or not whole.
-func marked(h http.Header) reason {
-	if why := crossed(h); why != none {
-		return why
-	}
-	return markedByCacheControl(h)
-}
-
-// markedByCacheControl judges Cache-Control, or Pragma without it. It ignores the arguments that
-// limit private and no-cache to some fields, because too few caches understand them. Lifetimes
-// (max-age, s-maxage, Expires) and must-revalidate are for caches further down: here a response
-// is valid until it is invalidated.
-func markedByCacheControl(h http.Header) reason {
-	lines := h["Cache-Control"]
-	if len(lines) == 0 {
-		if rules.Lists(h["Pragma"], "no-cache") {
-			return byNoCache
-		}
-		return none
-	}
-	d, ok := rules.ParseCacheControl(lines)
-	switch {
-	case d.Has("no-store"):
-		return byNoStore
-	case d.Has("private"):
-		return byPrivate
-	case d.Has("no-cache"):
-		return byNoCache // pages are not revalidated
-	case !ok:
-		return byBadCacheControl
-	}
-	return none
+	return record.Verdict{Why: reason.Status}
 }
 
 // varies reports whether the key holds all headers that a response varies on.
-func (c *Cache) varies(t *target, lines []string) bool {
+func (c *Cache) varies(t *address.Target, lines []string) bool {
 	for _, line := range lines {
 		for name := range strings.SplitSeq(line, ",") {
 			if name = strings.TrimSpace(name); name != "" && !c.declares(t, name) {
@@ -137,24 +50,14 @@ func (c *Cache) varies(t *target, lines []string) bool {
 	return true
 }
 
-func (c *Cache) declares(t *target, header string) bool {
+func (c *Cache) declares(t *address.Target, header string) bool {
 	if len(c.cfg.Encodings) > 0 && strings.EqualFold(header, "Accept-Encoding") {
 		return true // no handler sees it
 	}
 	for _, r := range c.cfg.Vary {
 		if strings.EqualFold(r.Header, header) {
-			return r.On == nil || r.On(t.path)
+			return r.On == nil || r.On(t.Path)
 		}
 	}
 	return false
-}
-
-// declaredFresh reports whether a response says that it may be reused for others.
-func declaredFresh(h http.Header) bool {
-	d, _ := rules.ParseCacheControl(h["Cache-Control"])
-	if n, ok := d.Seconds("s-maxage"); ok {
-		return n > 0
-	}
-	n, ok := d.Seconds("max-age")
-	return d.Has("public") || ok && n > 0
 }

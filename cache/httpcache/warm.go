@@ -8,6 +8,9 @@ import (
 	"net/url"
 
 	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/exchange"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/page"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/reason"
 )
 
 // Warmed is the result of warming a URL.
@@ -39,33 +42,33 @@ func (h *Handler) Warm(ctx context.Context, target string, header http.Header) (
 	}
 	t, why := c.target(r)
 	switch {
-	case why != none:
+	case why != reason.None:
 	case c.cfg.Off:
-		why = byOff
-	case t.w.NoStore:
-		why = byRequestNoStore
+		why = reason.Off
+	case t.Wants.NoStore:
+		why = reason.RequestNoStore
 	}
 	x := c.handling(h.next, nil, r, t)
-	for why == none {
-		if c.memory.has(x.at(), c.now) { // perhaps for another variant; then this one is only not warmed
-			why = byMemory
+	for why == reason.None {
+		if c.k.Memory.Has(x.At(), c.k.Now) { // perhaps for another variant; then this one is only not warmed
+			why = reason.Memory
 			break
 		}
-		res, err := c.pages.Fetch(x.ctx, x.at(), x.load)
-		x.found.Store(res.Value)
-		x.over()
-		if f, ok := errors.AsType[*failure](err); ok {
-			return Warmed{Status: f.page.Status, Bytes: int64(len(f.page.Body)), Why: byStatus.String()}, nil
+		res, err := c.k.Pages.Fetch(x.Ctx, x.At(), x.Load)
+		x.Found.Store(res.Value)
+		x.Over()
+		if f, ok := errors.AsType[*exchange.Failure](err); ok {
+			return Warmed{Status: f.Page.Status, Bytes: int64(len(f.Page.Body)), Why: reason.Status.String()}, nil
 		}
 		p := res.Value
 		switch {
 		case err != nil:
-			return Warmed{}, fmt.Errorf("httpcache: warm: %w", cause(err))
-		case p != nil && p.refused != none:
-			why = p.refused
-		case !p.sound():
-			why = byMemory
-		case c.selects(p, x.h):
+			return Warmed{}, fmt.Errorf("httpcache: warm: %w", exchange.Cause(err))
+		case p != nil && p.Refusal() != reason.None:
+			why = p.Refusal()
+		case !p.Sound():
+			why = reason.Memory
+		case p.Selects(x.Header, c.k.Hashed):
 			return c.warmed(ctx, x, res), nil
 		default:
 			x, why = x.turned(nil, r, p)
@@ -74,15 +77,15 @@ func (h *Handler) Warm(ctx context.Context, target string, header http.Header) (
 	return Warmed{Why: why.String()}, nil
 }
 
-func (c *Cache) warmed(ctx context.Context, x *handling, res cache.Result[*page]) Warmed {
+func (c *Cache) warmed(ctx context.Context, x *handling, res cache.Result[*page.Page]) Warmed {
 	p := res.Value
 	w := Warmed{Status: p.Status, Bytes: int64(len(p.Body)), Hit: res.Source != cache.Load}
-	if now, ok := c.pages.Peek(ctx, x.at()); ok && now != nil {
+	if now, ok := c.k.Pages.Peek(ctx, x.At()); ok && now != nil {
 		w.Stored = true
 		return w
 	}
 	w.Why = "not-kept"
-	if why := reason(x.why.Load()); why != none {
+	if why := reason.Reason(x.Why.Load()); why != reason.None {
 		w.Why = why.String()
 	}
 	return w

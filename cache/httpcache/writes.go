@@ -1,16 +1,15 @@
 package httpcache
 
 import (
-	"cmp"
+	"bufio"
 	"context"
+	"io"
 	"net"
 	"net/http"
-	"net/url"
 	"slices"
-	"strings"
 
+	"github.com/twofold-go/twofold/cache/httpcache/internal/exchange"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
-	"github.com/twofold-go/twofold/invalidate"
 )
 
 // past lets the handler answer a request that bypasses the cache. The answer gets the line of
@@ -25,10 +24,10 @@ func (c *Cache) past(next http.Handler, w http.ResponseWriter, r *http.Request, 
 	f := &finalWriter{ResponseWriter: w, line: line}
 	if writes {
 		// Read r now: the handler may change it.
-		wr := write{ctx: context.WithoutCancel(r.Context()), host: r.Host, path: r.URL.Path, line: r.RequestURI}
+		wr := exchange.Write{Ctx: context.WithoutCancel(r.Context()), Host: r.Host, Path: r.URL.Path, Line: r.RequestURI}
 		f.before = func(status int, h http.Header) {
 			if status >= 200 && status < 400 {
-				c.wrote(wr, h)
+				c.k.Wrote(wr, h)
 			}
 		}
 	}
@@ -36,93 +35,90 @@ func (c *Cache) past(next http.Handler, w http.ResponseWriter, r *http.Request, 
 	f.final(http.StatusOK)
 }
 
-// write is a request that may change something.
-type write struct {
-	ctx  context.Context // does not end with the client
-	host string
-	path string // not escaped, as the handler sees it
-	line string // the target of the request line
-
-	scheme string // of a client's request; another one is another origin. "" in front of a handler, where the answer may not know it
+// finalWriter is the writer of a handler that answers its client directly. Only the handler's
+// goroutine uses it, as with every ResponseWriter.
+type finalWriter struct {
+	http.ResponseWriter
+	before func(status int, h http.Header) // called once, before the final header is sent; nil: nothing
+	line   string                          // of Cache-Status; it follows those of the handler's caches (RFC 9211 §2)
+	done   bool                            // the final header is sent, or the connection was taken over
 }
 
-// wrote invalidates what a write has changed (RFC 9111 §4.4): all entries of the path of the
-// request on its host, and of the paths of the same host that the answer names. The client gets its answer
-// even if the invalidation fails: the Tiers keep trying.
-func (k *core) wrote(w write, h http.Header) {
-	var scopes []invalidate.Scope
-	for _, path := range w.paths(h) {
-		scopes = append(scopes, invalidate.Tag(k.space.Tenant, k.siteTag(w.host, path)))
-	}
-	if len(scopes) == 0 {
+// final prepares the final header, once.
+func (w *finalWriter) final(status int) {
+	if w.done {
 		return
 	}
-	err := k.tiers.Invalidate(w.ctx, scopes...)
+	w.done = true
+	if w.before != nil {
+		w.before(status, w.Header())
+	}
+	w.mark()
+}
+
+func (w *finalWriter) mark() {
+	if w.line != "" {
+		h := w.Header()
+		h["Cache-Status"] = append(slices.Clip(h["Cache-Status"]), w.line)
+	}
+}
+
+// WriteHeader sends a header. A 1xx is not final, except for 101.
+func (w *finalWriter) WriteHeader(status int) {
+	if status >= 200 || status == http.StatusSwitchingProtocols {
+		w.final(status)
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+// Write sends a part of the body.
+func (w *finalWriter) Write(b []byte) (int, error) {
+	w.final(http.StatusOK)
+	return w.ResponseWriter.Write(b)
+}
+
+// ReadFrom sends a part of the body from a reader. For files, net/http has a faster way than
+// Write.
+func (w *finalWriter) ReadFrom(src io.Reader) (int64, error) {
+	w.final(http.StatusOK)
+	return io.Copy(w.ResponseWriter, src)
+}
+
+// Flush is FlushError without the error.
+func (w *finalWriter) Flush() { _ = w.FlushError() }
+
+// FlushError sends the header and what was written so far.
+func (w *finalWriter) FlushError() error {
+	w.final(http.StatusOK)
+	return http.NewResponseController(w.ResponseWriter).Flush()
+}
+
+// Hijack hands over the connection. What the handler then sends on it is unknown.
+func (w *finalWriter) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	conn, rw, err := http.NewResponseController(w.ResponseWriter).Hijack()
 	if err == nil {
-		return
+		w.done = true
+		w.mark() // a reverse proxy sends this header on the connection
 	}
-	k.stats.pendingWrites.Add(1)
-	k.warn(w.ctx, "the invalidation of a write was not sent in time", err)
+	return conn, rw, err
 }
 
-// paths returns the paths that the write has changed, unescaped and unique.
-func (w write) paths(h http.Header) []string {
-	if !strings.HasPrefix(w.path, "/") {
-		return nil // CONNECT
+// Push starts a push of HTTP/2.
+func (w *finalWriter) Push(target string, opts *http.PushOptions) error {
+	if p, ok := w.ResponseWriter.(http.Pusher); ok {
+		return p.Push(target, opts)
 	}
-	paths := []string{w.path}
-	add := func(path string) {
-		if !slices.Contains(paths, path) {
-			paths = append(paths, path)
-		}
-	}
-	base, prefix := w.base()
-	for name, lines := range h {
-		switch http.CanonicalHeaderKey(name) {
-		case "Location", "Content-Location":
-		default:
-			continue
-		}
-		for _, line := range lines {
-			ref, err := url.Parse(line)
-			if err != nil || ref.Opaque != "" || w.scheme != "" && ref.Scheme != "" && ref.Scheme != w.scheme || ref.Host != "" && !sameHost(ref.Host, w.host) {
-				continue
-			}
-			path := cmp.Or(base.ResolveReference(ref).Path, "/")
-			add(path)
-			if inner, ok := strings.CutPrefix(path, prefix); ok && strings.HasPrefix(inner, "/") {
-				add(inner)
-			}
-		}
-	}
-	return paths
+	return http.ErrNotSupported
 }
 
-// base returns the base URL of references in the answer, and the prefix that an outer handler has
-// cut off the path.
-func (w write) base() (base *url.URL, prefix string) {
-	if u, err := url.ParseRequestURI(w.line); err == nil && strings.HasPrefix(u.Path, "/") {
-		prefix, ok := strings.CutSuffix(u.Path, w.path)
-		if !ok {
-			prefix = ""
-		}
-		return u, prefix
-	}
-	return &url.URL{Path: w.path}, ""
-}
+// Unwrap is for http.ResponseController.
+func (w *finalWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// sameHost reports whether two hosts are equal, without regard to case and default ports.
-func sameHost(a, b string) bool { return strings.EqualFold(withoutPort(a), withoutPort(b)) }
-
-func withoutPort(host string) string {
-	if !strings.HasSuffix(host, ":80") && !strings.HasSuffix(host, ":443") && !strings.HasSuffix(host, ":") {
-		return host
+// CloseNotify is for frameworks that still ask for it. If the inner writer has none, the channel
+// never gets a value.
+func (w *finalWriter) CloseNotify() <-chan bool {
+	if n, ok := w.ResponseWriter.(http.CloseNotifier); ok { //nolint:staticcheck // deprecated, but in use
+		return n.CloseNotify()
 	}
-	if name, port, err := net.SplitHostPort(host); err == nil && (port == "80" || port == "443" || port == "") {
-		if strings.Contains(name, ":") {
-			return "[" + name + "]"
-		}
-		return name
-	}
-	return host
+	return make(chan bool)
 }

@@ -80,8 +80,27 @@ func rules() []rule {
 		{pkg: "internal/measure", deny: slices.Concat(inModule("cache", "internal/engine", "internal/wire", "internal/fence"), redis)},
 		{pkg: "cache/index", deny: slices.Concat(inModule("cache/httpcache", "cache/cachez"), redis)},
 		{pkg: "cache/cachez", deny: slices.Concat(inModule("tier/redistier", "tier/sqltier", "invalidate/redislog", "invalidate/sqllog"), redis)},
+		{pkg: "cache/httpcache/internal/reason", stdOnly: true, deny: inModule("cache")},
+		{pkg: "cache/httpcache/internal/coding", deny: inModule("cache")},
+		{pkg: "cache/httpcache/internal/rules", deny: beside("reason")},
+		{pkg: "cache/httpcache/internal/address", deny: beside("reason", "rules")},
+		{pkg: "cache/httpcache/internal/page", deny: beside("reason", "coding", "rules", "address")},
+		{pkg: "cache/httpcache/internal/record", deny: beside("reason", "coding", "rules", "address", "page")},
+		{pkg: "cache/httpcache/internal/exchange", deny: redis},
 		{pkg: "cache/httpcache", deny: slices.Concat(inModule("cache/index", "cache/cachez", "tier/redistier", "invalidate/redislog"), redis)},
 	}
+}
+
+// beside returns the packages that one below httpcache may not use: the tiers and caches, and all packages beside
+// it but those below it.
+func beside(below ...string) []string {
+	deny := inModule("tier", "invalidate", "internal", "policy", "codec")
+	for _, p := range []string{"reason", "coding", "rules", "address", "page", "record", "exchange"} {
+		if !slices.Contains(below, p) {
+			deny = append(deny, inModule("cache/httpcache/internal/"+p)...)
+		}
+	}
+	return deny
 }
 
 func TestDependenciesPointOneWay(t *testing.T) {

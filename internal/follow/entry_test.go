@@ -3,7 +3,6 @@ package follow_test
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/cespare/xxhash/v2"
 
@@ -76,9 +75,6 @@ func keyOf(tb testing.TB, s string) key.Key {
 	}
 	return k
 }
-
-// start is the origin for fences whose times do not matter.
-var start = time.Now()
 
 func accepts(f *fence.Fences, m fence.Mark, hash uint64, key string, tags *fence.Deps) bool {
 	_, ok := f.Accepts(m, hash, key, tags)

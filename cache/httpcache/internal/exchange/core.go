@@ -1,0 +1,141 @@
+package exchange
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/coding"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/page"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/reason"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/record"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
+	"github.com/twofold-go/twofold/codec"
+	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/key"
+	"github.com/twofold-go/twofold/policy"
+)
+
+// Core is what a Cache and a Transport share: the stored pages, the rules and the numbers.
+type Core struct {
+	Pages     pages
+	Tiers     *cache.Tiers
+	Space     key.Space
+	Rules     rules.Cache
+	Lines     page.Lines
+	Stats     Counters
+	Running   running
+	Memory    *Memory // of a Cache
+	Room      record.Room
+	Keep      time.Duration
+	MaxBody   int
+	Hashed    bool            // pages hold the digests of what they vary on
+	Until     bool            // pages stay until they are invalidated
+	Encodings []coding.Coding // of a Cache
+	Ignored   []string        // headers that an audit does not compare
+	Personal  []string        // headers that identify a client, so that no key may hold them
+	Now       func() time.Time
+	Logger    *slog.Logger
+	warned    atomic.Int64 // when a failure was last logged, in Unix seconds
+	Closing   atomic.Bool  // no audit begins any more
+}
+
+// pages is a cache.Cache of pages. It is an interface because of the compiler: a package that
+// imports a struct with a generic type in it compiles the code of that type once more.
+type pages interface {
+	Fetch(ctx context.Context, id string, load cache.Loader[string, *page.Page], opts ...cache.Option) (cache.Result[*page.Page], error)
+	Peek(ctx context.Context, id string) (*page.Page, bool)
+	Delete(ctx context.Context, id string, more ...invalidate.Scope) error
+	DeleteAll(ctx context.Context, more ...invalidate.Scope) error
+	Expire(ctx context.Context, id string) error
+	Key(id string) invalidate.Scope
+	Prefix(prefix string) invalidate.Scope
+	Tag(tag string) invalidate.Scope
+}
+
+// The options of reads. A slice in the call would be allocated each time, because pages is an
+// interface.
+var (
+	FreshOnly = []cache.Option{cache.Fresh()}
+	HereOnly  = []cache.Option{cache.SkipRemote()}
+	Renewed   = []cache.Option{cache.MaxAge(0)}
+	Anew      = []cache.Option{cache.MaxAge(0), cache.Fresh()}
+)
+
+// Open sets the lines and opens the pages. The other fields are set.
+func (k *Core) Open(name string, p policy.Patch, c codec.Codec) (err error) {
+	k.Room.Allow(record.MaxHeld(k.MaxBody))
+	if k.Lines, err = page.NewLines(name, ttlOf(p)); err != nil {
+		return fmt.Errorf("field Name: %w", err)
+	}
+	if k.Tiers == nil { // with Off
+		k.Pages = cache.Cache[string, *page.Page]{} // its scopes cover nothing
+		return nil
+	}
+	k.Pages, err = cache.New(k.Tiers, cache.Config[string, *page.Page]{
+		Namespace: k.Space.Namespace, Tenant: k.Space.Tenant, Policy: p, Codec: c, Size: (*page.Page).Size, Equal: func(a, b *page.Page) bool { return a.Equal(b, k.Ignored) },
+	})
+	return err
+}
+
+// Close waits until the running requests have ended, or until ctx ends.
+func (k *Core) Close(ctx context.Context, what string) error {
+	k.Closing.Store(true)
+	if err := k.Running.wait(ctx); err != nil {
+		return fmt.Errorf("httpcache: close: %s still run: %w", what, err)
+	}
+	return nil
+}
+
+// Warn logs a failure, at most once a second.
+func (k *Core) Warn(ctx context.Context, what string, err error) {
+	if now := k.Now().Unix(); k.warned.Swap(now) != now {
+		k.Logger.WarnContext(ctx, "httpcache: "+what, "error", Cause(err))
+	}
+}
+
+// forget invalidates an entry after the load of ctx, because the origin does not send its page any
+// more. During a load of the entry, the invalidation would repeat the load. A page that another load
+// has made since stays.
+func (k *Core) forget(ctx context.Context, id string, made time.Time) {
+	over := ctx.Done()
+	ctx = context.WithoutCancel(ctx)
+	k.Running.Go(func() {
+		<-over
+		if p, ok := k.Pages.Peek(ctx, id); ok && p != nil && p.Made > made.UnixMilli() {
+			return
+		}
+		if err := k.Pages.Delete(ctx, id); err != nil {
+			k.Stats.Refuse(reason.Failure)
+			k.Warn(ctx, "the invalidation of a page that its origin does not send any more is pending", err)
+		}
+	})
+}
+
+// Lives tells a load that ends now how long the page lives, and how long it is kept after that. The page
+// may be older than the load.
+func (k *Core) Lives(f *cache.Fill, p *page.Page, keep time.Duration) {
+	now := k.Now().UnixMilli()
+	var fresh, stale, instead int64
+	if !p.Asks {
+		fresh = p.Made + p.Fresh - now
+		late := min(fresh, 0)
+		stale = max(p.Stale+late, 0)
+		instead = max(p.IfError+late-stale, 0)
+	}
+	f.SetTTL(time.Duration(max(fresh, 0)) * time.Millisecond)
+	f.SetStale(time.Duration(stale) * time.Millisecond)
+	f.SetStaleIfError(time.Duration(instead) * time.Millisecond)
+	f.SetKeep(keep)
+}
+
+// ttlOf returns how long responses are fresh. Zero means forever, or not exactly known.
+func ttlOf(p policy.Patch) time.Duration {
+	if *p.TTL == policy.Forever || *p.Jitter > 0 {
+		return 0
+	}
+	return *p.TTL
+}

@@ -1,0 +1,92 @@
+package exchange
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/twofold-go/twofold/cache/httpcache/internal/reason"
+)
+
+// Numbers are what is counted of the responses of a format; see Counts of package httpcache.
+type Numbers struct {
+	Hits, Stale, Misses, Coalesced, NotModified, Stored, Bytes int64
+}
+
+// Counts are the counters of the responses of a format.
+type Counts struct {
+	hits, stale, Misses, Coalesced, NotModified, stored, Bytes atomic.Int64
+}
+
+func (c *Counts) read() Numbers {
+	return Numbers{
+		Hits: c.hits.Load(), Stale: c.stale.Load(), Misses: c.Misses.Load(), Coalesced: c.Coalesced.Load(),
+		NotModified: c.NotModified.Load(), Stored: c.stored.Load(), Bytes: c.Bytes.Load(),
+	}
+}
+
+// Counters have a fixed size.
+type Counters struct {
+	bypassed, refused [reason.Count]atomic.Int64
+	PendingWrites     atomic.Int64
+	formats           [len(formats)]Counts
+}
+
+// Bypass counts a request that bypassed the cache.
+func (c *Counters) Bypass(why reason.Reason) { c.bypassed[why].Add(1) }
+
+// Refuse counts a response that was not stored.
+func (c *Counters) Refuse(why reason.Reason) { c.refused[why].Add(1) }
+
+// Of returns the counts of a format.
+func (c *Counters) Of(format string) *Counts {
+	return &c.formats[max(slices.Index(formats[:], format), 0)]
+}
+
+// ByFormat calls f with the numbers of each format that has some.
+func (c *Counters) ByFormat(f func(format string, n Numbers)) {
+	for i, name := range formats {
+		if n := c.formats[i].read(); n != (Numbers{}) {
+			f(name, n)
+		}
+	}
+}
+
+// ByReason calls f with the numbers of requests and responses of each reason that has some.
+func (c *Counters) ByReason(f func(why string, bypassed, refused int64)) {
+	for r := reason.None + 1; r < reason.Count; r++ {
+		if b, n := c.bypassed[r].Load(), c.refused[r].Load(); b > 0 || n > 0 {
+			f(r.String(), b, n)
+		}
+	}
+}
+
+// formats are the results of FormatOf. The first one stands for all others.
+var formats = [...]string{"other", "html", "json", "jsonfeed", "rss", "atom", "xml", "css", "js", "text"}
+
+// FormatOf names a response by its Content-Type.
+func FormatOf(h http.Header) string {
+	kind, _, _ := strings.Cut(h.Get("Content-Type"), ";")
+	switch strings.ToLower(strings.TrimSpace(kind)) {
+	case "text/html", "application/xhtml+xml":
+		return "html"
+	case "application/json", "application/problem+json":
+		return "json"
+	case "application/feed+json":
+		return "jsonfeed"
+	case "application/rss+xml":
+		return "rss"
+	case "application/atom+xml":
+		return "atom"
+	case "text/xml", "application/xml":
+		return "xml"
+	case "text/css":
+		return "css"
+	case "text/javascript", "application/javascript":
+		return "js"
+	case "text/plain":
+		return "text"
+	}
+	return "other"
+}

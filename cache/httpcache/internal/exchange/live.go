@@ -1,0 +1,96 @@
+package exchange
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/twofold-go/twofold/cache/httpcache/internal/page"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/reason"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/record"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
+)
+
+// take returns the writer of our client, who then belongs to the source, or nil. Why is the reason why
+// the response is not stored, or none.
+func (n *Run) take(why reason.Reason) http.ResponseWriter {
+	w := n.client.Take()
+	if w == nil {
+		return nil
+	}
+	n.taken = true
+	n.teed.Store(true)
+	m := n.x.Missed(why)
+	if c, ok := w.(beginner); ok {
+		m = c.Begin(n, m)
+	}
+	w.Header().Add("Cache-Status", n.x.Core.Lines.Miss(m))
+	return w
+}
+
+// beginner is a writer that takes the whole response of a server. Begin returns m with what it knows better.
+type beginner interface {
+	Begin(n *Run, m page.Miss) page.Miss
+}
+
+// Tee passes a response that will be stored on while it is recorded. The reader is the client
+// that started the run, if it wants the whole response.
+func (n *Run) Tee() http.ResponseWriter {
+	if n.Parts || !n.Flushes {
+		return nil
+	}
+	return n.take(reason.None)
+}
+
+// Early passes an informational response on to our client, if the source saw its whole request.
+func (n *Run) Early(status int, h http.Header) (ok bool) {
+	if !n.Flushes {
+		return false
+	}
+	if n.Own {
+		n.client.Inform(status, h)
+	}
+	return true
+}
+
+// Tees reports whether a response that is flushed is stored all the same.
+func (n *Run) Tees() bool { return n.Flushes }
+
+// Live handles a response that cannot be recorded. If it may, the client that started the
+// run gets the response as it comes. Otherwise the source's context ends and all waiting
+// clients get their own responses. In both cases the load ends, so that no client waits for the
+// end of a stream and LoadTimeout does not cut it.
+//
+// A 304 answers the cache's condition, so no client gets it.
+func (n *Run) Live(why reason.Reason) http.ResponseWriter {
+	cut := context.Cause(n.Ctx)
+	if cut == nil && !n.mayBePersonal() && !rules.StandsIn(n.Rec.Status) { // the response of a stopped handler says nothing about the page
+		n.x.Core.Memory.Add(n.x.At(), n.x.Core.Now())
+	}
+	v := record.Verdict{Why: why}
+	var w http.ResponseWriter
+	own := n.Own || why.GoesOn() && !n.Rec.Verdict.Mine
+	// After unlink the source runs until its client leaves.
+	if n.taken {
+		n.unlink()
+		n.outlive()
+		n.end(v, nil, nil) // other clients do not wait for ours
+		n.Rec.Settle()
+		w = n.client.To
+	} else if own && n.Rec.Verdict.Fate != record.Renew && (n.unlink() || n.late.Load()) {
+		if w = n.take(why); w != nil {
+			n.outlive()
+		}
+	}
+	if w == nil {
+		n.unlink()
+		n.cancel(record.ErrNotRecorded)
+	}
+	n.end(v, nil, cut) // if cut is set, waiting clients get 503: the source had its time
+	return w
+}
+
+// mayBePersonal reports whether a response may be refused for a reason that lies in our client's
+// request. Another client may get a response that is stored.
+func (n *Run) mayBePersonal() bool {
+	return rules.AboutClient(n.Rec.Status) || rules.Has(n.Sees, "Authorization")
+}

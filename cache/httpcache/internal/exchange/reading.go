@@ -1,0 +1,224 @@
+package exchange
+
+import (
+	"context"
+	"math"
+	"net/http"
+	"slices"
+	"strconv"
+	"sync/atomic"
+
+	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/address"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/page"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/reason"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
+	"github.com/twofold-go/twofold/key"
+)
+
+// Reading is the way of one request to a stored page.
+type Reading struct {
+	Core    *Core
+	Ctx     context.Context  // of look-ups and loads
+	ID      string           // the entry of the URL
+	Variant *address.Variant // nil: the entry of the URL
+	Header  http.Header      // of the request, with canonical names
+	Saw     rules.Seen       // what is in h
+	Wants   rules.Request    // what the client requires
+}
+
+// At returns the key of the wanted entry.
+func (x *Reading) At() string {
+	if x.Variant != nil {
+		return x.Variant.ID
+	}
+	return x.ID
+}
+
+// Turn points x from the entry of the URL, whose page p is for other requests, to the variant of its
+// own request. It reports false if there can be none.
+func (x *Reading) Turn(p *page.Page) bool {
+	names := p.Names()
+	if x.Variant != nil || slices.ContainsFunc(names, func(name string) bool { // it identifies a client
+		return rules.Has(x.Header, name) && slices.Contains(x.Core.Personal, name)
+	}) {
+		return false
+	}
+	v := address.VariantOf(x.ID, names, x.Header)
+	if !x.Core.Fits(v.ID, 0) {
+		return false
+	}
+	x.Variant = v
+	return true
+}
+
+// Find looks for the page that answers the request, without a load. If the entry of the URL is for
+// other requests, it looks for the variant. It reports false if there is none.
+func (x *Reading) Find(opts []cache.Option) (res cache.Result[*page.Page], ok bool) {
+	for {
+		res, err := x.Core.Pages.Fetch(x.Ctx, x.At(), nil, opts...)
+		p := res.Value
+		if err != nil || !p.Sound() || p.Refusal() != reason.None {
+			return res, false
+		}
+		if p.Selects(x.Header, x.Core.Hashed) {
+			return res, true
+		}
+		if !x.Turn(p) {
+			return res, false
+		}
+	}
+}
+
+// deeds is what the loads of one request did. They may run on after their client has left.
+type deeds struct {
+	Led     atomic.Bool               // a load of ours ran
+	had     atomic.Bool               // there was a page to replace
+	Kept    atomic.Bool               // the load left the stored page as it is
+	Newer   atomic.Bool               // the stored page did not meet the client's requirements
+	failed  atomic.Bool               // the origin failed
+	Status  atomic.Int32              // what the origin answered, if the client gets something else; 0: unknown
+	Why     atomic.Uint32             // the reason why the response is not stored
+	cookies atomic.Pointer[[]string]  // of the 304 that confirmed the page: for our client only
+	Own     atomic.Pointer[page.Page] // a response for our client only
+
+	// result is the result of the latest load, or nil while it runs. A client that waits for it
+	// longer than LoadTimeout reads from waits.
+	result atomic.Pointer[loaded]
+	first  loaded // the result of the first load; without an allocation, as one load is usual
+	once   atomic.Bool
+	waits  atomic.Pointer[chan struct{}]
+}
+
+// loaded is the result of a load.
+type loaded struct {
+	page *page.Page
+	err  error
+}
+
+// begun says that a load begins. It reports whether it is not the first.
+func (d *deeds) begun() (again bool) {
+	d.result.Store(nil)
+	return d.Led.Swap(true)
+}
+
+// ended says how a load has ended.
+func (d *deeds) ended(p *page.Page, err error) {
+	l := &d.first
+	if d.once.Swap(true) {
+		l = new(loaded)
+	}
+	l.page, l.err = p, err
+	d.result.Store(l)
+	if w := d.waits.Load(); w != nil {
+		wake(*w)
+	}
+}
+
+// End returns a channel that gets a value when the load has ended. It is for one client.
+func (d *deeds) End() <-chan struct{} {
+	w := make(chan struct{}, 1)
+	d.waits.Store(&w)
+	if d.result.Load() != nil {
+		wake(w)
+	}
+	return w
+}
+
+func wake(w chan<- struct{}) {
+	select {
+	case w <- struct{}{}:
+	default:
+	}
+}
+
+// Outcome returns the result of the load as that of a read.
+func (d *deeds) Outcome() (cache.Result[*page.Page], error) {
+	l := d.result.Load()
+	if l == nil { // another load has begun
+		return cache.Result[*page.Page]{}, cache.ErrLoadTimeout
+	}
+	return cache.Result[*page.Page]{Value: l.page, Source: cache.Load}, l.err
+}
+
+// Missed returns the Cache-Status data of a request that no stored page answered.
+func (x *Exchange) Missed(why reason.Reason) page.Miss {
+	return page.Miss{Stale: x.had.Load(), Vary: x.Variant != nil, Asked: x.Newer.Load(), Detail: why}
+}
+
+// Account counts a request that a page answers. It returns the line of Cache-Status, and the Age of a
+// stored page.
+func (x *Exchange) Account(res cache.Result[*page.Page], now int64) (line, old string) {
+	k, p := x.Core, res.Value
+	n := k.Stats.Of(p.Format)
+	age := k.Age(p, now)
+	led := x.Led.Load()
+	switch {
+	case res.Stale && led && x.failed.Load():
+		n.stale.Add(1)
+		m := x.Missed(reason.None)
+		m.Stale, m.Instead, m.Status = true, true, int(x.Status.Load())
+		return k.Lines.Miss(m), strconv.FormatInt(age, 10)
+	case res.Stale, res.Source != cache.Load, x.Kept.Load():
+		return x.Hit(p, res.Stale, now)
+	}
+	if !k.Until && age > 0 {
+		old = strconv.FormatInt(age, 10)
+	}
+	m := x.Missed(reason.None)
+	if !led {
+		n.Coalesced.Add(1)
+		m.Collapsed = true
+		return k.Lines.Miss(m), old
+	}
+	n.Misses.Add(1)
+	m.Status, m.Detail = int(x.Status.Load()), reason.Reason(x.Why.Load())
+	m.Stored = m.Detail == reason.None && x.Own.Load() != p
+	return k.Lines.Miss(m), old
+}
+
+// Hit counts a request that a stored page answers. It returns the line of Cache-Status, and the Age.
+func (x *Reading) Hit(p *page.Page, stale bool, now int64) (line, old string) {
+	n := x.Core.Stats.Of(p.Format)
+	if stale {
+		n.stale.Add(1)
+	} else {
+		n.hits.Add(1)
+	}
+	s := x.Core.Lines.Served(p, x.Core.Until, stale, x.Core.Age(p, now))
+	return s.Line, s.Age
+}
+
+// Age returns the age of a page at a time in Unix milliseconds, in whole seconds.
+func (k *Core) Age(p *page.Page, now int64) int64 {
+	age := max(now-p.Made, 0) / 1000
+	if k.Until {
+		if s := p.Get("Age"); s != "" { // the response went through another cache
+			if own, err := strconv.ParseUint(s, 10, 31); err == nil {
+				age += int64(own)
+			}
+		}
+	}
+	return age
+}
+
+// Life returns how long a page may be used. With Pages that is until it is invalidated.
+func (k *Core) Life(p *page.Page, now int64) rules.Life {
+	if k.Until {
+		return rules.Life{Made: now - k.Age(p, now)*1000, Fresh: math.MaxInt32 * 1000}
+	}
+	return rules.Life{Made: p.Made, Fresh: p.Fresh, Asks: p.Asks, Strict: p.Strict, Immutable: p.Immutable}
+}
+
+// Fits reports whether the spelled id, with more bytes that need no escape, is short enough for a key.
+func (k *Core) Fits(id string, more int) bool {
+	room := key.MaxLen - len(k.Space.Tenant) - len(k.Space.Namespace) - 2 - more // two colons
+	return 3*len(id) <= room || len(id) <= room && len(key.Text(id)) <= room
+}
+
+// AddCookies gives our client the cookies of the 304 that confirmed its page. They are not stored.
+func (x *Exchange) AddCookies(h http.Header, from cache.Source) {
+	if c := x.cookies.Load(); c != nil && x.Led.Load() && from == cache.Load {
+		h["Set-Cookie"] = append(slices.Clip(h["Set-Cookie"]), *c...)
+	}
+}

@@ -1,0 +1,93 @@
+package page
+
+import (
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
+)
+
+// Stands reports whether a 304 with header h can be about the page: it must name the page's validator
+// or none (RFC 9111 §4.3.3).
+func (p *Page) Stands(h http.Header) bool {
+	tag, own := h.Get("Etag"), p.Get("Etag")
+	return tag == "" || own == "" || strings.TrimPrefix(tag, "W/") == strings.TrimPrefix(own, "W/")
+}
+
+// Validated reports whether the page has a validator.
+func (p *Page) Validated() bool { return p.Get("Etag") != "" || p.Get("Last-Modified") != "" }
+
+// Ask makes a request conditional on the validators of the page (RFC 9111 §4.3.1). It reports false if
+// there are none.
+func (p *Page) Ask(h http.Header) (ok bool) {
+	if tag := p.Get("Etag"); tag != "" {
+		h["If-None-Match"], ok = []string{tag}, true
+	}
+	if at := p.Get("Last-Modified"); at != "" {
+		h["If-Modified-Since"], ok = []string{at}, true
+	}
+	return ok
+}
+
+// Renewed returns the page with the headers of a 304 in place of its own, except for those about
+// the body (RFC 9111 §3.2). Both pages share the body. The 304 was asked for at one time and came at
+// the other.
+func (p *Page) Renewed(by *rules.Cache, h http.Header, asked, received time.Time) (n *Page, life rules.Lifetime) {
+	n = p.same()
+	rules.DropHopByHop(h)
+	if !rules.Has(h, "Date") {
+		h.Set("Date", received.UTC().Format(http.TimeFormat))
+	}
+	for name, values := range h {
+		switch name {
+		case "Content-Length", "Content-Encoding", "Content-Range", "Content-Type", "Set-Cookie":
+			continue
+		}
+		if !strings.HasPrefix(name, http.TrailerPrefix) {
+			n.put(name, values...)
+		}
+	}
+	life = by.Lifetime(n.Status, n.HeaderMap(), asked, received)
+	n.Dated(received, &life)
+	return n, life
+}
+
+// HeaderMap returns a copy of the page's header.
+func (p *Page) HeaderMap() http.Header {
+	h := make(http.Header, len(p.Header))
+	p.Fill(h, nil, 0)
+	return h
+}
+
+// Dated sets the times of a page that says how long it lives: when it was made, as far as known,
+// and how long it is fresh.
+func (p *Page) Dated(at time.Time, life *rules.Lifetime) {
+	p.Checked = at.UnixMilli()
+	p.Made = at.Add(-life.Age).UnixMilli()
+	p.Fresh = max(life.Total, 0).Milliseconds()
+	p.Stale, p.IfError = life.Stale.Milliseconds(), life.StaleIfError.Milliseconds()
+	p.Asks, p.Strict, p.Immutable = life.Asks, life.Strict, life.Immutable
+	p.drop("Age")
+	if p.Get("Date") == "" {
+		p.put("Date", at.UTC().Format(http.TimeFormat))
+	}
+}
+
+// staleUntil returns until when the page may be served while it is refreshed, in Unix
+// milliseconds.
+func (p *Page) staleUntil() int64 { return p.usableFor(p.Stale) }
+
+// InsteadUntil returns until when the page may replace a failure.
+func (p *Page) InsteadUntil() int64 { return p.usableFor(max(p.IfError, p.Stale)) }
+
+func (p *Page) usableFor(stale int64) int64 {
+	if p.Asks || p.Strict {
+		return 0
+	}
+	return p.Made + p.Fresh + stale
+}
+
+// Refreshes reports whether a load that begins now is a refresh of the page: our client accepts the
+// page, and has it.
+func (p *Page) Refreshes(now int64) bool { return p.Stale > 0 && now < p.staleUntil() }
