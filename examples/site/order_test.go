@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -131,11 +130,14 @@ func TestOrdersNotice(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := scene{look: looks["page of a post"], steps: 3, warm: true, old: "TITLE-1", new: "TITLE-2"}
-			noticed := slices.Sorted(maps.Keys(s.play(t, link)))
-			if len(noticed) == 0 {
-				t.Error("no order shows it")
+			// The goroutines of a layer's follower are not in the orders. About one play in a hundred
+			// shows nothing, because they run in a harmless order each time.
+			for range 5 {
+				if len(s.play(t, link)) > 0 {
+					return
+				}
 			}
-			t.Log(noticed)
+			t.Error("no order shows it")
 		})
 	}
 }

@@ -80,7 +80,7 @@ func (c *climb) step(t *Tier) {
 	for i := range t.shards {
 		hits += t.shards[i].hits.Load()
 		early += t.shards[i].early.Load()
-		room += t.shards[i].table.Cells() * 5 / 8
+		room += t.shards[i].table.Cells() * 4 / 7 // what a table holds that has just grown
 	}
 	misses := c.misses.Load()
 	hit, inWindow, missed := hits-c.hits, early-c.early, misses-c.missed
