@@ -49,7 +49,7 @@ var (
 	// Only these packages may use go-redis.
 	adapters = inModule("tier/redistier", "invalidate/redislog", "internal/rediserr")
 	// Packages made for tests.
-	kits = inModule("cache/cachetest", "tier/tiertest", "invalidate/logtest", "internal/fault", "internal/localbench", "internal/localtest", "internal/redistest", "internal/script", "internal/suitetest")
+	kits = inModule("cache/cachetest", "tier/tiertest", "invalidate/logtest", "internal/fault", "internal/localbench", "internal/localtest", "internal/redistest", "internal/script", "internal/suitetest", "internal/fence/fencetest")
 )
 
 // rule says what one package may not depend on, directly or indirectly. A path includes everything

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/internal/fence"
+	"github.com/twofold-go/twofold/internal/fence/fencetest"
 	"github.com/twofold-go/twofold/invalidate"
 )
 
@@ -46,7 +47,7 @@ func TestWritersWaitForTheWalk(t *testing.T) {
 			close(done)
 		}()
 		synctest.Wait()
-		check(t, f, newEntry(f, "acme:users:1", "mine"), true)
+		fencetest.Check(t, f, fencetest.New(f, "acme:users:1", "mine"), true)
 		select {
 		case <-done:
 			t.Fatal("the writer did not wait")
@@ -105,12 +106,12 @@ func TestWaitForTheWalkIsBounded(t *testing.T) {
 				if tt.ctx != nil {
 					ctx = tt.ctx(t)
 				}
-				e, begun := newEntry(f, "acme:users:1", "mine"), time.Now()
+				e, begun := fencetest.New(f, "acme:users:1", "mine"), time.Now()
 				f.ApplyWithin(ctx, applyTag(t, "mine"))
 				if took := time.Since(begun); took != tt.want {
 					t.Errorf("the writer waited for %v, want %v", took, tt.want)
 				}
-				check(t, f, e, false)
+				fencetest.Check(t, f, e, false)
 			})
 		})
 	}
@@ -120,16 +121,16 @@ func TestWaitForTheWalkIsBounded(t *testing.T) {
 func TestLongCallsWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := fence.NewSmall(1024)
-		resident, lost := newEntry(f, "acme:users:1", "mine"), newEntry(f, "acme:users:2", "other 7")
+		resident, lost := fencetest.New(f, "acme:users:1", "mine"), fencetest.New(f, "acme:users:2", "other 7")
 		walks := 0
 		f.OnForget(func() {
 			walks++
 			go func() {
 				s := f.Survey()
 				<-time.After(100 * time.Millisecond) // of the bubble
-				for _, e := range []*entry{resident, lost} {
-					if s.Clear(e.born, uint32(e.hash), e, e.tags) {
-						e.born = s.Tick()
+				for _, e := range []*fencetest.Entry{resident, lost} {
+					if s.Clear(e.Born, uint32(e.Hash), e, e.Tags) {
+						e.Born = s.Tick()
 					}
 				}
 				f.Settled(s.Tick())
@@ -142,7 +143,7 @@ func TestLongCallsWait(t *testing.T) {
 		f.Apply(r)
 		<-time.After(time.Second) // the last walk ends
 		synctest.Wait()
-		if !resident.clear(f) || lost.clear(f) {
+		if !resident.Clear(f) || lost.Clear(f) {
 			t.Error("want the entry that is not covered, and not the other one")
 		}
 		if s := f.Stats(); s.Waits < 5 || walks < 5 {
@@ -153,13 +154,13 @@ func TestLongCallsWait(t *testing.T) {
 
 // nosy is an entry whose key stores a fence when it is spelled.
 type nosy struct {
-	*entry
+	*fencetest.Entry
 	spell func()
 }
 
 func (e nosy) FullKey() string {
 	e.spell()
-	return e.key
+	return e.Key
 }
 
 // A fence that a walk itself causes waits for milliseconds only, as does a writer on which the walk
@@ -168,16 +169,16 @@ func TestFenceInsideTheWalk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, due := crowded()
 		f.Fence(invalidate.Prefix("acme", "teams:")) // so that keys are spelled
-		e := newEntry(f, "acme:users:1")
+		e := fencetest.New(f, "acme:users:1")
 		f.Fence(invalidate.Prefix("acme", "users:2"))
 		<-due
 		s, begun := f.Survey(), time.Now()
-		ok := s.Clear(e.born, uint32(e.hash), nosy{e, func() { f.Apply(applyTag(t, "inside")) }}, nil)
+		ok := s.Clear(e.Born, uint32(e.Hash), nosy{e, func() { f.Apply(applyTag(t, "inside")) }}, nil)
 		if took := time.Since(begun); !ok || took > 10*time.Millisecond {
 			t.Errorf("Clear = %v after %v, want true after a few milliseconds", ok, took)
 		}
 		done := make(chan struct{})
-		ok = s.Clear(e.born, uint32(e.hash), nosy{e, func() {
+		ok = s.Clear(e.Born, uint32(e.Hash), nosy{e, func() {
 			go func() {
 				f.Apply(applyTag(t, "the walk waits for it"))
 				close(done)
@@ -193,15 +194,15 @@ func TestFenceInsideTheWalk(t *testing.T) {
 // A survey compares ticks that are far apart: never clear where a fence covers.
 func TestSurveyOfOldFences(t *testing.T) {
 	f := fence.New(start)
-	old := newEntry(f, "acme:users:1", "a")
-	f.Fence(invalidate.Key(keyOf(t, "acme:users:1")))
-	young := newEntry(f, "acme:users:1", "a")
+	old := fencetest.New(f, "acme:users:1", "a")
+	f.Fence(invalidate.Key(fencetest.KeyOf(t, "acme:users:1")))
+	young := fencetest.New(f, "acme:users:1", "a")
 	f.Skip(1 << 33)
 	f.Fence(invalidate.Tag("acme", "a"))
-	last := newEntry(f, "acme:users:1", "a")
+	last := fencetest.New(f, "acme:users:1", "a")
 	s := f.Survey()
-	for i, e := range []*entry{old, young, last} {
-		if got, want := s.Clear(e.born, uint32(e.hash), e, e.tags), e == last; got != want {
+	for i, e := range []*fencetest.Entry{old, young, last} {
+		if got, want := s.Clear(e.Born, uint32(e.Hash), e, e.Tags), e == last; got != want {
 			t.Errorf("entry %d: Clear = %v, want %v", i, got, want)
 		}
 	}
@@ -213,8 +214,8 @@ func TestBlocksGrowWithTheEntries(t *testing.T) {
 	f.OnForget(func() {})
 	f.Expect(64 * 8 * 4)
 	fenceTags(f, 0, 4*64*4)
-	e := newEntry(f, "acme:users:1", "0")
-	check(t, f, e, true)
+	e := fencetest.New(f, "acme:users:1", "0")
+	fencetest.Check(t, f, e, true)
 	if s := f.Stats(); s.Tags != 4*64*4 {
 		t.Errorf("%d tags are remembered, want %d", s.Tags, 4*64*4)
 	}

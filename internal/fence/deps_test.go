@@ -9,17 +9,18 @@ import (
 	"github.com/cespare/xxhash/v2"
 
 	"github.com/twofold-go/twofold/internal/fence"
+	"github.com/twofold-go/twofold/internal/fence/fencetest"
 	"github.com/twofold-go/twofold/internal/race"
 	"github.com/twofold-go/twofold/invalidate"
 )
 
 // builtFrom returns an entry with one part.
-func builtFrom(f *fence.Fences, k, part string) *entry {
-	e := newEntry(f, k)
-	e.tags = &fence.Deps{Keys: []uint64{xxhash.Sum64String(part)}}
+func builtFrom(f *fence.Fences, k, part string) *fencetest.Entry {
+	e := fencetest.New(f, k)
+	e.Tags = &fence.Deps{Keys: []uint64{xxhash.Sum64String(part)}}
 	for i, c := range []byte(part) {
 		if c == ':' {
-			e.tags.Prefixes = append(e.tags.Prefixes, xxhash.Sum64String(part[:i+1]))
+			e.Tags.Prefixes = append(e.Tags.Prefixes, xxhash.Sum64String(part[:i+1]))
 		}
 	}
 	return e
@@ -32,8 +33,8 @@ func TestFencesOfParts(t *testing.T) {
 		scope  invalidate.Scope
 		covers bool
 	}{
-		{invalidate.Key(keyOf(t, part)), true},
-		{invalidate.Key(keyOf(t, "acme:users:v1:jane")), false},
+		{invalidate.Key(fencetest.KeyOf(t, part)), true},
+		{invalidate.Key(fencetest.KeyOf(t, "acme:users:v1:jane")), false},
 		{invalidate.Prefix("acme", "users:v1:john"), true},
 		{invalidate.Prefix("acme", "users:v1:jo"), true},
 		{invalidate.Prefix("acme", "users:v1:"), true},
@@ -49,22 +50,22 @@ func TestFencesOfParts(t *testing.T) {
 			for _, soft := range []bool{false, true} {
 				f := fence.New(start)
 				e := builtFrom(f, "acme:pages:1", part)
-				plain := newEntry(f, "acme:pages:2")
+				plain := fencetest.New(f, "acme:pages:2")
 				gen := f.Generation()
 				f.Apply(fence.Request{Scopes: []invalidate.Scope{tt.scope}, Soft: soft})
-				since := f.Since(gen, uint32(e.hash), partOf(e.key)) || f.DepsSince(gen, e.tags)
+				since := f.Since(gen, uint32(e.Hash), partOf(e.Key)) || f.DepsSince(gen, e.Tags)
 				if tt.covers && !since {
 					t.Errorf("soft %v: the entry is not judged again", soft)
 				}
-				ok := e.clear(f)
-				_, accepted := f.Accepts(e.mark, e.hash, e.key, e.tags)
-				over := overtaken(f, e.mark, e.hash, e.key, e.tags)
+				ok := e.Clear(f)
+				_, accepted := f.Accepts(e.Mark, e.Hash, e.Key, e.Tags)
+				over := fencetest.Overtaken(f, e.Mark, e.Hash, e.Key, e.Tags)
 				dies := tt.covers && !soft
-				if ok == dies || accepted == dies || over != dies || e.ended != (tt.covers && soft) {
-					t.Errorf("soft %v: clear %v, accepted %v, overtaken %v, expired %v; covered: %v", soft, ok, accepted, over, e.ended, tt.covers)
+				if ok == dies || accepted == dies || over != dies || e.Ended != (tt.covers && soft) {
+					t.Errorf("soft %v: clear %v, accepted %v, overtaken %v, expired %v; covered: %v", soft, ok, accepted, over, e.Ended, tt.covers)
 				}
 				if tt.scope.Tenant() != "acme" || tt.scope.Kind() != invalidate.KindPrefix {
-					check(t, f, plain, true)
+					fencetest.Check(t, f, plain, true)
 				}
 			}
 		})
@@ -76,27 +77,27 @@ func TestForgottenFencesOfParts(t *testing.T) {
 	f := fence.NewSmall(16)
 	const part = "acme:users:v1:john"
 	old := builtFrom(f, "acme:pages:1", part)
-	plain := newEntry(f, "acme:pages:1", "t")
+	plain := fencetest.New(f, "acme:pages:1", "t")
 	hash := xxhash.Sum64String(part)
-	f.Fence(invalidate.Key(keyOf(t, part)))
+	f.Fence(invalidate.Key(fencetest.KeyOf(t, part)))
 	for i := range uint64(100) { // in the same bucket
 		f.Store(invalidate.Fence{Kind: invalidate.KindKey, Hash: hash + (i+1)<<32}, invalidate.Position(1<<62))
 	}
-	if old.clear(f) || accepts(f, old.mark, old.hash, old.key, old.tags) {
+	if old.Clear(f) || fencetest.Accepts(f, old.Mark, old.Hash, old.Key, old.Tags) {
 		t.Error("the fence of its part is forgotten: want it covered")
 	}
-	check(t, f, plain, true)
+	fencetest.Check(t, f, plain, true)
 }
 
 // A hold of a part, or of a prefix of it, holds what is built from it.
 func TestHoldsOfParts(t *testing.T) {
 	const part = "acme:users:v1:john"
 	for s, want := range map[invalidate.Scope]bool{
-		invalidate.Key(keyOf(t, part)):                 true,
-		invalidate.Key(keyOf(t, "acme:users:v1:jane")): false,
-		invalidate.Prefix("acme", "users:v1:"):         true,
-		invalidate.Prefix("acme", "users:v1:jo"):       true,
-		invalidate.Prefix("acme", "posts:"):            false,
+		invalidate.Key(fencetest.KeyOf(t, part)):                 true,
+		invalidate.Key(fencetest.KeyOf(t, "acme:users:v1:jane")): false,
+		invalidate.Prefix("acme", "users:v1:"):                   true,
+		invalidate.Prefix("acme", "users:v1:jo"):                 true,
+		invalidate.Prefix("acme", "posts:"):                      false,
 	} {
 		f := fence.New(start)
 		r, err := fence.NewRequest(s, invalidate.Hold(invalidate.MaxHold))
@@ -105,7 +106,7 @@ func TestHoldsOfParts(t *testing.T) {
 		}
 		f.Apply(r)
 		e := builtFrom(f, "acme:pages:1", part)
-		if got := f.Held(e.hash, e.key, e.tags, f.Now()); got != want {
+		if got := f.Held(e.Hash, e.Key, e.Tags, f.Now()); got != want {
 			t.Errorf("%v: held is %v, want %v", s, got, want)
 		}
 	}
@@ -114,36 +115,36 @@ func TestHoldsOfParts(t *testing.T) {
 // The cost of a built entry's check.
 func BenchmarkParts(b *testing.B) {
 	f := fence.New(start)
-	e := newEntry(f, "acme:pages:1")
-	e.tags = new(fence.Deps)
+	e := fencetest.New(f, "acme:pages:1")
+	e.Tags = new(fence.Deps)
 	for i := range uint64(300) {
-		e.tags.Keys = append(e.tags.Keys, (i+1)*0x9e3779b97f4a7c15)
+		e.Tags.Keys = append(e.Tags.Keys, (i+1)*0x9e3779b97f4a7c15)
 	}
-	e.tags.Prefixes = []uint64{1, 2, 3}
+	e.Tags.Prefixes = []uint64{1, 2, 3}
 	for i := range uint64(100_000) {
 		f.Store(invalidate.Fence{Kind: invalidate.KindKey, Hash: (i + 1e6) * 0x9e3779b97f4a7c15}, 1)
 	}
 	b.Run("since", func(b *testing.B) {
 		gen := f.Generation()
 		for b.Loop() {
-			f.DepsSince(gen, e.tags)
+			f.DepsSince(gen, e.Tags)
 		}
 	})
 	b.Run("judge", func(b *testing.B) {
 		born := f.Tick()
 		for b.Loop() {
-			f.Judge(born, uint32(e.hash), e, e.tags)
+			f.Judge(born, uint32(e.Hash), e, e.Tags)
 		}
 	})
 	b.Run("judge, all moved", func(b *testing.B) {
 		for b.Loop() {
-			f.Judge(0, uint32(e.hash), e, e.tags)
+			f.Judge(0, uint32(e.Hash), e, e.Tags)
 		}
 	})
 	b.Run("accepts", func(b *testing.B) {
 		m := fence.Mark{Key: 1 << 62, Scope: 1 << 62}
 		for b.Loop() {
-			f.Accepts(m, e.hash, e.key, e.tags)
+			f.Accepts(m, e.Hash, e.Key, e.Tags)
 		}
 	})
 	b.Run("store", func(b *testing.B) {
@@ -160,22 +161,22 @@ func TestFenceRacesHitOfManyParts(t *testing.T) {
 	if race.Enabled {
 		rounds /= 10
 	}
-	k := invalidate.Key(keyOf(t, "acme:users:v1:john"))
+	k := invalidate.Key(fencetest.KeyOf(t, "acme:users:v1:john"))
 	for name, deps := range map[string]*fence.Deps{
 		"one part": {Keys: []uint64{k.Hash()}},
 		"too many": {Keys: []uint64{invalidate.AnyTag}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := fence.New(start)
-			e := newEntry(f, "acme:pages:1")
-			e.tags = deps
+			e := fencetest.New(f, "acme:pages:1")
+			e.Tags = deps
 			var born, clearAt atomic.Uint64
 			hit := func() bool { // as the cache does it
 				gen := f.Generation()
-				if at := clearAt.Load(); at == gen || !f.Since(at, uint32(e.hash), partOf(e.key)) && !f.DepsSince(at, e.tags) {
+				if at := clearAt.Load(); at == gen || !f.Since(at, uint32(e.Hash), partOf(e.Key)) && !f.DepsSince(at, e.Tags) {
 					return true
 				}
-				_, _, ok := f.Clear(born.Load(), uint32(e.hash), e, e.tags)
+				_, _, ok := f.Clear(born.Load(), uint32(e.Hash), e, e.Tags)
 				if ok {
 					clearAt.Store(gen)
 				}

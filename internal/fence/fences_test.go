@@ -10,84 +10,20 @@ import (
 	"github.com/cespare/xxhash/v2"
 
 	"github.com/twofold-go/twofold/internal/fence"
+	"github.com/twofold-go/twofold/internal/fence/fencetest"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/key"
 )
 
-// entry is a cached value as fences see it.
-type entry struct {
-	born uint64
-	hash uint64
-	mark fence.Mark
-	key  string
-	tags *fence.Deps
-
-	ended bool // it was found expired
-}
-
-// note records that the entry was found expired.
-func (e *entry) note(fresh int64) {
-	if fresh != fence.Forever {
-		e.ended = true
-	}
-}
-
-func newEntry(f *fence.Fences, k string, tags ...string) *entry {
-	e := &entry{key: k, hash: xxhash.Sum64String(k), mark: f.Capture()}
-	e.born = e.mark.Tick
-	tenant, _, _ := strings.Cut(k, ":")
-	for _, tag := range tags {
-		if e.tags == nil {
-			e.tags = new(fence.Deps)
-		}
-		e.tags.Tags = append(e.tags.Tags, invalidate.Tag(tenant, tag).Hash())
-	}
-	return e
-}
-
-// FullKey implements fence.Keyed.
-func (e *entry) FullKey() string { return e.key }
-
-func (e *entry) clear(f *fence.Fences) bool {
-	_, fresh, ok := f.Clear(e.born, uint32(e.hash), e, e.tags)
-	e.note(fresh)
-	return ok
-}
-
-// check calls Clear twice, since its answers are remembered, and then Overtaken and Accepts.
-func check(t *testing.T, f *fence.Fences, e *entry, want bool) {
-	t.Helper()
-	for range 2 {
-		if got := e.clear(f); got != want {
-			t.Errorf("Clear(%s) = %v, want %v", e.key, got, want)
-		}
-	}
-	if got := overtaken(f, e.mark, e.hash, e.key, e.tags); got == want {
-		t.Errorf("Overtaken(%s) = %v, want %v", e.key, got, !want)
-	}
-	if got := accepts(f, e.mark, e.hash, e.key, e.tags); got != want {
-		t.Errorf("Accepts(%s) = %v, want %v", e.key, got, want)
-	}
-}
-
-func keyOf(tb testing.TB, s string) key.Key {
-	tb.Helper()
-	k, err := key.Parse(s)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return k
-}
-
 func TestFences(t *testing.T) {
-	k := keyOf(t, "acme:users:v1:42")
+	k := fencetest.KeyOf(t, "acme:users:v1:42")
 	for _, tt := range []struct {
 		name  string
 		scope invalidate.Scope
 		kills bool
 	}{
 		{"its key", invalidate.Key(k), true},
-		{"another key", invalidate.Key(keyOf(t, "acme:users:v1:43")), false},
+		{"another key", invalidate.Key(fencetest.KeyOf(t, "acme:users:v1:43")), false},
 		{"its space", invalidate.Prefix("acme", "users:v1:"), true},
 		{"a wider space", invalidate.Prefix("acme", "users:"), true},
 		{"its tenant", invalidate.Tenant("acme"), true},
@@ -104,11 +40,11 @@ func TestFences(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			f := fence.New(start)
-			before := newEntry(f, k.String(), "org:7", "eu")
-			check(t, f, before, true)
+			before := fencetest.New(f, k.String(), "org:7", "eu")
+			fencetest.Check(t, f, before, true)
 			f.Fence(tt.scope)
-			check(t, f, before, !tt.kills)
-			check(t, f, newEntry(f, k.String(), "org:7", "eu"), true)
+			fencetest.Check(t, f, before, !tt.kills)
+			fencetest.Check(t, f, fencetest.New(f, k.String(), "org:7", "eu"), true)
 		})
 	}
 }
@@ -133,30 +69,30 @@ func collision() (a, b string) {
 func TestBucketCollision(t *testing.T) {
 	a, b := collision()
 	f := fence.New(start)
-	ea, eb := newEntry(f, a), newEntry(f, b)
+	ea, eb := fencetest.New(f, a), fencetest.New(f, b)
 	for range 100 {
-		f.Fence(invalidate.Key(keyOf(t, b)))
-		check(t, f, ea, true)
+		f.Fence(invalidate.Key(fencetest.KeyOf(t, b)))
+		fencetest.Check(t, f, ea, true)
 	}
-	check(t, f, eb, false)
-	f.Fence(invalidate.Key(keyOf(t, a)))
-	check(t, f, ea, false)
+	fencetest.Check(t, f, eb, false)
+	f.Fence(invalidate.Key(fencetest.KeyOf(t, a)))
+	fencetest.Check(t, f, ea, false)
 }
 
 func TestPrefixesOfManyLengths(t *testing.T) {
 	f := fence.New(start)
 	long := "acme:" + strings.Repeat("n", 500) + ":id"
-	e := newEntry(f, long)
+	e := fencetest.New(f, long)
 	for n := 6; n < 400; n++ { // none of them covers e
 		f.Fence(invalidate.Prefix("acme", strings.Repeat("m", n-5)))
 		if n == 6 {
-			e = newEntry(f, long) // that one did
+			e = fencetest.New(f, long) // that one did
 		}
 	}
-	check(t, f, e, true)
+	fencetest.Check(t, f, e, true)
 	f.Fence(invalidate.Prefix("acme", long[len("acme:"):300]))
-	check(t, f, e, false)
-	check(t, f, newEntry(f, long), true)
+	fencetest.Check(t, f, e, false)
+	fencetest.Check(t, f, fencetest.New(f, long), true)
 }
 
 // A key shares its bucket with a fenced one and has just been fenced itself. It is judged by its
@@ -164,19 +100,19 @@ func TestPrefixesOfManyLengths(t *testing.T) {
 func TestExactTable(t *testing.T) {
 	f := fence.New(start)
 	a, b := collision()
-	f.Fence(invalidate.Key(keyOf(t, a)))
-	e := newEntry(f, a)
-	f.Fence(invalidate.Key(keyOf(t, b)))
-	check(t, f, e, true)
-	f.Fence(invalidate.Key(keyOf(t, a)))
-	check(t, f, e, false)
+	f.Fence(invalidate.Key(fencetest.KeyOf(t, a)))
+	e := fencetest.New(f, a)
+	f.Fence(invalidate.Key(fencetest.KeyOf(t, b)))
+	fencetest.Check(t, f, e, true)
+	f.Fence(invalidate.Key(fencetest.KeyOf(t, a)))
+	fencetest.Check(t, f, e, false)
 }
 
 // A value that another process filled is judged by its position, not by the time of the fetch: a
 // fetch that began after the fence may still bring an older frame.
 func TestAccepts(t *testing.T) {
 	f := fence.New(start)
-	k := keyOf(t, "acme:users:1")
+	k := fencetest.KeyOf(t, "acme:users:1")
 	h := k.Hash()
 	old := f.Capture()
 	f.Fence(invalidate.Key(k), invalidate.Tag("acme", "t"), invalidate.Prefix("acme", "others:"))
@@ -196,13 +132,13 @@ func TestAccepts(t *testing.T) {
 		{"never marked", 0, 0, k.String(), nil, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := accepts(f, fence.Mark{Key: tt.key, Scope: tt.scope}, h, tt.text, tt.tags); got != tt.want {
+			if got := fencetest.Accepts(f, fence.Mark{Key: tt.key, Scope: tt.scope}, h, tt.text, tt.tags); got != tt.want {
 				t.Errorf("Accepts = %v, want %v", got, tt.want)
 			}
 		})
 	}
 	f.Flush()
-	if accepts(f, fresh, h+1, "acme:users:2", nil) {
+	if fencetest.Accepts(f, fresh, h+1, "acme:users:2", nil) {
 		t.Error("a frame from before the flush is accepted")
 	}
 }
@@ -229,7 +165,7 @@ func TestPositionsGrow(t *testing.T) {
 func TestFencesConcurrently(t *testing.T) {
 	const k = "acme:users:1"
 	for name, scope := range map[string]invalidate.Scope{
-		"key":    invalidate.Key(keyOf(t, k)),
+		"key":    invalidate.Key(fencetest.KeyOf(t, k)),
 		"prefix": invalidate.Prefix("acme", "users:"),
 		"tag":    invalidate.Tag("acme", "shared"),
 		"all":    invalidate.All(),
@@ -240,10 +176,10 @@ func TestFencesConcurrently(t *testing.T) {
 			for range 8 {
 				wg.Go(func() {
 					for range 5000 {
-						e := newEntry(f, k, "shared")
-						_ = e.clear(f) // noted at some tick
+						e := fencetest.New(f, k, "shared")
+						_ = e.Clear(f) // noted at some tick
 						f.Fence(scope)
-						if e.clear(f) || !overtaken(f, e.mark, e.hash, e.key, e.tags) || accepts(f, e.mark, e.hash, e.key, e.tags) {
+						if e.Clear(f) || !fencetest.Overtaken(f, e.Mark, e.Hash, e.Key, e.Tags) || fencetest.Accepts(f, e.Mark, e.Hash, e.Key, e.Tags) {
 							t.Error("an entry outlived its fence")
 							return
 						}
@@ -262,7 +198,7 @@ func TestScopeValidate(t *testing.T) {
 		ok    bool
 		text  string
 	}{
-		{"key", invalidate.Key(keyOf(t, "a:b:c")), true, "key a:b:c"},
+		{"key", invalidate.Key(fencetest.KeyOf(t, "a:b:c")), true, "key a:b:c"},
 		{"prefix", invalidate.Prefix("a", "b"), true, "prefix a:b"},
 		{"tenant", invalidate.Tenant("a"), true, "prefix a:"},
 		{"tag", invalidate.Tag("a", "x:y"), true, "tag a:x:y"},
@@ -319,7 +255,7 @@ func TestHashOfTags(t *testing.T) {
 
 func TestClearDoesNotAllocate(t *testing.T) {
 	f := fence.New(start)
-	e := newEntry(f, "acme:users:1", "a", "b")
+	e := fencetest.New(f, "acme:users:1", "a", "b")
 	expired, prefix := fence.Request{Scopes: []invalidate.Scope{invalidate.Tag("acme", "a")}, Soft: true}, invalidate.Prefix("acme", "u")
 	for name, disturb := range map[string]func(){
 		"undisturbed": func() {},
@@ -330,7 +266,7 @@ func TestClearDoesNotAllocate(t *testing.T) {
 		"after a scope fence": func() { f.Fence(invalidate.Tag("acme", "other")) },
 	} {
 		disturb()
-		if n := testing.AllocsPerRun(100, func() { disturb(); _ = e.clear(f) }); n != 0 {
+		if n := testing.AllocsPerRun(100, func() { disturb(); _ = e.Clear(f) }); n != 0 {
 			t.Errorf("%s: %v allocations", name, n)
 		}
 	}
@@ -348,11 +284,11 @@ func BenchmarkClear(b *testing.B) {
 		b.Run(bb.name, func(b *testing.B) {
 			f := fence.New(start)
 			f.Fence(invalidate.Prefix("acme", "others:"), invalidate.Tenant("acme"))
-			e := newEntry(f, "acme:users:1", "a", "b")
+			e := fencetest.New(f, "acme:users:1", "a", "b")
 			b.ReportAllocs()
 			for b.Loop() {
 				bb.disturb(f)
-				if !e.clear(f) {
+				if !e.Clear(f) {
 					b.Fatal("not clear")
 				}
 			}

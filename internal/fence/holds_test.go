@@ -9,6 +9,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 
 	"github.com/twofold-go/twofold/internal/fence"
+	"github.com/twofold-go/twofold/internal/fence/fencetest"
 	"github.com/twofold-go/twofold/invalidate"
 )
 
@@ -39,7 +40,7 @@ func TestHoldsOverflow(t *testing.T) {
 		scope            func(i int) invalidate.Scope
 		tagged, untagged bool
 	}{
-		{"keys", func(i int) invalidate.Scope { return invalidate.Key(keyOf(t, fmt.Sprint("acme:others:", i))) }, true, true},
+		{"keys", func(i int) invalidate.Scope { return invalidate.Key(fencetest.KeyOf(t, fmt.Sprint("acme:others:", i))) }, true, true},
 		{"prefixes", func(i int) invalidate.Scope { return invalidate.Prefix("acme", fmt.Sprint("others:", i)) }, true, true},
 		{"tags", func(i int) invalidate.Scope { return invalidate.Tag("acme", fmt.Sprint(i)) }, true, false},
 	} {
@@ -154,7 +155,7 @@ func TestHoldsAreRememberedForLoads(t *testing.T) {
 // A value with more parts than it can name is held by any hold of a key or prefix, also by a load
 // that outlives the hold, and only by those that ended after its load began.
 func TestHoldsOfTooManyParts(t *testing.T) {
-	for _, s := range []invalidate.Scope{invalidate.Key(keyOf(t, "acme:users:1")), invalidate.Prefix("acme", "users:")} {
+	for _, s := range []invalidate.Scope{invalidate.Key(fencetest.KeyOf(t, "acme:users:1")), invalidate.Prefix("acme", "users:")} {
 		synctest.Test(t, func(t *testing.T) {
 			f := fence.New(time.Now())
 			many := func(began int64) bool {

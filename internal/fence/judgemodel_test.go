@@ -16,6 +16,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 
 	"github.com/twofold-go/twofold/internal/fence"
+	"github.com/twofold-go/twofold/internal/fence/fencetest"
 	"github.com/twofold-go/twofold/invalidate"
 )
 
@@ -25,14 +26,14 @@ type remembered struct {
 	soft  bool
 }
 
-func (r remembered) covers(e *entry, tags []string) bool {
+func (r remembered) covers(e *fencetest.Entry, tags []string) bool {
 	switch r.scope.Kind() {
 	case invalidate.KindKey:
-		return r.scope.Text() == e.key
+		return r.scope.Text() == e.Key
 	case invalidate.KindTag:
 		return slices.Contains(tags, r.scope.Text())
 	default:
-		return strings.HasPrefix(e.key, r.scope.Text())
+		return strings.HasPrefix(e.Key, r.scope.Text())
 	}
 }
 
@@ -50,7 +51,7 @@ func (r remembered) coversPart(e *modelled) bool {
 
 // modelled is an entry with the reference model's knowledge of it.
 type modelled struct {
-	*entry
+	*fencetest.Entry
 	names   []string
 	parts   []string // keys that it was built from
 	anyPart bool     // it has more parts than it can name
@@ -83,7 +84,7 @@ func (m *judgeModel) add() {
 	if m.IntN(2) == 0 {
 		k = m.key()
 	}
-	e.entry = newEntry(m.f, k, e.names...)
+	e.Entry = fencetest.New(m.f, k, e.names...)
 	if m.IntN(2) == 0 {
 		m.build(e)
 	}
@@ -92,24 +93,24 @@ func (m *judgeModel) add() {
 
 // build gives an entry parts: other entries, with their own parts, or keys that have no entry.
 func (m *judgeModel) build(e *modelled) {
-	if e.tags == nil {
-		e.tags = new(fence.Deps)
+	if e.Tags == nil {
+		e.Tags = new(fence.Deps)
 	}
 	if e.anyPart = m.IntN(20) == 0; e.anyPart {
-		e.tags.Keys = []uint64{invalidate.AnyTag}
+		e.Tags.Keys = []uint64{invalidate.AnyTag}
 		return
 	}
 	for range 1 + m.IntN(3) {
 		e.parts = append(e.parts, m.key())
 		if len(m.all) > 0 && m.IntN(2) == 0 {
-			e.parts = append(e.parts, m.all[m.IntN(len(m.all))].key)
+			e.parts = append(e.parts, m.all[m.IntN(len(m.all))].Key)
 		}
 	}
 	for _, part := range e.parts {
-		e.tags.Keys = append(e.tags.Keys, xxhash.Sum64String(part))
+		e.Tags.Keys = append(e.Tags.Keys, xxhash.Sum64String(part))
 		for i, c := range []byte(part) {
 			if c == ':' {
-				e.tags.Prefixes = append(e.tags.Prefixes, xxhash.Sum64String(part[:i+1]))
+				e.Tags.Prefixes = append(e.Tags.Prefixes, xxhash.Sum64String(part[:i+1]))
 			}
 		}
 	}
@@ -118,7 +119,7 @@ func (m *judgeModel) build(e *modelled) {
 // called returns the key of an entry or of one of its parts.
 func (m *judgeModel) called() string {
 	e := m.all[m.IntN(len(m.all))]
-	return append(e.parts, e.key)[m.IntN(len(e.parts)+1)]
+	return append(e.parts, e.Key)[m.IntN(len(e.parts)+1)]
 }
 
 // prefixOf returns the scope of a prefix that names its tenant.
@@ -143,9 +144,9 @@ func (m *judgeModel) fence(t *testing.T) {
 	case n < 400:
 		s = invalidate.Tag("acme", strconv.Itoa(m.IntN(400)))
 	case n < 500 && len(m.all) > 0:
-		s = invalidate.Key(keyOf(t, m.called()))
+		s = invalidate.Key(fencetest.KeyOf(t, m.called()))
 	default:
-		s = invalidate.Key(keyOf(t, m.key()))
+		s = invalidate.Key(fencetest.KeyOf(t, m.key()))
 	}
 	r := remembered{s, m.IntN(10) < m.soft}
 	m.log = append(m.log, r) // first, because storing it may start a walk
@@ -159,14 +160,14 @@ func (m *judgeModel) walk() {
 	for _, e := range m.all {
 		switch {
 		case e.missed:
-		case s.Clear(e.born, uint32(e.hash), e, e.tags):
-			e.born = max(e.born, s.Tick())
+		case s.Clear(e.Born, uint32(e.Hash), e, e.Tags):
+			e.Born = max(e.Born, s.Tick())
 			m.short++
 		default:
-			tick, fresh, ok := s.Judge(e.born, uint32(e.hash), e, e.tags)
-			e.note(fresh)
+			tick, fresh, ok := s.Judge(e.Born, uint32(e.Hash), e, e.Tags)
+			e.Note(fresh)
 			if ok {
-				e.born = tick
+				e.Born = tick
 			}
 		}
 	}
@@ -175,43 +176,43 @@ func (m *judgeModel) walk() {
 
 // covered reports whether a fence of that softness covers the entry.
 func (m *judgeModel) covered(e *modelled, soft bool) bool {
-	return slices.ContainsFunc(m.log[e.since:], func(r remembered) bool { return r.soft == soft && (r.covers(e.entry, e.names) || r.coversPart(e)) })
+	return slices.ContainsFunc(m.log[e.since:], func(r remembered) bool { return r.soft == soft && (r.covers(e.Entry, e.names) || r.coversPart(e)) })
 }
 
 func (m *judgeModel) check(t *testing.T, e *modelled) {
 	t.Helper()
 	gen := m.f.Generation()
-	covered, expired, ok := m.covered(e, false), m.covered(e, true), e.clear(m.f)
+	covered, expired, ok := m.covered(e, false), m.covered(e, true), e.Clear(m.f)
 	fail := func(what string) {
-		t.Fatalf("after %d fences %s (tags %v, marked after %d; covered: %v, expired: %v) %s", len(m.log), e.key, e.names, e.since, covered, expired, what)
+		t.Fatalf("after %d fences %s (tags %v, marked after %d; covered: %v, expired: %v) %s", len(m.log), e.Key, e.names, e.since, covered, expired, what)
 	}
 	switch {
 	case ok && covered:
 		fail("is clear")
-	case ok && expired != e.ended:
+	case ok && expired != e.Ended:
 		fail("is clear, and its freshness is not told right")
 	case !ok && !covered && !e.missed:
 		fail("is lost")
-	case e.gen > 0 && (covered || expired) && !m.f.Since(e.gen-1, uint32(e.hash), partOf(e.key)) && !m.f.DepsSince(e.gen-1, e.tags):
+	case e.gen > 0 && (covered || expired) && !m.f.Since(e.gen-1, uint32(e.Hash), partOf(e.Key)) && !m.f.DepsSince(e.gen-1, e.Tags):
 		fail("is not looked at again")
 	}
 	if e.gen == 0 && ok && !expired {
 		e.gen = gen + 1
 	}
-	fresh, over := m.f.Overtaken(e.mark, e.hash, e.key, e.tags)
+	fresh, over := m.f.Overtaken(e.Mark, e.Hash, e.Key, e.Tags)
 	if covered && !over || expired && !over && fresh == fence.Forever {
 		fail("is not overtaken as a load")
 	}
 	beyondKey := slices.ContainsFunc(m.log[e.since:], func(r remembered) bool { // the cell of a fenced key was removed
-		own := r.scope.Kind() == invalidate.KindKey && r.scope.Text() == e.key
-		return !r.soft && (!own && r.covers(e.entry, e.names) || r.coversPart(e))
+		own := r.scope.Kind() == invalidate.KindKey && r.scope.Text() == e.Key
+		return !r.soft && (!own && r.covers(e.Entry, e.names) || r.coversPart(e))
 	})
-	fresh, ok = m.f.Accepts(e.mark, e.hash, e.key, e.tags)
+	fresh, ok = m.f.Accepts(e.Mark, e.Hash, e.Key, e.Tags)
 	if ok && (beyondKey || expired && fresh == fence.Forever) {
 		fail("is accepted as a frame")
 	}
 	if m.IntN(2) == 0 {
-		e.judged(m.f)
+		judged(e.Entry, m.f)
 	}
 }
 
@@ -255,11 +256,11 @@ func TestJudgeConcurrently(t *testing.T) {
 	const workers, rounds = 4, 1000
 	f := fence.NewSmall(256)
 	type shared struct {
-		entry
+		fencetest.Entry
 		born atomic.Uint64
 	}
 	judge := func(e *shared) bool {
-		tick, _, ok := f.Judge(e.born.Load(), uint32(e.hash), &e.entry, e.tags)
+		tick, _, ok := f.Judge(e.born.Load(), uint32(e.Hash), &e.Entry, e.Tags)
 		for old := e.born.Load(); ok && old < tick; old = e.born.Load() {
 			e.born.CompareAndSwap(old, tick)
 		}
@@ -281,13 +282,13 @@ func TestJudgeConcurrently(t *testing.T) {
 	var wg sync.WaitGroup
 	for w := range workers {
 		wg.Go(func() {
-			own, tag := keyOf(t, fmt.Sprint("acme:own:", w)), fmt.Sprint("own", w)
+			own, tag := fencetest.KeyOf(t, fmt.Sprint("acme:own:", w)), fmt.Sprint("own", w)
 			for i := range rounds {
-				e := &shared{entry: *newEntry(f, own.String(), tag)}
-				e.born.Store(e.mark.Tick)
+				e := &shared{Entry: *fencetest.New(f, own.String(), tag)}
+				e.born.Store(e.Mark.Tick)
 				resident[w].Store(e)
 				for j := range 5 {
-					f.Fence(invalidate.Key(keyOf(t, fmt.Sprint("acme:other:", w, ":", i*5+j))), invalidate.Tag("acme", fmt.Sprint(w, i, j)))
+					f.Fence(invalidate.Key(fencetest.KeyOf(t, fmt.Sprint("acme:other:", w, ":", i*5+j))), invalidate.Tag("acme", fmt.Sprint(w, i, j)))
 					judge(e)
 				}
 				if i%2 == 0 {
@@ -295,7 +296,7 @@ func TestJudgeConcurrently(t *testing.T) {
 				} else {
 					f.Fence(invalidate.Tag("acme", tag))
 				}
-				if judge(e) || !overtaken(f, e.mark, e.hash, e.key, e.tags) {
+				if judge(e) || !fencetest.Overtaken(f, e.Mark, e.Hash, e.Key, e.Tags) {
 					t.Errorf("round %d: an entry outlived its fence", i)
 					return
 				}
@@ -314,7 +315,7 @@ func TestFenceRacesHit(t *testing.T) {
 		rounds /= 10
 	}
 	for name, scope := range map[string]invalidate.Scope{
-		"key": invalidate.Key(keyOf(t, "acme:users:1")), "tag": invalidate.Tag("acme", "t"), "all": invalidate.All(),
+		"key": invalidate.Key(fencetest.KeyOf(t, "acme:users:1")), "tag": invalidate.Tag("acme", "t"), "all": invalidate.All(),
 	} {
 		for _, soft := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/soft=%v", name, soft), func(t *testing.T) {
@@ -326,12 +327,12 @@ func TestFenceRacesHit(t *testing.T) {
 
 func raceHit(t *testing.T, rounds int, r fence.Request) {
 	f := fence.New(start)
-	e := newEntry(f, "acme:users:1", "t")
+	e := fencetest.New(f, "acme:users:1", "t")
 	var born atomic.Uint64
 	var ended atomic.Uint64 // a tick at which it was found expired
 	judge := func() (fresh bool) {
 		old := born.Load()
-		tick, until, ok := f.Judge(old, uint32(e.hash), e, e.tags)
+		tick, until, ok := f.Judge(old, uint32(e.Hash), e, e.Tags)
 		if until != fence.Forever {
 			ended.Store(tick) // before the tick, as the cache does it
 		}
@@ -373,16 +374,16 @@ func TestPrefixesOfOneHash(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := fence.New(start)
-			e := newEntry(f, mine+"1")
+			e := fencetest.New(f, mine+"1")
 			add(f, other)
-			if !e.clear(f) || f.Held(e.hash, e.key, nil, f.Now()) {
+			if !e.Clear(f) || f.Held(e.Hash, e.Key, nil, f.Now()) {
 				t.Error("covered by a prefix of another length")
 			}
 			add(f, len(mine))
-			if e.clear(f) || (name == "fence" && accepts(f, fence.Mark{Scope: invalidate.At(9, 6)}, e.hash, e.key, nil)) {
+			if e.Clear(f) || (name == "fence" && fencetest.Accepts(f, fence.Mark{Scope: invalidate.At(9, 6)}, e.Hash, e.Key, nil)) {
 				t.Error("not covered by its prefix: another one has the same hash")
 			}
-			if name == "hold" && !f.Held(e.hash, e.key, nil, f.Now()) {
+			if name == "hold" && !f.Held(e.Hash, e.Key, nil, f.Now()) {
 				t.Error("not held by its prefix")
 			}
 		})

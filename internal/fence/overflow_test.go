@@ -10,6 +10,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 
 	"github.com/twofold-go/twofold/internal/fence"
+	"github.com/twofold-go/twofold/internal/fence/fencetest"
 	"github.com/twofold-go/twofold/invalidate"
 )
 
@@ -18,18 +19,18 @@ const everRemembered = 1 << 19
 
 // judged calls Judge as the cache does: from then on, a clear entry is compared only with later
 // fences.
-func (e *entry) judged(f *fence.Fences) bool {
-	tick, fresh, ok := f.Judge(e.born, uint32(e.hash), e, e.tags)
-	e.note(fresh)
+func judged(e *fencetest.Entry, f *fence.Fences) bool {
+	tick, fresh, ok := f.Judge(e.Born, uint32(e.Hash), e, e.Tags)
+	e.Note(fresh)
 	if ok {
-		e.born = tick
+		e.Born = tick
 	}
 	return ok
 }
 
 func otherKeys(tb testing.TB, f *fence.Fences, n int) {
 	for i := range n {
-		f.Fence(invalidate.Key(keyOf(tb, fmt.Sprint("acme:others:", i))))
+		f.Fence(invalidate.Key(fencetest.KeyOf(tb, fmt.Sprint("acme:others:", i))))
 	}
 }
 
@@ -43,41 +44,41 @@ func otherTags(f *fence.Fences, n int) {
 // is clear.
 func TestKeysOverflow(t *testing.T) {
 	f := fence.New(start)
-	victim := keyOf(t, "acme:users:victim")
-	dead := newEntry(f, victim.String())
+	victim := fencetest.KeyOf(t, "acme:users:victim")
+	dead := fencetest.New(f, victim.String())
 	f.Fence(invalidate.Key(victim))
 	otherKeys(t, f, everRemembered+1)
-	if dead.clear(f) || !overtaken(f, dead.mark, dead.hash, dead.key, nil) {
+	if dead.Clear(f) || !fencetest.Overtaken(f, dead.Mark, dead.Hash, dead.Key, nil) {
 		t.Error("an entry outlived a fence that was forgotten")
 	}
 	if n := f.Stats().Forgotten; n != 2 {
 		t.Errorf("Forgotten = %d, want 2: an entry and a load", n)
 	}
-	check(t, f, newEntry(f, victim.String()), true)
+	fencetest.Check(t, f, fencetest.New(f, victim.String()), true)
 }
 
 // More tags than are remembered: an entry that is not judged meanwhile is lost if and only if it
 // has tags.
 func TestTagsOverflow(t *testing.T) {
 	f := fence.New(start)
-	fenced, tagged, plain := newEntry(f, "acme:users:1", "t"), newEntry(f, "acme:users:1", "mine"), newEntry(f, "acme:users:2")
+	fenced, tagged, plain := fencetest.New(f, "acme:users:1", "t"), fencetest.New(f, "acme:users:1", "mine"), fencetest.New(f, "acme:users:2")
 	f.Fence(invalidate.Tag("acme", "t"))
 	otherTags(f, everRemembered+1)
-	check(t, f, plain, true)
-	check(t, f, fenced, false)
-	check(t, f, tagged, false) // it is no longer known whether its tag was fenced
-	e := newEntry(f, "acme:users:1", "t")
-	check(t, f, e, true)
+	fencetest.Check(t, f, plain, true)
+	fencetest.Check(t, f, fenced, false)
+	fencetest.Check(t, f, tagged, false) // it is no longer known whether its tag was fenced
+	e := fencetest.New(f, "acme:users:1", "t")
+	fencetest.Check(t, f, e, true)
 	f.Fence(invalidate.Tag("acme", "t"))
-	check(t, f, e, false)
-	check(t, f, plain, true)
+	fencetest.Check(t, f, e, false)
+	fencetest.Check(t, f, plain, true)
 }
 
 // A frame does not outlive a forgotten fence, just as an entry does not.
 func TestFramesOverflow(t *testing.T) {
 	const k = "acme:users:1"
 	accepts := func(f *fence.Fences, m fence.Mark, tag string) bool {
-		return accepts(f, m, xxhash.Sum64String(k), k, &fence.Deps{Tags: []uint64{invalidate.Tag("acme", tag).Hash()}})
+		return fencetest.Accepts(f, m, xxhash.Sum64String(k), k, &fence.Deps{Tags: []uint64{invalidate.Tag("acme", tag).Hash()}})
 	}
 	for name, other := range map[string]func(i int) invalidate.Scope{
 		"prefixes": func(i int) invalidate.Scope { return invalidate.Prefix("acme", fmt.Sprint("others:", i)) },
@@ -105,17 +106,17 @@ func TestFramesOverflow(t *testing.T) {
 // positions.
 func TestFlushKeepsPositions(t *testing.T) {
 	f := fence.New(start)
-	old := newEntry(f, "acme:users:1", "t")
+	old := fencetest.New(f, "acme:users:1", "t")
 	f.Fence(invalidate.Tag("acme", "t"), invalidate.Prefix("acme", "teams:"))
-	fresh := newEntry(f, "acme:users:1", "t")
+	fresh := fencetest.New(f, "acme:users:1", "t")
 	f.Store(invalidate.All().Fence(), 0)
-	if fresh.clear(f) {
+	if fresh.Clear(f) {
 		t.Error("an entry outlived the flush")
 	}
-	if accepts(f, old.mark, old.hash, old.key, old.tags) {
+	if fencetest.Accepts(f, old.Mark, old.Hash, old.Key, old.Tags) {
 		t.Error("a frame that is older than the tag's fence is accepted")
 	}
-	if !accepts(f, fresh.mark, fresh.hash, fresh.key, fresh.tags) {
+	if !fencetest.Accepts(f, fresh.Mark, fresh.Hash, fresh.Key, fresh.Tags) {
 		t.Error("a frame that is newer than every position is refused")
 	}
 }
@@ -124,25 +125,25 @@ func TestFlushKeepsPositions(t *testing.T) {
 // not outlive a fence that covers it.
 func TestSettled(t *testing.T) {
 	f := fence.New(start)
-	var all []*entry
+	var all []*fencetest.Entry
 	for i := range 1000 {
-		all = append(all, newEntry(f, fmt.Sprint("acme:users:", i), fmt.Sprint("user", i)))
+		all = append(all, fencetest.New(f, fmt.Sprint("acme:users:", i), fmt.Sprint("user", i)))
 	}
 	walks := 0
 	f.OnForget(func() {
 		walks++
 		tick := f.Tick()
 		for _, e := range all {
-			e.judged(f)
+			judged(e, f)
 		}
 		f.Settled(tick)
 	})
-	f.Fence(invalidate.Key(keyOf(t, "acme:users:1")), invalidate.Tag("acme", "user2"))
+	f.Fence(invalidate.Key(fencetest.KeyOf(t, "acme:users:1")), invalidate.Tag("acme", "user2"))
 	otherKeys(t, f, 2*everRemembered)
 	otherTags(f, 2*everRemembered)
 	for i, e := range all {
-		if got, want := e.clear(f), i != 1 && i != 2; got != want {
-			t.Errorf("Clear(%s) = %v, want %v", e.key, got, want)
+		if got, want := e.Clear(f), i != 1 && i != 2; got != want {
+			t.Errorf("Clear(%s) = %v, want %v", e.Key, got, want)
 		}
 	}
 	if s := f.Stats(); s.Keys > everRemembered/2 || s.Tags > everRemembered/2 || walks > 2*2*everRemembered>>17+2 {
@@ -155,9 +156,9 @@ func TestKeysAreRemembered(t *testing.T) {
 	f := fence.New(start)
 	const victim = "acme:users:victim"
 	before := f.Capture()
-	f.Fence(invalidate.Key(keyOf(t, victim)))
+	f.Fence(invalidate.Key(fencetest.KeyOf(t, victim)))
 	otherKeys(t, f, 1<<17)
-	if accepts(f, before, xxhash.Sum64String(victim), victim, nil) {
+	if fencetest.Accepts(f, before, xxhash.Sum64String(victim), victim, nil) {
 		t.Error("a frame from before the fence is accepted")
 	}
 }
@@ -181,7 +182,7 @@ func TestFencesMemory(t *testing.T) {
 		if i%2 == 0 {
 			f.Fence(invalidate.Tag("acme", fmt.Sprint(i)))
 		} else {
-			f.Fence(invalidate.Key(keyOf(t, fmt.Sprint("acme:users:", i))))
+			f.Fence(invalidate.Key(fencetest.KeyOf(t, fmt.Sprint("acme:users:", i))))
 		}
 		if i%(n/20) == 0 {
 			peak = max(peak, heap())

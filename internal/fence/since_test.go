@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/twofold-go/twofold/internal/fence"
+	"github.com/twofold-go/twofold/internal/fence/fencetest"
 	"github.com/twofold-go/twofold/invalidate"
 )
 
@@ -25,13 +26,13 @@ func TestSince(t *testing.T) {
 		f := fence.New(start)
 		key := rapid.SampledFrom([]string{"acme:users:1", "acme:users:2", "acme:teams:1", "bolt:users:1"})
 		scope := rapid.OneOf(
-			rapid.Map(key, func(k string) invalidate.Scope { return invalidate.Key(keyOf(t, k)) }),
+			rapid.Map(key, func(k string) invalidate.Scope { return invalidate.Key(fencetest.KeyOf(t, k)) }),
 			rapid.SampledFrom([]invalidate.Scope{
 				invalidate.Prefix("acme", "users:"), invalidate.Prefix("acme", "users:1"), invalidate.Prefix("acme", "us"), invalidate.Tenant("bolt"), invalidate.Tag("acme", "t"), invalidate.Tag("bolt", "t"), invalidate.All(),
 			}),
 		)
 		type remembered struct {
-			*entry
+			*fencetest.Entry
 			gen uint64
 		}
 		var all []remembered
@@ -39,7 +40,7 @@ func TestSince(t *testing.T) {
 			switch rapid.IntRange(0, 2).Draw(rt, "step") {
 			case 0:
 				gen := f.Generation()
-				if e := newEntry(f, key.Draw(rt, "key"), "t"); e.clear(f) {
+				if e := fencetest.New(f, key.Draw(rt, "key"), "t"); e.Clear(f) {
 					all = append(all, remembered{e, gen})
 				}
 			case 1:
@@ -48,8 +49,8 @@ func TestSince(t *testing.T) {
 				f.Flush()
 			}
 			for _, r := range all {
-				if covered := !r.clear(f); covered && !f.Since(r.gen, uint32(r.hash), partOf(r.key)) && !f.DepsSince(r.gen, r.tags) {
-					rt.Fatalf("%s is covered, and nothing is known since generation %d", r.key, r.gen)
+				if covered := !r.Clear(f); covered && !f.Since(r.gen, uint32(r.Hash), partOf(r.Key)) && !f.DepsSince(r.gen, r.Tags) {
+					rt.Fatalf("%s is covered, and nothing is known since generation %d", r.Key, r.gen)
 				}
 			}
 		}
@@ -59,19 +60,19 @@ func TestSince(t *testing.T) {
 // Fences of other keys do not cause another look at an entry.
 func TestSinceTellsKeysApart(t *testing.T) {
 	f := fence.New(start)
-	e, gen := newEntry(f, "acme:users:1"), f.Generation()
+	e, gen := fencetest.New(f, "acme:users:1"), f.Generation()
 	again := 0
 	for i := range 1000 {
-		f.Fence(invalidate.Key(keyOf(t, fmt.Sprint("acme:others:", i))))
-		if f.Since(gen, uint32(e.hash), partOf(e.key)) {
+		f.Fence(invalidate.Key(fencetest.KeyOf(t, fmt.Sprint("acme:others:", i))))
+		if f.Since(gen, uint32(e.Hash), partOf(e.Key)) {
 			again++
 		}
 	}
 	if again > 0 { // none of these keys is in its group, and hashes don't change
 		t.Errorf("to look again %d times in 1,000", again)
 	}
-	f.Fence(invalidate.Key(keyOf(t, "acme:users:1")))
-	if !f.Since(gen, uint32(e.hash), partOf(e.key)) {
+	f.Fence(invalidate.Key(fencetest.KeyOf(t, "acme:users:1")))
+	if !f.Since(gen, uint32(e.Hash), partOf(e.Key)) {
 		t.Error("its own fence is not known")
 	}
 }
@@ -80,12 +81,12 @@ func TestSinceTellsKeysApart(t *testing.T) {
 // of any tag if the entry depends on all.
 func TestSinceTellsTagsApart(t *testing.T) {
 	f := fence.New(start)
-	tagged, plain, gen := newEntry(f, "acme:users:1", "a", "b"), newEntry(f, "acme:users:2"), f.Generation()
+	tagged, plain, gen := fencetest.New(f, "acme:users:1", "a", "b"), fencetest.New(f, "acme:users:2"), f.Generation()
 	anyTag := &fence.Deps{Tags: []uint64{invalidate.AnyTag}}
 	again := 0
 	for i := range 100 {
 		f.Fence(invalidate.Tag("acme", fmt.Sprint("other:", i)))
-		if f.DepsSince(gen, tagged.tags) {
+		if f.DepsSince(gen, tagged.Tags) {
 			again++
 		}
 	}
@@ -96,14 +97,14 @@ func TestSinceTellsTagsApart(t *testing.T) {
 		t.Error("an entry of any tag does not know of the fences")
 	}
 	f.Fence(invalidate.Tag("acme", "b"))
-	if !f.DepsSince(gen, tagged.tags) {
+	if !f.DepsSince(gen, tagged.Tags) {
 		t.Error("the fence of its own tag is not known")
 	}
-	if f.Since(gen, uint32(plain.hash), partOf(plain.key)) || f.DepsSince(gen, plain.tags) {
+	if f.Since(gen, uint32(plain.Hash), partOf(plain.Key)) || f.DepsSince(gen, plain.Tags) {
 		t.Error("an entry without tags has to look again")
 	}
 	f.Fence(invalidate.Prefix("acme", "users:"))
-	if !f.Since(gen, uint32(plain.hash), partOf(plain.key)) {
+	if !f.Since(gen, uint32(plain.Hash), partOf(plain.Key)) {
 		t.Error("the fence of a prefix is not known")
 	}
 }
@@ -126,13 +127,13 @@ func TestSinceTellsNamespacesApart(t *testing.T) {
 		"everything":              {invalidate.All(), true},
 	} {
 		f := fence.New(start)
-		plain, built, gen := newEntry(f, "acme:users:1"), newEntry(f, "acme:pages:1"), f.Generation()
-		built.tags = &fence.Deps{Keys: []uint64{plain.hash}}
+		plain, built, gen := fencetest.New(f, "acme:users:1"), fencetest.New(f, "acme:pages:1"), f.Generation()
+		built.Tags = &fence.Deps{Keys: []uint64{plain.Hash}}
 		f.Fence(c.prefix)
-		if again := f.Since(gen, uint32(plain.hash), partOf(plain.key)); again != c.again {
+		if again := f.Since(gen, uint32(plain.Hash), partOf(plain.Key)); again != c.again {
 			t.Errorf("%s: look again %v, want %v", name, again, c.again)
 		}
-		if !f.Since(gen, uint32(built.hash), partOf(built.key)) && !f.DepsSince(gen, built.tags) {
+		if !f.Since(gen, uint32(built.Hash), partOf(built.Key)) && !f.DepsSince(gen, built.Tags) {
 			t.Errorf("%s: a built entry does not look again", name)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/internal/fence"
+	"github.com/twofold-go/twofold/internal/fence/fencetest"
 	"github.com/twofold-go/twofold/invalidate"
 )
 
@@ -22,16 +23,16 @@ func TestTimesOfManyExpiries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		origin := time.Now()
 		f := fence.New(origin)
-		e := newEntry(f, "acme:users:1", "t")
+		e := fencetest.New(f, "acme:users:1", "t")
 		pass := func(d time.Duration) { <-time.After(d) }
 		pass(time.Hour)
 		expire(f, invalidate.Tag("acme", "t"))
-		other := invalidate.Key(keyOf(t, "acme:users:2"))
+		other := invalidate.Key(fencetest.KeyOf(t, "acme:users:2"))
 		for range 300_000 {
 			pass(2 * time.Millisecond)
 			expire(f, other)
 		}
-		_, fresh, ok := f.Clear(e.born, uint32(e.hash), e, e.tags)
+		_, fresh, ok := f.Clear(e.Born, uint32(e.Hash), e, e.Tags)
 		if at := time.Duration(fresh); !ok || at > time.Hour || at < time.Hour-time.Second {
 			t.Errorf("the entry is clear: %v, and expired at %v; want 1h", ok, at)
 		}
@@ -42,11 +43,11 @@ func TestTimesOfManyExpiries(t *testing.T) {
 // of another hash does not matter.
 func TestExpiredFramesByPosition(t *testing.T) {
 	f := fence.New(start)
-	e := newEntry(f, "acme:users:1", "t")
+	e := fencetest.New(f, "acme:users:1", "t")
 	for name, soft := range map[string]invalidate.Fence{
-		"key":    {Kind: invalidate.KindKey, Hash: e.hash, Soft: true},
+		"key":    {Kind: invalidate.KindKey, Hash: e.Hash, Soft: true},
 		"prefix": invalidate.Prefix("acme", "users:").Fence(),
-		"tag":    {Kind: invalidate.KindTag, Hash: e.tags.Tags[0], Soft: true},
+		"tag":    {Kind: invalidate.KindTag, Hash: e.Tags.Tags[0], Soft: true},
 		"all":    {Kind: invalidate.KindAll, Soft: true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -54,12 +55,12 @@ func TestExpiredFramesByPosition(t *testing.T) {
 			f := fence.New(start)
 			f.Store(soft, invalidate.At(9, 6))
 			for _, at := range []uint32{5, 6, 7} {
-				fresh, ok := f.Accepts(fence.Mark{Key: invalidate.At(9, 1), Scope: invalidate.At(9, at)}, e.hash, e.key, e.tags)
+				fresh, ok := f.Accepts(fence.Mark{Key: invalidate.At(9, 1), Scope: invalidate.At(9, at)}, e.Hash, e.Key, e.Tags)
 				if expired := fresh != fence.Forever; !ok || expired != (at < 6) {
 					t.Errorf("a frame as of %d is accepted: %v, and expired: %v", at, ok, expired)
 				}
 			}
-			if fresh, ok := f.Accepts(fence.Mark{Scope: invalidate.At(9, 5)}, e.hash+1, "bolt:users:1", nil); !ok || name != "all" && fresh != fence.Forever {
+			if fresh, ok := f.Accepts(fence.Mark{Scope: invalidate.At(9, 5)}, e.Hash+1, "bolt:users:1", nil); !ok || name != "all" && fresh != fence.Forever {
 				t.Errorf("another frame is accepted: %v, until %d", ok, fresh)
 			}
 		})
@@ -75,9 +76,9 @@ func TestHardFenceWins(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := fence.New(start)
-			e := newEntry(f, "acme:users:1", "t")
+			e := fencetest.New(f, "acme:users:1", "t")
 			store(f)
-			check(t, f, e, false)
+			fencetest.Check(t, f, e, false)
 		})
 	}
 }
@@ -85,13 +86,13 @@ func TestHardFenceWins(t *testing.T) {
 // An entry that a soft fence covers is not fresh; one that was marked after the fence is.
 func TestExpiredUntilRefreshed(t *testing.T) {
 	f := fence.New(start)
-	old := newEntry(f, "acme:users:1", "t")
-	expire(f, invalidate.Key(keyOf(t, old.key)))
-	check(t, f, old, true)
-	next := newEntry(f, old.key, "t")
-	check(t, f, next, true)
-	if !old.ended || next.ended {
-		t.Errorf("expired: the old one %v, the new one %v; want true and false", old.ended, next.ended)
+	old := fencetest.New(f, "acme:users:1", "t")
+	expire(f, invalidate.Key(fencetest.KeyOf(t, old.Key)))
+	fencetest.Check(t, f, old, true)
+	next := fencetest.New(f, old.Key, "t")
+	fencetest.Check(t, f, next, true)
+	if !old.Ended || next.Ended {
+		t.Errorf("expired: the old one %v, the new one %v; want true and false", old.Ended, next.Ended)
 	}
 }
 
@@ -99,27 +100,27 @@ func TestExpiredUntilRefreshed(t *testing.T) {
 // not judged meanwhile.
 func TestExpiriesOverflow(t *testing.T) {
 	for name, scope := range map[string]func(i int) invalidate.Scope{
-		"key":    func(i int) invalidate.Scope { return invalidate.Key(keyOf(t, fmt.Sprint("acme:users:", i))) },
+		"key":    func(i int) invalidate.Scope { return invalidate.Key(fencetest.KeyOf(t, fmt.Sprint("acme:users:", i))) },
 		"prefix": func(i int) invalidate.Scope { return invalidate.Prefix("acme", fmt.Sprint("users:", i)) },
 		"tag":    func(i int) invalidate.Scope { return invalidate.Tag("acme", fmt.Sprint(i)) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := fence.NewSmall(64)
-			e := newEntry(f, "acme:users:0", "0")
+			e := fencetest.New(f, "acme:users:0", "0")
 			for i := range 1000 {
 				expire(f, scope(i))
 			}
-			if e.clear(f) && !e.ended {
+			if e.Clear(f) && !e.Ended {
 				t.Error("an entry is fresh whose expiry was forgotten")
 			}
-			if fresh, over := f.Overtaken(e.mark, e.hash, e.key, e.tags); !over && fresh == fence.Forever {
+			if fresh, over := f.Overtaken(e.Mark, e.Hash, e.Key, e.Tags); !over && fresh == fence.Forever {
 				t.Error("a load is not overtaken by an expiry that was forgotten")
 			}
-			if fresh, ok := f.Accepts(e.mark, e.hash, e.key, e.tags); ok && fresh == fence.Forever {
+			if fresh, ok := f.Accepts(e.Mark, e.Hash, e.Key, e.Tags); ok && fresh == fence.Forever {
 				t.Error("a frame is fresh although its expiry was forgotten")
 			}
-			next := newEntry(f, e.key, "0")
-			if check(t, f, next, true); next.ended {
+			next := fencetest.New(f, e.Key, "0")
+			if fencetest.Check(t, f, next, true); next.Ended {
 				t.Error("an entry marked since is not fresh")
 			}
 		})
@@ -130,7 +131,7 @@ func TestExpiriesOverflow(t *testing.T) {
 // unrelated fences as fast as it can.
 func BenchmarkHitBesideFences(b *testing.B) {
 	key := func(i int) invalidate.Scope {
-		return invalidate.Key(keyOf(b, fmt.Sprint("acme:others:", i&1023)))
+		return invalidate.Key(fencetest.KeyOf(b, fmt.Sprint("acme:others:", i&1023)))
 	}
 	tag := func(i int) invalidate.Scope { return invalidate.Tag("acme", fmt.Sprint("other", i&1023)) }
 	for _, bb := range []struct {
@@ -140,7 +141,7 @@ func BenchmarkHitBesideFences(b *testing.B) {
 	}{{"nothing", nil, false}, {"keys", key, false}, {"keys expire", key, true}, {"tags", tag, false}, {"tags expire", tag, true}} {
 		b.Run(bb.name, func(b *testing.B) {
 			f := fence.New(start)
-			e := newEntry(f, "acme:users:1", "a", "b")
+			e := fencetest.New(f, "acme:users:1", "a", "b")
 			var stop atomic.Bool
 			var stored int
 			var wg sync.WaitGroup
@@ -154,7 +155,7 @@ func BenchmarkHitBesideFences(b *testing.B) {
 			gen := uint64(0)
 			for b.Loop() {
 				if now := f.Generation(); gen != now {
-					if (f.Since(gen, uint32(e.hash), partOf(e.key)) || f.DepsSince(gen, e.tags)) && !e.judged(f) {
+					if (f.Since(gen, uint32(e.Hash), partOf(e.Key)) || f.DepsSince(gen, e.Tags)) && !judged(e, f) {
 						b.Fatal("not clear")
 					}
 					gen = now

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/twofold-go/twofold/internal/fence"
+	"github.com/twofold-go/twofold/internal/fence/fencetest"
 	"github.com/twofold-go/twofold/invalidate"
 )
 
@@ -17,15 +18,15 @@ func TestMarkCountsNoFenceThatPartsMiss(t *testing.T) {
 	missed := 0
 	for i := range 30_000 {
 		scope := invalidate.Tag("org", strconv.Itoa(i))
-		part := newEntry(f, "t:n:part")
+		part := fencetest.New(f, "t:n:part")
 		switch {
 		case i%10 == 0:
 			scope = invalidate.All()
 		case i%3 == 0:
-			scope = invalidate.Key(keyOf(t, part.key))
+			scope = invalidate.Key(fencetest.KeyOf(t, part.Key))
 		}
 		tags := &fence.Deps{Tags: []uint64{invalidate.Tag("org", strconv.Itoa(i)).Hash()}}
-		part.tags = tags
+		part.Tags = tags
 		gen, tick, done := f.Generation(), f.Tick(), make(chan struct{})
 		go func() {
 			f.Fence(scope)
@@ -36,14 +37,14 @@ func TestMarkCountsNoFenceThatPartsMiss(t *testing.T) {
 				runtime.Gosched()
 			}
 		}
-		built := newEntry(f, "t:n:built") // its mark counts the fence
-		built.tags = &fence.Deps{Tags: tags.Tags, Keys: []uint64{part.hash}}
-		unseen := !f.Since(gen, uint32(part.hash), partOf(part.key)) && !f.DepsSince(gen, part.tags)
+		built := fencetest.New(f, "t:n:built") // its mark counts the fence
+		built.Tags = &fence.Deps{Tags: tags.Tags, Keys: []uint64{part.Hash}}
+		unseen := !f.Since(gen, uint32(part.Hash), partOf(part.Key)) && !f.DepsSince(gen, part.Tags)
 		if !unseen {
-			_, _, unseen = f.Clear(part.mark.Tick, uint32(part.hash), part, tags)
+			_, _, unseen = f.Clear(part.Mark.Tick, uint32(part.Hash), part, tags)
 		}
 		<-done
-		if unseen && built.clear(f) {
+		if unseen && built.Clear(f) {
 			missed++
 		}
 	}

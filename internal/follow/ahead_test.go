@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/internal/fence"
+	"github.com/twofold-go/twofold/internal/fence/fencetest"
 	"github.com/twofold-go/twofold/internal/follow"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/invalidate/logtest"
@@ -30,16 +31,16 @@ func TestFrameAheadOfTheLog(t *testing.T) {
 				frame := lose(t, log, q)
 				q.link.Heal()
 				advance(bound)
-				behind(&frame.mark, new(q.Fences().Capture()))
+				behind(&frame.Mark, new(q.Fences().Capture()))
 				bumps := log.Bumps()
-				if !accepts(q.Fences(), frame.mark, frame.hash, frame.key, frame.tags) {
+				if !fencetest.Accepts(q.Fences(), frame.Mark, frame.Hash, frame.Key, frame.Tags) {
 					t.Fatal("the frame is refused before it proves anything")
 				}
 				advance(bound / 3) // a round comes every quarter
 				if n := log.Bumps() - bumps; n != 1 {
 					t.Fatalf("the log started %d epochs, want 1", n)
 				}
-				if accepts(q.Fences(), frame.mark, frame.hash, frame.key, frame.tags) {
+				if fencetest.Accepts(q.Fences(), frame.Mark, frame.Hash, frame.Key, frame.Tags) {
 					t.Error("a frame of the lost history is accepted in the new epoch")
 				}
 				advance(3 * bound)
@@ -56,18 +57,18 @@ func TestFrameAheadOfTheLog(t *testing.T) {
 
 // lose cuts off q, lets another process append records and end, and takes these records from the
 // log without a trace. It returns a frame that the other process filled after them.
-func lose(t *testing.T, log *logtest.Memory, q *peer) *entry {
+func lose(t *testing.T, log *logtest.Memory, q *peer) *fencetest.Entry {
 	t.Helper()
 	p := newPeer(t, log, follow.Config{})
 	advance(bound)
 	q.deafen()
 	const records = 2
 	for range records {
-		if err := p.Invalidate(t.Context(), request(t, invalidate.Key(keyOf(t, "t:n:9")), invalidate.Tag("t", "lost"))); err != nil {
+		if err := p.Invalidate(t.Context(), request(t, invalidate.Key(fencetest.KeyOf(t, "t:n:9")), invalidate.Tag("t", "lost"))); err != nil {
 			t.Fatal(err)
 		}
 	}
-	frame := newEntry(p.Fences(), "t:n:1", "x")
+	frame := fencetest.New(p.Fences(), "t:n:1", "x")
 	if err := p.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -94,15 +95,15 @@ func TestFrameAheadOfAnOlderAnswer(t *testing.T) {
 				}
 			})
 			<-answered
-			if err := p.Invalidate(t.Context(), request(t, invalidate.Tag("t", "y"), invalidate.Key(keyOf(t, "t:n:9")))); err != nil {
+			if err := p.Invalidate(t.Context(), request(t, invalidate.Tag("t", "y"), invalidate.Key(fencetest.KeyOf(t, "t:n:9")))); err != nil {
 				t.Fatal(err)
 			}
-			frame := newEntry(p.Fences(), "t:n:1", "x")
-			if frame.mark.Key <= q.Fences().Capture().Key || frame.mark.Scope <= q.Fences().Capture().Scope {
+			frame := fencetest.New(p.Fences(), "t:n:1", "x")
+			if frame.Mark.Key <= q.Fences().Capture().Key || frame.Mark.Scope <= q.Fences().Capture().Scope {
 				t.Fatal("the frame is not ahead: the test proves nothing")
 			}
-			check(t, q.Fences(), frame, true)
-			if !accepts(q.Fences(), frame.mark, frame.hash, frame.key, frame.tags) {
+			fencetest.Check(t, q.Fences(), frame, true)
+			if !fencetest.Accepts(q.Fences(), frame.Mark, frame.Hash, frame.Key, frame.Tags) {
 				t.Fatal("a frame from ahead is refused")
 			}
 			advance(bound)
@@ -135,16 +136,16 @@ func TestFramesAheadAreNormal(t *testing.T) {
 			p := peers[rng.IntN(len(peers))]
 			scope := invalidate.Tag("t", fmt.Sprint(n))
 			if rng.IntN(2) == 0 {
-				scope = invalidate.Key(keyOf(t, fmt.Sprint("t:n:", n)))
+				scope = invalidate.Key(fencetest.KeyOf(t, fmt.Sprint("t:n:", n)))
 			}
 			go p.Invalidate(context.Background(), request(t, scope)) //nolint:errcheck // an answer may be late
 			<-time.After(time.Duration(rng.Int64N(int64(bound / 50))))
-			frame := newEntry(peers[rng.IntN(len(peers))].Fences(), "t:n:1", "x")
+			frame := fencetest.New(peers[rng.IntN(len(peers))].Fences(), "t:n:1", "x")
 			for _, q := range peers {
-				if now := q.Fences().Capture(); frame.mark.Key > now.Key || frame.mark.Scope > now.Scope {
+				if now := q.Fences().Capture(); frame.Mark.Key > now.Key || frame.Mark.Scope > now.Scope {
 					ahead++
 				}
-				accepts(q.Fences(), frame.mark, frame.hash, frame.key, frame.tags)
+				fencetest.Accepts(q.Fences(), frame.Mark, frame.Hash, frame.Key, frame.Tags)
 			}
 		}
 		for _, p := range peers {
@@ -177,20 +178,20 @@ func TestDamagedFrameAhead(t *testing.T) {
 		bumps := log.Bumps()
 		far := m
 		far.Key, far.Scope = invalidate.At(1<<32-1, 7), invalidate.At(1<<32-1, 7)
-		accepts(p.Fences(), far, 1, "t:n:1", nil)
+		fencetest.Accepts(p.Fences(), far, 1, "t:n:1", nil)
 		advance(bound)
 		if n := log.Bumps() - bumps; n != 0 {
 			t.Errorf("a position of another epoch started %d epochs", n)
 		}
 		for _, foreign := range []uint64{0, m.Epoch + 2} {
-			accepts(p.Fences(), fence.Mark{Key: m.Key + 9, Scope: m.Scope + 9, Epoch: foreign}, 1, "t:n:1", nil)
+			fencetest.Accepts(p.Fences(), fence.Mark{Key: m.Key + 9, Scope: m.Scope + 9, Epoch: foreign}, 1, "t:n:1", nil)
 		}
 		advance(bound)
 		if n := log.Bumps() - bumps; n != 0 {
 			t.Errorf("a frame of another epoch started %d epochs", n)
 		}
 		high := fence.Mark{Key: invalidate.At(m.Key.Epoch(), 1<<32-1), Scope: m.Scope, Epoch: m.Epoch}
-		accepts(p.Fences(), high, 1, "t:n:1", nil)
+		fencetest.Accepts(p.Fences(), high, 1, "t:n:1", nil)
 		advance(3 * bound)
 		if n := log.Bumps() - bumps; n != 1 {
 			t.Errorf("a high position started %d epochs, want 1", n)
@@ -222,7 +223,7 @@ func TestLogIgnoresThatItIsBehind(t *testing.T) {
 		p := newPeer(t, rigid{log}, follow.Config{Origin: origin})
 		advance(bound)
 		m := p.Fences().Capture()
-		accepts(p.Fences(), fence.Mark{Key: m.Key, Scope: m.Scope + 9, Epoch: m.Epoch}, 1, "t:n:1", nil)
+		fencetest.Accepts(p.Fences(), fence.Mark{Key: m.Key, Scope: m.Scope + 9, Epoch: m.Epoch}, 1, "t:n:1", nil)
 		calls := p.link.Calls(logtest.Sync)
 		advance(2 * bound)
 		if p.leased(origin) {

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/twofold-go/twofold/internal/fence/fencetest"
 	"github.com/twofold-go/twofold/internal/follow"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/invalidate/logtest"
@@ -21,7 +22,7 @@ func TestCancelledCallerLeavesAHungLog(t *testing.T) {
 				log := logtest.NewMemory(logtest.MemoryConfig{Bound: b})
 				p, q := newPeer(t, log, follow.Config{Wait: time.Hour}), newPeer(t, log, follow.Config{})
 				advance(b)
-				here, there := newEntry(p.Fences(), "t:n:1", "x"), newEntry(q.Fences(), "t:n:1", "x")
+				here, there := fencetest.New(p.Fences(), "t:n:1", "x"), fencetest.New(q.Fences(), "t:n:1", "x")
 				p.link.Hang(true)
 				ctx, cancel := context.WithCancel(t.Context())
 				time.AfterFunc(10*time.Millisecond, cancel)
@@ -33,12 +34,12 @@ func TestCancelledCallerLeavesAHungLog(t *testing.T) {
 				if pe, ok := errors.AsType[*invalidate.PendingError](err); !ok || pe.Pending != 1 || !errors.Is(err, context.Canceled) {
 					t.Errorf("Invalidate = %v, want a PendingError of 1 scope that is Canceled", err)
 				}
-				if here.clear(p.Fences()) || !p.Owes() {
+				if here.Clear(p.Fences()) || !p.Owes() {
 					t.Error("not applied in this process, or not owed")
 				}
 				p.link.Heal()
 				advance(b)
-				if there.clear(q.Fences()) || p.Stats().Pending != 0 {
+				if there.Clear(q.Fences()) || p.Stats().Pending != 0 {
 					t.Error("the invalidation is lost")
 				}
 			})

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/twofold-go/twofold/internal/fence"
+	"github.com/twofold-go/twofold/internal/fence/fencetest"
 	"github.com/twofold-go/twofold/internal/follow"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/invalidate/logtest"
@@ -24,7 +25,7 @@ func TestFramesOfAnUnknownEpoch(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		survivor := newEntry(old.Fences(), "t:n:1", "x")
+		survivor := fencetest.New(old.Fences(), "t:n:1", "x")
 		if err := old.Close(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -32,15 +33,15 @@ func TestFramesOfAnUnknownEpoch(t *testing.T) {
 
 		p, q := newPeer(t, log, follow.Config{}), newPeer(t, log, follow.Config{})
 		advance(bound)
-		own := newEntry(p.Fences(), "t:n:1", "x")
-		if own.mark.Scope >= survivor.mark.Scope {
-			t.Fatalf("the new epoch is %d, the old one was %d: want it lower", own.mark.Scope.Epoch(), survivor.mark.Scope.Epoch())
+		own := fencetest.New(p.Fences(), "t:n:1", "x")
+		if own.Mark.Scope >= survivor.Mark.Scope {
+			t.Fatalf("the new epoch is %d, the old one was %d: want it lower", own.Mark.Scope.Epoch(), survivor.Mark.Scope.Epoch())
 		}
 		for _, f := range []*fence.Fences{p.Fences(), q.Fences()} {
-			if accepts(f, survivor.mark, survivor.hash, survivor.key, survivor.tags) {
+			if fencetest.Accepts(f, survivor.Mark, survivor.Hash, survivor.Key, survivor.Tags) {
 				t.Error("a frame of an unknown epoch is accepted")
 			}
-			if !accepts(f, own.mark, own.hash, own.key, own.tags) {
+			if !fencetest.Accepts(f, own.Mark, own.Hash, own.Key, own.Tags) {
 				t.Error("a frame of this epoch is refused")
 			}
 		}
@@ -48,9 +49,9 @@ func TestFramesOfAnUnknownEpoch(t *testing.T) {
 			t.Fatal(err)
 		}
 		advance(bound)
-		for _, e := range []*entry{survivor, own} {
-			if accepts(q.Fences(), e.mark, e.hash, e.key, e.tags) {
-				t.Errorf("a frame as of %d-%d is accepted after the invalidation", e.mark.Scope.Epoch(), e.mark.Scope.N())
+		for _, e := range []*fencetest.Entry{survivor, own} {
+			if fencetest.Accepts(q.Fences(), e.Mark, e.Hash, e.Key, e.Tags) {
+				t.Errorf("a frame as of %d-%d is accepted after the invalidation", e.Mark.Scope.Epoch(), e.Mark.Scope.N())
 			}
 		}
 	})
@@ -67,12 +68,12 @@ func TestAnotherHistory(t *testing.T) {
 				p.deafen()
 				q.deafen()
 				p.link.Heal()
-				other := invalidate.Key(keyOf(t, "t:n:9")) // a record in each sequence
+				other := invalidate.Key(fencetest.KeyOf(t, "t:n:9")) // a record in each sequence
 				if err := p.Invalidate(t.Context(), request(t, other, invalidate.Tag("t", "lost"))); err != nil {
 					t.Fatal(err)
 				}
 				p.deafen()
-				stale := newEntry(p.Fences(), "t:n:2", "x")
+				stale := fencetest.New(p.Fences(), "t:n:2", "x")
 				log.Rewind(1) // leaves no trace that the server could detect
 				q.link.Heal()
 				for range again {
@@ -80,21 +81,21 @@ func TestAnotherHistory(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				frame := newEntry(q.Fences(), "t:n:3", "lost")
+				frame := fencetest.New(q.Fences(), "t:n:3", "lost")
 				bumps := log.Bumps()
 				p.link.Heal()
 				advance(bound)
-				if stale.clear(p.Fences()) {
+				if stale.Clear(p.Fences()) {
 					t.Error("an entry survives in the process that knows another history")
 				}
 				if log.Bumps() == bumps {
 					t.Error("no epoch was started")
 				}
 				for _, f := range []*fence.Fences{p.Fences(), q.Fences()} {
-					if accepts(f, frame.mark, frame.hash, frame.key, frame.tags) {
+					if fencetest.Accepts(f, frame.Mark, frame.Hash, frame.Key, frame.Tags) {
 						t.Error("a frame from before the epoch is accepted")
 					}
-					check(t, f, newEntry(f, "t:n:1", "x"), true)
+					fencetest.Check(t, f, fencetest.New(f, "t:n:1", "x"), true)
 				}
 			})
 		})

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/internal/fence"
+	"github.com/twofold-go/twofold/internal/fence/fencetest"
 	"github.com/twofold-go/twofold/internal/follow"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/invalidate/logtest"
@@ -219,7 +220,7 @@ func TestGroupCommit(t *testing.T) {
 		var wg sync.WaitGroup
 		for i := range 500 {
 			wg.Go(func() {
-				k := invalidate.Key(keyOf(t, fmt.Sprint("t:n:", i)))
+				k := invalidate.Key(fencetest.KeyOf(t, fmt.Sprint("t:n:", i)))
 				if err := p.Invalidate(t.Context(), request(t, k, invalidate.Tag("t", "shared"))); err != nil {
 					t.Error(err)
 				}
@@ -248,19 +249,19 @@ func TestManyFences(t *testing.T) {
 	bubble(t, func(t *testing.T, log *logtest.Memory) {
 		p, other := newPeer(t, log, follow.Config{}), newPeer(t, log, follow.Config{})
 		var parts []invalidate.Scope
-		var entries []*entry
+		var entries []*fencetest.Entry
 		for i := range invalidate.MaxFences*2 + 10 {
 			k := fmt.Sprint("t:n:", i)
-			parts = append(parts, invalidate.Key(keyOf(t, k)))
-			entries = append(entries, newEntry(other.Fences(), k))
+			parts = append(parts, invalidate.Key(fencetest.KeyOf(t, k)))
+			entries = append(entries, fencetest.New(other.Fences(), k))
 		}
 		if err := p.Invalidate(t.Context(), request(t, parts...)); err != nil {
 			t.Fatal(err)
 		}
 		advance(10 * time.Millisecond)
 		for _, e := range entries {
-			if e.clear(other.Fences()) {
-				t.Fatalf("%s has survived", e.key)
+			if e.Clear(other.Fences()) {
+				t.Fatalf("%s has survived", e.Key)
 			}
 		}
 	})
@@ -277,7 +278,7 @@ func TestCellsBeforeTheRecord(t *testing.T) {
 				t.Error("the record is written before the cell is gone")
 			}
 		})
-		k := invalidate.Key(keyOf(t, "t:n:1"))
+		k := invalidate.Key(fencetest.KeyOf(t, "t:n:1"))
 		if err := p.Invalidate(t.Context(), request(t, k, invalidate.Hold(time.Second))); err != nil {
 			t.Fatal(err)
 		}
@@ -294,7 +295,7 @@ func TestPending(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, log *logtest.Memory) {
 				p, other := newPeer(t, log, follow.Config{Wait: bound}), newPeer(t, log, follow.Config{})
-				mine, theirs := newEntry(p.Fences(), "t:n:1", "x"), newEntry(other.Fences(), "t:n:1", "x")
+				mine, theirs := fencetest.New(p.Fences(), "t:n:1", "x"), fencetest.New(other.Fences(), "t:n:1", "x")
 				p.link.Fail(errDown)
 				ctx, cancel := context.WithTimeout(t.Context(), limit)
 				defer cancel()
@@ -307,12 +308,12 @@ func TestPending(t *testing.T) {
 				if took := time.Since(begun); took != min(limit, bound) {
 					t.Errorf("it took %v, want %v", took, min(limit, bound))
 				}
-				if mine.clear(p.Fences()) || !p.Owes() || !theirs.clear(other.Fences()) {
+				if mine.Clear(p.Fences()) || !p.Owes() || !theirs.Clear(other.Fences()) {
 					t.Error("want the fence here, not there, and a debt")
 				}
 				p.link.Heal()
 				advance(time.Second)
-				if theirs.clear(other.Fences()) || p.Owes() || p.Stats().Pending != 0 {
+				if theirs.Clear(other.Fences()) || p.Owes() || p.Stats().Pending != 0 {
 					t.Error("the invalidation has not succeeded")
 				}
 				p.wantSaid(t, 1, "invalidations wait for the log")
@@ -327,14 +328,14 @@ func TestPending(t *testing.T) {
 func TestPendingCell(t *testing.T) {
 	bubble(t, func(t *testing.T, log *logtest.Memory) {
 		p, other := newPeer(t, log, follow.Config{}), newPeer(t, log, follow.Config{})
-		e := newEntry(other.Fences(), "t:n:1")
+		e := fencetest.New(other.Fences(), "t:n:1")
 		p.setRefuse(errDown)
-		err := p.Invalidate(t.Context(), request(t, invalidate.Key(keyOf(t, "t:n:1"))))
+		err := p.Invalidate(t.Context(), request(t, invalidate.Key(fencetest.KeyOf(t, "t:n:1"))))
 		if _, ok := errors.AsType[*invalidate.PendingError](err); !ok || !errors.Is(err, errDown) {
 			t.Errorf("Invalidate = %v, want a PendingError with its cause", err)
 		}
 		advance(time.Millisecond)
-		if e.clear(other.Fences()) {
+		if e.Clear(other.Fences()) {
 			t.Error("the record was not written")
 		}
 		if err := p.Confirm(t.Context(), 0, bound); err != nil {
@@ -353,14 +354,14 @@ func TestPendingCell(t *testing.T) {
 func TestPendingOverflow(t *testing.T) {
 	bubble(t, func(t *testing.T, log *logtest.Memory) {
 		p, other := newPeer(t, log, follow.Config{MaxPending: 10, Wait: bound}), newPeer(t, log, follow.Config{})
-		e := newEntry(other.Fences(), "t:unrelated:1")
+		e := fencetest.New(other.Fences(), "t:unrelated:1")
 		p.link.Fail(errDown)
 		var wg sync.WaitGroup
 		for i := range 11 {
 			wg.Go(func() {
 				ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 				defer cancel()
-				if err := p.Invalidate(ctx, request(t, invalidate.Key(keyOf(t, fmt.Sprint("t:n:", i))))); err != nil {
+				if err := p.Invalidate(ctx, request(t, invalidate.Key(fencetest.KeyOf(t, fmt.Sprint("t:n:", i))))); err != nil {
 					t.Error(err)
 				}
 			})
@@ -372,7 +373,7 @@ func TestPendingOverflow(t *testing.T) {
 		p.link.Heal()
 		wg.Wait()
 		advance(time.Millisecond * 5)
-		if e.clear(other.Fences()) {
+		if e.Clear(other.Fences()) {
 			t.Error("everything was not given up")
 		}
 		p.wantSaid(t, 1, "one invalidation of everything replaces them")
@@ -385,7 +386,7 @@ func TestCloseDrains(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, log *logtest.Memory) {
 				p, other := newPeer(t, log, follow.Config{}), newPeer(t, log, follow.Config{})
-				e := newEntry(other.Fences(), "t:n:1", "x")
+				e := fencetest.New(other.Fences(), "t:n:1", "x")
 				p.link.Fail(errDown)
 				ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 				defer cancel()
@@ -400,7 +401,7 @@ func TestCloseDrains(t *testing.T) {
 					t.Errorf("Close = %v", err)
 				}
 				advance(5 * time.Millisecond)
-				if e.clear(other.Fences()) == heals {
+				if e.Clear(other.Fences()) == heals {
 					t.Errorf("the invalidation arrived: %v, want %v", !heals, heals)
 				}
 				if err := p.Invalidate(t.Context(), request(t, invalidate.All())); !errors.Is(err, follow.ErrClosed) {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/internal/fence"
+	"github.com/twofold-go/twofold/internal/fence/fencetest"
 	"github.com/twofold-go/twofold/internal/follow"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/invalidate/logtest"
@@ -53,30 +54,30 @@ func TestRecordsMissing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, log *logtest.Memory) {
 				a, b := newPeer(t, log, follow.Config{}), newPeer(t, log, follow.Config{})
-				e := newEntry(b.Fences(), "t:n:1", "x")
+				e := fencetest.New(b.Fences(), "t:n:1", "x")
 				s := log.Snapshot()
 				b.deafen()
 				for i := range 3 {
-					if err := a.Invalidate(t.Context(), request(t, invalidate.Tag("t", "x"), invalidate.Key(keyOf(t, "t:n:1")), invalidate.Tag("t", fmt.Sprint(i)))); err != nil {
+					if err := a.Invalidate(t.Context(), request(t, invalidate.Tag("t", "x"), invalidate.Key(fencetest.KeyOf(t, "t:n:1")), invalidate.Tag("t", fmt.Sprint(i)))); err != nil {
 						t.Fatal(err)
 					}
 				}
 				tt.lose(log, s)
 				a.deafen()
-				if !e.clear(b.Fences()) {
+				if !e.Clear(b.Fences()) {
 					t.Fatal("b has received the record")
 				}
 				b.link.Heal()
 				advance(bound / 2)
-				if e.clear(b.Fences()) {
+				if e.Clear(b.Fences()) {
 					t.Error("the entry is clear, though b missed the record")
 				}
-				accepts := accepts(b.Fences(), e.mark, e.hash, e.key, e.tags)
+				accepts := fencetest.Accepts(b.Fences(), e.Mark, e.Hash, e.Key, e.Tags)
 				if accepts == tt.frames {
 					t.Errorf("frames from before are accepted: %v, want %v", accepts, !tt.frames)
 				}
-				later := newEntry(b.Fences(), "t:n:1", "x")
-				check(t, b.Fences(), later, true)
+				later := fencetest.New(b.Fences(), "t:n:1", "x")
+				fencetest.Check(t, b.Fences(), later, true)
 				if st := b.Stats(); (tt.gaps && st.Gaps == 0) || (st.Bumps > 1) != tt.bumps {
 					t.Errorf("Stats = %+v", st)
 				}
@@ -94,13 +95,13 @@ func TestDamagedRecord(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, log *logtest.Memory) {
 				a, b := newPeer(t, log, follow.Config{}), newPeer(t, log, follow.Config{})
-				e := newEntry(b.Fences(), "t:n:1", "x")
+				e := fencetest.New(b.Fences(), "t:n:1", "x")
 				b.link.Corrupt(func(p invalidate.Page) invalidate.Page { hurt(&p); return p })
-				if err := a.Invalidate(t.Context(), request(t, invalidate.Tag("t", "x"), invalidate.Key(keyOf(t, "t:n:1")))); err != nil {
+				if err := a.Invalidate(t.Context(), request(t, invalidate.Tag("t", "x"), invalidate.Key(fencetest.KeyOf(t, "t:n:1")))); err != nil {
 					t.Fatal(err)
 				}
 				advance(5 * time.Millisecond)
-				if e.clear(b.Fences()) {
+				if e.Clear(b.Fences()) {
 					t.Error("the entry has survived")
 				}
 				if b.Stats().Damaged == 0 {
@@ -254,18 +255,18 @@ func TestLogPanics(t *testing.T) {
 func TestStartRaisesTheFloor(t *testing.T) {
 	bubble(t, func(t *testing.T, log *logtest.Memory) {
 		a := newPeer(t, log, follow.Config{})
-		old := newEntry(a.Fences(), "t:n:1", "x")
+		old := fencetest.New(a.Fences(), "t:n:1", "x")
 		for i := range 5 {
 			if err := a.Invalidate(t.Context(), request(t, invalidate.Tag("t", fmt.Sprint(i)))); err != nil {
 				t.Fatal(err)
 			}
 		}
-		fresh := newEntry(a.Fences(), "t:n:1", "x")
+		fresh := fencetest.New(a.Fences(), "t:n:1", "x")
 		log.Trim(2)
 		b := newPeer(t, log, follow.Config{})
-		for e, want := range map[*entry]bool{old: false, fresh: true} {
-			if got := accepts(b.Fences(), e.mark, e.hash, e.key, e.tags); got != want {
-				t.Errorf("a frame as of %d is accepted: %v, want %v", e.mark.Scope.N(), got, want)
+		for e, want := range map[*fencetest.Entry]bool{old: false, fresh: true} {
+			if got := fencetest.Accepts(b.Fences(), e.Mark, e.Hash, e.Key, e.Tags); got != want {
+				t.Errorf("a frame as of %d is accepted: %v, want %v", e.Mark.Scope.N(), got, want)
 			}
 		}
 	})
@@ -275,7 +276,7 @@ func TestStartRaisesTheFloor(t *testing.T) {
 // scope.
 func TestHold(t *testing.T) {
 	for name, scope := range map[string]invalidate.Scope{
-		"key":    invalidate.Key(keyOf(t, "t:n:1")),
+		"key":    invalidate.Key(fencetest.KeyOf(t, "t:n:1")),
 		"prefix": invalidate.Prefix("t", "n"),
 		"tag":    invalidate.Tag("t", "x"),
 		"all":    invalidate.All(),
@@ -287,8 +288,10 @@ func TestHold(t *testing.T) {
 					t.Fatal(err)
 				}
 				advance(5 * time.Millisecond)
-				covered, other := newEntry(b.Fences(), "t:n:1", "x"), newEntry(b.Fences(), "t:m:2", "y")
-				held := func(p *peer, e *entry) bool { return p.Fences().Held(e.hash, e.key, e.tags, p.Fences().Now()) }
+				covered, other := fencetest.New(b.Fences(), "t:n:1", "x"), fencetest.New(b.Fences(), "t:m:2", "y")
+				held := func(p *peer, e *fencetest.Entry) bool {
+					return p.Fences().Held(e.Hash, e.Key, e.Tags, p.Fences().Now())
+				}
 				for _, p := range []*peer{a, b} {
 					if !held(p, covered) {
 						t.Error("not held")

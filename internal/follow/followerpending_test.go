@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/twofold-go/twofold/internal/fence/fencetest"
 	"github.com/twofold-go/twofold/internal/race"
 
 	"github.com/twofold-go/twofold/internal/follow"
@@ -109,7 +110,7 @@ func TestMaxPendingBoundsMemory(t *testing.T) {
 				gone := ended(t)
 				outage := func(calls int) int64 {
 					for i := range calls {
-						_ = wantPending(t, p.Invalidate(gone, request(t, invalidate.Key(keyOf(t, fmt.Sprint("t:n:", i%10_000))))))
+						_ = wantPending(t, p.Invalidate(gone, request(t, invalidate.Key(fencetest.KeyOf(t, fmt.Sprint("t:n:", i%10_000))))))
 						if i%1000 == 999 {
 							advance(time.Second) // a thousand invalidations a second
 						}
@@ -140,7 +141,7 @@ func TestEverythingStandsForAll(t *testing.T) {
 	bubble(t, func(t *testing.T, log *logtest.Memory) {
 		p, other := newPeer(t, log, follow.Config{MaxPending: 10, Wait: bound}), newPeer(t, log, follow.Config{})
 		p.link.Fail(errDown, logtest.Sync)
-		e := newEntry(other.Fences(), "t:unrelated:1")
+		e := fencetest.New(other.Fences(), "t:unrelated:1")
 		for i := range 20 {
 			hold := invalidate.Hold(time.Duration(20-i) * time.Second)
 			_ = wantPending(t, p.Invalidate(ended(t), request(t, invalidate.Tag("t", fmt.Sprint(i)), hold)))
@@ -160,9 +161,9 @@ func TestEverythingStandsForAll(t *testing.T) {
 		p.link.Heal()
 		wg.Wait()
 		advance(5 * time.Millisecond)
-		held := func() bool { return other.Fences().Held(e.hash, e.key, e.tags, other.Fences().Now()) }
-		if e.clear(other.Fences()) || !held() {
-			t.Errorf("the other process knows of everything: %v, of its hold: %v", !e.clear(other.Fences()), held())
+		held := func() bool { return other.Fences().Held(e.Hash, e.Key, e.Tags, other.Fences().Now()) }
+		if e.Clear(other.Fences()) || !held() {
+			t.Errorf("the other process knows of everything: %v, of its hold: %v", !e.Clear(other.Fences()), held())
 		}
 		advance(18 * time.Second)
 		if !held() {
@@ -187,7 +188,7 @@ func TestCloseIsBounded(t *testing.T) {
 			bubble(t, func(t *testing.T, log *logtest.Memory) {
 				p := newPeer(t, log, follow.Config{})
 				fault(p)
-				_ = wantPending(t, p.Invalidate(ended(t), request(t, invalidate.Key(keyOf(t, "t:n:1")))))
+				_ = wantPending(t, p.Invalidate(ended(t), request(t, invalidate.Key(fencetest.KeyOf(t, "t:n:1")))))
 				closed := make(chan error, 1)
 				begun := time.Now()
 				go func() { closed <- p.Close(context.Background()) }()
@@ -217,7 +218,7 @@ func TestCloseSaysWhy(t *testing.T) {
 			bubble(t, func(t *testing.T, log *logtest.Memory) {
 				p := newPeer(t, log, follow.Config{})
 				fault(p, errDown)
-				_ = wantPending(t, p.Invalidate(t.Context(), request(t, invalidate.Key(keyOf(t, "t:n:1")))))
+				_ = wantPending(t, p.Invalidate(t.Context(), request(t, invalidate.Key(fencetest.KeyOf(t, "t:n:1")))))
 				p.setRefuse(nil)
 				p.link.Heal()
 				p.link.Hang(true)
@@ -236,7 +237,7 @@ func TestCloseSaysWhy(t *testing.T) {
 func TestCloseDuringARound(t *testing.T) {
 	bubble(t, func(t *testing.T, log *logtest.Memory) {
 		p, other := newPeer(t, log, follow.Config{}), newPeer(t, log, follow.Config{})
-		e := newEntry(other.Fences(), "t:n:1", "x")
+		e := fencetest.New(other.Fences(), "t:n:1", "x")
 		p.link.Delay(bound/16, logtest.Sync)
 		go func() { _ = p.Invalidate(t.Context(), request(t, invalidate.Tag("t", "x"))) }()
 		advance(bound / 32)
@@ -244,7 +245,7 @@ func TestCloseDuringARound(t *testing.T) {
 			t.Errorf("Close = %v", err)
 		}
 		advance(5 * time.Millisecond)
-		if e.clear(other.Fences()) {
+		if e.Clear(other.Fences()) {
 			t.Error("the invalidation was lost")
 		}
 	})
@@ -327,11 +328,11 @@ func testHungNode(t *testing.T, tells bool) {
 		}
 	}()
 	synctest.Wait()
-	e := newEntry(other.Fences(), "t:n:hung")
+	e := fencetest.New(other.Fences(), "t:n:hung")
 	del := func(keys ...string) (time.Duration, error) {
 		var parts []invalidate.Scope
 		for _, k := range keys {
-			parts = append(parts, invalidate.Key(keyOf(t, k)))
+			parts = append(parts, invalidate.Key(fencetest.KeyOf(t, k)))
 		}
 		begun := time.Now()
 		err := p.Invalidate(t.Context(), request(t, parts...))
@@ -360,7 +361,7 @@ func testHungNode(t *testing.T, tells bool) {
 		}
 	}
 	wg.Wait()
-	if p.Owes() || e.clear(other.Fences()) || p.Stats().Pending != 3 {
+	if p.Owes() || e.Clear(other.Fences()) || p.Stats().Pending != 3 {
 		t.Errorf("owes %v, %d pending; want the record in the log and 3 pending", p.Owes(), p.Stats().Pending)
 	}
 	keys, _ := log.Records()

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/internal/fence"
+	"github.com/twofold-go/twofold/internal/fence/fencetest"
 	"github.com/twofold-go/twofold/internal/follow"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/invalidate/logtest"
@@ -15,7 +16,7 @@ import (
 // was cached since the epoch began is covered.
 func TestHoldsSurviveTheLossOfTheLog(t *testing.T) {
 	for name, scope := range map[string]invalidate.Scope{
-		"key":    invalidate.Key(keyOf(t, "t:n:1")),
+		"key":    invalidate.Key(fencetest.KeyOf(t, "t:n:1")),
 		"prefix": invalidate.Prefix("t", "n"),
 		"tag":    invalidate.Tag("t", "x"),
 		"all":    invalidate.All(),
@@ -33,15 +34,17 @@ func TestHoldsSurviveTheLossOfTheLog(t *testing.T) {
 					}
 					lose(log)
 					q := newPeer(t, log, follow.Config{}) // it begins the epoch
-					frame := newEntry(q.Fences(), "t:n:1", "x")
+					frame := fencetest.New(q.Fences(), "t:n:1", "x")
 					advance(bound)
-					isHeld := func(p *peer, e *entry) bool { return p.Fences().Held(e.hash, e.key, e.tags, p.Fences().Now()) }
+					isHeld := func(p *peer, e *fencetest.Entry) bool {
+						return p.Fences().Held(e.Hash, e.Key, e.Tags, p.Fences().Now())
+					}
 					if !isHeld(p, frame) || !isHeld(q, frame) {
 						t.Errorf("held in the process that knew the hold: %v, in the one that started within it: %v",
 							isHeld(p, frame), isHeld(q, frame))
 					}
 					for _, f := range []*fence.Fences{p.Fences(), q.Fences()} {
-						if accepts(f, frame.mark, frame.hash, frame.key, frame.tags) {
+						if fencetest.Accepts(f, frame.Mark, frame.Hash, frame.Key, frame.Tags) {
 							t.Error("a frame of the new epoch, from before the hold came again, is accepted")
 						}
 					}
@@ -134,7 +137,7 @@ func TestLostHoldsAreRetried(t *testing.T) {
 		advance(2 * bound)
 		q := newPeer(t, log, follow.Config{})
 		advance(bound)
-		if e := newEntry(q.Fences(), "t:n:1", "x"); p.Owes() || !q.Fences().Held(e.hash, e.key, e.tags, q.Fences().Now()) {
+		if e := fencetest.New(q.Fences(), "t:n:1", "x"); p.Owes() || !q.Fences().Held(e.Hash, e.Key, e.Tags, q.Fences().Now()) {
 			t.Error("the hold did not come again")
 		}
 	})

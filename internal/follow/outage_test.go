@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/twofold-go/twofold/internal/fence/fencetest"
 	"github.com/twofold-go/twofold/internal/follow"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/invalidate/logtest"
@@ -37,9 +38,9 @@ func TestWaitIsBounded(t *testing.T) {
 					for range 5 {
 						for i := range 3 {
 							wg.Go(func() {
-								e, begun := newEntry(p.Fences(), "t:n:1", "x"), time.Now()
+								e, begun := fencetest.New(p.Fences(), "t:n:1", "x"), time.Now()
 								_ = wantPending(t, p.Invalidate(t.Context(), request(t, invalidate.Tag("t", "x"), invalidate.Tag("t", fmt.Sprint(i)))))
-								if took := time.Since(begun); took != want || !p.Owes() || e.clear(p.Fences()) {
+								if took := time.Since(begun); took != want || !p.Owes() || e.Clear(p.Fences()) {
 									t.Errorf("returned after %v, owes %v; want %v and a debt and the fence", took, p.Owes(), want)
 								}
 							})
@@ -69,7 +70,7 @@ func TestFailingRoundKeepsOtherErrors(t *testing.T) {
 		p.setRefuse(refused)
 		ctx, cancel := context.WithTimeout(t.Context(), 40*time.Millisecond)
 		defer cancel()
-		if err := p.Invalidate(ctx, request(t, invalidate.Key(keyOf(t, "t:n:1")))); !errors.Is(wantPending(t, err), refused) {
+		if err := p.Invalidate(ctx, request(t, invalidate.Key(fencetest.KeyOf(t, "t:n:1")))); !errors.Is(wantPending(t, err), refused) {
 			t.Errorf("after the round failed: %v, want the error of the remote tier", err)
 		}
 		p.setRefuse(nil)
@@ -102,11 +103,11 @@ func TestSlowerThanCallersWait(t *testing.T) {
 		other := newPeer(t, log, follow.Config{})
 		p.link.Delay(300*time.Millisecond, logtest.Sync)
 		for i := range 50 {
-			e := newEntry(other.Fences(), "t:n:1", "x")
+			e := fencetest.New(other.Fences(), "t:n:1", "x")
 			advance(time.Duration(i) * 10 * time.Millisecond)
 			_ = wantPending(t, p.Invalidate(t.Context(), request(t, invalidate.Tag("t", "x"))))
 			advance(bound / 2)
-			if !p.leased(origin) || p.Owes() || e.clear(other.Fences()) {
+			if !p.leased(origin) || p.Owes() || e.Clear(other.Fences()) {
 				t.Fatalf("call %d: leased %v, owes %v, want the lease and the record", i, p.leased(origin), p.Owes())
 			}
 		}
@@ -177,7 +178,7 @@ func TestRecovery(t *testing.T) {
 				origin := time.Now()
 				p, other := newPeer(t, log, follow.Config{Origin: origin}), newPeer(t, log, follow.Config{})
 				for i := range 50 {
-					e := newEntry(other.Fences(), "t:n:1", "x")
+					e := fencetest.New(other.Fences(), "t:n:1", "x")
 					fault(p.link)
 					_ = wantPending(t, p.Invalidate(ended(t), request(t, invalidate.Tag("t", "x"))))
 					advance(10*time.Second + time.Duration(i)*17*time.Millisecond)
@@ -186,7 +187,7 @@ func TestRecovery(t *testing.T) {
 					}
 					p.link.Heal()
 					advance(time.Second)
-					if !p.leased(origin) || p.Owes() || e.clear(other.Fences()) {
+					if !p.leased(origin) || p.Owes() || e.Clear(other.Fences()) {
 						t.Fatalf("a second after the outage: leased %v, owes %v", p.leased(origin), p.Owes())
 					}
 				}
@@ -272,7 +273,7 @@ func TestWaitingOfOtherKindsIsSaid(t *testing.T) {
 					p.deafen()
 				}
 				for i := range 61 {
-					_ = wantPending(t, p.Invalidate(ended(t), request(t, invalidate.Key(keyOf(t, fmt.Sprint("t:n:", i))))))
+					_ = wantPending(t, p.Invalidate(ended(t), request(t, invalidate.Key(fencetest.KeyOf(t, fmt.Sprint("t:n:", i))))))
 					advance(2 * time.Second)
 				}
 				p.wantSaid(t, 3, "invalidations wait for the log or the remote tier")
@@ -296,7 +297,7 @@ func TestCleanerBacksOff(t *testing.T) {
 	bubble(t, func(t *testing.T, log *logtest.Memory) {
 		p := newPeer(t, log, follow.Config{})
 		p.setRefuse(errDown)
-		_ = wantPending(t, p.Invalidate(ended(t), request(t, invalidate.Key(keyOf(t, "t:n:1")))))
+		_ = wantPending(t, p.Invalidate(ended(t), request(t, invalidate.Key(fencetest.KeyOf(t, "t:n:1")))))
 		advance(5 * time.Second)
 		before := p.removals()
 		advance(100 * time.Second)

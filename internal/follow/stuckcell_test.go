@@ -3,6 +3,7 @@ package follow_test
 import (
 	"testing"
 
+	"github.com/twofold-go/twofold/internal/fence/fencetest"
 	"github.com/twofold-go/twofold/internal/follow"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/invalidate/logtest"
@@ -13,17 +14,17 @@ import (
 func TestStuckCellStaysRefused(t *testing.T) {
 	bubble(t, func(t *testing.T, log *logtest.Memory) {
 		p := newPeer(t, log, follow.Config{})
-		old := newEntry(p.Fences(), "t:n:1")
+		old := fencetest.New(p.Fences(), "t:n:1")
 		p.mu.Lock()
 		p.refuse = errDown
 		p.mu.Unlock()
-		_ = wantPending(t, p.Invalidate(t.Context(), request(t, invalidate.Key(keyOf(t, old.key)))))
+		_ = wantPending(t, p.Invalidate(t.Context(), request(t, invalidate.Key(fencetest.KeyOf(t, old.Key)))))
 		for i := range 60 {
 			for j := range 10_000 {
 				p.Fences().Store(invalidate.Fence{Kind: invalidate.KindKey, Hash: uint64(i*10_000+j+1) * 0x9e3779b97f4a7c15}, 0)
 			}
 			advance(bound / 2)
-			if accepts(p.Fences(), old.mark, old.hash, old.key, nil) {
+			if fencetest.Accepts(p.Fences(), old.Mark, old.Hash, old.Key, nil) {
 				t.Fatalf("after %d other fences the old cell is accepted", (i+1)*10_000)
 			}
 		}
