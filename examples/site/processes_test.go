@@ -1,6 +1,8 @@
 package main
 
 import (
+	"database/sql"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -179,4 +181,39 @@ func oneWritesOneShows(t *testing.T, sites [2]*process) {
 		time.Sleep(time.Millisecond) //nolint:forbidigo // wait for another process
 	}
 	t.Logf("the other process shows the write %v after it began", time.Since(began))
+}
+
+// A write by plain SQL reaches the pages: the tables of what an operator changes invalidate
+// themselves.
+func TestPlainSQLReachesPages(t *testing.T) {
+	onBoth(t, func(t *testing.T, db string) {
+		s := sitetest.Fill(t, db)
+		v := &visitor{t: t, site: build(t, s, siteConfig{})}
+		for _, tt := range []struct{ path, statement, shows string }{
+			{"/", `UPDATE nav_items SET label = 'Changed'`, "Changed"},
+			{"/", `UPDATE settings SET value = replace(value, '"author"', '"was"')`, ""},
+			{"/pages/about", `UPDATE pages SET title = 'All about it' WHERE slug = 'about'`, "All about it"},
+			{"/pages/about", `UPDATE pages SET slug = 'us' WHERE slug = 'about'`, ""},
+			{"/sitemap.xml", `DELETE FROM pages WHERE slug = 'us'`, ""},
+		} {
+			for range 2 {
+				v.ask("GET "+tt.path, "")
+			}
+			if got := v.ask("GET "+tt.path, "").Header().Get("Cache-Status"); !strings.Contains(got, hit) {
+				t.Fatalf("%s before the write: %s", tt.path, got)
+			}
+			other, err := sql.Open(map[bool]string{true: "pgx", false: "sqlite"}[strings.Contains(db, "postgres")], db)
+			if err == nil {
+				_, err = other.ExecContext(t.Context(), tt.statement)
+				err = errors.Join(err, other.Close(), v.hear(t.Context()))
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			w := v.ask("GET "+tt.path, "")
+			if got := w.Header().Get("Cache-Status"); strings.Contains(got, hit) || !strings.Contains(w.Body.String(), tt.shows) {
+				t.Errorf("%s after %s: %s", tt.path, tt.statement, got)
+			}
+		}
+	})
 }

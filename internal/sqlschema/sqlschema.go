@@ -7,6 +7,7 @@ import (
 	"database/sql"
 	"errors"
 	"io/fs"
+	"math/rand/v2"
 	"regexp"
 	"slices"
 	"strings"
@@ -50,7 +51,8 @@ func Apply(ctx context.Context, db *sql.DB, text string, names *strings.Replacer
 }
 
 // Install calls install at most eleven times, until it succeeds. When two processes create the same
-// table or index, PostgreSQL fails one.
+// table, index or function, PostgreSQL fails one. The pauses are random, because such processes
+// start together.
 func Install(ctx context.Context, install func(context.Context) error) error {
 	err := install(ctx)
 	for range 10 {
@@ -58,7 +60,7 @@ func Install(ctx context.Context, install func(context.Context) error) error {
 			break
 		}
 		select {
-		case <-time.After(20 * time.Millisecond): // let the other process finish
+		case <-time.After(rand.N(100 * time.Millisecond)): // let the other process finish
 		case <-ctx.Done():
 		}
 		err = install(ctx)

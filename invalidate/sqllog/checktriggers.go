@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/twofold-go/twofold/internal/sqlschema"
 )
 
 // CheckTriggers returns nil if tables have the triggers of [Triggers], enabled and of the same text,
@@ -38,21 +40,25 @@ func (l *Log) CheckTriggers(ctx context.Context, db *sql.DB, tables ...Table) er
 // SQLite, it has changed nothing. On MySQL and MariaDB, an error of the check has changed nothing.
 func (l *Log) InstallTriggers(ctx context.Context, db *sql.DB, tables ...Table) error {
 	return l.withTables(ctx, "install triggers", db, tables, func(conn *sql.Conn, all []mapped) error {
-		tx, err := conn.BeginTx(ctx, nil)
-		if err != nil {
-			return err
-		}
-		defer tx.Rollback() //nolint:errcheck // nothing is left to roll back after COMMIT
-		for i := range all {
-			do, _ := l.cfg.statements(&all[i])
-			for _, s := range do {
-				if _, err := tx.ExecContext(ctx, s); err != nil {
-					return err
-				}
+		return sqlschema.Install(ctx, func(ctx context.Context) error { return l.cfg.installTriggers(ctx, conn, all) })
+	})
+}
+
+func (c *Config) installTriggers(ctx context.Context, conn *sql.Conn, all []mapped) error {
+	tx, err := conn.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback() //nolint:errcheck // nothing is left to roll back after COMMIT
+	for i := range all {
+		do, _ := c.statements(&all[i])
+		for _, s := range do {
+			if _, err := tx.ExecContext(ctx, s); err != nil {
+				return err
 			}
 		}
-		return tx.Commit()
-	})
+	}
+	return tx.Commit()
 }
 
 // withTables calls do with tables that pass their check in the database.

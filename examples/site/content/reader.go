@@ -48,8 +48,11 @@ func PostEntity(id int64) Entity { return Entity("post:" + strconv.FormatInt(id,
 // SlugEntity is the public post with the slug, if any.
 func SlugEntity(slug string) Entity { return Entity("slug:" + slug) }
 
+// PageEntities is the beginning of each PageEntity.
+const PageEntities = "page:"
+
 // PageEntity is a page: its text, slug and existence.
-func PageEntity(id int64) Entity { return Entity("page:" + strconv.FormatInt(id, 10)) }
+func PageEntity(id int64) Entity { return Entity(PageEntities + strconv.FormatInt(id, 10)) }
 
 // PageSlugEntity is the page with the slug, if any.
 func PageSlugEntity(slug string) Entity { return Entity("page-slug:" + slug) }

@@ -52,6 +52,9 @@ type Place struct {
 // Entity names what the event is about.
 func (e Event) Entity() string { return fmt.Sprint(matrix[e.Kind].about, e.ID, e.Prefix) }
 
+// OfPost reports whether the event is about a post. What the others change, their tables say.
+func (e Event) OfPost() bool { return e.Kind == PostUpserted || e.Kind == PostDeleted }
+
 // Key is the idempotency key: a transaction makes at most one event about an entity.
 func (e Event) Key() string { return fmt.Sprintf("%s@%d", e.Entity(), e.Epoch) }
 

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/twofold-go/twofold/examples/site/content"
@@ -52,7 +53,8 @@ func (s *Service) write(ctx context.Context, fn func(tx *store.Tx) ([]events.Eve
 		for i := range all {
 			all[i].Epoch = tx.Epoch
 		}
-		return tx.Invalidate(ctx, events.MakePlan(all).Objects...) // responses depend on nothing else
+		posts := slices.DeleteFunc(slices.Clone(all), func(e events.Event) bool { return !e.OfPost() })
+		return tx.Invalidate(ctx, events.MakePlan(posts).Objects...) // the other tables invalidate themselves
 	})
 	if err != nil || len(all) == 0 || s.cfg.Publish == nil {
 		return err

@@ -74,10 +74,25 @@ func Open(ctx context.Context, db string) (s *Store, err error) {
 	}
 	s.conn = s.on(s.readers)
 	s.log = s.Log(0)
-	if err := s.log.Install(ctx); err != nil {
+	err = s.log.Install(ctx)
+	if err == nil && s.log.CheckTriggers(ctx, s.writer, tables...) != nil {
+		err = s.log.InstallTriggers(ctx, s.writer, tables...)
+	}
+	if err != nil {
 		return nil, errors.Join(fmt.Errorf("store: %w", err), s.Close())
 	}
 	return s, nil
+}
+
+// tables are the tables that invalidate themselves, no matter which program writes them. The posts
+// are not among them: what a post changes depends on more than its row.
+var tables = []sqllog.Table{
+	{Name: "settings", Unique: [][]string{{"id"}}, Rows: []sqllog.Row{{Tag: string(content.SettingsEntity)}}},
+	{Name: "nav_items", Unique: [][]string{{"position"}}, Rows: []sqllog.Row{{Tag: string(content.NavigationEntity)}}},
+	{Name: "api_keys", Unique: [][]string{{"prefix"}}, Rows: []sqllog.Row{{Tag: string(content.KeyEntity("")), Column: "prefix"}}},
+	{Name: string(Pages), Unique: [][]string{{"id"}, {"slug"}}, Rows: []sqllog.Row{
+		{Tag: content.PageEntities, Column: "id"}, {Tag: string(content.PageSlugEntity("")), Column: "slug"}, {Tag: string(content.SitemapEntity)},
+	}},
 }
 
 func openSQLite(ctx context.Context, path string) (*Store, error) {

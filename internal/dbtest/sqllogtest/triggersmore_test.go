@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -466,4 +467,24 @@ func TestTriggersOfOddValues(t *testing.T) {
 	p.want(invalidate.All())
 	r.exec(t, "INSERT INTO users VALUES (json('[1]'), 'acme', NULL)")
 	p.want(keyScope(t, "acme", "users:v1", key.Text("[1]")))
+}
+
+// Processes that start together may all install the triggers.
+func TestInstallTriggersTogether(t *testing.T) {
+	t.Parallel()
+	r := sharedPostgres(t)
+	r.exec(t, "CREATE TABLE users (id int)")
+	l, table := r.open(sqllog.Config{}), sqllog.Table{Name: "users", Rows: []sqllog.Row{{Key: "users:v1", Column: "id"}}}
+	var wg sync.WaitGroup
+	for range 24 {
+		wg.Go(func() {
+			if err := l.InstallTriggers(t.Context(), r.db, table); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if err := l.CheckTriggers(t.Context(), r.db, table); err != nil {
+		t.Error(err)
+	}
 }
