@@ -34,6 +34,7 @@ var imports = func() map[string]string {
 		names[path.Base(p)] = p
 	}
 	names["redis"] = "github.com/redis/go-redis/v9"
+	names["pgx"], names["pgxpool"] = "github.com/jackc/pgx/v5", "github.com/jackc/pgx/v5/pgxpool"
 	return names
 }()
 
