@@ -4,8 +4,8 @@
 // This is explicit-state model checking, as in Holzmann's SPIN and in TLC, the checker of Lamport's
 // TLA+. A state is a small comparable value, and a step leads from one state to another. A
 // breadth-first search visits all of them. It either ends, which proves that the model has no
-// violation, or finds a shortest trace to one. The model is written in Go, so that it can be read
-// beside the code and runs as a test.
+// violation, or finds a shortest trace to one. The model is written in Go: it can be read beside
+// the code, and it runs as a test.
 //
 // # The world
 //
@@ -53,7 +53,7 @@
 // an epoch, and an outbox. The suites of invalidate/logtest have a mutant for each rule of a log
 // and of an outbox.
 //
-// There is only one key and one invalidation, so the model says nothing about fences that share a
+// There is only one key and one invalidation, so the model does not cover fences that share a
 // bucket or fall out of a table. It also has no clock rates, holds, background refreshes, values
 // served stale by age, errors, Set, or invalidations that fail and wait. The chaos tests cover
 // these.
@@ -63,7 +63,7 @@
 // Five reductions keep the number of states small; [Model.Full] switches them off.
 //
 //   - The new version is dropped wherever it appears, and a Get that can only
-//     return it ends at once. Caches may drop anything, so this invents no
+//     return it ends immediately. Caches may drop anything, so this invents no
 //     behaviour; and only the old version can violate the guarantee.
 //   - A claim without a holder is dropped for the same reason.
 //   - What no step will look at is forgotten: the entry of a process without further
@@ -83,8 +83,8 @@
 //
 // # Mutants
 //
-// A checker that has never found a violation proves nothing. So each rule can be broken by a
-// [Mutant], and the tests expect a counterexample. Some mutants do no harm alone, because there are
+// A checker that has never found a violation proves nothing. Therefore each rule can be broken by a
+// [Mutant], and the tests expect a counterexample. Some mutants by themselves do no harm, because there are
 // two safety nets. The frame check stops what a removed cell and a compare-and-set let through, and
 // the other way round. The tests list those as well, with the net that holds. They fail if such a
 // mutant does harm, because then the list is wrong.

@@ -56,7 +56,7 @@ type visited struct {
 	slots  []slot // hash table, open addressing
 }
 
-// slot is a place in the table. It holds part of the hash, so that a state is rarely fetched in
+// slot is a place in the table. It holds part of the hash, so a state is rarely fetched in
 // vain; the search spends nearly all its time waiting for memory.
 type slot struct {
 	hash uint32

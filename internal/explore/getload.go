@@ -119,7 +119,7 @@ func (u *turn) fill() {
 }
 
 // keep puts the value into the local tier and returns it. An entry needs no position: it is judged
-// by its tick alone.
+// only by its tick.
 func (u *turn) keep() {
 	e := u.g.e
 	e.asOf = 0

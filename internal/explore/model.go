@@ -92,7 +92,7 @@ func (m *Model) covers(r *process, e entry) bool {
 func (u *turn) locked() bool { return u.r.fence == ticked && !u.is(TickUnlocked|CursorFirst) }
 
 // hitWaits reports whether a hit waits for that lock. It does, because it notices the fence before
-// the fence takes its tick. So an entry that a hit finds clear is never older than a mark that
+// the fence takes its tick. Therefore an entry that a hit finds clear is never older than a mark that
 // counts the fence.
 func (u *turn) hitWaits() bool { return u.locked() && !u.is(NoteUnlocked) }
 

@@ -29,12 +29,12 @@ const (
 	LogFirst                            // the record is appended before the cell is removed
 	NoUnlink                            // the cell is not removed
 	NoFrameCheck                        // frames are not compared with the fences
-	NoCAS                               // a fill is stored whatever the cell holds
+	NoCAS                               // a fill is stored over every cell
 	RenewRevives                        // renewing a claim recreates it if it is gone
 	NoteUnlocked                        // an entry found clear without the lock notes the tick of that moment
 	mutantsEnd
 
-	// AllMutants breaks every rule at once.
+	// AllMutants breaks every rule.
 	AllMutants = mutantsEnd - 1
 )
 

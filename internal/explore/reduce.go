@@ -1,7 +1,7 @@
 package explore
 
 // reduce maps s to a state that can do just as much harm, together with many other states. It drops
-// only what a cache may drop at any time, or what no later step looks at. So it invents no step,
+// only what a cache may drop at any time, or what no later step looks at. Therefore it invents no step,
 // and any violation that is possible from s is possible without the dropped parts.
 func (m *Model) reduce(s *state) {
 	if !m.Full {
@@ -46,8 +46,8 @@ func (g *get) spent() bool {
 	return g.left == 0 && !g.fresh && g.stage != getIdle && (g.e.version == 0 || g.claim == 0)
 }
 
-// private returns a caller whose next step neither affects other steps nor is affected by them.
-// Such a step may come at once, so no other step needs to be tried first.
+// private returns a caller whose next step does not affect other steps, and is not affected by them.
+// Such a step may come first, so no other step needs to be tried first.
 func (m *Model) private(s *state) (caller int, ok bool) {
 	for i := range s.gets {
 		switch s.gets[i].stage {

@@ -30,7 +30,7 @@ const (
 	passed               // B has passed since waiting began: nothing is early any more
 )
 
-// state is everything that the next step can depend on. It holds only small numbers, so that two
+// state is everything that the next step can depend on. It holds only small numbers. Therefore two
 // states are the same exactly if they compare equal.
 type state struct {
 	version uint8 // of the source

@@ -27,8 +27,8 @@ type clusterClient interface {
 }
 
 // plan inspects the caller's client. It returns how to make the control client from it, or why
-// the client is refused. A type that embeds a client of go-redis is as good as the client. Other
-// types hide where they send their commands.
+// the client is refused. Types that embed a client of go-redis are accepted. Other types hide where
+// they send their commands.
 func plan(rdb redis.UniversalClient, bound time.Duration) (dial func() redis.UniversalClient, err error) {
 	if rediserr.IsNil(rdb) {
 		return nil, ErrNoClient
@@ -77,8 +77,8 @@ func single(o *redis.Options, bound time.Duration) {
 	o.MaintNotificationsConfig = noMaintenance()
 	if o.Addr == sentinels {
 		// Only the caller's client learns of a failover. A connection to an old primary
-		// that other clients cannot reach stays open, and that primary may take records.
-		// So no connection is used for longer than a lease: the next one asks a Sentinel.
+		// that other clients cannot reach stays open, and that primary may take records. Therefore
+		// no connection is used for longer than a lease, because the next one asks a Sentinel.
 		o.ConnMaxLifetime = atMost(o.ConnMaxLifetime, bound)
 		o.ConnMaxLifetimeJitter = 0
 	}

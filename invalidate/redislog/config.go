@@ -30,29 +30,29 @@ type Config struct {
 	Prefix string
 
 	// Bound is how long a process may trust what it knows after a Sync, between MinBound and
-	// MaxBound; 0 means DefaultBound. Use the same Bound in all processes of one log. No call
-	// takes longer than Bound.
+	// MaxBound. Use the same Bound in all processes of one log. No call takes longer than Bound. If
+	// zero, it is DefaultBound.
 	Bound time.Duration
 
-	// KeyRetention and ScopeRetention are how many records each stream keeps at least,
-	// between MinRetention and MaxRetention. 0 means DefaultKeyRetention or
-	// DefaultScopeRetention. A process that was away until scope records were trimmed also
-	// gives up the values of the remote tier.
+	// KeyRetention and ScopeRetention are how many records each stream keeps at least, between
+	// MinRetention and MaxRetention. A process that was away until scope records were trimmed also
+	// discards the values of the remote tier. If zero, they are DefaultKeyRetention and
+	// DefaultScopeRetention.
 	KeyRetention   int
 	ScopeRetention int
 
 	// Names makes the records of this process carry the texts of their keys, prefixes and tags.
 	// Then the events of Tiers.OnInvalidate name tenant, namespace and id in all processes, also in
-	// those without Names. Whoever can read the log reads the texts.
+	// those without Names. Every reader of the log can read the texts.
 	//
 	// A record of one key or tag takes 52 bytes of Redis without its text, 78 with a text of 20
 	// bytes, 100 with 40, and 169 with 100. A record has room for [invalidate.MaxNames] bytes;
-	// texts beyond that are left out. Older versions ignore the texts. False: records carry hashes
-	// only.
+	// texts beyond that are left out. Older versions ignore the texts. If false, records carry only
+	// hashes.
 	Names bool
 
 	// Logger gets one warning when the server denies INFO to scripts, and one when the log has
-	// no witness. Nil means slog.Default().
+	// no witness. If nil, it is slog.Default().
 	Logger *slog.Logger
 }
 

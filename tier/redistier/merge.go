@@ -8,7 +8,7 @@ import (
 
 // Reads are merged by group commit. While enough reads are running, later reads gather in a
 // batch. When one of the running reads returns, the batch leaves in one MGET. While few reads
-// run, each is sent at once, and costs no more than a GET.
+// run, each is sent immediately, and costs no more than a GET.
 //
 // A pipeline of GETs would tell which key is not a string, where MGET returns nil. But a command
 // costs the client more than a key, and the claim that follows reports the wrong type, too.

@@ -28,7 +28,7 @@ var options = map[string]any{
 //     client still follows the redirections of a Cluster.
 //   - DialTimeout is 1 s instead of 5 s. The client retries a connection that is not made within
 //     a second, so Redis is used again soon after a network fault.
-//   - DialerRetries is 1 instead of 5. A refused connection fails at once, and the breaker
+//   - DialerRetries is 1 instead of 5. A refused connection fails immediately, and the breaker
 //     learns of it.
 //   - ReadTimeout is 2 s instead of 5 s, and WriteTimeout follows it. It ends the first command
 //     of a connection to a server that hangs. Commands of the tier have their own deadlines.

@@ -67,7 +67,8 @@ func (t *Tier) leave() {
 // Look reads the frame under key like Get, and claims the key if there is none; see [tier.Looker].
 // While enough reads are running it is a Get, and grants nothing. Otherwise it is one SET with NX
 // and GET, which stores the lease only if there is no frame. Servers before Redis 7.0 do not know
-// that, and get a GET. So does a server that refuses to write, for example because its memory is full.
+// that, and get a GET. A server that refuses to write, for example because its memory is full, gets
+// one too.
 func (t *Tier) Look(ctx context.Context, key string, c tier.Claim) (got tier.Claimed, err error) {
 	if err := t.ready(ctx, "look"); err != nil {
 		return got, err

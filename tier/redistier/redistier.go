@@ -10,7 +10,7 @@
 //
 // # What the client must be
 //
-// The guarantees of the cache require that every command reaches a primary. So the tier refuses
+// The guarantees of the cache require that every command reaches a primary. Therefore the tier refuses
 // clients that read from replicas, cache replies, or spread keys over unrelated servers; see
 // [Tier.Validate]. The client must obey deadlines. Otherwise a call with a deadline of 50 ms may
 // take the ReadTimeout of five seconds. [Options] sets this, and more that suits a cache. Even
@@ -78,10 +78,10 @@ var (
 type Config struct {
 	// Prefix starts every key. Caches that share a server but not their values need different
 	// prefixes. It must have 1 to MaxPrefix bytes, no braces, no ":v:" inside and no ":v" at its
-	// end. So two prefixes never spell the same name.
+	// end, because otherwise two prefixes could spell the same name.
 	Prefix string
 
-	// Logger gets one warning from New when the client does not obey deadlines. Nil means
+	// Logger gets one warning from New when the client does not obey deadlines. If nil, it is
 	// slog.Default().
 	Logger *slog.Logger
 }
@@ -188,8 +188,8 @@ type client struct {
 	readTimeout time.Duration
 }
 
-// inspect refuses clients that do not always talk to the primary. A type that embeds a client of
-// go-redis is as good as the client. Other types hide where they send their commands.
+// inspect refuses clients that do not always talk to the primary. Types that embed a client of
+// go-redis are accepted. Other types hide where they send their commands.
 func inspect(rdb redis.UniversalClient) (c client, err error) {
 	if rediserr.IsNil(rdb) {
 		return c, ErrNoClient

@@ -31,14 +31,14 @@ var (
 	storeScript = redis.NewScript("local function over(key, _, cell, ttl) redis.call('SET', key, cell, 'PX', ttl) return 1 end\n" + eachSource)
 )
 
-// A script blocks the server while it runs, and is one message with all its cells. So a run has
-// limits. A cell of over runBytes has a run of its own.
+// A script blocks the server while it runs, and is one message with all its cells. Therefore a run
+// has limits. A cell of over runBytes has a run of its own.
 const (
 	runKeys  = 128
 	runBytes = 1 << 20
 )
 
-// invocation is what a script shall do with one key. The caller must not change the arguments
+// invocation is what a script does with one key. The caller must not change the arguments
 // before the call that got them has returned.
 type invocation struct {
 	script *redis.Script
