@@ -41,3 +41,31 @@ func rename(ctx context.Context, log *sqllog.Log, db *sql.DB, name string) error
 		return err
 	})
 }
+
+// A loader reads from a replica when the replica has reached everything that this process knows of.
+func ExampleLog_Replica() {
+	var primary, replica *sql.DB // the pools of the program
+	log := sqllog.New(primary, sqllog.Config{Dialect: sqllog.Postgres})
+
+	_ = func(ctx context.Context, id int64) (name string, err error) {
+		from := primary
+		if reached, err := log.Replica(ctx, replica); err == nil && reached {
+			from = replica
+		}
+		err = from.QueryRowContext(ctx, "SELECT name FROM users WHERE id = $1", id).Scan(&name)
+		return name, err
+	}
+}
+
+// A service hides the functions that the log uses to recognise the server. The text must change when
+// another server answers, or when the server has been put back to an older state.
+func ExampleConfig_identity() {
+	var db *sql.DB // the pool of the program
+	log := sqllog.New(db, sqllog.Config{
+		Dialect: sqllog.Postgres,
+		Identity: func(ctx context.Context, conn *sql.Conn) (text string, err error) {
+			return text, conn.QueryRowContext(ctx, "SELECT instance_id || started_at FROM provider.status WHERE writable").Scan(&text)
+		},
+	})
+	_ = log
+}
