@@ -17,7 +17,7 @@ COUNT    ?= 1
 FUZZTIME ?= 30s
 
 .DEFAULT_GOAL := help
-.PHONY: help soak e2e test test-race test-root test-small vet-small stalecheck stalecheck-all fmt vet lint test-mariadb test-controls bench bench-db bench-http fleet bench-quick bench-go fuzz tidy release-check deps-test
+.PHONY: help soak e2e test test-race test-root test-small vet-small stalecheck stalecheck-all fmt vet lint test-mariadb test-controls bench bench-db bench-http http-suite fleet bench-quick bench-go fuzz tidy release-check deps-test
 
 # The checker, built with the tag that lets its controls remove safeguards.
 STALECHECK = go run -tags twofold_controls ./internal/bench/cmd/stalecheck
@@ -80,6 +80,9 @@ bench-db: deps-test ## measure logs and cells in databases only; rewrites intern
 
 bench-http: deps-test ## measure pages over HTTP only; rewrites internal/bench/HTTP.md (a minute and a half)
 	go run ./internal/bench/cmd/bench -only J -out internal/bench/HTTP.md
+
+http-suite: ## run the public suite of HTTP caches, from npm, against a handler and a client; needs Node.js (a minute)
+	sh internal/tools/http-suite.sh
 
 fleet: deps-test ## measure 1 to 200 processes on one Redis under 0 to 20,000 invalidations a second; rewrites internal/bench/FLEET.md (six minutes)
 	go run ./internal/bench/cmd/fleet -out internal/bench/FLEET.md
