@@ -1,0 +1,111 @@
+package sqllogtest_test
+
+import (
+	"testing"
+
+	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/invalidate/sqllog"
+)
+
+// Others may create functions and operators in the schema of the outbox. Those that fit an argument
+// better than the ones of PostgreSQL would run with the rights of the trigger's owner.
+func TestTriggersRunNoForeignCode(t *testing.T) {
+	t.Parallel()
+	r := sharedPostgres(t)
+	r.exec(t, "CREATE TABLE users (id varchar(9) PRIMARY KEY, name text)")
+	table := sqllog.Table{Name: "users", Rows: []sqllog.Row{{Key: "users:v1", Column: "id"}, {Tag: "names", Only: []string{"name"}}}}
+	l := r.installed(t, table)
+	p := &process{t: t, log: l}
+	p.sync()
+	role := "attacker_" + r.name
+	conn, err := r.db.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	function := func(arguments, result, value string) string {
+		return "CREATE FUNCTION public." + arguments + " RETURNS " + result + " LANGUAGE plpgsql AS $$ BEGIN INSERT INTO public.caught VALUES (current_user); RETURN " + value + "; END $$"
+	}
+	for _, s := range []string{
+		"CREATE ROLE " + role,
+		"GRANT INSERT, UPDATE, SELECT ON users TO " + role,
+		"GRANT CREATE, USAGE ON SCHEMA public TO " + role,
+		"SET ROLE " + role,
+		"CREATE TABLE public.caught (name text); GRANT ALL ON public.caught TO PUBLIC",
+		function("to_json(varchar)", "text", `'"x"'`),
+		function("format(text, text)", "text", "pg_catalog.format($1, $2)"),
+		function("format(text, name)", "text", "pg_catalog.format($1, $2)"),
+		function("format(text, text, text)", "text", "pg_catalog.format($1, $2, $3)"),
+		function("format(text, text, regclass)", "text", "pg_catalog.format($1, $2, $3)"),
+		function("upper(varchar)", "text", "pg_catalog.upper($1)"),
+		function("same(varchar, varchar)", "bool", "true"),
+		"CREATE OPERATOR public.= (leftarg = varchar, rightarg = varchar, function = public.same)",
+		function("same(oid, regclass)", "bool", "$1 = $2::oid"),
+		"CREATE OPERATOR public.= (leftarg = oid, rightarg = regclass, function = public.same)",
+		function("same(text[], text[])", "bool", "$1 OPERATOR(pg_catalog.=) $2"),
+		"CREATE OPERATOR public.= (leftarg = text[], rightarg = text[], function = public.same)",
+		"INSERT INTO public.users VALUES ('42', 'a')",
+		"UPDATE public.users SET name = 'b'",
+		"RESET ROLE",
+	} {
+		if _, err := conn.ExecContext(t.Context(), s); err != nil {
+			t.Fatalf("%s: %v", s, err)
+		}
+	}
+	p.want(key42(t), invalidate.Tag("default", "names"))
+	if err := l.InstallTriggers(t.Context(), r.db, table); err != nil {
+		t.Error(err)
+	}
+	if err := l.CheckTriggers(t.Context(), r.db, table); err != nil {
+		t.Error(err)
+	}
+	if n := r.count(t, "SELECT count(*) FROM caught"); n != 0 {
+		t.Errorf("the attacker's code ran %d times, %d of them with the rights of another role", n, r.count(t, "SELECT count(*) FROM caught WHERE name <> '"+role+"'"))
+	}
+	r.exec(t, "SELECT to_json('x'::varchar)") // control
+	if r.count(t, "SELECT count(*) FROM caught") == 0 {
+		t.Error("the attacker's function does not run at all; then this test shows nothing")
+	}
+}
+
+// The columns that match old and new rows may be of any type, also of one that an extension has put
+// into another schema. A key with NULL matches nothing, so each of its rows counts as changed.
+func TestTriggersMatchRowsOfAnyType(t *testing.T) {
+	t.Parallel()
+	r := sharedPostgres(t)
+	r.exec(t, "CREATE SCHEMA extensions")
+	for _, name := range []string{"citext", "ltree", "isn"} {
+		if r.count(t, "SELECT count(*) FROM pg_available_extensions WHERE name = '"+name+"'") == 0 {
+			t.Skip("this PostgreSQL does not have the extension " + name)
+		}
+		r.exec(t, "CREATE EXTENSION "+name+" SCHEMA extensions")
+	}
+	p := &process{t: t, log: r.open(sqllog.Config{})}
+	for kind, value := range map[string]string{
+		"extensions.ltree": "a.b", "extensions.citext": "A", "extensions.isbn13": "978-0-393-04002-9",
+		"numeric": "1.0", "inet": "1.2.3.4", "bytea": `\x00`, "int[]": "{1}", "int4range": "[1,2)", "varchar(5)": "a", "char(5)": "a",
+	} {
+		r.exec(t, "DROP TABLE IF EXISTS users; CREATE TABLE users (match "+kind+" UNIQUE, id int, name text)")
+		table := sqllog.Table{Name: "users", Unique: [][]string{{"match"}}, Rows: []sqllog.Row{{Key: "users:v1", Column: "id", Only: []string{"name"}}}}
+		if err := p.log.InstallTriggers(t.Context(), r.db, table); err != nil {
+			t.Fatal(err)
+		}
+		r.exec(t, "INSERT INTO users VALUES ($1::text::"+kind+", 42, 'a')", value)
+		p.sync()
+		for _, write := range []struct {
+			query string
+			want  []invalidate.Scope
+		}{
+			{"UPDATE users SET name = 'b'", []invalidate.Scope{key42(t)}},
+			{"UPDATE users SET name = 'b'", nil},
+			{"UPDATE users SET match = NULL", []invalidate.Scope{key42(t)}},
+			{"UPDATE users SET name = 'b'", []invalidate.Scope{key42(t)}},
+		} {
+			if _, err := r.db.ExecContext(t.Context(), write.query); err != nil {
+				t.Errorf("with a key of type %s, %s = %v", kind, write.query, err)
+				continue
+			}
+			p.want(write.want...)
+		}
+	}
+}
