@@ -11,7 +11,8 @@ import (
 // The type of a column is that below its domains. A char(n) is compared without its last spaces, so
 // several keys find one row.
 const (
-	postgresKind = `SELECT c.relkind::text, EXISTS (` + postgresTree + ` SELECT FROM tree t JOIN pg_class p ON p.oid = t.oid WHERE p.relkind NOT IN ('r', 'p'))
+	postgresKind = `SELECT c.relkind::text, EXISTS (` + postgresTree + ` SELECT FROM tree t JOIN pg_class p ON p.oid = t.oid WHERE p.relkind NOT IN ('r', 'p')),
+	EXISTS (` + postgresTree + ` SELECT FROM pg_subscription_rel s WHERE s.srrelid IN (SELECT oid FROM tree UNION SELECT relid::oid FROM pg_partition_ancestors(c.oid)))
 FROM pg_class c WHERE c.oid = to_regclass({table})::oid`
 
 	postgresColumns = `WITH RECURSIVE kinds(num, kind) AS (
@@ -49,12 +50,12 @@ func (c *Config) about(m *mapped, query string) string {
 func postgresTable(ctx context.Context, conn *sql.Conn, m *mapped) (*found, error) {
 	c, f := &Config{}, &found{}
 	var kind string
-	var foreign bool
+	var foreign, fed bool
 	var there any
 	if err := conn.QueryRowContext(ctx, c.about(m, "SELECT to_regclass({table})::text")).Scan(&there); err != nil || there == nil {
 		return nil, err
 	}
-	err := conn.QueryRowContext(ctx, c.about(m, postgresKind)).Scan(&kind, &foreign)
+	err := conn.QueryRowContext(ctx, c.about(m, postgresKind)).Scan(&kind, &foreign, &fed)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil //nolint:nilnil // there is no such table
 	}
@@ -64,6 +65,9 @@ func postgresTable(ctx context.Context, conn *sql.Conn, m *mapped) (*found, erro
 	if kind != "r" && kind != "p" || foreign {
 		f.kind = "a view or a foreign table, or has one as a partition; name the tables below a view, and leave foreign data to a log in its own database"
 		return f, nil
+	}
+	if fed {
+		f.faults = append(f.faults, fmt.Sprintf("Name is %q, into which a subscription of logical replication writes, and that fires no triggers of statements: put the log and the triggers into the database of the publisher", m.shown()))
 	}
 	err = eachRow(ctx, conn, c.about(m, postgresColumns), nil, func(scan func(...any) error) error {
 		var col column
@@ -118,7 +122,7 @@ func (c *Config) postgresFaults(ctx context.Context, conn *sql.Conn, m *mapped) 
 		case enabled == "":
 			faults = append(faults, what+" is missing (a new partition needs its own): "+again)
 		case enabled != "A":
-			faults = append(faults, what+" is disabled, or not enabled for replication: run ALTER TABLE … ENABLE ALWAYS TRIGGER, or "+again)
+			faults = append(faults, what+" is disabled, or not enabled for session_replication_role: run ALTER TABLE … ENABLE ALWAYS TRIGGER, or "+again)
 		case have != source || !shape:
 			faults = append(faults, what+" is outdated: "+again)
 		case !safe:

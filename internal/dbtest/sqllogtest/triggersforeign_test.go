@@ -1,6 +1,9 @@
 package sqllogtest_test
 
 import (
+	"errors"
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/twofold-go/twofold/invalidate"
@@ -107,5 +110,49 @@ func TestTriggersMatchRowsOfAnyType(t *testing.T) {
 			}
 			p.want(write.want...)
 		}
+	}
+}
+
+// A subscription of logical replication fires no triggers of statements, so CheckTriggers refuses its
+// tables.
+func TestTriggersOfSubscription(t *testing.T) {
+	t.Parallel()
+	r := postgresRig(t, "wal_level=logical")
+	r.exec(t, "CREATE TABLE users (id int PRIMARY KEY) PARTITION BY RANGE (id)")
+	r.exec(t, "CREATE TABLE users_0 PARTITION OF users DEFAULT")
+	tables := []sqllog.Table{
+		{Name: "users", Rows: []sqllog.Row{{Key: "users:v1", Column: "id"}}},
+		{Name: "users_0", Rows: []sqllog.Row{{Key: "users:v1", Column: "id"}}},
+	}
+	p := &process{t: t, log: r.installed(t, tables[0])}
+	p.sync()
+	name, publisher := r.postgres.Database(t)
+	for _, query := range []string{
+		"CREATE TABLE users (id int PRIMARY KEY)",
+		"CREATE PUBLICATION p FOR TABLE users",
+		"SELECT pg_create_logical_replication_slot('s', 'pgoutput')", // else CREATE SUBSCRIPTION waits for itself on one server
+	} {
+		if _, err := publisher.ExecContext(t.Context(), query); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.exec(t, fmt.Sprintf("CREATE SUBSCRIPTION s CONNECTION 'host=127.0.0.1 port=%d user=postgres dbname=%s' PUBLICATION p WITH (create_slot = false, copy_data = false)", r.postgres.Port(), name))
+	if _, err := publisher.ExecContext(t.Context(), "INSERT INTO users VALUES (42)"); err != nil {
+		t.Fatal(err)
+	}
+	for r.count(t, "SELECT count(*) FROM users, pg_sleep(0.01)") == 0 {
+		if t.Context().Err() != nil {
+			t.Fatal("the row does not arrive")
+		}
+	}
+	p.want() // control: not seen
+	for _, table := range tables {
+		if err := p.log.CheckTriggers(t.Context(), r.db, table); !errors.Is(err, sqllog.ErrTable) || !strings.Contains(err.Error(), "a subscription of logical replication") {
+			t.Errorf("CheckTriggers of %s = %v, want ErrTable with the subscription", table.Name, err)
+		}
+	}
+	r.exec(t, "ALTER SUBSCRIPTION s DISABLE; ALTER SUBSCRIPTION s SET (slot_name = NONE); DROP SUBSCRIPTION s")
+	if err := p.log.CheckTriggers(t.Context(), r.db, tables[0]); err != nil {
+		t.Errorf("without the subscription: CheckTriggers = %v", err)
 	}
 }
