@@ -108,7 +108,7 @@ func postgresChanges(m *mapped, table string, wide bool) string {
 	for _, e := range m.elements {
 		values = append(values, postgresNamed(&e, "r", wide))
 	}
-	return "SELECT DISTINCT s.e FROM " + table + " r CROSS JOIN LATERAL (VALUES " + strings.Join(values, ", ") + ") s(e) WHERE s.e IS NOT NULL"
+	return "SELECT DISTINCT s.e FROM " + table + " r CROSS JOIN LATERAL (VALUES " + strings.Join(values, ", ") + ") s(e) WHERE " + postgresNames(m)
 }
 
 // postgresUpdates selects what the old rows and the new rows stand for. With Only, an old row is
@@ -121,7 +121,7 @@ func postgresUpdates(m *mapped, wide bool) string {
 		}
 	}
 	if len(always) > 0 {
-		each := " r CROSS JOIN LATERAL (VALUES " + strings.Join(always, ", ") + ") s(e) WHERE s.e IS NOT NULL"
+		each := " r CROSS JOIN LATERAL (VALUES " + strings.Join(always, ", ") + ") s(e) WHERE " + postgresNames(m)
 		parts = append(parts, "SELECT s.e FROM twofold_old"+each, "SELECT s.e FROM twofold_new"+each)
 	}
 	if len(always) < len(m.elements) {
@@ -146,7 +146,12 @@ func postgresCompared(m *mapped, wide bool) string {
 	}
 	return "SELECT s.e FROM twofold_old o FULL JOIN twofold_new n ON " +
 		postgresRecord("o", m.Unique[0], postgresRow("o", m.Unique[0])+" IS NOT NULL") + " = " + postgresRecord("n", m.Unique[0], "true") +
-		" CROSS JOIN LATERAL (VALUES " + strings.Join(values, ", ") + ") s(e) WHERE s.e IS NOT NULL"
+		" CROSS JOIN LATERAL (VALUES " + strings.Join(values, ", ") + ") s(e) WHERE " + postgresNames(m)
+}
+
+// postgresNames is the condition that an element s.e names anything: it is not NULL, and not too long.
+func postgresNames(m *mapped) string {
+	return "pg_catalog.octet_length(s.e) <= " + strconv.Itoa(m.longest())
 }
 
 func postgresRecord(alias string, columns []string, more ...string) string {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/invalidate/sqllog"
+	"github.com/twofold-go/twofold/key"
 )
 
 // Others may create functions and operators in the schema of the outbox. Those that fit an argument
@@ -155,4 +156,46 @@ func TestTriggersOfSubscription(t *testing.T) {
 	if err := p.log.CheckTriggers(t.Context(), r.db, tables[0]); err != nil {
 		t.Errorf("without the subscription: CheckTriggers = %v", err)
 	}
+}
+
+// A text that is too long for a key and for a tag names nothing. It must not make a row that is too
+// large for the log, which then gives everything up.
+func TestTriggersOfLongTexts(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, r *rig) {
+		if r.dialect == sqllog.MySQL {
+			t.Skip("a trigger for each row names texts up to the size of a row of the outbox")
+		}
+		r.exec(t, "CREATE TABLE users (id TEXT, org TEXT, tenant TEXT)")
+		tenant := strings.Repeat("t", 40)
+		table := sqllog.Table{Name: "users", TenantColumn: "tenant", Rows: []sqllog.Row{{Key: "users:v1", Column: "id"}, {Tag: "org:", Column: "org"}, {Tag: "a"}}}
+		p := &process{t: t, log: r.installed(t, table)}
+		p.sync()
+		insert := "INSERT INTO users VALUES (?, ?, ?)"
+		if r.dialect == sqllog.Postgres {
+			insert = "INSERT INTO users VALUES ($1, $2, $3)"
+		}
+		for _, text := range []string{"\x01", `"`, "x", "é", "<"} { // JSON escapes some
+			for _, size := range []int{invalidate.MaxTagLen - len("org:"), (key.MaxLen - len(tenant+":users:v1:")) / 3, key.MaxLen - len(tenant+":users:v1:"), 10_000, 5 << 20} {
+				value := strings.Repeat(text, size/len(text))
+				want := []invalidate.Scope{invalidate.Tag(tenant, "a")}
+				if k, err := (key.Space{Tenant: tenant, Namespace: "users:v1"}).Key(key.Text(value)); err == nil {
+					want = append(want, invalidate.Key(k))
+				}
+				if s := invalidate.Tag(tenant, "org:"+value); s.Validate() == nil {
+					want = append(want, s)
+				}
+				r.exec(t, insert, value, value, tenant)
+				p.want(want...)
+			}
+		}
+		if r.dialect == sqllog.Postgres { // a thousand texts in one statement
+			r.exec(t, "INSERT INTO users SELECT i || repeat('x', 10000), i, 'acme' FROM generate_series(1, 900) i")
+			want := []invalidate.Scope{invalidate.Tag("acme", "a")}
+			for i := range 900 {
+				want = append(want, invalidate.Tag("acme", fmt.Sprint("org:", i+1)))
+			}
+			p.want(want...)
+		}
+	})
 }
