@@ -31,7 +31,7 @@ func Triggers(d Dialect, tables ...Table) (up, down string, err error) {
 }
 
 // Triggers returns what the function [Triggers] returns, for the Tables and the Namespace of the
-// log's [Config].
+// log's [Config]. A table has the triggers of one log: those of another log replace them.
 func (l *Log) Triggers(tables ...Table) (up, down string, err error) {
 	if err := l.Validate(); err != nil {
 		return "", "", err
