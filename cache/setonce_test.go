@@ -94,15 +94,32 @@ func TestRoundTripsOfASet(t *testing.T) {
 	}
 }
 
-// between is a log that calls f in place of each step that stores, with the step.
+// between is a log that calls f in place of each step that stores, with the step. It has no field with
+// a log: then it would be a wrapper, which gets no such steps.
 type between struct {
-	*redislog.Log
-	f func(step func() error) error
+	log func() *redislog.Log
+	f   func(step func() error) error
+}
+
+func (b *between) Bound() time.Duration        { return b.log().Bound() }
+func (b *between) Close() error                { return b.log().Close() }
+func (b *between) RemovesFrom(server any) bool { return b.log().RemovesFrom(server) }
+
+func (b *between) Sync(ctx context.Context, at invalidate.Cursor, a invalidate.Append) (invalidate.Page, error) {
+	return b.log().Sync(ctx, at, a)
+}
+
+func (b *between) SyncRemoving(ctx context.Context, at invalidate.Cursor, a invalidate.Append, cells []string) (invalidate.Page, error) {
+	return b.log().SyncRemoving(ctx, at, a, cells)
+}
+
+func (b *between) Tail(ctx context.Context, at invalidate.Cursor) (invalidate.Page, error) {
+	return b.log().Tail(ctx, at)
 }
 
 func (b *between) SyncStoring(ctx context.Context, at invalidate.Cursor, a invalidate.Append, s *logwire.Storing) (p invalidate.Page, how logwire.Stored, err error) {
 	step := func() error {
-		p, how, err = b.Log.SyncStoring(ctx, at, a, s)
+		p, how, err = b.log().SyncStoring(ctx, at, a, s)
 		return err
 	}
 	if b.f == nil {
@@ -126,7 +143,8 @@ func openOnOne(t *testing.T, wrap func(tier.Remote) tier.Remote) *onOne {
 	w := &onOne{rdb: rdb, cell: prefix + ":v:default:things:1"}
 	for i := range w.c {
 		far := wrap(redistier.New(rdb, redistier.Config{Prefix: prefix}))
-		steps := &between{Log: redislog.New(rdb, redislog.Config{Prefix: prefix, Bound: 20 * time.Second})} // a Sync every 5 s keeps few steps off
+		log := redislog.New(rdb, redislog.Config{Prefix: prefix, Bound: 20 * time.Second}) // a Sync every 5 s keeps few steps off
+		steps := &between{log: func() *redislog.Log { return log }}
 		if i == 0 {
 			w.steps = steps
 		}

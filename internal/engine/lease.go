@@ -64,7 +64,8 @@ func (t *Core) follow() {
 	t.bound = int64(t.cfg.Log.Bound())
 	t.follower = follow.Follow(t.cfg.Log, cfg)
 	t.fences, t.lease = t.follower.Fences(), t.follower.Lease()
-	if _, own := t.cfg.Remote.(tier.Namer); own && t.follower.Stores() { // what a wrapper wraps does not count: a fill must not bypass it
+	_, own := t.cfg.Remote.(tier.Namer)
+	if own && t.follower.Stores() && !unwrap.Wraps(t.cfg.Remote) && !unwrap.Wraps(t.cfg.Log) { // a Set must not bypass a wrapper
 		t.cellNames = cfg.Names
 	}
 	t.settleBeforeForgetting()

@@ -29,6 +29,13 @@ func Hides[T, I any](x I) bool {
 	return !is && hides(reflect.ValueOf(x), reflect.TypeFor[T](), reflect.TypeFor[I](), 0)
 }
 
+// Wraps reports whether a field of x holds an I. If that field is embedded, the methods of what it
+// holds look like those of x.
+func Wraps[I any](x I) bool {
+	inner := reflect.TypeFor[I]()
+	return hides(reflect.ValueOf(x), inner, inner, 0)
+}
+
 // maxDepth is how many wrappers of wrappers are searched. One may contain itself.
 const maxDepth = 8
 

@@ -94,15 +94,19 @@
 // cascades included, and writes one row of the outbox. A statement with more than 1,000 scopes, or a
 // TRUNCATE, names the namespace of a key and the tenant of a tag with columns. It names everything
 // if there are too many tenants. The function runs with the rights of its owner, so writers need no
-// right on the outbox, and the owner needs INSERT. The triggers are enabled ALWAYS, so a subscriber
-// of logical replication invalidates as well. Partitions have their own triggers. A statement on
-// the parent is always seen; for statements on a new partition, run the migration again.
-// CheckTriggers names such partitions. For Only, put the primary key into Table.Unique.
+// right on the outbox, and the owner needs INSERT. The triggers are enabled ALWAYS, so they also fire
+// in a session whose session_replication_role is replica. A subscription of logical replication fires
+// no triggers of statements, so CheckTriggers refuses a table that one writes to: put the log into the
+// publisher's database. Partitions have their own triggers. A statement on the parent is always seen;
+// for statements on a new partition, run the migration again. CheckTriggers names such partitions.
+// For Only, put the primary key into Table.Unique. After an INSERT, lastval() is the id of the row in
+// the outbox; use RETURNING or currval.
 //
 // SQLite: a trigger for each row. INSERT OR REPLACE removes rows without their delete trigger, unless
 // PRAGMA recursive_triggers is on. Therefore two more triggers look for the rows that it removes,
 // by the columns in Table.Unique. CheckTriggers compares these with the unique constraints. The
-// triggers do not see a row that INSERT OR REPLACE finds by a rowid that is not a column.
+// triggers do not see a row that INSERT OR REPLACE finds by a rowid that is not a column, or by the
+// default that it puts in place of a NULL into a NOT NULL column.
 //
 // MySQL and MariaDB: a trigger for each row. Foreign keys that cascade fire no trigger, so
 // CheckTriggers refuses a table with one, unless Table.Cascades is set. TRUNCATE fires none. An

@@ -7,6 +7,9 @@ import (
 	"strings"
 
 	"github.com/cespare/xxhash/v2"
+
+	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/key"
 )
 
 // ErrTriggers says that triggers are missing, disabled or of another text than [Triggers] returns.
@@ -28,7 +31,7 @@ func Triggers(d Dialect, tables ...Table) (up, down string, err error) {
 }
 
 // Triggers returns what the function [Triggers] returns, for the Tables and the Namespace of the
-// log's [Config].
+// log's [Config]. A table has the triggers of one log: those of another log replace them.
 func (l *Log) Triggers(tables ...Table) (up, down string, err error) {
 	if err := l.Validate(); err != nil {
 		return "", "", err
@@ -95,6 +98,20 @@ func triggerName(d Dialect, table string) string {
 		name = strings.ToValidUTF8(name[:room-len(hash)], "") + hash
 	}
 	return name
+}
+
+// longest returns the most bytes of an element that names anything. The values of a longer one are no
+// key and no tag. Without a limit, a long text could make a row too large for the log, which then gives
+// everything up.
+func (m *mapped) longest() (n int) {
+	const (
+		longestKey = 2 * key.MaxLen           // JSON at most doubles each byte of a key
+		longestTag = 6 * invalidate.MaxTagLen // a control byte becomes six bytes
+	)
+	for _, e := range m.elements {
+		n = max(n, len(strings.Join(e.texts, ""))+len(`""`)*len(e.columns))
+	}
+	return n + longestKey + longestTag
 }
 
 // jsonText returns s as a JSON string. Its caller has checked that s is UTF-8.

@@ -9,10 +9,13 @@ import (
 // PostgreSQL has a trigger for each statement, which sees all rows that the statement changed. Its
 // function writes one row of the outbox. The function runs with the rights of its owner, so a writer
 // needs none on the outbox. It is one statement: there is no moment at which triggers are missing.
+//
+// Others may be able to create functions and operators in the schema of the outbox, or in that of
+// the session. Therefore each call names pg_catalog, or has exactly the types of an operator there.
 const postgresTriggersText = `DO {do}
 DECLARE
 	part regclass;
-	outbox text := (SELECT n.nspname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = {outbox}::regclass);
+	outbox text := (SELECT n.nspname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = {outbox}::regclass::oid);
 	made text;
 	event text;
 BEGIN
@@ -20,18 +23,18 @@ BEGIN
 {made}
 CREATE OR REPLACE FUNCTION {function}() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS {body}{source}{body}{create};
 	made := {literal}::regprocedure;
-	EXECUTE format('ALTER FUNCTION %s SET search_path = pg_catalog, %I, pg_temp', made, outbox);
-	EXECUTE format('REVOKE ALL ON FUNCTION %s FROM PUBLIC', made);
+	EXECUTE pg_catalog.format('ALTER FUNCTION %s SET search_path = pg_catalog, %I, pg_temp', made, outbox);
+	EXECUTE pg_catalog.format('REVOKE ALL ON FUNCTION %s FROM PUBLIC', made);
 	FOR part IN {tree} SELECT oid::regclass FROM tree LOOP
 		FOREACH event IN ARRAY ARRAY['insert', 'update', 'delete', 'truncate'] LOOP
-			EXECUTE format('DROP TRIGGER IF EXISTS %I ON %s', {trigger} || '_' || event, part);
-			EXECUTE format('CREATE TRIGGER %I AFTER %s ON %s %s FOR EACH STATEMENT EXECUTE FUNCTION %s',
-				{trigger} || '_' || event, upper(event), part, CASE event
+			EXECUTE pg_catalog.format('DROP TRIGGER IF EXISTS %I ON %s', {trigger} || '_' || event, part);
+			EXECUTE pg_catalog.format('CREATE TRIGGER %I AFTER %s ON %s %s FOR EACH STATEMENT EXECUTE FUNCTION %s',
+				{trigger} || '_' || event, pg_catalog.upper(event), part, CASE event
 				WHEN 'insert' THEN 'REFERENCING NEW TABLE AS twofold_new'
 				WHEN 'update' THEN 'REFERENCING OLD TABLE AS twofold_old NEW TABLE AS twofold_new'
 				WHEN 'delete' THEN 'REFERENCING OLD TABLE AS twofold_old'
 				ELSE '' END, made);
-			EXECUTE format('ALTER TABLE %s ENABLE ALWAYS TRIGGER %I', part, {trigger} || '_' || event);
+			EXECUTE pg_catalog.format('ALTER TABLE %s ENABLE ALWAYS TRIGGER %I', part, {trigger} || '_' || event);
 		END LOOP;
 	END LOOP;
 END {do}`
@@ -64,9 +67,9 @@ BEGIN
 END
 `
 
-const postgresTell = `		SELECT count(*), string_agg(d.e, ',') INTO many, told FROM ({each} LIMIT {most} + 1) d;
+const postgresTell = `		SELECT pg_catalog.count(*), pg_catalog.string_agg(d.e, ',') INTO many, told FROM ({each} LIMIT {most} + 1) d;
 		IF many > {most} THEN
-			SELECT CASE WHEN count(*) <= {most} THEN string_agg(d.e, ',') ELSE '["a"]' END INTO told FROM ({wide} LIMIT {most} + 1) d;
+			SELECT CASE WHEN pg_catalog.count(*) <= {most} THEN pg_catalog.string_agg(d.e, ',') ELSE '["a"]' END INTO told FROM ({wide} LIMIT {most} + 1) d;
 		END IF;`
 
 // postgresTells returns the statements that put into told what a query names. The query names each
@@ -105,7 +108,7 @@ func postgresChanges(m *mapped, table string, wide bool) string {
 	for _, e := range m.elements {
 		values = append(values, postgresNamed(&e, "r", wide))
 	}
-	return "SELECT DISTINCT s.e FROM " + table + " r CROSS JOIN LATERAL (VALUES " + strings.Join(values, ", ") + ") s(e) WHERE s.e IS NOT NULL"
+	return "SELECT DISTINCT s.e FROM " + table + " r CROSS JOIN LATERAL (VALUES " + strings.Join(values, ", ") + ") s(e) WHERE " + postgresNames(m)
 }
 
 // postgresUpdates selects what the old rows and the new rows stand for. With Only, an old row is
@@ -118,7 +121,7 @@ func postgresUpdates(m *mapped, wide bool) string {
 		}
 	}
 	if len(always) > 0 {
-		each := " r CROSS JOIN LATERAL (VALUES " + strings.Join(always, ", ") + ") s(e) WHERE s.e IS NOT NULL"
+		each := " r CROSS JOIN LATERAL (VALUES " + strings.Join(always, ", ") + ") s(e) WHERE " + postgresNames(m)
 		parts = append(parts, "SELECT s.e FROM twofold_old"+each, "SELECT s.e FROM twofold_new"+each)
 	}
 	if len(always) < len(m.elements) {
@@ -129,11 +132,10 @@ func postgresUpdates(m *mapped, wide bool) string {
 
 // postgresCompared selects what rows stand for of which a column in Only has changed. It compares
 // the stored bytes, so each type can be compared, and a change that a collation does not see counts.
+// It matches rows as records, by what their types mean by equal, in any schema. Keys with a NULL match
+// nothing.
 func postgresCompared(m *mapped, wide bool) string {
-	var on, values []string
-	for _, c := range m.Unique[0] {
-		on = append(on, "o."+doubled(`"`, c)+" = n."+doubled(`"`, c))
-	}
+	var values []string
 	for _, e := range m.elements {
 		if e.only == nil {
 			continue
@@ -142,16 +144,26 @@ func postgresCompared(m *mapped, wide bool) string {
 			postgresRecord("o", e.only) + " *<> " + postgresRecord("n", e.only)
 		values = append(values, postgresNamed(&e, "o", wide, changed), postgresNamed(&e, "n", wide, changed))
 	}
-	return "SELECT s.e FROM twofold_old o FULL JOIN twofold_new n ON " + strings.Join(on, " AND ") +
-		" CROSS JOIN LATERAL (VALUES " + strings.Join(values, ", ") + ") s(e) WHERE s.e IS NOT NULL"
+	return "SELECT s.e FROM twofold_old o FULL JOIN twofold_new n ON " +
+		postgresRecord("o", m.Unique[0], postgresRow("o", m.Unique[0])+" IS NOT NULL") + " = " + postgresRecord("n", m.Unique[0], "true") +
+		" CROSS JOIN LATERAL (VALUES " + strings.Join(values, ", ") + ") s(e) WHERE " + postgresNames(m)
 }
 
-func postgresRecord(alias string, columns []string) string {
+// postgresNames is the condition that an element s.e names anything: it is not NULL, and not too long.
+func postgresNames(m *mapped) string {
+	return "pg_catalog.octet_length(s.e) <= " + strconv.Itoa(m.longest())
+}
+
+func postgresRecord(alias string, columns []string, more ...string) string {
+	return "CAST(" + postgresRow(alias, columns, more...) + " AS record)"
+}
+
+func postgresRow(alias string, columns []string, more ...string) string {
 	var fields []string
 	for _, c := range columns {
 		fields = append(fields, alias+"."+doubled(`"`, c))
 	}
-	return "CAST(ROW(" + strings.Join(fields, ", ") + ") AS record)"
+	return "ROW(" + strings.Join(append(fields, more...), ", ") + ")"
 }
 
 // postgresNamed returns an element as a row of VALUES, or its wider form if the element is not NULL.
@@ -171,7 +183,7 @@ func postgresNamed(e *element, alias string, wide bool, when ...string) string {
 func postgresElement(e *element, alias string) string {
 	parts := []string{postgresLiteral(e.texts[0])}
 	for i, c := range e.columns {
-		parts = append(parts, "to_json("+alias+"."+doubled(`"`, c)+")::text", postgresLiteral(e.texts[i+1]))
+		parts = append(parts, "pg_catalog.to_json("+alias+"."+doubled(`"`, c)+")::text", postgresLiteral(e.texts[i+1]))
 	}
 	return strings.Join(parts, " || ")
 }

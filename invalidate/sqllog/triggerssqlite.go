@@ -2,6 +2,7 @@ package sqllog
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -32,7 +33,7 @@ func (c *Config) sqliteTrigger(m *mapped, suffix, event, elements string) trigge
 		drop: "DROP TRIGGER IF EXISTS " + named,
 		head: "CREATE TRIGGER " + named,
 		body: " " + event + " ON " + doubled(`"`, m.Name) + " FOR EACH ROW BEGIN\n" + madeBy + "\n\tINSERT INTO " + c.Tables.Outbox +
-			" (ns, scopes) SELECT " + sqliteLiteral(c.Namespace) + ", '[' || group_concat(s.e) || ']' FROM (" + elements + ") s WHERE s.e IS NOT NULL GROUP BY NULL;\nEND",
+			" (ns, scopes) SELECT " + sqliteLiteral(c.Namespace) + ", '[' || group_concat(s.e) || ']' FROM (" + elements + ") s WHERE length(s.e) <= " + strconv.Itoa(m.longest()) + " GROUP BY NULL;\nEND",
 	}
 }
 

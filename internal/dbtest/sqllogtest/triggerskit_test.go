@@ -199,7 +199,7 @@ func (w *watched) postgresOperations(partitioned bool, id func(*rand.Rand) int64
 		return []statement{{copy: [][]any{{id(rng), mail(rng), org(rng), word(rng)}, {id(rng), mail(rng), org(rng), word(rng)}}}}
 	})
 	add(func(*rand.Rand) []statement { return one("TRUNCATE users") })
-	add(func(rng *rand.Rand) []statement { // as a subscriber of logical replication writes
+	add(func(rng *rand.Rand) []statement { // as tools that restore write
 		return append(one("SET LOCAL session_replication_role = replica"), append(one("UPDATE users SET name = $1 WHERE id = $2", word(rng), id(rng)),
 			one("SET LOCAL session_replication_role = origin")...)...)
 	})

@@ -184,8 +184,8 @@ func TestTriggersWithoutRights(t *testing.T) {
 	}
 }
 
-// Triggers also fire for a subscriber of logical replication, and CheckTriggers notices when they
-// would not.
+// Triggers also fire in a session whose session_replication_role is replica, and CheckTriggers notices
+// when they would not.
 func TestTriggersEnabledAlways(t *testing.T) {
 	t.Parallel()
 	r := sharedPostgres(t)

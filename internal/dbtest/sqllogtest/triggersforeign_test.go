@@ -1,0 +1,201 @@
+package sqllogtest_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/invalidate/sqllog"
+	"github.com/twofold-go/twofold/key"
+)
+
+// Others may create functions and operators in the schema of the outbox. Those that fit an argument
+// better than the ones of PostgreSQL would run with the rights of the trigger's owner.
+func TestTriggersRunNoForeignCode(t *testing.T) {
+	t.Parallel()
+	r := sharedPostgres(t)
+	r.exec(t, "CREATE TABLE users (id varchar(9) PRIMARY KEY, name text)")
+	table := sqllog.Table{Name: "users", Rows: []sqllog.Row{{Key: "users:v1", Column: "id"}, {Tag: "names", Only: []string{"name"}}}}
+	l := r.installed(t, table)
+	p := &process{t: t, log: l}
+	p.sync()
+	role := "attacker_" + r.name
+	conn, err := r.db.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	function := func(arguments, result, value string) string {
+		return "CREATE FUNCTION public." + arguments + " RETURNS " + result + " LANGUAGE plpgsql AS $$ BEGIN INSERT INTO public.caught VALUES (current_user); RETURN " + value + "; END $$"
+	}
+	for _, s := range []string{
+		"CREATE ROLE " + role,
+		"GRANT INSERT, UPDATE, SELECT ON users TO " + role,
+		"GRANT CREATE, USAGE ON SCHEMA public TO " + role,
+		"SET ROLE " + role,
+		"CREATE TABLE public.caught (name text); GRANT ALL ON public.caught TO PUBLIC",
+		function("to_json(varchar)", "text", `'"x"'`),
+		function("format(text, text)", "text", "pg_catalog.format($1, $2)"),
+		function("format(text, name)", "text", "pg_catalog.format($1, $2)"),
+		function("format(text, text, text)", "text", "pg_catalog.format($1, $2, $3)"),
+		function("format(text, text, regclass)", "text", "pg_catalog.format($1, $2, $3)"),
+		function("upper(varchar)", "text", "pg_catalog.upper($1)"),
+		function("same(varchar, varchar)", "bool", "true"),
+		"CREATE OPERATOR public.= (leftarg = varchar, rightarg = varchar, function = public.same)",
+		function("same(oid, regclass)", "bool", "$1 = $2::oid"),
+		"CREATE OPERATOR public.= (leftarg = oid, rightarg = regclass, function = public.same)",
+		function("same(text[], text[])", "bool", "$1 OPERATOR(pg_catalog.=) $2"),
+		"CREATE OPERATOR public.= (leftarg = text[], rightarg = text[], function = public.same)",
+		"INSERT INTO public.users VALUES ('42', 'a')",
+		"UPDATE public.users SET name = 'b'",
+		"RESET ROLE",
+	} {
+		if _, err := conn.ExecContext(t.Context(), s); err != nil {
+			t.Fatalf("%s: %v", s, err)
+		}
+	}
+	p.want(key42(t), invalidate.Tag("default", "names"))
+	if err := l.InstallTriggers(t.Context(), r.db, table); err != nil {
+		t.Error(err)
+	}
+	if err := l.CheckTriggers(t.Context(), r.db, table); err != nil {
+		t.Error(err)
+	}
+	if n := r.count(t, "SELECT count(*) FROM caught"); n != 0 {
+		t.Errorf("the attacker's code ran %d times, %d of them with the rights of another role", n, r.count(t, "SELECT count(*) FROM caught WHERE name <> '"+role+"'"))
+	}
+	r.exec(t, "SELECT to_json('x'::varchar)") // control
+	if r.count(t, "SELECT count(*) FROM caught") == 0 {
+		t.Error("the attacker's function does not run at all; then this test shows nothing")
+	}
+}
+
+// The columns that match old and new rows may be of any type, also of one that an extension has put
+// into another schema. A key with NULL matches nothing, so each of its rows counts as changed.
+func TestTriggersMatchRowsOfAnyType(t *testing.T) {
+	t.Parallel()
+	r := sharedPostgres(t)
+	r.exec(t, "CREATE SCHEMA extensions")
+	for _, name := range []string{"citext", "ltree", "isn"} {
+		if r.count(t, "SELECT count(*) FROM pg_available_extensions WHERE name = '"+name+"'") == 0 {
+			t.Skip("this PostgreSQL does not have the extension " + name)
+		}
+		r.exec(t, "CREATE EXTENSION "+name+" SCHEMA extensions")
+	}
+	p := &process{t: t, log: r.open(sqllog.Config{})}
+	for kind, value := range map[string]string{
+		"extensions.ltree": "a.b", "extensions.citext": "A", "extensions.isbn13": "978-0-393-04002-9",
+		"numeric": "1.0", "inet": "1.2.3.4", "bytea": `\x00`, "int[]": "{1}", "int4range": "[1,2)", "varchar(5)": "a", "char(5)": "a",
+	} {
+		r.exec(t, "DROP TABLE IF EXISTS users; CREATE TABLE users (match "+kind+" UNIQUE, id int, name text)")
+		table := sqllog.Table{Name: "users", Unique: [][]string{{"match"}}, Rows: []sqllog.Row{{Key: "users:v1", Column: "id", Only: []string{"name"}}}}
+		if err := p.log.InstallTriggers(t.Context(), r.db, table); err != nil {
+			t.Fatal(err)
+		}
+		r.exec(t, "INSERT INTO users VALUES ($1::text::"+kind+", 42, 'a')", value)
+		p.sync()
+		for _, write := range []struct {
+			query string
+			want  []invalidate.Scope
+		}{
+			{"UPDATE users SET name = 'b'", []invalidate.Scope{key42(t)}},
+			{"UPDATE users SET name = 'b'", nil},
+			{"UPDATE users SET match = NULL", []invalidate.Scope{key42(t)}},
+			{"UPDATE users SET name = 'b'", []invalidate.Scope{key42(t)}},
+		} {
+			if _, err := r.db.ExecContext(t.Context(), write.query); err != nil {
+				t.Errorf("with a key of type %s, %s = %v", kind, write.query, err)
+				continue
+			}
+			p.want(write.want...)
+		}
+	}
+}
+
+// A subscription of logical replication fires no triggers of statements, so CheckTriggers refuses its
+// tables.
+func TestTriggersOfSubscription(t *testing.T) {
+	t.Parallel()
+	r := postgresRig(t, "wal_level=logical")
+	r.exec(t, "CREATE TABLE users (id int PRIMARY KEY) PARTITION BY RANGE (id)")
+	r.exec(t, "CREATE TABLE users_0 PARTITION OF users DEFAULT")
+	tables := []sqllog.Table{
+		{Name: "users", Rows: []sqllog.Row{{Key: "users:v1", Column: "id"}}},
+		{Name: "users_0", Rows: []sqllog.Row{{Key: "users:v1", Column: "id"}}},
+	}
+	p := &process{t: t, log: r.installed(t, tables[0])}
+	p.sync()
+	name, publisher := r.postgres.Database(t)
+	for _, query := range []string{
+		"CREATE TABLE users (id int PRIMARY KEY)",
+		"CREATE PUBLICATION p FOR TABLE users",
+		"SELECT pg_create_logical_replication_slot('s', 'pgoutput')", // else CREATE SUBSCRIPTION waits for itself on one server
+	} {
+		if _, err := publisher.ExecContext(t.Context(), query); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.exec(t, fmt.Sprintf("CREATE SUBSCRIPTION s CONNECTION 'host=127.0.0.1 port=%d user=postgres dbname=%s' PUBLICATION p WITH (create_slot = false, copy_data = false)", r.postgres.Port(), name))
+	if _, err := publisher.ExecContext(t.Context(), "INSERT INTO users VALUES (42)"); err != nil {
+		t.Fatal(err)
+	}
+	for r.count(t, "SELECT count(*) FROM users, pg_sleep(0.01)") == 0 {
+		if t.Context().Err() != nil {
+			t.Fatal("the row does not arrive")
+		}
+	}
+	p.want() // control: not seen
+	for _, table := range tables {
+		if err := p.log.CheckTriggers(t.Context(), r.db, table); !errors.Is(err, sqllog.ErrTable) || !strings.Contains(err.Error(), "a subscription of logical replication") {
+			t.Errorf("CheckTriggers of %s = %v, want ErrTable with the subscription", table.Name, err)
+		}
+	}
+	r.exec(t, "ALTER SUBSCRIPTION s DISABLE; ALTER SUBSCRIPTION s SET (slot_name = NONE); DROP SUBSCRIPTION s")
+	if err := p.log.CheckTriggers(t.Context(), r.db, tables[0]); err != nil {
+		t.Errorf("without the subscription: CheckTriggers = %v", err)
+	}
+}
+
+// A text that is too long for a key and for a tag names nothing. It must not make a row that is too
+// large for the log, which then gives everything up.
+func TestTriggersOfLongTexts(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, r *rig) {
+		if r.dialect == sqllog.MySQL {
+			t.Skip("a trigger for each row names texts up to the size of a row of the outbox")
+		}
+		r.exec(t, "CREATE TABLE users (id TEXT, org TEXT, tenant TEXT)")
+		tenant := strings.Repeat("t", 40)
+		table := sqllog.Table{Name: "users", TenantColumn: "tenant", Rows: []sqllog.Row{{Key: "users:v1", Column: "id"}, {Tag: "org:", Column: "org"}, {Tag: "a"}}}
+		p := &process{t: t, log: r.installed(t, table)}
+		p.sync()
+		insert := "INSERT INTO users VALUES (?, ?, ?)"
+		if r.dialect == sqllog.Postgres {
+			insert = "INSERT INTO users VALUES ($1, $2, $3)"
+		}
+		for _, text := range []string{"\x01", `"`, "x", "é", "<"} { // JSON escapes some
+			for _, size := range []int{invalidate.MaxTagLen - len("org:"), (key.MaxLen - len(tenant+":users:v1:")) / 3, key.MaxLen - len(tenant+":users:v1:"), 10_000, 5 << 20} {
+				value := strings.Repeat(text, size/len(text))
+				want := []invalidate.Scope{invalidate.Tag(tenant, "a")}
+				if k, err := (key.Space{Tenant: tenant, Namespace: "users:v1"}).Key(key.Text(value)); err == nil {
+					want = append(want, invalidate.Key(k))
+				}
+				if s := invalidate.Tag(tenant, "org:"+value); s.Validate() == nil {
+					want = append(want, s)
+				}
+				r.exec(t, insert, value, value, tenant)
+				p.want(want...)
+			}
+		}
+		if r.dialect == sqllog.Postgres { // a thousand texts in one statement
+			r.exec(t, "INSERT INTO users SELECT i || repeat('x', 10000), i, 'acme' FROM generate_series(1, 900) i")
+			want := []invalidate.Scope{invalidate.Tag("acme", "a")}
+			for i := range 900 {
+				want = append(want, invalidate.Tag("acme", fmt.Sprint("org:", i+1)))
+			}
+			p.want(want...)
+		}
+	})
+}
