@@ -11,8 +11,7 @@ import (
 // The type of a column is that below its domains. A char(n) is compared without its last spaces, so
 // several keys find one row.
 const (
-	postgresKind = `SELECT c.relkind::text, EXISTS (` + postgresTree + ` SELECT FROM tree t JOIN pg_class p ON p.oid = t.oid WHERE p.relkind NOT IN ('r', 'p')),
-	EXISTS (` + postgresTree + ` SELECT FROM pg_subscription_rel s WHERE s.srrelid IN (SELECT oid FROM tree UNION SELECT relid::oid FROM pg_partition_ancestors(c.oid)))
+	postgresKind = `SELECT c.relkind::text, EXISTS (` + postgresTree + ` SELECT FROM tree t JOIN pg_class p ON p.oid = t.oid WHERE p.relkind NOT IN ('r', 'p'))
 FROM pg_class c WHERE c.oid = to_regclass({table})::oid`
 
 	postgresColumns = `WITH RECURSIVE kinds(num, kind) AS (
@@ -27,12 +26,13 @@ FROM kinds k JOIN pg_attribute a ON a.attrelid = to_regclass({table})::oid AND a
 	postgresUnique = `SELECT i.indexrelid::bigint, a.attname FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = ANY (i.indkey[0:i.indnkeyatts - 1])
 WHERE i.indrelid = to_regclass({table})::oid AND i.indisunique AND i.indisvalid AND i.indpred IS NULL AND NOT 0 = ANY (i.indkey) ORDER BY 1`
 
-	// A row for each table of the tree and each event.
+	// A row for each table of the tree and each of its triggers.
 	postgresHave = postgresTree + ` SELECT tree.oid::regclass::text, v.event, coalesce(t.tgenabled::text, ''),
 	coalesce(t.tgtype = v.kind AND t.tgqual IS NULL AND t.tgnargs = 0 AND coalesce(t.tgoldtable, '') = v.old AND coalesce(t.tgnewtable, '') = v.new, false),
 	coalesce(p.prosrc, ''), coalesce(p.prosecdef AND p.proconfig OPERATOR(pg_catalog.=) ARRAY[pg_catalog.format('search_path=pg_catalog, %I, pg_temp', o.home)], false),
 	coalesce(has_table_privilege(p.proowner, o.oid, 'INSERT') AND has_schema_privilege(p.proowner, o.homeid, 'USAGE'), false)
-FROM tree CROSS JOIN (VALUES ('insert', 4, '', 'twofold_new'), ('update', 16, 'twofold_old', 'twofold_new'), ('delete', 8, 'twofold_old', ''), ('truncate', 32, '', '')) v(event, kind, old, new)
+FROM tree CROSS JOIN (VALUES ('insert', 4, '', 'twofold_new'), ('update', 16, 'twofold_old', 'twofold_new'), ('delete', 8, 'twofold_old', ''), ('truncate', 32, '', ''), ('row', 29, '', '')) v(event, kind, old, new)
+	JOIN pg_class c ON c.oid = tree.oid AND (c.relkind = 'r'::"char" OR v.event <> 'row')
 	LEFT JOIN (SELECT c.oid, n.oid AS homeid, n.nspname AS home FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = to_regclass({outbox})::oid) o ON true
 	LEFT JOIN pg_trigger t ON t.tgrelid = tree.oid AND t.tgname = {trigger} || '_' || v.event
 	LEFT JOIN pg_proc p ON p.oid = t.tgfoid
@@ -50,12 +50,12 @@ func (c *Config) about(m *mapped, query string) string {
 func postgresTable(ctx context.Context, conn *sql.Conn, m *mapped) (*found, error) {
 	c, f := &Config{}, &found{}
 	var kind string
-	var foreign, fed bool
+	var foreign bool
 	var there any
 	if err := conn.QueryRowContext(ctx, c.about(m, "SELECT to_regclass({table})::text")).Scan(&there); err != nil || there == nil {
 		return nil, err
 	}
-	err := conn.QueryRowContext(ctx, c.about(m, postgresKind)).Scan(&kind, &foreign, &fed)
+	err := conn.QueryRowContext(ctx, c.about(m, postgresKind)).Scan(&kind, &foreign)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil //nolint:nilnil // there is no such table
 	}
@@ -65,9 +65,6 @@ func postgresTable(ctx context.Context, conn *sql.Conn, m *mapped) (*found, erro
 	if kind != "r" && kind != "p" || foreign {
 		f.kind = "a view or a foreign table, or has one as a partition; name the tables below a view, and leave foreign data to a log in its own database"
 		return f, nil
-	}
-	if fed {
-		f.faults = append(f.faults, fmt.Sprintf("Name is %q, into which a subscription of logical replication writes, and that fires no triggers of statements: put the log and the triggers into the database of the publisher", m.shown()))
 	}
 	err = eachRow(ctx, conn, c.about(m, postgresColumns), nil, func(scan func(...any) error) error {
 		var col column
@@ -121,7 +118,9 @@ func (c *Config) postgresFaults(ctx context.Context, conn *sql.Conn, m *mapped) 
 		switch {
 		case enabled == "":
 			faults = append(faults, what+" is missing (a new partition needs its own): "+again)
-		case enabled != "A":
+		case event == "row" && enabled != "R":
+			faults = append(faults, what+" is disabled, or enabled for others than replication: run ALTER TABLE … ENABLE REPLICA TRIGGER, or "+again)
+		case event != "row" && enabled != "A":
 			faults = append(faults, what+" is disabled, or not enabled for session_replication_role: run ALTER TABLE … ENABLE ALWAYS TRIGGER, or "+again)
 		case have != source || !shape:
 			faults = append(faults, what+" is outdated: "+again)

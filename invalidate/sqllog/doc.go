@@ -96,9 +96,9 @@
 // if there are too many tenants. The function runs with the rights of its owner, so writers need no
 // right on the outbox, and the owner needs INSERT. The triggers are enabled ALWAYS, so they also fire
 // in a session whose session_replication_role is replica. A subscription of logical replication fires
-// no triggers of statements, so CheckTriggers refuses a table that one writes to: put the log into the
-// publisher's database. Partitions have their own triggers. A statement on the parent is always seen;
-// for statements on a new partition, run the migration again. CheckTriggers names such partitions.
+// no triggers of statements; for it there is a trigger for each row, with a row of the outbox each.
+// Partitions have their own triggers. A statement on the parent is always seen; for statements on a
+// new partition, run the migration again. CheckTriggers names such partitions.
 // For Only, put the primary key into Table.Unique. After an INSERT, lastval() is the id of the row in
 // the outbox; use RETURNING or currval.
 //

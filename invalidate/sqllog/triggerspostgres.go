@@ -10,6 +10,9 @@ import (
 // function writes one row of the outbox. The function runs with the rights of its owner, so a writer
 // needs none on the outbox. It is one statement: there is no moment at which triggers are missing.
 //
+// A subscription of logical replication writes rows without statements. A trigger for each row sees
+// them. It is enabled only for such writers, on the tables that have rows of their own.
+//
 // Others may be able to create functions and operators in the schema of the outbox, or in that of
 // the session. Therefore each call names pg_catalog, or has exactly the types of an operator there.
 const postgresTriggersText = `DO {do}
@@ -36,6 +39,11 @@ CREATE OR REPLACE FUNCTION {function}() RETURNS trigger LANGUAGE plpgsql SECURIT
 				ELSE '' END, made);
 			EXECUTE pg_catalog.format('ALTER TABLE %s ENABLE ALWAYS TRIGGER %I', part, {trigger} || '_' || event);
 		END LOOP;
+		IF (SELECT relkind FROM pg_class WHERE oid = part::oid) = 'r'::"char" THEN
+			EXECUTE pg_catalog.format('DROP TRIGGER IF EXISTS %I ON %s', {trigger} || '_row', part);
+			EXECUTE pg_catalog.format('CREATE TRIGGER %I AFTER INSERT OR UPDATE OR DELETE ON %s FOR EACH ROW EXECUTE FUNCTION %s', {trigger} || '_row', part, made);
+			EXECUTE pg_catalog.format('ALTER TABLE %s ENABLE REPLICA TRIGGER %I', part, {trigger} || '_row');
+		END IF;
 	END LOOP;
 END {do}`
 
@@ -51,14 +59,10 @@ DECLARE
 	told text;
 	many bigint;
 BEGIN
-	IF TG_OP = 'INSERT' THEN
-{insert}
-	ELSIF TG_OP = 'UPDATE' THEN
-{update}
-	ELSIF TG_OP = 'DELETE' THEN
-{delete}
+	IF TG_LEVEL = 'ROW' THEN
+{row}
 	ELSE
-		told := {truncate};
+{statement}
 	END IF;
 	IF told IS NOT NULL THEN
 		INSERT INTO {outbox} (ns, scopes) VALUES ({ns}, '[' || told || ']');
@@ -67,10 +71,21 @@ BEGIN
 END
 `
 
-const postgresTell = `		SELECT pg_catalog.count(*), pg_catalog.string_agg(d.e, ',') INTO many, told FROM ({each} LIMIT {most} + 1) d;
-		IF many > {most} THEN
-			SELECT CASE WHEN pg_catalog.count(*) <= {most} THEN pg_catalog.string_agg(d.e, ',') ELSE '["a"]' END INTO told FROM ({wide} LIMIT {most} + 1) d;
+// postgresEvents is for the transition tables of a statement, or for a single row.
+const postgresEvents = `		IF TG_OP = 'INSERT' THEN
+{insert}
+		ELSIF TG_OP = 'UPDATE' THEN
+{update}
+		ELSIF TG_OP = 'DELETE' THEN
+{delete}
+		ELSE
+			told := {truncate};
 		END IF;`
+
+const postgresTell = `			SELECT pg_catalog.count(*), pg_catalog.string_agg(d.e, ',') INTO many, told FROM ({each} LIMIT {most} + 1) d;
+			IF many > {most} THEN
+				SELECT CASE WHEN pg_catalog.count(*) <= {most} THEN pg_catalog.string_agg(d.e, ',') ELSE '["a"]' END INTO told FROM ({wide} LIMIT {most} + 1) d;
+			END IF;`
 
 // postgresTells returns the statements that put into told what a query names. The query names each
 // scope, or with wide what covers all scopes of its kind.
@@ -91,18 +106,24 @@ func (c *Config) postgresSource(m *mapped) string {
 			truncate = append(truncate, w.texts[0])
 		}
 	}
+	events := func(old, new string) string {
+		return replaceAll(postgresEvents, map[string]string{
+			"insert":   postgresTells(func(wide bool) string { return postgresChanges(m, new, wide) }),
+			"delete":   postgresTells(func(wide bool) string { return postgresChanges(m, old, wide) }),
+			"update":   postgresTells(func(wide bool) string { return postgresUpdates(m, old, new, wide) }),
+			"truncate": postgresLiteral(strings.Join(truncate, ",")),
+		})
+	}
 	return replaceAll(postgresSource, map[string]string{
-		"made":     madeBy,
-		"insert":   postgresTells(func(wide bool) string { return postgresChanges(m, "twofold_new", wide) }),
-		"delete":   postgresTells(func(wide bool) string { return postgresChanges(m, "twofold_old", wide) }),
-		"update":   postgresTells(func(wide bool) string { return postgresUpdates(m, wide) }),
-		"truncate": postgresLiteral(strings.Join(truncate, ",")),
-		"outbox":   c.Tables.qualified(c.Tables.Outbox),
-		"ns":       postgresLiteral(c.Namespace),
+		"made":      madeBy,
+		"statement": events("twofold_old", "twofold_new"),
+		"row":       events("(SELECT OLD.*)", "(SELECT NEW.*)"),
+		"outbox":    c.Tables.qualified(c.Tables.Outbox),
+		"ns":        postgresLiteral(c.Namespace),
 	})
 }
 
-// postgresChanges selects what the rows of a transition table stand for.
+// postgresChanges selects what the rows of a table stand for.
 func postgresChanges(m *mapped, table string, wide bool) string {
 	var values []string
 	for _, e := range m.elements {
@@ -113,7 +134,7 @@ func postgresChanges(m *mapped, table string, wide bool) string {
 
 // postgresUpdates selects what the old rows and the new rows stand for. With Only, an old row is
 // compared with the new row of the same key. A row whose key has changed has no partner, and counts.
-func postgresUpdates(m *mapped, wide bool) string {
+func postgresUpdates(m *mapped, old, new string, wide bool) string {
 	var parts, always []string
 	for _, e := range m.elements {
 		if e.only == nil {
@@ -122,10 +143,10 @@ func postgresUpdates(m *mapped, wide bool) string {
 	}
 	if len(always) > 0 {
 		each := " r CROSS JOIN LATERAL (VALUES " + strings.Join(always, ", ") + ") s(e) WHERE " + postgresNames(m)
-		parts = append(parts, "SELECT s.e FROM twofold_old"+each, "SELECT s.e FROM twofold_new"+each)
+		parts = append(parts, "SELECT s.e FROM "+old+each, "SELECT s.e FROM "+new+each)
 	}
 	if len(always) < len(m.elements) {
-		parts = append(parts, postgresCompared(m, wide))
+		parts = append(parts, postgresCompared(m, old, new, wide))
 	}
 	return strings.Join(parts, " UNION ")
 }
@@ -134,7 +155,7 @@ func postgresUpdates(m *mapped, wide bool) string {
 // the stored bytes, so each type can be compared, and a change that a collation does not see counts.
 // It matches rows as records, by what their types mean by equal, in any schema. Keys with a NULL match
 // nothing.
-func postgresCompared(m *mapped, wide bool) string {
+func postgresCompared(m *mapped, old, new string, wide bool) string {
 	var values []string
 	for _, e := range m.elements {
 		if e.only == nil {
@@ -144,7 +165,7 @@ func postgresCompared(m *mapped, wide bool) string {
 			postgresRecord("o", e.only) + " *<> " + postgresRecord("n", e.only)
 		values = append(values, postgresNamed(&e, "o", wide, changed), postgresNamed(&e, "n", wide, changed))
 	}
-	return "SELECT s.e FROM twofold_old o FULL JOIN twofold_new n ON " +
+	return "SELECT s.e FROM " + old + " o FULL JOIN " + new + " n ON " +
 		postgresRecord("o", m.Unique[0], postgresRow("o", m.Unique[0])+" IS NOT NULL") + " = " + postgresRecord("n", m.Unique[0], "true") +
 		" CROSS JOIN LATERAL (VALUES " + strings.Join(values, ", ") + ") s(e) WHERE " + postgresNames(m)
 }

@@ -114,48 +114,58 @@ func TestTriggersMatchRowsOfAnyType(t *testing.T) {
 	}
 }
 
-// A subscription of logical replication fires no triggers of statements, so CheckTriggers refuses its
-// tables.
+// A subscription of logical replication fires no triggers of statements, except for TRUNCATE. Its
+// rows invalidate by a trigger for each row.
 func TestTriggersOfSubscription(t *testing.T) {
 	t.Parallel()
 	r := postgresRig(t, "wal_level=logical")
-	r.exec(t, "CREATE TABLE users (id int PRIMARY KEY) PARTITION BY RANGE (id)")
+	r.exec(t, "CREATE TABLE users (id int PRIMARY KEY, name text, age int) PARTITION BY RANGE (id)")
 	r.exec(t, "CREATE TABLE users_0 PARTITION OF users DEFAULT")
-	tables := []sqllog.Table{
-		{Name: "users", Rows: []sqllog.Row{{Key: "users:v1", Column: "id"}}},
-		{Name: "users_0", Rows: []sqllog.Row{{Key: "users:v1", Column: "id"}}},
-	}
-	p := &process{t: t, log: r.installed(t, tables[0])}
+	table := sqllog.Table{Name: "users", Rows: []sqllog.Row{{Key: "users:v1", Column: "id"}, {Tag: "name:", Column: "name", Only: []string{"name"}}}}
+	p := &process{t: t, log: r.installed(t, table)}
 	p.sync()
 	name, publisher := r.postgres.Database(t)
-	for _, query := range []string{
-		"CREATE TABLE users (id int PRIMARY KEY)",
-		"CREATE PUBLICATION p FOR TABLE users",
-		"SELECT pg_create_logical_replication_slot('s', 'pgoutput')", // else CREATE SUBSCRIPTION waits for itself on one server
-	} {
+	publish := func(query string) {
 		if _, err := publisher.ExecContext(t.Context(), query); err != nil {
 			t.Fatal(err)
 		}
 	}
+	publish("CREATE TABLE users (id int PRIMARY KEY, name text, age int); ALTER TABLE users REPLICA IDENTITY FULL")
+	publish("CREATE PUBLICATION p FOR TABLE users")
+	publish("SELECT pg_create_logical_replication_slot('s', 'pgoutput')") // else CREATE SUBSCRIPTION waits for itself on one server
 	r.exec(t, fmt.Sprintf("CREATE SUBSCRIPTION s CONNECTION 'host=127.0.0.1 port=%d user=postgres dbname=%s' PUBLICATION p WITH (create_slot = false, copy_data = false)", r.postgres.Port(), name))
-	if _, err := publisher.ExecContext(t.Context(), "INSERT INTO users VALUES (42)"); err != nil {
-		t.Fatal(err)
-	}
-	for r.count(t, "SELECT count(*) FROM users, pg_sleep(0.01)") == 0 {
-		if t.Context().Err() != nil {
-			t.Fatal("the row does not arrive")
+	arrives := func(query, condition string) {
+		publish(query)
+		for r.count(t, "SELECT count(*) FROM (SELECT pg_sleep(0.01)) s WHERE "+condition) == 0 {
+			if t.Context().Err() != nil {
+				t.Fatal("the row does not arrive")
+			}
 		}
 	}
+	tag := func(name string) invalidate.Scope { return invalidate.Tag("default", "name:"+name) }
+	arrives("INSERT INTO users VALUES (42, 'a', 1)", "EXISTS (SELECT FROM users)")
+	p.want(key42(t), tag("a"))
+	arrives("UPDATE users SET age = 2", "EXISTS (SELECT FROM users WHERE age = 2)")
+	p.want(key42(t))
+	arrives("UPDATE users SET name = 'b'", "EXISTS (SELECT FROM users WHERE name = 'b')")
+	p.want(key42(t), tag("a"), tag("b"))
+	arrives("UPDATE users SET id = 7, name = 'c'", "EXISTS (SELECT FROM users WHERE id = 7)")
+	p.want(key42(t), keyScope(t, "default", "users:v1", "7"), tag("b"), tag("c"))
+	arrives("DELETE FROM users", "NOT EXISTS (SELECT FROM users)")
+	p.want(keyScope(t, "default", "users:v1", "7"), tag("c"))
+	arrives("INSERT INTO users VALUES (42, 'a', 1)", "EXISTS (SELECT FROM users)")
+	p.sync()
+	arrives("TRUNCATE users", "NOT EXISTS (SELECT FROM users)")
+	p.want(invalidate.Tenant("default"), invalidate.Prefix("default", "users:v1:"))
+	for _, disable := range []string{"ALTER TABLE users_0 DISABLE TRIGGER twofold_changed_users_row", "DROP TRIGGER twofold_changed_users_row ON users_0"} {
+		r.exec(t, disable)
+		if err := p.log.CheckTriggers(t.Context(), r.db, table); !errors.Is(err, sqllog.ErrTriggers) || !strings.Contains(err.Error(), `"twofold_changed_users_row" of table "users_0"`) {
+			t.Errorf("after %s: CheckTriggers = %v", disable, err)
+		}
+	}
+	arrives("INSERT INTO users VALUES (42, 'a', 1)", "EXISTS (SELECT FROM users)")
 	p.want() // control: not seen
-	for _, table := range tables {
-		if err := p.log.CheckTriggers(t.Context(), r.db, table); !errors.Is(err, sqllog.ErrTable) || !strings.Contains(err.Error(), "a subscription of logical replication") {
-			t.Errorf("CheckTriggers of %s = %v, want ErrTable with the subscription", table.Name, err)
-		}
-	}
 	r.exec(t, "ALTER SUBSCRIPTION s DISABLE; ALTER SUBSCRIPTION s SET (slot_name = NONE); DROP SUBSCRIPTION s")
-	if err := p.log.CheckTriggers(t.Context(), r.db, tables[0]); err != nil {
-		t.Errorf("without the subscription: CheckTriggers = %v", err)
-	}
 }
 
 // A text that is too long for a key and for a tag names nothing. It must not make a row that is too

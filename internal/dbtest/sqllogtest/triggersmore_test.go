@@ -206,10 +206,10 @@ func TestTriggersEnabledAlways(t *testing.T) {
 			t.Errorf("%s: CheckTriggers = %v", how, err)
 		}
 	}
-	r.exec(t, "ALTER TABLE users ENABLE TRIGGER twofold_changed_users_insert")
+	r.exec(t, "ALTER TABLE users ENABLE TRIGGER twofold_changed_users_insert, DISABLE TRIGGER twofold_changed_users_row")
 	write(43) // control
 	p.want()
-	r.exec(t, "ALTER TABLE users ENABLE ALWAYS TRIGGER twofold_changed_users_insert")
+	r.exec(t, "ALTER TABLE users ENABLE ALWAYS TRIGGER twofold_changed_users_insert, ENABLE REPLICA TRIGGER twofold_changed_users_row")
 	if err := l.CheckTriggers(t.Context(), r.db, table); err != nil {
 		t.Error(err)
 	}
@@ -226,8 +226,8 @@ func TestTriggersOfNewPartition(t *testing.T) {
 	p := &process{t: t, log: l}
 	p.sync()
 	r.exec(t, "CREATE TABLE users_aa PARTITION OF users_a FOR VALUES FROM (0) TO (50)")
-	if err := l.CheckTriggers(t.Context(), r.db, table); !errors.Is(err, sqllog.ErrTriggers) || strings.Count(err.Error(), `"users_aa" is missing`) != 4 {
-		t.Errorf("CheckTriggers = %v, want the four triggers of the new partition", err)
+	if err := l.CheckTriggers(t.Context(), r.db, table); !errors.Is(err, sqllog.ErrTriggers) || strings.Count(err.Error(), `"users_aa" is missing`) != 5 {
+		t.Errorf("CheckTriggers = %v, want the five triggers of the new partition", err)
 	}
 	r.exec(t, "INSERT INTO users VALUES (42)")
 	p.want(key42(t))
