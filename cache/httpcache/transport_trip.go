@@ -41,6 +41,7 @@ func (t *Transport) trip(r *http.Request, way exchange.Reading, fresh bool) *tri
 	x.Newer.Store(fresh)
 	x.req = r.Clone(r.Context())
 	x.req.Method, x.req.Body = http.MethodGet, nil
+	x.req.Cancel = nil //nolint:staticcheck // the Timeout of our caller's http.Client must not end it for others
 	if x.req.Header == nil {
 		x.req.Header = http.Header{}
 	}
