@@ -51,10 +51,12 @@ func (x *handling) Page(n *exchange.Run, h http.Header, body []byte) *page.Page 
 	v := &n.Rec.Verdict
 	p.Vary = page.Choices(n.Sees, v.Names, false)
 	p.Dated(n.Msg.Received, &v.Life)
-	if query := x.req.URL.RawQuery; query != "" && v.Fate == record.Store {
-		n.Shows = p.Shows(address.Unkeyed(query, x.c.cfg.keeps(x.t.Path)))
-	}
 	return p
+}
+
+// Shows reports whether a page shows a parameter that is not in the key. With Pages the handler sees none.
+func (x *handling) Shows(p *page.Page) bool {
+	return !x.c.cfg.pages() && x.req.URL.RawQuery != "" && p.Shows(address.Unkeyed(x.req.URL.RawQuery, x.c.cfg.keeps(x.t.Path)))
 }
 
 func (x *handling) Keeps(f *cache.Fill, n *exchange.Run) (tags []string) {

@@ -206,6 +206,9 @@ func (x *trip) Page(n *exchange.Run, h http.Header, body []byte) *page.Page {
 	return p
 }
 
+// Shows reports false: the key holds the whole query.
+func (x *trip) Shows(*page.Page) bool { return false }
+
 func (x *trip) Keeps(f *cache.Fill, n *exchange.Run) (tags []string) {
 	x.t.k.Lives(f, n.Page, x.t.k.Keep)
 	return []string{x.t.k.SiteTag(address.HostOf(x.req), cmp.Or(x.req.URL.Path, "/"))}
