@@ -60,11 +60,18 @@ func (n *Run) Tees() bool { return n.Flushes }
 // clients get their own responses. In both cases the load ends, so that no client waits for the
 // end of a stream and LoadTimeout does not cut it.
 //
-// A 304 answers the cache's condition, so no client gets it.
+// A 304 answers the cache's condition, so no client gets it. A failure that an older page may replace ends
+// the load: without such a page our client gets a response of its own.
 func (n *Run) Live(why reason.Reason) http.ResponseWriter {
 	cut := context.Cause(n.Ctx)
 	if cut == nil && !n.mayBePersonal() && !rules.StandsIn(n.Rec.Status) { // the response of a stopped handler says nothing about the page
 		n.x.Core.Memory.Add(n.x.At(), n.x.Core.Now())
+	}
+	if v := &n.Rec.Verdict; v.Fate == record.Fail && v.Held {
+		n.unlink()
+		n.cancel(record.ErrNotRecorded)
+		n.end(record.Verdict{Fate: record.Fail, Why: v.Why, Mine: true}, &page.Page{Status: n.Rec.Status}, cut)
+		return nil
 	}
 	v := record.Verdict{Why: why}
 	var w http.ResponseWriter
