@@ -75,9 +75,11 @@ func (x *handling) Keeps(f *cache.Fill, n *exchange.Run) (tags []string) {
 	return n.Tags[:]
 }
 
-// Keyed reports whether a header needs no variant: its value is in the key, or is the same for all
-// clients because it is hidden.
-func (x *handling) Keyed(name string) bool { return x.c.declares(&x.t, name) || x.c.hides(name) }
+// Keyed reports whether a header needs no variant: its value is in the key, or the handler sees none of
+// any client, because it is hidden, or because it is a credential.
+func (x *handling) Keyed(name string) bool {
+	return x.c.declares(&x.t, name) || x.c.hides(name) || slices.Contains(x.c.cfg.Credentials, name)
+}
 
 // Refuses returns the reason why the cache stores no response with the status, or none.
 func (x *handling) Refuses(status int) reason.Reason {
