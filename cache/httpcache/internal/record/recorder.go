@@ -293,7 +293,6 @@ func (r *Recorder) CutShort() bool {
 
 // Close ends the recording. A tail sends on. The caller holds Mu.
 func (r *Recorder) Close() {
-	if r.phase = over; r.Tail == nil {
-		r.Drop()
-	}
+	r.phase = over
+	r.end(r.Tail != nil, r.Handler)
 }
