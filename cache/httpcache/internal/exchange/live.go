@@ -24,8 +24,30 @@ func (n *Run) take(why reason.Reason) http.ResponseWriter {
 		m = c.Begin(n, m)
 	}
 	w.Header().Add("Cache-Status", n.x.Core.Lines.Miss(m))
+	if n.Parts && rules.NotModified(&n.Msg, n.x.Header) { // the source has not seen our client's conditions
+		w = unchanged{w}
+	}
 	return w
 }
+
+// Code returns the status.
+func (m *message) Code() int { return m.Status }
+
+// Get returns the first value of a header, or "".
+func (m *message) Get(name string) string { return m.Header.Get(name) }
+
+// unchanged is the writer of a client that has the response already. It answers 304, without the body.
+type unchanged struct{ http.ResponseWriter }
+
+func (w unchanged) WriteHeader(int) {
+	rules.Leave304(w.Header())
+	w.ResponseWriter.WriteHeader(http.StatusNotModified)
+}
+
+func (w unchanged) Write(b []byte) (int, error) { return len(b), nil }
+
+// Unwrap is for http.ResponseController.
+func (w unchanged) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // beginner is a writer that takes the whole response of a server. Begin returns m with what it knows better.
 type beginner interface {
