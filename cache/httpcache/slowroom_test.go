@@ -19,7 +19,7 @@ func TestSlowReadersLeaveRoom(t *testing.T) {
 		body := strings.Repeat("x", maxBody)
 		s := proxied(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Cache-Control", "max-age=60")
-			http.NewResponseController(w).Flush()
+			_ = http.NewResponseController(w).Flush()
 			_, _ = w.Write([]byte(body))
 		}), httpcache.Config{MaxBody: maxBody})
 		open := make(chan struct{})

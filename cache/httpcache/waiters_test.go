@@ -61,7 +61,7 @@ func TestWaitersOfAResponseToValidate(t *testing.T) {
 func TestTransportWaitersDoNotQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := transport(t, &upstream{answer: func(_ *http.Request, n int) (*http.Response, error) {
-			time.Sleep(time.Second)
+			<-time.After(time.Second)
 			return says(http.StatusOK, fmt.Sprint("answer ", n), "Cache-Control", "no-cache", "Etag", `"v"`), nil
 		}}, httpcache.TransportConfig{})
 		var wg sync.WaitGroup
