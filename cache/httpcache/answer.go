@@ -79,6 +79,11 @@ func (c *Cache) own(next http.Handler, w http.ResponseWriter, r *http.Request, t
 	rec.Handler, rec.Coded = true, len(c.k.Encodings) > 0
 	rec.Who, rec.Client, rec.Given = own, w, make(http.Header)
 	rec.Begin(c.k.MaxBody, &c.k.Room)
+	defer func() { // a handler that panics leaves what it wrote
+		rec.Mu.Lock()
+		defer rec.Mu.Unlock()
+		rec.Close()
+	}()
 	get, run := r, next.ServeHTTP
 	if r.Method == http.MethodHead {
 		// The header of a HEAD is that of the GET, including validator and length. A response

@@ -35,7 +35,7 @@ func New(cfg Config) (*Cache, error) {
 		Tiers: cfg.Tiers,
 		Space: key.Space{Tenant: cfg.Tenant, Namespace: cfg.Namespace},
 		Rules: rules.Cache{Shared: true, Targets: cfg.Targets, Fallback: cfg.Fallback.rule()},
-		Until: cfg.pages(), Personal: cfg.Credentials, Ignored: cfg.AuditIgnore,
+		Until: cfg.pages(), Ignored: cfg.AuditIgnore,
 		Keep: cfg.Keep, MaxBody: cfg.MaxBody, Now: cfg.Now, Logger: cfg.Logger,
 	}}
 	for _, v := range cfg.Vary {

@@ -13,6 +13,13 @@ import (
 
 func (c *Cache) serve(next http.Handler, w http.ResponseWriter, r *http.Request) {
 	t, why := c.target(r)
+	if t.Saw.Any(rules.SawOddName) {
+		plain := r.WithContext(r.Context())
+		plain.Header = rules.Canonical(r.Header) // a credential in any spelling is a credential
+		if t, why = c.target(plain); why == reason.None {
+			r = plain
+		}
+	}
 	switch {
 	case why != reason.None && !c.cfg.Off && onlyIfCached(r, why):
 		c.notHere(w)

@@ -51,10 +51,12 @@ func (x *handling) Page(n *exchange.Run, h http.Header, body []byte) *page.Page 
 	v := &n.Rec.Verdict
 	p.Vary = page.Choices(n.Sees, v.Names, false)
 	p.Dated(n.Msg.Received, &v.Life)
-	if query := x.req.URL.RawQuery; query != "" && v.Fate == record.Store {
-		n.Shows = p.Shows(address.Unkeyed(query, x.c.cfg.keeps(x.t.Path)))
-	}
 	return p
+}
+
+// Shows reports whether a page shows a parameter that is not in the key. With Pages the handler sees none.
+func (x *handling) Shows(p *page.Page) bool {
+	return !x.c.cfg.pages() && x.req.URL.RawQuery != "" && p.Shows(address.Unkeyed(x.req.URL.RawQuery, x.c.cfg.keeps(x.t.Path)))
 }
 
 func (x *handling) Keeps(f *cache.Fill, n *exchange.Run) (tags []string) {
@@ -73,9 +75,11 @@ func (x *handling) Keeps(f *cache.Fill, n *exchange.Run) (tags []string) {
 	return n.Tags[:]
 }
 
-// Keyed reports whether a header needs no variant: its value is in the key, or is the same for all
-// clients because it is hidden.
-func (x *handling) Keyed(name string) bool { return x.c.declares(&x.t, name) || x.c.hides(name) }
+// Keyed reports whether a header needs no variant: its value is in the key, or the handler sees none of
+// any client, because it is hidden, or because it is a credential.
+func (x *handling) Keyed(name string) bool {
+	return x.c.declares(&x.t, name) || x.c.hides(name) || slices.Contains(x.c.cfg.Credentials, name)
+}
 
 // Refuses returns the reason why the cache stores no response with the status, or none.
 func (x *handling) Refuses(status int) reason.Reason {

@@ -19,7 +19,7 @@ import (
 // no-cache joins only a request that was not sent yet.
 //
 // The first caller reads the body as it comes. The others get the body when it is whole. If it
-// turns out too long, cut short or not storable, each of them sends its own request. A caller
+// turns out too long, cut short, not storable or not reusable, each of them sends its own request. A caller
 // that leaves, or closes the body early, does not harm another.
 //
 // Every response has a Cache-Status line (RFC 9211). RoundTrip returns the errors of Base as they

@@ -55,14 +55,14 @@ func (t *Transport) ask(r *http.Request, way exchange.Reading, found bool) (*htt
 
 // accepts reports whether a result answers our caller.
 func (x *trip) accepts(res cache.Result[*page.Page]) bool {
-	p := res.Value
+	p, now := res.Value, x.t.k.Now().UnixMilli()
 	switch {
-	case res.Source == cache.Load && !x.Kept.Load() && p.Checked >= x.began:
-		return true // the origin has just sent or confirmed it
-	case res.Stale && !x.Wants.Restricts() && !x.Wants.OnlyIfCached:
+	case res.Source == cache.Load && !x.Kept.Load() && (x.Led.Load() || x.fresh && p.Checked >= x.began):
+		return true // the origin was asked after our caller came, and has sent or confirmed it
+	case (res.Stale || p.Refreshes(now)) && !x.Wants.Restricts() && !x.Wants.OnlyIfCached:
 		return true
 	}
-	return x.Wants.Accepts(x.t.k.Life(p, x.t.k.Now().UnixMilli()), x.t.k.Now().UnixMilli())
+	return x.Wants.Accepts(x.t.k.Life(p, now), now)
 }
 
 // failed answers after a read through the cache has failed.

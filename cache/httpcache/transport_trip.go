@@ -41,6 +41,7 @@ func (t *Transport) trip(r *http.Request, way exchange.Reading, fresh bool) *tri
 	x.Newer.Store(fresh)
 	x.req = r.Clone(r.Context())
 	x.req.Method, x.req.Body = http.MethodGet, nil
+	x.req.Cancel = nil //nolint:staticcheck // the Timeout of our caller's http.Client must not end it for others
 	if x.req.Header == nil {
 		x.req.Header = http.Header{}
 	}
@@ -204,6 +205,9 @@ func (x *trip) Page(n *exchange.Run, h http.Header, body []byte) *page.Page {
 	p.Dated(n.Msg.Received, &v.Life)
 	return p
 }
+
+// Shows reports false: the key holds the whole query.
+func (x *trip) Shows(*page.Page) bool { return false }
 
 func (x *trip) Keeps(f *cache.Fill, n *exchange.Run) (tags []string) {
 	x.t.k.Lives(f, n.Page, x.t.k.Keep)

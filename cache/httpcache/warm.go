@@ -11,6 +11,7 @@ import (
 	"github.com/twofold-go/twofold/cache/httpcache/internal/exchange"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/page"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/reason"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 )
 
 // Warmed is the result of warming a URL.
@@ -104,7 +105,7 @@ func (c *Cache) Request(ctx context.Context, target string, header http.Header) 
 		return nil, fmt.Errorf("httpcache: target of %d bytes is not a URL", len(target))
 	}
 	if header != nil {
-		r.Header = header.Clone()
+		r.Header = rules.Canonical(header)
 	}
 	r = r.WithContext(context.WithValue(ctx, schemeKey{}, u.Scheme == "https"))
 	switch u.Scheme {

@@ -2,7 +2,9 @@ package address
 
 import (
 	"net/url"
+	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 )
@@ -62,8 +64,8 @@ func unreserved(s string) bool {
 	return true
 }
 
-// Unkeyed returns what a page could show of the parameters of a query that do not matter: their names,
-// and the words of their values.
+// Unkeyed returns what a page could show of the parameters of a query that do not matter: their names, also
+// as they were escaped, their values, and the words of these.
 func Unkeyed(raw string, keep func(name string) bool) (words []string) {
 	for pair := range strings.SplitSeq(raw, "&") {
 		name, value, _ := strings.Cut(pair, "=")
@@ -72,7 +74,7 @@ func Unkeyed(raw string, keep func(name string) bool) (words []string) {
 			continue
 		}
 		value, _ = url.QueryUnescape(value)
-		for _, word := range append(strings.FieldsFunc(value, func(r rune) bool { return r > 0x7f || !rules.IsAlnum(byte(r)) }), plain) {
+		for _, word := range slices.Concat([]string{name, plain, value}, strings.FieldsFunc(value, notInWord), strings.FieldsFunc(value, isASCII)) {
 			if len(word) >= minWord {
 				words = append(words, word)
 			}
@@ -80,6 +82,11 @@ func Unkeyed(raw string, keep func(name string) bool) (words []string) {
 	}
 	return words
 }
+
+func isASCII(r rune) bool { return r < utf8.RuneSelf }
+
+// notInWord reports whether no word of ASCII has the rune.
+func notInWord(r rune) bool { return !isASCII(r) || !rules.IsAlnum(byte(r)) }
 
 // minWord is the length of the shortest word of a parameter that counts as shown by a page. Shorter ones
 // are in any page.

@@ -36,7 +36,6 @@ type Core struct {
 	Until     bool            // pages stay until they are invalidated
 	Encodings []coding.Coding // of a Cache
 	Ignored   []string        // headers that an audit does not compare
-	Personal  []string        // headers that identify a client, so that no key may hold them
 	Now       func() time.Time
 	Logger    *slog.Logger
 	warned    atomic.Int64 // when a failure was last logged, in Unix seconds

@@ -65,6 +65,9 @@ type Source interface {
 	// Page makes a page of a whole response.
 	Page(n *Run, h http.Header, body []byte) *page.Page
 
+	// Shows reports whether a page shows a parameter of our client that is not in the key.
+	Shows(p *page.Page) bool
+
 	// Keeps tells a load how long its page is kept. It returns the tags of the page.
 	Keeps(f *cache.Fill, n *Run) (tags []string)
 

@@ -24,8 +24,30 @@ func (n *Run) take(why reason.Reason) http.ResponseWriter {
 		m = c.Begin(n, m)
 	}
 	w.Header().Add("Cache-Status", n.x.Core.Lines.Miss(m))
+	if n.Parts && rules.NotModified(&n.Msg, n.x.Header) { // the source has not seen our client's conditions
+		w = unchanged{w}
+	}
 	return w
 }
+
+// Code returns the status.
+func (m *message) Code() int { return m.Status }
+
+// Get returns the first value of a header, or "".
+func (m *message) Get(name string) string { return m.Header.Get(name) }
+
+// unchanged is the writer of a client that has the response already. It answers 304, without the body.
+type unchanged struct{ http.ResponseWriter }
+
+func (w unchanged) WriteHeader(int) {
+	rules.Leave304(w.Header())
+	w.ResponseWriter.WriteHeader(http.StatusNotModified)
+}
+
+func (w unchanged) Write(b []byte) (int, error) { return len(b), nil }
+
+// Unwrap is for http.ResponseController.
+func (w unchanged) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // beginner is a writer that takes the whole response of a server. Begin returns m with what it knows better.
 type beginner interface {
@@ -60,11 +82,18 @@ func (n *Run) Tees() bool { return n.Flushes }
 // clients get their own responses. In both cases the load ends, so that no client waits for the
 // end of a stream and LoadTimeout does not cut it.
 //
-// A 304 answers the cache's condition, so no client gets it.
+// A 304 answers the cache's condition, so no client gets it. A failure that an older page may replace ends
+// the load: without such a page our client gets a response of its own.
 func (n *Run) Live(why reason.Reason) http.ResponseWriter {
 	cut := context.Cause(n.Ctx)
 	if cut == nil && !n.mayBePersonal() && !rules.StandsIn(n.Rec.Status) { // the response of a stopped handler says nothing about the page
 		n.x.Core.Memory.Add(n.x.At(), n.x.Core.Now())
+	}
+	if v := &n.Rec.Verdict; v.Fate == record.Fail && v.Held {
+		n.unlink()
+		n.cancel(record.ErrNotRecorded)
+		n.end(record.Verdict{Fate: record.Fail, Why: v.Why, Mine: true}, &page.Page{Status: n.Rec.Status}, cut)
+		return nil
 	}
 	v := record.Verdict{Why: why}
 	var w http.ResponseWriter

@@ -38,13 +38,10 @@ func (x *Reading) At() string {
 // Turn points x from the entry of the URL, whose page p is for other requests, to the variant of its
 // own request. It reports false if there can be none.
 func (x *Reading) Turn(p *page.Page) bool {
-	names := p.Names()
-	if x.Variant != nil || slices.ContainsFunc(names, func(name string) bool { // it identifies a client
-		return rules.Has(x.Header, name) && slices.Contains(x.Core.Personal, name)
-	}) {
+	if x.Variant != nil {
 		return false
 	}
-	v := address.VariantOf(x.ID, names, x.Header)
+	v := address.VariantOf(x.ID, p.Names(), x.Header)
 	if !x.Core.Fits(v.ID, 0) {
 		return false
 	}

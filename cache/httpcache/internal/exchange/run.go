@@ -102,13 +102,16 @@ func (n *Run) Judge(status int, h http.Header) record.Verdict {
 func (n *Run) newPage(h http.Header, body []byte) *page.Page {
 	v := &n.Rec.Verdict
 	if v.Fate != record.Renew {
-		return n.x.Source.Page(n, h, body)
+		p := n.x.Source.Page(n, h, body)
+		n.Shows = v.Fate == record.Store && n.x.Source.Shows(p)
+		return p
 	}
 	if !n.Prev.Stands(h) {
 		return nil
 	}
 	p, why := n.x.confirm(n.Prev, &n.Msg)
 	if v.Fate, v.Why = record.Store, why; why == reason.None {
+		n.Shows = n.x.Source.Shows(&page.Page{Header: p.Header}) // the body is the stored one
 		return p
 	}
 	if v.Fate = record.Refuse; n.Own {

@@ -80,8 +80,25 @@ func larger(size, length, limit int) int {
 
 // Drop gives the room back and forgets the buffer. The caller holds Mu.
 func (f *Flow) Drop() {
+	f.leave()
+	f.Buf = nil
+}
+
+// leave gives the room back.
+func (f *Flow) leave() {
 	f.room.give(f.held)
-	f.held, f.Buf = 0, nil
+	f.held = 0
+}
+
+// end says that no more comes. A handler's client that still follows reads on as it would read a stored page:
+// without room, so that slow clients do not keep others from being recorded. The caller holds Mu.
+func (f *Flow) end(followed, handler bool) {
+	switch {
+	case !followed:
+		f.Drop()
+	case handler:
+		f.leave()
+	}
 }
 
 // Follower is what a client gets a flow by as it comes. The callers of its methods hold Mu.

@@ -229,10 +229,14 @@ func (r *Recorder) Write(b []byte) (int, error) {
 	if r.phase == recording && !rules.BodyAllowed(r.Status) {
 		return 0, http.ErrBodyNotAllowed
 	}
-	if r.phase == recording && len(r.Buf)+len(b) > r.max {
+	length, size := r.length(), len(r.Buf)+len(b)
+	switch {
+	case r.phase != recording:
+	case size > r.max:
 		r.stop(reason.Size)
-	}
-	if r.phase == recording && !r.grow(len(b), r.length()) {
+	case length >= 0 && int64(size) > length:
+		r.stop(reason.Length) // its server ends the body where the handler has said
+	case !r.grow(len(b), length):
 		r.stop(reason.Room)
 	}
 	switch r.phase {
@@ -289,7 +293,6 @@ func (r *Recorder) CutShort() bool {
 
 // Close ends the recording. A tail sends on. The caller holds Mu.
 func (r *Recorder) Close() {
-	if r.phase = over; r.Tail == nil {
-		r.Drop()
-	}
+	r.phase = over
+	r.end(r.Tail != nil, r.Handler)
 }
