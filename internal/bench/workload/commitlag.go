@@ -11,56 +11,48 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/twofold-go/twofold/internal/bench/report"
+	"github.com/twofold-go/twofold/internal/bench/setup"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/invalidate/sqllog"
 	"github.com/twofold-go/twofold/invalidate/sqllog/pgxlisten"
 )
 
 // lags measures the times from the answer to COMMIT until another process has the record.
-func (e *Env) lags(ctx context.Context, d *database) error {
-	server, err := pgx.ParseConfig(d.server.DSN(""))
-	if err != nil {
-		return err
-	}
-	listener, err := pgxlisten.New(pgxlisten.Config{Conn: server})
-	if err != nil {
-		return err
-	}
-	defer listener.Close()
+func (e *Env) lags(t *setup.T, d *database) {
+	server := setup.Must(pgx.ParseConfig(d.server.DSN("")))
+	listener := setup.Must(pgxlisten.New(pgxlisten.Config{Conn: server}))
+	t.Cleanup(listener.Close)
 	hears := sqllog.New(d.db, sqllog.Config{Dialect: sqllog.Postgres, Poll: time.Second, Wait: listener.Wait})
 	polls := sqllog.New(d.db, sqllog.Config{Dialect: sqllog.Postgres, Poll: pollOfLogs})
-	return e.compare(ctx, &scenario{id: "I", setting: lagSetting, tables: []report.Comparison{{
+	e.compare(&scenario{id: "I", setting: lagSetting, tables: []report.Comparison{{
 		Title: "I: from the answer to COMMIT until another process has the record", Reference: listening, Unit: p50, More: []string{p99},
 	}}}, []contender{
-		{name: listening, sample: func(ctx context.Context, l report.Line) error { return e.lag(ctx, l, d, hears, true) }},
-		{name: polling, sample: func(ctx context.Context, l report.Line) error { return e.lag(ctx, l, d, polls, false) }},
+		{name: listening, sample: func(l report.Line) { e.lag(l, d, hears, true) }},
+		{name: polling, sample: func(l report.Line) { e.lag(l, d, polls, false) }},
 	})
 }
 
 // lag measures one of two writers: one that stays alive and numbers its own rows, or one that dies
 // after COMMIT.
-func (e *Env) lag(ctx context.Context, l report.Line, d *database, other *sqllog.Log, lives bool) error {
-	ctx, cancel := context.WithCancel(ctx)
+func (e *Env) lag(l report.Line, d *database, other *sqllog.Log, lives bool) {
+	t := e.t.Part()
 	var wg sync.WaitGroup
 	var failed error
-	defer func() { cancel(); wg.Wait() }()
+	defer wg.Wait()
+	defer t.Close()
 	own := sqllog.New(d.db, sqllog.Config{Dialect: sqllog.Postgres, Poll: time.Second})
 	if lives {
-		wg.Go(func() { failed = follow(ctx, own) })
+		wg.Go(func() { failed = follow(t.Context(), own) })
 	}
 	times := make([]time.Duration, by(e, 60, 20, 2))
 	for i := range times {
-		end, err := endOf(ctx, other)
-		if err != nil {
-			return err
-		}
-		if times[i], err = d.heard(ctx, own, other, end, lives); err != nil {
-			return errors.Join(err, failed)
+		end, err := endOf(t.Context(), other), error(nil)
+		if times[i], err = d.heard(t.Context(), own, other, end, lives); err != nil {
+			setup.Check(errors.Join(err, failed))
 		}
 	}
 	slices.Sort(times)
 	e.addQuantiles(l, times)
-	return nil
 }
 
 // heard commits an invalidation and returns the time that it took to reach a Tail.

@@ -76,8 +76,3 @@ func (p *pages) Close() {
 	_ = p.c.Close(context.Background()) // the measurements are done
 	p.TwofoldPeer.Close()
 }
-
-// pageFleet counts the renderings of a page that clients of several processes request at once.
-func (e *Env) pageFleet(ctx context.Context, _ *site) error {
-	return e.fleet(ctx, &scenario{id: "J", setting: fleetSetting}, 3e9, []string{pagesPeer})
-}

@@ -6,15 +6,14 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/twofold-go/twofold/cache"
-	"github.com/twofold-go/twofold/internal/bench/measure"
 	"github.com/twofold-go/twofold/internal/bench/peers"
 	"github.com/twofold-go/twofold/internal/bench/report"
+	"github.com/twofold-go/twofold/internal/bench/setup"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/key"
 )
@@ -26,6 +25,8 @@ import (
 const (
 	network     = 500 * time.Microsecond // shows the number of round trips
 	strictBound = 250 * time.Millisecond
+
+	oneTierReads = "reads, one tier"
 )
 
 // Groups of keys with their own prefixes: the ids 2100000 to 2199999, 22000 to 22999, and 23.
@@ -41,26 +42,16 @@ func tagOf(id int64) string { return "org:" + strconv.FormatInt(id%100, 10) }
 
 // keyScope returns the scope of one key in the benchmark's space.
 func keyScope(id int64) invalidate.Scope {
-	text, err := key.Of(id)
-	if err != nil {
-		panic(err) // every integer has a key
-	}
-	k, err := key.Space{Tenant: cache.DefaultTenant, Namespace: "bench:v1"}.Key(text)
-	if err != nil {
-		panic(err)
-	}
-	return invalidate.Key(k)
+	space := key.Space{Tenant: cache.DefaultTenant, Namespace: "bench:v1"}
+	return invalidate.Key(setup.Must(space.Key(setup.Must(key.Of(id)))))
 }
 
-func runInvalidation(ctx context.Context, e *Env) error {
-	if err := e.calls(ctx, "one call", e.server(0)); err != nil {
-		return err
-	}
-	e.rigs[0].Delay(0, network)
-	if err := e.calls(ctx, "Redis 500 µs away", e.rigs[0].Server(0).Addrs[0]); err != nil {
-		return err
-	}
-	return e.readsBeside(ctx)
+func runInvalidation(e *Env) {
+	e.calls("one call", e.serverOf("twofold"))
+	e.far.Delay(network)
+	e.calls("Redis 500 µs away", e.far.Addr())
+	e.readsBeside(oneTierReads, false)
+	e.readsBeside("reads, two tiers", true)
 }
 
 // call is one kind of invalidation and the number of measurements.
@@ -98,57 +89,46 @@ func ids(first int64, n int) []int64 {
 }
 
 // calls measures every kind of call on the server at addr.
-func (e *Env) calls(ctx context.Context, setting, addr string) error {
+func (e *Env) calls(setting, addr string) {
 	o := e.options("twofold", 2*huge, loadSmall)
 	o.Redis = addr
-	var own owned
-	defer own.close()
-	p, err := own.twofold(ctx, o, peers.Twofold{
+	t := e.t.Part()
+	defer t.Close()
+	p := twofold(t, o, peers.Twofold{
 		Log: true, Bound: strictBound,
 		Tags: func(id int64, _ peers.Value) []string { return []string{tagOf(id)} },
 	}, 0)
-	if err != nil {
-		return err
-	}
 	rdb := peers.Client(addr)
-	own.add(func() { _ = rdb.Close() }) // no calls are under way
+	t.Closing(rdb.Close)
 	var cs []contender
 	for _, c := range e.callsOf(p, rdb) {
-		cs = append(cs, contender{name: c.name, sample: func(ctx context.Context, l report.Line) error {
-			times, err := c.run(ctx, p)
-			e.addQuantiles(l, times)
-			return err
-		}})
+		cs = append(cs, contender{name: c.name, sample: func(l report.Line) { e.addQuantiles(l, c.run(t, p)) }})
 	}
-	return e.compare(ctx, &scenario{id: "G", setting: setting, tables: []report.Comparison{{
+	e.compare(&scenario{id: "G", setting: setting, tables: []report.Comparison{{
 		Title: "G: one invalidation, with a log on the same machine", Reference: barePing, Unit: p50, More: []string{p99},
 		Note: fmt.Sprintf("Strict waits for the bound, %v here.", strictBound),
 	}}}, cs)
 }
 
 // run calls once and again, and checks that a key that the call covers is no longer cached.
-func (c *call) run(ctx context.Context, p *peers.TwofoldPeer) ([]time.Duration, error) {
+func (c *call) run(t *setup.T, p *peers.TwofoldPeer) []time.Duration {
+	ctx := t.Context()
 	for batch := range slices.Chunk(c.fill, 1000) {
-		if _, err := p.Cache.GetMany(ctx, batch); err != nil {
-			return nil, err
-		}
+		setup.Must(p.Cache.GetMany(ctx, batch))
 	}
 	times := make([]time.Duration, c.times)
 	for i := range times {
 		start := time.Now()
-		if err := c.invoke(ctx, i); err != nil {
-			return nil, err
-		}
+		setup.Check(c.invoke(ctx, i))
 		times[i] = time.Since(start)
 	}
 	slices.Sort(times)
-	if c.fill == nil {
-		return times, nil
+	if c.fill != nil {
+		if _, ok := p.Cache.Peek(ctx, c.fill[c.gone]); ok {
+			t.Fatalf("after %q key %d is still there", c.name, c.fill[c.gone])
+		}
 	}
-	if _, ok := p.Cache.Peek(ctx, c.fill[c.gone]); ok {
-		return nil, fmt.Errorf("after %q key %d is still there", c.name, c.fill[c.gone])
-	}
-	return times, nil
+	return times
 }
 
 // storms are the invalidations that come ten thousand times a second during reads, in a thousand calls.
@@ -165,55 +145,27 @@ var storms = []struct {
 
 // readsBeside measures reads with and without a log. Without a log, the invalidations themselves
 // cost almost nothing, so the difference is the cost for the reads.
-func (e *Env) readsBeside(ctx context.Context) error {
+func (e *Env) readsBeside(setting string, log bool) {
 	n := by(e, 10_000, 10_000, 500)
 	stream := KeyStream(n, 1<<16)
-	for _, log := range []bool{false, true} {
-		setting := map[bool]string{false: "reads, one tier", true: "reads, two tiers"}[log]
-		var own owned
-		p, err := own.twofold(ctx, e.options("twofold", 2*n, loadSmall), peers.Twofold{
-			Log:  log,
-			Tags: func(id int64, _ peers.Value) []string { return []string{tagOf(id), tagOf(-id)} },
-		}, n)
-		if err == nil {
-			var cs []contender
-			for _, s := range storms {
-				cs = append(cs, beside(s.scope, p, reads(s.name, stream, byPeer(p))))
-			}
-			err = e.compare(ctx, &scenario{id: "G", setting: setting, warm: [3]int64{50, 20, 2}, span: [3]int64{300, 80, 5}, tables: []report.Comparison{{
-				Title: "G: local hits of 10,000 keys with two tags, 1 goroutine, while invalidations come", Reference: "none", Unit: nsOp, More: []string{allocsOp},
-				Note: "With two tiers each invalidation takes processor time in this process and in Redis, on the same two cores.",
-			}}}, cs)
+	t := e.t.Part()
+	defer t.Close()
+	p := twofold(t, e.options("twofold", 2*n, loadSmall), peers.Twofold{
+		Log:  log,
+		Tags: func(id int64, _ peers.Value) []string { return []string{tagOf(id), tagOf(-id)} },
+	}, n)
+	var cs []contender
+	for _, s := range storms {
+		c := reads(s.name, stream, byPeer(p))
+		if s.scope != nil {
+			c = c.beside(t, func(ctx context.Context) error { return rain(ctx, p, s.scope) })
 		}
-		own.close()
-		if err != nil {
-			return err
-		}
+		cs = append(cs, c)
 	}
-	return nil
-}
-
-// beside makes a contender read during a storm.
-func beside(scope func(int) invalidate.Scope, p *peers.TwofoldPeer, c contender) contender {
-	if scope == nil {
-		return c
-	}
-	var wg sync.WaitGroup
-	var end context.CancelFunc
-	var failed error
-	start, check := c.before, c.after
-	c.before = func(ctx context.Context) error {
-		var storm context.Context
-		storm, end = context.WithCancel(ctx)
-		wg.Go(func() { failed = rain(storm, p, scope) })
-		return start(ctx)
-	}
-	c.after = func(l report.Line, r measure.Result) error {
-		end()
-		wg.Wait()
-		return errors.Join(failed, check(l, r))
-	}
-	return c
+	e.compare(&scenario{id: "G", setting: setting, warm: [3]int64{50, 20, 2}, span: [3]int64{300, 80, 5}, tables: []report.Comparison{{
+		Title: "G: local hits of 10,000 keys with two tags, 1 goroutine, while invalidations come", Reference: "none", Unit: nsOp, More: []string{allocsOp},
+		Note: "With two tiers each invalidation takes processor time in this process and in Redis, on the same two cores.",
+	}}}, cs)
 }
 
 // rain invalidates ten scopes every millisecond until ctx ends.
@@ -234,16 +186,4 @@ func rain(ctx context.Context, p *peers.TwofoldPeer, scope func(int) invalidate.
 			return err
 		}
 	}
-}
-
-// besideGoals returns the goals for hits beside invalidations of others, in one tier: there the call
-// that invalidates costs little.
-func (e *Env) besideGoals() (goals []report.Goal) {
-	line := func(name string) report.Line {
-		return report.Line{Workload: "G", Setting: "reads, one tier", Contender: name}
-	}
-	for _, name := range []string{"10,000/s of other prefixes", "10,000/s of other tags"} {
-		goals = append(goals, goal("a hit beside "+name+", against one alone", times(1.3), e.Book.Ratio(line(name), line("none"), nsOp), "two tags"))
-	}
-	return goals
 }

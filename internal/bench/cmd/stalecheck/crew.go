@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/rig"
@@ -59,13 +60,25 @@ func (w *crew) start(i int) error {
 	if number == maxHands {
 		return errors.New("too many workers have crashed")
 	}
-	child, begun, err := w.c.spawn(w.rig, w.dir, i, number)
+	log, err := os.Create(w.file("log", number))
 	if err != nil {
 		return fmt.Errorf("worker %d: %w", i, err)
 	}
+	defer func() { _ = log.Close() }() // the child has its own descriptor
+	child := proc.Again(worker.Env, worker.Config{
+		Run: w.c.Run, Proc: number, Server: w.rig.Server(i), Source: w.rig.Source(), At: w.rig.At(i), Prefix: w.rig.Prefix(),
+		KeysOnly: w.rig.KeysOnly(), Events: w.file("events", number), Report: w.file("report", number),
+	}, log, "TWOFOLD_SAFEGUARDS_OFF="+w.c.Without)
+	begun := make(chan bool, 1) // false: it ended before
+	go func() { begun <- child.Hear(new(string)) == nil }()
 	w.now[i] = &hand{Child: child, number: number, begun: begun}
 	w.hands = append(w.hands, w.now[i])
 	return nil
+}
+
+// file returns the name of a file of a process.
+func (w *crew) file(what string, number int) string {
+	return filepath.Join(w.dir, fmt.Sprintf("%s-%d", what, number))
 }
 
 // wait waits until a process works.
@@ -162,6 +175,6 @@ func (w *crew) kill() {
 // complain adds the end of a process's log to an error.
 func (w *crew) complain(h *hand, err error) error {
 	time.Sleep(100 * time.Millisecond) // for its last log lines
-	log, _ := os.ReadFile(logFile(w.dir, h.number))
+	log, _ := os.ReadFile(w.file("log", h.number))
 	return fmt.Errorf("process %d: %w:\n%s", h.number, err, log[max(0, len(log)-3000):])
 }

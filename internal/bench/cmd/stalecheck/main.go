@@ -72,51 +72,15 @@ package main
 
 import (
 	"context"
-	"errors"
-	"flag"
 	"fmt"
 	"os"
-	"os/signal"
-	"syscall"
-
-	"github.com/redis/go-redis/v9"
 
 	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/worker"
 	"github.com/twofold-go/twofold/internal/bench/proc"
+	"github.com/twofold-go/twofold/internal/bench/setup"
 )
 
-// errFound means that the library, or the checker, behaved wrongly. The details are already
-// printed.
-var errFound = errors.New("not as expected")
-
-func main() {
-	if os.Getenv(worker.Env) != "" {
-		exit(worker.Main())
-	}
-	redis.SetLogger(silent{}) // servers that are still starting, or were killed, are expected
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := run(ctx)
-	stop()
-	exit(err)
-}
-
-type silent struct{}
-
-func (silent) Printf(context.Context, string, ...any) {}
-
-func exit(err error) {
-	switch {
-	case err == nil:
-		os.Exit(0)
-	case errors.Is(err, flag.ErrHelp):
-		os.Exit(2)
-	}
-	fmt.Fprintln(os.Stderr, "stalecheck:", err)
-	if errors.Is(err, errFound) {
-		os.Exit(1)
-	}
-	os.Exit(2)
-}
+func main() { setup.Main("stalecheck", worker.Env, worker.Main, run) }
 
 func run(ctx context.Context) error {
 	o, err := parse(os.Args[1:])
@@ -126,17 +90,14 @@ func run(ctx context.Context) error {
 	if !proc.Supported {
 		return proc.ErrSystem
 	}
-	switch o.suite {
-	case "":
+	if o.suite == "" {
 		return o.single(ctx)
-	case "ci":
-		return o.runSuite(ctx, ciSuite())
-	case "all":
-		return o.runSuite(ctx, fullSuite(o.c.Duration))
-	case "db":
-		return o.runSuite(ctx, databases(o.c.Duration))
 	}
-	return fmt.Errorf("no suite %q: want ci, all or db", o.suite)
+	runs, err := suite(o.suite, o.c.Duration)
+	if err != nil {
+		return err
+	}
+	return o.runSuite(ctx, runs)
 }
 
 // single does one run and reports its result.
@@ -158,5 +119,5 @@ func (o *options) write(text string) error {
 	if o.out == "" {
 		return nil
 	}
-	return os.WriteFile(o.out, []byte(text), 0o600)
+	return setup.Deliver(o.out, text)
 }

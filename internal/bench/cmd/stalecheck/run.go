@@ -6,12 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 
 	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/history"
 	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/rig"
 	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/worker"
 	"github.com/twofold-go/twofold/internal/bench/proc"
+	"github.com/twofold-go/twofold/internal/bench/setup"
 )
 
 // result is the result of a run.
@@ -38,10 +38,14 @@ func (c runConfig) run(ctx context.Context) (*result, error) {
 	} else if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("run: %w", err)
 	}
-	r, err := rig.Start(ctx, rig.Config{
-		Fault: c.Fault, Workers: c.Workers, Duration: c.Duration, Bound: c.Bound, Seed: c.Seed, Dir: dir,
-		DB: c.DB, DBCells: c.DBCells, Triggers: c.Plain && !slices.Contains(c.removed(), noTriggers), Keys: c.keys(),
-	})
+	switch {
+	case c.Keys > 0:
+	case rig.Rare(c.Fault), c.DB != "":
+		c.Keys = 400
+	default:
+		c.Keys = 24
+	}
+	r, err := rig.Start(ctx, c.Config, dir)
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +75,7 @@ func (c runConfig) run(ctx context.Context) (*result, error) {
 // collect reads the files of the workers and judges the events.
 func (r *result) collect(w *crew, course *history.Course) error {
 	for _, h := range w.hands {
-		events, err := history.ReadFile(eventsFile(w.dir, h.number), uint8(h.number), h.killed)
+		events, err := history.ReadFile(w.file("events", h.number), uint8(h.number), h.killed)
 		if err != nil {
 			return fmt.Errorf("process %d: %w", h.number, err)
 		}
@@ -79,7 +83,7 @@ func (r *result) collect(w *crew, course *history.Course) error {
 		if h.killed {
 			continue // before it could report
 		}
-		b, err := os.ReadFile(reportFile(w.dir, h.number))
+		b, err := os.ReadFile(w.file("report", h.number))
 		if err != nil {
 			return fmt.Errorf("process %d: %w", h.number, err)
 		}
@@ -107,19 +111,19 @@ func (r *result) judge() error {
 	}
 	switch {
 	case r.foreign() > 0:
-		return fmt.Errorf("%w: %d reads returned another key's value", errFound, r.foreign())
+		return fmt.Errorf("%w: %d reads returned another key's value", setup.ErrFound, r.foreign())
 	case r.verdict.Reads == 0 || r.verdict.Acks == 0 && r.c.Writers > 0:
-		return fmt.Errorf("%w: %d reads and %d invalidations prove nothing", errFound, r.verdict.Reads, r.verdict.Acks)
+		return fmt.Errorf("%w: %d reads and %d invalidations prove nothing", setup.ErrFound, r.verdict.Reads, r.verdict.Acks)
 	case r.verdict.Unseen*100 > r.verdict.Reads:
-		return fmt.Errorf("%w: the observer of the source missed the versions of %d of %d reads", errFound, r.verdict.Unseen, r.verdict.Reads)
+		return fmt.Errorf("%w: the observer of the source missed the versions of %d of %d reads", setup.ErrFound, r.verdict.Unseen, r.verdict.Reads)
 	case !r.c.breaks() && found[violations] > 0:
-		return fmt.Errorf("%w: %d violations", errFound, found[violations])
+		return fmt.Errorf("%w: %d violations", setup.ErrFound, found[violations])
 	case !r.c.breaks() && r.c.Expect != falseAlarms && found[falseAlarms] > 0:
-		return fmt.Errorf("%w: %d false alarms", errFound, found[falseAlarms])
+		return fmt.Errorf("%w: %d false alarms", setup.ErrFound, found[falseAlarms])
 	case r.c.Expect != "" && found[r.c.Expect] == 0:
-		return fmt.Errorf("%w: no %s although %s was switched off", errFound, r.c.Expect, r.c.Without)
+		return fmt.Errorf("%w: no %s although %s was switched off", setup.ErrFound, r.c.Expect, r.c.Without)
 	case r.c.Audit > 0 && r.c.Expect == "" && r.loads() > 100 && r.sum(func(rep *worker.Report) int64 { return rep.Stats.Audits.Same + rep.Stats.Audits.Ended }) == 0:
-		return fmt.Errorf("%w: no audit", errFound)
+		return fmt.Errorf("%w: no audit", setup.ErrFound)
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/worker"
+	"github.com/twofold-go/twofold/internal/bench/setup"
 	"github.com/twofold-go/twofold/invalidate/sqllog"
 )
 
@@ -22,13 +23,13 @@ func committed(_ context.Context, r *Rig) string { return r.killAt(worker.Commit
 func (r *Rig) killAt(step string) string {
 	i := r.rng.IntN(r.crew.Len())
 	what := r.awaitAt(i, step)
-	r.check(r.crew.Crash([]int{i}, nil))
+	setup.Check(r.crew.Crash([]int{i}, nil))
 	return what
 }
 
 // awaitAt makes worker i end at a step, and waits until it has.
 func (r *Rig) awaitAt(i int, step string) string {
-	r.check(r.crew.At(i, step, worker.Kill))
+	setup.Check(r.crew.At(i, step, worker.Kill))
 	if !r.until(func() bool { return r.crew.Ended(i) }) {
 		return fmt.Sprintf("crash of worker %d, which never was at %s", i, step)
 	}
@@ -50,22 +51,22 @@ func (r *Rig) until(there func() bool) bool {
 func freeze(ctx context.Context, r *Rig) string {
 	i, step := r.rng.IntN(r.crew.Len()), worker.Steps[r.losses%len(worker.Steps)]
 	r.losses++
-	r.check(r.crew.At(i, step, worker.Stop))
+	setup.Check(r.crew.At(i, step, worker.Stop))
 	came := r.until(func() bool { return r.crew.Paused(i) })
 	if came {
 		r.sleep(ctx, r.between(r.cfg.Bound/2, 3*r.cfg.Bound))
 	} else { // otherwise it must not stop later
-		r.check(r.crew.At(i, "nowhere", worker.Stop))
+		setup.Check(r.crew.At(i, "nowhere", worker.Stop))
 		r.sleep(r.t.Context(), settle)
 	}
-	r.check(r.crew.Resume(i))
+	setup.Check(r.crew.Resume(i))
 	return fmt.Sprintf("worker %d frozen at %s: %v", i, step, came)
 }
 
 // unanswered loses the answer to a COMMIT together with the connection.
 func unanswered(_ context.Context, r *Rig) string {
 	i := r.rng.IntN(r.crew.Len())
-	r.check(r.crew.At(i, worker.Written, worker.Cut))
+	setup.Check(r.crew.At(i, worker.Written, worker.Cut))
 	return fmt.Sprintf("COMMIT of worker %d without an answer", i)
 }
 
@@ -76,9 +77,9 @@ func dbKill(ctx context.Context, r *Rig) string {
 		end, what = r.pg.Stop, "immediate stop of PostgreSQL"
 	}
 	r.losses++
-	r.check(end())
+	setup.Check(end())
 	r.sleep(ctx, r.between(0, r.cfg.Bound))
-	r.check(r.pg.Start())
+	setup.Check(r.pg.Start())
 	return what
 }
 
@@ -90,14 +91,14 @@ func newAfterTrim(ctx context.Context, r *Rig) string {
 	r.losses++
 	i, others := r.split()
 	what := r.awaitAt(i, step)
-	r.check(r.crew.Crash(append(others[1:], i), func() {
+	setup.Check(r.crew.Crash(append(others[1:], i), func() {
 		r.exec(`INSERT INTO twofold_outbox (scopes) VALUES ('[["k","default:n:other"]]')`)
 		time.Sleep(3 * sqllog.DefaultPoll / 2) // the remaining worker numbers it
 		r.hold(others[:1])
 		r.exec("DELETE FROM twofold_log WHERE seq = 1 AND pos < (SELECT max(pos) FROM twofold_log WHERE seq = 1)")
 	}))
 	r.sleep(ctx, 2*r.cfg.Bound)
-	r.check(r.crew.Resume(others[0]))
+	setup.Check(r.crew.Resume(others[0]))
 	return what + ", and a trim of the log's keys"
 }
 
@@ -117,33 +118,29 @@ func oldCopy(r *Rig) loss {
 	l := loss{what: "PostgreSQL put back to an old copy"}
 	var put func() error
 	l.fork = func() {
-		c, err := r.pg.CopyData()
-		r.check(err)
+		c := setup.Must(r.pg.CopyData())
 		put = func() error { return r.pg.RestoreData(c) }
 	}
 	l.swap = func() {
-		r.unseen(func() { r.check(put()) })
+		r.unseen(func() { setup.Check(put()) })
 	}
 	return l
 }
 
 // standby promotes a lagging server. The primary is stopped first, as a failover manager does.
 func standby(r *Rig) loss {
-	b, err := r.pg.Standby(0)
-	r.check(err)
+	b := setup.Must(r.pg.Standby(0))
 	return loss{what: "promotion of a standby that lags", fork: func() {
-		r.check(b.Cut(r.t.Context()))
+		setup.Check(b.Cut(r.t.Context()))
 	}, swap: func() {
 		r.unseen(func() {
-			r.check(r.pg.Stop())
-			r.check(b.Promote(r.t.Context()))
-			r.pg = b
+			setup.Check(r.pg.Stop())
+			setup.Check(b.Promote(r.t.Context()))
+			r.pg, r.server = b, b
 			for _, p := range r.proxies {
 				p.Retarget(r.dbAddr())
 			}
-			db, err := r.open()
-			r.check(err)
-			r.observer.turn(db)
+			r.observer.turn(setup.Must(r.server.Open(database)))
 		})
 	}}
 }
@@ -155,7 +152,7 @@ func (r *Rig) unseen(swap func()) {
 		p.Drop()
 	}
 	swap()
-	r.check(r.observer.look(r.t.Context()))
+	setup.Check(r.observer.look(r.t.Context()))
 	for i, p := range r.proxies {
 		if p.Pass(); r.gone[i] {
 			p.BlackHole()

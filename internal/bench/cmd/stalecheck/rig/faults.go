@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/worker"
+	"github.com/twofold-go/twofold/internal/bench/setup"
 )
 
 // fault is one way to break things.
@@ -115,9 +116,9 @@ const (
 // pause stops a worker, like the pause of a virtual machine or a garbage collector.
 func pause(ctx context.Context, r *Rig) string {
 	i, d := r.rng.IntN(r.crew.Len()), r.between(short, long)
-	r.check(r.crew.Pause(i))
+	setup.Check(r.crew.Pause(i))
 	r.sleep(ctx, d)
-	r.check(r.crew.Resume(i))
+	setup.Check(r.crew.Resume(i))
 	return fmt.Sprintf("pause of worker %d", i)
 }
 
@@ -125,7 +126,7 @@ func pause(ctx context.Context, r *Rig) string {
 // cells and an existing log.
 func crash(_ context.Context, r *Rig) string {
 	i := r.rng.IntN(r.crew.Len())
-	r.check(r.crew.Crash([]int{i}, nil))
+	setup.Check(r.crew.Crash([]int{i}, nil))
 	return fmt.Sprintf("crash of worker %d", i)
 }
 
@@ -139,8 +140,8 @@ func joined(inject func(context.Context, *Rig) string) func(context.Context, *Ri
 			joins <- r.crew.Crash([]int{i}, nil)
 		}()
 		var what string
-		err := r.t.try(func() { what = inject(ctx, r) })
-		r.check(errors.Join(err, <-joins))
+		err := setup.Try(func() { what = inject(ctx, r) })
+		setup.Check(errors.Join(err, <-joins))
 		return fmt.Sprintf("%s, with worker %d new", what, i)
 	}
 }
@@ -229,11 +230,4 @@ func mix(ctx context.Context, r *Rig) string {
 func forget(_ context.Context, r *Rig) string {
 	r.primary.Do(r.t, "SCRIPT", "FLUSH")
 	return "SCRIPT FLUSH"
-}
-
-// check fails the fault if err is not nil.
-func (r *Rig) check(err error) {
-	if err != nil {
-		r.t.Fatal(err)
-	}
 }

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"modernc.org/sqlite"
+
+	"github.com/twofold-go/twofold/internal/bench/setup"
 )
 
 // oldFile restores the SQLite file to an older state by SQLite's backup API, while other processes
@@ -32,9 +34,9 @@ func (r *Rig) paused(change func()) {
 	}
 	r.hold(running)
 	change()
-	r.check(r.observer.look(r.t.Context()))
+	setup.Check(r.observer.look(r.t.Context()))
 	for _, i := range running {
-		r.check(r.crew.Resume(i))
+		setup.Check(r.crew.Resume(i))
 	}
 }
 
@@ -61,10 +63,9 @@ type copier interface {
 
 // backup copies all pages from one file to another, as of one moment.
 func (r *Rig) backup(begin func(copier) (*sqlite.Backup, error)) {
-	conn, err := r.file.Writer.Conn(r.t.Context())
-	r.check(err)
+	conn := setup.Must(r.file.Writer.Conn(r.t.Context()))
 	defer func() { _ = conn.Close() }()
-	r.check(conn.Raw(func(c any) error {
+	setup.Check(conn.Raw(func(c any) error {
 		b, err := begin(c.(copier))
 		if err != nil {
 			return err
@@ -81,13 +82,13 @@ func (r *Rig) backup(begin func(copier) (*sqlite.Backup, error)) {
 func (r *Rig) hold(workers []int) {
 	for range 100 {
 		for _, i := range workers {
-			r.check(r.crew.Pause(i))
+			setup.Check(r.crew.Pause(i))
 		}
 		if r.file == nil || r.free() {
 			return
 		}
 		for _, i := range workers {
-			r.check(r.crew.Resume(i))
+			setup.Check(r.crew.Resume(i))
 		}
 		time.Sleep(3 * time.Millisecond)
 	}

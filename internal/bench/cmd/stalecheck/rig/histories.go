@@ -9,6 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/twofold-go/twofold/internal/bench/setup"
 	"github.com/twofold-go/twofold/internal/redistest"
 )
 
@@ -28,14 +29,12 @@ func copiedDump(r *Rig) loss {
 	var dump []byte
 	return loss{what: "a new server with a copied dump", fork: func() {
 		r.primary.Do(r.t, "SAVE")
-		config, err := r.primary.Client().ConfigGet(r.t.Context(), "dir").Result()
-		r.check(err)
-		dump, err = os.ReadFile(filepath.Join(config["dir"], name))
-		r.check(err)
+		config := setup.Must(r.primary.Client().ConfigGet(r.t.Context(), "dir").Result())
+		dump = setup.Must(os.ReadFile(filepath.Join(config["dir"], name)))
 	}, swap: func() {
 		r.primary.Kill(r.t)
 		dir := r.t.TempDir()
-		r.check(os.WriteFile(filepath.Join(dir, name), dump, 0o600))
+		setup.Check(os.WriteFile(filepath.Join(dir, name), dump, 0o600))
 		r.primary = redistest.Start(r.t, redistest.Args("--dir", dir, "--dbfilename", name))
 		r.retarget()
 	}}
@@ -145,7 +144,7 @@ func copyAlone(ctx context.Context, r *Rig) string {
 	for _, n := range others { // they start cut off
 		r.proxies[n].BlackHole()
 	}
-	r.check(r.crew.Crash(all, l.swap))
+	setup.Check(r.crew.Crash(all, l.swap))
 	r.sleep(ctx, r.cfg.Bound+3*time.Second)
 	r.back(others)
 	return fmt.Sprintf("%s, with new processes only, and worker %d alone", l.what, i)
@@ -157,7 +156,7 @@ func (r *Rig) atOnce(commands func(redis.Pipeliner)) {
 		commands(p)
 		return nil
 	})
-	r.check(err)
+	setup.Check(err)
 }
 
 // retarget makes every worker's proxy lead to the current primary.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/twofold-go/twofold/internal/bench/setup"
 	"github.com/twofold-go/twofold/internal/redistest"
 )
 
@@ -61,7 +62,7 @@ func (r *Rig) cutOffFirst(ctx context.Context, l loss) string {
 	if r.proxies != nil {
 		reconnect(r.proxies[i])
 	}
-	r.check(r.crew.Resume(i))
+	setup.Check(r.crew.Resume(i))
 	r.sleep(ctx, r.aloneTime())
 	r.back(others)
 	return fmt.Sprintf(", found by worker %d, which has seen nothing of what was lost", i)
@@ -73,7 +74,7 @@ func (r *Rig) newFirst(ctx context.Context, l loss) string {
 	l.fork()
 	r.sleep(ctx, r.lossTime(l))
 	r.away(others)
-	r.check(r.crew.Crash([]int{i}, l.swap))
+	setup.Check(r.crew.Crash([]int{i}, l.swap))
 	r.sleep(ctx, r.aloneTime())
 	r.back(others)
 	return fmt.Sprintf(", found by worker %d, which is new", i)
@@ -137,7 +138,7 @@ func (r *Rig) back(workers []int) {
 		if r.proxies != nil {
 			reconnect(r.proxies[i])
 		} else {
-			r.check(r.crew.Resume(i))
+			setup.Check(r.crew.Resume(i))
 		}
 	}
 }
@@ -154,7 +155,7 @@ func restart(ctx context.Context, r *Rig) string {
 	for i := range all {
 		all[i] = i
 	}
-	r.check(r.crew.Crash(all, func() {
+	setup.Check(r.crew.Crash(all, func() {
 		for _, k := range logKeyNames {
 			r.primary.Do(r.t, "DEL", r.logKey(k))
 		}

@@ -1,40 +1,36 @@
+// Package rig sets up the environment of a run: Redis servers, a proxy for each worker, and the
+// faults.
 package rig
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"os/exec"
 	"strings"
 	"time"
 
 	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/worker"
 	"github.com/twofold-go/twofold/internal/bench/proc"
+	"github.com/twofold-go/twofold/internal/bench/report"
+	"github.com/twofold-go/twofold/internal/bench/setup"
 	"github.com/twofold-go/twofold/internal/dbtest"
 	"github.com/twofold-go/twofold/internal/redistest"
 )
 
 // Config configures a rig.
 type Config struct {
+	worker.Run
+
 	Fault    string        // one of Faults
 	Workers  int           // each has its own proxy if there is one server
 	Duration time.Duration // over which faults are spread
-	Bound    time.Duration // of the log
-	Seed     uint64
-	Dir      string // for the servers' files
-	DB       string // the kind of database that holds the source and the log; empty: both are in Redis
-	DBCells  bool   // the database holds the cells as well
-	Triggers bool   // the source invalidates itself
-	Keys     int    // of the source in a database
 }
 
 // Rig is a running set-up. No fault touches the server of the source.
 type Rig struct {
 	cfg    Config
 	fault  fault
-	t      *tb
+	t      *setup.T
 	rng    *rand.Rand
 	prefix string
 	source *redistest.Server
@@ -47,30 +43,26 @@ type Rig struct {
 	losses           int
 	gone             map[int]bool // workers that are cut off
 
+	server   server                 // of the database: pg or my; nil for a file
 	pg       *dbtest.PostgresServer // with a database, one of pg, my and file is set
 	my       *dbtest.MariaDBServer
 	file     *dbtest.SQLiteFile
-	direct   *sql.DB // of a server, without a proxy; nil until it is needed
-	data     string  // the folder of MariaDB's data
-	saved    string  // the copy of a SQLite file
+	data     string // the folder of MariaDB's data
+	saved    string // the copy of a SQLite file
 	observer *observer
 }
 
-// Start returns a rig that runs until it is closed.
-func Start(ctx context.Context, cfg Config) (*Rig, error) {
+// Start returns a rig that runs until it is closed. The servers' files are in dir.
+func Start(ctx context.Context, cfg Config, dir string) (*Rig, error) {
 	f, ok := faults[cfg.Fault]
 	if !ok {
 		return nil, fmt.Errorf("rig: no fault %q: want one of %s", cfg.Fault, strings.Join(Faults(), ", "))
 	}
-	// A shared server must not be broken.
-	if err := os.Unsetenv("REDIS_URL"); err != nil {
-		return nil, fmt.Errorf("rig: %w", err)
-	}
 	r := &Rig{
-		cfg: cfg, fault: f, t: newTB(ctx, cfg.Dir),
+		cfg: cfg, fault: f, t: setup.New(ctx, dir),
 		rng: rand.New(rand.NewPCG(cfg.Seed, 0)), prefix: redistest.Prefix(), gone: make(map[int]bool),
 	}
-	if err := r.t.try(r.start); err != nil {
+	if err := setup.Try(r.start); err != nil {
 		r.Close()
 		return nil, fmt.Errorf("rig: %w", err)
 	}
@@ -108,25 +100,14 @@ func (r *Rig) start() {
 // debugCommand allows DEBUG SLEEP. Redis 7 refuses it by default; older versions have no setting
 // for it.
 func debugCommand() []redistest.Option {
-	if v := Version(); v == "" || v[0] < '7' && v[1] == '.' {
+	if v := report.RedisVersion(); v == "" || v[0] < '7' && v[1] == '.' {
 		return nil
 	}
 	return []redistest.Option{redistest.Args("--enable-debug-command", "yes")}
 }
 
-// Version returns the version of redis-server, or "".
-func Version() string {
-	out, err := exec.Command("redis-server", "--version").Output()
-	if err != nil {
-		return ""
-	}
-	_, rest, _ := strings.Cut(string(out), "v=")
-	v, _, _ := strings.Cut(rest, " ")
-	return v
-}
-
 // Close ends everything that Start has started.
-func (r *Rig) Close() { r.t.close() }
+func (r *Rig) Close() { r.t.Close() }
 
 // Source returns the address of the server that holds the source, or "" if a database does.
 func (r *Rig) Source() string {
@@ -185,7 +166,7 @@ func (r *Rig) Inject(ctx context.Context, crew Crew) ([]Incident, error) {
 	var all []Incident
 	for r.sleep(ctx, r.gap()) && r.fault.inject != nil {
 		in := Incident{Start: proc.Now()}
-		err := r.t.try(func() { in.What = r.fault.inject(ctx, r) })
+		err := setup.Try(func() { in.What = r.fault.inject(ctx, r) })
 		in.End = proc.Now()
 		if err != nil {
 			return all, fmt.Errorf("rig: fault %s: %w", r.cfg.Fault, err)
@@ -222,9 +203,3 @@ func (r *Rig) sleep(ctx context.Context, d time.Duration) bool {
 
 // logKey returns the name of one of the log's keys: m, k or s.
 func (r *Rig) logKey(name string) string { return "{" + r.prefix + "}:" + name }
-
-// Redis returns the address of the single server itself, without its proxies.
-func (r *Rig) Redis() string { return r.primary.Addr() }
-
-// Delay delays everything that worker i sends.
-func (r *Rig) Delay(i int, d time.Duration) { r.proxies[i].Delay(d) }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/twofold-go/twofold/internal/bench/setup"
 	"github.com/twofold-go/twofold/internal/redistest"
 )
 
@@ -29,7 +30,7 @@ func (r *Rig) linked(replica *redistest.Server) {
 
 func (r *Rig) isLinked(replica *redistest.Server) error {
 	var info string
-	err := r.t.try(func() { info, _ = replica.Do(r.t, "INFO", "replication").(string) })
+	err := setup.Try(func() { info, _ = replica.Do(r.t, "INFO", "replication").(string) })
 	if err != nil {
 		return err
 	}
@@ -52,8 +53,7 @@ func (r *Rig) rejoined(old *redistest.Server) {
 
 // masterHangs stops the master until the Sentinels fail over, and then resumes it.
 func masterHangs(ctx context.Context, r *Rig) string {
-	old, err := r.sentinel.Current(r.t.Context())
-	r.check(err)
+	old := setup.Must(r.sentinel.Current(r.t.Context()))
 	old.Stop(r.t)
 	r.sleep(ctx, 3*time.Second)
 	old.Cont(r.t)

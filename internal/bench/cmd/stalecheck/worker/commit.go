@@ -45,7 +45,7 @@ func (w *worker) transact(ctx context.Context, t target, version int64) error {
 	if err := write(ctx, tx, t.keys, version); err != nil {
 		return err
 	}
-	if !w.cfg.Outside && !w.cfg.Plain {
+	if !w.outside && !w.cfg.Plain {
 		if err := w.log.Append(ctx, tx, t.scopes...); err != nil {
 			return err
 		}
@@ -55,7 +55,7 @@ func (w *worker) transact(ctx context.Context, t target, version int64) error {
 		return err
 	}
 	w.steps.reach(Committed)
-	if w.cfg.Outside {
+	if w.outside {
 		return w.tiers.Invalidate(ctx, t.scopes...)
 	}
 	if !w.cfg.Plain {
