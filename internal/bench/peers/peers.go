@@ -92,6 +92,12 @@ func (o *Options) load(ctx context.Context, id int64) (Value, error) {
 
 var errNoLoader = errors.New("peers: no loader")
 
+// idle is for peers whose values can be found at once, and that start nothing.
+type idle struct{}
+
+func (idle) Settle() {}
+func (idle) Close()  {}
+
 // Kind says what a peer is, and so what it can be compared with.
 type Kind uint8
 
@@ -122,8 +128,8 @@ func (k Kind) String() string {
 type Spec struct {
 	Name  string
 	Kind  Kind
-	Loads bool // Get calls Options.Load
-	Open  func(Options) (Peer, error)
+	Loads bool               // Get calls Options.Load
+	Open  func(Options) Peer // it fails by setup.Check
 }
 
 // All returns every peer, in the order of the tables.

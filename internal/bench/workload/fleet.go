@@ -35,7 +35,7 @@ func Worker() error {
 		p := proc.Task[post](WorkerEnv)
 		s := setup.Must(specOf(p.Peer))
 		var source slow
-		peer := setup.Must(s.Open(peers.Options{Entries: 10_000, Redis: p.Redis, Prefix: p.Prefix, Load: source.load}))
+		peer := s.Open(peers.Options{Entries: 10_000, Redis: p.Redis, Prefix: p.Prefix, Load: source.load})
 		defer peer.Close()
 		proc.Obey(func(o order) deed {
 			k := peers.KeyOf(o.ID)

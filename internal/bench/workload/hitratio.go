@@ -88,7 +88,7 @@ func flat(_ context.Context, id int64) (peers.Value, error) {
 
 // entryCost returns the library's cost of an entry, without the tier's overhead.
 func entryCost(ctx context.Context) int64 {
-	p := setup.Must(peers.NewTwofold(peers.Options{MaxBytes: 8 << 20, Load: flat}, peers.Twofold{}))
+	p := peers.NewTwofold(peers.Options{MaxBytes: 8 << 20, Load: flat}, peers.Twofold{})
 	defer p.Close()
 	const n = 100
 	for i := range int64(n) {
@@ -119,7 +119,7 @@ func (r replay) run(l report.Line) {
 			return flat(ctx, id)
 		}
 	}
-	p := setup.Must(s.Open(o))
+	p := s.Open(o)
 	defer p.Close()
 	peak := int64(0)
 	for i, key := range r.keys {

@@ -54,7 +54,7 @@ func (e *Env) weigh(s peers.Spec, n int, l report.Line) {
 	case "twofold", overRistretto:
 		o.MaxBytes = int64(n) * 1024
 	}
-	p := setup.Must(s.Open(o))
+	p := s.Open(o)
 	defer p.Close()
 	setup.Check(Fill(ctx, p, s.Loads, n, peers.Small))
 	held, heap := count(ctx, p, n), heapNow()-before

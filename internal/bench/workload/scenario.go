@@ -113,7 +113,7 @@ func (e *Env) sample(ctx context.Context, s *scenario, c *contender, l report.Li
 // open opens a peer that holds every key below n, and lasts as long as t.
 func open(t *setup.T, name string, opts peers.Options, n int, of func(int64) peers.Value) peers.Peer {
 	s := setup.Must(peers.ByName(name))
-	p := setup.Must(s.Open(opts))
+	p := s.Open(opts)
 	t.Cleanup(p.Close)
 	if err := Fill(t.Context(), p, s.Loads, n, of); err != nil {
 		t.Fatalf("filling %s: %w", name, err)
@@ -123,7 +123,7 @@ func open(t *setup.T, name string, opts peers.Options, n int, of func(int64) pee
 
 // twofold is open for a cache of the library with more options.
 func twofold(t *setup.T, opts peers.Options, with peers.Twofold, n int) *peers.TwofoldPeer {
-	p := setup.Must(peers.NewTwofold(opts, with))
+	p := peers.NewTwofold(opts, with)
 	t.Cleanup(p.Close)
 	setup.Check(Fill(t.Context(), p, true, n, peers.Small))
 	return p

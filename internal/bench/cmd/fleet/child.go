@@ -75,7 +75,7 @@ func (s *squad) open(t *setup.T, p post) {
 	s.begin(p, order{})
 	base, now := time.Now(), proc.Now()
 	for i := range p.Members {
-		m := setup.Must(peers.NewTwofold(peers.Options{Entries: 1000, Redis: p.Redis, Prefix: p.Prefix}, peers.Twofold{Log: true, Bound: p.Bound}))
+		m := peers.NewTwofold(peers.Options{Entries: 1000, Redis: p.Redis, Prefix: p.Prefix}, peers.Twofold{Log: true, Bound: p.Bound})
 		t.Cleanup(m.Close)
 		s.members = append(s.members, m)
 		if i < p.Timed && !p.Writes {
