@@ -1,5 +1,5 @@
 // Stalecheck checks the guarantee of the cache from outside. Several processes share one Redis,
-// under faults. No read may return a value for longer after its invalidation than the bound allows.
+// under faults, which -h lists. No read may return a value for longer after its invalidation than the bound allows.
 //
 //	stalecheck [flags]                one run
 //	stalecheck -suite ci|all|db [-out f] several runs, as a Markdown table
@@ -16,19 +16,6 @@
 // or a new process. These faults use more keys, because a key that is written again hides a stale
 // value.
 //
-//	old-dump       Redis restarts with an older dump
-//	copied-dump    another server starts with an older dump
-//	failover       a lagging replica is promoted
-//	replicaof      the server follows a lagging replica, and becomes the primary again
-//	reload         DEBUG RELOAD NOSAVE
-//	restore        RESTORE of the log's three keys; the cells stay
-//	copy           COPY of the three keys, and back: leaves no trace in the server
-//	copy-alone     the same, and no process is left that knew the lost writes
-//	sentinel-loss  the Sentinels fail over to a lagging replica, and back
-//	takeover       the same in a Cluster, by CLUSTER FAILOVER TAKEOVER
-//	restart        the log's keys and all processes are lost; the cells stay
-//	cluster-restart  the same in a Cluster
-//
 // After copy the library guarantees nothing until a process comes back that knows the lost writes.
 // In this fault that process comes within the bound, which must be 4 seconds or more. Until then a
 // process may miss even its own invalidations. After copy-alone no such process comes. The first one
@@ -38,21 +25,7 @@
 // With -db the source and the log are in one database, SQLite, PostgreSQL or MariaDB, and every write is a
 // transaction that invalidates (package sqllog). Writers may die after COMMIT without a report, and
 // the source may be restored to an older copy. So an observer reads the source all the time, and
-// reads are judged by its samples. There are many keys, and each is rarely written. These are the
-// faults of a log in a database:
-//
-//	committed      a worker is killed after the answer to COMMIT
-//	steps          a worker is killed at each step of a numbering and of a transaction
-//	freeze         a worker is stopped at such a step
-//	unanswered     the connection is cut between COMMIT and its answer
-//	db-kill        PostgreSQL is killed, or stopped at once, and started again
-//	db-copy        an old data folder is put back under the server; SQLite: .restore under the processes
-//	db-dump        a dump is restored into the running server: after DROP, or beside and then renamed
-//	db-rows        older rows are put back into the same tables, after TRUNCATE or DELETE
-//	db-empty       the tables of the log are emptied; the data stays
-//	db-ids         the ids of the outbox begin again, while a process holds rows with these ids
-//	db-standby     a lagging standby is promoted
-//	db-trim        workers are killed, and the log has no key records for their successors
+// reads are judged by its samples. There are many keys, and each is rarely written.
 //
 // A checker that never fires proves nothing. Built with
 //

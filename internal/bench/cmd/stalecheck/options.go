@@ -41,7 +41,7 @@ func defaults() (c runConfig) {
 
 // define defines the flags of a run. Their defaults are the present values.
 func (c *runConfig) define(fs *flag.FlagSet) {
-	fs.StringVar(&c.Fault, "fault", c.Fault, "what breaks: "+strings.Join(rig.Faults(), ", "))
+	fs.StringVar(&c.Fault, "fault", c.Fault, "what breaks"+rig.About())
 	fs.StringVar(&c.DB, "db", c.DB, "the source and the log are in a database: sqlite, postgres or mariadb")
 	fs.BoolVar(&c.DBCells, "db-cells", c.DBCells, "the cells are in it as well")
 	fs.DurationVar(&c.Bound, "bound", c.Bound, "the bound of the log")

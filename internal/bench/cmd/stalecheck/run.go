@@ -50,46 +50,41 @@ func (c runConfig) run(ctx context.Context) (*result, error) {
 		return nil, err
 	}
 	defer r.Close()
-	crew, err := hire(ctx, c, r, dir)
-	defer crew.kill()
-	if err != nil {
-		return nil, err
-	}
 	res := &result{c: c, began: proc.Now()}
 	during, cancel := context.WithTimeout(ctx, c.Duration)
 	defer cancel()
-	res.incidents, err = r.Inject(during, crew)
+	res.incidents, err = r.Inject(during)
 	if ctx.Err() != nil {
 		return nil, ctx.Err() // interrupted
 	}
-	if err := errors.Join(err, crew.finish()); err != nil {
+	if err := errors.Join(err, r.Finish()); err != nil {
 		return nil, err
 	}
 	course, err := r.Course(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return res, res.collect(crew, course)
+	return res, res.collect(r.Hands, course)
 }
 
 // collect reads the files of the workers and judges the events.
-func (r *result) collect(w *crew, course *history.Course) error {
-	for _, h := range w.hands {
-		events, err := history.ReadFile(w.file("events", h.number), uint8(h.number), h.killed)
+func (r *result) collect(hands []*rig.Hand, course *history.Course) error {
+	for _, h := range hands {
+		events, err := history.ReadFile(h.Events, uint8(h.Number), h.Killed)
 		if err != nil {
-			return fmt.Errorf("process %d: %w", h.number, err)
+			return fmt.Errorf("process %d: %w", h.Number, err)
 		}
 		r.events = append(r.events, events...)
-		if h.killed {
+		if h.Killed {
 			continue // before it could report
 		}
-		b, err := os.ReadFile(w.file("report", h.number))
+		b, err := os.ReadFile(h.Report)
 		if err != nil {
-			return fmt.Errorf("process %d: %w", h.number, err)
+			return fmt.Errorf("process %d: %w", h.Number, err)
 		}
 		var rep worker.Report
 		if err := json.Unmarshal(b, &rep); err != nil {
-			return fmt.Errorf("process %d: report: %w", h.number, err)
+			return fmt.Errorf("process %d: report: %w", h.Number, err)
 		}
 		r.reports = append(r.reports, rep)
 	}

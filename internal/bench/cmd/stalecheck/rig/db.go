@@ -18,8 +18,8 @@ import (
 // database is the name of the database in its server. It can be dropped, unlike the default one.
 const database = "stalecheck"
 
-// server is a database's server. The name "" is that of its default database.
-type server interface {
+// sqlServer is a database's server. The name "" is that of its default database.
+type sqlServer interface {
 	DSN(database string) string
 	Open(database string) (*sql.DB, error)
 	Exec(ctx context.Context, database, query string, args ...any) error
@@ -35,7 +35,7 @@ func (r *Rig) startDB() {
 		at, seen = r.file.Path, r.file.Reader
 	} else {
 		r.admin("CREATE DATABASE " + database)
-		at, seen = r.server.DSN(database), setup.Must(r.server.Open(database))
+		at, seen = r.sql.DSN(database), setup.Must(r.sql.Open(database))
 		for range r.cfg.Workers {
 			r.proxies = append(r.proxies, redistest.NewProxy(r.t, r.dbAddr()))
 		}
@@ -53,32 +53,32 @@ func (r *Rig) startServer() {
 		r.t.Closing(r.file.Close)
 	case worker.MariaDB:
 		r.my = setup.Must(dbtest.StartMariaDB(""))
-		r.server = r.my
+		r.sql = r.my
 		r.t.Closing(r.my.Close)
 		db := setup.Must(r.my.Open(""))
 		setup.Check(errors.Join(db.QueryRowContext(r.t.Context(), "SELECT @@datadir").Scan(&r.data), db.Close()))
 		r.data = filepath.Clean(r.data)
 	default:
 		pg := setup.Must(dbtest.StartPostgres(""))
-		r.pg, r.server = pg, pg
+		r.pg, r.sql = pg, pg
 		r.t.Closing(pg.Close) // with its standbys
 	}
 }
 
-// At returns how worker i reaches the database, or "" if there is none.
-func (r *Rig) At(i int) string {
+// databaseOf returns how worker i reaches the database, or "" if there is none.
+func (r *Rig) databaseOf(i int) string {
 	switch {
 	case r.file != nil:
 		return r.file.Path
-	case r.server != nil:
-		return strings.Replace(r.server.DSN(database), r.dbAddr(), r.proxies[i].Addr(), 1)
+	case r.sql != nil:
+		return strings.Replace(r.sql.DSN(database), r.dbAddr(), r.proxies[i].Addr(), 1)
 	}
 	return ""
 }
 
 // dbAddr returns the address of the database's server.
 func (r *Rig) dbAddr() string {
-	return regexp.MustCompile(`127\.0\.0\.1:\d+`).FindString(r.server.DSN(""))
+	return regexp.MustCompile(`127\.0\.0\.1:\d+`).FindString(r.sql.DSN(""))
 }
 
 // Course returns the history of the source, with one more sample at the end. It returns nil for a
@@ -100,7 +100,7 @@ func (r *Rig) exec(queries ...string) {
 		if r.file != nil {
 			setup.Must(r.file.Writer.ExecContext(r.t.Context(), query))
 		} else {
-			setup.Check(r.server.Exec(r.t.Context(), database, query))
+			setup.Check(r.sql.Exec(r.t.Context(), database, query))
 		}
 	}
 }
@@ -108,7 +108,7 @@ func (r *Rig) exec(queries ...string) {
 // admin runs statements in the server, outside of the database.
 func (r *Rig) admin(queries ...string) {
 	for _, query := range queries {
-		setup.Check(r.server.Exec(r.t.Context(), "", query))
+		setup.Check(r.sql.Exec(r.t.Context(), "", query))
 	}
 }
 
@@ -118,7 +118,7 @@ func (r *Rig) direct(f func(*sql.DB)) {
 		f(r.file.Writer)
 		return
 	}
-	db := setup.Must(r.server.Open(database))
+	db := setup.Must(r.sql.Open(database))
 	defer func() { _ = db.Close() }() // its work is done
 	f(db)
 }

@@ -27,8 +27,8 @@ func (r *Rig) oldFile() loss {
 // paused changes the file while no worker runs, and until the observer has seen the result.
 func (r *Rig) paused(change func()) {
 	var running []int
-	for i := range r.crew.Len() {
-		if !r.gone[i] && !r.crew.Ended(i) {
+	for i := range r.cfg.Workers {
+		if !r.gone[i] && !r.ended(i) {
 			running = append(running, i)
 		}
 	}
@@ -36,7 +36,7 @@ func (r *Rig) paused(change func()) {
 	change()
 	setup.Check(r.observer.look(r.t.Context()))
 	for _, i := range running {
-		setup.Check(r.crew.Resume(i))
+		r.resume(i)
 	}
 }
 
@@ -82,13 +82,13 @@ func (r *Rig) backup(begin func(copier) (*sqlite.Backup, error)) {
 func (r *Rig) hold(workers []int) {
 	for range 100 {
 		for _, i := range workers {
-			setup.Check(r.crew.Pause(i))
+			r.pause(i)
 		}
 		if r.file == nil || r.free() {
 			return
 		}
 		for _, i := range workers {
-			setup.Check(r.crew.Resume(i))
+			r.resume(i)
 		}
 		time.Sleep(3 * time.Millisecond)
 	}

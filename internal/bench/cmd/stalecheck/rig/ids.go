@@ -23,11 +23,11 @@ func idsAgain(ctx context.Context, r *Rig) string {
 	i, others := r.split()
 	step := []string{worker.Staged, worker.Removed}[r.losses%2]
 	r.losses++
-	setup.Check(r.crew.At(i, step, worker.Stop))
-	if !r.until(func() bool { return r.crew.Paused(i) }) {
-		setup.Check(r.crew.At(i, "nowhere", worker.Stop))
+	r.at(i, step, worker.Stop)
+	if !r.until(func() bool { return r.workers[i].Paused() }) {
+		r.at(i, "nowhere", worker.Stop)
 		r.sleep(r.t.Context(), settle)
-		setup.Check(r.crew.Resume(i))
+		r.resume(i)
 		return fmt.Sprintf("worker %d never was at %s", i, step)
 	}
 	what := fmt.Sprintf("worker %d at %s: ", i, step)
@@ -36,7 +36,7 @@ func idsAgain(ctx context.Context, r *Rig) string {
 	} else {
 		what += r.useAgain(ctx, others)
 	}
-	setup.Check(r.crew.Resume(i))
+	r.resume(i)
 	r.sleep(r.t.Context(), 4*settle) // the worker numbers what it knows
 	r.connect(others)
 	r.sleep(ctx, 2*r.cfg.Bound)
@@ -85,7 +85,7 @@ func (r *Rig) connect(workers []int) {
 		if r.proxies != nil {
 			r.proxies[i].Pass()
 		} else {
-			setup.Check(r.crew.Resume(i))
+			r.resume(i)
 		}
 	}
 }

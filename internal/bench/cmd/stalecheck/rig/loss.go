@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/twofold-go/twofold/internal/bench/setup"
 	"github.com/twofold-go/twofold/internal/redistest"
 )
 
@@ -62,7 +61,7 @@ func (r *Rig) cutOffFirst(ctx context.Context, l loss) string {
 	if r.proxies != nil {
 		reconnect(r.proxies[i])
 	}
-	setup.Check(r.crew.Resume(i))
+	r.resume(i)
 	r.sleep(ctx, r.aloneTime())
 	r.back(others)
 	return fmt.Sprintf(", found by worker %d, which has seen nothing of what was lost", i)
@@ -74,7 +73,7 @@ func (r *Rig) newFirst(ctx context.Context, l loss) string {
 	l.fork()
 	r.sleep(ctx, r.lossTime(l))
 	r.away(others)
-	setup.Check(r.crew.Crash([]int{i}, l.swap))
+	r.replace([]int{i}, l.swap)
 	r.sleep(ctx, r.aloneTime())
 	r.back(others)
 	return fmt.Sprintf(", found by worker %d, which is new", i)
@@ -107,8 +106,8 @@ func (r *Rig) aloneTime() time.Duration {
 
 // split draws one worker, and returns it and the others.
 func (r *Rig) split() (i int, others []int) {
-	i = r.rng.IntN(r.crew.Len())
-	for n := range r.crew.Len() {
+	i = r.any()
+	for n := range r.cfg.Workers {
 		if n != i {
 			others = append(others, n)
 		}
@@ -138,7 +137,7 @@ func (r *Rig) back(workers []int) {
 		if r.proxies != nil {
 			reconnect(r.proxies[i])
 		} else {
-			setup.Check(r.crew.Resume(i))
+			r.resume(i)
 		}
 	}
 }
@@ -151,15 +150,11 @@ func restart(ctx context.Context, r *Rig) string {
 		r.sleep(ctx, max(short, r.cfg.Bound/2)) // until a worker has noticed
 	}
 	r.sleep(ctx, r.lossTime(loss{})) // cells of this epoch
-	all := make([]int, r.crew.Len())
-	for i := range all {
-		all[i] = i
-	}
-	setup.Check(r.crew.Crash(all, func() {
+	r.replace(r.all(), func() {
 		for _, k := range logKeyNames {
 			r.primary.Do(r.t, "DEL", r.logKey(k))
 		}
-	}))
+	})
 	r.sleep(ctx, r.aloneTime())
 	return "loss of the log's keys and of all processes"
 }

@@ -28,22 +28,25 @@ type Config struct {
 
 // Rig is a running set-up. No fault touches the server of the source.
 type Rig struct {
+	Hands []*Hand // all processes so far, by their numbers
+
 	cfg    Config
 	fault  fault
 	t      *setup.T
 	rng    *rand.Rand
 	prefix string
+	dir    string
 	source *redistest.Server
 
 	primary, replica *redistest.Server // of the log, and the replica to fail over to, if any
 	proxies          []*redistest.Proxy
 	sentinel         *redistest.Sentinel
 	cluster          *redistest.Cluster
-	crew             Crew
+	workers          []*Hand
 	losses           int
 	gone             map[int]bool // workers that are cut off
 
-	server   server                 // of the database: pg or my; nil for a file
+	sql      sqlServer              // of the database: pg or my; nil for a file
 	pg       *dbtest.PostgresServer // with a database, one of pg, my and file is set
 	my       *dbtest.MariaDBServer
 	file     *dbtest.SQLiteFile
@@ -52,7 +55,7 @@ type Rig struct {
 	observer *observer
 }
 
-// Start returns a rig that runs until it is closed. The servers' files are in dir.
+// Start returns a rig with working workers that runs until it is closed. The servers' files are in dir.
 func Start(ctx context.Context, cfg Config, dir string) (*Rig, error) {
 	f, ok := faults[cfg.Fault]
 	if !ok {
@@ -60,9 +63,15 @@ func Start(ctx context.Context, cfg Config, dir string) (*Rig, error) {
 	}
 	r := &Rig{
 		cfg: cfg, fault: f, t: setup.New(ctx, dir),
-		rng: rand.New(rand.NewPCG(cfg.Seed, 0)), prefix: redistest.Prefix(), gone: make(map[int]bool),
+		rng: rand.New(rand.NewPCG(cfg.Seed, 0)), prefix: redistest.Prefix(), dir: dir, workers: make([]*Hand, cfg.Workers), gone: make(map[int]bool),
 	}
-	if err := setup.Try(r.start); err != nil {
+	if err := setup.Try(func() {
+		r.start()
+		for i := range r.workers {
+			r.startWorker(i)
+		}
+		r.await(r.all())
+	}); err != nil {
 		r.Close()
 		return nil, fmt.Errorf("rig: %w", err)
 	}
@@ -109,22 +118,16 @@ func debugCommand() []redistest.Option {
 // Close ends everything that Start has started.
 func (r *Rig) Close() { r.t.Close() }
 
-// Source returns the address of the server that holds the source, or "" if a database does.
-func (r *Rig) Source() string {
+// sourceAddr returns the address of the server that holds the source, or "" if a database does.
+func (r *Rig) sourceAddr() string {
 	if r.source == nil {
 		return ""
 	}
 	return r.source.Addr()
 }
 
-// Prefix returns the prefix of all keys of this run.
-func (r *Rig) Prefix() string { return r.prefix }
-
-// KeysOnly reports whether the fault allows only invalidations of keys.
-func (r *Rig) KeysOnly() bool { return r.fault.keysOnly }
-
-// Server returns how worker i reaches Redis.
-func (r *Rig) Server(i int) worker.Server {
+// server returns how worker i reaches Redis.
+func (r *Rig) server(i int) worker.Server {
 	switch r.fault.kind {
 	case worker.Sentinel:
 		o := r.sentinel.FailoverOptions()
@@ -144,25 +147,8 @@ type Incident struct {
 	Start, End int64 // by proc.Now
 }
 
-// Crew is the interface of the workers that faults use.
-type Crew interface {
-	Len() int
-	Pause(worker int) error
-	Resume(worker int) error
-
-	// At makes a worker end in the given way when it reaches a step; see package worker.
-	At(worker int, step, end string) error
-	Ended(worker int) bool
-	Paused(worker int) bool
-
-	// Crash ends workers at once, calls meanwhile unless it is nil, and starts new processes in
-	// their place.
-	Crash(workers []int, meanwhile func()) error
-}
-
 // Inject injects faults until ctx ends, and heals the last one.
-func (r *Rig) Inject(ctx context.Context, crew Crew) ([]Incident, error) {
-	r.crew = crew
+func (r *Rig) Inject(ctx context.Context) ([]Incident, error) {
 	var all []Incident
 	for r.sleep(ctx, r.gap()) && r.fault.inject != nil {
 		in := Incident{Start: proc.Now()}

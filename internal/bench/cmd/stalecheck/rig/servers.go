@@ -51,7 +51,6 @@ func (r *Rig) rejoined(old *redistest.Server) {
 	})
 }
 
-// masterHangs stops the master until the Sentinels fail over, and then resumes it.
 func masterHangs(ctx context.Context, r *Rig) string {
 	old := setup.Must(r.sentinel.Current(r.t.Context()))
 	old.Stop(r.t)
@@ -81,7 +80,6 @@ func nodeFault(ctx context.Context, r *Rig) string {
 	return fmt.Sprintf("pause of node %d", n)
 }
 
-// nodeLoss restarts a node with an older dump, but not the node that holds the log.
 func nodeLoss(ctx context.Context, r *Rig) string {
 	n := r.rng.IntN(len(r.cluster.Nodes))
 	for r.cluster.Nodes[n] == r.primary {
