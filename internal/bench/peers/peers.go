@@ -109,21 +109,6 @@ const (
 	TwoTier                 // in this process and in Redis
 )
 
-// String returns the kind in lower case.
-func (k Kind) String() string {
-	switch k {
-	case Table:
-		return "table"
-	case Bytes:
-		return "bytes"
-	case Loading:
-		return "loading"
-	case TwoTier:
-		return "two tiers"
-	}
-	return "unknown"
-}
-
 // Spec describes a peer that is not open yet.
 type Spec struct {
 	Name  string

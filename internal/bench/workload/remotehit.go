@@ -169,7 +169,7 @@ func ours[V any](b *remoteBench, c codec.Codec, of func(int64) V) {
 // counted returns the contenders with their costs on both sides. A warm-up opens the connections
 // that many goroutines need.
 func (b *remoteBench) counted() []contender {
-	look := func() measure.Server { return setup.Must(measure.LookAt(b.Context(), b.rdb)) }
+	look := func() measure.Server { return measure.LookAt(b.Context(), b.rdb) }
 	all := slices.Clone(b.all)
 	for i := range all {
 		var before measure.Server

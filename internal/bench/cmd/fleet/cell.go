@@ -90,7 +90,7 @@ func (m *meter) run(crew []*proc.Child, c *cell) {
 	var looks [2]measure.Server
 	for i, at := range []int64{o.Start, o.End} {
 		proc.SleepUntil(at)
-		looks[i] = setup.Must(measure.LookAt(m.t.Context(), m.rdb))
+		looks[i] = measure.LookAt(m.t.Context(), m.rdb)
 	}
 	c.take(looks[1].Since(looks[0]), proc.Answers[deed](crew), o)
 }
