@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/twofold-go/twofold/internal/localtest"
 	"github.com/twofold-go/twofold/internal/suitetest"
 	"github.com/twofold-go/twofold/tier"
 )
@@ -157,7 +158,7 @@ func (t *remoteTest) waitGone(key string) {
 
 func (t *remoteTest) eventually(what string, check func() bool) {
 	t.Helper()
-	eventually(t.T, func() (string, bool) { return what, check() })
+	localtest.Eventually(t.T, late, func() (string, bool) { return what, check() })
 }
 
 var granted = tier.Claimed{Granted: true}

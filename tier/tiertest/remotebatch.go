@@ -3,6 +3,7 @@ package tiertest
 import (
 	"fmt"
 
+	"github.com/twofold-go/twofold/internal/suitetest"
 	"github.com/twofold-go/twofold/tier"
 )
 
@@ -17,9 +18,7 @@ type batchCase struct {
 // remoteBatches runs the same steps key by key and in batches. It expects the same answers in the
 // same order.
 func remoteBatches(t *remoteTest) {
-	if _, ok := t.r.(tier.Batcher); !ok {
-		t.Skip("the tier is not a tier.Batcher")
-	}
+	suitetest.Need[tier.Batcher](t, t.r)
 	var nonces [8]tier.Nonce
 	for i := range nonces {
 		nonces[i] = tier.NewNonce()
