@@ -51,23 +51,22 @@ type T struct {
 	testing.TB
 	ctx    context.Context //nolint:containedctx // testing.TB.Context wants one
 	cancel context.CancelFunc
-	root   string
 
 	mu       sync.Mutex // protects cleanups
 	cleanups []func()
 }
 
-// New returns a T with temporary folders in root. The caller must close it. From then on package
-// redistest starts its own servers, because a shared one must not be broken or measured.
-func New(ctx context.Context, root string) *T {
+// New returns a T, which the caller must close. From then on package redistest starts its own
+// servers, because a shared one must not be broken or measured.
+func New(ctx context.Context) *T {
 	_ = os.Unsetenv("REDIS_URL") // it fails only for an invalid name
-	t := &T{root: root}
+	t := &T{}
 	t.ctx, t.cancel = context.WithCancel(ctx)
 	return t
 }
 
 // Part returns a T for a part of the work, which ends earlier. The caller must close it.
-func (t *T) Part() *T { return New(t.ctx, t.root) }
+func (t *T) Part() *T { return New(t.ctx) }
 
 // Close runs the cleanups, the last one first.
 func (t *T) Close() {
@@ -90,8 +89,12 @@ func (t *T) Cleanup(f func()) {
 // Closing makes Close call a function whose error no longer matters then.
 func (t *T) Closing(f func() error) { t.Cleanup(func() { _ = f() }) }
 
-// TempDir returns a new folder.
-func (t *T) TempDir() string { return Must(os.MkdirTemp(t.root, "setup")) }
+// TempDir returns a new folder, which Close removes.
+func (t *T) TempDir() string {
+	dir := Must(os.MkdirTemp("", "twofold"))
+	t.Closing(func() error { return os.RemoveAll(dir) })
+	return dir
+}
 
 // Context returns a context that ends with Close.
 func (t *T) Context() context.Context { return t.ctx }

@@ -33,7 +33,7 @@ func (e *Env) loopback(t *setup.T) {
 	cs := []contender{e.served(t, barePage, origin, nil), e.served(t, hitResponse, listen(t, cached(t, page, httpcache.Config{})), nil)}
 	e.left = nil
 	for _, k := range proxyKinds {
-		p, err := k.start(t, origin, e.dir)
+		p, err := k.start(t, origin)
 		if err != nil {
 			e.left = append(e.left, fmt.Sprintf("%s (%v)", k.name, err))
 			continue

@@ -76,7 +76,7 @@ backend default { .host = "%[2]s"; .port = "%[3]s"; }
 }
 
 // start starts the proxy in front of the origin until t is closed, and waits until it answers.
-func (k *proxyKind) start(t *setup.T, origin, dir string) (p *proxy, err error) {
+func (k *proxyKind) start(t *setup.T, origin string) (p *proxy, err error) {
 	file, err := exec.LookPath(k.file)
 	if errors.Is(err, exec.ErrNotFound) { // not in the PATH of a user, but of the system
 		file, err = exec.LookPath("/usr/sbin/" + k.file)
@@ -87,8 +87,8 @@ func (k *proxyKind) start(t *setup.T, origin, dir string) (p *proxy, err error) 
 	err = setup.Try(func() {
 		addr := freeAddr(t.Context())
 		host, port, _ := net.SplitHostPort(origin) // an address of this process
-		dir := filepath.Join(dir, k.name)
-		setup.Check(os.MkdirAll(dir, 0o755)) //nolint:gosec // its workers may run as another user
+		dir := t.TempDir()
+		setup.Check(os.Chmod(dir, 0o755)) //nolint:gosec // its workers may run as another user
 		conf := filepath.Join(dir, "conf")
 		setup.Check(os.WriteFile(conf, fmt.Appendf(nil, k.conf, addr, host, port, dir), 0o644)) //nolint:gosec // the same
 		p = &proxy{addr: addr, cmd: exec.Command(file, k.args(conf, addr, dir)...)}             //nolint:gosec // a known program

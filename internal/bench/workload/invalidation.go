@@ -11,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/internal/bench/measure"
 	"github.com/twofold-go/twofold/internal/bench/peers"
 	"github.com/twofold-go/twofold/internal/bench/report"
 	"github.com/twofold-go/twofold/internal/bench/setup"
@@ -54,29 +55,27 @@ func runInvalidation(e *Env) {
 	e.readsBeside("reads, two tiers", true)
 }
 
-// call is one kind of invalidation and the number of measurements.
+// call is one kind of invalidation.
 type call struct {
 	name   string
-	times  int
 	fill   []int64 // keys read before, so that there is something to invalidate
 	gone   int     // which of them the call covers
 	invoke op
 }
 
 func (e *Env) callsOf(p *peers.TwofoldPeer, rdb *redis.Client) []call {
-	some := by(e, 200, 50, 5)
 	scope := func(s ...invalidate.Scope) op {
 		return func(ctx context.Context, _ int) error { return p.Tiers.Invalidate(ctx, s...) }
 	}
 	prefix := func(text string) op { return scope(invalidate.Prefix(cache.DefaultTenant, spacePrefix+text)) }
 	return []call{
-		{barePing, some, nil, 0, func(ctx context.Context, _ int) error { return rdb.Ping(ctx).Err() }},
-		{"key", some, ids(largeFirst, large), 0, func(ctx context.Context, i int) error { return p.Cache.Delete(ctx, largeFirst+int64(i%large)) }},
-		{"prefix of 1 key", some, []int64{23}, 0, prefix(onePrefix)},
-		{"prefix of 1,000 keys", some, ids(largeFirst, large), 0, prefix(largePrefix)},
-		{"prefix of 100,000 keys", some, ids(hugeFirst, by(e, huge, huge/10, huge/100)), 0, prefix(hugePrefix)},
-		{"tag", some, ids(largeFirst, large), 7, scope(invalidate.Tag(cache.DefaultTenant, tagOf(7)))},
-		{"key, Strict", 1, ids(largeFirst, 1), 0, func(ctx context.Context, _ int) error { return p.Cache.Delete(ctx, largeFirst, invalidate.Strict) }},
+		{barePing, nil, 0, func(ctx context.Context, _ int) error { return rdb.Ping(ctx).Err() }},
+		{"key", ids(largeFirst, large), 0, func(ctx context.Context, i int) error { return p.Cache.Delete(ctx, largeFirst+int64(i%large)) }},
+		{"prefix of 1 key", []int64{23}, 0, prefix(onePrefix)},
+		{"prefix of 1,000 keys", ids(largeFirst, large), 0, prefix(largePrefix)},
+		{"prefix of 100,000 keys", ids(hugeFirst, by(e, huge, huge/10, huge/100)), 0, prefix(hugePrefix)},
+		{"tag", ids(largeFirst, large), 7, scope(invalidate.Tag(cache.DefaultTenant, tagOf(7)))},
+		{"key, Strict", ids(largeFirst, 1), 0, func(ctx context.Context, _ int) error { return p.Cache.Delete(ctx, largeFirst, invalidate.Strict) }},
 	}
 }
 
@@ -102,33 +101,27 @@ func (e *Env) calls(setting, addr string) {
 	t.Closing(rdb.Close)
 	var cs []contender
 	for _, c := range e.callsOf(p, rdb) {
-		cs = append(cs, contender{name: c.name, sample: func(l report.Line) { e.addQuantiles(l, c.run(t, p)) }})
+		cs = append(cs, contender{
+			name: c.name, op: c.invoke,
+			before: func() {
+				for batch := range slices.Chunk(c.fill, 1000) {
+					setup.Must(p.Cache.GetMany(t.Context(), batch))
+				}
+			},
+			after: func(report.Line, measure.Result) {
+				if c.fill == nil {
+					return
+				}
+				if _, ok := p.Cache.Peek(t.Context(), c.fill[c.gone]); ok {
+					t.Fatalf("after %q key %d is still there", c.name, c.fill[c.gone])
+				}
+			},
+		})
 	}
-	e.compare(&scenario{id: "G", setting: setting, tables: []report.Comparison{{
+	e.compare(&scenario{id: "G", setting: setting, span: [3]int64{200, 50, 5}, latencies: true, tables: []report.Comparison{{
 		Title: "G: one invalidation, with a log on the same machine", Reference: barePing, Unit: p50, More: []string{p99},
 		Note: fmt.Sprintf("Strict waits for the bound, %v here.", strictBound),
 	}}}, cs)
-}
-
-// run calls once and again, and checks that a key that the call covers is no longer cached.
-func (c *call) run(t *setup.T, p *peers.TwofoldPeer) []time.Duration {
-	ctx := t.Context()
-	for batch := range slices.Chunk(c.fill, 1000) {
-		setup.Must(p.Cache.GetMany(ctx, batch))
-	}
-	times := make([]time.Duration, c.times)
-	for i := range times {
-		start := time.Now()
-		setup.Check(c.invoke(ctx, i))
-		times[i] = time.Since(start)
-	}
-	slices.Sort(times)
-	if c.fill != nil {
-		if _, ok := p.Cache.Peek(ctx, c.fill[c.gone]); ok {
-			t.Fatalf("after %q key %d is still there", c.name, c.fill[c.gone])
-		}
-	}
-	return times
 }
 
 // storms are the invalidations that come ten thousand times a second during reads, in a thousand calls.

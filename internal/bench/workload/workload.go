@@ -44,16 +44,15 @@ type Env struct {
 	t       *setup.T
 	servers [4]*redistest.Server
 	far     *redistest.Proxy // of the first server
-	dir     string
-	left    []string // the programs that were left out, with the reasons
+	left    []string         // the programs that were left out, with the reasons
 
 	tables []*report.Comparison // of what was compared, in that order
 }
 
 // Open starts the servers that workloads share. Each peer with a client-side cache gets its own
 // server, because writes of other peers on that server would evict its keys.
-func Open(ctx context.Context, size Size, rounds int, dir string, log io.Writer) (*Env, error) {
-	e := &Env{Rounds: max(rounds, 1), Size: size, Log: log, dir: dir, t: setup.New(ctx, dir)}
+func Open(ctx context.Context, size Size, rounds int, log io.Writer) (*Env, error) {
+	e := &Env{Rounds: max(rounds, 1), Size: size, Log: log, t: setup.New(ctx)}
 	err := setup.Try(func() {
 		for i := range e.servers {
 			e.servers[i] = redistest.Start(e.t)

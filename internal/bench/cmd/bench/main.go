@@ -38,12 +38,7 @@ func run(ctx context.Context, args []string, log io.Writer) error {
 	if err != nil {
 		return err
 	}
-	dir, err := os.MkdirTemp("", "bench")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.RemoveAll(dir) }() // a temporary folder
-	e, err := workload.Open(ctx, o.size, o.samples, dir, log)
+	e, err := workload.Open(ctx, o.size, o.samples, log)
 	if err != nil {
 		return err
 	}

@@ -61,7 +61,7 @@ type squad struct {
 // child obeys orders until its input ends.
 func child() error {
 	slog.SetDefault(slog.New(slog.DiscardHandler)) // some rates exceed the capacity on purpose
-	t := setup.New(context.Background(), "")
+	t := setup.New(context.Background())
 	defer t.Close()
 	return setup.Try(func() {
 		p := proc.Task[post](childEnv)

@@ -80,15 +80,10 @@ func list[T int | time.Duration](to *[]T, read func(string) (T, error)) func(str
 }
 
 func measureAll(ctx context.Context, o *options) ([]cell, error) {
-	dir, err := os.MkdirTemp("", "fleet")
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = os.RemoveAll(dir) }() // a temporary folder
-	t := setup.New(ctx, dir)
+	t := setup.New(ctx)
 	defer t.Close()
 	m := meter{t: t, o: o}
-	err = setup.Try(func() {
+	err := setup.Try(func() {
 		m.post = post{Redis: redistest.Start(t).Addr(), Prefix: redistest.Prefix()}
 		m.rdb = peers.Client(m.post.Redis)
 		t.Closing(m.rdb.Close)

@@ -202,7 +202,7 @@ func TestTable(t *testing.T) {
 		{Type: history.Ping, End: 5e5},
 	}, history.Rules{Bound: time.Second})
 	lines := strings.Split(table([]*result{{c: defaults(), verdict: v}}), "\n")
-	if got, want := lines[2], "| none | 1s | 0 | 1 | 1 | 0 | 0/0/0 | 0 (**0**) | 1 | 1: 2.5/2.5/2.5 | – | – | – | – | – | 1: 2.5/2.5/2.5 | **0** | – | – | 1.0/1.0 | 2.0 | 0/0/0 |"; got != want {
+	if got, want := lines[2], "| none | 1s | 0 | 1 | 1 | 0 | 0/0/0 | 0 (**0**) | 1 | 1: 2.5/2.5/2.5 | – | – | – | – | – | 1: 2.5/2.5/2.5 | **0** | – | – | 1/1 | 2 | 0/0/0 |"; got != want {
 		t.Errorf("row\n%s\nwant\n%s", got, want)
 	}
 	if strings.Count(lines[0], "|") != strings.Count(lines[2], "|") {

@@ -26,7 +26,6 @@ type runConfig struct {
 	rig.Config
 
 	Expect string // what must be found: one of findings
-	Keep   string // where to leave the histories, or empty
 }
 
 // defaults returns the defaults of the flags and of the suites.

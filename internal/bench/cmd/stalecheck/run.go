@@ -27,25 +27,7 @@ type result struct {
 
 // run does the run: servers, workers, faults, and the judgement at the end.
 func (c runConfig) run(ctx context.Context) (*result, error) {
-	dir := c.Keep
-	if dir == "" {
-		tmp, err := os.MkdirTemp("", "stalecheck")
-		if err != nil {
-			return nil, fmt.Errorf("run: %w", err)
-		}
-		defer func() { _ = os.RemoveAll(tmp) }()
-		dir = tmp
-	} else if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("run: %w", err)
-	}
-	switch {
-	case c.Keys > 0:
-	case rig.Rare(c.Fault), c.DB != "":
-		c.Keys = 400
-	default:
-		c.Keys = 24
-	}
-	r, err := rig.Start(ctx, c.Config, dir)
+	r, err := rig.Start(ctx, c.Config)
 	if err != nil {
 		return nil, err
 	}

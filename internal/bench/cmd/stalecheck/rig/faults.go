@@ -19,7 +19,7 @@ type fault struct {
 	kind     string        // of the server; Single when empty
 	replica  bool          // a replica exists to fail over to
 	keysOnly bool          // the guarantee covers only invalidations by key
-	rare     bool          // it shows only on keys that are not written again soon
+	rare     bool          // it shows only on keys that are not written again soon, so it needs many
 	on       place         // where the log is; Redis when zero
 	bound    time.Duration // the least bound that the guarantee needs, also in the process that invalidates; 0: any
 	count    int           // spread evenly over the run; 0: with random gaps
@@ -102,10 +102,6 @@ func About() string {
 	}
 	return b.String()
 }
-
-// Rare reports whether a fault shows only on keys that are not written again soon. It then needs
-// many keys.
-func Rare(name string) bool { return faults[name].rare }
 
 // MinBound returns the least bound that the guarantee needs under a fault, or 0 for any bound. A
 // process may miss even its own invalidations for that long.

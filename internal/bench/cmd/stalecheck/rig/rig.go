@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"strings"
 	"time"
 
@@ -24,6 +25,7 @@ type Config struct {
 	Fault    string        // one of Faults
 	Workers  int           // each has its own proxy if there is one server
 	Duration time.Duration // over which faults are spread
+	Keep     string        // where to leave the files of the workers, or empty
 }
 
 // Rig is a running set-up. No fault touches the server of the source.
@@ -55,17 +57,28 @@ type Rig struct {
 	observer *observer
 }
 
-// Start returns a rig with working workers that runs until it is closed. The servers' files are in dir.
-func Start(ctx context.Context, cfg Config, dir string) (*Rig, error) {
+// Start returns a rig with working workers that runs until it is closed. With 0 keys it has as many
+// as the fault needs.
+func Start(ctx context.Context, cfg Config) (*Rig, error) {
 	f, ok := faults[cfg.Fault]
 	if !ok {
 		return nil, fmt.Errorf("rig: no fault %q: want one of %s", cfg.Fault, strings.Join(Faults(), ", "))
 	}
 	r := &Rig{
-		cfg: cfg, fault: f, t: setup.New(ctx, dir),
-		rng: rand.New(rand.NewPCG(cfg.Seed, 0)), prefix: redistest.Prefix(), dir: dir, workers: make([]*Hand, cfg.Workers), gone: make(map[int]bool),
+		cfg: cfg, fault: f, t: setup.New(ctx),
+		rng: rand.New(rand.NewPCG(cfg.Seed, 0)), prefix: redistest.Prefix(), dir: cfg.Keep, workers: make([]*Hand, cfg.Workers), gone: make(map[int]bool),
+	}
+	if cfg.Keys == 0 {
+		r.cfg.Keys = 24
+		if f.rare || cfg.DB != "" {
+			r.cfg.Keys = 400
+		}
 	}
 	if err := setup.Try(func() {
+		if r.dir == "" {
+			r.dir = r.t.TempDir()
+		}
+		setup.Check(os.MkdirAll(r.dir, 0o700))
 		r.start()
 		for i := range r.workers {
 			r.startWorker(i)
