@@ -14,15 +14,16 @@ import (
 // goroutine or timer of the tier that does not end with Close fails the test.
 func localEnds(t *localTest) {
 	suitetest.Need[tier.Expirer](t, t.l)
+	another := t.another
 	suitetest.InBubble(t.T, []suitetest.Case[*ending]{
 		{"an ended entry leaves within a minute", endedLeaves},
 		{"no entry leaves before its end", endedStays},
 		{"an end that moves counts", endMoves},
 		{"an end that moves while the tier is idle counts", endMovesAgain},
 		{"ended entries make room first", endedMakeRoom},
-	}, func(inner *testing.T) *ending {
-		w := &ending{localTest: localTest{T: inner, l: t.another(inner)}, begun: time.Now()}
-		inner.Cleanup(w.close)
+	}, func(t *testing.T) *ending {
+		w := &ending{localTest: localTest{T: t, l: another(t)}, begun: time.Now()}
+		t.Cleanup(w.close)
 		w.led = localtest.Listen(w.l)
 		w.l.(tier.Expirer).ExpireBy(w.now, func(e tier.Entry) int64 { return e.(*mortal).end.Load() })
 		return w
