@@ -46,10 +46,11 @@ func (e *Env) lag(l report.Line, d *database, other *sqllog.Log, lives bool) {
 	}
 	times := make([]time.Duration, by(e, 60, 20, 2))
 	for i := range times {
-		end, err := endOf(t.Context(), other), error(nil)
-		if times[i], err = d.heard(t.Context(), own, other, end, lives); err != nil {
+		took, err := d.heard(t.Context(), own, other, endOf(t.Context(), other), lives)
+		if err != nil {
 			setup.Check(errors.Join(err, failed))
 		}
+		times[i] = took
 	}
 	slices.Sort(times)
 	e.addQuantiles(l, times)

@@ -30,7 +30,8 @@ type sqlServer interface {
 func (r *Rig) startDB() {
 	r.primary = redistest.Start(r.t, debugCommand()...)
 	r.startServer()
-	at, seen := "", (*sql.DB)(nil)
+	var at string
+	var seen *sql.DB
 	if r.file != nil {
 		at, seen = r.file.Path, r.file.Reader
 	} else {
