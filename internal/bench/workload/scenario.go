@@ -41,7 +41,7 @@ type contender struct {
 	before func()                                // before each sample
 	start  func()                                // after the warm-up
 	after  func(l report.Line, r measure.Result) // after each sample: a check, or more numbers
-	sample func(l report.Line)                   // in place of all these
+	sample func(l report.Line)                   // in place of op
 }
 
 // compare samples all contenders of a scenario, in turn. Its tables get another column.
@@ -51,13 +51,7 @@ func (e *Env) compare(s *scenario, all []contender) {
 	for i, c := range all {
 		l := line(s.id, s.setting, c.name)
 		cs[i] = measure.Contender{Name: c.name, Measure: func(ctx context.Context) error {
-			return setup.Try(func() {
-				if c.sample != nil {
-					c.sample(l)
-				} else {
-					e.sample(ctx, s, &c, l)
-				}
-			})
+			return setup.Try(func() { e.sample(ctx, s, &c, l) })
 		}}
 	}
 	setup.Check(measure.Rounds(e.t.Context(), min(e.Rounds, cmp.Or(s.rounds, e.Rounds)), cs))
@@ -86,6 +80,20 @@ func (e *Env) sample(ctx context.Context, s *scenario, c *contender, l report.Li
 	if c.before != nil {
 		c.before()
 	}
+	var r measure.Result
+	if c.sample != nil {
+		c.sample(l)
+	} else {
+		r = e.measure(ctx, s, c)
+		e.add(l, r)
+	}
+	if c.after != nil {
+		c.after(l, r)
+	}
+}
+
+// measure runs the operation of a contender.
+func (e *Env) measure(ctx context.Context, s *scenario, c *contender) measure.Result {
 	var failed atomic.Pointer[error]
 	cfg := measure.Config{Goroutines: s.goroutines, Warm: e.ms(s.warm), For: e.ms(s.span), Latencies: s.latencies, Start: c.start}
 	r := measure.Run(ctx, cfg, func(g int) func(int) {
@@ -104,10 +112,7 @@ func (e *Env) sample(ctx context.Context, s *scenario, c *contender, l report.Li
 	}
 	per := max(c.per, 1)
 	r.Ops, r.Allocs, r.Bytes = r.Ops*per, r.Allocs/float64(per), r.Bytes/float64(per)
-	e.add(l, r)
-	if c.after != nil {
-		c.after(l, r)
-	}
+	return r
 }
 
 // open opens a peer that holds every key below n, and lasts as long as t.
