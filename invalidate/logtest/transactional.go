@@ -85,7 +85,7 @@ var txTests = []suitetest.Case[*txTest]{
 	{"a process dies while it removes cells", txCrash},
 	{"cells that cannot be removed are covered", txCovered},
 	{"many writers and many syncs", txConcurrent},
-	{"a damaged row gives up what is older", txDamaged},
+	{"a damaged row invalidates what is older", txDamaged},
 	{"without tables everything fails", txDropped},
 }
 
@@ -189,7 +189,7 @@ func (t *txTest) must(err error) {
 func (t *txTest) sync(r *reader) {
 	t.Helper()
 	r.sync(invalidate.Append{})
-	t.must(t.cells.judge(r))
+	t.must(t.cells.check(r))
 }
 
 // wantSeen checks that the reader has records of all scopes.

@@ -127,7 +127,7 @@ func txCovered(t *txTest) {
 	t.cells.breakWith(errors.New("the remote tier is down"))
 	t.write(writer, t.keyScope(1), tagScope(1))
 	if _, err := a.trySync(invalidate.Append{}); err == nil {
-		t.must(t.cells.judge(a))
+		t.must(t.cells.check(a))
 		t.wantSeen(a, t.keyScope(1), tagScope(1))
 	}
 	t.cells.breakWith(nil)

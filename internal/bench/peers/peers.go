@@ -92,7 +92,7 @@ func (o *Options) load(ctx context.Context, id int64) (Value, error) {
 
 var errNoLoader = errors.New("peers: no loader")
 
-// idle is for peers whose values can be found at once, and that start nothing.
+// idle is for peers that store values immediately and start nothing.
 type idle struct{}
 
 func (idle) Settle() {}

@@ -95,7 +95,7 @@ func (p *TwofoldPeer) Set(ctx context.Context, k *Key, v Value) error {
 	return p.Cache.Set(ctx, k.ID, v)
 }
 
-// Settle does nothing: values that were Set can be found at once.
+// Settle does nothing: a Set stores its value before it returns.
 func (*TwofoldPeer) Settle() {}
 
 // Close ends the tiers and the connection.

@@ -12,8 +12,8 @@ import (
 	"github.com/twofold-go/twofold/internal/bench/report"
 )
 
-// Workload A reads resident keys drawn by a Zipf law, alone and with one write in twenty
-// operations, on one goroutine and on as many as there are processors. Then it reads them in the
+// Workload A reads resident keys drawn by a Zipf law, without writes and with one write in
+// twenty operations, on one goroutine and on as many as there are processors. Then it reads them in the
 // ways that the library has, in the states of an entry, and it misses.
 
 const (

@@ -41,7 +41,7 @@ func runMemory(e *Env) {
 	e.compare(&scenario{id: "E", setting: memSetting}, cs)
 }
 
-// payload is the size of a key and a value alone; their strings are shared.
+// payload is the size of a key and a value without their strings, which are shared.
 const payload = int64(unsafe.Sizeof(peers.Value{}) + unsafe.Sizeof(int64(0)))
 
 // weigh fills one cache and takes its samples.

@@ -12,7 +12,7 @@ import (
 	"github.com/twofold-go/twofold/internal/race"
 )
 
-// The program runs itself for each process of the stampede, and so does its test.
+// The program starts itself for each process of the stampede. Its test does the same.
 func TestMain(m *testing.M) {
 	setup.Child("bench", workload.WorkerEnv, workload.Worker)
 	os.Exit(m.Run())

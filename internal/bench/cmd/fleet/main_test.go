@@ -11,7 +11,7 @@ import (
 	"github.com/twofold-go/twofold/internal/bench/setup"
 )
 
-// The program runs itself for the members, and so does its test.
+// The program starts itself for the members. Its test does the same.
 func TestMain(m *testing.M) {
 	setup.Child("fleet", childEnv, child)
 	os.Exit(m.Run())

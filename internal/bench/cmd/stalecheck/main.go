@@ -1,5 +1,6 @@
 // Stalecheck checks the guarantee of the cache from outside. Several processes share one Redis,
-// under faults, which -h lists. No read may return a value for longer after its invalidation than the bound allows.
+// under faults. No read may return a value for longer after its invalidation than the bound allows.
+// The flag -h lists the faults.
 //
 //	stalecheck [flags]                one run
 //	stalecheck -suite ci|all|db [-out f] several runs, as a Markdown table
@@ -7,7 +8,7 @@
 // It starts redis-server from the PATH, and itself once more for each worker. Every worker reads
 // and invalidates keys. Their values are versions from a source that never goes backwards. Some
 // loads sleep while they hold an old version. With -composed, loaders build further values from
-// cached values. Package history explains how a run is judged. The exit status is 1 if a read was
+// cached values. Package history explains how a run is checked. The exit status is 1 if a read was
 // staler than the guarantee allows, and 2 if the run itself failed.
 //
 // Many faults make the log lose its end, which is a number of acknowledged writes. A worker that
@@ -25,7 +26,7 @@
 // With -db the source and the log are in one database, SQLite, PostgreSQL or MariaDB, and every write is a
 // transaction that invalidates (package sqllog). Writers may die after COMMIT without a report, and
 // the source may be restored to an older copy. So an observer reads the source all the time, and
-// reads are judged by its samples. There are many keys, and each is rarely written.
+// its samples say which reads were stale. There are many keys, and each is rarely written.
 //
 // A checker that never fires proves nothing. Built with
 //

@@ -15,7 +15,7 @@ import (
 	"github.com/twofold-go/twofold/invalidate"
 )
 
-// The program runs itself for each worker, and so does its test.
+// The program starts itself for each worker. Its test does the same.
 func TestMain(m *testing.M) {
 	setup.Child("stalecheck", worker.Env, worker.Main)
 	os.Exit(m.Run())

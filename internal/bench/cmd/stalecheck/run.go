@@ -25,7 +25,7 @@ type result struct {
 	reports   []worker.Report
 }
 
-// run does the run: servers, workers, faults, and the judgement at the end.
+// run does the run: servers, workers, faults, and the check at the end.
 func (c runConfig) run(ctx context.Context) (*result, error) {
 	r, err := rig.Start(ctx, c.Config)
 	if err != nil {
@@ -49,7 +49,7 @@ func (c runConfig) run(ctx context.Context) (*result, error) {
 	return res, res.collect(r.Hands, course)
 }
 
-// collect reads the files of the workers and judges the events.
+// collect reads the files of the workers and checks the events.
 func (r *result) collect(hands []*rig.Hand, course *history.Course) error {
 	for _, h := range hands {
 		events, err := history.ReadFile(h.Events, uint8(h.Number), h.Killed)

@@ -58,7 +58,7 @@ type Verdict struct {
 	Invalidation, PingTime []int64          // durations in nanoseconds, sorted
 }
 
-// Check judges a history. The events may be in any order.
+// Check checks a history by its acknowledgements. The events may be in any order.
 func Check(events []Event, rules Rules) *Verdict {
 	v := &Verdict{ByTier: make(map[Tier][]int64), ByKind: make(map[Kind][]int64)}
 	known := index(events, func(e *Event) bool { return e.Type == Acked })
@@ -66,7 +66,7 @@ func Check(events []Event, rules Rules) *Verdict {
 	v.alarms(events, known, rules)
 	for _, e := range events {
 		if e.Type == Read && (!rules.Soft || !e.Stale) {
-			v.judge(e, known, rules)
+			v.check(e, known, rules)
 		}
 	}
 	v.sort()
@@ -85,10 +85,10 @@ func (v *Verdict) sort() {
 	slices.SortFunc(v.Violations, func(a, b Violation) int { return cmp.Compare(a.Read.Start, b.Read.Start) })
 }
 
-// judge compares a read with two acknowledgements of a newer version: the earliest anywhere, and
+// check compares a read with two acknowledgements of a newer version: the earliest anywhere, and
 // the earliest in the reader's own process, which has the tighter limit. The read may violate
 // either.
-func (v *Verdict) judge(read Event, known map[place]*ends, rules Rules) {
+func (v *Verdict) check(read Event, known map[place]*ends, rules Rules) {
 	v.Reads++
 	var found Violation
 	for _, proc := range []int{everywhere, int(read.Proc)} {

@@ -97,7 +97,7 @@ func (r *Rig) ended(i int) bool {
 	}
 }
 
-// replace ends workers at once, calls meanwhile, and starts new processes in their place.
+// replace kills workers, calls meanwhile, and starts new processes in their place.
 func (r *Rig) replace(workers []int, meanwhile func()) {
 	for _, i := range workers {
 		r.workers[i].Killed = true

@@ -91,7 +91,7 @@ func oldRows(r *Rig) loss {
 	return l
 }
 
-// emptied empties the tables of the log, or the records alone. Rows without a number stay.
+// emptied empties the tables of the log, or only its records. Rows without a number stay.
 func emptied(r *Rig) loss {
 	gone := tables[2:]
 	if r.losses%2 == 1 {

@@ -24,7 +24,7 @@ type loss struct {
 //
 //   - a worker that was cut off before, with values in its memory;
 //   - a process that started afterwards, and reads what the others have left in Redis;
-//   - any worker, all at once.
+//   - any worker: all come back together.
 //
 // Only the server itself can tell the first two that something is missing.
 func losing(begin func(*Rig) loss) func(context.Context, *Rig) string {

@@ -18,7 +18,7 @@ import (
 // Config as JSON.
 const Env = "STALECHECK_WORKER"
 
-// Run is what all workers of a run, their servers and its judge must know.
+// Run has the options that the workers, the servers and the check of a run share.
 type Run struct {
 	DB       string        // the kind of database that holds the source and the log; empty: both are in Redis
 	DBCells  bool          // the database holds the cells as well
