@@ -85,7 +85,7 @@ var txTests = []suitetest.Case[*txTest]{
 	{"a process dies while it removes cells", txCrash},
 	{"cells that cannot be removed are covered", txCovered},
 	{"many writers and many syncs", txConcurrent},
-	{"a damaged row invalidates what is older", txDamaged},
+	{"a damaged row gives up what is older", txDamaged},
 	{"without tables everything fails", txDropped},
 }
 

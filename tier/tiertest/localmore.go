@@ -42,7 +42,7 @@ func localDeleteSticks(t *localTest) {
 	})
 }
 
-// press stores entries under hashes that no test reads, so that other entries move through all
+// press stores entries under hashes that no test reads, so other entries move through all
 // stages of the tier.
 func (t *localTest) press(round int) {
 	for i := range 20 {

@@ -76,7 +76,7 @@ const (
 type remoteTest struct {
 	*testing.T
 	r   tier.Remote
-	run string // random, so that runs on one server use different keys
+	run string // random, so runs on one server use different keys
 }
 
 func newRemoteTest(t *testing.T, r tier.Remote) *remoteTest {

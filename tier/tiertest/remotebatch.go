@@ -66,7 +66,7 @@ func (c *batchCase) run(t *remoteTest, r tier.Remote) (lines []string) {
 	return append(lines, describeAll("GetMany", after, err, len(c.keys))...)
 }
 
-// describeAll always returns n+1 lines, so that answers can be compared by index.
+// describeAll always returns n+1 lines, so answers can be compared by index.
 func describeAll[T any](op string, answers []T, err error, n int) []string {
 	lines := []string{fmt.Sprintf("%s answers %d times and %v", op, len(answers), err)}
 	for i := range n {

@@ -1,10 +1,10 @@
-// Package peers puts other caches, and Twofold's own parts, behind one small interface, so that a
+// Package peers puts other caches, and Twofold's own parts, behind one small interface, so a
 // workload can compare them.
 //
 // An adapter does what a program with an int64 key and a struct value would have to do, and no
 // more. Caches of bytes encode and decode with the same CBOR, caches with string keys get
 // ready-made strings, and typed caches hold the struct itself. The tests check every adapter
-// against one contract, so that no adapter wins by being wrong.
+// against one contract, so no adapter wins by being wrong.
 package peers
 
 import (

@@ -13,7 +13,7 @@ import (
 )
 
 // Workload D replays traces: get, and on a miss load and set. All values have the same size, and so
-// do all keys, so that a capacity in bytes corresponds to a number of entries. Twofold is used
+// do all keys, so a capacity in bytes corresponds to a number of entries. Twofold is used
 // through its public API.
 
 const (

@@ -18,7 +18,7 @@ import (
 )
 
 // Workload J serves pages from cache/httpcache, and fetches pages through it. The writer keeps
-// nothing, so that only the handler is measured. Every answer is checked: its status, its length,
+// nothing, so only the handler is measured. Every answer is checked: its status, its length,
 // and its Cache-Status.
 
 const (

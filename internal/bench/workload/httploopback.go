@@ -25,7 +25,7 @@ const (
 )
 
 // loopback measures a real server on kept-alive connections, and other programs that cache in front of
-// the bare handler. The client parses as little of an answer as possible, so that the server has both
+// the bare handler. The client parses as little of an answer as possible, so the server has both
 // cores.
 func (e *Env) loopback(t *setup.T) {
 	page := pageOf(pageSize)

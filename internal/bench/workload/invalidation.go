@@ -58,7 +58,7 @@ func runInvalidation(e *Env) {
 // call is one kind of invalidation.
 type call struct {
 	name   string
-	fill   []int64 // keys read before, so that there is something to invalidate
+	fill   []int64 // keys read before, so there is something to invalidate
 	gone   int     // which of them the call covers
 	invoke op
 }

@@ -112,7 +112,7 @@ func (e *Env) collect(l report.Line) {
 	e.Book.Add(l, gcPause, float64(worst)/1e3)
 }
 
-// garbage receives the program's garbage, so that the compiler does not remove the allocation.
+// garbage receives the program's garbage, so the compiler does not remove the allocation.
 var garbage atomic.Pointer[[256]byte]
 
 type gcState struct {

@@ -136,7 +136,7 @@ func (b *remoteBench) clients() {
 	})
 }
 
-// nothing is a local tier that keeps nothing, so that every read goes to Redis.
+// nothing is a local tier that keeps nothing, so every read goes to Redis.
 type nothing struct{ *local.Tier }
 
 func (nothing) Get(uint64) (tier.Entry, bool)      { return nil, false }

@@ -135,7 +135,7 @@ func twofold(t *setup.T, opts peers.Options, with peers.Twofold, n int) *peers.T
 }
 
 // Fill makes a peer hold the keys below n. Loading peers load them. Other peers get them by Set and
-// then a read, so that a peer that reads from elsewhere has a local copy. Fill uses many
+// then a read, so a peer that reads from elsewhere has a local copy. Fill uses many
 // goroutines, because some of the work goes to a server.
 func Fill(ctx context.Context, p peers.Peer, loads bool, n int, of func(int64) peers.Value) error {
 	const fillers = 16

@@ -124,7 +124,7 @@ func (e *Env) addQuantiles(l report.Line, times []time.Duration) {
 	}
 }
 
-// drop empties the servers, so that one workload does not pay for the memory of another.
+// drop empties the servers, so one workload does not pay for the memory of another.
 func (e *Env) drop() {
 	for _, s := range e.servers {
 		s.Do(e.t, "FLUSHALL")

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Recorder writes events to a file, with a short delay at most, so that little is lost when the
+// Recorder writes events to a file, with a short delay at most, so little is lost when the
 // process dies. All methods may be called concurrently.
 type Recorder struct {
 	mu    sync.Mutex // protects all below

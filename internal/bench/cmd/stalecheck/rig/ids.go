@@ -66,7 +66,7 @@ func (r *Rig) useAgain(ctx context.Context, others []int) string {
 	return "rows are pending, no id is used again"
 }
 
-// disconnect ends the connections of workers, so that they hold no locks.
+// disconnect ends the connections of workers, so they hold no locks.
 func (r *Rig) disconnect(workers []int) {
 	if r.proxies == nil {
 		r.hold(workers)

@@ -143,7 +143,7 @@ func (r *Rig) back(workers []int) {
 }
 
 // restart loses the whole log and every process that knew it, while the cells survive. Before that
-// it makes a few epochs, so that the new log begins with a lower epoch number than the cells have.
+// it makes a few epochs, so the new log begins with a lower epoch number than the cells have.
 func restart(ctx context.Context, r *Rig) string {
 	for range 3 {
 		r.primary.Do(r.t, "DEL", r.logKey("m"))

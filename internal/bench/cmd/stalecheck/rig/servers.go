@@ -94,7 +94,7 @@ func nodeLoss(ctx context.Context, r *Rig) string {
 	return fmt.Sprintf("node %d back with an old dump", n)
 }
 
-// lag cuts off the replica from its primary. It sets a wrong password, so that the replica cannot
+// lag cuts off the replica from its primary. It sets a wrong password, so the replica cannot
 // connect again. Neither a Sentinel nor a Cluster reacts to that.
 func (r *Rig) lag() {
 	r.replica.Do(r.t, "CONFIG", "SET", "masterauth", "wrong")

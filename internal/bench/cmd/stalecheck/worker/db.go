@@ -147,7 +147,7 @@ func (d *database) ping(ctx context.Context) error {
 	return d.readers.QueryRowContext(ctx, "SELECT 1").Scan(new(int))
 }
 
-// write writes a version into the rows of keys, in order, so that no two transactions deadlock.
+// write writes a version into the rows of keys, in order, so no two transactions deadlock.
 func write(ctx context.Context, tx *sql.Tx, keys []int, version int64) error {
 	for _, k := range slices.Sorted(slices.Values(keys)) {
 		if _, err := tx.ExecContext(ctx, fmt.Sprintf("UPDATE source SET version = %d WHERE id = %d", version, k)); err != nil {

@@ -142,7 +142,7 @@ func (w *worker) wait(d time.Duration) bool {
 	}
 }
 
-// failed counts an error by its text. It replaces digits, so that texts with different keys and
+// failed counts an error by its text. It replaces digits, so texts with different keys and
 // ports are equal.
 func (w *worker) failed(op string, err error) {
 	text := strings.Map(func(r rune) rune {
