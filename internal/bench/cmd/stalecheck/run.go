@@ -27,48 +27,30 @@ type result struct {
 
 // run does the run: servers, workers, faults, and the check at the end.
 func (c runConfig) run(ctx context.Context) (*result, error) {
-	r, err := rig.Start(ctx, c.Config)
-	if err != nil {
-		return nil, err
-	}
-	defer r.Close()
-	res := &result{c: c, began: proc.Now()}
-	during, cancel := context.WithTimeout(ctx, c.Duration)
-	defer cancel()
-	res.incidents, err = r.Inject(during)
-	if ctx.Err() != nil {
-		return nil, ctx.Err() // interrupted
-	}
-	if err := errors.Join(err, r.Finish()); err != nil {
-		return nil, err
-	}
-	course, err := r.Course(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return res, res.collect(r.Hands, course)
+	res := &result{c: c}
+	return res, setup.Try(func() {
+		r := setup.Must(rig.Start(ctx, c.Config))
+		defer r.Close()
+		res.began = proc.Now()
+		during, cancel := context.WithTimeout(ctx, c.Duration)
+		defer cancel()
+		var err error
+		res.incidents, err = r.Inject(during)
+		setup.Check(ctx.Err()) // interrupted
+		setup.Check(errors.Join(err, r.Finish()))
+		res.collect(r.Hands, setup.Must(r.Course(ctx)))
+	})
 }
 
 // collect reads the files of the workers and checks the events.
-func (r *result) collect(hands []*rig.Hand, course *history.Course) error {
+func (r *result) collect(hands []*rig.Hand, course *history.Course) {
 	for _, h := range hands {
-		events, err := history.ReadFile(h.Events, uint8(h.Number), h.Killed)
-		if err != nil {
-			return fmt.Errorf("process %d: %w", h.Number, err)
+		r.events = append(r.events, setup.Must(history.ReadFile(h.Events, uint8(h.Number), h.Killed))...)
+		if !h.Killed { // otherwise it could not report
+			var rep worker.Report
+			setup.Check(json.Unmarshal(setup.Must(os.ReadFile(h.Report)), &rep))
+			r.reports = append(r.reports, rep)
 		}
-		r.events = append(r.events, events...)
-		if h.Killed {
-			continue // before it could report
-		}
-		b, err := os.ReadFile(h.Report)
-		if err != nil {
-			return fmt.Errorf("process %d: %w", h.Number, err)
-		}
-		var rep worker.Report
-		if err := json.Unmarshal(b, &rep); err != nil {
-			return fmt.Errorf("process %d: report: %w", h.Number, err)
-		}
-		r.reports = append(r.reports, rep)
 	}
 	rules := history.Rules{Bound: r.c.Bound, Own: rig.MinBound(r.c.Fault), Strict: r.c.Strict, Soft: r.c.Soft}
 	if course != nil {
@@ -77,7 +59,6 @@ func (r *result) collect(hands []*rig.Hand, course *history.Course) error {
 		r.verdict = history.Check(r.events, rules)
 	}
 	r.lag = history.Lags(r.events)
-	return nil
 }
 
 // judge returns nil if the run has the expected result: no violations, or some if they are
