@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/twofold-go/twofold/internal/bench/peers"
+	"github.com/twofold-go/twofold/internal/bench/setup"
 	"github.com/twofold-go/twofold/internal/bench/workload"
 	"github.com/twofold-go/twofold/internal/redistest"
 	"github.com/twofold-go/twofold/internal/trace"
@@ -21,8 +22,8 @@ func open(tb testing.TB, s peers.Spec, o peers.Options) peers.Peer {
 	if s.Kind == peers.TwoTier {
 		o.Redis = redistest.Start(tb).Addr()
 	}
-	p, err := s.Open(o)
-	if err != nil {
+	var p peers.Peer
+	if err := setup.Try(func() { p = s.Open(o) }); err != nil {
 		tb.Fatalf("%s: %v", s.Name, err)
 	}
 	tb.Cleanup(p.Close)

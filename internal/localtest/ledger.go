@@ -67,8 +67,8 @@ func (led *Ledger) Of(e *Entry) []Departure {
 	return slices.Clone(led.left[e])
 }
 
-// Settle checks that l, which nobody uses any more, holds or has reported each of the entries, and
-// that no entry was reported twice. It waits for late reports. It returns the number of entries
+// Settle checks a tier that is no longer in use: it holds or has reported each of the entries, and
+// reported none of them twice. It waits for late reports. It returns the number of entries
 // that l holds.
 func (led *Ledger) Settle(t *testing.T, l tier.Local, late time.Duration, entries []*Entry) (held int64) {
 	t.Helper()

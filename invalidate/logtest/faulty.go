@@ -73,7 +73,7 @@ func (f *Faulty) Delay(d time.Duration, ops ...Op) {
 func (f *Faulty) Hang(on bool, ops ...Op) { f.ops.Hang(on, ops) }
 
 // DropTail makes Tail deaf: it returns an empty page and no error after a quarter of Bound,
-// whatever was appended. For a Tail that never returns, use Hang(true, Tail).
+// even if something was appended. For a Tail that never returns, use Hang(true, Tail).
 func (f *Faulty) DropTail(on bool) { f.deaf.Set(on) }
 
 // Corrupt passes every page of a successful call through how, which may change it: damage or

@@ -97,10 +97,13 @@ func (t *logTest) handle() invalidate.Log {
 	return l
 }
 
+// stranger opens a handle that has read nothing.
+func (t *logTest) stranger() *reader { return &reader{t: t, log: t.handle()} }
+
 // reader opens a handle and reads the whole log with it.
 func (t *logTest) reader() *reader {
 	t.Helper()
-	r := &reader{t: t, log: t.handle()}
+	r := t.stranger()
 	r.sync(invalidate.Append{})
 	return r
 }

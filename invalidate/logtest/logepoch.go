@@ -33,10 +33,7 @@ func logAhead(t *logTest) {
 func (r *reader) tryAhead(name string, at invalidate.Cursor) {
 	r.t.Helper()
 	keys, scopes := len(r.keys), len(r.scopes)
-	page, err := r.log.Sync(r.t.Context(), at, keyAppend(9))
-	if err != nil {
-		r.t.Fatalf("%s: Sync = %v", name, err)
-	}
+	page := r.syncAt(at, keyAppend(9))
 	r.sync(invalidate.Append{})
 	known := max(at.Key.Epoch(), at.Scope.Epoch())
 	if err := bumped(r.keys[keys:], 2, known); err != nil {
@@ -87,9 +84,7 @@ func logNewEpoch(t *logTest) {
 			}
 			seen[page.Key] = true
 		}
-		if _, err := r.log.Sync(t.Context(), invalidate.Cursor{Key: r.at.Key + 1, Scope: r.at.Scope}, invalidate.Append{}); err != nil {
-			t.Fatalf("Sync ahead = %v", err)
-		}
+		r.syncAt(invalidate.Cursor{Key: r.at.Key + 1, Scope: r.at.Scope}, invalidate.Append{})
 		r.sync(invalidate.Append{})
 	}
 	other.sync(invalidate.Append{}) // read before the bumps, and may get them in one page
@@ -104,9 +99,7 @@ func logBehind(t *logTest) {
 	r.sync(bothAppend(1))
 	before := r.at // of an epoch that ended long ago
 	for range 3 {
-		if _, err := r.log.Sync(t.Context(), invalidate.Cursor{Key: r.at.Key + 1}, invalidate.Append{}); err != nil {
-			t.Fatalf("Sync ahead = %v", err)
-		}
+		r.syncAt(invalidate.Cursor{Key: r.at.Key + 1}, invalidate.Append{})
 		r.sync(bothAppend(1))
 	}
 	old := r.at
@@ -115,9 +108,7 @@ func logBehind(t *logTest) {
 		{}, old, r.at, {Key: old.Key}, {Scope: old.Scope}, {Key: r.at.Key, Scope: old.Scope},
 		before, {Key: before.Key, Scope: before.Scope}, {Key: before.Key + 5, Scope: before.Scope + 7},
 	} {
-		if _, err := t.handle().Sync(t.Context(), at, invalidate.Append{}); err != nil {
-			t.Fatalf("Sync at %s, %s = %v", spell(at.Key), spell(at.Scope), err)
-		}
+		t.stranger().syncAt(at, invalidate.Append{})
 		r.wantNothing()
 	}
 }
@@ -140,9 +131,7 @@ func logForeign(t *logTest) {
 		{"scope in the middle", func() invalidate.Cursor { c := middle; c.ScopeID ^= 1 << 40; return c }},
 	} {
 		before := r.at
-		if _, err := t.handle().Sync(t.Context(), tc.at(), keyAppend(9)); err != nil {
-			t.Fatalf("%s: Sync = %v", tc.what, err)
-		}
+		t.stranger().syncAt(tc.at(), keyAppend(9))
 		r.sync(invalidate.Append{})
 		if r.at.Epoch == before.Epoch || r.at.Key.Epoch() <= before.Key.Epoch() || r.at.Scope.Epoch() != r.at.Key.Epoch() {
 			t.Fatalf("a caller with another %s: the log goes on at %+v after %+v, want a new epoch", tc.what, r.at, before)
@@ -156,9 +145,7 @@ func logForeign(t *logTest) {
 	r.sync(invalidate.Append{})
 	at := r.at
 	at.KeyID, at.ScopeID, at.Epoch = 0, 0, 0
-	if _, err := t.handle().Sync(t.Context(), at, invalidate.Append{}); err != nil {
-		t.Fatalf("Sync without ids = %v", err)
-	}
+	t.stranger().syncAt(at, invalidate.Append{})
 	r.wantNothing()
 }
 
@@ -168,9 +155,7 @@ func logIDs(t *logTest) {
 	for i := range 50 {
 		r.sync(bothAppend(i))
 		if i%10 == 9 { // a new epoch
-			if _, err := r.log.Sync(t.Context(), invalidate.Cursor{Key: r.at.Key + 1}, invalidate.Append{}); err != nil {
-				t.Fatalf("Sync ahead = %v", err)
-			}
+			r.syncAt(invalidate.Cursor{Key: r.at.Key + 1}, invalidate.Append{})
 		}
 	}
 	r.sync(invalidate.Append{})

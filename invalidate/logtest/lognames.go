@@ -40,11 +40,7 @@ func logNames(t *logTest) {
 		}
 		writer.sync(a)
 		synced.sync(invalidate.Append{})
-		for !tailed.caughtUp(writer) {
-			if err := tailed.tail(); err != nil {
-				t.Fatal(err)
-			}
-		}
+		tailed.tailTo(writer)
 		for _, r := range []*reader{writer, synced, tailed} {
 			r.wantNames(a.KeyNames, a.ScopeNames)
 			r.wantLast(a)

@@ -29,7 +29,7 @@ func (r *reader) wantNew() {
 }
 
 func logFirstAppend(t *logTest) {
-	r := &reader{t: t, log: t.handle()}
+	r := t.stranger()
 	page := r.sync(bothAppend(7))
 	if len(r.keys) != 2 || len(r.scopes) != 2 || page.Key.N() != 1 || page.Scope.N() != 1 {
 		t.Fatalf("a first Sync that appends: %+v and %+v, at %s and %s; want a bump and number 1 in each",
@@ -41,7 +41,7 @@ func logFirstAppend(t *logTest) {
 func logFirstSyncs(t *logTest) {
 	var readers []*reader
 	for range 8 {
-		readers = append(readers, &reader{t: t, log: t.handle()})
+		readers = append(readers, t.stranger())
 	}
 	t.atOnce(readers, func(r *reader, _ int) error {
 		_, err := r.trySync(invalidate.Append{})

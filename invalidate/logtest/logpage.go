@@ -47,7 +47,7 @@ func logPaging(t *logTest) {
 		}
 		writer.sync(a)
 	}
-	late := &reader{t: t, log: t.handle()}
+	late := t.stranger()
 	page := late.sync(bothAppend(appends)) // comes at the end of the pages
 	if page.Key.N() != appends+1 {
 		t.Errorf("append from the start of a long log is at %s, want number %d", spell(page.Key), appends+1)

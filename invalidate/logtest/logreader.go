@@ -120,10 +120,25 @@ func (r *reader) take(page invalidate.Page) error {
 	return nil
 }
 
-// caughtUp reports whether the reader is at the position of another reader. A reader that only
-// tails does not know the epoch's id.
-func (r *reader) caughtUp(with *reader) bool {
-	return r.at.Key == with.at.Key && r.at.Scope == with.at.Scope
+// syncAt syncs at any cursor, and does not follow the log from there.
+func (r *reader) syncAt(at invalidate.Cursor, a invalidate.Append) invalidate.Page {
+	r.t.Helper()
+	page, err := r.log.Sync(r.t.Context(), at, a)
+	if err != nil {
+		r.t.Fatalf("Sync at %s and %s = %v", spell(at.Key), spell(at.Scope), err)
+	}
+	return page
+}
+
+// tailTo tails to the position of another reader. A reader that only tails does not know the epoch's
+// id.
+func (r *reader) tailTo(with *reader) {
+	r.t.Helper()
+	for r.at.Key != with.at.Key || r.at.Scope != with.at.Scope {
+		if err := r.tail(); err != nil {
+			r.t.Fatal(err)
+		}
+	}
 }
 
 // ended checks the End of a page of Sync. A page of Tail has none.

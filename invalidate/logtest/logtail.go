@@ -20,11 +20,7 @@ func logTail(t *logTest) {
 		{Key: writer.at.Key, Scope: empty.Scope}, {Key: empty.Key, Scope: writer.at.Scope},
 	} {
 		late := &reader{t: t, log: t.handle(), at: at}
-		for !late.caughtUp(writer) {
-			if err := late.tail(); err != nil {
-				t.Fatal(err)
-			}
-		}
+		late.tailTo(writer)
 		if len(late.keys) != behind(writer.keys, at.Key) || len(late.scopes) != behind(writer.scopes, at.Scope) {
 			t.Errorf("tail from %s and %s found %d keys and %d scopes", spell(at.Key), spell(at.Scope), len(late.keys), len(late.scopes))
 		}
@@ -141,21 +137,13 @@ func logTailContext(t *logTest) {
 func logTailSlices(t *logTest) {
 	writer, follower := t.reader(), t.reader()
 	writer.sync(bothAppend(1))
-	for !follower.caughtUp(writer) {
-		if err := follower.tail(); err != nil {
-			t.Fatal(err)
-		}
-	}
+	follower.tailTo(writer)
 	scribble(follower.keys)
 	scribble(follower.scopes)
 	writer.wantLast(bothAppend(1))
 	t.reader().wantLast(bothAppend(1))
 	again := &reader{t: t, log: follower.log}
-	for !again.caughtUp(writer) {
-		if err := again.tail(); err != nil {
-			t.Fatal(err)
-		}
-	}
+	again.tailTo(writer)
 	again.wantLast(bothAppend(1))
 }
 

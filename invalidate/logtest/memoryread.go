@@ -117,7 +117,7 @@ func (m *Memory) look(at invalidate.Cursor) (invalidate.Page, <-chan struct{}) {
 	return page, m.wake
 }
 
-// copied returns a deep copy, so that the reader owns its slices.
+// copied returns a deep copy, so the reader owns its slices.
 func copied(records []invalidate.Record) []invalidate.Record {
 	out := slices.Clone(records)
 	for i := range out {

@@ -189,7 +189,7 @@ func (t *txTest) must(err error) {
 func (t *txTest) sync(r *reader) {
 	t.Helper()
 	r.sync(invalidate.Append{})
-	t.must(t.cells.judge(r))
+	t.must(t.cells.check(r))
 }
 
 // wantSeen checks that the reader has records of all scopes.

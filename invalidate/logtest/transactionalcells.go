@@ -144,9 +144,9 @@ func (c *cells) holdOf(k string) time.Duration {
 	return c.holds[k]
 }
 
-// judge checks every key of which the reader has a record. Its cell must have been removed
+// check checks every key of which the reader has a record. Its cell must have been removed
 // before, or a record of the scopes must cover it.
-func (c *cells) judge(r *reader) error {
+func (c *cells) check(r *reader) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	named := map[uint64]bool{}

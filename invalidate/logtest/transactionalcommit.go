@@ -83,7 +83,7 @@ func txBoth(t *txTest) {
 	writer, other := t.reader(), t.reader()
 	t.write(writer, t.keyScope(1), tagScope(1))
 	other.sync(bothAppend(7))
-	t.must(t.cells.judge(other))
+	t.must(t.cells.check(other))
 	t.wantSeen(other, t.keyScope(1), tagScope(1))
 	t.sync(writer)
 	for _, f := range slices.Concat(bothAppend(7).Keys, bothAppend(7).Scopes) {
@@ -157,7 +157,7 @@ func txTail(t *txTest) {
 	for !follower.has(tagScope(1).Fence()) || !follower.has(t.keyScope(1).Fence()) {
 		t.must(follower.tail())
 	}
-	t.must(t.cells.judge(follower))
+	t.must(t.cells.check(follower))
 	t.sync(writer)
 	writer.wantSame(follower)
 }

@@ -107,7 +107,7 @@ func txCrash(t *txTest) {
 	writer, b := t.reader(), t.reader()
 	for n, gap := range []*func([]string){&t.cells.before, &t.cells.after} {
 		t.write(writer, t.keyScope(n), tagScope(n))
-		dying := t.unread()
+		dying := t.stranger()
 		ctx, cancel := context.WithCancel(t.Context())
 		ran := t.cells.once(gap, cancel)
 		_, err := dying.log.Sync(ctx, dying.at, invalidate.Append{})
@@ -120,9 +120,6 @@ func txCrash(t *txTest) {
 	}
 }
 
-// unread returns a reader that has not read anything yet.
-func (t *txTest) unread() *reader { return &reader{t: t.logTest, log: t.handle()} }
-
 // While cells cannot be removed, a Sync may fail. If it does not fail, its records must cover the
 // cells.
 func txCovered(t *txTest) {
@@ -130,7 +127,7 @@ func txCovered(t *txTest) {
 	t.cells.breakWith(errors.New("the remote tier is down"))
 	t.write(writer, t.keyScope(1), tagScope(1))
 	if _, err := a.trySync(invalidate.Append{}); err == nil {
-		t.must(t.cells.judge(a))
+		t.must(t.cells.check(a))
 		t.wantSeen(a, t.keyScope(1), tagScope(1))
 	}
 	t.cells.breakWith(nil)

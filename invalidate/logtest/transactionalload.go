@@ -70,10 +70,10 @@ func (t *txTest) follow(r *reader) error {
 	if _, err := r.trySync(invalidate.Append{}); err != nil {
 		return err
 	}
-	return t.cells.judge(r)
+	return t.cells.check(r)
 }
 
-// A damaged row may name anything, so its record gives up everything older. Rows that were
+// A damaged row may name anything, so its record invalidates everything older. Rows that were
 // committed beside it or later still arrive.
 func txDamaged(t *txTest) {
 	if t.db.Damage == nil {

@@ -148,7 +148,7 @@ func (f *Faulty) Name() string {
 	return ""
 }
 
-// Names returns nil, so that no log removes cells without the tier and its faults.
+// Names returns nil, so no log removes cells without the tier and its faults.
 func (*Faulty) Names([]string) (server any, names []string) { return nil, nil }
 
 // FlipBit inverts the bit at index bit, modulo the frame's length. Use it with [Faulty.Corrupt].

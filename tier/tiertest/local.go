@@ -7,6 +7,7 @@ import (
 
 	"github.com/twofold-go/twofold/internal/localtest"
 	"github.com/twofold-go/twofold/internal/race"
+	"github.com/twofold-go/twofold/internal/suitetest"
 	"github.com/twofold-go/twofold/internal/trace"
 	"github.com/twofold-go/twofold/tier"
 )
@@ -24,156 +25,155 @@ const oversize = LocalBudget * 2
 // the tier. The tests of an Expirer call newLocal in a testing/synctest bubble.
 func TestLocal(t *testing.T, newLocal func(t *testing.T) tier.Local) {
 	t.Helper()
-	for _, tc := range []struct {
-		name   string
-		test   func(t *testing.T, l tier.Local)
-		closes bool
-	}{
-		{"an empty tier misses", localEmpty, false},
-		{"set is visible at once", localVisible, false},
-		{"set replaces", localReplace, false},
-		{"an older entry never comes back", localNeverUndone, false},
-		{"delete removes", localDelete, false},
-		{"a deleted entry never comes back", localDeleteSticks, false},
-		{"an oversize entry is refused and the older one removed", localOversize, false},
-		{"usage stays within the budget", localBudget, false},
-		{"usage follows what is held", localUsage, false},
-		{"range shows what is held", localRange, false},
-		{"range while others write", localRangeInUse, false},
-		{"random operations", localModel(LocalBudget / 320), false},
-		{"random operations on large entries", localModel(LocalBudget / 5), false},
-		{"goroutines compete for a few hashes", localCompete, false},
-		{"evictions carry the reason", localEvictReason, false},
-		{"a callback that panics harms nothing", localEvictPanics, false},
-		{"entries end", localEnds(newLocal), false},
-		{"get allocates nothing", localAllocs, false},
-		{"concurrent use", localConcurrent, false},
-		{"close while in use", localCloseInUse, true},
-		{"closed tier misses", localClosed, true},
-		{"close releases the entries", localCloseReleases, true},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			l := newLocal(t)
-			if !tc.closes {
-				t.Cleanup(func() { closeLocal(t, l) })
-			}
-			tc.test(t, l)
-		})
-	}
+	suitetest.Run(t, localTests, func(t *testing.T) *localTest {
+		lt := &localTest{T: t, l: newLocal(t), another: newLocal}
+		t.Cleanup(lt.close)
+		return lt
+	})
 }
 
-// closeLocal closes the tier. No test does so twice: the contract does not say that Close may be
-// repeated.
-func closeLocal(t *testing.T, l tier.Local) {
+var localTests = []suitetest.Case[*localTest]{
+	{"an empty tier misses", localEmpty},
+	{"set is visible at once", localVisible},
+	{"set replaces", localReplace},
+	{"an older entry never comes back", localNeverUndone},
+	{"delete removes", localDelete},
+	{"a deleted entry never comes back", localDeleteSticks},
+	{"an oversize entry is refused and the older one removed", localOversize},
+	{"usage stays within the budget", localBudget},
+	{"usage follows what is held", localUsage},
+	{"range shows what is held", localRange},
+	{"range while others write", localRangeInUse},
+	{"random operations", func(t *localTest) { localtest.Model(t.T, t.l, LocalBudget/320, late) }},
+	{"random operations on large entries", func(t *localTest) { localtest.Model(t.T, t.l, LocalBudget/5, late) }},
+	{"goroutines compete for a few hashes", func(t *localTest) { localtest.Compete(t.T, t.l, LocalBudget, late) }},
+	{"evictions carry the reason", localEvictReason},
+	{"a callback that panics harms nothing", localEvictPanics},
+	{"entries end", localEnds},
+	{"get allocates nothing", localAllocs},
+	{"concurrent use", localConcurrent},
+	{"close while in use", localCloseInUse},
+	{"closed tier misses", localClosed},
+	{"close releases the entries", localCloseReleases},
+}
+
+// localTest is one subtest: the tier, and helpers that fail the test.
+type localTest struct {
+	*testing.T
+	l       tier.Local
+	another func(t *testing.T) tier.Local // makes one more tier
+	closed  bool
+}
+
+// close closes the tier, once: the contract does not say that Close may be repeated.
+func (t *localTest) close() {
 	t.Helper()
-	if err := l.Close(); err != nil {
+	if t.closed {
+		return
+	}
+	t.closed = true
+	if err := t.l.Close(); err != nil {
 		t.Errorf("Close() = %v, want nil", err)
 	}
 }
 
-func localEmpty(t *testing.T, l tier.Local) {
-	for _, h := range []uint64{0, 1, 1<<64 - 1} {
-		if e, ok := l.Get(h); ok {
-			t.Errorf("Get(%#x) of an empty tier = %v, true; want a miss", h, e)
-		}
-		l.Delete(h) // deleting nothing is allowed
+// set sets a new entry under the hash of i.
+func (t *localTest) set(i, seq int, cost int64) (e *localtest.Entry, ok bool) {
+	e = &localtest.Entry{Hash: hashOf(i), Seq: seq}
+	return e, t.l.Set(e.Hash, e, cost)
+}
+
+func (t *localTest) wantHit(want *localtest.Entry) {
+	t.Helper()
+	if got, ok := t.l.Get(want.Hash); !ok || got != any(want) {
+		t.Fatalf("Get(%#x) = %v, %v; want the entry just set (%v), true", want.Hash, got, ok, *want)
 	}
 }
 
-func localVisible(t *testing.T, l tier.Local) {
+func (t *localTest) wantMiss(hash uint64, when string) {
+	t.Helper()
+	if e, ok := t.l.Get(hash); ok {
+		t.Fatalf("Get(%#x) %s = %v, true; want a miss", hash, when, e)
+	}
+}
+
+func localEmpty(t *localTest) {
+	for _, h := range []uint64{0, 1, 1<<64 - 1} {
+		t.wantMiss(h, "of an empty tier")
+		t.l.Delete(h) // deleting nothing is allowed
+	}
+}
+
+func localVisible(t *localTest) {
 	// Costs of 8 bytes keep the sum well below any share of the budget.
 	for i := range 5000 {
-		e := &localtest.Entry{Hash: hashOf(i), Seq: i}
-		if !l.Set(e.Hash, e, 8) {
+		e, ok := t.set(i, i, 8)
+		if !ok {
 			t.Fatalf("Set(%#x, cost 8) = false, want true", e.Hash)
 		}
-		wantEntry(t, l, e)
+		t.wantHit(e)
 	}
 	for _, h := range []uint64{0, 1<<64 - 1} {
 		e := &localtest.Entry{Hash: h}
-		l.Set(h, e, 8)
-		wantEntry(t, l, e)
+		t.l.Set(h, e, 8)
+		t.wantHit(e)
 	}
 }
 
-func localReplace(t *testing.T, l tier.Local) {
+func localReplace(t *localTest) {
 	for i := range 1000 {
 		for seq := range 3 {
-			e := &localtest.Entry{Hash: hashOf(i), Seq: seq}
-			l.Set(e.Hash, e, int64(8*(seq+1)))
-			wantEntry(t, l, e)
+			e, _ := t.set(i, seq, int64(8*(seq+1)))
+			t.wantHit(e)
 		}
 	}
 }
 
-func localDelete(t *testing.T, l tier.Local) {
+func localDelete(t *localTest) {
 	for i := range 1000 {
-		h := hashOf(i)
-		l.Set(h, &localtest.Entry{Hash: h}, 8)
-		l.Delete(h)
-		if e, ok := l.Get(h); ok {
-			t.Fatalf("Get(%#x) after Delete = %v, true; want a miss", h, e)
+		e, _ := t.set(i, 0, 8)
+		t.l.Delete(e.Hash)
+		t.wantMiss(e.Hash, "after Delete")
+	}
+}
+
+func localOversize(t *localTest) {
+	for seq, when := range []string{"of a refused entry", "after a refused Set over an older entry, which must be gone,"} {
+		e, ok := t.set(1, 2*seq, oversize)
+		if ok {
+			t.Errorf("Set of cost %d = true, want false", oversize)
 		}
+		t.wantMiss(e.Hash, when)
+		t.set(1, 2*seq+1, 8)
 	}
 }
 
-func localOversize(t *testing.T, l tier.Local) {
-	h := hashOf(1)
-	if l.Set(h, &localtest.Entry{Hash: h}, oversize) {
-		t.Errorf("Set of cost %d = true, want false", oversize)
-	}
-	if e, ok := l.Get(h); ok {
-		t.Errorf("Get of a refused entry = %v, true; want a miss", e)
-	}
-	l.Set(h, &localtest.Entry{Hash: h, Seq: 1}, 8)
-	if l.Set(h, &localtest.Entry{Hash: h, Seq: 2}, oversize) {
-		t.Errorf("Set of cost %d over an older entry = true, want false", oversize)
-	}
-	if e, ok := l.Get(h); ok {
-		t.Errorf("Get after a refused Set = %v, true; want a miss: the older entry must be gone", e)
-	}
-}
-
-func localAllocs(t *testing.T, l tier.Local) {
+func localAllocs(t *localTest) {
 	if race.Enabled {
 		t.Skip("the race detector makes sync.Pool allocate")
 	}
-	localtest.Allocs(t, l)
+	localtest.Allocs(t.T, t.l)
 }
 
-func localClosed(t *testing.T, l tier.Local) {
-	h := hashOf(1)
-	l.Set(h, &localtest.Entry{Hash: h}, 8)
-	closeLocal(t, l)
-	if e, ok := l.Get(h); ok {
-		t.Errorf("Get after Close = %v, true; want a miss", e)
-	}
-	l.Set(h, &localtest.Entry{Hash: h}, 8) // must not panic
-	l.Delete(h)
-	if e, ok := l.Get(h); ok {
-		t.Errorf("Get after Set on a closed tier = %v, true; want a miss", e)
-	}
+func localClosed(t *localTest) {
+	e, _ := t.set(1, 0, 8)
+	t.close()
+	t.wantMiss(e.Hash, "after Close")
+	t.set(1, 0, 8) // must not panic
+	t.l.Delete(hashOf(2))
+	t.wantMiss(e.Hash, "after Set on a closed tier")
 }
 
 // localCloseReleases lets only the tier hold an entry.
-func localCloseReleases(t *testing.T, l tier.Local) {
-	e := &localtest.Entry{Hash: hashOf(1)}
+func localCloseReleases(t *localTest) {
+	e, _ := t.set(1, 0, 8)
 	there := weak.Make(e)
-	l.Set(e.Hash, e, 8)
-	closeLocal(t, l)
-	eventually(t, func() (string, bool) {
+	t.close()
+	t.eventually(func() (string, bool) {
 		runtime.GC()
 		return "a closed tier still holds an entry", there.Value() == nil
 	})
-	runtime.KeepAlive(l)
-}
-
-func wantEntry(t *testing.T, l tier.Local, want *localtest.Entry) {
-	t.Helper()
-	got, ok := l.Get(want.Hash)
-	if !ok || got != any(want) {
-		t.Fatalf("Get(%#x) = %v, %v; want the entry just set (%v), true", want.Hash, got, ok, *want)
-	}
+	runtime.KeepAlive(t.l)
 }
 
 func hashOf(i int) uint64 { return trace.Hash(uint64(i)) }

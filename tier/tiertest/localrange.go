@@ -2,21 +2,11 @@ package tiertest
 
 import (
 	"sync"
-	"testing"
 
 	"github.com/twofold-go/twofold/internal/localtest"
+	"github.com/twofold-go/twofold/internal/suitetest"
 	"github.com/twofold-go/twofold/tier"
 )
-
-// ranger returns the tier as a Ranger, or skips the test.
-func ranger(t *testing.T, l tier.Local) tier.Ranger {
-	t.Helper()
-	r, ok := l.(tier.Ranger)
-	if !ok {
-		t.Skip("the tier is not a tier.Ranger")
-	}
-	return r
-}
 
 // shown returns how often Range shows each entry.
 func shown(r tier.Ranger) map[tier.Entry]int {
@@ -28,21 +18,20 @@ func shown(r tier.Ranger) map[tier.Entry]int {
 	return all
 }
 
-func localRange(t *testing.T, l tier.Local) {
-	r := ranger(t, l)
+func localRange(t *localTest) {
+	r := suitetest.Need[tier.Ranger](t, t.l)
 	if n := len(shown(r)); n != 0 {
 		t.Errorf("an empty tier shows %d entries", n)
 	}
 	const keys = 100
 	held := make([]*localtest.Entry, keys)
 	for i := range held {
-		held[i] = &localtest.Entry{Hash: hashOf(i)}
-		l.Set(held[i].Hash, held[i], 64)
+		held[i], _ = t.set(i, 0, 64)
 	}
-	l.Delete(held[0].Hash)
+	t.l.Delete(held[0].Hash)
 	all := shown(r)
 	for i, e := range held {
-		if _, ok := l.Get(e.Hash); ok != (all[e] > 0) {
+		if _, ok := t.l.Get(e.Hash); ok != (all[e] > 0) {
 			t.Errorf("entry %d: Get finds it: %v, Range shows it %d times", i, ok, all[e])
 		}
 	}
@@ -58,21 +47,20 @@ func localRange(t *testing.T, l tier.Local) {
 
 // localRangeInUse has f use the tier, while other goroutines grow it. Range must show the entries
 // that stay.
-func localRangeInUse(t *testing.T, l tier.Local) {
-	r := ranger(t, l)
+func localRangeInUse(t *localTest) {
+	r := suitetest.Need[tier.Ranger](t, t.l)
 	const keys, rounds, crowd = 100, 20, 400
 	for i := range keys {
-		l.Set(hashOf(i), &localtest.Entry{Hash: hashOf(i), Seq: 1}, 1)
+		t.set(i, 1, 1)
 	}
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	for g := range 2 {
 		wg.Go(func() {
 			for i := range rounds * crowd {
-				h := hashOf(1<<20 + g*crowd + i%crowd)
-				l.Set(h, &localtest.Entry{Hash: h}, 1)
+				e, _ := t.set(1<<20+g*crowd+i%crowd, 0, 1)
 				if i%3 == 0 {
-					l.Delete(h)
+					t.l.Delete(e.Hash)
 				}
 			}
 		})
@@ -83,13 +71,13 @@ func localRangeInUse(t *testing.T, l tier.Local) {
 			le := e.(*localtest.Entry)
 			if le.Seq == 1 {
 				seen[le.Hash] = true
-				l.Get(le.Hash)
-				l.Set(hashOf(1<<21), &localtest.Entry{Hash: hashOf(1 << 21)}, 1)
+				t.l.Get(le.Hash)
+				t.set(1<<21, 0, 1)
 			}
 			return true
 		})
 		for i := range keys {
-			if _, ok := l.Get(hashOf(i)); ok && !seen[hashOf(i)] {
+			if _, ok := t.l.Get(hashOf(i)); ok && !seen[hashOf(i)] {
 				t.Fatalf("entry %d is held, and Range did not show it", i)
 			}
 		}

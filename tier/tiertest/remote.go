@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/twofold-go/twofold/internal/localtest"
 	"github.com/twofold-go/twofold/internal/suitetest"
 	"github.com/twofold-go/twofold/tier"
 )
@@ -75,7 +76,7 @@ const (
 type remoteTest struct {
 	*testing.T
 	r   tier.Remote
-	run string // random, so that runs on one server use different keys
+	run string // random, so runs on one server use different keys
 }
 
 func newRemoteTest(t *testing.T, r tier.Remote) *remoteTest {
@@ -157,7 +158,7 @@ func (t *remoteTest) waitGone(key string) {
 
 func (t *remoteTest) eventually(what string, check func() bool) {
 	t.Helper()
-	eventually(t.T, func() (string, bool) { return what, check() })
+	localtest.Eventually(t.T, late, func() (string, bool) { return what, check() })
 }
 
 var granted = tier.Claimed{Granted: true}

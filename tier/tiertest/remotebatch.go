@@ -3,6 +3,7 @@ package tiertest
 import (
 	"fmt"
 
+	"github.com/twofold-go/twofold/internal/suitetest"
 	"github.com/twofold-go/twofold/tier"
 )
 
@@ -17,9 +18,7 @@ type batchCase struct {
 // remoteBatches runs the same steps key by key and in batches. It expects the same answers in the
 // same order.
 func remoteBatches(t *remoteTest) {
-	if _, ok := t.r.(tier.Batcher); !ok {
-		t.Skip("the tier is not a tier.Batcher")
-	}
+	suitetest.Need[tier.Batcher](t, t.r)
 	var nonces [8]tier.Nonce
 	for i := range nonces {
 		nonces[i] = tier.NewNonce()
@@ -67,7 +66,7 @@ func (c *batchCase) run(t *remoteTest, r tier.Remote) (lines []string) {
 	return append(lines, describeAll("GetMany", after, err, len(c.keys))...)
 }
 
-// describeAll always returns n+1 lines, so that answers can be compared by index.
+// describeAll always returns n+1 lines, so answers can be compared by index.
 func describeAll[T any](op string, answers []T, err error, n int) []string {
 	lines := []string{fmt.Sprintf("%s answers %d times and %v", op, len(answers), err)}
 	for i := range n {

@@ -105,8 +105,8 @@ func remoteForeign(t *remoteTest) {
 	}
 }
 
-// remoteNoNonce tests bytes without a nonce. Any claim may overwrite them, whatever its caller
-// saw, so no reader has to unlink them first.
+// remoteNoNonce tests bytes without a nonce. Any claim may overwrite them, with any Seen, so no reader
+// has to unlink them first.
 func remoteNoNonce(t *remoteTest) {
 	saw := tier.NewNonce()
 	for name, frame := range map[string][]byte{

@@ -1,13 +1,13 @@
 package tiertest
 
-import "github.com/twofold-go/twofold/tier"
+import (
+	"github.com/twofold-go/twofold/internal/suitetest"
+	"github.com/twofold-go/twofold/tier"
+)
 
 // remoteLook checks the rules of [tier.Looker].
 func remoteLook(t *remoteTest) {
-	l, ok := t.r.(tier.Looker)
-	if !ok {
-		t.Skip("the tier is not a tier.Looker")
-	}
+	l := suitetest.Need[tier.Looker](t, t.r)
 	look := func(key string, n tier.Nonce) tier.Claimed {
 		t.Helper()
 		got, err := l.Look(t.ctx(), key, tier.Claim{Nonce: n, Lease: long})

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/twofold-go/twofold/internal/suitetest"
 	"github.com/twofold-go/twofold/tier"
 )
 
@@ -101,10 +102,7 @@ func remoteContext(t *remoteTest) {
 }
 
 func remoteEmptyBatches(t *remoteTest) {
-	b, ok := t.r.(tier.Batcher)
-	if !ok {
-		t.Skip("the tier is not a tier.Batcher")
-	}
+	b := suitetest.Need[tier.Batcher](t, t.r)
 	if got, err := b.GetMany(t.ctx(), nil); len(got) != 0 || err != nil {
 		t.Errorf("GetMany of no keys = %v, %v; want nothing", got, err)
 	}
@@ -117,10 +115,7 @@ func remoteEmptyBatches(t *remoteTest) {
 }
 
 func remotePing(t *remoteTest) {
-	p, ok := t.r.(tier.Pinger)
-	if !ok {
-		t.Skip("the tier is not a tier.Pinger")
-	}
+	p := suitetest.Need[tier.Pinger](t, t.r)
 	if err := p.Ping(t.ctx()); err != nil {
 		t.Errorf("Ping = %v, want nil", err)
 	}

@@ -7,6 +7,7 @@ package measure
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"runtime"
 	"slices"
@@ -155,7 +156,7 @@ func Rounds(ctx context.Context, rounds int, all []Contender) error {
 			c := all[(i+round)%len(all)]
 			clean = tidy(clean)
 			if err := c.Measure(ctx); err != nil {
-				return &ContenderError{c.Name, err}
+				return fmt.Errorf("measure: %s: %w", c.Name, err)
 			}
 			if err := ctx.Err(); err != nil {
 				return err
@@ -179,14 +180,3 @@ func tidy(clean int64) int64 {
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapAlloc)
 }
-
-// ContenderError names the contender whose measurement failed.
-type ContenderError struct {
-	Name string
-	Err  error
-}
-
-func (e *ContenderError) Error() string { return "measure: " + e.Name + ": " + e.Err.Error() }
-
-// Unwrap returns the cause.
-func (e *ContenderError) Unwrap() error { return e.Err }

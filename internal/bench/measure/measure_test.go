@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -114,27 +115,19 @@ func TestRoundsInterleave(t *testing.T) {
 func TestRoundsNameWhoFailed(t *testing.T) {
 	broken := errors.New("broken")
 	err := measure.Rounds(t.Context(), 1, []measure.Contender{{Name: "x", Measure: func(context.Context) error { return broken }}})
-	var who *measure.ContenderError
-	if !errors.As(err, &who) || who.Name != "x" || !errors.Is(err, broken) {
+	if !errors.Is(err, broken) || !strings.Contains(err.Error(), "x: ") {
 		t.Errorf("Rounds = %v, want x's %v", err, broken)
 	}
 }
 
 func TestServerCountsCommands(t *testing.T) {
 	rdb := redistest.Start(t).Client()
-	before, err := measure.LookAt(t.Context(), rdb)
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := measure.LookAt(t.Context(), rdb)
 	for range 5 {
 		rdb.Get(t.Context(), "nothing")
 	}
 	rdb.Set(t.Context(), "a", "b", 0)
-	after, err := measure.LookAt(t.Context(), rdb)
-	if err != nil {
-		t.Fatal(err)
-	}
-	d := after.Since(before)
+	d := measure.LookAt(t.Context(), rdb).Since(before)
 	if diff := cmp.Diff(map[string]int64{"get": 5, "set": 1}, d.Calls); diff != "" {
 		t.Errorf("calls (-want +got):\n%s", diff)
 	}

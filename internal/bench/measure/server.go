@@ -2,13 +2,14 @@ package measure
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/twofold-go/twofold/internal/bench/setup"
 )
 
 // Server is the state that a Redis server reports at one moment.
@@ -18,19 +19,15 @@ type Server struct {
 	Calls   map[string]int64 // commands, by name in lower case
 }
 
-// LookAt reads the state of a server. It costs calls of info.
-func LookAt(ctx context.Context, rdb *redis.Client) (Server, error) {
+// LookAt reads the state of a server. It costs calls of info. It fails by [setup.Check].
+func LookAt(ctx context.Context, rdb *redis.Client) Server {
 	s := Server{Calls: map[string]int64{}}
 	for _, section := range []string{"cpu", "stats", "commandstats"} {
-		text, err := rdb.Info(ctx, section).Result()
-		if err != nil {
-			return s, fmt.Errorf("measure: info %s: %w", section, err)
-		}
-		for line := range strings.Lines(text) {
+		for line := range strings.Lines(setup.Must(rdb.Info(ctx, section).Result())) {
 			s.read(strings.TrimSpace(line))
 		}
 	}
-	return s, nil
+	return s
 }
 
 // read parses a line of INFO.

@@ -3,7 +3,6 @@ package peers
 import (
 	"context"
 	"encoding/binary"
-	"fmt"
 	"time"
 
 	"github.com/VictoriaMetrics/fastcache"
@@ -11,6 +10,7 @@ import (
 	"github.com/coocood/freecache"
 
 	"github.com/twofold-go/twofold/codec"
+	"github.com/twofold-go/twofold/internal/bench/setup"
 )
 
 func byteCaches() []Spec {
@@ -22,92 +22,68 @@ func byteCaches() []Spec {
 }
 
 // encode and decode are used for every cache of bytes.
-func encode(v Value) ([]byte, error) { return codec.CBOR.Marshal(&v) }
+func encode(v Value) []byte { return setup.Must(codec.CBOR.Marshal(&v)) }
 
-func decode(b []byte) (v Value, ok bool) {
-	return v, codec.CBOR.Unmarshal(b, &v) == nil
+func decode(b []byte, found bool) (v Value, ok bool) {
+	return v, found && codec.CBOR.Unmarshal(b, &v) == nil
 }
 
-type freePeer struct{ c *freecache.Cache }
+type freePeer struct {
+	idle
 
-func newFree(o Options) (Peer, error) {
-	return freePeer{freecache.NewCache(int(o.roomy()))}, nil
+	c *freecache.Cache
+}
+
+func newFree(o Options) Peer {
+	return freePeer{c: freecache.NewCache(int(o.roomy()))}
 }
 
 func (p freePeer) Get(_ context.Context, k *Key) (Value, bool) {
 	b, err := p.c.GetInt(k.ID)
-	if err != nil {
-		return Value{}, false
-	}
-	return decode(b)
+	return decode(b, err == nil)
 }
 
 func (p freePeer) Set(_ context.Context, k *Key, v Value) error {
-	b, err := encode(v)
-	if err != nil {
-		return err
-	}
-	return p.c.SetInt(k.ID, b, 0)
+	return p.c.SetInt(k.ID, encode(v), 0)
 }
-func (freePeer) Settle() {}
-func (freePeer) Close()  {}
 
 type bigPeer struct{ c *bigcache.BigCache }
 
-func newBig(o Options) (Peer, error) {
+func newBig(o Options) Peer {
 	cfg := bigcache.DefaultConfig(24 * time.Hour)
 	cfg.CleanWindow, cfg.Verbose, cfg.StatsEnabled = 0, false, false
 	cfg.MaxEntriesInWindow, cfg.MaxEntrySize = o.Entries, 128
 	cfg.HardMaxCacheSize = max(int(o.roomy()>>20), 1) * 2
-	c, err := bigcache.New(context.Background(), cfg)
-	if err != nil {
-		return nil, fmt.Errorf("peers: bigcache: %w", err)
-	}
-	return bigPeer{c}, nil
+	return bigPeer{setup.Must(bigcache.New(context.Background(), cfg))}
 }
 
 func (p bigPeer) Get(_ context.Context, k *Key) (Value, bool) {
 	b, err := p.c.Get(k.Text)
-	if err != nil {
-		return Value{}, false
-	}
-	return decode(b)
+	return decode(b, err == nil)
 }
 
 func (p bigPeer) Set(_ context.Context, k *Key, v Value) error {
-	b, err := encode(v)
-	if err != nil {
-		return err
-	}
-	return p.c.Set(k.Text, b)
+	return p.c.Set(k.Text, encode(v))
 }
 func (bigPeer) Settle()  {}
 func (p bigPeer) Close() { _ = p.c.Close() }
 
 type fastPeer struct{ c *fastcache.Cache }
 
-func newFast(o Options) (Peer, error) {
-	return fastPeer{fastcache.New(int(2 * o.roomy()))}, nil
+func newFast(o Options) Peer {
+	return fastPeer{c: fastcache.New(int(2 * o.roomy()))}
 }
 
 func (p fastPeer) Get(_ context.Context, k *Key) (Value, bool) {
 	var id [8]byte
 	binary.LittleEndian.PutUint64(id[:], uint64(k.ID))
-	b, ok := p.c.HasGet(nil, id[:])
-	if !ok {
-		return Value{}, false
-	}
-	return decode(b)
+	return decode(p.c.HasGet(nil, id[:]))
 }
 
 func (p fastPeer) Set(_ context.Context, k *Key, v Value) error {
-	b, err := encode(v)
-	if err != nil {
-		return err
-	}
 	var id [8]byte
 	binary.LittleEndian.PutUint64(id[:], uint64(k.ID))
-	p.c.Set(id[:], b)
+	p.c.Set(id[:], encode(v))
 	return nil
 }
 func (fastPeer) Settle()  {}

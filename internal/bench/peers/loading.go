@@ -2,12 +2,13 @@ package peers
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/Yiling-J/theine-go"
 	"github.com/maypok86/otter/v2"
 	"github.com/viccon/sturdyc"
+
+	"github.com/twofold-go/twofold/internal/bench/setup"
 )
 
 func loading() []Spec {
@@ -23,12 +24,9 @@ type otterLoading struct {
 	load otter.Loader[int64, Value]
 }
 
-func newOtterLoading(o Options) (Peer, error) {
-	c, err := otter.New(&otter.Options[int64, Value]{MaximumSize: max(o.Entries, 1)})
-	if err != nil {
-		return nil, fmt.Errorf("peers: otter: %w", err)
-	}
-	return otterLoading{c, otter.LoaderFunc[int64, Value](o.load)}, nil
+func newOtterLoading(o Options) Peer {
+	c := setup.Must(otter.New(&otter.Options[int64, Value]{MaximumSize: max(o.Entries, 1)}))
+	return otterLoading{c, otter.LoaderFunc[int64, Value](o.load)}
 }
 
 func (p otterLoading) Get(ctx context.Context, k *Key) (Value, bool) {
@@ -47,16 +45,12 @@ type theineLoading struct {
 	c *theine.LoadingCache[int64, Value]
 }
 
-func newTheineLoading(o Options) (Peer, error) {
-	c, err := theine.NewBuilder[int64, Value](int64(max(o.Entries, 1))).BuildWithLoader(
+func newTheineLoading(o Options) Peer {
+	return theineLoading{setup.Must(theine.NewBuilder[int64, Value](int64(max(o.Entries, 1))).BuildWithLoader(
 		func(ctx context.Context, id int64) (theine.Loaded[Value], error) {
 			v, err := o.load(ctx, id)
 			return theine.Loaded[Value]{Value: v, Cost: 1}, err
-		})
-	if err != nil {
-		return nil, fmt.Errorf("peers: theine: %w", err)
-	}
-	return theineLoading{c}, nil
+		}))}
 }
 
 func (p theineLoading) Get(ctx context.Context, k *Key) (Value, bool) {
@@ -74,15 +68,17 @@ func (p theineLoading) Close()  { p.c.Close() }
 // sturdycPeer passes a closure that knows the id, as sturdyc's users must: its keys are strings,
 // and its fetch function gets no key.
 type sturdycPeer struct {
+	idle
+
 	c *sturdyc.Client[Value]
 	o Options
 }
 
-func newSturdyc(o Options) (Peer, error) {
+func newSturdyc(o Options) Peer {
 	const shards = 64
 	// Each of its shards has its own bound, so it needs room for uneven shards.
 	c := sturdyc.New[Value](2*max(o.Entries, 1)+shards*100, shards, 24*time.Hour, 10, sturdyc.WithNoContinuousEvictions())
-	return sturdycPeer{c, o}, nil
+	return sturdycPeer{c: c, o: o}
 }
 
 func (p sturdycPeer) Get(ctx context.Context, k *Key) (Value, bool) {
@@ -94,5 +90,3 @@ func (p sturdycPeer) Set(_ context.Context, k *Key, v Value) error {
 	p.c.Set(k.Text, v)
 	return nil
 }
-func (sturdycPeer) Settle() {}
-func (sturdycPeer) Close()  {}

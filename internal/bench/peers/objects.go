@@ -2,13 +2,14 @@ package peers
 
 import (
 	"context"
-	"fmt"
 	"sync"
 
 	"github.com/Yiling-J/theine-go"
 	"github.com/dgraph-io/ristretto/v2"
 	lru "github.com/hashicorp/golang-lru/v2"
 	"github.com/maypok86/otter/v2"
+
+	"github.com/twofold-go/twofold/internal/bench/setup"
 )
 
 func objects() []Spec {
@@ -24,12 +25,14 @@ func objects() []Spec {
 
 // lockedMap shows the cost of a map and a lock: no bound, no eviction.
 type lockedMap struct {
+	idle
+
 	mu sync.RWMutex
 	m  map[int64]Value
 }
 
-func newMap(o Options) (Peer, error) {
-	return &lockedMap{m: make(map[int64]Value, o.Entries)}, nil
+func newMap(o Options) Peer {
+	return &lockedMap{m: make(map[int64]Value, o.Entries)}
 }
 
 func (p *lockedMap) Get(_ context.Context, k *Key) (Value, bool) {
@@ -45,8 +48,6 @@ func (p *lockedMap) Set(_ context.Context, k *Key, v Value) error {
 	p.mu.Unlock()
 	return nil
 }
-func (*lockedMap) Settle() {}
-func (*lockedMap) Close()  {}
 
 // ristrettoConfig configures ristretto as its documentation recommends: ten counters for each
 // entry, and a cost of one.
@@ -59,12 +60,8 @@ type ristrettoPeer struct {
 	c *ristretto.Cache[int64, Value]
 }
 
-func newRistretto(o Options) (Peer, error) {
-	c, err := ristretto.NewCache(ristrettoConfig[Value](o))
-	if err != nil {
-		return nil, fmt.Errorf("peers: ristretto: %w", err)
-	}
-	return ristrettoPeer{c}, nil
+func newRistretto(o Options) Peer {
+	return ristrettoPeer{setup.Must(ristretto.NewCache(ristrettoConfig[Value](o)))}
 }
 
 func (p ristrettoPeer) Get(_ context.Context, k *Key) (Value, bool) { return p.c.Get(k.ID) }
@@ -80,12 +77,8 @@ type ristrettoPointers struct {
 	c *ristretto.Cache[int64, *Value]
 }
 
-func newRistrettoPointers(o Options) (Peer, error) {
-	c, err := ristretto.NewCache(ristrettoConfig[*Value](o))
-	if err != nil {
-		return nil, fmt.Errorf("peers: ristretto: %w", err)
-	}
-	return ristrettoPointers{c}, nil
+func newRistrettoPointers(o Options) Peer {
+	return ristrettoPointers{setup.Must(ristretto.NewCache(ristrettoConfig[*Value](o)))}
 }
 
 func (p ristrettoPointers) Get(_ context.Context, k *Key) (Value, bool) {
@@ -105,12 +98,8 @@ func (p ristrettoPointers) Close()  { p.c.Close() }
 
 type otterPeer struct{ c *otter.Cache[int64, Value] }
 
-func newOtter(o Options) (Peer, error) {
-	c, err := otter.New(&otter.Options[int64, Value]{MaximumSize: max(o.Entries, 1)})
-	if err != nil {
-		return nil, fmt.Errorf("peers: otter: %w", err)
-	}
-	return otterPeer{c}, nil
+func newOtter(o Options) Peer {
+	return otterPeer{setup.Must(otter.New(&otter.Options[int64, Value]{MaximumSize: max(o.Entries, 1)}))}
 }
 
 func (p otterPeer) Get(_ context.Context, k *Key) (Value, bool) { return p.c.GetIfPresent(k.ID) }
@@ -123,12 +112,8 @@ func (p otterPeer) Close()  { p.c.StopAllGoroutines() }
 
 type theinePeer struct{ c *theine.Cache[int64, Value] }
 
-func newTheine(o Options) (Peer, error) {
-	c, err := theine.NewBuilder[int64, Value](int64(max(o.Entries, 1))).Build()
-	if err != nil {
-		return nil, fmt.Errorf("peers: theine: %w", err)
-	}
-	return theinePeer{c}, nil
+func newTheine(o Options) Peer {
+	return theinePeer{setup.Must(theine.NewBuilder[int64, Value](int64(max(o.Entries, 1))).Build())}
 }
 
 func (p theinePeer) Get(_ context.Context, k *Key) (Value, bool) { return p.c.Get(k.ID) }
@@ -139,14 +124,14 @@ func (p theinePeer) Set(_ context.Context, k *Key, v Value) error {
 func (p theinePeer) Settle() { p.c.Wait() }
 func (p theinePeer) Close()  { p.c.Close() }
 
-type lruPeer struct{ c *lru.Cache[int64, Value] }
+type lruPeer struct {
+	idle
 
-func newLRU(o Options) (Peer, error) {
-	c, err := lru.New[int64, Value](max(o.Entries, 1))
-	if err != nil {
-		return nil, fmt.Errorf("peers: golang-lru: %w", err)
-	}
-	return lruPeer{c}, nil
+	c *lru.Cache[int64, Value]
+}
+
+func newLRU(o Options) Peer {
+	return lruPeer{c: setup.Must(lru.New[int64, Value](max(o.Entries, 1)))}
 }
 
 func (p lruPeer) Get(_ context.Context, k *Key) (Value, bool) { return p.c.Get(k.ID) }
@@ -154,5 +139,3 @@ func (p lruPeer) Set(_ context.Context, k *Key, v Value) error {
 	p.c.Add(k.ID, v)
 	return nil
 }
-func (lruPeer) Settle() {}
-func (lruPeer) Close()  {}

@@ -1,10 +1,10 @@
-// Package peers puts other caches, and Twofold's own parts, behind one small interface, so that a
+// Package peers puts other caches, and Twofold's own parts, behind one small interface, so a
 // workload can compare them.
 //
 // An adapter does what a program with an int64 key and a struct value would have to do, and no
 // more. Caches of bytes encode and decode with the same CBOR, caches with string keys get
 // ready-made strings, and typed caches hold the struct itself. The tests check every adapter
-// against one contract, so that no adapter wins by being wrong.
+// against one contract, so no adapter wins by being wrong.
 package peers
 
 import (
@@ -92,6 +92,12 @@ func (o *Options) load(ctx context.Context, id int64) (Value, error) {
 
 var errNoLoader = errors.New("peers: no loader")
 
+// idle is for peers that store values immediately and start nothing.
+type idle struct{}
+
+func (idle) Settle() {}
+func (idle) Close()  {}
+
 // Kind says what a peer is, and so what it can be compared with.
 type Kind uint8
 
@@ -103,27 +109,12 @@ const (
 	TwoTier                 // in this process and in Redis
 )
 
-// String returns the kind in lower case.
-func (k Kind) String() string {
-	switch k {
-	case Table:
-		return "table"
-	case Bytes:
-		return "bytes"
-	case Loading:
-		return "loading"
-	case TwoTier:
-		return "two tiers"
-	}
-	return "unknown"
-}
-
 // Spec describes a peer that is not open yet.
 type Spec struct {
 	Name  string
 	Kind  Kind
-	Loads bool // Get calls Options.Load
-	Open  func(Options) (Peer, error)
+	Loads bool               // Get calls Options.Load
+	Open  func(Options) Peer // it fails by setup.Check
 }
 
 // All returns every peer, in the order of the tables.

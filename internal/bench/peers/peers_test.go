@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/twofold-go/twofold/internal/bench/peers"
+	"github.com/twofold-go/twofold/internal/bench/setup"
 	"github.com/twofold-go/twofold/internal/redistest"
 )
 
@@ -18,9 +19,9 @@ func open(t *testing.T, s peers.Spec, load peers.Loader) peers.Peer {
 	if s.Kind == peers.TwoTier {
 		o.Redis = redistest.Start(t).Addr()
 	}
-	p, err := s.Open(o)
-	if err != nil {
-		t.Fatal(err)
+	var p peers.Peer
+	if err := setup.Try(func() { p = s.Open(o) }); err != nil {
+		t.Fatalf("%s: %v", s.Name, err)
 	}
 	t.Cleanup(p.Close)
 	return p
@@ -132,8 +133,7 @@ func TestNeedsRedis(t *testing.T) {
 		if s.Kind != peers.TwoTier {
 			continue
 		}
-		if p, err := s.Open(peers.Options{Entries: 1, Prefix: "x"}); err == nil {
-			p.Close()
+		if err := setup.Try(func() { s.Open(peers.Options{Entries: 1, Prefix: "x"}).Close() }); err == nil {
 			t.Errorf("%s opened without the address of a Redis", s.Name)
 		}
 	}

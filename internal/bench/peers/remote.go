@@ -3,7 +3,6 @@ package peers
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	rediscache "github.com/go-redis/cache/v9"
@@ -11,6 +10,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/twofold-go/twofold/codec"
+	"github.com/twofold-go/twofold/internal/bench/setup"
 )
 
 func remote() []Spec {
@@ -27,6 +27,12 @@ const lifetime = time.Hour
 // ErrRedis means that a peer was opened without the address of a Redis.
 var ErrRedis = errors.New("peers: needs a Redis")
 
+func needRedis(o Options) {
+	if o.Redis == "" {
+		setup.Check(ErrRedis)
+	}
+}
+
 // Client returns a client of the server at addr, with the options that Twofold needs.
 func Client(addr string) *redis.Client {
 	return redis.NewClient(&redis.Options{Addr: addr, ContextTimeoutEnabled: true, MaxRetries: -1, DisableIdentity: true})
@@ -38,15 +44,13 @@ type redisCache struct {
 	o   Options
 }
 
-func newRedisCache(o Options) (Peer, error) {
-	if o.Redis == "" {
-		return nil, ErrRedis
-	}
+func newRedisCache(o Options) Peer {
+	needRedis(o)
 	rdb := Client(o.Redis)
 	return &redisCache{rdb: rdb, o: o, c: rediscache.New(&rediscache.Options{
 		Redis: rdb, LocalCache: rediscache.NewTinyLFU(max(o.Entries, 1), lifetime),
 		Marshal: codec.CBOR.Marshal, Unmarshal: codec.CBOR.Unmarshal,
-	})}, nil
+	})}
 }
 
 func (p *redisCache) Get(ctx context.Context, k *Key) (v Value, ok bool) {
@@ -68,33 +72,20 @@ func (p *redisCache) Close() { _ = p.rdb.Close() }
 // peers there would evict their keys.
 type doCache struct{ c rueidis.Client }
 
-func newDoCache(o Options) (Peer, error) {
-	if o.Redis == "" {
-		return nil, ErrRedis
-	}
-	c, err := rueidis.NewClient(rueidis.ClientOption{
+func newDoCache(o Options) Peer {
+	needRedis(o)
+	return doCache{setup.Must(rueidis.NewClient(rueidis.ClientOption{
 		InitAddress: []string{o.Redis}, CacheSizeEachConn: int(2 * o.roomy()), DisableRetry: true,
-	})
-	if err != nil {
-		return nil, fmt.Errorf("peers: rueidis: %w", err)
-	}
-	return doCache{c}, nil
+	}))}
 }
 
 func (p doCache) Get(ctx context.Context, k *Key) (Value, bool) {
 	b, err := p.c.DoCache(ctx, p.c.B().Get().Key(k.Text).Cache(), lifetime).AsBytes()
-	if err != nil {
-		return Value{}, false
-	}
-	return decode(b)
+	return decode(b, err == nil)
 }
 
 func (p doCache) Set(ctx context.Context, k *Key, v Value) error {
-	b, err := encode(v)
-	if err != nil {
-		return err
-	}
-	return p.c.Do(ctx, p.c.B().Set().Key(k.Text).Value(rueidis.BinaryString(b)).Px(lifetime).Build()).Error()
+	return p.c.Do(ctx, p.c.B().Set().Key(k.Text).Value(rueidis.BinaryString(encode(v))).Px(lifetime).Build()).Error()
 }
 
 // Settle waits until the server's invalidation messages have arrived. They come on the same
@@ -104,30 +95,21 @@ func (p doCache) Close()  { p.c.Close() }
 
 type cscPeer struct{ rdb *redis.Client }
 
-func newCSC(o Options) (Peer, error) {
-	if o.Redis == "" {
-		return nil, ErrRedis
-	}
+func newCSC(o Options) Peer {
+	needRedis(o)
 	return cscPeer{redis.NewClient(&redis.Options{
 		Addr: o.Redis, Protocol: 3, ContextTimeoutEnabled: true, MaxRetries: -1, DisableIdentity: true,
 		ClientSideCacheConfig: &redis.ClientSideCacheConfig{MaxEntries: 2 * max(o.Entries, 16)},
-	})}, nil
+	})}
 }
 
 func (p cscPeer) Get(ctx context.Context, k *Key) (Value, bool) {
 	b, err := p.rdb.Get(ctx, k.Text).Bytes()
-	if err != nil {
-		return Value{}, false
-	}
-	return decode(b)
+	return decode(b, err == nil)
 }
 
 func (p cscPeer) Set(ctx context.Context, k *Key, v Value) error {
-	b, err := encode(v)
-	if err != nil {
-		return err
-	}
-	return p.rdb.Set(ctx, k.Text, b, lifetime).Err()
+	return p.rdb.Set(ctx, k.Text, encode(v), lifetime).Err()
 }
 
 // Settle waits for the drainer, which handles invalidation messages every five milliseconds.

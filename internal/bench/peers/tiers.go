@@ -2,9 +2,9 @@ package peers
 
 import (
 	"context"
-	"fmt"
 	"time"
 
+	"github.com/twofold-go/twofold/internal/bench/setup"
 	"github.com/twofold-go/twofold/tier/local"
 )
 
@@ -16,12 +16,10 @@ const entryBytes = 1 << 10
 
 type tierLocal struct{ t *local.Tier }
 
-func newTierLocal(o Options) (Peer, error) {
+func newTierLocal(o Options) Peer {
 	t := local.New(local.Config{MaxBytes: o.roomy()})
-	if err := t.Validate(); err != nil {
-		return nil, fmt.Errorf("peers: tier/local: %w", err)
-	}
-	return tierLocal{t}, nil
+	setup.Check(t.Validate())
+	return tierLocal{t}
 }
 
 func (p tierLocal) Get(_ context.Context, k *Key) (Value, bool) {
@@ -45,12 +43,8 @@ type clocked struct {
 	opened time.Time
 }
 
-func newClocked(o Options) (Peer, error) {
-	t, err := newTierLocal(o)
-	if err != nil {
-		return nil, err
-	}
-	return clocked{t.(tierLocal), time.Now()}, nil
+func newClocked(o Options) Peer {
+	return clocked{newTierLocal(o).(tierLocal), time.Now()}
 }
 
 func (p clocked) Get(ctx context.Context, k *Key) (Value, bool) {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/codec"
+	"github.com/twofold-go/twofold/internal/bench/setup"
 	"github.com/twofold-go/twofold/invalidate/redislog"
 	"github.com/twofold-go/twofold/policy"
 	"github.com/twofold-go/twofold/tier"
@@ -23,7 +23,7 @@ import (
 
 func ours() []Spec {
 	return []Spec{
-		{Name: "twofold", Kind: Loading, Loads: true, Open: func(o Options) (Peer, error) { return NewTwofold(o, Twofold{}) }},
+		{Name: "twofold", Kind: Loading, Loads: true, Open: func(o Options) Peer { return NewTwofold(o, Twofold{}) }},
 		{Name: "twofold, closure", Kind: Loading, Loads: true, Open: newClosure},
 		{Name: "twofold, metrics", Kind: Loading, Loads: true, Open: newMetrics},
 		{Name: "twofold, ristretto", Kind: Loading, Loads: true, Open: newOverRistretto},
@@ -40,7 +40,6 @@ type Twofold struct {
 	Log    bool          // follow a log in Options.Redis
 	Bound  time.Duration // of the log; 0: its default
 	Meter  metric.MeterProvider
-	Codec  codec.Codec // nil: CBOR, as for all peers
 	Policy policy.Patch
 	Tags   func(int64, Value) []string
 	// Refreshes is cache.TiersConfig.MaxRefreshes. MaxLoads is twice that. 0: the defaults.
@@ -55,8 +54,8 @@ type TwofoldPeer struct {
 	rdb *redis.Client
 }
 
-// NewTwofold returns a Twofold peer that loads by o.Load.
-func NewTwofold(o Options, t Twofold) (*TwofoldPeer, error) {
+// NewTwofold returns a Twofold peer that loads by o.Load. It fails by [setup.Check].
+func NewTwofold(o Options, t Twofold) *TwofoldPeer {
 	p := &TwofoldPeer{}
 	cfg := cache.TiersConfig{
 		Local: t.Local, Remote: t.Remote, MeterProvider: t.Meter, MaxRefreshes: t.Refreshes,
@@ -75,29 +74,14 @@ func NewTwofold(o Options, t Twofold) (*TwofoldPeer, error) {
 			cfg.Remote = redistier.New(p.rdb, redistier.Config{Prefix: o.Prefix})
 		}
 	}
-	if err := p.open(cfg, o, t); err != nil {
-		p.Close()
-		return nil, fmt.Errorf("peers: twofold: %w", err)
-	}
-	return p, nil
-}
-
-func (p *TwofoldPeer) open(cfg cache.TiersConfig, o Options, t Twofold) (err error) {
-	if p.Tiers, err = cache.Open(cfg); err != nil {
-		return err
-	}
-	if t.Codec == nil {
-		t.Codec = codec.CBOR
-	}
-	p.Cache, err = cache.New(p.Tiers, cache.Config[int64, Value]{
-		Namespace: "bench:v1", Load: o.load, Codec: t.Codec, Policy: t.Policy, Tags: t.Tags,
-	})
-	if err != nil {
-		return err
-	}
+	p.Tiers = setup.Must(cache.Open(cfg))
+	p.Cache = setup.Must(cache.New(p.Tiers, cache.Config[int64, Value]{
+		Namespace: "bench:v1", Load: o.load, Codec: codec.CBOR, Policy: t.Policy, Tags: t.Tags,
+	}))
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	return p.Tiers.Ready(ctx)
+	setup.Check(p.Tiers.Ready(ctx))
+	return p
 }
 
 // Get reads through the cache.
@@ -111,7 +95,7 @@ func (p *TwofoldPeer) Set(ctx context.Context, k *Key, v Value) error {
 	return p.Cache.Set(ctx, k.ID, v)
 }
 
-// Settle does nothing: values that were Set can be found at once.
+// Settle does nothing: a Set stores its value before it returns.
 func (*TwofoldPeer) Settle() {}
 
 // Close ends the tiers and the connection.
@@ -133,12 +117,8 @@ type closure struct {
 	o Options
 }
 
-func newClosure(o Options) (Peer, error) {
-	p, err := NewTwofold(o, Twofold{})
-	if err != nil {
-		return nil, err
-	}
-	return &closure{p, o}, nil
+func newClosure(o Options) Peer {
+	return &closure{NewTwofold(o, Twofold{}), o}
 }
 
 func (p *closure) Get(ctx context.Context, k *Key) (Value, bool) {
@@ -154,18 +134,16 @@ func (p *closure) Get(ctx context.Context, k *Key) (Value, bool) {
 var errWrongKey = errors.New("peers: a loader was asked for another key than the call's")
 
 // newMetrics uses an OpenTelemetry SDK.
-func newMetrics(o Options) (Peer, error) {
+func newMetrics(o Options) Peer {
 	return NewTwofold(o, Twofold{Meter: sdk.NewMeterProvider(sdk.WithReader(sdk.NewManualReader()))})
 }
 
-func newTwoTiers(o Options) (Peer, error) {
-	if o.Redis == "" {
-		return nil, ErrRedis
-	}
+func newTwoTiers(o Options) Peer {
+	needRedis(o)
 	return NewTwofold(o, Twofold{Log: true})
 }
 
 // newOverRistretto uses tier/ristretto as the local tier.
-func newOverRistretto(o Options) (Peer, error) {
+func newOverRistretto(o Options) Peer {
 	return NewTwofold(o, Twofold{Local: ristretto.New(ristretto.Config{MaxBytes: o.roomy()})})
 }

@@ -7,30 +7,28 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"time"
+
+	"github.com/twofold-go/twofold/internal/bench/setup"
 )
+
+// The functions of this file fail by [setup.Check].
 
 // Again runs this program once more, as a child with cfg as JSON in the environment variable env.
 // More are further variables.
-func Again(env string, cfg any, stderr io.Writer, more ...string) (*Child, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return nil, fmt.Errorf("proc: %w", err)
-	}
-	text, err := json.Marshal(cfg)
-	if err != nil {
-		return nil, fmt.Errorf("proc: %w", err)
-	}
-	cmd := exec.Command(self)
-	cmd.Env, cmd.Stderr = append(append(os.Environ(), env+"="+string(text)), more...), stderr
-	return Start(cmd)
+func Again(env string, cfg any, stderr io.Writer, more ...string) *Child {
+	cmd := exec.Command(setup.Must(os.Executable()))
+	cmd.Env = append(append(os.Environ(), env+"="+string(setup.Must(json.Marshal(cfg)))), more...)
+	cmd.Stderr = stderr
+	return setup.Must(Start(cmd))
 }
 
 // Task reads the cfg of [Again] in the child.
-func Task(env string, cfg any) error {
-	if err := json.Unmarshal([]byte(os.Getenv(env)), cfg); err != nil {
-		return fmt.Errorf("proc: %s: %w", env, err)
+func Task[C any](env string) (cfg C) {
+	if err := json.Unmarshal([]byte(os.Getenv(env)), &cfg); err != nil {
+		setup.Check(fmt.Errorf("proc: %s: %w", env, err))
 	}
-	return nil
+	return cfg
 }
 
 // answer is what a child returns for an order.
@@ -39,51 +37,44 @@ type answer[D any] struct {
 	Error string
 }
 
-// Obey carries out orders from in until the input ends. A failed order does not end it.
-func Obey[O, D any](in io.Reader, out io.Writer, do func(O) (D, error)) error {
-	answers, orders := json.NewEncoder(out), json.NewDecoder(in)
+// Obey carries out orders from the parent until they end. A failed order does not end it.
+func Obey[O, D any](do func(O) D) {
+	answers, orders := json.NewEncoder(os.Stdout), json.NewDecoder(os.Stdin)
 	for {
 		var o O
-		if err := orders.Decode(&o); errors.Is(err, io.EOF) {
-			return nil
-		} else if err != nil {
-			return fmt.Errorf("proc: order: %w", err)
+		err := orders.Decode(&o)
+		if errors.Is(err, io.EOF) {
+			return
 		}
+		setup.Check(err)
 		var a answer[D]
-		var err error
-		if a.Deed, err = do(o); err != nil {
+		if err := setup.Try(func() { a.Deed = do(o) }); err != nil {
 			a.Error = err.Error()
 		}
-		if err := answers.Encode(a); err != nil {
-			return fmt.Errorf("proc: answer: %w", err)
-		}
+		setup.Check(answers.Encode(a))
 	}
 }
 
 // Command gives one order to all children, and returns their answers in the same order.
-func Command[D any](crew []*Child, order any) ([]D, error) {
+func Command[D any](crew []*Child, order any) []D {
 	for _, c := range crew {
-		if err := c.Tell(order); err != nil {
-			return nil, err
-		}
+		setup.Check(c.Tell(order))
 	}
 	return Answers[D](crew)
 }
 
 // Answers waits for the next answer of each child.
-func Answers[D any](crew []*Child) ([]D, error) {
+func Answers[D any](crew []*Child) []D {
 	all := make([]D, len(crew))
 	for i, c := range crew {
 		var a answer[D]
-		if err := c.Hear(&a); err != nil {
-			return nil, err
-		}
+		setup.Check(c.Hear(&a))
 		if a.Error != "" {
-			return nil, errors.New(a.Error)
+			setup.Check(errors.New(a.Error))
 		}
 		all[i] = a.Deed
 	}
-	return all, nil
+	return all
 }
 
 // Dismiss ends the input of all children, and waits until they have ended.
@@ -95,3 +86,6 @@ func Dismiss(crew []*Child) {
 		<-c.Done()
 	}
 }
+
+// SleepUntil sleeps until a time of [Now].
+func SleepUntil(at int64) { time.Sleep(time.Duration(at - Now())) }

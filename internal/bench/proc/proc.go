@@ -66,7 +66,7 @@ func (c *Child) Done() <-chan struct{} { return c.done }
 // Err returns how the child ended. Call it only after Done.
 func (c *Child) Err() error { return c.err }
 
-// Kill ends the child at once, paused or not, and waits for it.
+// Kill ends the child immediately, even if it is paused, and waits for it.
 func (c *Child) Kill() {
 	_ = c.cmd.Process.Kill()
 	<-c.done

@@ -29,7 +29,7 @@ func tie(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
 }
 
-// KillSelf ends this process at once.
+// KillSelf ends this process immediately.
 func KillSelf() {
 	_ = unix.Kill(unix.Getpid(), unix.SIGKILL)
 	select {}

@@ -13,11 +13,11 @@ import (
 	"time"
 )
 
-// Heading says when, where, and with which versions something was measured. Redis is the version of
-// the server; modules are the paths whose versions are reported.
-func Heading(ctx context.Context, redis string, modules []string) string {
-	head := fmt.Sprintf("%s: %s, Redis %s, Twofold %s, %d cores (%s), %s.\n\n",
-		time.Now().UTC().Format(time.DateOnly), runtime.Version(), redis, commit(ctx),
+// Heading says when, where, and with which versions something was measured. More comes after the
+// version of Redis; modules are the paths whose versions are reported.
+func Heading(ctx context.Context, more string, modules []string) string {
+	head := fmt.Sprintf("%s: %s, Redis %s%s, Twofold %s, %d cores (%s), %s.\n\n",
+		time.Now().UTC().Format(time.DateOnly), runtime.Version(), RedisVersion(), more, commit(ctx),
 		runtime.NumCPU(), processor(), Said(ctx, "uname", "-sr"))
 	if peers := versions(modules); len(peers) > 0 {
 		head += "Peers: " + strings.Join(peers, ", ") + ".\n"
@@ -70,6 +70,13 @@ func processor() string {
 		}
 	}
 	return runtime.GOARCH
+}
+
+// RedisVersion returns the version of the redis-server in the PATH, or "".
+func RedisVersion() string {
+	_, rest, _ := strings.Cut(Said(context.Background(), "redis-server", "--version"), "v=")
+	v, _, _ := strings.Cut(rest, " ")
+	return v
 }
 
 // Said returns what a command prints, or "unknown".

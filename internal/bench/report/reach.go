@@ -16,7 +16,7 @@ type Goal struct {
 	Why     string  // why it is missed, if it is
 }
 
-// Limit returns the number that is asked, and whether reached meets it.
+// Limit returns the number that the goal asks for, and whether the result meets it.
 func (g Goal) Limit() (limit float64, met bool, err error) {
 	sign, rest, ok := strings.Cut(g.Asked, " ")
 	if !ok {

@@ -131,8 +131,8 @@ func TestGoalsShowWhatWasMissed(t *testing.T) {
 }
 
 func TestHeading(t *testing.T) {
-	got := report.Heading(t.Context(), "7.0", nil)
-	for _, want := range []string{"Redis 7.0", "cores", "go1."} {
+	got := report.Heading(t.Context(), ", more", nil)
+	for _, want := range []string{", more, Twofold ", "cores", "go1."} {
 		if !strings.Contains(got, want) {
 			t.Errorf("heading has no %q: %s", want, got)
 		}

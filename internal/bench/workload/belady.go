@@ -36,7 +36,7 @@ func nextUses(trace []uint64) []int {
 		if at, ok := last[trace[i]]; ok {
 			next[i] = at
 		} else {
-			next[i] = len(trace) + i // all different, so that a use identifies one access
+			next[i] = len(trace) + i // all different, so a use identifies one access
 		}
 		last[trace[i]] = i
 	}

@@ -5,12 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strconv"
 	"time"
 
 	"github.com/twofold-go/twofold/internal/bench/report"
+	"github.com/twofold-go/twofold/internal/bench/setup"
 	"github.com/twofold-go/twofold/internal/dbtest"
 	"github.com/twofold-go/twofold/internal/redistest"
 	"github.com/twofold-go/twofold/tier"
@@ -41,26 +41,14 @@ func sizeName(size int) string {
 }
 
 // cells measures the tiers, one operation at a time.
-func (e *Env) cells(ctx context.Context, d *database) (err error) {
-	dir, err := os.MkdirTemp("", "cells")
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	file, err := dbtest.OpenSQLite(filepath.Join(dir, "cells.db"))
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, file.Close()) }()
+func (e *Env) cells(t *setup.T, d *database) {
+	file := setup.Must(dbtest.OpenSQLite(filepath.Join(t.TempDir(), "cells.db")))
+	t.Closing(file.Close)
 	embedded := sqltier.New(file.Writer, sqltier.Config{Dialect: sqltier.SQLite, Readers: file.Reader})
 	served := sqltier.New(d.db, sqltier.Config{Dialect: sqltier.Postgres})
-	if err := errors.Join(embedded.Install(ctx), served.Install(ctx)); err != nil {
-		return err
-	}
-	rdb := e.client()
-	defer func() { _ = rdb.Close() }() // no calls are under way
+	setup.Check(errors.Join(embedded.Install(t.Context()), served.Install(t.Context())))
 	tiers := map[string]tier.Remote{
-		inRedis:  redistier.New(rdb, redistier.Config{Prefix: redistest.Prefix()}),
+		inRedis:  redistier.New(e.client(t), redistier.Config{Prefix: redistest.Prefix()}),
 		inSQLite: embedded, inPostgres: served,
 	}
 	for _, size := range cellSizes {
@@ -68,16 +56,11 @@ func (e *Env) cells(ctx context.Context, d *database) (err error) {
 		for _, name := range cellTiers {
 			c := &cellBench{tier: tiers[name], payload: bytes.Repeat([]byte("cell"), size/4)}
 			fills = append(fills, contender{name: name, op: c.fill})
-			gets = append(gets, contender{name: name, op: c.get, before: func(ctx context.Context) error { return c.fill(ctx, 0) }})
+			gets = append(gets, contender{name: name, op: c.get, before: func() { setup.Check(c.fill(t.Context(), 0)) }})
 		}
-		if err := e.compare(ctx, onebyone("get, "+sizeName(size), getTable), gets); err != nil {
-			return err
-		}
-		if err := e.compare(ctx, onebyone("claim and fill, "+sizeName(size), fillTable), fills); err != nil {
-			return err
-		}
+		e.compare(onebyone("get, "+sizeName(size), getTable), gets)
+		e.compare(onebyone("claim and fill, "+sizeName(size), fillTable), fills)
 	}
-	return nil
 }
 
 var (

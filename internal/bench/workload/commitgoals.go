@@ -1,32 +1,21 @@
 package workload
 
 import (
-	"fmt"
-	"slices"
-
 	"github.com/twofold-go/twofold/internal/bench/report"
 )
 
 // commitGoals returns the goals for invalidations inside transactions.
 func (e *Env) commitGoals() []report.Goal {
-	line := func(setting, who string) report.Line {
-		return report.Line{Workload: "I", Setting: setting, Contender: who}
+	commit, lag := e.at("I", commitSetting), e.at("I", lagSetting)
+	throughput := func(who, to string) float64 { return commit.ratio(to, who, nsOp) }
+	number := func(f float64) string { return report.Number(f) + " ×" }
+	return []report.Goal{
+		goal("small transactions with 1 scope, throughput against none", "≥ 0.7 ×", throughput(oneAppended, bareCommit), "a counter row "+number(throughput(counterRow, bareCommit))),
+		goal("small transactions with 3 scopes, throughput against none", "≥ 0.7 ×", throughput(threeAppended, bareCommit), "with NOTIFY "+number(throughput(withNotify, bareCommit))),
+		goal("a table that invalidates itself, 1 scope, throughput against none", "≥ 0.7 ×", throughput(oneTriggered, bareCommit), "3 scopes "+number(throughput(threeTriggered, bareCommit))),
+		goal("a table that invalidates itself, 1 scope, throughput against Append", "≥ 1 ×", throughput(oneTriggered, oneAppended), "3 scopes "+number(throughput(threeTriggered, threeAppended))),
+		goal("a Sync with nothing new, against SELECT 1", "≤ 1.5 ×", e.at("I", syncSetting).ratio(emptySync, bareSelect, p50), "p50"),
+		goal("lag from COMMIT with LISTEN, p50, ms", "≤ 10", lag.median(listening, p50)/1e6, ""),
+		goal("lag from COMMIT with a writer that dies, p50, ms", "≤ 100, the poll", lag.median(polling, p50)/1e6, ""),
 	}
-	throughput := func(who string) float64 {
-		return e.Book.Ratio(line(commitSetting, bareCommit), line(commitSetting, who), nsOp)
-	}
-	detail := func(who string) string {
-		return fmt.Sprintf("%s ×", report.Number(throughput(who)))
-	}
-	ms := func(who string) float64 { return e.Book.Median(line(lagSetting, who), p50) / 1e6 }
-	return slices.Clip([]report.Goal{
-		goal("small transactions with 1 scope, throughput against none", "≥ 0.7 ×", throughput(oneAppended), "a counter row "+detail("a counter row numbers")),
-		goal("small transactions with 3 scopes, throughput against none", "≥ 0.7 ×", throughput("Append, 3 scopes"), "with NOTIFY "+detail("Append, 1 scope, and NOTIFY in it")),
-		goal("a table that invalidates itself, 1 scope, throughput against none", "≥ 0.7 ×", throughput(oneTriggered), "3 scopes "+detail("a trigger, 3 scopes")),
-		goal("a table that invalidates itself, 1 scope, throughput against Append", "≥ 1 ×", e.Book.Ratio(line(commitSetting, oneAppended), line(commitSetting, oneTriggered), nsOp),
-			"3 scopes "+report.Number(e.Book.Ratio(line(commitSetting, "Append, 3 scopes"), line(commitSetting, "a trigger, 3 scopes"), nsOp))+" ×"),
-		goal("a Sync with nothing new, against SELECT 1", "≤ 1.5 ×", e.Book.Ratio(line(syncSetting, "Sync, nothing new"), line(syncSetting, bareSelect), p50), "p50"),
-		goal("lag from COMMIT with LISTEN, p50, ms", "≤ 10", ms(listening), ""),
-		goal("lag from COMMIT with a writer that dies, p50, ms", "≤ 100, the poll", ms(polling), ""),
-	})
 }

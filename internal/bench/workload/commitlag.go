@@ -2,74 +2,58 @@ package workload
 
 import (
 	"context"
-	"errors"
 	"math/rand/v2"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/twofold-go/twofold/internal/bench/report"
-	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/internal/bench/setup"
 	"github.com/twofold-go/twofold/invalidate/sqllog"
 	"github.com/twofold-go/twofold/invalidate/sqllog/pgxlisten"
 )
 
 // lags measures the times from the answer to COMMIT until another process has the record.
-func (e *Env) lags(ctx context.Context, d *database) error {
-	server, err := pgx.ParseConfig(d.server.DSN(""))
-	if err != nil {
-		return err
+func (e *Env) lags(t *setup.T, d *database) {
+	server := setup.Must(pgx.ParseConfig(d.server.DSN("")))
+	listener := setup.Must(pgxlisten.New(pgxlisten.Config{Conn: server}))
+	t.Cleanup(listener.Close)
+	var cs []contender
+	for _, w := range []struct {
+		name  string
+		lives bool // the writer stays alive and numbers its own rows; otherwise it dies after COMMIT
+		other sqllog.Config
+	}{
+		{listening, true, sqllog.Config{Dialect: sqllog.Postgres, Poll: time.Second, Wait: listener.Wait}},
+		{polling, false, sqllog.Config{Dialect: sqllog.Postgres, Poll: pollOfLogs}},
+	} {
+		own, other := sqllog.New(d.db, sqllog.Config{Dialect: sqllog.Postgres, Poll: time.Second}), sqllog.New(d.db, w.other)
+		c := contender{name: w.name, sample: func(l report.Line) {
+			times := make([]time.Duration, by(e, 60, 20, 2))
+			for i := range times {
+				times[i] = d.heard(t.Context(), own, other, w.lives)
+			}
+			slices.Sort(times)
+			e.addQuantiles(l, times)
+		}}
+		if w.lives {
+			c = c.beside(t, func(ctx context.Context) error { return follow(ctx, own) })
+		}
+		cs = append(cs, c)
 	}
-	listener, err := pgxlisten.New(pgxlisten.Config{Conn: server})
-	if err != nil {
-		return err
-	}
-	defer listener.Close()
-	hears := sqllog.New(d.db, sqllog.Config{Dialect: sqllog.Postgres, Poll: time.Second, Wait: listener.Wait})
-	polls := sqllog.New(d.db, sqllog.Config{Dialect: sqllog.Postgres, Poll: pollOfLogs})
-	return e.compare(ctx, &scenario{id: "I", setting: lagSetting, tables: []report.Comparison{{
+	e.compare(&scenario{id: "I", setting: lagSetting, tables: []report.Comparison{{
 		Title: "I: from the answer to COMMIT until another process has the record", Reference: listening, Unit: p50, More: []string{p99},
-	}}}, []contender{
-		{name: listening, sample: func(ctx context.Context, l report.Line) error { return e.lag(ctx, l, d, hears, true) }},
-		{name: polling, sample: func(ctx context.Context, l report.Line) error { return e.lag(ctx, l, d, polls, false) }},
-	})
-}
-
-// lag measures one of two writers: one that stays alive and numbers its own rows, or one that dies
-// after COMMIT.
-func (e *Env) lag(ctx context.Context, l report.Line, d *database, other *sqllog.Log, lives bool) error {
-	ctx, cancel := context.WithCancel(ctx)
-	var wg sync.WaitGroup
-	var failed error
-	defer func() { cancel(); wg.Wait() }()
-	own := sqllog.New(d.db, sqllog.Config{Dialect: sqllog.Postgres, Poll: time.Second})
-	if lives {
-		wg.Go(func() { failed = follow(ctx, own) })
-	}
-	times := make([]time.Duration, by(e, 60, 20, 2))
-	for i := range times {
-		end, err := endOf(ctx, other)
-		if err != nil {
-			return err
-		}
-		if times[i], err = d.heard(ctx, own, other, end, lives); err != nil {
-			return errors.Join(err, failed)
-		}
-	}
-	slices.Sort(times)
-	e.addQuantiles(l, times)
-	return nil
+	}}}, cs)
 }
 
 // heard commits an invalidation and returns the time that it took to reach a Tail.
-func (d *database) heard(ctx context.Context, own, other *sqllog.Log, at invalidate.Cursor, lives bool) (time.Duration, error) {
+func (d *database) heard(ctx context.Context, own, other *sqllog.Log, lives bool) time.Duration {
 	type tailed struct {
 		when time.Time
 		err  error
 	}
-	over := make(chan tailed, 1)
+	at, over := endOf(ctx, other), make(chan tailed, 1)
 	go func() {
 		for {
 			p, err := other.Tail(ctx, at)
@@ -80,14 +64,12 @@ func (d *database) heard(ctx context.Context, own, other *sqllog.Log, at invalid
 		}
 	}()
 	time.Sleep(10*time.Millisecond + rand.N(pollOfLogs)) // until the Tail waits
-	err := own.Tx(ctx, d.db, nil, func(tx *sqllog.Tx) error { tx.Invalidate(scopesOf(1, 1)...); return nil })
+	setup.Check(own.Tx(ctx, d.db, nil, func(tx *sqllog.Tx) error { tx.Invalidate(scopesOf(1, 1)...); return nil }))
 	committed := time.Now()
-	if err != nil {
-		return 0, err
-	}
 	if lives {
 		own.Committed()
 	}
-	t := <-over
-	return t.when.Sub(committed), t.err
+	heard := <-over
+	setup.Check(heard.err)
+	return heard.when.Sub(committed)
 }

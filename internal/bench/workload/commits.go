@@ -3,14 +3,12 @@ package workload
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"math/rand/v2"
-	"sync"
 	"time"
 
-	"github.com/twofold-go/twofold/internal/bench/measure"
 	"github.com/twofold-go/twofold/internal/bench/report"
+	"github.com/twofold-go/twofold/internal/bench/setup"
 	"github.com/twofold-go/twofold/internal/dbtest"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/invalidate/sqllog"
@@ -30,7 +28,11 @@ const (
 	listening  = "after-commit call and LISTEN"
 	polling    = "the writer dies, poll of 100 ms"
 
-	oneAppended, oneTriggered = "Append, 1 scope", "a trigger, 1 scope"
+	emptySync = "Sync, nothing new"
+
+	oneAppended, oneTriggered     = "Append, 1 scope", "a trigger, 1 scope"
+	threeAppended, threeTriggered = "Append, 3 scopes", "a trigger, 3 scopes"
+	counterRow, withNotify        = "a counter row numbers", "Append, 1 scope, and NOTIFY in it"
 
 	accounts   = 10_000
 	pollOfLogs = 100 * time.Millisecond
@@ -43,56 +45,33 @@ type database struct {
 	log    *sqllog.Log
 }
 
-func openDatabase(ctx context.Context) (*database, error) {
-	server, err := dbtest.StartPostgres("", "fsync=on", "full_page_writes=on", "shared_buffers=128MB")
-	if err != nil {
-		return nil, fmt.Errorf("workload: %w", err)
+func openDatabase(t *setup.T) *database {
+	ctx := t.Context()
+	d := &database{server: setup.Must(dbtest.StartPostgres("", "fsync=on", "full_page_writes=on", "shared_buffers=128MB"))}
+	t.Closing(d.server.Close)
+	d.db = setup.Must(d.server.Open(""))
+	t.Closing(d.db.Close)
+	d.db.SetMaxIdleConns(16)
+	d.log = sqllog.New(d.db, sqllog.Config{Dialect: sqllog.Postgres, Poll: pollOfLogs})
+	setup.Check(d.log.Install(ctx))
+	for _, table := range []string{"accounts", "accounts1", "accounts3"} { // see watched
+		setup.Must(d.db.ExecContext(ctx, fmt.Sprintf(`CREATE TABLE %s AS SELECT i AS id, 0 AS n, 'tag' || i AS tag FROM generate_series(0, %d) i`, table, accounts-1)))
+		setup.Must(d.db.ExecContext(ctx, `ALTER TABLE `+table+` ADD PRIMARY KEY (id)`))
 	}
-	d := &database{server: server}
-	if d.db, err = server.Open(""); err == nil {
-		d.db.SetMaxIdleConns(16)
-		d.log = sqllog.New(d.db, sqllog.Config{Dialect: sqllog.Postgres, Poll: pollOfLogs})
-		err = d.log.Install(ctx)
-	}
-	for _, table := range []string{"accounts1", "accounts3"} { // see watched
-		if err == nil {
-			_, err = d.db.ExecContext(ctx, fmt.Sprintf(`CREATE TABLE %s AS SELECT i AS id, 0 AS n, 'tag' || i AS tag FROM generate_series(0, %d) i`, table, accounts-1))
-		}
-		if err == nil {
-			_, err = d.db.ExecContext(ctx, `ALTER TABLE `+table+` ADD PRIMARY KEY (id)`)
-		}
-	}
-	if err == nil {
-		err = d.log.InstallTriggers(ctx, d.db, watched...)
-	}
+	setup.Check(d.log.InstallTriggers(ctx, d.db, watched...))
 	for _, q := range []string{
-		`CREATE TABLE accounts (id int PRIMARY KEY, n int NOT NULL)`,
-		fmt.Sprintf(`INSERT INTO accounts SELECT i, 0 FROM generate_series(0, %d) i`, accounts-1),
 		`CREATE TABLE counter (n bigint NOT NULL)`, `INSERT INTO counter VALUES (0)`,
 		`CREATE TABLE numbered (n bigint PRIMARY KEY, scopes text NOT NULL)`,
 	} {
-		if err == nil {
-			_, err = d.db.ExecContext(ctx, q)
-		}
+		setup.Must(d.db.ExecContext(ctx, q))
 	}
-	if err != nil {
-		return nil, errors.Join(err, d.close())
-	}
-	return d, nil
+	return d
 }
 
 // watched are tables that invalidate themselves: with one scope for a row, and with three.
 var watched = []sqllog.Table{
 	{Name: "accounts1", Rows: []sqllog.Row{{Key: "accounts:v1", Column: "id"}}},
 	{Name: "accounts3", Rows: []sqllog.Row{{Key: "accounts:v1", Column: "id"}, {Tag: "t:", Column: "tag"}, {Tag: "accounts"}}},
-}
-
-func (d *database) close() error {
-	var err error
-	if d.db != nil {
-		err = d.db.Close()
-	}
-	return errors.Join(err, d.server.Close())
 }
 
 // scopesOf returns n scopes that name an account.
@@ -129,48 +108,31 @@ func (d *database) writers() []writer {
 		{bareCommit, "accounts", nothing},
 		{oneTriggered, "accounts1", nothing},
 		{oneAppended, "accounts", outbox(1)},
-		{"a trigger, 3 scopes", "accounts3", nothing},
-		{"Append, 3 scopes", "accounts", outbox(3)},
-		{"a counter row numbers", "accounts", numbered},
-		{"Append, 1 scope, and NOTIFY in it", "accounts", notifying},
+		{threeTriggered, "accounts3", nothing},
+		{threeAppended, "accounts", outbox(3)},
+		{counterRow, "accounts", numbered},
+		{withNotify, "accounts", notifying},
 	}
 }
 
-func runCommits(ctx context.Context, e *Env) (err error) {
-	d, err := openDatabase(ctx)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, d.close()) }()
-	for _, part := range []func(context.Context, *database) error{e.commits, e.questions, e.lags, e.cells} {
-		if err := part(ctx, d); err != nil {
-			return err
-		}
-	}
-	return nil
+func runCommits(e *Env) {
+	t := e.t.Part()
+	defer t.Close()
+	d := openDatabase(t)
+	e.commits(t, d)
+	e.questions(t.Context(), d)
+	e.lags(t, d)
+	e.cells(t, d)
 }
 
 // commits writes small transactions from eight goroutines, while a process numbers their rows.
-func (e *Env) commits(ctx context.Context, d *database) error {
-	cs := make([]contender, 0, 8)
+func (e *Env) commits(t *setup.T, d *database) {
+	var cs []contender
 	for _, w := range d.writers() {
 		c := contender{name: w.name, op: func(ctx context.Context, _ int) error { return d.transaction(ctx, &w) }}
-		var wg sync.WaitGroup
-		var stop context.CancelFunc
-		var failed error
-		c.before = func(ctx context.Context) error {
-			ctx, stop = context.WithCancel(ctx)
-			wg.Go(func() { failed = follow(ctx, d.log) })
-			return nil
-		}
-		c.after = func(report.Line, measure.Result) error {
-			stop()
-			wg.Wait()
-			return failed
-		}
-		cs = append(cs, c)
+		cs = append(cs, c.beside(t, func(ctx context.Context) error { return follow(ctx, d.log) }))
 	}
-	return e.compare(ctx, &scenario{
+	e.compare(&scenario{
 		id: "I", setting: commitSetting, goroutines: 8, warm: [3]int64{300, 100, 5}, span: [3]int64{2000, 400, 20}, latencies: true,
 		tables: []report.Comparison{{
 			Title: "I: a small transaction of 8 writers in PostgreSQL, synced to disk", Reference: bareCommit, Unit: nsOp, More: []string{p50, p99},
@@ -227,19 +189,14 @@ func ended(ctx context.Context, err error) error {
 }
 
 // questions measures Syncs that find nothing new, compared with the shortest statement.
-func (e *Env) questions(ctx context.Context, d *database) error {
-	end, err := endOf(ctx, d.log)
-	if err != nil {
-		return err
-	}
-	if _, err := d.db.ExecContext(ctx, `VACUUM ANALYZE`); err != nil {
-		return err
-	}
-	return e.compare(ctx, onebyone(syncSetting, report.Comparison{
+func (e *Env) questions(ctx context.Context, d *database) {
+	end := endOf(ctx, d.log)
+	setup.Must(d.db.ExecContext(ctx, `VACUUM ANALYZE`))
+	e.compare(onebyone(syncSetting, report.Comparison{
 		Title: "I: a process asks what is new", Reference: bareSelect, Unit: p50, More: []string{p99, allocsOp},
 	}), []contender{
 		{name: bareSelect, op: func(ctx context.Context, _ int) error { return d.db.QueryRowContext(ctx, `SELECT 1`).Scan(new(int)) }},
-		{name: "Sync, nothing new", op: func(ctx context.Context, _ int) error {
+		{name: emptySync, op: func(ctx context.Context, _ int) error {
 			_, err := d.log.Sync(ctx, end, invalidate.Append{})
 			return err
 		}},
@@ -252,11 +209,11 @@ func onebyone(setting string, t report.Comparison) *scenario {
 }
 
 // endOf reads a log to its end, and returns the position of the end.
-func endOf(ctx context.Context, log *sqllog.Log) (at invalidate.Cursor, err error) {
+func endOf(ctx context.Context, log *sqllog.Log) (at invalidate.Cursor) {
 	for {
-		p, err := log.Sync(ctx, at, invalidate.Append{})
-		if err != nil || !p.More {
-			return p.End, err
+		p := setup.Must(log.Sync(ctx, at, invalidate.Append{}))
+		if !p.More {
+			return p.End
 		}
 		at = behind(at, p)
 	}

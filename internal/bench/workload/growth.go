@@ -10,6 +10,7 @@ import (
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/internal/bench/peers"
 	"github.com/twofold-go/twofold/internal/bench/report"
+	"github.com/twofold-go/twofold/internal/bench/setup"
 	"github.com/twofold-go/twofold/internal/trace"
 	"github.com/twofold-go/twofold/policy"
 	"github.com/twofold-go/twofold/tier/local"
@@ -23,24 +24,20 @@ var (
 	growthSpan = [3]int64{150, 40, 3}
 )
 
-func runGrowth(ctx context.Context, e *Env) error {
+func runGrowth(e *Env) {
 	for _, n := range []int{1000, 10_000, 100_000, 1_000_000, 10_000_000} {
 		if n > by(e, 10_000_000, 100_000, 10_000) {
 			break
 		}
-		if err := e.growKeys(ctx, n); err != nil {
-			return err
-		}
+		e.growKeys(n)
 	}
-	if err := e.growTags(ctx); err != nil {
-		return err
-	}
-	return e.growSpaces(ctx)
+	e.growTags()
+	e.growSpaces()
 }
 
 // growKeys compares peers with n keys. At the largest number each peer would take gigabytes, so
 // only the map is compared with ours.
-func (e *Env) growKeys(ctx context.Context, n int) error {
+func (e *Env) growKeys(n int) {
 	// A heap limit of twice ten million entries would exceed the memory of many machines.
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(12 << 30))
 	defer debug.FreeOSMemory()
@@ -52,34 +49,28 @@ func (e *Env) growKeys(ctx context.Context, n int) error {
 	if n > 1_000_000 {
 		names = names[:2]
 	}
-	var own owned
-	defer own.close()
+	t := e.t.Part()
+	defer t.Close()
 	var cs []contender
 	for _, name := range names {
-		p, err := own.peer(ctx, name, peers.Options{Entries: n * 5 / 4, MaxBytes: max(int64(n)*1024, 8<<20), Load: loadSmall}, n, peers.Small)
-		if err != nil {
-			return err
-		}
+		p := open(t, name, peers.Options{Entries: n * 5 / 4, MaxBytes: max(int64(n)*1024, 8<<20), Load: loadSmall}, n, peers.Small)
 		cs = append(cs, reads(name, stream, byPeer(p)))
 	}
-	return e.compare(ctx, &scenario{id: "H", setting: strconv.Itoa(n) + " keys", warm: growthWarm, span: growthSpan, tables: []report.Comparison{{
+	e.compare(&scenario{id: "H", setting: strconv.Itoa(n) + " keys", warm: growthWarm, span: growthSpan, tables: []report.Comparison{{
 		Title: "H: a hit by the number of keys, zipf, 1 goroutine", Reference: "map+RWMutex", Unit: nsOp,
 	}}}, cs)
 }
 
 // growTags measures hits and misses of values with tags.
-func (e *Env) growTags(ctx context.Context) error {
+func (e *Env) growTags() {
 	n := by(e, 100_000, 10_000, 500)
 	stream := KeyStream(n, 1<<16)
-	var own owned
-	defer own.close()
+	t := e.t.Part()
+	defer t.Close()
 	var hits, misses []contender
 	for _, tags := range []int{0, 1, 2, 4, 8} {
 		name := fmt.Sprintf("%d tags", tags)
-		p, err := own.twofold(ctx, peers.Options{Entries: 2 * n, Load: loadSmall}, peers.Twofold{Tags: tagger(tags)}, n)
-		if err != nil {
-			return err
-		}
+		p := twofold(t, peers.Options{Entries: 2 * n, Load: loadSmall}, peers.Twofold{Tags: tagger(tags)}, n)
 		next := int64(1) << 40
 		hits = append(hits, reads(name, stream, byPeer(p)))
 		misses = append(misses, contender{name: name, op: func(ctx context.Context, _ int) error {
@@ -89,11 +80,8 @@ func (e *Env) growTags(ctx context.Context) error {
 		}})
 	}
 	tables := []report.Comparison{{Title: "H: by the tags of a value", Reference: "0 tags", Unit: nsOp, More: []string{allocsOp}}}
-	err := e.compare(ctx, &scenario{id: "H", setting: "tags, hit", warm: growthWarm, span: growthSpan, tables: tables}, hits)
-	if err != nil {
-		return err
-	}
-	return e.compare(ctx, &scenario{id: "H", setting: "tags, miss", span: missSpan, tables: tables}, misses)
+	e.compare(&scenario{id: "H", setting: "tags, hit", warm: growthWarm, span: growthSpan, tables: tables}, hits)
+	e.compare(&scenario{id: "H", setting: "tags, miss", span: missSpan, tables: tables}, misses)
 }
 
 // tagger returns a function that gives each value this many tags out of a thousand.
@@ -112,17 +100,14 @@ func tagger(tags int) func(int64, peers.Value) []string {
 }
 
 // growSpaces spreads a fixed number of keys over a growing number of namespaces.
-func (e *Env) growSpaces(ctx context.Context) error {
+func (e *Env) growSpaces() {
 	n := by(e, 100_000, 10_000, 2000)
 	stream := KeyStream(n, 1<<16)
-	var own owned
-	defer own.close()
+	t := e.t.Part()
+	defer t.Close()
 	var cs []contender
 	for _, spaces := range []int{1, 10, 100, 1000} {
-		caches, err := openSpaces(ctx, &own, spaces, n)
-		if err != nil {
-			return err
-		}
+		caches := openSpaces(t, spaces, n)
 		cs = append(cs, reads(fmt.Sprintf("%d namespaces", spaces), stream, func(ctx context.Context, keys []peers.Key) (missed int) {
 			for i := range keys {
 				id := keys[i].ID
@@ -133,31 +118,23 @@ func (e *Env) growSpaces(ctx context.Context) error {
 			return missed
 		}))
 	}
-	return e.compare(ctx, &scenario{id: "H", setting: "namespaces", warm: growthWarm, span: growthSpan, tables: []report.Comparison{{
+	e.compare(&scenario{id: "H", setting: "namespaces", warm: growthWarm, span: growthSpan, tables: []report.Comparison{{
 		Title: "H: by the number of namespaces over the same keys", Reference: "1 namespaces", Unit: nsOp, More: []string{allocsOp},
 	}}}, cs)
 }
 
-func openSpaces(ctx context.Context, own *owned, spaces, n int) ([]cache.Cache[int64, peers.Value], error) {
-	tiers, err := cache.Open(cache.TiersConfig{
+func openSpaces(t *setup.T, spaces, n int) []cache.Cache[int64, peers.Value] {
+	tiers := setup.Must(cache.Open(cache.TiersConfig{
 		Local:    local.New(local.Config{MaxBytes: int64(n) * 2048}),
 		Policies: policy.Table{{Patch: policy.Patch{TTL: new(time.Hour)}}},
-	})
-	if err != nil {
-		return nil, err
-	}
-	own.add(func() { _ = tiers.Close(context.WithoutCancel(ctx)) })
+	}))
+	t.Closing(func() error { return tiers.Close(context.Background()) })
 	all := make([]cache.Cache[int64, peers.Value], spaces)
 	for i := range all {
-		all[i], err = cache.New(tiers, cache.Config[int64, peers.Value]{Namespace: fmt.Sprintf("space%d:v1", i), Load: loadSmall})
-		if err != nil {
-			return nil, err
-		}
+		all[i] = setup.Must(cache.New(tiers, cache.Config[int64, peers.Value]{Namespace: fmt.Sprintf("space%d:v1", i), Load: loadSmall}))
 	}
 	for id := range int64(n) {
-		if _, err := all[id%int64(spaces)].Get(ctx, id); err != nil {
-			return nil, err
-		}
+		setup.Must(all[id%int64(spaces)].Get(t.Context(), id))
 	}
-	return all, nil
+	return all
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/twofold-go/twofold/internal/bench/measure"
 	"github.com/twofold-go/twofold/internal/bench/peers"
 	"github.com/twofold-go/twofold/internal/bench/report"
+	"github.com/twofold-go/twofold/internal/bench/setup"
 	"github.com/twofold-go/twofold/policy"
 )
 
@@ -18,6 +19,9 @@ import (
 // entries by int64 keys.
 
 const (
+	setSetting   = "a Set"
+	stateSetting = "entry states"
+
 	hotKeys     = "hot"
 	zipfKeys    = "zipf"
 	uniformKeys = "uniform"
@@ -38,67 +42,49 @@ var (
 	hitSpan    = [3]int64{100, 40, 4}
 )
 
-func kindLine(spread, who string) report.Line {
-	return report.Line{Workload: "A", Setting: "hits, " + spread + " keys", Contender: who}
-}
+func kindSetting(spread string) string { return "hits, " + spread + " keys" }
 
-func setLine(who string) report.Line {
-	return report.Line{Workload: "A", Setting: "a Set", Contender: who}
-}
-
-func (e *Env) hitKinds(ctx context.Context) error {
+func (e *Env) hitKinds() {
 	n := by(e, 100_000, 20_000, 2000)
 	o := peers.Options{Entries: 2 * n, Load: loadSmall}
-	var own owned
-	defer own.close()
-	open := map[string]peers.Peer{}
+	t := e.t.Part()
+	defer t.Close()
+	plain := twofold(t, o, peers.Twofold{}, n)
+	lasting := twofold(t, o, peers.Twofold{Policy: policy.Patch{TTL: new(policy.Forever)}}, n)
+	all := map[string]peers.Peer{byGet: plain}
 	for _, name := range []string{clocked, rawObject, loading, "otter"} {
-		var err error
-		if open[name], err = own.peer(ctx, name, o, n, peers.Small); err != nil {
-			return err
-		}
+		all[name] = open(t, name, o, n, peers.Small)
 	}
-	plain, err := own.twofold(ctx, o, peers.Twofold{}, n)
-	if err != nil {
-		return err
-	}
-	lasting, err := own.twofold(ctx, o, peers.Twofold{Policy: policy.Patch{TTL: new(policy.Forever)}}, n)
-	if err != nil {
-		return err
-	}
-	open[byGet] = plain
 	for _, spread := range keySpreads {
 		keys := keysOf(spread, n)
-		s := scenario{id: "A", setting: kindLine(spread, "").Setting, warm: hitWarm, span: hitSpan, tables: []report.Comparison{{
+		s := scenario{id: "A", setting: kindSetting(spread), warm: hitWarm, span: hitSpan, tables: []report.Comparison{{
 			Title: "A: ways to read, int64 keys, 100,000 resident entries, 1 goroutine, per key", Reference: rawObject, Unit: nsOp, More: []string{allocsOp},
 			Note: "At a moment: one reading of the clock for 64 keys. For ever: no lifetime and no log, so no reading. Hot: 64 keys.",
 		}}}
-		if err := e.compare(ctx, &s, []contender{
+		e.compare(&s, []contender{
 			reads(byGet, keys, byPeer(plain)), reads(atMoment, keys, byMoment(plain.Cache)), reads(forEver, keys, byPeer(lasting)),
 			reads(byGetMany, keys, byBatch(plain.Cache)), reads(mapAlone, keys, byMap),
-			reads(clocked, keys, byPeer(open[clocked])), reads(rawObject, keys, byPeer(open[rawObject])), reads(loading, keys, byPeer(open[loading])),
-		}); err != nil {
-			return err
-		}
+			reads(clocked, keys, byPeer(all[clocked])), reads(rawObject, keys, byPeer(all[rawObject])), reads(loading, keys, byPeer(all[loading])),
+		})
 	}
-	return e.sets(ctx, open, keysOf(zipfKeys, n))
+	e.sets(all, keysOf(zipfKeys, n))
 }
 
 // sets measures a Set of a resident key: each replaces a value.
-func (e *Env) sets(ctx context.Context, open map[string]peers.Peer, keys []peers.Key) error {
+func (e *Env) sets(all map[string]peers.Peer, keys []peers.Key) {
 	var cs []contender
 	for _, name := range []string{byGet, clocked, rawObject, "otter"} {
-		p := open[name]
+		p := all[name]
 		cs = append(cs, contender{
 			name: name,
 			op: func(ctx context.Context, i int) error {
 				k := &keys[i&(len(keys)-1)]
 				return p.Set(ctx, k, peers.Small(k.ID))
 			},
-			after: func(report.Line, measure.Result) error { p.Settle(); return nil },
+			after: func(report.Line, measure.Result) { p.Settle() },
 		})
 	}
-	return e.compare(ctx, &scenario{id: "A", setting: "a Set", warm: hitWarm, span: hitSpan, tables: []report.Comparison{{
+	e.compare(&scenario{id: "A", setting: setSetting, warm: hitWarm, span: hitSpan, tables: []report.Comparison{{
 		Title: "A: a Set of a resident key, 1 goroutine", Reference: rawObject, Unit: nsOp, More: []string{allocsOp, bytesOp},
 		Note: "Twofold's Set is an invalidation, too: it fences the key. ristretto's puts the value into a queue.",
 	}}}, cs)
@@ -112,71 +98,59 @@ const (
 	staleHit    = "stale hit"
 )
 
-func stateLine(who string) report.Line {
-	return report.Line{Workload: "A", Setting: "entry states", Contender: who}
-}
-
-func (e *Env) hitStates(ctx context.Context) error {
+func (e *Env) hitStates() {
 	n := by(e, 1000, 1000, 100)
 	stream := KeyStream(n, 1<<14)
-	hang, cancel := context.WithCancel(ctx)
-	var own owned
-	defer own.close()
-	defer cancel() // before the peers close, because their refreshes hang
+	t := e.t.Part()
+	defer t.Close()
 	var cs []contender
 	for _, s := range []struct {
 		name string
-		open func(ctx context.Context, own *owned, n int) (*peers.TwofoldPeer, error)
+		open func(t *setup.T, n int) *peers.TwofoldPeer
 	}{{plainHit, openPlain}, {negativeHit, openAbsent}, {staleHit, openStale}} {
-		p, err := s.open(hang, &own, n)
-		if err != nil {
-			return fmt.Errorf("%s: %w", s.name, err)
-		}
+		p := s.open(t, n)
 		var before int64
 		c := contender{name: s.name}
-		c.before = func(context.Context) error { before = p.Tiers.Stats().Total.LocalHits; return nil }
+		c.before = func() { before = p.Tiers.Stats().Total.LocalHits }
 		c.op = func(ctx context.Context, i int) error {
 			if _, err := p.Cache.Get(ctx, stream[i&(1<<14-1)].ID); (err != nil) != (s.name == negativeHit) {
 				return fmt.Errorf("a read that is not a %s: %w", s.name, err)
 			}
 			return nil
 		}
-		c.after = func(_ report.Line, r measure.Result) error {
+		c.after = func(_ report.Line, r measure.Result) {
 			if local := p.Tiers.Stats().Total.LocalHits - before; local != r.Ops {
-				return fmt.Errorf("%d of %d reads were answered locally", local, r.Ops)
+				t.Fatalf("%d of %d reads were answered locally", local, r.Ops)
 			}
-			return nil
 		}
 		cs = append(cs, c)
 	}
-	return e.compare(ctx, &scenario{id: "A", setting: "entry states", span: [3]int64{200, 50, 4}, tables: []report.Comparison{{
+	e.compare(&scenario{id: "A", setting: stateSetting, span: [3]int64{200, 50, 4}, tables: []report.Comparison{{
 		Title: "A: what a hit finds, 1,000 keys, 1 goroutine", Reference: plainHit, Unit: nsOp, More: []string{allocsOp},
 		Note: "A negative hit is a remembered absence. The refresh of every stale key is under way.",
 	}}}, cs)
 }
 
-func openPlain(ctx context.Context, own *owned, n int) (*peers.TwofoldPeer, error) {
-	return own.twofold(ctx, peers.Options{Entries: n, Load: loadSmall}, peers.Twofold{}, n)
+func openPlain(t *setup.T, n int) *peers.TwofoldPeer {
+	return twofold(t, peers.Options{Entries: n, Load: loadSmall}, peers.Twofold{}, n)
 }
 
-func openAbsent(ctx context.Context, own *owned, n int) (*peers.TwofoldPeer, error) {
-	p, err := own.twofold(ctx, peers.Options{Entries: n, Load: func(context.Context, int64) (peers.Value, error) {
+func openAbsent(t *setup.T, n int) *peers.TwofoldPeer {
+	p := twofold(t, peers.Options{Entries: n, Load: func(context.Context, int64) (peers.Value, error) {
 		return peers.Value{}, cache.ErrNotFound
 	}}, peers.Twofold{Policy: policy.Patch{NegativeTTL: new(time.Hour)}}, n)
-	if err != nil {
-		return nil, err
+	if _, err := p.Cache.Get(t.Context(), 0); !errors.Is(err, cache.ErrNotFound) {
+		t.Fatalf("absent: %w", err)
 	}
-	if _, err := p.Cache.Get(ctx, 0); !errors.Is(err, cache.ErrNotFound) {
-		return nil, fmt.Errorf("absent: %w", err)
-	}
-	return p, nil
+	return p
 }
 
 // openStale fills a cache, waits until everything is stale and starts every refresh. No refresh
-// ends before ctx does.
-func openStale(ctx context.Context, own *owned, n int) (*peers.TwofoldPeer, error) {
+// ends before t is closed.
+func openStale(t *setup.T, n int) *peers.TwofoldPeer {
+	ctx := t.Context()
 	loaded := make([]bool, n) // each written by its first load, read by its refresh
-	p, err := own.twofold(ctx, peers.Options{Entries: n, Load: func(loading context.Context, id int64) (peers.Value, error) {
+	p := twofold(t, peers.Options{Entries: n, Load: func(loading context.Context, id int64) (peers.Value, error) {
 		if loaded[id] {
 			select {
 			case <-ctx.Done():
@@ -189,25 +163,14 @@ func openStale(ctx context.Context, own *owned, n int) (*peers.TwofoldPeer, erro
 	}}, peers.Twofold{Refreshes: 2 * n, Policy: policy.Patch{
 		Stale: new(time.Hour), LoadTimeout: new(time.Hour),
 	}}, 0)
-	if err != nil {
-		return nil, err
-	}
 	for id := range int64(n) {
-		if _, err := p.Cache.GetOrLoad(ctx, id, nil, cache.TTL(policy.Resolution)); err != nil {
-			return nil, err
-		}
+		setup.Must(p.Cache.GetOrLoad(ctx, id, nil, cache.TTL(policy.Resolution)))
 	}
-	wait := time.NewTimer(20 * policy.Resolution)
-	defer wait.Stop()
-	<-wait.C
+	time.Sleep(20 * policy.Resolution)
 	for id := range int64(n) {
-		r, err := p.Cache.Fetch(ctx, id, nil)
-		if err == nil && !r.Stale {
-			err = fmt.Errorf("key %d is not stale", id)
-		}
-		if err != nil {
-			return nil, err
+		if r := setup.Must(p.Cache.Fetch(ctx, id, nil)); !r.Stale {
+			t.Fatalf("key %d is not stale", id)
 		}
 	}
-	return p, nil
+	return p
 }

@@ -6,13 +6,14 @@ import (
 
 	"github.com/twofold-go/twofold/internal/bench/peers"
 	"github.com/twofold-go/twofold/internal/bench/report"
+	"github.com/twofold-go/twofold/internal/bench/setup"
 	"github.com/twofold-go/twofold/internal/trace"
 	"github.com/twofold-go/twofold/tier/local"
 	"github.com/twofold-go/twofold/tier/ristretto"
 )
 
 // Workload D replays traces: get, and on a miss load and set. All values have the same size, and so
-// do all keys, so that a capacity in bytes corresponds to a number of entries. Twofold is used
+// do all keys, so a capacity in bytes corresponds to a number of entries. Twofold is used
 // through its public API.
 
 const (
@@ -43,7 +44,7 @@ var shapes = []struct {
 var shares = []int{1, 10, 50}
 
 func ratioLine(shape string, share int, who string) report.Line {
-	return report.Line{Workload: "D", Setting: ratioSetting(shape, share), Contender: who}
+	return line("D", ratioSetting(shape, share), who)
 }
 
 func ratioSetting(shape string, share int) string { return fmt.Sprintf("%s, %d %%", shape, share) }
@@ -60,12 +61,9 @@ var ratioEngines = []struct {
 	{"otter", "otter", false, 0}, {"theine", "theine", false, 0},
 }
 
-func runHitRatios(ctx context.Context, e *Env) error {
+func runHitRatios(e *Env) {
 	universe, n := by(e, 100_000, 20_000, 5000), by(e, 1_000_000, 100_000, 10_000)
-	cost, err := entryCost(ctx)
-	if err != nil {
-		return err
-	}
+	cost := entryCost(e.t.Context())
 	for _, shape := range shapes {
 		for _, share := range shares {
 			capacity := universe * share / 100
@@ -76,12 +74,9 @@ func runHitRatios(ctx context.Context, e *Env) error {
 				r := replay{e: e, peer: engine.peer, wait: engine.wait, keys: keys, capacity: capacity, cost: cost, overhead: engine.overhead}
 				cs = append(cs, contender{name: engine.name, sample: r.run})
 			}
-			if err := e.compare(ctx, &scenario{id: "D", setting: ratioSetting(shape.name, share), rounds: 3}, cs); err != nil {
-				return err
-			}
+			e.compare(&scenario{id: "D", setting: ratioSetting(shape.name, share), rounds: 3}, cs)
 		}
 	}
-	return nil
 }
 
 // keyBase makes all keys equally long, including those of a scan.
@@ -92,19 +87,14 @@ func flat(_ context.Context, id int64) (peers.Value, error) {
 }
 
 // entryCost returns the library's cost of an entry, without the tier's overhead.
-func entryCost(ctx context.Context) (int64, error) {
-	p, err := peers.NewTwofold(peers.Options{MaxBytes: 8 << 20, Load: flat}, peers.Twofold{})
-	if err != nil {
-		return 0, err
-	}
+func entryCost(ctx context.Context) int64 {
+	p := peers.NewTwofold(peers.Options{MaxBytes: 8 << 20, Load: flat}, peers.Twofold{})
 	defer p.Close()
 	const n = 100
 	for i := range int64(n) {
-		if _, err := p.Cache.Get(ctx, keyBase+i); err != nil {
-			return 0, err
-		}
+		setup.Must(p.Cache.Get(ctx, keyBase+i))
 	}
-	return p.Tiers.Stats().Local.Bytes / n, nil
+	return p.Tiers.Stats().Local.Bytes / n
 }
 
 // replay is one trace through one cache.
@@ -118,11 +108,8 @@ type replay struct {
 	overhead int64
 }
 
-func (r replay) run(ctx context.Context, l report.Line) error {
-	s, err := peers.ByName(r.peer)
-	if err != nil {
-		return err
-	}
+func (r replay) run(l report.Line) {
+	ctx, s := r.e.t.Context(), setup.Must(peers.ByName(r.peer))
 	loads := 0 // of one goroutine's consecutive reads
 	o := peers.Options{Entries: r.capacity}
 	if s.Loads {
@@ -132,10 +119,7 @@ func (r replay) run(ctx context.Context, l report.Line) error {
 			return flat(ctx, id)
 		}
 	}
-	p, err := s.Open(o)
-	if err != nil {
-		return err
-	}
+	p := s.Open(o)
 	defer p.Close()
 	peak := int64(0)
 	for i, key := range r.keys {
@@ -143,9 +127,7 @@ func (r replay) run(ctx context.Context, l report.Line) error {
 		if _, ok := p.Get(ctx, &k); !ok {
 			loads++
 			v, _ := flat(ctx, k.ID) // it never fails
-			if err := p.Set(ctx, &k, v); err != nil {
-				return err
-			}
+			setup.Check(p.Set(ctx, &k, v))
 			if r.wait {
 				p.Settle()
 			}
@@ -159,7 +141,6 @@ func (r replay) run(ctx context.Context, l report.Line) error {
 		r.e.Book.Add(l, budgetPct, 100*float64(peak)/float64(o.MaxBytes))
 	}
 	r.e.Book.Add(l, hitPct, 100*(1-float64(loads)/float64(len(r.keys))))
-	return ctx.Err()
 }
 
 func hitRatioTable(e *Env) report.Table {

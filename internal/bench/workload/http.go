@@ -3,25 +3,22 @@ package workload
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/klauspost/compress/gzhttp"
 
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/cache/httpcache"
-	"github.com/twofold-go/twofold/internal/bench/report"
+	"github.com/twofold-go/twofold/internal/bench/setup"
 )
 
 // Workload J serves pages from cache/httpcache, and fetches pages through it. The writer keeps
-// nothing, so that only the handler is measured. Every answer is checked: its status, its length,
+// nothing, so only the handler is measured. Every answer is checked: its status, its length,
 // and its Cache-Status.
 
 const (
@@ -44,10 +41,6 @@ const (
 	pagePath     = "/posts/first?page=2"
 	pageFresh    = "public, max-age=86400"
 )
-
-func pageLine(setting, who string) report.Line {
-	return report.Line{Workload: "J", Setting: setting, Contender: who}
-}
 
 // pageText returns a page of n bytes, which gzip reduces to about a fourth.
 func pageText(n int) []byte {
@@ -75,39 +68,19 @@ func pageOf(n int, more ...string) http.Handler {
 	})
 }
 
-// site opens caches of responses, and closes them and their tiers.
-type site struct{ closing []func(context.Context) error }
-
-func (s *site) tiers() (*cache.Tiers, error) {
-	t, err := cache.Open(cache.TiersConfig{Logger: slog.New(slog.DiscardHandler)})
-	if err == nil {
-		s.closing = append(s.closing, t.Close)
-	}
-	return t, err
+// openTiers opens the tiers of a cache of responses.
+func openTiers(t *setup.T) *cache.Tiers {
+	tiers := setup.Must(cache.Open(cache.TiersConfig{Logger: slog.New(slog.DiscardHandler)}))
+	t.Closing(func() error { return tiers.Close(context.Background()) })
+	return tiers
 }
 
 // cached puts a cache in front of a handler.
-func (s *site) cached(next http.Handler, cfg httpcache.Config) (http.Handler, error) {
-	var err error
-	if cfg.Tiers, err = s.tiers(); err != nil {
-		return nil, err
-	}
-	cfg.Logger = slog.New(slog.DiscardHandler)
-	c, err := httpcache.New(cfg)
-	if err != nil {
-		return nil, err
-	}
-	s.closing = append(s.closing, c.Close)
-	return c.Handler(next), nil
-}
-
-func (s *site) close() (err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-	defer cancel()
-	for _, end := range slices.Backward(s.closing) {
-		err = errors.Join(err, end(ctx))
-	}
-	return err
+func cached(t *setup.T, next http.Handler, cfg httpcache.Config) http.Handler {
+	cfg.Tiers, cfg.Logger = openTiers(t), slog.New(slog.DiscardHandler)
+	c := setup.Must(httpcache.New(cfg))
+	t.Closing(func() error { return c.Close(context.Background()) })
+	return c.Handler(next)
 }
 
 // ask is a request that is repeated, and the expected answer.
@@ -177,12 +150,11 @@ func (w *nowhere) get(h http.Handler, r *http.Request) {
 }
 
 // check reports an answer other than the expected one.
-func (w *nowhere) check(a *ask, each, ops int64) error {
+func (w *nowhere) check(a *ask, each, ops int64) {
 	_, how, _ := strings.Cut(w.header.Get("Cache-Status"), ";")
 	whole := each == int64(a.length) || a.length < 0 && each > 0 && each < pageSize
 	if w.status != a.status || !strings.HasPrefix(strings.TrimSpace(how), a.how) || !whole || w.n != each*ops {
-		return fmt.Errorf("%d requests answered by %d bytes, the last with status %d and Cache-Status %q; want %d bytes each, status %d and %q",
-			ops, w.n, w.status, how, a.length, a.status, a.how)
+		setup.Check(fmt.Errorf("%d requests answered by %d bytes, the last with status %d and Cache-Status %q; want %d bytes each, status %d and %q",
+			ops, w.n, w.status, how, a.length, a.status, a.how))
 	}
-	return nil
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/twofold-go/twofold/cache/httpcache"
 	"github.com/twofold-go/twofold/internal/bench/report"
+	"github.com/twofold-go/twofold/internal/bench/setup"
 )
 
 const (
@@ -42,32 +43,22 @@ func (s stub) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // fetches measures what a client gets from the cache, including the body.
-func (e *Env) fetches(ctx context.Context, s *site) error {
+func (e *Env) fetches(t *setup.T) {
 	for _, size := range fetchSizes {
 		origin := stub{pageText(size)}
-		tiers, err := s.tiers()
-		if err != nil {
-			return err
-		}
-		ours, err := httpcache.NewTransport(httpcache.TransportConfig{Tiers: tiers, Base: origin})
-		if err != nil {
-			return err
-		}
-		s.closing = append(s.closing, ours.Close)
+		ours := setup.Must(httpcache.NewTransport(httpcache.TransportConfig{Tiers: openTiers(t), Base: origin}))
+		t.Closing(func() error { return ours.Close(context.Background()) })
 		theirs := gregjones.NewMemoryCacheTransport()
 		theirs.Transport = origin
-		if err := e.compare(ctx, &scenario{id: "J", setting: fetchSetting(size), span: pageSpan, tables: []report.Comparison{{
+		e.compare(&scenario{id: "J", setting: fetchSetting(size), span: pageSpan, tables: []report.Comparison{{
 			Title: "J: a client's hit, body read, 1 goroutine", Reference: gregjonesName, Unit: nsOp, More: []string{allocsOp, bytesOp},
 			Note: "Allocations and bytes are for 8 KiB.",
 		}}}, []contender{
 			fetcher(size, bareStub, origin, func(http.Header) bool { return true }),
 			fetcher(size, transportHit, ours, func(h http.Header) bool { return strings.Contains(h.Get("Cache-Status"), ";hit") }),
 			fetcher(size, gregjonesName, theirs, func(h http.Header) bool { return h.Get(gregjones.XFromCache) != "" }),
-		}); err != nil {
-			return err
-		}
+		})
 	}
-	return nil
 }
 
 // fetcher requests one page from a RoundTripper. All answers except the first must be hits.

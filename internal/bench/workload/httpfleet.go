@@ -12,6 +12,7 @@ import (
 
 	"github.com/twofold-go/twofold/cache/httpcache"
 	"github.com/twofold-go/twofold/internal/bench/peers"
+	"github.com/twofold-go/twofold/internal/bench/setup"
 )
 
 // pagesPeer is the cache of responses as a peer of the fleet: a key is a path, and a load is a
@@ -33,18 +34,11 @@ type pages struct {
 	h http.Handler
 }
 
-func openPages(o peers.Options) (peers.Peer, error) {
-	p, err := peers.NewTwofold(o, peers.Twofold{Log: true})
-	if err != nil {
-		return nil, err
-	}
-	c, err := httpcache.New(httpcache.Config{
+func openPages(o peers.Options) peers.Peer {
+	p := peers.NewTwofold(o, peers.Twofold{Log: true})
+	c := setup.Must(httpcache.New(httpcache.Config{
 		Tiers: p.Tiers, Preset: httpcache.Pages, Logger: slog.New(slog.DiscardHandler),
-	})
-	if err != nil {
-		p.Close()
-		return nil, err
-	}
+	}))
 	render := func(w http.ResponseWriter, r *http.Request) {
 		id, err := strconv.ParseInt(strings.TrimPrefix(r.URL.Path, "/"), 10, 64)
 		if err == nil {
@@ -56,7 +50,7 @@ func openPages(o peers.Options) (peers.Peer, error) {
 		}
 		fmt.Fprintf(w, "%d", id)
 	}
-	return &pages{p, c, c.Handler(http.HandlerFunc(render))}, nil
+	return &pages{p, c, c.Handler(http.HandlerFunc(render))}
 }
 
 // Get requests the page of a key.
@@ -75,9 +69,4 @@ func (*pages) Set(context.Context, *peers.Key, peers.Value) error {
 func (p *pages) Close() {
 	_ = p.c.Close(context.Background()) // the measurements are done
 	p.TwofoldPeer.Close()
-}
-
-// pageFleet counts the renderings of a page that clients of several processes request at once.
-func (e *Env) pageFleet(ctx context.Context, _ *site) error {
-	return e.fleet(ctx, &scenario{id: "J", setting: fleetSetting}, 3e9, []string{pagesPeer})
 }

@@ -18,34 +18,22 @@ func (e *Env) loopbackNote() string {
 
 // httpGoals returns the goals for pages.
 func (e *Env) httpGoals() []report.Goal {
-	one := func(who string) report.Line { return pageLine(pageSetting, who) }
-	ratio := func(a, b string) float64 { return e.Book.Ratio(one(a), one(b), nsOp) }
-	most := func(unit string, all ...string) float64 {
-		of := make([]float64, 0, len(all))
-		for _, who := range all {
-			of = append(of, e.Book.Median(one(who), unit))
-		}
-		return worst(of...)
+	one, crew, loop := e.at("J", pageSetting), e.at("J", fleetSetting), e.at("J", loopbackSetting)
+	ratio := func(a, b string) float64 { return one.ratio(a, b, nsOp) }
+	most := func(unit string) float64 {
+		return worst(one.median(hitUntil, unit), one.median(hitResponse, unit), one.median(hitLong, unit))
 	}
-	hits := []string{hitUntil, hitResponse, hitLong}
+	miss := func(unit string) float64 { return e.at("J", missSetting).above(missStored, barePage, unit) }
+	short, long := e.at("J", fetchSetting(pageSize)), e.at("J", fetchSetting(longPageSize))
+	faster := func(c column) float64 { return c.ratio(gregjonesName, transportHit, nsOp) }
+	allocs := func(c column) float64 { return whole(c.median(transportHit, allocsOp)) }
 	until, response := ratio(hitUntil, barePage), ratio(hitResponse, barePage)
-	miss := func(unit string) float64 {
-		return e.Book.Above(pageLine(missSetting, missStored), pageLine(missSetting, barePage), unit)
-	}
-	fetch := func(size int, who string) report.Line { return pageLine(fetchSetting(size), who) }
-	faster := func(size int) float64 {
-		return e.Book.Ratio(fetch(size, gregjonesName), fetch(size, transportHit), nsOp)
-	}
-	short, long := fetch(fetchSizes[0], transportHit), fetch(fetchSizes[1], transportHit)
-	allocs := func(l report.Line) float64 { return whole(e.Book.Median(l, allocsOp)) }
-	loop := func(who string) report.Line { return pageLine(loopbackSetting, who) }
-	crew := pageLine(fleetSetting, pagesPeer)
 	return []report.Goal{
 		goal("a page's hit, against a bare handler", "≤ 3 ×", worst(until, response),
 			fmt.Sprintf("Pages %s, Shared %s", report.Number(until), report.Number(response))),
 		goal("a page's hit, Shared against Pages", "≤ 1.1 ×", ratio(hitResponse, hitUntil), ""),
-		goal("a page's hit: allocations", "≤ 5", whole(most(allocsOp, hits...)), "8 KiB and 1 MiB"),
-		goal("a page's hit: bytes allocated", "≤ 850", most(bytesOp, hits...), "8 KiB and 1 MiB"),
+		goal("a page's hit: allocations", "≤ 5", whole(most(allocsOp)), "8 KiB and 1 MiB"),
+		goal("a page's hit: bytes allocated", "≤ 850", most(bytesOp), "8 KiB and 1 MiB"),
 		goal("a 304, against a hit", "≤ 1 ×", ratio(notModified, hitResponse), ""),
 		goal("a compressed hit, against a hit", "≤ 1.1 ×", ratio(hitGzip, hitResponse), ""),
 		goal("a second variant's hit, against a hit", "≤ 1.6 ×", ratio(hitVariant, hitResponse), ""),
@@ -54,12 +42,11 @@ func (e *Env) httpGoals() []report.Goal {
 		goal("a page's miss above the handler, µs", "≤ 15", miss(nsOp)/1000, ""),
 		goal("a page's miss above the handler: KiB allocated", "≤ 16, one copy of the 8", miss(bytesOp)/1024,
 			fmt.Sprintf("in %s allocations", report.Number(miss(allocsOp)))),
-		goal("a cold page in "+fleetSetting+": renderings", "1", e.Book.Median(crew, loadsPer),
-			fmt.Sprintf("clients wait %s ms at p99, 10 of them for the rendering", report.Number(e.Book.Median(crew, p99)/1e6))),
-		goal("loopback, 64 connections, against a bare handler", "≥ 0.9 ×", e.Book.Ratio(loop(hitResponse), loop(barePage), perSecond), "requests per second"),
-		goal("loopback, 64 connections, against a bare handler: processor time", "≤ 1.1 ×", e.Book.Ratio(loop(hitResponse), loop(barePage), cpuOp), "server and clients together"),
-		goal("a Transport's hit, faster than gregjones/httpcache", "≥ 4 ×", faster(pageSize),
-			fmt.Sprintf("8 KiB; %s × at 1 MiB", report.Number(faster(longPageSize)))),
+		goal("a cold page in "+fleetSetting+": renderings", "1", crew.median(pagesPeer, loadsPer),
+			fmt.Sprintf("clients wait %s ms at p99, 10 of them for the rendering", report.Number(crew.median(pagesPeer, p99)/1e6))),
+		goal("loopback, 64 connections, against a bare handler", "≥ 0.9 ×", loop.ratio(hitResponse, barePage, perSecond), "requests per second"),
+		goal("loopback, 64 connections, against a bare handler: processor time", "≤ 1.1 ×", loop.ratio(hitResponse, barePage, cpuOp), "server and clients together"),
+		goal("a Transport's hit, faster than gregjones/httpcache", "≥ 4 ×", faster(short), fmt.Sprintf("8 KiB; %s × at 1 MiB", report.Number(faster(long)))),
 		goal("a Transport's hit: allocations", "≤ 10", worst(allocs(short), allocs(long)), "8 KiB and 1 MiB"),
 	}
 }

@@ -2,7 +2,6 @@ package workload
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -10,17 +9,17 @@ import (
 	"github.com/twofold-go/twofold/cache/httpcache"
 	"github.com/twofold-go/twofold/internal/bench/measure"
 	"github.com/twofold-go/twofold/internal/bench/report"
+	"github.com/twofold-go/twofold/internal/bench/setup"
 )
 
-func runHTTP(ctx context.Context, e *Env) (err error) {
-	s := &site{}
-	defer func() { err = errors.Join(err, s.close()) }()
-	for _, part := range []func(context.Context, *site) error{e.pages, e.pageMisses, e.fetches, e.loopback, e.pageFleet} {
-		if err := part(ctx, s); err != nil {
-			return err
-		}
-	}
-	return nil
+func runHTTP(e *Env) {
+	t := e.t.Part()
+	defer t.Close()
+	e.pages(t)
+	e.pageMisses(t)
+	e.fetches(t)
+	e.loopback(t)
+	e.fleet(&scenario{id: "J", setting: fleetSetting}, 3e9, []string{pagesPeer})
 }
 
 var pageSpan = [3]int64{400, 100, 4}
@@ -31,35 +30,31 @@ func (a *ask) contender(h http.Handler, next func() *http.Request) contender {
 	each := int64(a.length)
 	return contender{
 		name: a.name,
-		before: func(context.Context) error {
+		before: func() {
 			w.n = 0
 			if w.get(h, next()); a.length < 0 {
 				each = w.n
 			}
 			w.n = 0
-			return nil
 		},
 		op:    func(context.Context, int) error { w.get(h, next()); return nil },
-		after: func(_ report.Line, r measure.Result) error { return w.check(a, each, r.Ops) },
+		after: func(_ report.Line, r measure.Result) { w.check(a, each, r.Ops) },
 	}
 }
 
 // pages measures every kind of request.
-func (e *Env) pages(ctx context.Context, s *site) error {
+func (e *Env) pages(t *setup.T) {
 	var cs []contender
 	for _, a := range asks() {
 		h := a.next
 		if a.cfg != nil {
-			var err error
-			if h, err = s.cached(a.next, *a.cfg); err != nil {
-				return err
-			}
+			h = cached(t, a.next, *a.cfg)
 		}
 		r := pageRequest(a.header)
 		(&nowhere{header: http.Header{}}).get(h, pageRequest(a.prepare)) // stores the page; for the variant, the first one
 		cs = append(cs, a.contender(h, func() *http.Request { return r }))
 	}
-	return e.compare(ctx, &scenario{id: "J", setting: pageSetting, span: pageSpan, tables: []report.Comparison{{
+	e.compare(&scenario{id: "J", setting: pageSetting, span: pageSpan, tables: []report.Comparison{{
 		Title: "J: one request again and again, 1 goroutine", Reference: barePage, Unit: nsOp, More: []string{allocsOp, bytesOp},
 		Note: "Pages have 8 KiB unless the row says otherwise. The response writer discards them. The preset is Shared unless the row names another.",
 	}}}, cs)
@@ -67,12 +62,9 @@ func (e *Env) pages(ctx context.Context, s *site) error {
 
 // pageMisses measures requests for pages that were never requested before. The tier is soon full,
 // so most stores evict a page.
-func (e *Env) pageMisses(ctx context.Context, s *site) error {
+func (e *Env) pageMisses(t *setup.T) {
 	page := pageOf(pageSize)
-	h, err := s.cached(page, httpcache.Config{})
-	if err != nil {
-		return err
-	}
+	h := cached(t, page, httpcache.Config{})
 	n, r := 0, pageRequest(nil)
 	next := func() *http.Request {
 		n++
@@ -83,7 +75,7 @@ func (e *Env) pageMisses(ctx context.Context, s *site) error {
 	}
 	bare := ask{name: barePage, status: http.StatusOK, length: pageSize}
 	stored := ask{name: missStored, status: http.StatusOK, length: pageSize, how: "fwd=uri-miss;stored"}
-	return e.compare(ctx, &scenario{id: "J", setting: missSetting, span: pageSpan, tables: []report.Comparison{{
+	e.compare(&scenario{id: "J", setting: missSetting, span: pageSpan, tables: []report.Comparison{{
 		Title: "J: a page that is not there, 1 goroutine", Reference: barePage, Unit: nsOp, More: []string{allocsOp, bytesOp},
 		Note: "8 KiB. The local tier of 64 MiB is full, so each stored page evicts another.",
 	}}}, []contender{bare.contender(page, next), stored.contender(h, next)})

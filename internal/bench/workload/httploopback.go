@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"net/http/httptest"
 	"strconv"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"github.com/twofold-go/twofold/cache/httpcache"
 	"github.com/twofold-go/twofold/internal/bench/measure"
 	"github.com/twofold-go/twofold/internal/bench/report"
+	"github.com/twofold-go/twofold/internal/bench/setup"
 )
 
 const (
@@ -23,39 +25,22 @@ const (
 )
 
 // loopback measures a real server on kept-alive connections, and other programs that cache in front of
-// the bare handler. The client parses as little of an answer as possible, so that the server has both
+// the bare handler. The client parses as little of an answer as possible, so the server has both
 // cores.
-func (e *Env) loopback(ctx context.Context, s *site) error {
+func (e *Env) loopback(t *setup.T) {
 	page := pageOf(pageSize)
-	ours, err := s.cached(page, httpcache.Config{})
-	if err != nil {
-		return err
-	}
-	bare, cached := httptest.NewServer(page), httptest.NewServer(ours)
-	defer bare.Close()
-	defer cached.Close()
-	contenders := []served{{barePage, bare.Listener.Addr().String(), nil}, {hitResponse, cached.Listener.Addr().String(), nil}}
+	origin := listen(t, page)
+	cs := []contender{e.served(t, barePage, origin, nil), e.served(t, hitResponse, listen(t, cached(t, page, httpcache.Config{})), nil)}
 	e.left = nil
 	for _, k := range proxyKinds {
-		p, err := k.start(ctx, contenders[0].addr, e.dir)
+		p, err := k.start(t, origin)
 		if err != nil {
 			e.left = append(e.left, fmt.Sprintf("%s (%v)", k.name, err))
 			continue
 		}
-		defer func() { _ = p.stop() }() // the measurements are done
-		contenders = append(contenders, served{k.name, p.addr, p})
+		cs = append(cs, e.served(t, k.name, p.addr, p))
 	}
-	var own owned
-	defer own.close()
-	var cs []contender
-	for _, one := range contenders {
-		c, err := e.served(ctx, &own, one)
-		if err != nil {
-			return err
-		}
-		cs = append(cs, c)
-	}
-	return e.compare(ctx, &scenario{
+	e.compare(&scenario{
 		id: "J", setting: loopbackSetting, goroutines: loopbackConns, warm: [3]int64{200, 50, 5}, span: [3]int64{1000, 300, 20},
 		tables: []report.Comparison{{
 			Title: "J: net/http on the loopback, 64 connections that stay open", Reference: barePage, Unit: perSecond, More: []string{cpuOp, allocsOp},
@@ -64,35 +49,33 @@ func (e *Env) loopback(ctx context.Context, s *site) error {
 	}, cs)
 }
 
-// served is a server to measure.
-type served struct {
-	name, addr string
-	p          *proxy // nil: in this process
+// listen serves a handler, and returns the address.
+func listen(t *setup.T, h http.Handler) string {
+	s := httptest.NewServer(h)
+	t.Cleanup(s.Close)
+	return s.Listener.Addr().String()
 }
 
-// served opens the connections to a server. Its processor time is that of both sides.
-func (e *Env) served(ctx context.Context, own *owned, one served) (c contender, err error) {
+// served opens the connections to a server: p, or one in this process. Its processor time is that of
+// both sides.
+func (e *Env) served(t *setup.T, name, addr string, p *proxy) contender {
 	conns := make([]*keptAlive, loopbackConns)
 	for i := range conns {
-		conn, err := new(net.Dialer).DialContext(ctx, "tcp", one.addr)
-		if err != nil {
-			return c, err
-		}
-		own.add(func() { _ = conn.Close() }) // the measurements are done
+		conn := setup.Must(new(net.Dialer).DialContext(t.Context(), "tcp", addr))
+		t.Closing(conn.Close)
 		conns[i] = &keptAlive{c: conn, r: bufio.NewReaderSize(conn, 16<<10)}
 	}
 	var before time.Duration
 	return contender{
-		name:  one.name,
-		start: func() { before = one.p.cpu() },
+		name:  name,
+		start: func() { before = p.cpu() },
 		each:  func(g int) op { return func(context.Context, int) error { return conns[g].get() } },
-		after: func(l report.Line, r measure.Result) error {
-			r.CPU += one.p.cpu() - before
+		after: func(l report.Line, r measure.Result) {
+			r.CPU += p.cpu() - before
 			e.Book.Add(l, perSecond, r.PerSecond())
 			e.Book.Add(l, cpuOp, r.CPUPerOp())
-			return nil
 		},
-	}, nil
+	}
 }
 
 // keptAlive is a kept-alive connection to a server.

@@ -13,12 +13,14 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/twofold-go/twofold/internal/bench/setup"
+	"github.com/twofold-go/twofold/internal/redistest"
 )
 
 // proxy is another program that caches pages, as a process of its own between the clients and the
 // bare handler.
 type proxy struct {
-	name string
 	addr string
 	cmd  *exec.Cmd
 }
@@ -73,8 +75,8 @@ backend default { .host = "%[2]s"; .port = "%[3]s"; }
 	},
 }
 
-// start starts the proxy in front of the origin, and waits until it answers.
-func (k *proxyKind) start(ctx context.Context, origin, dir string) (*proxy, error) {
+// start starts the proxy in front of the origin until t is closed, and waits until it answers.
+func (k *proxyKind) start(t *setup.T, origin string) (p *proxy, err error) {
 	file, err := exec.LookPath(k.file)
 	if errors.Is(err, exec.ErrNotFound) { // not in the PATH of a user, but of the system
 		file, err = exec.LookPath("/usr/sbin/" + k.file)
@@ -82,48 +84,30 @@ func (k *proxyKind) start(ctx context.Context, origin, dir string) (*proxy, erro
 	if err != nil {
 		return nil, err
 	}
-	dir = filepath.Join(dir, k.name)
-	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // its workers may run as another user
-		return nil, err
-	}
-	addr, err := freeAddr(ctx)
-	if err != nil {
-		return nil, err
-	}
-	host, port, err := net.SplitHostPort(origin)
-	if err != nil {
-		return nil, err
-	}
-	conf := filepath.Join(dir, "conf")
-	if err := os.WriteFile(conf, fmt.Appendf(nil, k.conf, addr, host, port, dir), 0o644); err != nil { //nolint:gosec // the same
-		return nil, err
-	}
-	p := &proxy{name: k.name, addr: addr, cmd: exec.CommandContext(ctx, file, k.args(conf, addr, dir)...)} //nolint:gosec // a known program
-	p.cmd.Cancel = func() error { return p.cmd.Process.Signal(syscall.SIGTERM) }
-	p.cmd.WaitDelay = 5 * time.Second
-	if err := p.cmd.Start(); err != nil {
-		return nil, err
-	}
-	for range 100 {
-		c, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
-		if err == nil {
-			return p, c.Close()
-		}
-		select {
-		case <-time.After(100 * time.Millisecond):
-		case <-ctx.Done():
-		}
-	}
-	return nil, errors.Join(errors.New("it does not answer"), p.stop())
+	err = setup.Try(func() {
+		addr := freeAddr(t.Context())
+		host, port, _ := net.SplitHostPort(origin) // an address of this process
+		dir := t.TempDir()
+		setup.Check(os.Chmod(dir, 0o755)) //nolint:gosec // its workers may run as another user
+		conf := filepath.Join(dir, "conf")
+		setup.Check(os.WriteFile(conf, fmt.Appendf(nil, k.conf, addr, host, port, dir), 0o644)) //nolint:gosec // the same
+		p = &proxy{addr: addr, cmd: exec.Command(file, k.args(conf, addr, dir)...)}             //nolint:gosec // a known program
+		setup.Check(p.cmd.Start())
+		t.Closing(p.stop)
+		redistest.Eventually(t, "it does not answer", func(ctx context.Context) error {
+			c, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
+			if err == nil {
+				err = c.Close()
+			}
+			return err
+		})
+	})
+	return p, err
 }
 
 // stop ends the proxy with its workers.
 func (p *proxy) stop() error {
-	if err := p.cmd.Cancel(); err != nil {
-		return err
-	}
-	_ = p.cmd.Wait() // it says that it was ended
-	return nil
+	return errors.Join(p.cmd.Process.Signal(syscall.SIGTERM), p.cmd.Wait())
 }
 
 // cpu returns the processor time of the proxy and its workers so far, or 0 if it is unknown.
@@ -163,10 +147,8 @@ func (p *proxy) cpu() time.Duration {
 }
 
 // freeAddr returns an address of this machine that nothing listens on.
-func freeAddr(ctx context.Context) (string, error) {
-	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	return l.Addr().String(), l.Close()
+func freeAddr(ctx context.Context) string {
+	l := setup.Must(new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0"))
+	setup.Check(l.Close())
+	return l.Addr().String()
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -15,6 +14,7 @@ import (
 	"github.com/twofold-go/twofold/internal/bench/measure"
 	"github.com/twofold-go/twofold/internal/bench/peers"
 	"github.com/twofold-go/twofold/internal/bench/report"
+	"github.com/twofold-go/twofold/internal/bench/setup"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/key"
 )
@@ -26,6 +26,8 @@ import (
 const (
 	network     = 500 * time.Microsecond // shows the number of round trips
 	strictBound = 250 * time.Millisecond
+
+	oneTierReads = "reads, one tier"
 )
 
 // Groups of keys with their own prefixes: the ids 2100000 to 2199999, 22000 to 22999, and 23.
@@ -41,51 +43,39 @@ func tagOf(id int64) string { return "org:" + strconv.FormatInt(id%100, 10) }
 
 // keyScope returns the scope of one key in the benchmark's space.
 func keyScope(id int64) invalidate.Scope {
-	text, err := key.Of(id)
-	if err != nil {
-		panic(err) // every integer has a key
-	}
-	k, err := key.Space{Tenant: cache.DefaultTenant, Namespace: "bench:v1"}.Key(text)
-	if err != nil {
-		panic(err)
-	}
-	return invalidate.Key(k)
+	space := key.Space{Tenant: cache.DefaultTenant, Namespace: "bench:v1"}
+	return invalidate.Key(setup.Must(space.Key(setup.Must(key.Of(id)))))
 }
 
-func runInvalidation(ctx context.Context, e *Env) error {
-	if err := e.calls(ctx, "one call", e.server(0)); err != nil {
-		return err
-	}
-	e.rigs[0].Delay(0, network)
-	if err := e.calls(ctx, "Redis 500 µs away", e.rigs[0].Server(0).Addrs[0]); err != nil {
-		return err
-	}
-	return e.readsBeside(ctx)
+func runInvalidation(e *Env) {
+	e.calls("one call", e.serverOf("twofold"))
+	e.far.Delay(network)
+	e.calls("Redis 500 µs away", e.far.Addr())
+	e.readsBeside(oneTierReads, false)
+	e.readsBeside("reads, two tiers", true)
 }
 
-// call is one kind of invalidation and the number of measurements.
+// call is one kind of invalidation.
 type call struct {
 	name   string
-	times  int
-	fill   []int64 // keys read before, so that there is something to invalidate
+	fill   []int64 // keys read before, so there is something to invalidate
 	gone   int     // which of them the call covers
 	invoke op
 }
 
 func (e *Env) callsOf(p *peers.TwofoldPeer, rdb *redis.Client) []call {
-	some := by(e, 200, 50, 5)
 	scope := func(s ...invalidate.Scope) op {
 		return func(ctx context.Context, _ int) error { return p.Tiers.Invalidate(ctx, s...) }
 	}
 	prefix := func(text string) op { return scope(invalidate.Prefix(cache.DefaultTenant, spacePrefix+text)) }
 	return []call{
-		{barePing, some, nil, 0, func(ctx context.Context, _ int) error { return rdb.Ping(ctx).Err() }},
-		{"key", some, ids(largeFirst, large), 0, func(ctx context.Context, i int) error { return p.Cache.Delete(ctx, largeFirst+int64(i%large)) }},
-		{"prefix of 1 key", some, []int64{23}, 0, prefix(onePrefix)},
-		{"prefix of 1,000 keys", some, ids(largeFirst, large), 0, prefix(largePrefix)},
-		{"prefix of 100,000 keys", some, ids(hugeFirst, by(e, huge, huge/10, huge/100)), 0, prefix(hugePrefix)},
-		{"tag", some, ids(largeFirst, large), 7, scope(invalidate.Tag(cache.DefaultTenant, tagOf(7)))},
-		{"key, Strict", 1, ids(largeFirst, 1), 0, func(ctx context.Context, _ int) error { return p.Cache.Delete(ctx, largeFirst, invalidate.Strict) }},
+		{barePing, nil, 0, func(ctx context.Context, _ int) error { return rdb.Ping(ctx).Err() }},
+		{"key", ids(largeFirst, large), 0, func(ctx context.Context, i int) error { return p.Cache.Delete(ctx, largeFirst+int64(i%large)) }},
+		{"prefix of 1 key", []int64{23}, 0, prefix(onePrefix)},
+		{"prefix of 1,000 keys", ids(largeFirst, large), 0, prefix(largePrefix)},
+		{"prefix of 100,000 keys", ids(hugeFirst, by(e, huge, huge/10, huge/100)), 0, prefix(hugePrefix)},
+		{"tag", ids(largeFirst, large), 7, scope(invalidate.Tag(cache.DefaultTenant, tagOf(7)))},
+		{"key, Strict", ids(largeFirst, 1), 0, func(ctx context.Context, _ int) error { return p.Cache.Delete(ctx, largeFirst, invalidate.Strict) }},
 	}
 }
 
@@ -98,57 +88,40 @@ func ids(first int64, n int) []int64 {
 }
 
 // calls measures every kind of call on the server at addr.
-func (e *Env) calls(ctx context.Context, setting, addr string) error {
+func (e *Env) calls(setting, addr string) {
 	o := e.options("twofold", 2*huge, loadSmall)
 	o.Redis = addr
-	var own owned
-	defer own.close()
-	p, err := own.twofold(ctx, o, peers.Twofold{
+	t := e.t.Part()
+	defer t.Close()
+	p := twofold(t, o, peers.Twofold{
 		Log: true, Bound: strictBound,
 		Tags: func(id int64, _ peers.Value) []string { return []string{tagOf(id)} },
 	}, 0)
-	if err != nil {
-		return err
-	}
 	rdb := peers.Client(addr)
-	own.add(func() { _ = rdb.Close() }) // no calls are under way
+	t.Closing(rdb.Close)
 	var cs []contender
 	for _, c := range e.callsOf(p, rdb) {
-		cs = append(cs, contender{name: c.name, sample: func(ctx context.Context, l report.Line) error {
-			times, err := c.run(ctx, p)
-			e.addQuantiles(l, times)
-			return err
-		}})
+		cs = append(cs, contender{
+			name: c.name, op: c.invoke,
+			before: func() {
+				for batch := range slices.Chunk(c.fill, 1000) {
+					setup.Must(p.Cache.GetMany(t.Context(), batch))
+				}
+			},
+			after: func(report.Line, measure.Result) {
+				if c.fill == nil {
+					return
+				}
+				if _, ok := p.Cache.Peek(t.Context(), c.fill[c.gone]); ok {
+					t.Fatalf("after %q key %d is still there", c.name, c.fill[c.gone])
+				}
+			},
+		})
 	}
-	return e.compare(ctx, &scenario{id: "G", setting: setting, tables: []report.Comparison{{
+	e.compare(&scenario{id: "G", setting: setting, span: [3]int64{200, 50, 5}, latencies: true, tables: []report.Comparison{{
 		Title: "G: one invalidation, with a log on the same machine", Reference: barePing, Unit: p50, More: []string{p99},
 		Note: fmt.Sprintf("Strict waits for the bound, %v here.", strictBound),
 	}}}, cs)
-}
-
-// run calls once and again, and checks that a key that the call covers is no longer cached.
-func (c *call) run(ctx context.Context, p *peers.TwofoldPeer) ([]time.Duration, error) {
-	for batch := range slices.Chunk(c.fill, 1000) {
-		if _, err := p.Cache.GetMany(ctx, batch); err != nil {
-			return nil, err
-		}
-	}
-	times := make([]time.Duration, c.times)
-	for i := range times {
-		start := time.Now()
-		if err := c.invoke(ctx, i); err != nil {
-			return nil, err
-		}
-		times[i] = time.Since(start)
-	}
-	slices.Sort(times)
-	if c.fill == nil {
-		return times, nil
-	}
-	if _, ok := p.Cache.Peek(ctx, c.fill[c.gone]); ok {
-		return nil, fmt.Errorf("after %q key %d is still there", c.name, c.fill[c.gone])
-	}
-	return times, nil
 }
 
 // storms are the invalidations that come ten thousand times a second during reads, in a thousand calls.
@@ -165,55 +138,27 @@ var storms = []struct {
 
 // readsBeside measures reads with and without a log. Without a log, the invalidations themselves
 // cost almost nothing, so the difference is the cost for the reads.
-func (e *Env) readsBeside(ctx context.Context) error {
+func (e *Env) readsBeside(setting string, log bool) {
 	n := by(e, 10_000, 10_000, 500)
 	stream := KeyStream(n, 1<<16)
-	for _, log := range []bool{false, true} {
-		setting := map[bool]string{false: "reads, one tier", true: "reads, two tiers"}[log]
-		var own owned
-		p, err := own.twofold(ctx, e.options("twofold", 2*n, loadSmall), peers.Twofold{
-			Log:  log,
-			Tags: func(id int64, _ peers.Value) []string { return []string{tagOf(id), tagOf(-id)} },
-		}, n)
-		if err == nil {
-			var cs []contender
-			for _, s := range storms {
-				cs = append(cs, beside(s.scope, p, reads(s.name, stream, byPeer(p))))
-			}
-			err = e.compare(ctx, &scenario{id: "G", setting: setting, warm: [3]int64{50, 20, 2}, span: [3]int64{300, 80, 5}, tables: []report.Comparison{{
-				Title: "G: local hits of 10,000 keys with two tags, 1 goroutine, while invalidations come", Reference: "none", Unit: nsOp, More: []string{allocsOp},
-				Note: "With two tiers each invalidation takes processor time in this process and in Redis, on the same two cores.",
-			}}}, cs)
+	t := e.t.Part()
+	defer t.Close()
+	p := twofold(t, e.options("twofold", 2*n, loadSmall), peers.Twofold{
+		Log:  log,
+		Tags: func(id int64, _ peers.Value) []string { return []string{tagOf(id), tagOf(-id)} },
+	}, n)
+	var cs []contender
+	for _, s := range storms {
+		c := reads(s.name, stream, byPeer(p))
+		if s.scope != nil {
+			c = c.beside(t, func(ctx context.Context) error { return rain(ctx, p, s.scope) })
 		}
-		own.close()
-		if err != nil {
-			return err
-		}
+		cs = append(cs, c)
 	}
-	return nil
-}
-
-// beside makes a contender read during a storm.
-func beside(scope func(int) invalidate.Scope, p *peers.TwofoldPeer, c contender) contender {
-	if scope == nil {
-		return c
-	}
-	var wg sync.WaitGroup
-	var end context.CancelFunc
-	var failed error
-	start, check := c.before, c.after
-	c.before = func(ctx context.Context) error {
-		var storm context.Context
-		storm, end = context.WithCancel(ctx)
-		wg.Go(func() { failed = rain(storm, p, scope) })
-		return start(ctx)
-	}
-	c.after = func(l report.Line, r measure.Result) error {
-		end()
-		wg.Wait()
-		return errors.Join(failed, check(l, r))
-	}
-	return c
+	e.compare(&scenario{id: "G", setting: setting, warm: [3]int64{50, 20, 2}, span: [3]int64{300, 80, 5}, tables: []report.Comparison{{
+		Title: "G: local hits of 10,000 keys with two tags, 1 goroutine, while invalidations come", Reference: "none", Unit: nsOp, More: []string{allocsOp},
+		Note: "With two tiers each invalidation takes processor time in this process and in Redis, on the same two cores.",
+	}}}, cs)
 }
 
 // rain invalidates ten scopes every millisecond until ctx ends.
@@ -234,16 +179,4 @@ func rain(ctx context.Context, p *peers.TwofoldPeer, scope func(int) invalidate.
 			return err
 		}
 	}
-}
-
-// besideGoals returns the goals for hits beside invalidations of others, in one tier: there the call
-// that invalidates costs little.
-func (e *Env) besideGoals() (goals []report.Goal) {
-	line := func(name string) report.Line {
-		return report.Line{Workload: "G", Setting: "reads, one tier", Contender: name}
-	}
-	for _, name := range []string{"10,000/s of other prefixes", "10,000/s of other tags"} {
-		goals = append(goals, goal("a hit beside "+name+", against one alone", times(1.3), e.Book.Ratio(line(name), line("none"), nsOp), "two tags"))
-	}
-	return goals
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/twofold-go/twofold/internal/bench/report"
 )
 
-// Workload A reads resident keys drawn by a Zipf law, alone and with one write in twenty
-// operations, on one goroutine and on as many as there are processors. Then it reads them in the
+// Workload A reads resident keys drawn by a Zipf law, without writes and with one write in
+// twenty operations, on one goroutine and on as many as there are processors. Then it reads them in the
 // ways that the library has, in the states of an entry, and it misses.
 
 const (
@@ -35,31 +35,21 @@ func hitSetting(value string, goroutines, writes int) string {
 	return s
 }
 
-func hitLine(value string, goroutines, writes int, who string) report.Line {
-	return report.Line{Workload: "A", Setting: hitSetting(value, goroutines, writes), Contender: who}
-}
-
 // valuesOf are the kinds of values, in order.
 var valuesOf = []struct {
 	name string
 	of   func(int64) peers.Value
 }{{smallValue, peers.Small}, {largeValue, peers.Large}}
 
-func runLocalHits(ctx context.Context, e *Env) error {
+func runLocalHits(e *Env) {
 	for _, kind := range valuesOf {
-		if err := e.localHits(ctx, kind.name, kind.of); err != nil {
-			return err
-		}
-		if err := e.drop(ctx); err != nil {
-			return err
-		}
+		e.localHits(kind.name, kind.of)
+		e.drop()
 	}
-	for _, part := range []func(context.Context) error{e.hitKinds, e.hitStates, e.misses} {
-		if err := part(ctx); err != nil {
-			return err
-		}
-	}
-	return nil
+	e.hitKinds()
+	e.hitStates()
+	e.misses(missRoomy, by(e, 1_000_000, 200_000, 20_000))
+	e.misses(missTight, by(e, 20_000, 5000, 500))
 }
 
 // goroutines returns the numbers of goroutines for the measurement of hits.
@@ -71,19 +61,16 @@ func goroutines() []int {
 }
 
 // localHits measures every peer with values of one kind.
-func (e *Env) localHits(ctx context.Context, value string, of func(int64) peers.Value) error {
+func (e *Env) localHits(value string, of func(int64) peers.Value) {
 	n := by(e, 100_000, 20_000, 2000)
 	stream := KeyStream(n, by(e, 1<<20, 1<<18, 1<<14))
-	var own owned
-	defer own.close()
+	t := e.t.Part()
+	defer t.Close()
 	var all []*resident
 	for _, s := range peers.All() {
 		p := &resident{name: s.Name, stream: stream, of: of}
-		var err error
 		// A TinyLFU has a window that evicts early, so it gets spare room.
-		if p.Peer, err = own.peer(ctx, s.Name, e.options(s.Name, 2*n, p.load), n, of); err != nil {
-			return err
-		}
+		p.Peer = open(t, s.Name, e.options(s.Name, 2*n, p.load), n, of)
 		all = append(all, p)
 	}
 	for _, writes := range []int{0, 5} {
@@ -102,12 +89,9 @@ func (e *Env) localHits(ctx context.Context, value string, of func(int64) peers.
 			for i, p := range all {
 				cs[i] = e.residentReads(p, block*writes/100)
 			}
-			if err := e.compare(ctx, &s, cs); err != nil {
-				return err
-			}
+			e.compare(&s, cs)
 		}
 	}
-	return nil
 }
 
 // resident is a peer that holds every key.
@@ -139,23 +123,19 @@ func (e *Env) residentReads(p *resident, writes int) contender {
 	var tallies []*tally
 	var loaded int64
 	c := contender{name: p.name, per: block}
-	c.before = func(context.Context) error {
-		tallies, loaded = nil, p.loads.Load()
-		return nil
-	}
+	c.before = func() { tallies, loaded = nil, p.loads.Load() }
 	c.each = func(int) op {
 		t := &tally{}
 		tallies = append(tallies, t)
 		return func(ctx context.Context, i int) error { return p.block(ctx, t, i*block, writes) }
 	}
-	c.after = func(l report.Line, _ measure.Result) error {
+	c.after = func(l report.Line, _ measure.Result) {
 		sum := tally{missed: p.loads.Load() - loaded} // loading peers miss nothing, but their loads count here
 		for _, t := range tallies {
 			sum.reads, sum.missed, sum.took = sum.reads+t.reads, sum.missed+t.missed, sum.took+t.took
 		}
 		e.Book.Add(l, readerNs, float64(sum.took)/float64(sum.reads)/float64(len(tallies)))
 		e.Book.Add(l, missedPct, 100*float64(sum.missed)/float64(sum.reads))
-		return nil
 	}
 	return c
 }
@@ -185,27 +165,11 @@ const (
 	bareLoader = "the loader alone"
 )
 
-func missLine(setting, who string) report.Line {
-	return report.Line{Workload: "A", Setting: setting, Contender: who}
-}
-
 // misses have a loader that does almost nothing, so their time is the cache's own. Without room, it
 // includes an eviction.
-func (e *Env) misses(ctx context.Context) error {
-	for _, m := range []struct {
-		setting string
-		room    int
-	}{{missRoomy, by(e, 1_000_000, 200_000, 20_000)}, {missTight, by(e, 20_000, 5000, 500)}} {
-		if err := e.missesOf(ctx, m.setting, m.room); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (e *Env) missesOf(ctx context.Context, setting string, room int) error {
-	var own owned
-	defer own.close()
+func (e *Env) misses(setting string, room int) {
+	t := e.t.Part()
+	defer t.Close()
 	sum := int64(0)
 	cs := []contender{{name: bareLoader, op: func(ctx context.Context, i int) error {
 		v, err := loadSmall(ctx, int64(i))
@@ -216,10 +180,7 @@ func (e *Env) missesOf(ctx context.Context, setting string, room int) error {
 		if !s.Loads || s.Kind == peers.TwoTier {
 			continue
 		}
-		p, err := own.peer(ctx, s.Name, peers.Options{Entries: room, Load: loadSmall}, 0, nil)
-		if err != nil {
-			return err
-		}
+		p := open(t, s.Name, peers.Options{Entries: room, Load: loadSmall}, 0, nil)
 		k := new(peers.Key) // never the same twice
 		cs = append(cs, contender{name: s.Name, op: func(ctx context.Context, _ int) error {
 			if k.ID++; s.Name == "sturdyc" {
@@ -229,7 +190,7 @@ func (e *Env) missesOf(ctx context.Context, setting string, room int) error {
 			return nil
 		}})
 	}
-	return e.compare(ctx, &scenario{id: "A", setting: setting, span: missSpan, tables: []report.Comparison{{
+	e.compare(&scenario{id: "A", setting: setting, span: missSpan, tables: []report.Comparison{{
 		Title: "A: a miss, with a loader that returns at once, 1 goroutine", Reference: "otter, loading", Unit: nsOp, More: []string{allocsOp, bytesOp},
 	}}}, cs)
 }

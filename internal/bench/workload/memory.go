@@ -10,6 +10,7 @@ import (
 
 	"github.com/twofold-go/twofold/internal/bench/peers"
 	"github.com/twofold-go/twofold/internal/bench/report"
+	"github.com/twofold-go/twofold/internal/bench/setup"
 )
 
 // Workload E fills a cache with a million entries. It measures the heap, and the work of the
@@ -28,29 +29,24 @@ const (
 // does not scan.
 var memoryPeers = []string{"twofold", overRistretto, "map+RWMutex", "ristretto", "otter", "theine", "golang-lru", "freecache", "bigcache"}
 
-func memLine(who string) report.Line {
-	return report.Line{Workload: "E", Setting: memSetting, Contender: who}
-}
+func memLine(who string) report.Line { return line("E", memSetting, who) }
 
-func runMemory(ctx context.Context, e *Env) error {
+func runMemory(e *Env) {
 	n := by(e, 1_000_000, 100_000, 5000)
 	var cs []contender
 	for _, name := range memoryPeers {
-		s, err := peers.ByName(name)
-		if err != nil {
-			return err
-		}
-		cs = append(cs, contender{name: name, sample: func(ctx context.Context, _ report.Line) error { return e.weigh(ctx, s, n) }})
+		s := setup.Must(peers.ByName(name))
+		cs = append(cs, contender{name: name, sample: func(l report.Line) { e.weigh(s, n, l) }})
 	}
-	return e.compare(ctx, &scenario{id: "E", setting: memSetting}, cs)
+	e.compare(&scenario{id: "E", setting: memSetting}, cs)
 }
 
-// payload is the size of a key and a value alone; their strings are shared.
+// payload is the size of a key and a value without their strings, which are shared.
 const payload = int64(unsafe.Sizeof(peers.Value{}) + unsafe.Sizeof(int64(0)))
 
 // weigh fills one cache and takes its samples.
-func (e *Env) weigh(ctx context.Context, s peers.Spec, n int) error {
-	before := heapNow()
+func (e *Env) weigh(s peers.Spec, n int, l report.Line) {
+	ctx, before := e.t.Context(), heapNow()
 	o := peers.Options{Entries: n * 5 / 4, Load: loadSmall}
 	switch s.Name {
 	case "freecache", "bigcache":
@@ -58,20 +54,14 @@ func (e *Env) weigh(ctx context.Context, s peers.Spec, n int) error {
 	case "twofold", overRistretto:
 		o.MaxBytes = int64(n) * 1024
 	}
-	p, err := s.Open(o)
-	if err != nil {
-		return err
-	}
+	p := s.Open(o)
 	defer p.Close()
-	if err := Fill(ctx, p, s.Loads, n, peers.Small); err != nil {
-		return err
-	}
+	setup.Check(Fill(ctx, p, s.Loads, n, peers.Small))
 	held, heap := count(ctx, p, n), heapNow()-before
-	e.Book.Add(memLine(s.Name), heapEntry, float64(heap-held*payload)/float64(max(held, 1)))
-	e.Book.Add(memLine(s.Name), resident1, 100*float64(held)/float64(n))
-	e.collect(s.Name)
+	e.Book.Add(l, heapEntry, float64(heap-held*payload)/float64(max(held, 1)))
+	e.Book.Add(l, resident1, 100*float64(held)/float64(n))
+	e.collect(l)
 	runtime.KeepAlive(p)
-	return nil
 }
 
 // count returns how many keys a peer holds, without changing them.
@@ -99,8 +89,7 @@ func heapNow() int64 {
 }
 
 // collect measures a complete collection, and then a program that makes garbage.
-func (e *Env) collect(name string) {
-	l := memLine(name)
+func (e *Env) collect(l report.Line) {
 	start := time.Now()
 	runtime.GC()
 	e.Book.Add(l, gcCycle, float64(time.Since(start))/1e6)
@@ -123,7 +112,7 @@ func (e *Env) collect(name string) {
 	e.Book.Add(l, gcPause, float64(worst)/1e3)
 }
 
-// garbage receives the program's garbage, so that the compiler does not remove the allocation.
+// garbage receives the program's garbage, so the compiler does not remove the allocation.
 var garbage atomic.Pointer[[256]byte]
 
 type gcState struct {

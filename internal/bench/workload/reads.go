@@ -8,6 +8,7 @@ import (
 	"github.com/twofold-go/twofold/internal/bench/measure"
 	"github.com/twofold-go/twofold/internal/bench/peers"
 	"github.com/twofold-go/twofold/internal/bench/report"
+	"github.com/twofold-go/twofold/internal/bench/setup"
 	"github.com/twofold-go/twofold/internal/trace"
 )
 
@@ -52,17 +53,16 @@ type reader func(ctx context.Context, keys []peers.Key) (missed int)
 func reads(name string, stream []peers.Key, read reader) contender {
 	missed := 0
 	return contender{
-		name: name, per: batchOf, before: func(context.Context) error { missed = 0; return nil },
+		name: name, per: batchOf, before: func() { missed = 0 },
 		op: func(ctx context.Context, i int) error {
 			at := i * batchOf & (len(stream) - 1)
 			missed += read(ctx, stream[at:at+batchOf])
 			return nil
 		},
-		after: func(_ report.Line, r measure.Result) error {
+		after: func(_ report.Line, r measure.Result) {
 			if int64(missed) > r.Ops/100 {
-				return fmt.Errorf("missed %d of %d resident keys", missed, r.Ops)
+				setup.Check(fmt.Errorf("missed %d of %d resident keys", missed, r.Ops))
 			}
-			return nil
 		},
 	}
 }

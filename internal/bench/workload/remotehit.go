@@ -2,7 +2,6 @@ package workload
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -16,6 +15,7 @@ import (
 	"github.com/twofold-go/twofold/internal/bench/measure"
 	"github.com/twofold-go/twofold/internal/bench/peers"
 	"github.com/twofold-go/twofold/internal/bench/report"
+	"github.com/twofold-go/twofold/internal/bench/setup"
 	"github.com/twofold-go/twofold/internal/redistest"
 	"github.com/twofold-go/twofold/policy"
 	"github.com/twofold-go/twofold/tier"
@@ -50,10 +50,6 @@ func remoteSetting(goroutines int) string {
 	return fmt.Sprintf("%d goroutines", goroutines)
 }
 
-func remoteLine(goroutines int, who string) report.Line {
-	return report.Line{Workload: "B", Setting: remoteSetting(goroutines), Contender: who}
-}
-
 func bareName(c codec.Codec) string { return "GET + " + c.ID() }
 func oursName(c codec.Codec) string { return "twofold, " + c.ID() }
 
@@ -67,77 +63,55 @@ var remoteTables = []report.Comparison{
 
 // remoteBench holds the contenders of workload B.
 type remoteBench struct {
-	owned
+	*setup.T
 
 	e   *Env
 	rdb *redis.Client
 	all []contender
 }
 
-func runRemoteHits(ctx context.Context, e *Env) error {
-	b := &remoteBench{e: e, rdb: e.client()}
-	defer func() { _ = b.rdb.Close() }() // no calls are under way
-	defer b.close()
-	if err := b.open(ctx); err != nil {
-		return err
-	}
+func runRemoteHits(e *Env) {
+	b := &remoteBench{T: e.t.Part(), e: e}
+	defer b.Close()
+	b.rdb = e.client(b.T)
+	b.open()
 	for _, g := range []int{1, 8, 64} {
 		s := scenario{id: "B", setting: remoteSetting(g), goroutines: g, warm: [3]int64{50, 30, 5}, span: [3]int64{250, 60, 10}, latencies: true, tables: remoteTables}
-		if err := e.compare(ctx, &s, b.counted(ctx)); err != nil {
-			return err
-		}
+		e.compare(&s, b.counted())
 	}
-	return nil
 }
 
 func (b *remoteBench) add(name string, read op) {
 	b.all = append(b.all, contender{name: name, op: read})
 }
 
-func (b *remoteBench) open(ctx context.Context) error {
+func (b *remoteBench) open() {
 	b.add(barePing, func(ctx context.Context, _ int) error { return b.rdb.Ping(ctx).Err() })
-	if err := b.bare(ctx, codec.Raw); err != nil {
-		return err
-	}
-	if err := b.clients(); err != nil {
-		return err
-	}
-	if err := ours(ctx, b, codec.Raw, rawOf); err != nil {
-		return err
-	}
+	b.bare(codec.Raw)
+	b.clients()
+	ours(b, codec.Raw, rawOf)
 	for _, c := range remoteCodecs {
-		if err := b.bare(ctx, c); err != nil {
-			return err
-		}
-		if err := ours(ctx, b, c, peers.Large); err != nil {
-			return err
-		}
+		b.bare(c)
+		ours(b, c, peers.Large)
 	}
-	return nil
 }
 
 // rawOf returns the value for the raw codec: as many bytes as a large value.
 func rawOf(id int64) []byte { return []byte(peers.Large(id).Name) }
 
 // bare stores encoded values and reads them without a cache.
-func (b *remoteBench) bare(ctx context.Context, c codec.Codec) error {
+func (b *remoteBench) bare(c codec.Codec) {
 	raw := c.ID() == codec.Raw.ID()
 	for i := range int64(remoteKeys) {
 		var v any = peers.Large(i)
 		if raw {
 			v = rawOf(i)
 		}
-		cell, err := c.Marshal(v)
-		if err == nil {
-			err = b.rdb.Set(ctx, bareKey(c, int(i)), cell, 0).Err()
-		}
-		if err != nil {
-			return err
-		}
+		setup.Check(b.rdb.Set(b.Context(), bareKey(c, int(i)), setup.Must(c.Marshal(v)), 0).Err())
 	}
 	if raw {
 		b.add(bareGet, func(ctx context.Context, i int) error { return b.rdb.Get(ctx, bareKey(c, i)).Err() })
-		return nil
+		return
 	}
 	b.add(bareName(c), func(ctx context.Context, i int) error {
 		cell, err := b.rdb.Get(ctx, bareKey(c, i)).Bytes()
@@ -147,81 +121,60 @@ func (b *remoteBench) bare(ctx context.Context, c codec.Codec) error {
 		}
 		return err
 	})
-	return nil
 }
 
 func bareKey(c codec.Codec, i int) string { return fmt.Sprintf("bare:%s:%d", c.ID(), i%remoteKeys) }
 
 // clients adds two clients that combine concurrent reads into one message.
-func (b *remoteBench) clients() error {
-	ap, err := b.rdb.AutoPipeline()
-	if err != nil {
-		return err
-	}
+func (b *remoteBench) clients() {
+	ap := setup.Must(b.rdb.AutoPipeline())
 	b.add(autoPipeline, func(ctx context.Context, i int) error { return ap.Get(ctx, bareKey(codec.Raw, i)).Err() })
-	ru, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{b.e.server(0)}, DisableCache: true})
-	if err != nil {
-		return err
-	}
-	b.owned.add(ru.Close)
+	ru := setup.Must(rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{b.rdb.Options().Addr}, DisableCache: true}))
+	b.Cleanup(ru.Close)
 	b.add(rueidisGet, func(ctx context.Context, i int) error {
 		return ru.Do(ctx, ru.B().Get().Key(bareKey(codec.Raw, i)).Build()).Error()
 	})
-	return nil
 }
 
-// nothing is a local tier that keeps nothing, so that every read goes to Redis.
+// nothing is a local tier that keeps nothing, so every read goes to Redis.
 type nothing struct{ *local.Tier }
 
 func (nothing) Get(uint64) (tier.Entry, bool)      { return nil, false }
 func (nothing) Set(uint64, tier.Entry, int64) bool { return false }
 
 // ours adds a cache of the library without local copies.
-func ours[V any](ctx context.Context, b *remoteBench, c codec.Codec, of func(int64) V) error {
-	tiers, err := cache.Open(cache.TiersConfig{
+func ours[V any](b *remoteBench, c codec.Codec, of func(int64) V) {
+	tiers := setup.Must(cache.Open(cache.TiersConfig{
 		Local:    nothing{local.New(local.Config{})},
 		Remote:   redistier.New(b.rdb, redistier.Config{Prefix: redistest.Prefix()}),
 		Policies: policy.Table{{Patch: policy.Patch{TTL: new(time.Hour), RemoteTimeout: new(time.Second)}}},
-	})
-	if err != nil {
-		return err
-	}
-	b.owned.add(func() { _ = tiers.Close(context.WithoutCancel(ctx)) })
-	values, err := cache.New(tiers, cache.Config[int64, V]{
+	}))
+	b.Closing(func() error { return tiers.Close(context.Background()) })
+	values := setup.Must(cache.New(tiers, cache.Config[int64, V]{
 		Namespace: "remote:v1", Codec: c,
 		Load: func(_ context.Context, id int64) (V, error) { return of(id), nil },
-	})
-	if err != nil {
-		return err
-	}
+	}))
 	for id := range int64(remoteKeys) {
-		if _, err := values.Get(ctx, id); err != nil {
-			return err
-		}
+		setup.Must(values.Get(b.Context(), id))
 	}
-	if r, err := values.Fetch(ctx, 0, nil); err != nil || r.Source != cache.Remote {
-		return fmt.Errorf("%s: a hit came from %v: %w", c.ID(), r.Source, err)
+	if r := setup.Must(values.Fetch(b.Context(), 0, nil)); r.Source != cache.Remote {
+		b.Fatalf("%s: a hit came from %v", c.ID(), r.Source)
 	}
 	b.add(oursName(c), func(ctx context.Context, i int) error {
 		_, err := values.Get(ctx, int64(i%remoteKeys))
 		return err
 	})
-	return nil
 }
 
 // counted returns the contenders with their costs on both sides. A warm-up opens the connections
 // that many goroutines need.
-func (b *remoteBench) counted(ctx context.Context) []contender {
+func (b *remoteBench) counted() []contender {
+	look := func() measure.Server { return measure.LookAt(b.Context(), b.rdb) }
 	all := slices.Clone(b.all)
 	for i := range all {
 		var before measure.Server
-		var failed error
-		all[i].start = func() { before, failed = measure.LookAt(ctx, b.rdb) }
-		all[i].after = func(l report.Line, r measure.Result) error {
-			after, err := measure.LookAt(ctx, b.rdb)
-			b.count(l, r, after.Since(before))
-			return errors.Join(failed, err)
-		}
+		all[i].start = func() { before = look() }
+		all[i].after = func(l report.Line, r measure.Result) { b.count(l, r, look().Since(before)) }
 	}
 	return all
 }

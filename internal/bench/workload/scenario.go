@@ -3,7 +3,6 @@ package workload
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -11,6 +10,7 @@ import (
 	"github.com/twofold-go/twofold/internal/bench/measure"
 	"github.com/twofold-go/twofold/internal/bench/peers"
 	"github.com/twofold-go/twofold/internal/bench/report"
+	"github.com/twofold-go/twofold/internal/bench/setup"
 )
 
 // scenario is one column of its tables: an operation that every contender does under one setting.
@@ -23,35 +23,38 @@ type scenario struct {
 	tables      []report.Comparison
 }
 
+// line names the samples of a contender.
+func line(workload, setting, who string) report.Line {
+	return report.Line{Workload: workload, Setting: setting, Contender: who}
+}
+
 // op is one operation. Its numbers differ from call to call.
 type op func(ctx context.Context, i int) error
 
-// contender is one row: what it does under a scenario.
+// contender is one row: what it does under a scenario. The functions without an error fail by
+// [setup.Check].
 type contender struct {
 	name   string
 	op     op
-	each   func(g int) op                                 // in place of op: another one for each goroutine
-	per    int64                                          // the operations in a call of op; 0: one
-	before func(ctx context.Context) error                // before each sample
-	start  func()                                         // after the warm-up
-	after  func(l report.Line, r measure.Result) error    // after each sample: a check, or more numbers
-	sample func(ctx context.Context, l report.Line) error // in place of all these
+	each   func(g int) op                        // in place of op: another one for each goroutine
+	per    int64                                 // the operations in a call of op; 0: one
+	before func()                                // before each sample
+	start  func()                                // after the warm-up
+	after  func(l report.Line, r measure.Result) // after each sample: a check, or more numbers
+	sample func(l report.Line)                   // in place of op
 }
 
 // compare samples all contenders of a scenario, in turn. Its tables get another column.
-func (e *Env) compare(ctx context.Context, s *scenario, all []contender) error {
+func (e *Env) compare(s *scenario, all []contender) {
 	e.show(s, all)
 	cs := make([]measure.Contender, len(all))
 	for i, c := range all {
-		l := report.Line{Workload: s.id, Setting: s.setting, Contender: c.name}
+		l := line(s.id, s.setting, c.name)
 		cs[i] = measure.Contender{Name: c.name, Measure: func(ctx context.Context) error {
-			if c.sample != nil {
-				return c.sample(ctx, l)
-			}
-			return e.sample(ctx, s, &c, l)
+			return setup.Try(func() { e.sample(ctx, s, &c, l) })
 		}}
 	}
-	return measure.Rounds(ctx, min(e.Rounds, cmp.Or(s.rounds, e.Rounds)), cs)
+	setup.Check(measure.Rounds(e.t.Context(), min(e.Rounds, cmp.Or(s.rounds, e.Rounds)), cs))
 }
 
 // show adds a scenario to its tables.
@@ -73,12 +76,24 @@ func (e *Env) show(s *scenario, all []contender) {
 }
 
 // sample takes one sample of a contender.
-func (e *Env) sample(ctx context.Context, s *scenario, c *contender, l report.Line) error {
+func (e *Env) sample(ctx context.Context, s *scenario, c *contender, l report.Line) {
 	if c.before != nil {
-		if err := c.before(ctx); err != nil {
-			return err
-		}
+		c.before()
 	}
+	var r measure.Result
+	if c.sample != nil {
+		c.sample(l)
+	} else {
+		r = e.measure(ctx, s, c)
+		e.add(l, r)
+	}
+	if c.after != nil {
+		c.after(l, r)
+	}
+}
+
+// measure runs the operation of a contender.
+func (e *Env) measure(ctx context.Context, s *scenario, c *contender) measure.Result {
 	var failed atomic.Pointer[error]
 	cfg := measure.Config{Goroutines: s.goroutines, Warm: e.ms(s.warm), For: e.ms(s.span), Latencies: s.latencies, Start: c.start}
 	r := measure.Run(ctx, cfg, func(g int) func(int) {
@@ -93,57 +108,34 @@ func (e *Env) sample(ctx context.Context, s *scenario, c *contender, l report.Li
 		}
 	})
 	if err := failed.Load(); err != nil {
-		return *err
+		setup.Check(*err)
 	}
 	per := max(c.per, 1)
 	r.Ops, r.Allocs, r.Bytes = r.Ops*per, r.Allocs/float64(per), r.Bytes/float64(per)
-	e.add(l, r)
-	if c.after != nil {
-		return c.after(l, r)
-	}
-	return nil
+	return r
 }
 
-// owned is what a scenario has opened.
-type owned []func()
-
-func (o *owned) add(end func()) { *o = append(*o, end) }
-
-func (o *owned) close() {
-	for _, end := range slices.Backward(*o) {
-		end()
+// open opens a peer that holds every key below n, and lasts as long as t.
+func open(t *setup.T, name string, opts peers.Options, n int, of func(int64) peers.Value) peers.Peer {
+	s := setup.Must(peers.ByName(name))
+	p := s.Open(opts)
+	t.Cleanup(p.Close)
+	if err := Fill(t.Context(), p, s.Loads, n, of); err != nil {
+		t.Fatalf("filling %s: %w", name, err)
 	}
+	return p
 }
 
-// peer opens a peer that holds every key below n.
-func (o *owned) peer(ctx context.Context, name string, opts peers.Options, n int, of func(int64) peers.Value) (peers.Peer, error) {
-	s, err := peers.ByName(name)
-	if err != nil {
-		return nil, err
-	}
-	p, err := s.Open(opts)
-	if err != nil {
-		return nil, err
-	}
-	o.add(p.Close)
-	if err := Fill(ctx, p, s.Loads, n, of); err != nil {
-		return nil, fmt.Errorf("filling %s: %w", name, err)
-	}
-	return p, nil
-}
-
-// twofold is peer for a cache of the library with more options.
-func (o *owned) twofold(ctx context.Context, opts peers.Options, with peers.Twofold, n int) (*peers.TwofoldPeer, error) {
-	p, err := peers.NewTwofold(opts, with)
-	if err != nil {
-		return nil, err
-	}
-	o.add(p.Close)
-	return p, Fill(ctx, p, true, n, peers.Small)
+// twofold is open for a cache of the library with more options.
+func twofold(t *setup.T, opts peers.Options, with peers.Twofold, n int) *peers.TwofoldPeer {
+	p := peers.NewTwofold(opts, with)
+	t.Cleanup(p.Close)
+	setup.Check(Fill(t.Context(), p, true, n, peers.Small))
+	return p
 }
 
 // Fill makes a peer hold the keys below n. Loading peers load them. Other peers get them by Set and
-// then a read, so that a peer that reads from elsewhere has a local copy. Fill uses many
+// then a read, so a peer that reads from elsewhere has a local copy. Fill uses many
 // goroutines, because some of the work goes to a server.
 func Fill(ctx context.Context, p peers.Peer, loads bool, n int, of func(int64) peers.Value) error {
 	const fillers = 16
@@ -175,3 +167,29 @@ func Fill(ctx context.Context, p peers.Peer, loads bool, n int, of func(int64) p
 }
 
 func loadSmall(_ context.Context, id int64) (peers.Value, error) { return peers.Small(id), nil }
+
+// beside returns the contender with something that runs beside it during each sample, until its
+// context ends.
+func (c contender) beside(t *setup.T, run func(context.Context) error) contender {
+	var wg sync.WaitGroup
+	var stop context.CancelFunc
+	var failed error
+	before, after := c.before, c.after
+	c.before = func() {
+		var ctx context.Context
+		ctx, stop = context.WithCancel(t.Context())
+		wg.Go(func() { failed = run(ctx) })
+		if before != nil {
+			before()
+		}
+	}
+	c.after = func(l report.Line, r measure.Result) {
+		stop()
+		wg.Wait()
+		setup.Check(failed)
+		if after != nil {
+			after(l, r)
+		}
+	}
+	return c
+}

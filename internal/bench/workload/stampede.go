@@ -10,6 +10,7 @@ import (
 
 	"github.com/twofold-go/twofold/internal/bench/peers"
 	"github.com/twofold-go/twofold/internal/bench/report"
+	"github.com/twofold-go/twofold/internal/bench/setup"
 )
 
 // Workload C reads one cold key from many goroutines at once, and from the goroutines of several
@@ -29,10 +30,6 @@ func crowdSetting(n int) string { return fmt.Sprintf("%d goroutines", n) }
 
 var fleetSetting = fmt.Sprintf("%d processes × %d", fleetSize, fleetEach)
 
-func crowdLine(setting, who string) report.Line {
-	return report.Line{Workload: "C", Setting: setting, Contender: who}
-}
-
 // stampeders returns the peers of workload C: all that load, and the two whose caller loads and
 // sets.
 func stampeders(inFleet bool) []peers.Spec {
@@ -49,17 +46,15 @@ func stampeders(inFleet bool) []peers.Spec {
 	})
 }
 
-func runStampedes(ctx context.Context, e *Env) error {
+func runStampedes(e *Env) {
 	for _, n := range crowds {
-		if err := e.crowd(ctx, n); err != nil {
-			return err
-		}
+		e.crowd(n)
 	}
 	var names []string
 	for _, s := range stampeders(true) {
 		names = append(names, s.Name)
 	}
-	return e.fleet(ctx, &scenario{id: "C", setting: fleetSetting, tables: stampedeTables}, 2e9, names)
+	e.fleet(&scenario{id: "C", setting: fleetSetting, tables: stampedeTables}, 2e9, names)
 }
 
 // slow is a slow loader that counts its calls.
@@ -115,38 +110,30 @@ func (s *slow) rush(ctx context.Context, p peers.Peer, loads bool, n int, k *pee
 }
 
 // crowd measures n goroutines of this process.
-func (e *Env) crowd(ctx context.Context, n int) error {
+func (e *Env) crowd(n int) {
 	trials := by(e, 20, 5, 2)
 	if n > 100 {
 		trials = max(trials/4, 1)
 	}
-	var own owned
-	defer own.close()
+	t := e.t.Part()
+	defer t.Close()
 	var cs []contender
 	for _, s := range stampeders(false) {
 		var source slow
-		p, err := own.peer(ctx, s.Name, e.options(s.Name, 10_000, source.load), 0, nil)
-		if err != nil {
-			return err
-		}
+		p := open(t, s.Name, e.options(s.Name, 10_000, source.load), 0, nil)
 		id := int64(n) * 1e6 // different keys for each crowd
-		cs = append(cs, contender{name: s.Name, sample: func(ctx context.Context, l report.Line) error {
+		cs = append(cs, contender{name: s.Name, sample: func(l report.Line) {
 			var waits []time.Duration
 			before := source.loads.Load()
 			for range trials {
 				id++
 				k := peers.KeyOf(id)
-				w, err := source.rush(ctx, p, s.Loads, n, &k)
-				if err != nil {
-					return err
-				}
-				waits = append(waits, w...)
+				waits = append(waits, setup.Must(source.rush(t.Context(), p, s.Loads, n, &k))...)
 			}
 			e.addRush(l, waits, float64(source.loads.Load()-before)/float64(trials))
-			return nil
 		}})
 	}
-	return e.compare(ctx, &scenario{id: "C", setting: crowdSetting(n), tables: stampedeTables}, cs)
+	e.compare(&scenario{id: "C", setting: crowdSetting(n), tables: stampedeTables}, cs)
 }
 
 func (e *Env) addRush(l report.Line, waits []time.Duration, loads float64) {

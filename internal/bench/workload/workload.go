@@ -16,10 +16,10 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/rig"
 	"github.com/twofold-go/twofold/internal/bench/measure"
 	"github.com/twofold-go/twofold/internal/bench/peers"
 	"github.com/twofold-go/twofold/internal/bench/report"
+	"github.com/twofold-go/twofold/internal/bench/setup"
 	"github.com/twofold-go/twofold/internal/redistest"
 )
 
@@ -41,59 +41,46 @@ type Env struct {
 	Size   Size
 	Log    io.Writer // progress
 
-	rigs []*rig.Rig
-	dir  string
-	left []string // the programs that were left out, with the reasons
+	t       *setup.T
+	servers [4]*redistest.Server
+	far     *redistest.Proxy // of the first server
+	left    []string         // the programs that were left out, with the reasons
 
 	tables []*report.Comparison // of what was compared, in that order
 }
 
 // Open starts the servers that workloads share. Each peer with a client-side cache gets its own
 // server, because writes of other peers on that server would evict its keys.
-func Open(ctx context.Context, size Size, rounds int, dir string, log io.Writer) (*Env, error) {
-	e := &Env{Rounds: max(rounds, 1), Size: size, Log: log, dir: dir}
-	for range 2 {
-		r, err := rig.Start(ctx, rig.Config{Fault: "none", Workers: 1, Dir: dir})
-		if err != nil {
-			e.Close()
-			return nil, fmt.Errorf("workload: %w", err)
+func Open(ctx context.Context, size Size, rounds int, log io.Writer) (*Env, error) {
+	e := &Env{Rounds: max(rounds, 1), Size: size, Log: log, t: setup.New(ctx)}
+	err := setup.Try(func() {
+		for i := range e.servers {
+			e.servers[i] = redistest.Start(e.t)
 		}
-		e.rigs = append(e.rigs, r)
+		e.far = redistest.NewProxy(e.t, e.servers[0].Addr())
+	})
+	if err != nil {
+		e.Close()
+		return nil, fmt.Errorf("workload: %w", err)
 	}
 	return e, nil
 }
 
 // Close ends the servers.
-func (e *Env) Close() {
-	for _, r := range e.rigs {
-		r.Close()
-	}
-}
+func (e *Env) Close() { e.t.Close() }
 
-// server returns the address of one of four servers.
-func (e *Env) server(i int) string {
-	r := e.rigs[i/2%len(e.rigs)]
-	if i%2 == 0 {
-		return r.Redis()
-	}
-	return r.Source()
-}
-
-// serverOf returns the server of a peer.
+// serverOf returns the address of the server of a peer.
 func (e *Env) serverOf(name string) string {
-	switch name {
-	case "rueidis DoCache":
-		return e.server(1)
-	case "go-redis CSC":
-		return e.server(2)
-	case "go-redis/cache":
-		return e.server(3)
-	}
-	return e.server(0)
+	i := map[string]int{"rueidis DoCache": 1, "go-redis CSC": 2, "go-redis/cache": 3}[name]
+	return e.servers[i].Addr()
 }
 
-// client returns a client of the server that Twofold uses.
-func (e *Env) client() *redis.Client { return peers.Client(e.server(0)) }
+// client returns a client of the server that Twofold uses. It lasts as long as t.
+func (e *Env) client(t *setup.T) *redis.Client {
+	rdb := peers.Client(e.serverOf("twofold"))
+	t.Closing(rdb.Close)
+	return rdb
+}
 
 // by chooses a value by the size of the run.
 func by[T any](e *Env, full, quick, tiny T) T {
@@ -137,17 +124,11 @@ func (e *Env) addQuantiles(l report.Line, times []time.Duration) {
 	}
 }
 
-// drop empties the servers, so that one workload does not pay for the memory of another.
-func (e *Env) drop(ctx context.Context) error {
-	for i := range 4 {
-		rdb := peers.Client(e.server(i))
-		err := rdb.FlushAll(ctx).Err()
-		_ = rdb.Close() // the command is done
-		if err != nil {
-			return fmt.Errorf("workload: %w", err)
-		}
+// drop empties the servers, so one workload does not pay for the memory of another.
+func (e *Env) drop() {
+	for _, s := range e.servers {
+		s.Do(e.t, "FLUSHALL")
 	}
-	return nil
 }
 
 // options returns the options for opening a peer.
@@ -158,7 +139,7 @@ func (e *Env) options(name string, entries int, load peers.Loader) peers.Options
 // Workload is one measurement.
 type Workload struct {
 	ID, Title string
-	run       func(context.Context, *Env) error
+	run       func(*Env)
 	more      func(*Env) report.Table // a table of another form
 }
 
@@ -191,13 +172,13 @@ func All() []Workload {
 }
 
 // Do runs a workload, and empties the servers afterwards.
-func (w Workload) Do(ctx context.Context, e *Env) error {
+func (w Workload) Do(e *Env) error {
 	start := time.Now()
-	if err := w.run(ctx, e); err != nil {
+	if err := setup.Try(func() { w.run(e); e.drop() }); err != nil {
 		return fmt.Errorf("workload %s: %w", w.ID, err)
 	}
 	e.logf("%s %s: %.0f s", w.ID, w.Title, time.Since(start).Seconds())
-	return e.drop(ctx)
+	return nil
 }
 
 // ms chooses a number of milliseconds by the size of the run.

@@ -13,79 +13,55 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"math"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 
-	"github.com/redis/go-redis/v9"
-
-	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/rig"
 	"github.com/twofold-go/twofold/internal/bench/peers"
 	"github.com/twofold-go/twofold/internal/bench/report"
+	"github.com/twofold-go/twofold/internal/bench/setup"
 	"github.com/twofold-go/twofold/internal/bench/workload"
 )
 
 func main() {
-	redis.SetLogger(silent{}) // ended connections are expected
-	if os.Getenv(workload.WorkerEnv) != "" {
-		if err := workload.Worker(os.Stdin, os.Stdout); err != nil {
-			fmt.Fprintln(os.Stderr, "bench:", err)
-			os.Exit(1)
-		}
-		return
-	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
-	stop()
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-		os.Exit(2)
-	case err != nil:
-		fmt.Fprintln(os.Stderr, "bench:", err)
-		os.Exit(1)
-	}
+	setup.Main("bench", workload.WorkerEnv, workload.Worker, func(ctx context.Context) error {
+		return run(ctx, os.Args[1:], os.Stderr)
+	})
 }
 
-type silent struct{}
-
-func (silent) Printf(context.Context, string, ...any) {}
-
-func run(ctx context.Context, args []string, out, log io.Writer) error {
+func run(ctx context.Context, args []string, log io.Writer) error {
 	o, err := parse(args, log)
 	if err != nil {
 		return err
 	}
-	dir, err := os.MkdirTemp("", "bench")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.RemoveAll(dir) }() // a temporary folder
-	e, err := workload.Open(ctx, o.size, o.samples, dir, log)
+	e, err := workload.Open(ctx, o.size, o.samples, log)
 	if err != nil {
 		return err
 	}
 	defer e.Close()
 	head := heading(ctx, o) // before the run: the sources may change meanwhile
 	for _, w := range o.workloads {
-		if err := w.Do(ctx, e); err != nil {
+		if err := w.Do(e); err != nil {
 			return err
 		}
 	}
-	return o.deliver(head+body(e, o.workloads), e, out)
+	if o.raw != "" {
+		if err := writeRaw(o.raw, e); err != nil {
+			return err
+		}
+	}
+	return setup.Deliver(o.out, head+body(e, o.workloads))
 }
 
 // heading returns what was measured, where and how.
 func heading(ctx context.Context, o *options) string {
 	var b strings.Builder
 	b.WriteString("# Speed\n\n")
-	b.WriteString(report.Heading(ctx, rig.Version(), modules))
+	b.WriteString(report.Heading(ctx, "", modules))
 	fmt.Fprintf(&b, "\nMedians of %d samples with their range; the contenders took turns. "+
 		"Trust the ratios, not the times: the times depend on this machine. Each ratio is taken within one run, and in the first table within one round of it.\n", o.samples)
 	if o.size != workload.Full {
@@ -120,20 +96,6 @@ func body(e *workload.Env, all []workload.Workload) string {
 		}
 	}
 	return b.String()
-}
-
-// deliver writes the results to the destinations that the flags name.
-func (o *options) deliver(text string, e *workload.Env, out io.Writer) error {
-	if o.raw != "" {
-		if err := writeRaw(o.raw, e); err != nil {
-			return err
-		}
-	}
-	if o.out != "" {
-		return os.WriteFile(o.out, []byte(text), 0o644) //nolint:gosec // for everybody to read
-	}
-	_, err := io.WriteString(out, text)
-	return err
 }
 
 func writeRaw(path string, e *workload.Env) error {

@@ -1,26 +1,20 @@
 package main
 
 import (
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/twofold-go/twofold/internal/bench/setup"
 	"github.com/twofold-go/twofold/internal/bench/workload"
 	"github.com/twofold-go/twofold/internal/race"
 )
 
-// The program runs itself for each process of the stampede, and so does its test.
+// The program starts itself for each process of the stampede. Its test does the same.
 func TestMain(m *testing.M) {
-	if os.Getenv(workload.WorkerEnv) != "" {
-		if err := workload.Worker(os.Stdin, os.Stdout); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		os.Exit(0)
-	}
+	setup.Child("bench", workload.WorkerEnv, workload.Worker)
 	os.Exit(m.Run())
 }
 
@@ -29,7 +23,7 @@ func TestMain(m *testing.M) {
 func TestWholeSuite(t *testing.T) {
 	dir := t.TempDir()
 	out, raw := filepath.Join(dir, "R.md"), filepath.Join(dir, "raw.txt")
-	err := run(t.Context(), []string{"-suite", "tiny", "-samples", "1", "-out", out, "-raw", raw}, io.Discard, io.Discard)
+	err := run(t.Context(), []string{"-suite", "tiny", "-samples", "1", "-out", out, "-raw", raw}, io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}

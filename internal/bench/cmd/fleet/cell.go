@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"slices"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/twofold-go/twofold/internal/bench/measure"
 	"github.com/twofold-go/twofold/internal/bench/proc"
+	"github.com/twofold-go/twofold/internal/bench/setup"
 )
 
 const (
@@ -35,6 +35,7 @@ type cell struct {
 
 // meter measures cells on one Redis.
 type meter struct {
+	t     *setup.T
 	o     *options
 	rdb   *redis.Client
 	post  post
@@ -42,16 +43,16 @@ type meter struct {
 }
 
 // fleet measures a fleet at every rate, except rates above one that was too high.
-func (m *meter) fleet(ctx context.Context, c cell) error {
-	if err := m.rdb.FlushAll(ctx).Err(); err != nil {
-		return err
-	}
+func (m *meter) fleet(c cell) {
+	setup.Check(m.rdb.FlushAll(m.t.Context()).Err())
 	c.Writers = min(c.Members, writers)
-	crew, err := m.enlist(c)
+	var crew []*proc.Child
 	defer func() { proc.Dismiss(crew) }()
-	if err != nil {
-		return err
+	for _, p := range posts(c) {
+		p.Redis, p.Prefix, p.Bound = m.post.Redis, m.post.Prefix, c.Bound
+		crew = append(crew, proc.Again(childEnv, p, os.Stderr))
 	}
+	proc.Command[deed](crew, order{}) // waits until they are ready
 	full := map[string]bool{}
 	for _, c.Rate = range m.o.rates {
 		for _, c.Kind = range []string{byKey, byTag} {
@@ -59,20 +60,16 @@ func (m *meter) fleet(ctx context.Context, c cell) error {
 				continue
 			}
 			c := c
-			if err := m.run(ctx, crew, &c); err != nil {
-				return err
-			}
+			m.run(crew, &c)
 			fmt.Fprintf(os.Stderr, "%+v\n", c)
 			full[c.Kind] = c.Redis >= 1 || c.Lag99 >= c.Bound
 			m.cells = append(m.cells, c)
 		}
 	}
-	return nil
 }
 
-// enlist starts the processes of a fleet, and waits until they are ready. The last one contains the
-// writers.
-func (m *meter) enlist(c cell) (crew []*proc.Child, err error) {
+// posts returns the processes of a fleet. The last one contains the writers.
+func posts(c cell) []post {
 	posts := []post{{Members: c.Members, Timed: min(c.Members, timed)}}
 	if c.Real {
 		posts = slices.Repeat([]post{{Members: 1}}, c.Members)
@@ -80,40 +77,22 @@ func (m *meter) enlist(c cell) (crew []*proc.Child, err error) {
 			posts[i].Timed = 1
 		}
 	}
-	for _, p := range append(posts, post{Members: c.Writers, Timed: 1, Writes: true}) {
-		p.Redis, p.Prefix, p.Bound = m.post.Redis, m.post.Prefix, c.Bound
-		one, err := proc.Again(childEnv, p, os.Stderr)
-		if err != nil {
-			return crew, err
-		}
-		crew = append(crew, one)
-	}
-	_, err = proc.Command[deed](crew, order{})
-	return crew, err
+	return append(posts, post{Members: c.Writers, Timed: 1, Writes: true})
 }
 
 // run measures one cell. The last process of the crew writes.
-func (m *meter) run(ctx context.Context, crew []*proc.Child, c *cell) (err error) {
+func (m *meter) run(crew []*proc.Child, c *cell) {
 	begin := proc.Now() + int64(m.o.each/4) // nothing before that time counts
 	o := order{c.Kind, c.Rate, begin, begin + int64(m.o.each)}
 	for _, one := range crew {
-		if err := one.Tell(o); err != nil {
-			return err
-		}
+		setup.Check(one.Tell(o))
 	}
 	var looks [2]measure.Server
 	for i, at := range []int64{o.Start, o.End} {
-		sleepUntil(at)
-		if looks[i], err = measure.LookAt(ctx, m.rdb); err != nil {
-			return err
-		}
+		proc.SleepUntil(at)
+		looks[i] = measure.LookAt(m.t.Context(), m.rdb)
 	}
-	deeds, err := proc.Answers[deed](crew)
-	if err != nil {
-		return err
-	}
-	c.take(looks[1].Since(looks[0]), deeds, o)
-	return nil
+	c.take(looks[1].Since(looks[0]), proc.Answers[deed](crew), o)
 }
 
 // take computes the results from the numbers of Redis and the children.

@@ -3,7 +3,7 @@ package main
 import (
 	"context"
 	"errors"
-	"io"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -11,6 +11,7 @@ import (
 	"github.com/twofold-go/twofold/internal/bench/measure"
 	"github.com/twofold-go/twofold/internal/bench/peers"
 	"github.com/twofold-go/twofold/internal/bench/proc"
+	"github.com/twofold-go/twofold/internal/bench/setup"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/key"
 )
@@ -57,31 +58,25 @@ type squad struct {
 	err   error // of a call
 }
 
-// child obeys orders from in until the input ends.
-func child(in io.Reader, out io.Writer) error {
-	var p post
-	if err := proc.Task(childEnv, &p); err != nil {
-		return err
-	}
-	var s squad
-	err := s.open(p)
-	if err == nil {
-		err = proc.Obey(in, out, func(o order) (deed, error) { return s.obey(p, o) })
-	}
-	for _, m := range s.members {
-		m.Close()
-	}
-	return err
+// child obeys orders until its input ends.
+func child() error {
+	slog.SetDefault(slog.New(slog.DiscardHandler)) // some rates exceed the capacity on purpose
+	t := setup.New(context.Background())
+	defer t.Close()
+	return setup.Try(func() {
+		p := proc.Task[post](childEnv)
+		var s squad
+		s.open(t, p)
+		proc.Obey(func(o order) deed { return s.obey(p, o) })
+	})
 }
 
-func (s *squad) open(p post) error {
+func (s *squad) open(t *setup.T, p post) {
 	s.begin(p, order{})
 	base, now := time.Now(), proc.Now()
 	for i := range p.Members {
-		m, err := peers.NewTwofold(peers.Options{Entries: 1000, Redis: p.Redis, Prefix: p.Prefix}, peers.Twofold{Log: true, Bound: p.Bound})
-		if err != nil {
-			return err
-		}
+		m := peers.NewTwofold(peers.Options{Entries: 1000, Redis: p.Redis, Prefix: p.Prefix}, peers.Twofold{Log: true, Bound: p.Bound})
+		t.Cleanup(m.Close)
 		s.members = append(s.members, m)
 		if i < p.Timed && !p.Writes {
 			m.Tiers.OnInvalidate(func(e invalidate.Event) {
@@ -91,7 +86,6 @@ func (s *squad) open(p post) error {
 			})
 		}
 	}
-	return nil
 }
 
 // begin forgets the notes of the last order.
@@ -113,26 +107,25 @@ func (s *squad) note(member int, hash uint64, at int64) {
 	}
 }
 
-func sleepUntil(at int64) { time.Sleep(time.Duration(at - proc.Now())) }
-
-func (s *squad) obey(p post, o order) (d deed, err error) {
+func (s *squad) obey(p post, o order) (d deed) {
 	s.begin(p, o)
 	var writer sync.WaitGroup
 	if p.Writes && o.Rate > 0 {
 		writer.Go(func() { s.write(o) })
 	}
-	sleepUntil(o.Start)
+	proc.SleepUntil(o.Start)
 	d.CPU, d.Sent = measure.CPU(), s.count(0, nil)
-	sleepUntil(o.End)
+	proc.SleepUntil(o.End)
 	d.CPU, d.Sent = measure.CPU()-d.CPU, s.count(0, nil)-d.Sent
 	writer.Wait()
 	if o.End > 0 { // not only asked whether it is ready
-		sleepUntil(o.End + int64(grace))
+		proc.SleepUntil(o.End + int64(grace))
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	setup.Check(s.err)
 	d.Seen = s.seen
-	return d, s.err
+	return d
 }
 
 // write invalidates at a rate that does not depend on the duration of the calls. If maxCalls calls
@@ -177,16 +170,9 @@ func (s *squad) count(n int, err error) int {
 }
 
 func scopeOf(kind string, id int64) invalidate.Scope {
-	text, err := key.Of(id)
-	if err != nil {
-		panic(err) // every integer has a key
-	}
+	text := setup.Must(key.Of(id)) // every integer has a key
 	if kind == byTag {
 		return invalidate.Tag(cache.DefaultTenant, text)
 	}
-	k, err := key.Space{Tenant: cache.DefaultTenant, Namespace: "fleet"}.Key(text)
-	if err != nil {
-		panic(err)
-	}
-	return invalidate.Key(k)
+	return invalidate.Key(setup.Must(key.Space{Tenant: cache.DefaultTenant, Namespace: "fleet"}.Key(text)))
 }

@@ -10,57 +10,30 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
-	"os/signal"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
-	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/rig"
 	"github.com/twofold-go/twofold/internal/bench/peers"
+	"github.com/twofold-go/twofold/internal/bench/setup"
+	"github.com/twofold-go/twofold/internal/redistest"
 	"github.com/twofold-go/twofold/invalidate/redislog"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := run(ctx, os.Args[1:], os.Stdout)
-	stop()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "fleet:", err)
-		os.Exit(1)
-	}
+	setup.Main("fleet", childEnv, child, func(ctx context.Context) error {
+		o, err := parse(os.Args[1:], os.Stderr)
+		if err != nil {
+			return err
+		}
+		cells, err := measureAll(ctx, o)
+		if err != nil {
+			return err
+		}
+		return setup.Deliver(o.out, write(ctx, o, cells))
+	})
 }
-
-// run does the work of a child or of the parent.
-func run(ctx context.Context, args []string, out io.Writer) error {
-	redis.SetLogger(silent{})                      // ended connections are expected
-	slog.SetDefault(slog.New(slog.DiscardHandler)) // some rates exceed the capacity on purpose
-	if os.Getenv(childEnv) != "" {
-		return child(os.Stdin, out)
-	}
-	o, err := parse(args, os.Stderr)
-	if err != nil {
-		return err
-	}
-	cells, err := measureAll(ctx, o)
-	if err != nil {
-		return err
-	}
-	text := write(ctx, o, cells)
-	if o.out != "" {
-		return os.WriteFile(o.out, []byte(text), 0o644) //nolint:gosec // for everybody to read
-	}
-	_, err = io.WriteString(out, text)
-	return err
-}
-
-type silent struct{}
-
-func (silent) Printf(context.Context, string, ...any) {}
 
 // options are the values of the command line.
 type options struct {
@@ -106,35 +79,26 @@ func list[T int | time.Duration](to *[]T, read func(string) (T, error)) func(str
 	}
 }
 
-func measureAll(ctx context.Context, o *options) (cells []cell, err error) {
-	dir, err := os.MkdirTemp("", "fleet")
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = os.RemoveAll(dir) }() // a temporary folder
-	r, err := rig.Start(ctx, rig.Config{Fault: "none", Workers: 1, Dir: dir})
-	if err != nil {
-		return nil, err
-	}
-	defer r.Close()
-	rdb := peers.Client(r.Redis())
-	defer func() { _ = rdb.Close() }() // no calls are under way
-	m := meter{o, rdb, post{Redis: r.Redis(), Prefix: r.Prefix()}, nil}
-	for i, bound := range o.bounds {
-		sizes := o.members
-		if i > 0 {
-			sizes = sizes[max(0, len(sizes)-2):]
-		}
-		for _, n := range sizes {
-			if err := m.fleet(ctx, cell{Members: n, Bound: bound}); err != nil {
-				return nil, err
+func measureAll(ctx context.Context, o *options) ([]cell, error) {
+	t := setup.New(ctx)
+	defer t.Close()
+	m := meter{t: t, o: o}
+	err := setup.Try(func() {
+		m.post = post{Redis: redistest.Start(t).Addr(), Prefix: redistest.Prefix()}
+		m.rdb = peers.Client(m.post.Redis)
+		t.Closing(m.rdb.Close)
+		for i, bound := range o.bounds {
+			sizes := o.members
+			if i > 0 {
+				sizes = sizes[max(0, len(sizes)-2):]
+			}
+			for _, n := range sizes {
+				m.fleet(cell{Members: n, Bound: bound})
+			}
+			if o.real > 0 && i == 0 {
+				m.fleet(cell{Members: o.real, Bound: bound, Real: true})
 			}
 		}
-		if o.real > 0 && i == 0 {
-			if err := m.fleet(ctx, cell{Members: o.real, Bound: bound, Real: true}); err != nil {
-				return nil, err
-			}
-		}
-	}
-	return m.cells, nil
+	})
+	return m.cells, err
 }

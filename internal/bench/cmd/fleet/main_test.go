@@ -7,16 +7,13 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/twofold-go/twofold/internal/bench/setup"
 )
 
-// The program runs itself for the members, and so does its test.
+// The program starts itself for the members. Its test does the same.
 func TestMain(m *testing.M) {
-	if os.Getenv(childEnv) != "" {
-		if err := child(os.Stdin, os.Stdout); err != nil {
-			panic(err)
-		}
-		os.Exit(0)
-	}
+	setup.Child("fleet", childEnv, child)
 	os.Exit(m.Run())
 }
 

@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/rig"
 	"github.com/twofold-go/twofold/internal/bench/report"
 )
 
@@ -130,7 +129,7 @@ func (k costs) logs(l load, n float64) string {
 func write(ctx context.Context, o *options, cells []cell) string {
 	redis, member := costsOf(cells)
 	us := func(s float64) string { return report.Number(s * 1e6) }
-	return "# What a fleet costs\n\n" + report.Heading(ctx, rig.Version(), []string{"github.com/redis/go-redis/v9"}) + fmt.Sprintf(`
+	return "# What a fleet costs\n\n" + report.Heading(ctx, "", []string{"github.com/redis/go-redis/v9"}) + fmt.Sprintf(`
 Made by "make fleet". "100 + 8" is 100 members that listen, all in one process, and 8 that invalidate, in another. "20 real + 8" is 20
 processes that listen. A member is one Tiers with its own connections and its own follower of the log. The remote tier is on the same
 Redis, so an invalidation of a key also removes a cell. Redis and all members share this machine's processors.

@@ -1,5 +1,6 @@
 // Stalecheck checks the guarantee of the cache from outside. Several processes share one Redis,
 // under faults. No read may return a value for longer after its invalidation than the bound allows.
+// The flag -h lists the faults.
 //
 //	stalecheck [flags]                one run
 //	stalecheck -suite ci|all|db [-out f] several runs, as a Markdown table
@@ -7,7 +8,7 @@
 // It starts redis-server from the PATH, and itself once more for each worker. Every worker reads
 // and invalidates keys. Their values are versions from a source that never goes backwards. Some
 // loads sleep while they hold an old version. With -composed, loaders build further values from
-// cached values. Package history explains how a run is judged. The exit status is 1 if a read was
+// cached values. Package history explains how a run is checked. The exit status is 1 if a read was
 // staler than the guarantee allows, and 2 if the run itself failed.
 //
 // Many faults make the log lose its end, which is a number of acknowledged writes. A worker that
@@ -15,19 +16,6 @@
 // first and stays alone for longer than the bound. In turn it is a worker that was cut off before,
 // or a new process. These faults use more keys, because a key that is written again hides a stale
 // value.
-//
-//	old-dump       Redis restarts with an older dump
-//	copied-dump    another server starts with an older dump
-//	failover       a lagging replica is promoted
-//	replicaof      the server follows a lagging replica, and becomes the primary again
-//	reload         DEBUG RELOAD NOSAVE
-//	restore        RESTORE of the log's three keys; the cells stay
-//	copy           COPY of the three keys, and back: leaves no trace in the server
-//	copy-alone     the same, and no process is left that knew the lost writes
-//	sentinel-loss  the Sentinels fail over to a lagging replica, and back
-//	takeover       the same in a Cluster, by CLUSTER FAILOVER TAKEOVER
-//	restart        the log's keys and all processes are lost; the cells stay
-//	cluster-restart  the same in a Cluster
 //
 // After copy the library guarantees nothing until a process comes back that knows the lost writes.
 // In this fault that process comes within the bound, which must be 4 seconds or more. Until then a
@@ -38,21 +26,7 @@
 // With -db the source and the log are in one database, SQLite, PostgreSQL or MariaDB, and every write is a
 // transaction that invalidates (package sqllog). Writers may die after COMMIT without a report, and
 // the source may be restored to an older copy. So an observer reads the source all the time, and
-// reads are judged by its samples. There are many keys, and each is rarely written. These are the
-// faults of a log in a database:
-//
-//	committed      a worker is killed after the answer to COMMIT
-//	steps          a worker is killed at each step of a numbering and of a transaction
-//	freeze         a worker is stopped at such a step
-//	unanswered     the connection is cut between COMMIT and its answer
-//	db-kill        PostgreSQL is killed, or stopped at once, and started again
-//	db-copy        an old data folder is put back under the server; SQLite: .restore under the processes
-//	db-dump        a dump is restored into the running server: after DROP, or beside and then renamed
-//	db-rows        older rows are put back into the same tables, after TRUNCATE or DELETE
-//	db-empty       the tables of the log are emptied; the data stays
-//	db-ids         the ids of the outbox begin again, while a process holds rows with these ids
-//	db-standby     a lagging standby is promoted
-//	db-trim        workers are killed, and the log has no key records for their successors
+// its samples say which reads were stale. There are many keys, and each is rarely written.
 //
 // A checker that never fires proves nothing. Built with
 //
@@ -72,51 +46,15 @@ package main
 
 import (
 	"context"
-	"errors"
-	"flag"
 	"fmt"
 	"os"
-	"os/signal"
-	"syscall"
-
-	"github.com/redis/go-redis/v9"
 
 	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/worker"
 	"github.com/twofold-go/twofold/internal/bench/proc"
+	"github.com/twofold-go/twofold/internal/bench/setup"
 )
 
-// errFound means that the library, or the checker, behaved wrongly. The details are already
-// printed.
-var errFound = errors.New("not as expected")
-
-func main() {
-	if os.Getenv(worker.Env) != "" {
-		exit(worker.Main())
-	}
-	redis.SetLogger(silent{}) // servers that are still starting, or were killed, are expected
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := run(ctx)
-	stop()
-	exit(err)
-}
-
-type silent struct{}
-
-func (silent) Printf(context.Context, string, ...any) {}
-
-func exit(err error) {
-	switch {
-	case err == nil:
-		os.Exit(0)
-	case errors.Is(err, flag.ErrHelp):
-		os.Exit(2)
-	}
-	fmt.Fprintln(os.Stderr, "stalecheck:", err)
-	if errors.Is(err, errFound) {
-		os.Exit(1)
-	}
-	os.Exit(2)
-}
+func main() { setup.Main("stalecheck", worker.Env, worker.Main, run) }
 
 func run(ctx context.Context) error {
 	o, err := parse(os.Args[1:])
@@ -126,17 +64,14 @@ func run(ctx context.Context) error {
 	if !proc.Supported {
 		return proc.ErrSystem
 	}
-	switch o.suite {
-	case "":
+	if o.suite == "" {
 		return o.single(ctx)
-	case "ci":
-		return o.runSuite(ctx, ciSuite())
-	case "all":
-		return o.runSuite(ctx, fullSuite(o.c.Duration))
-	case "db":
-		return o.runSuite(ctx, databases(o.c.Duration))
 	}
-	return fmt.Errorf("no suite %q: want ci, all or db", o.suite)
+	runs, err := suite(o.suite, o.c.Duration)
+	if err != nil {
+		return err
+	}
+	return o.runSuite(ctx, runs)
 }
 
 // single does one run and reports its result.
@@ -158,5 +93,5 @@ func (o *options) write(text string) error {
 	if o.out == "" {
 		return nil
 	}
-	return os.WriteFile(o.out, []byte(text), 0o600)
+	return setup.Deliver(o.out, text)
 }

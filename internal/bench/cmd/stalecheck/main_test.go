@@ -11,14 +11,13 @@ import (
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/history"
 	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/worker"
+	"github.com/twofold-go/twofold/internal/bench/setup"
 	"github.com/twofold-go/twofold/invalidate"
 )
 
-// The program runs itself for each worker, and so does its test.
+// The program starts itself for each worker. Its test does the same.
 func TestMain(m *testing.M) {
-	if os.Getenv(worker.Env) != "" {
-		exit(worker.Main())
-	}
+	setup.Child("stalecheck", worker.Env, worker.Main)
 	os.Exit(m.Run())
 }
 
@@ -49,8 +48,8 @@ func TestRunFindsViolations(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := r.judge(); !errors.Is(err, errFound) {
-		t.Errorf("judge() without a log = %v, want %v", err, errFound)
+	if err := r.judge(); !errors.Is(err, setup.ErrFound) {
+		t.Errorf("judge() without a log = %v, want %v", err, setup.ErrFound)
 	}
 	r.c.Expect = "violations"
 	if err := r.judge(); err != nil {
@@ -68,8 +67,8 @@ func TestRunFindsViolations(t *testing.T) {
 // Audits find the writes that are not invalidated. They are true alarms, and no read violates the
 // guarantee.
 func TestRunFindsForgottenWrites(t *testing.T) {
-	c := sparse(short())
-	c.Without, c.Expect = noCalls, alarms
+	c := short()
+	c.Keys, c.Without, c.Expect = 400, worker.NoCalls, alarms
 	r, err := c.run(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -102,7 +101,7 @@ func TestJudgeAlarms(t *testing.T) {
 // A worker that dies after COMMIT reports nothing. So without the outbox its invalidations are
 // lost, and with it they are not.
 func TestRunDatabase(t *testing.T) {
-	for without, expect := range map[string]string{noOutbox: "violations", "": ""} {
+	for without, expect := range map[string]string{worker.NoOutbox: "violations", "": ""} {
 		c := short()
 		c.DB, c.Fault, c.Without, c.Expect = worker.SQLite, "committed", without, expect
 		r, err := c.run(t.Context())
@@ -121,7 +120,7 @@ func TestRunDatabase(t *testing.T) {
 
 // Writers that are plain SQL clients know nothing of the log. With triggers nothing is lost.
 func TestRunPlainSQL(t *testing.T) {
-	for without, expect := range map[string]string{noTriggers: "violations", "": ""} {
+	for without, expect := range map[string]string{worker.NoTriggers: "violations", "": ""} {
 		c := short()
 		c.DB, c.Fault, c.Plain, c.Without, c.Expect = worker.SQLite, "committed", true, without, expect
 		r, err := c.run(t.Context())
@@ -140,8 +139,8 @@ func TestRunSuite(t *testing.T) {
 	good, broken := short(), short()
 	broken.Fault = "rain"
 	o := &options{out: filepath.Join(t.TempDir(), "table"), parallel: 2}
-	if err := o.runSuite(t.Context(), []runConfig{broken, good, good}); !errors.Is(err, errFound) {
-		t.Errorf("runSuite() = %v, want %v", err, errFound)
+	if err := o.runSuite(t.Context(), []runConfig{broken, good, good}); !errors.Is(err, setup.ErrFound) {
+		t.Errorf("runSuite() = %v, want %v", err, setup.ErrFound)
 	}
 	b, err := os.ReadFile(o.out)
 	if err != nil {
@@ -167,8 +166,8 @@ func TestJudge(t *testing.T) {
 		if err := r.judge(); err != nil {
 			t.Fatalf("judge() of a good run = %v", err)
 		}
-		if change(r); !errors.Is(r.judge(), errFound) {
-			t.Errorf("%s: judge() = %v, want %v", name, r.judge(), errFound)
+		if change(r); !errors.Is(r.judge(), setup.ErrFound) {
+			t.Errorf("%s: judge() = %v, want %v", name, r.judge(), setup.ErrFound)
 		}
 	}
 }
@@ -203,7 +202,7 @@ func TestTable(t *testing.T) {
 		{Type: history.Ping, End: 5e5},
 	}, history.Rules{Bound: time.Second})
 	lines := strings.Split(table([]*result{{c: defaults(), verdict: v}}), "\n")
-	if got, want := lines[2], "| none | 1s | 0 | 1 | 1 | 0 | 0/0/0 | 0 (**0**) | 1 | 1: 2.5/2.5/2.5 | – | – | – | – | – | 1: 2.5/2.5/2.5 | **0** | – | – | 1.0/1.0 | 2.0 | 0/0/0 |"; got != want {
+	if got, want := lines[2], "| none | 1s | 0 | 1 | 1 | 0 | 0/0/0 | 0 (**0**) | 1 | 1: 2.5/2.5/2.5 | – | – | – | – | – | 1: 2.5/2.5/2.5 | **0** | – | – | 1/1 | 2 | 0/0/0 |"; got != want {
 		t.Errorf("row\n%s\nwant\n%s", got, want)
 	}
 	if strings.Count(lines[0], "|") != strings.Count(lines[2], "|") {

@@ -23,56 +23,36 @@ type options struct {
 
 // runConfig is the configuration of one run.
 type runConfig struct {
-	Fault    string
-	DB       string // the kind of database that holds the source and the log; empty: both are in Redis
-	DBCells  bool   // the database holds the cells as well
-	Bound    time.Duration
-	Strict   bool
-	Soft     bool   // values expire instead of being invalidated
-	Plain    bool   // writers are plain SQL clients; triggers invalidate
-	Composed bool   // most reads are of values built from cached values
-	Without  string // the safeguards to switch off, separated by commas, or empty
-	Expect   string // what must be found: "violations", "alarms", "false alarms", or nothing
-	Duration time.Duration
-	Seed     uint64
-	Keep     string // where to leave the histories, or empty
+	rig.Config
 
-	Workers, Readers, Writers int
-	Keys                      int // 0: as many as the fault needs
-	ReadPause, WritePause     time.Duration
-	SlowLoads                 float64
-	Audit                     float64 // the share of hits that are audited
+	Expect string // what must be found: one of findings
 }
 
 // defaults returns the defaults of the flags and of the suites.
-func defaults() runConfig {
-	return runConfig{
-		Fault: "none", Bound: time.Second, Duration: 20 * time.Second, Seed: 1,
-		Workers: 3, Readers: 6, Writers: 1,
+func defaults() (c runConfig) {
+	c.Fault, c.Workers, c.Duration = "none", 3, 20*time.Second
+	c.Run = worker.Run{
+		Bound: time.Second, Seed: 1, Readers: 6, Writers: 1,
 		ReadPause: 3 * time.Millisecond, WritePause: 150 * time.Millisecond, SlowLoads: 0.05, Audit: 1,
 	}
+	return c
 }
 
-func parse(args []string) (*options, error) {
-	o := &options{c: defaults()}
-	c := &o.c
-	fs := flag.NewFlagSet("stalecheck", flag.ContinueOnError)
-	fs.StringVar(&o.suite, "suite", "", "several runs: ci (a minute), all, or db (databases alone)")
-	fs.StringVar(&o.out, "out", "", "write the table to this file, too")
-	fs.IntVar(&o.parallel, "parallel", 1, "runs of a suite at a time, at most one for each core; 1 disturbs no run")
-	fs.StringVar(&c.Fault, "fault", c.Fault, "what breaks: "+strings.Join(rig.Faults(), ", "))
-	fs.StringVar(&c.DB, "db", "", "the source and the log are in a database: sqlite, postgres or mariadb")
-	fs.BoolVar(&c.DBCells, "db-cells", false, "the cells are in it as well")
+// define defines the flags of a run. Their defaults are the present values.
+func (c *runConfig) define(fs *flag.FlagSet) {
+	fs.StringVar(&c.Fault, "fault", c.Fault, "what breaks"+rig.About())
+	fs.StringVar(&c.DB, "db", c.DB, "the source and the log are in a database: sqlite, postgres or mariadb")
+	fs.BoolVar(&c.DBCells, "db-cells", c.DBCells, "the cells are in it as well")
 	fs.DurationVar(&c.Bound, "bound", c.Bound, "the bound of the log")
 	fs.BoolVar(&c.Strict, "strict", c.Strict, "every invalidation is Strict, and the bound 0")
 	fs.BoolVar(&c.Soft, "soft", c.Soft, "nothing is invalidated, it expires; what is served as stale is not judged")
 	fs.BoolVar(&c.Plain, "plain", c.Plain, "writers are plain SQL clients, and triggers of the source invalidate")
 	fs.BoolVar(&c.Composed, "composed", c.Composed, "read values that loaders built from cached values, too")
-	fs.StringVar(&c.Without, "without", "", "do without safeguards, with commas between them: "+strings.Join(guards, ", "))
-	fs.StringVar(&c.Expect, "expect", "", "succeed only when there are some: "+strings.Join(findings[1:], ", "))
+	fs.StringVar(&c.Without, "without", c.Without, "do without safeguards, with commas between them: "+strings.Join(guards, ", "))
+	fs.StringVar(&c.Expect, "expect", c.Expect, "succeed only when there are some: "+strings.Join(findings[1:], ", "))
 	fs.DurationVar(&c.Duration, "duration", c.Duration, "of a run")
 	fs.Uint64Var(&c.Seed, "seed", c.Seed, "of everything that is random")
-	fs.StringVar(&c.Keep, "keep", "", "leave the histories in this directory")
+	fs.StringVar(&c.Keep, "keep", c.Keep, "leave the histories in this directory")
 	fs.IntVar(&c.Workers, "workers", c.Workers, "processes")
 	fs.IntVar(&c.Readers, "readers", c.Readers, "readers of a process")
 	fs.IntVar(&c.Writers, "writers", c.Writers, "writers of a process")
@@ -81,6 +61,15 @@ func parse(args []string) (*options, error) {
 	fs.DurationVar(&c.WritePause, "write-pause", c.WritePause, "the mean between two calls of a writer")
 	fs.Float64Var(&c.SlowLoads, "slow-loads", c.SlowLoads, "the share of loads that sleep after reading")
 	fs.Float64Var(&c.Audit, "audit", c.Audit, "the share of hits that are audited")
+}
+
+func parse(args []string) (*options, error) {
+	o := &options{c: defaults()}
+	fs := flag.NewFlagSet("stalecheck", flag.ContinueOnError)
+	fs.StringVar(&o.suite, "suite", "", "several runs: ci (a minute), all, or db (databases alone)")
+	fs.StringVar(&o.out, "out", "", "write the table to this file, too")
+	fs.IntVar(&o.parallel, "parallel", 1, "runs of a suite at a time, at most one for each core; 1 disturbs no run")
+	o.c.define(fs)
 	if err := fs.Parse(args); err != nil {
 		return nil, err
 	}
@@ -93,73 +82,47 @@ func parse(args []string) (*options, error) {
 	if o.parallel < 1 || o.parallel > runtime.NumCPU() {
 		return nil, fmt.Errorf("-parallel is %d: want 1 to %d, the number of cores", o.parallel, runtime.NumCPU())
 	}
-	return o, c.validate()
+	return o, o.c.validate()
 }
 
-// Controls that need no build tag, because the worker implements them.
-const (
-	noLog      = "log"         // there is no log at all
-	noOutbox   = "outbox"      // invalidations follow COMMIT and are not part of the transaction
-	cellsFirst = "cells-first" // cells are removed before their rows are numbered
-	noCalls    = "calls"       // one write in ten is not invalidated
-	noTriggers = "triggers"    // the source of plain SQL clients has no triggers
-)
-
-// findings are the values of -expect.
-var findings = []string{"", violations, alarms, falseAlarms}
-
-// What a run can find.
+// What a run can find: the values of -expect.
 const (
 	violations  = "violations"
 	alarms      = "alarms" // of audits
-	falseAlarms = "false alarms"
+	falseAlarms = "false-alarms"
 )
 
-// guards are the values of -without: the safeguards of package safeguard, and the controls of the
-// worker.
-var guards = []string{"lease", "run-id", "replid", "memory", "ids", "place", "content", "ahead", "epochs", "frames", "cas", "soft", "parts", "keys", "audit", noCalls, noLog, noOutbox, cellsFirst, noTriggers}
+var findings = []string{"", violations, alarms, falseAlarms}
 
-// removed returns the safeguards to switch off.
-func (c *runConfig) removed() []string {
-	if c.Without == "" {
-		return nil
-	}
-	return strings.Split(c.Without, ",")
-}
-
-// keys returns the number of keys of the run.
-func (c *runConfig) keys() int {
-	switch {
-	case c.Keys > 0:
-		return c.Keys
-	case rig.Rare(c.Fault), c.DB != "":
-		return 400
-	}
-	return 24
-}
+// The values of -without: the controls of the worker, and all of them with the safeguards of package
+// safeguard.
+var (
+	own    = []string{worker.NoCalls, worker.NoLog, worker.NoOutbox, worker.CellsFirst, worker.NoTriggers}
+	guards = append([]string{"lease", "run-id", "replid", "memory", "ids", "place", "content", "ahead", "epochs", "frames", "cas", "soft", "parts", "keys", "audit"}, own...)
+)
 
 var errNoControls = errors.New("this build cannot switch off safeguards: build it with -tags twofold_controls")
 
 func (c *runConfig) validate() error {
-	for _, g := range c.removed() {
+	for _, g := range c.Removed() {
 		if !slices.Contains(guards, g) {
 			return fmt.Errorf("no safeguard %q: want some of %s", g, strings.Join(guards, ", "))
 		}
-		if !slices.Contains([]string{noCalls, noLog, noOutbox, cellsFirst, noTriggers}, g) && !controls {
+		if !slices.Contains(own, g) && !controls {
 			return errNoControls
 		}
 	}
-	least := rig.MinBound(c.Fault)
+	least := max(rig.MinBound(c.Fault), time.Millisecond)
 	switch {
 	case !slices.Contains(findings, c.Expect):
 		return fmt.Errorf("cannot expect %q: want nothing or one of %s", c.Expect, strings.Join(findings[1:], ", "))
 	case c.Audit < 0 || c.Audit > 1:
 		return fmt.Errorf("-audit is %v: want a share of 0 to 1", c.Audit)
-	case c.DB != "" && slices.Contains(c.removed(), noCalls):
+	case c.DB != "" && c.Lacks(worker.NoCalls):
 		return errors.New("calls is for a log in Redis; with -db use outbox")
 	case !slices.Contains(rig.Faults(), c.Fault):
 		return fmt.Errorf("no fault %q: want one of %s", c.Fault, strings.Join(rig.Faults(), ", "))
-	case c.DB != "" && c.DB != worker.SQLite && c.DB != worker.Postgres && c.DB != worker.MariaDB:
+	case !slices.Contains([]string{"", worker.SQLite, worker.Postgres, worker.MariaDB}, c.DB):
 		return fmt.Errorf("no database %q: want sqlite, postgres or mariadb", c.DB)
 	case c.DB == worker.MariaDB && c.DBCells:
 		return errors.New("-db-cells needs sqlite or postgres")
@@ -167,14 +130,14 @@ func (c *runConfig) validate() error {
 		return fmt.Errorf("the fault %s does not apply to a log in %s", c.Fault, cmp.Or(c.DB, "redis"))
 	case c.DB != "" && c.Soft:
 		return errors.New("a transaction cannot expire: -soft does not go with -db")
-	case c.DB == "" && (c.DBCells || slices.Contains(c.removed(), noOutbox) || slices.Contains(c.removed(), cellsFirst)):
+	case c.DB == "" && (c.DBCells || c.Lacks(worker.NoOutbox) || c.Lacks(worker.CellsFirst)):
 		return errors.New("-db-cells, outbox and cells-first are for -db")
-	case c.Plain && c.DB == "" || slices.Contains(c.removed(), noTriggers) && !c.Plain:
+	case c.Plain && c.DB == "" || c.Lacks(worker.NoTriggers) && !c.Plain:
 		return errors.New("-plain is for -db, and triggers are for -plain")
 	case c.Soft && c.Strict:
 		return errors.New("an expiry cannot be strict: -soft does not go with -strict")
-	case c.Bound < max(least, time.Millisecond):
-		return fmt.Errorf("the fault %s needs a bound of %v or more", c.Fault, max(least, time.Millisecond))
+	case c.Bound < least:
+		return fmt.Errorf("the fault %s needs a bound of %v or more", c.Fault, least)
 	case c.Workers < 1 || c.Workers > 99 || c.Readers < 0 || c.Writers < 0:
 		return errors.New("want 1 to 99 workers, and no negative readers or writers")
 	case c.Keys < 0 || c.Keys > 1<<16:

@@ -6,12 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 
 	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/history"
 	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/rig"
 	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/worker"
 	"github.com/twofold-go/twofold/internal/bench/proc"
+	"github.com/twofold-go/twofold/internal/bench/setup"
 )
 
 // result is the result of a run.
@@ -25,69 +25,32 @@ type result struct {
 	reports   []worker.Report
 }
 
-// run does the run: servers, workers, faults, and the judgement at the end.
+// run does the run: servers, workers, faults, and the check at the end.
 func (c runConfig) run(ctx context.Context) (*result, error) {
-	dir := c.Keep
-	if dir == "" {
-		tmp, err := os.MkdirTemp("", "stalecheck")
-		if err != nil {
-			return nil, fmt.Errorf("run: %w", err)
-		}
-		defer func() { _ = os.RemoveAll(tmp) }()
-		dir = tmp
-	} else if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("run: %w", err)
-	}
-	r, err := rig.Start(ctx, rig.Config{
-		Fault: c.Fault, Workers: c.Workers, Duration: c.Duration, Bound: c.Bound, Seed: c.Seed, Dir: dir,
-		DB: c.DB, DBCells: c.DBCells, Triggers: c.Plain && !slices.Contains(c.removed(), noTriggers), Keys: c.keys(),
+	res := &result{c: c}
+	return res, setup.Try(func() {
+		r := setup.Must(rig.Start(ctx, c.Config))
+		defer r.Close()
+		res.began = proc.Now()
+		during, cancel := context.WithTimeout(ctx, c.Duration)
+		defer cancel()
+		var err error
+		res.incidents, err = r.Inject(during)
+		setup.Check(ctx.Err()) // interrupted
+		setup.Check(errors.Join(err, r.Finish()))
+		res.collect(r.Hands, setup.Must(r.Course(ctx)))
 	})
-	if err != nil {
-		return nil, err
-	}
-	defer r.Close()
-	crew, err := hire(ctx, c, r, dir)
-	defer crew.kill()
-	if err != nil {
-		return nil, err
-	}
-	res := &result{c: c, began: proc.Now()}
-	during, cancel := context.WithTimeout(ctx, c.Duration)
-	defer cancel()
-	res.incidents, err = r.Inject(during, crew)
-	if ctx.Err() != nil {
-		return nil, ctx.Err() // interrupted
-	}
-	if err := errors.Join(err, crew.finish()); err != nil {
-		return nil, err
-	}
-	course, err := r.Course(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return res, res.collect(crew, course)
 }
 
-// collect reads the files of the workers and judges the events.
-func (r *result) collect(w *crew, course *history.Course) error {
-	for _, h := range w.hands {
-		events, err := history.ReadFile(eventsFile(w.dir, h.number), uint8(h.number), h.killed)
-		if err != nil {
-			return fmt.Errorf("process %d: %w", h.number, err)
+// collect reads the files of the workers and checks the events.
+func (r *result) collect(hands []*rig.Hand, course *history.Course) {
+	for _, h := range hands {
+		r.events = append(r.events, setup.Must(history.ReadFile(h.Events, uint8(h.Number), h.Killed))...)
+		if !h.Killed { // otherwise it could not report
+			var rep worker.Report
+			setup.Check(json.Unmarshal(setup.Must(os.ReadFile(h.Report)), &rep))
+			r.reports = append(r.reports, rep)
 		}
-		r.events = append(r.events, events...)
-		if h.killed {
-			continue // before it could report
-		}
-		b, err := os.ReadFile(reportFile(w.dir, h.number))
-		if err != nil {
-			return fmt.Errorf("process %d: %w", h.number, err)
-		}
-		var rep worker.Report
-		if err := json.Unmarshal(b, &rep); err != nil {
-			return fmt.Errorf("process %d: report: %w", h.number, err)
-		}
-		r.reports = append(r.reports, rep)
 	}
 	rules := history.Rules{Bound: r.c.Bound, Own: rig.MinBound(r.c.Fault), Strict: r.c.Strict, Soft: r.c.Soft}
 	if course != nil {
@@ -96,7 +59,6 @@ func (r *result) collect(w *crew, course *history.Course) error {
 		r.verdict = history.Check(r.events, rules)
 	}
 	r.lag = history.Lags(r.events)
-	return nil
 }
 
 // judge returns nil if the run has the expected result: no violations, or some if they are
@@ -107,19 +69,19 @@ func (r *result) judge() error {
 	}
 	switch {
 	case r.foreign() > 0:
-		return fmt.Errorf("%w: %d reads returned another key's value", errFound, r.foreign())
+		return fmt.Errorf("%w: %d reads returned another key's value", setup.ErrFound, r.foreign())
 	case r.verdict.Reads == 0 || r.verdict.Acks == 0 && r.c.Writers > 0:
-		return fmt.Errorf("%w: %d reads and %d invalidations prove nothing", errFound, r.verdict.Reads, r.verdict.Acks)
+		return fmt.Errorf("%w: %d reads and %d invalidations prove nothing", setup.ErrFound, r.verdict.Reads, r.verdict.Acks)
 	case r.verdict.Unseen*100 > r.verdict.Reads:
-		return fmt.Errorf("%w: the observer of the source missed the versions of %d of %d reads", errFound, r.verdict.Unseen, r.verdict.Reads)
+		return fmt.Errorf("%w: the observer of the source missed the versions of %d of %d reads", setup.ErrFound, r.verdict.Unseen, r.verdict.Reads)
 	case !r.c.breaks() && found[violations] > 0:
-		return fmt.Errorf("%w: %d violations", errFound, found[violations])
+		return fmt.Errorf("%w: %d violations", setup.ErrFound, found[violations])
 	case !r.c.breaks() && r.c.Expect != falseAlarms && found[falseAlarms] > 0:
-		return fmt.Errorf("%w: %d false alarms", errFound, found[falseAlarms])
+		return fmt.Errorf("%w: %d false alarms", setup.ErrFound, found[falseAlarms])
 	case r.c.Expect != "" && found[r.c.Expect] == 0:
-		return fmt.Errorf("%w: no %s although %s was switched off", errFound, r.c.Expect, r.c.Without)
+		return fmt.Errorf("%w: no %s although %s was switched off", setup.ErrFound, r.c.Expect, r.c.Without)
 	case r.c.Audit > 0 && r.c.Expect == "" && r.loads() > 100 && r.sum(func(rep *worker.Report) int64 { return rep.Stats.Audits.Same + rep.Stats.Audits.Ended }) == 0:
-		return fmt.Errorf("%w: no audit", errFound)
+		return fmt.Errorf("%w: no audit", setup.ErrFound)
 	}
 	return nil
 }

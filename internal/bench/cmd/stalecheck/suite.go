@@ -10,14 +10,14 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/rig"
 	"github.com/twofold-go/twofold/internal/bench/report"
+	"github.com/twofold-go/twofold/internal/bench/setup"
 )
 
 // runSuite does the runs in order, at most o.parallel at a time. It continues after a failure, so
 // that the table is complete, and fails at the end.
 func (o *options) runSuite(ctx context.Context, cases []runConfig) error {
-	head := report.Heading(ctx, rig.Version()+", "+report.Said(ctx, "psql", "--version"), nil) // before the runs: the sources may change meanwhile
+	head := report.Heading(ctx, ", "+report.Said(ctx, "psql", "--version"), nil) // before the runs: the sources may change meanwhile
 	results := make([]*result, len(cases))
 	var bad atomic.Int64
 	var next atomic.Int64
@@ -46,7 +46,7 @@ func (o *options) runSuite(ctx context.Context, cases []runConfig) error {
 		return err
 	}
 	if n := bad.Load(); n > 0 {
-		return fmt.Errorf("%w: %d of %d runs", errFound, n, len(cases))
+		return fmt.Errorf("%w: %d of %d runs", setup.ErrFound, n, len(cases))
 	}
 	return nil
 }
@@ -86,7 +86,7 @@ func (c *runConfig) name() string {
 	if c.SlowLoads == 0 {
 		s += ", no slow loads"
 	}
-	if c.Keys == many {
+	if c.Keys == 2000 {
 		s += ", more keys"
 	}
 	if c.Workers != defaults().Workers {

@@ -3,11 +3,11 @@ package main
 import (
 	"fmt"
 	"strconv"
-	"strings"
 
 	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/history"
 	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/worker"
 	"github.com/twofold-go/twofold/internal/bench/measure"
+	"github.com/twofold-go/twofold/internal/bench/report"
 )
 
 // column is a column of the table.
@@ -44,8 +44,7 @@ func columns() []column {
 	}...)
 }
 
-const legend = `
-Times in milliseconds: number of stale reads, then p50/p99/max of their staleness, by the tier that
+const legend = `Times in milliseconds: number of stale reads, then p50/p99/max of their staleness, by the tier that
 answered ("untold": by calls that do not report it) and by the kind of the first invalidation. Other
 times are p50/p99. "Seen elsewhere" is the time from an invalidation's return to the first read of
 the version by another process, slow loads included. Loads, gaps, bumps and lapses are counted in
@@ -55,24 +54,18 @@ ones, then failed ones. "False" ones of the stale hits that audits reported had 
 round trip in the same run.
 With a database, "Invalidate" is a transaction that writes the source and the outbox, or with
 "strict" one and Settle. Reads are judged by samples of the source there. With "plain SQL" the
-transaction only writes the source, whose triggers write the outbox.
-`
+transaction only writes the source, whose triggers write the outbox.`
 
 // table returns the results as Markdown.
 func table(results []*result) string {
-	var b strings.Builder
-	row := func(cell func(column) string) {
-		for _, c := range columns() {
-			b.WriteString("| " + cell(c) + " ")
+	t := report.Table{Note: legend, Rows: make([][]string, len(results))}
+	for _, c := range columns() {
+		t.Head = append(t.Head, c.title)
+		for i, r := range results {
+			t.Rows[i] = append(t.Rows[i], c.cell(r))
 		}
-		b.WriteString("|\n")
 	}
-	row(func(c column) string { return c.title })
-	row(func(column) string { return "---" })
-	for _, r := range results {
-		row(func(c column) string { return c.cell(r) })
-	}
-	return b.String() + legend
+	return t.Markdown()
 }
 
 func count(good, bad int) string {
@@ -96,17 +89,8 @@ func two(list []int64) string {
 	return ms(measure.Quantile(list, 0.5)) + "/" + ms(measure.Quantile(list, 0.99))
 }
 
-// ms formats nanoseconds as milliseconds, with meaningful digits only.
-func ms(ns int64) string {
-	f := float64(ns) / 1e6
-	switch {
-	case f >= 100:
-		return fmt.Sprintf("%.0f", f)
-	case f >= 1:
-		return fmt.Sprintf("%.1f", f)
-	}
-	return fmt.Sprintf("%.2f", f)
-}
+// ms formats nanoseconds as milliseconds.
+func ms(ns int64) string { return report.Number(float64(ns) / 1e6) }
 
 // sum adds up a number of all workers that reported.
 func (r *result) sum(of func(*worker.Report) int64) (n int64) {
@@ -145,7 +129,7 @@ func (r *result) ratio() string {
 	if ping == 0 || r.c.Strict { // a call that waits for the bound is not compared
 		return "–"
 	}
-	return fmt.Sprintf("%.1f", float64(measure.Quantile(r.verdict.Invalidation, 0.5))/float64(ping))
+	return report.Number(float64(measure.Quantile(r.verdict.Invalidation, 0.5)) / float64(ping))
 }
 
 // health returns the library's numbers about the log.

@@ -58,15 +58,15 @@ type Verdict struct {
 	Invalidation, PingTime []int64          // durations in nanoseconds, sorted
 }
 
-// Check judges a history. The events may be in any order.
+// Check checks a history by its acknowledgements. The events may be in any order.
 func Check(events []Event, rules Rules) *Verdict {
 	v := &Verdict{ByTier: make(map[Tier][]int64), ByKind: make(map[Kind][]int64)}
-	known := index(events)
+	known := index(events, func(e *Event) bool { return e.Type == Acked })
 	v.count(events)
 	v.alarms(events, known, rules)
 	for _, e := range events {
 		if e.Type == Read && (!rules.Soft || !e.Stale) {
-			v.judge(e, known, rules)
+			v.check(e, known, rules)
 		}
 	}
 	v.sort()
@@ -85,10 +85,10 @@ func (v *Verdict) sort() {
 	slices.SortFunc(v.Violations, func(a, b Violation) int { return cmp.Compare(a.Read.Start, b.Read.Start) })
 }
 
-// judge compares a read with two acknowledgements of a newer version: the earliest anywhere, and
+// check compares a read with two acknowledgements of a newer version: the earliest anywhere, and
 // the earliest in the reader's own process, which has the tighter limit. The read may violate
 // either.
-func (v *Verdict) judge(read Event, known map[place]*acks, rules Rules) {
+func (v *Verdict) check(read Event, known map[place]*ends, rules Rules) {
 	v.Reads++
 	var found Violation
 	for _, proc := range []int{everywhere, int(read.Proc)} {
@@ -143,4 +143,23 @@ func (v *Verdict) count(events []Event) {
 	}
 	slices.Sort(v.Invalidation)
 	slices.Sort(v.PingTime)
+}
+
+// alarms finds the false alarms of audits. An audit may call a hit stale if the write that its first
+// load saw was not invalidated: the call failed, is still on its way, or was forgotten. It must not
+// if the call was acknowledged within the bound after that load began, because it waits for the
+// bound before it loads again.
+//
+// In a database the write and its invalidation are one transaction. Then known is nil, and every
+// alarm is false.
+func (v *Verdict) alarms(events []Event, known map[place]*ends, rules Rules) {
+	for _, e := range events {
+		if e.Type != Alarm {
+			continue
+		}
+		ack, ok := known[place{e.Key, everywhere}].above(e.Version - 1)
+		if limit := e.Start + int64(rules.Bound); known == nil || ok && ack.End <= limit {
+			v.FalseAlarms = append(v.FalseAlarms, Violation{Read: e, Ack: ack, Staleness: e.Start - ack.End})
+		}
+	}
 }

@@ -79,7 +79,7 @@ func (c *Course) last(m state, at int64) (s span, n int, ok bool) {
 	return s, n, ok
 }
 
-// Observe judges a history by the course of its source. A read may return a version that the source
+// Observe checks a history by the course of its source. A read may return a version that the source
 // still held within the time that the rules allow, counted back from the start of the read. An
 // acknowledgement means that a process knows a version, or with Strict that all processes know it.
 // A later read in these processes must not return anything older than that version.

@@ -1,4 +1,4 @@
-// Package history records the events of the workers of a run and judges them.
+// Package history records the events of the workers of a run, and checks them.
 //
 // A run is a set of reads and a set of invalidations, with the times at which each call began and
 // returned on the machine's monotonic clock. Every value is a version of its key. At the source,
@@ -6,8 +6,8 @@
 // starts after the acknowledgement of version 8 and returns 7 is always stale, by the time in
 // between.
 //
-// That judgement has no false positives. An invalidation that failed or never returned is not
-// counted, and a read is judged by its start. A read concurrent with an invalidation may return
+// This check has no false positives. An invalidation that failed or never returned is not
+// counted, and for a read its start counts. A read concurrent with an invalidation may return
 // either version.
 package history
 

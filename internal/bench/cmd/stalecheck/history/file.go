@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Recorder writes events to a file, with a short delay at most, so that little is lost when the
+// Recorder writes events to a file, with a short delay at most, so little is lost when the
 // process dies. All methods may be called concurrently.
 type Recorder struct {
 	mu    sync.Mutex // protects all below
@@ -73,11 +73,11 @@ func ReadFile(path string, worker uint8, killed bool) ([]Event, error) {
 		if errors.Is(err, io.EOF) || killed && errors.Is(err, io.ErrUnexpectedEOF) {
 			return events, nil
 		} else if err != nil {
-			return nil, fmt.Errorf("history: after %d events: %w", len(events), err)
+			return nil, fmt.Errorf("history: %s: after %d events: %w", path, len(events), err)
 		}
 		e, err := decode(b, worker)
 		if err != nil {
-			return nil, fmt.Errorf("history: event %d: %w", len(events), err)
+			return nil, fmt.Errorf("history: %s: event %d: %w", path, len(events), err)
 		}
 		events = append(events, e)
 	}

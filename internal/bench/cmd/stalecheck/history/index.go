@@ -5,17 +5,17 @@ import (
 	"slices"
 )
 
-// acks finds, for one key, the earliest acknowledgement of a version above v.
-type acks struct {
+// ends finds, among events of one key, the one of a version above v that ended first.
+type ends struct {
 	sorted []Event // by version
 	first  []Event // first[i] is the earliest of sorted[i:]
 }
 
-func newAcks(events []Event) *acks {
+func newEnds(events []Event) *ends {
 	slices.SortFunc(events, func(a, b Event) int {
 		return cmp.Or(cmp.Compare(a.Version, b.Version), cmp.Compare(a.End, b.End))
 	})
-	a := &acks{sorted: events, first: slices.Clone(events)}
+	a := &ends{sorted: events, first: slices.Clone(events)}
 	for i := len(events) - 2; i >= 0; i-- {
 		if a.first[i+1].End < a.first[i].End {
 			a.first[i] = a.first[i+1]
@@ -24,8 +24,8 @@ func newAcks(events []Event) *acks {
 	return a
 }
 
-// above returns the earliest acknowledgement of a version above v.
-func (a *acks) above(v int64) (Event, bool) {
+// above returns the event of a version above v that ended first.
+func (a *ends) above(v int64) (Event, bool) {
 	if a == nil {
 		return Event{}, false
 	}
@@ -46,21 +46,20 @@ type place struct {
 
 const everywhere = -1
 
-// index returns the acknowledgements by key, and by key and process.
-func index(events []Event) map[place]*acks {
+// index returns the chosen events by key, and by key and process.
+func index(events []Event, choose func(*Event) bool) map[place]*ends {
 	lists := make(map[place][]Event)
-	for _, e := range events {
-		if e.Type != Acked {
-			continue
-		}
-		for _, proc := range []int{everywhere, int(e.Proc)} {
-			p := place{e.Key, proc}
-			lists[p] = append(lists[p], e)
+	for i := range events {
+		if e := &events[i]; choose(e) {
+			for _, proc := range []int{everywhere, int(e.Proc)} {
+				p := place{e.Key, proc}
+				lists[p] = append(lists[p], *e)
+			}
 		}
 	}
-	out := make(map[place]*acks, len(lists))
+	out := make(map[place]*ends, len(lists))
 	for p, list := range lists {
-		out[p] = newAcks(list)
+		out[p] = newEnds(list)
 	}
 	return out
 }

@@ -6,30 +6,29 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/worker"
+	"github.com/twofold-go/twofold/internal/bench/setup"
 	"github.com/twofold-go/twofold/invalidate/sqllog"
 )
 
-// steps kills a worker at a step of a numbering or of a transaction, each step in turn.
 func steps(_ context.Context, r *Rig) string {
 	r.losses++
 	return r.killAt(worker.Steps[r.losses%len(worker.Steps)])
 }
 
-// committed kills a worker after the answer to COMMIT.
 func committed(_ context.Context, r *Rig) string { return r.killAt(worker.Committed) }
 
 // killAt kills some worker at a step, and starts another in its place.
 func (r *Rig) killAt(step string) string {
-	i := r.rng.IntN(r.crew.Len())
+	i := r.any()
 	what := r.awaitAt(i, step)
-	r.check(r.crew.Crash([]int{i}, nil))
+	r.replace([]int{i}, func() {})
 	return what
 }
 
 // awaitAt makes worker i end at a step, and waits until it has.
 func (r *Rig) awaitAt(i int, step string) string {
-	r.check(r.crew.At(i, step, worker.Kill))
-	if !r.until(func() bool { return r.crew.Ended(i) }) {
+	r.at(i, step, worker.Kill)
+	if !r.until(func() bool { return r.ended(i) }) {
 		return fmt.Sprintf("crash of worker %d, which never was at %s", i, step)
 	}
 	return fmt.Sprintf("crash of worker %d at %s", i, step)
@@ -46,26 +45,24 @@ func (r *Rig) until(there func() bool) bool {
 	return false
 }
 
-// freeze stops a worker at a step, usually for longer than the bound.
 func freeze(ctx context.Context, r *Rig) string {
-	i, step := r.rng.IntN(r.crew.Len()), worker.Steps[r.losses%len(worker.Steps)]
+	i, step := r.any(), worker.Steps[r.losses%len(worker.Steps)]
 	r.losses++
-	r.check(r.crew.At(i, step, worker.Stop))
-	came := r.until(func() bool { return r.crew.Paused(i) })
+	r.at(i, step, worker.Stop)
+	came := r.until(func() bool { return r.workers[i].Paused() })
 	if came {
 		r.sleep(ctx, r.between(r.cfg.Bound/2, 3*r.cfg.Bound))
 	} else { // otherwise it must not stop later
-		r.check(r.crew.At(i, "nowhere", worker.Stop))
+		r.at(i, "nowhere", worker.Stop)
 		r.sleep(r.t.Context(), settle)
 	}
-	r.check(r.crew.Resume(i))
+	r.resume(i)
 	return fmt.Sprintf("worker %d frozen at %s: %v", i, step, came)
 }
 
-// unanswered loses the answer to a COMMIT together with the connection.
 func unanswered(_ context.Context, r *Rig) string {
-	i := r.rng.IntN(r.crew.Len())
-	r.check(r.crew.At(i, worker.Written, worker.Cut))
+	i := r.any()
+	r.at(i, worker.Written, worker.Cut)
 	return fmt.Sprintf("COMMIT of worker %d without an answer", i)
 }
 
@@ -76,9 +73,9 @@ func dbKill(ctx context.Context, r *Rig) string {
 		end, what = r.pg.Stop, "immediate stop of PostgreSQL"
 	}
 	r.losses++
-	r.check(end())
+	setup.Check(end())
 	r.sleep(ctx, r.between(0, r.cfg.Bound))
-	r.check(r.pg.Start())
+	setup.Check(r.pg.Start())
 	return what
 }
 
@@ -90,14 +87,14 @@ func newAfterTrim(ctx context.Context, r *Rig) string {
 	r.losses++
 	i, others := r.split()
 	what := r.awaitAt(i, step)
-	r.check(r.crew.Crash(append(others[1:], i), func() {
+	r.replace(append(others[1:], i), func() {
 		r.exec(`INSERT INTO twofold_outbox (scopes) VALUES ('[["k","default:n:other"]]')`)
 		time.Sleep(3 * sqllog.DefaultPoll / 2) // the remaining worker numbers it
 		r.hold(others[:1])
 		r.exec("DELETE FROM twofold_log WHERE seq = 1 AND pos < (SELECT max(pos) FROM twofold_log WHERE seq = 1)")
-	}))
+	})
 	r.sleep(ctx, 2*r.cfg.Bound)
-	r.check(r.crew.Resume(others[0]))
+	r.resume(others[0])
 	return what + ", and a trim of the log's keys"
 }
 
@@ -117,33 +114,29 @@ func oldCopy(r *Rig) loss {
 	l := loss{what: "PostgreSQL put back to an old copy"}
 	var put func() error
 	l.fork = func() {
-		c, err := r.pg.CopyData()
-		r.check(err)
+		c := setup.Must(r.pg.CopyData())
 		put = func() error { return r.pg.RestoreData(c) }
 	}
 	l.swap = func() {
-		r.unseen(func() { r.check(put()) })
+		r.unseen(func() { setup.Check(put()) })
 	}
 	return l
 }
 
 // standby promotes a lagging server. The primary is stopped first, as a failover manager does.
 func standby(r *Rig) loss {
-	b, err := r.pg.Standby(0)
-	r.check(err)
+	b := setup.Must(r.pg.Standby(0))
 	return loss{what: "promotion of a standby that lags", fork: func() {
-		r.check(b.Cut(r.t.Context()))
+		setup.Check(b.Cut(r.t.Context()))
 	}, swap: func() {
 		r.unseen(func() {
-			r.check(r.pg.Stop())
-			r.check(b.Promote(r.t.Context()))
-			r.pg = b
+			setup.Check(r.pg.Stop())
+			setup.Check(b.Promote(r.t.Context()))
+			r.pg, r.sql = b, b
 			for _, p := range r.proxies {
 				p.Retarget(r.dbAddr())
 			}
-			db, err := r.open()
-			r.check(err)
-			r.observer.turn(db)
+			r.observer.turn(setup.Must(r.sql.Open(database)))
 		})
 	}}
 }
@@ -155,7 +148,7 @@ func (r *Rig) unseen(swap func()) {
 		p.Drop()
 	}
 	swap()
-	r.check(r.observer.look(r.t.Context()))
+	setup.Check(r.observer.look(r.t.Context()))
 	for i, p := range r.proxies {
 		if p.Pass(); r.gone[i] {
 			p.BlackHole()

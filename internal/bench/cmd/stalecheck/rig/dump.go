@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/twofold-go/twofold/internal/bench/setup"
 	"github.com/twofold-go/twofold/internal/redistest"
 )
 
@@ -54,7 +55,7 @@ func (r *Rig) restoreBeside(dump []byte) {
 	if r.pg != nil {
 		r.admin("ALTER DATABASE " + database + " ALLOW_CONNECTIONS false")
 		redistest.Eventually(r.t, "the database cannot be renamed", func(context.Context) error {
-			return r.t.try(func() {
+			return setup.Try(func() {
 				r.admin("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '"+database+"'",
 					"ALTER DATABASE "+database+" RENAME TO "+lost)
 			})
@@ -90,7 +91,7 @@ func oldRows(r *Rig) loss {
 	return l
 }
 
-// emptied empties the tables of the log, or the records alone. Rows without a number stay.
+// emptied empties the tables of the log, or only its records. Rows without a number stay.
 func emptied(r *Rig) loss {
 	gone := tables[2:]
 	if r.losses%2 == 1 {
@@ -128,8 +129,7 @@ func (r *Rig) load(into string, dump []byte) {
 
 // login returns the arguments that name the server and its user.
 func (r *Rig) login(port, as, user string) []string {
-	h, p, err := net.SplitHostPort(r.dbAddr())
-	r.check(err)
+	h, p, _ := net.SplitHostPort(r.dbAddr()) // it has a port
 	return []string{"-h", h, port, p, as, user}
 }
 
@@ -142,7 +142,7 @@ func (r *Rig) program(input []byte, name string, args ...string) []byte {
 	cmd.Stdin, cmd.Stderr = bytes.NewReader(input), &said
 	out, err := cmd.Output()
 	if err != nil {
-		r.t.Fatalf("rig: %s: %v\n%s", name, err, said.String())
+		r.t.Fatalf("rig: %s: %w\n%s", name, err, said.String())
 	}
 	return out
 }

@@ -6,17 +6,20 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/worker"
+	"github.com/twofold-go/twofold/internal/bench/setup"
 )
 
 // fault is one way to break things.
 type fault struct {
+	about    string
 	kind     string        // of the server; Single when empty
 	replica  bool          // a replica exists to fail over to
 	keysOnly bool          // the guarantee covers only invalidations by key
-	rare     bool          // it shows only on keys that are not written again soon
+	rare     bool          // it shows only on keys that are not written again soon, so it needs many
 	on       place         // where the log is; Redis when zero
 	bound    time.Duration // the least bound that the guarantee needs, also in the process that invalidates; 0: any
 	count    int           // spread evenly over the run; 0: with random gaps
@@ -39,69 +42,66 @@ const (
 	anywhere = inRedis | inDB
 )
 
+// places are the places of a log by the kinds of databases.
+var places = map[string]place{"": inRedis, worker.Postgres: inPostgres, worker.MariaDB: inMariaDB, worker.SQLite: inSQLite}
+
 // Fits reports whether a fault applies to a log in Redis, if kind is empty, or in that kind of
 // database.
-func Fits(name, kind string) bool {
-	on := max(faults[name].on, inRedis)
-	switch kind {
-	case worker.Postgres:
-		return on&inPostgres != 0
-	case worker.MariaDB:
-		return on&inMariaDB != 0
-	case worker.SQLite:
-		return on&inSQLite != 0
-	}
-	return on&inRedis != 0
-}
+func Fits(name, kind string) bool { return max(faults[name].on, inRedis)&places[kind] != 0 }
 
 var faults = map[string]fault{
-	"none":            {on: anywhere},
-	"pause":           {inject: pause, on: anywhere},
-	"crash":           {inject: crash, on: anywhere},
-	"partition":       {inject: partition, on: inRedis | inServer},
-	"stall":           {inject: stall, on: inRedis | inServer},
-	"kill":            {inject: kill, count: 50},
-	"redis-pause":     {inject: redisPause},
-	"log-keys":        {inject: logKeys},
-	"trim":            {inject: trim},
-	"mix":             {inject: mix, on: inRedis | inPostgres},
-	"sentinel":        {inject: masterHangs, kind: worker.Sentinel},
-	"sentinel-join":   {inject: joined(masterHangs), kind: worker.Sentinel},
-	"cluster":         {inject: nodeFault, kind: worker.Cluster},
-	"cluster-join":    {inject: joined(nodeFault), kind: worker.Cluster},
-	"cluster-loss":    {inject: nodeLoss, kind: worker.Cluster, keysOnly: true},
-	"old-dump":        {inject: losing(oldDump)},
-	"failover":        {inject: losing(failover), replica: true},
-	"copied-dump":     {inject: losing(copiedDump), rare: true},
-	"replicaof":       {inject: losing(replicaOf), replica: true, rare: true},
-	"reload":          {inject: losing(reload), rare: true},
-	"restore":         {inject: losing(restore), rare: true},
-	"copy":            {inject: losing(copyKeys), rare: true, bound: 4 * time.Second},
-	"copy-alone":      {inject: copyAlone, rare: true, bound: time.Second},
-	"sentinel-loss":   {inject: losing(promote), kind: worker.Sentinel, rare: true},
-	"takeover":        {inject: losing(promote), kind: worker.Cluster, replica: true, rare: true},
-	"restart":         {inject: restart, rare: true},
-	"cluster-restart": {inject: restart, kind: worker.Cluster, rare: true},
-	"steps":           {inject: steps, on: inDB, rare: true, count: 12},
-	"committed":       {inject: committed, on: inDB, rare: true, count: 12},
-	"freeze":          {inject: freeze, on: inDB, rare: true},
-	"db-trim":         {inject: newAfterTrim, on: inDB, rare: true, keysOnly: true, count: 12},
-	"db-copy":         {inject: losing(dbCopy), on: inDB, rare: true},
-	"db-dump":         {inject: losing(oldTables), on: inServer, rare: true},
-	"db-rows":         {inject: losing(oldRows), on: inDB, rare: true},
-	"db-empty":        {inject: losing(emptied), on: inDB, rare: true},
-	"db-ids":          {inject: idsAgain, on: inDB, rare: true},
-	"db-kill":         {inject: dbKill, on: inPostgres, rare: true},
-	"db-standby":      {inject: losing(standby), on: inPostgres, rare: true},
-	"unanswered":      {inject: unanswered, on: inPostgres, rare: true, count: 30},
+	"none":            {about: "nothing", on: anywhere},
+	"pause":           {about: "a worker stops, like a virtual machine or a garbage collector that pauses", inject: pause, on: anywhere},
+	"crash":           {about: "a worker is killed at any moment; its successor knows nothing, and finds cells and a log", inject: crash, on: anywhere},
+	"partition":       {about: "the traffic of a worker is swallowed", inject: partition, on: inRedis | inServer},
+	"stall":           {about: "the messages of a worker come so late that it has given up", inject: stall, on: inRedis | inServer},
+	"kill":            {about: "every connection ends", inject: kill, count: 50},
+	"redis-pause":     {about: "Redis pauses, by a signal or a command", inject: redisPause},
+	"log-keys":        {about: "a part of the log is removed, or all of it", inject: logKeys},
+	"trim":            {about: "records are removed that a worker has not seen", inject: trim},
+	"mix":             {about: "a random fault that loses only connections and time", inject: mix, on: inRedis | inPostgres},
+	"sentinel":        {about: "the master hangs until the Sentinels fail over", inject: masterHangs, kind: worker.Sentinel},
+	"sentinel-join":   {about: "the same, with a new process", inject: joined(masterHangs), kind: worker.Sentinel},
+	"cluster":         {about: "connections end, or a node pauses, sometimes until the others consider it down", inject: nodeFault, kind: worker.Cluster},
+	"cluster-join":    {about: "the same, with a new process", inject: joined(nodeFault), kind: worker.Cluster},
+	"cluster-loss":    {about: "a node that does not hold the log restarts with an older dump", inject: nodeLoss, kind: worker.Cluster, keysOnly: true},
+	"old-dump":        {about: "Redis restarts with an older dump", inject: losing(oldDump)},
+	"failover":        {about: "a lagging replica is promoted; the old primary comes back empty", inject: losing(failover), replica: true},
+	"copied-dump":     {about: "another server starts with an older dump", inject: losing(copiedDump), rare: true},
+	"replicaof":       {about: "the server follows a lagging replica, and becomes the primary again", inject: losing(replicaOf), replica: true, rare: true},
+	"reload":          {about: "DEBUG RELOAD NOSAVE: the server forgets its writes since its last dump", inject: losing(reload), rare: true},
+	"restore":         {about: "RESTORE of the log's three keys; the cells stay", inject: losing(restore), rare: true},
+	"copy":            {about: "COPY of the three keys, and back: leaves no trace in the server", inject: losing(copyKeys), rare: true, bound: 4 * time.Second},
+	"copy-alone":      {about: "the same, and no process is left that knew the lost writes", inject: copyAlone, rare: true, bound: time.Second},
+	"sentinel-loss":   {about: "the Sentinels fail over to a lagging replica, and in turn back", inject: losing(promote), kind: worker.Sentinel, rare: true},
+	"takeover":        {about: "the same in a Cluster, by CLUSTER FAILOVER TAKEOVER", inject: losing(promote), kind: worker.Cluster, replica: true, rare: true},
+	"restart":         {about: "the log's keys and all processes are lost; the cells stay", inject: restart, rare: true},
+	"cluster-restart": {about: "the same in a Cluster", inject: restart, kind: worker.Cluster, rare: true},
+	"steps":           {about: "a worker is killed at each step of a numbering and of a transaction in turn", inject: steps, on: inDB, rare: true, count: 12},
+	"committed":       {about: "a worker is killed after the answer to COMMIT", inject: committed, on: inDB, rare: true, count: 12},
+	"freeze":          {about: "a worker is stopped at such a step, usually for longer than the bound", inject: freeze, on: inDB, rare: true},
+	"db-trim":         {about: "workers are killed, and the log has no key records for their successors", inject: newAfterTrim, on: inDB, rare: true, keysOnly: true, count: 12},
+	"db-copy":         {about: "an old data folder is put back under the server; SQLite: .restore under the processes", inject: losing(dbCopy), on: inDB, rare: true},
+	"db-dump":         {about: "a dump is restored into the running server: after DROP, or beside and then renamed", inject: losing(oldTables), on: inServer, rare: true},
+	"db-rows":         {about: "older rows are put back into the same tables, after TRUNCATE or DELETE", inject: losing(oldRows), on: inDB, rare: true},
+	"db-empty":        {about: "the tables of the log, or the records alone, are emptied; the data stays", inject: losing(emptied), on: inDB, rare: true},
+	"db-ids":          {about: "the ids of the outbox begin again, while a process holds rows with these ids", inject: idsAgain, on: inDB, rare: true},
+	"db-kill":         {about: "PostgreSQL is killed, or stopped at once, and started again", inject: dbKill, on: inPostgres, rare: true},
+	"db-standby":      {about: "a lagging standby is promoted", inject: losing(standby), on: inPostgres, rare: true},
+	"unanswered":      {about: "the answer to a COMMIT is lost with its connection", inject: unanswered, on: inPostgres, rare: true, count: 30},
 }
 
 // Faults returns the names of all faults.
 func Faults() []string { return slices.Sorted(maps.Keys(faults)) }
 
-// Rare reports whether a fault shows only on keys that are not written again soon. It then needs
-// many keys.
-func Rare(name string) bool { return faults[name].rare }
+// About describes all faults, each on a line.
+func About() string {
+	var b strings.Builder
+	for _, name := range Faults() {
+		fmt.Fprintf(&b, "\n%s: %s", name, faults[name].about)
+	}
+	return b.String()
+}
 
 // MinBound returns the least bound that the guarantee needs under a fault, or 0 for any bound. A
 // process may miss even its own invalidations for that long.
@@ -112,40 +112,36 @@ const (
 	long  = 4 * time.Second
 )
 
-// pause stops a worker, like the pause of a virtual machine or a garbage collector.
 func pause(ctx context.Context, r *Rig) string {
-	i, d := r.rng.IntN(r.crew.Len()), r.between(short, long)
-	r.check(r.crew.Pause(i))
+	i, d := r.any(), r.between(short, long)
+	r.pause(i)
 	r.sleep(ctx, d)
-	r.check(r.crew.Resume(i))
+	r.resume(i)
 	return fmt.Sprintf("pause of worker %d", i)
 }
 
-// crash kills a worker at an arbitrary moment. Its successor has no knowledge, and finds existing
-// cells and an existing log.
 func crash(_ context.Context, r *Rig) string {
-	i := r.rng.IntN(r.crew.Len())
-	r.check(r.crew.Crash([]int{i}, nil))
+	i := r.any()
+	r.replace([]int{i}, func() {})
 	return fmt.Sprintf("crash of worker %d", i)
 }
 
 // joined replaces a worker by a new process during another fault.
 func joined(inject func(context.Context, *Rig) string) func(context.Context, *Rig) string {
 	return func(ctx context.Context, r *Rig) string {
-		i, after := r.rng.IntN(r.crew.Len()), r.between(0, 2*time.Second)
+		i, after := r.any(), r.between(0, 2*time.Second)
 		joins := make(chan error)
 		go func() {
 			r.sleep(ctx, after)
-			joins <- r.crew.Crash([]int{i}, nil)
+			joins <- setup.Try(func() { r.replace([]int{i}, func() {}) })
 		}()
 		var what string
-		err := r.t.try(func() { what = inject(ctx, r) })
-		r.check(errors.Join(err, <-joins))
+		err := setup.Try(func() { what = inject(ctx, r) })
+		setup.Check(errors.Join(err, <-joins))
 		return fmt.Sprintf("%s, with worker %d new", what, i)
 	}
 }
 
-// partition swallows the traffic between a worker and Redis.
 func partition(ctx context.Context, r *Rig) string {
 	i, d := r.rng.IntN(len(r.proxies)), r.between(short, long)
 	r.proxies[i].BlackHole()
@@ -154,7 +150,6 @@ func partition(ctx context.Context, r *Rig) string {
 	return fmt.Sprintf("partition of worker %d", i)
 }
 
-// stall delays a worker's messages until the worker has given up.
 func stall(ctx context.Context, r *Rig) string {
 	i, d := r.rng.IntN(len(r.proxies)), r.between(short, long/2)
 	r.proxies[i].Delay(d)
@@ -163,7 +158,6 @@ func stall(ctx context.Context, r *Rig) string {
 	return fmt.Sprintf("stall of worker %d", i)
 }
 
-// kill ends every connection.
 func kill(_ context.Context, r *Rig) string {
 	for _, s := range r.servers() {
 		s.Do(r.t, "CLIENT", "KILL", "TYPE", "normal")
@@ -171,7 +165,6 @@ func kill(_ context.Context, r *Rig) string {
 	return "kill of all connections"
 }
 
-// redisPause pauses the server, by a signal or by a command.
 func redisPause(ctx context.Context, r *Rig) string {
 	if r.rng.IntN(2) == 0 && len(debugCommand()) > 0 {
 		d := r.between(short, time.Second)
@@ -185,7 +178,6 @@ func redisPause(ctx context.Context, r *Rig) string {
 	return "pause of Redis"
 }
 
-// logKeys removes a part of the log, or all of it.
 func logKeys(_ context.Context, r *Rig) string {
 	switch draw := r.rng.IntN(8); draw {
 	case 0:
@@ -201,7 +193,6 @@ func logKeys(_ context.Context, r *Rig) string {
 	}
 }
 
-// trim removes records that a worker has not seen.
 func trim(ctx context.Context, r *Rig) string {
 	i, d := r.rng.IntN(len(r.proxies)), r.between(short, long/2)
 	r.proxies[i].BlackHole()
@@ -218,7 +209,6 @@ func (r *Rig) trimLogs(keep int) {
 	}
 }
 
-// mix is a random fault that loses only connections and time.
 func mix(ctx context.Context, r *Rig) string {
 	return []func(context.Context, *Rig) string{
 		pause, partition, stall, kill, redisPause, forget,
@@ -229,11 +219,4 @@ func mix(ctx context.Context, r *Rig) string {
 func forget(_ context.Context, r *Rig) string {
 	r.primary.Do(r.t, "SCRIPT", "FLUSH")
 	return "SCRIPT FLUSH"
-}
-
-// check fails the fault if err is not nil.
-func (r *Rig) check(err error) {
-	if err != nil {
-		r.t.Fatal(err)
-	}
 }

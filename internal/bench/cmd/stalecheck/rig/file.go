@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"modernc.org/sqlite"
+
+	"github.com/twofold-go/twofold/internal/bench/setup"
 )
 
 // oldFile restores the SQLite file to an older state by SQLite's backup API, while other processes
@@ -25,16 +27,16 @@ func (r *Rig) oldFile() loss {
 // paused changes the file while no worker runs, and until the observer has seen the result.
 func (r *Rig) paused(change func()) {
 	var running []int
-	for i := range r.crew.Len() {
-		if !r.gone[i] && !r.crew.Ended(i) {
+	for i := range r.cfg.Workers {
+		if !r.gone[i] && !r.ended(i) {
 			running = append(running, i)
 		}
 	}
 	r.hold(running)
 	change()
-	r.check(r.observer.look(r.t.Context()))
+	setup.Check(r.observer.look(r.t.Context()))
 	for _, i := range running {
-		r.check(r.crew.Resume(i))
+		r.resume(i)
 	}
 }
 
@@ -61,10 +63,9 @@ type copier interface {
 
 // backup copies all pages from one file to another, as of one moment.
 func (r *Rig) backup(begin func(copier) (*sqlite.Backup, error)) {
-	conn, err := r.file.Writer.Conn(r.t.Context())
-	r.check(err)
+	conn := setup.Must(r.file.Writer.Conn(r.t.Context()))
 	defer func() { _ = conn.Close() }()
-	r.check(conn.Raw(func(c any) error {
+	setup.Check(conn.Raw(func(c any) error {
 		b, err := begin(c.(copier))
 		if err != nil {
 			return err
@@ -81,13 +82,13 @@ func (r *Rig) backup(begin func(copier) (*sqlite.Backup, error)) {
 func (r *Rig) hold(workers []int) {
 	for range 100 {
 		for _, i := range workers {
-			r.check(r.crew.Pause(i))
+			r.pause(i)
 		}
 		if r.file == nil || r.free() {
 			return
 		}
 		for _, i := range workers {
-			r.check(r.crew.Resume(i))
+			r.resume(i)
 		}
 		time.Sleep(3 * time.Millisecond)
 	}

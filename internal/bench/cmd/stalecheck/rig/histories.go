@@ -9,10 +9,10 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/twofold-go/twofold/internal/bench/setup"
 	"github.com/twofold-go/twofold/internal/redistest"
 )
 
-// oldDump restarts the server with an older dump.
 func oldDump(r *Rig) loss {
 	return loss{what: "Redis back with an old dump", fork: func() {
 		r.primary.Do(r.t, "SAVE")
@@ -22,20 +22,17 @@ func oldDump(r *Rig) loss {
 	}}
 }
 
-// copiedDump starts another server with an older dump.
 func copiedDump(r *Rig) loss {
 	const name = "dump.rdb"
 	var dump []byte
 	return loss{what: "a new server with a copied dump", fork: func() {
 		r.primary.Do(r.t, "SAVE")
-		config, err := r.primary.Client().ConfigGet(r.t.Context(), "dir").Result()
-		r.check(err)
-		dump, err = os.ReadFile(filepath.Join(config["dir"], name))
-		r.check(err)
+		config := setup.Must(r.primary.Client().ConfigGet(r.t.Context(), "dir").Result())
+		dump = setup.Must(os.ReadFile(filepath.Join(config["dir"], name)))
 	}, swap: func() {
 		r.primary.Kill(r.t)
 		dir := r.t.TempDir()
-		r.check(os.WriteFile(filepath.Join(dir, name), dump, 0o600))
+		setup.Check(os.WriteFile(filepath.Join(dir, name), dump, 0o600))
 		r.primary = redistest.Start(r.t, redistest.Args("--dir", dir, "--dbfilename", name))
 		r.retarget()
 	}}
@@ -56,7 +53,6 @@ func failover(r *Rig) loss {
 	}}
 }
 
-// replicaOf makes the server the replica of a lagging server, and then the primary again.
 func replicaOf(r *Rig) loss {
 	return loss{what: "REPLICAOF a replica that lags, and back", fork: func() {
 		r.replica.Do(r.t, "REPLICAOF", "NO", "ONE")
@@ -82,7 +78,6 @@ func promote(r *Rig) loss {
 	}}
 }
 
-// reload makes the server forget its writes since its last dump.
 func reload(r *Rig) loss {
 	return loss{what: "DEBUG RELOAD NOSAVE", fork: func() {
 		r.primary.Do(r.t, "SAVE")
@@ -94,7 +89,6 @@ func reload(r *Rig) loss {
 // logKeyNames are the log's three keys.
 var logKeyNames = []string{"m", "k", "s"}
 
-// restore restores the log's keys, and leaves the cells alone.
 func restore(r *Rig) loss {
 	dumps := map[string]any{}
 	return loss{what: "RESTORE of the log's keys", fork: func() {
@@ -137,15 +131,11 @@ func copyAlone(ctx context.Context, r *Rig) string {
 	l := copyKeys(r)
 	l.fork()
 	r.sleep(ctx, 3*time.Second) // more records than one process appends while it is alone
-	all := make([]int, r.crew.Len())
-	for i := range all {
-		all[i] = i
-	}
 	i, others := r.split()
 	for _, n := range others { // they start cut off
 		r.proxies[n].BlackHole()
 	}
-	r.check(r.crew.Crash(all, l.swap))
+	r.replace(r.all(), l.swap)
 	r.sleep(ctx, r.cfg.Bound+3*time.Second)
 	r.back(others)
 	return fmt.Sprintf("%s, with new processes only, and worker %d alone", l.what, i)
@@ -157,7 +147,7 @@ func (r *Rig) atOnce(commands func(redis.Pipeliner)) {
 		commands(p)
 		return nil
 	})
-	r.check(err)
+	setup.Check(err)
 }
 
 // retarget makes every worker's proxy lead to the current primary.

@@ -2,12 +2,14 @@ package rig
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/worker"
 	"github.com/twofold-go/twofold/internal/bench/proc"
+	"github.com/twofold-go/twofold/internal/bench/setup"
 	"github.com/twofold-go/twofold/invalidate/sqllog"
 )
 
@@ -21,11 +23,11 @@ func idsAgain(ctx context.Context, r *Rig) string {
 	i, others := r.split()
 	step := []string{worker.Staged, worker.Removed}[r.losses%2]
 	r.losses++
-	r.check(r.crew.At(i, step, worker.Stop))
-	if !r.until(func() bool { return r.crew.Paused(i) }) {
-		r.check(r.crew.At(i, "nowhere", worker.Stop))
+	r.at(i, step, worker.Stop)
+	if !r.until(func() bool { return r.workers[i].Paused() }) {
+		r.at(i, "nowhere", worker.Stop)
 		r.sleep(r.t.Context(), settle)
-		r.check(r.crew.Resume(i))
+		r.resume(i)
 		return fmt.Sprintf("worker %d never was at %s", i, step)
 	}
 	what := fmt.Sprintf("worker %d at %s: ", i, step)
@@ -34,7 +36,7 @@ func idsAgain(ctx context.Context, r *Rig) string {
 	} else {
 		what += r.useAgain(ctx, others)
 	}
-	r.check(r.crew.Resume(i))
+	r.resume(i)
 	r.sleep(r.t.Context(), 4*settle) // the worker numbers what it knows
 	r.connect(others)
 	r.sleep(ctx, 2*r.cfg.Bound)
@@ -43,13 +45,18 @@ func idsAgain(ctx context.Context, r *Rig) string {
 
 // useAgain commits rows with the last ids of the outbox, and leaves the others disconnected.
 func (r *Rig) useAgain(ctx context.Context, others []int) string {
-	last := r.lastID()
+	last := r.number(ids[r.cfg.DB].last)
 	for range 5 {
 		r.sleep(ctx, 3*sqllog.DefaultPoll/2) // the others number the rows
 		r.disconnect(others)
 		if r.empty() {
 			// A transaction that has not ended may hold one of these ids.
-			if err := r.t.try(func() { r.beginAt(last - again + 1); r.commitRows() }); err != nil {
+			err := setup.Try(func() {
+				r.exec(fmt.Sprintf(ids[r.cfg.DB].set, max(last-again+1, 1)))
+				r.direct(r.commitRows)
+				setup.Check(r.observer.look(r.t.Context()))
+			})
+			if err != nil {
 				return "ids cannot begin again: " + err.Error()
 			}
 			return fmt.Sprintf("ids up to %d are used again", last)
@@ -59,7 +66,7 @@ func (r *Rig) useAgain(ctx context.Context, others []int) string {
 	return "rows are pending, no id is used again"
 }
 
-// disconnect ends the connections of workers, so that they hold no locks.
+// disconnect ends the connections of workers, so they hold no locks.
 func (r *Rig) disconnect(workers []int) {
 	if r.proxies == nil {
 		r.hold(workers)
@@ -78,54 +85,34 @@ func (r *Rig) connect(workers []int) {
 		if r.proxies != nil {
 			r.proxies[i].Pass()
 		} else {
-			r.check(r.crew.Resume(i))
+			r.resume(i)
 		}
 	}
 }
 
-// lastID returns the last id of the outbox that was given out.
-func (r *Rig) lastID() int64 {
-	switch {
-	case r.pg != nil:
-		return r.number("SELECT last_value FROM twofold_outbox_id_seq")
-	case r.my != nil:
-		return r.number("SELECT auto_increment - 1 FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = 'twofold_outbox'")
-	}
-	return r.number("SELECT seq FROM sqlite_sequence WHERE name = 'twofold_outbox'")
+// The last id of the outbox that was given out, and how the next one is set.
+var ids = map[string]struct{ last, set string }{
+	worker.Postgres: {"SELECT last_value FROM twofold_outbox_id_seq", "SELECT setval('twofold_outbox_id_seq', %d, false)"},
+	worker.MariaDB: {
+		"SELECT auto_increment - 1 FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = 'twofold_outbox'",
+		"SET STATEMENT lock_wait_timeout = 1 FOR ALTER TABLE twofold_outbox AUTO_INCREMENT = %d",
+	},
+	worker.SQLite: {"SELECT seq FROM sqlite_sequence WHERE name = 'twofold_outbox'", "UPDATE sqlite_sequence SET seq = %d - 1 WHERE name = 'twofold_outbox'"},
 }
 
 // empty reports whether the outbox has no rows.
 func (r *Rig) empty() bool { return r.number("SELECT count(*) FROM twofold_outbox") == 0 }
 
-// beginAt sets the next id of the outbox.
-func (r *Rig) beginAt(id int64) {
-	id = max(id, 1)
-	switch {
-	case r.pg != nil:
-		r.exec(fmt.Sprintf("SELECT setval('twofold_outbox_id_seq', %d, false)", id))
-	case r.my != nil:
-		r.exec(fmt.Sprintf("SET STATEMENT lock_wait_timeout = 1 FOR ALTER TABLE twofold_outbox AUTO_INCREMENT = %d", id))
-	default:
-		r.exec(fmt.Sprintf("UPDATE sqlite_sequence SET seq = %d WHERE name = 'twofold_outbox'", id-1))
-	}
-}
-
 // commitRows changes as many keys as ids are used again, each with its row, in one transaction.
-func (r *Rig) commitRows() {
-	db, err := r.writer()
-	r.check(err)
-	tx, err := db.BeginTx(r.t.Context(), nil)
-	r.check(err)
+func (r *Rig) commitRows(db *sql.DB) {
+	tx := setup.Must(db.BeginTx(r.t.Context(), nil))
 	defer func() { _ = tx.Rollback() }() // after COMMIT it does nothing
 	var rows []string
 	for n := range again {
 		key := (r.losses*again + n) % r.cfg.Keys
-		_, err := tx.ExecContext(r.t.Context(), fmt.Sprintf("UPDATE source SET version = %d WHERE id = %d", proc.Now()<<8|255, key))
-		r.check(err)
+		setup.Must(tx.ExecContext(r.t.Context(), fmt.Sprintf("UPDATE source SET version = %d WHERE id = %d", proc.Now()<<8|255, key)))
 		rows = append(rows, fmt.Sprintf(`('[["k","%s"]]')`, worker.FullName(key)))
 	}
-	_, err = tx.ExecContext(r.t.Context(), "INSERT INTO twofold_outbox (scopes) VALUES "+strings.Join(rows, ", "))
-	r.check(err)
-	r.check(tx.Commit())
-	r.check(r.observer.look(r.t.Context()))
+	setup.Must(tx.ExecContext(r.t.Context(), "INSERT INTO twofold_outbox (scopes) VALUES "+strings.Join(rows, ", ")))
+	setup.Check(tx.Commit())
 }

@@ -24,7 +24,7 @@ type loss struct {
 //
 //   - a worker that was cut off before, with values in its memory;
 //   - a process that started afterwards, and reads what the others have left in Redis;
-//   - any worker, all at once.
+//   - any worker: all come back together.
 //
 // Only the server itself can tell the first two that something is missing.
 func losing(begin func(*Rig) loss) func(context.Context, *Rig) string {
@@ -61,7 +61,7 @@ func (r *Rig) cutOffFirst(ctx context.Context, l loss) string {
 	if r.proxies != nil {
 		reconnect(r.proxies[i])
 	}
-	r.check(r.crew.Resume(i))
+	r.resume(i)
 	r.sleep(ctx, r.aloneTime())
 	r.back(others)
 	return fmt.Sprintf(", found by worker %d, which has seen nothing of what was lost", i)
@@ -73,7 +73,7 @@ func (r *Rig) newFirst(ctx context.Context, l loss) string {
 	l.fork()
 	r.sleep(ctx, r.lossTime(l))
 	r.away(others)
-	r.check(r.crew.Crash([]int{i}, l.swap))
+	r.replace([]int{i}, l.swap)
 	r.sleep(ctx, r.aloneTime())
 	r.back(others)
 	return fmt.Sprintf(", found by worker %d, which is new", i)
@@ -106,8 +106,8 @@ func (r *Rig) aloneTime() time.Duration {
 
 // split draws one worker, and returns it and the others.
 func (r *Rig) split() (i int, others []int) {
-	i = r.rng.IntN(r.crew.Len())
-	for n := range r.crew.Len() {
+	i = r.any()
+	for n := range r.cfg.Workers {
 		if n != i {
 			others = append(others, n)
 		}
@@ -137,28 +137,24 @@ func (r *Rig) back(workers []int) {
 		if r.proxies != nil {
 			reconnect(r.proxies[i])
 		} else {
-			r.check(r.crew.Resume(i))
+			r.resume(i)
 		}
 	}
 }
 
 // restart loses the whole log and every process that knew it, while the cells survive. Before that
-// it makes a few epochs, so that the new log begins with a lower epoch number than the cells have.
+// it makes a few epochs, so the new log begins with a lower epoch number than the cells have.
 func restart(ctx context.Context, r *Rig) string {
 	for range 3 {
 		r.primary.Do(r.t, "DEL", r.logKey("m"))
 		r.sleep(ctx, max(short, r.cfg.Bound/2)) // until a worker has noticed
 	}
 	r.sleep(ctx, r.lossTime(loss{})) // cells of this epoch
-	all := make([]int, r.crew.Len())
-	for i := range all {
-		all[i] = i
-	}
-	r.check(r.crew.Crash(all, func() {
+	r.replace(r.all(), func() {
 		for _, k := range logKeyNames {
 			r.primary.Do(r.t, "DEL", r.logKey(k))
 		}
-	}))
+	})
 	r.sleep(ctx, r.aloneTime())
 	return "loss of the log's keys and of all processes"
 }

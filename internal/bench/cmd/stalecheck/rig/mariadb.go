@@ -5,6 +5,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"time"
+
+	"github.com/twofold-go/twofold/internal/bench/setup"
 )
 
 // oldFolder puts an old data folder back under MariaDB. Every second time the server starts again
@@ -16,19 +18,19 @@ func oldFolder(r *Rig) loss {
 	l.fork = func() {
 		if soon {
 			r.my.Kill()
-			r.check(r.my.Start())
+			setup.Check(r.my.Start())
 			time.Sleep(max(r.cfg.Bound/2, short)) // until a worker has noticed
 		}
-		r.check(r.my.Freeze())
+		setup.Check(r.my.Freeze())
 		r.copyFolder(r.data, saved)
-		r.check(r.my.Continue())
+		setup.Check(r.my.Continue())
 	}
 	l.swap = func() {
 		r.unseen(func() {
 			r.my.Kill()
-			r.check(os.RemoveAll(r.data))
+			setup.Check(os.RemoveAll(r.data))
 			r.copyFolder(saved, r.data)
-			r.check(r.my.Start())
+			setup.Check(r.my.Start())
 		})
 	}
 	return l

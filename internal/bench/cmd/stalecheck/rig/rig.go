@@ -1,76 +1,90 @@
+// Package rig sets up the environment of a run: Redis servers, a proxy for each worker, and the
+// faults.
 package rig
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"strings"
 	"time"
 
 	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/worker"
 	"github.com/twofold-go/twofold/internal/bench/proc"
+	"github.com/twofold-go/twofold/internal/bench/report"
+	"github.com/twofold-go/twofold/internal/bench/setup"
 	"github.com/twofold-go/twofold/internal/dbtest"
 	"github.com/twofold-go/twofold/internal/redistest"
 )
 
 // Config configures a rig.
 type Config struct {
+	worker.Run
+
 	Fault    string        // one of Faults
 	Workers  int           // each has its own proxy if there is one server
 	Duration time.Duration // over which faults are spread
-	Bound    time.Duration // of the log
-	Seed     uint64
-	Dir      string // for the servers' files
-	DB       string // the kind of database that holds the source and the log; empty: both are in Redis
-	DBCells  bool   // the database holds the cells as well
-	Triggers bool   // the source invalidates itself
-	Keys     int    // of the source in a database
+	Keep     string        // where to leave the files of the workers, or empty
 }
 
 // Rig is a running set-up. No fault touches the server of the source.
 type Rig struct {
+	Hands []*Hand // all processes so far, by their numbers
+
 	cfg    Config
 	fault  fault
-	t      *tb
+	t      *setup.T
 	rng    *rand.Rand
 	prefix string
+	dir    string
 	source *redistest.Server
 
 	primary, replica *redistest.Server // of the log, and the replica to fail over to, if any
 	proxies          []*redistest.Proxy
 	sentinel         *redistest.Sentinel
 	cluster          *redistest.Cluster
-	crew             Crew
+	workers          []*Hand
 	losses           int
 	gone             map[int]bool // workers that are cut off
 
+	sql      sqlServer              // of the database: pg or my; nil for a file
 	pg       *dbtest.PostgresServer // with a database, one of pg, my and file is set
 	my       *dbtest.MariaDBServer
 	file     *dbtest.SQLiteFile
-	direct   *sql.DB // of a server, without a proxy; nil until it is needed
-	data     string  // the folder of MariaDB's data
-	saved    string  // the copy of a SQLite file
+	data     string // the folder of MariaDB's data
+	saved    string // the copy of a SQLite file
 	observer *observer
 }
 
-// Start returns a rig that runs until it is closed.
+// Start returns a rig with working workers that runs until it is closed. With 0 keys it has as many
+// as the fault needs.
 func Start(ctx context.Context, cfg Config) (*Rig, error) {
 	f, ok := faults[cfg.Fault]
 	if !ok {
 		return nil, fmt.Errorf("rig: no fault %q: want one of %s", cfg.Fault, strings.Join(Faults(), ", "))
 	}
-	// A shared server must not be broken.
-	if err := os.Unsetenv("REDIS_URL"); err != nil {
-		return nil, fmt.Errorf("rig: %w", err)
-	}
 	r := &Rig{
-		cfg: cfg, fault: f, t: newTB(ctx, cfg.Dir),
-		rng: rand.New(rand.NewPCG(cfg.Seed, 0)), prefix: redistest.Prefix(), gone: make(map[int]bool),
+		cfg: cfg, fault: f, t: setup.New(ctx),
+		rng: rand.New(rand.NewPCG(cfg.Seed, 0)), prefix: redistest.Prefix(), dir: cfg.Keep, workers: make([]*Hand, cfg.Workers), gone: make(map[int]bool),
 	}
-	if err := r.t.try(r.start); err != nil {
+	if cfg.Keys == 0 {
+		r.cfg.Keys = 24
+		if f.rare || cfg.DB != "" {
+			r.cfg.Keys = 400
+		}
+	}
+	if err := setup.Try(func() {
+		if r.dir == "" {
+			r.dir = r.t.TempDir()
+		}
+		setup.Check(os.MkdirAll(r.dir, 0o700))
+		r.start()
+		for i := range r.workers {
+			r.startWorker(i)
+		}
+		r.await(r.all())
+	}); err != nil {
 		r.Close()
 		return nil, fmt.Errorf("rig: %w", err)
 	}
@@ -108,42 +122,25 @@ func (r *Rig) start() {
 // debugCommand allows DEBUG SLEEP. Redis 7 refuses it by default; older versions have no setting
 // for it.
 func debugCommand() []redistest.Option {
-	if v := Version(); v == "" || v[0] < '7' && v[1] == '.' {
+	if v := report.RedisVersion(); v == "" || v[0] < '7' && v[1] == '.' {
 		return nil
 	}
 	return []redistest.Option{redistest.Args("--enable-debug-command", "yes")}
 }
 
-// Version returns the version of redis-server, or "".
-func Version() string {
-	out, err := exec.Command("redis-server", "--version").Output()
-	if err != nil {
-		return ""
-	}
-	_, rest, _ := strings.Cut(string(out), "v=")
-	v, _, _ := strings.Cut(rest, " ")
-	return v
-}
-
 // Close ends everything that Start has started.
-func (r *Rig) Close() { r.t.close() }
+func (r *Rig) Close() { r.t.Close() }
 
-// Source returns the address of the server that holds the source, or "" if a database does.
-func (r *Rig) Source() string {
+// sourceAddr returns the address of the server that holds the source, or "" if a database does.
+func (r *Rig) sourceAddr() string {
 	if r.source == nil {
 		return ""
 	}
 	return r.source.Addr()
 }
 
-// Prefix returns the prefix of all keys of this run.
-func (r *Rig) Prefix() string { return r.prefix }
-
-// KeysOnly reports whether the fault allows only invalidations of keys.
-func (r *Rig) KeysOnly() bool { return r.fault.keysOnly }
-
-// Server returns how worker i reaches Redis.
-func (r *Rig) Server(i int) worker.Server {
+// server returns how worker i reaches Redis.
+func (r *Rig) server(i int) worker.Server {
 	switch r.fault.kind {
 	case worker.Sentinel:
 		o := r.sentinel.FailoverOptions()
@@ -163,29 +160,12 @@ type Incident struct {
 	Start, End int64 // by proc.Now
 }
 
-// Crew is the interface of the workers that faults use.
-type Crew interface {
-	Len() int
-	Pause(worker int) error
-	Resume(worker int) error
-
-	// At makes a worker end in the given way when it reaches a step; see package worker.
-	At(worker int, step, end string) error
-	Ended(worker int) bool
-	Paused(worker int) bool
-
-	// Crash ends workers at once, calls meanwhile unless it is nil, and starts new processes in
-	// their place.
-	Crash(workers []int, meanwhile func()) error
-}
-
 // Inject injects faults until ctx ends, and heals the last one.
-func (r *Rig) Inject(ctx context.Context, crew Crew) ([]Incident, error) {
-	r.crew = crew
+func (r *Rig) Inject(ctx context.Context) ([]Incident, error) {
 	var all []Incident
 	for r.sleep(ctx, r.gap()) && r.fault.inject != nil {
 		in := Incident{Start: proc.Now()}
-		err := r.t.try(func() { in.What = r.fault.inject(ctx, r) })
+		err := setup.Try(func() { in.What = r.fault.inject(ctx, r) })
 		in.End = proc.Now()
 		if err != nil {
 			return all, fmt.Errorf("rig: fault %s: %w", r.cfg.Fault, err)
@@ -222,9 +202,3 @@ func (r *Rig) sleep(ctx context.Context, d time.Duration) bool {
 
 // logKey returns the name of one of the log's keys: m, k or s.
 func (r *Rig) logKey(name string) string { return "{" + r.prefix + "}:" + name }
-
-// Redis returns the address of the single server itself, without its proxies.
-func (r *Rig) Redis() string { return r.primary.Addr() }
-
-// Delay delays everything that worker i sends.
-func (r *Rig) Delay(i int, d time.Duration) { r.proxies[i].Delay(d) }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/twofold-go/twofold/internal/bench/setup"
 	"github.com/twofold-go/twofold/internal/redistest"
 )
 
@@ -29,7 +30,7 @@ func (r *Rig) linked(replica *redistest.Server) {
 
 func (r *Rig) isLinked(replica *redistest.Server) error {
 	var info string
-	err := r.t.try(func() { info, _ = replica.Do(r.t, "INFO", "replication").(string) })
+	err := setup.Try(func() { info, _ = replica.Do(r.t, "INFO", "replication").(string) })
 	if err != nil {
 		return err
 	}
@@ -50,10 +51,8 @@ func (r *Rig) rejoined(old *redistest.Server) {
 	})
 }
 
-// masterHangs stops the master until the Sentinels fail over, and then resumes it.
 func masterHangs(ctx context.Context, r *Rig) string {
-	old, err := r.sentinel.Current(r.t.Context())
-	r.check(err)
+	old := setup.Must(r.sentinel.Current(r.t.Context()))
 	old.Stop(r.t)
 	r.sleep(ctx, 3*time.Second)
 	old.Cont(r.t)
@@ -81,7 +80,6 @@ func nodeFault(ctx context.Context, r *Rig) string {
 	return fmt.Sprintf("pause of node %d", n)
 }
 
-// nodeLoss restarts a node with an older dump, but not the node that holds the log.
 func nodeLoss(ctx context.Context, r *Rig) string {
 	n := r.rng.IntN(len(r.cluster.Nodes))
 	for r.cluster.Nodes[n] == r.primary {
@@ -96,7 +94,7 @@ func nodeLoss(ctx context.Context, r *Rig) string {
 	return fmt.Sprintf("node %d back with an old dump", n)
 }
 
-// lag cuts off the replica from its primary. It sets a wrong password, so that the replica cannot
+// lag cuts off the replica from its primary. It sets a wrong password, so the replica cannot
 // connect again. Neither a Sentinel nor a Cluster reacts to that.
 func (r *Rig) lag() {
 	r.replica.Do(r.t, "CONFIG", "SET", "masterauth", "wrong")

@@ -35,7 +35,7 @@ func (w *worker) commit(ctx context.Context, rng *rand.Rand, t target) {
 // version returns a unique version above all earlier ones.
 func (w *worker) version() int64 { return proc.Now()<<8 | int64(w.cfg.Proc) }
 
-// transact does the steps of the log's Tx one by one, so that it can stop between two steps.
+// transact does the steps of the log's Tx one by one, so it can stop between two steps.
 func (w *worker) transact(ctx context.Context, t target, version int64) error {
 	tx, err := w.db.writers.BeginTx(ctx, nil)
 	if err != nil {
@@ -45,7 +45,7 @@ func (w *worker) transact(ctx context.Context, t target, version int64) error {
 	if err := write(ctx, tx, t.keys, version); err != nil {
 		return err
 	}
-	if !w.cfg.Outside && !w.cfg.Plain {
+	if !w.outside && !w.cfg.Plain {
 		if err := w.log.Append(ctx, tx, t.scopes...); err != nil {
 			return err
 		}
@@ -55,7 +55,7 @@ func (w *worker) transact(ctx context.Context, t target, version int64) error {
 		return err
 	}
 	w.steps.reach(Committed)
-	if w.cfg.Outside {
+	if w.outside {
 		return w.tiers.Invalidate(ctx, t.scopes...)
 	}
 	if !w.cfg.Plain {

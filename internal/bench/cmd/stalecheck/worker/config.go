@@ -3,6 +3,8 @@
 package worker
 
 import (
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -16,30 +18,54 @@ import (
 // Config as JSON.
 const Env = "STALECHECK_WORKER"
 
-// Config says what a worker does.
-type Config struct {
-	Proc   int    // its number
-	Server Server // the Redis that the workers share
-	Source string // the address of the Redis that holds the source, if DB does not
-	DB     DB     // the database that holds the source and the log
-	Prefix string // of all keys in the shared Redis
-	Seed   uint64
-
+// Run has the options that the workers, the servers and the check of a run share.
+type Run struct {
+	DB       string        // the kind of database that holds the source and the log; empty: both are in Redis
+	DBCells  bool          // the database holds the cells as well
 	Bound    time.Duration // of the log
 	Strict   bool          // every invalidation waits until no process can be stale
-	NoLog    bool          // no log at all: a control
-	Outside  bool          // invalidations follow COMMIT, and are not part of it: a control
-	Plain    bool          // writers only run UPDATE and COMMIT; triggers of the source invalidate
-	Late     bool          // cells are removed after the records are numbered: a control
-	KeysOnly bool          // no invalidation by prefix or tag
 	Soft     bool          // changed values expire; every read reports whether its value is stale
-	Forgets  bool          // some writes are not invalidated: a control
-	Composed bool          // values built from cached values, too
+	Plain    bool          // writers only run UPDATE and COMMIT; triggers of the source invalidate
+	Composed bool          // most reads are of values built from cached values
+	Without  string        // the safeguards to switch off, separated by commas, or empty
+	Seed     uint64
 
 	Keys, Readers, Writers int
 	ReadPause, WritePause  time.Duration // the mean between two calls of one reader or writer
 	SlowLoads              float64       // the share of loads that sleep after reading the source
 	Audit                  float64       // the share of hits that are audited
+}
+
+// Controls that need no build tag, because the worker implements them.
+const (
+	NoLog      = "log"         // there is no log at all
+	NoOutbox   = "outbox"      // invalidations follow COMMIT and are not part of the transaction
+	CellsFirst = "cells-first" // cells are removed before their rows are numbered
+	NoCalls    = "calls"       // one write in ten is not invalidated
+	NoTriggers = "triggers"    // the source of plain SQL clients has no triggers
+)
+
+// Removed returns the safeguards to switch off.
+func (r *Run) Removed() []string {
+	if r.Without == "" {
+		return nil
+	}
+	return strings.Split(r.Without, ",")
+}
+
+// Lacks reports whether a safeguard is switched off.
+func (r *Run) Lacks(guard string) bool { return slices.Contains(r.Removed(), guard) }
+
+// Config says what a worker does.
+type Config struct {
+	Run
+
+	Proc     int    // its number
+	Server   Server // the Redis that the workers share
+	Source   string // the address of the Redis that holds the source, if no database does
+	At       string // the database: the URL, the data source name, or the path of the file
+	Prefix   string // of all keys in the shared Redis
+	KeysOnly bool   // no invalidation by prefix or tag
 
 	Events string // the file to record to
 	Report string // the file for the Report

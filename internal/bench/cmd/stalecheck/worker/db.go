@@ -10,23 +10,16 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
 
+	"github.com/twofold-go/twofold/internal/bench/setup"
 	"github.com/twofold-go/twofold/internal/dbtest"
 	"github.com/twofold-go/twofold/invalidate/sqllog"
 	"github.com/twofold-go/twofold/tier/sqltier"
 )
-
-// DB is a database that holds the source and the log. With the zero DB both are in Redis.
-type DB struct {
-	Kind  string // Postgres, MariaDB or SQLite
-	At    string // the URL, the data source name, or the path of the file
-	Cells bool   // the database holds the cells as well
-
-	Triggers bool // the source invalidates itself
-}
 
 // The kinds of databases.
 const (
@@ -42,7 +35,7 @@ const SourceSchema = "CREATE TABLE source (id bigint PRIMARY KEY, version bigint
 // sourceTable says what a row of the source stands for.
 var sourceTable = sqllog.Table{Name: "source", Unique: [][]string{{"id"}}, Rows: []sqllog.Row{{Key: namespace, Column: "name"}}}
 
-// database is a DB as used by one process.
+// database is the database of the source and the log, as one process uses it.
 type database struct {
 	db      *sql.DB // of the log
 	readers *sql.DB // of loaders
@@ -51,39 +44,27 @@ type database struct {
 	cut     atomic.Bool // the next answer to a writer is lost
 }
 
-func (d DB) open() (*database, error) {
-	switch d.Kind {
+// open opens a database of one kind.
+func open(kind, at string) *database {
+	switch kind {
 	case SQLite:
-		f, err := dbtest.OpenSQLite(d.At)
-		if err != nil {
-			return nil, err
-		}
-		return &database{db: f.Writer, readers: f.Reader, writers: f.Writer, kind: d.Kind}, nil
+		f := setup.Must(dbtest.OpenSQLite(at))
+		return &database{db: f.Writer, readers: f.Reader, writers: f.Writer, kind: kind}
 	case MariaDB:
-		pool, err := sql.Open("mysql", d.At) // package dbtest registers the driver
-		if err != nil {
-			return nil, fmt.Errorf("worker: %w", err)
-		}
+		pool := setup.Must(sql.Open("mysql", at)) // package dbtest registers the driver
 		limit(pool)
-		return &database{db: pool, readers: pool, writers: pool, kind: d.Kind}, nil
+		return &database{db: pool, readers: pool, writers: pool, kind: kind}
 	}
-	pool, err := sql.Open("pgx", d.At)
-	if err != nil {
-		return nil, fmt.Errorf("worker: %w", err)
-	}
-	cfg, err := pgx.ParseConfig(d.At)
-	if err != nil {
-		return nil, fmt.Errorf("worker: %w", err)
-	}
-	w := &database{db: pool, readers: pool, kind: d.Kind}
+	pool, cfg := setup.Must(sql.Open("pgx", at)), setup.Must(pgx.ParseConfig(at))
+	d := &database{db: pool, readers: pool, kind: kind}
 	cfg.DialFunc = func(ctx context.Context, network, addr string) (net.Conn, error) {
 		c, err := new(net.Dialer).DialContext(ctx, network, addr)
-		return deafConn{c, &w.cut}, err
+		return deafConn{c, &d.cut}, err
 	}
-	w.writers = stdlib.OpenDB(*cfg)
-	limit(w.db)
-	limit(w.writers)
-	return w, nil
+	d.writers = stdlib.OpenDB(*cfg)
+	limit(d.db)
+	limit(d.writers)
+	return d
 }
 
 func limit(pool *sql.DB) {
@@ -97,8 +78,8 @@ func (d *database) close() error {
 }
 
 // log returns the log in the database.
-func (d *database) log(cfg *Config) *sqllog.Log {
-	c := sqllog.Config{Dialect: sqllog.Postgres, Bound: cfg.Bound}
+func (d *database) log(bound time.Duration) *sqllog.Log {
+	c := sqllog.Config{Dialect: sqllog.Postgres, Bound: bound}
 	switch d.kind {
 	case SQLite:
 		c.Dialect, c.Readers = sqllog.SQLite, d.readers
@@ -116,39 +97,27 @@ func (d *database) cells() *sqltier.Tier {
 	return sqltier.New(d.db, sqltier.Config{Dialect: sqltier.Postgres})
 }
 
-// Install makes the tables of a DB: the source with the given number of keys, the log and the
-// cells.
-func (d DB) Install(ctx context.Context, keys int) error {
-	w, err := d.open()
-	if err != nil {
-		return err
-	}
-	defer func() { _ = w.close() }()
+// Install makes the tables of a run in its database: the source with its keys, the log and the cells.
+// It fails by [setup.Check].
+func Install(ctx context.Context, run *Run, at string) {
+	d := open(run.DB, at)
+	defer func() { _ = d.close() }()
 	schema := SourceSchema
-	if d.Kind == MariaDB {
+	if run.DB == MariaDB {
 		schema += " COLLATE utf8mb4_bin"
 	}
-	if _, err := w.db.ExecContext(ctx, schema); err != nil {
-		return fmt.Errorf("worker: %w", err)
+	setup.Must(d.db.ExecContext(ctx, schema))
+	for i := range run.Keys {
+		setup.Must(d.db.ExecContext(ctx, fmt.Sprintf("INSERT INTO source (id, version, name) VALUES (%d, %d, '%s')", i, -1-i, Name(i))))
 	}
-	for i := range keys {
-		if _, err := w.db.ExecContext(ctx, fmt.Sprintf("INSERT INTO source (id, version, name) VALUES (%d, %d, '%s')", i, -1-i, Name(i))); err != nil {
-			return fmt.Errorf("worker: %w", err)
-		}
+	log := d.log(sqllog.DefaultBound)
+	setup.Check(log.Install(ctx))
+	if run.Plain && !run.Lacks(NoTriggers) {
+		setup.Check(log.InstallTriggers(ctx, d.db, sourceTable))
 	}
-	log := w.log(&Config{Bound: sqllog.DefaultBound})
-	if err := log.Install(ctx); err != nil {
-		return err
+	if run.DBCells {
+		setup.Check(d.cells().Install(ctx))
 	}
-	if d.Triggers {
-		if err := log.InstallTriggers(ctx, w.db, sourceTable); err != nil {
-			return err
-		}
-	}
-	if !d.Cells {
-		return nil
-	}
-	return w.cells().Install(ctx)
 }
 
 // versions reads the source, as of one moment.
@@ -178,7 +147,7 @@ func (d *database) ping(ctx context.Context) error {
 	return d.readers.QueryRowContext(ctx, "SELECT 1").Scan(new(int))
 }
 
-// write writes a version into the rows of keys, in order, so that no two transactions deadlock.
+// write writes a version into the rows of keys, in order, so no two transactions deadlock.
 func write(ctx context.Context, tx *sql.Tx, keys []int, version int64) error {
 	for _, k := range slices.Sorted(slices.Values(keys)) {
 		if _, err := tx.ExecContext(ctx, fmt.Sprintf("UPDATE source SET version = %d WHERE id = %d", version, k)); err != nil {

@@ -12,7 +12,7 @@ import (
 )
 
 // patience is how long a call may take. haste is how long most reads wait for another caller's slow
-// load, so that the readers do not all queue behind a few loads.
+// load, so the readers do not all queue behind a few loads.
 const (
 	patience = 8 * time.Second
 	haste    = 100 * time.Millisecond

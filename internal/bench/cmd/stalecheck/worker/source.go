@@ -56,7 +56,7 @@ func (w *worker) cacheConfig(level int, name string) cache.Config[string, Value]
 }
 
 // builder returns the loader of a level above the first. It reads cached values of the level below
-// and returns them as its own, so that a version means the same on every level. Like any loader it
+// and returns them as its own, so a version means the same on every level. Like any loader it
 // may be slow while it holds old values.
 func (w *worker) builder(level int) manyLoader {
 	return func(ctx context.Context, ks []string) (map[string]Value, error) {

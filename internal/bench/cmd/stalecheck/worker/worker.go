@@ -18,21 +18,25 @@ import (
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/history"
 	"github.com/twofold-go/twofold/internal/bench/proc"
+	"github.com/twofold-go/twofold/internal/bench/setup"
+	"github.com/twofold-go/twofold/invalidate/redislog"
+	"github.com/twofold-go/twofold/tier/redistier"
 )
 
 // worker is the state of the process.
 type worker struct {
-	cfg    Config
-	keys   layout
-	rdb    redis.UniversalClient
-	source *redis.Client
-	db     *database   // nil: the source and the log are in Redis
-	log    *steppedLog // of db
-	steps  steps
-	tiers  *cache.Tiers
-	levels []cache.Cache[string, Value] // level 0 has what the source has; others are built from the one below
-	events *history.Recorder
-	stop   chan struct{} // closed when the parent ends the run
+	cfg     Config
+	keys    layout
+	rdb     redis.UniversalClient
+	source  *redis.Client
+	db      *database   // nil: the source and the log are in Redis
+	log     *steppedLog // of db
+	steps   steps
+	tiers   *cache.Tiers
+	outside bool                         // a control: invalidations follow COMMIT
+	levels  []cache.Cache[string, Value] // level 0 has what the source has; others are built from the one below
+	events  *history.Recorder
+	stop    chan struct{} // closed when the parent ends the run
 
 	ops, loads, slow, foreign, hasty atomic.Int64
 
@@ -45,11 +49,11 @@ type worker struct {
 // when it has begun.
 func Main() error {
 	var cfg Config
-	if err := proc.Task(Env, &cfg); err != nil {
+	if err := setup.Try(func() { cfg = proc.Task[Config](Env) }); err != nil {
 		return err
 	}
-	w := &worker{cfg: cfg, keys: layout(cfg.Keys), stop: make(chan struct{}), errs: make(map[string]int)}
-	if err := w.open(); err != nil {
+	w := &worker{cfg: cfg, keys: layout(cfg.Keys), outside: cfg.Lacks(NoOutbox), stop: make(chan struct{}), errs: make(map[string]int)}
+	if err := setup.Try(w.open); err != nil {
 		return err
 	}
 	go func() {
@@ -61,38 +65,44 @@ func Main() error {
 	return errors.Join(w.broken, w.close(), w.report())
 }
 
-func (w *worker) open() (err error) {
+func (w *worker) open() {
 	slog.SetLogLoggerLevel(slog.LevelWarn)
-	if w.events, err = history.Create(w.cfg.Events); err != nil {
-		return err
-	}
+	w.events = setup.Must(history.Create(w.cfg.Events))
 	w.rdb = w.cfg.Server.client(w.cfg.Proc)
-	if w.cfg.DB.Kind == "" {
+	if w.cfg.DB == "" {
 		w.source = redis.NewClient(&redis.Options{Addr: w.cfg.Source, ContextTimeoutEnabled: true, DisableIdentity: true})
-	} else if w.db, err = w.cfg.DB.open(); err != nil {
-		return err
 	} else {
+		w.db = open(w.cfg.DB, w.cfg.At)
 		w.steps.cut = func() { w.db.cut.Store(true) }
 	}
-	if w.tiers, err = w.openTiers(w.cfg, w.rdb); err != nil {
-		return err
-	}
-	return w.openLevels()
-}
-
-func (w *worker) openLevels() error {
+	w.tiers = setup.Must(cache.Open(w.tiersConfig()))
 	names := []string{namespace}
 	if w.cfg.Composed {
 		names = append(names, "outer", "outer2")
 	}
 	for level, name := range names {
-		c, err := cache.New(w.tiers, w.cacheConfig(level, name))
-		if err != nil {
-			return err
-		}
-		w.levels = append(w.levels, c)
+		w.levels = append(w.levels, setup.Must(cache.New(w.tiers, w.cacheConfig(level, name))))
 	}
-	return nil
+}
+
+// maxAudits is the number of audits that a worker begins in a second. With more, their loads would
+// be a burden to the machine.
+const maxAudits = 100
+
+func (w *worker) tiersConfig() cache.TiersConfig {
+	cfg := cache.TiersConfig{Remote: redistier.New(w.rdb, redistier.Config{Prefix: w.cfg.Prefix}), MaxAudits: maxAudits}
+	if w.cfg.DBCells {
+		cfg.Remote = w.db.cells()
+	}
+	switch {
+	case w.cfg.Lacks(NoLog):
+	case w.db != nil:
+		w.log = &steppedLog{Log: w.db.log(w.cfg.Bound), steps: &w.steps, late: w.cfg.Lacks(CellsFirst)}
+		cfg.Log = w.log
+	default:
+		cfg.Log = redislog.New(w.rdb, redislog.Config{Prefix: w.cfg.Prefix, Bound: w.cfg.Bound})
+	}
+	return cfg
 }
 
 // run reads and writes until the parent ends it. It waits for calls under way and does not cancel
@@ -132,7 +142,7 @@ func (w *worker) wait(d time.Duration) bool {
 	}
 }
 
-// failed counts an error by its text. It replaces digits, so that texts with different keys and
+// failed counts an error by its text. It replaces digits, so texts with different keys and
 // ports are equal.
 func (w *worker) failed(op string, err error) {
 	text := strings.Map(func(r rune) rune {

@@ -30,7 +30,7 @@ func (w *worker) write(rng *rand.Rand) {
 		w.giveUp(err)
 		return
 	}
-	if w.cfg.Forgets && rng.IntN(10) == 0 {
+	if w.cfg.Lacks(NoCalls) && rng.IntN(10) == 0 {
 		return
 	}
 	w.invalidate(rng, t, versions)

@@ -1,0 +1,139 @@
+package rig
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/worker"
+	"github.com/twofold-go/twofold/internal/bench/proc"
+	"github.com/twofold-go/twofold/internal/bench/setup"
+)
+
+// Hand is one process of a worker, perhaps one that has crashed.
+type Hand struct {
+	*proc.Child
+
+	Number         int
+	Killed         bool
+	Events, Report string // its files
+	log            string
+	begun          <-chan bool // false: it ended before it began
+}
+
+// maxHands is how many processes a history can distinguish.
+const maxHands = 256
+
+// finishTime bounds the time that workers may take to begin, and for their last calls.
+const finishTime = 30 * time.Second
+
+// startWorker starts a new process as worker i.
+func (r *Rig) startWorker(i int) {
+	number := len(r.Hands)
+	if number == maxHands {
+		r.t.Fatal("too many workers have crashed")
+	}
+	file := func(what string) string { return filepath.Join(r.dir, fmt.Sprintf("%s-%d", what, number)) }
+	h := &Hand{Number: number, Events: file("events"), Report: file("report"), log: file("log")}
+	log := setup.Must(os.Create(h.log))
+	defer func() { _ = log.Close() }() // the child has its own descriptor
+	h.Child = proc.Again(worker.Env, worker.Config{
+		Run: r.cfg.Run, Proc: number, Server: r.server(i), Source: r.sourceAddr(), At: r.databaseOf(i), Prefix: r.prefix,
+		KeysOnly: r.fault.keysOnly, Events: h.Events, Report: h.Report,
+	}, log, "TWOFOLD_SAFEGUARDS_OFF="+r.cfg.Without)
+	r.t.Cleanup(h.Kill)
+	begun := make(chan bool, 1)
+	go func() { begun <- h.Hear(new(string)) == nil }()
+	h.begun, r.workers[i], r.Hands = begun, h, append(r.Hands, h)
+}
+
+// await waits until workers work.
+func (r *Rig) await(workers []int) {
+	ctx, cancel := context.WithTimeout(r.t.Context(), finishTime)
+	defer cancel()
+	for _, i := range workers {
+		h := r.workers[i]
+		select {
+		case ok := <-h.begun:
+			if !ok {
+				setup.Check(h.complain(errors.New("it does not begin")))
+			}
+		case <-ctx.Done():
+			setup.Check(h.complain(ctx.Err()))
+		}
+	}
+}
+
+// all returns the numbers of all workers.
+func (r *Rig) all() []int {
+	all := make([]int, r.cfg.Workers)
+	for i := range all {
+		all[i] = i
+	}
+	return all
+}
+
+// any draws a worker.
+func (r *Rig) any() int { return r.rng.IntN(r.cfg.Workers) }
+
+func (r *Rig) pause(i int)  { setup.Check(r.workers[i].Pause()) }
+func (r *Rig) resume(i int) { setup.Check(r.workers[i].Resume()) }
+
+// at makes a worker end in the given way when it reaches a step.
+func (r *Rig) at(i int, step, end string) {
+	setup.Check(r.workers[i].Tell(worker.Order{Step: step, End: end}))
+}
+
+// ended reports whether a worker's process has ended.
+func (r *Rig) ended(i int) bool {
+	select {
+	case <-r.workers[i].Done():
+		return true
+	default:
+		return false
+	}
+}
+
+// replace kills workers, calls meanwhile, and starts new processes in their place.
+func (r *Rig) replace(workers []int, meanwhile func()) {
+	for _, i := range workers {
+		r.workers[i].Killed = true
+		r.workers[i].Kill()
+	}
+	meanwhile()
+	for _, i := range workers {
+		r.startWorker(i)
+	}
+	r.await(workers)
+}
+
+// Finish asks the workers to end, and waits for them.
+func (r *Rig) Finish() error {
+	ctx, cancel := context.WithTimeout(r.t.Context(), finishTime)
+	defer cancel()
+	for _, h := range r.workers {
+		h.Finish()
+	}
+	var errs []error
+	for _, h := range r.workers {
+		select {
+		case <-h.Done():
+			if err := h.Err(); err != nil {
+				errs = append(errs, h.complain(err))
+			}
+		case <-ctx.Done():
+			errs = append(errs, h.complain(errors.New("it does not end")))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// complain adds the end of a process's log to an error.
+func (h *Hand) complain(err error) error {
+	time.Sleep(100 * time.Millisecond) // for its last log lines
+	log, _ := os.ReadFile(h.log)
+	return fmt.Errorf("process %d: %w:\n%s", h.Number, err, log[max(0, len(log)-3000):])
+}
