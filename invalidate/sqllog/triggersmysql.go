@@ -3,7 +3,10 @@ package sqllog
 import (
 	"encoding/hex"
 	"slices"
+	"strconv"
 	"strings"
+
+	"github.com/twofold-go/twofold/key"
 )
 
 // MySQL and MariaDB have a trigger for each row, and each writes one row of the outbox. A body is one
@@ -72,14 +75,15 @@ func mysqlChanged(columns []string) string {
 }
 
 // mysqlElement returns an expression for an element. An integer becomes a JSON string of its digits,
-// which the reader spells in the same way.
+// which the reader spells in the same way. Of a text that is too long for a key and a tag, it has as
+// much as shows that; see longest.
 func mysqlElement(e *element, row string) string {
 	if len(e.columns) == 0 {
 		return mysqlLiteral(e.texts[0])
 	}
 	parts := []string{mysqlLiteral(e.texts[0])}
 	for i, c := range e.columns {
-		parts = append(parts, "JSON_QUOTE(CONVERT("+row+doubled("`", c)+" USING utf8mb4))", mysqlLiteral(e.texts[i+1]))
+		parts = append(parts, "JSON_QUOTE(LEFT(CONVERT("+row+doubled("`", c)+" USING utf8mb4), "+strconv.Itoa(key.MaxLen+1)+"))", mysqlLiteral(e.texts[i+1]))
 	}
 	return "CONCAT(" + strings.Join(parts, ", ") + ")"
 }
