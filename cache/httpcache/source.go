@@ -27,7 +27,6 @@ func (x *handling) Request(n *exchange.Run, bare bool) (r *http.Request) {
 		n.Flushes = true
 		n.Parts = x.t.Saw.Any(rules.SawRange | rules.SawIfMatch | rules.SawIfNoneMatch)
 	}
-	n.Sees, r.Header = r.Header, r.Header.Clone() // the handler may change its header
 	return r
 }
 
@@ -49,7 +48,7 @@ func (x *handling) Page(n *exchange.Run, h http.Header, body []byte) *page.Page 
 		return p
 	}
 	v := &n.Rec.Verdict
-	p.Vary = page.Choices(n.Sees, v.Names, false)
+	p.Vary = page.Choices(v.Names, x.Sees, false)
 	p.Dated(n.Msg.Received, &v.Life)
 	if query := x.req.URL.RawQuery; query != "" && v.Fate == record.Store {
 		n.Shows = p.Shows(address.Unkeyed(query, x.c.cfg.keeps(x.t.Path)))
@@ -76,6 +75,15 @@ func (x *handling) Keeps(f *cache.Fill, n *exchange.Run) (tags []string) {
 // Keyed reports whether a header needs no variant: its value is in the key, or is the same for all
 // clients because it is hidden.
 func (x *handling) Keyed(name string) bool { return x.c.declares(&x.t, name) || x.c.hides(name) }
+
+// Sees returns the lines of a header that is in no key. Of credentials, the handler of a Shared cache sees
+// none.
+func (x *handling) Sees(name string) []string {
+	if x.c.cfg.pages() || x.drops(name) {
+		return nil
+	}
+	return x.Header[name]
+}
 
 // Refuses returns the reason why the cache stores no response with the status, or none.
 func (x *handling) Refuses(status int) reason.Reason {

@@ -135,7 +135,7 @@ func (x *trip) leaves(old exchange.Previous) bool {
 }
 
 func (x *trip) Request(n *exchange.Run, _ bool) *http.Request {
-	n.Own, n.Flushes, n.Rec.Slow, n.Sees = true, true, true, x.Header
+	n.Own, n.Flushes, n.Rec.Slow = true, true, true
 	r := x.req.WithContext(n.Ctx)
 	r.Header = x.req.Header.Clone()
 	return r
@@ -200,7 +200,7 @@ func (x *trip) Page(n *exchange.Run, h http.Header, body []byte) *page.Page {
 	v := &n.Rec.Verdict
 	p := page.Of(n.Msg.Status, h, body)
 	p.Format = exchange.FormatOf(h)
-	p.Vary = page.Choices(n.Sees, v.Names, true)
+	p.Vary = page.Choices(v.Names, x.Sees, true)
 	p.Dated(n.Msg.Received, &v.Life)
 	return p
 }
@@ -219,3 +219,5 @@ func (x *trip) Audit(ctx context.Context) (*page.Page, error) {
 func (x *trip) Refuses(int) reason.Reason { return reason.None }
 
 func (x *trip) Keyed(string) bool { return false }
+
+func (x *trip) Sees(name string) []string { return x.Header[name] }

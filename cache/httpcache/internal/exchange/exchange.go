@@ -79,6 +79,9 @@ type MoreRules interface {
 
 	// Keyed reports whether a header needs no variant.
 	Keyed(name string) bool
+
+	// Sees returns the lines of a header that needs a variant, as the source sees them.
+	Sees(name string) []string
 }
 
 // Previous is what a load replaces. Two loads of one exchange may run at once.
@@ -93,7 +96,6 @@ type Previous struct {
 type message struct {
 	Status         int
 	Header         http.Header // with canonical names
-	asked          http.Header // of the request that it answers
 	sent, Received time.Time
 }
 
@@ -222,7 +224,7 @@ func (x *Exchange) confirm(prev *page.Page, m *message) (p *page.Page, why reaso
 	p, life := prev.Renewed(&x.Core.Rules, m.Header, m.sent, m.Received)
 	names, why := x.forbids(m, p.Status, p.HeaderMap(), &life)
 	if why == reason.None {
-		p.Vary = page.Choices(m.asked, names, x.Core.Hashed)
+		p.Vary = page.Choices(names, x.Source.Sees, x.Core.Hashed)
 	}
 	p.Offer(len(x.Core.Encodings) > 0)
 	return p, why
@@ -234,7 +236,7 @@ func (x *Exchange) refused(ctx context.Context, old *Previous, m *message, why r
 	switch {
 	case x.Variant != nil && why == reason.Vary: // the names must be learned again
 		x.Core.forget(ctx, x.ID, m.sent)
-	case old.Page != nil && Outdates(m, x.Core.Rules.Shared, why):
+	case old.Page != nil && x.Outdates(m, why):
 		x.Core.forget(ctx, x.At(), m.sent)
 	case old.behind:
 		return nil, &refusal{why}
@@ -244,8 +246,8 @@ func (x *Exchange) refused(ctx context.Context, old *Previous, m *message, why r
 }
 
 // Outdates reports whether a response that is not stored says that the old page is over.
-func Outdates(m *message, shared bool, why reason.Reason) bool {
-	return why.Whole() && rules.Outdates(m.Status, shared && rules.Has(m.asked, "Authorization"))
+func (x *Exchange) Outdates(m *message, why reason.Reason) bool {
+	return why.Whole() && rules.Outdates(m.Status, x.Core.Rules.Shared && len(x.Source.Sees("Authorization")) > 0)
 }
 
 // Outlast takes the result of a read through the cache. If the read took too long and our client has

@@ -92,5 +92,5 @@ func (n *Run) Live(why reason.Reason) http.ResponseWriter {
 // mayBePersonal reports whether a response may be refused for a reason that lies in our client's
 // request. Another client may get a response that is stored.
 func (n *Run) mayBePersonal() bool {
-	return rules.AboutClient(n.Rec.Status) || rules.Has(n.Sees, "Authorization")
+	return rules.AboutClient(n.Rec.Status) || len(n.x.Source.Sees("Authorization")) > 0
 }

@@ -37,13 +37,12 @@ func (x *Exchange) forbids(m *message, status int, h http.Header, life *rules.Li
 	if why := x.Source.Refuses(status); why != reason.None {
 		return nil, why
 	}
-	return x.Core.withholds(x.Variant, status, h, m.asked, life, x.Source)
+	return x.Core.withholds(x.Variant, status, h, life, x.Source)
 }
 
 // withholds returns the reason why a response that is not crossed must not be stored (RFC 9111 §3), or
-// none and the request headers that select it. It answers a request with header asked. The entry is
-// that of v.
-func (k *Core) withholds(v *address.Variant, status int, h, asked http.Header, life *rules.Lifetime, more MoreRules) (names []string, why reason.Reason) {
+// none and the request headers that select it. The entry is that of v.
+func (k *Core) withholds(v *address.Variant, status int, h http.Header, life *rules.Lifetime, more MoreRules) (names []string, why reason.Reason) {
 	shared := k.Rules.Shared
 	switch {
 	case status < 200, status == http.StatusNotModified:
@@ -56,7 +55,7 @@ func (k *Core) withholds(v *address.Variant, status int, h, asked http.Header, l
 		return nil, reason.Private
 	case life.Bad:
 		return nil, reason.BadCacheControl
-	case shared && rules.Has(asked, "Authorization") && !life.Authorized:
+	case shared && len(more.Sees("Authorization")) > 0 && !life.Authorized:
 		return nil, reason.Credentials
 	}
 	encoded := rules.Has(h, "Content-Encoding")
