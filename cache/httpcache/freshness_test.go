@@ -50,6 +50,8 @@ func TestSharedCache(t *testing.T) {
 		{name: "cookie", origin: [][]string{cc("max-age=10")}, visits: []visit{{header: []string{"Cookie", "a=b"}, asked: 1, how: "fwd=bypass"}, {asked: 2}}},
 		{name: "ignored cookie", cfg: httpcache.Config{IgnoreCookie: func(n string) bool { return n == "_ga" }}, origin: [][]string{cc("max-age=10")},
 			visits: []visit{{header: []string{"Cookie", "_ga=b"}, asked: 1}, {asked: 1, how: "hit"}, {header: []string{"Cookie", "_ga=c; id=1"}, asked: 2, how: "fwd=bypass"}}},
+		{name: "a cookie that the handler does not see", cfg: httpcache.Config{IgnoreCookie: func(string) bool { return true }}, origin: [][]string{cc("max-age=10", "Vary", "Cookie")},
+			visits: []visit{{header: []string{"Cookie", "_ga=b"}, asked: 1}, {asked: 1, how: "hit"}}},
 		// §4, methods.
 		{name: "HEAD", origin: [][]string{cc("max-age=10")}, visits: []visit{{method: "HEAD", asked: 1, how: "fwd=bypass"}, {asked: 2}, {method: "HEAD", asked: 2, how: "hit"}}},
 		// §4.1, Vary.
