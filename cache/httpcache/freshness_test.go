@@ -47,6 +47,8 @@ func TestSharedCache(t *testing.T) {
 			visits: []visit{miss, {asked: 1, how: "hit", with: []string{"X-A", "-", "Keep-Alive", "-", "Proxy-Authenticate", "-", "X-B", "2"}}}},
 		// §3.5, Authorization.
 		{name: "authorized", origin: [][]string{cc("max-age=10")}, visits: []visit{{header: []string{"Authorization", "a"}, asked: 1, how: "fwd=bypass"}, {asked: 2}, {header: []string{"Authorization", "a"}, asked: 3}}},
+		{name: "allowed", cfg: httpcache.Config{AllowAuthorized: anybody}, origin: [][]string{cc("max-age=10", "Vary", "Authorization")},
+			visits: []visit{{header: []string{"Authorization", "a"}, asked: 1}, {asked: 1, how: "hit"}, {header: []string{"Authorization", "b"}, asked: 1, how: "hit"}}},
 		{name: "cookie", origin: [][]string{cc("max-age=10")}, visits: []visit{{header: []string{"Cookie", "a=b"}, asked: 1, how: "fwd=bypass"}, {asked: 2}}},
 		{name: "ignored cookie", cfg: httpcache.Config{IgnoreCookie: func(n string) bool { return n == "_ga" }}, origin: [][]string{cc("max-age=10")},
 			visits: []visit{{header: []string{"Cookie", "_ga=b"}, asked: 1}, {asked: 1, how: "hit"}, {header: []string{"Cookie", "_ga=c; id=1"}, asked: 2, how: "fwd=bypass"}}},

@@ -72,9 +72,9 @@ func (x *handling) Keeps(f *cache.Fill, n *exchange.Run) (tags []string) {
 	return n.Tags[:]
 }
 
-// Keyed reports whether a header needs no variant: its value is in the key, or is the same for all
-// clients because it is hidden.
-func (x *handling) Keyed(name string) bool { return x.c.declares(&x.t, name) || x.c.hides(name) }
+// Keyed reports whether a header needs no variant: its value is in the key, or the handler sees it of no
+// client.
+func (x *handling) Keyed(name string) bool { return x.c.declares(&x.t, name) || x.drops(name) }
 
 // Sees returns the lines of a header that is in no key. Of credentials, the handler of a Shared cache sees
 // none.
