@@ -68,7 +68,7 @@ func (x *handling) Keeps(f *cache.Fill, n *exchange.Run) (tags []string) {
 		f.SetStale(0)
 		f.SetStaleIfError(0)
 	}
-	n.Tags = [...]string{c.pathTag(x.t.Path), c.k.SiteTag(x.t.Host, x.t.Path)}
+	n.Tags = c.k.TagsOf(x.t.Host, x.t.Path)
 	return n.Tags[:]
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/twofold-go/twofold/cache/httpcache/internal/page"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/reason"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/record"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 )
 
 // trip is an exchange of a Transport: one call of RoundTrip that may have to send its request.
@@ -198,6 +199,7 @@ func (x *trip) Judge(n *exchange.Run) record.Verdict {
 
 func (x *trip) Page(n *exchange.Run, h http.Header, body []byte) *page.Page {
 	v := &n.Rec.Verdict
+	rules.DropHopByHop(h)
 	p := page.Of(n.Msg.Status, h, body)
 	p.Format = exchange.FormatOf(h)
 	p.Vary = page.Choices(v.Names, x.Sees, true)
@@ -207,7 +209,8 @@ func (x *trip) Page(n *exchange.Run, h http.Header, body []byte) *page.Page {
 
 func (x *trip) Keeps(f *cache.Fill, n *exchange.Run) (tags []string) {
 	x.t.k.Lives(f, n.Page, x.t.k.Keep)
-	return []string{x.t.k.SiteTag(address.HostOf(x.req), cmp.Or(x.req.URL.Path, "/"))}
+	n.Tags = x.t.k.TagsOf(address.HostOf(x.req), cmp.Or(x.req.URL.Path, "/"))
+	return n.Tags[:1]
 }
 
 // Audit ends an audit: the response itself says how long it holds.

@@ -89,9 +89,8 @@ func setLength(h http.Header, n int) {
 	}
 }
 
-// Of makes a page of a response. It takes over header and body.
+// Of makes a page of a response without headers of a connection. It takes over header and body.
 func Of(status int, header http.Header, body []byte) *Page {
-	rules.DropHopByHop(header)
 	p := &Page{Status: status, Body: snug(body), Header: make([]Field, 0, len(header)+1)}
 	for name, values := range header {
 		if !strings.HasPrefix(name, http.TrailerPrefix) {
