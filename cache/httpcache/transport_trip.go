@@ -27,7 +27,7 @@ type trip struct {
 
 	passage
 	left   chan struct{} // closed when the caller's part in the flight has ended
-	settle func()        // closes stored
+	closes sync.Once     // stored
 }
 
 // errNotHere is the result of a load for only-if-cached.
@@ -47,9 +47,11 @@ func (t *Transport) trip(r *http.Request, way exchange.Reading, fresh bool) *tri
 	}
 	x.Header, _ = lookAt(x.req.Header)
 	x.handed, x.left, x.stored = make(chan *http.Response, 1), make(chan struct{}), make(chan struct{})
-	x.settle = sync.OnceFunc(func() { close(x.stored) })
 	return x
 }
+
+// settle says that the caller's part has ended, or that nothing more comes of it.
+func (x *trip) settle() { x.closes.Do(func() { close(x.stored) }) }
 
 // fetched is the result of a read through the cache.
 type fetched struct {
