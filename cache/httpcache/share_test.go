@@ -308,7 +308,7 @@ func TestNoAnswer(t *testing.T) {
 		s.get(t, "/")
 		sleep(t, "2s")
 		var wg sync.WaitGroup
-		for i, how := range []string{"fwd=stale;stored", "fwd=bypass;detail=slow"} {
+		for i, how := range []string{"fwd=stale;fwd-status=304;stored", "fwd=bypass;detail=slow"} {
 			wg.Go(func() {
 				<-time.After(time.Duration(i) * time.Second)
 				if a := s.get(t, "/"); a.status != http.StatusOK || a.how() != how {

@@ -188,12 +188,8 @@ func (x *trip) Serve(n *exchange.Run, r *http.Request) error {
 }
 
 func (x *trip) Judge(n *exchange.Run) record.Verdict {
-	m := &n.Msg
-	v := x.Weigh(m, n.Old, n.Prev != nil)
-	switch {
-	case v.Fate == record.Renew:
-		x.Status.Store(http.StatusNotModified)
-	case v.Fate == record.Store && len(n.Resp.Trailer) > 0:
+	v := x.Weigh(&n.Msg, n.Old, n.Prev != nil)
+	if v.Fate == record.Store && len(n.Resp.Trailer) > 0 {
 		v.Fate, v.Why = record.Refuse, reason.Trailer
 	}
 	return v

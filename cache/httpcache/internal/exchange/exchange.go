@@ -218,6 +218,7 @@ func (x *Exchange) settle(ctx context.Context, n *Run, old *Previous) (*page.Pag
 // confirm returns the page that a 304 has confirmed. If it may not be stored any more, it is our
 // client's own.
 func (x *Exchange) confirm(prev *page.Page, m *message) (p *page.Page, why reason.Reason) {
+	x.Status.Store(http.StatusNotModified)
 	if c := m.Header["Set-Cookie"]; len(c) > 0 {
 		x.cookies.Store(&c)
 	}
