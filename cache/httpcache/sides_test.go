@@ -140,8 +140,12 @@ var (
 			return do(s, request(t, method, target, header...))
 		}
 	}}
-	sharedSide  = side{"shared client", func(t *testing.T, origin http.Handler, cfg httpcache.Config) send { return asClient(t, origin, cfg, true) }}
-	privateSide = side{"private client", func(t *testing.T, origin http.Handler, cfg httpcache.Config) send { return asClient(t, origin, cfg, false) }}
+	sharedSide = side{"shared client", func(t *testing.T, origin http.Handler, cfg httpcache.Config) send {
+		return asClient(t, origin, cfg, true)
+	}}
+	privateSide = side{"private client", func(t *testing.T, origin http.Handler, cfg httpcache.Config) send {
+		return asClient(t, origin, cfg, false)
+	}}
 )
 
 func asClient(t *testing.T, origin http.Handler, cfg httpcache.Config, shared bool) send {

@@ -11,35 +11,6 @@ import (
 	"github.com/twofold-go/twofold/cache/httpcache"
 )
 
-// A 304 about another response renews nothing. If a 304 varies on more headers, later callers see
-// that.
-func TestTransportRenewsWhatIsMeant(t *testing.T) {
-	tagged := replies(200, "one", "Cache-Control", minute, "Etag", `"v1"`)
-	for _, j := range []journey{
-		{name: "weak, about another", o: scripted(tagged, replies(304, "", "Etag", `W/"v2"`), replies(200, "two", "Cache-Control", minute)), steps: []step{
-			{body: "one", asked: 1},
-			{after: "60s", body: "two", how: "fwd=stale;stored", asked: 3},
-		}},
-		{name: "weak, about the same", o: scripted(tagged, replies(304, "", "Etag", `W/"v1"`), down), steps: []step{
-			{body: "one", asked: 1},
-			{after: "60s", body: "one", how: "fwd=stale;fwd-status=304;stored", asked: 2},
-		}},
-		{name: "varies", o: scripted(tagged, replies(304, "", "Cache-Control", minute, "Vary", "X-A"), replies(200, "two", "Cache-Control", minute, "Vary", "X-A")), steps: []step{
-			{header: []string{"X-A", "1"}, body: "one", asked: 1},
-			{after: "60s", header: []string{"X-A", "1"}, body: "one", how: "-", asked: 2},
-			{header: []string{"X-A", "2"}, body: "two", how: "-", asked: 3},
-			{header: []string{"X-A", "1"}, body: "one", how: "hit", asked: 3},
-		}},
-		{name: "varies on all", o: scripted(tagged, replies(304, "", "Cache-Control", minute, "Vary", "*"), replies(200, "two", "Cache-Control", minute)), steps: []step{
-			{body: "one", asked: 1},
-			{after: "60s", body: "one", how: "-", asked: 2},
-			{body: "two", how: "-", asked: 3},
-		}},
-	} {
-		j.run(t)
-	}
-}
-
 // A 304 to a caller with credentials does not answer waiting callers.
 func TestTransportRenewedForItsCaller(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

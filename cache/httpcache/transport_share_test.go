@@ -215,7 +215,8 @@ func TestTransportTwoProcesses(t *testing.T) {
 		how      string
 	}{
 		{"fresh", "max-age=60", down, "59s", "one", "hit;ttl=1"},
-		{"kept", "max-age=60", confirmed, "100h", "one", "fwd=stale;fwd-status=304"},
+		{"kept", "max-age=60", confirmed, "190h", "one", "fwd=stale;fwd-status=304"},
+		{"kept no longer", "max-age=60", down, "193h", errDown.Error(), ""},
 		{"no-cache", "no-cache", confirmed, "1s", "one", "fwd=stale;fwd-status=304"},
 		{"stale", "max-age=60, stale-while-revalidate=60", confirmed, "90s", "one", "hit;detail=stale"},
 		{"not stale", "max-age=60, stale-while-revalidate=60, must-revalidate", replies(200, "two"), "90s", "two", "fwd=stale"},

@@ -25,62 +25,6 @@ var gzipped = func() []byte {
 	return b.Bytes()
 }()
 
-// RFC 9111 §4.1: the cache learns the headers that a response varies on.
-func TestTransportVary(t *testing.T) {
-	in := func(l string) []string { return []string{"Accept-Language", l} }
-	encoded := &upstream{answer: func(r *http.Request, n int) (*http.Response, error) {
-		if r.Header.Get("Accept-Encoding") == "" {
-			return says(200, fmt.Sprint("answer ", n), "Cache-Control", minute), nil
-		}
-		return says(200, fmt.Sprint("answer ", n), "Cache-Control", minute, "Content-Encoding", "gzip"), nil
-	}}
-	more := &upstream{answer: func(r *http.Request, n int) (*http.Response, error) {
-		vary := "Accept-Language"
-		if r.Header.Get("Accept-Language") == "fr" || n > 4 {
-			vary += ", X"
-		}
-		return says(200, fmt.Sprint("answer ", n), "Cache-Control", minute, "Vary", vary), nil
-	}}
-	for _, j := range []journey{
-		{name: "variants", o: numbered("Cache-Control", minute, "Vary", "accept-language, X"), steps: []step{
-			{header: in("en"), body: "answer 1", how: "fwd=uri-miss;stored", asked: 1},
-			{header: in("de"), body: "answer 2", how: "fwd=vary-miss;stored", asked: 2},
-			{header: in("en"), body: "answer 1", how: "hit", asked: 2},
-			{header: in("de"), body: "answer 2", how: "hit", asked: 2},
-			{header: in(" DE "), body: "answer 2", how: "hit", asked: 2},
-			{body: "answer 3", asked: 3},
-			{header: append(in("en"), "X", "1"), body: "answer 4", asked: 4},
-			{header: append(in("en"), "Y", "1"), body: "answer 1", how: "hit", asked: 4},
-			{after: "30s", header: append(in("de"), "Cache-Control", "no-cache"), body: "answer 5", asked: 5},
-			{after: "30s", header: in("en"), body: "answer 6", how: "fwd=stale", asked: 6},
-			{header: in("de"), body: "answer 5", how: "hit", asked: 6},
-			{method: http.MethodHead, header: in("de"), body: "", how: "hit", asked: 6},
-		}},
-		{name: "the first one is stale", o: numbered("Cache-Control", minute, "Vary", "accept-language"), steps: []step{
-			{header: in("en"), body: "answer 1", asked: 1},
-			{after: "61s", header: in("de"), body: "answer 2", asked: 2},
-			{header: in("de"), body: "answer 2", how: "hit", asked: 2},
-			{header: in("en"), body: "answer 3", how: "fwd=stale", asked: 3},
-			{header: in("de"), body: "answer 2", how: "hit", asked: 3},
-		}},
-		{name: "encoded without Vary", o: encoded, steps: []step{
-			{header: []string{"Accept-Encoding", "gzip"}, body: "answer 1", asked: 1},
-			{body: "answer 2", asked: 2},
-			{header: []string{"Accept-Encoding", "gzip"}, body: "answer 1", how: "hit", asked: 2},
-		}},
-		{name: "one varies on more", o: more, steps: []step{
-			{header: in("en"), body: "answer 1", asked: 1},
-			{header: in("fr"), body: "answer 2", how: "fwd=vary-miss;detail=vary", asked: 2},
-			{header: in("fr"), body: "answer 3", how: "fwd=uri-miss;stored", asked: 3}, // the names are learned again
-			{header: in("fr"), body: "answer 3", how: "hit", asked: 3},
-			{header: in("en"), body: "answer 4", how: "fwd=vary-miss;stored", asked: 4},
-			{header: append(in("en"), "X", "1"), body: "answer 5", asked: 5},
-		}},
-	} {
-		j.run(t)
-	}
-}
-
 // For any Vary and any earlier requests, a request gets a response to a request with equal values
 // of the headers in Vary.
 func TestTransportVaryModel(t *testing.T) {
