@@ -164,7 +164,15 @@ func asClient(t *testing.T, origin http.Handler, cfg httpcache.Config, shared bo
 // both runs a test with a Cache in front of a handler, and with a shared Transport in front of the
 // same: one rule, one answer. Each side gets its own origin.
 func both(t *testing.T, cfg httpcache.Config, origin func() http.Handler, f func(t *testing.T, do send)) {
-	for _, s := range []side{handlerSide, sharedSide} {
+	on(t, nil, cfg, origin, f)
+}
+
+// on is both for some sides; nil stands for both.
+func on(t *testing.T, all []side, cfg httpcache.Config, origin func() http.Handler, f func(t *testing.T, do send)) {
+	if all == nil {
+		all = []side{handlerSide, sharedSide}
+	}
+	for _, s := range all {
 		t.Run(s.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { f(t, s.open(t, origin(), cfg)) })
 		})

@@ -1,12 +1,10 @@
 package httpcache_test
 
 import (
-	"io"
 	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/twofold-go/twofold/cache/httpcache"
 )
@@ -37,24 +35,6 @@ func TestTransportRenewedForItsCaller(t *testing.T) {
 			if a := <-others; a.body != "own" {
 				t.Errorf("another caller got %v", a)
 			}
-		}
-	})
-}
-
-// The age of a response counts from its header, even if its body takes long.
-func TestTransportSlowBodyIsNoYounger(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		resp, out := bodyFrom("Cache-Control", "max-age=10, stale-while-revalidate=20")
-		c := transport(t, scripted(func(*http.Request) *http.Response { return resp.Response }, replies(200, "two", "Cache-Control", minute)), httpcache.TransportConfig{})
-		go func() {
-			<-time.After(15 * time.Second)
-			_, _ = io.WriteString(out, "one")
-			_ = out.Close()
-		}()
-		c.get(t)
-		sleep(t, "20s")
-		if a := c.get(t); a.body != "two" {
-			t.Errorf("35 seconds after: %v", a)
 		}
 	})
 }

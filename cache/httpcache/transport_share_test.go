@@ -97,55 +97,6 @@ func TestTransportKeysTellNothing(t *testing.T) {
 	})
 }
 
-// RFC 9111 §4.4: a write invalidates what it may have changed.
-func TestTransportWrites(t *testing.T) {
-	const other = "http://example.com/other"
-	wrote := func(status int, pairs ...string) *upstream {
-		return &upstream{answer: func(r *http.Request, n int) (*http.Response, error) {
-			if r.Method != http.MethodGet {
-				return says(status, "", pairs...), nil
-			}
-			return says(200, fmt.Sprint("answer ", n), "Cache-Control", minute, "Vary", "A"), nil
-		}}
-	}
-	for _, c := range []struct {
-		name        string
-		method      string
-		o           *upstream
-		page, other bool // whether they are stored afterwards
-	}{
-		{"POST", http.MethodPost, wrote(200), false, true},
-		{"DELETE", http.MethodDelete, wrote(204), false, true},
-		{"an unknown method", "WRITE", wrote(200), false, true},
-		{"a redirect", http.MethodPut, wrote(303, "Location", "/other"), false, false},
-		{"Content-Location", http.MethodPut, wrote(200, "Content-Location", other), false, false},
-		{"another host", http.MethodPut, wrote(200, "Location", "http://example.org/other"), false, true},
-		{"another scheme", http.MethodPut, wrote(200, "Location", "https://example.com/other"), false, true},
-		{"a failure", http.MethodPost, wrote(500, "Location", "/other"), true, true},
-		{"OPTIONS", http.MethodOptions, wrote(200, "Location", "/other"), true, true},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				tr := transport(t, c.o, httpcache.TransportConfig{})
-				gets := []struct {
-					url  string
-					a    string
-					kept bool
-				}{{pageURL, "1", c.page}, {pageURL, "2", c.page}, {pageURL + "?x", "1", c.page}, {other, "1", c.other}}
-				for _, g := range gets {
-					tr.do(t, outgoing(t, http.MethodGet, g.url, "A", g.a))
-				}
-				tr.do(t, outgoing(t, c.method, pageURL+"?y"))
-				for _, g := range gets {
-					if a := tr.do(t, outgoing(t, http.MethodGet, g.url, "A", g.a)); a.hit() != g.kept {
-						t.Errorf("%s for %s is then %v", g.url, g.a, a)
-					}
-				}
-			})
-		})
-	}
-}
-
 // A response to a request before a write is not stored after it. Its caller gets it.
 func TestTransportWriteDuringRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
