@@ -46,8 +46,6 @@ type Exchange struct {
 // Source is what a missing page comes from: a handler, or the server that a Transport asks. It belongs to
 // one exchange.
 type Source interface {
-	MoreRules
-
 	// Begin is called when a load begins; again says that it is not the first. If it reports true, the
 	// load leaves the old page as it is.
 	Begin(ctx context.Context, old Previous, again bool) (leave bool, err error)
@@ -70,10 +68,7 @@ type Source interface {
 
 	// Audit is the load of an audit.
 	Audit(ctx context.Context) (*page.Page, error)
-}
 
-// MoreRules are the rules of a source besides those of HTTP.
-type MoreRules interface {
 	// Refuses returns the reason why no response with the status is stored, or none.
 	Refuses(status int) reason.Reason
 
@@ -223,7 +218,7 @@ func (x *Exchange) confirm(prev *page.Page, m *message) (p *page.Page, why reaso
 		x.cookies.Store(&c)
 	}
 	p, life := prev.Renewed(&x.Core.Rules, m.Header, m.sent, m.Received)
-	names, why := x.forbids(m, p.Status, p.HeaderMap(), &life)
+	names, why := x.forbids(p.Status, p.HeaderMap(), &life)
 	if why == reason.None {
 		p.Vary = page.Choices(names, x.Source.Sees, x.Core.Hashed)
 	}

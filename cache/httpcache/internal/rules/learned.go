@@ -20,7 +20,7 @@ func Learned(h http.Header, encoded bool, keyed func(name string) bool) (names [
 			case name == "", slices.Contains(names, name):
 			case name == "*", !IsToken(name), UnsafeToVary(name):
 				return nil, false
-			case keyed == nil || !keyed(name):
+			case !keyed(name):
 				names = append(names, name)
 			}
 		}
