@@ -14,7 +14,7 @@ import (
 func (c *Cache) serve(next http.Handler, w http.ResponseWriter, r *http.Request) {
 	t, why := c.target(r)
 	switch {
-	case why != reason.None && !c.cfg.Off && onlyIfCached(r, why):
+	case why != reason.None && why != reason.Program && t.Wants.OnlyIfCached && !c.cfg.Off: // what Bypass names is none of the cache's business
 		c.notHere(w)
 	case why != reason.None:
 		c.k.Stats.Bypass(why)
@@ -84,16 +84,6 @@ func (c *Cache) served(w http.ResponseWriter, r *http.Request, x *exchange.Readi
 		p = y.inCoding(res, r)
 	}
 	c.send(w, r, p, line, age, t.Saw)
-}
-
-// onlyIfCached reports whether a request that bypasses the cache must not reach the handler. A
-// request that Config.Bypass names is none of the cache's business.
-func onlyIfCached(r *http.Request, why reason.Reason) bool {
-	if why == reason.Method || why == reason.Program || !rules.Has(r.Header, "Cache-Control") {
-		return false
-	}
-	d, _ := rules.ParseCacheControl(r.Header["Cache-Control"])
-	return d.Has("only-if-cached")
 }
 
 // notHere answers only-if-cached (RFC 9111 §5.2.1.7).
