@@ -25,9 +25,11 @@ type trip struct {
 	fresh bool          // a stale page is not enough
 	began int64         // in Unix milliseconds
 
-	passage
-	left   chan struct{} // closed when the caller's part in the flight has ended
-	closes sync.Once     // stored
+	leave  context.CancelFunc  // ends the caller's part in the flight
+	left   chan struct{}       // closed when that part has ended
+	handed chan *http.Response // the response that the caller reads as it comes
+	stored chan struct{}       // closed when the caller's part has ended, or nothing more comes of it
+	closes sync.Once           // stored
 }
 
 // errNotHere is the result of a load for only-if-cached.
@@ -36,8 +38,7 @@ var errNotHere = errors.New("httpcache: no stored response, and only-if-cached f
 func (t *Transport) trip(r *http.Request, way exchange.Reading, fresh bool) *trip {
 	x := &trip{t: t, fresh: fresh, began: t.k.Now().UnixMilli()}
 	x.Reading, x.Source = way, x
-	x.counts, x.ctx = &t.k.Stats, x.Ctx
-	x.Client.Writer = &caller{way: &x.passage}
+	x.Client.Writer = &caller{x: x}
 	x.Client.Ctx, x.leave = context.WithCancel(x.Ctx)
 	x.Newer.Store(fresh)
 	x.req = r.Clone(r.Context())
