@@ -3,7 +3,6 @@ package httpcache
 import (
 	"context"
 	"net/http"
-	"slices"
 	"sync/atomic"
 	"time"
 
@@ -23,19 +22,7 @@ func (c *Cache) answer(w http.ResponseWriter, r *http.Request, p *page.Page, lin
 // send is answer for a request in whose header saw was seen.
 func (c *Cache) send(w http.ResponseWriter, r *http.Request, p *page.Page, line, age string, saw rules.Seen) {
 	h := w.Header()
-	room := p.Fill(h, nil, 2)
-	if line != "" {
-		room[0] = line
-		if inner := h["Cache-Status"]; len(inner) > 0 {
-			h["Cache-Status"] = append(slices.Clip(inner), line)
-		} else {
-			h["Cache-Status"] = room[0:1:1]
-		}
-	}
-	if age != "" {
-		room[1] = age
-		h["Age"] = room[1:2:2]
-	}
+	p.Fill(h, nil, line, age)
 	n := c.k.Stats.Of(p.Format)
 	ranges := ""
 	if saw.Any(rules.SawRange | rules.SawIfMatch) {

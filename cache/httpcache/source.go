@@ -47,10 +47,7 @@ func (x *handling) Page(n *exchange.Run, h http.Header, body []byte) *page.Page 
 	if x.c.cfg.pages() {
 		return p
 	}
-	v := &n.Rec.Verdict
-	p.Vary = page.Choices(v.Names, x.Sees, false)
-	p.Dated(n.Msg.Received, &v.Life)
-	if query := x.req.URL.RawQuery; query != "" && v.Fate == record.Store {
+	if query := x.req.URL.RawQuery; query != "" && n.Rec.Verdict.Fate == record.Store {
 		n.Shows = p.Shows(address.Unkeyed(query, x.c.cfg.keeps(x.t.Path)))
 	}
 	return p

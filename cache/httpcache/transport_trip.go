@@ -197,12 +197,9 @@ func (x *trip) Judge(n *exchange.Run) record.Verdict {
 }
 
 func (x *trip) Page(n *exchange.Run, h http.Header, body []byte) *page.Page {
-	v := &n.Rec.Verdict
 	rules.DropHopByHop(h)
 	p := page.Of(n.Msg.Status, h, body)
 	p.Format = exchange.FormatOf(h)
-	p.Vary = page.Choices(v.Names, x.Sees, true)
-	p.Dated(n.Msg.Received, &v.Life)
 	return p
 }
 

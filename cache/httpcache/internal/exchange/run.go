@@ -101,7 +101,12 @@ func (n *Run) Judge(status int, h http.Header) record.Verdict {
 func (n *Run) newPage(h http.Header, body []byte) *page.Page {
 	v := &n.Rec.Verdict
 	if v.Fate != record.Renew {
-		return n.x.Source.Page(n, h, body)
+		p := n.x.Source.Page(n, h, body)
+		if !n.x.Core.Until {
+			p.Vary = page.Choices(v.Names, n.x.Source.Sees, n.x.Core.Hashed)
+			p.Dated(n.Msg.Received, &v.Life)
+		}
+		return p
 	}
 	if !n.Prev.Stands(h) {
 		return nil

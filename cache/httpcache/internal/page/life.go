@@ -57,7 +57,7 @@ func (p *Page) Renewed(by *rules.Cache, h http.Header, asked, received time.Time
 // HeaderMap returns a copy of the page's header.
 func (p *Page) HeaderMap() http.Header {
 	h := make(http.Header, len(p.Header))
-	p.Fill(h, nil, 0)
+	p.Fill(h, nil, "", "")
 	return h
 }
 

@@ -165,11 +165,11 @@ func (p *Page) Get(name string) string {
 	return ""
 }
 
-// Fill writes the page's header into h, as merge does. The values are copies, because the owner
-// of h may change them. The copies share one slice: room, if it is long enough. Fill returns extra more
-// strings of it.
-func (p *Page) Fill(h http.Header, room []string, extra int) []string {
-	n := extra
+// Fill writes the page's header into h, as merge does, and a line of Cache-Status and an Age, if they are
+// not empty. The values are copies, because the owner of h may change them. The copies share one slice:
+// room, if it is long enough.
+func (p *Page) Fill(h http.Header, room []string, line, age string) {
+	n := 2
 	for i := range p.Header {
 		n += len(p.Header[i].Values)
 	}
@@ -190,7 +190,17 @@ func (p *Page) Fill(h http.Header, room []string, extra int) []string {
 		}
 		h[f.Name], room = values, room[k:]
 	}
-	return room
+	room[0], room[1] = line, age
+	switch inner := h["Cache-Status"]; {
+	case line == "":
+	case len(inner) > 0:
+		h["Cache-Status"] = append(slices.Clip(inner), line)
+	default:
+		h["Cache-Status"] = room[0:1:1]
+	}
+	if age != "" {
+		h["Age"] = room[1:2:2]
+	}
 }
 
 // drop removes a header from a page that is being made.
