@@ -108,9 +108,7 @@ func (o *ownRendering) Live(reason.Reason) http.ResponseWriter {
 	return o.rec.Client
 }
 
-func (*ownRendering) Tees() bool { return false }
-
-func (*ownRendering) Tee() http.ResponseWriter { return nil }
+func (*ownRendering) Tee() (w http.ResponseWriter, ok bool) { return nil, false }
 
 func (*ownRendering) Early(int, http.Header) bool { return false }
 

@@ -24,7 +24,6 @@ func (x *handling) Request(n *exchange.Run, bare bool) (r *http.Request) {
 		r = x.c.request(&x.t, x.req.Clone(n.Ctx))
 	} else {
 		r, n.Own = x.shown(n.Ctx, bare)
-		n.Flushes = true
 		n.Parts = x.t.Saw.Any(rules.SawRange | rules.SawIfMatch | rules.SawIfNoneMatch)
 	}
 	return r

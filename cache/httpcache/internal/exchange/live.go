@@ -32,18 +32,18 @@ type beginner interface {
 	Begin(n *Run, m page.Miss) page.Miss
 }
 
-// Tee passes a response that will be stored on while it is recorded. The reader is the client
-// that started the run, if it wants the whole response.
-func (n *Run) Tee() http.ResponseWriter {
-	if n.Parts || !n.Flushes {
-		return nil
+// Tee passes a response that will be stored on while it is recorded, unless it is to be stored until it is
+// invalidated. The reader is the client that started the run, if it wants the whole response.
+func (n *Run) Tee() (w http.ResponseWriter, ok bool) {
+	if n.Parts || n.x.Core.Until {
+		return nil, !n.x.Core.Until
 	}
-	return n.take(reason.None)
+	return n.take(reason.None), true
 }
 
 // Early passes an informational response on to our client, if the source saw its whole request.
 func (n *Run) Early(status int, h http.Header) (ok bool) {
-	if !n.Flushes {
+	if n.x.Core.Until {
 		return false
 	}
 	if n.Own {
@@ -51,9 +51,6 @@ func (n *Run) Early(status int, h http.Header) (ok bool) {
 	}
 	return true
 }
-
-// Tees reports whether a response that is flushed is stored all the same.
-func (n *Run) Tees() bool { return n.Flushes }
 
 // Live handles a response that cannot be recorded. If it may, the client that started the
 // run gets the response as it comes. Otherwise the source's context ends and all waiting

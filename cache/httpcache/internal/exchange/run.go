@@ -33,11 +33,10 @@ type Run struct {
 	late   atomic.Bool // the load has timed out
 
 	// What the source says.
-	Own     bool           // a response that may not be stored is our client's own
-	Parts   bool           // our client does not want the whole response
-	Tags    [2]string      // of the page
-	Flushes bool           // a response that is flushed is stored all the same
-	Resp    *http.Response // of a server, until our client gets it
+	Own   bool           // a response that may not be stored is our client's own
+	Parts bool           // our client does not want the whole response
+	Tags  [2]string      // of the page
+	Resp  *http.Response // of a server, until our client gets it
 
 	// done is closed when the result of the load is known. The fields below are written before
 	// that.
