@@ -207,7 +207,7 @@ func (k *Core) Life(p *page.Page, now int64) rules.Life {
 	if k.Until {
 		return rules.Life{Made: now - k.Age(p, now)*1000, Fresh: math.MaxInt32 * 1000}
 	}
-	return rules.Life{Made: p.Made, Fresh: p.Fresh, Asks: p.Asks, Strict: p.Strict, Immutable: p.Immutable}
+	return p.Life
 }
 
 // Fits reports whether the spelled id, with more bytes that need no escape, is short enough for a key.

@@ -26,29 +26,23 @@ type Page struct {
 	Status int
 	Header []Field // by name
 	Body   []byte
-	Made   int64  // when its handler was called, in Unix milliseconds
 	Format string // for the statistics
 
 	Encodes bool                                             // send it encoded to clients that accept a coding
 	codings [coding.Kinds]atomic.Pointer[weak.Pointer[Page]] `json:"-"` // the known codings of this page
 
-	// With Shared. Made is then the time when its age was zero.
-	Fresh  int64   // how long after Made it is fresh, in milliseconds
-	Stale  int64   // how long after that it is served while it is refreshed, in milliseconds
-	Asks   bool    // it is revalidated before every use
-	Strict bool    // it is not served stale
-	Vary   []Field // the request headers that it varies on, as the handler saw them
+	// With Pages, Made is when the handler was called, and the rest is zero.
+	rules.Life
+	Stale   int64   // how long after its freshness it is served while it is refreshed, in milliseconds
+	IfError int64   // how long after its freshness it replaces a failure, in milliseconds
+	Checked int64   // when its origin last confirmed it, in Unix milliseconds
+	Vary    []Field // the request headers that it varies on, as the handler saw them
 
 	// refused marks a page that is not a response. It tells waiting clients that each needs its
 	// own response. It is never stored.
 	refused reason.Reason `json:"-"`
 
 	stamped atomic.Pointer[Stamp] `json:"-"` // of its last hit
-
-	IfError int64 // how long after its freshness it replaces a failure, in milliseconds
-	Checked int64 // when its origin last confirmed it, in Unix milliseconds
-
-	Immutable bool // RFC 8246; for a Transport
 }
 
 // Field is a header with its values. An empty Values, unlike a missing field, keeps net/http from
