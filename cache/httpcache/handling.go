@@ -49,16 +49,6 @@ func (x *handling) turned(w http.ResponseWriter, r *http.Request, p *page.Page) 
 	return y, reason.None
 }
 
-// asked counts a request for which the handler ran.
-func (x *handling) asked(format string) {
-	n := x.c.k.Stats.Of(format)
-	if x.Led.Load() {
-		n.Misses.Add(1)
-	} else {
-		n.Coalesced.Add(1)
-	}
-}
-
 // bare returns a copy of r without the parts that request replaces, and without the other parts
 // that say something about the client. Values that routers have set remain.
 func bare(r *http.Request) http.Request {

@@ -126,7 +126,7 @@ func (x *handling) try(w http.ResponseWriter, r *http.Request) (p *page.Page, do
 	}
 	res, err := x.Outlast(x.fetch())
 	if x.Client.Leave() {
-		x.asked("other")
+		x.Asked("other")
 		return nil, true
 	}
 	res, why, err := x.Result(res, err)

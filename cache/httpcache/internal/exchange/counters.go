@@ -16,12 +16,12 @@ type Numbers struct {
 
 // Counts are the counters of the responses of a format.
 type Counts struct {
-	hits, stale, Misses, Coalesced, NotModified, stored, Bytes atomic.Int64
+	hits, stale, Misses, coalesced, NotModified, stored, Bytes atomic.Int64
 }
 
 func (c *Counts) read() Numbers {
 	return Numbers{
-		Hits: c.hits.Load(), Stale: c.stale.Load(), Misses: c.Misses.Load(), Coalesced: c.Coalesced.Load(),
+		Hits: c.hits.Load(), Stale: c.stale.Load(), Misses: c.Misses.Load(), Coalesced: c.coalesced.Load(),
 		NotModified: c.NotModified.Load(), Stored: c.stored.Load(), Bytes: c.Bytes.Load(),
 	}
 }
