@@ -186,7 +186,7 @@
 //     does not harm another. When the last client has left, the handler's context is cancelled
 //     and nothing is stored: a client that disconnects must not keep the site busy.
 //     (TestCoalescing, TestHangUp, TestLastToHangUp, TestSlowReaderOfFlushed,
-//     TestHangUpIsNotRemembered, TestSharedCacheMerges)
+//     TestHangUpIsNotRemembered, TestSharedMissWithTracking)
 //  6. No queue for a response that cannot be shared. The cache remembers its key for ten
 //     seconds, in a table of fixed size, and serves the clients of the key side by side. A stored
 //     page answers all the same. Nothing is remembered of a refusal that may lie in one client's

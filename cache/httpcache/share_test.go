@@ -92,25 +92,6 @@ func TestSharedCacheNeverShares(t *testing.T) {
 	}
 }
 
-// A crowd shares one rendering of a storable response.
-func TestSharedCacheMerges(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g, h := newGate(), &counted{header: http.Header{"Cache-Control": {"max-age=9"}}}
-		s := proxied(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			g.pass()
-			h.ServeHTTP(w, r)
-		}), httpcache.Config{})
-		for _, a := range crowd(t, s, 32, func() { close(g.open) }, func(int) *http.Request { return request(t, http.MethodGet, "/") }) {
-			if a.body != "rendering 1" {
-				t.Error(a)
-			}
-		}
-		if h.Load() != 1 {
-			t.Errorf("%d renderings", h.Load())
-		}
-	})
-}
-
 // A client cannot use any header to change the page of others, because proxy headers are hidden from
 // the handler. Nor can it use a parameter that is dropped from the key.
 func TestPoisoning(t *testing.T) {

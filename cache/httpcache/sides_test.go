@@ -122,33 +122,42 @@ func (w *wire) end() {
 // origin has the status 0.
 type send func(method, target string, header ...string) answer
 
+// cached is what a Cache and a Transport have in common.
+type cached interface {
+	Held() int64
+	Stats() httpcache.Stats
+}
+
 // side is a Cache in front of a handler, or a Transport in front of a server.
 type side struct {
 	name string
-	open func(t *testing.T, origin http.Handler, cfg httpcache.Config) send
+	open func(t *testing.T, origin http.Handler, cfg httpcache.Config) (send, cached)
 }
 
 var (
-	handlerSide = side{"handler", func(t *testing.T, origin http.Handler, cfg httpcache.Config) send {
-		s := proxied(t, origin, cfg)
-		return func(method, target string, header ...string) (a answer) {
-			defer func() {
-				if p := recover(); p != nil {
-					a = answer{body: errDown.Error()}
-				}
-			}()
-			return do(s, request(t, method, target, header...))
-		}
-	}}
-	sharedSide = side{"shared client", func(t *testing.T, origin http.Handler, cfg httpcache.Config) send {
+	handlerSide = side{"handler", asHandler}
+	sharedSide  = side{"shared client", func(t *testing.T, origin http.Handler, cfg httpcache.Config) (send, cached) {
 		return asClient(t, origin, cfg, true)
 	}}
-	privateSide = side{"private client", func(t *testing.T, origin http.Handler, cfg httpcache.Config) send {
+	privateSide = side{"private client", func(t *testing.T, origin http.Handler, cfg httpcache.Config) (send, cached) {
 		return asClient(t, origin, cfg, false)
 	}}
 )
 
-func asClient(t *testing.T, origin http.Handler, cfg httpcache.Config, shared bool) send {
+func asHandler(t *testing.T, origin http.Handler, cfg httpcache.Config) (send, cached) {
+	s := proxied(t, origin, cfg)
+	return func(method, target string, header ...string) (a answer) {
+		defer func() {
+			if p := recover(); p != nil {
+				a = answer{body: errDown.Error()}
+			}
+		}()
+		return do(s, request(t, method, target, header...))
+	}, s.c
+}
+
+// asClient gives a Transport those settings of a Cache that it has too.
+func asClient(t *testing.T, origin http.Handler, cfg httpcache.Config, shared bool) (send, cached) {
 	c := transport(t, &upstream{}, httpcache.TransportConfig{
 		Tiers: cfg.Tiers, Base: handled{origin}, Shared: shared, Fallback: cfg.Fallback, Policy: cfg.Policy,
 		MaxBody: cmp.Or(cfg.MaxBody, httpcache.DefaultMaxBody), Keep: cmp.Or(cfg.Keep, httpcache.DefaultKeep),
@@ -158,7 +167,7 @@ func asClient(t *testing.T, origin http.Handler, cfg httpcache.Config, shared bo
 			target = "http://example.com" + target
 		}
 		return c.do(t, outgoing(t, method, target, header...))
-	}
+	}, c
 }
 
 // both runs a test with a Cache in front of a handler, and with a shared Transport in front of the
@@ -169,12 +178,20 @@ func both(t *testing.T, cfg httpcache.Config, origin func() http.Handler, f func
 
 // on is both for some sides; nil stands for both.
 func on(t *testing.T, all []side, cfg httpcache.Config, origin func() http.Handler, f func(t *testing.T, do send)) {
+	watched(t, all, cfg, origin, func(t *testing.T, do send, _ cached) { f(t, do) })
+}
+
+// watched is on for tests that look at the cache itself.
+func watched(t *testing.T, all []side, cfg httpcache.Config, origin func() http.Handler, f func(t *testing.T, do send, c cached)) {
 	if all == nil {
 		all = []side{handlerSide, sharedSide}
 	}
 	for _, s := range all {
 		t.Run(s.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) { f(t, s.open(t, origin(), cfg)) })
+			synctest.Test(t, func(t *testing.T) {
+				do, c := s.open(t, origin(), cfg)
+				f(t, do, c)
+			})
 		})
 	}
 }

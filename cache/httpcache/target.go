@@ -68,11 +68,13 @@ func (c *Cache) personal(r *http.Request, t *address.Target) reason.Reason {
 	case t.Saw.Any(rules.SawStream) && (rules.Has(h, "Last-Event-Id") || rules.Lists(h["Accept"], "text/event-stream")):
 		return reason.Stream
 	}
-	t.Allowed = c.cfg.AllowAuthorized != nil && c.hasCredentials(r, t.Saw, false) && c.cfg.AllowAuthorized(r)
-	if !t.Allowed && c.hasCredentials(r, t.Saw, true) {
-		return reason.Credentials
+	if !c.hasCredentials(r, t.Saw) {
+		return reason.None
 	}
-	return reason.None
+	if t.Allowed = c.cfg.AllowAuthorized != nil && c.cfg.AllowAuthorized(r); t.Allowed {
+		return reason.None
+	}
+	return reason.Credentials
 }
 
 // drops reports whether a request's Connection names another header of the request. A proxy
@@ -93,13 +95,12 @@ func drops(h http.Header) bool {
 	return false
 }
 
-// hasCredentials reports whether the request has credentials: with ignore set, others than ignored cookies.
-func (c *Cache) hasCredentials(r *http.Request, saw rules.Seen, ignore bool) bool {
+func (c *Cache) hasCredentials(r *http.Request, saw rules.Seen) bool {
 	for i, name := range c.cfg.Credentials {
 		if i < usual && !saw.Any(rules.SawAuthorization<<i) {
 			continue
 		}
-		if rules.Has(r.Header, name) && (name != "Cookie" || !ignore || !c.cfg.ignores(r)) {
+		if rules.Has(r.Header, name) && (name != "Cookie" || !c.cfg.ignores(r)) {
 			return true
 		}
 	}

@@ -2,6 +2,7 @@ package httpcache_test
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"fmt"
 	"io"
@@ -321,3 +322,11 @@ func TestTransportOverLoopback(t *testing.T) {
 	}
 	c.CloseIdleConnections()
 }
+
+var gzipped = func() []byte {
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	_, _ = w.Write([]byte("hello"))
+	_ = w.Close()
+	return b.Bytes()
+}()

@@ -115,7 +115,7 @@ func (r *Recorder) writeHeader(status int) {
 // Share gives the client what is recorded so far, and what follows. It reports false for a response that no
 // client may get before it is whole, and for one that is not stored.
 func (r *Recorder) Share() (ok bool) {
-	if r.phase != recording || r.Verdict.Held || r.Verdict.Fate != Store || r.Tail != nil {
+	if r.phase != recording || r.Verdict.Fate != Store || r.Tail != nil {
 		return false
 	}
 	w, ok := r.Who.Tee()
