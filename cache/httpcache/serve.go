@@ -14,8 +14,8 @@ import (
 func (c *Cache) serve(next http.Handler, w http.ResponseWriter, r *http.Request) {
 	t, why := c.target(r)
 	switch {
-	case why != reason.None && why != reason.Program && t.Wants.OnlyIfCached && !c.cfg.Off: // what Bypass names is none of the cache's business
-		c.notHere(w)
+	case why != reason.None && why != reason.Program && t.Wants.OnlyIfCached && !c.cfg.Off:
+		c.notHere(w) // unless Bypass names the request: the cache then leaves it alone
 	case why != reason.None:
 		c.k.Stats.Bypass(why)
 		line := ""

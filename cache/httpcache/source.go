@@ -68,12 +68,12 @@ func (x *handling) Keeps(f *cache.Fill, n *exchange.Run) (tags []string) {
 	return n.Tags[:]
 }
 
-// Keyed reports whether a header needs no variant: its value is in the key, or the handler sees it of no
-// client.
+// Keyed reports whether a header needs no variant: its value is in the key, or the handler never sees
+// it.
 func (x *handling) Keyed(name string) bool { return x.c.declares(&x.t, name) || x.drops(name) }
 
-// Sees returns the lines of a header that is in no key. Of credentials, the handler of a Shared cache sees
-// none.
+// Sees returns the lines of a header that is in no key. The handler of a Shared cache sees no
+// credentials.
 func (x *handling) Sees(name string) []string {
 	if x.c.cfg.pages() || x.drops(name) {
 		return nil

@@ -32,8 +32,8 @@ type beginner interface {
 	Begin(n *Run, m page.Miss) page.Miss
 }
 
-// Tee passes a response that will be stored on while it is recorded, unless it is to be stored until it is
-// invalidated. The reader is the client that started the run, if it wants the whole response.
+// Tee passes on a response that will be stored, while it is recorded. With Pages it does not. The reader is
+// the client that started the run, if it wants the whole response.
 func (n *Run) Tee() (w http.ResponseWriter, ok bool) {
 	if n.Parts || n.x.Core.Until {
 		return nil, !n.x.Core.Until

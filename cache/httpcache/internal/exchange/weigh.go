@@ -29,7 +29,7 @@ func (x *Exchange) Weigh(m *message, old *page.Page, confirms bool) record.Verdi
 }
 
 // forbids returns the reason why a response must not be stored (RFC 9111 §3), or none and the request
-// headers that select it. The page of a 304 has the 304's header, and a status of its own.
+// headers that select it.
 func (x *Exchange) forbids(status int, h http.Header, life *rules.Lifetime) (names []string, why reason.Reason) {
 	if why := cmp.Or(rules.Forbidden(h), x.Source.Refuses(status)); why != reason.None {
 		return nil, why

@@ -112,8 +112,8 @@ func (r *Recorder) writeHeader(status int) {
 	}
 }
 
-// Share gives the client what is recorded so far, and what follows. It reports false for a response that no
-// client may get before it is whole, and for one that is not stored.
+// Share gives the client what is recorded so far, and what follows. It reports false if the response is not
+// stored, or if no client may get it before it is whole.
 func (r *Recorder) Share() (ok bool) {
 	if r.phase != recording || r.Verdict.Fate != Store || r.Tail != nil {
 		return false
@@ -178,7 +178,7 @@ func (r *Recorder) tooLong() bool {
 	return size > MaxHeader
 }
 
-// stop ends the recording. What is recorded and what follows goes to the writer that Live returns
+// stop ends the recording. What is recorded and what follows goes to the writer that Live
 // returns.
 func (r *Recorder) stop(why reason.Reason) {
 	sent := r.Tail != nil
