@@ -16,13 +16,13 @@ import (
 
 // answer sends a page, with Age if age is not empty.
 func (c *Cache) answer(w http.ResponseWriter, r *http.Request, p *page.Page, line, age string) {
-	c.send(w, r, p, line, age, rules.Look(r.Header))
+	c.send(w, r, p, line, age, rules.Look(r.Header), nil)
 }
 
-// send is answer for a request in whose header saw was seen.
-func (c *Cache) send(w http.ResponseWriter, r *http.Request, p *page.Page, line, age string, saw rules.Seen) {
+// send is answer for a request in whose header saw was seen. Room is memory for the header; it may be nil.
+func (c *Cache) send(w http.ResponseWriter, r *http.Request, p *page.Page, line, age string, saw rules.Seen, room []string) {
 	h := w.Header()
-	p.Fill(h, nil, line, age)
+	p.Fill(h, room, line, age)
 	n := c.k.Stats.Of(p.Format)
 	ranges := ""
 	if saw.Any(rules.SawRange | rules.SawIfMatch) {

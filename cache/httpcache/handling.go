@@ -20,6 +20,7 @@ type handling struct {
 	t     address.Target
 	req   http.Request // made by bare for Pages
 	plain plainContext
+	room  [10]string // of most headers of an answer
 }
 
 func (c *Cache) handling(next http.Handler, w http.ResponseWriter, r *http.Request, t address.Target) *handling {

@@ -83,7 +83,7 @@ func (c *Cache) served(w http.ResponseWriter, r *http.Request, x *exchange.Readi
 		y.Variant = x.Variant
 		p = y.inCoding(res, r)
 	}
-	c.send(w, r, p, line, age, t.Saw)
+	c.send(w, r, p, line, age, t.Saw, nil)
 }
 
 // notHere answers only-if-cached (RFC 9111 §5.2.1.7).
@@ -144,7 +144,7 @@ func (x *handling) try(w http.ResponseWriter, r *http.Request) (p *page.Page, do
 		line, age := x.Account(res, c.k.Now().UnixMilli())
 		c.k.LogPanic(x.Fault.Load())
 		x.AddCookies(w.Header(), res.Source)
-		c.answer(w, r, x.inCoding(res, r), line, age)
+		c.send(w, r, x.inCoding(res, r), line, age, x.t.Saw, x.room[:])
 	}
 	return p, true
 }

@@ -85,7 +85,8 @@ func setLength(h http.Header, n int) {
 
 // Of makes a page of a response without headers of a connection. It takes over header and body.
 func Of(status int, header http.Header, body []byte) *Page {
-	p := &Page{Status: status, Body: snug(body), Header: make([]Field, 0, len(header)+1)}
+	p := withRoom(len(header) + 1) // for a Date
+	p.Status, p.Body = status, snug(body)
 	for name, values := range header {
 		if !strings.HasPrefix(name, http.TrailerPrefix) {
 			p.Header = append(p.Header, Field{name, values})
@@ -93,6 +94,22 @@ func Of(status int, header http.Header, body []byte) *Page {
 	}
 	slices.SortFunc(p.Header, func(a, b Field) int { return strings.Compare(a.Name, b.Name) })
 	return p
+}
+
+// small is a page with room for a few headers, in one allocation.
+type small struct {
+	Page
+	room [6]Field
+}
+
+// withRoom returns a page with room for n headers.
+func withRoom(n int) *Page {
+	if n > len(small{}.room) {
+		return &Page{Header: make([]Field, 0, n)}
+	}
+	s := new(small)
+	s.Header = s.room[:0]
+	return &s.Page
 }
 
 // snug returns body without much unused capacity, which a page would hold for nothing.
