@@ -28,11 +28,11 @@ func TestLookUpOne(t *testing.T) {
 			{"key", "default:users:v1:bob", "fresh", "default:users:v1:bob", "default/initial:b default/users"},
 			{"key", "acme:users:v1:ada", "stale", "acme:users:v1:ada", "acme/initial:a acme/users"},
 			{"key", "acme:users:v1:bob", "absent", "acme:users:v1:bob", ""},
-			{"url", "/a?x=1", "fresh", "default:http:v1:http//shop.example/a?x=1", "default/http:v1 path /a default/http:v1 site shop.example/a default/shop"},
-			{"url", "http://SHOP.example/a?x=1", "fresh", "default:http:v1:http//shop.example/a?x=1", "default/http:v1 path /a default/http:v1 site shop.example/a default/shop"},
+			{"url", "/a?x=1", "fresh", "default:http:v1:http//shop.example/a?x=1", "default/http:v1 path /a default/shop default/shop.example http:v1 path /a"},
+			{"url", "http://SHOP.example/a?x=1", "fresh", "default:http:v1:http//shop.example/a?x=1", "default/http:v1 path /a default/shop default/shop.example http:v1 path /a"},
 			{"url", "/a", "absent", "default:http:v1:http//shop.example/a", ""},
 			{"url", "https://other.example/a?x=1", "absent", "default:http:v1:https//other.example/a?x=1", ""},
-			{"url", "https://shop.example/s", "fresh", "default:http:v1:https//shop.example/s", "default/http:v1 path /s default/http:v1 site shop.example/s default/shop"},
+			{"url", "https://shop.example/s", "fresh", "default:http:v1:https//shop.example/s", "default/http:v1 path /s default/shop default/shop.example http:v1 path /s"},
 			{"url", "/a//b", "bypass", "", ""},
 		} {
 			e := p.ask(tt.by, tt.value).Entry

@@ -3,7 +3,6 @@ package httpcache
 import (
 	"context"
 	"net/http"
-	"slices"
 	"sync/atomic"
 	"time"
 
@@ -17,25 +16,13 @@ import (
 
 // answer sends a page, with Age if age is not empty.
 func (c *Cache) answer(w http.ResponseWriter, r *http.Request, p *page.Page, line, age string) {
-	c.send(w, r, p, line, age, rules.Look(r.Header))
+	c.send(w, r, p, line, age, rules.Look(r.Header), nil)
 }
 
-// send is answer for a request in whose header saw was seen.
-func (c *Cache) send(w http.ResponseWriter, r *http.Request, p *page.Page, line, age string, saw rules.Seen) {
+// send is answer for a request in whose header saw was seen. Room is memory for the header; it may be nil.
+func (c *Cache) send(w http.ResponseWriter, r *http.Request, p *page.Page, line, age string, saw rules.Seen, room []string) {
 	h := w.Header()
-	room := p.Fill(h, nil, 2)
-	if line != "" {
-		room[0] = line
-		if inner := h["Cache-Status"]; len(inner) > 0 {
-			h["Cache-Status"] = append(slices.Clip(inner), line)
-		} else {
-			h["Cache-Status"] = room[0:1:1]
-		}
-	}
-	if age != "" {
-		room[1] = age
-		h["Age"] = room[1:2:2]
-	}
+	p.Fill(h, room, line, age)
 	n := c.k.Stats.Of(p.Format)
 	ranges := ""
 	if saw.Any(rules.SawRange | rules.SawIfMatch) {
@@ -126,9 +113,7 @@ func (o *ownRendering) Live(reason.Reason) http.ResponseWriter {
 	return o.rec.Client
 }
 
-func (*ownRendering) Tees() bool { return false }
-
-func (*ownRendering) Tee() http.ResponseWriter { return nil }
+func (*ownRendering) Tee() (w http.ResponseWriter, ok bool) { return nil, false }
 
 func (*ownRendering) Early(int, http.Header) bool { return false }
 

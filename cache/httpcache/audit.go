@@ -41,7 +41,7 @@ func (x *handling) Audit(ctx context.Context) (*page.Page, error) {
 		return nil, n.Err
 	case v.Fate == record.Store && n.Page != nil:
 		return n.Page, nil
-	case (n.Page == nil || v.Fate == record.Share) && exchange.Outdates(&n.Msg, c.k.Rules.Shared, v.Why):
+	case (n.Page == nil || v.Fate == record.Share) && y.Outdates(&n.Msg, v.Why):
 		return nil, nil
 	}
 	cache.Filling(ctx).NoStore()

@@ -225,40 +225,46 @@ func TestSlowAndLeft(t *testing.T) {
 // Slow responses hold what has arrived of them, not what they announce, and all together no more than
 // a limit. A response that finds no room goes on to its client.
 func TestSlowBodiesAreBounded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		const maxBody, clients = 1 << 20, 100
-		g, limit := newGate(), httpcache.MaxHeld(maxBody)
-		body := strings.Repeat("x", maxBody)
-		s := proxied(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	const maxBody, clients = 1 << 20, 100
+	limit, body := httpcache.MaxHeld(maxBody), strings.Repeat("x", maxBody)
+	var g *gate
+	origin := func() http.Handler {
+		g = newGate()
+		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Cache-Control", "max-age=60")
 			w.Header().Set("Content-Length", strconv.Itoa(maxBody))
 			fmt.Fprint(w, body[:1])
+			_ = http.NewResponseController(w).Flush()
 			<-g.reached
 			fmt.Fprint(w, body[1:maxBody-1])
 			<-g.open
 			fmt.Fprint(w, body[maxBody-1:])
-		}), httpcache.Config{Policy: policy.Patch{LoadTimeout: new(time.Hour)}})
+		})
+	}
+	cfg := httpcache.Config{MaxBody: maxBody, Policy: policy.Patch{LoadTimeout: new(time.Hour)}}
+	watched(t, nil, cfg, origin, func(t *testing.T, do send, c cached) {
 		var wg sync.WaitGroup
 		for i := range clients {
 			wg.Go(func() {
-				if a := do(s, request(t, http.MethodGet, fmt.Sprint("/", i))); a.body != body {
+				if a := do(http.MethodGet, fmt.Sprint("/", i)); a.body != body {
 					t.Errorf("got %d bytes, %s", len(a.body), a.how())
 				}
 			})
 		}
 		synctest.Wait()
-		if n := s.c.Held(); n == 0 || n > clients<<16 {
+		if n := c.Held(); n == 0 || n > clients<<16 {
 			t.Errorf("%d bytes are held for %d bytes", n, clients)
 		}
 		close(g.reached)
 		synctest.Wait()
-		if n := s.c.Held(); n < limit/2 || n > limit { // those that ask at once may all be refused
+		if n := c.Held(); n < limit/2 || n > limit { // those that ask at once may all be refused
 			t.Errorf("%d bytes are held, want up to %d", n, limit)
 		}
 		close(g.open)
 		wg.Wait()
-		st := s.c.Stats()
-		if n := s.c.Held(); n != 0 || st.Refused["no-room"]+st.Stored != clients || st.Refused["no-room"] == 0 {
+		synctest.Wait()
+		st := c.Stats()
+		if n := c.Held(); n != 0 || st.Refused["no-room"]+st.Stored != clients || st.Refused["no-room"] == 0 {
 			t.Errorf("%d bytes are held in the end, %+v", n, st)
 		}
 	})
@@ -392,4 +398,38 @@ func TestStoredMeansStored(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Waiting clients of different variants each get their own.
+func TestVariantsDoNotMix(t *testing.T) {
+	var g *gate
+	var asked atomic.Int64
+	origin := func() http.Handler {
+		g = newGate()
+		asked.Store(0)
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			asked.Add(1)
+			<-g.open
+			w.Header().Set("Cache-Control", "max-age=60")
+			w.Header().Set("Vary", "A")
+			fmt.Fprint(w, r.Header.Get("A"))
+		})
+	}
+	sides(t, httpcache.Config{}, origin, func(t *testing.T, get func(...string) answer) {
+		var wg sync.WaitGroup
+		for i := range 12 {
+			wg.Go(func() {
+				want := fmt.Sprint(i % 3)
+				if a := get("A", want); a.body != want {
+					t.Errorf("a client that wants %s gets %v", want, a)
+				}
+			})
+		}
+		synctest.Wait()
+		close(g.open)
+		wg.Wait()
+		if asked.Load() != 3 {
+			t.Errorf("%d requests", asked.Load())
+		}
+	})
 }

@@ -80,6 +80,3 @@ func (c *Cache) Middleware(next http.Handler) http.Handler { return c.Handler(ne
 func (c *Cache) Close(ctx context.Context) error {
 	return c.k.Close(ctx, "handlers")
 }
-
-// pathTag returns the tag of all entries of a path, of every host.
-func (c *Cache) pathTag(path string) string { return exchange.TagOf(c.cfg.Namespace + " path " + path) }

@@ -67,11 +67,12 @@
 // stale-while-revalidate and stale-if-error (RFC 5861), and never after must-revalidate,
 // proxy-revalidate or s-maxage. If the handler answers the revalidation with a response that must
 // not be stored, such as a 404 without a lifetime, the old response is invalidated. A failure
-// leaves it, and so does a refusal of the client, such as 403 or 429.
+// leaves it. A refusal of the client, such as 403 or 429, leaves it too.
 // (TestRefusedResponseEndsTheOldPage, TestBypassEndsNoPage)
 //
 // A response may vary on up to 8 request headers. The cache learns their names, and each variant
-// has its own entry.
+// has its own entry. A header that the handler never sees needs no variants, such as Cookie with
+// IgnoreCookie.
 //
 // With Pages a response without an ETag gets a strong one, a hash of its
 // representation. Date is left out. The cache passes max-age, s-maxage and Expires on to
@@ -88,8 +89,8 @@
 // In the key the query is sorted by name and spelled in one way. Parameters for advertisers are
 // dropped. If Config.Query lists the parameters that matter, all others are dropped too. With Pages
 // the handler sees the query of the key. With Shared it sees the query of the client as it came. If the
-// response shows a dropped parameter, it is its client's own, and the handler is asked once more,
-// without the dropped parameters, for the others. (TestSpellings, TestSharedMissWithTracking)
+// response shows a dropped parameter, only its client gets it. For the others the handler is called
+// once more, without the dropped parameters. (TestSpellings, TestSharedMissWithTracking)
 //
 // The keys of learned variants and of encodings begin with this key. The library compares keys in
 // full. A request whose key would be longer than 1 KiB bypasses the cache.
@@ -111,8 +112,8 @@
 //   - requests in the context of another load.
 //
 // A client that says Cache-Control: no-store gets a stored response or one of its own, which is
-// not stored. A client that says only-if-cached gets a stored response or a 504; so does a GET or
-// HEAD that bypasses the cache, unless Config.Bypass names it. The other directives of a client's
+// not stored. A client that says only-if-cached gets a stored response or a 504. A GET or HEAD that
+// bypasses the cache then gets a 504 too, unless Config.Bypass names it. The other directives of a client's
 // Cache-Control and Pragma do not count. If they counted, any client could make the handler work.
 //
 // These responses are never stored, and no option but Targets changes it:
@@ -163,11 +164,11 @@
 //     holds nothing that Hide names, and no word of a parameter that the key leaves out. (TestHandlerSeesTheKeyAlone,
 //     TestKeys, TestContextOfOuterHandlers, TestAllowAuthorized, TestPoisoning,
 //     TestNormalizedHeader, TestSpellings, TestCertificateIsHidden)
-//  2. A response that is not for everybody reaches its own client only, and the handler is asked
-//     once. It is asked a second time, with the client's own request, if the first request was made
+//  2. A response that is not for everybody reaches its own client only, and the handler is called
+//     once. It is called a second time, with the client's own request, if the first request was made
 //     from the key alone (Pages), held no credentials of the client (AllowAuthorized), or was a
-//     HEAD, and for the others if the response shows a parameter that is not in the key. A response is not for everybody if it may not be stored. With Pages
-//     that means: it is marked so, or its status answers one client only, such as 302 or 401, and
+//     HEAD. It is called a second time for the others if the response shows a parameter that is not in
+//     the key. A response is not for everybody if it may not be stored. With Pages that means: it is marked so, or its status answers one client only, such as 302 or 401, and
 //     is not one of Config.Statuses. (TestAskedOnce, TestNeverShared, TestNeverAsked,
 //     TestWaitersOfAPrivateResponse, TestSharedCacheNeverShares, TestRenewedAsPrivate,
 //     TestRefreshedForOthers, TestHandlerChangesItsRequest, TestSpellings,
@@ -186,7 +187,7 @@
 //     does not harm another. When the last client has left, the handler's context is cancelled
 //     and nothing is stored: a client that disconnects must not keep the site busy.
 //     (TestCoalescing, TestHangUp, TestLastToHangUp, TestSlowReaderOfFlushed,
-//     TestHangUpIsNotRemembered, TestSharedCacheMerges)
+//     TestHangUpIsNotRemembered, TestSharedMissWithTracking)
 //  6. No queue for a response that cannot be shared. The cache remembers its key for ten
 //     seconds, in a table of fixed size, and serves the clients of the key side by side. A stored
 //     page answers all the same. Nothing is remembered of a refusal that may lie in one client's
@@ -244,6 +245,7 @@
 //   - "fwd=request" from a Transport if its caller asked for a newer response;
 //   - "fwd=bypass" and "fwd=method" if the request did not use the cache.
 //
+// After a 304 that confirmed the stored response, the line is "fwd=stale; fwd-status=304; stored".
 // "stored" means that the tiers were given the response; Warm checks whether they kept it.
 // "collapsed" means that the client waited for another client's rendering. If a response was not
 // stored, detail has the reason, under the name that Stats uses. With stale-if-error it is

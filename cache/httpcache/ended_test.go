@@ -72,22 +72,25 @@ func TestFlushedToTheCache(t *testing.T) {
 
 // The age of a page counts from its header, even if its body takes long.
 func TestSlowBodyIsNoYounger(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		asked := 0
-		s := proxied(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	var asked int
+	origin := func() http.Handler {
+		asked = 0
+		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			asked++
 			w.Header().Set("Cache-Control", "max-age=30")
-			w.WriteHeader(http.StatusOK)
+			_ = http.NewResponseController(w).Flush()
 			<-time.After(20 * time.Second)
 			fmt.Fprint(w, "page ", asked)
-		}), httpcache.Config{})
-		s.get(t, "/")
+		})
+	}
+	sides(t, httpcache.Config{}, origin, func(t *testing.T, get func(...string) answer) {
+		get()
 		sleep(t, "5s")
-		if a := s.get(t, "/"); !a.hit() || a.header.Get("Age") != "25" {
+		if a := get(); !a.hit() || a.header.Get("Age") != "25" {
 			t.Error(a)
 		}
 		sleep(t, "6s")
-		if a := s.get(t, "/"); a.body != "page 2" {
+		if a := get(); a.body != "page 2" {
 			t.Error(a)
 		}
 	})

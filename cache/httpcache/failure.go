@@ -11,7 +11,7 @@ import (
 
 // refusedTo answers a client that waited for a response that is not for everybody.
 func (c *Cache) refusedTo(x *handling, w http.ResponseWriter, r *http.Request, why reason.Reason) {
-	x.asked("other")
+	x.Asked("other")
 	c.alone(x.next, w, r, x.t, c.k.Lines.Miss(x.Missed(why)))
 }
 
@@ -19,8 +19,7 @@ func (c *Cache) refusedTo(x *handling, w http.ResponseWriter, r *http.Request, w
 func (x *handling) failedWith(w http.ResponseWriter, r *http.Request, err error) {
 	c := x.c
 	if f, ok := errors.AsType[*exchange.Failure](err); ok {
-		led := x.Led.Load()
-		x.asked(f.Page.Format)
+		led := x.Asked(f.Page.Format)
 		if f.Mine {
 			c.alone(x.next, w, r, x.t, c.k.Lines.Miss(x.Missed(reason.Status)))
 			return

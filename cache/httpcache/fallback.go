@@ -2,7 +2,6 @@ package httpcache
 
 import (
 	"cmp"
-	"fmt"
 	"time"
 
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
@@ -46,8 +45,8 @@ type Fallback struct {
 //	httpcache.TransportConfig{Tiers: tiers, Fallback: httpcache.StaleWhileRevalidate()}
 func StaleWhileRevalidate() Fallback { return Fallback{TTL: time.Minute, Stale: time.Minute} }
 
-// faults returns all faults of f.
-func (f *Fallback) faults() (errs []error) {
+// check reports all faults of f.
+func (f *Fallback) check(bad func(format string, args ...any)) {
 	for _, d := range []struct {
 		name string
 		d    time.Duration
@@ -55,13 +54,12 @@ func (f *Fallback) faults() (errs []error) {
 		{"TTL", f.TTL}, {"Stale", f.Stale}, {"StaleIfError", f.StaleIfError}, {"MaxHeuristic", f.MaxHeuristic},
 	} {
 		if d.d < 0 {
-			errs = append(errs, fmt.Errorf("field Fallback.%s of %v is negative; 0 leaves it out", d.name, d.d))
+			bad("field Fallback.%s of %v is negative; 0 leaves it out", d.name, d.d)
 		}
 	}
 	if !(f.Heuristic >= 0 && f.Heuristic <= 1) { // also NaN
-		errs = append(errs, fmt.Errorf("field Fallback.Heuristic of %v is not between 0 and 1; 0.1 is usual", f.Heuristic))
+		bad("field Fallback.Heuristic of %v is not between 0 and 1; 0.1 is usual", f.Heuristic)
 	}
-	return errs
 }
 
 // rule returns f with its defaults.

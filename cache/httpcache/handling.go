@@ -20,6 +20,7 @@ type handling struct {
 	t     address.Target
 	req   http.Request // made by bare for Pages
 	plain plainContext
+	room  [10]string // of most headers of an answer
 }
 
 func (c *Cache) handling(next http.Handler, w http.ResponseWriter, r *http.Request, t address.Target) *handling {
@@ -47,16 +48,6 @@ func (x *handling) turned(w http.ResponseWriter, r *http.Request, p *page.Page) 
 		return nil, reason.Vary
 	}
 	return y, reason.None
-}
-
-// asked counts a request for which the handler ran.
-func (x *handling) asked(format string) {
-	n := x.c.k.Stats.Of(format)
-	if x.Led.Load() {
-		n.Misses.Add(1)
-	} else {
-		n.Coalesced.Add(1)
-	}
 }
 
 // bare returns a copy of r without the parts that request replaces, and without the other parts

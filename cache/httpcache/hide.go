@@ -2,6 +2,7 @@ package httpcache
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -30,17 +31,13 @@ func (c *Cache) hides(name string) bool {
 // is that client's own if it may not be stored, unless the request had credentials, which the handler
 // has not seen. Then mine is false.
 func (x *handling) shown(ctx context.Context, bare bool) (r *http.Request, mine bool) {
-	req := x.req
-	req.Header = nil
-	r, mine = req.Clone(ctx), !x.t.Allowed
+	r, mine = x.req.Clone(ctx), !x.t.Allowed // the handler may change it
 	r.Method, r.Body = http.MethodGet, http.NoBody
 	r.Form, r.PostForm, r.MultipartForm = nil, nil, nil // of a query that may not be in the key
-	r.Header = make(http.Header, len(x.req.Header))
-	for name, values := range x.req.Header {
-		if !x.drops(name) {
-			r.Header[name] = values
-		}
+	if r.Header == nil {
+		r.Header = http.Header{}
 	}
+	maps.DeleteFunc(r.Header, func(name string, _ []string) bool { return x.drops(name) })
 	x.forward(r.Header)
 	x.wearKey(r.Header)
 	if x.t.Allowed { // asked once: the request's context may be over by now

@@ -22,7 +22,7 @@ func TestNotModifiedWithLength(t *testing.T) {
 			},
 			visits: []visit{
 				{asked: 1, body: "body 1"},
-				{after: "11s", asked: 2, body: "body 1", how: "fwd=stale;stored", with: []string{"Content-Length", "6"}},
+				{after: "11s", asked: 2, body: "body 1", how: "fwd=stale;fwd-status=304;stored", with: []string{"Content-Length", "6"}},
 				{asked: 2, body: "body 1", how: "hit;ttl=10"},
 				{header: []string{"If-None-Match", `"a"`}, status: 304, asked: 2, how: "hit"},
 			},

@@ -46,7 +46,7 @@ func (c *Cache) PurgePath(ctx context.Context, path string) error {
 	if c.cfg.Off {
 		return nil
 	}
-	return c.cfg.Tiers.Invalidate(ctx, invalidate.Tag(c.cfg.Tenant, c.pathTag(path)))
+	return c.cfg.Tiers.Invalidate(ctx, invalidate.Tag(c.cfg.Tenant, c.k.PathTag(path)))
 }
 
 // PurgeAll invalidates every entry. The time it takes does not depend on their number.

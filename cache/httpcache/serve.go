@@ -21,8 +21,8 @@ func (c *Cache) serve(next http.Handler, w http.ResponseWriter, r *http.Request)
 		}
 	}
 	switch {
-	case why != reason.None && !c.cfg.Off && onlyIfCached(r, why):
-		c.notHere(w)
+	case why != reason.None && why != reason.Program && t.Wants.OnlyIfCached && !c.cfg.Off:
+		c.notHere(w) // unless Bypass names the request: the cache then leaves it alone
 	case why != reason.None:
 		c.k.Stats.Bypass(why)
 		line := ""
@@ -90,17 +90,7 @@ func (c *Cache) served(w http.ResponseWriter, r *http.Request, x *exchange.Readi
 		y.Variant = x.Variant
 		p = y.inCoding(res, r)
 	}
-	c.send(w, r, p, line, age, t.Saw)
-}
-
-// onlyIfCached reports whether a request that bypasses the cache must not reach the handler. A
-// request that Config.Bypass names is none of the cache's business.
-func onlyIfCached(r *http.Request, why reason.Reason) bool {
-	if why == reason.Method || why == reason.Program || !rules.Has(r.Header, "Cache-Control") {
-		return false
-	}
-	d, _ := rules.ParseCacheControl(r.Header["Cache-Control"])
-	return d.Has("only-if-cached")
+	c.send(w, r, p, line, age, t.Saw, nil)
 }
 
 // notHere answers only-if-cached (RFC 9111 §5.2.1.7).
@@ -143,7 +133,7 @@ func (x *handling) try(w http.ResponseWriter, r *http.Request) (p *page.Page, do
 	}
 	res, err := x.Outlast(x.fetch())
 	if x.Client.Leave() {
-		x.asked("other")
+		x.Asked("other")
 		return nil, true
 	}
 	res, why, err := x.Result(res, err)
@@ -161,7 +151,7 @@ func (x *handling) try(w http.ResponseWriter, r *http.Request) (p *page.Page, do
 		line, age := x.Account(res, c.k.Now().UnixMilli())
 		c.k.LogPanic(x.Fault.Load())
 		x.AddCookies(w.Header(), res.Source)
-		c.answer(w, r, x.inCoding(res, r), line, age)
+		c.send(w, r, x.inCoding(res, r), line, age, x.t.Saw, x.room[:])
 	}
 	return p, true
 }

@@ -1,6 +1,7 @@
 package httpcache_test
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -86,57 +87,71 @@ func proxied(t testing.TB, h http.Handler, cfg httpcache.Config) server {
 type visit struct {
 	after  string   // how long the client waits before it
 	method string   // "": GET
+	target string   // "": "/"
 	header []string // of the request
-	status int      // 0: 200
+	status int      // 0: 200; broken: there is no response
 	body   string   // of the response; "": any
 	how    string   // prefix of Cache-Status after the cache's name; "": any
 	asked  int      // how many requests the origin has had by then
 	with   []string // headers of the response; the value "-" means absent
+	sees   []string // headers of the origin's last request, alike
 }
+
+const broken = -1
 
 type script struct {
 	name   string
-	cfg    httpcache.Config
+	on     []side           // nil: a handler and a shared client
+	cfg    httpcache.Config // of a handler; a client has some of it
 	origin [][]string
 	visits []visit
 }
 
 func (s *script) run(t *testing.T) {
-	t.Run(s.name, func(t *testing.T) {
-		t.Parallel()
-		synctest.Test(t, func(t *testing.T) {
-			o := &origin{script: s.origin}
-			srv := proxied(t, o, s.cfg)
-			for i, v := range s.visits {
-				if v.after != "" {
-					sleep(t, v.after)
+	if s.on == nil {
+		s.on = []side{handlerSide, sharedSide}
+	}
+	for _, on := range s.on {
+		t.Run(on.name+": "+s.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				o := &origin{script: s.origin}
+				send, _ := on.open(t, o, s.cfg)
+				for i, v := range s.visits {
+					if v.after != "" {
+						sleep(t, v.after)
+					}
+					a := send(cmp.Or(v.method, http.MethodGet), cmp.Or(v.target, "/"), v.header...)
+					synctest.Wait()
+					v.check(t, i, a, o)
 				}
-				if v.method == "" {
-					v.method = http.MethodGet
-				}
-				a := do(srv, request(t, v.method, "/", v.header...))
-				synctest.Wait()
-				v.check(t, i, a, o)
-			}
+			})
 		})
-	})
+	}
 }
 
 func (v *visit) check(t *testing.T, i int, a answer, o *origin) {
 	t.Helper()
-	if v.status == 0 {
+	switch v.status {
+	case 0:
 		v.status = http.StatusOK
+	case broken:
+		v.status, v.body = 0, errDown.Error()
 	}
 	if a.status != v.status || v.body != "" && a.body != v.body || !strings.HasPrefix(a.how(), v.how) || o.asked() != v.asked {
 		t.Errorf("visit %d: %v, asked %d times; want status %d, %q, %q, asked %d times", i, a, o.asked(), v.status, v.body, v.how, v.asked)
 	}
-	for j := 0; j+1 < len(v.with); j += 2 {
-		got, want := strings.Join(a.header[v.with[j]], ", "), v.with[j+1]
-		if want == "-" {
-			want = ""
-		}
-		if got != want {
-			t.Errorf("visit %d: %s is %q, want %q", i, v.with[j], got, want)
+	expect(t, i, a.header, v.with)
+	if len(v.sees) > 0 {
+		expect(t, i, o.seen[len(o.seen)-1], v.sees)
+	}
+}
+
+func expect(t *testing.T, i int, h http.Header, pairs []string) {
+	t.Helper()
+	for j := 0; j+1 < len(pairs); j += 2 {
+		if got, want := strings.Join(h[pairs[j]], ", "), strings.TrimPrefix(pairs[j+1], "-"); got != want {
+			t.Errorf("visit %d: %s is %q, want %q", i, pairs[j], got, want)
 		}
 	}
 }

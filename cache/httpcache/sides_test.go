@@ -1,25 +1,55 @@
 package httpcache_test
 
 import (
+	"bytes"
 	"cmp"
+	"context"
+	"io"
 	"net/http"
-	"net/http/httptest"
+	"strconv"
+	"strings"
 	"testing"
 	"testing/synctest"
 
 	"github.com/twofold-go/twofold/cache/httpcache"
 )
 
-// handled sends requests to a handler.
+// A rule of HTTP holds for a Cache in front of a handler and for a Transport. Its test runs on both sides,
+// in front of the same origin.
+
+// handled sends requests to a handler, as a client and a server do: a flushed response arrives as it is
+// written, another one when it is whole. A panic ends the connection.
 type handled struct{ http.Handler }
 
 // RoundTrip implements http.RoundTripper.
 func (h handled) RoundTrip(r *http.Request) (*http.Response, error) {
-	w := httptest.NewRecorder()
-	h.ServeHTTP(w, asServed(r))
-	resp := w.Result()
-	resp.Request = r
-	return resp, nil
+	body, out := io.Pipe()
+	w := &wire{header: http.Header{}, out: out, arrived: make(chan *http.Response, 1)}
+	w.resp = &http.Response{Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r, Body: body, ContentLength: -1}
+	ended := make(chan error, 1)
+	ctx, cancel := context.WithCancel(r.Context())
+	go func() {
+		defer cancel()
+		defer func() {
+			if p := recover(); p != nil {
+				ended <- errDown
+				_ = out.CloseWithError(io.ErrUnexpectedEOF)
+			}
+		}()
+		h.ServeHTTP(w, asServed(r.WithContext(ctx)))
+		w.end()
+	}()
+	select {
+	case resp := <-w.arrived:
+		return resp, nil
+	case err := <-ended:
+		return nil, err
+	case <-ctx.Done():
+		if r.Context().Err() == nil { // the handler has ended
+			return <-w.arrived, nil
+		}
+		return nil, r.Context().Err()
+	}
 }
 
 // asServed returns a client's request as a server's handler gets it.
@@ -30,40 +60,145 @@ func asServed(r *http.Request) *http.Request {
 	return s
 }
 
-// send sends a request to one side: to the site example.com, unless the header has a Host.
+// wire is the writer of a server.
+type wire struct {
+	header  http.Header
+	resp    *http.Response
+	out     *io.PipeWriter
+	buf     bytes.Buffer
+	sent    bool
+	arrived chan *http.Response
+}
+
+func (w *wire) Header() http.Header { return w.header }
+
+func (w *wire) WriteHeader(status int) {
+	if w.resp.StatusCode == 0 && status >= http.StatusOK {
+		w.resp.StatusCode, w.resp.Status, w.resp.Header = status, strconv.Itoa(status), w.header.Clone()
+		w.resp.ContentLength = -1
+		if n, err := strconv.ParseInt(w.header.Get("Content-Length"), 10, 64); err == nil {
+			w.resp.ContentLength = n
+		}
+	}
+}
+
+func (w *wire) Write(b []byte) (int, error) {
+	w.WriteHeader(http.StatusOK)
+	if w.sent {
+		return w.out.Write(b)
+	}
+	return w.buf.Write(b)
+}
+
+func (w *wire) Flush() {
+	w.WriteHeader(http.StatusOK)
+	if !w.sent {
+		w.sent = true
+		w.arrived <- w.resp
+		_, _ = w.out.Write(w.buf.Bytes()) // a reader that has left needs nothing
+	}
+}
+
+// end ends a response. One that was not flushed gets its length.
+func (w *wire) end() {
+	w.WriteHeader(http.StatusOK)
+	if w.sent {
+		_ = w.out.Close()
+		return
+	}
+	body := w.buf.Len()
+	if w.resp.Request.Method == http.MethodHead {
+		w.buf.Reset()
+	}
+	if _, said := w.resp.Header["Content-Length"]; !said && w.resp.StatusCode != http.StatusNotModified {
+		w.resp.ContentLength = int64(body)
+		w.resp.Header.Set("Content-Length", strconv.Itoa(body))
+	}
+	w.resp.Body = io.NopCloser(&w.buf)
+	w.arrived <- w.resp
+}
+
+// send sends a request to one side: to the site example.com, unless the header has a Host. A failure of the
+// origin has the status 0.
 type send func(method, target string, header ...string) answer
 
-// sides is both for tests that request "/" only.
-func sides(t *testing.T, cfg httpcache.Config, origin func() http.Handler, f func(t *testing.T, get func(header ...string) answer)) {
-	both(t, cfg, origin, func(t *testing.T, do send) {
-		f(t, func(header ...string) answer { return do(http.MethodGet, "/", header...) })
+// cached is what a Cache and a Transport have in common.
+type cached interface {
+	Held() int64
+	Stats() httpcache.Stats
+}
+
+// side is a Cache in front of a handler, or a Transport in front of a server.
+type side struct {
+	name string
+	open func(t *testing.T, origin http.Handler, cfg httpcache.Config) (send, cached)
+}
+
+var (
+	handlerSide = side{"handler", asHandler}
+	sharedSide  = side{"shared client", func(t *testing.T, origin http.Handler, cfg httpcache.Config) (send, cached) {
+		return asClient(t, origin, cfg, true)
+	}}
+	privateSide = side{"private client", func(t *testing.T, origin http.Handler, cfg httpcache.Config) (send, cached) {
+		return asClient(t, origin, cfg, false)
+	}}
+)
+
+func asHandler(t *testing.T, origin http.Handler, cfg httpcache.Config) (send, cached) {
+	s := proxied(t, origin, cfg)
+	return func(method, target string, header ...string) (a answer) {
+		defer func() {
+			if p := recover(); p != nil {
+				a = answer{body: errDown.Error()}
+			}
+		}()
+		return do(s, request(t, method, target, header...))
+	}, s.c
+}
+
+// asClient gives a Transport those settings of a Cache that it has too.
+func asClient(t *testing.T, origin http.Handler, cfg httpcache.Config, shared bool) (send, cached) {
+	c := transport(t, &upstream{}, httpcache.TransportConfig{
+		Tiers: cfg.Tiers, Base: handled{origin}, Shared: shared, Fallback: cfg.Fallback, Policy: cfg.Policy,
+		MaxBody: cmp.Or(cfg.MaxBody, httpcache.DefaultMaxBody), Keep: cmp.Or(cfg.Keep, httpcache.DefaultKeep),
 	})
+	return func(method, target string, header ...string) answer {
+		if strings.HasPrefix(target, "/") {
+			target = "http://example.com" + target
+		}
+		return c.do(t, outgoing(t, method, target, header...))
+	}, c
 }
 
 // both runs a test with a Cache in front of a handler, and with a shared Transport in front of the
 // same: one rule, one answer. Each side gets its own origin.
 func both(t *testing.T, cfg httpcache.Config, origin func() http.Handler, f func(t *testing.T, do send)) {
-	bubble := func(name string, f func(t *testing.T)) {
-		t.Run(name, func(t *testing.T) { synctest.Test(t, f) })
+	on(t, nil, cfg, origin, f)
+}
+
+// on is both for some sides; nil stands for both.
+func on(t *testing.T, all []side, cfg httpcache.Config, origin func() http.Handler, f func(t *testing.T, do send)) {
+	watched(t, all, cfg, origin, func(t *testing.T, do send, _ cached) { f(t, do) })
+}
+
+// watched is on for tests that look at the cache itself.
+func watched(t *testing.T, all []side, cfg httpcache.Config, origin func() http.Handler, f func(t *testing.T, do send, c cached)) {
+	if all == nil {
+		all = []side{handlerSide, sharedSide}
 	}
-	bubble("handler", func(t *testing.T) {
-		s := proxied(t, origin(), cfg)
-		f(t, func(method, target string, header ...string) answer {
-			return do(s, request(t, method, target, header...))
+	for _, s := range all {
+		t.Run(s.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				do, c := s.open(t, origin(), cfg)
+				f(t, do, c)
+			})
 		})
-	})
-	bubble("transport", func(t *testing.T) {
-		c := transport(t, nil, httpcache.TransportConfig{
-			Tiers: cfg.Tiers, Base: handled{origin()}, Shared: true, Fallback: cfg.Fallback, Policy: cfg.Policy,
-			MaxBody: cmp.Or(cfg.MaxBody, httpcache.DefaultMaxBody),
-		})
-		f(t, func(method, target string, header ...string) answer {
-			resp, err := c.RoundTrip(outgoing(t, method, "http://example.com"+target, header...))
-			if err != nil {
-				t.Error(err)
-				return answer{}
-			}
-			return readAll(t, resp)
-		})
+	}
+}
+
+// sides is both for tests that request "/" only.
+func sides(t *testing.T, cfg httpcache.Config, origin func() http.Handler, f func(t *testing.T, get func(header ...string) answer)) {
+	both(t, cfg, origin, func(t *testing.T, do send) {
+		f(t, func(header ...string) answer { return do(http.MethodGet, "/", header...) })
 	})
 }

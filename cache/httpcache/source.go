@@ -24,10 +24,8 @@ func (x *handling) Request(n *exchange.Run, bare bool) (r *http.Request) {
 		r = x.c.request(&x.t, x.req.Clone(n.Ctx))
 	} else {
 		r, n.Own = x.shown(n.Ctx, bare)
-		n.Flushes = true
 		n.Parts = x.t.Saw.Any(rules.SawRange | rules.SawIfMatch | rules.SawIfNoneMatch)
 	}
-	n.Sees, r.Header = r.Header, r.Header.Clone() // the handler may change its header
 	return r
 }
 
@@ -48,9 +46,6 @@ func (x *handling) Page(n *exchange.Run, h http.Header, body []byte) *page.Page 
 	if x.c.cfg.pages() {
 		return p
 	}
-	v := &n.Rec.Verdict
-	p.Vary = page.Choices(n.Sees, v.Names, false)
-	p.Dated(n.Msg.Received, &v.Life)
 	return p
 }
 
@@ -71,14 +66,25 @@ func (x *handling) Keeps(f *cache.Fill, n *exchange.Run) (tags []string) {
 		f.SetStale(0)
 		f.SetStaleIfError(0)
 	}
-	n.Tags = [...]string{c.pathTag(x.t.Path), c.k.SiteTag(x.t.Host, x.t.Path)}
+	n.Tags = c.k.TagsOf(x.t.Host, x.t.Path)
 	return n.Tags[:]
 }
 
-// Keyed reports whether a header needs no variant: its value is in the key, or the handler sees none of
-// any client, because it is hidden, or because it is a credential.
-func (x *handling) Keyed(name string) bool {
-	return x.c.declares(&x.t, name) || x.c.hides(name) || slices.Contains(x.c.cfg.Credentials, name)
+// Keyed reports whether a header needs no variant: its value is in the key, or the handler sees it of no
+// client.
+func (x *handling) Keyed(name string) bool { return x.c.declares(&x.t, name) || x.unseen(name) }
+
+// Sees returns the lines of a header that is in no key.
+func (x *handling) Sees(name string) []string {
+	if x.c.cfg.pages() || x.unseen(name) {
+		return nil
+	}
+	return x.Header[name]
+}
+
+// unseen reports whether the handler sees a header of no client: it is dropped, or it is a credential.
+func (x *handling) unseen(name string) bool {
+	return x.drops(name) || slices.Contains(x.c.cfg.Credentials, name)
 }
 
 // Refuses returns the reason why the cache stores no response with the status, or none.

@@ -46,20 +46,12 @@ func (c *Counts) add(o Counts) {
 }
 
 func statsOf(c *exchange.Counters) Stats {
-	s := Stats{Formats: map[string]Counts{}, Bypass: map[string]int64{}, Refused: map[string]int64{}}
-	c.ByFormat(func(format string, n exchange.Numbers) {
+	s := Stats{Formats: map[string]Counts{}, PendingWrites: c.PendingWrites.Load()}
+	for format, n := range c.Formats() {
 		s.Formats[format] = Counts(n)
 		s.add(Counts(n))
-	})
-	s.PendingWrites = c.PendingWrites.Load()
-	c.ByReason(func(why string, bypassed, refused int64) {
-		if bypassed > 0 {
-			s.Bypass[why] = bypassed
-		}
-		if refused > 0 {
-			s.Refused[why] = refused
-		}
-	})
+	}
+	s.Bypass, s.Refused = c.Reasons()
 	return s
 }
 

@@ -16,6 +16,10 @@ func (c *Cache) target(r *http.Request) (t address.Target, why reason.Reason) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		return t, reason.Method
 	}
+	t.Saw = rules.Look(r.Header)
+	t.Demands = t.Saw.Any(rules.SawRange | rules.SawIfMatch)
+	t.Wants = t.Saw.Request(r.Header)
+	t.Wants.NoCache, t.Wants.MaxAge, t.Wants.MinFresh, t.Wants.MaxStale = false, -1, -1, -1 // any client could make the handler work
 	if why := c.personal(r, &t); why != reason.None {
 		return t, why
 	}
@@ -32,9 +36,6 @@ func (c *Cache) target(r *http.Request) (t address.Target, why reason.Reason) {
 		}
 	}
 	t.Secure = c.secure(r)
-	t.Demands = t.Saw.Any(rules.SawRange | rules.SawIfMatch)
-	t.Wants = t.Saw.Request(r.Header)
-	t.Wants.NoCache, t.Wants.MaxAge, t.Wants.MinFresh, t.Wants.MaxStale = false, -1, -1, -1 // any client could make the handler work
 	t.Key, t.Vary = t.Spell(c.varied, r.Header)
 	if !c.k.Fits(t.Key, 0) {
 		return t, reason.KeyLength
@@ -45,7 +46,6 @@ func (c *Cache) target(r *http.Request) (t address.Target, why reason.Reason) {
 // personal returns the reason why a request must be answered for its client alone, or none.
 func (c *Cache) personal(r *http.Request, t *address.Target) reason.Reason {
 	h := r.Header
-	t.Saw = rules.Look(h)
 	switch {
 	case cache.Filling(r.Context()) != nil:
 		return reason.Nesting // it is part of another load, which records its dependencies
@@ -68,11 +68,13 @@ func (c *Cache) personal(r *http.Request, t *address.Target) reason.Reason {
 	case t.Saw.Any(rules.SawStream) && (rules.Has(h, "Last-Event-Id") || rules.Lists(h["Accept"], "text/event-stream")):
 		return reason.Stream
 	}
-	t.Allowed = c.cfg.AllowAuthorized != nil && c.bears(r) && c.cfg.AllowAuthorized(r)
-	if !t.Allowed && c.hasCredentials(r, t.Saw) {
-		return reason.Credentials
+	if !c.hasCredentials(r, t.Saw) {
+		return reason.None
 	}
-	return reason.None
+	if t.Allowed = c.cfg.AllowAuthorized != nil && c.cfg.AllowAuthorized(r); t.Allowed {
+		return reason.None
+	}
+	return reason.Credentials
 }
 
 // drops reports whether a request's Connection names another header of the request. A proxy
@@ -91,12 +93,6 @@ func drops(h http.Header) bool {
 		}
 	}
 	return false
-}
-
-// bears reports whether the request has credentials, also those that another option allows.
-func (c *Cache) bears(r *http.Request) bool {
-	return r.TLS != nil && len(r.TLS.PeerCertificates) > 0 ||
-		slices.ContainsFunc(c.cfg.Credentials, func(name string) bool { return rules.Has(r.Header, name) })
 }
 
 func (c *Cache) hasCredentials(r *http.Request, saw rules.Seen) bool {

@@ -13,20 +13,11 @@ import (
 	"github.com/twofold-go/twofold/cache/httpcache/internal/record"
 )
 
-// passage is the way of a response from a trip to its caller.
-type passage struct {
-	ctx    context.Context // of the caller's request
-	counts *exchange.Counters
-	leave  context.CancelFunc  // ends the caller's part in the flight
-	handed chan *http.Response // the response that the caller reads as it comes
-	stored chan struct{}       // closed when the caller's part has ended, or nothing more comes of it
-}
-
 // caller is the writer of a Transport's caller. The caller gets the response of Base, with a body that
 // it reads as it comes: from the flow while the response is recorded, and from the source's writes when
 // it is not.
 type caller struct {
-	way    *passage
+	x      *trip
 	resp   *http.Response // nil: the caller has it
 	f      *record.Flow
 	unwait func() bool
@@ -48,7 +39,7 @@ func (c *caller) Begin(n *exchange.Run, m page.Miss) page.Miss {
 		m.Detail = reason.Load
 	}
 	m.Stored = m.Detail == reason.None
-	c.way.counts.Of(exchange.FormatOf(n.Msg.Header)).Misses.Add(1)
+	c.x.Core.Stats.Of(exchange.FormatOf(n.Msg.Header)).Misses.Add(1)
 	return m
 }
 
@@ -64,13 +55,13 @@ func (c *caller) Header() http.Header {
 func (c *caller) WriteHeader(int) {
 	resp := c.resp
 	c.resp = nil
-	c.unwait = context.AfterFunc(c.way.ctx, func() {
+	c.unwait = context.AfterFunc(c.x.Ctx, func() {
 		c.f.Mu.Lock()
 		defer c.f.Mu.Unlock()
 		c.f.Grown.Broadcast()
 	})
 	resp.Body = &callersBody{c}
-	c.way.handed <- resp
+	c.x.handed <- resp
 }
 
 // Write waits until the caller has read b. The recorder holds Mu.
@@ -88,7 +79,7 @@ func (c *caller) Write(b []byte) (int, error) {
 }
 
 // reads reports whether the caller may still read.
-func (c *caller) reads() bool { return !c.closed && c.way.ctx.Err() == nil }
+func (c *caller) reads() bool { return !c.closed && c.x.Ctx.Err() == nil }
 
 func (c *caller) More(bool) { c.f.Grown.Broadcast() }
 
@@ -132,10 +123,10 @@ func (b *callersBody) Read(p []byte) (int, error) {
 		panic(c.panicked)
 	case errors.Is(err, io.EOF):
 		select {
-		case <-c.way.stored:
-		case <-c.way.ctx.Done():
+		case <-c.x.stored:
+		case <-c.x.Ctx.Done():
 		}
-		c.way.leave()
+		c.x.leave()
 	}
 	return n, err
 }
@@ -155,8 +146,8 @@ func (c *caller) read(p []byte) (n int, err error) {
 	case len(c.chunk) > 0:
 		n = copy(p, c.chunk)
 		c.chunk = c.chunk[n:]
-	case c.way.ctx.Err() != nil:
-		return 0, c.way.ctx.Err()
+	case c.x.Ctx.Err() != nil:
+		return 0, c.x.Ctx.Err()
 	case c.panicked != nil:
 		return 0, errBodyPanicked
 	default:
@@ -174,6 +165,6 @@ func (b *callersBody) Close() error {
 	c.f.Grown.Broadcast()
 	c.f.Mu.Unlock()
 	c.unwait()
-	c.way.leave()
+	c.x.leave()
 	return nil
 }

@@ -7,12 +7,10 @@ import (
 	"log/slog"
 	"math"
 	"net/http"
-	"slices"
 	"time"
 
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/record"
-	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 	"github.com/twofold-go/twofold/codec"
 	"github.com/twofold-go/twofold/policy"
 )
@@ -89,8 +87,9 @@ type TransportConfig struct {
 
 // defaults sets the fields that are zero, and returns all faults.
 func (c *TransportConfig) defaults() error {
-	errs := c.Fallback.faults()
+	var errs []error
 	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	c.Fallback.check(bad)
 	c.Namespace = cmp.Or(c.Namespace, DefaultTransportNamespace)
 	c.Tenant = cmp.Or(c.Tenant, cache.DefaultTenant)
 	c.Name = cmp.Or(c.Name, DefaultName)
@@ -105,16 +104,7 @@ func (c *TransportConfig) defaults() error {
 	if c.Keep < 0 {
 		bad("field Keep of %v is negative; 0 means %v", c.Keep, DefaultTransportKeep)
 	}
-	names := usualCredentials()
-	for i, n := range c.Credentials {
-		if !rules.IsToken(n) {
-			bad("field Credentials: entry %d of %d bytes is not a header's name", i, len(n))
-		}
-		if n = http.CanonicalHeaderKey(n); !slices.Contains(names, n) {
-			names = append(names, n)
-		}
-	}
-	c.Credentials = names
+	c.Credentials = append(usualCredentials(), canonicalNames("Credentials", c.Credentials, bad)...)
 	if c.Base == nil {
 		c.Base = http.DefaultTransport
 	}

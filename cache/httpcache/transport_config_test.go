@@ -17,9 +17,9 @@ import (
 // NewTransport names every fault of a configuration.
 func TestTransportConfigFaults(t *testing.T) {
 	_, err := httpcache.NewTransport(httpcache.TransportConfig{
-		MaxBody: -1, Keep: -1, Credentials: []string{"a b"}, Fallback: httpcache.Fallback{TTL: -1, Heuristic: math.Inf(1)},
+		MaxBody: -1, Keep: -1, Credentials: []string{"a b"}, Fallback: httpcache.Fallback{TTL: -1, Stale: -1, StaleIfError: -1, Heuristic: math.NaN(), MaxHeuristic: -1},
 	})
-	for _, name := range []string{"Tiers", "MaxBody", "Keep", "Credentials", "Fallback.TTL", "Fallback.Heuristic"} {
+	for _, name := range []string{"Tiers", "MaxBody", "Keep", "Credentials", "Fallback.TTL", "Fallback.Stale", "Fallback.StaleIfError", "Fallback.Heuristic", "Fallback.MaxHeuristic"} {
 		if err == nil || !strings.Contains(err.Error(), "field "+name+" ") && !strings.Contains(err.Error(), "field "+name+":") {
 			t.Errorf("%s is not in %v", name, err)
 		}

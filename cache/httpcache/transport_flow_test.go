@@ -324,29 +324,3 @@ func TestTransportFailures(t *testing.T) {
 		}
 	})
 }
-
-type panics struct{ io.Reader }
-
-func (panics) Read([]byte) (int, error) { panic("boom") }
-
-// A panic in a body's Read reaches its reader, and does not end the program.
-func TestTransportBodyPanics(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := transport(t, scripted(func(*http.Request) *http.Response {
-			resp := says(200, "", "Cache-Control", minute)
-			resp.Body, resp.ContentLength = io.NopCloser(panics{}), -1
-			return resp
-		}), httpcache.TransportConfig{})
-		resp, err := c.RoundTrip(outgoing(t, http.MethodGet, pageURL))
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer func() {
-			if p := recover(); p != "boom" {
-				t.Errorf("the panic is %v", p)
-			}
-			_ = resp.Body.Close()
-		}()
-		_, _ = io.ReadAll(resp.Body)
-	})
-}

@@ -1,7 +1,6 @@
 package httpcache_test
 
 import (
-	"errors"
 	"io"
 	"net/http"
 	"runtime"
@@ -106,38 +105,6 @@ func panicked(f func()) (p any) {
 	defer func() { p = recover() }()
 	f()
 	return nil
-}
-
-// A body takes memory when it arrives, not when it is announced.
-func TestTransportAnnouncedLength(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		const announced, n = 16 << 20, 50
-		var outs []*io.PipeWriter
-		c := transport(t, scripted(func(*http.Request) *http.Response {
-			resp, out := bodyFrom("Cache-Control", minute)
-			resp.ContentLength = announced
-			outs = append(outs, out)
-			return resp.Response
-		}), httpcache.TransportConfig{MaxBody: announced})
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		for i := range n {
-			resp, err := c.RoundTrip(outgoing(t, http.MethodGet, pageURL+strings.Repeat("x", i)))
-			if err != nil {
-				t.Fatal(err)
-			}
-			_, _ = io.WriteString(outs[i], "x")
-			_, _ = resp.Body.Read(make([]byte, 1))
-			defer resp.Body.Close()
-		}
-		runtime.ReadMemStats(&after)
-		if took := (after.TotalAlloc - before.TotalAlloc) / n; took > 256<<10 {
-			t.Errorf("%d bytes are allocated for one byte", took)
-		}
-		for _, out := range outs {
-			_ = out.CloseWithError(errors.New("the end of the test"))
-		}
-	})
 }
 
 // The bodies in transit hold a bounded number of bytes. What finds no room goes through to its

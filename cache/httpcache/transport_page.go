@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"slices"
 	"time"
 
 	"github.com/twofold-go/twofold/cache/httpcache/internal/exchange"
@@ -54,14 +53,7 @@ func (b *pageBody) Close() error {
 func (t *Transport) respond(r *http.Request, x *exchange.Reading, p *page.Page, line, old string) *http.Response {
 	s := new(served)
 	h := make(http.Header, len(p.Header)+2)
-	room := p.Fill(h, s.room[:], 2)
-	room[0], room[1] = line, old
-	if inner := h["Cache-Status"]; len(inner) > 0 {
-		h["Cache-Status"] = append(slices.Clip(inner), line)
-	} else {
-		h["Cache-Status"] = room[0:1:1]
-	}
-	h["Age"] = room[1:2:2]
+	p.Fill(h, s.room[:], line, old)
 	resp := &s.resp // field by field: a copy of the whole costs more
 	resp.Status, resp.StatusCode, resp.Proto, resp.ProtoMajor, resp.ProtoMinor = page.StatusLine(p.Status), p.Status, "HTTP/1.1", 1, 1
 	resp.Header, resp.Request, resp.ContentLength, resp.Body = h, r, int64(len(p.Body)), http.NoBody

@@ -1,44 +1,13 @@
 package httpcache_test
 
 import (
-	"io"
 	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/twofold-go/twofold/cache/httpcache"
 )
-
-// A 304 about another response renews nothing. If a 304 varies on more headers, later callers see
-// that.
-func TestTransportRenewsWhatIsMeant(t *testing.T) {
-	tagged := replies(200, "one", "Cache-Control", minute, "Etag", `"v1"`)
-	for _, j := range []journey{
-		{name: "weak, about another", o: scripted(tagged, replies(304, "", "Etag", `W/"v2"`), replies(200, "two", "Cache-Control", minute)), steps: []step{
-			{body: "one", asked: 1},
-			{after: "60s", body: "two", how: "fwd=stale;stored", asked: 3},
-		}},
-		{name: "weak, about the same", o: scripted(tagged, replies(304, "", "Etag", `W/"v1"`), down), steps: []step{
-			{body: "one", asked: 1},
-			{after: "60s", body: "one", how: "fwd=stale;fwd-status=304;stored", asked: 2},
-		}},
-		{name: "varies", o: scripted(tagged, replies(304, "", "Cache-Control", minute, "Vary", "X-A"), replies(200, "two", "Cache-Control", minute, "Vary", "X-A")), steps: []step{
-			{header: []string{"X-A", "1"}, body: "one", asked: 1},
-			{after: "60s", header: []string{"X-A", "1"}, body: "one", how: "-", asked: 2},
-			{header: []string{"X-A", "2"}, body: "two", how: "-", asked: 3},
-			{header: []string{"X-A", "1"}, body: "one", how: "hit", asked: 3},
-		}},
-		{name: "varies on all", o: scripted(tagged, replies(304, "", "Cache-Control", minute, "Vary", "*"), replies(200, "two", "Cache-Control", minute)), steps: []step{
-			{body: "one", asked: 1},
-			{after: "60s", body: "one", how: "-", asked: 2},
-			{body: "two", how: "-", asked: 3},
-		}},
-	} {
-		j.run(t)
-	}
-}
 
 // A 304 to a caller with credentials does not answer waiting callers.
 func TestTransportRenewedForItsCaller(t *testing.T) {
@@ -66,24 +35,6 @@ func TestTransportRenewedForItsCaller(t *testing.T) {
 			if a := <-others; a.body != "own" {
 				t.Errorf("another caller got %v", a)
 			}
-		}
-	})
-}
-
-// The age of a response counts from its header, even if its body takes long.
-func TestTransportSlowBodyIsNoYounger(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		resp, out := bodyFrom("Cache-Control", "max-age=10, stale-while-revalidate=20")
-		c := transport(t, scripted(func(*http.Request) *http.Response { return resp.Response }, replies(200, "two", "Cache-Control", minute)), httpcache.TransportConfig{})
-		go func() {
-			<-time.After(15 * time.Second)
-			_, _ = io.WriteString(out, "one")
-			_ = out.Close()
-		}()
-		c.get(t)
-		sleep(t, "20s")
-		if a := c.get(t); a.body != "two" {
-			t.Errorf("35 seconds after: %v", a)
 		}
 	})
 }

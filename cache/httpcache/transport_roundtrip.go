@@ -18,7 +18,7 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	case why == reason.None:
 	case why != reason.Method && w.OnlyIfCached:
 		if r.Body != nil {
-			_ = r.Body.Close() // nobody reads it
+			_ = r.Body.Close() // Base does not get it
 		}
 		return t.notHere(r), nil
 	default:

@@ -14,6 +14,7 @@ import (
 	"github.com/twofold-go/twofold/cache/httpcache/internal/page"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/reason"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/record"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 )
 
 // trip is an exchange of a Transport: one call of RoundTrip that may have to send its request.
@@ -24,9 +25,11 @@ type trip struct {
 	fresh bool          // a stale page is not enough
 	began int64         // in Unix milliseconds
 
-	passage
-	left   chan struct{} // closed when the caller's part in the flight has ended
-	settle func()        // closes stored
+	leave  context.CancelFunc  // ends the caller's part in the flight
+	left   chan struct{}       // closed when that part has ended
+	handed chan *http.Response // the response that the caller reads as it comes
+	stored chan struct{}       // closed when the caller's part has ended, or nothing more comes of it
+	closes sync.Once           // stored
 }
 
 // errNotHere is the result of a load for only-if-cached.
@@ -35,8 +38,7 @@ var errNotHere = errors.New("httpcache: no stored response, and only-if-cached f
 func (t *Transport) trip(r *http.Request, way exchange.Reading, fresh bool) *trip {
 	x := &trip{t: t, fresh: fresh, began: t.k.Now().UnixMilli()}
 	x.Reading, x.Source = way, x
-	x.counts, x.ctx = &t.k.Stats, x.Ctx
-	x.Client.Writer = &caller{way: &x.passage}
+	x.Client.Writer = &caller{x: x}
 	x.Client.Ctx, x.leave = context.WithCancel(x.Ctx)
 	x.Newer.Store(fresh)
 	x.req = r.Clone(r.Context())
@@ -47,9 +49,11 @@ func (t *Transport) trip(r *http.Request, way exchange.Reading, fresh bool) *tri
 	}
 	x.Header, _ = lookAt(x.req.Header)
 	x.handed, x.left, x.stored = make(chan *http.Response, 1), make(chan struct{}), make(chan struct{})
-	x.settle = sync.OnceFunc(func() { close(x.stored) })
 	return x
 }
+
+// settle says that the caller's part has ended, or that nothing more comes of it.
+func (x *trip) settle() { x.closes.Do(func() { close(x.stored) }) }
 
 // fetched is the result of a read through the cache.
 type fetched struct {
@@ -136,7 +140,7 @@ func (x *trip) leaves(old exchange.Previous) bool {
 }
 
 func (x *trip) Request(n *exchange.Run, _ bool) *http.Request {
-	n.Own, n.Flushes, n.Rec.Slow, n.Sees = true, true, true, x.Header
+	n.Own, n.Rec.Slow = true, true
 	r := x.req.WithContext(n.Ctx)
 	r.Header = x.req.Header.Clone()
 	return r
@@ -186,23 +190,17 @@ func (x *trip) Serve(n *exchange.Run, r *http.Request) error {
 }
 
 func (x *trip) Judge(n *exchange.Run) record.Verdict {
-	m := &n.Msg
-	v := x.Weigh(m, n.Old, n.Prev != nil)
-	switch {
-	case v.Fate == record.Renew:
-		x.Status.Store(http.StatusNotModified)
-	case v.Fate == record.Store && len(n.Resp.Trailer) > 0:
+	v := x.Weigh(&n.Msg, n.Old, n.Prev != nil)
+	if v.Fate == record.Store && len(n.Resp.Trailer) > 0 {
 		v.Fate, v.Why = record.Refuse, reason.Trailer
 	}
 	return v
 }
 
 func (x *trip) Page(n *exchange.Run, h http.Header, body []byte) *page.Page {
-	v := &n.Rec.Verdict
+	rules.DropHopByHop(h)
 	p := page.Of(n.Msg.Status, h, body)
 	p.Format = exchange.FormatOf(h)
-	p.Vary = page.Choices(n.Sees, v.Names, true)
-	p.Dated(n.Msg.Received, &v.Life)
 	return p
 }
 
@@ -211,7 +209,8 @@ func (x *trip) Shows(*page.Page) bool { return false }
 
 func (x *trip) Keeps(f *cache.Fill, n *exchange.Run) (tags []string) {
 	x.t.k.Lives(f, n.Page, x.t.k.Keep)
-	return []string{x.t.k.SiteTag(address.HostOf(x.req), cmp.Or(x.req.URL.Path, "/"))}
+	n.Tags = x.t.k.TagsOf(address.HostOf(x.req), cmp.Or(x.req.URL.Path, "/"))
+	return n.Tags[:1]
 }
 
 // Audit ends an audit: the response itself says how long it holds.
@@ -223,3 +222,5 @@ func (x *trip) Audit(ctx context.Context) (*page.Page, error) {
 func (x *trip) Refuses(int) reason.Reason { return reason.None }
 
 func (x *trip) Keyed(string) bool { return false }
+
+func (x *trip) Sees(name string) []string { return x.Header[name] }

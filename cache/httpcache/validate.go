@@ -63,9 +63,9 @@ func (c *Config) defaults() error {
 	if c.Codec == nil {
 		c.Codec = codec.CBOR
 	}
-	errs = append(errs, c.headers()...)
-	errs = append(errs, c.auditIgnore()...)
-	return errors.Join(append(errs, c.encodings()...)...)
+	c.headers(bad)
+	c.encodings(bad)
+	return errors.Join(errs...)
 }
 
 // lives checks the fields about lifetimes and sets those that are zero.
@@ -83,20 +83,7 @@ func (c *Config) lives(bad func(format string, args ...any)) {
 	if c.Hide == nil {
 		c.Hide = DefaultHide()
 	}
-	for _, err := range c.Fallback.faults() {
-		bad("%w", err)
-	}
-	c.Hide, c.Targets = canonicalNames(c.Hide), canonicalNames(c.Targets)
-	for i, n := range c.Hide {
-		if !rules.IsToken(n) {
-			bad("field Hide: entry %d is not a header's name", i)
-		}
-	}
-	for i, n := range c.Targets {
-		if !rules.IsToken(n) {
-			bad("field Targets: entry %d is not a header's name", i)
-		}
-	}
+	c.Fallback.check(bad)
 	if !c.pages() {
 		p := &c.Policy
 		if p.TTL != nil || p.Stale != nil || p.StaleIfError != nil || p.Jitter != nil && *p.Jitter != 0 {
@@ -115,38 +102,37 @@ func (c *Config) lives(bad func(format string, args ...any)) {
 
 func (c *Config) pages() bool { return c.Preset == Pages }
 
-func canonicalNames(names []string) []string {
+// canonicalNames returns the canonical names of the headers in a field.
+func canonicalNames(field string, names []string, bad func(format string, args ...any)) []string {
 	all := make([]string, len(names))
 	for i, n := range names {
+		if !rules.IsToken(n) {
+			bad("field %s: entry %d is not a header's name", field, i)
+		}
 		all[i] = http.CanonicalHeaderKey(n)
 	}
 	return all
 }
 
-// headers makes the names of headers canonical, and returns the faults.
-func (c *Config) headers() (errs []error) {
+// headers makes the names of headers canonical, and reports the faults.
+func (c *Config) headers(bad func(format string, args ...any)) {
+	c.Hide, c.Targets = canonicalNames("Hide", c.Hide, bad), canonicalNames("Targets", c.Targets, bad)
+	c.AuditIgnore = canonicalNames("AuditIgnore", c.AuditIgnore, bad)
+	c.Credentials = append(usualCredentials(), canonicalNames("Credentials", c.Credentials, bad)...)
 	c.Vary = slices.Clone(c.Vary)
-	names := usualCredentials()
-	for i, n := range c.Credentials {
-		if !rules.IsToken(n) {
-			errs = append(errs, fmt.Errorf("field Credentials: entry %d is not a header's name", i))
-		}
-		names = append(names, http.CanonicalHeaderKey(n))
-	}
-	c.Credentials = names
 	var seen []string
 	for i := range c.Vary {
 		v := &c.Vary[i]
 		name := http.CanonicalHeaderKey(v.Header)
 		switch {
 		case !rules.IsToken(v.Header):
-			errs = append(errs, fmt.Errorf("field Vary: the header of entry %d is not a header's name", i))
+			bad("field Vary: the header of entry %d is not a header's name", i)
 		case slices.Contains(c.Credentials, name):
-			errs = append(errs, fmt.Errorf("field Vary: %s identifies the client and must not be in a key; leave it out", name))
+			bad("field Vary: %s identifies the client and must not be in a key; leave it out", name)
 		case rules.UnsafeToVary(name):
-			errs = append(errs, fmt.Errorf("field Vary: %s says how a response is sent, not what is in it; leave it out", name))
+			bad("field Vary: %s says how a response is sent, not what is in it; leave it out", name)
 		case slices.Contains(seen, name):
-			errs = append(errs, fmt.Errorf("field Vary has %s twice", name))
+			bad("field Vary has %s twice", name)
 		}
 		v.Header = name
 		seen = append(seen, name)
@@ -154,7 +140,6 @@ func (c *Config) headers() (errs []error) {
 			v.Normalize = strings.TrimSpace
 		}
 	}
-	return errs
 }
 
 // policy returns the policy of the namespace: Config.Policy on top of the defaults for responses.
@@ -180,35 +165,23 @@ func (c *Config) policy() policy.Patch {
 	return p
 }
 
-// auditIgnore makes the names in Config.AuditIgnore canonical, and returns the faults.
-func (c *Config) auditIgnore() (errs []error) {
-	for i, n := range c.AuditIgnore {
-		if !rules.IsToken(n) {
-			errs = append(errs, fmt.Errorf("field AuditIgnore: entry %d is not a header's name", i))
-		}
-	}
-	c.AuditIgnore = canonicalNames(c.AuditIgnore)
-	return errs
-}
-
-// encodings returns the faults of Config.Encodings.
-func (c *Config) encodings() (errs []error) {
+// encodings reports the faults of Config.Encodings.
+func (c *Config) encodings(bad func(format string, args ...any)) {
 	var seen [coding.Kinds]bool
 	for i, e := range compressors(c.Encodings) {
 		switch {
 		case e.Pack == nil && e.Level == 0:
-			errs = append(errs, fmt.Errorf("field Encodings: entry %d is zero; make one by Gzip or Zstd", i))
+			bad("field Encodings: entry %d is zero; make one by Gzip or Zstd", i)
 			continue
 		case e.Pack == nil:
-			errs = append(errs, fmt.Errorf("field Encodings: level %d of entry %d is not one of %v; 0 is the default", e.Level, i, e.Kind))
+			bad("field Encodings: level %d of entry %d is not one of %v; 0 is the default", e.Level, i, e.Kind)
 		case seen[e.Kind]:
-			errs = append(errs, fmt.Errorf("field Encodings has %v twice", e.Kind))
+			bad("field Encodings has %v twice", e.Kind)
 		}
 		seen[e.Kind] = true
 	}
 	if len(c.Encodings) > 0 && slices.ContainsFunc(c.Vary, func(v VaryRule) bool { return v.Header == "Accept-Encoding" }) {
-		errs = append(errs, errors.New("field Vary has Accept-Encoding, which no handler sees when Encodings is set; leave one of them out"))
+		bad("field Vary has Accept-Encoding, which no handler sees when Encodings is set; leave one of them out")
 	}
 	c.Encodings = slices.Clone(c.Encodings)
-	return errs
 }

@@ -3,7 +3,6 @@ package httpcache
 import (
 	"net/http"
 	"slices"
-	"strings"
 
 	"github.com/twofold-go/twofold/cache/httpcache/internal/address"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/reason"
@@ -20,7 +19,8 @@ import (
 // everybody has not seen.
 func (c *Cache) judge(t *address.Target, status int, h http.Header) record.Verdict {
 	why := rules.Marked(h)
-	if why == reason.None && !c.varies(t, h["Vary"]) {
+	undeclared, ok := rules.Learned(h, false, func(name string) bool { return c.declares(t, name) })
+	if why == reason.None && (!ok || len(undeclared) > 0) {
 		why = reason.Vary
 	}
 	switch {
@@ -38,26 +38,9 @@ func (c *Cache) judge(t *address.Target, status int, h http.Header) record.Verdi
 	return record.Verdict{Why: reason.Status}
 }
 
-// varies reports whether the key holds all headers that a response varies on.
-func (c *Cache) varies(t *address.Target, lines []string) bool {
-	for _, line := range lines {
-		for name := range strings.SplitSeq(line, ",") {
-			if name = strings.TrimSpace(name); name != "" && !c.declares(t, name) {
-				return false
-			}
-		}
-	}
-	return true
-}
-
 func (c *Cache) declares(t *address.Target, header string) bool {
-	if len(c.cfg.Encodings) > 0 && strings.EqualFold(header, "Accept-Encoding") {
+	if len(c.cfg.Encodings) > 0 && header == "Accept-Encoding" {
 		return true // no handler sees it
 	}
-	for _, r := range c.cfg.Vary {
-		if strings.EqualFold(r.Header, header) {
-			return r.On == nil || r.On(t.Path)
-		}
-	}
-	return false
+	return slices.ContainsFunc(c.cfg.Vary, func(r VaryRule) bool { return r.Header == header && (r.On == nil || r.On(t.Path)) })
 }

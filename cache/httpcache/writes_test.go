@@ -2,6 +2,7 @@ package httpcache_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -45,13 +46,13 @@ func (s server) gone(t *testing.T, pages ...string) (gone []string) {
 
 // A successful write invalidates what it has changed, and nothing else (RFC 9111 §4.4).
 func TestWrites(t *testing.T) {
-	pages := []string{"/a/b", "/a/b?page=2", "/a/c", "/c", "/"}
+	pages := []string{"/a/b", "/a/b?page=2", "/a/c", "/c", "/"} // also the order of want
 	own := []string{"/a/b", "/a/b?page=2"}
 	for name, c := range map[string]struct {
 		method string
 		status int
 		header []string
-		ignore bool
+		on     []side // nil: both
 		want   []string
 	}{
 		"post":             {status: 200, want: own},
@@ -62,12 +63,14 @@ func TestWrites(t *testing.T) {
 		"trace":            {method: http.MethodTrace, status: 200},
 		"refused":          {status: 403, header: []string{"Location", "/c"}},
 		"failed":           {status: 500},
-		"ignored":          {status: 200, ignore: true},
+		"ignored":          {status: 200, on: []side{handlerSide}},
 		"location":         {status: 201, header: []string{"Location", "/c"}, want: append(slices.Clone(own), "/c")},
 		"content-location": {status: 201, header: []string{"content-location", "/a/c#part"}, want: append(slices.Clone(own), "/a/c")},
 		"relative":         {status: 201, header: []string{"Location", "c?x=1"}, want: append(slices.Clone(own), "/a/c")},
 		"with dots":        {status: 201, header: []string{"Location", "../a/./c"}, want: append(slices.Clone(own), "/a/c")},
-		"the same host":    {status: 201, header: []string{"Location", "https://EXAMPLE.com:443/a/c"}, want: append(slices.Clone(own), "/a/c")},
+		"the same host":    {status: 201, header: []string{"Location", "http://EXAMPLE.com:80/a/c"}, want: append(slices.Clone(own), "/a/c")},
+		"another scheme":   {status: 201, header: []string{"Location", "https://EXAMPLE.com:443/a/c"}, on: []side{handlerSide}, want: append(slices.Clone(own), "/a/c")},
+		"another origin":   {status: 201, header: []string{"Location", "https://example.com/a/c"}, on: []side{sharedSide}, want: own},
 		"with credentials": {status: 201, header: []string{"Location", "//user:word@example.com/a/c"}, want: append(slices.Clone(own), "/a/c")},
 		"the host alone":   {status: 201, header: []string{"Location", "//example.com"}, want: append(slices.Clone(own), "/")},
 		"another host":     {status: 201, header: []string{"Location", "//other.example/a/c"}, want: own},
@@ -75,29 +78,40 @@ func TestWrites(t *testing.T) {
 		"no URL":           {status: 201, header: []string{"Location", "http://[/a/c", "Content-Location", "mailto:a"}, want: own},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := serve(t, desk(func(w http.ResponseWriter, _ *http.Request) {
-				for i := 0; i+1 < len(c.header); i += 2 {
-					w.Header()[c.header[i]] = []string{c.header[i+1]}
+			origin := func() http.Handler {
+				h := desk(func(w http.ResponseWriter, _ *http.Request) {
+					for i := 0; i+1 < len(c.header); i += 2 {
+						w.Header()[c.header[i]] = []string{c.header[i+1]}
+					}
+					w.WriteHeader(c.status)
+				})
+				return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					w.Header().Set("Cache-Control", "max-age=60")
+					w.Header().Set("Vary", "X-L")
+					h(w, r)
+				})
+			}
+			on(t, c.on, httpcache.Config{IgnoreWrites: c.on != nil && c.want == nil}, origin, func(t *testing.T, do send) {
+				gone := func() (gone []string) {
+					for _, p := range pages {
+						a, b := do(http.MethodGet, p, "X-L", "a"), do(http.MethodGet, p, "X-L", "b")
+						if a.hit() != b.hit() {
+							t.Errorf("%s: a variant was forgotten", p)
+						}
+						if !a.hit() {
+							gone = append(gone, p)
+						}
+					}
+					return gone
 				}
-				w.WriteHeader(c.status)
-			}), httpcache.Config{IgnoreWrites: c.ignore})
-			s.gone(t, pages...)
-			method := c.method
-			if method == "" {
-				method = http.MethodPost
-			}
-			if a := do(s, request(t, method, "/a/b?x=y")); a.status != c.status {
-				t.Error(a)
-			}
-			want := []string(nil)
-			for _, p := range pages {
-				if slices.Contains(c.want, p) {
-					want = append(want, p)
+				gone()
+				if a := do(cmp.Or(c.method, http.MethodPost), "/a/b?x=y"); a.status != c.status {
+					t.Error(a)
 				}
-			}
-			if got := s.gone(t, pages...); !slices.Equal(got, want) {
-				t.Errorf("%q are gone, want %q", got, want)
-			}
+				if got := gone(); !slices.Equal(got, c.want) {
+					t.Errorf("%q are gone, want %q", got, c.want)
+				}
+			})
 		})
 	}
 }

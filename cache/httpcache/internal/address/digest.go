@@ -26,7 +26,7 @@ func VariantOf(id string, names []string, h http.Header) *Variant {
 	for _, name := range names {
 		parts = append(parts, name...)
 		parts = append(parts, '=')
-		parts = AppendDigest(parts, rules.VaryValue(name, h))
+		parts = AppendDigest(parts, rules.VaryValue(name, h[name]))
 		parts = append(parts, '|')
 	}
 	return &Variant{id + "|" + string(appendSum(nil, parts)), names}

@@ -14,8 +14,8 @@ const maxQuery = 4096
 
 // Normalize returns the one form that all queries with the same meaning share. It is sorted by
 // name, keeps the order of values, is spelled as by url.Values.Encode, and leaves out the
-// parameters that do not matter. A query that does not parse is not ok. Nor is a query with ";":
-// some programs treat it as a separator, so its meaning is unclear.
+// parameters that do not matter. A query that does not parse is not ok. A query with ";" is not ok
+// either: some programs treat it as a separator, so its meaning is unclear.
 func Normalize(raw string, keep func(name string) bool) (query string, ok bool) {
 	if raw == "" || IsNormal(raw, keep) {
 		return raw, true

@@ -16,12 +16,12 @@ type Numbers struct {
 
 // Counts are the counters of the responses of a format.
 type Counts struct {
-	hits, stale, Misses, Coalesced, NotModified, stored, Bytes atomic.Int64
+	hits, stale, Misses, coalesced, NotModified, stored, Bytes atomic.Int64
 }
 
 func (c *Counts) read() Numbers {
 	return Numbers{
-		Hits: c.hits.Load(), Stale: c.stale.Load(), Misses: c.Misses.Load(), Coalesced: c.Coalesced.Load(),
+		Hits: c.hits.Load(), Stale: c.stale.Load(), Misses: c.Misses.Load(), Coalesced: c.coalesced.Load(),
 		NotModified: c.NotModified.Load(), Stored: c.stored.Load(), Bytes: c.Bytes.Load(),
 	}
 }
@@ -44,22 +44,30 @@ func (c *Counters) Of(format string) *Counts {
 	return &c.formats[max(slices.Index(formats[:], format), 0)]
 }
 
-// ByFormat calls f with the numbers of each format that has some.
-func (c *Counters) ByFormat(f func(format string, n Numbers)) {
+// Formats returns the numbers of each format that has some.
+func (c *Counters) Formats() map[string]Numbers {
+	all := map[string]Numbers{}
 	for i, name := range formats {
 		if n := c.formats[i].read(); n != (Numbers{}) {
-			f(name, n)
+			all[name] = n
 		}
 	}
+	return all
 }
 
-// ByReason calls f with the numbers of requests and responses of each reason that has some.
-func (c *Counters) ByReason(f func(why string, bypassed, refused int64)) {
+// Reasons returns how many requests bypassed the cache, and how many responses were not stored, by reason.
+func (c *Counters) Reasons() (bypassed, refused map[string]int64) {
+	return byReason(&c.bypassed), byReason(&c.refused)
+}
+
+func byReason(counts *[reason.Count]atomic.Int64) map[string]int64 {
+	all := map[string]int64{}
 	for r := reason.None + 1; r < reason.Count; r++ {
-		if b, n := c.bypassed[r].Load(), c.refused[r].Load(); b > 0 || n > 0 {
-			f(r.String(), b, n)
+		if n := counts[r].Load(); n > 0 {
+			all[r.String()] = n
 		}
 	}
+	return all
 }
 
 // formats are the results of FormatOf. The first one stands for all others.

@@ -46,8 +46,6 @@ type Exchange struct {
 // Source is what a missing page comes from: a handler, or the server that a Transport asks. It belongs to
 // one exchange.
 type Source interface {
-	MoreRules
-
 	// Begin is called when a load begins; again says that it is not the first. If it reports true, the
 	// load leaves the old page as it is.
 	Begin(ctx context.Context, old Previous, again bool) (leave bool, err error)
@@ -73,15 +71,15 @@ type Source interface {
 
 	// Audit is the load of an audit.
 	Audit(ctx context.Context) (*page.Page, error)
-}
 
-// MoreRules are the rules of a source besides those of HTTP.
-type MoreRules interface {
 	// Refuses returns the reason why no response with the status is stored, or none.
 	Refuses(status int) reason.Reason
 
 	// Keyed reports whether a header needs no variant.
 	Keyed(name string) bool
+
+	// Sees returns the lines of a header that needs a variant, as the source sees them.
+	Sees(name string) []string
 }
 
 // Previous is what a load replaces. Two loads of one exchange may run at once.
@@ -96,7 +94,6 @@ type Previous struct {
 type message struct {
 	Status         int
 	Header         http.Header // with canonical names
-	asked          http.Header // of the request that it answers
 	sent, Received time.Time
 }
 
@@ -219,13 +216,14 @@ func (x *Exchange) settle(ctx context.Context, n *Run, old *Previous) (*page.Pag
 // confirm returns the page that a 304 has confirmed. If it may not be stored any more, it is our
 // client's own.
 func (x *Exchange) confirm(prev *page.Page, m *message) (p *page.Page, why reason.Reason) {
+	x.Status.Store(http.StatusNotModified)
 	if c := m.Header["Set-Cookie"]; len(c) > 0 {
 		x.cookies.Store(&c)
 	}
 	p, life := prev.Renewed(&x.Core.Rules, m.Header, m.sent, m.Received)
-	names, why := x.forbids(m, p.Status, p.HeaderMap(), &life)
+	names, why := x.forbids(p.Status, p.HeaderMap(), &life)
 	if why == reason.None {
-		p.Vary = page.Choices(m.asked, names, x.Core.Hashed)
+		p.Vary = page.Choices(names, x.Source.Sees, x.Core.Hashed)
 	}
 	p.Offer(len(x.Core.Encodings) > 0)
 	return p, why
@@ -237,7 +235,7 @@ func (x *Exchange) refused(ctx context.Context, old *Previous, m *message, why r
 	switch {
 	case x.Variant != nil && why == reason.Vary: // the names must be learned again
 		x.Core.forget(ctx, x.ID, m.sent)
-	case old.Page != nil && Outdates(m, x.Core.Rules.Shared, why):
+	case old.Page != nil && x.Outdates(m, why):
 		x.Core.forget(ctx, x.At(), m.sent)
 	case old.behind:
 		return nil, &refusal{why}
@@ -247,8 +245,8 @@ func (x *Exchange) refused(ctx context.Context, old *Previous, m *message, why r
 }
 
 // Outdates reports whether a response that is not stored says that the old page is over.
-func Outdates(m *message, shared bool, why reason.Reason) bool {
-	return why.Whole() && rules.Outdates(m.Status, shared && rules.Has(m.asked, "Authorization"))
+func (x *Exchange) Outdates(m *message, why reason.Reason) bool {
+	return why.Whole() && rules.Outdates(m.Status, x.Core.Rules.Shared && len(x.Source.Sees("Authorization")) > 0)
 }
 
 // Outlast takes the result of a read through the cache. If the read took too long and our client has

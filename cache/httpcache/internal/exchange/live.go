@@ -54,18 +54,18 @@ type beginner interface {
 	Begin(n *Run, m page.Miss) page.Miss
 }
 
-// Tee passes a response that will be stored on while it is recorded. The reader is the client
-// that started the run, if it wants the whole response.
-func (n *Run) Tee() http.ResponseWriter {
-	if n.Parts || !n.Flushes {
-		return nil
+// Tee passes on a response that will be stored, while it is recorded. With Pages it does not. The reader is
+// the client that started the run, if it wants the whole response.
+func (n *Run) Tee() (w http.ResponseWriter, ok bool) {
+	if n.Parts || n.x.Core.Until {
+		return nil, !n.x.Core.Until
 	}
-	return n.take(reason.None)
+	return n.take(reason.None), true
 }
 
 // Early passes an informational response on to our client, if the source saw its whole request.
 func (n *Run) Early(status int, h http.Header) (ok bool) {
-	if !n.Flushes {
+	if n.x.Core.Until {
 		return false
 	}
 	if n.Own {
@@ -73,9 +73,6 @@ func (n *Run) Early(status int, h http.Header) (ok bool) {
 	}
 	return true
 }
-
-// Tees reports whether a response that is flushed is stored all the same.
-func (n *Run) Tees() bool { return n.Flushes }
 
 // Live handles a response that cannot be recorded. If it may, the client that started the
 // run gets the response as it comes. Otherwise the source's context ends and all waiting
@@ -121,5 +118,5 @@ func (n *Run) Live(why reason.Reason) http.ResponseWriter {
 // mayBePersonal reports whether a response may be refused for a reason that lies in our client's
 // request. Another client may get a response that is stored.
 func (n *Run) mayBePersonal() bool {
-	return rules.AboutClient(n.Rec.Status) || rules.Has(n.Sees, "Authorization")
+	return rules.AboutClient(n.Rec.Status) || len(n.x.Source.Sees("Authorization")) > 0
 }

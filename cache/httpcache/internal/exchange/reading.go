@@ -143,16 +143,25 @@ func (x *Exchange) Missed(why reason.Reason) page.Miss {
 	return page.Miss{Stale: x.had.Load(), Vary: x.Variant != nil, Asked: x.Newer.Load(), Detail: why}
 }
 
+// Asked counts a request for which the source ran. It reports whether the source ran for our client.
+func (x *Exchange) Asked(format string) (led bool) {
+	n := x.Core.Stats.Of(format)
+	if led = x.Led.Load(); led {
+		n.Misses.Add(1)
+	} else {
+		n.coalesced.Add(1)
+	}
+	return led
+}
+
 // Account counts a request that a page answers. It returns the line of Cache-Status, and the Age of a
 // stored page.
 func (x *Exchange) Account(res cache.Result[*page.Page], now int64) (line, old string) {
 	k, p := x.Core, res.Value
-	n := k.Stats.Of(p.Format)
 	age := k.Age(p, now)
-	led := x.Led.Load()
 	switch {
-	case res.Stale && led && x.failed.Load():
-		n.stale.Add(1)
+	case res.Stale && x.Led.Load() && x.failed.Load():
+		k.Stats.Of(p.Format).stale.Add(1)
 		m := x.Missed(reason.None)
 		m.Stale, m.Instead, m.Status = true, true, int(x.Status.Load())
 		return k.Lines.Miss(m), strconv.FormatInt(age, 10)
@@ -163,12 +172,9 @@ func (x *Exchange) Account(res cache.Result[*page.Page], now int64) (line, old s
 		old = strconv.FormatInt(age, 10)
 	}
 	m := x.Missed(reason.None)
-	if !led {
-		n.Coalesced.Add(1)
-		m.Collapsed = true
+	if m.Collapsed = !x.Asked(p.Format); m.Collapsed {
 		return k.Lines.Miss(m), old
 	}
-	n.Misses.Add(1)
 	m.Status, m.Detail = int(x.Status.Load()), reason.Reason(x.Why.Load())
 	m.Stored = m.Detail == reason.None && x.Own.Load() != p
 	return k.Lines.Miss(m), old
@@ -204,7 +210,7 @@ func (k *Core) Life(p *page.Page, now int64) rules.Life {
 	if k.Until {
 		return rules.Life{Made: now - k.Age(p, now)*1000, Fresh: math.MaxInt32 * 1000}
 	}
-	return rules.Life{Made: p.Made, Fresh: p.Fresh, Asks: p.Asks, Strict: p.Strict, Immutable: p.Immutable}
+	return p.Life
 }
 
 // Fits reports whether the spelled id, with more bytes that need no escape, is short enough for a key.

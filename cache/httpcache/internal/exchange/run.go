@@ -22,7 +22,6 @@ type Run struct {
 	Rec    record.Recorder
 	outer  outliving
 	Made   time.Time
-	Sees   http.Header     // what the source sees, without the conditions about prev
 	Prev   *page.Page      // the page to revalidate; nil: none
 	client *record.Client  // which may get the response as it comes
 	Old    *page.Page      // the page of the entry; nil: none
@@ -34,11 +33,10 @@ type Run struct {
 	late   atomic.Bool // the load has timed out
 
 	// What the source says.
-	Own     bool           // a response that may not be stored is our client's own
-	Parts   bool           // our client does not want the whole response
-	Tags    [2]string      // of the page
-	Flushes bool           // a response that is flushed is stored all the same
-	Resp    *http.Response // of a server, until our client gets it
+	Own   bool           // a response that may not be stored is our client's own
+	Parts bool           // our client does not want the whole response
+	Tags  [2]string      // of the page
+	Resp  *http.Response // of a server, until our client gets it
 
 	// done is closed when the result of the load is known. The fields below are written before
 	// that.
@@ -66,16 +64,12 @@ func (x *Exchange) Start(ctx context.Context, old *Previous, bare bool) *Run {
 	n.Ctx, n.cancel = context.WithCancelCause(&n.outer)
 	n.Rec.Who = n
 	n.Rec.Begin(x.Core.MaxBody, &x.Core.Room)
-	r := x.Source.Request(n, bare)
-	if n.Prev != nil {
-		n.Prev.Ask(r.Header)
-	}
 	x.Core.Running.Add(1)
-	go n.do(r)
+	go n.do(bare)
 	return n
 }
 
-func (n *Run) do(r *http.Request) {
+func (n *Run) do(bare bool) {
 	returned := false
 	defer n.x.Core.Running.Add(-1)
 	defer func() {
@@ -85,6 +79,10 @@ func (n *Run) do(r *http.Request) {
 		// An unrecovered panic would end the program. A nil one is runtime.Goexit.
 		n.fell(recover())
 	}()
+	r := n.x.Source.Request(n, bare)
+	if n.Prev != nil {
+		n.Prev.Ask(r.Header)
+	}
 	err := n.x.Source.Serve(n, r)
 	returned = true
 	n.returned(err)
@@ -92,7 +90,7 @@ func (n *Run) do(r *http.Request) {
 
 // Judge lets the source judge a response.
 func (n *Run) Judge(status int, h http.Header) record.Verdict {
-	n.Msg = message{Status: status, Header: h, asked: n.Sees, sent: n.Made, Received: n.x.Core.Now()}
+	n.Msg = message{Status: status, Header: h, sent: n.Made, Received: n.x.Core.Now()}
 	v := n.x.Source.Judge(n)
 	v.Held = v.Fate == record.Renew || v.Fate == record.Fail && n.x.had.Load()
 	return v
@@ -104,6 +102,10 @@ func (n *Run) newPage(h http.Header, body []byte) *page.Page {
 	if v.Fate != record.Renew {
 		p := n.x.Source.Page(n, h, body)
 		n.Shows = v.Fate == record.Store && n.x.Source.Shows(p)
+		if !n.x.Core.Until {
+			p.Vary = page.Choices(v.Names, n.x.Source.Sees, n.x.Core.Hashed)
+			p.Dated(n.Msg.Received, &v.Life)
+		}
 		return p
 	}
 	if !n.Prev.Stands(h) {

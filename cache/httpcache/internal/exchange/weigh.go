@@ -1,9 +1,9 @@
 package exchange
 
 import (
+	"cmp"
 	"net/http"
 
-	"github.com/twofold-go/twofold/cache/httpcache/internal/address"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/page"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/reason"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/record"
@@ -18,7 +18,7 @@ func (x *Exchange) Weigh(m *message, old *page.Page, confirms bool) record.Verdi
 		return record.Verdict{Fate: record.Renew}
 	}
 	v := record.Verdict{Fate: record.Store, Life: x.Core.Rules.Lifetime(m.Status, m.Header, m.sent, m.Received)}
-	v.Names, v.Why = x.forbids(m, m.Status, m.Header, &v.Life)
+	v.Names, v.Why = x.forbids(m.Status, m.Header, &v.Life)
 	switch {
 	case rules.StandsIn(m.Status) && old != nil && !x.Newer.Load() && x.Core.Now().UnixMilli() < old.InsteadUntil():
 		v.Fate, v.Why, v.Mine = record.Fail, reason.Status, true // whatever it says
@@ -28,23 +28,13 @@ func (x *Exchange) Weigh(m *message, old *page.Page, confirms bool) record.Verdi
 	return v
 }
 
-// forbids returns the reason why a response must not be stored, or none and the request headers that
-// select it.
-func (x *Exchange) forbids(m *message, status int, h http.Header, life *rules.Lifetime) (names []string, why reason.Reason) {
-	if why := rules.Forbidden(h); why != reason.None {
+// forbids returns the reason why a response must not be stored (RFC 9111 §3), or none and the request
+// headers that select it.
+func (x *Exchange) forbids(status int, h http.Header, life *rules.Lifetime) (names []string, why reason.Reason) {
+	if why := cmp.Or(rules.Forbidden(h), x.Source.Refuses(status)); why != reason.None {
 		return nil, why
 	}
-	if why := x.Source.Refuses(status); why != reason.None {
-		return nil, why
-	}
-	return x.Core.withholds(x.Variant, status, h, m.asked, life, x.Source)
-}
-
-// withholds returns the reason why a response that is not crossed must not be stored (RFC 9111 §3), or
-// none and the request headers that select it. It answers a request with header asked. The entry is
-// that of v.
-func (k *Core) withholds(v *address.Variant, status int, h, asked http.Header, life *rules.Lifetime, more MoreRules) (names []string, why reason.Reason) {
-	shared := k.Rules.Shared
+	shared := x.Core.Rules.Shared
 	switch {
 	case status < 200, status == http.StatusNotModified:
 		return nil, reason.Status
@@ -56,17 +46,12 @@ func (k *Core) withholds(v *address.Variant, status int, h, asked http.Header, l
 		return nil, reason.Private
 	case life.Bad:
 		return nil, reason.BadCacheControl
-	case shared && rules.Has(asked, "Authorization") && !life.Authorized:
+	case shared && len(x.Source.Sees("Authorization")) > 0 && !life.Authorized:
 		return nil, reason.Credentials
 	}
-	encoded := rules.Has(h, "Content-Encoding")
-	var keyed func(string) bool
-	if encoded || rules.Has(h, "Vary") {
-		keyed = more.Keyed
-	}
-	names, ok := rules.Learned(h, encoded, keyed)
+	names, ok := rules.Learned(h, rules.Has(h, "Content-Encoding"), x.Source.Keyed)
 	switch {
-	case !ok, !v.Covers(names):
+	case !ok, !x.Variant.Covers(names):
 		return nil, reason.Vary
 	case life.Usable(status, h):
 		return names, reason.None

@@ -28,7 +28,7 @@ type Write struct {
 func (k *Core) Wrote(w Write, h http.Header) {
 	var scopes []invalidate.Scope
 	for _, path := range w.paths(h) {
-		scopes = append(scopes, invalidate.Tag(k.Space.Tenant, k.SiteTag(w.Host, path)))
+		scopes = append(scopes, invalidate.Tag(k.Space.Tenant, k.TagsOf(w.Host, path)[0]))
 	}
 	if len(scopes) == 0 {
 		return

@@ -109,8 +109,8 @@ func encodedTag(tag string, k coding.Kind) string {
 // same returns a copy of the page whose header may be changed.
 func (p *Page) same() *Page {
 	return &Page{
-		Status: p.Status, Header: slices.Clone(p.Header), Body: p.Body, Made: p.Made, Format: p.Format, Encodes: p.Encodes,
-		Fresh: p.Fresh, Stale: p.Stale, IfError: p.IfError, Asks: p.Asks, Strict: p.Strict, Immutable: p.Immutable, Vary: p.Vary,
+		Status: p.Status, Header: slices.Clone(p.Header), Body: p.Body, Format: p.Format, Encodes: p.Encodes,
+		Life: p.Life, Stale: p.Stale, IfError: p.IfError, Vary: p.Vary,
 	}
 }
 

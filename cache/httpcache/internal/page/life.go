@@ -3,6 +3,7 @@ package page
 import (
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
@@ -37,7 +38,7 @@ func (p *Page) Renewed(by *rules.Cache, h http.Header, asked, received time.Time
 	n = p.same()
 	rules.DropHopByHop(h)
 	if !rules.Has(h, "Date") {
-		h.Set("Date", received.UTC().Format(http.TimeFormat))
+		h["Date"] = dateOf(received)
 	}
 	for name, values := range h {
 		switch name {
@@ -56,7 +57,7 @@ func (p *Page) Renewed(by *rules.Cache, h http.Header, asked, received time.Time
 // HeaderMap returns a copy of the page's header.
 func (p *Page) HeaderMap() http.Header {
 	h := make(http.Header, len(p.Header))
-	p.Fill(h, nil, 0)
+	p.Fill(h, nil, "", "")
 	return h
 }
 
@@ -70,8 +71,26 @@ func (p *Page) Dated(at time.Time, life *rules.Lifetime) {
 	p.Asks, p.Strict, p.Immutable = life.Asks, life.Strict, life.Immutable
 	p.drop("Age")
 	if p.Get("Date") == "" {
-		p.put("Date", at.UTC().Format(http.TimeFormat))
+		p.put("Date", dateOf(at)...)
 	}
+}
+
+// date is the header Date of one second.
+type date struct {
+	second int64
+	values []string // does not change, so pages share it
+}
+
+// dated is the last date. Most pages of a second share it.
+var dated atomic.Pointer[date]
+
+func dateOf(at time.Time) []string {
+	d := dated.Load()
+	if d == nil || d.second != at.Unix() {
+		d = &date{at.Unix(), []string{at.UTC().Format(http.TimeFormat)}}
+		dated.Store(d)
+	}
+	return d.values
 }
 
 // staleUntil returns until when the page may be served while it is refreshed, in Unix

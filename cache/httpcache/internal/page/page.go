@@ -26,29 +26,23 @@ type Page struct {
 	Status int
 	Header []Field // by name
 	Body   []byte
-	Made   int64  // when its handler was called, in Unix milliseconds
 	Format string // for the statistics
 
 	Encodes bool                                             // send it encoded to clients that accept a coding
 	codings [coding.Kinds]atomic.Pointer[weak.Pointer[Page]] `json:"-"` // the known codings of this page
 
-	// With Shared. Made is then the time when its age was zero.
-	Fresh  int64   // how long after Made it is fresh, in milliseconds
-	Stale  int64   // how long after that it is served while it is refreshed, in milliseconds
-	Asks   bool    // it is revalidated before every use
-	Strict bool    // it is not served stale
-	Vary   []Field // the request headers that it varies on, as the handler saw them
+	// With Pages, Made is when the handler was called, and the rest is zero.
+	rules.Life
+	Stale   int64   // how long after its freshness it is served while it is refreshed, in milliseconds
+	IfError int64   // how long after its freshness it replaces a failure, in milliseconds
+	Checked int64   // when its origin last confirmed it, in Unix milliseconds
+	Vary    []Field // the request headers that it varies on, as the handler saw them
 
 	// refused marks a page that is not a response. It tells waiting clients that each needs its
 	// own response. It is never stored.
 	refused reason.Reason `json:"-"`
 
 	stamped atomic.Pointer[Stamp] `json:"-"` // of its last hit
-
-	IfError int64 // how long after its freshness it replaces a failure, in milliseconds
-	Checked int64 // when its origin last confirmed it, in Unix milliseconds
-
-	Immutable bool // RFC 8246; for a Transport
 }
 
 // Field is a header with its values. An empty Values, unlike a missing field, keeps net/http from
@@ -89,10 +83,10 @@ func setLength(h http.Header, n int) {
 	}
 }
 
-// Of makes a page of a response. It takes over header and body.
+// Of makes a page of a response without headers of a connection. It takes over header and body.
 func Of(status int, header http.Header, body []byte) *Page {
-	rules.DropHopByHop(header)
-	p := &Page{Status: status, Body: snug(body), Header: make([]Field, 0, len(header)+1)}
+	p := withRoom(len(header) + 1) // for a Date
+	p.Status, p.Body = status, snug(body)
 	for name, values := range header {
 		if !strings.HasPrefix(name, http.TrailerPrefix) {
 			p.Header = append(p.Header, Field{name, values})
@@ -100,6 +94,22 @@ func Of(status int, header http.Header, body []byte) *Page {
 	}
 	slices.SortFunc(p.Header, func(a, b Field) int { return strings.Compare(a.Name, b.Name) })
 	return p
+}
+
+// small is a page with room for a few headers, in one allocation.
+type small struct {
+	Page
+	room [6]Field
+}
+
+// withRoom returns a page with room for n headers.
+func withRoom(n int) *Page {
+	if n > len(small{}.room) {
+		return &Page{Header: make([]Field, 0, n)}
+	}
+	s := new(small)
+	s.Header = s.room[:0]
+	return &s.Page
 }
 
 // snug returns body without much unused capacity, which a page would hold for nothing.
@@ -166,11 +176,11 @@ func (p *Page) Get(name string) string {
 	return ""
 }
 
-// Fill writes the page's header into h, as merge does. The values are copies, because the owner
-// of h may change them. The copies share one slice: room, if it is long enough. Fill returns extra more
-// strings of it.
-func (p *Page) Fill(h http.Header, room []string, extra int) []string {
-	n := extra
+// Fill writes the page's header into h, as merge does, and a line of Cache-Status and an Age, if they are
+// not empty. The values are copies, because the owner of h may change them. The copies share one slice:
+// room, if it is long enough.
+func (p *Page) Fill(h http.Header, room []string, line, age string) {
+	n := 2
 	for i := range p.Header {
 		n += len(p.Header[i].Values)
 	}
@@ -191,7 +201,17 @@ func (p *Page) Fill(h http.Header, room []string, extra int) []string {
 		}
 		h[f.Name], room = values, room[k:]
 	}
-	return room
+	room[0], room[1] = line, age
+	switch inner := h["Cache-Status"]; {
+	case line == "":
+	case len(inner) > 0:
+		h["Cache-Status"] = append(slices.Clip(inner), line)
+	default:
+		h["Cache-Status"] = room[0:1:1]
+	}
+	if age != "" {
+		h["Age"] = room[1:2:2]
+	}
 }
 
 // drop removes a header from a page that is being made.

@@ -7,12 +7,12 @@ import (
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 )
 
-// Choices returns the values that header h has for names. With hashed set it returns their digests,
-// because a value may be a credential.
-func Choices(h http.Header, names []string, hashed bool) []Field {
+// Choices returns the values of a request's headers by which it selects a page that varies on names. With
+// hashed set it returns their digests, because a value may be a credential.
+func Choices(names []string, lines func(name string) []string, hashed bool) []Field {
 	var fields []Field
 	for _, name := range names {
-		v := rules.VaryValue(name, h)
+		v := rules.VaryValue(name, lines(name))
 		if hashed {
 			v = string(address.AppendDigest(nil, v))
 		}
@@ -29,7 +29,7 @@ func (p *Page) Selects(h http.Header, hashed bool) bool {
 		if len(f.Values) != 1 {
 			return false
 		}
-		v := rules.VaryValue(f.Name, h)
+		v := rules.VaryValue(f.Name, h[f.Name])
 		if hashed {
 			if f.Values[0] != string(address.AppendDigest(room[:0], v)) {
 				return false

@@ -20,18 +20,15 @@ func (r *Recorder) FlushError() error {
 	if r.Status == 0 {
 		r.writeHeader(http.StatusOK)
 	}
-	if r.phase == recording && r.Verdict.Held {
+	switch {
+	case r.phase == recording && r.Verdict.Held:
 		return nil
-	}
-	if r.phase == recording && r.Verdict.Fate == Store && r.Who.Tees() {
-		if r.Tail == nil {
-			r.Share()
-		} else {
-			r.Tail.More(true)
-		}
+	case r.phase == recording && r.Tail != nil:
+		r.Tail.More(true)
 		return nil
-	}
-	if r.phase == recording {
+	case r.Share():
+		return nil
+	case r.phase == recording:
 		r.stop(reason.Flush)
 	}
 	if r.phase != passing {

@@ -58,11 +58,10 @@ type Decider interface {
 	// It is called at most once, with the recorder's Mu held.
 	Live(why reason.Reason) http.ResponseWriter
 
-	// Tees reports whether a response that the handler flushes is recorded all the same. Then Tee
+	// Tee reports whether a response that the handler flushes is recorded all the same. Then it
 	// returns the writer of a client that gets it as it comes, or nil if there is none. The
 	// recorder's Mu is held.
-	Tees() bool
-	Tee() http.ResponseWriter
+	Tee() (w http.ResponseWriter, ok bool)
 
 	// Early takes an informational response. If it reports false, the recording ends.
 	Early(status int, h http.Header) bool
@@ -113,12 +112,14 @@ func (r *Recorder) writeHeader(status int) {
 	}
 }
 
-// Share gives the client what is recorded so far, and what follows.
-func (r *Recorder) Share() {
-	if r.phase != recording || r.Verdict.Held || r.Verdict.Fate != Store || r.Tail != nil || !r.Who.Tees() {
-		return
+// Share gives the client what is recorded so far, and what follows. It reports false if the response is not
+// stored, or if no client may get it before it is whole.
+func (r *Recorder) Share() (ok bool) {
+	if r.phase != recording || r.Verdict.Fate != Store || r.Tail != nil {
+		return false
 	}
-	if w := r.Who.Tee(); w != nil {
+	w, ok := r.Who.Tee()
+	if w != nil {
 		r.sendHeader(w)
 		if f, ok := w.(Follower); ok {
 			r.Tail = f
@@ -127,6 +128,7 @@ func (r *Recorder) Share() {
 		}
 		r.Tail.More(true)
 	}
+	return ok
 }
 
 // inform passes an informational response on. In a rendering for everybody it begins a dialogue
@@ -176,7 +178,7 @@ func (r *Recorder) tooLong() bool {
 	return size > MaxHeader
 }
 
-// stop ends the recording. What is recorded and what follows goes to the writer that Live returns
+// stop ends the recording. What is recorded and what follows goes to the writer that Live
 // returns.
 func (r *Recorder) stop(why reason.Reason) {
 	sent := r.Tail != nil

@@ -18,7 +18,11 @@ type Directive struct{ Name, Arg string }
 // is not a directive. Then the meaning is unknown and the cache should not store the response. It
 // returns the directives that it could read in both cases.
 func ParseCacheControl(lines []string) (d Directives, ok bool) {
-	d, ok = make(Directives, 0, 4), true
+	return make(Directives, 0, 4).and(lines) // inlined, so most callers have the directives on their stack
+}
+
+func (d Directives) and(lines []string) (all Directives, ok bool) {
+	ok = true
 	for _, line := range lines {
 		p := parser{s: line}
 		for !p.end() {

@@ -16,13 +16,13 @@ func Learned(h http.Header, encoded bool, keyed func(name string) bool) (names [
 	for _, line := range VaryLines(h, encoded) {
 		for name := range strings.SplitSeq(line, ",") {
 			name = http.CanonicalHeaderKey(strings.TrimSpace(name))
-			if name == "" || slices.Contains(names, name) || keyed != nil && keyed(name) {
-				continue
-			}
-			if name == "*" || !IsToken(name) || UnsafeToVary(name) {
+			switch {
+			case name == "", slices.Contains(names, name):
+			case name == "*", !IsToken(name), UnsafeToVary(name):
 				return nil, false
+			case !keyed(name):
+				names = append(names, name)
 			}
-			names = append(names, name)
 		}
 	}
 	slices.Sort(names)

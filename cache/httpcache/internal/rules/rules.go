@@ -14,7 +14,7 @@
 //	what no cache may store for everybody                  9111 §3, §7.3          Forbidden, Marked    TestNeverShared
 //	which failure an older response may replace            5861 §4                StandsIn             TestStaleIfError
 //	what a request accepts                                 9111 §5.2.1, 8246      Request.Accepts      TestSharedCache
-//	which response a request selects                       9111 §4.1              VaryValue            TestTransportVary
+//	which response a request selects                       9111 §4.1              VaryValue            TestSharedCache
 //	which request headers a response varies on             9110 §12.5.5           Learned              TestVaryModel
 //	an encoded response varies on Accept-Encoding          9110 §12.5.3           VaryLines            TestEncodedWithoutVary
 //	If-None-Match, If-Modified-Since                       9110 §13.1.2, §13.1.3  NotModified          TestConditional

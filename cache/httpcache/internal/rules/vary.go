@@ -19,10 +19,9 @@ func VaryLines(h http.Header, encoded bool) []string {
 // (RFC 9111 §4.1): without Accept-Encoding any coding is acceptable.
 const emptyValue = " "
 
-// VaryValue returns the value by which a header selects a variant. It is the same for different
-// spellings of one value.
-func VaryValue(name string, h http.Header) string {
-	lines := h[name]
+// VaryValue returns the value by which the lines of a header select a variant. It is the same for
+// different spellings of one value.
+func VaryValue(name string, lines []string) string {
 	if len(lines) == 0 {
 		return ""
 	}
