@@ -57,23 +57,33 @@ func TestWaitersOfAResponseToValidate(t *testing.T) {
 	}
 }
 
-// Callers that may not reuse the response that they waited for do not wait for one another.
+// Callers that may not reuse the response that they waited for do not wait for one another. A response
+// that is stale when it comes is for all that waited, unless it says that each must ask.
 func TestTransportWaitersDoNotQueue(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := transport(t, &upstream{answer: func(_ *http.Request, n int) (*http.Response, error) {
-			<-time.After(time.Second)
-			return says(http.StatusOK, fmt.Sprint("answer ", n), "Cache-Control", "no-cache", "Etag", `"v"`), nil
-		}}, httpcache.TransportConfig{})
-		var wg sync.WaitGroup
-		begin := time.Now()
-		for range 16 {
-			wg.Go(func() { c.get(t) })
-		}
-		wg.Wait()
-		if d := time.Since(begin); d != 2*time.Second {
-			t.Errorf("they take %v", d)
-		}
-	})
+	for cc, want := range map[string]struct {
+		took  time.Duration
+		asked int
+	}{"no-cache": {2 * time.Second, 16}, "max-age=0": {2 * time.Second, 16}, "max-age=1": {time.Second, 1}, "": {time.Second, 1}} {
+		synctest.Test(t, func(t *testing.T) {
+			c := transport(t, &upstream{answer: func(_ *http.Request, n int) (*http.Response, error) {
+				<-time.After(time.Second)
+				header := []string{"Etag", `"v"`}
+				if cc != "" {
+					header = append(header, "Cache-Control", cc)
+				}
+				return says(http.StatusOK, fmt.Sprint("answer ", n), header...), nil
+			}}, httpcache.TransportConfig{})
+			var wg sync.WaitGroup
+			begin := time.Now()
+			for range 16 {
+				wg.Go(func() { c.get(t) })
+			}
+			wg.Wait()
+			if d := time.Since(begin); d != want.took || c.o.asked() != want.asked {
+				t.Errorf("%q: %d requests in %v, want %+v", cc, c.o.asked(), d, want)
+			}
+		})
+	}
 }
 
 // A clock that is set back between a request and its answer repeats no request.

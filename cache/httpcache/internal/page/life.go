@@ -110,3 +110,10 @@ func (p *Page) usableFor(stale int64) int64 {
 // Refreshes reports whether a load that begins now is a refresh of the page: our client accepts the
 // page, and has it.
 func (p *Page) Refreshes(now int64) bool { return p.Stale > 0 && now < p.staleUntil() }
+
+// Shareable reports whether clients that waited for the page may have it, although it may be stale when
+// it comes. It leaves its lifetime to the cache, or names one above zero. With no-cache or max-age=0 each
+// client needs a page that was asked for after the client came (RFC 9111 §4).
+func (p *Page) Shareable() bool {
+	return !p.Asks && (p.Fresh > 0 || p.Get("Cache-Control") == "" && p.Get("Expires") == "" && p.Get("Pragma") == "")
+}
