@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/twofold-go/twofold/internal/engine"
+	"github.com/twofold-go/twofold/internal/failure"
 )
 
 // GetMany returns the values of keys. It takes them from this process, then from the remote tier
@@ -28,7 +29,7 @@ func (c Cache[K, V]) getMany(ctx context.Context, keys []K, moment int64, opts [
 	case c.s == nil:
 		return g.vals, errZero("get many")
 	case err != nil:
-		return g.vals, &Error{Op: "get many", Key: c.v.Name, Err: engine.WrongUse(err)}
+		return g.vals, &Error{Op: "get many", Key: c.v.Name, Err: failure.WrongUse(err)}
 	}
 	b := c.v.Batch(ctx, moment, &o)
 	seen := map[K]struct{}{} // keys without a value so far
@@ -60,7 +61,7 @@ func (g *gathered[K, V]) add(k K, v V, err error) {
 	switch {
 	case err == nil:
 		g.vals[k] = v
-	case !errors.Is(err, engine.ErrNotFound):
+	case !errors.Is(err, failure.ErrNotFound):
 		if g.errs == nil {
 			g.errs = make(map[K]error)
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/twofold-go/twofold/internal/engine"
 	"github.com/twofold-go/twofold/internal/errtree"
+	"github.com/twofold-go/twofold/internal/failure"
 	"github.com/twofold-go/twofold/key"
 )
 
@@ -60,7 +61,7 @@ func (s *shared[K, V]) LoadMany(ctx context.Context, es []*engine.Entry) (perKey
 		} else if v, ok := vals[it.key]; ok {
 			it.val = v
 		} else if whole == nil || only != nil {
-			perKey[i] = engine.ErrNotFound
+			perKey[i] = failure.ErrNotFound
 		} else {
 			perKey[i] = notAbsent(whole)
 		}
@@ -71,10 +72,10 @@ func (s *shared[K, V]) LoadMany(ctx context.Context, es []*engine.Entry) (perKey
 // notAbsent removes ErrNotFound from an error that also reports other failures. Otherwise a key
 // that failed in part would be remembered as absent.
 func notAbsent(err error) error {
-	if err == nil || errtree.Only(err, engine.ErrNotFound) || errtree.Only(err, engine.ErrNotModified) {
+	if err == nil || errtree.Only(err, failure.ErrNotFound) || errtree.Only(err, failure.ErrNotModified) {
 		return err
 	}
-	return errtree.Without(err, engine.ErrNotFound, engine.ErrNotModified)
+	return errtree.Without(err, failure.ErrNotFound, failure.ErrNotModified)
 }
 
 func (s *shared[K, V]) Adopt(e, prev *engine.Entry) { itemOf[K, V](e).val = itemOf[K, V](prev).val }

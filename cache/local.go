@@ -1,6 +1,8 @@
 package cache
 
-import "github.com/twofold-go/twofold/internal/engine"
+import (
+	"github.com/twofold-go/twofold/internal/engine"
+)
 
 // hit returns the item of k if the fast path can serve its entry; see view.hit.
 func (c Cache[K, V]) hit(at uint64, k K, moment int64) (it *item[K, V], lease int64, n engine.Note) {

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/twofold-go/twofold/internal/engine"
+	"github.com/twofold-go/twofold/internal/failure"
 )
 
 // Get returns the value of k: from this process, from the remote tier, or from the cache's
@@ -70,7 +71,7 @@ func (c Cache[K, V]) Fetch(ctx context.Context, k K, load Loader[K, V], opts ...
 	case c.s == nil:
 		return Result[V]{}, errZero("get")
 	case err != nil:
-		return Result[V]{}, c.fail("get", k, engine.WrongUse(err))
+		return Result[V]{}, c.fail("get", k, failure.WrongUse(err))
 	}
 	return c.fetch(ctx, "get", k, load, &o)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/twofold-go/twofold/internal/engine"
+	"github.com/twofold-go/twofold/internal/failure"
 )
 
 // Set invalidates k and stores v in both tiers. When it returns, reads in this process see v,
@@ -21,7 +22,7 @@ import (
 func (c Cache[K, V]) Set(ctx context.Context, k K, v V, opts ...Option) error {
 	o, err := collectSet(c.v, opts)
 	if err != nil {
-		return c.fail("set", k, engine.WrongUse(err))
+		return c.fail("set", k, failure.WrongUse(err))
 	}
 	one := make([]engine.Setting, 1)
 	if err := c.start(ctx, &one[0], "set", k, v, o); err != nil {

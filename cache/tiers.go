@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/twofold-go/twofold/internal/engine"
+	"github.com/twofold-go/twofold/internal/failure"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/policy"
 )
@@ -30,9 +31,9 @@ func Open(cfg TiersConfig) (*Tiers, error) {
 func (t *Tiers) engine() (*engine.Core, error) {
 	switch {
 	case t == nil:
-		return nil, engine.WrongUse(errors.New("Tiers is nil; make it with Open"))
+		return nil, failure.WrongUse(errors.New("Tiers is nil; make it with Open"))
 	case t.core == nil:
-		return nil, engine.WrongUse(errors.New("the zero Tiers; make it with Open"))
+		return nil, failure.WrongUse(errors.New("the zero Tiers; make it with Open"))
 	}
 	return t.core, nil
 }
@@ -41,7 +42,7 @@ func (t *Tiers) engine() (*engine.Core, error) {
 func (t *Tiers) do(op, key string, run func(*engine.Core) error) error {
 	core, err := t.engine()
 	if err == nil && core.Closed() {
-		err = engine.ErrClosed
+		err = failure.ErrClosed
 	}
 	if err != nil {
 		return &Error{Op: op, Key: "-", Err: err}

@@ -6,6 +6,7 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/twofold-go/twofold/internal/failure"
 	"github.com/twofold-go/twofold/internal/fence"
 	"github.com/twofold-go/twofold/internal/measure"
 	"github.com/twofold-go/twofold/internal/safeguard"
@@ -61,7 +62,7 @@ func (a *Ask) begin(v *View, op string, at uint64, load any, o *Options) error {
 		a.j.minLoaded = a.called - int64(o.MaxAge)
 	}
 	if a.j.t.work.Closed() {
-		return ErrClosed
+		return failure.ErrClosed
 	}
 	return v.Err
 }
@@ -88,7 +89,7 @@ func (a *Ask) join(ctx context.Context, k Asked, force bool) (f *flight, led boo
 			return nil, false, err
 		}
 		if in.loads(a.j.t, a.j.FullKey()) {
-			return nil, false, ErrRecursive
+			return nil, false, failure.ErrRecursive
 		}
 		in.dependOn(a.j.v, a.j.FullKey()) // also if the read fails
 	}
@@ -128,7 +129,7 @@ func (a *Ask) newFlight(in *Fill, k Asked, ok func(*flight) bool) (f *flight, le
 	c, led := a.j.v.flights.Join(a.j.at, &f.Call, ok)
 	if c == nil {
 		a.j.v.counts.Inc(measure.FlightRefused)
-		return nil, false, ErrOverloaded
+		return nil, false, failure.ErrOverloaded
 	}
 	return c.Meta, led, nil
 }

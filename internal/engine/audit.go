@@ -219,11 +219,3 @@ func (a *audit) context(limit time.Duration) (context.Context, context.CancelFun
 	stop := context.AfterFunc(a.j.t.audits.closing, cancel)
 	return ctx, func() { stop(); cancel() }
 }
-
-// span begins the span of an audit's load. Like a refresh, it outlives the call that caused it.
-func (a *audit) span(ctx context.Context) (context.Context, func(failed bool)) {
-	if !a.j.t.seen.Tracing() {
-		return ctx, func(bool) {}
-	}
-	return a.j.t.seen.LoadStart(ctx, a.j.v.counts, "cache.audit", true)
-}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/codec"
+	"github.com/twofold-go/twofold/internal/failure"
 	"github.com/twofold-go/twofold/internal/measure"
 )
 
@@ -22,14 +23,18 @@ func (a *audit) ask() (got *Entry, why measure.Stat) {
 	ctx, cancel := a.context(a.j.p.LoadTimeout)
 	defer cancel()
 	fill := &Fill{t: t, text: a.j.FullKey(), tenant: a.j.v.Space.Tenant, facts: nothingSaid, audit: true}
-	ctx, end := a.span(context.WithValue(ctx, fillKey{}, fill))
+	ctx = context.WithValue(ctx, fillKey{}, fill)
+	end := func(bool) {}
+	if t.seen.Tracing() { // like a refresh, it outlives the call that caused it
+		ctx, end = t.seen.LoadStart(ctx, a.j.v.counts, "cache.audit", true)
+	}
 	a.j.v.counts.Inc(measure.Loads)
 	var at attempt
 	var err error
 	begun := t.now()
 	at.guard(t, func() { got, err = a.load(ctx) })
-	t.seen.LoadEnd(ctx, a.j.v.counts, time.Duration(t.now()-begun), isFailure(err, at.panicked))
-	end(isFailure(err, at.panicked))
+	t.seen.LoadEnd(ctx, a.j.v.counts, time.Duration(t.now()-begun), failure.Failed(err, at.panicked))
+	end(failure.Failed(err, at.panicked))
 	f := fill.close()
 	switch {
 	case at.panicked != nil:
@@ -56,7 +61,7 @@ func (a *audit) load(ctx context.Context) (*Entry, error) {
 		err = j.v.kind.Load(ctx, j.loader, e)
 	}
 	switch {
-	case errors.Is(err, ErrNotFound):
+	case errors.Is(err, failure.ErrNotFound):
 		e.own().Err = err
 	case err != nil:
 		return nil, err

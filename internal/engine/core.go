@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/twofold-go/twofold/codec"
+	"github.com/twofold-go/twofold/internal/failure"
 	"github.com/twofold-go/twofold/internal/fence"
 	"github.com/twofold-go/twofold/internal/follow"
 	"github.com/twofold-go/twofold/internal/listen"
@@ -44,7 +45,7 @@ type Config struct {
 	Logger         *slog.Logger
 	MeterProvider  metric.MeterProvider
 	TracerProvider trace.TracerProvider
-	Faults         Faults
+	Faults         failure.Faults
 }
 
 // Core holds what the caches of one process share: the tiers, the limits and the instruments.
@@ -54,7 +55,7 @@ type Core struct {
 	seed     maphash.Seed
 	notable  atomic.Int64 // see measure.Sampled
 	cfg      Config
-	faults   Faults // of cfg
+	faults   failure.Faults // of cfg
 	local    tier.Local
 	remote   *remote.Tier // nil: none
 	codecs   codec.Set

@@ -2,19 +2,15 @@ package engine
 
 import "github.com/twofold-go/twofold/tier"
 
-// endsAt returns the time from which no read and no load has a use for the entry. For one that
-// a fence covers, that time has passed.
-func (it *Entry) endsAt() int64 {
-	if it.clearAt.Load() == covered {
-		return longAgo
-	}
-	return it.keptUntil()
-}
-
-// endOf is endsAt of an entry of the local tier. The tier calls it, perhaps with a lock held.
+// endOf returns the time from which no read and no load has a use for an entry of the local tier.
+// For one that a fence covers, that time has passed. The tier calls it, perhaps with a lock held.
 func endOf(e tier.Entry) int64 {
-	if it := entryIn(e); it != nil {
-		return it.endsAt()
+	switch it := entryIn(e); {
+	case it == nil:
+		return never
+	case it.clearAt.Load() == covered:
+		return longAgo
+	default:
+		return it.keptUntil()
 	}
-	return never
 }

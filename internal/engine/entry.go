@@ -178,19 +178,15 @@ func (it *Entry) live(now int64, l lifetime) {
 	if l.firm {
 		stale = min(stale, hard)
 	}
-	it.trustTo(after(now, l.trust))
+	if trust := after(now, l.trust); trust != it.trustUntil {
+		it.own().trustUntil = trust
+	}
 	it.serve(gap(soft, stale), gap(soft, max(hard, stale)))
 	it.quietUntil = min(soft, it.trustUntil)
 	if l.ahead > 0 && soft != never {
 		it.quietUntil = min(it.quietUntil, soft-int64(l.ahead))
 	}
 	it.unquiet = lifetimes.SpanOf(gap(it.quietUntil, soft))
-}
-
-func (it *Entry) trustTo(t int64) {
-	if t != it.trustUntil {
-		it.own().trustUntil = t
-	}
 }
 
 // after returns t+d, or never if that overflows.

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/twofold-go/twofold/internal/failure"
 	"github.com/twofold-go/twofold/internal/safeguard"
 	"github.com/twofold-go/twofold/internal/wire"
 	"github.com/twofold-go/twofold/invalidate"
@@ -214,7 +215,7 @@ func (f *Fill) await(at *atomic.Pointer[Fill]) error {
 	defer crossing.Unlock()
 	crossing.searches++
 	if at.Load().reaches(f) {
-		return ErrRecursive
+		return failure.ErrRecursive
 	}
 	f.awaits = append(f.awaits, at)
 	return nil

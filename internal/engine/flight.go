@@ -7,6 +7,7 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/twofold-go/twofold/internal/failure"
 	"github.com/twofold-go/twofold/internal/fence"
 	calls "github.com/twofold-go/twofold/internal/flight"
 	"github.com/twofold-go/twofold/internal/measure"
@@ -46,7 +47,7 @@ type outcome struct {
 // end ends the flight, unless it has ended already. Any goroutine may call end.
 func (f *flight) end(out outcome) {
 	if errors.Is(out.err, context.Canceled) && f.j.t.work.Over() {
-		out.err = ErrClosed // the work and its contexts do not know why they end
+		out.err = failure.ErrClosed // the work and its contexts do not know why they end
 	}
 	if !f.Finish(out) {
 		return

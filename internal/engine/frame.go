@@ -5,6 +5,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/twofold-go/twofold/internal/failure"
 	"github.com/twofold-go/twofold/internal/fence"
 	"github.com/twofold-go/twofold/internal/lifetimes"
 	"github.com/twofold-go/twofold/internal/measure"
@@ -96,10 +97,10 @@ func (j *Job) thaw(c *tier.Cell, size int, mark fence.Mark) (it *Entry, err erro
 		it.own().Deps = fence.Deps{Tags: c.Tags, Keys: c.PartKeys, Prefixes: c.PartPrefixes}
 	}
 	if c.Flags&tier.Negative != 0 {
-		gone := ErrNotFound
-		if code := string(c.Payload[:min(len(c.Payload), maxCode+1)]); code != "" {
-			if !isCode(code) { // no writer stores it, and it would be the text of an error
-				return nil, errBadCode
+		gone := failure.ErrNotFound
+		if code := string(c.Payload[:min(len(c.Payload), failure.MaxCode+1)]); code != "" {
+			if !failure.IsCode(code) { // no writer stores it, and it would be the text of an error
+				return nil, failure.ErrBadCode
 			}
 			gone = j.t.faults.Remembered(code, nil)
 		}

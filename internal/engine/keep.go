@@ -5,15 +5,9 @@ import (
 	"sync"
 	"unsafe"
 
+	"github.com/twofold-go/twofold/internal/failure"
 	"github.com/twofold-go/twofold/internal/fence"
 )
-
-// bear makes an entry that holds the job's key ready for a value. It is born at mark.
-func (j *Job) bear(it *Entry, mark fence.Mark) *Entry {
-	it.View, it.low, it.rare = j.v, uint32(j.hash), common //nolint:gosec // the low half is what is wanted
-	it.born.Store(mark.Tick)
-	return it
-}
 
 // take returns an entry of the job's key for a value, born at mark. The first is the one that holds
 // the key for the job. Its key never changes, so joiners may compare it meanwhile. Only the goroutine
@@ -24,11 +18,13 @@ func (j *Job) take(mark fence.Mark) *Entry {
 		it = j.v.kind.Blank(it)
 	}
 	j.used = true
-	return j.bear(it, mark)
+	it.View, it.low, it.rare = j.v, uint32(j.hash), common //nolint:gosec // the low half is what is wanted
+	it.born.Store(mark.Tick)
+	return it
 }
 
 // remembered reports whether the item is a remembered error.
-func (it *Entry) remembered() bool { return it.Err != nil && !errors.Is(it.Err, ErrNotFound) }
+func (it *Entry) remembered() bool { return it.Err != nil && !errors.Is(it.Err, failure.ErrNotFound) }
 
 // sizeUnknown stands for a size that was not measured.
 const sizeUnknown = -1

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/twofold-go/twofold/internal/failure"
 	"github.com/twofold-go/twofold/internal/fence"
 	"github.com/twofold-go/twofold/internal/follow"
 	"github.com/twofold-go/twofold/internal/remote"
@@ -17,7 +18,6 @@ import (
 	"github.com/twofold-go/twofold/internal/unwrap"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/key"
-	"github.com/twofold-go/twofold/policy"
 	"github.com/twofold-go/twofold/tier"
 )
 
@@ -51,7 +51,10 @@ var errUnconfirmed = errors.New("cache: no lease")
 
 func (t *Core) follow() {
 	if t.cfg.Log == nil {
-		t.fences, t.lease = t.unlogged(), &follow.Lease{}
+		t.fences, t.lease = fence.New(t.base), &follow.Lease{}
+		if t.remote == nil {
+			t.fences = fence.NewLocal(t.base)
+		}
 		t.lease.Without()
 		t.settleBeforeForgetting()
 		return
@@ -70,14 +73,6 @@ func (t *Core) follow() {
 	t.settleBeforeForgetting()
 }
 
-// unlogged returns the fences of tiers without a log.
-func (t *Core) unlogged() *fence.Fences {
-	if t.remote == nil {
-		return fence.NewLocal(t.base)
-	}
-	return fence.New(t.base)
-}
-
 // Ready waits until this process knows what the log knows. Without a log it returns at once.
 func (t *Core) Ready(ctx context.Context) error {
 	_, err := t.ready(ctx)
@@ -91,7 +86,7 @@ func (t *Core) Settle(ctx context.Context) error {
 		err = t.follower.Outwait(ctx, begun)
 	}
 	if errors.Is(err, follow.ErrClosed) {
-		err = ErrClosed
+		err = failure.ErrClosed
 	}
 	return err
 }
@@ -109,14 +104,14 @@ func (t *Core) ready(ctx context.Context) (begun int64, err error) {
 		case err == nil:
 			return begun, nil
 		case errors.Is(err, follow.ErrClosed):
-			return begun, ErrClosed
+			return begun, failure.ErrClosed
 		}
 		pause := time.NewTimer(t.cfg.Log.Bound() / 20)
 		select {
 		case <-pause.C:
 		case <-ctx.Done():
 			pause.Stop()
-			return begun, fmt.Errorf("%w: %w", ctx.Err(), unreached(err))
+			return begun, fmt.Errorf("%w: %w", ctx.Err(), failure.Unreached(err))
 		}
 	}
 }
@@ -215,7 +210,7 @@ func (j *Job) assess(ctx context.Context, raw []byte, mark fence.Mark) (frame, e
 
 // removeCells removes cells from the remote tier for the follower.
 func (t *Core) removeCells(ctx context.Context, keys []string, hold time.Duration) error {
-	return t.remove(ctx, t.policies.Load().For(policy.Default(), "", "").RemoteTimeout, keys, hold)
+	return t.remove(ctx, t.defaults().RemoteTimeout, keys, hold)
 }
 
 func (t *Core) remove(ctx context.Context, timeout time.Duration, keys []string, hold time.Duration) error {

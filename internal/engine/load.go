@@ -7,6 +7,7 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/twofold-go/twofold/internal/failure"
 	"github.com/twofold-go/twofold/internal/measure"
 	"github.com/twofold-go/twofold/tier"
 )
@@ -42,7 +43,7 @@ func (p *party) load() {
 	if late && errors.Is(l.Err(), context.DeadlineExceeded) {
 		for i := range as { // the same error as its callers got
 			if errors.Is(as[i].err, context.DeadlineExceeded) {
-				as[i].err = ErrLoadTimeout
+				as[i].err = failure.ErrLoadTimeout
 			}
 		}
 	}
@@ -128,9 +129,9 @@ func (p *party) leave(l *load, took time.Duration, err, panicked error) (late bo
 		f.j.t.loads.Release(1)
 	}
 	late = l.Scope.Close()
-	f.j.t.seen.LoadEnd(l.ctx, f.j.v.counts, took, isFailure(err, panicked))
+	f.j.t.seen.LoadEnd(l.ctx, f.j.v.counts, took, failure.Failed(err, panicked))
 	if l.traced != nil {
-		l.traced(isFailure(err, panicked))
+		l.traced(failure.Failed(err, panicked))
 	}
 	return late
 }
@@ -157,7 +158,7 @@ func (p *party) takeTurn(l *load) error {
 			return err
 		}
 		p.runs[0].f.j.v.counts.Inc(measure.LoadRefused)
-		return ErrOverloaded
+		return failure.ErrOverloaded
 	}
 	l.turn = err == nil
 	return nil
@@ -189,13 +190,10 @@ func (p *party) keepClaims(ctx context.Context) (stop func() bool) {
 		}
 	}
 	if len(keys) == 0 {
-		return nothingToStop
+		return func() bool { return false }
 	}
 	return p.runs[0].f.j.renew(ctx, keys, claims)
 }
-
-// nothingToStop is no closure, because a closure in a generic function costs an allocation.
-func nothingToStop() bool { return false }
 
 // renew renews claims until stop or the end of ctx.
 //
@@ -246,7 +244,7 @@ func (o *overdue) end(why error) {
 		o.f.end(out)
 		return
 	}
-	out.err = ErrLoadTimeout
+	out.err = failure.ErrLoadTimeout
 	out.far = o.far
 	o.f.failed(out, o.spare)
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/internal/errtree"
+	"github.com/twofold-go/twofold/internal/failure"
 	"github.com/twofold-go/twofold/internal/fence"
 	"github.com/twofold-go/twofold/internal/lifetimes"
 )
@@ -103,13 +104,13 @@ func (f *flight) conclude(a *attempt, got *loaded, i int, prev replaced) {
 		if a.facts.onPrevious && prev.it != nil {
 			f.dependOn(it, prev, &a.facts)
 		}
-	case errors.Is(err, ErrNotModified) && prev.it != nil:
+	case errors.Is(err, failure.ErrNotModified) && prev.it != nil:
 		f.j.v.kind.Adopt(it, prev.it)
 		tags = nil
 		f.dependOn(it, prev, &a.facts)
-	case errors.Is(err, ErrNotFound):
+	case errors.Is(err, failure.ErrNotFound):
 		a.cause = err
-		it.own().Err = f.j.stored(errtree.Remember(err, ErrNotFound, isCoder))
+		it.own().Err = f.j.stored(errtree.Remember(err, failure.ErrNotFound, failure.IsCoder))
 	default:
 		a.err = err
 		return

@@ -60,7 +60,8 @@ func Open(cfg Config) (*Core, error) {
 		t.all.Far = t.remote
 	}
 	t.follow()
-	if err := t.observe(); err != nil {
+	_, measured := unwrap.As[tier.Meter](t.local)
+	if err := t.seen.Observe(t.Numbers, measured, t.follower != nil); err != nil { // all that Numbers reads exists
 		return nil, fmt.Errorf("cache: open: %w", errors.Join(err, t.abandon()))
 	}
 	if n, ok := unwrap.As[tier.EvictNotifier](t.local); ok {
@@ -170,12 +171,6 @@ func (t *Core) Close(ctx context.Context) error {
 		return fmt.Errorf("cache: close: %w", err)
 	}
 	return nil
-}
-
-// observe reports the numbers of the engine, when all that they are read from exists.
-func (t *Core) observe() error {
-	_, measured := unwrap.As[tier.Meter](t.local)
-	return t.seen.Observe(t.Numbers, measured, t.follower != nil)
 }
 
 // Numbers returns the numbers so far. They are read one by one while other goroutines count. So

@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync/atomic"
 
+	"github.com/twofold-go/twofold/internal/failure"
 	"github.com/twofold-go/twofold/internal/scope"
 	"github.com/twofold-go/twofold/tier"
 )
@@ -71,7 +72,7 @@ func newParty(ctx context.Context, runs []run) *party {
 func (p *party) launch() bool {
 	if !p.runs[0].f.j.t.work.Begin(&p.Task, &p.Scope) {
 		for i := range p.runs {
-			p.runs[i].f.end(outcome{err: ErrClosed})
+			p.runs[i].f.end(outcome{err: failure.ErrClosed})
 		}
 		sendFills(p, p.runs) // gives a claim of the first step back
 		return false
@@ -208,7 +209,7 @@ func fallen(ctx context.Context, runs []run, panicked any) {
 	if len(runs) == 0 {
 		return
 	}
-	out := outcome{err: ErrGoexit}
+	out := outcome{err: failure.ErrGoexit}
 	if panicked != nil {
 		out = outcome{panicked: runs[0].f.j.t.faults.Panicked(panicked)}
 	}

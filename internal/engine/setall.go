@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/twofold-go/twofold/internal/failure"
 	"github.com/twofold-go/twofold/internal/fence"
 	"github.com/twofold-go/twofold/internal/measure"
 	"github.com/twofold-go/twofold/invalidate"
@@ -71,7 +72,7 @@ func seizeAll(ctx context.Context, sets []Setting) {
 				s.claim.Seen = tier.Nonce(got[i].Cell[1:])
 				refused = append(refused, s)
 			case err != nil: // got may be empty
-				s.err = unreached(err)
+				s.err = failure.Unreached(err)
 			default: // a hold: the cell must stay
 				s.gone = true
 				s.j.v.counts.Inc(measure.FillNoStore)
@@ -144,7 +145,7 @@ func fillAll(ctx context.Context, sets []Setting) {
 			s.j.putSized(s.It, s.size)
 		case err != nil:
 			s.j.v.counts.Inc(measure.FillFailed)
-			s.err = unreached(err)
+			s.err = failure.Unreached(err)
 			s.j.putSized(s.It, s.size)
 		default: // an invalidation or another Set came last
 			s.j.v.counts.Inc(measure.FillLost)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/internal/errtree"
+	"github.com/twofold-go/twofold/internal/failure"
 	"github.com/twofold-go/twofold/internal/lifetimes"
 	"github.com/twofold-go/twofold/internal/measure"
 	"github.com/twofold-go/twofold/internal/wire"
@@ -52,7 +53,7 @@ func (r *run) settleError(ctx context.Context, a *attempt, late bool) {
 	a.it = a.e
 	a.it.loadTime, a.it.loadedAt = lifetimes.SpanOf(a.took), a.begun
 	a.it.here = true
-	a.it.own().Err = f.j.stored(f.j.t.faults.Remembered(codeOf(a.err), errtree.Remember(a.err, nil, isCoder)))
+	a.it.own().Err = f.j.stored(f.j.t.faults.Remembered(failure.CodeOf(a.err), errtree.Remember(a.err, nil, failure.IsCoder)))
 	f.j.setTags(a.it, nil, &a.facts)
 	a.it.held = f.j.heldBack(a, r.held)
 	if _, overtaken := f.j.t.fences.Overtaken(a.mark, f.j.hash, f.j.FullKey(), &a.it.Deps); !overtaken && f.j.admits(a) {
@@ -63,7 +64,7 @@ func (r *run) settleError(ctx context.Context, a *attempt, late bool) {
 // ours reports whether an error comes from this library, perhaps from another cache that the
 // loader read. Such an error says nothing about the source.
 func ours(err error) bool {
-	return slices.ContainsFunc([]error{ErrOverloaded, ErrLoadTimeout, ErrClosed, ErrRecursive, ErrGoexit}, func(own error) bool {
+	return slices.ContainsFunc([]error{failure.ErrOverloaded, failure.ErrLoadTimeout, failure.ErrClosed, failure.ErrRecursive, failure.ErrGoexit}, func(own error) bool {
 		return errors.Is(err, own)
 	})
 }

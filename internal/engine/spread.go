@@ -4,25 +4,12 @@ import (
 	"context"
 	"time"
 
+	"github.com/twofold-go/twofold/internal/failure"
 	"github.com/twofold-go/twofold/internal/fence"
 	"github.com/twofold-go/twofold/internal/measure"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/policy"
 )
-
-// Delete invalidates the job's key, which is spelled.
-func (j *Job) Delete(ctx context.Context, more ...invalidate.Scope) error {
-	r, err := fence.NewRequest(append([]invalidate.Scope{invalidate.Key(j.full)}, more...)...)
-	if err != nil {
-		return j.fail(err)
-	}
-	r.Removed = j.v.far == nil && len(r.Keys()) == 1 // there is no cell
-	if err := j.t.request(ctx, j.p.RemoteTimeout, r); err != nil {
-		return j.fail(err)
-	}
-	j.t.local.Delete(j.at) // only to give the memory back
-	return nil
-}
 
 // Invalidate invalidates everything that the scopes cover.
 func (t *Core) Invalidate(ctx context.Context, scopes ...invalidate.Scope) error {
@@ -42,7 +29,7 @@ func (t *Core) defaults() policy.Policy { return t.policies.Load().For(policy.De
 
 func (t *Core) invalidate(ctx context.Context, timeout time.Duration, scopes ...invalidate.Scope) error {
 	if t.work.Closed() {
-		return ErrClosed
+		return failure.ErrClosed
 	}
 	r, err := fence.NewRequest(scopes...)
 	if err != nil {
@@ -65,13 +52,13 @@ func (t *Core) spread(ctx context.Context, timeout time.Duration, r fence.Reques
 	if t.follower != nil {
 		err := t.follower.Invalidate(ctx, r)
 		t.told(r)
-		return unreached(err)
+		return failure.Unreached(err)
 	}
 	// The cells go first: a fetch that begins after the fence must not find a cell that the
 	// fence covers.
 	var err error
 	if !r.Removed && !r.Soft {
-		err = unreached(t.remove(ctx, timeout, r.Keys(), r.Hold))
+		err = failure.Unreached(t.remove(ctx, timeout, r.Keys(), r.Hold))
 	}
 	t.fences.ApplyWithin(ctx, r)
 	t.told(r)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/twofold-go/twofold/internal/failure"
 	"github.com/twofold-go/twofold/internal/fence"
 	"github.com/twofold-go/twofold/internal/measure"
 	"github.com/twofold-go/twofold/tier"
@@ -44,7 +45,7 @@ func (r *run) begin() {
 func (r *run) load() {
 	r.next = toLoad
 	if !r.f.j.canLoad() {
-		r.end(outcome{err: ErrMiss})
+		r.end(outcome{err: failure.ErrMiss})
 	}
 }
 
@@ -81,7 +82,7 @@ func (r *run) decide(f frame) {
 	case f.verdict == usable && r.serve(f.it):
 	case r.fallback():
 	case !r.f.j.canLoad():
-		r.end(outcome{err: ErrMiss})
+		r.end(outcome{err: failure.ErrMiss})
 	case f.verdict == held:
 		r.held, r.next = true, toLoad
 	case f.claimed && f.nonce == r.claim.Nonce && !f.nonce.IsZero():

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/twofold-go/twofold/codec"
+	"github.com/twofold-go/twofold/internal/failure"
 	calls "github.com/twofold-go/twofold/internal/flight"
 	"github.com/twofold-go/twofold/internal/measure"
 	"github.com/twofold-go/twofold/internal/sizeof"
@@ -40,7 +41,7 @@ type Spec struct {
 // Open makes a store for what c describes, and returns the view of its tenant.
 func (s *Store) Open(t *Core, k kind, c *Spec) (*View, error) {
 	if t.Closed() {
-		return nil, fmt.Errorf("cache: new %.100q: %w", c.Namespace, ErrClosed)
+		return nil, fmt.Errorf("cache: new %.100q: %w", c.Namespace, failure.ErrClosed)
 	}
 	c.MaxBatch = cmp.Or(c.MaxBatch, 100)
 	if c.Codec == nil {

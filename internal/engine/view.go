@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/twofold-go/twofold/internal/failure"
 	calls "github.com/twofold-go/twofold/internal/flight"
 	"github.com/twofold-go/twofold/internal/measure"
 	"github.com/twofold-go/twofold/internal/remote"
@@ -220,7 +221,7 @@ func (v *View) Moment(at time.Time) int64 { return max(int64(at.Sub(v.t.base)), 
 // Unusable returns why every call of the view fails, or nil.
 func (v *View) Unusable() error {
 	if v.t.work.Closed() {
-		return ErrClosed
+		return failure.ErrClosed
 	}
 	return v.Err
 }

@@ -1,4 +1,6 @@
-package engine
+// Package failure holds the errors of a cache that callers branch on, and how they are made. The types
+// of the others belong to package cache, which makes them through [Faults].
+package failure
 
 import (
 	"context"
@@ -48,28 +50,32 @@ type coder interface {
 	CacheCode() string
 }
 
-func isCoder(err error) bool {
+// IsCoder reports whether an error itself, not what it wraps, is a cache.Coder.
+func IsCoder(err error) bool {
 	_, ok := err.(coder) //nolint:errorlint // this one, not what it wraps
 	return ok
 }
 
-func codeOf(err error) string {
+// CodeOf returns the code under which an error is remembered.
+func CodeOf(err error) string {
 	if c, ok := errors.AsType[coder](err); ok {
-		if code := c.CacheCode(); isCode(code) {
+		if code := c.CacheCode(); IsCode(code) {
 			return code
 		}
 	}
 	return "error"
 }
 
-const maxCode = 64
+// MaxCode is the longest code, in bytes.
+const MaxCode = 64
 
-// isCode reports whether a code keeps what cache.Coder promises.
-func isCode(s string) bool {
-	return s != "" && len(s) <= maxCode && utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) })
+// IsCode reports whether a code keeps what cache.Coder promises.
+func IsCode(s string) bool {
+	return s != "" && len(s) <= MaxCode && utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) })
 }
 
-var errBadCode = fmt.Errorf("cache: the code of a remembered error is over %d bytes or not printable", maxCode)
+// ErrBadCode means that a cell holds a code that no writer stores.
+var ErrBadCode = fmt.Errorf("cache: the code of a remembered error is over %d bytes or not printable", MaxCode)
 
 // ErrUsage marks errors about wrong calls. Its text is not shown.
 var ErrUsage = errors.New("cache: wrong use")
@@ -82,9 +88,9 @@ func WrongUse(err error) error {
 	return wire.Mark(err, ErrUsage)
 }
 
-// unreached marks an error of a call to the remote tier or the log as ErrUnavailable, unless the
+// Unreached marks an error of a call to the remote tier or the log as ErrUnavailable, unless the
 // caller gave up or the error already says so.
-func unreached(err error) error {
+func Unreached(err error) error {
 	switch {
 	case err == nil, remote.Left(err), errors.Is(err, unavailable.Err), errors.Is(err, ErrClosed):
 		return err
@@ -94,7 +100,7 @@ func unreached(err error) error {
 	return wire.Mark(err, unavailable.Err)
 }
 
-// isFailure reports whether a load failed, and did not only find nothing new.
-func isFailure(err, panicked error) bool {
+// Failed reports whether a load failed, and did not only find nothing new.
+func Failed(err, panicked error) bool {
 	return panicked != nil || (err != nil && !errors.Is(err, ErrNotFound) && !errors.Is(err, ErrNotModified))
 }

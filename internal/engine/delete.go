@@ -1,0 +1,62 @@
+package engine
+
+import (
+	"context"
+	"errors"
+
+	"github.com/twofold-go/twofold/internal/fence"
+	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/tier"
+)
+
+// Delete invalidates the keys of jobs, which have begun, and more scopes in one step. It passes the
+// error of each key that could not be reached to failed, with the number of the job. It returns an
+// error if that is about no key. A scope that is refused is such an error; then nothing was done.
+func (v *View) Delete(ctx context.Context, jobs []*Job, more []invalidate.Scope, failed func(i int, err error)) error {
+	scopes := make([]invalidate.Scope, len(jobs), len(jobs)+len(more))
+	for i, j := range jobs {
+		scopes[i] = invalidate.Key(j.full)
+	}
+	r, err := fence.NewRequest(append(scopes, more...)...)
+	if err != nil || len(r.Scopes) == 0 {
+		return err
+	}
+	r.Removed = v.far == nil && len(r.Keys()) == len(jobs) // there are no cells
+	err = v.t.request(ctx, v.policy().RemoteTimeout, r)
+	told, of := err == nil, failedKeys(err)
+	for i, j := range jobs {
+		if of(j.FullKey()) {
+			failed(i, j.fail(err))
+			told = true
+		} else {
+			j.t.local.Delete(j.at) // only to give the memory back
+		}
+	}
+	if told {
+		return nil
+	}
+	return err
+}
+
+// Delete invalidates the job's key and more scopes.
+func (j *Job) Delete(ctx context.Context, more ...invalidate.Scope) error {
+	var failed error
+	if err := j.v.Delete(ctx, []*Job{j}, more, func(_ int, err error) { failed = err }); err != nil {
+		return j.fail(err)
+	}
+	return failed
+}
+
+// failedKeys returns a function that reports whether an error of a call for many keys is about a
+// key.
+func failedKeys(err error) func(key string) bool {
+	e, ok := errors.AsType[*tier.KeysError](err)
+	if !ok {
+		return func(string) bool { return err != nil }
+	}
+	failed := make(map[string]struct{}, len(e.Keys))
+	for _, k := range e.Keys {
+		failed[k] = struct{}{}
+	}
+	return func(key string) bool { _, is := failed[key]; return is }
+}
