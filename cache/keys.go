@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/twofold-go/twofold/internal/engine"
+	"github.com/twofold-go/twofold/internal/entry"
 	"github.com/twofold-go/twofold/key"
 )
 
@@ -57,14 +58,14 @@ func (c Cache[K, V]) changes(j *engine.Job, op string, k K, o *engine.Options) e
 }
 
 // same returns a function that reports whether an entry of the view holds k.
-func (c Cache[K, V]) same(k K) func(*engine.Entry) bool {
-	return func(e *engine.Entry) bool { return itemOf[K, V](e).key == k }
+func (c Cache[K, V]) same(k K) func(*entry.Entry) bool {
+	return func(e *entry.Entry) bool { return itemOf[K, V](e).key == k }
 }
 
 // read reads k by an ask that has begun. The functions that give the ask its key stay on the stack.
 func (c Cache[K, V]) read(ctx context.Context, a *engine.Ask, k K, found bool) (engine.Answer, error) {
 	return a.Read(ctx, engine.Asked{
-		Same:  func(e *engine.Entry) bool { return itemOf[K, V](e).key == k },
-		Blank: func() *engine.Entry { return blank[K, V](c.v, k) },
+		Same:  func(e *entry.Entry) bool { return itemOf[K, V](e).key == k },
+		Blank: func() *entry.Entry { return blank[K, V](c.v, k) },
 	}, found)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/twofold-go/twofold/internal/engine"
+	"github.com/twofold-go/twofold/internal/entry"
 	"github.com/twofold-go/twofold/internal/failure"
 )
 
@@ -104,7 +105,7 @@ func (c Cache[K, V]) Peek(ctx context.Context, k K) (V, bool) {
 	if err := c.changes(&j, "peek", k, &engine.AnyAge); err != nil {
 		return zero, false
 	}
-	it := j.Peek(ctx, engine.Asked{Same: c.same(k), Blank: func() *engine.Entry { return blank[K, V](c.v, k) }})
+	it := j.Peek(ctx, engine.Asked{Same: c.same(k), Blank: func() *entry.Entry { return blank[K, V](c.v, k) }})
 	if it == nil {
 		return zero, false
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/twofold-go/twofold/codec"
 	"github.com/twofold-go/twofold/internal/engine"
+	"github.com/twofold-go/twofold/internal/entry"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/policy"
 	"github.com/twofold-go/twofold/tier"
@@ -115,10 +116,10 @@ func (cfg *TiersConfig) engine() engine.Config {
 		c.OnStale = func(h *engine.StaleHit) { cfg.OnStale(staleHit(h)) }
 	}
 	if cfg.OnStored != nil {
-		c.OnStored = func(e *engine.Entry) { cfg.OnStored(e) }
+		c.OnStored = func(e *entry.Entry) { cfg.OnStored(e) }
 	}
 	if cfg.OnRemoved != nil {
-		c.OnRemoved = func(e *engine.Entry, reason tier.EvictReason) { cfg.OnRemoved(e, reason) }
+		c.OnRemoved = func(e *entry.Entry, reason tier.EvictReason) { cfg.OnRemoved(e, reason) }
 	}
 	return c
 }

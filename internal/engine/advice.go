@@ -43,7 +43,7 @@ func (t *Core) warnOfUnused(table policy.Table) {
 // LocalTTL bounds what they serve, if the namespace keeps nothing that they share, or if the cache
 // is off.
 func (v *View) warnOfNoLog() {
-	t, p := v.t, v.policy()
+	t, p := v.t, v.Policy()
 	if t.follower != nil || v.far == nil || p.Off || p.LocalTTL > 0 {
 		return
 	}

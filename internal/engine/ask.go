@@ -6,6 +6,7 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/twofold-go/twofold/internal/entry"
 	"github.com/twofold-go/twofold/internal/failure"
 	"github.com/twofold-go/twofold/internal/fence"
 	"github.com/twofold-go/twofold/internal/measure"
@@ -15,8 +16,8 @@ import (
 // Asked is the key of an ask, as the typed side knows it. Its functions stay on the caller's stack,
 // so nothing stores them. An ask with an entry needs none.
 type Asked struct {
-	Same  func(*Entry) bool // whether an entry of the view holds the key
-	Blank func() *Entry     // a new entry with the key
+	Same  func(*entry.Entry) bool // whether an entry of the view holds the key
+	Blank func() *entry.Entry     // a new entry with the key
 }
 
 // Ask is one caller's request for one key. It lives on that caller's stack, and no other
@@ -174,13 +175,13 @@ func (a *Ask) accepts(f *flight, out *outcome) bool {
 		return true
 	case out.stale != measure.NotStale && a.j.o.NoStale: // Fresh
 		return false
-	case it.loadedAt < a.j.minLoaded: // MaxAge
+	case it.LoadedAt < a.j.minLoaded: // MaxAge
 		return false
-	case it.born.Load() < a.tick && !f.j.unfenced(it): // a fence from before the call, perhaps from before the store
+	case it.Born.Load() < a.tick && !f.j.unfenced(it): // a fence from before the call, perhaps from before the store
 		return false
-	case !a.leased && a.called-it.readAt() >= a.j.t.bound && !a.j.v.clear(it): // no lease: the tick proves nothing
+	case !a.leased && a.called-it.ReadAt() >= a.j.t.bound && !a.j.v.clear(it): // no lease: the tick proves nothing
 		return false
-	case out.stale == measure.NotStale && f.mark.Tick < a.tick && it.ended.Load() != 0: // an Expire in between
+	case out.stale == measure.NotStale && f.mark.Tick < a.tick && it.Ended.Load() != 0: // an Expire in between
 		return false
 	}
 	return true
@@ -188,23 +189,23 @@ func (a *Ask) accepts(f *flight, out *outcome) bool {
 
 // Answer is what a read gives its caller. Without an entry the call has failed.
 type Answer struct {
-	It    *Entry
-	Src   Source
+	It    *entry.Entry
+	Src   entry.Source
 	Stale bool
 	at    int64 // when it was given
 }
 
 // Age returns the time since the value's load began.
-func (r *Answer) Age() time.Duration { return max(time.Duration(r.at-r.It.loadedAt), 0) }
+func (r *Answer) Age() time.Duration { return max(time.Duration(r.at-r.It.LoadedAt), 0) }
 
 // deliver turns an outcome into the caller's answer.
 func (a *Ask) deliver(ctx context.Context, f *flight, out *outcome, led bool) (Answer, error) {
 	now := a.j.t.now()
 	it, src, reason := out.it, out.src, out.stale
-	if (out.err != nil || it != nil && it.remembered()) && a.stands(out.old) && !a.j.o.NoStale {
-		it, src, reason = out.old, Local, measure.FailedLoad
+	if (out.err != nil || it != nil && it.Remembered()) && a.stands(out.old) && !a.j.o.NoStale {
+		it, src, reason = out.old, entry.Local, measure.FailedLoad
 		if out.far {
-			src = Remote
+			src = entry.Remote
 		}
 	}
 	if it == nil {
@@ -212,7 +213,7 @@ func (a *Ask) deliver(ctx context.Context, f *flight, out *outcome, led bool) (A
 	}
 	if led {
 		a.countLed(out, src, reason)
-		if a.j.p.Audit > 0 && src != Load && out.err == nil && !a.past {
+		if a.j.p.Audit > 0 && src != entry.Load && out.err == nil && !a.past {
 			a.j.audit(ctx, it, src, a.j.p.Audit)
 		}
 	} else if out.span != nil {
@@ -221,10 +222,10 @@ func (a *Ask) deliver(ctx context.Context, f *flight, out *outcome, led bool) (A
 	if it.Err != nil {
 		a.j.v.counts.Inc(measure.Negatives)
 	}
-	if reason == measure.NotStale && src == Load && it.worn {
+	if reason == measure.NotStale && src == entry.Load && it.Worn {
 		reason = measure.Revalidating
 	}
-	a.j.t.seen.Stale(a.j.v.counts, reason, now-it.freshUntil())
+	a.j.t.seen.Stale(a.j.v.counts, reason, now-it.FreshUntil())
 	if loading.Load() != 0 {
 		a.j.v.Inherit(ctx, it, a.judgedUnder(f, it))
 	}
@@ -237,7 +238,7 @@ func (a *Ask) deliver(ctx context.Context, f *flight, out *outcome, led bool) (A
 
 // judgedUnder returns a lease that vouches for an outcome. That is the present lease. If the
 // outcome was invalidated after the caller called, it is the lease from then.
-func (a *Ask) judgedUnder(f *flight, it *Entry) int64 {
+func (a *Ask) judgedUnder(f *flight, it *entry.Entry) int64 {
 	lease := a.j.t.lease.Read() // before the fences
 	if f.j.unfenced(it) {
 		return lease
@@ -245,16 +246,16 @@ func (a *Ask) judgedUnder(f *flight, it *Entry) int64 {
 	return a.lease
 }
 
-func (a *Ask) countLed(out *outcome, src Source, reason measure.Reason) {
+func (a *Ask) countLed(out *outcome, src entry.Source, reason measure.Reason) {
 	if out.err != nil || reason == measure.SoftTimeout {
 		return // its load was counted as a miss
 	}
 	switch src {
-	case Local:
+	case entry.Local:
 		a.j.v.counts.Hit(false, measure.NotStale) // deliver counts the rest
-	case Remote:
+	case entry.Remote:
 		a.j.v.counts.Inc(measure.HitsRemote)
-	case Load: // counted as a miss when the load began
+	case entry.Load: // counted as a miss when the load began
 	}
 }
 

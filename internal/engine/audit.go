@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/twofold-go/twofold/internal/entry"
 	"github.com/twofold-go/twofold/internal/measure"
 	"github.com/twofold-go/twofold/internal/safeguard"
 	"github.com/twofold-go/twofold/internal/scope"
@@ -50,7 +51,7 @@ func Auditing(ctx context.Context) bool {
 type audit struct {
 	scope.Task
 	j   Job // its e is the entry of the hit
-	src Source
+	src entry.Source
 	ctx context.Context // of the hit: its values count, its end does not
 }
 
@@ -68,7 +69,7 @@ func sampleOf(share float64) int64 {
 }
 
 // audit draws from the noted local hits. Their share of all hits is known.
-func (v *View) audit(ctx context.Context, it *Entry) {
+func (v *View) audit(ctx context.Context, it *entry.Entry) {
 	p := v.inForce()
 	if p.Audit == 0 {
 		return
@@ -76,14 +77,14 @@ func (v *View) audit(ctx context.Context, it *Entry) {
 	var j Job
 	j.start(v, "audit", nil, &AnyAge)
 	j.at = v.kind.Slot(it)
-	j.audit(ctx, it, Local, p.Audit*float64(j.t.notable.Load()&p.sample+1))
+	j.audit(ctx, it, entry.Local, p.Audit*float64(j.t.notable.Load()&p.sample+1))
 }
 
 // audit begins an audit of a hit with the given chance. A value that is stale by its policy and a
 // remembered error need not be what the source says now.
-func (j *Job) audit(ctx context.Context, it *Entry, src Source, chance float64) {
+func (j *Job) audit(ctx context.Context, it *entry.Entry, src entry.Source, chance float64) {
 	now := j.t.now()
-	if rand.Float64() >= chance || !j.canLoad() || it.remembered() || it.freshness(now) < untrusted || Auditing(ctx) {
+	if rand.Float64() >= chance || !j.canLoad() || it.Remembered() || it.Freshness(now) < entry.Untrusted || Auditing(ctx) {
 		return
 	}
 	if !j.t.audits.take(now) {
@@ -169,14 +170,14 @@ func (a *audit) wait(more time.Duration) bool {
 // stands reports whether the entry could be the answer of a hit now.
 func (a *audit) stands() bool {
 	j := &a.j
-	if j.t.work.Closed() || j.v.policy().Off {
+	if j.t.work.Closed() || j.v.Policy().Off {
 		return false
 	}
 	if !j.o.SkipLocal && j.v.lookup(j.at, j.same) != j.e {
 		return false
 	}
-	return j.v.clear(j.e) && j.e.freshness(j.t.now()) >= untrusted &&
-		!j.t.fences.Held(j.hash, j.FullKey(), &j.e.Deps, j.e.readAt())
+	return j.v.clear(j.e) && j.e.Freshness(j.t.now()) >= entry.Untrusted &&
+		!j.t.fences.Held(j.hash, j.FullKey(), &j.e.Deps, j.e.ReadAt())
 }
 
 // learn waits for the bound. Then it makes sure that this process knows every invalidation up to
@@ -203,7 +204,7 @@ func (a *audit) learn() measure.Stat {
 			return measure.AuditsFailed
 		}
 		// A cell has its times in whole milliseconds.
-		if f.verdict != usable || time.Duration(f.it.loadedAt-j.e.loadedAt).Abs() > 3*time.Millisecond {
+		if f.verdict != usable || time.Duration(f.it.LoadedAt-j.e.LoadedAt).Abs() > 3*time.Millisecond {
 			return measure.AuditsEnded
 		}
 	}

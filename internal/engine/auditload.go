@@ -8,12 +8,13 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/codec"
+	"github.com/twofold-go/twofold/internal/entry"
 	"github.com/twofold-go/twofold/internal/failure"
 	"github.com/twofold-go/twofold/internal/measure"
 )
 
 // ask calls the loader once. It returns measure.AuditsSame with an answer, and otherwise the audit's outcome.
-func (a *audit) ask() (got *Entry, why measure.Stat) {
+func (a *audit) ask() (got *entry.Entry, why measure.Stat) {
 	t := a.j.t
 	defer t.audits.running.Add(-1)
 	if t.audits.running.Add(1) > t.audits.most || !t.loads.TryAcquire(1) {
@@ -49,20 +50,20 @@ func (a *audit) ask() (got *Entry, why measure.Stat) {
 }
 
 // load calls the user's code. The entry that it returns is stored nowhere.
-func (a *audit) load(ctx context.Context) (*Entry, error) {
+func (a *audit) load(ctx context.Context) (*entry.Entry, error) {
 	j := &a.j
 	e := j.take(j.t.fences.Capture())
 	var err error
 	if j.many {
 		var errs []error
-		errs, _ = j.v.kind.LoadMany(ctx, []*Entry{e})
+		errs, _ = j.v.kind.LoadMany(ctx, []*entry.Entry{e})
 		err = errs[0]
 	} else {
 		err = j.v.kind.Load(ctx, j.loader, e)
 	}
 	switch {
 	case errors.Is(err, failure.ErrNotFound):
-		e.own().Err = err
+		e.Own().Err = err
 	case err != nil:
 		return nil, err
 	default:
@@ -71,7 +72,7 @@ func (a *audit) load(ctx context.Context) (*Entry, error) {
 	return e, nil
 }
 
-func (a *audit) equal(x, y *Entry) bool {
+func (a *audit) equal(x, y *entry.Entry) bool {
 	if x.Err != nil || y.Err != nil {
 		return x.Err != nil && y.Err != nil
 	}
@@ -81,7 +82,7 @@ func (a *audit) equal(x, y *Entry) bool {
 // equal compares two values. A codec may write equal maps in different orders, and a value that was
 // read from the remote tier has lost what the codec leaves out. So it compares what a reader of the
 // remote tier would get.
-func (s *Store) equal(x, y *Entry) bool {
+func (s *Store) equal(x, y *entry.Entry) bool {
 	if same, known := s.kind.Equal(x, y); known {
 		return same
 	}

@@ -8,20 +8,21 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/twofold-go/twofold/internal/entry"
 	"github.com/twofold-go/twofold/invalidate"
 )
 
 // StaleHit describes a hit whose value differed from the source although no invalidation covered it.
 // It holds no value.
 type StaleHit struct {
-	Namespace string    // of the cache
-	Tenant    string    // of the key
-	Key       string    // the full key, "tenant:namespace:id"
-	Tags      []string  // of the cached value, "tenant:tag", or "#" and the hash if the text is not known
-	Source    Source    // of the hit: Local or Remote
-	LoadedAt  time.Time // when the load of the cached value began
-	NoticedAt time.Time // when the audit ended
-	Healed    bool      // Delete of the key returned nil; otherwise it may not have reached other processes
+	Namespace string       // of the cache
+	Tenant    string       // of the key
+	Key       string       // the full key, "tenant:namespace:id"
+	Tags      []string     // of the cached value, "tenant:tag", or "#" and the hash if the text is not known
+	Source    entry.Source // of the hit: Local or Remote
+	LoadedAt  time.Time    // when the load of the cached value began
+	NoticedAt time.Time    // when the audit ended
+	Healed    bool         // Delete of the key returned nil; otherwise it may not have reached other processes
 }
 
 // StaleHits returns the last 20 hits that audits found stale, the latest first. The slice belongs to
@@ -80,7 +81,7 @@ func (a *audit) report() {
 	err := a.j.Delete(ctx)
 	hit := StaleHit{
 		Namespace: space.Namespace, Tenant: space.Tenant, Key: a.j.FullKey(), Tags: tags, Source: a.src,
-		LoadedAt: t.base.Add(time.Duration(a.j.e.loadedAt)), NoticedAt: time.Now(), Healed: err == nil,
+		LoadedAt: t.base.Add(time.Duration(a.j.e.LoadedAt)), NoticedAt: time.Now(), Healed: err == nil,
 	}
 	t.seen.AuditAge(ctx, a.j.v.counts, hit.NoticedAt.Sub(hit.LoadedAt))
 	a.j.v.remarks.stale.Do(func() {

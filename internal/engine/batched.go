@@ -1,6 +1,9 @@
 package engine
 
-import "context"
+import (
+	"context"
+	"github.com/twofold-go/twofold/internal/entry"
+)
 
 // Batch is one GetMany: how it began, and the keys that this process could not answer at once. It
 // lives on the caller's stack.
@@ -18,13 +21,13 @@ type Batch struct {
 func (v *View) Batch(ctx context.Context, moment int64, o *Options) Batch {
 	b := Batch{v: v, o: *o, Called: v.called(ctx, v.t.or(moment), o), past: moment != 0, AnyHit: o.anyHit() && !v.t.work.Closed()}
 	if b.o.Policy == nil {
-		b.o.Policy = v.policy() // one for all keys
+		b.o.Policy = v.Policy() // one for all keys
 	}
 	return b
 }
 
 // Hit follows a local hit of the fast path.
-func (b *Batch) Hit(ctx context.Context, it *Entry, lease int64, n Note) {
+func (b *Batch) Hit(ctx context.Context, it *entry.Entry, lease int64, n Note) {
 	b.v.Inherit(ctx, it, lease)
 	if n != 0 && !b.past {
 		b.v.audit(ctx, it)

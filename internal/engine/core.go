@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/twofold-go/twofold/codec"
+	"github.com/twofold-go/twofold/internal/entry"
 	"github.com/twofold-go/twofold/internal/failure"
 	"github.com/twofold-go/twofold/internal/fence"
 	"github.com/twofold-go/twofold/internal/follow"
@@ -40,8 +41,8 @@ type Config struct {
 	MaxAudits      int
 	OnStale        func(*StaleHit)
 	MaxTenants     int
-	OnStored       func(*Entry)
-	OnRemoved      func(*Entry, tier.EvictReason)
+	OnStored       func(*entry.Entry)
+	OnRemoved      func(*entry.Entry, tier.EvictReason)
 	Logger         *slog.Logger
 	MeterProvider  metric.MeterProvider
 	TracerProvider trace.TracerProvider

@@ -22,7 +22,7 @@ func (v *View) Delete(ctx context.Context, jobs []*Job, more []invalidate.Scope,
 		return err
 	}
 	r.Removed = v.far == nil && len(r.Keys()) == len(jobs) // there are no cells
-	err = v.t.request(ctx, v.policy().RemoteTimeout, r)
+	err = v.t.request(ctx, v.Policy().RemoteTimeout, r)
 	told, of := err == nil, failedKeys(err)
 	for i, j := range jobs {
 		if of(j.FullKey()) {

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/twofold-go/twofold/internal/entry"
 	"github.com/twofold-go/twofold/internal/failure"
 	"github.com/twofold-go/twofold/internal/safeguard"
 	"github.com/twofold-go/twofold/internal/wire"
@@ -40,7 +41,7 @@ type Fill struct {
 
 // facts holds what a loader recorded about its value.
 type facts struct {
-	tagSet
+	entry.TagSet
 	vouched    int64 // the oldest moment that vouches for a part, by the clock of Core; or never
 	worn       bool  // a part is worn
 	held       bool  // a part is held
@@ -53,7 +54,7 @@ type facts struct {
 }
 
 // nothingSaid are the facts of a loader that has recorded nothing.
-var nothingSaid = facts{vouched: never, Terms: wire.Unsaid}
+var nothingSaid = facts{vouched: entry.Never, Terms: wire.Unsaid}
 
 type fillKey struct{}
 
@@ -111,7 +112,7 @@ func (f *Fill) Depend(tags []string) {
 				f.badTag = true
 				continue
 			}
-			f.add(tag.Hash(), f.t.spellTag(f.tenant, t))
+			f.Add(tag.Hash(), f.t.spellTag(f.tenant, t))
 		}
 	})
 }
@@ -128,7 +129,7 @@ func (f *Fill) Previous() any {
 
 // Inherit makes the load under ctx depend on an item that its loader has just read. The lease
 // was read before the item's fences were checked.
-func (v *View) Inherit(ctx context.Context, it *Entry, lease int64) {
+func (v *View) Inherit(ctx context.Context, it *entry.Entry, lease int64) {
 	if loading.Load() != 0 {
 		v.inheritInLoad(ctx, it, lease)
 	}
@@ -137,10 +138,10 @@ func (v *View) Inherit(ctx context.Context, it *Entry, lease int64) {
 // inheritInLoad is a separate function, so that a hit outside of a load makes no call.
 //
 //go:noinline
-func (v *View) inheritInLoad(ctx context.Context, it *Entry, lease int64) {
+func (v *View) inheritInLoad(ctx context.Context, it *entry.Entry, lease int64) {
 	if f := Filling(ctx); f != nil {
-		f.dependOn(it.View, it.FullKey())
-		v.t.handOn(f, it.rare, it.readAt(), lease, it.isWorn())
+		f.dependOn(ViewOf(it), it.FullKey())
+		v.t.handOn(f, it.Rare, it.ReadAt(), lease, it.IsWorn())
 	}
 }
 
@@ -148,22 +149,22 @@ func (v *View) inheritInLoad(ctx context.Context, it *Entry, lease int64) {
 // load needs the moment, because its value is as old as its oldest part, however late the load
 // began. A value with a held part is not cached, either. An Expire has ended the freshness of a worn part, so a value with such a part is not
 // fresh.
-func (t *Core) handOn(f *Fill, d *rare, readAt, lease int64, worn bool) {
-	if t.follower == nil && len(d.Deps.Tags)+len(d.Keys) == 0 && d.older == 0 && !worn && !d.held {
+func (t *Core) handOn(f *Fill, d *entry.Rare, readAt, lease int64, worn bool) {
+	if t.follower == nil && len(d.Deps.Tags)+len(d.Keys) == 0 && d.PartsOlder == 0 && !worn && !d.OnHold {
 		return
 	}
 	f.edit(func() {
-		f.worn, f.held = f.worn || worn, f.held || d.held
-		if at := t.vouchedAt(d, readAt, lease); at != never && !safeguard.Off(safeguard.Parts) {
+		f.worn, f.held = f.worn || worn, f.held || d.OnHold
+		if at := t.vouchedAt(d, readAt, lease); at != entry.Never && !safeguard.Off(safeguard.Parts) {
 			f.vouched = min(f.vouched, at+int64(t.base.Sub(f.t.base)))
 		}
 		f.gather(d.Keys, d.Prefixes)
 		for i, hash := range d.Deps.Tags {
 			text := ""
 			if f.t.cfg.OnStored != nil {
-				text = d.textOf(i)
+				text = d.TextOf(i)
 			}
-			f.add(hash, text)
+			f.Add(hash, text)
 		}
 	})
 }
@@ -171,10 +172,10 @@ func (t *Core) handOn(f *Fill, d *rare, readAt, lease int64, worn bool) {
 // vouchedAt returns the latest moment at which a part is known to have been true. That is when
 // the lease was confirmed under which it was judged, or when it was read from the source.
 // Without a log, only a part that was built from other parts has such a moment.
-func (t *Core) vouchedAt(d *rare, readAt, lease int64) int64 {
+func (t *Core) vouchedAt(d *entry.Rare, readAt, lease int64) int64 {
 	switch {
-	case t.follower == nil && d.older == 0:
-		return never
+	case t.follower == nil && d.PartsOlder == 0:
+		return entry.Never
 	case t.follower == nil || lease == 0: // the lease was never confirmed
 		return readAt
 	}

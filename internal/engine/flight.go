@@ -7,6 +7,7 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/twofold-go/twofold/internal/entry"
 	"github.com/twofold-go/twofold/internal/failure"
 	"github.com/twofold-go/twofold/internal/fence"
 	calls "github.com/twofold-go/twofold/internal/flight"
@@ -32,12 +33,12 @@ type flight struct {
 
 // outcome is the result of a flight.
 type outcome struct {
-	it       *Entry // the value or remembered absence; nil when err is set
-	src      Source
+	it       *entry.Entry // the value or remembered absence; nil when err is set
+	src      entry.Source
 	stale    measure.Reason // why the item is served although it is not fresh
 	err      error          // why there is no value
 	cause    error          // why it is absent, in the loader's words
-	old      *Entry         // with err or a remembered error: an item that may be served in place of it
+	old      *entry.Entry   // with err or a remembered error: an item that may be served in place of it
 	far      bool           // only the remote tier held old
 	again    bool           // no result; each caller that waits starts over
 	panicked error
@@ -60,22 +61,22 @@ func (f *flight) end(out outcome) {
 // failed ends the flight with an error. An old value that may stand in for it is served for a
 // Throttle without another load. failed notes that before it wakes the callers; otherwise the
 // next read would load.
-func (f *flight) failed(out outcome, spare *Entry) {
+func (f *flight) failed(out outcome, spare *entry.Entry) {
 	out.old = f.standIn(spare)
 	out.far = out.far && out.old == spare
 	if out.old != nil && f.j.refreshing == nil && f.Wanted() {
-		out.old.spare(f.j.t.now(), f.j.p.Throttle)
+		out.old.Spare(f.j.t.now(), f.j.p.Throttle)
 	}
 	f.end(out)
 }
 
 // standIn returns the item to serve when the load fails. It may be spare, a value of the remote
 // tier that the local tier may not hold.
-func (f *flight) standIn(spare *Entry) *Entry {
+func (f *flight) standIn(spare *entry.Entry) *entry.Entry {
 	if it := f.j.standing(); it != nil || spare == nil {
 		return it
 	}
-	if spare.Err != nil || spare.freshness(f.j.t.now()) == dead || !f.j.v.clear(spare) {
+	if spare.Err != nil || spare.Freshness(f.j.t.now()) == entry.Dead || !f.j.v.clear(spare) {
 		return nil
 	}
 	return spare
@@ -84,38 +85,38 @@ func (f *flight) standIn(spare *Entry) *Entry {
 // predecessor returns the value that a load replaces: the newer of the local item and spare,
 // while it is kept. A worn value is not returned. The loader's source knows nothing of its
 // expired part, and would confirm it.
-func (f *flight) predecessor(spare *Entry) *Entry {
-	var it *Entry
+func (f *flight) predecessor(spare *entry.Entry) *entry.Entry {
+	var it *entry.Entry
 	var now int64
 	if !f.j.o.SkipLocal {
 		it, now = f.j.find()
 	}
-	if it != nil && !it.precedes(now) {
+	if it != nil && !it.Precedes(now) {
 		it = nil
 	}
-	if spare == nil || !spare.precedes(f.j.t.or(now)) ||
-		it != nil && it.loadedAt >= spare.loadedAt || !f.j.v.clear(spare) {
+	if spare == nil || !spare.Precedes(f.j.t.or(now)) ||
+		it != nil && it.LoadedAt >= spare.LoadedAt || !f.j.v.clear(spare) {
 		return it
 	}
 	return spare
 }
 
 // here returns the local item if it answers the flight, and why that item is stale.
-func (f *flight) here() (*Entry, measure.Reason) {
+func (f *flight) here() (*entry.Entry, measure.Reason) {
 	if f.j.o.SkipLocal {
 		return nil, measure.NotStale
 	}
 	it, now := f.j.find()
-	if old := f.j.refreshing; it == nil || old != nil && it.loadedAt <= old.loadedAt {
+	if old := f.j.refreshing; it == nil || old != nil && it.LoadedAt <= old.LoadedAt {
 		return nil, measure.NotStale // or a refresh must replace it
 	}
-	if f.j.o.Anew || it.loadedAt < f.j.minLoaded {
+	if f.j.o.Anew || it.LoadedAt < f.j.minLoaded {
 		return nil, measure.NotStale
 	}
-	switch state := it.freshness(now); {
-	case state == fresh:
+	switch state := it.Freshness(now); {
+	case state == entry.Fresh:
 		return it, measure.NotStale
-	case state != dead && !f.j.o.NoStale && f.j.refreshing == nil && it.spared(now):
+	case state != entry.Dead && !f.j.o.NoStale && f.j.refreshing == nil && it.Spared(now):
 		return it, measure.FailedLoad // another load failed a moment ago
 	}
 	return nil, measure.NotStale

@@ -5,6 +5,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/twofold-go/twofold/internal/entry"
 	"github.com/twofold-go/twofold/internal/failure"
 	"github.com/twofold-go/twofold/internal/fence"
 	"github.com/twofold-go/twofold/internal/lifetimes"
@@ -38,7 +39,7 @@ type frame struct {
 	nonce   tier.Nonce // a claim over this cell must name it
 	claimed bool       // claimed by a process: a lease, or a value that is being refreshed
 	ended   bool       // not claimed: the mark of an ended load, or a value
-	it      *Entry
+	it      *entry.Entry
 }
 
 // judge returns the verdict on a frame. mark was captured before the fetch.
@@ -81,9 +82,9 @@ func (j *Job) judge(raw []byte, mark fence.Mark) (f frame) {
 		return f
 	}
 	if fresh != fence.Forever && !safeguard.Off(safeguard.Soft) {
-		it.expire(fresh)
+		it.Expire(fresh)
 	}
-	if it.keptUntil() <= j.t.now() {
+	if it.KeptUntil() <= j.t.now() {
 		return f
 	}
 	f.verdict, f.it = usable, it
@@ -91,10 +92,10 @@ func (j *Job) judge(raw []byte, mark fence.Mark) (f frame) {
 }
 
 // thaw makes an item of a value cell, whose frame has size bytes.
-func (j *Job) thaw(c *tier.Cell, size int, mark fence.Mark) (it *Entry, err error) {
+func (j *Job) thaw(c *tier.Cell, size int, mark fence.Mark) (it *entry.Entry, err error) {
 	it = j.take(mark)
 	if len(c.Tags)+len(c.PartKeys) > 0 {
-		it.own().Deps = fence.Deps{Tags: c.Tags, Keys: c.PartKeys, Prefixes: c.PartPrefixes}
+		it.Own().Deps = fence.Deps{Tags: c.Tags, Keys: c.PartKeys, Prefixes: c.PartPrefixes}
 	}
 	if c.Flags&tier.Negative != 0 {
 		gone := failure.ErrNotFound
@@ -104,9 +105,9 @@ func (j *Job) thaw(c *tier.Cell, size int, mark fence.Mark) (it *Entry, err erro
 			}
 			gone = j.t.faults.Remembered(code, nil)
 		}
-		it.own().Err = j.stored(gone)
+		it.Own().Err = j.stored(gone)
 	} else {
-		err = wire.Decode(j.t.codecs, c, size, j.v.kind.Value(it), j.p.MaxValueBytes)
+		err = wire.Decode(j.t.codecs, c, size, j.v.Value(it), j.p.MaxValueBytes)
 		if err != wire.ErrUnknownCodec { //nolint:errorlint // itself
 			j.t.seen.ValueSize(j.v.counts, measure.SizeIn, len(c.Payload))
 		}
@@ -115,37 +116,37 @@ func (j *Job) thaw(c *tier.Cell, size int, mark fence.Mark) (it *Entry, err erro
 		}
 	}
 	wall, now := time.Now().Add(time.Millisecond-1).UnixMilli(), j.t.now()
-	it.loadedAt = now - int64(max(wire.Since(wall, c.LoadedAt), 0))
-	it.loadTime = lifetimes.SpanOf(c.LoadTime)
+	it.LoadedAt = now - int64(max(wire.Since(wall, c.LoadedAt), 0))
+	it.LoadTime = lifetimes.SpanOf(c.LoadTime)
 	if c.SoftAt <= c.LoadedAt && c.Flags&tier.Unfresh == 0 { // stale from its birth
-		it.own().worn = true
+		it.Own().Worn = true
 	}
 	p := j.p
-	l := lifetime{
-		soft:  wire.Remaining(c.SoftAt, c.LoadedAt, wall),
-		hard:  wire.Remaining(c.HardAt, c.LoadedAt, wall),
-		trust: cmp.Or(p.LocalTTL, policy.Forever),
-		ahead: lifetimes.RefreshWindow(c.LoadTime, p.RefreshAhead),
-		firm:  true, // the reader's own Stale must not exceed what the writer allowed
+	l := entry.Lifetime{
+		Soft:  wire.Remaining(c.SoftAt, c.LoadedAt, wall),
+		Hard:  wire.Remaining(c.HardAt, c.LoadedAt, wall),
+		Trust: cmp.Or(p.LocalTTL, policy.Forever),
+		Ahead: lifetimes.RefreshWindow(c.LoadTime, p.RefreshAhead),
+		Firm:  true, // the reader's own Stale must not exceed what the writer allowed
 	}
 	if it.Err == nil {
-		it.agree(wire.TermsOf(c))
-		l.stale, _ = it.said().Grace(p)
+		it.Agree(wire.TermsOf(c))
+		l.Stale, _ = it.Said().Grace(p)
 	}
-	it.live(now, l)
+	it.Live(now, l, &j.v.inForce().usual)
 	return it, nil
 }
 
 // freeze returns the cell of an item, and how long the tier should keep it.
-func (j *Job) freeze(it *Entry, payload wire.Encoded, nonce tier.Nonce, mark fence.Mark) ([]byte, time.Duration, error) {
+func (j *Job) freeze(it *entry.Entry, payload wire.Encoded, nonce tier.Nonce, mark fence.Mark) ([]byte, time.Duration, error) {
 	now, wall := j.t.now(), time.Now()
 	at := func(t int64) int64 {
-		if t == never {
+		if t == entry.Never {
 			return math.MaxInt64
 		}
 		return wall.Add(time.Duration(t - now)).UnixMilli()
 	}
-	soft, _, hard := it.times()
+	soft, _, hard := it.Times()
 	c := tier.Cell{
 		Nonce:    nonce,
 		ScopePos: uint64(mark.Scope),
@@ -153,8 +154,8 @@ func (j *Job) freeze(it *Entry, payload wire.Encoded, nonce tier.Nonce, mark fen
 		Epoch:    mark.Epoch,
 		SoftAt:   at(soft),
 		HardAt:   at(hard),
-		LoadedAt: at(it.loadedAt),
-		LoadTime: it.loadTime.Duration(),
+		LoadedAt: at(it.LoadedAt),
+		LoadTime: it.LoadTime.Duration(),
 		Tags:     it.Deps.Tags,
 		Schema:   j.v.Schema,
 		Echo:     j.hash,
@@ -167,12 +168,12 @@ func (j *Job) freeze(it *Entry, payload wire.Encoded, nonce tier.Nonce, mark fen
 	if it.Err != nil {
 		c.Flags |= tier.Negative
 	}
-	it.said().Into(&c)
-	if it.terms != nil && !it.worn && c.SoftAt <= c.LoadedAt {
+	it.Said().Into(&c)
+	if it.Terms != nil && !it.Worn && c.SoftAt <= c.LoadedAt {
 		c.Flags |= tier.Unfresh
 	}
 	keep := wire.RemoteForever
-	if until := it.keptUntil(); until != never {
+	if until := it.KeptUntil(); until != entry.Never {
 		keep = min(keep, time.Duration(until-now))
 	}
 	b, err := c.Encode()

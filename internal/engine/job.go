@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"github.com/twofold-go/twofold/internal/entry"
 	"github.com/twofold-go/twofold/internal/remote"
 	"github.com/twofold-go/twofold/key"
 	"github.com/twofold-go/twofold/policy"
@@ -14,24 +15,24 @@ type Job struct {
 	t          *Core
 	p          *policy.Policy
 	op         string
-	e          *Entry  // holds the key; nil until an ask needs it
-	at         uint64  // address in the local tier
-	full       key.Key // zero until spell, like hash
-	hash       uint64  // of full, for cells and fences
-	loader     any     // of the call or the Config, or nil; the kind calls it
-	many       bool    // loads by LoadMany
-	used       bool    // e holds a value, or belongs to another job; see take
+	e          *entry.Entry // holds the key; nil until an ask needs it
+	at         uint64       // address in the local tier
+	full       key.Key      // zero until spell, like hash
+	hash       uint64       // of full, for cells and fences
+	loader     any          // of the call or the Config, or nil; the kind calls it
+	many       bool         // loads by LoadMany
+	used       bool         // e holds a value, or belongs to another job; see take
 	o          CallOpts
 	minLoaded  int64
-	refreshing *Entry // not nil: a background refresh of it
+	refreshing *entry.Entry // not nil: a background refresh of it
 }
 
 func (j *Job) start(v *View, op string, load any, o *Options) {
 	j.v, j.t, j.p = v, v.t, o.Policy
 	if j.p == nil {
-		j.p = v.policy()
+		j.p = v.Policy()
 	}
-	j.op, j.loader, j.o, j.minLoaded = op, load, o.CallOpts, -never
+	j.op, j.loader, j.o, j.minLoaded = op, load, o.CallOpts, -entry.Never
 	if load == nil {
 		j.loader = v.loader
 	}
@@ -58,10 +59,10 @@ func (j *Job) spell() error {
 func (j *Job) spelled(full key.Key) { j.full, j.hash = full, full.Hash() }
 
 // same reports whether an entry of the job's view holds its key.
-func (j *Job) same(e *Entry) bool { return j.v.kind.Same(j.e, e) }
+func (j *Job) same(e *entry.Entry) bool { return j.v.kind.Same(j.e, e) }
 
 // find returns what this process holds of the key, and the time it was judged at; see view.find.
-func (j *Job) find() (*Entry, int64) { return j.v.find(j.at, j.same, 0) }
+func (j *Job) find() (*entry.Entry, int64) { return j.v.find(j.at, j.same, 0) }
 
 // FullKey implements fence.Keyed. It returns the spelled key, or "" before spell.
 func (j *Job) FullKey() string { return j.full.String() }
@@ -78,7 +79,7 @@ func (j *Job) far() *remote.Tier {
 }
 
 // standing returns the local item that may stand in for a load, or nil.
-func (j *Job) standing() *Entry {
+func (j *Job) standing() *entry.Entry {
 	if j.o.SkipLocal {
 		return nil
 	}
@@ -86,7 +87,7 @@ func (j *Job) standing() *Entry {
 }
 
 // unfenced reports whether no fence covers it now.
-func (j *Job) unfenced(it *Entry) bool { return it.unfenced(j.t, j) }
+func (j *Job) unfenced(it *entry.Entry) bool { return it.Unfenced(j.t.fences, j) }
 
 func (j *Job) canLoad() bool { return j.loader != nil || j.many }
 

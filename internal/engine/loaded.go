@@ -5,16 +5,16 @@ import (
 	"errors"
 	"time"
 
+	"github.com/twofold-go/twofold/internal/entry"
 	"github.com/twofold-go/twofold/internal/errtree"
 	"github.com/twofold-go/twofold/internal/failure"
 	"github.com/twofold-go/twofold/internal/fence"
-	"github.com/twofold-go/twofold/internal/lifetimes"
 )
 
 // attempt is the result of one run of the loader for one key.
 type attempt struct {
-	e         *Entry // for the value
-	it        *Entry // the value or absence; nil when err or panicked is set
+	e         *entry.Entry // for the value
+	it        *entry.Entry // the value or absence; nil when err or panicked is set
 	err       error
 	cause     error // why it is absent, in the loader's words
 	panicked  error
@@ -36,11 +36,11 @@ func (a *attempt) absent() bool { return a.empty || a.it.Err != nil }
 
 // loaded is the result of the user's loader, and the tags from Config.Tags.
 type loaded struct {
-	one  *Entry
-	all  []*Entry   // by run, if there are several or the loader is LoadMany
-	tags [][]string // by run
-	errs []error    // by run, of LoadMany
-	err  error      // of the whole call
+	one  *entry.Entry
+	all  []*entry.Entry // by run, if there are several or the loader is LoadMany
+	tags [][]string     // by run
+	errs []error        // by run, of LoadMany
+	err  error          // of the whole call
 }
 
 // take takes the entries for the values. They are born at mark.
@@ -49,7 +49,7 @@ func (g *loaded) take(runs []run, mark fence.Mark) {
 	if !runs[0].f.j.many {
 		return
 	}
-	g.all = make([]*Entry, len(runs))
+	g.all = make([]*entry.Entry, len(runs))
 	g.all[0] = g.one
 	for i := 1; i < len(runs); i++ {
 		g.all[i] = runs[i].f.j.take(mark)
@@ -76,7 +76,7 @@ func (g *loaded) run(ctx context.Context, runs []run) {
 }
 
 // of returns the entry of the i-th run, and its error.
-func (g *loaded) of(i int) (*Entry, error) {
+func (g *loaded) of(i int) (*entry.Entry, error) {
 	if g.all == nil {
 		return g.one, g.err
 	}
@@ -85,7 +85,7 @@ func (g *loaded) of(i int) (*Entry, error) {
 
 // replaced is the value that a load replaces, or nil, and the lease under which it was clear.
 type replaced struct {
-	it    *Entry
+	it    *entry.Entry
 	lease int64
 }
 
@@ -96,7 +96,7 @@ func (f *flight) conclude(a *attempt, got *loaded, i int, prev replaced) {
 	if i < len(got.tags) {
 		tags = got.tags[i]
 	}
-	it.loadedAt, it.here, it.loadTime = a.begun, true, lifetimes.SpanOf(a.took)
+	it.LoadedHere(a.begun, a.took)
 	a.e, a.err = it, nil
 	switch {
 	case err == nil:
@@ -110,7 +110,7 @@ func (f *flight) conclude(a *attempt, got *loaded, i int, prev replaced) {
 		f.dependOn(it, prev, &a.facts)
 	case errors.Is(err, failure.ErrNotFound):
 		a.cause = err
-		it.own().Err = f.j.stored(errtree.Remember(err, failure.ErrNotFound, failure.IsCoder))
+		it.Own().Err = f.j.stored(errtree.Remember(err, failure.ErrNotFound, failure.IsCoder))
 	default:
 		a.err = err
 		return
@@ -118,19 +118,19 @@ func (f *flight) conclude(a *attempt, got *loaded, i int, prev replaced) {
 	a.empty = it.Err == nil && f.j.v.kind.Empty(it)
 	f.j.setTags(it, tags, &a.facts)
 	if a.facts.worn { // it is as old as its parts
-		it.wear()
+		it.Wear()
 	}
 	a.it = it
 	_, a.overtaken = f.j.t.fences.Overtaken(a.mark, f.j.hash, f.j.FullKey(), &it.Deps)
 }
 
 // dependOn makes an item depend on everything that the item it replaces depends on.
-func (f *flight) dependOn(it *Entry, prev replaced, said *facts) {
+func (f *flight) dependOn(it *entry.Entry, prev replaced, said *facts) {
 	bound := len(prev.it.Deps.Tags)+len(prev.it.Keys) > 0
 	if bound {
-		it.own().tagSet = prev.it.clipped()
+		it.Own().TagSet = prev.it.Clipped()
 	}
-	if bound || prev.it.older > 0 { // the source says nothing about its parts
-		said.vouched = min(said.vouched, f.j.t.vouchedAt(prev.it.rare, prev.it.readAt(), prev.lease))
+	if bound || prev.it.PartsOlder > 0 { // the source says nothing about its parts
+		said.vouched = min(said.vouched, f.j.t.vouchedAt(prev.it.Rare, prev.it.ReadAt(), prev.lease))
 	}
 }

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 
+	"github.com/twofold-go/twofold/internal/entry"
 	"github.com/twofold-go/twofold/internal/measure"
 	"github.com/twofold-go/twofold/internal/scope"
 )
@@ -89,46 +90,46 @@ func (a *Ask) follow(ctx context.Context, f *flight) {
 
 // fromLocal serves what this process holds: a fresh value, or a stale one with a background
 // refresh. It adds the refresh to old, or starts it if old is nil.
-func (a *Ask) fromLocal(ctx context.Context, same func(*Entry) bool, old *refreshes) (r Answer, ok bool, err error) {
+func (a *Ask) fromLocal(ctx context.Context, same func(*entry.Entry) bool, old *refreshes) (r Answer, ok bool, err error) {
 	if a.j.o.Anew || a.j.o.SkipLocal || a.j.p.Off {
 		return r, false, nil
 	}
 	now := a.called // a promise is counted from it, and no entry is judged by more
 	it, _ := a.j.v.find(a.j.at, same, now)
-	if it != nil && it.ended.Load() != 0 {
+	if it != nil && it.Ended.Load() != 0 {
 		now = max(now, a.j.t.now()) // it expired, perhaps after a Moment
 	}
-	if it == nil || !a.j.t.young(it.loadedAt, it.readAt(), a.lease, now, a.j.o.MaxAge) {
+	if it == nil || !a.j.t.young(it.LoadedAt, it.ReadAt(), a.lease, now, a.j.o.MaxAge) {
 		return r, false, nil
 	}
 	reason := measure.NotStale
-	switch state := it.freshness(now); {
-	case state == fresh:
-		if it.due(now, a.j.p) {
+	switch state := it.Freshness(now); {
+	case state == entry.Fresh:
+		if it.Due(now, a.j.p) {
 			a.j.refreshIn(ctx, it, old)
 		}
-	case state == dead || a.j.o.NoStale:
+	case state == entry.Dead || a.j.o.NoStale:
 		return r, false, nil
-	case state == stale && it.trustUntil >= it.freshUntil(): // after LocalTTL, ask the remote tier
+	case state == entry.Stale && it.TrustUntil >= it.FreshUntil(): // after LocalTTL, ask the remote tier
 		reason = measure.Revalidating
 		a.j.refreshIn(ctx, it, old)
-	case it.spared(now):
+	case it.Spared(now):
 		reason = measure.FailedLoad
 	default:
 		return r, false, nil
 	}
-	it.checkUnchanged()
+	it.CheckUnchanged()
 	if a.quiet = !measure.Chosen(a.j.v.counts.Hit(it.Err != nil, reason), measure.Sampled-1); !a.quiet {
 		a.sample = true
 	}
 	if reason != measure.NotStale {
-		a.j.t.seen.Staleness(a.j.v.counts, now-it.freshUntil())
+		a.j.t.seen.Staleness(a.j.v.counts, now-it.FreshUntil())
 	}
 	a.j.v.Inherit(ctx, it, a.lease)
 	if a.j.p.Audit > 0 && !a.past {
-		a.j.audit(ctx, it, Local, a.j.p.Audit)
+		a.j.audit(ctx, it, entry.Local, a.j.p.Audit)
 	}
-	return Answer{it, Local, reason != measure.NotStale, now}, true, it.Err
+	return Answer{it, entry.Local, reason != measure.NotStale, now}, true, it.Err
 }
 
 // fail returns the error of a read that got no flight.
@@ -153,7 +154,7 @@ func (a *Ask) over(ctx context.Context, k Asked) error {
 
 // peekRemote returns a value of the remote tier that may be served, or nil. It reports whether the
 // remote tier answered.
-func (j *Job) peekRemote(ctx context.Context, k Asked) (it *Entry, asked bool) {
+func (j *Job) peekRemote(ctx context.Context, k Asked) (it *entry.Entry, asked bool) {
 	if j.far() == nil {
 		return nil, false
 	}
@@ -162,7 +163,7 @@ func (j *Job) peekRemote(ctx context.Context, k Asked) (it *Entry, asked bool) {
 	if err != nil {
 		return nil, false
 	}
-	if f.verdict != usable || f.it.freshness(j.t.now()) < stale {
+	if f.verdict != usable || f.it.Freshness(j.t.now()) < entry.Stale {
 		return nil, true
 	}
 	j.put(f.it)
@@ -171,7 +172,7 @@ func (j *Job) peekRemote(ctx context.Context, k Asked) (it *Entry, asked bool) {
 }
 
 // Peek returns an entry that may be served without a load, or nil. The job's key is spelled.
-func (j *Job) Peek(ctx context.Context, k Asked) *Entry {
+func (j *Job) Peek(ctx context.Context, k Asked) *entry.Entry {
 	if j.p.Off {
 		j.dependOn(ctx)
 		return nil
@@ -180,10 +181,10 @@ func (j *Job) Peek(ctx context.Context, k Asked) *Entry {
 	lease := j.t.lease.Read() // before find and peekRemote look at the fences
 	it, _ := j.v.find(j.at, k.Same, now)
 	switch {
-	case it == nil || it.freshness(now) < stale:
+	case it == nil || it.Freshness(now) < entry.Stale:
 		it, _ = j.peekRemote(ctx, k)
-	case it.freshness(now) == untrusted:
-		if got, asked := j.peekRemote(ctx, k); asked && (got == nil || !got.remembered()) {
+	case it.Freshness(now) == entry.Untrusted:
+		if got, asked := j.peekRemote(ctx, k); asked && (got == nil || !got.Remembered()) {
 			it = got
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/twofold-go/twofold/codec"
+	"github.com/twofold-go/twofold/internal/entry"
 	"github.com/twofold-go/twofold/internal/follow"
 	"github.com/twofold-go/twofold/internal/measure"
 	"github.com/twofold-go/twofold/internal/remote"
@@ -68,7 +69,7 @@ func Open(cfg Config) (*Core, error) {
 		n.OnEvict(t.evicted)
 	}
 	if x, ok := unwrap.As[tier.Expirer](t.local); ok {
-		x.ExpireBy(t.now, endOf)
+		x.ExpireBy(t.now, entry.EndOf)
 	}
 	return t, nil
 }

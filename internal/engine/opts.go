@@ -64,7 +64,7 @@ type derived struct {
 
 // Over returns the policy of a view with the patch, or why the patch is refused.
 func (c *Override) Over(v *View) (*policy.Policy, error) {
-	from := v.policy()
+	from := v.Policy()
 	recent := &c.recent[v.seed%uint64(len(c.recent))]
 	if d := recent.Load(); d != nil && d.from == from {
 		return &d.Policy, nil

@@ -16,16 +16,20 @@ var before = []struct {
 	first, then, why string
 	every            bool // every call of first, not only the first one
 }{
-	{"lease.Read", "fences.Clear fences.Tick unfenced judge find vouches Covers", "a fence stored in between, and the lease extended behind it, would be missed", false},
+	{"lease.Read", "fences.Clear fences.Tick Unfenced unfenced judge find vouches Covers", "a fence stored in between, and the lease extended behind it, would be missed", false},
 	{"follower.Owes", "judge", "an invalidation that comes into the log in between leaves a fence that was not looked for", false},
 	{"fences.Capture", "remote.Get remote.GetMany remote.ClaimMany guard", "what is invalidated in between would be older than its mark", false},
 	{"fences.Generation", "fences.Clear", "a fence stored in between would count as checked", true},
 }
 
 func TestLeaseIsReadBeforeFences(t *testing.T) {
-	files, err := filepath.Glob("*.go")
-	if err != nil {
-		t.Fatal(err)
+	var files []string
+	for _, pattern := range []string{"*.go", "../entry/*.go"} {
+		some, err := filepath.Glob(pattern)
+		if err != nil || len(some) == 0 {
+			t.Fatalf("%s: %d files, %v", pattern, len(some), err)
+		}
+		files = append(files, some...)
 	}
 	found := map[string]int{}
 	for _, name := range files {
@@ -88,10 +92,14 @@ func callsOf(body ast.Node) map[string][]token.Pos {
 			calls[f.Name] = append(calls[f.Name], c.Pos())
 		case *ast.SelectorExpr:
 			calls[f.Sel.Name] = append(calls[f.Sel.Name], c.Pos())
-			if x, ok := f.X.(*ast.SelectorExpr); ok {
-				name := x.Sel.Name + "." + f.Sel.Name
-				calls[name] = append(calls[name], c.Pos())
+			var name string
+			switch x := f.X.(type) {
+			case *ast.Ident:
+				name = x.Name + "." + f.Sel.Name
+			case *ast.SelectorExpr:
+				name = x.Sel.Name + "." + f.Sel.Name
 			}
+			calls[name] = append(calls[name], c.Pos())
 		}
 		return true
 	})

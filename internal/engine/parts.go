@@ -2,13 +2,10 @@ package engine
 
 import (
 	"context"
-	"slices"
 
 	"github.com/cespare/xxhash/v2"
 
-	"github.com/twofold-go/twofold/internal/fence"
-	"github.com/twofold-go/twofold/invalidate"
-	"github.com/twofold-go/twofold/tier"
+	"github.com/twofold-go/twofold/internal/entry"
 )
 
 // A value that a loader builds from other cached values depends on their keys, on the prefixes of
@@ -16,45 +13,10 @@ import (
 // covers what was built from it. A key can be a part although its read gave no value: the load may
 // have made something of its absence.
 
-// anything stands for more parts than a cell can carry: every key and every prefix.
-var anything = fence.Deps{Keys: []uint64{invalidate.AnyTag}}
-
-// manyParts reports whether the set stands for more parts than it holds.
-func (s *tagSet) manyParts() bool { return len(s.Keys) == 1 && s.Keys[0] == invalidate.AnyTag }
-
-// join adds the parts of another set.
-func (s *tagSet) join(d *fence.Deps) {
-	s.Keys, s.Prefixes = union(s.Keys, d.Keys), union(s.Prefixes, d.Prefixes)
-	s.limitParts()
-}
-
-// limitParts replaces parts that a cell cannot carry. The lists have no duplicates.
-func (s *tagSet) limitParts() {
-	if len(s.Keys)+len(s.Prefixes) > tier.MaxParts || len(s.Keys) > 1 && slices.Contains(s.Keys, invalidate.AnyTag) {
-		s.Keys, s.Prefixes = anything.Keys, anything.Prefixes
-	}
-}
-
-// union returns the hashes of both lists, sorted. It changes neither list, and may return one.
-func union(a, b []uint64) []uint64 {
-	switch {
-	case len(a) == 0:
-		return b
-	case len(b) == 0:
-		return a
-	}
-	return distinct(slices.Concat(a, b))
-}
-
-func distinct(hashes []uint64) []uint64 {
-	slices.Sort(hashes)
-	return slices.Compact(hashes)
-}
-
 // gather adds parts. f.mu is held. Duplicates are dropped whenever the lists have doubled, so a load
 // that reads many parts, or one part many times, takes little time and memory for each.
 func (f *Fill) gather(keys, prefixes []uint64) {
-	if f.manyParts() {
+	if f.ManyParts() {
 		return
 	}
 	f.Keys, f.Prefixes = append(f.Keys, keys...), append(f.Prefixes, prefixes...)
@@ -65,8 +27,8 @@ func (f *Fill) gather(keys, prefixes []uint64) {
 
 // compact sorts what the Fill has gathered, and drops duplicates.
 func (f *Fill) compact() {
-	f.Keys, f.Prefixes = distinct(f.Keys), distinct(f.Prefixes)
-	f.limitParts()
+	f.Keys, f.Prefixes = entry.Distinct(f.Keys), entry.Distinct(f.Prefixes)
+	f.LimitParts()
 	f.distinct = len(f.Keys) + len(f.Prefixes)
 }
 

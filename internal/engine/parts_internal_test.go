@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/twofold-go/twofold/internal/entry"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/tier"
 )
@@ -24,23 +25,23 @@ func TestTagSetLimits(t *testing.T) {
 	if len(said.Keys) != tier.MaxParts || !slices.IsSorted(said.Keys) {
 		t.Fatalf("%d keys, sorted %v; want %d", len(said.Keys), slices.IsSorted(said.Keys), tier.MaxParts)
 	}
-	var a, b tagSet
-	a.join(&said.Deps)
-	b.join(&said.Deps)
-	b.join(&tagSetOf(1).Deps)
-	if len(a.Keys) != tier.MaxParts || a.many() || !b.many() || !b.manyParts() {
+	var a, b entry.TagSet
+	a.Join(&said.Deps)
+	b.Join(&said.Deps)
+	b.Join(&tagSetOf(1).Deps)
+	if len(a.Keys) != tier.MaxParts || a.Many() || !b.Many() || !b.ManyParts() {
 		t.Errorf("a has %d keys, b %v; want all of them, and any key", len(a.Keys), b.Keys)
 	}
 	for i := range uint64(tier.MaxTags + 1) {
-		b.add(i+1, "")
+		b.Add(i+1, "")
 	}
 	if !slices.Contains(b.Tags, invalidate.AnyTag) {
 		t.Error("too many tags, and AnyTag is not among them")
 	}
 }
 
-func tagSetOf(key uint64) *tagSet {
-	s := new(tagSet)
+func tagSetOf(key uint64) *entry.TagSet {
+	s := new(entry.TagSet)
 	s.Keys = []uint64{key}
 	return s
 }

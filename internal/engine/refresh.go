@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/twofold-go/twofold/internal/entry"
 	"github.com/twofold-go/twofold/internal/measure"
 )
 
@@ -23,14 +24,14 @@ type refreshes []Ask
 // blocks. It is not inlined, so that a caller that waits keeps a small stack.
 //
 //go:noinline
-func (j *Job) refreshLater(ctx context.Context, it *Entry) {
+func (j *Job) refreshLater(ctx context.Context, it *entry.Entry) {
 	var one refreshes
 	one.add(j, it)
 	one.start(ctx)
 }
 
 // refreshIn adds the refresh to old, or starts it if old is nil.
-func (j *Job) refreshIn(ctx context.Context, it *Entry, old *refreshes) {
+func (j *Job) refreshIn(ctx context.Context, it *entry.Entry, old *refreshes) {
 	if old == nil {
 		j.refreshLater(ctx, it)
 		return
@@ -54,9 +55,9 @@ func refreshStale(ctx context.Context, runs []run) {
 // started a moment ago.
 //
 //go:noinline
-func (rs *refreshes) add(j *Job, it *Entry) {
-	now, due := j.t.now(), it.nextTry.Load()
-	if !j.canLoad() || it.pauses(now) || !it.nextTry.CompareAndSwap(due, it.moment(after(now, refreshPause))) {
+func (rs *refreshes) add(j *Job, it *entry.Entry) {
+	now := j.t.now()
+	if !j.canLoad() || !it.StartTry(now, refreshPause) {
 		return
 	}
 	a := Ask{called: now}
@@ -100,7 +101,7 @@ func (rs refreshes) together(ctx context.Context) {
 		a := &rs[i]
 		f, led, err := a.join(ctx, Asked{}, false)
 		if led {
-			a.j.refreshing.pause(a.called, a.j.p.LoadTimeout)
+			a.j.refreshing.Pause(a.called, a.j.p.LoadTimeout)
 			f.Pin()
 			runs = append(runs, run{f: f})
 			runs[len(runs)-1].begin()
@@ -141,39 +142,14 @@ func (j *Job) refreshed(out *outcome) {
 		j.v.counts.Inc(measure.RefreshFailed)
 		// The stack, but not the panic's value: that may be a cached value.
 		j.t.log.Error("cache: a refresh panicked", "namespace", j.v.Space.Namespace, "stack", j.t.faults.Stack(out.panicked))
-		j.refreshing.pause(now, j.p.Throttle)
+		j.refreshing.Pause(now, j.p.Throttle)
 	case out.again:
 		j.v.counts.Inc(measure.RefreshElsewhere)
-		j.refreshing.pause(now, refreshPause)
-	case out.it == nil || out.it.remembered():
+		j.refreshing.Pause(now, refreshPause)
+	case out.it == nil || out.it.Remembered():
 		j.v.counts.Inc(measure.RefreshFailed)
-		j.refreshing.spare(now, j.p.Throttle)
-	case out.src == Load:
+		j.refreshing.Spare(now, j.p.Throttle)
+	case out.src == entry.Load:
 		j.v.counts.Inc(measure.RefreshOK)
 	}
-}
-
-// pause notes that no refresh starts for d from now.
-func (it *Entry) pause(now int64, d time.Duration) { it.nextTry.Store(it.moment(after(now, d))) }
-
-// pauses reports whether no refresh may start now.
-func (it *Entry) pauses(now int64) bool {
-	next := it.nextTry.Load()
-	return next != 0 && now < it.at(next)
-}
-
-// spare notes that a load of the item's key failed now. For d the item is served without another
-// load, as long as it may be served in place of a failed load.
-func (it *Entry) spare(now int64, d time.Duration) {
-	next := it.moment(after(now, d))
-	if d > 0 {
-		next |= marked
-	}
-	it.nextTry.Store(next)
-}
-
-// spared reports whether a load failed a moment ago. A pause without that mark only means that a
-// refresh runs. While that refresh may still succeed, no value past Stale takes its place.
-func (it *Entry) spared(now int64) bool {
-	return it.nextTry.Load()&marked != 0 && it.pauses(now)
 }

@@ -1,9 +1,12 @@
 package engine
 
-import "context"
+import (
+	"context"
+	"github.com/twofold-go/twofold/internal/entry"
+)
 
 // give hands the answer for one key of a GetMany to its caller. The entry holds the key.
-type give func(e *Entry, r *Answer, err error)
+type give func(e *entry.Entry, r *Answer, err error)
 
 // rounds fetches and loads the keys of asks, in parts of at most MaxFlights keys.
 func (v *View) rounds(ctx context.Context, asks []Ask, give give) {

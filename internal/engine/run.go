@@ -7,6 +7,7 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/twofold-go/twofold/internal/entry"
 	"github.com/twofold-go/twofold/internal/scope"
 	"github.com/twofold-go/twofold/tier"
 )
@@ -61,9 +62,9 @@ const maxRefusals = 8
 type run struct {
 	f     *flight
 	next  state
-	frame frame  // from the remote tier
-	spare *Entry // the frame's value, if it could not be served directly
-	far   bool   // this process held no value of that load
+	frame frame        // from the remote tier
+	spare *entry.Entry // the frame's value, if it could not be served directly
+	far   bool         // this process held no value of that load
 	claim tier.Claim
 
 	claimed bool // this run holds the claim
@@ -78,10 +79,10 @@ type run struct {
 	waits    waits
 
 	fill  tier.Fill          // sent to the claim; without a Cell it gives the claim back
-	keep  *Entry             // goes to the local tier, unless the claim was lost
+	keep  *entry.Entry       // goes to the local tier, unless the claim was lost
 	size  int64              // of keep's value, or sizeUnknown
 	out   outcome            // the flight's outcome; see finish
-	then  *Entry             // to be refreshed after the flight; see refreshStale
+	then  *entry.Entry       // to be refreshed after the flight; see refreshStale
 	again bool               // the load was overtaken and is repeated
 	span  *trace.SpanContext // of the last load
 }
@@ -137,7 +138,7 @@ type late struct {
 
 type overdue struct {
 	f     *flight
-	spare *Entry
+	spare *entry.Entry
 	far   bool
 	span  *trace.SpanContext
 }

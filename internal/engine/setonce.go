@@ -75,9 +75,9 @@ func (s *Setting) keepAs(as fence.Mark) {
 		j.v.counts.Inc(measure.FillLost)
 		return
 	}
-	s.It.born.Store(mark.Tick)
+	s.It.Born.Store(mark.Tick)
 	if fresh != fence.Forever {
-		s.It.expire(fresh)
+		s.It.Expire(fresh)
 	}
 	j.v.counts.Inc(measure.FillStored)
 	j.putSized(s.It, s.size)

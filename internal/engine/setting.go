@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/twofold-go/twofold/internal/entry"
 	"github.com/twofold-go/twofold/internal/fence"
 	"github.com/twofold-go/twofold/internal/measure"
 	"github.com/twofold-go/twofold/internal/wire"
@@ -15,7 +16,7 @@ import (
 // Setting is one value that Set stores.
 type Setting struct {
 	j       Job
-	It      *Entry
+	It      *entry.Entry
 	payload wire.Encoded
 	size    int64
 	keep    bool       // false: only invalidate
@@ -40,35 +41,35 @@ func (s *Setting) Result() error {
 }
 
 // Prepare prepares an entry, which holds the key and the value. The job has begun.
-func (s *Setting) Prepare(ctx context.Context, e *Entry) {
+func (s *Setting) Prepare(ctx context.Context, e *entry.Entry) {
 	s.j.e = e
 	s.j.t.all.Inc(measure.InvalidatedKeys)
 	if s.It, s.payload, s.size, s.err = s.j.prepare(); s.err == nil {
 		s.err = ctx.Err() // the value is not stored; the old one is invalidated, as by Delete
 	}
-	s.keep = s.err == nil && !s.j.p.Off && (s.j.p.NegativeTTL > 0 || !s.It.empty())
+	s.keep = s.err == nil && !s.j.p.Off && (s.j.p.NegativeTTL > 0 || !empty(s.It))
 	s.held = s.j.t.fences.Held(s.j.hash, s.j.FullKey(), &s.It.Deps, s.j.t.now())
 }
 
 // prepare makes the entry of a value to set ready, or returns why it cannot be stored.
-func (j *Job) prepare() (it *Entry, payload wire.Encoded, size int64, err error) {
+func (j *Job) prepare() (it *entry.Entry, payload wire.Encoded, size int64, err error) {
 	it = j.take(fence.Mark{})
 	j.v.kind.Clone(it)
 	if j.v.kind.Empty(it) {
-		it.agree(wire.NeverStale)
+		it.Agree(wire.NeverStale)
 	}
 	f := nothingSaid
 	j.setTags(it, j.v.kind.Tags(it), &f)
 	if f.badTag {
 		return it, wire.Encoded{}, 0, fmt.Errorf("%w: a tag of the value is empty, longer than %d bytes or not UTF-8", invalidate.ErrScope, invalidate.MaxTagLen)
 	}
-	if it.many() {
+	if it.Many() {
 		j.v.counts.Inc(measure.FillManyTags)
 	}
 	size = j.sizeOf(it)
 	switch {
 	case j.far() != nil:
-		payload, err = j.v.Encode(j.v.kind.Value(it), j.p.MaxValueBytes)
+		payload, err = j.v.Encode(j.v.Value(it), j.p.MaxValueBytes)
 	case size > int64(j.p.MaxValueBytes):
 		err = fmt.Errorf("%w: %d bytes, MaxValueBytes is %d", wire.ErrTooLarge, size, j.p.MaxValueBytes)
 	}
@@ -76,7 +77,7 @@ func (j *Job) prepare() (it *Entry, payload wire.Encoded, size int64, err error)
 }
 
 // replace fences the key and stores the item in the same step.
-func (j *Job) replace(ctx context.Context, it *Entry, size int64, keep bool) error {
+func (j *Job) replace(ctx context.Context, it *entry.Entry, size int64, keep bool) error {
 	j.t.fences.Await(ctx) // before the lock
 	mu := j.t.putsOf(j.at)
 	mu.Lock()
@@ -93,18 +94,18 @@ func (j *Job) replace(ctx context.Context, it *Entry, size int64, keep bool) err
 	return nil
 }
 
-// empty reports whether prepare found the item's value empty. No other value to set has terms.
-func (it *Entry) empty() bool { return it.terms != nil }
-
 // date gives an item the age of what this process knows now, and returns the mark of that.
-func (j *Job) date(it *Entry) fence.Mark {
+func (j *Job) date(it *entry.Entry) fence.Mark {
 	mark := j.t.fences.Capture()
-	it.born.Store(mark.Tick)
-	it.loadedAt, it.here = j.t.now(), true
+	it.Born.Store(mark.Tick)
+	it.LoadedHere(j.t.now(), 0)
 	ttl := cmp.Or(j.o.TTL, j.p.TTL)
-	if it.empty() {
+	if empty(it) {
 		ttl = j.p.NegativeTTL
 	}
-	it.live(it.loadedAt, j.lifetime(it, ttl))
+	it.Live(it.LoadedAt, j.lifetime(it, ttl), &j.v.inForce().usual)
 	return mark
 }
+
+// empty reports whether prepare found the value empty. No other value to set has terms.
+func empty(it *entry.Entry) bool { return it.Terms != nil }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/twofold-go/twofold/internal/entry"
 	"github.com/twofold-go/twofold/internal/errtree"
 	"github.com/twofold-go/twofold/internal/failure"
 	"github.com/twofold-go/twofold/internal/lifetimes"
@@ -22,9 +23,9 @@ import (
 func (r *run) settle(ctx context.Context, a *attempt, late bool) {
 	f := r.f
 	r.next, r.fill, r.keep, r.again = toFill, tier.Fill{}, nil, false
-	r.out = outcome{it: a.it, src: Load, err: a.err, cause: a.cause, panicked: a.panicked}
+	r.out = outcome{it: a.it, src: entry.Load, err: a.err, cause: a.cause, panicked: a.panicked}
 	if a.it != nil && f.j.heldBack(a, r.held) {
-		a.it.own().held = true
+		a.it.Own().OnHold = true
 	}
 	switch {
 	case a.panicked != nil:
@@ -51,11 +52,10 @@ func (r *run) settleError(ctx context.Context, a *attempt, late bool) {
 		return
 	}
 	a.it = a.e
-	a.it.loadTime, a.it.loadedAt = lifetimes.SpanOf(a.took), a.begun
-	a.it.here = true
-	a.it.own().Err = f.j.stored(f.j.t.faults.Remembered(failure.CodeOf(a.err), errtree.Remember(a.err, nil, failure.IsCoder)))
+	a.it.LoadedHere(a.begun, a.took)
+	a.it.Own().Err = f.j.stored(f.j.t.faults.Remembered(failure.CodeOf(a.err), errtree.Remember(a.err, nil, failure.IsCoder)))
 	f.j.setTags(a.it, nil, &a.facts)
-	a.it.held = f.j.heldBack(a, r.held)
+	a.it.OnHold = f.j.heldBack(a, r.held)
 	if _, overtaken := f.j.t.fences.Overtaken(a.mark, f.j.hash, f.j.FullKey(), &a.it.Deps); !overtaken && f.j.admits(a) {
 		r.store(a, ttl)
 	}
@@ -91,7 +91,7 @@ func (j *Job) ttlOf(a *attempt) time.Duration {
 // or a hold had not ended when the load began, or when its oldest part was true, or the hold of a
 // part was so. The source may have lagged then.
 func (j *Job) heldBack(a *attempt, cell bool) bool {
-	return cell || a.facts.held || j.t.fences.Held(j.hash, j.FullKey(), &a.it.Deps, a.it.readAt())
+	return cell || a.facts.held || j.t.fences.Held(j.hash, j.FullKey(), &a.it.Deps, a.it.ReadAt())
 }
 
 // admits reports whether the loaded value may be stored, and counts the reason if not.
@@ -100,7 +100,7 @@ func (j *Job) admits(a *attempt) bool {
 	switch {
 	case j.p.Off:
 		return false
-	case a.it.held, a.noStore():
+	case a.it.OnHold, a.noStore():
 		why = measure.FillNoStore
 	case a.facts.badTag:
 		why = measure.FillTags
@@ -117,17 +117,17 @@ func (j *Job) admits(a *attempt) bool {
 // process. A value that is too large for one tier is stored in neither.
 func (r *run) store(a *attempt, ttl time.Duration) {
 	f, it := r.f, a.it
-	if it.many() {
+	if it.Many() {
 		f.j.v.counts.Inc(measure.FillManyTags)
 	}
 	if m := a.facts.Fixed(f.j.p); a.empty {
-		it.agree(wire.NeverStale)
+		it.Agree(wire.NeverStale)
 	} else {
-		it.agree(m)
+		it.Agree(m)
 	}
-	it.live(a.begun+int64(a.took), f.j.lifetime(it, max(ttl, 0)))
-	if it.worn { // its parts are refreshed first
-		it.pause(f.j.t.now(), wornPause)
+	it.Live(a.begun+int64(a.took), f.j.lifetime(it, max(ttl, 0)), &f.j.v.inForce().usual)
+	if it.Worn { // its parts are refreshed first
+		it.Pause(f.j.t.now(), wornPause)
 	}
 	r.keep = it
 	if !r.claimed {
@@ -160,22 +160,22 @@ func (r *run) store(a *attempt, ttl time.Duration) {
 }
 
 // lifetime returns an item's lifetime under its terms and the policy.
-func (j *Job) lifetime(it *Entry, ttl time.Duration) lifetime {
-	l := lifetime{soft: lifetimes.Spread(ttl, j.p.Jitter, j.hash), trust: policy.Forever}
+func (j *Job) lifetime(it *entry.Entry, ttl time.Duration) entry.Lifetime {
+	l := entry.Lifetime{Soft: lifetimes.Spread(ttl, j.p.Jitter, j.hash), Trust: policy.Forever}
 	if j.p.LocalTTL > 0 {
 		if j.v.far == nil {
-			l.soft = min(l.soft, j.p.LocalTTL)
+			l.Soft = min(l.Soft, j.p.LocalTTL)
 		} else {
-			l.trust = j.p.LocalTTL
+			l.Trust = j.p.LocalTTL
 		}
 	}
 	if it.Err != nil {
-		l.hard = l.soft
+		l.Hard = l.Soft
 		return l
 	}
-	stale, hard := it.said().Grace(j.p)
-	l.stale, l.hard = stale, lifetimes.Add(l.soft, hard)
-	l.ahead = lifetimes.RefreshWindow(it.loadTime.Duration(), j.p.RefreshAhead)
+	stale, hard := it.Said().Grace(j.p)
+	l.Stale, l.Hard = stale, lifetimes.Add(l.Soft, hard)
+	l.Ahead = lifetimes.RefreshWindow(it.LoadTime.Duration(), j.p.RefreshAhead)
 	return l
 }
 
@@ -260,13 +260,13 @@ func (r *run) finish() {
 
 // payload encodes an item for the remote tier, or returns why it cannot be stored there. An
 // error means that the codec changes the value.
-func (j *Job) payload(it *Entry) (wire.Encoded, measure.Stat, error) {
+func (j *Job) payload(it *entry.Entry) (wire.Encoded, measure.Stat, error) {
 	if it.Err != nil {
 		e := wire.Encoded{Codec: j.v.Codec.ID()}
 		e.Data = []byte(j.t.faults.Code(it.Err))
 		return e, measure.FillStored, nil
 	}
-	e, err := j.v.Encode(j.v.kind.Value(it), j.p.MaxValueBytes)
+	e, err := j.v.Encode(j.v.Value(it), j.p.MaxValueBytes)
 	if changed, ok := errors.AsType[*wire.ChangedError](err); ok {
 		return e, measure.FillUnencodable, changed
 	}

@@ -21,7 +21,7 @@ func (v *View) DeleteAll(ctx context.Context, scopes ...invalidate.Scope) error 
 	if v.Err != nil {
 		return v.Err
 	}
-	return v.t.invalidate(ctx, v.policy().RemoteTimeout, scopes...)
+	return v.t.invalidate(ctx, v.Policy().RemoteTimeout, scopes...)
 }
 
 // defaults returns the policy of calls without a namespace.

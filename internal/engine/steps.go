@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/twofold-go/twofold/internal/entry"
 	"github.com/twofold-go/twofold/internal/failure"
 	"github.com/twofold-go/twofold/internal/fence"
 	"github.com/twofold-go/twofold/internal/measure"
@@ -29,7 +30,7 @@ func (r *run) begin() {
 	// Another flight may have ended between the caller's look-up and its Join. Or a Set overtook
 	// the load and left a value for this read.
 	if it, reason := r.f.here(); it != nil {
-		r.end(outcome{it: it, src: Local, stale: reason})
+		r.end(outcome{it: it, src: entry.Local, stale: reason})
 		return
 	}
 	r.next = toLook
@@ -96,43 +97,43 @@ func (r *run) decide(f frame) {
 
 // serve ends a look-up with the remote tier's value, if it may be served. Otherwise it keeps the
 // value for a failed load.
-func (r *run) serve(it *Entry) bool {
-	f, state := r.f, it.freshness(r.f.j.t.now())
-	if r.spare = it; state <= stale {
+func (r *run) serve(it *entry.Entry) bool {
+	f, state := r.f, it.Freshness(r.f.j.t.now())
+	if r.spare = it; state <= entry.Stale {
 		here := f.j.standing()
-		r.far = here == nil || it.loadedAt > here.loadedAt+int64(time.Millisecond)
+		r.far = here == nil || it.LoadedAt > here.LoadedAt+int64(time.Millisecond)
 	}
-	if it.loadedAt < f.j.minLoaded || f.j.o.Anew {
+	if it.LoadedAt < f.j.minLoaded || f.j.o.Anew {
 		return false
 	}
-	if state == dead { // kept for the load only
+	if state == entry.Dead { // kept for the load only
 		return false
 	}
 	if old := f.j.refreshing; old != nil {
-		if state < untrusted || it.loadedAt <= old.loadedAt+int64(time.Millisecond) {
+		if state < entry.Untrusted || it.LoadedAt <= old.LoadedAt+int64(time.Millisecond) {
 			return false // the refresh must replace it
 		}
-		if !it.remembered() {
+		if !it.Remembered() {
 			f.j.v.counts.Inc(measure.RefreshAdopted)
 		}
 	}
-	out := outcome{it: it, src: Remote}
-	if it.remembered() && state >= untrusted { // as if that load had failed here
+	out := outcome{it: it, src: entry.Remote}
+	if it.Remembered() && state >= entry.Untrusted { // as if that load had failed here
 		if out.old = f.standIn(nil); out.old != nil {
-			if it.loadedAt <= out.old.loadedAt {
+			if it.LoadedAt <= out.old.LoadedAt {
 				return false
 			}
-			out.old.spare(f.j.t.now(), f.j.p.Throttle)
+			out.old.Spare(f.j.t.now(), f.j.p.Throttle)
 		}
 	}
 	f.j.put(it)
 	switch {
 	case f.j.refreshing != nil:
-	case state >= untrusted:
-		if out.old == nil && it.due(f.j.t.now(), f.j.p) {
+	case state >= entry.Untrusted:
+		if out.old == nil && it.Due(f.j.t.now(), f.j.p) {
 			r.then = it
 		}
-	case state == stale && !f.j.o.NoStale:
+	case state == entry.Stale && !f.j.o.NoStale:
 		out.stale, r.then = measure.Revalidating, it
 	default:
 		return false
@@ -149,16 +150,16 @@ func (r *run) fallback() bool {
 		return false
 	}
 	it, now := f.j.find()
-	if it == nil || it.loadedAt < f.j.minLoaded {
+	if it == nil || it.LoadedAt < f.j.minLoaded {
 		return false
 	}
-	out := outcome{it: it, src: Local}
-	switch it.freshness(now) {
-	case fresh, untrusted:
+	out := outcome{it: it, src: entry.Local}
+	switch it.Freshness(now) {
+	case entry.Fresh, entry.Untrusted:
 		if !r.cut {
 			return false
 		}
-	case stale:
+	case entry.Stale:
 		if f.j.o.NoStale {
 			return false
 		}

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 
+	"github.com/twofold-go/twofold/internal/entry"
 	"github.com/twofold-go/twofold/internal/measure"
 )
 
@@ -19,13 +20,13 @@ const (
 // audited.
 //
 //go:noinline
-func (v *View) Told(ctx context.Context, it *Entry, n Note, present bool) {
+func (v *View) Told(ctx context.Context, it *entry.Entry, n Note, present bool) {
 	t, end := v.t, measure.EndedLocal
 	now := t.now()
 	switch {
 	case it.Err != nil:
 		end = measure.EndedNegative
-	case now >= it.freshUntil():
+	case now >= it.FreshUntil():
 		end = measure.EndedStale
 	}
 	if present {
@@ -47,7 +48,7 @@ func (a *Ask) Report(ctx context.Context, r *Answer, err error) {
 //go:noinline
 func (a *Ask) tell(ctx context.Context, r *Answer, err error) {
 	src, end, event := r.Src, measure.EndedLoad, "cache.hit"
-	if src != Local && src != Remote {
+	if src != entry.Local && src != entry.Remote {
 		event = "cache.miss"
 	}
 	switch {
@@ -58,7 +59,7 @@ func (a *Ask) tell(ctx context.Context, r *Answer, err error) {
 	case r.Stale:
 		end = measure.EndedStale
 	case src != 0:
-		end = measure.EndedLocal + measure.Ending(src-Local)
+		end = measure.EndedLocal + measure.Ending(src-entry.Local)
 	}
 	a.j.t.seen.Event(ctx, a.j.v.counts, event, end)
 	if !a.quiet && a.j.t.seen.Waits(ctx) {

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/twofold-go/twofold/internal/entry"
 	"github.com/twofold-go/twofold/internal/failure"
 	calls "github.com/twofold-go/twofold/internal/flight"
 	"github.com/twofold-go/twofold/internal/measure"
@@ -22,11 +23,10 @@ import (
 
 // View is one tenant's part of a store. Two views of one tenant are equivalent.
 type View struct {
+	entry.Home // of its entries; its owner is the view
 	*Store
-	Space    key.Space
 	Name     string // "tenant:namespace"
 	Err      error  // the tenant's name is not valid
-	part     uint16 // of fences of its prefixes
 	seed     uint64
 	resolved atomic.Pointer[resolved]
 	stems    atomic.Pointer[[]uint64] // see prefixes
@@ -65,7 +65,7 @@ type resolved struct {
 	table  *policy.Table
 	sample int64 // which hits may be audited; see sampleOf
 	policy.Policy
-	usual atomic.Pointer[rare] // of items that were stored under the policy; see Entry.serve
+	usual entry.Usual // of the policy
 }
 
 // Of returns the view of a tenant.
@@ -89,7 +89,8 @@ func (s *Store) newView(tenant string) *View {
 	// From the view's name, so that the view does not keep the string of which tenant is a part.
 	v.Space = key.Space{Tenant: v.Name[:len(tenant)], Namespace: s.namespace}
 	v.seed = maphash.String(s.t.seed, v.Name)
-	v.part = invalidate.Prefix(tenant, s.namespace+":").Fence().Part
+	v.Part = invalidate.Prefix(tenant, s.namespace+":").Fence().Part
+	v.Fences, v.Owner = s.t.fences, v
 	most := int64(s.t.cfg.MaxTenants)
 	if v.Err = v.Space.Validate(); v.Err == nil {
 		s.t.known.add(s.t.seed, tenant)
@@ -127,8 +128,20 @@ func (v *View) Spell(k any) (key.Key, error) {
 	return key.Parse(string(b))
 }
 
-// policy returns the policy in force. It costs two atomic loads, until the table is replaced.
-func (v *View) policy() *policy.Policy { return &v.inForce().Policy }
+// ViewOf returns the view of an entry.
+func ViewOf(it *entry.Entry) *View { return it.Home.Owner.(*View) }
+
+// KeyOf and the next two implement [Owner].
+func (v *View) KeyOf(e *entry.Entry) (key.Key, error) { return v.kind.Spell(e) }
+
+// Value returns a pointer to an entry's value.
+func (v *View) Value(e *entry.Entry) any { return v.kind.Value(e) }
+
+// Now returns the time, and whether the Tiers are open.
+func (v *View) Now() (now int64, open bool) { return v.t.now(), !v.t.work.Closed() }
+
+// Policy returns the policy in force. It costs two atomic loads, until the table is replaced.
+func (v *View) Policy() *policy.Policy { return &v.inForce().Policy }
 
 // inForce is policy for a hit, which also needs to know whether it may be audited.
 func (v *View) inForce() *resolved {
@@ -204,7 +217,9 @@ func (v *View) NameOf(id string) string {
 }
 
 // valueOf returns an entry's value.
-func (v *View) valueOf(it *Entry) any { return reflect.ValueOf(v.kind.Value(it)).Elem().Interface() }
+func (v *View) valueOf(it *entry.Entry) any {
+	return reflect.ValueOf(v.kind.Value(it)).Elem().Interface()
+}
 
 // HashSeed is the seed of the hashes of typed keys.
 func (v *View) HashSeed() maphash.Seed { return v.t.seed }

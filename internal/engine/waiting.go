@@ -3,6 +3,7 @@ package engine
 import (
 	"time"
 
+	"github.com/twofold-go/twofold/internal/entry"
 	"github.com/twofold-go/twofold/internal/wire"
 	"github.com/twofold-go/twofold/tier"
 )
@@ -40,7 +41,7 @@ func (r *run) over() bool {
 	default: // the first look at this claim
 		since = now
 	}
-	return r.f.j.minLoaded > -never || now-since > int64(r.f.j.p.LoadTimeout)
+	return r.f.j.minLoaded > -entry.Never || now-since > int64(r.f.j.p.LoadTimeout)
 }
 
 // await makes WAIT the next step, or LOAD. A run waits for one load of another process. If that

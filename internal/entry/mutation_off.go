@@ -1,10 +1,10 @@
 //go:build !race
 
-package engine
+package entry
 
 // Programs that are built without the race detector do not check for changed values.
 
 type seal struct{}
 
-func (it *Entry) putSeal()        { _ = it.seal }
-func (it *Entry) checkUnchanged() {}
+func (it *Entry) PutSeal()        { _ = it.seal }
+func (it *Entry) CheckUnchanged() {}

@@ -1,6 +1,6 @@
 //go:build race
 
-package engine
+package entry
 
 import (
 	"reflect"
@@ -16,12 +16,12 @@ import (
 // seal is the checksum of a value at the time when it was cached.
 type seal struct{ sum uint64 }
 
-func (it *Entry) putSeal() { it.sum = it.checksum() }
+func (it *Entry) PutSeal() { it.sum = it.checksum() }
 
-// checkUnchanged panics if the value has another checksum now.
-func (it *Entry) checkUnchanged() {
+// CheckUnchanged panics if the value has another checksum now.
+func (it *Entry) CheckUnchanged() {
 	if it.sum != 0 && it.checksum() != it.sum {
-		panic("cache: a value of namespace " + it.View.Space.Namespace +
+		panic("cache: a value of namespace " + it.Home.Space.Namespace +
 			" was changed after it was cached; copy it, or set Config.Clone")
 	}
 }
@@ -31,7 +31,7 @@ func (it *Entry) checksum() uint64 {
 	if it.Err != nil {
 		return 0
 	}
-	crc, ok := checksum.Of(reflect.ValueOf(it.View.kind.Value(it)).Elem())
+	crc, ok := checksum.Of(reflect.ValueOf(it.Home.Owner.Value(it)).Elem())
 	if !ok {
 		return 0
 	}
