@@ -9,6 +9,7 @@ import (
 	"github.com/twofold-go/twofold/internal/entry"
 	"github.com/twofold-go/twofold/internal/failure"
 	"github.com/twofold-go/twofold/internal/fence"
+	"github.com/twofold-go/twofold/internal/filling"
 	"github.com/twofold-go/twofold/internal/measure"
 	"github.com/twofold-go/twofold/internal/safeguard"
 )
@@ -80,19 +81,19 @@ func (a *Ask) own(k Asked) {
 //
 //go:noinline
 func (a *Ask) join(ctx context.Context, k Asked, force bool) (f *flight, led bool, err error) {
-	var in *Fill
-	if loading.Load() > 0 {
-		in = Filling(ctx)
+	var in *filling.Fill
+	if filling.Loading.Load() > 0 {
+		in = filling.Of(ctx)
 	}
 	if in != nil {
 		a.own(k)
 		if err := a.j.spell(); err != nil {
 			return nil, false, err
 		}
-		if in.loads(a.j.t, a.j.FullKey()) {
+		if in.Loads(&a.j.t.fills, a.j.FullKey()) {
 			return nil, false, failure.ErrRecursive
 		}
-		in.dependOn(a.j.v, a.j.FullKey()) // also if the read fails
+		in.DependOn(&a.j.t.fills, a.j.FullKey(), a.j.v.prefixes()) // also if the read fails
 	}
 	same := k.Same
 	if a.j.e != nil {
@@ -109,7 +110,7 @@ func (a *Ask) join(ctx context.Context, k Asked, force bool) (f *flight, led boo
 	}
 	if in != nil {
 		// A caller that has a value to serve after SoftTimeout does not stay in a circle.
-		if err := in.await(&f.fill); err != nil && !a.apart() {
+		if err := in.Await(&f.fill); err != nil && !a.apart() {
 			f.Leave()
 			return nil, false, err
 		}
@@ -118,7 +119,7 @@ func (a *Ask) join(ctx context.Context, k Asked, force bool) (f *flight, led boo
 }
 
 // newFlight begins a flight, unless another goroutine begins one at this moment.
-func (a *Ask) newFlight(in *Fill, k Asked, ok func(*flight) bool) (f *flight, led bool, err error) {
+func (a *Ask) newFlight(in *filling.Fill, k Asked, ok func(*flight) bool) (f *flight, led bool, err error) {
 	a.own(k)
 	if err := a.j.spell(); err != nil {
 		return nil, false, err
@@ -136,8 +137,8 @@ func (a *Ask) newFlight(in *Fill, k Asked, ok func(*flight) bool) (f *flight, le
 }
 
 func (a *Ask) leave(ctx context.Context, f *flight) {
-	if loading.Load() > 0 {
-		Filling(ctx).awaited(&f.fill)
+	if filling.Loading.Load() > 0 {
+		filling.Of(ctx).Awaited(&f.fill)
 	}
 	f.Leave()
 }
@@ -226,7 +227,7 @@ func (a *Ask) deliver(ctx context.Context, f *flight, out *outcome, led bool) (A
 		reason = measure.Revalidating
 	}
 	a.j.t.seen.Stale(a.j.v.counts, reason, now-it.FreshUntil())
-	if loading.Load() != 0 {
+	if filling.Loading.Load() != 0 {
 		a.j.v.Inherit(ctx, it, a.judgedUnder(f, it))
 	}
 	err := it.Err

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/internal/entry"
+	"github.com/twofold-go/twofold/internal/filling"
 	"github.com/twofold-go/twofold/internal/measure"
 	"github.com/twofold-go/twofold/internal/safeguard"
 	"github.com/twofold-go/twofold/internal/scope"
@@ -39,13 +40,6 @@ const (
 	// auditPatience limits how long an audit waits for the log or the remote tier before it fails.
 	auditPatience = 2 * time.Second
 )
-
-// Auditing reports whether the loader that got ctx runs for an audit. A load that such a loader
-// causes is an ordinary one: there it returns false.
-func Auditing(ctx context.Context) bool {
-	f, _ := ctx.Value(fillKey{}).(*Fill)
-	return f != nil && f.audit
-}
 
 // audit is one hit that is compared with the source. Its own goroutine runs it.
 type audit struct {
@@ -84,7 +78,7 @@ func (v *View) audit(ctx context.Context, it *entry.Entry) {
 // remembered error need not be what the source says now.
 func (j *Job) audit(ctx context.Context, it *entry.Entry, src entry.Source, chance float64) {
 	now := j.t.now()
-	if rand.Float64() >= chance || !j.canLoad() || it.Remembered() || it.Freshness(now) < entry.Untrusted || Auditing(ctx) {
+	if rand.Float64() >= chance || !j.canLoad() || it.Remembered() || it.Freshness(now) < entry.Untrusted || filling.Auditing(ctx) {
 		return
 	}
 	if !j.t.audits.take(now) {

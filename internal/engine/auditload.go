@@ -10,6 +10,7 @@ import (
 	"github.com/twofold-go/twofold/codec"
 	"github.com/twofold-go/twofold/internal/entry"
 	"github.com/twofold-go/twofold/internal/failure"
+	"github.com/twofold-go/twofold/internal/filling"
 	"github.com/twofold-go/twofold/internal/measure"
 )
 
@@ -23,8 +24,9 @@ func (a *audit) ask() (got *entry.Entry, why measure.Stat) {
 	defer t.loads.Release(1)
 	ctx, cancel := a.context(a.j.p.LoadTimeout)
 	defer cancel()
-	fill := &Fill{t: t, text: a.j.FullKey(), tenant: a.j.v.Space.Tenant, facts: nothingSaid, audit: true}
-	ctx = context.WithValue(ctx, fillKey{}, fill)
+	fill := &filling.Fill{Audit: true}
+	fill.Open(nil, &t.fills, a.j.v.Space.Tenant, a.j.FullKey())
+	ctx = fill.Within(ctx)
 	end := func(bool) {}
 	if t.seen.Tracing() { // like a refresh, it outlives the call that caused it
 		ctx, end = t.seen.LoadStart(ctx, a.j.v.counts, "cache.audit", true)
@@ -36,14 +38,14 @@ func (a *audit) ask() (got *entry.Entry, why measure.Stat) {
 	at.guard(t, func() { got, err = a.load(ctx) })
 	t.seen.LoadEnd(ctx, a.j.v.counts, time.Duration(t.now()-begun), failure.Failed(err, at.panicked))
 	end(failure.Failed(err, at.panicked))
-	f := fill.close()
+	f := fill.Close()
 	switch {
 	case at.panicked != nil:
 		a.j.v.counts.Inc(measure.LoadPanics)
 		return got, measure.AuditsFailed
 	case err != nil, ctx.Err() != nil:
 		return got, measure.AuditsFailed
-	case f.noStore, f.unfresh, f.worn, f.held: // the loader, or a part, says that the value is not for keeping
+	case f.Unstored, f.Unfresh, f.Worn, f.Held: // the loader, or a part, says that the value is not for keeping
 		return got, measure.AuditsFailed
 	}
 	return got, measure.AuditsSame

@@ -15,6 +15,7 @@ import (
 	"github.com/twofold-go/twofold/internal/entry"
 	"github.com/twofold-go/twofold/internal/failure"
 	"github.com/twofold-go/twofold/internal/fence"
+	"github.com/twofold-go/twofold/internal/filling"
 	"github.com/twofold-go/twofold/internal/follow"
 	"github.com/twofold-go/twofold/internal/listen"
 	"github.com/twofold-go/twofold/internal/measure"
@@ -71,6 +72,7 @@ type Core struct {
 	loads     *semaphore.Weighted
 	refresh   *semaphore.Weighted
 	work      scope.Work
+	fills     filling.Tiers
 	puts      [64]sync.Mutex // by local hash; see job.put
 	seen      *measure.Telemetry
 	all       *measure.Counters // for counts without a namespace

@@ -40,11 +40,16 @@ func (v *View) Delete(ctx context.Context, jobs []*Job, more []invalidate.Scope,
 
 // Delete invalidates the job's key and more scopes.
 func (j *Job) Delete(ctx context.Context, more ...invalidate.Scope) error {
-	var failed error
-	if err := j.v.Delete(ctx, []*Job{j}, more, func(_ int, err error) { failed = err }); err != nil {
+	r, err := fence.NewRequest(append([]invalidate.Scope{invalidate.Key(j.full)}, more...)...)
+	if err != nil {
 		return j.fail(err)
 	}
-	return failed
+	r.Removed = j.v.far == nil && len(r.Keys()) == 1 // there is no cell
+	if err := j.t.request(ctx, j.p.RemoteTimeout, r); err != nil {
+		return j.fail(err)
+	}
+	j.t.local.Delete(j.at) // only to give the memory back
+	return nil
 }
 
 // failedKeys returns a function that reports whether an error of a call for many keys is about a

@@ -10,6 +10,7 @@ import (
 	"github.com/twofold-go/twofold/internal/entry"
 	"github.com/twofold-go/twofold/internal/failure"
 	"github.com/twofold-go/twofold/internal/fence"
+	"github.com/twofold-go/twofold/internal/filling"
 	calls "github.com/twofold-go/twofold/internal/flight"
 	"github.com/twofold-go/twofold/internal/measure"
 	"github.com/twofold-go/twofold/internal/scope"
@@ -22,13 +23,13 @@ type flight struct {
 	j     Job
 	mark  fence.Mark // captured before anything was fetched
 	begun int64
-	outer *Fill // the load that began this flight, if nested
+	outer *filling.Fill // the load that began this flight, if nested
 
 	calls.Call[*flight, outcome]
-	lent    scope.Latch          // opened when a load waits for this flight; see takeTurn
-	loading atomic.Bool          // a loader was called
-	fill    atomic.Pointer[Fill] // the latest load; see Fill.await
-	look    scope.Deadline       // of the first call to the remote tier
+	lent    scope.Latch                  // opened when a load waits for this flight; see takeTurn
+	loading atomic.Bool                  // a loader was called
+	fill    atomic.Pointer[filling.Fill] // the latest load; see Fill.Await
+	look    scope.Deadline               // of the first call to the remote tier
 }
 
 // outcome is the result of a flight.

@@ -8,6 +8,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/twofold-go/twofold/internal/failure"
+	"github.com/twofold-go/twofold/internal/filling"
 	"github.com/twofold-go/twofold/internal/measure"
 	"github.com/twofold-go/twofold/tier"
 )
@@ -68,7 +69,7 @@ func (p *party) attempt(l *load, hook *late, as []attempt) (late bool) {
 	prev := replaced{lease: f.j.t.lease.Read()}
 	if len(p.runs) == 1 {
 		if prev.it = f.predecessor(p.runs[0].spare); prev.it != nil {
-			l.previous = f.j.v.valueOf(prev.it)
+			l.SetPrevious(f.j.v.valueOf(prev.it))
 		}
 	}
 	for i := range p.runs {
@@ -78,7 +79,7 @@ func (p *party) attempt(l *load, hook *late, as []attempt) (late bool) {
 	all.begun = f.j.t.now()
 	all.guard(f.j.t, func() { got.run(l.ctx, p.runs) })
 	all.took = time.Duration(f.j.t.now() - all.begun)
-	all.facts = l.Fill.close()
+	all.facts = l.Fill.Close()
 	for i := len(as) - 1; i >= 0; i-- { // the first one last: as[0] holds what they share
 		as[i] = *all
 		if all.panicked == nil {
@@ -102,11 +103,11 @@ func (p *party) enter(l *load) error {
 			return err
 		}
 	}
-	l.Fill = Fill{parent: f.outer, t: f.j.t, text: f.j.FullKey(), tenant: f.j.v.Space.Tenant, facts: nothingSaid}
-	l.Carry(fillKey{}, &l.Fill)
+	l.Fill.Open(f.outer, &f.j.t.fills, f.j.v.Space.Tenant, f.j.FullKey())
+	l.Carry(filling.ContextKey{}, &l.Fill)
 	for i := range p.runs {
 		if i > 0 {
-			l.also = append(l.also, p.runs[i].f.j.FullKey())
+			l.Also(p.runs[i].f.j.FullKey())
 		}
 		p.runs[i].f.fill.Store(&l.Fill)
 	}
@@ -167,8 +168,8 @@ func (p *party) takeTurn(l *load) error {
 // guard calls the user's code and keeps its panic. A Goexit continues to the end of the party's
 // goroutine.
 func (a *attempt) guard(t *Core, f func()) {
-	loading.Add(1)
-	defer loading.Add(-1)
+	filling.Loading.Add(1)
+	defer filling.Loading.Add(-1)
 	defer func() {
 		if p := recover(); p != nil {
 			a.panicked = t.faults.Panicked(p)

@@ -9,6 +9,7 @@ import (
 	"github.com/twofold-go/twofold/internal/errtree"
 	"github.com/twofold-go/twofold/internal/failure"
 	"github.com/twofold-go/twofold/internal/fence"
+	"github.com/twofold-go/twofold/internal/filling"
 )
 
 // attempt is the result of one run of the loader for one key.
@@ -19,7 +20,7 @@ type attempt struct {
 	cause     error // why it is absent, in the loader's words
 	panicked  error
 	mark      fence.Mark
-	facts     facts
+	facts     filling.Facts
 	empty     bool // a value that stands for nothing, by Config.Empty
 	begun     int64
 	took      time.Duration
@@ -28,7 +29,7 @@ type attempt struct {
 
 // noStore reports whether the loader's outcome must not be stored in any tier.
 func (a *attempt) noStore() bool {
-	return a.facts.noStore || a.facts.unfresh && (a.absent() || !a.facts.Lasting())
+	return a.facts.Unstored || a.facts.Unfresh && (a.absent() || !a.facts.Lasting())
 }
 
 // absent reports whether the outcome lives as an absence does.
@@ -101,7 +102,7 @@ func (f *flight) conclude(a *attempt, got *loaded, i int, prev replaced) {
 	switch {
 	case err == nil:
 		f.j.v.kind.Clone(it) // the loader may keep the value and change it
-		if a.facts.onPrevious && prev.it != nil {
+		if a.facts.OnPrevious && prev.it != nil {
 			f.dependOn(it, prev, &a.facts)
 		}
 	case errors.Is(err, failure.ErrNotModified) && prev.it != nil:
@@ -117,7 +118,7 @@ func (f *flight) conclude(a *attempt, got *loaded, i int, prev replaced) {
 	}
 	a.empty = it.Err == nil && f.j.v.kind.Empty(it)
 	f.j.setTags(it, tags, &a.facts)
-	if a.facts.worn { // it is as old as its parts
+	if a.facts.Worn { // it is as old as its parts
 		it.Wear()
 	}
 	a.it = it
@@ -125,12 +126,12 @@ func (f *flight) conclude(a *attempt, got *loaded, i int, prev replaced) {
 }
 
 // dependOn makes an item depend on everything that the item it replaces depends on.
-func (f *flight) dependOn(it *entry.Entry, prev replaced, said *facts) {
+func (f *flight) dependOn(it *entry.Entry, prev replaced, said *filling.Facts) {
 	bound := len(prev.it.Deps.Tags)+len(prev.it.Keys) > 0
 	if bound {
 		it.Own().TagSet = prev.it.Clipped()
 	}
 	if bound || prev.it.PartsOlder > 0 { // the source says nothing about its parts
-		said.vouched = min(said.vouched, f.j.t.vouchedAt(prev.it.Rare, prev.it.ReadAt(), prev.lease))
+		said.Vouched = min(said.Vouched, f.j.t.vouchedAt(prev.it.Rare, prev.it.ReadAt(), prev.lease))
 	}
 }

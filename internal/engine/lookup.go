@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/twofold-go/twofold/internal/entry"
+	"github.com/twofold-go/twofold/internal/filling"
 	"github.com/twofold-go/twofold/internal/measure"
 	"github.com/twofold-go/twofold/internal/scope"
 )
@@ -83,7 +84,7 @@ func (a *Ask) begun(ctx context.Context, f *flight) *outcome {
 // follow counts a caller that joins a flight, and lends it the turn of the caller's load.
 func (a *Ask) follow(ctx context.Context, f *flight) {
 	a.j.v.counts.Inc(measure.Merges)
-	if loading.Load() > 0 && Filling(ctx) != nil {
+	if filling.Loading.Load() > 0 && filling.Of(ctx) != nil {
 		f.lent.Open()
 	}
 }

@@ -46,6 +46,7 @@ func Open(cfg Config) (*Core, error) {
 		refresh: semaphore.NewWeighted(int64(cfg.MaxRefreshes)),
 		counts:  make(map[key.Space]*measure.Counters), refreshes: make(map[string]*atomic.Int64), all: &measure.Counters{},
 	}
+	t.fills.Base, t.fills.Texts = t.base, cfg.OnStored != nil
 	t.listeners.Log = t.log
 	t.policies.Store(&cfg.Policies)
 	t.audits.open(cfg.MaxAudits)

@@ -6,47 +6,15 @@ import (
 	"github.com/cespare/xxhash/v2"
 
 	"github.com/twofold-go/twofold/internal/entry"
+	"github.com/twofold-go/twofold/internal/filling"
+	"github.com/twofold-go/twofold/internal/safeguard"
 )
-
-// A value that a loader builds from other cached values depends on their keys, on the prefixes of
-// these keys, and on everything that those values depend on. So an invalidation that covers a part
-// covers what was built from it. A key can be a part although its read gave no value: the load may
-// have made something of its absence.
-
-// gather adds parts. f.mu is held. Duplicates are dropped whenever the lists have doubled, so a load
-// that reads many parts, or one part many times, takes little time and memory for each.
-func (f *Fill) gather(keys, prefixes []uint64) {
-	if f.ManyParts() {
-		return
-	}
-	f.Keys, f.Prefixes = append(f.Keys, keys...), append(f.Prefixes, prefixes...)
-	if n := len(f.Keys) + len(f.Prefixes); n > 2*f.distinct+64 {
-		f.compact()
-	}
-}
-
-// compact sorts what the Fill has gathered, and drops duplicates.
-func (f *Fill) compact() {
-	f.Keys, f.Prefixes = entry.Distinct(f.Keys), entry.Distinct(f.Prefixes)
-	f.LimitParts()
-	f.distinct = len(f.Keys) + len(f.Prefixes)
-}
-
-// dependOn makes the load depend on a key of a view, whatever its read gives. A load is no part of
-// its own value.
-func (f *Fill) dependOn(v *View, text string) {
-	if f == nil || text == "" || f.t == v.t && f.text == text && len(f.also) == 0 {
-		return
-	}
-	hash := [...]uint64{xxhash.Sum64String(text)}
-	f.edit(func() { f.gather(hash[:], v.prefixes()) })
-}
 
 // dependOn makes the load under ctx depend on the job's key, whose read gave no value. A key that
 // cannot be spelled cannot be invalidated, either.
 func (j *Job) dependOn(ctx context.Context) {
-	if loading.Load() != 0 && Filling(ctx) != nil && j.spell() == nil {
-		Filling(ctx).dependOn(j.v, j.FullKey())
+	if filling.Loading.Load() != 0 && filling.Of(ctx) != nil && j.spell() == nil {
+		filling.Of(ctx).DependOn(&j.t.fills, j.FullKey(), j.v.prefixes())
 	}
 }
 
@@ -65,4 +33,50 @@ func (v *View) prefixes() []uint64 {
 	p = append(p, xxhash.Sum64String(v.Name+":"))
 	v.stems.Store(&p)
 	return p
+}
+
+// Inherit makes the load under ctx depend on an item that its loader has just read. The lease
+// was read before the item's fences were checked.
+func (v *View) Inherit(ctx context.Context, it *entry.Entry, lease int64) {
+	if filling.Loading.Load() != 0 {
+		v.inheritInLoad(ctx, it, lease)
+	}
+}
+
+// inheritInLoad is a separate function, so that a hit outside of a load makes no call.
+//
+//go:noinline
+func (v *View) inheritInLoad(ctx context.Context, it *entry.Entry, lease int64) {
+	if f := filling.Of(ctx); f != nil {
+		of := ViewOf(it)
+		f.DependOn(&of.t.fills, it.FullKey(), of.prefixes())
+		v.t.handOn(f, it.Rare, it.ReadAt(), lease, it.IsWorn())
+	}
+}
+
+// handOn gives a load what a part depends on and the moment that vouches for it; see [Fill.TakeOn].
+func (t *Core) handOn(f *filling.Fill, d *entry.Rare, readAt, lease int64, worn bool) {
+	if t.follower == nil && len(d.Deps.Tags)+len(d.Keys) == 0 && d.PartsOlder == 0 && !worn && !d.OnHold {
+		return
+	}
+	at := t.vouchedAt(d, readAt, lease)
+	if at != entry.Never && !safeguard.Off(safeguard.Parts) {
+		at += int64(t.base.Sub(f.Origin()))
+	} else {
+		at = entry.Never
+	}
+	f.TakeOn(d, worn, at)
+}
+
+// vouchedAt returns the latest moment at which a part is known to have been true. That is when
+// the lease was confirmed under which it was judged, or when it was read from the source.
+// Without a log, only a part that was built from other parts has such a moment.
+func (t *Core) vouchedAt(d *entry.Rare, readAt, lease int64) int64 {
+	switch {
+	case t.follower == nil && d.PartsOlder == 0:
+		return entry.Never
+	case t.follower == nil || lease == 0: // the lease was never confirmed
+		return readAt
+	}
+	return max(lease, readAt)
 }

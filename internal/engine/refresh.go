@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/internal/entry"
+	"github.com/twofold-go/twofold/internal/filling"
 	"github.com/twofold-go/twofold/internal/measure"
 )
 
@@ -76,7 +77,7 @@ func (rs refreshes) start(ctx context.Context) {
 		return
 	}
 	// A refresh is no part of the caller's load, and takes its own turn.
-	ctx = context.WithValue(ctx, fillKey{}, (*Fill)(nil))
+	ctx = filling.Outside(ctx)
 	for len(rs) > 0 {
 		n := 1
 		if j := &rs[0].j; j.many {

@@ -8,6 +8,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/twofold-go/twofold/internal/entry"
+	"github.com/twofold-go/twofold/internal/filling"
 	"github.com/twofold-go/twofold/internal/scope"
 	"github.com/twofold-go/twofold/tier"
 )
@@ -120,7 +121,7 @@ type waits struct {
 // load is one call of a loader, with its turn and its limits.
 type load struct {
 	scope.Scope
-	Fill
+	filling.Fill
 	ctx    context.Context // the loader's context: the load itself, or a child with a span
 	turn   bool            // it holds one of the MaxLoads turns
 	span   *trace.SpanContext

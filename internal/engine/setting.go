@@ -7,6 +7,7 @@ import (
 
 	"github.com/twofold-go/twofold/internal/entry"
 	"github.com/twofold-go/twofold/internal/fence"
+	"github.com/twofold-go/twofold/internal/filling"
 	"github.com/twofold-go/twofold/internal/measure"
 	"github.com/twofold-go/twofold/internal/wire"
 	"github.com/twofold-go/twofold/invalidate"
@@ -58,9 +59,9 @@ func (j *Job) prepare() (it *entry.Entry, payload wire.Encoded, size int64, err 
 	if j.v.kind.Empty(it) {
 		it.Agree(wire.NeverStale)
 	}
-	f := nothingSaid
+	f := filling.NothingSaid
 	j.setTags(it, j.v.kind.Tags(it), &f)
-	if f.badTag {
+	if f.BadTag {
 		return it, wire.Encoded{}, 0, fmt.Errorf("%w: a tag of the value is empty, longer than %d bytes or not UTF-8", invalidate.ErrScope, invalidate.MaxTagLen)
 	}
 	if it.Many() {

@@ -75,10 +75,10 @@ const unfresh = time.Duration(-1)
 // ttlOf returns how long the loaded value is fresh, or unfresh. 0: the value must not be stored.
 func (j *Job) ttlOf(a *attempt) time.Duration {
 	switch {
-	case a.facts.unfresh:
+	case a.facts.Unfresh:
 		return unfresh // admits decides whether it is stored
-	case a.facts.ttl != 0:
-		return a.facts.ttl
+	case a.facts.TTL != 0:
+		return a.facts.TTL
 	case a.absent():
 		return j.p.NegativeTTL
 	case j.o.TTL != 0:
@@ -91,7 +91,7 @@ func (j *Job) ttlOf(a *attempt) time.Duration {
 // or a hold had not ended when the load began, or when its oldest part was true, or the hold of a
 // part was so. The source may have lagged then.
 func (j *Job) heldBack(a *attempt, cell bool) bool {
-	return cell || a.facts.held || j.t.fences.Held(j.hash, j.FullKey(), &a.it.Deps, a.it.ReadAt())
+	return cell || a.facts.Held || j.t.fences.Held(j.hash, j.FullKey(), &a.it.Deps, a.it.ReadAt())
 }
 
 // admits reports whether the loaded value may be stored, and counts the reason if not.
@@ -102,7 +102,7 @@ func (j *Job) admits(a *attempt) bool {
 		return false
 	case a.it.OnHold, a.noStore():
 		why = measure.FillNoStore
-	case a.facts.badTag:
+	case a.facts.BadTag:
 		why = measure.FillTags
 	case a.took < j.p.MinLoad:
 		why = measure.FillNotAdmitted

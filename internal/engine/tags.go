@@ -2,29 +2,22 @@ package engine
 
 import (
 	"github.com/twofold-go/twofold/internal/entry"
+	"github.com/twofold-go/twofold/internal/filling"
 	"github.com/twofold-go/twofold/invalidate"
 )
 
-// spellTag returns the text of a tag for OnStored, or "" without an OnStored.
-func (t *Core) spellTag(tenant, tag string) string {
-	if t.cfg.OnStored == nil {
-		return ""
-	}
-	return tenant + ":" + tag
-}
-
 // setTags adds to an item's tags its own, the call's and the recorded ones. With the recorded
 // tags it takes the age of the oldest part.
-func (j *Job) setTags(it *entry.Entry, own []string, f *facts) {
+func (j *Job) setTags(it *entry.Entry, own []string, f *filling.Facts) {
 	tenant := j.v.Space.Tenant
 	for _, names := range [][]string{own, j.o.Tags} {
 		for _, n := range names {
 			tag := invalidate.Tag(tenant, n)
 			if tag.Validate() != nil {
-				f.badTag = true
+				f.BadTag = true
 				continue
 			}
-			it.Own().Add(tag.Hash(), j.t.spellTag(tenant, n))
+			it.Own().Add(tag.Hash(), j.t.fills.Spell(tenant, n))
 		}
 	}
 	for i, hash := range f.Tags {
@@ -33,7 +26,7 @@ func (j *Job) setTags(it *entry.Entry, own []string, f *facts) {
 	if len(f.Keys) > 0 {
 		it.Own().Join(&f.Deps)
 	}
-	if older := it.LoadedAt - f.vouched; older > 0 {
+	if older := it.LoadedAt - f.Vouched; older > 0 {
 		it.Own().PartsOlder = older
 	}
 }

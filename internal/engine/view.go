@@ -12,6 +12,7 @@ import (
 
 	"github.com/twofold-go/twofold/internal/entry"
 	"github.com/twofold-go/twofold/internal/failure"
+	"github.com/twofold-go/twofold/internal/filling"
 	calls "github.com/twofold-go/twofold/internal/flight"
 	"github.com/twofold-go/twofold/internal/measure"
 	"github.com/twofold-go/twofold/internal/remote"
@@ -251,7 +252,7 @@ func (v *View) Left() (names []string) {
 		"flights":   v.flights.Len() != 0,
 		"turns":     !v.t.loads.TryAcquire(int64(v.t.cfg.MaxLoads)),
 		"refreshes": !v.t.refresh.TryAcquire(int64(v.t.cfg.MaxRefreshes)),
-		"loads":     loading.Load() != 0,
+		"loads":     filling.Loading.Load() != 0,
 	} {
 		if left {
 			names = append(names, name)

@@ -1,4 +1,4 @@
-package engine
+package filling
 
 import (
 	"slices"
@@ -21,7 +21,7 @@ func TestTagSetLimits(t *testing.T) {
 			}
 		}
 	}
-	said := f.close()
+	said := f.Close()
 	if len(said.Keys) != tier.MaxParts || !slices.IsSorted(said.Keys) {
 		t.Fatalf("%d keys, sorted %v; want %d", len(said.Keys), slices.IsSorted(said.Keys), tier.MaxParts)
 	}
