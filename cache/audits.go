@@ -5,7 +5,7 @@ import (
 	"math"
 	"time"
 
-	"github.com/twofold-go/twofold/internal/engine"
+	"github.com/twofold-go/twofold/internal/audits"
 	"github.com/twofold-go/twofold/internal/filling"
 )
 
@@ -68,6 +68,6 @@ func (t *Tiers) StaleHits() []StaleHit {
 	return all
 }
 
-func staleHit(h *engine.StaleHit) StaleHit {
+func staleHit(h *audits.StaleHit) StaleHit {
 	return StaleHit{h.Namespace, h.Tenant, h.Key, h.Tags, Source(h.Source), h.LoadedAt, h.NoticedAt, h.Healed}
 }

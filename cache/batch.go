@@ -32,7 +32,7 @@ func (c Cache[K, V]) getMany(ctx context.Context, keys []K, moment int64, opts [
 	case err != nil:
 		return g.vals, &Error{Op: "get many", Key: c.v.Name, Err: failure.WrongUse(err)}
 	}
-	b := c.v.Batch(ctx, moment, &o)
+	b := engine.NewBatch(ctx, c.v, moment, &o)
 	seen := map[K]struct{}{} // keys without a value so far
 	for _, k := range keys {
 		g.local(ctx, c, &b, seen, k)

@@ -3,8 +3,8 @@ package cache
 import (
 	"unsafe"
 
-	"github.com/twofold-go/twofold/internal/engine"
 	"github.com/twofold-go/twofold/internal/entry"
+	"github.com/twofold-go/twofold/internal/store"
 )
 
 // item is a key and its value in one allocation with the entry by which the engine knows them. The
@@ -25,7 +25,7 @@ func itemOf[K comparable, V any](e *entry.Entry) *item[K, V] {
 }
 
 // blank returns a new entry with a key of the view.
-func blank[K comparable, V any](v *engine.View, k K) *entry.Entry {
+func blank[K comparable, V any](v *store.View, k K) *entry.Entry {
 	it := &item[K, V]{key: k}
 	it.e.Home = &v.Home
 	return &it.e

@@ -6,11 +6,12 @@ import (
 
 	"github.com/twofold-go/twofold/internal/engine"
 	"github.com/twofold-go/twofold/internal/entry"
+	"github.com/twofold-go/twofold/internal/store"
 	"github.com/twofold-go/twofold/key"
 )
 
 // fullKey spells a key of a view.
-func fullKey[K comparable](v *engine.View, k K) (key.Key, error) {
+func fullKey[K comparable](v *store.View, k K) (key.Key, error) {
 	if again := k; again != k { // no look-up would find it again
 		return key.Key{}, fmt.Errorf("%w: the key holds a NaN, which is not equal to itself; use another key for it", key.ErrNumber)
 	}
@@ -42,7 +43,7 @@ func (c Cache[K, V]) fail(op string, k K, err error) error {
 
 // changes makes j, which is zero, a job that changes an entry and has no flight. It waits for no
 // load, so a loader may change the entry that it loads.
-func (c Cache[K, V]) changes(j *engine.Job, op string, k K, o *engine.Options) error {
+func (c Cache[K, V]) changes(j *store.Job, op string, k K, o *store.Options) error {
 	if c.s == nil {
 		return errZero(op)
 	}

@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 
-	"github.com/twofold-go/twofold/internal/engine"
 	"github.com/twofold-go/twofold/internal/entry"
 	"github.com/twofold-go/twofold/internal/errtree"
 	"github.com/twofold-go/twofold/internal/failure"
+	"github.com/twofold-go/twofold/internal/store"
 	"github.com/twofold-go/twofold/key"
 )
 
@@ -16,15 +16,15 @@ func (s *shared[K, V]) Same(a, b *entry.Entry) bool {
 }
 
 func (s *shared[K, V]) Blank(like *entry.Entry) *entry.Entry {
-	return blank[K, V](engine.ViewOf(like), itemOf[K, V](like).key)
+	return blank[K, V](store.ViewOf(like), itemOf[K, V](like).key)
 }
 
 func (s *shared[K, V]) Slot(e *entry.Entry) uint64 {
-	return slotOf(engine.ViewOf(e), itemOf[K, V](e).key)
+	return slotOf(store.ViewOf(e), itemOf[K, V](e).key)
 }
 
 func (s *shared[K, V]) Spell(e *entry.Entry) (key.Key, error) {
-	return fullKey(engine.ViewOf(e), itemOf[K, V](e).key)
+	return fullKey(store.ViewOf(e), itemOf[K, V](e).key)
 }
 
 func (s *shared[K, V]) ID(e *entry.Entry) string { return idOf(itemOf[K, V](e).key) }

@@ -2,14 +2,16 @@ package engine
 
 import (
 	"context"
+
 	"github.com/twofold-go/twofold/internal/entry"
+	"github.com/twofold-go/twofold/internal/store"
 )
 
-// Batch is one GetMany: how it began, and the keys that this process could not answer at once. It
+// NewBatch is one GetMany: how it began, and the keys that this process could not answer at once. It
 // lives on the caller's stack.
 type Batch struct {
-	v      *View
-	o      Options
+	v      *store.View
+	o      store.Options
 	Called int64
 	past   bool // as of an earlier Moment
 	AnyHit bool // any value that this process may serve will do
@@ -17,9 +19,9 @@ type Batch struct {
 	old    refreshes
 }
 
-// Batch begins a GetMany.
-func (v *View) Batch(ctx context.Context, moment int64, o *Options) Batch {
-	b := Batch{v: v, o: *o, Called: v.called(ctx, v.t.or(moment), o), past: moment != 0, AnyHit: o.anyHit() && !v.t.work.Closed()}
+// NewBatch begins a GetMany.
+func NewBatch(ctx context.Context, v *store.View, moment int64, o *store.Options) Batch {
+	b := Batch{v: v, o: *o, Called: called(ctx, v, v.Core.Or(moment), o), past: moment != 0, AnyHit: o.AnyHit() && !v.Core.Work.Closed()}
 	if b.o.Policy == nil {
 		b.o.Policy = v.Policy() // one for all keys
 	}
@@ -27,10 +29,10 @@ func (v *View) Batch(ctx context.Context, moment int64, o *Options) Batch {
 }
 
 // Hit follows a local hit of the fast path.
-func (b *Batch) Hit(ctx context.Context, it *entry.Entry, lease int64, n Note) {
+func (b *Batch) Hit(ctx context.Context, it *entry.Entry, lease int64, n store.Note) {
 	b.v.Inherit(ctx, it, lease)
 	if n != 0 && !b.past {
-		b.v.audit(ctx, it)
+		auditNoted(ctx, b.v, it)
 	}
 }
 
@@ -40,7 +42,7 @@ func (b *Batch) Ask(ctx context.Context, at uint64, k Asked) (r Answer, done boo
 	if err := a.begin(b.v, "get many", at, nil, &b.o); err != nil {
 		return r, true, a.fail(k, err)
 	}
-	a.j.many = b.v.loadsMany
+	a.j.Many = b.v.LoadsMany
 	if r, ok, err := a.fromLocal(ctx, k.Same, &b.old); ok {
 		return r, true, err
 	}
@@ -56,6 +58,6 @@ func (b *Batch) Ask(ctx context.Context, at uint64, k Asked) (r Answer, done boo
 func (b *Batch) Run(ctx context.Context, give give) {
 	b.old.start(ctx)
 	if len(b.asks) > 0 {
-		b.v.rounds(ctx, b.asks, give)
+		rounds(ctx, b.v, b.asks, give)
 	}
 }

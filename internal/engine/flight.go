@@ -14,13 +14,14 @@ import (
 	calls "github.com/twofold-go/twofold/internal/flight"
 	"github.com/twofold-go/twofold/internal/measure"
 	"github.com/twofold-go/twofold/internal/scope"
+	"github.com/twofold-go/twofold/internal/store"
 )
 
 // flight is one key that is being fetched or loaded for all its callers. Their goroutines share
 // it: the job and the terms never change, and the rest has its own locks. It knows nothing of
 // the goroutine that does the work; see party.
 type flight struct {
-	j     Job
+	j     store.Job
 	mark  fence.Mark // captured before anything was fetched
 	begun int64
 	outer *filling.Fill // the load that began this flight, if nested
@@ -48,14 +49,14 @@ type outcome struct {
 
 // end ends the flight, unless it has ended already. Any goroutine may call end.
 func (f *flight) end(out outcome) {
-	if errors.Is(out.err, context.Canceled) && f.j.t.work.Over() {
+	if errors.Is(out.err, context.Canceled) && f.j.Core.Work.Over() {
 		out.err = failure.ErrClosed // the work and its contexts do not know why they end
 	}
 	if !f.Finish(out) {
 		return
 	}
-	if f.j.refreshing != nil {
-		f.j.refreshed(&out)
+	if f.j.Refreshing != nil {
+		refreshed(&f.j, &out)
 	}
 }
 
@@ -65,8 +66,8 @@ func (f *flight) end(out outcome) {
 func (f *flight) failed(out outcome, spare *entry.Entry) {
 	out.old = f.standIn(spare)
 	out.far = out.far && out.old == spare
-	if out.old != nil && f.j.refreshing == nil && f.Wanted() {
-		out.old.Spare(f.j.t.now(), f.j.p.Throttle)
+	if out.old != nil && f.j.Refreshing == nil && f.Wanted() {
+		out.old.Spare(f.j.Core.Now(), f.j.Policy.Throttle)
 	}
 	f.end(out)
 }
@@ -74,10 +75,10 @@ func (f *flight) failed(out outcome, spare *entry.Entry) {
 // standIn returns the item to serve when the load fails. It may be spare, a value of the remote
 // tier that the local tier may not hold.
 func (f *flight) standIn(spare *entry.Entry) *entry.Entry {
-	if it := f.j.standing(); it != nil || spare == nil {
+	if it := f.j.Standing(); it != nil || spare == nil {
 		return it
 	}
-	if spare.Err != nil || spare.Freshness(f.j.t.now()) == entry.Dead || !f.j.v.clear(spare) {
+	if spare.Err != nil || spare.Freshness(f.j.Core.Now()) == entry.Dead || !f.j.View.Clear(spare) {
 		return nil
 	}
 	return spare
@@ -89,14 +90,14 @@ func (f *flight) standIn(spare *entry.Entry) *entry.Entry {
 func (f *flight) predecessor(spare *entry.Entry) *entry.Entry {
 	var it *entry.Entry
 	var now int64
-	if !f.j.o.SkipLocal {
-		it, now = f.j.find()
+	if !f.j.Opts.SkipLocal {
+		it, now = f.j.Find()
 	}
 	if it != nil && !it.Precedes(now) {
 		it = nil
 	}
-	if spare == nil || !spare.Precedes(f.j.t.or(now)) ||
-		it != nil && it.LoadedAt >= spare.LoadedAt || !f.j.v.clear(spare) {
+	if spare == nil || !spare.Precedes(f.j.Core.Or(now)) ||
+		it != nil && it.LoadedAt >= spare.LoadedAt || !f.j.View.Clear(spare) {
 		return it
 	}
 	return spare
@@ -104,21 +105,48 @@ func (f *flight) predecessor(spare *entry.Entry) *entry.Entry {
 
 // here returns the local item if it answers the flight, and why that item is stale.
 func (f *flight) here() (*entry.Entry, measure.Reason) {
-	if f.j.o.SkipLocal {
+	if f.j.Opts.SkipLocal {
 		return nil, measure.NotStale
 	}
-	it, now := f.j.find()
-	if old := f.j.refreshing; it == nil || old != nil && it.LoadedAt <= old.LoadedAt {
+	it, now := f.j.Find()
+	if old := f.j.Refreshing; it == nil || old != nil && it.LoadedAt <= old.LoadedAt {
 		return nil, measure.NotStale // or a refresh must replace it
 	}
-	if f.j.o.Anew || it.LoadedAt < f.j.minLoaded {
+	if f.j.Opts.Anew || it.LoadedAt < f.j.MinLoaded {
 		return nil, measure.NotStale
 	}
 	switch state := it.Freshness(now); {
 	case state == entry.Fresh:
 		return it, measure.NotStale
-	case state != entry.Dead && !f.j.o.NoStale && f.j.refreshing == nil && it.Spared(now):
+	case state != entry.Dead && !f.j.Opts.NoStale && f.j.Refreshing == nil && it.Spared(now):
 		return it, measure.FailedLoad // another load failed a moment ago
 	}
 	return nil, measure.NotStale
+}
+
+// flightsOf returns the flights of a cache.
+func flightsOf(v *store.View) *calls.Group[*flight, outcome] {
+	return v.Flights.(*calls.Group[*flight, outcome])
+}
+
+// Open makes a cache for what c describes, and returns the view of its tenant.
+func Open(s *store.Store, t *store.Core, k store.Kind, c *store.Spec) (*store.View, error) {
+	s.Flights = calls.NewGroup[*flight, outcome](t.Config.MaxFlights)
+	return s.Open(t, k, c)
+}
+
+// Left names what work of the engine and of this cache has not ended. It takes all turns, so only
+// tests call it, at their end.
+func Left(v *store.View) (names []string) {
+	for name, left := range map[string]bool{
+		"flights":   flightsOf(v).Len() != 0,
+		"turns":     !v.Core.Loads.TryAcquire(int64(v.Core.Config.MaxLoads)),
+		"refreshes": !v.Core.Refresh.TryAcquire(int64(v.Core.Config.MaxRefreshes)),
+		"loads":     filling.Loading.Load() != 0,
+	} {
+		if left {
+			names = append(names, name)
+		}
+	}
+	return names
 }

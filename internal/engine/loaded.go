@@ -46,32 +46,32 @@ type loaded struct {
 
 // take takes the entries for the values. They are born at mark.
 func (g *loaded) take(runs []run, mark fence.Mark) {
-	g.one = runs[0].f.j.take(mark)
-	if !runs[0].f.j.many {
+	g.one = runs[0].f.j.Take(mark)
+	if !runs[0].f.j.Many {
 		return
 	}
 	g.all = make([]*entry.Entry, len(runs))
 	g.all[0] = g.one
 	for i := 1; i < len(runs); i++ {
-		g.all[i] = runs[i].f.j.take(mark)
+		g.all[i] = runs[i].f.j.Take(mark)
 	}
 }
 
 // run calls the loader. It may panic.
 func (g *loaded) run(ctx context.Context, runs []run) {
 	j := &runs[0].f.j
-	if j.many {
-		g.errs, g.err = j.v.kind.LoadMany(ctx, g.all)
+	if j.Many {
+		g.errs, g.err = j.View.Kind.LoadMany(ctx, g.all)
 	} else {
-		g.err = j.v.kind.Load(ctx, j.loader, g.one)
+		g.err = j.View.Kind.Load(ctx, j.Loader, g.one)
 	}
-	if !j.v.tagged {
+	if !j.View.Tagged {
 		return
 	}
 	g.tags = make([][]string, len(runs))
 	for i := range runs {
 		if it, err := g.of(i); err == nil {
-			g.tags[i] = j.v.kind.Tags(it)
+			g.tags[i] = j.View.Kind.Tags(it)
 		}
 	}
 }
@@ -101,28 +101,28 @@ func (f *flight) conclude(a *attempt, got *loaded, i int, prev replaced) {
 	a.e, a.err = it, nil
 	switch {
 	case err == nil:
-		f.j.v.kind.Clone(it) // the loader may keep the value and change it
+		f.j.View.Kind.Clone(it) // the loader may keep the value and change it
 		if a.facts.OnPrevious && prev.it != nil {
 			f.dependOn(it, prev, &a.facts)
 		}
 	case errors.Is(err, failure.ErrNotModified) && prev.it != nil:
-		f.j.v.kind.Adopt(it, prev.it)
+		f.j.View.Kind.Adopt(it, prev.it)
 		tags = nil
 		f.dependOn(it, prev, &a.facts)
 	case errors.Is(err, failure.ErrNotFound):
 		a.cause = err
-		it.Own().Err = f.j.stored(errtree.Remember(err, failure.ErrNotFound, failure.IsCoder))
+		it.Own().Err = f.j.Stored(errtree.Remember(err, failure.ErrNotFound, failure.IsCoder))
 	default:
 		a.err = err
 		return
 	}
-	a.empty = it.Err == nil && f.j.v.kind.Empty(it)
-	f.j.setTags(it, tags, &a.facts)
+	a.empty = it.Err == nil && f.j.View.Kind.Empty(it)
+	f.j.SetTags(it, tags, &a.facts)
 	if a.facts.Worn { // it is as old as its parts
 		it.Wear()
 	}
 	a.it = it
-	_, a.overtaken = f.j.t.fences.Overtaken(a.mark, f.j.hash, f.j.FullKey(), &it.Deps)
+	_, a.overtaken = f.j.Core.Fences.Overtaken(a.mark, f.j.Hash, f.j.FullKey(), &it.Deps)
 }
 
 // dependOn makes an item depend on everything that the item it replaces depends on.
@@ -132,6 +132,6 @@ func (f *flight) dependOn(it *entry.Entry, prev replaced, said *filling.Facts) {
 		it.Own().TagSet = prev.it.Clipped()
 	}
 	if bound || prev.it.PartsOlder > 0 { // the source says nothing about its parts
-		said.Vouched = min(said.Vouched, f.j.t.vouchedAt(prev.it.Rare, prev.it.ReadAt(), prev.lease))
+		said.Vouched = min(said.Vouched, f.j.Core.VouchedAt(prev.it.Rare, prev.it.ReadAt(), prev.lease))
 	}
 }

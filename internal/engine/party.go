@@ -70,7 +70,7 @@ func newParty(ctx context.Context, runs []run) *party {
 // miss. But a goroutine that waits for more work keeps the profiler labels of its first
 // caller and the synctest bubble that it began in, and looks like a leak to tests.
 func (p *party) launch() bool {
-	if !p.runs[0].f.j.t.work.Begin(&p.Task, &p.Scope) {
+	if !p.runs[0].f.j.Core.Work.Begin(&p.Task, &p.Scope) {
 		for i := range p.runs {
 			p.runs[i].f.end(outcome{err: failure.ErrClosed})
 		}
@@ -96,13 +96,13 @@ func (p *party) arm() {
 }
 
 func (p *party) run() {
-	t := p.runs[0].f.j.t
-	defer t.work.End(&p.Task)
+	t := p.runs[0].f.j.Core
+	defer t.Work.End(&p.Task)
 	defer p.Cancel()
-	if j := &p.runs[0].f.j; j.refreshing != nil {
+	if j := &p.runs[0].f.j; j.Refreshing != nil {
 		defer func() {
 			if p.parts == nil || p.parts.Add(-1) == 0 {
-				j.returnRefresh()
+				returnRefresh(j)
 			}
 		}()
 	}
@@ -182,15 +182,15 @@ func most(next state, runs []run) int {
 	switch {
 	case next != toLoad:
 		return max(len(runs), 1)
-	case runs == nil || !runs[0].f.j.many:
+	case runs == nil || !runs[0].f.j.Many:
 		return 1
 	}
-	return runs[0].f.j.v.maxBatch
+	return runs[0].f.j.View.MaxBatch
 }
 
 func (p *party) fork(runs []run) {
 	q := newParty(&p.Scope, runs)
-	if runs[0].f.j.refreshing != nil {
+	if runs[0].f.j.Refreshing != nil {
 		if p.parts == nil {
 			p.parts = new(atomic.Int64)
 			p.parts.Store(1)
@@ -199,7 +199,7 @@ func (p *party) fork(runs []run) {
 		q.parts = p.parts
 	}
 	q.arm()
-	runs[0].f.j.t.work.GoOn(&q.Task, &q.Scope)
+	runs[0].f.j.Core.Work.GoOn(&q.Task, &q.Scope)
 	go q.run()
 }
 
@@ -211,7 +211,7 @@ func fallen(ctx context.Context, runs []run, panicked any) {
 	}
 	out := outcome{err: failure.ErrGoexit}
 	if panicked != nil {
-		out = outcome{panicked: runs[0].f.j.t.faults.Panicked(panicked)}
+		out = outcome{panicked: runs[0].f.j.Core.Faults.Panicked(panicked)}
 	}
 	defer func() { // also if the remote tier ends the goroutine again
 		for i := range runs {

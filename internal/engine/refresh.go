@@ -7,6 +7,7 @@ import (
 	"github.com/twofold-go/twofold/internal/entry"
 	"github.com/twofold-go/twofold/internal/filling"
 	"github.com/twofold-go/twofold/internal/measure"
+	"github.com/twofold-go/twofold/internal/store"
 )
 
 // refreshPause is how long stale hits start no refresh after one was refused or was found
@@ -25,16 +26,16 @@ type refreshes []Ask
 // blocks. It is not inlined, so that a caller that waits keeps a small stack.
 //
 //go:noinline
-func (j *Job) refreshLater(ctx context.Context, it *entry.Entry) {
+func refreshLater(ctx context.Context, j *store.Job, it *entry.Entry) {
 	var one refreshes
 	one.add(j, it)
 	one.start(ctx)
 }
 
 // refreshIn adds the refresh to old, or starts it if old is nil.
-func (j *Job) refreshIn(ctx context.Context, it *entry.Entry, old *refreshes) {
+func refreshIn(ctx context.Context, j *store.Job, it *entry.Entry, old *refreshes) {
 	if old == nil {
-		j.refreshLater(ctx, it)
+		refreshLater(ctx, j, it)
 		return
 	}
 	old.add(j, it)
@@ -56,15 +57,15 @@ func refreshStale(ctx context.Context, runs []run) {
 // started a moment ago.
 //
 //go:noinline
-func (rs *refreshes) add(j *Job, it *entry.Entry) {
-	now := j.t.now()
-	if !j.canLoad() || !it.StartTry(now, refreshPause) {
+func (rs *refreshes) add(j *store.Job, it *entry.Entry) {
+	now := j.Core.Now()
+	if !j.CanLoad() || !it.StartTry(now, refreshPause) {
 		return
 	}
 	a := Ask{called: now}
-	if a.begin(j.v, "refresh", j.at, j.loader, j.ofRefresh()) == nil {
-		a.j.e, a.j.used, a.j.refreshing, a.j.many = it, true, it, j.many
-		if a.j.spell() != nil {
+	if a.begin(j.View, "refresh", j.Addr, j.Loader, j.OfRefresh()) == nil {
+		a.j.Entry, a.j.Used, a.j.Refreshing, a.j.Many = it, true, it, j.Many
+		if a.j.Spell() != nil {
 			return
 		}
 		*rs = append(*rs, a)
@@ -80,8 +81,8 @@ func (rs refreshes) start(ctx context.Context) {
 	ctx = filling.Outside(ctx)
 	for len(rs) > 0 {
 		n := 1
-		if j := &rs[0].j; j.many {
-			n = min(len(rs), j.v.maxBatch)
+		if j := &rs[0].j; j.Many {
+			n = min(len(rs), j.View.MaxBatch)
 		}
 		rs[:n].together(ctx)
 		rs = rs[n:]
@@ -91,9 +92,9 @@ func (rs refreshes) start(ctx context.Context) {
 // together starts one party for the refreshes.
 func (rs refreshes) together(ctx context.Context) {
 	j := &rs[0].j
-	if !j.takeRefresh() {
+	if !takeRefresh(j) {
 		for range rs {
-			j.v.counts.Inc(measure.RefreshSkipped)
+			j.View.Counts.Inc(measure.RefreshSkipped)
 		}
 		return
 	}
@@ -102,7 +103,7 @@ func (rs refreshes) together(ctx context.Context) {
 		a := &rs[i]
 		f, led, err := a.join(ctx, Asked{}, false)
 		if led {
-			a.j.refreshing.Pause(a.called, a.j.p.LoadTimeout)
+			a.j.Refreshing.Pause(a.called, a.j.Policy.LoadTimeout)
 			f.Pin()
 			runs = append(runs, run{f: f})
 			runs[len(runs)-1].begin()
@@ -115,42 +116,42 @@ func (rs refreshes) together(ctx context.Context) {
 		launched = newParty(ctx, runs).launch()
 	}
 	if !launched {
-		j.returnRefresh()
+		returnRefresh(j)
 	}
 }
 
 // takeRefresh reserves room for a background refresh. It reports false if the policy's or the
 // Tiers' limit is reached.
-func (j *Job) takeRefresh() bool {
-	running, most := j.v.refreshes, int64(j.p.MaxRefreshes)
-	if n := running.Add(1); most > 0 && n > most || !j.t.refresh.TryAcquire(1) {
+func takeRefresh(j *store.Job) bool {
+	running, most := j.View.Refreshes, int64(j.Policy.MaxRefreshes)
+	if n := running.Add(1); most > 0 && n > most || !j.Core.Refresh.TryAcquire(1) {
 		running.Add(-1)
 		return false
 	}
 	return true
 }
 
-func (j *Job) returnRefresh() {
-	j.t.refresh.Release(1)
-	j.v.refreshes.Add(-1)
+func returnRefresh(j *store.Job) {
+	j.Core.Refresh.Release(1)
+	j.View.Refreshes.Add(-1)
 }
 
 // refreshed counts the outcome of a background refresh.
-func (j *Job) refreshed(out *outcome) {
-	now := j.t.now()
+func refreshed(j *store.Job, out *outcome) {
+	now := j.Core.Now()
 	switch {
 	case out.panicked != nil:
-		j.v.counts.Inc(measure.RefreshFailed)
+		j.View.Counts.Inc(measure.RefreshFailed)
 		// The stack, but not the panic's value: that may be a cached value.
-		j.t.log.Error("cache: a refresh panicked", "namespace", j.v.Space.Namespace, "stack", j.t.faults.Stack(out.panicked))
-		j.refreshing.Pause(now, j.p.Throttle)
+		j.Core.Log.Error("cache: a refresh panicked", "namespace", j.View.Space.Namespace, "stack", j.Core.Faults.Stack(out.panicked))
+		j.Refreshing.Pause(now, j.Policy.Throttle)
 	case out.again:
-		j.v.counts.Inc(measure.RefreshElsewhere)
-		j.refreshing.Pause(now, refreshPause)
+		j.View.Counts.Inc(measure.RefreshElsewhere)
+		j.Refreshing.Pause(now, refreshPause)
 	case out.it == nil || out.it.Remembered():
-		j.v.counts.Inc(measure.RefreshFailed)
-		j.refreshing.Spare(now, j.p.Throttle)
+		j.View.Counts.Inc(measure.RefreshFailed)
+		j.Refreshing.Spare(now, j.Policy.Throttle)
 	case out.src == entry.Load:
-		j.v.counts.Inc(measure.RefreshOK)
+		j.View.Counts.Inc(measure.RefreshOK)
 	}
 }

@@ -2,17 +2,19 @@ package engine
 
 import (
 	"context"
+
 	"github.com/twofold-go/twofold/internal/entry"
+	"github.com/twofold-go/twofold/internal/store"
 )
 
 // give hands the answer for one key of a GetMany to its caller. The entry holds the key.
 type give func(e *entry.Entry, r *Answer, err error)
 
 // rounds fetches and loads the keys of asks, in parts of at most MaxFlights keys.
-func (v *View) rounds(ctx context.Context, asks []Ask, give give) {
+func rounds(ctx context.Context, v *store.View, asks []Ask, give give) {
 	var p patience
 	defer p.stop()
-	for n := v.wave(len(asks)); len(asks) > 0; asks = asks[min(n, len(asks)):] {
+	for n := wave(v, len(asks)); len(asks) > 0; asks = asks[min(n, len(asks)):] {
 		wave := asks[:min(n, len(asks))]
 		for tries := 0; len(wave) > 0; tries++ {
 			wave = round(ctx, wave, &p, tries, give)
@@ -22,8 +24,8 @@ func (v *View) rounds(ctx context.Context, asks []Ask, give give) {
 
 // wave returns how many of n keys one GetMany fetches or loads at a time. A call that needs more
 // than MaxFlights takes half of them, so that it works, and other calls do, too.
-func (v *View) wave(n int) int {
-	if most := v.t.cfg.MaxFlights; n > most {
+func wave(v *store.View, n int) int {
+	if most := v.Core.Config.MaxFlights; n > most {
 		return max(most/2, 1)
 	}
 	return max(n, 1)
@@ -53,7 +55,7 @@ func round(ctx context.Context, asks []Ask, p *patience, tries int, give give) (
 			panicked = out.panicked
 		case led[i] || a.accepts(f, out):
 			r, err := a.deliver(ctx, f, out, led[i])
-			give(a.j.e, &r, err)
+			give(a.j.Entry, &r, err)
 		default:
 			refused = append(refused, *a)
 		}
@@ -70,10 +72,10 @@ func joinAll(ctx context.Context, asks []Ask, flights []*flight, led []bool, for
 	apart := false
 	for i := range asks {
 		a := &asks[i]
-		f, leads, err := a.join(ctx, Asked{}, a.j.p.Off || force)
+		f, leads, err := a.join(ctx, Asked{}, a.j.Policy.Off || force)
 		switch {
 		case err != nil:
-			give(a.j.e, &Answer{}, a.j.fail(err))
+			give(a.j.Entry, &Answer{}, a.j.Fail(err))
 			continue
 		case leads:
 			runs = append(runs, run{f: f})
@@ -95,7 +97,7 @@ func joinAll(ctx context.Context, asks []Ask, flights []*flight, led []bool, for
 			if led[i] && f.Ended() == nil {
 				asks[i].leave(ctx, f)
 				flights[i] = nil
-				give(asks[i].j.e, &Answer{}, asks[i].j.fail(err))
+				give(asks[i].j.Entry, &Answer{}, asks[i].j.Fail(err))
 			}
 		}
 	}
@@ -107,8 +109,8 @@ func (a *Ask) ready(ctx context.Context) error {
 	if err := a.over(ctx, Asked{}); err != nil {
 		return err
 	}
-	if err := a.j.spell(); err != nil { // it runs the key's code, so before any flight
-		return a.j.fail(err)
+	if err := a.j.Spell(); err != nil { // it runs the key's code, so before any flight
+		return a.j.Fail(err)
 	}
 	return nil
 }

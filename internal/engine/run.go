@@ -10,6 +10,7 @@ import (
 	"github.com/twofold-go/twofold/internal/entry"
 	"github.com/twofold-go/twofold/internal/filling"
 	"github.com/twofold-go/twofold/internal/scope"
+	"github.com/twofold-go/twofold/internal/store"
 	"github.com/twofold-go/twofold/tier"
 )
 
@@ -63,7 +64,7 @@ const maxRefusals = 8
 type run struct {
 	f     *flight
 	next  state
-	frame frame        // from the remote tier
+	frame store.Frame  // from the remote tier
 	spare *entry.Entry // the frame's value, if it could not be served directly
 	far   bool         // this process held no value of that load
 	claim tier.Claim

@@ -8,6 +8,7 @@ import (
 	"github.com/twofold-go/twofold/internal/failure"
 	"github.com/twofold-go/twofold/internal/fence"
 	"github.com/twofold-go/twofold/internal/measure"
+	"github.com/twofold-go/twofold/internal/store"
 	"github.com/twofold-go/twofold/tier"
 )
 
@@ -21,9 +22,9 @@ func (r *run) end(out outcome) {
 func (r *run) begin() {
 	r.nap, r.refusals = time.Millisecond, 0
 	if r.since = r.f.begun; r.tries > 0 {
-		r.since = r.f.j.t.now()
+		r.since = r.f.j.Core.Now()
 	}
-	if r.f.j.p.Off {
+	if r.f.j.Policy.Off {
 		r.load()
 		return
 	}
@@ -35,7 +36,7 @@ func (r *run) begin() {
 	}
 	r.next = toLook
 	switch {
-	case r.f.j.far() == nil:
+	case r.f.j.Far() == nil:
 		r.load()
 	case r.cut: // a read spends at most one deadline on the remote tier
 		r.cutOff()
@@ -45,7 +46,7 @@ func (r *run) begin() {
 // load makes LOAD the next step, if there is a loader.
 func (r *run) load() {
 	r.next = toLoad
-	if !r.f.j.canLoad() {
+	if !r.f.j.CanLoad() {
 		r.end(outcome{err: failure.ErrMiss})
 	}
 }
@@ -77,18 +78,18 @@ func (r *run) cutOff() {
 }
 
 // decide chooses the run's next step after a frame.
-func (r *run) decide(f frame) {
+func (r *run) decide(f store.Frame) {
 	r.frame = f
 	switch {
-	case f.verdict == usable && r.serve(f.it):
+	case f.Verdict == store.Usable && r.serve(f.It):
 	case r.fallback():
-	case !r.f.j.canLoad():
+	case !r.f.j.CanLoad():
 		r.end(outcome{err: failure.ErrMiss})
-	case f.verdict == held:
+	case f.Verdict == store.Held:
 		r.held, r.next = true, toLoad
-	case f.claimed && f.nonce == r.claim.Nonce && !f.nonce.IsZero():
+	case f.Claimed && f.Nonce == r.claim.Nonce && !f.Nonce.IsZero():
 		r.claimed, r.next = true, toLoad // claimed by this run; an earlier reply was wrong
-	case f.verdict == leased && !r.over():
+	case f.Verdict == store.Leased && !r.over():
 		r.await()
 	default:
 		r.next = toClaim
@@ -98,23 +99,23 @@ func (r *run) decide(f frame) {
 // serve ends a look-up with the remote tier's value, if it may be served. Otherwise it keeps the
 // value for a failed load.
 func (r *run) serve(it *entry.Entry) bool {
-	f, state := r.f, it.Freshness(r.f.j.t.now())
+	f, state := r.f, it.Freshness(r.f.j.Core.Now())
 	if r.spare = it; state <= entry.Stale {
-		here := f.j.standing()
+		here := f.j.Standing()
 		r.far = here == nil || it.LoadedAt > here.LoadedAt+int64(time.Millisecond)
 	}
-	if it.LoadedAt < f.j.minLoaded || f.j.o.Anew {
+	if it.LoadedAt < f.j.MinLoaded || f.j.Opts.Anew {
 		return false
 	}
 	if state == entry.Dead { // kept for the load only
 		return false
 	}
-	if old := f.j.refreshing; old != nil {
+	if old := f.j.Refreshing; old != nil {
 		if state < entry.Untrusted || it.LoadedAt <= old.LoadedAt+int64(time.Millisecond) {
 			return false // the refresh must replace it
 		}
 		if !it.Remembered() {
-			f.j.v.counts.Inc(measure.RefreshAdopted)
+			f.j.View.Counts.Inc(measure.RefreshAdopted)
 		}
 	}
 	out := outcome{it: it, src: entry.Remote}
@@ -123,17 +124,17 @@ func (r *run) serve(it *entry.Entry) bool {
 			if it.LoadedAt <= out.old.LoadedAt {
 				return false
 			}
-			out.old.Spare(f.j.t.now(), f.j.p.Throttle)
+			out.old.Spare(f.j.Core.Now(), f.j.Policy.Throttle)
 		}
 	}
-	f.j.put(it)
+	f.j.Put(it)
 	switch {
-	case f.j.refreshing != nil:
+	case f.j.Refreshing != nil:
 	case state >= entry.Untrusted:
-		if out.old == nil && it.Due(f.j.t.now(), f.j.p) {
+		if out.old == nil && it.Due(f.j.Core.Now(), f.j.Policy) {
 			r.then = it
 		}
-	case state == entry.Stale && !f.j.o.NoStale:
+	case state == entry.Stale && !f.j.Opts.NoStale:
 		out.stale, r.then = measure.Revalidating, it
 	default:
 		return false
@@ -146,11 +147,11 @@ func (r *run) serve(it *entry.Entry) bool {
 // stale, or it is fresh and the remote tier is out of reach.
 func (r *run) fallback() bool {
 	f := r.f
-	if f.j.refreshing != nil || f.j.o.Anew || f.j.o.SkipLocal {
+	if f.j.Refreshing != nil || f.j.Opts.Anew || f.j.Opts.SkipLocal {
 		return false
 	}
-	it, now := f.j.find()
-	if it == nil || it.LoadedAt < f.j.minLoaded {
+	it, now := f.j.Find()
+	if it == nil || it.LoadedAt < f.j.MinLoaded {
 		return false
 	}
 	out := outcome{it: it, src: entry.Local}
@@ -160,7 +161,7 @@ func (r *run) fallback() bool {
 			return false
 		}
 	case entry.Stale:
-		if f.j.o.NoStale {
+		if f.j.Opts.NoStale {
 			return false
 		}
 		out.stale, r.then = measure.Revalidating, it
@@ -179,13 +180,13 @@ func (p *party) claim() {
 	for i := range p.runs {
 		r := &p.runs[i]
 		r.claim = tier.Claim{
-			Seen: r.frame.nonce, Nonce: r.newNonce(), Lease: f.j.t.cfg.ClaimTTL,
-			Refresh: r.frame.verdict == usable && !r.force,
+			Seen: r.frame.Nonce, Nonce: r.newNonce(), Lease: f.j.Core.Config.ClaimTTL,
+			Refresh: r.frame.Verdict == store.Usable && !r.force,
 		}
 		claims[i] = r.claim
 	}
-	mark := f.j.t.fences.Capture()
-	got, err := f.j.v.counts.Far.ClaimMany(p, f.j.p.RemoteTimeout, texts(p.runs), claims)
+	mark := f.j.Core.Fences.Capture()
+	got, err := f.j.View.Counts.Far.ClaimMany(p, f.j.Policy.RemoteTimeout, texts(p.runs), claims)
 	for i := range p.runs { // first: the steps below run the user's Size, which may panic
 		if got[i].Granted {
 			p.runs[i].claimed, p.runs[i].next = true, toLoad
@@ -206,7 +207,7 @@ func (p *party) claim() {
 func (r *run) refused(ctx context.Context, cell []byte, mark fence.Mark) {
 	switch {
 	case len(cell) > 0:
-		f, err := r.f.j.assess(ctx, cell, mark)
+		f, err := r.f.j.Assess(ctx, cell, mark)
 		if r.refusals++; err != nil || r.refusals == maxRefusals {
 			r.cutOff()
 			return

@@ -1,4 +1,4 @@
-package engine
+package store
 
 import (
 	"cmp"
@@ -27,8 +27,8 @@ import (
 	"github.com/twofold-go/twofold/tier/local"
 )
 
-// Open returns the engine for cfg. When it fails, the parts of cfg stay open.
-func Open(cfg Config) (*Core, error) {
+// New returns the core for cfg. When it fails, the parts of cfg stay open.
+func New(cfg Config) (*Core, error) {
 	cfg.MaxLoads = cmp.Or(cfg.MaxLoads, 512)
 	cfg.MaxRefreshes = cmp.Or(cfg.MaxRefreshes, 32)
 	cfg.MaxFlights = cmp.Or(cfg.MaxFlights, 1<<16)
@@ -40,48 +40,48 @@ func Open(cfg Config) (*Core, error) {
 		return nil, fmt.Errorf("cache: open: %w", err)
 	}
 	t := &Core{
-		base: time.Now(), seed: maphash.MakeSeed(), cfg: cfg, faults: cfg.Faults, local: cfg.Local, codecs: codecs,
-		log:     cmp.Or(cfg.Logger, slog.Default()),
-		loads:   semaphore.NewWeighted(int64(cfg.MaxLoads)),
-		refresh: semaphore.NewWeighted(int64(cfg.MaxRefreshes)),
-		counts:  make(map[key.Space]*measure.Counters), refreshes: make(map[string]*atomic.Int64), all: &measure.Counters{},
+		Base: time.Now(), seed: maphash.MakeSeed(), Config: cfg, Faults: cfg.Faults, Local: cfg.Local, codecs: codecs,
+		Log:     cmp.Or(cfg.Logger, slog.Default()),
+		Loads:   semaphore.NewWeighted(int64(cfg.MaxLoads)),
+		Refresh: semaphore.NewWeighted(int64(cfg.MaxRefreshes)),
+		counts:  make(map[key.Space]*measure.Counters), refreshes: make(map[string]*atomic.Int64), All: &measure.Counters{},
 	}
-	t.fills.Base, t.fills.Texts = t.base, cfg.OnStored != nil
-	t.listeners.Log = t.log
+	t.Fills.Base, t.Fills.Texts = t.Base, cfg.OnStored != nil
+	t.listeners.Log = t.Log
 	t.policies.Store(&cfg.Policies)
-	t.audits.open(cfg.MaxAudits)
+	t.Audits.Open(cfg.MaxAudits)
 	t.warnOfHidden()
-	if t.seen, err = measure.New(cfg.MeterProvider, cfg.TracerProvider, t.all, &t.notable); err != nil {
+	if t.Seen, err = measure.New(cfg.MeterProvider, cfg.TracerProvider, t.All, &t.Notable); err != nil {
 		return nil, fmt.Errorf("cache: open: %w", err)
 	}
-	if t.local == nil {
-		t.local = local.New(local.Config{})
+	if t.Local == nil {
+		t.Local = local.New(local.Config{})
 	}
 	if cfg.Remote != nil {
-		t.remote = remote.New(remote.Config{Tier: cfg.Remote, Now: t.now, Logger: t.log, Watcher: t.seen, Work: &t.work})
-		t.all.Far = t.remote
+		t.remote = remote.New(remote.Config{Tier: cfg.Remote, Now: t.Now, Logger: t.Log, Watcher: t.Seen, Work: &t.Work})
+		t.All.Far = t.remote
 	}
 	t.follow()
-	_, measured := unwrap.As[tier.Meter](t.local)
-	if err := t.seen.Observe(t.Numbers, measured, t.follower != nil); err != nil { // all that Numbers reads exists
+	_, measured := unwrap.As[tier.Meter](t.Local)
+	if err := t.Seen.Observe(t.Numbers, measured, t.Follower != nil); err != nil { // all that Numbers reads exists
 		return nil, fmt.Errorf("cache: open: %w", errors.Join(err, t.abandon()))
 	}
-	if n, ok := unwrap.As[tier.EvictNotifier](t.local); ok {
+	if n, ok := unwrap.As[tier.EvictNotifier](t.Local); ok {
 		n.OnEvict(t.evicted)
 	}
-	if x, ok := unwrap.As[tier.Expirer](t.local); ok {
-		x.ExpireBy(t.now, entry.EndOf)
+	if x, ok := unwrap.As[tier.Expirer](t.Local); ok {
+		x.ExpireBy(t.Now, entry.EndOf)
 	}
 	return t, nil
 }
 
 // abandon undoes what Open has begun.
 func (t *Core) abandon() (err error) {
-	if t.follower != nil {
-		err = t.follower.Close(context.Background()) // no invalidation waits to be sent
+	if t.Follower != nil {
+		err = t.Follower.Close(context.Background()) // no invalidation waits to be sent
 	}
-	if t.cfg.Local == nil {
-		err = errors.Join(err, t.local.Close())
+	if t.Config.Local == nil {
+		err = errors.Join(err, t.Local.Close())
 	}
 	return err
 }
@@ -155,13 +155,13 @@ func (t *Core) setPolicies(table policy.Table) error {
 func (t *Core) Close(ctx context.Context) error {
 	if _, ok := ctx.Deadline(); !ok {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, cmp.Or(time.Duration(t.bound), 2*time.Second))
+		ctx, cancel = context.WithTimeout(ctx, cmp.Or(time.Duration(t.Bound), 2*time.Second))
 		defer cancel()
 	}
-	t.audits.stop()
+	t.Audits.Stop()
 	var lost error
 	var unfollowed sync.WaitGroup
-	first, err := t.work.Close(ctx, func() {
+	first, err := t.Work.Close(ctx, func() {
 		unfollowed.Go(func() { lost = t.unfollow(ctx) })
 	})
 	if !first {
@@ -169,7 +169,7 @@ func (t *Core) Close(ctx context.Context) error {
 	}
 	unfollowed.Wait()
 	t.listeners.Close()
-	if err = errors.Join(err, lost, t.seen.Close(), t.local.Close()); err != nil {
+	if err = errors.Join(err, lost, t.Seen.Close(), t.Local.Close()); err != nil {
 		return fmt.Errorf("cache: close: %w", err)
 	}
 	return nil
@@ -178,22 +178,22 @@ func (t *Core) Close(ctx context.Context) error {
 // Numbers returns the numbers so far. They are read one by one while other goroutines count. So
 // two of them may differ by what happened between their readings.
 func (t *Core) Numbers() measure.Snapshot {
-	s := measure.Snapshot{Fences: t.fences.Stats()}
+	s := measure.Snapshot{Fences: t.Fences.Stats()}
 	t.mu.Lock()
 	all := slices.Collect(maps.Values(t.counts))
 	t.mu.Unlock()
-	s.Take(all, t.all)
+	s.Take(all, t.All)
 	if t.remote != nil {
 		s.Breaker = t.remote.Breaker()
 	}
-	if m, ok := unwrap.As[tier.Meter](t.local); ok {
+	if m, ok := unwrap.As[tier.Meter](t.Local); ok {
 		s.Bytes, s.Entries = m.Usage()
 	}
-	if b, ok := unwrap.As[tier.Budgeter](t.local); ok {
+	if b, ok := unwrap.As[tier.Budgeter](t.Local); ok {
 		s.Used, s.MaxBytes = b.Budget()
 	}
-	if t.follower != nil {
-		s.Log = t.follower.Stats()
+	if t.Follower != nil {
+		s.Log = t.Follower.Stats()
 	}
 	return s
 }

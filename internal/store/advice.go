@@ -1,4 +1,4 @@
-package engine
+package store
 
 import (
 	"slices"
@@ -33,7 +33,7 @@ func (t *Core) warnOfUnused(table policy.Table) {
 	t.mu.Unlock()
 	for _, name := range unused {
 		if began && t.strangers.add(t.seed, "namespace:"+name) { // no tenant has a colon
-			t.log.Warn("cache: a policy does nothing, because no cache of this process has its namespace: give the Namespace of the Config, such as users:v1",
+			t.Log.Warn("cache: a policy does nothing, because no cache of this process has its namespace: give the Namespace of the Config, such as users:v1",
 				"namespace", name)
 		}
 	}
@@ -43,12 +43,12 @@ func (t *Core) warnOfUnused(table policy.Table) {
 // LocalTTL bounds what they serve, if the namespace keeps nothing that they share, or if the cache
 // is off.
 func (v *View) warnOfNoLog() {
-	t, p := v.t, v.Policy()
-	if t.follower != nil || v.far == nil || p.Off || p.LocalTTL > 0 {
+	t, p := v.Core, v.Policy()
+	if t.Follower != nil || v.Far == nil || p.Off || p.LocalTTL > 0 {
 		return
 	}
 	t.noLog.Do(func() {
-		t.log.Warn("cache: there is a remote tier and no log: after a Delete or Set, other processes serve what their local tiers hold until its TTL ends; "+
+		t.Log.Warn("cache: there is a remote tier and no log: after a Delete or Set, other processes serve what their local tiers hold until its TTL ends; "+
 			"set TiersConfig.Log, or LocalTTL in the policy to bound that time", "namespace", v.namespace, "ttl", p.TTL)
 	})
 }

@@ -1,4 +1,4 @@
-package engine
+package store
 
 import (
 	"cmp"
@@ -22,78 +22,78 @@ import (
 // more life than it was born with. The writer of a frame rounds its times down, the reader
 // rounds its own time up. So a value's life may end two milliseconds early, never late.
 
-// verdict says how this process may use a frame.
+// Verdict says how this process may use a frame.
 type verdict uint8
 
 const (
 	absent  verdict = iota // no cell
-	leased                 // another process is loading
-	held                   // no process may cache the key now
+	Leased                 // another process is loading
+	Held                   // no process may cache the key now
 	useless                // must not be served: unreadable, foreign, invalidated or expired
-	usable                 // a value, perhaps kept only for Previous
+	Usable                 // a value, perhaps kept only for Previous
 )
 
-// frame is a judged cell from the remote tier.
-type frame struct {
-	verdict verdict
-	nonce   tier.Nonce // a claim over this cell must name it
-	claimed bool       // claimed by a process: a lease, or a value that is being refreshed
-	ended   bool       // not claimed: the mark of an ended load, or a value
-	it      *entry.Entry
+// Frame is a judged cell from the remote tier.
+type Frame struct {
+	Verdict verdict
+	Nonce   tier.Nonce // a claim over this cell must name it
+	Claimed bool       // claimed by a process: a lease, or a value that is being refreshed
+	Ended   bool       // not claimed: the mark of an ended load, or a value
+	It      *entry.Entry
 }
 
 // judge returns the verdict on a frame. mark was captured before the fetch.
-func (j *Job) judge(raw []byte, mark fence.Mark) (f frame) {
+func (j *Job) judge(raw []byte, mark fence.Mark) (f Frame) {
 	if len(raw) == 0 {
-		return frame{verdict: absent}
+		return Frame{Verdict: absent}
 	}
 	cell, nonce, claimed, err := wire.Read(raw)
-	f = frame{verdict: useless, nonce: nonce}
+	f = Frame{Verdict: useless, Nonce: nonce}
 	if err != nil {
-		j.v.counts.Inc(measure.CellCorrupt)
+		j.View.Counts.Inc(measure.CellCorrupt)
 		return f
 	}
-	f.claimed, f.ended = claimed, !claimed
+	f.Claimed, f.Ended = claimed, !claimed
 	switch cell.Kind {
 	case tier.Lease:
-		if f.claimed {
-			f.verdict = leased
+		if f.Claimed {
+			f.Verdict = Leased
 		}
 		return f
 	case tier.Hold:
-		f.verdict = held
+		f.Verdict = Held
 		return f
 	case tier.Value:
 	}
-	if cell.Echo != j.hash || cell.Schema != j.v.Schema {
-		j.v.counts.Inc(measure.CellForeign)
+	if cell.Echo != j.Hash || cell.Schema != j.View.Schema {
+		j.View.Counts.Inc(measure.CellForeign)
 		return f
 	}
 	filled := fence.Mark{Key: invalidate.Position(cell.KeyPos), Scope: invalidate.Position(cell.ScopePos), Epoch: cell.Epoch}
-	fresh, ok := j.t.fences.Accepts(filled, j.hash, j.FullKey(),
+	fresh, ok := j.Core.Fences.Accepts(filled, j.Hash, j.FullKey(),
 		&fence.Deps{Tags: cell.Tags, Keys: cell.PartKeys, Prefixes: cell.PartPrefixes})
 	if !ok && !safeguard.Off(safeguard.Frames) {
-		j.v.counts.Inc(measure.CellRefused)
+		j.View.Counts.Inc(measure.CellRefused)
 		return f
 	}
 	it, err := j.thaw(&cell, len(raw), mark)
 	if err != nil {
-		j.v.counts.Inc(measure.CellCorrupt)
+		j.View.Counts.Inc(measure.CellCorrupt)
 		return f
 	}
 	if fresh != fence.Forever && !safeguard.Off(safeguard.Soft) {
 		it.Expire(fresh)
 	}
-	if it.KeptUntil() <= j.t.now() {
+	if it.KeptUntil() <= j.Core.Now() {
 		return f
 	}
-	f.verdict, f.it = usable, it
+	f.Verdict, f.It = Usable, it
 	return f
 }
 
 // thaw makes an item of a value cell, whose frame has size bytes.
 func (j *Job) thaw(c *tier.Cell, size int, mark fence.Mark) (it *entry.Entry, err error) {
-	it = j.take(mark)
+	it = j.Take(mark)
 	if len(c.Tags)+len(c.PartKeys) > 0 {
 		it.Own().Deps = fence.Deps{Tags: c.Tags, Keys: c.PartKeys, Prefixes: c.PartPrefixes}
 	}
@@ -103,25 +103,25 @@ func (j *Job) thaw(c *tier.Cell, size int, mark fence.Mark) (it *entry.Entry, er
 			if !failure.IsCode(code) { // no writer stores it, and it would be the text of an error
 				return nil, failure.ErrBadCode
 			}
-			gone = j.t.faults.Remembered(code, nil)
+			gone = j.Core.Faults.Remembered(code, nil)
 		}
-		it.Own().Err = j.stored(gone)
+		it.Own().Err = j.Stored(gone)
 	} else {
-		err = wire.Decode(j.t.codecs, c, size, j.v.Value(it), j.p.MaxValueBytes)
+		err = wire.Decode(j.Core.codecs, c, size, j.View.Value(it), j.Policy.MaxValueBytes)
 		if err != wire.ErrUnknownCodec { //nolint:errorlint // itself
-			j.t.seen.ValueSize(j.v.counts, measure.SizeIn, len(c.Payload))
+			j.Core.Seen.ValueSize(j.View.Counts, measure.SizeIn, len(c.Payload))
 		}
 		if err != nil {
 			return nil, err
 		}
 	}
-	wall, now := time.Now().Add(time.Millisecond-1).UnixMilli(), j.t.now()
+	wall, now := time.Now().Add(time.Millisecond-1).UnixMilli(), j.Core.Now()
 	it.LoadedAt = now - int64(max(wire.Since(wall, c.LoadedAt), 0))
 	it.LoadTime = lifetimes.SpanOf(c.LoadTime)
 	if c.SoftAt <= c.LoadedAt && c.Flags&tier.Unfresh == 0 { // stale from its birth
 		it.Own().Worn = true
 	}
-	p := j.p
+	p := j.Policy
 	l := entry.Lifetime{
 		Soft:  wire.Remaining(c.SoftAt, c.LoadedAt, wall),
 		Hard:  wire.Remaining(c.HardAt, c.LoadedAt, wall),
@@ -133,13 +133,13 @@ func (j *Job) thaw(c *tier.Cell, size int, mark fence.Mark) (it *entry.Entry, er
 		it.Agree(wire.TermsOf(c))
 		l.Stale, _ = it.Said().Grace(p)
 	}
-	it.Live(now, l, &j.v.inForce().usual)
+	it.Live(now, l, &j.View.InForce().Usual)
 	return it, nil
 }
 
-// freeze returns the cell of an item, and how long the tier should keep it.
-func (j *Job) freeze(it *entry.Entry, payload wire.Encoded, nonce tier.Nonce, mark fence.Mark) ([]byte, time.Duration, error) {
-	now, wall := j.t.now(), time.Now()
+// Freeze returns the cell of an item, and how long the tier should keep it.
+func (j *Job) Freeze(it *entry.Entry, payload wire.Encoded, nonce tier.Nonce, mark fence.Mark) ([]byte, time.Duration, error) {
+	now, wall := j.Core.Now(), time.Now()
 	at := func(t int64) int64 {
 		if t == entry.Never {
 			return math.MaxInt64
@@ -157,8 +157,8 @@ func (j *Job) freeze(it *entry.Entry, payload wire.Encoded, nonce tier.Nonce, ma
 		LoadedAt: at(it.LoadedAt),
 		LoadTime: it.LoadTime.Duration(),
 		Tags:     it.Deps.Tags,
-		Schema:   j.v.Schema,
-		Echo:     j.hash,
+		Schema:   j.View.Schema,
+		Echo:     j.Hash,
 		Codec:    payload.Codec,
 		Payload:  payload.Data,
 

@@ -1,4 +1,4 @@
-package engine
+package store
 
 import (
 	"slices"
@@ -11,8 +11,8 @@ import (
 // OnInvalidate calls fn with each invalidation and Expire of this process and of others.
 func (t *Core) OnInvalidate(fn func(invalidate.Event)) (stop func()) { return t.listeners.Add(fn) }
 
-// told reports an invalidation or Expire of this process.
-func (t *Core) told(r fence.Request) {
+// Told reports an invalidation or Expire of this process.
+func (t *Core) Told(r fence.Request) {
 	if t.listeners.Any() {
 		t.listeners.Tell(invalidate.Event{Local: true, Scopes: slices.Clone(r.Scopes), Fences: r.Fences()})
 	}

@@ -1,4 +1,4 @@
-package engine
+package store
 
 import (
 	"context"
@@ -22,8 +22,8 @@ func (t *Core) Expire(ctx context.Context, scopes ...invalidate.Scope) error {
 
 // ExpireKey makes the job's key stale.
 func (j *Job) ExpireKey(ctx context.Context) error {
-	if err := j.t.expire(ctx, j.p, j.far(), invalidate.Key(j.full)); err != nil {
-		return j.fail(err)
+	if err := j.Core.expire(ctx, j.Policy, j.Far(), invalidate.Key(j.Full)); err != nil {
+		return j.Fail(err)
 	}
 	return nil
 }
@@ -34,7 +34,7 @@ func (t *Core) expire(ctx context.Context, p *policy.Policy, far *remote.Tier, s
 		return err
 	}
 	err = t.request(ctx, p.RemoteTimeout, r)
-	if t.follower != nil {
+	if t.Follower != nil {
 		return err
 	}
 	if keys := r.Keys(); far != nil && len(keys) > 0 {
@@ -44,7 +44,7 @@ func (t *Core) expire(ctx context.Context, p *policy.Policy, far *remote.Tier, s
 }
 
 // expireCells rewrites the cells of keys as stale, for processes without a log. It does so under
-// refresh claims, so a concurrent refresh or load wins. It makes three calls for all keys. A key
+// Refresh claims, so a concurrent refresh or load wins. It makes three calls for all keys. A key
 // whose node fails does not stop the others.
 func (t *Core) expireCells(ctx context.Context, p *policy.Policy, far *remote.Tier, keys []string) error {
 	raw, readErr := far.GetMany(ctx, p.RemoteTimeout, keys)
@@ -58,7 +58,7 @@ func (t *Core) expireCells(ctx context.Context, p *policy.Policy, far *remote.Ti
 			continue // no process serves it as fresh
 		}
 		of, cells = append(of, keys[i]), append(cells, cell)
-		claims = append(claims, tier.Claim{Seen: cell.Nonce, Nonce: tier.NewNonce(), Lease: t.cfg.ClaimTTL, Refresh: true})
+		claims = append(claims, tier.Claim{Seen: cell.Nonce, Nonce: tier.NewNonce(), Lease: t.Config.ClaimTTL, Refresh: true})
 	}
 	if len(of) == 0 {
 		return readErr

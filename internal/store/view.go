@@ -1,4 +1,4 @@
-package engine
+package store
 
 import (
 	"fmt"
@@ -12,8 +12,6 @@ import (
 
 	"github.com/twofold-go/twofold/internal/entry"
 	"github.com/twofold-go/twofold/internal/failure"
-	"github.com/twofold-go/twofold/internal/filling"
-	calls "github.com/twofold-go/twofold/internal/flight"
 	"github.com/twofold-go/twofold/internal/measure"
 	"github.com/twofold-go/twofold/internal/remote"
 	"github.com/twofold-go/twofold/internal/wire"
@@ -31,47 +29,47 @@ type View struct {
 	seed     uint64
 	resolved atomic.Pointer[resolved]
 	stems    atomic.Pointer[[]uint64] // see prefixes
-	counts   *measure.Counters
+	Counts   *measure.Counters
 }
 
 // Store is one cache without its types. MaxTenants of its views are kept, with their own counters.
 // The others are made on demand and share counters; the most recent ones of these are also kept.
 type Store struct {
-	t         *Core
-	kind      kind
+	Core      *Core
+	Kind      Kind
 	namespace string
 	keyType   reflect.Type
-	far       *remote.Tier // nil: without a remote tier
+	Far       *remote.Tier // nil: without a remote tier
 	loader    any          // of the Config, for kind.Load; nil: none
-	loadsMany bool         // the Config has LoadMany
-	tagged    bool         // the Config has Tags
-	maxBatch  int
+	LoadsMany bool         // the Config has LoadMany
+	Tagged    bool         // the Config has Tags
+	MaxBatch  int
 	wire.Payloads
 	size    func(ptr any) int64 // of a value, with what it points to
 	keySize func(ptr any) int64 // of a key
 	fixed   int64               // of an item without both
-	flights *calls.Group[*flight, outcome]
+	Flights any                 // of the engine, which alone knows their type
 
 	base      policy.Policy
-	refreshes *atomic.Int64 // of all caches of the namespace
+	Refreshes *atomic.Int64 // of all caches of the namespace
 	kept      sync.Map      // string → *view
 	nkept     atomic.Int64
 	recent    [1024]atomic.Pointer[View] // by a hash of the tenant
 	unnamed   atomic.Pointer[resolved]   // of tenants that the table does not name
 	others    func() *measure.Counters   // of tenants that are not kept
-	remarks   auditRemarks
+	Remarks   auditRemarks
 }
 
 type resolved struct {
 	table  *policy.Table
-	sample int64 // which hits may be audited; see sampleOf
+	Sample int64 // which hits may be audited; see sampleOf
 	policy.Policy
-	usual entry.Usual // of the policy
+	Usual entry.Usual // of the policy
 }
 
 // Of returns the view of a tenant.
 func (s *Store) Of(tenant string) *View {
-	recent := &s.recent[maphash.String(s.t.seed, tenant)%uint64(len(s.recent))]
+	recent := &s.recent[maphash.String(s.Core.seed, tenant)%uint64(len(s.recent))]
 	if v := recent.Load(); v != nil && v.Space.Tenant == tenant {
 		return v
 	}
@@ -89,20 +87,20 @@ func (s *Store) newView(tenant string) *View {
 	v := &View{Store: s, Name: tenant + ":" + s.namespace}
 	// From the view's name, so that the view does not keep the string of which tenant is a part.
 	v.Space = key.Space{Tenant: v.Name[:len(tenant)], Namespace: s.namespace}
-	v.seed = maphash.String(s.t.seed, v.Name)
+	v.seed = maphash.String(s.Core.seed, v.Name)
 	v.Part = invalidate.Prefix(tenant, s.namespace+":").Fence().Part
-	v.Fences, v.Owner = s.t.fences, v
-	most := int64(s.t.cfg.MaxTenants)
+	v.Fences, v.Owner = s.Core.Fences, v
+	most := int64(s.Core.Config.MaxTenants)
 	if v.Err = v.Space.Validate(); v.Err == nil {
-		s.t.known.add(s.t.seed, tenant)
+		s.Core.known.add(s.Core.seed, tenant)
 	}
 	if v.Err != nil {
-		v.counts = s.t.all // its calls fail before they count
+		v.Counts = s.Core.All // its calls fail before they count
 		v.Name = fmt.Sprintf("%.100s", v.Name)
 	} else if s.nkept.Load() >= most || s.nkept.Add(1) > most {
-		v.counts = s.others()
+		v.Counts = s.others()
 	} else {
-		v.counts = s.t.countersOf(v.Space)
+		v.Counts = s.Core.countersOf(v.Space)
 		if old, loaded := s.kept.LoadOrStore(v.Space.Tenant, v); loaded {
 			s.nkept.Add(-1)
 			return old.(*View)
@@ -133,20 +131,20 @@ func (v *View) Spell(k any) (key.Key, error) {
 func ViewOf(it *entry.Entry) *View { return it.Home.Owner.(*View) }
 
 // KeyOf and the next two implement [Owner].
-func (v *View) KeyOf(e *entry.Entry) (key.Key, error) { return v.kind.Spell(e) }
+func (v *View) KeyOf(e *entry.Entry) (key.Key, error) { return v.Kind.Spell(e) }
 
 // Value returns a pointer to an entry's value.
-func (v *View) Value(e *entry.Entry) any { return v.kind.Value(e) }
+func (v *View) Value(e *entry.Entry) any { return v.Kind.Value(e) }
 
 // Now returns the time, and whether the Tiers are open.
-func (v *View) Now() (now int64, open bool) { return v.t.now(), !v.t.work.Closed() }
+func (v *View) Now() (now int64, open bool) { return v.Core.Now(), !v.Core.Work.Closed() }
 
 // Policy returns the policy in force. It costs two atomic loads, until the table is replaced.
-func (v *View) Policy() *policy.Policy { return &v.inForce().Policy }
+func (v *View) Policy() *policy.Policy { return &v.InForce().Policy }
 
-// inForce is policy for a hit, which also needs to know whether it may be audited.
-func (v *View) inForce() *resolved {
-	table := v.t.policies.Load()
+// InForce is policy for a hit, which also needs to know whether it may be audited.
+func (v *View) InForce() *resolved {
+	table := v.Core.policies.Load()
 	if r := v.resolved.Load(); r != nil && r.table == table {
 		return r
 	}
@@ -168,12 +166,25 @@ func (v *View) resolve(table *policy.Table) *resolved {
 	r := shared.Load()
 	if r == nil || r.table != table {
 		p := table.For(v.base, tenant, v.namespace)
-		r = &resolved{table: table, sample: sampleOf(p.Audit), Policy: p}
+		r = &resolved{table: table, Sample: sampleOf(p.Audit), Policy: p}
 		shared.Store(r)
 	}
 	v.resolved.Store(r)
 	return r
 }
+
+// sampleOf returns the bits by which [measure.Chosen] chooses the local hits that may be audited: about one
+// hit in 1/share, and no fewer than the sample has anyway.
+func sampleOf(share float64) int64 {
+	every := int64(measure.Sampled)
+	for every > 1 && share*float64(every) > 1 {
+		every /= 2
+	}
+	return every - 1
+}
+
+// auditRemarks are the log lines about audits of one cache. Each is written once.
+type auditRemarks struct{ Volatile, Stale sync.Once }
 
 // refreshesOf returns the number of running background refreshes of a namespace, for all
 // tenants.
@@ -195,7 +206,7 @@ const otherTenant = "other"
 func (t *Core) countersOf(s key.Space) *measure.Counters {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.counts[s] == nil && len(t.counts) >= t.cfg.MaxTenants {
+	if t.counts[s] == nil && len(t.counts) >= t.Config.MaxTenants {
 		s.Tenant = otherTenant
 	}
 	c := t.counts[s]
@@ -217,13 +228,13 @@ func (v *View) NameOf(id string) string {
 	return v.Name + ":" + id
 }
 
-// valueOf returns an entry's value.
-func (v *View) valueOf(it *entry.Entry) any {
-	return reflect.ValueOf(v.kind.Value(it)).Elem().Interface()
+// ValueOf returns an entry's value.
+func (v *View) ValueOf(it *entry.Entry) any {
+	return reflect.ValueOf(v.Kind.Value(it)).Elem().Interface()
 }
 
 // HashSeed is the seed of the hashes of typed keys.
-func (v *View) HashSeed() maphash.Seed { return v.t.seed }
+func (v *View) HashSeed() maphash.Seed { return v.Core.seed }
 
 // Mix makes an address in the local tier of a hash of a typed key.
 func (v *View) Mix(hash uint64) uint64 {
@@ -232,31 +243,15 @@ func (v *View) Mix(hash uint64) uint64 {
 }
 
 // Moment returns a time as reads use it, which is never 0.
-func (v *View) Moment(at time.Time) int64 { return max(int64(at.Sub(v.t.base)), 1) }
+func (v *View) Moment(at time.Time) int64 { return max(int64(at.Sub(v.Core.Base)), 1) }
 
 // Unusable returns why every call of the view fails, or nil.
 func (v *View) Unusable() error {
-	if v.t.work.Closed() {
+	if v.Core.Work.Closed() {
 		return failure.ErrClosed
 	}
 	return v.Err
 }
 
 // LocalOnly reports whether the cache has no remote tier.
-func (v *View) LocalOnly() bool { return v.far == nil }
-
-// Left names what work of the engine and of this cache has not ended. It takes all turns, so only
-// tests call it, at their end.
-func (v *View) Left() (names []string) {
-	for name, left := range map[string]bool{
-		"flights":   v.flights.Len() != 0,
-		"turns":     !v.t.loads.TryAcquire(int64(v.t.cfg.MaxLoads)),
-		"refreshes": !v.t.refresh.TryAcquire(int64(v.t.cfg.MaxRefreshes)),
-		"loads":     filling.Loading.Load() != 0,
-	} {
-		if left {
-			names = append(names, name)
-		}
-	}
-	return names
-}
+func (v *View) LocalOnly() bool { return v.Far == nil }

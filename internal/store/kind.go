@@ -1,4 +1,4 @@
-package engine
+package store
 
 import (
 	"context"
@@ -7,10 +7,10 @@ import (
 	"github.com/twofold-go/twofold/key"
 )
 
-// kind is what the engine asks about the types of one cache. Load, LoadMany, Tags, Clone and
+// Kind is what the engine asks about the types of one cache. Load, LoadMany, Tags, Clone and
 // Empty run the user's code, so each may panic. Every entry that a method gets is of the cache's
 // Tiers and space, and so of its types.
-type kind interface {
+type Kind interface {
 	// Same reports whether two entries hold the same key. Blank returns a new entry with the key of
 	// another, and Slot the key's address in the local tier. Spell spells the key, and ID the part
 	// after the namespace, or "" if it cannot be spelled.

@@ -1,4 +1,4 @@
-package engine
+package store
 
 import (
 	"hash/maphash"
@@ -38,9 +38,9 @@ func (t *Core) noteStrangers(scopes []invalidate.Scope) {
 		if tenant == "" || t.known.has(t.seed, tenant) {
 			continue
 		}
-		t.all.Inc(measure.InvalidatedStrangers)
+		t.All.Inc(measure.InvalidatedStrangers)
 		if t.strangers.add(t.seed, tenant) {
-			t.log.Warn("cache: an invalidation names a tenant that no cache of this process has used; is the tenant the first argument?",
+			t.Log.Warn("cache: an invalidation names a tenant that no cache of this process has used; is the tenant the first argument?",
 				"tenant", tenant, "kind", s.Kind())
 		}
 	}

@@ -1,4 +1,4 @@
-package engine
+package store
 
 import (
 	"errors"
@@ -29,20 +29,20 @@ type Options struct {
 // AnyAge is the options of a call without any.
 var AnyAge = Options{CallOpts: CallOpts{MaxAge: -1}}
 
-// anyHit reports whether any value that this process may serve will do.
-func (o *Options) anyHit() bool {
+// AnyHit reports whether any value that this process may serve will do.
+func (o *Options) AnyHit() bool {
 	return o.MaxAge < 0 && !o.NoStale && !o.Anew && !o.SkipLocal && o.Policy == nil
 }
 
-// ofRefresh returns the options of a refresh that the job causes.
-func (j *Job) ofRefresh() *Options {
-	o := &j.o
-	return &Options{CallOpts{TTL: o.TTL, Tags: o.Tags, MaxAge: -1, SkipLocal: o.SkipLocal, SkipRemote: o.SkipRemote}, j.p}
+// OfRefresh returns the options of a refresh that the job causes.
+func (j *Job) OfRefresh() *Options {
+	o := &j.Opts
+	return &Options{CallOpts{TTL: o.TTL, Tags: o.Tags, MaxAge: -1, SkipLocal: o.SkipLocal, SkipRemote: o.SkipRemote}, j.Policy}
 }
 
-// within returns how old a lease may be for the call. MaxAge(0) accepts any lease: it serves no
+// Within returns how old a lease may be for the call. MaxAge(0) accepts any lease: it serves no
 // remote value, and its load must be able to replace one.
-func (o *CallOpts) within() time.Duration {
+func (o *CallOpts) Within() time.Duration {
 	if o.MaxAge > 0 {
 		return o.MaxAge
 	}
@@ -50,7 +50,7 @@ func (o *CallOpts) within() time.Duration {
 }
 
 // Override is the policy of the calls that get one With. It is resolved again for another cache,
-// or when the table of overrides is replaced.
+// Or when the table of overrides is replaced.
 type Override struct {
 	Patch  policy.Patch
 	recent [8]atomic.Pointer[derived] // by the view

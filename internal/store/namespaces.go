@@ -1,4 +1,4 @@
-package engine
+package store
 
 import (
 	"errors"
@@ -72,7 +72,7 @@ func (n *namespaces) clash(namespace string, u use) error {
 	return errors.Join(errs...)
 }
 
-// told spells a part of a use for an error text.
+// Told spells a part of a use for an error text.
 func told(part any) string {
 	switch p := part.(type) {
 	case reflect.Type:

@@ -1,4 +1,4 @@
-package engine
+package store
 
 import (
 	"fmt"
@@ -71,19 +71,19 @@ func (t *Core) warnOfHidden() {
 			hidden = append(hidden, name)
 		}
 	}
-	if r := t.cfg.Remote; r != nil {
+	if r := t.Config.Remote; r != nil {
 		note(unwrap.Hides[tier.Batcher](r), "tier.Batcher of Remote: each key of a batch costs a round trip")
-		if _, removes := t.cfg.Log.(invalidate.CellRemover); removes {
+		if _, removes := t.Config.Log.(invalidate.CellRemover); removes {
 			note(isHidden[tier.Namer](r), "tier.Namer of Remote: the log cannot remove cells, so an invalidation costs a round trip more")
 		}
 		note(isHidden[tier.Validator](r), "tier.Validator of Remote: its configuration is not checked")
 	}
-	if l := t.cfg.Log; l != nil {
-		note(t.cfg.Remote != nil && unwrap.Hides[invalidate.CellRemover](l), "invalidate.CellRemover of Log: an invalidation costs a round trip more")
+	if l := t.Config.Log; l != nil {
+		note(t.Config.Remote != nil && unwrap.Hides[invalidate.CellRemover](l), "invalidate.CellRemover of Log: an invalidation costs a round trip more")
 		note(isHidden[tier.Validator](l), "tier.Validator of Log: its configuration is not checked")
 		note(isHidden[io.Closer](l), "io.Closer of Log: Close leaves it open")
 	}
-	if l := t.cfg.Local; l != nil {
+	if l := t.Config.Local; l != nil {
 		note(isHidden[tier.EvictNotifier](l), "tier.EvictNotifier of Local: evictions are not counted")
 		note(isHidden[tier.Expirer](l), "tier.Expirer of Local: entries stay after their end, in place of others")
 		note(isHidden[tier.Meter](l), "tier.Meter of Local: its size is not known")
@@ -91,7 +91,7 @@ func (t *Core) warnOfHidden() {
 		note(isHidden[tier.Validator](l), "tier.Validator of Local: its configuration is not checked")
 	}
 	if len(hidden) > 0 {
-		t.log.Warn("cache: a wrapper hides methods of what it wraps: give it a method Unwrap that returns what it wraps, and Batcher and CellRemover as methods of its own",
+		t.Log.Warn("cache: a wrapper hides methods of what it wraps: give it a method Unwrap that returns what it wraps, and Batcher and CellRemover as methods of its own",
 			"hidden", strings.Join(hidden, "; "))
 	}
 }

@@ -1,4 +1,4 @@
-package engine
+package store
 
 import (
 	"cmp"
@@ -10,7 +10,6 @@ import (
 
 	"github.com/twofold-go/twofold/codec"
 	"github.com/twofold-go/twofold/internal/failure"
-	calls "github.com/twofold-go/twofold/internal/flight"
 	"github.com/twofold-go/twofold/internal/measure"
 	"github.com/twofold-go/twofold/internal/sizeof"
 	"github.com/twofold-go/twofold/invalidate"
@@ -39,7 +38,7 @@ type Spec struct {
 }
 
 // Open makes a store for what c describes, and returns the view of its tenant.
-func (s *Store) Open(t *Core, k kind, c *Spec) (*View, error) {
+func (s *Store) Open(t *Core, k Kind, c *Spec) (*View, error) {
 	if t.Closed() {
 		return nil, fmt.Errorf("cache: new %.100q: %w", c.Namespace, failure.ErrClosed)
 	}
@@ -50,20 +49,19 @@ func (s *Store) Open(t *Core, k kind, c *Spec) (*View, error) {
 	if err := c.enrol(t); err != nil {
 		return nil, fmt.Errorf("cache: new %.100q: %w", c.Namespace, err)
 	}
-	s.t, s.kind, s.namespace, s.loader, s.loadsMany, s.tagged, s.maxBatch = t, k, c.Namespace, c.Loader, c.LoadsMany, c.Tagged, c.MaxBatch
+	s.Core, s.Kind, s.namespace, s.loader, s.LoadsMany, s.Tagged, s.MaxBatch = t, k, c.Namespace, c.Loader, c.LoadsMany, c.Tagged, c.MaxBatch
 	s.keyType, s.ValueType, s.Codec, s.Schema = c.Key, c.Value, c.Codec, schemaOf(c.Value, c.Schema)
 	if z, ok := t.codecs.Lookup(s.Codec.ID() + "+snappy"); ok {
 		s.SnappyID = z.ID()
 	}
 	if !c.LocalOnly {
-		s.far = t.remote
+		s.Far = t.remote
 	}
 	s.size, s.keySize, s.fixed = c.Size, keySizeOf(c.Key), c.ItemSize-int64(c.Key.Size())-int64(c.Value.Size())
 	if s.size == nil {
 		s.size = sizeof.Of(c.Value)
 	}
-	s.base, s.refreshes = c.Policy.Apply(policy.Default()), t.refreshesOf(s.namespace)
-	s.flights = calls.NewGroup[*flight, outcome](t.cfg.MaxFlights)
+	s.base, s.Refreshes = c.Policy.Apply(policy.Default()), t.refreshesOf(s.namespace)
 	s.others = sync.OnceValue(func() *measure.Counters {
 		return t.countersOf(key.Space{Tenant: otherTenant, Namespace: s.namespace})
 	})

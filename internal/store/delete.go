@@ -1,4 +1,4 @@
-package engine
+package store
 
 import (
 	"context"
@@ -15,21 +15,21 @@ import (
 func (v *View) Delete(ctx context.Context, jobs []*Job, more []invalidate.Scope, failed func(i int, err error)) error {
 	scopes := make([]invalidate.Scope, len(jobs), len(jobs)+len(more))
 	for i, j := range jobs {
-		scopes[i] = invalidate.Key(j.full)
+		scopes[i] = invalidate.Key(j.Full)
 	}
 	r, err := fence.NewRequest(append(scopes, more...)...)
 	if err != nil || len(r.Scopes) == 0 {
 		return err
 	}
-	r.Removed = v.far == nil && len(r.Keys()) == len(jobs) // there are no cells
-	err = v.t.request(ctx, v.Policy().RemoteTimeout, r)
-	told, of := err == nil, failedKeys(err)
+	r.Removed = v.Far == nil && len(r.Keys()) == len(jobs) // there are no cells
+	err = v.Core.request(ctx, v.Policy().RemoteTimeout, r)
+	told, of := err == nil, FailedKeys(err)
 	for i, j := range jobs {
 		if of(j.FullKey()) {
-			failed(i, j.fail(err))
+			failed(i, j.Fail(err))
 			told = true
 		} else {
-			j.t.local.Delete(j.at) // only to give the memory back
+			j.Core.Local.Delete(j.Addr) // only to give the memory back
 		}
 	}
 	if told {
@@ -40,21 +40,21 @@ func (v *View) Delete(ctx context.Context, jobs []*Job, more []invalidate.Scope,
 
 // Delete invalidates the job's key and more scopes.
 func (j *Job) Delete(ctx context.Context, more ...invalidate.Scope) error {
-	r, err := fence.NewRequest(append([]invalidate.Scope{invalidate.Key(j.full)}, more...)...)
+	r, err := fence.NewRequest(append([]invalidate.Scope{invalidate.Key(j.Full)}, more...)...)
 	if err != nil {
-		return j.fail(err)
+		return j.Fail(err)
 	}
-	r.Removed = j.v.far == nil && len(r.Keys()) == 1 // there is no cell
-	if err := j.t.request(ctx, j.p.RemoteTimeout, r); err != nil {
-		return j.fail(err)
+	r.Removed = j.View.Far == nil && len(r.Keys()) == 1 // there is no cell
+	if err := j.Core.request(ctx, j.Policy.RemoteTimeout, r); err != nil {
+		return j.Fail(err)
 	}
-	j.t.local.Delete(j.at) // only to give the memory back
+	j.Core.Local.Delete(j.Addr) // only to give the memory back
 	return nil
 }
 
-// failedKeys returns a function that reports whether an error of a call for many keys is about a
+// FailedKeys returns a function that reports whether an error of a call for many keys is about a
 // key.
-func failedKeys(err error) func(key string) bool {
+func FailedKeys(err error) func(key string) bool {
 	e, ok := errors.AsType[*tier.KeysError](err)
 	if !ok {
 		return func(string) bool { return err != nil }

@@ -1,4 +1,4 @@
-package engine
+package store
 
 import (
 	"context"
@@ -10,17 +10,17 @@ import (
 	"github.com/twofold-go/twofold/internal/safeguard"
 )
 
-// dependOn makes the load under ctx depend on the job's key, whose read gave no value. A key that
+// DependOn makes the load under ctx depend on the job's key, whose read gave no value. A key that
 // cannot be spelled cannot be invalidated, either.
-func (j *Job) dependOn(ctx context.Context) {
-	if filling.Loading.Load() != 0 && filling.Of(ctx) != nil && j.spell() == nil {
-		filling.Of(ctx).DependOn(&j.t.fills, j.FullKey(), j.v.prefixes())
+func (j *Job) DependOn(ctx context.Context) {
+	if filling.Loading.Load() != 0 && filling.Of(ctx) != nil && j.Spell() == nil {
+		filling.Of(ctx).DependOn(&j.Core.Fills, j.FullKey(), j.View.Prefixes())
 	}
 }
 
-// prefixes returns the hashes of all prefixes that end with a colon and that every key of the view
+// Prefixes returns the hashes of all prefixes that end with a colon and that every key of the view
 // has.
-func (v *View) prefixes() []uint64 {
+func (v *View) Prefixes() []uint64 {
 	if p := v.stems.Load(); p != nil {
 		return *p
 	}
@@ -49,33 +49,33 @@ func (v *View) Inherit(ctx context.Context, it *entry.Entry, lease int64) {
 func (v *View) inheritInLoad(ctx context.Context, it *entry.Entry, lease int64) {
 	if f := filling.Of(ctx); f != nil {
 		of := ViewOf(it)
-		f.DependOn(&of.t.fills, it.FullKey(), of.prefixes())
-		v.t.handOn(f, it.Rare, it.ReadAt(), lease, it.IsWorn())
+		f.DependOn(&of.Core.Fills, it.FullKey(), of.Prefixes())
+		v.Core.handOn(f, it.Rare, it.ReadAt(), lease, it.IsWorn())
 	}
 }
 
 // handOn gives a load what a part depends on and the moment that vouches for it; see [Fill.TakeOn].
 func (t *Core) handOn(f *filling.Fill, d *entry.Rare, readAt, lease int64, worn bool) {
-	if t.follower == nil && len(d.Deps.Tags)+len(d.Keys) == 0 && d.PartsOlder == 0 && !worn && !d.OnHold {
+	if t.Follower == nil && len(d.Deps.Tags)+len(d.Keys) == 0 && d.PartsOlder == 0 && !worn && !d.OnHold {
 		return
 	}
-	at := t.vouchedAt(d, readAt, lease)
+	at := t.VouchedAt(d, readAt, lease)
 	if at != entry.Never && !safeguard.Off(safeguard.Parts) {
-		at += int64(t.base.Sub(f.Origin()))
+		at += int64(t.Base.Sub(f.Origin()))
 	} else {
 		at = entry.Never
 	}
 	f.TakeOn(d, worn, at)
 }
 
-// vouchedAt returns the latest moment at which a part is known to have been true. That is when
+// VouchedAt returns the latest moment at which a part is known to have been true. That is when
 // the lease was confirmed under which it was judged, or when it was read from the source.
 // Without a log, only a part that was built from other parts has such a moment.
-func (t *Core) vouchedAt(d *entry.Rare, readAt, lease int64) int64 {
+func (t *Core) VouchedAt(d *entry.Rare, readAt, lease int64) int64 {
 	switch {
-	case t.follower == nil && d.PartsOlder == 0:
+	case t.Follower == nil && d.PartsOlder == 0:
 		return entry.Never
-	case t.follower == nil || lease == 0: // the lease was never confirmed
+	case t.Follower == nil || lease == 0: // the lease was never confirmed
 		return readAt
 	}
 	return max(lease, readAt)

@@ -1,4 +1,4 @@
-package engine
+package store
 
 import (
 	"context"
@@ -21,14 +21,14 @@ func (v *View) DeleteAll(ctx context.Context, scopes ...invalidate.Scope) error 
 	if v.Err != nil {
 		return v.Err
 	}
-	return v.t.invalidate(ctx, v.Policy().RemoteTimeout, scopes...)
+	return v.Core.invalidate(ctx, v.Policy().RemoteTimeout, scopes...)
 }
 
 // defaults returns the policy of calls without a namespace.
 func (t *Core) defaults() policy.Policy { return t.policies.Load().For(policy.Default(), "", "") }
 
 func (t *Core) invalidate(ctx context.Context, timeout time.Duration, scopes ...invalidate.Scope) error {
-	if t.work.Closed() {
+	if t.Work.Closed() {
 		return failure.ErrClosed
 	}
 	r, err := fence.NewRequest(scopes...)
@@ -40,18 +40,18 @@ func (t *Core) invalidate(ctx context.Context, timeout time.Duration, scopes ...
 
 func (t *Core) request(ctx context.Context, timeout time.Duration, r fence.Request) error {
 	t.noteStrangers(r.Scopes)
-	ctx, end := t.seen.InvalidateStart(ctx, len(r.Scopes))
-	err := t.spread(ctx, timeout, r)
+	ctx, end := t.Seen.InvalidateStart(ctx, len(r.Scopes))
+	err := t.Spread(ctx, timeout, r)
 	t.countScopes(r)
 	end(err)
 	return err
 }
 
-// spread applies a request here and sends it to the other processes, if there is a way.
-func (t *Core) spread(ctx context.Context, timeout time.Duration, r fence.Request) error {
-	if t.follower != nil {
-		err := t.follower.Invalidate(ctx, r)
-		t.told(r)
+// Spread applies a request here and sends it to the other processes, if there is a way.
+func (t *Core) Spread(ctx context.Context, timeout time.Duration, r fence.Request) error {
+	if t.Follower != nil {
+		err := t.Follower.Invalidate(ctx, r)
+		t.Told(r)
 		return failure.Unreached(err)
 	}
 	// The cells go first: a fetch that begins after the fence must not find a cell that the
@@ -60,17 +60,17 @@ func (t *Core) spread(ctx context.Context, timeout time.Duration, r fence.Reques
 	if !r.Removed && !r.Soft {
 		err = failure.Unreached(t.remove(ctx, timeout, r.Keys(), r.Hold))
 	}
-	t.fences.ApplyWithin(ctx, r)
-	t.told(r)
+	t.Fences.ApplyWithin(ctx, r)
+	t.Told(r)
 	return err
 }
 
 func (t *Core) countScopes(r fence.Request) {
 	for _, s := range r.Scopes {
 		if r.Soft {
-			t.all.Inc(measure.ScopesExpired)
+			t.All.Inc(measure.ScopesExpired)
 		} else {
-			t.all.Inc(measure.InvalidatedKeys + measure.Stat(s.Kind()-invalidate.KindKey))
+			t.All.Inc(measure.InvalidatedKeys + measure.Stat(s.Kind()-invalidate.KindKey))
 		}
 	}
 }

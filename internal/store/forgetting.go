@@ -1,4 +1,4 @@
-package engine
+package store
 
 import (
 	"github.com/twofold-go/twofold/internal/entry"
@@ -17,7 +17,7 @@ import (
 // skips an item whose key panics when it is spelled; that item is given up later.
 func (t *Core) settleEntry(it *entry.Entry, s *fence.Survey) {
 	defer func() { _ = recover() }()
-	if it.Settle(t.fences, s) {
+	if it.Settle(t.Fences, s) {
 		t.drop(it)
 	}
 }
@@ -25,36 +25,36 @@ func (t *Core) settleEntry(it *entry.Entry, s *fence.Survey) {
 // drop takes a dead item out of the local tier, only to give the memory back. The lock keeps it
 // from taking out the item's successor.
 func (t *Core) drop(it *entry.Entry) {
-	at := ViewOf(it).kind.Slot(it)
-	mu := t.putsOf(at)
+	at := ViewOf(it).Kind.Slot(it)
+	mu := t.PutsOf(at)
 	mu.Lock()
 	defer mu.Unlock()
-	if e, ok := t.local.Get(at); ok && e == any(&it.Node) {
-		t.local.Delete(at)
+	if e, ok := t.Local.Get(at); ok && e == any(&it.Node) {
+		t.Local.Delete(at)
 	}
 }
 
 // settleBeforeForgetting makes the fences ask for a walk through the local tier before they
 // forget. It does nothing if the tier is no tier.Ranger.
 func (t *Core) settleBeforeForgetting() {
-	l, ok := unwrap.As[tier.Ranger](t.local)
+	l, ok := unwrap.As[tier.Ranger](t.Local)
 	if !ok {
 		return
 	}
-	t.fences.OnForget(func() {
+	t.Fences.OnForget(func() {
 		walk := new(scope.Scope) // ends when the tiers close
-		if t.work.Begin(&walk.Task, walk) {
+		if t.Work.Begin(&walk.Task, walk) {
 			go t.settle(l, walk)
 		} else {
-			t.fences.Settled(0)
+			t.Fences.Settled(0)
 		}
 	})
 }
 
 func (t *Core) settle(l tier.Ranger, walk *scope.Scope) {
-	defer t.work.End(&walk.Task)
-	s, upTo := t.fences.Survey(), uint64(0)
-	defer func() { t.fences.Settled(upTo) }()
+	defer t.Work.End(&walk.Task)
+	s, upTo := t.Fences.Survey(), uint64(0)
+	defer func() { t.Fences.Settled(upTo) }()
 	batch, n := make([]*entry.Entry, 0, walkBatch), 0
 	flush := func() {
 		for _, it := range batch {
@@ -69,11 +69,11 @@ func (t *Core) settle(l tier.Ranger, walk *scope.Scope) {
 				flush()
 			}
 		}
-		return !t.work.Closed()
+		return !t.Work.Closed()
 	})
-	if flush(); !t.work.Closed() {
+	if flush(); !t.Work.Closed() {
 		upTo = s.Tick()
-		t.fences.Expect(n)
+		t.Fences.Expect(n)
 	}
 }
 

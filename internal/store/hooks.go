@@ -1,4 +1,4 @@
-package engine
+package store
 
 import (
 	"runtime/debug"
@@ -8,13 +8,13 @@ import (
 	"github.com/twofold-go/twofold/tier"
 )
 
-// stored gives the hook an item that is about to become visible.
+// Stored gives the hook an item that is about to become visible.
 func (t *Core) stored(e *entry.Entry) {
-	if t.cfg.OnStored == nil {
+	if t.Config.OnStored == nil {
 		return
 	}
-	defer t.survive("OnStored")
-	t.cfg.OnStored(e)
+	defer t.Survive("OnStored")
+	t.Config.OnStored(e)
 }
 
 // evicted gets each item that has left the local tier. The tier calls it.
@@ -24,23 +24,23 @@ func (t *Core) evicted(e tier.Entry, cost int64, reason tier.EvictReason) {
 		return
 	}
 	if reason == tier.Evicted || reason == tier.Rejected {
-		c := ViewOf(n).counts
+		c := ViewOf(n).Counts
 		c.Inc(measure.Evictions)
 		c.Add(measure.EvictedBytes, cost)
 	}
-	if t.cfg.OnRemoved == nil {
+	if t.Config.OnRemoved == nil {
 		return
 	}
-	defer t.survive("OnRemoved")
-	t.cfg.OnRemoved(n, reason)
+	defer t.Survive("OnRemoved")
+	t.Config.OnRemoved(n, reason)
 }
 
-// survive is deferred around a hook. The hook's panic must not reach the call that stored
+// Survive is deferred around a hook. The hook's panic must not reach the call that stored
 // something or made room.
-func (t *Core) survive(hook string) {
+func (t *Core) Survive(hook string) {
 	if recover() != nil { // the panic's value may be a key
 		t.panicked.Do(func() {
-			t.log.Error("cache: a hook panicked; further panics of hooks are not logged", "hook", hook, "stack", string(debug.Stack()))
+			t.Log.Error("cache: a hook panicked; further panics of hooks are not logged", "hook", hook, "stack", string(debug.Stack()))
 		})
 	}
 }

@@ -1,4 +1,4 @@
-package engine
+package store
 
 import (
 	"cmp"
@@ -15,6 +15,7 @@ import (
 	"github.com/twofold-go/twofold/internal/follow"
 	"github.com/twofold-go/twofold/internal/remote"
 	"github.com/twofold-go/twofold/internal/safeguard"
+	"github.com/twofold-go/twofold/internal/scope"
 	"github.com/twofold-go/twofold/internal/unwrap"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/key"
@@ -46,29 +47,29 @@ import (
 // leasePatience limits how long a read waits for a new lease before it goes to the source.
 const leasePatience = 150 * time.Millisecond
 
-// errUnconfirmed means that the remote tier's answer cannot be judged.
-var errUnconfirmed = errors.New("cache: no lease")
+// ErrUnconfirmed means that the remote tier's answer cannot be judged.
+var ErrUnconfirmed = errors.New("cache: no lease")
 
 func (t *Core) follow() {
-	if t.cfg.Log == nil {
-		t.fences, t.lease = fence.New(t.base), &follow.Lease{}
+	if t.Config.Log == nil {
+		t.Fences, t.Lease = fence.New(t.Base), &follow.Lease{}
 		if t.remote == nil {
-			t.fences = fence.NewLocal(t.base)
+			t.Fences = fence.NewLocal(t.Base)
 		}
-		t.lease.Without()
+		t.Lease.Without()
 		t.settleBeforeForgetting()
 		return
 	}
-	cfg := follow.Config{Origin: t.base, OnLag: t.seen.Lag, OnApplied: t.heard, Wait: t.cfg.InvalidateWait, Logger: t.log}
+	cfg := follow.Config{Origin: t.Base, OnLag: t.Seen.Lag, OnApplied: t.heard, Wait: t.Config.InvalidateWait, Logger: t.Log}
 	if t.remote != nil {
-		cfg.Remove, cfg.Tier = t.removeCells, nameOfTier(t.cfg.Remote)
-		cfg.Names = namesFor(t.cfg.Log, t.cfg.Remote)
+		cfg.Remove, cfg.Tier = t.removeCells, nameOfTier(t.Config.Remote)
+		cfg.Names = namesFor(t.Config.Log, t.Config.Remote)
 	}
-	t.bound = int64(t.cfg.Log.Bound())
-	t.follower = follow.Follow(t.cfg.Log, cfg)
-	t.fences, t.lease = t.follower.Fences(), t.follower.Lease()
-	if _, own := t.cfg.Remote.(tier.Namer); own && t.follower.Stores() { // what a wrapper wraps does not count: a fill must not bypass it
-		t.cellNames = cfg.Names
+	t.Bound = int64(t.Config.Log.Bound())
+	t.Follower = follow.Follow(t.Config.Log, cfg)
+	t.Fences, t.Lease = t.Follower.Fences(), t.Follower.Lease()
+	if _, own := t.Config.Remote.(tier.Namer); own && t.Follower.Stores() { // what a wrapper wraps does not count: a fill must not bypass it
+		t.CellNames = cfg.Names
 	}
 	t.settleBeforeForgetting()
 }
@@ -82,8 +83,8 @@ func (t *Core) Ready(ctx context.Context) error {
 // Settle waits until no process of the log can serve values that were invalidated before the call.
 func (t *Core) Settle(ctx context.Context) error {
 	begun, err := t.ready(ctx)
-	if err == nil && t.follower != nil {
-		err = t.follower.Outwait(ctx, begun)
+	if err == nil && t.Follower != nil {
+		err = t.Follower.Outwait(ctx, begun)
 	}
 	if errors.Is(err, follow.ErrClosed) {
 		err = failure.ErrClosed
@@ -94,19 +95,19 @@ func (t *Core) Settle(ctx context.Context) error {
 // ready waits until the log has answered a question that was asked after the call began. It
 // returns when the call began.
 func (t *Core) ready(ctx context.Context) (begun int64, err error) {
-	if t.follower == nil {
+	if t.Follower == nil {
 		return 0, nil
 	}
-	begun = t.now()
+	begun = t.Now()
 	for {
-		err := t.follower.Confirm(ctx, begun, t.cfg.Log.Bound())
+		err := t.Follower.Confirm(ctx, begun, t.Config.Log.Bound())
 		switch {
 		case err == nil:
 			return begun, nil
 		case errors.Is(err, follow.ErrClosed):
 			return begun, failure.ErrClosed
 		}
-		pause := time.NewTimer(t.cfg.Log.Bound() / 20)
+		pause := time.NewTimer(t.Config.Log.Bound() / 20)
 		select {
 		case <-pause.C:
 		case <-ctx.Done():
@@ -134,38 +135,38 @@ func namesFor(log invalidate.Log, far tier.Remote) func([]string) []string {
 }
 
 func (t *Core) unfollow(ctx context.Context) error {
-	if t.follower == nil {
+	if t.Follower == nil {
 		return nil
 	}
-	err := t.follower.Close(ctx)
-	if c, ok := unwrap.As[io.Closer](t.cfg.Log); ok {
+	err := t.Follower.Close(ctx)
+	if c, ok := unwrap.As[io.Closer](t.Config.Log); ok {
 		err = errors.Join(err, c.Close())
 	}
 	return err
 }
 
 // vouches reports whether a cached value may be served now, if no fence covers it. Either the
-// lease that was read covers now, or the load began in this process at loaded, less than a bound
+// Lease that was read covers now, or the load began in this process at loaded, less than a bound
 // ago.
 func (t *Core) vouches(lease, now, loaded int64) bool {
-	return t.lease.Covers(lease, now) || now-loaded < t.bound || safeguard.Off(safeguard.Lease)
+	return t.Lease.Covers(lease, now) || now-loaded < t.Bound || safeguard.Off(safeguard.Lease)
 }
 
-// young reports whether an entry is young enough for a call with MaxAge. The age of a value that
+// Young reports whether an entry is young enough for a call with MaxAge. The age of a value that
 // another process loaded depends on wall clocks. So a lease of that age must vouch for it too,
 // which depends on none.
-func (t *Core) young(loadedAt, readAt, lease, now int64, maxAge time.Duration) bool {
+func (t *Core) Young(loadedAt, readAt, lease, now int64, maxAge time.Duration) bool {
 	return maxAge < 0 || (now-loadedAt <= int64(maxAge) &&
-		(t.follower == nil || now-readAt <= int64(maxAge) || t.lease.Within(lease, now, maxAge)))
+		(t.Follower == nil || now-readAt <= int64(maxAge) || t.Lease.Within(lease, now, maxAge)))
 }
 
-// confirm waits a moment for a lease that covers calls made now, within the caller's own bound
+// Confirm waits a moment for a lease that covers calls made now, within the caller's own bound
 // if that is shorter. It takes at most half of the time that ctx leaves, because the source
 // needs the rest. The later check of the lease shows a failure.
 //
-// now is when the call began. confirm returns it, or the present if it had to wait.
-func (t *Core) confirm(ctx context.Context, bound time.Duration, now int64) int64 {
-	if t.follower == nil || safeguard.Off(safeguard.Lease) || t.lease.Within(t.lease.Read(), now, bound) {
+// Now is when the call began. confirm returns it, or the present if it had to wait.
+func (t *Core) Confirm(ctx context.Context, bound time.Duration, now int64) int64 {
+	if t.Follower == nil || safeguard.Off(safeguard.Lease) || t.Lease.Within(t.Lease.Read(), now, bound) {
 		return now
 	}
 	patience := leasePatience
@@ -173,39 +174,52 @@ func (t *Core) confirm(ctx context.Context, bound time.Duration, now int64) int6
 		patience = min(patience, time.Until(deadline)/2)
 	}
 	// A question from a moment ago is enough.
-	_ = t.follower.Confirm(ctx, now-min(t.bound, int64(bound))/2, patience)
-	return t.now()
+	_ = t.Follower.Confirm(ctx, now-min(t.Bound, int64(bound))/2, patience)
+	return t.Now()
 }
 
-// canJudge reports whether the process can judge frames now. It asks for a lease if necessary.
-func (j *Job) canJudge(ctx context.Context) bool {
-	if j.t.follower == nil {
+// CanJudge reports whether the process can judge frames now. It asks for a lease if necessary.
+func (j *Job) CanJudge(ctx context.Context) bool {
+	if j.Core.Follower == nil {
 		return true
 	}
-	j.t.confirm(ctx, j.o.within(), j.t.now())
-	return !j.t.follower.Owes() && j.judges(j.t.lease.Read())
+	j.Core.Confirm(ctx, j.Opts.Within(), j.Core.Now())
+	return !j.Core.Follower.Owes() && j.judges(j.Core.Lease.Read())
 }
 
 // judges reports whether the lease lets the process judge a frame now.
 func (j *Job) judges(lease int64) bool {
-	return safeguard.Off(safeguard.Lease) || j.t.lease.Within(lease, j.t.now(), j.o.within())
+	return safeguard.Off(safeguard.Lease) || j.Core.Lease.Within(lease, j.Core.Now(), j.Opts.Within())
 }
 
-// assess judges a frame under a lease. If the process was paused after it asked for the frame
+// Assess judges a frame under a lease. If the process was paused after it asked for the frame
 // and the lease has ended, assess asks for a new lease. While an invalidation of this process is
 // not in the log, no fence shows that the frame is old. So Owes is read before the fences, like
 // the lease: an invalidation that reaches the log in between leaves a fence that judge finds.
-func (j *Job) assess(ctx context.Context, raw []byte, mark fence.Mark) (frame, error) {
+func (j *Job) Assess(ctx context.Context, raw []byte, mark fence.Mark) (Frame, error) {
 	for try := 0; ; try++ {
-		lease, owes := j.t.lease.Read(), j.t.follower != nil && j.t.follower.Owes()
+		lease, owes := j.Core.Lease.Read(), j.Core.Follower != nil && j.Core.Follower.Owes()
 		f := j.judge(raw, mark)
-		if f.verdict != usable || (!owes && j.judges(lease)) {
+		if f.Verdict != Usable || (!owes && j.judges(lease)) {
 			return f, nil
 		}
-		if try > 0 || !j.canJudge(ctx) {
-			return frame{}, errUnconfirmed
+		if try > 0 || !j.CanJudge(ctx) {
+			return Frame{}, ErrUnconfirmed
 		}
 	}
+}
+
+// GetCell asks the remote tier for the job's cell and judges it.
+func (j *Job) GetCell(ctx context.Context, d *scope.Deadline) (Frame, error) {
+	if !j.CanJudge(ctx) {
+		return Frame{}, ErrUnconfirmed
+	}
+	mark := j.Core.Fences.Capture() // before the fetch: an invalidation may overtake the reply
+	raw, err := j.View.Counts.Far.Get(ctx, d, j.Policy.RemoteTimeout, j.FullKey())
+	if err != nil {
+		return Frame{}, err
+	}
+	return j.Assess(ctx, raw, mark)
 }
 
 // removeCells removes cells from the remote tier for the follower.

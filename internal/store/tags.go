@@ -1,4 +1,4 @@
-package engine
+package store
 
 import (
 	"github.com/twofold-go/twofold/internal/entry"
@@ -6,18 +6,18 @@ import (
 	"github.com/twofold-go/twofold/invalidate"
 )
 
-// setTags adds to an item's tags its own, the call's and the recorded ones. With the recorded
+// SetTags adds to an item's tags its own, the call's and the recorded ones. With the recorded
 // tags it takes the age of the oldest part.
-func (j *Job) setTags(it *entry.Entry, own []string, f *filling.Facts) {
-	tenant := j.v.Space.Tenant
-	for _, names := range [][]string{own, j.o.Tags} {
+func (j *Job) SetTags(it *entry.Entry, own []string, f *filling.Facts) {
+	tenant := j.View.Space.Tenant
+	for _, names := range [][]string{own, j.Opts.Tags} {
 		for _, n := range names {
 			tag := invalidate.Tag(tenant, n)
 			if tag.Validate() != nil {
 				f.BadTag = true
 				continue
 			}
-			it.Own().Add(tag.Hash(), j.t.fills.Spell(tenant, n))
+			it.Own().Add(tag.Hash(), j.Core.Fills.Spell(tenant, n))
 		}
 	}
 	for i, hash := range f.Tags {

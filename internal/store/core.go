@@ -1,4 +1,4 @@
-package engine
+package store
 
 import (
 	"hash/maphash"
@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/twofold-go/twofold/codec"
+	"github.com/twofold-go/twofold/internal/audits"
 	"github.com/twofold-go/twofold/internal/entry"
 	"github.com/twofold-go/twofold/internal/failure"
 	"github.com/twofold-go/twofold/internal/fence"
@@ -40,7 +41,7 @@ type Config struct {
 	MaxFlights     int
 	ClaimTTL       time.Duration
 	MaxAudits      int
-	OnStale        func(*StaleHit)
+	OnStale        func(*audits.StaleHit)
 	MaxTenants     int
 	OnStored       func(*entry.Entry)
 	OnRemoved      func(*entry.Entry, tier.EvictReason)
@@ -53,34 +54,34 @@ type Config struct {
 // Core holds what the caches of one process share: the tiers, the limits and the instruments.
 // All methods may be called concurrently.
 type Core struct {
-	base     time.Time // its monotonic reading is the origin of all item times
+	Base     time.Time // its monotonic reading is the origin of all item times
 	seed     maphash.Seed
-	notable  atomic.Int64 // see measure.Sampled
-	cfg      Config
-	faults   failure.Faults // of cfg
-	local    tier.Local
+	Notable  atomic.Int64 // see measure.Sampled
+	Config   Config
+	Faults   failure.Faults // of cfg
+	Local    tier.Local
 	remote   *remote.Tier // nil: none
 	codecs   codec.Set
-	log      *slog.Logger
-	fences   *fence.Fences
-	lease    *follow.Lease
-	follower *follow.Follower // nil without a log
-	bound    int64            // of the log
-	// cellNames returns the names of cells that the log can store when it appends; nil: it cannot.
-	cellNames func(keys []string) []string
+	Log      *slog.Logger
+	Fences   *fence.Fences
+	Lease    *follow.Lease
+	Follower *follow.Follower // nil without a log
+	Bound    int64            // of the log
+	// CellNames returns the names of cells that the log can store when it appends; nil: it cannot.
+	CellNames func(keys []string) []string
 	policies  atomic.Pointer[policy.Table]
-	loads     *semaphore.Weighted
-	refresh   *semaphore.Weighted
-	work      scope.Work
-	fills     filling.Tiers
+	Loads     *semaphore.Weighted
+	Refresh   *semaphore.Weighted
+	Work      scope.Work
+	Fills     filling.Tiers
 	puts      [64]sync.Mutex // by local hash; see job.put
-	seen      *measure.Telemetry
-	all       *measure.Counters // for counts without a namespace
+	Seen      *measure.Telemetry
+	All       *measure.Counters // for counts without a namespace
 	panicked  sync.Once         // the first panic of a hook was logged
 	noLog     sync.Once         // see warnOfNoLog
 
 	listeners listen.Listeners
-	audits    auditor
+	Audits    audits.Auditor
 	known     tenants // tenants of the handles so far
 	strangers tenants // unknown tenants of invalidations, already logged
 
@@ -90,23 +91,27 @@ type Core struct {
 	refreshes map[string]*atomic.Int64 // by namespace
 }
 
-// Closed reports whether Close has begun.
-func (t *Core) Closed() bool { return t.work.Closed() }
+// StaleHits returns the last 20 hits that audits found stale, the latest first. The slice belongs to
+// the caller.
+func (t *Core) StaleHits() []audits.StaleHit { return t.Audits.Hits() }
 
-// now returns the nanoseconds since Open, on the monotonic clock. A local hit spends 25 to 35 ns
+// Closed reports whether Close has begun.
+func (t *Core) Closed() bool { return t.Work.Closed() }
+
+// Now returns the nanoseconds since Open, on the monotonic clock. A local hit spends 25 to 35 ns
 // here: half of its time if its key is hot.
 //
 // A clock of our own, which interpolates the kernel's by the processor's counter for a
 // millisecond, would save most of that. It is not here: the lease rests on it, so it needs proof on
 // several kinds of processor and hypervisor, and assembly for each. A word that a goroutine
-// refreshes is not sound at all: after a SIGSTOP, readers may run before that goroutine. A Moment
+// Refreshes is not sound at all: after a SIGSTOP, readers may run before that goroutine. A Moment
 // saves the whole reading, and promises what it says.
-func (t *Core) now() int64 { return int64(time.Since(t.base)) }
+func (t *Core) Now() int64 { return int64(time.Since(t.Base)) }
 
-// or returns the moment. If it is zero, or reads the clock.
-func (t *Core) or(moment int64) int64 {
+// Or returns the moment. If it is zero, or reads the clock.
+func (t *Core) Or(moment int64) int64 {
 	if moment != 0 {
 		return moment
 	}
-	return t.now()
+	return t.Now()
 }
