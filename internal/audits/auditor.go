@@ -1,3 +1,6 @@
+// Package audits limits how many audits of hits begin, and keeps what they found.
+//
+// The seam: an audit begins if [Auditor].Take allows it, and gives a [StaleHit] to Keep.
 package audits
 
 import (

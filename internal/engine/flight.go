@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync/atomic"
+	"time"
 
 	"go.opentelemetry.io/otel/trace"
 
@@ -149,4 +150,44 @@ func Left(v *store.View) (names []string) {
 		}
 	}
 	return names
+}
+
+// refreshPause is how long stale hits start no refresh after one was refused or was found
+// running elsewhere.
+const refreshPause = 100 * time.Millisecond
+
+// takeRefresh reserves room for a background refresh. It reports false if the policy's or the
+// Tiers' limit is reached.
+func takeRefresh(j *store.Job) bool {
+	running, most := j.View.Refreshes, int64(j.Policy.MaxRefreshes)
+	if n := running.Add(1); most > 0 && n > most || !j.Core.Refresh.TryAcquire(1) {
+		running.Add(-1)
+		return false
+	}
+	return true
+}
+
+func returnRefresh(j *store.Job) {
+	j.Core.Refresh.Release(1)
+	j.View.Refreshes.Add(-1)
+}
+
+// refreshed counts the outcome of a background refresh.
+func refreshed(j *store.Job, out *outcome) {
+	now := j.Core.Now()
+	switch {
+	case out.panicked != nil:
+		j.View.Counts.Inc(measure.RefreshFailed)
+		// The stack, but not the panic's value: that may be a cached value.
+		j.Core.Log.Error("cache: a refresh panicked", "namespace", j.View.Space.Namespace, "stack", j.Core.Faults.Stack(out.panicked))
+		j.Refreshing.Pause(now, j.Policy.Throttle)
+	case out.again:
+		j.View.Counts.Inc(measure.RefreshElsewhere)
+		j.Refreshing.Pause(now, refreshPause)
+	case out.it == nil || out.it.Remembered():
+		j.View.Counts.Inc(measure.RefreshFailed)
+		j.Refreshing.Spare(now, j.Policy.Throttle)
+	case out.src == entry.Load:
+		j.View.Counts.Inc(measure.RefreshOK)
+	}
 }

@@ -69,14 +69,6 @@ func (r *run) lookAndClaim(ctx context.Context, d *scope.Deadline) {
 	r.shown(ctx, f, err)
 }
 
-func texts(runs []run) []string {
-	texts := make([]string, len(runs))
-	for i := range runs {
-		texts[i] = runs[i].f.j.FullKey()
-	}
-	return texts
-}
-
 // shown handles the remote tier's answer about the run's cell.
 func (r *run) shown(ctx context.Context, f store.Frame, err error) {
 	switch {

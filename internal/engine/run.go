@@ -144,3 +144,19 @@ type overdue struct {
 	far   bool
 	span  *trace.SpanContext
 }
+
+// texts returns the full keys of runs.
+func texts(runs []run) []string {
+	texts := make([]string, len(runs))
+	for i := range runs {
+		texts[i] = runs[i].f.j.FullKey()
+	}
+	return texts
+}
+
+// end ends the run and its flight.
+func (r *run) end(out outcome) {
+	r.next = ended
+	out.span = r.span
+	r.f.end(out)
+}

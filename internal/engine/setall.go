@@ -5,7 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/twofold-go/twofold/internal/failure"
 	"github.com/twofold-go/twofold/internal/fence"
 	"github.com/twofold-go/twofold/internal/measure"
 	"github.com/twofold-go/twofold/internal/store"
@@ -73,7 +72,7 @@ func seizeAll(ctx context.Context, sets []Setting) {
 				s.claim.Seen = tier.Nonce(got[i].Cell[1:])
 				refused = append(refused, s)
 			case err != nil: // got may be empty
-				s.err = failure.Unreached(err)
+				s.err = store.Unreached(err)
 			default: // a hold: the cell must stay
 				s.gone = true
 				s.j.View.Counts.Inc(measure.FillNoStore)
@@ -146,7 +145,7 @@ func fillAll(ctx context.Context, sets []Setting) {
 			s.j.PutSized(s.It, s.size)
 		case err != nil:
 			s.j.View.Counts.Inc(measure.FillFailed)
-			s.err = failure.Unreached(err)
+			s.err = store.Unreached(err)
 			s.j.PutSized(s.It, s.size)
 		default: // an invalidation or another Set came last
 			s.j.View.Counts.Inc(measure.FillLost)

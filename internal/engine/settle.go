@@ -18,6 +18,10 @@ import (
 	"github.com/twofold-go/twofold/tier"
 )
 
+// wornPause is how long a value that was built from an expired part is not refreshed. The part
+// is refreshed first.
+const wornPause = time.Second
+
 // settle decides what happens to a load's result. The run fills its claim or gives it back, this
 // process keeps the result or drops it, and the flight ends or loads again. With late, the
 // flight has ended or is about to.

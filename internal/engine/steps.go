@@ -12,12 +12,6 @@ import (
 	"github.com/twofold-go/twofold/tier"
 )
 
-func (r *run) end(out outcome) {
-	r.next = ended
-	out.span = r.span
-	r.f.end(out)
-}
-
 // begin begins a look-up: the first one, or the next one after an overtaken load.
 func (r *run) begin() {
 	r.nap, r.refusals = time.Millisecond, 0

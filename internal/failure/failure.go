@@ -1,5 +1,7 @@
-// Package failure holds the errors of a cache that callers branch on, and how they are made. The types
-// of the others belong to package cache, which makes them through [Faults].
+// Package failure has the errors of a cache that callers compare with errors.Is.
+//
+// The seam: the variables. The errors with types of their own belong to package cache, which makes
+// them through [Faults].
 package failure
 
 import (
@@ -10,9 +12,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/twofold-go/twofold/internal/follow"
-	"github.com/twofold-go/twofold/internal/remote"
-	"github.com/twofold-go/twofold/internal/unavailable"
 	"github.com/twofold-go/twofold/internal/wire"
 )
 
@@ -86,18 +85,6 @@ func WrongUse(err error) error {
 		return nil
 	}
 	return wire.Mark(err, ErrUsage)
-}
-
-// Unreached marks an error of a call to the remote tier or the log as ErrUnavailable, unless the
-// caller gave up or the error already says so.
-func Unreached(err error) error {
-	switch {
-	case err == nil, remote.Left(err), errors.Is(err, unavailable.Err), errors.Is(err, ErrClosed):
-		return err
-	case errors.Is(err, follow.ErrClosed):
-		return ErrClosed
-	}
-	return wire.Mark(err, unavailable.Err)
 }
 
 // Failed reports whether a load failed, and did not only find nothing new.

@@ -1,3 +1,8 @@
+// Package filling is the handle of a running load: what the loader records about its value, which
+// cached values it read, and which other loads it waits for.
+//
+// The seam: [Of] finds the [Fill] of a context. TakeOn and DependOn record a part, Await refuses a
+// circle, and Close returns the [Facts].
 package filling
 
 import (

@@ -115,3 +115,9 @@ func (t *Core) Or(moment int64) int64 {
 	}
 	return t.Now()
 }
+
+// PutsOf returns the lock under which an address changes.
+func (t *Core) PutsOf(at uint64) *sync.Mutex { return &t.puts[at%uint64(len(t.puts))] }
+
+// defaults returns the policy of calls without a namespace.
+func (t *Core) defaults() policy.Policy { return t.policies.Load().For(policy.Default(), "", "") }

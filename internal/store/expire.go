@@ -5,7 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/twofold-go/twofold/internal/failure"
 	"github.com/twofold-go/twofold/internal/fence"
 	"github.com/twofold-go/twofold/internal/remote"
 	"github.com/twofold-go/twofold/internal/wire"
@@ -38,7 +37,7 @@ func (t *Core) expire(ctx context.Context, p *policy.Policy, far *remote.Tier, s
 		return err
 	}
 	if keys := r.Keys(); far != nil && len(keys) > 0 {
-		err = errors.Join(err, failure.Unreached(t.expireCells(ctx, p, far, keys)))
+		err = errors.Join(err, Unreached(t.expireCells(ctx, p, far, keys)))
 	}
 	return err
 }

@@ -1,8 +1,6 @@
 package store
 
 import (
-	"sync"
-
 	"github.com/twofold-go/twofold/internal/entry"
 	"github.com/twofold-go/twofold/internal/fence"
 )
@@ -22,9 +20,6 @@ func (j *Job) Take(mark fence.Mark) *entry.Entry {
 
 // SizeUnknown stands for a size that was not measured.
 const SizeUnknown = -1
-
-// PutsOf returns the lock under which an address changes.
-func (t *Core) PutsOf(at uint64) *sync.Mutex { return &t.puts[at%uint64(len(t.puts))] }
 
 // Put keeps an item in the local tier, unless an invalidation or a newer value came first. A
 // lock makes the check and the store one step for the key: a late load must not replace the

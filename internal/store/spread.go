@@ -8,7 +8,6 @@ import (
 	"github.com/twofold-go/twofold/internal/fence"
 	"github.com/twofold-go/twofold/internal/measure"
 	"github.com/twofold-go/twofold/invalidate"
-	"github.com/twofold-go/twofold/policy"
 )
 
 // Invalidate invalidates everything that the scopes cover.
@@ -23,9 +22,6 @@ func (v *View) DeleteAll(ctx context.Context, scopes ...invalidate.Scope) error 
 	}
 	return v.Core.invalidate(ctx, v.Policy().RemoteTimeout, scopes...)
 }
-
-// defaults returns the policy of calls without a namespace.
-func (t *Core) defaults() policy.Policy { return t.policies.Load().For(policy.Default(), "", "") }
 
 func (t *Core) invalidate(ctx context.Context, timeout time.Duration, scopes ...invalidate.Scope) error {
 	if t.Work.Closed() {
@@ -52,13 +48,13 @@ func (t *Core) Spread(ctx context.Context, timeout time.Duration, r fence.Reques
 	if t.Follower != nil {
 		err := t.Follower.Invalidate(ctx, r)
 		t.Told(r)
-		return failure.Unreached(err)
+		return Unreached(err)
 	}
 	// The cells go first: a fetch that begins after the fence must not find a cell that the
 	// fence covers.
 	var err error
 	if !r.Removed && !r.Soft {
-		err = failure.Unreached(t.remove(ctx, timeout, r.Keys(), r.Hold))
+		err = Unreached(t.remove(ctx, timeout, r.Keys(), r.Hold))
 	}
 	t.Fences.ApplyWithin(ctx, r)
 	t.Told(r)

@@ -7,6 +7,61 @@ import (
 	"github.com/twofold-go/twofold/internal/store"
 )
 
+// Batch is one GetMany: how it began, and the keys that this process could not answer at once. It
+// lives on the caller's stack.
+type Batch struct {
+	v      *store.View
+	o      store.Options
+	Called int64
+	past   bool // as of an earlier Moment
+	AnyHit bool // any value that this process may serve will do
+	asks   []Ask
+	old    refreshes
+}
+
+// NewBatch begins a GetMany.
+func NewBatch(ctx context.Context, v *store.View, moment int64, o *store.Options) Batch {
+	b := Batch{v: v, o: *o, Called: called(ctx, v, v.Core.Or(moment), o), past: moment != 0, AnyHit: o.AnyHit() && !v.Core.Work.Closed()}
+	if b.o.Policy == nil {
+		b.o.Policy = v.Policy() // one for all keys
+	}
+	return b
+}
+
+// Hit follows a local hit of the fast path.
+func (b *Batch) Hit(ctx context.Context, it *entry.Entry, lease int64, n store.Note) {
+	b.v.Inherit(ctx, it, lease)
+	if n != 0 && !b.past {
+		auditNoted(ctx, b.v, it)
+	}
+}
+
+// Ask asks for a key. It reports whether that is done; otherwise run does it.
+func (b *Batch) Ask(ctx context.Context, at uint64, k Asked) (r Answer, done bool, err error) {
+	a := Ask{called: b.Called, past: b.past}
+	if err := a.begin(b.v, "get many", at, nil, &b.o); err != nil {
+		return r, true, a.fail(k, err)
+	}
+	a.j.Many = b.v.LoadsMany
+	if r, ok, err := a.fromLocal(ctx, k.Same, &b.old); ok {
+		return r, true, err
+	}
+	a.own(k)
+	if err := a.ready(ctx); err != nil {
+		return r, true, err
+	}
+	b.asks = append(b.asks, a)
+	return r, false, nil
+}
+
+// Run fetches and loads the keys that are left, and starts the refreshes of stale ones.
+func (b *Batch) Run(ctx context.Context, give give) {
+	b.old.start(ctx)
+	if len(b.asks) > 0 {
+		rounds(ctx, b.v, b.asks, give)
+	}
+}
+
 // give hands the answer for one key of a GetMany to its caller. The entry holds the key.
 type give func(e *entry.Entry, r *Answer, err error)
 
