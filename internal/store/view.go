@@ -22,14 +22,16 @@ import (
 
 // View is one tenant's part of a store. Two views of one tenant are equivalent.
 type View struct {
-	entry.Home // of its entries; its owner is the view
+	// What a hit reads.
 	*Store
-	Name     string // "tenant:namespace"
-	Err      error  // the tenant's name is not valid
 	seed     uint64
 	resolved atomic.Pointer[resolved]
-	stems    atomic.Pointer[[]uint64] // see prefixes
 	Counts   *measure.Counters
+
+	entry.Home                          // of its entries; its owner is the view
+	Name       string                   // "tenant:namespace"
+	Err        error                    // the tenant's name is not valid
+	stems      atomic.Pointer[[]uint64] // see prefixes
 }
 
 // Store is one cache without its types. MaxTenants of its views are kept, with their own counters.
