@@ -60,7 +60,7 @@ func (a Audits) Fresh() (low, high float64) {
 // StaleHits returns the last 20 hits that audits found stale, the latest first. The slice belongs to
 // the caller.
 func (t *Tiers) StaleHits() []StaleHit {
-	hits := t.core.StaleHits()
+	hits := t.core.Audits.Hits()
 	all := make([]StaleHit, len(hits))
 	for i := range hits {
 		all[i] = staleHit(&hits[i])

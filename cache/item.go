@@ -16,7 +16,7 @@ type item[K comparable, V any] struct {
 }
 
 // itemOf returns the item that contains e. Pass only entries of views of the same Tiers and
-// space. New makes sure that all caches of a space have the same types. See entry.of.
+// space. New makes sure that all caches of a space have the same types. See store.View.At.
 //
 // The distance is a constant and costs a hit nothing. A pointer from the entry to its item, or an
 // interface in the local tier, costs a hit 6 %.

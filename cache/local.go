@@ -4,7 +4,7 @@ import (
 	"github.com/twofold-go/twofold/internal/store"
 )
 
-// hit returns the item of k if the fast path can serve its entry; see view.hit.
+// hit returns the item of k if the fast path can serve its entry; see store.View.Hit.
 func (c Cache[K, V]) hit(at uint64, k K, moment int64) (it *item[K, V], lease int64, n store.Note) {
 	e := c.v.At(at)
 	if e == nil {

@@ -58,7 +58,7 @@ func (a *Ask) begin(v *store.View, op string, at uint64, load any, o *store.Opti
 	// One by one: a literal would first be built on the stack.
 	a.j.Start(v, op, load, o)
 	a.j.Addr = at
-	a.lease = a.j.Core.Lease.Read() // before the tick, which includes all that the lease vouches for
+	a.lease = a.j.Core.Lease.Read() // before the tick, which includes every fence that the lease stands for
 	a.tick = a.j.Core.Fences.Tick()
 	a.leased = a.j.Core.Lease.Covers(a.lease, a.called) || safeguard.Off(safeguard.Lease)
 	if o.MaxAge >= 0 {
@@ -78,7 +78,7 @@ func (a *Ask) own(k Asked) {
 }
 
 // join joins the key's flight, or begins one that the caller leads. With force it always begins
-// one. It returns before the caller waits, so that its stack is free by then.
+// one. It returns before the caller waits, and frees its stack.
 //
 //go:noinline
 func (a *Ask) join(ctx context.Context, k Asked, force bool) (f *flight, led bool, err error) {
@@ -156,7 +156,7 @@ func (a *Ask) joins(f *flight) bool {
 		(flown.Opts.NoStale || !mine.Opts.NoStale) && //                    Fresh: as strict as the caller
 		(!mine.Opts.Anew || flown.Opts.Anew && !f.loading.Load()) && //     MaxAge(0), Refresh: the load has not begun
 		(mine.Opts.Anew || max(flown.MinLoaded, f.begun) >= mine.MinLoaded) && // MaxAge: it may end with an older value, which accepts refuses
-		(a.leased || a.called-f.begun < mine.Core.Bound) && //           the lease: else the fences say nothing about so old a flight
+		(a.leased || a.called-f.begun < mine.Core.Bound) && //           the lease: without it a fence may be missing for so old a flight
 		!a.overtook(f) //                                             an invalidation or Expire of the key or a prefix
 }
 
@@ -238,7 +238,7 @@ func (a *Ask) deliver(ctx context.Context, f *flight, out *outcome, led bool) (A
 	return Answer{it, src, reason != measure.NotStale, now}, err
 }
 
-// judgedUnder returns a lease that vouches for an outcome. That is the present lease. If the
+// judgedUnder returns the lease under which an outcome was checked. That is the present lease. If the
 // outcome was invalidated after the caller called, it is the lease from then.
 func (a *Ask) judgedUnder(f *flight, it *entry.Entry) int64 {
 	lease := a.j.Core.Lease.Read() // before the fences

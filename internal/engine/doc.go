@@ -48,7 +48,7 @@
 // bound. In the other order a fence could come between the two looks, with a lease that vouches for it.
 //
 // A Set races a load of another process. The Set claims the cell before its record is written
-// (seizeAll), over whatever is there. The other load has then lost its claim. In the other order the
+// (seizeAll), over a value or another claim. The other load has then lost its claim. In the other order the
 // Set could fill after a removal whose record every process forgets one day.
 // Where the log can store cells, one step claims, writes the record and fills (Setting.once).
 //

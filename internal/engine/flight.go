@@ -86,8 +86,8 @@ func (f *flight) standIn(spare *entry.Entry) *entry.Entry {
 }
 
 // predecessor returns the value that a load replaces: the newer of the local item and spare,
-// while it is kept. A worn value is not returned. The loader's source knows nothing of its
-// expired part, and would confirm it.
+// while it is kept. A worn value is not returned: the source would answer "not modified" although a
+// part has expired.
 func (f *flight) predecessor(spare *entry.Entry) *entry.Entry {
 	var it *entry.Entry
 	var now int64

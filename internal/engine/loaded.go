@@ -131,7 +131,7 @@ func (f *flight) dependOn(it *entry.Entry, prev replaced, said *filling.Facts) {
 	if bound {
 		it.Own().TagSet = prev.it.Clipped()
 	}
-	if bound || prev.it.PartsOlder > 0 { // the source says nothing about its parts
+	if bound || prev.it.PartsOlder > 0 { // the source does not know its parts
 		said.Vouched = min(said.Vouched, f.j.Core.VouchedAt(prev.it.Rare, prev.it.ReadAt(), prev.lease))
 	}
 }

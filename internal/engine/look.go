@@ -56,7 +56,7 @@ func (r *run) lookAndClaim(ctx context.Context, d *scope.Deadline) {
 		return
 	}
 	r.claim = tier.Claim{Nonce: r.newNonce(), Lease: j.Core.Config.ClaimTTL}
-	mark := j.Core.Fences.Capture() // before the fetch, as in getCell
+	mark := j.Core.Fences.Capture() // before the fetch, as in Job.GetCell
 	got, err := j.View.Counts.Far.Look(ctx, d, j.Policy.RemoteTimeout, j.FullKey(), r.claim)
 	if err == nil && got.Granted {
 		r.claimed, r.next = true, toLoad
@@ -75,7 +75,7 @@ func (r *run) shown(ctx context.Context, f store.Frame, err error) {
 	case err == nil:
 		r.decide(f)
 	case remote.Left(err) || ctx.Err() != nil:
-		// A caller that left says nothing about the tier. Its deadline may be over before its
+		// A caller that gave up is not a failure of the tier. Its deadline may be over before its
 		// context says so. For the other callers, the next step is still to look.
 	default:
 		r.cutOff()

@@ -66,7 +66,8 @@ func (a *Ask) begun(ctx context.Context, f *flight) *outcome {
 			a.leave(ctx, f)
 		}
 	}()
-	rest := a.lead(ctx, f)
+	one := [1]run{{f: f}}
+	rest := lead(ctx, one[:], a.apart())
 	if rest == nil {
 		stays = true
 		return nil
@@ -140,8 +141,8 @@ func (a *Ask) fail(k Asked, err error) error {
 	return a.j.Fail(err)
 }
 
-// over returns the error of a read whose context has ended. The key is a part of the load under ctx
-// all the same. It is not inlined, so that a caller that waits keeps a small stack.
+// over returns the error of a read whose context has ended. The load under ctx still depends
+// on the key. It is not inlined, because a caller that waits should keep a small stack.
 //
 //go:noinline
 func (a *Ask) over(ctx context.Context, k Asked) error {

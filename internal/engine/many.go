@@ -47,8 +47,11 @@ func (b *Batch) Ask(ctx context.Context, at uint64, k Asked) (r Answer, done boo
 		return r, true, err
 	}
 	a.own(k)
-	if err := a.ready(ctx); err != nil {
+	if err := a.over(ctx, Asked{}); err != nil {
 		return r, true, err
+	}
+	if err := a.j.Spell(); err != nil { // it runs the key's code, so before any flight
+		return r, true, a.j.Fail(err)
 	}
 	b.asks = append(b.asks, a)
 	return r, false, nil
@@ -78,7 +81,7 @@ func rounds(ctx context.Context, v *store.View, asks []Ask, give give) {
 }
 
 // wave returns how many of n keys one GetMany fetches or loads at a time. A call that needs more
-// than MaxFlights takes half of them, so that it works, and other calls do, too.
+// than MaxFlights takes half of them, and leaves the rest to other calls.
 func wave(v *store.View, n int) int {
 	if most := v.Core.Config.MaxFlights; n > most {
 		return max(most/2, 1)
@@ -157,15 +160,4 @@ func joinAll(ctx context.Context, asks []Ask, flights []*flight, led []bool, for
 		}
 	}
 	rest.launch()
-}
-
-// ready reports why an ask of a GetMany gets no flight, or nil. The ask has its entry.
-func (a *Ask) ready(ctx context.Context) error {
-	if err := a.over(ctx, Asked{}); err != nil {
-		return err
-	}
-	if err := a.j.Spell(); err != nil { // it runs the key's code, so before any flight
-		return a.j.Fail(err)
-	}
-	return nil
 }

@@ -9,14 +9,8 @@ import (
 	"github.com/twofold-go/twofold/tier"
 )
 
-// lead makes the first step of the flight on its leader's goroutine. It returns the party for
-// the other steps, or nil.
-func (a *Ask) lead(ctx context.Context, f *flight) *party {
-	one := [1]run{{f: f}}
-	return lead(ctx, one[:], a.apart())
-}
-
-// lead makes the first step of flights that one call began. With apart it makes no step.
+// lead makes the first step of flights that one call began, on their leader's goroutine. With apart it
+// makes no step. It returns the party for the other steps, or nil.
 //
 //go:noinline
 func lead(ctx context.Context, runs []run, apart bool) (rest *party) {

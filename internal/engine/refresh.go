@@ -14,7 +14,7 @@ import (
 type refreshes []Ask
 
 // refreshLater starts a background refresh of it, with the loader and options of j. It never
-// blocks. It is not inlined, so that a caller that waits keeps a small stack.
+// blocks. It is not inlined, because a caller that waits should keep a small stack.
 //
 //go:noinline
 func refreshLater(ctx context.Context, j *store.Job, it *entry.Entry) {

@@ -39,8 +39,8 @@ import (
 //	Close                the party, with ErrClosed             gives the claim back
 //	a claim was lost     the party, with the value             keeps it nowhere
 //
-// Runs that differ after a step continue in separate parties. So keys of Load run side by side,
-// and keys of LoadMany in parties of at most MaxBatch.
+// Runs that differ after a step continue in separate parties. So keys of Load are loaded
+// at the same time, and keys of LoadMany in parties of at most MaxBatch.
 
 type state uint8
 
@@ -82,7 +82,7 @@ type run struct {
 
 	fill  tier.Fill          // sent to the claim; without a Cell it gives the claim back
 	keep  *entry.Entry       // goes to the local tier, unless the claim was lost
-	size  int64              // of keep's value, or sizeUnknown
+	size  int64              // of keep's value, or store.SizeUnknown
 	out   outcome            // the flight's outcome; see finish
 	then  *entry.Entry       // to be refreshed after the flight; see refreshStale
 	again bool               // the load was overtaken and is repeated

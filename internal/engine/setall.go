@@ -15,9 +15,9 @@ import (
 // SetAll invalidates the old values everywhere and stores the new values that are kept. There is
 // at least one setting.
 func SetAll(ctx context.Context, sets []Setting) {
-	if sets[0].j.View.Far != nil || sets[0].j.Core.Follower != nil { // else replace stores all fences
+	if sets[0].Job.View.Far != nil || sets[0].Job.Core.Follower != nil { // else replace stores all fences
 		var until time.Time
-		if f := sets[0].j.Core.Follower; f != nil {
+		if f := sets[0].Job.Core.Follower; f != nil {
 			until = f.Until() // for all records
 		}
 		if len(sets) > 1 || !sets[0].once(ctx, until) {
@@ -32,13 +32,13 @@ func SetAll(ctx context.Context, sets []Setting) {
 	for i := range sets {
 		s := &sets[i]
 		if !s.claimed && !s.filled {
-			s.err = errors.Join(s.err, replace(ctx, &s.j, s.It, s.size, s.keep))
+			s.err = errors.Join(s.err, replace(ctx, &s.Job, s.It, s.size, s.keep))
 		}
-		if s.j.View.Far == nil && s.j.Core.Follower == nil {
-			s.j.Core.Told(fence.Request{Scopes: []invalidate.Scope{invalidate.Key(s.j.Full)}})
+		if s.Job.View.Far == nil && s.Job.Core.Follower == nil {
+			s.Job.Core.Told(fence.Request{Scopes: []invalidate.Scope{invalidate.Key(s.Job.Full)}})
 		}
-		if s.j.Opts.SkipLocal {
-			s.j.Core.Local.Delete(s.j.Addr) // only to give the memory back
+		if s.Job.Opts.SkipLocal {
+			s.Job.Core.Local.Delete(s.Job.Addr) // only to give the memory back
 		}
 	}
 }
@@ -48,7 +48,7 @@ func SetAll(ctx context.Context, sets []Setting) {
 // fill is refused. In the other order, a Set could fill after a removal whose record every
 // process forgets one day.
 func seizeAll(ctx context.Context, sets []Setting) {
-	far := sets[0].j.Far()
+	far := sets[0].Job.Far()
 	var waiting []*Setting
 	for i := range sets {
 		if s := &sets[i]; s.keep && far != nil {
@@ -59,10 +59,10 @@ func seizeAll(ctx context.Context, sets []Setting) {
 		keys, claims := make([]string, len(waiting)), make([]tier.Claim, len(waiting))
 		for i, s := range waiting {
 			// A nonce of its own for each try: the last one's claim may be given back.
-			s.claim.Nonce, s.claim.Lease = tier.NewNonce(), s.j.Core.Config.ClaimTTL
-			keys[i], claims[i] = s.j.FullKey(), s.claim
+			s.claim.Nonce, s.claim.Lease = tier.NewNonce(), s.Job.Core.Config.ClaimTTL
+			keys[i], claims[i] = s.Job.FullKey(), s.claim
 		}
-		got, err := far.ClaimMany(ctx, sets[0].j.Policy.RemoteTimeout, keys, claims)
+		got, err := far.ClaimMany(ctx, sets[0].Job.Policy.RemoteTimeout, keys, claims)
 		var refused []*Setting
 		for i, s := range waiting {
 			switch {
@@ -75,32 +75,32 @@ func seizeAll(ctx context.Context, sets []Setting) {
 				s.err = store.Unreached(err)
 			default: // a hold: the cell must stay
 				s.gone = true
-				s.j.View.Counts.Inc(measure.FillNoStore)
+				s.Job.View.Counts.Inc(measure.FillNoStore)
 			}
 		}
 		waiting = refused
 	}
 	for _, s := range waiting {
-		s.j.View.Counts.Inc(measure.FillLost)
+		s.Job.View.Counts.Inc(measure.FillLost)
 	}
 }
 
 // spreadAll writes the record of the keys whose cells are gone, or of the other keys.
 func spreadAll(ctx context.Context, sets []Setting, gone bool, until time.Time) {
-	r := fence.Request{Removed: gone || sets[0].j.View.Far == nil, Until: until}
+	r := fence.Request{Removed: gone || sets[0].Job.View.Far == nil, Until: until}
 	for i := range sets {
 		if s := &sets[i]; s.gone == gone && !s.written {
-			r.Scopes = append(r.Scopes, invalidate.Key(s.j.Full))
+			r.Scopes = append(r.Scopes, invalidate.Key(s.Job.Full))
 		}
 	}
 	if len(r.Scopes) == 0 {
 		return
 	}
-	err := sets[0].j.Core.Spread(ctx, sets[0].j.Policy.RemoteTimeout, r)
+	err := sets[0].Job.Core.Spread(ctx, sets[0].Job.Policy.RemoteTimeout, r)
 	failed := store.FailedKeys(err)
 	for i := range sets {
 		if s := &sets[i]; s.gone == gone {
-			if s.written = !failed(s.j.FullKey()); !s.written {
+			if s.written = !failed(s.Job.FullKey()); !s.written {
 				s.err = errors.Join(err, s.err)
 			}
 		}
@@ -123,32 +123,32 @@ func fillAll(ctx context.Context, sets []Setting) {
 		f := tier.Fill{Nonce: s.claim.Nonce}
 		if s.written && !s.held {
 			var err error
-			if f.Cell, f.TTL, err = s.j.Freeze(s.It, s.payload, f.Nonce, date(&s.j, s.It)); err != nil {
+			if f.Cell, f.TTL, err = s.Job.Freeze(s.It, s.payload, f.Nonce, date(&s.Job, s.It)); err != nil {
 				s.err, s.written, s.keep, f.Cell = err, false, false, nil
 			}
 		}
-		keys, fills, of = append(keys, s.j.FullKey()), append(fills, f), append(of, s)
+		keys, fills, of = append(keys, s.Job.FullKey()), append(fills, f), append(of, s)
 	}
 	if len(of) == 0 {
 		return
 	}
-	ok, err := sets[0].j.Far().FillMany(context.WithoutCancel(ctx), sets[0].j.Policy.RemoteTimeout, keys, fills)
+	ok, err := sets[0].Job.Far().FillMany(context.WithoutCancel(ctx), sets[0].Job.Policy.RemoteTimeout, keys, fills)
 	for i, s := range of {
 		switch {
 		case !s.written:
 			s.claimed = false // so that setAll replaces it here
 		case s.held:
 			s.claimed = false
-			s.j.View.Counts.Inc(measure.FillNoStore)
+			s.Job.View.Counts.Inc(measure.FillNoStore)
 		case ok[i]:
-			s.j.View.Counts.Inc(measure.FillStored)
-			s.j.PutSized(s.It, s.size)
+			s.Job.View.Counts.Inc(measure.FillStored)
+			s.Job.PutSized(s.It, s.size)
 		case err != nil:
-			s.j.View.Counts.Inc(measure.FillFailed)
+			s.Job.View.Counts.Inc(measure.FillFailed)
 			s.err = store.Unreached(err)
-			s.j.PutSized(s.It, s.size)
+			s.Job.PutSized(s.It, s.size)
 		default: // an invalidation or another Set came last
-			s.j.View.Counts.Inc(measure.FillLost)
+			s.Job.View.Counts.Inc(measure.FillLost)
 		}
 	}
 }

@@ -18,13 +18,13 @@ import (
 const maxOnce = 64 << 10
 
 // once claims the cell, writes the record and fills the cell in one step, if the cell is on the log's
-// server. It reports false if the three steps have to be made one by one. After a failed try that is
-// right as well: they undo what is left of it, by a claim and a record of their own.
+// server. It reports false if the three steps have to be made one by one. They may follow a failed try:
+// their own claim and record replace what is left of it.
 //
 // The frame has the position of the key's own record. It is stored only if that record directly
 // follows what this process had applied. Otherwise the step leaves the claim, and the fill follows.
 func (s *Setting) once(ctx context.Context, until time.Time) bool {
-	j, far := &s.j, s.j.Far()
+	j, far := &s.Job, s.Job.Far()
 	if j.Core.CellNames == nil || !s.keep || s.held || far == nil || len(s.payload.Data) > maxOnce || far.Breaker() != "closed" {
 		return false
 	}
@@ -54,7 +54,7 @@ func (s *Setting) once(ctx context.Context, until time.Time) bool {
 
 // storing returns the cell of the value, as of a mark.
 func (s *Setting) storing(as fence.Mark) (*logwire.Storing, error) {
-	j := &s.j
+	j := &s.Job
 	date(j, s.It)
 	frame, ttl, err := j.Freeze(s.It, s.payload, s.claim.Nonce, as)
 	return &logwire.Storing{
@@ -68,7 +68,7 @@ func (s *Setting) storing(as fence.Mark) (*logwire.Storing, error) {
 // its positions say whether a fence covers it, as for a frame that another process has filled. The
 // mark comes before that check.
 func (s *Setting) keepAs(as fence.Mark) {
-	j := &s.j
+	j := &s.Job
 	mark := j.Core.Fences.Capture()
 	fresh, ok := j.Core.Fences.Accepts(as, j.Hash, j.FullKey(), &s.It.Deps)
 	if !ok { // an invalidation or another Set came last

@@ -17,7 +17,7 @@ import (
 
 // Setting is one value that Set stores.
 type Setting struct {
-	j       store.Job
+	Job     store.Job // for the caller to begin
 	It      *entry.Entry
 	payload wire.Encoded
 	size    int64
@@ -31,26 +31,23 @@ type Setting struct {
 	err     error
 }
 
-// Job returns the setting's job, for the caller to begin.
-func (s *Setting) Job() *store.Job { return &s.j }
-
 // Result returns the caller's error, or nil.
 func (s *Setting) Result() error {
 	if s.err == nil {
 		return nil
 	}
-	return s.j.Fail(s.err)
+	return s.Job.Fail(s.err)
 }
 
 // Prepare prepares an entry, which holds the key and the value. The job has begun.
 func (s *Setting) Prepare(ctx context.Context, e *entry.Entry) {
-	s.j.Entry = e
-	s.j.Core.All.Inc(measure.InvalidatedKeys)
-	if s.It, s.payload, s.size, s.err = prepare(&s.j); s.err == nil {
+	s.Job.Entry = e
+	s.Job.Core.All.Inc(measure.InvalidatedKeys)
+	if s.It, s.payload, s.size, s.err = prepare(&s.Job); s.err == nil {
 		s.err = ctx.Err() // the value is not stored; the old one is invalidated, as by Delete
 	}
-	s.keep = s.err == nil && !s.j.Policy.Off && (s.j.Policy.NegativeTTL > 0 || !empty(s.It))
-	s.held = s.j.Core.Fences.Held(s.j.Hash, s.j.FullKey(), &s.It.Deps, s.j.Core.Now())
+	s.keep = s.err == nil && !s.Job.Policy.Off && (s.Job.Policy.NegativeTTL > 0 || !empty(s.It))
+	s.held = s.Job.Core.Fences.Held(s.Job.Hash, s.Job.FullKey(), &s.It.Deps, s.Job.Core.Now())
 }
 
 // prepare makes the entry of a value to set ready, or returns why it cannot be stored.

@@ -50,7 +50,7 @@ func (r *run) settle(ctx context.Context, a *attempt, late bool) {
 }
 
 // settleError remembers a load error if the policy says so and there is no old value to serve in
-// its place. A load that ran out of time or was cancelled says nothing about the source.
+// its place. Timeouts and cancellations are not remembered as failures of the source.
 func (r *run) settleError(ctx context.Context, a *attempt, late bool) {
 	f, ttl := r.f, r.f.j.Policy.ErrorTTL
 	if ttl == 0 || f.j.Policy.Off || r.held || late || ctx.Err() != nil || f.standIn(r.spare) != nil || ours(a.err) {
@@ -67,7 +67,7 @@ func (r *run) settleError(ctx context.Context, a *attempt, late bool) {
 }
 
 // ours reports whether an error comes from this library, perhaps from another cache that the
-// loader read. Such an error says nothing about the source.
+// loader read. Such an error is no failure of the source.
 func ours(err error) bool {
 	return slices.ContainsFunc([]error{failure.ErrOverloaded, failure.ErrLoadTimeout, failure.ErrClosed, failure.ErrRecursive, failure.ErrGoexit}, func(own error) bool {
 		return errors.Is(err, own)

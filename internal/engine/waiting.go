@@ -50,9 +50,9 @@ func (r *run) over() bool {
 // it, without a claim.
 //
 // A process renews its claim at each third of ClaimTTL, or a little later on a busy machine. So
-// a claim outlives its process by about two thirds of ClaimTTL. A run that waited for a quarter
-// may have waited for a dead process. It waits once more, so that one process takes over and not
-// all of them. It does not if the next claim follows an ended load: then no process died.
+// a claim outlives its process by about two thirds of ClaimTTL. After a quarter of ClaimTTL the other
+// process may be dead. The run then waits for one more claim, so only one process takes over. If the
+// next claim follows an ended load, no process died, and the run does not wait for it.
 func (r *run) await() {
 	w, now, n := &r.waits, r.f.j.Core.Now(), r.frame.Nonce
 	if r.f.j.Refreshing != nil {

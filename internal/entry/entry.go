@@ -21,7 +21,7 @@ const Never = int64(1<<63 - 1)
 const longAgo = -int64(1 << 62)
 
 // Entry is what the engine knows of an entry of the local tier, and of the result of every load: a
-// value, or a remembered absence or error. Once it is shared, only clearAt, born, ended and nextTry
+// value, or a remembered absence or error. Once it is shared, only ClearAt, Born, Ended and nextTry
 // change. Times are nanoseconds since Open.
 //
 // An entry is the last part of an item, which holds the key and the value before it. Both are one
@@ -44,7 +44,7 @@ type Entry struct {
 	LoadedAt int64         // when the load began
 	seal
 	*Rare
-	unquiet  lifetimes.Span // from quietUntil it is fresh for so long
+	unquiet  lifetimes.Span // from QuietUntil it is fresh for so long
 	LoadTime lifetimes.Span
 	nextTry  atomic.Uint32 // a moment: no refresh starts before it; marked, if a load failed. 0: any time
 	Ended    atomic.Uint32 // a marked moment: an Expire ended its freshness. 0: none did
@@ -86,7 +86,7 @@ type Rare struct {
 	TrustUntil int64         // until then fresh without a question to the remote tier
 	Worn       bool          // built from an item whose freshness an Expire had ended
 	OnHold     bool          // a hold keeps it, and what is built from it, from being cached
-	PartsOlder int64         // loadedAt minus the moment that vouches for its oldest part
+	PartsOlder int64         // LoadedAt minus the moment that vouches for its oldest part
 	Err        error         // of a remembered absence or error; a hit returns it
 	TagSet
 	Terms *wire.Terms // nil: unsaid
@@ -96,7 +96,7 @@ type Rare struct {
 var common = &Rare{shared: true, TrustUntil: Never}
 
 // Bear makes an item that holds a key ready for a value. hash is that of the full key, and it is
-// Born at a tick.
+// born at a tick.
 func (it *Entry) Bear(home *Home, hash, tick uint64) {
 	it.Home, it.low, it.Rare = home, uint32(hash), common //nolint:gosec // the low half is what is wanted
 	it.Born.Store(tick)

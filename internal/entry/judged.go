@@ -19,7 +19,7 @@ func (it *Entry) Unfenced(fences *fence.Fences, speller fence.Keyed) bool {
 	return it.judged(gen, tick, fresh, ok)
 }
 
-// UnfencedNow is unfenced for an item that is stored only now. A walk that has begun since the
+// UnfencedNow is Unfenced for an item that is stored only now. A walk that has begun since the
 // item's mark may not come to the item any more, so the item notes the tick of this check.
 func (it *Entry) UnfencedNow(fences *fence.Fences, speller fence.Keyed) bool {
 	born := it.Born.Load()
@@ -31,12 +31,12 @@ func (it *Entry) UnfencedNow(fences *fence.Fences, speller fence.Keyed) bool {
 	return it.judged(gen, tick, fresh, ok)
 }
 
-// covered is the value of clearAt when a fence covers the item. A fence is never removed, so the
+// covered is the value of ClearAt when a fence covers the item. A fence is never removed, so the
 // item need not be judged again.
 const covered = uint64(1<<64 - 1)
 
-// expired is the value of clearAt when no fence covers the item but an Expire has ended its
-// Freshness. No hit then takes the fast path for it.
+// expired is the value of ClearAt when no fence covers the item but an Expire has ended its
+// freshness. No hit then takes the fast path for it.
 const expired = covered - 1
 
 // judged notes the fences' verdict on the item at a generation, and returns ok: no fence covers
@@ -73,7 +73,7 @@ func (it *Entry) noteClear(tick uint64) {
 
 // Settle judges the item before fences are forgotten. It reports whether the item is dead.
 func (it *Entry) Settle(fences *fence.Fences, s *fence.Survey) (dead bool) {
-	born, gen := it.Born.Load(), fences.Generation() // before the check, as in unfenced
+	born, gen := it.Born.Load(), fences.Generation() // before the check, as in Unfenced
 	switch {
 	case born >= s.Tick(): // judged a moment ago
 		return false

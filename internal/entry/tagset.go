@@ -14,7 +14,7 @@ import (
 // its parts are sorted and do not change; items may share them.
 type TagSet struct {
 	fence.Deps
-	texts []string // of the first tags; "" if unknown; see textOf
+	texts []string // of the first tags; "" if unknown; see TextOf
 }
 
 // Add adds a tag once. If a cell cannot hold all tags, AnyTag replaces the last tag and the

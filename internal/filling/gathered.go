@@ -30,8 +30,8 @@ func (f *Fill) compact() {
 	f.distinct = len(f.Keys) + len(f.Prefixes)
 }
 
-// DependOn makes the load depend on a key of some Tiers and on the prefixes that it has, whatever its
-// read gives. A load is no part of its own value.
+// DependOn makes the load depend on a key of some Tiers and on the prefixes that it has, even if its
+// read gives no value. A load is no part of its own value.
 func (f *Fill) DependOn(t *Tiers, text string, prefixes []uint64) {
 	if f == nil || text == "" || f.tiers == t && f.text == text && len(f.also) == 0 {
 		return

@@ -39,7 +39,7 @@ func (t *Core) warnOfUnused(table policy.Table) {
 	}
 }
 
-// warnOfNoLog logs once that other processes will not learn of invalidations. It says nothing if
+// warnOfNoLog logs once that other processes will not learn of invalidations. It logs nothing if
 // LocalTTL bounds what they serve, if the namespace keeps nothing that they share, or if the cache
 // is off.
 func (v *View) warnOfNoLog() {

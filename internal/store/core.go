@@ -91,10 +91,6 @@ type Core struct {
 	refreshes map[string]*atomic.Int64 // by namespace
 }
 
-// StaleHits returns the last 20 hits that audits found stale, the latest first. The slice belongs to
-// the caller.
-func (t *Core) StaleHits() []audits.StaleHit { return t.Audits.Hits() }
-
 // Closed reports whether Close has begun.
 func (t *Core) Closed() bool { return t.Work.Closed() }
 
@@ -104,7 +100,7 @@ func (t *Core) Closed() bool { return t.Work.Closed() }
 // A clock of our own, which interpolates the kernel's by the processor's counter for a
 // millisecond, would save most of that. It is not here: the lease rests on it, so it needs proof on
 // several kinds of processor and hypervisor, and assembly for each. A word that a goroutine
-// Refreshes is not sound at all: after a SIGSTOP, readers may run before that goroutine. A Moment
+// refreshes is not sound at all: after a SIGSTOP, readers may run before that goroutine. A Moment
 // saves the whole reading, and promises what it says.
 func (t *Core) Now() int64 { return int64(time.Since(t.Base)) }
 

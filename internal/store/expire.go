@@ -43,7 +43,7 @@ func (t *Core) expire(ctx context.Context, p *policy.Policy, far *remote.Tier, s
 }
 
 // expireCells rewrites the cells of keys as stale, for processes without a log. It does so under
-// Refresh claims, so a concurrent refresh or load wins. It makes three calls for all keys. A key
+// refresh claims, so a concurrent refresh or load wins. It makes three calls for all keys. A key
 // whose node fails does not stop the others.
 func (t *Core) expireCells(ctx context.Context, p *policy.Policy, far *remote.Tier, keys []string) error {
 	raw, readErr := far.GetMany(ctx, p.RemoteTimeout, keys)

@@ -27,7 +27,7 @@ func (j *Job) judges(lease int64) bool {
 }
 
 // Assess judges a frame under a lease. If the process was paused after it asked for the frame
-// and the lease has ended, assess asks for a new lease. While an invalidation of this process is
+// and the lease has ended, Assess asks for a new lease. While an invalidation of this process is
 // not in the log, no fence shows that the frame is old. So Owes is read before the fences, like
 // the lease: an invalidation that reaches the log in between leaves a fence that judge finds.
 func (j *Job) Assess(ctx context.Context, raw []byte, mark fence.Mark) (Frame, error) {

@@ -64,7 +64,7 @@ func (j *Job) Same(e *entry.Entry) bool { return j.View.Kind.Same(j.Entry, e) }
 // Find returns what this process holds of the key, and the time it was judged at; see view.find.
 func (j *Job) Find() (*entry.Entry, int64) { return j.View.Find(j.Addr, j.Same, 0) }
 
-// FullKey implements fence.Keyed. It returns the spelled key, or "" before spell.
+// FullKey implements fence.Keyed. It returns the spelled key, or "" before Spell.
 func (j *Job) FullKey() string { return j.Full.String() }
 
 // Far returns the remote tier, or nil if the job skips it.

@@ -38,7 +38,7 @@ func (j *Job) PutSized(it *entry.Entry, size int64) {
 	j.PutLocked(it, size)
 }
 
-// dropOlder is put for a job that skips the local tier. Later reads must not return an older
+// dropOlder is Put for a job that skips the local tier. Later reads must not return an older
 // value than the item. A remembered error removes no value.
 func (j *Job) dropOlder(it *entry.Entry) {
 	if it.Remembered() {
@@ -49,7 +49,7 @@ func (j *Job) dropOlder(it *entry.Entry) {
 	}
 }
 
-// PutLocked is putSized under the lock. It reports false only if the tier has no room for the item.
+// PutLocked is PutSized under the lock. It reports false only if the tier has no room for the item.
 func (j *Job) PutLocked(it *entry.Entry, size int64) bool {
 	if !it.UnfencedNow(j.Core.Fences, j) {
 		return true

@@ -12,8 +12,8 @@ import (
 //
 // The lease: at most a bound ago this process asked the log what it had missed, and applied the
 // answer. An invalidation from before that question is known here, and its fence is found. An
-// invalidation from after it is less than a bound old. There is no third case, whatever happened
-// to any message.
+// invalidation from after it is less than a bound old. Every invalidation is one or the other, even if
+// messages were lost.
 //
 // The load: this process read the value from the source at most a bound ago. That needs no log.
 // The cache relies on it while the log is out of reach.
@@ -33,7 +33,7 @@ import (
 const leasePatience = 150 * time.Millisecond
 
 // vouches reports whether a cached value may be served now, if no fence covers it. Either the
-// Lease that was read covers now, or the load began in this process at loaded, less than a bound
+// lease that was read covers now, or the load began in this process at loaded, less than a bound
 // ago.
 func (t *Core) vouches(lease, now, loaded int64) bool {
 	return t.Lease.Covers(lease, now) || now-loaded < t.Bound || safeguard.Off(safeguard.Lease)
@@ -51,7 +51,7 @@ func (t *Core) Young(loadedAt, readAt, lease, now int64, maxAge time.Duration) b
 // if that is shorter. It takes at most half of the time that ctx leaves, because the source
 // needs the rest. The later check of the lease shows a failure.
 //
-// Now is when the call began. confirm returns it, or the present if it had to wait.
+// now is when the call began. Confirm returns it, or the present if it had to wait.
 func (t *Core) Confirm(ctx context.Context, bound time.Duration, now int64) int64 {
 	if t.Follower == nil || safeguard.Off(safeguard.Lease) || t.Lease.Within(t.Lease.Read(), now, bound) {
 		return now

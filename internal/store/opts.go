@@ -20,7 +20,7 @@ type CallOpts struct {
 	Tags       []string
 }
 
-// Options are what the options of a call say. A job keeps its callOpts.
+// Options are what the options of a call say. A job keeps its CallOpts.
 type Options struct {
 	CallOpts
 	Policy *policy.Policy // nil: the cache's
@@ -50,7 +50,7 @@ func (o *CallOpts) Within() time.Duration {
 }
 
 // Override is the policy of the calls that get one With. It is resolved again for another cache,
-// Or when the table of overrides is replaced.
+// or when the table of overrides is replaced.
 type Override struct {
 	Patch  policy.Patch
 	recent [8]atomic.Pointer[derived] // by the view

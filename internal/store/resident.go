@@ -101,9 +101,9 @@ func rests(it *entry.Entry, now int64) measure.Reason {
 	return measure.NotStale
 }
 
-// Find returns the entry of a key in whatever state, as long as it is vouched for and no fence
-// covers it, and the time it was judged at: the moment, or without one the clock's. same reports
-// whether an entry of the view holds the key.
+// Find returns the entry of a key, fresh or not, if the lease or its own load vouches for it and no
+// fence covers it. It also returns the time of that check: the moment, or without one the clock's.
+// same reports whether an entry of the view holds the key.
 func (v *View) Find(at uint64, same func(*entry.Entry) bool, moment int64) (it *entry.Entry, now int64) {
 	t := v.Core
 	if it = v.Lookup(at, same); it == nil {
