@@ -96,8 +96,8 @@ func (f *Fences) judgeParts(s *suspect) (v verdict) {
 }
 
 // refusesParts reports whether a frame as of a position of the key sequence may be older than the
-// fence of the key of one of its parts. No cell of a built value is removed with its part's, so what
-// this process does not know about keys counts as well. mu is held.
+// fence of the key of one of its parts. No cell of a built value is removed with its part's, so a
+// fence of a key that this process may have missed counts, too. mu is held.
 func (f *Fences) refusesParts(asOf invalidate.Position, d *Deps) bool {
 	if !d.built() {
 		return false

@@ -30,7 +30,7 @@ func (f *Fences) Generation() uint64 { return f.gen.Load() }
 // namespaces cost an entry three loads and no write, and fences of tags do not concern it.
 //
 // Since may miss a fence that is being stored during the call; the store has not returned then. A
-// caller that reads a lease before it calls Since misses no fence that the lease vouches for.
+// caller that reads a lease before it calls Since misses no fence from before the lease.
 func (f *Fences) Since(gen uint64, hash uint32, part uint16) bool {
 	return f.wide.Load() > gen || f.last[hash&groupMask].Load() > gen || f.lastPart[part&partMask].Load() > gen
 }
