@@ -170,17 +170,19 @@ func (it *Entry) ReadAt() int64 {
 }
 
 // Freshness says how an item that no fence covers may be served at a moment.
-type freshness uint8
+type Freshness uint8
 
+// The ways to serve an item, from the worst to the best.
 const (
-	Dead      freshness = iota // must not be served
+	Dead      Freshness = iota // must not be served
 	lastHope                   // only in place of a failed load
 	Stale                      // while a refresh runs
 	Untrusted                  // fresh, but the remote tier must be asked first
 	Fresh
 )
 
-func (it *Entry) Freshness(now int64) freshness {
+// Freshness returns how the item may be served at a time, if no fence covers it.
+func (it *Entry) Freshness(now int64) Freshness {
 	soft, stale_, hard := it.Times()
 	switch {
 	case now < soft && now < it.TrustUntil:
@@ -244,6 +246,7 @@ func (it *Entry) Agree(m wire.Terms) {
 	}
 }
 
+// Said returns the terms of the value, for reading.
 func (it *Entry) Said() *wire.Terms { return cmp.Or(it.Terms, &wire.Unsaid) }
 
 // Remembered reports whether the item is a remembered error.

@@ -6,5 +6,8 @@ package entry
 
 type seal struct{}
 
-func (it *Entry) PutSeal()        { _ = it.seal }
+// PutSeal notes the checksum of the value, in a program built with the race detector.
+func (it *Entry) PutSeal() { _ = it.seal }
+
+// CheckUnchanged panics if the value has another checksum now, in such a program.
 func (it *Entry) CheckUnchanged() {}

@@ -16,6 +16,7 @@ import (
 // seal is the checksum of a value at the time when it was cached.
 type seal struct{ sum uint64 }
 
+// PutSeal notes the checksum of the value, in a program built with the race detector.
 func (it *Entry) PutSeal() { it.sum = it.checksum() }
 
 // CheckUnchanged panics if the value has another checksum now.

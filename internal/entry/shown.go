@@ -24,9 +24,9 @@ func (d *Rare) Tags() iter.Seq2[uint64, string] {
 // Alive reports whether the entry may still be served.
 func (it *Entry) Alive() bool {
 	// The fences first: they may report an Expire, which changes the times.
-	clear := it.Unfenced(it.Home.Fences, it)
+	unfenced := it.Unfenced(it.Home.Fences, it)
 	now, open := it.Home.Owner.Now()
-	return open && clear && it.Freshness(now) != Dead
+	return open && unfenced && it.Freshness(now) != Dead
 }
 
 // Age returns the time since the load of the value began.
@@ -37,7 +37,7 @@ func (it *Entry) Age() time.Duration {
 
 // Stale reports whether the entry's freshness is over.
 func (it *Entry) Stale() bool {
-	clear := it.Unfenced(it.Home.Fences, it) // first, as in Alive
+	unfenced := it.Unfenced(it.Home.Fences, it) // first, as in Alive
 	now, open := it.Home.Owner.Now()
-	return !open || !clear || it.Freshness(now) < Untrusted
+	return !open || !unfenced || it.Freshness(now) < Untrusted
 }

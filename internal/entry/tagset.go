@@ -88,6 +88,7 @@ func union(a, b []uint64) []uint64 {
 	return Distinct(slices.Concat(a, b))
 }
 
+// Distinct sorts hashes and drops duplicates.
 func Distinct(hashes []uint64) []uint64 {
 	slices.Sort(hashes)
 	return slices.Compact(hashes)

@@ -50,6 +50,7 @@ func (it *Entry) Times() (soft, stale, hard int64) {
 	return at, min(stale, after(at, grace)), min(hard, after(at, keep))
 }
 
+// FreshUntil returns the time until which the item is fresh.
 func (it *Entry) FreshUntil() int64 {
 	soft, _, _ := it.Times()
 	return soft

@@ -25,6 +25,7 @@ import (
 // Verdict says how this process may use a frame.
 type verdict uint8
 
+// The verdicts.
 const (
 	absent  verdict = iota // no cell
 	Leased                 // another process is loading

@@ -27,6 +27,8 @@ type Job struct {
 	Refreshing *entry.Entry // not nil: a background refresh of it
 }
 
+// Start makes j, which is zero, a job for a key that is not known yet. load is the loader of the call, or
+// nil.
 func (j *Job) Start(v *View, op string, load any, o *Options) {
 	j.View, j.Core, j.Policy = v, v.Core, o.Policy
 	if j.Policy == nil {
@@ -89,8 +91,10 @@ func (j *Job) Standing() *entry.Entry {
 // Unfenced reports whether no fence covers it now.
 func (j *Job) Unfenced(it *entry.Entry) bool { return it.Unfenced(j.Core.Fences, j) }
 
+// CanLoad reports whether the job has a loader.
 func (j *Job) CanLoad() bool { return j.Loader != nil || j.Many }
 
+// Fail returns an error of the job, with its operation and key.
 func (j *Job) Fail(err error) error {
 	if j.FullKey() == "" {
 		return j.Core.Faults.Of(j.Op, j.View.NameOf(j.View.Kind.ID(j.Entry)), err)

@@ -23,10 +23,11 @@ func (v *View) holds(it *entry.Entry) bool {
 	return it.Home == &v.Home || it.Home.Fences == v.Fences && it.Home.Space == v.Space
 }
 
-// Note says what a local hit must report. 0: nothing. noted: an event. From timed on: the hit is
-// in the sample, and the note minus timed is the time at which the hit read the clock.
+// Note says what a local hit must report. 0: nothing. noted: an event. From Timed on: the hit is
+// in the sample, and the note minus Timed is the time at which the hit read the clock.
 type Note int64
 
+// The smallest notes.
 const (
 	noted Note = iota + 1
 	Timed

@@ -25,7 +25,7 @@ type View struct {
 	// What a hit reads.
 	*Store
 	seed     uint64
-	resolved atomic.Pointer[resolved]
+	resolved atomic.Pointer[Resolved]
 	Counts   *measure.Counters
 
 	entry.Home                          // of its entries; its owner is the view
@@ -57,12 +57,13 @@ type Store struct {
 	kept      sync.Map      // string → *view
 	nkept     atomic.Int64
 	recent    [1024]atomic.Pointer[View] // by a hash of the tenant
-	unnamed   atomic.Pointer[resolved]   // of tenants that the table does not name
+	unnamed   atomic.Pointer[Resolved]   // of tenants that the table does not name
 	others    func() *measure.Counters   // of tenants that are not kept
 	Remarks   auditRemarks
 }
 
-type resolved struct {
+// Resolved is a policy in force.
+type Resolved struct {
 	table  *policy.Table
 	Sample int64 // which hits may be audited; see sampleOf
 	policy.Policy
@@ -145,7 +146,7 @@ func (v *View) Now() (now int64, open bool) { return v.Core.Now(), !v.Core.Work.
 func (v *View) Policy() *policy.Policy { return &v.InForce().Policy }
 
 // InForce is policy for a hit, which also needs to know whether it may be audited.
-func (v *View) InForce() *resolved {
+func (v *View) InForce() *Resolved {
 	table := v.Core.policies.Load()
 	if r := v.resolved.Load(); r != nil && r.table == table {
 		return r
@@ -157,7 +158,7 @@ func (v *View) InForce() *resolved {
 // does not name share its result.
 //
 //go:noinline
-func (v *View) resolve(table *policy.Table) *resolved {
+func (v *View) resolve(table *policy.Table) *Resolved {
 	shared, tenant := &v.unnamed, ""
 	for i := range *table {
 		if (*table)[i].Tenant == v.Space.Tenant {
@@ -168,7 +169,7 @@ func (v *View) resolve(table *policy.Table) *resolved {
 	r := shared.Load()
 	if r == nil || r.table != table {
 		p := table.For(v.base, tenant, v.namespace)
-		r = &resolved{table: table, Sample: sampleOf(p.Audit), Policy: p}
+		r = &Resolved{table: table, Sample: sampleOf(p.Audit), Policy: p}
 		shared.Store(r)
 	}
 	v.resolved.Store(r)
