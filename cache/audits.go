@@ -5,14 +5,15 @@ import (
 	"math"
 	"time"
 
-	"github.com/twofold-go/twofold/internal/engine"
+	"github.com/twofold-go/twofold/internal/audits"
+	"github.com/twofold-go/twofold/internal/filling"
 )
 
 // Auditing reports whether the loader that got ctx runs for an audit, whose value is compared and
 // not stored; see Audit of policy.Policy. Such a loader may ask the primary instead of a replica,
 // or count the call separately. If it causes another load, that load is an ordinary one whose value
 // is stored. There, and outside a loader, Auditing returns false.
-func Auditing(ctx context.Context) bool { return engine.Auditing(ctx) }
+func Auditing(ctx context.Context) bool { return filling.Auditing(ctx) }
 
 // StaleHit describes a hit whose value differed from the source although no invalidation covered it.
 // It holds no value.
@@ -59,7 +60,7 @@ func (a Audits) Fresh() (low, high float64) {
 // StaleHits returns the last 20 hits that audits found stale, the latest first. The slice belongs to
 // the caller.
 func (t *Tiers) StaleHits() []StaleHit {
-	hits := t.core.StaleHits()
+	hits := t.core.Audits.Hits()
 	all := make([]StaleHit, len(hits))
 	for i := range hits {
 		all[i] = staleHit(&hits[i])
@@ -67,6 +68,6 @@ func (t *Tiers) StaleHits() []StaleHit {
 	return all
 }
 
-func staleHit(h *engine.StaleHit) StaleHit {
+func staleHit(h *audits.StaleHit) StaleHit {
 	return StaleHit{h.Namespace, h.Tenant, h.Key, h.Tags, Source(h.Source), h.LoadedAt, h.NoticedAt, h.Healed}
 }

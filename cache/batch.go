@@ -5,6 +5,8 @@ import (
 	"errors"
 
 	"github.com/twofold-go/twofold/internal/engine"
+	"github.com/twofold-go/twofold/internal/entry"
+	"github.com/twofold-go/twofold/internal/failure"
 )
 
 // GetMany returns the values of keys. It takes them from this process, then from the remote tier
@@ -28,14 +30,14 @@ func (c Cache[K, V]) getMany(ctx context.Context, keys []K, moment int64, opts [
 	case c.s == nil:
 		return g.vals, errZero("get many")
 	case err != nil:
-		return g.vals, &Error{Op: "get many", Key: c.v.Name, Err: engine.WrongUse(err)}
+		return g.vals, &Error{Op: "get many", Key: c.v.Name, Err: failure.WrongUse(err)}
 	}
-	b := c.v.Batch(ctx, moment, &o)
+	b := engine.NewBatch(ctx, c.v, moment, &o)
 	seen := map[K]struct{}{} // keys without a value so far
 	for _, k := range keys {
 		g.local(ctx, c, &b, seen, k)
 	}
-	b.Run(ctx, func(e *engine.Entry, r *engine.Answer, err error) { g.give(c, e, r, err) })
+	b.Run(ctx, func(e *entry.Entry, r *engine.Answer, err error) { g.give(c, e, r, err) })
 	return g.vals, KeyErrors(g.errs)
 }
 
@@ -60,7 +62,7 @@ func (g *gathered[K, V]) add(k K, v V, err error) {
 	switch {
 	case err == nil:
 		g.vals[k] = v
-	case !errors.Is(err, engine.ErrNotFound):
+	case !errors.Is(err, failure.ErrNotFound):
 		if g.errs == nil {
 			g.errs = make(map[K]error)
 		}
@@ -87,7 +89,7 @@ func (g *gathered[K, V]) local(ctx context.Context, c Cache[K, V], b *engine.Bat
 		}
 	}
 	seen[k] = struct{}{}
-	r, done, err := b.Ask(ctx, at, engine.Asked{Same: c.same(k), Blank: func() *engine.Entry { return blank[K, V](c.v, k) }})
+	r, done, err := b.Ask(ctx, at, engine.Asked{Same: c.same(k), Blank: func() *entry.Entry { return blank[K, V](c.v, k) }})
 	if done {
 		var v V
 		if r.It != nil {
@@ -98,7 +100,7 @@ func (g *gathered[K, V]) local(ctx context.Context, c Cache[K, V], b *engine.Bat
 }
 
 // give adds what a round found for the key of e.
-func (g *gathered[K, V]) give(c Cache[K, V], e *engine.Entry, r *engine.Answer, err error) {
+func (g *gathered[K, V]) give(c Cache[K, V], e *entry.Entry, r *engine.Answer, err error) {
 	var v V
 	if r.It != nil {
 		v = c.value(r.It)

@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/twofold-go/twofold/internal/engine"
 	"github.com/twofold-go/twofold/internal/race"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/policy"
@@ -245,7 +246,7 @@ func (c *chaos) call() {
 }
 
 func (c *chaos) wantNothingLeft() {
-	for _, what := range c.caches[0].v.Left() {
+	for _, what := range engine.Left(c.caches[0].v) {
 		c.Errorf("seed %d: some %s are left", c.seed, what)
 	}
 	for _, t := range c.tiers { // Close waits for work that is left

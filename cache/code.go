@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"github.com/twofold-go/twofold/codec"
-	"github.com/twofold-go/twofold/internal/engine"
+	"github.com/twofold-go/twofold/internal/failure"
 	"github.com/twofold-go/twofold/internal/wire"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/key"
@@ -17,7 +17,7 @@ var codes = []struct {
 	is   error
 	code string
 }{
-	{engine.ErrUsage, "usage"},
+	{failure.ErrUsage, "usage"},
 	{key.ErrEmpty, "key"},
 	{key.ErrTooLong, "key"},
 	{key.ErrSeparator, "key"},
@@ -33,17 +33,17 @@ var codes = []struct {
 	{codec.ErrValue, "codec"},
 	{codec.ErrType, "codec"},
 	{codec.ErrCorrupt, "codec"},
-	{engine.ErrClosed, "closed"},
-	{engine.ErrRecursive, "recursive"},
-	{engine.ErrGoexit, "goexit"},
-	{engine.ErrOverloaded, "overloaded"},
-	{engine.ErrLoadTimeout, "load_timeout"},
+	{failure.ErrClosed, "closed"},
+	{failure.ErrRecursive, "recursive"},
+	{failure.ErrGoexit, "goexit"},
+	{failure.ErrOverloaded, "overloaded"},
+	{failure.ErrLoadTimeout, "load_timeout"},
 	{ErrUnavailable, "unavailable"},
 	{context.Canceled, "canceled"},
 	{context.DeadlineExceeded, "canceled"},
-	{engine.ErrMiss, "miss"},
-	{engine.ErrNotModified, "not_modified"},
-	{engine.ErrNotFound, "not_found"},
+	{failure.ErrMiss, "miss"},
+	{failure.ErrNotModified, "not_modified"},
+	{failure.ErrNotFound, "not_found"},
 }
 
 // Code returns a short name for the error, for metrics and for programs that branch on it. A

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"runtime/debug"
 
-	"github.com/twofold-go/twofold/internal/engine"
+	"github.com/twofold-go/twofold/internal/failure"
 	"github.com/twofold-go/twofold/internal/unavailable"
 	"github.com/twofold-go/twofold/internal/wire"
 )
@@ -16,21 +16,21 @@ var (
 	// absence is remembered for the policy's NegativeTTL. If a loader joins it with another
 	// error, the load has failed and is not an ErrNotFound, because the value may exist. See
 	// [NotFoundIs] for a database's own error.
-	ErrNotFound = engine.ErrNotFound
+	ErrNotFound = failure.ErrNotFound
 
 	// ErrMiss means that no tier that could be asked holds the key and there is no loader.
-	ErrMiss = engine.ErrMiss
+	ErrMiss = failure.ErrMiss
 
 	// ErrNotModified is what a loader returns when the value that it got from [Previous] is
 	// still valid. The value gets a new lifetime.
-	ErrNotModified = engine.ErrNotModified
+	ErrNotModified = failure.ErrNotModified
 
 	// ErrOverloaded means that too many loads or flights were running or waiting.
-	ErrOverloaded = engine.ErrOverloaded
+	ErrOverloaded = failure.ErrOverloaded
 
 	// ErrLoadTimeout means that the loader took longer than the policy's LoadTimeout. It wraps
 	// context.DeadlineExceeded. A DeadlineExceeded without it is the caller's own deadline.
-	ErrLoadTimeout = engine.ErrLoadTimeout
+	ErrLoadTimeout = failure.ErrLoadTimeout
 
 	// ErrUnavailable means that the remote tier or the log could not be reached. Then Set,
 	// Delete, Expire or Invalidate may not have reached other processes. Reads continue without
@@ -38,7 +38,7 @@ var (
 	ErrUnavailable = unavailable.Err
 
 	// ErrClosed means that the [Tiers] were closed, before the call or during it.
-	ErrClosed = engine.ErrClosed
+	ErrClosed = failure.ErrClosed
 
 	// ErrTooLarge means that a value given to [Cache.Set] is over the policy's MaxValueBytes. It
 	// also means that there is only a local tier and it has no room for the value. The key is still
@@ -53,10 +53,10 @@ var (
 	// for it. The wait may lead through other loaders of this process. A loader may Set, Delete or
 	// Expire its own key. A read counts from its call to its return, even in a goroutine that the
 	// loader does not wait for.
-	ErrRecursive = engine.ErrRecursive
+	ErrRecursive = failure.ErrRecursive
 
 	// ErrGoexit means that a loader ended its goroutine by runtime.Goexit, as t.FailNow does.
-	ErrGoexit = engine.ErrGoexit
+	ErrGoexit = failure.ErrGoexit
 )
 
 // Error wraps every error that a method of this package returns for a key or a scope.
@@ -143,9 +143,9 @@ func (e *BatchError[K]) Unwrap() []error {
 	return errs
 }
 
-var errZeroCache = engine.WrongUse(errors.New("the zero Cache; make one with New"))
+var errZeroCache = failure.WrongUse(errors.New("the zero Cache; make one with New"))
 
-var errNoLoader = engine.WrongUse(errors.New("argument load is nil, and so are Load and LoadMany of the Config: pass a loader or set one of them"))
+var errNoLoader = failure.WrongUse(errors.New("argument load is nil, and so are Load and LoadMany of the Config: pass a loader or set one of them"))
 
 // errZero returns the error of a method of the zero Cache.
 func errZero(op string) error { return &Error{Op: op, Key: "-", Err: errZeroCache} }

@@ -4,17 +4,17 @@ import (
 	"context"
 	"time"
 
-	"github.com/twofold-go/twofold/internal/engine"
+	"github.com/twofold-go/twofold/internal/filling"
 )
 
 // Fill is the handle of a running load, from [Filling]. All its methods may be called on nil,
 // concurrently, and after the load has ended; then they change nothing.
 type Fill struct {
-	load *engine.Fill
+	load *filling.Fill
 }
 
 // in returns the engine's handle, which may be nil.
-func (f *Fill) in() *engine.Fill {
+func (f *Fill) in() *filling.Fill {
 	if f == nil {
 		return nil
 	}
@@ -25,7 +25,7 @@ func (f *Fill) in() *engine.Fill {
 // a loader it returns nil, whose methods do nothing. In a LoadMany, what the methods set applies
 // to all keys of the call, and [Previous] has a value only if the call has one key.
 func Filling(ctx context.Context) *Fill {
-	f := engine.Filling(ctx)
+	f := filling.Of(ctx)
 	if f == nil {
 		return nil
 	}
@@ -80,13 +80,13 @@ func (f *Fill) Stores() bool { return f.in().Stores() }
 // the value. Outside a loader Depend does nothing. The tags belong to the tenant of the key being
 // loaded. A tag that is empty, too long or not UTF-8 could never be invalidated, so a value with
 // one is returned but not stored.
-func Depend(ctx context.Context, tags ...string) { engine.Filling(ctx).Depend(tags) }
+func Depend(ctx context.Context, tags ...string) { filling.Of(ctx).Depend(tags) }
 
 // Previous returns the value that the load under ctx replaces. A loader can ask its source
 // whether that value is still valid, and return [ErrNotModified]. Previous reports false if
 // there is no such value or its type is not V. It also reports false if the value was invalidated,
 // or if an Expire has made a part of it stale. The loader must not change the value.
 func Previous[V any](ctx context.Context) (V, bool) {
-	v, ok := engine.Filling(ctx).Previous().(V)
+	v, ok := filling.Of(ctx).Previous().(V)
 	return v, ok
 }

@@ -5,11 +5,13 @@ import (
 	"fmt"
 
 	"github.com/twofold-go/twofold/internal/engine"
+	"github.com/twofold-go/twofold/internal/entry"
+	"github.com/twofold-go/twofold/internal/store"
 	"github.com/twofold-go/twofold/key"
 )
 
 // fullKey spells a key of a view.
-func fullKey[K comparable](v *engine.View, k K) (key.Key, error) {
+func fullKey[K comparable](v *store.View, k K) (key.Key, error) {
 	if again := k; again != k { // no look-up would find it again
 		return key.Key{}, fmt.Errorf("%w: the key holds a NaN, which is not equal to itself; use another key for it", key.ErrNumber)
 	}
@@ -41,7 +43,7 @@ func (c Cache[K, V]) fail(op string, k K, err error) error {
 
 // changes makes j, which is zero, a job that changes an entry and has no flight. It waits for no
 // load, so a loader may change the entry that it loads.
-func (c Cache[K, V]) changes(j *engine.Job, op string, k K, o *engine.Options) error {
+func (c Cache[K, V]) changes(j *store.Job, op string, k K, o *store.Options) error {
 	if c.s == nil {
 		return errZero(op)
 	}
@@ -57,14 +59,14 @@ func (c Cache[K, V]) changes(j *engine.Job, op string, k K, o *engine.Options) e
 }
 
 // same returns a function that reports whether an entry of the view holds k.
-func (c Cache[K, V]) same(k K) func(*engine.Entry) bool {
-	return func(e *engine.Entry) bool { return itemOf[K, V](e).key == k }
+func (c Cache[K, V]) same(k K) func(*entry.Entry) bool {
+	return func(e *entry.Entry) bool { return itemOf[K, V](e).key == k }
 }
 
 // read reads k by an ask that has begun. The functions that give the ask its key stay on the stack.
 func (c Cache[K, V]) read(ctx context.Context, a *engine.Ask, k K, found bool) (engine.Answer, error) {
 	return a.Read(ctx, engine.Asked{
-		Same:  func(e *engine.Entry) bool { return itemOf[K, V](e).key == k },
-		Blank: func() *engine.Entry { return blank[K, V](c.v, k) },
+		Same:  func(e *entry.Entry) bool { return itemOf[K, V](e).key == k },
+		Blank: func() *entry.Entry { return blank[K, V](c.v, k) },
 	}, found)
 }

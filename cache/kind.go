@@ -4,28 +4,32 @@ import (
 	"context"
 	"errors"
 
-	"github.com/twofold-go/twofold/internal/engine"
+	"github.com/twofold-go/twofold/internal/entry"
 	"github.com/twofold-go/twofold/internal/errtree"
+	"github.com/twofold-go/twofold/internal/failure"
+	"github.com/twofold-go/twofold/internal/store"
 	"github.com/twofold-go/twofold/key"
 )
 
-func (s *shared[K, V]) Same(a, b *engine.Entry) bool {
+func (s *shared[K, V]) Same(a, b *entry.Entry) bool {
 	return itemOf[K, V](a).key == itemOf[K, V](b).key
 }
 
-func (s *shared[K, V]) Blank(like *engine.Entry) *engine.Entry {
-	return blank[K, V](like.View, itemOf[K, V](like).key)
+func (s *shared[K, V]) Blank(like *entry.Entry) *entry.Entry {
+	return blank[K, V](store.ViewOf(like), itemOf[K, V](like).key)
 }
 
-func (s *shared[K, V]) Slot(e *engine.Entry) uint64 { return slotOf(e.View, itemOf[K, V](e).key) }
-
-func (s *shared[K, V]) Spell(e *engine.Entry) (key.Key, error) {
-	return fullKey(e.View, itemOf[K, V](e).key)
+func (s *shared[K, V]) Slot(e *entry.Entry) uint64 {
+	return slotOf(store.ViewOf(e), itemOf[K, V](e).key)
 }
 
-func (s *shared[K, V]) ID(e *engine.Entry) string { return idOf(itemOf[K, V](e).key) }
+func (s *shared[K, V]) Spell(e *entry.Entry) (key.Key, error) {
+	return fullKey(store.ViewOf(e), itemOf[K, V](e).key)
+}
 
-func (s *shared[K, V]) Load(ctx context.Context, loader any, e *engine.Entry) error {
+func (s *shared[K, V]) ID(e *entry.Entry) string { return idOf(itemOf[K, V](e).key) }
+
+func (s *shared[K, V]) Load(ctx context.Context, loader any, e *entry.Entry) error {
 	it := itemOf[K, V](e)
 	v, err := loader.(Loader[K, V])(ctx, it.key)
 	if err != nil {
@@ -44,7 +48,7 @@ func (s *shared[K, V]) Load(ctx context.Context, loader any, e *engine.Entry) er
 //	an error that wraps one     the same                its error in Errs, else the whole error
 //	any other error             its value               absent if the whole error is
 //	                                                    ErrNotFound, else the error
-func (s *shared[K, V]) LoadMany(ctx context.Context, es []*engine.Entry) (perKey []error, whole error) {
+func (s *shared[K, V]) LoadMany(ctx context.Context, es []*entry.Entry) (perKey []error, whole error) {
 	keys := make([]K, len(es))
 	for i, e := range es {
 		keys[i] = itemOf[K, V](e).key
@@ -60,7 +64,7 @@ func (s *shared[K, V]) LoadMany(ctx context.Context, es []*engine.Entry) (perKey
 		} else if v, ok := vals[it.key]; ok {
 			it.val = v
 		} else if whole == nil || only != nil {
-			perKey[i] = engine.ErrNotFound
+			perKey[i] = failure.ErrNotFound
 		} else {
 			perKey[i] = notAbsent(whole)
 		}
@@ -71,21 +75,21 @@ func (s *shared[K, V]) LoadMany(ctx context.Context, es []*engine.Entry) (perKey
 // notAbsent removes ErrNotFound from an error that also reports other failures. Otherwise a key
 // that failed in part would be remembered as absent.
 func notAbsent(err error) error {
-	if err == nil || errtree.Only(err, engine.ErrNotFound) || errtree.Only(err, engine.ErrNotModified) {
+	if err == nil || errtree.Only(err, failure.ErrNotFound) || errtree.Only(err, failure.ErrNotModified) {
 		return err
 	}
-	return errtree.Without(err, engine.ErrNotFound, engine.ErrNotModified)
+	return errtree.Without(err, failure.ErrNotFound, failure.ErrNotModified)
 }
 
-func (s *shared[K, V]) Adopt(e, prev *engine.Entry) { itemOf[K, V](e).val = itemOf[K, V](prev).val }
+func (s *shared[K, V]) Adopt(e, prev *entry.Entry) { itemOf[K, V](e).val = itemOf[K, V](prev).val }
 
-func (s *shared[K, V]) Clone(e *engine.Entry) {
+func (s *shared[K, V]) Clone(e *entry.Entry) {
 	if it := itemOf[K, V](e); s.cfg.Clone != nil {
 		it.val = s.cfg.Clone(it.val)
 	}
 }
 
-func (s *shared[K, V]) Tags(e *engine.Entry) []string {
+func (s *shared[K, V]) Tags(e *entry.Entry) []string {
 	if s.cfg.Tags == nil {
 		return nil
 	}
@@ -93,17 +97,17 @@ func (s *shared[K, V]) Tags(e *engine.Entry) []string {
 	return s.cfg.Tags(it.key, it.val)
 }
 
-func (s *shared[K, V]) Empty(e *engine.Entry) bool {
+func (s *shared[K, V]) Empty(e *entry.Entry) bool {
 	return s.cfg.Empty != nil && s.cfg.Empty(itemOf[K, V](e).val)
 }
 
-func (s *shared[K, V]) Equal(a, b *engine.Entry) (equal, known bool) {
+func (s *shared[K, V]) Equal(a, b *entry.Entry) (equal, known bool) {
 	if s.cfg.Equal == nil {
 		return false, false
 	}
 	return s.cfg.Equal(itemOf[K, V](a).val, itemOf[K, V](b).val), true
 }
 
-func (s *shared[K, V]) Key(e *engine.Entry) any { return &itemOf[K, V](e).key }
+func (s *shared[K, V]) Key(e *entry.Entry) any { return &itemOf[K, V](e).key }
 
-func (s *shared[K, V]) Value(e *engine.Entry) any { return &itemOf[K, V](e).val }
+func (s *shared[K, V]) Value(e *entry.Entry) any { return &itemOf[K, V](e).val }

@@ -1,9 +1,11 @@
 package cache
 
-import "github.com/twofold-go/twofold/internal/engine"
+import (
+	"github.com/twofold-go/twofold/internal/store"
+)
 
-// hit returns the item of k if the fast path can serve its entry; see view.hit.
-func (c Cache[K, V]) hit(at uint64, k K, moment int64) (it *item[K, V], lease int64, n engine.Note) {
+// hit returns the item of k if the fast path can serve its entry; see store.View.Hit.
+func (c Cache[K, V]) hit(at uint64, k K, moment int64) (it *item[K, V], lease int64, n store.Note) {
 	e := c.v.At(at)
 	if e == nil {
 		return nil, 0, 0

@@ -5,6 +5,8 @@ import (
 	"errors"
 
 	"github.com/twofold-go/twofold/internal/engine"
+	"github.com/twofold-go/twofold/internal/failure"
+	"github.com/twofold-go/twofold/internal/store"
 	"github.com/twofold-go/twofold/invalidate"
 )
 
@@ -23,7 +25,7 @@ func (c Cache[K, V]) SetMany(ctx context.Context, vals map[K]V, opts ...Option) 
 	case unusable != nil:
 		return unusable
 	case err != nil:
-		return &Error{Op: op, Key: c.v.Name, Err: engine.WrongUse(err)}
+		return &Error{Op: op, Key: c.v.Name, Err: failure.WrongUse(err)}
 	}
 	sets, errs := make([]engine.Setting, 0, len(vals)), map[K]error{}
 	for k, v := range vals {
@@ -55,28 +57,29 @@ func (c Cache[K, V]) DeleteMany(ctx context.Context, keys []K, more ...invalidat
 	if err := c.unusable(op); err != nil {
 		return err
 	}
-	d, err := c.v.NewDeletion(more)
-	if err != nil {
-		return &Error{Op: op, Key: c.v.Name, Err: err}
-	}
-	named, errs := make([]K, 0, len(keys)), map[K]error{}
+	jobs, named, errs := make([]*store.Job, 0, len(keys)), make([]K, 0, len(keys)), map[K]error{}
 	seen := make(map[K]struct{}, len(keys))
 	for _, k := range keys {
 		if _, again := seen[k]; again {
 			continue
 		}
 		seen[k] = struct{}{}
-		if err := c.changes(d.Next(), op, k, &engine.AnyAge); err != nil {
+		j := new(store.Job)
+		if err := c.changes(j, op, k, &store.AnyAge); err != nil {
 			errs[k] = err
 			continue
 		}
-		d.Add()
-		named = append(named, k)
+		jobs, named = append(jobs, j), append(named, k)
 	}
-	if err := d.Send(ctx, func(i int, err error) { errs[named[i]] = err }); err != nil { // about the scopes in more
-		return errors.Join(&Error{Op: op, Key: c.v.Name, Err: err}, KeyErrors(errs))
+	err := c.v.Delete(ctx, jobs, more, func(i int, err error) { errs[named[i]] = err })
+	if err == nil {
+		return KeyErrors(errs)
 	}
-	return KeyErrors(errs)
+	err = &Error{Op: op, Key: c.v.Name, Err: err} // about the scopes in more
+	if len(errs) > 0 {
+		err = errors.Join(err, KeyErrors(errs))
+	}
+	return err
 }
 
 // unusable returns why every call of the handle fails, or nil.

@@ -3,6 +3,8 @@ package cache
 import (
 	"context"
 	"time"
+
+	"github.com/twofold-go/twofold/internal/engine"
 )
 
 // Moment is one reading of the clock for many reads. A local hit of a hot key spends half of its
@@ -54,7 +56,7 @@ func (r Reader[K, V]) Get(ctx context.Context, k K) (V, error) { // repeats Cach
 	}
 	c.v.Inherit(ctx, &it.e, lease)
 	if n != 0 {
-		c.v.Told(ctx, &it.e, n, r.moment == 0)
+		engine.Told(ctx, c.v, &it.e, n, r.moment == 0)
 	}
 	return c.valueOf(it), it.e.Err
 }

@@ -7,6 +7,7 @@ import (
 	"unsafe"
 
 	"github.com/twofold-go/twofold/internal/engine"
+	"github.com/twofold-go/twofold/internal/store"
 	"github.com/twofold-go/twofold/key"
 )
 
@@ -20,7 +21,7 @@ func New[K comparable, V any](t *Tiers, cfg Config[K, V]) (Cache[K, V], error) {
 	}
 	s := &shared[K, V]{cfg: cfg}
 	var it item[K, V]
-	v, err := s.store.Open(core, s, &engine.Spec{
+	v, err := engine.Open(&s.store, core, s, &store.Spec{
 		Namespace: cfg.Namespace, Tenant: cmp.Or(cfg.Tenant, DefaultTenant), Policy: cfg.Policy, LocalOnly: cfg.LocalOnly,
 		MaxBatch: cfg.MaxBatch, Codec: cfg.Codec, Schema: cfg.Schema,
 		Loader: anyOf(cfg.Load), LoadsMany: cfg.LoadMany != nil, WantsLoad: cfg.wantsLoad, Tagged: cfg.Tags != nil,

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/twofold-go/twofold/internal/engine"
+	"github.com/twofold-go/twofold/internal/store"
 	"github.com/twofold-go/twofold/invalidate"
 )
 
@@ -22,7 +22,7 @@ type Option struct {
 	kind optionKind
 	d    time.Duration
 	tags []string
-	with *engine.Override
+	with *store.Override
 }
 
 type optionKind uint8
@@ -96,8 +96,8 @@ const (
 )
 
 // collect returns what the options of a call say. v is nil for the zero Cache.
-func collect(v *engine.View, opts []Option, of callKind) (engine.Options, error) {
-	o := engine.AnyAge
+func collect(v *store.View, opts []Option, of callKind) (store.Options, error) {
+	o := store.AnyAge
 	var err error
 	for i := range opts {
 		opt := &opts[i]
@@ -158,7 +158,7 @@ func ofLoader[K comparable, V any](load Loader[K, V]) callKind {
 }
 
 // collectSet is collect for a call that sets values.
-func collectSet(v *engine.View, opts []Option) (engine.Options, error) {
+func collectSet(v *store.View, opts []Option) (store.Options, error) {
 	o, err := collect(v, opts, ofSet)
 	if err == nil && v != nil && v.LocalOnly() && o.SkipLocal {
 		err = fmt.Errorf("%w: SkipLocal leaves Set no tier to keep the value in, as the cache has no remote tier: leave it out, or use Delete", ErrOption)

@@ -4,6 +4,9 @@ import (
 	"context"
 
 	"github.com/twofold-go/twofold/internal/engine"
+	"github.com/twofold-go/twofold/internal/entry"
+	"github.com/twofold-go/twofold/internal/failure"
+	"github.com/twofold-go/twofold/internal/store"
 )
 
 // Get returns the value of k: from this process, from the remote tier, or from the cache's
@@ -25,7 +28,7 @@ func (c Cache[K, V]) Get(ctx context.Context, k K) (V, error) {
 	}
 	c.v.Inherit(ctx, &it.e, lease)
 	if n != 0 {
-		c.v.Told(ctx, &it.e, n, true)
+		engine.Told(ctx, c.v, &it.e, n, true)
 	}
 	if it.e.Plain {
 		return c.valueOf(it), nil
@@ -39,7 +42,7 @@ func (c Cache[K, V]) Get(ctx context.Context, k K) (V, error) {
 //go:noinline
 func (c Cache[K, V]) miss(ctx context.Context, k K, at uint64, found bool) (v V, err error) {
 	var a engine.Ask
-	if err := a.Start(ctx, c.v, "get", at, nil, &engine.AnyAge); err != nil {
+	if err := a.Start(ctx, c.v, "get", at, nil, &store.AnyAge); err != nil {
 		return v, c.fail("get", k, err)
 	}
 	r, err := c.read(ctx, &a, k, found)
@@ -70,12 +73,12 @@ func (c Cache[K, V]) Fetch(ctx context.Context, k K, load Loader[K, V], opts ...
 	case c.s == nil:
 		return Result[V]{}, errZero("get")
 	case err != nil:
-		return Result[V]{}, c.fail("get", k, engine.WrongUse(err))
+		return Result[V]{}, c.fail("get", k, failure.WrongUse(err))
 	}
 	return c.fetch(ctx, "get", k, load, &o)
 }
 
-func (c Cache[K, V]) fetch(ctx context.Context, op string, k K, load Loader[K, V], o *engine.Options) (Result[V], error) {
+func (c Cache[K, V]) fetch(ctx context.Context, op string, k K, load Loader[K, V], o *store.Options) (Result[V], error) {
 	var a engine.Ask
 	if err := a.Start(ctx, c.v, op, c.slot(k), anyOf(load), o); err != nil {
 		return Result[V]{}, c.fail(op, k, err)
@@ -99,11 +102,11 @@ func (c Cache[K, V]) Peek(ctx context.Context, k K) (V, bool) {
 		c.v.Inherit(ctx, &it.e, lease)
 		return c.valueOf(it), it.e.Err == nil
 	}
-	var j engine.Job
-	if err := c.changes(&j, "peek", k, &engine.AnyAge); err != nil {
+	var j store.Job
+	if err := c.changes(&j, "peek", k, &store.AnyAge); err != nil {
 		return zero, false
 	}
-	it := j.Peek(ctx, engine.Asked{Same: c.same(k), Blank: func() *engine.Entry { return blank[K, V](c.v, k) }})
+	it := engine.Peek(ctx, &j, engine.Asked{Same: c.same(k), Blank: func() *entry.Entry { return blank[K, V](c.v, k) }})
 	if it == nil {
 		return zero, false
 	}

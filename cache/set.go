@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"github.com/twofold-go/twofold/internal/engine"
+	"github.com/twofold-go/twofold/internal/failure"
+	"github.com/twofold-go/twofold/internal/store"
 )
 
 // Set invalidates k and stores v in both tiers. When it returns, reads in this process see v,
@@ -21,7 +23,7 @@ import (
 func (c Cache[K, V]) Set(ctx context.Context, k K, v V, opts ...Option) error {
 	o, err := collectSet(c.v, opts)
 	if err != nil {
-		return c.fail("set", k, engine.WrongUse(err))
+		return c.fail("set", k, failure.WrongUse(err))
 	}
 	one := make([]engine.Setting, 1)
 	if err := c.start(ctx, &one[0], "set", k, v, o); err != nil {
@@ -33,8 +35,8 @@ func (c Cache[K, V]) Set(ctx context.Context, k K, v V, opts ...Option) error {
 
 // start prepares a setting, which is zero. An error means that it must not be used; one in s.err
 // concerns only the value.
-func (c Cache[K, V]) start(ctx context.Context, s *engine.Setting, op string, k K, v V, o engine.Options) error {
-	if err := c.changes(s.Job(), op, k, &o); err != nil {
+func (c Cache[K, V]) start(ctx context.Context, s *engine.Setting, op string, k K, v V, o store.Options) error {
+	if err := c.changes(&s.Job, op, k, &o); err != nil {
 		return err
 	}
 	e := blank[K, V](c.v, k)

@@ -114,7 +114,7 @@ func (t *Tiers) Stats() Stats {
 	all, rest := n.Total, &n.Rest
 	all.Add(rest)
 	s := Stats{
-		Total: counts(&n.Total), Audits: audits(&n.Total), Remote: remoteStats(&all), Fences: n.Fences, Log: n.Log,
+		Total: counts(&n.Total), Audits: auditsOf(&n.Total), Remote: remoteStats(&all), Fences: n.Fences, Log: n.Log,
 		Local: LocalStats{Bytes: n.Bytes, Entries: n.Entries, Used: n.Used, MaxBytes: n.MaxBytes},
 		Kinds: InvalidationStats{
 			Keys: rest[measure.InvalidatedKeys], Prefixes: rest[measure.InvalidatedPrefixes], Tags: rest[measure.InvalidatedTags],
@@ -124,7 +124,7 @@ func (t *Tiers) Stats() Stats {
 	s.Remote.Breaker = n.Breaker
 	for i := range n.Spaces {
 		c := &n.Spaces[i]
-		s.Spaces = append(s.Spaces, SpaceStats{c.Namespace, c.Tenant, counts(&c.Numbers), audits(&c.Numbers), remoteStats(&c.Numbers)})
+		s.Spaces = append(s.Spaces, SpaceStats{c.Namespace, c.Tenant, counts(&c.Numbers), auditsOf(&c.Numbers), remoteStats(&c.Numbers)})
 	}
 	return s
 }
@@ -138,7 +138,7 @@ func counts(n *measure.Numbers) (c Counts) {
 	return c
 }
 
-func audits(n *measure.Numbers) Audits {
+func auditsOf(n *measure.Numbers) Audits {
 	return Audits{n[measure.AuditsSame], n[measure.AuditsEnded], n[measure.AuditsStale], n[measure.AuditsFailed], n[measure.AuditsSkipped]}
 }
 

@@ -5,7 +5,8 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/twofold-go/twofold/internal/engine"
+	"github.com/twofold-go/twofold/internal/failure"
+	"github.com/twofold-go/twofold/internal/store"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/policy"
 )
@@ -13,13 +14,13 @@ import (
 // Tiers holds what the caches of one process share: the tiers, the limits and the instruments.
 // Make one with [Open]. All methods may be called concurrently.
 type Tiers struct {
-	core *engine.Core
+	core *store.Core
 }
 
 // Open returns Tiers for cfg. It refuses a faulty configuration and names all faults. When it
 // fails, the parts of cfg stay open.
 func Open(cfg TiersConfig) (*Tiers, error) {
-	core, err := engine.Open(cfg.engine())
+	core, err := store.New(cfg.engine())
 	if err != nil {
 		return nil, err
 	}
@@ -27,21 +28,21 @@ func Open(cfg TiersConfig) (*Tiers, error) {
 }
 
 // engine returns the engine of the Tiers, or why there is none.
-func (t *Tiers) engine() (*engine.Core, error) {
+func (t *Tiers) engine() (*store.Core, error) {
 	switch {
 	case t == nil:
-		return nil, engine.WrongUse(errors.New("Tiers is nil; make it with Open"))
+		return nil, failure.WrongUse(errors.New("Tiers is nil; make it with Open"))
 	case t.core == nil:
-		return nil, engine.WrongUse(errors.New("the zero Tiers; make it with Open"))
+		return nil, failure.WrongUse(errors.New("the zero Tiers; make it with Open"))
 	}
 	return t.core, nil
 }
 
 // do runs an operation of the engine, and wraps its error.
-func (t *Tiers) do(op, key string, run func(*engine.Core) error) error {
+func (t *Tiers) do(op, key string, run func(*store.Core) error) error {
 	core, err := t.engine()
 	if err == nil && core.Closed() {
-		err = engine.ErrClosed
+		err = failure.ErrClosed
 	}
 	if err != nil {
 		return &Error{Op: op, Key: "-", Err: err}
@@ -87,7 +88,7 @@ func (t *Tiers) UnusedPolicies() []string { return t.core.UnusedPolicies() }
 // Reads need not wait for it: until then they go to the source. Without a log, Ready returns
 // immediately.
 func (t *Tiers) Ready(ctx context.Context) error {
-	return t.do("ready", "-", func(core *engine.Core) error { return core.Ready(ctx) })
+	return t.do("ready", "-", func(core *store.Core) error { return core.Ready(ctx) })
 }
 
 // Settle waits until no process of the log can serve values that were invalidated before the
@@ -97,7 +98,7 @@ func (t *Tiers) Ready(ctx context.Context) error {
 // if ctx ends first, or if the log cannot tell the bounds of the other processes. Without a log,
 // Settle returns immediately.
 func (t *Tiers) Settle(ctx context.Context) error {
-	return t.do("settle", "-", func(core *engine.Core) error { return core.Settle(ctx) })
+	return t.do("settle", "-", func(core *store.Core) error { return core.Settle(ctx) })
 }
 
 // Invalidate invalidates everything that the scopes cover. When it returns nil, no later read in
@@ -114,7 +115,7 @@ func (t *Tiers) Settle(ctx context.Context) error {
 // log has the invalidation, invalidate.Strict also waits for the bound. A PendingError does not
 // tell when the other processes know. To be sure, call Invalidate again.
 func (t *Tiers) Invalidate(ctx context.Context, scopes ...invalidate.Scope) error {
-	return t.do("invalidate", nameOf(scopes), func(core *engine.Core) error { return core.Invalidate(ctx, scopes...) })
+	return t.do("invalidate", nameOf(scopes), func(core *store.Core) error { return core.Invalidate(ctx, scopes...) })
 }
 
 // Expire makes everything that the scopes cover stale without removing it. A stale value is
@@ -134,7 +135,7 @@ func (t *Tiers) Invalidate(ctx context.Context, scopes ...invalidate.Scope) erro
 // invalidation. Expire refuses invalidate.Strict and invalidate.Hold, because no call waits
 // until stale values end.
 func (t *Tiers) Expire(ctx context.Context, scopes ...invalidate.Scope) error {
-	return t.do("expire", nameOf(scopes), func(core *engine.Core) error { return core.Expire(ctx, scopes...) })
+	return t.do("expire", nameOf(scopes), func(core *store.Core) error { return core.Expire(ctx, scopes...) })
 }
 
 func nameOf(scopes []invalidate.Scope) string {

@@ -8,7 +8,9 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/twofold-go/twofold/codec"
-	"github.com/twofold-go/twofold/internal/engine"
+	"github.com/twofold-go/twofold/internal/audits"
+	"github.com/twofold-go/twofold/internal/entry"
+	"github.com/twofold-go/twofold/internal/store"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/policy"
 	"github.com/twofold-go/twofold/tier"
@@ -104,21 +106,21 @@ type TiersConfig struct {
 }
 
 // engine returns the configuration of the engine, which calls the hooks with its own types.
-func (cfg *TiersConfig) engine() engine.Config {
-	c := engine.Config{
+func (cfg *TiersConfig) engine() store.Config {
+	c := store.Config{
 		Local: cfg.Local, Remote: cfg.Remote, Log: cfg.Log, InvalidateWait: cfg.InvalidateWait, Policies: cfg.Policies,
 		Codecs: cfg.Codecs, MaxLoads: cfg.MaxLoads, MaxRefreshes: cfg.MaxRefreshes, MaxFlights: cfg.MaxFlights,
 		ClaimTTL: cfg.ClaimTTL, MaxAudits: cfg.MaxAudits, MaxTenants: cfg.MaxTenants, Logger: cfg.Logger,
 		MeterProvider: cfg.MeterProvider, TracerProvider: cfg.TracerProvider, Faults: faults{},
 	}
 	if cfg.OnStale != nil {
-		c.OnStale = func(h *engine.StaleHit) { cfg.OnStale(staleHit(h)) }
+		c.OnStale = func(h *audits.StaleHit) { cfg.OnStale(staleHit(h)) }
 	}
 	if cfg.OnStored != nil {
-		c.OnStored = func(e *engine.Entry) { cfg.OnStored(e) }
+		c.OnStored = func(e *entry.Entry) { cfg.OnStored(e) }
 	}
 	if cfg.OnRemoved != nil {
-		c.OnRemoved = func(e *engine.Entry, reason tier.EvictReason) { cfg.OnRemoved(e, reason) }
+		c.OnRemoved = func(e *entry.Entry, reason tier.EvictReason) { cfg.OnRemoved(e, reason) }
 	}
 	return c
 }

@@ -3,7 +3,7 @@ package cache
 import (
 	"context"
 
-	"github.com/twofold-go/twofold/internal/engine"
+	"github.com/twofold-go/twofold/internal/store"
 	"github.com/twofold-go/twofold/invalidate"
 )
 
@@ -11,8 +11,8 @@ import (
 // error. The same step may invalidate more scopes, with invalidate.Strict or invalidate.Hold among
 // them.
 func (c Cache[K, V]) Delete(ctx context.Context, k K, more ...invalidate.Scope) error {
-	var j engine.Job
-	if err := c.changes(&j, "delete", k, &engine.AnyAge); err != nil {
+	var j store.Job
+	if err := c.changes(&j, "delete", k, &store.AnyAge); err != nil {
 		return err
 	}
 	return j.Delete(ctx, more...)
@@ -34,8 +34,8 @@ func (c Cache[K, V]) DeleteAll(ctx context.Context, more ...invalidate.Scope) er
 // Expire makes k stale without removing it, as [Tiers.Expire] does for the key. Expiring a key
 // that is not cached is not an error.
 func (c Cache[K, V]) Expire(ctx context.Context, k K) error {
-	var j engine.Job
-	if err := c.changes(&j, "expire", k, &engine.AnyAge); err != nil {
+	var j store.Job
+	if err := c.changes(&j, "expire", k, &store.AnyAge); err != nil {
 		return err
 	}
 	return j.ExpireKey(ctx)
@@ -49,6 +49,6 @@ func (c Cache[K, V]) Refresh(ctx context.Context, k K) error {
 	if c.s == nil {
 		return errZero("refresh")
 	}
-	_, err := c.fetch(ctx, "refresh", k, nil, &engine.Options{CallOpts: engine.CallOpts{NoStale: true, Anew: true}})
+	_, err := c.fetch(ctx, "refresh", k, nil, &store.Options{CallOpts: store.CallOpts{NoStale: true, Anew: true}})
 	return err
 }

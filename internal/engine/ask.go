@@ -6,22 +6,26 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/twofold-go/twofold/internal/entry"
+	"github.com/twofold-go/twofold/internal/failure"
 	"github.com/twofold-go/twofold/internal/fence"
+	"github.com/twofold-go/twofold/internal/filling"
 	"github.com/twofold-go/twofold/internal/measure"
 	"github.com/twofold-go/twofold/internal/safeguard"
+	"github.com/twofold-go/twofold/internal/store"
 )
 
 // Asked is the key of an ask, as the typed side knows it. Its functions stay on the caller's stack,
 // so nothing stores them. An ask with an entry needs none.
 type Asked struct {
-	Same  func(*Entry) bool // whether an entry of the view holds the key
-	Blank func() *Entry     // a new entry with the key
+	Same  func(*entry.Entry) bool // whether an entry of the view holds the key
+	Blank func() *entry.Entry     // a new entry with the key
 }
 
 // Ask is one caller's request for one key. It lives on that caller's stack, and no other
 // goroutine sees it.
 type Ask struct {
-	j      Job
+	j      store.Job
 	lease  int64  // when the call began
 	tick   uint64 // fences applied when the caller called
 	called int64  // the time from which the guarantees count
@@ -33,81 +37,81 @@ type Ask struct {
 }
 
 // Start begins the only ask of a call. An error is the bare cause.
-func (a *Ask) Start(ctx context.Context, v *View, op string, at uint64, load any, o *Options) error {
-	a.since = v.t.now()
-	a.called = v.called(ctx, a.since, o)
+func (a *Ask) Start(ctx context.Context, v *store.View, op string, at uint64, load any, o *store.Options) error {
+	a.since = v.Core.Now()
+	a.called = called(ctx, v, a.since, o)
 	return a.begin(v, op, at, load, o)
 }
 
 // called returns the time from which the guarantees of a call count that began at a time.
-func (v *View) called(ctx context.Context, begun int64, o *Options) int64 {
+func called(ctx context.Context, v *store.View, begun int64, o *store.Options) int64 {
 	if o.Anew {
 		return begun
 	}
-	return v.t.confirm(ctx, o.within(), begun)
+	return v.Core.Confirm(ctx, o.Within(), begun)
 }
 
 // begin reads the lease and then the tick, once for the call. A second reading for a retry would
 // accept values that the caller must not see. The caller has set called: the time from which the
 // guarantees count. An error is the bare cause.
-func (a *Ask) begin(v *View, op string, at uint64, load any, o *Options) error {
+func (a *Ask) begin(v *store.View, op string, at uint64, load any, o *store.Options) error {
 	// One by one: a literal would first be built on the stack.
-	a.j.start(v, op, load, o)
-	a.j.at = at
-	a.lease = a.j.t.lease.Read() // before the tick, which includes all that the lease vouches for
-	a.tick = a.j.t.fences.Tick()
-	a.leased = a.j.t.lease.Covers(a.lease, a.called) || safeguard.Off(safeguard.Lease)
+	a.j.Start(v, op, load, o)
+	a.j.Addr = at
+	a.lease = a.j.Core.Lease.Read() // before the tick, which includes every fence that the lease stands for
+	a.tick = a.j.Core.Fences.Tick()
+	a.leased = a.j.Core.Lease.Covers(a.lease, a.called) || safeguard.Off(safeguard.Lease)
 	if o.MaxAge >= 0 {
-		a.j.minLoaded = a.called - int64(o.MaxAge)
+		a.j.MinLoaded = a.called - int64(o.MaxAge)
 	}
-	if a.j.t.work.Closed() {
-		return ErrClosed
+	if a.j.Core.Work.Closed() {
+		return failure.ErrClosed
 	}
 	return v.Err
 }
 
 // own gives the ask an entry with its key. A joiner rarely needs one.
 func (a *Ask) own(k Asked) {
-	if a.j.e == nil {
-		a.j.e = k.Blank()
+	if a.j.Entry == nil {
+		a.j.Entry = k.Blank()
 	}
 }
 
 // join joins the key's flight, or begins one that the caller leads. With force it always begins
-// one. It returns before the caller waits, so that its stack is free by then.
+// one. It returns before the caller waits, and frees its stack.
 //
 //go:noinline
 func (a *Ask) join(ctx context.Context, k Asked, force bool) (f *flight, led bool, err error) {
-	var in *Fill
-	if loading.Load() > 0 {
-		in = Filling(ctx)
+	var in *filling.Fill
+	if filling.Loading.Load() > 0 {
+		in = filling.Of(ctx)
 	}
 	if in != nil {
 		a.own(k)
-		if err := a.j.spell(); err != nil {
+		if err := a.j.Spell(); err != nil {
 			return nil, false, err
 		}
-		if in.loads(a.j.t, a.j.FullKey()) {
-			return nil, false, ErrRecursive
+		if in.Loads(&a.j.Core.Fills, a.j.FullKey()) {
+			return nil, false, failure.ErrRecursive
 		}
-		in.dependOn(a.j.v, a.j.FullKey()) // also if the read fails
+		in.DependOn(&a.j.Core.Fills, a.j.FullKey(), a.j.View.Prefixes()) // also if the read fails
 	}
 	same := k.Same
-	if a.j.e != nil {
-		same = a.j.same
+	if a.j.Entry != nil {
+		same = a.j.Same
 	}
-	ok := func(f *flight) bool { return !force && a.joins(f) && same(f.j.e) }
-	if c := a.j.v.flights.Find(a.j.at, ok); c != nil {
+	ok := func(f *flight) bool { return !force && a.joins(f) && same(f.j.Entry) }
+	if c := flightsOf(a.j.View).Find(a.j.Addr, ok); c != nil {
 		f = c.Meta
 	} else if f, led, err = a.newFlight(in, k, ok); err != nil {
 		return nil, false, err
 	}
-	if a.j.e == nil {
-		a.j.e, a.j.used = f.j.e, true // of an equal key
+	if a.j.Entry == nil {
+		a.j.Entry, a.j.Used = f.j.Entry, true // of an equal key
 	}
 	if in != nil {
 		// A caller that has a value to serve after SoftTimeout does not stay in a circle.
-		if err := in.await(&f.fill); err != nil && !a.apart() {
+		if err := in.Await(&f.fill); err != nil && !a.apart() {
 			f.Leave()
 			return nil, false, err
 		}
@@ -116,26 +120,26 @@ func (a *Ask) join(ctx context.Context, k Asked, force bool) (f *flight, led boo
 }
 
 // newFlight begins a flight, unless another goroutine begins one at this moment.
-func (a *Ask) newFlight(in *Fill, k Asked, ok func(*flight) bool) (f *flight, led bool, err error) {
+func (a *Ask) newFlight(in *filling.Fill, k Asked, ok func(*flight) bool) (f *flight, led bool, err error) {
 	a.own(k)
-	if err := a.j.spell(); err != nil {
+	if err := a.j.Spell(); err != nil {
 		return nil, false, err
 	}
 	f = new(flight)
 	f.j, f.outer = a.j, in
-	f.mark, f.begun = a.j.t.fences.Capture(), a.j.t.now() // this may be the caller's second flight
+	f.mark, f.begun = a.j.Core.Fences.Capture(), a.j.Core.Now() // this may be the caller's second flight
 	f.Meta = f
-	c, led := a.j.v.flights.Join(a.j.at, &f.Call, ok)
+	c, led := flightsOf(a.j.View).Join(a.j.Addr, &f.Call, ok)
 	if c == nil {
-		a.j.v.counts.Inc(measure.FlightRefused)
-		return nil, false, ErrOverloaded
+		a.j.View.Counts.Inc(measure.FlightRefused)
+		return nil, false, failure.ErrOverloaded
 	}
 	return c.Meta, led, nil
 }
 
 func (a *Ask) leave(ctx context.Context, f *flight) {
-	if loading.Load() > 0 {
-		Filling(ctx).awaited(&f.fill)
+	if filling.Loading.Load() > 0 {
+		filling.Of(ctx).Awaited(&f.fill)
 	}
 	f.Leave()
 }
@@ -144,22 +148,22 @@ func (a *Ask) leave(ctx context.Context, f *flight) {
 // tags, which are not known yet; accepts checks them.
 func (a *Ask) joins(f *flight) bool {
 	mine, flown := &a.j, &f.j
-	return (flown.v == mine.v || flown.v.Space == mine.v.Space) && // the handle: namespace and tenant
-		flown.o.SkipLocal == mine.o.SkipLocal && //                   SkipLocal: neither stores what the other excluded
-		flown.o.SkipRemote == mine.o.SkipRemote && //                 SkipRemote: the same
-		flown.p.Off == mine.p.Off && //                               policy Off: the same
-		(flown.canLoad() || !mine.canLoad()) && //                    a loader of the call, or of the Config
-		(flown.o.NoStale || !mine.o.NoStale) && //                    Fresh: as strict as the caller
-		(!mine.o.Anew || flown.o.Anew && !f.loading.Load()) && //     MaxAge(0), Refresh: the load has not begun
-		(mine.o.Anew || max(flown.minLoaded, f.begun) >= mine.minLoaded) && // MaxAge: it may end with an older value, which accepts refuses
-		(a.leased || a.called-f.begun < mine.t.bound) && //           the lease: else the fences say nothing about so old a flight
+	return (flown.View == mine.View || flown.View.Space == mine.View.Space) && // the handle: namespace and tenant
+		flown.Opts.SkipLocal == mine.Opts.SkipLocal && //                   SkipLocal: neither stores what the other excluded
+		flown.Opts.SkipRemote == mine.Opts.SkipRemote && //                 SkipRemote: the same
+		flown.Policy.Off == mine.Policy.Off && //                               policy Off: the same
+		(flown.CanLoad() || !mine.CanLoad()) && //                    a loader of the call, or of the Config
+		(flown.Opts.NoStale || !mine.Opts.NoStale) && //                    Fresh: as strict as the caller
+		(!mine.Opts.Anew || flown.Opts.Anew && !f.loading.Load()) && //     MaxAge(0), Refresh: the load has not begun
+		(mine.Opts.Anew || max(flown.MinLoaded, f.begun) >= mine.MinLoaded) && // MaxAge: it may end with an older value, which accepts refuses
+		(a.leased || a.called-f.begun < mine.Core.Bound) && //           the lease: without it a fence may be missing for so old a flight
 		!a.overtook(f) //                                             an invalidation or Expire of the key or a prefix
 }
 
 // overtook reports whether the flight's key, or a prefix of it, was invalidated or expired after
 // the flight began.
 func (a *Ask) overtook(f *flight) bool {
-	fresh, overtaken := a.j.t.fences.Overtaken(f.mark, f.j.hash, f.j.FullKey(), nil)
+	fresh, overtaken := a.j.Core.Fences.Overtaken(f.mark, f.j.Hash, f.j.FullKey(), nil)
 	return overtaken || fresh != fence.Forever
 }
 
@@ -171,15 +175,15 @@ func (a *Ask) accepts(f *flight, out *outcome) bool {
 		return false
 	case it == nil: // an error is everyone's
 		return true
-	case out.stale != measure.NotStale && a.j.o.NoStale: // Fresh
+	case out.stale != measure.NotStale && a.j.Opts.NoStale: // Fresh
 		return false
-	case it.loadedAt < a.j.minLoaded: // MaxAge
+	case it.LoadedAt < a.j.MinLoaded: // MaxAge
 		return false
-	case it.born.Load() < a.tick && !f.j.unfenced(it): // a fence from before the call, perhaps from before the store
+	case it.Born.Load() < a.tick && !f.j.Unfenced(it): // a fence from before the call, perhaps from before the store
 		return false
-	case !a.leased && a.called-it.readAt() >= a.j.t.bound && !a.j.v.clear(it): // no lease: the tick proves nothing
+	case !a.leased && a.called-it.ReadAt() >= a.j.Core.Bound && !a.j.View.Clear(it): // no lease: the tick proves nothing
 		return false
-	case out.stale == measure.NotStale && f.mark.Tick < a.tick && it.ended.Load() != 0: // an Expire in between
+	case out.stale == measure.NotStale && f.mark.Tick < a.tick && it.Ended.Load() != 0: // an Expire in between
 		return false
 	}
 	return true
@@ -187,78 +191,78 @@ func (a *Ask) accepts(f *flight, out *outcome) bool {
 
 // Answer is what a read gives its caller. Without an entry the call has failed.
 type Answer struct {
-	It    *Entry
-	Src   Source
+	It    *entry.Entry
+	Src   entry.Source
 	Stale bool
 	at    int64 // when it was given
 }
 
 // Age returns the time since the value's load began.
-func (r *Answer) Age() time.Duration { return max(time.Duration(r.at-r.It.loadedAt), 0) }
+func (r *Answer) Age() time.Duration { return max(time.Duration(r.at-r.It.LoadedAt), 0) }
 
 // deliver turns an outcome into the caller's answer.
 func (a *Ask) deliver(ctx context.Context, f *flight, out *outcome, led bool) (Answer, error) {
-	now := a.j.t.now()
+	now := a.j.Core.Now()
 	it, src, reason := out.it, out.src, out.stale
-	if (out.err != nil || it != nil && it.remembered()) && a.stands(out.old) && !a.j.o.NoStale {
-		it, src, reason = out.old, Local, measure.FailedLoad
+	if (out.err != nil || it != nil && it.Remembered()) && a.stands(out.old) && !a.j.Opts.NoStale {
+		it, src, reason = out.old, entry.Local, measure.FailedLoad
 		if out.far {
-			src = Remote
+			src = entry.Remote
 		}
 	}
 	if it == nil {
-		return Answer{}, a.j.t.faults.Of(a.j.op, f.j.FullKey(), out.err)
+		return Answer{}, a.j.Core.Faults.Of(a.j.Op, f.j.FullKey(), out.err)
 	}
 	if led {
 		a.countLed(out, src, reason)
-		if a.j.p.Audit > 0 && src != Load && out.err == nil && !a.past {
-			a.j.audit(ctx, it, src, a.j.p.Audit)
+		if a.j.Policy.Audit > 0 && src != entry.Load && out.err == nil && !a.past {
+			auditHit(ctx, &a.j, it, src, a.j.Policy.Audit)
 		}
 	} else if out.span != nil {
 		trace.SpanFromContext(ctx).AddLink(trace.Link{SpanContext: *out.span})
 	}
 	if it.Err != nil {
-		a.j.v.counts.Inc(measure.Negatives)
+		a.j.View.Counts.Inc(measure.Negatives)
 	}
-	if reason == measure.NotStale && src == Load && it.worn {
+	if reason == measure.NotStale && src == entry.Load && it.Worn {
 		reason = measure.Revalidating
 	}
-	a.j.t.seen.Stale(a.j.v.counts, reason, now-it.freshUntil())
-	if loading.Load() != 0 {
-		a.j.v.Inherit(ctx, it, a.judgedUnder(f, it))
+	a.j.Core.Seen.Stale(a.j.View.Counts, reason, now-it.FreshUntil())
+	if filling.Loading.Load() != 0 {
+		a.j.View.Inherit(ctx, it, a.judgedUnder(f, it))
 	}
 	err := it.Err
 	if out.cause != nil {
-		err = a.j.t.faults.Of(a.j.op, f.j.FullKey(), out.cause)
+		err = a.j.Core.Faults.Of(a.j.Op, f.j.FullKey(), out.cause)
 	}
 	return Answer{it, src, reason != measure.NotStale, now}, err
 }
 
-// judgedUnder returns a lease that vouches for an outcome. That is the present lease. If the
+// judgedUnder returns the lease under which an outcome was checked. That is the present lease. If the
 // outcome was invalidated after the caller called, it is the lease from then.
-func (a *Ask) judgedUnder(f *flight, it *Entry) int64 {
-	lease := a.j.t.lease.Read() // before the fences
-	if f.j.unfenced(it) {
+func (a *Ask) judgedUnder(f *flight, it *entry.Entry) int64 {
+	lease := a.j.Core.Lease.Read() // before the fences
+	if f.j.Unfenced(it) {
 		return lease
 	}
 	return a.lease
 }
 
-func (a *Ask) countLed(out *outcome, src Source, reason measure.Reason) {
+func (a *Ask) countLed(out *outcome, src entry.Source, reason measure.Reason) {
 	if out.err != nil || reason == measure.SoftTimeout {
 		return // its load was counted as a miss
 	}
 	switch src {
-	case Local:
-		a.j.v.counts.Hit(false, measure.NotStale) // deliver counts the rest
-	case Remote:
-		a.j.v.counts.Inc(measure.HitsRemote)
-	case Load: // counted as a miss when the load began
+	case entry.Local:
+		a.j.View.Counts.Hit(false, measure.NotStale) // deliver counts the rest
+	case entry.Remote:
+		a.j.View.Counts.Inc(measure.HitsRemote)
+	case entry.Load: // counted as a miss when the load began
 	}
 }
 
 // apart reports whether the caller has a value to serve after its SoftTimeout. Then it must not
 // make a step itself that could block it.
 func (a *Ask) apart() bool {
-	return a.j.p.SoftTimeout > 0 && !a.j.o.NoStale && a.bridges(a.j.standing())
+	return a.j.Policy.SoftTimeout > 0 && !a.j.Opts.NoStale && a.bridges(a.j.Standing())
 }

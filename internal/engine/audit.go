@@ -5,13 +5,16 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/twofold-go/twofold/internal/entry"
+	"github.com/twofold-go/twofold/internal/filling"
 	"github.com/twofold-go/twofold/internal/measure"
 	"github.com/twofold-go/twofold/internal/safeguard"
 	"github.com/twofold-go/twofold/internal/scope"
+	"github.com/twofold-go/twofold/internal/store"
 )
 
 // An audit compares a hit with the source. Guarantee 10 is about invalidations that were made. An
-// audit finds the one that was not: the forgotten call, the wrong tag, the replica that lagged.
+// auditNoted finds the one that was not: the forgotten call, the wrong tag, the replica that lagged.
 //
 //  1. The sampling of hits offers candidates. The policy's Audit draws from them. MaxAudits of the
 //     Tiers bounds how many begin in a second; the rest is skipped.
@@ -39,67 +42,50 @@ const (
 	auditPatience = 2 * time.Second
 )
 
-// Auditing reports whether the loader that got ctx runs for an audit. A load that such a loader
-// causes is an ordinary one: there it returns false.
-func Auditing(ctx context.Context) bool {
-	f, _ := ctx.Value(fillKey{}).(*Fill)
-	return f != nil && f.audit
-}
-
-// audit is one hit that is compared with the source. Its own goroutine runs it.
+// auditNoted is one hit that is compared with the source. Its own goroutine runs it.
 type audit struct {
 	scope.Task
-	j   Job // its e is the entry of the hit
-	src Source
+	j   store.Job // its e is the entry of the hit
+	src entry.Source
 	ctx context.Context // of the hit: its values count, its end does not
 }
 
 // Cancel implements [scope.Canceler]. Close has ended the audit already.
 func (a *audit) Cancel() {}
 
-// sampleOf returns the bits by which [chosen] chooses the local hits that may be audited: about one
-// hit in 1/share, and no fewer than the sample has anyway.
-func sampleOf(share float64) int64 {
-	every := int64(measure.Sampled)
-	for every > 1 && share*float64(every) > 1 {
-		every /= 2
-	}
-	return every - 1
-}
-
-// audit draws from the noted local hits. Their share of all hits is known.
-func (v *View) audit(ctx context.Context, it *Entry) {
-	p := v.inForce()
+// auditNoted draws from the noted local hits. Their share of all hits is known.
+func auditNoted(ctx context.Context, v *store.View, it *entry.Entry) {
+	p := v.InForce()
 	if p.Audit == 0 {
 		return
 	}
-	var j Job
-	j.start(v, "audit", nil, &AnyAge)
-	j.at = v.kind.Slot(it)
-	j.audit(ctx, it, Local, p.Audit*float64(j.t.notable.Load()&p.sample+1))
+	var j store.Job
+	j.Start(v, "audit", nil, &store.AnyAge)
+	j.Addr = v.Kind.Slot(it)
+	auditHit(ctx, &j, it, entry.Local, p.Audit*float64(j.Core.Notable.Load()&p.Sample+1))
 }
 
-// audit begins an audit of a hit with the given chance. A value that is stale by its policy and a
+// auditNoted begins an audit of a hit with the given chance. A value that is stale by its policy and a
 // remembered error need not be what the source says now.
-func (j *Job) audit(ctx context.Context, it *Entry, src Source, chance float64) {
-	now := j.t.now()
-	if rand.Float64() >= chance || !j.canLoad() || it.remembered() || it.freshness(now) < untrusted || Auditing(ctx) {
+func auditHit(ctx context.Context, j *store.Job, it *entry.Entry, src entry.Source, chance float64) {
+	now := j.Core.Now()
+	if rand.Float64() >= chance || !j.CanLoad() || it.Remembered() || it.Freshness(now) < entry.Untrusted || filling.Auditing(ctx) {
 		return
 	}
-	if !j.t.audits.take(now) {
-		j.v.counts.Inc(measure.AuditsSkipped)
+	if !j.Core.Audits.Take(now) {
+		j.View.Counts.Inc(measure.AuditsSkipped)
 		return
 	}
 	a := &audit{j: *j, src: src, ctx: context.WithoutCancel(ctx)}
-	a.j.e, a.j.used = it, true
-	if j.t.work.Begin(&a.Task, a) {
+	a.j.Entry, a.j.Used = it, true
+	if j.Core.Work.Begin(&a.Task, a) {
 		go a.run()
 	}
 }
 
 func (a *audit) run() {
-	defer a.j.t.work.End(&a.Task)
-	defer a.j.t.survive("of an audit")
+	defer a.j.Core.Work.End(&a.Task)
+	defer a.j.Core.Survive("of an audit")
 	if a.conclude() == measure.AuditsStale {
 		a.report()
 	}
@@ -111,9 +97,9 @@ func (a *audit) conclude() (outcome measure.Stat) {
 	outcome = measure.AuditsFailed
 	defer func() {
 		_ = recover()
-		a.j.v.counts.Inc(outcome)
+		a.j.View.Counts.Inc(outcome)
 	}()
-	if a.j.spell() == nil {
+	if a.j.Spell() == nil {
 		outcome = a.judge()
 	}
 	return outcome
@@ -128,7 +114,7 @@ func (a *audit) judge() measure.Stat {
 	switch {
 	case why != measure.AuditsSame:
 		return why
-	case a.equal(first, a.j.e):
+	case a.equal(first, a.j.Entry):
 		return measure.AuditsSame
 	}
 	if why := a.learn(); why != measure.AuditsSame {
@@ -141,9 +127,9 @@ func (a *audit) judge() measure.Stat {
 	case why != measure.AuditsSame:
 		return why
 	case !a.equal(first, second):
-		a.j.v.remarks.volatile.Do(func() {
-			a.j.t.log.Warn("cache: an audit loaded a value twice, and the two differ: set Config.Equal if a part of the value is new in every load",
-				"namespace", a.j.v.Space.Namespace)
+		a.j.View.Remarks.Volatile.Do(func() {
+			a.j.Core.Log.Warn("cache: an audit loaded a value twice, and the two differ: set Config.Equal if a part of the value is new in every load",
+				"namespace", a.j.View.Space.Namespace)
 		})
 		return measure.AuditsFailed
 	}
@@ -153,15 +139,15 @@ func (a *audit) judge() measure.Stat {
 // wait waits for the log's bound and more. It reports false if the Tiers close meanwhile.
 func (a *audit) wait(more time.Duration) bool {
 	d := auditPause
-	if a.j.t.follower != nil {
-		d = time.Duration(a.j.t.bound) + more
+	if a.j.Core.Follower != nil {
+		d = time.Duration(a.j.Core.Bound) + more
 	}
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
 		return true
-	case <-a.j.t.audits.closing.Done():
+	case <-a.j.Core.Audits.Closing.Done():
 		return false
 	}
 }
@@ -169,14 +155,14 @@ func (a *audit) wait(more time.Duration) bool {
 // stands reports whether the entry could be the answer of a hit now.
 func (a *audit) stands() bool {
 	j := &a.j
-	if j.t.work.Closed() || j.v.policy().Off {
+	if j.Core.Work.Closed() || j.View.Policy().Off {
 		return false
 	}
-	if !j.o.SkipLocal && j.v.lookup(j.at, j.same) != j.e {
+	if !j.Opts.SkipLocal && j.View.Lookup(j.Addr, j.Same) != j.Entry {
 		return false
 	}
-	return j.v.clear(j.e) && j.e.freshness(j.t.now()) >= untrusted &&
-		!j.t.fences.Held(j.hash, j.FullKey(), &j.e.Deps, j.e.readAt())
+	return j.View.Clear(j.Entry) && j.Entry.Freshness(j.Core.Now()) >= entry.Untrusted &&
+		!j.Core.Fences.Held(j.Hash, j.FullKey(), &j.Entry.Deps, j.Entry.ReadAt())
 }
 
 // learn waits for the bound. Then it makes sure that this process knows every invalidation up to
@@ -193,17 +179,17 @@ func (a *audit) learn() measure.Stat {
 	ctx, cancel := a.context(auditPatience)
 	defer cancel()
 	switch {
-	case j.t.follower != nil:
-		if j.t.follower.Confirm(ctx, j.t.now(), auditPatience) != nil {
+	case j.Core.Follower != nil:
+		if j.Core.Follower.Confirm(ctx, j.Core.Now(), auditPatience) != nil {
 			return measure.AuditsFailed
 		}
-	case j.far() != nil:
-		f, err := j.getCell(ctx, new(scope.Deadline))
+	case j.Far() != nil:
+		f, err := j.GetCell(ctx, new(scope.Deadline))
 		if err != nil {
 			return measure.AuditsFailed
 		}
 		// A cell has its times in whole milliseconds.
-		if f.verdict != usable || time.Duration(f.it.loadedAt-j.e.loadedAt).Abs() > 3*time.Millisecond {
+		if f.Verdict != store.Usable || time.Duration(f.It.LoadedAt-j.Entry.LoadedAt).Abs() > 3*time.Millisecond {
 			return measure.AuditsEnded
 		}
 	}
@@ -216,14 +202,6 @@ func (a *audit) learn() measure.Stat {
 // context returns a context with the values of the hit. It ends when the Tiers close.
 func (a *audit) context(limit time.Duration) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithTimeout(a.ctx, limit)
-	stop := context.AfterFunc(a.j.t.audits.closing, cancel)
+	stop := context.AfterFunc(a.j.Core.Audits.Closing, cancel)
 	return ctx, func() { stop(); cancel() }
-}
-
-// span begins the span of an audit's load. Like a refresh, it outlives the call that caused it.
-func (a *audit) span(ctx context.Context) (context.Context, func(failed bool)) {
-	if !a.j.t.seen.Tracing() {
-		return ctx, func(bool) {}
-	}
-	return a.j.t.seen.LoadStart(ctx, a.j.v.counts, "cache.audit", true)
 }

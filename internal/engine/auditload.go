@@ -8,80 +8,89 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/codec"
+	"github.com/twofold-go/twofold/internal/entry"
+	"github.com/twofold-go/twofold/internal/failure"
+	"github.com/twofold-go/twofold/internal/filling"
 	"github.com/twofold-go/twofold/internal/measure"
+	"github.com/twofold-go/twofold/internal/store"
 )
 
 // ask calls the loader once. It returns measure.AuditsSame with an answer, and otherwise the audit's outcome.
-func (a *audit) ask() (got *Entry, why measure.Stat) {
-	t := a.j.t
-	defer t.audits.running.Add(-1)
-	if t.audits.running.Add(1) > t.audits.most || !t.loads.TryAcquire(1) {
+func (a *audit) ask() (got *entry.Entry, why measure.Stat) {
+	t := a.j.Core
+	defer t.Audits.Running.Add(-1)
+	if t.Audits.Running.Add(1) > t.Audits.Most || !t.Loads.TryAcquire(1) {
 		return got, measure.AuditsSkipped
 	}
-	defer t.loads.Release(1)
-	ctx, cancel := a.context(a.j.p.LoadTimeout)
+	defer t.Loads.Release(1)
+	ctx, cancel := a.context(a.j.Policy.LoadTimeout)
 	defer cancel()
-	fill := &Fill{t: t, text: a.j.FullKey(), tenant: a.j.v.Space.Tenant, facts: nothingSaid, audit: true}
-	ctx, end := a.span(context.WithValue(ctx, fillKey{}, fill))
-	a.j.v.counts.Inc(measure.Loads)
+	fill := &filling.Fill{Audit: true}
+	fill.Open(nil, &t.Fills, a.j.View.Space.Tenant, a.j.FullKey())
+	ctx = fill.Within(ctx)
+	end := func(bool) {}
+	if t.Seen.Tracing() { // like a refresh, it outlives the call that caused it
+		ctx, end = t.Seen.LoadStart(ctx, a.j.View.Counts, "cache.audit", true)
+	}
+	a.j.View.Counts.Inc(measure.Loads)
 	var at attempt
 	var err error
-	begun := t.now()
+	begun := t.Now()
 	at.guard(t, func() { got, err = a.load(ctx) })
-	t.seen.LoadEnd(ctx, a.j.v.counts, time.Duration(t.now()-begun), isFailure(err, at.panicked))
-	end(isFailure(err, at.panicked))
-	f := fill.close()
+	t.Seen.LoadEnd(ctx, a.j.View.Counts, time.Duration(t.Now()-begun), failure.Failed(err, at.panicked))
+	end(failure.Failed(err, at.panicked))
+	f := fill.Close()
 	switch {
 	case at.panicked != nil:
-		a.j.v.counts.Inc(measure.LoadPanics)
+		a.j.View.Counts.Inc(measure.LoadPanics)
 		return got, measure.AuditsFailed
 	case err != nil, ctx.Err() != nil:
 		return got, measure.AuditsFailed
-	case f.noStore, f.unfresh, f.worn, f.held: // the loader, or a part, says that the value is not for keeping
+	case f.Unstored, f.Unfresh, f.Worn, f.Held: // the loader, or a part, says that the value is not for keeping
 		return got, measure.AuditsFailed
 	}
 	return got, measure.AuditsSame
 }
 
 // load calls the user's code. The entry that it returns is stored nowhere.
-func (a *audit) load(ctx context.Context) (*Entry, error) {
+func (a *audit) load(ctx context.Context) (*entry.Entry, error) {
 	j := &a.j
-	e := j.take(j.t.fences.Capture())
+	e := j.Take(j.Core.Fences.Capture())
 	var err error
-	if j.many {
+	if j.Many {
 		var errs []error
-		errs, _ = j.v.kind.LoadMany(ctx, []*Entry{e})
+		errs, _ = j.View.Kind.LoadMany(ctx, []*entry.Entry{e})
 		err = errs[0]
 	} else {
-		err = j.v.kind.Load(ctx, j.loader, e)
+		err = j.View.Kind.Load(ctx, j.Loader, e)
 	}
 	switch {
-	case errors.Is(err, ErrNotFound):
-		e.own().Err = err
+	case errors.Is(err, failure.ErrNotFound):
+		e.Own().Err = err
 	case err != nil:
 		return nil, err
 	default:
-		j.v.kind.Clone(e) // the loader may keep the value and change it
+		j.View.Kind.Clone(e) // the loader may keep the value and change it
 	}
 	return e, nil
 }
 
-func (a *audit) equal(x, y *Entry) bool {
+func (a *audit) equal(x, y *entry.Entry) bool {
 	if x.Err != nil || y.Err != nil {
 		return x.Err != nil && y.Err != nil
 	}
-	return a.j.v.equal(x, y)
+	return sameValue(a.j.View.Store, x, y)
 }
 
-// equal compares two values. A codec may write equal maps in different orders, and a value that was
+// sameValue compares two values. A codec may write equal maps in different orders, and a value that was
 // read from the remote tier has lost what the codec leaves out. So it compares what a reader of the
 // remote tier would get.
-func (s *Store) equal(x, y *Entry) bool {
-	if same, known := s.kind.Equal(x, y); known {
+func sameValue(s *store.Store, x, y *entry.Entry) bool {
+	if same, known := s.Kind.Equal(x, y); known {
 		return same
 	}
-	v, w := s.kind.Value(x), s.kind.Value(y)
-	if s.far == nil {
+	v, w := s.Kind.Value(x), s.Kind.Value(y)
+	if s.Far == nil {
 		return reflect.DeepEqual(v, w)
 	}
 	a, errA := codec.MarshalWithin(s.Codec, reflect.ValueOf(v).Elem().Interface(), s.ValueType, maxAudited)

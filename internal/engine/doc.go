@@ -1,11 +1,19 @@
 // Package engine is the inside of package cache: one look-up, one load, one fill, one set. It knows
-// entries, keys as text, clocks, fences, claims and frames, and nothing of a cache's types; for those
-// it asks a kind. Package cache is its typed face. The words are those of cache/GLOSSARY.md.
+// entries, keys as text, claims and frames, and nothing of a cache's types; for those it asks a
+// [store.Kind]. Package cache is its typed face. The words are those of cache/GLOSSARY.md.
+//
+// Below it are, from the top down:
+//
+//	store     what this process holds and knows: tiers, lease, fences, entries by key, frames
+//	filling   the handle of a running load: what it records, reads and waits for
+//	entry     one cached value: its times, tags and parts, and whether a fence covers it
+//	audits    how many audits begin, and what they found
+//	failure   the errors that callers compare
 //
 // # The states of a read
 //
 // A caller asks (Ask). The fast path answers from the local tier: one hash, one look-up, one reading
-// of the clock, the lease, the fences (View.Hit). Otherwise the ask joins the flight of the key, or
+// of the clock, the lease, the fences (store.View.Hit). Otherwise the ask joins the flight of the key, or
 // leads a new one (Ask.join). The leader looks into the remote tier on its own goroutine, because that
 // first step is nearly always the last. What is left to do becomes a party: a goroutine with its own
 // context, and the runs of the flights that take the same steps (run.go has the diagram):
@@ -21,9 +29,9 @@
 //	a flight    all its callers; its job and mark never change, the rest has its own locks
 //	a run       the party's goroutine; runs are copied from party to party and have no locks
 //	an Entry    its maker, until it is put into the local tier or given to a caller; then all. From
-//	            then on only clearAt, born, ended and nextTry change, each by an atomic operation
+//	            then on only its atomic fields change: ClearAt, Born, Ended and nextTry
 //	a claim     the run that was granted it, in the remote tier, until a fill, an invalidation, or ClaimTTL
-//	an address  of the local tier: the lock of Core.puts, for the check and the store together
+//	an address  of the local tier: the lock of Core.PutsOf, for the check and the store together
 //	a late      the timer's goroutine. It ends flights whose load is late, and never reads a run
 //
 // # Interleavings that matter
@@ -32,15 +40,15 @@
 // fence that covers the value has come since, the load was overtaken: it is repeated while a caller
 // waits, and its value is stored nowhere (flight.conclude, run.settle). In the remote tier the
 // invalidation has removed the claim, so the fill fails, and this process keeps nothing either
-// (run.filled). Between the two, put checks the fences again under the lock (Job.putLocked).
+// (run.filled). Between the two, put checks the fences again under the lock (store.Job.PutLocked).
 //
 // A hit races an invalidation of another process. The reader takes the lease first and looks at the
-// fences then; the follower stores fences first and extends the lease then (lease.go). So either the
+// fences then; the follower stores fences first and extends the lease then (lease.go of store). So either the
 // fence is found, or the lease does not cover the present, or the invalidation is younger than the
 // bound. In the other order a fence could come between the two looks, with a lease that vouches for it.
 //
 // A Set races a load of another process. The Set claims the cell before its record is written
-// (seizeAll), over whatever is there. The other load has then lost its claim. In the other order the
+// (seizeAll), over a value or another claim. The other load has then lost its claim. In the other order the
 // Set could fill after a removal whose record every process forgets one day.
 // Where the log can store cells, one step claims, writes the record and fills (Setting.once).
 //
@@ -59,7 +67,7 @@
 //     bubbles of its first caller.
 //   - Type parameters. Each further cache of a program then compiles the whole engine again: 240
 //     functions in place of about 45. The price is one unsafe conversion, in itemOf of package cache,
-//     whose guard is Entry.of: same engine, same space, and so the same types. Another one, in
-//     entryOf, leads from the node that the local tier holds to its entry.
+//     whose guard is View.At of store: same Tiers, same space, and so the same types. Another one, in
+//     entry.Of, leads from the node that the local tier holds to its entry.
 //   - An interface in place of that conversion: a hit pays 6 % for it.
 package engine

@@ -4,39 +4,44 @@ import (
 	"context"
 	"errors"
 	"sync/atomic"
+	"time"
 
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/twofold-go/twofold/internal/entry"
+	"github.com/twofold-go/twofold/internal/failure"
 	"github.com/twofold-go/twofold/internal/fence"
+	"github.com/twofold-go/twofold/internal/filling"
 	calls "github.com/twofold-go/twofold/internal/flight"
 	"github.com/twofold-go/twofold/internal/measure"
 	"github.com/twofold-go/twofold/internal/scope"
+	"github.com/twofold-go/twofold/internal/store"
 )
 
 // flight is one key that is being fetched or loaded for all its callers. Their goroutines share
 // it: the job and the terms never change, and the rest has its own locks. It knows nothing of
 // the goroutine that does the work; see party.
 type flight struct {
-	j     Job
+	j     store.Job
 	mark  fence.Mark // captured before anything was fetched
 	begun int64
-	outer *Fill // the load that began this flight, if nested
+	outer *filling.Fill // the load that began this flight, if nested
 
 	calls.Call[*flight, outcome]
-	lent    scope.Latch          // opened when a load waits for this flight; see takeTurn
-	loading atomic.Bool          // a loader was called
-	fill    atomic.Pointer[Fill] // the latest load; see Fill.await
-	look    scope.Deadline       // of the first call to the remote tier
+	lent    scope.Latch                  // opened when a load waits for this flight; see takeTurn
+	loading atomic.Bool                  // a loader was called
+	fill    atomic.Pointer[filling.Fill] // the latest load; see Fill.Await
+	look    scope.Deadline               // of the first call to the remote tier
 }
 
 // outcome is the result of a flight.
 type outcome struct {
-	it       *Entry // the value or remembered absence; nil when err is set
-	src      Source
+	it       *entry.Entry // the value or remembered absence; nil when err is set
+	src      entry.Source
 	stale    measure.Reason // why the item is served although it is not fresh
 	err      error          // why there is no value
 	cause    error          // why it is absent, in the loader's words
-	old      *Entry         // with err or a remembered error: an item that may be served in place of it
+	old      *entry.Entry   // with err or a remembered error: an item that may be served in place of it
 	far      bool           // only the remote tier held old
 	again    bool           // no result; each caller that waits starts over
 	panicked error
@@ -45,77 +50,144 @@ type outcome struct {
 
 // end ends the flight, unless it has ended already. Any goroutine may call end.
 func (f *flight) end(out outcome) {
-	if errors.Is(out.err, context.Canceled) && f.j.t.work.Over() {
-		out.err = ErrClosed // the work and its contexts do not know why they end
+	if errors.Is(out.err, context.Canceled) && f.j.Core.Work.Over() {
+		out.err = failure.ErrClosed // the work and its contexts do not know why they end
 	}
 	if !f.Finish(out) {
 		return
 	}
-	if f.j.refreshing != nil {
-		f.j.refreshed(&out)
+	if f.j.Refreshing != nil {
+		refreshed(&f.j, &out)
 	}
 }
 
 // failed ends the flight with an error. An old value that may stand in for it is served for a
 // Throttle without another load. failed notes that before it wakes the callers; otherwise the
 // next read would load.
-func (f *flight) failed(out outcome, spare *Entry) {
+func (f *flight) failed(out outcome, spare *entry.Entry) {
 	out.old = f.standIn(spare)
 	out.far = out.far && out.old == spare
-	if out.old != nil && f.j.refreshing == nil && f.Wanted() {
-		out.old.spare(f.j.t.now(), f.j.p.Throttle)
+	if out.old != nil && f.j.Refreshing == nil && f.Wanted() {
+		out.old.Spare(f.j.Core.Now(), f.j.Policy.Throttle)
 	}
 	f.end(out)
 }
 
 // standIn returns the item to serve when the load fails. It may be spare, a value of the remote
 // tier that the local tier may not hold.
-func (f *flight) standIn(spare *Entry) *Entry {
-	if it := f.j.standing(); it != nil || spare == nil {
+func (f *flight) standIn(spare *entry.Entry) *entry.Entry {
+	if it := f.j.Standing(); it != nil || spare == nil {
 		return it
 	}
-	if spare.Err != nil || spare.freshness(f.j.t.now()) == dead || !f.j.v.clear(spare) {
+	if spare.Err != nil || spare.Freshness(f.j.Core.Now()) == entry.Dead || !f.j.View.Clear(spare) {
 		return nil
 	}
 	return spare
 }
 
 // predecessor returns the value that a load replaces: the newer of the local item and spare,
-// while it is kept. A worn value is not returned. The loader's source knows nothing of its
-// expired part, and would confirm it.
-func (f *flight) predecessor(spare *Entry) *Entry {
-	var it *Entry
+// while it is kept. A worn value is not returned: the source would answer "not modified" although a
+// part has expired.
+func (f *flight) predecessor(spare *entry.Entry) *entry.Entry {
+	var it *entry.Entry
 	var now int64
-	if !f.j.o.SkipLocal {
-		it, now = f.j.find()
+	if !f.j.Opts.SkipLocal {
+		it, now = f.j.Find()
 	}
-	if it != nil && !it.precedes(now) {
+	if it != nil && !it.Precedes(now) {
 		it = nil
 	}
-	if spare == nil || !spare.precedes(f.j.t.or(now)) ||
-		it != nil && it.loadedAt >= spare.loadedAt || !f.j.v.clear(spare) {
+	if spare == nil || !spare.Precedes(f.j.Core.Or(now)) ||
+		it != nil && it.LoadedAt >= spare.LoadedAt || !f.j.View.Clear(spare) {
 		return it
 	}
 	return spare
 }
 
 // here returns the local item if it answers the flight, and why that item is stale.
-func (f *flight) here() (*Entry, measure.Reason) {
-	if f.j.o.SkipLocal {
+func (f *flight) here() (*entry.Entry, measure.Reason) {
+	if f.j.Opts.SkipLocal {
 		return nil, measure.NotStale
 	}
-	it, now := f.j.find()
-	if old := f.j.refreshing; it == nil || old != nil && it.loadedAt <= old.loadedAt {
+	it, now := f.j.Find()
+	if old := f.j.Refreshing; it == nil || old != nil && it.LoadedAt <= old.LoadedAt {
 		return nil, measure.NotStale // or a refresh must replace it
 	}
-	if f.j.o.Anew || it.loadedAt < f.j.minLoaded {
+	if f.j.Opts.Anew || it.LoadedAt < f.j.MinLoaded {
 		return nil, measure.NotStale
 	}
-	switch state := it.freshness(now); {
-	case state == fresh:
+	switch state := it.Freshness(now); {
+	case state == entry.Fresh:
 		return it, measure.NotStale
-	case state != dead && !f.j.o.NoStale && f.j.refreshing == nil && it.spared(now):
+	case state != entry.Dead && !f.j.Opts.NoStale && f.j.Refreshing == nil && it.Spared(now):
 		return it, measure.FailedLoad // another load failed a moment ago
 	}
 	return nil, measure.NotStale
+}
+
+// flightsOf returns the flights of a cache.
+func flightsOf(v *store.View) *calls.Group[*flight, outcome] {
+	return v.Flights.(*calls.Group[*flight, outcome])
+}
+
+// Open makes a cache for what c describes, and returns the view of its tenant.
+func Open(s *store.Store, t *store.Core, k store.Kind, c *store.Spec) (*store.View, error) {
+	s.Flights = calls.NewGroup[*flight, outcome](t.Config.MaxFlights)
+	return s.Open(t, k, c)
+}
+
+// Left names what work of the engine and of this cache has not ended. It takes all turns, so only
+// tests call it, at their end.
+func Left(v *store.View) (names []string) {
+	for name, left := range map[string]bool{
+		"flights":   flightsOf(v).Len() != 0,
+		"turns":     !v.Core.Loads.TryAcquire(int64(v.Core.Config.MaxLoads)),
+		"refreshes": !v.Core.Refresh.TryAcquire(int64(v.Core.Config.MaxRefreshes)),
+		"loads":     filling.Loading.Load() != 0,
+	} {
+		if left {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// refreshPause is how long stale hits start no refresh after one was refused or was found
+// running elsewhere.
+const refreshPause = 100 * time.Millisecond
+
+// takeRefresh reserves room for a background refresh. It reports false if the policy's or the
+// Tiers' limit is reached.
+func takeRefresh(j *store.Job) bool {
+	running, most := j.View.Refreshes, int64(j.Policy.MaxRefreshes)
+	if n := running.Add(1); most > 0 && n > most || !j.Core.Refresh.TryAcquire(1) {
+		running.Add(-1)
+		return false
+	}
+	return true
+}
+
+func returnRefresh(j *store.Job) {
+	j.Core.Refresh.Release(1)
+	j.View.Refreshes.Add(-1)
+}
+
+// refreshed counts the outcome of a background refresh.
+func refreshed(j *store.Job, out *outcome) {
+	now := j.Core.Now()
+	switch {
+	case out.panicked != nil:
+		j.View.Counts.Inc(measure.RefreshFailed)
+		// The stack, but not the panic's value: that may be a cached value.
+		j.Core.Log.Error("cache: a refresh panicked", "namespace", j.View.Space.Namespace, "stack", j.Core.Faults.Stack(out.panicked))
+		j.Refreshing.Pause(now, j.Policy.Throttle)
+	case out.again:
+		j.View.Counts.Inc(measure.RefreshElsewhere)
+		j.Refreshing.Pause(now, refreshPause)
+	case out.it == nil || out.it.Remembered():
+		j.View.Counts.Inc(measure.RefreshFailed)
+		j.Refreshing.Spare(now, j.Policy.Throttle)
+	case out.src == entry.Load:
+		j.View.Counts.Inc(measure.RefreshOK)
+	}
 }

@@ -7,7 +7,10 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/twofold-go/twofold/internal/failure"
+	"github.com/twofold-go/twofold/internal/filling"
 	"github.com/twofold-go/twofold/internal/measure"
+	"github.com/twofold-go/twofold/internal/store"
 	"github.com/twofold-go/twofold/tier"
 )
 
@@ -19,8 +22,8 @@ func (p *party) load() {
 		as = make([]attempt, len(p.runs))
 	}
 	for i := range p.runs {
-		if r := &p.runs[i]; r.tries == 0 && r.f.j.refreshing == nil {
-			r.f.j.v.counts.Inc(measure.Misses)
+		if r := &p.runs[i]; r.tries == 0 && r.f.j.Refreshing == nil {
+			r.f.j.View.Counts.Inc(measure.Misses)
 		}
 	}
 	// A loader may continue with a load after it was overtaken, so each load has its own memory.
@@ -42,7 +45,7 @@ func (p *party) load() {
 	if late && errors.Is(l.Err(), context.DeadlineExceeded) {
 		for i := range as { // the same error as its callers got
 			if errors.Is(as[i].err, context.DeadlineExceeded) {
-				as[i].err = ErrLoadTimeout
+				as[i].err = failure.ErrLoadTimeout
 			}
 		}
 	}
@@ -61,23 +64,23 @@ func (p *party) attempt(l *load, hook *late, as []attempt) (late bool) {
 	var got loaded
 	defer func() { late = p.leave(l, all.took, got.err, all.panicked) }()
 	defer p.keepClaims(l.ctx)()
-	all.mark = f.j.t.fences.Capture() // right before the load
+	all.mark = f.j.Core.Fences.Capture() // right before the load
 	// The lease is read after the mark. An invalidation between the two covers the value; a
 	// later one overtakes the load.
-	prev := replaced{lease: f.j.t.lease.Read()}
+	prev := replaced{lease: f.j.Core.Lease.Read()}
 	if len(p.runs) == 1 {
 		if prev.it = f.predecessor(p.runs[0].spare); prev.it != nil {
-			l.previous = f.j.v.valueOf(prev.it)
+			l.SetPrevious(f.j.View.ValueOf(prev.it))
 		}
 	}
 	for i := range p.runs {
 		p.runs[i].f.loading.Store(true)
 	}
 	got.take(p.runs, all.mark)
-	all.begun = f.j.t.now()
-	all.guard(f.j.t, func() { got.run(l.ctx, p.runs) })
-	all.took = time.Duration(f.j.t.now() - all.begun)
-	all.facts = l.Fill.close()
+	all.begun = f.j.Core.Now()
+	all.guard(f.j.Core, func() { got.run(l.ctx, p.runs) })
+	all.took = time.Duration(f.j.Core.Now() - all.begun)
+	all.facts = l.Fill.Close()
 	for i := len(as) - 1; i >= 0; i-- { // the first one last: as[0] holds what they share
 		as[i] = *all
 		if all.panicked == nil {
@@ -91,7 +94,7 @@ func (p *party) attempt(l *load, hook *late, as []attempt) (late bool) {
 // its Fill in the context.
 func (p *party) enter(l *load) error {
 	f := p.runs[0].f
-	l.Begin(&p.Scope, f.j.t.base.Add(time.Duration(f.j.t.now())), f.j.p.LoadTimeout)
+	l.Begin(&p.Scope, f.j.Core.Base.Add(time.Duration(f.j.Core.Now())), f.j.Policy.LoadTimeout)
 	l.ctx = &l.Scope
 	// A nested load runs in the outer load's turn. If it waited for its own turn, enough outer
 	// loads could hold every turn and wait for ever.
@@ -101,21 +104,21 @@ func (p *party) enter(l *load) error {
 			return err
 		}
 	}
-	l.Fill = Fill{parent: f.outer, t: f.j.t, text: f.j.FullKey(), tenant: f.j.v.Space.Tenant, facts: nothingSaid}
-	l.Carry(fillKey{}, &l.Fill)
+	l.Fill.Open(f.outer, &f.j.Core.Fills, f.j.View.Space.Tenant, f.j.FullKey())
+	l.Carry(filling.ContextKey{}, &l.Fill)
 	for i := range p.runs {
 		if i > 0 {
-			l.also = append(l.also, p.runs[i].f.j.FullKey())
+			l.Also(p.runs[i].f.j.FullKey())
 		}
 		p.runs[i].f.fill.Store(&l.Fill)
 	}
-	f.j.v.counts.Inc(measure.Loads)
-	if f.j.t.seen.Tracing() {
-		name, refresh := "cache.load", f.j.refreshing != nil
+	f.j.View.Counts.Inc(measure.Loads)
+	if f.j.Core.Seen.Tracing() {
+		name, refresh := "cache.load", f.j.Refreshing != nil
 		if refresh {
 			name = "cache.refresh"
 		}
-		l.ctx, l.traced = f.j.t.seen.LoadStart(l.ctx, f.j.v.counts, name, refresh)
+		l.ctx, l.traced = f.j.Core.Seen.LoadStart(l.ctx, f.j.View.Counts, name, refresh)
 		l.span = measure.SpanOf(l.ctx)
 	}
 	return nil
@@ -125,12 +128,12 @@ func (p *party) enter(l *load) error {
 func (p *party) leave(l *load, took time.Duration, err, panicked error) (late bool) {
 	f := p.runs[0].f
 	if l.turn {
-		f.j.t.loads.Release(1)
+		f.j.Core.Loads.Release(1)
 	}
 	late = l.Scope.Close()
-	f.j.t.seen.LoadEnd(l.ctx, f.j.v.counts, took, isFailure(err, panicked))
+	f.j.Core.Seen.LoadEnd(l.ctx, f.j.View.Counts, took, failure.Failed(err, panicked))
 	if l.traced != nil {
-		l.traced(isFailure(err, panicked))
+		l.traced(failure.Failed(err, panicked))
 	}
 	return late
 }
@@ -139,7 +142,7 @@ func (p *party) leave(l *load, took time.Duration, err, panicked error) (late bo
 // turn joins one of the party's flights: that load would wait for this one, and this one for a
 // turn, for ever. This load then runs in that load's turn, as if nested in it.
 func (p *party) takeTurn(l *load) error {
-	turns := p.runs[0].f.j.t.loads
+	turns := p.runs[0].f.j.Core.Loads
 	if l.turn = turns.TryAcquire(1); l.turn {
 		return nil
 	}
@@ -156,8 +159,8 @@ func (p *party) takeTurn(l *load) error {
 		if err := p.Err(); err != nil {
 			return err
 		}
-		p.runs[0].f.j.v.counts.Inc(measure.LoadRefused)
-		return ErrOverloaded
+		p.runs[0].f.j.View.Counts.Inc(measure.LoadRefused)
+		return failure.ErrOverloaded
 	}
 	l.turn = err == nil
 	return nil
@@ -165,12 +168,12 @@ func (p *party) takeTurn(l *load) error {
 
 // guard calls the user's code and keeps its panic. A Goexit continues to the end of the party's
 // goroutine.
-func (a *attempt) guard(t *Core, f func()) {
-	loading.Add(1)
-	defer loading.Add(-1)
+func (a *attempt) guard(t *store.Core, f func()) {
+	filling.Loading.Add(1)
+	defer filling.Loading.Add(-1)
 	defer func() {
 		if p := recover(); p != nil {
-			a.panicked = t.faults.Panicked(p)
+			a.panicked = t.Faults.Panicked(p)
 		}
 	}()
 	f()
@@ -189,19 +192,16 @@ func (p *party) keepClaims(ctx context.Context) (stop func() bool) {
 		}
 	}
 	if len(keys) == 0 {
-		return nothingToStop
+		return func() bool { return false }
 	}
-	return p.runs[0].f.j.renew(ctx, keys, claims)
+	return renew(ctx, &p.runs[0].f.j, keys, claims)
 }
-
-// nothingToStop is no closure, because a closure in a generic function costs an allocation.
-func nothingToStop() bool { return false }
 
 // renew renews claims until stop or the end of ctx.
 //
 //go:noinline
-func (j *Job) renew(ctx context.Context, keys []string, claims []tier.Claim) (stop func() bool) {
-	every, far, timeout := j.t.cfg.ClaimTTL/3, j.v.counts.Far, j.p.RemoteTimeout
+func renew(ctx context.Context, j *store.Job, keys []string, claims []tier.Claim) (stop func() bool) {
+	every, far, timeout := j.Core.Config.ClaimTTL/3, j.View.Counts.Far, j.Policy.RemoteTimeout
 	var t *time.Timer
 	t = time.AfterFunc(time.Hour, func() {
 		if ctx.Err() != nil {
@@ -246,7 +246,7 @@ func (o *overdue) end(why error) {
 		o.f.end(out)
 		return
 	}
-	out.err = ErrLoadTimeout
+	out.err = failure.ErrLoadTimeout
 	out.far = o.far
 	o.f.failed(out, o.spare)
 }

@@ -5,20 +5,22 @@ import (
 	"errors"
 	"time"
 
+	"github.com/twofold-go/twofold/internal/entry"
 	"github.com/twofold-go/twofold/internal/errtree"
+	"github.com/twofold-go/twofold/internal/failure"
 	"github.com/twofold-go/twofold/internal/fence"
-	"github.com/twofold-go/twofold/internal/lifetimes"
+	"github.com/twofold-go/twofold/internal/filling"
 )
 
 // attempt is the result of one run of the loader for one key.
 type attempt struct {
-	e         *Entry // for the value
-	it        *Entry // the value or absence; nil when err or panicked is set
+	e         *entry.Entry // for the value
+	it        *entry.Entry // the value or absence; nil when err or panicked is set
 	err       error
 	cause     error // why it is absent, in the loader's words
 	panicked  error
 	mark      fence.Mark
-	facts     facts
+	facts     filling.Facts
 	empty     bool // a value that stands for nothing, by Config.Empty
 	begun     int64
 	took      time.Duration
@@ -27,7 +29,7 @@ type attempt struct {
 
 // noStore reports whether the loader's outcome must not be stored in any tier.
 func (a *attempt) noStore() bool {
-	return a.facts.noStore || a.facts.unfresh && (a.absent() || !a.facts.Lasting())
+	return a.facts.Unstored || a.facts.Unfresh && (a.absent() || !a.facts.Lasting())
 }
 
 // absent reports whether the outcome lives as an absence does.
@@ -35,47 +37,47 @@ func (a *attempt) absent() bool { return a.empty || a.it.Err != nil }
 
 // loaded is the result of the user's loader, and the tags from Config.Tags.
 type loaded struct {
-	one  *Entry
-	all  []*Entry   // by run, if there are several or the loader is LoadMany
-	tags [][]string // by run
-	errs []error    // by run, of LoadMany
-	err  error      // of the whole call
+	one  *entry.Entry
+	all  []*entry.Entry // by run, if there are several or the loader is LoadMany
+	tags [][]string     // by run
+	errs []error        // by run, of LoadMany
+	err  error          // of the whole call
 }
 
 // take takes the entries for the values. They are born at mark.
 func (g *loaded) take(runs []run, mark fence.Mark) {
-	g.one = runs[0].f.j.take(mark)
-	if !runs[0].f.j.many {
+	g.one = runs[0].f.j.Take(mark)
+	if !runs[0].f.j.Many {
 		return
 	}
-	g.all = make([]*Entry, len(runs))
+	g.all = make([]*entry.Entry, len(runs))
 	g.all[0] = g.one
 	for i := 1; i < len(runs); i++ {
-		g.all[i] = runs[i].f.j.take(mark)
+		g.all[i] = runs[i].f.j.Take(mark)
 	}
 }
 
 // run calls the loader. It may panic.
 func (g *loaded) run(ctx context.Context, runs []run) {
 	j := &runs[0].f.j
-	if j.many {
-		g.errs, g.err = j.v.kind.LoadMany(ctx, g.all)
+	if j.Many {
+		g.errs, g.err = j.View.Kind.LoadMany(ctx, g.all)
 	} else {
-		g.err = j.v.kind.Load(ctx, j.loader, g.one)
+		g.err = j.View.Kind.Load(ctx, j.Loader, g.one)
 	}
-	if !j.v.tagged {
+	if !j.View.Tagged {
 		return
 	}
 	g.tags = make([][]string, len(runs))
 	for i := range runs {
 		if it, err := g.of(i); err == nil {
-			g.tags[i] = j.v.kind.Tags(it)
+			g.tags[i] = j.View.Kind.Tags(it)
 		}
 	}
 }
 
 // of returns the entry of the i-th run, and its error.
-func (g *loaded) of(i int) (*Entry, error) {
+func (g *loaded) of(i int) (*entry.Entry, error) {
 	if g.all == nil {
 		return g.one, g.err
 	}
@@ -84,7 +86,7 @@ func (g *loaded) of(i int) (*Entry, error) {
 
 // replaced is the value that a load replaces, or nil, and the lease under which it was clear.
 type replaced struct {
-	it    *Entry
+	it    *entry.Entry
 	lease int64
 }
 
@@ -95,41 +97,41 @@ func (f *flight) conclude(a *attempt, got *loaded, i int, prev replaced) {
 	if i < len(got.tags) {
 		tags = got.tags[i]
 	}
-	it.loadedAt, it.here, it.loadTime = a.begun, true, lifetimes.SpanOf(a.took)
+	it.LoadedHere(a.begun, a.took)
 	a.e, a.err = it, nil
 	switch {
 	case err == nil:
-		f.j.v.kind.Clone(it) // the loader may keep the value and change it
-		if a.facts.onPrevious && prev.it != nil {
+		f.j.View.Kind.Clone(it) // the loader may keep the value and change it
+		if a.facts.OnPrevious && prev.it != nil {
 			f.dependOn(it, prev, &a.facts)
 		}
-	case errors.Is(err, ErrNotModified) && prev.it != nil:
-		f.j.v.kind.Adopt(it, prev.it)
+	case errors.Is(err, failure.ErrNotModified) && prev.it != nil:
+		f.j.View.Kind.Adopt(it, prev.it)
 		tags = nil
 		f.dependOn(it, prev, &a.facts)
-	case errors.Is(err, ErrNotFound):
+	case errors.Is(err, failure.ErrNotFound):
 		a.cause = err
-		it.own().Err = f.j.stored(errtree.Remember(err, ErrNotFound, isCoder))
+		it.Own().Err = f.j.Stored(errtree.Remember(err, failure.ErrNotFound, failure.IsCoder))
 	default:
 		a.err = err
 		return
 	}
-	a.empty = it.Err == nil && f.j.v.kind.Empty(it)
-	f.j.setTags(it, tags, &a.facts)
-	if a.facts.worn { // it is as old as its parts
-		it.wear()
+	a.empty = it.Err == nil && f.j.View.Kind.Empty(it)
+	f.j.SetTags(it, tags, &a.facts)
+	if a.facts.Worn { // it is as old as its parts
+		it.Wear()
 	}
 	a.it = it
-	_, a.overtaken = f.j.t.fences.Overtaken(a.mark, f.j.hash, f.j.FullKey(), &it.Deps)
+	_, a.overtaken = f.j.Core.Fences.Overtaken(a.mark, f.j.Hash, f.j.FullKey(), &it.Deps)
 }
 
 // dependOn makes an item depend on everything that the item it replaces depends on.
-func (f *flight) dependOn(it *Entry, prev replaced, said *facts) {
+func (f *flight) dependOn(it *entry.Entry, prev replaced, said *filling.Facts) {
 	bound := len(prev.it.Deps.Tags)+len(prev.it.Keys) > 0
 	if bound {
-		it.own().tagSet = prev.it.clipped()
+		it.Own().TagSet = prev.it.Clipped()
 	}
-	if bound || prev.it.older > 0 { // the source says nothing about its parts
-		said.vouched = min(said.vouched, f.j.t.vouchedAt(prev.it.rare, prev.it.readAt(), prev.lease))
+	if bound || prev.it.PartsOlder > 0 { // the source does not know its parts
+		said.Vouched = min(said.Vouched, f.j.Core.VouchedAt(prev.it.Rare, prev.it.ReadAt(), prev.lease))
 	}
 }

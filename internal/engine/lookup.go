@@ -3,8 +3,11 @@ package engine
 import (
 	"context"
 
+	"github.com/twofold-go/twofold/internal/entry"
+	"github.com/twofold-go/twofold/internal/filling"
 	"github.com/twofold-go/twofold/internal/measure"
 	"github.com/twofold-go/twofold/internal/scope"
+	"github.com/twofold-go/twofold/internal/store"
 )
 
 // Read is the whole look-up behind every reading method. It tries this process first, and then
@@ -24,7 +27,7 @@ func (a *Ask) Read(ctx context.Context, k Asked, found bool) (Answer, error) {
 	for tries := 0; ; tries++ {
 		// Callers that could not take their outcome share the next flight, for at most
 		// maxReloads tries. Then the caller leads its own flight, whose outcome it always takes.
-		f, led, err := a.join(ctx, k, a.j.p.Off || tries > maxReloads)
+		f, led, err := a.join(ctx, k, a.j.Policy.Off || tries > maxReloads)
 		if err != nil {
 			return Answer{}, a.fail(k, err)
 		}
@@ -63,7 +66,8 @@ func (a *Ask) begun(ctx context.Context, f *flight) *outcome {
 			a.leave(ctx, f)
 		}
 	}()
-	rest := a.lead(ctx, f)
+	one := [1]run{{f: f}}
+	rest := lead(ctx, one[:], a.apart())
 	if rest == nil {
 		stays = true
 		return nil
@@ -81,64 +85,64 @@ func (a *Ask) begun(ctx context.Context, f *flight) *outcome {
 
 // follow counts a caller that joins a flight, and lends it the turn of the caller's load.
 func (a *Ask) follow(ctx context.Context, f *flight) {
-	a.j.v.counts.Inc(measure.Merges)
-	if loading.Load() > 0 && Filling(ctx) != nil {
+	a.j.View.Counts.Inc(measure.Merges)
+	if filling.Loading.Load() > 0 && filling.Of(ctx) != nil {
 		f.lent.Open()
 	}
 }
 
 // fromLocal serves what this process holds: a fresh value, or a stale one with a background
 // refresh. It adds the refresh to old, or starts it if old is nil.
-func (a *Ask) fromLocal(ctx context.Context, same func(*Entry) bool, old *refreshes) (r Answer, ok bool, err error) {
-	if a.j.o.Anew || a.j.o.SkipLocal || a.j.p.Off {
+func (a *Ask) fromLocal(ctx context.Context, same func(*entry.Entry) bool, old *refreshes) (r Answer, ok bool, err error) {
+	if a.j.Opts.Anew || a.j.Opts.SkipLocal || a.j.Policy.Off {
 		return r, false, nil
 	}
 	now := a.called // a promise is counted from it, and no entry is judged by more
-	it, _ := a.j.v.find(a.j.at, same, now)
-	if it != nil && it.ended.Load() != 0 {
-		now = max(now, a.j.t.now()) // it expired, perhaps after a Moment
+	it, _ := a.j.View.Find(a.j.Addr, same, now)
+	if it != nil && it.Ended.Load() != 0 {
+		now = max(now, a.j.Core.Now()) // it expired, perhaps after a Moment
 	}
-	if it == nil || !a.j.t.young(it.loadedAt, it.readAt(), a.lease, now, a.j.o.MaxAge) {
+	if it == nil || !a.j.Core.Young(it.LoadedAt, it.ReadAt(), a.lease, now, a.j.Opts.MaxAge) {
 		return r, false, nil
 	}
 	reason := measure.NotStale
-	switch state := it.freshness(now); {
-	case state == fresh:
-		if it.due(now, a.j.p) {
-			a.j.refreshIn(ctx, it, old)
+	switch state := it.Freshness(now); {
+	case state == entry.Fresh:
+		if it.Due(now, a.j.Policy) {
+			refreshIn(ctx, &a.j, it, old)
 		}
-	case state == dead || a.j.o.NoStale:
+	case state == entry.Dead || a.j.Opts.NoStale:
 		return r, false, nil
-	case state == stale && it.trustUntil >= it.freshUntil(): // after LocalTTL, ask the remote tier
+	case state == entry.Stale && it.TrustUntil >= it.FreshUntil(): // after LocalTTL, ask the remote tier
 		reason = measure.Revalidating
-		a.j.refreshIn(ctx, it, old)
-	case it.spared(now):
+		refreshIn(ctx, &a.j, it, old)
+	case it.Spared(now):
 		reason = measure.FailedLoad
 	default:
 		return r, false, nil
 	}
-	it.checkUnchanged()
-	if a.quiet = !measure.Chosen(a.j.v.counts.Hit(it.Err != nil, reason), measure.Sampled-1); !a.quiet {
+	it.CheckUnchanged()
+	if a.quiet = !measure.Chosen(a.j.View.Counts.Hit(it.Err != nil, reason), measure.Sampled-1); !a.quiet {
 		a.sample = true
 	}
 	if reason != measure.NotStale {
-		a.j.t.seen.Staleness(a.j.v.counts, now-it.freshUntil())
+		a.j.Core.Seen.Staleness(a.j.View.Counts, now-it.FreshUntil())
 	}
-	a.j.v.Inherit(ctx, it, a.lease)
-	if a.j.p.Audit > 0 && !a.past {
-		a.j.audit(ctx, it, Local, a.j.p.Audit)
+	a.j.View.Inherit(ctx, it, a.lease)
+	if a.j.Policy.Audit > 0 && !a.past {
+		auditHit(ctx, &a.j, it, entry.Local, a.j.Policy.Audit)
 	}
-	return Answer{it, Local, reason != measure.NotStale, now}, true, it.Err
+	return Answer{it, entry.Local, reason != measure.NotStale, now}, true, it.Err
 }
 
 // fail returns the error of a read that got no flight.
 func (a *Ask) fail(k Asked, err error) error {
 	a.own(k)
-	return a.j.fail(err)
+	return a.j.Fail(err)
 }
 
-// over returns the error of a read whose context has ended. The key is a part of the load under ctx
-// all the same. It is not inlined, so that a caller that waits keeps a small stack.
+// over returns the error of a read whose context has ended. The load under ctx still depends
+// on the key. It is not inlined, because a caller that waits should keep a small stack.
 //
 //go:noinline
 func (a *Ask) over(ctx context.Context, k Asked) error {
@@ -147,50 +151,50 @@ func (a *Ask) over(ctx context.Context, k Asked) error {
 		return nil
 	}
 	a.own(k)
-	a.j.dependOn(ctx)
-	return a.j.fail(err)
+	a.j.DependOn(ctx)
+	return a.j.Fail(err)
 }
 
 // peekRemote returns a value of the remote tier that may be served, or nil. It reports whether the
 // remote tier answered.
-func (j *Job) peekRemote(ctx context.Context, k Asked) (it *Entry, asked bool) {
-	if j.far() == nil {
+func peekRemote(ctx context.Context, j *store.Job, k Asked) (it *entry.Entry, asked bool) {
+	if j.Far() == nil {
 		return nil, false
 	}
-	j.e = k.Blank()
-	f, err := j.getCell(ctx, new(scope.Deadline))
+	j.Entry = k.Blank()
+	f, err := j.GetCell(ctx, new(scope.Deadline))
 	if err != nil {
 		return nil, false
 	}
-	if f.verdict != usable || f.it.freshness(j.t.now()) < stale {
+	if f.Verdict != store.Usable || f.It.Freshness(j.Core.Now()) < entry.Stale {
 		return nil, true
 	}
-	j.put(f.it)
-	j.v.counts.Inc(measure.HitsRemote)
-	return f.it, true
+	j.Put(f.It)
+	j.View.Counts.Inc(measure.HitsRemote)
+	return f.It, true
 }
 
 // Peek returns an entry that may be served without a load, or nil. The job's key is spelled.
-func (j *Job) Peek(ctx context.Context, k Asked) *Entry {
-	if j.p.Off {
-		j.dependOn(ctx)
+func Peek(ctx context.Context, j *store.Job, k Asked) *entry.Entry {
+	if j.Policy.Off {
+		j.DependOn(ctx)
 		return nil
 	}
-	now := j.t.confirm(ctx, j.o.within(), j.t.now())
-	lease := j.t.lease.Read() // before find and peekRemote look at the fences
-	it, _ := j.v.find(j.at, k.Same, now)
+	now := j.Core.Confirm(ctx, j.Opts.Within(), j.Core.Now())
+	lease := j.Core.Lease.Read() // before find and peekRemote look at the fences
+	it, _ := j.View.Find(j.Addr, k.Same, now)
 	switch {
-	case it == nil || it.freshness(now) < stale:
-		it, _ = j.peekRemote(ctx, k)
-	case it.freshness(now) == untrusted:
-		if got, asked := j.peekRemote(ctx, k); asked && (got == nil || !got.remembered()) {
+	case it == nil || it.Freshness(now) < entry.Stale:
+		it, _ = peekRemote(ctx, j, k)
+	case it.Freshness(now) == entry.Untrusted:
+		if got, asked := peekRemote(ctx, j, k); asked && (got == nil || !got.Remembered()) {
 			it = got
 		}
 	}
 	if it == nil {
-		j.dependOn(ctx)
+		j.DependOn(ctx)
 		return nil
 	}
-	j.v.Inherit(ctx, it, lease)
+	j.View.Inherit(ctx, it, lease)
 	return it
 }

@@ -4,18 +4,13 @@ import (
 	"context"
 	"sync/atomic"
 
+	"github.com/twofold-go/twofold/internal/failure"
 	"github.com/twofold-go/twofold/internal/scope"
 	"github.com/twofold-go/twofold/tier"
 )
 
-// lead makes the first step of the flight on its leader's goroutine. It returns the party for
-// the other steps, or nil.
-func (a *Ask) lead(ctx context.Context, f *flight) *party {
-	one := [1]run{{f: f}}
-	return lead(ctx, one[:], a.apart())
-}
-
-// lead makes the first step of flights that one call began. With apart it makes no step.
+// lead makes the first step of flights that one call began, on their leader's goroutine. With apart it
+// makes no step. It returns the party for the other steps, or nil.
 //
 //go:noinline
 func lead(ctx context.Context, runs []run, apart bool) (rest *party) {
@@ -69,9 +64,9 @@ func newParty(ctx context.Context, runs []run) *party {
 // miss. But a goroutine that waits for more work keeps the profiler labels of its first
 // caller and the synctest bubble that it began in, and looks like a leak to tests.
 func (p *party) launch() bool {
-	if !p.runs[0].f.j.t.work.Begin(&p.Task, &p.Scope) {
+	if !p.runs[0].f.j.Core.Work.Begin(&p.Task, &p.Scope) {
 		for i := range p.runs {
-			p.runs[i].f.end(outcome{err: ErrClosed})
+			p.runs[i].f.end(outcome{err: failure.ErrClosed})
 		}
 		sendFills(p, p.runs) // gives a claim of the first step back
 		return false
@@ -79,6 +74,14 @@ func (p *party) launch() bool {
 	p.arm()
 	go p.run()
 	return true
+}
+
+// grow makes the stack of a new goroutine grow while it holds little, because growing copies it.
+//
+//go:noinline
+func (p *party) grow() byte {
+	var room [1200]byte
+	return room[len(p.runs)%len(room)]
 }
 
 // arm makes the party's context end when no caller waits for any of its flights.
@@ -95,13 +98,14 @@ func (p *party) arm() {
 }
 
 func (p *party) run() {
-	t := p.runs[0].f.j.t
-	defer t.work.End(&p.Task)
+	p.grow()
+	t := p.runs[0].f.j.Core
+	defer t.Work.End(&p.Task)
 	defer p.Cancel()
-	if j := &p.runs[0].f.j; j.refreshing != nil {
+	if j := &p.runs[0].f.j; j.Refreshing != nil {
 		defer func() {
 			if p.parts == nil || p.parts.Add(-1) == 0 {
-				j.returnRefresh()
+				returnRefresh(j)
 			}
 		}()
 	}
@@ -181,15 +185,15 @@ func most(next state, runs []run) int {
 	switch {
 	case next != toLoad:
 		return max(len(runs), 1)
-	case runs == nil || !runs[0].f.j.many:
+	case runs == nil || !runs[0].f.j.Many:
 		return 1
 	}
-	return runs[0].f.j.v.maxBatch
+	return runs[0].f.j.View.MaxBatch
 }
 
 func (p *party) fork(runs []run) {
 	q := newParty(&p.Scope, runs)
-	if runs[0].f.j.refreshing != nil {
+	if runs[0].f.j.Refreshing != nil {
 		if p.parts == nil {
 			p.parts = new(atomic.Int64)
 			p.parts.Store(1)
@@ -198,7 +202,7 @@ func (p *party) fork(runs []run) {
 		q.parts = p.parts
 	}
 	q.arm()
-	runs[0].f.j.t.work.GoOn(&q.Task, &q.Scope)
+	runs[0].f.j.Core.Work.GoOn(&q.Task, &q.Scope)
 	go q.run()
 }
 
@@ -208,9 +212,9 @@ func fallen(ctx context.Context, runs []run, panicked any) {
 	if len(runs) == 0 {
 		return
 	}
-	out := outcome{err: ErrGoexit}
+	out := outcome{err: failure.ErrGoexit}
 	if panicked != nil {
-		out = outcome{panicked: runs[0].f.j.t.faults.Panicked(panicked)}
+		out = outcome{panicked: runs[0].f.j.Core.Faults.Panicked(panicked)}
 	}
 	defer func() { // also if the remote tier ends the goroutine again
 		for i := range runs {

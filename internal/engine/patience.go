@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/twofold-go/twofold/internal/entry"
 	"github.com/twofold-go/twofold/internal/measure"
 )
 
@@ -25,9 +26,9 @@ func (a *Ask) wait(ctx context.Context, f *flight, p *patience) *outcome {
 	if out := f.Ended(); out != nil {
 		return out
 	}
-	if a.j.p.SoftTimeout > 0 && !a.j.o.NoStale {
+	if a.j.Policy.SoftTimeout > 0 && !a.j.Opts.NoStale {
 		if p.timer == nil {
-			p.timer = time.NewTimer(a.j.p.SoftTimeout)
+			p.timer = time.NewTimer(a.j.Policy.SoftTimeout)
 		}
 		return a.waitOrServe(ctx, f, p)
 	}
@@ -45,9 +46,9 @@ func (a *Ask) waitOrServe(ctx context.Context, f *flight, p *patience) *outcome 
 		soft = p.timer.C
 	}
 	if p != nil && p.over {
-		if it := a.j.standing(); a.bridges(it) {
+		if it := a.j.Standing(); a.bridges(it) {
 			f.Pin()
-			return &outcome{it: it, src: Local, stale: measure.SoftTimeout}
+			return &outcome{it: it, src: entry.Local, stale: measure.SoftTimeout}
 		}
 	}
 	select {
@@ -66,9 +67,9 @@ func (a *Ask) waitOrServe(ctx context.Context, f *flight, p *patience) *outcome 
 }
 
 // stands reports whether an old value may stand in for a load.
-func (a *Ask) stands(old *Entry) bool {
-	return old != nil && !a.j.o.Anew && old.loadedAt >= a.j.minLoaded && a.j.v.clear(old)
+func (a *Ask) stands(old *entry.Entry) bool {
+	return old != nil && !a.j.Opts.Anew && old.LoadedAt >= a.j.MinLoaded && a.j.View.Clear(old)
 }
 
 // bridges reports whether an old value may be served while a load goes on.
-func (a *Ask) bridges(old *Entry) bool { return a.stands(old) && old.bridges(a.j.t.now()) }
+func (a *Ask) bridges(old *entry.Entry) bool { return a.stands(old) && old.Bridges(a.j.Core.Now()) }

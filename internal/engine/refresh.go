@@ -2,37 +2,31 @@ package engine
 
 import (
 	"context"
-	"time"
 
+	"github.com/twofold-go/twofold/internal/entry"
+	"github.com/twofold-go/twofold/internal/filling"
 	"github.com/twofold-go/twofold/internal/measure"
+	"github.com/twofold-go/twofold/internal/store"
 )
-
-// refreshPause is how long stale hits start no refresh after one was refused or was found
-// running elsewhere.
-const refreshPause = 100 * time.Millisecond
-
-// wornPause is how long a value that was built from an expired part is not refreshed. The part
-// is refreshed first.
-const wornPause = time.Second
 
 // refreshes is what one call found to be refreshed in the background. Keys of LoadMany are
 // refreshed together, in parties of at most MaxBatch. Each party takes one place of MaxRefreshes.
 type refreshes []Ask
 
 // refreshLater starts a background refresh of it, with the loader and options of j. It never
-// blocks. It is not inlined, so that a caller that waits keeps a small stack.
+// blocks. It is not inlined, because a caller that waits should keep a small stack.
 //
 //go:noinline
-func (j *Job) refreshLater(ctx context.Context, it *Entry) {
+func refreshLater(ctx context.Context, j *store.Job, it *entry.Entry) {
 	var one refreshes
 	one.add(j, it)
 	one.start(ctx)
 }
 
 // refreshIn adds the refresh to old, or starts it if old is nil.
-func (j *Job) refreshIn(ctx context.Context, it *Entry, old *refreshes) {
+func refreshIn(ctx context.Context, j *store.Job, it *entry.Entry, old *refreshes) {
 	if old == nil {
-		j.refreshLater(ctx, it)
+		refreshLater(ctx, j, it)
 		return
 	}
 	old.add(j, it)
@@ -54,15 +48,15 @@ func refreshStale(ctx context.Context, runs []run) {
 // started a moment ago.
 //
 //go:noinline
-func (rs *refreshes) add(j *Job, it *Entry) {
-	now, due := j.t.now(), it.nextTry.Load()
-	if !j.canLoad() || it.pauses(now) || !it.nextTry.CompareAndSwap(due, it.moment(after(now, refreshPause))) {
+func (rs *refreshes) add(j *store.Job, it *entry.Entry) {
+	now := j.Core.Now()
+	if !j.CanLoad() || !it.StartTry(now, refreshPause) {
 		return
 	}
 	a := Ask{called: now}
-	if a.begin(j.v, "refresh", j.at, j.loader, j.ofRefresh()) == nil {
-		a.j.e, a.j.used, a.j.refreshing, a.j.many = it, true, it, j.many
-		if a.j.spell() != nil {
+	if a.begin(j.View, "refresh", j.Addr, j.Loader, j.OfRefresh()) == nil {
+		a.j.Entry, a.j.Used, a.j.Refreshing, a.j.Many = it, true, it, j.Many
+		if a.j.Spell() != nil {
 			return
 		}
 		*rs = append(*rs, a)
@@ -75,11 +69,11 @@ func (rs refreshes) start(ctx context.Context) {
 		return
 	}
 	// A refresh is no part of the caller's load, and takes its own turn.
-	ctx = context.WithValue(ctx, fillKey{}, (*Fill)(nil))
+	ctx = filling.Outside(ctx)
 	for len(rs) > 0 {
 		n := 1
-		if j := &rs[0].j; j.many {
-			n = min(len(rs), j.v.maxBatch)
+		if j := &rs[0].j; j.Many {
+			n = min(len(rs), j.View.MaxBatch)
 		}
 		rs[:n].together(ctx)
 		rs = rs[n:]
@@ -89,9 +83,9 @@ func (rs refreshes) start(ctx context.Context) {
 // together starts one party for the refreshes.
 func (rs refreshes) together(ctx context.Context) {
 	j := &rs[0].j
-	if !j.takeRefresh() {
+	if !takeRefresh(j) {
 		for range rs {
-			j.v.counts.Inc(measure.RefreshSkipped)
+			j.View.Counts.Inc(measure.RefreshSkipped)
 		}
 		return
 	}
@@ -100,7 +94,7 @@ func (rs refreshes) together(ctx context.Context) {
 		a := &rs[i]
 		f, led, err := a.join(ctx, Asked{}, false)
 		if led {
-			a.j.refreshing.pause(a.called, a.j.p.LoadTimeout)
+			a.j.Refreshing.Pause(a.called, a.j.Policy.LoadTimeout)
 			f.Pin()
 			runs = append(runs, run{f: f})
 			runs[len(runs)-1].begin()
@@ -113,67 +107,6 @@ func (rs refreshes) together(ctx context.Context) {
 		launched = newParty(ctx, runs).launch()
 	}
 	if !launched {
-		j.returnRefresh()
+		returnRefresh(j)
 	}
-}
-
-// takeRefresh reserves room for a background refresh. It reports false if the policy's or the
-// Tiers' limit is reached.
-func (j *Job) takeRefresh() bool {
-	running, most := j.v.refreshes, int64(j.p.MaxRefreshes)
-	if n := running.Add(1); most > 0 && n > most || !j.t.refresh.TryAcquire(1) {
-		running.Add(-1)
-		return false
-	}
-	return true
-}
-
-func (j *Job) returnRefresh() {
-	j.t.refresh.Release(1)
-	j.v.refreshes.Add(-1)
-}
-
-// refreshed counts the outcome of a background refresh.
-func (j *Job) refreshed(out *outcome) {
-	now := j.t.now()
-	switch {
-	case out.panicked != nil:
-		j.v.counts.Inc(measure.RefreshFailed)
-		// The stack, but not the panic's value: that may be a cached value.
-		j.t.log.Error("cache: a refresh panicked", "namespace", j.v.Space.Namespace, "stack", j.t.faults.Stack(out.panicked))
-		j.refreshing.pause(now, j.p.Throttle)
-	case out.again:
-		j.v.counts.Inc(measure.RefreshElsewhere)
-		j.refreshing.pause(now, refreshPause)
-	case out.it == nil || out.it.remembered():
-		j.v.counts.Inc(measure.RefreshFailed)
-		j.refreshing.spare(now, j.p.Throttle)
-	case out.src == Load:
-		j.v.counts.Inc(measure.RefreshOK)
-	}
-}
-
-// pause notes that no refresh starts for d from now.
-func (it *Entry) pause(now int64, d time.Duration) { it.nextTry.Store(it.moment(after(now, d))) }
-
-// pauses reports whether no refresh may start now.
-func (it *Entry) pauses(now int64) bool {
-	next := it.nextTry.Load()
-	return next != 0 && now < it.at(next)
-}
-
-// spare notes that a load of the item's key failed now. For d the item is served without another
-// load, as long as it may be served in place of a failed load.
-func (it *Entry) spare(now int64, d time.Duration) {
-	next := it.moment(after(now, d))
-	if d > 0 {
-		next |= marked
-	}
-	it.nextTry.Store(next)
-}
-
-// spared reports whether a load failed a moment ago. A pause without that mark only means that a
-// refresh runs. While that refresh may still succeed, no value past Stale takes its place.
-func (it *Entry) spared(now int64) bool {
-	return it.nextTry.Load()&marked != 0 && it.pauses(now)
 }

@@ -7,7 +7,10 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/twofold-go/twofold/internal/entry"
+	"github.com/twofold-go/twofold/internal/filling"
 	"github.com/twofold-go/twofold/internal/scope"
+	"github.com/twofold-go/twofold/internal/store"
 	"github.com/twofold-go/twofold/tier"
 )
 
@@ -36,8 +39,8 @@ import (
 //	Close                the party, with ErrClosed             gives the claim back
 //	a claim was lost     the party, with the value             keeps it nowhere
 //
-// Runs that differ after a step continue in separate parties. So keys of Load run side by side,
-// and keys of LoadMany in parties of at most MaxBatch.
+// Runs that differ after a step continue in separate parties. So keys of Load are loaded
+// at the same time, and keys of LoadMany in parties of at most MaxBatch.
 
 type state uint8
 
@@ -61,9 +64,9 @@ const maxRefusals = 8
 type run struct {
 	f     *flight
 	next  state
-	frame frame  // from the remote tier
-	spare *Entry // the frame's value, if it could not be served directly
-	far   bool   // this process held no value of that load
+	frame store.Frame  // from the remote tier
+	spare *entry.Entry // the frame's value, if it could not be served directly
+	far   bool         // this process held no value of that load
 	claim tier.Claim
 
 	claimed bool // this run holds the claim
@@ -78,10 +81,10 @@ type run struct {
 	waits    waits
 
 	fill  tier.Fill          // sent to the claim; without a Cell it gives the claim back
-	keep  *Entry             // goes to the local tier, unless the claim was lost
-	size  int64              // of keep's value, or sizeUnknown
+	keep  *entry.Entry       // goes to the local tier, unless the claim was lost
+	size  int64              // of keep's value, or store.SizeUnknown
 	out   outcome            // the flight's outcome; see finish
-	then  *Entry             // to be refreshed after the flight; see refreshStale
+	then  *entry.Entry       // to be refreshed after the flight; see refreshStale
 	again bool               // the load was overtaken and is repeated
 	span  *trace.SpanContext // of the last load
 }
@@ -119,7 +122,7 @@ type waits struct {
 // load is one call of a loader, with its turn and its limits.
 type load struct {
 	scope.Scope
-	Fill
+	filling.Fill
 	ctx    context.Context // the loader's context: the load itself, or a child with a span
 	turn   bool            // it holds one of the MaxLoads turns
 	span   *trace.SpanContext
@@ -137,7 +140,23 @@ type late struct {
 
 type overdue struct {
 	f     *flight
-	spare *Entry
+	spare *entry.Entry
 	far   bool
 	span  *trace.SpanContext
+}
+
+// texts returns the full keys of runs.
+func texts(runs []run) []string {
+	texts := make([]string, len(runs))
+	for i := range runs {
+		texts[i] = runs[i].f.j.FullKey()
+	}
+	return texts
+}
+
+// end ends the run and its flight.
+func (r *run) end(out outcome) {
+	r.next = ended
+	out.span = r.span
+	r.f.end(out)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/twofold-go/twofold/internal/fence"
 	"github.com/twofold-go/twofold/internal/measure"
+	"github.com/twofold-go/twofold/internal/store"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/tier"
 )
@@ -14,9 +15,9 @@ import (
 // SetAll invalidates the old values everywhere and stores the new values that are kept. There is
 // at least one setting.
 func SetAll(ctx context.Context, sets []Setting) {
-	if sets[0].j.v.far != nil || sets[0].j.t.follower != nil { // else replace stores all fences
+	if sets[0].Job.View.Far != nil || sets[0].Job.Core.Follower != nil { // else replace stores all fences
 		var until time.Time
-		if f := sets[0].j.t.follower; f != nil {
+		if f := sets[0].Job.Core.Follower; f != nil {
 			until = f.Until() // for all records
 		}
 		if len(sets) > 1 || !sets[0].once(ctx, until) {
@@ -31,13 +32,13 @@ func SetAll(ctx context.Context, sets []Setting) {
 	for i := range sets {
 		s := &sets[i]
 		if !s.claimed && !s.filled {
-			s.err = errors.Join(s.err, s.j.replace(ctx, s.It, s.size, s.keep))
+			s.err = errors.Join(s.err, replace(ctx, &s.Job, s.It, s.size, s.keep))
 		}
-		if s.j.v.far == nil && s.j.t.follower == nil {
-			s.j.t.told(fence.Request{Scopes: []invalidate.Scope{invalidate.Key(s.j.full)}})
+		if s.Job.View.Far == nil && s.Job.Core.Follower == nil {
+			s.Job.Core.Told(fence.Request{Scopes: []invalidate.Scope{invalidate.Key(s.Job.Full)}})
 		}
-		if s.j.o.SkipLocal {
-			s.j.t.local.Delete(s.j.at) // only to give the memory back
+		if s.Job.Opts.SkipLocal {
+			s.Job.Core.Local.Delete(s.Job.Addr) // only to give the memory back
 		}
 	}
 }
@@ -47,7 +48,7 @@ func SetAll(ctx context.Context, sets []Setting) {
 // fill is refused. In the other order, a Set could fill after a removal whose record every
 // process forgets one day.
 func seizeAll(ctx context.Context, sets []Setting) {
-	far := sets[0].j.far()
+	far := sets[0].Job.Far()
 	var waiting []*Setting
 	for i := range sets {
 		if s := &sets[i]; s.keep && far != nil {
@@ -58,10 +59,10 @@ func seizeAll(ctx context.Context, sets []Setting) {
 		keys, claims := make([]string, len(waiting)), make([]tier.Claim, len(waiting))
 		for i, s := range waiting {
 			// A nonce of its own for each try: the last one's claim may be given back.
-			s.claim.Nonce, s.claim.Lease = tier.NewNonce(), s.j.t.cfg.ClaimTTL
-			keys[i], claims[i] = s.j.FullKey(), s.claim
+			s.claim.Nonce, s.claim.Lease = tier.NewNonce(), s.Job.Core.Config.ClaimTTL
+			keys[i], claims[i] = s.Job.FullKey(), s.claim
 		}
-		got, err := far.ClaimMany(ctx, sets[0].j.p.RemoteTimeout, keys, claims)
+		got, err := far.ClaimMany(ctx, sets[0].Job.Policy.RemoteTimeout, keys, claims)
 		var refused []*Setting
 		for i, s := range waiting {
 			switch {
@@ -71,35 +72,35 @@ func seizeAll(ctx context.Context, sets []Setting) {
 				s.claim.Seen = tier.Nonce(got[i].Cell[1:])
 				refused = append(refused, s)
 			case err != nil: // got may be empty
-				s.err = unreached(err)
+				s.err = store.Unreached(err)
 			default: // a hold: the cell must stay
 				s.gone = true
-				s.j.v.counts.Inc(measure.FillNoStore)
+				s.Job.View.Counts.Inc(measure.FillNoStore)
 			}
 		}
 		waiting = refused
 	}
 	for _, s := range waiting {
-		s.j.v.counts.Inc(measure.FillLost)
+		s.Job.View.Counts.Inc(measure.FillLost)
 	}
 }
 
 // spreadAll writes the record of the keys whose cells are gone, or of the other keys.
 func spreadAll(ctx context.Context, sets []Setting, gone bool, until time.Time) {
-	r := fence.Request{Removed: gone || sets[0].j.v.far == nil, Until: until}
+	r := fence.Request{Removed: gone || sets[0].Job.View.Far == nil, Until: until}
 	for i := range sets {
 		if s := &sets[i]; s.gone == gone && !s.written {
-			r.Scopes = append(r.Scopes, invalidate.Key(s.j.full))
+			r.Scopes = append(r.Scopes, invalidate.Key(s.Job.Full))
 		}
 	}
 	if len(r.Scopes) == 0 {
 		return
 	}
-	err := sets[0].j.t.spread(ctx, sets[0].j.p.RemoteTimeout, r)
-	failed := failedKeys(err)
+	err := sets[0].Job.Core.Spread(ctx, sets[0].Job.Policy.RemoteTimeout, r)
+	failed := store.FailedKeys(err)
 	for i := range sets {
 		if s := &sets[i]; s.gone == gone {
-			if s.written = !failed(s.j.FullKey()); !s.written {
+			if s.written = !failed(s.Job.FullKey()); !s.written {
 				s.err = errors.Join(err, s.err)
 			}
 		}
@@ -122,32 +123,32 @@ func fillAll(ctx context.Context, sets []Setting) {
 		f := tier.Fill{Nonce: s.claim.Nonce}
 		if s.written && !s.held {
 			var err error
-			if f.Cell, f.TTL, err = s.j.freeze(s.It, s.payload, f.Nonce, s.j.date(s.It)); err != nil {
+			if f.Cell, f.TTL, err = s.Job.Freeze(s.It, s.payload, f.Nonce, date(&s.Job, s.It)); err != nil {
 				s.err, s.written, s.keep, f.Cell = err, false, false, nil
 			}
 		}
-		keys, fills, of = append(keys, s.j.FullKey()), append(fills, f), append(of, s)
+		keys, fills, of = append(keys, s.Job.FullKey()), append(fills, f), append(of, s)
 	}
 	if len(of) == 0 {
 		return
 	}
-	ok, err := sets[0].j.far().FillMany(context.WithoutCancel(ctx), sets[0].j.p.RemoteTimeout, keys, fills)
+	ok, err := sets[0].Job.Far().FillMany(context.WithoutCancel(ctx), sets[0].Job.Policy.RemoteTimeout, keys, fills)
 	for i, s := range of {
 		switch {
 		case !s.written:
 			s.claimed = false // so that setAll replaces it here
 		case s.held:
 			s.claimed = false
-			s.j.v.counts.Inc(measure.FillNoStore)
+			s.Job.View.Counts.Inc(measure.FillNoStore)
 		case ok[i]:
-			s.j.v.counts.Inc(measure.FillStored)
-			s.j.putSized(s.It, s.size)
+			s.Job.View.Counts.Inc(measure.FillStored)
+			s.Job.PutSized(s.It, s.size)
 		case err != nil:
-			s.j.v.counts.Inc(measure.FillFailed)
-			s.err = unreached(err)
-			s.j.putSized(s.It, s.size)
+			s.Job.View.Counts.Inc(measure.FillFailed)
+			s.err = store.Unreached(err)
+			s.Job.PutSized(s.It, s.size)
 		default: // an invalidation or another Set came last
-			s.j.v.counts.Inc(measure.FillLost)
+			s.Job.View.Counts.Inc(measure.FillLost)
 		}
 	}
 }

@@ -18,31 +18,31 @@ import (
 const maxOnce = 64 << 10
 
 // once claims the cell, writes the record and fills the cell in one step, if the cell is on the log's
-// server. It reports false if the three steps have to be made one by one. After a failed try that is
-// right as well: they undo what is left of it, by a claim and a record of their own.
+// server. It reports false if the three steps have to be made one by one. They may follow a failed try:
+// their own claim and record replace what is left of it.
 //
 // The frame has the position of the key's own record. It is stored only if that record directly
 // follows what this process had applied. Otherwise the step leaves the claim, and the fill follows.
 func (s *Setting) once(ctx context.Context, until time.Time) bool {
-	j, far := &s.j, s.j.far()
-	if j.t.cellNames == nil || !s.keep || s.held || far == nil || len(s.payload.Data) > maxOnce || far.Breaker() != "closed" {
+	j, far := &s.Job, s.Job.Far()
+	if j.Core.CellNames == nil || !s.keep || s.held || far == nil || len(s.payload.Data) > maxOnce || far.Breaker() != "closed" {
 		return false
 	}
-	s.claim = tier.Claim{Nonce: tier.NewNonce(), Lease: j.t.cfg.ClaimTTL}
-	key := invalidate.Key(j.full)
-	as, how, err := j.t.follower.Store(ctx, until, key, s.storing)
+	s.claim = tier.Claim{Nonce: tier.NewNonce(), Lease: j.Core.Config.ClaimTTL}
+	key := invalidate.Key(j.Full)
+	as, how, err := j.Core.Follower.Store(ctx, until, key, s.storing)
 	switch {
 	case errors.Is(err, follow.ErrBusy):
 		return false
 	case err != nil:
-		far.GiveBack(ctx, j.p.RemoteTimeout, j.FullKey(), s.claim)
+		far.GiveBack(ctx, j.Policy.RemoteTimeout, j.FullKey(), s.claim)
 		return false
 	}
-	j.t.told(fence.Request{Scopes: []invalidate.Scope{key}})
+	j.Core.Told(fence.Request{Scopes: []invalidate.Scope{key}})
 	s.gone, s.written = true, true
 	switch how {
 	case logwire.Held: // the cell must stay
-		j.v.counts.Inc(measure.FillNoStore)
+		j.View.Counts.Inc(measure.FillNoStore)
 	case logwire.Claimed:
 		s.claimed = true
 	case logwire.Filled:
@@ -54,11 +54,11 @@ func (s *Setting) once(ctx context.Context, until time.Time) bool {
 
 // storing returns the cell of the value, as of a mark.
 func (s *Setting) storing(as fence.Mark) (*logwire.Storing, error) {
-	j := &s.j
-	j.date(s.It)
-	frame, ttl, err := j.freeze(s.It, s.payload, s.claim.Nonce, as)
+	j := &s.Job
+	date(j, s.It)
+	frame, ttl, err := j.Freeze(s.It, s.payload, s.claim.Nonce, as)
 	return &logwire.Storing{
-		Cell:  j.t.cellNames([]string{j.FullKey()})[0],
+		Cell:  j.Core.CellNames([]string{j.FullKey()})[0],
 		Claim: tier.LeaseCell(s.claim.Nonce), Lease: s.claim.Lease,
 		Frame: frame, TTL: ttl,
 	}, err
@@ -68,17 +68,17 @@ func (s *Setting) storing(as fence.Mark) (*logwire.Storing, error) {
 // its positions say whether a fence covers it, as for a frame that another process has filled. The
 // mark comes before that check.
 func (s *Setting) keepAs(as fence.Mark) {
-	j := &s.j
-	mark := j.t.fences.Capture()
-	fresh, ok := j.t.fences.Accepts(as, j.hash, j.FullKey(), &s.It.Deps)
+	j := &s.Job
+	mark := j.Core.Fences.Capture()
+	fresh, ok := j.Core.Fences.Accepts(as, j.Hash, j.FullKey(), &s.It.Deps)
 	if !ok { // an invalidation or another Set came last
-		j.v.counts.Inc(measure.FillLost)
+		j.View.Counts.Inc(measure.FillLost)
 		return
 	}
-	s.It.born.Store(mark.Tick)
+	s.It.Born.Store(mark.Tick)
 	if fresh != fence.Forever {
-		s.It.expire(fresh)
+		s.It.Expire(fresh)
 	}
-	j.v.counts.Inc(measure.FillStored)
-	j.putSized(s.It, s.size)
+	j.View.Counts.Inc(measure.FillStored)
+	j.PutSized(s.It, s.size)
 }

@@ -5,8 +5,11 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/twofold-go/twofold/internal/entry"
 	"github.com/twofold-go/twofold/internal/fence"
+	"github.com/twofold-go/twofold/internal/filling"
 	"github.com/twofold-go/twofold/internal/measure"
+	"github.com/twofold-go/twofold/internal/store"
 	"github.com/twofold-go/twofold/internal/wire"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/tier"
@@ -14,8 +17,8 @@ import (
 
 // Setting is one value that Set stores.
 type Setting struct {
-	j       Job
-	It      *Entry
+	Job     store.Job // for the caller to begin
+	It      *entry.Entry
 	payload wire.Encoded
 	size    int64
 	keep    bool       // false: only invalidate
@@ -28,83 +31,80 @@ type Setting struct {
 	err     error
 }
 
-// Job returns the setting's job, for the caller to begin.
-func (s *Setting) Job() *Job { return &s.j }
-
 // Result returns the caller's error, or nil.
 func (s *Setting) Result() error {
 	if s.err == nil {
 		return nil
 	}
-	return s.j.fail(s.err)
+	return s.Job.Fail(s.err)
 }
 
 // Prepare prepares an entry, which holds the key and the value. The job has begun.
-func (s *Setting) Prepare(ctx context.Context, e *Entry) {
-	s.j.e = e
-	s.j.t.all.Inc(measure.InvalidatedKeys)
-	if s.It, s.payload, s.size, s.err = s.j.prepare(); s.err == nil {
+func (s *Setting) Prepare(ctx context.Context, e *entry.Entry) {
+	s.Job.Entry = e
+	s.Job.Core.All.Inc(measure.InvalidatedKeys)
+	if s.It, s.payload, s.size, s.err = prepare(&s.Job); s.err == nil {
 		s.err = ctx.Err() // the value is not stored; the old one is invalidated, as by Delete
 	}
-	s.keep = s.err == nil && !s.j.p.Off && (s.j.p.NegativeTTL > 0 || !s.It.empty())
-	s.held = s.j.t.fences.Held(s.j.hash, s.j.FullKey(), &s.It.Deps, s.j.t.now())
+	s.keep = s.err == nil && !s.Job.Policy.Off && (s.Job.Policy.NegativeTTL > 0 || !empty(s.It))
+	s.held = s.Job.Core.Fences.Held(s.Job.Hash, s.Job.FullKey(), &s.It.Deps, s.Job.Core.Now())
 }
 
 // prepare makes the entry of a value to set ready, or returns why it cannot be stored.
-func (j *Job) prepare() (it *Entry, payload wire.Encoded, size int64, err error) {
-	it = j.take(fence.Mark{})
-	j.v.kind.Clone(it)
-	if j.v.kind.Empty(it) {
-		it.agree(wire.NeverStale)
+func prepare(j *store.Job) (it *entry.Entry, payload wire.Encoded, size int64, err error) {
+	it = j.Take(fence.Mark{})
+	j.View.Kind.Clone(it)
+	if j.View.Kind.Empty(it) {
+		it.Agree(wire.NeverStale)
 	}
-	f := nothingSaid
-	j.setTags(it, j.v.kind.Tags(it), &f)
-	if f.badTag {
+	f := filling.NothingSaid
+	j.SetTags(it, j.View.Kind.Tags(it), &f)
+	if f.BadTag {
 		return it, wire.Encoded{}, 0, fmt.Errorf("%w: a tag of the value is empty, longer than %d bytes or not UTF-8", invalidate.ErrScope, invalidate.MaxTagLen)
 	}
-	if it.many() {
-		j.v.counts.Inc(measure.FillManyTags)
+	if it.Many() {
+		j.View.Counts.Inc(measure.FillManyTags)
 	}
-	size = j.sizeOf(it)
+	size = j.SizeOf(it)
 	switch {
-	case j.far() != nil:
-		payload, err = j.v.Encode(j.v.kind.Value(it), j.p.MaxValueBytes)
-	case size > int64(j.p.MaxValueBytes):
-		err = fmt.Errorf("%w: %d bytes, MaxValueBytes is %d", wire.ErrTooLarge, size, j.p.MaxValueBytes)
+	case j.Far() != nil:
+		payload, err = j.View.Encode(j.View.Value(it), j.Policy.MaxValueBytes)
+	case size > int64(j.Policy.MaxValueBytes):
+		err = fmt.Errorf("%w: %d bytes, MaxValueBytes is %d", wire.ErrTooLarge, size, j.Policy.MaxValueBytes)
 	}
 	return it, payload, size, err
 }
 
 // replace fences the key and stores the item in the same step.
-func (j *Job) replace(ctx context.Context, it *Entry, size int64, keep bool) error {
-	j.t.fences.Await(ctx) // before the lock
-	mu := j.t.putsOf(j.at)
+func replace(ctx context.Context, j *store.Job, it *entry.Entry, size int64, keep bool) error {
+	j.Core.Fences.Await(ctx) // before the lock
+	mu := j.Core.PutsOf(j.Addr)
 	mu.Lock()
 	defer mu.Unlock()
-	j.t.fences.Fence(invalidate.Key(j.full))
-	if !keep || j.o.SkipLocal {
-		j.t.local.Delete(j.at)
+	j.Core.Fences.Fence(invalidate.Key(j.Full))
+	if !keep || j.Opts.SkipLocal {
+		j.Core.Local.Delete(j.Addr)
 		return nil
 	}
-	j.date(it)
-	if !j.putLocked(it, size) && j.far() == nil {
-		return fmt.Errorf("%w: the local tier has no room for an entry of about %d bytes", wire.ErrTooLarge, j.cost(it, size))
+	date(j, it)
+	if !j.PutLocked(it, size) && j.Far() == nil {
+		return fmt.Errorf("%w: the local tier has no room for an entry of about %d bytes", wire.ErrTooLarge, j.Cost(it, size))
 	}
 	return nil
 }
 
-// empty reports whether prepare found the item's value empty. No other value to set has terms.
-func (it *Entry) empty() bool { return it.terms != nil }
-
 // date gives an item the age of what this process knows now, and returns the mark of that.
-func (j *Job) date(it *Entry) fence.Mark {
-	mark := j.t.fences.Capture()
-	it.born.Store(mark.Tick)
-	it.loadedAt, it.here = j.t.now(), true
-	ttl := cmp.Or(j.o.TTL, j.p.TTL)
-	if it.empty() {
-		ttl = j.p.NegativeTTL
+func date(j *store.Job, it *entry.Entry) fence.Mark {
+	mark := j.Core.Fences.Capture()
+	it.Born.Store(mark.Tick)
+	it.LoadedHere(j.Core.Now(), 0)
+	ttl := cmp.Or(j.Opts.TTL, j.Policy.TTL)
+	if empty(it) {
+		ttl = j.Policy.NegativeTTL
 	}
-	it.live(it.loadedAt, j.lifetime(it, ttl))
+	it.Live(it.LoadedAt, lifetimeOf(j, it, ttl), &j.View.InForce().Usual)
 	return mark
 }
+
+// empty reports whether prepare found the value empty. No other value to set has terms.
+func empty(it *entry.Entry) bool { return it.Terms != nil }

@@ -7,13 +7,20 @@ import (
 	"slices"
 	"time"
 
+	"github.com/twofold-go/twofold/internal/entry"
 	"github.com/twofold-go/twofold/internal/errtree"
+	"github.com/twofold-go/twofold/internal/failure"
 	"github.com/twofold-go/twofold/internal/lifetimes"
 	"github.com/twofold-go/twofold/internal/measure"
+	"github.com/twofold-go/twofold/internal/store"
 	"github.com/twofold-go/twofold/internal/wire"
 	"github.com/twofold-go/twofold/policy"
 	"github.com/twofold-go/twofold/tier"
 )
+
+// wornPause is how long a value that was built from an expired part is not refreshed. The part
+// is refreshed first.
+const wornPause = time.Second
 
 // settle decides what happens to a load's result. The run fills its claim or gives it back, this
 // process keeps the result or drops it, and the flight ends or loads again. With late, the
@@ -21,49 +28,48 @@ import (
 func (r *run) settle(ctx context.Context, a *attempt, late bool) {
 	f := r.f
 	r.next, r.fill, r.keep, r.again = toFill, tier.Fill{}, nil, false
-	r.out = outcome{it: a.it, src: Load, err: a.err, cause: a.cause, panicked: a.panicked}
-	if a.it != nil && f.j.heldBack(a, r.held) {
-		a.it.own().held = true
+	r.out = outcome{it: a.it, src: entry.Load, err: a.err, cause: a.cause, panicked: a.panicked}
+	if a.it != nil && heldBack(&f.j, a, r.held) {
+		a.it.Own().OnHold = true
 	}
 	switch {
 	case a.panicked != nil:
-		f.j.v.counts.Inc(measure.LoadPanics)
+		f.j.View.Counts.Inc(measure.LoadPanics)
 	case a.err != nil:
 		r.settleError(ctx, a, late)
 	case a.overtaken && !late && r.tries+r.waits.n < maxReloads && f.Wanted():
 		r.again = true
 		r.tries++
 	case a.overtaken: // it may be older than an invalidation, so no tier gets it
-		f.j.v.counts.Inc(measure.Overtaken)
+		f.j.View.Counts.Inc(measure.Overtaken)
 	default:
-		if ttl := f.j.ttlOf(a); ttl != 0 && f.j.admits(a) {
+		if ttl := ttlOf(&f.j, a); ttl != 0 && admits(&f.j, a) {
 			r.store(a, ttl)
 		}
 	}
 }
 
 // settleError remembers a load error if the policy says so and there is no old value to serve in
-// its place. A load that ran out of time or was cancelled says nothing about the source.
+// its place. Timeouts and cancellations are not remembered as failures of the source.
 func (r *run) settleError(ctx context.Context, a *attempt, late bool) {
-	f, ttl := r.f, r.f.j.p.ErrorTTL
-	if ttl == 0 || f.j.p.Off || r.held || late || ctx.Err() != nil || f.standIn(r.spare) != nil || ours(a.err) {
+	f, ttl := r.f, r.f.j.Policy.ErrorTTL
+	if ttl == 0 || f.j.Policy.Off || r.held || late || ctx.Err() != nil || f.standIn(r.spare) != nil || ours(a.err) {
 		return
 	}
 	a.it = a.e
-	a.it.loadTime, a.it.loadedAt = lifetimes.SpanOf(a.took), a.begun
-	a.it.here = true
-	a.it.own().Err = f.j.stored(f.j.t.faults.Remembered(codeOf(a.err), errtree.Remember(a.err, nil, isCoder)))
-	f.j.setTags(a.it, nil, &a.facts)
-	a.it.held = f.j.heldBack(a, r.held)
-	if _, overtaken := f.j.t.fences.Overtaken(a.mark, f.j.hash, f.j.FullKey(), &a.it.Deps); !overtaken && f.j.admits(a) {
+	a.it.LoadedHere(a.begun, a.took)
+	a.it.Own().Err = f.j.Stored(f.j.Core.Faults.Remembered(failure.CodeOf(a.err), errtree.Remember(a.err, nil, failure.IsCoder)))
+	f.j.SetTags(a.it, nil, &a.facts)
+	a.it.OnHold = heldBack(&f.j, a, r.held)
+	if _, overtaken := f.j.Core.Fences.Overtaken(a.mark, f.j.Hash, f.j.FullKey(), &a.it.Deps); !overtaken && admits(&f.j, a) {
 		r.store(a, ttl)
 	}
 }
 
 // ours reports whether an error comes from this library, perhaps from another cache that the
-// loader read. Such an error says nothing about the source.
+// loader read. Such an error is no failure of the source.
 func ours(err error) bool {
-	return slices.ContainsFunc([]error{ErrOverloaded, ErrLoadTimeout, ErrClosed, ErrRecursive, ErrGoexit}, func(own error) bool {
+	return slices.ContainsFunc([]error{failure.ErrOverloaded, failure.ErrLoadTimeout, failure.ErrClosed, failure.ErrRecursive, failure.ErrGoexit}, func(own error) bool {
 		return errors.Is(err, own)
 	})
 }
@@ -72,42 +78,42 @@ func ours(err error) bool {
 const unfresh = time.Duration(-1)
 
 // ttlOf returns how long the loaded value is fresh, or unfresh. 0: the value must not be stored.
-func (j *Job) ttlOf(a *attempt) time.Duration {
+func ttlOf(j *store.Job, a *attempt) time.Duration {
 	switch {
-	case a.facts.unfresh:
+	case a.facts.Unfresh:
 		return unfresh // admits decides whether it is stored
-	case a.facts.ttl != 0:
-		return a.facts.ttl
+	case a.facts.TTL != 0:
+		return a.facts.TTL
 	case a.absent():
-		return j.p.NegativeTTL
-	case j.o.TTL != 0:
-		return j.o.TTL
+		return j.Policy.NegativeTTL
+	case j.Opts.TTL != 0:
+		return j.Opts.TTL
 	}
-	return j.p.TTL
+	return j.Policy.TTL
 }
 
 // heldBack reports whether a hold keeps the result of a load from being cached: the cell says so,
 // or a hold had not ended when the load began, or when its oldest part was true, or the hold of a
 // part was so. The source may have lagged then.
-func (j *Job) heldBack(a *attempt, cell bool) bool {
-	return cell || a.facts.held || j.t.fences.Held(j.hash, j.FullKey(), &a.it.Deps, a.it.readAt())
+func heldBack(j *store.Job, a *attempt, cell bool) bool {
+	return cell || a.facts.Held || j.Core.Fences.Held(j.Hash, j.FullKey(), &a.it.Deps, a.it.ReadAt())
 }
 
 // admits reports whether the loaded value may be stored, and counts the reason if not.
-func (j *Job) admits(a *attempt) bool {
+func admits(j *store.Job, a *attempt) bool {
 	why := measure.FillStored
 	switch {
-	case j.p.Off:
+	case j.Policy.Off:
 		return false
-	case a.it.held, a.noStore():
+	case a.it.OnHold, a.noStore():
 		why = measure.FillNoStore
-	case a.facts.badTag:
+	case a.facts.BadTag:
 		why = measure.FillTags
-	case a.took < j.p.MinLoad:
+	case a.took < j.Policy.MinLoad:
 		why = measure.FillNotAdmitted
 	}
 	if why != measure.FillStored {
-		j.v.counts.Inc(why)
+		j.View.Counts.Inc(why)
 	}
 	return why == measure.FillStored
 }
@@ -116,40 +122,40 @@ func (j *Job) admits(a *attempt) bool {
 // process. A value that is too large for one tier is stored in neither.
 func (r *run) store(a *attempt, ttl time.Duration) {
 	f, it := r.f, a.it
-	if it.many() {
-		f.j.v.counts.Inc(measure.FillManyTags)
+	if it.Many() {
+		f.j.View.Counts.Inc(measure.FillManyTags)
 	}
-	if m := a.facts.Fixed(f.j.p); a.empty {
-		it.agree(wire.NeverStale)
+	if m := a.facts.Fixed(f.j.Policy); a.empty {
+		it.Agree(wire.NeverStale)
 	} else {
-		it.agree(m)
+		it.Agree(m)
 	}
-	it.live(a.begun+int64(a.took), f.j.lifetime(it, max(ttl, 0)))
-	if it.worn { // its parts are refreshed first
-		it.pause(f.j.t.now(), wornPause)
+	it.Live(a.begun+int64(a.took), lifetimeOf(&f.j, it, max(ttl, 0)), &f.j.View.InForce().Usual)
+	if it.Worn { // its parts are refreshed first
+		it.Pause(f.j.Core.Now(), wornPause)
 	}
 	r.keep = it
 	if !r.claimed {
-		if size := f.j.sizeOf(it); size > int64(f.j.p.MaxValueBytes) {
-			f.j.v.counts.Inc(measure.FillTooLarge)
+		if size := f.j.SizeOf(it); size > int64(f.j.Policy.MaxValueBytes) {
+			f.j.View.Counts.Inc(measure.FillTooLarge)
 			r.keep = nil
 		} else {
 			r.size = size
 		}
 		return
 	}
-	r.size = sizeUnknown
-	payload, why, changed := f.j.payload(it)
+	r.size = store.SizeUnknown
+	payload, why, changed := payloadOf(&f.j, it)
 	if why == measure.FillStored {
-		cell, keep, err := f.j.freeze(it, payload, r.claim.Nonce, a.mark)
+		cell, keep, err := f.j.Freeze(it, payload, r.claim.Nonce, a.mark)
 		if err == nil {
-			f.j.t.seen.ValueSize(f.j.v.counts, measure.SizeOut, len(payload.Data))
+			f.j.Core.Seen.ValueSize(f.j.View.Counts, measure.SizeOut, len(payload.Data))
 			r.fill = tier.Fill{Cell: cell, TTL: keep}
 			return
 		}
 		why = measure.FillFailed // its tags and codec were checked before
 	}
-	f.j.v.counts.Inc(why)
+	f.j.View.Counts.Inc(why)
 	if why != measure.FillUnencodable {
 		r.keep = nil
 	}
@@ -158,23 +164,23 @@ func (r *run) store(a *attempt, ttl time.Duration) {
 	}
 }
 
-// lifetime returns an item's lifetime under its terms and the policy.
-func (j *Job) lifetime(it *Entry, ttl time.Duration) lifetime {
-	l := lifetime{soft: lifetimes.Spread(ttl, j.p.Jitter, j.hash), trust: policy.Forever}
-	if j.p.LocalTTL > 0 {
-		if j.v.far == nil {
-			l.soft = min(l.soft, j.p.LocalTTL)
+// lifetimeOf returns an item's lifetime under its terms and the policy.
+func lifetimeOf(j *store.Job, it *entry.Entry, ttl time.Duration) entry.Lifetime {
+	l := entry.Lifetime{Soft: lifetimes.Spread(ttl, j.Policy.Jitter, j.Hash), Trust: policy.Forever}
+	if j.Policy.LocalTTL > 0 {
+		if j.View.Far == nil {
+			l.Soft = min(l.Soft, j.Policy.LocalTTL)
 		} else {
-			l.trust = j.p.LocalTTL
+			l.Trust = j.Policy.LocalTTL
 		}
 	}
 	if it.Err != nil {
-		l.hard = l.soft
+		l.Hard = l.Soft
 		return l
 	}
-	stale, hard := it.said().Grace(j.p)
-	l.stale, l.hard = stale, lifetimes.Add(l.soft, hard)
-	l.ahead = lifetimes.RefreshWindow(it.loadTime.Duration(), j.p.RefreshAhead)
+	stale, hard := it.Said().Grace(j.Policy)
+	l.Stale, l.Hard = stale, lifetimes.Add(l.Soft, hard)
+	l.Ahead = lifetimes.RefreshWindow(it.LoadTime.Duration(), j.Policy.RefreshAhead)
 	return l
 }
 
@@ -207,7 +213,7 @@ func sendFills(ctx context.Context, runs []run) {
 		return
 	}
 	f := runs[0].f
-	ok, err := f.j.v.counts.Far.FillMany(context.WithoutCancel(ctx), f.j.p.RemoteTimeout, keys, fills)
+	ok, err := f.j.View.Counts.Far.FillMany(context.WithoutCancel(ctx), f.j.Policy.RemoteTimeout, keys, fills)
 	n := 0
 	for i := range runs {
 		r := &runs[i]
@@ -226,11 +232,11 @@ func sendFills(ctx context.Context, runs []run) {
 func (r *run) filled(ok bool, err error) {
 	switch {
 	case ok:
-		r.f.j.v.counts.Inc(measure.FillStored)
+		r.f.j.View.Counts.Inc(measure.FillStored)
 	case err != nil:
-		r.f.j.v.counts.Inc(measure.FillFailed)
+		r.f.j.View.Counts.Inc(measure.FillFailed)
 	default:
-		r.f.j.v.counts.Inc(measure.FillLost)
+		r.f.j.View.Counts.Inc(measure.FillLost)
 		r.keep = nil
 	}
 }
@@ -238,15 +244,15 @@ func (r *run) filled(ok bool, err error) {
 // finish keeps the run's result and ends its flight, or begins again.
 func (r *run) finish() {
 	if r.keep != nil {
-		if r.size == sizeUnknown {
-			r.size = r.f.j.sizeOf(r.keep)
+		if r.size == store.SizeUnknown {
+			r.size = r.f.j.SizeOf(r.keep)
 		}
-		r.f.j.putSized(r.keep, r.size)
+		r.f.j.PutSized(r.keep, r.size)
 	}
 	switch {
 	case r.again:
 		if r.begin(); r.next != ended {
-			r.f.j.v.counts.Inc(measure.Reloads)
+			r.f.j.View.Counts.Inc(measure.Reloads)
 		}
 	case r.out.err != nil:
 		r.out.it, r.out.span, r.out.far = nil, r.span, r.far
@@ -257,15 +263,15 @@ func (r *run) finish() {
 	}
 }
 
-// payload encodes an item for the remote tier, or returns why it cannot be stored there. An
+// payloadOf encodes an item for the remote tier, or returns why it cannot be stored there. An
 // error means that the codec changes the value.
-func (j *Job) payload(it *Entry) (wire.Encoded, measure.Stat, error) {
+func payloadOf(j *store.Job, it *entry.Entry) (wire.Encoded, measure.Stat, error) {
 	if it.Err != nil {
-		e := wire.Encoded{Codec: j.v.Codec.ID()}
-		e.Data = []byte(j.t.faults.Code(it.Err))
+		e := wire.Encoded{Codec: j.View.Codec.ID()}
+		e.Data = []byte(j.Core.Faults.Code(it.Err))
 		return e, measure.FillStored, nil
 	}
-	e, err := j.v.Encode(j.v.kind.Value(it), j.p.MaxValueBytes)
+	e, err := j.View.Encode(j.View.Value(it), j.Policy.MaxValueBytes)
 	if changed, ok := errors.AsType[*wire.ChangedError](err); ok {
 		return e, measure.FillUnencodable, changed
 	}
@@ -274,8 +280,8 @@ func (j *Job) payload(it *Entry) (wire.Encoded, measure.Stat, error) {
 		return e, measure.FillTooLarge, nil
 	case err != nil:
 		// Not the error's text, because encoders quote the value.
-		j.t.log.Warn("cache: a value does not encode", "namespace", j.v.Space.Namespace,
-			"type", fmt.Sprintf("%T", j.v.valueOf(it)), "codec", j.v.Codec.ID())
+		j.Core.Log.Warn("cache: a value does not encode", "namespace", j.View.Space.Namespace,
+			"type", fmt.Sprintf("%T", j.View.ValueOf(it)), "codec", j.View.Codec.ID())
 		return e, measure.FillUnencodable, nil
 	}
 	return e, measure.FillStored, nil

@@ -4,36 +4,33 @@ import (
 	"context"
 	"time"
 
+	"github.com/twofold-go/twofold/internal/entry"
+	"github.com/twofold-go/twofold/internal/failure"
 	"github.com/twofold-go/twofold/internal/fence"
 	"github.com/twofold-go/twofold/internal/measure"
+	"github.com/twofold-go/twofold/internal/store"
 	"github.com/twofold-go/twofold/tier"
 )
-
-func (r *run) end(out outcome) {
-	r.next = ended
-	out.span = r.span
-	r.f.end(out)
-}
 
 // begin begins a look-up: the first one, or the next one after an overtaken load.
 func (r *run) begin() {
 	r.nap, r.refusals = time.Millisecond, 0
 	if r.since = r.f.begun; r.tries > 0 {
-		r.since = r.f.j.t.now()
+		r.since = r.f.j.Core.Now()
 	}
-	if r.f.j.p.Off {
+	if r.f.j.Policy.Off {
 		r.load()
 		return
 	}
 	// Another flight may have ended between the caller's look-up and its Join. Or a Set overtook
 	// the load and left a value for this read.
 	if it, reason := r.f.here(); it != nil {
-		r.end(outcome{it: it, src: Local, stale: reason})
+		r.end(outcome{it: it, src: entry.Local, stale: reason})
 		return
 	}
 	r.next = toLook
 	switch {
-	case r.f.j.far() == nil:
+	case r.f.j.Far() == nil:
 		r.load()
 	case r.cut: // a read spends at most one deadline on the remote tier
 		r.cutOff()
@@ -43,8 +40,8 @@ func (r *run) begin() {
 // load makes LOAD the next step, if there is a loader.
 func (r *run) load() {
 	r.next = toLoad
-	if !r.f.j.canLoad() {
-		r.end(outcome{err: ErrMiss})
+	if !r.f.j.CanLoad() {
+		r.end(outcome{err: failure.ErrMiss})
 	}
 }
 
@@ -75,18 +72,18 @@ func (r *run) cutOff() {
 }
 
 // decide chooses the run's next step after a frame.
-func (r *run) decide(f frame) {
+func (r *run) decide(f store.Frame) {
 	r.frame = f
 	switch {
-	case f.verdict == usable && r.serve(f.it):
+	case f.Verdict == store.Usable && r.serve(f.It):
 	case r.fallback():
-	case !r.f.j.canLoad():
-		r.end(outcome{err: ErrMiss})
-	case f.verdict == held:
+	case !r.f.j.CanLoad():
+		r.end(outcome{err: failure.ErrMiss})
+	case f.Verdict == store.Held:
 		r.held, r.next = true, toLoad
-	case f.claimed && f.nonce == r.claim.Nonce && !f.nonce.IsZero():
+	case f.Claimed && f.Nonce == r.claim.Nonce && !f.Nonce.IsZero():
 		r.claimed, r.next = true, toLoad // claimed by this run; an earlier reply was wrong
-	case f.verdict == leased && !r.over():
+	case f.Verdict == store.Leased && !r.over():
 		r.await()
 	default:
 		r.next = toClaim
@@ -95,43 +92,43 @@ func (r *run) decide(f frame) {
 
 // serve ends a look-up with the remote tier's value, if it may be served. Otherwise it keeps the
 // value for a failed load.
-func (r *run) serve(it *Entry) bool {
-	f, state := r.f, it.freshness(r.f.j.t.now())
-	if r.spare = it; state <= stale {
-		here := f.j.standing()
-		r.far = here == nil || it.loadedAt > here.loadedAt+int64(time.Millisecond)
+func (r *run) serve(it *entry.Entry) bool {
+	f, state := r.f, it.Freshness(r.f.j.Core.Now())
+	if r.spare = it; state <= entry.Stale {
+		here := f.j.Standing()
+		r.far = here == nil || it.LoadedAt > here.LoadedAt+int64(time.Millisecond)
 	}
-	if it.loadedAt < f.j.minLoaded || f.j.o.Anew {
+	if it.LoadedAt < f.j.MinLoaded || f.j.Opts.Anew {
 		return false
 	}
-	if state == dead { // kept for the load only
+	if state == entry.Dead { // kept for the load only
 		return false
 	}
-	if old := f.j.refreshing; old != nil {
-		if state < untrusted || it.loadedAt <= old.loadedAt+int64(time.Millisecond) {
+	if old := f.j.Refreshing; old != nil {
+		if state < entry.Untrusted || it.LoadedAt <= old.LoadedAt+int64(time.Millisecond) {
 			return false // the refresh must replace it
 		}
-		if !it.remembered() {
-			f.j.v.counts.Inc(measure.RefreshAdopted)
+		if !it.Remembered() {
+			f.j.View.Counts.Inc(measure.RefreshAdopted)
 		}
 	}
-	out := outcome{it: it, src: Remote}
-	if it.remembered() && state >= untrusted { // as if that load had failed here
+	out := outcome{it: it, src: entry.Remote}
+	if it.Remembered() && state >= entry.Untrusted { // as if that load had failed here
 		if out.old = f.standIn(nil); out.old != nil {
-			if it.loadedAt <= out.old.loadedAt {
+			if it.LoadedAt <= out.old.LoadedAt {
 				return false
 			}
-			out.old.spare(f.j.t.now(), f.j.p.Throttle)
+			out.old.Spare(f.j.Core.Now(), f.j.Policy.Throttle)
 		}
 	}
-	f.j.put(it)
+	f.j.Put(it)
 	switch {
-	case f.j.refreshing != nil:
-	case state >= untrusted:
-		if out.old == nil && it.due(f.j.t.now(), f.j.p) {
+	case f.j.Refreshing != nil:
+	case state >= entry.Untrusted:
+		if out.old == nil && it.Due(f.j.Core.Now(), f.j.Policy) {
 			r.then = it
 		}
-	case state == stale && !f.j.o.NoStale:
+	case state == entry.Stale && !f.j.Opts.NoStale:
 		out.stale, r.then = measure.Revalidating, it
 	default:
 		return false
@@ -144,21 +141,21 @@ func (r *run) serve(it *Entry) bool {
 // stale, or it is fresh and the remote tier is out of reach.
 func (r *run) fallback() bool {
 	f := r.f
-	if f.j.refreshing != nil || f.j.o.Anew || f.j.o.SkipLocal {
+	if f.j.Refreshing != nil || f.j.Opts.Anew || f.j.Opts.SkipLocal {
 		return false
 	}
-	it, now := f.j.find()
-	if it == nil || it.loadedAt < f.j.minLoaded {
+	it, now := f.j.Find()
+	if it == nil || it.LoadedAt < f.j.MinLoaded {
 		return false
 	}
-	out := outcome{it: it, src: Local}
-	switch it.freshness(now) {
-	case fresh, untrusted:
+	out := outcome{it: it, src: entry.Local}
+	switch it.Freshness(now) {
+	case entry.Fresh, entry.Untrusted:
 		if !r.cut {
 			return false
 		}
-	case stale:
-		if f.j.o.NoStale {
+	case entry.Stale:
+		if f.j.Opts.NoStale {
 			return false
 		}
 		out.stale, r.then = measure.Revalidating, it
@@ -177,13 +174,13 @@ func (p *party) claim() {
 	for i := range p.runs {
 		r := &p.runs[i]
 		r.claim = tier.Claim{
-			Seen: r.frame.nonce, Nonce: r.newNonce(), Lease: f.j.t.cfg.ClaimTTL,
-			Refresh: r.frame.verdict == usable && !r.force,
+			Seen: r.frame.Nonce, Nonce: r.newNonce(), Lease: f.j.Core.Config.ClaimTTL,
+			Refresh: r.frame.Verdict == store.Usable && !r.force,
 		}
 		claims[i] = r.claim
 	}
-	mark := f.j.t.fences.Capture()
-	got, err := f.j.v.counts.Far.ClaimMany(p, f.j.p.RemoteTimeout, texts(p.runs), claims)
+	mark := f.j.Core.Fences.Capture()
+	got, err := f.j.View.Counts.Far.ClaimMany(p, f.j.Policy.RemoteTimeout, texts(p.runs), claims)
 	for i := range p.runs { // first: the steps below run the user's Size, which may panic
 		if got[i].Granted {
 			p.runs[i].claimed, p.runs[i].next = true, toLoad
@@ -204,7 +201,7 @@ func (p *party) claim() {
 func (r *run) refused(ctx context.Context, cell []byte, mark fence.Mark) {
 	switch {
 	case len(cell) > 0:
-		f, err := r.f.j.assess(ctx, cell, mark)
+		f, err := r.f.j.Assess(ctx, cell, mark)
 		if r.refusals++; err != nil || r.refusals == maxRefusals {
 			r.cutOff()
 			return

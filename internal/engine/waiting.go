@@ -3,6 +3,7 @@ package engine
 import (
 	"time"
 
+	"github.com/twofold-go/twofold/internal/entry"
 	"github.com/twofold-go/twofold/internal/wire"
 	"github.com/twofold-go/twofold/tier"
 )
@@ -10,13 +11,13 @@ import (
 // leavesMark reports whether another process may have waited so long for the run's load that it
 // could take the process for dead.
 func (r *run) leavesMark() bool {
-	return !r.claim.Refresh && r.f.j.t.now()-r.since >= int64(r.f.j.t.cfg.ClaimTTL)/8
+	return !r.claim.Refresh && r.f.j.Core.Now()-r.since >= int64(r.f.j.Core.Config.ClaimTTL)/8
 }
 
 // newNonce returns a nonce for a claim over the run's frame.
 func (r *run) newNonce() tier.Nonce {
 	n := tier.NewNonce()
-	if r.frame.ended || r.tries > 0 {
+	if r.frame.Ended || r.tries > 0 {
 		copy(n[:], wire.AfterEnded)
 	}
 	return n
@@ -31,16 +32,16 @@ func (r *run) newNonce() tier.Nonce {
 // claim is renewed. If it did, each tier would have to change it, and a waiting process with a
 // shorter ClaimTTL than the loading one would replace live claims.
 func (r *run) over() bool {
-	now := r.f.j.t.now()
+	now := r.f.j.Core.Now()
 	since := r.since
 	switch {
-	case !r.frame.claimed:
-	case r.waits.n > 0 && r.waits.last == r.frame.nonce:
+	case !r.frame.Claimed:
+	case r.waits.n > 0 && r.waits.last == r.frame.Nonce:
 		since = r.waits.since
 	default: // the first look at this claim
 		since = now
 	}
-	return r.f.j.minLoaded > -never || now-since > int64(r.f.j.p.LoadTimeout)
+	return r.f.j.MinLoaded > -entry.Never || now-since > int64(r.f.j.Policy.LoadTimeout)
 }
 
 // await makes WAIT the next step, or LOAD. A run waits for one load of another process. If that
@@ -49,21 +50,21 @@ func (r *run) over() bool {
 // it, without a claim.
 //
 // A process renews its claim at each third of ClaimTTL, or a little later on a busy machine. So
-// a claim outlives its process by about two thirds of ClaimTTL. A run that waited for a quarter
-// may have waited for a dead process. It waits once more, so that one process takes over and not
-// all of them. It does not if the next claim follows an ended load: then no process died.
+// a claim outlives its process by about two thirds of ClaimTTL. After a quarter of ClaimTTL the other
+// process may be dead. The run then waits for one more claim, so only one process takes over. If the
+// next claim follows an ended load, no process died, and the run does not wait for it.
 func (r *run) await() {
-	w, now, n := &r.waits, r.f.j.t.now(), r.frame.nonce
-	if r.f.j.refreshing != nil {
+	w, now, n := &r.waits, r.f.j.Core.Now(), r.frame.Nonce
+	if r.f.j.Refreshing != nil {
 		r.end(outcome{again: true})
 		return
 	}
 	r.next = toWait
-	if !r.frame.claimed || w.n > 0 && w.last == n {
+	if !r.frame.Claimed || w.n > 0 && w.last == n {
 		return
 	}
 	most := 1
-	if w.n == 1 && now-w.since >= int64(r.f.j.t.cfg.ClaimTTL)/4 && !wire.Follows(n) {
+	if w.n == 1 && now-w.since >= int64(r.f.j.Core.Config.ClaimTTL)/4 && !wire.Follows(n) {
 		most = 2
 	}
 	if r.tries+w.n >= most {
@@ -78,7 +79,7 @@ func (r *run) await() {
 // noticed soon.
 func (p *party) wait() {
 	r := &p.runs[0]
-	waited := time.Duration(r.f.j.t.now() - r.since)
+	waited := time.Duration(r.f.j.Core.Now() - r.since)
 	t := time.NewTimer(r.nap)
 	defer t.Stop()
 	select {

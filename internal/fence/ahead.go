@@ -12,9 +12,9 @@ import (
 // it: its server was restored, or its tables were. The follower then shows the frame's positions
 // to the log. By its rule for a caller that is ahead, the log starts an epoch for all processes.
 //
-// This is a net, and not a proof of completeness. It fails when no process meets such a frame
-// before the log has used the lost positions again. And it says nothing about values of the lost
-// history below the end of the log. So a log must notice a loss itself where it can.
+// This does not find every loss. It fails when no process meets such a frame before the log has used
+// the lost positions again. It also misses values of the lost history below the end of the log. So a
+// log must notice a loss itself where it can.
 
 // noteAhead notes the positions of an accepted frame if they are above the cursor. It keeps the
 // highest of both sequences. They belong to the cursor's epoch; the notes of another epoch are
@@ -40,8 +40,8 @@ func (f *Fences) noteAhead(m Mark, at invalidate.Cursor) {
 	}
 }
 
-// Misses reports whether the cursor is below the positions of frames that noteAhead has noted. They
-// say nothing about another epoch.
+// Misses reports whether the cursor is below the positions of frames that noteAhead has noted. Notes
+// of another epoch do not count.
 func (f *Fences) Misses(noted *invalidate.Cursor) bool {
 	at := f.Cursor()
 	return noted != nil && noted.Epoch == at.Epoch && (noted.Key > at.Key || noted.Scope > at.Scope)

@@ -145,9 +145,9 @@ func (c *Findings) count(r invalidate.Record, contiguous bool) {
 }
 
 // followKey applies a record of the key sequence. If it is unknown which keys were fenced, the
-// process gives up its own entries, and of the frames only those of built values: the cells of those
-// keys were removed from the remote tier before the records were written, and the cells of what was
-// built from them were not.
+// process discards all its own entries, but of the frames only those of built values. The cells of the
+// keys themselves were removed from the remote tier before the records were written. The cells of
+// what was built from them were not.
 func (f *Fences) followKey(r invalidate.Record, contiguous bool) {
 	if !contiguous || r.Bump || r.Damaged {
 		f.flushHere()

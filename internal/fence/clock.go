@@ -42,3 +42,13 @@ func nextPosition() invalidate.Position {
 		}
 	}
 }
+
+// raise sets a to v if a is lower.
+func raise(a *atomic.Uint64, v uint64) {
+	for {
+		old := a.Load()
+		if old >= v || a.CompareAndSwap(old, v) {
+			return
+		}
+	}
+}

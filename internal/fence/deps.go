@@ -1,34 +1,8 @@
 package fence
 
 import (
-	"github.com/twofold-go/twofold/internal/safeguard"
 	"github.com/twofold-go/twofold/invalidate"
 )
-
-// Deps is what a value depends on beside its own key. A nil Deps is nothing.
-//
-// A value that a loader built from other cached values has the hashes of their keys, and of what
-// its parts were built from themselves. A fence of one of these keys covers it. A fence of a prefix
-// covers it by the part of the prefix up to its last colon: that is a prefix of each key that the
-// fence covers, and Prefixes has it. So a built value may end early by a prefix, and never late.
-type Deps struct {
-	Tags     []uint64 // hashes of tags; AnyTag: of any tag
-	Keys     []uint64 // hashes of the keys of its parts; AnyTag: any key and any prefix
-	Prefixes []uint64 // hashes of every prefix of those keys that ends with a colon, except the key's id
-}
-
-func (d *Deps) tags() []uint64 {
-	if d == nil {
-		return nil
-	}
-	return d.Tags
-}
-
-// built reports whether the value has parts.
-func (d *Deps) built() bool { return d != nil && len(d.Keys) > 0 && !safeguard.Off(safeguard.Keys) }
-
-// anyKey reports whether the value has more parts than Keys can name.
-func (d *Deps) anyKey() bool { return d.Keys[0] == invalidate.AnyTag }
 
 // DepsSince is Since for what a value depends on: whether a fence of one of its tags, or of the key
 // of one of its parts, or of a prefix that may be one of theirs, may have been stored after the
@@ -96,8 +70,8 @@ func (f *Fences) judgeParts(s *suspect) (v verdict) {
 }
 
 // refusesParts reports whether a frame as of a position of the key sequence may be older than the
-// fence of the key of one of its parts. No cell of a built value is removed with its part's, so what
-// this process does not know about keys counts as well. mu is held.
+// fence of the key of one of its parts. No cell of a built value is removed with its part's, so a
+// fence of a key that this process may have missed counts, too. mu is held.
 func (f *Fences) refusesParts(asOf invalidate.Position, d *Deps) bool {
 	if !d.built() {
 		return false

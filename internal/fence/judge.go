@@ -1,22 +1,9 @@
 package fence
 
 import (
-	"sync/atomic"
-
-	"github.com/cespare/xxhash/v2"
-
 	"github.com/twofold-go/twofold/internal/safeguard"
 	"github.com/twofold-go/twofold/invalidate"
 )
-
-// Keyed is a cached entry that can return its full key. The fences ask for it when the entry's
-// bucket of the key clock has moved since the last check, or when prefixes are fenced. They do not
-// ask when Since has answered, so an entry need not keep the key.
-type Keyed interface {
-	// FullKey returns the entry's full key, the same every time. An entry that cannot tell returns
-	// "", and counts as covered.
-	FullKey() string
-}
 
 // Generation counts the fences stored so far, of all kinds. What was found clear at a generation
 // stays clear as long as the generation does not change. A caller that notes the generation must
@@ -30,7 +17,7 @@ func (f *Fences) Generation() uint64 { return f.gen.Load() }
 // namespaces cost an entry three loads and no write, and fences of tags do not concern it.
 //
 // Since may miss a fence that is being stored during the call; the store has not returned then. A
-// caller that reads a lease before it calls Since misses no fence that the lease vouches for.
+// caller that reads a lease before it calls Since misses no fence from before the lease.
 func (f *Fences) Since(gen uint64, hash uint32, part uint16) bool {
 	return f.wide.Load() > gen || f.last[hash&groupMask].Load() > gen || f.lastPart[part&partMask].Load() > gen
 }
@@ -105,37 +92,6 @@ func (f *Fences) inEpoch(id uint64, at invalidate.Cursor) bool {
 	return (id != 0 && at.Epoch == id) || safeguard.Off(safeguard.Epochs)
 }
 
-// verdict is the result of a check against the fences; a higher one overrules a lower one.
-type verdict uint8
-
-const (
-	unfenced  verdict = iota // no fence covers it
-	unspelled                // its key must be known first
-	forgotten                // a fence that is no longer remembered may cover it
-	covered
-)
-
-// suspect is an entry, or a loaded value, of this process that a fence may cover.
-type suspect struct {
-	born uint64
-	key  string // with hash; "": of returns it on demand
-	hash uint64
-	of   Keyed
-	low  uint32 // of hash
-	deps *Deps
-
-	fresh int64 // when the newest soft fence that covers it was applied, or Forever
-}
-
-// spell makes sure that the key is known, if possible, and reports whether it is.
-func (s *suspect) spell() bool {
-	if s.key == "" && s.of != nil {
-		s.key = s.of.FullKey()
-		s.hash = xxhash.Sum64String(s.key)
-	}
-	return s.key != ""
-}
-
 func (f *Fences) judge(s *suspect) (tick uint64, fresh int64, ok bool) {
 	s.fresh = Forever
 	v, at := f.look(s)
@@ -180,14 +136,4 @@ func (f *Fences) judgeScopes(s *suspect) verdict {
 		return covered
 	}
 	return f.scopes.judge(s)
-}
-
-// raise sets a to v if a is lower.
-func raise(a *atomic.Uint64, v uint64) {
-	for {
-		old := a.Load()
-		if old >= v || a.CompareAndSwap(old, v) {
-			return
-		}
-	}
 }

@@ -1,11 +1,5 @@
 package fence
 
-import (
-	"time"
-
-	"github.com/twofold-go/twofold/invalidate"
-)
-
 // OnForget registers due. It is called when fences will soon be forgotten, and not again before
 // Settled. It runs on the goroutine that stored a fence, so it must not block. It starts another
 // goroutine that judges every entry by a [Survey], and then calls Settled. Without due, or if that takes too long, fences are
@@ -55,15 +49,3 @@ func (f *Fences) settleSoon() {
 // Settling reports whether a walk has begun since the tick, and may have passed an entry that is
 // stored only now. Judge such an entry by [Fences.Judge]; otherwise it may be lost.
 func (f *Fences) Settling(born uint64) bool { return f.surveyed.Load() > born }
-
-// Stats returns the current numbers.
-func (f *Fences) Stats() invalidate.FenceStats {
-	s := invalidate.FenceStats{Keys: f.recent.len(), Forgotten: f.given.Load()}
-	f.mu.RLock()
-	s.Prefixes, s.Tags = int64(f.scopes.prefixes.len()), int64(f.scopes.tags.len())
-	s.Expired = f.soft.len()
-	f.mu.RUnlock()
-	s.Holds, s.HoldsWidened = f.holds.stats(f.Now())
-	s.Waits, s.Waited = f.crowd.waits.Load(), time.Duration(f.crowd.waited.Load())
-	return s
-}

@@ -14,8 +14,8 @@ import (
 // that no hard fence covers.
 //
 // They have their own table, which includes keys, under Fences.mu. No cell is removed for a softly
-// fenced key, so its record is in the scope sequence. There, a process that misses records gives up
-// frames as well, and a frame is compared by its position in that sequence.
+// fenced key, so its record is in the scope sequence. A process that misses records of that sequence
+// discards frames, too, and a frame is compared by its position in it.
 
 // Forever is a time that never comes: no fence has ended the freshness.
 const Forever = int64(math.MaxInt64)

@@ -262,7 +262,7 @@ func (w *Follower) isThrough() bool {
 	return len(w.queue)+len(w.dirty) == 0
 }
 
-// lost returns the error for what Close gives up.
+// lost returns the error for the invalidations that Close could not send.
 func (w *Follower) lost(why error) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -142,7 +142,7 @@ func (w *Follower) leave(o *order, why error) error {
 	}
 	err := w.pendingError(why, cause)
 	w.mu.Unlock()
-	w.fences.Apply(o.req) // whatever happens to it elsewhere
+	w.fences.Apply(o.req) // even if no other process gets it
 	return err
 }
 

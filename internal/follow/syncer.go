@@ -54,7 +54,7 @@ func (w *Follower) sync() {
 }
 
 // round makes one attempt and returns how long to wait before the next. With until, it ends by
-// then. A round that until cut off says nothing about the log.
+// then. A round that until cut off is no failure of the log.
 func (w *Follower) round(ctx context.Context, until time.Time) (next time.Duration, err error) {
 	w.noticeLapse()
 	w.mu.Lock()

@@ -1,0 +1,271 @@
+package entry
+
+import (
+	"cmp"
+	"errors"
+	"sync/atomic"
+	"time"
+	"unsafe"
+
+	"github.com/twofold-go/twofold/internal/failure"
+	"github.com/twofold-go/twofold/internal/lifetimes"
+	"github.com/twofold-go/twofold/internal/localnode"
+	"github.com/twofold-go/twofold/internal/wire"
+	"github.com/twofold-go/twofold/tier"
+)
+
+// Never is a time in the infinite future.
+const Never = int64(1<<63 - 1)
+
+// longAgo is before any other time. Durations can be counted from it without overflow.
+const longAgo = -int64(1 << 62)
+
+// Entry is what the engine knows of an entry of the local tier, and of the result of every load: a
+// value, or a remembered absence or error. Once it is shared, only ClearAt, Born, Ended and nextTry
+// change. Times are nanoseconds since Open.
+//
+// An entry is the last part of an item, which holds the key and the value before it. Both are one
+// allocation, and the order of the fields matters. The key and the value, the fields that every hit
+// reads, and the 16 bytes of its node that the tier reads are adjacent, so that a hit touches few
+// cache lines. The fields after them are not read by a plain hit. Rare fields are behind a pointer,
+// and times that need few bits are spans. So an entry takes 112 bytes; see TestEntryIsSmall.
+type Entry struct {
+	_ [0]func() // not comparable, so that the compiler makes no comparison of items
+
+	QuietUntil     int64         // a hit before it takes the fast path
+	Home           *Home         // compared by pointer, then by fences and space
+	ClearAt        atomic.Uint64 // Fences.Generation when no fence covered it; or covered, or expired
+	low            uint32        // the low half of the full key's hash, for the fences
+	Plain          bool          // set by put: it has neither err nor tags
+	here           bool          // loaded by this process, whose own clock vouches for it
+	localnode.Node               // what the local tier knows the entry by
+
+	Born     atomic.Uint64 // Mark.Tick, or a later tick at which no fence covered it
+	LoadedAt int64         // when the load began
+	seal
+	*Rare
+	unquiet  lifetimes.Span // from QuietUntil it is fresh for so long
+	LoadTime lifetimes.Span
+	nextTry  atomic.Uint32 // a moment: no refresh starts before it; marked, if a load failed. 0: any time
+	Ended    atomic.Uint32 // a marked moment: an Expire ended its freshness. 0: none did
+}
+
+// Of returns the entry of which n is a part. Only this package gives nodes to a local tier.
+func Of(n *localnode.Node) *Entry {
+	return (*Entry)(unsafe.Add(unsafe.Pointer(n), -int(unsafe.Offsetof(Entry{}.Node))))
+}
+
+// In returns the entry that a local tier holds, or nil if the tier got it from elsewhere.
+func In(e tier.Entry) *Entry {
+	if n, ok := e.(*localnode.Node); ok {
+		return Of(n)
+	}
+	return nil
+}
+
+// marked is a bit of moments. No marked moment is 0.
+const marked = 1 << 31
+
+// softUntil returns the time until which it is fresh, unless an Expire ended that earlier.
+func (it *Entry) softUntil() int64 { return after(it.QuietUntil, it.unquiet.Duration()) }
+
+// moment returns a time as a span since the load began. It rounds down.
+func (it *Entry) moment(at int64) uint32 { return uint32(lifetimes.SpanOf(gap(it.LoadedAt, at))) }
+
+// at returns the time of a moment.
+func (it *Entry) at(moment uint32) int64 {
+	return after(it.LoadedAt, lifetimes.Span(moment).Duration())
+}
+
+// Rare holds what most items do not need. Those share common, or the usual one of their policy; see
+// Own.
+type Rare struct {
+	shared     bool          // it never changes
+	staleFor   time.Duration // after its freshness, served while a refresh runs
+	hopeFor    time.Duration // after its freshness, served in place of a failed load
+	TrustUntil int64         // until then fresh without a question to the remote tier
+	Worn       bool          // built from an item whose freshness an Expire had ended
+	OnHold     bool          // a hold keeps it, and what is built from it, from being cached
+	PartsOlder int64         // LoadedAt minus the moment that vouches for its oldest part
+	Err        error         // of a remembered absence or error; a hit returns it
+	TagSet
+	Terms *wire.Terms // nil: unsaid
+}
+
+// common is the rare part of items that need none.
+var common = &Rare{shared: true, TrustUntil: Never}
+
+// Bear makes an item that holds a key ready for a value. hash is that of the full key, and it is
+// born at a tick.
+func (it *Entry) Bear(home *Home, hash, tick uint64) {
+	it.Home, it.low, it.Rare = home, uint32(hash), common //nolint:gosec // the low half is what is wanted
+	it.Born.Store(tick)
+}
+
+// LoadedHere notes that this process loaded the value, when, and how long that took.
+func (it *Entry) LoadedHere(begun int64, took time.Duration) {
+	it.LoadedAt, it.here, it.LoadTime = begun, true, lifetimes.SpanOf(took)
+}
+
+// Overhead returns about how much memory the item takes besides its fields, its key and its value.
+func (it *Entry) Overhead() (n int64) {
+	if !it.shared {
+		n += int64(unsafe.Sizeof(*it.Rare)) + int64(8*(len(it.Deps.Tags)+len(it.Keys)+len(it.Prefixes)))
+	}
+	if it.Terms != nil {
+		n += int64(unsafe.Sizeof(*it.Terms))
+	}
+	for _, text := range it.texts {
+		n += int64(unsafe.Sizeof(text)) + int64(len(text))
+	}
+	return n
+}
+
+// Own returns the item's own rare part, for writing. The item is not shared yet.
+func (it *Entry) Own() *Rare {
+	if it.shared {
+		r := *it.Rare
+		r.shared = false
+		it.Rare = &r
+	}
+	return it.Rare
+}
+
+// Usual holds the rare part of entries that were stored under one policy.
+type Usual = atomic.Pointer[Rare]
+
+// serve notes how long the item is served after its freshness. Items without a rare part of their own
+// share the usual one, because these times usually come from the policy.
+func (it *Entry) serve(staleFor, hopeFor time.Duration, usual *Usual) {
+	fits := func(r *Rare) bool { return r != nil && r.staleFor == staleFor && r.hopeFor == hopeFor }
+	switch {
+	case fits(it.Rare):
+	case !it.shared:
+		it.staleFor, it.hopeFor = staleFor, hopeFor
+	case fits(usual.Load()):
+		it.Rare = usual.Load()
+	default:
+		it.Rare = &Rare{shared: true, TrustUntil: Never, staleFor: staleFor, hopeFor: hopeFor}
+		usual.Store(it.Rare)
+	}
+}
+
+// FullKey spells the key. It succeeded once before the entry was made. It implements fence.Keyed.
+func (it *Entry) FullKey() string {
+	full, err := it.Home.Owner.KeyOf(it)
+	if err != nil {
+		return ""
+	}
+	return full.String()
+}
+
+// ReadAt returns when the load began, on this process's clock, if it ran here; otherwise
+// longAgo. A value that was built from cached values counts as read when the oldest of them was
+// known to be true.
+func (it *Entry) ReadAt() int64 {
+	if it.here {
+		return it.LoadedAt - it.PartsOlder
+	}
+	return longAgo
+}
+
+// Freshness says how an item that no fence covers may be served at a moment.
+type Freshness uint8
+
+// The ways to serve an item, from the worst to the best.
+const (
+	Dead      Freshness = iota // must not be served
+	lastHope                   // only in place of a failed load
+	Stale                      // while a refresh runs
+	Untrusted                  // fresh, but the remote tier must be asked first
+	Fresh
+)
+
+// Freshness returns how the item may be served at a time, if no fence covers it.
+func (it *Entry) Freshness(now int64) Freshness {
+	soft, stale_, hard := it.Times()
+	switch {
+	case now < soft && now < it.TrustUntil:
+		return Fresh
+	case now < soft:
+		return Untrusted
+	case now < stale_:
+		return Stale
+	case now < hard:
+		return lastHope
+	}
+	return Dead
+}
+
+// Lifetime says how long a value may be served, counted from the time when it is stored.
+type Lifetime struct {
+	Soft, Trust, Stale, Hard time.Duration
+	Ahead                    time.Duration // early refreshes are drawn so long before soft; 0: none
+	Firm                     bool          // hard limits stale; otherwise stale extends hard
+}
+
+// Live sets the item's times. usual is that of the policy in force.
+func (it *Entry) Live(now int64, l Lifetime, usual *Usual) {
+	soft, hard := after(now, l.Soft), after(now, l.Hard)
+	stale := after(soft, l.Stale)
+	if l.Firm {
+		stale = min(stale, hard)
+	}
+	if trust := after(now, l.Trust); trust != it.TrustUntil {
+		it.Own().TrustUntil = trust
+	}
+	it.serve(gap(soft, stale), gap(soft, max(hard, stale)), usual)
+	it.QuietUntil = min(soft, it.TrustUntil)
+	if l.Ahead > 0 && soft != Never {
+		it.QuietUntil = min(it.QuietUntil, soft-int64(l.Ahead))
+	}
+	it.unquiet = lifetimes.SpanOf(gap(it.QuietUntil, soft))
+}
+
+// after returns t+d, or never if that overflows.
+func after(t int64, d time.Duration) int64 {
+	if d > 0 && t > Never-int64(d) {
+		return Never
+	}
+	return t + int64(d)
+}
+
+// gap returns the d for which after(t, d) is to.
+func gap(t, to int64) time.Duration {
+	if to == Never && t != Never {
+		return time.Duration(Never)
+	}
+	return time.Duration(to - t)
+}
+
+// Agree gives a loaded value its terms. An absence has none, because no read serves it stale.
+func (it *Entry) Agree(m wire.Terms) {
+	if it.Err == nil && m != wire.Unsaid {
+		said := m // m itself would cost an allocation in every call
+		it.Own().Terms = &said
+	}
+}
+
+// Said returns the terms of the value, for reading.
+func (it *Entry) Said() *wire.Terms { return cmp.Or(it.Terms, &wire.Unsaid) }
+
+// Remembered reports whether the item is a remembered error.
+func (it *Entry) Remembered() bool { return it.Err != nil && !errors.Is(it.Err, failure.ErrNotFound) }
+
+// KeptUntil returns the time until which a load that replaces the item may see it. It is never
+// before the last result of times.
+func (it *Entry) KeptUntil() int64 {
+	_, _, hard := it.Times()
+	return after(hard, it.Said().Keep)
+}
+
+// Precedes reports whether a load that replaces the item may see it, if no fence covers it.
+func (it *Entry) Precedes(now int64) bool {
+	return it.Err == nil && !it.Worn && now < it.KeptUntil()
+}
+
+// Bridges reports whether the item may be served because its load is slow. SetStale(0) forbids
+// this for an item that is not fresh.
+func (it *Entry) Bridges(now int64) bool {
+	return it.Said().Stale != 0 || it.Freshness(now) >= Untrusted
+}

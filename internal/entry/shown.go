@@ -1,0 +1,43 @@
+package entry
+
+import (
+	"iter"
+	"time"
+)
+
+// What the hooks of the Tiers are shown of an entry: cache.Entry.
+
+// Key returns the full key.
+func (it *Entry) Key() string { return it.FullKey() }
+
+// Tags yields the hash and the text of each tag.
+func (d *Rare) Tags() iter.Seq2[uint64, string] {
+	return func(yield func(uint64, string) bool) {
+		for i, hash := range d.Deps.Tags {
+			if !yield(hash, d.TextOf(i)) {
+				return
+			}
+		}
+	}
+}
+
+// Alive reports whether the entry may still be served.
+func (it *Entry) Alive() bool {
+	// The fences first: they may report an Expire, which changes the times.
+	unfenced := it.Unfenced(it.Home.Fences, it)
+	now, open := it.Home.Owner.Now()
+	return open && unfenced && it.Freshness(now) != Dead
+}
+
+// Age returns the time since the load of the value began.
+func (it *Entry) Age() time.Duration {
+	now, _ := it.Home.Owner.Now()
+	return time.Duration(max(now-it.LoadedAt, 0))
+}
+
+// Stale reports whether the entry's freshness is over.
+func (it *Entry) Stale() bool {
+	unfenced := it.Unfenced(it.Home.Fences, it) // first, as in Alive
+	now, open := it.Home.Owner.Now()
+	return !open || !unfenced || it.Freshness(now) < Untrusted
+}

@@ -1,0 +1,19 @@
+package fence
+
+import (
+	"time"
+
+	"github.com/twofold-go/twofold/invalidate"
+)
+
+// Stats returns the current numbers.
+func (f *Fences) Stats() invalidate.FenceStats {
+	s := invalidate.FenceStats{Keys: f.recent.len(), Forgotten: f.given.Load()}
+	f.mu.RLock()
+	s.Prefixes, s.Tags = int64(f.scopes.prefixes.len()), int64(f.scopes.tags.len())
+	s.Expired = f.soft.len()
+	f.mu.RUnlock()
+	s.Holds, s.HoldsWidened = f.holds.stats(f.Now())
+	s.Waits, s.Waited = f.crowd.waits.Load(), time.Duration(f.crowd.waited.Load())
+	return s
+}

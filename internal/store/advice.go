@@ -1,0 +1,54 @@
+package store
+
+import (
+	"slices"
+
+	"github.com/twofold-go/twofold/policy"
+)
+
+// Warnings about what is allowed and does probably not what was meant. Each is logged once.
+
+// UnusedPolicies returns the namespaces that only the table of overrides names, sorted.
+func (t *Core) UnusedPolicies() []string { return t.unused(*t.policies.Load()) }
+
+func (t *Core) unused(table policy.Table) (names []string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for i := range table {
+		name := table[i].Namespace
+		if _, used := t.used.uses[name]; name != "" && !used {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// warnOfUnused logs each namespace of a table that no cache has, once. Before the first cache is
+// made, no namespace is in use, and there is nothing to say.
+func (t *Core) warnOfUnused(table policy.Table) {
+	unused := t.unused(table)
+	t.mu.Lock()
+	began := len(t.used.uses) > 0
+	t.mu.Unlock()
+	for _, name := range unused {
+		if began && t.strangers.add(t.seed, "namespace:"+name) { // no tenant has a colon
+			t.Log.Warn("cache: a policy does nothing, because no cache of this process has its namespace: give the Namespace of the Config, such as users:v1",
+				"namespace", name)
+		}
+	}
+}
+
+// warnOfNoLog logs once that other processes will not learn of invalidations. It logs nothing if
+// LocalTTL bounds what they serve, if the namespace keeps nothing that they share, or if the cache
+// is off.
+func (v *View) warnOfNoLog() {
+	t, p := v.Core, v.Policy()
+	if t.Follower != nil || v.Far == nil || p.Off || p.LocalTTL > 0 {
+		return
+	}
+	t.noLog.Do(func() {
+		t.Log.Warn("cache: there is a remote tier and no log: after a Delete or Set, other processes serve what their local tiers hold until its TTL ends; "+
+			"set TiersConfig.Log, or LocalTTL in the policy to bound that time", "namespace", v.namespace, "ttl", p.TTL)
+	})
+}

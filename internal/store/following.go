@@ -1,0 +1,114 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/twofold-go/twofold/internal/failure"
+	"github.com/twofold-go/twofold/internal/fence"
+	"github.com/twofold-go/twofold/internal/follow"
+	"github.com/twofold-go/twofold/internal/unwrap"
+	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/tier"
+)
+
+// How this process follows the log.
+
+func (t *Core) follow() {
+	if t.Config.Log == nil {
+		t.Fences, t.Lease = fence.New(t.Base), &follow.Lease{}
+		if t.remote == nil {
+			t.Fences = fence.NewLocal(t.Base)
+		}
+		t.Lease.Without()
+		t.settleBeforeForgetting()
+		return
+	}
+	cfg := follow.Config{Origin: t.Base, OnLag: t.Seen.Lag, OnApplied: t.heard, Wait: t.Config.InvalidateWait, Logger: t.Log}
+	if t.remote != nil {
+		cfg.Remove, cfg.Tier = t.removeCells, nameOfTier(t.Config.Remote)
+		cfg.Names = namesFor(t.Config.Log, t.Config.Remote)
+	}
+	t.Bound = int64(t.Config.Log.Bound())
+	t.Follower = follow.Follow(t.Config.Log, cfg)
+	t.Fences, t.Lease = t.Follower.Fences(), t.Follower.Lease()
+	_, own := t.Config.Remote.(tier.Namer)
+	if own && t.Follower.Stores() && !unwrap.Wraps(t.Config.Remote) && !unwrap.Wraps(t.Config.Log) { // a Set must not bypass a wrapper
+		t.CellNames = cfg.Names
+	}
+	t.settleBeforeForgetting()
+}
+
+// Ready waits until this process knows what the log knows. Without a log it returns at once.
+func (t *Core) Ready(ctx context.Context) error {
+	_, err := t.ready(ctx)
+	return err
+}
+
+// Settle waits until no process of the log can serve values that were invalidated before the call.
+func (t *Core) Settle(ctx context.Context) error {
+	begun, err := t.ready(ctx)
+	if err == nil && t.Follower != nil {
+		err = t.Follower.Outwait(ctx, begun)
+	}
+	if errors.Is(err, follow.ErrClosed) {
+		err = failure.ErrClosed
+	}
+	return err
+}
+
+// ready waits until the log has answered a question that was asked after the call began. It
+// returns when the call began.
+func (t *Core) ready(ctx context.Context) (begun int64, err error) {
+	if t.Follower == nil {
+		return 0, nil
+	}
+	begun = t.Now()
+	for {
+		err := t.Follower.Confirm(ctx, begun, t.Config.Log.Bound())
+		switch {
+		case err == nil:
+			return begun, nil
+		case errors.Is(err, follow.ErrClosed):
+			return begun, failure.ErrClosed
+		}
+		pause := time.NewTimer(t.Config.Log.Bound() / 20)
+		select {
+		case <-pause.C:
+		case <-ctx.Done():
+			pause.Stop()
+			return begun, fmt.Errorf("%w: %w", ctx.Err(), Unreached(err))
+		}
+	}
+}
+
+// namesFor returns the function that translates keys to the log's names of their cells. It
+// returns nil unless the log can remove those cells, on the same server, when it appends.
+func namesFor(log invalidate.Log, far tier.Remote) func([]string) []string {
+	r, ok := log.(invalidate.CellRemover)
+	n, named := unwrap.As[tier.Namer](far)
+	if !ok || !named {
+		return nil
+	}
+	if server, _ := n.Names(nil); server == nil || !r.RemovesFrom(server) {
+		return nil
+	}
+	return func(keys []string) []string {
+		_, names := n.Names(keys)
+		return names
+	}
+}
+
+func (t *Core) unfollow(ctx context.Context) error {
+	if t.Follower == nil {
+		return nil
+	}
+	err := t.Follower.Close(ctx)
+	if c, ok := unwrap.As[io.Closer](t.Config.Log); ok {
+		err = errors.Join(err, c.Close())
+	}
+	return err
+}

@@ -1,0 +1,82 @@
+package store
+
+import (
+	"github.com/twofold-go/twofold/internal/entry"
+	"github.com/twofold-go/twofold/internal/fence"
+	"github.com/twofold-go/twofold/internal/scope"
+	"github.com/twofold-go/twofold/internal/unwrap"
+	"github.com/twofold-go/twofold/tier"
+)
+
+// Fences are remembered exactly only for a while. Before the process forgets some, a background
+// walk judges the entries of the local tier once. Each entry that no fence covers notes the tick
+// of that check. So an entry ends by an invalidation that covers it, and rarely because too many
+// other keys were invalidated.
+
+// settle judges an item before fences are forgotten, and takes a dead item out of the tier. It
+// skips an item whose key panics when it is spelled; that item is given up later.
+func (t *Core) settleEntry(it *entry.Entry, s *fence.Survey) {
+	defer func() { _ = recover() }()
+	if it.Settle(t.Fences, s) {
+		t.drop(it)
+	}
+}
+
+// drop takes a dead item out of the local tier, only to give the memory back. The lock keeps it
+// from taking out the item's successor.
+func (t *Core) drop(it *entry.Entry) {
+	at := ViewOf(it).Kind.Slot(it)
+	mu := t.PutsOf(at)
+	mu.Lock()
+	defer mu.Unlock()
+	if e, ok := t.Local.Get(at); ok && e == any(&it.Node) {
+		t.Local.Delete(at)
+	}
+}
+
+// settleBeforeForgetting makes the fences ask for a walk through the local tier before they
+// forget. It does nothing if the tier is no tier.Ranger.
+func (t *Core) settleBeforeForgetting() {
+	l, ok := unwrap.As[tier.Ranger](t.Local)
+	if !ok {
+		return
+	}
+	t.Fences.OnForget(func() {
+		walk := new(scope.Scope) // ends when the tiers close
+		if t.Work.Begin(&walk.Task, walk) {
+			go t.settle(l, walk)
+		} else {
+			t.Fences.Settled(0)
+		}
+	})
+}
+
+func (t *Core) settle(l tier.Ranger, walk *scope.Scope) {
+	defer t.Work.End(&walk.Task)
+	s, upTo := t.Fences.Survey(), uint64(0)
+	defer func() { t.Fences.Settled(upTo) }()
+	batch, n := make([]*entry.Entry, 0, walkBatch), 0
+	flush := func() {
+		for _, it := range batch {
+			t.settleEntry(it, s)
+		}
+		n += len(batch)
+		batch = batch[:0]
+	}
+	l.Range(func(e tier.Entry) bool {
+		if it := entry.In(e); it != nil {
+			if batch = append(batch, it); len(batch) == walkBatch {
+				flush()
+			}
+		}
+		return !t.Work.Closed()
+	})
+	if flush(); !t.Work.Closed() {
+		upTo = s.Tick()
+		t.Fences.Expect(n)
+	}
+}
+
+// walkBatch is how many items the walk collects before it judges them. Each item costs a miss of
+// the processor's caches. The processor overlaps the misses of a loop that does nothing else.
+const walkBatch = 64

@@ -1,0 +1,182 @@
+package store
+
+import (
+	"cmp"
+	"math"
+	"time"
+
+	"github.com/twofold-go/twofold/internal/entry"
+	"github.com/twofold-go/twofold/internal/failure"
+	"github.com/twofold-go/twofold/internal/fence"
+	"github.com/twofold-go/twofold/internal/lifetimes"
+	"github.com/twofold-go/twofold/internal/measure"
+	"github.com/twofold-go/twofold/internal/safeguard"
+	"github.com/twofold-go/twofold/internal/wire"
+	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/policy"
+	"github.com/twofold-go/twofold/tier"
+)
+
+// A frame carries wall-clock times, in whole milliseconds. An item carries the monotonic time of
+// its Tiers. If the writer's clock is ahead, the value's age may seem negative; it still gets no
+// more life than it was born with. The writer of a frame rounds its times down, the reader
+// rounds its own time up. So a value's life may end two milliseconds early, never late.
+
+// Verdict says how this process may use a frame.
+type verdict uint8
+
+// The verdicts.
+const (
+	absent  verdict = iota // no cell
+	Leased                 // another process is loading
+	Held                   // no process may cache the key now
+	useless                // must not be served: unreadable, foreign, invalidated or expired
+	Usable                 // a value, perhaps kept only for Previous
+)
+
+// Frame is a judged cell from the remote tier.
+type Frame struct {
+	Verdict verdict
+	Nonce   tier.Nonce // a claim over this cell must name it
+	Claimed bool       // claimed by a process: a lease, or a value that is being refreshed
+	Ended   bool       // not claimed: the mark of an ended load, or a value
+	It      *entry.Entry
+}
+
+// judge returns the verdict on a frame. mark was captured before the fetch.
+func (j *Job) judge(raw []byte, mark fence.Mark) (f Frame) {
+	if len(raw) == 0 {
+		return Frame{Verdict: absent}
+	}
+	cell, nonce, claimed, err := wire.Read(raw)
+	f = Frame{Verdict: useless, Nonce: nonce}
+	if err != nil {
+		j.View.Counts.Inc(measure.CellCorrupt)
+		return f
+	}
+	f.Claimed, f.Ended = claimed, !claimed
+	switch cell.Kind {
+	case tier.Lease:
+		if f.Claimed {
+			f.Verdict = Leased
+		}
+		return f
+	case tier.Hold:
+		f.Verdict = Held
+		return f
+	case tier.Value:
+	}
+	if cell.Echo != j.Hash || cell.Schema != j.View.Schema {
+		j.View.Counts.Inc(measure.CellForeign)
+		return f
+	}
+	filled := fence.Mark{Key: invalidate.Position(cell.KeyPos), Scope: invalidate.Position(cell.ScopePos), Epoch: cell.Epoch}
+	fresh, ok := j.Core.Fences.Accepts(filled, j.Hash, j.FullKey(),
+		&fence.Deps{Tags: cell.Tags, Keys: cell.PartKeys, Prefixes: cell.PartPrefixes})
+	if !ok && !safeguard.Off(safeguard.Frames) {
+		j.View.Counts.Inc(measure.CellRefused)
+		return f
+	}
+	it, err := j.thaw(&cell, len(raw), mark)
+	if err != nil {
+		j.View.Counts.Inc(measure.CellCorrupt)
+		return f
+	}
+	if fresh != fence.Forever && !safeguard.Off(safeguard.Soft) {
+		it.Expire(fresh)
+	}
+	if it.KeptUntil() <= j.Core.Now() {
+		return f
+	}
+	f.Verdict, f.It = Usable, it
+	return f
+}
+
+// thaw makes an item of a value cell, whose frame has size bytes.
+func (j *Job) thaw(c *tier.Cell, size int, mark fence.Mark) (it *entry.Entry, err error) {
+	it = j.Take(mark)
+	if len(c.Tags)+len(c.PartKeys) > 0 {
+		it.Own().Deps = fence.Deps{Tags: c.Tags, Keys: c.PartKeys, Prefixes: c.PartPrefixes}
+	}
+	if c.Flags&tier.Negative != 0 {
+		gone := failure.ErrNotFound
+		if code := string(c.Payload[:min(len(c.Payload), failure.MaxCode+1)]); code != "" {
+			if !failure.IsCode(code) { // no writer stores it, and it would be the text of an error
+				return nil, failure.ErrBadCode
+			}
+			gone = j.Core.Faults.Remembered(code, nil)
+		}
+		it.Own().Err = j.Stored(gone)
+	} else {
+		err = wire.Decode(j.Core.codecs, c, size, j.View.Value(it), j.Policy.MaxValueBytes)
+		if err != wire.ErrUnknownCodec { //nolint:errorlint // itself
+			j.Core.Seen.ValueSize(j.View.Counts, measure.SizeIn, len(c.Payload))
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	wall, now := time.Now().Add(time.Millisecond-1).UnixMilli(), j.Core.Now()
+	it.LoadedAt = now - int64(max(wire.Since(wall, c.LoadedAt), 0))
+	it.LoadTime = lifetimes.SpanOf(c.LoadTime)
+	if c.SoftAt <= c.LoadedAt && c.Flags&tier.Unfresh == 0 { // stale from its birth
+		it.Own().Worn = true
+	}
+	p := j.Policy
+	l := entry.Lifetime{
+		Soft:  wire.Remaining(c.SoftAt, c.LoadedAt, wall),
+		Hard:  wire.Remaining(c.HardAt, c.LoadedAt, wall),
+		Trust: cmp.Or(p.LocalTTL, policy.Forever),
+		Ahead: lifetimes.RefreshWindow(c.LoadTime, p.RefreshAhead),
+		Firm:  true, // the reader's own Stale must not exceed what the writer allowed
+	}
+	if it.Err == nil {
+		it.Agree(wire.TermsOf(c))
+		l.Stale, _ = it.Said().Grace(p)
+	}
+	it.Live(now, l, &j.View.InForce().Usual)
+	return it, nil
+}
+
+// Freeze returns the cell of an item, and how long the tier should keep it.
+func (j *Job) Freeze(it *entry.Entry, payload wire.Encoded, nonce tier.Nonce, mark fence.Mark) ([]byte, time.Duration, error) {
+	now, wall := j.Core.Now(), time.Now()
+	at := func(t int64) int64 {
+		if t == entry.Never {
+			return math.MaxInt64
+		}
+		return wall.Add(time.Duration(t - now)).UnixMilli()
+	}
+	soft, _, hard := it.Times()
+	c := tier.Cell{
+		Nonce:    nonce,
+		ScopePos: uint64(mark.Scope),
+		KeyPos:   uint64(mark.Key),
+		Epoch:    mark.Epoch,
+		SoftAt:   at(soft),
+		HardAt:   at(hard),
+		LoadedAt: at(it.LoadedAt),
+		LoadTime: it.LoadTime.Duration(),
+		Tags:     it.Deps.Tags,
+		Schema:   j.View.Schema,
+		Echo:     j.Hash,
+		Codec:    payload.Codec,
+		Payload:  payload.Data,
+
+		PartKeys:     it.Keys,
+		PartPrefixes: it.Prefixes,
+	}
+	if it.Err != nil {
+		c.Flags |= tier.Negative
+	}
+	it.Said().Into(&c)
+	if it.Terms != nil && !it.Worn && c.SoftAt <= c.LoadedAt {
+		c.Flags |= tier.Unfresh
+	}
+	keep := wire.RemoteForever
+	if until := it.KeptUntil(); until != entry.Never {
+		keep = min(keep, time.Duration(until-now))
+	}
+	b, err := c.Encode()
+	return b, max(keep, time.Millisecond), err
+}

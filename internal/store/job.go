@@ -1,0 +1,106 @@
+package store
+
+import (
+	"github.com/twofold-go/twofold/internal/entry"
+	"github.com/twofold-go/twofold/internal/remote"
+	"github.com/twofold-go/twofold/key"
+	"github.com/twofold-go/twofold/policy"
+)
+
+// Job describes one operation on one key. Once it is shared, only used changes. What holds a job
+// names it and does not embed it: the compiler makes a wrapper of every promoted method for every
+// Cache that a program has, which took it longer than the methods themselves.
+type Job struct {
+	View       *View
+	Core       *Core
+	Policy     *policy.Policy
+	Op         string
+	Entry      *entry.Entry // holds the key; nil until an ask needs it
+	Addr       uint64       // address in the local tier
+	Full       key.Key      // zero until spell, like hash
+	Hash       uint64       // of full, for cells and fences
+	Loader     any          // of the call or the Config, or nil; the kind calls it
+	Many       bool         // loads by LoadMany
+	Used       bool         // e holds a value, or belongs to another job; see take
+	Opts       CallOpts
+	MinLoaded  int64
+	Refreshing *entry.Entry // not nil: a background refresh of it
+}
+
+// Start makes j, which is zero, a job for a key that is not known yet. load is the loader of the call, or
+// nil.
+func (j *Job) Start(v *View, op string, load any, o *Options) {
+	j.View, j.Core, j.Policy = v, v.Core, o.Policy
+	if j.Policy == nil {
+		j.Policy = v.Policy()
+	}
+	j.Op, j.Loader, j.Opts, j.MinLoaded = op, load, o.CallOpts, -entry.Never
+	if load == nil {
+		j.Loader = v.loader
+	}
+	j.Many = j.Loader == nil && v.LoadsMany
+}
+
+// Begin makes j, which is zero, a job without a flight for a key.
+func (j *Job) Begin(v *View, op string, full key.Key, at uint64, o *Options) {
+	j.Start(v, op, nil, o)
+	j.Addr = at
+	j.spelled(full)
+}
+
+// Spell spells the key, which j.e holds.
+func (j *Job) Spell() error {
+	if j.FullKey() != "" {
+		return nil
+	}
+	full, err := j.View.Kind.Spell(j.Entry)
+	j.spelled(full)
+	return err
+}
+
+func (j *Job) spelled(full key.Key) { j.Full, j.Hash = full, full.Hash() }
+
+// Same reports whether an entry of the job's view holds its key.
+func (j *Job) Same(e *entry.Entry) bool { return j.View.Kind.Same(j.Entry, e) }
+
+// Find returns what this process holds of the key, and the time it was judged at; see view.find.
+func (j *Job) Find() (*entry.Entry, int64) { return j.View.Find(j.Addr, j.Same, 0) }
+
+// FullKey implements fence.Keyed. It returns the spelled key, or "" before Spell.
+func (j *Job) FullKey() string { return j.Full.String() }
+
+// Far returns the remote tier, or nil if the job skips it.
+func (j *Job) Far() *remote.Tier {
+	if j.Opts.SkipRemote {
+		return nil
+	}
+	if j.View.Far == nil { // LocalOnly
+		return nil
+	}
+	return j.View.Counts.Far
+}
+
+// Standing returns the local item that may stand in for a load, or nil.
+func (j *Job) Standing() *entry.Entry {
+	if j.Opts.SkipLocal {
+		return nil
+	}
+	return j.View.old(j.Addr, j.Same)
+}
+
+// Unfenced reports whether no fence covers it now.
+func (j *Job) Unfenced(it *entry.Entry) bool { return it.Unfenced(j.Core.Fences, j) }
+
+// CanLoad reports whether the job has a loader.
+func (j *Job) CanLoad() bool { return j.Loader != nil || j.Many }
+
+// Fail returns an error of the job, with its operation and key.
+func (j *Job) Fail(err error) error {
+	if j.FullKey() == "" {
+		return j.Core.Faults.Of(j.Op, j.View.NameOf(j.View.Kind.ID(j.Entry)), err)
+	}
+	return j.Core.Faults.Of(j.Op, j.FullKey(), err)
+}
+
+// Stored returns the error to remember. Every reading method returns it, so it says "get".
+func (j *Job) Stored(err error) error { return j.Core.Faults.Of("get", j.FullKey(), err) }

@@ -1,0 +1,80 @@
+package store
+
+import (
+	"github.com/twofold-go/twofold/internal/entry"
+	"github.com/twofold-go/twofold/internal/fence"
+)
+
+// Take returns an entry of the job's key for a value, born at mark. The first is the one that holds
+// the key for the job. Its key never changes, so joiners may compare it meanwhile. Only the goroutine
+// that works on a flight calls take.
+func (j *Job) Take(mark fence.Mark) *entry.Entry {
+	it := j.Entry
+	if j.Used {
+		it = j.View.Kind.Blank(it)
+	}
+	j.Used = true
+	it.Bear(&j.View.Home, j.Hash, mark.Tick)
+	return it
+}
+
+// SizeUnknown stands for a size that was not measured.
+const SizeUnknown = -1
+
+// Put keeps an item in the local tier, unless an invalidation or a newer value came first. A
+// lock makes the check and the store one step for the key: a late load must not replace the
+// value of a Set.
+func (j *Job) Put(it *entry.Entry) { j.PutSized(it, j.SizeOf(it)) }
+
+// PutSized is put for an item whose value has size bytes.
+func (j *Job) PutSized(it *entry.Entry, size int64) {
+	mu := j.Core.PutsOf(j.Addr)
+	mu.Lock()
+	defer mu.Unlock()
+	if j.Opts.SkipLocal {
+		j.dropOlder(it)
+		return
+	}
+	j.PutLocked(it, size)
+}
+
+// dropOlder is Put for a job that skips the local tier. Later reads must not return an older
+// value than the item. A remembered error removes no value.
+func (j *Job) dropOlder(it *entry.Entry) {
+	if it.Remembered() {
+		return
+	}
+	if cur := j.View.Lookup(j.Addr, j.Same); cur != nil && cur.LoadedAt < it.LoadedAt {
+		j.Core.Local.Delete(j.Addr)
+	}
+}
+
+// PutLocked is PutSized under the lock. It reports false only if the tier has no room for the item.
+func (j *Job) PutLocked(it *entry.Entry, size int64) bool {
+	if !it.UnfencedNow(j.Core.Fences, j) {
+		return true
+	}
+	if cur := j.View.Lookup(j.Addr, j.Same); cur == it || cur != nil && cur.LoadedAt > it.LoadedAt && j.Unfenced(cur) {
+		return true
+	}
+	if it.Remembered() && j.View.old(j.Addr, j.Same) != nil {
+		return true // an error replaces no good value
+	}
+	it.Plain = it.Err == nil && len(it.Deps.Tags)+len(it.Keys) == 0
+	it.PutSeal()
+	j.Core.stored(it)
+	return j.Core.Local.Set(j.Addr, &it.Node, j.Cost(it, size))
+}
+
+// SizeOf returns the bytes of an item's value. It walks through the value.
+func (j *Job) SizeOf(it *entry.Entry) int64 {
+	if it.Err != nil {
+		return 0
+	}
+	return j.View.size(j.View.Value(it))
+}
+
+// Cost returns about how much memory an item takes, if its value has size bytes.
+func (j *Job) Cost(it *entry.Entry, size int64) int64 {
+	return it.Overhead() + j.View.fixed + max(size, int64(j.View.ValueType.Size())) + max(j.View.keySize(j.View.Kind.Key(it)), int64(j.View.keyType.Size()))
+}

@@ -1,0 +1,130 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/twofold-go/twofold/key"
+	"github.com/twofold-go/twofold/policy"
+)
+
+// namespaces holds the namespaces of the caches of one Tiers. The lock of the Tiers protects it.
+type namespaces struct {
+	uses  map[string]use
+	bases []namedBase // of those caches
+}
+
+// use holds what the caches of one namespace must agree on. Otherwise one cache would misread
+// what another wrote.
+type use struct {
+	key, value    reflect.Type
+	codec, schema string
+	localOnly     bool // despite a remote tier
+}
+
+// namedBase is the policy of a cache before the table of overrides.
+type namedBase struct {
+	namespace string
+	policy.Policy
+}
+
+// clash returns why a cache cannot use the namespace in this way, or nil.
+func (n *namespaces) clash(namespace string, u use) error {
+	var errs []error
+	fault := func(format string, args ...any) {
+		errs = append(errs, fmt.Errorf("field Namespace: "+format, args...))
+	}
+	if old, taken := n.uses[namespace]; taken {
+		if old.localOnly != u.localOnly {
+			errs = append(errs, fmt.Errorf("field LocalOnly: %v here, but %v for another cache of %q on these Tiers, and one would not remove what the other stores in the remote tier: use one value for both",
+				u.localOnly, old.localOnly, namespace))
+		}
+		for _, part := range []struct {
+			what      string
+			old, want any
+		}{
+			{"keys of type", old.key, u.key},
+			{"values of type", old.value, u.value},
+			{"values of codec", old.codec, u.codec},
+			{"values of schema", old.schema, u.schema},
+		} {
+			if part.old != part.want {
+				a, b := told(part.old), told(part.want)
+				if a == b {
+					b = "another type of that name"
+				}
+				fault("%q holds %s %s for another cache of these Tiers, and here %s: give one of them a namespace of its own",
+					namespace, part.what, a, b)
+			}
+		}
+	}
+	for other := range n.uses {
+		short, long := min(namespace, other), max(namespace, other) // a prefix sorts first
+		if short != long && strings.HasPrefix(long, short+":") {
+			fault("%q and %q are both used on these Tiers, and All and DeleteAll of the first would reach the second: rename the second to %q",
+				short, long, short+"-"+strings.ReplaceAll(long[len(short)+1:], ":", "-"))
+		}
+	}
+	slices.SortFunc(errs, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
+	return errors.Join(errs...)
+}
+
+// Told spells a part of a use for an error text.
+func told(part any) string {
+	switch p := part.(type) {
+	case reflect.Type:
+		if p.PkgPath() != "" {
+			return p.PkgPath() + "." + p.Name()
+		}
+		return p.String()
+	case string:
+		return fmt.Sprintf("%.100q", p)
+	}
+	return fmt.Sprint(part)
+}
+
+func (n *namespaces) add(b namedBase, u use) {
+	if n.uses == nil {
+		n.uses = make(map[string]use)
+	}
+	n.uses[b.namespace] = u
+	if !slices.Contains(n.bases, b) {
+		n.bases = append(n.bases, b)
+	}
+}
+
+// checkNames checks the two names of a Config one by one and says how to repair each.
+func checkNames(tenant, namespace string) error {
+	const some = "x" // stands for the other name, which is checked separately
+	byTenant := faultOf("Tenant", key.Space{Tenant: tenant, Namespace: some}.Validate())
+	byNamespace := faultOf("Namespace", key.Space{Tenant: some, Namespace: namespace}.Validate())
+	if byTenant == nil && byNamespace == nil {
+		return faultOf("Namespace", key.Space{Tenant: tenant, Namespace: namespace}.Validate())
+	}
+	return errors.Join(byTenant, byNamespace)
+}
+
+// faultOf adds the field and the remedy to an error about a name.
+func faultOf(field string, err error) error {
+	var remedy string
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, key.ErrEmpty):
+		remedy = `say what the values are, for example "users:v1"`
+	case errors.Is(err, key.ErrSeparator) && field == "Tenant":
+		remedy = "a tenant has no colon"
+	case errors.Is(err, key.ErrSeparator):
+		remedy = "colons stand between its parts, one at a time"
+	case errors.Is(err, key.ErrCharacter):
+		remedy = "leave out braces and control characters"
+	case errors.Is(err, key.ErrTooLong):
+		remedy = "make it shorter"
+	default:
+		remedy = "choose another"
+	}
+	return fmt.Errorf("field %s: %w: %s", field, err, remedy)
+}

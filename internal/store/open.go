@@ -1,0 +1,199 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+
+	"github.com/twofold-go/twofold/codec"
+	"github.com/twofold-go/twofold/internal/entry"
+	"github.com/twofold-go/twofold/internal/follow"
+	"github.com/twofold-go/twofold/internal/measure"
+	"github.com/twofold-go/twofold/internal/remote"
+	"github.com/twofold-go/twofold/internal/unwrap"
+	"github.com/twofold-go/twofold/key"
+	"github.com/twofold-go/twofold/policy"
+	"github.com/twofold-go/twofold/tier"
+	"github.com/twofold-go/twofold/tier/local"
+)
+
+// New returns the core for cfg. When it fails, the parts of cfg stay open.
+func New(cfg Config) (*Core, error) {
+	cfg.MaxLoads = cmp.Or(cfg.MaxLoads, 512)
+	cfg.MaxRefreshes = cmp.Or(cfg.MaxRefreshes, 32)
+	cfg.MaxFlights = cmp.Or(cfg.MaxFlights, 1<<16)
+	cfg.ClaimTTL = cmp.Or(cfg.ClaimTTL, 3*time.Second)
+	cfg.MaxTenants = cmp.Or(cfg.MaxTenants, 1000)
+	cfg.MaxAudits = cmp.Or(cfg.MaxAudits, 10)
+	codecs, err := cfg.validate()
+	if err != nil {
+		return nil, fmt.Errorf("cache: open: %w", err)
+	}
+	t := &Core{
+		Base: time.Now(), seed: maphash.MakeSeed(), Config: cfg, Faults: cfg.Faults, Local: cfg.Local, codecs: codecs,
+		Log:     cmp.Or(cfg.Logger, slog.Default()),
+		Loads:   semaphore.NewWeighted(int64(cfg.MaxLoads)),
+		Refresh: semaphore.NewWeighted(int64(cfg.MaxRefreshes)),
+		counts:  make(map[key.Space]*measure.Counters), refreshes: make(map[string]*atomic.Int64), All: &measure.Counters{},
+	}
+	t.Fills.Base, t.Fills.Texts = t.Base, cfg.OnStored != nil
+	t.listeners.Log = t.Log
+	t.policies.Store(&cfg.Policies)
+	t.Audits.Open(cfg.MaxAudits)
+	t.warnOfHidden()
+	if t.Seen, err = measure.New(cfg.MeterProvider, cfg.TracerProvider, t.All, &t.Notable); err != nil {
+		return nil, fmt.Errorf("cache: open: %w", err)
+	}
+	if t.Local == nil {
+		t.Local = local.New(local.Config{})
+	}
+	if cfg.Remote != nil {
+		t.remote = remote.New(remote.Config{Tier: cfg.Remote, Now: t.Now, Logger: t.Log, Watcher: t.Seen, Work: &t.Work})
+		t.All.Far = t.remote
+	}
+	t.follow()
+	_, measured := unwrap.As[tier.Meter](t.Local)
+	if err := t.Seen.Observe(t.Numbers, measured, t.Follower != nil); err != nil { // all that Numbers reads exists
+		return nil, fmt.Errorf("cache: open: %w", errors.Join(err, t.abandon()))
+	}
+	if n, ok := unwrap.As[tier.EvictNotifier](t.Local); ok {
+		n.OnEvict(t.evicted)
+	}
+	if x, ok := unwrap.As[tier.Expirer](t.Local); ok {
+		x.ExpireBy(t.Now, entry.EndOf)
+	}
+	return t, nil
+}
+
+// abandon undoes what Open has begun.
+func (t *Core) abandon() (err error) {
+	if t.Follower != nil {
+		err = t.Follower.Close(context.Background()) // no invalidation waits to be sent
+	}
+	if t.Config.Local == nil {
+		err = errors.Join(err, t.Local.Close())
+	}
+	return err
+}
+
+func (cfg *Config) validate() (codec.Set, error) {
+	var errs []error
+	fault := func(field string, err error) {
+		if err != nil {
+			errs = append(errs, fmt.Errorf("field %s: %w", field, err))
+		}
+	}
+	for name, n := range map[string]int{
+		"MaxLoads": cfg.MaxLoads, "MaxRefreshes": cfg.MaxRefreshes, "MaxFlights": cfg.MaxFlights, "MaxTenants": cfg.MaxTenants,
+		"MaxAudits": cfg.MaxAudits,
+	} {
+		if n < 0 {
+			fault(name, fmt.Errorf("%d is negative: set it to 1 or more, or leave it 0 for the default", n))
+		}
+	}
+	if d := cfg.ClaimTTL; d < time.Millisecond {
+		fault("ClaimTTL", fmt.Errorf("%v is negative or rounds to zero: set it to 1ms or more, or leave it 0 for 3s", d))
+	}
+	if d := cfg.InvalidateWait; d < 0 {
+		fault("InvalidateWait", fmt.Errorf("%v is negative: set it to 1ms or more, or leave it 0 for 250ms", d))
+	}
+	for name, part := range map[string]any{"Local": cfg.Local, "Remote": cfg.Remote, "Log": cfg.Log} {
+		fault(name, faultOfPart(part))
+	}
+	if cfg.Log != nil && !unwrap.IsNil(cfg.Log) {
+		fault("Log", follow.Validate(cfg.Log))
+	}
+	if len(errs) == 0 { // no part is a nil pointer
+		fault(cfg.faultOfCells())
+	}
+	if _, ok := unwrap.As[tier.EvictNotifier](cfg.Local); cfg.Local != nil && !ok && cfg.OnRemoved != nil && len(errs) == 0 {
+		fault("OnRemoved", fmt.Errorf("the local tier %T does not report what leaves it: give it the method OnEvict of tier.EvictNotifier, "+
+			"or Unwrap() tier.Local if it wraps a tier that has one, or leave OnRemoved nil", cfg.Local))
+	}
+	fault("Policies", cfg.Policies.Validate(policy.Default()))
+	codecs, err := codec.NewSet(append(codec.Builtin(), cfg.Codecs...)...)
+	fault("Codecs", err)
+	return codecs, errors.Join(errs...)
+}
+
+// SetPolicies replaces the table of overrides for reads that start afterwards, unless it is faulty.
+func (t *Core) SetPolicies(table policy.Table) error {
+	if err := t.setPolicies(table); err != nil {
+		return fmt.Errorf("cache: set policies: %w", err)
+	}
+	t.warnOfUnused(table)
+	return nil
+}
+
+func (t *Core) setPolicies(table policy.Table) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	err := table.Validate(policy.Default())
+	for _, b := range t.used.bases {
+		if e := table.Validate(b.Policy); e != nil {
+			err = errors.Join(err, fmt.Errorf("with the policy of namespace %q: %w", b.namespace, e))
+		}
+	}
+	if err == nil {
+		t.policies.Store(&table)
+	}
+	return err
+}
+
+// Close ends the engine. Until ctx ends it waits for loads and sends the invalidations that wait for
+// the log; then it cancels the loads and reports what was lost. A second Close does nothing.
+func (t *Core) Close(ctx context.Context) error {
+	if _, ok := ctx.Deadline(); !ok {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, cmp.Or(time.Duration(t.Bound), 2*time.Second))
+		defer cancel()
+	}
+	t.Audits.Stop()
+	var lost error
+	var unfollowed sync.WaitGroup
+	first, err := t.Work.Close(ctx, func() {
+		unfollowed.Go(func() { lost = t.unfollow(ctx) })
+	})
+	if !first {
+		return nil
+	}
+	unfollowed.Wait()
+	t.listeners.Close()
+	if err = errors.Join(err, lost, t.Seen.Close(), t.Local.Close()); err != nil {
+		return fmt.Errorf("cache: close: %w", err)
+	}
+	return nil
+}
+
+// Numbers returns the numbers so far. They are read one by one while other goroutines count. So
+// two of them may differ by what happened between their readings.
+func (t *Core) Numbers() measure.Snapshot {
+	s := measure.Snapshot{Fences: t.Fences.Stats()}
+	t.mu.Lock()
+	all := slices.Collect(maps.Values(t.counts))
+	t.mu.Unlock()
+	s.Take(all, t.All)
+	if t.remote != nil {
+		s.Breaker = t.remote.Breaker()
+	}
+	if m, ok := unwrap.As[tier.Meter](t.Local); ok {
+		s.Bytes, s.Entries = m.Usage()
+	}
+	if b, ok := unwrap.As[tier.Budgeter](t.Local); ok {
+		s.Used, s.MaxBytes = b.Budget()
+	}
+	if t.Follower != nil {
+		s.Log = t.Follower.Stats()
+	}
+	return s
+}

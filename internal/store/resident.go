@@ -1,0 +1,144 @@
+package store
+
+import (
+	"github.com/twofold-go/twofold/internal/entry"
+	"github.com/twofold-go/twofold/internal/localnode"
+	"github.com/twofold-go/twofold/internal/measure"
+)
+
+// What this process holds of a key, and whether it may be served.
+
+// At returns the entry at an address of the local tier, if it belongs to the view: same Tiers, same
+// space, and so the same types. Its key may be another one.
+func (v *View) At(at uint64) *entry.Entry {
+	x, _ := v.Core.Local.Get(at)
+	if n, ok := x.(*localnode.Node); ok && v.holds(entry.Of(n)) {
+		return entry.Of(n)
+	}
+	return nil
+}
+
+// holds reports whether an entry belongs to the view. A local tier may hold entries of other Tiers.
+func (v *View) holds(it *entry.Entry) bool {
+	return it.Home == &v.Home || it.Home.Fences == v.Fences && it.Home.Space == v.Space
+}
+
+// Note says what a local hit must report. 0: nothing. noted: an event. From Timed on: the hit is
+// in the sample, and the note minus Timed is the time at which the hit read the clock.
+type Note int64
+
+// The smallest notes.
+const (
+	noted Note = iota + 1
+	Timed
+)
+
+// Hit reports whether the fast path can serve the entry. A warm program is nearly always on this
+// path: one hash, one look-up, one reading of the clock, the lease, and the fences. The order of
+// the last two matters; see lease.go. A moment other than 0 replaces the clock. An entry that never
+// expires needs no clock if there is no log. The lease is for values that are built from the entry.
+// With ok, the note says whether the hit must be reported. Without it, it says whether the slow path
+// may still serve an entry.
+func (v *View) Hit(it *entry.Entry, moment int64) (lease int64, n Note, ok bool) {
+	t := v.Core
+	lease = t.Lease.Read() // before the fences
+	now := moment
+	if now == 0 && (it.QuietUntil != entry.Never || t.Bound != 0) {
+		now = t.Now()
+	}
+	reason := measure.NotStale
+	if now >= it.QuietUntil {
+		if reason = rests(it, now); reason == measure.NotStale {
+			return 0, noted, false
+		}
+	}
+	p := v.InForce()
+	if p.Off {
+		return 0, 0, false
+	}
+	if !t.Lease.Covers(lease, now) && !t.vouches(lease, now, it.ReadAt()) {
+		return 0, noted, false
+	}
+	if it.ClearAt.Load() != t.Fences.Generation() {
+		if !it.Unfenced(t.Fences, it) {
+			return 0, 0, false
+		}
+		if it.Ended.Load() != 0 { // its times have changed
+			now = t.Or(now)
+			if reason = rests(it, now); reason == measure.NotStale {
+				return 0, noted, false
+			}
+		}
+	}
+	it.CheckUnchanged()
+	if nth, bits := v.Counts.Hit(!it.Plain && it.Err != nil, reason), t.Notable.Load()&p.Sample; measure.Chosen(nth, bits) {
+		if n = noted; measure.Timing(nth, bits) {
+			if moment != 0 || now == 0 {
+				now = t.Now()
+			}
+			n = Timed + Note(now)
+		}
+	}
+	if reason != measure.NotStale {
+		t.Seen.Staleness(v.Counts, now-it.FreshUntil())
+	}
+	return lease, n, true
+}
+
+// rests returns why an entry past its freshness is served without any other action: a refresh is
+// running, or must not start yet. It returns measure.NotStale if some action is due.
+func rests(it *entry.Entry, now int64) measure.Reason {
+	if !it.Pauses(now) {
+		return measure.NotStale
+	}
+	switch state := it.Freshness(now); {
+	case state == entry.Fresh || state == entry.Dead:
+		return measure.NotStale
+	case state == entry.Stale && it.TrustUntil >= it.FreshUntil():
+		return measure.Revalidating
+	case it.Spared(now):
+		return measure.FailedLoad
+	}
+	return measure.NotStale
+}
+
+// Find returns the entry of a key, fresh or not, if the lease or its own load vouches for it and no
+// fence covers it. It also returns the time of that check: the moment, or without one the clock's.
+// same reports whether an entry of the view holds the key.
+func (v *View) Find(at uint64, same func(*entry.Entry) bool, moment int64) (it *entry.Entry, now int64) {
+	t := v.Core
+	if it = v.Lookup(at, same); it == nil {
+		return nil, moment
+	}
+	lease := t.Lease.Read() // before the fences
+	now = t.Or(moment)
+	if !t.vouches(lease, now, it.ReadAt()) || !it.Unfenced(t.Fences, it) {
+		return nil, now
+	}
+	return it, now
+}
+
+// Lookup returns the entry of a key without any check.
+func (v *View) Lookup(at uint64, same func(*entry.Entry) bool) *entry.Entry {
+	if it := v.At(at); it != nil && same(it) {
+		return it
+	}
+	return nil
+}
+
+// old returns the entry to serve when the load fails or takes too long. It may have any age that
+// its policy allows, but it is never invalidated.
+func (v *View) old(at uint64, same func(*entry.Entry) bool) *entry.Entry {
+	it, now := v.Find(at, same, 0)
+	if it == nil || it.Err != nil || it.Freshness(now) == entry.Dead {
+		return nil
+	}
+	return it
+}
+
+// Clear reports whether the entry is vouched for and no fence covers it now.
+func (v *View) Clear(it *entry.Entry) bool {
+	t := v.Core
+	lease := t.Lease.Read() // before the fences
+	return t.vouches(lease, t.Now(), it.ReadAt()) && it.Unfenced(t.Fences, it)
+}

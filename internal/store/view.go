@@ -1,0 +1,260 @@
+package store
+
+import (
+	"fmt"
+	"hash/maphash"
+	"math/bits"
+	"reflect"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/twofold-go/twofold/internal/entry"
+	"github.com/twofold-go/twofold/internal/failure"
+	"github.com/twofold-go/twofold/internal/measure"
+	"github.com/twofold-go/twofold/internal/remote"
+	"github.com/twofold-go/twofold/internal/wire"
+	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/key"
+	"github.com/twofold-go/twofold/policy"
+)
+
+// View is one tenant's part of a store. Two views of one tenant are equivalent.
+type View struct {
+	// What a hit reads.
+	*Store
+	seed     uint64
+	resolved atomic.Pointer[Resolved]
+	Counts   *measure.Counters
+
+	entry.Home                          // of its entries; its owner is the view
+	Name       string                   // "tenant:namespace"
+	Err        error                    // the tenant's name is not valid
+	stems      atomic.Pointer[[]uint64] // see prefixes
+}
+
+// Store is one cache without its types. MaxTenants of its views are kept, with their own counters.
+// The others are made on demand and share counters; the most recent ones of these are also kept.
+type Store struct {
+	Core      *Core
+	Kind      Kind
+	namespace string
+	keyType   reflect.Type
+	Far       *remote.Tier // nil: without a remote tier
+	loader    any          // of the Config, for kind.Load; nil: none
+	LoadsMany bool         // the Config has LoadMany
+	Tagged    bool         // the Config has Tags
+	MaxBatch  int
+	wire.Payloads
+	size    func(ptr any) int64 // of a value, with what it points to
+	keySize func(ptr any) int64 // of a key
+	fixed   int64               // of an item without both
+	Flights any                 // of the engine, which alone knows their type
+
+	base      policy.Policy
+	Refreshes *atomic.Int64 // of all caches of the namespace
+	kept      sync.Map      // string → *view
+	nkept     atomic.Int64
+	recent    [1024]atomic.Pointer[View] // by a hash of the tenant
+	unnamed   atomic.Pointer[Resolved]   // of tenants that the table does not name
+	others    func() *measure.Counters   // of tenants that are not kept
+	Remarks   auditRemarks
+}
+
+// Resolved is a policy in force.
+type Resolved struct {
+	table  *policy.Table
+	Sample int64 // which hits may be audited; see sampleOf
+	policy.Policy
+	Usual entry.Usual // of the policy
+}
+
+// Of returns the view of a tenant.
+func (s *Store) Of(tenant string) *View {
+	recent := &s.recent[maphash.String(s.Core.seed, tenant)%uint64(len(s.recent))]
+	if v := recent.Load(); v != nil && v.Space.Tenant == tenant {
+		return v
+	}
+	v := s.newView(tenant)
+	if v.Err == nil {
+		recent.Store(v)
+	}
+	return v
+}
+
+func (s *Store) newView(tenant string) *View {
+	if v, ok := s.kept.Load(tenant); ok {
+		return v.(*View)
+	}
+	v := &View{Store: s, Name: tenant + ":" + s.namespace}
+	// From the view's name, so that the view does not keep the string of which tenant is a part.
+	v.Space = key.Space{Tenant: v.Name[:len(tenant)], Namespace: s.namespace}
+	v.seed = maphash.String(s.Core.seed, v.Name)
+	v.Part = invalidate.Prefix(tenant, s.namespace+":").Fence().Part
+	v.Fences, v.Owner = s.Core.Fences, v
+	most := int64(s.Core.Config.MaxTenants)
+	if v.Err = v.Space.Validate(); v.Err == nil {
+		s.Core.known.add(s.Core.seed, tenant)
+	}
+	if v.Err != nil {
+		v.Counts = s.Core.All // its calls fail before they count
+		v.Name = fmt.Sprintf("%.100s", v.Name)
+	} else if s.nkept.Load() >= most || s.nkept.Add(1) > most {
+		v.Counts = s.others()
+	} else {
+		v.Counts = s.Core.countersOf(v.Space)
+		if old, loaded := s.kept.LoadOrStore(v.Space.Tenant, v); loaded {
+			s.nkept.Add(-1)
+			return old.(*View)
+		}
+	}
+	return v
+}
+
+// Spell returns the full key of an integer with one allocation. For other types it returns the
+// zero Key.
+func (v *View) Spell(k any) (key.Key, error) {
+	var memory [96]byte
+	b := append(append(memory[:0], v.Name...), ':')
+	switch k := k.(type) {
+	case int:
+		b = strconv.AppendInt(b, int64(k), 10)
+	case int64:
+		b = strconv.AppendInt(b, k, 10)
+	case uint64:
+		b = strconv.AppendUint(b, k, 10)
+	default:
+		return key.Key{}, nil
+	}
+	return key.Parse(string(b))
+}
+
+// ViewOf returns the view of an entry.
+func ViewOf(it *entry.Entry) *View { return it.Home.Owner.(*View) }
+
+// KeyOf and the next two implement [Owner].
+func (v *View) KeyOf(e *entry.Entry) (key.Key, error) { return v.Kind.Spell(e) }
+
+// Value returns a pointer to an entry's value.
+func (v *View) Value(e *entry.Entry) any { return v.Kind.Value(e) }
+
+// Now returns the time, and whether the Tiers are open.
+func (v *View) Now() (now int64, open bool) { return v.Core.Now(), !v.Core.Work.Closed() }
+
+// Policy returns the policy in force. It costs two atomic loads, until the table is replaced.
+func (v *View) Policy() *policy.Policy { return &v.InForce().Policy }
+
+// InForce is policy for a hit, which also needs to know whether it may be audited.
+func (v *View) InForce() *Resolved {
+	table := v.Core.policies.Load()
+	if r := v.resolved.Load(); r != nil && r.table == table {
+		return r
+	}
+	return v.resolve(table)
+}
+
+// resolve is the rare part of policy, kept out of its callers' stacks. Tenants that the table
+// does not name share its result.
+//
+//go:noinline
+func (v *View) resolve(table *policy.Table) *Resolved {
+	shared, tenant := &v.unnamed, ""
+	for i := range *table {
+		if (*table)[i].Tenant == v.Space.Tenant {
+			shared, tenant = &v.resolved, v.Space.Tenant
+			break
+		}
+	}
+	r := shared.Load()
+	if r == nil || r.table != table {
+		p := table.For(v.base, tenant, v.namespace)
+		r = &Resolved{table: table, Sample: sampleOf(p.Audit), Policy: p}
+		shared.Store(r)
+	}
+	v.resolved.Store(r)
+	return r
+}
+
+// sampleOf returns the bits by which [measure.Chosen] chooses the local hits that may be audited: about one
+// hit in 1/share, and no fewer than the sample has anyway.
+func sampleOf(share float64) int64 {
+	every := int64(measure.Sampled)
+	for every > 1 && share*float64(every) > 1 {
+		every /= 2
+	}
+	return every - 1
+}
+
+// auditRemarks are the log lines about audits of one cache. Each is written once.
+type auditRemarks struct{ Volatile, Stale sync.Once }
+
+// refreshesOf returns the number of running background refreshes of a namespace, for all
+// tenants.
+func (t *Core) refreshesOf(namespace string) *atomic.Int64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	n := t.refreshes[namespace]
+	if n == nil {
+		n = new(atomic.Int64)
+		t.refreshes[namespace] = n
+	}
+	return n
+}
+
+// otherTenant is the name under which tenants beyond MaxTenants are counted.
+const otherTenant = "other"
+
+// countersOf returns the counters of a space, or those of "other" if there are too many.
+func (t *Core) countersOf(s key.Space) *measure.Counters {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.counts[s] == nil && len(t.counts) >= t.Config.MaxTenants {
+		s.Tenant = otherTenant
+	}
+	c := t.counts[s]
+	if c == nil {
+		c = measure.Of(s)
+		if t.remote != nil {
+			c.Far = t.remote.Of(c)
+		}
+		t.counts[s] = c
+	}
+	return c
+}
+
+// NameOf returns the name of a key in errors: its ID is "" if the key cannot be spelled.
+func (v *View) NameOf(id string) string {
+	if id == "" {
+		return v.Name
+	}
+	return v.Name + ":" + id
+}
+
+// ValueOf returns an entry's value.
+func (v *View) ValueOf(it *entry.Entry) any {
+	return reflect.ValueOf(v.Kind.Value(it)).Elem().Interface()
+}
+
+// HashSeed is the seed of the hashes of typed keys.
+func (v *View) HashSeed() maphash.Seed { return v.Core.seed }
+
+// Mix makes an address in the local tier of a hash of a typed key.
+func (v *View) Mix(hash uint64) uint64 {
+	hi, lo := bits.Mul64(hash^v.seed, 0x9e3779b97f4a7c15)
+	return hi ^ lo
+}
+
+// Moment returns a time as reads use it, which is never 0.
+func (v *View) Moment(at time.Time) int64 { return max(int64(at.Sub(v.Core.Base)), 1) }
+
+// Unusable returns why every call of the view fails, or nil.
+func (v *View) Unusable() error {
+	if v.Core.Work.Closed() {
+		return failure.ErrClosed
+	}
+	return v.Err
+}
+
+// LocalOnly reports whether the cache has no remote tier.
+func (v *View) LocalOnly() bool { return v.Far == nil }
