@@ -21,13 +21,13 @@ import (
 // SoftTimeout counts once for a call, for any number of keys.
 func TestGetManySoftTimeout(t *testing.T) {
 	for _, many := range []bool{false, true} {
-		for _, remote := range []bool{false, true} {
-			bubble(t, fmt.Sprintf("LoadMany=%v, remote=%v", many, remote), func(t *testing.T) { getManySoftTimeout(t, many, remote) })
+		for _, remote := range []string{"no", "a", "a hung"} {
+			bubble(t, fmt.Sprintf("LoadMany=%v, %s remote tier", many, remote), func(t *testing.T) { getManySoftTimeout(t, many, remote) })
 		}
 	}
 }
 
-func getManySoftTimeout(t *testing.T, many, remote bool) {
+func getManySoftTimeout(t *testing.T, many bool, remote string) {
 	src := &source{}
 	cfg := thingConfig{Load: src.load, Policy: patch{
 		TTL: new(10 * time.Second), StaleIfError: new(time.Hour), SoftTimeout: new(50 * time.Millisecond),
@@ -35,7 +35,10 @@ func getManySoftTimeout(t *testing.T, many, remote bool) {
 	if many {
 		cfg.LoadMany = src.loadMany
 	}
-	tc := tiersOf(remote)
+	far, tc := faulty(), cache.TiersConfig{}
+	if remote != "no" {
+		tc.Remote = far
+	}
 	c := with(t, open(t, tc), cfg)
 	keys := ints(0, 40)
 	if _, err := c.GetMany(t.Context(), keys); err != nil {
@@ -43,6 +46,7 @@ func getManySoftTimeout(t *testing.T, many, remote bool) {
 	}
 	advance(time.Minute)
 	src.took = 5 * time.Second
+	far.Hang(remote == "a hung")
 	start := time.Now()
 	m, err := c.GetMany(t.Context(), keys)
 	if d := time.Since(start); d != 50*time.Millisecond {
@@ -51,7 +55,9 @@ func getManySoftTimeout(t *testing.T, many, remote bool) {
 	if len(m) != 40 || m[7] != "7.1" || err != nil {
 		t.Errorf("GetMany = %d values, the seventh %q, %v; want 40 old values", len(m), m[7], err)
 	}
-	advance(5 * time.Second) // the loads went on
+	advance(6 * time.Second) // the loads went on
+	far.Heal()
+	advance(2 * time.Second)
 	start = time.Now()
 	m, err = c.GetMany(t.Context(), append(keys, 40)) // the last key has no old value
 	if d := time.Since(start); d != 5*time.Second {

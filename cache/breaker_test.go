@@ -8,7 +8,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -56,32 +55,6 @@ func TestImpatientCallersOfAHungTier(t *testing.T) {
 			}
 		})
 	}
-}
-
-// When the trial call of a half-open breaker is cancelled, it proves nothing. The next caller
-// tries at once.
-func TestCanceledTrial(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		src, remote := &source{}, faulty()
-		tiers := open(t, cache.TiersConfig{Remote: remote})
-		c := with(t, tiers, thingConfig{Load: src.load})
-		remote.Fail(errRemote)
-		for k := range 5 {
-			get(t, c, k)
-		}
-		remote.Heal()
-		advance(1100 * time.Millisecond)
-		remote.Delay(20 * time.Millisecond)
-		ctx, cancel := context.WithCancel(t.Context())
-		go func() { _, _ = c.Get(ctx, 10) }()
-		advance(10 * time.Millisecond)
-		cancel()
-		advance(20 * time.Millisecond)
-		get(t, c, 11)
-		if s := tiers.Stats().Remote.Breaker; s != "closed" {
-			t.Errorf("the breaker is %s, want closed", s)
-		}
-	})
 }
 
 // While the log hangs, reads with short deadlines get an answer from the source. After a round

@@ -10,7 +10,6 @@ import (
 
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/invalidate"
-	"github.com/twofold-go/twofold/policy"
 	"github.com/twofold-go/twofold/tier"
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
@@ -105,55 +104,25 @@ func TestReadsEndedByClose(t *testing.T) {
 	}
 }
 
-// While nothing is closed, a load that is cancelled says so.
+// While nothing is closed, a load that is cancelled says so, and not that the tiers are closed.
 func TestCancelledLoadIsNotClosed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := with(t, open(t, cache.TiersConfig{}), thingConfig{Load: func(context.Context, int) (string, error) {
-			return "", context.Canceled
-		}})
-		if _, err := c.Get(t.Context(), 1); !errors.Is(err, context.Canceled) || errors.Is(err, cache.ErrClosed) {
-			t.Errorf("Get = %v, want Canceled", err)
-		}
-	})
+	play(t, scene{err: context.Canceled, steps: "source fails; a gets cancelled"})
 }
 
 // A stale value that stands in for a failed load is remote if only the remote tier held it.
 func TestSourceOfStandIns(t *testing.T) {
-	for name, tt := range map[string]struct {
-		local  bool // the reader's own tier holds the value
-		down   bool // the remote tier fails
-		policy policy.Patch
-		opts   []cache.Option
-		want   cache.Source
-	}{
-		"both":                  {local: true, want: cache.Local},
-		"local":                 {local: true, down: true, want: cache.Local},
-		"remote":                {want: cache.Remote},
-		"remote, SkipLocal":     {opts: []cache.Option{cache.SkipLocal()}, want: cache.Remote},
-		"both, SkipLocal":       {local: true, opts: []cache.Option{cache.SkipLocal()}, want: cache.Remote},
-		"local, SkipRemote":     {local: true, opts: []cache.Option{cache.SkipRemote()}, want: cache.Local},
-		"remote, MaxAge":        {opts: []cache.Option{cache.MaxAge(time.Hour)}, want: cache.Remote},
-		"remote, a LoadTimeout": {policy: patch{LoadTimeout: new(time.Second)}, want: cache.Remote},
+	cfg := thingConfig{Policy: patch{TTL: new(time.Second), StaleIfError: new(time.Hour), LoadTimeout: new(time.Second)}}
+	for name, steps := range map[string]string{
+		"both":                  "b gets 1.1; wait 1m; source fails; b gets 1.1 local stale",
+		"local":                 "b gets 1.1; wait 1m; source fails; b's remote fails; b gets 1.1 local stale",
+		"remote":                "wait 1m; source fails; b gets 1.1 remote stale",
+		"remote, SkipLocal":     "wait 1m; source fails; b gets 1.1 remote stale SkipLocal",
+		"both, SkipLocal":       "b gets 1.1; wait 1m; source fails; b gets 1.1 remote stale SkipLocal",
+		"local, SkipRemote":     "b gets 1.1; wait 1m; source fails; b gets 1.1 local stale SkipRemote",
+		"remote, MaxAge":        "wait 1m; source fails; b gets 1.1 remote stale MaxAge=1h",
+		"remote, a LoadTimeout": "wait 1m; source takes=1m; b gets 1.1 remote stale",
 	} {
-		bubble(t, name, func(t *testing.T) {
-			src := &source{}
-			p := patch{TTL: new(time.Second), StaleIfError: new(time.Hour), LoadTimeout: tt.policy.LoadTimeout}
-			remote := faulty()
-			_, cs := fleet(t, 2, remote, cache.TiersConfig{}, thingConfig{Load: src.load, Policy: p})
-			get(t, cs[0], 1)
-			if tt.local {
-				get(t, cs[1], 1)
-			}
-			advance(time.Minute)
-			src.fail(errSource)
-			if tt.down {
-				remote.Fail(errSource)
-			}
-			if tt.policy.LoadTimeout != nil {
-				src.took = time.Minute
-			}
-			wantFetch(t, cs[1], 1, fetched{"1.1", tt.want, true, nil}, tt.opts...)
-		})
+		play(t, scene{name: name, on: paired, cfg: cfg, steps: "a gets 1.1; " + steps})
 	}
 }
 

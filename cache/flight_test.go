@@ -3,7 +3,6 @@ package cache_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"runtime"
 	"strings"
 	"sync"
@@ -53,81 +52,30 @@ func TestOneLoadForAll(t *testing.T) {
 	}
 }
 
+// A caller that leaves harms no other, not even while it makes the flight's call to the remote tier.
 func TestCancelledFirstCallerHarmsNobody(t *testing.T) {
-	for _, remote := range []bool{false, true} {
-		bubble(t, fmt.Sprintf("remote=%v", remote), func(t *testing.T) {
-			src := &source{took: time.Second}
-			tc := tiersOf(remote)
-			c := with(t, open(t, tc), thingConfig{Load: src.load})
-			first, cancel := context.WithCancel(t.Context())
-			go func() {
-				_, err := c.Get(first, 1)
-				wantError(t, err, "get", cell1, context.Canceled)
-			}()
-			synctest.Wait()
-			time.AfterFunc(300*time.Millisecond, cancel)
-			crowd(10, func(int) {
-				if v := get(t, c, 1); v != "1.1" {
-					t.Errorf("Get(1) = %q, want 1.1", v)
-				}
-			})
-			src.wantLoads(t, 1)
-		})
-	}
+	play(
+		t,
+		scene{name: "during the load", on: "alone paired", steps: `
+			source takes=1s; go a gets cancelled after=300ms; go 9 a gets 1.1; a gets 1.1; took 1s; loads 1`},
+		scene{name: "during a remote call", on: paired, steps: `
+			remote gets=20ms; go a gets late timeout=5ms; a gets 1.1; took 20ms-25ms`},
+	)
 }
 
-// A leader calls the remote tier with its own context. When it leaves while the tier hangs, the
-// flight goes on for the others.
-func TestLeaderLeavesDuringRemoteCall(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		src, remote := &source{}, faulty()
-		remote.Delay(20*time.Millisecond, tiertest.Get)
-		c := with(t, open(t, cache.TiersConfig{Remote: remote}), thingConfig{Load: src.load})
-		first, cancel := context.WithTimeout(t.Context(), 5*time.Millisecond)
-		defer cancel()
-		go func() {
-			_, err := c.Get(first, 1)
-			wantError(t, err, "get", cell1, context.DeadlineExceeded)
-			if !errors.Is(first.Err(), context.DeadlineExceeded) {
-				t.Error("the first caller was answered before its deadline")
-			}
-		}()
-		synctest.Wait()
-		if v := get(t, c, 1); v != "1.1" {
-			t.Errorf("Get(1) = %q, want 1.1", v)
-		}
-	})
-}
-
+// When the last caller leaves, the load's context ends. No flight is left: the next caller loads.
 func TestLastToLeaveCancelsTheLoad(t *testing.T) {
-	for _, remote := range []bool{false, true} {
-		bubble(t, fmt.Sprintf("remote=%v", remote), func(t *testing.T) {
-			src := &source{took: time.Minute / 3}
-			tc := tiersOf(remote)
-			tiers := open(t, tc)
-			c := with(t, tiers, thingConfig{Load: src.load})
-			crowd(3, func(i int) {
-				ctx, cancel := context.WithTimeout(t.Context(), time.Duration(1+i)*time.Second)
-				defer cancel()
-				if _, err := c.Get(ctx, 1); !errors.Is(err, context.DeadlineExceeded) {
-					t.Errorf("caller %d: %v, want its deadline", i, err)
-				}
-				synctest.Wait()
-				src.mu.Lock()
-				defer src.mu.Unlock()
-				if ended := src.running == 0; ended != (i == 2) {
-					t.Errorf("after caller %d left, the load's context ended: %v", i, ended)
-				}
-			})
-			// No flight is left: the next caller loads.
-			src.mu.Lock()
-			src.took = 0
-			src.mu.Unlock()
-			if v := get(t, c, 1); v != "1.2" {
-				t.Errorf("Get(1) = %q, want 1.2", v)
-			}
-		})
-	}
+	play(t, scene{on: "alone paired", steps: `
+		source takes=20s; go a gets late timeout=1s; go a gets late timeout=2s; go a gets late timeout=3s
+		wait 2999ms; running 1; wait 1ms; running 0; source takes=0s; a gets 1.2`})
+}
+
+// Callers with MaxAge share a load that is young enough for each of them. Each counts from its
+// own call.
+func TestMaxAgeMerges(t *testing.T) {
+	play(t, scene{steps: `
+		source takes=1s; go 20 a gets 1.1 load MaxAge=1m; wait 500ms; go 20 a gets 1.1 load MaxAge=1m; wait 10s; loads 1
+		go a gets 1.2 load MaxAge=50ms; wait 100ms; a gets 1.3 load MaxAge=50ms; loads 3`})
 }
 
 func TestLoaderContext(t *testing.T) {
@@ -355,26 +303,6 @@ func TestNotRecursive(t *testing.T) {
 		if v := get(t, c, 1); v != "inner" {
 			t.Errorf("Get = %q, want inner", v)
 		}
-	})
-}
-
-// Callers with MaxAge share a load that is young enough for each of them. Each counts from its
-// own call.
-func TestMaxAgeMerges(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		src := &source{took: time.Second}
-		c := with(t, open(t, cache.TiersConfig{}), thingConfig{Load: src.load})
-		crowd(50, func(i int) {
-			<-time.After(time.Duration(i) * time.Millisecond)
-			wantFetch(t, c, 1, fetched{Value: "1.1", Source: cache.Load}, cache.MaxAge(time.Minute))
-		})
-		src.wantLoads(t, 1)
-		advance(10 * time.Second)
-		crowd(2, func(i int) { // the second call is too late for the load of the first
-			<-time.After(time.Duration(i) * 100 * time.Millisecond)
-			wantFetch(t, c, 1, fetched{Value: fmt.Sprint("1.", 2+i), Source: cache.Load}, cache.MaxAge(50*time.Millisecond))
-		})
-		src.wantLoads(t, 3)
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -130,28 +131,42 @@ func fleet(t *testing.T, n int, remote tier.Remote, tc cache.TiersConfig, cfg th
 // source is the slow source behind a cache. Its values name the key and the load: the second
 // load of 7 returns "7.2".
 type source struct {
-	took time.Duration // set before first use
+	took time.Duration // set before first use, or by takes
 
-	mu      sync.Mutex // protects the rest
-	err     error
-	loads   map[int]int
-	running int
-	peak    int
-	batches [][]int
-	ctxErrs []error // errors of loads whose context ended
+	mu        sync.Mutex // protects the rest
+	say       func(f *cache.Fill)
+	err       error
+	unchanged bool   // a load with a previous value reports that it is unchanged
+	empty     bool   // the values are ""
+	previous  string // of the last load
+	loads     map[int]int
+	running   int
+	peak      int
+	batches   [][]int
+	ctxErrs   []error // errors of loads whose context ended
 }
 
 func (s *source) load(ctx context.Context, k int) (string, error) {
+	prev, again := cache.Previous[string](ctx)
 	s.mu.Lock()
+	if s.say != nil {
+		s.say(cache.Filling(ctx))
+	}
 	if s.loads == nil {
 		s.loads = map[int]int{}
 	}
 	s.loads[k]++
-	n, err := s.loads[k], s.err
+	v, err, took := fmt.Sprintf("%d.%d", k, s.loads[k]), s.err, s.took
+	if s.empty {
+		v = ""
+	}
+	if s.previous = prev; again && s.unchanged && err == nil {
+		v, err = "", cache.ErrNotModified
+	}
 	s.running++
 	s.peak = max(s.peak, s.running)
 	s.mu.Unlock()
-	late := nap(ctx, s.took)
+	late := nap(ctx, took)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.running--
@@ -159,7 +174,7 @@ func (s *source) load(ctx context.Context, k int) (string, error) {
 		s.ctxErrs = append(s.ctxErrs, late)
 		return "", late
 	}
-	return fmt.Sprintf("%d.%d", k, n), err
+	return v, err
 }
 
 // loadMany finds the keys below 1000.
@@ -168,7 +183,10 @@ func (s *source) loadMany(ctx context.Context, keys []int) (map[int]string, erro
 	if s.loads == nil {
 		s.loads = map[int]int{}
 	}
-	s.batches = append(s.batches, append([]int(nil), keys...))
+	if s.say != nil {
+		s.say(cache.Filling(ctx))
+	}
+	s.batches = append(s.batches, slices.Clone(keys))
 	out := map[int]string{}
 	for _, k := range keys {
 		s.loads[k]++
@@ -187,12 +205,18 @@ func (s *source) loadMany(ctx context.Context, keys []int) (map[int]string, erro
 	return out, err
 }
 
-// fail makes the loads that begin after it return err.
-func (s *source) fail(err error) {
+// set changes the source for the loads that begin after it.
+func (s *source) set(change func(s *source)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.err = err
+	change(s)
 }
+
+// fail makes the loads that begin after it return err.
+func (s *source) fail(err error) { s.set(func(s *source) { s.err = err }) }
+
+// takes sets how long the loads take that begin after it.
+func (s *source) takes(d time.Duration) { s.set(func(s *source) { s.took = d }) }
 
 // total returns the number of loads that began.
 func (s *source) total() (n int) {
@@ -221,6 +245,21 @@ func get[K comparable, V any](t *testing.T, c cache.Cache[K, V], k K) V {
 		t.Errorf("Get(%v): %v", k, err)
 	}
 	return v
+}
+
+// reader is a Cache or a Reader.
+type reader interface {
+	Get(ctx context.Context, k int) (string, error)
+	GetMany(ctx context.Context, keys []int, opts ...cache.Option) (map[int]string, error)
+}
+
+// readBy reads key 1 by Get or by GetMany.
+func readBy(ctx context.Context, c reader, many bool) (string, error) {
+	if !many {
+		return c.Get(ctx, 1)
+	}
+	m, err := c.GetMany(ctx, []int{1})
+	return m[1], err
 }
 
 // fetched is a Result without its age, together with the error.
@@ -302,4 +341,65 @@ func seedOf(t *testing.T) uint64 {
 	}
 	t.Logf("repeat with TWOFOLD_SEED=%d", seed)
 	return seed
+}
+
+// way is a way to read a key.
+type way struct {
+	name string
+	read func(ctx context.Context, c things, k int, opts ...cache.Option) (string, error)
+}
+
+// ways are the calls that read a value. Where a call has no error for it, an absence is
+// ErrNotFound, and a Peek that finds nothing is a miss.
+var ways = []way{
+	{"Get", func(ctx context.Context, c things, k int, _ ...cache.Option) (string, error) { return c.Get(ctx, k) }},
+	{"Fetch", func(ctx context.Context, c things, k int, opts ...cache.Option) (string, error) {
+		r, err := c.Fetch(ctx, k, nil, opts...)
+		return r.Value, err
+	}},
+	{"GetOrLoad", func(ctx context.Context, c things, k int, opts ...cache.Option) (string, error) {
+		return c.GetOrLoad(ctx, k, nil, opts...)
+	}},
+	{"GetMany", func(ctx context.Context, c things, k int, opts ...cache.Option) (string, error) {
+		m, err := c.GetMany(ctx, []int{k, k + 1}, opts...)
+		v, ok := m[k]
+		if be, isBatch := errors.AsType[*cache.BatchError[int]](err); isBatch {
+			return v, be.Errs[k]
+		}
+		if err == nil && !ok {
+			err = cache.ErrNotFound
+		}
+		return v, err
+	}},
+	{"Peek", func(ctx context.Context, c things, k int, _ ...cache.Option) (string, error) {
+		v, ok := c.Peek(ctx, k)
+		if !ok {
+			return "", cache.ErrMiss
+		}
+		return v, nil
+	}},
+}
+
+// ofEach returns a LoadMany that loads key by key, and names the keys that fail.
+func ofEach(load cache.Loader[int, string]) func(context.Context, []int) (map[int]string, error) {
+	return func(ctx context.Context, keys []int) (map[int]string, error) {
+		m, errs := map[int]string{}, map[int]error{}
+		for _, k := range keys {
+			v, err := load(ctx, k)
+			if err == nil {
+				m[k] = v
+			} else {
+				errs[k] = err
+			}
+		}
+		return m, cache.KeyErrors(errs)
+	}
+}
+
+// loading returns a Config that loads by Load, or by LoadMany only.
+func loading(load cache.Loader[int, string], many bool) thingConfig {
+	if many {
+		return thingConfig{LoadMany: ofEach(load)}
+	}
+	return thingConfig{Load: load}
 }

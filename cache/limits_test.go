@@ -17,28 +17,9 @@ import (
 )
 
 func TestMaxFlights(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		src := &source{took: time.Second}
-		tiers := open(t, cache.TiersConfig{MaxFlights: 2})
-		c := with(t, tiers, thingConfig{Load: src.load})
-		for k := range 2 {
-			go func() { get(t, c, k) }()
-		}
-		synctest.Wait()
-		_, err := c.Get(t.Context(), 3)
-		wantError(t, err, "get", "default:things:3", cache.ErrOverloaded)
-		m, err := c.GetMany(t.Context(), []int{0, 3}) // joins the flight of 0, has no room for 3
-		if m[0] != "0.1" || err == nil {
-			t.Errorf("GetMany = %v, %v", m, err)
-		}
-		if n := total(tiers).FlightsRefused; n != 2 {
-			t.Errorf("FlightsRefused = %d, want 2: Get and a key of GetMany", n)
-		}
-		advance(time.Second)
-		if v := get(t, c, 3); v != "3.1" {
-			t.Errorf("Get(3) = %q after the flights ended", v)
-		}
-	})
+	play(t, scene{tc: cache.TiersConfig{MaxFlights: 2}, steps: `
+		source takes=1s; go a gets any key=0-1; a gets overloaded key=3; go a many 0.1 key=0; a many overloaded key=3
+		a counts FlightsRefused=2; wait 1s; a gets 3.1 key=3`})
 }
 
 // A GetMany of more absent keys than MaxFlights loads them in parts, and all of them.

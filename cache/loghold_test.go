@@ -14,35 +14,26 @@ import (
 	"github.com/twofold-go/twofold/tier"
 )
 
-// While an invalidation holds a scope, every read gets an answer, and no tier keeps it. When the
-// hold ends, values are cached again.
+// While an invalidation holds a scope, every read gets an answer, and no tier keeps it. A Set keeps
+// its value in this process, and out of the remote tier. When the hold ends, values are cached again.
 func TestHoldKeepsFromCaching(t *testing.T) {
-	const hold = 5 * time.Second
-	for name, scope := range map[string]invalidate.Scope{
-		"key":    keyScope(t, 1),
-		"prefix": invalidate.Prefix("default", "things:"),
-		"tag":    invalidate.Tag("default", "t"),
-	} {
-		bubble(t, name, func(t *testing.T) {
-			w := newLogged(t, thingConfig{Tags: tagT})
-			w.want(t, 0, 1, "1.1")
-			w.want(t, 1, 1, "1.1")
-			w.invalidate(t, 0, scope, invalidate.Hold(hold))
-			advance(5 * time.Millisecond)
-			w.want(t, 0, 1, "1.2")
-			w.want(t, 0, 1, "1.3")
-			w.want(t, 1, 1, "1.4")
-			if m, err := w.c[1].GetMany(t.Context(), []int{1}); err != nil || m[1] != "1.5" {
-				t.Errorf("GetMany = %v, %v", m, err)
-			}
-			if s := w.tiers[1].Stats().Total; s.Fills != 0 || s.FillsNotWanted == 0 {
-				t.Errorf("%d fills and %d not wanted", s.Fills, s.FillsNotWanted)
-			}
-			advance(hold)
-			w.want(t, 1, 1, "1.6")
-			w.want(t, 1, 1, "1.6")
-			w.want(t, 0, 1, "1.6")
-		})
+	play(
+		t,
+		scene{name: "reads", on: logged, steps: `
+			a gets 1.1; b gets 1.1; a invalidates SCOPE hold=5s; wait 5ms; a gets 1.2; a gets 1.3; b gets 1.4; b many 1.5
+			b counts Fills=0 FillsNotWanted=2; wait 5s; b gets 1.6; b gets 1.6; a gets 1.6`},
+		scene{name: "Set", on: logged, steps: `
+			b gets 1.1; a invalidates SCOPE hold=1s; a sets set; a gets set; a sets set; a gets set; wait 5ms; b gets 1.2
+			a counts FillsNotWanted=2; wait 1s; a sets later; wait 5ms; b gets later`},
+	)
+}
+
+// A load with MaxAge(0) replaces the remote value, even if the log is slow to answer. No lease
+// is as young as this call demands, but the call serves nothing that needs a lease.
+func TestMaxAgeOfNothingReplaces(t *testing.T) {
+	for _, call := range []string{"gets", "many"} {
+		play(t, scene{name: call, on: logged, steps: `
+			log slow=1ms; wait 2s; a gets 1.1; wait 10ms; a ` + call + ` 1.2 MaxAge=0s; b gets 1.2`})
 	}
 }
 
@@ -106,30 +97,6 @@ func TestMaxAgeNeedsAYoungLease(t *testing.T) {
 			t.Errorf("the value came from %v, want local", r.Source)
 		}
 	})
-}
-
-// A load with MaxAge(0) replaces the remote value, even if the log is slow to answer. No lease
-// is as young as this call demands, but the call serves nothing that needs a lease.
-func TestMaxAgeOfNothingReplaces(t *testing.T) {
-	for name, many := range map[string]bool{"Fetch": false, "GetMany": true} {
-		bubble(t, name, func(t *testing.T) {
-			w := newLogged(t, thingConfig{})
-			for _, l := range w.link {
-				l.Delay(time.Millisecond)
-			}
-			advance(bound)
-			w.want(t, 0, 1, "1.1")
-			advance(10 * time.Millisecond)
-			if many {
-				if got, err := w.c[0].GetMany(t.Context(), []int{1}, cache.MaxAge(0)); err != nil || got[1] != "1.2" {
-					t.Fatalf("GetMany = %v, %v; want 1.2", got, err)
-				}
-			} else if got, err := w.c[0].Fetch(t.Context(), 1, nil, cache.MaxAge(0)); err != nil || got.Value != "1.2" {
-				t.Fatalf("Fetch = %v, %v; want 1.2", got, err)
-			}
-			w.want(t, 1, 1, "1.2")
-		})
-	}
 }
 
 // The clock of a remote value may be ahead. MaxAge(0) does not trust it.
@@ -273,35 +240,6 @@ func TestValueBuiltFromAHeldPart(t *testing.T) {
 			if v := get(t, whole, 1); v != "page of new" {
 				t.Errorf("after the hold: %q: nothing is cached", v)
 			}
-		})
-	}
-}
-
-// A Set within a hold keeps its value in this process, and out of the remote tier, whatever kind of
-// scope is held.
-func TestSetWithinAHold(t *testing.T) {
-	for name, scope := range map[string]invalidate.Scope{
-		"key":    keyScope(t, 1),
-		"prefix": invalidate.Prefix("default", "things:"),
-		"tag":    invalidate.Tag("default", "t"),
-	} {
-		bubble(t, name, func(t *testing.T) {
-			w := newLogged(t, thingConfig{Tags: tagT})
-			w.want(t, 1, 1, "1.1")
-			w.invalidate(t, 0, scope, invalidate.Hold(time.Second))
-			for range 2 {
-				must(t, w.c[0].Set(t.Context(), 1, "set"))
-				w.want(t, 0, 1, "set")
-			}
-			advance(5 * time.Millisecond)
-			w.want(t, 1, 1, "1.2")
-			if n := total(w.tiers[0]).FillsNotWanted; n != 2 {
-				t.Errorf("%d fills not wanted, want those of both Sets", n)
-			}
-			advance(time.Second)
-			must(t, w.c[0].Set(t.Context(), 1, "later"))
-			advance(5 * time.Millisecond)
-			w.want(t, 1, 1, "later")
 		})
 	}
 }

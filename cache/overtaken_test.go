@@ -2,7 +2,6 @@ package cache_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"sync"
@@ -13,55 +12,51 @@ import (
 
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/invalidate"
-	"github.com/twofold-go/twofold/invalidate/logtest"
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
 // An invalidation comes while a load runs, so the load is repeated. All callers get the second
 // load's value, also those from before. No tier keeps the first value.
 func TestInvalidateDuringLoad(t *testing.T) {
-	for name, scope := range scopes(t) {
-		for _, remote := range []bool{false, true} {
-			bubble(t, fmt.Sprintf("%s, remote=%v", name, remote), func(t *testing.T) {
-				src := &source{took: time.Second}
-				tc := tiersOf(remote)
-				tiers := open(t, tc)
-				c := with(t, tiers, thingConfig{Load: src.load, Tags: tagT})
-				var wg sync.WaitGroup
-				for range 5 {
-					wg.Go(func() {
-						if v := get(t, c, 1); v == "1.1" {
-							t.Error("a caller got the overtaken value, although the load was repeated")
-						}
-					})
-				}
-				synctest.Wait()
-				advance(300 * time.Millisecond)
-				succeeds(t, tiers.Invalidate(t.Context(), scope))
-				start := time.Now()
-				for range 5 {
-					wg.Go(func() {
-						if v := get(t, c, 1); v == "1.1" {
-							t.Error("a caller from after the invalidation got the value of an earlier load")
-						}
-						// A caller does not wait for a flight whose value it could not get.
-						// There are two exceptions. The tags are unknown until the load
-						// ends. A lease in the remote tier may belong to another process.
-						if d := time.Since(start); d > 1100*time.Millisecond && name != "tag" && !remote {
-							t.Errorf("a caller from after the invalidation waited %v", d)
-						}
-					})
-				}
-				wg.Wait()
-				if r, err := c.Fetch(t.Context(), 1, nil); r.Value == "1.1" || r.Source != cache.Local || err != nil {
-					t.Errorf("Fetch afterwards = %+v, %v, want a local hit", r, err)
-				}
-				if n := src.total(); n > 3 {
-					t.Errorf("%d loads, want at most 3", n)
-				}
-			})
-		}
+	play(t, scene{on: "alone paired", steps: `
+		source takes=1s; go a gets !1.1; go a gets !1.1; wait 300ms; a invalidates SCOPE
+		go a gets !1.1; go a gets !1.1; wait 3s; a gets !1.1 local; loads <=3`})
+	// A caller does not wait for a flight whose value it could not get. There are two exceptions. The
+	// tags are unknown until the load ends. A lease in the remote tier may belong to another process.
+	for _, scope := range []string{"key", "prefix", "tenant", "everything"} {
+		play(t, scene{name: "no wait: " + scope, steps: `
+			source takes=1s; go a gets !1.1; wait 300ms; a invalidates ` + scope + `; a gets !1.1; took 1s`})
 	}
+}
+
+// The load has ended and its value is being stored, or a value comes from the remote tier, when an
+// invalidation comes. Callers that join now do not know its tags.
+func TestInvalidateDuringFill(t *testing.T) {
+	const crowd = "; wait 10ms; a invalidates SCOPE" + "; go a gets 1.2; go a gets 1.2; a gets 1.2; loads 2"
+	play(
+		t,
+		scene{name: "fill", on: paired, steps: "remote fills=30ms; go a gets any" + crowd},
+		scene{name: "fetch", on: paired, steps: "b gets 1.1; wait 1s; remote gets=30ms; go a gets any" + crowd},
+	)
+}
+
+// A Set comes while an older load runs. No tier stores the older value. The Set takes the claim of
+// a load in any process.
+func TestSetDuringLoad(t *testing.T) {
+	play(
+		t,
+		scene{name: "of this process", on: "alone paired", steps: `
+			source takes=1s; go a gets !1.1; a sets set; a gets set local; wait 1s; a gets set local; b gets set; wait 10s; a gets set local`},
+		scene{name: "of another", on: paired, steps: `
+			source takes=1s; go b gets 1.1; wait 1ms; a sets set; wait 1s; a gets set local; b gets set remote`},
+	)
+}
+
+// When the record of a Set does not reach the log, the Set gives its claim back. Its value holds
+// in its own process, and no process waits for the claim.
+func TestPendingSetGivesTheClaimBack(t *testing.T) {
+	play(t, scene{on: logged, steps: `
+		a gets 1.1; a's log fails; a sets set pending; cells 0; a gets set; a's log well; wait 2s; b gets 1.2`})
 }
 
 // When each run of a load is overtaken, the load is given up after two repeats. Callers from
@@ -93,66 +88,6 @@ func TestAlwaysOvertaken(t *testing.T) {
 				t.Errorf("Stats = %d reloads, %d overtaken, want 2, 1", s.Reloads, s.Overtaken)
 			}
 			wantFetch(t, c, 1, fetched{"4", cache.Load, false, nil})
-		})
-	}
-}
-
-// The load has ended and its value is being stored, or a value comes from the remote tier, when an
-// invalidation comes. Callers that join now do not know its tags.
-func TestInvalidateDuringFill(t *testing.T) {
-	for name, scope := range scopes(t) {
-		for step, op := range map[string]tiertest.Op{"fill": tiertest.Fill, "fetch": tiertest.Get} {
-			bubble(t, name+", "+step, func(t *testing.T) {
-				src, remote := &source{}, faulty()
-				cfg := thingConfig{Load: src.load, Tags: tagT}
-				if op == tiertest.Get {
-					get(t, with(t, open(t, cache.TiersConfig{Remote: remote}), cfg), 1)
-					advance(time.Second)
-				}
-				tiers := open(t, cache.TiersConfig{Remote: remote})
-				c := with(t, tiers, cfg)
-				remote.Delay(30*time.Millisecond, op)
-				go func() { get(t, c, 1) }()
-				advance(10 * time.Millisecond)
-				succeeds(t, tiers.Invalidate(t.Context(), scope))
-				crowd(20, func(int) {
-					if v := get(t, c, 1); v != "1.2" {
-						t.Errorf("a caller from after the invalidation got %q, want 1.2", v)
-					}
-				})
-				src.wantLoads(t, 2)
-			})
-		}
-	}
-}
-
-// A Set comes while an older load runs. No tier stores the older value.
-func TestSetDuringLoad(t *testing.T) {
-	for _, remote := range []bool{false, true} {
-		bubble(t, fmt.Sprintf("remote=%v", remote), func(t *testing.T) {
-			src := &source{took: time.Second}
-			mem := tiertest.NewMemory()
-			var tc cache.TiersConfig
-			if remote {
-				tc.Remote = mem
-			}
-			tiers := open(t, tc)
-			c := with(t, tiers, thingConfig{Load: src.load})
-			done := make(chan string)
-			go func() { done <- get(t, c, 1) }()
-			synctest.Wait()
-			succeeds(t, c.Set(t.Context(), 1, "set"))
-			wantFetch(t, c, 1, fetched{"set", cache.Local, false, nil})
-			if v := <-done; v == "1.1" {
-				t.Errorf("the reader from before got %q", v)
-			}
-			wantFetch(t, c, 1, fetched{"set", cache.Local, false, nil})
-			if remote {
-				d := with(t, open(t, tc), thingConfig{Load: src.load})
-				wantFetch(t, d, 1, fetched{"set", cache.Remote, false, nil})
-			}
-			advance(10 * time.Second)
-			wantFetch(t, c, 1, fetched{"set", cache.Local, false, nil})
 		})
 	}
 }
@@ -242,25 +177,6 @@ func TestDeleteRacesOlderLoads(t *testing.T) {
 	}
 }
 
-// before runs f once, right before the nth message of process 0 to the remote tier or to the
-// log. It returns the number of messages so far.
-func (w *logged) before(n int64, f func()) (sent *atomic.Int64) {
-	sent = new(atomic.Int64)
-	var once sync.Once
-	count := func() {
-		if sent.Add(1) == n {
-			once.Do(f)
-		}
-	}
-	w.wire[0].Before(func(context.Context, tiertest.Op, []string) { count() })
-	w.link[0].Before(func(_ context.Context, op logtest.Op, _ invalidate.Append) {
-		if op == logtest.Sync {
-			count()
-		}
-	})
-	return sent
-}
-
 // A Delete comes at each step of a Set. In the end all processes agree, even one that starts
 // after the log has forgotten both. All read the value of Set, or no process does.
 func TestSetRacesDelete(t *testing.T) {
@@ -318,45 +234,5 @@ func TestDeleteTakesTheClaimOfASet(t *testing.T) {
 		if s := total(w.tiers[0]); s.FillsLost != 1 {
 			t.Errorf("%d fills lost, want 1", s.FillsLost)
 		}
-	})
-}
-
-// Set replaces a value, and the claim of a load in any process.
-func TestSetTakesTheClaimOfALoad(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		src := &source{took: time.Second}
-		mem := tiertest.NewMemory()
-		_, cs := fleet(t, 2, mem, cache.TiersConfig{}, thingConfig{Load: src.load})
-		done := make(chan string)
-		go func() { done <- get(t, cs[1], 1) }()
-		advance(time.Millisecond)
-		succeeds(t, cs[0].Set(t.Context(), 1, "set"))
-		if got := <-done; got != "1.1" {
-			t.Errorf("the load's caller reads %q, want the loaded value", got)
-		}
-		for i := range cs {
-			wantFetch(t, cs[i], 1, fetched{"set", cache.Source(2 - min(1, 1-i)), false, nil})
-		}
-	})
-}
-
-// When the record of a Set does not reach the log, the Set gives its claim back. Its value holds
-// in its own process, and no process waits for the claim.
-func TestPendingSetGivesTheClaimBack(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newLogged(t, thingConfig{})
-		w.want(t, 0, 1, "1.1")
-		w.link[0].Fail(errors.New("down"))
-		err := w.c[0].Set(t.Context(), 1, "set")
-		if _, ok := errors.AsType[*invalidate.PendingError](err); !ok {
-			t.Fatalf("Set = %v, want a PendingError", err)
-		}
-		if w.memory.Len() != 0 {
-			t.Errorf("%d cells, want neither the old value nor a claim", w.memory.Len())
-		}
-		w.want(t, 0, 1, "set")
-		w.link[0].Heal()
-		advance(bound)
-		w.want(t, 1, 1, "1.2")
 	})
 }

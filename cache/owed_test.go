@@ -13,18 +13,18 @@ import (
 )
 
 // outdating are the calls that invalidate key 1, whose tag is t, and wait for the log.
-var outdating = map[string]func(ctx context.Context, w *logged) error{
-	"Set": func(ctx context.Context, w *logged) error { return w.c[0].Set(ctx, 1, time.Now().String()) },
-	"SetMany": func(ctx context.Context, w *logged) error {
+var outdating = map[string]func(ctx context.Context, w *duo) error{
+	"Set": func(ctx context.Context, w *duo) error { return w.c[0].Set(ctx, 1, time.Now().String()) },
+	"SetMany": func(ctx context.Context, w *duo) error {
 		return w.c[0].SetMany(ctx, map[int]string{1: time.Now().String(), 2: "set"})
 	},
-	"Delete":     func(ctx context.Context, w *logged) error { return w.c[0].Delete(ctx, 1) },
-	"DeleteMany": func(ctx context.Context, w *logged) error { return w.c[0].DeleteMany(ctx, []int{1, 2}) },
-	"DeleteAll":  func(ctx context.Context, w *logged) error { return w.c[0].DeleteAll(ctx) },
-	"key":        func(ctx context.Context, w *logged) error { return w.tiers[0].Invalidate(ctx, w.c[0].Key(1)) },
-	"tag":        func(ctx context.Context, w *logged) error { return w.tiers[0].Invalidate(ctx, w.c[0].Tag("t")) },
-	"Expire":     func(ctx context.Context, w *logged) error { return w.tiers[0].Expire(ctx, w.c[0].Tag("t")) },
-	"Strict": func(ctx context.Context, w *logged) error {
+	"Delete":     func(ctx context.Context, w *duo) error { return w.c[0].Delete(ctx, 1) },
+	"DeleteMany": func(ctx context.Context, w *duo) error { return w.c[0].DeleteMany(ctx, []int{1, 2}) },
+	"DeleteAll":  func(ctx context.Context, w *duo) error { return w.c[0].DeleteAll(ctx) },
+	"key":        func(ctx context.Context, w *duo) error { return w.tiers[0].Invalidate(ctx, w.c[0].Key(1)) },
+	"tag":        func(ctx context.Context, w *duo) error { return w.tiers[0].Invalidate(ctx, w.c[0].Tag("t")) },
+	"Expire":     func(ctx context.Context, w *duo) error { return w.tiers[0].Expire(ctx, w.c[0].Tag("t")) },
+	"Strict": func(ctx context.Context, w *duo) error {
 		return w.tiers[0].Invalidate(ctx, w.c[0].Key(1), invalidate.Strict)
 	},
 }
@@ -51,7 +51,7 @@ func TestOwnReadsAfterPendingError(t *testing.T) {
 	}
 }
 
-func ownReads(t *testing.T, call func(context.Context, *logged) error, fault func(*logtest.Faulty), limit time.Duration) {
+func ownReads(t *testing.T, call func(context.Context, *duo) error, fault func(*logtest.Faulty), limit time.Duration) {
 	w := newLogged(t, thingConfig{Tags: tagT})
 	w.want(t, 1, 1, "1.1")
 	w.want(t, 0, 1, "1.1")
@@ -127,7 +127,7 @@ func TestInvalidateWait(t *testing.T) {
 				tiers := open(t, cache.TiersConfig{Log: link, InvalidateWait: wait})
 				src := &source{}
 				c := with(t, tiers, thingConfig{Load: src.load, Tags: tagT})
-				w := &logged{tiers: [2]*cache.Tiers{tiers}, c: [2]things{c}}
+				w := &duo{tiers: [2]*cache.Tiers{tiers}, c: [2]things{c}}
 				must(t, tiers.Ready(t.Context()))
 				down := errors.New("down")
 				link.Fail(down)

@@ -122,51 +122,19 @@ func TestOff(t *testing.T) {
 	}
 }
 
-// Peek asks the remote tier for a value whose LocalTTL has passed, as a read does.
-func TestPeekAfterLocalTTL(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		src, remote := &source{}, faulty()
-		_, cs := fleet(t, 2, remote, cache.TiersConfig{}, thingConfig{Load: src.load, Policy: patch{TTL: new(time.Hour), LocalTTL: new(5 * time.Second)}})
-		peek := func(want string) {
-			t.Helper()
-			if v, ok := cs[1].Peek(t.Context(), 1); v != want || ok != (want != "") {
-				t.Errorf("Peek = %q, %v; want %q", v, ok, want)
-			}
-		}
-		get(t, cs[0], 1)
-		get(t, cs[1], 1)
-		succeeds(t, cs[0].Set(t.Context(), 1, "new"))
-		peek("1.1")
-		advance(6 * time.Second)
-		remote.Fail(errRemote)
-		peek("1.1")
-		remote.Heal()
-		advance(time.Minute) // the breaker closes
-		peek("new")
-		succeeds(t, cs[0].Delete(t.Context(), 1))
-		peek("new")
-		advance(6 * time.Second)
-		peek("")
-	})
-}
-
+// After LocalTTL a read and a Peek ask the remote tier. While it is unreachable, the local value is
+// still fresh.
 func TestLocalTTL(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		src, remote := &source{}, faulty()
-		_, cs := fleet(t, 2, remote, cache.TiersConfig{}, thingConfig{Load: src.load, Policy: patch{LocalTTL: new(5 * time.Second)}})
-		get(t, cs[0], 1)
-		get(t, cs[1], 1)
-		succeeds(t, cs[0].Set(t.Context(), 1, "new"))
-		advance(4 * time.Second)
-		wantFetch(t, cs[1], 1, fetched{"1.1", cache.Local, false, nil})
-		advance(time.Second)
-		wantFetch(t, cs[1], 1, fetched{"new", cache.Remote, false, nil})
-		// While the remote tier is unreachable, the local value is still fresh.
-		remote.Fail(errRemote)
-		advance(6 * time.Second)
-		wantFetch(t, cs[1], 1, fetched{"new", cache.Local, false, nil})
-		src.wantLoads(t, 1)
-	})
+	cfg := thingConfig{Policy: patch{TTL: new(time.Hour), LocalTTL: new(5 * time.Second)}}
+	play(
+		t,
+		scene{name: "reads", on: paired, cfg: cfg, steps: `
+			a gets 1.1; b gets 1.1; a sets new; wait 4s; b gets 1.1 local; wait 1s; b gets new remote
+			remote fails; wait 6s; b gets new local; loads 1`},
+		scene{name: "Peek", on: paired, cfg: cfg, steps: `
+			a gets 1.1; b gets 1.1; a sets new; b peeks 1.1; wait 6s; remote fails; b peeks 1.1
+			remote well; wait 1m; b peeks new; a deletes; b peeks new; wait 6s; b peeks nothing`},
+	)
 }
 
 // The jitter depends on the key, and is the same in every process.

@@ -284,26 +284,7 @@ func concurrentRefreshes(t *testing.T, remote bool, call func(context.Context, t
 
 // The callers of a shared Refresh leave one by one. When the last one leaves, the load ends.
 func TestSharedRefreshIsLeft(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		src, remote := &source{}, tiertest.NewFaulty(tiertest.NewMemory())
-		c := with(t, open(t, cache.TiersConfig{Remote: remote}), thingConfig{Load: src.load})
-		get(t, c, 1)
-		src.took = time.Minute / 3
-		remote.Delay(10 * time.Millisecond)
-		start := time.Now()
-		crowd(5, func(i int) {
-			ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i+1)*time.Second)
-			defer cancel()
-			wantError(t, c.Refresh(ctx, 1), "refresh", cell1, context.DeadlineExceeded)
-		})
-		if d := time.Since(start); d != 5*time.Second {
-			t.Errorf("the last caller left after %v, want its deadline of 5s", d)
-		}
-		advance(100 * time.Millisecond)
-		src.mu.Lock()
-		defer src.mu.Unlock()
-		if n := src.loads[1]; n != 2 || len(src.ctxErrs) != 1 {
-			t.Errorf("%d loads, %d of them cancelled; want 2, and only the refresh cancelled", n, len(src.ctxErrs))
-		}
-	})
+	play(t, scene{on: paired, steps: `
+		a gets 1.1; source takes=20s; remote slow=10ms; go a refreshes late timeout=1s; go a refreshes late timeout=2s
+		a refreshes late timeout=5s; took 5s; wait 100ms; loads 2; running 0`})
 }

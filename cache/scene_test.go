@@ -1,0 +1,197 @@
+package cache_test
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/invalidate"
+)
+
+// scene is a test in steps, in the time of a bubble. A step is a line, or ends with a semicolon.
+// The processes a and b of a duo read and write key 1, whose values carry the tag t:
+//
+//	a gets 1.2 load        reads: the value, where it is from, and "stale" if it is
+//	a gets failed          or an error; see faults
+//	a many 1.2             reads by GetMany
+//	a peeks 1.2            reads by Peek: a value or "nothing"
+//	a sets v               also deletes, deletes all, refreshes, expires, invalidates; an error may follow
+//	a expires tag          a scope: key, prefix, tenant, tag, everything; SCOPE plays the scene for each
+//	a counts Fills=1       checks fields of Stats, and Reads: hits, misses and merged reads
+//	a calls 3              checks the calls to the remote tier since the last such step; any skips the check
+//	a breaker open         checks the state of the breaker
+//	go 5 a gets 1.1        does it in the background, once or as often
+//	wait 10s               lets time pass
+//	took 1s                checks how long the last call in the foreground took; 1s-2s are bounds
+//	loads 2                checks how often the source was called; <=2 is possible
+//	running 1              checks how many loads run; peak 4 how many ran at most
+//	previous 1.1           checks what the last load got as Previous, or "nothing"
+//	cells 1                checks how many cells the remote tier has
+//	source fails           also absent, well, unchanged, changed, empty, full, takes=1s
+//	says ttl=1s stale=1s   what each load says: also iferror=, keep=, nostore; "says" alone ends it
+//	remote fails           also hangs, loses (answers to claims), well, empties, slow=1s, gets=1s, fills=1s
+//	remote holds=1s        a hold; also claims=1s, a claim of another process
+//	a's log hangs          of one process; also fails, well, slow=1s
+//
+// As a value, "any" is any, "!1.1" any other than 1.1, and "empty" the empty one. "maybe" is any
+// error or none. The options of a call are key=2, or key=2-9 for a call for each, TTL=1s, MaxAge=1s,
+// With=1s (a TTL), hold=1s, Fresh, SkipLocal, SkipRemote, own (With of own), timeout=1s and after=1s (then
+// the caller's context ends), ended and overdue (it has ended).
+type scene struct {
+	name  string
+	on    ground // or several: "alone paired"; empty: alone
+	tc    cache.TiersConfig
+	cfg   thingConfig
+	many  bool   // the source has LoadMany only
+	err   error  // of the source that fails
+	other *patch // the policy of b, if it is another
+	own   patch
+	steps string
+}
+
+// faults are the errors that a scene can name.
+var faults = map[string]error{
+	"failed": errSource, "absent": cache.ErrNotFound, "unmodified": cache.ErrNotModified, "miss": cache.ErrMiss, "slow": cache.ErrLoadTimeout,
+	"closed": cache.ErrClosed, "cancelled": context.Canceled, "late": context.DeadlineExceeded, "large": cache.ErrTooLarge,
+	"overloaded": cache.ErrOverloaded, "unavailable": cache.ErrUnavailable, "option": cache.ErrOption, "pending": new(invalidate.PendingError), "remembered": new(cache.RememberedError),
+}
+
+var errDown = errors.New("out of reach")
+
+// isFault reports whether err is a fault. A failure of the source must not pass for an absence.
+func isFault(err, fault error) bool {
+	switch fault.(type) {
+	case *invalidate.PendingError:
+		_, ok := errors.AsType[*invalidate.PendingError](err)
+		return ok
+	case *cache.RememberedError:
+		_, ok := errors.AsType[*cache.RememberedError](err)
+		return ok
+	}
+	if fault == errSource && (errors.Is(err, cache.ErrNotFound) || errors.Is(err, cache.ErrNotModified)) { //nolint:errorlint // the very error
+		return false
+	}
+	return errors.Is(err, fault) && (fault != context.Canceled || !errors.Is(err, cache.ErrClosed)) //nolint:errorlint // the very error
+}
+
+// play plays each scene on each of its grounds.
+func play(t *testing.T, all ...scene) {
+	t.Helper()
+	for _, s := range all {
+		for on := range strings.FieldsSeq(string(cmp.Or(s.on, alone))) {
+			each := []string{""}
+			if strings.Contains(s.steps, "SCOPE") {
+				each = slices.Sorted(maps.Keys(scopes(t)))
+			}
+			for _, scope := range each {
+				bubble(t, strings.Join(strings.Fields(s.name+" "+on+" "+scope), " "), func(t *testing.T) {
+					s.play(t, ground(on), strings.ReplaceAll(s.steps, "SCOPE", scope))
+				})
+			}
+		}
+	}
+}
+
+func (s scene) play(t *testing.T, on ground, steps string) {
+	if s.cfg.Tags == nil {
+		s.cfg.Tags = tagT
+	}
+	src := &source{}
+	if s.many {
+		s.cfg.LoadMany = src.loadMany
+	} else if s.cfg.Load == nil {
+		s.cfg.Load = src.load
+	}
+	p := &player{T: t, scene: s, duo: newDuo(t, on, s.tc, s.cfg, asIs)}
+	p.src = src
+	if s.other != nil {
+		s.cfg.Policy = *s.other
+		p.c[1] = with(t, p.tiers[1], s.cfg)
+	}
+	for step := range strings.FieldsFuncSeq(steps, func(r rune) bool { return r == ';' || r == '\n' }) {
+		if words := strings.Fields(step); len(words) > 0 {
+			p.do(words)
+			synctest.Wait()
+		}
+	}
+	for i := range p.wire {
+		p.wire[i].Heal()
+		p.link[i].Heal()
+	}
+	p.calls.Wait()
+}
+
+// player is a scene that is being played.
+type player struct {
+	*testing.T
+	scene
+	*duo
+	calls sync.WaitGroup // in the background
+	took  time.Duration  // by the last call that was not in the background
+}
+
+func (p *player) do(words []string) {
+	p.Helper()
+	if words[0] == "go" {
+		n, err := strconv.Atoi(words[1])
+		if words = words[1:]; err == nil {
+			words = words[1:]
+		}
+		for range max(n, 1) {
+			for _, words := range each(words) {
+				p.calls.Go(func() { p.call(words) })
+			}
+		}
+		return
+	}
+	arg := words[min(1, len(words)-1)]
+	switch words[0] {
+	case "a", "b":
+		begun := time.Now()
+		for _, words := range each(words) {
+			p.call(words)
+		}
+		p.took = time.Since(begun)
+	case "wait":
+		advance(p.duration(arg))
+	case "took":
+		least, most, bounds := strings.Cut(arg, "-")
+		if p.took != p.duration(least) && (!bounds || p.took < p.duration(least) || p.took > p.duration(most)) {
+			p.Errorf("the call took %v, want %s", p.took, arg)
+		}
+	case "running", "peak":
+		p.src.set(func(s *source) {
+			if n := map[string]int{"running": s.running, "peak": s.peak}[words[0]]; n != p.number(arg) {
+				p.Errorf("%s = %d loads, want %s", words[0], n, arg)
+			}
+		})
+	case "loads":
+		most, bounded := strings.CutPrefix(arg, "<=")
+		if n := p.src.total(); n > p.number(most) || n != p.number(most) && !bounded {
+			p.Errorf("the source was called %d times, want %s", n, arg)
+		}
+	case "previous":
+		if v := cmp.Or(p.src.previous, "nothing"); v != arg {
+			p.Errorf("the last load got %s as Previous, want %s", v, arg)
+		}
+	case "cells":
+		if n := p.memory.Len(); n != p.number(arg) {
+			p.Errorf("%d cells, want %s", n, arg)
+		}
+	case "source":
+		p.source(arg)
+	case "says":
+		p.says(words[1:])
+	default:
+		p.fault(words)
+	}
+}
