@@ -11,8 +11,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/codec"
 	"github.com/twofold-go/twofold/invalidate"
@@ -93,15 +91,20 @@ func newAudited(t *testing.T, tc cache.TiersConfig, cfg thingConfig) *audited {
 	return a
 }
 
+// hit loads a key, and then hits it.
+func (a *audited) hit(t *testing.T, k int) {
+	t.Helper()
+	get(t, a.c, k)
+	get(t, a.c, k)
+}
+
 func onLog() cache.TiersConfig {
 	return cache.TiersConfig{Remote: tiertest.NewMemory(), Log: logtest.NewMemory(logtest.MemoryConfig{})}
 }
 
 func (a *audited) want(t *testing.T, want cache.Audits) {
 	t.Helper()
-	if diff := cmp.Diff(want, a.tiers.Stats().Audits); diff != "" {
-		t.Errorf("audits (-want +got):\n%s", diff)
-	}
+	same(t, want, a.tiers.Stats().Audits, "audits")
 }
 
 const auditTakes = 2*logtest.DefaultBound + 200*time.Millisecond
@@ -218,8 +221,7 @@ func TestAuditOutcomes(t *testing.T) {
 	} {
 		bubble(t, name, func(t *testing.T) {
 			a := newAudited(t, onLog(), tt.cfg)
-			get(t, a.c, 1)
-			get(t, a.c, 1) // the hit
+			a.hit(t, 1)
 			if tt.then != nil {
 				tt.then(t, a)
 			}
@@ -260,9 +262,7 @@ func TestStaleHit(t *testing.T) {
 			Namespace: "things", Tenant: "default", Key: cell1, Tags: []string{"default:wrong"},
 			Source: cache.Local, LoadedAt: loaded, NoticedAt: loaded.Add(time.Minute + auditTakes - 100*time.Millisecond), Healed: true,
 		}}
-		if diff := cmp.Diff(want, a.stale); diff != "" {
-			t.Errorf("OnStale (-want +got):\n%s", diff)
-		}
+		same(t, want, a.stale, "OnStale")
 		advance(2 * time.Second)
 		if x, y := get(t, a.c, 1), get(t, b.c, 1); x != "new" || y != "new" {
 			t.Errorf("afterwards the processes read %q and %q, want the new value", x, y)
@@ -435,9 +435,7 @@ func TestAuditEquality(t *testing.T) {
 			get(t, c, 1)
 			get(t, c, 1)
 			advance(auditTakes)
-			if got := tiers.Stats().Audits; got != tt.want {
-				t.Errorf("%s: %+v, want %+v", name, got, tt.want)
-			}
+			equal(t, tiers.Stats().Audits, tt.want, "%s", name)
 		}
 	})
 }
@@ -454,8 +452,7 @@ func TestAuditWithoutLog(t *testing.T) {
 		bubble(t, name, func(t *testing.T) {
 			tc := cache.TiersConfig{Remote: tiertest.NewMemory()}
 			a, b := newAudited(t, tc, thingConfig{}), newAudited(t, tc, thingConfig{})
-			get(t, a.c, 1)
-			get(t, a.c, 1)
+			a.hit(t, 1)
 			a.rows.write(1, "new")
 			if tt.invalidates {
 				succeeds(t, b.c.Delete(t.Context(), 1))
@@ -471,30 +468,13 @@ func TestAuditCutOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := logtest.NewFaulty(logtest.NewMemory(logtest.MemoryConfig{}))
 		a := newAudited(t, cache.TiersConfig{Log: log}, thingConfig{})
-		get(t, a.c, 1)
-		get(t, a.c, 1)
+		a.hit(t, 1)
 		a.rows.write(1, "new")
 		advance(logtest.DefaultBound + 150*time.Millisecond) // the first load was made
 		log.Fail(errors.New("cut off"))
 		advance(2 * logtest.DefaultBound)
 		a.want(t, cache.Audits{Failed: 1})
 		log.Heal()
-	})
-}
-
-// The hook may panic.
-func TestOnStalePanics(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		src := &rows{}
-		tiers := open(t, cache.TiersConfig{OnStale: func(cache.StaleHit) { panic("no") }})
-		c := with(t, tiers, thingConfig{Load: src.load, Policy: auditAll})
-		get(t, c, 1)
-		get(t, c, 1)
-		src.write(1, "new")
-		advance(auditTakes)
-		if got := tiers.Stats().Audits; got != (cache.Audits{Stale: 1}) {
-			t.Errorf("audits = %+v, want one stale", got)
-		}
 	})
 }
 

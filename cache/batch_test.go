@@ -8,8 +8,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/policy"
 	"github.com/twofold-go/twofold/tier/tiertest"
@@ -39,9 +37,7 @@ func TestGetManyIsFewCalls(t *testing.T) {
 			// One for each chunk of LoadMany. The chunks end at different times.
 			"fill many": remote.Calls(tiertest.FillMany),
 		}
-		if diff := cmp.Diff(map[string]int{"get many": 1, "claim many": 1, "fill many": 3, "single": 0}, calls); diff != "" {
-			t.Errorf("remote calls (-want +got):\n%s", diff)
-		}
+		same(t, map[string]int{"get many": 1, "claim many": 1, "fill many": 3, "single": 0}, calls, "remote calls")
 		var sizes []int
 		for _, b := range src.batches {
 			sizes = append(sizes, len(b))

@@ -44,15 +44,11 @@ func TestImpatientCallersOfAHungTier(t *testing.T) {
 			if failures > tt.most {
 				t.Errorf("%d of 100 reads fail, want at most %d", failures, tt.most)
 			}
-			if s := tiers.Stats().Remote.Breaker; s != "open" {
-				t.Errorf("the breaker is %s, want open", s)
-			}
+			equal(t, tiers.Stats().Remote.Breaker, "open", "the breaker is")
 			remote.Heal()
 			advance(2 * time.Second)
 			get(t, c, 1000)
-			if s := tiers.Stats().Remote.Breaker; s != "closed" {
-				t.Errorf("the breaker is %s after the tier recovered, want closed", s)
-			}
+			equal(t, tiers.Stats().Remote.Breaker, "closed", "the breaker after the tier recovered is")
 		})
 	}
 }

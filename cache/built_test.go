@@ -245,14 +245,10 @@ func TestWaysToReadAPart(t *testing.T) {
 					advance(bound) // the other Tiers learn of it from the log
 				}
 				_, _ = a.parts().Get(t.Context(), 12) // for Peek
-				if got := get(t, a.pages(), 12); got != "v2" {
-					t.Errorf("here the page is %q, want v2", got)
-				}
+				equal(t, get(t, a.pages(), 12), "v2", "here the page is")
 				advance(bound)
 				_, _ = b.parts().Get(t.Context(), 12)
-				if got := get(t, b.pages(), 12); got != "v2" {
-					t.Errorf("elsewhere the page is %q, want v2", got)
-				}
+				equal(t, get(t, b.pages(), 12), "v2", "elsewhere the page is")
 			})
 		}
 	}
@@ -322,9 +318,7 @@ func TestBuiltFramesAfterAGap(t *testing.T) {
 			w.log.Trim(1)
 			late := w.process(t)
 			advance(bound)
-			if got := get(t, late.pages(), 12); got != want {
-				t.Errorf("a process that missed the records serves %q, want %q", got, want)
-			}
+			equal(t, get(t, late.pages(), 12), want, "a process that missed the records serves")
 		})
 	}
 }
@@ -412,9 +406,7 @@ func TestTagsAndPartsBeyondTheLimit(t *testing.T) {
 			advance(bound)
 			want := map[bool]string{false: "1", true: "2"}[tt.dies]
 			for i, c := range []things{outer[0], values[0], values[1], outer[1]} { // process 1 has only the cells
-				if got := get(t, c, 1); got != want {
-					t.Errorf("cache %d serves %q, want %q", i, got, want)
-				}
+				equal(t, get(t, c, 1), want, "cache %d serves", i)
 			}
 		})
 	}
@@ -560,15 +552,11 @@ func TestBuiltValuesKeepTheBound(t *testing.T) {
 			}
 			advance(bound)
 		}
-		if n := total(p.tiers).Loads; n != 4 {
-			t.Errorf("%d loads, want 4: two keys on the top level, one on each of the others", n)
-		}
+		equal(t, total(p.tiers).Loads, 4, "loads")
 		w.change(t, teller)
 		advance(time.Millisecond)
 		for i := range p.levels {
-			if got := p.read(t, i); got != "v2" {
-				t.Errorf("level %d = %q after the record arrived, want v2", i, got)
-			}
+			equal(t, p.read(t, i), "v2", "level %d after the record arrived", i)
 		}
 	})
 }
@@ -644,8 +632,6 @@ func TestBuiltFromJoinedFlight(t *testing.T) {
 		}
 		inside = make(chan struct{})
 		advance(bound - time.Since(at))
-		if got := get(t, outer, 12); got != "v2" {
-			t.Errorf("Get a bound after the invalidation = %q, want v2", got)
-		}
+		equal(t, get(t, outer, 12), "v2", "Get a bound after the invalidation")
 	})
 }

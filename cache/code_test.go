@@ -43,15 +43,11 @@ func TestCodes(t *testing.T) {
 		for _, err := range errs {
 			batch := &cache.BatchError[int]{Errs: map[int]error{1: &cache.Error{Err: err}, 2: &cache.Error{Err: err}}}
 			for _, err := range []error{err, fmt.Errorf("why: %w", err), errors.Join(errSource, err), batch, &cache.Error{Op: "get", Err: err}} {
-				if got := (&cache.Error{Err: err}).Code(); got != want {
-					t.Errorf("%v (%T): %q, want %q", err, err, got, want)
-				}
+				equal(t, (&cache.Error{Err: err}).Code(), want, "%v (%T)", err, err)
 			}
 		}
 	}
-	if got := (&cache.Error{Err: errors.Join(cache.ErrNotFound, cache.ErrUnavailable)}).Code(); got != "unavailable" {
-		t.Errorf("ErrNotFound joined with ErrUnavailable: code %q, want unavailable", got)
-	}
+	equal(t, (&cache.Error{Err: errors.Join(cache.ErrNotFound, cache.ErrUnavailable)}).Code(), "unavailable", "ErrNotFound joined with ErrUnavailable: code")
 }
 
 func wantCode(t *testing.T, err error, code string) {

@@ -92,9 +92,7 @@ func TestClaimsAreGivenBackPastTheBreaker(t *testing.T) {
 			t.Fatalf("the breaker is %s, want open", s)
 		}
 		advance(10 * time.Millisecond)
-		if n := mem.Len(); n != 0 {
-			t.Errorf("%d claims are left, want none", n)
-		}
+		equal(t, mem.Len(), 0, "claims that are left")
 	})
 }
 

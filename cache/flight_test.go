@@ -3,10 +3,10 @@ package cache_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"runtime"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -104,67 +104,19 @@ func TestLoaderContext(t *testing.T) {
 	})
 }
 
+func panicHere(v any) { panic(v) }
+
+// A panic and a Goexit of a loader reach every caller that waits, and each load releases its slot.
 func TestPanicReachesEveryWaiter(t *testing.T) {
-	for _, tt := range []struct {
-		name  string
-		load  func(c things, ctx context.Context) error
-		batch bool // by LoadMany
-	}{
-		{"get", func(c things, ctx context.Context) error { _, err := c.Get(ctx, 1); return err }, false},
-		{"fetch", func(c things, ctx context.Context) error { _, err := c.Fetch(ctx, 1, nil); return err }, false},
-		{"get many", func(c things, ctx context.Context) error { _, err := c.GetMany(ctx, []int{1, 2}); return err }, false},
-		{"get many, by LoadMany", func(c things, ctx context.Context) error { _, err := c.GetMany(ctx, []int{1, 2}); return err }, true},
-	} {
-		bubble(t, tt.name, func(t *testing.T) {
-			var calls atomic.Int64
-			cause := errors.New("boom")
-			tiers := open(t, cache.TiersConfig{MaxLoads: 1, Remote: tiertest.NewMemory()})
-			cfg := thingConfig{Load: func(ctx context.Context, k int) (string, error) {
-				if k == 2 || calls.Add(1) > 1 {
-					return "fine", nil
-				}
-				_ = nap(ctx, time.Second)
-				panicHere(cause)
-				return "", nil
-			}}
-			if tt.batch {
-				cfg.LoadMany = func(ctx context.Context, keys []int) (map[int]string, error) {
-					m := map[int]string{}
-					for _, k := range keys {
-						m[k], _ = cfg.Load(ctx, k)
-					}
-					return m, nil
-				}
-			}
-			c := with(t, tiers, cfg)
-			var panics atomic.Int64
-			crowd(32, func(int) {
-				p := panicOf(func() { _ = tt.load(c, t.Context()) })
-				if p == nil {
-					return // it called after the flight ended
-				}
-				panics.Add(1)
-				pe, ok := p.(*cache.PanicError)
-				if !ok || pe.Value != any(cause) || !errors.Is(pe, cause) {
-					t.Errorf("panic with %v, want a *PanicError of %v", p, cause)
-				} else if !strings.Contains(string(pe.Stack), "panicHere") {
-					t.Errorf("the stack is not the loader's:\n%s", pe.Stack)
-				}
-			})
-			if n := panics.Load(); n != 32 {
-				t.Errorf("%d of 32 waiters panicked", n)
-			}
-			if v := get(t, c, 1); v != "fine" {
-				t.Errorf("Get after the panic = %q, want fine", v)
-			}
-			if n := total(tiers).LoadPanics; n != 1 && (n != 2 || !tt.batch) { // a batch counts each key
-				t.Errorf("LoadPanics = %d, want 1", n)
-			}
-		})
+	for _, many := range []bool{false, true} {
+		for _, call := range []string{"gets", "many"} {
+			play(t, scene{name: fmt.Sprint(call, ", LoadMany ", many), on: paired, many: many, tc: cache.TiersConfig{MaxLoads: 1},
+				steps: strings.ReplaceAll(`
+					source takes=1s; source panics; go 31 a CALL panic; a CALL panic; a counts LoadPanics=1; source calm; a CALL 1.2; a deletes
+					source exits; go 2 a CALL goexit; a CALL goexit; a CALL goexit; source calm; a CALL 1.5`, "CALL", call)})
+		}
 	}
 }
-
-func panicHere(v any) { panic(v) }
 
 func TestTagsFuncPanics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -178,30 +130,6 @@ func TestTagsFuncPanics(t *testing.T) {
 	})
 }
 
-func TestGoexitInLoader(t *testing.T) {
-	for _, tt := range []struct {
-		name string
-		cfg  thingConfig
-	}{
-		{"Load", thingConfig{Load: func(context.Context, int) (string, error) { runtime.Goexit(); return "", nil }}},
-		{"LoadMany", thingConfig{LoadMany: func(context.Context, []int) (map[int]string, error) { runtime.Goexit(); return nil, nil }}},
-	} {
-		bubble(t, tt.name, func(t *testing.T) {
-			c := with(t, open(t, cache.TiersConfig{MaxLoads: 1, Remote: tiertest.NewMemory()}), tt.cfg)
-			for range 3 { // each load released its slot
-				crowd(3, func(int) {
-					_, err := c.Get(t.Context(), 1)
-					wantError(t, err, "get", cell1, cache.ErrGoexit)
-				})
-				_, err := c.GetMany(t.Context(), []int{1, 2})
-				if be, ok := errors.AsType[*cache.BatchError[int]](err); !ok || len(be.Errs) != 2 || !errors.Is(err, cache.ErrGoexit) {
-					t.Errorf("GetMany: %v, want ErrGoexit for both keys", err)
-				}
-			}
-		})
-	}
-}
-
 func TestNestedLoads(t *testing.T) {
 	bubble(t, "in one turn", func(t *testing.T) {
 		var c things
@@ -212,9 +140,7 @@ func TestNestedLoads(t *testing.T) {
 			return c.Get(ctx, k-1)
 		}})
 		crowd(20, func(i int) {
-			if v := get(t, c, i); v != "bottom" {
-				t.Errorf("Get(%d) = %q", i, v)
-			}
+			equal(t, get(t, c, i), "bottom", "Get(%d)", i)
 		})
 	})
 	// The leader of the inner flight waits for the turn that the outer load has.
@@ -300,9 +226,7 @@ func TestNotRecursive(t *testing.T) {
 			}
 			return c.Tenant("other").Get(context.WithValue(ctx, ctxKey{}, "inner"), k)
 		}})
-		if v := get(t, c, 1); v != "inner" {
-			t.Errorf("Get = %q, want inner", v)
-		}
+		equal(t, get(t, c, 1), "inner", "Get")
 	})
 }
 

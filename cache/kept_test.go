@@ -111,9 +111,7 @@ func TestPreviousIsNotOlderThanTheMark(t *testing.T) {
 		invalidateTag(t, tiers, "t")
 		close(goOn)
 		synctest.Wait()
-		if got := get(t, outer, 1); got != "v2" {
-			t.Errorf("after the invalidation: %q, want v2", got)
-		}
+		equal(t, get(t, outer, 1), "v2", "after the invalidation")
 	})
 }
 

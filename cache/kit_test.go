@@ -9,6 +9,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"os"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,6 +17,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/invalidate"
@@ -71,6 +74,30 @@ func succeeds(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Error(err)
+	}
+}
+
+// fails checks that err is want.
+func fails(t testing.TB, err, want error, what string) {
+	t.Helper()
+	if !errors.Is(err, want) {
+		t.Errorf("%s = %v, want %v", what, err, want)
+	}
+}
+
+// equal checks one value. The format says what it is.
+func equal[T comparable](t testing.TB, got, want T, format string, args ...any) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s: %v, want %v", fmt.Sprintf(format, args...), got, want)
+	}
+}
+
+// same checks a value that may be deep.
+func same(t testing.TB, want, got any, format string, args ...any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", fmt.Sprintf(format, args...), diff)
 	}
 }
 
@@ -135,9 +162,13 @@ type source struct {
 
 	mu        sync.Mutex // protects the rest
 	say       func(f *cache.Fill)
+	during    func(ctx context.Context) // before a load ends
 	err       error
 	unchanged bool   // a load with a previous value reports that it is unchanged
 	empty     bool   // the values are ""
+	deaf      bool   // loads ignore their context
+	panics    bool   // loads panic with errSource
+	exits     bool   // loads end their goroutine
 	previous  string // of the last load
 	loads     map[int]int
 	running   int
@@ -148,30 +179,14 @@ type source struct {
 
 func (s *source) load(ctx context.Context, k int) (string, error) {
 	prev, again := cache.Previous[string](ctx)
+	m, err := s.read(ctx, k)
 	s.mu.Lock()
-	if s.say != nil {
-		s.say(cache.Filling(ctx))
-	}
-	if s.loads == nil {
-		s.loads = map[int]int{}
-	}
-	s.loads[k]++
-	v, err, took := fmt.Sprintf("%d.%d", k, s.loads[k]), s.err, s.took
-	if s.empty {
-		v = ""
-	}
+	v := m[k]
 	if s.previous = prev; again && s.unchanged && err == nil {
 		v, err = "", cache.ErrNotModified
 	}
-	s.running++
-	s.peak = max(s.peak, s.running)
 	s.mu.Unlock()
-	late := nap(ctx, took)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.running--
-	if late != nil {
-		s.ctxErrs = append(s.ctxErrs, late)
+	if late := s.wait(ctx); late != nil {
 		return "", late
 	}
 	return v, err
@@ -179,30 +194,63 @@ func (s *source) load(ctx context.Context, k int) (string, error) {
 
 // loadMany finds the keys below 1000.
 func (s *source) loadMany(ctx context.Context, keys []int) (map[int]string, error) {
-	s.mu.Lock()
-	if s.loads == nil {
-		s.loads = map[int]int{}
+	m, err := s.read(ctx, keys...)
+	s.set(func(s *source) { s.batches = append(s.batches, slices.Clone(keys)) })
+	maps.DeleteFunc(m, func(k int, _ string) bool { return k >= 1000 })
+	if late := s.wait(ctx); late != nil {
+		return nil, late
 	}
+	return m, err
+}
+
+// read begins a load, and returns its values.
+func (s *source) read(ctx context.Context, keys ...int) (map[int]string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if s.say != nil {
 		s.say(cache.Filling(ctx))
 	}
-	s.batches = append(s.batches, slices.Clone(keys))
-	out := map[int]string{}
+	if s.loads == nil {
+		s.loads = map[int]int{}
+	}
+	m := map[int]string{}
 	for _, k := range keys {
 		s.loads[k]++
-		if k < 1000 {
-			out[k] = fmt.Sprintf("%d.%d", k, s.loads[k])
+		if m[k] = fmt.Sprintf("%d.%d", k, s.loads[k]); s.empty {
+			m[k] = ""
 		}
 	}
-	err := s.err
+	s.running++
+	s.peak = max(s.peak, s.running)
+	return m, s.err
+}
+
+// wait takes the time of a load. It returns the error of a context that ends meanwhile.
+func (s *source) wait(ctx context.Context) error {
+	s.mu.Lock()
+	took, deaf, panics, exits, during := s.took, s.deaf, s.panics, s.exits, s.during
 	s.mu.Unlock()
-	if late := nap(ctx, s.took); late != nil {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.ctxErrs = append(s.ctxErrs, late)
-		return nil, late
+	if deaf {
+		ctx = context.WithoutCancel(ctx)
 	}
-	return out, err
+	late := nap(ctx, took)
+	if during != nil && late == nil {
+		during(ctx)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.running--
+	if late != nil {
+		s.ctxErrs = append(s.ctxErrs, late)
+		return late
+	}
+	if panics {
+		panicHere(errSource)
+	}
+	if exits {
+		runtime.Goexit()
+	}
+	return nil
 }
 
 // set changes the source for the loads that begin after it.

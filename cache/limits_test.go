@@ -39,9 +39,7 @@ func TestGetManyBeyondMaxFlights(t *testing.T) {
 				t.Errorf("GetMany = %d values, %v; want %d", len(got), err, len(keys))
 			}
 			src.wantLoads(t, len(keys))
-			if n := total(tiers).FlightsRefused; n != 0 {
-				t.Errorf("FlightsRefused = %d", n)
-			}
+			equal(t, total(tiers).FlightsRefused, 0, "FlightsRefused")
 			ctx, cancel := context.WithCancel(t.Context())
 			cancel()
 			if _, err := c.GetMany(ctx, keys); err != nil { // all are hits
@@ -59,9 +57,7 @@ func TestMaxTenants(t *testing.T) {
 		tenant := c.Tenant(fmt.Sprint("tenant", i))
 		get(t, tenant, 1)
 		get(t, tenant, 1)
-		if v := get(t, c.Tenant(fmt.Sprint("tenant", i)), 1); v != fmt.Sprintf("1.%d", i+1) {
-			t.Errorf("a second Cache of tenant %d reads %q", i, v)
-		}
+		equal(t, get(t, c.Tenant(fmt.Sprint("tenant", i)), 1), fmt.Sprintf("1.%d", i+1), "a second Cache of tenant %d reads", i)
 	}
 	spaces := map[string]int64{}
 	for _, s := range tiers.Stats().Spaces {
@@ -183,14 +179,10 @@ func TestLoaderKnowsItsTenant(t *testing.T) {
 				advance(11 * time.Second) // stale: the next read refreshes in the background
 				get(t, c, 2)
 				synctest.Wait()
-				if v := get(t, c, 2); v != name {
-					t.Errorf("the refresh of %s loaded %q", name, v)
-				}
+				equal(t, get(t, c, 2), name, "the refresh of %s loaded", name)
 			}
 		}
-		if v := tenant(t.Context()); v != "" {
-			t.Errorf("outside a loader: %q, want nothing", v)
-		}
+		equal(t, tenant(t.Context()), "", "outside a loader")
 	})
 }
 

@@ -77,12 +77,8 @@ func TestReady(t *testing.T) {
 			t.Errorf("Ready = %v after %v", err, time.Since(begun))
 		}
 		succeeds(t, tiers.Close(t.Context()))
-		if err := tiers.Ready(t.Context()); !errors.Is(err, cache.ErrClosed) {
-			t.Errorf("Ready after Close = %v", err)
-		}
-		if err := open(t, cache.TiersConfig{}).Ready(t.Context()); err != nil {
-			t.Errorf("Ready without a log = %v", err)
-		}
+		fails(t, tiers.Ready(t.Context()), cache.ErrClosed, "Ready after Close")
+		succeeds(t, open(t, cache.TiersConfig{}).Ready(t.Context()))
 	})
 }
 
@@ -116,9 +112,7 @@ func TestSurvivingCellsOfALostLog(t *testing.T) {
 			store(t, w.memory, cell1, cell, time.Hour) // the node that held the cell comes back with it
 			w.want(t, 0, 1, "1.2")
 			w.want(t, 1, 1, "1.2")
-			if n := w.tiers[0].Stats().Total.CellsRefused; n != 1 {
-				t.Errorf("%d cells were refused, want 1: the cell of another epoch", n)
-			}
+			equal(t, w.tiers[0].Stats().Total.CellsRefused, 1, "refused cells")
 		})
 	}
 }
@@ -136,9 +130,7 @@ func TestSettle(t *testing.T) {
 			advance(widest)
 			want := func(v string) {
 				t.Helper()
-				if got, err := other.Get(t.Context(), 1); err != nil || got != v {
-					t.Errorf("the other process reads %q, %v; want %q", got, err, v)
-				}
+				equal(t, get(t, other, 1), v, "the other process reads")
 			}
 			want("1.1")
 			advance(widest)
@@ -172,16 +164,12 @@ func TestSettleFails(t *testing.T) {
 		advance(bound)
 		short, cancel := context.WithTimeout(t.Context(), bound/2)
 		defer cancel()
-		if err := w.tiers[0].Settle(short); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("Settle with too little time = %v, want DeadlineExceeded", err)
-		}
+		fails(t, w.tiers[0].Settle(short), context.DeadlineExceeded, "Settle with too little time")
 		over := make(chan error)
 		go func() { over <- w.tiers[0].Settle(context.WithoutCancel(t.Context())) }()
 		advance(bound / 2)
 		succeeds(t, w.tiers[0].Close(t.Context()))
-		if err := <-over; !errors.Is(err, cache.ErrClosed) {
-			t.Errorf("Settle of closed tiers = %v, want ErrClosed", err)
-		}
+		fails(t, <-over, cache.ErrClosed, "Settle of closed tiers")
 		begun := time.Now()
 		if err := open(t, cache.TiersConfig{}).Settle(t.Context()); err != nil || time.Since(begun) != 0 {
 			t.Errorf("Settle without a log = %v after %v, want nil at once", err, time.Since(begun))

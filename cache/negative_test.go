@@ -22,46 +22,24 @@ type codedError struct{ code, text string }
 func (e codedError) Error() string     { return e.text }
 func (e codedError) CacheCode() string { return e.code }
 
+// A failed load is remembered if the policy says so. The process that loaded has the error, the others
+// have its code.
 func TestErrorTTL(t *testing.T) {
 	for _, tt := range []struct {
-		name string
 		err  error
 		code string
 	}{
-		{"with a code", codedError{"quota", "account 4711 has no quota"}, "quota"},
-		{"without", errSource, "error"},
-		{"with a code that is no code", codedError{strings.Repeat("x", 65), "text"}, "error"},
-		{"with a code that is not printable", codedError{"a\nb", "text"}, "error"},
-		{"with a code that is not UTF-8", codedError{"\xff", "text"}, "error"},
-		{"with an empty code", codedError{"", "text"}, "error"},
+		{codedError{"quota", "account 4711 has no quota"}, "quota"},
+		{errSource, "error"},
+		{codedError{strings.Repeat("x", 65), "text"}, "error"}, // no code
+		{codedError{"a\nb", "text"}, "error"},
+		{codedError{"\xff", "text"}, "error"},
+		{codedError{"", "text"}, "error"},
 	} {
-		bubble(t, tt.name, func(t *testing.T) {
-			src := &source{}
-			src.fail(tt.err)
-			_, cs := fleet(t, 2, tiertest.NewMemory(), cache.TiersConfig{}, thingConfig{
-				Load: src.load, Policy: patch{ErrorTTL: new(5 * time.Second)},
-			})
-			_, err := cs[0].Get(t.Context(), 1)
-			wantError(t, err, "get", cell1, tt.err)
-			_, err = cs[0].Get(t.Context(), 1) // remembered in the process that has the error
-			re, ok := errors.AsType[*cache.RememberedError](err)
-			if !ok || re.Code != tt.code || !errors.Is(err, tt.err) {
-				t.Errorf("second Get: %v, want a remembered error with code %q", err, tt.code)
-			}
-			_, err = cs[1].Get(t.Context(), 1)
-			wantError(t, err, "get", cell1, nil)
-			re, ok = errors.AsType[*cache.RememberedError](err)
-			if !ok || re.Code != tt.code || re.Err != nil || strings.Contains(err.Error(), tt.err.Error()) {
-				t.Errorf("in the other process: %v, want only the code %q", err, tt.code)
-			}
-			if errors.Is(err, cache.ErrNotFound) {
-				t.Error("the error is taken for ErrNotFound")
-			}
-			src.wantLoads(t, 1)
-			advance(5 * time.Second)
-			src.fail(nil)
-			wantFetch(t, cs[1], 1, fetched{"1.2", cache.Load, false, nil})
-		})
+		play(t, scene{name: fmt.Sprintf("%+q", tt.err), on: paired, err: tt.err, cfg: thingConfig{Policy: patch{ErrorTTL: new(5 * time.Second)}},
+			steps: strings.ReplaceAll(`
+				source fails; a gets error; a gets remembered code=CODE; b gets remembered code=CODE bare; b gets remembered code=CODE bare
+				loads 1; wait 5s; source well; b gets 1.2 load`, "CODE", tt.code)})
 	}
 }
 
@@ -70,22 +48,12 @@ func TestForgedErrorCode(t *testing.T) {
 	for name, code := range map[string]string{
 		"long": strings.Repeat("x", 65), "very long": strings.Repeat("x", 1<<20), "a line break": "a\nERROR b", "not UTF-8": "\xff",
 	} {
-		bubble(t, name, func(t *testing.T) {
-			src, mem := &source{}, tiertest.NewMemory()
-			src.fail(errSource)
-			ts, cs := fleet(t, 2, mem, cache.TiersConfig{}, thingConfig{Load: src.load, Policy: patch{ErrorTTL: new(time.Minute)}})
-			_, _ = cs[0].Get(t.Context(), 1)
-			frame := cellOf(t, mem, cell1)
-			if cell, err := tier.ParseCell(frame); err != nil || cell.Flags&tier.Negative == 0 {
-				t.Fatalf("the cell is %+v, %v; want a remembered error", cell, err)
+		play(t, scene{name: name, on: paired, cfg: thingConfig{Policy: patch{ErrorTTL: new(time.Minute)}}, harm: rewrite(func(c *tier.Cell) {
+			if c.Flags&tier.Negative == 0 {
+				t.Errorf("the cell is %+v; want a remembered error", c)
 			}
-			store(t, mem, cell1, rewrite(func(c *tier.Cell) { c.Payload = []byte(code) })(frame), time.Minute)
-			src.fail(nil)
-			wantFetch(t, cs[1], 1, fetched{"1.2", cache.Load, false, nil})
-			if n := total(ts[1]).CellsCorrupt; n != 1 {
-				t.Errorf("CellsCorrupt = %d, want 1", n)
-			}
-		})
+			c.Payload = []byte(code)
+		}), steps: "source fails; a gets failed; cell damaged; source well; b gets 1.2 load; b counts CellsCorrupt=1"})
 	}
 }
 
@@ -96,9 +64,7 @@ func TestZeroValueIsAValue(t *testing.T) {
 		cfg := cache.Config[int, *int]{Load: func(context.Context, int) (*int, error) { n++; return nil, nil }}
 		c, d := with(t, open(t, cache.TiersConfig{Remote: mem}), cfg), with(t, open(t, cache.TiersConfig{Remote: mem}), cfg)
 		for range 2 {
-			if v := get(t, c, 1); v != nil {
-				t.Errorf("Get = %v, want nil", v)
-			}
+			equal(t, get(t, c, 1), nil, "Get")
 			if r, err := d.Fetch(t.Context(), 1, nil); r.Value != nil || err != nil || r.Negative {
 				t.Errorf("in the other process: %+v, %v", r, err)
 			}

@@ -65,9 +65,7 @@ func TestSkippingCallersAtOnce(t *testing.T) {
 			t.Errorf("%d cells, want 1", mem.Len())
 		}
 		for i := range ts {
-			if n := ts[i].Stats().Local.Entries; n != 1 {
-				t.Errorf("process %d holds %d entries, want 1", i, n)
-			}
+			equal(t, ts[i].Stats().Local.Entries, 1, "the entries of process %d", i)
 		}
 	})
 }

@@ -2,8 +2,10 @@ package cache_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -62,34 +64,16 @@ func TestPendingSetGivesTheClaimBack(t *testing.T) {
 // When each run of a load is overtaken, the load is given up after two repeats. Callers from
 // before get the last value, and nothing is stored.
 func TestAlwaysOvertaken(t *testing.T) {
-	for name, scope := range scopes(t) {
-		bubble(t, name, func(t *testing.T) {
-			mem := tiertest.NewMemory()
-			tiers := open(t, cache.TiersConfig{Remote: mem})
-			var loads atomic.Int64
-			c := with(t, tiers, thingConfig{Tags: tagT, Load: func(ctx context.Context, _ int) (string, error) {
-				n := loads.Add(1)
-				_ = nap(ctx, time.Second)
-				if n <= 3 {
-					succeeds(t, tiers.Invalidate(ctx, scope))
-				}
-				return fmt.Sprint(n), nil
-			}})
-			crowd(5, func(int) {
-				if v := get(t, c, 1); v != "3" {
-					t.Errorf("a caller from before got %q, want the third load's value", v)
-				}
-			})
-			advance(time.Second) // the mark of the last load
-			if n := mem.Len(); n != 0 {
-				t.Errorf("%d cells left in the remote tier", n)
-			}
-			if s := total(tiers); s.Reloads != 2 || s.Overtaken != 1 {
-				t.Errorf("Stats = %d reloads, %d overtaken, want 2, 1", s.Reloads, s.Overtaken)
-			}
-			wantFetch(t, c, 1, fetched{"4", cache.Load, false, nil})
-		})
-	}
+	play(t, scene{on: paired, steps: `
+		source takes=1s; during 3 a invalidates SCOPE; go 4 a gets 1.3; a gets 1.3; wait 1s; cells 0
+		a counts Reloads=2 Overtaken=1; a gets 1.4 load`})
+}
+
+// A Set begins before a Delete and ends after it. The Set does not undo the Delete, because its
+// claim is gone.
+func TestDeleteTakesTheClaimOfASet(t *testing.T) {
+	play(t, scene{on: logged, steps: `
+		before fill b deletes; before fill b gets 1.1 load; a sets set; a gets 1.1; b gets 1.1; a counts FillsLost=1`})
 }
 
 // A load that began earlier and ends later does not displace a newer value.
@@ -111,69 +95,98 @@ func TestOlderLoadEndsLater(t *testing.T) {
 	}
 }
 
-// In many trials with random pauses, no read that starts after Delete or Invalidate returns an
-// older version.
+// In many trials with random pauses, no read that starts after an invalidation or a write returns an
+// older version, whichever call made it, even if the remote tier fails. With a log, all processes
+// agree in the end.
 func TestDeleteRacesOlderLoads(t *testing.T) {
 	seed := seedOf(t)
-	for _, remote := range []bool{false, true} {
-		bubble(t, fmt.Sprintf("remote=%v", remote), func(t *testing.T) {
-			r := rand.New(rand.NewPCG(seed, 1))
-			var mu sync.Mutex
-			pause := func(most int64) time.Duration {
-				mu.Lock()
-				defer mu.Unlock()
-				return time.Duration(r.Int64N(most * int64(time.Millisecond)))
+	for _, on := range []ground{alone, paired, logged} {
+		for _, harmed := range []bool{false, true} {
+			bubble(t, fmt.Sprintf("%s, faults %v", on, harmed), func(t *testing.T) { deleteRaces(t, on, harmed, seed) })
+		}
+	}
+}
+
+func deleteRaces(t *testing.T, on ground, harmed bool, seed uint64) {
+	r := rand.New(rand.NewPCG(seed, 1))
+	var mu sync.Mutex
+	draw := func(n int64) int64 {
+		mu.Lock()
+		defer mu.Unlock()
+		return r.Int64N(n)
+	}
+	pause := func(most int64) time.Duration { return time.Duration(draw(most * int64(time.Millisecond))) }
+	const writers, trials = 8, 1000
+	var version [2 * writers]atomic.Int64 // each writer has two keys
+	w := newDuo(t, on, cache.TiersConfig{}, thingConfig{
+		Tags: func(k int, _ string) []string { return []string{fmt.Sprint("t", k/2)} },
+		Load: func(ctx context.Context, k int) (string, error) {
+			_ = nap(ctx, pause(4))
+			v := version[k].Load()
+			return fmt.Sprint(v), nap(ctx, pause(20))
+		},
+	}, asIs)
+	w.wire[0].Before(func(ctx context.Context, _ tiertest.Op, _ []string) {
+		_ = nap(ctx, pause(5))
+		if !harmed {
+			return
+		}
+		switch draw(20) {
+		case 0:
+			w.wire[0].Fail(errRemote)
+		case 1:
+			w.wire[0].Fills(tiertest.FillsLost)
+		case 2, 3, 4:
+			w.wire[0].Heal()
+		}
+	})
+	ctx := t.Context()
+	check := func(k int, want int64) {
+		s, err := w.c[0].Get(ctx, k)
+		if v, bad := strconv.ParseInt(s, 10, 64); v < want || errors.Join(err, bad) != nil {
+			t.Errorf("Get(%d) = version %q, %v after the invalidation of %d (seed %d)", k, s, err, want-1, seed)
+		}
+	}
+	crowd(writers, func(g int) {
+		keys := []int{2 * g, 2*g + 1}
+		for range trials / writers {
+			var readers sync.WaitGroup
+			for i := range 3 {
+				readers.Go(func() {
+					_ = nap(ctx, pause(30))
+					_, _ = w.c[i%2].Get(ctx, keys[i%2])
+				})
 			}
-			inner := tiertest.NewFaulty(tiertest.NewMemory())
-			inner.Before(func(ctx context.Context, _ tiertest.Op, _ []string) { _ = nap(ctx, pause(5)) })
-			tc := cache.TiersConfig{}
-			if remote {
-				tc.Remote = inner
+			_ = nap(ctx, pause(20))
+			want := version[keys[0]].Add(1)
+			version[keys[1]].Store(want)
+			text := fmt.Sprint(want)
+			err := []func() error{
+				func() error { return errors.Join(w.c[0].Delete(ctx, keys[0]), w.c[0].Delete(ctx, keys[1])) },
+				func() error { return w.tiers[0].Invalidate(ctx, invalidate.Tag("default", fmt.Sprint("t", g))) },
+				func() error { return w.c[0].SetMany(ctx, map[int]string{keys[0]: text, keys[1]: text}) },
+				func() error { return w.c[0].DeleteMany(ctx, keys) },
+			}[draw(4)]()
+			if !harmed {
+				succeeds(t, err)
 			}
-			tiers := open(t, tc)
-			var version [8]atomic.Int64
-			c := with(t, tiers, cache.Config[int, int64]{
-				Tags: func(k int, _ int64) []string { return []string{fmt.Sprint("t", k)} },
-				Load: func(ctx context.Context, k int) (int64, error) {
-					_ = nap(ctx, pause(4))
-					v := version[k].Load()
-					return v, nap(ctx, pause(20))
-				},
-			})
-			const trials = 2000
-			crowd(8, func(k int) {
-				for range trials / 8 {
-					var readers sync.WaitGroup
-					for range 3 {
-						readers.Go(func() {
-							_ = nap(t.Context(), pause(30))
-							_, _ = c.Get(t.Context(), k)
-						})
-					}
-					_ = nap(t.Context(), pause(20))
-					want := version[k].Add(1)
-					var err error
-					if want%2 == 0 {
-						err = c.Delete(t.Context(), k)
-					} else {
-						err = tiers.Invalidate(t.Context(), invalidate.Tag("default", fmt.Sprint("t", k)))
-					}
-					succeeds(t, err)
-					for range 3 {
-						readers.Go(func() {
-							_ = nap(t.Context(), pause(10))
-							if v, err := c.Get(t.Context(), k); v < want || err != nil {
-								t.Errorf("Get(%d) = version %d, %v after the invalidation of %d (seed %d)", k, v, err, want-1, seed)
-							}
-						})
-					}
-					readers.Wait()
-					if v, err := c.Get(t.Context(), k); v < want || err != nil {
-						t.Errorf("Get(%d) = version %d, %v, want %d (seed %d)", k, v, err, want, seed)
-					}
-				}
-			})
-		})
+			for i := range 3 {
+				readers.Go(func() {
+					_ = nap(ctx, pause(10))
+					check(keys[i%2], want)
+				})
+			}
+			readers.Wait()
+			check(keys[0], want)
+			check(keys[1], want)
+		}
+	})
+	w.wire[0].Before(nil)
+	w.wire[0].Heal()
+	if advance(2 * time.Minute); on == logged {
+		for k := range version {
+			w.want(t, 1, k, fmt.Sprint(version[k].Load()))
+		}
 	}
 }
 
@@ -211,28 +224,4 @@ func TestSetRacesDelete(t *testing.T) {
 			})
 		}
 	}
-}
-
-// A Set begins before a Delete and ends after it. The Set does not undo the Delete, because its
-// claim is gone.
-func TestDeleteTakesTheClaimOfASet(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newLogged(t, thingConfig{})
-		w.wire[0].Before(func(_ context.Context, op tiertest.Op, _ []string) {
-			if op != tiertest.Fill {
-				return
-			}
-			w.wire[0].Before(nil)
-			succeeds(t, w.c[1].Delete(t.Context(), 1))
-			if got := get(t, w.c[1], 1); got != "1.1" {
-				t.Errorf("Get after the Delete = %q, want a load", got)
-			}
-		})
-		succeeds(t, w.c[0].Set(t.Context(), 1, "set"))
-		w.want(t, 0, 1, "1.1")
-		w.want(t, 1, 1, "1.1")
-		if s := total(w.tiers[0]); s.FillsLost != 1 {
-			t.Errorf("%d fills lost, want 1", s.FillsLost)
-		}
-	})
 }

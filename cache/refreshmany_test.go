@@ -277,9 +277,7 @@ func concurrentRefreshes(t *testing.T, remote bool, call func(context.Context, t
 		t.Errorf("%d callers after another caller's load began: %d loads in total, want 2 or 3", callers, n)
 	}
 	tier.Heal()
-	if v := get(t, c, 1); v != fmt.Sprint("1.", src.total()) {
-		t.Errorf("Get = %q, want the value of the last of %d loads", v, src.total())
-	}
+	equal(t, get(t, c, 1), fmt.Sprint("1.", src.total()), "Get")
 }
 
 // The callers of a shared Refresh leave one by one. When the last one leaves, the load ends.

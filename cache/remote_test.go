@@ -236,12 +236,8 @@ func TestRoundTripsOfARead(t *testing.T) {
 		{"the next miss", func() error { _, err := b.Get(ctx, 3); return err }, "set evalsha"},
 	} {
 		sent.take()
-		if err := tt.read(); err != nil {
-			t.Errorf("%s: %v", tt.name, err)
-		}
-		if got := sent.take(); got != tt.want {
-			t.Errorf("%s sends %q, want %q", tt.name, got, tt.want)
-		}
+		succeeds(t, tt.read())
+		equal(t, sent.take(), tt.want, "%s sends", tt.name)
 	}
 }
 

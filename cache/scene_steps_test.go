@@ -1,7 +1,9 @@
 package cache_test
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"reflect"
 	"slices"
 	"strconv"
@@ -41,6 +43,8 @@ func (p *player) source(how string) {
 			s.unchanged = how == "unchanged"
 		case "empty", "full":
 			s.empty = how == "empty"
+		case "panics", "exits", "deaf", "calm":
+			s.panics, s.exits, s.deaf = how == "panics", how == "exits", how == "deaf"
 		default:
 			s.took = p.duration(strings.TrimPrefix(how, "takes="))
 		}
@@ -74,10 +78,16 @@ func (p *player) fault(words []string) {
 		wire, link := p.wire[i], p.link[i]
 		how, value, _ := strings.Cut(words[len(words)-1], "=")
 		do := map[string]func(){
-			"remote fails": func() { wire.Fail(errDown) }, "remote hangs": func() { wire.Hang(true) }, "remote well": wire.Heal,
+			"remote fails": func() { wire.Fail(errDown) }, "remote well": wire.Heal,
 			"remote loses": func() { wire.LoseClaims(true) }, "remote empties": func() { must(p.T, p.memory.Unlink(p.Context(), cell1)) },
-			"remote slow":  func() { wire.Delay(p.duration(value)) },
-			"remote holds": func() { store(p.T, p.memory, cell1, tier.HoldCell(tier.NewNonce()), p.duration(value)) },
+			"remote slow": func() { wire.Delay(p.duration(value)) },
+			"remote hangs": func() {
+				wire.Hang(true, map[string][]tiertest.Op{
+					"get": {tiertest.Get, tiertest.GetMany}, "claim": {tiertest.Claim, tiertest.ClaimMany}, "fill": {tiertest.Fill, tiertest.FillMany},
+				}[value]...)
+			},
+			"remote corrupt": func() { wire.Corrupt(p.harm) },
+			"remote holds":   func() { store(p.T, p.memory, cell1, tier.HoldCell(tier.NewNonce()), p.duration(value)) },
 			"remote claims": func() {
 				_, err := p.memory.Claim(p.Context(), cell1, tier.Claim{Nonce: tier.NewNonce(), Lease: p.duration(value)})
 				must(p.T, err)
@@ -101,6 +111,9 @@ type step struct {
 	key   int
 	opts  []cache.Option
 	more  []invalidate.Scope
+	age   *time.Duration
+	code  string   // of a remembered error
+	bare  bool     // the remembered error is that of another process
 	rest  []string // what is no option
 }
 
@@ -123,9 +136,9 @@ func each(words []string) (all [][]string) {
 }
 
 // parse returns the step of some words, and a function that ends its context.
-func (p *player) parse(words []string) (s *step, end func()) {
+func (p *player) parse(ctx context.Context, words []string) (s *step, end func()) {
 	s = &step{words: words, key: 1}
-	s.ctx, end = context.WithCancel(p.Context())
+	s.ctx, end = context.WithCancel(ctx)
 	for _, word := range words[2:] {
 		name, value, option := strings.Cut(word, "=")
 		switch {
@@ -145,16 +158,24 @@ func (p *player) parse(words []string) (s *step, end func()) {
 			s.opts = append(s.opts, cache.With(patch{TTL: new(p.duration(value))}))
 		case name == "own":
 			s.opts = append(s.opts, cache.With(p.own))
+		case name == "code":
+			s.code = value
+		case name == "bare":
+			s.bare = true
+		case name == "age":
+			s.age = new(p.duration(value))
 		case name == "hold":
 			s.more = append(s.more, invalidate.Hold(p.duration(value)))
+		case name == "strict":
+			s.more = append(s.more, invalidate.Strict)
 		case name == "ended":
 			end()
 		case name == "after":
 			time.AfterFunc(p.duration(value), end)
 		case name == "timeout":
-			s.ctx, end = context.WithTimeout(p.Context(), p.duration(value))
+			s.ctx, end = context.WithTimeout(ctx, p.duration(value))
 		case name == "overdue":
-			s.ctx, end = context.WithDeadline(p.Context(), time.Now())
+			s.ctx, end = context.WithDeadline(ctx, time.Now())
 		default:
 			s.rest = append(s.rest, word)
 		}
@@ -174,7 +195,7 @@ func (p *player) scopes(s *step) []invalidate.Scope {
 }
 
 // call makes one call of a process.
-func (p *player) call(words []string) {
+func (p *player) call(ctx context.Context, words []string) {
 	p.Helper()
 	i := slices.Index([]string{"a", "b"}, words[0])
 	c, tiers := p.c[i], p.tiers[i]
@@ -194,9 +215,19 @@ func (p *player) call(words []string) {
 		}
 		return
 	}
-	s, end := p.parse(words)
+	s, end := p.parse(ctx, words)
 	defer end()
+	defer func() {
+		if x := recover(); x != nil {
+			pe, ok := x.(*cache.PanicError)
+			if !ok || !slices.Contains(s.rest, "panic") || !errors.Is(pe, errSource) || !strings.Contains(string(pe.Stack), "panicHere") {
+				p.Errorf("%s: panic %v", strings.Join(words, " "), x)
+			}
+		}
+	}()
 	switch words[1] {
+	case "closes":
+		p.wrote(s, tiers.Close(s.ctx))
 	case "gets":
 		r, err := c.Fetch(s.ctx, s.key, nil, s.opts...)
 		p.check(s, r, err)
@@ -216,6 +247,10 @@ func (p *player) call(words []string) {
 			break
 		}
 		p.wrote(s, c.Delete(s.ctx, s.key))
+	case "sets-many":
+		p.wrote(s, c.SetMany(s.ctx, map[int]string{s.key: "set", s.key + 1: "set"}, s.opts...))
+	case "deletes-many":
+		p.wrote(s, c.DeleteMany(s.ctx, []int{s.key, s.key + 1}))
 	case "refreshes":
 		p.wrote(s, c.Refresh(s.ctx, s.key))
 	case "expires":
@@ -237,15 +272,18 @@ func (p *player) wrote(s *step, err error) {
 	if slices.Contains(s.rest, "maybe") {
 		return
 	}
+	var want error
 	for _, word := range s.rest {
-		if fault := faults[word]; fault != nil {
-			if err == nil || !isFault(err, fault) {
-				p.Errorf("%s: %v", strings.Join(s.words, " "), err)
-			}
-			return
-		}
+		want = cmp.Or(want, faults[word])
 	}
-	if err != nil {
+	op, known := map[string]string{"sets": "set", "deletes": "delete", "expires": "expire", "refreshes": "refresh", "gets": "get"}[s.words[1]]
+	if e, ok := errors.AsType[*cache.Error](err); err != nil && known && !strings.HasPrefix(e.Op, op) || err != nil && s.words[1] != "closes" && !ok {
+		p.Errorf("%s: %v is of %q", strings.Join(s.words, " "), err, op)
+	}
+	if slices.Contains(s.rest, "perhaps") && err == nil {
+		return
+	}
+	if (err == nil) != (want == nil) || want != nil && !isFault(err, want) {
 		p.Errorf("%s: %v", strings.Join(s.words, " "), err)
 	}
 }
@@ -255,7 +293,7 @@ func (p *player) many(s *step, c things) {
 	m, err := c.GetMany(s.ctx, []int{s.key}, s.opts...)
 	v, ok := m[s.key]
 	if !ok && err == nil {
-		err = cache.ErrNotFound
+		err = &cache.Error{Op: "get many", Err: cache.ErrNotFound}
 	}
 	if ok && !isValue(v, s.rest[0]) {
 		p.Errorf("%s: %q", strings.Join(s.words, " "), v)
@@ -289,8 +327,20 @@ func (p *player) check(s *step, r cache.Result[string], err error) {
 		ok, stale = err == nil, r.Stale
 	}
 	if fault != nil {
-		remembered := r.Source != 0
-		ok = err != nil && isFault(err, fault) && r.Value == "" && (word == "absent" || word == "remembered" || !remembered)
+		fresh := r.Source == 0 || word == "absent" || word == "remembered" || word == "error"
+		ok = err != nil && isFault(err, fault) && r.Value == "" && fresh
+	}
+	if e, isError := errors.AsType[*cache.Error](err); err != nil && (!isError || e.Op != "get" || e.Key != keyScope(p.T, s.key).Text()) {
+		p.Errorf("%s: %v, want an *Error of get and its key", strings.Join(s.words, " "), err)
+	}
+	if re, ok := errors.AsType[*cache.RememberedError](err); s.code != "" {
+		text := cmp.Or(p.err, errSource)
+		if !ok || re.Code != s.code || errors.Is(err, text) == s.bare || strings.Contains(err.Error(), text.Error()) == s.bare || errors.Is(err, cache.ErrNotFound) {
+			p.Errorf("%s: %v, want the code, and the error: %v", strings.Join(s.words, " "), err, !s.bare)
+		}
+	}
+	if s.age != nil && r.Age != *s.age {
+		p.Errorf("%s: age %v", strings.Join(s.words, " "), r.Age)
 	}
 	if !ok || r.Stale != stale || from != "" && from != r.Source.String() || r.Negative != (err != nil && r.Source != 0) {
 		p.Errorf("%s: %q from %v, stale: %v, negative: %v, %v", strings.Join(s.words, " "), r.Value, r.Source, r.Stale, r.Negative, err)

@@ -15,6 +15,8 @@ import (
 
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/policy"
+	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
 // scene is a test in steps, in the time of a bubble. A step is a line, or ends with a semicolon.
@@ -24,28 +26,35 @@ import (
 //	a gets failed          or an error; see faults
 //	a many 1.2             reads by GetMany
 //	a peeks 1.2            reads by Peek: a value or "nothing"
-//	a sets v               also deletes, deletes all, refreshes, expires, invalidates; an error may follow
+//	a sets v               also deletes, deletes all, refreshes, expires, invalidates, closes; an error may follow
+//	a sets-many            sets key 1 and the next to "set"; also deletes-many
 //	a expires tag          a scope: key, prefix, tenant, tag, everything; SCOPE plays the scene for each
 //	a counts Fills=1       checks fields of Stats, and Reads: hits, misses and merged reads
 //	a calls 3              checks the calls to the remote tier since the last such step; any skips the check
 //	a breaker open         checks the state of the breaker
 //	go 5 a gets 1.1        does it in the background, once or as often
+//	during 2 a deletes     the next two loads do it before they end; with a context of theirs
+//	before fill b deletes  it happens right before a's next get, claim or fill
 //	wait 10s               lets time pass
 //	took 1s                checks how long the last call in the foreground took; 1s-2s are bounds
 //	loads 2                checks how often the source was called; <=2 is possible
 //	running 1              checks how many loads run; peak 4 how many ran at most
 //	previous 1.1           checks what the last load got as Previous, or "nothing"
 //	cells 1                checks how many cells the remote tier has
-//	source fails           also absent, well, unchanged, changed, empty, full, takes=1s
+//	source fails           also absent, well, unchanged, changed, empty, full, takes=1s, panics, exits, deaf, calm
+//	policy off             switches the cache off, or on
+//	cell damaged           the cell changes by harm
 //	says ttl=1s stale=1s   what each load says: also iferror=, keep=, nostore; "says" alone ends it
-//	remote fails           also hangs, loses (answers to claims), well, empties, slow=1s, gets=1s, fills=1s
+//	remote fails           also hangs or hangs=get, loses (answers to claims), well, empties, slow=1s, gets=1s, fills=1s
+//	remote corrupt         every answer changes by harm
 //	remote holds=1s        a hold; also claims=1s, a claim of another process
 //	a's log hangs          of one process; also fails, well, slow=1s
 //
 // As a value, "any" is any, "!1.1" any other than 1.1, and "empty" the empty one. "maybe" is any
-// error or none. The options of a call are key=2, or key=2-9 for a call for each, TTL=1s, MaxAge=1s,
-// With=1s (a TTL), hold=1s, Fresh, SkipLocal, SkipRemote, own (With of own), timeout=1s and after=1s (then
-// the caller's context ends), ended and overdue (it has ended).
+// error or none, and "perhaps pending" that error or none. The options of a call are key=2, or key=2-9 for a call for each, TTL=1s, MaxAge=1s,
+// With=1s (a TTL), hold=1s, strict, Fresh, SkipLocal, SkipRemote, own (With of own), timeout=1s and after=1s (then
+// the caller's context ends), ended and overdue (it has ended). age=1s checks the age,
+// code=quota the code of a remembered error, bare that it has no more than that.
 type scene struct {
 	name  string
 	on    ground // or several: "alone paired"; empty: alone
@@ -55,17 +64,23 @@ type scene struct {
 	err   error  // of the source that fails
 	other *patch // the policy of b, if it is another
 	own   patch
+	harm  func(frame []byte) []byte
 	steps string
 }
 
 // faults are the errors that a scene can name.
 var faults = map[string]error{
+	"error": errAny, "panic": errPanic, "goexit": cache.ErrGoexit, "recursive": cache.ErrRecursive,
 	"failed": errSource, "absent": cache.ErrNotFound, "unmodified": cache.ErrNotModified, "miss": cache.ErrMiss, "slow": cache.ErrLoadTimeout,
 	"closed": cache.ErrClosed, "cancelled": context.Canceled, "late": context.DeadlineExceeded, "large": cache.ErrTooLarge,
 	"overloaded": cache.ErrOverloaded, "unavailable": cache.ErrUnavailable, "option": cache.ErrOption, "pending": new(invalidate.PendingError), "remembered": new(cache.RememberedError),
 }
 
-var errDown = errors.New("out of reach")
+var (
+	errDown  = errors.New("out of reach")
+	errAny   = errors.New("any error")
+	errPanic = errors.New("the source's panic")
+)
 
 // isFault reports whether err is a fault. A failure of the source must not pass for an absence.
 func isFault(err, fault error) bool {
@@ -76,6 +91,9 @@ func isFault(err, fault error) bool {
 	case *cache.RememberedError:
 		_, ok := errors.AsType[*cache.RememberedError](err)
 		return ok
+	}
+	if fault == errAny { //nolint:errorlint // the very error
+		return true
 	}
 	if fault == errSource && (errors.Is(err, cache.ErrNotFound) || errors.Is(err, cache.ErrNotModified)) { //nolint:errorlint // the very error
 		return false
@@ -119,7 +137,7 @@ func (s scene) play(t *testing.T, on ground, steps string) {
 	}
 	for step := range strings.FieldsFuncSeq(steps, func(r rune) bool { return r == ';' || r == '\n' }) {
 		if words := strings.Fields(step); len(words) > 0 {
-			p.do(words)
+			p.do(t.Context(), words)
 			synctest.Wait()
 		}
 	}
@@ -128,6 +146,12 @@ func (s scene) play(t *testing.T, on ground, steps string) {
 		p.link[i].Heal()
 	}
 	p.calls.Wait()
+	p.src.mu.Lock()
+	running, took := p.src.running, p.src.took
+	p.src.mu.Unlock()
+	if running > 0 { // a load that ignores its context ends in its time
+		advance(took)
+	}
 }
 
 // player is a scene that is being played.
@@ -136,10 +160,26 @@ type player struct {
 	scene
 	*duo
 	calls sync.WaitGroup // in the background
+	hooks []hook         // steps before messages of a
 	took  time.Duration  // by the last call that was not in the background
 }
 
-func (p *player) do(words []string) {
+// hook is a step right before a message to the remote tier.
+type hook struct {
+	op    tiertest.Op
+	words []string
+}
+
+// message makes the steps that come before a message of a.
+func (p *player) message(ctx context.Context, op tiertest.Op, _ []string) {
+	due := slices.DeleteFunc(slices.Clone(p.hooks), func(h hook) bool { return h.op != op })
+	p.hooks = slices.DeleteFunc(p.hooks, func(h hook) bool { return h.op == op })
+	for _, h := range due {
+		p.do(context.WithoutCancel(ctx), h.words)
+	}
+}
+
+func (p *player) do(ctx context.Context, words []string) {
 	p.Helper()
 	if words[0] == "go" {
 		n, err := strconv.Atoi(words[1])
@@ -148,7 +188,7 @@ func (p *player) do(words []string) {
 		}
 		for range max(n, 1) {
 			for _, words := range each(words) {
-				p.calls.Go(func() { p.call(words) })
+				p.calls.Go(func() { p.call(ctx, words) })
 			}
 		}
 		return
@@ -158,9 +198,21 @@ func (p *player) do(words []string) {
 	case "a", "b":
 		begun := time.Now()
 		for _, words := range each(words) {
-			p.call(words)
+			p.call(ctx, words)
 		}
 		p.took = time.Since(begun)
+	case "during":
+		left := p.number(arg)
+		p.src.set(func(s *source) {
+			s.during = func(ctx context.Context) {
+				if left--; left >= 0 {
+					p.call(ctx, words[2:])
+				}
+			}
+		})
+	case "before":
+		p.hooks = append(p.hooks, hook{map[string]tiertest.Op{"get": tiertest.Get, "claim": tiertest.Claim, "fill": tiertest.Fill}[arg], words[2:]})
+		p.wire[0].Before(p.message)
 	case "wait":
 		advance(p.duration(arg))
 	case "took":
@@ -189,6 +241,14 @@ func (p *player) do(words []string) {
 		}
 	case "source":
 		p.source(arg)
+	case "policy":
+		var table policy.Table
+		if arg == "off" {
+			table = policy.Table{{Patch: patch{Off: new(true)}}}
+		}
+		must(p.T, p.tiers[0].SetPolicies(table))
+	case "cell":
+		store(p.T, p.memory, cell1, p.harm(cellOf(p.T, p.memory, cell1)), 2*time.Hour)
 	case "says":
 		p.says(words[1:])
 	default:

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/key"
@@ -37,12 +35,8 @@ func wantLeft[K comparable](t *testing.T, scope func(cache.Cache[K, string]) inv
 		}
 		return l
 	}
-	if diff := cmp.Diff(want, left(c)); diff != "" {
-		t.Errorf("%v leaves (-want +got):\n%s", s, diff)
-	}
-	if n := len(left(acme)); n != len(keys) {
-		t.Errorf("%v leaves %d keys of another tenant, want %d", s, n, len(keys))
-	}
+	same(t, want, left(c), "%v leaves", s)
+	equal(t, len(left(acme)), len(keys), "the keys of another tenant that %v leaves", s)
 	if n := len(left(sibling)); n != len(keys) && s.Kind() != invalidate.KindTag {
 		t.Errorf("%v leaves %d keys of another namespace, want %d", s, n, len(keys))
 	}
@@ -137,9 +131,7 @@ func TestScopesThatAreRefused(t *testing.T) {
 					t.Errorf("%s: %v, want an error that names the zero Scope, too", call, err)
 				}
 			}
-			if n := remote.Calls(); n != 0 {
-				t.Errorf("%d remote calls for a refused scope", n)
-			}
+			equal(t, remote.Calls(), 0, "remote calls for a refused scope")
 			if _, ok := strs.Peek(t.Context(), "k"); !ok {
 				t.Error("the refused call invalidated the key")
 			}

@@ -113,51 +113,27 @@ func throttled(t *testing.T, p patch, remote string) {
 // No process remembers an error that says nothing about the source. An error of the loader is
 // remembered, even if it is a timeout of its own.
 func TestWhichErrorsAreRemembered(t *testing.T) {
-	full := fmt.Errorf("inner: %w", cache.ErrOverloaded)
-	slow := func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
-	for _, tt := range []struct {
-		name       string
-		load       func(ctx context.Context) error
-		remembered bool
+	cfg := thingConfig{Policy: patch{ErrorTTL: new(time.Minute), LoadTimeout: new(time.Second)}}
+	const reads = "; a gets error; wait 10ms; a gets error; wait 10ms; b gets error; wait 10ms; b gets error; loads "
+	for name, tt := range map[string]struct {
+		err   error
+		loads string
 	}{
-		{"of the source", func(context.Context) error { return errSource }, true},
-		{"a timeout of the loader's own", func(context.Context) error { return context.DeadlineExceeded }, true},
-		{"cancelled by the source", func(context.Context) error { return context.Canceled }, true},
-		{"LoadTimeout", slow, false},
-		{"LoadTimeout, in the loader's words", func(ctx context.Context) error { _ = slow(ctx); return errSource }, false},
-		{"LoadTimeout of another cache", func(context.Context) error { return fmt.Errorf("inner: %w", cache.ErrLoadTimeout) }, false},
-		{"overload of another cache", func(context.Context) error { return full }, false},
-		{"another cache is closed", func(context.Context) error { return errors.Join(errSource, cache.ErrClosed) }, false},
-		{"recursion", func(context.Context) error { return cache.ErrRecursive }, false},
+		"of the source":                 {errSource, "1"},
+		"a timeout of the loader's own": {context.DeadlineExceeded, "1"},
+		"cancelled by the source":       {context.Canceled, "1"},
+		"LoadTimeout of another cache":  {fmt.Errorf("inner: %w", cache.ErrLoadTimeout), "4"},
+		"overload of another cache":     {fmt.Errorf("inner: %w", cache.ErrOverloaded), "4"},
+		"another cache is closed":       {errors.Join(errSource, cache.ErrClosed), "4"},
+		"recursion":                     {cache.ErrRecursive, "4"},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			for range 20 { // whichever goroutine runs first
-				synctest.Test(t, func(t *testing.T) {
-					var mu sync.Mutex
-					loads := 0
-					_, cs := fleet(t, 2, tiertest.NewMemory(), cache.TiersConfig{}, thingConfig{
-						Policy: patch{ErrorTTL: new(time.Minute), LoadTimeout: new(time.Second)},
-						Load: func(ctx context.Context, _ int) (string, error) {
-							mu.Lock()
-							loads++
-							mu.Unlock()
-							return "", tt.load(ctx)
-						},
-					})
-					for _, c := range cs {
-						for range 2 {
-							if _, err := c.Get(t.Context(), 1); err == nil {
-								t.Error("Get succeeds")
-							}
-							advance(10 * time.Millisecond)
-						}
-					}
-					if want := map[bool]int{true: 1, false: 4}[tt.remembered]; loads != want {
-						t.Errorf("%d loads in 4 reads in 2 processes, want %d", loads, want)
-					}
-				})
-			}
-		})
+		play(t, scene{name: name, on: paired, cfg: cfg, err: tt.err, steps: "source fails" + reads + tt.loads})
+	}
+	for i := range 20 { // whichever goroutine runs first
+		play(t, scene{name: fmt.Sprint("LoadTimeout ", i), on: paired, cfg: cfg, steps: "source takes=1h" + reads + "4"})
+		cfg := cfg
+		cfg.Load = func(ctx context.Context, _ int) (string, error) { <-ctx.Done(); return "", errSource } // in the loader's words
+		play(t, scene{name: fmt.Sprint("words ", i), on: paired, cfg: cfg, steps: strings.TrimSuffix(reads, "; loads ") + "; a counts Loads=2; b counts Loads=2"})
 	}
 }
 
@@ -206,9 +182,7 @@ func TestMaxRefreshes(t *testing.T) {
 			}
 			advance(11 * time.Second)
 			read()
-			if n := total(tiers).RefreshesSkipped; n != int64(keys-tt.most) {
-				t.Errorf("RefreshesSkipped = %d, want %d", n, keys-tt.most)
-			}
+			equal(t, total(tiers).RefreshesSkipped, int64(keys-tt.most), "RefreshesSkipped")
 			for range keys {
 				advance(6 * time.Second)
 				read()

@@ -93,9 +93,7 @@ func TestStuckLoadersHoldTheirSlots(t *testing.T) {
 		start := time.Now()
 		_, err := c.Get(t.Context(), 5)
 		wantError(t, err, "get", "default:things:5", cache.ErrOverloaded)
-		if d := time.Since(start); d != time.Second {
-			t.Errorf("the read waited %v for its turn, want LoadTimeout", d)
-		}
+		equal(t, time.Since(start), time.Second, "the read waited for its turn")
 		_, err = c.GetMany(t.Context(), []int{6, 7})
 		if !errors.Is(err, cache.ErrOverloaded) {
 			t.Errorf("GetMany: %v, want ErrOverloaded", err)
@@ -105,29 +103,7 @@ func TestStuckLoadersHoldTheirSlots(t *testing.T) {
 		}
 		close(block)
 		synctest.Wait()
-		if v := get(t, c, 5); v != "v" {
-			t.Errorf("Get = %q after the slots were released", v)
-		}
-	})
-}
-
-// Close waits for a reader's call that ends in time.
-func TestCloseWaitsForRemoteCalls(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		src, remote := &source{}, faulty()
-		get(t, with(t, open(t, cache.TiersConfig{Remote: remote}), thingConfig{Load: src.load}), 1)
-		tiers := open(t, cache.TiersConfig{Remote: remote})
-		c := with(t, tiers, thingConfig{Load: src.load, Policy: patch{RemoteTimeout: new(time.Minute)}})
-		remote.Delay(100*time.Millisecond, tiertest.Get)
-		start := time.Now()
-		answered := make(chan error, 1)
-		go func() { _, err := c.Get(t.Context(), 1); answered <- err }()
-		synctest.Wait()
-		succeeds(t, tiers.Close(context.Background()))
-		if d := time.Since(start); d != 100*time.Millisecond {
-			t.Errorf("Close took %v, want the 100ms of the call", d)
-		}
-		succeeds(t, <-answered)
+		equal(t, get(t, c, 5), "v", "Get after the slots were released")
 	})
 }
 
@@ -184,19 +160,8 @@ func TestErrLoadTimeout(t *testing.T) {
 
 func errLoadTimeout(t *testing.T, tt ended, batch, remote bool) {
 	block := make(chan struct{})
-	cfg := thingConfig{
-		Load:   func(ctx context.Context, _ int) (string, error) { return tt.load(ctx, block) },
-		Policy: patch{LoadTimeout: new(2 * time.Second)},
-	}
-	if batch {
-		cfg.LoadMany = func(ctx context.Context, keys []int) (map[int]string, error) {
-			v, err := tt.load(ctx, block)
-			if err != nil {
-				return nil, err
-			}
-			return map[int]string{keys[0]: v}, nil
-		}
-	}
+	cfg := loading(func(ctx context.Context, _ int) (string, error) { return tt.load(ctx, block) }, batch)
+	cfg.Policy = patch{LoadTimeout: new(2 * time.Second)}
 	tc := tiersOf(remote)
 	c := with(t, open(t, tc), cfg)
 	ctx := t.Context()

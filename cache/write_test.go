@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"strings"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/twofold-go/twofold/cache"
@@ -80,35 +78,6 @@ func TestOnRemoved(t *testing.T) {
 	}
 	if want := "[default:things:1 replaced default:things:1 deleted]"; fmt.Sprint(got) != want {
 		t.Errorf("OnRemoved saw %v, want %s", got, want)
-	}
-}
-
-// A hook that panics harms neither the tier nor the calls that evict entries.
-func TestOnRemovedPanics(t *testing.T) {
-	var said strings.Builder
-	const budget = 1 << 20
-	tiers := open(t, cache.TiersConfig{
-		Local:     local.New(local.Config{MaxBytes: budget}),
-		Logger:    slog.New(slog.NewTextHandler(&said, nil)),
-		OnRemoved: func(cache.Entry, tier.EvictReason) { panic("secret") },
-	})
-	c := with(t, tiers, cache.Config[int, []byte]{Load: func(context.Context, int) ([]byte, error) { return make([]byte, 1000), nil }})
-	for k := range 20 * budget / 1000 {
-		if v, err := c.Get(t.Context(), k); err != nil || len(v) != 1000 {
-			t.Fatalf("Get(%d) = %d bytes, %v", k, len(v), err)
-		}
-	}
-	found := int64(0)
-	for k := range 20 * budget / 1000 {
-		if _, ok := c.Peek(t.Context(), k); ok {
-			found++
-		}
-	}
-	if s := tiers.Stats().Local; s.Entries != found || s.Bytes > budget*105/100 {
-		t.Errorf("%d entries with %d bytes, but %d are found", s.Entries, s.Bytes, found)
-	}
-	if n := strings.Count(said.String(), "hook=OnRemoved"); n != 1 || strings.Contains(said.String(), "secret") {
-		t.Errorf("%d log lines report the hook, want 1 without the panic's value:\n%s", n, said.String())
 	}
 }
 
@@ -187,76 +156,6 @@ func TestClone(t *testing.T) {
 	}
 }
 
-func TestClose(t *testing.T) {
-	bubble(t, "waits for loads", func(t *testing.T) {
-		src := &source{took: 5 * time.Second}
-		mem := tiertest.NewMemory()
-		tiers := open(t, cache.TiersConfig{Remote: mem})
-		c := with(t, tiers, thingConfig{Load: src.load})
-		go func() {
-			if v := get(t, c, 1); v != "1.1" {
-				t.Errorf("Get = %q", v)
-			}
-		}()
-		synctest.Wait()
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
-		start := time.Now()
-		if err := tiers.Close(ctx); err != nil || time.Since(start) != 5*time.Second {
-			t.Errorf("Close: %v after %v, want the load's 5s", err, time.Since(start))
-		}
-		if mem.Len() != 1 {
-			t.Error("the load's value did not reach the remote tier")
-		}
-	})
-	bubble(t, "cancels loads when its context ends", func(t *testing.T) {
-		src := &source{took: time.Hour}
-		tiers, err := cache.Open(cache.TiersConfig{})
-		must(t, err)
-		c := with(t, tiers, thingConfig{Load: src.load, Policy: patch{LoadTimeout: new(2 * time.Hour)}})
-		go func() {
-			if _, err := c.Get(t.Context(), 1); err == nil {
-				t.Error("a cancelled load succeeded")
-			}
-		}()
-		synctest.Wait()
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		start := time.Now()
-		if err := tiers.Close(ctx); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != time.Second {
-			t.Errorf("Close: %v after %v", err, time.Since(start))
-		}
-		synctest.Wait()
-		if len(src.ctxErrs) != 1 {
-			t.Error("the load was not cancelled")
-		}
-		succeeds(t, tiers.Close(t.Context()))
-	})
-	bubble(t, "use afterwards", func(t *testing.T) {
-		src := &source{}
-		tiers := open(t, cache.TiersConfig{})
-		c := with(t, tiers, thingConfig{Load: src.load})
-		get(t, c, 1)
-		must(t, tiers.Close(t.Context()))
-		const key = cell1
-		_, err := c.Get(t.Context(), 1)
-		wantError(t, err, "get", key, cache.ErrClosed)
-		_, err = c.GetMany(t.Context(), []int{1})
-		if !errors.Is(err, cache.ErrClosed) {
-			t.Errorf("GetMany: %v", err)
-		}
-		wantError(t, c.Set(t.Context(), 1, "v"), "set", key, cache.ErrClosed)
-		wantError(t, c.Delete(t.Context(), 1), "delete", key, cache.ErrClosed)
-		wantError(t, c.Expire(t.Context(), 1), "expire", key, cache.ErrClosed)
-		wantError(t, c.Refresh(t.Context(), 1), "refresh", key, cache.ErrClosed)
-		wantError(t, c.DeleteAll(t.Context()), "delete all", "default:things", cache.ErrClosed)
-		if _, ok := c.Peek(t.Context(), 1); ok {
-			t.Error("Peek finds something")
-		}
-		src.wantLoads(t, 1)
-	})
-}
-
 // Size may walk a large value, so a Set or a load calls it only once.
 func TestSizeIsCalledOnce(t *testing.T) {
 	for _, remote := range []bool{false, true} {
@@ -273,12 +172,8 @@ func TestSizeIsCalledOnce(t *testing.T) {
 				"a load":           func() error { _, err := c.Get(t.Context(), 3); return err },
 			} {
 				sizes.Store(0)
-				if err := op(); err != nil {
-					t.Errorf("%s: %v", name, err)
-				}
-				if n := sizes.Load(); n != 1 {
-					t.Errorf("%s calls Size %d times, want 1", name, n)
-				}
+				succeeds(t, op())
+				equal(t, sizes.Load(), 1, "the calls of Size by %s", name)
 			}
 		})
 	}
@@ -316,9 +211,22 @@ func TestSetOfWhatTheLocalTierRefuses(t *testing.T) {
 			if err := c.Set(t.Context(), 1, "small"); err != nil || errors.Is(err, cache.ErrTooLarge) {
 				t.Errorf("Set of a small value: %v", err)
 			}
-			if v := get(t, c, 1); v != "small" {
-				t.Errorf("Get = %q, want the value of Set", v)
-			}
+			equal(t, get(t, c, 1), "small", "Get")
 		})
 	}
+}
+
+// Close waits for loads and for calls to the remote tier. When its context ends, it cancels them.
+func TestClose(t *testing.T) {
+	long := thingConfig{Policy: patch{LoadTimeout: new(2 * time.Hour), RemoteTimeout: new(time.Minute)}}
+	play(
+		t,
+		scene{name: "a load", on: paired, steps: "source takes=5s; go a gets 1.1; a closes timeout=1m; took 5s; cells 1"},
+		scene{name: "a remote call", on: paired, cfg: long, steps: "b gets 1.1; remote gets=100ms; go a gets 1.1 remote; a closes; took 100ms"},
+		scene{name: "cancels", cfg: long, steps: `
+			source takes=1h; go a gets closed; a closes late timeout=1s; took 1s; running 0; a closes`},
+		scene{name: "use afterwards", steps: `
+			a gets 1.1; a closes; a gets closed; a many closed; a sets v closed; a deletes closed; a expires closed; a refreshes closed
+			a deletes all closed; a peeks nothing; loads 1`},
+	)
 }
