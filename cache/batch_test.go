@@ -105,9 +105,7 @@ func TestGetManyCancelled(t *testing.T) {
 		src := &source{}
 		mem := tiertest.NewMemory()
 		_, cs := fleet(t, 2, mem, cache.TiersConfig{}, thingConfig{LoadMany: src.loadMany})
-		if _, err := cs[0].GetMany(t.Context(), []int{1, 2}); err != nil {
-			t.Error(err)
-		}
+		succeeds(t, errOf(cs[0].GetMany(t.Context(), []int{1, 2})))
 		src.took = time.Minute / 3
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()

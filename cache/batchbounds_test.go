@@ -42,9 +42,7 @@ func getManySoftTimeout(t *testing.T, many bool, remote string) {
 	}
 	c := with(t, open(t, tc), cfg)
 	keys := ints(0, 40)
-	if _, err := c.GetMany(t.Context(), keys); err != nil {
-		t.Errorf("GetMany: %v", err)
-	}
+	succeeds(t, errOf(c.GetMany(t.Context(), keys)))
 	advance(time.Minute)
 	src.took = 5 * time.Second
 	far.Hang(remote == "a hung")
@@ -151,9 +149,7 @@ func cloneThatPanics(t *testing.T, many bool) {
 	start := time.Now()
 	for _, k := range []int{1, 2, 3, 4, 5, 6, 7, 8} { // more than MaxFlights
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		if _, err := c.Get(ctx, k); err != nil {
-			t.Errorf("Get(%d) after the panic: %v", k, err)
-		}
+		succeeds(t, errOf(c.Get(ctx, k)))
 		cancel()
 	}
 	if d := time.Since(start); d > 0 {

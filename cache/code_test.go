@@ -137,9 +137,7 @@ func TestNotFoundIs(t *testing.T) {
 		}
 	}
 	failure = nil
-	if _, err := c.Get(t.Context(), 100); err != nil {
-		t.Errorf("Get: %v", err)
-	}
+	succeeds(t, errOf(c.Get(t.Context(), 100)))
 	none := cache.NotFoundIs[int, string](nil, fs.ErrNotExist)
 	err := newErr(open(t, cache.TiersConfig{}), cache.For("n", none))
 	if err == nil || !strings.Contains(err.Error(), "field Load") {

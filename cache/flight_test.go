@@ -2,7 +2,6 @@ package cache_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"runtime"
 	"strings"
@@ -202,12 +201,8 @@ func TestRecursiveLoad(t *testing.T) {
 		bubble(t, tt.name, func(t *testing.T) {
 			start := time.Now()
 			c := tt.build(t, open(t, cache.TiersConfig{Remote: tiertest.NewMemory()}))
-			if _, err := c.Get(t.Context(), 1); !errors.Is(err, cache.ErrRecursive) {
-				t.Errorf("Get: %v, want ErrRecursive", err)
-			}
-			if _, err := c.GetMany(t.Context(), []int{1, 101}); !errors.Is(err, cache.ErrRecursive) {
-				t.Errorf("GetMany: %v, want ErrRecursive", err)
-			}
+			fails(t, errOf(c.Get(t.Context(), 1)), cache.ErrRecursive, "Get")
+			fails(t, errOf(c.GetMany(t.Context(), []int{1, 101})), cache.ErrRecursive, "GetMany")
 			if d := time.Since(start); d > time.Second {
 				t.Errorf("ErrRecursive came after %v, want at most 1s", d)
 			}

@@ -101,9 +101,7 @@ func TestStoredWithTags(t *testing.T) {
 		return inner.Get(ctx, k)
 	}
 	for range 2 { // the inner value is first loaded, then a hit
-		if _, err := outer.GetOrLoad(t.Context(), 1, load, cache.Tags("option", "depend")); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errOf(outer.GetOrLoad(t.Context(), 1, load, cache.Tags("option", "depend"))))
 		seen.want(tagsByKey{
 			"default:inner:1": {"default:t"},
 			"default:outer:1": {"default:depend", "default:option", "default:t"},
@@ -119,9 +117,7 @@ func TestStoredWithTags(t *testing.T) {
 		if i > 0 {
 			load = func(context.Context, int) (string, error) { return "", cache.ErrNotModified }
 		}
-		if _, err := kept.GetOrLoad(t.Context(), 3, load, cache.Tags(tag), cache.MaxAge(0)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errOf(kept.GetOrLoad(t.Context(), 3, load, cache.Tags(tag), cache.MaxAge(0))))
 	}
 	seen.want(tagsByKey{
 		"default:inner:1": {"default:t"},

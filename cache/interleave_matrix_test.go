@@ -82,9 +82,7 @@ func push(t *testing.T, w *duo) {
 	end := invalidate.Cursor{}
 	keys, scopes := w.log.Records()
 	end.Key, end.Scope = keys[len(keys)-1].At, scopes[len(scopes)-1].At
-	if _, err := w.log.Sync(t.Context(), end, invalidate.Append{Keys: []invalidate.Fence{k}, Scopes: []invalidate.Fence{other}}); err != nil {
-		t.Error(err)
-	}
+	succeeds(t, errOf(w.log.Sync(t.Context(), end, invalidate.Append{Keys: []invalidate.Fence{k}, Scopes: []invalidate.Fence{other}})))
 }
 
 // The test combines each fault of the log with each kind of scope. After one bound, both

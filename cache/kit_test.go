@@ -85,6 +85,9 @@ func fails(t testing.TB, err, want error, what string) {
 	}
 }
 
+// errOf returns the error of a call that returns a value, too.
+func errOf[T any](_ T, err error) error { return err }
+
 // equal checks one value. The format says what it is.
 func equal[T comparable](t testing.TB, got, want T, format string, args ...any) {
 	t.Helper()
@@ -166,6 +169,7 @@ type source struct {
 	err       error
 	unchanged bool   // a load with a previous value reports that it is unchanged
 	empty     bool   // the values are ""
+	fixed     string // the values, if not empty
 	deaf      bool   // loads ignore their context
 	panics    bool   // loads panic with errSource
 	exits     bool   // loads end their goroutine
@@ -218,6 +222,9 @@ func (s *source) read(ctx context.Context, keys ...int) (map[int]string, error) 
 		s.loads[k]++
 		if m[k] = fmt.Sprintf("%d.%d", k, s.loads[k]); s.empty {
 			m[k] = ""
+		}
+		if s.fixed != "" {
+			m[k] = s.fixed
 		}
 	}
 	s.running++

@@ -124,9 +124,7 @@ func TestInvalidTenantsUseUpNothing(t *testing.T) {
 	tiers := open(t, cache.TiersConfig{MaxTenants: 3})
 	c := with(t, tiers, thingConfig{Load: src.load})
 	for i := range 10 {
-		if _, err := c.Tenant(fmt.Sprint("a:", i)).Get(t.Context(), 1); !errors.Is(err, key.ErrSeparator) {
-			t.Errorf("Get of an invalid tenant = %v, want key.ErrSeparator", err)
-		}
+		fails(t, errOf(c.Tenant(fmt.Sprint("a:", i)).Get(t.Context(), 1)), key.ErrSeparator, "Get of an invalid tenant")
 		_ = c.Tenant("").Delete(t.Context(), 1)
 	}
 	get(t, c.Tenant("good"), 1)

@@ -39,24 +39,19 @@ func TestPendingInvalidation(t *testing.T) {
 
 // When Strict returns, no process can serve the old value.
 func TestStrict(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newLogged(t, thingConfig{})
-		w.want(t, 1, 1, "1.1")
-		advance(bound)
-		w.link[1].Hang(true)
-		begun := time.Now()
-		w.invalidate(t, 0, keyScope(t, 1), invalidate.Strict)
-		if took := time.Since(begun); took < bound || took > bound+10*time.Millisecond {
-			t.Errorf("Strict took %v, want the bound of %v", took, bound)
-		}
-		w.want(t, 1, 1, "1.2")
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		err := w.tiers[0].Invalidate(ctx, invalidate.Tag("default", "x"), invalidate.Strict)
-		if !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("Strict with too little time = %v, want DeadlineExceeded", err)
-		}
-	})
+	play(t, scene{on: logged, steps: `
+		b gets 1.1; wait 2s; b's log hangs; a invalidates key strict; took 2s-2.01s; b gets 1.2; a invalidates tag strict late timeout=1s`})
+}
+
+// Settle also waits for this process. It returns the reason when it fails.
+func TestSettleFails(t *testing.T) {
+	play(
+		t,
+		scene{name: "a log", on: logged, steps: `
+			wait 1s; a's log fails; a settles late down unavailable timeout=2s; a's log well; wait 2s; a settles late timeout=1s
+			go a settles closed; wait 1s; a closes`},
+		scene{name: "no log", steps: "a settles; took 0s"},
+	)
 }
 
 // Ready waits for the log's first answer. When its context ends, it returns the reason.
@@ -145,36 +140,6 @@ func TestSettle(t *testing.T) {
 			want("1.2")
 		})
 	}
-}
-
-// Settle also waits for this process. It returns the reason when it fails.
-func TestSettleFails(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newLogged(t, thingConfig{})
-		advance(time.Second)
-		down := errors.New("down")
-		w.link[0].Fail(down)
-		ctx, cancel := context.WithTimeout(t.Context(), bound)
-		defer cancel()
-		err := w.tiers[0].Settle(ctx)
-		if !errors.Is(err, down) || !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, cache.ErrUnavailable) {
-			t.Errorf("Settle without the log = %v, want the log's error and DeadlineExceeded", err)
-		}
-		w.link[0].Heal()
-		advance(bound)
-		short, cancel := context.WithTimeout(t.Context(), bound/2)
-		defer cancel()
-		fails(t, w.tiers[0].Settle(short), context.DeadlineExceeded, "Settle with too little time")
-		over := make(chan error)
-		go func() { over <- w.tiers[0].Settle(context.WithoutCancel(t.Context())) }()
-		advance(bound / 2)
-		succeeds(t, w.tiers[0].Close(t.Context()))
-		fails(t, <-over, cache.ErrClosed, "Settle of closed tiers")
-		begun := time.Now()
-		if err := open(t, cache.TiersConfig{}).Settle(t.Context()); err != nil || time.Since(begun) != 0 {
-			t.Errorf("Settle without a log = %v after %v, want nil at once", err, time.Since(begun))
-		}
-	})
 }
 
 // tableLog is a log that removes cells, as a log in a database does.

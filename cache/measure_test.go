@@ -159,9 +159,7 @@ func TestLocalHitsAreSampled(t *testing.T) {
 		t.Errorf("after %d hits: %v", n, got)
 	}
 	for range n {
-		if _, err := c.Fetch(t.Context(), 1, nil, cache.MaxAge(time.Hour)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errOf(c.Fetch(t.Context(), 1, nil, cache.MaxAge(time.Hour))))
 	}
 	if got := w.numbers(t)[ns+"local,sampled=1024}"]; got < 1 || got > 2 {
 		t.Errorf("%d samples of %d hits, want 1 or 2", got, 2*n)

@@ -56,9 +56,7 @@ func TestSkippingCallersAtOnce(t *testing.T) {
 			if i%8 >= 4 && way < 2 {
 				c = cs[1]
 			}
-			if _, err := c.Fetch(t.Context(), 1, nil, ways[way]...); err != nil {
-				t.Errorf("Fetch: %v", err)
-			}
+			succeeds(t, errOf(c.Fetch(t.Context(), 1, nil, ways[way]...)))
 		})
 		src.wantLoads(t, 3) // one by the claim, one with SkipRemote, one with both
 		if mem.Len() != 1 {

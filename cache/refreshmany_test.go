@@ -70,9 +70,7 @@ func TestRefreshMany(t *testing.T) {
 				tiers = append(tiers, open(t, tc))
 				cs = append(cs, with(t, tiers[len(tiers)-1], cfg))
 			}
-			if _, err := cs[0].GetMany(t.Context(), ints(0, tt.keys)); err != nil {
-				t.Fatal(err)
-			}
+			must(t, errOf(cs[0].GetMany(t.Context(), ints(0, tt.keys))))
 			src.forget()
 			advance(time.Minute)
 			before := remote.Calls(tiertest.Claim)
@@ -110,9 +108,7 @@ func TestRefreshManyIsBounded(t *testing.T) {
 		remote := faulty()
 		tiers := open(t, cache.TiersConfig{MaxRefreshes: 2, Remote: remote})
 		c := with(t, tiers, thingConfig{LoadMany: src.loadMany, Policy: staleMany, MaxBatch: 10})
-		if _, err := c.GetMany(t.Context(), ints(0, 30)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errOf(c.GetMany(t.Context(), ints(0, 30))))
 		src.forget()
 		src.took = 5 * time.Second
 		for round := range 3 {
@@ -189,9 +185,7 @@ func TestRefreshAheadMany(t *testing.T) {
 		c := with(t, tiers, thingConfig{LoadMany: src.loadMany, Policy: patch{
 			TTL: new(time.Minute), RefreshAhead: new(5.0),
 		}})
-		if _, err := c.GetMany(t.Context(), ints(0, 100)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errOf(c.GetMany(t.Context(), ints(0, 100))))
 		src.forget()
 		advance(time.Minute - 20*time.Millisecond) // nearly every key is due
 		if m, err := c.GetMany(t.Context(), ints(0, 100)); len(m) != 100 || err != nil {

@@ -27,59 +27,18 @@ var errRemote = errors.New("the remote tier is down")
 // Under any fault of the remote tier a read soon gets an answer, by a load that all callers
 // share. When the tier recovers, it is used again.
 func TestRemoteFaults(t *testing.T) {
-	for _, tt := range []struct {
-		name string
-		harm func(f *tiertest.Faulty)
-	}{
-		{"errors", func(f *tiertest.Faulty) { f.Fail(errRemote) }},
-		{"reads fail", func(f *tiertest.Faulty) { f.Fail(errRemote, tiertest.Get, tiertest.GetMany) }},
-		{"claims fail", func(f *tiertest.Faulty) { f.Fail(errRemote, tiertest.Claim, tiertest.ClaimMany) }},
-		{"fills fail", func(f *tiertest.Faulty) { f.Fail(errRemote, tiertest.Fill, tiertest.FillMany) }},
-		{"hangs", func(f *tiertest.Faulty) { f.Hang(true) }},
-		{"reads hang", func(f *tiertest.Faulty) { f.Hang(true, tiertest.Get, tiertest.GetMany) }},
-		{"claims hang", func(f *tiertest.Faulty) { f.Hang(true, tiertest.Claim, tiertest.ClaimMany) }},
-		{"fills hang", func(f *tiertest.Faulty) { f.Hang(true, tiertest.Fill, tiertest.FillMany) }},
-		{"slow", func(f *tiertest.Faulty) { f.Delay(40 * time.Millisecond) }},
-		{"fills are lost", func(f *tiertest.Faulty) { f.Fills(tiertest.FillsLost) }},
-		{"fills are not acknowledged", func(f *tiertest.Faulty) { f.Fills(tiertest.FillsUnacked) }},
-		{"panics", func(f *tiertest.Faulty) {
-			f.Corrupt(func([]byte) []byte { panicHere("client library"); return nil })
-		}},
+	for _, fault := range []string{
+		"fails", "fails=get", "fails=claim", "fails=fill", "hangs", "hangs=get", "hangs=claim", "hangs=fill", "slow=40ms", "drops", "forgets", "corrupt",
 	} {
-		bubble(t, tt.name, func(t *testing.T) {
-			src, remote := &source{took: 10 * time.Millisecond}, faulty()
-			tiers := open(t, cache.TiersConfig{Remote: remote})
-			c := with(t, tiers, thingConfig{Load: src.load, LoadMany: src.loadMany})
-			other := with(t, open(t, cache.TiersConfig{Remote: remote}), thingConfig{Load: src.load})
-			for k := range 20 {
-				get(t, other, k) // cells for Corrupt to damage
+		for _, many := range []bool{false, true} {
+			steps := "source takes=10ms; b gets any key=0-19; a's remote " + fault // cells to damage
+			for k := range 20 {                                                    // Get, Claim and Fill each have a deadline of 50 ms
+				steps += fmt.Sprintf("; go 9 a gets !empty key=%d; a gets !empty key=%d; took 0s-170ms", k, k)
 			}
-			tt.harm(remote)
-			for k := range 20 {
-				start := time.Now()
-				crowd(10, func(int) {
-					if v := get(t, c, k); v == "" {
-						t.Errorf("Get(%d) is empty", k)
-					}
-				})
-				// Get, Claim and Fill each have a deadline of 50 ms.
-				if d := time.Since(start); d > 170*time.Millisecond {
-					t.Errorf("Get(%d) took %v", k, d)
-				}
-			}
-			start := time.Now()
-			if m, err := c.GetMany(t.Context(), ints(20, 60)); len(m) != 40 || err != nil || time.Since(start) > 200*time.Millisecond {
-				t.Errorf("GetMany = %d values, %v, after %v", len(m), err, time.Since(start))
-			}
-			if n := src.total(); n > 20+20+40 {
-				t.Errorf("%d loads, want at most one for each key and process", n)
-			}
-			remote.Heal()
-			advance(2 * time.Second) // wait until the breaker is half-open
-			fresh := with(t, open(t, cache.TiersConfig{Remote: remote}), thingConfig{Load: src.load})
-			get(t, c, 1000)
-			wantFetch(t, fresh, 1000, fetched{"1000.1", cache.Remote, false, nil})
-		})
+			play(t, scene{name: fmt.Sprint(fault, ", LoadMany ", many), on: paired, many: many, harm: func([]byte) []byte { panicHere("client library"); return nil }, steps: steps + `
+				a batches 20-59; took 0s-200ms; loads <=80
+				a's remote well; wait 2s; a gets 500.1 key=500; b gets 500.1 remote key=500`})
+		}
 	}
 }
 

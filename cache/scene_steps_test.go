@@ -46,6 +46,10 @@ func (p *player) source(how string) {
 		case "panics", "exits", "deaf", "calm":
 			s.panics, s.exits, s.deaf = how == "panics", how == "exits", how == "deaf"
 		default:
+			if v, ok := strings.CutPrefix(how, "is="); ok {
+				s.fixed = v
+				break
+			}
 			s.took = p.duration(strings.TrimPrefix(how, "takes="))
 		}
 	})
@@ -69,6 +73,11 @@ func (p *player) says(words []string) {
 	})
 }
 
+// opsOf are the operations that a fault can name; it harms all if it names none.
+var opsOf = map[string][]tiertest.Op{
+	"get": {tiertest.Get, tiertest.GetMany}, "claim": {tiertest.Claim, tiertest.ClaimMany}, "fill": {tiertest.Fill, tiertest.FillMany},
+}
+
 // fault harms the links of both processes or of one, or heals them.
 func (p *player) fault(words []string) {
 	for i, name := range []string{"a's", "b's"} {
@@ -78,14 +87,12 @@ func (p *player) fault(words []string) {
 		wire, link := p.wire[i], p.link[i]
 		how, value, _ := strings.Cut(words[len(words)-1], "=")
 		do := map[string]func(){
-			"remote fails": func() { wire.Fail(errDown) }, "remote well": wire.Heal,
+			"remote fails": func() { wire.Fail(errDown, opsOf[value]...) }, "remote well": wire.Heal,
 			"remote loses": func() { wire.LoseClaims(true) }, "remote empties": func() { must(p.T, p.memory.Unlink(p.Context(), cell1)) },
-			"remote slow": func() { wire.Delay(p.duration(value)) },
-			"remote hangs": func() {
-				wire.Hang(true, map[string][]tiertest.Op{
-					"get": {tiertest.Get, tiertest.GetMany}, "claim": {tiertest.Claim, tiertest.ClaimMany}, "fill": {tiertest.Fill, tiertest.FillMany},
-				}[value]...)
-			},
+			"remote slow":    func() { wire.Delay(p.duration(value)) },
+			"remote hangs":   func() { wire.Hang(true, opsOf[value]...) },
+			"remote drops":   func() { wire.Fills(tiertest.FillsLost) },
+			"remote forgets": func() { wire.Fills(tiertest.FillsUnacked) },
 			"remote corrupt": func() { wire.Corrupt(p.harm) },
 			"remote holds":   func() { store(p.T, p.memory, cell1, tier.HoldCell(tier.NewNonce()), p.duration(value)) },
 			"remote claims": func() {
@@ -190,6 +197,9 @@ func (p *player) scopes(s *step) []invalidate.Scope {
 			s.rest = s.rest[1:]
 			return append(s.more, scope)
 		}
+		if s.rest[0] == "another-tag" {
+			return append(s.more, invalidate.Tag(cache.DefaultTenant, "T"))
+		}
 	}
 	return append(s.more, keyScope(p.T, s.key))
 }
@@ -200,6 +210,14 @@ func (p *player) call(ctx context.Context, words []string) {
 	i := slices.Index([]string{"a", "b"}, words[0])
 	c, tiers := p.c[i], p.tiers[i]
 	switch words[1] {
+	case "audits":
+		want := cache.Audits{}
+		for _, word := range words[2:] {
+			name, value, _ := strings.Cut(word, "=")
+			reflect.ValueOf(&want).Elem().FieldByName(name).SetInt(int64(p.number(value)))
+		}
+		equal(p.T, tiers.Stats().Audits, want, "audits")
+		return
 	case "counts":
 		p.counts(tiers, words[2:])
 		return
@@ -247,6 +265,15 @@ func (p *player) call(ctx context.Context, words []string) {
 			break
 		}
 		p.wrote(s, c.Delete(s.ctx, s.key))
+	case "batches":
+		from, to, _ := strings.Cut(s.rest[0], "-")
+		keys := ints(p.number(from), p.number(to)+1)
+		m, err := c.GetMany(s.ctx, keys, s.opts...)
+		if len(m) != len(keys) || err != nil {
+			p.Errorf("%s: %d values, %v", strings.Join(words, " "), len(m), err)
+		}
+	case "settles":
+		p.wrote(s, tiers.Settle(s.ctx))
 	case "sets-many":
 		p.wrote(s, c.SetMany(s.ctx, map[int]string{s.key: "set", s.key + 1: "set"}, s.opts...))
 	case "deletes-many":
@@ -272,9 +299,11 @@ func (p *player) wrote(s *step, err error) {
 	if slices.Contains(s.rest, "maybe") {
 		return
 	}
-	var want error
+	var want []error // all of them
 	for _, word := range s.rest {
-		want = cmp.Or(want, faults[word])
+		if fault := faults[word]; fault != nil {
+			want = append(want, fault)
+		}
 	}
 	op, known := map[string]string{"sets": "set", "deletes": "delete", "expires": "expire", "refreshes": "refresh", "gets": "get"}[s.words[1]]
 	if e, ok := errors.AsType[*cache.Error](err); err != nil && known && !strings.HasPrefix(e.Op, op) || err != nil && s.words[1] != "closes" && !ok {
@@ -283,7 +312,7 @@ func (p *player) wrote(s *step, err error) {
 	if slices.Contains(s.rest, "perhaps") && err == nil {
 		return
 	}
-	if (err == nil) != (want == nil) || want != nil && !isFault(err, want) {
+	if (err == nil) != (want == nil) || slices.ContainsFunc(want, func(fault error) bool { return !isFault(err, fault) }) {
 		p.Errorf("%s: %v", strings.Join(s.words, " "), err)
 	}
 }

@@ -24,14 +24,15 @@ import (
 //
 //	a gets 1.2 load        reads: the value, where it is from, and "stale" if it is
 //	a gets failed          or an error; see faults
-//	a many 1.2             reads by GetMany
+//	a many 1.2             reads by GetMany; "a batches 0-9" reads these keys at once
 //	a peeks 1.2            reads by Peek: a value or "nothing"
 //	a sets v               also deletes, deletes all, refreshes, expires, invalidates, closes; an error may follow
-//	a sets-many            sets key 1 and the next to "set"; also deletes-many
-//	a expires tag          a scope: key, prefix, tenant, tag, everything; SCOPE plays the scene for each
+//	a sets-many            sets key 1 and the next to "set"; also deletes-many, settles
+//	a expires tag          a scope: key, prefix, tenant, tag, everything, another-tag; SCOPE plays the scene for each
 //	a counts Fills=1       checks fields of Stats, and Reads: hits, misses and merged reads
 //	a calls 3              checks the calls to the remote tier since the last such step; any skips the check
 //	a breaker open         checks the state of the breaker
+//	a audits Stale=1       checks the audits; those without a number are 0
 //	go 5 a gets 1.1        does it in the background, once or as often
 //	during 2 a deletes     the next two loads do it before they end; with a context of theirs
 //	before fill b deletes  it happens right before a's next get, claim or fill
@@ -41,11 +42,11 @@ import (
 //	running 1              checks how many loads run; peak 4 how many ran at most
 //	previous 1.1           checks what the last load got as Previous, or "nothing"
 //	cells 1                checks how many cells the remote tier has
-//	source fails           also absent, well, unchanged, changed, empty, full, takes=1s, panics, exits, deaf, calm
+//	source fails           also absent, well, unchanged, changed, empty, full, takes=1s, panics, exits, deaf, calm, is=v (every value)
 //	policy off             switches the cache off, or on
 //	cell damaged           the cell changes by harm
 //	says ttl=1s stale=1s   what each load says: also iferror=, keep=, nostore; "says" alone ends it
-//	remote fails           also hangs or hangs=get, loses (answers to claims), well, empties, slow=1s, gets=1s, fills=1s
+//	remote fails           also fails=get, hangs, hangs=get, loses (answers to claims), drops (fills), forgets (answers to fills), well, empties, slow=1s, gets=1s, fills=1s
 //	remote corrupt         every answer changes by harm
 //	remote holds=1s        a hold; also claims=1s, a claim of another process
 //	a's log hangs          of one process; also fails, well, slow=1s
@@ -71,7 +72,7 @@ type scene struct {
 // faults are the errors that a scene can name.
 var faults = map[string]error{
 	"error": errAny, "panic": errPanic, "goexit": cache.ErrGoexit, "recursive": cache.ErrRecursive,
-	"failed": errSource, "absent": cache.ErrNotFound, "unmodified": cache.ErrNotModified, "miss": cache.ErrMiss, "slow": cache.ErrLoadTimeout,
+	"down": errDown, "failed": errSource, "absent": cache.ErrNotFound, "unmodified": cache.ErrNotModified, "miss": cache.ErrMiss, "slow": cache.ErrLoadTimeout,
 	"closed": cache.ErrClosed, "cancelled": context.Canceled, "late": context.DeadlineExceeded, "large": cache.ErrTooLarge,
 	"overloaded": cache.ErrOverloaded, "unavailable": cache.ErrUnavailable, "option": cache.ErrOption, "pending": new(invalidate.PendingError), "remembered": new(cache.RememberedError),
 }
@@ -126,7 +127,7 @@ func (s scene) play(t *testing.T, on ground, steps string) {
 	src := &source{}
 	if s.many {
 		s.cfg.LoadMany = src.loadMany
-	} else if s.cfg.Load == nil {
+	} else if s.cfg.Load == nil && s.cfg.LoadMany == nil {
 		s.cfg.Load = src.load
 	}
 	p := &player{T: t, scene: s, duo: newDuo(t, on, s.tc, s.cfg, asIs)}

@@ -18,19 +18,16 @@ import (
 
 // A load ran out of time, and its callers left. Its value is stored when it comes after all.
 func TestLateValueIsKept(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		block := make(chan struct{})
-		c := with(t, open(t, cache.TiersConfig{}), thingConfig{
-			Load:   func(context.Context, int) (string, error) { <-block; return "late", nil },
-			Policy: patch{LoadTimeout: new(2 * time.Second)},
-		})
-		if _, err := c.Get(t.Context(), 1); !errors.Is(err, context.DeadlineExceeded) {
-			t.Error(err)
-		}
-		close(block)
-		synctest.Wait()
-		wantFetch(t, c, 1, fetched{"late", cache.Local, false, nil})
-	})
+	play(t, scene{cfg: thingConfig{Policy: patch{LoadTimeout: new(2 * time.Second)}}, steps: `
+		source deaf; source takes=1m; a gets slow; took 2s; wait 58s; a gets 1.1 local`})
+}
+
+// A loader that ignores its context keeps its slot while it runs. Otherwise MaxLoads would not
+// be a bound.
+func TestStuckLoadersHoldTheirSlots(t *testing.T) {
+	play(t, scene{tc: cache.TiersConfig{MaxLoads: 2}, cfg: thingConfig{Policy: patch{LoadTimeout: new(time.Second)}}, steps: `
+		source deaf; source takes=1h; go a gets slow key=0-1; wait 1s; source takes=0s; a gets overloaded key=5; took 1s
+		a many overloaded key=6; a counts LoadsRefused=2 Loads=2; wait 1h; a gets 5.1 key=5`})
 }
 
 func TestMaxLoadsIsATrueBound(t *testing.T) {
@@ -72,39 +69,6 @@ func TestClaimThatDoesNotExpire(t *testing.T) {
 		scene{name: "deleted", on: paired, cfg: cfg, steps: `
 			source takes=1s; remote claims=1h; go 10 a gets 1.1; go 10 b gets 1.1; wait 2s; a deletes; b gets 1.1; took 1s-1.4s; loads 1`},
 	)
-}
-
-// A loader that ignores its context keeps its slot while it runs. Otherwise MaxLoads would not
-// be a bound.
-func TestStuckLoadersHoldTheirSlots(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		block := make(chan struct{})
-		tiers := open(t, cache.TiersConfig{MaxLoads: 2})
-		c := with(t, tiers, thingConfig{
-			Policy: patch{LoadTimeout: new(time.Second)},
-			Load: func(_ context.Context, k int) (string, error) {
-				if k < 2 {
-					<-block
-				}
-				return "v", nil
-			},
-		})
-		crowd(2, func(k int) { _, _ = c.Get(t.Context(), k) })
-		start := time.Now()
-		_, err := c.Get(t.Context(), 5)
-		wantError(t, err, "get", "default:things:5", cache.ErrOverloaded)
-		equal(t, time.Since(start), time.Second, "the read waited for its turn")
-		_, err = c.GetMany(t.Context(), []int{6, 7})
-		if !errors.Is(err, cache.ErrOverloaded) {
-			t.Errorf("GetMany: %v, want ErrOverloaded", err)
-		}
-		if n := total(tiers); n.LoadsRefused != 3 || n.Loads != 2 {
-			t.Errorf("LoadsRefused = %d, Loads = %d; want 3 (each key of GetMany has its own load) and 2", n.LoadsRefused, n.Loads)
-		}
-		close(block)
-		synctest.Wait()
-		equal(t, get(t, c, 5), "v", "Get after the slots were released")
-	})
 }
 
 // ended is one way in which a load takes too long, or seems to.
