@@ -8,7 +8,6 @@ import (
 	"slices"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/twofold-go/twofold/cache"
@@ -234,15 +233,15 @@ func loadManyAnswers(t *testing.T, tt answers, remember bool) {
 
 // A refresh that failed does not count as one that found the value unchanged.
 func TestFailedRefreshIsNotUnmodified(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		a := &asked{answers: answers{got: map[int]string{1: "one"}}}
-		c := with(t, open(t, cache.TiersConfig{}), thingConfig{LoadMany: a.loadMany})
-		get(t, c, 1)
-		a.got, a.err = nil, errors.Join(errShard, cache.ErrNotModified)
-		if err := c.Refresh(t.Context(), 1); !errors.Is(err, errShard) {
-			t.Errorf("Refresh = %v, want %v", err, errShard)
-		}
-	})
+	for _, many := range []bool{false, true} {
+		loads := 0
+		play(t, scene{name: fmt.Sprint("LoadMany ", many), cfg: loading(func(context.Context, int) (string, error) {
+			if loads++; loads > 1 {
+				return "", errors.Join(errSource, cache.ErrNotModified)
+			}
+			return "v", nil
+		}, many), steps: "a gets v; a refreshes failed"})
+	}
 }
 
 // A loader may return the unchanged result of another cache's GetMany.

@@ -187,27 +187,16 @@ func TestFailedFillLeavesNoClaim(t *testing.T) {
 
 // DependOnPrevious gives a value the tags of the previous one, from which it was made.
 func TestDependOnPrevious(t *testing.T) {
-	for _, says := range []bool{true, false} {
-		synctest.Test(t, func(t *testing.T) {
-			tiers := open(t, cache.TiersConfig{})
-			c := with(t, tiers, thingConfig{Namespace: "n", Load: func(ctx context.Context, _ int) (string, error) {
-				if v, ok := cache.Previous[string](ctx); ok {
-					if says {
-						cache.Filling(ctx).DependOnPrevious()
-					}
-					return v + "'", nil
+	for value, says := range map[string]bool{"v": true, "v''": false} {
+		play(t, scene{name: value, cfg: thingConfig{Tags: func(int, string) []string { return nil }, Load: func(ctx context.Context, _ int) (string, error) {
+			if v, ok := cache.Previous[string](ctx); ok {
+				if says {
+					cache.Filling(ctx).DependOnPrevious()
 				}
-				cache.Depend(ctx, "t")
-				return "v", nil
-			}})
-			get(t, c, 1)
-			for range 2 {
-				must(t, c.Refresh(t.Context(), 1))
+				return v + "'", nil
 			}
-			invalidateTag(t, tiers, "t")
-			if got := get(t, c, 1); (got == "v") != says {
-				t.Errorf("DependOnPrevious called: %v; Get after the tag was invalidated = %q", says, got)
-			}
-		})
+			cache.Depend(ctx, "t")
+			return "v", nil
+		}}, steps: "a gets v; a refreshes; a refreshes; a gets v''; a invalidates tag; a gets " + value})
 	}
 }

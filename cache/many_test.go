@@ -267,8 +267,8 @@ func TestDeleteManyWhileTheLogHangs(t *testing.T) {
 			t.Fatalf("DeleteMany: %v, want an error for each of two keys", err)
 		}
 		for k, err := range be.Errs {
-			if !errors.Is(err, cache.ErrUnavailable) {
-				t.Errorf("key %d: %v, want ErrUnavailable", k, err)
+			if !errors.Is(err, cache.ErrUnavailable) || !errors.Is(err, errRemote) {
+				t.Errorf("key %d: %v, want ErrUnavailable and the remote tier's error", k, err)
 			}
 		}
 		remote.set("", "")

@@ -14,6 +14,7 @@ import (
 
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/invalidate/logtest"
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
@@ -78,21 +79,8 @@ func TestDeleteTakesTheClaimOfASet(t *testing.T) {
 
 // A load that began earlier and ends later does not displace a newer value.
 func TestOlderLoadEndsLater(t *testing.T) {
-	for _, remote := range []bool{false, true} {
-		bubble(t, fmt.Sprintf("remote=%v", remote), func(t *testing.T) {
-			tc := tiersOf(remote)
-			c := with(t, open(t, tc), thingConfig{})
-			slow := func(ctx context.Context, _ int) (string, error) { return "old", nap(ctx, time.Second) }
-			quick := func(context.Context, int) (string, error) { return "new", nil }
-			go func() { _, _ = c.GetOrLoad(t.Context(), 1, slow) }()
-			advance(500 * time.Millisecond)
-			if v, err := c.GetOrLoad(t.Context(), 1, quick, cache.MaxAge(0)); v != "new" || err != nil {
-				t.Errorf("GetOrLoad = %q, %v", v, err)
-			}
-			advance(time.Second)
-			wantFetch(t, c, 1, fetched{"new", cache.Local, false, nil})
-		})
-	}
+	play(t, scene{on: "alone paired", steps: `
+		source takes=1s; go a gets any; wait 500ms; source takes=0s; a gets 1.2 load MaxAge=0s; wait 1s; a gets 1.2 local`})
 }
 
 // In many trials with random pauses, no read that starts after an invalidation or a write returns an
@@ -140,6 +128,7 @@ func deleteRaces(t *testing.T, on ground, harmed bool, seed uint64) {
 			w.wire[0].Heal()
 		}
 	})
+	w.link[1].Delay(20*time.Millisecond, logtest.Tail) // process 1 reads frames that are ahead of what it has heard
 	ctx := t.Context()
 	check := func(k int, want int64) {
 		s, err := w.c[0].Get(ctx, k)
@@ -183,6 +172,7 @@ func deleteRaces(t *testing.T, on ground, harmed bool, seed uint64) {
 	})
 	w.wire[0].Before(nil)
 	w.wire[0].Heal()
+	w.link[1].Heal()
 	if advance(2 * time.Minute); on == logged {
 		for k := range version {
 			w.want(t, 1, k, fmt.Sprint(version[k].Load()))

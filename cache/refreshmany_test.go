@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -200,83 +201,27 @@ func TestRefreshAheadMany(t *testing.T) {
 	})
 }
 
-// Concurrent Refreshes of one key share a load that has not begun. A later Refresh starts its
-// own load, because the running load may have read the source too early. The same holds for
-// reads with MaxAge(0).
-func TestConcurrentRefreshes(t *testing.T) {
-	for name, call := range map[string]func(ctx context.Context, c things) error{
-		"Refresh": func(ctx context.Context, c things) error { return c.Refresh(ctx, 1) },
-		"MaxAge(0)": func(ctx context.Context, c things) error {
-			_, err := c.Fetch(ctx, 1, nil, cache.MaxAge(0))
-			return err
-		},
-	} {
-		for _, remote := range []bool{false, true} {
-			bubble(t, fmt.Sprintf("%s, remote=%v", name, remote), func(t *testing.T) { concurrentRefreshes(t, remote, call) })
-		}
-	}
-}
-
-func concurrentRefreshes(t *testing.T, remote bool, call func(context.Context, things) error) {
-	const callers, wait, took = 20, 10 * time.Millisecond, time.Second
-	// The load is delayed for a moment, by the remote tier's answer or by another load that has
-	// the only turn.
-	src, tier := &source{}, faulty()
-	tc := cache.TiersConfig{MaxLoads: 1}
-	if remote {
-		tc = cache.TiersConfig{Remote: tier}
-	}
-	c := with(t, open(t, tc), thingConfig{Load: src.load})
-	get(t, c, 1)
-	begun := src.total()
-	delay := func() {
-		if remote {
-			tier.Delay(wait)
-			return
-		}
-		go func() {
-			_, _ = c.GetOrLoad(t.Context(), 2, func(ctx context.Context, _ int) (string, error) { return "2", nap(ctx, wait) }, cache.MaxAge(0))
-		}()
-		synctest.Wait()
-	}
-	crowdOf := func() {
-		crowd(callers, func(int) {
-			succeeds(t, call(t.Context(), c))
-		})
-	}
-	src.took = took
-	delay()
-	crowdOf()
-	if n := src.total() - begun; n < 1 || n > 2 {
-		t.Errorf("%d concurrent callers: %d loads, want 1 or 2", callers, n)
-	}
-	// A load that has begun is too old for the next caller.
-	tier.Heal()
-	begun = src.total()
-	first := make(chan error)
-	go func() { first <- call(t.Context(), c) }()
-	advance(took / 2)
-	if n := src.total() - begun; n != 1 {
-		t.Fatalf("%d loads have begun, want 1", n)
-	}
-	if !remote { // the first load has the only turn, so the callers wait together
-		go crowdOf()
-	} else {
-		delay()
-		go crowdOf()
-	}
-	succeeds(t, <-first)
-	advance(3 * took * callers)
-	if n := src.total() - begun; n < 2 || n > 3 {
-		t.Errorf("%d callers after another caller's load began: %d loads in total, want 2 or 3", callers, n)
-	}
-	tier.Heal()
-	equal(t, get(t, c, 1), fmt.Sprint("1.", src.total()), "Get")
-}
-
 // The callers of a shared Refresh leave one by one. When the last one leaves, the load ends.
 func TestSharedRefreshIsLeft(t *testing.T) {
 	play(t, scene{on: paired, steps: `
 		a gets 1.1; source takes=20s; remote slow=10ms; go a refreshes late timeout=1s; go a refreshes late timeout=2s
 		a refreshes late timeout=5s; took 5s; wait 100ms; loads 2; running 0`})
+}
+
+// Concurrent Refreshes of one key share a load that has not begun. A later Refresh starts its
+// own load, because the running load may have read the source too early. The same holds for
+// reads with MaxAge(0). The load is delayed for a moment, by the remote tier's answer or by another
+// load that has the only turn.
+func TestConcurrentRefreshes(t *testing.T) {
+	for _, call := range []string{"refreshes", "gets any MaxAge=0s"} {
+		play(
+			t,
+			scene{name: call, on: paired, steps: strings.ReplaceAll(`
+				a gets 1.1; source takes=1s; remote slow=10ms; go 20 a CALL; wait 5s; loads 2; remote well
+				go a CALL; wait 500ms; remote slow=10ms; go 20 a CALL; wait 10s; loads 4; remote well; a gets 1.4 local`, "CALL", call)},
+			scene{name: call, tc: cache.TiersConfig{MaxLoads: 1}, steps: strings.ReplaceAll(`
+				a gets 1.1; source takes=1s; go a gets 2.1 key=2; go 20 a CALL; wait 5s; loads 3
+				go a CALL; wait 500ms; go 20 a CALL; wait 10s; loads 5; a gets 1.4 local`, "CALL", call)},
+		)
+	}
 }

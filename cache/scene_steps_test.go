@@ -317,12 +317,23 @@ func (p *player) wrote(s *step, err error) {
 	}
 }
 
+// many reads by GetMany. The error of a key names this call, unless it is remembered.
 func (p *player) many(s *step, c things) {
 	p.Helper()
 	m, err := c.GetMany(s.ctx, []int{s.key}, s.opts...)
 	v, ok := m[s.key]
 	if !ok && err == nil {
 		err = &cache.Error{Op: "get many", Err: cache.ErrNotFound}
+	}
+	if be, isBatch := errors.AsType[*cache.BatchError[int]](err); isBatch {
+		of, isError := errors.AsType[*cache.Error](be.Errs[s.key])
+		op := "get many"
+		if isFault(err, faults["remembered"]) {
+			op = "get"
+		}
+		if !isError || of.Op != op || of.Key != keyScope(p.T, s.key).Text() {
+			p.Errorf("%s: %v, want an *Error of %s and its key", strings.Join(s.words, " "), err, op)
+		}
 	}
 	if ok && !isValue(v, s.rest[0]) {
 		p.Errorf("%s: %q", strings.Join(s.words, " "), v)

@@ -8,40 +8,17 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/cache"
-	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
 var swr = patch{TTL: new(10 * time.Second), Stale: new(time.Minute)}
 
+// One process refreshes a stale value, and the others adopt its value.
 func TestOneRefreshInTheFleet(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		src := &source{took: 2 * time.Second}
-		ts, cs := fleet(t, 3, tiertest.NewMemory(), cache.TiersConfig{}, thingConfig{Load: src.load, Policy: swr})
-		for _, c := range cs {
-			get(t, c, 1)
-		}
-		advance(15 * time.Second)
-		for range 30 {
-			crowd(len(cs), func(i int) {
-				if v := get(t, cs[i], 1); v != "1.1" && v != "1.2" {
-					t.Errorf("Get = %q", v)
-				}
-			})
-			advance(100 * time.Millisecond)
-		}
-		src.wantLoads(t, 2)
-		refreshed, adopted := int64(0), int64(0)
-		for _, tiers := range ts {
-			refreshed += total(tiers).Refreshes
-			adopted += total(tiers).RefreshesAdopted
-		}
-		if refreshed != 1 || adopted != 2 {
-			t.Errorf("%d refreshes, %d adopted by others, want 1 and 2", refreshed, adopted)
-		}
-		for _, c := range cs {
-			wantFetch(t, c, 1, fetched{"1.2", cache.Local, false, nil})
-		}
-	})
+	play(t, scene{on: paired, cfg: thingConfig{Policy: swr}, steps: `
+		source takes=2s; a gets 1.1; b gets 1.1; wait 15s; a gets 1.1 stale; b gets 1.1 stale` +
+		strings.Repeat("; go a gets 1.1 stale; b gets 1.1 stale; wait 100ms", 19) + `; wait 100ms` +
+		strings.Repeat("; go a gets any; b gets any; wait 100ms", 10) + `
+		loads 2; a counts Refreshes=1 RefreshesAdopted=0; b counts Refreshes=0 RefreshesAdopted=1; a gets 1.2 local; b gets 1.2 local`})
 }
 
 func TestRefreshKeepsTheCallersLoaderAndTags(t *testing.T) {
