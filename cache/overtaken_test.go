@@ -173,7 +173,7 @@ func deleteRaces(t *testing.T, on ground, harmed bool, seed uint64) {
 	w.wire[0].Before(nil)
 	w.wire[0].Heal()
 	w.link[1].Heal()
-	if advance(2 * time.Minute); on == logged {
+	if advance(2 * bound); on == logged {
 		for k := range version {
 			w.want(t, 1, k, fmt.Sprint(version[k].Load()))
 		}
