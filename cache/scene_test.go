@@ -26,8 +26,9 @@ import (
 //	a gets failed          or an error; see faults
 //	a many 1.2             reads by GetMany; "a batches 0-9" reads these keys at once
 //	a peeks 1.2            reads by Peek: a value or "nothing"
-//	a sets v               also deletes, deletes all, refreshes, expires, invalidates, closes; an error may follow
-//	a sets-many            sets key 1 and the next to "set"; also deletes-many, settles
+//	a sets v               also deletes, deletes all, refreshes, expires, invalidates, settles, closes;
+//	                       an error may follow
+//	a sets-many            sets key 1 and the next to "set"; also deletes-many
 //	a expires tag          a scope: key, prefix, tenant, tag, everything, another-tag; SCOPE plays the scene for each
 //	a counts Fills=1       checks fields of Stats, and Reads: hits, misses and merged reads
 //	a calls 3              checks the calls to the remote tier since the last such step; any skips the check
@@ -42,20 +43,24 @@ import (
 //	running 1              checks how many loads run; peak 4 how many ran at most
 //	previous 1.1           checks what the last load got as Previous, or "nothing"
 //	cells 1                checks how many cells the remote tier has
-//	source fails           also absent, well, unchanged, changed, empty, full, takes=1s, panics, exits, deaf, calm, is=v (every value)
+//	source fails           also absent, well, unchanged, changed, empty, full, takes=1s, is=v (every value)
+//	source panics          also exits, deaf (to its context), calm
 //	policy off             switches the cache off, or on
 //	cell damaged           the cell changes by harm
 //	says ttl=1s stale=1s   what each load says: also iferror=, keep=, nostore; "says" alone ends it
-//	remote fails           also fails=get, hangs, hangs=get, loses (answers to claims), drops (fills), forgets (answers to fills), well, empties, slow=1s, gets=1s, fills=1s
+//	remote fails           also fails=get, hangs, hangs=get, slow=1s, gets=1s, fills=1s, well, empties
+//	remote loses           answers to claims; also drops (fills), forgets (answers to fills)
 //	remote corrupt         every answer changes by harm
 //	remote holds=1s        a hold; also claims=1s, a claim of another process
 //	a's log hangs          of one process; also fails, well, slow=1s
 //
 // As a value, "any" is any, "!1.1" any other than 1.1, and "empty" the empty one. "maybe" is any
-// error or none, and "perhaps pending" that error or none. The options of a call are key=2, or key=2-9 for a call for each, TTL=1s, MaxAge=1s,
-// With=1s (a TTL), hold=1s, strict, Fresh, SkipLocal, SkipRemote, own (With of own), timeout=1s and after=1s (then
-// the caller's context ends), ended and overdue (it has ended). age=1s checks the age,
-// code=quota the code of a remembered error, bare that it has no more than that.
+// error or none, and "perhaps pending" that error or none.
+//
+// The options of a call are key=2, key=2-9 (a call for each), TTL=1s, MaxAge=1s, With=1s (a TTL), own
+// (With of own), hold=1s, strict, Fresh, SkipLocal and SkipRemote. The caller's context ends with
+// timeout=1s or after=1s, or has ended before with ended or overdue. Checks are age=1s, code=quota
+// (of a remembered error), and bare (the remembered error has no more than its code).
 type scene struct {
 	name  string
 	on    ground // or several: "alone paired"; empty: alone
@@ -64,7 +69,7 @@ type scene struct {
 	many  bool   // the source has LoadMany only
 	err   error  // of the source that fails
 	other *patch // the policy of b, if it is another
-	own   patch
+	own   patch  // of the option own
 	harm  func(frame []byte) []byte
 	steps string
 }
