@@ -348,14 +348,11 @@ func (p *player) many(s *step, c things) {
 }
 
 func isValue(v, word string) bool {
-	switch other, not := strings.CutPrefix(word, "!"); {
-	case word == "any":
-		return true
-	case word == "empty":
-		return v == ""
-	default:
-		return (v == other) != not
+	if word == "any" || word == "empty" {
+		return word == "any" || v == ""
 	}
+	other, not := strings.CutPrefix(word, "!")
+	return (v == other) != not
 }
 
 // check checks a read against the words of its step. It is stale only if they say so.

@@ -90,7 +90,7 @@ var (
 
 // isFault reports whether err is a fault. A failure of the source must not pass for an absence.
 func isFault(err, fault error) bool {
-	switch fault.(type) {
+	switch fault.(type) { //nolint:errorlint // the very error
 	case *invalidate.PendingError:
 		_, ok := errors.AsType[*invalidate.PendingError](err)
 		return ok
