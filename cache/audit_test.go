@@ -6,18 +6,15 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/codec"
-	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/invalidate/logtest"
-	"github.com/twofold-go/twofold/policy"
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
@@ -25,8 +22,6 @@ import (
 type rows struct {
 	mu    sync.Mutex // protects the rest
 	vals  map[int]string
-	gone  map[int]bool
-	err   error
 	loads int // by audits
 }
 
@@ -39,25 +34,16 @@ func (r *rows) write(k int, v string) {
 	r.vals[k] = v
 }
 
-func (r *rows) change(do func(r *rows)) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	do(r)
-}
-
 func (r *rows) load(ctx context.Context, k int) (string, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if cache.Auditing(ctx) {
 		r.loads++
 	}
-	if r.gone[k] {
-		return "", cache.ErrNotFound
-	}
 	if v, ok := r.vals[k]; ok {
-		return v, r.err
+		return v, nil
 	}
-	return "old", r.err
+	return "old", nil
 }
 
 // auditAll is a policy under which every hit is a candidate.
@@ -93,150 +79,82 @@ func newAudited(t *testing.T, tc cache.TiersConfig, cfg thingConfig) *audited {
 	return a
 }
 
+// hit loads a key, and then hits it.
+func (a *audited) hit(t *testing.T, k int) {
+	t.Helper()
+	get(t, a.c, k)
+	get(t, a.c, k)
+}
+
 func onLog() cache.TiersConfig {
 	return cache.TiersConfig{Remote: tiertest.NewMemory(), Log: logtest.NewMemory(logtest.MemoryConfig{})}
 }
 
 func (a *audited) want(t *testing.T, want cache.Audits) {
 	t.Helper()
-	if diff := cmp.Diff(want, a.tiers.Stats().Audits); diff != "" {
-		t.Errorf("audits (-want +got):\n%s", diff)
-	}
+	same(t, want, a.tiers.Stats().Audits, "audits")
 }
 
 const auditTakes = 2*logtest.DefaultBound + 200*time.Millisecond
 
 // Each outcome of an audit, on one hit. Each mistake of the program is found.
 func TestAuditOutcomes(t *testing.T) {
-	same, ended, stale := cache.Audits{Same: 1}, cache.Audits{Ended: 1}, cache.Audits{Stale: 1}
-	failed := cache.Audits{Failed: 1}
-	tagged := thingConfig{Tags: tagT, Policy: auditAll}
+	short, slow := auditAll, auditAll
+	short.TTL, short.Stale, slow.LoadTimeout = new(time.Second), new(time.Hour), new(time.Second)
+	volatile := func(context.Context, int) (string, error) { return time.Now().Format(time.StampNano), nil }
 	for name, tt := range map[string]struct {
 		cfg  thingConfig
-		then func(t *testing.T, a *audited) // after the hit
-		want cache.Audits
+		then string // after the hit
+		want string
 	}{
-		"unchanged": {want: same},
-		"changed":   {want: stale, then: func(_ *testing.T, a *audited) { a.rows.write(1, "new") }},
-		"vanished":  {want: stale, then: func(_ *testing.T, a *audited) { a.rows.change(func(r *rows) { r.gone = map[int]bool{1: true} }) }},
-		"invalidated": {want: ended, then: func(t *testing.T, a *audited) {
-			a.rows.write(1, "new")
-			_ = a.c.Delete(t.Context(), 1)
-		}},
-		"a wrong tag": {cfg: tagged, want: stale, then: func(t *testing.T, a *audited) {
-			a.rows.write(1, "new")
-			invalidateTag(t, a.tiers, "T")
-		}},
-		"the right tag": {cfg: tagged, want: ended, then: func(t *testing.T, a *audited) {
-			a.rows.write(1, "new")
-			invalidateTag(t, a.tiers, "t")
-		}},
-		"a wrong key": {want: stale, then: func(t *testing.T, a *audited) {
-			a.rows.write(1, "new")
-			_ = a.c.Delete(t.Context(), 11)
-		}},
-		"a lagging replica": {cfg: tagged, want: cache.Audits{Ended: 1, Stale: 1}, then: func(t *testing.T, a *audited) {
-			invalidateTag(t, a.tiers, "t")
-			get(t, a.c, 1) // the old value is cached again
-			advance(time.Second)
-			a.rows.write(1, "new") // what the primary has, the replica has a second later
-			get(t, a.c, 1)
-		}},
-		"a lagging replica, with Hold": {want: ended, then: func(t *testing.T, a *audited) {
-			succeeds(t, a.tiers.Invalidate(t.Context(), keyScope(t, 1), invalidate.Hold(2*time.Second)))
-			get(t, a.c, 1)
-			advance(time.Second)
-			a.rows.write(1, "new")
-			advance(2 * time.Second)
-			get(t, a.c, 1)
-		}},
-		"expired": {want: ended, then: func(t *testing.T, a *audited) {
-			a.rows.write(1, "new")
-			_ = a.c.Expire(t.Context(), 1)
-		}},
-		"replaced": {want: ended, then: func(t *testing.T, a *audited) {
-			a.rows.write(1, "new")
-			_ = a.c.Refresh(t.Context(), 1)
-		}},
-		"too old by then": {
-			want: ended, then: func(_ *testing.T, a *audited) { a.rows.write(1, "new") },
-			cfg: thingConfig{Policy: patch{Audit: new(1.0), TTL: new(time.Second), Stale: new(time.Hour)}},
-		},
-		"switched off": {want: ended, then: func(t *testing.T, a *audited) {
-			a.rows.write(1, "new")
-			succeeds(t, a.tiers.SetPolicies(policy.Table{{Patch: patch{Off: new(true)}}}))
-		}},
-		"held": {want: ended, then: func(t *testing.T, a *audited) {
-			a.rows.write(1, "new")
-			_ = a.tiers.Invalidate(t.Context(), invalidate.All(), invalidate.Hold(time.Minute))
-		}},
-		"written during the audit": {want: ended, then: func(t *testing.T, a *audited) {
-			go func() {
-				<-time.After(logtest.DefaultBound)
-				a.rows.write(1, "new")
-				<-time.After(logtest.DefaultBound)
-				_ = a.c.Delete(context.WithoutCancel(t.Context()), 1)
-			}()
-		}},
-		"source down":  {want: failed, then: func(_ *testing.T, a *audited) { a.rows.change(func(r *rows) { r.err = errSource }) }},
-		"a panic":      {want: failed, cfg: thingConfig{Load: inAudit(func() (string, error) { panic("no") })}},
-		"a Goexit":     {want: failed, cfg: thingConfig{Load: inAudit(func() (string, error) { runtime.Goexit(); return "", nil })}},
-		"not modified": {want: failed, cfg: thingConfig{Load: inAudit(func() (string, error) { return "", cache.ErrNotModified })}},
-		"not to be stored": {want: failed, cfg: thingConfig{Load: func(ctx context.Context, _ int) (string, error) {
-			if !cache.Auditing(ctx) {
-				return "right", nil
-			}
-			cache.Filling(ctx).NoStore()
-			return "a poor substitute", nil
-		}}},
-		"too slow": {want: failed, cfg: thingConfig{
-			Policy: patch{Audit: new(1.0), TTL: new(time.Hour), LoadTimeout: new(time.Second)},
-			Load: func(ctx context.Context, _ int) (string, error) {
-				if cache.Auditing(ctx) {
-					<-ctx.Done()
-				}
-				return "right", nil
-			},
-		}},
-		"volatile": {want: failed, cfg: thingConfig{Load: func(context.Context, int) (string, error) {
-			return time.Now().Format(time.StampNano), nil
-		}}},
-		"volatile, and Equal knows": {want: same, cfg: thingConfig{
-			Equal: func(a, b string) bool { return len(a) == len(b) },
-			Load:  func(context.Context, int) (string, error) { return time.Now().Format(time.StampNano), nil },
-		}},
-		"Equal panics": {want: failed, cfg: thingConfig{Equal: func(_, _ string) bool { panic("no") }}},
-		"LoadMany": {want: same, cfg: thingConfig{LoadMany: func(_ context.Context, keys []int) (map[int]string, error) {
-			return map[int]string{keys[0]: "v"}, nil
-		}}},
-		"LoadMany finds it gone": {want: stale, cfg: thingConfig{LoadMany: func(ctx context.Context, keys []int) (map[int]string, error) {
-			if cache.Auditing(ctx) {
-				return nil, nil
-			}
-			return map[int]string{keys[0]: "v"}, nil
-		}}},
+		"unchanged":                    {want: "Same=1"},
+		"changed":                      {then: "source is=new", want: "Stale=1"},
+		"vanished":                     {then: "source absent", want: "Stale=1"},
+		"invalidated":                  {then: "source is=new; a deletes", want: "Ended=1"},
+		"a wrong tag":                  {then: "source is=new; a invalidates another-tag", want: "Stale=1"},
+		"the right tag":                {then: "source is=new; a invalidates tag", want: "Ended=1"},
+		"a wrong key":                  {then: "source is=new; a deletes key=11", want: "Stale=1"},
+		"a lagging replica":            {then: "a invalidates tag; a gets old; wait 1s; source is=new; a gets old", want: "Ended=1 Stale=1"},
+		"a lagging replica, with Hold": {then: "a invalidates key hold=2s; a gets old; wait 1s; source is=new; wait 2s; a gets new", want: "Ended=1"},
+		"expired":                      {then: "source is=new; a expires", want: "Ended=1"},
+		"replaced":                     {then: "source is=new; a refreshes", want: "Ended=1"},
+		"too old by then":              {cfg: thingConfig{Policy: short}, then: "source is=new", want: "Ended=1"},
+		"switched off":                 {then: "source is=new; policy off", want: "Ended=1"},
+		"held":                         {then: "source is=new; a invalidates everything hold=1m", want: "Ended=1"},
+		"written during the audit":     {then: "wait 2s; source is=new; wait 2s; a deletes", want: "Ended=1"},
+		"source down":                  {then: "source fails", want: "Failed=1"},
+		"a panic":                      {cfg: thingConfig{Load: inAudit(func(context.Context) (string, error) { panic("no") })}, want: "Failed=1"},
+		"a Goexit":                     {cfg: thingConfig{Load: inAudit(func(context.Context) (string, error) { runtime.Goexit(); return "", nil })}, want: "Failed=1"},
+		"not modified":                 {cfg: thingConfig{Load: inAudit(func(context.Context) (string, error) { return "", cache.ErrNotModified })}, want: "Failed=1"},
+		"not to be stored":             {cfg: thingConfig{Load: inAudit(func(ctx context.Context) (string, error) { cache.Filling(ctx).NoStore(); return "poor", nil })}, want: "Failed=1"},
+		"too slow":                     {cfg: thingConfig{Policy: slow, Load: inAudit(func(ctx context.Context) (string, error) { <-ctx.Done(); return "right", nil })}, want: "Failed=1"},
+		"volatile":                     {cfg: thingConfig{Load: volatile}, want: "Failed=1"},
+		"volatile, and Equal knows":    {cfg: thingConfig{Load: volatile, Equal: func(a, b string) bool { return len(a) == len(b) }}, want: "Same=1"},
+		"Equal panics":                 {cfg: thingConfig{Equal: func(_, _ string) bool { panic("no") }}, want: "Failed=1"},
+		"LoadMany":                     {cfg: loading(inAudit(func(context.Context) (string, error) { return "right", nil }), true), want: "Same=1"},
+		"LoadMany finds it gone":       {cfg: loading(inAudit(func(context.Context) (string, error) { return "", cache.ErrNotFound }), true), want: "Stale=1"},
 	} {
-		bubble(t, name, func(t *testing.T) {
-			a := newAudited(t, onLog(), tt.cfg)
-			get(t, a.c, 1)
-			get(t, a.c, 1) // the hit
-			if tt.then != nil {
-				tt.then(t, a)
-			}
-			advance(auditTakes + time.Second)
-			a.want(t, tt.want)
-			if n := int64(len(a.stale)); n != tt.want.Stale || int(n) != len(a.tiers.StaleHits()) {
-				t.Errorf("OnStale was called %d times, want %d", n, tt.want.Stale)
-			}
-		})
+		if tt.cfg.Policy.Audit == nil {
+			tt.cfg.Policy = auditAll
+		}
+		calls := 0
+		play(t, scene{name: name, on: logged, cfg: tt.cfg, tc: cache.TiersConfig{OnStale: func(cache.StaleHit) { calls++ }}, steps: `
+			source is=old; a gets any; a gets any; ` + tt.then + `; wait 5200ms; a audits ` + tt.want})
+		if (calls == 1) != strings.Contains(tt.want, "Stale=1") {
+			t.Errorf("%s: OnStale was called %d times", name, calls)
+		}
+	}
+	// Without a log, the removal of the cell tells of an invalidation in another process.
+	for name, steps := range map[string]string{"invalidated elsewhere": "b deletes; wait 5s; a audits Ended=1", "forgotten": "wait 5s; a audits Stale=1"} {
+		play(t, scene{name: name, on: paired, cfg: thingConfig{Policy: auditAll}, steps: "source is=old; a gets old; a gets old; source is=new; " + steps})
 	}
 }
 
 // inAudit returns a loader that does something else in an audit.
-func inAudit(do func() (string, error)) cache.Loader[int, string] {
+func inAudit(do func(ctx context.Context) (string, error)) cache.Loader[int, string] {
 	return func(ctx context.Context, _ int) (string, error) {
 		if cache.Auditing(ctx) {
-			return do()
+			return do(ctx)
 		}
 		return "right", nil
 	}
@@ -260,9 +178,7 @@ func TestStaleHit(t *testing.T) {
 			Namespace: "things", Tenant: "default", Key: cell1, Tags: []string{"default:wrong"},
 			Source: cache.Local, LoadedAt: loaded, NoticedAt: loaded.Add(time.Minute + auditTakes - 100*time.Millisecond), Healed: true,
 		}}
-		if diff := cmp.Diff(want, a.stale); diff != "" {
-			t.Errorf("OnStale (-want +got):\n%s", diff)
-		}
+		same(t, want, a.stale, "OnStale")
 		advance(2 * time.Second)
 		if x, y := get(t, a.c, 1), get(t, b.c, 1); x != "new" || y != "new" {
 			t.Errorf("afterwards the processes read %q and %q, want the new value", x, y)
@@ -435,35 +351,9 @@ func TestAuditEquality(t *testing.T) {
 			get(t, c, 1)
 			get(t, c, 1)
 			advance(auditTakes)
-			if got := tiers.Stats().Audits; got != tt.want {
-				t.Errorf("%s: %+v, want %+v", name, got, tt.want)
-			}
+			equal(t, tiers.Stats().Audits, tt.want, "%s", name)
 		}
 	})
-}
-
-// Without a log, the removal of the cell tells of an invalidation in another process.
-func TestAuditWithoutLog(t *testing.T) {
-	for name, tt := range map[string]struct {
-		invalidates bool
-		want        cache.Audits
-	}{
-		"invalidated elsewhere": {true, cache.Audits{Ended: 1}},
-		"forgotten":             {false, cache.Audits{Stale: 1}},
-	} {
-		bubble(t, name, func(t *testing.T) {
-			tc := cache.TiersConfig{Remote: tiertest.NewMemory()}
-			a, b := newAudited(t, tc, thingConfig{}), newAudited(t, tc, thingConfig{})
-			get(t, a.c, 1)
-			get(t, a.c, 1)
-			a.rows.write(1, "new")
-			if tt.invalidates {
-				succeeds(t, b.c.Delete(t.Context(), 1))
-			}
-			advance(auditTakes)
-			a.want(t, tt.want)
-		})
-	}
 }
 
 // While this process cannot ask the log, it calls no hit stale.
@@ -471,30 +361,13 @@ func TestAuditCutOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := logtest.NewFaulty(logtest.NewMemory(logtest.MemoryConfig{}))
 		a := newAudited(t, cache.TiersConfig{Log: log}, thingConfig{})
-		get(t, a.c, 1)
-		get(t, a.c, 1)
+		a.hit(t, 1)
 		a.rows.write(1, "new")
 		advance(logtest.DefaultBound + 150*time.Millisecond) // the first load was made
 		log.Fail(errors.New("cut off"))
 		advance(2 * logtest.DefaultBound)
 		a.want(t, cache.Audits{Failed: 1})
 		log.Heal()
-	})
-}
-
-// The hook may panic.
-func TestOnStalePanics(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		src := &rows{}
-		tiers := open(t, cache.TiersConfig{OnStale: func(cache.StaleHit) { panic("no") }})
-		c := with(t, tiers, thingConfig{Load: src.load, Policy: auditAll})
-		get(t, c, 1)
-		get(t, c, 1)
-		src.write(1, "new")
-		advance(auditTakes)
-		if got := tiers.Stats().Audits; got != (cache.Audits{Stale: 1}) {
-			t.Errorf("audits = %+v, want one stale", got)
-		}
 	})
 }
 

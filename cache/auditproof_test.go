@@ -58,9 +58,7 @@ func TestAuditFindsForgottenWrite(t *testing.T) {
 		if took := a.stale[0].NoticedAt.Sub(wrote); took > auditTakes+25*time.Second {
 			t.Errorf("it was found after %v", took)
 		}
-		if v := get(t, a.c, forgotten); v != "new" {
-			t.Errorf("afterwards the key has %q", v)
-		}
+		equal(t, get(t, a.c, forgotten), "new", "afterwards the key has")
 	})
 }
 
@@ -111,9 +109,7 @@ func TestAuditFindsLostRemoval(t *testing.T) {
 			if loses && (len(reader.stale) != 1 || reader.stale[0].Source != cache.Remote || !reader.stale[0].Healed) {
 				t.Errorf("OnStale got %+v, want a remote hit that is healed", reader.stale)
 			}
-			if v := get(t, reader.c, 1); v != "new" {
-				t.Errorf("afterwards the process reads %q", v)
-			}
+			equal(t, get(t, reader.c, 1), "new", "afterwards the process reads")
 		})
 	}
 }
@@ -171,12 +167,8 @@ func TestHangingAudits(t *testing.T) {
 			t.Errorf("%d loads hang, %d at most, want 10; %+v", running.Load(), peak.Load(), n)
 		}
 		begun := time.Now()
-		if err := tiers.Close(t.Context()); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("Close = %v, want that it gave up", err)
-		}
-		if took := time.Since(begun); took != logtest.DefaultBound {
-			t.Errorf("Close took %v, want its bound", took)
-		}
+		fails(t, tiers.Close(t.Context()), context.DeadlineExceeded, "Close")
+		equal(t, time.Since(begun), logtest.DefaultBound, "Close took")
 		close(release)
 		synctest.Wait()
 	})
@@ -218,8 +210,7 @@ func TestAuditTakesNoTurnFromLoads(t *testing.T) {
 			}
 			return a.load(ctx, k)
 		}})
-		get(t, w.c, 1)
-		get(t, w.c, 1)
+		w.hit(t, 1)
 		go func() { _, _ = w.c.Get(t.Context(), 2) }()
 		advance(auditTakes)
 		w.want(t, cache.Audits{Skipped: 1})
@@ -413,9 +404,7 @@ func TestRedisAuditAfterFailover(t *testing.T) {
 			case <-time.After(20 * time.Second):
 				t.Fatal("no audit found the cell")
 			}
-			if v := get(t, reader, 1); v != "new" {
-				t.Errorf("afterwards the process reads %q", v)
-			}
+			equal(t, get(t, reader, 1), "new", "afterwards the process reads")
 		})
 	}
 }

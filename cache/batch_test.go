@@ -8,8 +8,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/policy"
 	"github.com/twofold-go/twofold/tier/tiertest"
@@ -39,9 +37,7 @@ func TestGetManyIsFewCalls(t *testing.T) {
 			// One for each chunk of LoadMany. The chunks end at different times.
 			"fill many": remote.Calls(tiertest.FillMany),
 		}
-		if diff := cmp.Diff(map[string]int{"get many": 1, "claim many": 1, "fill many": 3, "single": 0}, calls); diff != "" {
-			t.Errorf("remote calls (-want +got):\n%s", diff)
-		}
+		same(t, map[string]int{"get many": 1, "claim many": 1, "fill many": 3, "single": 0}, calls, "remote calls")
 		var sizes []int
 		for _, b := range src.batches {
 			sizes = append(sizes, len(b))
@@ -109,9 +105,7 @@ func TestGetManyCancelled(t *testing.T) {
 		src := &source{}
 		mem := tiertest.NewMemory()
 		_, cs := fleet(t, 2, mem, cache.TiersConfig{}, thingConfig{LoadMany: src.loadMany})
-		if _, err := cs[0].GetMany(t.Context(), []int{1, 2}); err != nil {
-			t.Error(err)
-		}
+		succeeds(t, errOf(cs[0].GetMany(t.Context(), []int{1, 2})))
 		src.took = time.Minute / 3
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()

@@ -5,11 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/invalidate"
@@ -21,13 +22,13 @@ import (
 // SoftTimeout counts once for a call, for any number of keys.
 func TestGetManySoftTimeout(t *testing.T) {
 	for _, many := range []bool{false, true} {
-		for _, remote := range []bool{false, true} {
-			bubble(t, fmt.Sprintf("LoadMany=%v, remote=%v", many, remote), func(t *testing.T) { getManySoftTimeout(t, many, remote) })
+		for _, remote := range []string{"no", "a", "a hung"} {
+			bubble(t, fmt.Sprintf("LoadMany=%v, %s remote tier", many, remote), func(t *testing.T) { getManySoftTimeout(t, many, remote) })
 		}
 	}
 }
 
-func getManySoftTimeout(t *testing.T, many, remote bool) {
+func getManySoftTimeout(t *testing.T, many bool, remote string) {
 	src := &source{}
 	cfg := thingConfig{Load: src.load, Policy: patch{
 		TTL: new(10 * time.Second), StaleIfError: new(time.Hour), SoftTimeout: new(50 * time.Millisecond),
@@ -35,70 +36,31 @@ func getManySoftTimeout(t *testing.T, many, remote bool) {
 	if many {
 		cfg.LoadMany = src.loadMany
 	}
-	tc := tiersOf(remote)
+	far, tc := faulty(), cache.TiersConfig{}
+	if remote != "no" {
+		tc.Remote = far
+	}
 	c := with(t, open(t, tc), cfg)
 	keys := ints(0, 40)
-	if _, err := c.GetMany(t.Context(), keys); err != nil {
-		t.Errorf("GetMany: %v", err)
-	}
+	succeeds(t, errOf(c.GetMany(t.Context(), keys)))
 	advance(time.Minute)
 	src.took = 5 * time.Second
+	far.Hang(remote == "a hung")
 	start := time.Now()
 	m, err := c.GetMany(t.Context(), keys)
-	if d := time.Since(start); d != 50*time.Millisecond {
-		t.Errorf("GetMany of 40 stale keys took %v, want one SoftTimeout", d)
-	}
+	equal(t, time.Since(start), 50*time.Millisecond, "GetMany of 40 stale keys took")
 	if len(m) != 40 || m[7] != "7.1" || err != nil {
 		t.Errorf("GetMany = %d values, the seventh %q, %v; want 40 old values", len(m), m[7], err)
 	}
-	advance(5 * time.Second) // the loads went on
+	advance(6 * time.Second) // the loads went on
+	far.Heal()
+	advance(2 * time.Second)
 	start = time.Now()
 	m, err = c.GetMany(t.Context(), append(keys, 40)) // the last key has no old value
-	if d := time.Since(start); d != 5*time.Second {
-		t.Errorf("GetMany with a key that was never loaded took %v, want the load's 5s", d)
-	}
+	equal(t, time.Since(start), 5*time.Second, "GetMany with a key that was never loaded took")
 	if len(m) != 41 || m[7] != "7.2" || m[40] != "40.1" || err != nil {
 		t.Errorf("GetMany = %d values, %q and %q, %v", len(m), m[7], m[40], err)
 	}
-}
-
-// batches is a remote tier that counts commands and the keys of each.
-type batches struct {
-	*tiertest.Memory
-	mu   sync.Mutex // protects the rest
-	hang bool       // for GetMany
-	most map[string]int
-	sum  map[string]int
-}
-
-func newBatches() *batches {
-	return &batches{Memory: tiertest.NewMemory(), most: map[string]int{}, sum: map[string]int{}}
-}
-
-func (b *batches) count(op string, keys []string) (hang bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.most[op] = max(b.most[op], len(keys))
-	b.sum[op] += len(keys)
-	return b.hang && op == "get"
-}
-
-func (b *batches) GetMany(ctx context.Context, keys []string) ([][]byte, error) {
-	if b.count("get", keys) {
-		<-ctx.Done()
-		return nil, ctx.Err()
-	}
-	return b.Memory.GetMany(ctx, keys)
-}
-
-func (b *batches) ClaimMany(ctx context.Context, keys []string, claims []tier.Claim) ([]tier.Claimed, error) {
-	b.count("claim", keys)
-	return b.Memory.ClaimMany(ctx, keys, claims)
-}
-
-func (b *batches) FillMany(ctx context.Context, keys []string, fills []tier.Fill) ([]bool, error) {
-	b.count("fill", keys)
-	return b.Memory.FillMany(ctx, keys, fills)
 }
 
 // A command to the remote tier has at most a thousand keys. A larger one would block the server
@@ -106,30 +68,19 @@ func (b *batches) FillMany(ctx context.Context, keys []string, fills []tier.Fill
 func TestGetManyChunks(t *testing.T) {
 	const n, most = 2500, 1000
 	synctest.Test(t, func(t *testing.T) {
-		remote := newBatches()
-		load := func(_ context.Context, keys []int) (map[int]string, error) {
-			m := make(map[int]string, len(keys))
-			for _, k := range keys {
-				m[k] = fmt.Sprint(k)
-			}
-			return m, nil
-		}
-		cfg := thingConfig{LoadMany: load, MaxBatch: n}
-		keys := ints(0, n)
-		for i, ops := range []map[string]int{{"get": n, "claim": n, "fill": n}, {"get": n, "claim": 0, "fill": 0}} {
-			clear(remote.most)
-			clear(remote.sum)
+		remote := &batched{Faulty: faulty()}
+		load := func(_ context.Context, k int) (string, error) { return fmt.Sprint(k), nil }
+		cfg := thingConfig{LoadMany: ofEach(load), MaxBatch: n}
+		for i, want := range []map[string]int{{"get": n, "claim": n, "fill": n}, {"get": n}} {
 			c := with(t, open(t, cache.TiersConfig{Remote: remote}), cfg)
-			m, err := c.GetMany(t.Context(), keys)
+			m, err := c.GetMany(t.Context(), ints(0, n))
 			if len(m) != n || m[n-1] != fmt.Sprint(n-1) || err != nil {
 				t.Errorf("process %d: GetMany = %d values, the last %q, %v", i, len(m), m[n-1], err)
 			}
-			for op, want := range ops {
-				if remote.most[op] > most || remote.sum[op] != want {
-					t.Errorf("process %d: commands to %s have up to %d keys, %d in total; want at most %d, %d in total",
-						i, op, remote.most[op], remote.sum[op], most, want)
-				}
+			if diff := cmp.Diff(want, remote.keys); diff != "" || remote.most > most {
+				t.Errorf("process %d: calls have up to %d keys, want at most %d; in all (-want +got):\n%s", i, remote.most, most, diff)
 			}
+			remote.taken()
 		}
 	})
 }
@@ -137,8 +88,8 @@ func TestGetManyChunks(t *testing.T) {
 // A GetMany in chunks waits for one deadline on a remote tier that hangs.
 func TestGetManyChunksOfAHungTier(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		remote := newBatches()
-		remote.hang = true
+		remote := &batched{Faulty: faulty()}
+		remote.Hang(true)
 		src := &source{}
 		cfg := thingConfig{Load: src.load, Policy: patch{RemoteTimeout: new(50 * time.Millisecond)}}
 		c := with(t, open(t, cache.TiersConfig{Remote: remote}), cfg)
@@ -147,6 +98,7 @@ func TestGetManyChunksOfAHungTier(t *testing.T) {
 		if d := time.Since(start); len(m) != 3500 || err != nil || d != 50*time.Millisecond {
 			t.Errorf("GetMany = %d values, %v, after %v; want 3500 after one RemoteTimeout", len(m), err, d)
 		}
+		remote.Heal()
 	})
 }
 
@@ -197,9 +149,7 @@ func cloneThatPanics(t *testing.T, many bool) {
 	start := time.Now()
 	for _, k := range []int{1, 2, 3, 4, 5, 6, 7, 8} { // more than MaxFlights
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		if _, err := c.Get(ctx, k); err != nil {
-			t.Errorf("Get(%d) after the panic: %v", k, err)
-		}
+		succeeds(t, errOf(c.Get(ctx, k)))
 		cancel()
 	}
 	if d := time.Since(start); d > 0 {
@@ -210,45 +160,14 @@ func cloneThatPanics(t *testing.T, many bool) {
 	}
 }
 
-// shortAnswers is a remote tier whose Batcher omits the last answer of one operation.
-type shortAnswers struct {
-	*tiertest.Memory
-	op     tiertest.Op
-	healed atomic.Bool
-}
-
-func (s *shortAnswers) GetMany(ctx context.Context, keys []string) ([][]byte, error) {
-	out, err := s.Memory.GetMany(ctx, keys)
-	if s.op == tiertest.Get && !s.healed.Load() {
-		out = out[:len(out)-1]
-	}
-	return out, err
-}
-
-func (s *shortAnswers) ClaimMany(ctx context.Context, keys []string, c []tier.Claim) ([]tier.Claimed, error) {
-	out, err := s.Memory.ClaimMany(ctx, keys, c)
-	if s.op == tiertest.Claim && !s.healed.Load() {
-		out = out[:len(out)-1]
-	}
-	return out, err
-}
-
-func (s *shortAnswers) FillMany(ctx context.Context, keys []string, f []tier.Fill) ([]bool, error) {
-	out, err := s.Memory.FillMany(ctx, keys, f)
-	if s.op == tiertest.Fill && !s.healed.Load() {
-		out = out[:len(out)-1]
-	}
-	return out, err
-}
-
 // A Batcher that returns too few answers counts as a failing remote tier. It costs time, but
 // every read gets its answer.
 func TestBatcherAnswersShort(t *testing.T) {
-	for name, op := range map[string]tiertest.Op{"get": tiertest.Get, "claim": tiertest.Claim, "fill": tiertest.Fill} {
-		bubble(t, name, func(t *testing.T) {
+	for _, op := range []string{"get", "claim", "fill"} {
+		bubble(t, op, func(t *testing.T) {
 			src := &source{}
 			log := logtest.NewMemory(logtest.MemoryConfig{Bound: bound})
-			remote := &shortAnswers{Memory: tiertest.NewMemory(), op: op}
+			remote := &batched{Faulty: faulty(), short: op}
 			tiers := open(t, cache.TiersConfig{Remote: remote, Log: log})
 			c := with(t, tiers, thingConfig{Load: src.load, LoadMany: src.loadMany})
 			synctest.Wait()
@@ -257,10 +176,10 @@ func TestBatcherAnswersShort(t *testing.T) {
 				t.Errorf("GetMany = %v, %v; want %v", got, err, want)
 			}
 			err = tiers.Invalidate(t.Context(), keyScope(t, 1), keyScope(t, 2), invalidate.Hold(time.Second))
-			if ae, ok := errors.AsType[*tier.AnswersError](err); (op == tiertest.Get) != (err == nil) || (err != nil && !ok) {
+			if ae, ok := errors.AsType[*tier.AnswersError](err); (op == "get") != (err == nil) || (err != nil && !ok) {
 				t.Errorf("Invalidate with Hold = %v (%v); want an AnswersError unless only GetMany returns too few answers", err, ae)
 			}
-			remote.healed.Store(true)
+			remote.set("", "")
 		})
 	}
 }

@@ -8,10 +8,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/tier/tiertest"
@@ -218,6 +215,15 @@ func loadManyAnswers(t *testing.T, tt answers, remember bool) {
 		}
 		tt.checkFailed(t, fmt.Sprintf("Get(%d)", k), err)
 	}
+	one := with(t, open(t, cache.TiersConfig{}), thingConfig{LoadMany: a.loadMany}) // Get follows the same rules for its one key
+	for _, k := range keys {
+		_, err := one.Get(t.Context(), k)
+		if absent := errors.Is(err, cache.ErrNotFound); (err == nil) != slices.Contains(tt.values, k) || absent != slices.Contains(tt.absent, k) {
+			t.Errorf("Get(%d) alone: %v", k, err)
+		} else if err != nil && !absent {
+			tt.checkFailed(t, fmt.Sprintf("Get(%d) alone", k), err)
+		}
+	}
 	for _, k := range tt.absent {
 		if _, err := cs[1].Get(t.Context(), k); !errors.Is(err, cache.ErrNotFound) {
 			t.Errorf("Get(%d) of an absent key: %v", k, err)
@@ -225,43 +231,17 @@ func loadManyAnswers(t *testing.T, tt answers, remember bool) {
 	}
 }
 
-// Get follows the same rules for its one key when the cache has only LoadMany.
-func TestLoadManyAnswersOneKey(t *testing.T) {
-	for _, tt := range manyAnswers {
-		bubble(t, tt.name, func(t *testing.T) {
-			a := &asked{answers: tt}
-			c := with(t, open(t, cache.TiersConfig{Remote: tiertest.NewMemory()}), thingConfig{LoadMany: a.loadMany})
-			var values, absent, failed []int
-			for _, k := range []int{1, 2, 3, 4} {
-				_, err := c.Get(t.Context(), k)
-				switch {
-				case err == nil:
-					values = append(values, k)
-				case errors.Is(err, cache.ErrNotFound):
-					absent = append(absent, k)
-				default:
-					failed = append(failed, k)
-					tt.checkFailed(t, fmt.Sprintf("Get(%d)", k), err)
-				}
-			}
-			if !slices.Equal(values, tt.values) || !slices.Equal(absent, tt.absent) {
-				t.Errorf("values %v, absent %v, failed %v; want %v, %v, %v", values, absent, failed, tt.values, tt.absent, tt.failed())
-			}
-		})
-	}
-}
-
 // A refresh that failed does not count as one that found the value unchanged.
 func TestFailedRefreshIsNotUnmodified(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		a := &asked{answers: answers{got: map[int]string{1: "one"}}}
-		c := with(t, open(t, cache.TiersConfig{}), thingConfig{LoadMany: a.loadMany})
-		get(t, c, 1)
-		a.got, a.err = nil, errors.Join(errShard, cache.ErrNotModified)
-		if err := c.Refresh(t.Context(), 1); !errors.Is(err, errShard) {
-			t.Errorf("Refresh = %v, want %v", err, errShard)
-		}
-	})
+	for _, many := range []bool{false, true} {
+		loads := 0
+		play(t, scene{name: fmt.Sprint("LoadMany ", many), cfg: loading(func(context.Context, int) (string, error) {
+			if loads++; loads > 1 {
+				return "", errors.Join(errSource, cache.ErrNotModified)
+			}
+			return "v", nil
+		}, many), steps: "a gets v; a refreshes failed"})
+	}
 }
 
 // A loader may return the unchanged result of another cache's GetMany.
@@ -290,19 +270,15 @@ func TestGetManyAsLoader(t *testing.T) {
 			if remember {
 				want = []int{1, 2, 3, 4}
 			}
-			if diff := cmp.Diff(want, a.since()); diff != "" {
-				t.Errorf("keys that the source loaded (-want +got):\n%s", diff)
-			}
+			same(t, want, a.since(), "keys that the source loaded")
 		})
 	}
 }
 
 // KeyErrors returns the error of a LoadMany whose given keys failed.
 func TestKeyErrors(t *testing.T) {
-	for name, errs := range map[string]map[int]error{"nil": nil, "empty": {}} {
-		if err := cache.KeyErrors(errs); err != nil {
-			t.Errorf("KeyErrors of %s = %v, want nil", name, err)
-		}
+	for _, errs := range []map[int]error{nil, {}} {
+		succeeds(t, cache.KeyErrors(errs))
 	}
 	err := cache.KeyErrors(map[int]error{2: errShard, 3: cache.ErrNotFound})
 	be, ok := errors.AsType[*cache.BatchError[int]](err)

@@ -277,9 +277,7 @@ func allocatesNothing(t *testing.T, log invalidate.Log) {
 		if race.Enabled { // the check for changed values allocates
 			continue
 		}
-		if n := testing.AllocsPerRun(1000, op); n != 0 {
-			t.Errorf("%s: %v allocations, want 0", name, n)
-		}
+		equal(t, testing.AllocsPerRun(1000, op), 0, "%s allocations", name)
 	}
 }
 
@@ -355,9 +353,7 @@ func TestRemoteHitAllocations(t *testing.T) {
 		}
 		near.Delete(near.last)
 	})
-	if hits := total(tiers).RemoteHits; hits != n+1 {
-		t.Errorf("%d remote hits, want %d", hits, n+1)
-	}
+	equal(t, total(tiers).RemoteHits, n+1, "remote hits")
 	if allocs > remoteHitAllocations {
 		t.Errorf("a remote hit allocates %v times, want at most %d", allocs, remoteHitAllocations)
 	}

@@ -8,7 +8,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -45,43 +44,13 @@ func TestImpatientCallersOfAHungTier(t *testing.T) {
 			if failures > tt.most {
 				t.Errorf("%d of 100 reads fail, want at most %d", failures, tt.most)
 			}
-			if s := tiers.Stats().Remote.Breaker; s != "open" {
-				t.Errorf("the breaker is %s, want open", s)
-			}
+			equal(t, tiers.Stats().Remote.Breaker, "open", "the breaker is")
 			remote.Heal()
 			advance(2 * time.Second)
 			get(t, c, 1000)
-			if s := tiers.Stats().Remote.Breaker; s != "closed" {
-				t.Errorf("the breaker is %s after the tier recovered, want closed", s)
-			}
+			equal(t, tiers.Stats().Remote.Breaker, "closed", "the breaker after the tier recovered is")
 		})
 	}
-}
-
-// When the trial call of a half-open breaker is cancelled, it proves nothing. The next caller
-// tries at once.
-func TestCanceledTrial(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		src, remote := &source{}, faulty()
-		tiers := open(t, cache.TiersConfig{Remote: remote})
-		c := with(t, tiers, thingConfig{Load: src.load})
-		remote.Fail(errRemote)
-		for k := range 5 {
-			get(t, c, k)
-		}
-		remote.Heal()
-		advance(1100 * time.Millisecond)
-		remote.Delay(20 * time.Millisecond)
-		ctx, cancel := context.WithCancel(t.Context())
-		go func() { _, _ = c.Get(ctx, 10) }()
-		advance(10 * time.Millisecond)
-		cancel()
-		advance(20 * time.Millisecond)
-		get(t, c, 11)
-		if s := tiers.Stats().Remote.Breaker; s != "closed" {
-			t.Errorf("the breaker is %s, want closed", s)
-		}
-	})
 }
 
 // While the log hangs, reads with short deadlines get an answer from the source. After a round

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -13,152 +14,137 @@ import (
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/invalidate/logtest"
-	"github.com/twofold-go/twofold/key"
 	"github.com/twofold-go/twofold/tier"
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-// builder is one process: parts, and pages that are built from them. No tag names the parts.
-type builder struct {
-	tiers  *cache.Tiers
-	parts  things
-	middle things
-	pages  things
-}
-
-// works holds the processes of a test, their source and their log.
+// works holds what the processes of a test share, and how their caches are built on each other.
 type works struct {
 	version atomic.Int64 // of the source; 0: the part does not exist
 	log     *logtest.Memory
 	remote  tier.Remote
+	depth   int // of the built values; 0 means 1
+	policy  patch
+	tags    bool // parts have the tag t
 	local   bool // the parts are LocalOnly
-	levels  bool // pages are built from middle, which is built from parts
-	many    bool // pages have LoadMany
-	unmod   bool // pages answer ErrNotModified when they are loaded again
-	other   bool // parts are on other Tiers of the process
-	read    func(ctx context.Context, parts things) (string, error)
+	many    bool // built values have LoadMany
+	unmod   bool // built values answer ErrNotModified when they are loaded again
+	apart   bool // odd levels are on other Tiers of the process
+	read    func(ctx context.Context, below things) (string, error)
 }
 
-func readPart(ctx context.Context, parts things) (string, error) {
-	v, err := parts.Get(ctx, 12)
+// tower is one process. Level 0, the parts, reads the source, and level i+1 is built from level i.
+// All of them have the key 12.
+type tower struct {
+	tiers  *cache.Tiers
+	link   *logtest.Faulty // to the log
+	levels []things
+}
+
+func (w *tower) parts() things { return w.levels[0] }
+func (w *tower) pages() things { return w.levels[len(w.levels)-1] }
+
+var longLived = patch{TTL: new(time.Hour), NegativeTTL: new(time.Hour), Stale: new(time.Hour)}
+
+func newWorks() *works {
+	w := &works{
+		log: logtest.NewMemory(logtest.MemoryConfig{Bound: bound}), remote: tiertest.NewMemory(), depth: 1, policy: longLived, read: readPart,
+	}
+	w.version.Store(1)
+	return w
+}
+
+func readPart(ctx context.Context, below things) (string, error) {
+	v, err := below.Get(ctx, 12)
 	if errors.Is(err, cache.ErrNotFound) {
 		return "none", nil
 	}
 	return v, err
 }
 
-func (w *works) process(t *testing.T) *builder {
-	cfg := cache.TiersConfig{Remote: w.remote}
-	if w.log != nil {
-		cfg.Log = w.log
+func (w *works) process(t *testing.T) *tower {
+	p := &tower{link: logtest.NewFaulty(w.log)}
+	cfg := cache.TiersConfig{Remote: w.remote, Log: p.link}
+	p.tiers = open(t, cfg)
+	tiers := [2]*cache.Tiers{p.tiers, p.tiers}
+	if w.apart {
+		advance(bound / 7) // the two Tiers count time from different moments
+		tiers[1] = open(t, cfg)
 	}
-	b := &builder{tiers: open(t, cfg)}
-	inner := b.tiers
-	if w.other {
-		inner = open(t, cfg)
-	}
-	long := patch{TTL: new(time.Hour), NegativeTTL: new(time.Hour), Stale: new(time.Hour)}
-	b.parts = with(t, inner, thingConfig{Namespace: "parts:v1", LocalOnly: w.local, Policy: long,
-		Load: func(context.Context, int) (string, error) {
-			if v := w.version.Load(); v > 0 {
-				return fmt.Sprint("v", v), nil
-			}
-			return "", cache.ErrNotFound
-		}})
-	b.middle = with(t, b.tiers, thingConfig{Namespace: "middle", Policy: long, Load: func(ctx context.Context, _ int) (string, error) {
-		return w.read(ctx, b.parts)
-	}})
-	from := func(ctx context.Context) (string, error) {
-		if w.levels {
-			return b.middle.Get(ctx, 1)
+	parts := thingConfig{Namespace: "parts:v1", LocalOnly: w.local, Policy: w.policy, Load: func(context.Context, int) (string, error) {
+		if v := w.version.Load(); v > 0 {
+			return fmt.Sprint("v", v), nil
 		}
-		return w.read(ctx, b.parts)
-	}
-	pages := thingConfig{Namespace: "pages", Policy: long, Load: func(ctx context.Context, _ int) (string, error) {
-		if old, ok := cache.Previous[string](ctx); ok && w.unmod {
-			return old, cache.ErrNotModified
-		}
-		return from(ctx)
+		return "", cache.ErrNotFound
 	}}
-	if w.many {
-		pages.Load, pages.LoadMany = nil, func(ctx context.Context, keys []int) (map[int]string, error) {
-			v, err := from(ctx)
-			out := map[int]string{}
-			for _, k := range keys {
-				out[k] = v
-			}
-			return out, err
-		}
+	if w.tags {
+		parts.Tags = tagT
 	}
-	b.pages = with(t, b.tiers, pages)
-	return b
-}
-
-func newWorks() *works {
-	w := &works{log: logtest.NewMemory(logtest.MemoryConfig{Bound: bound}), remote: tiertest.NewMemory(), read: readPart}
-	w.version.Store(1)
-	return w
+	p.levels = append(p.levels, with(t, tiers[0], parts))
+	for i := range w.depth {
+		below := p.levels[i]
+		cfg := loading(func(ctx context.Context, _ int) (string, error) {
+			if old, ok := cache.Previous[string](ctx); ok && w.unmod {
+				return old, cache.ErrNotModified
+			}
+			return w.read(ctx, below)
+		}, w.many)
+		cfg.Namespace, cfg.Policy = fmt.Sprint("level", i+1), w.policy
+		p.levels = append(p.levels, with(t, tiers[(i+1)%2], cfg))
+	}
+	synctest.Wait()
+	return p
 }
 
 // An invalidation of a part ends what was built from it: in the process that calls, in one that
 // has a copy, and in one that has only the frame. It does not matter which call invalidates.
 func TestInvalidationsReachWhatWasBuilt(t *testing.T) {
+	hard := func(s invalidate.Scope) func(context.Context, *tower) error {
+		return func(ctx context.Context, b *tower) error { return b.tiers.Invalidate(ctx, s) }
+	}
 	for _, tt := range []struct {
 		name string
 		soft bool
 		keep bool // it does not cover the part
-		do   func(ctx context.Context, b *builder) error
+		do   func(ctx context.Context, b *tower) error
 	}{
-		{name: "Delete", do: func(ctx context.Context, b *builder) error { return b.parts.Delete(ctx, 12) }},
-		{name: "Set", do: func(ctx context.Context, b *builder) error { return b.parts.Set(ctx, 12, "v2") }},
-		{name: "SetMany", do: func(ctx context.Context, b *builder) error {
-			return b.parts.SetMany(ctx, map[int]string{12: "v2", 3: "x"})
+		{name: "Delete", do: func(ctx context.Context, b *tower) error { return b.parts().Delete(ctx, 12) }},
+		{name: "Set", do: func(ctx context.Context, b *tower) error { return b.parts().Set(ctx, 12, "v2") }},
+		{name: "SetMany", do: func(ctx context.Context, b *tower) error {
+			return b.parts().SetMany(ctx, map[int]string{12: "v2", 3: "x"})
 		}},
-		{name: "DeleteMany", do: func(ctx context.Context, b *builder) error { return b.parts.DeleteMany(ctx, []int{3, 12}) }},
-		{name: "DeleteAll", do: func(ctx context.Context, b *builder) error { return b.parts.DeleteAll(ctx) }},
-		{name: "a prefix of the id", do: func(ctx context.Context, b *builder) error { return b.tiers.Invalidate(ctx, b.parts.Prefix("1")) }},
-		{name: "a prefix of the namespace", do: func(ctx context.Context, b *builder) error {
-			return b.tiers.Invalidate(ctx, invalidate.Prefix("default", "parts:"))
+		{name: "DeleteMany", do: func(ctx context.Context, b *tower) error { return b.parts().DeleteMany(ctx, []int{3, 12}) }},
+		{name: "DeleteAll", do: func(ctx context.Context, b *tower) error { return b.parts().DeleteAll(ctx) }},
+		{name: "a prefix of the id", do: hard(invalidate.Prefix("default", "parts:v1:1"))},
+		{name: "a prefix of the namespace", do: hard(invalidate.Prefix("default", "parts:"))},
+		{name: "a part of the namespace", do: hard(invalidate.Prefix("default", "par"))},
+		{name: "Tenant", do: hard(invalidate.Tenant("default"))},
+		{name: "Expire", soft: true, do: func(ctx context.Context, b *tower) error { return b.parts().Expire(ctx, 12) }},
+		{name: "Expire of a prefix", soft: true, do: func(ctx context.Context, b *tower) error {
+			return b.tiers.Expire(ctx, b.parts().Prefix("1"))
 		}},
-		{name: "a part of the namespace", do: func(ctx context.Context, b *builder) error {
-			return b.tiers.Invalidate(ctx, invalidate.Prefix("default", "par"))
-		}},
-		{name: "Tenant", do: func(ctx context.Context, b *builder) error {
-			return b.tiers.Invalidate(ctx, invalidate.Tenant("default"))
-		}},
-		{name: "Expire", soft: true, do: func(ctx context.Context, b *builder) error { return b.parts.Expire(ctx, 12) }},
-		{name: "Expire of a prefix", soft: true, do: func(ctx context.Context, b *builder) error {
-			return b.tiers.Expire(ctx, b.parts.Prefix("1"))
-		}},
-		{name: "Expire of the namespace", soft: true, do: func(ctx context.Context, b *builder) error { return b.tiers.Expire(ctx, b.parts.All()) }},
-		{name: "another key", keep: true, do: func(ctx context.Context, b *builder) error { return b.parts.Delete(ctx, 1) }},
-		{name: "another namespace", keep: true, do: func(ctx context.Context, b *builder) error { return b.middle.DeleteAll(ctx) }},
-		{name: "another tenant", keep: true, do: func(ctx context.Context, b *builder) error {
-			return b.tiers.Invalidate(ctx, invalidate.Tenant("acme"))
-		}},
-		{name: "Expire of another key", keep: true, do: func(ctx context.Context, b *builder) error { return b.parts.Expire(ctx, 1) }},
+		{name: "Expire of the namespace", soft: true, do: func(ctx context.Context, b *tower) error { return b.tiers.Expire(ctx, b.parts().All()) }},
+		{name: "another key", keep: true, do: func(ctx context.Context, b *tower) error { return b.parts().Delete(ctx, 1) }},
+		{name: "another namespace", keep: true, do: hard(invalidate.Prefix("default", "other:"))},
+		{name: "another tenant", keep: true, do: hard(invalidate.Tenant("acme"))},
+		{name: "Expire of another key", keep: true, do: func(ctx context.Context, b *tower) error { return b.parts().Expire(ctx, 1) }},
 	} {
 		bubble(t, tt.name, func(t *testing.T) {
 			w := newWorks()
 			a, b, c := w.process(t), w.process(t), w.process(t)
-			synctest.Wait()
-			for _, p := range []*builder{a, b} {
-				if got := get(t, p.pages, 1); got != "v1" {
+			for _, p := range []*tower{a, b} {
+				if got := get(t, p.pages(), 12); got != "v1" {
 					t.Fatalf("the page is %q", got)
 				}
 			}
 			w.version.Store(2)
 			must(t, tt.do(t.Context(), a))
-			check := func(name string, p *builder) {
+			check := func(name string, p *tower) {
 				t.Helper()
-				r, err := p.pages.Fetch(t.Context(), 1, nil)
-				switch old := r.Value == "v1"; {
-				case err != nil:
-					t.Errorf("%s: %v", name, err)
-				case tt.keep && (!old || r.Stale):
-					t.Errorf("%s: page %q, stale %v; want what was cached", name, r.Value, r.Stale)
-				case tt.soft && old && !r.Stale, !tt.keep && !tt.soft && old:
-					t.Errorf("%s: page %q, stale %v", name, r.Value, r.Stale)
+				r, err := p.pages().Fetch(t.Context(), 12, nil)
+				old := r.Value == "v1"
+				if err != nil || tt.keep && (!old || r.Stale) || old && !r.Stale && !tt.keep || old && !tt.soft && !tt.keep {
+					t.Errorf("%s: page %q, stale %v, %v", name, r.Value, r.Stale, err)
 				}
 			}
 			if !tt.soft { // c has only the frame, which a refresh would replace
@@ -168,165 +154,171 @@ func TestInvalidationsReachWhatWasBuilt(t *testing.T) {
 			check("with the frame only", c)
 			check("elsewhere", b)
 			check("here, later", a)
-			late := w.process(t)
-			synctest.Wait()
-			check("a process that started later", late)
+			check("a process that started later", w.process(t))
 		})
 	}
 }
 
-// It does not matter how the loader read the part, or where the part was.
+// It does not matter how the loader read the part, or where the part was: an invalidation of its key
+// or of its tag ends what was built from it.
 func TestWaysToReadAPart(t *testing.T) {
-	option := func(read func(ctx context.Context, parts things) (string, error)) func(*works) {
-		return func(w *works) { w.read = read }
-	}
-	for _, tt := range []struct {
+	type test struct {
 		name  string
 		set   func(w *works)
-		warm  func(ctx context.Context, b *builder) // before the page is built
-		after func(ctx context.Context, b *builder) // after it was built
-		none  bool                                  // the part does not exist at first
-	}{
-		{name: "a load"},
-		{name: "a hit", warm: func(ctx context.Context, b *builder) { _, _ = b.parts.Get(ctx, 12) }},
-		{name: "GetMany", set: option(func(ctx context.Context, parts things) (string, error) {
-			m, err := parts.GetMany(ctx, []int{3, 12})
-			return m[12], err
-		})},
-		{name: "GetMany, a hit", set: option(func(ctx context.Context, parts things) (string, error) {
-			m, err := parts.GetMany(ctx, []int{3, 12})
-			return m[12], err
-		}), warm: func(ctx context.Context, b *builder) { _, _ = b.parts.GetMany(ctx, []int{3, 12}) }},
-		{name: "Peek", set: option(func(ctx context.Context, parts things) (string, error) {
-			v, _ := parts.Peek(ctx, 12)
-			return v, nil
-		}), warm: func(ctx context.Context, b *builder) { _, _ = b.parts.Get(ctx, 12) }},
-		{name: "Peek, nothing there", none: true, set: option(func(ctx context.Context, parts things) (string, error) {
-			if v, ok := parts.Peek(ctx, 12); ok {
-				return v, nil
-			}
-			return "none", nil
-		})},
-		{name: "Fetch", set: option(func(ctx context.Context, parts things) (string, error) {
-			r, err := parts.Fetch(ctx, 12, nil)
-			return r.Value, err
-		})},
+		hit   bool // the part is cached when the page is built
+		none  bool // the part does not exist at first
+		after bool // the page is refreshed
+	}
+	tests := []test{
 		{name: "an absence", none: true},
-		{name: "an absence, a hit", none: true, warm: func(ctx context.Context, b *builder) { _, _ = b.parts.Get(ctx, 12) }},
-		{name: "a failure that the loader answers", none: true, set: option(func(ctx context.Context, parts things) (string, error) {
-			v, err := parts.GetOrLoad(ctx, 12, func(context.Context, int) (string, error) { return "", errSource })
-			if err != nil {
+		{name: "an absence, a hit", none: true, hit: true},
+		{name: "an absence that Peek finds", none: true, hit: true, set: func(w *works) {
+			w.read = func(ctx context.Context, below things) (string, error) {
+				if v, ok := below.Peek(ctx, 12); ok {
+					return v, nil
+				}
 				return "none", nil
 			}
-			return v, nil
-		})},
-		{name: "two levels", set: func(w *works) { w.levels = true }},
-		{name: "two levels, a hit", set: func(w *works) { w.levels = true }, warm: func(ctx context.Context, b *builder) { _, _ = b.middle.Get(ctx, 1) }},
-		{name: "LoadMany", set: func(w *works) { w.many = true }},
-		{name: "two levels, LoadMany", set: func(w *works) { w.levels, w.many = true, true }},
-		{name: "LocalOnly", set: func(w *works) { w.local = true }},
-		{name: "other Tiers", set: func(w *works) { w.other = true }},
-		{name: "no remote tier", set: func(w *works) { w.remote = nil }},
-		{name: "ErrNotModified", set: func(w *works) { w.unmod = true }, after: func(ctx context.Context, b *builder) {
-			_ = b.pages.Refresh(ctx, 1)
 		}},
-	} {
-		bubble(t, tt.name, func(t *testing.T) {
-			w := newWorks()
-			if tt.set != nil {
-				tt.set(w)
-			}
-			want := "v1"
-			if tt.none {
-				w.version.Store(0)
-				want = "none"
-			}
-			a, b := w.process(t), w.process(t)
-			synctest.Wait()
-			for _, p := range []*builder{a, b} {
-				if tt.warm != nil {
-					tt.warm(t.Context(), p)
+		{name: "a failure that the loader answers", none: true, set: func(w *works) {
+			w.read = func(ctx context.Context, below things) (string, error) {
+				if v, err := below.GetOrLoad(ctx, 12, func(context.Context, int) (string, error) { return "", errSource }); err == nil {
+					return v, nil
 				}
-				if got := get(t, p.pages, 1); got != want {
-					t.Fatalf("the page is %q, want %q", got, want)
+				return "none", nil
+			}
+		}},
+		{name: "two levels", set: func(w *works) { w.depth = 2 }},
+		{name: "two levels, a hit", set: func(w *works) { w.depth = 2 }, hit: true},
+		{name: "LoadMany", set: func(w *works) { w.many = true }},
+		{name: "two levels, LoadMany", set: func(w *works) { w.depth, w.many = 2, true }},
+		{name: "LocalOnly", set: func(w *works) { w.local = true }},
+		{name: "other Tiers", set: func(w *works) { w.apart = true }},
+		{name: "no remote tier", set: func(w *works) { w.remote = nil }},
+		{name: "ErrNotModified", set: func(w *works) { w.unmod = true }, after: true},
+	}
+	for _, way := range ways {
+		read := func(w *works) {
+			w.read = func(ctx context.Context, below things) (string, error) {
+				v, err := way.read(ctx, below, 12)
+				if errors.Is(err, cache.ErrMiss) {
+					return "none", nil
 				}
-				if tt.after != nil {
-					tt.after(t.Context(), p)
+				return v, err
+			}
+		}
+		tests = append(tests, test{name: way.name, set: read, none: way.name == "Peek"}, test{name: way.name + ", a hit", set: read, hit: true})
+	}
+	for _, tt := range tests {
+		for end, byTag := range map[string]bool{"key": false, "tag": true} {
+			bubble(t, tt.name+", "+end, func(t *testing.T) {
+				w := newWorks()
+				if w.tags = byTag; tt.set != nil {
+					tt.set(w)
 				}
-			}
-			w.version.Store(2)
-			w.unmod = false
-			must(t, a.parts.Set(t.Context(), 12, "v2"))
-			if w.other {
-				advance(bound) // the other Tiers learn of it from the log
-			}
-			if got := get(t, a.pages, 1); got != "v2" {
-				t.Errorf("here the page is %q, want v2", got)
-			}
-			advance(bound)
-			if got := get(t, b.pages, 1); got != "v2" {
-				t.Errorf("elsewhere the page is %q, want v2", got)
-			}
-		})
+				want := "v1"
+				if tt.none {
+					w.version.Store(0)
+					want = "none"
+				}
+				a, b := w.process(t), w.process(t)
+				for _, p := range []*tower{a, b} {
+					if tt.hit {
+						_, _ = p.parts().Get(t.Context(), 12)
+					}
+					if got := get(t, p.pages(), 12); got != want {
+						t.Fatalf("the page is %q, want %q", got, want)
+					}
+					if tt.after {
+						must(t, p.pages().Refresh(t.Context(), 12))
+					}
+				}
+				w.version.Store(2)
+				w.unmod = false
+				if byTag && !tt.none { // an absence has no tags of Config.Tags
+					invalidateTag(t, a.tiers, "other")
+					invalidateTag(t, a.tiers, "t")
+				} else {
+					must(t, a.parts().Set(t.Context(), 12, "v2"))
+				}
+				if w.apart {
+					advance(bound) // the other Tiers learn of it from the log
+				}
+				_, _ = a.parts().Get(t.Context(), 12) // for Peek
+				equal(t, get(t, a.pages(), 12), "v2", "here the page is")
+				advance(bound)
+				_, _ = b.parts().Get(t.Context(), 12)
+				equal(t, get(t, b.pages(), 12), "v2", "elsewhere the page is")
+			})
+		}
 	}
 }
 
-// An absence that Peek finds in the remote tier is a part, with its tags.
-func TestPeekOfAnAbsence(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		tiers := open(t, cache.TiersConfig{Remote: tiertest.NewMemory(), Log: logtest.NewMemory(logtest.MemoryConfig{Bound: bound})})
-		long := patch{TTL: new(time.Hour), NegativeTTL: new(time.Hour)}
-		parts := with(t, tiers, thingConfig{Namespace: "parts", Policy: long, Load: func(ctx context.Context, _ int) (string, error) {
-			cache.Depend(ctx, "t")
-			return "", cache.ErrNotFound
-		}})
-		pages := with(t, tiers, thingConfig{Namespace: "pages", Policy: long, Load: func(ctx context.Context, _ int) (string, error) {
-			if _, ok := parts.Peek(ctx, 12); !ok {
-				return "none", nil
+// A part that another process loaded, or that is stale, gives its tags to what is built from it. Tags
+// of an absence count, too, if its loader named them.
+func TestOuterInheritsTags(t *testing.T) {
+	for _, way := range ways {
+		for name, stale := range map[string]bool{"remote hit": false, "stale hit": true} {
+			for _, absent := range []bool{false, true} {
+				bubble(t, fmt.Sprintf("%s, %s, absent %v", way.name, name, absent), func(t *testing.T) {
+					policy := swr
+					policy.NegativeTTL = new(time.Hour)
+					w := newDuo(t, paired, cache.TiersConfig{}, thingConfig{Policy: policy, Load: func(ctx context.Context, _ int) (string, error) {
+						if cache.Depend(ctx, "t"); absent {
+							return "", cache.ErrNotFound
+						}
+						return "part", nil
+					}}, asIs)
+					_, _ = w.c[0].Get(t.Context(), 1)
+					reader, tiers := w.c[1], w.tiers[1]
+					if advance(time.Millisecond); stale {
+						advance(20 * time.Second)
+						reader, tiers = w.c[0], w.tiers[0]
+					}
+					loads := 0
+					outer := with(t, tiers, thingConfig{Namespace: "outer", Load: func(ctx context.Context, _ int) (string, error) {
+						loads++
+						_, _ = way.read(ctx, reader, 1)
+						return "outer", nil
+					}})
+					get(t, outer, 9)
+					invalidateTag(t, tiers, "unrelated")
+					succeeds(t, tiers.Invalidate(t.Context(), invalidate.Tag("another", "t")))
+					if get(t, outer, 9); loads != 1 {
+						t.Errorf("after other tags the value was built %d times, want 1", loads)
+					}
+					invalidateTag(t, tiers, "t")
+					if get(t, outer, 9); loads != 2 {
+						t.Errorf("after its tag the value was built %d times, want 2", loads)
+					}
+				})
 			}
-			return "some", nil
-		}})
-		synctest.Wait()
-		if _, err := parts.Fetch(t.Context(), 12, nil, cache.SkipLocal()); !errors.Is(err, cache.ErrNotFound) {
-			t.Fatal(err)
 		}
-		get(t, pages, 1)
-		must(t, tiers.Invalidate(t.Context(), invalidate.Tag(cache.DefaultTenant, "t")))
-		if r, err := pages.Fetch(t.Context(), 1, nil); err != nil || r.Source != cache.Load {
-			t.Errorf("the page is of %v, %v; want it loaded again", r.Source, err)
-		}
-	})
+	}
 }
 
 // A process that cannot know whether a key fence covers a frame's parts refuses the frame. A frame
 // without parts stays in use: the invalidation of its own key removed it.
 func TestBuiltFramesAfterAGap(t *testing.T) {
-	for _, tt := range []struct {
-		name string
-		tag  bool
-	}{{name: "built"}, {name: "tagged", tag: true}} {
-		bubble(t, tt.name, func(t *testing.T) {
+	for name, want := range map[string]string{"built": "v2", "tagged": "v1"} {
+		bubble(t, name, func(t *testing.T) {
 			w := newWorks()
-			if tt.tag {
+			if name == "tagged" {
 				w.read = func(ctx context.Context, _ things) (string, error) {
 					cache.Depend(ctx, "t")
 					return fmt.Sprint("v", w.version.Load()), nil
 				}
 			}
 			a := w.process(t)
-			synctest.Wait()
-			get(t, a.pages, 1)
+			get(t, a.pages(), 12)
 			w.version.Store(2)
 			for k := range 3 {
-				must(t, a.parts.Delete(t.Context(), 12+k))
+				must(t, a.parts().Delete(t.Context(), 12+k))
 			}
 			w.log.Trim(1)
 			late := w.process(t)
 			advance(bound)
-			want := map[bool]string{false: "v2", true: "v1"}[tt.tag]
-			if got := get(t, late.pages, 1); got != want {
-				t.Errorf("a process that missed the records serves %q, want %q", got, want)
-			}
+			equal(t, get(t, late.pages(), 12), want, "a process that missed the records serves")
 		})
 	}
 }
@@ -342,67 +334,82 @@ func TestBuiltValuesOutliveOtherKeys(t *testing.T) {
 			return m[12], err
 		}
 		a, b := w.process(t), w.process(t)
-		synctest.Wait()
-		get(t, a.pages, 1)
-		for k := range 2000 {
-			must(t, a.parts.Delete(t.Context(), 300+k))
-		}
+		get(t, a.pages(), 12)
+		otherDeletes(t, a.parts(), 300, 2000)
 		advance(bound)
-		get(t, a.pages, 1)
-		get(t, b.pages, 1)
-		if loads != 1 {
-			t.Errorf("the page was built %d times, want once", loads)
+		for _, p := range []*tower{a, b} {
+			if get(t, p.pages(), 12); loads != 1 {
+				t.Errorf("the page was built %d times, want once", loads)
+			}
 		}
-		must(t, a.parts.Delete(t.Context(), 299))
-		get(t, a.pages, 1)
-		if loads != 2 {
+		must(t, a.parts().Delete(t.Context(), 299))
+		if get(t, a.pages(), 12); loads != 2 {
 			t.Errorf("after the Delete of a part the page was built %d times, want twice", loads)
 		}
 	})
 }
 
-// A value with more parts than a cell can hold ends by every key and every prefix, and not by a
-// tag.
-func TestPartsBeyondTheLimit(t *testing.T) {
+// A value with more tags or parts than a cell can hold is invalidated by each of them, and by any
+// other tag, or any other key and prefix. This holds in the process that loaded it, in one that
+// reads its cell, and for values built from it. Within the limits other scopes do not invalidate it.
+func TestTagsAndPartsBeyondTheLimit(t *testing.T) {
+	const limit = 256
+	tag := func(name string) invalidate.Scope { return invalidate.Tag(cache.DefaultTenant, name) }
 	for _, tt := range []struct {
-		name string
-		n    int
-		of   invalidate.Scope
-		dies bool
+		name  string
+		tags  int
+		parts int
+		scope invalidate.Scope
+		soft  bool
+		dies  bool
 	}{
-		{"a part", 5000, partScope(t, 4999), true},
-		{"another key", 5000, partScope(t, 9999), true},
-		{"a prefix of others", 5000, invalidate.Prefix("acme", "x:"), true},
-		{"a tag", 5000, invalidate.Tag("default", "x"), false},
-		{"a part within the limit", 4000, partScope(t, 3999), true},
-		{"another key, within the limit", 4000, partScope(t, 9999), false},
+		{"the first tag", 1000, 0, tag("tag0"), false, true},
+		{"a tag behind the limit", 1000, 0, tag("tag999"), false, true},
+		{"the first one behind the limit", limit + 1, 0, tag("tag256"), false, true},
+		{"the one that made room", limit + 1, 0, tag("tag255"), false, true},
+		{"another tag", limit + 1, 0, tag("unknown"), false, true},
+		{"another tenant's tag", limit + 1, 0, invalidate.Tag("acme", "tag0"), false, true},
+		{"a tag that expires", 1000, 0, tag("tag999"), true, true},
+		{"a prefix", 1000, 0, invalidate.Prefix(cache.DefaultTenant, "other"), false, false},
+		{"at the limit, the last tag", limit, 0, tag("tag255"), false, true},
+		{"at the limit, another tag", limit, 0, tag("unknown"), false, false},
+		{"at the limit, another tag expires", limit, 0, tag("unknown"), true, false},
+		{"a part", 0, 5000, keyScope(t, 4999), false, true},
+		{"another key", 0, 5000, keyScope(t, 9999), false, true},
+		{"a prefix of others", 0, 5000, invalidate.Prefix("acme", "x:"), false, true},
+		{"a tag, beyond the limit of parts", 0, 5000, tag("x"), false, false},
+		{"a part within the limit", 0, 4000, keyScope(t, 3999), false, true},
+		{"another key, within the limit", 0, 4000, keyScope(t, 9999), false, false},
 	} {
 		bubble(t, tt.name, func(t *testing.T) {
-			w := newWorks()
+			w := newDuo(t, logged, cache.TiersConfig{}, thingConfig{LoadMany: (&source{}).loadMany, MaxBatch: 5000}, asIs)
 			var loads atomic.Int64
-			w.read = func(ctx context.Context, parts things) (string, error) {
-				loads.Add(1)
-				m, err := parts.GetMany(ctx, ints(0, tt.n))
-				return m[12], err
+			var values, outer [2]things
+			for i := range values {
+				values[i] = built(t, w.tiers[i], "values", notKept, func(ctx context.Context, _ int) (string, error) {
+					cache.Depend(ctx, tagNames(tt.tags)...)
+					_, err := w.c[i].GetMany(ctx, ints(0, tt.parts))
+					return fmt.Sprint(loads.Add(1)), err
+				})
+				outer[i] = built(t, w.tiers[i], "outer", notKept, func(ctx context.Context, k int) (string, error) {
+					cache.Depend(ctx, "own")
+					return values[i].Get(ctx, k)
+				})
 			}
-			a, b := w.process(t), w.process(t)
-			synctest.Wait()
-			get(t, a.pages, 1)
-			must(t, a.tiers.Invalidate(t.Context(), tt.of))
+			get(t, values[0], 1)
+			get(t, outer[0], 1)
+			do := w.tiers[0].Invalidate
+			if tt.soft {
+				do = w.tiers[0].Expire
+			}
+			must(t, do(t.Context(), tt.scope))
 			advance(bound)
-			get(t, b.pages, 1) // it has only the frame
-			get(t, a.pages, 1)
-			if got, want := loads.Load(), map[bool]int64{false: 1, true: 2}[tt.dies]; got != want {
-				t.Errorf("the page was built %d times, want %d", got, want)
+			want := map[bool]string{false: "1", true: "2"}[tt.dies]
+			for i, c := range []things{outer[0], values[0], values[1], outer[1]} { // process 1 has only the cells
+				equal(t, get(t, c, 1), want, "cache %d serves", i)
 			}
 		})
 	}
-}
-
-func partScope(t *testing.T, k int) invalidate.Scope {
-	full, err := key.Space{Tenant: "default", Namespace: "parts:v1"}.Key(key.Int(int64(k)))
-	must(t, err)
-	return invalidate.Key(full)
 }
 
 // A load that looks at its own old value does not become its own part.
@@ -413,77 +420,218 @@ func TestOwnValueIsNoPart(t *testing.T) {
 		c = with(t, open(t, cache.TiersConfig{Remote: mem}), thingConfig{Load: func(ctx context.Context, k int) (string, error) {
 			old, _ := c.Peek(ctx, k)
 			return old + "x", nil
-		}, Policy: patch{TTL: new(time.Hour)}})
+		}})
 		for range 3 {
 			must(t, c.Refresh(t.Context(), 1))
 		}
-		raw, err := mem.Get(t.Context(), cell1)
-		must(t, err)
-		cell, err := tier.ParseCell(raw)
-		if err != nil || len(cell.PartKeys)+len(cell.PartPrefixes) > 0 || !strings.HasPrefix(string(cell.Payload), `"x`) {
-			t.Errorf("cell %+v, %v: want no parts", cell, err)
+		cell := cellAt(t, mem, cell1)
+		if len(cell.PartKeys)+len(cell.PartPrefixes) > 0 || !strings.HasPrefix(string(cell.Payload), `"x`) {
+			t.Errorf("cell %+v: want no parts", cell)
 		}
 	})
 }
 
 // A part whose read gave nothing, because the loader's own context had ended or the cache was off,
-// is a part all the same: the loader may have made something of its absence.
+// is a part all the same: the loader may have made something of its absence. The control reads with
+// a context that belongs to no load.
 func TestReadsWithoutAnAnswerAreParts(t *testing.T) {
-	ended, end := context.WithCancel(context.Background())
-	end()
 	over := func(ctx context.Context) context.Context {
 		ctx, cancel := context.WithCancel(ctx)
 		cancel()
 		return ctx
 	}
-	for _, tt := range []struct {
-		name string
-		off  bool
-		read func(ctx context.Context, parts things) error
-		want error
-	}{
-		{name: "Get", want: context.Canceled, read: func(ctx context.Context, parts things) error {
-			_, err := parts.Get(over(ctx), 12)
-			return err
-		}},
-		{name: "Fetch", want: context.Canceled, read: func(ctx context.Context, parts things) error {
-			_, err := parts.Fetch(over(ctx), 12, nil)
-			return err
-		}},
-		{name: "GetMany", want: context.Canceled, read: func(ctx context.Context, parts things) error {
-			_, err := parts.GetMany(over(ctx), []int{3, 12})
-			return err
-		}},
-		{name: "Peek of a cache that is off", off: true, read: func(ctx context.Context, parts things) error {
-			_, _ = parts.Peek(ctx, 12)
-			return nil
-		}},
-		{name: "Get outside of the load", want: context.Canceled, read: func(_ context.Context, parts things) error {
-			_, err := parts.Get(ended, 12)
-			return err
-		}},
-	} {
-		bubble(t, tt.name, func(t *testing.T) {
-			tiers := open(t, cache.TiersConfig{})
-			parts := with(t, tiers, thingConfig{Namespace: "parts:v1", Policy: patch{Off: &tt.off}, Load: new(source).load})
-			builds := 0
-			pages := with(t, tiers, thingConfig{Namespace: "pages", Load: func(ctx context.Context, _ int) (string, error) {
-				builds++
-				if err := tt.read(ctx, parts); !errors.Is(err, tt.want) {
-					t.Errorf("the read of the part: %v, want %v", err, tt.want)
+	for _, way := range ways {
+		for name, want := range map[string]int{"ended": 2, "off": 2, "control": 1} {
+			bubble(t, way.name+", "+name, func(t *testing.T) {
+				tiers := open(t, cache.TiersConfig{})
+				off := name == "off"
+				parts := with(t, tiers, thingConfig{Namespace: "parts:v1", Policy: patch{Off: &off}, Load: new(source).load})
+				builds := 0
+				pages := with(t, tiers, thingConfig{Namespace: "pages", Load: func(ctx context.Context, _ int) (string, error) {
+					builds++
+					switch name {
+					case "ended":
+						ctx = over(ctx)
+					case "control":
+						ctx = over(context.Background())
+					}
+					if v, err := way.read(ctx, parts, 12); name != "off" && err == nil {
+						t.Errorf("the read of the part: %q, want an error", v)
+					}
+					return "without the part", nil
+				}})
+				get(t, pages, 1)
+				must(t, parts.Delete(t.Context(), 12))
+				if get(t, pages, 1); builds != want {
+					t.Errorf("after the Delete of the part the page was built %d times, want %d", builds, want)
 				}
-				return "without the part", nil
-			}})
-			get(t, pages, 1)
-			want := 2
-			if tt.name == "Get outside of the load" {
-				want = 1 // the control: its context belongs to no load
-			}
-			must(t, parts.Delete(t.Context(), 12))
-			get(t, pages, 1)
-			if builds != want {
-				t.Errorf("after the Delete of the part the page was built %d times, want %d", builds, want)
-			}
-		})
+			})
+		}
 	}
+}
+
+// read reads a level, through LoadMany where it has one.
+func (w *tower) read(t *testing.T, level int) string {
+	t.Helper()
+	got, err := w.levels[level].GetMany(t.Context(), []int{12, 13})
+	if err != nil || len(got) != 2 || got[12] != got[13] {
+		t.Errorf("level %d: %v, %v", level, got, err)
+	}
+	return got[12]
+}
+
+// change writes to the source, and another process invalidates what was built from it.
+func (w *works) change(t *testing.T, teller *tower, more ...invalidate.Scope) {
+	t.Helper()
+	w.version.Add(1)
+	scopes := append(more, invalidate.Tag(cache.DefaultTenant, "t"), invalidate.Prefix("default", "parts:"))
+	succeeds(t, teller.tiers.Invalidate(t.Context(), scopes...))
+}
+
+// climb reads the levels until no old value can be left. It starts to read each level pace after
+// the level below. It returns, for each level, how long after since it served the last old
+// value.
+func (w *tower) climb(t *testing.T, since time.Time, pace time.Duration) []time.Duration {
+	t.Helper()
+	const step = bound / 40
+	last := make([]time.Duration, len(w.levels))
+	for begun := time.Now(); time.Since(begun) < bound*time.Duration(len(w.levels)+1); advance(step) {
+		for i := range w.levels {
+			if time.Since(begun) < time.Duration(i)*pace {
+				break
+			}
+			if w.read(t, i) == "v1" {
+				last[i] = time.Since(since)
+			}
+		}
+	}
+	return last
+}
+
+// After an invalidation, a built value is served no longer than its parts: for one bound, at any
+// depth. While the lease holds, it lives as long as its policy allows.
+func TestBuiltValuesKeepTheBound(t *testing.T) {
+	kinds := map[string]func(w *works){
+		"no tags":          func(w *works) { w.tags = false },
+		"no remote tier":   func(w *works) { w.remote = nil },
+		"LoadMany":         func(w *works) { w.many = true },
+		"two Tiers":        func(w *works) { w.apart = true },
+		"GetMany LoadMany": func(w *works) { w.many, w.read = true, partBy(ways[3]) },
+	}
+	for _, way := range ways {
+		kinds[way.name] = func(w *works) { w.read = partBy(way) }
+	}
+	for name, set := range kinds {
+		for depth := range 4 {
+			bubble(t, fmt.Sprintf("%s, depth %d", name, depth), func(t *testing.T) {
+				w := newWorks()
+				w.depth, w.tags, w.policy = depth, true, patch{}
+				set(w)
+				teller, p := w.process(t), w.process(t)
+				p.read(t, 0)
+				advance(bound)
+				p.read(t, 0) // it is valid by the lease alone
+				p.link.Fail(errDown)
+				at := time.Now()
+				w.change(t, teller)
+				for i, d := range p.climb(t, at, bound*9/10) {
+					if d > bound {
+						t.Errorf("level %d serves the old value for %v after the invalidation, want at most %v", i, d, bound)
+					}
+				}
+			})
+		}
+	}
+	bubble(t, "with a lease", func(t *testing.T) {
+		w := newWorks()
+		w.depth, w.policy, w.remote = 2, patch{}, nil
+		teller, p := w.process(t), w.process(t)
+		for range 20 {
+			if got := p.read(t, 2); got != "v1" {
+				t.Fatalf("Get = %q, want v1", got)
+			}
+			advance(bound)
+		}
+		equal(t, total(p.tiers).Loads, 4, "loads")
+		w.change(t, teller)
+		advance(time.Millisecond)
+		for i := range p.levels {
+			equal(t, p.read(t, i), "v2", "level %d after the record arrived", i)
+		}
+	})
+}
+
+// partBy returns a loader's way to read the level below. A Peek that finds nothing reads it.
+func partBy(by way) func(context.Context, things) (string, error) {
+	return func(ctx context.Context, below things) (string, error) {
+		v, err := by.read(ctx, below, 12)
+		if errors.Is(err, cache.ErrMiss) {
+			return below.Get(ctx, 12)
+		}
+		return v, err
+	}
+}
+
+// With Strict, built values are gone, too, when the call returns.
+func TestStrictHoldsForBuiltValues(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorks()
+		w.depth, w.remote, w.policy = 2, nil, patch{}
+		teller, p := w.process(t), w.process(t)
+		p.read(t, 0)
+		advance(bound)
+		p.link.Hang(true)
+		done := make(chan time.Time)
+		go func() {
+			w.change(t, teller, invalidate.Strict)
+			done <- time.Now()
+		}()
+		for i := range w.depth { // each level is built while the call waits
+			advance(bound * 4 / 10)
+			p.read(t, i+1)
+		}
+		at := <-done
+		for i, d := range p.climb(t, at, 0) {
+			if d > 0 {
+				t.Errorf("level %d serves the old value for %v after Strict returned", i, d)
+			}
+		}
+	})
+}
+
+// A load may join the flight that loads one of its parts.
+func TestBuiltFromJoinedFlight(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorks()
+		w.remote, w.policy = nil, patch{}
+		teller, p := w.process(t), w.process(t)
+		inside := make(chan struct{})
+		var hold sync.WaitGroup
+		hold.Add(1)
+		middle := with(t, p.tiers, thingConfig{Namespace: "middle", Load: func(ctx context.Context, _ int) (string, error) {
+			v, err := readPart(ctx, p.parts())
+			close(inside)
+			hold.Wait()
+			return v, err
+		}})
+		outer := with(t, p.tiers, thingConfig{Namespace: "outer", Load: middle.Get})
+		p.read(t, 0)
+		advance(bound)
+		p.link.Fail(errDown)
+		at := time.Now()
+		w.change(t, teller)
+		advance(bound * 7 / 10) // the lease was renewed at most a quarter of a bound before the failure
+		go func() { _, _ = middle.Get(t.Context(), 12) }()
+		<-inside
+		go func() { _, _ = outer.Get(t.Context(), 12) }()
+		synctest.Wait()
+		hold.Done()
+		synctest.Wait()
+		if got := get(t, outer, 12); got != "v1" {
+			t.Fatalf("Get within the bound = %q, want what was cached", got)
+		}
+		inside = make(chan struct{})
+		advance(bound - time.Since(at))
+		equal(t, get(t, outer, 12), "v2", "Get a bound after the invalidation")
+	})
 }

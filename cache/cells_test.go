@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,57 +20,67 @@ import (
 // A frame that cannot be served is a counted miss, and is overwritten.
 func TestUnreadableCells(t *testing.T) {
 	flip := func(bit int) func([]byte) []byte { return tiertest.FlipBit(bit) }
-	for _, tt := range []struct {
-		name   string
-		how    func([]byte) []byte
-		counts func(cache.Counts) int64
-	}{
-		{"flipped type", flip(1), corrupt},
-		{"flipped scope position", flip(8 * 9), corrupt},
-		{"flipped flags", flip(8 * 33), corrupt},
-		{"flipped payload", func(b []byte) []byte { b[len(b)-2] ^= 1; return b }, corrupt},
-		{"truncated to its nonce", tiertest.Truncate(9), corrupt},
-		{"truncated header", tiertest.Truncate(40), corrupt},
-		{"too short for a nonce", tiertest.Truncate(3), corrupt},
-		{"garbage", func([]byte) []byte { return []byte("*3\r\n$5\r\nhello garbage") }, corrupt},
-		{"longer", func(b []byte) []byte { return append(b, 0) }, corrupt},
-		{"unknown codec", rewrite(func(c *tier.Cell) { c.Codec = "nobody's" }), corrupt},
-		{"not the codec's bytes", rewrite(func(c *tier.Cell) { c.Payload = []byte("{") }), corrupt},
-		{"another schema", rewrite(func(c *tier.Cell) { c.Schema++ }), foreign},
-		{"another key's", rewrite(func(c *tier.Cell) { c.Echo++ }), foreign},
+	for name, harm := range map[string]func([]byte) []byte{
+		"flipped type":           flip(1),
+		"flipped scope position": flip(8 * 9),
+		"flipped flags":          flip(8 * 33),
+		"flipped payload":        flipPayload,
+		"truncated to its nonce": tiertest.Truncate(9),
+		"truncated header":       tiertest.Truncate(40),
+		"too short for a nonce":  tiertest.Truncate(3),
+		"garbage":                func([]byte) []byte { return []byte("*3\r\n$5\r\nhello garbage") },
+		"longer":                 func(b []byte) []byte { return append(b, 0) },
+		"unknown codec":          rewrite(func(c *tier.Cell) { c.Codec = "nobody's" }),
+		"not the codec's bytes":  rewrite(func(c *tier.Cell) { c.Payload = []byte("{") }),
+		"another schema":         rewrite(func(c *tier.Cell) { c.Schema++ }),
+		"another key's":          rewrite(func(c *tier.Cell) { c.Echo++ }),
 	} {
-		for _, batch := range []bool{false, true} {
-			name := tt.name
-			if batch {
-				name += " in a batch"
-			}
-			bubble(t, name, func(t *testing.T) {
-				src, mem := &source{}, tiertest.NewMemory()
-				_, cs := fleet(t, 1, mem, cache.TiersConfig{}, thingConfig{Load: src.load})
-				get(t, cs[0], 1)
-				store(t, mem, cell1, tt.how(cellOf(t, mem, cell1)), time.Hour)
-				tiers := open(t, cache.TiersConfig{Remote: mem})
-				c := with(t, tiers, thingConfig{Load: src.load})
-				start := time.Now()
-				if batch {
-					m, err := c.GetMany(t.Context(), []int{1})
-					if m[1] != "1.2" || err != nil {
-						t.Errorf("GetMany = %v, %v, want a load", m, err)
-					}
-				} else {
-					wantFetch(t, c, 1, fetched{"1.2", cache.Load, false, nil})
-				}
-				if d := time.Since(start); d != 0 {
-					t.Errorf("the read took %v, want no wait", d)
-				}
-				if n := tt.counts(total(tiers)); n != 1 {
-					t.Errorf("counted %d times, want 1: %+v", n, total(tiers))
-				}
-				d := with(t, open(t, cache.TiersConfig{Remote: mem}), thingConfig{Load: src.load})
-				wantFetch(t, d, 1, fetched{"1.2", cache.Remote, false, nil})
-			})
+		counter := "CellsCorrupt"
+		if strings.HasPrefix(name, "another") {
+			counter = "CellsForeign"
+		}
+		for _, call := range []string{"gets", "many"} {
+			play(t, scene{name: name + ", " + call, on: paired, harm: harm, steps: `
+				a gets 1.1; cell damaged; b ` + call + ` 1.2; took 0s; b counts ` + counter + `=1; a gets 1.2 remote SkipLocal`})
 		}
 	}
+}
+
+func flipPayload(b []byte) []byte {
+	b[len(b)-2] ^= 1
+	return b
+}
+
+// The stored frame is valid, but every reply is damaged, in its nonce, too. No claim over it can
+// succeed, so the read goes on without the tier.
+func TestEveryReplyIsDamaged(t *testing.T) {
+	nonce := tiertest.FlipBit(8 * 3)
+	for name, harm := range map[string]func([]byte) []byte{
+		"nonce":             nonce,
+		"payload":           flipPayload,
+		"nonce and payload": func(b []byte) []byte { return flipPayload(nonce(b)) },
+		"garbage":           tiertest.Replace([]byte("HTTP/1.1 400 Bad Request")),
+		"short":             tiertest.Truncate(5),
+	} {
+		play(t, scene{name: name, on: paired, harm: harm, steps: "a gets 1.1; b's remote corrupt; b gets any; took 0s-1s"})
+	}
+}
+
+// ahead changes a frame as if it came from a machine whose clock is an hour ahead.
+var ahead = rewrite(func(c *tier.Cell) {
+	const hour = 3600 * 1000
+	c.LoadedAt, c.SoftAt, c.HardAt = c.LoadedAt+hour, c.SoftAt+hour, c.HardAt+hour
+})
+
+// Clocks differ. A frame from a machine whose clock is ahead has age 0, not less. It lives no
+// longer than its lifetime. MaxAge(0) does not trust it.
+func TestSkewedClock(t *testing.T) {
+	play(
+		t,
+		scene{name: "age", on: paired, harm: ahead, steps: "a gets 1.1; cell damaged; b gets 1.1 remote age=0s; wait 61s; b gets 1.1 remote"},
+		scene{name: "MaxAge", on: logged, harm: ahead, steps: `
+			wait 2s; a gets 1.1; cell damaged; b gets 1.2 load MaxAge=0s; a gets 1.1 local; a gets 1.2 SkipLocal`},
+	)
 }
 
 // giving is codec.Raw. It records the size of each frame that it is given to keep.
@@ -108,9 +119,6 @@ func TestFramesAreGivenAway(t *testing.T) {
 	})
 }
 
-func corrupt(s cache.Counts) int64 { return s.CellsCorrupt }
-func foreign(s cache.Counts) int64 { return s.CellsForeign }
-
 // rewrite changes a cell and computes its checksum again.
 func rewrite(change func(*tier.Cell)) func([]byte) []byte {
 	return func(b []byte) []byte {
@@ -145,38 +153,6 @@ func store(t *testing.T, r tier.Remote, key string, frame []byte, ttl time.Durat
 	}
 	if ok, err := r.Fill(t.Context(), key, tier.Fill{Nonce: n, Cell: frame, TTL: ttl}); !ok || err != nil {
 		t.Fatal("the fill was not stored", err)
-	}
-}
-
-// The stored frame is valid, but every reply is damaged, in its nonce, too. No claim over it can
-// succeed, so the read goes on without the tier.
-func TestEveryReplyIsDamaged(t *testing.T) {
-	nonce, payload := tiertest.FlipBit(8*3), func(b []byte) []byte { b[len(b)-2] ^= 1; return b }
-	for name, how := range map[string]func([]byte) []byte{
-		"nonce":             nonce,
-		"payload":           payload,
-		"nonce and payload": func(b []byte) []byte { return payload(nonce(b)) },
-		"garbage":           tiertest.Replace([]byte("HTTP/1.1 400 Bad Request")),
-		"short":             tiertest.Truncate(5),
-	} {
-		bubble(t, name, func(t *testing.T) {
-			src, remote := &source{}, faulty()
-			_, cs := fleet(t, 2, remote, cache.TiersConfig{}, thingConfig{Load: src.load})
-			get(t, cs[0], 1)
-			remote.Corrupt(how)
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-			defer cancel()
-			remote.Before(func(context.Context, tiertest.Op, []string) {
-				if remote.Calls() > 100 {
-					cancel() // otherwise a busy loop would stop the bubble's clock
-				}
-			})
-			start := time.Now()
-			v, err := cs[1].Get(ctx, 1)
-			if err != nil || (v != "1.1" && v != "1.2") || time.Since(start) > time.Second {
-				t.Errorf("Get = %q, %v after %d calls and %v", v, err, remote.Calls(), time.Since(start))
-			}
-		})
 	}
 }
 
@@ -222,30 +198,6 @@ func TestUnencodableLoad(t *testing.T) {
 		}
 		if s := total(tiers); s.FillsUnencodable != 1 || s.LocalHits != 1 || mem.Len() != 0 {
 			t.Errorf("Stats = %+v with %d cells, want one unencodable, then a local hit", s, mem.Len())
-		}
-	})
-}
-
-// Clocks differ. A frame from a machine whose clock is ahead has age 0, not less. It lives no
-// longer than its lifetime.
-func TestSkewedClock(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		src, mem := &source{}, tiertest.NewMemory()
-		_, cs := fleet(t, 1, mem, cache.TiersConfig{}, thingConfig{Load: src.load})
-		get(t, cs[0], 1)
-		ahead := rewrite(func(c *tier.Cell) {
-			const hour = 3600 * 1000
-			c.LoadedAt, c.SoftAt, c.HardAt = c.LoadedAt+hour, c.SoftAt+hour, c.HardAt+hour
-		})
-		store(t, mem, cell1, ahead(cellOf(t, mem, cell1)), 2*time.Hour)
-		c := with(t, open(t, cache.TiersConfig{Remote: mem}), thingConfig{Load: src.load})
-		r, err := c.Fetch(t.Context(), 1, nil)
-		if r.Source != cache.Remote || r.Age != 0 || err != nil {
-			t.Errorf("Fetch = %+v, %v, want an age of 0", r, err)
-		}
-		advance(61 * time.Second)
-		if r, _ := c.Fetch(t.Context(), 1, nil); r.Source == cache.Local {
-			t.Errorf("an entry of 60 s is served after 61: %+v", r)
 		}
 	})
 }

@@ -43,15 +43,11 @@ func TestCodes(t *testing.T) {
 		for _, err := range errs {
 			batch := &cache.BatchError[int]{Errs: map[int]error{1: &cache.Error{Err: err}, 2: &cache.Error{Err: err}}}
 			for _, err := range []error{err, fmt.Errorf("why: %w", err), errors.Join(errSource, err), batch, &cache.Error{Op: "get", Err: err}} {
-				if got := (&cache.Error{Err: err}).Code(); got != want {
-					t.Errorf("%v (%T): %q, want %q", err, err, got, want)
-				}
+				equal(t, (&cache.Error{Err: err}).Code(), want, "%v (%T)", err, err)
 			}
 		}
 	}
-	if got := (&cache.Error{Err: errors.Join(cache.ErrNotFound, cache.ErrUnavailable)}).Code(); got != "unavailable" {
-		t.Errorf("ErrNotFound joined with ErrUnavailable: code %q, want unavailable", got)
-	}
+	equal(t, (&cache.Error{Err: errors.Join(cache.ErrNotFound, cache.ErrUnavailable)}).Code(), "unavailable", "ErrNotFound joined with ErrUnavailable: code")
 }
 
 func wantCode(t *testing.T, err error, code string) {
@@ -141,9 +137,7 @@ func TestNotFoundIs(t *testing.T) {
 		}
 	}
 	failure = nil
-	if _, err := c.Get(t.Context(), 100); err != nil {
-		t.Errorf("Get: %v", err)
-	}
+	succeeds(t, errOf(c.Get(t.Context(), 100)))
 	none := cache.NotFoundIs[int, string](nil, fs.ErrNotExist)
 	err := newErr(open(t, cache.TiersConfig{}), cache.For("n", none))
 	if err == nil || !strings.Contains(err.Error(), "field Load") {
@@ -177,94 +171,18 @@ func TestUnknownTenants(t *testing.T) {
 	}
 }
 
-// A remembered error names the operation "get" in every process, whichever call caused the load.
-// Any other error names the operation of the call that gets it.
-func TestRememberedErrorsNameGet(t *testing.T) {
-	const text = "default:things:1001"
-	for name, first := range map[string]func(ctx context.Context, c things) error{
-		"Get":     func(ctx context.Context, c things) error { _, err := c.Get(ctx, 1001); return err },
-		"GetMany": func(ctx context.Context, c things) error { _, err := c.GetMany(ctx, []int{1001}); return err },
-		"Refresh": func(ctx context.Context, c things) error { return c.Refresh(ctx, 1001) },
-	} {
-		for what, source := range map[string]error{"absence": cache.ErrNotFound, "failure": errSource} {
-			bubble(t, name+", "+what, func(t *testing.T) {
-				src := &source2{err: source}
-				cfg := thingConfig{Load: src.load, LoadMany: src.loadMany, Policy: patch{ErrorTTL: new(5 * time.Second)}}
-				_, cs := fleet(t, 2, tiertest.NewMemory(), cache.TiersConfig{}, cfg)
-				_ = first(t.Context(), cs[0])
-				for _, c := range cs {
-					for range 2 { // in the other process: from the remote tier, then from the local one
-						_, err := c.Get(t.Context(), 1001)
-						wantError(t, err, "get", text, nil)
-						if _, remembered := errors.AsType[*cache.RememberedError](err); !remembered && !errors.Is(err, cache.ErrNotFound) {
-							t.Errorf("%v is not a remembered error", err)
-						}
-					}
-					_, err := c.GetMany(t.Context(), []int{1001})
-					if be, ok := errors.AsType[*cache.BatchError[int]](err); ok {
-						wantError(t, be.Errs[1001], "get", text, nil)
-					} else if err != nil {
-						t.Errorf("GetMany: %v (%T), want a *BatchError", err, err)
-					}
-				}
-			})
-		}
-	}
-}
-
-// source2 is a source that always fails with err.
-type source2 struct{ err error }
-
-func (s *source2) load(ctx context.Context, _ int) (string, error) {
-	return "", errors.Join(nap(ctx, time.Second), s.err)
-}
-
-func (s *source2) loadMany(ctx context.Context, _ []int) (map[int]string, error) {
-	return nil, errors.Join(nap(ctx, time.Second), s.err)
-}
-
 // Callers of several methods share one load that fails. Each gets an error that names its own
-// operation, whichever caller leads.
+// operation and its key, whichever caller leads. A remembered error names "get" in every process,
+// whichever call caused the load. The steps check that.
 func TestErrorsNameTheirCallers(t *testing.T) {
-	const text = cell1
-	calls := []struct {
-		op   string
-		call func(ctx context.Context, c things) error
-	}{
-		{"get", func(ctx context.Context, c things) error { _, err := c.Get(ctx, 1); return err }},
-		{"get many", func(ctx context.Context, c things) error {
-			_, err := c.GetMany(ctx, []int{1})
-			if be, ok := errors.AsType[*cache.BatchError[int]](err); ok {
-				return be.Errs[1]
+	for name, err := range map[string]error{"absence": cache.ErrNotFound, "failure": errSource} {
+		for _, leads := range []string{"gets", "many", "refreshes"} {
+			for _, many := range []bool{false, true} {
+				play(t, scene{name: fmt.Sprintf("%s, %s leads, LoadMany %v", name, leads, many), on: paired, many: many, err: err,
+					cfg: thingConfig{Policy: patch{ErrorTTL: new(5 * time.Second)}}, steps: `
+					source takes=1s; source fails; go a ` + leads + ` error key=1001; go a gets error key=1001; go a many error key=1001; go a refreshes error key=1001
+					wait 2s; a gets error key=1001; a many error key=1001; b gets error key=1001; b many error key=1001; loads <=2`})
 			}
-			return err
-		}},
-		{"get", func(ctx context.Context, c things) error { _, err := c.Fetch(ctx, 1, nil); return err }},
-		{"refresh", func(ctx context.Context, c things) error { return c.Refresh(ctx, 1) }},
-	}
-	for leads := range calls {
-		for what, source := range map[string]error{"absence": cache.ErrNotFound, "failure": errSource} {
-			bubble(t, fmt.Sprintf("%d, %s leads, %s", leads, calls[leads].op, what), func(t *testing.T) {
-				src := &source2{err: source}
-				c := with(t, open(t, cache.TiersConfig{}), thingConfig{Load: src.load, LoadMany: src.loadMany})
-				done := make(chan struct{})
-				go func() {
-					defer close(done)
-					err := calls[leads].call(t.Context(), c)
-					if source == errSource || err != nil { //nolint:errorlint // which of the two it is
-						wantError(t, err, calls[leads].op, text, source)
-					}
-				}()
-				synctest.Wait() // it leads the flight now
-				crowd(len(calls), func(i int) {
-					err := calls[i].call(t.Context(), c)
-					if err == nil && calls[i].op == "get many" && source == cache.ErrNotFound { //nolint:errorlint // which of the two it is
-						return // for GetMany an absence is no error
-					}
-					wantError(t, err, calls[i].op, text, source)
-				})
-				<-done
-			})
 		}
 	}
 }

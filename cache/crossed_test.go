@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/cache"
-	"github.com/twofold-go/twofold/tier"
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
@@ -55,18 +54,7 @@ func (r *ring) open(t *testing.T) {
 	tiers := open(t, tc)
 	cfg := thingConfig{Load: r.load, Policy: patch{LoadTimeout: new(20 * time.Second)}}
 	if r.batch {
-		cfg.LoadMany = func(ctx context.Context, keys []int) (map[int]string, error) {
-			m := map[int]string{}
-			var errs []error
-			for _, k := range keys {
-				v, err := r.load(ctx, k)
-				if err == nil {
-					m[k] = v
-				}
-				errs = append(errs, err)
-			}
-			return m, errors.Join(errs...)
-		}
+		cfg.LoadMany = ofEach(r.load)
 	}
 	r.values = with(t, tiers, cfg)
 	r.others = with(t, tiers, cache.Config[string, string]{
@@ -164,59 +152,14 @@ func TestNotCrossed(t *testing.T) {
 	}
 }
 
-// A loader may write to the key that it loads. Only a read of that key would wait for itself.
+// A loader may write to the key that it loads. Only a read of that key would wait for itself. A value
+// that it expires is stale from the start, and this policy serves no stale values.
 func TestWriteInsideOwnLoader(t *testing.T) {
-	for _, tt := range []struct {
-		name   string
-		write  func(ctx context.Context, c things, k int) error
-		want   fetched // the result of the read that loads
-		stored bool    // the next read is a hit
-	}{
-		{
-			"Delete", func(ctx context.Context, c things, k int) error { return c.Delete(ctx, k) },
-			fetched{"v3", cache.Load, false, nil}, false,
-		},
-		{
-			"Set", func(ctx context.Context, c things, k int) error { return c.Set(ctx, k, "set") },
-			fetched{"set", cache.Local, false, nil}, true,
-		},
-		{
-			// The loaded value is stale from the start, and this policy serves no stale values.
-			"Expire", func(ctx context.Context, c things, k int) error { return c.Expire(ctx, k) },
-			fetched{"v1", cache.Load, false, nil}, false,
-		},
+	for write, reads := range map[string]string{
+		"deletes": "a gets 1.3 load; a gets any load", "sets set": "a gets set local; a gets set local", "expires": "a gets 1.1 load; a gets 1.2 load",
 	} {
-		for _, remote := range []tier.Remote{nil, tiertest.NewMemory()} {
-			for _, batch := range []bool{false, true} {
-				bubble(t, fmt.Sprintf("%s, remote=%v, batch=%v", tt.name, remote != nil, batch), func(t *testing.T) {
-					var c things
-					var loads atomic.Int64
-					load := func(ctx context.Context, k int) (string, error) {
-						n := loads.Add(1)
-						succeeds(t, tt.write(ctx, c, k))
-						return fmt.Sprint("v", n), nil
-					}
-					key := 1
-					cfg := thingConfig{Load: load}
-					if batch {
-						key = 2
-						cfg.LoadMany = func(ctx context.Context, keys []int) (map[int]string, error) {
-							v, err := load(ctx, keys[0])
-							return map[int]string{keys[0]: v}, err
-						}
-					}
-					c = with(t, open(t, cache.TiersConfig{Remote: remote}), cfg)
-					if !batch {
-						wantFetch(t, c, key, tt.want)
-					} else if m, err := c.GetMany(t.Context(), []int{key}); m[key] != tt.want.Value || err != nil {
-						t.Errorf("GetMany(%d) = %v, %v, want %q", key, m, err, tt.want.Value)
-					}
-					n := loads.Load()
-					if get(t, c, key); loads.Load() == n != tt.stored {
-						t.Errorf("the next read is a hit: %v, want %v", !tt.stored, tt.stored)
-					}
-				})
-			}
+		for _, many := range []bool{false, true} {
+			play(t, scene{name: fmt.Sprint(write, ", LoadMany ", many), on: "alone paired", many: many, steps: "during 99 a " + write + "; " + reads})
 		}
 	}
 }

@@ -78,47 +78,6 @@ func TestLostAnswerToAClaim(t *testing.T) {
 	}
 }
 
-// The answer to a renewal is lost. The load goes on and keeps its claim.
-func TestLostAnswerToARenewal(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		src, mem := &source{took: 20 * time.Second}, tiertest.NewMemory()
-		f := tiertest.NewFaulty(mem)
-		a := with(t, open(t, cache.TiersConfig{Remote: f}), thingConfig{Load: src.load})
-		b := with(t, open(t, cache.TiersConfig{Remote: mem}), thingConfig{Load: src.load})
-		go func() { get(t, a, 1) }()
-		advance(500 * time.Millisecond)
-		f.LoseClaims(true)
-		advance(time.Second)
-		f.LoseClaims(false)
-		wantFetch(t, b, 1, fetched{"1.1", cache.Remote, false, nil})
-		src.wantLoads(t, 1)
-	})
-}
-
-// A caller leaves while the remote tier hangs. Its flight does not start a load.
-func TestNoLoadForNobody(t *testing.T) {
-	for _, many := range []bool{false, true} {
-		synctest.Test(t, func(t *testing.T) {
-			src, remote := &source{}, faulty()
-			remote.Hang(true)
-			cfg := thingConfig{Load: src.load}
-			if many {
-				cfg.LoadMany = src.loadMany
-			}
-			c := with(t, open(t, cache.TiersConfig{Remote: remote}), cfg)
-			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
-			defer cancel()
-			if many {
-				_, _ = c.GetMany(ctx, []int{1, 2})
-			} else {
-				_, _ = c.Get(ctx, 1)
-			}
-			advance(time.Second)
-			src.wantLoads(t, 0)
-		})
-	}
-}
-
 // A claim is given back even while the breaker is open.
 func TestClaimsAreGivenBackPastTheBreaker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -133,34 +92,13 @@ func TestClaimsAreGivenBackPastTheBreaker(t *testing.T) {
 			t.Fatalf("the breaker is %s, want open", s)
 		}
 		advance(10 * time.Millisecond)
-		if n := mem.Len(); n != 0 {
-			t.Errorf("%d claims are left, want none", n)
-		}
+		equal(t, mem.Len(), 0, "claims that are left")
 	})
 }
 
-// A long load renews its claim. When another process deletes the key meanwhile, the claim must
-// not come back. The load began before the Delete, so its value must not be stored.
-func TestRenewedClaimDoesNotOutliveDelete(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		remote := tiertest.NewMemory()
-		slow, quick := &source{took: 20 * time.Second}, &source{}
-		loader := with(t, open(t, cache.TiersConfig{Remote: remote}), thingConfig{Load: slow.load})
-		deleter := with(t, open(t, cache.TiersConfig{Remote: remote}), thingConfig{Load: quick.load})
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			get(t, loader, 1)
-		}()
-		advance(5 * time.Second) // the claim is renewed
-		must(t, deleter.Delete(t.Context(), 1))
-		advance(5 * time.Second) // the next renewals must fail
-		if frame, err := remote.Get(t.Context(), keyScope(t, 1).Text()); err != nil || frame != nil {
-			t.Errorf("after Delete the cell is %q, %v; want none", frame, err)
-		}
-		<-done
-		if frame, err := remote.Get(t.Context(), keyScope(t, 1).Text()); err != nil || frame != nil {
-			t.Errorf("the old load filled the cell")
-		}
-	})
+// A caller leaves while the remote tier hangs. Its flight does not start a load.
+func TestNoLoadForNobody(t *testing.T) {
+	for _, call := range []string{"gets", "many"} {
+		play(t, scene{name: call, on: paired, many: call == "many", steps: "remote hangs; a " + call + " late timeout=10ms; wait 1s; loads 0"})
+	}
 }

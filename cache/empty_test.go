@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -38,13 +40,6 @@ func (s *shelf) load(ctx context.Context, k int) ([]string, error) {
 	return []string{}, nap(ctx, s.took)
 }
 
-func (s *shelf) wantLoads(t *testing.T, want int64) {
-	t.Helper()
-	if got := s.loads.Load(); got != want {
-		t.Errorf("the source was called %d times, want %d", got, want)
-	}
-}
-
 func noElements(v []string) bool { return len(v) == 0 }
 
 // wantList checks that Fetch returns a list of n elements, without an error and not as an absence.
@@ -59,52 +54,45 @@ func wantList(t *testing.T, c lists, k, n int, src cache.Source, opts ...cache.O
 // An empty value lives for NegativeTTL in every process, and is no error. What is not empty lives
 // for TTL.
 func TestEmptyLivesAsAnAbsence(t *testing.T) {
-	for _, tt := range []struct {
-		name string
-		cfg  listConfig
-		opts []cache.Option
-		life time.Duration // of the empty value
-		full time.Duration // of the other
+	empty := func(v string) bool { return v == "" }
+	for name, tt := range map[string]struct {
+		cfg        thingConfig
+		own        patch
+		opts       string
+		life, full time.Duration // of the empty value, and of the other
 	}{
-		{name: "without Empty", life: time.Minute, full: time.Minute},
-		{name: "default", cfg: listConfig{Empty: noElements}, life: 3 * time.Second, full: time.Minute},
-		{name: "policy", cfg: listConfig{Empty: noElements, Policy: patch{NegativeTTL: new(5 * time.Second)}}, life: 5 * time.Second, full: time.Minute},
-		{
-			name: "the option TTL", cfg: listConfig{Empty: noElements}, opts: []cache.Option{cache.TTL(time.Hour)},
-			life: 3 * time.Second, full: time.Hour,
-		},
-		{
-			name: "the option With", cfg: listConfig{Empty: noElements}, opts: []cache.Option{cache.With(patch{NegativeTTL: new(time.Second)})},
-			life: time.Second, full: time.Minute,
-		},
-		{
-			name: "stale values are allowed", life: 3 * time.Second, full: time.Minute,
-			cfg: listConfig{Empty: noElements, Policy: patch{StaleIfError: new(time.Hour)}},
-		},
+		"without Empty":            {life: time.Minute, full: time.Minute},
+		"default":                  {cfg: thingConfig{Empty: empty}, life: 3 * time.Second, full: time.Minute},
+		"policy":                   {cfg: thingConfig{Empty: empty, Policy: patch{NegativeTTL: new(5 * time.Second)}}, life: 5 * time.Second, full: time.Minute},
+		"the option TTL":           {cfg: thingConfig{Empty: empty}, opts: "TTL=1h", life: 3 * time.Second, full: time.Hour},
+		"the option With":          {cfg: thingConfig{Empty: empty}, opts: "own", own: patch{NegativeTTL: new(time.Second)}, life: time.Second, full: time.Minute},
+		"stale values are allowed": {cfg: thingConfig{Empty: empty, Policy: patch{StaleIfError: new(time.Hour)}}, life: 3 * time.Second, full: time.Minute},
 	} {
-		bubble(t, tt.name, func(t *testing.T) {
-			src := &shelf{}
-			mem := tiertest.NewMemory()
-			tt.cfg.Load, tt.cfg.Namespace = src.load, "lists"
-			c, other := with(t, open(t, cache.TiersConfig{Remote: mem}), tt.cfg), with(t, open(t, cache.TiersConfig{Remote: mem}), tt.cfg)
-			for _, life := range []time.Duration{tt.life, tt.full} {
-				n, before := 0, src.loads.Load()
-				if src.full.Load() {
-					n = 1
-				}
-				wantList(t, c, 1, n, cache.Load, tt.opts...)
-				wantList(t, c, 1, n, cache.Local, tt.opts...)
-				wantList(t, other, 1, n, cache.Remote, tt.opts...)
-				advance(life - 2*time.Millisecond) // a frame's times are rounded down
-				wantList(t, c, 1, n, cache.Local)
-				src.wantLoads(t, before+1)
-				src.full.Store(true)
-				advance(2 * time.Millisecond)
-				wantList(t, other, 1, 1, cache.Load)
-				must(t, other.Delete(t.Context(), 1))
-				advance(life)
+		for value, steps := range map[string]string{"empty": "source empty; ", "!empty": ""} {
+			life := tt.full
+			if value == "empty" {
+				life = tt.life
 			}
-		})
+			steps += "a gets VALUE load OPTS; a gets VALUE local OPTS; b gets VALUE remote OPTS; wait " + (life - 2*time.Millisecond).String() +
+				"; a gets VALUE local; loads 1; source full; wait 2ms; b gets 1.2 load" // a frame's times are rounded down
+			play(t, scene{name: name + " " + value, on: paired, cfg: tt.cfg, own: tt.own,
+				steps: strings.NewReplacer("VALUE", value, "OPTS", tt.opts).Replace(steps)})
+		}
+	}
+}
+
+// A refresh may find that a list is empty now. That is stored like any value, and is itself never
+// served stale: neither in place of a failed load, nor after an Expire, nor because its loader
+// allows it. When it is over, no load gets it as Previous.
+func TestEmptyIsNeverStale(t *testing.T) {
+	for _, says := range []string{"", "stale=1h iferror=1h keep=1h"} {
+		for ends, life := range map[string]time.Duration{"wait 10s": 10 * time.Second, "a expires; b expires": math.MaxInt64} {
+			play(t, scene{name: ends + says, on: paired, cfg: thingConfig{Empty: func(v string) bool { return v == "" }, Policy: patch{
+				NegativeTTL: &life, Stale: new(time.Hour), StaleIfError: new(time.Hour), Throttle: new(time.Duration(0)),
+			}}, steps: `
+				says ` + says + `; a gets 1.1; wait 1m; source empty; a gets 1.1 stale; a gets empty local; b gets empty remote
+				` + ends + `; source fails; a gets failed; previous nothing; b gets failed; previous nothing`})
+		}
 	}
 }
 
@@ -144,13 +132,8 @@ func TestEmptyInEveryCall(t *testing.T) {
 				}
 				if tt.many {
 					cfg.Load, cfg.LoadMany = nil, func(ctx context.Context, keys []int) (map[int][]string, error) {
-						m := map[int][]string{}
-						for _, k := range keys {
-							if v, err := src.load(ctx, k); err == nil && k > 0 {
-								m[k] = v
-							}
-						}
-						return m, nil
+						v, err := src.load(ctx, 1)
+						return map[int][]string{1: v}, err
 					}
 				}
 				mem := tiertest.NewMemory()
@@ -174,57 +157,6 @@ func TestEmptyInEveryCall(t *testing.T) {
 	}
 }
 
-// A refresh may find that a list is empty now. That is stored like any value, and is itself never
-// served stale: neither in place of a failed load, nor after an Expire, nor because its loader
-// allows it.
-func TestEmptyIsNeverStale(t *testing.T) {
-	for _, never := range []time.Duration{10 * time.Second, time.Duration(1<<63 - 1)} {
-		for _, allows := range []bool{false, true} {
-			bubble(t, fmt.Sprintf("%v, the loader allows it: %v", never, allows), func(t *testing.T) {
-				src := &shelf{}
-				src.full.Store(true)
-				mem := tiertest.NewMemory()
-				cfg := listConfig{Namespace: "lists", Empty: noElements, Policy: patch{
-					NegativeTTL: &never, Stale: new(time.Hour), StaleIfError: new(time.Hour), Throttle: new(time.Duration(0)),
-				}, Load: func(ctx context.Context, k int) ([]string, error) {
-					if allows {
-						cache.Filling(ctx).SetStale(time.Hour)
-						cache.Filling(ctx).SetStaleIfError(time.Hour)
-						cache.Filling(ctx).SetKeep(time.Hour)
-					}
-					if old, ok := cache.Previous[[]string](ctx); ok && len(old) == 0 {
-						t.Error("an empty value that is over is kept for its load")
-					}
-					return src.load(ctx, k)
-				}}
-				c, other := with(t, open(t, cache.TiersConfig{Remote: mem}), cfg), with(t, open(t, cache.TiersConfig{Remote: mem}), cfg)
-				wantList(t, c, 1, 1, cache.Load)
-				advance(time.Minute)
-				src.full.Store(false)
-				if v := get(t, c, 1); len(v) != 1 {
-					t.Errorf("Get = %v, want the stale list", v)
-				}
-				synctest.Wait()
-				wantList(t, c, 1, 0, cache.Local)
-				wantList(t, other, 1, 0, cache.Remote)
-				if never > time.Hour {
-					must(t, c.Expire(t.Context(), 1))
-					must(t, other.Expire(t.Context(), 1))
-				} else {
-					advance(never)
-				}
-				down := errSource
-				src.err.Store(&down)
-				for _, c := range []lists{c, other} {
-					if r, err := c.Fetch(t.Context(), 1, nil); !errors.Is(err, errSource) {
-						t.Errorf("Fetch = %+v, %v, want the source's error", r, err)
-					}
-				}
-			})
-		}
-	}
-}
-
 // A value that was built from an empty one depends on it like on any other.
 func TestEmptyIsAPart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -236,15 +168,11 @@ func TestEmptyIsAPart(t *testing.T) {
 			return fmt.Sprint(len(v)), err
 		}})
 		for range 2 {
-			if v := get(t, pages, 1); v != "0" {
-				t.Errorf("the page shows %s elements, want 0", v)
-			}
+			equal(t, get(t, pages, 1), "0", "the elements of the page")
 		}
 		src.full.Store(true)
 		must(t, parts.Delete(t.Context(), 1))
-		if v := get(t, pages, 1); v != "1" {
-			t.Errorf("the page shows %s elements, want 1", v)
-		}
+		equal(t, get(t, pages, 1), "1", "the elements of the page")
 	})
 }
 
@@ -275,9 +203,7 @@ func TestEmptyAgain(t *testing.T) {
 		wantList(t, c, 1, 0, cache.Load)
 		must(t, c.Refresh(t.Context(), 1))
 		wantList(t, c, 1, 0, cache.Local)
-		if n := asked.Load(); n != 2 {
-			t.Errorf("Empty was called %d times, want 2", n)
-		}
+		equal(t, asked.Load(), 2, "calls of Empty")
 		advance(3 * time.Second)
 		if _, ok := c.Peek(t.Context(), 1); ok {
 			t.Error("a confirmed empty value lives for more than NegativeTTL")
@@ -288,8 +214,6 @@ func TestEmptyAgain(t *testing.T) {
 				t.Errorf("Get panicked with %v, want the panic of Empty", p)
 			}
 		}
-		if p := panicOf(func() { _ = c.Set(t.Context(), 2, []string{"bad"}) }); p != "Empty" {
-			t.Errorf("Set panicked with %v, want the panic of Empty", p)
-		}
+		equal(t, panicOf(func() { _ = c.Set(t.Context(), 2, []string{"bad"}) }), "Empty", "Set panicked with")
 	})
 }

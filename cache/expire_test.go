@@ -10,222 +10,100 @@ import (
 
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/invalidate"
-	"github.com/twofold-go/twofold/invalidate/logtest"
 	"github.com/twofold-go/twofold/policy"
-	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-func (w *logged) expire(t *testing.T, i int, scopes ...invalidate.Scope) {
-	t.Helper()
-	succeeds(t, w.tiers[i].Expire(t.Context(), scopes...))
-}
+var (
+	withStale  = thingConfig{Policy: patch{Stale: new(time.Minute)}}
+	keptLong   = patch{TTL: new(time.Hour), Stale: new(time.Hour), StaleIfError: new(time.Hour)}
+	notKept    = patch{TTL: new(time.Hour), Stale: new(time.Duration), StaleIfError: new(time.Duration)}
+	notKeptCfg = thingConfig{Policy: notKept}
+)
 
-// state reads k in process i and checks its value and whether it is stale.
-func (w *logged) state(t *testing.T, i, k int, v string, stale bool) {
-	t.Helper()
-	r, err := w.c[i].Fetch(t.Context(), k, nil)
-	if err != nil || r.Value != v || r.Stale != stale {
-		t.Errorf("process %d reads %d: %q (stale: %v), %v; want %q (%v)", i, k, r.Value, r.Stale, err, v, stale)
-	}
-	synctest.Wait()
+func TestExpire(t *testing.T) {
+	play(
+		t,
+		scene{name: "stale is served once more", on: "alone paired", cfg: thingConfig{Policy: swr}, steps: `
+			a expires; a gets 1.1 load; wait 1ms; a expires; a gets 1.1 local stale; a gets 1.2 local`},
+		scene{name: "without Stale it loads", on: "alone paired", steps: `
+			a expires; a gets 1.1 load; wait 1ms; a expires; a gets 1.2 load; a gets 1.2 local`},
+		scene{name: "for ever", cfg: thingConfig{Policy: patch{TTL: new(policy.Forever), Stale: new(time.Minute)}}, steps: `
+			a gets 1.1; wait 1000h; a gets 1.1; a expires; a gets 1.1 stale; a gets 1.2
+			wait 1000h; a expires; wait 2m; a gets 1.3; a deletes; a gets 1.4`},
+		scene{name: "an absence expires at once", cfg: thingConfig{Policy: keptLong}, steps: `
+			source absent; a gets absent; source well; a expires; a gets 1.2`},
+	)
 }
 
 // Expire of any scope in one process makes the value stale in every process. It is loaded again
 // once, in the background. Reads get the stale value meanwhile.
 func TestExpireReachesOthers(t *testing.T) {
-	for name, scope := range scopes(t) {
-		bubble(t, name, func(t *testing.T) {
-			w := newLogged(t, thingConfig{Tags: tagT, Policy: policy.Patch{Stale: new(time.Minute)}})
-			w.want(t, 0, 1, "1.1")
-			w.want(t, 1, 1, "1.1")
-			w.expire(t, 0, scope)
-			advance(5 * time.Millisecond)
-			w.state(t, 1, 1, "1.1", true)
-			w.state(t, 0, 1, "1.1", true)
-			w.state(t, 1, 1, "1.2", false)
-			w.state(t, 0, 1, "1.2", false)
-			advance(time.Second)
-			w.state(t, 1, 1, "1.2", false)
-			w.src.wantLoads(t, 2)
-		})
-	}
+	play(t, scene{on: logged, cfg: withStale, steps: `
+		a gets 1.1; b gets 1.1; a expires SCOPE; wait 5ms
+		b gets 1.1 stale; a gets 1.1 stale; b gets 1.2; a gets 1.2; wait 1s; b gets 1.2; loads 2`})
 }
 
 // With neither Stale nor StaleIfError an expired value is a miss.
 func TestExpireWithoutStale(t *testing.T) {
-	for name, scope := range scopes(t) {
-		bubble(t, name, func(t *testing.T) {
-			w := newLogged(t, thingConfig{Tags: tagT, Policy: policy.Patch{Stale: new(time.Duration), StaleIfError: new(time.Duration)}})
-			w.want(t, 0, 1, "1.1")
-			w.want(t, 1, 1, "1.1")
-			w.expire(t, 0, scope)
-			w.state(t, 0, 1, "1.2", false)
-			advance(5 * time.Millisecond)
-			w.state(t, 1, 1, "1.2", false)
-			w.src.wantLoads(t, 2)
-		})
-	}
+	play(t, scene{on: logged, cfg: notKeptCfg, steps: `
+		a gets 1.1; b gets 1.1; a expires SCOPE; a gets 1.2; wait 5ms; b gets 1.2; loads 2`})
 }
 
 // A frame of the remote tier that is older than an Expire is stale for every reader. This
 // includes a process that never saw the key.
 func TestExpiredFrames(t *testing.T) {
-	for name, scope := range scopes(t) {
-		bubble(t, name, func(t *testing.T) {
-			w := newLogged(t, thingConfig{Tags: tagT, Policy: policy.Patch{Stale: new(time.Minute)}})
-			w.want(t, 0, 1, "1.1")
-			w.expire(t, 0, scope)
-			advance(5 * time.Millisecond)
-			w.state(t, 1, 1, "1.1", true)
-			w.state(t, 1, 1, "1.2", false)
-			w.state(t, 0, 1, "1.1", true) // the local copy
-			w.state(t, 0, 1, "1.2", false)
-			w.src.wantLoads(t, 2) // process 0 took the value of process 1
-		})
-	}
+	play(t, scene{on: logged, cfg: withStale, steps: `
+		a gets 1.1; a expires SCOPE; wait 5ms; b gets 1.1 stale; b gets 1.2; a gets 1.1 stale; a gets 1.2; loads 2`})
 }
 
-// Stale and StaleIfError count from the Expire, not from a later moment. This holds for a value with
-// TTL policy.Forever, too.
+// Stale and StaleIfError count from the first Expire, not from a later moment. This holds for a
+// value with TTL policy.Forever, too.
 func TestExpiredIsStaleFromThen(t *testing.T) {
-	for name, scope := range scopes(t) {
-		for _, ttl := range []time.Duration{time.Hour, policy.Forever} {
-			for _, sie := range []time.Duration{0, time.Minute} { // StaleIfError
-				bubble(t, fmt.Sprintf("%s, TTL %v, StaleIfError %v", name, ttl, sie), func(t *testing.T) {
-					w := newLogged(t, thingConfig{Tags: tagT, Policy: policy.Patch{TTL: &ttl, Stale: new(time.Minute), StaleIfError: &sie}})
-					w.want(t, 0, 1, "1.1")
-					w.want(t, 1, 1, "1.1")
-					w.src.fail(errors.New("no source"))
-					w.expire(t, 0, scope)
-					advance(time.Minute + sie - 10*time.Second)
-					for i := range 2 {
-						w.state(t, i, 1, "1.1", true) // with StaleIfError, instead of the error
-					}
-					advance(12 * time.Second)
-					for i := range 2 {
-						if r, err := w.c[i].Fetch(t.Context(), 1, nil); err == nil {
-							t.Errorf("process %d still serves %q", i, r.Value)
-						}
-					}
-				})
-			}
+	for _, ttl := range []time.Duration{time.Hour, policy.Forever} {
+		for _, sie := range []time.Duration{0, time.Minute} { // with StaleIfError, instead of the error
+			cfg := thingConfig{Policy: patch{TTL: &ttl, Stale: new(time.Minute), StaleIfError: &sie}}
+			play(t, scene{name: fmt.Sprintf("TTL %v, StaleIfError %v,", ttl, sie), on: logged, cfg: cfg, steps: `
+				a gets 1.1; b gets 1.1; source fails; a expires SCOPE; wait ` + (time.Minute + sie - 10*time.Second).String() + `
+				a gets 1.1 stale; b gets 1.1 stale; wait 12s; a gets failed; b gets failed`})
 		}
 	}
+	cfg := thingConfig{Policy: patch{TTL: new(time.Hour), Stale: new(time.Minute), StaleIfError: new(time.Duration)}}
+	play(t, scene{name: "three times", cfg: cfg, steps: `
+		a gets 1.1; source fails; a expires SCOPE; a gets 1.1 stale; wait 19s; a expires SCOPE; a gets 1.1 stale; wait 19s
+		a expires SCOPE; a gets 1.1 stale; wait 19s; wait 4s; a gets failed`})
 }
 
 // An invalidation wins over an Expire, whichever comes first.
 func TestInvalidateWinsOverExpire(t *testing.T) {
-	for _, softFirst := range []bool{true, false} {
-		synctest.Test(t, func(t *testing.T) {
-			w := newLogged(t, thingConfig{Tags: tagT, Policy: policy.Patch{Stale: new(time.Hour), StaleIfError: new(time.Hour)}})
-			w.want(t, 0, 1, "1.1")
-			w.want(t, 1, 1, "1.1")
-			w.src.fail(errors.New("no source"))
-			if softFirst {
-				w.expire(t, 0, invalidate.Tag("default", "t"))
-			}
-			w.invalidate(t, 1, invalidate.Tag("default", "t"))
-			if !softFirst {
-				w.expire(t, 0, invalidate.Tag("default", "t"))
-			}
-			advance(5 * time.Millisecond)
-			for i := range 2 {
-				if r, err := w.c[i].Fetch(t.Context(), 1, nil); err == nil {
-					t.Errorf("process %d serves %q (soft first: %v)", i, r.Value, softFirst)
-				}
-			}
-		})
+	for _, order := range []string{"a expires tag; b invalidates tag", "b invalidates tag; a expires tag"} {
+		play(t, scene{name: order, on: logged, cfg: thingConfig{Policy: keptLong}, steps: `
+			a gets 1.1; b gets 1.1; source fails; ` + order + `; wait 5ms; a gets failed; b gets failed`})
 	}
 }
 
 // When an Expire overtakes a load, the loaded value is stale from the start, and is refreshed
 // once. Callers from before the Expire get it. Later callers get it as stale.
 func TestExpireOvertakesLoad(t *testing.T) {
-	for name, scope := range scopes(t) {
-		bubble(t, name, func(t *testing.T) {
-			w := newLogged(t, thingConfig{Tags: tagT, Policy: policy.Patch{Stale: new(time.Minute)}})
-			w.src.took = time.Second
-			go func() { w.want(t, 0, 1, "1.1") }()
-			advance(time.Second / 2)
-			w.expire(t, 0, scope)
-			advance(time.Second)
-			w.state(t, 1, 1, "1.1", true)
-			advance(2 * time.Second)
-			for i := range 2 {
-				if r, _ := w.c[i].Fetch(t.Context(), 1, nil); r.Value == "1.1" && !r.Stale {
-					t.Errorf("process %d serves the expired value as fresh", i)
-				}
-			}
-			advance(2 * time.Second)
-			w.state(t, 0, 1, "1.2", false)
-			w.state(t, 1, 1, "1.2", false)
-			w.src.wantLoads(t, 2)
-		})
-	}
+	play(t, scene{on: logged, cfg: withStale, steps: `
+		source takes=1s; go a gets 1.1; wait 500ms; a expires SCOPE; wait 1s; b gets 1.1 stale
+		wait 2s; a gets 1.1 stale; b gets 1.2; wait 2s; a gets 1.2; b gets 1.2; loads 2`})
 }
 
 // A call that begins after an Expire does not get the value of a load that began before it,
-// except as stale.
+// except as stale. Of several expiries the first counts.
 func TestJoinersAfterExpire(t *testing.T) {
-	for name, scope := range scopes(t) {
-		bubble(t, name, func(t *testing.T) {
-			w := newLogged(t, thingConfig{Tags: tagT, Policy: policy.Patch{Stale: new(time.Duration), StaleIfError: new(time.Duration)}})
-			w.src.took = time.Second
-			go func() { w.want(t, 0, 1, "1.1") }()
-			advance(time.Second / 2)
-			w.expire(t, 0, scope)
-			w.state(t, 0, 1, "1.2", false)
-			advance(time.Second)
-			w.state(t, 0, 1, "1.2", false)
-		})
+	play(
+		t,
+		scene{name: "one", on: logged, cfg: notKeptCfg, steps: `
+			source takes=1s; go a gets 1.1; wait 500ms; a expires SCOPE; a gets 1.2; wait 1s; a gets 1.2`},
+		scene{name: "two", on: logged, cfg: notKeptCfg, steps: `
+			source takes=1s; go a gets 1.1; wait 250ms; a expires SCOPE; wait 250ms; go a gets 1.2; wait 250ms; a expires SCOPE; wait 2s`},
+	)
+	// It does not wait for that load, if the scope is known to cover the key before the load ends.
+	for _, scope := range []string{"key", "prefix", "tenant", "everything"} {
+		play(t, scene{name: "no wait: " + scope, cfg: thingConfig{Policy: keptLong}, steps: `
+			source takes=1s; go a gets 1.1; wait 500ms; a expires ` + scope + `; a gets 1.2; took 1s`})
 	}
-}
-
-// A value that is built from an expired part is stale, too, until the part is refreshed.
-func TestExpiredParts(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		tiers := open(t, cache.TiersConfig{})
-		src := &source{took: 10 * time.Second}
-		parts := with(t, tiers, thingConfig{Load: src.load, Tags: tagT, Policy: policy.Patch{TTL: new(time.Hour), Stale: new(time.Hour)}})
-		loads := 0
-		pages, err := cache.New(tiers, cache.Config[int, string]{
-			Namespace: "pages", Policy: policy.Patch{TTL: new(time.Hour), Stale: new(time.Hour)},
-			Load: func(ctx context.Context, k int) (string, error) {
-				loads++
-				v, err := parts.Get(ctx, k)
-				return "page " + v, err
-			},
-		})
-		must(t, err)
-		if v, err := pages.Get(t.Context(), 1); err != nil || v != "page 1.1" {
-			t.Fatal(v, err)
-		}
-		must(t, tiers.Expire(t.Context(), keyScope(t, 1))) // only the part
-		must(t, pages.Delete(t.Context(), 1))
-		if r, err := pages.Fetch(t.Context(), 1, nil); err != nil || r.Value != "page 1.1" {
-			t.Fatal(r, err) // from the stale part
-		}
-		for range 9 {
-			advance(time.Second)
-			if r, err := pages.Fetch(t.Context(), 1, nil); err != nil || r.Value != "page 1.1" || !r.Stale {
-				t.Errorf("page = %+v, %v; want the stale page", r, err)
-			}
-			synctest.Wait()
-			for range 10 {
-				_, _ = pages.Get(t.Context(), 1)
-				synctest.Wait()
-			}
-		}
-		if loads > 12 {
-			t.Errorf("the page was loaded %d times within 10 s, want at most 12", loads)
-		}
-		advance(3 * time.Second)
-		_, _ = pages.Get(t.Context(), 1)
-		advance(time.Second)
-		if r, err := pages.Fetch(t.Context(), 1, nil); err != nil || r.Value != "page 1.2" || r.Stale {
-			t.Errorf("page = %+v, %v; want the new page", r, err)
-		}
-	})
 }
 
 // Expire refuses Strict and Hold: stale values may still be served, and stay cached.
@@ -241,34 +119,39 @@ func TestExpireRefusesStrictAndHold(t *testing.T) {
 // A process that is cut off serves a value that expired elsewhere as fresh for at most one
 // bound.
 func TestExpireAndLease(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newLogged(t, thingConfig{Tags: tagT, Policy: policy.Patch{Stale: new(time.Minute)}})
-		w.want(t, 1, 1, "1.1")
-		advance(3 * bound)
-		w.want(t, 1, 1, "1.1")
-		w.link[1].Fail(errors.New("unplugged"))
-		w.expire(t, 0, invalidate.Tag("default", "t"))
-		advance(bound)
-		w.state(t, 1, 1, "1.2", false)
-	})
+	play(t, scene{on: logged, cfg: withStale, steps: `
+		b gets 1.1; wait 6s; b gets 1.1; b's log fails; a expires tag; wait 2s; b gets 1.2`})
+}
+
+// An Expire that waits for the log makes the value stale in this process at once. In the others
+// it does so when it has been sent.
+func TestExpireOutOfReach(t *testing.T) {
+	play(t, scene{on: logged, cfg: thingConfig{Policy: keptLong}, steps: `
+		a gets 1.1; b gets 1.1; source fails; a's log fails; a expires tag pending; a gets 1.1 stale
+		a's log well; wait 2s; b gets 1.1 stale`})
+}
+
+// An old value stands in for a failed load, and the Throttle prevents another load. An Expire of
+// the value ends both.
+func TestExpireEndsThrottle(t *testing.T) {
+	cfg := thingConfig{Policy: patch{TTL: new(time.Minute), Stale: new(time.Duration), StaleIfError: new(time.Hour), NegativeTTL: new(time.Minute)}}
+	play(t, scene{cfg: cfg, steps: `
+		a gets 1.1; wait 2m; source fails; a gets 1.1 stale; source well; a gets 1.1 stale; a expires key; a gets 1.3`})
 }
 
 // When more keys expire than are remembered exactly, no expired value becomes fresh again.
 func TestExpiryIsNotForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tiers := open(t, cache.TiersConfig{})
-		src := &source{}
-		c := with(t, tiers, thingConfig{Load: src.load, Tags: tagT, Policy: policy.Patch{TTL: new(time.Hour), Stale: new(time.Hour)}})
-		get(t, c, 1)
-		must(t, tiers.Expire(t.Context(), keyScope(t, 1)))
-		for i := range 700_000 {
+		w := newDuo(t, alone, cache.TiersConfig{}, thingConfig{Tags: tagT, Policy: keptLong}, asIs)
+		w.want(t, 0, 1, "1.1")
+		for i := range 700_001 {
 			if i%1000 == 0 {
 				synctest.Wait()
 			}
-			must(t, tiers.Expire(t.Context(), keyScope(t, 2+i)))
+			w.expire(t, 0, keyScope(t, 1+i))
 		}
 		synctest.Wait()
-		if r, err := c.Fetch(t.Context(), 1, nil); err != nil || r.Value == "1.1" && !r.Stale {
+		if r, err := w.c[0].Fetch(t.Context(), 1, nil); err != nil || r.Value == "1.1" && !r.Stale {
 			t.Errorf("Fetch = %+v, %v; want a stale value or a new one", r, err)
 		}
 	})
@@ -279,31 +162,22 @@ func TestExpiryIsNotForgotten(t *testing.T) {
 func TestExpireOfManyKeysTakesThreeRoundTrips(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const n, trip = 500, 10 * time.Millisecond
-		wire := tiertest.NewFaulty(tiertest.NewMemory())
-		src := &source{}
-		tiers, c := fleet(t, 2, wire, cache.TiersConfig{}, thingConfig{Load: src.load, Policy: patch{Stale: new(time.Hour)}})
-		var keys []int
+		w := newDuo(t, paired, cache.TiersConfig{}, withStale, asIs)
 		var scopes []invalidate.Scope
 		for k := range n {
-			keys, scopes = append(keys, k), append(scopes, keyScope(t, k))
+			scopes = append(scopes, keyScope(t, k))
 		}
-		if _, err := c[0].GetMany(t.Context(), keys); err != nil {
-			t.Fatal(err)
-		}
-		down := errors.New("the node hangs")
-		wire.FailKeys(down, keyScope(t, 7).Text())
-		wire.Delay(trip)
+		_, err := w.c[0].GetMany(t.Context(), ints(0, n))
+		must(t, err)
+		w.wire[0].FailKeys(errDown, keyScope(t, 7).Text())
+		w.wire[0].Delay(trip)
 		begun := time.Now()
-		if err := tiers[0].Expire(t.Context(), scopes...); !errors.Is(err, down) {
-			t.Errorf("Expire = %v, want the error of the failing key", err)
-		}
+		fails(t, w.tiers[0].Expire(t.Context(), scopes...), errDown, "Expire")
 		if took := time.Since(begun); took > 4*trip {
 			t.Errorf("Expire of %d keys took %v, want about three round trips of %v", n, took, trip)
 		}
-		wire.Heal()
-		wire.FailKeys(nil, keyScope(t, 7).Text())
 		for k := range n {
-			r, err := c[1].Fetch(t.Context(), k, nil)
+			r, err := w.c[1].Fetch(t.Context(), k, nil)
 			if err != nil || r.Stale != (k != 7) {
 				t.Errorf("key %d in another process: stale %v, %v; want the others stale, and not 7", k, r.Stale, err)
 			}
@@ -311,43 +185,37 @@ func TestExpireOfManyKeysTakesThreeRoundTrips(t *testing.T) {
 	})
 }
 
-// A Reader judges entries as of its Moment, in Get and in GetMany.
+// A Reader judges entries as of its Moment, in Get and in GetMany. But a value that this process
+// invalidated or expired is not served as fresh as of any moment.
 func TestMoment(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		loads := 0
-		c := with(t, open(t, cache.TiersConfig{}), cache.Config[int, int]{
-			Namespace: "n:v1",
-			Load:      func(context.Context, int) (int, error) { loads++; return loads, nil },
-			Policy:    policy.Patch{TTL: new(time.Second), Jitter: new(0.0)},
-		})
-		get := func(m cache.Moment) (one, many int) {
+		w := newDuo(t, alone, cache.TiersConfig{}, thingConfig{Policy: patch{TTL: new(time.Second)}}, asIs)
+		c, ctx := w.c[0], t.Context()
+		want := func(when string, m cache.Moment, want string, many ...bool) {
 			t.Helper()
-			one, err := c.At(m).Get(t.Context(), 1)
-			all, err2 := c.At(m).GetMany(t.Context(), []int{1})
-			must(t, errors.Join(err, err2))
-			return one, all[1]
+			for _, many := range many {
+				got, err := readBy(ctx, c.At(m), many)
+				if got != want || err != nil {
+					t.Errorf("%s, GetMany %v: %q, %v, want %s", when, many, got, err, want)
+				}
+			}
 		}
-		if one, many := get(cache.Now()); one != 1 || many != 1 {
-			t.Fatalf("Get, GetMany = %d, %d, want 1", one, many)
-		}
+		both := []bool{false, true}
+		want("at first", cache.Now(), "1.1", both...)
 		m := cache.Now()
 		advance(2 * time.Second)
-		if one, many := get(m); one != 1 || many != 1 {
-			t.Errorf("as of a moment before the TTL ended: %d, %d, want 1", one, many)
-		}
-		if one, many := get(cache.Moment{}); one != 2 || many != 2 {
-			t.Errorf("as of the zero Moment: %d, %d, want 2", one, many)
-		}
-		// A value that this process invalidated is not served as of any moment.
-		must(t, c.Delete(t.Context(), 1))
-		if one, many := get(m); one != 3 || many != 3 {
-			t.Errorf("after Delete: %d, %d, want 3", one, many)
-		}
-		// A value that this process expired is not fresh.
-		advance(time.Millisecond)
-		must(t, c.Expire(t.Context(), 1))
-		if one, many := get(cache.Now()); one != 4 || many != 4 {
-			t.Errorf("after Expire: %d, %d, want 4", one, many)
+		want("as of a moment before the TTL ended", m, "1.1", both...)
+		want("as of the zero Moment", cache.Moment{}, "1.2", both...)
+		must(t, c.Delete(ctx, 1))
+		want("after Delete", m, "1.3", both...)
+		for i, many := range both {
+			advance(time.Millisecond)
+			before := cache.Now()
+			must(t, c.Expire(ctx, 1))
+			want("as of a moment before Expire", before, fmt.Sprint("1.", 4+2*i), many)
+			advance(time.Millisecond)
+			must(t, c.Expire(ctx, 1))
+			want("after Expire", cache.Now(), fmt.Sprint("1.", 5+2*i), many)
 		}
 	})
 	var zero cache.Cache[int, int]
@@ -356,91 +224,146 @@ func TestMoment(t *testing.T) {
 	}
 }
 
-// A value that this process expired is not fresh, even as of a moment before the Expire.
-func TestMomentBeforeExpire(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		n := 0
-		c := with(t, open(t, cache.TiersConfig{}), cache.Config[int, int]{
-			Namespace: "n:v1",
-			Load:      func(context.Context, int) (int, error) { n++; return n, nil },
-			Policy:    policy.Patch{TTL: new(time.Hour)},
-		})
-		for want, get := range []func(cache.Moment) (int, error){
-			func(m cache.Moment) (int, error) {
-				all, err := c.At(m).GetMany(t.Context(), []int{1})
-				return all[1], err
-			},
-			func(m cache.Moment) (int, error) { return c.At(m).Get(t.Context(), 1) },
-		} {
-			_, err := c.Get(t.Context(), 1)
-			must(t, err)
-			m := cache.Now()
-			advance(time.Second)
-			must(t, c.Expire(t.Context(), 1))
-			advance(time.Second)
-			if v, err := get(m); v != want+2 || err != nil {
-				t.Errorf("as of a moment before Expire: %d, %v, want %d", v, err, want+2)
-			}
-		}
-	})
-}
-
 // TestMomentKeepsTheBound cuts a process off from the log. The process serves a value that
 // another process invalidated only as of moments within the bound.
 func TestMomentKeepsTheBound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		log := logtest.NewMemory(logtest.MemoryConfig{})
-		link := logtest.NewFaulty(log)
-		n := 0
-		cfg := cache.Config[int, int]{Namespace: "n:v1", Load: func(context.Context, int) (int, error) { n++; return n, nil }}
-		a := with(t, open(t, cache.TiersConfig{Log: log}), cfg)
-		b := with(t, open(t, cache.TiersConfig{Log: link}), cfg)
+		w := newDuo(t, logged, cache.TiersConfig{}, thingConfig{LocalOnly: true, Policy: patch{TTL: new(time.Hour)}}, asIs)
 		for range 2 {
-			get(t, b, 1)
-			advance(log.Bound()) // after a bound only the lease makes the value valid
+			w.want(t, 1, 1, "1.1")
+			advance(bound) // after a bound only the lease makes the value valid
 		}
-		was := n
-		link.Fail(errors.New("cut"))
-		must(t, a.Delete(t.Context(), 1))
+		w.link[1].Fail(errDown)
+		must(t, w.c[0].Delete(t.Context(), 1))
 		before := cache.Now()
-		advance(log.Bound() + log.Bound()/1000)
+		advance(bound + bound/1000)
 		after := cache.Now()
-		if v, err := b.At(before).Get(t.Context(), 1); v != was || err != nil {
-			t.Errorf("as of the invalidation: %d, %v, want the old value %d", v, err, was)
-		}
-		if v, err := b.At(after).Get(t.Context(), 1); v == was || err != nil {
-			t.Errorf("as of a bound later: %d, %v, want a new value", v, err)
+		for m, want := range map[cache.Moment]string{before: "1.1", after: "1.2"} {
+			if v, err := w.c[1].At(m).Get(t.Context(), 1); v != want && m == before || v == "1.1" && m == after || err != nil {
+				t.Errorf("as of %v: %q, %v, want %s", m, v, err, want)
+			}
 		}
 	})
 }
 
-// TestForeverAndExpire expires entries with TTL policy.Forever, which need no clock.
-func TestForeverAndExpire(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		n := 0
-		c := with(t, open(t, cache.TiersConfig{}), cache.Config[int, int]{
-			Namespace: "n:v1",
-			Load:      func(context.Context, int) (int, error) { n++; return n, nil },
-			Policy:    policy.Patch{TTL: new(policy.Forever), Stale: new(time.Minute)},
-		})
-		want := func(v int, when string) {
-			t.Helper()
-			if got, err := c.Get(t.Context(), 1); got != v || err != nil {
-				t.Errorf("%s: %d, %v, want %d", when, got, err, v)
+// built returns a cache whose values are built from those of another.
+func built(t *testing.T, tiers *cache.Tiers, ns string, p policy.Patch, load cache.Loader[int, string]) things {
+	t.Helper()
+	c, err := cache.New(tiers, thingConfig{Namespace: ns, Policy: p, Load: load})
+	must(t, err)
+	return c
+}
+
+// A value that is built from an expired part is stale, too, until the part is refreshed.
+func TestExpiredParts(t *testing.T) {
+	for name, tt := range map[string]struct {
+		on    ground
+		part  patch
+		fails bool // the part's source
+		pages func(t *testing.T, w *duo) things
+	}{
+		"directly": {pages: func(t *testing.T, w *duo) things {
+			return built(t, w.tiers[0], "pages", keptLong, w.c[0].Get)
+		}},
+		"the value between the two is not stored": {pages: func(t *testing.T, w *duo) things {
+			rows := built(t, w.tiers[0], "rows", keptLong, func(ctx context.Context, k int) (string, error) {
+				cache.Filling(ctx).NoStore()
+				return w.c[0].Get(ctx, k)
+			})
+			return built(t, w.tiers[0], "pages", keptLong, rows.Get)
+		}},
+		"another process put that value into the remote tier": {on: logged, pages: func(t *testing.T, w *duo) things {
+			var rows [2]things
+			for i := range rows {
+				rows[i] = built(t, w.tiers[i], "rows", keptLong, w.c[i].Get)
 			}
-			synctest.Wait()
+			wantFetch(t, rows[0], 1, fetched{"1.1", cache.Load, true, nil})
+			advance(5 * time.Millisecond)
+			return built(t, w.tiers[1], "pages", keptLong, rows[1].Get)
+		}},
+		"of other Tiers, which expired nothing": {pages: func(t *testing.T, w *duo) things {
+			return built(t, open(t, cache.TiersConfig{}), "pages", keptLong, w.c[0].Get)
+		}},
+		"kept because its source failed": {fails: true, part: patch{TTL: new(time.Hour), Stale: new(time.Duration), StaleIfError: new(time.Hour)}, pages: func(t *testing.T, w *duo) things {
+			w.want(t, 0, 1, "1.1")
+			return built(t, w.tiers[0], "pages", keptLong, w.c[0].Get)
+		}},
+	} {
+		bubble(t, name, func(t *testing.T) {
+			if tt.on == "" {
+				tt.on = alone
+			}
+			if tt.part.TTL == nil {
+				tt.part = keptLong
+			}
+			w := newDuo(t, tt.on, cache.TiersConfig{}, thingConfig{Policy: tt.part}, asIs)
+			w.want(t, 0, 1, "1.1")
+			if w.src.takes(10 * time.Second); tt.fails {
+				w.src.takes(0)
+				w.src.fail(errSource)
+			}
+			w.expire(t, 0, keyScope(t, 1))
+			pages := tt.pages(t, w)
+			for range 2 { // a refresh between the reads may not make it fresh
+				if r, err := pages.Fetch(t.Context(), 1, nil); err != nil || r.Value != "1.1" || !r.Stale {
+					t.Errorf("page = %+v, %v; want a stale page", r, err)
+				}
+				synctest.Wait()
+			}
+			w.src.fail(nil)
+			for range 4 {
+				advance(2 * time.Minute)
+				_, _ = pages.Get(t.Context(), 1)
+				synctest.Wait()
+			}
+			if r, err := pages.Fetch(t.Context(), 1, nil); err != nil || r.Value == "1.1" || r.Stale {
+				t.Errorf("page = %+v, %v; want the new page", r, err)
+			}
+		})
+	}
+}
+
+// While the part is refreshed, the reads of a page that is built from it do not each load the page:
+// neither those of a stale page, nor those that come while it is built.
+func TestPagesOfAnExpiredPartAreLoadedSeldom(t *testing.T) {
+	for name, tt := range map[string]struct {
+		page patch
+		took time.Duration // to build the page
+		most int
+	}{"stale": {keptLong, 0, 12}, "in a crowd": {notKept, time.Second, 1}} {
+		bubble(t, name, func(t *testing.T) {
+			w := newDuo(t, alone, cache.TiersConfig{}, thingConfig{Policy: keptLong}, asIs)
+			w.want(t, 0, 1, "1.1")
+			loads := 0
+			pages := built(t, w.tiers[0], "pages", tt.page, func(ctx context.Context, k int) (string, error) {
+				loads++
+				v, err := w.c[0].Get(ctx, k)
+				return v, errors.Join(err, nap(ctx, tt.took))
+			})
+			w.src.takes(time.Hour)
+			w.expire(t, 0, keyScope(t, 1))
+			for i := range 100 {
+				go func() { _, _ = pages.Get(t.Context(), 1) }()
+				if i%10 == 0 || tt.took > 0 {
+					advance(10*time.Millisecond + time.Second*time.Duration(tt.most/12))
+				}
+				synctest.Wait()
+			}
+			advance(2 * time.Hour)
+			if loads > tt.most {
+				t.Errorf("the page was loaded %d times, want at most %d", loads, tt.most)
+			}
+		})
+	}
+}
+
+// A refresh gets the expired value as Previous, also when it comes from a frame.
+func TestExpiredIsPrevious(t *testing.T) {
+	loads := 0
+	play(t, scene{on: logged, cfg: thingConfig{Policy: keptLong, Load: func(ctx context.Context, _ int) (string, error) {
+		if loads++; loads > 2 {
+			t.Errorf("load %d, want 2", loads)
 		}
-		want(1, "at first")
-		advance(1000 * time.Hour)
-		want(1, "after a long time")
-		must(t, c.Expire(t.Context(), 1))
-		want(1, "expired, and stale")
-		want(2, "refreshed")
-		advance(1000 * time.Hour)
-		must(t, c.Expire(t.Context(), 1))
-		advance(2 * time.Minute)
-		want(3, "expired for longer than Stale")
-		must(t, c.Delete(t.Context(), 1))
-		want(4, "deleted")
-	})
+		return unchanged(func(context.Context) (string, error) { return "v", nil })(ctx, 1)
+	}}, steps: "a gets v load; a expires prefix; wait 5ms; b gets v stale; b gets v"})
 }

@@ -4,156 +4,73 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/invalidate"
-	"github.com/twofold-go/twofold/policy"
-	"github.com/twofold-go/twofold/tier"
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
 // A read that Close ends says ErrClosed, wherever it waits. A cancellation by the caller stays
 // the caller's.
 func TestReadsEndedByClose(t *testing.T) {
-	deaf := make(chan struct{}) // a load that ignores its context
-	obeys := func(ctx context.Context, _ int) (string, error) {
-		<-ctx.Done()
-		return "", fmt.Errorf("query: %w", ctx.Err())
-	}
-	ignores := func(context.Context, int) (string, error) { <-deaf; return "", errSource }
-	for name, tt := range map[string]struct {
-		load    cache.Loader[int, string]
-		many    bool          // by LoadMany
-		claimed bool          // another process loads the key
-		turn    bool          // another load has the only turn
-		hung    []tiertest.Op // the remote tier does not answer them
-	}{
-		"a load":                   {load: obeys},
-		"a load that does not end": {load: ignores},
-		"a batch":                  {load: obeys, many: true},
-		"a batch that ignores it":  {load: ignores, many: true},
-		"another's claim":          {load: obeys, claimed: true},
-		"a turn":                   {load: obeys, turn: true},
-		"a remote tier that hangs": {load: obeys, hung: []tiertest.Op{tiertest.Get, tiertest.GetMany}},
-		"a claim that hangs":       {load: obeys, hung: []tiertest.Op{tiertest.Claim, tiertest.ClaimMany}},
+	cfg := thingConfig{Policy: patch{RemoteTimeout: new(time.Minute), LoadTimeout: new(2 * time.Hour)}}
+	const reads = `
+		go a gets closed; go a gets closed MaxAge=1h; go a many closed; go a refreshes closed key=3; go a peeks nothing key=4
+		wait 1s; a closes maybe ended; wait 1ms; `
+	for name, before := range map[string]string{
+		"a load":                   "source takes=1h",
+		"a load that does not end": "source takes=1h; source deaf",
+		"another's claim":          "source takes=1h; remote claims=2h",
+		"a turn":                   "source takes=1h; go a gets closed key=99",
+		"a remote tier that hangs": "remote hangs=get",
+		"a claim that hangs":       "remote hangs=claim",
 	} {
-		bubble(t, name, func(t *testing.T) {
-			deaf = make(chan struct{})
-			remote := faulty()
-			tiers, err := cache.Open(cache.TiersConfig{Remote: remote, MaxLoads: 1})
-			must(t, err)
-			cfg := thingConfig{Load: tt.load, Policy: patch{RemoteTimeout: new(time.Minute), LoadTimeout: new(time.Hour)}}
-			if tt.many {
-				cfg.LoadMany = func(ctx context.Context, keys []int) (map[int]string, error) {
-					_, err := tt.load(ctx, keys[0])
-					return nil, err
-				}
-			}
-			c := with(t, tiers, cfg)
-			if tt.turn {
-				go func() { _, _ = c.Get(t.Context(), 99) }()
-				synctest.Wait()
-			}
-			if tt.claimed {
-				for _, k := range []string{cell1, "default:things:2"} {
-					if _, err := remote.Claim(t.Context(), k, tier.Claim{Nonce: tier.NewNonce(), Lease: time.Hour}); err != nil {
-						t.Fatal(err)
-					}
-				}
-			}
-			if tt.hung != nil {
-				remote.Hang(true, tt.hung...)
-			}
-			ctx, cancel := context.WithCancel(t.Context())
-			defer cancel()
-			time.AfterFunc(time.Second, func() {
-				ended, now := context.WithCancel(context.Background())
-				now()
-				_ = tiers.Close(ended)
-			})
-			crowd(5, func(i int) {
-				var err error
-				switch i {
-				case 0:
-					_, err = c.Get(ctx, 1)
-				case 1:
-					_, err = c.Fetch(ctx, 1, nil, cache.MaxAge(time.Hour))
-				case 2:
-					_, err = c.GetMany(ctx, []int{1, 2})
-				case 3:
-					err = c.Refresh(ctx, 2)
-				case 4:
-					if _, ok := c.Peek(ctx, 3); ok {
-						t.Error("Peek finds something")
-					}
-					return
-				}
-				if !errors.Is(err, cache.ErrClosed) || errors.Is(err, context.Canceled) {
-					t.Errorf("call %d, which Close ended, says %v; want ErrClosed and not Canceled", i, err)
-				}
-			})
-			if s := total(tiers); tt.hung != nil && s.Loads > 0 {
-				t.Errorf("%d loads began after Close", s.Loads)
-			}
-			close(deaf)
-			remote.Heal()
-			synctest.Wait()
-		})
+		after := "remote well"
+		if strings.HasSuffix(name, "hangs") {
+			after = "a counts Loads=0; remote well"
+		}
+		for _, many := range []bool{false, true} {
+			play(t, scene{name: fmt.Sprint(name, ", LoadMany ", many), on: paired, tc: cache.TiersConfig{MaxLoads: 1}, cfg: cfg, many: many, steps: before + "; " + reads + after})
+		}
 	}
 }
 
-// While nothing is closed, a load that is cancelled says so.
+// Close without a deadline returns within one bound, even if a load that ignores its context
+// hangs, or the log hangs, or both.
+func TestCloseIsBounded(t *testing.T) {
+	const load, pending = "source takes=1h; source deaf; go a gets error; ", "a's log hangs; a invalidates tag pending timeout=1ms; a closes pending; took 0s-2s"
+	play(
+		t,
+		scene{name: "a load, no log", on: alone, steps: load + "a closes maybe; took 0s-2s"},
+		scene{name: "a load, a log", on: logged, steps: load + "a closes late; took 0s-2s"},
+		scene{name: "a log that is down, something waits", on: logged, steps: pending},
+		scene{name: "a load, a log that is down, all waiting", on: logged, steps: load + pending},
+	)
+}
+
+// While nothing is closed, a load that is cancelled says so, and not that the tiers are closed.
 func TestCancelledLoadIsNotClosed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := with(t, open(t, cache.TiersConfig{}), thingConfig{Load: func(context.Context, int) (string, error) {
-			return "", context.Canceled
-		}})
-		if _, err := c.Get(t.Context(), 1); !errors.Is(err, context.Canceled) || errors.Is(err, cache.ErrClosed) {
-			t.Errorf("Get = %v, want Canceled", err)
-		}
-	})
+	play(t, scene{err: context.Canceled, steps: "source fails; a gets cancelled"})
 }
 
 // A stale value that stands in for a failed load is remote if only the remote tier held it.
 func TestSourceOfStandIns(t *testing.T) {
-	for name, tt := range map[string]struct {
-		local  bool // the reader's own tier holds the value
-		down   bool // the remote tier fails
-		policy policy.Patch
-		opts   []cache.Option
-		want   cache.Source
-	}{
-		"both":                  {local: true, want: cache.Local},
-		"local":                 {local: true, down: true, want: cache.Local},
-		"remote":                {want: cache.Remote},
-		"remote, SkipLocal":     {opts: []cache.Option{cache.SkipLocal()}, want: cache.Remote},
-		"both, SkipLocal":       {local: true, opts: []cache.Option{cache.SkipLocal()}, want: cache.Remote},
-		"local, SkipRemote":     {local: true, opts: []cache.Option{cache.SkipRemote()}, want: cache.Local},
-		"remote, MaxAge":        {opts: []cache.Option{cache.MaxAge(time.Hour)}, want: cache.Remote},
-		"remote, a LoadTimeout": {policy: patch{LoadTimeout: new(time.Second)}, want: cache.Remote},
+	cfg := thingConfig{Policy: patch{TTL: new(time.Second), StaleIfError: new(time.Hour), LoadTimeout: new(time.Second)}}
+	for name, steps := range map[string]string{
+		"both":                  "b gets 1.1; wait 1m; source fails; b gets 1.1 local stale",
+		"local":                 "b gets 1.1; wait 1m; source fails; b's remote fails; b gets 1.1 local stale",
+		"remote":                "wait 1m; source fails; b gets 1.1 remote stale",
+		"remote, SkipLocal":     "wait 1m; source fails; b gets 1.1 remote stale SkipLocal",
+		"both, SkipLocal":       "b gets 1.1; wait 1m; source fails; b gets 1.1 remote stale SkipLocal",
+		"local, SkipRemote":     "b gets 1.1; wait 1m; source fails; b gets 1.1 local stale SkipRemote",
+		"remote, MaxAge":        "wait 1m; source fails; b gets 1.1 remote stale MaxAge=1h",
+		"remote, a LoadTimeout": "wait 1m; source takes=1m; b gets 1.1 remote stale",
 	} {
-		bubble(t, name, func(t *testing.T) {
-			src := &source{}
-			p := patch{TTL: new(time.Second), StaleIfError: new(time.Hour), LoadTimeout: tt.policy.LoadTimeout}
-			remote := faulty()
-			_, cs := fleet(t, 2, remote, cache.TiersConfig{}, thingConfig{Load: src.load, Policy: p})
-			get(t, cs[0], 1)
-			if tt.local {
-				get(t, cs[1], 1)
-			}
-			advance(time.Minute)
-			src.fail(errSource)
-			if tt.down {
-				remote.Fail(errSource)
-			}
-			if tt.policy.LoadTimeout != nil {
-				src.took = time.Minute
-			}
-			wantFetch(t, cs[1], 1, fetched{"1.1", tt.want, true, nil}, tt.opts...)
-		})
+		play(t, scene{name: name, on: paired, cfg: cfg, steps: "a gets 1.1; " + steps})
 	}
 }
 
@@ -181,62 +98,8 @@ func TestCrossedLoadsOfTwoProcesses(t *testing.T) {
 				t.Errorf("the caller of %d gets %v, want ErrLoadTimeout", i, err)
 			}
 		})
-		if d := time.Since(begun); d != most {
-			t.Errorf("the callers waited %v, want LoadTimeout, %v", d, most)
-		}
+		equal(t, time.Since(begun), most, "the callers waited")
 	})
-}
-
-// Close without a deadline returns within one bound, even if a load that ignores its context
-// hangs, or the log hangs, or both.
-func TestCloseIsBounded(t *testing.T) {
-	for name, tt := range map[string]struct{ log, load, down, pending bool }{
-		"a load, no log":                          {load: true},
-		"a load, a log":                           {load: true, log: true},
-		"a log that is down, something waits":     {log: true, down: true, pending: true},
-		"a load, a log that is down, all waiting": {load: true, log: true, down: true, pending: true},
-	} {
-		bubble(t, name, func(t *testing.T) {
-			w := newLogged(t, thingConfig{})
-			tiers := w.tiers[0]
-			if !tt.log {
-				tiers = open(t, cache.TiersConfig{})
-			}
-			release := make(chan struct{})
-			defer close(release)
-			c := with(t, tiers, cache.Config[int, string]{Load: func(context.Context, int) (string, error) {
-				<-release
-				return "", nil
-			}})
-			if tt.load {
-				go func() { _, _ = c.Get(t.Context(), 1) }()
-				synctest.Wait()
-			}
-			if tt.down {
-				w.link[0].Hang(true)
-			}
-			if tt.pending {
-				ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
-				defer cancel()
-				_ = w.tiers[0].Invalidate(ctx, invalidate.Tag("default", "t"))
-			}
-			closed := make(chan error, 1)
-			begun := time.Now()
-			go func() { closed <- tiers.Close(context.Background()) }()
-			select {
-			case err := <-closed:
-				if took := time.Since(begun); took > bound {
-					t.Errorf("Close took %v, want at most %v", took, bound)
-				}
-				if _, ok := errors.AsType[*invalidate.PendingError](err); ok != tt.pending {
-					t.Errorf("Close = %v, which is a PendingError: %v, want %v", err, ok, tt.pending)
-				}
-			case <-time.After(10 * bound):
-				t.Errorf("Close has not returned after %v", 10*bound)
-				w.link[0].Heal()
-			}
-		})
-	}
 }
 
 // A load that uses all the time of Close does not use the time for pending invalidations.

@@ -20,60 +20,31 @@ import (
 // A read waits for one deadline on a remote tier that hangs, also when its load is overtaken and
 // repeated.
 func TestOvertakenReadSpendsOneDeadline(t *testing.T) {
-	for _, batch := range []bool{false, true} {
-		bubble(t, fmt.Sprintf("batch=%v", batch), func(t *testing.T) {
-			remote := faulty()
-			remote.Hang(true)
-			tiers := open(t, cache.TiersConfig{Remote: remote})
-			var loads int
-			c := with(t, tiers, thingConfig{Tags: tagT, Load: func(context.Context, int) (string, error) {
-				if loads++; loads < 3 {
-					invalidateTag(t, tiers, "t")
-				}
-				return "v", nil
-			}, Policy: patch{RemoteTimeout: new(50 * time.Millisecond)}})
-			start := time.Now()
-			if batch {
-				_, _ = c.GetMany(t.Context(), []int{1})
-			} else {
-				get(t, c, 1)
-			}
-			if d := time.Since(start); d != 50*time.Millisecond {
-				t.Errorf("the read took %v with %d loads, want one deadline", d, loads)
-			}
-		})
+	for _, call := range []string{"gets", "many"} {
+		play(t, scene{name: call, on: paired, cfg: thingConfig{Policy: patch{RemoteTimeout: new(50 * time.Millisecond)}}, steps: `
+			remote hangs; during 2 a invalidates tag; a ` + call + ` 1.3; took 50ms`})
 	}
 }
 
 // A process that closes during its loads gives its claims back, and remembers no failure: another
 // process loads at once.
 func TestCloseDuringALoad(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		memory := tiertest.NewMemory()
-		remote := tiertest.NewFaulty(memory)
-		tiers, err := cache.Open(cache.TiersConfig{Remote: remote})
-		must(t, err)
-		errs := patch{ErrorTTL: new(time.Minute)}
-		c := with(t, tiers, thingConfig{Policy: errs, Load: func(ctx context.Context, _ int) (string, error) {
-			<-ctx.Done()
-			return "", ctx.Err()
-		}})
-		go func() { _, _ = c.Get(t.Context(), 1) }()
-		advance(100 * time.Millisecond)
-		if b, _ := memory.Get(t.Context(), cell1); b == nil {
-			t.Fatal("nothing is claimed")
-		}
-		remote.Delay(time.Millisecond) // the time of a round trip
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
-		defer cancel()
-		_ = tiers.Close(ctx)
-		advance(100 * time.Millisecond)
-		if b, _ := memory.Get(t.Context(), cell1); b != nil {
-			t.Errorf("the cell is %x, want neither a claim nor a remembered failure", b)
-		}
-		other := with(t, open(t, cache.TiersConfig{Remote: memory}), thingConfig{Policy: errs, Load: (&source{}).load})
-		wantFetch(t, other, 1, fetched{"1.1", cache.Load, false, nil})
-	})
+	play(t, scene{on: paired, cfg: thingConfig{Policy: patch{ErrorTTL: new(time.Minute)}}, steps: `
+		source takes=1h; go a gets closed; wait 100ms; cells 1; a's remote slow=1ms; a closes maybe timeout=10ms
+		wait 100ms; cells 0; source takes=0s; b gets 1.2 load; took 0s`})
+}
+
+// Size is not called for an old value that is served in place of a failed load.
+func TestOldValueKeepsItsSize(t *testing.T) {
+	for _, call := range []string{"gets", "many"} {
+		var sizes atomic.Int64
+		play(t, scene{name: call, cfg: thingConfig{Policy: patch{TTL: new(time.Second), StaleIfError: new(time.Hour)}, Size: func(string) int64 {
+			if sizes.Add(1) > 1 {
+				panic("size")
+			}
+			return 8
+		}}, steps: "a gets 1.1; wait 2s; source fails; a " + call + " 1.1 stale; took 0s"})
+	}
 }
 
 // doored is a local tier that calls a function before each Get.
@@ -233,45 +204,6 @@ func TestGiveBackOfManyClaims(t *testing.T) {
 	})
 }
 
-// Size is not called for an old value that is served in place of a failed load.
-func TestOldValueKeepsItsSize(t *testing.T) {
-	for _, batch := range []bool{false, true} {
-		bubble(t, fmt.Sprintf("batch=%v", batch), func(t *testing.T) {
-			var bad atomic.Bool
-			src := &source{}
-			c := with(t, open(t, cache.TiersConfig{}), thingConfig{
-				Load:   src.load,
-				Policy: patch{TTL: new(time.Second), StaleIfError: new(time.Hour)},
-				Size: func(string) int64 {
-					if bad.Load() {
-						panic("size")
-					}
-					return 8
-				},
-			})
-			get(t, c, 1)
-			advance(2 * time.Second)
-			bad.Store(true)
-			src.fail(errSource)
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-			defer cancel()
-			start := time.Now()
-			var v string
-			p := panicOf(func() {
-				if batch {
-					m, _ := c.GetMany(ctx, []int{1, 2})
-					v = m[1]
-				} else {
-					v, _ = c.Get(ctx, 1)
-				}
-			})
-			if d := time.Since(start); p != nil || v != "1.1" || d > time.Second {
-				t.Errorf("the caller gets %q, panic %v, after %v; want the old value at once", v, p, d)
-			}
-		})
-	}
-}
-
 // The search for circles takes time in proportion to the number of waiting loads, not to the
 // number of paths between them.
 func TestManyLoadsThatWaitInLayers(t *testing.T) {
@@ -309,14 +241,7 @@ func TestOneBadKeyAmongThousands(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		remote := faulty()
 		src := &source{}
-		many := func(ctx context.Context, keys []int) (map[int]string, error) {
-			m := map[int]string{}
-			for _, k := range keys {
-				m[k], _ = src.load(ctx, k)
-			}
-			return m, nil
-		}
-		_, cs := fleet(t, 2, remote, cache.TiersConfig{}, thingConfig{LoadMany: many})
+		_, cs := fleet(t, 2, remote, cache.TiersConfig{}, thingConfig{LoadMany: ofEach(src.load)})
 		keys := ints(0, 3000)
 		_, _ = cs[0].GetMany(t.Context(), keys)
 		before := src.total()
@@ -324,9 +249,7 @@ func TestOneBadKeyAmongThousands(t *testing.T) {
 		if m, err := cs[1].GetMany(t.Context(), keys); err != nil || len(m) != len(keys) {
 			t.Errorf("%d values, %v", len(m), err)
 		}
-		if n := src.total() - before; n != 1 {
-			t.Errorf("%d keys were loaded, want 1: the others are in the remote tier", n)
-		}
+		equal(t, src.total()-before, 1, "loaded keys")
 	})
 }
 

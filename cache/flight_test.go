@@ -2,12 +2,10 @@ package cache_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"runtime"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -53,81 +51,30 @@ func TestOneLoadForAll(t *testing.T) {
 	}
 }
 
+// A caller that leaves harms no other, not even while it makes the flight's call to the remote tier.
 func TestCancelledFirstCallerHarmsNobody(t *testing.T) {
-	for _, remote := range []bool{false, true} {
-		bubble(t, fmt.Sprintf("remote=%v", remote), func(t *testing.T) {
-			src := &source{took: time.Second}
-			tc := tiersOf(remote)
-			c := with(t, open(t, tc), thingConfig{Load: src.load})
-			first, cancel := context.WithCancel(t.Context())
-			go func() {
-				_, err := c.Get(first, 1)
-				wantError(t, err, "get", cell1, context.Canceled)
-			}()
-			synctest.Wait()
-			time.AfterFunc(300*time.Millisecond, cancel)
-			crowd(10, func(int) {
-				if v := get(t, c, 1); v != "1.1" {
-					t.Errorf("Get(1) = %q, want 1.1", v)
-				}
-			})
-			src.wantLoads(t, 1)
-		})
-	}
+	play(
+		t,
+		scene{name: "during the load", on: "alone paired", steps: `
+			source takes=1s; go a gets cancelled after=300ms; go 9 a gets 1.1; a gets 1.1; took 1s; loads 1`},
+		scene{name: "during a remote call", on: paired, steps: `
+			remote gets=20ms; go a gets late timeout=5ms; a gets 1.1; took 20ms-25ms`},
+	)
 }
 
-// A leader calls the remote tier with its own context. When it leaves while the tier hangs, the
-// flight goes on for the others.
-func TestLeaderLeavesDuringRemoteCall(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		src, remote := &source{}, faulty()
-		remote.Delay(20*time.Millisecond, tiertest.Get)
-		c := with(t, open(t, cache.TiersConfig{Remote: remote}), thingConfig{Load: src.load})
-		first, cancel := context.WithTimeout(t.Context(), 5*time.Millisecond)
-		defer cancel()
-		go func() {
-			_, err := c.Get(first, 1)
-			wantError(t, err, "get", cell1, context.DeadlineExceeded)
-			if !errors.Is(first.Err(), context.DeadlineExceeded) {
-				t.Error("the first caller was answered before its deadline")
-			}
-		}()
-		synctest.Wait()
-		if v := get(t, c, 1); v != "1.1" {
-			t.Errorf("Get(1) = %q, want 1.1", v)
-		}
-	})
-}
-
+// When the last caller leaves, the load's context ends. No flight is left: the next caller loads.
 func TestLastToLeaveCancelsTheLoad(t *testing.T) {
-	for _, remote := range []bool{false, true} {
-		bubble(t, fmt.Sprintf("remote=%v", remote), func(t *testing.T) {
-			src := &source{took: time.Minute / 3}
-			tc := tiersOf(remote)
-			tiers := open(t, tc)
-			c := with(t, tiers, thingConfig{Load: src.load})
-			crowd(3, func(i int) {
-				ctx, cancel := context.WithTimeout(t.Context(), time.Duration(1+i)*time.Second)
-				defer cancel()
-				if _, err := c.Get(ctx, 1); !errors.Is(err, context.DeadlineExceeded) {
-					t.Errorf("caller %d: %v, want its deadline", i, err)
-				}
-				synctest.Wait()
-				src.mu.Lock()
-				defer src.mu.Unlock()
-				if ended := src.running == 0; ended != (i == 2) {
-					t.Errorf("after caller %d left, the load's context ended: %v", i, ended)
-				}
-			})
-			// No flight is left: the next caller loads.
-			src.mu.Lock()
-			src.took = 0
-			src.mu.Unlock()
-			if v := get(t, c, 1); v != "1.2" {
-				t.Errorf("Get(1) = %q, want 1.2", v)
-			}
-		})
-	}
+	play(t, scene{on: "alone paired", steps: `
+		source takes=20s; go a gets late timeout=1s; go a gets late timeout=2s; go a gets late timeout=3s
+		wait 2999ms; running 1; wait 1ms; running 0; source takes=0s; a gets 1.2`})
+}
+
+// Callers with MaxAge share a load that is young enough for each of them. Each counts from its
+// own call.
+func TestMaxAgeMerges(t *testing.T) {
+	play(t, scene{steps: `
+		source takes=1s; go 20 a gets 1.1 load MaxAge=1m; wait 500ms; go 20 a gets 1.1 load MaxAge=1m; wait 10s; loads 1
+		go a gets 1.2 load MaxAge=50ms; wait 100ms; a gets 1.3 load MaxAge=50ms; loads 3`})
 }
 
 func TestLoaderContext(t *testing.T) {
@@ -156,67 +103,19 @@ func TestLoaderContext(t *testing.T) {
 	})
 }
 
+func panicHere(v any) { panic(v) }
+
+// A panic and a Goexit of a loader reach every caller that waits, and each load releases its slot.
 func TestPanicReachesEveryWaiter(t *testing.T) {
-	for _, tt := range []struct {
-		name  string
-		load  func(c things, ctx context.Context) error
-		batch bool // by LoadMany
-	}{
-		{"get", func(c things, ctx context.Context) error { _, err := c.Get(ctx, 1); return err }, false},
-		{"fetch", func(c things, ctx context.Context) error { _, err := c.Fetch(ctx, 1, nil); return err }, false},
-		{"get many", func(c things, ctx context.Context) error { _, err := c.GetMany(ctx, []int{1, 2}); return err }, false},
-		{"get many, by LoadMany", func(c things, ctx context.Context) error { _, err := c.GetMany(ctx, []int{1, 2}); return err }, true},
-	} {
-		bubble(t, tt.name, func(t *testing.T) {
-			var calls atomic.Int64
-			cause := errors.New("boom")
-			tiers := open(t, cache.TiersConfig{MaxLoads: 1, Remote: tiertest.NewMemory()})
-			cfg := thingConfig{Load: func(ctx context.Context, k int) (string, error) {
-				if k == 2 || calls.Add(1) > 1 {
-					return "fine", nil
-				}
-				_ = nap(ctx, time.Second)
-				panicHere(cause)
-				return "", nil
-			}}
-			if tt.batch {
-				cfg.LoadMany = func(ctx context.Context, keys []int) (map[int]string, error) {
-					m := map[int]string{}
-					for _, k := range keys {
-						m[k], _ = cfg.Load(ctx, k)
-					}
-					return m, nil
-				}
-			}
-			c := with(t, tiers, cfg)
-			var panics atomic.Int64
-			crowd(32, func(int) {
-				p := panicOf(func() { _ = tt.load(c, t.Context()) })
-				if p == nil {
-					return // it called after the flight ended
-				}
-				panics.Add(1)
-				pe, ok := p.(*cache.PanicError)
-				if !ok || pe.Value != any(cause) || !errors.Is(pe, cause) {
-					t.Errorf("panic with %v, want a *PanicError of %v", p, cause)
-				} else if !strings.Contains(string(pe.Stack), "panicHere") {
-					t.Errorf("the stack is not the loader's:\n%s", pe.Stack)
-				}
-			})
-			if n := panics.Load(); n != 32 {
-				t.Errorf("%d of 32 waiters panicked", n)
-			}
-			if v := get(t, c, 1); v != "fine" {
-				t.Errorf("Get after the panic = %q, want fine", v)
-			}
-			if n := total(tiers).LoadPanics; n != 1 && (n != 2 || !tt.batch) { // a batch counts each key
-				t.Errorf("LoadPanics = %d, want 1", n)
-			}
-		})
+	for _, many := range []bool{false, true} {
+		for _, call := range []string{"gets", "many"} {
+			play(t, scene{name: fmt.Sprint(call, ", LoadMany ", many), on: paired, many: many, tc: cache.TiersConfig{MaxLoads: 1},
+				steps: strings.ReplaceAll(`
+					source takes=1s; source panics; go 31 a CALL panic; a CALL panic; a counts LoadPanics=1; source calm; a CALL 1.2; a deletes
+					source exits; go 2 a CALL goexit; a CALL goexit; a CALL goexit; source calm; a CALL 1.5`, "CALL", call)})
+		}
 	}
 }
-
-func panicHere(v any) { panic(v) }
 
 func TestTagsFuncPanics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -230,30 +129,6 @@ func TestTagsFuncPanics(t *testing.T) {
 	})
 }
 
-func TestGoexitInLoader(t *testing.T) {
-	for _, tt := range []struct {
-		name string
-		cfg  thingConfig
-	}{
-		{"Load", thingConfig{Load: func(context.Context, int) (string, error) { runtime.Goexit(); return "", nil }}},
-		{"LoadMany", thingConfig{LoadMany: func(context.Context, []int) (map[int]string, error) { runtime.Goexit(); return nil, nil }}},
-	} {
-		bubble(t, tt.name, func(t *testing.T) {
-			c := with(t, open(t, cache.TiersConfig{MaxLoads: 1, Remote: tiertest.NewMemory()}), tt.cfg)
-			for range 3 { // each load released its slot
-				crowd(3, func(int) {
-					_, err := c.Get(t.Context(), 1)
-					wantError(t, err, "get", cell1, cache.ErrGoexit)
-				})
-				_, err := c.GetMany(t.Context(), []int{1, 2})
-				if be, ok := errors.AsType[*cache.BatchError[int]](err); !ok || len(be.Errs) != 2 || !errors.Is(err, cache.ErrGoexit) {
-					t.Errorf("GetMany: %v, want ErrGoexit for both keys", err)
-				}
-			}
-		})
-	}
-}
-
 func TestNestedLoads(t *testing.T) {
 	bubble(t, "in one turn", func(t *testing.T) {
 		var c things
@@ -264,9 +139,7 @@ func TestNestedLoads(t *testing.T) {
 			return c.Get(ctx, k-1)
 		}})
 		crowd(20, func(i int) {
-			if v := get(t, c, i); v != "bottom" {
-				t.Errorf("Get(%d) = %q", i, v)
-			}
+			equal(t, get(t, c, i), "bottom", "Get(%d)", i)
 		})
 	})
 	// The leader of the inner flight waits for the turn that the outer load has.
@@ -328,12 +201,8 @@ func TestRecursiveLoad(t *testing.T) {
 		bubble(t, tt.name, func(t *testing.T) {
 			start := time.Now()
 			c := tt.build(t, open(t, cache.TiersConfig{Remote: tiertest.NewMemory()}))
-			if _, err := c.Get(t.Context(), 1); !errors.Is(err, cache.ErrRecursive) {
-				t.Errorf("Get: %v, want ErrRecursive", err)
-			}
-			if _, err := c.GetMany(t.Context(), []int{1, 101}); !errors.Is(err, cache.ErrRecursive) {
-				t.Errorf("GetMany: %v, want ErrRecursive", err)
-			}
+			fails(t, errOf(c.Get(t.Context(), 1)), cache.ErrRecursive, "Get")
+			fails(t, errOf(c.GetMany(t.Context(), []int{1, 101})), cache.ErrRecursive, "GetMany")
 			if d := time.Since(start); d > time.Second {
 				t.Errorf("ErrRecursive came after %v, want at most 1s", d)
 			}
@@ -352,29 +221,7 @@ func TestNotRecursive(t *testing.T) {
 			}
 			return c.Tenant("other").Get(context.WithValue(ctx, ctxKey{}, "inner"), k)
 		}})
-		if v := get(t, c, 1); v != "inner" {
-			t.Errorf("Get = %q, want inner", v)
-		}
-	})
-}
-
-// Callers with MaxAge share a load that is young enough for each of them. Each counts from its
-// own call.
-func TestMaxAgeMerges(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		src := &source{took: time.Second}
-		c := with(t, open(t, cache.TiersConfig{}), thingConfig{Load: src.load})
-		crowd(50, func(i int) {
-			<-time.After(time.Duration(i) * time.Millisecond)
-			wantFetch(t, c, 1, fetched{Value: "1.1", Source: cache.Load}, cache.MaxAge(time.Minute))
-		})
-		src.wantLoads(t, 1)
-		advance(10 * time.Second)
-		crowd(2, func(i int) { // the second call is too late for the load of the first
-			<-time.After(time.Duration(i) * 100 * time.Millisecond)
-			wantFetch(t, c, 1, fetched{Value: fmt.Sprint("1.", 2+i), Source: cache.Load}, cache.MaxAge(50*time.Millisecond))
-		})
-		src.wantLoads(t, 3)
+		equal(t, get(t, c, 1), "inner", "Get")
 	})
 }
 

@@ -101,9 +101,7 @@ func TestStoredWithTags(t *testing.T) {
 		return inner.Get(ctx, k)
 	}
 	for range 2 { // the inner value is first loaded, then a hit
-		if _, err := outer.GetOrLoad(t.Context(), 1, load, cache.Tags("option", "depend")); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errOf(outer.GetOrLoad(t.Context(), 1, load, cache.Tags("option", "depend"))))
 		seen.want(tagsByKey{
 			"default:inner:1": {"default:t"},
 			"default:outer:1": {"default:depend", "default:option", "default:t"},
@@ -119,9 +117,7 @@ func TestStoredWithTags(t *testing.T) {
 		if i > 0 {
 			load = func(context.Context, int) (string, error) { return "", cache.ErrNotModified }
 		}
-		if _, err := kept.GetOrLoad(t.Context(), 3, load, cache.Tags(tag), cache.MaxAge(0)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errOf(kept.GetOrLoad(t.Context(), 3, load, cache.Tags(tag), cache.MaxAge(0))))
 	}
 	seen.want(tagsByKey{
 		"default:inner:1": {"default:t"},
@@ -237,29 +233,8 @@ func TestStoredAndRefused(t *testing.T) {
 		OnRemoved: func(e cache.Entry, r tier.EvictReason) { told = append(told, r.String()+" "+e.Key()) },
 	})
 	c := with(t, tiers, thingConfig{})
-	if err := c.Set(t.Context(), 1, strings.Repeat("x", 32<<10)); !errors.Is(err, cache.ErrTooLarge) {
-		t.Errorf("Set = %v, want ErrTooLarge", err)
-	}
-	if diff := cmp.Diff([]string{"stored default:things:1", "rejected default:things:1"}, told); diff != "" {
-		t.Errorf("hook calls (-want +got):\n%s", diff)
-	}
-}
-
-// A hook that panics does not prevent the store.
-func TestOnStoredPanics(t *testing.T) {
-	var said strings.Builder
-	tiers := open(t, cache.TiersConfig{
-		Logger:   slog.New(slog.NewTextHandler(&said, nil)),
-		OnStored: func(cache.Entry) { panic("secret") },
-	})
-	c := with(t, tiers, thingConfig{Load: (&source{}).load})
-	for k := range 3 {
-		get(t, c, k)
-		wantFetch(t, c, k, fetched{fmt.Sprintf("%d.1", k), cache.Local, false, nil})
-	}
-	if n := strings.Count(said.String(), "hook=OnStored"); n != 1 || strings.Contains(said.String(), "secret") {
-		t.Errorf("%d log lines report the hook, want 1 without the panic's value:\n%s", n, said.String())
-	}
+	fails(t, c.Set(t.Context(), 1, strings.Repeat("x", 32<<10)), cache.ErrTooLarge, "Set")
+	same(t, []string{"stored default:things:1", "rejected default:things:1"}, told, "hook calls")
 }
 
 // dumb is a local tier that does not report evictions.
@@ -355,15 +330,9 @@ func testEnded(t *testing.T, l tier.Local) {
 		t.Errorf("%d entries, want %d: values that may be served stale stay", got, want)
 	}
 	advance(2 * time.Minute)
-	if got := entries(); got != 1 {
-		t.Errorf("%d entries a minute after the last end, want the one that never ends", got)
-	}
-	if got := removed[tier.Expired].Load(); got != n {
-		t.Errorf("OnRemoved said %q %d times, want %d", tier.Expired, got, n)
-	}
-	if got := total(tiers).Evictions; got != 0 {
-		t.Errorf("%d evictions counted, want none", got)
-	}
+	equal(t, entries(), 1, "entries a minute after the last end")
+	equal(t, removed[tier.Expired].Load(), n, "the times that OnRemoved said %q", tier.Expired)
+	equal(t, total(tiers).Evictions, 0, "evictions")
 }
 
 func openEnding(t *testing.T, l tier.Local, removed func(cache.Entry, tier.EvictReason)) *cache.Tiers {
@@ -395,19 +364,13 @@ func TestEndsThatMove(t *testing.T) {
 		must(t, c.Expire(t.Context(), 2))
 		get(t, c, 2) // stale
 		advance(2*time.Minute + time.Second)
-		if got := tiers.Stats().Local.Entries; got != 3 {
-			t.Errorf("%d entries after the Stale of one that expired, want 3", got)
-		}
+		equal(t, tiers.Stats().Local.Entries, 3, "entries after the Stale of one that expired")
 		advance(10 * time.Minute)
-		if got := tiers.Stats().Local.Entries; got != 1 {
-			t.Errorf("%d entries after the TTL, want the one that is kept", got)
-		}
+		equal(t, tiers.Stats().Local.Entries, 1, "entries after the TTL")
 		invalidateTag(t, tiers, "tag")
 		_, _ = c.Get(t.Context(), 1) // notices the invalidation, and fails
 		advance(61 * time.Second)
-		if got := tiers.Stats().Local.Entries; got != 0 {
-			t.Errorf("%d entries after an invalidation that a read has noticed, want none", got)
-		}
+		equal(t, tiers.Stats().Local.Entries, 0, "entries after an invalidation that a read has noticed")
 		for key, why := range gone {
 			if why != tier.Expired {
 				t.Errorf("%s left as %v, want expired", key, why)
@@ -431,8 +394,49 @@ func TestEndsThatAreHidden(t *testing.T) {
 		c := with(t, tiers, thingConfig{Load: (&source{}).load, Policy: patch{TTL: new(time.Minute)}})
 		get(t, c, 1)
 		advance(time.Hour)
-		if got := tiers.Stats().Local.Entries; got != 1 {
-			t.Errorf("%d entries, want 1", got)
-		}
+		equal(t, tiers.Stats().Local.Entries, 1, "entries")
 	})
+}
+
+// A hook that panics harms neither the tier nor the calls that store, evict and audit entries. That
+// is logged once, without the panic's value.
+func TestHooksThatPanic(t *testing.T) {
+	const budget, keys = 1 << 20, 20_000
+	for hook, set := range map[string]func(cfg *cache.TiersConfig){
+		"OnStored":  func(cfg *cache.TiersConfig) { cfg.OnStored = func(cache.Entry) { panic("secret") } },
+		"OnRemoved": func(cfg *cache.TiersConfig) { cfg.OnRemoved = func(cache.Entry, tier.EvictReason) { panic("secret") } },
+		"OnStale":   func(cfg *cache.TiersConfig) { cfg.OnStale = func(cache.StaleHit) { panic("secret") } },
+	} {
+		bubble(t, hook, func(t *testing.T) {
+			var said lockedBuffer
+			cfg := cache.TiersConfig{Local: local.New(local.Config{MaxBytes: budget}), Logger: slog.New(slog.NewTextHandler(&said, nil))}
+			set(&cfg)
+			tiers, src := open(t, cfg), &rows{}
+			c := with(t, tiers, thingConfig{Load: src.load, Policy: auditAll})
+			get(t, c, 1)
+			get(t, c, 1)
+			src.write(1, "new")
+			advance(auditTakes)
+			equal(t, tiers.Stats().Audits, cache.Audits{Stale: 1}, "audits")
+			must(t, c.DeleteAll(t.Context()))
+			long := with(t, tiers, cache.Config[int, []byte]{Namespace: "long", Load: func(context.Context, int) ([]byte, error) { return make([]byte, 1000), nil }})
+			for k := range keys {
+				if v := get(t, long, k); len(v) != 1000 {
+					t.Fatalf("Get(%d) = %d bytes", k, len(v))
+				}
+			}
+			found := int64(0)
+			for k := range keys {
+				if _, ok := long.Peek(t.Context(), k); ok {
+					found++
+				}
+			}
+			if s := tiers.Stats().Local; s.Entries != found || s.Bytes > budget*105/100 {
+				t.Errorf("%d entries with %d bytes, but %d are found", s.Entries, s.Bytes, found)
+			}
+			if n := strings.Count(said.String(), "hook="+hook); n != 1 || strings.Contains(said.String(), "secret") {
+				t.Errorf("%d log lines report the hook, want 1 without the panic's value:\n%s", n, said.String())
+			}
+		})
+	}
 }

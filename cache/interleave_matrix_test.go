@@ -3,12 +3,11 @@ package cache_test
 import (
 	"errors"
 	"fmt"
-	"strconv"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/invalidate/logtest"
 	"github.com/twofold-go/twofold/tier"
@@ -18,15 +17,15 @@ import (
 // logFault is a fault of the log while process 0 invalidates.
 type logFault struct {
 	name   string
-	before func(w *logged) // runs before the invalidation
-	after  func(w *logged) // runs after it; nil means none
+	before func(w *duo) // runs before the invalidation
+	after  func(w *duo) // runs after it; nil means none
 }
 
 var errWire = errors.New("unplugged")
 
 // onLink is a fault of one process's link to the log.
 func onLink(i int, name string, set func(f *logtest.Faulty)) logFault {
-	return logFault{name: fmt.Sprintf("%s %d", name, i), before: func(w *logged) { set(w.link[i]) }}
+	return logFault{name: fmt.Sprintf("%s %d", name, i), before: func(w *duo) { set(w.link[i]) }}
 }
 
 func logFaults(t *testing.T) []logFault {
@@ -46,13 +45,13 @@ func logFaults(t *testing.T) []logFault {
 		)
 	}
 	var dump logtest.Snapshot
-	cutOff := func(w *logged) { w.link[1].Fail(errWire) }
+	cutOff := func(w *duo) { w.link[1].Fail(errWire) }
 	server := func(name string, then func(m *logtest.Memory)) []logFault {
-		after := func(w *logged) { then(w.log); w.link[1].Heal() }
-		keep := func(w *logged) { dump = w.log.Snapshot() }
+		after := func(w *duo) { then(w.log); w.link[1].Heal() }
+		keep := func(w *duo) { dump = w.log.Snapshot() }
 		return []logFault{
 			{name, keep, after},
-			{name + ", unheard", func(w *logged) { keep(w); cutOff(w) }, after},
+			{name + ", unheard", func(w *duo) { keep(w); cutOff(w) }, after},
 		}
 	}
 	all = append(all, server("restore", func(m *logtest.Memory) { m.Restore(dump) })...)
@@ -63,7 +62,7 @@ func logFaults(t *testing.T) []logFault {
 	for name, parts := range map[string][]logtest.Part{"everything": nil, "meta": {logtest.Meta}, "keys": {logtest.Keys}, "scopes": {logtest.Scopes}} {
 		all = append(all, server("delete "+name, func(m *logtest.Memory) { m.Delete(parts...) })...)
 	}
-	return append(all, logFault{"trim behind", cutOff, func(w *logged) { push(t, w); w.log.Trim(1); w.link[1].Heal() }})
+	return append(all, logFault{"trim behind", cutOff, func(w *duo) { push(t, w); w.log.Trim(1); w.link[1].Heal() }})
 }
 
 // garble damages every record.
@@ -77,15 +76,13 @@ func garble(p invalidate.Page) invalidate.Page {
 }
 
 // push appends records to both sequences that cover no entry.
-func push(t *testing.T, w *logged) {
+func push(t *testing.T, w *duo) {
 	other := invalidate.Tag("default", "nobody").Fence()
 	k := invalidate.Fence{Kind: invalidate.KindKey, Hash: 1}
 	end := invalidate.Cursor{}
 	keys, scopes := w.log.Records()
 	end.Key, end.Scope = keys[len(keys)-1].At, scopes[len(scopes)-1].At
-	if _, err := w.log.Sync(t.Context(), end, invalidate.Append{Keys: []invalidate.Fence{k}, Scopes: []invalidate.Fence{other}}); err != nil {
-		t.Error(err)
-	}
+	succeeds(t, errOf(w.log.Sync(t.Context(), end, invalidate.Append{Keys: []invalidate.Fence{k}, Scopes: []invalidate.Fence{other}})))
 }
 
 // The test combines each fault of the log with each kind of scope. After one bound, both
@@ -104,7 +101,7 @@ func TestLogFaultMatrix(t *testing.T) {
 }
 
 func tryFault(t *testing.T, f logFault, s invalidate.Scope, as func(*tiertest.Faulty) tier.Remote) {
-	w := newLoggedOn(t, thingConfig{Tags: tagT}, as)
+	w := newDuo(t, logged, cache.TiersConfig{}, thingConfig{Tags: tagT}, as)
 	w.want(t, 0, 1, "1.1")
 	w.want(t, 1, 1, "1.1")
 	f.before(w)
@@ -131,21 +128,9 @@ func tryFault(t *testing.T, f logFault, s invalidate.Scope, as func(*tiertest.Fa
 	w.wantAgreement(t, loads)
 }
 
-// wantSince reads key 1 in process i. It expects a value from a later load than the one with
-// that number.
-func (w *logged) wantSince(t *testing.T, i, load int) {
-	t.Helper()
-	v, err := w.c[i].Get(t.Context(), 1)
-	_, number, _ := strings.Cut(v, ".")
-	n, bad := strconv.Atoi(number)
-	if err := errors.Join(err, bad); err != nil || n <= load {
-		t.Errorf("process %d reads %q, %v; want a load after number %d", i, v, err, load)
-	}
-}
-
 // wantAgreement expects that both processes read a value loaded since, then read it again
 // without a load.
-func (w *logged) wantAgreement(t *testing.T, since int) {
+func (w *duo) wantAgreement(t *testing.T, since int) {
 	t.Helper()
 	w.wantSince(t, 1, since)
 	w.wantSince(t, 0, since)

@@ -154,7 +154,7 @@ func (w *logStage) command(p *logProcess, c *script.Call) error {
 	case "get":
 		return p.get(c, p.things, c.Arg(1), nil)
 	case "set":
-		s, err := scopeOf("key", c.Arg(1))
+		s, err := scopeOf(cache.DefaultTenant, "key", c.Arg(1))
 		if err != nil {
 			return err
 		}
@@ -223,7 +223,7 @@ func (p *logProcess) invalidate(c *script.Call, n *names, do func(context.Contex
 func (n *names) scopes(words []string) (scopes []invalidate.Scope, err error) {
 	words = append(words, "")
 	for i := 0; i+1 < len(words); i += 2 {
-		s, err := scopeOf(words[i], words[i+1])
+		s, err := scopeOf(cache.DefaultTenant, words[i], words[i+1])
 		if err != nil {
 			return nil, err
 		}
@@ -233,17 +233,17 @@ func (n *names) scopes(words []string) (scopes []invalidate.Scope, err error) {
 	return scopes, nil
 }
 
-func scopeOf(kind, what string) (invalidate.Scope, error) {
+func scopeOf(tenant, kind, what string) (invalidate.Scope, error) {
 	switch kind {
 	case "key":
 		id, err := key.Of(what)
 		if err != nil {
 			return invalidate.Scope{}, err
 		}
-		k, err := key.Space{Tenant: cache.DefaultTenant, Namespace: "things"}.Key(id)
+		k, err := key.Space{Tenant: tenant, Namespace: "things"}.Key(id)
 		return invalidate.Key(k), err
 	case "tag":
-		return invalidate.Tag(cache.DefaultTenant, what), nil
+		return invalidate.Tag(tenant, what), nil
 	case "prefix":
 		return prefixOf(what), nil
 	case "all":

@@ -14,172 +14,42 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-// conditional is a source whose loader can report that the previous value is unchanged.
-type conditional struct {
-	say     func(f *cache.Fill)
-	changed bool
-	err     error
-	loads   int
-	asked   string // Previous of the latest load
-}
-
-func (s *conditional) load(ctx context.Context, _ int) (string, error) {
-	s.say(cache.Filling(ctx))
-	s.loads++
-	s.asked, _ = cache.Previous[string](ctx)
-	switch {
-	case s.err != nil:
-		return "", s.err
-	case s.asked != "" && !s.changed:
-		return "ignored", cache.ErrNotModified
-	case s.changed:
-		return "v2", nil
-	}
-	return "v1", nil
-}
-
-func (s *conditional) want(t *testing.T, loads int, asked string) {
-	t.Helper()
-	if s.loads != loads || s.asked != asked {
-		t.Errorf("%d loads, Previous of the last %q; want %d, %q", s.loads, s.asked, loads, asked)
-	}
-}
-
-func hourKept(f *cache.Fill) {
-	f.SetTTL(10 * time.Second)
-	f.SetKeep(time.Hour)
-}
-
-// twins returns the caches of two processes, or the cache of one process twice.
-func twins(t *testing.T, alone bool, src *conditional) ([]*cache.Tiers, []things) {
-	cfg := thingConfig{Load: src.load, Tags: tagT, Policy: patch{Stale: new(time.Minute)}}
-	if !alone {
-		return fleet(t, 2, tiertest.NewMemory(), cache.TiersConfig{}, cfg)
-	}
-	ts, cs := fleet(t, 1, nil, cache.TiersConfig{}, cfg)
-	return append(ts, ts...), append(cs, cs...)
-}
-
-// each runs a test with two processes, and with one process without a remote tier.
-func each(t *testing.T, test func(t *testing.T, alone bool)) {
-	for name, alone := range map[string]bool{"two processes": false, "one process": true} {
-		bubble(t, name, func(t *testing.T) { test(t, alone) })
-	}
-}
-
 // A kept value is not served. The load that replaces it gets it as Previous. ErrNotModified
 // makes it fresh again for the lifetime that this load sets.
 func TestKept(t *testing.T) {
-	each(t, func(t *testing.T, alone bool) {
-		src := &conditional{say: hourKept}
-		_, cs := twins(t, alone, src)
-		get(t, cs[0], 1)
-		advance(10*time.Second + time.Minute + time.Hour - time.Second)
-		if v, ok := cs[1].Peek(t.Context(), 1); ok {
-			t.Errorf("Peek = %q after the value ended", v)
-		}
-		src.say = func(f *cache.Fill) { f.SetTTL(time.Minute) }
-		wantFetch(t, cs[1], 1, fetched{"v1", cache.Load, false, nil}, cache.MaxAge(24*time.Hour))
-		src.want(t, 2, "v1")
-		advance(59 * time.Second)
-		wantFetch(t, cs[1], 1, fetched{"v1", cache.Local, false, nil})
-		advance(2*time.Minute + time.Second) // the last load did not keep it
-		wantFetch(t, cs[0], 1, fetched{"v1", cache.Load, false, nil})
-		src.want(t, 3, "")
-	})
+	cfg := thingConfig{Policy: patch{Stale: new(time.Minute)}}
+	const on = "alone paired"
+	play(
+		t,
+		scene{name: "confirmed", on: on, cfg: cfg, steps: `
+			source unchanged; says ttl=10s keep=1h; a gets 1.1; wait 1h1m9s; b peeks nothing
+			says ttl=1m; b gets 1.1 load MaxAge=24h; loads 2; previous 1.1; wait 59s; b gets 1.1 local
+			wait 2m1s; a gets 1.3 load; previous nothing`}, // the last load did not keep it
+		scene{name: "Keep ends", on: on, cfg: cfg, steps: "says ttl=10s keep=1h; a gets 1.1; wait 1h1m10s; b gets 1.2; previous nothing"},
+		scene{name: "not kept", on: on, cfg: cfg, steps: "says ttl=10s; a gets 1.1; wait 1h1m9s; b gets 1.2; previous nothing"},
+		scene{name: "below zero", on: on, cfg: cfg, steps: "says ttl=10s keep=1h keep=-1h; a gets 1.1; wait 1h1m9s; b gets 1.2; previous nothing"},
+		// Without a log an invalidation by tag reaches only this process.
+		scene{name: "invalidated", on: on, cfg: cfg, steps: "says ttl=10s keep=1h; a gets 1.1; wait 5m; b invalidates tag; b gets 1.2; previous nothing"},
+		// Without a log an Expire rewrites the cell. Keep then counts from the new end.
+		scene{name: "expired", on: paired, cfg: cfg, steps: `
+			says ttl=1h keep=1h stale=1m; a gets 1.1; wait 1s; a expires; wait 30s; b peeks 1.1; wait 1h29s; b gets 1.2; previous 1.1`},
+		// It is loaded at each read. When the source fails, the kept value is not served, and stays kept. Of a
+		// local and a remote value the newer is Previous.
+		scene{name: "never fresh", on: on, cfg: cfg, steps: `
+			source unchanged; says keep=1h ttl=0s stale=0s; a gets 1.1 load; b gets 1.1 load; a gets 1.1 load; loads 3; previous 1.1
+			source fails; a gets failed; b gets failed; loads 5; previous 1.1; source well; source changed; wait 1s
+			b gets 1.6 load; previous 1.1; a gets 1.7 load; previous 1.6`},
+		scene{name: "an absence has no value to keep", on: on, cfg: cfg, steps: `
+			source absent; says ttl=0s keep=1h stale=1h; a gets absent load; a gets absent load; loads 2; previous nothing; a counts FillsNotWanted=2`},
+	)
 }
 
-// This is the control of TestKept: Keep ends, and without Keep there is no Previous.
-func TestKeptNoLonger(t *testing.T) {
-	for name, say := range map[string]func(f *cache.Fill){
-		"the end":    hourKept,
-		"not kept":   func(f *cache.Fill) { f.SetTTL(10 * time.Second) },
-		"below zero": func(f *cache.Fill) { f.SetTTL(10 * time.Second); f.SetKeep(time.Hour); f.SetKeep(-time.Hour) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			each(t, func(t *testing.T, alone bool) {
-				src := &conditional{say: say}
-				_, cs := twins(t, alone, src)
-				get(t, cs[0], 1)
-				advance(10*time.Second + time.Minute + time.Hour)
-				get(t, cs[1], 1)
-				src.want(t, 2, "")
-			})
-		})
+// ErrNotModified is an error if there is no previous value.
+func TestNotModifiedWithoutPrevious(t *testing.T) {
+	play(t, scene{err: cache.ErrNotModified, steps: "source fails; a gets unmodified"})
+	if _, ok := cache.Previous[string](t.Context()); ok {
+		t.Error("Previous outside a loader reports a value")
 	}
-}
-
-// An invalidation also covers kept values.
-func TestKeptAndInvalidated(t *testing.T) {
-	each(t, func(t *testing.T, alone bool) {
-		src := &conditional{say: hourKept}
-		ts, cs := twins(t, alone, src)
-		get(t, cs[0], 1)
-		advance(5 * time.Minute)
-		invalidateTag(t, ts[1], "t") // without a log it reaches only this process
-		get(t, cs[1], 1)
-		src.want(t, 2, "")
-	})
-}
-
-// Without a log an Expire rewrites the cell. Keep then counts from the new end.
-func TestKeptAndExpired(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		src := &conditional{say: func(f *cache.Fill) { f.SetTTL(time.Hour); f.SetKeep(time.Hour); f.SetStale(time.Minute) }}
-		_, cs := twins(t, false, src)
-		get(t, cs[0], 1)
-		advance(time.Second)
-		must(t, cs[0].Expire(t.Context(), 1))
-		advance(30 * time.Second)
-		if v, ok := cs[1].Peek(t.Context(), 1); !ok {
-			t.Errorf("Peek = %q, %v while the value is stale, want v1", v, ok)
-		}
-		advance(30*time.Second + time.Hour - time.Second)
-		get(t, cs[1], 1)
-		src.want(t, 2, "v1")
-	})
-}
-
-// A value that is never fresh is loaded at each read, and each load gets it as Previous. When
-// the source fails, the kept value is not served, and stays kept.
-func TestKeptAndNeverFresh(t *testing.T) {
-	each(t, func(t *testing.T, alone bool) {
-		src := &conditional{say: func(f *cache.Fill) {
-			f.SetKeep(time.Hour)
-			f.SetTTL(0)
-			f.SetStale(0)
-		}}
-		_, cs := twins(t, alone, src)
-		for i := range 4 {
-			wantFetch(t, cs[i%2], 1, fetched{"v1", cache.Load, false, nil})
-		}
-		src.want(t, 4, "v1")
-		src.err = errSource
-		wantFetch(t, cs[0], 1, fetched{"", 0, false, errSource})
-		wantFetch(t, cs[1], 1, fetched{"", 0, false, errSource})
-		src.want(t, 6, "v1")
-		src.err, src.changed = nil, true
-		advance(time.Second)
-		wantFetch(t, cs[1], 1, fetched{"v2", cache.Load, false, nil})
-		src.want(t, 7, "v1")
-		wantFetch(t, cs[0], 1, fetched{"v2", cache.Load, false, nil})
-		src.want(t, 8, "v2") // the newer of the local and the remote value
-	})
-}
-
-// An absence has no value to keep.
-func TestAbsenceIsNotKept(t *testing.T) {
-	each(t, func(t *testing.T, alone bool) {
-		src := &conditional{err: cache.ErrNotFound, say: func(f *cache.Fill) { f.SetTTL(0); f.SetKeep(time.Hour); f.SetStale(time.Hour) }}
-		ts, cs := twins(t, alone, src)
-		for range 2 {
-			wantFetch(t, cs[0], 1, fetched{"", cache.Load, false, cache.ErrNotFound})
-		}
-		src.want(t, 2, "")
-		if n := total(ts[0]).FillsNotWanted; n != 2 {
-			t.Errorf("FillsNotWanted = %d, want 2: an absence is not kept", n)
-		}
-	})
 }
 
 // A value that is built from a never-fresh value is as fresh as its own loader says. This holds
@@ -241,9 +111,7 @@ func TestPreviousIsNotOlderThanTheMark(t *testing.T) {
 		invalidateTag(t, tiers, "t")
 		close(goOn)
 		synctest.Wait()
-		if got := get(t, outer, 1); got != "v2" {
-			t.Errorf("after the invalidation: %q, want v2", got)
-		}
+		equal(t, get(t, outer, 1), "v2", "after the invalidation")
 	})
 }
 
@@ -251,15 +119,17 @@ func TestPreviousIsNotOlderThanTheMark(t *testing.T) {
 // value's parts. So a process that is cut off from the log still keeps the bound.
 func TestNotModifiedVouchesForNoPart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newTower(t, 0, storey{read: readOne})
-		outer := with(t, w.own, thingConfig{Namespace: "outer", Load: unchanged(func(ctx context.Context) (string, error) {
-			return w.levels[0].Get(ctx, 1)
+		w := newWorks()
+		w.depth, w.remote, w.policy = 0, nil, patch{}
+		teller, p := w.process(t), w.process(t)
+		outer := with(t, p.tiers, thingConfig{Namespace: "outer", Load: unchanged(func(ctx context.Context) (string, error) {
+			return readPart(ctx, p.parts())
 		})})
 		get(t, outer, 1) // loads the part, too
 		advance(2 * bound)
-		w.link.Fail(errors.New("unplugged"))
+		p.link.Fail(errDown)
 		at := time.Now()
-		w.change(t)
+		w.change(t, teller)
 		for time.Since(at) < 5*bound {
 			advance(bound / 2)
 			_ = outer.Refresh(t.Context(), 1)
@@ -317,27 +187,16 @@ func TestFailedFillLeavesNoClaim(t *testing.T) {
 
 // DependOnPrevious gives a value the tags of the previous one, from which it was made.
 func TestDependOnPrevious(t *testing.T) {
-	for _, says := range []bool{true, false} {
-		synctest.Test(t, func(t *testing.T) {
-			tiers := open(t, cache.TiersConfig{})
-			c := with(t, tiers, thingConfig{Namespace: "n", Load: func(ctx context.Context, _ int) (string, error) {
-				if v, ok := cache.Previous[string](ctx); ok {
-					if says {
-						cache.Filling(ctx).DependOnPrevious()
-					}
-					return v + "'", nil
+	for value, says := range map[string]bool{"v": true, "v''": false} {
+		play(t, scene{name: value, cfg: thingConfig{Tags: func(int, string) []string { return nil }, Load: func(ctx context.Context, _ int) (string, error) {
+			if v, ok := cache.Previous[string](ctx); ok {
+				if says {
+					cache.Filling(ctx).DependOnPrevious()
 				}
-				cache.Depend(ctx, "t")
-				return "v", nil
-			}})
-			get(t, c, 1)
-			for range 2 {
-				must(t, c.Refresh(t.Context(), 1))
+				return v + "'", nil
 			}
-			invalidateTag(t, tiers, "t")
-			if got := get(t, c, 1); (got == "v") != says {
-				t.Errorf("DependOnPrevious called: %v; Get after the tag was invalidated = %q", says, got)
-			}
-		})
+			cache.Depend(ctx, "t")
+			return "v", nil
+		}}, steps: "a gets v; a refreshes; a refreshes; a gets v''; a invalidates tag; a gets " + value})
 	}
 }

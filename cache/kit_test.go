@@ -9,12 +9,16 @@ import (
 	"maps"
 	"math/rand/v2"
 	"os"
+	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/invalidate"
@@ -70,6 +74,33 @@ func succeeds(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Error(err)
+	}
+}
+
+// fails checks that err is want.
+func fails(t testing.TB, err, want error, what string) {
+	t.Helper()
+	if !errors.Is(err, want) {
+		t.Errorf("%s = %v, want %v", what, err, want)
+	}
+}
+
+// errOf returns the error of a call that returns a value, too.
+func errOf[T any](_ T, err error) error { return err }
+
+// equal checks one value. The format says what it is.
+func equal[T comparable](t testing.TB, got, want T, format string, args ...any) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s: %v, want %v", fmt.Sprintf(format, args...), got, want)
+	}
+}
+
+// same checks a value that may be deep.
+func same(t testing.TB, want, got any, format string, args ...any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", fmt.Sprintf(format, args...), diff)
 	}
 }
 
@@ -130,69 +161,117 @@ func fleet(t *testing.T, n int, remote tier.Remote, tc cache.TiersConfig, cfg th
 // source is the slow source behind a cache. Its values name the key and the load: the second
 // load of 7 returns "7.2".
 type source struct {
-	took time.Duration // set before first use
+	took time.Duration // set before first use, or by takes
 
-	mu      sync.Mutex // protects the rest
-	err     error
-	loads   map[int]int
-	running int
-	peak    int
-	batches [][]int
-	ctxErrs []error // errors of loads whose context ended
+	mu        sync.Mutex // protects the rest
+	say       func(f *cache.Fill)
+	during    func(ctx context.Context) // before a load ends
+	err       error
+	unchanged bool   // a load with a previous value reports that it is unchanged
+	empty     bool   // the values are ""
+	fixed     string // the values, if not empty
+	deaf      bool   // loads ignore their context
+	panics    bool   // loads panic with errSource
+	exits     bool   // loads end their goroutine
+	previous  string // of the last load
+	loads     map[int]int
+	running   int
+	peak      int
+	batches   [][]int
+	ctxErrs   []error // errors of loads whose context ended
 }
 
 func (s *source) load(ctx context.Context, k int) (string, error) {
+	prev, again := cache.Previous[string](ctx)
+	m, err := s.read(ctx, k)
 	s.mu.Lock()
+	v := m[k]
+	if s.previous = prev; again && s.unchanged && err == nil {
+		v, err = "", cache.ErrNotModified
+	}
+	s.mu.Unlock()
+	if late := s.wait(ctx); late != nil {
+		return "", late
+	}
+	return v, err
+}
+
+// loadMany finds the keys below 1000.
+func (s *source) loadMany(ctx context.Context, keys []int) (map[int]string, error) {
+	m, err := s.read(ctx, keys...)
+	s.set(func(s *source) { s.batches = append(s.batches, slices.Clone(keys)) })
+	maps.DeleteFunc(m, func(k int, _ string) bool { return k >= 1000 })
+	if late := s.wait(ctx); late != nil {
+		return nil, late
+	}
+	return m, err
+}
+
+// read begins a load, and returns its values.
+func (s *source) read(ctx context.Context, keys ...int) (map[int]string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.say != nil {
+		s.say(cache.Filling(ctx))
+	}
 	if s.loads == nil {
 		s.loads = map[int]int{}
 	}
-	s.loads[k]++
-	n, err := s.loads[k], s.err
+	m := map[int]string{}
+	for _, k := range keys {
+		s.loads[k]++
+		if m[k] = fmt.Sprintf("%d.%d", k, s.loads[k]); s.empty {
+			m[k] = ""
+		}
+		if s.fixed != "" {
+			m[k] = s.fixed
+		}
+	}
 	s.running++
 	s.peak = max(s.peak, s.running)
+	return m, s.err
+}
+
+// wait takes the time of a load. It returns the error of a context that ends meanwhile.
+func (s *source) wait(ctx context.Context) error {
+	s.mu.Lock()
+	took, deaf, panics, exits, during := s.took, s.deaf, s.panics, s.exits, s.during
 	s.mu.Unlock()
-	late := nap(ctx, s.took)
+	if deaf {
+		ctx = context.WithoutCancel(ctx)
+	}
+	late := nap(ctx, took)
+	if during != nil && late == nil {
+		during(ctx)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.running--
 	if late != nil {
 		s.ctxErrs = append(s.ctxErrs, late)
-		return "", late
+		return late
 	}
-	return fmt.Sprintf("%d.%d", k, n), err
+	if panics {
+		panicHere(errSource)
+	}
+	if exits {
+		runtime.Goexit()
+	}
+	return nil
 }
 
-// loadMany finds the keys below 1000.
-func (s *source) loadMany(ctx context.Context, keys []int) (map[int]string, error) {
+// set changes the source for the loads that begin after it.
+func (s *source) set(change func(s *source)) {
 	s.mu.Lock()
-	if s.loads == nil {
-		s.loads = map[int]int{}
-	}
-	s.batches = append(s.batches, append([]int(nil), keys...))
-	out := map[int]string{}
-	for _, k := range keys {
-		s.loads[k]++
-		if k < 1000 {
-			out[k] = fmt.Sprintf("%d.%d", k, s.loads[k])
-		}
-	}
-	err := s.err
-	s.mu.Unlock()
-	if late := nap(ctx, s.took); late != nil {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.ctxErrs = append(s.ctxErrs, late)
-		return nil, late
-	}
-	return out, err
+	defer s.mu.Unlock()
+	change(s)
 }
 
 // fail makes the loads that begin after it return err.
-func (s *source) fail(err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.err = err
-}
+func (s *source) fail(err error) { s.set(func(s *source) { s.err = err }) }
+
+// takes sets how long the loads take that begin after it.
+func (s *source) takes(d time.Duration) { s.set(func(s *source) { s.took = d }) }
 
 // total returns the number of loads that began.
 func (s *source) total() (n int) {
@@ -221,6 +300,21 @@ func get[K comparable, V any](t *testing.T, c cache.Cache[K, V], k K) V {
 		t.Errorf("Get(%v): %v", k, err)
 	}
 	return v
+}
+
+// reader is a Cache or a Reader.
+type reader interface {
+	Get(ctx context.Context, k int) (string, error)
+	GetMany(ctx context.Context, keys []int, opts ...cache.Option) (map[int]string, error)
+}
+
+// readBy reads key 1 by Get or by GetMany.
+func readBy(ctx context.Context, c reader, many bool) (string, error) {
+	if !many {
+		return c.Get(ctx, 1)
+	}
+	m, err := c.GetMany(ctx, []int{1})
+	return m[1], err
 }
 
 // fetched is a Result without its age, together with the error.
@@ -302,4 +396,65 @@ func seedOf(t *testing.T) uint64 {
 	}
 	t.Logf("repeat with TWOFOLD_SEED=%d", seed)
 	return seed
+}
+
+// way is a way to read a key.
+type way struct {
+	name string
+	read func(ctx context.Context, c things, k int, opts ...cache.Option) (string, error)
+}
+
+// ways are the calls that read a value. Where a call has no error for it, an absence is
+// ErrNotFound, and a Peek that finds nothing is a miss.
+var ways = []way{
+	{"Get", func(ctx context.Context, c things, k int, _ ...cache.Option) (string, error) { return c.Get(ctx, k) }},
+	{"Fetch", func(ctx context.Context, c things, k int, opts ...cache.Option) (string, error) {
+		r, err := c.Fetch(ctx, k, nil, opts...)
+		return r.Value, err
+	}},
+	{"GetOrLoad", func(ctx context.Context, c things, k int, opts ...cache.Option) (string, error) {
+		return c.GetOrLoad(ctx, k, nil, opts...)
+	}},
+	{"GetMany", func(ctx context.Context, c things, k int, opts ...cache.Option) (string, error) {
+		m, err := c.GetMany(ctx, []int{k, k + 1}, opts...)
+		v, ok := m[k]
+		if be, isBatch := errors.AsType[*cache.BatchError[int]](err); isBatch {
+			return v, be.Errs[k]
+		}
+		if err == nil && !ok {
+			err = cache.ErrNotFound
+		}
+		return v, err
+	}},
+	{"Peek", func(ctx context.Context, c things, k int, _ ...cache.Option) (string, error) {
+		v, ok := c.Peek(ctx, k)
+		if !ok {
+			return "", cache.ErrMiss
+		}
+		return v, nil
+	}},
+}
+
+// ofEach returns a LoadMany that loads key by key, and names the keys that fail.
+func ofEach(load cache.Loader[int, string]) func(context.Context, []int) (map[int]string, error) {
+	return func(ctx context.Context, keys []int) (map[int]string, error) {
+		m, errs := map[int]string{}, map[int]error{}
+		for _, k := range keys {
+			v, err := load(ctx, k)
+			if err == nil {
+				m[k] = v
+			} else {
+				errs[k] = err
+			}
+		}
+		return m, cache.KeyErrors(errs)
+	}
+}
+
+// loading returns a Config that loads by Load, or by LoadMany only.
+func loading(load cache.Loader[int, string], many bool) thingConfig {
+	if many {
+		return thingConfig{LoadMany: ofEach(load)}
+	}
+	return thingConfig{Load: load}
 }

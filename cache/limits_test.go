@@ -17,28 +17,9 @@ import (
 )
 
 func TestMaxFlights(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		src := &source{took: time.Second}
-		tiers := open(t, cache.TiersConfig{MaxFlights: 2})
-		c := with(t, tiers, thingConfig{Load: src.load})
-		for k := range 2 {
-			go func() { get(t, c, k) }()
-		}
-		synctest.Wait()
-		_, err := c.Get(t.Context(), 3)
-		wantError(t, err, "get", "default:things:3", cache.ErrOverloaded)
-		m, err := c.GetMany(t.Context(), []int{0, 3}) // joins the flight of 0, has no room for 3
-		if m[0] != "0.1" || err == nil {
-			t.Errorf("GetMany = %v, %v", m, err)
-		}
-		if n := total(tiers).FlightsRefused; n != 2 {
-			t.Errorf("FlightsRefused = %d, want 2: Get and a key of GetMany", n)
-		}
-		advance(time.Second)
-		if v := get(t, c, 3); v != "3.1" {
-			t.Errorf("Get(3) = %q after the flights ended", v)
-		}
-	})
+	play(t, scene{tc: cache.TiersConfig{MaxFlights: 2}, steps: `
+		source takes=1s; go a gets any key=0-1; a gets overloaded key=3; go a many 0.1 key=0; a many overloaded key=3
+		a counts FlightsRefused=2; wait 1s; a gets 3.1 key=3`})
 }
 
 // A GetMany of more absent keys than MaxFlights loads them in parts, and all of them.
@@ -58,9 +39,7 @@ func TestGetManyBeyondMaxFlights(t *testing.T) {
 				t.Errorf("GetMany = %d values, %v; want %d", len(got), err, len(keys))
 			}
 			src.wantLoads(t, len(keys))
-			if n := total(tiers).FlightsRefused; n != 0 {
-				t.Errorf("FlightsRefused = %d", n)
-			}
+			equal(t, total(tiers).FlightsRefused, 0, "FlightsRefused")
 			ctx, cancel := context.WithCancel(t.Context())
 			cancel()
 			if _, err := c.GetMany(ctx, keys); err != nil { // all are hits
@@ -78,9 +57,7 @@ func TestMaxTenants(t *testing.T) {
 		tenant := c.Tenant(fmt.Sprint("tenant", i))
 		get(t, tenant, 1)
 		get(t, tenant, 1)
-		if v := get(t, c.Tenant(fmt.Sprint("tenant", i)), 1); v != fmt.Sprintf("1.%d", i+1) {
-			t.Errorf("a second Cache of tenant %d reads %q", i, v)
-		}
+		equal(t, get(t, c.Tenant(fmt.Sprint("tenant", i)), 1), fmt.Sprintf("1.%d", i+1), "a second Cache of tenant %d reads", i)
 	}
 	spaces := map[string]int64{}
 	for _, s := range tiers.Stats().Spaces {
@@ -147,9 +124,7 @@ func TestInvalidTenantsUseUpNothing(t *testing.T) {
 	tiers := open(t, cache.TiersConfig{MaxTenants: 3})
 	c := with(t, tiers, thingConfig{Load: src.load})
 	for i := range 10 {
-		if _, err := c.Tenant(fmt.Sprint("a:", i)).Get(t.Context(), 1); !errors.Is(err, key.ErrSeparator) {
-			t.Errorf("Get of an invalid tenant = %v, want key.ErrSeparator", err)
-		}
+		fails(t, errOf(c.Tenant(fmt.Sprint("a:", i)).Get(t.Context(), 1)), key.ErrSeparator, "Get of an invalid tenant")
 		_ = c.Tenant("").Delete(t.Context(), 1)
 	}
 	get(t, c.Tenant("good"), 1)
@@ -202,14 +177,10 @@ func TestLoaderKnowsItsTenant(t *testing.T) {
 				advance(11 * time.Second) // stale: the next read refreshes in the background
 				get(t, c, 2)
 				synctest.Wait()
-				if v := get(t, c, 2); v != name {
-					t.Errorf("the refresh of %s loaded %q", name, v)
-				}
+				equal(t, get(t, c, 2), name, "the refresh of %s loaded", name)
 			}
 		}
-		if v := tenant(t.Context()); v != "" {
-			t.Errorf("outside a loader: %q, want nothing", v)
-		}
+		equal(t, tenant(t.Context()), "", "outside a loader")
 	})
 }
 

@@ -4,10 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -23,20 +22,31 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-// batched is a remote tier with methods for many keys. It counts its calls.
+// batched is a remote tier with methods for many keys. It counts its calls and their keys.
 type batched struct {
 	*tiertest.Faulty
-	mu    sync.Mutex // protects calls
+	mu    sync.Mutex // protects the rest
+	short string     // the call whose last answer is missing
+	lost  string     // Unlink fails for keys that end with it, if not empty
 	calls map[string]int
+	keys  map[string]int
+	most  int // keys of one call
 }
 
-func (b *batched) count(op string) {
+// count counts a call. It returns how many of its answers arrive.
+func (b *batched) count(op string, keys int) int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.calls == nil {
-		b.calls = map[string]int{}
+		b.calls, b.keys = map[string]int{}, map[string]int{}
 	}
 	b.calls[op]++
+	b.keys[op] += keys
+	b.most = max(b.most, keys)
+	if b.short == op {
+		return keys - 1
+	}
+	return keys
 }
 
 // taken returns the calls since its last call.
@@ -44,31 +54,45 @@ func (b *batched) taken() map[string]int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	calls := b.calls
-	b.calls = nil
+	b.calls, b.keys, b.most = nil, nil, 0
 	return calls
+}
+
+func (b *batched) set(short, lost string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.short, b.lost = short, lost
 }
 
 // one is the tier without its methods for many keys.
 type one struct{ tier.Remote }
 
 func (b *batched) GetMany(ctx context.Context, keys []string) ([][]byte, error) {
-	b.count("get")
-	return tier.GetMany(ctx, one{b.Faulty}, keys)
+	out, err := tier.GetMany(ctx, one{b.Faulty}, keys)
+	return out[:min(b.count("get", len(keys)), len(out))], err
 }
 
 func (b *batched) ClaimMany(ctx context.Context, keys []string, claims []tier.Claim) ([]tier.Claimed, error) {
-	b.count("claim")
-	return tier.ClaimMany(ctx, one{b.Faulty}, keys, claims)
+	out, err := tier.ClaimMany(ctx, one{b.Faulty}, keys, claims)
+	return out[:min(b.count("claim", len(keys)), len(out))], err
 }
 
 func (b *batched) FillMany(ctx context.Context, keys []string, fills []tier.Fill) ([]bool, error) {
-	b.count("fill")
-	return tier.FillMany(ctx, one{b.Faulty}, keys, fills)
+	out, err := tier.FillMany(ctx, one{b.Faulty}, keys, fills)
+	return out[:min(b.count("fill", len(keys)), len(out))], err
 }
 
 func (b *batched) Unlink(ctx context.Context, keys ...string) error {
-	b.count("unlink")
-	return b.Faulty.Unlink(ctx, keys...)
+	b.count("unlink", len(keys))
+	b.mu.Lock()
+	lost := b.lost
+	b.mu.Unlock()
+	failed := slices.DeleteFunc(slices.Clone(keys), func(k string) bool { return lost == "" || !strings.HasSuffix(k, lost) })
+	keys = slices.DeleteFunc(slices.Clone(keys), func(k string) bool { return slices.Contains(failed, k) })
+	if err := b.Faulty.Unlink(ctx, keys...); err != nil || len(failed) == 0 {
+		return err
+	}
+	return &tier.KeysError{Keys: failed, Err: errRemote}
 }
 
 func numbered(n int, prefix string) (keys []int, vals map[int]string) {
@@ -112,9 +136,7 @@ func TestSetManyRoundTrips(t *testing.T) {
 		if diff := cmp.Diff(map[string]int{"unlink": 1}, remote.taken()); diff != "" || appends != 3 {
 			t.Errorf("DeleteMany: %d appends, want 3 (-want +got):\n%s", appends, diff)
 		}
-		if v := get(t, c, 7); v != "7.1" {
-			t.Errorf("after DeleteMany: %q, want the value of a load", v)
-		}
+		equal(t, get(t, c, 7), "7.1", "after DeleteMany")
 		remote.taken()
 		for call, err := range map[string]error{
 			"SetMany": c.SetMany(t.Context(), nil), "DeleteMany": c.DeleteMany(t.Context(), nil),
@@ -161,103 +183,6 @@ func TestManyWithFailedKeys(t *testing.T) {
 	var zero cache.Cache[string, string]
 	wantError(t, zero.SetMany(t.Context(), nil), "set many", "-", nil)
 	wantError(t, zero.DeleteMany(t.Context(), nil), "delete many", "-", nil)
-}
-
-// SetMany and DeleteMany do the same as single calls, despite concurrent readers and faults of
-// the remote tier. The writer reads its own writes. Its process reads no value from before an
-// invalidation. With a log, all processes agree in the end.
-func TestManyRaces(t *testing.T) {
-	seed := seedOf(t)
-	for run := range uint64(12) {
-		bubble(t, fmt.Sprint(run), func(t *testing.T) { manyRaces(t, rand.New(rand.NewPCG(seed, run)), run%2 == 0, run%3 == 0) })
-	}
-}
-
-func manyRaces(t *testing.T, r *rand.Rand, logged, harmed bool) {
-	const n = 8
-	remote, log := &batched{Faulty: faulty()}, logtest.NewMemory(logtest.MemoryConfig{Bound: bound})
-	var mu sync.Mutex // protects now and floor
-	now, floor := [n]int{}, [n]int{}
-	load := func(_ context.Context, k int) (int, error) {
-		mu.Lock()
-		defer mu.Unlock()
-		return now[k], nil
-	}
-	cs := make([]cache.Cache[int, int], 2)
-	for i := range cs {
-		cfg := cache.TiersConfig{Remote: remote}
-		if logged {
-			cfg.Log = log
-		}
-		cs[i] = with(t, open(t, cfg), cache.Config[int, int]{Load: load})
-	}
-	writer := cs[0]
-	for range 300 {
-		from, size := r.IntN(n), 1+r.IntN(n)
-		set := r.IntN(3) > 0
-		if harmed {
-			switch r.IntN(6) {
-			case 0:
-				remote.Fail(errRemote)
-			case 1:
-				remote.Fills(tiertest.FillsLost)
-			default:
-				remote.Heal()
-			}
-		}
-		done := make(chan struct{})
-		go func() { // concurrent readers
-			defer close(done)
-			for i := range 20 {
-				k := (from + i) % n
-				mu.Lock()
-				least := floor[k]
-				mu.Unlock()
-				if v, err := writer.Get(t.Context(), k); err != nil || v < least {
-					t.Errorf("key %d: version %d, %v, but everything below %d was invalidated", k, v, err, least)
-				}
-				_, _ = cs[1].Get(t.Context(), k)
-			}
-		}()
-		vals, keys := map[int]int{}, []int{}
-		mu.Lock()
-		for i := range size {
-			k := (from + i) % n
-			now[k]++
-			vals[k], keys = now[k], append(keys, k)
-		}
-		mu.Unlock()
-		var err error
-		if set {
-			err = writer.SetMany(t.Context(), vals)
-		} else {
-			err = writer.DeleteMany(t.Context(), keys)
-		}
-		if err != nil && !harmed {
-			t.Fatalf("set %v: %v", set, err)
-		}
-		mu.Lock()
-		for k, v := range vals {
-			floor[k] = v
-		}
-		mu.Unlock()
-		for k, v := range vals {
-			if got := get(t, writer, k); got != v {
-				t.Fatalf("set %v: reads %d of key %d, want %d", set, got, k, v)
-			}
-		}
-		<-done
-	}
-	remote.Heal()
-	advance(2 * time.Minute)
-	if !logged {
-		return
-	}
-	for k := range n {
-		if got := get(t, cs[1], k); got != now[k] {
-			t.Errorf("the other process reads %d of key %d, want %d", got, k, now[k])
-		}
-	}
 }
 
 // One node of the remote tier fails, and the cells exist. SetMany names the key of that node, and
@@ -326,33 +251,11 @@ func TestManyKeysWithoutARemoteTier(t *testing.T) {
 	}
 }
 
-// partial is a remote tier with one unreachable node.
-type partial struct {
-	*tiertest.Faulty
-	down string // the suffix of that node's keys
-	up   atomic.Bool
-}
-
-func (p *partial) Unlink(ctx context.Context, keys ...string) error {
-	var ok, failed []string
-	for _, k := range keys {
-		if !p.up.Load() && strings.HasSuffix(k, p.down) {
-			failed = append(failed, k)
-		} else {
-			ok = append(ok, k)
-		}
-	}
-	if err := p.Faulty.Unlink(ctx, ok...); err != nil || len(failed) == 0 {
-		return err
-	}
-	return &tier.KeysError{Keys: failed, Err: errRemote}
-}
-
 // While the log hangs, DeleteMany fails for every key, also for those whose cells were removed.
 func TestDeleteManyWhileTheLogHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newLogged(t, thingConfig{})
-		remote := &partial{Faulty: w.wire[0], down: ":2"}
+		remote := &batched{Faulty: w.wire[0], lost: ":2"}
 		tiers := open(t, cache.TiersConfig{Remote: remote, Log: w.link[0]})
 		c := with(t, tiers, thingConfig{Load: w.src.load})
 		synctest.Wait()
@@ -364,11 +267,11 @@ func TestDeleteManyWhileTheLogHangs(t *testing.T) {
 			t.Fatalf("DeleteMany: %v, want an error for each of two keys", err)
 		}
 		for k, err := range be.Errs {
-			if !errors.Is(err, cache.ErrUnavailable) {
-				t.Errorf("key %d: %v, want ErrUnavailable", k, err)
+			if !errors.Is(err, cache.ErrUnavailable) || !errors.Is(err, errRemote) {
+				t.Errorf("key %d: %v, want ErrUnavailable and the remote tier's error", k, err)
 			}
 		}
-		remote.up.Store(true)
+		remote.set("", "")
 		w.link[0].Heal()
 	})
 }

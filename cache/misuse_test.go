@@ -228,25 +228,9 @@ func TestNoLoader(t *testing.T) {
 	}
 }
 
+// A call whose context has ended gets local values, and makes no remote call and no load.
 func TestContextAlreadyCancelled(t *testing.T) {
-	src := &source{}
-	remote := faulty()
-	c := with(t, open(t, cache.TiersConfig{Remote: remote}), thingConfig{Load: src.load})
-	get(t, c, 1)
-	remote.ResetCalls()
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if v, err := c.Get(ctx, 1); v != "1.1" || err != nil {
-		t.Errorf("Get of a local hit with a cancelled context = %q, %v", v, err)
-	}
-	_, err := c.Get(ctx, 2)
-	wantError(t, err, "get", "default:things:2", context.Canceled)
-	m, err := c.GetMany(ctx, []int{1, 2, 3})
-	if len(m) != 1 || !errors.Is(err, context.Canceled) {
-		t.Errorf("GetMany = %v, %v, want the local value and the context's error", m, err)
-	}
-	if n := remote.Calls(); n != 0 {
-		t.Errorf("%d remote calls after the context was cancelled", n)
-	}
-	src.wantLoads(t, 1)
+	play(t, scene{on: paired, steps: `
+		a gets 1.1; a calls any; a gets 1.1 local ended; a many 1.1 ended; a gets cancelled ended key=2; a many cancelled ended key=2
+		a calls 0; loads 1`})
 }

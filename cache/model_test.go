@@ -14,30 +14,36 @@ import (
 	"github.com/twofold-go/twofold/internal/race"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/invalidate/logtest"
-	"github.com/twofold-go/twofold/policy"
 	"github.com/twofold-go/twofold/tier"
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
 // world is the model that random operations are checked against. It has a source of versions,
-// and for each key the oldest version that a read may return.
+// and for each process and key the oldest version that a read may return.
 type world struct {
 	t      *testing.T
 	r      *rand.Rand
 	seed   uint64
-	step   int
-	tiers  *cache.Tiers
-	c      cache.Cache[int, int]
+	tiers  []*cache.Tiers
+	c      []cache.Cache[int, int] // by process
 	remote *tiertest.Faulty
+	logged bool
 
-	mu      sync.Mutex             // loads read what the test writes
-	now     [worldKeys]int         // the source's version
-	born    [worldKeys][]time.Time // when each version was written
-	floor   [worldKeys]int         // versions below are invalidated
-	down    bool                   // the source is down
-	healthy bool                   // the remote tier has had no fault
+	mu      sync.Mutex                 // loads read what the test writes
+	now     [worldKeys]int             // the source's version
+	born    [worldKeys][]time.Time     // when each version was written
+	floor   [2][worldKeys][]worldFloor // by process
+	seen    [2][worldKeys]int          // by reads that skipped only the local tier
+	down    bool                       // the source is down
+	healthy bool                       // the remote tier has had no fault
 	history []string
 	asked   time.Time // when the current operation began
+}
+
+// worldFloor says that from a time on, a process serves no version below this one.
+type worldFloor struct {
+	from    time.Time
+	version int
 }
 
 const (
@@ -45,6 +51,7 @@ const (
 	worldTTL   = 10 * time.Second
 	worldStale = 20 * time.Second
 	worldError = 2 * time.Minute
+	worldMost  = worldTTL + worldStale + worldError
 )
 
 func (w *world) load(_ context.Context, k int) (int, error) {
@@ -68,37 +75,48 @@ func (w *world) loadMany(ctx context.Context, keys []int) (map[int]int, error) {
 	return out, nil
 }
 
-func (w *world) tags(k, _ int) []string { return []string{fmt.Sprint("parity", k%2)} }
-
 func (w *world) failf(format string, args ...any) {
 	w.t.Helper()
-	last := w.history[max(0, len(w.history)-30):]
-	w.t.Fatalf("step %d (TWOFOLD_SEED=%d): %s\nlast operations: %v", w.step, w.seed, fmt.Sprintf(format, args...), last)
+	w.t.Fatalf("TWOFOLD_SEED=%d: %s\nlast operations: %v", w.seed, fmt.Sprintf(format, args...), w.history[max(0, len(w.history)-30):])
 }
 
 // judge checks one answer. limit is the greatest age that the call's policy allows.
-func (w *world) judge(k, v int, limit time.Duration) {
+func (w *world) judge(p, k, v int, limit time.Duration) {
 	w.t.Helper()
-	if v < w.floor[k] {
-		w.failf("key %d: version %d, but everything below %d was invalidated", k, v, w.floor[k])
+	for _, f := range w.floor[p][k] {
+		if v < f.version && !w.asked.Before(f.from) {
+			w.failf("process %d, key %d: version %d, but everything below %d was invalidated", p, k, v, f.version)
+		}
 	}
 	if v > w.now[k] {
-		w.failf("key %d: version %d, but the source is at %d", k, v, w.now[k])
+		w.failf("process %d, key %d: version %d, but the source is at %d", p, k, v, w.now[k])
 	}
 	if v < w.now[k] { // outdated since the next version was written
 		// The age counts at the time of the call: a batch may wait long for its other keys.
 		if age := w.asked.Sub(w.born[k][v+1]); age > limit {
-			w.failf("key %d: version %d was outdated for %v, want at most %v", k, v, age, limit)
+			w.failf("process %d, key %d: version %d was outdated for %v, want at most %v", p, k, v, age, limit)
 		}
 	}
 }
 
-func (w *world) invalidated(err error, keys ...int) {
-	for _, k := range keys {
-		w.floor[k] = w.now[k]
-	}
+// invalidated records what a call of process p promises: for that process whatever it returned, for
+// the others of a log after its bound if it returned nil.
+func (w *world) invalidated(p int, err error, keys ...int) {
 	if _, ok := errors.AsType[*cache.Error](err); err != nil && (!ok || w.healthy) {
-		w.failf("invalidation: %v", err)
+		if be, many := errors.AsType[*cache.BatchError[int]](err); !many || len(be.Errs) == 0 || w.healthy {
+			w.failf("invalidation: %v", err)
+		}
+	}
+	for q := range w.c {
+		from := time.Now()
+		if q != p {
+			from = from.Add(bound)
+		}
+		for _, k := range keys {
+			if q == p || w.logged && err == nil {
+				w.floor[q][k] = append(w.floor[q][k], worldFloor{from, w.now[k]})
+			}
+		}
 	}
 }
 
@@ -114,71 +132,77 @@ func (w *world) harm() *tiertest.Faulty {
 	return w.remote
 }
 
-func (w *world) write(k int) {
+func (w *world) write(keys ...int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.now[k]++
-	w.born[k] = append(w.born[k], time.Now())
+	for _, k := range keys {
+		w.now[k]++
+		w.born[k] = append(w.born[k], time.Now())
+	}
 }
 
-// operations returns the operations and the weights of their random choice.
-func (w *world) operations(k int) []struct {
+// read makes one read of process p.
+func (w *world) read(p, k int, limit time.Duration, opts ...cache.Option) func() {
+	return func() {
+		r, err := w.c[p].Fetch(w.t.Context(), k, nil, opts...)
+		if err != nil {
+			if !w.down || !errors.Is(err, errSource) {
+				w.failf("key %d: %v", k, err)
+			}
+			return
+		}
+		if !r.Stale {
+			limit = min(limit, worldTTL)
+		}
+		w.judge(p, k, r.Value, limit)
+	}
+}
+
+// operation is one random operation.
+type operation struct {
 	name   string
 	weight int
 	do     func()
-} {
-	ctx := w.t.Context()
-	const stale = worldTTL + worldStale
-	most := stale + worldError
-	read := func(limit time.Duration, opts ...cache.Option) func() {
-		return func() {
-			r, err := w.c.Fetch(ctx, k, nil, opts...)
-			if err != nil {
-				if !w.down || !errors.Is(err, errSource) {
-					w.failf("key %d: %v", k, err)
-				}
-				return
-			}
-			if !r.Stale && limit > worldTTL {
-				limit = worldTTL
-			}
-			w.judge(k, r.Value, limit)
-		}
-	}
-	return []struct {
-		name   string
-		weight int
-		do     func()
-	}{
-		{"fetch", 30, read(most)},
-		{"fetch fresh", 5, read(worldTTL, cache.Fresh())},
-		{"fetch young", 5, read(3*time.Second, cache.MaxAge(3*time.Second))},
-		{"fetch now", 3, read(0, cache.MaxAge(0))},
+}
+
+func (w *world) operations(p, k int) []operation {
+	ctx, c, next := w.t.Context(), w.c[p], (k+1)%worldKeys
+	parity := []int{k % 2, k%2 + 2, k%2 + 4}
+	return []operation{
+		{"fetch", 30, w.read(p, k, worldMost)},
+		{"fetch fresh", 5, w.read(p, k, worldTTL, cache.Fresh())},
+		{"fetch young", 5, w.read(p, k, 3*time.Second, cache.MaxAge(3*time.Second))},
+		{"fetch now", 3, w.read(p, k, 0, cache.MaxAge(0))},
 		{"peek", 5, func() {
-			if v, ok := w.c.Peek(ctx, k); ok {
-				w.judge(k, v, most)
+			if v, ok := c.Peek(ctx, k); ok {
+				w.judge(p, k, v, worldMost)
 			}
 		}},
 		{"get many", 8, func() {
-			m, err := w.c.GetMany(ctx, []int{k, (k + 1) % worldKeys, (k + 3) % worldKeys})
+			m, err := c.GetMany(ctx, []int{k, next, (k + 3) % worldKeys})
 			if err != nil && !errors.Is(err, errSource) {
 				w.failf("GetMany: %v", err)
 			}
 			for k, v := range m {
-				w.judge(k, v, most)
+				w.judge(p, k, v, worldMost)
 			}
 		}},
 		{"write", 15, func() { w.write(k) }},
-		{"write and delete", 6, func() { w.write(k); w.invalidated(w.c.Delete(ctx, k), k) }},
-		{"write and set", 6, func() { w.write(k); w.invalidated(w.c.Set(ctx, k, w.now[k]), k) }},
+		{"write and delete", 6, func() { w.write(k); w.invalidated(p, c.Delete(ctx, k), k) }},
+		{"write and set", 6, func() { w.write(k); w.invalidated(p, c.Set(ctx, k, w.now[k]), k) }},
+		{"write and delete many", 2, func() { w.write(k, next); w.invalidated(p, c.DeleteMany(ctx, []int{k, next}), k, next) }},
+		{"write and set many", 2, func() {
+			w.write(k, next)
+			w.invalidated(p, c.SetMany(ctx, map[int]int{k: w.now[k], next: w.now[next]}), k, next)
+		}},
 		{"write and tag", 3, func() {
 			w.write(k)
-			w.invalidated(w.tiers.Invalidate(ctx, invalidate.Tag("default", fmt.Sprint("parity", k%2))), k%2, k%2+2, k%2+4)
+			w.invalidated(p, w.tiers[p].Invalidate(ctx, c.Tag(fmt.Sprint("parity", k%2))), parity...)
 		}},
-		{"write and delete all", 2, func() { w.write(k); w.invalidated(w.c.DeleteAll(ctx), 0, 1, 2, 3, 4, 5) }},
-		{"expire", 4, func() { w.invalidated(w.c.Expire(ctx, k)) }},
+		{"write and delete all", 2, func() { w.write(k); w.invalidated(p, c.DeleteAll(ctx), 0, 1, 2, 3, 4, 5) }},
+		{"expire", 4, func() { w.invalidated(p, c.Expire(ctx, k)) }},
 		{"refresh", 4, func() {
-			if err := w.c.Refresh(ctx, k); (err != nil) != w.down {
+			if err := c.Refresh(ctx, k); (err != nil) != w.down {
 				w.failf("Refresh: %v", err)
 			}
 		}},
@@ -194,135 +218,43 @@ func (w *world) operations(k int) []struct {
 	}
 }
 
-// The test runs random operations one after the other, with refreshes in between. No read
-// returns a version from before the last invalidation, or one that was outdated for longer than
-// the policy allows.
-func TestModel(t *testing.T) {
-	seed := seedOf(t)
-	for run := range uint64(20) {
-		bubble(t, fmt.Sprint("run ", run), func(t *testing.T) {
-			w := &world{t: t, seed: seed, r: rand.New(rand.NewPCG(seed, run)), remote: faulty(), healthy: true}
-			for k := range worldKeys {
-				w.born[k] = []time.Time{time.Now()}
-			}
-			tc := cache.TiersConfig{}
-			if run%4 != 0 {
-				tc.Remote = []func(*tiertest.Faulty) tier.Remote{asIs, asLooker}[run/4%2](w.remote)
-			}
-			w.tiers = open(t, tc)
-			cfg := cache.Config[int, int]{Load: w.load, Tags: w.tags, Policy: patch{
-				TTL: new(worldTTL), Stale: new(worldStale), StaleIfError: new(worldError), RefreshAhead: new(float64(run % 2)),
-			}}
-			if run%3 == 0 {
-				cfg.LoadMany = w.loadMany
-			}
-			w.c = with(t, w.tiers, cfg)
-			for w.step = range 1000 {
-				k := w.r.IntN(worldKeys)
-				ops := w.operations(k)
-				sum := 0
-				for _, op := range ops {
-					sum += op.weight
-				}
-				n := w.r.IntN(sum)
-				for _, op := range ops {
-					if n -= op.weight; n < 0 {
-						w.history = append(w.history, fmt.Sprintf("%s %d", op.name, k))
-						w.asked = time.Now()
-						op.do()
-						break
-					}
-				}
-				synctest.Wait() // refreshes end before the next operation
-			}
-			w.remote.Heal()
-		})
-	}
-}
-
-const (
-	skipKeys  = 4
-	skipTTL   = 10 * time.Second
-	skipBound = 2 * time.Second
-)
-
-// skipWorld is the model of two processes on one remote tier and one log. Their calls skip tiers
-// at random. The source has versions.
-type skipWorld struct {
-	t      *testing.T
-	seed   uint64
-	remote *tiertest.Faulty
-	tiers  []*cache.Tiers
-	caches []cache.Cache[int, int]
-
-	now   [skipKeys]int
-	born  [skipKeys][]time.Time
-	floor [2][skipKeys][]floor // by process
-	seen  [2][skipKeys]int     // by reads that skipped only the local tier
-
-	history []string
-}
-
-// floor says that from a time on, a process serves no version below this one.
-type floor struct {
-	from    time.Time
-	version int
-}
-
-func (w *skipWorld) failf(format string, args ...any) {
-	w.t.Helper()
-	w.t.Fatalf("TWOFOLD_SEED=%d: %s\nlast operations: %v", w.seed, fmt.Sprintf(format, args...), w.history[max(0, len(w.history)-20):])
-}
-
-func (w *skipWorld) write(k int) {
-	w.now[k]++
-	w.born[k] = append(w.born[k], time.Now())
-}
-
-// invalidated records what a call of process p promises when it returns nil.
-func (w *skipWorld) invalidated(p, k int, err error) {
-	if err != nil {
-		w.failf("process %d, key %d: %v", p, k, err)
-	}
-	for q := range w.floor {
-		from := time.Now()
-		if q != p {
-			from = from.Add(skipBound)
-		}
-		w.floor[q][k] = append(w.floor[q][k], floor{from, w.now[k]})
-	}
-}
-
-// judge checks the result of a read of process p that began at asked.
-func (w *skipWorld) judge(p, k, v int, asked time.Time) {
-	for _, f := range w.floor[p][k] {
-		if v < f.version && !asked.Before(f.from) {
-			w.failf("process %d, key %d: version %d, but everything below %d was invalidated", p, k, v, f.version)
-		}
-	}
-	if v < w.now[k] && asked.Sub(w.born[k][v+1]) > skipTTL {
-		w.failf("process %d, key %d: version %d was outdated for longer than the TTL", p, k, v)
-	}
-}
-
-// read makes one read of process p and checks that it does not use the tiers that it skips.
-func (w *skipWorld) read(p, k int, many, skipLocal, skipRemote bool, opts []cache.Option) {
-	c, ctx, asked := w.caches[p], w.t.Context(), time.Now()
+// skips are the operations whose calls skip tiers.
+func (w *world) skips(p, k int) []operation {
+	skipLocal, skipRemote := w.r.IntN(3) == 0, w.r.IntN(3) == 0
+	var opts []cache.Option
 	if skipLocal {
 		opts = append(opts, cache.SkipLocal())
 	}
 	if skipRemote {
 		opts = append(opts, cache.SkipRemote())
 	}
+	what := fmt.Sprintf(", skip local %v, remote %v", skipLocal, skipRemote)
+	set := opts[:min(1, len(opts))] // a Set needs a tier
+	return []operation{
+		{"read" + what, 38, func() { w.readSkipping(p, k, false, skipLocal, skipRemote, opts) }},
+		{"get many" + what, 12, func() { w.readSkipping(p, k, true, skipLocal, skipRemote, opts) }},
+		{"read young" + what, 12, func() {
+			opts := append(opts, cache.MaxAge(time.Duration(w.r.IntN(3))*time.Second))
+			w.readSkipping(p, k, w.r.IntN(4) == 0, skipLocal, skipRemote, opts)
+		}},
+		{"write", 20, func() { w.write(k) }},
+		{"write and delete", 8, func() { w.write(k); w.invalidated(p, w.c[p].Delete(w.t.Context(), k), k) }},
+		{"write and set" + what, 10, func() { w.write(k); w.invalidated(p, w.c[p].Set(w.t.Context(), k, w.now[k], set...), k) }},
+		{"a moment", 12, func() { advance(time.Duration(w.r.IntN(6000)) * time.Millisecond) }},
+	}
+}
+
+// readSkipping makes one read of process p and checks that it does not use the tiers that it skips.
+func (w *world) readSkipping(p, k int, many, skipLocal, skipRemote bool, opts []cache.Option) {
 	calls, before := w.remote.Calls(), w.tiers[p].Stats().Local.Entries
 	var r cache.Result[int]
 	var err error
 	if many {
 		var m map[int]int
-		m, err = c.GetMany(ctx, []int{k}, opts...)
+		m, err = w.c[p].GetMany(w.t.Context(), []int{k}, opts...)
 		r.Value = m[k]
 	} else {
-		r, err = c.Fetch(ctx, k, nil, opts...)
+		r, err = w.c[p].Fetch(w.t.Context(), k, nil, opts...)
 	}
 	synctest.Wait() // includes work in the background
 	switch {
@@ -337,68 +269,87 @@ func (w *skipWorld) read(p, k int, many, skipLocal, skipRemote bool, opts []cach
 	case skipLocal && !skipRemote:
 		w.seen[p][k] = r.Value
 	}
-	w.judge(p, k, r.Value, asked)
+	w.judge(p, k, r.Value, worldTTL)
 }
 
-func (w *skipWorld) step(r *rand.Rand) {
-	p, k, kind := r.IntN(2), r.IntN(skipKeys), r.IntN(100)
-	skipLocal, skipRemote := r.IntN(3) == 0, r.IntN(3) == 0
-	w.history = append(w.history, fmt.Sprintf("%d: p%d key %d local=%v remote=%v", kind, p, k, !skipLocal, !skipRemote))
-	var opts []cache.Option
-	switch {
-	case kind < 50:
-		if r.IntN(4) == 0 {
-			opts = append(opts, cache.MaxAge(time.Duration(r.IntN(3))*time.Second))
-		}
-		w.read(p, k, r.IntN(4) == 0, skipLocal, skipRemote, opts)
-	case kind < 70:
-		w.write(k)
-	case kind < 78:
-		w.write(k)
-		w.invalidated(p, k, w.caches[p].Delete(w.t.Context(), k))
-	case kind < 88:
-		if skipLocal {
-			skipRemote = false
-			opts = append(opts, cache.SkipLocal())
-		}
-		if skipRemote {
-			opts = append(opts, cache.SkipRemote())
-		}
-		w.write(k)
-		w.invalidated(p, k, w.caches[p].Set(w.t.Context(), k, w.now[k], opts...))
-	default:
-		advance(time.Duration(r.IntN(6000)) * time.Millisecond)
+// newWorld returns a world of some processes on one remote tier, or on none if as is nil.
+func newWorld(t *testing.T, seed, run uint64, processes int, log invalidate.Log, as func(*tiertest.Faulty) tier.Remote, p patch, many bool) *world {
+	w := &world{t: t, seed: seed, r: rand.New(rand.NewPCG(seed, run)), remote: faulty(), healthy: true, logged: log != nil}
+	for k := range worldKeys {
+		w.born[k] = []time.Time{time.Now()}
 	}
-	advance(5 * time.Millisecond) // frames count whole milliseconds, and ages must differ
+	p.TTL, p.RefreshAhead = new(worldTTL), new(float64(run%2))
+	cfg := cache.Config[int, int]{Load: w.load, Policy: p, Tags: func(k, _ int) []string { return []string{fmt.Sprint("parity", k%2)} }}
+	if many {
+		cfg.LoadMany = w.loadMany
+	}
+	for range processes {
+		tc := cache.TiersConfig{Log: log}
+		if as != nil {
+			tc.Remote = as(w.remote)
+		}
+		tiers := open(t, tc)
+		must(t, tiers.Ready(t.Context()))
+		w.tiers, w.c = append(w.tiers, tiers), append(w.c, with(t, tiers, cfg))
+	}
+	return w
+}
+
+// run makes some random operations one after the other.
+func (w *world) run(steps int, operations func(p, k int) []operation) {
+	for range steps {
+		p, k := w.r.IntN(len(w.c)), w.r.IntN(worldKeys)
+		ops, sum := operations(p, k), 0
+		for _, op := range ops {
+			sum += op.weight
+		}
+		n := w.r.IntN(sum)
+		for _, op := range ops {
+			if n -= op.weight; n < 0 {
+				w.history = append(w.history, fmt.Sprintf("p%d %s %d", p, op.name, k))
+				w.asked = time.Now()
+				op.do()
+				break
+			}
+		}
+		synctest.Wait()               // refreshes end before the next operation
+		advance(5 * time.Millisecond) // frames count whole milliseconds, and ages must differ
+	}
+	w.remote.Heal()
+}
+
+// The test runs random operations, with refreshes in between. No read returns a version from before
+// the last invalidation, or one that was outdated for longer than the policy allows.
+func TestModel(t *testing.T) {
+	seed := seedOf(t)
+	for run := range uint64(20) {
+		bubble(t, fmt.Sprint("run ", run), func(t *testing.T) {
+			var as func(*tiertest.Faulty) tier.Remote
+			if run%4 != 0 {
+				as = []func(*tiertest.Faulty) tier.Remote{asIs, asLooker}[run/4%2]
+			}
+			var log invalidate.Log
+			if run%5 < 2 {
+				log = logtest.NewMemory(logtest.MemoryConfig{Bound: bound})
+			}
+			w := newWorld(t, seed, run, 1+int(run%3/2), log, as, patch{Stale: new(worldStale), StaleIfError: new(worldError)}, run%3 == 0)
+			w.run(1000, w.operations)
+		})
+	}
 }
 
 // Two processes make random calls that skip tiers. No call reads from or stores in a tier that
 // it skips, and every guarantee holds.
 func TestSkipModel(t *testing.T) {
-	seed, steps := seedOf(t), uint64(20)
+	seed, runs := seedOf(t), uint64(20)
 	if race.Enabled {
-		steps = 5
+		runs = 5
 	}
-	for run := range steps {
+	for run := range runs {
 		synctest.Test(t, func(t *testing.T) {
-			log := logtest.NewMemory(logtest.MemoryConfig{Bound: skipBound})
-			w := &skipWorld{t: t, seed: seed, remote: faulty()}
-			for k := range skipKeys {
-				w.born[k] = []time.Time{time.Now()}
-			}
-			load := func(_ context.Context, k int) (int, error) { return w.now[k], nil }
-			cfg := cache.Config[int, int]{Load: load, Policy: policy.Patch{
-				TTL: new(skipTTL), Stale: new(time.Duration(0)), StaleIfError: new(time.Duration(0)), RefreshAhead: new(float64(run % 2)),
-			}}
-			for range 2 {
-				tiers := open(t, cache.TiersConfig{Remote: w.remote, Log: log})
-				w.tiers, w.caches = append(w.tiers, tiers), append(w.caches, with(t, tiers, cfg))
-				must(t, tiers.Ready(t.Context()))
-			}
-			r := rand.New(rand.NewPCG(seed, run))
-			for range 400 {
-				w.step(r)
-			}
+			log := logtest.NewMemory(logtest.MemoryConfig{Bound: bound})
+			w := newWorld(t, seed, run, 2, log, asIs, patch{Stale: new(time.Duration(0)), StaleIfError: new(time.Duration(0))}, false)
+			w.run(400, w.skips)
 		})
 	}
 }

@@ -1,7 +1,6 @@
 package cache_test
 
 import (
-	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -16,89 +15,32 @@ import (
 
 // A call that skips a tier reads nothing from it and stores nothing in it.
 func TestSkippedTiers(t *testing.T) {
-	ctx := context.Background()
-	both := []cache.Option{cache.SkipLocal(), cache.SkipRemote()}
-	for _, tt := range []struct {
-		name  string
-		first func(t *testing.T, c things)
-		local string // the local value after first; empty means none
-		cells int
-		then  fetched // the result of a later plain read
-		opts  []cache.Option
-		again fetched // the result of the first read with opts
-	}{
-		{
-			name: "load, no local",
-			first: func(t *testing.T, c things) {
-				t.Helper()
-				wantFetch(t, c, 1, fetched{Value: "1.1", Source: cache.Load}, cache.SkipLocal())
-			},
-			cells: 1, opts: []cache.Option{cache.SkipLocal()},
-			again: fetched{Value: "1.1", Source: cache.Remote}, then: fetched{Value: "1.1", Source: cache.Remote},
+	const local, remote = "; cells 0; a counts Entries=1; remote fails; a peeks ", "; cells 1; a counts Entries=0; remote fails; a peeks nothing; remote well"
+	play(
+		t,
+		scene{name: "load, no local", on: paired, steps: `
+			a gets 1.1 load SkipLocal` + remote + `; a gets 1.1 remote SkipLocal; a gets 1.1 remote`},
+		scene{name: "load, no remote", on: paired, steps: `
+			a gets 1.1 load SkipRemote` + local + `1.1; remote well; a gets 1.1 local SkipRemote; a gets 1.1 local`},
+		scene{name: "load, neither", on: paired, steps: `
+			a gets 1.1 load SkipLocal SkipRemote; cells 0; a counts Entries=0; a gets 1.2 load SkipLocal SkipRemote; a gets 1.3 load`},
+		scene{name: "plain load, no local", on: paired, steps: `
+			a gets 1.1; cells 1; a counts Entries=1; a gets 1.1 remote SkipLocal; a gets 1.1 local`},
+		scene{name: "set, no local", on: paired, steps: `
+			a gets 1.1; a sets set SkipLocal` + remote + `; a gets set remote SkipLocal; a gets set remote`},
+		scene{name: "set, no remote", on: paired, steps: `
+			a gets 1.1; a sets set SkipRemote` + local + `set; remote well; a gets set local SkipRemote; a gets set local`},
+		// After a read with SkipLocal, the next read does not return an older local value.
+		scene{name: "older copies", on: paired, steps: `
+			a gets 1.1; wait 1s; b gets 1.2 load MaxAge=0s; a gets 1.1 local; a gets 1.2 remote SkipLocal; a gets 1.2 remote
+			wait 1s; a gets 1.3 load MaxAge=0s SkipLocal SkipRemote; a gets 1.2 remote`},
+		// A failed load serves old values only from the tiers that the call uses. It removes nothing.
+		scene{
+			name: "failed loads", on: paired, cfg: thingConfig{Policy: patch{TTL: new(time.Minute), StaleIfError: new(time.Hour), ErrorTTL: new(time.Second)}},
+			steps: `a gets 1.1; wait 2m; source fails; a gets 1.1 remote stale SkipLocal; a gets 1.1 local stale SkipRemote
+				a gets failed SkipRemote SkipLocal; remote empties; a gets failed SkipLocal; wait 1m; a gets 1.1 local stale`,
 		},
-		{
-			name: "load, no remote",
-			first: func(t *testing.T, c things) {
-				t.Helper()
-				wantFetch(t, c, 1, fetched{Value: "1.1", Source: cache.Load}, cache.SkipRemote())
-			},
-			local: "1.1", opts: []cache.Option{cache.SkipRemote()},
-			again: fetched{Value: "1.1", Source: cache.Local}, then: fetched{Value: "1.1", Source: cache.Local},
-		},
-		{
-			name: "load, neither",
-			first: func(t *testing.T, c things) {
-				t.Helper()
-				wantFetch(t, c, 1, fetched{Value: "1.1", Source: cache.Load}, both...)
-			},
-			opts:  both,
-			again: fetched{Value: "1.2", Source: cache.Load}, then: fetched{Value: "1.3", Source: cache.Load},
-		},
-		{
-			name:  "plain load, no local",
-			first: func(t *testing.T, c things) { t.Helper(); get(t, c, 1) },
-			local: "1.1", cells: 1, opts: []cache.Option{cache.SkipLocal()},
-			again: fetched{Value: "1.1", Source: cache.Remote}, then: fetched{Value: "1.1", Source: cache.Local},
-		},
-		{
-			name:  "set, no local",
-			first: func(t *testing.T, c things) { t.Helper(); get(t, c, 1); wantSet(t, c, "set", cache.SkipLocal()) },
-			cells: 1, opts: []cache.Option{cache.SkipLocal()},
-			again: fetched{Value: "set", Source: cache.Remote}, then: fetched{Value: "set", Source: cache.Remote},
-		},
-		{
-			name:  "set, no remote",
-			first: func(t *testing.T, c things) { t.Helper(); get(t, c, 1); wantSet(t, c, "set", cache.SkipRemote()) },
-			local: "set", opts: []cache.Option{cache.SkipRemote()},
-			again: fetched{Value: "set", Source: cache.Local}, then: fetched{Value: "set", Source: cache.Local},
-		},
-	} {
-		bubble(t, tt.name, func(t *testing.T) {
-			mem := tiertest.NewMemory()
-			remote := tiertest.NewFaulty(mem)
-			src := &source{}
-			ts, cs := fleet(t, 1, remote, cache.TiersConfig{}, thingConfig{Load: src.load})
-			tt.first(t, cs[0])
-			if n := ts[0].Stats().Local.Entries; (n == 1) != (tt.local != "") {
-				t.Errorf("%d local entries, want %q", n, tt.local)
-			}
-			remote.Fail(errRemote) // so that Peek reads only the local tier
-			if v, ok := cs[0].Peek(ctx, 1); v != tt.local || ok != (tt.local != "") {
-				t.Errorf("Peek = %q, %v, want %q", v, ok, tt.local)
-			}
-			remote.Heal()
-			if n := mem.Len(); n != tt.cells {
-				t.Errorf("%d cells, want %d", n, tt.cells)
-			}
-			wantFetch(t, cs[0], 1, tt.again, tt.opts...)
-			wantFetch(t, cs[0], 1, tt.then)
-		})
-	}
-}
-
-func wantSet(t *testing.T, c things, v string, opts ...cache.Option) {
-	t.Helper()
-	succeeds(t, c.Set(t.Context(), 1, v, opts...))
+	)
 }
 
 // Callers share a load only if they skip the same tiers. Flights that use the remote tier share
@@ -114,56 +56,15 @@ func TestSkippingCallersAtOnce(t *testing.T) {
 			if i%8 >= 4 && way < 2 {
 				c = cs[1]
 			}
-			if _, err := c.Fetch(t.Context(), 1, nil, ways[way]...); err != nil {
-				t.Errorf("Fetch: %v", err)
-			}
+			succeeds(t, errOf(c.Fetch(t.Context(), 1, nil, ways[way]...)))
 		})
 		src.wantLoads(t, 3) // one by the claim, one with SkipRemote, one with both
 		if mem.Len() != 1 {
 			t.Errorf("%d cells, want 1", mem.Len())
 		}
 		for i := range ts {
-			if n := ts[i].Stats().Local.Entries; n != 1 {
-				t.Errorf("process %d holds %d entries, want 1", i, n)
-			}
+			equal(t, ts[i].Stats().Local.Entries, 1, "the entries of process %d", i)
 		}
-	})
-}
-
-// After a read with SkipLocal, the next read does not return an older local value.
-func TestSkipLocalDropsOlderCopies(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		src := &source{}
-		_, cs := fleet(t, 2, tiertest.NewMemory(), cache.TiersConfig{}, thingConfig{Load: src.load})
-		get(t, cs[0], 1)
-		advance(time.Second)
-		wantFetch(t, cs[1], 1, fetched{Value: "1.2", Source: cache.Load}, cache.MaxAge(0))
-		wantFetch(t, cs[0], 1, fetched{Value: "1.1", Source: cache.Local})
-		wantFetch(t, cs[0], 1, fetched{Value: "1.2", Source: cache.Remote}, cache.SkipLocal())
-		wantFetch(t, cs[0], 1, fetched{Value: "1.2", Source: cache.Remote})
-		advance(time.Second)
-		wantFetch(t, cs[0], 1, fetched{Value: "1.3", Source: cache.Load}, cache.MaxAge(0), cache.SkipLocal(), cache.SkipRemote())
-		wantFetch(t, cs[0], 1, fetched{Value: "1.2", Source: cache.Remote})
-	})
-}
-
-// A failed load serves old values only from the tiers that the call uses. It removes nothing.
-func TestSkipAndFailedLoads(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		src := &source{}
-		p := policy.Patch{TTL: new(time.Minute), StaleIfError: new(time.Hour), ErrorTTL: new(time.Second)}
-		mem := tiertest.NewMemory()
-		_, cs := fleet(t, 1, mem, cache.TiersConfig{}, thingConfig{Load: src.load, Policy: p})
-		get(t, cs[0], 1)
-		advance(2 * time.Minute)
-		src.fail(errSource)
-		wantFetch(t, cs[0], 1, fetched{Value: "1.1", Source: cache.Remote, Stale: true}, cache.SkipLocal())
-		wantFetch(t, cs[0], 1, fetched{Value: "1.1", Source: cache.Local, Stale: true}, cache.SkipRemote())
-		wantFetch(t, cs[0], 1, fetched{Err: errSource}, cache.SkipRemote(), cache.SkipLocal())
-		must(t, mem.Unlink(t.Context(), cell1))
-		wantFetch(t, cs[0], 1, fetched{Err: errSource}, cache.SkipLocal())
-		advance(time.Minute)
-		wantFetch(t, cs[0], 1, fetched{Value: "1.1", Source: cache.Local, Stale: true})
 	})
 }
 
@@ -254,18 +155,14 @@ func TestRefusedOptions(t *testing.T) {
 	wantFetch(t, c, 1, fetched{Value: "1.1", Source: cache.Load}, cache.Tags(), cache.Option{})
 }
 
-// AllowStale is an older name of Fresh.
+// AllowStale is an older name of Fresh, which does nothing with true.
 func TestAllowStale(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		src := &source{}
-		c := with(t, open(t, cache.TiersConfig{}), thingConfig{Load: src.load, Policy: patch{TTL: new(time.Minute), Stale: new(time.Hour), Jitter: new(0.0)}})
-		for _, tt := range []struct {
-			option cache.Option
-			want   string
-		}{{cache.Fresh(), "1.1"}, {cache.AllowStale(true), "1.1"}, {cache.AllowStale(false), "1.3"}} {
-			r, err := c.Fetch(t.Context(), 1, nil, tt.option)
-			if err != nil || r.Value != tt.want {
-				t.Errorf("%q, %v; want %q", r.Value, err, tt.want)
+		w := newDuo(t, alone, cache.TiersConfig{}, thingConfig{Policy: patch{TTL: new(time.Minute), Stale: new(time.Hour)}}, asIs)
+		for option, want := range []string{"1.1", "1.1", "1.3"} {
+			r, err := w.c[0].Fetch(t.Context(), 1, nil, []cache.Option{cache.Fresh(), cache.AllowStale(true), cache.AllowStale(false)}[option])
+			if err != nil || r.Value != want {
+				t.Errorf("%q, %v; want %q", r.Value, err, want)
 			}
 			synctest.Wait()
 			advance(2 * time.Minute)

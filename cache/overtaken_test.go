@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -20,245 +21,163 @@ import (
 // An invalidation comes while a load runs, so the load is repeated. All callers get the second
 // load's value, also those from before. No tier keeps the first value.
 func TestInvalidateDuringLoad(t *testing.T) {
-	for name, scope := range scopes(t) {
-		for _, remote := range []bool{false, true} {
-			bubble(t, fmt.Sprintf("%s, remote=%v", name, remote), func(t *testing.T) {
-				src := &source{took: time.Second}
-				tc := tiersOf(remote)
-				tiers := open(t, tc)
-				c := with(t, tiers, thingConfig{Load: src.load, Tags: tagT})
-				var wg sync.WaitGroup
-				for range 5 {
-					wg.Go(func() {
-						if v := get(t, c, 1); v == "1.1" {
-							t.Error("a caller got the overtaken value, although the load was repeated")
-						}
-					})
-				}
-				synctest.Wait()
-				advance(300 * time.Millisecond)
-				succeeds(t, tiers.Invalidate(t.Context(), scope))
-				start := time.Now()
-				for range 5 {
-					wg.Go(func() {
-						if v := get(t, c, 1); v == "1.1" {
-							t.Error("a caller from after the invalidation got the value of an earlier load")
-						}
-						// A caller does not wait for a flight whose value it could not get.
-						// There are two exceptions. The tags are unknown until the load
-						// ends. A lease in the remote tier may belong to another process.
-						if d := time.Since(start); d > 1100*time.Millisecond && name != "tag" && !remote {
-							t.Errorf("a caller from after the invalidation waited %v", d)
-						}
-					})
-				}
-				wg.Wait()
-				if r, err := c.Fetch(t.Context(), 1, nil); r.Value == "1.1" || r.Source != cache.Local || err != nil {
-					t.Errorf("Fetch afterwards = %+v, %v, want a local hit", r, err)
-				}
-				if n := src.total(); n > 3 {
-					t.Errorf("%d loads, want at most 3", n)
-				}
-			})
-		}
-	}
-}
-
-// When each run of a load is overtaken, the load is given up after two repeats. Callers from
-// before get the last value, and nothing is stored.
-func TestAlwaysOvertaken(t *testing.T) {
-	for name, scope := range scopes(t) {
-		bubble(t, name, func(t *testing.T) {
-			mem := tiertest.NewMemory()
-			tiers := open(t, cache.TiersConfig{Remote: mem})
-			var loads atomic.Int64
-			c := with(t, tiers, thingConfig{Tags: tagT, Load: func(ctx context.Context, _ int) (string, error) {
-				n := loads.Add(1)
-				_ = nap(ctx, time.Second)
-				if n <= 3 {
-					succeeds(t, tiers.Invalidate(ctx, scope))
-				}
-				return fmt.Sprint(n), nil
-			}})
-			crowd(5, func(int) {
-				if v := get(t, c, 1); v != "3" {
-					t.Errorf("a caller from before got %q, want the third load's value", v)
-				}
-			})
-			advance(time.Second) // the mark of the last load
-			if n := mem.Len(); n != 0 {
-				t.Errorf("%d cells left in the remote tier", n)
-			}
-			if s := total(tiers); s.Reloads != 2 || s.Overtaken != 1 {
-				t.Errorf("Stats = %d reloads, %d overtaken, want 2, 1", s.Reloads, s.Overtaken)
-			}
-			wantFetch(t, c, 1, fetched{"4", cache.Load, false, nil})
-		})
+	play(t, scene{on: "alone paired", steps: `
+		source takes=1s; go a gets !1.1; go a gets !1.1; wait 300ms; a invalidates SCOPE
+		go a gets !1.1; go a gets !1.1; wait 3s; a gets !1.1 local; loads <=3`})
+	// A caller does not wait for a flight whose value it could not get. There are two exceptions. The
+	// tags are unknown until the load ends. A lease in the remote tier may belong to another process.
+	for _, scope := range []string{"key", "prefix", "tenant", "everything"} {
+		play(t, scene{name: "no wait: " + scope, steps: `
+			source takes=1s; go a gets !1.1; wait 300ms; a invalidates ` + scope + `; a gets !1.1; took 1s`})
 	}
 }
 
 // The load has ended and its value is being stored, or a value comes from the remote tier, when an
 // invalidation comes. Callers that join now do not know its tags.
 func TestInvalidateDuringFill(t *testing.T) {
-	for name, scope := range scopes(t) {
-		for step, op := range map[string]tiertest.Op{"fill": tiertest.Fill, "fetch": tiertest.Get} {
-			bubble(t, name+", "+step, func(t *testing.T) {
-				src, remote := &source{}, faulty()
-				cfg := thingConfig{Load: src.load, Tags: tagT}
-				if op == tiertest.Get {
-					get(t, with(t, open(t, cache.TiersConfig{Remote: remote}), cfg), 1)
-					advance(time.Second)
-				}
-				tiers := open(t, cache.TiersConfig{Remote: remote})
-				c := with(t, tiers, cfg)
-				remote.Delay(30*time.Millisecond, op)
-				go func() { get(t, c, 1) }()
-				advance(10 * time.Millisecond)
-				succeeds(t, tiers.Invalidate(t.Context(), scope))
-				crowd(20, func(int) {
-					if v := get(t, c, 1); v != "1.2" {
-						t.Errorf("a caller from after the invalidation got %q, want 1.2", v)
-					}
-				})
-				src.wantLoads(t, 2)
-			})
-		}
-	}
+	const crowd = "; wait 10ms; a invalidates SCOPE" + "; go a gets 1.2; go a gets 1.2; a gets 1.2; loads 2"
+	play(
+		t,
+		scene{name: "fill", on: paired, steps: "remote fills=30ms; go a gets any" + crowd},
+		scene{name: "fetch", on: paired, steps: "b gets 1.1; wait 1s; remote gets=30ms; go a gets any" + crowd},
+	)
 }
 
-// A Set comes while an older load runs. No tier stores the older value.
+// A Set comes while an older load runs. No tier stores the older value. The Set takes the claim of
+// a load in any process.
 func TestSetDuringLoad(t *testing.T) {
-	for _, remote := range []bool{false, true} {
-		bubble(t, fmt.Sprintf("remote=%v", remote), func(t *testing.T) {
-			src := &source{took: time.Second}
-			mem := tiertest.NewMemory()
-			var tc cache.TiersConfig
-			if remote {
-				tc.Remote = mem
-			}
-			tiers := open(t, tc)
-			c := with(t, tiers, thingConfig{Load: src.load})
-			done := make(chan string)
-			go func() { done <- get(t, c, 1) }()
-			synctest.Wait()
-			succeeds(t, c.Set(t.Context(), 1, "set"))
-			wantFetch(t, c, 1, fetched{"set", cache.Local, false, nil})
-			if v := <-done; v == "1.1" {
-				t.Errorf("the reader from before got %q", v)
-			}
-			wantFetch(t, c, 1, fetched{"set", cache.Local, false, nil})
-			if remote {
-				d := with(t, open(t, tc), thingConfig{Load: src.load})
-				wantFetch(t, d, 1, fetched{"set", cache.Remote, false, nil})
-			}
-			advance(10 * time.Second)
-			wantFetch(t, c, 1, fetched{"set", cache.Local, false, nil})
-		})
-	}
+	play(
+		t,
+		scene{name: "of this process", on: "alone paired", steps: `
+			source takes=1s; go a gets !1.1; a sets set; a gets set local; wait 1s; a gets set local; b gets set; wait 10s; a gets set local`},
+		scene{name: "of another", on: paired, steps: `
+			source takes=1s; go b gets 1.1; wait 1ms; a sets set; wait 1s; a gets set local; b gets set remote`},
+	)
+}
+
+// When the record of a Set does not reach the log, the Set gives its claim back. Its value holds
+// in its own process, and no process waits for the claim.
+func TestPendingSetGivesTheClaimBack(t *testing.T) {
+	play(t, scene{on: logged, steps: `
+		a gets 1.1; a's log fails; a sets set pending; cells 0; a gets set; a's log well; wait 2s; b gets 1.2`})
+}
+
+// When each run of a load is overtaken, the load is given up after two repeats. Callers from
+// before get the last value, and nothing is stored.
+func TestAlwaysOvertaken(t *testing.T) {
+	play(t, scene{on: paired, steps: `
+		source takes=1s; during 3 a invalidates SCOPE; go 4 a gets 1.3; a gets 1.3; wait 1s; cells 0
+		a counts Reloads=2 Overtaken=1; a gets 1.4 load`})
+}
+
+// A Set begins before a Delete and ends after it. The Set does not undo the Delete, because its
+// claim is gone.
+func TestDeleteTakesTheClaimOfASet(t *testing.T) {
+	play(t, scene{on: logged, steps: `
+		before fill b deletes; before fill b gets 1.1 load; a sets set; a gets 1.1; b gets 1.1; a counts FillsLost=1`})
 }
 
 // A load that began earlier and ends later does not displace a newer value.
 func TestOlderLoadEndsLater(t *testing.T) {
-	for _, remote := range []bool{false, true} {
-		bubble(t, fmt.Sprintf("remote=%v", remote), func(t *testing.T) {
-			tc := tiersOf(remote)
-			c := with(t, open(t, tc), thingConfig{})
-			slow := func(ctx context.Context, _ int) (string, error) { return "old", nap(ctx, time.Second) }
-			quick := func(context.Context, int) (string, error) { return "new", nil }
-			go func() { _, _ = c.GetOrLoad(t.Context(), 1, slow) }()
-			advance(500 * time.Millisecond)
-			if v, err := c.GetOrLoad(t.Context(), 1, quick, cache.MaxAge(0)); v != "new" || err != nil {
-				t.Errorf("GetOrLoad = %q, %v", v, err)
-			}
-			advance(time.Second)
-			wantFetch(t, c, 1, fetched{"new", cache.Local, false, nil})
-		})
-	}
+	play(t, scene{on: "alone paired", steps: `
+		source takes=1s; go a gets any; wait 500ms; source takes=0s; a gets 1.2 load MaxAge=0s; wait 1s; a gets 1.2 local`})
 }
 
-// In many trials with random pauses, no read that starts after Delete or Invalidate returns an
-// older version.
+// In many trials with random pauses, no read that starts after an invalidation or a write returns an
+// older version, whichever call made it, even if the remote tier fails. With a log, all processes
+// agree in the end.
 func TestDeleteRacesOlderLoads(t *testing.T) {
 	seed := seedOf(t)
-	for _, remote := range []bool{false, true} {
-		bubble(t, fmt.Sprintf("remote=%v", remote), func(t *testing.T) {
-			r := rand.New(rand.NewPCG(seed, 1))
-			var mu sync.Mutex
-			pause := func(most int64) time.Duration {
-				mu.Lock()
-				defer mu.Unlock()
-				return time.Duration(r.Int64N(most * int64(time.Millisecond)))
-			}
-			inner := tiertest.NewFaulty(tiertest.NewMemory())
-			inner.Before(func(ctx context.Context, _ tiertest.Op, _ []string) { _ = nap(ctx, pause(5)) })
-			tc := cache.TiersConfig{}
-			if remote {
-				tc.Remote = inner
-			}
-			tiers := open(t, tc)
-			var version [8]atomic.Int64
-			c := with(t, tiers, cache.Config[int, int64]{
-				Tags: func(k int, _ int64) []string { return []string{fmt.Sprint("t", k)} },
-				Load: func(ctx context.Context, k int) (int64, error) {
-					_ = nap(ctx, pause(4))
-					v := version[k].Load()
-					return v, nap(ctx, pause(20))
-				},
-			})
-			const trials = 2000
-			crowd(8, func(k int) {
-				for range trials / 8 {
-					var readers sync.WaitGroup
-					for range 3 {
-						readers.Go(func() {
-							_ = nap(t.Context(), pause(30))
-							_, _ = c.Get(t.Context(), k)
-						})
-					}
-					_ = nap(t.Context(), pause(20))
-					want := version[k].Add(1)
-					var err error
-					if want%2 == 0 {
-						err = c.Delete(t.Context(), k)
-					} else {
-						err = tiers.Invalidate(t.Context(), invalidate.Tag("default", fmt.Sprint("t", k)))
-					}
-					succeeds(t, err)
-					for range 3 {
-						readers.Go(func() {
-							_ = nap(t.Context(), pause(10))
-							if v, err := c.Get(t.Context(), k); v < want || err != nil {
-								t.Errorf("Get(%d) = version %d, %v after the invalidation of %d (seed %d)", k, v, err, want-1, seed)
-							}
-						})
-					}
-					readers.Wait()
-					if v, err := c.Get(t.Context(), k); v < want || err != nil {
-						t.Errorf("Get(%d) = version %d, %v, want %d (seed %d)", k, v, err, want, seed)
-					}
-				}
-			})
-		})
+	for _, on := range []ground{alone, paired, logged} {
+		for _, harmed := range []bool{false, true} {
+			bubble(t, fmt.Sprintf("%s, faults %v", on, harmed), func(t *testing.T) { deleteRaces(t, on, harmed, seed) })
+		}
 	}
 }
 
-// before runs f once, right before the nth message of process 0 to the remote tier or to the
-// log. It returns the number of messages so far.
-func (w *logged) before(n int64, f func()) (sent *atomic.Int64) {
-	sent = new(atomic.Int64)
-	var once sync.Once
-	count := func() {
-		if sent.Add(1) == n {
-			once.Do(f)
-		}
+func deleteRaces(t *testing.T, on ground, harmed bool, seed uint64) {
+	r := rand.New(rand.NewPCG(seed, 1))
+	var mu sync.Mutex
+	draw := func(n int64) int64 {
+		mu.Lock()
+		defer mu.Unlock()
+		return r.Int64N(n)
 	}
-	w.wire[0].Before(func(context.Context, tiertest.Op, []string) { count() })
-	w.link[0].Before(func(_ context.Context, op logtest.Op, _ invalidate.Append) {
-		if op == logtest.Sync {
-			count()
+	pause := func(most int64) time.Duration { return time.Duration(draw(most * int64(time.Millisecond))) }
+	const writers, trials = 8, 1000
+	var version [2 * writers]atomic.Int64 // each writer has two keys
+	w := newDuo(t, on, cache.TiersConfig{}, thingConfig{
+		Tags: func(k int, _ string) []string { return []string{fmt.Sprint("t", k/2)} },
+		Load: func(ctx context.Context, k int) (string, error) {
+			_ = nap(ctx, pause(4))
+			v := version[k].Load()
+			return fmt.Sprint(v), nap(ctx, pause(20))
+		},
+	}, asIs)
+	w.wire[0].Before(func(ctx context.Context, _ tiertest.Op, _ []string) {
+		_ = nap(ctx, pause(5))
+		if !harmed {
+			return
+		}
+		switch draw(20) {
+		case 0:
+			w.wire[0].Fail(errRemote)
+		case 1:
+			w.wire[0].Fills(tiertest.FillsLost)
+		case 2, 3, 4:
+			w.wire[0].Heal()
 		}
 	})
-	return sent
+	w.link[1].Delay(20*time.Millisecond, logtest.Tail) // process 1 reads frames that are ahead of what it has heard
+	ctx := t.Context()
+	check := func(k int, want int64) {
+		s, err := w.c[0].Get(ctx, k)
+		if v, bad := strconv.ParseInt(s, 10, 64); v < want || errors.Join(err, bad) != nil {
+			t.Errorf("Get(%d) = version %q, %v after the invalidation of %d (seed %d)", k, s, err, want-1, seed)
+		}
+	}
+	crowd(writers, func(g int) {
+		keys := []int{2 * g, 2*g + 1}
+		for range trials / writers {
+			var readers sync.WaitGroup
+			for i := range 3 {
+				readers.Go(func() {
+					_ = nap(ctx, pause(30))
+					_, _ = w.c[i%2].Get(ctx, keys[i%2])
+				})
+			}
+			_ = nap(ctx, pause(20))
+			want := version[keys[0]].Add(1)
+			version[keys[1]].Store(want)
+			text := fmt.Sprint(want)
+			err := []func() error{
+				func() error { return errors.Join(w.c[0].Delete(ctx, keys[0]), w.c[0].Delete(ctx, keys[1])) },
+				func() error { return w.tiers[0].Invalidate(ctx, invalidate.Tag("default", fmt.Sprint("t", g))) },
+				func() error { return w.c[0].SetMany(ctx, map[int]string{keys[0]: text, keys[1]: text}) },
+				func() error { return w.c[0].DeleteMany(ctx, keys) },
+			}[draw(4)]()
+			if !harmed {
+				succeeds(t, err)
+			}
+			for i := range 3 {
+				readers.Go(func() {
+					_ = nap(ctx, pause(10))
+					check(keys[i%2], want)
+				})
+			}
+			readers.Wait()
+			check(keys[0], want)
+			check(keys[1], want)
+		}
+	})
+	w.wire[0].Before(nil)
+	w.wire[0].Heal()
+	w.link[1].Heal()
+	if advance(2 * bound); on == logged {
+		for k := range version {
+			w.want(t, 1, k, fmt.Sprint(version[k].Load()))
+		}
+	}
 }
 
 // A Delete comes at each step of a Set. In the end all processes agree, even one that starts
@@ -295,68 +214,4 @@ func TestSetRacesDelete(t *testing.T) {
 			})
 		}
 	}
-}
-
-// A Set begins before a Delete and ends after it. The Set does not undo the Delete, because its
-// claim is gone.
-func TestDeleteTakesTheClaimOfASet(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newLogged(t, thingConfig{})
-		w.wire[0].Before(func(_ context.Context, op tiertest.Op, _ []string) {
-			if op != tiertest.Fill {
-				return
-			}
-			w.wire[0].Before(nil)
-			succeeds(t, w.c[1].Delete(t.Context(), 1))
-			if got := get(t, w.c[1], 1); got != "1.1" {
-				t.Errorf("Get after the Delete = %q, want a load", got)
-			}
-		})
-		succeeds(t, w.c[0].Set(t.Context(), 1, "set"))
-		w.want(t, 0, 1, "1.1")
-		w.want(t, 1, 1, "1.1")
-		if s := total(w.tiers[0]); s.FillsLost != 1 {
-			t.Errorf("%d fills lost, want 1", s.FillsLost)
-		}
-	})
-}
-
-// Set replaces a value, and the claim of a load in any process.
-func TestSetTakesTheClaimOfALoad(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		src := &source{took: time.Second}
-		mem := tiertest.NewMemory()
-		_, cs := fleet(t, 2, mem, cache.TiersConfig{}, thingConfig{Load: src.load})
-		done := make(chan string)
-		go func() { done <- get(t, cs[1], 1) }()
-		advance(time.Millisecond)
-		succeeds(t, cs[0].Set(t.Context(), 1, "set"))
-		if got := <-done; got != "1.1" {
-			t.Errorf("the load's caller reads %q, want the loaded value", got)
-		}
-		for i := range cs {
-			wantFetch(t, cs[i], 1, fetched{"set", cache.Source(2 - min(1, 1-i)), false, nil})
-		}
-	})
-}
-
-// When the record of a Set does not reach the log, the Set gives its claim back. Its value holds
-// in its own process, and no process waits for the claim.
-func TestPendingSetGivesTheClaimBack(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newLogged(t, thingConfig{})
-		w.want(t, 0, 1, "1.1")
-		w.link[0].Fail(errors.New("down"))
-		err := w.c[0].Set(t.Context(), 1, "set")
-		if _, ok := errors.AsType[*invalidate.PendingError](err); !ok {
-			t.Fatalf("Set = %v, want a PendingError", err)
-		}
-		if w.memory.Len() != 0 {
-			t.Errorf("%d cells, want neither the old value nor a claim", w.memory.Len())
-		}
-		w.want(t, 0, 1, "set")
-		w.link[0].Heal()
-		advance(bound)
-		w.want(t, 1, 1, "1.2")
-	})
 }

@@ -3,14 +3,13 @@ package cache_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"math"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/invalidate/logtest"
@@ -60,9 +59,7 @@ func TestSetPolicies(t *testing.T) {
 		check("by tenant too", [4]int{10, 20, 60, 20})
 		set(`[{"tenant":"acme","namespace":"things","ttl":"30s"},{"tenant":"acme","ttl":"20s"},{"namespace":"things","ttl":"10s"},{"ttl":"40s"}]`)
 		check("by both", [4]int{10, 30, 40, 20})
-		if err := tiers.SetPolicies(policy.Table{{Patch: patch{TTL: new(-time.Second), Jitter: new(math.NaN())}}}); !errors.Is(err, policy.ErrInvalid) {
-			t.Errorf("SetPolicies with a faulty table = %v, want ErrInvalid", err)
-		}
+		fails(t, tiers.SetPolicies(policy.Table{{Patch: patch{TTL: new(-time.Second), Jitter: new(math.NaN())}}}), policy.ErrInvalid, "SetPolicies with a faulty table")
 		check("after a refused table", [4]int{10, 30, 40, 20})
 		succeeds(t, tiers.SetPolicies(nil))
 		check("none again", [4]int{60, 60, 60, 60})
@@ -79,94 +76,34 @@ func TestSetPoliciesChecksEveryNamespace(t *testing.T) {
 	}
 }
 
+// A cache that is off loads at each read, and calls no tier. When it is on again, a stored value is
+// still valid.
 func TestOff(t *testing.T) {
-	for _, how := range []string{"config", "switched"} {
-		bubble(t, how, func(t *testing.T) {
-			src, remote := &source{}, faulty()
-			tiers := open(t, cache.TiersConfig{Remote: remote})
-			cfg := thingConfig{Load: src.load, LoadMany: src.loadMany}
-			off := patch{Off: new(true)}
-			if how == "config" {
-				cfg.Policy = off
-			}
-			c := with(t, tiers, cfg)
-			if how == "switched" {
-				get(t, c, 1)
-				get(t, c, 1)
-				must(t, tiers.SetPolicies(policy.Table{{Namespace: "things", Patch: off}}))
-			}
-			remote.ResetCalls()
-			before := src.total()
-			for range 3 {
-				if r, err := c.Fetch(t.Context(), 1, nil); r.Source != cache.Load || err != nil {
-					t.Errorf("Fetch = %+v, %v, want a load", r, err)
-				}
-				if m, err := c.GetMany(t.Context(), []int{1, 2}); len(m) != 2 || err != nil {
-					t.Errorf("GetMany = %v, %v", m, err)
-				}
-				if _, ok := c.Peek(t.Context(), 1); ok {
-					t.Error("Peek finds something")
-				}
-			}
-			if n := src.total() - before; n != 9 {
-				t.Errorf("%d loads for 9 reads", n)
-			}
-			if n := remote.Calls(); n != 0 {
-				t.Errorf("%d remote calls, want none", n)
-			}
-			if how == "switched" { // after switching on again the stored value is still valid
-				succeeds(t, tiers.SetPolicies(nil))
-				wantFetch(t, c, 1, fetched{"1.1", cache.Local, false, nil})
-			}
-		})
+	for _, many := range []bool{false, true} {
+		play(
+			t,
+			scene{name: fmt.Sprint("by Config, LoadMany ", many), on: paired, many: many, cfg: thingConfig{Policy: patch{Off: new(true)}}, steps: `
+				a gets 1.1 load; a many 1.2; a peeks nothing; a gets 1.3 load; a many 1.4; a peeks nothing; a calls 0`},
+			scene{name: fmt.Sprint("switched, LoadMany ", many), on: paired, many: many, steps: `
+				a gets 1.1; a gets 1.1 local; policy off; a calls any; a gets 1.2 load; a many 1.3; a peeks nothing; a calls 0
+				policy on; a gets 1.1 local`},
+		)
 	}
 }
 
-// Peek asks the remote tier for a value whose LocalTTL has passed, as a read does.
-func TestPeekAfterLocalTTL(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		src, remote := &source{}, faulty()
-		_, cs := fleet(t, 2, remote, cache.TiersConfig{}, thingConfig{Load: src.load, Policy: patch{TTL: new(time.Hour), LocalTTL: new(5 * time.Second)}})
-		peek := func(want string) {
-			t.Helper()
-			if v, ok := cs[1].Peek(t.Context(), 1); v != want || ok != (want != "") {
-				t.Errorf("Peek = %q, %v; want %q", v, ok, want)
-			}
-		}
-		get(t, cs[0], 1)
-		get(t, cs[1], 1)
-		succeeds(t, cs[0].Set(t.Context(), 1, "new"))
-		peek("1.1")
-		advance(6 * time.Second)
-		remote.Fail(errRemote)
-		peek("1.1")
-		remote.Heal()
-		advance(time.Minute) // the breaker closes
-		peek("new")
-		succeeds(t, cs[0].Delete(t.Context(), 1))
-		peek("new")
-		advance(6 * time.Second)
-		peek("")
-	})
-}
-
+// After LocalTTL a read and a Peek ask the remote tier. While it is unreachable, the local value is
+// still fresh.
 func TestLocalTTL(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		src, remote := &source{}, faulty()
-		_, cs := fleet(t, 2, remote, cache.TiersConfig{}, thingConfig{Load: src.load, Policy: patch{LocalTTL: new(5 * time.Second)}})
-		get(t, cs[0], 1)
-		get(t, cs[1], 1)
-		succeeds(t, cs[0].Set(t.Context(), 1, "new"))
-		advance(4 * time.Second)
-		wantFetch(t, cs[1], 1, fetched{"1.1", cache.Local, false, nil})
-		advance(time.Second)
-		wantFetch(t, cs[1], 1, fetched{"new", cache.Remote, false, nil})
-		// While the remote tier is unreachable, the local value is still fresh.
-		remote.Fail(errRemote)
-		advance(6 * time.Second)
-		wantFetch(t, cs[1], 1, fetched{"new", cache.Local, false, nil})
-		src.wantLoads(t, 1)
-	})
+	cfg := thingConfig{Policy: patch{TTL: new(time.Hour), LocalTTL: new(5 * time.Second)}}
+	play(
+		t,
+		scene{name: "reads", on: paired, cfg: cfg, steps: `
+			a gets 1.1; b gets 1.1; a sets new; wait 4s; b gets 1.1 local; wait 1s; b gets new remote
+			remote fails; wait 6s; b gets new local; loads 1`},
+		scene{name: "Peek", on: paired, cfg: cfg, steps: `
+			a gets 1.1; b gets 1.1; a sets new; b peeks 1.1; wait 6s; remote fails; b peeks 1.1
+			remote well; wait 1m; b peeks new; a deletes; b peeks new; wait 6s; b peeks nothing`},
+	)
 }
 
 // The jitter depends on the key, and is the same in every process.
@@ -215,9 +152,7 @@ func TestPolicies(t *testing.T) {
 	with(t, tiers, thingConfig{Namespace: "others"})
 	check := func(want ...cache.SpacePolicy) {
 		t.Helper()
-		if diff := cmp.Diff(want, tiers.Policies()); diff != "" {
-			t.Errorf("Policies (-want +got):\n%s", diff)
-		}
+		same(t, want, tiers.Policies(), "Policies")
 	}
 	of := func(ttl time.Duration) policy.Policy { // the policy of a cache that with returns
 		return patch{TTL: new(ttl), Jitter: new(0.0)}.Apply(policy.Default())
@@ -248,16 +183,12 @@ func TestUnusedPolicies(t *testing.T) {
 	set := func(table policy.Table, want []string, lines int) {
 		t.Helper()
 		must(t, tiers.SetPolicies(table))
-		if diff := cmp.Diff(want, tiers.UnusedPolicies()); diff != "" {
-			t.Errorf("UnusedPolicies (-want +got):\n%s", diff)
-		}
+		same(t, want, tiers.UnusedPolicies(), "UnusedPolicies")
 		if n := strings.Count(said.String(), "a policy does nothing"); n != lines {
 			t.Errorf("%d warnings, want %d:\n%s", n, lines, said.String())
 		}
 	}
-	if diff := cmp.Diff([]string{"other"}, tiers.UnusedPolicies()); diff != "" {
-		t.Errorf("UnusedPolicies of Open's table (-want +got):\n%s", diff)
-	}
+	same(t, []string{"other"}, tiers.UnusedPolicies(), "UnusedPolicies of Open's table")
 	set(policy.Table{{Namespace: "users", Patch: off}}, []string{"users"}, 0) // there is no cache yet
 	with(t, tiers, thingConfig{Namespace: "users:v1"})
 	table := policy.Table{

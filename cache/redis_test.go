@@ -160,9 +160,7 @@ func redisOneLoad(t *testing.T, f *redisFleet) {
 		wg.Go(func() { f.get(t, i%2, 1) })
 	}
 	wg.Wait()
-	if n := f.loads.Load(); n != 1 {
-		t.Errorf("%d loads, want 1", n)
-	}
+	equal(t, f.loads.Load(), 1, "loads")
 }
 
 func redisBatch(t *testing.T, f *redisFleet) {
@@ -177,22 +175,16 @@ func redisBatch(t *testing.T, f *redisFleet) {
 			t.Fatalf("process %d: %d values, %v", i, len(m), err)
 		}
 	}
-	if n := f.loads.Load(); n != int64(len(keys)) {
-		t.Errorf("%d loads, want %d: the second process reads them from Redis", n, len(keys))
-	}
+	equal(t, f.loads.Load(), int64(len(keys)), "loads")
 }
 
 func redisWrites(t *testing.T, f *redisFleet) {
 	must(t, f.c[0].Set(t.Context(), 5000, "written"))
 	for i, c := range f.c {
-		if v, err := c.Get(t.Context(), 5000); v != "written" || err != nil {
-			t.Errorf("process %d after Set: %q, %v", i, v, err)
-		}
+		equal(t, get(t, c, 5000), "written", "process %d after Set", i)
 	}
 	must(t, f.c[0].Delete(t.Context(), 5000))
-	if src := f.get(t, 0, 5000); src != cache.Load {
-		t.Errorf("after Delete the value came from %v, want load", src)
-	}
+	equal(t, f.get(t, 0, 5000), cache.Load, "after Delete the value came from")
 }
 
 // TestRedisFaults causes every kind of fault of one server. Reads must go on during the fault,
@@ -281,9 +273,7 @@ func through(t *testing.T, s *redistest.Server, p *redistest.Proxy) func() redis
 // from the loader, and the number of concurrent loads stays within MaxLoads.
 func redisDegraded(t *testing.T, f *redisFleet) {
 	t.Helper()
-	if src := f.get(t, 1, 1); src != cache.Local {
-		t.Errorf("a resident key came from %v, want local", src)
-	}
+	equal(t, f.get(t, 1, 1), cache.Local, "a resident key came from")
 	f.slow.Store(int64(5 * time.Millisecond))
 	defer f.slow.Store(0)
 	f.peak.Store(0)
@@ -291,9 +281,7 @@ func redisDegraded(t *testing.T, f *redisFleet) {
 	var wg sync.WaitGroup
 	for i := range 200 {
 		wg.Go(func() {
-			if src := f.get(t, i%2, 2000+i/2*2+i%2); src != cache.Load {
-				t.Errorf("an absent key came from %v, want load", src)
-			}
+			equal(t, f.get(t, i%2, 2000+i/2*2+i%2), cache.Load, "an absent key came from")
 		})
 	}
 	wg.Wait()
@@ -353,9 +341,7 @@ func TestSetOverAnotherRedisType(t *testing.T) {
 	for _, k := range []string{"1", "2"} {
 		must(t, rdb.LPush(t.Context(), prefix+":v:default:things:"+k, "x").Err())
 	}
-	if err := c.Set(t.Context(), 1, "set"); err != nil {
-		t.Errorf("Set = %v, want nil", err)
-	}
+	succeeds(t, c.Set(t.Context(), 1, "set"))
 	if _, err := c.GetMany(t.Context(), []int{2, 3}); err != nil {
 		t.Errorf("GetMany = %v, want nil", err)
 	}
@@ -415,9 +401,7 @@ func TestMissingPassword(t *testing.T) {
 	if _, ok := errors.AsType[*invalidate.PendingError](err); !ok || !strings.Contains(err.Error(), reason) {
 		t.Errorf("Set = %v, want a PendingError that says the server %s", err, reason)
 	}
-	if v, err := c.Get(t.Context(), 1); v != "new" || err != nil {
-		t.Errorf("Get = %q, %v; want the value of Set", v, err)
-	}
+	equal(t, get(t, c, 1), "new", "Get")
 	for _, what := range []string{"the lease has run out", "invalidations wait for the log or the remote tier"} {
 		if n := says(what); n != 1 {
 			t.Errorf("%d lines say that %s, want one; the log is\n%s", n, what, said.String())

@@ -58,10 +58,8 @@ func TestRedisLog(t *testing.T) {
 			t.Parallel()
 			client := start(t)
 			f := redisFleetOf(t, client, 2*time.Second)
-			for i, tiers := range f.tiers {
-				if err := tiers.Ready(t.Context()); err != nil {
-					t.Fatalf("process %d: %v", i, err)
-				}
+			for _, tiers := range f.tiers {
+				must(t, tiers.Ready(t.Context()))
 			}
 			f.hears(t)
 			redisCells(t, f, client())
@@ -102,9 +100,7 @@ func redisCells(t *testing.T, f *redisFleet, rdb redis.UniversalClient) {
 	}
 	before := countCells(t, rdb)
 	must(t, f.tiers[0].Invalidate(t.Context(), scopes...))
-	if n := before - countCells(t, rdb); n != len(keys) {
-		t.Errorf("%d cells were removed, want %d", n, len(keys))
-	}
+	equal(t, before-countCells(t, rdb), len(keys), "removed cells")
 }
 
 func countCells(t *testing.T, rdb redis.UniversalClient) int {
@@ -130,9 +126,7 @@ func redisStrict(t *testing.T, f *redisFleet) {
 	t.Helper()
 	f.get(t, 1, 7000)
 	must(t, f.c[0].Delete(t.Context(), 7000, invalidate.Strict))
-	if src := f.get(t, 1, 7000); src != cache.Load {
-		t.Errorf("after Strict the other process got the value from %v, want load", src)
-	}
+	equal(t, f.get(t, 1, 7000), cache.Load, "after Strict the other process got the value from")
 }
 
 // TestRedisLogFailover shows that the log survives the death of its primary. The new primary may
@@ -213,9 +207,7 @@ func TestRedisHungNode(t *testing.T) {
 			t.Errorf("an invalidation of keys on the paused node = %v, want a PendingError", err)
 		}
 	}
-	if n := tiers.Stats().Log.Pending; n != int64(len(ill)+1) {
-		t.Errorf("%d pending, want %d", n, len(ill)+1)
-	}
+	equal(t, tiers.Stats().Log.Pending, int64(len(ill)+1), "pending")
 	hung.Cont(t)
 	redistest.Eventually(t, "the invalidations are sent", func(context.Context) error { return noneWaits(tiers) })
 	for _, k := range ill {

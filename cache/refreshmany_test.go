@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -70,9 +71,7 @@ func TestRefreshMany(t *testing.T) {
 				tiers = append(tiers, open(t, tc))
 				cs = append(cs, with(t, tiers[len(tiers)-1], cfg))
 			}
-			if _, err := cs[0].GetMany(t.Context(), ints(0, tt.keys)); err != nil {
-				t.Fatal(err)
-			}
+			must(t, errOf(cs[0].GetMany(t.Context(), ints(0, tt.keys))))
 			src.forget()
 			advance(time.Minute)
 			before := remote.Calls(tiertest.Claim)
@@ -110,9 +109,7 @@ func TestRefreshManyIsBounded(t *testing.T) {
 		remote := faulty()
 		tiers := open(t, cache.TiersConfig{MaxRefreshes: 2, Remote: remote})
 		c := with(t, tiers, thingConfig{LoadMany: src.loadMany, Policy: staleMany, MaxBatch: 10})
-		if _, err := c.GetMany(t.Context(), ints(0, 30)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errOf(c.GetMany(t.Context(), ints(0, 30))))
 		src.forget()
 		src.took = 5 * time.Second
 		for round := range 3 {
@@ -189,9 +186,7 @@ func TestRefreshAheadMany(t *testing.T) {
 		c := with(t, tiers, thingConfig{LoadMany: src.loadMany, Policy: patch{
 			TTL: new(time.Minute), RefreshAhead: new(5.0),
 		}})
-		if _, err := c.GetMany(t.Context(), ints(0, 100)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errOf(c.GetMany(t.Context(), ints(0, 100))))
 		src.forget()
 		advance(time.Minute - 20*time.Millisecond) // nearly every key is due
 		if m, err := c.GetMany(t.Context(), ints(0, 100)); len(m) != 100 || err != nil {
@@ -206,104 +201,27 @@ func TestRefreshAheadMany(t *testing.T) {
 	})
 }
 
-// Concurrent Refreshes of one key share a load that has not begun. A later Refresh starts its
-// own load, because the running load may have read the source too early. The same holds for
-// reads with MaxAge(0).
-func TestConcurrentRefreshes(t *testing.T) {
-	for name, call := range map[string]func(ctx context.Context, c things) error{
-		"Refresh": func(ctx context.Context, c things) error { return c.Refresh(ctx, 1) },
-		"MaxAge(0)": func(ctx context.Context, c things) error {
-			_, err := c.Fetch(ctx, 1, nil, cache.MaxAge(0))
-			return err
-		},
-	} {
-		for _, remote := range []bool{false, true} {
-			bubble(t, fmt.Sprintf("%s, remote=%v", name, remote), func(t *testing.T) { concurrentRefreshes(t, remote, call) })
-		}
-	}
-}
-
-func concurrentRefreshes(t *testing.T, remote bool, call func(context.Context, things) error) {
-	const callers, wait, took = 20, 10 * time.Millisecond, time.Second
-	// The load is delayed for a moment, by the remote tier's answer or by another load that has
-	// the only turn.
-	src, tier := &source{}, faulty()
-	tc := cache.TiersConfig{MaxLoads: 1}
-	if remote {
-		tc = cache.TiersConfig{Remote: tier}
-	}
-	c := with(t, open(t, tc), thingConfig{Load: src.load})
-	get(t, c, 1)
-	begun := src.total()
-	delay := func() {
-		if remote {
-			tier.Delay(wait)
-			return
-		}
-		go func() {
-			_, _ = c.GetOrLoad(t.Context(), 2, func(ctx context.Context, _ int) (string, error) { return "2", nap(ctx, wait) }, cache.MaxAge(0))
-		}()
-		synctest.Wait()
-	}
-	crowdOf := func() {
-		crowd(callers, func(int) {
-			succeeds(t, call(t.Context(), c))
-		})
-	}
-	src.took = took
-	delay()
-	crowdOf()
-	if n := src.total() - begun; n < 1 || n > 2 {
-		t.Errorf("%d concurrent callers: %d loads, want 1 or 2", callers, n)
-	}
-	// A load that has begun is too old for the next caller.
-	tier.Heal()
-	begun = src.total()
-	first := make(chan error)
-	go func() { first <- call(t.Context(), c) }()
-	advance(took / 2)
-	if n := src.total() - begun; n != 1 {
-		t.Fatalf("%d loads have begun, want 1", n)
-	}
-	if !remote { // the first load has the only turn, so the callers wait together
-		go crowdOf()
-	} else {
-		delay()
-		go crowdOf()
-	}
-	succeeds(t, <-first)
-	advance(3 * took * callers)
-	if n := src.total() - begun; n < 2 || n > 3 {
-		t.Errorf("%d callers after another caller's load began: %d loads in total, want 2 or 3", callers, n)
-	}
-	tier.Heal()
-	if v := get(t, c, 1); v != fmt.Sprint("1.", src.total()) {
-		t.Errorf("Get = %q, want the value of the last of %d loads", v, src.total())
-	}
-}
-
 // The callers of a shared Refresh leave one by one. When the last one leaves, the load ends.
 func TestSharedRefreshIsLeft(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		src, remote := &source{}, tiertest.NewFaulty(tiertest.NewMemory())
-		c := with(t, open(t, cache.TiersConfig{Remote: remote}), thingConfig{Load: src.load})
-		get(t, c, 1)
-		src.took = time.Minute / 3
-		remote.Delay(10 * time.Millisecond)
-		start := time.Now()
-		crowd(5, func(i int) {
-			ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i+1)*time.Second)
-			defer cancel()
-			wantError(t, c.Refresh(ctx, 1), "refresh", cell1, context.DeadlineExceeded)
-		})
-		if d := time.Since(start); d != 5*time.Second {
-			t.Errorf("the last caller left after %v, want its deadline of 5s", d)
-		}
-		advance(100 * time.Millisecond)
-		src.mu.Lock()
-		defer src.mu.Unlock()
-		if n := src.loads[1]; n != 2 || len(src.ctxErrs) != 1 {
-			t.Errorf("%d loads, %d of them cancelled; want 2, and only the refresh cancelled", n, len(src.ctxErrs))
-		}
-	})
+	play(t, scene{on: paired, steps: `
+		a gets 1.1; source takes=20s; remote slow=10ms; go a refreshes late timeout=1s; go a refreshes late timeout=2s
+		a refreshes late timeout=5s; took 5s; wait 100ms; loads 2; running 0`})
+}
+
+// Concurrent Refreshes of one key share a load that has not begun. A later Refresh starts its
+// own load, because the running load may have read the source too early. The same holds for
+// reads with MaxAge(0). The load is delayed for a moment, by the remote tier's answer or by another
+// load that has the only turn.
+func TestConcurrentRefreshes(t *testing.T) {
+	for _, call := range []string{"refreshes", "gets any MaxAge=0s"} {
+		play(
+			t,
+			scene{name: call, on: paired, steps: strings.ReplaceAll(`
+				a gets 1.1; source takes=1s; remote slow=10ms; go 20 a CALL; wait 5s; loads 2; remote well
+				go a CALL; wait 500ms; remote slow=10ms; go 20 a CALL; wait 10s; loads 4; remote well; a gets 1.4 local`, "CALL", call)},
+			scene{name: call, tc: cache.TiersConfig{MaxLoads: 1}, steps: strings.ReplaceAll(`
+				a gets 1.1; source takes=1s; go a gets 2.1 key=2; go 20 a CALL; wait 5s; loads 3
+				go a CALL; wait 500ms; go 20 a CALL; wait 10s; loads 5; a gets 1.4 local`, "CALL", call)},
+		)
+	}
 }

@@ -3,6 +3,7 @@ package cache_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -26,168 +27,61 @@ var errRemote = errors.New("the remote tier is down")
 // Under any fault of the remote tier a read soon gets an answer, by a load that all callers
 // share. When the tier recovers, it is used again.
 func TestRemoteFaults(t *testing.T) {
-	for _, tt := range []struct {
-		name string
-		harm func(f *tiertest.Faulty)
-	}{
-		{"errors", func(f *tiertest.Faulty) { f.Fail(errRemote) }},
-		{"reads fail", func(f *tiertest.Faulty) { f.Fail(errRemote, tiertest.Get, tiertest.GetMany) }},
-		{"claims fail", func(f *tiertest.Faulty) { f.Fail(errRemote, tiertest.Claim, tiertest.ClaimMany) }},
-		{"fills fail", func(f *tiertest.Faulty) { f.Fail(errRemote, tiertest.Fill, tiertest.FillMany) }},
-		{"hangs", func(f *tiertest.Faulty) { f.Hang(true) }},
-		{"reads hang", func(f *tiertest.Faulty) { f.Hang(true, tiertest.Get, tiertest.GetMany) }},
-		{"claims hang", func(f *tiertest.Faulty) { f.Hang(true, tiertest.Claim, tiertest.ClaimMany) }},
-		{"fills hang", func(f *tiertest.Faulty) { f.Hang(true, tiertest.Fill, tiertest.FillMany) }},
-		{"slow", func(f *tiertest.Faulty) { f.Delay(40 * time.Millisecond) }},
-		{"fills are lost", func(f *tiertest.Faulty) { f.Fills(tiertest.FillsLost) }},
-		{"fills are not acknowledged", func(f *tiertest.Faulty) { f.Fills(tiertest.FillsUnacked) }},
-		{"panics", func(f *tiertest.Faulty) {
-			f.Corrupt(func([]byte) []byte { panicHere("client library"); return nil })
-		}},
+	for _, fault := range []string{
+		"fails", "fails=get", "fails=claim", "fails=fill", "hangs", "hangs=get", "hangs=claim", "hangs=fill", "slow=40ms", "drops", "forgets", "corrupt",
 	} {
-		bubble(t, tt.name, func(t *testing.T) {
-			src, remote := &source{took: 10 * time.Millisecond}, faulty()
-			tiers := open(t, cache.TiersConfig{Remote: remote})
-			c := with(t, tiers, thingConfig{Load: src.load, LoadMany: src.loadMany})
-			other := with(t, open(t, cache.TiersConfig{Remote: remote}), thingConfig{Load: src.load})
-			for k := range 20 {
-				get(t, other, k) // cells for Corrupt to damage
+		for _, many := range []bool{false, true} {
+			steps := "source takes=10ms; b gets any key=0-19; a's remote " + fault // cells to damage
+			for k := range 20 {                                                    // Get, Claim and Fill each have a deadline of 50 ms
+				steps += fmt.Sprintf("; go 9 a gets !empty key=%d; a gets !empty key=%d; took 0s-170ms", k, k)
 			}
-			tt.harm(remote)
-			for k := range 20 {
-				start := time.Now()
-				crowd(10, func(int) {
-					if v := get(t, c, k); v == "" {
-						t.Errorf("Get(%d) is empty", k)
-					}
-				})
-				// Get, Claim and Fill each have a deadline of 50 ms.
-				if d := time.Since(start); d > 170*time.Millisecond {
-					t.Errorf("Get(%d) took %v", k, d)
-				}
-			}
-			start := time.Now()
-			if m, err := c.GetMany(t.Context(), ints(20, 60)); len(m) != 40 || err != nil || time.Since(start) > 200*time.Millisecond {
-				t.Errorf("GetMany = %d values, %v, after %v", len(m), err, time.Since(start))
-			}
-			if n := src.total(); n > 20+20+40 {
-				t.Errorf("%d loads, want at most one for each key and process", n)
-			}
-			remote.Heal()
-			advance(2 * time.Second) // wait until the breaker is half-open
-			fresh := with(t, open(t, cache.TiersConfig{Remote: remote}), thingConfig{Load: src.load})
-			get(t, c, 1000)
-			wantFetch(t, fresh, 1000, fetched{"1000.1", cache.Remote, false, nil})
-		})
+			play(t, scene{name: fmt.Sprint(fault, ", LoadMany ", many), on: paired, many: many, harm: func([]byte) []byte { panicHere("client library"); return nil }, steps: steps + `
+				a batches 20-59; took 0s-200ms; loads <=80
+				a's remote well; wait 2s; a gets 500.1 key=500; b gets 500.1 remote key=500`})
+		}
 	}
 }
 
 func TestBreaker(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		src, remote := &source{}, faulty()
-		tiers := open(t, cache.TiersConfig{Remote: remote})
-		c := with(t, tiers, thingConfig{Load: src.load})
-		state := func(want string) {
-			t.Helper()
-			if got := tiers.Stats().Remote.Breaker; got != want {
-				t.Errorf("breaker is %s, want %s", got, want)
-			}
-		}
-		remote.Fail(errRemote)
-		for k := range 5 {
-			get(t, c, k)
-		}
-		state("open")
-		remote.ResetCalls()
-		start := time.Now()
-		for k := range 100 {
-			get(t, c, 10+k)
-		}
-		if n := remote.Calls(); n != 0 || time.Since(start) != 0 {
-			t.Errorf("%d calls while the breaker is open", n)
-		}
-		if s := tiers.Stats().Remote; s.GetErrors == 0 {
-			t.Errorf("errors are not counted: %+v", s)
-		}
-		advance(1100 * time.Millisecond)
-		state("half-open")
-		for k := range 20 {
-			get(t, c, 200+k)
-		}
-		if n := remote.Calls(); n != 1 {
-			t.Errorf("%d calls of a half-open breaker, want 1", n)
-		}
-		remote.Heal()
-		advance(1100 * time.Millisecond)
-		get(t, c, 300)
-		state("closed")
-		remote.ResetCalls()
-		get(t, c, 301)
-		if n := remote.Calls(); n != 3 {
-			t.Errorf("%d calls for a miss, want get, claim and fill", n)
-		}
-	})
+	play(t, scene{on: paired, steps: `
+		remote fails; a gets any key=0-4; a breaker open; a counts GetErrors=5; a calls any; a gets any key=10-109; took 0s; a calls 0
+		wait 1100ms; a breaker half-open; a gets any key=200-219; a calls 1
+		remote well; wait 1100ms; a gets any key=300; a breaker closed; a calls any; a gets any key=301; a calls 3`})
 }
 
-// A caller that leaves does not count as a failure of the remote tier.
-func TestImpatientCallersDoNotTripTheBreaker(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		src, remote := &source{}, faulty()
-		remote.Delay(20*time.Millisecond, tiertest.Get)
-		tiers := open(t, cache.TiersConfig{Remote: remote})
-		c := with(t, tiers, thingConfig{Load: src.load})
-		for k := range 20 {
-			ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
-			_, _ = c.Get(ctx, k)
-			cancel()
-		}
-		synctest.Wait()
-		if s := tiers.Stats().Remote.Breaker; s != "closed" {
-			t.Errorf("the breaker is %s, want closed", s)
-		}
-	})
+// A caller that leaves does not count as a failure of the remote tier, and proves nothing. When it
+// made the trial call of a half-open breaker, the next caller tries at once.
+func TestImpatientCallersAndTheBreaker(t *testing.T) {
+	play(
+		t,
+		scene{name: "no failure", on: paired, steps: "remote gets=20ms; a gets late timeout=1ms key=0-19; a breaker closed"},
+		scene{name: "no trial", on: paired, steps: `
+			remote fails; a gets any key=0-4; a breaker open; remote well; wait 1100ms; remote slow=20ms
+			go a gets cancelled key=10 after=10ms; wait 30ms; a gets any key=11; a breaker closed`},
+	)
 }
 
-// A load that takes much longer than ClaimTTL renews its claim.
+// A load that takes much longer than ClaimTTL renews its claim. The loss of an answer does not end
+// it. A Delete of another process does, and then the old load's value is not stored.
 func TestLongLoadKeepsItsClaim(t *testing.T) {
-	for _, batch := range []bool{false, true} {
-		synctest.Test(t, func(t *testing.T) {
-			src := &source{took: 20 * time.Second}
-			cfg := thingConfig{Load: src.load}
-			if batch {
-				cfg = thingConfig{LoadMany: src.loadMany}
-			}
-			_, cs := fleet(t, 2, tiertest.NewMemory(), cache.TiersConfig{}, cfg)
-			crowd(2, func(i int) {
-				advance(time.Duration(i) * time.Second)
-				if m, err := cs[i].GetMany(t.Context(), []int{1}); m[1] != "1.1" || err != nil {
-					t.Errorf("GetMany = %v, %v", m, err)
-				}
-			})
-			src.wantLoads(t, 1)
-		})
+	for _, many := range []bool{false, true} {
+		play(t, scene{name: fmt.Sprint("LoadMany ", many), on: paired, many: many, steps: `
+			source takes=20s; go a many 1.1; wait 1s; b many 1.1; loads 1`})
 	}
+	play(
+		t,
+		scene{name: "an answer is lost", on: paired, steps: `
+			source takes=20s; go a gets 1.1; wait 500ms; a's remote loses; wait 1s; a's remote well; b gets 1.1 remote; loads 1`},
+		scene{name: "deleted", on: paired, steps: `
+			source takes=20s; go a gets 1.1; wait 5s; b deletes; wait 5s; cells 0; wait 20s; cells 0`},
+	)
 }
 
 // A hold prevents caching of the key for its time.
 func TestHold(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		src, mem := &source{}, tiertest.NewMemory()
-		tiers := open(t, cache.TiersConfig{Remote: mem})
-		c := with(t, tiers, thingConfig{Load: src.load})
-		store(t, mem, cell1, tier.HoldCell(tier.NewNonce()), time.Second)
-		wantFetch(t, c, 1, fetched{"1.1", cache.Load, false, nil})
-		wantFetch(t, c, 1, fetched{"1.2", cache.Load, false, nil})
-		if m, err := c.GetMany(t.Context(), []int{1}); m[1] != "1.3" || err != nil {
-			t.Errorf("GetMany = %v, %v, want another load", m, err)
-		}
-		if n := total(tiers).FillsNotWanted; n != 3 {
-			t.Errorf("FillsNotWanted = %d, want 3", n)
-		}
-		advance(time.Second)
-		wantFetch(t, c, 1, fetched{"1.4", cache.Load, false, nil})
-		wantFetch(t, c, 1, fetched{"1.4", cache.Local, false, nil})
-	})
+	play(t, scene{on: paired, steps: `
+		remote holds=1s; a gets 1.1 load; a gets 1.2 load; a many 1.3; a counts FillsNotWanted=3
+		wait 1s; a gets 1.4 load; a gets 1.4 local`})
 }
 
 // looking is a remote tier with Look, a claim that also shows holds.
@@ -208,7 +102,7 @@ func (l looking) Look(ctx context.Context, key string, c tier.Claim) (tier.Claim
 // by a look.
 func TestLookClaims(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newLoggedOn(t, thingConfig{}, asLooker)
+		w := newDuo(t, logged, cache.TiersConfig{}, thingConfig{}, asLooker)
 		for i, fills := range []int{1, 0} {
 			w.want(t, i, 1, "1.1")
 			if gets, looks, got := w.wire[i].Calls(tiertest.Get), w.wire[i].Calls(tiertest.Claim), w.wire[i].Calls(tiertest.Fill); gets != 0 || looks != 1 || got != fills {
@@ -232,7 +126,7 @@ func (l twice) Look(ctx context.Context, key string, c tier.Claim) (tier.Claimed
 // A read that finds the claim of its own look loads at once.
 func TestLookSentTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newLoggedOn(t, thingConfig{}, func(f *tiertest.Faulty) tier.Remote { return twice{looking{f}} })
+		w := newDuo(t, logged, cache.TiersConfig{}, thingConfig{}, func(f *tiertest.Faulty) tier.Remote { return twice{looking{f}} })
 		begun := time.Now()
 		w.want(t, 0, 1, "1.1")
 		w.want(t, 1, 1, "1.1")
@@ -244,17 +138,17 @@ func TestLookSentTwice(t *testing.T) {
 
 // A look's claim does not outlast a read that ends before its load: no other process waits for it.
 func TestLookGivesItsClaimBack(t *testing.T) {
-	for name, end := range map[string]func(w *logged, leave func()) error{
-		"the caller left": func(_ *logged, leave func()) error { leave(); return context.Canceled },
-		"the tiers closed": func(w *logged, _ func()) error {
+	for name, end := range map[string]func(w *duo, leave func()) error{
+		"the caller left": func(_ *duo, leave func()) error { leave(); return context.Canceled },
+		"the tiers closed": func(w *duo, _ func()) error {
 			go func() { _ = w.tiers[0].Close(context.Background()) }()
 			advance(1)
 			return cache.ErrClosed
 		},
-		"the answer is lost": func(w *logged, _ func()) error { w.wire[0].LoseClaims(true); return nil },
+		"the answer is lost": func(w *duo, _ func()) error { w.wire[0].LoseClaims(true); return nil },
 	} {
 		bubble(t, name, func(t *testing.T) {
-			w := newLoggedOn(t, thingConfig{}, asLooker)
+			w := newDuo(t, logged, cache.TiersConfig{}, thingConfig{}, asLooker)
 			ctx, leave := context.WithCancel(t.Context())
 			defer leave()
 			var want error
@@ -301,12 +195,8 @@ func TestRoundTripsOfARead(t *testing.T) {
 		{"the next miss", func() error { _, err := b.Get(ctx, 3); return err }, "set evalsha"},
 	} {
 		sent.take()
-		if err := tt.read(); err != nil {
-			t.Errorf("%s: %v", tt.name, err)
-		}
-		if got := sent.take(); got != tt.want {
-			t.Errorf("%s sends %q, want %q", tt.name, got, tt.want)
-		}
+		succeeds(t, tt.read())
+		equal(t, sent.take(), tt.want, "%s sends", tt.name)
 	}
 }
 

@@ -2,14 +2,10 @@ package cache_test
 
 import (
 	"errors"
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"strings"
 	"testing"
-	"testing/synctest"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/invalidate"
@@ -39,12 +35,8 @@ func wantLeft[K comparable](t *testing.T, scope func(cache.Cache[K, string]) inv
 		}
 		return l
 	}
-	if diff := cmp.Diff(want, left(c)); diff != "" {
-		t.Errorf("%v leaves (-want +got):\n%s", s, diff)
-	}
-	if n := len(left(acme)); n != len(keys) {
-		t.Errorf("%v leaves %d keys of another tenant, want %d", s, n, len(keys))
-	}
+	same(t, want, left(c), "%v leaves", s)
+	equal(t, len(left(acme)), len(keys), "the keys of another tenant that %v leaves", s)
 	if n := len(left(sibling)); n != len(keys) && s.Kind() != invalidate.KindTag {
 		t.Errorf("%v leaves %d keys of another namespace, want %d", s, n, len(keys))
 	}
@@ -139,9 +131,7 @@ func TestScopesThatAreRefused(t *testing.T) {
 					t.Errorf("%s: %v, want an error that names the zero Scope, too", call, err)
 				}
 			}
-			if n := remote.Calls(); n != 0 {
-				t.Errorf("%d remote calls for a refused scope", n)
-			}
+			equal(t, remote.Calls(), 0, "remote calls for a refused scope")
 			if _, ok := strs.Peek(t.Context(), "k"); !ok {
 				t.Error("the refused call invalidated the key")
 			}
@@ -179,65 +169,19 @@ func TestPrefixSpellsAsKeys(t *testing.T) {
 	}
 }
 
-// scopes returns the scopes that cover key 1 of namespace things, which carries the tag t.
-func scopes(t *testing.T) map[string]invalidate.Scope {
-	t.Helper()
-	k, err := key.Parse(cell1)
-	must(t, err)
-	return map[string]invalidate.Scope{
-		"key":          invalidate.Key(k),
-		"prefix":       invalidate.Prefix("default", "things:"),
-		"wider prefix": invalidate.Tenant("default"),
-		"tag":          invalidate.Tag("default", "t"),
-		"everything":   invalidate.All(),
-	}
-}
-
-func tagT(int, string) []string { return []string{"t"} }
-
 func TestInvalidate(t *testing.T) {
-	for name, scope := range scopes(t) {
-		for _, remote := range []bool{false, true} {
-			bubble(t, fmt.Sprintf("%s, remote=%v", name, remote), func(t *testing.T) {
-				src := &source{}
-				tc := tiersOf(remote)
-				tiers := open(t, tc)
-				c := with(t, tiers, thingConfig{Load: src.load, Tags: tagT})
-				other := with(t, tiers, thingConfig{Namespace: "others", Load: src.load})
-				get(t, c, 1)
-				get(t, other, 99)
-				must(t, tiers.Invalidate(t.Context(), scope))
-				if v, ok := c.Peek(t.Context(), 1); ok {
-					t.Errorf("Peek = %q after the invalidation", v)
-				}
-				wantFetch(t, c, 1, fetched{"1.2", cache.Load, false, nil})
-				wantFetch(t, c, 1, fetched{"1.2", cache.Local, false, nil})
-				wide := name == "everything" || name == "wider prefix"
-				if got := get(t, other, 99); (got == "99.1") == wide {
-					t.Errorf("the other namespace's value is %q", got)
-				}
-			})
-		}
+	play(t, scene{on: "alone paired", steps: `
+		a gets 1.1; a invalidates SCOPE; a peeks nothing; a gets 1.2 load; a gets 1.2 local`})
+	for _, wide := range []string{"tenant", "everything"} {
+		play(t, scene{name: "wide", on: "alone paired", steps: `
+			a gets 1.1; a gets 2.1 key=2; a invalidates ` + wide + `; a gets 2.2 load key=2`})
 	}
 }
 
-// When the remote tier is unreachable, Invalidate returns an error, but applies in this process.
+// When the remote tier is unreachable, an invalidation returns an error, but applies in this process.
+// The cells still exist, and are refused as older than the fence.
 func TestInvalidateWithRemoteDown(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		src, remote := &source{}, faulty()
-		tiers := open(t, cache.TiersConfig{Remote: remote})
-		c := with(t, tiers, thingConfig{Load: src.load})
-		get(t, c, 1)
-		get(t, c, 2)
-		down := errors.New("connection refused")
-		remote.Fail(down)
-		wantError(t, c.Delete(t.Context(), 1), "delete", cell1, down)
-		wantError(t, c.Set(t.Context(), 2, "set"), "set", "default:things:2", down)
-		remote.Heal()
-		// The cells still exist, and are refused as older than the fence.
-		wantFetch(t, c, 1, fetched{"1.2", cache.Load, false, nil})
-		if v := get(t, c, 2); v == "2.1" {
-			t.Errorf("Get(2) = %q, the value from before Set", v)
-		}
-	})
+	play(t, scene{on: paired, steps: `
+		a gets 1.1; a gets 2.1 key=2; remote fails; a deletes unavailable; a sets set key=2 unavailable; remote well
+		a gets 1.2 load; a gets !2.1 key=2`})
 }

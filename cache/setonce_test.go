@@ -62,9 +62,7 @@ func TestRoundTripsOfASet(t *testing.T) {
 			Remote: redistier.New(rdb, redistier.Config{Prefix: prefix}),
 			Log:    redislog.New(rdb, redislog.Config{Prefix: prefix, Bound: time.Minute}), // it is asked every 15 s
 		})
-		if err := tiers.Ready(ctx); err != nil {
-			t.Fatal(err)
-		}
+		must(t, tiers.Ready(ctx))
 		return with(t, tiers, cache.Config[int, string]{})
 	}
 	a, b := process(), process()
@@ -75,12 +73,8 @@ func TestRoundTripsOfASet(t *testing.T) {
 		name, value string
 	}{{"a new key", "v1"}, {"a key that has a value", "v2"}, {"again", "v3"}} {
 		sent.take()
-		if err := a.Set(ctx, 1, tt.value); err != nil {
-			t.Errorf("%s: %v", tt.name, err)
-		}
-		if got := sent.take(); got != "evalsha" {
-			t.Errorf("a Set of %s sends %q, want one evalsha", tt.name, got)
-		}
+		succeeds(t, a.Set(ctx, 1, tt.value))
+		equal(t, sent.take(), "evalsha", "a Set of %s sends", tt.name)
 		if r, err := a.Fetch(ctx, 1, nil); err != nil || r.Value != tt.value || r.Source != cache.Local {
 			t.Errorf("%s: this process reads %+v, %v; want %q from the local tier", tt.name, r, err, tt.value)
 		}
@@ -149,9 +143,7 @@ func openOnOne(t *testing.T, wrap func(tier.Remote) tier.Remote) *onOne {
 			w.steps = steps
 		}
 		w.tiers[i] = open(t, cache.TiersConfig{Remote: far, Log: steps})
-		if err := w.tiers[i].Ready(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, w.tiers[i].Ready(t.Context()))
 		w.c[i] = with(t, w.tiers[i], cache.Config[int, string]{Namespace: "things", Policy: slow})
 	}
 	return w

@@ -38,16 +38,12 @@ func TestSetIsOvertakenByALaterRecord(t *testing.T) {
 				})
 				return err
 			}
-			if err := w.c[0].Set(t.Context(), 1, "older"); err != nil {
-				t.Fatal(err)
-			}
+			must(t, w.c[0].Set(t.Context(), 1, "older"))
 			if v, err := w.c[0].Get(t.Context(), 1); !errors.Is(err, cache.ErrMiss) {
 				t.Errorf("the process that set it reads %q, %v; want a miss", v, err)
 			}
 			w.steps.f = nil
-			if err := w.c[0].Set(t.Context(), 1, "newer"); err != nil {
-				t.Fatal(err)
-			}
+			must(t, w.c[0].Set(t.Context(), 1, "newer"))
 			w.want(t, 0, "newer")
 			w.want(t, 1, "newer")
 		})
@@ -60,14 +56,10 @@ func TestSetBehindTheLog(t *testing.T) {
 	w.steps.f = func(step func() error) error {
 		return errors.Join(w.c[1].Set(t.Context(), 2, "another key"), step())
 	}
-	if err := w.c[0].Set(t.Context(), 1, "v"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, w.c[0].Set(t.Context(), 1, "v"))
 	w.want(t, 0, "v")
 	w.want(t, 1, "v")
-	if n := total(w.tiers[0]).Fills; n != 1 {
-		t.Errorf("%d fills stored, want 1", n)
-	}
+	equal(t, total(w.tiers[0]).Fills, 1, "fills stored")
 }
 
 // Whatever becomes of the step, the three steps one by one follow a failure. So the newest value wins
@@ -85,9 +77,7 @@ func TestSetAfterALostStep(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := openOnOne(t, asItIs)
-			if err := w.c[0].Set(t.Context(), 1, "old"); err != nil {
-				t.Fatal(err)
-			}
+			must(t, w.c[0].Set(t.Context(), 1, "old"))
 			w.want(t, 1, "old")
 			w.steps.f = f
 			redistest.Eventually(t, "the new value is set", func(ctx context.Context) error { return w.c[0].Set(ctx, 1, "new") })
@@ -105,21 +95,15 @@ func TestSetLeavesAHold(t *testing.T) {
 	}
 	hold := string(tier.HoldCell(tier.Nonce{1}))
 	w.rdb.Set(t.Context(), w.cell, hold, time.Minute)
-	if err := w.c[0].Set(t.Context(), 1, "v"); err != nil {
-		t.Fatal(err)
-	}
-	if got := w.rdb.Get(t.Context(), w.cell).Val(); got != hold {
-		t.Errorf("the cell holds %q, want the hold", got)
-	}
+	must(t, w.c[0].Set(t.Context(), 1, "v"))
+	equal(t, w.rdb.Get(t.Context(), w.cell).Val(), hold, "the cell holds")
 	w.want(t, 0, "v") // as without a log on the same server
 }
 
 // A context that ends during the step ends the Set, and the old value is gone.
 func TestSetIsCancelledDuringTheStep(t *testing.T) {
 	w := openOnOne(t, asItIs)
-	if err := w.c[0].Set(t.Context(), 1, "old"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, w.c[0].Set(t.Context(), 1, "old"))
 	w.want(t, 1, "old")
 	ctx, cancel := context.WithCancel(t.Context())
 	end := make(chan struct{})

@@ -1,8 +1,6 @@
 package cache_test
 
 import (
-	"context"
-	"errors"
 	"strings"
 	"sync"
 	"testing"
@@ -10,76 +8,17 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/cache"
-	"github.com/twofold-go/twofold/tier"
-	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
 var swr = patch{TTL: new(10 * time.Second), Stale: new(time.Minute)}
 
+// One process refreshes a stale value, and the others adopt its value.
 func TestOneRefreshInTheFleet(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		src := &source{took: 2 * time.Second}
-		ts, cs := fleet(t, 3, tiertest.NewMemory(), cache.TiersConfig{}, thingConfig{Load: src.load, Policy: swr})
-		for _, c := range cs {
-			get(t, c, 1)
-		}
-		advance(15 * time.Second)
-		for range 30 {
-			crowd(len(cs), func(i int) {
-				if v := get(t, cs[i], 1); v != "1.1" && v != "1.2" {
-					t.Errorf("Get = %q", v)
-				}
-			})
-			advance(100 * time.Millisecond)
-		}
-		src.wantLoads(t, 2)
-		refreshed, adopted := int64(0), int64(0)
-		for _, tiers := range ts {
-			refreshed += total(tiers).Refreshes
-			adopted += total(tiers).RefreshesAdopted
-		}
-		if refreshed != 1 || adopted != 2 {
-			t.Errorf("%d refreshes, %d adopted by others, want 1 and 2", refreshed, adopted)
-		}
-		for _, c := range cs {
-			wantFetch(t, c, 1, fetched{"1.2", cache.Local, false, nil})
-		}
-	})
-}
-
-func TestRefreshesAreBounded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		src := &source{}
-		tiers := open(t, cache.TiersConfig{MaxRefreshes: 3})
-		c := with(t, tiers, thingConfig{Load: src.load, Policy: swr})
-		for k := range 10 {
-			get(t, c, k)
-		}
-		src.took = 5 * time.Second
-		src.peak = 0
-		advance(11 * time.Second)
-		for k := range 10 {
-			wantFetch(t, c, k, fetched{get(t, c, k), cache.Local, true, nil})
-		}
-		synctest.Wait()
-		if s := total(tiers); s.RefreshesSkipped != 7 {
-			t.Errorf("RefreshesSkipped = %d, want 7", s.RefreshesSkipped)
-		}
-		advance(6 * time.Second)
-		if src.peak != 3 {
-			t.Errorf("%d concurrent refreshes, want 3", src.peak)
-		}
-		// The refreshes released their slots.
-		for range 5 {
-			for k := range 10 {
-				get(t, c, k)
-			}
-			advance(6 * time.Second)
-		}
-		if s := total(tiers); s.Refreshes < 10 {
-			t.Errorf("Refreshes = %d, want at least 10, one for each key", s.Refreshes)
-		}
-	})
+	play(t, scene{on: paired, cfg: thingConfig{Policy: swr}, steps: `
+		source takes=2s; a gets 1.1; b gets 1.1; wait 15s; a gets 1.1 stale; b gets 1.1 stale` +
+		strings.Repeat("; go a gets 1.1 stale; b gets 1.1 stale; wait 100ms", 19) + `; wait 100ms` +
+		strings.Repeat("; go a gets any; b gets any; wait 100ms", 10) + `
+		loads 2; a counts Refreshes=1 RefreshesAdopted=0; b counts Refreshes=0 RefreshesAdopted=1; a gets 1.2 local; b gets 1.2 local`})
 }
 
 func TestRefreshKeepsTheCallersLoaderAndTags(t *testing.T) {
@@ -96,13 +35,9 @@ func TestRefreshKeepsTheCallersLoaderAndTags(t *testing.T) {
 		advance(6 * time.Second)
 		read()
 		synctest.Wait()
-		if v := read(); v != "1.2" {
-			t.Errorf("after the refresh: %q, want 1.2", v)
-		}
+		equal(t, read(), "1.2", "after the refresh")
 		invalidateTag(t, tiers, "own")
-		if v := read(); v != "1.3" {
-			t.Errorf("after the tag's invalidation: %q, want 1.3", v)
-		}
+		equal(t, read(), "1.3", "after the tag's invalidation")
 	})
 }
 
@@ -146,72 +81,6 @@ func TestRefreshAhead(t *testing.T) {
 	}
 }
 
-func TestExpire(t *testing.T) {
-	for _, tt := range []struct {
-		name   string
-		policy patch
-		remote bool
-		want   fetched // the result of the next read
-	}{
-		{"stale is served once more", swr, false, fetched{"1.1", cache.Local, true, nil}},
-		{"without Stale it loads", patch{}, false, fetched{"1.2", cache.Load, false, nil}},
-		{"with a remote tier", swr, true, fetched{"1.1", cache.Local, true, nil}},
-		{"with a remote tier, without Stale", patch{}, true, fetched{"1.2", cache.Load, false, nil}},
-	} {
-		bubble(t, tt.name, func(t *testing.T) {
-			src := &source{}
-			var tc cache.TiersConfig
-			if tt.remote {
-				tc.Remote = tiertest.NewMemory()
-			}
-			c := with(t, open(t, tc), thingConfig{Load: src.load, Policy: tt.policy})
-			succeeds(t, c.Expire(t.Context(), 1))
-			get(t, c, 1)
-			advance(time.Millisecond)
-			succeeds(t, c.Expire(t.Context(), 1))
-			wantFetch(t, c, 1, tt.want)
-			synctest.Wait()
-			wantFetch(t, c, 1, fetched{"1.2", cache.Local, false, nil})
-		})
-	}
-}
-
-func TestRefresh(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		src := &source{took: time.Second}
-		c := with(t, open(t, cache.TiersConfig{Remote: tiertest.NewMemory()}), thingConfig{Load: src.load})
-		get(t, c, 1)
-		done := make(chan error)
-		go func() { done <- c.Refresh(t.Context(), 1) }()
-		synctest.Wait()
-		wantFetch(t, c, 1, fetched{"1.1", cache.Local, false, nil}) // during the refresh
-		succeeds(t, <-done)
-		wantFetch(t, c, 1, fetched{"1.2", cache.Local, false, nil})
-		src.fail(errSource)
-		wantError(t, c.Refresh(t.Context(), 1), "refresh", cell1, errSource)
-		wantFetch(t, c, 1, fetched{"1.2", cache.Local, false, nil}) // the value is kept
-		src.fail(cache.ErrNotFound)
-		wantError(t, c.Refresh(t.Context(), 1), "refresh", cell1, cache.ErrNotFound)
-		wantFetch(t, c, 1, fetched{"", cache.Local, false, cache.ErrNotFound})
-	})
-}
-
-func TestNotModifiedWithoutPrevious(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := with(t, open(t, cache.TiersConfig{}), thingConfig{Load: func(context.Context, int) (string, error) {
-			return "", cache.ErrNotModified
-		}})
-		_, err := c.Get(t.Context(), 1)
-		wantError(t, err, "get", cell1, cache.ErrNotModified)
-		if errors.Is(err, cache.ErrNotFound) {
-			t.Error("the error is taken for ErrNotFound")
-		}
-		if _, ok := cache.Previous[string](t.Context()); ok {
-			t.Error("Previous outside a loader reports a value")
-		}
-	})
-}
-
 // lockedBuffer is a log that goroutines write to concurrently.
 type lockedBuffer struct {
 	mu sync.Mutex
@@ -232,126 +101,51 @@ func (b *lockedBuffer) String() string {
 
 var failSafe = patch{TTL: new(10 * time.Second), StaleIfError: new(time.Hour), Throttle: new(3 * time.Second)}
 
-func TestStaleIfErrorIsRefused(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		src := &source{}
-		c := with(t, open(t, cache.TiersConfig{}), thingConfig{Load: src.load, Policy: failSafe})
-		get(t, c, 1)
-		advance(time.Minute)
-		src.fail(errSource)
-		wantFetch(t, c, 1, fetched{"", 0, false, errSource}, cache.Fresh())
-		wantFetch(t, c, 1, fetched{"1.1", cache.Local, true, nil})
-		// The Throttle, which prevents loads for other reads, does not change this.
-		wantFetch(t, c, 1, fetched{"", 0, false, errSource}, cache.Fresh())
-		wantFetch(t, c, 1, fetched{"", 0, false, errSource}, cache.MaxAge(time.Second))
-	})
+func TestRefresh(t *testing.T) {
+	play(t, scene{on: paired, steps: `
+		a gets 1.1; source takes=1s; go a refreshes; a gets 1.1 local; wait 1s; a gets 1.2 local
+		source fails; a refreshes failed; a gets 1.2 local
+		source absent; a refreshes absent; a gets absent local`})
+}
+
+// A failed load is answered with an old value, unless the call or a newer absence forbids it.
+func TestStaleIfError(t *testing.T) {
+	play(
+		t,
+		scene{name: "refused by Fresh and MaxAge, also within a Throttle", cfg: thingConfig{Policy: failSafe}, steps: `
+			a gets 1.1; wait 1m; source fails; a gets failed Fresh; a gets 1.1 local stale; a gets failed Fresh; a gets failed MaxAge=1s`},
+		scene{name: "an absence ends it", on: paired, cfg: thingConfig{Policy: failSafe}, steps: `
+			a gets 1.1; wait 1m; source absent; a gets absent load; source fails; wait 1m; a gets failed`},
+		// The value is served for a Throttle without another load. This must not keep it longer.
+		scene{name: "ends on time", cfg: thingConfig{Policy: patch{
+			TTL: new(10 * time.Second), StaleIfError: new(20 * time.Second), Throttle: new(5 * time.Second),
+		}}, steps: "a gets 1.1; source fails; wait 29s; a gets 1.1 stale; wait 1s; a gets failed"},
+		scene{name: "without a Throttle every read loads", cfg: thingConfig{Policy: patch{
+			StaleIfError: new(time.Hour), Throttle: new(time.Duration(0)),
+		}}, steps: "a gets 1.1; source fails; wait 30m; a gets 1.1 local stale; a gets 1.1 local stale; a gets 1.1 local stale; loads 4"},
+	)
 }
 
 // A panic is a bug. An old value must not hide it.
 func TestPanicIsNotHidden(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		n := 0
-		c := with(t, open(t, cache.TiersConfig{}), thingConfig{Policy: failSafe, Load: func(context.Context, int) (string, error) {
-			if n++; n > 1 {
-				panicHere("x")
-			}
-			return "v", nil
-		}})
-		get(t, c, 1)
-		advance(time.Minute)
-		if _, ok := panicOf(func() { _, _ = c.Get(t.Context(), 1) }).(*cache.PanicError); !ok {
-			t.Error("the panic was hidden")
-		}
-	})
-}
-
-func TestAbsenceEndsStaleIfError(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		src := &source{}
-		c := with(t, open(t, cache.TiersConfig{Remote: tiertest.NewMemory()}), thingConfig{Load: src.load, Policy: failSafe})
-		get(t, c, 1)
-		advance(time.Minute)
-		src.fail(cache.ErrNotFound)
-		wantFetch(t, c, 1, fetched{"", cache.Load, false, cache.ErrNotFound})
-		src.fail(errSource)
-		advance(time.Minute)
-		wantFetch(t, c, 1, fetched{"", 0, false, errSource})
-	})
+	play(t, scene{cfg: thingConfig{Policy: failSafe}, steps: "a gets 1.1; wait 1m; source panics; a gets panic"})
 }
 
 // No policy serves an invalidated value. An expired value is still served.
 func TestInvalidatedIsNeverServedStale(t *testing.T) {
-	all := patch{
+	cfg := thingConfig{Policy: patch{
 		TTL: new(10 * time.Second), Stale: new(time.Minute), StaleIfError: new(time.Hour),
 		SoftTimeout: new(100 * time.Millisecond), LoadTimeout: new(5 * time.Second),
-	}
-	const tag = "t"
-	actions := []struct {
-		name   string
-		kills  bool
-		action func(t *testing.T, tiers *cache.Tiers, c things) error
-	}{
-		{"Delete", true, func(t *testing.T, _ *cache.Tiers, c things) error { return c.Delete(t.Context(), 1) }},
-		{"DeleteAll", true, func(t *testing.T, _ *cache.Tiers, c things) error { return c.DeleteAll(t.Context()) }},
-		{"tag", true, func(t *testing.T, tiers *cache.Tiers, _ things) error { invalidateTag(t, tiers, tag); return nil }},
-		{"Expire", false, func(t *testing.T, _ *cache.Tiers, c things) error { return c.Expire(t.Context(), 1) }},
-		{"nothing", false, func(*testing.T, *cache.Tiers, things) error { return nil }},
-	}
-	for _, remote := range []tier.Remote{nil, tiertest.NewMemory()} {
-		for _, age := range []struct {
-			name string
-			d    time.Duration
-		}{{"fresh", time.Second}, {"stale", 20 * time.Second}, {"last hope", 10 * time.Minute}} {
-			for _, a := range actions {
-				name := a.name + " of what is " + age.name
-				if remote != nil {
-					name += " with a remote tier"
-				}
-				bubble(t, name, func(t *testing.T) {
-					src := &source{}
-					tc := cache.TiersConfig{}
-					if remote != nil {
-						tc.Remote = tiertest.NewMemory()
-					}
-					tiers := open(t, tc)
-					c := with(t, tiers, thingConfig{Load: src.load, Policy: all, Tags: func(int, string) []string { return []string{tag} }})
-					get(t, c, 1)
-					advance(age.d)
-					succeeds(t, a.action(t, tiers, c))
-					src.fail(errSource)
-					src.took = time.Second // beyond SoftTimeout
-					crowd(5, func(int) {
-						v, err := c.Get(t.Context(), 1)
-						if a.kills && (v != "" || !errors.Is(err, errSource)) {
-							t.Errorf("Get = %q, %v after %s, want the loader's error", v, err, a.name)
-						}
-						if !a.kills && (v != "1.1" || err != nil) {
-							t.Errorf("Get = %q, %v, want the old value", v, err)
-						}
-					})
-				})
+	}}
+	for age, d := range map[string]string{"fresh": "1s", "stale": "20s", "last hope": "10m"} {
+		for action, want := range map[string]string{
+			"a deletes": "failed", "a deletes all": "failed", "a invalidates tag": "failed", "a expires": "1.1 stale", "wait 0s": "1.1 stale",
+		} {
+			if age == "fresh" && action == "wait 0s" {
+				want = "1.1"
 			}
+			play(t, scene{name: action + " of what is " + age, on: "alone paired", cfg: cfg, steps: `
+				a gets 1.1; wait ` + d + "; " + action + "; source fails; source takes=1s" + strings.Repeat("; go a gets "+want, 4) + "; a gets " + want})
 		}
 	}
-}
-
-// An old value that stands in for a failed load is served for a Throttle without another load,
-// to spare the source. This must not keep it longer than StaleIfError allows.
-func TestFailSafeEndsOnTime(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		src := &source{}
-		c := with(t, open(t, cache.TiersConfig{}), thingConfig{Load: src.load, Policy: patch{
-			TTL: new(10 * time.Second), StaleIfError: new(20 * time.Second), Throttle: new(5 * time.Second),
-		}})
-		get(t, c, 1)
-		src.fail(errSource)
-		advance(29 * time.Second)
-		if v := get(t, c, 1); v != "1.1" { // this starts a Throttle
-			t.Errorf("Get = %q, want the old value", v)
-		}
-		advance(time.Second)
-		if v, err := c.Get(t.Context(), 1); !errors.Is(err, errSource) {
-			t.Errorf("Get 30s after the load = %q, %v, want the loader's error", v, err)
-		}
-	})
 }

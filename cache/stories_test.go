@@ -12,8 +12,6 @@ import (
 
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/internal/script"
-	"github.com/twofold-go/twofold/invalidate"
-	"github.com/twofold-go/twofold/key"
 	"github.com/twofold-go/twofold/policy"
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
@@ -52,10 +50,13 @@ func newStage(t *testing.T, env *script.Env) map[string]script.Command {
 	commands := map[string]script.Command{
 		"source": {Args: "[what...]", Options: []string{"slow"}, Run: w.source.command},
 		"policy": {Options: []string{"ttl", "negative", "errors", "stale", "stale-if-error", "soft-timeout", "local", "min-load", "audit"}, Run: w.policy},
-		"cut":    {Args: "who", Run: w.cut},
-		"hang":   {Args: "who", Run: w.hang},
-		"lose":   {Args: "who", Run: w.lose},
-		"mend":   {Args: "who", Run: w.mend},
+	}
+	for name, do := range map[string]func(*tiertest.Faulty){
+		"cut": func(f *tiertest.Faulty) { f.Fail(errCut) }, "hang": func(f *tiertest.Faulty) { f.Hang(true) },
+		"lose": func(f *tiertest.Faulty) { f.LoseClaims(true) }, // the answers to claims
+		"mend": (*tiertest.Faulty).Heal,
+	} {
+		commands[name] = script.Command{Args: "who", Run: func(c *script.Call) error { return w.links(c, do) }}
 	}
 	for i, name := range []string{"a", "b"} {
 		p := &process{name: name, env: env, source: w.source, redis: redis, wire: time.Millisecond + time.Duration(i)*100*time.Microsecond}
@@ -96,23 +97,6 @@ func (w *stage) policy(c *script.Call) error {
 }
 
 var errCut = errors.New("connection refused")
-
-func (w *stage) cut(c *script.Call) error {
-	return w.links(c, func(f *tiertest.Faulty) { f.Fail(errCut) })
-}
-
-func (w *stage) hang(c *script.Call) error {
-	return w.links(c, func(f *tiertest.Faulty) { f.Hang(true) })
-}
-
-// lose loses the answers to claims.
-func (w *stage) lose(c *script.Call) error {
-	return w.links(c, func(f *tiertest.Faulty) { f.LoseClaims(true) })
-}
-
-func (w *stage) mend(c *script.Call) error {
-	return w.links(c, (*tiertest.Faulty).Heal)
-}
 
 // links applies a fault to the remote links of all processes, or of one.
 func (w *stage) links(c *script.Call, do func(*tiertest.Faulty)) error {
@@ -230,28 +214,11 @@ func (p *process) peek(c *script.Call, things cache.Cache[string, string], k str
 }
 
 func (p *process) invalidate(c *script.Call, kind, what string) error {
-	var s invalidate.Scope
-	switch kind {
-	case "tag":
-		s = invalidate.Tag(c.String("tenant", cache.DefaultTenant), what)
-	case "prefix":
-		s = prefixOf(what)
-	case "key":
-		sp := key.Space{Tenant: c.String("tenant", cache.DefaultTenant), Namespace: "things"}
-		id, err := key.Of(what)
-		if err != nil {
-			return err
-		}
-		k, err := sp.Key(id)
-		if err != nil {
-			return err
-		}
-		s = invalidate.Key(k)
-	default:
-		return fmt.Errorf("invalidate tag, prefix or key, not %s", kind)
+	s, err := scopeOf(c.String("tenant", cache.DefaultTenant), kind, what)
+	if err == nil {
+		report(c, "invalidate", p.tiers.Invalidate(c.Context(), s))
 	}
-	report(c, "invalidate", p.tiers.Invalidate(c.Context(), s))
-	return nil
+	return err
 }
 
 // stats prints the named fields of cache.Counts.

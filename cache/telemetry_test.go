@@ -179,9 +179,7 @@ func TestInstruments(t *testing.T) {
 			"cache.get.duration{" + ns + ",outcome=negative,sampled=1}": 1,
 			"cache.local.entries{}":                                     w.Stats().Local.Entries,
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("instruments (-want +got):\n%s", diff)
-		}
+		same(t, want, got, "instruments")
 		all := w.numbers(t)
 		for _, name := range []string{
 			"cache.local.bytes{}", "cache.value.size{" + ns + ",dir=in}", "cache.value.size{" + ns + ",dir=out}",
@@ -442,16 +440,12 @@ func TestLogInstruments(t *testing.T) {
 			"cache.log.lapse{}": 1, "cache.log.gap{}": 0, "cache.pending{}": 1,
 			"cache.log.bump{}": 1, "cache.invalidate.lag{}": 1,
 		} {
-			if got := away[name]; got != want {
-				t.Errorf("while the log is unreachable, %s = %d, want %d", name, got, want)
-			}
+			equal(t, away[name], want, "while the log is unreachable, %s", name)
 		}
 		if age := away["cache.lease.age{}"]; age < bound.Milliseconds() {
 			t.Errorf("the lease is %d ms old, want at least %d", age, bound.Milliseconds())
 		}
-		if age := away["cache.pending.age{}"]; age != (bound + 1250*time.Millisecond).Milliseconds() {
-			t.Errorf("the pending invalidation is %d ms old, want InvalidateWait and a second more than %v", age, bound)
-		}
+		equal(t, away["cache.pending.age{}"], (bound + 1250*time.Millisecond).Milliseconds(), "the age of the pending invalidation")
 		if away["cache.log.error{op=sync}"] == 0 || away["cache.log.error{op=tail}"] == 0 {
 			t.Error("failed calls are not counted")
 		}

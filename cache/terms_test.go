@@ -2,12 +2,12 @@ package cache_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,179 +19,85 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-// saying returns a loader that calls say for each load.
-func (s *source) saying(say func(f *cache.Fill)) func(context.Context, int) (string, error) {
-	return func(ctx context.Context, k int) (string, error) {
-		say(cache.Filling(ctx))
-		return s.load(ctx, k)
-	}
-}
-
 // A loader's Stale and StaleIfError bind the process that loaded the value, and any process with
 // another policy that reads its cell.
 func TestTermsBindEveryReader(t *testing.T) {
-	const ttl, minute = 10 * time.Second, time.Minute
-	none := patch{TTL: new(ttl)}
-	swr, sie := patch{TTL: new(ttl), Stale: new(minute)}, patch{TTL: new(ttl), StaleIfError: new(minute)}
-	nothing := func(*cache.Fill) {}
+	none := patch{TTL: new(10 * time.Second)}
+	swr, sie := patch{TTL: none.TTL, Stale: new(time.Minute)}, patch{TTL: none.TTL, StaleIfError: new(time.Minute)}
 	for _, tt := range []struct {
-		name           string
+		says           string
 		writer, reader patch
-		say            func(f *cache.Fill)
-		after          time.Duration
+		after          string
 		down           bool
-		stale          bool   // the value is served stale
-		wrote          string // if not empty, the writer gets this value stale
+		want           string // of both; or the writer's and the reader's
 	}{
-		{"nothing said, both serve stale", swr, swr, nothing, 30 * time.Second, false, true, ""},
-		{"nothing said, the reader does not", swr, none, nothing, 30 * time.Second, false, false, "1.1"},
-		{"nothing said, the writer does not", none, swr, nothing, 30 * time.Second, false, false, ""},
-		{"SetStale", none, none, func(f *cache.Fill) { f.SetStale(minute) }, ttl + minute - time.Second, false, true, ""},
-		{"SetStale, over", none, swr, func(f *cache.Fill) { f.SetStale(minute) }, ttl + minute, false, false, ""},
-		{"SetStale of zero", swr, swr, func(f *cache.Fill) { f.SetStale(0) }, ttl, false, false, ""},
-		{"SetStale below zero", swr, swr, func(f *cache.Fill) { f.SetStale(-minute) }, ttl, false, false, ""},
-		{"SetStale of zero, a load fails", swr, swr, func(f *cache.Fill) { f.SetStale(0) }, ttl, true, false, ""},
-		{"nothing said, a load fails", sie, none, nothing, 30 * time.Second, true, true, ""},
-		{"SetStaleIfError", none, none, func(f *cache.Fill) { f.SetStaleIfError(minute) }, ttl + minute - time.Second, true, true, ""},
-		{"SetStaleIfError, over", none, sie, func(f *cache.Fill) { f.SetStaleIfError(minute) }, ttl + minute, true, false, ""},
-		{"SetStaleIfError, nothing fails", none, swr, func(f *cache.Fill) { f.SetStaleIfError(minute) }, 30 * time.Second, false, false, ""},
-		{"SetStaleIfError of zero", sie, sie, func(f *cache.Fill) { f.SetStaleIfError(0) }, ttl, true, false, ""},
-		{"SetStaleIfError behind SetStale", none, none, func(f *cache.Fill) { f.SetStale(minute); f.SetStaleIfError(minute) }, ttl + 2*minute - time.Second, true, true, ""},
-		{"never fresh", none, none, func(f *cache.Fill) { f.SetTTL(0); f.SetStale(minute) }, 0, false, true, ""},
-		{"never fresh, said the other way", none, none, func(f *cache.Fill) { f.SetStale(minute); f.SetTTL(-1) }, 0, false, true, ""},
-		{"never fresh, for errors", none, none, func(f *cache.Fill) { f.SetTTL(0); f.SetStaleIfError(minute) }, minute - time.Second, true, true, ""},
-		{"never fresh, nothing fails", none, swr, func(f *cache.Fill) { f.SetTTL(0); f.SetStaleIfError(minute) }, 0, false, false, ""},
-		{"not stored", swr, swr, func(f *cache.Fill) { f.SetTTL(0); f.SetStale(0) }, 0, false, false, ""},
-		{"NoStore wins", swr, swr, func(f *cache.Fill) { f.SetTTL(0); f.SetStale(minute); f.NoStore() }, 0, false, false, ""},
+		{"", swr, swr, "30s", false, "1.1 stale"},
+		{"", swr, none, "30s", false, "1.1 stale|1.2 load"},
+		{"", none, swr, "30s", false, "1.2 load"},
+		{"stale=1m", none, none, "69s", false, "1.1 stale"},
+		{"stale=1m", none, swr, "70s", false, "1.2 load"},
+		{"stale=0s", swr, swr, "10s", false, "1.2 load"},
+		{"stale=-1m", swr, swr, "10s", false, "1.2 load"},
+		{"stale=0s", swr, swr, "10s", true, "failed"},
+		{"", sie, none, "30s", true, "1.1 stale"},
+		{"iferror=1m", none, none, "69s", true, "1.1 stale"},
+		{"iferror=1m", none, sie, "70s", true, "failed"},
+		{"iferror=1m", none, swr, "30s", false, "1.2 load"},
+		{"iferror=0s", sie, sie, "10s", true, "failed"},
+		{"stale=1m iferror=1m", none, none, "129s", true, "1.1 stale"},
+		{"ttl=0s stale=1m", none, none, "0s", false, "1.1 stale"}, // never fresh
+		{"stale=1m ttl=-1s", none, none, "0s", false, "1.1 stale"},
+		{"ttl=0s iferror=1m", none, none, "59s", true, "1.1 stale"},
+		{"ttl=0s iferror=1m", none, swr, "0s", false, "1.2 load"},
+		{"ttl=0s stale=0s", swr, swr, "0s", false, "1.2 load"}, // not stored
+		{"ttl=0s stale=1m nostore", swr, swr, "0s", false, "1.2 load"},
 	} {
-		for who, reader := range []string{"writer", "reader"} {
-			bubble(t, tt.name+", read by the "+reader, func(t *testing.T) {
-				src, mem := &source{}, tiertest.NewMemory()
-				load := src.saying(tt.say)
-				cs := [2]things{
-					with(t, open(t, cache.TiersConfig{Remote: mem}), thingConfig{Load: load, Policy: tt.writer}),
-					with(t, open(t, cache.TiersConfig{Remote: mem}), thingConfig{Load: load, Policy: tt.reader}),
-				}
-				get(t, cs[0], 1)
-				advance(tt.after)
-				if tt.down {
-					src.fail(errSource)
-				}
-				r, err := cs[who].Fetch(t.Context(), 1, nil)
-				stale := tt.stale || who == 0 && tt.wrote != ""
-				switch {
-				case stale && (r.Value != "1.1" || !r.Stale || err != nil):
-					t.Errorf("Fetch = %+v, %v; want a stale 1.1", r, err)
-				case !stale && tt.down && !errors.Is(err, errSource):
-					t.Errorf("Fetch = %+v, %v; want the source's error", r, err)
-				case !stale && !tt.down && (r.Value != "1.2" || r.Source != cache.Load || err != nil):
-					t.Errorf("Fetch = %+v, %v; want 1.2 from a load", r, err)
-				}
-			})
+		for i, who := range []string{"a", "b"} {
+			wants := strings.Split(tt.want, "|")
+			source := "well"
+			if tt.down {
+				source = "fails"
+			}
+			play(t, scene{name: fmt.Sprintf("%s, a source that %s, read by %s after %s", tt.says, source, who, tt.after), on: paired,
+				cfg: thingConfig{Policy: tt.writer}, other: &tt.reader, steps: `
+					says ` + tt.says + `; a gets 1.1; wait ` + tt.after + `; source ` + source + `; ` + who + ` gets ` + wants[i*(len(wants)-1)]})
 		}
 	}
 }
 
 // After an Expire the value's own Stale and StaleIfError count from the Expire. This also holds
-// for a value with TTL policy.Forever.
+// for a value with TTL policy.Forever. An Expire does not remove a value that has no end.
 func TestTermsAndExpire(t *testing.T) {
-	for name, ttl := range map[string]time.Duration{"an hour": time.Hour, "for ever": policy.Forever} {
-		bubble(t, name, func(t *testing.T) {
-			src := &source{}
-			log := logtest.NewMemory(logtest.MemoryConfig{Bound: bound})
-			ts, cs := fleet(t, 2, tiertest.NewMemory(), cache.TiersConfig{Log: log}, thingConfig{
-				Load: src.saying(func(f *cache.Fill) {
-					f.SetTTL(ttl)
-					f.SetStale(10 * time.Second)
-					f.SetStaleIfError(10 * time.Second)
-				}),
-				Tags: tagT, Policy: patch{Stale: new(time.Hour), StaleIfError: new(time.Hour)},
-			})
-			synctest.Wait()
-			get(t, cs[0], 1)
-			get(t, cs[1], 1)
-			must(t, ts[0].Expire(t.Context(), keyScope(t, 1)))
-			src.fail(errSource)
-			advance(bound)
-			for i := range cs {
-				wantFetch(t, cs[i], 1, fetched{"1.1", cache.Local, true, nil})
-			}
-			advance(15 * time.Second)
-			for i := range cs {
-				wantFetch(t, cs[i], 1, fetched{"1.1", cache.Local, true, nil})
-			}
-			advance(10 * time.Second)
-			for i := range cs {
-				wantFetch(t, cs[i], 1, fetched{"", 0, false, errSource})
-			}
-		})
+	cfg := thingConfig{Policy: patch{Stale: new(time.Hour), StaleIfError: new(time.Hour)}}
+	for _, ttl := range []string{"1h", policy.Forever.String()} {
+		play(t, scene{name: ttl, on: logged, cfg: cfg, steps: `
+			says stale=10s iferror=10s ttl=` + ttl + `; a gets 1.1; b gets 1.1; a expires key; source fails; wait 2s
+			a gets 1.1 local stale; b gets 1.1 local stale; wait 15s; a gets 1.1 local stale; b gets 1.1 local stale
+			wait 10s; a gets failed; b gets failed`})
+	}
+	const ever = time.Duration(math.MaxInt64)
+	for _, ttl := range []string{"1h", "10h", "1000h"} {
+		for _, says := range []string{
+			"stale=" + ever.String(), "stale=1h iferror=" + ever.String(), "stale=" + (290 * 365 * 24 * time.Hour).String(), "stale=1h keep=" + ever.String(),
+		} {
+			play(t, scene{name: ttl + " " + says, on: paired, steps: `
+				says ttl=` + ttl + ` ` + says + `; a gets 1.1; wait 1s; a expires; wait 1m; b peeks 1.1`})
+		}
 	}
 }
 
 // The policy's StaleIfError lets a value stand in for a slow load after SoftTimeout. SetStale(0)
-// prevents this.
+// prevents this, but not for a fresh value whose LocalTTL has passed.
 func TestSlowLoadAfterSetStaleOfZero(t *testing.T) {
-	for name, tt := range map[string]struct {
-		say  func(f *cache.Fill)
-		want fetched
-	}{
-		"nothing said":                  {func(*cache.Fill) {}, fetched{"1.1", cache.Local, true, nil}},
-		"SetStale of zero":              {func(f *cache.Fill) { f.SetStale(0) }, fetched{"1.2", cache.Load, false, nil}},
-		"SetStale, over":                {func(f *cache.Fill) { f.SetStale(time.Second) }, fetched{"1.1", cache.Local, true, nil}},
-		"SetStale of zero, never fresh": {func(f *cache.Fill) { f.SetTTL(0); f.SetStale(0); f.SetStaleIfError(time.Hour) }, fetched{"1.2", cache.Load, false, nil}},
+	cfg := thingConfig{Policy: patch{TTL: new(time.Minute), StaleIfError: new(time.Hour), SoftTimeout: new(time.Second)}}
+	for says, want := range map[string]string{
+		"": "1.1 local stale", "stale=1s": "1.1 local stale", "stale=0s": "1.2 load", "ttl=0s stale=0s iferror=1h": "1.2 load",
 	} {
-		bubble(t, name, func(t *testing.T) {
-			src := &source{took: 10 * time.Second}
-			c := with(t, open(t, cache.TiersConfig{}), thingConfig{Load: src.saying(tt.say), Policy: patch{
-				TTL: new(time.Minute), StaleIfError: new(time.Hour), SoftTimeout: new(time.Second),
-			}})
-			get(t, c, 1)
-			advance(2 * time.Minute)
-			wantFetch(t, c, 1, tt.want)
-		})
+		play(t, scene{name: says, cfg: cfg, steps: "says " + says + "; source takes=10s; a gets 1.1; wait 2m; a gets " + want})
 	}
-}
-
-// A value with SetStale(0) is fresh, but LocalTTL has passed. It is served after SoftTimeout.
-func TestSlowLoadOfAnUntrustedValue(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		src := &source{took: 10 * time.Second}
-		mem := tiertest.NewMemory()
-		c := with(t, open(t, cache.TiersConfig{Remote: mem}), thingConfig{
-			Load:   src.saying(func(f *cache.Fill) { f.SetStale(0) }),
-			Policy: patch{TTL: new(time.Hour), LocalTTL: new(time.Minute), StaleIfError: new(time.Hour), SoftTimeout: new(time.Second)},
-		})
-		get(t, c, 1)
-		advance(2 * time.Minute)
-		must(t, mem.Unlink(t.Context(), cell1))
-		wantFetch(t, c, 1, fetched{"1.1", cache.Local, true, nil})
-	})
-}
-
-// An Expire does not remove a value whose Stale, StaleIfError or Keep has no end.
-func TestExpireOfEndlessStale(t *testing.T) {
-	for name, say := range map[string]func(f *cache.Fill){
-		"Stale":        func(f *cache.Fill) { f.SetStale(math.MaxInt64) },
-		"StaleIfError": func(f *cache.Fill) { f.SetStale(time.Hour); f.SetStaleIfError(math.MaxInt64) },
-		"290 years":    func(f *cache.Fill) { f.SetStale(290 * 365 * 24 * time.Hour) },
-		"Keep":         func(f *cache.Fill) { f.SetStale(time.Hour); f.SetKeep(math.MaxInt64) },
-	} {
-		bubble(t, name, func(t *testing.T) {
-			for _, ttl := range []time.Duration{time.Hour, 10 * time.Hour, 1000 * time.Hour} {
-				src := &source{}
-				_, cs := fleet(t, 2, tiertest.NewMemory(), cache.TiersConfig{}, thingConfig{
-					Load: src.saying(func(f *cache.Fill) { f.SetTTL(ttl); say(f) }),
-				})
-				get(t, cs[0], 1)
-				advance(time.Second)
-				must(t, cs[0].Expire(t.Context(), 1))
-				advance(time.Minute)
-				if v, ok := cs[1].Peek(t.Context(), 1); !ok {
-					t.Errorf("TTL %v: Peek = %q, %v while the value is stale, want 1.1", ttl, v, ok)
-				}
-			}
-		})
-	}
+	cfg.Policy.TTL, cfg.Policy.LocalTTL = new(time.Hour), new(time.Minute)
+	play(t, scene{name: "LocalTTL", on: paired, cfg: cfg, steps: `
+		says stale=0s; source takes=10s; a gets 1.1; wait 2m; remote empties; a gets 1.1 local stale`})
 }
 
 // A load does not get a value built from an expired part as Previous. ErrNotModified would make
@@ -199,19 +105,15 @@ func TestExpireOfEndlessStale(t *testing.T) {
 func TestNotModifiedOfExpiredParts(t *testing.T) {
 	for name, reader := range map[string]int{"one process": 0, "two processes": 1} {
 		bubble(t, name, func(t *testing.T) {
-			src := &source{}
-			ts, parts := fleet(t, 2, tiertest.NewMemory(), cache.TiersConfig{}, thingConfig{Load: src.load, Policy: keptLong})
-			var pages []things
-			for i := range parts {
-				pages = append(pages, built(t, ts[i], "pages", keptLong, unchanged(func(ctx context.Context) (string, error) {
-					return parts[i].Get(ctx, 1)
-				})))
+			w := newDuo(t, paired, cache.TiersConfig{}, thingConfig{Policy: keptLong}, asIs)
+			var pages [2]things
+			for i := range pages {
+				pages[i] = built(t, w.tiers[i], "pages", keptLong, unchanged(func(ctx context.Context) (string, error) { return w.c[i].Get(ctx, 1) }))
+				w.want(t, i, 1, "1.1")
 			}
-			get(t, parts[0], 1)
-			get(t, parts[1], 1)
-			src.took = 20 * time.Second
-			for i := range ts {
-				must(t, ts[i].Expire(t.Context(), keyScope(t, 1)))
+			w.src.takes(20 * time.Second)
+			for i := range pages {
+				w.expire(t, i, keyScope(t, 1))
 			}
 			advance(time.Second)
 			wantFetch(t, pages[0], 1, fetched{"1.1", cache.Load, true, nil})

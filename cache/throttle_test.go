@@ -110,144 +110,89 @@ func throttled(t *testing.T, p patch, remote string) {
 	}
 }
 
-// Without a Throttle every read loads.
-func TestNoThrottle(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := &failing{}
-		c := with(t, open(t, cache.TiersConfig{}), thingConfig{Load: s.load, Policy: patch{StaleIfError: new(time.Hour), Throttle: new(time.Duration(0))}})
-		get(t, c, 1)
-		s.fail(errSource)
-		advance(time.Hour / 2)
-		for range 10 {
-			wantFetch(t, c, 1, fetched{"v", cache.Local, true, nil})
-		}
-		if len(s.tries) != 10 {
-			t.Errorf("%d loads in 10 reads, want 10", len(s.tries))
-		}
-	})
-}
-
 // No process remembers an error that says nothing about the source. An error of the loader is
 // remembered, even if it is a timeout of its own.
 func TestWhichErrorsAreRemembered(t *testing.T) {
-	full := fmt.Errorf("inner: %w", cache.ErrOverloaded)
-	slow := func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
-	for _, tt := range []struct {
-		name       string
-		load       func(ctx context.Context) error
-		remembered bool
+	cfg := thingConfig{Policy: patch{ErrorTTL: new(time.Minute), LoadTimeout: new(time.Second)}}
+	const reads = "; a gets error; wait 10ms; a gets error; wait 10ms; b gets error; wait 10ms; b gets error; loads "
+	for name, tt := range map[string]struct {
+		err   error
+		loads string
 	}{
-		{"of the source", func(context.Context) error { return errSource }, true},
-		{"a timeout of the loader's own", func(context.Context) error { return context.DeadlineExceeded }, true},
-		{"cancelled by the source", func(context.Context) error { return context.Canceled }, true},
-		{"LoadTimeout", slow, false},
-		{"LoadTimeout, in the loader's words", func(ctx context.Context) error { _ = slow(ctx); return errSource }, false},
-		{"LoadTimeout of another cache", func(context.Context) error { return fmt.Errorf("inner: %w", cache.ErrLoadTimeout) }, false},
-		{"overload of another cache", func(context.Context) error { return full }, false},
-		{"another cache is closed", func(context.Context) error { return errors.Join(errSource, cache.ErrClosed) }, false},
-		{"recursion", func(context.Context) error { return cache.ErrRecursive }, false},
+		"of the source":                 {errSource, "1"},
+		"a timeout of the loader's own": {context.DeadlineExceeded, "1"},
+		"cancelled by the source":       {context.Canceled, "1"},
+		"LoadTimeout of another cache":  {fmt.Errorf("inner: %w", cache.ErrLoadTimeout), "4"},
+		"overload of another cache":     {fmt.Errorf("inner: %w", cache.ErrOverloaded), "4"},
+		"another cache is closed":       {errors.Join(errSource, cache.ErrClosed), "4"},
+		"recursion":                     {cache.ErrRecursive, "4"},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			for range 20 { // whichever goroutine runs first
-				synctest.Test(t, func(t *testing.T) {
-					var mu sync.Mutex
-					loads := 0
-					_, cs := fleet(t, 2, tiertest.NewMemory(), cache.TiersConfig{}, thingConfig{
-						Policy: patch{ErrorTTL: new(time.Minute), LoadTimeout: new(time.Second)},
-						Load: func(ctx context.Context, _ int) (string, error) {
-							mu.Lock()
-							loads++
-							mu.Unlock()
-							return "", tt.load(ctx)
-						},
-					})
-					for _, c := range cs {
-						for range 2 {
-							if _, err := c.Get(t.Context(), 1); err == nil {
-								t.Error("Get succeeds")
-							}
-							advance(10 * time.Millisecond)
-						}
-					}
-					if want := map[bool]int{true: 1, false: 4}[tt.remembered]; loads != want {
-						t.Errorf("%d loads in 4 reads in 2 processes, want %d", loads, want)
-					}
-				})
-			}
-		})
+		play(t, scene{name: name, on: paired, cfg: cfg, err: tt.err, steps: "source fails" + reads + tt.loads})
+	}
+	for i := range 20 { // whichever goroutine runs first
+		play(t, scene{name: fmt.Sprint("LoadTimeout ", i), on: paired, cfg: cfg, steps: "source takes=1h" + reads + "4"})
+		cfg := cfg
+		cfg.Load = func(ctx context.Context, _ int) (string, error) { <-ctx.Done(); return "", errSource } // in the loader's words
+		play(t, scene{name: fmt.Sprint("words ", i), on: paired, cfg: cfg, steps: strings.TrimSuffix(reads, "; loads ") + "; a counts Loads=2; b counts Loads=2"})
 	}
 }
 
-// A policy's MaxRefreshes bounds the refreshes of its namespace over all tenants and all its
-// caches. Other namespaces have their own bounds.
-func TestMaxRefreshesOfANamespace(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		src, other := &source{}, &source{}
-		tiers := open(t, cache.TiersConfig{})
-		bounded := swr
-		bounded.MaxRefreshes = new(3)
-		c := with(t, tiers, thingConfig{Namespace: "bounded", Load: src.load, Policy: bounded})
-		twin := with(t, tiers, thingConfig{Namespace: "bounded", Load: src.load, Policy: bounded})
-		free := with(t, tiers, thingConfig{Namespace: "free", Load: other.load, Policy: swr})
-		read := func() {
-			for k := range 10 {
-				h := []things{c, twin}[k%2].Tenant(strings.Repeat("t", k/2+1))
-				get(t, h, k)
-				get(t, free, k)
+// MaxRefreshes bounds the concurrent refreshes of a process, of a namespace over all its tenants and
+// caches, or of a tenant. Each refresh releases its slot. Others have their own bounds.
+func TestMaxRefreshes(t *testing.T) {
+	for name, tt := range map[string]struct {
+		tc   cache.TiersConfig
+		cfg  policy.Patch
+		most int
+		free bool // the refreshes of another namespace and another tenant are not bounded
+		by   func(c, twin things, k int) things
+	}{
+		"of a process": {tc: cache.TiersConfig{MaxRefreshes: 3}, most: 3, by: func(c, _ things, _ int) things { return c }},
+		"of a namespace": {cfg: patch{MaxRefreshes: new(3)}, most: 3, free: true, by: func(c, twin things, k int) things {
+			return []things{c, twin}[k%2].Tenant(strings.Repeat("t", k/2+1))
+		}},
+		"of a tenant": {
+			tc: cache.TiersConfig{Policies: policy.Table{{Tenant: "busy", Patch: patch{MaxRefreshes: new(1)}}}}, most: 1, free: true,
+			by: func(c, _ things, _ int) things { return c.Tenant("busy") },
+		},
+	} {
+		bubble(t, name, func(t *testing.T) {
+			const keys = 10
+			src, other := &source{}, &source{}
+			tiers := open(t, tt.tc)
+			tt.cfg.TTL, tt.cfg.Stale = swr.TTL, new(time.Hour)
+			c, twin := with(t, tiers, thingConfig{Load: src.load, Policy: tt.cfg}), with(t, tiers, thingConfig{Load: src.load, Policy: tt.cfg})
+			free := []things{with(t, tiers, thingConfig{Namespace: "free", Load: other.load, Policy: swr}), c.Tenant("free")}
+			if name == "of a namespace" {
+				free[1] = free[0]
 			}
-			synctest.Wait()
-		}
-		read()
-		src.took, other.took = 5*time.Second, 5*time.Second
-		src.peak, other.peak = 0, 0
-		advance(11 * time.Second)
-		read()
-		if src.peak != 3 || other.peak != 10 {
-			t.Errorf("%d and %d concurrent refreshes, want 3 and 10", src.peak, other.peak)
-		}
-		if s := total(tiers); s.RefreshesSkipped != 7 {
-			t.Errorf("RefreshesSkipped = %d, want 7", s.RefreshesSkipped)
-		}
-		for range 4 { // the refreshes release their slots
-			advance(6 * time.Second)
+			read := func() {
+				for k := range keys {
+					get(t, tt.by(c, twin, k), k)
+					if tt.free {
+						_, err := free[k%2].GetOrLoad(t.Context(), k, other.load)
+						succeeds(t, err)
+					}
+				}
+				synctest.Wait()
+			}
 			read()
-		}
-		if n := src.total(); n < 10+10 {
-			t.Errorf("%d loads, want at least 20: a load and a refresh of each key", n)
-		}
-		if src.peak != 3 {
-			t.Errorf("%d concurrent refreshes, want 3", src.peak)
-		}
-	})
-}
-
-// An override gives one tenant a smaller part of the namespace's refreshes.
-func TestMaxRefreshesOfATenant(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		src := &source{}
-		tiers := open(t, cache.TiersConfig{Policies: policy.Table{{Tenant: "busy", Patch: patch{MaxRefreshes: new(1)}}}})
-		c := with(t, tiers, thingConfig{Load: src.load, Policy: swr})
-		busy := c.Tenant("busy")
-		for k := range 5 {
-			get(t, busy, k)
-			get(t, c, k)
-		}
-		src.took, src.peak = time.Second, 0
-		advance(11 * time.Second)
-		for k := range 5 {
-			get(t, busy, k)
-		}
-		synctest.Wait()
-		if src.peak != 1 {
-			t.Errorf("%d concurrent refreshes of the tenant, want 1", src.peak)
-		}
-		for k := range 5 {
-			get(t, c, k)
-		}
-		synctest.Wait()
-		if src.peak != 6 {
-			t.Errorf("%d concurrent refreshes, want 6: other tenants are not bounded", src.peak)
-		}
-		advance(2 * time.Second)
-	})
+			for _, s := range []*source{src, other} {
+				s.set(func(s *source) { s.took, s.peak = 5*time.Second, 0 })
+			}
+			advance(11 * time.Second)
+			read()
+			equal(t, total(tiers).RefreshesSkipped, int64(keys-tt.most), "RefreshesSkipped")
+			for range keys {
+				advance(6 * time.Second)
+				read()
+			}
+			if src.peak != tt.most || tt.free && other.peak != keys {
+				t.Errorf("%d and %d concurrent refreshes, want %d and %d", src.peak, other.peak, tt.most, keys)
+			}
+			if n := src.total(); n < 2*keys {
+				t.Errorf("%d loads, want a load and a refresh of each key", n)
+			}
+		})
+	}
 }

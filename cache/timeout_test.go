@@ -18,174 +18,57 @@ import (
 
 // A load ran out of time, and its callers left. Its value is stored when it comes after all.
 func TestLateValueIsKept(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		block := make(chan struct{})
-		c := with(t, open(t, cache.TiersConfig{}), thingConfig{
-			Load:   func(context.Context, int) (string, error) { <-block; return "late", nil },
-			Policy: patch{LoadTimeout: new(2 * time.Second)},
-		})
-		if _, err := c.Get(t.Context(), 1); !errors.Is(err, context.DeadlineExceeded) {
-			t.Error(err)
-		}
-		close(block)
-		synctest.Wait()
-		wantFetch(t, c, 1, fetched{"late", cache.Local, false, nil})
-	})
-}
-
-func TestMaxLoadsIsATrueBound(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		src := &source{took: time.Second}
-		c := with(t, open(t, cache.TiersConfig{MaxLoads: 4}), thingConfig{Load: src.load})
-		start := time.Now()
-		crowd(20, func(k int) { get(t, c, k) })
-		if src.peak != 4 || time.Since(start) != 5*time.Second {
-			t.Errorf("%d concurrent loads in %v, want 4 in 5s", src.peak, time.Since(start))
-		}
-	})
+	play(t, scene{cfg: thingConfig{Policy: patch{LoadTimeout: new(2 * time.Second)}}, steps: `
+		source deaf; source takes=1m; a gets slow; took 2s; wait 58s; a gets 1.1 local`})
 }
 
 // A loader that ignores its context keeps its slot while it runs. Otherwise MaxLoads would not
 // be a bound.
 func TestStuckLoadersHoldTheirSlots(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		block := make(chan struct{})
-		tiers := open(t, cache.TiersConfig{MaxLoads: 2})
-		c := with(t, tiers, thingConfig{
-			Policy: patch{LoadTimeout: new(time.Second)},
-			Load: func(_ context.Context, k int) (string, error) {
-				if k < 2 {
-					<-block
-				}
-				return "v", nil
-			},
-		})
-		crowd(2, func(k int) { _, _ = c.Get(t.Context(), k) })
-		start := time.Now()
-		_, err := c.Get(t.Context(), 5)
-		wantError(t, err, "get", "default:things:5", cache.ErrOverloaded)
-		if d := time.Since(start); d != time.Second {
-			t.Errorf("the read waited %v for its turn, want LoadTimeout", d)
-		}
-		_, err = c.GetMany(t.Context(), []int{6, 7})
-		if !errors.Is(err, cache.ErrOverloaded) {
-			t.Errorf("GetMany: %v, want ErrOverloaded", err)
-		}
-		if n := total(tiers); n.LoadsRefused != 3 || n.Loads != 2 {
-			t.Errorf("LoadsRefused = %d, Loads = %d; want 3 (each key of GetMany has its own load) and 2", n.LoadsRefused, n.Loads)
-		}
-		close(block)
-		synctest.Wait()
-		if v := get(t, c, 5); v != "v" {
-			t.Errorf("Get = %q after the slots were released", v)
-		}
-	})
+	play(t, scene{tc: cache.TiersConfig{MaxLoads: 2}, cfg: thingConfig{Policy: patch{LoadTimeout: new(time.Second)}}, steps: `
+		source deaf; source takes=1h; go a gets slow key=0-1; wait 1s; source takes=0s; a gets overloaded key=5; took 1s
+		a many overloaded key=6; a counts LoadsRefused=2 Loads=2; wait 1h; a gets 5.1 key=5`})
 }
 
+func TestMaxLoadsIsATrueBound(t *testing.T) {
+	play(t, scene{tc: cache.TiersConfig{MaxLoads: 4}, steps: `
+		source takes=1s; go a gets any key=0-19; wait 4999ms; running 4; wait 1ms; running 0; peak 4; loads 20`})
+}
+
+// A caller that leaves while it waits for a turn causes no load.
 func TestWaiterLeavesTheQueue(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		src := &source{took: 10 * time.Second}
-		c := with(t, open(t, cache.TiersConfig{MaxLoads: 1}), thingConfig{Load: src.load})
-		go func() { get(t, c, 1) }()
-		synctest.Wait()
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		_, err := c.Get(ctx, 2)
-		wantError(t, err, "get", "default:things:2", context.DeadlineExceeded)
-		advance(20 * time.Second)
-		src.wantLoads(t, 1) // the caller of 2 has left
-	})
+	play(t, scene{tc: cache.TiersConfig{MaxLoads: 1}, steps: `
+		source takes=10s; go a gets 1.1; a gets late key=2 timeout=1s; wait 20s; loads 1`})
 }
 
-// SoftTimeout counts from the call, so it includes the time of a remote tier that hangs.
+// SoftTimeout counts from the call, so it includes the time of a remote tier that hangs. The flight
+// goes on and loads without that tier. Without an old value SoftTimeout has no effect.
 func TestSoftTimeoutOfAHungRemoteTier(t *testing.T) {
-	for _, many := range []bool{false, true} {
-		for _, keys := range [][]int{{1}, ints(0, 10)} {
-			bubble(t, fmt.Sprintf("LoadMany=%v, %d keys", many, len(keys)), func(t *testing.T) { softTimeoutOfAHungRemoteTier(t, many, keys) })
-		}
-	}
-}
-
-func softTimeoutOfAHungRemoteTier(t *testing.T, many bool, keys []int) {
-	const soft, timeout = 50 * time.Millisecond, 2 * time.Second
-	src, remote := &source{}, faulty()
-	tiers := open(t, cache.TiersConfig{Remote: remote})
-	cfg := thingConfig{Load: src.load, Policy: patch{
-		TTL: new(10 * time.Second), StaleIfError: new(time.Hour), SoftTimeout: new(soft), RemoteTimeout: new(timeout),
+	cfg := thingConfig{Policy: patch{
+		TTL: new(10 * time.Second), StaleIfError: new(time.Hour), SoftTimeout: new(50 * time.Millisecond), RemoteTimeout: new(2 * time.Second),
 	}}
-	if many {
-		cfg.LoadMany = src.loadMany
-	}
-	c := with(t, tiers, cfg)
-	read := func(ctx context.Context) (map[int]string, error) {
-		if len(keys) > 1 {
-			return c.GetMany(ctx, keys)
+	for _, many := range []bool{false, true} {
+		for _, call := range []string{"gets", "many"} {
+			want := call + " 1.1 stale; "
+			play(t, scene{name: fmt.Sprint(call, ", LoadMany ", many), on: paired, cfg: cfg, many: many, steps: `
+				a gets 1.1; wait 1m; remote hangs; go 2 a ` + want + `a ` + want + `took 50ms
+				wait 4s; loads 2; a counts StaleOnTimeout=3; remote well; a gets 1.2`})
 		}
-		r, err := c.Fetch(ctx, keys[0], nil)
-		return map[int]string{keys[0]: r.Value}, err
 	}
-	if _, err := read(t.Context()); err != nil {
-		t.Error(err)
-	}
-	advance(time.Minute)
-	remote.Hang(true)
-	start := time.Now()
-	crowd(3, func(int) { // one caller leads
-		m, err := read(t.Context())
-		if m[1] != "1.1" || len(m) != len(keys) || err != nil {
-			t.Errorf("%d values, the first %q, %v; want the old values", len(m), m[1], err)
-		}
-		if d := time.Since(start); d != soft {
-			t.Errorf("the read took %v, want SoftTimeout", d)
-		}
-	})
-	// All callers have their answers. The flight goes on and loads without the remote tier.
-	advance(2 * timeout)
-	src.wantLoads(t, 2*len(keys))
-	if n := total(tiers).StaleOnTimeout; n != int64(3*len(keys)) {
-		t.Errorf("StaleOnTimeout = %d, want %d", n, 3*len(keys))
-	}
-	remote.Heal()
-	if m, err := read(t.Context()); m[1] != "1.2" || err != nil {
-		t.Errorf("later: %q, %v, want the new value", m[1], err)
-	}
+	play(t, scene{name: "nothing old", on: paired, cfg: cfg, steps: "remote hangs; a gets 1.1 load; took 2s"})
 }
 
-// Without an old value SoftTimeout has no effect.
-func TestSoftTimeoutOfNothingOld(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		src, remote := &source{}, faulty()
-		c := with(t, open(t, cache.TiersConfig{Remote: remote}), thingConfig{Load: src.load, Policy: patch{
-			StaleIfError: new(time.Hour), SoftTimeout: new(50 * time.Millisecond), RemoteTimeout: new(2 * time.Second),
-		}})
-		remote.Hang(true)
-		start := time.Now()
-		wantFetch(t, c, 1, fetched{"1.1", cache.Load, false, nil})
-		if d := time.Since(start); d != 2*time.Second {
-			t.Errorf("the read took %v, want RemoteTimeout", d)
-		}
-		remote.Heal()
-	})
-}
-
-// Close waits for a reader's call that ends in time.
-func TestCloseWaitsForRemoteCalls(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		src, remote := &source{}, faulty()
-		get(t, with(t, open(t, cache.TiersConfig{Remote: remote}), thingConfig{Load: src.load}), 1)
-		tiers := open(t, cache.TiersConfig{Remote: remote})
-		c := with(t, tiers, thingConfig{Load: src.load, Policy: patch{RemoteTimeout: new(time.Minute)}})
-		remote.Delay(100*time.Millisecond, tiertest.Get)
-		start := time.Now()
-		answered := make(chan error, 1)
-		go func() { _, err := c.Get(t.Context(), 1); answered <- err }()
-		synctest.Wait()
-		succeeds(t, tiers.Close(context.Background()))
-		if d := time.Since(start); d != 100*time.Millisecond {
-			t.Errorf("Close took %v, want the 100ms of the call", d)
-		}
-		succeeds(t, <-answered)
-	})
+// A claim that does not expire delays the reads of its key for LoadTimeout, once. Then one process
+// replaces it. A Delete ends it at once. The reads may pause for 200 ms between two looks.
+func TestClaimThatDoesNotExpire(t *testing.T) {
+	cfg := thingConfig{Policy: patch{LoadTimeout: new(20 * time.Second)}}
+	play(
+		t,
+		scene{name: "kept", on: paired, cfg: cfg, steps: `
+			source takes=1s; remote claims=1h; go 10 a gets 1.1; go 10 b gets 1.1; b gets 1.1; took 21s-21.4s; loads 1`},
+		scene{name: "deleted", on: paired, cfg: cfg, steps: `
+			source takes=1s; remote claims=1h; go 10 a gets 1.1; go 10 b gets 1.1; wait 2s; a deletes; b gets 1.1; took 1s-1.4s; loads 1`},
+	)
 }
 
 // ended is one way in which a load takes too long, or seems to.
@@ -241,19 +124,8 @@ func TestErrLoadTimeout(t *testing.T) {
 
 func errLoadTimeout(t *testing.T, tt ended, batch, remote bool) {
 	block := make(chan struct{})
-	cfg := thingConfig{
-		Load:   func(ctx context.Context, _ int) (string, error) { return tt.load(ctx, block) },
-		Policy: patch{LoadTimeout: new(2 * time.Second)},
-	}
-	if batch {
-		cfg.LoadMany = func(ctx context.Context, keys []int) (map[int]string, error) {
-			v, err := tt.load(ctx, block)
-			if err != nil {
-				return nil, err
-			}
-			return map[int]string{keys[0]: v}, nil
-		}
-	}
+	cfg := loading(func(ctx context.Context, _ int) (string, error) { return tt.load(ctx, block) }, batch)
+	cfg.Policy = patch{LoadTimeout: new(2 * time.Second)}
 	tc := tiersOf(remote)
 	c := with(t, open(t, tc), cfg)
 	ctx := t.Context()
@@ -264,7 +136,7 @@ func errLoadTimeout(t *testing.T, tt ended, batch, remote bool) {
 	}
 	begun := time.Now()
 	crowd(3, func(int) { // one caller leads
-		err := readFirst(ctx, c, batch)
+		_, err := readBy(ctx, c, batch)
 		if !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("%v, want a DeadlineExceeded", err)
 		}
@@ -277,16 +149,6 @@ func errLoadTimeout(t *testing.T, tt ended, batch, remote bool) {
 	}
 	close(block)
 	synctest.Wait()
-}
-
-// readFirst reads key 1 by Get or by GetMany.
-func readFirst(ctx context.Context, c things, batch bool) error {
-	if !batch {
-		_, err := c.Get(ctx, 1)
-		return err
-	}
-	_, err := c.GetMany(ctx, []int{1, 2})
-	return err
 }
 
 // ErrLoadTimeout also reaches a refresh, and a loader that reads the key that is too slow.
@@ -304,37 +166,6 @@ func TestErrLoadTimeoutElsewhere(t *testing.T) {
 		_, err := outer.Get(t.Context(), 2)
 		wantError(t, err, "get", "default:things:2", cache.ErrLoadTimeout)
 	})
-}
-
-// A claim that does not expire delays the reads of its key for LoadTimeout, once. Then one process
-// replaces it. A Delete ends it at once.
-func TestClaimThatDoesNotExpire(t *testing.T) {
-	for _, deleted := range []bool{false, true} {
-		synctest.Test(t, func(t *testing.T) {
-			src, mem := &source{took: time.Second}, tiertest.NewMemory()
-			_, cs := fleet(t, 3, mem, cache.TiersConfig{}, thingConfig{Load: src.load, Policy: patch{LoadTimeout: new(20 * time.Second)}})
-			if _, err := mem.Claim(t.Context(), cell1, tier.Claim{Nonce: tier.NewNonce(), Lease: time.Hour}); err != nil {
-				t.Fatal(err)
-			}
-			want := 21 * time.Second // LoadTimeout and the load
-			if deleted {
-				want = 3 * time.Second
-				go func() {
-					<-time.After(2 * time.Second)
-					succeeds(t, cs[0].Delete(t.Context(), 1))
-				}()
-			}
-			begun := time.Now()
-			crowd(30, func(i int) { get(t, cs[i%3], 1) })
-			const naps = 200 * time.Millisecond
-			if took := time.Since(begun); took < want || took > want+2*naps {
-				t.Errorf("deleted %v: the reads took %v, want %v and up to %v for the pauses between two looks", deleted, took, want, 2*naps)
-			}
-			if n := src.total(); n != 1 {
-				t.Errorf("deleted %v: %d loads, want 1", deleted, n)
-			}
-		})
-	}
 }
 
 // A load runs out of time, and an invalidation overtakes it. Its callers have their answers, so

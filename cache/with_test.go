@@ -3,167 +3,71 @@ package cache_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/policy"
-	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
 // A call's own policy counts after the Config and the table, and before TTL. It counts for that
 // call, and for the refreshes that it causes.
 func TestWith(t *testing.T) {
-	cfg := patch{TTL: new(10 * time.Second), Jitter: new(0.0)}
-	hour := patch{TTL: new(time.Hour)}
-	table := policy.Table{{Patch: patch{TTL: new(20 * time.Second)}}}
-	many := func(t *testing.T, c things, opts ...cache.Option) {
-		t.Helper()
-		if _, err := c.GetMany(t.Context(), []int{1}, opts...); err != nil {
-			t.Error(err)
-		}
-	}
-	set := func(t *testing.T, c things, opts ...cache.Option) {
-		t.Helper()
-		succeeds(t, c.Set(t.Context(), 1, "set", opts...))
-	}
-	fetch := func(t *testing.T, c things, opts ...cache.Option) {
-		t.Helper()
-		if _, err := c.Fetch(t.Context(), 1, nil, opts...); err != nil {
-			t.Error(err)
-		}
-	}
+	table := cache.TiersConfig{Policies: policy.Table{{Patch: patch{TTL: new(20 * time.Second)}}}}
 	for _, tt := range []struct {
-		name  string
-		table policy.Table
-		call  func(t *testing.T, c things, opts ...cache.Option)
-		opts  []cache.Option
-		life  time.Duration
+		tc   cache.TiersConfig
+		call string
+		own  patch
+		life time.Duration
 	}{
-		{"none", nil, fetch, nil, 10 * time.Second},
-		{"an empty patch", nil, fetch, []cache.Option{cache.With(patch{})}, 10 * time.Second},
-		{"Fetch", nil, fetch, []cache.Option{cache.With(hour)}, time.Hour},
-		{"GetMany", nil, many, []cache.Option{cache.With(hour)}, time.Hour},
-		{"Set", nil, set, []cache.Option{cache.With(hour)}, time.Hour},
-		{"a table, none", table, fetch, nil, 20 * time.Second},
-		{"a table", table, fetch, []cache.Option{cache.With(hour)}, time.Hour},
-		{"a table, another field", table, fetch, []cache.Option{cache.With(patch{NegativeTTL: new(time.Hour)})}, 20 * time.Second},
-		{"TTL first", nil, fetch, []cache.Option{cache.TTL(time.Minute), cache.With(hour)}, time.Minute},
-		{"TTL last", nil, set, []cache.Option{cache.With(hour), cache.TTL(time.Minute)}, time.Minute},
-		{"the last of two", nil, fetch, []cache.Option{cache.With(patch{TTL: new(time.Minute)}), cache.With(hour)}, time.Hour},
+		{call: "gets any", life: 10 * time.Second},
+		{call: "gets any own", life: 10 * time.Second},
+		{call: "gets any With=1h", life: time.Hour},
+		{call: "many any With=1h", life: time.Hour},
+		{call: "sets any With=1h", life: time.Hour},
+		{tc: table, call: "gets any", life: 20 * time.Second},
+		{tc: table, call: "gets any With=1h", life: time.Hour},
+		{tc: table, call: "gets any own", own: patch{NegativeTTL: new(time.Hour)}, life: 20 * time.Second},
+		{call: "gets any TTL=1m With=1h", life: time.Minute},
+		{call: "sets any With=1h TTL=1m", life: time.Minute},
+		{call: "gets any With=1m With=1h", life: time.Hour},
 	} {
-		bubble(t, tt.name, func(t *testing.T) {
-			src := &source{}
-			tiers := open(t, cache.TiersConfig{Policies: tt.table})
-			c := with(t, tiers, thingConfig{Load: src.load, Policy: cfg})
-			tt.call(t, c, tt.opts...)
-			loads := src.total()
-			advance(tt.life - 1)
-			get(t, c, 1)
-			src.wantLoads(t, loads)
-			advance(1)
-			get(t, c, 1)
-			src.wantLoads(t, loads+1)
-			advance(10 * time.Second) // that load was by the policy of the cache
-			if len(tt.table) == 0 {
-				get(t, c, 1)
-				src.wantLoads(t, loads+2)
-			}
-		})
+		loads := 1
+		if strings.HasPrefix(tt.call, "sets") {
+			loads = 0
+		}
+		// The last load is by the policy of the cache.
+		play(t, scene{name: tt.call, tc: tt.tc, own: tt.own, cfg: thingConfig{Policy: patch{TTL: new(10 * time.Second)}}, steps: fmt.Sprintf(`
+			a %s; wait %v; a gets any; loads %d; wait 1ns; a gets any; loads %d; wait 20s; a gets any; loads %d`, tt.call, tt.life-1, loads, loads+1, loads+2)})
 	}
 }
 
 // Every field that a call can feel counts from its own policy.
 func TestWithFields(t *testing.T) {
-	for _, tt := range []struct {
-		name string
-		p    patch
-		run  func(t *testing.T, c things, src *source, own cache.Option)
-	}{
-		{"NegativeTTL", patch{NegativeTTL: new(time.Hour)}, func(t *testing.T, c things, src *source, own cache.Option) {
-			src.fail(cache.ErrNotFound)
-			wantFetch(t, c, 1, fetched{Source: cache.Load, Err: cache.ErrNotFound}, own)
-			advance(time.Hour - 1)
-			wantFetch(t, c, 1, fetched{Source: cache.Local, Err: cache.ErrNotFound})
-			src.wantLoads(t, 1)
-		}},
-		{"ErrorTTL", patch{ErrorTTL: new(time.Minute)}, func(t *testing.T, c things, src *source, own cache.Option) {
-			src.fail(errSource)
-			wantFetch(t, c, 1, fetched{Err: errSource}, own)
-			wantFetch(t, c, 1, fetched{Source: cache.Local, Err: errSource})
-			src.wantLoads(t, 1)
-		}},
-		{"StaleIfError", patch{StaleIfError: new(time.Hour)}, func(t *testing.T, c things, src *source, own cache.Option) {
-			wantFetch(t, c, 1, fetched{Value: "1.1", Source: cache.Load}, own)
-			src.fail(errSource)
-			advance(time.Minute)
-			wantFetch(t, c, 1, fetched{Value: "1.1", Source: cache.Local, Stale: true}, own)
-		}},
-		{"Stale, of the refresh too", patch{Stale: new(time.Hour)}, func(t *testing.T, c things, src *source, own cache.Option) {
-			for i, want := range []string{"1.1", "1.2"} {
-				wantFetch(t, c, 1, fetched{Value: "1.1", Source: [...]cache.Source{cache.Load, cache.Local}[i], Stale: i > 0}, own)
-				advance(time.Second)
-				if v := get(t, c, 1); v != want {
-					t.Errorf("Get = %q, want %q", v, want)
-				}
-				advance(time.Minute)
-			}
-			wantFetch(t, c, 1, fetched{Value: "1.2", Source: cache.Local, Stale: true})
-		}},
-		{"SoftTimeout", patch{Stale: new(time.Second), StaleIfError: new(time.Hour), SoftTimeout: new(10 * time.Millisecond)}, func(t *testing.T, c things, src *source, own cache.Option) {
-			wantFetch(t, c, 1, fetched{Value: "1.1", Source: cache.Load}, own)
-			advance(2 * time.Minute)
-			src.took = time.Second
-			begun := time.Now()
-			wantFetch(t, c, 1, fetched{Value: "1.1", Source: cache.Local, Stale: true}, own)
-			if took := time.Since(begun); took != 10*time.Millisecond {
-				t.Errorf("it took %v, want 10ms", took)
-			}
-			advance(3 * time.Minute)
-			wantFetch(t, c, 1, fetched{Value: "1.3", Source: cache.Load}, own, cache.Fresh()) // it waits
-		}},
-		{"LoadTimeout", patch{LoadTimeout: new(time.Second)}, func(t *testing.T, c things, src *source, own cache.Option) {
-			src.took = time.Minute
-			begun := time.Now()
-			wantFetch(t, c, 1, fetched{Err: cache.ErrLoadTimeout}, own)
-			if took := time.Since(begun); took != time.Second {
-				t.Errorf("it took %v, want 1s", took)
-			}
-		}},
-		{"MinLoad", patch{MinLoad: new(time.Hour)}, func(t *testing.T, c things, src *source, own cache.Option) {
-			wantFetch(t, c, 1, fetched{Value: "1.1", Source: cache.Load}, own)
-			wantFetch(t, c, 1, fetched{Value: "1.2", Source: cache.Load})
-		}},
-		{"MaxValueBytes", patch{MaxValueBytes: new(2)}, func(t *testing.T, c things, src *source, own cache.Option) {
-			wantFetch(t, c, 1, fetched{Value: "1.1", Source: cache.Load}, own)
-			if err := c.Set(t.Context(), 2, "too long", own); !errors.Is(err, cache.ErrTooLarge) {
-				t.Errorf("Set: %v, want ErrTooLarge", err)
-			}
-			wantFetch(t, c, 1, fetched{Value: "1.2", Source: cache.Load})
-		}},
-		{"LocalTTL", patch{LocalTTL: new(time.Second)}, func(t *testing.T, c things, src *source, own cache.Option) {
-			wantFetch(t, c, 1, fetched{Value: "1.1", Source: cache.Load}, own)
-			advance(time.Second)
-			wantFetch(t, c, 1, fetched{Value: "1.1", Source: cache.Remote})
-		}},
-		{"Off", patch{Off: new(true)}, func(t *testing.T, c things, src *source, own cache.Option) {
-			get(t, c, 1)
-			wantFetch(t, c, 1, fetched{Value: "1.2", Source: cache.Load}, own)
-			wantFetch(t, c, 1, fetched{Value: "1.1", Source: cache.Local})
-			if m, err := c.GetMany(t.Context(), []int{1}, own); m[1] != "1.3" || err != nil {
-				t.Errorf("GetMany = %v, %v, want a load", m, err)
-			}
-			succeeds(t, c.Set(t.Context(), 1, "set", own))
-			wantFetch(t, c, 1, fetched{Value: "1.4", Source: cache.Load})
-		}},
+	for name, tt := range map[string]scene{
+		"NegativeTTL":  {own: patch{NegativeTTL: new(time.Hour)}, steps: "source absent; a gets absent load own; wait 59m59s; a gets absent local; loads 1"},
+		"ErrorTTL":     {own: patch{ErrorTTL: new(time.Minute)}, steps: "source fails; a gets failed own; a gets remembered local; loads 1"},
+		"StaleIfError": {own: patch{StaleIfError: new(time.Hour)}, steps: "a gets 1.1 load own; source fails; wait 1m; a gets 1.1 local stale own"},
+		"Stale, of the refresh too": {own: patch{Stale: new(time.Hour)}, steps: `
+			a gets 1.1 load own; wait 1s; a gets 1.1; wait 1m; a gets 1.1 local stale own; wait 1s; a gets 1.2; wait 1m; a gets 1.2 local stale`},
+		"SoftTimeout": {own: patch{Stale: new(time.Second), StaleIfError: new(time.Hour), SoftTimeout: new(10 * time.Millisecond)}, steps: `
+			a gets 1.1 load own; wait 2m; source takes=1s; a gets 1.1 local stale own; took 10ms
+			wait 3m; a gets 1.3 load own Fresh; took 1s`},
+		"LoadTimeout":   {own: patch{LoadTimeout: new(time.Second)}, steps: "source takes=1m; a gets slow own; took 1s"},
+		"MinLoad":       {own: patch{MinLoad: new(time.Hour)}, steps: "a gets 1.1 load own; a gets 1.2 load"},
+		"MaxValueBytes": {own: patch{MaxValueBytes: new(2)}, steps: "a gets 1.1 load own; a sets too_long key=2 own large; a gets 1.2 load"},
+		"LocalTTL":      {own: patch{LocalTTL: new(time.Second)}, steps: "a gets 1.1 load own; wait 1s; a gets 1.1 remote"},
+		"Off": {own: patch{Off: new(true)}, steps: `
+			a gets 1.1; a gets 1.2 load own; a gets 1.1 local; a many 1.3 own; a sets set own; a gets 1.4 load`},
+		"Off shares no load":                  {own: patch{Off: new(true)}, steps: "source takes=1s; go a gets any; go a gets any own; wait 2s; loads 2; a peeks any"},
+		"Off shares no load that comes later": {own: patch{Off: new(true)}, steps: "source takes=1s; go a gets any own; go a gets any; wait 2s; loads 2; a peeks any"},
 	} {
-		bubble(t, tt.name, func(t *testing.T) {
-			src := &source{}
-			c := with(t, open(t, cache.TiersConfig{Remote: tiertest.NewMemory()}), thingConfig{Load: src.load})
-			tt.run(t, c, src, cache.With(tt.p))
-		})
+		tt.name, tt.on = name, paired
+		play(t, tt)
 	}
 }
 
@@ -253,28 +157,4 @@ func TestWithIsKept(t *testing.T) {
 		check(policy.Table{{Patch: patch{TTL: new(time.Minute)}}}, time.Minute, time.Minute, time.Minute)
 		check(policy.Table{{Namespace: "b", Patch: patch{Off: new(true)}}}, time.Second, 0, time.Hour)
 	})
-}
-
-// A call that is off shares no load with one that is not: its value is not stored.
-func TestWithOffSharesNothing(t *testing.T) {
-	for _, offFirst := range []bool{false, true} {
-		synctest.Test(t, func(t *testing.T) {
-			src := &source{took: time.Second}
-			c := with(t, open(t, cache.TiersConfig{}), thingConfig{Load: src.load})
-			crowd(2, func(i int) {
-				<-time.After(time.Duration(i) * time.Millisecond)
-				var opts []cache.Option
-				if offFirst == (i == 0) {
-					opts = append(opts, cache.With(patch{Off: new(true)}))
-				}
-				if _, err := c.Fetch(t.Context(), 1, nil, opts...); err != nil {
-					t.Error(err)
-				}
-			})
-			src.wantLoads(t, 2)
-			if _, ok := c.Peek(t.Context(), 1); !ok {
-				t.Errorf("off first: %v: the value of the call that was not off is not stored", offFirst)
-			}
-		})
-	}
 }

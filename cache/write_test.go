@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"strings"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/twofold-go/twofold/cache"
@@ -83,166 +81,57 @@ func TestOnRemoved(t *testing.T) {
 	}
 }
 
-// A hook that panics harms neither the tier nor the calls that evict entries.
-func TestOnRemovedPanics(t *testing.T) {
-	var said strings.Builder
-	const budget = 1 << 20
-	tiers := open(t, cache.TiersConfig{
-		Local:     local.New(local.Config{MaxBytes: budget}),
-		Logger:    slog.New(slog.NewTextHandler(&said, nil)),
-		OnRemoved: func(cache.Entry, tier.EvictReason) { panic("secret") },
-	})
-	c := with(t, tiers, cache.Config[int, []byte]{Load: func(context.Context, int) ([]byte, error) { return make([]byte, 1000), nil }})
-	for k := range 20 * budget / 1000 {
-		if v, err := c.Get(t.Context(), k); err != nil || len(v) != 1000 {
-			t.Fatalf("Get(%d) = %d bytes, %v", k, len(v), err)
-		}
-	}
-	found := int64(0)
-	for k := range 20 * budget / 1000 {
-		if _, ok := c.Peek(t.Context(), k); ok {
-			found++
-		}
-	}
-	if s := tiers.Stats().Local; s.Entries != found || s.Bytes > budget*105/100 {
-		t.Errorf("%d entries with %d bytes, but %d are found", s.Entries, s.Bytes, found)
-	}
-	if n := strings.Count(said.String(), "hook=OnRemoved"); n != 1 || strings.Contains(said.String(), "secret") {
-		t.Errorf("%d log lines report the hook, want 1 without the panic's value:\n%s", n, said.String())
-	}
-}
-
 func TestSet(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		src := &source{}
-		mem := tiertest.NewMemory()
-		_, cs := fleet(t, 2, mem, cache.TiersConfig{}, thingConfig{Load: src.load})
-		must(t, cs[0].Set(t.Context(), 1, "set", cache.TTL(10*time.Second)))
-		wantFetch(t, cs[0], 1, fetched{"set", cache.Local, false, nil})
-		wantFetch(t, cs[1], 1, fetched{"set", cache.Remote, false, nil})
-		advance(9 * time.Second)
-		wantFetch(t, cs[0], 1, fetched{"set", cache.Local, false, nil})
-		advance(time.Second)
-		wantFetch(t, cs[0], 1, fetched{"1.1", cache.Load, false, nil})
-		// Set replaces a remembered absence.
-		src.fail(cache.ErrNotFound)
-		wantFetch(t, cs[0], 2, fetched{"", cache.Load, false, cache.ErrNotFound})
-		must(t, cs[0].Set(t.Context(), 2, "born"))
-		wantFetch(t, cs[0], 2, fetched{"born", cache.Local, false, nil})
-		wantFetch(t, cs[1], 2, fetched{"born", cache.Remote, false, nil})
-	})
-}
-
-func TestSetRefuses(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		tiers := open(t, cache.TiersConfig{Remote: tiertest.NewMemory()})
-		c := with(t, tiers, thingConfig{Policy: patch{MaxValueBytes: new(10)}})
-		must(t, c.Set(t.Context(), 1, "small"))
-		wantError(t, c.Set(t.Context(), 1, "much too large"), "set", cell1, cache.ErrTooLarge)
+	play(
+		t,
+		scene{name: "for its TTL", on: paired, steps: `
+			a sets set TTL=10s; a gets set local; b gets set remote; wait 9s; a gets set local; wait 1s; a gets 1.1 load`},
+		scene{name: "over an absence", on: paired, steps: "source absent; a gets absent load; a sets born; a gets born local; b gets born remote"},
 		// The key is invalidated even so, because the old value is known to be outdated.
-		_, err := c.Get(t.Context(), 1)
-		wantError(t, err, "get", cell1, cache.ErrMiss)
-		ctx, cancel := context.WithCancel(t.Context())
-		cancel()
-		wantError(t, c.Set(ctx, 1, "x"), "set", cell1, context.Canceled)
-	})
+		scene{name: "too large", on: paired, cfg: thingConfig{Policy: patch{MaxValueBytes: new(10)}}, steps: `
+			a sets small; a sets much_too_large large; a gets 1.1 load; a sets x ended cancelled`},
+	)
 }
 
 func TestDelete(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		src := &source{}
-		mem := tiertest.NewMemory()
-		c := with(t, open(t, cache.TiersConfig{Remote: mem}), thingConfig{Load: src.load})
-		succeeds(t, c.Delete(t.Context(), 1))
-		for k := range 5 {
-			get(t, c, k)
-		}
-		if err := c.Delete(t.Context(), 1); err != nil || mem.Len() != 4 {
-			t.Errorf("Delete: %v, %d cells left, want 4", err, mem.Len())
-		}
-		wantFetch(t, c, 0, fetched{"0.1", cache.Local, false, nil})
-		wantFetch(t, c, 1, fetched{"1.2", cache.Load, false, nil})
-		succeeds(t, c.DeleteAll(t.Context()))
-		wantFetch(t, c, 0, fetched{"0.2", cache.Load, false, nil})
-	})
+	play(t, scene{on: paired, steps: `
+		a deletes; a gets 0.1 key=0; a gets 1.1; cells 2; a deletes; cells 1; a gets 0.1 local key=0; a gets 1.2 load
+		a deletes all; a gets 0.2 load key=0`})
 }
 
+// Peek finds fresh and stale values of both tiers. It causes no load, and no remote call for a local value.
 func TestPeek(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		src, remote := &source{}, faulty()
-		_, cs := fleet(t, 2, remote, cache.TiersConfig{}, thingConfig{Load: src.load, Policy: swr})
-		peek := func(c things, want string) {
-			t.Helper()
-			if v, ok := c.Peek(t.Context(), 1); v != want || ok != (want != "") {
-				t.Errorf("Peek = %q, %v, want %q", v, ok, want)
-			}
-		}
-		peek(cs[0], "")
-		get(t, cs[0], 1)
-		peek(cs[0], "1.1")
-		peek(cs[1], "1.1") // from the remote tier
-		remote.ResetCalls()
-		peek(cs[1], "1.1")
-		advance(20 * time.Second)
-		peek(cs[1], "1.1") // stale
-		synctest.Wait()
-		if remote.Calls() != 0 {
-			t.Errorf("%d remote calls for a local value", remote.Calls())
-		}
-		src.wantLoads(t, 1) // no refresh
-		advance(time.Hour)
-		peek(cs[1], "")
-		remote.Fail(errRemote)
-		peek(cs[1], "")
-	})
+	play(t, scene{on: paired, cfg: thingConfig{Policy: swr}, steps: `
+		a peeks nothing; a gets 1.1; a peeks 1.1; b peeks 1.1; b's remote fails; b peeks 1.1; wait 20s; b peeks 1.1
+		loads 1; wait 1h; b peeks nothing`})
 }
 
 // MaxAge bounds the age of a value by the time of its load.
 func TestMaxAge(t *testing.T) {
-	bubble(t, "MaxAge", func(t *testing.T) {
-		src := &source{}
-		_, cs := fleet(t, 2, tiertest.NewMemory(), cache.TiersConfig{}, thingConfig{Load: src.load})
-		c := cs[0]
-		get(t, c, 1)
-		advance(10 * time.Second)
-		wantFetch(t, c, 1, fetched{"1.1", cache.Local, false, nil}, cache.MaxAge(10*time.Second))
-		wantFetch(t, c, 1, fetched{"1.2", cache.Load, false, nil}, cache.MaxAge(9*time.Second))
-		wantFetch(t, c, 1, fetched{"1.2", cache.Local, false, nil}, cache.MaxAge(time.Second))
-		advance(time.Second)
-		// The other process's value is accepted if it is young enough.
-		wantFetch(t, cs[1], 1, fetched{"1.2", cache.Remote, false, nil}, cache.MaxAge(2*time.Second))
-		advance(3 * time.Second)
-		wantFetch(t, cs[1], 1, fetched{"1.3", cache.Load, false, nil}, cache.MaxAge(2*time.Second))
-	})
-	bubble(t, "MaxAge of 0, at the same instant", func(t *testing.T) {
-		src := &source{}
-		_, cs := fleet(t, 2, tiertest.NewMemory(), cache.TiersConfig{}, thingConfig{Load: src.load})
-		get(t, cs[0], 1)
-		wantFetch(t, cs[0], 1, fetched{"1.2", cache.Load, false, nil}, cache.MaxAge(0))
-		wantFetch(t, cs[1], 1, fetched{"1.3", cache.Load, false, nil}, cache.MaxAge(0))
-		succeeds(t, cs[0].Refresh(t.Context(), 1))
-		src.wantLoads(t, 4)
-	})
-	bubble(t, "MaxAge of 0, when the load fails", func(t *testing.T) {
-		src := &source{}
-		c := with(t, open(t, cache.TiersConfig{}), thingConfig{Load: src.load, Policy: failSafe})
-		get(t, c, 1)
-		src.fail(errSource)
-		wantFetch(t, c, 1, fetched{"", 0, false, errSource}, cache.MaxAge(0))
-		wantFetch(t, c, 1, fetched{"1.1", cache.Local, false, nil})
-	})
-	// A load that began before the call is not accepted, even if it ends after the call began.
-	bubble(t, "MaxAge of 0, during a load", func(t *testing.T) {
-		src := &source{took: time.Second}
-		_, cs := fleet(t, 2, tiertest.NewMemory(), cache.TiersConfig{}, thingConfig{Load: src.load})
-		go func() { get(t, cs[0], 1) }()
-		advance(500 * time.Millisecond)
-		crowd(2, func(i int) {
-			if r, err := cs[i].Fetch(t.Context(), 1, nil, cache.MaxAge(0)); r.Value == "1.1" || r.Source != cache.Load || err != nil {
-				t.Errorf("Fetch = %+v, %v, want another load", r, err)
-			}
-		})
-	})
+	play(
+		t,
+		scene{name: "of any tier", on: paired, steps: `
+			a gets 1.1; wait 10s; a gets 1.1 local MaxAge=10s; a gets 1.2 load MaxAge=9s; a gets 1.2 local MaxAge=1s
+			wait 1s; b gets 1.2 remote MaxAge=2s; wait 3s; b gets 1.3 load MaxAge=2s`},
+		scene{name: "of 0, at the same instant", on: paired, steps: `
+			a gets 1.1; a gets 1.2 load MaxAge=0s; b gets 1.3 load MaxAge=0s; a refreshes; loads 4`},
+		scene{name: "of 0, when the load fails", cfg: thingConfig{Policy: failSafe}, steps: `
+			a gets 1.1; source fails; a gets failed MaxAge=0s; a gets 1.1 local`},
+		// A load that began before the call is not accepted, even if it ends after the call began.
+		scene{name: "of 0, during a load", on: paired, steps: `
+			source takes=1s; go a gets 1.1; wait 500ms; go a gets !1.1 load MaxAge=0s; b gets !1.1 load MaxAge=0s; wait 5s`},
+	)
+}
+
+// Set and Delete may fail when their context has already ended. But the program has changed the
+// source, so the old value is no longer served.
+func TestWritesUnderAnEndedContext(t *testing.T) {
+	for _, write := range []string{"sets set", "deletes"} {
+		for _, how := range []string{"ended", "overdue"} {
+			play(t, scene{name: write + " " + how, on: "alone paired logged", steps: `
+				a gets 1.1; wait 1s; a ` + write + ` maybe ` + how + `; a gets !1.1; a gets !1.1; wait 4s; a gets !1.1`})
+		}
+	}
 }
 
 func TestClone(t *testing.T) {
@@ -267,126 +156,6 @@ func TestClone(t *testing.T) {
 	}
 }
 
-func TestClose(t *testing.T) {
-	bubble(t, "waits for loads", func(t *testing.T) {
-		src := &source{took: 5 * time.Second}
-		mem := tiertest.NewMemory()
-		tiers := open(t, cache.TiersConfig{Remote: mem})
-		c := with(t, tiers, thingConfig{Load: src.load})
-		go func() {
-			if v := get(t, c, 1); v != "1.1" {
-				t.Errorf("Get = %q", v)
-			}
-		}()
-		synctest.Wait()
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
-		start := time.Now()
-		if err := tiers.Close(ctx); err != nil || time.Since(start) != 5*time.Second {
-			t.Errorf("Close: %v after %v, want the load's 5s", err, time.Since(start))
-		}
-		if mem.Len() != 1 {
-			t.Error("the load's value did not reach the remote tier")
-		}
-	})
-	bubble(t, "cancels loads when its context ends", func(t *testing.T) {
-		src := &source{took: time.Hour}
-		tiers, err := cache.Open(cache.TiersConfig{})
-		must(t, err)
-		c := with(t, tiers, thingConfig{Load: src.load, Policy: patch{LoadTimeout: new(2 * time.Hour)}})
-		go func() {
-			if _, err := c.Get(t.Context(), 1); err == nil {
-				t.Error("a cancelled load succeeded")
-			}
-		}()
-		synctest.Wait()
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		start := time.Now()
-		if err := tiers.Close(ctx); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != time.Second {
-			t.Errorf("Close: %v after %v", err, time.Since(start))
-		}
-		synctest.Wait()
-		if len(src.ctxErrs) != 1 {
-			t.Error("the load was not cancelled")
-		}
-		succeeds(t, tiers.Close(t.Context()))
-	})
-	bubble(t, "use afterwards", func(t *testing.T) {
-		src := &source{}
-		tiers := open(t, cache.TiersConfig{})
-		c := with(t, tiers, thingConfig{Load: src.load})
-		get(t, c, 1)
-		must(t, tiers.Close(t.Context()))
-		const key = cell1
-		_, err := c.Get(t.Context(), 1)
-		wantError(t, err, "get", key, cache.ErrClosed)
-		_, err = c.GetMany(t.Context(), []int{1})
-		if !errors.Is(err, cache.ErrClosed) {
-			t.Errorf("GetMany: %v", err)
-		}
-		wantError(t, c.Set(t.Context(), 1, "v"), "set", key, cache.ErrClosed)
-		wantError(t, c.Delete(t.Context(), 1), "delete", key, cache.ErrClosed)
-		wantError(t, c.Expire(t.Context(), 1), "expire", key, cache.ErrClosed)
-		wantError(t, c.Refresh(t.Context(), 1), "refresh", key, cache.ErrClosed)
-		wantError(t, c.DeleteAll(t.Context()), "delete all", "default:things", cache.ErrClosed)
-		if _, ok := c.Peek(t.Context(), 1); ok {
-			t.Error("Peek finds something")
-		}
-		src.wantLoads(t, 1)
-	})
-}
-
-// Set and Delete may fail when their context has already ended. But the program has changed the
-// source, so the old value is no longer served.
-func TestWritesUnderAnEndedContext(t *testing.T) {
-	for name, write := range map[string]func(ctx context.Context, c things) error{
-		"Set":    func(ctx context.Context, c things) error { return c.Set(ctx, 1, "set") },
-		"Delete": func(ctx context.Context, c things) error { return c.Delete(ctx, 1) },
-	} {
-		for _, tiers := range []string{"one tier", "two tiers", "a log"} {
-			for _, how := range []string{"cancelled", "past its deadline"} {
-				bubble(t, fmt.Sprintf("%s, %s, %s", name, tiers, how), func(t *testing.T) {
-					writeUnderAnEndedContext(t, tiers, how, write)
-				})
-			}
-		}
-	}
-}
-
-func writeUnderAnEndedContext(t *testing.T, tiers, how string, write func(context.Context, things) error) {
-	src := &source{}
-	var c things
-	switch tiers {
-	case "one tier":
-		c = with(t, open(t, cache.TiersConfig{}), thingConfig{Load: src.load})
-	case "two tiers":
-		c = with(t, open(t, cache.TiersConfig{Remote: tiertest.NewMemory()}), thingConfig{Load: src.load})
-	default:
-		c = newLogged(t, thingConfig{}).c[0]
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-	if how == "cancelled" {
-		cancel()
-	}
-	defer cancel()
-	get(t, c, 1)
-	advance(time.Second)
-	err := write(ctx, c)
-	for range 2 {
-		switch v := get(t, c, 1); {
-		case v == "1.1":
-			t.Errorf("the write returned %v, and Get returns the old value", err)
-		case err == nil && v != "set" && v != "1.2":
-			t.Errorf("the write succeeded, and Get = %q", v)
-		}
-	}
-	advance(2 * bound)
-	if v := get(t, c, 1); v == "1.1" {
-		t.Errorf("two bounds after the write, which returned %v, Get returns the old value", err)
-	}
-}
-
 // Size may walk a large value, so a Set or a load calls it only once.
 func TestSizeIsCalledOnce(t *testing.T) {
 	for _, remote := range []bool{false, true} {
@@ -403,12 +172,8 @@ func TestSizeIsCalledOnce(t *testing.T) {
 				"a load":           func() error { _, err := c.Get(t.Context(), 3); return err },
 			} {
 				sizes.Store(0)
-				if err := op(); err != nil {
-					t.Errorf("%s: %v", name, err)
-				}
-				if n := sizes.Load(); n != 1 {
-					t.Errorf("%s calls Size %d times, want 1", name, n)
-				}
+				succeeds(t, op())
+				equal(t, sizes.Load(), 1, "the calls of Size by %s", name)
 			}
 		})
 	}
@@ -446,9 +211,22 @@ func TestSetOfWhatTheLocalTierRefuses(t *testing.T) {
 			if err := c.Set(t.Context(), 1, "small"); err != nil || errors.Is(err, cache.ErrTooLarge) {
 				t.Errorf("Set of a small value: %v", err)
 			}
-			if v := get(t, c, 1); v != "small" {
-				t.Errorf("Get = %q, want the value of Set", v)
-			}
+			equal(t, get(t, c, 1), "small", "Get")
 		})
 	}
+}
+
+// Close waits for loads and for calls to the remote tier. When its context ends, it cancels them.
+func TestClose(t *testing.T) {
+	long := thingConfig{Policy: patch{LoadTimeout: new(2 * time.Hour), RemoteTimeout: new(time.Minute)}}
+	play(
+		t,
+		scene{name: "a load", on: paired, steps: "source takes=5s; go a gets 1.1; a closes timeout=1m; took 5s; cells 1"},
+		scene{name: "a remote call", on: paired, cfg: long, steps: "b gets 1.1; remote gets=100ms; go a gets 1.1 remote; a closes; took 100ms"},
+		scene{name: "cancels", cfg: long, steps: `
+			source takes=1h; go a gets closed; a closes late timeout=1s; took 1s; running 0; a closes`},
+		scene{name: "use afterwards", steps: `
+			a gets 1.1; a closes; a gets closed; a many closed; a sets v closed; a deletes closed; a expires closed; a refreshes closed
+			a deletes all closed; a peeks nothing; loads 1`},
+	)
 }
