@@ -64,7 +64,7 @@ func (d *rare) Tags() iter.Seq2[uint64, string] {
 func (it *Entry) Alive() bool {
 	t := it.View.t
 	// The fences first: they may report an Expire, which changes the times.
-	return !t.work.Closed() && it.unfenced(t, it) && it.freshness(t.now()) != dead
+	return !t.work.Closed() && it.unfenced(t) && it.freshness(t.now()) != dead
 }
 
 // Age returns the time since the load of the value began.
@@ -75,5 +75,5 @@ func (it *Entry) Age() time.Duration {
 // Stale reports whether the entry's freshness is over.
 func (it *Entry) Stale() bool {
 	t := it.View.t
-	return t.work.Closed() || !it.unfenced(t, it) || it.freshness(t.now()) < untrusted
+	return t.work.Closed() || !it.unfenced(t) || it.freshness(t.now()) < untrusted
 }

@@ -63,7 +63,7 @@ func (j *Job) same(e *Entry) bool { return j.v.kind.Same(j.e, e) }
 // find returns what this process holds of the key, and the time it was judged at; see view.find.
 func (j *Job) find() (*Entry, int64) { return j.v.find(j.at, j.same, 0) }
 
-// FullKey implements fence.Keyed. It returns the spelled key, or "" before spell.
+// FullKey returns the spelled key, or "" before spell.
 func (j *Job) FullKey() string { return j.full.String() }
 
 // far returns the remote tier, or nil if the job skips it.
@@ -85,8 +85,16 @@ func (j *Job) standing() *Entry {
 	return j.v.old(j.at, j.same)
 }
 
-// unfenced reports whether no fence covers it now.
-func (j *Job) unfenced(it *Entry) bool { return it.unfenced(j.t, j) }
+// unfenced is it.unfenced for an entry of the job's key, which need not be spelled again. The entry
+// may be about to be stored.
+func (j *Job) unfenced(it *Entry) bool {
+	gen := j.t.fences.Generation() // before the check
+	if it.clearAt.Load() == covered {
+		return false
+	}
+	tick, fresh, ok := j.t.fences.ClearNow(it.born.Load(), j.hash, j.FullKey(), &it.Deps)
+	return it.judged(gen, tick, fresh, ok)
+}
 
 func (j *Job) canLoad() bool { return j.loader != nil || j.many }
 

@@ -66,7 +66,7 @@ func (j *Job) dropOlder(it *Entry) {
 
 // putLocked is putSized under the lock. It reports false only if the tier has no room for the item.
 func (j *Job) putLocked(it *Entry, size int64) bool {
-	if !j.unfencedNow(it) {
+	if !j.unfenced(it) {
 		return true
 	}
 	if cur := j.v.lookup(j.at, j.same); cur == it || cur != nil && cur.loadedAt > it.loadedAt && j.unfenced(cur) {
@@ -79,18 +79,6 @@ func (j *Job) putLocked(it *Entry, size int64) bool {
 	it.putSeal()
 	j.t.stored(it)
 	return j.t.local.Set(j.at, &it.Node, j.cost(it, size))
-}
-
-// unfencedNow is unfenced for an item that is stored only now. A walk that has begun since the
-// item's mark may not come to the item any more, so the item notes the tick of this check.
-func (j *Job) unfencedNow(it *Entry) bool {
-	born := it.born.Load()
-	if !j.t.fences.Settling(born) {
-		return j.unfenced(it)
-	}
-	gen := j.t.fences.Generation() // before the check
-	tick, fresh, ok := j.t.fences.Judge(born, it.low, j, &it.Deps)
-	return it.judged(gen, tick, fresh, ok)
 }
 
 // sizeOf returns the bytes of an item's value. It walks through the value.

@@ -4,7 +4,6 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/twofold-go/twofold/internal/fence"
 	"github.com/twofold-go/twofold/internal/lifetimes"
 	"github.com/twofold-go/twofold/internal/localnode"
 	"github.com/twofold-go/twofold/internal/measure"
@@ -55,7 +54,7 @@ func (v *View) Hit(it *Entry, moment int64) (lease int64, n Note, ok bool) {
 		return 0, noted, false
 	}
 	if it.clearAt.Load() != t.fences.Generation() {
-		if !it.unfenced(t, it) {
+		if !it.unfenced(t) {
 			return 0, 0, false
 		}
 		if it.ended.Load() != 0 { // its times have changed
@@ -80,9 +79,9 @@ func (v *View) Hit(it *Entry, moment int64) (lease int64, n Note, ok bool) {
 	return lease, n, true
 }
 
-// unfenced reports whether no fence covers the entry, whose key speller spells. It also notes the
-// end of its freshness by an Expire; read that afterwards.
-func (it *Entry) unfenced(t *Core, speller fence.Keyed) bool {
+// unfenced reports whether no fence covers the entry. It also notes the end of its freshness by an
+// Expire; read that afterwards.
+func (it *Entry) unfenced(t *Core) bool {
 	gen := t.fences.Generation() // before the check: a later fence is not part of it
 	switch at := it.clearAt.Load(); {
 	case at == covered:
@@ -90,7 +89,7 @@ func (it *Entry) unfenced(t *Core, speller fence.Keyed) bool {
 	case at != expired && (at == gen || !t.fences.Since(at, it.low, it.View.part) && (it.Plain || !t.fences.DepsSince(at, &it.Deps))):
 		return true
 	}
-	tick, fresh, ok := t.fences.Clear(it.born.Load(), it.low, speller, &it.Deps)
+	tick, fresh, ok := t.fences.Clear(it.born.Load(), it.low, it, &it.Deps)
 	return it.judged(gen, tick, fresh, ok)
 }
 
@@ -121,7 +120,7 @@ func (v *View) find(at uint64, same func(*Entry) bool, moment int64) (it *Entry,
 	}
 	lease := t.lease.Read() // before the fences
 	now = t.or(moment)
-	if !t.vouches(lease, now, it.readAt()) || !it.unfenced(t, it) {
+	if !t.vouches(lease, now, it.readAt()) || !it.unfenced(t) {
 		return nil, now
 	}
 	return it, now
@@ -149,7 +148,7 @@ func (v *View) old(at uint64, same func(*Entry) bool) *Entry {
 func (v *View) clear(it *Entry) bool {
 	t := v.t
 	lease := t.lease.Read() // before the fences
-	return t.vouches(lease, t.now(), it.readAt()) && it.unfenced(t, it)
+	return t.vouches(lease, t.now(), it.readAt()) && it.unfenced(t)
 }
 
 // due decides at random whether to refresh a fresh entry early (XFetch).

@@ -14,7 +14,7 @@ import (
 // SetAll invalidates the old values everywhere and stores the new values that are kept. There is
 // at least one setting.
 func SetAll(ctx context.Context, sets []Setting) {
-	if sets[0].j.v.far != nil || sets[0].j.t.follower != nil { // else replace stores all fences
+	if !sets[0].alone() { // else replace stores all fences
 		var until time.Time
 		if f := sets[0].j.t.follower; f != nil {
 			until = f.Until() // for all records
@@ -29,16 +29,32 @@ func SetAll(ctx context.Context, sets []Setting) {
 		fillAll(ctx, sets)
 	}
 	for i := range sets {
-		s := &sets[i]
-		if !s.claimed && !s.filled {
-			s.err = errors.Join(s.err, s.j.replace(ctx, s.It, s.size, s.keep))
-		}
-		if s.j.v.far == nil && s.j.t.follower == nil {
-			s.j.t.told(fence.Request{Scopes: []invalidate.Scope{invalidate.Key(s.j.full)}})
-		}
-		if s.j.o.SkipLocal {
-			s.j.t.local.Delete(s.j.at) // only to give the memory back
-		}
+		sets[i].here(ctx)
+	}
+}
+
+// Alone is SetAll for one setting, if only this process can have its key. Otherwise it reports false
+// and does nothing. The setting may be on the caller's stack.
+func (s *Setting) Alone(ctx context.Context) bool {
+	if !s.alone() {
+		return false
+	}
+	s.here(ctx)
+	return true
+}
+
+func (s *Setting) alone() bool { return s.j.v.far == nil && s.j.t.follower == nil }
+
+// here is the last step, in this process.
+func (s *Setting) here(ctx context.Context) {
+	if !s.claimed && !s.filled {
+		s.err = errors.Join(s.err, s.j.replace(ctx, s.It, s.size, s.keep))
+	}
+	if s.alone() {
+		s.j.t.told(fence.Request{Scopes: []invalidate.Scope{invalidate.Key(s.j.full)}})
+	}
+	if s.j.o.SkipLocal {
+		s.j.t.local.Delete(s.j.at) // only to give the memory back
 	}
 }
 

@@ -47,7 +47,7 @@ func (s *Setting) Prepare(ctx context.Context, e *Entry) {
 		s.err = ctx.Err() // the value is not stored; the old one is invalidated, as by Delete
 	}
 	s.keep = s.err == nil && !s.j.p.Off && (s.j.p.NegativeTTL > 0 || !s.It.empty())
-	s.held = s.j.t.fences.Held(s.j.hash, s.j.FullKey(), &s.It.Deps, s.j.t.now())
+	s.held = s.j.t.fences.Holding(s.j.hash, s.j.FullKey(), &s.It.Deps)
 }
 
 // prepare makes the entry of a value to set ready, or returns why it cannot be stored.
@@ -81,7 +81,7 @@ func (j *Job) replace(ctx context.Context, it *Entry, size int64, keep bool) err
 	mu := j.t.putsOf(j.at)
 	mu.Lock()
 	defer mu.Unlock()
-	j.t.fences.Fence(invalidate.Key(j.full))
+	j.t.fences.FenceKey(j.hash)
 	if !keep || j.o.SkipLocal {
 		j.t.local.Delete(j.at)
 		return nil

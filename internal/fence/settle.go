@@ -52,10 +52,6 @@ func (f *Fences) settleSoon() {
 	}
 }
 
-// Settling reports whether a walk has begun since the tick, and may have passed an entry that is
-// stored only now. Judge such an entry by [Fences.Judge]; otherwise it may be lost.
-func (f *Fences) Settling(born uint64) bool { return f.surveyed.Load() > born }
-
 // Stats returns the current numbers.
 func (f *Fences) Stats() invalidate.FenceStats {
 	s := invalidate.FenceStats{Keys: f.recent.len(), Forgotten: f.given.Load()}
