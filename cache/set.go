@@ -24,7 +24,7 @@ func (c Cache[K, V]) Set(ctx context.Context, k K, v V, opts ...Option) error {
 		return c.fail("set", k, engine.WrongUse(err))
 	}
 	var s engine.Setting
-	if err := c.start(ctx, &s, "set", k, v, o); err != nil {
+	if err := c.start(ctx, &s, "set", k, v, &o); err != nil {
 		return err
 	}
 	if !s.Alone(ctx) {
@@ -37,8 +37,8 @@ func (c Cache[K, V]) Set(ctx context.Context, k K, v V, opts ...Option) error {
 
 // start prepares a setting, which is zero. An error means that it must not be used; one in s.err
 // concerns only the value.
-func (c Cache[K, V]) start(ctx context.Context, s *engine.Setting, op string, k K, v V, o engine.Options) error {
-	if err := c.changes(s.Job(), op, k, &o); err != nil {
+func (c Cache[K, V]) start(ctx context.Context, s *engine.Setting, op string, k K, v V, o *engine.Options) error {
+	if err := c.changes(s.Job(), op, k, o); err != nil {
 		return err
 	}
 	e := blank[K, V](c.v, k)
