@@ -85,13 +85,20 @@ func (j *Job) standing() *Entry {
 	return j.v.old(j.at, j.same)
 }
 
-// unfenced is it.unfenced for an entry of the job's key, which need not be spelled again. The entry
-// may be about to be stored.
+// unfenced is it.unfenced for an entry of the job's key, which need not be spelled again.
 func (j *Job) unfenced(it *Entry) bool {
 	gen := j.t.fences.Generation() // before the check
-	if it.clearAt.Load() == covered {
-		return false
-	}
+	at := it.clearAt.Load()
+	return at != covered && (it.clearSince(j.t, at, gen) || j.isClear(it, gen))
+}
+
+// unfencedNow is unfenced for an entry that is stored only now.
+func (j *Job) unfencedNow(it *Entry) bool {
+	gen := j.t.fences.Generation() // before the check
+	return it.clearAt.Load() != covered && j.isClear(it, gen)
+}
+
+func (j *Job) isClear(it *Entry, gen uint64) bool {
 	tick, fresh, ok := j.t.fences.ClearNow(it.born.Load(), j.hash, j.FullKey(), &it.Deps)
 	return it.judged(gen, tick, fresh, ok)
 }

@@ -66,7 +66,7 @@ func (j *Job) dropOlder(it *Entry) {
 
 // putLocked is putSized under the lock. It reports false only if the tier has no room for the item.
 func (j *Job) putLocked(it *Entry, size int64) bool {
-	if !j.unfenced(it) {
+	if !j.unfencedNow(it) {
 		return true
 	}
 	if cur := j.v.lookup(j.at, j.same); cur == it || cur != nil && cur.loadedAt > it.loadedAt && j.unfenced(cur) {

@@ -86,11 +86,16 @@ func (it *Entry) unfenced(t *Core) bool {
 	switch at := it.clearAt.Load(); {
 	case at == covered:
 		return false
-	case at != expired && (at == gen || !t.fences.Since(at, it.low, it.View.part) && (it.Plain || !t.fences.DepsSince(at, &it.Deps))):
+	case it.clearSince(t, at, gen):
 		return true
 	}
 	tick, fresh, ok := t.fences.Clear(it.born.Load(), it.low, it, &it.Deps)
 	return it.judged(gen, tick, fresh, ok)
+}
+
+// clearSince reports whether no fence since the generation at, which clearAt had, concerns the entry.
+func (it *Entry) clearSince(t *Core, at, gen uint64) bool {
+	return at != expired && (at == gen || !t.fences.Since(at, it.low, it.View.part) && (it.Plain || !t.fences.DepsSince(at, &it.Deps)))
 }
 
 // rests returns why an entry past its freshness is served without any other action: a refresh is
