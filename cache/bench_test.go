@@ -223,6 +223,23 @@ func TestMissAllocations(t *testing.T) {
 	}
 }
 
+// Without a remote tier and a log, a Set allocates its entry and the spelled key.
+func TestSetAllocations(t *testing.T) {
+	if race.Enabled {
+		t.Skip("the race detector allocates as well")
+	}
+	c := with(t, open(t, cache.TiersConfig{}), cache.Config[int64, profile]{})
+	set := func() {
+		if err := c.Set(t.Context(), 1, profileOf(1)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	set()
+	if n := testing.AllocsPerRun(1000, set); n > 2 {
+		t.Errorf("a Set allocates %v times, want at most 2", n)
+	}
+}
+
 // A local hit allocates nothing, with a log or without one.
 func TestLocalHitAllocatesNothing(t *testing.T) {
 	t.Run("no log", func(t *testing.T) { allocatesNothing(t, nil) })

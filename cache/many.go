@@ -30,7 +30,7 @@ func (c Cache[K, V]) SetMany(ctx context.Context, vals map[K]V, opts ...Option) 
 	sets, errs := make([]engine.Setting, 0, len(vals)), map[K]error{}
 	for k, v := range vals {
 		sets = append(sets, engine.Setting{})
-		if err := c.start(ctx, &sets[len(sets)-1], op, k, v, o); err != nil {
+		if err := c.start(ctx, &sets[len(sets)-1], op, k, v, &o); err != nil {
 			sets, errs[k] = sets[:len(sets)-1], err
 		}
 	}

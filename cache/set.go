@@ -25,18 +25,22 @@ func (c Cache[K, V]) Set(ctx context.Context, k K, v V, opts ...Option) error {
 	if err != nil {
 		return c.fail("set", k, failure.WrongUse(err))
 	}
-	one := make([]engine.Setting, 1)
-	if err := c.start(ctx, &one[0], "set", k, v, o); err != nil {
+	var s engine.Setting
+	if err := c.start(ctx, &s, "set", k, v, &o); err != nil {
 		return err
 	}
-	engine.SetAll(ctx, one)
-	return one[0].Result()
+	if !s.Alone(ctx) {
+		all := []engine.Setting{s}
+		engine.SetAll(ctx, all)
+		s = all[0]
+	}
+	return s.Result()
 }
 
 // start prepares a setting, which is zero. An error means that it must not be used; one in s.err
 // concerns only the value.
-func (c Cache[K, V]) start(ctx context.Context, s *engine.Setting, op string, k K, v V, o store.Options) error {
-	if err := c.changes(&s.Job, op, k, &o); err != nil {
+func (c Cache[K, V]) start(ctx context.Context, s *engine.Setting, op string, k K, v V, o *store.Options) error {
+	if err := c.changes(&s.Job, op, k, o); err != nil {
 		return err
 	}
 	e := blank[K, V](c.v, k)

@@ -15,7 +15,7 @@ import (
 // SetAll invalidates the old values everywhere and stores the new values that are kept. There is
 // at least one setting.
 func SetAll(ctx context.Context, sets []Setting) {
-	if sets[0].Job.View.Far != nil || sets[0].Job.Core.Follower != nil { // else replace stores all fences
+	if !sets[0].alone() { // else replace stores all fences
 		var until time.Time
 		if f := sets[0].Job.Core.Follower; f != nil {
 			until = f.Until() // for all records
@@ -30,16 +30,32 @@ func SetAll(ctx context.Context, sets []Setting) {
 		fillAll(ctx, sets)
 	}
 	for i := range sets {
-		s := &sets[i]
-		if !s.claimed && !s.filled {
-			s.err = errors.Join(s.err, replace(ctx, &s.Job, s.It, s.size, s.keep))
-		}
-		if s.Job.View.Far == nil && s.Job.Core.Follower == nil {
-			s.Job.Core.Told(fence.Request{Scopes: []invalidate.Scope{invalidate.Key(s.Job.Full)}})
-		}
-		if s.Job.Opts.SkipLocal {
-			s.Job.Core.Local.Delete(s.Job.Addr) // only to give the memory back
-		}
+		sets[i].here(ctx)
+	}
+}
+
+// Alone is SetAll for one setting, if only this process can have its key. Otherwise it reports false
+// and does nothing. The setting may be on the caller's stack.
+func (s *Setting) Alone(ctx context.Context) bool {
+	if !s.alone() {
+		return false
+	}
+	s.here(ctx)
+	return true
+}
+
+func (s *Setting) alone() bool { return s.Job.View.Far == nil && s.Job.Core.Follower == nil }
+
+// here is the last step, in this process.
+func (s *Setting) here(ctx context.Context) {
+	if !s.claimed && !s.filled {
+		s.err = errors.Join(s.err, replace(ctx, &s.Job, s.It, s.size, s.keep))
+	}
+	if s.alone() {
+		s.Job.Core.Told(fence.Request{Scopes: []invalidate.Scope{invalidate.Key(s.Job.Full)}})
+	}
+	if s.Job.Opts.SkipLocal {
+		s.Job.Core.Local.Delete(s.Job.Addr) // only to give the memory back
 	}
 }
 

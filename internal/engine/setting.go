@@ -47,7 +47,7 @@ func (s *Setting) Prepare(ctx context.Context, e *entry.Entry) {
 		s.err = ctx.Err() // the value is not stored; the old one is invalidated, as by Delete
 	}
 	s.keep = s.err == nil && !s.Job.Policy.Off && (s.Job.Policy.NegativeTTL > 0 || !empty(s.It))
-	s.held = s.Job.Core.Fences.Held(s.Job.Hash, s.Job.FullKey(), &s.It.Deps, s.Job.Core.Now())
+	s.held = s.Job.Core.Fences.Holding(s.Job.Hash, s.Job.FullKey(), &s.It.Deps)
 }
 
 // prepare makes the entry of a value to set ready, or returns why it cannot be stored.
@@ -81,7 +81,7 @@ func replace(ctx context.Context, j *store.Job, it *entry.Entry, size int64, kee
 	mu := j.Core.PutsOf(j.Addr)
 	mu.Lock()
 	defer mu.Unlock()
-	j.Core.Fences.Fence(invalidate.Key(j.Full))
+	j.Core.Fences.FenceKey(j.Hash)
 	if !keep || j.Opts.SkipLocal {
 		j.Core.Local.Delete(j.Addr)
 		return nil

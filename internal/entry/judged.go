@@ -5,29 +5,40 @@ import (
 	"github.com/twofold-go/twofold/internal/safeguard"
 )
 
-// Unfenced reports whether no fence covers the entry, whose key speller spells. It also notes the
-// end of its freshness by an Expire; read that afterwards.
-func (it *Entry) Unfenced(fences *fence.Fences, speller fence.Keyed) bool {
+// Unfenced reports whether no fence covers the entry. It also notes the end of its freshness by an
+// Expire; read that afterwards.
+func (it *Entry) Unfenced(fences *fence.Fences) bool {
 	gen := fences.Generation() // before the check: a later fence is not part of it
 	switch at := it.ClearAt.Load(); {
 	case at == covered:
 		return false
-	case at != expired && (at == gen || !fences.Since(at, it.low, it.Home.Part) && (it.Plain || !fences.DepsSince(at, &it.Deps))):
+	case it.clearSince(fences, at, gen):
 		return true
 	}
-	tick, fresh, ok := fences.Clear(it.Born.Load(), it.low, speller, &it.Deps)
+	tick, fresh, ok := fences.Clear(it.Born.Load(), it.low, it, &it.Deps)
 	return it.judged(gen, tick, fresh, ok)
 }
 
-// UnfencedNow is Unfenced for an item that is stored only now. A walk that has begun since the
-// item's mark may not come to the item any more, so the item notes the tick of this check.
-func (it *Entry) UnfencedNow(fences *fence.Fences, speller fence.Keyed) bool {
-	born := it.Born.Load()
-	if !fences.Settling(born) {
-		return it.Unfenced(fences, speller)
-	}
+// UnfencedAs is Unfenced for an entry whose key the caller has spelled and hashed.
+func (it *Entry) UnfencedAs(fences *fence.Fences, hash uint64, key string) bool {
 	gen := fences.Generation() // before the check
-	tick, fresh, ok := fences.Judge(born, it.low, speller, &it.Deps)
+	at := it.ClearAt.Load()
+	return at != covered && (it.clearSince(fences, at, gen) || it.isClear(fences, gen, hash, key))
+}
+
+// UnfencedNow is UnfencedAs for an entry that is stored only now.
+func (it *Entry) UnfencedNow(fences *fence.Fences, hash uint64, key string) bool {
+	gen := fences.Generation() // before the check
+	return it.ClearAt.Load() != covered && it.isClear(fences, gen, hash, key)
+}
+
+// clearSince reports whether no fence since the generation at, which ClearAt had, concerns the entry.
+func (it *Entry) clearSince(fences *fence.Fences, at, gen uint64) bool {
+	return at != expired && (at == gen || !fences.Since(at, it.low, it.Home.Part) && (it.Plain || !fences.DepsSince(at, &it.Deps)))
+}
+
+func (it *Entry) isClear(fences *fence.Fences, gen, hash uint64, key string) bool {
+	tick, fresh, ok := fences.ClearNow(it.Born.Load(), hash, key, &it.Deps)
 	return it.judged(gen, tick, fresh, ok)
 }
 

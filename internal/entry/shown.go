@@ -24,7 +24,7 @@ func (d *Rare) Tags() iter.Seq2[uint64, string] {
 // Alive reports whether the entry may still be served.
 func (it *Entry) Alive() bool {
 	// The fences first: they may report an Expire, which changes the times.
-	unfenced := it.Unfenced(it.Home.Fences, it)
+	unfenced := it.Unfenced(it.Home.Fences)
 	now, open := it.Home.Owner.Now()
 	return open && unfenced && it.Freshness(now) != Dead
 }
@@ -37,7 +37,7 @@ func (it *Entry) Age() time.Duration {
 
 // Stale reports whether the entry's freshness is over.
 func (it *Entry) Stale() bool {
-	unfenced := it.Unfenced(it.Home.Fences, it) // first, as in Alive
+	unfenced := it.Unfenced(it.Home.Fences) // first, as in Alive
 	now, open := it.Home.Owner.Now()
 	return !open || !unfenced || it.Freshness(now) < Untrusted
 }

@@ -153,6 +153,11 @@ func (f *Fences) Fence(scopes ...invalidate.Scope) {
 	}
 }
 
+// FenceKey is Fence for a key with that hash.
+func (f *Fences) FenceKey(hash uint64) {
+	f.Store(invalidate.Fence{Kind: invalidate.KindKey, Hash: hash}, f.next())
+}
+
 // Apply is Fence for a whole request, with its Hold. It waits as [Fences.Await] does.
 func (f *Fences) Apply(r Request) { f.ApplyWithin(context.Background(), r) }
 

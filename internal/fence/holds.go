@@ -231,6 +231,16 @@ func (f *Fences) Held(hash uint64, key string, d *Deps, since int64) bool {
 	return h.n.Load() > 0 && h.cover(hash, key, d, since, f.Now()) || h.forgotten.Load() > max(since, 0)
 }
 
+// Holding reports whether an invalidation with [invalidate.Hold] covers the key now, or what the value
+// depends on.
+func (f *Fences) Holding(hash uint64, key string, d *Deps) bool {
+	if f.holds.n.Load() == 0 {
+		return false
+	}
+	now := f.Now()
+	return f.holds.cover(hash, key, d, now, now)
+}
+
 // stats returns the number of holds that have not ended, as far as they were swept.
 func (h *holds) stats(now int64) (live, widened int64) {
 	h.mu.Lock()

@@ -38,6 +38,17 @@ func (f *Fences) Clear(born uint64, hash uint32, e Keyed, d *Deps) (tick uint64,
 	return f.Judge(born, hash, e, d)
 }
 
+// ClearNow is Clear for an entry whose key the caller knows, and which it may be about to store. A
+// walk that has begun since the tick born may have passed the entry's place. Then the fences judge the
+// entry exactly, so that it notes the newest tick and is not lost.
+func (f *Fences) ClearNow(born, hash uint64, key string, d *Deps) (tick uint64, fresh int64, ok bool) {
+	low := uint32(hash) //nolint:gosec // the low half is what is wanted
+	if f.surveyed.Load() <= born && f.quiet(born, low) && f.partsQuiet(born, d) {
+		return born, Forever, true
+	}
+	return f.judge(&suspect{key: key, hash: hash, low: low, born: born, deps: d})
+}
+
 // quiet reports whether no fence that may concern the hash was stored after the tick.
 func (f *Fences) quiet(tick uint64, hash uint32) bool {
 	return f.scoped.Load() <= tick && f.keys[hash&clockMask].Load() <= tick

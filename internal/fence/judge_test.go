@@ -30,5 +30,28 @@ func TestEntryWithoutAKey(t *testing.T) {
 	}
 }
 
+// An entry that is stored while a walk is under way notes the newest tick, because the walk may have
+// passed its place. One that no walk concerns keeps its tick.
+func TestClearNow(t *testing.T) {
+	f := fence.New(start)
+	e := fencetest.New(f, "acme:users:v1:42")
+	f.Fence(invalidate.Key(fencetest.KeyOf(t, "acme:users:v1:7")))
+	if tick, _, ok := f.ClearNow(e.Born, e.Hash, e.Key, e.Tags); !ok || tick != e.Born {
+		t.Errorf("without a walk: tick %d, clear %v; want the tick of its mark, %d", tick, ok, e.Born)
+	}
+	f.Survey()
+	if tick, _, ok := f.ClearNow(e.Born, e.Hash, e.Key, e.Tags); !ok || tick != f.Tick() {
+		t.Errorf("during a walk: tick %d, clear %v; want the newest tick, %d", tick, ok, f.Tick())
+	}
+	f.FenceKey(e.Hash)
+	if _, _, ok := f.ClearNow(e.Born, e.Hash, e.Key, e.Tags); ok || f.Holding(e.Hash, e.Key, e.Tags) {
+		t.Error("its key was fenced, without a hold")
+	}
+	f.Apply(fence.Request{Scopes: []invalidate.Scope{invalidate.Key(fencetest.KeyOf(t, e.Key))}, Hold: time.Minute})
+	if !f.Holding(e.Hash, e.Key, e.Tags) {
+		t.Error("its key is held: want Holding")
+	}
+}
+
 // start is the origin for fences whose times do not matter.
 var start = time.Now()

@@ -45,7 +45,3 @@ func (f *Fences) settleSoon() {
 		due()
 	}
 }
-
-// Settling reports whether a walk has begun since the tick, and may have passed an entry that is
-// stored only now. Judge such an entry by [Fences.Judge]; otherwise it may be lost.
-func (f *Fences) Settling(born uint64) bool { return f.surveyed.Load() > born }

@@ -123,7 +123,7 @@ func (t *Table) Put(n *Node, end Tick) (old *Node) {
 			if free < 0 {
 				free = i
 			}
-		case was.Hash == n.Hash:
+		case c.tag.Load() == tag && was.Hash == n.Hash: // the tag first: the node is elsewhere in memory
 			c.node.Store(n)
 			t.setEnd(c, end)
 			return was
@@ -152,13 +152,13 @@ func (b *block) fill(i int, tag uint32, n *Node) {
 
 // Remove removes and returns the node of hash, or nil if there is none.
 func (t *Table) Remove(hash uint64) *Node {
-	b := t.block.Load()
-	for i := b.home(tagOf(hash)); ; i = b.next(i) {
+	b, tag := t.block.Load(), tagOf(hash)
+	for i := b.home(tag); ; i = b.next(i) {
 		n := b.cells[i].node.Load()
 		if n == nil {
 			return nil
 		}
-		if n != tomb && n.Hash == hash {
+		if n != tomb && b.cells[i].tag.Load() == tag && n.Hash == hash {
 			t.empty(b, i)
 			return n
 		}

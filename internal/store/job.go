@@ -88,8 +88,10 @@ func (j *Job) Standing() *entry.Entry {
 	return j.View.old(j.Addr, j.Same)
 }
 
-// Unfenced reports whether no fence covers it now.
-func (j *Job) Unfenced(it *entry.Entry) bool { return it.Unfenced(j.Core.Fences, j) }
+// Unfenced reports whether no fence covers it, an entry of the job's key.
+func (j *Job) Unfenced(it *entry.Entry) bool {
+	return it.UnfencedAs(j.Core.Fences, j.Hash, j.FullKey())
+}
 
 // CanLoad reports whether the job has a loader.
 func (j *Job) CanLoad() bool { return j.Loader != nil || j.Many }

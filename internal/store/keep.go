@@ -51,7 +51,7 @@ func (j *Job) dropOlder(it *entry.Entry) {
 
 // PutLocked is PutSized under the lock. It reports false only if the tier has no room for the item.
 func (j *Job) PutLocked(it *entry.Entry, size int64) bool {
-	if !it.UnfencedNow(j.Core.Fences, j) {
+	if !it.UnfencedNow(j.Core.Fences, j.Hash, j.FullKey()) {
 		return true
 	}
 	if cur := j.View.Lookup(j.Addr, j.Same); cur == it || cur != nil && cur.LoadedAt > it.LoadedAt && j.Unfenced(cur) {

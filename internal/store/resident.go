@@ -60,7 +60,7 @@ func (v *View) Hit(it *entry.Entry, moment int64) (lease int64, n Note, ok bool)
 		return 0, noted, false
 	}
 	if it.ClearAt.Load() != t.Fences.Generation() {
-		if !it.Unfenced(t.Fences, it) {
+		if !it.Unfenced(t.Fences) {
 			return 0, 0, false
 		}
 		if it.Ended.Load() != 0 { // its times have changed
@@ -112,7 +112,7 @@ func (v *View) Find(at uint64, same func(*entry.Entry) bool, moment int64) (it *
 	}
 	lease := t.Lease.Read() // before the fences
 	now = t.Or(moment)
-	if !t.vouches(lease, now, it.ReadAt()) || !it.Unfenced(t.Fences, it) {
+	if !t.vouches(lease, now, it.ReadAt()) || !it.Unfenced(t.Fences) {
 		return nil, now
 	}
 	return it, now
@@ -140,5 +140,5 @@ func (v *View) old(at uint64, same func(*entry.Entry) bool) *entry.Entry {
 func (v *View) Clear(it *entry.Entry) bool {
 	t := v.Core
 	lease := t.Lease.Read() // before the fences
-	return t.vouches(lease, t.Now(), it.ReadAt()) && it.Unfenced(t.Fences, it)
+	return t.vouches(lease, t.Now(), it.ReadAt()) && it.Unfenced(t.Fences)
 }

@@ -65,7 +65,9 @@ func (s *shard) set(n *node, end localnode.Tick, mixed uint64, out *departures, 
 
 // giveBack returns the room that is not used to the budget.
 func (s *shard) giveBack(have *int64, used int64) {
-	s.tier.total.Add(used - *have)
+	if *have != used {
+		s.tier.total.Add(used - *have)
+	}
 	*have = 0
 }
 
