@@ -155,7 +155,11 @@ func (m *fillModel) read(reader int) {
 			return
 		case m.now < r.stale:
 			m.answers[reader] = got{r.val, cache.Local, true}
-			if m.now >= r.next {
+			switch {
+			case m.now < r.next:
+			case m.open() != nil: // a read began it before there was an old value: it is the refresh
+				r.next, r.spared = m.now+refreshPause, false
+			default:
 				r.next, r.spared = m.now+*fillPolicy.LoadTimeout, false
 				m.fetch(&fetching{of: r})
 			}
@@ -165,13 +169,24 @@ func (m *fillModel) read(reader int) {
 			return
 		}
 	}
-	for _, f := range m.flights {
-		if !f.closed {
-			f.readers = append(f.readers, reader)
-			return
-		}
+	if f := m.open(); f != nil {
+		f.readers = append(f.readers, reader)
+		return
 	}
 	m.fetch(&fetching{readers: []int{reader}})
+}
+
+// refreshPause is the pause between two tries to refresh of which the first found a flight.
+const refreshPause = 100 * time.Millisecond
+
+// open returns the flight that a read joins, or nil.
+func (m *fillModel) open() *fetching {
+	for _, f := range m.flights {
+		if !f.closed {
+			return f
+		}
+	}
+	return nil
 }
 
 func (m *fillModel) fetch(f *fetching) {
