@@ -1,4 +1,4 @@
-package sqllog_test //nolint:testableexamples // the one here needs a database
+package sqllog_test
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 
 // A rename that no cache can miss: its row and its invalidation commit together. The page that
 // answers the rename shows the new name, in this process.
-func Example() {
+func Example() { //nolint:testableexamples // it needs a database
 	serve := func(db *sql.DB, users *cache.Cache[int, string]) error {
 		log := sqllog.New(db, sqllog.Config{Dialect: sqllog.Postgres, Bound: time.Second})
 		tiers, err := cache.Open(cache.TiersConfig{Log: log})
@@ -43,7 +43,7 @@ func rename(ctx context.Context, log *sqllog.Log, db *sql.DB, name string) error
 }
 
 // A loader reads from a replica when the replica has reached everything that this process knows of.
-func ExampleLog_Replica() {
+func ExampleLog_Replica() { //nolint:testableexamples // it needs a database
 	var primary, replica *sql.DB // the pools of the program
 	log := sqllog.New(primary, sqllog.Config{Dialect: sqllog.Postgres})
 
@@ -59,7 +59,7 @@ func ExampleLog_Replica() {
 
 // A service hides the functions that the log uses to recognise the server. The text must change when
 // another server answers, or when the server has been put back to an older state.
-func ExampleConfig_identity() {
+func ExampleConfig_identity() { //nolint:testableexamples // it needs a database
 	var db *sql.DB // the pool of the program
 	log := sqllog.New(db, sqllog.Config{
 		Dialect: sqllog.Postgres,

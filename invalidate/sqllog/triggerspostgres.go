@@ -106,11 +106,11 @@ func (c *Config) postgresSource(m *mapped) string {
 			truncate = append(truncate, w.texts[0])
 		}
 	}
-	events := func(old, new string) string {
+	events := func(old, now string) string {
 		return replaceAll(postgresEvents, map[string]string{
-			"insert":   postgresTells(func(wide bool) string { return postgresChanges(m, new, wide) }),
+			"insert":   postgresTells(func(wide bool) string { return postgresChanges(m, now, wide) }),
 			"delete":   postgresTells(func(wide bool) string { return postgresChanges(m, old, wide) }),
-			"update":   postgresTells(func(wide bool) string { return postgresUpdates(m, old, new, wide) }),
+			"update":   postgresTells(func(wide bool) string { return postgresUpdates(m, old, now, wide) }),
 			"truncate": postgresLiteral(strings.Join(truncate, ",")),
 		})
 	}
@@ -134,7 +134,7 @@ func postgresChanges(m *mapped, table string, wide bool) string {
 
 // postgresUpdates selects what the old rows and the new rows stand for. With Only, an old row is
 // compared with the new row of the same key. A row whose key has changed has no partner, and counts.
-func postgresUpdates(m *mapped, old, new string, wide bool) string {
+func postgresUpdates(m *mapped, old, now string, wide bool) string {
 	var parts, always []string
 	for _, e := range m.elements {
 		if e.only == nil {
@@ -143,10 +143,10 @@ func postgresUpdates(m *mapped, old, new string, wide bool) string {
 	}
 	if len(always) > 0 {
 		each := " r CROSS JOIN LATERAL (VALUES " + strings.Join(always, ", ") + ") s(e) WHERE " + postgresNames(m)
-		parts = append(parts, "SELECT s.e FROM "+old+each, "SELECT s.e FROM "+new+each)
+		parts = append(parts, "SELECT s.e FROM "+old+each, "SELECT s.e FROM "+now+each)
 	}
 	if len(always) < len(m.elements) {
-		parts = append(parts, postgresCompared(m, old, new, wide))
+		parts = append(parts, postgresCompared(m, old, now, wide))
 	}
 	return strings.Join(parts, " UNION ")
 }
@@ -155,7 +155,7 @@ func postgresUpdates(m *mapped, old, new string, wide bool) string {
 // the stored bytes, so each type can be compared, and a change that a collation does not see counts.
 // It matches rows as records, by what their types mean by equal, in any schema. Keys with a NULL match
 // nothing.
-func postgresCompared(m *mapped, old, new string, wide bool) string {
+func postgresCompared(m *mapped, old, now string, wide bool) string {
 	var values []string
 	for _, e := range m.elements {
 		if e.only == nil {
@@ -165,7 +165,7 @@ func postgresCompared(m *mapped, old, new string, wide bool) string {
 			postgresRecord("o", e.only) + " *<> " + postgresRecord("n", e.only)
 		values = append(values, postgresNamed(&e, "o", wide, changed), postgresNamed(&e, "n", wide, changed))
 	}
-	return "SELECT s.e FROM " + old + " o FULL JOIN " + new + " n ON " +
+	return "SELECT s.e FROM " + old + " o FULL JOIN " + now + " n ON " +
 		postgresRecord("o", m.Unique[0], postgresRow("o", m.Unique[0])+" IS NOT NULL") + " = " + postgresRecord("n", m.Unique[0], "true") +
 		" CROSS JOIN LATERAL (VALUES " + strings.Join(values, ", ") + ") s(e) WHERE " + postgresNames(m)
 }
