@@ -354,7 +354,8 @@ func TestRedisAuditAfterFailover(t *testing.T) {
 			}
 			link("no replica")
 			front, prefix := redistest.NewProxy(t, primary.Addr()), redistest.Prefix()
-			src, found := &rows{}, make(chan cache.StaleHit, 10)
+			src, found, patient := &rows{}, make(chan cache.StaleHit, 10), auditAll
+			patient.RemoteTimeout = slow.RemoteTimeout
 			process := func() things {
 				options := primary.Options()
 				options.Addr = front.Addr()
@@ -366,7 +367,7 @@ func TestRedisAuditAfterFailover(t *testing.T) {
 					OnStale: func(s cache.StaleHit) { found <- s },
 				})
 				must(t, tiers.Ready(t.Context()))
-				return with(t, tiers, thingConfig{Load: src.load, Policy: auditAll})
+				return with(t, tiers, thingConfig{Load: src.load, Policy: patient})
 			}
 			writer := process()
 			get(t, writer, 1)

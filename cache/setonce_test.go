@@ -135,9 +135,10 @@ type onOne struct {
 func openOnOne(t *testing.T, wrap func(tier.Remote) tier.Remote) *onOne {
 	rdb, prefix := redistest.Start(t).Client(), redistest.Prefix()
 	w := &onOne{rdb: rdb, cell: prefix + ":v:default:things:1"}
+	var far tier.Remote
 	for i := range w.c {
-		far := wrap(redistier.New(rdb, redistier.Config{Prefix: prefix}))
-		log := redislog.New(rdb, redislog.Config{Prefix: prefix, Bound: 20 * time.Second}) // a Sync every 5 s keeps few steps off
+		far = wrap(redistier.New(rdb, redistier.Config{Prefix: prefix}))
+		log := redislog.New(rdb, redislog.Config{Prefix: prefix, Bound: time.Minute}) // a Sync, every 15 s, would keep a step off
 		steps := &between{log: func() *redislog.Log { return log }}
 		if i == 0 {
 			w.steps = steps
@@ -146,7 +147,25 @@ func openOnOne(t *testing.T, wrap func(tier.Remote) tier.Remote) *onOne {
 		must(t, w.tiers[i].Ready(t.Context()))
 		w.c[i] = with(t, w.tiers[i], cache.Config[int, string]{Namespace: "things", Policy: slow})
 	}
+	if _, plain := far.(*redistier.Tier); plain {
+		w.rest(t)
+	}
 	return w
+}
+
+// rest waits until the first process asks the log nothing more, as after its begin. While it does, a Set
+// goes step by step.
+func (w *onOne) rest(t *testing.T) {
+	t.Helper()
+	redistest.Eventually(t, "a Set goes in one step", func(ctx context.Context) error {
+		stepped := false
+		w.steps.f = func(step func() error) error { stepped = true; return step() }
+		err := w.c[0].Set(ctx, 100, "v")
+		if w.steps.f = nil; err == nil && !stepped {
+			err = errors.New("it goes step by step")
+		}
+		return err
+	})
 }
 
 // slow is for machines that are busy with other tests.

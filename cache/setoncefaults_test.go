@@ -53,13 +53,14 @@ func TestSetIsOvertakenByALaterRecord(t *testing.T) {
 // A process that is behind the log claims the cell, and fills it after it has caught up.
 func TestSetBehindTheLog(t *testing.T) {
 	w := openOnOne(t, asItIs)
+	before := total(w.tiers[0]).Fills
 	w.steps.f = func(step func() error) error {
 		return errors.Join(w.c[1].Set(t.Context(), 2, "another key"), step())
 	}
 	must(t, w.c[0].Set(t.Context(), 1, "v"))
 	w.want(t, 0, "v")
 	w.want(t, 1, "v")
-	equal(t, total(w.tiers[0]).Fills, 1, "fills stored")
+	equal(t, total(w.tiers[0]).Fills-before, 1, "fills stored")
 }
 
 // Whatever becomes of the step, the three steps one by one follow a failure. So the newest value wins
