@@ -103,7 +103,8 @@ func (e *Env) measure(ctx context.Context, s *scenario, c *contender) measure.Re
 		}
 		return func(i int) {
 			if err := do(ctx, i); err != nil {
-				failed.CompareAndSwap(nil, &err)
+				first := err // not err itself: it would be on the heap in every operation
+				failed.CompareAndSwap(nil, &first)
 			}
 		}
 	})
