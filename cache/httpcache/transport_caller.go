@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"net/http"
 
 	"github.com/twofold-go/twofold/cache"
@@ -19,6 +20,8 @@ import (
 type caller struct {
 	x      *trip
 	resp   *http.Response // nil: the caller has it
+	own    *http.Response // the caller's
+	from   *http.Response // the source's, which sets its trailers when the body ends
 	f      *record.Flow
 	unwait func() bool
 
@@ -31,9 +34,12 @@ type caller struct {
 	panicked any   // of the source
 }
 
-// Begin takes the response of a run, and returns m with whether it is stored.
+// Begin takes the response of a run, and returns m with whether it is stored. The caller gets a copy,
+// because it may look at the trailers while the source reads on.
 func (c *caller) Begin(n *exchange.Run, m page.Miss) page.Miss {
-	c.resp, n.Resp, c.f = n.Resp, nil, &n.Rec.Flow
+	own := *n.Resp
+	own.Trailer = maps.Clone(own.Trailer)
+	c.resp, c.own, c.from, n.Resp, c.f = &own, &own, n.Resp, nil, &n.Rec.Flow
 	m.Asked = false // the caller sees the status
 	if m.Detail == reason.None && !cache.Filling(n.Ctx).Stores() {
 		m.Detail = reason.Load
@@ -122,6 +128,7 @@ func (b *callersBody) Read(p []byte) (int, error) {
 	case errors.Is(err, errBodyPanicked):
 		panic(c.panicked)
 	case errors.Is(err, io.EOF):
+		c.own.Trailer = c.from.Trailer // the source has ended
 		select {
 		case <-c.x.stored:
 		case <-c.x.Ctx.Done():
