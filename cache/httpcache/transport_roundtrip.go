@@ -36,11 +36,13 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		return t.fromFresh(r, x, reason.Condition)
 	}
 	res, ok := x.Find(exchange.HereOnly)
-	if now := t.k.Now().UnixMilli(); ok && x.Wants.Accepts(t.k.Life(res.Value, now), now) {
-		line, old := x.Hit(res.Value, false, now)
-		return t.respond(r, &x, res.Value, line, old), nil
+	now, p := t.k.Now().UnixMilli(), res.Value
+	if ok && x.Wants.Accepts(t.k.Life(p, now), now) {
+		line, old := x.Hit(p, false, now)
+		return t.respond(r, &x, p, line, old), nil
 	}
-	return t.ask(r, x, ok)
+	limited := x.Wants.Restricts() || ok && x.Wants.MaxStale >= 0 && now < p.InsteadUntil() // it could be served stale
+	return t.ask(r, x, x.Wants.NoCache || ok && limited)
 }
 
 // fromFresh answers by a fresh page of any tier, or passes the request on unchanged. Why is the

@@ -19,8 +19,9 @@ func (x *Exchange) Weigh(m *message, old *page.Page, confirms bool) record.Verdi
 	}
 	v := record.Verdict{Fate: record.Store, Life: x.Core.Rules.Lifetime(m.Status, m.Header, m.sent, m.Received)}
 	v.Names, v.Why = x.forbids(m.Status, m.Header, &v.Life)
+	now := x.Core.Now().UnixMilli()
 	switch {
-	case rules.StandsIn(m.Status) && old != nil && !x.Newer.Load() && x.Core.Now().UnixMilli() < old.InsteadUntil():
+	case rules.StandsIn(m.Status) && old != nil && !x.Newer.Load() && now < old.InsteadUntil() && (x.Wants.MaxStale < 0 || x.Wants.Accepts(old.Life, now)):
 		v.Fate, v.Why, v.Mine = record.Fail, reason.Status, true // whatever it says
 	case v.Why != reason.None:
 		v.Fate = record.Refuse
