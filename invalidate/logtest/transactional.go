@@ -218,3 +218,24 @@ func (r *reader) has(f invalidate.Fence) bool {
 	}
 	return slices.ContainsFunc(records, func(rec invalidate.Record) bool { return slices.Contains(rec.Fences, f) })
 }
+
+// wantNothing checks that nothing was appended since the reader's last sync.
+func (r *reader) wantNothing() {
+	r.t.Helper()
+	before := r.at
+	if r.sync(invalidate.Append{}); r.at != before {
+		r.t.Fatalf("the log went on from %s, %s to %s, %s; want nothing appended",
+			spell(before.Key), spell(before.Scope), spell(r.at.Key), spell(r.at.Scope))
+	}
+}
+
+// wantSame checks that two handles saw the same records in the same order.
+func (r *reader) wantSame(other *reader) {
+	r.t.Helper()
+	if !slices.EqualFunc(r.keys, other.keys, same) {
+		r.t.Errorf("two handles see different keys:\n%+v\n%+v", r.keys, other.keys)
+	}
+	if !slices.EqualFunc(r.scopes, other.scopes, same) {
+		r.t.Errorf("two handles see different scopes:\n%+v\n%+v", r.scopes, other.scopes)
+	}
+}
