@@ -109,28 +109,6 @@ func logSyncContext(t *logTest) {
 	t.reader().wantAll()
 }
 
-func logFirstSync(t *logTest) {
-	first := t.reader()
-	if e := first.at.Key.Epoch(); e < 1 || first.at.Key != first.at.Scope {
-		t.Errorf("the first epoch begins at %s and %s, want epoch 1 or more in both", spell(first.at.Key), spell(first.at.Scope))
-	}
-	first.read()
-	t.reader().wantAll() // another handle finds the same epoch
-	first.read()
-}
-
-func logFirstSyncs(t *logTest) {
-	var readers []*reader
-	for range 8 {
-		readers = append(readers, t.stranger())
-	}
-	t.atOnce(readers, func(r *reader, _ int) error {
-		_, err := r.trySync(invalidate.Append{})
-		return err
-	})
-	t.reader().wantAll()
-}
-
 func logsApart(t *logTest) {
 	r := t.reader()
 	r.append(bothAppend(1))
@@ -158,7 +136,7 @@ func logConcurrent(t *logTest) {
 	const handles, appends = 6, 50
 	var readers []*reader
 	for range handles {
-		readers = append(readers, t.reader())
+		readers = append(readers, t.stranger())
 	}
 	told := make([]map[invalidate.Position]int, handles) // the fence at each position, according to Sync
 	t.atOnce(readers, func(r *reader, i int) error {

@@ -30,6 +30,19 @@ func (m *sequenceModel) append(fences []invalidate.Fence, names string) {
 	}
 }
 
+// learn compares the records with those that other readers have, whatever was appended.
+func (m *sequenceModel) learn(got []invalidate.Record) error {
+	for i, rec := range got {
+		if i == len(*m) {
+			*m = append(*m, rec)
+		}
+		if w := (*m)[i]; !same(rec, w) || !slices.Equal(rec.Fences, w.Fences) {
+			return fmt.Errorf("two handles see different records:\n%+.400v\n%+.400v", rec, w)
+		}
+	}
+	return nil
+}
+
 // compare compares what a reader has, from the record skip on.
 func (m *sequenceModel) compare(got []invalidate.Record, skip int) error {
 	want := m.whole()[skip:]
@@ -134,6 +147,13 @@ func (r *reader) wantAll() {
 	}
 	if err := r.t.scopes.compare(r.scopes, r.skipScopes); err != nil {
 		r.t.Fatalf("scopes: %v", err)
+	}
+	ids := map[uint64]invalidate.Record{}
+	for _, rec := range slices.Concat(r.keys, r.scopes) {
+		if other, known := ids[rec.ID]; known && (!rec.Bump || !other.Bump || rec.At != other.At) {
+			r.t.Fatalf("%+v and %+v have one id", other, rec)
+		}
+		ids[rec.ID] = rec
 	}
 }
 

@@ -30,7 +30,7 @@ var orderMutants = []named{
 		}
 	})},
 	{"starts an epoch per sync", firstSync, told(func(m *mutant, _ *invalidate.Cursor, _ *invalidate.Append) { m.log.Restart() })},
-	{"starts an epoch per handle", "only_one_of_many_first_syncs_starts_an_epoch", perHandle},
+	{"starts an epoch per handle", "numbers_are_dense_under_concurrent_appends", perHandle},
 	{"appends nothing at first", "first_sync_appends,_too", told(func(m *mutant, _ *invalidate.Cursor, a *invalidate.Append) {
 		if m.log.Bumps() == 0 {
 			*a = invalidate.Append{}
@@ -127,7 +127,7 @@ var epochMutants = []named{
 	{"compares no epochs", "a_caller_that_knows_other_records_starts_an_epoch", told(func(_ *mutant, at *invalidate.Cursor, _ *invalidate.Append) {
 		at.Epoch = 0
 	})},
-	{"takes numbers for ids", "ids_are_never_repeated", records(func(r *invalidate.Record) { r.ID, r.After = uint64(r.At), 0 })},
+	{"takes numbers for ids", newEpoch, records(func(r *invalidate.Record) { r.ID, r.After = uint64(r.At), 0 })},
 	{"believes a caller ahead in keys", ahead, told(func(m *mutant, at *invalidate.Cursor, _ *invalidate.Append) {
 		at.Key = min(at.Key, m.ends().Key)
 	})},
