@@ -70,7 +70,6 @@ var localTests = []suitetest.Case[*localTest]{
 		p.settle()
 		p.set(hashOf(1), oversize)
 	})},
-	{"what is gone never comes back", localNeverUndone},
 	{"usage stays within the budget", plays(func(p *localPlay) {
 		p.full = true
 		for i := range 8 * LocalBudget >> 10 {

@@ -12,31 +12,6 @@ import (
 	"github.com/twofold-go/twofold/tier"
 )
 
-// localNeverUndone is for engines that queue writes: a late insert must not bring back an entry that
-// was replaced or deleted. Other entries move through all stages of the tier meanwhile.
-func localNeverUndone(t *localTest) {
-	newest := make([]*localtest.Entry, 400)
-	for i := range newest {
-		t.set(i, 1, 64)
-		newest[i], _ = t.set(i, 2, 64)
-		for j := range 20 {
-			t.set(1<<20+i*20+j, 0, 1<<10)
-		}
-		if i%2 == 0 {
-			t.l.Delete(hashOf(i))
-			newest[i] = nil
-		}
-	}
-	// The fault happens late.
-	for end := time.Now().Add(50 * time.Millisecond); time.Now().Before(end); <-time.After(time.Millisecond) {
-		for i, want := range newest {
-			if got, ok := t.l.Get(hashOf(i)); ok && (want == nil || got != any(want)) {
-				t.Fatalf("Get(%#x) = %v, want the newest entry or a miss", hashOf(i), got)
-			}
-		}
-	}
-}
-
 // localEvictPanics has a callback that panics from time to time. The panic may reach the caller.
 // The tier must stay intact: each entry is resident or was reported once, Usage matches what the
 // tier holds, and no lock stays locked.
