@@ -1,61 +1,92 @@
 package logtest
 
 import (
+	"slices"
 	"time"
 
 	"github.com/twofold-go/twofold/invalidate"
 )
 
-// logAhead tries cursors after the log's end. Only a log that has lost records sees such cursors.
-func logAhead(t *logTest) {
-	r := t.reader()
-	r.append(bothAppend(1))
-	r.append(keyAppend(2))
-	for _, m := range []struct {
-		what string
-		move func(p invalidate.Position) invalidate.Position
-	}{
-		{"by a number", func(p invalidate.Position) invalidate.Position { return p + 1 }},
-		{"by many numbers", func(p invalidate.Position) invalidate.Position { return p + 5000 }},
-		{"by an epoch", func(p invalidate.Position) invalidate.Position { return invalidate.At(p.Epoch()+1, 0) }},
-		{"by an hour of epochs", func(p invalidate.Position) invalidate.Position { return p + invalidate.At(3600, 1) }},
-	} {
-		r.tryAhead("key "+m.what, invalidate.Cursor{Key: m.move(r.at.Key), Scope: r.at.Scope})
-		r.tryAhead("scope "+m.what, invalidate.Cursor{Key: r.at.Key, Scope: m.move(r.at.Scope)})
-		r.tryAhead("both "+m.what, invalidate.Cursor{Key: m.move(r.at.Key), Scope: m.move(r.at.Scope)})
-		r.tryAhead("key alone "+m.what, invalidate.Cursor{Key: m.move(r.at.Key)})
+// standing returns a case that appends from cursors. It gets them from the end of the log, a position
+// before the end, and one of an epoch that ended long ago. Either each of them starts an epoch or none.
+func standing(epoch bool, cursors func(end, middle, old invalidate.Cursor) []invalidate.Cursor) func(t *logTest) {
+	return func(t *logTest) {
+		r := t.reader()
+		r.append(bothAppend(1))
+		old := r.at
+		r.bump()
+		r.bump()
+		r.append(tagAppend(1))
+		for i := 0; ; i++ {
+			r.append(bothAppend(1))
+			middle := r.at
+			r.append(bothAppend(2))
+			all := cursors(r.at, middle, old)
+			if i == len(all) {
+				return
+			}
+			r.appendFrom(all[i], epoch)
+		}
 	}
 }
 
-// tryAhead syncs at a cursor ahead of the log and appends a key. r knows the log up to its end.
-// It must find one bump in each sequence, and then the key.
-func (r *reader) tryAhead(name string, at invalidate.Cursor) {
+// appendFrom lets another handle append at a cursor. r must find a bump in each sequence if that
+// starts an epoch, and then the key.
+func (r *reader) appendFrom(at invalidate.Cursor, epoch bool) {
 	r.t.Helper()
-	keys, scopes := len(r.keys), len(r.scopes)
-	page := r.syncAt(at, keyAppend(9))
-	r.newEpoch(keyAppend(9))
-	if known := max(at.Key.Epoch(), at.Scope.Epoch()); page.Key != r.at.Key || r.at.Key.Epoch() <= known {
-		r.t.Fatalf("%s ahead: the append is at %s of a log that ends with %s, want number 1 of an epoch above %d",
-			name, spell(page.Key), spell(r.at.Key), known)
+	page := r.t.stranger().syncAt(at, keyAppend(9))
+	if epoch {
+		r.t.bumped()
+	}
+	r.t.appended(r.log, keyAppend(9))
+	r.read()
+	if page.Key != r.at.Key || epoch && r.at.Key.Epoch() <= max(at.Key.Epoch(), at.Scope.Epoch()) {
+		r.t.Fatalf("at %+v: the append is at %s of a log that ends with %s", at, spell(page.Key), spell(r.at.Key))
 	}
 	// The caller also gets the bump, even when it reads on from its cursor.
-	if !startsWith(page.Keys, r.keys[keys:], at.Key) || !startsWith(page.Scopes, r.scopes[scopes:], at.Scope) {
-		r.t.Fatalf("%s ahead: the caller gets %+v and %+v, other callers get different records", name, page.Keys, page.Scopes)
+	if !follows(page.Keys, r.keys, at.Key) || !follows(page.Scopes, r.scopes, at.Scope) {
+		r.t.Fatalf("at %+v: the caller gets %+v and %+v, other callers get different records", at, page.Keys, page.Scopes)
 	}
 }
 
-// newEpoch checks that another caller has started an epoch and appended to it.
-func (r *reader) newEpoch(a invalidate.Append) {
-	r.t.Helper()
-	r.t.bumped()
-	r.t.appended(r.log, a)
-	r.read()
+// follows reports whether a page starts with the first of all records after at.
+func follows(page, all []invalidate.Record, at invalidate.Position) bool {
+	first := slices.IndexFunc(all, func(rec invalidate.Record) bool { return rec.At > at })
+	if first < 0 || len(page) == 0 {
+		return first < 0 && len(page) == 0
+	}
+	return same(page[0], all[first])
 }
 
-// startsWith reports whether a page that was read from at shows the bump. A page from the zero
-// cursor starts with everything older.
-func startsWith(page, news []invalidate.Record, at invalidate.Position) bool {
-	return at == 0 || len(page) > 0 && page[0].At == news[0].At && page[0].Bump
+// ahead are cursors after the log's end. Only a log that has lost records sees such cursors.
+func ahead(end, _, _ invalidate.Cursor) (all []invalidate.Cursor) {
+	for _, more := range []invalidate.Position{1, 5000, invalidate.At(1, 0), invalidate.At(3600, 1)} {
+		k, s := end.Key+more, end.Scope+more
+		all = append(all, invalidate.Cursor{Key: k, Scope: end.Scope}, invalidate.Cursor{Key: end.Key, Scope: s},
+			invalidate.Cursor{Key: k, Scope: s}, invalidate.Cursor{Key: k})
+	}
+	next := invalidate.At(end.Key.Epoch()+1, 0)
+	return append(all, invalidate.Cursor{Key: next, Scope: next})
+}
+
+// behind are cursors of callers that know less. A log starts an epoch only for a reason, because each
+// epoch costs every process all that it knows.
+func behind(end, middle, old invalidate.Cursor) []invalidate.Cursor {
+	return []invalidate.Cursor{
+		{}, middle, end, {Key: middle.Key}, {Scope: middle.Scope}, {Key: end.Key, Scope: middle.Scope},
+		old, {Key: old.Key}, {Key: end.Key, Scope: old.Scope}, {Key: old.Key + 5, Scope: old.Scope + 7},
+		{Key: end.Key, Scope: end.Scope}, {Key: old.Key, Scope: old.Scope}, // unknown ids are not compared
+	}
+}
+
+// foreign are positions that the log has, with ids that it does not have: ids of another history. The
+// log must not take the caller's history for its own.
+func foreign(end, middle, _ invalidate.Cursor) []invalidate.Cursor {
+	all := []invalidate.Cursor{end, end, end, middle, middle}
+	for _, id := range []*uint64{&all[0].KeyID, &all[1].ScopeID, &all[2].Epoch, &all[3].KeyID, &all[4].ScopeID} {
+		*id ^= 1 << 40
+	}
+	return all
 }
 
 func logNewEpoch(t *logTest) {
@@ -68,49 +99,6 @@ func logNewEpoch(t *logTest) {
 	}
 	other.read() // read before the bumps, and may get them in one page
 	t.reader().wantAll()
-}
-
-// A log starts an epoch only for a reason, because each epoch costs every process all that it
-// knows.
-func logBehind(t *logTest) {
-	r := t.reader()
-	r.append(bothAppend(1))
-	before := r.at // of an epoch that ended long ago
-	for range 3 {
-		r.bump()
-		r.append(bothAppend(1))
-	}
-	old := r.at
-	r.append(bothAppend(2))
-	for _, at := range []invalidate.Cursor{
-		{}, old, r.at, {Key: old.Key}, {Scope: old.Scope}, {Key: r.at.Key, Scope: old.Scope},
-		before, {Key: before.Key, Scope: before.Scope}, {Key: before.Key + 5, Scope: before.Scope + 7},
-	} {
-		t.stranger().syncAt(at, invalidate.Append{})
-		r.read()
-	}
-}
-
-// logForeign tries cursors at positions that the log has, with ids that it does not have: ids of
-// another history. The log must not take the caller's history for its own.
-func logForeign(t *logTest) {
-	r := t.reader()
-	for _, change := range []func(end, middle invalidate.Cursor) invalidate.Cursor{
-		func(end, _ invalidate.Cursor) invalidate.Cursor { end.KeyID ^= 1 << 40; return end },
-		func(end, _ invalidate.Cursor) invalidate.Cursor { end.ScopeID ^= 1 << 40; return end },
-		func(end, _ invalidate.Cursor) invalidate.Cursor { end.Epoch ^= 1 << 40; return end },
-		func(_, middle invalidate.Cursor) invalidate.Cursor { middle.KeyID ^= 1 << 40; return middle },
-		func(_, middle invalidate.Cursor) invalidate.Cursor { middle.ScopeID ^= 1 << 40; return middle },
-	} {
-		r.append(bothAppend(1))
-		middle := r.at
-		r.append(bothAppend(2))
-		t.stranger().syncAt(change(r.at, middle), keyAppend(9))
-		r.newEpoch(keyAppend(9))
-	}
-	// Unknown ids are not compared.
-	t.stranger().syncAt(invalidate.Cursor{Key: r.at.Key, Scope: r.at.Scope}, invalidate.Append{})
-	r.read()
 }
 
 // The log must not keep slices that it got, and must not share slices that it returned.
