@@ -30,50 +30,50 @@ func TestLocal(t *testing.T, newLocal func(t *testing.T) tier.Local) {
 }
 
 var localTests = []suitetest.Case[*localTest]{
-	{"an empty tier misses", plays(func(p *localPlay) {
+	{"an empty tier misses", plays(func(p *localtest.Play) {
 		for _, h := range []uint64{0, 1, 1<<64 - 1} {
-			p.delete(h) // deleting nothing is allowed
+			p.Delete(h) // deleting nothing is allowed
 		}
 	})},
-	{"set is visible at once", plays(func(p *localPlay) {
+	{"set is visible at once", plays(func(p *localtest.Play) {
 		// Costs of 8 bytes keep the sum well below any share of the budget.
 		for i := range 5000 {
-			p.set(hashOf(i), 8)
+			p.Set(hashOf(i), 8)
 		}
-		p.set(0, 8)
-		p.set(1<<64-1, 8)
+		p.Set(0, 8)
+		p.Set(1<<64-1, 8)
 	})},
-	{"set replaces", plays(func(p *localPlay) {
+	{"set replaces", plays(func(p *localtest.Play) {
 		for i := range 3000 {
-			p.set(hashOf(i/3), int64(8*(i%3+1)))
+			p.Set(hashOf(i/3), int64(8*(i%3+1)))
 		}
 	})},
-	{"delete removes", plays(func(p *localPlay) {
+	{"delete removes", plays(func(p *localtest.Play) {
 		for i := range 1000 {
-			p.set(hashOf(i), 8)
-			p.delete(hashOf(i))
+			p.Set(hashOf(i), 8)
+			p.Delete(hashOf(i))
 		}
 	})},
-	{"an oversize entry is refused and the older one removed", plays(func(p *localPlay) {
+	{"an oversize entry is refused and the older one removed", plays(func(p *localtest.Play) {
 		for _, cost := range []int64{oversize, 10, 20, oversize, 30} {
-			p.set(1, cost)
+			p.Set(1, cost)
 		}
 	})},
-	{"usage follows what is held", plays(func(p *localPlay) {
+	{"usage follows what is held", plays(func(p *localtest.Play) {
 		for i := range 10 {
-			p.set(hashOf(i), 100)
+			p.Set(hashOf(i), 100)
 		}
-		p.settle()
-		p.set(hashOf(0), 300)
-		p.settle()
-		p.delete(hashOf(0))
-		p.settle()
-		p.set(hashOf(1), oversize)
+		p.Settle()
+		p.Set(hashOf(0), 300)
+		p.Settle()
+		p.Delete(hashOf(0))
+		p.Settle()
+		p.Set(hashOf(1), oversize)
 	})},
-	{"usage stays within the budget", plays(func(p *localPlay) {
-		p.full = true
+	{"usage stays within the budget", plays(func(p *localtest.Play) {
+		p.Full = true
 		for i := range 8 * LocalBudget >> 10 {
-			p.set(hashOf(i), 1<<10)
+			p.Set(hashOf(i), 1<<10)
 		}
 	})},
 	{"range while others write", localRangeInUse},
@@ -106,6 +106,13 @@ func (t *localTest) close() {
 	t.closed = true
 	if err := t.l.Close(); err != nil {
 		t.Errorf("Close() = %v, want nil", err)
+	}
+}
+
+// plays returns a case that makes calls on a tier of which it knows what it must hold.
+func plays(calls func(p *localtest.Play)) func(t *localTest) {
+	return func(t *localTest) {
+		localtest.Play{Tier: t.l, MaxBytes: LocalBudget, Largest: LocalBudget, Late: late}.Run(t.T, calls)
 	}
 }
 

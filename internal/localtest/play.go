@@ -1,26 +1,31 @@
-package tiertest
+package localtest
 
 import (
 	"fmt"
 	"maps"
 	"slices"
+	"testing"
+	"time"
 
-	"github.com/twofold-go/twofold/internal/localtest"
 	"github.com/twofold-go/twofold/tier"
 )
 
-// localPlay is a tier that one goroutine uses, and what it must hold and have reported.
-type localPlay struct {
-	*localTest
+// Play is a tier that one goroutine uses, and what it must hold and have reported.
+type Play struct {
+	Tier     tier.Local
+	MaxBytes int64         // of the tier
+	Largest  int64         // cost of an entry that it takes
+	Late     time.Duration // how long it may take for what it does in the background
+	Full     bool          // it may evict or reject
 
-	led  *localtest.Ledger // nil when the tier is not an EvictNotifier
+	t    *testing.T
+	led  *Ledger // nil when the tier is not an EvictNotifier
 	held map[uint64]placed
 	left []departed
-	full bool // the tier may evict or reject
 }
 
 type placed struct {
-	e    *localtest.Entry
+	e    *Entry
 	cost int64
 }
 
@@ -31,22 +36,22 @@ type departed struct {
 	reasons []tier.EvictReason
 }
 
-// plays returns a case that makes calls, each of which is checked, and then checks the whole tier.
-func plays(calls func(p *localPlay)) func(t *localTest) {
-	return func(t *localTest) {
-		p := &localPlay{localTest: t, led: localtest.Listen(t.l), held: map[uint64]placed{}}
-		p.settle()
-		calls(p)
-		p.settle()
-	}
+// Run makes calls, each of which is checked, and then checks the whole tier.
+func (p Play) Run(t *testing.T, calls func(p *Play)) {
+	t.Helper()
+	p.t, p.led, p.held = t, Listen(p.Tier), map[uint64]placed{}
+	p.Settle()
+	calls(&p)
+	p.Settle()
 }
 
-func (p *localPlay) set(hash uint64, cost int64) {
-	p.Helper()
-	e := &localtest.Entry{Hash: hash, Seq: len(p.held)}
-	fits := cost < oversize
-	if got := p.l.Set(hash, e, cost); got != fits && !p.full {
-		p.Fatalf("Set(%#x, cost %d) = %v, want %v", hash, cost, got, fits)
+// Set sets a new entry.
+func (p *Play) Set(hash uint64, cost int64) {
+	p.t.Helper()
+	e := &Entry{Hash: hash, Seq: len(p.held)}
+	fits := cost <= p.Largest
+	if got := p.Tier.Set(hash, e, cost); got != fits && !p.Full {
+		p.t.Fatalf("Set(%#x, cost %d) = %v, want %v", hash, cost, got, fits)
 	}
 	if fits {
 		p.leave(hash, tier.Replaced)
@@ -58,44 +63,45 @@ func (p *localPlay) set(hash uint64, cost int64) {
 	p.get(hash)
 }
 
-func (p *localPlay) delete(hash uint64) {
-	p.Helper()
-	p.l.Delete(hash)
+// Delete deletes the entry under hash, if any.
+func (p *Play) Delete(hash uint64) {
+	p.t.Helper()
+	p.Tier.Delete(hash)
 	p.leave(hash, tier.Deleted)
 	p.get(hash)
 }
 
 // leave notes that the entry under hash, if any, has left.
-func (p *localPlay) leave(hash uint64, reasons ...tier.EvictReason) {
+func (p *Play) leave(hash uint64, reasons ...tier.EvictReason) {
 	if old, ok := p.held[hash]; ok {
 		p.left = append(p.left, departed{old, reasons})
 	}
 	delete(p.held, hash)
 }
 
-func (p *localPlay) get(hash uint64) {
-	p.Helper()
-	got, ok := p.l.Get(hash)
-	if want, there := p.held[hash]; ok != there && (ok || !p.full) || ok && got != any(want.e) {
-		p.Fatalf("Get(%#x) = %v, %v; want %+v, %v", hash, got, ok, want.e, there)
+func (p *Play) get(hash uint64) {
+	p.t.Helper()
+	got, ok := p.Tier.Get(hash)
+	if want, there := p.held[hash]; ok != there && (ok || !p.Full) || ok && got != any(want.e) {
+		p.t.Fatalf("Get(%#x) = %v, %v; want %+v, %v", hash, got, ok, want.e, there)
 	}
 }
 
 // few is how many entries no tier may evict.
 const few = 10
 
-// settle waits for what the tier does in the background, and compares its accounts.
-func (p *localPlay) settle() {
-	p.Helper()
-	p.eventually(p.settled)
+// Settle waits for what the tier does in the background, and compares its accounts.
+func (p *Play) Settle() {
+	p.t.Helper()
+	Eventually(p.t, p.Late, p.settled)
 }
 
-func (p *localPlay) settled() (what string, ok bool) {
+func (p *Play) settled() (what string, ok bool) {
 	var bytes int64
 	resident := map[tier.Entry]bool{}
 	left := p.left
 	for hash, h := range p.held {
-		got, there := p.l.Get(hash)
+		got, there := p.Tier.Get(hash)
 		switch {
 		case there && got == any(h.e):
 			resident[h.e], bytes = true, bytes+h.cost
@@ -116,17 +122,17 @@ func (p *localPlay) settled() (what string, ok bool) {
 			return fmt.Sprintf("entry %v was reported as %v, want once, with cost %d and one of %v", *d.e, got, d.cost, d.reasons), false
 		}
 	}
-	if m, is := p.l.(tier.Meter); is {
-		if b, n := m.Usage(); b != bytes || n != int64(len(resident)) || b > LocalBudget {
-			return fmt.Sprintf("Usage() = %d, %d; want %d, %d, and at most %d bytes", b, n, bytes, len(resident), LocalBudget), false
+	if m, is := p.Tier.(tier.Meter); is {
+		if b, n := m.Usage(); b != bytes || n != int64(len(resident)) || b > p.MaxBytes {
+			return fmt.Sprintf("Usage() = %d, %d; want %d, %d, and at most %d bytes", b, n, bytes, len(resident), p.MaxBytes), false
 		}
 	}
 	return p.shown(resident)
 }
 
 // shown compares what Range shows with what Get finds. Range must stop when it is told to.
-func (p *localPlay) shown(resident map[tier.Entry]bool) (what string, ok bool) {
-	r, is := p.l.(tier.Ranger)
+func (p *Play) shown(resident map[tier.Entry]bool) (what string, ok bool) {
+	r, is := p.Tier.(tier.Ranger)
 	if !is {
 		return "", true
 	}
