@@ -157,29 +157,23 @@ var epochMutants = []named{
 	{"bumps one sequence", ahead, syncs(func(_ *mutant, p *invalidate.Page) {
 		p.Scopes = slices.DeleteFunc(p.Scopes, func(r invalidate.Record) bool { return r.Prev > 0 })
 	})},
-	{"does not show the caller its epoch", ahead, func(m *mutant) {
-		inner := m.sync
-		m.sync = func(ctx context.Context, at invalidate.Cursor, a invalidate.Append) (invalidate.Page, error) {
-			end := m.ends()
-			p, err := inner(ctx, at, a)
-			if at.Key > end.Key {
-				p.Keys = withoutBumps(p.Keys)
-			}
-			return p, err
+	{"does not show the caller its epoch", ahead, aroundSync(func(m *mutant, c call) (invalidate.Page, error) {
+		end := m.ends()
+		p, err := c.do()
+		if c.at.Key > end.Key {
+			p.Keys = withoutBumps(p.Keys)
 		}
-	}},
-	{"appends before it bumps", ahead, func(m *mutant) {
-		inner := m.sync
-		m.sync = func(ctx context.Context, at invalidate.Cursor, a invalidate.Append) (invalidate.Page, error) {
-			before, err := inner(ctx, invalidate.Cursor{}, a)
-			if err != nil {
-				return before, err
-			}
-			p, err := inner(ctx, at, invalidate.Append{})
-			p.Key, p.Scope = before.Key, before.Scope
-			return p, err
+		return p, err
+	})},
+	{"appends before it bumps", ahead, aroundSync(func(_ *mutant, c call) (invalidate.Page, error) {
+		before, err := c.inner(c.ctx, invalidate.Cursor{}, c.a)
+		if err != nil {
+			return before, err
 		}
-	}},
+		p, err := c.inner(c.ctx, c.at, invalidate.Append{})
+		p.Key, p.Scope = before.Key, before.Scope
+		return p, err
+	})},
 	{"numbers on through epochs", newEpoch, records(func(r *invalidate.Record) {
 		if r.At.Epoch()%2 == 1 && !r.Bump {
 			r.At += 3
