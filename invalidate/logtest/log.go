@@ -29,7 +29,7 @@ func TestLog(t *testing.T, open func(t *testing.T) func() invalidate.Log) {
 func TestLogInBubble(t *testing.T, open func(t *testing.T) func() invalidate.Log) {
 	t.Helper()
 	suitetest.InBubble(t, slices.Concat(logTests, bubbleTests), func(t *testing.T) *logTest {
-		return &logTest{T: t, open: open(t), another: open}
+		return &logTest{T: t, open: open(t), another: open, bubble: true}
 	})
 }
 
@@ -75,7 +75,6 @@ var logTests = []suitetest.Case[*logTest]{
 
 var bubbleTests = []suitetest.Case[*logTest]{
 	{"tail waits until there is something", bubbleTail},
-	{"tail ends at once with its context", bubbleTailContext},
 }
 
 // patience is how long a healthy log may take. A slower log fails.
@@ -86,6 +85,7 @@ type logTest struct {
 	*testing.T
 	open    func() invalidate.Log
 	another func(t *testing.T) func() invalidate.Log // makes a second log
+	bubble  bool
 
 	keys, scopes sequenceModel
 }

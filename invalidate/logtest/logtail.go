@@ -120,12 +120,16 @@ func logTailContext(t *logTest) {
 	r := t.reader()
 	r.append(bothAppend(1))
 	ctx, cancel := context.WithCancel(t.Context())
+	start := time.Now()
 	go cancel() // about when Tail starts to wait
 	t.soon(0, func() {
 		page, err := r.log.Tail(ctx, r.at)
 		<-ctx.Done()
 		t.wantEmpty(ctx, page, err)
 	})
+	if d := time.Since(start); t.bubble && d != 0 {
+		t.Errorf("Tail ended %v after its context, want at once", d)
+	}
 	t.soon(0, func() {
 		page, err := r.log.Tail(ctx, invalidate.Cursor{})
 		if n := len(page.Keys) + len(page.Scopes); err == nil && n > 0 {
@@ -163,19 +167,5 @@ func bubbleTail(t *logTest) {
 			t.Fatalf("Tail %d = %v after %v, want the append at once", i, err, time.Since(start))
 		}
 		follower.wantAll()
-	}
-}
-
-func bubbleTailContext(t *logTest) {
-	r := t.reader()
-	start := time.Now()
-	ctx, cancel := context.WithCancel(t.Context())
-	over := make(chan struct{})
-	go func() { _, _ = r.log.Tail(ctx, r.at); close(over) }()
-	synctest.Wait()
-	cancel()
-	<-over
-	if d := time.Since(start); d != 0 {
-		t.Errorf("Tail ended %v after its context, want at once", d)
 	}
 }

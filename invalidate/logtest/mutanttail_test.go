@@ -1,6 +1,7 @@
 package logtest_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -118,6 +119,10 @@ var tailMutants = []named{
 	{"tail ignores its context", tailContext, aroundTail(func(_ *mutant, c call) (invalidate.Page, error) {
 		return c.inner(context.WithoutCancel(c.ctx), c.at, c.a)
 	})},
+	{"tail outlives its context", tailContext, aroundTail(func(_ *mutant, c call) (invalidate.Page, error) {
+		p, err := c.inner(context.WithoutCancel(c.ctx), c.at, c.a)
+		return p, cmp.Or(err, c.ctx.Err())
+	})},
 	{"tail gives fences away twice", "tail's_slices_have_one_owner", tails(func(m *mutant, p *invalidate.Page) { m.share(p.Keys) })},
 	{"tail polls", "tail_waits_until_there_is_something", func(m *mutant) {
 		m.tail = func(ctx context.Context, at invalidate.Cursor) (invalidate.Page, error) {
@@ -130,9 +135,6 @@ var tailMutants = []named{
 			return m.log.Sync(ctx, at, invalidate.Append{})
 		}
 	}},
-	{"tail outlives its context", "tail_ends_at_once_with_its_context", aroundTail(func(_ *mutant, c call) (invalidate.Page, error) {
-		return c.inner(context.WithoutCancel(c.ctx), c.at, c.a)
-	})},
 }
 
 // tailFrom changes the cursor of a Tail.
