@@ -21,6 +21,6 @@ func (s *MariaDBServer) Run(program string, args ...string) error {
 	if err != nil {
 		return fmt.Errorf("dbtest: %s is %w: install the clients of MariaDB", program, ErrNotInstalled)
 	}
-	connect := []string{"--no-defaults", "--host=127.0.0.1", "--port=" + strconv.Itoa(s.proc.port), "--user=root"}
+	connect := []string{"--no-defaults", "--host=127.0.0.1", "--port=" + strconv.Itoa(s.proc.Port), "--user=root"}
 	return run(s.proc.as, s.proc.dir, path, append(connect, args...)...)
 }

@@ -1,9 +1,6 @@
 package dbtest
 
 import (
-	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -16,7 +13,8 @@ import (
 // MariaDBServer is one MariaDB server with its own data folder. Its user is root, without a
 // password. The methods must not be called concurrently, except DSN, Open and Database.
 type MariaDBServer struct {
-	proc     *process
+	server
+
 	install  string
 	settings []string
 }
@@ -33,14 +31,7 @@ var mariadbDefaults = []string{
 func MariaDB(t testing.TB, settings ...string) *MariaDBServer {
 	t.Helper()
 	s, err := StartMariaDB("", settings...)
-	if err != nil {
-		giveUp(t, err, os.Getenv(MariaDBEnv) == "1")
-	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	until(t, func() error { return s.Close() }, err, os.Getenv(MariaDBEnv) == "1")
 	return s
 }
 
@@ -48,15 +39,12 @@ func MariaDB(t testing.TB, settings ...string) *MariaDBServer {
 // removes the folder. An empty dir means a new temporary folder. For root, the folders above dir
 // must be open to the server's user. The error wraps [ErrNotInstalled] if MariaDB is missing.
 func StartMariaDB(dir string, settings ...string) (*MariaDBServer, error) {
-	server, install, err := findMariaDB()
+	bin, install, err := findMariaDB()
 	if err != nil {
 		return nil, err
 	}
-	as, err := unprivileged("mysql")
+	common, err := newServer("MariaDB", bin, "mysql", dir)
 	if err != nil {
-		return nil, err
-	}
-	if dir, err = as.newDir(dir); err != nil {
 		return nil, err
 	}
 	// When a server is killed on purpose, the driver writes lines to the standard error. They would
@@ -64,11 +52,9 @@ func StartMariaDB(dir string, settings ...string) (*MariaDBServer, error) {
 	if err := mysql.SetLogger(&mysql.NopLogger{}); err != nil {
 		return nil, fmt.Errorf("dbtest: %w", err)
 	}
-	s := &MariaDBServer{
-		proc:    &process{name: "MariaDB", bin: server, dir: dir, as: as},
-		install: install, settings: settings,
-	}
-	err = freshMariaDB.copyTo(as, s.data(), s.fill)
+	s := &MariaDBServer{server: common, install: install, settings: settings}
+	s.driver, s.dsn, s.args = "mysql", s.DSN, s.commandLine
+	err = freshMariaDB.copyTo(s.proc.as, s.data(), s.fill)
 	if err == nil {
 		err = s.firstUp()
 	}
@@ -90,76 +76,21 @@ func (s *MariaDBServer) fill(data string) error {
 	return run(s.proc.as, filepath.Dir(data), s.install, args...)
 }
 
-func (s *MariaDBServer) firstUp() error {
-	for range 5 {
-		port, err := freePort()
-		if err != nil {
-			return err
-		}
-		s.proc.port = port
-		s.proc.args = []string{
-			"--no-defaults", "--datadir=" + s.data(), "--port=" + strconv.Itoa(port), "--bind-address=127.0.0.1",
-			"--socket=" + filepath.Join(s.proc.dir, "socket"), "--pid-file=" + filepath.Join(s.proc.dir, "pid"), "--skip-name-resolve",
-		}
-		for _, set := range append(mariadbDefaults, s.settings...) {
-			s.proc.args = append(s.proc.args, "--"+set)
-		}
-		if err = s.Start(); !errors.Is(err, errPort) {
-			return err
-		}
+func (s *MariaDBServer) commandLine(port int) []string {
+	args := []string{
+		"--no-defaults", "--datadir=" + s.data(), "--port=" + strconv.Itoa(port), "--bind-address=127.0.0.1",
+		"--socket=" + filepath.Join(s.proc.dir, "socket"), "--pid-file=" + filepath.Join(s.proc.dir, "pid"), "--skip-name-resolve",
 	}
-	return errPort
+	for _, set := range append(mariadbDefaults, s.settings...) {
+		args = append(args, "--"+set)
+	}
+	return args
 }
-
-func (s *MariaDBServer) data() string { return filepath.Join(s.proc.dir, "data") }
 
 // DSN returns the data source name of a database, with times parsed and in UTC.
 // An empty name means no database.
 func (s *MariaDBServer) DSN(database string) string {
-	return fmt.Sprintf("root@tcp(127.0.0.1:%d)/%s?parseTime=true&loc=UTC", s.proc.port, database)
-}
-
-// Open returns a pool of connections to a database. The caller closes it.
-func (s *MariaDBServer) Open(database string) (*sql.DB, error) {
-	db, err := sql.Open("mysql", s.DSN(database))
-	if err != nil {
-		return nil, fmt.Errorf("dbtest: %w", err)
-	}
-	return db, nil
-}
-
-// Exec runs one statement in a database, over its own connection.
-func (s *MariaDBServer) Exec(ctx context.Context, database, query string, args ...any) error {
-	db, err := s.Open(database)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = db.Close() }()
-	if _, err := db.ExecContext(ctx, query, args...); err != nil {
-		return fmt.Errorf("dbtest: %w", err)
-	}
-	return nil
-}
-
-// Database makes a fresh database and returns its name and a pool of connections. The pool is
-// closed with the test. The database ends with its server.
-func (s *MariaDBServer) Database(t testing.TB) (name string, db *sql.DB) {
-	t.Helper()
-	name = freshName()
-	if err := s.Exec(t.Context(), "", "CREATE DATABASE "+name); err != nil {
-		t.Fatal(err)
-	}
-	db, err := s.Open(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = db.Close() })
-	return name, db
-}
-
-// Start starts a killed server again: same port, data and settings.
-func (s *MariaDBServer) Start() error {
-	return s.proc.up(func(ctx context.Context) error { return s.Exec(ctx, "", "SELECT 1") })
+	return fmt.Sprintf("root@tcp(127.0.0.1:%d)/%s?parseTime=true&loc=UTC", s.proc.Port, database)
 }
 
 // Kill ends the server by SIGKILL and waits until it is gone.
@@ -172,10 +103,10 @@ func (s *MariaDBServer) Freeze() error { return s.tell(pause) }
 func (s *MariaDBServer) Continue() error { return s.tell(resume) }
 
 func (s *MariaDBServer) tell(do func(pid int) error) error {
-	if !s.proc.running() {
+	if !s.proc.Running() {
 		return nil
 	}
-	return do(s.proc.cmd.Process.Pid)
+	return do(s.proc.PID())
 }
 
 // Close ends the server and removes its folder.

@@ -1,10 +1,6 @@
 package dbtest
 
 import (
-	"context"
-	"database/sql"
-	"errors"
-	"fmt"
 	"net"
 	"net/url"
 	"os"
@@ -18,7 +14,8 @@ import (
 // PostgresServer is one PostgreSQL server with its own data folder. Its superuser is postgres,
 // without a password. The methods must not be called concurrently, except DSN, Open and Database.
 type PostgresServer struct {
-	proc     *process
+	server
+
 	bin      string // the folder of its programs
 	settings []string
 	copies   int
@@ -38,14 +35,7 @@ var postgresDefaults = []string{
 func Postgres(t testing.TB, settings ...string) *PostgresServer {
 	t.Helper()
 	s, err := StartPostgres("", settings...)
-	if err != nil {
-		giveUp(t, err, os.Getenv("CI") != "")
-	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	until(t, func() error { return s.Close() }, err, os.Getenv("CI") != "")
 	return s
 }
 
@@ -79,45 +69,29 @@ func newPostgres(dir string, settings []string) (*PostgresServer, error) {
 	if err != nil {
 		return nil, err
 	}
-	as, err := unprivileged("postgres")
+	common, err := newServer("PostgreSQL", filepath.Join(bin, "postgres"), "postgres", dir)
 	if err != nil {
 		return nil, err
 	}
-	if dir, err = as.newDir(dir); err != nil {
-		return nil, err
-	}
-	p := &process{name: "PostgreSQL", bin: filepath.Join(bin, "postgres"), dir: dir, as: as}
-	return &PostgresServer{proc: p, bin: bin, settings: settings}, nil
+	s := &PostgresServer{server: common, bin: bin, settings: settings}
+	s.driver, s.dsn, s.args = "pgx", s.DSN, s.commandLine
+	return s, nil
 }
 
-// firstUp finds a port. Another program may take it before the server binds it; then firstUp tries
-// another port.
-func (s *PostgresServer) firstUp() error {
-	for range 5 {
-		port, err := freePort()
-		if err != nil {
-			return err
-		}
-		s.proc.port = port
-		s.proc.args = []string{"-D", s.data(), "-p", strconv.Itoa(port), "-c", "unix_socket_directories=" + s.proc.dir}
-		for _, set := range append(postgresDefaults, s.settings...) {
-			s.proc.args = append(s.proc.args, "-c", set)
-		}
-		if err = s.Start(); !errors.Is(err, errPort) {
-			return err
-		}
+func (s *PostgresServer) commandLine(port int) []string {
+	args := []string{"-D", s.data(), "-p", strconv.Itoa(port), "-c", "unix_socket_directories=" + s.proc.dir}
+	for _, set := range append(postgresDefaults, s.settings...) {
+		args = append(args, "-c", set)
 	}
-	return errPort
+	return args
 }
-
-func (s *PostgresServer) data() string { return filepath.Join(s.proc.dir, "data") }
 
 // DSN returns the URL of a database of the server. An empty name means the database postgres, which
 // always exists.
 func (s *PostgresServer) DSN(database string) string {
 	u := url.URL{
 		Scheme: "postgres", User: url.User("postgres"), Path: "/" + database, RawQuery: "sslmode=disable",
-		Host: net.JoinHostPort("127.0.0.1", strconv.Itoa(s.proc.port)),
+		Host: net.JoinHostPort("127.0.0.1", strconv.Itoa(s.proc.Port)),
 	}
 	if database == "" {
 		u.Path = "/postgres"
@@ -126,47 +100,7 @@ func (s *PostgresServer) DSN(database string) string {
 }
 
 // Port returns the port that the server listens on.
-func (s *PostgresServer) Port() int { return s.proc.port }
+func (s *PostgresServer) Port() int { return s.proc.Port }
 
 // SocketDir returns the folder of the server's Unix socket.
 func (s *PostgresServer) SocketDir() string { return s.proc.dir }
-
-// Open returns a pool of connections to a database. The caller closes it.
-func (s *PostgresServer) Open(database string) (*sql.DB, error) {
-	db, err := sql.Open("pgx", s.DSN(database))
-	if err != nil {
-		return nil, fmt.Errorf("dbtest: %w", err)
-	}
-	return db, nil
-}
-
-// Exec runs one statement in a database, over its own connection.
-func (s *PostgresServer) Exec(ctx context.Context, database, query string, args ...any) error {
-	db, err := s.Open(database)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = db.Close() }()
-	if _, err := db.ExecContext(ctx, query, args...); err != nil {
-		return fmt.Errorf("dbtest: %w", err)
-	}
-	return nil
-}
-
-// Database makes a fresh database and returns its name and a pool of connections. The pool is
-// closed with the test. The database ends with its server.
-func (s *PostgresServer) Database(t testing.TB) (name string, db *sql.DB) {
-	t.Helper()
-	name = freshName()
-	if err := s.Exec(t.Context(), "", "CREATE DATABASE "+name); err != nil {
-		t.Fatal(err)
-	}
-	db, err := s.Open(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = db.Close() })
-	return name, db
-}
-
-func (s *PostgresServer) ping(ctx context.Context) error { return s.Exec(ctx, "", "SELECT 1") }

@@ -7,18 +7,16 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-)
 
-// Start starts a stopped or killed server again, with the same port, data and settings. It recovers
-// what was committed before a crash.
-func (s *PostgresServer) Start() error { return s.proc.up(s.ping) }
+	"github.com/twofold-go/twofold/internal/testserver"
+)
 
 // Stop ends the server as pg_ctl -m immediate does. The next start recovers.
 func (s *PostgresServer) Stop() error {
 	if err := s.Continue(); err != nil {
 		return err
 	}
-	s.proc.end(quitSignal)
+	s.proc.end(testserver.Quit)
 	return nil
 }
 
@@ -44,7 +42,7 @@ func (s *PostgresServer) Kill() error {
 			return err
 		}
 	}
-	<-s.proc.done
+	<-s.proc.Done()
 	freeSegment(s.data())
 	return nil
 }
@@ -59,10 +57,10 @@ func (s *PostgresServer) Freeze() error {
 // freeze returns the process IDs, the server's first. It stops the server first, because the server
 // must not start a process that the list lacks.
 func (s *PostgresServer) freeze() ([]int, error) {
-	if !s.proc.running() {
+	if !s.proc.Running() {
 		return nil, nil
 	}
-	pids := []int{s.proc.cmd.Process.Pid}
+	pids := []int{s.proc.PID()}
 	if err := pause(pids[0]); err != nil {
 		return nil, err
 	}
@@ -81,14 +79,14 @@ func (s *PostgresServer) freeze() ([]int, error) {
 
 // Continue resumes a frozen server.
 func (s *PostgresServer) Continue() error {
-	if !s.proc.running() {
+	if !s.proc.Running() {
 		return nil
 	}
-	pids, err := children(s.proc.cmd.Process.Pid)
+	pids, err := children(s.proc.PID())
 	if err != nil && !errors.Is(err, errLinux) { // without Linux nothing was frozen
 		return err
 	}
-	for _, pid := range append(pids, s.proc.cmd.Process.Pid) {
+	for _, pid := range append(pids, s.proc.PID()) {
 		if err := resume(pid); err != nil {
 			return err
 		}
@@ -107,8 +105,8 @@ func (s *PostgresServer) ContinueBackend(pid int) error { return s.toBackend(pid
 func (s *PostgresServer) KillBackend(pid int) error { return s.toBackend(pid, kill) }
 
 func (s *PostgresServer) toBackend(pid int, do func(pid int) error) error {
-	if s.proc.running() {
-		pids, err := children(s.proc.cmd.Process.Pid)
+	if s.proc.Running() {
+		pids, err := children(s.proc.PID())
 		if err != nil {
 			return err
 		}
@@ -116,7 +114,7 @@ func (s *PostgresServer) toBackend(pid int, do func(pid int) error) error {
 			return do(pid)
 		}
 	}
-	return fmt.Errorf("dbtest: process %d is not a backend of the server on port %d", pid, s.proc.port)
+	return fmt.Errorf("dbtest: process %d is not a backend of the server on port %d", pid, s.proc.Port)
 }
 
 // A Copy is an old state of a server's data.

@@ -5,13 +5,15 @@ import (
 	"fmt"
 	"os"
 	"time"
+
+	"github.com/twofold-go/twofold/internal/testserver"
 )
 
 // pause stops a process and returns when it has stopped.
-func pause(pid int) error { return signal(pid, pauseSignal, stopped) }
+func pause(pid int) error { return signal(pid, testserver.Pause, stopped) }
 
 // resume resumes a stopped process.
-func resume(pid int) error { return signal(pid, resumeSignal, nil) }
+func resume(pid int) error { return signal(pid, testserver.Resume, nil) }
 
 // kill ends a process and returns when it is gone.
 func kill(pid int) error { return signal(pid, os.Kill, func(pid int) bool { return !alive(pid) }) }

@@ -12,27 +12,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-var (
-	pauseSignal  os.Signal = syscall.SIGSTOP
-	resumeSignal os.Signal = syscall.SIGCONT
-	quitSignal   os.Signal = syscall.SIGQUIT
-)
-
 // apply makes the command run as the account.
 func (a *account) apply(cmd *exec.Cmd) {
 	if a != nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(a.uid), Gid: uint32(a.gid)}}
 	}
-}
-
-// endWithParent makes the kernel end the server when this process dies in any way. The server gets
-// its own process group, so the terminal's interrupt does not reach it.
-func endWithParent(cmd *exec.Cmd) {
-	if cmd.SysProcAttr == nil {
-		cmd.SysProcAttr = &syscall.SysProcAttr{}
-	}
-	cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
-	cmd.SysProcAttr.Setpgid = true
 }
 
 // children returns the child processes of pid.

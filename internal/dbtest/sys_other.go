@@ -2,21 +2,9 @@
 
 package dbtest
 
-import (
-	"os"
-	"os/exec"
-)
-
-// Without signals a server can be killed, but not paused.
-var (
-	pauseSignal  os.Signal
-	resumeSignal os.Signal
-	quitSignal   = os.Kill
-)
+import "os/exec"
 
 func (a *account) apply(*exec.Cmd) {}
-
-func endWithParent(*exec.Cmd) {}
 
 func children(int) ([]int, error) { return nil, errLinux }
 

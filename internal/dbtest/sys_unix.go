@@ -3,15 +3,8 @@
 package dbtest
 
 import (
-	"os"
 	"os/exec"
 	"syscall"
-)
-
-var (
-	pauseSignal  os.Signal = syscall.SIGSTOP
-	resumeSignal os.Signal = syscall.SIGCONT
-	quitSignal   os.Signal = syscall.SIGQUIT
 )
 
 // apply makes the command run as the account.
@@ -20,8 +13,6 @@ func (a *account) apply(cmd *exec.Cmd) {
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(a.uid), Gid: uint32(a.gid)}}
 	}
 }
-
-func endWithParent(*exec.Cmd) {}
 
 func children(int) ([]int, error) { return nil, errLinux }
 

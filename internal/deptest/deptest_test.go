@@ -32,6 +32,7 @@ var neverShipped = append([]string{
 	module + "/internal/localbench",
 	module + "/internal/localtest",
 	module + "/internal/suitetest",
+	module + "/internal/testserver",
 	module + "/internal/redistest",
 	module + "/internal/script",
 	module + "/tier/tiertest",
@@ -49,7 +50,7 @@ var (
 	// Only these packages may use go-redis.
 	adapters = inModule("tier/redistier", "invalidate/redislog", "internal/rediserr")
 	// Packages made for tests.
-	kits = inModule("cache/cachetest", "tier/tiertest", "invalidate/logtest", "internal/fault", "internal/localbench", "internal/localtest", "internal/redistest", "internal/script", "internal/suitetest", "internal/fence/fencetest")
+	kits = inModule("cache/cachetest", "tier/tiertest", "invalidate/logtest", "internal/fault", "internal/localbench", "internal/localtest", "internal/redistest", "internal/script", "internal/suitetest", "internal/testserver", "internal/fence/fencetest")
 )
 
 // rule says what one package may not depend on, directly or indirectly. A path includes everything

@@ -2,7 +2,6 @@ package localtest
 
 import (
 	"math"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -130,26 +129,13 @@ func Record(l tier.EvictNotifier) *[]Event {
 
 func (c Config) oversize(t *testing.T) {
 	const maxBytes = 1 << 20
-	l := c.open(t, maxBytes)
-	got := Record(l)
-	l.Set(1, "old", 10)
 	largest := maxBytes/5 - c.Overhead
-	if l.Set(1, "huge", largest+1) {
-		t.Error("Set above a fifth of MaxBytes = true, want false")
-	}
-	if _, ok := l.Get(1); ok {
-		t.Error("Get after a refused Set hit, want the older entry gone")
-	}
-	if !l.Set(1, "large", largest) {
-		t.Error("Set of a fifth of MaxBytes = false, want true")
-	}
-	if l.Set(2, "overflow", math.MaxInt64) {
-		t.Error("Set of the largest cost = true, want false")
-	}
-	want := []Event{{"old", 10, tier.Replaced}, {"huge", largest + 1, tier.Rejected}, {"overflow", math.MaxInt64, tier.Rejected}}
-	if !slices.Equal(*got, want) {
-		t.Errorf("reported %v, want %v", *got, want)
-	}
+	Play{Tier: c.open(t, maxBytes), MaxBytes: maxBytes, Largest: largest}.Run(t, func(p *Play) {
+		for _, cost := range []int64{10, largest + 1, largest} {
+			p.Set(1, cost)
+		}
+		p.Set(2, math.MaxInt64)
+	})
 }
 
 func (c Config) negative(t *testing.T) {

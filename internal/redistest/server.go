@@ -1,11 +1,14 @@
 package redistest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -14,6 +17,8 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/logging"
 	"github.com/redis/go-redis/v9/maintnotifications"
+
+	"github.com/twofold-go/twofold/internal/testserver"
 )
 
 // Server is one Redis server. The methods that signal the process fail their test if they cannot,
@@ -23,6 +28,43 @@ type Server struct {
 	proc  *process       // nil for an existing server, named by REDIS_URL
 	base  *redis.Options // of REDIS_URL
 	admin *redis.Client
+}
+
+// process is one redis-server.
+type process struct {
+	testserver.Process
+
+	bin, dir string
+	args     []string
+}
+
+// end stops the process with increasingly strong signals and waits for it.
+func (p *process) end() {
+	if testserver.Resume != nil {
+		_ = p.Signal(testserver.Resume) // a paused process takes no other signal
+	}
+	p.End(testserver.Terminate, 2*time.Second)
+}
+
+// busOffset is how far the cluster bus is above the port.
+const busOffset = 10_000
+
+// ServerEnv names the server binary to start instead of redis-server from the PATH: another
+// version, or another server with the same protocol.
+const ServerEnv = "TWOFOLD_REDIS_SERVER"
+
+// findServer returns the path of redis-server or fails the test.
+func findServer(t testing.TB) string {
+	t.Helper()
+	bin, err := exec.LookPath(cmp.Or(os.Getenv(ServerEnv), "redis-server"))
+	if err == nil {
+		return bin
+	}
+	if os.Getenv("CI") != "" {
+		t.Fatal("redistest: no redis-server in the PATH of this CI job, and REDIS_URL is not set")
+	}
+	t.Fatal("redistest: no redis-server in the PATH; run the tests by `make test`, which installs it, or set REDIS_URL")
+	return ""
 }
 
 // An Option changes how a server is started.
@@ -71,11 +113,15 @@ func launch(t testing.TB, args func(port int) []string) *Server {
 	bin := findServer(t)
 	var log string
 	for range 5 {
-		port, err := freePort()
+		port, err := testserver.FreePort(busOffset)
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("redistest: %v", err)
 		}
-		p := &process{bin: bin, dir: t.TempDir(), port: port, args: args(port)}
+		dir := t.TempDir()
+		p := &process{
+			Process: testserver.Process{Port: port, Log: filepath.Join(dir, "redis.log")},
+			bin:     bin, dir: dir, args: args(port),
+		}
 		s := &Server{t: t, proc: p}
 		err = s.up()
 		if err == nil {
@@ -83,7 +129,7 @@ func launch(t testing.TB, args func(port int) []string) *Server {
 			return s
 		}
 		p.end()
-		log = fmt.Sprintf("%v\n%s", err, p.tail())
+		log = fmt.Sprintf("%v\n%s", err, testserver.Last(p.Logged()))
 		if !strings.Contains(log, "in use") {
 			break
 		}
@@ -106,7 +152,9 @@ func commandLine(port int, opts []Option) []string {
 
 // up launches the process and waits until it answers.
 func (s *Server) up() error {
-	if err := s.proc.launch(); err != nil {
+	cmd := exec.Command(s.proc.bin, s.proc.args...)
+	cmd.Dir = s.proc.dir
+	if err := s.proc.Launch(cmd); err != nil {
 		return err
 	}
 	if s.admin == nil {
@@ -115,8 +163,8 @@ func (s *Server) up() error {
 	ctx, cancel := context.WithTimeout(s.t.Context(), 10*time.Second)
 	defer cancel()
 	return poll(ctx, func(ctx context.Context) error {
-		if !s.proc.running() {
-			return permanent{fmt.Errorf("redistest: the server on port %d ended", s.proc.port)}
+		if !s.proc.Running() {
+			return permanent{fmt.Errorf("redistest: the server on port %d ended", s.proc.Port)}
 		}
 		return s.admin.Ping(ctx).Err()
 	})
@@ -135,7 +183,7 @@ func (s *Server) Addr() string {
 	if s.proc == nil {
 		return s.base.Addr
 	}
-	return s.proc.addr()
+	return net.JoinHostPort("127.0.0.1", strconv.Itoa(s.proc.Port))
 }
 
 // Port returns only the port.
@@ -199,35 +247,31 @@ func (s *Server) own(t testing.TB) *process {
 // Stop pauses the process (SIGSTOP): connections stay open, but the server does not answer.
 func (s *Server) Stop(t testing.TB) {
 	t.Helper()
-	p := s.own(t)
-	if pauseSignal == nil {
-		t.Skip("pauses a redis-server, which needs SIGSTOP")
-	}
-	if err := p.signal(pauseSignal); err != nil {
-		t.Fatal(err)
-	}
+	s.signal(t, testserver.Pause)
 }
 
 // Cont resumes a paused process (SIGCONT).
 func (s *Server) Cont(t testing.TB) {
 	t.Helper()
+	s.signal(t, testserver.Resume)
+}
+
+func (s *Server) signal(t testing.TB, sig os.Signal) {
+	t.Helper()
 	p := s.own(t)
-	if resumeSignal == nil {
-		t.Skip("pauses a redis-server, which needs SIGCONT")
+	if sig == nil {
+		t.Skip("pauses a redis-server, which needs SIGSTOP and SIGCONT")
 	}
-	if err := p.signal(resumeSignal); err != nil {
-		t.Fatal(err)
+	if err := p.Signal(sig); err != nil {
+		t.Fatalf("redistest: %v", err)
 	}
 }
 
 // Kill ends the process by SIGKILL and waits until it is gone.
 func (s *Server) Kill(t testing.TB) {
 	t.Helper()
-	p := s.own(t)
-	if err := p.signal(os.Kill); err != nil {
-		t.Fatal(err)
-	}
-	<-p.done
+	s.signal(t, os.Kill)
+	<-s.proc.Done()
 }
 
 // Restart ends the process if it runs and starts it again on the same port,
@@ -237,6 +281,6 @@ func (s *Server) Restart(t testing.TB) {
 	p := s.own(t)
 	p.end()
 	if err := s.up(); err != nil {
-		t.Fatalf("redistest: restart: %v\n%s", err, p.tail())
+		t.Fatalf("redistest: restart: %v\n%s", err, testserver.Last(p.Logged()))
 	}
 }

@@ -1,9 +1,10 @@
 package script
 
 import (
-	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // edit is one line of a comparison: in both (' '), only expected ('-') or only got ('+').
@@ -12,17 +13,14 @@ type edit struct {
 	line string
 }
 
-// compare returns a unified diff of the expected trace, without its notes, and the actual trace;
+// compare returns what differs between the expected trace, without its notes, and the actual trace;
 // empty if they agree.
 func compare(expected, got []string) string {
 	want := slices.DeleteFunc(slices.Clone(expected), isNote)
 	for i := range want {
 		want[i] = strings.TrimRight(want[i], " \t")
 	}
-	if slices.Equal(want, got) {
-		return ""
-	}
-	return unified(edits(want, got))
+	return cmp.Diff(strings.Join(want, "\n"), strings.Join(got, "\n"))
 }
 
 // edits aligns a and b on a longest common subsequence. Stories are short, so the simple quadratic
@@ -56,35 +54,6 @@ func edits(a, b []string) []edit {
 		}
 	}
 	return out
-}
-
-// unified prints edits with three lines around each change.
-func unified(all []edit) string {
-	const around = 3
-	near := func(i int) bool {
-		from, to := max(0, i-around), min(len(all), i+around+1)
-		return slices.ContainsFunc(all[from:to], func(e edit) bool { return e.op != ' ' })
-	}
-	var out strings.Builder
-	old, fresh, open := 1, 1, false
-	for i, e := range all {
-		if near(i) {
-			if !open {
-				fmt.Fprintf(&out, "@@ -%d +%d @@\n", old, fresh)
-			}
-			fmt.Fprintf(&out, "%c%s\n", e.op, e.line)
-			open = true
-		} else {
-			open = false
-		}
-		if e.op != '+' {
-			old++
-		}
-		if e.op != '-' {
-			fresh++
-		}
-	}
-	return out.String()
 }
 
 // merge returns got with the notes of expected at their former places.

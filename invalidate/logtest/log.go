@@ -2,6 +2,7 @@ package logtest
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -28,33 +29,39 @@ func TestLog(t *testing.T, open func(t *testing.T) func() invalidate.Log) {
 func TestLogInBubble(t *testing.T, open func(t *testing.T) func() invalidate.Log) {
 	t.Helper()
 	suitetest.InBubble(t, slices.Concat(logTests, bubbleTests), func(t *testing.T) *logTest {
-		return &logTest{T: t, open: open(t), another: open}
+		return &logTest{T: t, open: open(t), another: open, bubble: true}
 	})
 }
 
 var logTests = []suitetest.Case[*logTest]{
 	{"bound is positive and never changes", logBound},
-	{"first sync starts an epoch", logFirstSync},
-	{"first sync appends, too", logFirstAppend},
-	{"only one of many first syncs starts an epoch", logFirstSyncs},
+	{"first sync starts an epoch", appends(invalidate.Append{}, invalidate.Append{}, invalidate.Append{})},
+	{"first sync appends, too", appends(bothAppend(7))},
 	{"another log shares nothing", logsApart},
-	{"fences come back as they were appended", logFences},
-	{"a record holds MaxFences", logMaxFences},
+	{"fences come back as they were appended", appends(everyFence)},
+	{"a record holds MaxFences", appends(fences(invalidate.MaxFences))},
 	{"more than MaxFences is refused", logTooMany},
-	{"an append to one sequence leaves the other", logOneSequence},
-	{"an empty append appends nothing", logEmptyAppend},
-	{"an append sent again is another record", logResent},
-	{"names come back as they were appended", logNames},
-	{"names that are too long are dropped", logLongNames},
-	{"numbers are dense across handles", logDense},
+	{"an append to one sequence leaves the other", appends(tagAppend(1), keyAppend(1), tagAppend(2))},
+	{"an empty append appends nothing", appends(
+		bothAppend(1), invalidate.Append{}, invalidate.Append{},
+		invalidate.Append{Keys: []invalidate.Fence{}, Scopes: []invalidate.Fence{}},
+	)},
+	{"an append sent again is another record", appends(bothAppend(1), bothAppend(1), bothAppend(1), bothAppend(2))},
+	{"names come back as they were appended", appends(named...)},
+	{"names that are too long are dropped", appends(invalidate.Append{
+		Keys: keyAppend(1).Keys, KeyNames: strings.Repeat("k", invalidate.MaxNames+1),
+		Scopes: tagAppend(1).Scopes, ScopeNames: "short",
+	})},
+	{"numbers are dense across handles", appends(
+		bothAppend(0), bothAppend(1), bothAppend(2), bothAppend(3), bothAppend(4), bothAppend(5), bothAppend(6),
+	)},
 	{"numbers are dense under concurrent appends", logConcurrent},
 	{"a page starts after the cursor", logCursor},
 	{"pages follow each other without loss or repeat", logPaging},
-	{"a caller ahead starts an epoch", logAhead},
+	{"a caller ahead starts an epoch", standing(true, ahead)},
 	{"a new epoch is appended to", logNewEpoch},
-	{"a caller that knows other records starts an epoch", logForeign},
-	{"ids are never repeated", logIDs},
-	{"a caller behind starts nothing", logBehind},
+	{"a caller that knows other records starts an epoch", standing(true, foreign)},
+	{"a caller behind starts nothing", standing(false, behind)},
 	{"slices have one owner", logSlices},
 	{"sync of a context that has ended", logSyncContext},
 	{"clock of the log", logClock},
@@ -68,17 +75,19 @@ var logTests = []suitetest.Case[*logTest]{
 
 var bubbleTests = []suitetest.Case[*logTest]{
 	{"tail waits until there is something", bubbleTail},
-	{"tail ends at once with its context", bubbleTailContext},
 }
 
 // patience is how long a healthy log may take. A slower log fails.
 const patience = 10 * time.Second
 
-// logTest is one subtest, and the log that it tests.
+// logTest is one subtest, the log that it tests, and the records that the log must have.
 type logTest struct {
 	*testing.T
 	open    func() invalidate.Log
 	another func(t *testing.T) func() invalidate.Log // makes a second log
+	bubble  bool
+
+	keys, scopes sequenceModel
 }
 
 // handle opens the log as another process does.

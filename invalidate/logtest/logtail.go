@@ -13,17 +13,16 @@ func logTail(t *logTest) {
 	writer := t.reader()
 	empty := writer.at
 	for i := range 3 {
-		writer.sync(bothAppend(i))
+		writer.append(bothAppend(i))
 	}
 	for _, at := range []invalidate.Cursor{
 		{}, empty, {Key: empty.Key + 1, Scope: empty.Scope + 2},
 		{Key: writer.at.Key, Scope: empty.Scope}, {Key: empty.Key, Scope: writer.at.Scope},
 	} {
-		late := &reader{t: t, log: t.handle(), at: at}
+		late := writer.from(at)
+		late.log = t.handle()
 		late.tailTo(writer)
-		if len(late.keys) != behind(writer.keys, at.Key) || len(late.scopes) != behind(writer.scopes, at.Scope) {
-			t.Errorf("tail from %s and %s found %d keys and %d scopes", spell(at.Key), spell(at.Scope), len(late.keys), len(late.scopes))
-		}
+		late.wantAll()
 	}
 }
 
@@ -35,6 +34,7 @@ func logTailFollows(t *logTest) {
 		if r == writer {
 			for i := range appends {
 				a := []invalidate.Append{keyAppend(i), tagAppend(i), bothAppend(i)}[i%3]
+				t.appended(r.log, a)
 				if _, err := r.trySync(a); err != nil {
 					return err
 				}
@@ -58,7 +58,8 @@ func logTailFollows(t *logTest) {
 		}
 		return nil
 	})
-	writer.wantSame(follower)
+	writer.wantAll()
+	follower.wantAll()
 }
 
 // soon runs do, which must return within limit plus patience.
@@ -103,48 +104,51 @@ func (t *logTest) tailNothing(l invalidate.Log, at invalidate.Cursor, d time.Dur
 
 func logTailNothing(t *logTest) {
 	r := t.reader()
-	r.sync(bothAppend(1))
+	r.append(bothAppend(1))
 	t.tailNothing(r.log, r.at, 2*r.log.Bound())
-	r.wantNothing()
+	r.read()
 }
 
 // Only a Sync may start the first epoch.
 func logTailFirst(t *logTest) {
 	l := t.handle()
 	t.tailNothing(l, invalidate.Cursor{}, l.Bound()/4)
-	t.reader().wantNew()
+	t.reader().wantAll()
 }
 
 func logTailContext(t *logTest) {
 	r := t.reader()
-	r.sync(bothAppend(1))
+	r.append(bothAppend(1))
 	ctx, cancel := context.WithCancel(t.Context())
+	start := time.Now()
 	go cancel() // about when Tail starts to wait
 	t.soon(0, func() {
 		page, err := r.log.Tail(ctx, r.at)
 		<-ctx.Done()
 		t.wantEmpty(ctx, page, err)
 	})
+	if d := time.Since(start); t.bubble && d != 0 {
+		t.Errorf("Tail ended %v after its context, want at once", d)
+	}
 	t.soon(0, func() {
 		page, err := r.log.Tail(ctx, invalidate.Cursor{})
 		if n := len(page.Keys) + len(page.Scopes); err == nil && n > 0 {
 			t.Errorf("Tail of a context that has ended returns %d records and no error", n)
 		}
 	})
-	r.wantNothing()
+	r.read()
 }
 
 func logTailSlices(t *logTest) {
 	writer, follower := t.reader(), t.reader()
-	writer.sync(bothAppend(1))
+	writer.append(bothAppend(1))
 	follower.tailTo(writer)
-	scribble(follower.keys)
-	scribble(follower.scopes)
-	writer.wantLast(bothAppend(1))
-	t.reader().wantLast(bothAppend(1))
+	follower.scribble()
+	writer.wantAll()
+	t.reader().wantAll()
 	again := &reader{t: t, log: follower.log}
 	again.tailTo(writer)
-	again.wantLast(bothAppend(1))
+	again.wantAll()
 }
 
 // bubbleTail checks that a Tail neither polls nor sleeps through an append.
@@ -158,24 +162,10 @@ func bubbleTail(t *logTest) {
 		if len(over) > 0 {
 			t.Fatalf("Tail %d did not wait: %v", i, <-over)
 		}
-		writer.sync(a)
+		writer.append(a)
 		if err := <-over; err != nil || time.Since(start) != 0 {
 			t.Fatalf("Tail %d = %v after %v, want the append at once", i, err, time.Since(start))
 		}
-		follower.wantLast(a)
-	}
-}
-
-func bubbleTailContext(t *logTest) {
-	r := t.reader()
-	start := time.Now()
-	ctx, cancel := context.WithCancel(t.Context())
-	over := make(chan struct{})
-	go func() { _, _ = r.log.Tail(ctx, r.at); close(over) }()
-	synctest.Wait()
-	cancel()
-	<-over
-	if d := time.Since(start); d != 0 {
-		t.Errorf("Tail ended %v after its context, want at once", d)
+		follower.wantAll()
 	}
 }

@@ -145,7 +145,7 @@ func (m *Memory) doubtfulLocked(at invalidate.Cursor) bool {
 	d := &m.data
 	return d.epoch == 0 || d.run != m.run ||
 		d.keys.damaged() || d.scopes.damaged() ||
-		at.Key > d.keys.last() || at.Scope > d.scopes.last() ||
+		at.Key > d.keys.last().At || at.Scope > d.scopes.last().At ||
 		d.keys.foreign(at.Key, at.KeyID) || d.scopes.foreign(at.Scope, at.ScopeID) ||
 		(at.Epoch != 0 && at.Epoch != d.id && max(at.Key.Epoch(), at.Scope.Epoch()) == d.epoch)
 }
@@ -153,19 +153,14 @@ func (m *Memory) doubtfulLocked(at invalidate.Cursor) bool {
 // bumpLocked starts an epoch above every position that the log or the caller knows.
 func (m *Memory) bumpLocked(at invalidate.Cursor, now int64) error {
 	d := &m.data
-	epoch := uint64(0)
-	for _, known := range []uint32{
-		d.epoch, at.Key.Epoch(), at.Scope.Epoch(), d.keys.last().Epoch(), d.scopes.last().Epoch(),
-	} {
-		epoch = max(epoch, uint64(known)+1)
-	}
-	if epoch > math.MaxUint32 {
+	known := max(d.epoch, max(at.Key, at.Scope, d.keys.last().At, d.scopes.last().At).Epoch())
+	if known == math.MaxUint32 {
 		return fmt.Errorf("%w after cursor %x, %x", ErrEpochs, uint64(at.Key), uint64(at.Scope))
 	}
 	m.bumps++
-	d.epoch, d.id, d.run = uint32(epoch), logwire.NewID(), m.run
+	d.epoch, d.id, d.run = known+1, logwire.NewID(), m.run
 	for _, s := range []*sequence{&d.keys, &d.scopes} {
-		m.addLocked(s, invalidate.Record{At: invalidate.At(d.epoch, 0), ID: d.id, Bump: true, Prev: s.last(), Time: now})
+		m.addLocked(s, invalidate.Record{At: invalidate.At(d.epoch, 0), ID: d.id, Bump: true, Prev: s.last().At, Time: now})
 	}
 	return nil
 }
@@ -182,7 +177,7 @@ func (m *Memory) appendLocked(s *sequence, fences []invalidate.Fence, names stri
 }
 
 func (m *Memory) addLocked(s *sequence, r invalidate.Record) {
-	r.After = s.lastID()
+	r.After = s.last().ID
 	s.records = append(s.records, r)
 	s.end = r.At
 	s.trim(cmp.Or(m.config.Retain, DefaultRetain))

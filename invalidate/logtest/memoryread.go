@@ -17,21 +17,8 @@ type sequence struct {
 	end     invalidate.Position // the end according to the meta data
 }
 
-// last returns the position where the sequence really ends.
-func (s *sequence) last() invalidate.Position {
-	if len(s.records) == 0 {
-		return 0
-	}
-	return s.records[len(s.records)-1].At
-}
-
-// lastID returns the id of the last record, 0 for an empty sequence.
-func (s *sequence) lastID() uint64 {
-	if len(s.records) == 0 {
-		return 0
-	}
-	return s.records[len(s.records)-1].ID
-}
+// last returns the record with which the sequence really ends.
+func (s *sequence) last() invalidate.Record { return last(s.records) }
 
 // foreign reports whether the record at a position has another id than the caller's.
 func (s *sequence) foreign(at invalidate.Position, id uint64) bool {
@@ -46,7 +33,7 @@ func (s *sequence) find(at invalidate.Position) (i int, found bool) {
 	})
 }
 
-func (s *sequence) damaged() bool { return s.last() != s.end }
+func (s *sequence) damaged() bool { return s.last().At != s.end }
 
 // trim keeps the newest n records.
 func (s *sequence) trim(n int) {
@@ -75,10 +62,8 @@ func (m *Memory) pageLocked(at invalidate.Cursor) invalidate.Page {
 
 // endLocked returns where the log ends.
 func (m *Memory) endLocked() invalidate.Cursor {
-	d := &m.data
-	return invalidate.Cursor{
-		Key: d.keys.last(), KeyID: d.keys.lastID(), Scope: d.scopes.last(), ScopeID: d.scopes.lastID(), Epoch: d.id,
-	}
+	k, s := m.data.keys.last(), m.data.scopes.last()
+	return invalidate.Cursor{Key: k.At, KeyID: k.ID, Scope: s.At, ScopeID: s.ID, Epoch: m.data.id}
 }
 
 func (m *Memory) tail(ctx context.Context, bound time.Duration, at invalidate.Cursor) (invalidate.Page, error) {

@@ -117,7 +117,7 @@ func (m *Memory) Records() (keys, scopes []invalidate.Record) {
 func (d *dump) cut(n int) {
 	for _, s := range []*sequence{&d.keys, &d.scopes} {
 		s.records = s.records[:max(0, len(s.records)-n)]
-		s.end = s.last()
+		s.end = s.last().At
 	}
 }
 

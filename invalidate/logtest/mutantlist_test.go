@@ -47,16 +47,13 @@ var fenceMutants = []named{
 	{"cuts fences beyond the limit", tooMany, told(func(_ *mutant, _ *invalidate.Cursor, a *invalidate.Append) {
 		a.Keys, a.Scopes = cut(a.Keys), cut(a.Scopes)
 	})},
-	{"appends the sequence that fits", tooMany, func(m *mutant) {
-		inner := m.sync
-		m.sync = func(ctx context.Context, at invalidate.Cursor, a invalidate.Append) (invalidate.Page, error) {
-			p, err := inner(ctx, at, a)
-			if err != nil && len(a.Keys) <= invalidate.MaxFences {
-				_, _ = inner(ctx, at, invalidate.Append{Keys: a.Keys})
-			}
-			return p, err
+	{"appends the sequence that fits", tooMany, aroundSync(func(_ *mutant, c call) (invalidate.Page, error) {
+		p, err := c.do()
+		if err != nil && len(c.a.Keys) <= invalidate.MaxFences {
+			_, _ = c.inner(c.ctx, c.at, invalidate.Append{Keys: c.a.Keys})
 		}
-	}},
+		return p, err
+	})},
 	{"appends keys to scopes, too", "an_append_to_one_sequence_leaves_the_other", also(func(a *invalidate.Append) bool {
 		return len(a.Keys) > 0 && len(a.Scopes) == 0
 	})},
@@ -86,39 +83,30 @@ var fenceMutants = []named{
 			a.ScopeNames = ""
 		}
 	})},
-	{"drops an append that is sent again", "an_append_sent_again_is_another_record", func(m *mutant) {
-		inner := m.sync
-		m.sync = func(ctx context.Context, at invalidate.Cursor, a invalidate.Append) (invalidate.Page, error) {
-			if len(a.Keys) != 1 {
-				return inner(ctx, at, a)
-			}
-			if before, again := m.kept.Load(a.Keys[0].Hash); again {
-				p, err := inner(ctx, at, invalidate.Append{})
-				p.Key, p.Scope = before.(invalidate.Page).Key, before.(invalidate.Page).Scope
-				return p, err
-			}
-			p, err := inner(ctx, at, a)
-			m.kept.Store(a.Keys[0].Hash, p)
+	{"drops an append that is sent again", "an_append_sent_again_is_another_record", aroundSync(func(m *mutant, c call) (invalidate.Page, error) {
+		if len(c.a.Keys) != 1 {
+			return c.do()
+		}
+		if before, again := m.kept.Load(c.a.Keys[0].Hash); again {
+			p, err := c.inner(c.ctx, c.at, invalidate.Append{})
+			p.Key, p.Scope = before.(invalidate.Page).Key, before.(invalidate.Page).Scope
 			return p, err
 		}
-	}},
-	{"appends though the context has ended", "sync_of_a_context_that_has_ended", func(m *mutant) {
-		inner := m.sync
-		m.sync = func(ctx context.Context, at invalidate.Cursor, a invalidate.Append) (invalidate.Page, error) {
-			p, _ := inner(context.WithoutCancel(ctx), at, a)
-			return p, ctx.Err()
+		p, err := c.do()
+		m.kept.Store(c.a.Keys[0].Hash, p)
+		return p, err
+	})},
+	{"appends though the context has ended", "sync_of_a_context_that_has_ended", aroundSync(func(_ *mutant, c call) (invalidate.Page, error) {
+		p, _ := c.inner(context.WithoutCancel(c.ctx), c.at, c.a)
+		return p, c.ctx.Err()
+	})},
+	{"ignores the context", "sync_of_a_context_that_has_ended", aroundSync(func(_ *mutant, c call) (invalidate.Page, error) {
+		p, err := c.inner(context.WithoutCancel(c.ctx), c.at, invalidate.Append{})
+		if c.ctx.Err() == nil {
+			p, err = c.do()
 		}
-	}},
-	{"ignores the context", "sync_of_a_context_that_has_ended", func(m *mutant) {
-		inner := m.sync
-		m.sync = func(ctx context.Context, at invalidate.Cursor, a invalidate.Append) (invalidate.Page, error) {
-			p, err := inner(context.WithoutCancel(ctx), at, invalidate.Append{})
-			if ctx.Err() == nil {
-				p, err = inner(ctx, at, a)
-			}
-			return p, err
-		}
-	}},
+		return p, err
+	})},
 }
 
 const (
@@ -134,16 +122,13 @@ func cut(fences []invalidate.Fence) []invalidate.Fence {
 
 // also appends a record of scopes that was not requested, and does not return it.
 func also(when func(a *invalidate.Append) bool) func(m *mutant) {
-	return func(m *mutant) {
-		inner := m.sync
-		m.sync = func(ctx context.Context, at invalidate.Cursor, a invalidate.Append) (invalidate.Page, error) {
-			if !when(&a) || m.log.Bumps() == 0 {
-				return inner(ctx, at, a)
-			}
-			a.Scopes = tagFence(1)
-			p, err := inner(ctx, at, a)
-			p.Scope = 0
-			return p, err
+	return aroundSync(func(m *mutant, c call) (invalidate.Page, error) {
+		if !when(&c.a) || m.log.Bumps() == 0 {
+			return c.do()
 		}
-	}
+		c.a.Scopes = tagFence(1)
+		p, err := c.do()
+		p.Scope = 0
+		return p, err
+	})
 }

@@ -30,7 +30,7 @@ var orderMutants = []named{
 		}
 	})},
 	{"starts an epoch per sync", firstSync, told(func(m *mutant, _ *invalidate.Cursor, _ *invalidate.Append) { m.log.Restart() })},
-	{"starts an epoch per handle", "only_one_of_many_first_syncs_starts_an_epoch", perHandle},
+	{"starts an epoch per handle", "numbers_are_dense_under_concurrent_appends", perHandle},
 	{"appends nothing at first", "first_sync_appends,_too", told(func(m *mutant, _ *invalidate.Cursor, a *invalidate.Append) {
 		if m.log.Bumps() == 0 {
 			*a = invalidate.Append{}
@@ -127,7 +127,7 @@ var epochMutants = []named{
 	{"compares no epochs", "a_caller_that_knows_other_records_starts_an_epoch", told(func(_ *mutant, at *invalidate.Cursor, _ *invalidate.Append) {
 		at.Epoch = 0
 	})},
-	{"takes numbers for ids", "ids_are_never_repeated", records(func(r *invalidate.Record) { r.ID, r.After = uint64(r.At), 0 })},
+	{"takes numbers for ids", newEpoch, records(func(r *invalidate.Record) { r.ID, r.After = uint64(r.At), 0 })},
 	{"believes a caller ahead in keys", ahead, told(func(m *mutant, at *invalidate.Cursor, _ *invalidate.Append) {
 		at.Key = min(at.Key, m.ends().Key)
 	})},
@@ -157,29 +157,23 @@ var epochMutants = []named{
 	{"bumps one sequence", ahead, syncs(func(_ *mutant, p *invalidate.Page) {
 		p.Scopes = slices.DeleteFunc(p.Scopes, func(r invalidate.Record) bool { return r.Prev > 0 })
 	})},
-	{"does not show the caller its epoch", ahead, func(m *mutant) {
-		inner := m.sync
-		m.sync = func(ctx context.Context, at invalidate.Cursor, a invalidate.Append) (invalidate.Page, error) {
-			end := m.ends()
-			p, err := inner(ctx, at, a)
-			if at.Key > end.Key {
-				p.Keys = withoutBumps(p.Keys)
-			}
-			return p, err
+	{"does not show the caller its epoch", ahead, aroundSync(func(m *mutant, c call) (invalidate.Page, error) {
+		end := m.ends()
+		p, err := c.do()
+		if c.at.Key > end.Key {
+			p.Keys = withoutBumps(p.Keys)
 		}
-	}},
-	{"appends before it bumps", ahead, func(m *mutant) {
-		inner := m.sync
-		m.sync = func(ctx context.Context, at invalidate.Cursor, a invalidate.Append) (invalidate.Page, error) {
-			before, err := inner(ctx, invalidate.Cursor{}, a)
-			if err != nil {
-				return before, err
-			}
-			p, err := inner(ctx, at, invalidate.Append{})
-			p.Key, p.Scope = before.Key, before.Scope
-			return p, err
+		return p, err
+	})},
+	{"appends before it bumps", ahead, aroundSync(func(_ *mutant, c call) (invalidate.Page, error) {
+		before, err := c.inner(c.ctx, invalidate.Cursor{}, c.a)
+		if err != nil {
+			return before, err
 		}
-	}},
+		p, err := c.inner(c.ctx, c.at, invalidate.Append{})
+		p.Key, p.Scope = before.Key, before.Scope
+		return p, err
+	})},
 	{"numbers on through epochs", newEpoch, records(func(r *invalidate.Record) {
 		if r.At.Epoch()%2 == 1 && !r.Bump {
 			r.At += 3

@@ -161,44 +161,62 @@ func (s *server) ends() invalidate.Cursor {
 	return at
 }
 
-// told changes the arguments of a Sync.
-func told(change func(m *mutant, at *invalidate.Cursor, a *invalidate.Append)) func(*mutant) {
+// call is a Sync, or a Tail, which appends nothing.
+type call struct {
+	ctx   context.Context
+	at    invalidate.Cursor
+	a     invalidate.Append
+	inner func(context.Context, invalidate.Cursor, invalidate.Append) (invalidate.Page, error)
+}
+
+func (c call) do() (invalidate.Page, error) { return c.inner(c.ctx, c.at, c.a) }
+
+// aroundSync makes each Sync call f.
+func aroundSync(f func(m *mutant, c call) (invalidate.Page, error)) func(*mutant) {
 	return func(m *mutant) {
 		inner := m.sync
 		m.sync = func(ctx context.Context, at invalidate.Cursor, a invalidate.Append) (invalidate.Page, error) {
-			change(m, &at, &a)
-			return inner(ctx, at, a)
+			return f(m, call{ctx, at, a, inner})
 		}
 	}
 }
 
-// syncs changes the page of a Sync.
-func syncs(change func(m *mutant, p *invalidate.Page)) func(*mutant) {
-	return func(m *mutant) {
-		inner := m.sync
-		m.sync = func(ctx context.Context, at invalidate.Cursor, a invalidate.Append) (invalidate.Page, error) {
-			p, err := inner(ctx, at, a)
-			if err == nil {
-				change(m, &p)
-			}
-			return p, err
-		}
-	}
-}
-
-// tails changes the page of a Tail.
-func tails(change func(m *mutant, p *invalidate.Page)) func(*mutant) {
+// aroundTail makes each Tail call f.
+func aroundTail(f func(m *mutant, c call) (invalidate.Page, error)) func(*mutant) {
 	return func(m *mutant) {
 		inner := m.tail
 		m.tail = func(ctx context.Context, at invalidate.Cursor) (invalidate.Page, error) {
-			p, err := inner(ctx, at)
-			if err == nil {
-				change(m, &p)
-			}
-			return p, err
+			return f(m, call{ctx, at, invalidate.Append{}, func(
+				ctx context.Context, at invalidate.Cursor, _ invalidate.Append,
+			) (invalidate.Page, error) {
+				return inner(ctx, at)
+			}})
 		}
 	}
 }
+
+// told changes the arguments of a Sync.
+func told(change func(m *mutant, at *invalidate.Cursor, a *invalidate.Append)) func(*mutant) {
+	return aroundSync(func(m *mutant, c call) (invalidate.Page, error) {
+		change(m, &c.at, &c.a)
+		return c.do()
+	})
+}
+
+// page changes the page of a call.
+func page(change func(m *mutant, p *invalidate.Page)) func(m *mutant, c call) (invalidate.Page, error) {
+	return func(m *mutant, c call) (invalidate.Page, error) {
+		p, err := c.do()
+		if err == nil {
+			change(m, &p)
+		}
+		return p, err
+	}
+}
+
+// syncs changes the page of a Sync, and tails that of a Tail.
+func syncs(change func(m *mutant, p *invalidate.Page)) func(*mutant) { return aroundSync(page(change)) }
+func tails(change func(m *mutant, p *invalidate.Page)) func(*mutant) { return aroundTail(page(change)) }
 
 // records changes every record of a Sync.
 func records(change func(r *invalidate.Record)) func(*mutant) {

@@ -1,6 +1,7 @@
 package logtest_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -23,31 +24,25 @@ const (
 const hangs = "tail hangs past its context"
 
 var ownerMutants = []named{
-	{"keeps the slices it is given", slicesOwner, func(m *mutant) {
-		inner := m.sync
-		m.sync = func(ctx context.Context, at invalidate.Cursor, a invalidate.Append) (invalidate.Page, error) {
-			p, err := inner(ctx, at, a)
-			m.kept.Store(p.Key, a.Keys)
-			for i, r := range p.Keys {
-				if f, ok := m.kept.Load(r.At); ok {
-					p.Keys[i].Fences = slices.Clone(f.([]invalidate.Fence))
-				}
+	{"keeps the slices it is given", slicesOwner, aroundSync(func(m *mutant, c call) (invalidate.Page, error) {
+		p, err := c.do()
+		m.kept.Store(p.Key, c.a.Keys)
+		for i, r := range p.Keys {
+			if f, ok := m.kept.Load(r.At); ok {
+				p.Keys[i].Fences = slices.Clone(f.([]invalidate.Fence))
 			}
-			return p, err
 		}
-	}},
+		return p, err
+	})},
 	{"gives fences away twice", slicesOwner, syncs(func(m *mutant, p *invalidate.Page) { m.share(p.Scopes) })},
-	{"gives records away twice", slicesOwner, func(m *mutant) {
-		inner := m.sync
-		m.sync = func(ctx context.Context, at invalidate.Cursor, a invalidate.Append) (invalidate.Page, error) {
-			p, err := inner(ctx, at, a)
-			if at.Key == 0 && len(p.Keys) == 2 {
-				shared, _ := m.kept.LoadOrStore("records", p.Keys)
-				p.Keys = shared.([]invalidate.Record)
-			}
-			return p, err
+	{"gives records away twice", slicesOwner, aroundSync(func(m *mutant, c call) (invalidate.Page, error) {
+		p, err := c.do()
+		if c.at.Key == 0 && len(p.Keys) == 2 {
+			shared, _ := m.kept.LoadOrStore("records", p.Keys)
+			p.Keys = shared.([]invalidate.Record)
 		}
-	}},
+		return p, err
+	})},
 	{"clock in milliseconds", clock, syncs(func(_ *mutant, p *invalidate.Page) {
 		for i := range p.Keys {
 			p.Keys[i].Time /= 1000
@@ -88,43 +83,31 @@ var tailMutants = []named{
 	{"tail loses a record", tailHears, tails(func(_ *mutant, p *invalidate.Page) {
 		p.Scopes = slices.DeleteFunc(p.Scopes, func(r invalidate.Record) bool { return r.At.N() == 7 })
 	})},
-	{"tail gives up with an error", tailNothing, func(m *mutant) {
-		inner := m.tail
-		m.tail = func(ctx context.Context, at invalidate.Cursor) (invalidate.Page, error) {
-			p, err := inner(ctx, at)
-			if len(p.Keys) == 0 {
-				err = errors.New("timed out")
-			}
-			return p, err
+	{"tail gives up with an error", tailNothing, aroundTail(func(_ *mutant, c call) (invalidate.Page, error) {
+		p, err := c.do()
+		if len(p.Keys) == 0 {
+			err = errors.New("timed out")
 		}
-	}},
-	{"tail repeats old records", tailNothing, func(m *mutant) {
-		inner := m.tail
-		m.tail = func(ctx context.Context, at invalidate.Cursor) (invalidate.Page, error) {
-			p, err := inner(ctx, at)
-			if len(p.Keys) == 0 {
-				p.Keys, _ = m.log.Records()
-			}
-			return p, err
+		return p, err
+	})},
+	{"tail repeats old records", tailNothing, aroundTail(func(m *mutant, c call) (invalidate.Page, error) {
+		p, err := c.do()
+		if len(p.Keys) == 0 {
+			p.Keys, _ = m.log.Records()
 		}
-	}},
-	{"tail appends", tailNothing, func(m *mutant) {
-		inner := m.tail
-		m.tail = func(ctx context.Context, at invalidate.Cursor) (invalidate.Page, error) {
-			p, err := inner(ctx, at)
-			_, _ = m.log.Sync(ctx, invalidate.Cursor{}, both(1))
-			return p, err
+		return p, err
+	})},
+	{"tail appends", tailNothing, aroundTail(func(m *mutant, c call) (invalidate.Page, error) {
+		p, err := c.do()
+		_, _ = m.log.Sync(c.ctx, invalidate.Cursor{}, both(1))
+		return p, err
+	})},
+	{"tail fails without a log", tailFirst, aroundTail(func(m *mutant, c call) (invalidate.Page, error) {
+		if m.log.Bumps() == 0 {
+			return invalidate.Page{}, errors.New("no such key")
 		}
-	}},
-	{"tail fails without a log", tailFirst, func(m *mutant) {
-		inner := m.tail
-		m.tail = func(ctx context.Context, at invalidate.Cursor) (invalidate.Page, error) {
-			if m.log.Bumps() == 0 {
-				return invalidate.Page{}, errors.New("no such key")
-			}
-			return inner(ctx, at)
-		}
-	}},
+		return c.do()
+	})},
 	{"tail starts a log", tailFirst, func(m *mutant) {
 		m.tail = func(ctx context.Context, at invalidate.Cursor) (invalidate.Page, error) {
 			return m.log.Sync(ctx, at, invalidate.Append{})
@@ -133,12 +116,13 @@ var tailMutants = []named{
 	{hangs, tailContext, func(m *mutant) {
 		m.tail = func(context.Context, invalidate.Cursor) (invalidate.Page, error) { select {} }
 	}},
-	{"tail ignores its context", tailContext, func(m *mutant) {
-		inner := m.tail
-		m.tail = func(ctx context.Context, at invalidate.Cursor) (invalidate.Page, error) {
-			return inner(context.WithoutCancel(ctx), at)
-		}
-	}},
+	{"tail ignores its context", tailContext, aroundTail(func(_ *mutant, c call) (invalidate.Page, error) {
+		return c.inner(context.WithoutCancel(c.ctx), c.at, c.a)
+	})},
+	{"tail outlives its context", tailContext, aroundTail(func(_ *mutant, c call) (invalidate.Page, error) {
+		p, err := c.inner(context.WithoutCancel(c.ctx), c.at, c.a)
+		return p, cmp.Or(err, c.ctx.Err())
+	})},
 	{"tail gives fences away twice", "tail's_slices_have_one_owner", tails(func(m *mutant, p *invalidate.Page) { m.share(p.Keys) })},
 	{"tail polls", "tail_waits_until_there_is_something", func(m *mutant) {
 		m.tail = func(ctx context.Context, at invalidate.Cursor) (invalidate.Page, error) {
@@ -151,20 +135,12 @@ var tailMutants = []named{
 			return m.log.Sync(ctx, at, invalidate.Append{})
 		}
 	}},
-	{"tail outlives its context", "tail_ends_at_once_with_its_context", func(m *mutant) {
-		inner := m.tail
-		m.tail = func(ctx context.Context, at invalidate.Cursor) (invalidate.Page, error) {
-			return inner(context.WithoutCancel(ctx), at)
-		}
-	}},
 }
 
 // tailFrom changes the cursor of a Tail.
 func tailFrom(change func(m *mutant, at invalidate.Cursor) invalidate.Cursor) func(*mutant) {
-	return func(m *mutant) {
-		inner := m.tail
-		m.tail = func(ctx context.Context, at invalidate.Cursor) (invalidate.Page, error) {
-			return inner(ctx, change(m, at))
-		}
-	}
+	return aroundTail(func(m *mutant, c call) (invalidate.Page, error) {
+		c.at = change(m, c.at)
+		return c.do()
+	})
 }

@@ -2,8 +2,6 @@ package logtest
 
 import (
 	"context"
-	"errors"
-	"slices"
 	"testing"
 
 	"github.com/twofold-go/twofold/internal/suitetest"
@@ -68,16 +66,27 @@ func transactionalInBubble(t *testing.T, db Transactional) {
 
 var txTests = []suitetest.Case[*txTest]{
 	{"a commit reaches every process", txCommit},
-	{"a rollback leaves nothing", txRollback},
+	{"a rollback leaves nothing", txSteps(begin(1), add(1, 1), rollback(1), read, write(2), read)},
 	{"a savepoint rolled back drops its part", txSavepoint},
-	{"a prepared transaction waits for its second phase", txPrepared},
+	{"a prepared transaction waits for its second phase", txSteps(
+		begin(1), add(1, 1), prepare(1), begin(2), add(2, 2), prepare(2), read,
+		write(3), // prepared transactions block no other
+		read, rollback(2), commit(1), read,
+	)},
 	{"a sync returns commits and what it appends", txBoth},
 	{"a transaction of many scopes", txMany},
 	{"a hold is kept", txHold},
 	{"what cannot be appended is refused", txRefused},
 	{"tail finds a commit that no sync has seen", txTail},
-	{"writers commit in the reverse order of their appends", txReverse},
-	{"an old transaction stays open", txOld},
+	{"writers commit in the reverse order of their appends", txSteps(
+		(*txTest).twoWriters, begin(1), begin(2), add(1, 1), add(2, 2), commit(2), read, commit(1), read,
+	)},
+	// A log may remember up to where it has numbered everything. It must not skip rows of
+	// transactions that began before that point, whenever they append and commit.
+	{"an old transaction stays open", txSteps(
+		(*txTest).twoWriters, begin(1), begin(2), begin(3), add(1, 1), add(2, 2), write(10), read, write(11), read, write(12), read,
+		add(2, 4), add(3, 3), read, commit(2), read, write(20), read, commit(1), commit(3), read,
+	)},
 	{"a commit while a sync removes cells", txGap},
 	{"an old commit while a sync removes cells", txOldGap},
 	{"cells go before the record comes", txOrder},
@@ -87,134 +96,4 @@ var txTests = []suitetest.Case[*txTest]{
 	{"many writers and many syncs", txConcurrent},
 	{"a damaged row gives up what is older", txDamaged},
 	{"without tables everything fails", txDropped},
-}
-
-// txTest is one subtest of [TestTransactional].
-type txTest struct {
-	*logTest
-
-	db    Transactional
-	cells *cells
-}
-
-func newTxTest(t *testing.T, db Transactional) *txTest {
-	t.Helper()
-	open, c := db.Open(t), newCells()
-	return &txTest{db: db, cells: c, logTest: &logTest{T: t, open: func() invalidate.Log {
-		l := open()
-		u, ok := l.(invalidate.CellUser)
-		if !ok {
-			t.Fatal("a log with transactions must be an invalidate.CellUser, because it must remove the cells of their keys")
-		}
-		u.UseCells("logtest", c.remove)
-		return l
-	}}}
-}
-
-// begin begins a transaction. It is rolled back at the end of the subtest if it is still open.
-func (t *txTest) begin(r *reader) *tx {
-	t.Helper()
-	x, err := t.tryBegin(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = x.rollback() })
-	return x
-}
-
-func (t *txTest) tryBegin(r *reader) (*tx, error) {
-	inner, err := t.db.Begin(t.Context(), r.log)
-	return &tx{t: t, Tx: inner}, err
-}
-
-// tx is a transaction, and what it has appended.
-type tx struct {
-	Tx
-
-	t        *txTest
-	appended []invalidate.Scope
-	over     bool
-}
-
-// try appends and commits, for use in goroutines.
-func (x *tx) try(scopes ...invalidate.Scope) error {
-	x.appended = append(x.appended, scopes...)
-	if err := x.Append(x.t.Context(), scopes...); err != nil {
-		return errors.Join(err, x.rollback())
-	}
-	return x.tryCommit()
-}
-
-func (x *tx) tryCommit() error {
-	x.over = true
-	x.t.cells.committing(x.appended)
-	return x.Commit()
-}
-
-func (x *tx) rollback() error {
-	if x.over {
-		return nil
-	}
-	x.over = true
-	return x.Rollback()
-}
-
-func (x *tx) append(scopes ...invalidate.Scope) {
-	x.t.Helper()
-	x.appended = append(x.appended, scopes...)
-	x.t.must(x.Append(x.t.Context(), scopes...))
-}
-
-func (x *tx) commit() {
-	x.t.Helper()
-	x.t.must(x.tryCommit())
-}
-
-// write commits a transaction with the scopes.
-func (t *txTest) write(r *reader, scopes ...invalidate.Scope) {
-	t.Helper()
-	x := t.begin(r)
-	x.append(scopes...)
-	x.commit()
-}
-
-func (t *txTest) must(err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-// sync reads to the end of the log, and checks that the cells of all records were removed.
-func (t *txTest) sync(r *reader) {
-	t.Helper()
-	r.sync(invalidate.Append{})
-	t.must(t.cells.check(r))
-}
-
-// wantSeen checks that the reader has records of all scopes.
-func (t *txTest) wantSeen(r *reader, scopes ...invalidate.Scope) {
-	t.Helper()
-	for _, s := range scopes {
-		if !r.has(s.Fence()) {
-			t.Errorf("%v was committed, and no record names it", s)
-		}
-	}
-}
-
-func (t *txTest) wantUnseen(r *reader, scopes ...invalidate.Scope) {
-	t.Helper()
-	for _, s := range scopes {
-		if r.has(s.Fence()) {
-			t.Errorf("%v was not committed, and a record names it", s)
-		}
-	}
-}
-
-func (r *reader) has(f invalidate.Fence) bool {
-	records := r.scopes
-	if f.OfKeys() {
-		records = r.keys
-	}
-	return slices.ContainsFunc(records, func(rec invalidate.Record) bool { return slices.Contains(rec.Fences, f) })
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/cespare/xxhash/v2"
@@ -76,23 +77,15 @@ func (c *cells) gap(fn *func(keys []string), keys []string) {
 // once makes the next call of remove run do, at the given gap. The returned function reports
 // whether do was called.
 func (c *cells) once(gap *func(keys []string), do func()) (ran func() bool) {
+	var done atomic.Bool
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	done := false
 	*gap = func([]string) {
-		c.mu.Lock()
-		first := !done
-		done = true
-		c.mu.Unlock()
-		if first {
+		if done.CompareAndSwap(false, true) {
 			do()
 		}
 	}
-	return func() bool {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		return done
-	}
+	return done.Load
 }
 
 // breakWith makes every removal fail with err; nil ends it.

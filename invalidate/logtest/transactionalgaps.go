@@ -3,32 +3,33 @@ package logtest
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 
 	"github.com/twofold-go/twofold/invalidate"
 )
 
 // A Sync reads the committed rows, removes the cells of their keys, and then numbers the rows.
-// The removal is the gap between reading and numbering. The subtests let other things happen in
+// The removal is the gap between reading and numbering. The next subtests let other things happen in
 // that gap.
 
 // inGap runs a Sync of the reader, and runs do in its gap.
 func (t *txTest) inGap(r *reader, do func()) {
 	t.Helper()
+	want := maps.Clone(t.committed)
 	ran := t.cells.once(&t.cells.before, do)
-	t.sync(r)
+	r.sync(invalidate.Append{})
 	if !ran() {
 		t.Fatal("Sync of a committed key removed no cell")
 	}
+	t.verify(r, want)
 }
 
 func txGap(t *txTest) {
 	writer, a, b := t.reader(), t.reader(), t.reader()
-	t.write(writer, t.keyScope(1), tagScope(1))
-	t.inGap(a, func() { t.write(writer, t.keyScope(2), tagScope(2)) })
-	t.wantSeen(a, t.keyScope(1), tagScope(1))
-	t.sync(b)
-	t.wantSeen(b, t.keyScope(1), tagScope(1), t.keyScope(2), tagScope(2))
+	t.write(writer, t.pair(1)...)
+	t.inGap(a, func() { t.write(writer, t.pair(2)...) })
+	t.read(b)
 }
 
 // The transaction that commits in the gap is older than the one whose row was read.
@@ -36,22 +37,18 @@ func txOldGap(t *txTest) {
 	t.twoWriters()
 	writer, a, b := t.reader(), t.reader(), t.reader()
 	old := t.begin(writer)
-	old.append(t.keyScope(2), tagScope(2))
-	t.write(writer, t.keyScope(1), tagScope(1))
+	old.append(t.pair(2)...)
+	t.write(writer, t.pair(1)...)
 	t.inGap(a, old.commit)
-	t.sync(b)
-	t.wantSeen(b, t.keyScope(1), tagScope(1), t.keyScope(2), tagScope(2))
+	t.read(b)
 }
 
 // A second process reads the log while the first removes cells. It must not see the record yet:
 // if the first process died now, the cells would stay.
 func txOrder(t *txTest) {
 	writer, a, b := t.reader(), t.reader(), t.reader()
-	t.write(writer, t.keyScope(1), tagScope(1))
-	t.inGap(a, func() { t.sync(b) })
-	t.wantSeen(a, t.keyScope(1), tagScope(1))
-	t.wantSeen(b, t.keyScope(1), tagScope(1))
-	a.wantSame(b)
+	t.write(writer, t.pair(1)...)
+	t.inGap(a, func() { t.read(b) })
 }
 
 // Between all steps another process claims a cell, and fills it then or after a later step. At
@@ -90,7 +87,7 @@ func txClaims(t *txTest) {
 	step(appended, nil)
 	x.commit()
 	step(committed, nil)
-	t.sync(r)
+	t.read(r)
 	step(numbered, nil)
 	names := []string{"Begin", "Append", "Commit", "the rows were read", "the cells were removed", "Sync"}
 	for claimed := range steps {
@@ -106,7 +103,7 @@ func txClaims(t *txTest) {
 func txCrash(t *txTest) {
 	writer, b := t.reader(), t.reader()
 	for n, gap := range []*func([]string){&t.cells.before, &t.cells.after} {
-		t.write(writer, t.keyScope(n), tagScope(n))
+		t.write(writer, t.pair(n)...)
 		dying := t.stranger()
 		ctx, cancel := context.WithCancel(t.Context())
 		ran := t.cells.once(gap, cancel)
@@ -115,8 +112,7 @@ func txCrash(t *txTest) {
 		if !ran() {
 			t.Fatalf("Sync of a committed key removed no cell, and returned %v", err)
 		}
-		t.sync(b)
-		t.wantSeen(b, t.keyScope(n), tagScope(n))
+		t.read(b)
 	}
 }
 
@@ -125,12 +121,10 @@ func txCrash(t *txTest) {
 func txCovered(t *txTest) {
 	writer, a, b := t.reader(), t.reader(), t.reader()
 	t.cells.breakWith(errors.New("the remote tier is down"))
-	t.write(writer, t.keyScope(1), tagScope(1))
+	t.write(writer, t.pair(1)...)
 	if _, err := a.trySync(invalidate.Append{}); err == nil {
-		t.must(t.cells.check(a))
-		t.wantSeen(a, t.keyScope(1), tagScope(1))
+		t.verify(a, t.committed)
 	}
 	t.cells.breakWith(nil)
-	t.sync(b)
-	t.wantSeen(b, t.keyScope(1), tagScope(1))
+	t.read(b)
 }

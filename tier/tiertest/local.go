@@ -1,12 +1,9 @@
 package tiertest
 
 import (
-	"runtime"
 	"testing"
-	"weak"
 
 	"github.com/twofold-go/twofold/internal/localtest"
-	"github.com/twofold-go/twofold/internal/race"
 	"github.com/twofold-go/twofold/internal/suitetest"
 	"github.com/twofold-go/twofold/internal/trace"
 	"github.com/twofold-go/twofold/tier"
@@ -33,21 +30,56 @@ func TestLocal(t *testing.T, newLocal func(t *testing.T) tier.Local) {
 }
 
 var localTests = []suitetest.Case[*localTest]{
-	{"an empty tier misses", localEmpty},
-	{"set is visible at once", localVisible},
-	{"set replaces", localReplace},
-	{"an older entry never comes back", localNeverUndone},
-	{"delete removes", localDelete},
-	{"a deleted entry never comes back", localDeleteSticks},
-	{"an oversize entry is refused and the older one removed", localOversize},
-	{"usage stays within the budget", localBudget},
-	{"usage follows what is held", localUsage},
-	{"range shows what is held", localRange},
+	{"an empty tier misses", plays(func(p *localtest.Play) {
+		for _, h := range []uint64{0, 1, 1<<64 - 1} {
+			p.Delete(h) // deleting nothing is allowed
+		}
+	})},
+	{"set is visible at once", plays(func(p *localtest.Play) {
+		// Costs of 8 bytes keep the sum well below any share of the budget.
+		for i := range 5000 {
+			p.Set(hashOf(i), 8)
+		}
+		p.Set(0, 8)
+		p.Set(1<<64-1, 8)
+	})},
+	{"set replaces", plays(func(p *localtest.Play) {
+		for i := range 3000 {
+			p.Set(hashOf(i/3), int64(8*(i%3+1)))
+		}
+	})},
+	{"delete removes", plays(func(p *localtest.Play) {
+		for i := range 1000 {
+			p.Set(hashOf(i), 8)
+			p.Delete(hashOf(i))
+		}
+	})},
+	{"an oversize entry is refused and the older one removed", plays(func(p *localtest.Play) {
+		for _, cost := range []int64{oversize, 10, 20, oversize, 30} {
+			p.Set(1, cost)
+		}
+	})},
+	{"usage follows what is held", plays(func(p *localtest.Play) {
+		for i := range 10 {
+			p.Set(hashOf(i), 100)
+		}
+		p.Settle()
+		p.Set(hashOf(0), 300)
+		p.Settle()
+		p.Delete(hashOf(0))
+		p.Settle()
+		p.Set(hashOf(1), oversize)
+	})},
+	{"usage stays within the budget", plays(func(p *localtest.Play) {
+		p.Full = true
+		for i := range 8 * LocalBudget >> 10 {
+			p.Set(hashOf(i), 1<<10)
+		}
+	})},
 	{"range while others write", localRangeInUse},
 	{"random operations", func(t *localTest) { localtest.Model(t.T, t.l, LocalBudget/320, late) }},
 	{"random operations on large entries", func(t *localTest) { localtest.Model(t.T, t.l, LocalBudget/5, late) }},
 	{"goroutines compete for a few hashes", func(t *localTest) { localtest.Compete(t.T, t.l, LocalBudget, late) }},
-	{"evictions carry the reason", localEvictReason},
 	{"a callback that panics harms nothing", localEvictPanics},
 	{"entries end", localEnds},
 	{"get allocates nothing", localAllocs},
@@ -77,17 +109,17 @@ func (t *localTest) close() {
 	}
 }
 
+// plays returns a case that makes calls on a tier of which it knows what it must hold.
+func plays(calls func(p *localtest.Play)) func(t *localTest) {
+	return func(t *localTest) {
+		localtest.Play{Tier: t.l, MaxBytes: LocalBudget, Largest: LocalBudget, Late: late}.Run(t.T, calls)
+	}
+}
+
 // set sets a new entry under the hash of i.
 func (t *localTest) set(i, seq int, cost int64) (e *localtest.Entry, ok bool) {
 	e = &localtest.Entry{Hash: hashOf(i), Seq: seq}
 	return e, t.l.Set(e.Hash, e, cost)
-}
-
-func (t *localTest) wantHit(want *localtest.Entry) {
-	t.Helper()
-	if got, ok := t.l.Get(want.Hash); !ok || got != any(want) {
-		t.Fatalf("Get(%#x) = %v, %v; want the entry just set (%v), true", want.Hash, got, ok, *want)
-	}
 }
 
 func (t *localTest) wantMiss(hash uint64, when string) {
@@ -95,85 +127,6 @@ func (t *localTest) wantMiss(hash uint64, when string) {
 	if e, ok := t.l.Get(hash); ok {
 		t.Fatalf("Get(%#x) %s = %v, true; want a miss", hash, when, e)
 	}
-}
-
-func localEmpty(t *localTest) {
-	for _, h := range []uint64{0, 1, 1<<64 - 1} {
-		t.wantMiss(h, "of an empty tier")
-		t.l.Delete(h) // deleting nothing is allowed
-	}
-}
-
-func localVisible(t *localTest) {
-	// Costs of 8 bytes keep the sum well below any share of the budget.
-	for i := range 5000 {
-		e, ok := t.set(i, i, 8)
-		if !ok {
-			t.Fatalf("Set(%#x, cost 8) = false, want true", e.Hash)
-		}
-		t.wantHit(e)
-	}
-	for _, h := range []uint64{0, 1<<64 - 1} {
-		e := &localtest.Entry{Hash: h}
-		t.l.Set(h, e, 8)
-		t.wantHit(e)
-	}
-}
-
-func localReplace(t *localTest) {
-	for i := range 1000 {
-		for seq := range 3 {
-			e, _ := t.set(i, seq, int64(8*(seq+1)))
-			t.wantHit(e)
-		}
-	}
-}
-
-func localDelete(t *localTest) {
-	for i := range 1000 {
-		e, _ := t.set(i, 0, 8)
-		t.l.Delete(e.Hash)
-		t.wantMiss(e.Hash, "after Delete")
-	}
-}
-
-func localOversize(t *localTest) {
-	for seq, when := range []string{"of a refused entry", "after a refused Set over an older entry, which must be gone,"} {
-		e, ok := t.set(1, 2*seq, oversize)
-		if ok {
-			t.Errorf("Set of cost %d = true, want false", oversize)
-		}
-		t.wantMiss(e.Hash, when)
-		t.set(1, 2*seq+1, 8)
-	}
-}
-
-func localAllocs(t *localTest) {
-	if race.Enabled {
-		t.Skip("the race detector makes sync.Pool allocate")
-	}
-	localtest.Allocs(t.T, t.l)
-}
-
-func localClosed(t *localTest) {
-	e, _ := t.set(1, 0, 8)
-	t.close()
-	t.wantMiss(e.Hash, "after Close")
-	t.set(1, 0, 8) // must not panic
-	t.l.Delete(hashOf(2))
-	t.wantMiss(e.Hash, "after Set on a closed tier")
-}
-
-// localCloseReleases lets only the tier hold an entry.
-func localCloseReleases(t *localTest) {
-	e, _ := t.set(1, 0, 8)
-	there := weak.Make(e)
-	t.close()
-	t.eventually(func() (string, bool) {
-		runtime.GC()
-		return "a closed tier still holds an entry", there.Value() == nil
-	})
-	runtime.KeepAlive(t.l)
 }
 
 func hashOf(i int) uint64 { return trace.Hash(uint64(i)) }

@@ -53,249 +53,235 @@ func TestMutant(t *testing.T) {
 	mutants[name](t)
 }
 
-var mutants = map[string]func(t *testing.T){
-	"local: keeps the old entry":           localMutant("keeps the old entry"),
-	"local: ignores a replacement":         localMutant("ignores a replacement"),
-	"local: has no budget":                 localMutant("has no budget"),
-	"local: never deletes":                 localMutant("never deletes"),
-	"local: forgets a departure":           localMutant("forgets a departure"),
-	"local: reports twice":                 localMutant("reports twice"),
-	"local: hides an entry":                localMutant("hides an entry"),
-	"local: goes on":                       localMutant("goes on"),
-	"local: deletes only the newest":       localMutant("deletes only the newest"),
-	"local: unlocks in the middle":         localMutant("unlocks in the middle"),
-	"local: allocates at the first hit":    localMutant("allocates at the first hit"),
-	"local: keeps its entries when closed": localMutant("keeps its entries when closed"),
-
-	"local: sweeps once":                localMutant("sweeps once"),
-	"local: does not ask again":         localMutant("does not ask again"),
-	"local: asks at the first end only": localMutant("asks at the first end only"),
-	"local: keeps ended entries":        localMutant("keeps ended entries"),
-	"local: removes early":              localMutant("removes early"),
-	"local: calls it deleted":           localMutant("calls it deleted"),
-	"local: evicts others first":        localMutant("evicts others first"),
-
-	"remote: a look replaces the frame": lookMutant(func(ctx context.Context, m *tiertest.Memory, key string, c tier.Claim) (tier.Claimed, error) {
-		_ = m.Unlink(ctx, key)
-		return m.Claim(ctx, key, c)
+var mutants = withLocal(map[string]func(t *testing.T){
+	"remote: a look replaces the frame": lookMutant(func(x call) (tier.Claimed, error) {
+		_ = x.Unlink(x.ctx, x.key)
+		return x.Claim(x.ctx, x.key, x.claim)
 	}),
-	"remote: a look grants what it does not claim": lookMutant(func(ctx context.Context, m *tiertest.Memory, key string, _ tier.Claim) (tier.Claimed, error) {
-		b, err := m.Get(ctx, key)
+	"remote: a look grants what it does not claim": lookMutant(func(x call) (tier.Claimed, error) {
+		b, err := x.Get(x.ctx, x.key)
 		return tier.Claimed{Granted: b == nil, Cell: b}, err
 	}),
-	"remote: a look claims and does not say so": lookMutant(func(ctx context.Context, m *tiertest.Memory, key string, c tier.Claim) (tier.Claimed, error) {
-		got, err := honestLook(ctx, m, key, c)
+	"remote: a look claims and does not say so": lookMutant(func(x call) (tier.Claimed, error) {
+		got, err := honestLook(x)
 		return tier.Claimed{Cell: got.Cell}, err
 	}),
-	"remote: a look hides holds": lookMutant(func(ctx context.Context, m *tiertest.Memory, key string, c tier.Claim) (tier.Claimed, error) {
-		return m.Claim(ctx, key, c)
+	"remote: a look hides holds": lookMutant(func(x call) (tier.Claimed, error) {
+		return x.Claim(x.ctx, x.key, x.claim)
 	}),
-	"remote: a look's claim does not end": lookMutant(func(ctx context.Context, m *tiertest.Memory, key string, c tier.Claim) (tier.Claimed, error) {
-		c.Lease = time.Hour
-		return honestLook(ctx, m, key, c)
+	"remote: a look's claim does not end": lookMutant(func(x call) (tier.Claimed, error) {
+		x.claim.Lease = time.Hour
+		return honestLook(x)
 	}),
 
-	"remote: grants every claim": remoteMutant(func(m *mutant) {
-		m.claim = func(ctx context.Context, key string, c tier.Claim) (tier.Claimed, error) {
-			_ = m.Remote.Unlink(ctx, key)
-			return m.Remote.Claim(ctx, key, c)
-		}
+	"remote: grants every claim": claims(func(x call) (tier.Claimed, error) {
+		_ = x.Unlink(x.ctx, x.key)
+		return x.Claim(x.ctx, x.key, x.claim)
 	}),
-	"remote: hides the current frame": remoteMutant(func(m *mutant) {
-		m.claim = func(ctx context.Context, key string, c tier.Claim) (tier.Claimed, error) {
-			got, err := m.Remote.Claim(ctx, key, c)
-			return tier.Claimed{Granted: got.Granted}, err
-		}
+	"remote: hides the current frame": claims(func(x call) (tier.Claimed, error) {
+		got, err := x.Claim(x.ctx, x.key, x.claim)
+		return tier.Claimed{Granted: got.Granted}, err
 	}),
-	"remote: refuses a repeated claim": remoteMutant(func(m *mutant) {
-		m.claim = func(ctx context.Context, key string, c tier.Claim) (tier.Claimed, error) {
-			b, _ := m.Remote.Get(ctx, key)
-			if _, n := tier.Head(b); n == c.Nonce {
-				return tier.Claimed{Cell: b}, nil
-			}
-			return m.Remote.Claim(ctx, key, c)
+	"remote: refuses a repeated claim": claims(func(x call) (tier.Claimed, error) {
+		b, _ := x.Get(x.ctx, x.key)
+		if _, n := tier.Head(b); n == x.claim.Nonce {
+			return tier.Claimed{Cell: b}, nil
 		}
+		return x.Claim(x.ctx, x.key, x.claim)
 	}),
-	"remote: does not renew a lease": remoteMutant(func(m *mutant) {
-		m.claim = func(ctx context.Context, key string, c tier.Claim) (tier.Claimed, error) {
-			if b, _ := m.Remote.Get(ctx, key); len(b) >= 9 && b[0] != byte(tier.Hold) && tier.Nonce(b[1:]) == c.Nonce {
-				return tier.Claimed{Granted: true}, nil
-			}
-			return m.Remote.Claim(ctx, key, c)
+	"remote: does not renew a lease": claims(func(x call) (tier.Claimed, error) {
+		if b, _ := x.Get(x.ctx, x.key); len(b) >= 9 && b[0] != byte(tier.Hold) && tier.Nonce(b[1:]) == x.claim.Nonce {
+			return tier.Claimed{Granted: true}, nil
 		}
+		return x.Claim(x.ctx, x.key, x.claim)
 	}),
-	"remote: renews a removed claim": remoteMutant(func(m *mutant) {
-		m.claim = func(ctx context.Context, key string, c tier.Claim) (tier.Claimed, error) {
-			if c.Seen == c.Nonce {
-				c.Seen = tier.Nonce{}
-			}
-			return m.Remote.Claim(ctx, key, c)
+	"remote: renews a removed claim": claims(func(x call) (tier.Claimed, error) {
+		if x.claim.Seen == x.claim.Nonce {
+			x.claim.Seen = tier.Nonce{}
 		}
+		return x.Claim(x.ctx, x.key, x.claim)
 	}),
-	"remote: refuses bytes without a nonce to a caller that saw one": remoteMutant(func(m *mutant) {
-		m.claim = func(ctx context.Context, key string, c tier.Claim) (tier.Claimed, error) {
-			b, _ := m.Remote.Get(ctx, key)
-			if _, n := tier.Head(b); b != nil && n.IsZero() && !c.Seen.IsZero() {
-				return tier.Claimed{Cell: b}, nil
-			}
-			return m.Remote.Claim(ctx, key, c)
+	"remote: refuses bytes without a nonce to a caller that saw one": claims(func(x call) (tier.Claimed, error) {
+		b, _ := x.Get(x.ctx, x.key)
+		if _, n := tier.Head(b); b != nil && n.IsZero() && !x.claim.Seen.IsZero() {
+			return tier.Claimed{Cell: b}, nil
 		}
+		return x.Claim(x.ctx, x.key, x.claim)
 	}),
-	"remote: keeps a frame that is too short": remoteMutant(func(m *mutant) {
-		m.claim = func(ctx context.Context, key string, c tier.Claim) (tier.Claimed, error) {
-			if b, _ := m.Remote.Get(ctx, key); len(b) > 0 && len(b) < 9 {
-				return tier.Claimed{Cell: b}, nil
-			}
-			return m.Remote.Claim(ctx, key, c)
+	"remote: keeps a frame that is too short": claims(func(x call) (tier.Claimed, error) {
+		if b, _ := x.Get(x.ctx, x.key); len(b) > 0 && len(b) < 9 {
+			return tier.Claimed{Cell: b}, nil
 		}
+		return x.Claim(x.ctx, x.key, x.claim)
 	}),
-	"remote: takes a refresh for a load": remoteMutant(func(m *mutant) {
-		m.claim = func(ctx context.Context, key string, c tier.Claim) (tier.Claimed, error) {
-			c.Refresh = false
-			return m.Remote.Claim(ctx, key, c)
-		}
+	"remote: takes a refresh for a load": claims(func(x call) (tier.Claimed, error) {
+		x.claim.Refresh = false
+		return x.Claim(x.ctx, x.key, x.claim)
 	}),
-	"remote: ignores the refresh time": remoteMutant(func(m *mutant) {
-		m.claim = func(ctx context.Context, key string, c tier.Claim) (tier.Claimed, error) {
-			if c.Refresh {
-				_, _ = m.Remote.Fill(ctx, key, tier.Fill{Nonce: c.Seen})
-			}
-			return m.Remote.Claim(ctx, key, c)
+	"remote: ignores the refresh time": claims(func(x call) (tier.Claimed, error) {
+		if x.claim.Refresh {
+			_, _ = x.Fill(x.ctx, x.key, tier.Fill{Nonce: x.claim.Seen})
 		}
+		return x.Claim(x.ctx, x.key, x.claim)
 	}),
-	"remote: fills without comparing": remoteMutant(func(m *mutant) {
-		m.fill = func(ctx context.Context, key string, f tier.Fill) (bool, error) {
-			if b, _ := m.Remote.Get(ctx, key); len(b) >= 9 {
-				f.Nonce = tier.Nonce(b[1:])
-			}
-			return m.Remote.Fill(ctx, key, f)
+	"remote: fills without comparing": fills(func(x call) (bool, error) {
+		if b, _ := x.Get(x.ctx, x.key); len(b) >= 9 {
+			x.fill.Nonce = tier.Nonce(b[1:])
 		}
+		return x.Fill(x.ctx, x.key, x.fill)
 	}),
 	"remote: keeps the slice it is given": remoteMutant(func(m *mutant) {
 		var kept sync.Map
 		m.fill = func(ctx context.Context, key string, f tier.Fill) (bool, error) {
 			kept.Store(key, f.Cell)
-			return m.Remote.Fill(ctx, key, f)
+			return m.in.Fill(ctx, key, f)
 		}
 		m.get = func(ctx context.Context, key string) ([]byte, error) {
-			b, err := m.Remote.Get(ctx, key)
+			b, err := m.in.Get(ctx, key)
 			if k, ok := kept.Load(key); ok && len(b) > 9 {
 				return k.([]byte), err
 			}
 			return b, err
 		}
 	}),
-	"remote: release unlinks the value": remoteMutant(func(m *mutant) {
-		m.fill = func(ctx context.Context, key string, f tier.Fill) (bool, error) {
-			ok, err := m.Remote.Fill(ctx, key, f)
-			if ok && len(f.Cell) == 0 {
-				err = m.Remote.Unlink(ctx, key)
-			}
-			return ok, err
+	"remote: release unlinks the value": fills(func(x call) (bool, error) {
+		ok, err := x.Fill(x.ctx, x.key, x.fill)
+		if ok && len(x.fill.Cell) == 0 {
+			err = x.Unlink(x.ctx, x.key)
 		}
+		return ok, err
 	}),
-	"remote: leases never end": remoteMutant(func(m *mutant) {
-		m.claim = func(ctx context.Context, key string, c tier.Claim) (tier.Claimed, error) {
-			c.Lease = time.Hour
-			return m.Remote.Claim(ctx, key, c)
-		}
+	"remote: leases never end": claims(func(x call) (tier.Claimed, error) {
+		x.claim.Lease = time.Hour
+		return x.Claim(x.ctx, x.key, x.claim)
 	}),
-	"remote: values end early": remoteMutant(func(m *mutant) {
-		m.fill = func(ctx context.Context, key string, f tier.Fill) (bool, error) {
-			f.TTL /= 3
-			return m.Remote.Fill(ctx, key, f)
-		}
+	"remote: values end early": fills(func(x call) (bool, error) {
+		x.fill.TTL /= 3
+		return x.Fill(x.ctx, x.key, x.fill)
 	}),
-	"remote: changes a byte": remoteMutant(func(m *mutant) {
-		m.get = func(ctx context.Context, key string) ([]byte, error) {
-			b, err := m.Remote.Get(ctx, key)
-			if len(b) > 100 {
-				b[len(b)-1]++
-			}
-			return b, err
+	"remote: changes a byte": gets(func(x call) ([]byte, error) {
+		b, err := x.Get(x.ctx, x.key)
+		if len(b) > 100 {
+			b[len(b)-1]++
 		}
+		return b, err
 	}),
-	"remote: refresh time in seconds": remoteMutant(func(m *mutant) {
-		m.get = func(ctx context.Context, key string) ([]byte, error) {
-			b, err := m.Remote.Get(ctx, key)
-			if len(b) > 33 && binary.BigEndian.Uint64(b[25:]) > 0 {
-				binary.BigEndian.PutUint64(b[25:], binary.BigEndian.Uint64(b[25:])/1000)
-			}
-			return b, err
+	"remote: refresh time in seconds": gets(func(x call) ([]byte, error) {
+		b, err := x.Get(x.ctx, x.key)
+		if len(b) > 33 && binary.BigEndian.Uint64(b[25:]) > 0 {
+			binary.BigEndian.PutUint64(b[25:], binary.BigEndian.Uint64(b[25:])/1000)
 		}
+		return b, err
 	}),
 	"remote: unlinks only the first": remoteMutant(func(m *mutant) {
 		m.unlink = func(ctx context.Context, keys ...string) error {
-			return m.Remote.Unlink(ctx, keys[:min(1, len(keys))]...)
+			return m.in.Unlink(ctx, keys[:min(1, len(keys))]...)
 		}
 	}),
-	"remote: ignores the context": remoteMutant(func(m *mutant) {
-		m.get = func(_ context.Context, key string) ([]byte, error) {
-			return m.Remote.Get(context.Background(), key)
-		}
-	}),
+	"remote: ignores the context": gets(func(x call) ([]byte, error) { return x.Get(context.Background(), x.key) }),
 	"remote: batches answer backwards": func(t *testing.T) {
-		tiertest.TestRemote(t, func(*testing.T) tier.Remote { return backwards{tiertest.NewMemory()} })
+		tiertest.TestRemoteInBubble(t, func(*testing.T) tier.Remote { return backwards{tiertest.NewMemory()} })
 	},
+})
+
+// withLocal adds the mutants of lru.
+func withLocal(all map[string]func(t *testing.T)) map[string]func(t *testing.T) {
+	for _, name := range []string{
+		"keeps the old entry", "ignores a replacement", "has no budget", "never deletes", "forgets a departure",
+		"reports twice", "hides an entry", "goes on", "deletes only the newest", "unlocks in the middle",
+		"allocates at the first hit", "keeps its entries when closed",
+		"sweeps once", "does not ask again", "asks at the first end only", "keeps ended entries", "removes early",
+		"calls it deleted", "evicts others first",
+	} {
+		all["local: "+name] = func(t *testing.T) {
+			tiertest.TestLocal(t, func(*testing.T) tier.Local {
+				l := newLRU()
+				l.mutant = name
+				return l
+			})
+		}
+	}
+	return all
 }
 
-func localMutant(name string) func(t *testing.T) {
-	return func(t *testing.T) {
-		tiertest.TestLocal(t, func(*testing.T) tier.Local {
-			l := newLRU()
-			l.mutant = name
-			return l
-		})
-	}
+// call is one call of a tier, and the tier without a mutation.
+type call struct {
+	*tiertest.Memory
+	ctx   context.Context
+	key   string
+	claim tier.Claim
+	fill  tier.Fill
+}
+
+func claims(claim func(x call) (tier.Claimed, error)) func(t *testing.T) {
+	return remoteMutant(func(m *mutant) {
+		m.claim = func(ctx context.Context, key string, c tier.Claim) (tier.Claimed, error) {
+			return claim(call{Memory: m.in, ctx: ctx, key: key, claim: c})
+		}
+	})
+}
+
+func fills(fill func(x call) (bool, error)) func(t *testing.T) {
+	return remoteMutant(func(m *mutant) {
+		m.fill = func(ctx context.Context, key string, f tier.Fill) (bool, error) {
+			return fill(call{Memory: m.in, ctx: ctx, key: key, fill: f})
+		}
+	})
+}
+
+func gets(get func(x call) ([]byte, error)) func(t *testing.T) {
+	return remoteMutant(func(m *mutant) {
+		m.get = func(ctx context.Context, key string) ([]byte, error) {
+			return get(call{Memory: m.in, ctx: ctx, key: key})
+		}
+	})
 }
 
 func remoteMutant(change func(m *mutant)) func(t *testing.T) {
 	return func(t *testing.T) {
-		tiertest.TestRemote(t, func(*testing.T) tier.Remote {
+		tiertest.TestRemoteInBubble(t, func(*testing.T) tier.Remote {
 			in := tiertest.NewMemory()
-			m := &mutant{Remote: in, get: in.Get, claim: in.Claim, fill: in.Fill, unlink: in.Unlink}
+			m := &mutant{in: in, get: in.Get, claim: in.Claim, fill: in.Fill, unlink: in.Unlink}
 			change(m)
 			return m
 		})
 	}
 }
 
-func lookMutant(look func(context.Context, *tiertest.Memory, string, tier.Claim) (tier.Claimed, error)) func(t *testing.T) {
+func lookMutant(look func(x call) (tier.Claimed, error)) func(t *testing.T) {
 	return func(t *testing.T) {
-		tiertest.TestRemote(t, func(*testing.T) tier.Remote { return looker{tiertest.NewMemory(), look} })
+		tiertest.TestRemoteInBubble(t, func(*testing.T) tier.Remote { return looker{tiertest.NewMemory(), look} })
 	}
 }
 
 // honestLook obeys the rules of tier.Looker if no one else uses the key.
-func honestLook(ctx context.Context, m *tiertest.Memory, key string, c tier.Claim) (tier.Claimed, error) {
-	got, err := m.Claim(ctx, key, c)
+func honestLook(x call) (tier.Claimed, error) {
+	got, err := x.Claim(x.ctx, x.key, x.claim)
 	if err == nil && !got.Granted && got.Cell == nil { // a hold
-		got.Cell, err = m.Get(ctx, key)
+		got.Cell, err = x.Get(x.ctx, x.key)
 	}
 	return got, err
 }
 
-func TestMemoryThatLooks(t *testing.T) {
-	tiertest.TestRemote(t, func(*testing.T) tier.Remote { return looker{tiertest.NewMemory(), honestLook} })
-}
+func TestMemoryThatLooks(t *testing.T) { lookMutant(honestLook)(t) }
 
 // looker is a tier.Looker whose Look can be changed.
 type looker struct {
 	*tiertest.Memory
-	look func(context.Context, *tiertest.Memory, string, tier.Claim) (tier.Claimed, error)
+	look func(x call) (tier.Claimed, error)
 }
 
 func (l looker) Look(ctx context.Context, key string, c tier.Claim) (tier.Claimed, error) {
-	return l.look(ctx, l.Memory, key, c)
+	return l.look(call{Memory: l.Memory, ctx: ctx, key: key, claim: c})
 }
 
 // mutant is a tier whose methods can be changed one by one.
 type mutant struct {
-	tier.Remote // the tier without a mutation
-	get         func(context.Context, string) ([]byte, error)
-	claim       func(context.Context, string, tier.Claim) (tier.Claimed, error)
-	fill        func(context.Context, string, tier.Fill) (bool, error)
-	unlink      func(context.Context, ...string) error
+	in     *tiertest.Memory // the tier without a mutation
+	get    func(context.Context, string) ([]byte, error)
+	claim  func(context.Context, string, tier.Claim) (tier.Claimed, error)
+	fill   func(context.Context, string, tier.Fill) (bool, error)
+	unlink func(context.Context, ...string) error
 }
 
 func (m *mutant) Get(ctx context.Context, key string) ([]byte, error) { return m.get(ctx, key) }

@@ -8,63 +8,49 @@ import (
 // remoteLook checks the rules of [tier.Looker].
 func remoteLook(t *remoteTest) {
 	l := suitetest.Need[tier.Looker](t, t.r)
-	look := func(key string, n tier.Nonce) tier.Claimed {
+	c := tier.Claim{Nonce: t.nonce(1), Lease: long}
+	look := func(c tier.Claim) tier.Claimed {
 		t.Helper()
-		got, err := l.Look(t.ctx(), key, tier.Claim{Nonce: n, Lease: long})
-		if err != nil {
+		got, err := l.Look(t.Context(), t.at, c)
+		if err != nil && !c.Nonce.IsZero() {
 			t.Fatalf("Look = %v", err)
 		}
 		return got
 	}
-	n, other := tier.NewNonce(), tier.NewNonce()
 	// Nothing there: a claim, or nothing.
-	switch got := look(t.key("empty"), n); {
+	on("empty")(t)
+	switch got := look(c); {
 	case got.Cell != nil:
 		t.Errorf("Look of an empty key = %s", describe(got.Cell))
 	case got.Granted:
-		t.wantFrame(t.key("empty"), tier.LeaseCell(n))
-		t.wantClaimed(t.key("empty"), tier.Claim{Nonce: other, Lease: long}, tier.Claimed{Cell: tier.LeaseCell(n)})
-		if again := look(t.key("empty"), n); again.Granted == same(again.Cell, tier.LeaseCell(n)) {
+		t.claimed(t.at, c, got, nil)
+		t.check(t.at)
+		claim(2)(t)
+		if again := look(c); again.Granted == same(again.Cell, t.cells[t.at].frame) {
 			t.Errorf("Look of the own claim = %v, %s; want it granted again, or its frame", again.Granted, describe(again.Cell))
 		}
-		t.wantFill(t.key("empty"), tier.Fill{Nonce: n, Cell: t.value(n, noTime, []byte("v")), TTL: long}, true)
+		fill(1, value(1))(t)
 	default:
-		t.wantFrame(t.key("empty"), nil)
+		t.check(t.at)
 	}
 	// A frame there: it is returned and stays as it is.
-	t.store(t.key("value"), t.value(other, noTime, []byte("v")), long)
-	t.wantClaimed(t.key("lease"), tier.Claim{Nonce: other, Lease: long}, granted)
-	t.store(t.key("hold"), tier.HoldCell(other), long)
-	for _, name := range []string{"value", "lease", "hold"} {
-		frame := t.get(t.key(name))
-		if got := look(t.key(name), n); got.Granted || !same(got.Cell, frame) {
+	for name, put := range map[string]step{"value": store(value(2)), "lease": claim(2), "hold": store(hold(2))} {
+		on(name)(t)
+		put(t)
+		if got := look(c); got.Granted || !same(got.Cell, t.cells[t.at].frame) {
 			t.Errorf("Look of a %s = %v, %s; want its frame", name, got.Granted, describe(got.Cell))
 		}
-		t.wantFrame(t.key(name), frame)
+		t.check(t.at)
 	}
-	remoteLookEnds(t, l, n)
-}
-
-// remoteLookEnds checks that the claim of a look ends with its lease, and that an Unlink ends it at
-// once.
-func remoteLookEnds(t *remoteTest, l tier.Looker, n tier.Nonce) {
-	t.Helper()
-	look := func(name string, c tier.Claim) bool {
-		t.Helper()
-		got, err := l.Look(t.ctx(), t.key(name), c)
-		if err != nil && c.Nonce != (tier.Nonce{}) {
-			t.Fatalf("Look = %v", err)
-		}
-		return err == nil && got.Granted
+	// Its claim ends with an Unlink, and with its lease.
+	if on("unlinked")(t); look(c).Granted {
+		unlink()(t)
+		fill(1, value(1))(t)
 	}
-	if look("unlinked", tier.Claim{Nonce: n, Lease: long}) {
-		t.unlink(t.key("unlinked"))
-		t.wantFill(t.key("unlinked"), tier.Fill{Nonce: n, Cell: t.value(n, noTime, []byte("v")), TTL: long}, false)
+	if on("short")(t); look(tier.Claim{Nonce: t.nonce(1), Lease: short}).Granted {
+		t.waitGone(t.at)
 	}
-	if look("short", tier.Claim{Nonce: n, Lease: short}) {
-		t.waitGone(t.key("short"))
-	}
-	if look("zero", tier.Claim{Lease: long}) {
+	if on("zero")(t); look(tier.Claim{Lease: long}).Granted {
 		t.Error("Look with the zero nonce was granted")
 	}
 }

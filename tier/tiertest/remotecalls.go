@@ -1,0 +1,244 @@
+package tiertest
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/twofold-go/twofold/internal/suitetest"
+	"github.com/twofold-go/twofold/tier"
+)
+
+// remoteForeign tests garbage under a key: a reader must be able to load and overwrite it.
+func remoteForeign(t *remoteTest) {
+	nonce := t.nonce(1)
+	t.wantOverwritten(append([]byte{'?'}, nonce[:]...), nonce) // unknown type
+	t.wantOverwritten(append([]byte{'V'}, nonce[:]...), nonce) // torn value
+}
+
+// remoteNoNonce tests bytes without a nonce. Any claim may overwrite them, with any Seen, so no reader
+// has to unlink them first.
+func remoteNoNonce(t *remoteTest) {
+	saw := t.nonce(1)
+	for _, frame := range [][]byte{
+		[]byte("??"), tier.LeaseCell(saw)[:8], tier.HoldCell(saw)[:8], []byte("V"), // too short
+		append([]byte{'?'}, make([]byte, 20)...), tier.LeaseCell(tier.Nonce{}), t.value(tier.Nonce{}, noTime, nil), // zero
+	} {
+		t.wantOverwritten(frame, tier.Nonce{})
+		t.wantOverwritten(frame, saw)
+	}
+}
+
+// wantOverwritten fails unless a claim that saw seen is granted over frame, and a claim for
+// refresh is refused.
+func (t *remoteTest) wantOverwritten(frame []byte, seen tier.Nonce) {
+	t.Helper()
+	k := t.key(fmt.Sprintf("%q over %x", frame, seen))
+	t.store(k, frame, long)
+	t.claim(k, tier.Claim{Seen: seen, Nonce: tier.NewNonce(), Lease: long, Refresh: true})
+	t.claim(k, tier.Claim{Seen: seen, Nonce: tier.NewNonce(), Lease: long})
+}
+
+func remoteZeroNonce(t *remoteTest) {
+	k := t.key("a")
+	t.claim(k, tier.Claim{Lease: long})
+	t.claimMany([]string{k}, []tier.Claim{{Lease: long, Seen: tier.NewNonce()}})
+	t.fill(k, tier.Fill{Cell: t.value(tier.NewNonce(), noTime, nil), TTL: long})
+}
+
+func remoteUnlink(t *remoteTest) {
+	var keys []string
+	for _, name := range []string{"a", "b", "c", "d", "stays"} {
+		keys = append(keys, t.key(name))
+		t.store(t.key(name), t.value(tier.NewNonce(), noTime, nil), long)
+	}
+	lease, held := t.key("lease"), t.key("hold")
+	t.claim(lease, tier.Claim{Nonce: t.nonce(1), Lease: long})
+	t.store(held, tier.HoldCell(t.nonce(1)), long)
+	t.unlink(append(keys[:4:4], lease, held, t.key("never there"), keys[0])...)
+	t.check(t.key("stays"))
+	t.unlink()
+}
+
+// contend makes many callers claim one key at once, either an empty one or a value for refresh. The
+// losers of a plain claim must get the winner's lease.
+func contend(t *remoteTest, refresh bool) {
+	seen := t.nonce(1)
+	for round := range 5 {
+		k := t.key(string(rune('a' + round)))
+		if refresh {
+			t.store(k, t.value(seen, noTime, nil), long)
+		}
+		claims := make([]tier.Claim, 24)
+		answers := make([]tier.Claimed, len(claims))
+		var wg sync.WaitGroup
+		for i := range claims {
+			claims[i] = tier.Claim{Nonce: tier.NewNonce(), Lease: long, Refresh: refresh}
+			if refresh {
+				claims[i].Seen = seen
+			}
+			wg.Go(func() {
+				var err error
+				if answers[i], err = t.r.Claim(t.Context(), k, claims[i]); err != nil {
+					t.Errorf("Claim = %v", err)
+				}
+			})
+		}
+		wg.Wait()
+		winner := slices.IndexFunc(answers, func(a tier.Claimed) bool { return a.Granted })
+		if winner < 0 {
+			t.Fatalf("none of %d concurrent claims was granted", len(claims))
+		}
+		t.claimed(k, claims[winner], answers[winner], nil)
+		for i, a := range answers {
+			if i != winner { // a second one that is granted fails
+				t.claimed(k, claims[i], a, nil)
+			}
+		}
+		t.check(k)
+	}
+}
+
+func remoteSlices(t *remoteTest) {
+	k := t.key("a")
+	t.claim(k, tier.Claim{Nonce: t.nonce(1), Lease: long})
+	passed := t.value(t.nonce(2), noTime, []byte("payload"))
+	t.fill(k, tier.Fill{Nonce: t.nonce(1), Cell: passed, TTL: long})
+	clear(passed)
+	t.check(k)
+
+	clear(t.get(k)) // the caller owns the slice
+	t.check(k)
+	clear(t.claim(k, tier.Claim{Nonce: t.nonce(1), Lease: long}).Cell)
+	t.check(k)
+	clear(t.getMany(k, k)[0])
+	t.check(k)
+	got := t.getMany(k, k)
+	clear(got[0])
+	if !bytes.Equal(got[1], t.cells[k].frame) {
+		t.Errorf("two answers of one GetMany share memory")
+	}
+}
+
+func remoteBinary(t *remoteTest) {
+	all := make([]byte, 256)
+	for i := range all {
+		all[i] = byte(i)
+	}
+	for key, payload := range map[string][]byte{
+		"empty payload":                          nil,
+		"zeros \x00\x00":                         make([]byte, 64),
+		string(all):                              all,
+		"{tag} \r\n$5\r\n":                       []byte("\r\n$-1\r\n*2\r\n"),
+		string(bytes.Repeat([]byte("k"), 1<<10)): []byte("long key"),
+		"big":                                    bytes.Repeat(all, 4<<10), // 1 MiB
+	} {
+		k := t.key(key)
+		t.store(k, t.value(t.nonce(1), noTime, payload), long)
+		t.claim(k, tier.Claim{Nonce: t.nonce(2), Lease: long}) // refused, with the frame
+		t.unlink(k)
+	}
+}
+
+func remoteContext(t *remoteTest) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	keys := []string{t.key("a"), t.key("b")}
+	claim := tier.Claim{Nonce: t.nonce(1), Lease: long}
+	fill := tier.Fill{Nonce: t.nonce(1), Cell: t.value(t.nonce(1), noTime, nil), TTL: long}
+	for op, call := range map[string]func() error{
+		"Get":       func() error { _, err := t.r.Get(ctx, keys[0]); return err },
+		"Claim":     func() error { _, err := t.r.Claim(ctx, keys[0], claim); return err },
+		"Fill":      func() error { _, err := t.r.Fill(ctx, keys[0], fill); return err },
+		"Unlink":    func() error { return t.r.Unlink(ctx, keys...) },
+		"GetMany":   func() error { _, err := tier.GetMany(ctx, t.r, keys); return err },
+		"ClaimMany": func() error { _, err := tier.ClaimMany(ctx, t.r, keys, []tier.Claim{claim, claim}); return err },
+		"FillMany":  func() error { _, err := tier.FillMany(ctx, t.r, keys, []tier.Fill{fill, fill}); return err },
+	} {
+		if call() == nil {
+			t.Errorf("%s with a context that is done = nil, want an error", op)
+		}
+	}
+	t.check(keys[0])
+}
+
+// remoteBatches makes each call on keys in all known states.
+func remoteBatches(t *remoteTest) {
+	suitetest.Need[tier.Batcher](t, t.r)
+	var keys []string
+	var claims []tier.Claim
+	var fills []tier.Fill
+	// Two claims of one value: the second is granted when the first is refused.
+	for i, name := range []string{"empty", "value", "lease", "hold", "gone", "refresh", "value", "release"} {
+		n := t.nonce(10 + i)
+		keys = append(keys, t.key(name))
+		claims = append(claims, tier.Claim{Nonce: n, Lease: long})
+		fills = append(fills, tier.Fill{Nonce: n, Cell: t.value(n, noTime, []byte(name)), TTL: long})
+	}
+	claims[4].Seen, claims[5].Seen, claims[6].Seen = t.nonce(1), t.nonce(1), t.nonce(1)
+	claims[5].Refresh = true
+	fills[7].Cell = nil
+	steps(
+		on("value"), store(value(1)), on("lease"), claim(1), on("hold"), store(hold(1)), on("refresh"), store(value(1)),
+	)(t)
+	t.getMany(keys...)
+	t.claimMany(keys, claims)
+	filled, err := tier.FillMany(t.Context(), t.r, keys, fills)
+	for i, ok := range filled {
+		t.filled(keys[i], fills[i], ok, err)
+	}
+	t.getMany(keys...)
+}
+
+func (t *remoteTest) claimMany(keys []string, claims []tier.Claim) {
+	t.Helper()
+	claimed, err := tier.ClaimMany(t.Context(), t.r, keys, claims)
+	for i, got := range claimed {
+		t.claimed(keys[i], claims[i], got, err)
+	}
+	for _, k := range keys {
+		t.check(k)
+	}
+}
+
+func (t *remoteTest) getMany(keys ...string) [][]byte {
+	t.Helper()
+	got, err := tier.GetMany(t.Context(), t.r, keys)
+	for i, k := range keys {
+		if t.check(k); err != nil || !same(got[i], t.cells[k].frame) {
+			t.failf("GetMany = %s for key %d, %v; want %s", describe(got[i]), i, err, describe(t.cells[k].frame))
+		}
+	}
+	return got
+}
+
+func remoteEmptyBatches(t *remoteTest) {
+	b := suitetest.Need[tier.Batcher](t, t.r)
+	if got, err := b.GetMany(t.Context(), nil); len(got) != 0 || err != nil {
+		t.Errorf("GetMany of no keys = %v, %v; want nothing", got, err)
+	}
+	if got, err := b.ClaimMany(t.Context(), nil, nil); len(got) != 0 || err != nil {
+		t.Errorf("ClaimMany of no keys = %v, %v; want nothing", got, err)
+	}
+	if got, err := b.FillMany(t.Context(), nil, nil); len(got) != 0 || err != nil {
+		t.Errorf("FillMany of no keys = %v, %v; want nothing", got, err)
+	}
+}
+
+func remotePing(t *remoteTest) {
+	p := suitetest.Need[tier.Pinger](t, t.r)
+	if err := p.Ping(t.Context()); err != nil {
+		t.Errorf("Ping = %v, want nil", err)
+	}
+}
+
+// wantAfter fails when less than d has passed, minus the resolution of a clock.
+func (t *remoteTest) wantAfter(start time.Time, d time.Duration) {
+	t.Helper()
+	if took := time.Since(start); took < d-10*time.Millisecond {
+		t.Errorf("gone after %v, want not before %v", took, d)
+	}
+}
