@@ -49,6 +49,15 @@ func (e *Env) loopback(t *setup.T) {
 	}, cs)
 }
 
+func (e *Env) loopbackNote() string {
+	note := "Server and clients share one process, except that the other programs have processes of their own. " +
+		"The processor time is that of server and clients together. The clients parse as little as possible."
+	if len(e.left) > 0 {
+		note += " Left out: " + strings.Join(e.left, ", ") + "."
+	}
+	return note
+}
+
 // listen serves a handler, and returns the address.
 func listen(t *setup.T, h http.Handler) string {
 	s := httptest.NewServer(h)
