@@ -2,7 +2,7 @@ package workload
 
 import (
 	"context"
-	"os"
+	"slices"
 	"time"
 
 	"github.com/twofold-go/twofold/internal/bench/peers"
@@ -49,19 +49,15 @@ func Worker() error {
 
 // crew is the processes of one peer. The next trial reads the key after id.
 type crew struct {
-	hands []*proc.Child
+	hands proc.Crew[deed]
 	id    *int64
 }
 
 // crew starts the processes of a peer. Their first trial opens connections and loads scripts, and
 // is not counted.
 func (e *Env) crew(t *setup.T, peer string, id *int64) *crew {
-	c := &crew{id: id}
-	t.Cleanup(func() { proc.Dismiss(c.hands) })
 	p := post{peer, e.serverOf(peer), redistest.Prefix()}
-	for range fleetSize {
-		c.hands = append(c.hands, proc.Again(WorkerEnv, p, os.Stderr))
-	}
+	c := &crew{proc.Hire[deed](t, WorkerEnv, slices.Repeat([]post{p}, fleetSize)), id}
 	c.trials(1)
 	return c
 }
@@ -70,7 +66,8 @@ func (e *Env) crew(t *setup.T, peer string, id *int64) *crew {
 func (c *crew) trials(n int) (all deed) {
 	for range n {
 		*c.id++
-		for _, d := range proc.Command[deed](c.hands, order{*c.id, proc.Now() + int64(5*time.Millisecond)}) {
+		c.hands.Tell(order{*c.id, proc.Now() + int64(5*time.Millisecond)})
+		for _, d := range c.hands.Answers() {
 			all.Loads += d.Loads
 			all.Waits = append(all.Waits, d.Waits...)
 		}

@@ -28,7 +28,7 @@ func (r *Rig) killAt(step string) string {
 // awaitAt makes worker i end at a step, and waits until it has.
 func (r *Rig) awaitAt(i int, step string) string {
 	r.at(i, step, worker.Kill)
-	if !r.until(func() bool { return r.ended(i) }) {
+	if !r.until(func() bool { return r.workers[i].Ended() }) {
 		return fmt.Sprintf("crash of worker %d, which never was at %s", i, step)
 	}
 	return fmt.Sprintf("crash of worker %d at %s", i, step)
@@ -56,7 +56,7 @@ func freeze(ctx context.Context, r *Rig) string {
 		r.at(i, "nowhere", worker.Stop)
 		r.sleep(r.t.Context(), settle)
 	}
-	r.resume(i)
+	r.workers[i].Resume()
 	return fmt.Sprintf("worker %d frozen at %s: %v", i, step, came)
 }
 
@@ -94,7 +94,7 @@ func newAfterTrim(ctx context.Context, r *Rig) string {
 		r.exec("DELETE FROM twofold_log WHERE seq = 1 AND pos < (SELECT max(pos) FROM twofold_log WHERE seq = 1)")
 	})
 	r.sleep(ctx, 2*r.cfg.Bound)
-	r.resume(others[0])
+	r.workers[others[0]].Resume()
 	return what + ", and a trim of the log's keys"
 }
 

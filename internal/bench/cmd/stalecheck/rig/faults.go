@@ -114,9 +114,9 @@ const (
 
 func pause(ctx context.Context, r *Rig) string {
 	i, d := r.any(), r.between(short, long)
-	r.pause(i)
+	r.workers[i].Pause()
 	r.sleep(ctx, d)
-	r.resume(i)
+	r.workers[i].Resume()
 	return fmt.Sprintf("pause of worker %d", i)
 }
 

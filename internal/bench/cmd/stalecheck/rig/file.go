@@ -28,7 +28,7 @@ func (r *Rig) oldFile() loss {
 func (r *Rig) paused(change func()) {
 	var running []int
 	for i := range r.cfg.Workers {
-		if !r.gone[i] && !r.ended(i) {
+		if !r.gone[i] && !r.workers[i].Ended() {
 			running = append(running, i)
 		}
 	}
@@ -36,7 +36,7 @@ func (r *Rig) paused(change func()) {
 	change()
 	setup.Check(r.observer.look(r.t.Context()))
 	for _, i := range running {
-		r.resume(i)
+		r.workers[i].Resume()
 	}
 }
 
@@ -82,13 +82,13 @@ func (r *Rig) backup(begin func(copier) (*sqlite.Backup, error)) {
 func (r *Rig) hold(workers []int) {
 	for range 100 {
 		for _, i := range workers {
-			r.pause(i)
+			r.workers[i].Pause()
 		}
 		if r.file == nil || r.free() {
 			return
 		}
 		for _, i := range workers {
-			r.resume(i)
+			r.workers[i].Resume()
 		}
 		time.Sleep(3 * time.Millisecond)
 	}

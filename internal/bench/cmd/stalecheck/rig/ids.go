@@ -27,7 +27,7 @@ func idsAgain(ctx context.Context, r *Rig) string {
 	if !r.until(func() bool { return r.workers[i].Paused() }) {
 		r.at(i, "nowhere", worker.Stop)
 		r.sleep(r.t.Context(), settle)
-		r.resume(i)
+		r.workers[i].Resume()
 		return fmt.Sprintf("worker %d never was at %s", i, step)
 	}
 	what := fmt.Sprintf("worker %d at %s: ", i, step)
@@ -36,7 +36,7 @@ func idsAgain(ctx context.Context, r *Rig) string {
 	} else {
 		what += r.useAgain(ctx, others)
 	}
-	r.resume(i)
+	r.workers[i].Resume()
 	r.sleep(r.t.Context(), 4*settle) // the worker numbers what it knows
 	r.connect(others)
 	r.sleep(ctx, 2*r.cfg.Bound)
@@ -85,7 +85,7 @@ func (r *Rig) connect(workers []int) {
 		if r.proxies != nil {
 			r.proxies[i].Pass()
 		} else {
-			r.resume(i)
+			r.workers[i].Resume()
 		}
 	}
 }

@@ -61,7 +61,7 @@ func (r *Rig) cutOffFirst(ctx context.Context, l loss) string {
 	if r.proxies != nil {
 		reconnect(r.proxies[i])
 	}
-	r.resume(i)
+	r.workers[i].Resume()
 	r.sleep(ctx, r.aloneTime())
 	r.back(others)
 	return fmt.Sprintf(", found by worker %d, which has seen nothing of what was lost", i)
@@ -137,7 +137,7 @@ func (r *Rig) back(workers []int) {
 		if r.proxies != nil {
 			reconnect(r.proxies[i])
 		} else {
-			r.resume(i)
+			r.workers[i].Resume()
 		}
 	}
 }
