@@ -80,32 +80,18 @@ func (c *runConfig) name() string {
 	if c.DB != "" {
 		s = c.DB + ": " + s
 	}
-	if c.DBCells {
-		s += ", cells there too"
-	}
-	if c.SlowLoads == 0 {
-		s += ", no slow loads"
-	}
-	if c.Keys == 2000 {
-		s += ", more keys"
-	}
-	if c.Workers != defaults().Workers {
-		s += fmt.Sprintf(", %d processes", c.Workers)
-	}
-	if c.Soft {
-		s += ", soft"
-	}
-	if c.Plain {
-		s += ", plain SQL"
-	}
-	if c.Composed {
-		s += ", composed"
-	}
-	if c.Strict {
-		s += ", strict"
-	}
-	if c.Without != "" {
-		s += ", without " + c.Without
+	for _, part := range []struct {
+		is   bool
+		text string
+	}{
+		{c.DBCells, "cells there too"}, {c.SlowLoads == 0, "no slow loads"}, {c.Keys == 2000, "more keys"},
+		{c.Workers != defaults().Workers, fmt.Sprintf("%d processes", c.Workers)},
+		{c.Soft, "soft"}, {c.Plain, "plain SQL"}, {c.Composed, "composed"}, {c.Strict, "strict"},
+		{c.Without != "", "without " + c.Without},
+	} {
+		if part.is {
+			s += ", " + part.text
+		}
 	}
 	return s
 }

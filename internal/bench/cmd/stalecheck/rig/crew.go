@@ -81,8 +81,37 @@ func (r *Rig) all() []int {
 // any draws a worker.
 func (r *Rig) any() int { return r.rng.IntN(r.cfg.Workers) }
 
+// turn returns how many faults there were before this one, for faults that vary in turn.
+func (r *Rig) turn() int {
+	r.losses++
+	return r.losses - 1
+}
+
 // at makes a worker end in the given way when it reaches a step.
 func (r *Rig) at(i int, step, end string) { r.workers[i].Tell(worker.Order{Step: step, End: end}) }
+
+// stoppedAt stops a worker at a step, and reports whether it came there. Otherwise it will not stop
+// later.
+func (r *Rig) stoppedAt(i int, step string) bool {
+	r.at(i, step, worker.Stop)
+	came := r.until(r.workers[i].Paused)
+	if !came {
+		r.at(i, "nowhere", worker.Stop)
+		r.sleep(r.t.Context(), settle)
+	}
+	return came
+}
+
+// until waits for a condition, at most a second.
+func (r *Rig) until(there func() bool) bool {
+	for range 200 {
+		if there() {
+			return true
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	return false
+}
 
 // replace kills workers, calls meanwhile, and starts new processes in their place.
 func (r *Rig) replace(workers []int, meanwhile func()) {

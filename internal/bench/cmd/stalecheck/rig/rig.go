@@ -53,7 +53,6 @@ type Rig struct {
 	my       *dbtest.MariaDBServer
 	file     *dbtest.SQLiteFile
 	data     string // the folder of MariaDB's data
-	saved    string // the copy of a SQLite file
 	observer *observer
 }
 
@@ -148,10 +147,11 @@ func (r *Rig) server(i int) worker.Server {
 	case worker.Cluster:
 		return worker.Server{Kind: worker.Cluster, Addrs: r.cluster.Options().Addrs}
 	}
-	if r.cfg.DB != "" {
-		return worker.Server{Kind: worker.Single, Addrs: []string{r.primary.Addr()}}
+	at := r.primary.Addr()
+	if r.cfg.DB == "" {
+		at = r.proxies[i].Addr()
 	}
-	return worker.Server{Kind: worker.Single, Addrs: []string{r.proxies[i].Addr()}}
+	return worker.Server{Kind: worker.Single, Addrs: []string{at}}
 }
 
 // Incident is one fault that was injected.
