@@ -35,17 +35,11 @@ func hitSetting(value string, goroutines, writes int) string {
 	return s
 }
 
-// valuesOf are the kinds of values, in order.
-var valuesOf = []struct {
-	name string
-	of   func(int64) peers.Value
-}{{smallValue, peers.Small}, {largeValue, peers.Large}}
-
 func runLocalHits(e *Env) {
-	for _, kind := range valuesOf {
-		e.localHits(kind.name, kind.of)
-		e.drop()
-	}
+	e.localHits(smallValue, peers.Small)
+	e.drop()
+	e.localHits(largeValue, peers.Large)
+	e.drop()
 	e.hitKinds()
 	e.hitStates()
 	e.misses(missRoomy, by(e, 1_000_000, 200_000, 20_000))

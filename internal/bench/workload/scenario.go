@@ -3,6 +3,7 @@ package workload
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -47,14 +48,11 @@ type contender struct {
 // compare samples all contenders of a scenario, in turn. Its tables get another column.
 func (e *Env) compare(s *scenario, all []contender) {
 	e.show(s, all)
-	cs := make([]measure.Contender, len(all))
-	for i, c := range all {
-		l := line(s.id, s.setting, c.name)
-		cs[i] = measure.Contender{Name: c.name, Measure: func(ctx context.Context) error {
-			return setup.Try(func() { e.sample(ctx, s, &c, l) })
-		}}
-	}
-	setup.Check(measure.Rounds(e.t.Context(), min(e.Rounds, cmp.Or(s.rounds, e.Rounds)), cs))
+	measure.Rounds(e.t.Context(), min(e.Rounds, cmp.Or(s.rounds, e.Rounds)), len(all), func(i int) {
+		if err := setup.Try(func() { e.sample(s, &all[i]) }); err != nil {
+			setup.Check(fmt.Errorf("%s, %s: %w", s.setting, all[i].name, err))
+		}
+	})
 }
 
 // show adds a scenario to its tables.
@@ -76,7 +74,8 @@ func (e *Env) show(s *scenario, all []contender) {
 }
 
 // sample takes one sample of a contender.
-func (e *Env) sample(ctx context.Context, s *scenario, c *contender, l report.Line) {
+func (e *Env) sample(s *scenario, c *contender) {
+	l := line(s.id, s.setting, c.name)
 	if c.before != nil {
 		c.before()
 	}
@@ -84,7 +83,7 @@ func (e *Env) sample(ctx context.Context, s *scenario, c *contender, l report.Li
 	if c.sample != nil {
 		c.sample(l)
 	} else {
-		r = e.measure(ctx, s, c)
+		r = e.measure(s, c)
 		e.add(l, r)
 	}
 	if c.after != nil {
@@ -93,7 +92,8 @@ func (e *Env) sample(ctx context.Context, s *scenario, c *contender, l report.Li
 }
 
 // measure runs the operation of a contender.
-func (e *Env) measure(ctx context.Context, s *scenario, c *contender) measure.Result {
+func (e *Env) measure(s *scenario, c *contender) measure.Result {
+	ctx := e.t.Context()
 	var failed atomic.Pointer[error]
 	cfg := measure.Config{Goroutines: s.goroutines, Warm: e.ms(s.warm), For: e.ms(s.span), Latencies: s.latencies, Start: c.start}
 	r := measure.Run(ctx, cfg, func(g int) func(int) {
