@@ -124,11 +124,10 @@ func (e *Env) growSpaces() {
 }
 
 func openSpaces(t *setup.T, spaces, n int) []cache.Cache[int64, peers.Value] {
-	tiers := setup.Must(cache.Open(cache.TiersConfig{
+	tiers := openTiers(t, cache.TiersConfig{
 		Local:    local.New(local.Config{MaxBytes: int64(n) * 2048}),
 		Policies: policy.Table{{Patch: policy.Patch{TTL: new(time.Hour)}}},
-	}))
-	t.Closing(func() error { return tiers.Close(context.Background()) })
+	})
 	all := make([]cache.Cache[int64, peers.Value], spaces)
 	for i := range all {
 		all[i] = setup.Must(cache.New(tiers, cache.Config[int64, peers.Value]{Namespace: fmt.Sprintf("space%d:v1", i), Load: loadSmall}))

@@ -71,16 +71,12 @@ func pageOf(n int, more ...string) http.Handler {
 	})
 }
 
-// openTiers opens the tiers of a cache of responses.
-func openTiers(t *setup.T) *cache.Tiers {
-	tiers := setup.Must(cache.Open(cache.TiersConfig{Logger: slog.New(slog.DiscardHandler)}))
-	t.Closing(func() error { return tiers.Close(context.Background()) })
-	return tiers
-}
+// quiet are the tiers of a cache of responses.
+var quiet = cache.TiersConfig{Logger: slog.New(slog.DiscardHandler)}
 
 // cached puts a cache in front of a handler.
 func cached(t *setup.T, next http.Handler, cfg httpcache.Config) http.Handler {
-	cfg.Tiers, cfg.Logger = openTiers(t), slog.New(slog.DiscardHandler)
+	cfg.Tiers, cfg.Logger = openTiers(t, quiet), quiet.Logger
 	c := setup.Must(httpcache.New(cfg))
 	t.Closing(func() error { return c.Close(context.Background()) })
 	return c.Handler(next)

@@ -46,7 +46,7 @@ func (s stub) RoundTrip(r *http.Request) (*http.Response, error) {
 func (e *Env) fetches(t *setup.T) {
 	for _, size := range fetchSizes {
 		origin := stub{pageText(size)}
-		ours := setup.Must(httpcache.NewTransport(httpcache.TransportConfig{Tiers: openTiers(t), Base: origin}))
+		ours := setup.Must(httpcache.NewTransport(httpcache.TransportConfig{Tiers: openTiers(t, quiet), Base: origin}))
 		t.Closing(func() error { return ours.Close(context.Background()) })
 		theirs := gregjones.NewMemoryCacheTransport()
 		theirs.Transport = origin

@@ -144,12 +144,11 @@ func (nothing) Set(uint64, tier.Entry, int64) bool { return false }
 
 // ours adds a cache of the library without local copies.
 func ours[V any](b *remoteBench, c codec.Codec, of func(int64) V) {
-	tiers := setup.Must(cache.Open(cache.TiersConfig{
+	tiers := openTiers(b.T, cache.TiersConfig{
 		Local:    nothing{local.New(local.Config{})},
 		Remote:   redistier.New(b.rdb, redistier.Config{Prefix: redistest.Prefix()}),
 		Policies: policy.Table{{Patch: policy.Patch{TTL: new(time.Hour), RemoteTimeout: new(time.Second)}}},
-	}))
-	b.Closing(func() error { return tiers.Close(context.Background()) })
+	})
 	values := setup.Must(cache.New(tiers, cache.Config[int64, V]{
 		Namespace: "remote:v1", Codec: c,
 		Load: func(_ context.Context, id int64) (V, error) { return of(id), nil },

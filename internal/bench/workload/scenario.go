@@ -8,6 +8,9 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"golang.org/x/sync/errgroup"
+
+	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/internal/bench/measure"
 	"github.com/twofold-go/twofold/internal/bench/peers"
 	"github.com/twofold-go/twofold/internal/bench/report"
@@ -127,6 +130,13 @@ func open(t *setup.T, name string, opts peers.Options, n int, of func(int64) pee
 	return p
 }
 
+// openTiers opens tiers that last as long as t.
+func openTiers(t *setup.T, cfg cache.TiersConfig) *cache.Tiers {
+	tiers := setup.Must(cache.Open(cfg))
+	t.Closing(func() error { return tiers.Close(context.Background()) })
+	return tiers
+}
+
 // twofold is open for a cache of the library with more options.
 func twofold(t *setup.T, opts peers.Options, with peers.Twofold, n int) *peers.TwofoldPeer {
 	p := peers.NewTwofold(opts, with)
@@ -140,16 +150,14 @@ func twofold(t *setup.T, opts peers.Options, with peers.Twofold, n int) *peers.T
 // goroutines, because some of the work goes to a server.
 func Fill(ctx context.Context, p peers.Peer, loads bool, n int, of func(int64) peers.Value) error {
 	const fillers = 16
-	var failed atomic.Pointer[error]
-	var wg sync.WaitGroup
+	all, ctx := errgroup.WithContext(ctx)
 	for g := range fillers {
-		wg.Go(func() {
-			for id := g; id < n && failed.Load() == nil && ctx.Err() == nil; id += fillers {
+		all.Go(func() error {
+			for id := g; id < n && ctx.Err() == nil; id += fillers {
 				k := peers.KeyOf(int64(id))
 				if !loads {
 					if err := p.Set(ctx, &k, of(k.ID)); err != nil {
-						failed.Store(&err)
-						return
+						return err
 					}
 				}
 				if id/fillers%64 == 0 {
@@ -157,14 +165,12 @@ func Fill(ctx context.Context, p peers.Peer, loads bool, n int, of func(int64) p
 				}
 				p.Get(ctx, &k)
 			}
+			return ctx.Err()
 		})
 	}
-	wg.Wait()
+	err := all.Wait()
 	p.Settle()
-	if err := failed.Load(); err != nil {
-		return *err
-	}
-	return ctx.Err()
+	return err
 }
 
 func loadSmall(_ context.Context, id int64) (peers.Value, error) { return peers.Small(id), nil }

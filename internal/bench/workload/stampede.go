@@ -4,9 +4,10 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/twofold-go/twofold/internal/bench/peers"
 	"github.com/twofold-go/twofold/internal/bench/proc"
@@ -86,11 +87,10 @@ func (s *slow) read(ctx context.Context, p peers.Peer, loads bool, k *peers.Key)
 
 // rush reads one key from n goroutines at once and returns the time that each of them waited.
 func (s *slow) rush(ctx context.Context, p peers.Peer, loads bool, n int, k *peers.Key) ([]time.Duration, error) {
-	waits, failed := make([]time.Duration, n), make([]error, n)
-	gate := make(chan struct{})
-	var wg sync.WaitGroup
+	waits, gate := make([]time.Duration, n), make(chan struct{})
+	var all errgroup.Group
 	for g := range n {
-		wg.Go(func() {
+		all.Go(func() error {
 			<-gate
 			start := time.Now()
 			v, err := s.read(ctx, p, loads, k)
@@ -98,17 +98,11 @@ func (s *slow) rush(ctx context.Context, p peers.Peer, loads bool, n int, k *pee
 			if err == nil && v.ID != k.ID {
 				err = fmt.Errorf("value of %d under key %d", v.ID, k.ID)
 			}
-			failed[g] = err
+			return err
 		})
 	}
 	close(gate)
-	wg.Wait()
-	for _, err := range failed {
-		if err != nil {
-			return nil, err
-		}
-	}
-	return waits, nil
+	return waits, all.Wait()
 }
 
 // crowd measures n goroutines of this process.
@@ -187,27 +181,12 @@ func Worker() error {
 	})
 }
 
-// crew is the processes of one peer. The next trial reads the key after id.
-type crew struct {
-	hands proc.Crew[deed]
-	id    *int64
-}
-
-// crew starts the processes of a peer. Their first trial opens connections and loads scripts, and
-// is not counted.
-func (e *Env) crew(t *setup.T, peer string, id *int64) *crew {
-	p := post{peer, e.serverOf(peer), redistest.Prefix()}
-	c := &crew{proc.Hire[deed](t, WorkerEnv, slices.Repeat([]post{p}, fleetSize)), id}
-	c.trials(1)
-	return c
-}
-
-// trials gives n orders, each for another key, and adds up the results.
-func (c *crew) trials(n int) (all deed) {
+// trials gives a crew n orders, each for the key after id, and adds up the results.
+func trials(crew proc.Crew[deed], id *int64, n int) (all deed) {
 	for range n {
-		*c.id++
-		c.hands.Tell(order{*c.id, proc.Now() + int64(5*time.Millisecond)})
-		for _, d := range c.hands.Answers() {
+		*id++
+		crew.Tell(order{*id, proc.Now() + int64(5*time.Millisecond)})
+		for _, d := range crew.Answers() {
 			all.Loads += d.Loads
 			all.Waits = append(all.Waits, d.Waits...)
 		}
@@ -221,15 +200,17 @@ func (e *Env) fleet(s *scenario, id int64, names []string) {
 		e.logf("no stampede of processes: %v", proc.ErrSystem)
 		return
 	}
-	trials := by(e, 10, 3, 1)
+	n := by(e, 10, 3, 1)
 	t := e.t.Part()
 	defer t.Close()
 	var cs []contender
 	for _, name := range names {
-		c := e.crew(t, name, &id)
+		p := post{name, e.serverOf(name), redistest.Prefix()}
+		crew := proc.Hire[deed](t, WorkerEnv, slices.Repeat([]post{p}, fleetSize))
+		trials(crew, &id, 1) // opens connections and loads scripts, and is not counted
 		cs = append(cs, contender{name: name, sample: func(l report.Line) {
-			all := c.trials(trials)
-			e.addRush(l, all.Waits, float64(all.Loads)/float64(trials))
+			all := trials(crew, &id, n)
+			e.addRush(l, all.Waits, float64(all.Loads)/float64(n))
 		}})
 	}
 	e.compare(s, cs)

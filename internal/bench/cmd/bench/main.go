@@ -134,32 +134,21 @@ func parse(args []string, log io.Writer) (*options, error) {
 	if o.samples < 0 || o.samples > 1000 {
 		return nil, fmt.Errorf("%d samples: want 1 to 1000, or 0 for the suite's number", o.samples)
 	}
-	if err := o.choose(*suite); err != nil {
-		return nil, err
+	size, ok := sizes[*suite]
+	if !ok {
+		return nil, fmt.Errorf("no suite %q: want all, quick or tiny", *suite)
+	}
+	o.size = size
+	if o.samples == 0 {
+		o.samples = map[workload.Size]int{workload.Full: 6, workload.Quick: 1, workload.Tiny: 1}[size]
 	}
 	var err error
 	o.workloads, err = pick(*only)
 	return o, err
 }
 
-// choose sets the options of a suite.
-func (o *options) choose(suite string) error {
-	samples := 1
-	switch suite {
-	case "all":
-		o.size, samples = workload.Full, 6
-	case "quick":
-		o.size = workload.Quick
-	case "tiny":
-		o.size = workload.Tiny
-	default:
-		return fmt.Errorf("no suite %q: want all, quick or tiny", suite)
-	}
-	if o.samples == 0 {
-		o.samples = samples
-	}
-	return nil
-}
+// sizes are the suites.
+var sizes = map[string]workload.Size{"all": workload.Full, "quick": workload.Quick, "tiny": workload.Tiny}
 
 // pick returns the workloads for a list of their letters.
 func pick(only string) ([]workload.Workload, error) {
