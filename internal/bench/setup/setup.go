@@ -78,8 +78,9 @@ func (t *T) Close() {
 	t.cancel()
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for _, f := range slices.Backward(t.cleanups) {
-		_ = Try(f) // errors no longer matter
+	for i, f := range slices.Backward(t.cleanups) {
+		t.cleanups[i] = nil // it may hold much memory
+		_ = Try(f)          // errors no longer matter
 	}
 	t.cleanups = nil
 }

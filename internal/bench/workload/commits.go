@@ -119,22 +119,20 @@ func (d *database) writers() []writer {
 	}
 }
 
-func runCommits(e *Env) {
-	t := e.t.Part()
-	defer t.Close()
-	d := openDatabase(t)
-	e.commits(t, d)
-	e.questions(t.Context(), d)
-	e.lags(t, d)
-	e.cells(t, d)
+func (e *Env) databases() {
+	d := openDatabase(e.t)
+	e.commits(d)
+	e.questions(e.t.Context(), d)
+	e.lags(d)
+	e.cells(d)
 }
 
 // commits writes small transactions from eight goroutines, while a process numbers their rows.
-func (e *Env) commits(t *setup.T, d *database) {
+func (e *Env) commits(d *database) {
 	var cs []contender
 	for _, w := range d.writers() {
 		c := contender{name: w.name, op: func(ctx context.Context, _ int) error { return d.transaction(ctx, &w) }}
-		cs = append(cs, c.beside(t, func(ctx context.Context) error { return follow(ctx, d.log) }))
+		cs = append(cs, c.beside(e.t, func(ctx context.Context) error { return follow(ctx, d.log) }))
 	}
 	e.compare(&scenario{
 		id: "I", setting: commitSetting, goroutines: 8, warm: [3]int64{300, 100, 5}, span: [3]int64{2000, 400, 20}, latencies: true,
@@ -235,10 +233,10 @@ func behind(at invalidate.Cursor, p invalidate.Page) invalidate.Cursor {
 }
 
 // lags measures the times from the answer to COMMIT until another process has the record.
-func (e *Env) lags(t *setup.T, d *database) {
+func (e *Env) lags(d *database) {
 	server := setup.Must(pgx.ParseConfig(d.server.DSN("")))
 	listener := setup.Must(pgxlisten.New(pgxlisten.Config{Conn: server}))
-	t.Cleanup(listener.Close)
+	e.t.Cleanup(listener.Close)
 	var cs []contender
 	for _, w := range []struct {
 		name  string
@@ -252,13 +250,13 @@ func (e *Env) lags(t *setup.T, d *database) {
 		c := contender{name: w.name, sample: func(l report.Line) {
 			times := make([]time.Duration, by(e, 60, 20, 2))
 			for i := range times {
-				times[i] = d.heard(t.Context(), own, other, w.lives)
+				times[i] = d.heard(e.t.Context(), own, other, w.lives)
 			}
 			slices.Sort(times)
 			e.addQuantiles(l, times)
 		}}
 		if w.lives {
-			c = c.beside(t, func(ctx context.Context) error { return follow(ctx, own) })
+			c = c.beside(e.t, func(ctx context.Context) error { return follow(ctx, own) })
 		}
 		cs = append(cs, c)
 	}

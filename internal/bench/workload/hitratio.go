@@ -62,7 +62,7 @@ var ratioEngines = []struct {
 	{"otter", "otter", false, 0}, {"theine", "theine", false, 0},
 }
 
-func runHitRatios(e *Env) {
+func (e *Env) hitRatios() {
 	universe, n := by(e, 100_000, 20_000, 5000), by(e, 1_000_000, 100_000, 10_000)
 	cost := entryCost(e.t.Context())
 	for _, shape := range shapes {

@@ -158,13 +158,11 @@ func (w *nowhere) check(a *ask, each, ops int64) {
 	}
 }
 
-func runHTTP(e *Env) {
-	t := e.t.Part()
-	defer t.Close()
-	e.pages(t)
-	e.pageMisses(t)
-	e.fetches(t)
-	e.loopback(t)
+func (e *Env) http() {
+	e.pages()
+	e.pageMisses()
+	e.fetches()
+	e.loopback()
 	e.fleet(&scenario{id: "J", setting: fleetSetting}, 3e9, []string{pagesPeer})
 }
 
@@ -189,12 +187,12 @@ func (a *ask) contender(h http.Handler, next func() *http.Request) contender {
 }
 
 // pages measures every kind of request.
-func (e *Env) pages(t *setup.T) {
+func (e *Env) pages() {
 	var cs []contender
 	for _, a := range asks() {
 		h := a.next
 		if a.cfg != nil {
-			h = cached(t, a.next, *a.cfg)
+			h = cached(e.t, a.next, *a.cfg)
 		}
 		r := pageRequest(a.header)
 		(&nowhere{header: http.Header{}}).get(h, pageRequest(a.prepare)) // stores the page; for the variant, the first one
@@ -208,9 +206,9 @@ func (e *Env) pages(t *setup.T) {
 
 // pageMisses measures requests for pages that were never requested before. The tier is soon full,
 // so most stores evict a page.
-func (e *Env) pageMisses(t *setup.T) {
+func (e *Env) pageMisses() {
 	page := pageOf(pageSize)
-	h := cached(t, page, httpcache.Config{})
+	h := cached(e.t, page, httpcache.Config{})
 	n, r := 0, pageRequest(nil)
 	next := func() *http.Request {
 		n++

@@ -26,18 +26,18 @@ const (
 // loopback measures a real server on kept-alive connections, and other programs that cache in front of
 // the bare handler. The client parses as little of an answer as possible, so the server has both
 // cores.
-func (e *Env) loopback(t *setup.T) {
+func (e *Env) loopback() {
 	page := pageOf(pageSize)
-	origin := listen(t, page)
-	cs := []contender{e.served(t, barePage, origin, nil), e.served(t, hitResponse, listen(t, cached(t, page, httpcache.Config{})), nil)}
+	origin := listen(e.t, page)
+	cs := []contender{e.served(barePage, origin, nil), e.served(hitResponse, listen(e.t, cached(e.t, page, httpcache.Config{})), nil)}
 	e.left = nil
 	for _, k := range proxyKinds {
-		addr, p, err := k.start(t, origin)
+		addr, p, err := k.start(e.t, origin)
 		if err != nil {
 			e.left = append(e.left, fmt.Sprintf("%s (%v)", k.name, err))
 			continue
 		}
-		cs = append(cs, e.served(t, k.name, addr, p))
+		cs = append(cs, e.served(k.name, addr, p))
 	}
 	e.compare(&scenario{
 		id: "J", setting: loopbackSetting, goroutines: loopbackConns, warm: [3]int64{200, 50, 5}, span: [3]int64{1000, 300, 20},
@@ -66,11 +66,11 @@ func listen(t *setup.T, h http.Handler) string {
 
 // served opens the connections to a server: p, or one in this process. Its processor time is that of
 // both sides.
-func (e *Env) served(t *setup.T, name, addr string, p *proc.Server) contender {
+func (e *Env) served(name, addr string, p *proc.Server) contender {
 	conns := make([]*keptAlive, loopbackConns)
 	for i := range conns {
-		conn := setup.Must(new(net.Dialer).DialContext(t.Context(), "tcp", addr))
-		t.Closing(conn.Close)
+		conn := setup.Must(new(net.Dialer).DialContext(e.t.Context(), "tcp", addr))
+		e.t.Closing(conn.Close)
 		conns[i] = &keptAlive{c: conn, r: bufio.NewReaderSize(conn, 16<<10)}
 	}
 	cpu := func() time.Duration { return 0 }

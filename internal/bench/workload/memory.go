@@ -29,7 +29,7 @@ const (
 // does not scan.
 var memoryPeers = []string{"twofold", overRistretto, "map+RWMutex", "ristretto", "otter", "theine", "golang-lru", "freecache", "bigcache"}
 
-func runMemory(e *Env) {
+func (e *Env) memory() {
 	n := by(e, 1_000_000, 100_000, 5000)
 	var cs []contender
 	for _, name := range memoryPeers {

@@ -27,8 +27,6 @@ const (
 	fleetEach  = 32 // goroutines of each
 )
 
-var crowds = []int{32, 1000}
-
 func crowdSetting(n int) string { return fmt.Sprintf("%d goroutines", n) }
 
 var fleetSetting = fmt.Sprintf("%d processes × %d", fleetSize, fleetEach)
@@ -49,10 +47,8 @@ func stampeders(inFleet bool) []peers.Spec {
 	})
 }
 
-func runStampedes(e *Env) {
-	for _, n := range crowds {
-		e.crowd(n)
-	}
+// stampedes measures the goroutines of several processes.
+func (e *Env) stampedes() {
 	var names []string
 	for _, s := range stampeders(true) {
 		names = append(names, s.Name)
@@ -106,30 +102,30 @@ func (s *slow) rush(ctx context.Context, p peers.Peer, loads bool, n int, k *pee
 }
 
 // crowd measures n goroutines of this process.
-func (e *Env) crowd(n int) {
-	trials := by(e, 20, 5, 2)
-	if n > 100 {
-		trials = max(trials/4, 1)
+func crowd(n int) func(*Env) {
+	return func(e *Env) {
+		trials := by(e, 20, 5, 2)
+		if n > 100 {
+			trials = max(trials/4, 1)
+		}
+		var cs []contender
+		for _, s := range stampeders(false) {
+			var source slow
+			p := open(e.t, s.Name, e.options(s.Name, 10_000, source.load), 0, nil)
+			id := int64(n) * 1e6 // different keys for each crowd
+			cs = append(cs, contender{name: s.Name, sample: func(l report.Line) {
+				var waits []time.Duration
+				before := source.loads.Load()
+				for range trials {
+					id++
+					k := peers.KeyOf(id)
+					waits = append(waits, setup.Must(source.rush(e.t.Context(), p, s.Loads, n, &k))...)
+				}
+				e.addRush(l, waits, float64(source.loads.Load()-before)/float64(trials))
+			}})
+		}
+		e.compare(&scenario{id: "C", setting: crowdSetting(n), tables: stampedeTables}, cs)
 	}
-	t := e.t.Part()
-	defer t.Close()
-	var cs []contender
-	for _, s := range stampeders(false) {
-		var source slow
-		p := open(t, s.Name, e.options(s.Name, 10_000, source.load), 0, nil)
-		id := int64(n) * 1e6 // different keys for each crowd
-		cs = append(cs, contender{name: s.Name, sample: func(l report.Line) {
-			var waits []time.Duration
-			before := source.loads.Load()
-			for range trials {
-				id++
-				k := peers.KeyOf(id)
-				waits = append(waits, setup.Must(source.rush(t.Context(), p, s.Loads, n, &k))...)
-			}
-			e.addRush(l, waits, float64(source.loads.Load()-before)/float64(trials))
-		}})
-	}
-	e.compare(&scenario{id: "C", setting: crowdSetting(n), tables: stampedeTables}, cs)
 }
 
 func (e *Env) addRush(l report.Line, waits []time.Duration, loads float64) {
@@ -201,12 +197,10 @@ func (e *Env) fleet(s *scenario, id int64, names []string) {
 		return
 	}
 	n := by(e, 10, 3, 1)
-	t := e.t.Part()
-	defer t.Close()
 	var cs []contender
 	for _, name := range names {
 		p := post{name, e.serverOf(name), redistest.Prefix()}
-		crew := proc.Hire[deed](t, WorkerEnv, slices.Repeat([]post{p}, fleetSize))
+		crew := proc.Hire[deed](e.t, WorkerEnv, slices.Repeat([]post{p}, fleetSize))
 		trials(crew, &id, 1) // opens connections and loads scripts, and is not counted
 		cs = append(cs, contender{name: name, sample: func(l report.Line) {
 			all := trials(crew, &id, n)
