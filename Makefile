@@ -39,7 +39,7 @@ test-small: ## test on 32 bits, where the machine runs such programs, the packag
 	GOWORK=off CGO_ENABLED=0 GOARCH=386 go test -vet=off $(SMALL)
 
 test-mariadb: ## run the tests that start a MariaDB server; installs it with apt-get if possible
-	@sh internal/tools/deps-test.sh mariadb
+	@sh internal/tools/deps.sh mariadb
 	TWOFOLD_MARIADB=1 go test -race -vet=off -run MariaDB ./internal/dbtest
 	TWOFOLD_MARIADB=1 go test -race -vet=off -run /mariadb ./internal/dbtest/sqllogtest
 
@@ -47,7 +47,7 @@ soak: ## compare the site with and without its caches over 100,000 random steps 
 	cd examples && SITE_SOAK=1 go test -count=1 -timeout 6h -run 'Twins' -v ./site
 
 e2e: ## test the site in a headless Chromium; installs it with apt-get if possible
-	@sh internal/tools/deps-e2e.sh
+	@sh internal/tools/deps.sh chromium
 	cd examples && SITE_E2E=1 go test -count=1 -v -run TestE2E ./site
 
 test-controls: deps-test ## remove safeguards of the log, one set after the other; the tests must detect each removal
@@ -103,4 +103,4 @@ tidy: ## tidy every module, the tools included
 	@for dir in $(MODULES) internal/tools; do (cd "$$dir" && GOWORK=off go mod tidy) || exit 1; done
 
 deps-test: ## install redis-server, PostgreSQL and a C compiler if they are missing
-	@sh internal/tools/deps-test.sh
+	@sh internal/tools/deps.sh
