@@ -4,6 +4,7 @@ import (
 	"container/heap"
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/twofold-go/twofold/internal/bench/peers"
 	"github.com/twofold-go/twofold/internal/bench/report"
@@ -50,16 +51,13 @@ func ratioLine(shape string, share int, who string) report.Line {
 
 func ratioSetting(shape string, share int) string { return fmt.Sprintf("%s, %d %%", shape, share) }
 
-// ratioEngines are the caches of workload D.
+// ratioEngines are the caches of workload D, with the overhead of an entry in a tier bounded by bytes.
 var ratioEngines = []struct {
-	name, peer string
-	wait       bool
-	overhead   int64 // of an entry, in a tier bounded by bytes
+	name     string
+	overhead int64
 }{
-	{"twofold", "twofold", false, local.Overhead},
-	{overRistretto, overRistretto, false, ristretto.Overhead},
-	{"golang-lru", "golang-lru", false, 0}, {"ristretto", "ristretto", false, 0}, {withWait, "ristretto", true, 0},
-	{"otter", "otter", false, 0}, {"theine", "theine", false, 0},
+	{"twofold", local.Overhead}, {overRistretto, ristretto.Overhead},
+	{"golang-lru", 0}, {"ristretto", 0}, {withWait, 0}, {"otter", 0}, {"theine", 0},
 }
 
 func (e *Env) hitRatios() {
@@ -72,8 +70,9 @@ func (e *Env) hitRatios() {
 			e.Book.Add(ratioLine(shape.name, share, optimum), hitPct, 100*float64(Belady(keys, capacity))/float64(n))
 			var cs []contender
 			for _, engine := range ratioEngines {
-				r := replay{e: e, peer: engine.peer, wait: engine.wait, keys: keys, capacity: capacity, cost: cost, overhead: engine.overhead}
-				cs = append(cs, contender{name: engine.name, sample: r.run})
+				cs = append(cs, contender{name: engine.name, sample: func(l report.Line) {
+					e.replay(l, keys, peers.Options{Entries: capacity, MaxBytes: int64(capacity) * (cost + engine.overhead)}, engine.overhead)
+				}})
 			}
 			e.compare(&scenario{id: "D", setting: ratioSetting(shape.name, share), rounds: 3}, cs)
 		}
@@ -98,50 +97,37 @@ func entryCost(ctx context.Context) int64 {
 	return p.Tiers.Stats().Local.Bytes / n
 }
 
-// replay is one trace through one cache.
-type replay struct {
-	e        *Env
-	peer     string
-	wait     bool
-	keys     []uint64
-	capacity int
-	cost     int64
-	overhead int64
-}
-
-func (r replay) run(l report.Line) {
-	ctx, s := r.e.t.Context(), setup.Must(peers.ByName(r.peer))
+// replay replays a trace through one cache.
+func (e *Env) replay(l report.Line, keys []uint64, o peers.Options, overhead int64) {
+	name, wait := strings.CutSuffix(l.Contender, " + Wait")
+	ctx, s := e.t.Context(), setup.Must(peers.ByName(name))
 	loads := 0 // of one goroutine's consecutive reads
-	o := peers.Options{Entries: r.capacity}
-	if s.Loads {
-		o.MaxBytes = int64(r.capacity) * (r.cost + r.overhead)
-		o.Load = func(ctx context.Context, id int64) (peers.Value, error) {
-			loads++
-			return flat(ctx, id)
-		}
+	o.Load = func(ctx context.Context, id int64) (peers.Value, error) {
+		loads++
+		return flat(ctx, id)
 	}
 	p := s.Open(o)
 	defer p.Close()
 	peak := int64(0)
-	for i, key := range r.keys {
+	for i, key := range keys {
 		k := peers.Key{ID: keyBase + int64(key)}
 		if _, ok := p.Get(ctx, &k); !ok {
 			loads++
 			v, _ := flat(ctx, k.ID) // it never fails
 			setup.Check(p.Set(ctx, &k, v))
-			if r.wait {
+			if wait {
 				p.Settle()
 			}
 		}
 		if ours, ok := p.(*peers.TwofoldPeer); ok && i%1024 == 0 {
 			u := ours.Tiers.Stats().Local
-			peak = max(peak, u.Bytes+u.Entries*r.overhead)
+			peak = max(peak, u.Bytes+u.Entries*overhead)
 		}
 	}
 	if peak > 0 {
-		r.e.Book.Add(l, budgetPct, 100*float64(peak)/float64(o.MaxBytes))
+		e.Book.Add(l, budgetPct, 100*float64(peak)/float64(o.MaxBytes))
 	}
-	r.e.Book.Add(l, hitPct, 100*(1-float64(loads)/float64(len(r.keys))))
+	e.Book.Add(l, hitPct, 100*(1-float64(loads)/float64(len(keys))))
 }
 
 func hitRatioTable(e *Env) report.Table {

@@ -10,9 +10,10 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/rig"
 	"github.com/twofold-go/twofold/internal/bench/report"
@@ -25,26 +26,25 @@ func (o *options) runSuite(ctx context.Context, cases []runConfig) error {
 	head := report.Heading(ctx, ", "+report.Said(ctx, "psql", "--version"), nil) // before the runs: the sources may change meanwhile
 	results := make([]*result, len(cases))
 	var bad atomic.Int64
-	var next atomic.Int64
-	var wg sync.WaitGroup
-	for range o.parallel {
-		wg.Go(func() {
-			for i := int(next.Add(1)) - 1; i < len(cases) && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
-				c := cases[i]
-				c.Seed = o.c.Seed + uint64(i)
-				fmt.Fprintf(os.Stderr, "%2d/%d %s\n", i+1, len(cases), c.name())
-				began := time.Now()
-				var err error
-				if results[i], err = c.attempt(ctx); err != nil {
-					bad.Add(1)
-				}
-				fmt.Fprintf(os.Stderr, "%2d/%d took %.0f s\n", i+1, len(cases), time.Since(began).Seconds())
+	var all errgroup.Group
+	all.SetLimit(o.parallel)
+	for i, c := range cases {
+		all.Go(func() (err error) {
+			if err = ctx.Err(); err != nil {
+				return err
 			}
+			c.Seed = o.c.Seed + uint64(i)
+			fmt.Fprintf(os.Stderr, "%2d/%d %s\n", i+1, len(cases), c.name())
+			began := time.Now()
+			if results[i], err = c.attempt(ctx); err != nil {
+				bad.Add(1)
+			}
+			fmt.Fprintf(os.Stderr, "%2d/%d took %.0f s\n", i+1, len(cases), time.Since(began).Seconds())
+			return ctx.Err()
 		})
 	}
-	wg.Wait()
-	if ctx.Err() != nil {
-		return ctx.Err()
+	if err := all.Wait(); err != nil { // that of ctx
+		return err
 	}
 	done := slices.DeleteFunc(results, func(r *result) bool { return r == nil })
 	if err := o.write(head + table(done)); err != nil {
