@@ -81,9 +81,9 @@ func (c *runConfig) attempt(ctx context.Context) (r *result, err error) {
 
 // name returns what distinguishes a run.
 func (c *runConfig) name() string {
-	s := c.Fault
+	name := []string{c.Fault}
 	if c.DB != "" {
-		s = c.DB + ": " + s
+		name[0] = c.DB + ": " + c.Fault
 	}
 	for _, part := range []struct {
 		is   bool
@@ -95,10 +95,10 @@ func (c *runConfig) name() string {
 		{c.Without != "", "without " + c.Without},
 	} {
 		if part.is {
-			s += ", " + part.text
+			name = append(name, part.text)
 		}
 	}
-	return s
+	return strings.Join(name, ", ")
 }
 
 const quarter = 250 * time.Millisecond
