@@ -38,9 +38,11 @@ func Again(env string, cfg any, stderr io.Writer, more ...string) *Child {
 	}
 	cmd := exec.Command(setup.Must(os.Executable()))
 	cmd.Env = append(append(os.Environ(), env+"="+string(setup.Must(json.Marshal(cfg)))), more...)
-	cmd.Stderr = stderr
+	out, to, err := os.Pipe() // that of cmd.StdoutPipe would lose the child's last words
+	setup.Check(err)
+	cmd.Stdout, cmd.Stderr = to, stderr
 	tie(cmd)
-	c := &Child{cmd: cmd, stdin: setup.Must(cmd.StdinPipe()), out: json.NewDecoder(setup.Must(cmd.StdoutPipe())), done: make(chan struct{})}
+	c := &Child{cmd: cmd, stdin: setup.Must(cmd.StdinPipe()), out: json.NewDecoder(out), done: make(chan struct{})}
 	started := make(chan error)
 	go func() {
 		runtime.LockOSThread()
@@ -51,7 +53,9 @@ func Again(env string, cfg any, stderr io.Writer, more ...string) *Child {
 			c.err = cmd.Wait()
 		}
 	}()
-	setup.Check(<-started)
+	err = <-started
+	_ = to.Close() // the child has its own
+	setup.Check(err)
 	return c
 }
 

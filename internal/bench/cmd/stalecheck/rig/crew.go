@@ -17,10 +17,10 @@ import (
 type Hand struct {
 	*proc.Child
 
-	Number         int
-	Killed         bool
-	Events, Report string // its files
-	log            string
+	Number      int
+	Killed      bool
+	Report      worker.Report // unless it was killed
+	Events, log string        // its files
 }
 
 // maxHands is how many processes a history can distinguish.
@@ -36,12 +36,12 @@ func (r *Rig) startWorker(i int) {
 		r.t.Fatal("too many workers have crashed")
 	}
 	file := func(what string) string { return filepath.Join(r.dir, fmt.Sprintf("%s-%d", what, number)) }
-	h := &Hand{Number: number, Events: file("events"), Report: file("report"), log: file("log")}
+	h := &Hand{Number: number, Events: file("events"), log: file("log")}
 	log := setup.Must(os.Create(h.log))
 	defer func() { _ = log.Close() }() // the child has its own descriptor
 	h.Child = proc.Again(worker.Env, worker.Config{
 		Run: r.cfg.Run, Proc: number, Server: r.server(i), Source: r.sourceAddr(), At: r.databaseOf(i), Prefix: r.prefix,
-		KeysOnly: r.fault.keysOnly, Events: h.Events, Report: h.Report,
+		KeysOnly: r.fault.keysOnly, Events: h.Events,
 	}, log, "TWOFOLD_SAFEGUARDS_OFF="+r.cfg.Without)
 	r.t.Cleanup(h.Kill)
 	r.workers[i], r.Hands = h, append(r.Hands, h)
@@ -133,7 +133,9 @@ func (r *Rig) Finish() error {
 	}
 	var errs []error
 	for _, h := range r.workers {
-		errs = append(errs, r.within(h, h.Wait))
+		errs = append(errs, r.within(h, func() error {
+			return errors.Join(setup.Try(func() { h.Hear(&h.Report) }), h.Wait())
+		}))
 	}
 	return errors.Join(errs...)
 }

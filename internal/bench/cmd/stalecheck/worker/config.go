@@ -68,7 +68,6 @@ type Config struct {
 	KeysOnly bool   // no invalidation by prefix or tag
 
 	Events string // the file to record to
-	Report string // the file for the Report
 }
 
 // Server says how a worker reaches Redis.
