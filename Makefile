@@ -17,7 +17,7 @@ COUNT    ?= 1
 FUZZTIME ?= 30s
 
 .DEFAULT_GOAL := help
-.PHONY: help soak e2e test test-race test-root test-small vet-small stalecheck stalecheck-all fmt vet lint test-mariadb test-controls bench bench-db bench-http http-suite fleet bench-quick bench-go fuzz tidy release-check deps-test
+.PHONY: help soak e2e test test-race test-root test-small stalecheck stalecheck-all fmt vet lint test-mariadb test-controls bench bench-db bench-http http-suite fleet bench-quick bench-go fuzz tidy release-check deps-test
 
 # The checker, built with the tag that lets its controls remove safeguards.
 STALECHECK = go run -tags twofold_controls ./internal/bench/cmd/stalecheck
@@ -62,11 +62,7 @@ stalecheck-all: deps-test ## run every fault and every control; rewrites interna
 fmt: ## format every module
 	$(TOOL) golangci-lint fmt
 
-vet-small: ## run go vet on the root module, its tests too, for 32 bits
-	GOWORK=off CGO_ENABLED=0 GOARCH=386 go vet ./...
-
-vet: ## run go vet on every module, and on the root module for other machines
-	go vet work
+vet: ## run go vet on the root module, its tests too, for other machines; here it is part of lint
 	@for t in $(TARGETS); do echo "vet $$t"; GOWORK=off CGO_ENABLED=0 GOOS=$${t%/*} GOARCH=$${t#*/} go vet ./... || exit 1; done
 
 lint: ## run golangci-lint on every module
