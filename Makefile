@@ -17,7 +17,7 @@ COUNT    ?= 1
 FUZZTIME ?= 30s
 
 .DEFAULT_GOAL := help
-.PHONY: help soak e2e test test-race test-root test-small vet-small stalecheck stalecheck-all fmt vet lint test-mariadb test-controls bench bench-db bench-http http-suite fleet bench-quick bench-go fuzz tidy release-check deps-test
+.PHONY: help soak e2e test test-race test-root test-small stalecheck stalecheck-all fmt vet lint test-mariadb test-controls bench bench-db bench-http http-suite fleet bench-quick bench-go fuzz tidy release-check deps-test
 
 # The checker, built with the tag that lets its controls remove safeguards.
 STALECHECK = go run -tags twofold_controls ./internal/bench/cmd/stalecheck
@@ -39,7 +39,7 @@ test-small: ## test on 32 bits, where the machine runs such programs, the packag
 	GOWORK=off CGO_ENABLED=0 GOARCH=386 go test -vet=off $(SMALL)
 
 test-mariadb: ## run the tests that start a MariaDB server; installs it with apt-get if possible
-	@sh internal/tools/deps-test.sh mariadb
+	@sh internal/tools/deps.sh mariadb
 	TWOFOLD_MARIADB=1 go test -race -vet=off -run MariaDB ./internal/dbtest
 	TWOFOLD_MARIADB=1 go test -race -vet=off -run /mariadb ./internal/dbtest/sqllogtest
 
@@ -47,7 +47,7 @@ soak: ## compare the site with and without its caches over 100,000 random steps 
 	cd examples && SITE_SOAK=1 go test -count=1 -timeout 6h -run 'Twins' -v ./site
 
 e2e: ## test the site in a headless Chromium; installs it with apt-get if possible
-	@sh internal/tools/deps-e2e.sh
+	@sh internal/tools/deps.sh chromium
 	cd examples && SITE_E2E=1 go test -count=1 -v -run TestE2E ./site
 
 test-controls: deps-test ## remove safeguards of the log, one set after the other; the tests must detect each removal
@@ -62,11 +62,7 @@ stalecheck-all: deps-test ## run every fault and every control; rewrites interna
 fmt: ## format every module
 	$(TOOL) golangci-lint fmt
 
-vet-small: ## run go vet on the root module, its tests too, for 32 bits
-	GOWORK=off CGO_ENABLED=0 GOARCH=386 go vet ./...
-
-vet: ## run go vet on every module, and on the root module for other machines
-	go vet work
+vet: ## run go vet on the root module, its tests too, for other machines; here it is part of lint
 	@for t in $(TARGETS); do echo "vet $$t"; GOWORK=off CGO_ENABLED=0 GOOS=$${t%/*} GOARCH=$${t#*/} go vet ./... || exit 1; done
 
 lint: ## run golangci-lint on every module
@@ -103,4 +99,4 @@ tidy: ## tidy every module, the tools included
 	@for dir in $(MODULES) internal/tools; do (cd "$$dir" && GOWORK=off go mod tidy) || exit 1; done
 
 deps-test: ## install redis-server, PostgreSQL and a C compiler if they are missing
-	@sh internal/tools/deps-test.sh
+	@sh internal/tools/deps.sh

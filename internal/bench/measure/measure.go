@@ -7,12 +7,13 @@ package measure
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"runtime"
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/twofold-go/twofold/internal/bench/setup"
 )
 
 // Config says how to run an operation.
@@ -140,30 +141,16 @@ func (l *loop) run(ctx context.Context, end time.Time) {
 	}
 }
 
-// Contender is one of the things that are compared.
-type Contender struct {
-	Name    string
-	Measure func(ctx context.Context) error
-}
-
-// Rounds measures every contender once in each round. Every round starts with another contender, so
-// that no contender always follows the same one. If a contender left much garbage, a collection
-// runs before the next one is measured.
-func Rounds(ctx context.Context, rounds int, all []Contender) error {
+// Rounds calls measure with every number below n once in each round. Every round starts with another
+// number, so that no contender always follows the same one. If a contender left much garbage, a
+// collection runs before the next one is measured. Rounds fails by [setup.Check].
+func Rounds(ctx context.Context, rounds, n int, measure func(i int)) {
 	clean := int64(0)
-	for round := range rounds {
-		for i := range all {
-			c := all[(i+round)%len(all)]
-			clean = tidy(clean)
-			if err := c.Measure(ctx); err != nil {
-				return fmt.Errorf("measure: %s: %w", c.Name, err)
-			}
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-		}
+	for at := range rounds * n {
+		clean = tidy(clean)
+		measure((at%n + at/n) % n)
+		setup.Check(ctx.Err())
 	}
-	return nil
 }
 
 // tidy runs a collection if the heap has grown by more than a little since it was clean. It returns

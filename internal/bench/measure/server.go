@@ -21,37 +21,20 @@ type Server struct {
 
 // LookAt reads the state of a server. It costs calls of info. It fails by [setup.Check].
 func LookAt(ctx context.Context, rdb *redis.Client) Server {
-	s := Server{Calls: map[string]int64{}}
-	for _, section := range []string{"cpu", "stats", "commandstats"} {
-		for line := range strings.Lines(setup.Must(rdb.Info(ctx, section).Result())) {
-			s.read(strings.TrimSpace(line))
-		}
+	section := func(of, name string) map[string]string { return setup.Must(rdb.InfoMap(ctx, of).Result())[name] }
+	cpu, stats, calls := section("cpu", "CPU"), section("stats", "Stats"), section("commandstats", "Commandstats")
+	number := func(text string) float64 { return setup.Must(strconv.ParseFloat(text, 64)) }
+	s := Server{
+		CPU: time.Duration((number(cpu["used_cpu_sys"]) + number(cpu["used_cpu_user"])) * float64(time.Second)),
+		In:  int64(number(stats["total_net_input_bytes"])), Out: int64(number(stats["total_net_output_bytes"])),
+		Calls: map[string]int64{},
+	}
+	for name, text := range calls {
+		_, text, _ = strings.Cut(text, "calls=")
+		text, _, _ = strings.Cut(text, ",")
+		s.Calls[strings.TrimPrefix(name, "cmdstat_")] = int64(number(text))
 	}
 	return s
-}
-
-// read parses a line of INFO.
-func (s *Server) read(line string) {
-	name, value, ok := strings.Cut(line, ":")
-	if !ok {
-		return
-	}
-	switch {
-	case name == "used_cpu_sys", name == "used_cpu_user":
-		if f, err := strconv.ParseFloat(value, 64); err == nil {
-			s.CPU += time.Duration(f * float64(time.Second))
-		}
-	case name == "total_net_input_bytes":
-		s.In, _ = strconv.ParseInt(value, 10, 64)
-	case name == "total_net_output_bytes":
-		s.Out, _ = strconv.ParseInt(value, 10, 64)
-	case strings.HasPrefix(name, "cmdstat_"):
-		_, calls, _ := strings.Cut(value, "calls=")
-		calls, _, _ = strings.Cut(calls, ",")
-		if n, err := strconv.ParseInt(calls, 10, 64); err == nil {
-			s.Calls[strings.TrimPrefix(name, "cmdstat_")] = n
-		}
-	}
 }
 
 // Since returns the difference between two states, without the calls of info.

@@ -24,12 +24,9 @@ func remote() []Spec {
 // lifetime is the lifetime of all values: longer than any run.
 const lifetime = time.Hour
 
-// ErrRedis means that a peer was opened without the address of a Redis.
-var ErrRedis = errors.New("peers: needs a Redis")
-
 func needRedis(o Options) {
 	if o.Redis == "" {
-		setup.Check(ErrRedis)
+		setup.Check(errors.New("peers: needs a Redis"))
 	}
 }
 

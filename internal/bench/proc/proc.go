@@ -1,6 +1,6 @@
-// Package proc provides what a run needs from the operating system: a clock that all processes of
-// the machine share, and child processes that can be paused and never
-// outlive their parent.
+// Package proc runs this program again as its own children, which never outlive it and can be
+// paused. It also provides a clock that all processes of the machine share. Its functions fail by
+// [setup.Check].
 package proc
 
 import (
@@ -8,8 +8,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"runtime"
+	"time"
+
+	"github.com/twofold-go/twofold/internal/bench/setup"
 )
 
 // ErrSystem means that this system lacks what a run needs.
@@ -24,23 +28,21 @@ type Child struct {
 	err   error         // how it ended; valid after done
 }
 
-// Start runs cmd until the caller ends its input and it returns, or until this process dies. The
-// thread that forks stays until the child ends, because the kernel kills the child when that thread
-// dies.
-func Start(cmd *exec.Cmd) (*Child, error) {
+// Again runs this program once more, as a child with cfg as JSON in the environment variable env.
+// More are further variables. The child runs until its input ends and it returns, or until this
+// process dies. The thread that forks stays until the child ends, because the kernel kills the child
+// when that thread dies.
+func Again(env string, cfg any, stderr io.Writer, more ...string) *Child {
 	if !Supported {
-		return nil, ErrSystem
+		setup.Check(ErrSystem)
 	}
+	cmd := exec.Command(setup.Must(os.Executable()))
+	cmd.Env = append(append(os.Environ(), env+"="+string(setup.Must(json.Marshal(cfg)))), more...)
+	out, to, err := os.Pipe() // that of cmd.StdoutPipe would lose the child's last words
+	setup.Check(err)
+	cmd.Stdout, cmd.Stderr = to, stderr
 	tie(cmd)
-	stdin, err := cmd.StdinPipe()
-	if err != nil {
-		return nil, fmt.Errorf("proc: %w", err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		return nil, fmt.Errorf("proc: %w", err)
-	}
-	c := &Child{cmd: cmd, stdin: stdin, out: json.NewDecoder(out), done: make(chan struct{})}
+	c := &Child{cmd: cmd, stdin: setup.Must(cmd.StdinPipe()), out: json.NewDecoder(out), done: make(chan struct{})}
 	started := make(chan error)
 	go func() {
 		runtime.LockOSThread()
@@ -51,28 +53,23 @@ func Start(cmd *exec.Cmd) (*Child, error) {
 			c.err = cmd.Wait()
 		}
 	}()
-	if err := <-started; err != nil {
-		return nil, fmt.Errorf("proc: %w", err)
-	}
-	return c, nil
+	err = <-started
+	_ = to.Close() // the child has its own
+	setup.Check(err)
+	return c
 }
 
 // Finish ends the child's input, which asks the child to end.
 func (c *Child) Finish() { _ = c.stdin.Close() }
 
-// Done is closed when the child has ended.
-func (c *Child) Done() <-chan struct{} { return c.done }
-
-// Err returns how the child ended. Call it only after Done.
-func (c *Child) Err() error { return c.err }
-
-// Kill ends the child immediately, even if it is paused, and waits for it.
-func (c *Child) Kill() {
-	_ = c.cmd.Process.Kill()
+// Wait waits for the end of the child, and returns how it ended.
+func (c *Child) Wait() error {
 	<-c.done
+	return c.err
 }
 
-func (c *Child) ended() bool {
+// Ended reports whether the child has ended.
+func (c *Child) Ended() bool {
 	select {
 	case <-c.done:
 		return true
@@ -81,18 +78,93 @@ func (c *Child) ended() bool {
 	}
 }
 
-// Tell writes a value to the child's input, as JSON.
-func (c *Child) Tell(v any) error {
-	if err := json.NewEncoder(c.stdin).Encode(v); err != nil {
-		return fmt.Errorf("proc: %w", err)
-	}
-	return nil
+// Kill ends the child immediately, even if it is paused, and waits for it.
+func (c *Child) Kill() {
+	_ = c.cmd.Process.Kill()
+	<-c.done
 }
 
+// Tell writes a value to the child's input, as JSON.
+func (c *Child) Tell(v any) { setup.Check(json.NewEncoder(c.stdin).Encode(v)) }
+
 // Hear reads the next value from the child's output.
-func (c *Child) Hear(v any) error {
+func (c *Child) Hear(v any) {
 	if err := c.out.Decode(v); err != nil {
-		return fmt.Errorf("proc: a child that does not answer: %w", err)
+		setup.Check(fmt.Errorf("proc: a child that does not answer: %w", err))
 	}
-	return nil
 }
+
+// Task reads the cfg of [Again] in the child.
+func Task[C any](env string) (cfg C) {
+	if err := json.Unmarshal([]byte(os.Getenv(env)), &cfg); err != nil {
+		setup.Check(fmt.Errorf("proc: %s: %w", env, err))
+	}
+	return cfg
+}
+
+// answer is what a child returns for an order.
+type answer[D any] struct {
+	Deed  D
+	Error string
+}
+
+// Obey carries out orders from the parent until they end. A failed order does not end it.
+func Obey[O, D any](do func(O) D) {
+	answers, orders := json.NewEncoder(os.Stdout), json.NewDecoder(os.Stdin)
+	for {
+		var o O
+		err := orders.Decode(&o)
+		if errors.Is(err, io.EOF) {
+			return
+		}
+		setup.Check(err)
+		var a answer[D]
+		if err := setup.Try(func() { a.Deed = do(o) }); err != nil {
+			a.Error = err.Error()
+		}
+		setup.Check(answers.Encode(a))
+	}
+}
+
+// Crew is children that obey the same orders, and return a D for each.
+type Crew[D any] []*Child
+
+// Hire starts a crew with one child for each cfg. They end with t.
+func Hire[D, C any](t *setup.T, env string, cfgs []C) (crew Crew[D]) {
+	t.Cleanup(func() {
+		for _, c := range crew {
+			c.Finish()
+		}
+		for _, c := range crew {
+			_ = c.Wait()
+		}
+	})
+	for _, cfg := range cfgs {
+		crew = append(crew, Again(env, cfg, os.Stderr))
+	}
+	return crew
+}
+
+// Tell gives an order to all children.
+func (crew Crew[D]) Tell(order any) {
+	for _, c := range crew {
+		c.Tell(order)
+	}
+}
+
+// Answers waits for the next answer of each child.
+func (crew Crew[D]) Answers() []D {
+	all := make([]D, len(crew))
+	for i, c := range crew {
+		var a answer[D]
+		c.Hear(&a)
+		if a.Error != "" {
+			setup.Check(errors.New(a.Error))
+		}
+		all[i] = a.Deed
+	}
+	return all
+}
+
+// SleepUntil sleeps until a time of [Now].
+func SleepUntil(at int64) { time.Sleep(time.Duration(at - Now())) }

@@ -9,6 +9,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/twofold-go/twofold/internal/bench/setup"
 )
 
 // Supported says whether this system has what a run needs.
@@ -46,17 +48,14 @@ func (c *Child) Paused() bool {
 }
 
 // Pause stops the child until Resume.
-func (c *Child) Pause() error { return c.signal(syscall.SIGSTOP) }
+func (c *Child) Pause() { c.signal(syscall.SIGSTOP) }
 
 // Resume resumes a paused child.
-func (c *Child) Resume() error { return c.signal(syscall.SIGCONT) }
+func (c *Child) Resume() { c.signal(syscall.SIGCONT) }
 
-func (c *Child) signal(sig syscall.Signal) error {
-	if c.ended() {
-		return errors.New("proc: the child has ended")
+func (c *Child) signal(sig syscall.Signal) {
+	if c.Ended() {
+		setup.Check(errors.New("proc: the child has ended"))
 	}
-	if err := c.cmd.Process.Signal(sig); err != nil {
-		return fmt.Errorf("proc: %w", err)
-	}
-	return nil
+	setup.Check(c.cmd.Process.Signal(sig))
 }

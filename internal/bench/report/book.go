@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 )
 
 // Line names a measurement: a contender under a setting of a workload.
@@ -26,10 +25,9 @@ func word(s string) string {
 	return strings.NewReplacer(" ", "_", ",", "", "/", "_", "%", "pct", "-", "_").Replace(s)
 }
 
-// Book holds samples: numbers with a unit, for lines, in the order they were
-// taken. The zero Book is empty. All methods may be called concurrently.
+// Book holds samples: numbers with a unit, for lines, in the order they were taken. The zero Book is
+// empty.
 type Book struct {
-	mu    sync.Mutex // protects the rest
 	lines []Line
 	nums  map[Line]*numbers
 }
@@ -41,13 +39,11 @@ type numbers struct {
 
 // Add records one sample.
 func (b *Book) Add(l Line, unit string, v float64) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
+	if b.nums == nil {
+		b.nums = map[Line]*numbers{}
+	}
 	n := b.nums[l]
 	if n == nil {
-		if b.nums == nil {
-			b.nums = map[Line]*numbers{}
-		}
 		n = &numbers{values: map[string][]float64{}}
 		b.nums[l] = n
 		b.lines = append(b.lines, l)
@@ -60,8 +56,6 @@ func (b *Book) Add(l Line, unit string, v float64) {
 
 // Values returns the samples of a line in a unit. The caller owns the slice.
 func (b *Book) Values(l Line, unit string) []float64 {
-	b.mu.Lock()
-	defer b.mu.Unlock()
 	if n := b.nums[l]; n != nil {
 		return slices.Clone(n.values[unit])
 	}
@@ -109,8 +103,6 @@ func Median(values []float64) float64 {
 
 // WriteRaw writes every sample in the format of Go benchmarks, for benchstat.
 func (b *Book) WriteRaw(w io.Writer) error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
 	for _, l := range b.lines {
 		n := b.nums[l]
 		rows := 0

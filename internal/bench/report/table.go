@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -42,13 +43,17 @@ type Comparison struct {
 	Reference   string   // the contender with ratio 1
 	Unit        string
 	More        []string // units of further columns, without ratios, under the first setting
+	Alone       bool     // the only setting is in the title, and further columns have ranges
 }
 
 // Table makes the table from the samples of b.
 func (c Comparison) Table(b *Book) Table {
 	t := Table{Title: c.Title, Note: c.Note, Head: []string{"contender"}}
 	for _, s := range c.Settings {
-		t.Head = append(t.Head, strings.TrimSpace(s+" "+c.Unit), "× "+c.Reference)
+		if s += " " + c.Unit; c.Alone {
+			s = c.Unit
+		}
+		t.Head = append(t.Head, s, "× "+c.Reference)
 	}
 	t.Head = append(t.Head, c.More...)
 	for _, name := range c.Contenders {
@@ -60,7 +65,12 @@ func (c Comparison) Table(b *Book) Table {
 			row = append(row, Spread(values), Ratio(Median(values), base))
 		}
 		for _, u := range c.More {
-			row = append(row, Number(b.Median(Line{c.Workload, c.Settings[0], name}, u)))
+			values := b.Values(Line{c.Workload, c.Settings[0], name}, u)
+			if c.Alone {
+				row = append(row, Spread(values))
+			} else {
+				row = append(row, Number(Median(values)))
+			}
 		}
 		if sampled {
 			t.Rows = append(t.Rows, row)
@@ -106,3 +116,69 @@ func Number(f float64) string {
 }
 
 func trim(s string) string { return strings.TrimSuffix(strings.TrimRight(s, "0"), ".") }
+
+// Goal is one goal and its result.
+type Goal struct {
+	What    string
+	Asked   string  // the limit, such as "≤ 0.9 ×", "≥ 2" or "> 0"; without a sign, at most this number
+	Reached float64 // NaN: not measured in this run
+	Detail  string  // the numbers behind it
+	Why     string  // why it is missed, if it is
+}
+
+// Limit returns the number that the goal asks for, and whether the result meets it.
+func (g Goal) Limit() (limit float64, met bool, err error) {
+	sign, rest, ok := strings.Cut(g.Asked, " ")
+	if !ok {
+		sign, rest = "≤", g.Asked
+	}
+	number, _, _ := strings.Cut(strings.ReplaceAll(rest, "−", "-"), " ")
+	limit, err = strconv.ParseFloat(strings.TrimSuffix(number, ","), 64)
+	switch sign {
+	case "≤":
+		met = g.Reached <= limit
+	case "≥":
+		met = g.Reached >= limit
+	case ">":
+		met = g.Reached > limit
+	default:
+		err = fmt.Errorf("report: %q asks for no limit", g.Asked)
+	}
+	return limit, met && err == nil, err
+}
+
+// Met reports whether the goal was reached. It is false if the goal was not measured.
+func (g Goal) Met() bool {
+	_, met, _ := g.Limit() // a goal without a limit is not met
+	return met
+}
+
+// Goals returns the table of goals and results. It shows missed goals like all others, with the
+// reasons below.
+func Goals(all []Goal) Table {
+	t := Table{Head: []string{"what", "asked", "reached", "", "from"}}
+	met, known := 0, 0
+	var why []string
+	for _, g := range all {
+		verdict := "**missed**"
+		switch {
+		case math.IsNaN(g.Reached):
+			verdict = "not measured"
+		case g.Met():
+			verdict = "yes"
+			met++
+		}
+		if !math.IsNaN(g.Reached) {
+			known++
+			if !g.Met() && g.Why != "" {
+				why = append(why, "- "+g.What+": "+g.Why)
+			}
+		}
+		t.Rows = append(t.Rows, []string{g.What, g.Asked, Number(g.Reached), verdict, g.Detail})
+	}
+	t.Note = fmt.Sprintf("%d of %d reached.", met, known)
+	if len(why) > 0 {
+		t.Note += " Why not:\n\n" + strings.Join(why, "\n")
+	}
+	return t
+}

@@ -41,14 +41,14 @@ func sizeName(size int) string {
 }
 
 // cells measures the tiers, one operation at a time.
-func (e *Env) cells(t *setup.T, d *database) {
-	file := setup.Must(dbtest.OpenSQLite(filepath.Join(t.TempDir(), "cells.db")))
-	t.Closing(file.Close)
+func (e *Env) cells(d *database) {
+	file := setup.Must(dbtest.OpenSQLite(filepath.Join(e.t.TempDir(), "cells.db")))
+	e.t.Closing(file.Close)
 	embedded := sqltier.New(file.Writer, sqltier.Config{Dialect: sqltier.SQLite, Readers: file.Reader})
 	served := sqltier.New(d.db, sqltier.Config{Dialect: sqltier.Postgres})
-	setup.Check(errors.Join(embedded.Install(t.Context()), served.Install(t.Context())))
+	setup.Check(errors.Join(embedded.Install(e.t.Context()), served.Install(e.t.Context())))
 	tiers := map[string]tier.Remote{
-		inRedis:  redistier.New(e.client(t), redistier.Config{Prefix: redistest.Prefix()}),
+		inRedis:  redistier.New(e.client(), redistier.Config{Prefix: redistest.Prefix()}),
 		inSQLite: embedded, inPostgres: served,
 	}
 	for _, size := range cellSizes {
@@ -56,7 +56,7 @@ func (e *Env) cells(t *setup.T, d *database) {
 		for _, name := range cellTiers {
 			c := &cellBench{tier: tiers[name], payload: bytes.Repeat([]byte("cell"), size/4)}
 			fills = append(fills, contender{name: name, op: c.fill})
-			gets = append(gets, contender{name: name, op: c.get, before: func() { setup.Check(c.fill(t.Context(), 0)) }})
+			gets = append(gets, contender{name: name, op: c.get, before: func() { setup.Check(c.fill(e.t.Context(), 0)) }})
 		}
 		e.compare(onebyone("get, "+sizeName(size), getTable), gets)
 		e.compare(onebyone("claim and fill, "+sizeName(size), fillTable), fills)

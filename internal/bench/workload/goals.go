@@ -55,6 +55,16 @@ func goal(what, asked string, reached float64, detail string) report.Goal {
 
 func times(limit float64) string { return "≤ " + report.Number(limit) + " ×" }
 
+// over returns a goal that must hold under each of several names, with the numbers of all.
+func over(what, asked string, names []string, of func(name string) float64) report.Goal {
+	all, details := make([]float64, len(names)), make([]string, len(names))
+	for i, name := range names {
+		all[i] = of(name)
+		details[i] = name + " " + report.Number(all[i])
+	}
+	return goal(what, asked, worst(all...), strings.Join(details, ", "))
+}
+
 // localGoals returns the goals for hits of resident keys, for the worse kind of value.
 func (e *Env) localGoals() []report.Goal {
 	gs := goroutines()
@@ -62,22 +72,23 @@ func (e *Env) localGoals() []report.Goal {
 	hits := func(value string, goroutines, writes int) column {
 		return e.at("A", hitSetting(value, goroutines, writes))
 	}
+	values := []string{smallValue, largeValue}
 	against := func(ours string, limit float64, theirs ...string) report.Goal {
-		ratios := make([]float64, len(valuesOf))
-		for i, kind := range valuesOf {
-			ratios[i] = math.Inf(-1)
+		return over(fmt.Sprintf("local hit (%s) at %d goroutines, against %s", ours, p, theirs[0]), times(limit), values, func(value string) float64 {
+			most := math.Inf(-1)
 			for _, name := range theirs {
-				ratios[i] = max(ratios[i], hits(kind.name, p, 0).ratio(ours, name, nsOp))
+				most = max(most, hits(value, p, 0).ratio(ours, name, nsOp))
 			}
-		}
-		return goal(fmt.Sprintf("local hit (%s) at %d goroutines, against %s", ours, p, theirs[0]), times(limit), worst(ratios...), perValue(ratios))
+			return most
+		})
 	}
 	one := hits(smallValue, 1, 0)
-	var scaling, writes []float64 // of lines that are not measured in the same round
-	for _, kind := range valuesOf {
-		all := hits(kind.name, p, 0)
-		scaling = append(scaling, all.median("twofold", nsOp)/hits(kind.name, 1, 0).median("twofold", nsOp))
-		writes = append(writes, hits(kind.name, p, 5).median("twofold", readerNs)/all.median("twofold", readerNs))
+	// The next two are of lines that are not measured in the same round.
+	scaling := func(value string) float64 {
+		return hits(value, p, 0).median("twofold", nsOp) / hits(value, 1, 0).median("twofold", nsOp)
+	}
+	writes := func(value string) float64 {
+		return hits(value, p, 5).median("twofold", readerNs) / hits(value, p, 0).median("twofold", readerNs)
 	}
 	return []report.Goal{
 		goal("local hit, bound loader: allocations", "0", whole(one.median("twofold", allocsOp)), "small, 1 goroutine"),
@@ -88,26 +99,17 @@ func (e *Env) localGoals() []report.Goal {
 		against("twofold, two tiers", 0.1, "go-redis CSC"),
 		against("twofold, two tiers", 0.15, "rueidis DoCache"),
 		goal("local hit, call-site closure: allocations", "≤ 1", whole(one.median("twofold, closure", allocsOp)), "small, 1 goroutine"),
-		goal(fmt.Sprintf("local hit at %d goroutines, against 1", p), "≤ 0.6 ×", worst(scaling...), perValue(scaling)),
-		goal("a read beside 5 % writes, against reads alone", "≤ 1.3 ×", worst(writes...), perValue(writes)),
+		over(fmt.Sprintf("local hit at %d goroutines, against 1", p), "≤ 0.6 ×", values, scaling),
+		over("a read beside 5 % writes, against reads alone", "≤ 1.3 ×", values, writes),
 		goal("metrics on, against off, ns", "≤ 25", one.above("twofold, metrics", "twofold", nsOp), "small, 1 goroutine"),
 		goal("metrics on: allocations", "0", whole(one.median("twofold, metrics", allocsOp)), "small, 1 goroutine"),
 	}
 }
 
-func perValue(f []float64) string {
-	return fmt.Sprintf("small %s, 1 KiB %s", report.Number(f[0]), report.Number(f[1]))
-}
-
 // kindGoals are about ways to read, and about a Set.
 func (e *Env) kindGoals() []report.Goal {
 	against := func(what string, limit float64, who, to string, spreads ...string) report.Goal {
-		all, details := make([]float64, len(spreads)), make([]string, len(spreads))
-		for i, spread := range spreads {
-			all[i] = e.at("A", kindSetting(spread)).ratio(who, to, nsOp)
-			details[i] = spread + " " + report.Number(all[i])
-		}
-		return goal(what, times(limit), worst(all...), strings.Join(details, ", "))
+		return over(what, times(limit), spreads, func(spread string) float64 { return e.at("A", kindSetting(spread)).ratio(who, to, nsOp) })
 	}
 	return []report.Goal{
 		against("a hit by Get, against tier/local and one reading of the clock", 1.15, byGet, clocked, keySpreads...),
@@ -168,10 +170,10 @@ func (e *Env) remoteGoals() []report.Goal {
 func (e *Env) stampedeGoals() []report.Goal {
 	const ours = "twofold, two tiers"
 	crowd, fleet := e.at("C", crowdSetting(1000)), e.at("C", fleetSetting)
-	one, two := crowd.median("twofold", p99)/1e6, crowd.median(ours, p99)/1e6
+	tiers := map[string]string{"one tier": "twofold", "two": ours}
 	return []report.Goal{
 		goal("stampede of 1,000 goroutines: loads", "1", worst(crowd.median("twofold", loadsPer), crowd.median(ours, loadsPer)), "one tier and two"),
-		goal("stampede of 1,000 goroutines: p99, ms", "≤ 15", worst(one, two), fmt.Sprintf("one tier %s, two %s", report.Number(one), report.Number(two))),
+		over("stampede of 1,000 goroutines: p99, ms", "≤ 15", []string{"one tier", "two"}, func(name string) float64 { return crowd.median(tiers[name], p99) / 1e6 }),
 		goal("stampede of "+fleetSetting+": loads", "1", fleet.median(ours, loadsPer), ""),
 		goal("stampede of "+fleetSetting+": p99, ms", "≤ 15", fleet.median(ours, p99)/1e6, ""),
 	}
@@ -229,4 +231,53 @@ func (e *Env) besideGoals() (goals []report.Goal) {
 		goals = append(goals, goal("a hit beside "+name+", against one alone", times(1.3), e.at("G", oneTierReads).ratio(name, "none", nsOp), "two tags"))
 	}
 	return goals
+}
+
+// commitGoals returns the goals for invalidations inside transactions.
+func (e *Env) commitGoals() []report.Goal {
+	commit, lag := e.at("I", commitSetting), e.at("I", lagSetting)
+	throughput := func(who, to string) float64 { return commit.ratio(to, who, nsOp) }
+	number := func(f float64) string { return report.Number(f) + " ×" }
+	return []report.Goal{
+		goal("small transactions with 1 scope, throughput against none", "≥ 0.7 ×", throughput(oneAppended, bareCommit), "a counter row "+number(throughput(counterRow, bareCommit))),
+		goal("small transactions with 3 scopes, throughput against none", "≥ 0.7 ×", throughput(threeAppended, bareCommit), "with NOTIFY "+number(throughput(withNotify, bareCommit))),
+		goal("a table that invalidates itself, 1 scope, throughput against none", "≥ 0.7 ×", throughput(oneTriggered, bareCommit), "3 scopes "+number(throughput(threeTriggered, bareCommit))),
+		goal("a table that invalidates itself, 1 scope, throughput against Append", "≥ 1 ×", throughput(oneTriggered, oneAppended), "3 scopes "+number(throughput(threeTriggered, threeAppended))),
+		goal("a Sync with nothing new, against SELECT 1", "≤ 1.5 ×", e.at("I", syncSetting).ratio(emptySync, bareSelect, p50), "p50"),
+		goal("lag from COMMIT with LISTEN, p50, ms", "≤ 10", lag.median(listening, p50)/1e6, ""),
+		goal("lag from COMMIT with a writer that dies, p50, ms", "≤ 100, the poll", lag.median(polling, p50)/1e6, ""),
+	}
+}
+
+// httpGoals returns the goals for pages.
+func (e *Env) httpGoals() []report.Goal {
+	one, crew, loop := e.at("J", pageSetting), e.at("J", fleetSetting), e.at("J", loopbackSetting)
+	ratio := func(a, b string) float64 { return one.ratio(a, b, nsOp) }
+	most := func(unit string) float64 {
+		return worst(one.median(hitUntil, unit), one.median(hitResponse, unit), one.median(hitLong, unit))
+	}
+	miss := func(unit string) float64 { return e.at("J", missSetting).above(missStored, barePage, unit) }
+	short, long := e.at("J", fetchSetting(pageSize)), e.at("J", fetchSetting(longPageSize))
+	faster := func(c column) float64 { return c.ratio(gregjonesName, transportHit, nsOp) }
+	allocs := func(c column) float64 { return whole(c.median(transportHit, allocsOp)) }
+	return []report.Goal{
+		over("a page's hit, against a bare handler", "≤ 3 ×", []string{"Pages", "Shared"}, func(preset string) float64 { return ratio("hit, "+preset, barePage) }),
+		goal("a page's hit, Shared against Pages", "≤ 1.1 ×", ratio(hitResponse, hitUntil), ""),
+		goal("a page's hit: allocations", "≤ 5", whole(most(allocsOp)), "8 KiB and 1 MiB"),
+		goal("a page's hit: bytes allocated", "≤ 850", most(bytesOp), "8 KiB and 1 MiB"),
+		goal("a 304, against a hit", "≤ 1 ×", ratio(notModified, hitResponse), ""),
+		goal("a compressed hit, against a hit", "≤ 1.1 ×", ratio(hitGzip, hitResponse), ""),
+		goal("a second variant's hit, against a hit", "≤ 1.6 ×", ratio(hitVariant, hitResponse), ""),
+		goal("1 KiB of 1 MiB, against a hit", "≤ 3 ×", ratio(hitRange, hitResponse), ""),
+		goal("a compressed hit, faster than compressing by gzhttp", "≥ 20 ×", ratio(gzipEach, hitGzip), ""),
+		goal("a page's miss above the handler, µs", "≤ 15", miss(nsOp)/1000, ""),
+		goal("a page's miss above the handler: KiB allocated", "≤ 16, one copy of the 8", miss(bytesOp)/1024,
+			fmt.Sprintf("in %s allocations", report.Number(miss(allocsOp)))),
+		goal("a cold page in "+fleetSetting+": renderings", "1", crew.median(pagesPeer, loadsPer),
+			fmt.Sprintf("clients wait %s ms at p99, 10 of them for the rendering", report.Number(crew.median(pagesPeer, p99)/1e6))),
+		goal("loopback, 64 connections, against a bare handler", "≥ 0.9 ×", loop.ratio(hitResponse, barePage, perSecond), "requests per second"),
+		goal("loopback, 64 connections, against a bare handler: processor time", "≤ 1.1 ×", loop.ratio(hitResponse, barePage, cpuOp), "server and clients together"),
+		goal("a Transport's hit, faster than gregjones/httpcache", "≥ 4 ×", faster(short), fmt.Sprintf("8 KiB; %s × at 1 MiB", report.Number(faster(long)))),
+		goal("a Transport's hit: allocations", "≤ 10", worst(allocs(short), allocs(long)), "8 KiB and 1 MiB"),
+	}
 }

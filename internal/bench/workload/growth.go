@@ -24,53 +24,46 @@ var (
 	growthSpan = [3]int64{150, 40, 3}
 )
 
-func runGrowth(e *Env) {
-	for _, n := range []int{1000, 10_000, 100_000, 1_000_000, 10_000_000} {
-		if n > by(e, 10_000_000, 100_000, 10_000) {
-			break
-		}
-		e.growKeys(n)
-	}
-	e.growTags()
-	e.growSpaces()
-}
-
 // growKeys compares peers with n keys. At the largest number each peer would take gigabytes, so
 // only the map is compared with ours.
-func (e *Env) growKeys(n int) {
-	// A heap limit of twice ten million entries would exceed the memory of many machines.
-	defer debug.SetMemoryLimit(debug.SetMemoryLimit(12 << 30))
-	defer debug.FreeOSMemory()
-	stream := make([]peers.Key, 1<<18)
-	for i, k := range trace.Zipf(1, n, len(stream)) {
-		stream[i].ID = int64(k)
+func growKeys(n int) func(*Env) {
+	return func(e *Env) {
+		if n > by(e, 10_000_000, 100_000, 10_000) {
+			return
+		}
+		// A heap limit of twice ten million entries would exceed the memory of many machines.
+		limit := debug.SetMemoryLimit(12 << 30)
+		e.t.Cleanup(func() {
+			debug.FreeOSMemory()
+			debug.SetMemoryLimit(limit)
+		})
+		stream := make([]peers.Key, 1<<18)
+		for i, k := range trace.Zipf(1, n, len(stream)) {
+			stream[i].ID = int64(k)
+		}
+		names := []string{"twofold", "map+RWMutex", "ristretto", "otter"}
+		if n > 1_000_000 {
+			names = names[:2]
+		}
+		var cs []contender
+		for _, name := range names {
+			p := open(e.t, name, peers.Options{Entries: n * 5 / 4, MaxBytes: max(int64(n)*1024, 8<<20), Load: loadSmall}, n, peers.Small)
+			cs = append(cs, reads(name, stream, byPeer(p)))
+		}
+		e.compare(&scenario{id: "H", setting: strconv.Itoa(n) + " keys", warm: growthWarm, span: growthSpan, tables: []report.Comparison{{
+			Title: "H: a hit by the number of keys, zipf, 1 goroutine", Reference: "map+RWMutex", Unit: nsOp,
+		}}}, cs)
 	}
-	names := []string{"twofold", "map+RWMutex", "ristretto", "otter"}
-	if n > 1_000_000 {
-		names = names[:2]
-	}
-	t := e.t.Part()
-	defer t.Close()
-	var cs []contender
-	for _, name := range names {
-		p := open(t, name, peers.Options{Entries: n * 5 / 4, MaxBytes: max(int64(n)*1024, 8<<20), Load: loadSmall}, n, peers.Small)
-		cs = append(cs, reads(name, stream, byPeer(p)))
-	}
-	e.compare(&scenario{id: "H", setting: strconv.Itoa(n) + " keys", warm: growthWarm, span: growthSpan, tables: []report.Comparison{{
-		Title: "H: a hit by the number of keys, zipf, 1 goroutine", Reference: "map+RWMutex", Unit: nsOp,
-	}}}, cs)
 }
 
 // growTags measures hits and misses of values with tags.
 func (e *Env) growTags() {
 	n := by(e, 100_000, 10_000, 500)
 	stream := KeyStream(n, 1<<16)
-	t := e.t.Part()
-	defer t.Close()
 	var hits, misses []contender
 	for _, tags := range []int{0, 1, 2, 4, 8} {
 		name := fmt.Sprintf("%d tags", tags)
-		p := twofold(t, peers.Options{Entries: 2 * n, Load: loadSmall}, peers.Twofold{Tags: tagger(tags)}, n)
+		p := twofold(e.t, peers.Options{Entries: 2 * n, Load: loadSmall}, peers.Twofold{Tags: tagger(tags)}, n)
 		next := int64(1) << 40
 		hits = append(hits, reads(name, stream, byPeer(p)))
 		misses = append(misses, contender{name: name, op: func(ctx context.Context, _ int) error {
@@ -103,11 +96,9 @@ func tagger(tags int) func(int64, peers.Value) []string {
 func (e *Env) growSpaces() {
 	n := by(e, 100_000, 10_000, 2000)
 	stream := KeyStream(n, 1<<16)
-	t := e.t.Part()
-	defer t.Close()
 	var cs []contender
 	for _, spaces := range []int{1, 10, 100, 1000} {
-		caches := openSpaces(t, spaces, n)
+		caches := openSpaces(e.t, spaces, n)
 		cs = append(cs, reads(fmt.Sprintf("%d namespaces", spaces), stream, func(ctx context.Context, keys []peers.Key) (missed int) {
 			for i := range keys {
 				id := keys[i].ID
@@ -124,11 +115,10 @@ func (e *Env) growSpaces() {
 }
 
 func openSpaces(t *setup.T, spaces, n int) []cache.Cache[int64, peers.Value] {
-	tiers := setup.Must(cache.Open(cache.TiersConfig{
+	tiers := openTiers(t, cache.TiersConfig{
 		Local:    local.New(local.Config{MaxBytes: int64(n) * 2048}),
 		Policies: policy.Table{{Patch: policy.Patch{TTL: new(time.Hour)}}},
-	}))
-	t.Closing(func() error { return tiers.Close(context.Background()) })
+	})
 	all := make([]cache.Cache[int64, peers.Value], spaces)
 	for i := range all {
 		all[i] = setup.Must(cache.New(tiers, cache.Config[int64, peers.Value]{Namespace: fmt.Sprintf("space%d:v1", i), Load: loadSmall}))

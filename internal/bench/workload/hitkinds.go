@@ -47,13 +47,11 @@ func kindSetting(spread string) string { return "hits, " + spread + " keys" }
 func (e *Env) hitKinds() {
 	n := by(e, 100_000, 20_000, 2000)
 	o := peers.Options{Entries: 2 * n, Load: loadSmall}
-	t := e.t.Part()
-	defer t.Close()
-	plain := twofold(t, o, peers.Twofold{}, n)
-	lasting := twofold(t, o, peers.Twofold{Policy: policy.Patch{TTL: new(policy.Forever)}}, n)
+	plain := twofold(e.t, o, peers.Twofold{}, n)
+	lasting := twofold(e.t, o, peers.Twofold{Policy: policy.Patch{TTL: new(policy.Forever)}}, n)
 	all := map[string]peers.Peer{byGet: plain}
 	for _, name := range []string{clocked, rawObject, loading, "otter"} {
-		all[name] = open(t, name, o, n, peers.Small)
+		all[name] = open(e.t, name, o, n, peers.Small)
 	}
 	for _, spread := range keySpreads {
 		keys := keysOf(spread, n)
@@ -101,14 +99,12 @@ const (
 func (e *Env) hitStates() {
 	n := by(e, 1000, 1000, 100)
 	stream := KeyStream(n, 1<<14)
-	t := e.t.Part()
-	defer t.Close()
 	var cs []contender
 	for _, s := range []struct {
 		name string
 		open func(t *setup.T, n int) *peers.TwofoldPeer
 	}{{plainHit, openPlain}, {negativeHit, openAbsent}, {staleHit, openStale}} {
-		p := s.open(t, n)
+		p := s.open(e.t, n)
 		var before int64
 		c := contender{name: s.name}
 		c.before = func() { before = p.Tiers.Stats().Total.LocalHits }
@@ -120,7 +116,7 @@ func (e *Env) hitStates() {
 		}
 		c.after = func(_ report.Line, r measure.Result) {
 			if local := p.Tiers.Stats().Total.LocalHits - before; local != r.Ops {
-				t.Fatalf("%d of %d reads were answered locally", local, r.Ops)
+				e.t.Fatalf("%d of %d reads were answered locally", local, r.Ops)
 			}
 		}
 		cs = append(cs, c)

@@ -1,8 +1,10 @@
 package workload
 
 import (
+	"container/heap"
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/twofold-go/twofold/internal/bench/peers"
 	"github.com/twofold-go/twofold/internal/bench/report"
@@ -49,19 +51,16 @@ func ratioLine(shape string, share int, who string) report.Line {
 
 func ratioSetting(shape string, share int) string { return fmt.Sprintf("%s, %d %%", shape, share) }
 
-// ratioEngines are the caches of workload D.
+// ratioEngines are the caches of workload D, with the overhead of an entry in a tier bounded by bytes.
 var ratioEngines = []struct {
-	name, peer string
-	wait       bool
-	overhead   int64 // of an entry, in a tier bounded by bytes
+	name     string
+	overhead int64
 }{
-	{"twofold", "twofold", false, local.Overhead},
-	{overRistretto, overRistretto, false, ristretto.Overhead},
-	{"golang-lru", "golang-lru", false, 0}, {"ristretto", "ristretto", false, 0}, {withWait, "ristretto", true, 0},
-	{"otter", "otter", false, 0}, {"theine", "theine", false, 0},
+	{"twofold", local.Overhead}, {overRistretto, ristretto.Overhead},
+	{"golang-lru", 0}, {"ristretto", 0}, {withWait, 0}, {"otter", 0}, {"theine", 0},
 }
 
-func runHitRatios(e *Env) {
+func (e *Env) hitRatios() {
 	universe, n := by(e, 100_000, 20_000, 5000), by(e, 1_000_000, 100_000, 10_000)
 	cost := entryCost(e.t.Context())
 	for _, shape := range shapes {
@@ -71,8 +70,9 @@ func runHitRatios(e *Env) {
 			e.Book.Add(ratioLine(shape.name, share, optimum), hitPct, 100*float64(Belady(keys, capacity))/float64(n))
 			var cs []contender
 			for _, engine := range ratioEngines {
-				r := replay{e: e, peer: engine.peer, wait: engine.wait, keys: keys, capacity: capacity, cost: cost, overhead: engine.overhead}
-				cs = append(cs, contender{name: engine.name, sample: r.run})
+				cs = append(cs, contender{name: engine.name, sample: func(l report.Line) {
+					e.replay(l, keys, peers.Options{Entries: capacity, MaxBytes: int64(capacity) * (cost + engine.overhead)}, engine.overhead)
+				}})
 			}
 			e.compare(&scenario{id: "D", setting: ratioSetting(shape.name, share), rounds: 3}, cs)
 		}
@@ -97,50 +97,37 @@ func entryCost(ctx context.Context) int64 {
 	return p.Tiers.Stats().Local.Bytes / n
 }
 
-// replay is one trace through one cache.
-type replay struct {
-	e        *Env
-	peer     string
-	wait     bool
-	keys     []uint64
-	capacity int
-	cost     int64
-	overhead int64
-}
-
-func (r replay) run(l report.Line) {
-	ctx, s := r.e.t.Context(), setup.Must(peers.ByName(r.peer))
+// replay replays a trace through one cache.
+func (e *Env) replay(l report.Line, keys []uint64, o peers.Options, overhead int64) {
+	name, wait := strings.CutSuffix(l.Contender, " + Wait")
+	ctx, s := e.t.Context(), setup.Must(peers.ByName(name))
 	loads := 0 // of one goroutine's consecutive reads
-	o := peers.Options{Entries: r.capacity}
-	if s.Loads {
-		o.MaxBytes = int64(r.capacity) * (r.cost + r.overhead)
-		o.Load = func(ctx context.Context, id int64) (peers.Value, error) {
-			loads++
-			return flat(ctx, id)
-		}
+	o.Load = func(ctx context.Context, id int64) (peers.Value, error) {
+		loads++
+		return flat(ctx, id)
 	}
 	p := s.Open(o)
 	defer p.Close()
 	peak := int64(0)
-	for i, key := range r.keys {
+	for i, key := range keys {
 		k := peers.Key{ID: keyBase + int64(key)}
 		if _, ok := p.Get(ctx, &k); !ok {
 			loads++
 			v, _ := flat(ctx, k.ID) // it never fails
 			setup.Check(p.Set(ctx, &k, v))
-			if r.wait {
+			if wait {
 				p.Settle()
 			}
 		}
 		if ours, ok := p.(*peers.TwofoldPeer); ok && i%1024 == 0 {
 			u := ours.Tiers.Stats().Local
-			peak = max(peak, u.Bytes+u.Entries*r.overhead)
+			peak = max(peak, u.Bytes+u.Entries*overhead)
 		}
 	}
 	if peak > 0 {
-		r.e.Book.Add(l, budgetPct, 100*float64(peak)/float64(o.MaxBytes))
+		e.Book.Add(l, budgetPct, 100*float64(peak)/float64(o.MaxBytes))
 	}
-	r.e.Book.Add(l, hitPct, 100*(1-float64(loads)/float64(len(r.keys))))
+	e.Book.Add(l, hitPct, 100*(1-float64(loads)/float64(len(keys))))
 }
 
 func hitRatioTable(e *Env) report.Table {
@@ -167,4 +154,68 @@ func hitRatioTable(e *Env) report.Table {
 		}
 	}
 	return t
+}
+
+// Belady returns the greatest number of hits that a cache of that many equal entries can have on a
+// trace. It is Belady's rule (IBM Systems Journal 5(2), 1966) for a cache that may also refuse an
+// entry. Of the held entries and the new one, the cache drops the one whose next use is farthest
+// away.
+func Belady(trace []uint64, capacity int) (hits int) {
+	next := nextUses(trace)
+	held := make(map[uint64]int, capacity) // key → its next use
+	var far farthest
+	for i, k := range trace {
+		if _, ok := held[k]; ok {
+			hits++
+		}
+		held[k] = next[i]
+		heap.Push(&far, use{k, next[i]})
+		for len(held) > capacity {
+			u := heap.Pop(&far).(use)
+			// An older use of a key that was used since is out of date.
+			if at, ok := held[u.key]; ok && at == u.next {
+				delete(held, u.key)
+			}
+		}
+	}
+	return hits
+}
+
+// nextUses returns for each access the index of the next access to the same key. If there is none,
+// the index is at least the trace's length.
+func nextUses(trace []uint64) []int {
+	next := make([]int, len(trace))
+	last := make(map[uint64]int)
+	for i := len(trace) - 1; i >= 0; i-- {
+		if at, ok := last[trace[i]]; ok {
+			next[i] = at
+		} else {
+			next[i] = len(trace) + i // all different, so a use identifies one access
+		}
+		last[trace[i]] = i
+	}
+	return next
+}
+
+type use struct {
+	key  uint64
+	next int
+}
+
+// farthest is a heap with the farthest next use on top.
+type farthest []use
+
+func (f farthest) Len() int           { return len(f) }
+func (f farthest) Less(i, j int) bool { return f[i].next > f[j].next }
+func (f farthest) Swap(i, j int)      { f[i], f[j] = f[j], f[i] }
+
+// Push implements heap.Interface.
+func (f *farthest) Push(x any) { *f = append(*f, x.(use)) }
+
+// Pop implements heap.Interface.
+func (f *farthest) Pop() any {
+	last := len(*f) - 1
+	u := (*f)[last]
+	*f = (*f)[:last]
+	return u
 }

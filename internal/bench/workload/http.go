@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strconv"
 	"strings"
 
@@ -14,6 +15,8 @@ import (
 
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/cache/httpcache"
+	"github.com/twofold-go/twofold/internal/bench/measure"
+	"github.com/twofold-go/twofold/internal/bench/report"
 	"github.com/twofold-go/twofold/internal/bench/setup"
 )
 
@@ -68,16 +71,12 @@ func pageOf(n int, more ...string) http.Handler {
 	})
 }
 
-// openTiers opens the tiers of a cache of responses.
-func openTiers(t *setup.T) *cache.Tiers {
-	tiers := setup.Must(cache.Open(cache.TiersConfig{Logger: slog.New(slog.DiscardHandler)}))
-	t.Closing(func() error { return tiers.Close(context.Background()) })
-	return tiers
-}
+// quiet are the tiers of a cache of responses.
+var quiet = cache.TiersConfig{Logger: slog.New(slog.DiscardHandler)}
 
 // cached puts a cache in front of a handler.
 func cached(t *setup.T, next http.Handler, cfg httpcache.Config) http.Handler {
-	cfg.Tiers, cfg.Logger = openTiers(t), slog.New(slog.DiscardHandler)
+	cfg.Tiers, cfg.Logger = openTiers(t, quiet), quiet.Logger
 	c := setup.Must(httpcache.New(cfg))
 	t.Closing(func() error { return c.Close(context.Background()) })
 	return c.Handler(next)
@@ -157,4 +156,71 @@ func (w *nowhere) check(a *ask, each, ops int64) {
 		setup.Check(fmt.Errorf("%d requests answered by %d bytes, the last with status %d and Cache-Status %q; want %d bytes each, status %d and %q",
 			ops, w.n, w.status, how, a.length, a.status, a.how))
 	}
+}
+
+func (e *Env) http() {
+	e.pages()
+	e.pageMisses()
+	e.fetches()
+	e.loopback()
+	e.fleet(&scenario{id: "J", setting: fleetSetting}, 3e9, []string{pagesPeer})
+}
+
+var pageSpan = [3]int64{400, 100, 4}
+
+// contender makes the request of an ask once and again, and checks the answers.
+func (a *ask) contender(h http.Handler, next func() *http.Request) contender {
+	w := &nowhere{header: http.Header{}}
+	each := int64(a.length)
+	return contender{
+		name: a.name,
+		before: func() {
+			w.n = 0
+			if w.get(h, next()); a.length < 0 {
+				each = w.n
+			}
+			w.n = 0
+		},
+		op:    func(context.Context, int) error { w.get(h, next()); return nil },
+		after: func(_ report.Line, r measure.Result) { w.check(a, each, r.Ops) },
+	}
+}
+
+// pages measures every kind of request.
+func (e *Env) pages() {
+	var cs []contender
+	for _, a := range asks() {
+		h := a.next
+		if a.cfg != nil {
+			h = cached(e.t, a.next, *a.cfg)
+		}
+		r := pageRequest(a.header)
+		(&nowhere{header: http.Header{}}).get(h, pageRequest(a.prepare)) // stores the page; for the variant, the first one
+		cs = append(cs, a.contender(h, func() *http.Request { return r }))
+	}
+	e.compare(&scenario{id: "J", setting: pageSetting, span: pageSpan, tables: []report.Comparison{{
+		Title: "J: one request again and again, 1 goroutine", Reference: barePage, Unit: nsOp, More: []string{allocsOp, bytesOp},
+		Note: "Pages have 8 KiB unless the row says otherwise. The response writer discards them. The preset is Shared unless the row names another.",
+	}}}, cs)
+}
+
+// pageMisses measures requests for pages that were never requested before. The tier is soon full,
+// so most stores evict a page.
+func (e *Env) pageMisses() {
+	page := pageOf(pageSize)
+	h := cached(e.t, page, httpcache.Config{})
+	n, r := 0, pageRequest(nil)
+	next := func() *http.Request {
+		n++
+		another := *r // each request gets its own copy, as in a server
+		another.RequestURI = "/posts/" + strconv.Itoa(n)
+		another.URL = &url.URL{Path: another.RequestURI}
+		return &another
+	}
+	bare := ask{name: barePage, status: http.StatusOK, length: pageSize}
+	stored := ask{name: missStored, status: http.StatusOK, length: pageSize, how: "fwd=uri-miss;stored"}
+	e.compare(&scenario{id: "J", setting: missSetting, span: pageSpan, tables: []report.Comparison{{
+		Title: "J: a page that is not there, 1 goroutine", Reference: barePage, Unit: nsOp, More: []string{allocsOp, bytesOp},
+		Note: "8 KiB. The local tier of 64 MiB is full, so each stored page evicts another.",
+	}}}, []contender{bare.contender(page, next), stored.contender(h, next)})
 }

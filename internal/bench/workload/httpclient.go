@@ -43,11 +43,11 @@ func (s stub) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // fetches measures what a client gets from the cache, including the body.
-func (e *Env) fetches(t *setup.T) {
+func (e *Env) fetches() {
 	for _, size := range fetchSizes {
 		origin := stub{pageText(size)}
-		ours := setup.Must(httpcache.NewTransport(httpcache.TransportConfig{Tiers: openTiers(t), Base: origin}))
-		t.Closing(func() error { return ours.Close(context.Background()) })
+		ours := setup.Must(httpcache.NewTransport(httpcache.TransportConfig{Tiers: openTiers(e.t, quiet), Base: origin}))
+		e.t.Closing(func() error { return ours.Close(context.Background()) })
 		theirs := gregjones.NewMemoryCacheTransport()
 		theirs.Transport = origin
 		e.compare(&scenario{id: "J", setting: fetchSetting(size), span: pageSpan, tables: []report.Comparison{{

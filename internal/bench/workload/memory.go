@@ -29,16 +29,19 @@ const (
 // does not scan.
 var memoryPeers = []string{"twofold", overRistretto, "map+RWMutex", "ristretto", "otter", "theine", "golang-lru", "freecache", "bigcache"}
 
-func memLine(who string) report.Line { return line("E", memSetting, who) }
-
-func runMemory(e *Env) {
+func (e *Env) memory() {
 	n := by(e, 1_000_000, 100_000, 5000)
 	var cs []contender
 	for _, name := range memoryPeers {
 		s := setup.Must(peers.ByName(name))
 		cs = append(cs, contender{name: name, sample: func(l report.Line) { e.weigh(s, n, l) }})
 	}
-	e.compare(&scenario{id: "E", setting: memSetting}, cs)
+	e.compare(&scenario{id: "E", setting: memSetting, tables: []report.Comparison{{
+		Title: "E: " + memSetting + " of 64 bytes", Reference: "ristretto", Unit: heapEntry, More: []string{resident1, gcCycle, gcShare, gcPause}, Alone: true,
+		Note: "The heap per entry excludes keys and values. A cycle is one full garbage collection. The share is that of the collector in the processor time of a " +
+			"program that only makes garbage beside the cache; the pause is the longest in that program. freecache and bigcache allocate " +
+			"160 bytes per entry at the start, so their figure shows that.",
+	}}}, cs)
 }
 
 // payload is the size of a key and a value without their strings, which are shared.
@@ -129,28 +132,4 @@ func readGC() gcState {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return gcState{s[0].Value.Float64(), s[1].Value.Float64() - s[2].Value.Float64(), m.NumGC}
-}
-
-func memoryTable(e *Env) report.Table {
-	t := report.Table{
-		Title: "E: " + memSetting + " of 64 bytes",
-		Head:  []string{"contender", heapEntry, "× ristretto", resident1, gcCycle, gcShare, gcPause},
-		Note: "The heap per entry excludes keys and values. A cycle is one full garbage collection. The share is that of the collector in the processor time of a " +
-			"program that only makes garbage beside the cache; the pause is the longest in that program. freecache and bigcache allocate " +
-			"160 bytes per entry at the start, so their figure shows that.",
-	}
-	base := e.Book.Median(memLine("ristretto"), heapEntry)
-	for _, name := range memoryPeers {
-		l := memLine(name)
-		v := e.Book.Values(l, heapEntry)
-		if len(v) == 0 {
-			continue
-		}
-		row := []string{name, report.Spread(v), report.Ratio(report.Median(v), base)}
-		for _, u := range []string{resident1, gcCycle, gcShare, gcPause} {
-			row = append(row, report.Spread(e.Book.Values(l, u)))
-		}
-		t.Rows = append(t.Rows, row)
-	}
-	return t
 }

@@ -63,17 +63,13 @@ var remoteTables = []report.Comparison{
 
 // remoteBench holds the contenders of workload B.
 type remoteBench struct {
-	*setup.T
-
 	e   *Env
 	rdb *redis.Client
 	all []contender
 }
 
-func runRemoteHits(e *Env) {
-	b := &remoteBench{T: e.t.Part(), e: e}
-	defer b.Close()
-	b.rdb = e.client(b.T)
+func (e *Env) remoteHits() {
+	b := &remoteBench{e: e, rdb: e.client()}
 	b.open()
 	for _, g := range []int{1, 8, 64} {
 		s := scenario{id: "B", setting: remoteSetting(g), goroutines: g, warm: [3]int64{50, 30, 5}, span: [3]int64{250, 60, 10}, latencies: true, tables: remoteTables}
@@ -107,7 +103,7 @@ func (b *remoteBench) bare(c codec.Codec) {
 		if raw {
 			v = rawOf(i)
 		}
-		setup.Check(b.rdb.Set(b.Context(), bareKey(c, int(i)), setup.Must(c.Marshal(v)), 0).Err())
+		setup.Check(b.rdb.Set(b.e.t.Context(), bareKey(c, int(i)), setup.Must(c.Marshal(v)), 0).Err())
 	}
 	if raw {
 		b.add(bareGet, func(ctx context.Context, i int) error { return b.rdb.Get(ctx, bareKey(c, i)).Err() })
@@ -130,7 +126,7 @@ func (b *remoteBench) clients() {
 	ap := setup.Must(b.rdb.AutoPipeline())
 	b.add(autoPipeline, func(ctx context.Context, i int) error { return ap.Get(ctx, bareKey(codec.Raw, i)).Err() })
 	ru := setup.Must(rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{b.rdb.Options().Addr}, DisableCache: true}))
-	b.Cleanup(ru.Close)
+	b.e.t.Cleanup(ru.Close)
 	b.add(rueidisGet, func(ctx context.Context, i int) error {
 		return ru.Do(ctx, ru.B().Get().Key(bareKey(codec.Raw, i)).Build()).Error()
 	})
@@ -144,21 +140,20 @@ func (nothing) Set(uint64, tier.Entry, int64) bool { return false }
 
 // ours adds a cache of the library without local copies.
 func ours[V any](b *remoteBench, c codec.Codec, of func(int64) V) {
-	tiers := setup.Must(cache.Open(cache.TiersConfig{
+	tiers := openTiers(b.e.t, cache.TiersConfig{
 		Local:    nothing{local.New(local.Config{})},
 		Remote:   redistier.New(b.rdb, redistier.Config{Prefix: redistest.Prefix()}),
 		Policies: policy.Table{{Patch: policy.Patch{TTL: new(time.Hour), RemoteTimeout: new(time.Second)}}},
-	}))
-	b.Closing(func() error { return tiers.Close(context.Background()) })
+	})
 	values := setup.Must(cache.New(tiers, cache.Config[int64, V]{
 		Namespace: "remote:v1", Codec: c,
 		Load: func(_ context.Context, id int64) (V, error) { return of(id), nil },
 	}))
 	for id := range int64(remoteKeys) {
-		setup.Must(values.Get(b.Context(), id))
+		setup.Must(values.Get(b.e.t.Context(), id))
 	}
-	if r := setup.Must(values.Fetch(b.Context(), 0, nil)); r.Source != cache.Remote {
-		b.Fatalf("%s: a hit came from %v", c.ID(), r.Source)
+	if r := setup.Must(values.Fetch(b.e.t.Context(), 0, nil)); r.Source != cache.Remote {
+		b.e.t.Fatalf("%s: a hit came from %v", c.ID(), r.Source)
 	}
 	b.add(oursName(c), func(ctx context.Context, i int) error {
 		_, err := values.Get(ctx, int64(i%remoteKeys))
@@ -169,7 +164,7 @@ func ours[V any](b *remoteBench, c codec.Codec, of func(int64) V) {
 // counted returns the contenders with their costs on both sides. A warm-up opens the connections
 // that many goroutines need.
 func (b *remoteBench) counted() []contender {
-	look := func() measure.Server { return measure.LookAt(b.Context(), b.rdb) }
+	look := func() measure.Server { return measure.LookAt(b.e.t.Context(), b.rdb) }
 	all := slices.Clone(b.all)
 	for i := range all {
 		var before measure.Server

@@ -3,10 +3,14 @@ package workload
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 	"sync/atomic"
 
+	"golang.org/x/sync/errgroup"
+
+	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/internal/bench/measure"
 	"github.com/twofold-go/twofold/internal/bench/peers"
 	"github.com/twofold-go/twofold/internal/bench/report"
@@ -47,14 +51,11 @@ type contender struct {
 // compare samples all contenders of a scenario, in turn. Its tables get another column.
 func (e *Env) compare(s *scenario, all []contender) {
 	e.show(s, all)
-	cs := make([]measure.Contender, len(all))
-	for i, c := range all {
-		l := line(s.id, s.setting, c.name)
-		cs[i] = measure.Contender{Name: c.name, Measure: func(ctx context.Context) error {
-			return setup.Try(func() { e.sample(ctx, s, &c, l) })
-		}}
-	}
-	setup.Check(measure.Rounds(e.t.Context(), min(e.Rounds, cmp.Or(s.rounds, e.Rounds)), cs))
+	measure.Rounds(e.t.Context(), min(e.Rounds, cmp.Or(s.rounds, e.Rounds)), len(all), func(i int) {
+		if err := setup.Try(func() { e.sample(s, &all[i]) }); err != nil {
+			setup.Check(fmt.Errorf("%s, %s: %w", s.setting, all[i].name, err))
+		}
+	})
 }
 
 // show adds a scenario to its tables.
@@ -76,7 +77,8 @@ func (e *Env) show(s *scenario, all []contender) {
 }
 
 // sample takes one sample of a contender.
-func (e *Env) sample(ctx context.Context, s *scenario, c *contender, l report.Line) {
+func (e *Env) sample(s *scenario, c *contender) {
+	l := line(s.id, s.setting, c.name)
 	if c.before != nil {
 		c.before()
 	}
@@ -84,7 +86,7 @@ func (e *Env) sample(ctx context.Context, s *scenario, c *contender, l report.Li
 	if c.sample != nil {
 		c.sample(l)
 	} else {
-		r = e.measure(ctx, s, c)
+		r = e.measure(s, c)
 		e.add(l, r)
 	}
 	if c.after != nil {
@@ -93,7 +95,8 @@ func (e *Env) sample(ctx context.Context, s *scenario, c *contender, l report.Li
 }
 
 // measure runs the operation of a contender.
-func (e *Env) measure(ctx context.Context, s *scenario, c *contender) measure.Result {
+func (e *Env) measure(s *scenario, c *contender) measure.Result {
+	ctx := e.t.Context()
 	var failed atomic.Pointer[error]
 	cfg := measure.Config{Goroutines: s.goroutines, Warm: e.ms(s.warm), For: e.ms(s.span), Latencies: s.latencies, Start: c.start}
 	r := measure.Run(ctx, cfg, func(g int) func(int) {
@@ -127,6 +130,13 @@ func open(t *setup.T, name string, opts peers.Options, n int, of func(int64) pee
 	return p
 }
 
+// openTiers opens tiers that last as long as t.
+func openTiers(t *setup.T, cfg cache.TiersConfig) *cache.Tiers {
+	tiers := setup.Must(cache.Open(cfg))
+	t.Closing(func() error { return tiers.Close(context.Background()) })
+	return tiers
+}
+
 // twofold is open for a cache of the library with more options.
 func twofold(t *setup.T, opts peers.Options, with peers.Twofold, n int) *peers.TwofoldPeer {
 	p := peers.NewTwofold(opts, with)
@@ -140,16 +150,14 @@ func twofold(t *setup.T, opts peers.Options, with peers.Twofold, n int) *peers.T
 // goroutines, because some of the work goes to a server.
 func Fill(ctx context.Context, p peers.Peer, loads bool, n int, of func(int64) peers.Value) error {
 	const fillers = 16
-	var failed atomic.Pointer[error]
-	var wg sync.WaitGroup
+	all, ctx := errgroup.WithContext(ctx)
 	for g := range fillers {
-		wg.Go(func() {
-			for id := g; id < n && failed.Load() == nil && ctx.Err() == nil; id += fillers {
+		all.Go(func() error {
+			for id := g; id < n && ctx.Err() == nil; id += fillers {
 				k := peers.KeyOf(int64(id))
 				if !loads {
 					if err := p.Set(ctx, &k, of(k.ID)); err != nil {
-						failed.Store(&err)
-						return
+						return err
 					}
 				}
 				if id/fillers%64 == 0 {
@@ -157,14 +165,12 @@ func Fill(ctx context.Context, p peers.Peer, loads bool, n int, of func(int64) p
 				}
 				p.Get(ctx, &k)
 			}
+			return ctx.Err()
 		})
 	}
-	wg.Wait()
+	err := all.Wait()
 	p.Settle()
-	if err := failed.Load(); err != nil {
-		return *err
-	}
-	return ctx.Err()
+	return err
 }
 
 func loadSmall(_ context.Context, id int64) (peers.Value, error) { return peers.Small(id), nil }

@@ -41,7 +41,7 @@ type Env struct {
 	Size   Size
 	Log    io.Writer // progress
 
-	t       *setup.T
+	t       *setup.T // of the present part, or of the whole
 	servers [4]*redistest.Server
 	far     *redistest.Proxy // of the first server
 	left    []string         // the programs that were left out, with the reasons
@@ -75,10 +75,10 @@ func (e *Env) serverOf(name string) string {
 	return e.servers[i].Addr()
 }
 
-// client returns a client of the server that Twofold uses. It lasts as long as t.
-func (e *Env) client(t *setup.T) *redis.Client {
+// client returns a client of the server that Twofold uses.
+func (e *Env) client() *redis.Client {
 	rdb := peers.Client(e.serverOf("twofold"))
-	t.Closing(rdb.Close)
+	e.t.Closing(rdb.Close)
 	return rdb
 }
 
@@ -119,12 +119,12 @@ const (
 
 // addQuantiles records the quantiles of a run with latencies.
 func (e *Env) addQuantiles(l report.Line, times []time.Duration) {
-	for unit, q := range map[string]float64{p50: 0.5, p95: 0.95, p99: 0.99} {
-		e.Book.Add(l, unit, float64(measure.Quantile(times, q)))
-	}
+	e.Book.Add(l, p50, float64(measure.Quantile(times, 0.5)))
+	e.Book.Add(l, p95, float64(measure.Quantile(times, 0.95)))
+	e.Book.Add(l, p99, float64(measure.Quantile(times, 0.99)))
 }
 
-// drop empties the servers, so one workload does not pay for the memory of another.
+// drop empties the servers.
 func (e *Env) drop() {
 	for _, s := range e.servers {
 		s.Do(e.t, "FLUSHALL")
@@ -139,7 +139,7 @@ func (e *Env) options(name string, entries int, load peers.Loader) peers.Options
 // Workload is one measurement.
 type Workload struct {
 	ID, Title string
-	run       func(*Env)
+	parts     []func(*Env)            // what one opens is closed before the next
 	more      func(*Env) report.Table // a table of another form
 }
 
@@ -158,24 +158,42 @@ func (w Workload) Tables(e *Env) (all []report.Table) {
 
 // All returns the workloads in their order.
 func All() []Workload {
+	type parts = []func(*Env)
 	return []Workload{
-		{"A", "Local hits", runLocalHits, nil},
-		{"B", "Remote hits", runRemoteHits, nil},
-		{"C", "Stampedes", runStampedes, nil},
-		{"D", "Hit ratios", runHitRatios, hitRatioTable},
-		{"E", "A million entries", runMemory, memoryTable},
-		{"G", "Invalidation", runInvalidation, nil},
-		{"H", "Growth", runGrowth, nil},
-		{"I", "Logs and cells in databases", runCommits, nil},
-		{"J", "Pages by HTTP", runHTTP, nil},
+		{"A", "Local hits", parts{
+			localHits(smallValue, peers.Small), localHits(largeValue, peers.Large), (*Env).hitKinds, (*Env).hitStates,
+			misses(missRoomy, [3]int{1_000_000, 200_000, 20_000}), misses(missTight, [3]int{20_000, 5000, 500}),
+		}, nil},
+		{"B", "Remote hits", parts{(*Env).remoteHits}, nil},
+		{"C", "Stampedes", parts{crowd(32), crowd(1000), (*Env).stampedes}, nil},
+		{"D", "Hit ratios", parts{(*Env).hitRatios}, hitRatioTable},
+		{"E", "A million entries", parts{(*Env).memory}, nil},
+		{"G", "Invalidation", parts{
+			calls("one call", 0), calls("Redis 500 µs away", network), readsBeside(oneTierReads, false), readsBeside("reads, two tiers", true),
+		}, nil},
+		{"H", "Growth", parts{
+			growKeys(1000), growKeys(10_000), growKeys(100_000), growKeys(1_000_000), growKeys(10_000_000), (*Env).growTags, (*Env).growSpaces,
+		}, nil},
+		{"I", "Logs and cells in databases", parts{(*Env).databases}, nil},
+		{"J", "Pages by HTTP", parts{(*Env).http}, nil},
 	}
 }
 
-// Do runs a workload, and empties the servers afterwards.
+// Do runs a workload. After each part it empties the servers, so that no part pays for the memory of
+// another.
 func (w Workload) Do(e *Env) error {
-	start := time.Now()
-	if err := setup.Try(func() { w.run(e); e.drop() }); err != nil {
-		return fmt.Errorf("workload %s: %w", w.ID, err)
+	start, whole := time.Now(), e.t
+	for _, run := range w.parts {
+		e.t = whole.Part()
+		err := setup.Try(func() { run(e) })
+		e.t.Close()
+		e.t = whole
+		if err == nil {
+			err = setup.Try(e.drop)
+		}
+		if err != nil {
+			return fmt.Errorf("workload %s: %w", w.ID, err)
+		}
 	}
 	e.logf("%s %s: %.0f s", w.ID, w.Title, time.Since(start).Seconds())
 	return nil

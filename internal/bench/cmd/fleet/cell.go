@@ -46,13 +46,12 @@ type meter struct {
 func (m *meter) fleet(c cell) {
 	setup.Check(m.rdb.FlushAll(m.t.Context()).Err())
 	c.Writers = min(c.Members, writers)
-	var crew []*proc.Child
-	defer func() { proc.Dismiss(crew) }()
-	for _, p := range posts(c) {
-		p.Redis, p.Prefix, p.Bound = m.post.Redis, m.post.Prefix, c.Bound
-		crew = append(crew, proc.Again(childEnv, p, os.Stderr))
-	}
-	proc.Command[deed](crew, order{}) // waits until they are ready
+	t := m.t.Part()
+	defer t.Close()
+	m.post.Bound = c.Bound
+	crew := proc.Hire[deed](t, childEnv, m.posts(c))
+	crew.Tell(order{})
+	crew.Answers() // when they are ready
 	full := map[string]bool{}
 	for _, c.Rate = range m.o.rates {
 		for _, c.Kind = range []string{byKey, byTag} {
@@ -69,30 +68,34 @@ func (m *meter) fleet(c cell) {
 }
 
 // posts returns the processes of a fleet. The last one contains the writers.
-func posts(c cell) []post {
-	posts := []post{{Members: c.Members, Timed: min(c.Members, timed)}}
-	if c.Real {
-		posts = slices.Repeat([]post{{Members: 1}}, c.Members)
-		for i := range min(c.Members, timed) {
-			posts[i].Timed = 1
-		}
+func (m *meter) posts(c cell) (posts []post) {
+	add := func(members, timed int, writes bool) {
+		p := m.post
+		p.Members, p.Timed, p.Writes = members, timed, writes
+		posts = append(posts, p)
 	}
-	return append(posts, post{Members: c.Writers, Timed: 1, Writes: true})
+	if c.Real {
+		for i := range c.Members {
+			add(1, max(0, min(1, timed-i)), false)
+		}
+	} else {
+		add(c.Members, min(c.Members, timed), false)
+	}
+	add(c.Writers, 1, true)
+	return posts
 }
 
 // run measures one cell. The last process of the crew writes.
-func (m *meter) run(crew []*proc.Child, c *cell) {
+func (m *meter) run(crew proc.Crew[deed], c *cell) {
 	begin := proc.Now() + int64(m.o.each/4) // nothing before that time counts
 	o := order{c.Kind, c.Rate, begin, begin + int64(m.o.each)}
-	for _, one := range crew {
-		setup.Check(one.Tell(o))
-	}
+	crew.Tell(o)
 	var looks [2]measure.Server
 	for i, at := range []int64{o.Start, o.End} {
 		proc.SleepUntil(at)
 		looks[i] = measure.LookAt(m.t.Context(), m.rdb)
 	}
-	c.take(looks[1].Since(looks[0]), proc.Answers[deed](crew), o)
+	c.take(looks[1].Since(looks[0]), crew.Answers(), o)
 }
 
 // take computes the results from the numbers of Redis and the children.

@@ -5,7 +5,10 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/internal/bench/measure"
@@ -50,12 +53,11 @@ type deed struct {
 // squad is the members in one process. Each has its own connections, tiers and follower.
 type squad struct {
 	members []*peers.TwofoldPeer
+	sent    atomic.Int64
 
 	mu    sync.Mutex // protects the rest
 	seen  []map[uint64]int64
 	every uint64 // one hash in this many is a sample
-	sent  int
-	err   error // of a call
 }
 
 // child obeys orders until its input ends.
@@ -109,64 +111,49 @@ func (s *squad) note(member int, hash uint64, at int64) {
 
 func (s *squad) obey(p post, o order) (d deed) {
 	s.begin(p, o)
-	var writer sync.WaitGroup
+	var writer errgroup.Group
 	if p.Writes && o.Rate > 0 {
-		writer.Go(func() { s.write(o) })
+		writer.Go(func() error { return s.write(o) })
 	}
 	proc.SleepUntil(o.Start)
-	d.CPU, d.Sent = measure.CPU(), s.count(0, nil)
+	cpu, sent := measure.CPU(), s.sent.Load()
 	proc.SleepUntil(o.End)
-	d.CPU, d.Sent = measure.CPU()-d.CPU, s.count(0, nil)-d.Sent
-	writer.Wait()
+	d.CPU, d.Sent = measure.CPU()-cpu, int(s.sent.Load()-sent)
+	setup.Check(writer.Wait())
 	if o.End > 0 { // not only asked whether it is ready
 		proc.SleepUntil(o.End + int64(grace))
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	setup.Check(s.err)
 	d.Seen = s.seen
 	return d
 }
 
 // write invalidates at a rate that does not depend on the duration of the calls. If maxCalls calls
 // are under way, further calls are left out.
-func (s *squad) write(o order) {
-	room, begun := make(chan struct{}, maxCalls), proc.Now()
-	var calls sync.WaitGroup
+func (s *squad) write(o order) error {
+	begun := proc.Now()
+	var calls errgroup.Group
+	calls.SetLimit(maxCalls)
 	for i := int64(0); proc.Now() < o.End; {
 		for due := (proc.Now() - begun) * int64(o.Rate) / int64(time.Second); i < due; i++ {
 			member, scope := s.members[int(i)%len(s.members)], scopeOf(o.Kind, o.Start+i)
-			select {
-			case room <- struct{}{}:
-				calls.Go(func() {
-					s.call(member, scope)
-					<-room
-				})
-			default: // left out
-			}
+			calls.TryGo(func() error { return s.call(member, scope) })
 		}
 		time.Sleep(time.Millisecond)
 	}
-	calls.Wait()
+	return calls.Wait()
 }
 
 // call makes one invalidation. A call that the log does not accept in time is not an error here.
-func (s *squad) call(member *peers.TwofoldPeer, scope invalidate.Scope) {
+func (s *squad) call(member *peers.TwofoldPeer, scope invalidate.Scope) error {
 	s.note(0, scope.Fence().Hash, proc.Now())
 	err := member.Tiers.Invalidate(context.Background(), scope)
 	if _, late := errors.AsType[*invalidate.PendingError](err); late {
 		err = nil
 	}
-	s.count(1, err)
-}
-
-// count adds n calls and returns their number so far.
-func (s *squad) count(n int, err error) int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.sent += n
-	s.err = errors.Join(s.err, err)
-	return s.sent
+	s.sent.Add(1)
+	return err
 }
 
 func scopeOf(kind string, id int64) invalidate.Scope {

@@ -6,9 +6,9 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -16,10 +16,11 @@ import (
 	"os"
 	"os/exec"
 	"slices"
-	"time"
 
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/cache/httpcache"
+	"github.com/twofold-go/twofold/internal/bench/proc"
+	"github.com/twofold-go/twofold/internal/bench/setup"
 )
 
 // known are the required cases of version 0.4.5 that fail, by the reason.
@@ -47,58 +48,50 @@ var known = map[string][]string{
 const cases = `import tests from './tests/index.mjs'; import more from './tests/surrogate-control.mjs'
 console.log(JSON.stringify(Object.fromEntries([...tests, more].flatMap(s => s.tests).filter(t => !t.browser_only).map(t => [t.id, t.kind || 'required']))))`
 
-func main() {
-	log.SetFlags(0)
+func main() { setup.Main("httpsuite", "", nil, run) }
+
+func run(ctx context.Context) error {
 	if len(os.Args) != 2 {
-		log.Fatal("usage: httpsuite FOLDER, the folder of an unpacked http-cache-tests with its dependencies")
+		return errors.New("usage: httpsuite FOLDER, the folder of an unpacked http-cache-tests with its dependencies")
 	}
-	failed, err := run(context.Background(), os.Args[1])
-	if err != nil {
-		log.Fatal(err)
+	t := setup.New(ctx)
+	defer t.Close()
+	s := suite{T: t, folder: os.Args[1], kinds: map[string]string{}}
+	failed := 0
+	if err := setup.Try(func() {
+		s.node(nil, &s.kinds, "--input-type=module", "-e", cases)
+		s.serveOrigin()
+		for _, side := range []string{"handler", "client"} {
+			failed += s.check(side)
+		}
+	}); err != nil {
+		return err
 	}
 	if failed > 0 {
-		os.Exit(1)
+		return fmt.Errorf("%w: %d required cases", setup.ErrFound, failed)
 	}
+	return nil
 }
 
-func run(ctx context.Context, suite string) (failed int, err error) {
-	kinds := map[string]string{}
-	if err := node(ctx, suite, nil, &kinds, "--input-type=module", "-e", cases); err != nil {
-		return 0, err
-	}
-	origin, end, err := serveOrigin(ctx, suite)
-	if err != nil {
-		return 0, err
-	}
-	defer end()
-	for _, side := range []string{"handler", "client"} {
-		n, err := check(ctx, suite, side, origin, kinds)
-		if err != nil {
-			return 0, fmt.Errorf("%s: %w", side, err)
-		}
-		failed += n
-	}
-	return failed, nil
+// suite is the suite, with its server.
+type suite struct {
+	*setup.T
+
+	folder string
+	kinds  map[string]string // of the cases
+	origin *url.URL
 }
 
 // check runs the suite against one side, and returns how many required cases fail that are not known.
-func check(ctx context.Context, suite, side string, origin *url.URL, kinds map[string]string) (failed int, err error) {
-	tiers, err := cache.Open(cache.TiersConfig{})
-	if err != nil {
-		return 0, err
-	}
-	h, err := cached(side, tiers, origin)
-	if err != nil {
-		return 0, err
-	}
-	server := httptest.NewServer(h)
+func (s *suite) check(side string) (failed int) {
+	tiers := setup.Must(cache.Open(cache.TiersConfig{}))
+	s.Closing(func() error { return tiers.Close(context.Background()) })
+	server := httptest.NewServer(s.cached(side, tiers))
 	defer server.Close()
 	results := map[string]any{}
-	if err := node(ctx, suite, []string{"npm_config_id=", "npm_package_config_id=", "npm_config_base=" + server.URL}, &results, "cli.mjs"); err != nil {
-		return 0, err
-	}
+	s.node([]string{"npm_config_id=", "npm_package_config_id=", "npm_config_base=" + server.URL}, &results, "cli.mjs")
 	passed, all := map[string]int{}, map[string]int{}
-	for id, kind := range kinds {
+	for id, kind := range s.kinds {
 		all[kind]++
 		if results[id] == true {
 			passed[kind]++
@@ -110,7 +103,7 @@ func check(ctx context.Context, suite, side string, origin *url.URL, kinds map[s
 	for _, kind := range []string{"required", "optimal", "check"} {
 		fmt.Printf("%s: %d of %d %s cases pass\n", side, passed[kind], all[kind], kind)
 	}
-	return failed, tiers.Close(ctx)
+	return failed
 }
 
 func isKnown(id string) bool {
@@ -123,62 +116,40 @@ func isKnown(id string) bool {
 }
 
 // cached returns a proxy to the origin, with a cache of Tiers alone in front of it or behind it.
-func cached(side string, tiers *cache.Tiers, origin *url.URL) (http.Handler, error) {
+func (s *suite) cached(side string, tiers *cache.Tiers) http.Handler {
 	base := http.DefaultTransport.(*http.Transport).Clone()
 	base.DisableCompression = true
 	proxy := &httputil.ReverseProxy{Transport: base, ErrorLog: log.New(os.Stderr, side+": ", 0), Rewrite: func(r *httputil.ProxyRequest) {
-		r.SetURL(origin)
+		r.SetURL(s.origin)
 		r.Out.Host = r.In.Host
 	}}
 	if side == "handler" {
-		c, err := httpcache.New(httpcache.Config{Tiers: tiers})
-		if err != nil {
-			return nil, err
-		}
-		return c.Handler(proxy), nil
+		return setup.Must(httpcache.New(httpcache.Config{Tiers: tiers})).Handler(proxy)
 	}
-	t, err := httpcache.NewTransport(httpcache.TransportConfig{Tiers: tiers, Base: base, Shared: true})
-	proxy.Transport = t
-	return proxy, err
+	proxy.Transport = setup.Must(httpcache.NewTransport(httpcache.TransportConfig{Tiers: tiers, Base: base, Shared: true}))
+	return proxy
 }
 
 // serveOrigin starts the suite's server on a free port.
-func serveOrigin(ctx context.Context, suite string) (at *url.URL, end func(), err error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return nil, nil, err
-	}
-	at = &url.URL{Scheme: "http", Host: l.Addr().String()}
-	if err := l.Close(); err != nil {
-		return nil, nil, err
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	cmd := exec.CommandContext(ctx, "node", "--no-warnings", "server/server.mjs")
-	cmd.Dir = suite
-	cmd.Env = append(os.Environ(), "npm_config_protocol=http", "npm_config_pidfile=server.pid", "npm_config_port="+at.Port())
-	if err := cmd.Start(); err != nil {
-		cancel()
-		return nil, nil, err
-	}
-	end = func() { cancel(); _ = cmd.Wait() }
-	for range 100 {
-		c, err := net.Dial("tcp", at.Host)
-		if err == nil {
-			return at, end, c.Close()
-		}
-		time.Sleep(100 * time.Millisecond)
-	}
-	end()
-	return nil, nil, fmt.Errorf("the server of the suite does not listen on %s", at.Host)
+func (s *suite) serveOrigin() {
+	s.origin = &url.URL{Scheme: "http", Host: proc.FreeAddr(s.Context())}
+	cmd := s.command([]string{"npm_config_protocol=http", "npm_config_pidfile=server.pid", "npm_config_port=" + s.origin.Port()}, "server/server.mjs")
+	cmd.Stderr = nil
+	proc.Serve(s.T, s.origin.Host, cmd)
 }
 
-// node runs Node.js in the folder of the suite, and decodes what it prints.
-func node(ctx context.Context, suite string, env []string, to any, args ...string) error {
-	cmd := exec.CommandContext(ctx, "node", slices.Concat([]string{"--no-warnings"}, args)...)
-	cmd.Dir, cmd.Env, cmd.Stderr = suite, append(os.Environ(), env...), os.Stderr
-	out, err := cmd.Output()
+// command returns a run of Node.js in the folder of the suite.
+func (s *suite) command(env []string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(s.Context(), "node", slices.Concat([]string{"--no-warnings"}, args)...)
+	cmd.Dir, cmd.Env, cmd.Stderr = s.folder, append(os.Environ(), env...), os.Stderr
+	return cmd
+}
+
+// node runs Node.js, and decodes what it prints.
+func (s *suite) node(env []string, to any, args ...string) {
+	out, err := s.command(env, args...).Output()
 	if err != nil {
-		return fmt.Errorf("node %s: %w", args[0], err)
+		s.Fatalf("node %s: %w", args[0], err)
 	}
-	return json.Unmarshal(out, to)
+	setup.Check(json.Unmarshal(out, to))
 }

@@ -50,7 +50,6 @@ import (
 	"os"
 
 	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/worker"
-	"github.com/twofold-go/twofold/internal/bench/proc"
 	"github.com/twofold-go/twofold/internal/bench/setup"
 )
 
@@ -60,9 +59,6 @@ func run(ctx context.Context) error {
 	o, err := parse(os.Args[1:])
 	if err != nil {
 		return err
-	}
-	if !proc.Supported {
-		return proc.ErrSystem
 	}
 	if o.suite == "" {
 		return o.single(ctx)

@@ -2,10 +2,8 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 
 	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/history"
 	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/rig"
@@ -47,9 +45,7 @@ func (r *result) collect(hands []*rig.Hand, course *history.Course) {
 	for _, h := range hands {
 		r.events = append(r.events, setup.Must(history.ReadFile(h.Events, uint8(h.Number), h.Killed))...)
 		if !h.Killed { // otherwise it could not report
-			var rep worker.Report
-			setup.Check(json.Unmarshal(setup.Must(os.ReadFile(h.Report)), &rep))
-			r.reports = append(r.reports, rep)
+			r.reports = append(r.reports, h.Report)
 		}
 	}
 	rules := history.Rules{Bound: r.c.Bound, Own: rig.MinBound(r.c.Fault), Strict: r.c.Strict, Soft: r.c.Soft}

@@ -3,13 +3,19 @@ package main
 import (
 	"bytes"
 	"context"
+	_ "embed"
+	"flag"
 	"fmt"
+	"io"
 	"os"
 	"slices"
-	"sync"
+	"strings"
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
+	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/rig"
 	"github.com/twofold-go/twofold/internal/bench/report"
 	"github.com/twofold-go/twofold/internal/bench/setup"
 )
@@ -20,26 +26,25 @@ func (o *options) runSuite(ctx context.Context, cases []runConfig) error {
 	head := report.Heading(ctx, ", "+report.Said(ctx, "psql", "--version"), nil) // before the runs: the sources may change meanwhile
 	results := make([]*result, len(cases))
 	var bad atomic.Int64
-	var next atomic.Int64
-	var wg sync.WaitGroup
-	for range o.parallel {
-		wg.Go(func() {
-			for i := int(next.Add(1)) - 1; i < len(cases) && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
-				c := cases[i]
-				c.Seed = o.c.Seed + uint64(i)
-				fmt.Fprintf(os.Stderr, "%2d/%d %s\n", i+1, len(cases), c.name())
-				began := time.Now()
-				var err error
-				if results[i], err = c.attempt(ctx); err != nil {
-					bad.Add(1)
-				}
-				fmt.Fprintf(os.Stderr, "%2d/%d took %.0f s\n", i+1, len(cases), time.Since(began).Seconds())
+	var all errgroup.Group
+	all.SetLimit(o.parallel)
+	for i, c := range cases {
+		all.Go(func() (err error) {
+			if err = ctx.Err(); err != nil {
+				return err
 			}
+			c.Seed = o.c.Seed + uint64(i)
+			fmt.Fprintf(os.Stderr, "%2d/%d %s\n", i+1, len(cases), c.name())
+			began := time.Now()
+			if results[i], err = c.attempt(ctx); err != nil {
+				bad.Add(1)
+			}
+			fmt.Fprintf(os.Stderr, "%2d/%d took %.0f s\n", i+1, len(cases), time.Since(began).Seconds())
+			return ctx.Err()
 		})
 	}
-	wg.Wait()
-	if ctx.Err() != nil {
-		return ctx.Err()
+	if err := all.Wait(); err != nil { // that of ctx
+		return err
 	}
 	done := slices.DeleteFunc(results, func(r *result) bool { return r == nil })
 	if err := o.write(head + table(done)); err != nil {
@@ -76,36 +81,92 @@ func (c *runConfig) attempt(ctx context.Context) (r *result, err error) {
 
 // name returns what distinguishes a run.
 func (c *runConfig) name() string {
-	s := c.Fault
+	name := []string{c.Fault}
 	if c.DB != "" {
-		s = c.DB + ": " + s
+		name[0] = c.DB + ": " + c.Fault
 	}
-	if c.DBCells {
-		s += ", cells there too"
+	for _, part := range []struct {
+		is   bool
+		text string
+	}{
+		{c.DBCells, "cells there too"}, {c.SlowLoads == 0, "no slow loads"}, {c.Keys == 2000, "more keys"},
+		{c.Workers != defaults().Workers, fmt.Sprintf("%d processes", c.Workers)},
+		{c.Soft, "soft"}, {c.Plain, "plain SQL"}, {c.Composed, "composed"}, {c.Strict, "strict"},
+		{c.Without != "", "without " + c.Without},
+	} {
+		if part.is {
+			name = append(name, part.text)
+		}
 	}
-	if c.SlowLoads == 0 {
-		s += ", no slow loads"
+	return strings.Join(name, ", ")
+}
+
+const quarter = 250 * time.Millisecond
+
+// The suites. A line has the faults and the flags of runs. "both" before the faults means with the
+// line's bound and with 250 ms, and "brief" means three fifths of the duration, which is long enough
+// for three losses. A line that begins with "base" has the flags of the lines below it.
+//
+//go:embed suites.txt
+var suites string
+
+// suite returns the runs of a suite. They have d unless a line has another duration.
+func suite(name string, d time.Duration) (all []runConfig, err error) {
+	_, text, ok := strings.Cut(suites, "suite "+name+"\n")
+	if !ok {
+		return nil, fmt.Errorf("no suite %q: want ci, all or db", name)
 	}
-	if c.Keys == 2000 {
-		s += ", more keys"
+	text, _, _ = strings.Cut(text, "\nend\n")
+	base := defaults()
+	base.Duration = d
+	c := base
+	for line := range strings.Lines(text) {
+		words := strings.Fields(line)
+		switch {
+		case len(words) == 0 || words[0] == "#":
+		case words[0] == "base":
+			c = base
+			err = c.set(words[1:])
+		case words[0] == "include":
+			var more []runConfig
+			more, err = suite(words[1], d)
+			all = append(all, more...)
+		default:
+			all, err = c.runs(all, words)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", strings.TrimSpace(line), err)
+		}
 	}
-	if c.Workers != defaults().Workers {
-		s += fmt.Sprintf(", %d processes", c.Workers)
+	return all, nil
+}
+
+// set sets flags.
+func (c *runConfig) set(flags []string) error {
+	fs := flag.NewFlagSet("", flag.ContinueOnError)
+	fs.SetOutput(io.Discard)
+	c.define(fs)
+	return fs.Parse(flags)
+}
+
+// runs adds the runs of a line.
+func (c runConfig) runs(all []runConfig, words []string) ([]runConfig, error) {
+	both := words[0] == "both"
+	if words[0] == "brief" {
+		c.Duration = max(c.Duration*3/5, 4*time.Second)
 	}
-	if c.Soft {
-		s += ", soft"
+	words = slices.DeleteFunc(words, func(w string) bool { return w == "both" || w == "brief" })
+	if err := c.set(words[1:]); err != nil {
+		return nil, err
 	}
-	if c.Plain {
-		s += ", plain SQL"
+	for fault := range strings.SplitSeq(words[0], ",") {
+		one, least := c, rig.MinBound(fault)
+		one.Fault, one.Bound = fault, max(c.Bound, least)
+		all = append(all, one)
+		if both && least == 0 {
+			one.Bound = quarter
+			all = append(all, one)
+		}
 	}
-	if c.Composed {
-		s += ", composed"
-	}
-	if c.Strict {
-		s += ", strict"
-	}
-	if c.Without != "" {
-		s += ", without " + c.Without
-	}
-	return s
+	return all, nil
 }

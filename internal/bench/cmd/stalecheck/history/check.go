@@ -45,13 +45,12 @@ type Violation struct {
 
 // Verdict is the result of Check.
 type Verdict struct {
-	Reads, Failed          int // reads by outcome
-	Acks, Refusals         int // invalidations by outcome: calls, not keys
-	Stale                  int // reads of a version that was known to be old
-	Unseen                 int // reads of a version that existed only between two samples of the source; see Course
-	ByTier                 map[Tier][]int64
-	ByKind                 map[Kind][]int64 // of the earliest invalidation
-	All                    []int64          // the staleness of all stale reads, sorted
+	Reads, Failed          int              // reads by outcome
+	Acks, Refusals         int              // invalidations by outcome: calls, not keys
+	Stale                  int              // reads of a version that was known to be old
+	Unseen                 int              // reads of a version that existed only between two samples of the source; see Course
+	ByTier                 map[Tier][]int64 // the staleness of stale reads, sorted
+	ByKind                 map[Kind][]int64 // the same, by the earliest invalidation
 	Violations             []Violation      // by the read's start
 	Alarms                 int              // stale hits that audits reported
 	FalseAlarms            []Violation      // those among them that the guarantee forbids; Read is the alarm
@@ -60,29 +59,28 @@ type Verdict struct {
 
 // Check checks a history by its acknowledgements. The events may be in any order.
 func Check(events []Event, rules Rules) *Verdict {
-	v := &Verdict{ByTier: make(map[Tier][]int64), ByKind: make(map[Kind][]int64)}
 	known := index(events, func(e *Event) bool { return e.Type == Acked })
+	return verdict(events, known, rules, func(v *Verdict, read Event) { v.check(read, known, rules) })
+}
+
+// verdict counts the events, and has all reads checked.
+func verdict(events []Event, known map[place]*ends, rules Rules, check func(*Verdict, Event)) *Verdict {
+	v := &Verdict{ByTier: make(map[Tier][]int64), ByKind: make(map[Kind][]int64)}
 	v.count(events)
 	v.alarms(events, known, rules)
 	for _, e := range events {
 		if e.Type == Read && (!rules.Soft || !e.Stale) {
-			v.check(e, known, rules)
+			check(v, e)
 		}
 	}
-	v.sort()
-	return v
-}
-
-func (v *Verdict) sort() {
 	for _, list := range v.ByTier {
 		slices.Sort(list)
-		v.All = append(v.All, list...)
 	}
 	for _, list := range v.ByKind {
 		slices.Sort(list)
 	}
-	slices.Sort(v.All)
 	slices.SortFunc(v.Violations, func(a, b Violation) int { return cmp.Compare(a.Read.Start, b.Read.Start) })
+	return v
 }
 
 // check compares a read with two acknowledgements of a newer version: the earliest anywhere, and

@@ -109,9 +109,10 @@ func TestCheck(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			v := history.Check(slices.Clone(tc.events), tc.rules)
-			if v.Stale != tc.stale || len(v.All) != tc.stale || len(v.Violations) != tc.violations {
+			measured := v.ByTier[history.Local]
+			if v.Stale != tc.stale || len(measured) != tc.stale || len(v.Violations) != tc.violations {
 				t.Errorf("%d stale, %d measured, %d violations; want %d, %d, %d",
-					v.Stale, len(v.All), len(v.Violations), tc.stale, tc.stale, tc.violations)
+					v.Stale, len(measured), len(v.Violations), tc.stale, tc.stale, tc.violations)
 			}
 		})
 	}
@@ -132,7 +133,7 @@ func TestCheckBrokenHistory(t *testing.T) {
 	if got, want := v.Violations[0].Read.Start, second+second/10; got != want {
 		t.Errorf("first violation at %d, want %d", got, want)
 	}
-	if got, want := v.All[len(v.All)-1], 3*second; got != want {
+	if got, want := slices.Max(v.ByTier[history.Local]), 3*second; got != want {
 		t.Errorf("staleness of at most %d, want %d", got, want)
 	}
 	if got, want := len(v.ByTier[history.Local]), 20*30; got != want {
@@ -191,8 +192,8 @@ func TestViolationContext(t *testing.T) {
 	if !got.Own || got.Ack.Version != 9 || got.Staleness != 100 {
 		t.Errorf("own %v, version %d, staleness %d; want true, 9, 100", got.Own, got.Ack.Version, got.Staleness)
 	}
-	if v.All[0] != 200 {
-		t.Errorf("staleness measured as %d, want 200, since the earliest", v.All[0])
+	if measured := v.ByTier[history.Local]; measured[0] != 200 {
+		t.Errorf("staleness measured as %d, want 200, since the earliest", measured[0])
 	}
 }
 

@@ -62,9 +62,6 @@ func (c *Course) Sample(start, end int64, versions []int64) {
 	c.samples = append(c.samples, limits{start, end})
 }
 
-// Samples returns the number of samples.
-func (c *Course) Samples() int { return len(c.samples) }
-
 // last returns the last span of a version that began before at, and its index among the key's
 // spans.
 func (c *Course) last(m state, at int64) (s span, n int, ok bool) {
@@ -84,18 +81,8 @@ func (c *Course) last(m state, at int64) (s span, n int, ok bool) {
 // acknowledgement means that a process knows a version, or with Strict that all processes know it.
 // A later read in these processes must not return anything older than that version.
 func (c *Course) Observe(events []Event, rules Rules) *Verdict {
-	v := &Verdict{ByTier: make(map[Tier][]int64), ByKind: make(map[Kind][]int64)}
-	v.count(events)
-	seen := firstReads(events)
-	told := c.told(events, rules.Strict)
-	v.alarms(events, nil, rules)
-	for _, e := range events {
-		if e.Type == Read && (!rules.Soft || !e.Stale) {
-			v.observe(c, e, seen, told, rules)
-		}
-	}
-	v.sort()
-	return v
+	seen, told := firstReads(events), c.told(events, rules.Strict)
+	return verdict(events, nil, rules, func(v *Verdict, read Event) { v.observe(c, read, seen, told, rules) })
 }
 
 // firstReads returns when each version is first known to have existed: at the end of its first

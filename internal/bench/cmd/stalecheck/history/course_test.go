@@ -69,7 +69,4 @@ func TestObserveTells(t *testing.T) {
 	if v.Reads != 2 || v.Unseen != 1 || v.Stale != 1 || len(v.ByTier[Local]) != 1 {
 		t.Errorf("verdict %+v, want 2 reads, 1 unseen, 1 stale from the local tier", v)
 	}
-	if got := c.Samples(); got != 7 {
-		t.Errorf("Samples() = %d, want 7", got)
-	}
 }

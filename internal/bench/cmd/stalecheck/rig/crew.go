@@ -17,11 +17,10 @@ import (
 type Hand struct {
 	*proc.Child
 
-	Number         int
-	Killed         bool
-	Events, Report string // its files
-	log            string
-	begun          <-chan bool // false: it ended before it began
+	Number      int
+	Killed      bool
+	Report      worker.Report // unless it was killed
+	Events, log string        // its files
 }
 
 // maxHands is how many processes a history can distinguish.
@@ -37,34 +36,37 @@ func (r *Rig) startWorker(i int) {
 		r.t.Fatal("too many workers have crashed")
 	}
 	file := func(what string) string { return filepath.Join(r.dir, fmt.Sprintf("%s-%d", what, number)) }
-	h := &Hand{Number: number, Events: file("events"), Report: file("report"), log: file("log")}
+	h := &Hand{Number: number, Events: file("events"), log: file("log")}
 	log := setup.Must(os.Create(h.log))
 	defer func() { _ = log.Close() }() // the child has its own descriptor
 	h.Child = proc.Again(worker.Env, worker.Config{
 		Run: r.cfg.Run, Proc: number, Server: r.server(i), Source: r.sourceAddr(), At: r.databaseOf(i), Prefix: r.prefix,
-		KeysOnly: r.fault.keysOnly, Events: h.Events, Report: h.Report,
+		KeysOnly: r.fault.keysOnly, Events: h.Events,
 	}, log, "TWOFOLD_SAFEGUARDS_OFF="+r.cfg.Without)
 	r.t.Cleanup(h.Kill)
-	begun := make(chan bool, 1)
-	go func() { begun <- h.Hear(new(string)) == nil }()
-	h.begun, r.workers[i], r.Hands = begun, h, append(r.Hands, h)
+	r.workers[i], r.Hands = h, append(r.Hands, h)
 }
 
 // await waits until workers work.
 func (r *Rig) await(workers []int) {
-	ctx, cancel := context.WithTimeout(r.t.Context(), finishTime)
-	defer cancel()
 	for _, i := range workers {
 		h := r.workers[i]
-		select {
-		case ok := <-h.begun:
-			if !ok {
-				setup.Check(h.complain(errors.New("it does not begin")))
-			}
-		case <-ctx.Done():
-			setup.Check(h.complain(ctx.Err()))
-		}
+		setup.Check(r.within(h, func() error { return setup.Try(func() { h.Hear(new(string)) }) }))
 	}
+}
+
+// within calls wait, which ends when a worker does, and kills the worker if that takes too long.
+func (r *Rig) within(h *Hand, wait func() error) error {
+	ctx, cancel := context.WithTimeout(r.t.Context(), finishTime)
+	defer cancel()
+	defer context.AfterFunc(ctx, h.Kill)()
+	err := wait()
+	if err == nil {
+		return nil
+	}
+	time.Sleep(100 * time.Millisecond) // for its last log lines
+	log, _ := os.ReadFile(h.log)
+	return fmt.Errorf("process %d: %w:\n%s", h.Number, errors.Join(err, ctx.Err()), log[max(0, len(log)-3000):])
 }
 
 // all returns the numbers of all workers.
@@ -79,22 +81,36 @@ func (r *Rig) all() []int {
 // any draws a worker.
 func (r *Rig) any() int { return r.rng.IntN(r.cfg.Workers) }
 
-func (r *Rig) pause(i int)  { setup.Check(r.workers[i].Pause()) }
-func (r *Rig) resume(i int) { setup.Check(r.workers[i].Resume()) }
-
-// at makes a worker end in the given way when it reaches a step.
-func (r *Rig) at(i int, step, end string) {
-	setup.Check(r.workers[i].Tell(worker.Order{Step: step, End: end}))
+// turn returns how many faults there were before this one, for faults that vary in turn.
+func (r *Rig) turn() int {
+	r.losses++
+	return r.losses - 1
 }
 
-// ended reports whether a worker's process has ended.
-func (r *Rig) ended(i int) bool {
-	select {
-	case <-r.workers[i].Done():
-		return true
-	default:
-		return false
+// at makes a worker end in the given way when it reaches a step.
+func (r *Rig) at(i int, step, end string) { r.workers[i].Tell(worker.Order{Step: step, End: end}) }
+
+// stoppedAt stops a worker at a step, and reports whether it came there. Otherwise it will not stop
+// later.
+func (r *Rig) stoppedAt(i int, step string) bool {
+	r.at(i, step, worker.Stop)
+	came := r.until(r.workers[i].Paused)
+	if !came {
+		r.at(i, "nowhere", worker.Stop)
+		r.sleep(r.t.Context(), settle)
 	}
+	return came
+}
+
+// until waits for a condition, at most a second.
+func (r *Rig) until(there func() bool) bool {
+	for range 200 {
+		if there() {
+			return true
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	return false
 }
 
 // replace kills workers, calls meanwhile, and starts new processes in their place.
@@ -112,28 +128,14 @@ func (r *Rig) replace(workers []int, meanwhile func()) {
 
 // Finish asks the workers to end, and waits for them.
 func (r *Rig) Finish() error {
-	ctx, cancel := context.WithTimeout(r.t.Context(), finishTime)
-	defer cancel()
 	for _, h := range r.workers {
 		h.Finish()
 	}
 	var errs []error
 	for _, h := range r.workers {
-		select {
-		case <-h.Done():
-			if err := h.Err(); err != nil {
-				errs = append(errs, h.complain(err))
-			}
-		case <-ctx.Done():
-			errs = append(errs, h.complain(errors.New("it does not end")))
-		}
+		errs = append(errs, r.within(h, func() error {
+			return errors.Join(setup.Try(func() { h.Hear(&h.Report) }), h.Wait())
+		}))
 	}
 	return errors.Join(errs...)
-}
-
-// complain adds the end of a process's log to an error.
-func (h *Hand) complain(err error) error {
-	time.Sleep(100 * time.Millisecond) // for its last log lines
-	log, _ := os.ReadFile(h.log)
-	return fmt.Errorf("process %d: %w:\n%s", h.Number, err, log[max(0, len(log)-3000):])
 }

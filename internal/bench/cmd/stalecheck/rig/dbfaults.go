@@ -3,16 +3,18 @@ package rig
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/worker"
 	"github.com/twofold-go/twofold/internal/bench/setup"
+	"github.com/twofold-go/twofold/internal/dbtest"
 	"github.com/twofold-go/twofold/invalidate/sqllog"
 )
 
 func steps(_ context.Context, r *Rig) string {
-	r.losses++
-	return r.killAt(worker.Steps[r.losses%len(worker.Steps)])
+	return r.killAt(worker.Steps[r.turn()%len(worker.Steps)])
 }
 
 func committed(_ context.Context, r *Rig) string { return r.killAt(worker.Committed) }
@@ -28,35 +30,19 @@ func (r *Rig) killAt(step string) string {
 // awaitAt makes worker i end at a step, and waits until it has.
 func (r *Rig) awaitAt(i int, step string) string {
 	r.at(i, step, worker.Kill)
-	if !r.until(func() bool { return r.ended(i) }) {
+	if !r.until(r.workers[i].Ended) {
 		return fmt.Sprintf("crash of worker %d, which never was at %s", i, step)
 	}
 	return fmt.Sprintf("crash of worker %d at %s", i, step)
 }
 
-// until waits for a condition, at most a second.
-func (r *Rig) until(there func() bool) bool {
-	for range 200 {
-		if there() {
-			return true
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
-	return false
-}
-
 func freeze(ctx context.Context, r *Rig) string {
-	i, step := r.any(), worker.Steps[r.losses%len(worker.Steps)]
-	r.losses++
-	r.at(i, step, worker.Stop)
-	came := r.until(func() bool { return r.workers[i].Paused() })
+	i, step := r.any(), worker.Steps[r.turn()%len(worker.Steps)]
+	came := r.stoppedAt(i, step)
 	if came {
 		r.sleep(ctx, r.between(r.cfg.Bound/2, 3*r.cfg.Bound))
-	} else { // otherwise it must not stop later
-		r.at(i, "nowhere", worker.Stop)
-		r.sleep(r.t.Context(), settle)
 	}
-	r.resume(i)
+	r.workers[i].Resume()
 	return fmt.Sprintf("worker %d frozen at %s: %v", i, step, came)
 }
 
@@ -69,10 +55,9 @@ func unanswered(_ context.Context, r *Rig) string {
 // dbKill ends the database, alternately by SIGKILL and by an immediate stop.
 func dbKill(ctx context.Context, r *Rig) string {
 	end, what := r.pg.Kill, "kill of PostgreSQL"
-	if r.losses%2 == 1 {
+	if r.turn()%2 == 1 {
 		end, what = r.pg.Stop, "immediate stop of PostgreSQL"
 	}
-	r.losses++
 	setup.Check(end())
 	r.sleep(ctx, r.between(0, r.cfg.Bound))
 	setup.Check(r.pg.Start())
@@ -83,8 +68,7 @@ func dbKill(ctx context.Context, r *Rig) string {
 // record of the keys that were numbered before, and trust the cells. The remaining worker is paused
 // for a while: it knows the records, and would replace the stale cells.
 func newAfterTrim(ctx context.Context, r *Rig) string {
-	step := []string{worker.Numbered, worker.Numbered, worker.Staged, worker.Numbered, worker.Removed}[r.losses%5]
-	r.losses++
+	step := []string{worker.Numbered, worker.Numbered, worker.Staged, worker.Numbered, worker.Removed}[r.turn()%5]
 	i, others := r.split()
 	what := r.awaitAt(i, step)
 	r.replace(append(others[1:], i), func() {
@@ -94,7 +78,7 @@ func newAfterTrim(ctx context.Context, r *Rig) string {
 		r.exec("DELETE FROM twofold_log WHERE seq = 1 AND pos < (SELECT max(pos) FROM twofold_log WHERE seq = 1)")
 	})
 	r.sleep(ctx, 2*r.cfg.Bound)
-	r.resume(others[0])
+	r.workers[others[0]].Resume()
 	return what + ", and a trim of the log's keys"
 }
 
@@ -107,20 +91,16 @@ func dbCopy(r *Rig) loss {
 	case r.my != nil:
 		return oldFolder(r)
 	}
-	return r.oldFile()
+	return oldFile(r)
 }
 
 func oldCopy(r *Rig) loss {
-	l := loss{what: "PostgreSQL put back to an old copy"}
-	var put func() error
-	l.fork = func() {
-		c := setup.Must(r.pg.CopyData())
-		put = func() error { return r.pg.RestoreData(c) }
-	}
-	l.swap = func() {
-		r.unseen(func() { setup.Check(put()) })
-	}
-	return l
+	var saved dbtest.Copy
+	return loss{what: "PostgreSQL put back to an old copy", fork: func() {
+		saved = setup.Must(r.pg.CopyData())
+	}, swap: func() {
+		r.unseen(func() { setup.Check(r.pg.RestoreData(saved)) })
+	}}
 }
 
 // standby promotes a lagging server. The primary is stopped first, as a failover manager does.
@@ -154,4 +134,31 @@ func (r *Rig) unseen(swap func()) {
 			p.BlackHole()
 		}
 	}
+}
+
+// oldFolder puts an old data folder back under MariaDB. Every second time the server starts again
+// within two seconds of its last start: its start is part of the log's identity, to two seconds.
+func oldFolder(r *Rig) loss {
+	saved := filepath.Join(r.t.TempDir(), "data")
+	soon := r.losses%2 == 0
+	l := loss{what: "MariaDB put back to an old data folder", brief: soon}
+	l.fork = func() {
+		if soon {
+			r.my.Kill()
+			setup.Check(r.my.Start())
+			time.Sleep(max(r.cfg.Bound/2, short)) // until a worker has noticed
+		}
+		setup.Check(r.my.Freeze())
+		r.program(nil, "cp", "-a", r.data, saved) // with its owners
+		setup.Check(r.my.Continue())
+	}
+	l.swap = func() {
+		r.unseen(func() {
+			r.my.Kill()
+			setup.Check(os.RemoveAll(r.data))
+			r.program(nil, "cp", "-a", saved, r.data)
+			setup.Check(r.my.Start())
+		})
+	}
+	return l
 }

@@ -3,11 +3,15 @@ package rig
 import (
 	"bytes"
 	"context"
+	"database/sql"
 	"fmt"
 	"net"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"time"
+
+	"modernc.org/sqlite"
 
 	"github.com/twofold-go/twofold/internal/bench/setup"
 	"github.com/twofold-go/twofold/internal/redistest"
@@ -19,23 +23,14 @@ var tables = []string{"source", "twofold_outbox", "twofold_log", "twofold_meta"}
 // oldTables restores a dump into the running server. Every second time the dump is restored beside
 // the database, and then takes its name.
 func oldTables(r *Rig) loss {
-	beside := r.losses%2 == 1
-	l := loss{what: "a dump restored into the running server"}
-	if beside {
-		l.what = "a dump restored beside, and renamed"
+	what, restore := "a dump restored into the running server", r.restoreInPlace
+	if r.losses%2 == 1 {
+		what, restore = "a dump restored beside, and renamed", r.restoreBeside
 	}
 	var dump []byte
-	l.fork = func() { dump = r.dump() }
-	l.swap = func() {
-		r.unseen(func() {
-			if beside {
-				r.restoreBeside(dump)
-			} else {
-				r.restoreInPlace(dump)
-			}
-		})
-	}
-	return l
+	return loss{what: what, fork: func() { dump = r.dump() }, swap: func() {
+		r.unseen(func() { restore(dump) })
+	}}
 }
 
 func (r *Rig) restoreInPlace(dump []byte) {
@@ -74,21 +69,20 @@ func (r *Rig) restoreBeside(dump []byte) {
 // TRUNCATE and after DELETE in turn.
 func oldRows(r *Rig) loss {
 	if r.file != nil {
-		return r.oldFileRows()
+		return oldFileRows(r)
 	}
 	empty := []string{"TRUNCATE ", "DELETE FROM "}[r.losses%2]
-	l := loss{what: "old rows put back, after " + strings.TrimSpace(empty)}
 	var dump []byte
-	l.fork = func() { dump = r.dump("--data-only", "--no-create-info") }
-	l.swap = func() {
+	return loss{what: "old rows put back, after " + strings.TrimSpace(empty), fork: func() {
+		dump = r.dump("--data-only", "--no-create-info")
+	}, swap: func() {
 		r.unseen(func() {
 			for _, t := range tables {
 				r.exec(empty + t)
 			}
 			r.load(database, dump)
 		})
-	}
-	return l
+	}}
 }
 
 // emptied empties the tables of the log, or only its records. Rows without a number stay.
@@ -133,7 +127,7 @@ func (r *Rig) login(port, as, user string) []string {
 	return []string{"-h", h, port, p, as, user}
 }
 
-// program runs a client program of the database, and returns what it prints.
+// program runs a program, and returns what it prints.
 func (r *Rig) program(input []byte, name string, args ...string) []byte {
 	ctx, cancel := context.WithTimeout(r.t.Context(), time.Minute)
 	defer cancel()
@@ -145,4 +139,105 @@ func (r *Rig) program(input []byte, name string, args ...string) []byte {
 		r.t.Fatalf("rig: %s: %w\n%s", name, err, said.String())
 	}
 	return out
+}
+
+// oldFile restores the SQLite file to an older state by SQLite's backup API, while other processes
+// have it open. They are paused meanwhile, at any point of their work.
+func oldFile(r *Rig) loss {
+	saved, fork := r.copyFile()
+	return loss{what: "SQLite put back to an old copy", fork: fork, swap: func() {
+		r.paused(func() {
+			r.backup(func(c copier) (*sqlite.Backup, error) { return c.NewRestore("file:" + saved) })
+		})
+	}}
+}
+
+// copyFile returns a path, and a function that copies the SQLite file to it.
+func (r *Rig) copyFile() (to string, copied func()) {
+	to = filepath.Join(r.t.TempDir(), "copy.db")
+	return to, func() {
+		r.backup(func(c copier) (*sqlite.Backup, error) { return c.NewBackup("file:" + to) })
+	}
+}
+
+// paused changes the file while no worker runs, and until the observer has seen the result.
+func (r *Rig) paused(change func()) {
+	var running []int
+	for i := range r.cfg.Workers {
+		if !r.gone[i] && !r.workers[i].Ended() {
+			running = append(running, i)
+		}
+	}
+	r.hold(running)
+	change()
+	setup.Check(r.observer.look(r.t.Context()))
+	for _, i := range running {
+		r.workers[i].Resume()
+	}
+}
+
+// oldFileRows puts older rows back by SQL, from a copy of the file.
+func oldFileRows(r *Rig) loss {
+	saved, fork := r.copyFile()
+	return loss{what: "old rows put back by SQL", fork: fork, swap: func() {
+		r.paused(func() {
+			// A pool may use another connection for the next statement, but Writer has only one.
+			r.exec("ATTACH '"+saved+"' AS saved", "BEGIN IMMEDIATE")
+			for _, t := range tables {
+				r.exec("DELETE FROM main."+t, "INSERT INTO main."+t+" SELECT * FROM saved."+t)
+			}
+			r.exec("COMMIT", "DETACH saved")
+		})
+	}}
+}
+
+// copier is implemented by the driver's connections.
+type copier interface {
+	NewBackup(to string) (*sqlite.Backup, error)
+	NewRestore(from string) (*sqlite.Backup, error)
+}
+
+// backup copies all pages from one file to another, as of one moment.
+func (r *Rig) backup(begin func(copier) (*sqlite.Backup, error)) {
+	conn := setup.Must(r.file.Writer.Conn(r.t.Context()))
+	defer func() { _ = conn.Close() }()
+	setup.Check(conn.Raw(func(c any) error {
+		b, err := begin(c.(copier))
+		if err != nil {
+			return err
+		}
+		if _, err := b.Step(-1); err != nil {
+			_ = b.Finish()
+			return err
+		}
+		return b.Finish()
+	}))
+}
+
+// hold pauses workers while none of them holds the write lock of a SQLite file.
+func (r *Rig) hold(workers []int) {
+	for range 100 {
+		for _, i := range workers {
+			r.workers[i].Pause()
+		}
+		if r.file == nil || r.free() {
+			return
+		}
+		for _, i := range workers {
+			r.workers[i].Resume()
+		}
+		time.Sleep(3 * time.Millisecond)
+	}
+	r.t.Fatal("rig: the lock of the SQLite file is never free")
+}
+
+// free reports whether no worker holds the lock.
+func (r *Rig) free() bool {
+	ctx, cancel := context.WithTimeout(r.t.Context(), 100*time.Millisecond)
+	defer cancel()
+	tx, err := r.file.Writer.BeginTx(ctx, &sql.TxOptions{}) // immediate, because of its DSN
+	if err != nil {
+		return false
+	}
+	return tx.Rollback() == nil
 }

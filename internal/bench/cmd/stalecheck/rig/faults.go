@@ -1,6 +1,7 @@
 package rig
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,11 +17,11 @@ import (
 // fault is one way to break things.
 type fault struct {
 	about    string
-	kind     string        // of the server; Single when empty
+	kind     string        // of the server: sentinels, cluster, or a single one
 	replica  bool          // a replica exists to fail over to
 	keysOnly bool          // the guarantee covers only invalidations by key
 	rare     bool          // it shows only on keys that are not written again soon, so it needs many
-	on       place         // where the log is; Redis when zero
+	on       string        // the places of the log; Redis if there is none
 	bound    time.Duration // the least bound that the guarantee needs, also in the process that invalidates; 0: any
 	count    int           // spread evenly over the run; 0: with random gaps
 
@@ -29,42 +30,39 @@ type fault struct {
 	inject func(ctx context.Context, r *Rig) string
 }
 
-// place is the location of the log, or a set of locations.
-type place uint8
-
+// The kinds of servers, and the places of a log.
 const (
-	inRedis place = 1 << iota
-	inPostgres
-	inMariaDB
-	inSQLite
-	inServer = inPostgres | inMariaDB
-	inDB     = inServer | inSQLite
-	anywhere = inRedis | inDB
-)
+	sentinels, cluster = "sentinels", "cluster"
 
-// places are the places of a log by the kinds of databases.
-var places = map[string]place{"": inRedis, worker.Postgres: inPostgres, worker.MariaDB: inMariaDB, worker.SQLite: inSQLite}
+	inRedis    = "redis"
+	inPostgres = worker.Postgres
+	inServer   = inPostgres + " " + worker.MariaDB
+	inDB       = inServer + " " + worker.SQLite
+	anywhere   = inRedis + " " + inDB
+)
 
 // Fits reports whether a fault applies to a log in Redis, if kind is empty, or in that kind of
 // database.
-func Fits(name, kind string) bool { return max(faults[name].on, inRedis)&places[kind] != 0 }
+func Fits(name, kind string) bool {
+	return strings.Contains(cmp.Or(faults[name].on, inRedis), cmp.Or(kind, inRedis))
+}
 
 var faults = map[string]fault{
 	"none":            {about: "nothing", on: anywhere},
 	"pause":           {about: "a worker stops, like a virtual machine or a garbage collector that pauses", inject: pause, on: anywhere},
 	"crash":           {about: "a worker is killed at any moment; its successor knows nothing, and finds cells and a log", inject: crash, on: anywhere},
-	"partition":       {about: "the traffic of a worker is swallowed", inject: partition, on: inRedis | inServer},
-	"stall":           {about: "the messages of a worker come so late that it has given up", inject: stall, on: inRedis | inServer},
+	"partition":       {about: "the traffic of a worker is swallowed", inject: partition, on: inRedis + " " + inServer},
+	"stall":           {about: "the messages of a worker come so late that it has given up", inject: stall, on: inRedis + " " + inServer},
 	"kill":            {about: "every connection ends", inject: kill, count: 50},
 	"redis-pause":     {about: "Redis pauses, by a signal or a command", inject: redisPause},
 	"log-keys":        {about: "a part of the log is removed, or all of it", inject: logKeys},
 	"trim":            {about: "records are removed that a worker has not seen", inject: trim},
-	"mix":             {about: "a random fault that loses only connections and time", inject: mix, on: inRedis | inPostgres},
-	"sentinel":        {about: "the master hangs until the Sentinels fail over", inject: masterHangs, kind: worker.Sentinel},
-	"sentinel-join":   {about: "the same, with a new process", inject: joined(masterHangs), kind: worker.Sentinel},
-	"cluster":         {about: "connections end, or a node pauses, sometimes until the others consider it down", inject: nodeFault, kind: worker.Cluster},
-	"cluster-join":    {about: "the same, with a new process", inject: joined(nodeFault), kind: worker.Cluster},
-	"cluster-loss":    {about: "a node that does not hold the log restarts with an older dump", inject: nodeLoss, kind: worker.Cluster, keysOnly: true},
+	"mix":             {about: "a random fault that loses only connections and time", inject: mix, on: inRedis + " " + inPostgres},
+	"sentinel":        {about: "the master hangs until the Sentinels fail over", inject: masterHangs, kind: sentinels},
+	"sentinel-join":   {about: "the same, with a new process", inject: joined(masterHangs), kind: sentinels},
+	"cluster":         {about: "connections end, or a node pauses, sometimes until the others consider it down", inject: nodeFault, kind: cluster},
+	"cluster-join":    {about: "the same, with a new process", inject: joined(nodeFault), kind: cluster},
+	"cluster-loss":    {about: "a node that does not hold the log restarts with an older dump", inject: nodeLoss, kind: cluster, keysOnly: true},
 	"old-dump":        {about: "Redis restarts with an older dump", inject: losing(oldDump)},
 	"failover":        {about: "a lagging replica is promoted; the old primary comes back empty", inject: losing(failover), replica: true},
 	"copied-dump":     {about: "another server starts with an older dump", inject: losing(copiedDump), rare: true},
@@ -73,10 +71,10 @@ var faults = map[string]fault{
 	"restore":         {about: "RESTORE of the log's three keys; the cells stay", inject: losing(restore), rare: true},
 	"copy":            {about: "COPY of the three keys, and back: leaves no trace in the server", inject: losing(copyKeys), rare: true, bound: 4 * time.Second},
 	"copy-alone":      {about: "the same, and no process is left that knew the lost writes", inject: copyAlone, rare: true, bound: time.Second},
-	"sentinel-loss":   {about: "the Sentinels fail over to a lagging replica, and in turn back", inject: losing(promote), kind: worker.Sentinel, rare: true},
-	"takeover":        {about: "the same in a Cluster, by CLUSTER FAILOVER TAKEOVER", inject: losing(promote), kind: worker.Cluster, replica: true, rare: true},
+	"sentinel-loss":   {about: "the Sentinels fail over to a lagging replica, and in turn back", inject: losing(promote), kind: sentinels, rare: true},
+	"takeover":        {about: "the same in a Cluster, by CLUSTER FAILOVER TAKEOVER", inject: losing(promote), kind: cluster, replica: true, rare: true},
 	"restart":         {about: "the log's keys and all processes are lost; the cells stay", inject: restart, rare: true},
-	"cluster-restart": {about: "the same in a Cluster", inject: restart, kind: worker.Cluster, rare: true},
+	"cluster-restart": {about: "the same in a Cluster", inject: restart, kind: cluster, rare: true},
 	"steps":           {about: "a worker is killed at each step of a numbering and of a transaction in turn", inject: steps, on: inDB, rare: true, count: 12},
 	"committed":       {about: "a worker is killed after the answer to COMMIT", inject: committed, on: inDB, rare: true, count: 12},
 	"freeze":          {about: "a worker is stopped at such a step, usually for longer than the bound", inject: freeze, on: inDB, rare: true},
@@ -114,9 +112,9 @@ const (
 
 func pause(ctx context.Context, r *Rig) string {
 	i, d := r.any(), r.between(short, long)
-	r.pause(i)
+	r.workers[i].Pause()
 	r.sleep(ctx, d)
-	r.resume(i)
+	r.workers[i].Resume()
 	return fmt.Sprintf("pause of worker %d", i)
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/worker"
 	"github.com/twofold-go/twofold/internal/bench/proc"
 	"github.com/twofold-go/twofold/internal/bench/setup"
+	"github.com/twofold-go/twofold/internal/redistest"
 	"github.com/twofold-go/twofold/invalidate/sqllog"
 )
 
@@ -21,13 +22,9 @@ const again = 20
 // rows with the ids that the worker knows. The worker goes on before any other sees the new rows.
 func idsAgain(ctx context.Context, r *Rig) string {
 	i, others := r.split()
-	step := []string{worker.Staged, worker.Removed}[r.losses%2]
-	r.losses++
-	r.at(i, step, worker.Stop)
-	if !r.until(func() bool { return r.workers[i].Paused() }) {
-		r.at(i, "nowhere", worker.Stop)
-		r.sleep(r.t.Context(), settle)
-		r.resume(i)
+	step := []string{worker.Staged, worker.Removed}[r.turn()%2]
+	if !r.stoppedAt(i, step) {
+		r.workers[i].Resume()
 		return fmt.Sprintf("worker %d never was at %s", i, step)
 	}
 	what := fmt.Sprintf("worker %d at %s: ", i, step)
@@ -36,9 +33,9 @@ func idsAgain(ctx context.Context, r *Rig) string {
 	} else {
 		what += r.useAgain(ctx, others)
 	}
-	r.resume(i)
+	r.workers[i].Resume()
 	r.sleep(r.t.Context(), 4*settle) // the worker numbers what it knows
-	r.connect(others)
+	r.back(others)
 	r.sleep(ctx, 2*r.cfg.Bound)
 	return what
 }
@@ -47,8 +44,9 @@ func idsAgain(ctx context.Context, r *Rig) string {
 func (r *Rig) useAgain(ctx context.Context, others []int) string {
 	last := r.number(ids[r.cfg.DB].last)
 	for range 5 {
-		r.sleep(ctx, 3*sqllog.DefaultPoll/2) // the others number the rows
-		r.disconnect(others)
+		r.sleep(ctx, 3*sqllog.DefaultPoll/2)    // the others number the rows
+		r.away(others, (*redistest.Proxy).Drop) // they hold no locks
+		time.Sleep(settle)                      // the server ends their transactions
 		if r.empty() {
 			// A transaction that has not ended may hold one of these ids.
 			err := setup.Try(func() {
@@ -61,33 +59,9 @@ func (r *Rig) useAgain(ctx context.Context, others []int) string {
 			}
 			return fmt.Sprintf("ids up to %d are used again", last)
 		}
-		r.connect(others)
+		r.back(others)
 	}
 	return "rows are pending, no id is used again"
-}
-
-// disconnect ends the connections of workers, so they hold no locks.
-func (r *Rig) disconnect(workers []int) {
-	if r.proxies == nil {
-		r.hold(workers)
-	}
-	for _, i := range workers {
-		if r.proxies != nil {
-			r.proxies[i].Drop()
-		}
-	}
-	time.Sleep(settle) // the server ends their transactions
-}
-
-// connect ends disconnect.
-func (r *Rig) connect(workers []int) {
-	for _, i := range workers {
-		if r.proxies != nil {
-			r.proxies[i].Pass()
-		} else {
-			r.resume(i)
-		}
-	}
 }
 
 // The last id of the outbox that was given out, and how the next one is set.

@@ -31,8 +31,7 @@ func losing(begin func(*Rig) loss) func(context.Context, *Rig) string {
 	return func(ctx context.Context, r *Rig) string {
 		l := begin(r)
 		first := []func(context.Context, loss) string{r.cutOffFirst, r.newFirst, r.anyFirst}
-		found := first[r.losses%len(first)](ctx, l)
-		r.losses++
+		found := first[r.turn()%len(first)](ctx, l)
 		if l.heal != nil {
 			l.heal()
 		}
@@ -56,12 +55,12 @@ func (r *Rig) cutOffFirst(ctx context.Context, l loss) string {
 	r.sleep(ctx, settle)
 	l.fork()
 	r.sleep(ctx, r.lossTime(l))
-	r.away(others)
+	r.away(others, (*redistest.Proxy).BlackHole)
 	l.swap()
 	if r.proxies != nil {
 		reconnect(r.proxies[i])
 	}
-	r.resume(i)
+	r.workers[i].Resume()
 	r.sleep(ctx, r.aloneTime())
 	r.back(others)
 	return fmt.Sprintf(", found by worker %d, which has seen nothing of what was lost", i)
@@ -72,7 +71,7 @@ func (r *Rig) newFirst(ctx context.Context, l loss) string {
 	i, others := r.split()
 	l.fork()
 	r.sleep(ctx, r.lossTime(l))
-	r.away(others)
+	r.away(others, (*redistest.Proxy).BlackHole)
 	r.replace([]int{i}, l.swap)
 	r.sleep(ctx, r.aloneTime())
 	r.back(others)
@@ -115,9 +114,9 @@ func (r *Rig) split() (i int, others []int) {
 	return i, others
 }
 
-// away cuts workers off from the log: by their proxies, or by a pause if clients bypass the
-// proxies.
-func (r *Rig) away(workers []int) {
+// away cuts workers off from the log, in one way by their proxies, or by a pause if clients bypass
+// the proxies.
+func (r *Rig) away(workers []int, cut func(*redistest.Proxy)) {
 	for _, i := range workers {
 		r.gone[i] = true
 	}
@@ -126,7 +125,7 @@ func (r *Rig) away(workers []int) {
 		return
 	}
 	for _, i := range workers {
-		r.proxies[i].BlackHole()
+		cut(r.proxies[i])
 	}
 }
 
@@ -137,7 +136,7 @@ func (r *Rig) back(workers []int) {
 		if r.proxies != nil {
 			reconnect(r.proxies[i])
 		} else {
-			r.resume(i)
+			r.workers[i].Resume()
 		}
 	}
 }

@@ -53,7 +53,6 @@ type Rig struct {
 	my       *dbtest.MariaDBServer
 	file     *dbtest.SQLiteFile
 	data     string // the folder of MariaDB's data
-	saved    string // the copy of a SQLite file
 	observer *observer
 }
 
@@ -98,10 +97,10 @@ func (r *Rig) start() {
 	}
 	r.source = redistest.Start(r.t)
 	switch r.fault.kind {
-	case worker.Sentinel:
+	case sentinels:
 		r.sentinel = redistest.StartSentinel(r.t)
 		r.primary, r.replica = r.sentinel.Master, r.sentinel.Replica
-	case worker.Cluster:
+	case cluster:
 		r.cluster = redistest.StartCluster(r.t, 3)
 		r.primary = r.cluster.Owner(r.t, r.logKey("m"))
 		if r.fault.replica {
@@ -141,17 +140,16 @@ func (r *Rig) sourceAddr() string {
 
 // server returns how worker i reaches Redis.
 func (r *Rig) server(i int) worker.Server {
-	switch r.fault.kind {
-	case worker.Sentinel:
+	switch {
+	case r.sentinel != nil:
 		o := r.sentinel.FailoverOptions()
-		return worker.Server{Kind: worker.Sentinel, Addrs: o.SentinelAddrs, Master: o.MasterName}
-	case worker.Cluster:
-		return worker.Server{Kind: worker.Cluster, Addrs: r.cluster.Options().Addrs}
+		return worker.Server{Addrs: o.SentinelAddrs, Master: o.MasterName}
+	case r.cluster != nil:
+		return worker.Server{Addrs: r.cluster.Options().Addrs, Cluster: true}
+	case r.cfg.DB != "":
+		return worker.Server{Addrs: []string{r.primary.Addr()}}
 	}
-	if r.cfg.DB != "" {
-		return worker.Server{Kind: worker.Single, Addrs: []string{r.primary.Addr()}}
-	}
-	return worker.Server{Kind: worker.Single, Addrs: []string{r.proxies[i].Addr()}}
+	return worker.Server{Addrs: []string{r.proxies[i].Addr()}}
 }
 
 // Incident is one fault that was injected.

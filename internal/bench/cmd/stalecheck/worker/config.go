@@ -68,22 +68,14 @@ type Config struct {
 	KeysOnly bool   // no invalidation by prefix or tag
 
 	Events string // the file to record to
-	Report string // the file for the Report
 }
 
 // Server says how a worker reaches Redis.
 type Server struct {
-	Kind   string   // Single, Sentinel or Cluster
-	Addrs  []string // of the server, the Sentinels or the nodes
-	Master string   // the name that the Sentinels know
+	Addrs   []string // of the server, the Sentinels or the nodes
+	Master  string   // the name that the Sentinels know
+	Cluster bool
 }
-
-// The kinds of servers.
-const (
-	Single   = "single"
-	Sentinel = "sentinel"
-	Cluster  = "cluster"
-)
 
 // Report is the final report of a worker, in addition to its events.
 type Report struct {
@@ -101,19 +93,8 @@ func (s Server) client(proc int) redis.UniversalClient {
 	if proc%2 == 1 {
 		retries = 3
 	}
-	quiet := &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
-	switch s.Kind {
-	case Sentinel:
-		return redis.NewFailoverClient(redistier.Options(&redis.FailoverOptions{
-			MasterName: s.Master, SentinelAddrs: s.Addrs, MaxRetries: retries,
-		}))
-	case Cluster:
-		return redis.NewClusterClient(redistier.Options(&redis.ClusterOptions{
-			Addrs: s.Addrs, MaintNotificationsConfig: quiet,
-		}))
-	default:
-		return redis.NewClient(redistier.Options(&redis.Options{
-			Addr: s.Addrs[0], MaxRetries: retries, MaintNotificationsConfig: quiet,
-		}))
-	}
+	return redis.NewUniversalClient(redistier.Options(&redis.UniversalOptions{
+		Addrs: s.Addrs, MasterName: s.Master, IsClusterMode: s.Cluster, MaxRetries: retries,
+		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
+	}))
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -147,9 +146,9 @@ func (d *database) ping(ctx context.Context) error {
 	return d.readers.QueryRowContext(ctx, "SELECT 1").Scan(new(int))
 }
 
-// write writes a version into the rows of keys, in order, so no two transactions deadlock.
+// write writes a version into the rows of keys. They are sorted, so no two transactions deadlock.
 func write(ctx context.Context, tx *sql.Tx, keys []int, version int64) error {
-	for _, k := range slices.Sorted(slices.Values(keys)) {
+	for _, k := range keys {
 		if _, err := tx.ExecContext(ctx, fmt.Sprintf("UPDATE source SET version = %d WHERE id = %d", version, k)); err != nil {
 			return err
 		}

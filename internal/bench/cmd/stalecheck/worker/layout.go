@@ -6,6 +6,7 @@ import (
 
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/history"
+	"github.com/twofold-go/twofold/internal/bench/setup"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/key"
 )
@@ -64,11 +65,7 @@ func (l layout) pick(rng *rand.Rand, cfg *Config) target {
 }
 
 func (l layout) single(i int) target {
-	k, err := space.Key(Name(i))
-	if err != nil {
-		panic(err) // names are fixed
-	}
-	return target{history.Key, []invalidate.Scope{invalidate.Key(k)}, []int{i}}
+	return target{history.Key, []invalidate.Scope{invalidate.Key(setup.Must(space.Key(Name(i))))}, []int{i}}
 }
 
 func (l layout) prefix(g int) target {

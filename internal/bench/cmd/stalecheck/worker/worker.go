@@ -46,7 +46,7 @@ type worker struct {
 }
 
 // Main runs the worker that the environment describes, until its input ends. It prints one string
-// when it has begun.
+// when it has begun, and a [Report] in the end.
 func Main() error {
 	var cfg Config
 	if err := setup.Try(func() { cfg = proc.Task[Config](Env) }); err != nil {
@@ -179,18 +179,12 @@ func (w *worker) close() error {
 	return w.events.Close()
 }
 
+// report prints the report.
 func (w *worker) report() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	b, err := json.Marshal(Report{
+	return json.NewEncoder(os.Stdout).Encode(Report{
 		Loads: w.loads.Load(), SlowLoads: w.slow.Load(), Foreign: w.foreign.Load(), Hasty: w.hasty.Load(),
 		Errors: w.errs, Stats: w.tiers.Stats(),
 	})
-	if err == nil {
-		err = os.WriteFile(w.cfg.Report, b, 0o600)
-	}
-	if err != nil {
-		return fmt.Errorf("worker: report: %w", err)
-	}
-	return nil
 }
