@@ -15,8 +15,6 @@ import (
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/internal/redistest"
 	"github.com/twofold-go/twofold/invalidate/logtest"
-	"github.com/twofold-go/twofold/invalidate/redislog"
-	"github.com/twofold-go/twofold/tier/redistier"
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
@@ -361,13 +359,9 @@ func TestRedisAuditAfterFailover(t *testing.T) {
 				options.Addr = front.Addr()
 				rdb := redis.NewClient(options)
 				t.Cleanup(func() { _ = rdb.Close() })
-				tiers := open(t, cache.TiersConfig{
-					Remote:  redistier.New(rdb, redistier.Config{Prefix: prefix}),
-					Log:     redislog.New(logs.Client(), redislog.Config{Prefix: prefix, Bound: 500 * time.Millisecond}),
-					OnStale: func(s cache.StaleHit) { found <- s },
-				})
-				must(t, tiers.Ready(t.Context()))
-				return with(t, tiers, thingConfig{Load: src.load, Policy: patient})
+				cfg := onRedis(rdb, logs.Client(), prefix, 500*time.Millisecond)
+				cfg.OnStale = func(s cache.StaleHit) { found <- s }
+				return with(t, ready(t, cfg), thingConfig{Load: src.load, Policy: patient})
 			}
 			writer := process()
 			get(t, writer, 1)

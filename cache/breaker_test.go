@@ -3,20 +3,10 @@ package cache_test
 import (
 	"context"
 	"fmt"
-	"io"
-	"log/slog"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/twofold-go/twofold/cache"
-	"github.com/twofold-go/twofold/internal/redistest"
-	"github.com/twofold-go/twofold/invalidate/redislog"
-	"github.com/twofold-go/twofold/policy"
-	"github.com/twofold-go/twofold/tier/redistier"
 )
 
 // The remote tier hangs. The callers' deadlines are shorter or longer than RemoteTimeout (50
@@ -144,76 +134,4 @@ func hungRedis(t *testing.T, patience time.Duration, lease bool) {
 	w.link[0].Heal()
 	advance(bound)
 	wantFetch(t, w.c[0], 100_000, fetched{"100000.1", cache.Load, false, nil})
-}
-
-// A signal stops a real Redis: connections stay open, and no command is answered. Shorter
-// deadlines would measure the machine. TestHungRedisAndShortDeadlines tests those.
-func TestDeadlinesWithAStoppedRedis(t *testing.T) {
-	t.Parallel()
-	s := redistest.Start(t)
-	for _, bound := range []time.Duration{0, 500 * time.Millisecond} { // 0: no log
-		for _, deadline := range []time.Duration{100 * time.Millisecond, 500 * time.Millisecond} {
-			t.Run(fmt.Sprintf("deadline %v, bound %v", deadline, bound), func(t *testing.T) { stoppedRedis(t, s, deadline, bound) })
-		}
-	}
-}
-
-func stoppedRedis(t *testing.T, s *redistest.Server, deadline, bound time.Duration) {
-	o := s.Options()
-	o.ContextTimeoutEnabled = true
-	rdb := redis.NewClient(o)
-	t.Cleanup(func() { _ = rdb.Close() })
-	prefix := redistest.Prefix()
-	cfg := cache.TiersConfig{
-		Remote:   redistier.New(rdb, redistier.Config{Prefix: prefix}),
-		Logger:   slog.New(slog.NewTextHandler(io.Discard, nil)),
-		Policies: policy.Table{{Patch: policy.Patch{RemoteTimeout: new(50 * time.Millisecond)}}},
-	}
-	if bound > 0 {
-		cfg.Log = redislog.New(rdb, redislog.Config{Prefix: prefix, Bound: bound})
-	}
-	tiers, err := cache.Open(cfg)
-	must(t, err)
-	t.Cleanup(func() { _ = tiers.Close(t.Context()) })
-	must(t, tiers.Ready(t.Context()))
-	src := &source{took: time.Millisecond}
-	c := with(t, tiers, thingConfig{Load: src.load})
-	for k := range 100 {
-		get(t, c, -1-k) // opens connections and loads scripts
-	}
-	s.Stop(t)
-	defer s.Cont(t)
-	stopped := time.Now()
-	var keys, good, bad atomic.Int64
-	read := func() error {
-		ctx, cancel := context.WithTimeout(t.Context(), deadline)
-		defer cancel()
-		_, err := c.Get(ctx, int(keys.Add(1)))
-		return err
-	}
-	for tiers.Stats().Remote.Breaker != "open" && time.Since(stopped) < 5*time.Second {
-		_ = read()
-	}
-	opened := time.Since(stopped)
-	if opened > time.Second {
-		t.Errorf("the breaker opened %v after Redis stopped, want at most a second", opened)
-	}
-	var wg sync.WaitGroup
-	for range 4 {
-		wg.Go(func() {
-			for time.Since(stopped) < opened+2500*time.Millisecond+2*bound {
-				if read() == nil {
-					good.Add(1)
-				} else {
-					bad.Add(1)
-				}
-			}
-		})
-	}
-	wg.Wait()
-	verdict := fmt.Sprintf("%d reads succeed and %d fail; the breaker opened after %v", good.Load(), bad.Load(), opened)
-	t.Log(verdict)
-	if good.Load() < 99*bad.Load() {
-		t.Errorf("%s, want 99 %% of them to succeed", verdict)
-	}
 }

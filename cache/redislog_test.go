@@ -15,7 +15,6 @@ import (
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/internal/redistest"
 	"github.com/twofold-go/twofold/invalidate"
-	"github.com/twofold-go/twofold/invalidate/redislog"
 	"github.com/twofold-go/twofold/key"
 	"github.com/twofold-go/twofold/policy"
 	"github.com/twofold-go/twofold/tier/redistier"
@@ -48,27 +47,6 @@ func (f *redisFleet) hears(t *testing.T) {
 				err = errors.New("the value came from " + r.Source.String())
 			}
 			return err
-		})
-	}
-}
-
-func TestRedisLog(t *testing.T) {
-	for name, start := range setups {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			client := start(t)
-			f := redisFleetOf(t, client, 2*time.Second)
-			for _, tiers := range f.tiers {
-				must(t, tiers.Ready(t.Context()))
-			}
-			f.hears(t)
-			redisCells(t, f, client())
-			redisStrict(t, f)
-			for i, tiers := range f.tiers {
-				if s := tiers.Stats().Log; s.Gaps != 0 || s.Bumps != 1 || s.Lapses != 0 || s.Pending != 0 || s.Records < 4 {
-					t.Errorf("process %d: %+v", i, s)
-				}
-			}
 		})
 	}
 }
@@ -129,24 +107,6 @@ func redisStrict(t *testing.T, f *redisFleet) {
 	equal(t, f.get(t, 1, 7000), cache.Load, "after Strict the other process got the value from")
 }
 
-// TestRedisLogFailover shows that the log survives the death of its primary. The new primary may
-// lack the last records, so all older values are given up.
-func TestRedisLogFailover(t *testing.T) {
-	t.Parallel()
-	s := redistest.StartSentinel(t)
-	f := redisFleetOf(t, redisFailover(t, s), 2*time.Second)
-	f.hears(t)
-	s.Master.Kill(t)
-	degradedButAnswering(t, f)
-	f.shares(t, 100_000)
-	f.hears(t)
-	for i, tiers := range f.tiers {
-		if n := tiers.Stats().Log.Bumps; n < 2 {
-			t.Errorf("process %d saw %d epochs, want 2", i, n)
-		}
-	}
-}
-
 // TestRedisHungNode pauses one node of a Cluster. Invalidations of keys on the other nodes go on
 // as usual. Those of keys on the paused node succeed when it is back.
 func TestRedisHungNode(t *testing.T) {
@@ -156,16 +116,11 @@ func TestRedisHungNode(t *testing.T) {
 	const bound = 4 * time.Second
 	cluster := redistest.StartCluster(t, 3, redistest.Args("--cluster-require-full-coverage", "no"))
 	prefix, hung := redistest.Prefix(), cluster.Nodes[1]
-	remote := redistier.New(cluster.Client(), redistier.Config{Prefix: prefix})
-	tiers := open(t, cache.TiersConfig{
-		Remote: remote,
-		Log:    redislog.New(redistest.Start(t).Client(), redislog.Config{Prefix: prefix, Bound: bound}),
-		Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
-
-		InvalidateWait: bound / 2,
-		Policies:       policy.Table{{Patch: policy.Patch{RemoteTimeout: new(bound)}}},
-	})
-	c := with(t, tiers, cache.Config[int, string]{Namespace: "fleet:v1"})
+	cfg := onRedis(cluster.Client(), redistest.Start(t).Client(), prefix, bound)
+	cfg.Logger, cfg.InvalidateWait = slog.New(slog.NewTextHandler(t.Output(), nil)), bound/2
+	cfg.Policies = policy.Table{{Patch: patch{RemoteTimeout: new(bound)}}}
+	remote, tiers := cfg.Remote.(*redistier.Tier), open(t, cfg)
+	c := with(t, tiers, thingConfig{Namespace: "fleet:v1"})
 	var well, ill []int
 	for k := range 60 {
 		if _, name := remote.Names([]string{fleetKey(t, k).Text()}); cluster.Owner(t, name[0]) == hung {

@@ -4,19 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/twofold-go/twofold/cache"
-	"github.com/twofold-go/twofold/internal/redistest"
-	"github.com/twofold-go/twofold/invalidate/redislog"
 	"github.com/twofold-go/twofold/tier"
-	"github.com/twofold-go/twofold/tier/redistier"
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
@@ -163,77 +156,4 @@ func TestLookGivesItsClaimBack(t *testing.T) {
 			}
 		})
 	}
-}
-
-// With Redis a miss is two round trips, and a hit one plain command. After hits a read expects one,
-// so the first miss then takes a round trip more.
-func TestRoundTripsOfARead(t *testing.T) {
-	rdb, prefix := redistest.Start(t).Client(), redistest.Prefix()
-	logs, sent := redistest.Start(t).Client(), &sent{}
-	rdb.AddHook(sent)
-	ctx := t.Context()
-	process := func() cache.Cache[int, string] {
-		tiers := open(t, cache.TiersConfig{
-			Remote: redistier.New(rdb, redistier.Config{Prefix: prefix}),
-			Log:    redislog.New(logs, redislog.Config{Prefix: prefix}),
-		})
-		must(t, tiers.Ready(ctx))
-		return with(t, tiers, cache.Config[int, string]{Load: func(context.Context, int) (string, error) { return "v", nil }})
-	}
-	a, b := process(), process()
-	_, err := a.Get(ctx, 0)
-	must(t, errors.Join(err, a.Set(ctx, 9, "v"))) // the server learns the scripts
-	for _, tt := range []struct {
-		name string
-		read func() error
-		want string
-	}{
-		{"a miss", func() error { _, err := a.Get(ctx, 1); return err }, "set evalsha"},
-		{"the first hit", func() error { _, err := b.Get(ctx, 1); return err }, "set"},
-		{"the next hit", func() error { _, err := b.Get(ctx, 0); return err }, "get"},
-		{"the first miss after hits", func() error { _, err := b.Get(ctx, 2); return err }, "get evalsha evalsha"},
-		{"the next miss", func() error { _, err := b.Get(ctx, 3); return err }, "set evalsha"},
-	} {
-		sent.take()
-		succeeds(t, tt.read())
-		equal(t, sent.take(), tt.want, "%s sends", tt.name)
-	}
-}
-
-// sent notes the commands of a client, a word for each round trip.
-type sent struct {
-	mu    sync.Mutex
-	words []string
-}
-
-func (*sent) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-func (s *sent) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		s.note(cmd.Name())
-		return next(ctx, cmd)
-	}
-}
-
-func (s *sent) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return func(ctx context.Context, cmds []redis.Cmder) error {
-		s.note(cmds[0].Name())
-		return next(ctx, cmds)
-	}
-}
-
-func (s *sent) note(word string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if word != "hello" && word != "client" {
-		s.words = append(s.words, word)
-	}
-}
-
-func (s *sent) take() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	words := strings.Join(s.words, " ")
-	s.words = nil
-	return words
 }

@@ -25,7 +25,7 @@ func TestSetIsOvertakenByALaterRecord(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := openOnOne(t, asItIs)
-			w.c[0] = with(t, w.tiers[0], cache.Config[int, string]{Namespace: "things", Policy: slow, Tags: func(int, string) []string { return []string{"t"} }})
+			w.c[0] = with(t, w.tiers[0], thingConfig{Policy: slow, Tags: tagT})
 			w.steps.f = func(step func() error) error {
 				records := func() int64 { return w.tiers[0].Stats().Log.Records }
 				both := records() + 2
