@@ -2,7 +2,6 @@ package cache_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"runtime"
 	"slices"
@@ -121,6 +120,7 @@ func TestAuditOutcomes(t *testing.T) {
 		"too old by then":              {cfg: thingConfig{Policy: short}, then: "source is=new", want: "Ended=1"},
 		"switched off":                 {then: "source is=new; policy off", want: "Ended=1"},
 		"held":                         {then: "source is=new; a invalidates everything hold=1m", want: "Ended=1"},
+		"the log cannot be asked":      {then: "source is=new; wait 2150ms; log fails", want: "Failed=1"}, // the first load was made
 		"written during the audit":     {then: "wait 2s; source is=new; wait 2s; a deletes", want: "Ended=1"},
 		"source down":                  {then: "source fails", want: "Failed=1"},
 		"a panic":                      {cfg: thingConfig{Load: inAudit(func(context.Context) (string, error) { panic("no") })}, want: "Failed=1"},
@@ -353,21 +353,6 @@ func TestAuditEquality(t *testing.T) {
 			advance(auditTakes)
 			equal(t, tiers.Stats().Audits, tt.want, "%s", name)
 		}
-	})
-}
-
-// While this process cannot ask the log, it calls no hit stale.
-func TestAuditCutOff(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		log := logtest.NewFaulty(logtest.NewMemory(logtest.MemoryConfig{}))
-		a := newAudited(t, cache.TiersConfig{Log: log}, thingConfig{})
-		a.hit(t, 1)
-		a.rows.write(1, "new")
-		advance(logtest.DefaultBound + 150*time.Millisecond) // the first load was made
-		log.Fail(errors.New("cut off"))
-		advance(2 * logtest.DefaultBound)
-		a.want(t, cache.Audits{Failed: 1})
-		log.Heal()
 	})
 }
 

@@ -139,82 +139,23 @@ func TestMaxAudits(t *testing.T) {
 // A source that hangs holds MaxAudits goroutines and turns. It costs no caller anything, and Close
 // ends at its bound.
 func TestHangingAudits(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var running, peak atomic.Int64
-		release := make(chan struct{})
-		tiers, err := cache.Open(cache.TiersConfig{Log: logtest.NewMemory(logtest.MemoryConfig{})})
-		must(t, err)
-		c := with(t, tiers, thingConfig{Policy: auditAll, Load: func(ctx context.Context, _ int) (string, error) {
-			if cache.Auditing(ctx) { // it ignores its context
-				peak.Store(max(peak.Load(), running.Add(1)))
-				defer running.Add(-1)
-				<-release
-			}
-			return "v", nil
-		}})
-		get(t, c, 1)
-		for range 600 {
-			begun := time.Now()
-			get(t, c, 1)
-			if time.Since(begun) > 0 {
-				t.Fatal("a hit waited")
-			}
-			advance(100 * time.Millisecond)
-		}
-		if n := tiers.Stats().Audits; running.Load() != 10 || peak.Load() != 10 || n.Skipped < 500 {
-			t.Errorf("%d loads hang, %d at most, want 10; %+v", running.Load(), peak.Load(), n)
-		}
-		begun := time.Now()
-		fails(t, tiers.Close(t.Context()), context.DeadlineExceeded, "Close")
-		equal(t, time.Since(begun), logtest.DefaultBound, "Close took")
-		close(release)
-		synctest.Wait()
-	})
+	play(t, scene{on: logged, cfg: thingConfig{Policy: auditAll}, steps: "a gets any; source takes=1h; source deaf" +
+		strings.Repeat("; a gets any; took 0s; wait 100ms", 600) + "; running 10; peak 10; a audits Skipped=570; a closes late; took 2s"})
 }
 
 // Close ends the audits that wait, and those whose load heeds its context, at once.
 func TestCloseEndsAudits(t *testing.T) {
-	for name, after := range map[string]time.Duration{"waiting": time.Second, "loading": 3 * time.Second} {
-		bubble(t, name, func(t *testing.T) {
-			tiers, err := cache.Open(cache.TiersConfig{})
-			must(t, err)
-			c := with(t, tiers, thingConfig{Policy: auditAll, Load: func(ctx context.Context, _ int) (string, error) {
-				if cache.Auditing(ctx) {
-					<-ctx.Done()
-				}
-				return "v", nil
-			}})
-			get(t, c, 1)
-			get(t, c, 1)
-			advance(after)
-			begun := time.Now()
-			if err := tiers.Close(t.Context()); err != nil || time.Since(begun) > 0 {
-				t.Errorf("Close took %v: %v", time.Since(begun), err)
-			}
-		})
+	for name, steps := range map[string]string{
+		"before its load": "wait 50ms; loads 1", "loading": "source takes=1h; wait 1s; running 1", "between its loads": "wait 1s; loads 2; running 0",
+	} {
+		play(t, scene{name: name, cfg: thingConfig{Policy: auditAll}, steps: "a gets any; a gets any; " + steps + "; a closes; took 0s"})
 	}
 }
 
 // An audit takes a free turn among MaxLoads, and never waits for one.
 func TestAuditTakesNoTurnFromLoads(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		tc := onLog()
-		tc.MaxLoads = 1
-		release := make(chan struct{})
-		a := &rows{}
-		w := newAudited(t, tc, thingConfig{Load: func(ctx context.Context, k int) (string, error) {
-			if k == 2 {
-				<-release
-			}
-			return a.load(ctx, k)
-		}})
-		w.hit(t, 1)
-		go func() { _, _ = w.c.Get(t.Context(), 2) }()
-		advance(auditTakes)
-		w.want(t, cache.Audits{Skipped: 1})
-		close(release)
-		synctest.Wait()
-	})
+	play(t, scene{on: logged, tc: cache.TiersConfig{MaxLoads: 1}, cfg: thingConfig{Policy: auditAll}, steps: `
+		a gets any; a gets any; source takes=20s; go a gets any key=2; wait 5s; a audits Skipped=1`})
 }
 
 // The order of an audit's steps against a write and its invalidation: every order of the four, in

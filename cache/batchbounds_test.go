@@ -19,48 +19,22 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-// SoftTimeout counts once for a call, for any number of keys.
+// SoftTimeout counts once for a call, for any number of keys. The loads go on. Without an old value of
+// one key the call waits for its load.
 func TestGetManySoftTimeout(t *testing.T) {
+	cfg := thingConfig{Policy: patch{TTL: new(10 * time.Second), StaleIfError: new(time.Hour), SoftTimeout: new(50 * time.Millisecond)}}
 	for _, many := range []bool{false, true} {
-		for _, remote := range []string{"no", "a", "a hung"} {
-			bubble(t, fmt.Sprintf("LoadMany=%v, %s remote tier", many, remote), func(t *testing.T) { getManySoftTimeout(t, many, remote) })
+		for harm, on := range map[string]ground{"": "alone paired", "a's remote hangs": paired} {
+			play(t, scene{name: fmt.Sprintf("LoadMany %v, %s", many, harm), on: on, many: many, cfg: cfg, steps: `
+				a batches 0-39; wait 1m; source takes=5s; ` + harm + `; a batches 0-39; took 50ms; a gets 1.1 stale; took 50ms
+				wait 6s; a's remote well; wait 2s; a batches 0-40; took 5s; a gets 7.2 local key=7; a gets 40.1 local key=40`})
 		}
 	}
 }
 
-func getManySoftTimeout(t *testing.T, many bool, remote string) {
-	src := &source{}
-	cfg := thingConfig{Load: src.load, Policy: patch{
-		TTL: new(10 * time.Second), StaleIfError: new(time.Hour), SoftTimeout: new(50 * time.Millisecond),
-	}}
-	if many {
-		cfg.LoadMany = src.loadMany
-	}
-	far, tc := faulty(), cache.TiersConfig{}
-	if remote != "no" {
-		tc.Remote = far
-	}
-	c := with(t, open(t, tc), cfg)
-	keys := ints(0, 40)
-	succeeds(t, errOf(c.GetMany(t.Context(), keys)))
-	advance(time.Minute)
-	src.took = 5 * time.Second
-	far.Hang(remote == "a hung")
-	start := time.Now()
-	m, err := c.GetMany(t.Context(), keys)
-	equal(t, time.Since(start), 50*time.Millisecond, "GetMany of 40 stale keys took")
-	if len(m) != 40 || m[7] != "7.1" || err != nil {
-		t.Errorf("GetMany = %d values, the seventh %q, %v; want 40 old values", len(m), m[7], err)
-	}
-	advance(6 * time.Second) // the loads went on
-	far.Heal()
-	advance(2 * time.Second)
-	start = time.Now()
-	m, err = c.GetMany(t.Context(), append(keys, 40)) // the last key has no old value
-	equal(t, time.Since(start), 5*time.Second, "GetMany with a key that was never loaded took")
-	if len(m) != 41 || m[7] != "7.2" || m[40] != "40.1" || err != nil {
-		t.Errorf("GetMany = %d values, %q and %q, %v", len(m), m[7], m[40], err)
-	}
+// A GetMany in chunks waits for one deadline on a remote tier that hangs.
+func TestGetManyChunksOfAHungTier(t *testing.T) {
+	play(t, scene{on: paired, cfg: thingConfig{Policy: patch{RemoteTimeout: new(50 * time.Millisecond)}}, steps: "remote hangs; a batches 0-3499; took 50ms"})
 }
 
 // A command to the remote tier has at most a thousand keys. A larger one would block the server
@@ -82,23 +56,6 @@ func TestGetManyChunks(t *testing.T) {
 			}
 			remote.taken()
 		}
-	})
-}
-
-// A GetMany in chunks waits for one deadline on a remote tier that hangs.
-func TestGetManyChunksOfAHungTier(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		remote := &batched{Faulty: faulty()}
-		remote.Hang(true)
-		src := &source{}
-		cfg := thingConfig{Load: src.load, Policy: patch{RemoteTimeout: new(50 * time.Millisecond)}}
-		c := with(t, open(t, cache.TiersConfig{Remote: remote}), cfg)
-		start := time.Now()
-		m, err := c.GetMany(t.Context(), ints(0, 3500))
-		if d := time.Since(start); len(m) != 3500 || err != nil || d != 50*time.Millisecond {
-			t.Errorf("GetMany = %d values, %v, after %v; want 3500 after one RemoteTimeout", len(m), err, d)
-		}
-		remote.Heal()
 	})
 }
 

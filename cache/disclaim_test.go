@@ -78,22 +78,15 @@ func TestLostAnswerToAClaim(t *testing.T) {
 	}
 }
 
-// A claim is given back even while the breaker is open.
-func TestClaimsAreGivenBackPastTheBreaker(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		src, mem := &source{}, tiertest.NewMemory()
-		f := tiertest.NewFaulty(mem)
-		f.LoseClaims(true)
-		tiers := open(t, cache.TiersConfig{Remote: f})
-		c := with(t, tiers, thingConfig{Load: src.load})
-		f.Delay(10*time.Millisecond, tiertest.Claim)
-		crowd(20, func(k int) { get(t, c, k) })
-		if s := tiers.Stats().Remote.Breaker; s != "open" {
-			t.Fatalf("the breaker is %s, want open", s)
-		}
-		advance(10 * time.Millisecond)
-		equal(t, mem.Len(), 0, "claims that are left")
-	})
+// A claim is given back even while the breaker is open. Many claims are given back in commands of about
+// 1,000 keys.
+func TestClaimsAreGivenBack(t *testing.T) {
+	play(
+		t,
+		scene{name: "past the breaker", on: paired, steps: `
+			a's remote loses; a's remote slow=10ms; go a gets any key=0-19; wait 20ms; a breaker open; wait 10ms; cells 0`},
+		scene{name: "many", on: paired, steps: "a's remote hangs=claim; a batches 0-4999; a calls any; wait 10s; a calls 10"},
+	)
 }
 
 // A caller leaves while the remote tier hangs. Its flight does not start a load.

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/cache"
-	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
@@ -49,6 +48,9 @@ func TestCloseIsBounded(t *testing.T) {
 		scene{name: "a load, a log", on: logged, steps: load + "a closes late; took 0s-2s"},
 		scene{name: "a log that is down, something waits", on: logged, steps: pending},
 		scene{name: "a load, a log that is down, all waiting", on: logged, steps: load + pending},
+		// The load uses all the time of Close, but not the time for pending invalidations.
+		scene{name: "a load, a log that comes back", on: logged, steps: load + `
+			a's log fails; a invalidates tag pending timeout=1ms; later 1s a's log well; a closes late`},
 	)
 }
 
@@ -99,24 +101,5 @@ func TestCrossedLoadsOfTwoProcesses(t *testing.T) {
 			}
 		})
 		equal(t, time.Since(begun), most, "the callers waited")
-	})
-}
-
-// A load that uses all the time of Close does not use the time for pending invalidations.
-func TestCloseSendsWhileLoadsRun(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newLogged(t, thingConfig{})
-		w.src.took = time.Hour
-		go func() { _, _ = w.c[0].Get(t.Context(), 1) }()
-		w.link[0].Fail(errors.New("down"))
-		time.AfterFunc(bound/2, w.link[0].Heal)
-		synctest.Wait()
-		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
-		defer cancel()
-		_ = w.tiers[0].Invalidate(ctx, invalidate.Tag("default", "t"))
-		err := w.tiers[0].Close(context.Background())
-		if _, ok := errors.AsType[*invalidate.PendingError](err); ok || !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("Close = %v, want DeadlineExceeded for the load and no PendingError", err)
-		}
 	})
 }

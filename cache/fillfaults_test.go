@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -98,38 +97,15 @@ func TestRefreshThatCannotBeginEnds(t *testing.T) {
 	})
 }
 
-// When Size panics for one key of a batch during the claim, the claims of the other keys are
-// given back.
+// When Size panics for one key of a batch during the claim, the claims of the other keys are given back.
 func TestPanicInClaimGivesBack(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		remote := faulty()
-		src := &source{}
-		other := with(t, open(t, cache.TiersConfig{Remote: remote}), thingConfig{Load: src.load})
-		var once sync.Once
-		c := with(t, open(t, cache.TiersConfig{Remote: remote}), thingConfig{
-			Load: src.load,
-			Size: func(v string) int64 {
-				if v == "1.1" {
-					panic("size")
-				}
-				return 8
-			},
-		})
-		remote.Before(func(_ context.Context, op tiertest.Op, keys []string) {
-			if op == tiertest.ClaimMany {
-				once.Do(func() { get(t, other, 1) }) // another process is faster with one key
-			}
-		})
-		if p := panicOf(func() { _, _ = c.GetMany(t.Context(), []int{1, 2, 3}) }); p == nil {
-			t.Error("no panic")
+	var sizes atomic.Int64
+	play(t, scene{on: paired, cfg: thingConfig{Size: func(v string) int64 {
+		if v == "1.1" && sizes.Add(1) > 1 { // not in b, which is faster with this key
+			panicHere(errSource)
 		}
-		synctest.Wait()
-		start := time.Now()
-		get(t, other, 2)
-		if d := time.Since(start); d > 10*time.Millisecond {
-			t.Errorf("another process waited %v for a claim that was not given back", d)
-		}
-	})
+		return 8
+	}}, steps: "before claims b gets 1.1; a batches 1-3 panic; b gets any key=2; took 0s-10ms"})
 }
 
 type touchyKey struct{ K touchyPart }
@@ -184,23 +160,6 @@ func TestCrossedLoadsWithSoftTimeout(t *testing.T) {
 		advance(2 * time.Second)
 		crowd(2, func(k int) { get(t, c, k) })
 		advance(time.Minute)
-	})
-}
-
-// Claims whose answers were lost are given back in commands of about 1,000 keys, at most three
-// times.
-func TestGiveBackOfManyClaims(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		remote := faulty()
-		src := &source{}
-		c := with(t, open(t, cache.TiersConfig{Remote: remote}), thingConfig{LoadMany: src.loadMany})
-		keys := ints(0, 5000)
-		remote.Hang(true, tiertest.ClaimMany)
-		_, _ = c.GetMany(t.Context(), keys)
-		advance(10 * time.Second)
-		if calls := remote.Calls(tiertest.FillMany); calls == 0 || calls > 15 {
-			t.Errorf("%d commands give back 5,000 claims, want between 1 and 15", calls)
-		}
 	})
 }
 

@@ -25,27 +25,8 @@ func TestMaxFlights(t *testing.T) {
 // A GetMany of more absent keys than MaxFlights loads them in parts, and all of them.
 func TestGetManyBeyondMaxFlights(t *testing.T) {
 	for _, many := range []bool{false, true} {
-		synctest.Test(t, func(t *testing.T) {
-			src := &source{took: time.Second}
-			cfg := thingConfig{Load: src.load}
-			if many {
-				cfg = thingConfig{LoadMany: src.loadMany, MaxBatch: 10}
-			}
-			tiers := open(t, cache.TiersConfig{MaxFlights: 64, Remote: tiertest.NewMemory()})
-			c := with(t, tiers, cfg)
-			keys := ints(0, 1000)
-			got, err := c.GetMany(t.Context(), keys)
-			if err != nil || len(got) != len(keys) {
-				t.Errorf("GetMany = %d values, %v; want %d", len(got), err, len(keys))
-			}
-			src.wantLoads(t, len(keys))
-			equal(t, total(tiers).FlightsRefused, 0, "FlightsRefused")
-			ctx, cancel := context.WithCancel(t.Context())
-			cancel()
-			if _, err := c.GetMany(ctx, keys); err != nil { // all are hits
-				t.Errorf("GetMany of hits = %v", err)
-			}
-		})
+		play(t, scene{name: fmt.Sprint("LoadMany ", many), on: paired, many: many, tc: cache.TiersConfig{MaxFlights: 64}, cfg: thingConfig{MaxBatch: 10}, steps: `
+			source takes=1s; a batches 0-999; loads 1000; a counts FlightsRefused=0; a batches 0-999 ended`}) // all are hits now
 	}
 }
 
@@ -66,38 +47,6 @@ func TestMaxTenants(t *testing.T) {
 	if len(spaces) != 4 || spaces["tenant0"] != 2 || spaces["other"] != 16 {
 		t.Errorf("hits by tenant = %v, want three tenants and the rest as other", spaces)
 	}
-}
-
-// One process under overload has small limits. Nothing hangs, and the limits hold.
-func TestOverload(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		src, remote := &source{took: 100 * time.Millisecond}, tiertest.NewFaulty(tiertest.NewMemory())
-		remote.Hang(true)
-		tiers := open(t, cache.TiersConfig{Remote: remote, MaxLoads: 5, MaxRefreshes: 2})
-		c := with(t, tiers, thingConfig{Load: src.load, Policy: patch{LoadTimeout: new(time.Second)}})
-		start := time.Now()
-		ok, overloaded := 0, 0
-		results := make(chan error, 500)
-		crowd(500, func(k int) { _, err := c.Get(t.Context(), k); results <- err })
-		close(results)
-		for err := range results {
-			if err == nil {
-				ok++
-			} else {
-				overloaded++
-				if !errors.Is(err, cache.ErrOverloaded) && !errors.Is(err, context.DeadlineExceeded) {
-					t.Errorf("refused with %v", err)
-				}
-			}
-		}
-		if d := time.Since(start); d > 1500*time.Millisecond {
-			t.Errorf("the last caller got its answer after %v, want at most 1.5s", d)
-		}
-		if src.peak > 5 || ok < 40 || overloaded == 0 {
-			t.Errorf("%d concurrent loads, %d answers, %d refusals; want at most 5 loads, at least 40 answers and 1 refusal", src.peak, ok, overloaded)
-		}
-		remote.Heal()
-	})
 }
 
 // The text of a key counts in the budget of the local tier, in a struct, too. What a key points to

@@ -10,7 +10,6 @@ import (
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/invalidate/logtest"
-	"github.com/twofold-go/twofold/tier"
 )
 
 // While an invalidation holds a scope, every read gets an answer, and no tier keeps it. A Set keeps
@@ -34,28 +33,6 @@ func TestMaxAgeOfNothingReplaces(t *testing.T) {
 		play(t, scene{name: call, on: logged, steps: `
 			log slow=1ms; wait 2s; a gets 1.1; wait 10ms; a ` + call + ` 1.2 MaxAge=0s; b gets 1.2`})
 	}
-}
-
-// Another process claims the key between its removal and the hold, and loses the claim. It may
-// be reading a replica that lags.
-func TestHoldTakesClaims(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newLogged(t, thingConfig{})
-		w.want(t, 0, 1, "1.1")
-		key := keyScope(t, 1).Text()
-		nonce := tier.NewNonce()
-		w.between(0, func() {
-			got, err := w.memory.Claim(t.Context(), key, tier.Claim{Nonce: nonce, Lease: time.Minute})
-			if err != nil || !got.Granted {
-				t.Errorf("the intruder's claim: %v, %v", got, err)
-			}
-		})
-		w.invalidate(t, 0, keyScope(t, 1), invalidate.Hold(time.Second))
-		cell, err := w.memory.Get(t.Context(), key)
-		if err != nil || len(cell) == 0 || tier.Kind(cell[0]) != tier.Hold {
-			t.Errorf("the cell is %q, %v; want a hold", cell, err)
-		}
-	})
 }
 
 // A call with a small MaxAge needs a young lease for a value that another process loaded. A

@@ -10,7 +10,6 @@ import (
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/policy"
-	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
 // A call that skips a tier reads nothing from it and stores nothing in it.
@@ -46,26 +45,10 @@ func TestSkippedTiers(t *testing.T) {
 // Callers share a load only if they skip the same tiers. Flights that use the remote tier share
 // a load by its claim.
 func TestSkippingCallersAtOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		mem, src := tiertest.NewMemory(), &source{took: time.Second}
-		ts, cs := fleet(t, 2, mem, cache.TiersConfig{}, thingConfig{Load: src.load})
-		ways := [][]cache.Option{nil, {cache.SkipLocal()}, {cache.SkipRemote()}, {cache.SkipLocal(), cache.SkipRemote()}}
-		crowd(4*8, func(i int) {
-			way := i % 4
-			c := cs[0]
-			if i%8 >= 4 && way < 2 {
-				c = cs[1]
-			}
-			succeeds(t, errOf(c.Fetch(t.Context(), 1, nil, ways[way]...)))
-		})
-		src.wantLoads(t, 3) // one by the claim, one with SkipRemote, one with both
-		if mem.Len() != 1 {
-			t.Errorf("%d cells, want 1", mem.Len())
-		}
-		for i := range ts {
-			equal(t, ts[i].Stats().Local.Entries, 1, "the entries of process %d", i)
-		}
-	})
+	play(t, scene{on: paired, steps: `
+		source takes=1s; go 4 a gets any; go 4 b gets any; go 4 a gets any SkipLocal; go 4 b gets any SkipLocal
+		go 8 a gets any SkipRemote; go 8 a gets any SkipLocal SkipRemote; wait 5s; loads 3
+		cells 1; a counts Entries=1; b counts Entries=1`})
 }
 
 // A LocalOnly cache never calls the remote tier.

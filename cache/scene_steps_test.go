@@ -312,6 +312,9 @@ func (p *player) wrote(s *step, err error) {
 	if e, ok := errors.AsType[*cache.Error](err); err != nil && known && !strings.HasPrefix(e.Op, op) || err != nil && s.words[1] != "closes" && !ok {
 		p.Errorf("%s: %v is of %q", strings.Join(s.words, " "), err, op)
 	}
+	if _, pending := errors.AsType[*invalidate.PendingError](err); pending && !slices.Contains(s.rest, "pending") {
+		p.Errorf("%s: %v is pending", strings.Join(s.words, " "), err)
+	}
 	if slices.Contains(s.rest, "perhaps") && err == nil {
 		return
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/policy"
+	"github.com/twofold-go/twofold/tier"
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
@@ -36,7 +37,8 @@ import (
 //	a audits Stale=1       checks the audits; those without a number are 0
 //	go 5 a gets 1.1        does it in the background, once or as often
 //	during 2 a deletes     the next two loads do it before they end; with a context of theirs
-//	before fill b deletes  it happens right before a's next get, claim or fill
+//	before fill b deletes  it happens right before a's next get, claim, claims (of a batch) or fill
+//	later 1s a deletes     it happens in the background, after that time
 //	wait 10s               lets time pass
 //	took 1s                checks how long the last call in the foreground took; 1s-2s are bounds
 //	loads 2                checks how often the source was called; <=2 is possible
@@ -63,7 +65,8 @@ import (
 // (of a remembered error), and bare (the remembered error has no more than its code).
 type scene struct {
 	name  string
-	on    ground // or several: "alone paired"; empty: alone
+	on    ground                             // or several: "alone paired"; empty: alone
+	as    func(*tiertest.Faulty) tier.Remote // the form of the remote tier; nil: as it is
 	tc    cache.TiersConfig
 	cfg   thingConfig
 	many  bool   // the source has LoadMany only
@@ -135,7 +138,10 @@ func (s scene) play(t *testing.T, on ground, steps string) {
 	} else if s.cfg.Load == nil && s.cfg.LoadMany == nil {
 		s.cfg.Load = src.load
 	}
-	p := &player{T: t, scene: s, duo: newDuo(t, on, s.tc, s.cfg, asIs)}
+	if s.as == nil {
+		s.as = asIs
+	}
+	p := &player{T: t, scene: s, duo: newDuo(t, on, s.tc, s.cfg, s.as)}
 	p.src = src
 	if s.other != nil {
 		s.cfg.Policy = *s.other
@@ -169,6 +175,9 @@ type player struct {
 	hooks []hook         // steps before messages of a
 	took  time.Duration  // by the last call that was not in the background
 }
+
+// opOf are the messages that a step can come before.
+var opOf = map[string]tiertest.Op{"get": tiertest.Get, "claim": tiertest.Claim, "claims": tiertest.ClaimMany, "fill": tiertest.Fill}
 
 // hook is a step right before a message to the remote tier.
 type hook struct {
@@ -217,8 +226,13 @@ func (p *player) do(ctx context.Context, words []string) {
 			}
 		})
 	case "before":
-		p.hooks = append(p.hooks, hook{map[string]tiertest.Op{"get": tiertest.Get, "claim": tiertest.Claim, "fill": tiertest.Fill}[arg], words[2:]})
+		p.hooks = append(p.hooks, hook{opOf[arg], words[2:]})
 		p.wire[0].Before(p.message)
+	case "later":
+		p.calls.Go(func() {
+			<-time.After(p.duration(arg))
+			p.do(ctx, words[2:])
+		})
 	case "wait":
 		advance(p.duration(arg))
 	case "took":
