@@ -17,34 +17,6 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-// rows is a source that tests write to. A key that was never written has the value "old".
-type rows struct {
-	mu    sync.Mutex // protects the rest
-	vals  map[int]string
-	loads int // by audits
-}
-
-func (r *rows) write(k int, v string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.vals == nil {
-		r.vals = map[int]string{}
-	}
-	r.vals[k] = v
-}
-
-func (r *rows) load(ctx context.Context, k int) (string, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if cache.Auditing(ctx) {
-		r.loads++
-	}
-	if v, ok := r.vals[k]; ok {
-		return v, nil
-	}
-	return "old", nil
-}
-
 // auditAll is a policy under which every hit is a candidate.
 var auditAll = patch{Audit: new(1.0), TTL: new(time.Hour)}
 
@@ -52,7 +24,7 @@ var auditAll = patch{Audit: new(1.0), TTL: new(time.Hour)}
 type audited struct {
 	tiers *cache.Tiers
 	c     things
-	rows  *rows
+	src   *source // of the value "old", if nothing else was written
 
 	mu    sync.Mutex // protects stale
 	stale []cache.StaleHit
@@ -60,7 +32,7 @@ type audited struct {
 
 func newAudited(t *testing.T, tc cache.TiersConfig, cfg thingConfig) *audited {
 	t.Helper()
-	a := &audited{rows: &rows{}}
+	a := &audited{src: &source{fixed: "old"}}
 	tc.OnStale = func(s cache.StaleHit) {
 		a.mu.Lock()
 		defer a.mu.Unlock()
@@ -68,7 +40,7 @@ func newAudited(t *testing.T, tc cache.TiersConfig, cfg thingConfig) *audited {
 	}
 	a.tiers = open(t, tc)
 	if cfg.Load == nil && cfg.LoadMany == nil {
-		cfg.Load = a.rows.load
+		cfg.Load = a.src.load
 	}
 	if cfg.Policy.Audit == nil {
 		cfg.Policy = auditAll
@@ -166,13 +138,13 @@ func TestStaleHit(t *testing.T) {
 		tc := onLog()
 		cfg := thingConfig{Tags: func(int, string) []string { return []string{"wrong"} }}
 		a, b := newAudited(t, tc, cfg), newAudited(t, tc, cfg)
-		b.c = with(t, b.tiers, thingConfig{Tags: cfg.Tags, Load: a.rows.load, Policy: patch{TTL: new(time.Hour)}})
+		b.c = with(t, b.tiers, thingConfig{Tags: cfg.Tags, Load: a.src.load, Policy: patch{TTL: new(time.Hour)}})
 		get(t, a.c, 1)
 		loaded := time.Now()
 		get(t, b.c, 1)
 		advance(time.Minute)
 		get(t, a.c, 1)
-		a.rows.write(1, "new")
+		a.src.write(1, "new")
 		advance(auditTakes)
 		want := []cache.StaleHit{{
 			Namespace: "things", Tenant: "default", Key: cell1, Tags: []string{"default:wrong"},
@@ -300,7 +272,7 @@ func TestAuditOfBuiltValues(t *testing.T) {
 		outer := with(t, a.tiers, thingConfig{Namespace: "outer", Policy: auditAll, Load: a.c.Get})
 		get(t, outer, 1)
 		get(t, outer, 1)
-		a.rows.write(1, "new")
+		a.src.write(1, "new")
 		succeeds(t, a.c.Delete(t.Context(), 1))
 		advance(auditTakes)
 		a.want(t, cache.Audits{Ended: 1})
@@ -363,7 +335,7 @@ func TestStaleHitsAreBounded(t *testing.T) {
 		for k := range 30 {
 			get(t, a.c, k)
 			get(t, a.c, k)
-			a.rows.write(k, "new")
+			a.src.write(k, "new")
 			advance(auditTakes)
 		}
 		hits := a.tiers.StaleHits()

@@ -30,7 +30,7 @@ func TestAuditFindsForgottenWrite(t *testing.T) {
 		wrote := time.Now()
 		for k := range keys {
 			get(t, a.c, k)
-			a.rows.write(k, "new")
+			a.src.write(k, "new")
 			if k != forgotten {
 				must(t, a.c.Delete(t.Context(), k))
 			}
@@ -87,7 +87,7 @@ func TestAuditFindsLostRemoval(t *testing.T) {
 			tc.Remote = remote
 			writer := newAudited(t, tc, thingConfig{})
 			get(t, writer.c, 1)
-			writer.rows.write(1, "new")
+			writer.src.write(1, "new")
 			remote.keeps = tt.keeps
 			must(t, writer.c.Delete(t.Context(), 1))
 			remote.keeps = false
@@ -96,7 +96,7 @@ func TestAuditFindsLostRemoval(t *testing.T) {
 				log.Trim(1) // as many records do in time
 			}
 			loses := tt.keeps && tt.trims
-			reader := newAudited(t, tc, thingConfig{Load: writer.rows.load})
+			reader := newAudited(t, tc, thingConfig{Load: writer.src.load})
 			want, audits := fetched{"new", cache.Load, false, nil}, cache.Audits{}
 			if loses {
 				want, audits = fetched{"old", cache.Remote, false, nil}, cache.Audits{Stale: 1}
@@ -130,8 +130,8 @@ func TestMaxAudits(t *testing.T) {
 		if n.Same > 10*(seconds+1) || n.Same < 10*seconds || n.Same+n.Skipped != 1000*seconds {
 			t.Errorf("%+v, want 10 a second of %d hits", n, 1000*seconds)
 		}
-		if a.rows.loads != int(n.Same) {
-			t.Errorf("%d loads for %d audits", a.rows.loads, n.Same)
+		if a.src.total()-1 != int(n.Same) {
+			t.Errorf("%d loads for %d audits", a.src.total()-1, n.Same)
 		}
 	})
 }
@@ -171,7 +171,7 @@ func TestAuditInterleavings(t *testing.T) {
 				for _, by := range []int{0, 1} { // the process that invalidates
 					synctest.Test(t, func(t *testing.T) {
 						tc := onLog()
-						src := &rows{}
+						src := &source{fixed: "old"}
 						slow := time.Duration(0)
 						load := func(ctx context.Context, k int) (string, error) {
 							v, err := src.load(ctx, k) // a load reads first, and answers later
@@ -293,7 +293,7 @@ func TestRedisAuditAfterFailover(t *testing.T) {
 			}
 			link("no replica")
 			front, prefix := redistest.NewProxy(t, primary.Addr()), redistest.Prefix()
-			src, found, patient := &rows{}, make(chan cache.StaleHit, 10), auditAll
+			src, found, patient := &source{fixed: "old"}, make(chan cache.StaleHit, 10), auditAll
 			patient.RemoteTimeout = slow.RemoteTimeout
 			process := func() things {
 				options := primary.Options()

@@ -31,13 +31,7 @@ func TestGetManyIsFewCalls(t *testing.T) {
 		if err != nil || len(m) != 250 || m[249] != "249.1" {
 			t.Errorf("GetMany = %d values, %v, want 250", len(m), err)
 		}
-		calls := map[string]int{
-			"get many": remote.Calls(tiertest.GetMany), "claim many": remote.Calls(tiertest.ClaimMany),
-			"single": remote.Calls(tiertest.Get, tiertest.Claim, tiertest.Fill, tiertest.Unlink),
-			// One for each chunk of LoadMany. The chunks end at different times.
-			"fill many": remote.Calls(tiertest.FillMany),
-		}
-		same(t, map[string]int{"get many": 1, "claim many": 1, "fill many": 3, "single": 0}, calls, "remote calls")
+		wantCalls(t, remote, "GetMany", 1, 1, 3, 0) // a fill for each chunk of LoadMany; the chunks end at different times
 		var sizes []int
 		for _, b := range src.batches {
 			sizes = append(sizes, len(b))
@@ -47,7 +41,6 @@ func TestGetManyIsFewCalls(t *testing.T) {
 			t.Errorf("LoadMany was called with %v keys, want 100, 100 and 52", sizes)
 		}
 		// Absences are remembered in both tiers.
-		remote.ResetCalls()
 		if m, err := c.GetMany(t.Context(), keys); err != nil || len(m) != 250 || remote.Calls() != 0 {
 			t.Errorf("second GetMany = %d values, %v, %d remote calls", len(m), err, remote.Calls())
 		}

@@ -4,13 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/invalidate"
@@ -42,19 +40,22 @@ func TestGetManyChunksOfAHungTier(t *testing.T) {
 func TestGetManyChunks(t *testing.T) {
 	const n, most = 2500, 1000
 	synctest.Test(t, func(t *testing.T) {
-		remote := &batched{Faulty: faulty()}
-		load := func(_ context.Context, k int) (string, error) { return fmt.Sprint(k), nil }
-		cfg := thingConfig{LoadMany: ofEach(load), MaxBatch: n}
-		for i, want := range []map[string]int{{"get": n, "claim": n, "fill": n}, {"get": n}} {
-			c := with(t, open(t, cache.TiersConfig{Remote: remote}), cfg)
-			m, err := c.GetMany(t.Context(), ints(0, n))
-			if len(m) != n || m[n-1] != fmt.Sprint(n-1) || err != nil {
+		w := newDuo(t, paired, cache.TiersConfig{}, thingConfig{LoadMany: ofEach((&source{}).load), MaxBatch: n}, asIs)
+		for i, want := range []map[tiertest.Op]int{{tiertest.GetMany: n, tiertest.ClaimMany: n, tiertest.FillMany: n}, {tiertest.GetMany: n}} {
+			var mu sync.Mutex
+			sent := map[tiertest.Op]int{}
+			w.wire[i].Before(func(_ context.Context, op tiertest.Op, keys []string) {
+				mu.Lock()
+				defer mu.Unlock()
+				if sent[op] += len(keys); len(keys) > most {
+					t.Errorf("process %d: a command has %d keys, want at most %d", i, len(keys), most)
+				}
+			})
+			m, err := w.c[i].GetMany(t.Context(), ints(0, n))
+			if len(m) != n || m[n-1] != fmt.Sprint(n-1, ".1") || err != nil {
 				t.Errorf("process %d: GetMany = %d values, the last %q, %v", i, len(m), m[n-1], err)
 			}
-			if diff := cmp.Diff(want, remote.keys); diff != "" || remote.most > most {
-				t.Errorf("process %d: calls have up to %d keys, want at most %d; in all (-want +got):\n%s", i, remote.most, most, diff)
-			}
-			remote.taken()
+			same(t, want, sent, "process %d: keys by operation", i)
 		}
 	})
 }
@@ -120,23 +121,21 @@ func cloneThatPanics(t *testing.T, many bool) {
 // A Batcher that returns too few answers counts as a failing remote tier. It costs time, but
 // every read gets its answer.
 func TestBatcherAnswersShort(t *testing.T) {
-	for _, op := range []string{"get", "claim", "fill"} {
-		bubble(t, op, func(t *testing.T) {
-			src := &source{}
-			log := logtest.NewMemory(logtest.MemoryConfig{Bound: bound})
-			remote := &batched{Faulty: faulty(), short: op}
-			tiers := open(t, cache.TiersConfig{Remote: remote, Log: log})
+	for _, op := range []tiertest.Op{tiertest.GetMany, tiertest.ClaimMany, tiertest.FillMany} {
+		bubble(t, fmt.Sprint(op), func(t *testing.T) {
+			src, remote := &source{}, &curt{Faulty: faulty()}
+			remote.op.Store(int32(op)) //nolint:gosec // one of a few
+			tiers := open(t, cache.TiersConfig{Remote: remote, Log: logtest.NewMemory(logtest.MemoryConfig{Bound: bound})})
 			c := with(t, tiers, thingConfig{Load: src.load, LoadMany: src.loadMany})
 			synctest.Wait()
 			got, err := c.GetMany(t.Context(), []int{1, 2, 3})
-			if want := map[int]string{1: "1.1", 2: "2.1", 3: "3.1"}; err != nil || !maps.Equal(got, want) {
-				t.Errorf("GetMany = %v, %v; want %v", got, err, want)
-			}
+			must(t, err)
+			same(t, map[int]string{1: "1.1", 2: "2.1", 3: "3.1"}, got, "GetMany")
 			err = tiers.Invalidate(t.Context(), keyScope(t, 1), keyScope(t, 2), invalidate.Hold(time.Second))
-			if ae, ok := errors.AsType[*tier.AnswersError](err); (op == "get") != (err == nil) || (err != nil && !ok) {
+			if ae, ok := errors.AsType[*tier.AnswersError](err); (op == tiertest.GetMany) != (err == nil) || (err != nil && !ok) {
 				t.Errorf("Invalidate with Hold = %v (%v); want an AnswersError unless only GetMany returns too few answers", err, ae)
 			}
-			remote.set("", "")
+			remote.op.Store(-1)
 		})
 	}
 }

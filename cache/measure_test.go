@@ -127,7 +127,7 @@ func TestInstrumentList(t *testing.T) {
 		}
 		must(t, c.Delete(t.Context(), 1))
 		synctest.Wait()
-		rows := &rows{}
+		rows := &source{fixed: "old"}
 		audited := with(t, w.Tiers, thingConfig{Namespace: "audited", Load: rows.load, Policy: patch{Audit: new(1.0), TTL: new(policy.Forever)}})
 		get(t, audited, 1)
 		get(t, audited, 1)

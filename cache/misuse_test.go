@@ -54,6 +54,8 @@ func TestMisuseOfNew(t *testing.T) {
 	must(t, closed.Close(t.Context()))
 	with(t, tiers, cache.Config[int64, user]{Namespace: "users"})
 	with(t, tiers, cache.Config[int64, user]{Namespace: "posts:v1:eu"})
+	shared := open(t, cache.TiersConfig{Remote: tiertest.NewMemory()})
+	with(t, shared, thingConfig{})
 	type user struct{ Other int }
 	type bad struct{ hidden int }
 	_ = bad{}.hidden
@@ -91,6 +93,7 @@ func TestMisuseOfNew(t *testing.T) {
 			[]string{"field Namespace", `"users" and "users:v1"`, "DeleteAll", `rename the second to "users-v1"`}},
 		"above another": {newErr(tiers, cache.Config[int64, user]{Namespace: "posts"}), nil,
 			[]string{"field Namespace", `"posts" and "posts:v1:eu"`, "DeleteAll", `rename the second to "posts-v1-eu"`}},
+		"LocalOnly beside one that is not": {newErr(shared, thingConfig{Namespace: "things", LocalOnly: true}), nil, []string{"LocalOnly"}}, // it would leave cells
 		"several": {newErr(tiers, cache.Config[int64, string]{Namespace: "users", Tenant: "a:b", MaxBatch: -1, Schema: "2"}), nil,
 			[]string{"field Tenant", "field MaxBatch", "values of type", "values of schema"}},
 	} {

@@ -130,8 +130,14 @@ func TestRefusedOptions(t *testing.T) {
 			}
 		}
 	}
-	err := c.Set(ctx, 1, "v", cache.SkipLocal(), cache.SkipRemote())
-	wantError(t, err, "set", cell1, cache.ErrOption)
+	// Options that leave a Set no tier.
+	wantError(t, c.Set(ctx, 1, "v", cache.SkipLocal(), cache.SkipRemote()), "set", cell1, cache.ErrOption)
+	two := open(t, cache.TiersConfig{Remote: faulty()})
+	for _, one := range []things{c, with(t, two, thingConfig{LocalOnly: true})} {
+		wantError(t, one.Set(ctx, 1, "v", cache.SkipLocal()), "set", cell1, cache.ErrOption)
+		wantError(t, one.SetMany(ctx, map[int]string{1: "v"}, cache.SkipLocal()), "set many", "default:things", cache.ErrOption)
+	}
+	equal(t, two.Stats().Kinds.Keys, 0, "keys that a refused Set invalidated")
 	if s := tiers.Stats(); src.total() != 0 || s.Kinds.Keys != 0 || s.Local.Entries != 0 {
 		t.Errorf("a refused call had an effect: %d loads, %+v, %+v", src.total(), s.Kinds, s.Local)
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,37 +13,6 @@ import (
 	"github.com/twofold-go/twofold/policy"
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
-
-// failing is a source that can be made to fail. It records its failed loads.
-type failing struct {
-	mu    sync.Mutex
-	err   error
-	took  time.Duration
-	tries []time.Time // when failed loads began
-	ends  []time.Time
-}
-
-func (s *failing) fail(err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.err = err
-}
-
-func (s *failing) load(ctx context.Context, _ int) (string, error) {
-	s.mu.Lock()
-	err, took, begun := s.err, s.took, time.Now()
-	s.mu.Unlock()
-	if e := nap(ctx, took); e != nil {
-		return "", e
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err != nil {
-		s.tries, s.ends = append(s.tries, begun), append(s.ends, time.Now())
-		return "", err
-	}
-	return "v", nil
-}
 
 // While an old value can be served, each process loads a key of a failing source at most once a
 // Throttle. This holds under any policy, at any age of the value.
@@ -68,13 +36,13 @@ func TestThrottle(t *testing.T) {
 
 func throttled(t *testing.T, p patch, remote string) {
 	memory := tiertest.NewMemory()
-	srcs, cs := make([]*failing, 2), make([]things, 2)
+	srcs, cs := make([]*source, 2), make([]things, 2)
 	for i := range cs {
 		tc := cache.TiersConfig{Remote: memory}
 		if remote == "none" {
 			tc.Remote = nil
 		}
-		srcs[i] = &failing{took: 70 * time.Millisecond}
+		srcs[i] = &source{took: 70 * time.Millisecond, fixed: "v"}
 		cs[i] = with(t, open(t, tc), thingConfig{Load: srcs[i].load, Policy: p})
 		get(t, cs[i], 1)
 		srcs[i].fail(errSource)
@@ -92,12 +60,12 @@ func throttled(t *testing.T, p patch, remote string) {
 		advance(100 * time.Millisecond)
 	}
 	for i, s := range srcs {
-		for k := 1; k < len(s.tries); k++ {
-			if d := s.tries[k].Sub(s.ends[k-1]); d < time.Second {
+		for k := 1; k < len(s.failed); k++ {
+			if d := s.failed[k].began.Sub(s.failed[k-1].ended); d < time.Second {
 				t.Errorf("process %d loaded again %v after a failure, want at least 1s", i, d)
 			}
 		}
-		if n := len(s.tries); n < 5 {
+		if n := len(s.failed); n < 5 {
 			t.Errorf("process %d loaded %d times in 20s, want at least 5", i, n)
 		}
 		s.fail(nil)

@@ -69,18 +69,6 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-func TestOnRemoved(t *testing.T) {
-	var got []string
-	tiers := open(t, cache.TiersConfig{OnRemoved: func(e cache.Entry, r tier.EvictReason) { got = append(got, e.Key()+" "+r.String()) }})
-	c := with(t, tiers, thingConfig{})
-	for _, err := range []error{c.Set(t.Context(), 1, "a"), c.Set(t.Context(), 1, "b"), c.Delete(t.Context(), 1), c.Delete(t.Context(), 1)} {
-		succeeds(t, err)
-	}
-	if want := "[default:things:1 replaced default:things:1 deleted]"; fmt.Sprint(got) != want {
-		t.Errorf("OnRemoved saw %v, want %s", got, want)
-	}
-}
-
 func TestSet(t *testing.T) {
 	play(
 		t,
