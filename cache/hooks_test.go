@@ -240,18 +240,6 @@ func TestHooksTellInOrder(t *testing.T) {
 		"stored 1, stored 1, replaced 1, deleted 1, stored 2, rejected 2", "the hooks tell")
 }
 
-// dumb is a local tier that does not report evictions.
-type dumb struct{ tier.Local }
-
-func TestOnRemovedNeedsEvictions(t *testing.T) {
-	_, err := cache.Open(cache.TiersConfig{
-		Local: dumb{local.New(local.Config{})}, OnRemoved: func(cache.Entry, tier.EvictReason) {},
-	})
-	if err == nil || !strings.Contains(err.Error(), "field OnRemoved: the local tier cache_test.dumb") {
-		t.Errorf("Open = %v, want an error about the field OnRemoved", err)
-	}
-}
-
 // After concurrent traffic of all kinds, exactly the entries that are alive by the hooks can be
 // read.
 func TestHooksChurn(t *testing.T) {

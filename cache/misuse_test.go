@@ -132,31 +132,54 @@ type foreignCodec struct{ codec.Codec }
 
 func (foreignCodec) ID() string { return "foreign" }
 
+// boundedLog is a custom log with its own Bound.
+type boundedLog struct {
+	invalidate.Log
+	bound time.Duration
+}
+
+func (l boundedLog) Bound() time.Duration { return l.bound }
+
+func boundedBy(d time.Duration) invalidate.Log {
+	return boundedLog{logtest.NewMemory(logtest.MemoryConfig{}), d}
+}
+
+// dumb is a local tier that does not report evictions.
+type dumb struct{ tier.Local }
+
 func TestOpenRefuses(t *testing.T) {
-	for _, tt := range []struct {
-		name string
-		cfg  cache.TiersConfig
-		text string
-	}{
-		{"MaxLoads", cache.TiersConfig{MaxLoads: -1}, "MaxLoads: -1 is negative: set it to 1 or more, or leave it 0"},
-		{"MaxRefreshes", cache.TiersConfig{MaxRefreshes: -1}, "MaxRefreshes"},
-		{"MaxFlights", cache.TiersConfig{MaxFlights: -1}, "MaxFlights"},
-		{"MaxTenants", cache.TiersConfig{MaxTenants: -1}, "MaxTenants"},
-		{"ClaimTTL", cache.TiersConfig{ClaimTTL: time.Microsecond}, "ClaimTTL: 1µs is negative or rounds to zero: set it to 1ms or more"},
-		{"local tier", cache.TiersConfig{Local: local.New(local.Config{MaxBytes: 1})}, "Local"},
-		{"codec twice", cache.TiersConfig{Codecs: []codec.Codec{codec.JSON}}, "Codecs"},
-		{"policies", cache.TiersConfig{Policies: policy.Table{{Tenant: "a:b"}, {Patch: patch{Jitter: new(math.NaN())}}}}, "Jitter"},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			tiers, err := cache.Open(tt.cfg)
-			if err == nil {
-				_ = tiers.Close(t.Context())
-			}
-			if err == nil || !strings.Contains(err.Error(), tt.text) {
-				t.Errorf("Open: %v, want an error about %s", err, tt.text)
-			}
-		})
+	removed := func(cache.Entry, tier.EvictReason) {}
+	refused := func(cfg cache.TiersConfig, is error, says ...string) misuse {
+		tiers, err := cache.Open(cfg)
+		if err == nil {
+			succeeds(t, tiers.Close(t.Context()))
+		}
+		return misuse{err, is, says}
 	}
+	all := map[string]misuse{
+		"MaxLoads":     refused(cache.TiersConfig{MaxLoads: -1}, nil, "MaxLoads: -1 is negative: set it to 1 or more, or leave it 0"),
+		"MaxRefreshes": refused(cache.TiersConfig{MaxRefreshes: -1}, nil, "MaxRefreshes"),
+		"MaxFlights":   refused(cache.TiersConfig{MaxFlights: -1}, nil, "MaxFlights"),
+		"MaxTenants":   refused(cache.TiersConfig{MaxTenants: -1}, nil, "MaxTenants"),
+		"ClaimTTL":     refused(cache.TiersConfig{ClaimTTL: time.Microsecond}, nil, "ClaimTTL: 1µs is negative or rounds to zero: set it to 1ms or more"),
+		"local tier":   refused(cache.TiersConfig{Local: local.New(local.Config{MaxBytes: 1})}, nil, "Local"),
+		"codec twice":  refused(cache.TiersConfig{Codecs: []codec.Codec{codec.JSON}}, nil, "Codecs"),
+		"policies":     refused(cache.TiersConfig{Policies: policy.Table{{Tenant: "a:b"}, {Patch: patch{Jitter: new(math.NaN())}}}}, nil, "Jitter"),
+		"OnRemoved":    refused(cache.TiersConfig{Local: dumb{local.New(local.Config{})}, OnRemoved: removed}, nil, "field OnRemoved: the local tier cache_test.dumb"),
+		// A nil pointer in a field is an error, and no panic.
+		"nil Local":  refused(cache.TiersConfig{OnRemoved: removed, Local: (*local.Tier)(nil)}, nil, "field Local: a nil *local.Tier", "leave the field nil"),
+		"nil Remote": refused(cache.TiersConfig{Remote: (*tiertest.Faulty)(nil)}, nil, "field Remote: a nil *tiertest.Faulty", "leave the field nil"),
+		"nil Log":    refused(cache.TiersConfig{Log: (*logtest.Faulty)(nil)}, nil, "field Log: a nil *logtest.Faulty", "leave the field nil"),
+	}
+	// Without a positive bound no lease ever holds, and the pauses between the calls to the log cannot
+	// be drawn.
+	for _, bound := range []time.Duration{0, -1, -time.Second, time.Millisecond - 1} {
+		all["bound "+bound.String()] = refused(cache.TiersConfig{Log: boundedBy(bound), MaxLoads: -1}, invalidate.ErrBound, "field Log", "MaxLoads", bound.String(), "1ms")
+	}
+	for name, m := range all {
+		t.Run(name, m.check)
+	}
+	equal(t, refused(cache.TiersConfig{Log: boundedBy(time.Millisecond)}, nil).err, nil, "Open with a bound of 1ms")
 }
 
 // calls calls every method of a cache that can fail, and returns their errors.
@@ -165,7 +188,7 @@ func calls[K comparable](t *testing.T, c cache.Cache[K, string], k K) map[string
 	_, get := c.Get(ctx, k)
 	_, load := c.GetOrLoad(ctx, k, nil)
 	_, fetch := c.Fetch(ctx, k, nil)
-	_, many := c.GetMany(ctx, []K{k})
+	_, many := c.GetMany(ctx, []K{k, k})
 	if _, ok := c.Peek(ctx, k); ok {
 		t.Error("Peek finds something")
 	}
@@ -317,38 +340,6 @@ func TestOpenFailsWithoutTrace(t *testing.T) {
 	}
 }
 
-// boundedLog is a custom log with its own Bound.
-type boundedLog struct {
-	invalidate.Log
-	bound time.Duration
-}
-
-func (l boundedLog) Bound() time.Duration { return l.bound }
-
-// Without a positive bound no lease ever holds, and the pauses between the calls to the log cannot
-// be drawn.
-func TestOpenRefusesBoundOfLog(t *testing.T) {
-	for _, bound := range []time.Duration{0, -1, -time.Second, time.Millisecond - 1} {
-		log := boundedLog{logtest.NewMemory(logtest.MemoryConfig{}), bound}
-		_, err := cache.Open(cache.TiersConfig{Log: log, MaxLoads: -1})
-		if !errors.Is(err, invalidate.ErrBound) {
-			t.Errorf("Open with a bound of %v = %v, want %v", bound, err, invalidate.ErrBound)
-			continue
-		}
-		for _, want := range []string{"field Log", "MaxLoads", bound.String(), "1ms"} {
-			if !strings.Contains(err.Error(), want) {
-				t.Errorf("Open with a bound of %v = %v, want it to say %s", bound, err, want)
-			}
-		}
-	}
-	log := boundedLog{logtest.NewMemory(logtest.MemoryConfig{}), time.Millisecond}
-	tiers, err := cache.Open(cache.TiersConfig{Log: log})
-	if err != nil {
-		t.Fatalf("Open with a bound of 1ms = %v", err)
-	}
-	succeeds(t, tiers.Close(t.Context()))
-}
-
 // Wrappers that embed an interface. The plain ones hide the optional methods.
 type (
 	plainRemote struct{ tier.Remote }
@@ -458,20 +449,6 @@ func TestHiddenMethods(t *testing.T) {
 				t.Error("Close did not close the wrapped log")
 			}
 		})
-	}
-}
-
-// A nil pointer in a field is an error of Open, not a panic.
-func TestNilParts(t *testing.T) {
-	for want, cfg := range map[string]cache.TiersConfig{
-		"field Local: a nil *local.Tier":       {Local: (*local.Tier)(nil)},
-		"field Remote: a nil *tiertest.Faulty": {Remote: (*tiertest.Faulty)(nil)},
-		"field Log: a nil *logtest.Faulty":     {Log: (*logtest.Faulty)(nil)},
-	} {
-		cfg.OnRemoved = func(cache.Entry, tier.EvictReason) {}
-		if _, err := cache.Open(cfg); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "leave the field nil") {
-			t.Errorf("Open = %v, want an error with %q", err, want)
-		}
 	}
 }
 

@@ -103,41 +103,6 @@ func TestSlowLoadAfterSetStaleOfZero(t *testing.T) {
 		says stale=0s; source takes=10s; a gets 1.1; wait 2m; remote empties; a gets 1.1 local stale`})
 }
 
-// A load does not get a value built from an expired part as Previous. ErrNotModified would make
-// that value fresh.
-func TestNotModifiedOfExpiredParts(t *testing.T) {
-	for name, reader := range map[string]int{"one process": 0, "two processes": 1} {
-		bubble(t, name, func(t *testing.T) {
-			w := newDuo(t, paired, cache.TiersConfig{}, thingConfig{Policy: keptLong}, asIs)
-			var pages [2]things
-			for i := range pages {
-				pages[i] = built(t, w.tiers[i], "pages", keptLong, unchanged(func(ctx context.Context) (string, error) { return w.c[i].Get(ctx, 1) }))
-				w.want(t, i, 1, "1.1")
-			}
-			w.src.takes(20 * time.Second)
-			for i := range pages {
-				w.expire(t, i, keyScope(t, 1))
-			}
-			advance(time.Second)
-			wantFetch(t, pages[0], 1, fetched{"1.1", cache.Load, true, nil})
-			for range 5 {
-				advance(2 * time.Second)
-				if r, err := pages[reader].Fetch(t.Context(), 1, nil); err != nil || r.Value != "1.1" || !r.Stale {
-					t.Errorf("page = %+v, %v; want a stale page", r, err)
-				}
-			}
-			for range 3 {
-				advance(time.Minute)
-				_, _ = pages[reader].Get(t.Context(), 1)
-			}
-			advance(time.Minute)
-			if r, err := pages[reader].Fetch(t.Context(), 1, nil); err != nil || r.Value == "1.1" || r.Stale {
-				t.Errorf("page = %+v, %v; want the new page", r, err)
-			}
-		})
-	}
-}
-
 // said is one load of the model: the lifetimes that it set, and when it began.
 type said struct {
 	at                        time.Time
