@@ -267,16 +267,8 @@ func TestAuditingNestedLoad(t *testing.T) {
 
 // A value that was built from cached values ends by their invalidation, also for an audit.
 func TestAuditOfBuiltValues(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		a := newAudited(t, onLog(), thingConfig{})
-		outer := with(t, a.tiers, thingConfig{Namespace: "outer", Policy: auditAll, Load: a.c.Get})
-		get(t, outer, 1)
-		get(t, outer, 1)
-		a.src.write(1, "new")
-		succeeds(t, a.c.Delete(t.Context(), 1))
-		advance(auditTakes)
-		a.want(t, cache.Audits{Ended: 1})
-	})
+	play(t, scene{on: logged, cfg: thingConfig{Policy: auditAll}, pages: &auditAll, steps: `
+		a page any; a page any; source is=new; a deletes; wait 5200ms; a audits Ended=1`})
 }
 
 // The share of hits that are audited is the policy's.

@@ -27,10 +27,12 @@ import (
 //	a gets failed          or an error; see faults
 //	a many 1.2             reads by GetMany; "a batches 0-9" reads these keys at once
 //	a peeks 1.2            reads by Peek: a value or "nothing"
+//	a page 1.2 load        reads key 1 of a cache whose values are built from these; see pages
 //	a sets v               also deletes, deletes all, refreshes, expires, invalidates, settles, closes;
 //	                       an error may follow
 //	a sets-many            sets key 1 and the next to "set"; also deletes-many
-//	a expires tag          a scope: key, prefix, tenant, tag, everything, another-tag; SCOPE plays the scene for each
+//	a expires tag          a scope: key, prefix, tenant, tag, everything; SCOPE plays the scene for each of them;
+//	                       also another-tag, another-tenant and prefix=things:1
 //	a counts Fills=1       checks fields of Stats, and Reads: hits, misses and merged reads
 //	a calls 3              checks the calls to the remote tier since the last such step; any skips the check
 //	a breaker open         checks the state of the breaker
@@ -55,6 +57,8 @@ import (
 //	remote corrupt         every answer changes by harm
 //	remote holds=1s        a hold; also claims=1s, a claim of another process
 //	a's log hangs          of one process; also fails, well, slow=1s
+//	log trims              it forgets all records but the last
+//	b restarts             another process takes its place
 //
 // As a value, "any" is any, "!1.1" any other than 1.1, and "empty" the empty one. "maybe" is any
 // error or none, and "perhaps pending" that error or none.
@@ -73,6 +77,7 @@ type scene struct {
 	err   error  // of the source that fails
 	other *patch // the policy of b, if it is another
 	own   patch  // of the option own
+	pages *patch // the policy of the pages; nil: there are none
 	harm  func(frame []byte) []byte
 	steps string
 }
@@ -147,6 +152,8 @@ func (s scene) play(t *testing.T, on ground, steps string) {
 		s.cfg.Policy = *s.other
 		p.c[1] = with(t, p.tiers[1], s.cfg)
 	}
+	p.build(0)
+	p.build(1)
 	for step := range strings.FieldsFuncSeq(steps, func(r rune) bool { return r == ';' || r == '\n' }) {
 		if words := strings.Fields(step); len(words) > 0 {
 			p.do(t.Context(), words)
@@ -171,9 +178,17 @@ type player struct {
 	*testing.T
 	scene
 	*duo
+	built [2]things      // the pages
 	calls sync.WaitGroup // in the background
 	hooks []hook         // steps before messages of a
 	took  time.Duration  // by the last call that was not in the background
+}
+
+// build makes the pages of a process.
+func (p *player) build(i int) {
+	if p.pages != nil {
+		p.built[i] = with(p.T, p.tiers[i], thingConfig{Namespace: "pages", Policy: *p.pages, Load: p.c[i].Get})
+	}
 }
 
 // opOf are the messages that a step can come before.

@@ -288,22 +288,7 @@ func TestNotModifiedWithoutPrevious(t *testing.T) {
 // A value that is built from a never-fresh value is as fresh as its own loader says. This holds
 // in the process that loaded the part and in others.
 func TestBuiltOfNeverFresh(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ts, parts := fleet(t, 2, tiertest.NewMemory(), cache.TiersConfig{}, thingConfig{Namespace: "part", Load: func(ctx context.Context, _ int) (string, error) {
-			f := cache.Filling(ctx)
-			f.SetTTL(0)
-			f.SetStale(time.Hour)
-			return "part", nil
-		}})
-		get(t, parts[0], 1)
-		src := &source{}
-		outer := with(t, ts[1], thingConfig{Namespace: "outer", Load: func(ctx context.Context, k int) (string, error) {
-			get(t, parts[1], 1)
-			return src.load(ctx, k)
-		}})
-		wantFetch(t, outer, 1, fetched{"1.1", cache.Load, false, nil})
-		wantFetch(t, outer, 1, fetched{"1.1", cache.Local, false, nil})
-	})
+	play(t, scene{on: paired, pages: &longLived, steps: "says ttl=0s stale=1h; a gets 1.1 load; b page 1.1 load; b page 1.1 local; a gets any stale; a page any; a page any local"})
 }
 
 // unchanged returns a loader that gets its first value from build. After that it reports that

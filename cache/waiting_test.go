@@ -160,19 +160,8 @@ func errLoadTimeout(t *testing.T, tt ended, batch, remote bool) {
 
 // ErrLoadTimeout also reaches a refresh, and a loader that reads the key that is too slow.
 func TestErrLoadTimeoutElsewhere(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		block := make(chan struct{})
-		defer close(block)
-		tiers := open(t, cache.TiersConfig{})
-		inner := with(t, tiers, thingConfig{
-			Namespace: "inner", Policy: patch{LoadTimeout: new(2 * time.Second)},
-			Load: func(context.Context, int) (string, error) { <-block; return "", nil },
-		})
-		outer := with(t, tiers, thingConfig{Load: inner.Get})
-		wantError(t, inner.Refresh(t.Context(), 1), "refresh", "default:inner:1", cache.ErrLoadTimeout)
-		_, err := outer.Get(t.Context(), 2)
-		wantError(t, err, "get", "default:things:2", cache.ErrLoadTimeout)
-	})
+	play(t, scene{cfg: thingConfig{Policy: patch{LoadTimeout: new(2 * time.Second)}}, pages: &longLived, steps: `
+		source deaf; source takes=1h; a refreshes slow; took 2s; a page slow key=2; took 2s`})
 }
 
 // A load runs out of time, and an invalidation overtakes it. Its callers have their answers, so
