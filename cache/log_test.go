@@ -58,59 +58,24 @@ func TestSettleFails(t *testing.T) {
 
 // Ready waits for the log's first answer. When its context ends, it returns the reason.
 func TestReady(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		link := logtest.NewFaulty(logtest.NewMemory(logtest.MemoryConfig{Bound: bound}))
-		down := errors.New("down")
-		link.Fail(down)
-		tiers := open(t, cache.TiersConfig{Log: link})
-		ctx, cancel := context.WithTimeout(t.Context(), bound)
-		defer cancel()
-		if err := tiers.Ready(ctx); !errors.Is(err, down) || !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("Ready = %v, want the log's error and DeadlineExceeded", err)
-		}
-		time.AfterFunc(bound, link.Heal)
-		begun := time.Now()
-		if err := tiers.Ready(t.Context()); err != nil || time.Since(begun) > bound+time.Second+bound/20 {
-			t.Errorf("Ready = %v after %v", err, time.Since(begun))
-		}
-		succeeds(t, tiers.Close(t.Context()))
-		fails(t, tiers.Ready(t.Context()), cache.ErrClosed, "Ready after Close")
-		succeeds(t, open(t, cache.TiersConfig{}).Ready(t.Context()))
-	})
+	play(
+		t,
+		scene{name: "a log", on: logged, steps: `
+			a's log fails; a restarts; a readies down late timeout=2s; later 2s a's log well; a readies; took 2s-3.1s
+			a closes; a readies closed`},
+		scene{name: "no log", steps: "a readies; took 0s"},
+	)
 }
 
 // A fleet restarts on a new log, for example on another server, and old cells survive. The new
 // epochs may have lower numbers than those in the cells. A value that is invalidated now must be
 // gone in every process.
 func TestSurvivingCellsOfALostLog(t *testing.T) {
-	for name, scope := range map[string]invalidate.Scope{
-		"key": keyScope(t, 1), "tag": invalidate.Tag("default", "t"), "prefix": invalidate.Prefix("default", "things:"),
-	} {
-		bubble(t, name, func(t *testing.T) {
-			cfg := thingConfig{Tags: tagT}
-			w := newLogged(t, cfg)
-			for range 5 { // the next log will have far lower numbers
-				w.log.Restart()
-				advance(bound)
-			}
-			w.want(t, 0, 1, "1.1")
-			cell := cellOf(t, w.memory, cell1)
-			for i := range w.tiers {
-				must(t, w.tiers[i].Close(t.Context()))
-			}
-			w.log.Delete()
-			cfg.Load = w.src.load
-			for i := range w.tiers {
-				w.tiers[i] = open(t, cache.TiersConfig{Remote: w.wire[i], Log: w.link[i]})
-				w.c[i] = with(t, w.tiers[i], cfg)
-			}
-			synctest.Wait()
-			w.invalidate(t, 0, scope, invalidate.Strict)
-			store(t, w.memory, cell1, cell, time.Hour) // the node that held the cell comes back with it
-			w.want(t, 0, 1, "1.2")
-			w.want(t, 1, 1, "1.2")
-			equal(t, w.tiers[0].Stats().Total.CellsRefused, 1, "refused cells")
-		})
+	for _, scope := range []string{"key", "tag", "prefix"} {
+		play(t, scene{name: scope, on: logged, steps: strings.Repeat("log restarts; wait 2s; ", 5) + ` // the next log will have far lower numbers
+			a gets 1.1; cell noted; a closes; b closes; log ends; a restarts; b restarts
+			a invalidates ` + scope + ` strict; cell returns // the node that held it comes back
+			a gets 1.2; b gets 1.2; a counts CellsRefused=1`})
 	}
 }
 

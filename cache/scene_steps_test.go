@@ -101,8 +101,8 @@ func (p *player) fault(words []string) {
 			},
 			"remote gets":  func() { wire.Delay(p.duration(value), tiertest.Get) },
 			"remote fills": func() { wire.Delay(p.duration(value), tiertest.Fill) },
-			"log trims":    func() { p.log.Trim(1) },
-			"log fails":    func() { link.Fail(errDown) }, "log hangs": func() { link.Hang(true) }, "log well": link.Heal,
+			"log trims":    func() { p.log.Trim(1) }, "log restarts": p.log.Restart, "log ends": func() { p.log.Delete() },
+			"log fails": func() { link.Fail(errDown) }, "log hangs": func() { link.Hang(true) }, "log well": link.Heal,
 			"log slow": func() { link.Delay(p.duration(value)) },
 		}[words[len(words)-2]+" "+how]
 		if do == nil {
@@ -252,6 +252,8 @@ func (p *player) call(ctx context.Context, words []string) {
 	switch words[1] {
 	case "closes":
 		p.wrote(s, tiers.Close(s.ctx))
+	case "readies":
+		p.wrote(s, tiers.Ready(s.ctx))
 	case "restarts":
 		p.start(i)
 		p.build(i)

@@ -20,7 +20,8 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-// scene is a test in steps, in the time of a bubble. A step is a line, or ends with a semicolon.
+// scene is a test in steps, in the time of a bubble. A step is a line, or ends with a semicolon. The
+// last of a line may have a comment.
 // The processes a and b of a duo read and write key 1, whose values carry the tag t:
 //
 //	a gets 1.2 load        reads: the value, where it is from, and "stale" if it is
@@ -50,15 +51,15 @@ import (
 //	source fails           also absent, well, unchanged, changed, empty, full, takes=1s, is=v (every value)
 //	source panics          also exits, deaf (to its context), calm
 //	policy off             switches the cache off, or on
-//	cell damaged           the cell changes by harm
+//	cell damaged           the cell changes by harm; "cell returns" puts back the one that was "noted"
 //	says ttl=1s stale=1s   what each load says: also iferror=, keep=, nostore; "says" alone ends it
 //	remote fails           also fails=get, hangs, hangs=get, slow=1s, gets=1s, fills=1s, well, empties
 //	remote loses           answers to claims; also drops (fills), forgets (answers to fills)
 //	remote corrupt         every answer changes by harm
 //	remote holds=1s        a hold; also claims=1s, a claim of another process
 //	a's log hangs          of one process; also fails, well, slow=1s
-//	log trims              it forgets all records but the last
-//	b restarts             another process takes its place
+//	log trims              it forgets all records but the last; also restarts, ends (another log follows)
+//	b restarts             another process takes its place; "b readies" waits for the log
 //
 // As a value, "any" is any, "!1.1" any other than 1.1, and "empty" the empty one. "maybe" is any
 // error or none, and "perhaps pending" that error or none.
@@ -155,6 +156,7 @@ func (s scene) play(t *testing.T, on ground, steps string) {
 	p.build(0)
 	p.build(1)
 	for step := range strings.FieldsFuncSeq(steps, func(r rune) bool { return r == ';' || r == '\n' }) {
+		step, _, _ = strings.Cut(step, "//")
 		if words := strings.Fields(step); len(words) > 0 {
 			p.do(t.Context(), words)
 			synctest.Wait()
@@ -182,6 +184,7 @@ type player struct {
 	calls sync.WaitGroup // in the background
 	hooks []hook         // steps before messages of a
 	took  time.Duration  // by the last call that was not in the background
+	cell  []byte         // that was noted
 }
 
 // build makes the pages of a process.
@@ -283,7 +286,14 @@ func (p *player) do(ctx context.Context, words []string) {
 		}
 		must(p.T, p.tiers[0].SetPolicies(table))
 	case "cell":
-		store(p.T, p.memory, cell1, p.harm(cellOf(p.T, p.memory, cell1)), 2*time.Hour)
+		switch arg {
+		case "noted":
+			p.cell = cellOf(p.T, p.memory, cell1)
+		case "returns":
+			store(p.T, p.memory, cell1, p.cell, 2*time.Hour)
+		default:
+			store(p.T, p.memory, cell1, p.harm(cellOf(p.T, p.memory, cell1)), 2*time.Hour)
+		}
 	case "says":
 		p.says(words[1:])
 	default:
