@@ -15,7 +15,6 @@ import (
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/internal/redistest"
 	"github.com/twofold-go/twofold/invalidate/logtest"
-	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
 // No blindness: a program reads 1,000 keys, each ten times a second. It writes each key once, and
@@ -60,55 +59,21 @@ func TestAuditFindsForgottenWrite(t *testing.T) {
 	})
 }
 
-// keeping is a remote tier that can lose the removal of cells and say that it is done.
-type keeping struct {
-	*tiertest.Memory
-	keeps bool
-}
-
-func (k *keeping) Unlink(ctx context.Context, keys ...string) error {
-	if k.keeps {
-		return nil
-	}
-	return k.Memory.Unlink(ctx, keys...)
-}
-
 // A cell stays although its removal was answered. A process that reads the record of the log refuses
 // the cell. If the log no longer has the record, a new process serves the cell, and only an audit
 // finds that. The controls do not lose the removal, or not the record.
 func TestAuditFindsLostRemoval(t *testing.T) {
-	for name, tt := range map[string]struct{ keeps, trims bool }{
-		"lost": {true, true}, "removed": {false, true}, "recorded": {true, false},
+	const serves = "; b restarts; b gets old remote; wait 5200ms; b audits Stale=1; b gets new"
+	const refuses = "; b restarts; b gets new load; wait 5200ms; b audits; b gets new"
+	for name, then := range map[string]string{
+		"lost": "; cell returns; a deletes key=2; log trims" + serves, "removed": "; a deletes key=2; log trims" + refuses, "recorded": "; cell returns; a deletes key=2" + refuses,
 	} {
-		bubble(t, name, func(t *testing.T) {
-			log := logtest.NewMemory(logtest.MemoryConfig{})
-			tc := cache.TiersConfig{Log: log}
-			remote := &keeping{Memory: tiertest.NewMemory()}
-			tc.Remote = remote
-			writer := newAudited(t, tc, thingConfig{})
-			get(t, writer.c, 1)
-			writer.src.write(1, "new")
-			remote.keeps = tt.keeps
-			must(t, writer.c.Delete(t.Context(), 1))
-			remote.keeps = false
-			if tt.trims {
-				must(t, writer.c.Delete(t.Context(), 2))
-				log.Trim(1) // as many records do in time
-			}
-			loses := tt.keeps && tt.trims
-			reader := newAudited(t, tc, thingConfig{Load: writer.src.load})
-			want, audits := fetched{"new", cache.Load, false, nil}, cache.Audits{}
-			if loses {
-				want, audits = fetched{"old", cache.Remote, false, nil}, cache.Audits{Stale: 1}
-			}
-			wantFetch(t, reader.c, 1, want)
-			advance(auditTakes)
-			reader.want(t, audits)
-			if loses && (len(reader.stale) != 1 || reader.stale[0].Source != cache.Remote || !reader.stale[0].Healed) {
-				t.Errorf("OnStale got %+v, want a remote hit that is healed", reader.stale)
-			}
-			equal(t, get(t, reader.c, 1), "new", "afterwards the process reads")
-		})
+		var found []cache.StaleHit
+		tc := cache.TiersConfig{OnStale: func(s cache.StaleHit) { found = append(found, s) }}
+		play(t, scene{name: name, on: logged, tc: tc, cfg: thingConfig{Policy: auditAll}, steps: "source is=old; a gets old; cell noted; source is=new; a deletes" + then})
+		if name == "lost" && (len(found) != 1 || found[0].Source != cache.Remote || !found[0].Healed) || name != "lost" && len(found) > 0 {
+			t.Errorf("%s: OnStale got %+v, want a remote hit that is healed if the removal is lost", name, found)
+		}
 	}
 }
 

@@ -10,7 +10,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -334,59 +333,27 @@ func openEnding(t *testing.T, l tier.Local, removed func(cache.Entry, tier.Evict
 // TestEndsThatMove: a value that SetKeep keeps stays, and one that an Expire or an invalidation ends
 // early leaves when a read has noticed.
 func TestEndsThatMove(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		gone := map[string]tier.EvictReason{}
-		tiers := openEnding(t, local.New(local.Config{}), func(e cache.Entry, why tier.EvictReason) { gone[e.Key()] = why })
-		var fails error
-		c := with(t, tiers, thingConfig{
-			Load: func(ctx context.Context, k int) (string, error) {
-				if k == 1 {
-					cache.Filling(ctx).SetKeep(time.Hour)
-				}
-				return "value", fails
-			},
-			Tags:   func(int, string) []string { return []string{"tag"} },
-			Policy: patch{TTL: new(10 * time.Minute), Stale: new(time.Minute), RefreshAhead: new(0.0), NegativeTTL: new(time.Second)},
-		})
-		for k := range 4 {
-			get(t, c, k)
-		}
-		fails = errSource
-		must(t, c.Expire(t.Context(), 2))
-		get(t, c, 2) // stale
-		advance(2*time.Minute + time.Second)
-		equal(t, tiers.Stats().Local.Entries, 3, "entries after the Stale of one that expired")
-		advance(10 * time.Minute)
-		equal(t, tiers.Stats().Local.Entries, 1, "entries after the TTL")
-		invalidateTag(t, tiers, "tag")
-		_, _ = c.Get(t.Context(), 1) // notices the invalidation, and fails
-		advance(61 * time.Second)
-		equal(t, tiers.Stats().Local.Entries, 0, "entries after an invalidation that a read has noticed")
-		for key, why := range gone {
-			if why != tier.Expired {
-				t.Errorf("%s left as %v, want expired", key, why)
-			}
-		}
-		if len(gone) != 4 {
-			t.Errorf("%d entries have left, want 4", len(gone))
-		}
-	})
+	gone := map[string]tier.EvictReason{}
+	tc := cache.TiersConfig{OnRemoved: func(e cache.Entry, why tier.EvictReason) { gone[e.Key()] = why }}
+	play(t, scene{tc: tc, cfg: thingConfig{Policy: patch{TTL: new(10 * time.Minute), Stale: new(time.Minute), RefreshAhead: new(0.0), NegativeTTL: new(time.Second)}}, steps: `
+		says keep=1h; a gets any; says; a gets any key=2-4; source fails; a expires key=2; a gets any stale key=2
+		wait 2m1s; a counts Entries=3 // after the Stale of the one that expired
+		wait 10m; a counts Entries=1 // after the TTL
+		a invalidates tag; a gets failed; wait 61s; a counts Entries=0`})
+	same(t, map[string]tier.EvictReason{
+		cell1: tier.Expired, "default:things:2": tier.Expired, "default:things:3": tier.Expired, "default:things:4": tier.Expired,
+	}, gone, "entries that left")
 }
 
 // TestEndsThatAreHidden is the control of the tests above: a tier that does not learn the ends keeps
 // entries that nothing can use.
 func TestEndsThatAreHidden(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := local.New(local.Config{})
-		tiers := open(t, cache.TiersConfig{Local: struct {
-			tier.Local
-			tier.Meter
-		}{l, l}})
-		c := with(t, tiers, thingConfig{Load: (&source{}).load, Policy: patch{TTL: new(time.Minute)}})
-		get(t, c, 1)
-		advance(time.Hour)
-		equal(t, tiers.Stats().Local.Entries, 1, "entries")
-	})
+	l := local.New(local.Config{})
+	hiding := struct {
+		tier.Local
+		tier.Meter
+	}{l, l}
+	play(t, scene{tc: cache.TiersConfig{Local: hiding}, steps: "a gets any; wait 1h; a counts Entries=1"})
 }
 
 // A hook that panics harms neither the tier nor the calls that store, evict and audit entries. That

@@ -56,33 +56,9 @@ func TestSkippingCallersAtOnce(t *testing.T) {
 
 // A LocalOnly cache never calls the remote tier.
 func TestLocalOnly(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		remote, src := faulty(), &source{}
-		remote.Fail(errRemote)
-		_, cs := fleet(t, 1, remote, cache.TiersConfig{}, thingConfig{
-			Load: src.load, LocalOnly: true, Policy: policy.Patch{TTL: new(time.Minute), Stale: new(time.Minute)},
-		})
-		ctx, c := t.Context(), cs[0]
-		wantFetch(t, c, 1, fetched{Value: "1.1", Source: cache.Load})
-		wantFetch(t, c, 1, fetched{Value: "1.1", Source: cache.Local})
-		wantFetch(t, c, 1, fetched{Value: "1.2", Source: cache.Load}, cache.SkipLocal())
-		_, peeked := c.Peek(ctx, 9)
-		m, err := c.GetMany(ctx, []int{1, 2, 3})
-		if err != nil || len(m) != 3 || peeked {
-			t.Errorf("GetMany = %v, %v; Peek = %v", m, err, peeked)
-		}
-		for name, err := range map[string]error{
-			"SetMany": c.SetMany(ctx, map[int]string{1: "a", 2: "b"}), "DeleteMany": c.DeleteMany(ctx, []int{1, 2}, c.Tag("t")),
-			"Set": c.Set(ctx, 1, "set"), "Expire": c.Expire(ctx, 2), "Refresh": c.Refresh(ctx, 3), "Delete": c.Delete(ctx, 4), "DeleteAll": c.DeleteAll(ctx),
-		} {
-			if err != nil {
-				t.Errorf("%s: %v", name, err)
-			}
-		}
-		if n := remote.Calls(); n > 0 {
-			t.Errorf("%d remote calls, want none", n)
-		}
-	})
+	play(t, scene{on: paired, cfg: thingConfig{LocalOnly: true, Policy: patch{Stale: new(time.Minute)}}, steps: `
+		remote fails; a gets 1.1 load; a gets 1.1 local; a gets 1.2 load SkipLocal; a peeks nothing key=9; a batches 1-3
+		a sets set; a sets-many; a deletes-many; a expires key=3; a refreshes key=3; a deletes key=4; a deletes all; a calls 0`})
 	t.Run("a type that does not encode", func(t *testing.T) {
 		tiers := open(t, cache.TiersConfig{Remote: faulty()})
 		if _, err := cache.New(tiers, cache.Config[int, map[struct{ X int }]int]{Namespace: "shared"}); err == nil {

@@ -1,12 +1,10 @@
 package cache_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/twofold-go/twofold/cache"
@@ -277,49 +275,33 @@ func (s falseAnswers) Claim(ctx context.Context, key string, c tier.Claim) (tier
 	return tier.Claimed{}, err
 }
 
+// ofA returns the form of the remote tiers of a duo: process a has a wrapper of its own.
+func ofA(wrap func(tier.Remote) tier.Remote) func(*tiertest.Faulty) tier.Remote {
+	tiers := 0
+	return func(f *tiertest.Faulty) tier.Remote {
+		if tiers++; tiers > 1 || wrap == nil {
+			return f
+		}
+		return wrap(f)
+	}
+}
+
 // The remote tier grants a claim, and the answer is lost. The claimant gives the claim back. So
 // the others wait for one RemoteTimeout and one poll, not for ClaimTTL.
 func TestLostAnswerToAClaim(t *testing.T) {
-	lost := func(r tier.Remote) tier.Remote {
-		f := tiertest.NewFaulty(r)
-		f.LoseClaims(true)
-		return f
-	}
-	busy := func(r tier.Remote) tier.Remote { // the first attempt to give the claim back fails as well
-		f := tiertest.NewFaulty(r)
-		f.LoseClaims(true)
-		f.Fail(errRemote, tiertest.Fill, tiertest.FillMany)
-		time.AfterFunc(20*time.Millisecond, func() { f.Fail(nil, tiertest.Fill, tiertest.FillMany) })
-		return f
-	}
-	for name, harm := range map[string]func(tier.Remote) tier.Remote{
-		"cut": lost, "cut for a while": busy,
-		"slow":  func(r tier.Remote) tier.Remote { return slowAnswers{r} },
-		"false": func(r tier.Remote) tier.Remote { return falseAnswers{r} },
+	for name, tt := range map[string]struct {
+		harm string
+		wrap func(tier.Remote) tier.Remote
+	}{
+		"cut": {harm: "a's remote loses"},
+		// The first attempt to give the claim back fails as well.
+		"cut for a while": {harm: "a's remote loses; a's remote fails=fill; later 20ms a's remote works=fill"},
+		"slow":            {wrap: func(r tier.Remote) tier.Remote { return slowAnswers{r} }},
+		"false":           {wrap: func(r tier.Remote) tier.Remote { return falseAnswers{r} }},
 	} {
-		for _, many := range []bool{false, true} {
-			bubble(t, fmt.Sprintf("%s, GetMany=%v", name, many), func(t *testing.T) {
-				src, mem := &source{}, tiertest.NewMemory()
-				a := with(t, open(t, cache.TiersConfig{Remote: harm(mem)}), thingConfig{Load: src.load})
-				b := with(t, open(t, cache.TiersConfig{Remote: mem}), thingConfig{Load: src.load})
-				go func() {
-					if many {
-						_, _ = a.GetMany(t.Context(), []int{1, 2})
-					} else {
-						get(t, a, 1)
-					}
-				}()
-				synctest.Wait()
-				start := time.Now()
-				get(t, b, 1)
-				if d := time.Since(start); d > 60*time.Millisecond {
-					t.Errorf("the other process waited %v, want at most RemoteTimeout (50ms) and one poll", d)
-				}
-				advance(time.Second)
-				if raw, err := mem.Get(t.Context(), cell1); err != nil || bytes.HasPrefix(raw, []byte{byte(tier.Lease)}) {
-					t.Errorf("the cell holds %x, %v, want no lease", raw, err)
-				}
-			})
+		for _, call := range []string{"gets any", "batches 1-2"} {
+			play(t, scene{name: name + ", " + call, on: paired, as: ofA(tt.wrap), steps: tt.harm + "; go a " + call + `
+				b gets any; took 0s-60ms; wait 1s; b gets any remote SkipLocal; took 0s`}) // RemoteTimeout is 50 ms
 		}
 	}
 }

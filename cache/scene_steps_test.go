@@ -87,7 +87,7 @@ func (p *player) fault(words []string) {
 		wire, link := p.wire[i], p.link[i]
 		how, value, _ := strings.Cut(words[len(words)-1], "=")
 		do := map[string]func(){
-			"remote fails": func() { wire.Fail(errDown, opsOf[value]...) }, "remote well": wire.Heal,
+			"remote fails": func() { wire.Fail(errDown, opsOf[value]...) }, "remote well": wire.Heal, "remote works": func() { wire.Fail(nil, opsOf[value]...) },
 			"remote loses": func() { wire.LoseClaims(true) }, "remote empties": func() { must(p.T, p.memory.Unlink(p.Context(), cell1)) },
 			"remote slow":    func() { wire.Delay(p.duration(value)) },
 			"remote hangs":   func() { wire.Hang(true, opsOf[value]...) },

@@ -2,7 +2,6 @@ package cache_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -359,47 +358,20 @@ func TestNotModifiedVouchesForNoPart(t *testing.T) {
 }
 
 // failingFills fails fills and leaves their claims in place.
-type failingFills struct {
-	*tiertest.Memory
-	on atomic.Bool
-}
+type failingFills struct{ tier.Remote }
 
-var errReset = errors.New("connection reset")
-
-func (f *failingFills) Fill(ctx context.Context, key string, x tier.Fill) (bool, error) {
-	if f.on.Load() && len(x.Cell) > 0 {
-		return false, errReset
+func (f failingFills) Fill(ctx context.Context, key string, x tier.Fill) (bool, error) {
+	if len(x.Cell) > 0 {
+		return false, errRemote
 	}
-	return f.Memory.Fill(ctx, key, x)
-}
-
-func (f *failingFills) FillMany(ctx context.Context, keys []string, xs []tier.Fill) ([]bool, error) {
-	if f.on.Load() && len(xs[0].Cell) > 0 {
-		return make([]bool, len(keys)), errReset
-	}
-	return f.Memory.FillMany(ctx, keys, xs)
+	return f.Remote.Fill(ctx, key, x)
 }
 
 // A failed fill leaves no claim that others would wait for.
 func TestFailedFillLeavesNoClaim(t *testing.T) {
-	for name, write := range map[string]func(t *testing.T, c things){
-		"load":  func(t *testing.T, c things) { get(t, c, 1) },
-		"set":   func(t *testing.T, c things) { _ = c.Set(t.Context(), 1, "x") },
-		"batch": func(t *testing.T, c things) { _, _ = c.GetMany(t.Context(), []int{1, 2, 3}) },
-	} {
-		bubble(t, name, func(t *testing.T) {
-			src, remote := &source{}, &failingFills{Memory: tiertest.NewMemory()}
-			a := with(t, open(t, cache.TiersConfig{Remote: remote}), thingConfig{Load: src.load})
-			b := with(t, open(t, cache.TiersConfig{Remote: remote}), thingConfig{Load: src.load})
-			remote.on.Store(true)
-			write(t, a)
-			remote.on.Store(false)
-			at := time.Now()
-			get(t, b, 1)
-			if d := time.Since(at); d > 100*time.Millisecond {
-				t.Errorf("another process waited %v for a loader that takes no time", d)
-			}
-		})
+	for _, call := range []string{"gets any", "sets v maybe", "batches 1-3"} {
+		play(t, scene{name: call, on: paired, as: ofA(func(r tier.Remote) tier.Remote { return failingFills{r} }), steps: `
+			a ` + call + "; b gets any; took 0s-100ms"})
 	}
 }
 
