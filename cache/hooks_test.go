@@ -176,44 +176,32 @@ func TestStoredBeforeVisible(t *testing.T) {
 
 // An entry that cannot be served is not alive, even if it is still in the local tier.
 func TestEntryAlive(t *testing.T) {
-	type leave func(ctx context.Context, tiers *cache.Tiers, c things) error
-	for name, leave := range map[string]leave{
-		"Delete":    func(ctx context.Context, _ *cache.Tiers, c things) error { return c.Delete(ctx, 1) },
-		"DeleteAll": func(ctx context.Context, _ *cache.Tiers, c things) error { return c.DeleteAll(ctx) },
-		"tag": func(ctx context.Context, tiers *cache.Tiers, _ things) error {
-			return tiers.Invalidate(ctx, invalidate.Tag(cache.DefaultTenant, "t"))
-		},
-		"All": func(ctx context.Context, tiers *cache.Tiers, _ things) error {
-			return tiers.Invalidate(ctx, invalidate.All())
-		},
-		"time": func(context.Context, *cache.Tiers, things) error {
-			advance(time.Hour)
-			return nil
-		},
-		"Set of what is not kept": func(ctx context.Context, _ *cache.Tiers, c things) error {
-			if err := c.Set(ctx, 1, strings.Repeat("x", 1<<20+1)); err == nil {
-				return errors.New("the Set succeeded, want ErrTooLarge")
-			}
-			return nil
-		},
-		"eviction": func(ctx context.Context, _ *cache.Tiers, c things) error {
-			for k := 2; k < 100; k++ {
-				if err := c.Set(ctx, k, strings.Repeat("x", 1<<15)); err != nil {
-					return err
-				}
-			}
-			return c.DeleteAll(ctx)
-		},
-	} {
-		bubble(t, name, func(t *testing.T) {
+	for _, how := range []string{"Delete", "DeleteAll", "tag", "All", "time", "Set of what is not kept", "eviction"} {
+		bubble(t, how, func(t *testing.T) {
 			cfg := cache.TiersConfig{Local: local.New(local.Config{MaxBytes: 1 << 20})}
 			seen := listen(t, &cfg)
 			tiers := open(t, cfg)
 			c := with(t, tiers, thingConfig{Tags: tagT, Load: (&source{}).load})
+			leave := map[string]func(){
+				"Delete":    func() { must(t, c.Delete(t.Context(), 1)) },
+				"DeleteAll": func() { must(t, c.DeleteAll(t.Context())) },
+				"tag":       func() { invalidateTag(t, tiers, "t") },
+				"All":       func() { must(t, tiers.Invalidate(t.Context(), invalidate.All())) },
+				"time":      func() { advance(time.Hour) },
+				"Set of what is not kept": func() {
+					fails(t, c.Set(t.Context(), 1, strings.Repeat("x", 1<<20+1)), cache.ErrTooLarge, "Set")
+				},
+				"eviction": func() {
+					for k := 2; k < 100; k++ {
+						must(t, c.Set(t.Context(), k, strings.Repeat("x", 1<<15)))
+					}
+					must(t, c.DeleteAll(t.Context()))
+				},
+			}[how]
 			for range 2 { // the entry is stored again
 				get(t, c, 1)
 				seen.want(tagsByKey{cell1: {"default:t"}})
-				must(t, leave(t.Context(), tiers, c))
+				leave()
 				seen.want(tagsByKey{})
 			}
 			get(t, c, 1)

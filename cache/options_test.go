@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"strings"
 	"testing"
@@ -69,43 +70,59 @@ func TestLocalOnly(t *testing.T) {
 }
 
 // An option that the call does not support, or with a value out of range, is refused before
-// anything is done.
+// anything is done. So is With of a patch that makes no valid policy.
 func TestRefusedOptions(t *testing.T) {
 	src := &source{}
 	tiers := open(t, cache.TiersConfig{})
 	c := with(t, tiers, thingConfig{Load: src.load})
 	ctx := t.Context()
-	calls := map[string]func(cache.Option) error{
-		"Fetch":     func(o cache.Option) error { _, err := c.Fetch(ctx, 1, nil, o); return err },
-		"GetOrLoad": func(o cache.Option) error { _, err := c.GetOrLoad(ctx, 1, nil, o); return err },
-		"GetMany":   func(o cache.Option) error { _, err := c.GetMany(ctx, []int{1}, o); return err },
-		"Set":       func(o cache.Option) error { return c.Set(ctx, 1, "v", o) },
+	reads := map[string]func(cache.Option) error{
+		"get": func(o cache.Option) error {
+			return errors.Join(errOf(c.Fetch(ctx, 1, nil, o)), errOf(c.GetOrLoad(ctx, 1, nil, o)))
+		},
+		"get many": func(o cache.Option) error { return errOf(c.GetMany(ctx, []int{1}, o)) },
 	}
+	writes := map[string]func(cache.Option) error{
+		"set":      func(o cache.Option) error { return c.Set(ctx, 1, "v", o) },
+		"set many": func(o cache.Option) error { return c.SetMany(ctx, map[int]string{1: "v"}, o) },
+	}
+	all := maps.Clone(reads)
+	maps.Copy(all, writes)
 	for _, tt := range []struct {
 		opt   cache.Option
-		calls string
+		calls map[string]func(cache.Option) error
 		says  string // texts in the error: option and remedy
+		field string // of the policy
 	}{
-		{cache.MaxAge(time.Second), "Set", "MaxAge says what a read accepts|pass MaxAge to Fetch"},
-		{cache.Fresh(), "Set", "Fresh says what a read accepts|pass Fresh to Fetch"},
-		{cache.TTL(0), "Fetch GetOrLoad GetMany Set", "TTL of 0s|at least 1ms"},
-		{cache.TTL(-time.Second), "Fetch GetOrLoad GetMany Set", "TTL of -1s|at least 1ms"},
-		{cache.TTL(time.Microsecond), "Fetch GetOrLoad GetMany Set", "TTL of 1µs|at least 1ms"},
-		{cache.MaxAge(-time.Second), "Fetch GetOrLoad GetMany", "MaxAge of -1s|0 or more"},
-		{cache.Tags("a"), "Fetch GetOrLoad GetMany", "Tags on a read|set Config.Tags"},
-		{cache.Tags("a", ""), "Fetch GetOrLoad GetMany Set", "Tags|tag"},
-		{cache.Tags("\xff"), "Fetch GetOrLoad GetMany Set", "Tags|UTF-8"},
-		{cache.Tags(strings.Repeat("x", invalidate.MaxTagLen+1)), "Fetch GetOrLoad GetMany Set", "Tags|at most"},
+		{cache.MaxAge(time.Second), writes, "MaxAge says what a read accepts|pass MaxAge to Fetch", ""},
+		{cache.Fresh(), writes, "Fresh says what a read accepts|pass Fresh to Fetch", ""},
+		{cache.TTL(0), all, "TTL of 0s|at least 1ms", ""},
+		{cache.TTL(-time.Second), all, "TTL of -1s|at least 1ms", ""},
+		{cache.TTL(time.Microsecond), all, "TTL of 1µs|at least 1ms", ""},
+		{cache.MaxAge(-time.Second), reads, "MaxAge of -1s|0 or more", ""},
+		{cache.Tags("a"), reads, "Tags on a read|set Config.Tags", ""},
+		{cache.Tags("a", ""), all, "Tags|tag", ""},
+		{cache.Tags("\xff"), all, "Tags|UTF-8", ""},
+		{cache.Tags(strings.Repeat("x", invalidate.MaxTagLen+1)), all, "Tags|at most", ""},
+		{cache.With(patch{TTL: new(-time.Second)}), all, "TTL", "TTL"},
+		{cache.With(patch{TTL: new(time.Duration(0))}), all, "TTL", "TTL"},
+		{cache.With(patch{Jitter: new(math.NaN())}), all, "Jitter", "Jitter"},
+		{cache.With(patch{SoftTimeout: new(time.Second)}), all, "SoftTimeout", "SoftTimeout"}, // this cache has no Stale
+		{cache.With(patch{LoadTimeout: new(time.Duration(0))}), all, "LoadTimeout", "LoadTimeout"},
+		{cache.With(patch{Off: new(false)}), all, "Off", "Off"},
 	} {
-		for name := range strings.FieldsSeq(tt.calls) {
-			err := calls[name](tt.opt)
-			if ce, ok := errors.AsType[*cache.Error](err); !ok || !errors.Is(err, cache.ErrOption) {
-				t.Errorf("%s: error = %v, want an *Error that is ErrOption", name, ce)
+		for op, call := range tt.calls {
+			err := call(tt.opt)
+			if ce, ok := errors.AsType[*cache.Error](err); !ok || ce.Op != op || !errors.Is(err, cache.ErrOption) {
+				t.Errorf("%s: error = %v, want an *Error of it that is ErrOption", op, err)
 			}
 			for part := range strings.SplitSeq(tt.says, "|") {
 				if err == nil || !strings.Contains(err.Error(), part) {
-					t.Errorf("%s: error = %v, want an error that contains %q", name, err, part)
+					t.Errorf("%s: error = %v, want an error that contains %q", op, err, part)
 				}
+			}
+			if fault, named := errors.AsType[*policy.FieldError](err); named != (tt.field != "") || named && (fault.Field != tt.field || !errors.Is(err, policy.ErrInvalid)) {
+				t.Errorf("%s: error = %v, want one that names the field %q", op, err, tt.field)
 			}
 		}
 	}
@@ -121,6 +138,9 @@ func TestRefusedOptions(t *testing.T) {
 		t.Errorf("a refused call had an effect: %d loads, %+v, %+v", src.total(), s.Kinds, s.Local)
 	}
 	wantFetch(t, c, 1, fetched{Value: "1.1", Source: cache.Load}, cache.Tags(), cache.Option{})
+	if _, err := (things{}).Fetch(ctx, 1, nil, cache.With(patch{})); err == nil {
+		t.Error("With on the zero Cache: no error")
+	}
 }
 
 // AllowStale is an older name of Fresh, which does nothing with true.
@@ -193,50 +213,6 @@ func TestWithFields(t *testing.T) {
 		tt.name, tt.on = name, paired
 		play(t, tt)
 	}
-}
-
-// A patch that makes no valid policy is refused before anything is done.
-func TestWithRefuses(t *testing.T) {
-	for _, tt := range []struct {
-		name  string
-		p     patch
-		field string
-	}{
-		{"negative TTL", patch{TTL: new(-time.Second)}, "TTL"},
-		{"TTL 0", patch{TTL: new(time.Duration(0))}, "TTL"},
-		{"NaN jitter", patch{Jitter: new(math.NaN())}, "Jitter"},
-		{"SoftTimeout on a cache without Stale", patch{SoftTimeout: new(time.Second)}, "SoftTimeout"},
-		{"LoadTimeout 0", patch{LoadTimeout: new(time.Duration(0))}, "LoadTimeout"},
-		{"Off false", patch{Off: new(false)}, "Off"},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			src := &source{}
-			c := with(t, open(t, cache.TiersConfig{}), thingConfig{Load: src.load})
-			ctx, opt := t.Context(), cache.With(tt.p)
-			for op, call := range map[string]func() error{
-				"get":      func() error { _, err := c.Fetch(ctx, 1, nil, opt); return err },
-				"get many": func() error { _, err := c.GetMany(ctx, []int{1}, opt); return err },
-				"set":      func() error { return c.Set(ctx, 1, "v", opt) },
-				"set many": func() error { return c.SetMany(ctx, map[int]string{1: "v"}, opt) },
-			} {
-				err := call()
-				wrapped, ok := errors.AsType[*cache.Error](err)
-				fault, named := errors.AsType[*policy.FieldError](err)
-				if !ok || wrapped.Op != op || !errors.Is(err, cache.ErrOption) || !errors.Is(err, policy.ErrInvalid) || !named || fault.Field != tt.field {
-					t.Errorf("%s: %v, want an ErrOption that names the field %s", op, err, tt.field)
-				}
-			}
-			if _, ok := c.Peek(ctx, 1); ok {
-				t.Error("a refused Set has set")
-			}
-			src.wantLoads(t, 0)
-		})
-	}
-	t.Run("the zero Cache", func(t *testing.T) {
-		if _, err := (things{}).Fetch(t.Context(), 1, nil, cache.With(patch{})); err == nil {
-			t.Error("no error")
-		}
-	})
 }
 
 // One Option serves many caches, and follows the table of overrides. The kill switch wins.
