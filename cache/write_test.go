@@ -73,6 +73,9 @@ func TestBudget(t *testing.T) {
 	if s.Total.Evictions != left.Load() {
 		t.Errorf("Evictions = %d, but OnRemoved was called %d times", s.Total.Evictions, left.Load())
 	}
+	if s.Total.EvictedBytes < 1000*s.Total.Evictions || s.Total.EvictedBytes > 2000*s.Total.Evictions {
+		t.Errorf("%d entries with %d bytes were evicted, want 1,000 to 2,000 bytes each", s.Total.Evictions, s.Total.EvictedBytes)
+	}
 }
 
 func TestSet(t *testing.T) {
