@@ -113,10 +113,10 @@ func TestInvalidationsReachWhatWasBuilt(t *testing.T) {
 			}
 			reads := strings.NewReplacer("CALL", call+" key=12", "PAGE", "page "+want+" key=12", "HERE", here)
 			for name, steps := range map[string]string{
-				"":                                 "a page 12.1 key=12; b page 12.1 key=12; a CALLHERE; wait 2s; b PAGE; a PAGE",
-				", the frame only":                 "a page 12.1 key=12; a CALL; wait 2s; b PAGE",
-				", a process that starts later":    "a page 12.1 key=12; a CALL; b restarts; b PAGE",
-				", a process that starts then, on": "a page 12.1 key=12; b restarts; a CALL; wait 2s; b PAGE",
+				"":                               "a page 12.1 key=12; b page 12.1 key=12; a CALLHERE; wait 2s; b PAGE; a PAGE",
+				", the frame only":               "a page 12.1 key=12; a CALL; wait 2s; b PAGE",
+				", a process that starts later":  "a page 12.1 key=12; a CALL; b restarts; b PAGE",
+				", a process that starts before": "a page 12.1 key=12; b restarts; a CALL; wait 2s; b PAGE",
 			} {
 				play(t, scene{name: call + name, on: logged, cfg: thingConfig{Policy: longLived}, pages: &longLived, steps: reads.Replace(steps)})
 			}
