@@ -2,7 +2,6 @@ package cache_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"runtime"
 	"slices"
@@ -18,34 +17,6 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-// rows is a source that tests write to. A key that was never written has the value "old".
-type rows struct {
-	mu    sync.Mutex // protects the rest
-	vals  map[int]string
-	loads int // by audits
-}
-
-func (r *rows) write(k int, v string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.vals == nil {
-		r.vals = map[int]string{}
-	}
-	r.vals[k] = v
-}
-
-func (r *rows) load(ctx context.Context, k int) (string, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if cache.Auditing(ctx) {
-		r.loads++
-	}
-	if v, ok := r.vals[k]; ok {
-		return v, nil
-	}
-	return "old", nil
-}
-
 // auditAll is a policy under which every hit is a candidate.
 var auditAll = patch{Audit: new(1.0), TTL: new(time.Hour)}
 
@@ -53,7 +24,7 @@ var auditAll = patch{Audit: new(1.0), TTL: new(time.Hour)}
 type audited struct {
 	tiers *cache.Tiers
 	c     things
-	rows  *rows
+	src   *source // of the value "old", if nothing else was written
 
 	mu    sync.Mutex // protects stale
 	stale []cache.StaleHit
@@ -61,7 +32,7 @@ type audited struct {
 
 func newAudited(t *testing.T, tc cache.TiersConfig, cfg thingConfig) *audited {
 	t.Helper()
-	a := &audited{rows: &rows{}}
+	a := &audited{src: &source{fixed: "old"}}
 	tc.OnStale = func(s cache.StaleHit) {
 		a.mu.Lock()
 		defer a.mu.Unlock()
@@ -69,7 +40,7 @@ func newAudited(t *testing.T, tc cache.TiersConfig, cfg thingConfig) *audited {
 	}
 	a.tiers = open(t, tc)
 	if cfg.Load == nil && cfg.LoadMany == nil {
-		cfg.Load = a.rows.load
+		cfg.Load = a.src.load
 	}
 	if cfg.Policy.Audit == nil {
 		cfg.Policy = auditAll
@@ -121,6 +92,7 @@ func TestAuditOutcomes(t *testing.T) {
 		"too old by then":              {cfg: thingConfig{Policy: short}, then: "source is=new", want: "Ended=1"},
 		"switched off":                 {then: "source is=new; policy off", want: "Ended=1"},
 		"held":                         {then: "source is=new; a invalidates everything hold=1m", want: "Ended=1"},
+		"the log cannot be asked":      {then: "source is=new; wait 2150ms; log fails", want: "Failed=1"}, // the first load was made
 		"written during the audit":     {then: "wait 2s; source is=new; wait 2s; a deletes", want: "Ended=1"},
 		"source down":                  {then: "source fails", want: "Failed=1"},
 		"a panic":                      {cfg: thingConfig{Load: inAudit(func(context.Context) (string, error) { panic("no") })}, want: "Failed=1"},
@@ -166,13 +138,13 @@ func TestStaleHit(t *testing.T) {
 		tc := onLog()
 		cfg := thingConfig{Tags: func(int, string) []string { return []string{"wrong"} }}
 		a, b := newAudited(t, tc, cfg), newAudited(t, tc, cfg)
-		b.c = with(t, b.tiers, thingConfig{Tags: cfg.Tags, Load: a.rows.load, Policy: patch{TTL: new(time.Hour)}})
+		b.c = with(t, b.tiers, thingConfig{Tags: cfg.Tags, Load: a.src.load, Policy: patch{TTL: new(time.Hour)}})
 		get(t, a.c, 1)
 		loaded := time.Now()
 		get(t, b.c, 1)
 		advance(time.Minute)
 		get(t, a.c, 1)
-		a.rows.write(1, "new")
+		a.src.write(1, "new")
 		advance(auditTakes)
 		want := []cache.StaleHit{{
 			Namespace: "things", Tenant: "default", Key: cell1, Tags: []string{"default:wrong"},
@@ -295,16 +267,8 @@ func TestAuditingNestedLoad(t *testing.T) {
 
 // A value that was built from cached values ends by their invalidation, also for an audit.
 func TestAuditOfBuiltValues(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		a := newAudited(t, onLog(), thingConfig{})
-		outer := with(t, a.tiers, thingConfig{Namespace: "outer", Policy: auditAll, Load: a.c.Get})
-		get(t, outer, 1)
-		get(t, outer, 1)
-		a.rows.write(1, "new")
-		succeeds(t, a.c.Delete(t.Context(), 1))
-		advance(auditTakes)
-		a.want(t, cache.Audits{Ended: 1})
-	})
+	play(t, scene{on: logged, cfg: thingConfig{Policy: auditAll}, pages: &auditAll, steps: `
+		a page any; a page any; source is=new; a deletes; wait 5200ms; a audits Ended=1`})
 }
 
 // The share of hits that are audited is the policy's.
@@ -356,21 +320,6 @@ func TestAuditEquality(t *testing.T) {
 	})
 }
 
-// While this process cannot ask the log, it calls no hit stale.
-func TestAuditCutOff(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		log := logtest.NewFaulty(logtest.NewMemory(logtest.MemoryConfig{}))
-		a := newAudited(t, cache.TiersConfig{Log: log}, thingConfig{})
-		a.hit(t, 1)
-		a.rows.write(1, "new")
-		advance(logtest.DefaultBound + 150*time.Millisecond) // the first load was made
-		log.Fail(errors.New("cut off"))
-		advance(2 * logtest.DefaultBound)
-		a.want(t, cache.Audits{Failed: 1})
-		log.Heal()
-	})
-}
-
 // The last 20 stale hits are kept, the latest first.
 func TestStaleHitsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -378,7 +327,7 @@ func TestStaleHitsAreBounded(t *testing.T) {
 		for k := range 30 {
 			get(t, a.c, k)
 			get(t, a.c, k)
-			a.rows.write(k, "new")
+			a.src.write(k, "new")
 			advance(auditTakes)
 		}
 		hits := a.tiers.StaleHits()

@@ -15,9 +15,6 @@ import (
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/internal/redistest"
 	"github.com/twofold-go/twofold/invalidate/logtest"
-	"github.com/twofold-go/twofold/invalidate/redislog"
-	"github.com/twofold-go/twofold/tier/redistier"
-	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
 // No blindness: a program reads 1,000 keys, each ten times a second. It writes each key once, and
@@ -32,7 +29,7 @@ func TestAuditFindsForgottenWrite(t *testing.T) {
 		wrote := time.Now()
 		for k := range keys {
 			get(t, a.c, k)
-			a.rows.write(k, "new")
+			a.src.write(k, "new")
 			if k != forgotten {
 				must(t, a.c.Delete(t.Context(), k))
 			}
@@ -62,55 +59,21 @@ func TestAuditFindsForgottenWrite(t *testing.T) {
 	})
 }
 
-// keeping is a remote tier that can lose the removal of cells and say that it is done.
-type keeping struct {
-	*tiertest.Memory
-	keeps bool
-}
-
-func (k *keeping) Unlink(ctx context.Context, keys ...string) error {
-	if k.keeps {
-		return nil
-	}
-	return k.Memory.Unlink(ctx, keys...)
-}
-
 // A cell stays although its removal was answered. A process that reads the record of the log refuses
 // the cell. If the log no longer has the record, a new process serves the cell, and only an audit
 // finds that. The controls do not lose the removal, or not the record.
 func TestAuditFindsLostRemoval(t *testing.T) {
-	for name, tt := range map[string]struct{ keeps, trims bool }{
-		"lost": {true, true}, "removed": {false, true}, "recorded": {true, false},
+	const serves = "; b restarts; b gets old remote; wait 5200ms; b audits Stale=1; b gets new"
+	const refuses = "; b restarts; b gets new load; wait 5200ms; b audits; b gets new"
+	for name, then := range map[string]string{
+		"lost": "; cell returns; a deletes key=2; log trims" + serves, "removed": "; a deletes key=2; log trims" + refuses, "recorded": "; cell returns; a deletes key=2" + refuses,
 	} {
-		bubble(t, name, func(t *testing.T) {
-			log := logtest.NewMemory(logtest.MemoryConfig{})
-			tc := cache.TiersConfig{Log: log}
-			remote := &keeping{Memory: tiertest.NewMemory()}
-			tc.Remote = remote
-			writer := newAudited(t, tc, thingConfig{})
-			get(t, writer.c, 1)
-			writer.rows.write(1, "new")
-			remote.keeps = tt.keeps
-			must(t, writer.c.Delete(t.Context(), 1))
-			remote.keeps = false
-			if tt.trims {
-				must(t, writer.c.Delete(t.Context(), 2))
-				log.Trim(1) // as many records do in time
-			}
-			loses := tt.keeps && tt.trims
-			reader := newAudited(t, tc, thingConfig{Load: writer.rows.load})
-			want, audits := fetched{"new", cache.Load, false, nil}, cache.Audits{}
-			if loses {
-				want, audits = fetched{"old", cache.Remote, false, nil}, cache.Audits{Stale: 1}
-			}
-			wantFetch(t, reader.c, 1, want)
-			advance(auditTakes)
-			reader.want(t, audits)
-			if loses && (len(reader.stale) != 1 || reader.stale[0].Source != cache.Remote || !reader.stale[0].Healed) {
-				t.Errorf("OnStale got %+v, want a remote hit that is healed", reader.stale)
-			}
-			equal(t, get(t, reader.c, 1), "new", "afterwards the process reads")
-		})
+		var found []cache.StaleHit
+		tc := cache.TiersConfig{OnStale: func(s cache.StaleHit) { found = append(found, s) }}
+		play(t, scene{name: name, on: logged, tc: tc, cfg: thingConfig{Policy: auditAll}, steps: "source is=old; a gets old; cell noted; source is=new; a deletes" + then})
+		if name == "lost" && (len(found) != 1 || found[0].Source != cache.Remote || !found[0].Healed) || name != "lost" && len(found) > 0 {
+			t.Errorf("%s: OnStale got %+v, want a remote hit that is healed if the removal is lost", name, found)
+		}
 	}
 }
 
@@ -132,8 +95,8 @@ func TestMaxAudits(t *testing.T) {
 		if n.Same > 10*(seconds+1) || n.Same < 10*seconds || n.Same+n.Skipped != 1000*seconds {
 			t.Errorf("%+v, want 10 a second of %d hits", n, 1000*seconds)
 		}
-		if a.rows.loads != int(n.Same) {
-			t.Errorf("%d loads for %d audits", a.rows.loads, n.Same)
+		if a.src.total()-1 != int(n.Same) {
+			t.Errorf("%d loads for %d audits", a.src.total()-1, n.Same)
 		}
 	})
 }
@@ -141,82 +104,23 @@ func TestMaxAudits(t *testing.T) {
 // A source that hangs holds MaxAudits goroutines and turns. It costs no caller anything, and Close
 // ends at its bound.
 func TestHangingAudits(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var running, peak atomic.Int64
-		release := make(chan struct{})
-		tiers, err := cache.Open(cache.TiersConfig{Log: logtest.NewMemory(logtest.MemoryConfig{})})
-		must(t, err)
-		c := with(t, tiers, thingConfig{Policy: auditAll, Load: func(ctx context.Context, _ int) (string, error) {
-			if cache.Auditing(ctx) { // it ignores its context
-				peak.Store(max(peak.Load(), running.Add(1)))
-				defer running.Add(-1)
-				<-release
-			}
-			return "v", nil
-		}})
-		get(t, c, 1)
-		for range 600 {
-			begun := time.Now()
-			get(t, c, 1)
-			if time.Since(begun) > 0 {
-				t.Fatal("a hit waited")
-			}
-			advance(100 * time.Millisecond)
-		}
-		if n := tiers.Stats().Audits; running.Load() != 10 || peak.Load() != 10 || n.Skipped < 500 {
-			t.Errorf("%d loads hang, %d at most, want 10; %+v", running.Load(), peak.Load(), n)
-		}
-		begun := time.Now()
-		fails(t, tiers.Close(t.Context()), context.DeadlineExceeded, "Close")
-		equal(t, time.Since(begun), logtest.DefaultBound, "Close took")
-		close(release)
-		synctest.Wait()
-	})
+	play(t, scene{on: logged, cfg: thingConfig{Policy: auditAll}, steps: "a gets any; source takes=1h; source deaf" +
+		strings.Repeat("; a gets any; took 0s; wait 100ms", 600) + "; running 10; peak 10; a audits Skipped=570; a closes late; took 2s"})
 }
 
 // Close ends the audits that wait, and those whose load heeds its context, at once.
 func TestCloseEndsAudits(t *testing.T) {
-	for name, after := range map[string]time.Duration{"waiting": time.Second, "loading": 3 * time.Second} {
-		bubble(t, name, func(t *testing.T) {
-			tiers, err := cache.Open(cache.TiersConfig{})
-			must(t, err)
-			c := with(t, tiers, thingConfig{Policy: auditAll, Load: func(ctx context.Context, _ int) (string, error) {
-				if cache.Auditing(ctx) {
-					<-ctx.Done()
-				}
-				return "v", nil
-			}})
-			get(t, c, 1)
-			get(t, c, 1)
-			advance(after)
-			begun := time.Now()
-			if err := tiers.Close(t.Context()); err != nil || time.Since(begun) > 0 {
-				t.Errorf("Close took %v: %v", time.Since(begun), err)
-			}
-		})
+	for name, steps := range map[string]string{
+		"before its load": "wait 50ms; loads 1", "loading": "source takes=1h; wait 1s; running 1", "between its loads": "wait 1s; loads 2; running 0",
+	} {
+		play(t, scene{name: name, cfg: thingConfig{Policy: auditAll}, steps: "a gets any; a gets any; " + steps + "; a closes; took 0s"})
 	}
 }
 
 // An audit takes a free turn among MaxLoads, and never waits for one.
 func TestAuditTakesNoTurnFromLoads(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		tc := onLog()
-		tc.MaxLoads = 1
-		release := make(chan struct{})
-		a := &rows{}
-		w := newAudited(t, tc, thingConfig{Load: func(ctx context.Context, k int) (string, error) {
-			if k == 2 {
-				<-release
-			}
-			return a.load(ctx, k)
-		}})
-		w.hit(t, 1)
-		go func() { _, _ = w.c.Get(t.Context(), 2) }()
-		advance(auditTakes)
-		w.want(t, cache.Audits{Skipped: 1})
-		close(release)
-		synctest.Wait()
-	})
+	play(t, scene{on: logged, tc: cache.TiersConfig{MaxLoads: 1}, cfg: thingConfig{Policy: auditAll}, steps: `
+		a gets any; a gets any; source takes=20s; go a gets any key=2; wait 5s; a audits Skipped=1`})
 }
 
 // The order of an audit's steps against a write and its invalidation: every order of the four, in
@@ -232,7 +136,7 @@ func TestAuditInterleavings(t *testing.T) {
 				for _, by := range []int{0, 1} { // the process that invalidates
 					synctest.Test(t, func(t *testing.T) {
 						tc := onLog()
-						src := &rows{}
+						src := &source{fixed: "old"}
 						slow := time.Duration(0)
 						load := func(ctx context.Context, k int) (string, error) {
 							v, err := src.load(ctx, k) // a load reads first, and answers later
@@ -354,20 +258,16 @@ func TestRedisAuditAfterFailover(t *testing.T) {
 			}
 			link("no replica")
 			front, prefix := redistest.NewProxy(t, primary.Addr()), redistest.Prefix()
-			src, found, patient := &rows{}, make(chan cache.StaleHit, 10), auditAll
+			src, found, patient := &source{fixed: "old"}, make(chan cache.StaleHit, 10), auditAll
 			patient.RemoteTimeout = slow.RemoteTimeout
 			process := func() things {
 				options := primary.Options()
 				options.Addr = front.Addr()
 				rdb := redis.NewClient(options)
 				t.Cleanup(func() { _ = rdb.Close() })
-				tiers := open(t, cache.TiersConfig{
-					Remote:  redistier.New(rdb, redistier.Config{Prefix: prefix}),
-					Log:     redislog.New(logs.Client(), redislog.Config{Prefix: prefix, Bound: 500 * time.Millisecond}),
-					OnStale: func(s cache.StaleHit) { found <- s },
-				})
-				must(t, tiers.Ready(t.Context()))
-				return with(t, tiers, thingConfig{Load: src.load, Policy: patient})
+				cfg := onRedis(rdb, logs.Client(), prefix, 500*time.Millisecond)
+				cfg.OnStale = func(s cache.StaleHit) { found <- s }
+				return with(t, ready(t, cfg), thingConfig{Load: src.load, Policy: patient})
 			}
 			writer := process()
 			get(t, writer, 1)

@@ -3,13 +3,20 @@ package cache_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"maps"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/invalidate/logtest"
 	"github.com/twofold-go/twofold/policy"
+	"github.com/twofold-go/twofold/tier"
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
@@ -31,13 +38,7 @@ func TestGetManyIsFewCalls(t *testing.T) {
 		if err != nil || len(m) != 250 || m[249] != "249.1" {
 			t.Errorf("GetMany = %d values, %v, want 250", len(m), err)
 		}
-		calls := map[string]int{
-			"get many": remote.Calls(tiertest.GetMany), "claim many": remote.Calls(tiertest.ClaimMany),
-			"single": remote.Calls(tiertest.Get, tiertest.Claim, tiertest.Fill, tiertest.Unlink),
-			// One for each chunk of LoadMany. The chunks end at different times.
-			"fill many": remote.Calls(tiertest.FillMany),
-		}
-		same(t, map[string]int{"get many": 1, "claim many": 1, "fill many": 3, "single": 0}, calls, "remote calls")
+		wantCalls(t, remote, "GetMany", 1, 1, 3, 0) // a fill for each chunk of LoadMany; the chunks end at different times
 		var sizes []int
 		for _, b := range src.batches {
 			sizes = append(sizes, len(b))
@@ -47,7 +48,6 @@ func TestGetManyIsFewCalls(t *testing.T) {
 			t.Errorf("LoadMany was called with %v keys, want 100, 100 and 52", sizes)
 		}
 		// Absences are remembered in both tiers.
-		remote.ResetCalls()
 		if m, err := c.GetMany(t.Context(), keys); err != nil || len(m) != 250 || remote.Calls() != 0 {
 			t.Errorf("second GetMany = %d values, %v, %d remote calls", len(m), err, remote.Calls())
 		}
@@ -120,4 +120,400 @@ func TestGetManyCancelled(t *testing.T) {
 			t.Errorf("the load goes on without a caller: %v", src.ctxErrs)
 		}
 	})
+}
+
+// SoftTimeout counts once for a call, for any number of keys. The loads go on. Without an old value of
+// one key the call waits for its load.
+func TestGetManySoftTimeout(t *testing.T) {
+	cfg := thingConfig{Policy: patch{TTL: new(10 * time.Second), StaleIfError: new(time.Hour), SoftTimeout: new(50 * time.Millisecond)}}
+	for _, many := range []bool{false, true} {
+		for harm, on := range map[string]ground{"": "alone paired", "a's remote hangs": paired} {
+			play(t, scene{name: fmt.Sprintf("LoadMany %v, %s", many, harm), on: on, many: many, cfg: cfg, steps: `
+				a batches 0-39; wait 1m; source takes=5s; ` + harm + `; a batches 0-39; took 50ms; a gets 1.1 stale; took 50ms
+				wait 6s; a's remote well; wait 2s; a batches 0-40; took 5s; a gets 7.2 local key=7; a gets 40.1 local key=40`})
+		}
+	}
+}
+
+// A GetMany in chunks waits for one deadline on a remote tier that hangs.
+func TestGetManyChunksOfAHungTier(t *testing.T) {
+	play(t, scene{on: paired, cfg: thingConfig{Policy: patch{RemoteTimeout: new(50 * time.Millisecond)}}, steps: "remote hangs; a batches 0-3499; took 50ms"})
+}
+
+// A command to the remote tier has at most a thousand keys. A larger one would block the server
+// for too long.
+func TestGetManyChunks(t *testing.T) {
+	const n, most = 2500, 1000
+	synctest.Test(t, func(t *testing.T) {
+		w := newDuo(t, paired, cache.TiersConfig{}, thingConfig{LoadMany: ofEach((&source{}).load), MaxBatch: n}, asIs)
+		for i, want := range []map[tiertest.Op]int{{tiertest.GetMany: n, tiertest.ClaimMany: n, tiertest.FillMany: n}, {tiertest.GetMany: n}} {
+			var mu sync.Mutex
+			sent := map[tiertest.Op]int{}
+			w.wire[i].Before(func(_ context.Context, op tiertest.Op, keys []string) {
+				mu.Lock()
+				defer mu.Unlock()
+				if sent[op] += len(keys); len(keys) > most {
+					t.Errorf("process %d: a command has %d keys, want at most %d", i, len(keys), most)
+				}
+			})
+			m, err := w.c[i].GetMany(t.Context(), ints(0, n))
+			if len(m) != n || m[n-1] != fmt.Sprint(n-1, ".1") || err != nil {
+				t.Errorf("process %d: GetMany = %d values, the last %q, %v", i, len(m), m[n-1], err)
+			}
+			same(t, want, sent, "process %d: keys by operation", i)
+		}
+	})
+}
+
+// When Clone panics for one key of a GetMany, the call gives up its other keys. Their loads lose
+// their last caller and are cancelled. The next read starts its own load.
+func TestGetManyCloneThatPanics(t *testing.T) {
+	for _, many := range []bool{false, true} {
+		bubble(t, fmt.Sprint("LoadMany=", many), func(t *testing.T) { cloneThatPanics(t, many) })
+	}
+}
+
+func cloneThatPanics(t *testing.T, many bool) {
+	remote, src := tiertest.NewMemory(), &source{}
+	other := with(t, open(t, cache.TiersConfig{Remote: remote}), thingConfig{Load: src.load})
+	get(t, other, 1)
+	var fine atomic.Bool
+	src.took = time.Hour
+	cfg := thingConfig{
+		Load:   src.load,
+		Policy: patch{LoadTimeout: new(2 * time.Hour)},
+		Clone: func(v string) string {
+			if !fine.Load() {
+				panicHere("Clone")
+			}
+			return v
+		},
+	}
+	if many {
+		cfg.LoadMany = src.loadMany
+	}
+	c := with(t, open(t, cache.TiersConfig{Remote: remote, MaxFlights: 4}), cfg)
+	// The value of 1 comes from the remote tier; the others load for an hour.
+	if p := panicOf(func() { _, _ = c.GetMany(t.Context(), []int{1, 2, 3, 4}) }); p == nil {
+		t.Error("GetMany does not panic when Clone panics")
+	}
+	synctest.Wait()
+	src.mu.Lock()
+	cancelled, begun := len(src.ctxErrs), src.loads[2]+src.loads[3]+src.loads[4]
+	src.took = 0
+	src.mu.Unlock()
+	if many {
+		begun = len(src.batches)
+	}
+	if cancelled != begun { // none began if the panic came first
+		t.Errorf("%d of %d loads were cancelled when the call ended", cancelled, begun)
+	}
+	fine.Store(true)
+	start := time.Now()
+	for _, k := range []int{1, 2, 3, 4, 5, 6, 7, 8} { // more than MaxFlights
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		succeeds(t, errOf(c.Get(ctx, k)))
+		cancel()
+	}
+	if d := time.Since(start); d > 0 {
+		t.Errorf("the reads after the panic took %v, want no wait for the old loads", d)
+	}
+	if err := errors.Join(src.ctxErrs...); err != nil && !errors.Is(err, context.Canceled) {
+		t.Errorf("the loads ended with %v, want Canceled", err)
+	}
+}
+
+// A Batcher that returns too few answers counts as a failing remote tier. It costs time, but
+// every read gets its answer.
+func TestBatcherAnswersShort(t *testing.T) {
+	for _, op := range []tiertest.Op{tiertest.GetMany, tiertest.ClaimMany, tiertest.FillMany} {
+		bubble(t, fmt.Sprint(op), func(t *testing.T) {
+			src, remote := &source{}, &curt{Faulty: faulty()}
+			remote.op.Store(int32(op)) //nolint:gosec // one of a few
+			tiers := open(t, cache.TiersConfig{Remote: remote, Log: logtest.NewMemory(logtest.MemoryConfig{Bound: bound})})
+			c := with(t, tiers, thingConfig{Load: src.load, LoadMany: src.loadMany})
+			synctest.Wait()
+			got, err := c.GetMany(t.Context(), []int{1, 2, 3})
+			must(t, err)
+			same(t, map[int]string{1: "1.1", 2: "2.1", 3: "3.1"}, got, "GetMany")
+			err = tiers.Invalidate(t.Context(), keyScope(t, 1), keyScope(t, 2), invalidate.Hold(time.Second))
+			if ae, ok := errors.AsType[*tier.AnswersError](err); (op == tiertest.GetMany) != (err == nil) || (err != nil && !ok) {
+				t.Errorf("Invalidate with Hold = %v (%v); want an AnswersError unless only GetMany returns too few answers", err, ae)
+			}
+			remote.op.Store(-1)
+		})
+	}
+}
+
+// Each key of a LoadMany has its own outcome.
+
+var (
+	errShard = errors.New("shard 7 is down")
+	errQuota = codedError{"quota", "no quota"}
+)
+
+// saysAbsent is an error whose Is method matches ErrNotFound. It wraps nothing.
+type saysAbsent struct{}
+
+func (saysAbsent) Error() string        { return "no such row" }
+func (saysAbsent) Is(target error) bool { return target == cache.ErrNotFound }
+
+// perKey returns an error that names the failed keys, as a loader does.
+func perKey(errs map[int]error) error { return &cache.BatchError[int]{Errs: errs} }
+
+// answers is what a LoadMany returns for the keys 1 to 4, and what its callers must get.
+type answers struct {
+	name   string
+	got    map[int]string
+	err    error
+	values []int // keys with a value; those neither here nor in absent have failed
+	absent []int
+	is     error // the error of every failed key
+}
+
+var manyAnswers = []answers{
+	{name: "nil", got: map[int]string{1: "one"}, values: []int{1}, absent: []int{2, 3, 4}},
+	{name: "nil, nothing", absent: []int{1, 2, 3, 4}},
+	{
+		name: "a BatchError", got: map[int]string{1: "one", 2: "two"},
+		err:    perKey(map[int]error{2: errShard, 3: cache.ErrNotFound}),
+		values: []int{1}, absent: []int{3, 4}, is: errShard,
+	},
+	{
+		name: "a BatchError of an absence and a failure", got: map[int]string{1: "one"},
+		err:    perKey(map[int]error{2: fmt.Errorf("no row: %w", cache.ErrNotFound), 3: errShard}),
+		values: []int{1}, absent: []int{2, 4}, is: errShard,
+	},
+	{
+		name: "a BatchError of mixed errors", got: map[int]string{1: "one"},
+		err:    perKey(map[int]error{2: errors.Join(errShard, cache.ErrNotFound)}),
+		values: []int{1}, absent: []int{3, 4}, is: errShard,
+	},
+	{
+		name: "an empty BatchError", got: map[int]string{1: "one"}, err: perKey(nil),
+		values: []int{1}, absent: []int{2, 3, 4},
+	},
+	{
+		name: "an error around a BatchError", got: map[int]string{1: "one", 2: "two"},
+		err:    fmt.Errorf("%w: %w", errShard, perKey(map[int]error{2: errShard, 3: cache.ErrNotFound})),
+		values: []int{1}, absent: []int{3}, is: errShard, // 4 fails with the whole error
+	},
+	{
+		name: "a joined BatchError", got: map[int]string{1: "one"},
+		err:    errors.Join(errShard, perKey(map[int]error{3: cache.ErrNotFound})),
+		values: []int{1}, absent: []int{3}, is: errShard,
+	},
+	{
+		name: "an error", got: map[int]string{1: "one"}, err: errShard,
+		values: []int{1}, is: errShard,
+	},
+	{
+		name: "an error and ErrNotFound", got: map[int]string{1: "one"}, err: errors.Join(errShard, cache.ErrNotFound),
+		values: []int{1}, is: errShard,
+	},
+	{
+		name: "ErrNotFound and an error, deep", err: fmt.Errorf("query: %w", errors.Join(
+			fmt.Errorf("left: %w", cache.ErrNotFound), fmt.Errorf("right: %w", errors.Join(cache.ErrNotFound, errShard)))),
+		is: errShard,
+	},
+	{
+		name: "an error and ErrNotModified", got: map[int]string{1: "one"}, err: errors.Join(cache.ErrNotModified, errShard),
+		values: []int{1}, is: errShard,
+	},
+	{
+		name: "an error with a code", err: errors.Join(errQuota, errShard, cache.ErrNotFound, cache.ErrNotModified),
+		is: errShard,
+	},
+	{name: "ErrNotFound", got: map[int]string{1: "one"}, err: cache.ErrNotFound, values: []int{1}, absent: []int{2, 3, 4}},
+	{name: "ErrNotFound, wrapped", err: fmt.Errorf("no rows: %w", cache.ErrNotFound), absent: []int{1, 2, 3, 4}},
+	{name: "ErrNotFound twice", err: errors.Join(cache.ErrNotFound, cache.ErrNotFound), absent: []int{1, 2, 3, 4}},
+	{name: "ErrNotFound by a method", err: saysAbsent{}, absent: []int{1, 2, 3, 4}},
+	{
+		name: "another cache's ErrNotFound", err: &cache.Error{Op: "get", Key: "k", Err: cache.ErrNotFound},
+		absent: []int{1, 2, 3, 4},
+	},
+}
+
+func (a answers) failed() (keys []int) {
+	for _, k := range []int{1, 2, 3, 4} {
+		if !slices.Contains(a.values, k) && !slices.Contains(a.absent, k) {
+			keys = append(keys, k)
+		}
+	}
+	return keys
+}
+
+// check checks what a GetMany of the keys 1 to 4 returned.
+func (a answers) check(t *testing.T, who string, m map[int]string, err error) {
+	t.Helper()
+	if got := slices.Sorted(maps.Keys(m)); !slices.Equal(got, a.values) {
+		t.Errorf("%s: values for keys %v, want %v", who, got, a.values)
+	}
+	var failed []int
+	if be, ok := errors.AsType[*cache.BatchError[int]](err); ok {
+		failed = slices.Sorted(maps.Keys(be.Errs))
+		for _, err := range be.Errs {
+			a.checkFailed(t, who, err)
+		}
+	} else if err != nil {
+		t.Errorf("%s: %v (%T), want a *BatchError", who, err, err)
+	}
+	if !slices.Equal(failed, a.failed()) {
+		t.Errorf("%s: failed keys %v, want %v: %v", who, failed, a.failed(), err)
+	}
+}
+
+func (a answers) checkFailed(t *testing.T, who string, err error) {
+	t.Helper()
+	if errors.Is(err, cache.ErrNotFound) || errors.Is(err, cache.ErrNotModified) {
+		t.Errorf("%s: the failure is taken for ErrNotFound or ErrNotModified: %v", who, err)
+	}
+	re, remembered := errors.AsType[*cache.RememberedError](err)
+	if !remembered && !errors.Is(err, a.is) {
+		t.Errorf("%s: %v, want an error that is %v", who, err, a.is)
+	}
+	if errors.Is(a.err, errQuota) {
+		if q, ok := errors.AsType[codedError](err); !ok && !remembered || ok && q != errQuota {
+			t.Errorf("%s: errors.As does not find the error with a code in %v", who, err)
+		}
+		if remembered && re.Code != errQuota.code {
+			t.Errorf("%s: remembered as %q, want %q", who, re.Code, errQuota.code)
+		}
+	}
+}
+
+// asked is a LoadMany that returns the answers and records the keys of its calls.
+type asked struct {
+	answers
+	mu   sync.Mutex // protects keys
+	keys []int
+}
+
+func (a *asked) loadMany(_ context.Context, keys []int) (map[int]string, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.keys = append(a.keys, keys...)
+	return a.got, a.err
+}
+
+// since returns the keys loaded since its last call, sorted.
+func (a *asked) since() []int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	keys := slices.Sorted(slices.Values(a.keys))
+	a.keys = nil
+	return keys
+}
+
+func TestLoadManyAnswers(t *testing.T) {
+	for _, tt := range manyAnswers {
+		for _, remember := range []bool{false, true} {
+			bubble(t, fmt.Sprintf("%s, ErrorTTL=%v", tt.name, remember), func(t *testing.T) { loadManyAnswers(t, tt, remember) })
+		}
+	}
+}
+
+func loadManyAnswers(t *testing.T, tt answers, remember bool) {
+	a := &asked{answers: tt}
+	cfg := thingConfig{LoadMany: a.loadMany}
+	again := tt.failed() // the keys that are loaded again
+	if remember {
+		cfg.Policy.ErrorTTL = new(5 * time.Second)
+		again = nil
+	}
+	_, cs := fleet(t, 2, tiertest.NewMemory(), cache.TiersConfig{}, cfg)
+	keys := []int{1, 2, 3, 4}
+	m, err := cs[0].GetMany(t.Context(), keys)
+	tt.check(t, "the call that loads", m, err)
+	if be, ok := errors.AsType[*cache.BatchError[int]](err); ok {
+		for k, err := range be.Errs {
+			wantError(t, err, "get many", fmt.Sprint("default:things:", k), tt.is)
+		}
+	}
+	a.since()
+	for i, who := range []string{"a later call", "another process"} {
+		m, err = cs[i].GetMany(t.Context(), keys)
+		tt.check(t, who, m, err)
+		if got := a.since(); !slices.Equal(got, again) {
+			t.Errorf("%s loads the keys %v, want %v", who, got, again)
+		}
+	}
+	for _, k := range tt.failed() {
+		_, err := cs[1].Get(t.Context(), k)
+		if err == nil {
+			t.Errorf("Get(%d) of a failed key succeeds", k)
+			continue
+		}
+		tt.checkFailed(t, fmt.Sprintf("Get(%d)", k), err)
+	}
+	one := with(t, open(t, cache.TiersConfig{}), thingConfig{LoadMany: a.loadMany}) // Get follows the same rules for its one key
+	for _, k := range keys {
+		_, err := one.Get(t.Context(), k)
+		if absent := errors.Is(err, cache.ErrNotFound); (err == nil) != slices.Contains(tt.values, k) || absent != slices.Contains(tt.absent, k) {
+			t.Errorf("Get(%d) alone: %v", k, err)
+		} else if err != nil && !absent {
+			tt.checkFailed(t, fmt.Sprintf("Get(%d) alone", k), err)
+		}
+	}
+	for _, k := range tt.absent {
+		if _, err := cs[1].Get(t.Context(), k); !errors.Is(err, cache.ErrNotFound) {
+			t.Errorf("Get(%d) of an absent key: %v", k, err)
+		}
+	}
+}
+
+// A refresh that failed does not count as one that found the value unchanged.
+func TestFailedRefreshIsNotUnmodified(t *testing.T) {
+	for _, many := range []bool{false, true} {
+		loads := 0
+		play(t, scene{name: fmt.Sprint("LoadMany ", many), cfg: loading(func(context.Context, int) (string, error) {
+			if loads++; loads > 1 {
+				return "", errors.Join(errSource, cache.ErrNotModified)
+			}
+			return "v", nil
+		}, many), steps: "a gets v; a refreshes failed"})
+	}
+}
+
+// A loader may return the unchanged result of another cache's GetMany.
+func TestGetManyAsLoader(t *testing.T) {
+	for _, remember := range []bool{false, true} {
+		bubble(t, fmt.Sprint("ErrorTTL=", remember), func(t *testing.T) {
+			tiers := open(t, cache.TiersConfig{Remote: tiertest.NewMemory()})
+			a := &asked{answers: answers{
+				got: map[int]string{1: "one"}, err: perKey(map[int]error{2: errors.Join(errShard, cache.ErrNotFound)}),
+				values: []int{1}, absent: []int{3, 4}, is: errShard,
+			}}
+			inner := thingConfig{Namespace: "inner", LoadMany: a.loadMany}
+			if remember {
+				inner.Policy.ErrorTTL = new(5 * time.Second)
+			}
+			in := with(t, tiers, inner)
+			out := with(t, tiers, thingConfig{
+				Namespace: "outer",
+				LoadMany:  func(ctx context.Context, keys []int) (map[int]string, error) { return in.GetMany(ctx, keys) },
+			})
+			for range 2 {
+				m, err := out.GetMany(t.Context(), []int{1, 2, 3, 4})
+				a.check(t, "the outer cache", m, err)
+			}
+			want := []int{1, 2, 2, 3, 4}
+			if remember {
+				want = []int{1, 2, 3, 4}
+			}
+			same(t, want, a.since(), "keys that the source loaded")
+		})
+	}
+}
+
+// KeyErrors returns the error of a LoadMany whose given keys failed.
+func TestKeyErrors(t *testing.T) {
+	for _, errs := range []map[int]error{nil, {}} {
+		succeeds(t, cache.KeyErrors(errs))
+	}
+	err := cache.KeyErrors(map[int]error{2: errShard, 3: cache.ErrNotFound})
+	be, ok := errors.AsType[*cache.BatchError[int]](err)
+	if !ok || len(be.Errs) != 2 || be.Errs[2] != errShard || !errors.Is(err, errShard) { //nolint:errorlint // the very errors
+		t.Errorf("KeyErrors = %#v, want a *BatchError with both keys", err)
+	}
 }

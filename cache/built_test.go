@@ -99,63 +99,32 @@ func (w *works) process(t *testing.T) *tower {
 // An invalidation of a part ends what was built from it: in the process that calls, in one that
 // has a copy, and in one that has only the frame. It does not matter which call invalidates.
 func TestInvalidationsReachWhatWasBuilt(t *testing.T) {
-	hard := func(s invalidate.Scope) func(context.Context, *tower) error {
-		return func(ctx context.Context, b *tower) error { return b.tiers.Invalidate(ctx, s) }
-	}
-	for _, tt := range []struct {
-		name string
-		soft bool
-		keep bool // it does not cover the part
-		do   func(ctx context.Context, b *tower) error
-	}{
-		{name: "Delete", do: func(ctx context.Context, b *tower) error { return b.parts().Delete(ctx, 12) }},
-		{name: "Set", do: func(ctx context.Context, b *tower) error { return b.parts().Set(ctx, 12, "v2") }},
-		{name: "SetMany", do: func(ctx context.Context, b *tower) error {
-			return b.parts().SetMany(ctx, map[int]string{12: "v2", 3: "x"})
-		}},
-		{name: "DeleteMany", do: func(ctx context.Context, b *tower) error { return b.parts().DeleteMany(ctx, []int{3, 12}) }},
-		{name: "DeleteAll", do: func(ctx context.Context, b *tower) error { return b.parts().DeleteAll(ctx) }},
-		{name: "a prefix of the id", do: hard(invalidate.Prefix("default", "parts:v1:1"))},
-		{name: "a prefix of the namespace", do: hard(invalidate.Prefix("default", "parts:"))},
-		{name: "a part of the namespace", do: hard(invalidate.Prefix("default", "par"))},
-		{name: "Tenant", do: hard(invalidate.Tenant("default"))},
-		{name: "Expire", soft: true, do: func(ctx context.Context, b *tower) error { return b.parts().Expire(ctx, 12) }},
-		{name: "Expire of a prefix", soft: true, do: func(ctx context.Context, b *tower) error {
-			return b.tiers.Expire(ctx, b.parts().Prefix("1"))
-		}},
-		{name: "Expire of the namespace", soft: true, do: func(ctx context.Context, b *tower) error { return b.tiers.Expire(ctx, b.parts().All()) }},
-		{name: "another key", keep: true, do: func(ctx context.Context, b *tower) error { return b.parts().Delete(ctx, 1) }},
-		{name: "another namespace", keep: true, do: hard(invalidate.Prefix("default", "other:"))},
-		{name: "another tenant", keep: true, do: hard(invalidate.Tenant("acme"))},
-		{name: "Expire of another key", keep: true, do: func(ctx context.Context, b *tower) error { return b.parts().Expire(ctx, 1) }},
+	for want, calls := range map[string][]string{
+		"!12.1": {
+			"deletes", "sets set", "sets-many", "deletes-many", "deletes all",
+			"invalidates prefix=things:1", "invalidates prefix=things:", "invalidates prefix=thi", "invalidates tenant",
+		},
+		"12.1 stale": {"expires", "expires prefix=things:1", "expires prefix=things:"},
 	} {
-		bubble(t, tt.name, func(t *testing.T) {
-			w := newWorks()
-			a, b, c := w.process(t), w.process(t), w.process(t)
-			for _, p := range []*tower{a, b} {
-				if got := get(t, p.pages(), 12); got != "v1" {
-					t.Fatalf("the page is %q", got)
-				}
+		for _, call := range calls {
+			here := "; a page " + want + " key=12"
+			if strings.HasPrefix(call, "expires") { // a refresh would replace the frame
+				here = ""
 			}
-			w.version.Store(2)
-			must(t, tt.do(t.Context(), a))
-			check := func(name string, p *tower) {
-				t.Helper()
-				r, err := p.pages().Fetch(t.Context(), 12, nil)
-				old := r.Value == "v1"
-				if err != nil || tt.keep && (!old || r.Stale) || old && !r.Stale && !tt.keep || old && !tt.soft && !tt.keep {
-					t.Errorf("%s: page %q, stale %v, %v", name, r.Value, r.Stale, err)
-				}
+			reads := strings.NewReplacer("CALL", call+" key=12", "PAGE", "page "+want+" key=12", "HERE", here)
+			for name, steps := range map[string]string{
+				"":                               "a page 12.1 key=12; b page 12.1 key=12; a CALLHERE; wait 2s; b PAGE; a PAGE",
+				", the frame only":               "a page 12.1 key=12; a CALL; wait 2s; b PAGE",
+				", a process that starts later":  "a page 12.1 key=12; a CALL; b restarts; b PAGE",
+				", a process that starts before": "a page 12.1 key=12; b restarts; a CALL; wait 2s; b PAGE",
+			} {
+				play(t, scene{name: call + name, on: logged, cfg: thingConfig{Policy: longLived}, pages: &longLived, steps: reads.Replace(steps)})
 			}
-			if !tt.soft { // c has only the frame, which a refresh would replace
-				check("here", a)
-			}
-			advance(bound)
-			check("with the frame only", c)
-			check("elsewhere", b)
-			check("here, later", a)
-			check("a process that started later", w.process(t))
-		})
+		}
+	}
+	for _, call := range []string{"deletes key=1", "expires key=1", "invalidates prefix=other:", "invalidates another-tenant"} {
+		play(t, scene{name: call, on: logged, cfg: thingConfig{Policy: longLived}, pages: &longLived, steps: `
+			a page 12.1 key=12; a ` + call + `; a page 12.1 local key=12; wait 2s; b page 12.1 remote key=12; b restarts; b page 12.1 remote key=12`})
 	}
 }
 
@@ -300,27 +269,12 @@ func TestOuterInheritsTags(t *testing.T) {
 // A process that cannot know whether a key fence covers a frame's parts refuses the frame. A frame
 // without parts stays in use: the invalidation of its own key removed it.
 func TestBuiltFramesAfterAGap(t *testing.T) {
-	for name, want := range map[string]string{"built": "v2", "tagged": "v1"} {
-		bubble(t, name, func(t *testing.T) {
-			w := newWorks()
-			if name == "tagged" {
-				w.read = func(ctx context.Context, _ things) (string, error) {
-					cache.Depend(ctx, "t")
-					return fmt.Sprint("v", w.version.Load()), nil
-				}
-			}
-			a := w.process(t)
-			get(t, a.pages(), 12)
-			w.version.Store(2)
-			for k := range 3 {
-				must(t, a.parts().Delete(t.Context(), 12+k))
-			}
-			w.log.Trim(1)
-			late := w.process(t)
-			advance(bound)
-			equal(t, get(t, late.pages(), 12), want, "a process that missed the records serves")
-		})
-	}
+	const later = "; a deletes key=2-4; log trims; b restarts; wait 2s; b "
+	play(
+		t,
+		scene{name: "built", on: logged, pages: &longLived, cfg: thingConfig{Policy: longLived}, steps: "a page 1.1" + later + "page 1.1 load"},
+		scene{name: "tagged", on: logged, cfg: thingConfig{Policy: longLived}, steps: "a gets 1.1" + later + "gets 1.1 remote"},
+	)
 }
 
 // A built value outlives the invalidations of keys that it was not built from, in every tier.

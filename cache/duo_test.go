@@ -27,6 +27,7 @@ type duo struct {
 	wire   [2]*tiertest.Faulty // to the remote tier
 	tiers  [2]*cache.Tiers
 	c      [2]things
+	start  func(i int) // process i, or another one in its place
 }
 
 // ground is what the processes of a duo share.
@@ -49,11 +50,10 @@ func newDuo(t *testing.T, on ground, tc cache.TiersConfig, cfg thingConfig, as f
 	if cfg.Load == nil && cfg.LoadMany == nil {
 		cfg.Load = w.src.load
 	}
-	for i := range w.c {
-		w.link[i], w.wire[i] = logtest.NewFaulty(w.log), tiertest.NewFaulty(w.memory)
+	w.start = func(i int) {
 		if on == alone && i == 1 {
 			w.tiers[1], w.c[1] = w.tiers[0], w.c[0]
-			break
+			return
 		}
 		if on != alone {
 			tc.Remote = as(w.wire[i])
@@ -63,6 +63,10 @@ func newDuo(t *testing.T, on ground, tc cache.TiersConfig, cfg thingConfig, as f
 		}
 		w.tiers[i] = open(t, tc)
 		w.c[i] = with(t, w.tiers[i], cfg)
+	}
+	for i := range w.c {
+		w.link[i], w.wire[i] = logtest.NewFaulty(w.log), tiertest.NewFaulty(w.memory)
+		w.start(i)
 	}
 	synctest.Wait()
 	return w

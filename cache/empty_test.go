@@ -159,21 +159,8 @@ func TestEmptyInEveryCall(t *testing.T) {
 
 // A value that was built from an empty one depends on it like on any other.
 func TestEmptyIsAPart(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		src := &shelf{}
-		tiers := open(t, cache.TiersConfig{})
-		parts := with(t, tiers, listConfig{Namespace: "lists", Empty: noElements, Load: src.load})
-		pages := with(t, tiers, thingConfig{Namespace: "pages", Load: func(ctx context.Context, _ int) (string, error) {
-			v, err := parts.Get(ctx, 1)
-			return fmt.Sprint(len(v)), err
-		}})
-		for range 2 {
-			equal(t, get(t, pages, 1), "0", "the elements of the page")
-		}
-		src.full.Store(true)
-		must(t, parts.Delete(t.Context(), 1))
-		equal(t, get(t, pages, 1), "1", "the elements of the page")
-	})
+	play(t, scene{cfg: thingConfig{Empty: func(v string) bool { return v == "" }}, pages: &longLived, steps: `
+		source empty; a page empty load; a page empty local; source full; a deletes; a page 1.2 load`})
 }
 
 // ErrNotModified confirms an empty value as one. A panic of Empty reaches the callers and leaves

@@ -5,9 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"log"
+	"log/slog"
+	"runtime"
+	"strings"
 	"time"
 
 	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/invalidate/logtest"
 	"github.com/twofold-go/twofold/policy"
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
@@ -96,4 +101,136 @@ func ExampleCoder() {
 	// Output:
 	// cache: get default:users:v1:42: the source answered 503
 	// cache: get default:users:v1:42: cache: load failed a moment ago (http-503)
+}
+
+// Beyond MaxFlights a read that misses fails at once. Hits still succeed.
+func Example_overloaded() {
+	ctx := context.Background()
+	tiers, err := cache.Open(cache.TiersConfig{MaxFlights: 1})
+	if err != nil {
+		panic(err)
+	}
+	defer func() { _ = tiers.Close(ctx) }()
+	loading, end := make(chan struct{}), make(chan struct{})
+	users, err := cache.New(tiers, cache.For("users:v1", func(context.Context, int64) (User, error) {
+		close(loading)
+		<-end
+		return User{Name: "Ada"}, nil
+	}))
+	if err != nil {
+		panic(err)
+	}
+
+	go func() { _, _ = users.Get(ctx, 42) }()
+	<-loading
+	_, err = users.Get(ctx, 43)
+	fmt.Println(errors.Is(err, cache.ErrOverloaded))
+	close(end)
+	// Output: true
+}
+
+// A loader that is too slow fails for every caller that waits. Error.Code distinguishes this
+// from a caller's own deadline.
+func Example_loadTimeout() {
+	ctx := context.Background()
+	users, done := example(cache.Config[int64, User]{
+		Load: func(ctx context.Context, _ int64) (User, error) {
+			<-ctx.Done() // a database that does not answer
+			return User{}, ctx.Err()
+		},
+		Policy: policy.Patch{LoadTimeout: new(10 * time.Millisecond)},
+	})
+	defer done()
+
+	_, err := users.Get(ctx, 42)
+	e, _ := errors.AsType[*cache.Error](err)
+	fmt.Println(errors.Is(err, cache.ErrLoadTimeout), e.Code())
+
+	ctx, cancel := context.WithCancel(ctx)
+	cancel()
+	_, err = users.Get(ctx, 42)
+	e, _ = errors.AsType[*cache.Error](err)
+	fmt.Println(errors.Is(err, cache.ErrLoadTimeout), e.Code())
+	// Output:
+	// true load_timeout
+	// false canceled
+}
+
+// A refused value is not kept in any tier, and the old value is invalidated.
+func Example_refused() {
+	ctx := context.Background()
+	texts, done := example(cache.Config[int64, string]{
+		Policy: policy.Patch{MaxValueBytes: new(1000)},
+	})
+	defer done()
+
+	err := texts.Set(ctx, 1, strings.Repeat("x", 1001))
+	fmt.Println(errors.Is(err, cache.ErrTooLarge))
+	// Output: true
+}
+
+// Two mistakes in loaders become errors instead of hanging the program.
+func Example_loaderMistakes() {
+	ctx := context.Background()
+	var users cache.Cache[int64, User]
+	users, done := example(cache.Config[int64, User]{
+		Load: func(ctx context.Context, id int64) (User, error) {
+			if id == 1 {
+				runtime.Goexit() // as t.FailNow in package testing does
+			}
+			return users.Get(ctx, id) // it waits for itself
+		},
+	})
+	defer done()
+
+	_, err := users.Get(ctx, 1)
+	fmt.Println(errors.Is(err, cache.ErrGoexit))
+	_, err = users.Get(ctx, 2)
+	fmt.Println(errors.Is(err, cache.ErrRecursive))
+	// Output:
+	// true
+	// true
+}
+
+// While the log is unreachable, an invalidation applies in this process. It waits until it can
+// be sent to the others.
+func Example_outage() {
+	ctx := context.Background()
+	link := logtest.NewFaulty(logtest.NewMemory(logtest.MemoryConfig{})) // redislog.New(rdb, …) in production
+	tiers, err := cache.Open(cache.TiersConfig{
+		Log:            link,
+		InvalidateWait: 10 * time.Millisecond,
+		Logger:         slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer func() { _ = tiers.Close(ctx) }()
+	users, err := cache.New(tiers, cache.Config[int64, User]{Namespace: "users:v1", Load: loadUser})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("ready:", tiers.Ready(ctx)) // before the first request is served
+
+	_, _ = users.Get(ctx, 42)
+	link.Fail(errors.New("connection refused"))
+	err = users.Delete(ctx, 42)
+	fmt.Println(errors.Is(err, cache.ErrUnavailable))
+	if pending, ok := errors.AsType[*invalidate.PendingError](err); ok {
+		fmt.Println("scopes that wait:", pending.Pending)
+	}
+	_, _ = users.Get(ctx, 42) // deleted in this process, even without the log
+	s := tiers.Stats().Log
+	fmt.Println("scopes that wait:", s.Pending, "for some time:", s.PendingAge > 0)
+
+	link.Heal()
+	fmt.Println("ready:", tiers.Ready(ctx))
+	// Output:
+	// ready: <nil>
+	// load 42
+	// true
+	// scopes that wait: 1
+	// load 42
+	// scopes that wait: 1 for some time: true
+	// ready: <nil>
 }

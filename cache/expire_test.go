@@ -281,6 +281,14 @@ func TestExpiredParts(t *testing.T) {
 			advance(5 * time.Millisecond)
 			return built(t, w.tiers[1], "pages", keptLong, rows[1].Get)
 		}},
+		// A load does not get a value built from an expired part as Previous: ErrNotModified would make it fresh.
+		"confirmed by ErrNotModified": {pages: func(t *testing.T, w *duo) things { return confirmed(t, w)[0] }},
+		"confirmed by ErrNotModified, read by another process": {on: logged, pages: func(t *testing.T, w *duo) things {
+			pages := confirmed(t, w)
+			wantFetch(t, pages[0], 1, fetched{"1.1", cache.Load, true, nil})
+			advance(5 * time.Millisecond)
+			return pages[1]
+		}},
 		"of other Tiers, which expired nothing": {pages: func(t *testing.T, w *duo) things {
 			return built(t, open(t, cache.TiersConfig{}), "pages", keptLong, w.c[0].Get)
 		}},
@@ -321,6 +329,15 @@ func TestExpiredParts(t *testing.T) {
 			}
 		})
 	}
+}
+
+// confirmed returns the pages of both processes, whose source reports after the first load that it has
+// not changed.
+func confirmed(t *testing.T, w *duo) (pages [2]things) {
+	for i := range pages {
+		pages[i] = built(t, w.tiers[i], "pages", keptLong, unchanged(func(ctx context.Context) (string, error) { return w.c[i].Get(ctx, 1) }))
+	}
+	return pages
 }
 
 // While the part is refreshed, the reads of a page that is built from it do not each load the page:

@@ -163,44 +163,26 @@ func TestNestedLoads(t *testing.T) {
 }
 
 func TestRecursiveLoad(t *testing.T) {
-	for _, tt := range []struct {
-		name  string
-		build func(t *testing.T, tiers *cache.Tiers) things
-	}{
-		{"directly", func(t *testing.T, tiers *cache.Tiers) (c things) {
-			c = with(t, tiers, thingConfig{Load: func(ctx context.Context, k int) (string, error) { return c.Get(ctx, k) }})
-			return c
-		}},
-		{"through another key", func(t *testing.T, tiers *cache.Tiers) (c things) {
-			c = with(t, tiers, thingConfig{Load: func(ctx context.Context, k int) (string, error) { return c.Get(ctx, k^1) }})
-			return c
-		}},
-		{"through another cache", func(t *testing.T, tiers *cache.Tiers) (c things) {
-			d := with(t, tiers, thingConfig{Namespace: "d", Load: func(ctx context.Context, k int) (string, error) { return c.Get(ctx, k) }})
-			c = with(t, tiers, thingConfig{Load: func(ctx context.Context, k int) (string, error) { return d.Get(ctx, k) }})
-			return c
-		}},
-		{"from LoadMany", func(t *testing.T, tiers *cache.Tiers) (c things) {
-			c = with(t, tiers, thingConfig{LoadMany: func(ctx context.Context, ks []int) (map[int]string, error) {
-				_, err := c.Get(ctx, ks[len(ks)-1])
-				return nil, err
-			}})
-			return c
-		}},
-		{"through GetMany", func(t *testing.T, tiers *cache.Tiers) (c things) {
-			c = with(t, tiers, thingConfig{Load: func(ctx context.Context, k int) (string, error) {
-				if k == 100 {
-					return "fine", nil
-				}
-				m, err := c.GetMany(ctx, []int{k, 100})
-				return m[k], err
-			}})
-			return c
-		}},
+	var c, d things // d reads from c
+	directly := func(ctx context.Context, k int) (string, error) { return c.Get(ctx, k) }
+	for name, load := range map[string]cache.Loader[int, string]{
+		"directly":              directly,
+		"from LoadMany":         directly,
+		"through another key":   func(ctx context.Context, k int) (string, error) { return c.Get(ctx, k^1) },
+		"through another cache": func(ctx context.Context, k int) (string, error) { return d.Get(ctx, k) },
+		"through GetMany": func(ctx context.Context, k int) (string, error) {
+			if k == 100 {
+				return "fine", nil
+			}
+			m, err := c.GetMany(ctx, []int{k, 100})
+			return m[k], err
+		},
 	} {
-		bubble(t, tt.name, func(t *testing.T) {
+		bubble(t, name, func(t *testing.T) {
+			tiers := open(t, cache.TiersConfig{Remote: tiertest.NewMemory()})
+			c = with(t, tiers, loading(load, strings.Contains(name, "LoadMany")))
+			d = with(t, tiers, thingConfig{Namespace: "d", Load: directly})
 			start := time.Now()
-			c := tt.build(t, open(t, cache.TiersConfig{Remote: tiertest.NewMemory()}))
 			fails(t, errOf(c.Get(t.Context(), 1)), cache.ErrRecursive, "Get")
 			fails(t, errOf(c.GetMany(t.Context(), []int{1, 101})), cache.ErrRecursive, "GetMany")
 			if d := time.Since(start); d > time.Second {

@@ -10,7 +10,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -177,44 +176,32 @@ func TestStoredBeforeVisible(t *testing.T) {
 
 // An entry that cannot be served is not alive, even if it is still in the local tier.
 func TestEntryAlive(t *testing.T) {
-	type leave func(ctx context.Context, tiers *cache.Tiers, c things) error
-	for name, leave := range map[string]leave{
-		"Delete":    func(ctx context.Context, _ *cache.Tiers, c things) error { return c.Delete(ctx, 1) },
-		"DeleteAll": func(ctx context.Context, _ *cache.Tiers, c things) error { return c.DeleteAll(ctx) },
-		"tag": func(ctx context.Context, tiers *cache.Tiers, _ things) error {
-			return tiers.Invalidate(ctx, invalidate.Tag(cache.DefaultTenant, "t"))
-		},
-		"All": func(ctx context.Context, tiers *cache.Tiers, _ things) error {
-			return tiers.Invalidate(ctx, invalidate.All())
-		},
-		"time": func(context.Context, *cache.Tiers, things) error {
-			advance(time.Hour)
-			return nil
-		},
-		"Set of what is not kept": func(ctx context.Context, _ *cache.Tiers, c things) error {
-			if err := c.Set(ctx, 1, strings.Repeat("x", 1<<20+1)); err == nil {
-				return errors.New("the Set succeeded, want ErrTooLarge")
-			}
-			return nil
-		},
-		"eviction": func(ctx context.Context, _ *cache.Tiers, c things) error {
-			for k := 2; k < 100; k++ {
-				if err := c.Set(ctx, k, strings.Repeat("x", 1<<15)); err != nil {
-					return err
-				}
-			}
-			return c.DeleteAll(ctx)
-		},
-	} {
-		bubble(t, name, func(t *testing.T) {
+	for _, how := range []string{"Delete", "DeleteAll", "tag", "All", "time", "Set of what is not kept", "eviction"} {
+		bubble(t, how, func(t *testing.T) {
 			cfg := cache.TiersConfig{Local: local.New(local.Config{MaxBytes: 1 << 20})}
 			seen := listen(t, &cfg)
 			tiers := open(t, cfg)
 			c := with(t, tiers, thingConfig{Tags: tagT, Load: (&source{}).load})
+			leave := map[string]func(){
+				"Delete":    func() { must(t, c.Delete(t.Context(), 1)) },
+				"DeleteAll": func() { must(t, c.DeleteAll(t.Context())) },
+				"tag":       func() { invalidateTag(t, tiers, "t") },
+				"All":       func() { must(t, tiers.Invalidate(t.Context(), invalidate.All())) },
+				"time":      func() { advance(time.Hour) },
+				"Set of what is not kept": func() {
+					fails(t, c.Set(t.Context(), 1, strings.Repeat("x", 1<<20+1)), cache.ErrTooLarge, "Set")
+				},
+				"eviction": func() {
+					for k := 2; k < 100; k++ {
+						must(t, c.Set(t.Context(), k, strings.Repeat("x", 1<<15)))
+					}
+					must(t, c.DeleteAll(t.Context()))
+				},
+			}[how]
 			for range 2 { // the entry is stored again
 				get(t, c, 1)
 				seen.want(tagsByKey{cell1: {"default:t"}})
-				must(t, leave(t.Context(), tiers, c))
+				leave()
 				seen.want(tagsByKey{})
 			}
 			get(t, c, 1)
@@ -224,8 +211,9 @@ func TestEntryAlive(t *testing.T) {
 	}
 }
 
-// An entry for which the local tier has no room reaches both hooks.
-func TestStoredAndRefused(t *testing.T) {
+// The hooks tell of each entry that is stored, and why it leaves: also of one for which the local tier
+// has no room.
+func TestHooksTellInOrder(t *testing.T) {
 	var told []string
 	tiers := open(t, cache.TiersConfig{
 		Local:     local.New(local.Config{MaxBytes: 64 << 10}),
@@ -233,20 +221,10 @@ func TestStoredAndRefused(t *testing.T) {
 		OnRemoved: func(e cache.Entry, r tier.EvictReason) { told = append(told, r.String()+" "+e.Key()) },
 	})
 	c := with(t, tiers, thingConfig{})
-	fails(t, c.Set(t.Context(), 1, strings.Repeat("x", 32<<10)), cache.ErrTooLarge, "Set")
-	same(t, []string{"stored default:things:1", "rejected default:things:1"}, told, "hook calls")
-}
-
-// dumb is a local tier that does not report evictions.
-type dumb struct{ tier.Local }
-
-func TestOnRemovedNeedsEvictions(t *testing.T) {
-	_, err := cache.Open(cache.TiersConfig{
-		Local: dumb{local.New(local.Config{})}, OnRemoved: func(cache.Entry, tier.EvictReason) {},
-	})
-	if err == nil || !strings.Contains(err.Error(), "field OnRemoved: the local tier cache_test.dumb") {
-		t.Errorf("Open = %v, want an error about the field OnRemoved", err)
-	}
+	must(t, errors.Join(c.Set(t.Context(), 1, "a"), c.Set(t.Context(), 1, "b"), c.Delete(t.Context(), 1), c.Delete(t.Context(), 1)))
+	fails(t, c.Set(t.Context(), 2, strings.Repeat("x", 32<<10)), cache.ErrTooLarge, "Set")
+	equal(t, strings.ReplaceAll(strings.Join(told, ", "), "default:things:", ""),
+		"stored 1, stored 1, replaced 1, deleted 1, stored 2, rejected 2", "the hooks tell")
 }
 
 // After concurrent traffic of all kinds, exactly the entries that are alive by the hooks can be
@@ -343,59 +321,27 @@ func openEnding(t *testing.T, l tier.Local, removed func(cache.Entry, tier.Evict
 // TestEndsThatMove: a value that SetKeep keeps stays, and one that an Expire or an invalidation ends
 // early leaves when a read has noticed.
 func TestEndsThatMove(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		gone := map[string]tier.EvictReason{}
-		tiers := openEnding(t, local.New(local.Config{}), func(e cache.Entry, why tier.EvictReason) { gone[e.Key()] = why })
-		var fails error
-		c := with(t, tiers, thingConfig{
-			Load: func(ctx context.Context, k int) (string, error) {
-				if k == 1 {
-					cache.Filling(ctx).SetKeep(time.Hour)
-				}
-				return "value", fails
-			},
-			Tags:   func(int, string) []string { return []string{"tag"} },
-			Policy: patch{TTL: new(10 * time.Minute), Stale: new(time.Minute), RefreshAhead: new(0.0), NegativeTTL: new(time.Second)},
-		})
-		for k := range 4 {
-			get(t, c, k)
-		}
-		fails = errSource
-		must(t, c.Expire(t.Context(), 2))
-		get(t, c, 2) // stale
-		advance(2*time.Minute + time.Second)
-		equal(t, tiers.Stats().Local.Entries, 3, "entries after the Stale of one that expired")
-		advance(10 * time.Minute)
-		equal(t, tiers.Stats().Local.Entries, 1, "entries after the TTL")
-		invalidateTag(t, tiers, "tag")
-		_, _ = c.Get(t.Context(), 1) // notices the invalidation, and fails
-		advance(61 * time.Second)
-		equal(t, tiers.Stats().Local.Entries, 0, "entries after an invalidation that a read has noticed")
-		for key, why := range gone {
-			if why != tier.Expired {
-				t.Errorf("%s left as %v, want expired", key, why)
-			}
-		}
-		if len(gone) != 4 {
-			t.Errorf("%d entries have left, want 4", len(gone))
-		}
-	})
+	gone := map[string]tier.EvictReason{}
+	tc := cache.TiersConfig{OnRemoved: func(e cache.Entry, why tier.EvictReason) { gone[e.Key()] = why }}
+	play(t, scene{tc: tc, cfg: thingConfig{Policy: patch{TTL: new(10 * time.Minute), Stale: new(time.Minute), RefreshAhead: new(0.0), NegativeTTL: new(time.Second)}}, steps: `
+		says keep=1h; a gets any; says; a gets any key=2-4; source fails; a expires key=2; a gets any stale key=2
+		wait 2m1s; a counts Entries=3 // after the Stale of the one that expired
+		wait 10m; a counts Entries=1 // after the TTL
+		a invalidates tag; a gets failed; wait 61s; a counts Entries=0`})
+	same(t, map[string]tier.EvictReason{
+		cell1: tier.Expired, "default:things:2": tier.Expired, "default:things:3": tier.Expired, "default:things:4": tier.Expired,
+	}, gone, "entries that left")
 }
 
 // TestEndsThatAreHidden is the control of the tests above: a tier that does not learn the ends keeps
 // entries that nothing can use.
 func TestEndsThatAreHidden(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := local.New(local.Config{})
-		tiers := open(t, cache.TiersConfig{Local: struct {
-			tier.Local
-			tier.Meter
-		}{l, l}})
-		c := with(t, tiers, thingConfig{Load: (&source{}).load, Policy: patch{TTL: new(time.Minute)}})
-		get(t, c, 1)
-		advance(time.Hour)
-		equal(t, tiers.Stats().Local.Entries, 1, "entries")
-	})
+	l := local.New(local.Config{})
+	hiding := struct {
+		tier.Local
+		tier.Meter
+	}{l, l}
+	play(t, scene{tc: cache.TiersConfig{Local: hiding}, steps: "a gets any; wait 1h; a counts Entries=1"})
 }
 
 // A hook that panics harms neither the tier nor the calls that store, evict and audit entries. That
@@ -411,7 +357,7 @@ func TestHooksThatPanic(t *testing.T) {
 			var said lockedBuffer
 			cfg := cache.TiersConfig{Local: local.New(local.Config{MaxBytes: budget}), Logger: slog.New(slog.NewTextHandler(&said, nil))}
 			set(&cfg)
-			tiers, src := open(t, cfg), &rows{}
+			tiers, src := open(t, cfg), &source{fixed: "old"}
 			c := with(t, tiers, thingConfig{Load: src.load, Policy: auditAll})
 			get(t, c, 1)
 			get(t, c, 1)

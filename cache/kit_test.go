@@ -167,13 +167,15 @@ type source struct {
 	say       func(f *cache.Fill)
 	during    func(ctx context.Context) // before a load ends
 	err       error
-	unchanged bool   // a load with a previous value reports that it is unchanged
-	empty     bool   // the values are ""
-	fixed     string // the values, if not empty
-	deaf      bool   // loads ignore their context
-	panics    bool   // loads panic with errSource
-	exits     bool   // loads end their goroutine
-	previous  string // of the last load
+	unchanged bool           // a load with a previous value reports that it is unchanged
+	empty     bool           // the values are ""
+	fixed     string         // the values, if not empty
+	vals      map[int]string // values that were written
+	failed    []span         // loads that failed with err
+	deaf      bool           // loads ignore their context
+	panics    bool           // loads panic with errSource
+	exits     bool           // loads end their goroutine
+	previous  string         // of the last load
 	loads     map[int]int
 	running   int
 	peak      int
@@ -181,7 +183,11 @@ type source struct {
 	ctxErrs   []error // errors of loads whose context ended
 }
 
+// span is the time that a load took.
+type span struct{ began, ended time.Time }
+
 func (s *source) load(ctx context.Context, k int) (string, error) {
+	begun := time.Now()
 	prev, again := cache.Previous[string](ctx)
 	m, err := s.read(ctx, k)
 	s.mu.Lock()
@@ -193,7 +199,20 @@ func (s *source) load(ctx context.Context, k int) (string, error) {
 	if late := s.wait(ctx); late != nil {
 		return "", late
 	}
+	if err != nil {
+		s.set(func(s *source) { s.failed = append(s.failed, span{begun, time.Now()}) })
+	}
 	return v, err
+}
+
+// write changes the value of a key.
+func (s *source) write(k int, v string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.vals == nil {
+		s.vals = map[int]string{}
+	}
+	s.vals[k] = v
 }
 
 // loadMany finds the keys below 1000.
@@ -225,6 +244,9 @@ func (s *source) read(ctx context.Context, keys ...int) (map[int]string, error) 
 		}
 		if s.fixed != "" {
 			m[k] = s.fixed
+		}
+		if v, ok := s.vals[k]; ok {
+			m[k] = v
 		}
 	}
 	s.running++

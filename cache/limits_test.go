@@ -25,27 +25,8 @@ func TestMaxFlights(t *testing.T) {
 // A GetMany of more absent keys than MaxFlights loads them in parts, and all of them.
 func TestGetManyBeyondMaxFlights(t *testing.T) {
 	for _, many := range []bool{false, true} {
-		synctest.Test(t, func(t *testing.T) {
-			src := &source{took: time.Second}
-			cfg := thingConfig{Load: src.load}
-			if many {
-				cfg = thingConfig{LoadMany: src.loadMany, MaxBatch: 10}
-			}
-			tiers := open(t, cache.TiersConfig{MaxFlights: 64, Remote: tiertest.NewMemory()})
-			c := with(t, tiers, cfg)
-			keys := ints(0, 1000)
-			got, err := c.GetMany(t.Context(), keys)
-			if err != nil || len(got) != len(keys) {
-				t.Errorf("GetMany = %d values, %v; want %d", len(got), err, len(keys))
-			}
-			src.wantLoads(t, len(keys))
-			equal(t, total(tiers).FlightsRefused, 0, "FlightsRefused")
-			ctx, cancel := context.WithCancel(t.Context())
-			cancel()
-			if _, err := c.GetMany(ctx, keys); err != nil { // all are hits
-				t.Errorf("GetMany of hits = %v", err)
-			}
-		})
+		play(t, scene{name: fmt.Sprint("LoadMany ", many), on: paired, many: many, tc: cache.TiersConfig{MaxFlights: 64}, cfg: thingConfig{MaxBatch: 10}, steps: `
+			source takes=1s; a batches 0-999; loads 1000; a counts FlightsRefused=0; a batches 0-999 ended`}) // all are hits now
 	}
 }
 
@@ -66,38 +47,6 @@ func TestMaxTenants(t *testing.T) {
 	if len(spaces) != 4 || spaces["tenant0"] != 2 || spaces["other"] != 16 {
 		t.Errorf("hits by tenant = %v, want three tenants and the rest as other", spaces)
 	}
-}
-
-// One process under overload has small limits. Nothing hangs, and the limits hold.
-func TestOverload(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		src, remote := &source{took: 100 * time.Millisecond}, tiertest.NewFaulty(tiertest.NewMemory())
-		remote.Hang(true)
-		tiers := open(t, cache.TiersConfig{Remote: remote, MaxLoads: 5, MaxRefreshes: 2})
-		c := with(t, tiers, thingConfig{Load: src.load, Policy: patch{LoadTimeout: new(time.Second)}})
-		start := time.Now()
-		ok, overloaded := 0, 0
-		results := make(chan error, 500)
-		crowd(500, func(k int) { _, err := c.Get(t.Context(), k); results <- err })
-		close(results)
-		for err := range results {
-			if err == nil {
-				ok++
-			} else {
-				overloaded++
-				if !errors.Is(err, cache.ErrOverloaded) && !errors.Is(err, context.DeadlineExceeded) {
-					t.Errorf("refused with %v", err)
-				}
-			}
-		}
-		if d := time.Since(start); d > 1500*time.Millisecond {
-			t.Errorf("the last caller got its answer after %v, want at most 1.5s", d)
-		}
-		if src.peak > 5 || ok < 40 || overloaded == 0 {
-			t.Errorf("%d concurrent loads, %d answers, %d refusals; want at most 5 loads, at least 40 answers and 1 refusal", src.peak, ok, overloaded)
-		}
-		remote.Heal()
-	})
 }
 
 // The text of a key counts in the budget of the local tier, in a struct, too. What a key points to
@@ -259,5 +208,156 @@ func BenchmarkTenant(b *testing.B) {
 			}
 		})
 		_ = tiers.Close(b.Context())
+	}
+}
+
+// While an old value can be served, each process loads a key of a failing source at most once a
+// Throttle. This holds under any policy, at any age of the value.
+func TestThrottle(t *testing.T) {
+	for _, stale := range []time.Duration{0, 2500 * time.Millisecond} {
+		for _, localTTL := range []time.Duration{0, 1700 * time.Millisecond} {
+			for _, soft := range []time.Duration{0, 50 * time.Millisecond} {
+				for _, ahead := range []float64{0, 5} {
+					for _, remote := range []string{"none", "kept", "emptied"} {
+						p := patch{
+							TTL: new(6 * time.Second), Stale: &stale, StaleIfError: new(time.Hour), Throttle: new(time.Second), LocalTTL: &localTTL,
+							SoftTimeout: &soft, RefreshAhead: &ahead, NegativeTTL: new(time.Minute), ErrorTTL: new(time.Minute),
+						}
+						bubble(t, fmt.Sprintf("stale %v, local %v, soft %v, ahead %v, remote %s", stale, localTTL, soft, ahead, remote), func(t *testing.T) { throttled(t, p, remote) })
+					}
+				}
+			}
+		}
+	}
+}
+
+func throttled(t *testing.T, p patch, remote string) {
+	memory := tiertest.NewMemory()
+	srcs, cs := make([]*source, 2), make([]things, 2)
+	for i := range cs {
+		tc := cache.TiersConfig{Remote: memory}
+		if remote == "none" {
+			tc.Remote = nil
+		}
+		srcs[i] = &source{took: 70 * time.Millisecond, fixed: "v"}
+		cs[i] = with(t, open(t, tc), thingConfig{Load: srcs[i].load, Policy: p})
+		get(t, cs[i], 1)
+		srcs[i].fail(errSource)
+	}
+	if remote == "emptied" {
+		must(t, memory.Unlink(t.Context(), cell1))
+	}
+	const rounds = 200
+	for range rounds { // 20 s: the value is fresh, stale, then neither
+		crowd(6, func(n int) {
+			if v, err := cs[n%2].Get(t.Context(), 1); v != "v" || err != nil {
+				t.Errorf("Get = %q, %v, want the old value", v, err)
+			}
+		})
+		advance(100 * time.Millisecond)
+	}
+	for i, s := range srcs {
+		for k := 1; k < len(s.failed); k++ {
+			if d := s.failed[k].began.Sub(s.failed[k-1].ended); d < time.Second {
+				t.Errorf("process %d loaded again %v after a failure, want at least 1s", i, d)
+			}
+		}
+		if n := len(s.failed); n < 5 {
+			t.Errorf("process %d loaded %d times in 20s, want at least 5", i, n)
+		}
+		s.fail(nil)
+	}
+	advance(2 * time.Second)
+	for _, c := range cs {
+		get(t, c, 1)
+		advance(time.Second)
+		wantFetch(t, c, 1, fetched{"v", cache.Local, false, nil})
+	}
+}
+
+// No process remembers an error that says nothing about the source. An error of the loader is
+// remembered, even if it is a timeout of its own.
+func TestWhichErrorsAreRemembered(t *testing.T) {
+	cfg := thingConfig{Policy: patch{ErrorTTL: new(time.Minute), LoadTimeout: new(time.Second)}}
+	const reads = "; a gets error; wait 10ms; a gets error; wait 10ms; b gets error; wait 10ms; b gets error; loads "
+	for name, tt := range map[string]struct {
+		err   error
+		loads string
+	}{
+		"of the source":                 {errSource, "1"},
+		"a timeout of the loader's own": {context.DeadlineExceeded, "1"},
+		"cancelled by the source":       {context.Canceled, "1"},
+		"LoadTimeout of another cache":  {fmt.Errorf("inner: %w", cache.ErrLoadTimeout), "4"},
+		"overload of another cache":     {fmt.Errorf("inner: %w", cache.ErrOverloaded), "4"},
+		"another cache is closed":       {errors.Join(errSource, cache.ErrClosed), "4"},
+		"recursion":                     {cache.ErrRecursive, "4"},
+	} {
+		play(t, scene{name: name, on: paired, cfg: cfg, err: tt.err, steps: "source fails" + reads + tt.loads})
+	}
+	for i := range 20 { // whichever goroutine runs first
+		play(t, scene{name: fmt.Sprint("LoadTimeout ", i), on: paired, cfg: cfg, steps: "source takes=1h" + reads + "4"})
+		cfg := cfg
+		cfg.Load = func(ctx context.Context, _ int) (string, error) { <-ctx.Done(); return "", errSource } // in the loader's words
+		play(t, scene{name: fmt.Sprint("words ", i), on: paired, cfg: cfg, steps: strings.TrimSuffix(reads, "; loads ") + "; a counts Loads=2; b counts Loads=2"})
+	}
+}
+
+// MaxRefreshes bounds the concurrent refreshes of a process, of a namespace over all its tenants and
+// caches, or of a tenant. Each refresh releases its slot. Others have their own bounds.
+func TestMaxRefreshes(t *testing.T) {
+	for name, tt := range map[string]struct {
+		tc   cache.TiersConfig
+		cfg  policy.Patch
+		most int
+		free bool // the refreshes of another namespace and another tenant are not bounded
+		by   func(c, twin things, k int) things
+	}{
+		"of a process": {tc: cache.TiersConfig{MaxRefreshes: 3}, most: 3, by: func(c, _ things, _ int) things { return c }},
+		"of a namespace": {cfg: patch{MaxRefreshes: new(3)}, most: 3, free: true, by: func(c, twin things, k int) things {
+			return []things{c, twin}[k%2].Tenant(strings.Repeat("t", k/2+1))
+		}},
+		"of a tenant": {
+			tc: cache.TiersConfig{Policies: policy.Table{{Tenant: "busy", Patch: patch{MaxRefreshes: new(1)}}}}, most: 1, free: true,
+			by: func(c, _ things, _ int) things { return c.Tenant("busy") },
+		},
+	} {
+		bubble(t, name, func(t *testing.T) {
+			const keys = 10
+			src, other := &source{}, &source{}
+			tiers := open(t, tt.tc)
+			tt.cfg.TTL, tt.cfg.Stale = swr.TTL, new(time.Hour)
+			c, twin := with(t, tiers, thingConfig{Load: src.load, Policy: tt.cfg}), with(t, tiers, thingConfig{Load: src.load, Policy: tt.cfg})
+			free := []things{with(t, tiers, thingConfig{Namespace: "free", Load: other.load, Policy: swr}), c.Tenant("free")}
+			if name == "of a namespace" {
+				free[1] = free[0]
+			}
+			read := func() {
+				for k := range keys {
+					get(t, tt.by(c, twin, k), k)
+					if tt.free {
+						_, err := free[k%2].GetOrLoad(t.Context(), k, other.load)
+						succeeds(t, err)
+					}
+				}
+				synctest.Wait()
+			}
+			read()
+			for _, s := range []*source{src, other} {
+				s.set(func(s *source) { s.took, s.peak = 5*time.Second, 0 })
+			}
+			advance(11 * time.Second)
+			read()
+			equal(t, total(tiers).RefreshesSkipped, int64(keys-tt.most), "RefreshesSkipped")
+			for range keys {
+				advance(6 * time.Second)
+				read()
+			}
+			if src.peak != tt.most || tt.free && other.peak != keys {
+				t.Errorf("%d and %d concurrent refreshes, want %d and %d", src.peak, other.peak, tt.most, keys)
+			}
+			if n := src.total(); n < 2*keys {
+				t.Errorf("%d loads, want a load and a refresh of each key", n)
+			}
+		})
 	}
 }

@@ -3,6 +3,8 @@ package cache_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -56,59 +58,24 @@ func TestSettleFails(t *testing.T) {
 
 // Ready waits for the log's first answer. When its context ends, it returns the reason.
 func TestReady(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		link := logtest.NewFaulty(logtest.NewMemory(logtest.MemoryConfig{Bound: bound}))
-		down := errors.New("down")
-		link.Fail(down)
-		tiers := open(t, cache.TiersConfig{Log: link})
-		ctx, cancel := context.WithTimeout(t.Context(), bound)
-		defer cancel()
-		if err := tiers.Ready(ctx); !errors.Is(err, down) || !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("Ready = %v, want the log's error and DeadlineExceeded", err)
-		}
-		time.AfterFunc(bound, link.Heal)
-		begun := time.Now()
-		if err := tiers.Ready(t.Context()); err != nil || time.Since(begun) > bound+time.Second+bound/20 {
-			t.Errorf("Ready = %v after %v", err, time.Since(begun))
-		}
-		succeeds(t, tiers.Close(t.Context()))
-		fails(t, tiers.Ready(t.Context()), cache.ErrClosed, "Ready after Close")
-		succeeds(t, open(t, cache.TiersConfig{}).Ready(t.Context()))
-	})
+	play(
+		t,
+		scene{name: "a log", on: logged, steps: `
+			a's log fails; a restarts; a readies down late timeout=2s; later 2s a's log well; a readies; took 2s-3.1s
+			a closes; a readies closed`},
+		scene{name: "no log", steps: "a readies; took 0s"},
+	)
 }
 
 // A fleet restarts on a new log, for example on another server, and old cells survive. The new
 // epochs may have lower numbers than those in the cells. A value that is invalidated now must be
 // gone in every process.
 func TestSurvivingCellsOfALostLog(t *testing.T) {
-	for name, scope := range map[string]invalidate.Scope{
-		"key": keyScope(t, 1), "tag": invalidate.Tag("default", "t"), "prefix": invalidate.Prefix("default", "things:"),
-	} {
-		bubble(t, name, func(t *testing.T) {
-			cfg := thingConfig{Tags: tagT}
-			w := newLogged(t, cfg)
-			for range 5 { // the next log will have far lower numbers
-				w.log.Restart()
-				advance(bound)
-			}
-			w.want(t, 0, 1, "1.1")
-			cell := cellOf(t, w.memory, cell1)
-			for i := range w.tiers {
-				must(t, w.tiers[i].Close(t.Context()))
-			}
-			w.log.Delete()
-			cfg.Load = w.src.load
-			for i := range w.tiers {
-				w.tiers[i] = open(t, cache.TiersConfig{Remote: w.wire[i], Log: w.link[i]})
-				w.c[i] = with(t, w.tiers[i], cfg)
-			}
-			synctest.Wait()
-			w.invalidate(t, 0, scope, invalidate.Strict)
-			store(t, w.memory, cell1, cell, time.Hour) // the node that held the cell comes back with it
-			w.want(t, 0, 1, "1.2")
-			w.want(t, 1, 1, "1.2")
-			equal(t, w.tiers[0].Stats().Total.CellsRefused, 1, "refused cells")
-		})
+	for _, scope := range []string{"key", "tag", "prefix"} {
+		play(t, scene{name: scope, on: logged, steps: strings.Repeat("log restarts; wait 2s; ", 5) + ` // the next log will have far lower numbers
+			a gets 1.1; cell noted; a closes; b closes; log ends; a restarts; b restarts
+			a invalidates ` + scope + ` strict; cell returns // the node that held it comes back
+			a gets 1.2; b gets 1.2; a counts CellsRefused=1`})
 	}
 }
 
@@ -174,4 +141,146 @@ func TestLogUsesCells(t *testing.T) {
 			t.Errorf("without a remote tier the log knows %q and has a function to remove: %v", alone.tier, alone.remove != nil)
 		}
 	})
+}
+
+// While an invalidation holds a scope, every read gets an answer, and no tier keeps it. A Set keeps
+// its value in this process, and out of the remote tier. When the hold ends, values are cached again.
+func TestHoldKeepsFromCaching(t *testing.T) {
+	play(
+		t,
+		scene{name: "reads", on: logged, steps: `
+			a gets 1.1; b gets 1.1; a invalidates SCOPE hold=5s; wait 5ms; a gets 1.2; a gets 1.3; b gets 1.4; b many 1.5
+			b counts Fills=0 FillsNotWanted=2; wait 5s; b gets 1.6; b gets 1.6; a gets 1.6`},
+		scene{name: "Set", on: logged, steps: `
+			b gets 1.1; a invalidates SCOPE hold=1s; a sets set; a gets set; a sets set; a gets set; wait 5ms; b gets 1.2
+			a counts FillsNotWanted=2; wait 1s; a sets later; wait 5ms; b gets later`},
+	)
+}
+
+// A load with MaxAge(0) replaces the remote value, even if the log is slow to answer. No lease
+// is as young as this call demands, but the call serves nothing that needs a lease.
+func TestMaxAgeOfNothingReplaces(t *testing.T) {
+	for _, call := range []string{"gets", "many"} {
+		play(t, scene{name: call, on: logged, steps: `
+			log slow=1ms; wait 2s; a gets 1.1; wait 10ms; a ` + call + ` 1.2 MaxAge=0s; b gets 1.2`})
+	}
+}
+
+// A call with a small MaxAge needs a young lease for a value that another process loaded. A
+// clock that may be wrong gives the value's age.
+func TestMaxAgeNeedsAYoungLease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newLogged(t, thingConfig{})
+		young := cache.MaxAge(bound / 10)
+		fetch := func() cache.Result[string] {
+			t.Helper()
+			r, err := w.c[1].Fetch(t.Context(), 1, nil, young)
+			succeeds(t, err)
+			return r
+		}
+		advance(3 * bound)
+		for w.tiers[1].Stats().Log.LeaseAge <= bound/8 { // with a younger lease the read need not contact the log
+			advance(bound / 100)
+		}
+		w.want(t, 0, 1, "1.1")
+		calls := w.link[1].Calls(logtest.Sync)
+		if r := fetch(); r.Source != cache.Remote {
+			t.Errorf("the value came from %v, want remote", r.Source)
+		}
+		equal(t, w.link[1].Calls(logtest.Sync)-calls, 1, "calls of the log")
+		w.link[1].Fail(errors.New("down"))
+		advance(bound / 12)
+		w.want(t, 0, 2, "2.1")
+		if r := fetch(); r.Source == cache.Load {
+			t.Errorf("the read loaded after %v, although the value and the lease are young enough", bound/12)
+		}
+		advance(bound / 40)
+		if r := fetch(); r.Source != cache.Load || r.Value != "1.2" {
+			t.Errorf("got %q from %v, want a load", r.Value, r.Source)
+		}
+		if r := fetch(); r.Source != cache.Local { // this process loaded it just before
+			t.Errorf("the value came from %v, want local", r.Source)
+		}
+	})
+}
+
+// A load that began within a hold may have read the replica that lags, also if the hold ended
+// before the load did. No tier keeps its value. The other process does not find it, either.
+func TestLoadThatOutlivesItsHold(t *testing.T) {
+	const held, after = "a invalidates SCOPE hold=5s; wait 3750ms; source takes=2500ms; ", "; source takes=0s; a gets 1.2 load; a gets 1.2 local"
+	play(
+		t,
+		scene{name: "a read", on: logged, steps: held + "a gets 1.1 load" + after + "; a counts Fills=1; b gets 1.2 remote"},
+		scene{name: "LocalOnly", on: logged, cfg: thingConfig{LocalOnly: true}, steps: held + "a gets 1.1 load" + after},
+		scene{name: "past LoadTimeout", on: logged, cfg: thingConfig{LocalOnly: true, Policy: patch{LoadTimeout: new(2 * time.Second)}},
+			steps: held + "source takes=1h; source deaf; a gets slow; wait 1h" + after},
+		scene{name: "a batch", on: logged, steps: held + "a many 1.1" + after},
+		scene{name: "a refresh", on: logged, steps: held + "a refreshes" + after},
+	)
+}
+
+// A value that was built from a held part is as old as the part. Neither is cached.
+func TestValueBuiltFromAHeldPart(t *testing.T) {
+	const hold = 5 * time.Second
+	for name, scope := range scopes(t) {
+		bubble(t, name, func(t *testing.T) {
+			w := newDuo(t, logged, cache.TiersConfig{}, thingConfig{Tags: tagT}, asIs)
+			outer := with(t, w.tiers[0], thingConfig{Namespace: "pages", Load: func(ctx context.Context, k int) (string, error) {
+				v, err := w.c[0].Get(ctx, k)
+				<-time.After(hold)
+				return v, err
+			}})
+			whole := with(t, w.tiers[0], thingConfig{Namespace: "sites", Load: outer.Get})
+			w.invalidate(t, 0, scope, invalidate.Hold(hold))
+			advance(hold / 2)
+			wantFetch(t, whole, 1, fetched{"1.1", cache.Load, false, nil})
+			wantFetch(t, whole, 1, fetched{"1.2", cache.Load, false, nil})
+			wantFetch(t, whole, 1, fetched{"1.2", cache.Local, false, nil})
+		})
+	}
+}
+
+// outdating are the calls that invalidate key 1, whose tag is t, and wait for the log. Strict also
+// fails when only the others are not known to have heard.
+var outdating = []string{
+	"sets set", "sets-many", "deletes", "deletes-many", "deletes all", "invalidates key", "invalidates tag", "expires tag", "invalidates key strict",
+}
+
+// An invalidation that returned holds in its own process, whatever it returned and in any state
+// of the log. No later read gets the old value, although the remote tier still has it. When the log
+// has recovered, it reaches the other process.
+func TestOwnReadsAfterPendingError(t *testing.T) {
+	for _, write := range outdating[:len(outdating)-1] {
+		for _, state := range []string{"fails", "hangs", "slow=400ms", "well"} {
+			for _, patience := range []string{"0s", "1ms", "1h"} {
+				play(t, scene{name: fmt.Sprint(write, ", log ", state, ", patience ", patience), on: logged, steps: `
+					b gets 1.1; a gets 1.1; a's log ` + state + `; a ` + write + ` perhaps pending timeout=` + patience +
+					strings.Repeat("; a gets !1.1; a many !1.1; wait 50ms", 40) + `
+					a's log well; wait 2s; a counts Pending=0; a gets !1.1; b gets !1.1`})
+			}
+		}
+	}
+}
+
+// A writer that is cancelled while the log hangs returns at once.
+func TestCancelledWriterLeavesAHungLog(t *testing.T) {
+	for _, write := range outdating {
+		play(t, scene{name: write, on: logged, steps: `
+			a gets 1.1; b gets 1.1; a's log hangs; a ` + write + ` pending after=1ms; took 1ms-2ms; a gets !1.1
+			a's log well; wait 2s; b gets !1.1`})
+	}
+}
+
+// During an outage of the log a call returns a PendingError after InvalidateWait. This process
+// no longer serves the invalidated value.
+func TestInvalidateWait(t *testing.T) {
+	for _, write := range outdating {
+		for wait, want := range map[time.Duration]time.Duration{
+			0: 250 * time.Millisecond, 20 * time.Millisecond: 20 * time.Millisecond, 3 * time.Second: 3 * time.Second,
+		} {
+			fails := fmt.Sprintf("a %s pending; took %v; a gets !1.1; wait 2s; ", write, want)
+			play(t, scene{name: fmt.Sprint(write, " ", wait), on: logged, tc: cache.TiersConfig{InvalidateWait: wait}, steps: `
+				a gets 1.1; a's log fails; ` + fails + fails + fails + `a's log well; wait 1s; a counts Pending=0`})
+		}
+	}
 }

@@ -6,12 +6,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/internal/race"
@@ -22,77 +20,56 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-// batched is a remote tier with methods for many keys. It counts its calls and their keys.
-type batched struct {
+// curt is a remote tier whose calls of one kind miss their last answer.
+type curt struct {
 	*tiertest.Faulty
-	mu    sync.Mutex // protects the rest
-	short string     // the call whose last answer is missing
-	lost  string     // Unlink fails for keys that end with it, if not empty
-	calls map[string]int
-	keys  map[string]int
-	most  int // keys of one call
+	op atomic.Int32 // a tiertest.Op
 }
 
-// count counts a call. It returns how many of its answers arrive.
-func (b *batched) count(op string, keys int) int {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.calls == nil {
-		b.calls, b.keys = map[string]int{}, map[string]int{}
+func withoutLast[T any](s *curt, op tiertest.Op, out []T, err error) ([]T, error) {
+	if tiertest.Op(s.op.Load()) == op {
+		out = out[:len(out)-1]
 	}
-	b.calls[op]++
-	b.keys[op] += keys
-	b.most = max(b.most, keys)
-	if b.short == op {
-		return keys - 1
-	}
-	return keys
+	return out, err
 }
 
-// taken returns the calls since its last call.
-func (b *batched) taken() map[string]int {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	calls := b.calls
-	b.calls, b.keys, b.most = nil, nil, 0
-	return calls
+func (s *curt) GetMany(ctx context.Context, keys []string) ([][]byte, error) {
+	out, err := s.Faulty.GetMany(ctx, keys)
+	return withoutLast(s, tiertest.GetMany, out, err)
 }
 
-func (b *batched) set(short, lost string) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.short, b.lost = short, lost
+func (s *curt) ClaimMany(ctx context.Context, keys []string, claims []tier.Claim) ([]tier.Claimed, error) {
+	out, err := s.Faulty.ClaimMany(ctx, keys, claims)
+	return withoutLast(s, tiertest.ClaimMany, out, err)
 }
 
-// one is the tier without its methods for many keys.
-type one struct{ tier.Remote }
-
-func (b *batched) GetMany(ctx context.Context, keys []string) ([][]byte, error) {
-	out, err := tier.GetMany(ctx, one{b.Faulty}, keys)
-	return out[:min(b.count("get", len(keys)), len(out))], err
+func (s *curt) FillMany(ctx context.Context, keys []string, fills []tier.Fill) ([]bool, error) {
+	out, err := s.Faulty.FillMany(ctx, keys, fills)
+	return withoutLast(s, tiertest.FillMany, out, err)
 }
 
-func (b *batched) ClaimMany(ctx context.Context, keys []string, claims []tier.Claim) ([]tier.Claimed, error) {
-	out, err := tier.ClaimMany(ctx, one{b.Faulty}, keys, claims)
-	return out[:min(b.count("claim", len(keys)), len(out))], err
+// partial is a remote tier that cannot remove one cell until it is well. It removes the others.
+type partial struct {
+	*tiertest.Faulty
+	lost string
+	well atomic.Bool
 }
 
-func (b *batched) FillMany(ctx context.Context, keys []string, fills []tier.Fill) ([]bool, error) {
-	out, err := tier.FillMany(ctx, one{b.Faulty}, keys, fills)
-	return out[:min(b.count("fill", len(keys)), len(out))], err
-}
-
-func (b *batched) Unlink(ctx context.Context, keys ...string) error {
-	b.count("unlink", len(keys))
-	b.mu.Lock()
-	lost := b.lost
-	b.mu.Unlock()
-	failed := slices.DeleteFunc(slices.Clone(keys), func(k string) bool { return lost == "" || !strings.HasSuffix(k, lost) })
-	keys = slices.DeleteFunc(slices.Clone(keys), func(k string) bool { return slices.Contains(failed, k) })
-	if err := b.Faulty.Unlink(ctx, keys...); err != nil || len(failed) == 0 {
+func (p *partial) Unlink(ctx context.Context, keys ...string) error {
+	well := slices.DeleteFunc(slices.Clone(keys), func(k string) bool { return k == p.lost && !p.well.Load() })
+	if err := p.Faulty.Unlink(ctx, well...); err != nil || len(well) == len(keys) {
 		return err
 	}
-	return &tier.KeysError{Keys: failed, Err: errRemote}
+	return &tier.KeysError{Keys: []string{p.lost}, Err: errRemote}
+}
+
+// wantCalls checks the calls for many keys since its last call.
+func wantCalls(t *testing.T, f *tiertest.Faulty, what string, gets, claims, fills, unlinks int) {
+	t.Helper()
+	got := [...]int{f.Calls(tiertest.GetMany), f.Calls(tiertest.ClaimMany), f.Calls(tiertest.FillMany), f.Calls(tiertest.Unlink)}
+	equal(t, got, [...]int{gets, claims, fills, unlinks}, "%s: gets, claims, fills and unlinks", what)
+	equal(t, f.Calls(tiertest.Get, tiertest.Claim, tiertest.Fill), 0, "%s: calls for one key", what)
+	f.ResetCalls()
 }
 
 func numbered(n int, prefix string) (keys []int, vals map[int]string) {
@@ -106,45 +83,35 @@ func numbered(n int, prefix string) (keys []int, vals map[int]string) {
 
 func TestSetManyRoundTrips(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		remote, log := &batched{Faulty: faulty()}, logtest.NewMemory(logtest.MemoryConfig{Bound: bound})
-		appends := 0
-		link := logtest.NewFaulty(log)
-		link.Before(func(_ context.Context, op logtest.Op, a invalidate.Append) {
+		w := newLogged(t, thingConfig{})
+		c, appends := w.c[0], 0
+		w.link[0].Before(func(_ context.Context, op logtest.Op, a invalidate.Append) {
 			if op == logtest.Sync && len(a.Keys) > 0 {
 				appends++
 			}
 		})
-		tiers := open(t, cache.TiersConfig{Remote: remote, Log: link})
-		src := &source{}
-		c := with(t, tiers, thingConfig{Load: src.load})
-		must(t, tiers.Ready(t.Context()))
+		want := func(what string, gets, claims, fills, unlinks int) {
+			t.Helper()
+			wantCalls(t, w.wire[0], what, gets, claims, fills, unlinks)
+			equal(t, appends, 1, "%s: appends", what)
+			appends = 0
+		}
 		keys, vals := numbered(900, "set")
 		must(t, c.SetMany(t.Context(), vals))
-		if diff := cmp.Diff(map[string]int{"claim": 1, "fill": 1}, remote.taken()); diff != "" || appends != 1 {
-			t.Errorf("SetMany of absent keys: %d appends, want 1 (-want +got):\n%s", appends, diff)
-		}
+		want("SetMany of absent keys", 0, 1, 1, 0)
 		must(t, c.SetMany(t.Context(), vals))
-		if diff := cmp.Diff(map[string]int{"claim": 2, "fill": 1}, remote.taken()); diff != "" || appends != 2 {
-			t.Errorf("SetMany of cached keys: %d appends, want 2 (-want +got):\n%s", appends, diff)
-		}
+		want("SetMany of cached keys", 0, 2, 1, 0)
 		got, err := c.GetMany(t.Context(), keys)
-		if diff := cmp.Diff(vals, got); diff != "" || err != nil {
-			t.Errorf("GetMany: %v (-want +got):\n%s", err, diff)
-		}
-		src.wantLoads(t, 0)
+		must(t, err)
+		same(t, vals, got, "GetMany")
+		w.src.wantLoads(t, 0)
 		must(t, c.DeleteMany(t.Context(), append(keys, keys...)))
-		if diff := cmp.Diff(map[string]int{"unlink": 1}, remote.taken()); diff != "" || appends != 3 {
-			t.Errorf("DeleteMany: %d appends, want 3 (-want +got):\n%s", appends, diff)
-		}
+		want("DeleteMany", 0, 0, 0, 1)
 		equal(t, get(t, c, 7), "7.1", "after DeleteMany")
-		remote.taken()
-		for call, err := range map[string]error{
-			"SetMany": c.SetMany(t.Context(), nil), "DeleteMany": c.DeleteMany(t.Context(), nil),
-		} {
-			if err != nil || remote.taken() != nil || appends != 3 {
-				t.Errorf("%s of no keys: %v, or it made remote calls", call, err)
-			}
-		}
+		w.wire[0].ResetCalls()
+		must(t, errors.Join(c.SetMany(t.Context(), nil), c.DeleteMany(t.Context(), nil)))
+		wantCalls(t, w.wire[0], "no keys", 0, 0, 0, 0)
+		equal(t, appends, 0, "appends of no keys")
 	})
 }
 
@@ -255,7 +222,7 @@ func TestManyKeysWithoutARemoteTier(t *testing.T) {
 func TestDeleteManyWhileTheLogHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newLogged(t, thingConfig{})
-		remote := &batched{Faulty: w.wire[0], lost: ":2"}
+		remote := &partial{Faulty: w.wire[0], lost: keyScope(t, 2).Text()}
 		tiers := open(t, cache.TiersConfig{Remote: remote, Log: w.link[0]})
 		c := with(t, tiers, thingConfig{Load: w.src.load})
 		synctest.Wait()
@@ -271,34 +238,9 @@ func TestDeleteManyWhileTheLogHangs(t *testing.T) {
 				t.Errorf("key %d: %v, want ErrUnavailable and the remote tier's error", k, err)
 			}
 		}
-		remote.set("", "")
+		remote.well.Store(true)
 		w.link[0].Heal()
 	})
-}
-
-// A LocalOnly cache would leave the cells of another cache with its namespace.
-func TestLocalOnlyBesideOneThatIsNot(t *testing.T) {
-	tiers := open(t, cache.TiersConfig{Remote: tiertest.NewMemory()})
-	with(t, tiers, thingConfig{})
-	_, err := cache.New(tiers, thingConfig{Namespace: "things", LocalOnly: true})
-	if err == nil || !strings.Contains(err.Error(), "LocalOnly") {
-		t.Errorf("New: %v, want an error that names LocalOnly", err)
-	}
-}
-
-// Set refuses options that leave it no tier.
-func TestSetWithoutATier(t *testing.T) {
-	for name, tiers := range map[string]*cache.Tiers{
-		"no remote tier": open(t, cache.TiersConfig{}), "LocalOnly": open(t, cache.TiersConfig{Remote: tiertest.NewMemory()}),
-	} {
-		c := with(t, tiers, thingConfig{LocalOnly: true})
-		wantError(t, c.Set(t.Context(), 1, "v", cache.SkipLocal()), "set", cell1, cache.ErrOption)
-		err := c.SetMany(t.Context(), map[int]string{1: "v"}, cache.SkipLocal())
-		wantError(t, err, "set many", "default:things", cache.ErrOption)
-		if s := tiers.Stats(); s.Kinds.Keys != 0 {
-			t.Errorf("%s: a refused call had an effect", name)
-		}
-	}
 }
 
 // SetMany waits for the log no longer than InvalidateWait, for any number of records.

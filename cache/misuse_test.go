@@ -3,15 +3,22 @@ package cache_test
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"math"
 	"strings"
 	"testing"
 	"time"
 
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/metric/noop"
+
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/codec"
+	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/invalidate/logtest"
 	"github.com/twofold-go/twofold/key"
 	"github.com/twofold-go/twofold/policy"
+	"github.com/twofold-go/twofold/tier"
 	"github.com/twofold-go/twofold/tier/local"
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
@@ -54,6 +61,8 @@ func TestMisuseOfNew(t *testing.T) {
 	must(t, closed.Close(t.Context()))
 	with(t, tiers, cache.Config[int64, user]{Namespace: "users"})
 	with(t, tiers, cache.Config[int64, user]{Namespace: "posts:v1:eu"})
+	shared := open(t, cache.TiersConfig{Remote: tiertest.NewMemory()})
+	with(t, shared, thingConfig{})
 	type user struct{ Other int }
 	type bad struct{ hidden int }
 	_ = bad{}.hidden
@@ -91,6 +100,7 @@ func TestMisuseOfNew(t *testing.T) {
 			[]string{"field Namespace", `"users" and "users:v1"`, "DeleteAll", `rename the second to "users-v1"`}},
 		"above another": {newErr(tiers, cache.Config[int64, user]{Namespace: "posts"}), nil,
 			[]string{"field Namespace", `"posts" and "posts:v1:eu"`, "DeleteAll", `rename the second to "posts-v1-eu"`}},
+		"LocalOnly beside one that is not": {newErr(shared, thingConfig{Namespace: "things", LocalOnly: true}), nil, []string{"LocalOnly"}}, // it would leave cells
 		"several": {newErr(tiers, cache.Config[int64, string]{Namespace: "users", Tenant: "a:b", MaxBatch: -1, Schema: "2"}), nil,
 			[]string{"field Tenant", "field MaxBatch", "values of type", "values of schema"}},
 	} {
@@ -122,31 +132,54 @@ type foreignCodec struct{ codec.Codec }
 
 func (foreignCodec) ID() string { return "foreign" }
 
+// boundedLog is a custom log with its own Bound.
+type boundedLog struct {
+	invalidate.Log
+	bound time.Duration
+}
+
+func (l boundedLog) Bound() time.Duration { return l.bound }
+
+func boundedBy(d time.Duration) invalidate.Log {
+	return boundedLog{logtest.NewMemory(logtest.MemoryConfig{}), d}
+}
+
+// dumb is a local tier that does not report evictions.
+type dumb struct{ tier.Local }
+
 func TestOpenRefuses(t *testing.T) {
-	for _, tt := range []struct {
-		name string
-		cfg  cache.TiersConfig
-		text string
-	}{
-		{"MaxLoads", cache.TiersConfig{MaxLoads: -1}, "MaxLoads: -1 is negative: set it to 1 or more, or leave it 0"},
-		{"MaxRefreshes", cache.TiersConfig{MaxRefreshes: -1}, "MaxRefreshes"},
-		{"MaxFlights", cache.TiersConfig{MaxFlights: -1}, "MaxFlights"},
-		{"MaxTenants", cache.TiersConfig{MaxTenants: -1}, "MaxTenants"},
-		{"ClaimTTL", cache.TiersConfig{ClaimTTL: time.Microsecond}, "ClaimTTL: 1µs is negative or rounds to zero: set it to 1ms or more"},
-		{"local tier", cache.TiersConfig{Local: local.New(local.Config{MaxBytes: 1})}, "Local"},
-		{"codec twice", cache.TiersConfig{Codecs: []codec.Codec{codec.JSON}}, "Codecs"},
-		{"policies", cache.TiersConfig{Policies: policy.Table{{Tenant: "a:b"}, {Patch: patch{Jitter: new(math.NaN())}}}}, "Jitter"},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			tiers, err := cache.Open(tt.cfg)
-			if err == nil {
-				_ = tiers.Close(t.Context())
-			}
-			if err == nil || !strings.Contains(err.Error(), tt.text) {
-				t.Errorf("Open: %v, want an error about %s", err, tt.text)
-			}
-		})
+	removed := func(cache.Entry, tier.EvictReason) {}
+	refused := func(cfg cache.TiersConfig, is error, says ...string) misuse {
+		tiers, err := cache.Open(cfg)
+		if err == nil {
+			succeeds(t, tiers.Close(t.Context()))
+		}
+		return misuse{err, is, says}
 	}
+	all := map[string]misuse{
+		"MaxLoads":     refused(cache.TiersConfig{MaxLoads: -1}, nil, "MaxLoads: -1 is negative: set it to 1 or more, or leave it 0"),
+		"MaxRefreshes": refused(cache.TiersConfig{MaxRefreshes: -1}, nil, "MaxRefreshes"),
+		"MaxFlights":   refused(cache.TiersConfig{MaxFlights: -1}, nil, "MaxFlights"),
+		"MaxTenants":   refused(cache.TiersConfig{MaxTenants: -1}, nil, "MaxTenants"),
+		"ClaimTTL":     refused(cache.TiersConfig{ClaimTTL: time.Microsecond}, nil, "ClaimTTL: 1µs is negative or rounds to zero: set it to 1ms or more"),
+		"local tier":   refused(cache.TiersConfig{Local: local.New(local.Config{MaxBytes: 1})}, nil, "Local"),
+		"codec twice":  refused(cache.TiersConfig{Codecs: []codec.Codec{codec.JSON}}, nil, "Codecs"),
+		"policies":     refused(cache.TiersConfig{Policies: policy.Table{{Tenant: "a:b"}, {Patch: patch{Jitter: new(math.NaN())}}}}, nil, "Jitter"),
+		"OnRemoved":    refused(cache.TiersConfig{Local: dumb{local.New(local.Config{})}, OnRemoved: removed}, nil, "field OnRemoved: the local tier cache_test.dumb"),
+		// A nil pointer in a field is an error, and no panic.
+		"nil Local":  refused(cache.TiersConfig{OnRemoved: removed, Local: (*local.Tier)(nil)}, nil, "field Local: a nil *local.Tier", "leave the field nil"),
+		"nil Remote": refused(cache.TiersConfig{Remote: (*tiertest.Faulty)(nil)}, nil, "field Remote: a nil *tiertest.Faulty", "leave the field nil"),
+		"nil Log":    refused(cache.TiersConfig{Log: (*logtest.Faulty)(nil)}, nil, "field Log: a nil *logtest.Faulty", "leave the field nil"),
+	}
+	// Without a positive bound no lease ever holds, and the pauses between the calls to the log cannot
+	// be drawn.
+	for _, bound := range []time.Duration{0, -1, -time.Second, time.Millisecond - 1} {
+		all["bound "+bound.String()] = refused(cache.TiersConfig{Log: boundedBy(bound), MaxLoads: -1}, invalidate.ErrBound, "field Log", "MaxLoads", bound.String(), "1ms")
+	}
+	for name, m := range all {
+		t.Run(name, m.check)
+	}
+	equal(t, refused(cache.TiersConfig{Log: boundedBy(time.Millisecond)}, nil).err, nil, "Open with a bound of 1ms")
 }
 
 // calls calls every method of a cache that can fail, and returns their errors.
@@ -155,7 +188,7 @@ func calls[K comparable](t *testing.T, c cache.Cache[K, string], k K) map[string
 	_, get := c.Get(ctx, k)
 	_, load := c.GetOrLoad(ctx, k, nil)
 	_, fetch := c.Fetch(ctx, k, nil)
-	_, many := c.GetMany(ctx, []K{k})
+	_, many := c.GetMany(ctx, []K{k, k})
 	if _, ok := c.Peek(ctx, k); ok {
 		t.Error("Peek finds something")
 	}
@@ -234,3 +267,197 @@ func TestContextAlreadyCancelled(t *testing.T) {
 		a gets 1.1; a calls any; a gets 1.1 local ended; a many 1.1 ended; a gets cancelled ended key=2; a many cancelled ended key=2
 		a calls 0; loads 1`})
 }
+
+var errMeter = errors.New("the meter is broken")
+
+// provider returns a meter that fails at one step.
+type provider struct {
+	noop.MeterProvider
+	m metric.Meter
+}
+
+func (p provider) Meter(string, ...metric.MeterOption) metric.Meter { return p.m }
+
+type noHistogram struct{ noop.Meter }
+
+func (noHistogram) Float64Histogram(string, ...metric.Float64HistogramOption) (metric.Float64Histogram, error) {
+	return nil, errMeter
+}
+
+type noCounter struct{ noop.Meter }
+
+func (noCounter) Int64ObservableCounter(string, ...metric.Int64ObservableCounterOption) (metric.Int64ObservableCounter, error) {
+	return nil, errMeter
+}
+
+type noCallback struct{ noop.Meter }
+
+func (noCallback) RegisterCallback(metric.Callback, ...metric.Observable) (metric.Registration, error) {
+	return nil, errMeter
+}
+
+// A closableLog and a closableLocal count their Close calls.
+type (
+	closableLog struct {
+		invalidate.Log
+		closed int
+	}
+	closableLocal struct {
+		tier.Local
+		closed int
+	}
+)
+
+func (c *closableLog) Close() error   { c.closed++; return nil }
+func (c *closableLocal) Close() error { c.closed++; return c.Local.Close() }
+
+// An Open that fails leaves no goroutine: the bubble would find it. The log and the local tier
+// of the configuration stay open, because the caller owns them.
+func TestOpenFailsWithoutTrace(t *testing.T) {
+	for name, cfg := range map[string]cache.TiersConfig{
+		"limits":    {MaxLoads: -1},
+		"histogram": {MeterProvider: provider{m: noHistogram{}}},
+		"counter":   {MeterProvider: provider{m: noCounter{}}},
+		"callback":  {MeterProvider: provider{m: noCallback{}}},
+	} {
+		bubble(t, name, func(t *testing.T) {
+			cfg := cfg
+			log := &closableLog{Log: logtest.NewMemory(logtest.MemoryConfig{Bound: time.Second})}
+			cfg.Log = log
+			if _, err := cache.Open(cfg); err == nil || cfg.MaxLoads == 0 && !errors.Is(err, errMeter) {
+				t.Errorf("Open = %v, want an error", err)
+			}
+			mine := &closableLocal{Local: local.New(local.Config{})}
+			cfg.Local = mine
+			if _, err := cache.Open(cfg); err == nil {
+				t.Error("Open with a local tier = nil, want an error")
+			}
+			if log.closed+mine.closed > 0 {
+				t.Errorf("the caller's log was closed %d times, its tier %d times", log.closed, mine.closed)
+			}
+			_ = mine.Close()
+		})
+	}
+}
+
+// Wrappers that embed an interface. The plain ones hide the optional methods.
+type (
+	plainRemote struct{ tier.Remote }
+	plainLog    struct{ invalidate.Log }
+	plainLocal  struct{ tier.Local }
+	openRemote  struct{ plainRemote }
+	openLog     struct{ plainLog }
+	openLocal   struct{ plainLocal }
+)
+
+func (o openRemote) Unwrap() tier.Remote { return o.Remote }
+func (o openLog) Unwrap() invalidate.Log { return o.Log }
+func (o openLocal) Unwrap() tier.Local   { return o.Local }
+
+// A log that removes cells needs the tier's name and its own method, also behind wrappers.
+// Otherwise Open fails.
+func TestWrappedCells(t *testing.T) {
+	named := tiertest.NewMemory()
+	for name, tt := range map[string]struct {
+		remote tier.Remote
+		wrap   func(invalidate.Log) invalidate.Log
+		want   string // in the error of Open; "": the log knows the tier
+	}{
+		"plain":            {remote: named},
+		"wrapped":          {remote: openRemote{plainRemote{named}}},
+		"wrapped twice":    {remote: openRemote{plainRemote{openRemote{plainRemote{named}}}}},
+		"name hidden":      {remote: plainRemote{named}, want: "field Remote: a cache_test.plainRemote has no name"},
+		"wrapped log":      {remote: named, wrap: func(l invalidate.Log) invalidate.Log { return openLog{plainLog{l}} }},
+		"log in a Faulty":  {remote: named, wrap: func(l invalidate.Log) invalidate.Log { return logtest.NewFaulty(l) }},
+		"UseCells hidden":  {remote: named, wrap: func(l invalidate.Log) invalidate.Log { return &plainLog{l} }, want: "field Log: a *cache_test.plainLog hides the method UseCells"},
+		"no cells, hidden": {wrap: func(l invalidate.Log) invalidate.Log { return plainLog{l} }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := &tableLog{Memory: logtest.NewMemory(logtest.MemoryConfig{Bound: time.Second}), tier: "unset"}
+			cfg := cache.TiersConfig{Remote: tt.remote, Log: l, Logger: slog.New(slog.DiscardHandler)}
+			if tt.wrap != nil {
+				cfg.Log = tt.wrap(l)
+			}
+			tiers, err := cache.Open(cfg)
+			if tt.want != "" {
+				if err == nil || !strings.Contains(err.Error(), tt.want) || !strings.Contains(err.Error(), "Unwrap() ") {
+					t.Errorf("Open = %v, want an error with %q and Unwrap", err, tt.want)
+				}
+				return
+			}
+			must(t, err)
+			if tt.remote != nil && l.tier != "memory" {
+				t.Errorf("the log knows the tier as %q, want memory", l.tier)
+			}
+			succeeds(t, tiers.Close(t.Context()))
+		})
+	}
+}
+
+// Open says once what wrappers hide, and nothing of what Unwrap shows.
+func TestHiddenMethods(t *testing.T) {
+	closable := func() invalidate.Log {
+		return &closableLog{Log: logtest.NewMemory(logtest.MemoryConfig{Bound: time.Second})}
+	}
+	for name, tt := range map[string]struct {
+		cfg  func() cache.TiersConfig
+		want string // in the only warning, separated by |; "": no warning
+	}{
+		"nothing wrapped": {cfg: func() cache.TiersConfig {
+			return cache.TiersConfig{Local: local.New(local.Config{}), Remote: tiertest.NewMemory(), Log: closable()}
+		}},
+		"own tiers that can do little": {cfg: func() cache.TiersConfig { return cache.TiersConfig{Remote: &deaf{}} }},
+		"remote": {
+			cfg:  func() cache.TiersConfig { return cache.TiersConfig{Remote: plainRemote{tiertest.NewMemory()}} },
+			want: "tier.Batcher of Remote",
+		},
+		"remote with Unwrap": {
+			cfg: func() cache.TiersConfig {
+				return cache.TiersConfig{Remote: openRemote{plainRemote{tiertest.NewMemory()}}}
+			},
+			want: "tier.Batcher of Remote",
+		},
+		"log": {
+			cfg:  func() cache.TiersConfig { return cache.TiersConfig{Log: plainLog{closable()}} },
+			want: "io.Closer of Log",
+		},
+		"log with Unwrap": {cfg: func() cache.TiersConfig { return cache.TiersConfig{Log: openLog{plainLog{closable()}}} }},
+		"local": {
+			cfg:  func() cache.TiersConfig { return cache.TiersConfig{Local: &plainLocal{local.New(local.Config{})}} },
+			want: "tier.EvictNotifier of Local|tier.Meter of Local|tier.Ranger of Local|tier.Validator of Local",
+		},
+		"local with Unwrap": {cfg: func() cache.TiersConfig {
+			return cache.TiersConfig{
+				Local: openLocal{plainLocal{local.New(local.Config{})}}, OnRemoved: func(cache.Entry, tier.EvictReason) {},
+			}
+		}},
+	} {
+		bubble(t, name, func(t *testing.T) {
+			var said strings.Builder
+			cfg := tt.cfg()
+			cfg.Logger = slog.New(slog.NewTextHandler(&said, nil))
+			tiers, err := cache.Open(cfg)
+			must(t, err)
+			lines := strings.Count(said.String(), "a wrapper hides methods")
+			for part := range strings.SplitSeq(tt.want, "|") {
+				if lines > 1 || lines == 0 && part != "" || lines > 0 && part == "" || !strings.Contains(said.String(), part) {
+					t.Errorf("Open said %q, want one line with %q", said.String(), part)
+				}
+			}
+			succeeds(t, tiers.Close(t.Context()))
+			if l, ok := cfg.Log.(openLog); ok && l.Log.(*closableLog).closed != 1 {
+				t.Error("Close did not close the wrapped log")
+			}
+		})
+	}
+}
+
+// deaf is a remote tier that answers nothing and can do no more than it must.
+type deaf struct{}
+
+func (*deaf) Get(context.Context, string) ([]byte, error) { return nil, errRemote }
+func (*deaf) Claim(context.Context, string, tier.Claim) (tier.Claimed, error) {
+	return tier.Claimed{}, errRemote
+}
+func (*deaf) Fill(context.Context, string, tier.Fill) (bool, error) { return false, errRemote }
+func (*deaf) Unlink(context.Context, ...string) error               { return errRemote }

@@ -1,7 +1,11 @@
 package cache_test
 
 import (
+	"context"
 	"errors"
+	"fmt"
+	"maps"
+	"math"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -10,7 +14,6 @@ import (
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/policy"
-	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
 // A call that skips a tier reads nothing from it and stores nothing in it.
@@ -46,57 +49,17 @@ func TestSkippedTiers(t *testing.T) {
 // Callers share a load only if they skip the same tiers. Flights that use the remote tier share
 // a load by its claim.
 func TestSkippingCallersAtOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		mem, src := tiertest.NewMemory(), &source{took: time.Second}
-		ts, cs := fleet(t, 2, mem, cache.TiersConfig{}, thingConfig{Load: src.load})
-		ways := [][]cache.Option{nil, {cache.SkipLocal()}, {cache.SkipRemote()}, {cache.SkipLocal(), cache.SkipRemote()}}
-		crowd(4*8, func(i int) {
-			way := i % 4
-			c := cs[0]
-			if i%8 >= 4 && way < 2 {
-				c = cs[1]
-			}
-			succeeds(t, errOf(c.Fetch(t.Context(), 1, nil, ways[way]...)))
-		})
-		src.wantLoads(t, 3) // one by the claim, one with SkipRemote, one with both
-		if mem.Len() != 1 {
-			t.Errorf("%d cells, want 1", mem.Len())
-		}
-		for i := range ts {
-			equal(t, ts[i].Stats().Local.Entries, 1, "the entries of process %d", i)
-		}
-	})
+	play(t, scene{on: paired, steps: `
+		source takes=1s; go 4 a gets any; go 4 b gets any; go 4 a gets any SkipLocal; go 4 b gets any SkipLocal
+		go 8 a gets any SkipRemote; go 8 a gets any SkipLocal SkipRemote; wait 5s; loads 3
+		cells 1; a counts Entries=1; b counts Entries=1`})
 }
 
 // A LocalOnly cache never calls the remote tier.
 func TestLocalOnly(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		remote, src := faulty(), &source{}
-		remote.Fail(errRemote)
-		_, cs := fleet(t, 1, remote, cache.TiersConfig{}, thingConfig{
-			Load: src.load, LocalOnly: true, Policy: policy.Patch{TTL: new(time.Minute), Stale: new(time.Minute)},
-		})
-		ctx, c := t.Context(), cs[0]
-		wantFetch(t, c, 1, fetched{Value: "1.1", Source: cache.Load})
-		wantFetch(t, c, 1, fetched{Value: "1.1", Source: cache.Local})
-		wantFetch(t, c, 1, fetched{Value: "1.2", Source: cache.Load}, cache.SkipLocal())
-		_, peeked := c.Peek(ctx, 9)
-		m, err := c.GetMany(ctx, []int{1, 2, 3})
-		if err != nil || len(m) != 3 || peeked {
-			t.Errorf("GetMany = %v, %v; Peek = %v", m, err, peeked)
-		}
-		for name, err := range map[string]error{
-			"SetMany": c.SetMany(ctx, map[int]string{1: "a", 2: "b"}), "DeleteMany": c.DeleteMany(ctx, []int{1, 2}, c.Tag("t")),
-			"Set": c.Set(ctx, 1, "set"), "Expire": c.Expire(ctx, 2), "Refresh": c.Refresh(ctx, 3), "Delete": c.Delete(ctx, 4), "DeleteAll": c.DeleteAll(ctx),
-		} {
-			if err != nil {
-				t.Errorf("%s: %v", name, err)
-			}
-		}
-		if n := remote.Calls(); n > 0 {
-			t.Errorf("%d remote calls, want none", n)
-		}
-	})
+	play(t, scene{on: paired, cfg: thingConfig{LocalOnly: true, Policy: patch{Stale: new(time.Minute)}}, steps: `
+		remote fails; a gets 1.1 load; a gets 1.1 local; a gets 1.2 load SkipLocal; a peeks nothing key=9; a batches 1-3
+		a sets set; a sets-many; a deletes-many; a expires key=3; a refreshes key=3; a deletes key=4; a deletes all; a calls 0`})
 	t.Run("a type that does not encode", func(t *testing.T) {
 		tiers := open(t, cache.TiersConfig{Remote: faulty()})
 		if _, err := cache.New(tiers, cache.Config[int, map[struct{ X int }]int]{Namespace: "shared"}); err == nil {
@@ -107,52 +70,77 @@ func TestLocalOnly(t *testing.T) {
 }
 
 // An option that the call does not support, or with a value out of range, is refused before
-// anything is done.
+// anything is done. So is With of a patch that makes no valid policy.
 func TestRefusedOptions(t *testing.T) {
 	src := &source{}
 	tiers := open(t, cache.TiersConfig{})
 	c := with(t, tiers, thingConfig{Load: src.load})
 	ctx := t.Context()
-	calls := map[string]func(cache.Option) error{
-		"Fetch":     func(o cache.Option) error { _, err := c.Fetch(ctx, 1, nil, o); return err },
-		"GetOrLoad": func(o cache.Option) error { _, err := c.GetOrLoad(ctx, 1, nil, o); return err },
-		"GetMany":   func(o cache.Option) error { _, err := c.GetMany(ctx, []int{1}, o); return err },
-		"Set":       func(o cache.Option) error { return c.Set(ctx, 1, "v", o) },
+	reads := map[string]func(cache.Option) error{
+		"get":               func(o cache.Option) error { return errOf(c.Fetch(ctx, 1, nil, o)) },
+		"get, by GetOrLoad": func(o cache.Option) error { return errOf(c.GetOrLoad(ctx, 1, nil, o)) },
+		"get many":          func(o cache.Option) error { return errOf(c.GetMany(ctx, []int{1}, o)) },
 	}
+	writes := map[string]func(cache.Option) error{
+		"set":      func(o cache.Option) error { return c.Set(ctx, 1, "v", o) },
+		"set many": func(o cache.Option) error { return c.SetMany(ctx, map[int]string{1: "v"}, o) },
+	}
+	all := maps.Clone(reads)
+	maps.Copy(all, writes)
 	for _, tt := range []struct {
 		opt   cache.Option
-		calls string
+		calls map[string]func(cache.Option) error
 		says  string // texts in the error: option and remedy
+		field string // of the policy
 	}{
-		{cache.MaxAge(time.Second), "Set", "MaxAge says what a read accepts|pass MaxAge to Fetch"},
-		{cache.Fresh(), "Set", "Fresh says what a read accepts|pass Fresh to Fetch"},
-		{cache.TTL(0), "Fetch GetOrLoad GetMany Set", "TTL of 0s|at least 1ms"},
-		{cache.TTL(-time.Second), "Fetch GetOrLoad GetMany Set", "TTL of -1s|at least 1ms"},
-		{cache.TTL(time.Microsecond), "Fetch GetOrLoad GetMany Set", "TTL of 1µs|at least 1ms"},
-		{cache.MaxAge(-time.Second), "Fetch GetOrLoad GetMany", "MaxAge of -1s|0 or more"},
-		{cache.Tags("a"), "Fetch GetOrLoad GetMany", "Tags on a read|set Config.Tags"},
-		{cache.Tags("a", ""), "Fetch GetOrLoad GetMany Set", "Tags|tag"},
-		{cache.Tags("\xff"), "Fetch GetOrLoad GetMany Set", "Tags|UTF-8"},
-		{cache.Tags(strings.Repeat("x", invalidate.MaxTagLen+1)), "Fetch GetOrLoad GetMany Set", "Tags|at most"},
+		{cache.MaxAge(time.Second), writes, "MaxAge says what a read accepts|pass MaxAge to Fetch", ""},
+		{cache.Fresh(), writes, "Fresh says what a read accepts|pass Fresh to Fetch", ""},
+		{cache.TTL(0), all, "TTL of 0s|at least 1ms", ""},
+		{cache.TTL(-time.Second), all, "TTL of -1s|at least 1ms", ""},
+		{cache.TTL(time.Microsecond), all, "TTL of 1µs|at least 1ms", ""},
+		{cache.MaxAge(-time.Second), reads, "MaxAge of -1s|0 or more", ""},
+		{cache.Tags("a"), reads, "Tags on a read|set Config.Tags", ""},
+		{cache.Tags("a", ""), all, "Tags|tag", ""},
+		{cache.Tags("\xff"), all, "Tags|UTF-8", ""},
+		{cache.Tags(strings.Repeat("x", invalidate.MaxTagLen+1)), all, "Tags|at most", ""},
+		{cache.With(patch{TTL: new(-time.Second)}), all, "TTL", "TTL"},
+		{cache.With(patch{TTL: new(time.Duration(0))}), all, "TTL", "TTL"},
+		{cache.With(patch{Jitter: new(math.NaN())}), all, "Jitter", "Jitter"},
+		{cache.With(patch{SoftTimeout: new(time.Second)}), all, "SoftTimeout", "SoftTimeout"}, // this cache has no Stale
+		{cache.With(patch{LoadTimeout: new(time.Duration(0))}), all, "LoadTimeout", "LoadTimeout"},
+		{cache.With(patch{Off: new(false)}), all, "Off", "Off"},
 	} {
-		for name := range strings.FieldsSeq(tt.calls) {
-			err := calls[name](tt.opt)
-			if ce, ok := errors.AsType[*cache.Error](err); !ok || !errors.Is(err, cache.ErrOption) {
-				t.Errorf("%s: error = %v, want an *Error that is ErrOption", name, ce)
+		for name, call := range tt.calls {
+			op, _, _ := strings.Cut(name, ",")
+			err := call(tt.opt)
+			if ce, ok := errors.AsType[*cache.Error](err); !ok || ce.Op != op || !errors.Is(err, cache.ErrOption) {
+				t.Errorf("%s: error = %v, want an *Error of it that is ErrOption", op, err)
 			}
 			for part := range strings.SplitSeq(tt.says, "|") {
 				if err == nil || !strings.Contains(err.Error(), part) {
-					t.Errorf("%s: error = %v, want an error that contains %q", name, err, part)
+					t.Errorf("%s: error = %v, want an error that contains %q", op, err, part)
 				}
+			}
+			if fault, named := errors.AsType[*policy.FieldError](err); named != (tt.field != "") || named && (fault.Field != tt.field || !errors.Is(err, policy.ErrInvalid)) {
+				t.Errorf("%s: error = %v, want one that names the field %q", op, err, tt.field)
 			}
 		}
 	}
-	err := c.Set(ctx, 1, "v", cache.SkipLocal(), cache.SkipRemote())
-	wantError(t, err, "set", cell1, cache.ErrOption)
+	// Options that leave a Set no tier.
+	wantError(t, c.Set(ctx, 1, "v", cache.SkipLocal(), cache.SkipRemote()), "set", cell1, cache.ErrOption)
+	two := open(t, cache.TiersConfig{Remote: faulty()})
+	for _, one := range []things{c, with(t, two, thingConfig{LocalOnly: true})} {
+		wantError(t, one.Set(ctx, 1, "v", cache.SkipLocal()), "set", cell1, cache.ErrOption)
+		wantError(t, one.SetMany(ctx, map[int]string{1: "v"}, cache.SkipLocal()), "set many", "default:things", cache.ErrOption)
+	}
+	equal(t, two.Stats().Kinds.Keys, 0, "keys that a refused Set invalidated")
 	if s := tiers.Stats(); src.total() != 0 || s.Kinds.Keys != 0 || s.Local.Entries != 0 {
 		t.Errorf("a refused call had an effect: %d loads, %+v, %+v", src.total(), s.Kinds, s.Local)
 	}
 	wantFetch(t, c, 1, fetched{Value: "1.1", Source: cache.Load}, cache.Tags(), cache.Option{})
+	if _, err := (things{}).Fetch(ctx, 1, nil, cache.With(patch{})); err == nil {
+		t.Error("With on the zero Cache: no error")
+	}
 }
 
 // AllowStale is an older name of Fresh, which does nothing with true.
@@ -167,5 +155,106 @@ func TestAllowStale(t *testing.T) {
 			synctest.Wait()
 			advance(2 * time.Minute)
 		}
+	})
+}
+
+// A call's own policy counts after the Config and the table, and before TTL. It counts for that
+// call, and for the refreshes that it causes.
+func TestWith(t *testing.T) {
+	table := cache.TiersConfig{Policies: policy.Table{{Patch: patch{TTL: new(20 * time.Second)}}}}
+	for _, tt := range []struct {
+		tc   cache.TiersConfig
+		call string
+		own  patch
+		life time.Duration
+	}{
+		{call: "gets any", life: 10 * time.Second},
+		{call: "gets any own", life: 10 * time.Second},
+		{call: "gets any With=1h", life: time.Hour},
+		{call: "many any With=1h", life: time.Hour},
+		{call: "sets any With=1h", life: time.Hour},
+		{tc: table, call: "gets any", life: 20 * time.Second},
+		{tc: table, call: "gets any With=1h", life: time.Hour},
+		{tc: table, call: "gets any own", own: patch{NegativeTTL: new(time.Hour)}, life: 20 * time.Second},
+		{call: "gets any TTL=1m With=1h", life: time.Minute},
+		{call: "sets any With=1h TTL=1m", life: time.Minute},
+		{call: "gets any With=1m With=1h", life: time.Hour},
+	} {
+		loads := 1
+		if strings.HasPrefix(tt.call, "sets") {
+			loads = 0
+		}
+		// The last load is by the policy of the cache.
+		play(t, scene{name: tt.call, tc: tt.tc, own: tt.own, cfg: thingConfig{Policy: patch{TTL: new(10 * time.Second)}}, steps: fmt.Sprintf(`
+			a %s; wait %v; a gets any; loads %d; wait 1ns; a gets any; loads %d; wait 20s; a gets any; loads %d`, tt.call, tt.life-1, loads, loads+1, loads+2)})
+	}
+}
+
+// Every field that a call can feel counts from its own policy.
+func TestWithFields(t *testing.T) {
+	for name, tt := range map[string]scene{
+		"NegativeTTL":  {own: patch{NegativeTTL: new(time.Hour)}, steps: "source absent; a gets absent load own; wait 59m59s; a gets absent local; loads 1"},
+		"ErrorTTL":     {own: patch{ErrorTTL: new(time.Minute)}, steps: "source fails; a gets failed own; a gets remembered local; loads 1"},
+		"StaleIfError": {own: patch{StaleIfError: new(time.Hour)}, steps: "a gets 1.1 load own; source fails; wait 1m; a gets 1.1 local stale own"},
+		"Stale, of the refresh too": {own: patch{Stale: new(time.Hour)}, steps: `
+			a gets 1.1 load own; wait 1s; a gets 1.1; wait 1m; a gets 1.1 local stale own; wait 1s; a gets 1.2; wait 1m; a gets 1.2 local stale`},
+		"SoftTimeout": {own: patch{Stale: new(time.Second), StaleIfError: new(time.Hour), SoftTimeout: new(10 * time.Millisecond)}, steps: `
+			a gets 1.1 load own; wait 2m; source takes=1s; a gets 1.1 local stale own; took 10ms
+			wait 3m; a gets 1.3 load own Fresh; took 1s`},
+		"LoadTimeout":   {own: patch{LoadTimeout: new(time.Second)}, steps: "source takes=1m; a gets slow own; took 1s"},
+		"MinLoad":       {own: patch{MinLoad: new(time.Hour)}, steps: "a gets 1.1 load own; a gets 1.2 load"},
+		"MaxValueBytes": {own: patch{MaxValueBytes: new(2)}, steps: "a gets 1.1 load own; a sets too_long key=2 own large; a gets 1.2 load"},
+		"LocalTTL":      {own: patch{LocalTTL: new(time.Second)}, steps: "a gets 1.1 load own; wait 1s; a gets 1.1 remote"},
+		"Off": {own: patch{Off: new(true)}, steps: `
+			a gets 1.1; a gets 1.2 load own; a gets 1.1 local; a many 1.3 own; a sets set own; a gets 1.4 load`},
+		"Off shares no load":                  {own: patch{Off: new(true)}, steps: "source takes=1s; go a gets any; go a gets any own; wait 2s; loads 2; a peeks any"},
+		"Off shares no load that comes later": {own: patch{Off: new(true)}, steps: "source takes=1s; go a gets any own; go a gets any; wait 2s; loads 2; a peeks any"},
+	} {
+		tt.name, tt.on = name, paired
+		play(t, tt)
+	}
+}
+
+// One Option serves many caches, and follows the table of overrides. The kill switch wins.
+func TestWithIsKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tiers := open(t, cache.TiersConfig{})
+		lives := []time.Duration{time.Second, time.Minute, time.Hour}
+		var caches []things
+		for i, life := range lives {
+			caches = append(caches, with(t, tiers, thingConfig{Namespace: string(rune('a' + i)), Policy: patch{TTL: &life}}))
+		}
+		own := cache.With(patch{NegativeTTL: new(time.Second)})
+		key := 0
+		check := func(table policy.Table, lives ...time.Duration) {
+			t.Helper()
+			must(t, tiers.SetPolicies(table))
+			for range 2 {
+				for i, c := range caches {
+					key++
+					loads := 0
+					read := func() {
+						_, err := c.GetOrLoad(t.Context(), key, func(context.Context, int) (string, error) { loads++; return "v", nil }, own)
+						succeeds(t, err)
+					}
+					read()
+					if lives[i] > 0 {
+						advance(lives[i] - 1)
+						read()
+					}
+					if loads != 1 {
+						t.Errorf("table %v, cache %d: %d loads within %v, want 1", table, i, loads, lives[i])
+					}
+					advance(1)
+					read()
+					if loads != 2 {
+						t.Errorf("table %v, cache %d: %d loads after %v, want 2", table, i, loads, lives[i])
+					}
+				}
+			}
+		}
+		check(nil, lives...)
+		check(policy.Table{{Patch: patch{TTL: new(time.Minute)}}}, time.Minute, time.Minute, time.Minute)
+		check(policy.Table{{Namespace: "b", Patch: patch{Off: new(true)}}}, time.Second, 0, time.Hour)
 	})
 }

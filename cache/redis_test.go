@@ -1,12 +1,12 @@
 package cache_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -17,6 +17,7 @@ import (
 	"github.com/twofold-go/twofold/internal/redistest"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/invalidate/redislog"
+	"github.com/twofold-go/twofold/key"
 	"github.com/twofold-go/twofold/policy"
 	"github.com/twofold-go/twofold/tier/redistier"
 )
@@ -24,59 +25,50 @@ import (
 // These tests run against real Redis servers and real faults. They wait for other processes, so
 // they poll.
 
-// redisFleet is the tiers of two processes on one Redis.
+// onRedis is the configuration of a process whose cells are in one Redis and whose log is in another,
+// or in the same. Nil means no log, and a bound of 0 the default.
+func onRedis(cells, logs redis.UniversalClient, prefix string, bound time.Duration) cache.TiersConfig {
+	cfg := cache.TiersConfig{Remote: redistier.New(cells, redistier.Config{Prefix: prefix})}
+	if logs != nil {
+		cfg.Log = redislog.New(logs, redislog.Config{Prefix: prefix, Bound: bound})
+	}
+	return cfg
+}
+
+// ready returns tiers that have heard from their log.
+func ready(t *testing.T, cfg cache.TiersConfig) *cache.Tiers {
+	t.Helper()
+	tiers := open(t, cfg)
+	must(t, tiers.Ready(t.Context()))
+	return tiers
+}
+
+// redisFleet is two processes on one Redis, with one source.
 type redisFleet struct {
+	src   *source
 	tiers [2]*cache.Tiers
-	c     [2]cache.Cache[int, string]
-	loads atomic.Int64
-	peak  atomic.Int64 // the most concurrent loads
-	slow  atomic.Int64 // time of a load in ns
+	c     [2]things
 }
 
 const redisMaxLoads = 16
 
-// newRedisFleet returns two processes without a log.
-func newRedisFleet(t *testing.T, client func() redis.UniversalClient) *redisFleet {
+// newRedisFleet returns two processes. They use a log if bound is positive.
+func newRedisFleet(t *testing.T, client func() redis.UniversalClient, bound time.Duration) *redisFleet {
 	t.Helper()
-	return redisFleetOf(t, client, 0)
-}
-
-// redisFleetOf returns two processes. They use a log if bound is positive.
-func redisFleetOf(t *testing.T, client func() redis.UniversalClient, bound time.Duration) *redisFleet {
-	t.Helper()
-	f := &redisFleet{}
-	prefix := redistest.Prefix()
-	var running atomic.Int64
-	load := func(ctx context.Context, k int) (string, error) {
-		f.loads.Add(1)
-		n := running.Add(1)
-		defer running.Add(-1)
-		for p := f.peak.Load(); n > p; p = f.peak.Load() {
-			if f.peak.CompareAndSwap(p, n) {
-				break
-			}
-		}
-		_ = nap(ctx, time.Duration(f.slow.Load()))
-		return fmt.Sprint("value ", k), nil
-	}
+	f, prefix := &redisFleet{src: &source{}}, redistest.Prefix()
 	for i := range f.tiers {
 		rdb := client()
-		cfg := cache.TiersConfig{
-			Remote:   redistier.New(rdb, redistier.Config{Prefix: prefix}),
-			MaxLoads: redisMaxLoads,
-			Logger:   slog.New(slog.NewTextHandler(t.Output(), nil)), // helps when the test fails
-			Policies: policy.Table{{Patch: policy.Patch{RemoteTimeout: new(250 * time.Millisecond)}}},
+		logs := rdb
+		if bound == 0 {
+			logs = nil
 		}
-		if bound > 0 {
-			cfg.Log = redislog.New(rdb, redislog.Config{Prefix: prefix, Bound: bound})
-		}
+		cfg := onRedis(rdb, logs, prefix, bound)
+		cfg.MaxLoads, cfg.Policies = redisMaxLoads, policy.Table{{Patch: patch{RemoteTimeout: new(250 * time.Millisecond)}}}
+		cfg.Logger = slog.New(slog.NewTextHandler(t.Output(), nil)) // helps when the test fails
 		tiers, err := cache.Open(cfg)
 		must(t, err)
 		t.Cleanup(func() { _ = tiers.Close(context.Background()) })
-		f.tiers[i] = tiers
-		if f.c[i], err = cache.New(tiers, cache.Config[int, string]{Namespace: "fleet:v1", Load: load, Tags: fleetTags}); err != nil {
-			t.Fatal(err)
-		}
+		f.tiers[i], f.c[i] = tiers, with(t, tiers, thingConfig{Namespace: "fleet:v1", Load: f.src.load, Tags: fleetTags})
 	}
 	return f
 }
@@ -89,7 +81,7 @@ func (f *redisFleet) get(t *testing.T, i, k int) cache.Source {
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	r, err := f.c[i].Fetch(ctx, k, nil)
-	if err != nil || r.Value != fmt.Sprint("value ", k) {
+	if err != nil || !strings.HasPrefix(r.Value, fmt.Sprint(k, ".")) {
 		t.Errorf("process %d, key %d: %q, %v", i, k, r.Value, err)
 	}
 	return r.Source
@@ -105,13 +97,10 @@ func (f *redisFleet) shares(t *testing.T, from int) {
 			return err
 		}
 		r, err := f.c[1].Fetch(ctx, k, nil)
-		if err != nil {
-			return err
+		if err == nil && r.Source != cache.Remote {
+			err = fmt.Errorf("the other process got key %d from %v", k, r.Source)
 		}
-		if r.Source != cache.Remote {
-			return fmt.Errorf("the other process got key %d from %v", k, r.Source)
-		}
-		return nil
+		return err
 	})
 }
 
@@ -121,10 +110,7 @@ var setups = map[string]func(t *testing.T) func() redis.UniversalClient{
 		s := redistest.Start(t)
 		return func() redis.UniversalClient { return s.Client() }
 	},
-	"sentinel": func(t *testing.T) func() redis.UniversalClient {
-		s := redistest.StartSentinel(t)
-		return redisFailover(t, s)
-	},
+	"sentinel": func(t *testing.T) func() redis.UniversalClient { return redisFailover(t, redistest.StartSentinel(t)) },
 	"cluster": func(t *testing.T) func() redis.UniversalClient {
 		c := redistest.StartCluster(t, 3)
 		return func() redis.UniversalClient { return c.Client() }
@@ -139,43 +125,37 @@ func redisFailover(t *testing.T, s *redistest.Sentinel) func() redis.UniversalCl
 	}
 }
 
+// Two processes share loads and writes on each kind of deployment, and with a log their invalidations.
 func TestRedisSetups(t *testing.T) {
 	for name, start := range setups {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			f := newRedisFleet(t, start(t))
+			client := start(t)
+			f := newRedisFleet(t, client, 0)
 			t.Run("one load", func(t *testing.T) { redisOneLoad(t, f) })
 			t.Run("batch", func(t *testing.T) { redisBatch(t, f) })
 			t.Run("write and delete", func(t *testing.T) { redisWrites(t, f) })
+			t.Run("log", func(t *testing.T) { redisLog(t, newRedisFleet(t, client, 2*time.Second), client()) })
 		})
 	}
 }
 
 func redisOneLoad(t *testing.T, f *redisFleet) {
-	f.loads.Store(0)
-	f.slow.Store(int64(50 * time.Millisecond))
-	defer f.slow.Store(0)
-	var wg sync.WaitGroup
-	for i := range 64 {
-		wg.Go(func() { f.get(t, i%2, 1) })
-	}
-	wg.Wait()
-	equal(t, f.loads.Load(), 1, "loads")
+	f.src.takes(50 * time.Millisecond)
+	defer f.src.takes(0)
+	crowd(64, func(i int) { f.get(t, i%2, 1) })
+	f.src.wantLoads(t, 1)
 }
 
 func redisBatch(t *testing.T, f *redisFleet) {
-	keys := make([]int, 100)
-	for i := range keys {
-		keys[i] = 1000 + i
-	}
-	f.loads.Store(0)
+	keys, before := ints(1000, 1100), f.src.total()
 	for i, c := range f.c {
 		m, err := c.GetMany(t.Context(), keys)
-		if err != nil || len(m) != len(keys) || m[1042] != "value 1042" {
+		if err != nil || len(m) != len(keys) || m[1042] != "1042.1" {
 			t.Fatalf("process %d: %d values, %v", i, len(m), err)
 		}
 	}
-	equal(t, f.loads.Load(), int64(len(keys)), "loads")
+	f.src.wantLoads(t, before+len(keys))
 }
 
 func redisWrites(t *testing.T, f *redisFleet) {
@@ -187,66 +167,84 @@ func redisWrites(t *testing.T, f *redisFleet) {
 	equal(t, f.get(t, 0, 5000), cache.Load, "after Delete the value came from")
 }
 
+func redisLog(t *testing.T, f *redisFleet, rdb redis.UniversalClient) {
+	for _, tiers := range f.tiers {
+		must(t, tiers.Ready(t.Context()))
+	}
+	f.hears(t)
+	redisCells(t, f, rdb)
+	redisStrict(t, f)
+	for i, tiers := range f.tiers {
+		if s := tiers.Stats().Log; s.Gaps != 0 || s.Bumps != 1 || s.Lapses != 0 || s.Pending != 0 || s.Records < 4 {
+			t.Errorf("process %d: %+v", i, s)
+		}
+	}
+}
+
+// disturb makes or ends a fault of a server or of the way to it. Other words are a command.
+func disturb(t *testing.T, what string, s *redistest.Server, p *redistest.Proxy) {
+	t.Helper()
+	switch what {
+	case "kill":
+		s.Kill(t)
+	case "restart":
+		s.Restart(t)
+	case "stop":
+		s.Stop(t)
+	case "go on":
+		s.Cont(t)
+	case "delay":
+		p.Delay(time.Second)
+	case "black hole":
+		p.BlackHole()
+	case "garbage":
+		p.Garbage([]byte("$99999999999999\r\nHTTP/1.1 400 Bad Request\r\n"))
+	case "pass":
+		p.Pass()
+	case "new connections":
+		p.Drop()
+		p.Pass()
+	default:
+		var args []any
+		for word := range strings.FieldsSeq(what) {
+			args = append(args, word)
+		}
+		s.Do(t, args...)
+	}
+}
+
 // TestRedisFaults causes every kind of fault of one server. Reads must go on during the fault,
 // and Redis must be used again after it.
 func TestRedisFaults(t *testing.T) {
-	faults := map[string]struct {
+	for name, fault := range map[string]struct {
+		damage, fix string
 		args        []string
-		damage, fix func(t *testing.T, s *redistest.Server, p *redistest.Proxy)
 	}{
-		"killed": {
-			damage: func(t *testing.T, s *redistest.Server, _ *redistest.Proxy) { s.Kill(t) },
-			fix:    func(t *testing.T, s *redistest.Server, _ *redistest.Proxy) { s.Restart(t) },
-		},
-		"stopped": {
-			damage: func(t *testing.T, s *redistest.Server, _ *redistest.Proxy) { s.Stop(t) },
-			fix:    func(t *testing.T, s *redistest.Server, _ *redistest.Proxy) { s.Cont(t) },
-		},
-		"slow": {
-			damage: func(_ *testing.T, _ *redistest.Server, p *redistest.Proxy) { p.Delay(time.Second) },
-			fix:    func(_ *testing.T, _ *redistest.Server, p *redistest.Proxy) { p.Pass() },
-		},
-		"half open": {
-			damage: func(_ *testing.T, _ *redistest.Server, p *redistest.Proxy) { p.BlackHole() },
-			fix:    func(_ *testing.T, _ *redistest.Server, p *redistest.Proxy) { p.Pass() },
-		},
-		"garbage": {
-			damage: func(_ *testing.T, _ *redistest.Server, p *redistest.Proxy) {
-				p.Garbage([]byte("$99999999999999\r\nHTTP/1.1 400 Bad Request\r\n"))
-			},
-			fix: func(_ *testing.T, _ *redistest.Server, p *redistest.Proxy) { p.Drop(); p.Pass() },
-		},
-		"full": {
-			args: []string{"--maxmemory-policy", "noeviction"},
-			damage: func(t *testing.T, s *redistest.Server, _ *redistest.Proxy) {
-				s.Do(t, "CONFIG", "SET", "maxmemory", "1")
-			},
-			fix: func(t *testing.T, s *redistest.Server, _ *redistest.Proxy) {
-				s.Do(t, "CONFIG", "SET", "maxmemory", "0")
-			},
-		},
-		"read-only": {
-			damage: func(t *testing.T, s *redistest.Server, _ *redistest.Proxy) {
-				s.Do(t, "REPLICAOF", "127.0.0.1", "1")
-			},
-			fix: func(t *testing.T, s *redistest.Server, _ *redistest.Proxy) { s.Do(t, "REPLICAOF", "NO", "ONE") },
-		},
-	}
-	for name, fault := range faults {
+		"killed":    {damage: "kill", fix: "restart"},
+		"stopped":   {damage: "stop", fix: "go on"},
+		"slow":      {damage: "delay", fix: "pass"},
+		"half open": {damage: "black hole", fix: "pass"},
+		"garbage":   {damage: "garbage", fix: "new connections"},
+		"full":      {damage: "CONFIG SET maxmemory 1", fix: "CONFIG SET maxmemory 0", args: []string{"--maxmemory-policy", "noeviction"}},
+		"read-only": {damage: "REPLICAOF 127.0.0.1 1", fix: "REPLICAOF NO ONE"},
+	} {
 		for with, bound := range map[string]time.Duration{"": 0, " with a log": 2 * time.Second} {
 			t.Run(name+with, func(t *testing.T) {
 				t.Parallel()
 				s := redistest.Start(t, redistest.Args(fault.args...))
 				p := redistest.NewProxy(t, s.Addr())
-				f := redisFleetOf(t, through(t, s, p), bound)
+				f := newRedisFleet(t, through(t, s, p), bound)
 				f.shares(t, 10_000) // opens connections and loads scripts, because a call has only 250 ms
 				f.get(t, 0, 1)
 				if src := f.get(t, 1, 1); src != cache.Remote {
 					t.Fatalf("before the fault the other process got the value from %v, want remote", src)
 				}
-				fault.damage(t, s, p)
+				disturb(t, fault.damage, s, p)
 				redisDegraded(t, f)
-				fault.fix(t, s, p)
+				if name == "stopped" {
+					hurriedOnRedis(t, f, bound)
+				}
+				disturb(t, fault.fix, s, p)
 				f.shares(t, 100_000)
 				if bound > 0 {
 					f.hears(t)
@@ -274,40 +272,75 @@ func through(t *testing.T, s *redistest.Server, p *redistest.Proxy) func() redis
 func redisDegraded(t *testing.T, f *redisFleet) {
 	t.Helper()
 	equal(t, f.get(t, 1, 1), cache.Local, "a resident key came from")
-	f.slow.Store(int64(5 * time.Millisecond))
-	defer f.slow.Store(0)
-	f.peak.Store(0)
+	f.src.set(func(s *source) { s.took, s.peak = 5*time.Millisecond, 0 })
+	defer f.src.takes(0)
 	start := time.Now()
-	var wg sync.WaitGroup
-	for i := range 200 {
-		wg.Go(func() {
-			equal(t, f.get(t, i%2, 2000+i/2*2+i%2), cache.Load, "an absent key came from")
-		})
-	}
-	wg.Wait()
-	if n := f.peak.Load(); n > 2*redisMaxLoads {
-		t.Errorf("%d concurrent loads, want at most %d in each process", n, redisMaxLoads)
-	}
+	crowd(200, func(i int) { equal(t, f.get(t, i%2, 2000+i), cache.Load, "an absent key came from") })
+	f.src.set(func(s *source) {
+		if s.peak > 2*redisMaxLoads {
+			t.Errorf("%d concurrent loads, want at most %d in each process", s.peak, redisMaxLoads)
+		}
+	})
 	t.Logf("200 absent keys took %v", time.Since(start))
 	for range 20 { // sequential reads: the breaker prevents a wait for each
 		f.get(t, 0, 1)
 	}
 }
 
+// hurriedOnRedis reads with short deadlines while Redis answers nothing and the breaker is open. Still
+// shorter ones would measure the machine: TestHungRedisAndShortDeadlines tests those.
+func hurriedOnRedis(t *testing.T, f *redisFleet, bound time.Duration) {
+	t.Helper()
+	f.src.takes(time.Millisecond)
+	var keys, good, bad atomic.Int64
+	end := time.Now().Add(2500*time.Millisecond + 2*bound) // some trials of the breaker, and no lease any more
+	crowd(4, func(i int) {
+		for time.Now().Before(end) {
+			ctx, cancel := context.WithTimeout(t.Context(), []time.Duration{100 * time.Millisecond, 500 * time.Millisecond}[i/2])
+			if _, err := f.c[i%2].Get(ctx, 20_000+int(keys.Add(1))); err == nil {
+				good.Add(1)
+			} else {
+				bad.Add(1)
+			}
+			cancel()
+		}
+	})
+	if good.Load() < 99*bad.Load() {
+		t.Errorf("%d reads with short deadlines succeed and %d fail, want 99 %% of them to succeed", good.Load(), bad.Load())
+	}
+}
+
+// When a primary dies, reads go on, and the new primary is used. It may lack the last records of the
+// log, so that all older values are given up.
 func TestRedisFailover(t *testing.T) {
-	t.Parallel()
-	s := redistest.StartSentinel(t)
-	f := newRedisFleet(t, redisFailover(t, s))
-	f.get(t, 0, 1)
-	s.Master.Kill(t)
-	degradedButAnswering(t, f)
-	f.shares(t, 100_000)
+	for name, bound := range map[string]time.Duration{"no log": 0, "a log": 2 * time.Second} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := redistest.StartSentinel(t)
+			f := newRedisFleet(t, redisFailover(t, s), bound)
+			if f.get(t, 0, 1); bound > 0 {
+				f.hears(t)
+			}
+			s.Master.Kill(t)
+			degradedButAnswering(t, f)
+			f.shares(t, 100_000)
+			if bound == 0 {
+				return
+			}
+			f.hears(t)
+			for i, tiers := range f.tiers {
+				if n := tiers.Stats().Log.Bumps; n < 2 {
+					t.Errorf("process %d saw %d epochs, want 2", i, n)
+				}
+			}
+		})
+	}
 }
 
 func TestRedisClusterNodeDown(t *testing.T) {
 	t.Parallel()
 	c := redistest.StartCluster(t, 3)
-	f := newRedisFleet(t, func() redis.UniversalClient { return c.Client() })
+	f := newRedisFleet(t, func() redis.UniversalClient { return c.Client() }, 0)
 	f.get(t, 0, 1)
 	c.Nodes[1].Stop(t)
 	degradedButAnswering(t, f)
@@ -320,12 +353,8 @@ func TestRedisClusterNodeDown(t *testing.T) {
 // source.
 func degradedButAnswering(t *testing.T, f *redisFleet) {
 	t.Helper()
-	var wg sync.WaitGroup
-	for i := range 60 {
-		wg.Go(func() { f.get(t, i%2, 3000+i) })
-	}
-	wg.Wait()
-	keys := []int{4001, 4002, 4003, 4004, 4005, 4006, 4007, 4008}
+	crowd(60, func(i int) { f.get(t, i%2, 3000+i) })
+	keys := ints(4001, 4009)
 	m, err := f.c[0].GetMany(t.Context(), keys)
 	if err != nil || len(m) != len(keys) {
 		t.Errorf("GetMany: %d values of %d, %v", len(m), len(keys), err)
@@ -337,7 +366,7 @@ func degradedButAnswering(t *testing.T, f *redisFleet) {
 func TestSetOverAnotherRedisType(t *testing.T) {
 	rdb := redistest.Start(t).Client()
 	prefix := redistest.Prefix()
-	c := with(t, open(t, cache.TiersConfig{Remote: redistier.New(rdb, redistier.Config{Prefix: prefix})}), thingConfig{Load: (&source{}).load})
+	c := with(t, open(t, onRedis(rdb, nil, prefix, 0)), thingConfig{Load: (&source{}).load})
 	for _, k := range []string{"1", "2"} {
 		must(t, rdb.LPush(t.Context(), prefix+":v:default:things:"+k, "x").Err())
 	}
@@ -369,11 +398,9 @@ func TestMissingPassword(t *testing.T) {
 		}
 		return n
 	}
-	tiers, err := cache.Open(cache.TiersConfig{
-		Remote: redistier.New(rdb, redistier.Config{Prefix: "app"}),
-		Log:    redislog.New(rdb, redislog.Config{Prefix: "app"}),
-		Logger: slog.New(slog.NewTextHandler(said, nil)),
-	})
+	cfg := onRedis(rdb, rdb, "app", 0)
+	cfg.Logger = slog.New(slog.NewTextHandler(said, nil))
+	tiers, err := cache.Open(cfg)
 	if err != nil {
 		t.Fatalf("Open: %v; it must not talk to Redis", err)
 	}
@@ -410,4 +437,163 @@ func TestMissingPassword(t *testing.T) {
 	if n := says(reason); n < 2 || n > 3 { // the breaker may log a third
 		t.Errorf("%d lines say that the server %s; the log is\n%s", n, reason, said.String())
 	}
+}
+
+// fleetKey returns the scope of one key of the fleet.
+func fleetKey(t *testing.T, k int) invalidate.Scope {
+	t.Helper()
+	full, err := key.Space{Tenant: cache.DefaultTenant, Namespace: "fleet:v1"}.Key(fmt.Sprint(k))
+	must(t, err)
+	return invalidate.Key(full)
+}
+
+// hears invalidates each kind of scope in one process. It waits until the other process loads
+// the value again, which it does for no other reason.
+func (f *redisFleet) hears(t *testing.T) {
+	t.Helper()
+	for i, scope := range []invalidate.Scope{
+		fleetKey(t, 7000), invalidate.Prefix("default", "fleet:v1:70"), invalidate.Tag("default", "even"), invalidate.All(),
+	} {
+		f.get(t, 1, 7000)
+		f.get(t, 1, 7000)
+		from, to := i%2, 1-i%2
+		redistest.Eventually(t, "an invalidation is written", func(ctx context.Context) error {
+			return f.tiers[from].Invalidate(ctx, scope)
+		})
+		redistest.Eventually(t, fmt.Sprint("process ", to, " hears of ", scope), func(ctx context.Context) error {
+			r, err := f.c[to].Fetch(ctx, 7000, nil)
+			if err == nil && r.Source != cache.Load {
+				err = errors.New("the value came from " + r.Source.String())
+			}
+			return err
+		})
+	}
+}
+
+// redisCells shows that the cells of many invalidated keys are removed, also for processes that
+// do not follow the log.
+func redisCells(t *testing.T, f *redisFleet, rdb redis.UniversalClient) {
+	t.Helper()
+	var scopes []invalidate.Scope
+	var keys []int
+	for k := 80_000; k < 80_000+2*invalidate.MaxCells+10; k++ {
+		scopes, keys = append(scopes, fleetKey(t, k)), append(keys, k)
+	}
+	// On a busy machine even 100 keys may take longer than the usual RemoteTimeout.
+	patient := policy.Table{{Patch: policy.Patch{RemoteTimeout: new(10 * time.Second)}}}
+	must(t, f.tiers[0].SetPolicies(patient))
+	const some = 100
+	for i := 0; i < len(keys); i += some {
+		end := min(i+some, len(keys))
+		redistest.Eventually(t, fmt.Sprint("the first ", end, " values are in Redis"), func(ctx context.Context) error {
+			if _, err := f.c[0].GetMany(ctx, keys[i:end]); err != nil {
+				return err
+			}
+			if n := countCells(t, rdb); n < end { // some values are only in this process
+				return cmp.Or(f.tiers[0].Invalidate(ctx, scopes[i:end]...), fmt.Errorf("%d cells, want at least %d", n, end))
+			}
+			return nil
+		})
+	}
+	before := countCells(t, rdb)
+	must(t, f.tiers[0].Invalidate(t.Context(), scopes...))
+	equal(t, before-countCells(t, rdb), len(keys), "removed cells")
+}
+
+func countCells(t *testing.T, rdb redis.UniversalClient) int {
+	t.Helper()
+	var n atomic.Int64
+	count := func(ctx context.Context, c *redis.Client) error {
+		keys, err := c.Keys(ctx, "*:v:default:fleet:v1:8*").Result()
+		n.Add(int64(len(keys)))
+		return err
+	}
+	var err error
+	if c, ok := rdb.(*redis.ClusterClient); ok {
+		err = c.ForEachMaster(t.Context(), func(ctx context.Context, c *redis.Client) error { return count(ctx, c) })
+	} else {
+		err = count(t.Context(), rdb.(*redis.Client))
+	}
+	must(t, err)
+	return int(n.Load())
+}
+
+// redisStrict shows that after Strict the other process reads a new value.
+func redisStrict(t *testing.T, f *redisFleet) {
+	t.Helper()
+	f.get(t, 1, 7000)
+	must(t, f.c[0].Delete(t.Context(), 7000, invalidate.Strict))
+	equal(t, f.get(t, 1, 7000), cache.Load, "after Strict the other process got the value from")
+}
+
+// TestRedisHungNode pauses one node of a Cluster. Invalidations of keys on the other nodes go on
+// as usual. Those of keys on the paused node succeed when it is back.
+func TestRedisHungNode(t *testing.T) {
+	t.Parallel()
+	// A call to the paused node ends after a quarter of the bound. A Delete that waited for one
+	// would take about that long. A busy machine may stop a few of thousands for half as long.
+	const bound = 4 * time.Second
+	cluster := redistest.StartCluster(t, 3, redistest.Args("--cluster-require-full-coverage", "no"))
+	prefix, hung := redistest.Prefix(), cluster.Nodes[1]
+	cfg := onRedis(cluster.Client(), redistest.Start(t).Client(), prefix, bound)
+	cfg.Logger, cfg.InvalidateWait = slog.New(slog.NewTextHandler(t.Output(), nil)), bound/2
+	cfg.Policies = policy.Table{{Patch: patch{RemoteTimeout: new(bound)}}}
+	remote, tiers := cfg.Remote.(*redistier.Tier), open(t, cfg)
+	c := with(t, tiers, thingConfig{Namespace: "fleet:v1"})
+	var well, ill []int
+	for k := range 60 {
+		if _, name := remote.Names([]string{fleetKey(t, k).Text()}); cluster.Owner(t, name[0]) == hung {
+			ill = append(ill, k)
+		} else {
+			well = append(well, k)
+		}
+		redistest.Eventually(t, "a new cluster stores a value", func(ctx context.Context) error {
+			return c.Set(ctx, k, fmt.Sprint(k))
+		})
+	}
+	redistest.Eventually(t, "nothing of the set-up is pending", func(context.Context) error { return noneWaits(tiers) })
+	hung.Stop(t)
+	pending := make(chan error)
+	go func() { pending <- c.Delete(t.Context(), ill[0]) }()
+	go func() { // a batch with keys on every node
+		var scopes []invalidate.Scope
+		for _, k := range append(ill[1:], well[0]) {
+			scopes = append(scopes, fleetKey(t, k))
+		}
+		pending <- tiers.Invalidate(t.Context(), scopes...)
+	}()
+	deadline, slow, n := time.Now().Add(bound+bound/2), 0, 0
+	for ; time.Now().Before(deadline); n++ {
+		begun := time.Now()
+		if err := c.Delete(t.Context(), well[n%len(well)]); err != nil {
+			t.Fatalf("Delete of a key on a healthy node = %v after %v", err, time.Since(begun))
+		}
+		if time.Since(begun) > bound/8 {
+			slow++
+		}
+	}
+	if slow*100 > n {
+		t.Errorf("%d of %d Deletes of keys on healthy nodes took over %v, want one in a hundred at most", slow, n, bound/8)
+	}
+	for range 2 {
+		err := <-pending
+		if _, ok := errors.AsType[*invalidate.PendingError](err); !ok {
+			t.Errorf("an invalidation of keys on the paused node = %v, want a PendingError", err)
+		}
+	}
+	equal(t, tiers.Stats().Log.Pending, int64(len(ill)+1), "pending")
+	hung.Cont(t)
+	redistest.Eventually(t, "the invalidations are sent", func(context.Context) error { return noneWaits(tiers) })
+	for _, k := range ill {
+		if frame, err := remote.Get(t.Context(), fleetKey(t, k).Text()); frame != nil || err != nil {
+			t.Errorf("the cell of key %d has %d bytes, %v; want none", k, len(frame), err)
+		}
+	}
+}
+
+func noneWaits(tiers *cache.Tiers) error {
+	if n := tiers.Stats().Log.Pending; n > 0 {
+		return fmt.Errorf("%d invalidations are pending", n)
+	}
+	return nil
 }

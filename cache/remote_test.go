@@ -4,19 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
-	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/twofold-go/twofold/cache"
-	"github.com/twofold-go/twofold/internal/redistest"
-	"github.com/twofold-go/twofold/invalidate/redislog"
 	"github.com/twofold-go/twofold/tier"
-	"github.com/twofold-go/twofold/tier/redistier"
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
@@ -77,11 +69,17 @@ func TestLongLoadKeepsItsClaim(t *testing.T) {
 	)
 }
 
-// A hold prevents caching of the key for its time.
+// A hold prevents caching of the key for its time. It takes the claim of another process, which claimed
+// the key between its removal and the hold: it may be reading a replica that lags.
 func TestHold(t *testing.T) {
-	play(t, scene{on: paired, steps: `
-		remote holds=1s; a gets 1.1 load; a gets 1.2 load; a many 1.3; a counts FillsNotWanted=3
-		wait 1s; a gets 1.4 load; a gets 1.4 local`})
+	play(
+		t,
+		scene{name: "reads", on: paired, steps: `
+			remote holds=1s; a gets 1.1 load; a gets 1.2 load; a many 1.3; a counts FillsNotWanted=3
+			wait 1s; a gets 1.4 load; a gets 1.4 local`},
+		scene{name: "a claim", on: paired, steps: `
+			a gets 1.1; before claim remote claims=1m; a invalidates key hold=1s; b gets 1.2 load; took 0s; b counts FillsNotWanted=1`},
+	)
 }
 
 // looking is a remote tier with Look, a claim that also shows holds.
@@ -98,20 +96,6 @@ func (l looking) Look(ctx context.Context, key string, c tier.Claim) (tier.Claim
 	return got, err
 }
 
-// A key that is in no tier costs a look, which claims it, and a fill. Another process finds the value
-// by a look.
-func TestLookClaims(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newDuo(t, logged, cache.TiersConfig{}, thingConfig{}, asLooker)
-		for i, fills := range []int{1, 0} {
-			w.want(t, i, 1, "1.1")
-			if gets, looks, got := w.wire[i].Calls(tiertest.Get), w.wire[i].Calls(tiertest.Claim), w.wire[i].Calls(tiertest.Fill); gets != 0 || looks != 1 || got != fills {
-				t.Errorf("process %d: %d gets, %d looks, %d fills; want 0, 1 and %d", i, gets, looks, got, fills)
-			}
-		}
-	})
-}
-
 // twice is a tier whose client library sends each look two times, and gets the second answer.
 type twice struct{ looking }
 
@@ -123,117 +107,229 @@ func (l twice) Look(ctx context.Context, key string, c tier.Claim) (tier.Claimed
 	return tier.Claimed{Cell: cell}, err
 }
 
-// A read that finds the claim of its own look loads at once.
-func TestLookSentTwice(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newDuo(t, logged, cache.TiersConfig{}, thingConfig{}, func(f *tiertest.Faulty) tier.Remote { return twice{looking{f}} })
-		begun := time.Now()
-		w.want(t, 0, 1, "1.1")
-		w.want(t, 1, 1, "1.1")
-		if took := time.Since(begun); took != 0 {
-			t.Errorf("two reads took %v: one has waited for its own claim", took)
-		}
-	})
+// A key that is in no tier costs a look, which claims it, and a fill. Another process finds the value
+// by a look.
+func TestLookClaims(t *testing.T) {
+	play(
+		t,
+		scene{name: "once", on: logged, as: asLooker, steps: "a gets 1.1 load; a calls 2; b gets 1.1 remote; b calls 1"},
+		// A read that finds the claim of its own look loads at once.
+		scene{name: "sent twice", on: logged, as: func(f *tiertest.Faulty) tier.Remote { return twice{looking{f}} }, steps: `
+			a gets 1.1 load; took 0s; b gets 1.1 remote; took 0s`},
+	)
+}
+
+// lingering is a tier whose looks are granted a moment before their callers hear of it.
+type lingering struct{ looking }
+
+func (l lingering) Look(ctx context.Context, key string, c tier.Claim) (tier.Claimed, error) {
+	got, err := l.looking.Look(ctx, key, c)
+	<-time.After(2 * time.Millisecond)
+	return got, err
 }
 
 // A look's claim does not outlast a read that ends before its load: no other process waits for it.
 func TestLookGivesItsClaimBack(t *testing.T) {
-	for name, end := range map[string]func(w *duo, leave func()) error{
-		"the caller left": func(_ *duo, leave func()) error { leave(); return context.Canceled },
-		"the tiers closed": func(w *duo, _ func()) error {
-			go func() { _ = w.tiers[0].Close(context.Background()) }()
-			advance(1)
-			return cache.ErrClosed
-		},
-		"the answer is lost": func(w *duo, _ func()) error { w.wire[0].LoseClaims(true); return nil },
+	for name, steps := range map[string]string{
+		"the caller left":    "a gets late timeout=1ms",
+		"the tiers closed":   "go a gets closed; a closes maybe ended",
+		"the answer is lost": "a's remote loses; a gets any",
 	} {
-		bubble(t, name, func(t *testing.T) {
-			w := newDuo(t, logged, cache.TiersConfig{}, thingConfig{}, asLooker)
-			ctx, leave := context.WithCancel(t.Context())
-			defer leave()
-			var want error
-			w.between(0, func() { want = end(w, leave) })
-			if _, err := w.c[0].Get(ctx, 1); !errors.Is(err, want) {
-				t.Errorf("the read that %s: %v, want %v", name, err, want)
-			}
-			synctest.Wait()
-			begun := time.Now()
-			if _, err := w.c[1].Get(t.Context(), 1); err != nil || time.Since(begun) > 100*time.Millisecond {
-				t.Errorf("another process reads after %v, %v; want it not to wait for the claim", time.Since(begun), err)
-			}
-		})
+		play(t, scene{name: name, on: logged, as: func(f *tiertest.Faulty) tier.Remote { return lingering{looking{f}} }, steps: steps + `
+			wait 5ms; b gets any; took 0s-100ms`})
 	}
 }
 
-// With Redis a miss is two round trips, and a hit one plain command. After hits a read expects one,
-// so the first miss then takes a round trip more.
-func TestRoundTripsOfARead(t *testing.T) {
-	rdb, prefix := redistest.Start(t).Client(), redistest.Prefix()
-	logs, sent := redistest.Start(t).Client(), &sent{}
-	rdb.AddHook(sent)
-	ctx := t.Context()
-	process := func() cache.Cache[int, string] {
-		tiers := open(t, cache.TiersConfig{
-			Remote: redistier.New(rdb, redistier.Config{Prefix: prefix}),
-			Log:    redislog.New(logs, redislog.Config{Prefix: prefix}),
-		})
-		must(t, tiers.Ready(ctx))
-		return with(t, tiers, cache.Config[int, string]{Load: func(context.Context, int) (string, error) { return "v", nil }})
-	}
-	a, b := process(), process()
-	_, err := a.Get(ctx, 0)
-	must(t, errors.Join(err, a.Set(ctx, 9, "v"))) // the server learns the scripts
+// The remote tier hangs. The callers' deadlines are shorter or longer than RemoteTimeout (50
+// ms). A few reads fail until the breaker opens, and one fails at each trial.
+func TestImpatientCallersOfAHungTier(t *testing.T) {
 	for _, tt := range []struct {
-		name string
-		read func() error
-		want string
+		deadline time.Duration
+		most     int
 	}{
-		{"a miss", func() error { _, err := a.Get(ctx, 1); return err }, "set evalsha"},
-		{"the first hit", func() error { _, err := b.Get(ctx, 1); return err }, "set"},
-		{"the next hit", func() error { _, err := b.Get(ctx, 0); return err }, "get"},
-		{"the first miss after hits", func() error { _, err := b.Get(ctx, 2); return err }, "get evalsha evalsha"},
-		{"the next miss", func() error { _, err := b.Get(ctx, 3); return err }, "set evalsha"},
+		{5 * time.Millisecond, 10}, {30 * time.Millisecond, 5}, {200 * time.Millisecond, 0},
 	} {
-		sent.take()
-		succeeds(t, tt.read())
-		equal(t, sent.take(), tt.want, "%s sends", tt.name)
+		bubble(t, tt.deadline.String(), func(t *testing.T) {
+			src, remote := &source{took: time.Millisecond}, faulty()
+			remote.Hang(true)
+			tiers := open(t, cache.TiersConfig{Remote: remote})
+			c := with(t, tiers, thingConfig{Load: src.load})
+			failures := 0
+			for k := range 100 {
+				ctx, cancel := context.WithTimeout(t.Context(), tt.deadline)
+				if _, err := c.Get(ctx, k); err != nil {
+					failures++
+				}
+				cancel()
+			}
+			if failures > tt.most {
+				t.Errorf("%d of 100 reads fail, want at most %d", failures, tt.most)
+			}
+			equal(t, tiers.Stats().Remote.Breaker, "open", "the breaker is")
+			remote.Heal()
+			advance(2 * time.Second)
+			get(t, c, 1000)
+			equal(t, tiers.Stats().Remote.Breaker, "closed", "the breaker after the tier recovered is")
+		})
 	}
 }
 
-// sent notes the commands of a client, a word for each round trip.
-type sent struct {
-	mu    sync.Mutex
-	words []string
-}
-
-func (*sent) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-func (s *sent) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		s.note(cmd.Name())
-		return next(ctx, cmd)
+// While the log hangs, reads with short deadlines get an answer from the source. After a round
+// to the log has failed, no read waits for another. No read spends more than half its time on a
+// lease.
+func TestHurriedReadsWhileTheLogHangs(t *testing.T) {
+	for _, limit := range []time.Duration{15 * time.Millisecond, 30 * time.Millisecond, 100 * time.Millisecond, 500 * time.Millisecond} {
+		for name, started := range map[string]bool{"from the start": false, "later": true} {
+			bubble(t, fmt.Sprint(limit, " ", name), func(t *testing.T) { hurriedReads(t, limit, started) })
+		}
 	}
 }
 
-func (s *sent) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return func(ctx context.Context, cmds []redis.Cmder) error {
-		s.note(cmds[0].Name())
-		return next(ctx, cmds)
+func hurriedReads(t *testing.T, limit time.Duration, started bool) {
+	w := newLogged(t, thingConfig{})
+	w.src.took = time.Millisecond
+	c := w.c[0]
+	w.link[0].Hang(true)
+	if !started {
+		tiers := open(t, cache.TiersConfig{Remote: w.wire[0], Log: w.link[0]})
+		c = with(t, tiers, thingConfig{Load: w.src.load})
+	}
+	failed, slow, reads, begun := 0, 0, 0, time.Now()
+	for ; reads < 1000; reads++ {
+		var opts []cache.Option
+		if reads%2 == 0 {
+			opts = append(opts, cache.MaxAge(bound/10))
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), limit)
+		asked := time.Now()
+		if _, err := c.Fetch(ctx, reads, nil, opts...); err != nil {
+			failed++
+		}
+		if asked.Sub(begun) > bound && time.Since(asked) > w.src.took {
+			slow++
+		}
+		cancel()
+		advance(7 * time.Millisecond)
+	}
+	if failed > 0 || slow > 0 {
+		t.Errorf("of %d reads %d failed, and %d waited for the log after a round failed", reads, failed, slow)
+	}
+	w.link[0].Heal()
+}
+
+// A Redis that hangs stops the remote tier and the log. The breaker opens in less than a second.
+// From then on reads with a quick loader are answered, even with short deadlines.
+func TestHungRedisAndShortDeadlines(t *testing.T) {
+	for _, patience := range []time.Duration{15 * time.Millisecond, 30 * time.Millisecond, 100 * time.Millisecond, 500 * time.Millisecond} {
+		for _, lease := range []bool{true, false} {
+			bubble(t, fmt.Sprintf("%v, lease at first %v", patience, lease), func(t *testing.T) { hungRedis(t, patience, lease) })
+		}
 	}
 }
 
-func (s *sent) note(word string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if word != "hello" && word != "client" {
-		s.words = append(s.words, word)
+func hungRedis(t *testing.T, patience time.Duration, lease bool) {
+	w := newLogged(t, thingConfig{})
+	w.src.took = time.Millisecond
+	w.want(t, 0, 1, "1.1")
+	w.wire[0].Hang(true)
+	w.link[0].Hang(true)
+	if !lease {
+		advance(2 * bound)
+	}
+	start := time.Now()
+	opened, reads, failed := time.Duration(0), 0, 0
+	for k := 2; time.Since(start) < 10*time.Second; k++ {
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		_, err := w.c[0].Get(ctx, k)
+		cancel()
+		if opened > 0 {
+			reads++
+			if err != nil {
+				failed++
+			}
+		} else if w.tiers[0].Stats().Remote.Breaker != "closed" {
+			opened = time.Since(start)
+		}
+		if !lease && opened == 0 && err != nil {
+			t.Fatalf("read %d without a lease: %v", k, err)
+		}
+		advance(3 * time.Millisecond)
+	}
+	if lease && (opened == 0 || opened > time.Second) {
+		t.Errorf("the breaker opened after %v, want within a second", opened)
+	}
+	if failed*100 > reads {
+		t.Errorf("%d of %d reads failed with the breaker open", failed, reads)
+	}
+	w.wire[0].Heal()
+	w.link[0].Heal()
+	advance(bound)
+	wantFetch(t, w.c[0], 100_000, fetched{"100000.1", cache.Load, false, nil})
+}
+
+// slowAnswers is a remote tier that claims at once, but answers only after the caller's
+// deadline.
+type slowAnswers struct{ tier.Remote }
+
+func (s slowAnswers) Claim(ctx context.Context, key string, c tier.Claim) (tier.Claimed, error) {
+	_, _ = s.Remote.Claim(ctx, key, c)
+	<-ctx.Done()
+	return tier.Claimed{}, ctx.Err()
+}
+
+// falseAnswers is a remote tier that grants each claim and answers that it refused.
+type falseAnswers struct{ tier.Remote }
+
+func (s falseAnswers) Claim(ctx context.Context, key string, c tier.Claim) (tier.Claimed, error) {
+	_, err := s.Remote.Claim(ctx, key, c)
+	return tier.Claimed{}, err
+}
+
+// ofA returns the form of the remote tiers of a duo: process a has a wrapper of its own.
+func ofA(wrap func(tier.Remote) tier.Remote) func(*tiertest.Faulty) tier.Remote {
+	tiers := 0
+	return func(f *tiertest.Faulty) tier.Remote {
+		if tiers++; tiers > 1 || wrap == nil {
+			return f
+		}
+		return wrap(f)
 	}
 }
 
-func (s *sent) take() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	words := strings.Join(s.words, " ")
-	s.words = nil
-	return words
+// The remote tier grants a claim, and the answer is lost. The claimant gives the claim back. So
+// the others wait for one RemoteTimeout and one poll, not for ClaimTTL.
+func TestLostAnswerToAClaim(t *testing.T) {
+	for name, tt := range map[string]struct {
+		harm string
+		wrap func(tier.Remote) tier.Remote
+	}{
+		"cut": {harm: "a's remote loses"},
+		// The first attempt to give the claim back fails as well.
+		"cut for a while": {harm: "a's remote loses; a's remote fails=fill; later 20ms a's remote works=fill"},
+		"slow":            {wrap: func(r tier.Remote) tier.Remote { return slowAnswers{r} }},
+		"false":           {wrap: func(r tier.Remote) tier.Remote { return falseAnswers{r} }},
+	} {
+		for _, call := range []string{"gets any", "batches 1-2"} {
+			play(t, scene{name: name + ", " + call, on: paired, as: ofA(tt.wrap), steps: tt.harm + "; go a " + call + `
+				b gets any; took 0s-60ms; wait 1s; b gets any remote SkipLocal; took 0s`}) // RemoteTimeout is 50 ms
+		}
+	}
+}
+
+// A claim is given back even while the breaker is open. Many claims are given back in commands of about
+// 1,000 keys.
+func TestClaimsAreGivenBack(t *testing.T) {
+	play(
+		t,
+		scene{name: "past the breaker", on: paired, steps: `
+			a's remote loses; a's remote slow=10ms; go a gets any key=0-19; wait 20ms; a breaker open; wait 10ms; cells 0`},
+		scene{name: "many", on: paired, steps: "a's remote hangs=claim; a batches 0-4999; a calls any; wait 10s; a calls 10"},
+	)
+}
+
+// A caller leaves while the remote tier hangs. Its flight does not start a load.
+func TestNoLoadForNobody(t *testing.T) {
+	for _, call := range []string{"gets", "many"} {
+		play(t, scene{name: call, on: paired, many: call == "many", steps: "remote hangs; a " + call + " late timeout=10ms; wait 1s; loads 0"})
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"runtime"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -48,17 +49,6 @@ func reside(t *testing.T, tiers *cache.Tiers, n int, tagsOf func(k int, v string
 	return c
 }
 
-// minute spreads n events over a minute of the bubble's time.
-func minute(n int, event func(i int)) {
-	const steps = 100
-	for s := range steps {
-		for i := s * n / steps; i < (s+1)*n/steps; i++ {
-			event(i)
-		}
-		advance(time.Minute / steps)
-	}
-}
-
 // wantResidents checks that at least this permille of the keys below n are local hits.
 func wantResidents(t *testing.T, c things, n, permille int) {
 	t.Helper()
@@ -73,41 +63,11 @@ func wantResidents(t *testing.T, c things, n, permille int) {
 	}
 }
 
-// Deletes of other keys do not affect cached entries.
-func TestDeletesOfOtherKeys(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		const residents = 100_000
-		tiers := roomy(t, nil)
-		c := reside(t, tiers, residents, nil)
-		minute(scaled(1_000_000), func(i int) {
-			must(t, c.Delete(t.Context(), residents+i))
-		})
-		wantResidents(t, c, residents, 999)
-		t.Logf("%+v", tiers.Stats().Local)
-	})
-}
-
 // When the local tier has room for all Sets, all of them are hits.
 func TestSetsWithRoom(t *testing.T) {
 	n := scaled(400_000)
 	c := reside(t, roomy(t, nil), n, nil)
 	wantResidents(t, c, n, 1000)
-}
-
-// Invalidations of other tags do not affect entries, with or without tags.
-func TestManyTags(t *testing.T) {
-	for name, tags := range map[string]func(int, string) []string{
-		"untagged": nil,
-		"tagged":   func(k int, _ string) []string { return []string{"mine", "its " + strconv.Itoa(k)} },
-	} {
-		bubble(t, name, func(t *testing.T) {
-			const residents = 50_000
-			tiers := roomy(t, nil)
-			c := reside(t, tiers, residents, tags)
-			minute(scaled(1_000_000), func(i int) { invalidateTag(t, tiers, strconv.Itoa(i)) })
-			wantResidents(t, c, residents, 999)
-		})
-	}
 }
 
 // Active holds of other keys do not prevent caching of a key.
@@ -275,22 +235,27 @@ func (k spelledInt) MarshalText() ([]byte, error) { return strconv.AppendInt(nil
 
 // However fast other things are invalidated, cached entries stay, and no invalidation is lost.
 func TestFloods(t *testing.T) {
+	tag := func(tiers *cache.Tiers, _ things, i int) error {
+		return tiers.Invalidate(t.Context(), invalidate.Tag(cache.DefaultTenant, strconv.Itoa(i)))
+	}
 	for name, other := range map[string]func(tiers *cache.Tiers, c things, i int) error{
 		"deletes": func(_ *cache.Tiers, c things, i int) error { return c.Delete(t.Context(), flooded+i) },
 		"sets":    func(_ *cache.Tiers, c things, i int) error { return c.Set(t.Context(), flooded+i, "v") },
 		"expiries": func(_ *cache.Tiers, c things, i int) error {
 			return c.Expire(t.Context(), flooded+i)
 		},
-		"tags": func(tiers *cache.Tiers, _ things, i int) error {
-			return tiers.Invalidate(t.Context(), invalidate.Tag(cache.DefaultTenant, strconv.Itoa(i)))
-		},
+		"tags": tag, "tags, and entries without any": tag,
 		"prefixes": func(tiers *cache.Tiers, _ things, i int) error {
 			return tiers.Invalidate(t.Context(), invalidate.Prefix(cache.DefaultTenant, "others:"+strconv.Itoa(i)))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tiers := roomy(t, local.New(local.Config{MaxBytes: 2 << 30}))
-			c := reside(t, tiers, flooded, func(k int, _ string) []string { return []string{"mine", "its " + strconv.Itoa(k)} })
+			tags := func(k int, _ string) []string { return []string{"mine", "its " + strconv.Itoa(k)} }
+			if strings.Contains(name, "without") {
+				tags = nil
+			}
+			c := reside(t, tiers, flooded, tags)
 			atOnce(t, scaled(1_000_000), func(i int) error { return other(tiers, c, i) })
 			wantResidents(t, c, flooded, 999)
 			t.Logf("%+v", tiers.Stats().Fences)

@@ -87,7 +87,7 @@ func (p *player) fault(words []string) {
 		wire, link := p.wire[i], p.link[i]
 		how, value, _ := strings.Cut(words[len(words)-1], "=")
 		do := map[string]func(){
-			"remote fails": func() { wire.Fail(errDown, opsOf[value]...) }, "remote well": wire.Heal,
+			"remote fails": func() { wire.Fail(errDown, opsOf[value]...) }, "remote well": wire.Heal, "remote works": func() { wire.Fail(nil, opsOf[value]...) },
 			"remote loses": func() { wire.LoseClaims(true) }, "remote empties": func() { must(p.T, p.memory.Unlink(p.Context(), cell1)) },
 			"remote slow":    func() { wire.Delay(p.duration(value)) },
 			"remote hangs":   func() { wire.Hang(true, opsOf[value]...) },
@@ -101,7 +101,8 @@ func (p *player) fault(words []string) {
 			},
 			"remote gets":  func() { wire.Delay(p.duration(value), tiertest.Get) },
 			"remote fills": func() { wire.Delay(p.duration(value), tiertest.Fill) },
-			"log fails":    func() { link.Fail(errDown) }, "log hangs": func() { link.Hang(true) }, "log well": link.Heal,
+			"log trims":    func() { p.log.Trim(1) }, "log restarts": p.log.Restart, "log ends": func() { p.log.Delete() },
+			"log fails": func() { link.Fail(errDown) }, "log hangs": func() { link.Hang(true) }, "log well": link.Heal,
 			"log slow": func() { link.Delay(p.duration(value)) },
 		}[words[len(words)-2]+" "+how]
 		if do == nil {
@@ -197,9 +198,13 @@ func (p *player) scopes(s *step) []invalidate.Scope {
 			s.rest = s.rest[1:]
 			return append(s.more, scope)
 		}
-		if s.rest[0] == "another-tag" {
+		others := map[string]invalidate.Scope{"another-tag": invalidate.Tag(cache.DefaultTenant, "T"), "another-tenant": invalidate.Tenant("acme")}
+		if prefix, ok := strings.CutPrefix(s.rest[0], "prefix="); ok {
+			others[s.rest[0]] = invalidate.Prefix(cache.DefaultTenant, prefix)
+		}
+		if scope, ok := others[s.rest[0]]; ok {
 			s.rest = s.rest[1:]
-			return append(s.more, invalidate.Tag(cache.DefaultTenant, "T"))
+			return append(s.more, scope)
 		}
 	}
 	return append(s.more, keyScope(p.T, s.key))
@@ -247,8 +252,16 @@ func (p *player) call(ctx context.Context, words []string) {
 	switch words[1] {
 	case "closes":
 		p.wrote(s, tiers.Close(s.ctx))
+	case "readies":
+		p.wrote(s, tiers.Ready(s.ctx))
+	case "restarts":
+		p.start(i)
+		p.build(i)
 	case "gets":
 		r, err := c.Fetch(s.ctx, s.key, nil, s.opts...)
+		p.check(s, r, err)
+	case "page":
+		r, err := p.built[i].Fetch(s.ctx, s.key, nil, s.opts...)
 		p.check(s, r, err)
 	case "many":
 		p.many(s, c)
@@ -312,6 +325,9 @@ func (p *player) wrote(s *step, err error) {
 	if e, ok := errors.AsType[*cache.Error](err); err != nil && known && !strings.HasPrefix(e.Op, op) || err != nil && s.words[1] != "closes" && !ok {
 		p.Errorf("%s: %v is of %q", strings.Join(s.words, " "), err, op)
 	}
+	if _, pending := errors.AsType[*invalidate.PendingError](err); pending && !slices.Contains(s.rest, "pending") {
+		p.Errorf("%s: %v is pending", strings.Join(s.words, " "), err)
+	}
 	if slices.Contains(s.rest, "perhaps") && err == nil {
 		return
 	}
@@ -373,7 +389,11 @@ func (p *player) check(s *step, r cache.Result[string], err error) {
 		fresh := r.Source == 0 || word == "absent" || word == "remembered" || word == "error"
 		ok = err != nil && isFault(err, fault) && r.Value == "" && fresh
 	}
-	if e, isError := errors.AsType[*cache.Error](err); err != nil && (!isError || e.Op != "get" || e.Key != keyScope(p.T, s.key).Text()) {
+	key := keyScope(p.T, s.key).Text()
+	if s.words[1] == "page" {
+		key = strings.Replace(key, "things", "pages", 1)
+	}
+	if e, isError := errors.AsType[*cache.Error](err); err != nil && (!isError || e.Op != "get" || e.Key != key) {
 		p.Errorf("%s: %v, want an *Error of get and its key", strings.Join(s.words, " "), err)
 	}
 	if re, ok := errors.AsType[*cache.RememberedError](err); s.code != "" {

@@ -16,27 +16,32 @@ import (
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/policy"
+	"github.com/twofold-go/twofold/tier"
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-// scene is a test in steps, in the time of a bubble. A step is a line, or ends with a semicolon.
+// scene is a test in steps, in the time of a bubble. A step is a line, or ends with a semicolon. The
+// last of a line may have a comment.
 // The processes a and b of a duo read and write key 1, whose values carry the tag t:
 //
 //	a gets 1.2 load        reads: the value, where it is from, and "stale" if it is
 //	a gets failed          or an error; see faults
 //	a many 1.2             reads by GetMany; "a batches 0-9" reads these keys at once
 //	a peeks 1.2            reads by Peek: a value or "nothing"
+//	a page 1.2 load        reads key 1 of a cache whose values are built from these; see pages
 //	a sets v               also deletes, deletes all, refreshes, expires, invalidates, settles, closes;
 //	                       an error may follow
 //	a sets-many            sets key 1 and the next to "set"; also deletes-many
-//	a expires tag          a scope: key, prefix, tenant, tag, everything, another-tag; SCOPE plays the scene for each
+//	a expires tag          a scope: key, prefix, tenant, tag, everything; SCOPE plays the scene for each of them;
+//	                       also another-tag, another-tenant and prefix=things:1
 //	a counts Fills=1       checks fields of Stats, and Reads: hits, misses and merged reads
 //	a calls 3              checks the calls to the remote tier since the last such step; any skips the check
 //	a breaker open         checks the state of the breaker
 //	a audits Stale=1       checks the audits; those without a number are 0
 //	go 5 a gets 1.1        does it in the background, once or as often
 //	during 2 a deletes     the next two loads do it before they end; with a context of theirs
-//	before fill b deletes  it happens right before a's next get, claim or fill
+//	before fill b deletes  it happens right before a's next get, claim, claims (of a batch) or fill
+//	later 1s a deletes     it happens in the background, after that time
 //	wait 10s               lets time pass
 //	took 1s                checks how long the last call in the foreground took; 1s-2s are bounds
 //	loads 2                checks how often the source was called; <=2 is possible
@@ -46,13 +51,15 @@ import (
 //	source fails           also absent, well, unchanged, changed, empty, full, takes=1s, is=v (every value)
 //	source panics          also exits, deaf (to its context), calm
 //	policy off             switches the cache off, or on
-//	cell damaged           the cell changes by harm
+//	cell damaged           the cell changes by harm; "cell returns" puts back the one that was "noted"
 //	says ttl=1s stale=1s   what each load says: also iferror=, keep=, nostore; "says" alone ends it
 //	remote fails           also fails=get, hangs, hangs=get, slow=1s, gets=1s, fills=1s, well, empties
 //	remote loses           answers to claims; also drops (fills), forgets (answers to fills)
 //	remote corrupt         every answer changes by harm
 //	remote holds=1s        a hold; also claims=1s, a claim of another process
 //	a's log hangs          of one process; also fails, well, slow=1s
+//	log trims              it forgets all records but the last; also restarts, ends (another log follows)
+//	b restarts             another process takes its place; "b readies" waits for the log
 //
 // As a value, "any" is any, "!1.1" any other than 1.1, and "empty" the empty one. "maybe" is any
 // error or none, and "perhaps pending" that error or none.
@@ -63,13 +70,15 @@ import (
 // (of a remembered error), and bare (the remembered error has no more than its code).
 type scene struct {
 	name  string
-	on    ground // or several: "alone paired"; empty: alone
+	on    ground                             // or several: "alone paired"; empty: alone
+	as    func(*tiertest.Faulty) tier.Remote // the form of the remote tier; nil: as it is
 	tc    cache.TiersConfig
 	cfg   thingConfig
 	many  bool   // the source has LoadMany only
 	err   error  // of the source that fails
 	other *patch // the policy of b, if it is another
 	own   patch  // of the option own
+	pages *patch // the policy of the pages; nil: there are none
 	harm  func(frame []byte) []byte
 	steps string
 }
@@ -135,13 +144,19 @@ func (s scene) play(t *testing.T, on ground, steps string) {
 	} else if s.cfg.Load == nil && s.cfg.LoadMany == nil {
 		s.cfg.Load = src.load
 	}
-	p := &player{T: t, scene: s, duo: newDuo(t, on, s.tc, s.cfg, asIs)}
+	if s.as == nil {
+		s.as = asIs
+	}
+	p := &player{T: t, scene: s, duo: newDuo(t, on, s.tc, s.cfg, s.as)}
 	p.src = src
 	if s.other != nil {
 		s.cfg.Policy = *s.other
 		p.c[1] = with(t, p.tiers[1], s.cfg)
 	}
+	p.build(0)
+	p.build(1)
 	for step := range strings.FieldsFuncSeq(steps, func(r rune) bool { return r == ';' || r == '\n' }) {
+		step, _, _ = strings.Cut(step, "//")
 		if words := strings.Fields(step); len(words) > 0 {
 			p.do(t.Context(), words)
 			synctest.Wait()
@@ -165,10 +180,22 @@ type player struct {
 	*testing.T
 	scene
 	*duo
+	built [2]things      // the pages
 	calls sync.WaitGroup // in the background
 	hooks []hook         // steps before messages of a
 	took  time.Duration  // by the last call that was not in the background
+	cell  []byte         // that was noted
 }
+
+// build makes the pages of a process.
+func (p *player) build(i int) {
+	if p.pages != nil {
+		p.built[i] = with(p.T, p.tiers[i], thingConfig{Namespace: "pages", Policy: *p.pages, Load: p.c[i].Get})
+	}
+}
+
+// opOf are the messages that a step can come before.
+var opOf = map[string]tiertest.Op{"get": tiertest.Get, "claim": tiertest.Claim, "claims": tiertest.ClaimMany, "fill": tiertest.Fill}
 
 // hook is a step right before a message to the remote tier.
 type hook struct {
@@ -217,8 +244,13 @@ func (p *player) do(ctx context.Context, words []string) {
 			}
 		})
 	case "before":
-		p.hooks = append(p.hooks, hook{map[string]tiertest.Op{"get": tiertest.Get, "claim": tiertest.Claim, "fill": tiertest.Fill}[arg], words[2:]})
+		p.hooks = append(p.hooks, hook{opOf[arg], words[2:]})
 		p.wire[0].Before(p.message)
+	case "later":
+		p.calls.Go(func() {
+			<-time.After(p.duration(arg))
+			p.do(ctx, words[2:])
+		})
 	case "wait":
 		advance(p.duration(arg))
 	case "took":
@@ -254,7 +286,14 @@ func (p *player) do(ctx context.Context, words []string) {
 		}
 		must(p.T, p.tiers[0].SetPolicies(table))
 	case "cell":
-		store(p.T, p.memory, cell1, p.harm(cellOf(p.T, p.memory, cell1)), 2*time.Hour)
+		switch arg {
+		case "noted":
+			p.cell = cellOf(p.T, p.memory, cell1)
+		case "returns":
+			store(p.T, p.memory, cell1, p.cell, 2*time.Hour)
+		default:
+			store(p.T, p.memory, cell1, p.harm(cellOf(p.T, p.memory, cell1)), 2*time.Hour)
+		}
 	case "says":
 		p.says(words[1:])
 	default:

@@ -1,15 +1,22 @@
 package cache_test
 
 import (
+	"context"
 	"errors"
+	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/key"
+	"github.com/twofold-go/twofold/tier"
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
@@ -184,4 +191,226 @@ func TestInvalidateWithRemoteDown(t *testing.T) {
 	play(t, scene{on: paired, steps: `
 		a gets 1.1; a gets 2.1 key=2; remote fails; a deletes unavailable; a sets set key=2 unavailable; remote well
 		a gets 1.2 load; a gets !2.1 key=2`})
+}
+
+type point struct{ X, Y float64 }
+
+// degrees has a text for every value, including NaN.
+type degrees float64
+
+func (d degrees) MarshalText() ([]byte, error) { return fmt.Appendf(nil, "%g", float64(d)), nil }
+
+// spot has a text that lacks the field that makes it unequal to itself.
+type spot struct {
+	name string
+	at   float64
+}
+
+func (s spot) MarshalText() ([]byte, error) { return []byte(s.name), nil }
+
+// A key that is not equal to itself can never be found again. It would never hit or share a
+// load, and would stay in the map of flights for ever. It is refused before anything is done, by
+// an error that names the cause and the remedy.
+func TestNaNKey(t *testing.T) {
+	nan := math.NaN()
+	t.Run("float64", func(t *testing.T) { nanKey(t, nan, 1.5) })
+	t.Run("float32", func(t *testing.T) { nanKey(t, float32(nan), 1.5) })
+	t.Run("struct", func(t *testing.T) { nanKey(t, point{1, nan}, point{1, 2}) })
+	t.Run("array", func(t *testing.T) { nanKey(t, [2]float64{nan, 1}, [2]float64{2, 1}) })
+	t.Run("float with a text", func(t *testing.T) { nanKey(t, degrees(nan), degrees(math.Inf(1))) })
+	t.Run("struct with a text", func(t *testing.T) { nanKey(t, spot{"b", nan}, spot{"a", 1}) })
+}
+
+func nanKey[K comparable](t *testing.T, bad, good K) {
+	synctest.Test(t, func(t *testing.T) {
+		var loads atomic.Int64
+		remote := faulty()
+		tiers := open(t, cache.TiersConfig{Remote: remote, MaxFlights: 2})
+		c := with(t, tiers, cache.Config[K, string]{Load: func(context.Context, K) (string, error) {
+			loads.Add(1)
+			return "v", nil
+		}})
+		for range 3 {
+			for name, err := range calls(t, c, bad) {
+				wantNaNError(t, name, err)
+			}
+		}
+		if n, calls, entries := loads.Load(), remote.Calls(), tiers.Stats().Local.Entries; n != 0 || calls != 0 || entries != 0 {
+			t.Errorf("%d loads, %d calls to the remote tier and %d local entries, want none", n, calls, entries)
+		}
+		m, err := c.GetMany(t.Context(), []K{good, bad})
+		if got := slices.Collect(maps.Values(m)); len(got) != 1 || m[good] != "v" {
+			t.Errorf("GetMany with a valid key = %v, %v", m, err)
+		}
+		wantNaNError(t, "GetMany with a valid key", err)
+		if v := get(t, c, good); v != "v" || loads.Load() != 1 {
+			t.Errorf("Get(%v) = %q after %d loads, want v after 1", good, v, loads.Load())
+		}
+	})
+}
+
+// wantNaNError checks that a key was refused because it is not equal to itself.
+func wantNaNError(t *testing.T, op string, err error) {
+	t.Helper()
+	if err == nil {
+		t.Errorf("%s accepts a NaN key", op)
+		return
+	}
+	if !strings.Contains(err.Error(), "NaN") {
+		t.Errorf("%s: %q, want an error that names NaN", op, err)
+	}
+}
+
+type pair struct {
+	Org  string
+	User int
+}
+
+// An entry does not keep its full key. The key is encoded again when a prefix is fenced, and
+// when a hook reports the entry. It must be the same as before.
+func TestKeysAreSpelledAgain(t *testing.T) {
+	t.Run("string", func(t *testing.T) { spelledAgain(t, "a b/ü:1") })
+	t.Run("int", func(t *testing.T) { spelledAgain(t, -42) })
+	t.Run("uint64", func(t *testing.T) { spelledAgain(t, uint64(1<<63)) })
+	t.Run("bool", func(t *testing.T) { spelledAgain(t, true) })
+	t.Run("array", func(t *testing.T) { spelledAgain(t, [2]string{"a", "b"}) })
+	t.Run("struct", func(t *testing.T) { spelledAgain(t, pair{"acme", 7}) })
+}
+
+func spelledAgain[K comparable](t *testing.T, k K) {
+	t.Helper()
+	var left []string
+	tiers := open(t, cache.TiersConfig{OnRemoved: func(e cache.Entry, _ tier.EvictReason) { left = append(left, e.Key()) }})
+	c, err := cache.New(tiers, cache.Config[K, int]{Namespace: "spelled:v1"})
+	must(t, err)
+	c = c.Tenant("acme")
+	set := func() {
+		t.Helper()
+		must(t, c.Set(t.Context(), k, 1))
+		if _, ok := c.Peek(t.Context(), k); !ok {
+			t.Fatal("Peek does not find the value of Set")
+		}
+	}
+	set()
+	set() // replaces the first
+	if len(left) != 1 {
+		t.Fatalf("OnRemoved was called for %q, want one key", left)
+	}
+	full := left[0]
+	id, err := key.Of(k)
+	must(t, err)
+	if want := "acme:spelled:v1:" + id; full != want {
+		t.Fatalf("the key is %q, want %q", full, want)
+	}
+	for _, prefix := range []string{full + "x", full[:len(full)-1] + "\x00"} {
+		must(t, tiers.Invalidate(t.Context(), prefixOf(prefix)))
+		if _, ok := c.Peek(t.Context(), k); !ok {
+			t.Errorf("the key was invalidated by the prefix %q of other keys", prefix)
+		}
+	}
+	must(t, tiers.Invalidate(t.Context(), prefixOf(full)))
+	if _, ok := c.Peek(t.Context(), k); ok {
+		t.Errorf("the key was not invalidated by the prefix %q, which is the key itself", full)
+	}
+}
+
+func TestTagLimits(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		own    []string // by Config.Tags
+		option []string
+		depend []string
+		stored bool
+		many   bool
+	}{
+		{name: "256", depend: tagNames(256), stored: true},
+		{name: "256 in three ways, repeated", own: tagNames(40), option: tagNames(256), depend: tagNames(20), stored: true},
+		{name: "257", depend: tagNames(257), stored: true, many: true},
+		{name: "257 in three ways", own: tagNames(252), option: []string{"x", "y"}, depend: []string{"u", "v", "w"}, stored: true, many: true},
+		{name: "a thousand", depend: tagNames(1000), stored: true, many: true},
+		{name: "empty tag", depend: []string{""}},
+		{name: "over-long tag", own: []string{strings.Repeat("x", invalidate.MaxTagLen+1)}},
+		{name: "longest tag", own: []string{strings.Repeat("x", invalidate.MaxTagLen)}, stored: true},
+		{name: "not UTF-8", depend: []string{"\xff"}},
+	} {
+		bubble(t, tt.name, func(t *testing.T) {
+			mem := tiertest.NewMemory()
+			tiers := open(t, cache.TiersConfig{Remote: mem})
+			c := with(t, tiers, thingConfig{Tags: func(int, string) []string { return tt.own }})
+			load := func(ctx context.Context, _ int) (string, error) { cache.Depend(ctx, tt.depend...); return "v", nil }
+			v, err := c.GetOrLoad(t.Context(), 1, load, cache.Tags(tt.option...))
+			if v != "v" || err != nil {
+				t.Errorf("GetOrLoad = %q, %v: want the value despite the tags", v, err)
+			}
+			_, local := c.Peek(t.Context(), 1)
+			if local != tt.stored || (mem.Len() == 1) != tt.stored {
+				t.Errorf("stored here: %v, cells: %d, want %v", local, mem.Len(), tt.stored)
+			}
+			if n := total(tiers).FillsBadTags; (n == 0) != tt.stored {
+				t.Errorf("FillsBadTags = %d", n)
+			}
+			// Set returns the error.
+			err = c.Set(t.Context(), 2, "v", cache.Tags(append(tt.option, tt.depend...)...))
+			if (err == nil) != tt.stored {
+				t.Errorf("Set: %v", err)
+			}
+			if err != nil && !errors.Is(err, invalidate.ErrScope) {
+				t.Errorf("Set: %v, want ErrScope", err)
+			}
+			if n := total(tiers).FillsManyTags; (n > 0) != tt.many {
+				t.Errorf("FillsManyTags = %d, want any: %v", n, tt.many)
+			}
+		})
+	}
+}
+
+func tagNames(n int) []string {
+	out := make([]string, n)
+	for i := range out {
+		out[i] = fmt.Sprint("tag", i)
+	}
+	return out
+}
+
+// An unchanged value gets one tag more than a cell can hold. This does not change the tags of
+// the entry that it replaces, which readers may still use.
+func TestManyTagsOfAValueThatStands(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var entries []cache.Entry
+		tiers := open(t, cache.TiersConfig{OnStored: func(e cache.Entry) { entries = append(entries, e) }})
+		c := with(t, tiers, thingConfig{Load: func(ctx context.Context, _ int) (string, error) {
+			if _, ok := cache.Previous[string](ctx); ok {
+				cache.Depend(ctx, "one too many")
+				return "", cache.ErrNotModified
+			}
+			cache.Depend(ctx, tagNames(256)...)
+			return "v", nil
+		}})
+		get(t, c, 1)
+		must(t, c.Refresh(t.Context(), 1))
+		if len(entries) != 2 {
+			t.Fatalf("%d entries, want 2", len(entries))
+		}
+		for i, want := range []string{"default:tag255", ""} {
+			var last string
+			n, most := 0, false
+			for hash, text := range entries[i].Tags() {
+				n, last, most = n+1, text, most || hash == invalidate.AnyTag
+			}
+			if n != 256 || last != want || most != (i == 1) {
+				t.Errorf("entry %d: %d tags, the last %q, AnyTag among them: %v", i, n, last, most)
+			}
+		}
+	})
+}
+
+// A Hold of any tag prevents caching of a value with too many tags.
+func TestManyTagsAreHeld(t *testing.T) {
+	for tags, found := range map[int]string{256: "v", 257: "nothing"} {
+		play(t, scene{name: fmt.Sprint(tags), cfg: thingConfig{Load: func(ctx context.Context, _ int) (string, error) {
+			cache.Depend(ctx, tagNames(tags)...)
+			return "v", nil
+		}, Tags: func(int, string) []string { return nil }}, steps: `
+			a invalidates another-tag hold=1m; a gets v; a peeks ` + found + `; wait 1m; a gets v; a peeks v`})
+	}
 }

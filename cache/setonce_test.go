@@ -8,6 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
+	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -24,15 +27,36 @@ import (
 	"github.com/twofold-go/twofold/tier/redistier"
 )
 
-// noting is a connection that notes the command that each write begins with. The log's own client
-// has no hooks, but uses the dialer.
+// sent notes what clients send, a word for each write to a connection: the command that it begins with.
+type sent struct {
+	mu    sync.Mutex
+	words []string
+}
+
+func (s *sent) note(word string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !slices.Contains([]string{"hello", "client", "xread"}, word) {
+		s.words = append(s.words, word)
+	}
+}
+
+func (s *sent) take() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	words := strings.Join(s.words, " ")
+	s.words = nil
+	return words
+}
+
+// noting is a connection that notes. The log's own client has no hooks, but uses the dialer.
 type noting struct {
 	net.Conn
 	sent *sent
 }
 
 func (w noting) Write(b []byte) (int, error) {
-	if parts := bytes.SplitN(b, []byte("\r\n"), 4); len(parts) == 4 && !bytes.EqualFold(parts[2], []byte("xread")) {
+	if parts := bytes.SplitN(b, []byte("\r\n"), 4); len(parts) == 4 {
 		w.sent.note(string(bytes.ToLower(parts[2])))
 	}
 	return w.Conn.Write(b)
@@ -51,41 +75,62 @@ func wired(t *testing.T, s *redistest.Server, sent *sent) *redis.Client {
 	return rdb
 }
 
+// With Redis a miss is two round trips, and a hit one plain command. After hits a read expects one,
+// so the first miss then takes a round trip more.
+func TestRoundTripsOfARead(t *testing.T) {
+	sent, prefix := &sent{}, redistest.Prefix()
+	rdb, logs := wired(t, redistest.Start(t), sent), redistest.Start(t).Client()
+	process := func() things {
+		return with(t, ready(t, onRedis(rdb, logs, prefix, 0)), thingConfig{Load: (&source{}).load})
+	}
+	a, b := process(), process()
+	get(t, a, 0)
+	must(t, a.Set(t.Context(), 9, "v")) // the server learns the scripts
+	for _, tt := range []struct {
+		name string
+		c    things
+		k    int
+		want string
+	}{
+		{"a miss", a, 1, "set evalsha"},
+		{"the first hit", b, 1, "set"},
+		{"the next hit", b, 0, "get"},
+		{"the first miss after hits", b, 2, "get evalsha evalsha"},
+		{"the next miss", b, 3, "set evalsha"},
+	} {
+		sent.take()
+		get(t, tt.c, tt.k)
+		equal(t, sent.take(), tt.want, "%s sends", tt.name)
+	}
+}
+
 // A Set whose cell is on the log's server is one command: it claims the cell, appends the record and
 // stores the value.
 func TestRoundTripsOfASet(t *testing.T) {
-	server, prefix, sent := redistest.Start(t), redistest.Prefix(), &sent{}
-	rdb := wired(t, server, sent)
-	ctx := t.Context()
-	process := func() cache.Cache[int, string] {
-		tiers := open(t, cache.TiersConfig{
-			Remote: redistier.New(rdb, redistier.Config{Prefix: prefix}),
-			Log:    redislog.New(rdb, redislog.Config{Prefix: prefix, Bound: time.Minute}), // it is asked every 15 s
-		})
-		must(t, tiers.Ready(ctx))
-		return with(t, tiers, cache.Config[int, string]{})
-	}
+	sent, prefix := &sent{}, redistest.Prefix()
+	rdb := wired(t, redistest.Start(t), sent)
+	process := func() things { return with(t, ready(t, onRedis(rdb, rdb, prefix, time.Minute)), thingConfig{}) } // the log is asked every 15 s
 	a, b := process(), process()
-	if err := a.Set(ctx, 0, "v"); err != nil { // the server learns the scripts
-		t.Fatal(err)
-	}
-	for _, tt := range []struct {
-		name, value string
-	}{{"a new key", "v1"}, {"a key that has a value", "v2"}, {"again", "v3"}} {
+	must(t, a.Set(t.Context(), 0, "v")) // the server learns the scripts
+	for what, value := range []string{"a new key", "a key that has a value", "the same again"} {
 		sent.take()
-		succeeds(t, a.Set(ctx, 1, tt.value))
-		equal(t, sent.take(), "evalsha", "a Set of %s sends", tt.name)
-		if r, err := a.Fetch(ctx, 1, nil); err != nil || r.Value != tt.value || r.Source != cache.Local {
-			t.Errorf("%s: this process reads %+v, %v; want %q from the local tier", tt.name, r, err, tt.value)
-		}
-		redistest.Eventually(t, "another process reads it", func(ctx context.Context) error {
-			v, err := b.Get(ctx, 1)
-			if err == nil && v != tt.value {
-				err = errors.New("it reads " + v)
-			}
-			return err
-		})
+		succeeds(t, a.Set(t.Context(), 1, value))
+		equal(t, sent.take(), "evalsha", "Set %d sends", what)
+		wantFetch(t, a, 1, fetched{value, cache.Local, false, nil})
+		readsOnce(t, b, value)
 	}
+}
+
+// readsOnce waits until a process reads the value of key 1, or finds none if it is empty.
+func readsOnce(t *testing.T, c things, value string) {
+	t.Helper()
+	redistest.Eventually(t, fmt.Sprintf("a process reads %q", value), func(ctx context.Context) error {
+		v, err := c.Get(ctx, 1)
+		if err == nil && v != value || err != nil && (value != "" || !errors.Is(err, cache.ErrMiss)) {
+			return fmt.Errorf("it reads %q, %w", v, err)
+		}
+		return nil
+	})
 }
 
 // between is a log that calls f in place of each step that stores, with the step. It has no field with
@@ -128,26 +173,27 @@ type onOne struct {
 	rdb   *redis.Client
 	steps *between
 	tiers [2]*cache.Tiers
-	c     [2]cache.Cache[int, string]
+	c     [2]things
 	cell  string // of key 1
 }
 
 func openOnOne(t *testing.T, wrap func(tier.Remote) tier.Remote) *onOne {
 	rdb, prefix := redistest.Start(t).Client(), redistest.Prefix()
 	w := &onOne{rdb: rdb, cell: prefix + ":v:default:things:1"}
-	var far tier.Remote
+	plain := false
 	for i := range w.c {
-		far = wrap(redistier.New(rdb, redistier.Config{Prefix: prefix}))
-		log := redislog.New(rdb, redislog.Config{Prefix: prefix, Bound: time.Minute}) // a Sync, every 15 s, would keep a step off
+		cfg := onRedis(rdb, rdb, prefix, time.Minute) // a Sync, every 15 s, would keep a step off
+		log := cfg.Log.(*redislog.Log)
 		steps := &between{log: func() *redislog.Log { return log }}
 		if i == 0 {
 			w.steps = steps
 		}
-		w.tiers[i] = open(t, cache.TiersConfig{Remote: far, Log: steps})
-		must(t, w.tiers[i].Ready(t.Context()))
-		w.c[i] = with(t, w.tiers[i], cache.Config[int, string]{Namespace: "things", Policy: slow})
+		cfg.Remote, cfg.Log = wrap(cfg.Remote), steps
+		_, plain = cfg.Remote.(*redistier.Tier)
+		w.tiers[i] = ready(t, cfg)
+		w.c[i] = with(t, w.tiers[i], thingConfig{Policy: slow})
 	}
-	if _, plain := far.(*redistier.Tier); plain {
+	if plain {
 		w.rest(t)
 	}
 	return w
@@ -176,39 +222,47 @@ func asItIs(r tier.Remote) tier.Remote { return r }
 // want waits until a process reads the value, or none if it is empty.
 func (w *onOne) want(t *testing.T, process int, value string) {
 	t.Helper()
-	redistest.Eventually(t, fmt.Sprintf("process %d reads %q", process, value), func(ctx context.Context) error {
-		v, err := w.c[process].Get(ctx, 1)
-		if err == nil && v != value || err != nil && (value != "" || !errors.Is(err, cache.ErrMiss)) {
-			return fmt.Errorf("it reads %q, %w", v, err)
-		}
-		return nil
-	})
+	readsOnce(t, w.c[process], value)
 }
 
 // counting is a wrapper of a remote tier that counts fills.
 type counting struct {
 	tier.Remote
-	fills atomic.Int64
+	fills *atomic.Int64
 }
 
-func (c *counting) Unwrap() tier.Remote { return c.Remote }
+func (c counting) Unwrap() tier.Remote { return c.Remote }
 
-func (c *counting) Fill(ctx context.Context, key string, f tier.Fill) (bool, error) {
+func (c counting) Fill(ctx context.Context, key string, f tier.Fill) (bool, error) {
 	c.fills.Add(1)
 	return c.Remote.Fill(ctx, key, f)
+}
+
+// embedding does the same. It embeds the tier itself and not an interface, so it has all methods of that.
+type embedding struct {
+	*redistier.Tier
+	fills *atomic.Int64
+}
+
+func (e embedding) Fill(ctx context.Context, key string, f tier.Fill) (bool, error) {
+	e.fills.Add(1)
+	return e.Tier.Fill(ctx, key, f)
 }
 
 // The step is not for a tier with a wrapper, which must see each fill, nor for a large value, which
 // would hold up the log.
 func TestSetStepByStep(t *testing.T) {
+	var fills atomic.Int64
 	for name, tt := range map[string]struct {
 		size int
 		wrap func(tier.Remote) tier.Remote
 		once bool
+		seen int64 // fills, by the wrapper
 	}{
-		"small":     {100, asItIs, true},
-		"large":     {100_000, asItIs, false},
-		"a wrapper": {100, func(r tier.Remote) tier.Remote { return &counting{Remote: r} }, false},
+		"small":                 {100, asItIs, true, 0},
+		"large":                 {100_000, asItIs, false, 0},
+		"a wrapper":             {100, func(r tier.Remote) tier.Remote { return counting{r, &fills} }, false, 200},
+		"a wrapper that embeds": {100, func(r tier.Remote) tier.Remote { return embedding{r.(*redistier.Tier), &fills} }, false, 200},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, once := openOnOne(t, tt.wrap), false
@@ -216,10 +270,151 @@ func TestSetStepByStep(t *testing.T) {
 			noise := make([]byte, tt.size) // it cannot be compressed
 			_, _ = rand.Read(noise)
 			value := hex.EncodeToString(noise)
-			if err := w.c[0].Set(t.Context(), 1, value); err != nil || once != tt.once {
-				t.Errorf("Set = %v, in one step: %v, want %v", err, once, tt.once)
+			fills.Store(0)
+			for range max(tt.seen, 1) { // the process may ask the log something during the first ones
+				must(t, w.c[0].Set(t.Context(), 1, value))
 			}
+			equal(t, once, tt.once, "in one step")
+			equal(t, fills.Load(), tt.seen, "fills that the wrapper sees")
 			w.want(t, 1, value)
 		})
 	}
+}
+
+// countingLog is a wrapper of a log that counts the fences of keys that it appends.
+type countingLog struct {
+	*redislog.Log
+	keys atomic.Int64
+}
+
+func (e *countingLog) Sync(ctx context.Context, at invalidate.Cursor, a invalidate.Append) (invalidate.Page, error) {
+	e.keys.Add(int64(len(a.Keys)))
+	return e.Log.Sync(ctx, at, a)
+}
+
+func (e *countingLog) SyncRemoving(ctx context.Context, at invalidate.Cursor, a invalidate.Append, cells []string) (invalidate.Page, error) {
+	e.keys.Add(int64(len(a.Keys)))
+	return e.Log.SyncRemoving(ctx, at, a, cells)
+}
+
+// A wrapper of a log sees each Set.
+func TestSetBypassesNoWrapperOfTheLog(t *testing.T) {
+	rdb := redistest.Start(t).Client()
+	cfg := onRedis(rdb, rdb, redistest.Prefix(), 20*time.Second)
+	log := &countingLog{Log: cfg.Log.(*redislog.Log)}
+	cfg.Log = log
+	c := with(t, ready(t, cfg), thingConfig{})
+	for range 200 {
+		must(t, c.Set(t.Context(), 1, "v"))
+	}
+	equal(t, log.keys.Load(), 200, "keys that the wrapper saw")
+}
+
+// The record that follows a Set's own may be applied before the Set goes on. Then this process must
+// not keep the value of the Set, which is older.
+func TestSetIsOvertakenByALaterRecord(t *testing.T) {
+	for name, later := range map[string]func(ctx context.Context, w *onOne) error{
+		"of its key": func(ctx context.Context, w *onOne) error { return w.c[1].Delete(ctx, 1) },
+		"of its tag": func(ctx context.Context, w *onOne) error {
+			return w.tiers[1].Invalidate(ctx, invalidate.Tag("default", "t"))
+		},
+		"of all": func(ctx context.Context, w *onOne) error { return w.tiers[1].Invalidate(ctx, invalidate.All()) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := openOnOne(t, asItIs)
+			w.c[0] = with(t, w.tiers[0], thingConfig{Policy: slow, Tags: tagT})
+			w.steps.f = func(step func() error) error {
+				records := func() int64 { return w.tiers[0].Stats().Log.Records }
+				both := records() + 2
+				err := errors.Join(step(), later(t.Context(), w))
+				redistest.Eventually(t, "the tail hears of both records", func(context.Context) error {
+					if n := records(); n < both {
+						return fmt.Errorf("%d records of %d", n, both)
+					}
+					return nil
+				})
+				return err
+			}
+			must(t, w.c[0].Set(t.Context(), 1, "older"))
+			if v, err := w.c[0].Get(t.Context(), 1); !errors.Is(err, cache.ErrMiss) {
+				t.Errorf("the process that set it reads %q, %v; want a miss", v, err)
+			}
+			w.steps.f = nil
+			must(t, w.c[0].Set(t.Context(), 1, "newer"))
+			w.want(t, 0, "newer")
+			w.want(t, 1, "newer")
+		})
+	}
+}
+
+// A process that is behind the log claims the cell, and fills it after it has caught up.
+func TestSetBehindTheLog(t *testing.T) {
+	w := openOnOne(t, asItIs)
+	before := total(w.tiers[0]).Fills
+	w.steps.f = func(step func() error) error {
+		return errors.Join(w.c[1].Set(t.Context(), 2, "another key"), step())
+	}
+	must(t, w.c[0].Set(t.Context(), 1, "v"))
+	w.want(t, 0, "v")
+	w.want(t, 1, "v")
+	equal(t, total(w.tiers[0]).Fills-before, 1, "fills stored")
+}
+
+// Whatever becomes of the step, the three steps one by one follow a failure. So the newest value wins
+// in all processes.
+func TestSetAfterALostStep(t *testing.T) {
+	lost := errors.New("lost")
+	for name, f := range map[string]func(step func() error) error{
+		"the question is lost": func(func() error) error { return lost },
+		"the answer is lost":   func(step func() error) error { return errors.Join(step(), lost) },
+		"the step panics":      func(func() error) error { panic("a client library") },
+		"it comes late": func(step func() error) error {
+			time.AfterFunc(20*time.Millisecond, func() { _ = step() })
+			return lost
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := openOnOne(t, asItIs)
+			must(t, w.c[0].Set(t.Context(), 1, "old"))
+			w.want(t, 1, "old")
+			w.steps.f = f
+			redistest.Eventually(t, "the new value is set", func(ctx context.Context) error { return w.c[0].Set(ctx, 1, "new") })
+			w.want(t, 0, "new")
+			w.want(t, 1, "new")
+		})
+	}
+}
+
+// A hold keeps its cell, although this process has not heard of it.
+func TestSetLeavesAHold(t *testing.T) {
+	w := openOnOne(t, asItIs)
+	if err := w.c[0].Set(t.Context(), 1, "old"); err != nil || w.rdb.Exists(t.Context(), w.cell).Val() != 1 {
+		t.Fatalf("Set = %v, and there is no cell %s", err, w.cell)
+	}
+	hold := string(tier.HoldCell(tier.Nonce{1}))
+	w.rdb.Set(t.Context(), w.cell, hold, time.Minute)
+	must(t, w.c[0].Set(t.Context(), 1, "v"))
+	equal(t, w.rdb.Get(t.Context(), w.cell).Val(), hold, "the cell holds")
+	w.want(t, 0, "v") // as without a log on the same server
+}
+
+// A context that ends during the step ends the Set, and the old value is gone.
+func TestSetIsCancelledDuringTheStep(t *testing.T) {
+	w := openOnOne(t, asItIs)
+	must(t, w.c[0].Set(t.Context(), 1, "old"))
+	w.want(t, 1, "old")
+	ctx, cancel := context.WithCancel(t.Context())
+	end := make(chan struct{})
+	w.steps.f = func(step func() error) error { cancel(); <-end; return step() }
+	err := w.c[0].Set(ctx, 1, "new")
+	close(end)
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("Set = %v, want %v", err, context.Canceled)
+	}
+	redistest.Eventually(t, "the old value is gone", func(ctx context.Context) error {
+		if v, err := w.c[1].Get(ctx, 1); err == nil && v == "old" {
+			return errors.New("it is there")
+		}
+		return nil
+	})
 }

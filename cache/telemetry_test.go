@@ -389,28 +389,13 @@ func TestNothingLeaks(t *testing.T) {
 	})
 }
 
+// Whatever a read meets, it is one hit, miss or merged read.
 func TestEveryReadIsCountedOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		src := &source{took: 10 * time.Millisecond}
-		tiers := open(t, cache.TiersConfig{Remote: tiertest.NewMemory()})
-		p := swr
-		p.StaleIfError = new(time.Hour)
-		c := with(t, tiers, thingConfig{Load: src.load, Policy: p})
-		reads := int64(0)
-		for round := range 6 {
-			if round == 4 {
-				src.fail(errSource)
-			}
-			for k := range 5 {
-				crowd(4, func(int) { get(t, c, k) })
-				reads += 4
-			}
-			advance([]time.Duration{time.Second, 12 * time.Second, time.Second, 5 * time.Minute, time.Second, time.Minute}[round])
-		}
-		if s := total(tiers); s.LocalHits+s.RemoteHits+s.Misses+s.Merged != reads {
-			t.Errorf("%d local + %d remote + %d misses + %d merged, want %d reads", s.LocalHits, s.RemoteHits, s.Misses, s.Merged, reads)
-		}
-	})
+	p := swr
+	p.StaleIfError = new(time.Hour)
+	const reads = "; go 4 a gets any key=0-4; wait "
+	play(t, scene{on: paired, cfg: thingConfig{Policy: p}, steps: "source takes=10ms" +
+		reads + "1s" + reads + "12s" + reads + "1s" + reads + "5m; source fails" + reads + "1s" + reads + "1m; a counts Reads=120"})
 }
 
 // Stats and the instruments report the same about the log.

@@ -1,0 +1,493 @@
+package cache_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/tier"
+	"github.com/twofold-go/twofold/tier/local"
+	"github.com/twofold-go/twofold/tier/tiertest"
+)
+
+// A read that Close ends says ErrClosed, wherever it waits. A cancellation by the caller stays
+// the caller's.
+func TestReadsEndedByClose(t *testing.T) {
+	cfg := thingConfig{Policy: patch{RemoteTimeout: new(time.Minute), LoadTimeout: new(2 * time.Hour)}}
+	const reads = `
+		go a gets closed; go a gets closed MaxAge=1h; go a many closed; go a refreshes closed key=3; go a peeks nothing key=4
+		wait 1s; a closes maybe ended; wait 1ms; `
+	for name, before := range map[string]string{
+		"a load":                   "source takes=1h",
+		"a load that does not end": "source takes=1h; source deaf",
+		"another's claim":          "source takes=1h; remote claims=2h",
+		"a turn":                   "source takes=1h; go a gets closed key=99",
+		"a remote tier that hangs": "remote hangs=get",
+		"a claim that hangs":       "remote hangs=claim",
+	} {
+		after := "remote well"
+		if strings.HasSuffix(name, "hangs") {
+			after = "a counts Loads=0; remote well"
+		}
+		for _, many := range []bool{false, true} {
+			play(t, scene{name: fmt.Sprint(name, ", LoadMany ", many), on: paired, tc: cache.TiersConfig{MaxLoads: 1}, cfg: cfg, many: many, steps: before + "; " + reads + after})
+		}
+	}
+}
+
+// Close without a deadline returns within one bound, even if a load that ignores its context
+// hangs, or the log hangs, or both.
+func TestCloseIsBounded(t *testing.T) {
+	const load, pending = "source takes=1h; source deaf; go a gets error; ", "a's log hangs; a invalidates tag pending timeout=1ms; a closes pending; took 0s-2s"
+	play(
+		t,
+		scene{name: "a load, no log", on: alone, steps: load + "a closes maybe; took 0s-2s"},
+		scene{name: "a load, a log", on: logged, steps: load + "a closes late; took 0s-2s"},
+		scene{name: "a log that is down, something waits", on: logged, steps: pending},
+		scene{name: "a load, a log that is down, all waiting", on: logged, steps: load + pending},
+		// The load uses all the time of Close, but not the time for pending invalidations.
+		scene{name: "a load, a log that comes back", on: logged, steps: load + `
+			a's log fails; a invalidates tag pending timeout=1ms; later 1s a's log well; a closes late`},
+	)
+}
+
+// While nothing is closed, a load that is cancelled says so, and not that the tiers are closed.
+func TestCancelledLoadIsNotClosed(t *testing.T) {
+	play(t, scene{err: context.Canceled, steps: "source fails; a gets cancelled"})
+}
+
+// A stale value that stands in for a failed load is remote if only the remote tier held it.
+func TestSourceOfStandIns(t *testing.T) {
+	cfg := thingConfig{Policy: patch{TTL: new(time.Second), StaleIfError: new(time.Hour), LoadTimeout: new(time.Second)}}
+	for name, steps := range map[string]string{
+		"both":                  "b gets 1.1; wait 1m; source fails; b gets 1.1 local stale",
+		"local":                 "b gets 1.1; wait 1m; source fails; b's remote fails; b gets 1.1 local stale",
+		"remote":                "wait 1m; source fails; b gets 1.1 remote stale",
+		"remote, SkipLocal":     "wait 1m; source fails; b gets 1.1 remote stale SkipLocal",
+		"both, SkipLocal":       "b gets 1.1; wait 1m; source fails; b gets 1.1 remote stale SkipLocal",
+		"local, SkipRemote":     "b gets 1.1; wait 1m; source fails; b gets 1.1 local stale SkipRemote",
+		"remote, MaxAge":        "wait 1m; source fails; b gets 1.1 remote stale MaxAge=1h",
+		"remote, a LoadTimeout": "wait 1m; source takes=1m; b gets 1.1 remote stale",
+	} {
+		play(t, scene{name: name, on: paired, cfg: cfg, steps: "a gets 1.1; " + steps})
+	}
+}
+
+// Loaders of two processes that read each other's keys end after LoadTimeout, as guarantee 2
+// says: no process sees the circle.
+func TestCrossedLoadsOfTwoProcesses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const most = 5 * time.Second
+		remote := tiertest.NewMemory()
+		cs := make([]things, 2)
+		for i := range cs {
+			cs[i] = with(t, open(t, cache.TiersConfig{Remote: remote}), thingConfig{
+				Policy: patch{LoadTimeout: new(most)},
+				Load: func(ctx context.Context, k int) (string, error) {
+					if err := nap(ctx, 10*time.Millisecond); err != nil {
+						return "", err
+					}
+					return cs[i].Get(ctx, 1-k)
+				},
+			})
+		}
+		begun := time.Now()
+		crowd(2, func(i int) {
+			if _, err := cs[i].Get(t.Context(), i); !errors.Is(err, cache.ErrLoadTimeout) {
+				t.Errorf("the caller of %d gets %v, want ErrLoadTimeout", i, err)
+			}
+		})
+		equal(t, time.Since(begun), most, "the callers waited")
+	})
+}
+
+// A read waits for one deadline on a remote tier that hangs, also when its load is overtaken and
+// repeated.
+func TestOvertakenReadSpendsOneDeadline(t *testing.T) {
+	for _, call := range []string{"gets", "many"} {
+		play(t, scene{name: call, on: paired, cfg: thingConfig{Policy: patch{RemoteTimeout: new(50 * time.Millisecond)}}, steps: `
+			remote hangs; during 2 a invalidates tag; a ` + call + ` 1.3; took 50ms`})
+	}
+}
+
+// A process that closes during its loads gives its claims back, and remembers no failure: another
+// process loads at once.
+func TestCloseDuringALoad(t *testing.T) {
+	play(t, scene{on: paired, cfg: thingConfig{Policy: patch{ErrorTTL: new(time.Minute)}}, steps: `
+		source takes=1h; go a gets closed; wait 100ms; cells 1; a's remote slow=1ms; a closes maybe timeout=10ms
+		wait 100ms; cells 0; source takes=0s; b gets 1.2 load; took 0s`})
+}
+
+// Size is not called for an old value that is served in place of a failed load.
+func TestOldValueKeepsItsSize(t *testing.T) {
+	for _, call := range []string{"gets", "many"} {
+		var sizes atomic.Int64
+		play(t, scene{name: call, cfg: thingConfig{Policy: patch{TTL: new(time.Second), StaleIfError: new(time.Hour)}, Size: func(string) int64 {
+			if sizes.Add(1) > 1 {
+				panic("size")
+			}
+			return 8
+		}}, steps: "a gets 1.1; wait 2s; source fails; a " + call + " 1.1 stale; took 0s"})
+	}
+}
+
+// doored is a local tier that calls a function before each Get.
+type doored struct {
+	tier.Local
+	before atomic.Pointer[func()]
+}
+
+func (g *doored) Get(h uint64) (tier.Entry, bool) {
+	if f := g.before.Load(); f != nil {
+		(*f)()
+	}
+	return g.Local.Get(h)
+}
+
+// A refresh cannot begin when the tiers are closed at that moment. Its flight must end, because
+// another caller may have joined it.
+func TestRefreshThatCannotBeginEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src := &source{}
+		g := &doored{Local: local.New(local.Config{})}
+		tiers, err := cache.Open(cache.TiersConfig{Local: g})
+		must(t, err)
+		c := with(t, tiers, thingConfig{Load: src.load, Policy: patch{TTL: new(time.Second), Stale: new(time.Hour)}})
+		get(t, c, 1)
+		advance(2 * time.Second)
+		joined := make(chan error, 1)
+		var n int
+		f := func() {
+			if n++; n != 3 { // calls 1 and 2 are hit and fromLocal; at call 3 the refresh has begun its flight
+				return
+			}
+			g.before.Store(nil)
+			go func() {
+				_, err := c.Fetch(context.WithoutCancel(t.Context()), 1, nil, cache.MaxAge(time.Second))
+				joined <- err
+			}()
+			synctest.Wait()
+			_ = tiers.Close(t.Context())
+		}
+		g.before.Store(&f)
+		get(t, c, 1)
+		select {
+		case err := <-joined:
+			if !errors.Is(err, cache.ErrClosed) {
+				t.Errorf("the caller that joined the refresh gets %v, want ErrClosed", err)
+			}
+		case <-time.After(time.Hour):
+			t.Error("the caller that joined the refresh waits for ever")
+		}
+	})
+}
+
+// When Size panics for one key of a batch during the claim, the claims of the other keys are given back.
+func TestPanicInClaimGivesBack(t *testing.T) {
+	var sizes atomic.Int64
+	play(t, scene{on: paired, cfg: thingConfig{Size: func(v string) int64 {
+		if v == "1.1" && sizes.Add(1) > 1 { // not in b, which is faster with this key
+			panicHere(errSource)
+		}
+		return 8
+	}}, steps: "before claims b gets 1.1; a batches 1-3 panic; b gets any key=2; took 0s-10ms"})
+}
+
+type touchyKey struct{ K touchyPart }
+
+type touchyPart struct{ N int }
+
+func (k touchyPart) MarshalText() ([]byte, error) {
+	if k.N == 13 {
+		panic("unlucky")
+	}
+	return fmt.Append(nil, k.N), nil
+}
+
+// A key that panics when it is encoded does not harm the callers of other keys.
+func TestPanicInSpellingAmongMany(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := with(t, open(t, cache.TiersConfig{MaxFlights: 1}), cache.Config[touchyKey, string]{
+			Load: func(context.Context, touchyKey) (string, error) { return "v", nil },
+		})
+		key := func(n int) touchyKey { return touchyKey{touchyPart{n}} }
+		if p := panicOf(func() { _, _ = c.GetMany(t.Context(), []touchyKey{key(1), key(13)}) }); p == nil {
+			t.Error("no panic")
+		}
+		if v, err := c.Get(t.Context(), key(2)); err != nil {
+			t.Errorf("Get = %q, %v: a flight was left", v, err)
+		}
+	})
+}
+
+// Loads that read each other wait no longer than SoftTimeout if there are old values.
+func TestCrossedLoadsWithSoftTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var c things
+		var crossed atomic.Bool
+		c = with(t, open(t, cache.TiersConfig{}), thingConfig{
+			Policy: patch{TTL: new(time.Second), StaleIfError: new(time.Hour), SoftTimeout: new(100 * time.Millisecond)},
+			Load: func(ctx context.Context, k int) (string, error) {
+				if !crossed.Load() {
+					return "old", nil
+				}
+				_ = nap(ctx, 10*time.Millisecond)
+				v, err := c.Get(ctx, 1-k)
+				if err != nil {
+					t.Errorf("the load of %d: %v", k, err)
+				}
+				return fmt.Sprint(k, ">", v), err
+			},
+		})
+		get(t, c, 0)
+		get(t, c, 1)
+		crossed.Store(true)
+		advance(2 * time.Second)
+		crowd(2, func(k int) { get(t, c, k) })
+		advance(time.Minute)
+	})
+}
+
+// The search for circles takes time in proportion to the number of waiting loads, not to the
+// number of paths between them.
+func TestManyLoadsThatWaitInLayers(t *testing.T) {
+	const width, layers = 8, 10
+	start := time.Now()
+	synctest.Test(t, func(t *testing.T) {
+		var c things
+		c = with(t, open(t, cache.TiersConfig{}), thingConfig{Load: func(ctx context.Context, k int) (string, error) {
+			if k < width {
+				return "v", nap(ctx, time.Second)
+			}
+			below := make([]int, width)
+			for i := range below {
+				below[i] = (k/width-1)*width + i
+			}
+			_, err := c.GetMany(ctx, below)
+			return "v", err
+		}})
+		for l := range layers {
+			for i := range width {
+				go func() { _, _ = c.Get(t.Context(), l*width+i) }()
+			}
+			synctest.Wait()
+		}
+		advance(2 * time.Second)
+	})
+	if d := time.Since(start); d > 2*time.Second {
+		t.Errorf("%d loads took %v of real time", width*layers, d)
+	}
+}
+
+// One key of a large batch fails, for example on a node that is down. The other keys are still
+// read from the remote tier.
+func TestOneBadKeyAmongThousands(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		remote := faulty()
+		src := &source{}
+		_, cs := fleet(t, 2, remote, cache.TiersConfig{}, thingConfig{LoadMany: ofEach(src.load)})
+		keys := ints(0, 3000)
+		_, _ = cs[0].GetMany(t.Context(), keys)
+		before := src.total()
+		remote.FailKeys(errSource, "default:things:0")
+		if m, err := cs[1].GetMany(t.Context(), keys); err != nil || len(m) != len(keys) {
+			t.Errorf("%d values, %v", len(m), err)
+		}
+		equal(t, src.total()-before, 1, "loaded keys")
+	})
+}
+
+// If the remote tier ends the goroutine at any step, every caller still gets an answer.
+func TestGoexitAtEachStep(t *testing.T) {
+	for _, op := range []tiertest.Op{tiertest.Get, tiertest.Claim, tiertest.Fill} {
+		synctest.Test(t, func(t *testing.T) {
+			remote := faulty()
+			src := &source{}
+			c := with(t, open(t, cache.TiersConfig{Remote: remote}), thingConfig{Load: src.load})
+			var once atomic.Bool
+			remote.Before(func(_ context.Context, o tiertest.Op, _ []string) {
+				if o == op && once.CompareAndSwap(false, true) {
+					runtime.Goexit()
+				}
+			})
+			first := make(chan error, 1)
+			go func() {
+				var err error
+				defer func() { first <- err }() // also if the caller's own goroutine ends
+				_, err = c.Get(t.Context(), 1)
+			}()
+			synctest.Wait()
+			second := time.Now()
+			get(t, c, 1)
+			if d := time.Since(second); d > 100*time.Millisecond {
+				t.Errorf("op %v: the next caller waited %v", op, d)
+			}
+			select {
+			case err := <-first:
+				if op == tiertest.Fill && !errors.Is(err, cache.ErrGoexit) {
+					t.Errorf("op %v: Get: %v, want ErrGoexit", op, err)
+				}
+			case <-time.After(time.Hour):
+				t.Errorf("op %v: the caller waits for ever", op)
+			}
+		})
+	}
+}
+
+// ring is a set of keys. The loader of each key waits until all have begun, then reads the next
+// key.
+type ring struct {
+	size   int  // the loader of the last key reads the first
+	batch  bool // read by GetMany
+	remote bool
+	values things
+	others cache.Cache[string, string] // has the odd keys when split is set
+	split  bool
+}
+
+func (r *ring) read(ctx context.Context, k int) (string, error) {
+	switch {
+	case r.split && k%2 == 1:
+		return r.others.Get(ctx, fmt.Sprint("k", k))
+	case r.batch:
+		m, err := r.values.GetMany(ctx, []int{k, 1000 + k})
+		return m[k], err
+	}
+	return r.values.Get(ctx, k)
+}
+
+func (r *ring) load(ctx context.Context, k int) (string, error) {
+	if k >= 1000 {
+		return "alone", nil
+	}
+	if err := nap(ctx, 10*time.Millisecond); err != nil {
+		return "", err
+	}
+	v, err := r.read(ctx, (k+1)%r.size)
+	return fmt.Sprint(k, ">", v), err
+}
+
+func (r *ring) open(t *testing.T) {
+	tc := cache.TiersConfig{}
+	if r.remote {
+		tc.Remote = tiertest.NewMemory()
+	}
+	tiers := open(t, tc)
+	cfg := thingConfig{Load: r.load, Policy: patch{LoadTimeout: new(20 * time.Second)}}
+	if r.batch {
+		cfg.LoadMany = ofEach(r.load)
+	}
+	r.values = with(t, tiers, cfg)
+	r.others = with(t, tiers, cache.Config[string, string]{
+		Namespace: "others", Policy: cfg.Policy,
+		Load: func(ctx context.Context, s string) (string, error) {
+			var k int
+			if _, err := fmt.Sscanf(s, "k%d", &k); err != nil {
+				return "", err
+			}
+			return r.load(ctx, k)
+		},
+	})
+}
+
+// Loads that wait for each other in a circle would wait until LoadTimeout, whichever caller
+// began them. The load that closes the circle gets ErrRecursive at once.
+func TestCrossedLoads(t *testing.T) {
+	for name, r := range map[string]ring{
+		"two":                     {size: 2},
+		"two, a remote tier":      {size: 2, remote: true},
+		"three":                   {size: 3},
+		"ten":                     {size: 10},
+		"two, batches":            {size: 2, batch: true},
+		"two, batches and remote": {size: 2, batch: true, remote: true},
+		"two, of two caches":      {size: 2, split: true},
+		"four, of two caches":     {size: 4, split: true, remote: true},
+	} {
+		bubble(t, name, func(t *testing.T) {
+			r.open(t)
+			start := time.Now()
+			crowd(r.size, func(k int) {
+				if _, err := r.read(t.Context(), k); !errors.Is(err, cache.ErrRecursive) {
+					t.Errorf("the caller of %d gets %v, want ErrRecursive", k, err)
+				}
+			})
+			if d := time.Since(start); d > time.Second {
+				t.Errorf("the callers waited %v, want at most 1s: the loads wait for each other", d)
+			}
+		})
+	}
+}
+
+// A loader may handle ErrRecursive and return a value. Then every caller gets an answer.
+func TestCrossedLoadsThatGoOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var c things
+		var recursive atomic.Int64
+		c = with(t, open(t, cache.TiersConfig{MaxLoads: 1000}), thingConfig{Load: func(ctx context.Context, k int) (string, error) {
+			if err := nap(ctx, 10*time.Millisecond); err != nil {
+				return "", err
+			}
+			v, err := c.Get(ctx, 1-k)
+			if errors.Is(err, cache.ErrRecursive) {
+				recursive.Add(1)
+				return fmt.Sprint(k), nil
+			}
+			return fmt.Sprint(k, ">", v), err
+		}})
+		start := time.Now()
+		crowd(2, func(k int) {
+			if v := get(t, c, k); v != fmt.Sprint(k) && v != fmt.Sprint(k, ">", 1-k) {
+				t.Errorf("Get(%d) = %q", k, v)
+			}
+		})
+		if d := time.Since(start); d > time.Second || recursive.Load() != 1 {
+			t.Errorf("%d loads got ErrRecursive, and the callers waited %v; want 1 load, at once", recursive.Load(), d)
+		}
+	})
+}
+
+// Loads that wait for each other without a circle are not refused. The test has a chain, a
+// diamond, and callers that are not loads.
+func TestNotCrossed(t *testing.T) {
+	for _, batch := range []bool{false, true} {
+		bubble(t, fmt.Sprint("batch=", batch), func(t *testing.T) {
+			needs := map[int][]int{0: {1, 2}, 1: {3}, 2: {3, 4}, 3: {5}, 4: {5}, 5: nil}
+			var c things
+			c = with(t, open(t, cache.TiersConfig{Remote: tiertest.NewMemory()}), thingConfig{Load: func(ctx context.Context, k int) (string, error) {
+				if err := nap(ctx, 10*time.Millisecond); err != nil {
+					return "", err
+				}
+				if batch {
+					_, err := c.GetMany(ctx, needs[k])
+					return fmt.Sprint(k), err
+				}
+				for _, n := range needs[k] {
+					if _, err := c.Get(ctx, n); err != nil {
+						return "", err
+					}
+				}
+				return fmt.Sprint(k), nil
+			}})
+			crowd(60, func(i int) { get(t, c, i%6) })
+		})
+	}
+}
+
+// A loader may write to the key that it loads. Only a read of that key would wait for itself. A value
+// that it expires is stale from the start, and this policy serves no stale values.
+func TestWriteInsideOwnLoader(t *testing.T) {
+	for write, reads := range map[string]string{
+		"deletes": "a gets 1.3 load; a gets any load", "sets set": "a gets set local; a gets set local", "expires": "a gets 1.1 load; a gets 1.2 load",
+	} {
+		for _, many := range []bool{false, true} {
+			play(t, scene{name: fmt.Sprint(write, ", LoadMany ", many), on: "alone paired", many: many, steps: "during 99 a " + write + "; " + reads})
+		}
+	}
+}
