@@ -47,9 +47,6 @@ CREATE OR REPLACE FUNCTION {function}() RETURNS trigger LANGUAGE plpgsql SECURIT
 	END LOOP;
 END {do}`
 
-// postgresTree lists a table with its partitions, and the tables that inherit from it.
-const postgresTree = `WITH RECURSIVE tree(oid) AS (SELECT {table}::regclass::oid UNION SELECT i.inhrelid FROM pg_inherits i JOIN tree ON i.inhparent = tree.oid)`
-
 // Up to rowScopes scopes are named one by one. The function counts no further, because the text of
 // more might be too large. It then names what covers them, and above rowScopes of these everything.
 const postgresSource = `
@@ -111,7 +108,7 @@ func (c *Config) postgresSource(m *mapped) string {
 			"insert":   postgresTells(func(wide bool) string { return postgresChanges(m, now, wide) }),
 			"delete":   postgresTells(func(wide bool) string { return postgresChanges(m, old, wide) }),
 			"update":   postgresTells(func(wide bool) string { return postgresUpdates(m, old, now, wide) }),
-			"truncate": postgresLiteral(strings.Join(truncate, ",")),
+			"truncate": literal(Postgres, strings.Join(truncate, ",")),
 		})
 	}
 	return replaceAll(postgresSource, map[string]string{
@@ -119,7 +116,7 @@ func (c *Config) postgresSource(m *mapped) string {
 		"statement": events("twofold_old", "twofold_new"),
 		"row":       events("(SELECT OLD.*)", "(SELECT NEW.*)"),
 		"outbox":    c.Tables.qualified(c.Tables.Outbox),
-		"ns":        postgresLiteral(c.Namespace),
+		"ns":        literal(Postgres, c.Namespace),
 	})
 }
 
@@ -190,23 +187,15 @@ func postgresRow(alias string, columns []string, more ...string) string {
 // postgresNamed returns an element as a row of VALUES, or its wider form if the element is not NULL.
 // A NULL in a column makes the element NULL.
 func postgresNamed(e *element, alias string, wide bool, when ...string) string {
-	value := postgresElement(e, alias)
+	value := e.spelled(Postgres, alias+".")
 	if wide {
 		when = append(when, value+" IS NOT NULL")
-		value = postgresElement(e.widest(), alias)
+		value = e.widest().spelled(Postgres, alias+".")
 	}
 	if len(when) > 0 {
 		value = "CASE WHEN (" + strings.Join(when, ") AND (") + ") THEN " + value + " END"
 	}
 	return "(" + value + ")"
-}
-
-func postgresElement(e *element, alias string) string {
-	parts := []string{postgresLiteral(e.texts[0])}
-	for i, c := range e.columns {
-		parts = append(parts, "pg_catalog.to_json("+alias+"."+doubled(`"`, c)+")::text", postgresLiteral(e.texts[i+1]))
-	}
-	return strings.Join(parts, " || ")
 }
 
 // postgresTriggers returns the statement that makes the triggers, and the one that removes them.
@@ -219,19 +208,11 @@ func (c *Config) postgresTriggers(m *mapped) (do, undo []string) {
 	}
 	text := replaceAll(postgresTriggersText, map[string]string{
 		"do": "$" + tag + "_do$", "create": "$" + tag + "_create$", "body": "$" + tag + "_body$",
-		"outbox": postgresLiteral(c.Tables.qualified(c.Tables.Outbox)), "made": madeBy,
-		"function": function, "literal": postgresLiteral(function + "()"), "source": source,
-		"trigger": postgresLiteral(m.trigger), "tree": strings.ReplaceAll(postgresTree, "{table}", postgresLiteral(table)),
+		"outbox": literal(Postgres, c.Tables.qualified(c.Tables.Outbox)), "made": madeBy,
+		"function": function, "literal": literal(Postgres, function+"()"), "source": source,
+		"trigger": literal(Postgres, m.trigger), "tree": strings.ReplaceAll(postgresTree, "{table}", literal(Postgres, table)+"::regclass"),
 	})
 	return []string{text}, []string{"DROP FUNCTION IF EXISTS " + function + "() CASCADE"}
-}
-
-// postgresLiteral quotes a text so that it means the same with every setting of the session.
-func postgresLiteral(s string) string {
-	if !strings.Contains(s, `\`) {
-		return doubled("'", s)
-	}
-	return "E" + doubled("'", strings.ReplaceAll(s, `\`, `\\`))
 }
 
 // replaceAll replaces {name} by values, and does not look into the values.
