@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"reflect"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
@@ -84,13 +83,4 @@ func Panicked(p any, reply error) error {
 		return fmt.Errorf("%w: client panicked: %w", reply, err)
 	}
 	return fmt.Errorf("%w: client panicked with a %T", reply, p)
-}
-
-// IsNil reports whether rdb is nil or holds a nil pointer.
-func IsNil(rdb redis.UniversalClient) bool {
-	if rdb == nil {
-		return true
-	}
-	v := reflect.ValueOf(rdb)
-	return v.Kind() == reflect.Pointer && v.IsNil()
 }

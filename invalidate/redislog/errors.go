@@ -19,6 +19,8 @@ var (
 	ErrClientCache  = errors.New("redislog: client caches replies, but the log must read them from the server")
 )
 
+var refusals = rediserr.Refusals{NoClient: ErrNoClient, Client: ErrClient, Ring: ErrRing, ReplicaReads: ErrReplicaReads, ClientCache: ErrClientCache}
+
 // The errors of calls. Calls also return errors of the client library.
 var (
 	// ErrClosed is returned by every call after Close.

@@ -10,13 +10,6 @@ import (
 	"github.com/twofold-go/twofold/internal/rediserr"
 )
 
-// cluster is the part of *redis.ClusterClient that the tier uses.
-type cluster interface {
-	Options() *redis.ClusterOptions
-	MasterForKey(ctx context.Context, key string) (*redis.Client, error)
-	ReloadState(ctx context.Context)
-}
-
 // sender queues or sends the command for the i-th key of a batch.
 type sender func(c redis.Cmdable, i int) redis.Cmder
 
