@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"time"
 
+	"github.com/twofold-go/twofold/internal/logwire"
 	"github.com/twofold-go/twofold/invalidate"
 )
 
@@ -32,6 +33,9 @@ type record struct {
 	names   []byte // nil if there are none
 }
 
+// newID returns a random id in the form of the tables. It is never zero.
+func newID() int64 { return int64(logwire.NewID()) } //nolint:gosec // the bits count
+
 // batchNames is the most bytes of names in one batch, because servers limit the size of a statement.
 const batchNames = 1 << 20
 
@@ -50,12 +54,12 @@ func (b *batch) add(seq int, payload []byte, names string) {
 // one for all rows that did not parse.
 func (b *batch) addStage(st *stage) {
 	if st.damaged > 0 {
-		b.add(scopeSeq, []byte{}, "")
+		b.add(scopeSeq, []byte{}, "") // does not decode, so every process discards everything older
 	}
 	for seq, fences := range st.records {
 		for fences = distinct(fences); len(fences) > 0; {
 			n := min(len(fences), invalidate.MaxFences)
-			b.add(seq, encode(fences[:n]), st.names.Spell(fences[:n]))
+			b.add(seq, logwire.Fixed.Encode(fences[:n]), st.names.Spell(fences[:n]))
 			fences = fences[n:]
 		}
 	}

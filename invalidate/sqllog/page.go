@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"time"
 
+	"github.com/twofold-go/twofold/internal/logwire"
 	"github.com/twofold-go/twofold/invalidate"
 )
 
@@ -72,7 +73,7 @@ func scan(rows *sql.Rows, named bool) (seq int, rec invalidate.Record, size int,
 		return seq, rec, 0, nil
 	}
 	var ok bool
-	rec.Fences, ok = decode(payload, seq)
+	rec.Fences, ok = logwire.Fixed.Decode(payload, seq == keySeq)
 	rec.Damaged = !ok || rec.ID == 0
 	if !rec.Damaged && len(names) <= invalidate.MaxNames {
 		rec.Names = string(names)

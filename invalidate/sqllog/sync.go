@@ -24,12 +24,12 @@ func (l *Log) Sync(ctx context.Context, at invalidate.Cursor, a invalidate.Appen
 	if err := l.Validate(); err != nil {
 		return invalidate.Page{}, err
 	}
-	own, err := encodeAppend(a)
+	keys, scopes, err := logwire.Fixed.Payloads(a)
 	if err != nil {
-		return invalidate.Page{}, err
+		return invalidate.Page{}, fmt.Errorf("%w: %w", ErrAppend, err)
 	}
 	l.noteApplied(at)
-	names := bySeq[string]{keySeq: a.KeyNames, scopeSeq: a.ScopeNames}
+	own, names := bySeq[[]byte]{keySeq: keys, scopeSeq: scopes}, bySeq[string]{keySeq: a.KeyNames, scopeSeq: a.ScopeNames}
 	p, err := (&visit{log: l, at: at, own: own, names: names, proves: true}).run(ctx)
 	if err == nil {
 		l.noteAnswer(p)

@@ -12,6 +12,15 @@ import (
 	"github.com/twofold-go/twofold/invalidate"
 )
 
+// The sequences of a log, as the table numbers them. Arrays by sequence do not use index 0.
+const (
+	keySeq   = 1
+	scopeSeq = 2
+)
+
+// bySeq holds one value for each sequence.
+type bySeq[T any] [3]T
+
 // view is the state of a log as of one moment, and what the caller's cursor finds there. The zero
 // view is a log that was not started.
 type view struct {
