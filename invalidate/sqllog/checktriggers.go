@@ -149,7 +149,7 @@ func (c *Config) ask(ctx context.Context, conn *sql.Conn, m *mapped, question st
 		if c.Dialect == SQLite {
 			home = cmp.Or(home, "main")
 		}
-		args = q.args(home, m.Name)
+		args = q.args(home, []any{m.Name})
 	}
 	rows, err := conn.QueryContext(ctx, replaceAll(q.text, names), args...)
 	if err != nil {

@@ -77,7 +77,7 @@ func (l *Log) lock(ctx context.Context, conn *sql.Conn) (*sql.Tx, error) {
 		if q.text == "" {
 			continue
 		}
-		if _, err := tx.ExecContext(ctx, q.text, q.args(l.cfg.Namespace)...); err != nil {
+		if _, err := l.exec(ctx, tx, &q); err != nil {
 			_ = tx.Rollback() // err says what went wrong
 			return nil, err
 		}
@@ -88,8 +88,7 @@ func (l *Log) lock(ctx context.Context, conn *sql.Conn) (*sql.Tx, error) {
 // bump writes the first record of a new epoch into both sequences, and notes the epoch.
 func (l *Log) bump(ctx context.Context, tx *sql.Tx, v *view, at invalidate.Cursor, forgetTier bool) error {
 	var top bySeq[int64] // the last records, even those that the notes do not name
-	q := l.sql.top
-	if err := tx.QueryRowContext(ctx, q.text, q.args(l.cfg.Namespace)...).Scan(&top[keySeq], &top[scopeSeq]); err != nil {
+	if err := l.row(ctx, tx, &l.sql.top).Scan(&top[keySeq], &top[scopeSeq]); err != nil {
 		return err
 	}
 	last := max(top[keySeq], top[scopeSeq], v.noted[keySeq], v.noted[scopeSeq]) >> 32
@@ -99,9 +98,7 @@ func (l *Log) bump(ctx context.Context, tx *sql.Tx, v *view, at invalidate.Curso
 	}
 	id := newID()
 	for seq := keySeq; seq <= scopeSeq; seq++ {
-		q := l.sql.add
-		args := q.args(l.cfg.Namespace, seq, epoch<<32, v.end[seq], id, v.lastID(seq), []byte{})
-		if _, err := tx.ExecContext(ctx, q.text, args...); err != nil {
+		if _, err := l.exec(ctx, tx, l.sql.add.with(false), seq, epoch<<32, v.end[seq], id, v.lastID(seq), []byte{}); err != nil {
 			return err
 		}
 	}
@@ -109,10 +106,8 @@ func (l *Log) bump(ctx context.Context, tx *sql.Tx, v *view, at invalidate.Curso
 	if forgetTier {
 		forget = 1
 	}
-	q = l.sql.epoch
 	identity := strings.TrimPrefix(v.identity, markText)
-	_, err := tx.ExecContext(ctx, q.text, q.args(l.cfg.Namespace, identity, id, epoch<<32, logwire.Millis(l.cfg.Bound), forget)...)
-	if err != nil {
+	if _, err := l.exec(ctx, tx, &l.sql.epoch, identity, id, epoch<<32, logwire.Millis(l.cfg.Bound), forget); err != nil {
 		return err
 	}
 	start := bySeq[int64]{keySeq: epoch << 32, scopeSeq: epoch << 32}

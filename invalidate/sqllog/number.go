@@ -3,6 +3,7 @@ package sqllog
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"time"
 
 	"github.com/twofold-go/twofold/internal/logwire"
@@ -20,17 +21,27 @@ type batch struct {
 	records  []record
 	count    bySeq[int64] // of records
 	lastID   bySeq[int64] // of the last record
+	named    bool         // the table has a column for names
 	room     int          // for names, in bytes
 }
 
-// record is one record of a batch.
+// record is one record of a batch. Statements get it in JSON.
 type record struct {
-	seq     int
-	place   int64 // distance from the end of its sequence, from 1
-	id      int64
-	after   int64 // the id before it in the batch; if 0, the last id of the sequence
-	payload []byte
-	names   []byte // nil if there are none
+	Seq     int    `json:"seq"`
+	Place   int64  `json:"place"` // distance from the end of its sequence, from 1
+	ID      int64  `json:"id"`
+	After   int64  `json:"after"` // the id before it in the batch; if 0, the last id of the sequence
+	Payload []byte `json:"payload"`
+	Names   []byte `json:"names,omitempty"`
+}
+
+// asJSON returns the staged rows, or the records, as one argument that every driver can send.
+func asJSON[T any](list []T) string {
+	if len(list) == 0 {
+		return "[]"
+	}
+	b, _ := json.Marshal(list) //nolint:errchkjson // numbers, texts and bytes always have JSON
+	return string(b)
 }
 
 // newID returns a random id in the form of the tables. It is never zero.
@@ -41,12 +52,12 @@ const batchNames = 1 << 20
 
 func (b *batch) add(seq int, payload []byte, names string) {
 	b.count[seq]++
-	r := record{seq: seq, place: b.count[seq], id: newID(), after: b.lastID[seq], payload: payload}
+	r := record{Seq: seq, Place: b.count[seq], ID: newID(), After: b.lastID[seq], Payload: payload}
 	if n := len(names); 0 < n && n <= invalidate.MaxNames && n <= b.room {
-		r.names = []byte(names)
+		r.Names = []byte(names)
 		b.room -= n
 	}
-	b.lastID[seq] = r.id
+	b.lastID[seq] = r.ID
 	b.records = append(b.records, r)
 }
 
@@ -63,16 +74,6 @@ func (b *batch) addStage(st *stage) {
 			fences = fences[n:]
 		}
 	}
-}
-
-// namesColumn returns the parts of a statement that write the names, or "" if no record has names.
-func (b *batch) namesColumn(value, from string) (column, _, _ string) {
-	for _, r := range b.records {
-		if r.names != nil {
-			return ", names", value, from
-		}
-	}
-	return "", "", ""
 }
 
 func distinct(fences []invalidate.Fence) []invalidate.Fence {
@@ -130,8 +131,8 @@ func (s *visit) catchUp(ctx context.Context, v *view) (p invalidate.Page, done b
 // number writes the records of a stage and, after the last stage, those of the visit. Then it
 // reads the page, on the same connection.
 func (s *visit) number(ctx context.Context, v *view, st *stage, p *invalidate.Page) (n numbered, err error) {
-	b := batch{epoch: v.epoch, identity: v.identity, rows: st.rows, low: st.low}
-	if s.log.names() {
+	b := batch{epoch: v.epoch, identity: v.identity, rows: st.rows, low: st.low, named: s.log.names()}
+	if b.named {
 		b.room = batchNames
 	}
 	b.addStage(st)
@@ -187,7 +188,7 @@ func (l *Log) trim(ctx context.Context, conn *sql.Conn, before, end bySeq[int64]
 		if before[seq]/trimEvery == end[seq]/trimEvery {
 			continue
 		}
-		if _, err := conn.ExecContext(ctx, l.sql.trim.text, l.sql.trim.args(l.cfg.Namespace, seq, l.cfg.Retain)...); err != nil {
+		if _, err := l.exec(ctx, conn, &l.sql.trim, seq, l.cfg.Retain); err != nil {
 			l.logger().Warn("sqllog: old records were not removed", "namespace", l.cfg.Namespace, "error", err)
 		}
 	}
@@ -203,4 +204,22 @@ func (l *Log) write(ctx context.Context, conn *sql.Conn, v *view, b *batch) (num
 	case MySQL:
 	}
 	return l.writeMySQL(ctx, conn, v, b)
+}
+
+// remove deletes the staged rows that are as they were staged.
+func (l *Log) remove(ctx context.Context, on queryer, b *batch) (int64, error) {
+	gone, err := l.exec(ctx, on, &l.sql.remove, asJSON(b.rows), b.epoch)
+	if err != nil {
+		return 0, err
+	}
+	return gone.RowsAffected()
+}
+
+// note moves the notes to where the sequences end, and reads the clock.
+func (l *Log) note(ctx context.Context, on queryer, b *batch, n *numbered) error {
+	_, err := l.exec(ctx, on, &l.sql.notes, b.epoch, n.end[keySeq], n.end[scopeSeq], n.endID[keySeq], n.endID[scopeSeq])
+	if err == nil {
+		err = l.row(ctx, on, &l.sql.now).Scan(&n.now)
+	}
+	return err
 }

@@ -24,12 +24,8 @@ func (s *visit) page(ctx context.Context, conn *sql.Conn, v *view) (p invalidate
 	if s.at.Key >= v.position(keySeq) && s.at.Scope >= v.position(scopeSeq) {
 		return p, nil
 	}
-	q, named := s.log.sql.page, s.log.names()
-	if named {
-		q = s.log.sql.named
-	}
-	rows, err := conn.QueryContext(ctx, s.log.text(&q),
-		q.args(s.log.cfg.Namespace, position(s.at.Key), position(s.at.Scope), v.end[keySeq], v.end[scopeSeq])...)
+	named := s.log.names()
+	rows, err := s.log.list(ctx, conn, s.log.sql.page.with(named), position(s.at.Key), position(s.at.Scope), v.end[keySeq], v.end[scopeSeq])
 	if err != nil {
 		return p, err
 	}

@@ -1,6 +1,8 @@
 package sqllog
 
 import (
+	"context"
+	"database/sql"
 	"regexp"
 	"strconv"
 )
@@ -30,8 +32,9 @@ func rebind(d Dialect, text string) query {
 	return q
 }
 
-// args orders the arguments as the statement needs them.
-func (q *query) args(in ...any) []any {
+// args orders the arguments as the statement needs them. The first one is the namespace.
+func (q *query) args(ns string, rest []any) []any {
+	in := append([]any{ns}, rest...)
 	if q.order == nil {
 		return in
 	}
@@ -40,4 +43,26 @@ func (q *query) args(in ...any) []any {
 		out[i] = in[from]
 	}
 	return out
+}
+
+// queryer is a pool, a connection, or a transaction on one.
+type queryer interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+}
+
+// exec runs a statement. Its first argument is the namespace, and args are the others.
+func (l *Log) exec(ctx context.Context, on queryer, q *query, args ...any) (sql.Result, error) {
+	return on.ExecContext(ctx, q.text, q.args(l.cfg.Namespace, args)...)
+}
+
+// row runs a query for one row, with the same arguments as exec.
+func (l *Log) row(ctx context.Context, on queryer, q *query, args ...any) *sql.Row {
+	return on.QueryRowContext(ctx, l.text(q), q.args(l.cfg.Namespace, args)...)
+}
+
+// list runs a query, with the same arguments as exec.
+func (l *Log) list(ctx context.Context, on queryer, q *query, args ...any) (*sql.Rows, error) {
+	return on.QueryContext(ctx, l.text(q), q.args(l.cfg.Namespace, args)...)
 }

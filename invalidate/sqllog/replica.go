@@ -59,8 +59,7 @@ func (l *Log) Replica(ctx context.Context, db *sql.DB) (bool, error) {
 		return false, nil
 	}
 	var key, scope, epoch int64
-	q := l.sql.replica
-	err := db.QueryRowContext(ctx, q.text, q.args(l.cfg.Namespace)...).Scan(&key, &scope, &epoch)
+	err := l.row(ctx, db, &l.sql.ends).Scan(&key, &scope, &epoch, new(any), new(any))
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, nil
 	}

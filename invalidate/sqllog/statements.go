@@ -11,29 +11,40 @@ import (
 // statements holds the statements of a log. $1 is the namespace in all of them.
 type statements struct {
 	outbox, log, meta string // names of the tables
-	row               string // see dialectText
 	version           int    // of the tables
 	name, schema      string // SQLite: of the log, and of the database that has it
-	identity, clock   string // expressions; see dialectText. PostgreSQL: $13 is the result of Config.Identity, if set
 
-	still   query // the bound and the tier, if nothing is new to the caller; see stillText
-	look    query // $2, $3: the caller's positions; $4: the result of Config.Identity, if set
-	page    query // $2, $3: after these positions; $4, $5: up to these
-	named   query // page, with names
-	stage   query // $2: the most rows; $3: the result of Config.Identity, if set
-	trim    query // $2: the sequence; $3: records that stay
-	terms   query // $2: the bound in ms; $3: the remote tier, or NULL
-	replica query // where the sequences end, and the epoch's id
-	prove   query // a small write
-	server  query // the identity; $2: the result of Config.Identity, if set
+	still  query // the bound and the tier, if nothing is new to the caller; see stillText
+	look   query // $2, $3: the caller's positions; $4: the result of Config.Identity, if set
+	page   pair  // $2, $3: after these positions; $4, $5: up to these
+	stage  query // $2: the most rows; $3: the result of Config.Identity, if set
+	trim   query // $2: the sequence; $3: records that stay
+	terms  query // $2: the bound in ms; $3: the remote tier, or NULL
+	ends   query // where the sequences end, the epoch's id, and the ids of the last records
+	prove  query // a small write
+	server query // the identity; $2: the result of Config.Identity, if set
 
 	patience query // makes the server end a transaction that waits for its client; empty if not possible
 	begin    query // creates the row in meta if it is missing, and locks it
 	lock     query // locks the row in meta; empty if begin has locked it
 	top      query // the highest position of each sequence
-	add      query // a record: $2 sequence, $3 position, $4 prev, $5 id, $6 after, $7 payload
-	addNamed query // add, with names in $8
+	add      pair  // a record: $2 sequence, $3 position, $4 prev, $5 id, $6 after, $7 payload, $8 names
 	epoch    query // $2: identity; $3: the epoch's id; $4: the position of its bumps; $5: the bound in ms; $6: 1: forget the tier
+
+	number pair  // see writePostgres, and writeMySQL
+	remove query // staged rows; $2: the rows; $3: the epoch
+	notes  query // $2: the epoch; $3, $4: where the sequences end; $5, $6: the ids there
+	now    query // the clock
+}
+
+// pair is a statement without the column for names, and one with it.
+type pair [2]query
+
+func (p *pair) with(names bool) *query {
+	if names {
+		return &p[1]
+	}
+	return &p[0]
 }
 
 // dialectText holds what differs between the databases.
@@ -58,11 +69,14 @@ type dialectText struct {
 	text     string // a cast of an argument that is not compared with a column
 	touch    string // more to set in every write of meta
 	reset    string // more to set in meta when an epoch begins
+	number   string // the statement of number; SQLite uses add
+	named    string // the value of the column for names in number
+	remove   string // the statement; PostgreSQL removes in number
 }
 
 func newStatements(c *Config) statements {
 	t, d := c.Tables, textOf(c)
-	s := statements{outbox: t.qualified(t.Outbox), log: t.qualified(t.Log), meta: t.qualified(t.Meta), clock: d.clock, row: d.row, version: d.version, name: c.Tables.Meta + " " + c.Namespace, schema: cmp.Or(t.Schema, "main")}
+	s := statements{outbox: t.qualified(t.Outbox), log: t.qualified(t.Log), meta: t.qualified(t.Meta), version: d.version, name: c.Tables.Meta + " " + c.Namespace, schema: cmp.Or(t.Schema, "main")}
 	names := strings.NewReplacer(
 		"{outbox}", s.outbox, "{log}", s.log, "{meta}", s.meta, "{clock}", d.clock, "{age}", d.age,
 		"{pending}", d.pending, "{order}", d.order, "{low}", d.low, "{least}", d.least, "{last}", strings.ReplaceAll(d.last, "{log}", s.log),
@@ -73,14 +87,19 @@ func newStatements(c *Config) statements {
 	asked := func(q, argument string) query { // with the identity
 		return text(strings.ReplaceAll(q, "{identity}", d.identity(c, argument)))
 	}
-	s.identity = names.Replace(d.identity(c, "$13{text}"))
 	s.still = asked(stillText, "$7{text}")
 	s.look, s.stage = asked(lookText, "$4{text}"), asked(stageText, "$3{text}")
-	s.page, s.named = text(strings.ReplaceAll(pageText, "{names}", "")), text(strings.ReplaceAll(pageText, "{names}", ", names"))
-	s.trim, s.terms, s.replica, s.prove = text(trimText), text(termsText), text(replicaText), text(proveText)
+	both := func(q string) pair {
+		without := strings.NewReplacer("{names}", "", "{named}", "", "{added}", "")
+		with := strings.NewReplacer("{names}", ", names", "{named}", d.named, "{added}", ", $8")
+		return pair{asked(without.Replace(q), "$13{text}"), asked(with.Replace(q), "$13{text}")}
+	}
+	s.page, s.add, s.number = both(pageText), both(addText), both(d.number)
+	s.trim, s.terms, s.ends, s.prove = text(trimText), text(termsText), text(endsText), text(proveText)
+	s.remove, s.notes, s.now = text(d.remove), text(notesText), text(nowText)
 	s.server = asked("SELECT {identity} FROM {meta} m WHERE m.ns = $1", "$2{text}")
 	s.patience, s.begin, s.lock = text(d.patience), text(d.begin), text(d.lock)
-	s.top, s.add, s.addNamed, s.epoch = text(topText), text(addText), text(addNamedText), text(epochText)
+	s.top, s.epoch = text(topText), text(epochText)
 	return s
 }
 
@@ -120,16 +139,21 @@ const trimText = `DELETE FROM {log} WHERE ns = $1 AND seq = $2 AND pos <= (
 	SELECT pos FROM (SELECT pos FROM {log} WHERE ns = $1 AND seq = $2 ORDER BY pos DESC LIMIT 1 OFFSET $3) t)`
 
 const (
-	termsText   = `UPDATE {meta} SET bound = {greatest}(bound, $2), tier = coalesce(tier, $3{text}){touch} WHERE ns = $1`
-	replicaText = `SELECT key_end, scope_end, epoch FROM {meta} WHERE ns = $1`
-	proveText   = `UPDATE {meta} SET proofs = proofs + 1 WHERE ns = $1`
-	topText     = `SELECT coalesce((SELECT max(pos) FROM {log} WHERE ns = $1 AND seq = 1), 0),
+	termsText = `UPDATE {meta} SET bound = {greatest}(bound, $2), tier = coalesce(tier, $3{text}){touch} WHERE ns = $1`
+	endsText  = `SELECT key_end, scope_end, epoch, key_id, scope_id FROM {meta} WHERE ns = $1`
+	nowText   = `SELECT {clock} FROM {meta} WHERE ns = $1`
+	proveText = `UPDATE {meta} SET proofs = proofs + 1 WHERE ns = $1`
+	topText   = `SELECT coalesce((SELECT max(pos) FROM {log} WHERE ns = $1 AND seq = 1), 0),
 	coalesce((SELECT max(pos) FROM {log} WHERE ns = $1 AND seq = 2), 0)`
-	addText      = `INSERT INTO {log} (ns, seq, pos, prev, at, id, after, payload) VALUES ($1, $2, $3, $4, {clock}, $5, $6, $7)`
-	addNamedText = `INSERT INTO {log} (ns, seq, pos, prev, at, id, after, payload, names) VALUES ($1, $2, $3, $4, {clock}, $5, $6, $7, $8)`
-	epochText    = `UPDATE {meta} SET identity = $2, epoch = $3, key_end = $4, scope_end = $4, key_id = $3, scope_id = $3,
+	addText   = `INSERT INTO {log} (ns, seq, pos, prev, at, id, after, payload{names}) VALUES ($1, $2, $3, $4, {clock}, $5, $6, $7{added})`
+	epochText = `UPDATE {meta} SET identity = $2, epoch = $3, key_end = $4, scope_end = $4, key_id = $3, scope_id = $3,
 	bound = {greatest}(bound, $5), tier = CASE WHEN $6 = 1 THEN NULL ELSE tier END{touch}{reset} WHERE ns = $1`
 )
+
+// notesText sets the ids first, because MySQL compares with what it has set before. The notes never go
+// back.
+const notesText = `UPDATE {meta} SET key_id = CASE WHEN key_end < $3 THEN $5 ELSE key_id END, key_end = {greatest}(key_end, $3),
+	scope_id = CASE WHEN scope_end < $4 THEN $6 ELSE scope_id END, scope_end = {greatest}(scope_end, $4) WHERE ns = $1 AND epoch = $2`
 
 func textOf(c *Config) (d dialectText) {
 	switch c.Dialect {

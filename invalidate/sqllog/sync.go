@@ -181,7 +181,7 @@ func (l *Log) noteTerms(ctx context.Context) error {
 	l.cells.mu.Lock()
 	tier := sql.NullString{String: l.cells.tier, Valid: l.cells.known}
 	l.cells.mu.Unlock()
-	_, err := l.db.ExecContext(ctx, l.sql.terms.text, l.sql.terms.args(l.cfg.Namespace, logwire.Millis(l.cfg.Bound), tier)...)
+	_, err := l.exec(ctx, l.db, &l.sql.terms, logwire.Millis(l.cfg.Bound), tier)
 	return err
 }
 
@@ -191,7 +191,7 @@ func (s *visit) prove(ctx context.Context) error {
 	if !s.proves || !l.cfg.Prove || l.cfg.Dialect == Postgres {
 		return nil
 	}
-	_, err := l.db.ExecContext(ctx, l.sql.prove.text, l.sql.prove.args(l.cfg.Namespace)...)
+	_, err := l.exec(ctx, l.db, &l.sql.prove)
 	return err
 }
 

@@ -54,16 +54,13 @@ func (s *visit) still(ctx context.Context, conn *sql.Conn) (p invalidate.Page, y
 		bySeq[int64]{keySeq: int64(at.KeyID), scopeSeq: int64(at.ScopeID)}) { //nolint:gosec // the bits count
 		return p, false, err
 	}
-	_, args, err := l.identify(ctx, conn)
+	args, err := l.identify(ctx, conn, position(at.Key), position(at.Scope),
+		int64(at.KeyID), int64(at.ScopeID), int64(at.Epoch)) //nolint:gosec // the bits count
 	if err != nil {
 		return p, false, err
 	}
-	args = append([]any{
-		l.cfg.Namespace, position(at.Key), position(at.Scope),
-		int64(at.KeyID), int64(at.ScopeID), int64(at.Epoch), //nolint:gosec // the bits count
-	}, args...)
 	v := view{identity: "known"}
-	err = conn.QueryRowContext(ctx, l.text(&l.sql.still), l.sql.still.args(args...)...).Scan(&v.bound, &v.tier, &v.now, new(any))
+	err = l.row(ctx, conn, &l.sql.still, args...).Scan(&v.bound, &v.tier, &v.now, new(any))
 	if errors.Is(err, sql.ErrNoRows) || err == nil && (l.refuses(&v) != nil || l.outdated(&v)) {
 		return p, false, nil
 	}
@@ -76,7 +73,7 @@ func (s *visit) still(ctx context.Context, conn *sql.Conn) (p invalidate.Page, y
 
 // look reads the state of the log on conn.
 func (l *Log) look(ctx context.Context, on queryer, conn *sql.Conn, at invalidate.Cursor) (v view, err error) {
-	identity, args, err := l.identify(ctx, conn)
+	args, err := l.identify(ctx, conn, position(at.Key), position(at.Scope))
 	if err != nil {
 		return v, err
 	}
@@ -84,18 +81,15 @@ func (l *Log) look(ctx context.Context, on queryer, conn *sql.Conn, at invalidat
 		return v, err
 	}
 	var version int
-	var key, scope nullInt
-	var keyID, scopeID nullInt
-	args = append([]any{l.cfg.Namespace, position(at.Key), position(at.Scope)}, args...)
-	var proof any
-	err = on.QueryRowContext(ctx, l.text(&l.sql.look), l.sql.look.args(args...)...).Scan(
+	var key, scope, keyID, scopeID nullInt
+	err = l.row(ctx, on, &l.sql.look, args...).Scan(
 		&version, &v.epoch, &v.noted[keySeq], &v.noted[scopeSeq], &v.notedID[keySeq], &v.notedID[scopeSeq],
 		&v.bound, &v.tier, &v.stored, &v.identity, &v.now,
 		&v.foundID[keySeq], &v.foundID[scopeSeq], &v.callerID[keySeq], &v.callerID[scopeSeq],
-		&key, &scope, &keyID, &scopeID, &v.pending, &proof)
+		&key, &scope, &keyID, &scopeID, &v.pending, new(any))
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
-		return view{identity: identity, witness: v.witness}, nil
+		return view{witness: v.witness}, nil
 	case err != nil:
 		return view{}, err
 	case version != l.sql.version:
@@ -117,23 +111,16 @@ func (l *Log) look(ctx context.Context, on queryer, conn *sql.Conn, at invalidat
 	return v, nil
 }
 
-// identify calls Config.Identity, if set, and returns the argument to send for it.
-func (l *Log) identify(ctx context.Context, conn *sql.Conn) (identity string, args []any, err error) {
+// identify adds the result of Config.Identity, if set, to the arguments of a query.
+func (l *Log) identify(ctx context.Context, conn *sql.Conn, args ...any) ([]any, error) {
 	if l.cfg.Identity == nil {
-		return "", nil, nil
+		return args, nil
 	}
-	identity, err = l.cfg.Identity(ctx, conn)
+	identity, err := l.cfg.Identity(ctx, conn)
 	if err != nil {
-		return "", nil, fmt.Errorf("%w: Config.Identity: %w", ErrStandby, err)
+		return nil, fmt.Errorf("%w: Config.Identity: %w", ErrStandby, err)
 	}
-	return identity, []any{identity}, nil
-}
-
-// queryer is a connection, or a transaction on it.
-type queryer interface {
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
-	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+	return append(args, identity), nil
 }
 
 // position returns a position as tables hold it. No record has a position above these.
