@@ -22,7 +22,7 @@ import (
 //
 // A read-only server takes no writes. A session at READ UNCOMMITTED would
 // number uncommitted rows, so it counts as read-only.
-func mysqlText(c *Config) dialectText {
+func mysqlText(c *Config) map[string]string {
 	const (
 		readOnly = "(@@global.read_only OR /*!80000 @@transaction_read_only */ /*M! @@tx_read_only */" +
 			" OR /*!80000 @@transaction_isolation */ /*M! @@tx_isolation */ = 'READ-UNCOMMITTED')"
@@ -40,30 +40,32 @@ func mysqlText(c *Config) dialectText {
 	if c.Tables.Schema != "" {
 		schema = "'" + c.Tables.Schema + "'"
 	}
-	return dialectText{
-		server: "CASE WHEN " + readOnly + " THEN '' ELSE CONCAT(" + server + run + ") END",
+	return map[string]string{
+		"server": "CASE WHEN " + readOnly + " THEN '' ELSE CONCAT(" + server + run + ") END",
 		// In seconds since 1970, because the table shows it in the time zone of the session. The
 		// hour that a clock change repeats stays ambiguous; see the package documentation.
-		place: "COALESCE((SELECT UNIX_TIMESTAMP(t.create_time) FROM information_schema.tables t" +
+		"place": "COALESCE((SELECT UNIX_TIMESTAMP(t.create_time) FROM information_schema.tables t" +
 			" WHERE t.table_schema = " + schema + " AND t.table_name = '" + c.Tables.Meta + "'), '')",
-		mark:     "IF(m.wit = 16777215, '', '" + markText + "')",
-		version:  2,
-		row:      "CONCAT(o.at, ' ', SHA1(o.scopes))",
-		clock:    clock,
-		age:      clock + " - o.at",
-		pending:  "1",
-		order:    "o.id",
-		low:      "''",
-		least:    "''",
-		last:     fmt.Sprintf(last+", "+last+", "+last+", "+last, "pos", keySeq, "pos", scopeSeq, "id", keySeq, "id", scopeSeq),
-		proof:    "NULL",
-		begin:    "INSERT IGNORE INTO {meta} (ns) VALUES ($1)",
-		lock:     "SELECT ns FROM {meta} WHERE ns = $1 FOR UPDATE",
-		greatest: "greatest",
-		reset:    ", wit = 16777215",
-		number:   mysqlNumberText,
-		named:    ", FROM_BASE64(r.names)",
-		remove:   mysqlRemoveText,
+		"mark":     "IF(m.wit = 16777215, '', '" + markText + "')",
+		"version":  "2",
+		"row":      "CONCAT(o.at, ' ', SHA1(o.scopes))",
+		"clock":    clock,
+		"age":      clock + " - o.at",
+		"pending":  "1",
+		"order":    "o.id",
+		"low":      "''",
+		"least":    "''",
+		"last":     fmt.Sprintf(last+", "+last+", "+last+", "+last, "pos", keySeq, "pos", scopeSeq, "id", keySeq, "id", scopeSeq),
+		"proof":    "NULL",
+		"begin":    "INSERT IGNORE INTO {meta} (ns) VALUES ($1)",
+		"lock":     "SELECT ns FROM {meta} WHERE ns = $1 FOR UPDATE",
+		"greatest": "greatest",
+		"text":     "",
+		"touch":    "",
+		"reset":    ", wit = 16777215",
+		"number":   mysqlNumberText,
+		"named":    ", FROM_BASE64(r.names)",
+		"remove":   mysqlRemoveText,
 	}
 }
 

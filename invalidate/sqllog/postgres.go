@@ -27,38 +27,38 @@ import (
 // left. It is the oldest transaction that ran at the last stage. If the stage was full, the mark is
 // at most the last transaction that it read. A look therefore skips dead rows that vacuum must not
 // remove yet.
-func postgresText(c *Config) dialectText {
+func postgresText(c *Config) map[string]string {
 	since := "extract(epoch FROM pg_postmaster_start_time())::text"
 	if c.KeepOverRestart {
 		since = "(SELECT system_identifier::text FROM pg_control_system())"
 	}
-	d := dialectText{
-		server: "CASE WHEN current_setting('transaction_read_only') = 'on' THEN '' ELSE " +
+	d := map[string]string{
+		"server": "CASE WHEN current_setting('transaction_read_only') = 'on' THEN '' ELSE " +
 			since + " || '/' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) END",
-		place:    "(SELECT d.oid::text FROM pg_catalog.pg_database d WHERE d.datname = current_database())",
-		mark:     "CASE WHEN m.xmin = m.born::xid THEN '' ELSE '" + markText + "' END",
-		version:  2,
-		row:      "o.xmin::text",
-		clock:    "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint",
-		age:      "CASE WHEN isfinite(o.at) THEN (extract(epoch FROM clock_timestamp() - o.at) * 1000000)::bigint ELSE 0 END",
-		pending:  "o.xid >= m.low",
-		order:    "o.xid",
-		low:      "pg_snapshot_xmin(pg_current_snapshot())::text",
-		least:    "least(o.xid, pg_snapshot_xmin(pg_current_snapshot()))::text",
-		last:     notedLast,
-		proof:    "NULL::text",
-		patience: fmt.Sprintf("SELECT set_config('idle_in_transaction_session_timeout', '%d', true), $1::text", max(c.Bound/8, minPatience).Milliseconds()),
-		begin:    "INSERT INTO {meta} (ns) VALUES ($1) ON CONFLICT (ns) DO NOTHING",
-		lock:     "SELECT FROM {meta} WHERE ns = $1 FOR UPDATE",
-		greatest: "greatest",
-		text:     "::text",
-		touch:    ", born = pg_current_xact_id()",
-		reset:    ", low = '0'",
-		number:   postgresNumberText,
-		named:    ", decode(rec.names, 'base64')",
+		"place":    "(SELECT d.oid::text FROM pg_catalog.pg_database d WHERE d.datname = current_database())",
+		"mark":     "CASE WHEN m.xmin = m.born::xid THEN '' ELSE '" + markText + "' END",
+		"version":  "2",
+		"row":      "o.xmin::text",
+		"clock":    "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint",
+		"age":      "CASE WHEN isfinite(o.at) THEN (extract(epoch FROM clock_timestamp() - o.at) * 1000000)::bigint ELSE 0 END",
+		"pending":  "o.xid >= m.low",
+		"order":    "o.xid",
+		"low":      "pg_snapshot_xmin(pg_current_snapshot())::text",
+		"least":    "least(o.xid, pg_snapshot_xmin(pg_current_snapshot()))::text",
+		"last":     notedLast,
+		"proof":    "NULL::text",
+		"patience": fmt.Sprintf("SELECT set_config('idle_in_transaction_session_timeout', '%d', true), $1::text", max(c.Bound/8, minPatience).Milliseconds()),
+		"begin":    "INSERT INTO {meta} (ns) VALUES ($1) ON CONFLICT (ns) DO NOTHING",
+		"lock":     "SELECT FROM {meta} WHERE ns = $1 FOR UPDATE",
+		"greatest": "greatest",
+		"text":     "::text",
+		"touch":    ", born = pg_current_xact_id()",
+		"reset":    ", low = '0'",
+		"number":   postgresNumberText,
+		"named":    ", decode(rec.names, 'base64')",
 	}
 	if c.Prove {
-		d.proof = "concat(set_config('synchronous_commit', 'on', true), pg_logical_emit_message(true, 'twofold', ''))"
+		d["proof"] = "concat(set_config('synchronous_commit', 'on', true), pg_logical_emit_message(true, 'twofold', ''))"
 	}
 	return d
 }

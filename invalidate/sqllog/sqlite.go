@@ -7,25 +7,28 @@ import (
 
 // sqliteText returns the statements for SQLite. A file has no server, so its identity is constant.
 // The witness reveals that an old copy was put back.
-func sqliteText() dialectText {
+func sqliteText(*Config) map[string]string {
 	const clock = "CAST((julianday('now') - 2440587.5) * 86400000000 AS INTEGER)"
-	return dialectText{
-		server:   "'sqlite'",
-		place:    "''", // see witness
-		mark:     "''",
-		version:  1,
-		row:      "o.id || ' ' || hex(o.scopes)", // the text may have bytes that are not UTF-8
-		clock:    clock,
-		age:      "CAST(" + clock + " - o.at AS INTEGER)",
-		pending:  "1",
-		order:    "o.id",
-		low:      "''",
-		least:    "''",
-		last:     notedLast,
-		proof:    "NULL",
-		begin:    "INSERT INTO {meta} (ns) VALUES ($1) ON CONFLICT (ns) DO NOTHING", // takes the write lock either way
-		greatest: "max",
-		remove:   sqliteRemoveText,
+	return map[string]string{
+		"server":   "'sqlite'",
+		"place":    "''", // see witness
+		"mark":     "''",
+		"version":  "1",
+		"row":      "o.id || ' ' || hex(o.scopes)", // the text may have bytes that are not UTF-8
+		"clock":    clock,
+		"age":      "CAST(" + clock + " - o.at AS INTEGER)",
+		"pending":  "1",
+		"order":    "o.id",
+		"low":      "''",
+		"least":    "''",
+		"last":     notedLast,
+		"proof":    "NULL",
+		"begin":    "INSERT INTO {meta} (ns) VALUES ($1) ON CONFLICT (ns) DO NOTHING", // takes the write lock either way
+		"greatest": "max",
+		"text":     "",
+		"touch":    "",
+		"reset":    "",
+		"remove":   sqliteRemoveText,
 	}
 }
 

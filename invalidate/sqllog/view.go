@@ -80,7 +80,7 @@ func (l *Log) look(ctx context.Context, on queryer, conn *sql.Conn, at invalidat
 	if v.witness, err = l.witness(ctx, on); err != nil { // before meta: a numbering writes both, meta last
 		return v, err
 	}
-	var version int
+	var version string
 	var key, scope, keyID, scopeID nullInt
 	err = l.row(ctx, on, &l.sql.look, args...).Scan(
 		&version, &v.epoch, &v.noted[keySeq], &v.noted[scopeSeq], &v.notedID[keySeq], &v.notedID[scopeSeq],
@@ -93,7 +93,7 @@ func (l *Log) look(ctx context.Context, on queryer, conn *sql.Conn, at invalidat
 	case err != nil:
 		return view{}, err
 	case version != l.sql.version:
-		return view{}, fmt.Errorf("%w (version is %d, want %d; a higher one needs a newer program)", ErrSchema, version, l.sql.version)
+		return view{}, fmt.Errorf("%w (version is %s, want %s; a higher one needs a newer program)", ErrSchema, version, l.sql.version)
 	}
 	v.end = bySeq[int64]{keySeq: key.Int64, scopeSeq: scope.Int64}
 	v.endID = bySeq[int64]{keySeq: keyID.Int64, scopeSeq: scopeID.Int64}
