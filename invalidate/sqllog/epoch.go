@@ -23,12 +23,11 @@ func (l *Log) NewEpoch(ctx context.Context) error {
 	if err := l.Validate(); err != nil {
 		return err
 	}
-	_, err := l.startEpoch(ctx, invalidate.Cursor{}, true)
+	var err error
 	for range maxAttempts {
-		if !sqlschema.Says(err, sqlschema.Retry) || ctx.Err() != nil {
+		if _, err = l.startEpoch(ctx, invalidate.Cursor{}, true); !sqlschema.Says(err, sqlschema.Retry) || ctx.Err() != nil {
 			break
 		}
-		_, err = l.startEpoch(ctx, invalidate.Cursor{}, true)
 	}
 	return fail("new epoch", err)
 }

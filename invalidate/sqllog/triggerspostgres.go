@@ -126,7 +126,7 @@ func postgresChanges(m *mapped, table string, wide bool) string {
 	for _, e := range m.elements {
 		values = append(values, postgresNamed(&e, "r", wide))
 	}
-	return "SELECT DISTINCT s.e FROM " + table + " r CROSS JOIN LATERAL (VALUES " + strings.Join(values, ", ") + ") s(e) WHERE " + postgresNames(m)
+	return "SELECT DISTINCT s.e FROM " + table + " r" + m.lateral(values)
 }
 
 // postgresUpdates selects what the old rows and the new rows stand for. With Only, an old row is
@@ -139,7 +139,7 @@ func postgresUpdates(m *mapped, old, now string, wide bool) string {
 		}
 	}
 	if len(always) > 0 {
-		each := " r CROSS JOIN LATERAL (VALUES " + strings.Join(always, ", ") + ") s(e) WHERE " + postgresNames(m)
+		each := " r" + m.lateral(always)
 		parts = append(parts, "SELECT s.e FROM "+old+each, "SELECT s.e FROM "+now+each)
 	}
 	if len(always) < len(m.elements) {
@@ -163,13 +163,12 @@ func postgresCompared(m *mapped, old, now string, wide bool) string {
 		values = append(values, postgresNamed(&e, "o", wide, changed), postgresNamed(&e, "n", wide, changed))
 	}
 	return "SELECT s.e FROM " + old + " o FULL JOIN " + now + " n ON " +
-		postgresRecord("o", m.Unique[0], postgresRow("o", m.Unique[0])+" IS NOT NULL") + " = " + postgresRecord("n", m.Unique[0], "true") +
-		" CROSS JOIN LATERAL (VALUES " + strings.Join(values, ", ") + ") s(e) WHERE " + postgresNames(m)
+		postgresRecord("o", m.Unique[0], postgresRow("o", m.Unique[0])+" IS NOT NULL") + " = " + postgresRecord("n", m.Unique[0], "true") + m.lateral(values)
 }
 
-// postgresNames is the condition that an element s.e names anything: it is not NULL, and not too long.
-func postgresNames(m *mapped) string {
-	return "pg_catalog.octet_length(s.e) <= " + strconv.Itoa(m.longest())
+// lateral joins a row with the elements that it names: those that are not NULL, and not too long.
+func (m *mapped) lateral(values []string) string {
+	return " CROSS JOIN LATERAL (VALUES " + strings.Join(values, ", ") + ") s(e) WHERE pg_catalog.octet_length(s.e) <= " + strconv.Itoa(m.longest())
 }
 
 func postgresRecord(alias string, columns []string, more ...string) string {

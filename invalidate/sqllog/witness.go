@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"strings"
@@ -139,19 +138,18 @@ func (l *Log) testify(w *witness, epoch int64, end, id bySeq[int64]) (err error)
 		return nil
 	}
 	defer func() { err = w.explain(err) }()
-	_, err = os.Stat(w.sidecar)
+	b, err := slurp(w.sidecar)
 	fresh := errors.Is(err, fs.ErrNotExist)
-	f, err := os.OpenFile(w.sidecar, os.O_RDWR|os.O_CREATE, w.owner.Mode().Perm())
+	if err != nil && !fresh {
+		return err
+	}
+	f, err := os.OpenFile(w.sidecar, os.O_WRONLY|os.O_CREATE, w.owner.Mode().Perm())
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
 	if fresh {
 		share(f, w.owner)
-	}
-	b, err := io.ReadAll(f)
-	if err != nil {
-		return err
 	}
 	at, _ := findRecord(b, l.sql.name)
 	record := binary.BigEndian.AppendUint64(nil, xxhash.Sum64String(l.sql.name))
