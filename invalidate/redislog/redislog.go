@@ -9,6 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/twofold-go/twofold/internal/lifetimes"
 	"github.com/twofold-go/twofold/internal/rediserr"
 	"github.com/twofold-go/twofold/invalidate"
 )
@@ -48,7 +49,7 @@ func New(rdb redis.UniversalClient, cfg Config) *Log {
 	cfg.KeyRetention = cmp.Or(cfg.KeyRetention, DefaultKeyRetention)
 	cfg.ScopeRetention = cmp.Or(cfg.ScopeRetention, DefaultScopeRetention)
 	l := &Log{cfg: cfg, rdb: rdb}
-	l.limits = [3]any{cfg.KeyRetention, cfg.ScopeRetention, millis(cfg.Bound)}
+	l.limits = [3]any{cfg.KeyRetention, cfg.ScopeRetention, lifetimes.Millis(cfg.Bound)}
 	for _, name := range []string{"m", "k", "s"} {
 		l.keys = append(l.keys, "{"+cfg.Prefix+"}:"+name)
 	}

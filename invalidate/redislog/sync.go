@@ -7,10 +7,10 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/twofold-go/twofold/internal/lifetimes"
 	"github.com/twofold-go/twofold/internal/logwire"
 	"github.com/twofold-go/twofold/internal/safeguard"
 	"github.com/twofold-go/twofold/invalidate"
@@ -109,7 +109,7 @@ func (l *Log) sync(ctx context.Context, at invalidate.Cursor, a invalidate.Appen
 		return p, how, err
 	}
 	if s != nil {
-		cells, args = []string{s.Cell}, append(args[:namesArg], q.keyNames, q.scopeNames, s.Claim, millis(s.Lease), s.Frame, millis(s.TTL))
+		cells, args = []string{s.Cell}, append(args[:namesArg], q.keyNames, q.scopeNames, s.Claim, lifetimes.Millis(s.Lease), s.Frame, lifetimes.Millis(s.TTL))
 	}
 	keys := l.keys
 	if len(cells) > 0 {
@@ -134,9 +134,6 @@ func (l *Log) sync(ctx context.Context, at invalidate.Cursor, a invalidate.Appen
 	}
 	return p, how, err
 }
-
-// millis rounds up to whole milliseconds, at least one: Redis refuses a lifetime of zero.
-func millis(d time.Duration) int64 { return max(logwire.Millis(d), 1) }
 
 func (l *Log) args(at invalidate.Cursor, a invalidate.Append) (q question, args []any, err error) {
 	q = question{at: at, epoch: logwire.NewID(), keyID: logwire.NewID(), scopID: logwire.NewID()}

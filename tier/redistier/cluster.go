@@ -76,7 +76,7 @@ func (t *Tier) exec(ctx context.Context, g *group, send sender, cmds []redis.Cmd
 	defer func() {
 		if p := recover(); p != nil {
 			for _, i := range g.at {
-				cmds[i] = failed(ctx, rediserr.Panicked(p, ErrReply))
+				cmds[i] = failed(ctx, adapter.Panicked(p))
 			}
 		}
 	}()
@@ -112,7 +112,7 @@ func (t *Tier) redirect(ctx context.Context, send sender, cmds []redis.Cmder) {
 		func() {
 			defer func() {
 				if p := recover(); p != nil {
-					cmds[i] = failed(ctx, rediserr.Panicked(p, ErrReply))
+					cmds[i] = failed(ctx, adapter.Panicked(p))
 				}
 			}()
 			cmds[i] = send(t.rdb, i)

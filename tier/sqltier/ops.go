@@ -6,6 +6,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/twofold-go/twofold/internal/lifetimes"
 	"github.com/twofold-go/twofold/tier"
 )
 
@@ -87,7 +88,7 @@ func (t *Tier) fill(ctx context.Context, tx *sql.Tx, key string, f tier.Fill) (o
 		t.large.Add(n)
 		return n > 0, err
 	}
-	n, err := t.exec(ctx, tx, fill, []byte(key), f.Cell, millis(f.TTL), f.Nonce[:])
+	n, err := t.exec(ctx, tx, fill, []byte(key), f.Cell, lifetimes.Millis(f.TTL), f.Nonce[:])
 	return n > 0, err
 }
 
@@ -139,9 +140,9 @@ func (t *Tier) swap(ctx context.Context, tx *sql.Tx, key string, frame []byte, c
 		return true, nil
 	case tier.Put:
 		if frame == nil {
-			n, err = t.exec(ctx, tx, lay, k, ch.Frame, millis(ch.TTL))
+			n, err = t.exec(ctx, tx, lay, k, ch.Frame, lifetimes.Millis(ch.TTL))
 		} else {
-			n, err = t.exec(ctx, tx, put, k, ch.Frame, millis(ch.TTL), frame)
+			n, err = t.exec(ctx, tx, put, k, ch.Frame, lifetimes.Millis(ch.TTL), frame)
 		}
 	case tier.Patch:
 		n, err = t.exec(ctx, tx, patch, k, ch.Frame, frame)
@@ -157,13 +158,4 @@ func (t *Tier) Unlink(ctx context.Context, keys ...string) error {
 		return fail("unlink", err)
 	}
 	return fail("unlink", t.remove(ctx, keys))
-}
-
-// millis rounds up to whole milliseconds, at least one.
-func millis(d time.Duration) int64 {
-	ms := d.Milliseconds()
-	if time.Duration(ms)*time.Millisecond < d {
-		ms++
-	}
-	return max(ms, 1)
 }
