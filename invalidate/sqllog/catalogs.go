@@ -5,8 +5,8 @@ package sqllog
 // asked.
 type catalog struct {
 	kind    string // why the table cannot have the triggers, or ''. No row: there is no such table
-	columns string // of each column: name, type, why it cannot name a key or a tag, or '', and whether to ask collates
-	// collates asks whether a column takes different texts for equal. No catalog tells of every
+	columns string // of each column: name, type, why it cannot name a key or a tag, or '', and 'text' to ask collates
+	// collates asks for the reason if a column takes different texts for equal. No catalog tells of every
 	// collation, but the first SELECT of a UNION says how the UNION compares.
 	collates string
 	unique   string // the columns of the unique constraints: constraint, column, and the collation there, or '' if it is the column's
@@ -28,7 +28,7 @@ FROM pg_class c WHERE c.oid = {table}::oid`,
 SELECT a.attname, format_type(a.atttypid, a.atttypmod), CASE
 	WHEN t.typname NOT IN ('int2', 'int4', 'int8', 'text', 'varchar', 'uuid') OR t.typnamespace <> 'pg_catalog'::regnamespace::oid THEN '` + notSpelled + `'
 	WHEN a.attgenerated::text = 'v' THEN 'triggers do not see virtual columns; make it STORED'
-	WHEN NOT c.collisdeterministic THEN '` + collates + `' ELSE '' END, false
+	WHEN NOT c.collisdeterministic THEN '` + collates + `' ELSE '' END, ''
 FROM kinds k JOIN pg_attribute a ON a.attrelid = {table}::oid AND a.attnum = k.num
 	JOIN pg_type t ON t.oid = k.kind AND t.typtype <> 'd' LEFT JOIN pg_collation c ON c.oid = a.attcollation`,
 		unique: `SELECT i.indexrelid::text, a.attname, '' FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = ANY (i.indkey[0:i.indnkeyatts - 1])
@@ -38,8 +38,8 @@ WHERE i.indrelid = {table}::oid AND i.indisunique AND i.indisvalid AND i.indpred
 		kind: "SELECT CASE type WHEN 'table' THEN '' ELSE 'a view; name the tables below it' END FROM {home}.sqlite_master WHERE name = $2 AND type IN ('table', 'view')",
 		columns: `SELECT name, type, CASE WHEN upper(type) = 'UUID' OR upper(type) NOT LIKE '%POINT%'
 	AND (upper(type) LIKE '%INT%' OR upper(type) LIKE '%CHAR%' OR upper(type) LIKE '%TEXT%' OR upper(type) LIKE '%CLOB%')
-	THEN '' ELSE '` + notSpelled + `' END, 1 FROM pragma_table_xinfo($2, $1)`,
-		collates: "SELECT count(*) < 3 FROM (SELECT {column} FROM {table} WHERE 0 UNION SELECT 'a' UNION SELECT 'A' UNION SELECT 'a ')",
+	THEN '' ELSE '` + notSpelled + `' END, 'text' FROM pragma_table_xinfo($2, $1)`,
+		collates: "SELECT CASE WHEN count(*) < 3 THEN '" + collates + "' ELSE '' END FROM (SELECT {column} FROM {table} WHERE 0 UNION SELECT 'a' UNION SELECT 'A' UNION SELECT 'a ')",
 		// Partial indexes count as whole ones, which names more rows.
 		unique: `SELECT '', name, '' FROM (SELECT name FROM pragma_table_xinfo($2, $1) WHERE pk ORDER BY pk) UNION ALL
 SELECT * FROM (SELECT l.name, coalesce(x.name, ''), CASE x.coll WHEN 'BINARY' THEN '' ELSE x.coll END FROM pragma_index_list($2, $1) l, pragma_index_xinfo(l.name, $1) x
@@ -52,10 +52,10 @@ SELECT * FROM (SELECT l.name, coalesce(x.name, ''), CASE x.coll WHEN 'BINARY' TH
 	ELSE '' END FROM information_schema.tables WHERE table_schema = ` + mysqlHome + ` AND table_name = $2`,
 		columns: `SELECT column_name, column_type, CASE WHEN LOWER(column_type) LIKE '%zerofill%' THEN 'ZEROFILL writes zeros before the number; use a plain integer'
 	WHEN LOWER(data_type) IN ('tinyint', 'smallint', 'mediumint', 'int', 'bigint', 'char', 'varchar', 'tinytext', 'text', 'mediumtext', 'longtext', 'uuid') THEN ''
-	ELSE '` + notSpelled + `' END, LOWER(data_type) NOT LIKE '%int' AND LOWER(data_type) <> 'uuid'
+	ELSE '` + notSpelled + `' END, CASE WHEN LOWER(data_type) LIKE '%int' OR LOWER(data_type) = 'uuid' THEN '' ELSE 'text' END
 FROM information_schema.columns WHERE table_schema = ` + mysqlHome + ` AND table_name = $2`,
 		// Spaces at the end do not count: most binary collations ignore them.
-		collates: "SELECT COUNT(*) < 2 FROM (SELECT {column} FROM {table} WHERE FALSE UNION SELECT 'a' UNION SELECT 'A') u",
+		collates: "SELECT CASE WHEN COUNT(*) < 2 THEN '" + collates + "' ELSE '' END FROM (SELECT {column} FROM {table} WHERE FALSE UNION SELECT 'a' UNION SELECT 'A') u",
 		cascades: `SELECT constraint_name FROM information_schema.referential_constraints WHERE constraint_schema = ` + mysqlHome + ` AND table_name = $2
 	AND (delete_rule NOT IN ('RESTRICT', 'NO ACTION') OR update_rule NOT IN ('RESTRICT', 'NO ACTION')) ORDER BY 1`,
 		triggers: `SELECT trigger_name, action_statement FROM information_schema.triggers

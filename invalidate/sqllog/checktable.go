@@ -15,7 +15,6 @@ import (
 type column struct {
 	name, kind string // its type
 	reason     string // why it cannot name a key or a tag; empty if it can
-	text       bool   // if it has a collation of its own that the database must be asked about
 }
 
 // constraint is a unique constraint.
@@ -69,66 +68,52 @@ func (f *found) at(name string) int {
 // find asks the catalog about a table.
 func (c *Config) find(ctx context.Context, conn *sql.Conn, m *mapped) (f found, err error) {
 	cat, names := catalogs[c.Dialect], c.about(m)
-	ask := func(question string, do func(scan func(...any) error) error) {
+	ask := func(question string) (rows [][]string) {
 		if err == nil && question != "" {
-			err = c.ask(ctx, conn, m, question, names, do)
+			rows, err = c.ask(ctx, conn, m, question, names)
 		}
+		return rows
 	}
-	ask(cat.kind, func(scan func(...any) error) error {
-		f.there = true
-		return scan(&f.kind)
-	})
+	for _, r := range ask(cat.kind) {
+		f.there, f.kind = true, r[0]
+	}
 	if sqlschema.Says(err, sqlschema.NoTable) { // SQLite: no schema of that name is attached
 		return f, nil
 	}
 	if !f.there || f.kind != "" {
 		return f, err
 	}
-	ask(cat.columns, func(scan func(...any) error) error {
-		var col column
-		err := scan(&col.name, &col.kind, &col.reason, &col.text)
-		f.columns = append(f.columns, col)
-		return err
-	})
-	for i := range f.columns {
-		col := &f.columns[i]
-		if !col.text || col.reason != "" {
-			continue
-		}
-		names["column"] = doubled(marks[c.Dialect], col.name)
-		ask(cat.collates, func(scan func(...any) error) error {
-			var same bool
-			err := scan(&same)
-			if same {
-				col.reason = collates
+	for _, r := range ask(cat.columns) {
+		col := column{name: r[0], kind: r[1], reason: r[2]}
+		if r[2] == "" && r[3] == "text" {
+			names["column"] = doubled(marks[c.Dialect], col.name)
+			for _, same := range ask(cat.collates) {
+				col.reason = same[0]
 			}
-			return err
-		})
+		}
+		f.columns = append(f.columns, col)
 	}
-	ask(cat.unique, f.addUnique)
+	for _, r := range ask(cat.unique) {
+		f.addUnique(r[0], r[1], r[2])
+	}
 	if !m.Cascades {
-		ask(cat.cascades, func(scan func(...any) error) error {
-			var name string
-			err := scan(&name)
+		for _, r := range ask(cat.cascades) {
 			f.faults = append(f.faults, fmt.Sprintf("Cascades is false, and foreign key %q of table %q removes or changes rows without a trigger; "+
-				"use RESTRICT, or invalidate with the other table's rows and set Cascades", name, m.shown()))
-			return err
-		})
+				"use RESTRICT, or invalidate with the other table's rows and set Cascades", r[0], m.shown()))
+		}
 	}
 	return f, err
 }
 
-// addUnique adds a column of a unique constraint. Those of one constraint follow each other.
-func (f *found) addUnique(scan func(...any) error) error {
-	var name, column, collation string
-	err := scan(&name, &column, &collation)
+// addUnique adds a column of a unique constraint. Those of one constraint follow each other. The
+// collation is empty if it is that of the column.
+func (f *found) addUnique(name, column, collation string) {
 	if n := len(f.unique); n == 0 || f.unique[n-1].name != name {
 		f.unique = append(f.unique, constraint{name: name})
 	}
 	u, at := &f.unique[len(f.unique)-1], f.at(column)
 	u.columns = append(u.columns, column)
 	u.odd = u.odd || at < 0 || collation != "" && f.columns[at].reason != collates
-	return err
 }
 
 // uniqueFaults compares Table.Unique with the unique constraints. PostgreSQL needs a key to match rows
@@ -173,9 +158,4 @@ func (u *constraint) is(columns []string) bool {
 }
 
 // shown returns the name of the table for errors.
-func (m *mapped) shown() string {
-	if m.Schema == "" {
-		return m.Name
-	}
-	return m.Schema + "." + m.Name
-}
+func (m *mapped) shown() string { return strings.TrimPrefix(m.Schema+"."+m.Name, ".") }

@@ -97,25 +97,21 @@ func (c *Config) triggerFaults(ctx context.Context, conn *sql.Conn, m *mapped) (
 	names := c.about(m)
 	if c.Dialect == Postgres {
 		names["source"] = literal(Postgres, c.postgresSource(m))
-		err = c.ask(ctx, conn, m, postgresHave, names, func(scan func(...any) error) error {
-			var trigger, table, fault string
-			err := scan(&trigger, &table, &fault)
-			if fault != "" {
-				faults = append(faults, fmt.Sprintf("trigger %q of table %q %s", trigger, table, fault))
+		rows, err := c.ask(ctx, conn, m, postgresHave, names)
+		for _, r := range rows {
+			if r[2] != "" {
+				faults = append(faults, fmt.Sprintf("trigger %q of table %q %s", r[0], r[1], r[2]))
 			}
-			return err
-		})
+		}
 		return faults, err
 	}
-	have := map[string]string{}
-	err = c.ask(ctx, conn, m, catalogs[c.Dialect].triggers, names, func(scan func(...any) error) error {
-		var name, body string
-		err := scan(&name, &body)
-		have[name] = body
-		return err
-	})
+	rows, err := c.ask(ctx, conn, m, catalogs[c.Dialect].triggers, names)
 	if err != nil {
 		return nil, err
+	}
+	have := map[string]string{}
+	for _, r := range rows {
+		have[r[0]] = r[1]
 	}
 	for _, t := range c.rowTriggers(m) {
 		switch body, ok := have[t.name]; {
@@ -140,8 +136,8 @@ func (c *Config) about(m *mapped) map[string]string {
 	}
 }
 
-// ask asks a question about a table, and calls do for each row of the answer.
-func (c *Config) ask(ctx context.Context, conn *sql.Conn, m *mapped, question string, names map[string]string, do func(scan func(...any) error) error) error {
+// ask asks a question about a table. The answer has only texts.
+func (c *Config) ask(ctx context.Context, conn *sql.Conn, m *mapped, question string, names map[string]string) (answer [][]string, err error) {
 	q := rebind(c.Dialect, question)
 	var args []any
 	if q.text != question {
@@ -153,13 +149,17 @@ func (c *Config) ask(ctx context.Context, conn *sql.Conn, m *mapped, question st
 	}
 	rows, err := conn.QueryContext(ctx, replaceAll(q.text, names), args...)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer rows.Close() //nolint:errcheck // rows.Err says what went wrong
 	for rows.Next() {
-		if err := do(rows.Scan); err != nil {
-			return err
+		var r [4]string // no question has more
+		to := []any{&r[0], &r[1], &r[2], &r[3]}
+		columns, _ := rows.Columns() // there are rows
+		if err := rows.Scan(to[:len(columns)]...); err != nil {
+			return nil, err
 		}
+		answer = append(answer, r[:])
 	}
-	return rows.Err()
+	return answer, rows.Err()
 }

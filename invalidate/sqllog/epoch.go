@@ -90,14 +90,14 @@ func (l *Log) bump(ctx context.Context, tx *sql.Tx, v *view, at invalidate.Curso
 	if err := l.row(ctx, tx, &l.sql.top).Scan(&top[keySeq], &top[scopeSeq]); err != nil {
 		return err
 	}
-	last := max(top[keySeq], top[scopeSeq], v.noted[keySeq], v.noted[scopeSeq]) >> 32
+	last := max(top[keySeq], top[scopeSeq], v.noted.pos[keySeq], v.noted.pos[scopeSeq]) >> 32
 	epoch := max(last, int64(at.Key.Epoch()), int64(at.Scope.Epoch())) + 1
 	if epoch > maxEpoch {
 		return fmt.Errorf("%w (the last is %d)", ErrEpochs, epoch-1)
 	}
 	id := newID()
 	for seq := keySeq; seq <= scopeSeq; seq++ {
-		if _, err := l.exec(ctx, tx, l.sql.add.with(false), seq, epoch<<32, v.end[seq], id, v.lastID(seq), []byte{}); err != nil {
+		if _, err := l.exec(ctx, tx, l.sql.add.with(false), seq, epoch<<32, v.pos[seq], id, v.lastID(seq), []byte{}); err != nil {
 			return err
 		}
 	}
@@ -109,14 +109,13 @@ func (l *Log) bump(ctx context.Context, tx *sql.Tx, v *view, at invalidate.Curso
 	if _, err := l.exec(ctx, tx, &l.sql.epoch, identity, id, epoch<<32, logwire.Millis(l.cfg.Bound), forget); err != nil {
 		return err
 	}
-	start := bySeq[int64]{keySeq: epoch << 32, scopeSeq: epoch << 32}
-	return l.testify(&v.witness, id, start, bySeq[int64]{keySeq: id, scopeSeq: id})
+	return l.testify(&v.witness, &ends{epoch: id, pos: bySeq[int64]{keySeq: epoch << 32, scopeSeq: epoch << 32}, id: bySeq[int64]{keySeq: id, scopeSeq: id}})
 }
 
 // lastID returns the id of the last record of a sequence, or 0 if the record is missing.
 func (v *view) lastID(seq int) int64 {
-	if v.end[seq] == v.noted[seq] {
+	if v.pos[seq] == v.noted.pos[seq] {
 		return v.foundID[seq].Int64
 	}
-	return v.endID[seq]
+	return v.id[seq]
 }

@@ -30,7 +30,7 @@ func mysqlText(c *Config) map[string]string {
 		status  = "/*!80000 performance_schema.global_status */ /*M! information_schema.session_status */" // the same value
 		started = "CAST(UNIX_TIMESTAMP() - (SELECT variable_value FROM " + status + " WHERE variable_name = 'Uptime') AS SIGNED)"
 		clock   = "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))"
-		last    = "(SELECT l.%s FROM {log} l WHERE l.ns = m.ns AND l.seq = %d ORDER BY l.pos DESC LIMIT 1)"
+		last    = "COALESCE((SELECT l.%s FROM {log} l WHERE l.ns = m.ns AND l.seq = %d ORDER BY l.pos DESC LIMIT 1), 0)"
 	)
 	run := ", ':', SUBSTR(UUID(), 20, 4), '/', " + started
 	if c.KeepOverRestart {
@@ -101,7 +101,7 @@ func (l *Log) writeMySQL(ctx context.Context, conn *sql.Conn, v *view, b *batch)
 	}
 	if len(b.records) > 0 {
 		wrote, err := l.exec(ctx, conn, l.sql.number.with(b.named), b.epoch, asJSON(b.records),
-			v.end[keySeq], v.end[scopeSeq], v.endID[keySeq], v.endID[scopeSeq])
+			v.pos[keySeq], v.pos[scopeSeq], v.id[keySeq], v.id[scopeSeq])
 		if err != nil {
 			return n, err
 		}
@@ -109,10 +109,10 @@ func (l *Log) writeMySQL(ctx context.Context, conn *sql.Conn, v *view, b *batch)
 			return n, err
 		}
 	}
-	n = numbered{held: true, wrote: true, end: v.end, endID: v.endID}
+	n = numbered{held: true, wrote: true, ends: v.ends}
 	for seq, many := range b.count {
-		if n.end[seq] += many; many > 0 {
-			n.endID[seq] = b.lastID[seq]
+		if n.pos[seq] += many; many > 0 {
+			n.id[seq] = b.lastID[seq]
 		}
 	}
 	if len(b.rows) > 0 {

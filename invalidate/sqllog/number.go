@@ -93,9 +93,8 @@ type numbered struct {
 	held  bool  // the log was in the batch's epoch, on the batch's server
 	wrote bool  // the records are written; if not, other processes have numbered the rows
 	rows  int64 // rows that left the outbox
-	end   bySeq[int64]
-	endID bySeq[int64]
-	now   int64
+	ends
+	now int64
 }
 
 // catchUp numbers every row that is committed now, in stages: read rows, remove the cells of the
@@ -120,7 +119,7 @@ func (s *visit) catchUp(ctx context.Context, v *view) (p invalidate.Page, done b
 		case err != nil || !n.held:
 			return p, false, err
 		case st.full:
-			v.end, v.endID = n.end, n.endID
+			v.pos, v.id = n.pos, n.id
 			continue
 		}
 		s.caughtUp = true
@@ -163,8 +162,8 @@ func (s *visit) number(ctx context.Context, v *view, st *stage, p *invalidate.Pa
 
 // pageAfter reads the page from the caller's position up to what the batch has written.
 func (s *visit) pageAfter(ctx context.Context, conn *sql.Conn, v *view, n numbered, p *invalidate.Page) (err error) {
-	before := v.end
-	v.end, v.endID, v.now = n.end, n.endID, n.now
+	before := v.pos
+	v.pos, v.id, v.now = n.pos, n.id, n.now
 	*p, err = s.page(ctx, conn, v)
 	if len(s.own[keySeq]) > 0 {
 		p.Key = v.position(keySeq)
@@ -172,7 +171,7 @@ func (s *visit) pageAfter(ctx context.Context, conn *sql.Conn, v *view, n number
 	if len(s.own[scopeSeq]) > 0 {
 		p.Scope = v.position(scopeSeq)
 	}
-	s.log.trim(ctx, conn, before, v.end)
+	s.log.trim(ctx, conn, before, v.pos)
 	return err
 }
 
@@ -217,7 +216,7 @@ func (l *Log) remove(ctx context.Context, on queryer, b *batch) (int64, error) {
 
 // note moves the notes to where the sequences end, and reads the clock.
 func (l *Log) note(ctx context.Context, on queryer, b *batch, n *numbered) error {
-	_, err := l.exec(ctx, on, &l.sql.notes, b.epoch, n.end[keySeq], n.end[scopeSeq], n.endID[keySeq], n.endID[scopeSeq])
+	_, err := l.exec(ctx, on, &l.sql.notes, b.epoch, n.pos[keySeq], n.pos[scopeSeq], n.id[keySeq], n.id[scopeSeq])
 	if err == nil {
 		err = l.row(ctx, on, &l.sql.now).Scan(&n.now)
 	}

@@ -24,8 +24,8 @@ func (s *visit) page(ctx context.Context, conn *sql.Conn, v *view) (p invalidate
 	if s.at.Key >= v.position(keySeq) && s.at.Scope >= v.position(scopeSeq) {
 		return p, nil
 	}
-	named := s.log.names()
-	rows, err := s.log.list(ctx, conn, s.log.sql.page.with(named), position(s.at.Key), position(s.at.Scope), v.end[keySeq], v.end[scopeSeq])
+	named, from := s.log.names(), endsOf(s.at)
+	rows, err := s.log.list(ctx, conn, s.log.sql.page.with(named), from.pos[keySeq], from.pos[scopeSeq], v.pos[keySeq], v.pos[scopeSeq])
 	if err != nil {
 		return p, err
 	}

@@ -99,16 +99,12 @@ func (l *Log) writePostgres(ctx context.Context, conn *sql.Conn, b *batch) (n nu
 	if err != nil {
 		return n, err
 	}
-	var wrote sql.NullBool
-	var ends [4]nullInt
 	err = l.row(ctx, conn, l.sql.number.with(b.named), args...).
-		Scan(&wrote, &ends[0], &ends[1], &ends[2], &ends[3], &n.rows, &n.now, new(any), new(any))
+		Scan(&n.wrote, &n.pos[keySeq], &n.pos[scopeSeq], &n.id[keySeq], &n.id[scopeSeq], &n.rows, &n.now, new(any), new(any))
 	if errors.Is(err, sql.ErrNoRows) {
 		return numbered{}, nil
 	}
-	n.held, n.wrote = err == nil, wrote.Bool
-	n.end = bySeq[int64]{keySeq: ends[0].Int64, scopeSeq: ends[1].Int64}
-	n.endID = bySeq[int64]{keySeq: ends[2].Int64, scopeSeq: ends[3].Int64}
+	n.held = err == nil
 	return n, err
 }
 
@@ -149,7 +145,8 @@ const postgresNumberText = `WITH held AS (
 	FROM held WHERE m.ns = held.ns AND ($6::boolean OR EXISTS (SELECT FROM gone))
 	RETURNING m.key_end, m.scope_end, m.key_id, m.scope_id
 )
-SELECT moved.key_end IS NOT NULL, moved.key_end, moved.scope_end, moved.key_id, moved.scope_id, (SELECT count(*) FROM gone), {clock},
+SELECT moved.key_end IS NOT NULL, coalesce(moved.key_end, held.key_end), coalesce(moved.scope_end, held.scope_end),
+	coalesce(moved.key_id, held.key_id), coalesce(moved.scope_id, held.scope_id), (SELECT count(*) FROM gone), {clock},
 	CASE current_setting('synchronous_commit') WHEN 'off' THEN set_config('synchronous_commit', 'on', true) END,
 	CASE WHEN moved.key_end IS NOT NULL THEN pg_notify($11::text, $1)::text END
 FROM held LEFT JOIN moved ON true`

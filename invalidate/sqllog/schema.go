@@ -77,9 +77,4 @@ func (l *Log) apply(ctx context.Context, file string) error {
 }
 
 // qualified returns the name of a table as statements use it.
-func (t *Tables) qualified(name string) string {
-	if t.Schema == "" {
-		return name
-	}
-	return t.Schema + "." + name
-}
+func (t *Tables) qualified(name string) string { return strings.TrimPrefix(t.Schema+"."+name, ".") }

@@ -46,9 +46,8 @@ func (l *Log) writeSQLite(ctx context.Context, conn *sql.Conn, b *batch) (n numb
 	if err != nil {
 		return numbered{}, err
 	}
-	var epoch int64
-	err = l.row(ctx, tx, &l.sql.ends).Scan(&n.end[keySeq], &n.end[scopeSeq], &epoch, &n.endID[keySeq], &n.endID[scopeSeq])
-	if err != nil || epoch != b.epoch || l.denies(&w, epoch, n.end, n.endID) {
+	n.ends, err = l.readEnds(ctx, tx)
+	if err != nil || n.epoch != b.epoch || l.denies(&w, &n.ends) {
 		return numbered{}, err
 	}
 	if n.held = true; n.rows == 0 && !b.own {
@@ -56,18 +55,18 @@ func (l *Log) writeSQLite(ctx context.Context, conn *sql.Conn, b *batch) (n numb
 	}
 	for i := range b.records {
 		r := &b.records[i]
-		args := []any{r.Seq, n.end[r.Seq] + 1, 0, r.ID, n.endID[r.Seq], r.Payload}
+		args := []any{r.Seq, n.pos[r.Seq] + 1, 0, r.ID, n.id[r.Seq], r.Payload}
 		if r.Names != nil {
 			args = append(args, r.Names)
 		}
 		if _, err := l.exec(ctx, tx, l.sql.add.with(r.Names != nil), args...); err != nil {
 			return numbered{}, err
 		}
-		n.end[r.Seq]++
-		n.endID[r.Seq] = r.ID
+		n.pos[r.Seq]++
+		n.id[r.Seq] = r.ID
 	}
 	if err = l.note(ctx, tx, b, &n); err == nil {
-		err = l.testify(&w, b.epoch, n.end, n.endID)
+		err = l.testify(&w, &n.ends)
 	}
 	if err == nil {
 		err = tx.Commit()

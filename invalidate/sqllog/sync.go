@@ -72,7 +72,10 @@ func (s *visit) run(ctx context.Context) (p invalidate.Page, err error) {
 		case err != nil && !sqlschema.Says(err, sqlschema.Retry):
 			return invalidate.Page{}, err
 		case err != nil:
-			pause(ctx, time.Duration(min(n+1, 5))*time.Millisecond)
+			select {
+			case <-time.After(time.Duration(min(n+1, 5)) * time.Millisecond):
+			case <-ctx.Done():
+			}
 		}
 	}
 	return invalidate.Page{}, fmt.Errorf("%w: last: %w", ErrBusy, cmp.Or(err, ErrBusy))
@@ -203,14 +206,4 @@ func withConn(ctx context.Context, db *sql.DB, do func(conn *sql.Conn) error) er
 	}
 	defer conn.Close() //nolint:errcheck // it goes back to the pool
 	return do(conn)
-}
-
-// pause waits for d, or until ctx ends.
-func pause(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-ctx.Done():
-	}
 }
