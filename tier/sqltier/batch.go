@@ -37,11 +37,7 @@ func (t *Tier) GetMany(ctx context.Context, keys []string) ([][]byte, error) {
 }
 
 func (t *Tier) getMany(ctx context.Context, keys []string, args []any, frames [][]byte) error {
-	st, err := t.runner(ctx, nil, getMany)
-	if err != nil {
-		return err
-	}
-	rows, err := st.QueryContext(ctx, t.timed(getMany, args)...)
+	rows, err := t.query(ctx, nil, getMany, args...)
 	if err != nil {
 		return err
 	}

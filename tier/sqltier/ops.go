@@ -16,11 +16,7 @@ func (t *Tier) Get(ctx context.Context, key string) (frame []byte, err error) {
 	if err := t.ready(ctx); err != nil {
 		return nil, fail("get", err)
 	}
-	st, err := t.runner(ctx, nil, get)
-	if err != nil {
-		return nil, fail("get", err)
-	}
-	err = st.QueryRowContext(ctx, t.timed(get, []any{[]byte(key)})...).Scan(&frame)
+	err = t.one(ctx, nil, get, []any{[]byte(key)}, &frame)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}
@@ -117,12 +113,8 @@ func (t *Tier) change(ctx context.Context, tx *sql.Tx, key string, frame []byte,
 
 // read returns the frame under key, nil for none, and the time of the tier's clock.
 func (t *Tier) read(ctx context.Context, tx *sql.Tx, key string) (frame []byte, now time.Time, err error) {
-	st, err := t.runner(ctx, tx, read)
-	if err != nil {
-		return nil, now, err
-	}
 	var ms int64
-	err = st.QueryRowContext(ctx, t.timed(read, []any{[]byte(key)})...).Scan(&frame, &ms)
+	err = t.one(ctx, tx, read, []any{[]byte(key)}, &frame, &ms)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, now, nil // without a frame, Over needs no time
 	}
