@@ -3,6 +3,7 @@
 package logwire
 
 import (
+	"cmp"
 	"crypto/rand"
 	"encoding/binary"
 	"fmt"
@@ -70,6 +71,20 @@ func check(f invalidate.Fence, ofKeys bool) error {
 // Millis rounds up: a hold may be longer than requested, but not shorter.
 func Millis(d time.Duration) int64 {
 	return int64(d/time.Millisecond) + min(int64(d%time.Millisecond), 1)
+}
+
+// Payloads returns the payloads of what a Sync appends, nil for no fences.
+func (l Layout) Payloads(a invalidate.Append) (keys, scopes []byte, err error) {
+	if err := cmp.Or(Check(a.Keys, true), Check(a.Scopes, false)); err != nil {
+		return nil, nil, err
+	}
+	if len(a.Keys) > 0 {
+		keys = l.Encode(a.Keys)
+	}
+	if len(a.Scopes) > 0 {
+		scopes = l.Encode(a.Scopes)
+	}
+	return keys, scopes, nil
 }
 
 // Encode returns the payload of fences that pass [Check].

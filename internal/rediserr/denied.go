@@ -66,14 +66,11 @@ func tooOld(text string) bool {
 		strings.HasPrefix(text, "ERR unknown command") || strings.Contains(text, "Unknown Redis command called from")
 }
 
-// sentinels is the address that go-redis shows for a client that uses Sentinels.
-const sentinels = "FailoverClient"
-
 // nameOf names the server that a client uses.
 func nameOf(rdb redis.UniversalClient) string {
 	switch c := rdb.(type) {
 	case interface{ Options() *redis.Options }:
-		if addr := c.Options().Addr; addr != sentinels {
+		if addr := c.Options().Addr; addr != Sentinels {
 			return "the server at " + addr
 		}
 		return "the server behind the Sentinels"

@@ -10,7 +10,7 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
@@ -23,18 +23,40 @@ var plain = []error{
 	redis.ErrClosed, redis.ErrPoolTimeout, redis.ErrPoolExhausted,
 }
 
-// Safe returns err if its text is known to contain no replies or arguments. Otherwise it returns a
-// safe description. known are the adapter's own errors; reply is its error for unreadable replies.
-func Safe(err, reply error, known ...error) error {
-	if harmless(err, known) {
+// Adapter makes the errors of one adapter.
+type Adapter struct {
+	Name  string  // of its package
+	Reply error   // for replies that it cannot read
+	Own   []error // all errors of its package; their texts are safe for logs
+}
+
+// Fail names the operation. The error is safe for logs: if its text may contain replies or arguments,
+// it is a description instead.
+func (a *Adapter) Fail(op string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %s: %w", a.Name, op, a.safe(err))
+}
+
+// FailOn is Fail, or says why the server denies the client access.
+func (a *Adapter) FailOn(rdb redis.UniversalClient, op string, err error) error {
+	if denied := Denied(rdb, err); denied != nil && !among(err, a.Own) {
+		return fmt.Errorf("%s: %w", a.Name, denied)
+	}
+	return a.Fail(op, err)
+}
+
+func (a *Adapter) safe(err error) error {
+	if harmless(err, a.Own) {
 		return err
 	}
 	if !FromServer(err) || errors.Is(err, redis.Nil) {
-		return fmt.Errorf("%w (%T)", reply, err)
+		return fmt.Errorf("%w (%T)", a.Reply, err)
 	}
 	text, _, quotes := strings.Cut(err.Error(), ", with args beginning with:")
 	if !hasCode(text) {
-		return fmt.Errorf("%w: error without a code", reply)
+		return fmt.Errorf("%w: error without a code", a.Reply)
 	}
 	if quotes {
 		return errors.New(text)
@@ -51,12 +73,8 @@ func FromServer(err error) bool {
 // harmless reports whether err occurred before there was a reply, or does not quote it. The client
 // library puts quotations in quotation marks.
 func harmless(err error, known []error) bool {
-	for _, list := range [][]error{known, plain} {
-		for _, k := range list {
-			if errors.Is(err, k) {
-				return true
-			}
-		}
+	if among(err, known) || among(err, plain) {
+		return true
 	}
 	if _, ok := errors.AsType[net.Error](err); ok {
 		return true
@@ -68,29 +86,24 @@ func harmless(err error, known []error) bool {
 	return strings.HasPrefix(text, "redis: ") && !strings.Contains(text, `"`) && !errors.Is(err, redis.Nil)
 }
 
+func among(err error, list []error) bool {
+	return slices.ContainsFunc(list, func(k error) bool { return errors.Is(err, k) })
+}
+
 // hasCode reports whether text starts like a Redis error: with a word in capitals.
 func hasCode(text string) bool {
 	code, _, _ := strings.Cut(text, " ")
 	return code != "" && strings.Trim(code, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
 }
 
-// Panicked turns a panic of the client library into an error that wraps reply. It includes runtime
+// Panicked turns a panic of the client library into an error that wraps Reply. It includes runtime
 // errors, but only the type of any other value, which may contain anything.
-func Panicked(p any, reply error) error {
+func (a *Adapter) Panicked(p any) error {
 	if err, ok := p.(interface {
 		error
 		RuntimeError()
 	}); ok {
-		return fmt.Errorf("%w: client panicked: %w", reply, err)
+		return fmt.Errorf("%w: client panicked: %w", a.Reply, err)
 	}
-	return fmt.Errorf("%w: client panicked with a %T", reply, p)
-}
-
-// IsNil reports whether rdb is nil or holds a nil pointer.
-func IsNil(rdb redis.UniversalClient) bool {
-	if rdb == nil {
-		return true
-	}
-	v := reflect.ValueOf(rdb)
-	return v.Kind() == reflect.Pointer && v.IsNil()
+	return fmt.Errorf("%w: client panicked with a %T", a.Reply, p)
 }

@@ -3,6 +3,7 @@
 package sqlschema
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -16,34 +17,35 @@ import (
 
 // Sub returns the migrations of a dialect, or nil if there are none.
 func Sub(migrations fs.FS, dialect string) fs.FS {
-	if _, err := fs.Stat(migrations, "migrations/"+dialect); err != nil {
-		return nil
-	}
 	sub, err := fs.Sub(migrations, "migrations/"+dialect)
+	if err == nil {
+		_, err = fs.Stat(sub, ".")
+	}
 	if err != nil {
-		return nil // not reached: the folder is there
+		return nil
 	}
 	return sub
 }
 
-// Up returns the statements of a migration, or "" if the dialect does not have it. Each ends with a
-// semicolon and a newline.
-func Up(migrations fs.FS, dialect, name string) string {
-	text, err := fs.ReadFile(migrations, "migrations/"+dialect+"/migrate/"+name+".up.sql")
-	if err != nil {
-		return ""
+// Up returns the statements of all migrations of a dialect, or of those with a name, or "" if there are
+// none. Each statement ends with a semicolon and a newline.
+func Up(migrations fs.FS, dialect, name string) (text string) {
+	files, _ := fs.Glob(migrations, "migrations/"+dialect+"/migrate/"+cmp.Or(name, "*")+".up.sql") // the pattern is well formed
+	for _, file := range files {
+		b, _ := fs.ReadFile(migrations, file) // embedded, so it can be read
+		text += string(b)
 	}
-	return string(text)
+	return text
 }
 
-// Apply runs the statements of a migration with the names of a configuration. It goes on after an
-// error for which skip returns true, because the object already exists.
-func Apply(ctx context.Context, db *sql.DB, text string, names *strings.Replacer, skip func(error) bool) error {
+// Apply runs the statements of migrations with the names of a configuration. It skips columns that are
+// there already.
+func Apply(ctx context.Context, db *sql.DB, text string, names *strings.Replacer) error {
 	for statement := range strings.SplitSeq(text, ";\n") {
 		if strings.TrimSpace(statement) == "" {
 			continue
 		}
-		if _, err := db.ExecContext(ctx, names.Replace(statement)); err != nil && !skip(err) {
+		if _, err := db.ExecContext(ctx, names.Replace(statement)); err != nil && !Says(err, There) {
 			return err
 		}
 	}

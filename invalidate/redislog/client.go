@@ -1,7 +1,6 @@
 package redislog
 
 import (
-	"context"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -18,49 +17,22 @@ const (
 	idle     = 4
 )
 
-// clusterClient is the part of *redis.ClusterClient that the log uses.
-type clusterClient interface {
-	redis.UniversalClient
-	Options() *redis.ClusterOptions
-	MasterForKey(ctx context.Context, key string) (*redis.Client, error)
-	ReloadState(ctx context.Context)
-}
-
 // plan inspects the caller's client. It returns how to make the control client from it, or why
-// the client is refused. Types that embed a client of go-redis are accepted. Other types hide where
-// they send their commands.
+// the client is refused.
 func plan(rdb redis.UniversalClient, bound time.Duration) (dial func() redis.UniversalClient, err error) {
-	if rediserr.IsNil(rdb) {
-		return nil, ErrNoClient
-	}
-	defer func() {
-		if recover() != nil { // a wrapper around a nil client
-			dial, err = nil, ErrNoClient
-		}
-	}()
-	switch c := rdb.(type) {
-	case interface{ Options() *redis.RingOptions }:
-		return nil, ErrRing
-	case interface{ Options() *redis.Options }:
-		o := *c.Options()
-		if o.ClientSideCache != nil || o.ClientSideCacheConfig != nil {
-			return nil, ErrClientCache
-		}
+	server, servers, err := rediserr.Inspect(rdb, &refusals)
+	switch {
+	case err != nil:
+		return nil, err
+	case server != nil:
+		o := *server
 		single(&o, bound)
 		return func() redis.UniversalClient { return redis.NewClient(&o) }, nil
-	case clusterClient:
-		o := *c.Options()
-		if o.ReadOnly || o.RouteByLatency || o.RouteRandomly {
-			return nil, ErrReplicaReads
-		}
-		cluster(&o, bound)
-		return func() redis.UniversalClient { return redis.NewClusterClient(&o) }, nil
 	}
-	return nil, ErrClient
+	o := *servers.Options()
+	cluster(&o, bound)
+	return func() redis.UniversalClient { return redis.NewClusterClient(&o) }, nil
 }
-
-// sentinels is the address that go-redis gives to a client that asks Sentinels.
-const sentinels = "FailoverClient"
 
 // single turns options into those of a control client. It obeys deadlines. It does not retry,
 // because the caller does. It never waits long enough to outlive a lease.
@@ -75,7 +47,7 @@ func single(o *redis.Options, bound time.Duration) {
 	o.Limiter = nil // a tail that waits is not a failure
 	o.PushNotificationProcessor = nil
 	o.MaintNotificationsConfig = noMaintenance()
-	if o.Addr == sentinels {
+	if o.Addr == rediserr.Sentinels {
 		// Only the caller's client learns of a failover. A connection to an old primary
 		// that other clients cannot reach stays open, and that primary may take records. Therefore
 		// no connection is used for longer than a lease, because the next one asks a Sentinel.

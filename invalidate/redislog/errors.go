@@ -19,6 +19,8 @@ var (
 	ErrClientCache  = errors.New("redislog: client caches replies, but the log must read them from the server")
 )
 
+var refusals = rediserr.Refusals{NoClient: ErrNoClient, Client: ErrClient, Ring: ErrRing, ReplicaReads: ErrReplicaReads, ClientCache: ErrClientCache}
+
 // The errors of calls. Calls also return errors of the client library.
 var (
 	// ErrClosed is returned by every call after Close.
@@ -34,23 +36,12 @@ var (
 
 // fail names the operation. The error is safe for logs. Records hold only hashes, but the client
 // library quotes what it cannot parse, and a server may quote the arguments of a command.
-func fail(op string, err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("redislog: %s: %w", op, rediserr.Safe(err, ErrReply, own...))
-}
+func fail(op string, err error) error { return adapter.Fail(op, err) }
 
 // fail is the function fail, or returns why the server denies the client access.
-func (l *Log) fail(op string, err error) error {
-	if denied := rediserr.Denied(l.rdb, err); denied != nil && !errors.Is(err, ErrNoRunID) {
-		return fmt.Errorf("redislog: %w", denied)
-	}
-	return fail(op, err)
-}
+func (l *Log) fail(op string, err error) error { return adapter.FailOn(l.rdb, op, err) }
 
-// own lists the errors of this package; their texts are safe for logs.
-var own = []error{
+var adapter = rediserr.Adapter{Name: "redislog", Reply: ErrReply, Own: []error{
 	ErrPrefix, ErrBound, ErrRetention, ErrNoClient, ErrClient, ErrRing, ErrReplicaReads, ErrClientCache,
 	ErrClosed, ErrAppend, ErrNoRunID, ErrReply,
-}
+}}

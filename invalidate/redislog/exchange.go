@@ -6,7 +6,6 @@ import (
 	"net"
 	"time"
 
-	"github.com/twofold-go/twofold/internal/rediserr"
 	"github.com/twofold-go/twofold/invalidate"
 )
 
@@ -55,7 +54,7 @@ func (l *Log) do(ctx context.Context, d time.Duration, exchange func(context.Con
 		defer l.calls.Done()
 		defer func() {
 			if p := recover(); p != nil {
-				a = answer{err: rediserr.Panicked(p, ErrReply)}
+				a = answer{err: adapter.Panicked(p)}
 			}
 		}()
 		a.page, a.err = exchange(ctx)

@@ -16,19 +16,19 @@ func ReadReply(reply []any, from invalidate.Cursor, keys, scopes string) (invali
 // ReplySize is the number of elements of a reply.
 const ReplySize = replySize
 
-// Encode encodes for the key stream, or for the scope stream.
+// Encode returns the payload of fences of the key stream, or of the scope stream.
 func Encode(fences []invalidate.Fence, keys bool) (string, error) {
-	return encode(fences, streamOf(keys))
+	a := invalidate.Append{Scopes: fences}
+	if keys {
+		a = invalidate.Append{Keys: fences}
+	}
+	q, _, err := New(nil, Config{}).args(invalidate.Cursor{}, a)
+	return q.keys + q.scopes, err
 }
 
 // Decode decodes from the key stream, or from the scope stream.
 func Decode(payload string, keys bool) ([]invalidate.Fence, bool) {
-	return decode(payload, streamOf(keys))
-}
-
-func streamOf(keys bool) stream {
-	if keys {
-		return keyStream
-	}
-	return scopeStream
+	e := entry{id: "1-1", payload: payload, ids: "01234567abcdefgh"}
+	r := e.record(keys, 0)
+	return r.Fences, !r.Damaged
 }

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/twofold-go/twofold/internal/logwire"
 	"github.com/twofold-go/twofold/invalidate"
 )
 
@@ -22,7 +23,7 @@ type entry struct {
 
 func (e *entry) set(name, value string) {
 	switch name {
-	case "d":
+	case "d": // another layout needs another name; then older versions find no fences, and discard everything older
 		e.payload = value
 	case "b":
 		e.prev, e.bump = value, true
@@ -40,7 +41,7 @@ func (e *entry) set(name, value string) {
 // record makes a record of an entry after from. An entry whose id is not a position was written
 // by another program. Its record stays at from, because no later record reaches a position that
 // such an id would give. The next Sync starts a new epoch.
-func (e *entry) record(s stream, from invalidate.Position) invalidate.Record {
+func (e *entry) record(ofKeys bool, from invalidate.Position) invalidate.Record {
 	at, ok := parseID(e.id)
 	if !ok {
 		return invalidate.Record{At: from, Damaged: true}
@@ -56,15 +57,15 @@ func (e *entry) record(s stream, from invalidate.Position) invalidate.Record {
 		r.Prev, _ = parseID(e.prev) // 0 for an id that the log does not write: no process is at that position
 		return r
 	}
-	r.Fences, ok = decode(e.payload, s)
+	r.Fences, ok = logwire.Compact.Decode([]byte(e.payload), ofKeys)
 	r.Damaged = !ok
 	return r
 }
 
 // named is record with the names. The record keeps strings of the entry, which costs the record of a
 // Sync two allocations.
-func (e *entry) named(s stream, from invalidate.Position) invalidate.Record {
-	r := e.record(s, from)
+func (e *entry) named(ofKeys bool, from invalidate.Position) invalidate.Record {
+	r := e.record(ofKeys, from)
 	if len(r.Fences) > 0 {
 		r.Names = e.names
 	}

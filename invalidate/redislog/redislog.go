@@ -9,6 +9,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/twofold-go/twofold/internal/lifetimes"
+	"github.com/twofold-go/twofold/internal/rediserr"
 	"github.com/twofold-go/twofold/invalidate"
 )
 
@@ -20,7 +22,7 @@ import (
 type Log struct {
 	rdb     redis.UniversalClient // the caller's, for RemovesFrom
 	control redis.UniversalClient // nil when the configuration is refused
-	cluster clusterClient         // control, where that is a cluster's
+	cluster rediserr.Cluster      // control, where that is a cluster's
 	keys    []string              // meta, keys, scopes
 	limits  [3]any                // arguments of each Sync: the retentions, and the bound in ms
 	cfg     Config                // with the defaults filled in
@@ -47,7 +49,7 @@ func New(rdb redis.UniversalClient, cfg Config) *Log {
 	cfg.KeyRetention = cmp.Or(cfg.KeyRetention, DefaultKeyRetention)
 	cfg.ScopeRetention = cmp.Or(cfg.ScopeRetention, DefaultScopeRetention)
 	l := &Log{cfg: cfg, rdb: rdb}
-	l.limits = [3]any{cfg.KeyRetention, cfg.ScopeRetention, millis(cfg.Bound)}
+	l.limits = [3]any{cfg.KeyRetention, cfg.ScopeRetention, lifetimes.Millis(cfg.Bound)}
 	for _, name := range []string{"m", "k", "s"} {
 		l.keys = append(l.keys, "{"+cfg.Prefix+"}:"+name)
 	}
@@ -55,7 +57,7 @@ func New(rdb redis.UniversalClient, cfg Config) *Log {
 	l.err = errors.Join(cfg.check(), err)
 	if l.err == nil {
 		l.control = dial()
-		l.cluster, _ = l.control.(clusterClient)
+		l.cluster, _ = l.control.(rediserr.Cluster)
 	}
 	return l
 }

@@ -35,10 +35,10 @@ func readReply(reply []any, q question) (p invalidate.Page, err error) {
 	if len(reply) != replySize {
 		return p, fmt.Errorf("%w: %d elements for a sync", ErrReply, len(reply))
 	}
-	if p.Keys, err = readEntries(reply[0], keyStream, q.at.Key); err != nil {
+	if p.Keys, err = readEntries(reply[0], true, q.at.Key); err != nil {
 		return p, err
 	}
-	if p.Scopes, err = readEntries(reply[1], scopeStream, q.at.Scope); err != nil {
+	if p.Scopes, err = readEntries(reply[1], false, q.at.Scope); err != nil {
 		return p, err
 	}
 	more, ok := reply[2].(int64)
@@ -64,12 +64,12 @@ func readShort(reply []any, q *question) (p invalidate.Page, err error) {
 	}
 	if q.keys != "" {
 		r := invalidate.Record{At: q.at.Key + 1, ID: q.keyID, After: q.at.KeyID, Time: p.Now, Names: q.keyNames}
-		r.Fences, _ = decode(q.keys, keyStream)
+		r.Fences, _ = logwire.Compact.Decode([]byte(q.keys), true)
 		p.Keys, p.Key, p.End.Key, p.End.KeyID = []invalidate.Record{r}, r.At, r.At, r.ID
 	}
 	if q.scopes != "" {
 		r := invalidate.Record{At: q.at.Scope + 1, ID: q.scopID, After: q.at.ScopeID, Time: p.Now, Names: q.scopeNames}
-		r.Fences, _ = decode(q.scopes, scopeStream)
+		r.Fences, _ = logwire.Compact.Decode([]byte(q.scopes), false)
 		p.Scopes, p.Scope, p.End.Scope, p.End.ScopeID = []invalidate.Record{r}, r.At, r.At, r.ID
 	}
 	return p, nil
@@ -111,8 +111,8 @@ func readEnd(reply []any) (end invalidate.Cursor, err error) {
 	return end, nil
 }
 
-// readEntries reads a list of records.
-func readEntries(reply any, kind stream, from invalidate.Position) ([]invalidate.Record, error) {
+// readEntries reads a list of records of the stream of keys, or of the other.
+func readEntries(reply any, ofKeys bool, from invalidate.Position) ([]invalidate.Record, error) {
 	list, ok := reply.([]any)
 	if !ok {
 		return nil, fmt.Errorf("%w: a %T for records", ErrReply, reply)
@@ -126,7 +126,7 @@ func readEntries(reply any, kind stream, from invalidate.Position) ([]invalidate
 		if err != nil {
 			return nil, err
 		}
-		r := e.named(kind, from)
+		r := e.named(ofKeys, from)
 		from = r.At
 		records = append(records, r)
 	}

@@ -7,10 +7,10 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/twofold-go/twofold/internal/lifetimes"
 	"github.com/twofold-go/twofold/internal/logwire"
 	"github.com/twofold-go/twofold/internal/safeguard"
 	"github.com/twofold-go/twofold/invalidate"
@@ -109,7 +109,7 @@ func (l *Log) sync(ctx context.Context, at invalidate.Cursor, a invalidate.Appen
 		return p, how, err
 	}
 	if s != nil {
-		cells, args = []string{s.Cell}, append(args[:namesArg], q.keyNames, q.scopeNames, s.Claim, millis(s.Lease), s.Frame, millis(s.TTL))
+		cells, args = []string{s.Cell}, append(args[:namesArg], q.keyNames, q.scopeNames, s.Claim, lifetimes.Millis(s.Lease), s.Frame, lifetimes.Millis(s.TTL))
 	}
 	keys := l.keys
 	if len(cells) > 0 {
@@ -135,19 +135,13 @@ func (l *Log) sync(ctx context.Context, at invalidate.Cursor, a invalidate.Appen
 	return p, how, err
 }
 
-// millis rounds up to whole milliseconds, at least one: Redis refuses a lifetime of zero.
-func millis(d time.Duration) int64 {
-	return max(int64((d+time.Millisecond-1)/time.Millisecond), 1)
-}
-
 func (l *Log) args(at invalidate.Cursor, a invalidate.Append) (q question, args []any, err error) {
 	q = question{at: at, epoch: logwire.NewID(), keyID: logwire.NewID(), scopID: logwire.NewID()}
-	if q.keys, err = encode(a.Keys, keyStream); err != nil {
-		return q, nil, err
+	keys, scopes, err := logwire.Compact.Payloads(a)
+	if err != nil {
+		return q, nil, fmt.Errorf("%w: %w", ErrAppend, err)
 	}
-	if q.scopes, err = encode(a.Scopes, scopeStream); err != nil {
-		return q, nil, err
-	}
+	q.keys, q.scopes = string(keys), string(scopes)
 	epoch := max(at.Key.Epoch(), at.Scope.Epoch())
 	if epoch >= maxEpoch {
 		return q, nil, fmt.Errorf("%w: cursor of epoch %d, which no log reaches", ErrAppend, epoch)

@@ -43,11 +43,11 @@ func (l *Log) tail(ctx context.Context, at invalidate.Cursor) (p invalidate.Page
 // readStreams reads the reply of XREAD, which omits streams without new entries.
 func (l *Log) readStreams(streams []redis.XStream, at invalidate.Cursor) (p invalidate.Page) {
 	for _, s := range streams {
-		out, kind, from := &p.Keys, keyStream, at.Key
+		out, ofKeys, from := &p.Keys, true, at.Key
 		switch s.Stream {
 		case l.keys[1]:
 		case l.keys[2]:
-			out, kind, from = &p.Scopes, scopeStream, at.Scope
+			out, ofKeys, from = &p.Scopes, false, at.Scope
 		default:
 			continue
 		}
@@ -57,7 +57,7 @@ func (l *Log) readStreams(streams []redis.XStream, at invalidate.Cursor) (p inva
 				text, _ := v.(string)
 				e.set(name, text)
 			}
-			r := e.named(kind, from)
+			r := e.named(ofKeys, from)
 			from = r.At
 			*out = append(*out, r)
 		}

@@ -77,7 +77,6 @@ func (l *Log) Statement(scopes ...invalidate.Scope) (query string, args []any, e
 	if err != nil || len(texts) == 0 {
 		return "", nil, err
 	}
-	args = append(args, l.cfg.Namespace)
 	var b strings.Builder
 	b.WriteString("INSERT INTO " + l.sql.outbox + " (ns, scopes) VALUES ")
 	for i, text := range texts {
@@ -88,5 +87,5 @@ func (l *Log) Statement(scopes ...invalidate.Scope) (query string, args []any, e
 		args = append(args, text)
 	}
 	q := rebind(l.cfg.Dialect, b.String())
-	return q.text, q.args(args...), nil
+	return q.text, q.args(l.cfg.Namespace, args), nil
 }

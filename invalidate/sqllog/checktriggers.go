@@ -1,11 +1,11 @@
 package sqllog
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/twofold-go/twofold/internal/sqlschema"
@@ -92,116 +92,74 @@ func (l *Log) withTables(ctx context.Context, op string, db *sql.DB, tables []Ta
 	return fail(op, do(conn, all))
 }
 
-// column is a column as a catalog describes it.
-type column struct {
-	name, kind string // its type
-	reason     string // why it cannot name a key or a tag; empty if it can
-}
-
-// found is what a catalog says about a table.
-type found struct {
-	kind    string // why it cannot have the triggers; empty if it can
-	columns []column
-	unique  [][]string // the unique constraints
-	faults  []string   // of this database only
-}
-
-// tableFaults compares a Table with the catalog.
-func (c *Config) tableFaults(ctx context.Context, conn *sql.Conn, m *mapped) (errs []error, err error) {
-	var f *found
-	switch c.Dialect {
-	case Postgres:
-		f, err = postgresTable(ctx, conn, m)
-	case SQLite:
-		f, err = c.sqliteTable(ctx, conn, m)
-	case MySQL:
-		f, err = mysqlTable(ctx, conn, m)
+// triggerFaults says what is wrong with the triggers of a table.
+func (c *Config) triggerFaults(ctx context.Context, conn *sql.Conn, m *mapped) (faults []string, err error) {
+	names := c.about(m)
+	if c.Dialect == Postgres {
+		names["source"] = literal(Postgres, c.postgresSource(m))
+		rows, err := c.ask(ctx, conn, m, postgresHave, names)
+		for _, r := range rows {
+			if r[2] != "" {
+				faults = append(faults, fmt.Sprintf("trigger %q of table %q %s", r[0], r[1], r[2]))
+			}
+		}
+		return faults, err
 	}
+	rows, err := c.ask(ctx, conn, m, catalogs[c.Dialect].triggers, names)
 	if err != nil {
 		return nil, err
-	}
-	if f == nil {
-		return []error{m.fault("Name is %q, and the database has no such table: migrate first, or correct the name", m.shown())}, nil
-	}
-	if f.kind != "" {
-		return []error{m.fault("Name is %q, which is %s", m.shown(), f.kind)}, nil
-	}
-	fields, columns, values := m.named()
-	for i, name := range columns {
-		at := slices.IndexFunc(f.columns, func(col column) bool { return col.name == name })
-		switch {
-		case at < 0:
-			errs = append(errs, m.fault("%s is %q, and table %q has no such column; upper and lower case matter", fields[i], name, m.shown()))
-		case i < values && f.columns[at].reason != "":
-			errs = append(errs, m.fault("%s is %q of type %s: %s", fields[i], name, f.columns[at].kind, f.columns[at].reason))
-		}
-	}
-	for _, fault := range f.faults {
-		errs = append(errs, m.fault("%s", fault))
-	}
-	return errs, nil
-}
-
-// shown returns the name of the table for errors.
-func (m *mapped) shown() string {
-	if m.Schema == "" {
-		return m.Name
-	}
-	return m.Schema + "." + m.Name
-}
-
-// Why a column cannot name a key or a tag.
-const (
-	notSpelled = "a key or a tag comes from an integer, text or UUID column; add a column with the text, or give the value a tag without a column"
-	collates   = "its collation takes different texts for equal, so several keys find one row; use a binary collation, or name another column"
-)
-
-func sameColumns(a, b []string) bool {
-	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
-}
-
-// triggerFaults says what is wrong with the triggers of a table.
-func (c *Config) triggerFaults(ctx context.Context, conn *sql.Conn, m *mapped) ([]string, error) {
-	if c.Dialect == Postgres {
-		return c.postgresFaults(ctx, conn, m)
-	}
-	want, query, args := c.sqliteTriggers(m), sqliteTriggersQuery(m), []any{m.Name}
-	if c.Dialect == MySQL {
-		want, query, args = c.mysqlTriggers(m), mysqlTriggersQuery, []any{m.Schema, m.Schema, m.Name}
 	}
 	have := map[string]string{}
-	err := eachRow(ctx, conn, query, args, func(scan func(...any) error) error {
-		var name, body string
-		err := scan(&name, &body)
-		have[name] = body
-		return err
-	})
-	if err != nil {
-		return nil, err
+	for _, r := range rows {
+		have[r[0]] = r[1]
 	}
-	var faults []string
-	for _, t := range want {
+	for _, t := range c.rowTriggers(m) {
 		switch body, ok := have[t.name]; {
 		case !ok:
 			faults = append(faults, fmt.Sprintf("trigger %q of table %q is missing: apply the migration with the text of Triggers", t.name, m.shown()))
 		case !strings.HasSuffix(body, t.body):
-			faults = append(faults, fmt.Sprintf("trigger %q of table %q is outdated: migrate again with the text of Triggers", t.name, m.shown()))
+			faults = append(faults, fmt.Sprintf("trigger %q of table %q is outdated: "+again, t.name, m.shown()))
 		}
 	}
 	return faults, nil
 }
 
-// eachRow calls do for each row of a result.
-func eachRow(ctx context.Context, conn *sql.Conn, query string, args []any, do func(scan func(...any) error) error) error {
-	rows, err := conn.QueryContext(ctx, query, args...)
+// about returns what stands for the names in a question about a table.
+func (c *Config) about(m *mapped) map[string]string {
+	table := quotedName(marks[c.Dialect], m.Schema, m.Name)
+	if c.Dialect == Postgres {
+		table = "to_regclass(" + literal(Postgres, table) + ")"
+	}
+	return map[string]string{
+		"table": table, "home": doubled(`"`, cmp.Or(m.Schema, "main")),
+		"trigger": literal(Postgres, m.trigger), "outbox": literal(Postgres, c.Tables.qualified(c.Tables.Outbox)),
+	}
+}
+
+// ask asks a question about a table. The answer has only texts.
+func (c *Config) ask(ctx context.Context, conn *sql.Conn, m *mapped, question string, names map[string]string) (answer [][]string, err error) {
+	q := rebind(c.Dialect, question)
+	var args []any
+	if q.text != question {
+		home := m.Schema
+		if c.Dialect == SQLite {
+			home = cmp.Or(home, "main")
+		}
+		args = q.args(home, []any{m.Name})
+	}
+	rows, err := conn.QueryContext(ctx, replaceAll(q.text, names), args...)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer rows.Close() //nolint:errcheck // rows.Err says what went wrong
 	for rows.Next() {
-		if err := do(rows.Scan); err != nil {
-			return err
+		var r [4]string // no question has more
+		to := []any{&r[0], &r[1], &r[2], &r[3]}
+		columns, _ := rows.Columns() // there are rows
+		if err := rows.Scan(to[:len(columns)]...); err != nil {
+			return nil, err
 		}
+		answer = append(answer, r[:])
 	}
-	return rows.Err()
+	return answer, rows.Err()
 }

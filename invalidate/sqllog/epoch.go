@@ -23,12 +23,11 @@ func (l *Log) NewEpoch(ctx context.Context) error {
 	if err := l.Validate(); err != nil {
 		return err
 	}
-	_, err := l.startEpoch(ctx, invalidate.Cursor{}, true)
+	var err error
 	for range maxAttempts {
-		if !sqlschema.Says(err, sqlschema.Retry) || ctx.Err() != nil {
+		if _, err = l.startEpoch(ctx, invalidate.Cursor{}, true); !sqlschema.Says(err, sqlschema.Retry) || ctx.Err() != nil {
 			break
 		}
-		_, err = l.startEpoch(ctx, invalidate.Cursor{}, true)
 	}
 	return fail("new epoch", err)
 }
@@ -77,7 +76,7 @@ func (l *Log) lock(ctx context.Context, conn *sql.Conn) (*sql.Tx, error) {
 		if q.text == "" {
 			continue
 		}
-		if _, err := tx.ExecContext(ctx, q.text, q.args(l.cfg.Namespace)...); err != nil {
+		if _, err := l.exec(ctx, tx, &q); err != nil {
 			_ = tx.Rollback() // err says what went wrong
 			return nil, err
 		}
@@ -88,20 +87,17 @@ func (l *Log) lock(ctx context.Context, conn *sql.Conn) (*sql.Tx, error) {
 // bump writes the first record of a new epoch into both sequences, and notes the epoch.
 func (l *Log) bump(ctx context.Context, tx *sql.Tx, v *view, at invalidate.Cursor, forgetTier bool) error {
 	var top bySeq[int64] // the last records, even those that the notes do not name
-	q := l.sql.top
-	if err := tx.QueryRowContext(ctx, q.text, q.args(l.cfg.Namespace)...).Scan(&top[keySeq], &top[scopeSeq]); err != nil {
+	if err := l.row(ctx, tx, &l.sql.top).Scan(&top[keySeq], &top[scopeSeq]); err != nil {
 		return err
 	}
-	last := max(top[keySeq], top[scopeSeq], v.noted[keySeq], v.noted[scopeSeq]) >> 32
+	last := max(top[keySeq], top[scopeSeq], v.noted.pos[keySeq], v.noted.pos[scopeSeq]) >> 32
 	epoch := max(last, int64(at.Key.Epoch()), int64(at.Scope.Epoch())) + 1
 	if epoch > maxEpoch {
 		return fmt.Errorf("%w (the last is %d)", ErrEpochs, epoch-1)
 	}
 	id := newID()
 	for seq := keySeq; seq <= scopeSeq; seq++ {
-		q := l.sql.add
-		args := q.args(l.cfg.Namespace, seq, epoch<<32, v.end[seq], id, v.lastID(seq), []byte{})
-		if _, err := tx.ExecContext(ctx, q.text, args...); err != nil {
+		if _, err := l.exec(ctx, tx, l.sql.add.with(false), seq, epoch<<32, v.pos[seq], id, v.lastID(seq), []byte{}); err != nil {
 			return err
 		}
 	}
@@ -109,20 +105,17 @@ func (l *Log) bump(ctx context.Context, tx *sql.Tx, v *view, at invalidate.Curso
 	if forgetTier {
 		forget = 1
 	}
-	q = l.sql.epoch
 	identity := strings.TrimPrefix(v.identity, markText)
-	_, err := tx.ExecContext(ctx, q.text, q.args(l.cfg.Namespace, identity, id, epoch<<32, logwire.Millis(l.cfg.Bound), forget)...)
-	if err != nil {
+	if _, err := l.exec(ctx, tx, &l.sql.epoch, identity, id, epoch<<32, logwire.Millis(l.cfg.Bound), forget); err != nil {
 		return err
 	}
-	start := bySeq[int64]{keySeq: epoch << 32, scopeSeq: epoch << 32}
-	return l.testify(&v.witness, id, start, bySeq[int64]{keySeq: id, scopeSeq: id})
+	return l.testify(&v.witness, &ends{epoch: id, pos: bySeq[int64]{keySeq: epoch << 32, scopeSeq: epoch << 32}, id: bySeq[int64]{keySeq: id, scopeSeq: id}})
 }
 
 // lastID returns the id of the last record of a sequence, or 0 if the record is missing.
 func (v *view) lastID(seq int) int64 {
-	if v.end[seq] == v.noted[seq] {
+	if v.pos[seq] == v.noted.pos[seq] {
 		return v.foundID[seq].Int64
 	}
-	return v.endID[seq]
+	return v.id[seq]
 }

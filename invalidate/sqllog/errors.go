@@ -3,6 +3,8 @@ package sqllog
 import (
 	"errors"
 	"fmt"
+
+	"github.com/twofold-go/twofold/internal/sqlschema"
 )
 
 // The errors of this package. Calls also return errors of ctx and of the database. No text of
@@ -53,4 +55,23 @@ func fail(op string, err error) error {
 		return nil
 	}
 	return fmt.Errorf("sqllog: %s: %w", op, explain(err))
+}
+
+// explain adds what a database error means for a log. It recognizes errors by their codes and
+// texts, because the package imports no driver.
+func explain(err error) error {
+	var meaning error
+	switch {
+	case errors.Is(err, ErrSchema), errors.Is(err, ErrStandby), errors.Is(err, ErrRights):
+		return err
+	case sqlschema.Says(err, sqlschema.NoTable, sqlschema.NoColumn):
+		meaning = ErrSchema
+	case sqlschema.Says(err, sqlschema.Standby):
+		meaning = ErrStandby
+	case sqlschema.Says(err, sqlschema.NoRight):
+		meaning = ErrRights
+	default:
+		return err
+	}
+	return fmt.Errorf("%w: %w", meaning, err)
 }

@@ -1,6 +1,9 @@
 package sqllog
 
-import "github.com/twofold-go/twofold/invalidate"
+import (
+	"github.com/twofold-go/twofold/internal/logwire"
+	"github.com/twofold-go/twofold/invalidate"
+)
 
 // RowTexts returns the texts of rows that name scopes.
 func RowTexts(scopes ...invalidate.Scope) ([]string, error) { return rowTexts(scopes) }
@@ -16,16 +19,12 @@ func ParseRow(text string) (keys []string, fences []invalidate.Fence, ok bool) {
 
 // Encode encodes fences that pass Check, for the keys or for the scopes.
 func Encode(a invalidate.Append) (keys, scopes []byte, err error) {
-	p, err := encodeAppend(a)
-	return p[keySeq], p[scopeSeq], err
+	return logwire.Fixed.Payloads(a)
 }
 
 // Decode decodes for the keys, or for the scopes.
 func Decode(payload []byte, keys bool) ([]invalidate.Fence, bool) {
-	if keys {
-		return decode(payload, keySeq)
-	}
-	return decode(payload, scopeSeq)
+	return logwire.Fixed.Decode(payload, keys)
 }
 
 // Explain adds what a database error means for a log.

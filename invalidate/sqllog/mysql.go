@@ -3,8 +3,6 @@ package sqllog
 import (
 	"context"
 	"database/sql"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -24,7 +22,7 @@ import (
 //
 // A read-only server takes no writes. A session at READ UNCOMMITTED would
 // number uncommitted rows, so it counts as read-only.
-func mysqlText(c *Config) dialectText {
+func mysqlText(c *Config) map[string]string {
 	const (
 		readOnly = "(@@global.read_only OR /*!80000 @@transaction_read_only */ /*M! @@tx_read_only */" +
 			" OR /*!80000 @@transaction_isolation */ /*M! @@tx_isolation */ = 'READ-UNCOMMITTED')"
@@ -32,7 +30,7 @@ func mysqlText(c *Config) dialectText {
 		status  = "/*!80000 performance_schema.global_status */ /*M! information_schema.session_status */" // the same value
 		started = "CAST(UNIX_TIMESTAMP() - (SELECT variable_value FROM " + status + " WHERE variable_name = 'Uptime') AS SIGNED)"
 		clock   = "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))"
-		last    = "(SELECT l.%s FROM {log} l WHERE l.ns = m.ns AND l.seq = %d ORDER BY l.pos DESC LIMIT 1)"
+		last    = "COALESCE((SELECT l.%s FROM {log} l WHERE l.ns = m.ns AND l.seq = %d ORDER BY l.pos DESC LIMIT 1), 0)"
 	)
 	run := ", ':', SUBSTR(UUID(), 20, 4), '/', " + started
 	if c.KeepOverRestart {
@@ -42,27 +40,32 @@ func mysqlText(c *Config) dialectText {
 	if c.Tables.Schema != "" {
 		schema = "'" + c.Tables.Schema + "'"
 	}
-	return dialectText{
-		server: "CASE WHEN " + readOnly + " THEN '' ELSE CONCAT(" + server + run + ") END",
+	return map[string]string{
+		"server": "CASE WHEN " + readOnly + " THEN '' ELSE CONCAT(" + server + run + ") END",
 		// In seconds since 1970, because the table shows it in the time zone of the session. The
 		// hour that a clock change repeats stays ambiguous; see the package documentation.
-		place: "COALESCE((SELECT UNIX_TIMESTAMP(t.create_time) FROM information_schema.tables t" +
+		"place": "COALESCE((SELECT UNIX_TIMESTAMP(t.create_time) FROM information_schema.tables t" +
 			" WHERE t.table_schema = " + schema + " AND t.table_name = '" + c.Tables.Meta + "'), '')",
-		mark:     "IF(m.wit = 16777215, '', '" + markText + "')",
-		version:  2,
-		row:      "CONCAT(o.at, ' ', SHA1(o.scopes))",
-		clock:    clock,
-		age:      clock + " - o.at",
-		pending:  "1",
-		order:    "o.id",
-		low:      "''",
-		least:    "''",
-		last:     fmt.Sprintf(last+", "+last+", "+last+", "+last, "pos", keySeq, "pos", scopeSeq, "id", keySeq, "id", scopeSeq),
-		proof:    "NULL",
-		begin:    "INSERT IGNORE INTO {meta} (ns) VALUES ($1)",
-		lock:     "SELECT ns FROM {meta} WHERE ns = $1 FOR UPDATE",
-		greatest: "greatest",
-		reset:    ", wit = 16777215",
+		"mark":     "IF(m.wit = 16777215, '', '" + markText + "')",
+		"version":  "2",
+		"row":      "CONCAT(o.at, ' ', SHA1(o.scopes))",
+		"clock":    clock,
+		"age":      clock + " - o.at",
+		"pending":  "1",
+		"order":    "o.id",
+		"low":      "''",
+		"least":    "''",
+		"last":     fmt.Sprintf(last+", "+last+", "+last+", "+last, "pos", keySeq, "pos", scopeSeq, "id", keySeq, "id", scopeSeq),
+		"proof":    "NULL",
+		"begin":    "INSERT IGNORE INTO {meta} (ns) VALUES ($1)",
+		"lock":     "SELECT ns FROM {meta} WHERE ns = $1 FOR UPDATE",
+		"greatest": "greatest",
+		"text":     "",
+		"touch":    "",
+		"reset":    ", wit = 16777215",
+		"number":   mysqlNumberText,
+		"named":    ", FROM_BASE64(r.names)",
+		"remove":   mysqlRemoveText,
 	}
 }
 
@@ -96,82 +99,54 @@ func (l *Log) writeMySQL(ctx context.Context, conn *sql.Conn, v *view, b *batch)
 	if held, err := l.onServer(ctx, conn, b.identity); err != nil || !held {
 		return n, err
 	}
-	n.end, n.endID = v.end, v.endID
-	var rows []string
-	var args []any
-	column, value, from := b.namesColumn(", UNHEX(?) AS names", ", r.names")
-	for _, r := range b.records {
-		n.end[r.seq]++
-		after := n.endID[r.seq]
-		n.endID[r.seq] = r.id
-		rows = append(rows, "SELECT ? AS seq, ? AS pos, ? AS id, ? AS after, UNHEX(?) AS payload"+value)
-		args = append(args, r.seq, n.end[r.seq], r.id, after, hex.EncodeToString(r.payload))
-		if value != "" {
-			args = append(args, hexOrNull(r.names))
-		}
-	}
-	if len(rows) > 0 {
-		// The lock on meta keeps a new epoch from starting below the records.
-		wrote, err := conn.ExecContext(ctx, "INSERT INTO "+l.sql.log+" (ns, seq, pos, prev, at, id, after, payload"+column+")"+
-			" SELECT m.ns, r.seq, r.pos, 0, "+l.sql.clock+", r.id, r.after, r.payload"+from+" FROM "+l.sql.meta+" m JOIN ("+strings.Join(rows, " UNION ALL ")+") r"+
-			" WHERE m.ns = ? AND m.epoch = ? LOCK IN SHARE MODE", append(args, l.cfg.Namespace, b.epoch)...)
+	if len(b.records) > 0 {
+		wrote, err := l.exec(ctx, conn, l.sql.number.with(b.named), b.epoch, asJSON(b.records),
+			v.pos[keySeq], v.pos[scopeSeq], v.id[keySeq], v.id[scopeSeq])
 		if err != nil {
-			return numbered{}, err
+			return n, err
 		}
 		if many, err := wrote.RowsAffected(); err != nil || many == 0 {
-			return numbered{}, err
+			return n, err
 		}
 	}
-	n.held, n.wrote = true, true
-	return n, l.finishMySQL(ctx, conn, b, &n)
+	n = numbered{held: true, wrote: true, ends: v.ends}
+	for seq, many := range b.count {
+		if n.pos[seq] += many; many > 0 {
+			n.id[seq] = b.lastID[seq]
+		}
+	}
+	if len(b.rows) > 0 {
+		n.rows, err = l.remove(ctx, conn, b)
+	}
+	if err == nil {
+		err = l.note(ctx, conn, b, &n)
+	}
+	return n, err
 }
 
-// hexOrNull returns names for UNHEX.
-func hexOrNull(names []byte) any {
-	if names == nil {
-		return nil
-	}
-	return hex.EncodeToString(names)
-}
+// The lock on meta keeps a new epoch from starting below the records.
+const mysqlNumberText = `INSERT INTO {log} (ns, seq, pos, prev, at, id, after, payload{names})
+SELECT m.ns, r.seq, CASE r.seq WHEN 1 THEN $4 ELSE $5 END + r.place, 0, {clock}, r.id,
+	CASE WHEN r.place > 1 THEN r.after WHEN r.seq = 1 THEN $6 ELSE $7 END, FROM_BASE64(r.payload){named}
+FROM {meta} m JOIN JSON_TABLE($3, '$[*]' COLUMNS (seq SMALLINT PATH '$.seq', place BIGINT PATH '$.place', id BIGINT PATH '$.id',
+	after BIGINT PATH '$.after', payload LONGTEXT PATH '$.payload', names LONGTEXT PATH '$.names')) r
+WHERE m.ns = $1 AND m.epoch = $2 LOCK IN SHARE MODE`
+
+// The statement finds each row by its primary key. A range of any index would also lock the row after
+// it, and wait for the transaction that wrote that row.
+const mysqlRemoveText = `DELETE o FROM JSON_TABLE($2, '$[*]' COLUMNS (id BIGINT PATH '$.id', content VARCHAR(64) PATH '$.content')) r
+	STRAIGHT_JOIN {outbox} o FORCE INDEX (PRIMARY) ON o.id = r.id WHERE o.ns = $1 AND CAST({row} AS BINARY) = CAST(r.content AS BINARY)`
 
 // onServer reports whether the connection is to the server with that identity.
 func (l *Log) onServer(ctx context.Context, conn *sql.Conn, identity string) (bool, error) {
-	_, args, err := l.identify(ctx, conn)
+	args, err := l.identify(ctx, conn)
 	if err != nil {
 		return false, err
 	}
 	var now string
-	args = append([]any{l.cfg.Namespace}, args...)
-	err = conn.QueryRowContext(ctx, l.sql.server.text, l.sql.server.args(args...)...).Scan(&now)
+	err = l.row(ctx, conn, &l.sql.server, args...).Scan(&now)
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, nil
 	}
 	return l.sameServer(identity, now), err
-}
-
-// finishMySQL removes the rows of a batch whose records are written, and moves the notes. It finds
-// each row by its primary key. A range of any index would also lock the row after it, and wait for
-// the transaction that wrote that row.
-func (l *Log) finishMySQL(ctx context.Context, conn *sql.Conn, b *batch, n *numbered) error {
-	if len(b.rows) > 0 {
-		rows, err := json.Marshal(b.rows)
-		if err != nil {
-			return err
-		}
-		gone, err := conn.ExecContext(ctx, "DELETE o FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$.id', content VARCHAR(64) PATH '$.content')) r"+
-			" STRAIGHT_JOIN "+l.sql.outbox+" o FORCE INDEX (PRIMARY) ON o.id = r.id WHERE o.ns = ? AND CAST("+l.sql.row+" AS BINARY) = CAST(r.content AS BINARY)", string(rows), l.cfg.Namespace)
-		if err == nil {
-			n.rows, err = gone.RowsAffected()
-		}
-		if err != nil {
-			return err
-		}
-	}
-	_, err := conn.ExecContext(ctx, "UPDATE "+l.sql.meta+" SET key_id = IF(key_end < ?, ?, key_id), key_end = GREATEST(key_end, ?),"+
-		" scope_id = IF(scope_end < ?, ?, scope_id), scope_end = GREATEST(scope_end, ?) WHERE ns = ? AND epoch = ?",
-		n.end[keySeq], n.endID[keySeq], n.end[keySeq], n.end[scopeSeq], n.endID[scopeSeq], n.end[scopeSeq], l.cfg.Namespace, b.epoch)
-	if err == nil {
-		err = conn.QueryRowContext(ctx, "SELECT "+l.sql.clock).Scan(&n.now)
-	}
-	return err
 }

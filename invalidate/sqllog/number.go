@@ -3,8 +3,10 @@ package sqllog
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"time"
 
+	"github.com/twofold-go/twofold/internal/logwire"
 	"github.com/twofold-go/twofold/invalidate"
 )
 
@@ -19,30 +21,43 @@ type batch struct {
 	records  []record
 	count    bySeq[int64] // of records
 	lastID   bySeq[int64] // of the last record
+	named    bool         // the table has a column for names
 	room     int          // for names, in bytes
 }
 
-// record is one record of a batch.
+// record is one record of a batch. Statements get it in JSON.
 type record struct {
-	seq     int
-	place   int64 // distance from the end of its sequence, from 1
-	id      int64
-	after   int64 // the id before it in the batch; if 0, the last id of the sequence
-	payload []byte
-	names   []byte // nil if there are none
+	Seq     int    `json:"seq"`
+	Place   int64  `json:"place"` // distance from the end of its sequence, from 1
+	ID      int64  `json:"id"`
+	After   int64  `json:"after"` // the id before it in the batch; if 0, the last id of the sequence
+	Payload []byte `json:"payload"`
+	Names   []byte `json:"names,omitempty"`
 }
+
+// asJSON returns the staged rows, or the records, as one argument that every driver can send.
+func asJSON[T any](list []T) string {
+	if len(list) == 0 {
+		return "[]"
+	}
+	b, _ := json.Marshal(list) //nolint:errchkjson // numbers, texts and bytes always have JSON
+	return string(b)
+}
+
+// newID returns a random id in the form of the tables. It is never zero.
+func newID() int64 { return int64(logwire.NewID()) } //nolint:gosec // the bits count
 
 // batchNames is the most bytes of names in one batch, because servers limit the size of a statement.
 const batchNames = 1 << 20
 
 func (b *batch) add(seq int, payload []byte, names string) {
 	b.count[seq]++
-	r := record{seq: seq, place: b.count[seq], id: newID(), after: b.lastID[seq], payload: payload}
+	r := record{Seq: seq, Place: b.count[seq], ID: newID(), After: b.lastID[seq], Payload: payload}
 	if n := len(names); 0 < n && n <= invalidate.MaxNames && n <= b.room {
-		r.names = []byte(names)
+		r.Names = []byte(names)
 		b.room -= n
 	}
-	b.lastID[seq] = r.id
+	b.lastID[seq] = r.ID
 	b.records = append(b.records, r)
 }
 
@@ -50,25 +65,15 @@ func (b *batch) add(seq int, payload []byte, names string) {
 // one for all rows that did not parse.
 func (b *batch) addStage(st *stage) {
 	if st.damaged > 0 {
-		b.add(scopeSeq, []byte{}, "")
+		b.add(scopeSeq, []byte{}, "") // does not decode, so every process discards everything older
 	}
 	for seq, fences := range st.records {
 		for fences = distinct(fences); len(fences) > 0; {
 			n := min(len(fences), invalidate.MaxFences)
-			b.add(seq, encode(fences[:n]), st.names.Spell(fences[:n]))
+			b.add(seq, logwire.Fixed.Encode(fences[:n]), st.names.Spell(fences[:n]))
 			fences = fences[n:]
 		}
 	}
-}
-
-// namesColumn returns the parts of a statement that write the names, or "" if no record has names.
-func (b *batch) namesColumn(value, from string) (column, _, _ string) {
-	for _, r := range b.records {
-		if r.names != nil {
-			return ", names", value, from
-		}
-	}
-	return "", "", ""
 }
 
 func distinct(fences []invalidate.Fence) []invalidate.Fence {
@@ -88,9 +93,8 @@ type numbered struct {
 	held  bool  // the log was in the batch's epoch, on the batch's server
 	wrote bool  // the records are written; if not, other processes have numbered the rows
 	rows  int64 // rows that left the outbox
-	end   bySeq[int64]
-	endID bySeq[int64]
-	now   int64
+	ends
+	now int64
 }
 
 // catchUp numbers every row that is committed now, in stages: read rows, remove the cells of the
@@ -115,7 +119,7 @@ func (s *visit) catchUp(ctx context.Context, v *view) (p invalidate.Page, done b
 		case err != nil || !n.held:
 			return p, false, err
 		case st.full:
-			v.end, v.endID = n.end, n.endID
+			v.pos, v.id = n.pos, n.id
 			continue
 		}
 		s.caughtUp = true
@@ -126,8 +130,8 @@ func (s *visit) catchUp(ctx context.Context, v *view) (p invalidate.Page, done b
 // number writes the records of a stage and, after the last stage, those of the visit. Then it
 // reads the page, on the same connection.
 func (s *visit) number(ctx context.Context, v *view, st *stage, p *invalidate.Page) (n numbered, err error) {
-	b := batch{epoch: v.epoch, identity: v.identity, rows: st.rows, low: st.low}
-	if s.log.names() {
+	b := batch{epoch: v.epoch, identity: v.identity, rows: st.rows, low: st.low, named: s.log.names()}
+	if b.named {
 		b.room = batchNames
 	}
 	b.addStage(st)
@@ -158,8 +162,8 @@ func (s *visit) number(ctx context.Context, v *view, st *stage, p *invalidate.Pa
 
 // pageAfter reads the page from the caller's position up to what the batch has written.
 func (s *visit) pageAfter(ctx context.Context, conn *sql.Conn, v *view, n numbered, p *invalidate.Page) (err error) {
-	before := v.end
-	v.end, v.endID, v.now = n.end, n.endID, n.now
+	before := v.pos
+	v.pos, v.id, v.now = n.pos, n.id, n.now
 	*p, err = s.page(ctx, conn, v)
 	if len(s.own[keySeq]) > 0 {
 		p.Key = v.position(keySeq)
@@ -167,7 +171,7 @@ func (s *visit) pageAfter(ctx context.Context, conn *sql.Conn, v *view, n number
 	if len(s.own[scopeSeq]) > 0 {
 		p.Scope = v.position(scopeSeq)
 	}
-	s.log.trim(ctx, conn, before, v.end)
+	s.log.trim(ctx, conn, before, v.pos)
 	return err
 }
 
@@ -183,7 +187,7 @@ func (l *Log) trim(ctx context.Context, conn *sql.Conn, before, end bySeq[int64]
 		if before[seq]/trimEvery == end[seq]/trimEvery {
 			continue
 		}
-		if _, err := conn.ExecContext(ctx, l.sql.trim.text, l.sql.trim.args(l.cfg.Namespace, seq, l.cfg.Retain)...); err != nil {
+		if _, err := l.exec(ctx, conn, &l.sql.trim, seq, l.cfg.Retain); err != nil {
 			l.logger().Warn("sqllog: old records were not removed", "namespace", l.cfg.Namespace, "error", err)
 		}
 	}
@@ -199,4 +203,22 @@ func (l *Log) write(ctx context.Context, conn *sql.Conn, v *view, b *batch) (num
 	case MySQL:
 	}
 	return l.writeMySQL(ctx, conn, v, b)
+}
+
+// remove deletes the staged rows that are as they were staged.
+func (l *Log) remove(ctx context.Context, on queryer, b *batch) (int64, error) {
+	gone, err := l.exec(ctx, on, &l.sql.remove, asJSON(b.rows), b.epoch)
+	if err != nil {
+		return 0, err
+	}
+	return gone.RowsAffected()
+}
+
+// note moves the notes to where the sequences end, and reads the clock.
+func (l *Log) note(ctx context.Context, on queryer, b *batch, n *numbered) error {
+	_, err := l.exec(ctx, on, &l.sql.notes, b.epoch, n.pos[keySeq], n.pos[scopeSeq], n.id[keySeq], n.id[scopeSeq])
+	if err == nil {
+		err = l.row(ctx, on, &l.sql.now).Scan(&n.now)
+	}
+	return err
 }

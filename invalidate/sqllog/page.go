@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"time"
 
+	"github.com/twofold-go/twofold/internal/logwire"
 	"github.com/twofold-go/twofold/invalidate"
 )
 
@@ -23,12 +24,8 @@ func (s *visit) page(ctx context.Context, conn *sql.Conn, v *view) (p invalidate
 	if s.at.Key >= v.position(keySeq) && s.at.Scope >= v.position(scopeSeq) {
 		return p, nil
 	}
-	q, named := s.log.sql.page, s.log.names()
-	if named {
-		q = s.log.sql.named
-	}
-	rows, err := conn.QueryContext(ctx, s.log.text(&q),
-		q.args(s.log.cfg.Namespace, position(s.at.Key), position(s.at.Scope), v.end[keySeq], v.end[scopeSeq])...)
+	named, from := s.log.names(), endsOf(s.at)
+	rows, err := s.log.list(ctx, conn, s.log.sql.page.with(named), from.pos[keySeq], from.pos[scopeSeq], v.pos[keySeq], v.pos[scopeSeq])
 	if err != nil {
 		return p, err
 	}
@@ -72,7 +69,7 @@ func scan(rows *sql.Rows, named bool) (seq int, rec invalidate.Record, size int,
 		return seq, rec, 0, nil
 	}
 	var ok bool
-	rec.Fences, ok = decode(payload, seq)
+	rec.Fences, ok = logwire.Fixed.Decode(payload, seq == keySeq)
 	rec.Damaged = !ok || rec.ID == 0
 	if !rec.Damaged && len(names) <= invalidate.MaxNames {
 		rec.Names = string(names)

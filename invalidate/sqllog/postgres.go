@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math/bits"
 	"strconv"
-	"strings"
 	"sync/atomic"
 	"time"
 )
@@ -28,36 +27,38 @@ import (
 // left. It is the oldest transaction that ran at the last stage. If the stage was full, the mark is
 // at most the last transaction that it read. A look therefore skips dead rows that vacuum must not
 // remove yet.
-func postgresText(c *Config) dialectText {
+func postgresText(c *Config) map[string]string {
 	since := "extract(epoch FROM pg_postmaster_start_time())::text"
 	if c.KeepOverRestart {
 		since = "(SELECT system_identifier::text FROM pg_control_system())"
 	}
-	d := dialectText{
-		server: "CASE WHEN current_setting('transaction_read_only') = 'on' THEN '' ELSE " +
+	d := map[string]string{
+		"server": "CASE WHEN current_setting('transaction_read_only') = 'on' THEN '' ELSE " +
 			since + " || '/' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) END",
-		place:    "(SELECT d.oid::text FROM pg_catalog.pg_database d WHERE d.datname = current_database())",
-		mark:     "CASE WHEN m.xmin = m.born::xid THEN '' ELSE '" + markText + "' END",
-		version:  2,
-		row:      "o.xmin::text",
-		clock:    "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint",
-		age:      "CASE WHEN isfinite(o.at) THEN (extract(epoch FROM clock_timestamp() - o.at) * 1000000)::bigint ELSE 0 END",
-		pending:  "o.xid >= m.low",
-		order:    "o.xid",
-		low:      "pg_snapshot_xmin(pg_current_snapshot())::text",
-		least:    "least(o.xid, pg_snapshot_xmin(pg_current_snapshot()))::text",
-		last:     notedLast,
-		proof:    "NULL::text",
-		patience: fmt.Sprintf("SELECT set_config('idle_in_transaction_session_timeout', '%d', true), $1::text", max(c.Bound/8, minPatience).Milliseconds()),
-		begin:    "INSERT INTO {meta} (ns) VALUES ($1) ON CONFLICT (ns) DO NOTHING",
-		lock:     "SELECT FROM {meta} WHERE ns = $1 FOR UPDATE",
-		greatest: "greatest",
-		text:     "::text",
-		touch:    ", born = pg_current_xact_id()",
-		reset:    ", low = '0'",
+		"place":    "(SELECT d.oid::text FROM pg_catalog.pg_database d WHERE d.datname = current_database())",
+		"mark":     "CASE WHEN m.xmin = m.born::xid THEN '' ELSE '" + markText + "' END",
+		"version":  "2",
+		"row":      "o.xmin::text",
+		"clock":    "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint",
+		"age":      "CASE WHEN isfinite(o.at) THEN (extract(epoch FROM clock_timestamp() - o.at) * 1000000)::bigint ELSE 0 END",
+		"pending":  "o.xid >= m.low",
+		"order":    "o.xid",
+		"low":      "pg_snapshot_xmin(pg_current_snapshot())::text",
+		"least":    "least(o.xid, pg_snapshot_xmin(pg_current_snapshot()))::text",
+		"last":     notedLast,
+		"proof":    "NULL::text",
+		"patience": fmt.Sprintf("SELECT set_config('idle_in_transaction_session_timeout', '%d', true), $1::text", max(c.Bound/8, minPatience).Milliseconds()),
+		"begin":    "INSERT INTO {meta} (ns) VALUES ($1) ON CONFLICT (ns) DO NOTHING",
+		"lock":     "SELECT FROM {meta} WHERE ns = $1 FOR UPDATE",
+		"greatest": "greatest",
+		"text":     "::text",
+		"touch":    ", born = pg_current_xact_id()",
+		"reset":    ", low = '0'",
+		"number":   postgresNumberText,
+		"named":    ", decode(rec.names, 'base64')",
 	}
 	if c.Prove {
-		d.proof = "concat(set_config('synchronous_commit', 'on', true), pg_logical_emit_message(true, 'twofold', ''))"
+		d["proof"] = "concat(set_config('synchronous_commit', 'on', true), pg_logical_emit_message(true, 'twofold', ''))"
 	}
 	return d
 }
@@ -93,48 +94,17 @@ const minPatience = 50 * time.Millisecond
 // same ids. A row that has the id of a staged one and another content stays: its id was used again,
 // or a person changed it. Then the low-water mark stays as well, because it may be above that row.
 func (l *Log) writePostgres(ctx context.Context, conn *sql.Conn, b *batch) (n numbered, err error) {
-	_, identity, err := l.identify(ctx, conn)
+	args, err := l.identify(ctx, conn, b.epoch, b.identity, asJSON(b.rows), b.low, b.own,
+		b.count[keySeq], b.count[scopeSeq], b.lastID[keySeq], b.lastID[scopeSeq], Channel, asJSON(b.records))
 	if err != nil {
 		return n, err
 	}
-	ids, contents := arrays(b.rows)
-	args := append([]any{
-		l.cfg.Namespace, b.epoch, b.identity, ids, b.low, b.own,
-		b.count[keySeq], b.count[scopeSeq], b.lastID[keySeq], b.lastID[scopeSeq], Channel, contents,
-	}, identity...)
-	var values strings.Builder
-	column, cast, from := b.namesColumn("bytea", ", rec.names")
-	casts := []string{"smallint", "bigint", "bigint", "bigint", "bytea"}
-	if cast != "" {
-		casts = append(casts, cast)
-	}
-	for i, r := range b.records {
-		if i > 0 {
-			values.WriteString(", ")
-		}
-		values.WriteString("(")
-		for j, value := range []any{r.seq, r.place, r.id, r.after, r.payload, r.names}[:len(casts)] {
-			if j > 0 {
-				values.WriteString(", ")
-			}
-			args = append(args, value)
-			values.WriteString("$" + strconv.Itoa(len(args)) + "::" + casts[j])
-		}
-		values.WriteString(")")
-	}
-	if len(b.records) == 0 {
-		values.WriteString("(0::smallint, 0::bigint, 0::bigint, 0::bigint, ''::bytea)")
-	}
-	var wrote sql.NullBool
-	var ends [4]nullInt
-	err = conn.QueryRowContext(ctx, l.postgresNumber(values.String(), column, from), args...).
-		Scan(&wrote, &ends[0], &ends[1], &ends[2], &ends[3], &n.rows, &n.now, new(any), new(any))
+	err = l.row(ctx, conn, l.sql.number.with(b.named), args...).
+		Scan(&n.wrote, &n.pos[keySeq], &n.pos[scopeSeq], &n.id[keySeq], &n.id[scopeSeq], &n.rows, &n.now, new(any), new(any))
 	if errors.Is(err, sql.ErrNoRows) {
 		return numbered{}, nil
 	}
-	n.held, n.wrote = err == nil, wrote.Bool
-	n.end = bySeq[int64]{keySeq: ends[0].Int64, scopeSeq: ends[1].Int64}
-	n.endID = bySeq[int64]{keySeq: ends[2].Int64, scopeSeq: ends[3].Int64}
+	n.held = err == nil
 	return n, err
 }
 
@@ -142,11 +112,6 @@ func (l *Log) writePostgres(ctx context.Context, conn *sql.Conn, b *batch) (n nu
 // payload. Writers do not notify: NOTIFY in their transactions would make their commits wait for
 // each other.
 const Channel = "twofold_log"
-
-func (l *Log) postgresNumber(values, column, from string) string {
-	return strings.NewReplacer("{values}", values, "{column}", column, "{names}", from, "{identity}", l.sql.identity,
-		"{outbox}", l.sql.outbox, "{log}", l.sql.log, "{meta}", l.sql.meta, "{clock}", l.sql.clock, "{row}", l.sql.row).Replace(postgresNumberText)
-}
 
 // IS TRUE keeps the planner from two plans that it would keep: one by the index on ns, which reads
 // the dead rows of each earlier numbering, and a join of loops, which compares every row of the
@@ -158,18 +123,17 @@ func (l *Log) postgresNumber(values, column, from string) string {
 const postgresNumberText = `WITH held AS (
 	SELECT m.*, {clock} AS began FROM {meta} m WHERE m.ns = $1 AND m.epoch = $2 AND m.identity = $3::text AND m.identity = {identity} FOR UPDATE
 ), staged (id, content) AS (
-	SELECT * FROM unnest($4::text::bigint[], $12::text::text[])
+	SELECT * FROM json_to_recordset($4::text::json) s(id bigint, content text)
 ), gone AS (
 	DELETE FROM {outbox} o USING held WHERE (o.ns = held.ns) IS TRUE
 		AND o.id BETWEEN (SELECT min(s.id) FROM staged s) AND (SELECT max(s.id) FROM staged s)
 		AND ((o.id, {row}) IN (SELECT s.id, s.content FROM staged s)) IS TRUE RETURNING o.id
-), rec (seq, place, id, after, payload{column}) AS (
-	VALUES {values}
 ), added AS (
-	INSERT INTO {log} (ns, seq, pos, prev, at, id, after, payload{column})
+	INSERT INTO {log} (ns, seq, pos, prev, at, id, after, payload{names})
 	SELECT held.ns, rec.seq, CASE rec.seq WHEN 1 THEN held.key_end ELSE held.scope_end END + rec.place, 0, held.began, rec.id,
-		CASE WHEN rec.place > 1 THEN rec.after WHEN rec.seq = 1 THEN held.key_id ELSE held.scope_id END, rec.payload{names}
-	FROM held, rec WHERE rec.seq > 0 AND ($6::boolean OR EXISTS (SELECT FROM gone))
+		CASE WHEN rec.place > 1 THEN rec.after WHEN rec.seq = 1 THEN held.key_id ELSE held.scope_id END, decode(rec.payload, 'base64'){named}
+	FROM held, json_to_recordset($12::text::json) rec(seq smallint, place bigint, id bigint, after bigint, payload text, names text)
+	WHERE ($6::boolean OR EXISTS (SELECT FROM gone))
 ), moved AS (
 	UPDATE {meta} m SET
 		key_end = held.key_end + $7::bigint, scope_end = held.scope_end + $8::bigint,
@@ -181,19 +145,8 @@ const postgresNumberText = `WITH held AS (
 	FROM held WHERE m.ns = held.ns AND ($6::boolean OR EXISTS (SELECT FROM gone))
 	RETURNING m.key_end, m.scope_end, m.key_id, m.scope_id
 )
-SELECT moved.key_end IS NOT NULL, moved.key_end, moved.scope_end, moved.key_id, moved.scope_id, (SELECT count(*) FROM gone), {clock},
+SELECT moved.key_end IS NOT NULL, coalesce(moved.key_end, held.key_end), coalesce(moved.scope_end, held.scope_end),
+	coalesce(moved.key_id, held.key_id), coalesce(moved.scope_id, held.scope_id), (SELECT count(*) FROM gone), {clock},
 	CASE current_setting('synchronous_commit') WHEN 'off' THEN set_config('synchronous_commit', 'on', true) END,
 	CASE WHEN moved.key_end IS NOT NULL THEN pg_notify($11::text, $1)::text END
 FROM held LEFT JOIN moved ON true`
-
-// arrays formats rows as two PostgreSQL arrays. Drivers do not agree on how to pass an array.
-func arrays(rows []staged) (ids, contents string) {
-	id, content := []byte{'{'}, []byte{'{'}
-	for i, r := range rows {
-		if i > 0 {
-			id, content = append(id, ','), append(content, ',')
-		}
-		id, content = strconv.AppendInt(id, r.ID, 10), append(content, r.Content...)
-	}
-	return string(append(id, '}')), string(append(content, '}'))
-}

@@ -1,8 +1,11 @@
 package sqllog
 
 import (
+	"context"
+	"database/sql"
 	"regexp"
 	"strconv"
+	"strings"
 )
 
 // query is a statement in the spelling of its dialect.
@@ -13,8 +16,14 @@ type query struct {
 
 var placeholder = regexp.MustCompile(`\$[0-9]+`)
 
-// rebind rewrites the placeholders $1, $2, … for the dialect.
+// rebind rewrites the placeholders $1, $2, … for the dialect. $0 is the argument after the last one.
 func rebind(d Dialect, text string) query {
+	last := 0
+	for _, p := range placeholder.FindAllString(text, -1) {
+		n, _ := strconv.Atoi(p[1:])
+		last = max(last, n)
+	}
+	text = strings.ReplaceAll(text, "$0", "$"+strconv.Itoa(last+1))
 	q := query{text: text}
 	switch d {
 	case Postgres:
@@ -30,8 +39,9 @@ func rebind(d Dialect, text string) query {
 	return q
 }
 
-// args orders the arguments as the statement needs them.
-func (q *query) args(in ...any) []any {
+// args orders the arguments as the statement needs them. The first one is the namespace.
+func (q *query) args(ns string, rest []any) []any {
+	in := append([]any{ns}, rest...)
 	if q.order == nil {
 		return in
 	}
@@ -40,4 +50,26 @@ func (q *query) args(in ...any) []any {
 		out[i] = in[from]
 	}
 	return out
+}
+
+// queryer is a pool, a connection, or a transaction on one.
+type queryer interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+}
+
+// exec runs a statement. Its first argument is the namespace, and args are the others.
+func (l *Log) exec(ctx context.Context, on queryer, q *query, args ...any) (sql.Result, error) {
+	return on.ExecContext(ctx, q.text, q.args(l.cfg.Namespace, args)...)
+}
+
+// row runs a query for one row, with the same arguments as exec.
+func (l *Log) row(ctx context.Context, on queryer, q *query, args ...any) *sql.Row {
+	return on.QueryRowContext(ctx, l.text(q), q.args(l.cfg.Namespace, args)...)
+}
+
+// list runs a query, with the same arguments as exec.
+func (l *Log) list(ctx context.Context, on queryer, q *query, args ...any) (*sql.Rows, error) {
+	return on.QueryContext(ctx, l.text(q), q.args(l.cfg.Namespace, args)...)
 }

@@ -58,15 +58,13 @@ func (l *Log) Replica(ctx context.Context, db *sql.DB) (bool, error) {
 	if at.Key == 0 || at.Scope == 0 {
 		return false, nil
 	}
-	var key, scope, epoch int64
-	q := l.sql.replica
-	err := db.QueryRowContext(ctx, q.text, q.args(l.cfg.Namespace)...).Scan(&key, &scope, &epoch)
+	has, err := l.readEnds(ctx, db)
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, nil
 	}
 	if err != nil {
 		return false, fail("replica", err)
 	}
-	reached := invalidate.Position(key) >= at.Key && invalidate.Position(scope) >= at.Scope //nolint:gosec // not negative
-	return reached && (at.Epoch == 0 || at.Epoch == uint64(epoch)), nil                     //nolint:gosec // the bits count
+	reached := has.position(keySeq) >= at.Key && has.position(scopeSeq) >= at.Scope
+	return reached && (at.Epoch == 0 || at.Epoch == has.cursor().Epoch), nil
 }

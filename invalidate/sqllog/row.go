@@ -122,41 +122,64 @@ func parseRow(text string, names lognames.Names) (n named, ok bool) {
 	return n, true
 }
 
+// add adds an item. It returns false if the item is not of one of the forms.
 func (n *named) add(item []any) bool {
 	if len(item) == 0 {
 		return false
 	}
 	kind, _ := item[0].(string)
-	switch kind {
-	case "h":
+	if kind == "h" {
 		return len(item) == 2 && n.addHold(item[1])
-	case "v", "w":
-		return n.addValues(kind, item[1:])
 	}
-	var text [2]string
-	for i, v := range item[1:] {
-		s, ok := v.(string)
-		if !ok || i == len(text) {
-			return false
-		}
-		text[i] = s
-	}
-	switch {
-	case kind == "k" && len(item) == 2:
-		n.keys = append(n.keys, text[0])
-		k, err := key.Parse(text[0])
+	texts, ok := textsOf(item[1:], kind == "v" || kind == "w")
+	switch count := len(texts); {
+	case !ok:
+	case kind == "a" && count == 0:
+		return n.addScope(invalidate.All())
+	case kind == "k" && count == 1:
+		n.keys = append(n.keys, texts[0])
+		k, err := key.Parse(texts[0])
 		n.names.Add(invalidate.Key(k))
 		return err == nil
-	case kind == "t" && len(item) == 3:
-		return n.addScope(invalidate.Tag(text[0], text[1]))
-	case kind == "p" && len(item) == 3 && text[1] == "":
-		return n.addScope(invalidate.Tenant(text[0]))
-	case kind == "p" && len(item) == 3:
-		return n.addScope(invalidate.Prefix(text[0], text[1]))
-	case kind == "a" && len(item) == 1:
-		return n.addScope(invalidate.All())
+	case kind == "t" && count == 2:
+		return n.addScope(invalidate.Tag(texts[0], texts[1]))
+	case kind == "p" && count == 2 && texts[1] == "":
+		return n.addScope(invalidate.Tenant(texts[0]))
+	case kind == "p" && count == 2:
+		return n.addScope(invalidate.Prefix(texts[0], texts[1]))
+	case kind == "v" && count == 3: // the digits of an integer need no escaping
+		if k, err := (key.Space{Tenant: texts[0], Namespace: texts[1]}).Key(key.Text(texts[2])); err == nil {
+			n.keys = append(n.keys, k.String())
+			n.names.Add(invalidate.Key(k))
+		}
+		return true
+	case kind == "v" && count == 2:
+		space := key.Space{Tenant: texts[0], Namespace: texts[1]}
+		return space.Validate() != nil || n.addScope(invalidate.Prefix(space.Tenant, space.Namespace+":"))
+	case kind == "w" && count == 1:
+		s := invalidate.Tenant(texts[0])
+		return s.Validate() != nil || n.addScope(s)
+	case kind == "w" && count > 1:
+		s := invalidate.Tag(texts[0], texts[1]+strings.Join(texts[2:], ":"))
+		return s.Validate() != nil || n.addScope(s)
 	}
 	return false
+}
+
+// textsOf returns the texts of an item. Columns also have integers, but the second text is never that of
+// a column.
+func textsOf(item []any, columns bool) (texts []string, ok bool) {
+	for i, v := range item {
+		s, ok := v.(string)
+		if number, is := v.(json.Number); is && columns && i != 1 && isInteger(number.String()) {
+			s, ok = number.String(), true
+		}
+		if !ok {
+			return nil, false
+		}
+		texts = append(texts, s)
+	}
+	return texts, true
 }
 
 func (n *named) addScope(s invalidate.Scope) bool {
@@ -178,45 +201,6 @@ func (n *named) addHold(v any) bool {
 		return false
 	}
 	n.hold = max(n.hold, time.Duration(ms)*time.Millisecond)
-	return true
-}
-
-// addValues adds what a trigger has written. It returns false if the item is not of its form.
-func (n *named) addValues(kind string, values []any) bool {
-	var texts []string
-	for i, v := range values {
-		s, ok := v.(string)
-		if number, is := v.(json.Number); is && (i != 1 && isInteger(number.String())) {
-			s, ok = number.String(), true
-		}
-		if !ok {
-			return false
-		}
-		texts = append(texts, s)
-	}
-	switch {
-	case kind == "v" && len(texts) == 3:
-		return n.addValue(key.Space{Tenant: texts[0], Namespace: texts[1]}, texts[2])
-	case kind == "v" && len(texts) == 2:
-		space := key.Space{Tenant: texts[0], Namespace: texts[1]}
-		return space.Validate() != nil || n.addScope(invalidate.Prefix(space.Tenant, space.Namespace+":"))
-	case kind == "w" && len(texts) == 1:
-		s := invalidate.Tenant(texts[0])
-		return s.Validate() != nil || n.addScope(s)
-	case kind == "w" && len(texts) > 1:
-		s := invalidate.Tag(texts[0], texts[1]+strings.Join(texts[2:], ":"))
-		return s.Validate() != nil || n.addScope(s)
-	}
-	return false
-}
-
-// addValue adds a key as key.Of spells it. The digits of an integer need no escaping.
-func (n *named) addValue(space key.Space, value string) bool {
-	k, err := space.Key(key.Text(value))
-	if err == nil {
-		n.keys = append(n.keys, k.String())
-		n.names.Add(invalidate.Key(k))
-	}
 	return true
 }
 

@@ -24,21 +24,10 @@ func Migrations(d Dialect) fs.FS {
 
 // Schema returns the statements that create the tables of a dialect under their default names. Each
 // ends with a semicolon and a newline. For an unknown dialect it returns "".
-func Schema(d Dialect) string {
-	return upText(d, tablesFile) + upText(d, witnessFile) + upText(d, namesFile)
-}
+func Schema(d Dialect) string { return sqlschema.Up(migrations, d.String(), "") }
 
-// The migrations. SQLite does not have the second. Only Config.Names needs the third.
-const (
-	tablesFile  = "0001_twofold_log"
-	witnessFile = "0003_twofold_witness"
-	namesFile   = "0004_twofold_names"
-)
-
-// upText returns the statements of a migration, or "" if the dialect does not have it.
-func upText(d Dialect, name string) string {
-	return sqlschema.Up(migrations, d.String(), name)
-}
+// The migration that only Config.Names needs.
+const namesFile = "0004_twofold_names"
 
 // Install creates the missing tables, under the names of the Config, and brings those of an earlier
 // version up to date. It is for tests and for programs without migrations. Several processes may
@@ -51,43 +40,29 @@ func (l *Log) Install(ctx context.Context) error {
 }
 
 func (l *Log) install(ctx context.Context) error {
-	if err := l.apply(ctx, tablesFile); err != nil {
-		return err
+	column := map[Dialect]string{Postgres: "born", MySQL: "wit", SQLite: "ns"}[l.cfg.Dialect]
+	for _, m := range []struct{ file, missing string }{ // the query has a row, or fails, if the migration is missing or half done
+		{"0001_twofold_log", ""},
+		{"0003_twofold_witness", "SELECT 1 FROM " + l.sql.meta + " WHERE version < 2 OR " + column + " IS NULL LIMIT 1"}, // none for SQLite
+		{namesFile, "SELECT 1 FROM " + l.sql.log + " WHERE names IS NULL AND 1 = 0"},
+	} {
+		if m.missing != "" {
+			err := l.db.QueryRowContext(ctx, m.missing).Scan(new(int))
+			if errors.Is(err, sql.ErrNoRows) {
+				continue
+			}
+			if err != nil && !sqlschema.Says(err, sqlschema.NoTable, sqlschema.NoColumn) {
+				return err
+			}
+		}
+		if err := l.apply(ctx, m.file); err != nil {
+			return err
+		}
 	}
-	old, err := l.outdatedTables(ctx)
-	if err == nil && old {
-		err = l.apply(ctx, witnessFile)
-	}
-	if err != nil {
-		return err
-	}
-	err = l.db.QueryRowContext(ctx, "SELECT names FROM "+l.sql.log+" LIMIT 1").Scan(new(any))
-	switch {
-	case sqlschema.Says(err, sqlschema.NoColumn):
-		return l.apply(ctx, namesFile)
-	case errors.Is(err, sql.ErrNoRows):
-		return nil
-	}
-	return err
+	return nil
 }
 
-// outdatedTables reports whether the tables are of an earlier version, or half of one.
-func (l *Log) outdatedTables(ctx context.Context) (bool, error) {
-	column := map[Dialect]string{Postgres: "born", MySQL: "wit"}[l.cfg.Dialect]
-	if column == "" {
-		return false, nil
-	}
-	err := l.db.QueryRowContext(ctx, "SELECT 1 FROM "+l.sql.meta+" WHERE version < 2 OR "+column+" IS NULL LIMIT 1").Scan(new(int))
-	switch {
-	case err == nil, sqlschema.Says(err, sqlschema.NoTable, sqlschema.NoColumn):
-		return true, nil
-	case errors.Is(err, sql.ErrNoRows):
-		return false, nil
-	}
-	return false, err
-}
-
-// apply runs the statements of a migration. It skips what is there already.
+// apply runs the statements of a migration under the names of the Config.
 func (l *Log) apply(ctx context.Context, file string) error {
 	t := l.cfg.Tables
 	names := strings.NewReplacer(
@@ -98,15 +73,8 @@ func (l *Log) apply(ctx context.Context, file string) error {
 		"twofold_log", t.qualified(t.Log),
 		"twofold_meta", t.qualified(t.Meta),
 	)
-	return sqlschema.Apply(ctx, l.db, upText(l.cfg.Dialect, file), names, func(err error) bool {
-		return sqlschema.Says(err, sqlschema.There)
-	})
+	return sqlschema.Apply(ctx, l.db, sqlschema.Up(migrations, l.cfg.Dialect.String(), file), names)
 }
 
 // qualified returns the name of a table as statements use it.
-func (t *Tables) qualified(name string) string {
-	if t.Schema == "" {
-		return name
-	}
-	return t.Schema + "." + name
-}
+func (t *Tables) qualified(name string) string { return strings.TrimPrefix(t.Schema+"."+name, ".") }

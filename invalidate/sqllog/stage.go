@@ -37,7 +37,7 @@ type stage struct {
 // the same.
 type staged struct {
 	ID      int64  `json:"id"`
-	Content string `json:"content"` // PostgreSQL: its xmin; SQLite: a hash of the text; MySQL: its time and a hash
+	Content string `json:"content"` // PostgreSQL: its xmin; SQLite: its text; MySQL: its time and a hash
 }
 
 // stage reads rows without a number on conn. It sets moved when they do not fit v.
@@ -46,12 +46,11 @@ func (l *Log) stage(ctx context.Context, conn *sql.Conn, v *view) (st stage, err
 	if l.names() {
 		st.names = lognames.Names{}
 	}
-	_, args, err := l.identify(ctx, conn)
+	args, err := l.identify(ctx, conn, stageRows)
 	if err != nil {
 		return st, err
 	}
-	args = append([]any{l.cfg.Namespace, stageRows}, args...)
-	rows, err := conn.QueryContext(ctx, l.text(&l.sql.stage), l.sql.stage.args(args...)...)
+	rows, err := l.list(ctx, conn, &l.sql.stage, args...)
 	if err != nil {
 		return st, err
 	}
@@ -65,9 +64,6 @@ func (l *Log) stage(ctx context.Context, conn *sql.Conn, v *view) (st stage, err
 			return st, err
 		}
 		st.moved = st.moved || epoch != v.epoch || !l.sameServer(v.identity, v.witness.place+identity)
-		if l.cfg.Dialect == SQLite {
-			row.Content = contentOf(text)
-		}
 		st.rows = append(st.rows, row)
 		grew(&l.rows.outbox, row.ID)
 		l.read(&st, text)

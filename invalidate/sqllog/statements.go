@@ -2,85 +2,127 @@ package sqllog
 
 import (
 	"cmp"
-	"strconv"
 	"strings"
 
 	"github.com/twofold-go/twofold/internal/safeguard"
 )
 
-// statements holds the statements of a log. $1 is the namespace in all of them.
+// statements holds the statements of a log. $1 is the namespace in all of them. Those with the identity
+// have one more argument if Config.Identity is set: its result.
 type statements struct {
 	outbox, log, meta string // names of the tables
-	row               string // see dialectText
-	version           int    // of the tables
+	version           string // of the tables
 	name, schema      string // SQLite: of the log, and of the database that has it
-	identity, clock   string // expressions; see dialectText. PostgreSQL: $13 is the result of Config.Identity, if set
 
-	still   query // the bound and the tier, if nothing is new to the caller; see stillText
-	look    query // $2, $3: the caller's positions; $4: the result of Config.Identity, if set
-	page    query // $2, $3: after these positions; $4, $5: up to these
-	named   query // page, with names
-	stage   query // $2: the most rows; $3: the result of Config.Identity, if set
-	trim    query // $2: the sequence; $3: records that stay
-	terms   query // $2: the bound in ms; $3: the remote tier, or NULL
-	replica query // where the sequences end, and the epoch's id
-	prove   query // a small write
-	server  query // the identity; $2: the result of Config.Identity, if set
+	still  query // the bound and the tier, if nothing is new to the caller; see stillText
+	look   query // $2, $3: the caller's positions
+	page   pair  // $2, $3: after these positions; $4, $5: up to these
+	stage  query // $2: the most rows
+	trim   query // $2: the sequence; $3: records that stay
+	terms  query // $2: the bound in ms; $3: the remote tier, or NULL
+	ends   query // where the sequences end, the epoch's id, and the ids of the last records
+	prove  query // a small write
+	server query // the identity
 
 	patience query // makes the server end a transaction that waits for its client; empty if not possible
 	begin    query // creates the row in meta if it is missing, and locks it
 	lock     query // locks the row in meta; empty if begin has locked it
 	top      query // the highest position of each sequence
-	add      query // a record: $2 sequence, $3 position, $4 prev, $5 id, $6 after, $7 payload
-	addNamed query // add, with names in $8
+	add      pair  // a record: $2 sequence, $3 position, $4 prev, $5 id, $6 after, $7 payload, $8 names
 	epoch    query // $2: identity; $3: the epoch's id; $4: the position of its bumps; $5: the bound in ms; $6: 1: forget the tier
+
+	number pair  // see writePostgres, and writeMySQL
+	remove query // staged rows; $2: the rows; $3: the epoch
+	notes  query // $2: the epoch; $3, $4: where the sequences end; $5, $6: the ids there
+	now    query // the clock
 }
 
-// dialectText holds what differs between the databases.
-type dialectText struct {
-	server   string // which server this is, and which run of it; '' on a server that takes no writes
-	place    string // which copy of the tables this is, without '/'; see identity
-	mark     string // '!' if the row m of meta was not written by a log here; see identity
-	clock    string // in unix microseconds
-	version  int    // of the tables
-	row      string // which content row o of the outbox has, if its id was used again
-	age      string // of row o of the outbox, in microseconds
-	pending  string // condition for rows o of the outbox without a number, in addition to their namespace
-	order    string // of rows o
-	low      string // a complete stage leaves no row below it
-	least    string // no row before row o is left below it
-	last     string // where the sequences end, and the ids there
-	proof    string // with Config.Prove, a column whose value needs a write
-	patience string
-	begin    string
-	lock     string
-	greatest string // the function
-	text     string // a cast of an argument that is not compared with a column
-	touch    string // more to set in every write of meta
-	reset    string // more to set in meta when an epoch begins
-}
+// pair is a statement without the column for names, and one with it.
+type pair [2]query
 
-func newStatements(c *Config) statements {
-	t, d := c.Tables, textOf(c)
-	s := statements{outbox: t.qualified(t.Outbox), log: t.qualified(t.Log), meta: t.qualified(t.Meta), clock: d.clock, row: d.row, version: d.version, name: c.Tables.Meta + " " + c.Namespace, schema: cmp.Or(t.Schema, "main")}
-	names := strings.NewReplacer(
-		"{outbox}", s.outbox, "{log}", s.log, "{meta}", s.meta, "{clock}", d.clock, "{age}", d.age,
-		"{pending}", d.pending, "{order}", d.order, "{low}", d.low, "{least}", d.least, "{last}", strings.ReplaceAll(d.last, "{log}", s.log),
-		"{proof}", d.proof, "{greatest}", d.greatest, "{text}", d.text, "{touch}", d.touch, "{reset}", d.reset,
-		"{version}", strconv.Itoa(d.version), "{row}", d.row,
-	)
-	text := func(q string) query { return rebind(c.Dialect, names.Replace(q)) }
-	asked := func(q, argument string) query { // with the identity
-		return text(strings.ReplaceAll(q, "{identity}", d.identity(c, argument)))
+func (p *pair) with(names bool) *query {
+	if names {
+		return &p[1]
 	}
-	s.identity = names.Replace(d.identity(c, "$13{text}"))
-	s.still = asked(stillText, "$7{text}")
-	s.look, s.stage = asked(lookText, "$4{text}"), asked(stageText, "$3{text}")
-	s.page, s.named = text(strings.ReplaceAll(pageText, "{names}", "")), text(strings.ReplaceAll(pageText, "{names}", ", names"))
-	s.trim, s.terms, s.replica, s.prove = text(trimText), text(termsText), text(replicaText), text(proveText)
-	s.server = asked("SELECT {identity} FROM {meta} m WHERE m.ns = $1", "$2{text}")
-	s.patience, s.begin, s.lock = text(d.patience), text(d.begin), text(d.lock)
-	s.top, s.add, s.addNamed, s.epoch = text(topText), text(addText), text(addNamedText), text(epochText)
+	return &p[0]
+}
+
+// textOf returns what differs between the databases, by the names that statements have in braces:
+//
+//	server    which server this is, and which run of it; '' on a server that takes no writes
+//	place     which copy of the tables this is, without '/'; see identityOf
+//	mark      '!' if the row m of meta was not written by a log here; see identityOf
+//	clock     in unix microseconds
+//	version   of the tables
+//	row       which content row o of the outbox has, if its id was used again
+//	age       of row o of the outbox, in microseconds
+//	pending   the condition for rows o of the outbox without a number, in addition to their namespace
+//	order     of rows o
+//	low       a complete stage leaves no row below it
+//	least     no row before row o is left below it
+//	last      where the sequences end, and the ids there
+//	proof     with Config.Prove, a column whose value needs a write
+//	greatest  the function
+//	text      a cast of an argument that is not compared with a column
+//	touch     more to set in every write of meta
+//	reset     more to set in meta when an epoch begins
+//	named     the value of the column for names in the statement "number"
+//
+// It also returns the statements patience, begin, lock, number and remove of this database.
+func textOf(c *Config) map[string]string {
+	d := map[Dialect]func(*Config) map[string]string{Postgres: postgresText, SQLite: sqliteText, MySQL: mysqlText}[c.Dialect](c)
+	for guard, off := range map[safeguard.Guard][2]string{
+		safeguard.RunID: {"server", "'off'"}, safeguard.Memory: {"mark", "''"}, safeguard.Place: {"place", "''"}, safeguard.Content: {"row", "'0'"},
+	} {
+		if safeguard.Off(guard) {
+			d[off[0]] = off[1]
+		}
+	}
+	d["identity"] = identityOf(c, d)
+	d["outbox"], d["log"], d["meta"] = c.Tables.qualified(c.Tables.Outbox), c.Tables.qualified(c.Tables.Log), c.Tables.qualified(c.Tables.Meta)
+	d["last"] = strings.ReplaceAll(d["last"], "{log}", d["log"])
+	return d
+}
+
+// identityOf returns the expression that [view.doubtful] compares with the identity that the epoch
+// began on: mark, place, a slash, server. Config.Identity replaces only the server. An identity is
+// stored without its mark, so a marked one differs from every stored one.
+func identityOf(c *Config, d map[string]string) string {
+	server := d["server"]
+	if c.Identity != nil {
+		server = "$0" + d["text"]
+	}
+	parts := []string{d["mark"], d["place"], "'/'", "nullif(" + server + ", '')"} // a NULL makes the whole NULL
+	if c.Dialect == MySQL {
+		return "coalesce(concat(" + strings.Join(parts, ", ") + "), '')"
+	}
+	return "coalesce(" + strings.Join(parts, " || ") + ", '')"
+}
+
+// markText stands before the identity of tables that were not written here.
+const markText = "!"
+
+// notedLast is for databases that write the notes together with the records.
+const notedLast = "m.key_end, m.scope_end, m.key_id, m.scope_id"
+
+func newStatements(c *Config) (s statements) {
+	d := textOf(c)
+	s.outbox, s.log, s.meta = d["outbox"], d["log"], d["meta"]
+	s.version, s.name, s.schema = d["version"], c.Tables.Meta+" "+c.Namespace, cmp.Or(c.Tables.Schema, "main")
+	for to, q := range map[*query]string{
+		&s.still: stillText, &s.look: lookText, &s.stage: stageText, &s.trim: trimText, &s.terms: termsText, &s.ends: endsText,
+		&s.prove: proveText, &s.server: serverText, &s.top: topText, &s.epoch: epochText, &s.notes: notesText, &s.now: nowText,
+		&s.patience: d["patience"], &s.begin: d["begin"], &s.lock: d["lock"], &s.remove: d["remove"],
+	} {
+		*to = rebind(c.Dialect, replaceAll(q, d))
+	}
+	named := d["named"]
+	for to, q := range map[*pair]string{&s.page: pageText, &s.add: addText, &s.number: d["number"]} {
+		d["names"], d["named"], d["added"] = "", "", ""
+		to[0] = rebind(c.Dialect, replaceAll(q, d))
+		d["names"], d["named"], d["added"] = ", names", named, ", $8"
+		to[1] = rebind(c.Dialect, replaceAll(q, d))
+	}
 	return s
 }
 
@@ -120,58 +162,19 @@ const trimText = `DELETE FROM {log} WHERE ns = $1 AND seq = $2 AND pos <= (
 	SELECT pos FROM (SELECT pos FROM {log} WHERE ns = $1 AND seq = $2 ORDER BY pos DESC LIMIT 1 OFFSET $3) t)`
 
 const (
-	termsText   = `UPDATE {meta} SET bound = {greatest}(bound, $2), tier = coalesce(tier, $3{text}){touch} WHERE ns = $1`
-	replicaText = `SELECT key_end, scope_end, epoch FROM {meta} WHERE ns = $1`
-	proveText   = `UPDATE {meta} SET proofs = proofs + 1 WHERE ns = $1`
-	topText     = `SELECT coalesce((SELECT max(pos) FROM {log} WHERE ns = $1 AND seq = 1), 0),
+	termsText  = `UPDATE {meta} SET bound = {greatest}(bound, $2), tier = coalesce(tier, $3{text}){touch} WHERE ns = $1`
+	serverText = `SELECT {identity} FROM {meta} m WHERE m.ns = $1`
+	endsText   = `SELECT key_end, scope_end, epoch, key_id, scope_id FROM {meta} WHERE ns = $1`
+	nowText    = `SELECT {clock} FROM {meta} WHERE ns = $1`
+	proveText  = `UPDATE {meta} SET proofs = proofs + 1 WHERE ns = $1`
+	topText    = `SELECT coalesce((SELECT max(pos) FROM {log} WHERE ns = $1 AND seq = 1), 0),
 	coalesce((SELECT max(pos) FROM {log} WHERE ns = $1 AND seq = 2), 0)`
-	addText      = `INSERT INTO {log} (ns, seq, pos, prev, at, id, after, payload) VALUES ($1, $2, $3, $4, {clock}, $5, $6, $7)`
-	addNamedText = `INSERT INTO {log} (ns, seq, pos, prev, at, id, after, payload, names) VALUES ($1, $2, $3, $4, {clock}, $5, $6, $7, $8)`
-	epochText    = `UPDATE {meta} SET identity = $2, epoch = $3, key_end = $4, scope_end = $4, key_id = $3, scope_id = $3,
+	addText   = `INSERT INTO {log} (ns, seq, pos, prev, at, id, after, payload{names}) VALUES ($1, $2, $3, $4, {clock}, $5, $6, $7{added})`
+	epochText = `UPDATE {meta} SET identity = $2, epoch = $3, key_end = $4, scope_end = $4, key_id = $3, scope_id = $3,
 	bound = {greatest}(bound, $5), tier = CASE WHEN $6 = 1 THEN NULL ELSE tier END{touch}{reset} WHERE ns = $1`
 )
 
-func textOf(c *Config) (d dialectText) {
-	switch c.Dialect {
-	case Postgres:
-		d = postgresText(c)
-	case SQLite:
-		d = sqliteText()
-	case MySQL:
-		d = mysqlText(c)
-	}
-	if safeguard.Off(safeguard.RunID) {
-		d.server = "'off'"
-	}
-	if safeguard.Off(safeguard.Memory) {
-		d.mark = "''"
-	}
-	if safeguard.Off(safeguard.Place) {
-		d.place = "''"
-	}
-	if safeguard.Off(safeguard.Content) {
-		d.row = "'0'"
-	}
-	return d
-}
-
-// identity returns the expression that [view.doubtful] compares with the identity that the epoch
-// began on: mark, place, a slash, server. Config.Identity replaces only the server. An identity is
-// stored without its mark, so a marked one differs from every stored one.
-func (d *dialectText) identity(c *Config, argument string) string {
-	server := d.server
-	if c.Identity != nil {
-		server = argument
-	}
-	parts := []string{d.mark, d.place, "'/'", "nullif(" + server + ", '')"} // a NULL makes the whole NULL
-	if c.Dialect == MySQL {
-		return "coalesce(concat(" + strings.Join(parts, ", ") + "), '')"
-	}
-	return "coalesce(" + strings.Join(parts, " || ") + ", '')"
-}
-
-// markText stands before the identity of tables that were not written here.
-const markText = "!"
-
-// notedLast is for databases that write the notes together with the records.
-const notedLast = "m.key_end, m.scope_end, m.key_id, m.scope_id"
+// notesText sets the ids first, because MySQL compares with what it has set before. The notes never go
+// back.
+const notesText = `UPDATE {meta} SET key_id = CASE WHEN key_end < $3 THEN $5 ELSE key_id END, key_end = {greatest}(key_end, $3),
+	scope_id = CASE WHEN scope_end < $4 THEN $6 ELSE scope_id END, scope_end = {greatest}(scope_end, $4) WHERE ns = $1 AND epoch = $2`

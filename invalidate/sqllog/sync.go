@@ -24,12 +24,12 @@ func (l *Log) Sync(ctx context.Context, at invalidate.Cursor, a invalidate.Appen
 	if err := l.Validate(); err != nil {
 		return invalidate.Page{}, err
 	}
-	own, err := encodeAppend(a)
+	keys, scopes, err := logwire.Fixed.Payloads(a)
 	if err != nil {
-		return invalidate.Page{}, err
+		return invalidate.Page{}, fmt.Errorf("%w: %w", ErrAppend, err)
 	}
 	l.noteApplied(at)
-	names := bySeq[string]{keySeq: a.KeyNames, scopeSeq: a.ScopeNames}
+	own, names := bySeq[[]byte]{keySeq: keys, scopeSeq: scopes}, bySeq[string]{keySeq: a.KeyNames, scopeSeq: a.ScopeNames}
 	p, err := (&visit{log: l, at: at, own: own, names: names, proves: true}).run(ctx)
 	if err == nil {
 		l.noteAnswer(p)
@@ -72,7 +72,10 @@ func (s *visit) run(ctx context.Context) (p invalidate.Page, err error) {
 		case err != nil && !sqlschema.Says(err, sqlschema.Retry):
 			return invalidate.Page{}, err
 		case err != nil:
-			pause(ctx, time.Duration(min(n+1, 5))*time.Millisecond)
+			select {
+			case <-time.After(time.Duration(min(n+1, 5)) * time.Millisecond):
+			case <-ctx.Done():
+			}
 		}
 	}
 	return invalidate.Page{}, fmt.Errorf("%w: last: %w", ErrBusy, cmp.Or(err, ErrBusy))
@@ -181,7 +184,7 @@ func (l *Log) noteTerms(ctx context.Context) error {
 	l.cells.mu.Lock()
 	tier := sql.NullString{String: l.cells.tier, Valid: l.cells.known}
 	l.cells.mu.Unlock()
-	_, err := l.db.ExecContext(ctx, l.sql.terms.text, l.sql.terms.args(l.cfg.Namespace, logwire.Millis(l.cfg.Bound), tier)...)
+	_, err := l.exec(ctx, l.db, &l.sql.terms, logwire.Millis(l.cfg.Bound), tier)
 	return err
 }
 
@@ -191,7 +194,7 @@ func (s *visit) prove(ctx context.Context) error {
 	if !s.proves || !l.cfg.Prove || l.cfg.Dialect == Postgres {
 		return nil
 	}
-	_, err := l.db.ExecContext(ctx, l.sql.prove.text, l.sql.prove.args(l.cfg.Namespace)...)
+	_, err := l.exec(ctx, l.db, &l.sql.prove)
 	return err
 }
 
@@ -203,14 +206,4 @@ func withConn(ctx context.Context, db *sql.DB, do func(conn *sql.Conn) error) er
 	}
 	defer conn.Close() //nolint:errcheck // it goes back to the pool
 	return do(conn)
-}
-
-// pause waits for d, or until ctx ends.
-func pause(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-ctx.Done():
-	}
 }

@@ -136,11 +136,12 @@ func (m *mapped) check(d Dialect) (errs []error) {
 	if m.Schema != "" {
 		name("Schema", m.Schema)
 	}
-	if m.TenantColumn != "" {
-		name("TenantColumn", m.TenantColumn)
-		if m.Tenant != "" {
-			refuse("TenantColumn is set beside Tenant; set one of them")
-		}
+	fields, columns, _ := m.named()
+	for i, c := range columns {
+		name(fields[i], c)
+	}
+	if m.TenantColumn != "" && m.Tenant != "" {
+		refuse("TenantColumn is set beside Tenant; set one of them")
 	}
 	m.Tenant = cmp.Or(m.Tenant, "default")
 	if err := (key.Space{Tenant: m.Tenant, Namespace: "x"}).Validate(); err != nil {
@@ -150,12 +151,8 @@ func (m *mapped) check(d Dialect) (errs []error) {
 		refuse("Rows is empty; say what a row stands for")
 	}
 	for i, r := range m.Rows {
-		field := fmt.Sprintf("Rows[%d].", i)
 		for _, fault := range m.checkRow(r) {
-			refuse("%s%s", field, fault)
-		}
-		for _, c := range slices.Concat(r.columns(), r.Only) {
-			name(field+"Column, Columns or Only", c)
+			refuse("Rows[%d].%s", i, fault)
 		}
 		if r.Key != "" && len(m.Unique) == 0 {
 			m.Unique = [][]string{{r.Column}}
@@ -163,9 +160,6 @@ func (m *mapped) check(d Dialect) (errs []error) {
 		m.elements = append(m.elements, m.element(r))
 	}
 	for i, columns := range m.Unique {
-		for _, c := range columns {
-			name(fmt.Sprintf("Unique[%d]", i), c)
-		}
 		if len(columns) == 0 {
 			refuse("Unique[%d] has no columns; name those of a unique constraint", i)
 		}

@@ -2,7 +2,6 @@ package sqllog
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/twofold-go/twofold/invalidate"
@@ -27,8 +26,8 @@ func (l *Log) tail(ctx context.Context, at invalidate.Cursor) (invalidate.Page, 
 	defer poll.Stop()
 	patience := time.NewTimer(l.cfg.Bound / 4)
 	defer patience.Stop()
-	ear := newEar(ctx, l.cfg.Wait)
-	defer ear.close()
+	heard, stop := l.listen(ctx)
+	defer stop()
 	for {
 		p, err := (&visit{log: l, at: at}).run(ctx)
 		if err != nil || len(p.Keys)+len(p.Scopes) > 0 {
@@ -37,8 +36,7 @@ func (l *Log) tail(ctx context.Context, at invalidate.Cursor) (invalidate.Page, 
 		select {
 		case <-poll.C:
 		case <-l.wake:
-		case err := <-ear.heard:
-			ear.again(err)
+		case <-heard:
 		case <-patience.C:
 			return invalidate.Page{}, nil
 		case <-ctx.Done():
@@ -47,49 +45,27 @@ func (l *Log) tail(ctx context.Context, at invalidate.Cursor) (invalidate.Page, 
 	}
 }
 
-var errWait = errors.New("Config.Wait panicked")
-
-// ear calls Config.Wait for one Tail, one call at a time.
-type ear struct {
-	wait  func(context.Context) error
-	ctx   context.Context // ends with the Tail
-	stop  context.CancelFunc
-	heard chan error // nil if there is no Config.Wait
-	open  bool       // a call is running
-}
-
-func newEar(ctx context.Context, wait func(context.Context) error) *ear {
-	e := &ear{wait: wait}
-	e.ctx, e.stop = context.WithCancel(ctx)
-	if wait != nil {
-		e.heard = make(chan error, 1)
-		e.listen()
+// listen calls Config.Wait, one call at a time, and sends after each. After an error or a panic it
+// calls no more, so this Tail only polls. The caller must call stop, which waits for the last call.
+func (l *Log) listen(ctx context.Context) (heard chan struct{}, stop func()) {
+	if l.cfg.Wait == nil {
+		return nil, func() {}
 	}
-	return e
-}
-
-func (e *ear) listen() {
-	e.open = true
+	ctx, cancel := context.WithCancel(ctx)
+	heard, over := make(chan struct{}), make(chan struct{})
 	go func() {
-		err := errWait // returned if wait panics
-		defer func() {
-			_ = recover() // a panic here would end the program
-			e.heard <- err
-		}()
-		err = e.wait(e.ctx)
+		defer close(over)
+		defer func() { _ = recover() }() // a panic here would end the program
+		for l.cfg.Wait(ctx) == nil {
+			select {
+			case heard <- struct{}{}:
+			case <-ctx.Done():
+				return
+			}
+		}
 	}()
-}
-
-// again calls wait again. After an error this Tail only polls.
-func (e *ear) again(err error) {
-	if e.open = false; err == nil {
-		e.listen()
-	}
-}
-
-func (e *ear) close() {
-	e.stop()
-	if e.open {
-		<-e.heard //nolint:errcheck // its context has ended
+	return heard, func() {
+		cancel()
+		<-over
 	}
 }

@@ -1,9 +1,11 @@
 package sqllog
 
 import (
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/cespare/xxhash/v2"
@@ -59,15 +61,14 @@ func triggers(cfg *Config, tables []Table) (up, down string, err error) {
 
 // statements returns the statements that make the triggers of a table, and those that remove them.
 func (c *Config) statements(m *mapped) (do, undo []string) {
-	switch c.Dialect {
-	case Postgres:
+	if c.Dialect == Postgres {
 		return c.postgresTriggers(m)
-	case SQLite:
-		return rowStatements(c.sqliteTriggers(m))
-	case MySQL:
-		return rowStatements(c.mysqlTriggers(m))
 	}
-	return nil, nil // not reached: mapTables refuses other dialects
+	for _, t := range c.rowTriggers(m) {
+		do = append(do, t.drop, t.head+t.body)
+		undo = append(undo, t.drop)
+	}
+	return do, undo
 }
 
 // trigger is one trigger of a database that has one for each row.
@@ -76,14 +77,6 @@ type trigger struct {
 	drop string
 	head string // of the statement that creates it
 	body string // the catalog has it, too
-}
-
-func rowStatements(all []trigger) (do, undo []string) {
-	for _, t := range all {
-		do = append(do, t.drop, t.head+t.body)
-		undo = append(undo, t.drop)
-	}
-	return do, undo
 }
 
 const madeBy = "-- Made by sqllog.Triggers. Do not edit: change the sqllog.Table, and migrate again."
@@ -120,6 +113,9 @@ func jsonText(s string) string {
 	return string(b)
 }
 
+// marks are the quotation marks of identifiers.
+var marks = map[Dialect]string{Postgres: `"`, SQLite: `"`, MySQL: "`"}
+
 // doubled quotes an identifier or a text: mark stands around it, and twice for each mark in it.
 func doubled(mark, s string) string { return mark + strings.ReplaceAll(s, mark, mark+mark) + mark }
 
@@ -132,4 +128,37 @@ func quotedName(mark string, parts ...string) string {
 		}
 	}
 	return strings.Join(quoted, ".")
+}
+
+// literal quotes a text so that it means the same with every setting and character set of the session.
+func literal(d Dialect, s string) string {
+	odd := func(r rune) bool { return r < ' ' || r > '~' || r == '\\' }
+	switch {
+	case d == Postgres && strings.Contains(s, `\`):
+		return "E" + doubled("'", strings.ReplaceAll(s, `\`, `\\`))
+	case d == MySQL && strings.ContainsFunc(s, odd):
+		return "CONVERT(x'" + hex.EncodeToString([]byte(s)) + "' USING utf8mb4)"
+	}
+	return doubled("'", s)
+}
+
+// jsonValue has the expressions for the value {c} of a column in JSON, NULL for a NULL. In MySQL an
+// integer becomes a JSON string of its digits, which the reader spells in the same way. Of a text that
+// is too long for a key and a tag, MySQL gives as much as shows that; see longest.
+var jsonValue = map[Dialect]string{
+	Postgres: "pg_catalog.to_json({c})::text",
+	SQLite:   "CASE typeof({c}) WHEN 'integer' THEN {c} WHEN 'text' THEN json_quote('' || {c}) END",
+	MySQL:    "JSON_QUOTE(LEFT(CONVERT({c} USING utf8mb4), " + strconv.Itoa(key.MaxLen+1) + "))",
+}
+
+// spelled returns an expression for an element of a row. A NULL in a column makes the element NULL.
+func (e *element) spelled(d Dialect, row string) string {
+	parts := []string{literal(d, e.texts[0])}
+	for i, c := range e.columns {
+		parts = append(parts, strings.ReplaceAll(jsonValue[d], "{c}", row+doubled(marks[d], c)), literal(d, e.texts[i+1]))
+	}
+	if d == MySQL && len(parts) > 1 {
+		return "CONCAT(" + strings.Join(parts, ", ") + ")"
+	}
+	return strings.Join(parts, " || ")
 }

@@ -89,7 +89,7 @@ func TestTableFaults(t *testing.T) {
 		"both columns":        {row(sqllog.Row{Tag: "a", Column: "x", Columns: []string{"y"}}), "Rows[0].Column is set beside Columns; put"},
 		"a bad namespace":     {row(sqllog.Row{Key: "secret::", Column: "x"}), "Rows[0].Key of 8 bytes"},
 		"a long tag":          {row(sqllog.Row{Tag: strings.Repeat("secret", 50)}), "Rows[0].Tag of 300 bytes"},
-		"an empty Only":       {row(sqllog.Row{Key: "a", Column: "id", Only: []string{""}}), "Rows[0].Column, Columns or Only has 0 bytes"},
+		"an empty Only":       {row(sqllog.Row{Key: "a", Column: "id", Only: []string{""}}), "Rows[0].Only has 0 bytes"},
 		"Only without Unique": {row(sqllog.Row{Tag: "a", Only: []string{"x"}}), "Unique is empty and a Row has Only; name"},
 	} {
 		table := good()

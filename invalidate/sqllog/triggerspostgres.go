@@ -46,9 +46,6 @@ BEGIN
 	END LOOP;
 END {do}`
 
-// postgresTree lists a table with its partitions, and the tables that inherit from it.
-const postgresTree = `WITH RECURSIVE tree(oid) AS (SELECT {table}::regclass::oid UNION SELECT i.inhrelid FROM pg_inherits i JOIN tree ON i.inhparent = tree.oid)`
-
 // Up to rowScopes scopes are named one by one. The function counts no further, because the text of
 // more might be too large. It then names what covers them, and above rowScopes of these everything.
 const postgresSource = `
@@ -110,7 +107,7 @@ func (c *Config) postgresSource(m *mapped) string {
 			"insert":   postgresTells(func(wide bool) string { return postgresChanges(m, now, wide) }),
 			"delete":   postgresTells(func(wide bool) string { return postgresChanges(m, old, wide) }),
 			"update":   postgresTells(func(wide bool) string { return postgresUpdates(m, old, now, wide) }),
-			"truncate": postgresLiteral(strings.Join(truncate, ",")),
+			"truncate": literal(Postgres, strings.Join(truncate, ",")),
 		})
 	}
 	return replaceAll(postgresSource, map[string]string{
@@ -118,7 +115,7 @@ func (c *Config) postgresSource(m *mapped) string {
 		"statement": events("twofold_old", "twofold_new"),
 		"row":       events("(SELECT OLD.*)", "(SELECT NEW.*)"),
 		"outbox":    c.Tables.qualified(c.Tables.Outbox),
-		"ns":        postgresLiteral(c.Namespace),
+		"ns":        literal(Postgres, c.Namespace),
 	})
 }
 
@@ -128,7 +125,7 @@ func postgresChanges(m *mapped, table string, wide bool) string {
 	for _, e := range m.elements {
 		values = append(values, postgresNamed(&e, "r", wide))
 	}
-	return "SELECT DISTINCT s.e FROM " + table + " r CROSS JOIN LATERAL (VALUES " + strings.Join(values, ", ") + ") s(e) WHERE " + postgresNames(m)
+	return "SELECT DISTINCT s.e FROM " + table + " r" + m.lateral(values)
 }
 
 // postgresUpdates selects what the old rows and the new rows stand for. With Only, an old row is
@@ -141,7 +138,7 @@ func postgresUpdates(m *mapped, old, now string, wide bool) string {
 		}
 	}
 	if len(always) > 0 {
-		each := " r CROSS JOIN LATERAL (VALUES " + strings.Join(always, ", ") + ") s(e) WHERE " + postgresNames(m)
+		each := " r" + m.lateral(always)
 		parts = append(parts, "SELECT s.e FROM "+old+each, "SELECT s.e FROM "+now+each)
 	}
 	if len(always) < len(m.elements) {
@@ -165,13 +162,12 @@ func postgresCompared(m *mapped, old, now string, wide bool) string {
 		values = append(values, postgresNamed(&e, "o", wide, changed), postgresNamed(&e, "n", wide, changed))
 	}
 	return "SELECT s.e FROM " + old + " o FULL JOIN " + now + " n ON " +
-		postgresRecord("o", m.Unique[0], postgresRow("o", m.Unique[0])+" IS NOT NULL") + " = " + postgresRecord("n", m.Unique[0], "true") +
-		" CROSS JOIN LATERAL (VALUES " + strings.Join(values, ", ") + ") s(e) WHERE " + postgresNames(m)
+		postgresRecord("o", m.Unique[0], postgresRow("o", m.Unique[0])+" IS NOT NULL") + " = " + postgresRecord("n", m.Unique[0], "true") + m.lateral(values)
 }
 
-// postgresNames is the condition that an element s.e names anything: it is not NULL, and not too long.
-func postgresNames(m *mapped) string {
-	return "pg_catalog.octet_length(s.e) <= " + strconv.Itoa(m.longest())
+// lateral joins a row with the elements that it names: those that are not NULL, and not too long.
+func (m *mapped) lateral(values []string) string {
+	return " CROSS JOIN LATERAL (VALUES " + strings.Join(values, ", ") + ") s(e) WHERE pg_catalog.octet_length(s.e) <= " + strconv.Itoa(m.longest())
 }
 
 func postgresRecord(alias string, columns []string, more ...string) string {
@@ -189,23 +185,15 @@ func postgresRow(alias string, columns []string, more ...string) string {
 // postgresNamed returns an element as a row of VALUES, or its wider form if the element is not NULL.
 // A NULL in a column makes the element NULL.
 func postgresNamed(e *element, alias string, wide bool, when ...string) string {
-	value := postgresElement(e, alias)
+	value := e.spelled(Postgres, alias+".")
 	if wide {
 		when = append(when, value+" IS NOT NULL")
-		value = postgresElement(e.widest(), alias)
+		value = e.widest().spelled(Postgres, alias+".")
 	}
 	if len(when) > 0 {
 		value = "CASE WHEN (" + strings.Join(when, ") AND (") + ") THEN " + value + " END"
 	}
 	return "(" + value + ")"
-}
-
-func postgresElement(e *element, alias string) string {
-	parts := []string{postgresLiteral(e.texts[0])}
-	for i, c := range e.columns {
-		parts = append(parts, "pg_catalog.to_json("+alias+"."+doubled(`"`, c)+")::text", postgresLiteral(e.texts[i+1]))
-	}
-	return strings.Join(parts, " || ")
 }
 
 // postgresTriggers returns the statement that makes the triggers, and the one that removes them.
@@ -218,18 +206,10 @@ func (c *Config) postgresTriggers(m *mapped) (do, undo []string) {
 	}
 	text := replaceAll(postgresTriggersText, map[string]string{
 		"do": "$" + tag + "_do$", "body": "$" + tag + "_body$", "source": source,
-		"outbox": postgresLiteral(c.Tables.qualified(c.Tables.Outbox)), "table": postgresLiteral(table),
-		"trigger": postgresLiteral(m.trigger), "tree": strings.ReplaceAll(postgresTree, "{table}", postgresLiteral(table)),
+		"outbox": literal(Postgres, c.Tables.qualified(c.Tables.Outbox)), "table": literal(Postgres, table),
+		"trigger": literal(Postgres, m.trigger), "tree": strings.ReplaceAll(postgresTree, "{table}", literal(Postgres, table)+"::regclass"),
 	})
 	return []string{text}, []string{"DROP FUNCTION IF EXISTS " + function + "() CASCADE"}
-}
-
-// postgresLiteral quotes a text so that it means the same with every setting of the session.
-func postgresLiteral(s string) string {
-	if !strings.Contains(s, `\`) {
-		return doubled("'", s)
-	}
-	return "E" + doubled("'", strings.ReplaceAll(s, `\`, `\\`))
 }
 
 // replaceAll replaces {name} by values, and does not look into the values.

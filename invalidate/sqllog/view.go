@@ -12,14 +12,53 @@ import (
 	"github.com/twofold-go/twofold/invalidate"
 )
 
+// The sequences of a log, as the table numbers them. Arrays by sequence do not use index 0.
+const (
+	keySeq   = 1
+	scopeSeq = 2
+)
+
+// bySeq holds one value for each sequence.
+type bySeq[T any] [3]T
+
+// ends is where the sequences of a log end: their last positions, and the ids of the records there.
+type ends struct {
+	epoch   int64 // the id of the epoch; 0 if the log was not started
+	pos, id bySeq[int64]
+}
+
+// endsOf returns a cursor as tables hold it. No record has a higher position than a signed number holds.
+func endsOf(c invalidate.Cursor) ends {
+	signed := func(p invalidate.Position) int64 { return int64(min(p, math.MaxInt64)) } //nolint:gosec // is limited
+	return ends{
+		epoch: int64(c.Epoch), //nolint:gosec // the bits count
+		pos:   bySeq[int64]{keySeq: signed(c.Key), scopeSeq: signed(c.Scope)},
+		id:    bySeq[int64]{keySeq: int64(c.KeyID), scopeSeq: int64(c.ScopeID)}, //nolint:gosec // the bits count
+	}
+}
+
+// cursor is the reverse of endsOf.
+func (e *ends) cursor() invalidate.Cursor {
+	return invalidate.Cursor{
+		Key: e.position(keySeq), KeyID: uint64(e.id[keySeq]), //nolint:gosec // the bits count
+		Scope: e.position(scopeSeq), ScopeID: uint64(e.id[scopeSeq]), //nolint:gosec // the bits count
+		Epoch: uint64(e.epoch), //nolint:gosec // the bits count
+	}
+}
+
+func (e *ends) position(seq int) invalidate.Position { return invalidate.Position(e.pos[seq]) } //nolint:gosec // not negative
+
+// readEnds reads the notes in meta.
+func (l *Log) readEnds(ctx context.Context, on queryer) (e ends, err error) {
+	err = l.row(ctx, on, &l.sql.ends).Scan(&e.pos[keySeq], &e.pos[scopeSeq], &e.epoch, &e.id[keySeq], &e.id[scopeSeq])
+	return e, err
+}
+
 // view is the state of a log as of one moment, and what the caller's cursor finds there. The zero
 // view is a log that was not started.
 type view struct {
-	epoch    int64          // the id of the epoch; 0 if not started
-	noted    bySeq[int64]   // where the sequences end according to meta
-	notedID  bySeq[int64]   // the ids of the records there, according to meta
-	end      bySeq[int64]   // where the sequences end; on MySQL it may be after noted
-	endID    bySeq[int64]   //
+	ends                    // on MySQL they may be after noted
+	noted    ends           // according to meta
 	foundID  bySeq[nullInt] // the record at noted
 	callerID bySeq[nullInt] // the record at the caller's cursor
 	bound    int64          // in ms
@@ -36,30 +75,24 @@ type nullInt = sql.NullInt64
 // still asks the cheapest question: is nothing new to the caller? It saves half of the time of a
 // look. It is not used on MySQL, where the notes may be older than the records.
 func (s *visit) still(ctx context.Context, conn *sql.Conn) (p invalidate.Page, yes bool, err error) {
-	l, at := s.log, s.at
-	if len(s.own[keySeq])+len(s.own[scopeSeq]) > 0 || at.Epoch == 0 || at.KeyID == 0 || at.ScopeID == 0 || l.cfg.Dialect == MySQL {
+	l, at := s.log, endsOf(s.at)
+	if len(s.own[keySeq])+len(s.own[scopeSeq]) > 0 || at.epoch == 0 || at.id[keySeq] == 0 || at.id[scopeSeq] == 0 || l.cfg.Dialect == MySQL {
 		return p, false, nil
 	}
-	if w, err := l.witness(ctx, conn); err != nil || w.place != "" || l.denies(&w, int64(at.Epoch), //nolint:gosec // the bits count
-		bySeq[int64]{keySeq: position(at.Key), scopeSeq: position(at.Scope)},
-		bySeq[int64]{keySeq: int64(at.KeyID), scopeSeq: int64(at.ScopeID)}) { //nolint:gosec // the bits count
+	if w, err := l.witness(ctx, conn); err != nil || w.place != "" || l.denies(&w, &at) {
 		return p, false, err
 	}
-	_, args, err := l.identify(ctx, conn)
+	args, err := l.identify(ctx, conn, at.pos[keySeq], at.pos[scopeSeq], at.id[keySeq], at.id[scopeSeq], at.epoch)
 	if err != nil {
 		return p, false, err
 	}
-	args = append([]any{
-		l.cfg.Namespace, position(at.Key), position(at.Scope),
-		int64(at.KeyID), int64(at.ScopeID), int64(at.Epoch), //nolint:gosec // the bits count
-	}, args...)
 	v := view{identity: "known"}
-	err = conn.QueryRowContext(ctx, l.text(&l.sql.still), l.sql.still.args(args...)...).Scan(&v.bound, &v.tier, &v.now, new(any))
+	err = l.row(ctx, conn, &l.sql.still, args...).Scan(&v.bound, &v.tier, &v.now, new(any))
 	if errors.Is(err, sql.ErrNoRows) || err == nil && (l.refuses(&v) != nil || l.outdated(&v)) {
 		return p, false, nil
 	}
 	if err == nil && s.proves {
-		p = invalidate.Page{Now: v.now, End: at, Bound: time.Duration(v.bound) * time.Millisecond}
+		p = invalidate.Page{Now: v.now, End: s.at, Bound: time.Duration(v.bound) * time.Millisecond}
 	}
 	l.stats.oldest.Store(0)
 	return p, err == nil, err
@@ -67,37 +100,32 @@ func (s *visit) still(ctx context.Context, conn *sql.Conn) (p invalidate.Page, y
 
 // look reads the state of the log on conn.
 func (l *Log) look(ctx context.Context, on queryer, conn *sql.Conn, at invalidate.Cursor) (v view, err error) {
-	identity, args, err := l.identify(ctx, conn)
+	caller := endsOf(at)
+	args, err := l.identify(ctx, conn, caller.pos[keySeq], caller.pos[scopeSeq])
 	if err != nil {
 		return v, err
 	}
 	if v.witness, err = l.witness(ctx, on); err != nil { // before meta: a numbering writes both, meta last
 		return v, err
 	}
-	var version int
-	var key, scope nullInt
-	var keyID, scopeID nullInt
-	args = append([]any{l.cfg.Namespace, position(at.Key), position(at.Scope)}, args...)
-	var proof any
-	err = on.QueryRowContext(ctx, l.text(&l.sql.look), l.sql.look.args(args...)...).Scan(
-		&version, &v.epoch, &v.noted[keySeq], &v.noted[scopeSeq], &v.notedID[keySeq], &v.notedID[scopeSeq],
+	var version string
+	err = l.row(ctx, on, &l.sql.look, args...).Scan(
+		&version, &v.epoch, &v.noted.pos[keySeq], &v.noted.pos[scopeSeq], &v.noted.id[keySeq], &v.noted.id[scopeSeq],
 		&v.bound, &v.tier, &v.stored, &v.identity, &v.now,
 		&v.foundID[keySeq], &v.foundID[scopeSeq], &v.callerID[keySeq], &v.callerID[scopeSeq],
-		&key, &scope, &keyID, &scopeID, &v.pending, &proof)
+		&v.pos[keySeq], &v.pos[scopeSeq], &v.id[keySeq], &v.id[scopeSeq], &v.pending, new(any))
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
-		return view{identity: identity, witness: v.witness}, nil
+		return view{witness: v.witness}, nil
 	case err != nil:
 		return view{}, err
 	case version != l.sql.version:
-		return view{}, fmt.Errorf("%w (version is %d, want %d; a higher one needs a newer program)", ErrSchema, version, l.sql.version)
+		return view{}, fmt.Errorf("%w (version is %s, want %s; a higher one needs a newer program)", ErrSchema, version, l.sql.version)
 	}
-	v.end = bySeq[int64]{keySeq: key.Int64, scopeSeq: scope.Int64}
-	v.endID = bySeq[int64]{keySeq: keyID.Int64, scopeSeq: scopeID.Int64}
 	if v.identity != "" {
 		v.identity = v.witness.place + v.identity
 	}
-	if l.denies(&v.witness, v.epoch, v.end, v.endID) && v.identity != "" {
+	if l.denies(&v.witness, &v.ends) && v.identity != "" {
 		v.identity = markText + v.identity
 	}
 	if l.sameServer(v.stored, v.identity) {
@@ -108,72 +136,39 @@ func (l *Log) look(ctx context.Context, on queryer, conn *sql.Conn, at invalidat
 	return v, nil
 }
 
-// identify calls Config.Identity, if set, and returns the argument to send for it.
-func (l *Log) identify(ctx context.Context, conn *sql.Conn) (identity string, args []any, err error) {
+// identify adds the result of Config.Identity, if set, to the arguments of a query.
+func (l *Log) identify(ctx context.Context, conn *sql.Conn, args ...any) ([]any, error) {
 	if l.cfg.Identity == nil {
-		return "", nil, nil
+		return args, nil
 	}
-	identity, err = l.cfg.Identity(ctx, conn)
+	identity, err := l.cfg.Identity(ctx, conn)
 	if err != nil {
-		return "", nil, fmt.Errorf("%w: Config.Identity: %w", ErrStandby, err)
+		return nil, fmt.Errorf("%w: Config.Identity: %w", ErrStandby, err)
 	}
-	return identity, []any{identity}, nil
+	return append(args, identity), nil
 }
-
-// queryer is a connection, or a transaction on it.
-type queryer interface {
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
-	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
-}
-
-// position returns a position as tables hold it. No record has a position above these.
-func position(p invalidate.Position) int64 { return int64(min(p, math.MaxInt64)) } //nolint:gosec // is limited
 
 // doubtful reports whether the log may have lost something. There is no log yet, or another
-// server answers, or the tables went back, or a sequence does not end where its notes say. Or the caller knows more than
-// the log, another record at its position, or another epoch. It also reports true when the
-// numbers of an epoch run out, because the log must then start another epoch.
-func (v *view) doubtful(at invalidate.Cursor) bool {
+// server answers, or the tables went back, or a sequence does not end where its notes say. Or the
+// caller knows more than the log, another record at its position, or another epoch. It also reports
+// true when the numbers of an epoch run out, because the log must then start another epoch.
+func (v *view) doubtful(c invalidate.Cursor) bool {
 	if v.epoch == 0 || v.stored != v.identity {
 		return true
 	}
-	ids := bySeq[uint64]{keySeq: at.KeyID, scopeSeq: at.ScopeID}
-	positions := bySeq[invalidate.Position]{keySeq: at.Key, scopeSeq: at.Scope}
-	for seq, p := range positions {
-		if seq != 0 && v.doubtfulAt(seq, p, ids[seq]) {
+	at, epoch := endsOf(c), v.position(keySeq).Epoch()
+	for seq := keySeq; seq <= scopeSeq; seq++ {
+		end, noted, found, known := v.position(seq), v.noted.position(seq), v.foundID[seq], v.callerID[seq]
+		switch {
+		case at.position(seq) > end, end < noted, end.Epoch() != epoch, noted.Epoch() != epoch, end.N() > math.MaxUint32-1_000_000:
+			return true
+		case safeguard.Off(safeguard.IDs):
+		case !found.Valid || found.Int64 != v.noted.id[seq]:
+			return true
+		case at.id[seq] != 0 && known.Valid && known.Int64 != at.id[seq]: // a record that was trimmed is no reason: its reader sees the gap
 			return true
 		}
 	}
-	same := at.Epoch == 0 || at.Epoch == uint64(v.epoch) || safeguard.Off(safeguard.IDs) //nolint:gosec // the bits count
-	return !same && max(at.Key.Epoch(), at.Scope.Epoch()) == v.position(keySeq).Epoch()
-}
-
-func (v *view) doubtfulAt(seq int, at invalidate.Position, id uint64) bool {
-	end, noted := v.position(seq), invalidate.Position(v.noted[seq]) //nolint:gosec // no position is negative
-	switch {
-	case at > end, end < noted, end.Epoch() != noted.Epoch():
-		return true
-	case end.Epoch() != v.position(keySeq).Epoch(), end.N() > math.MaxUint32-1_000_000:
-		return true
-	case safeguard.Off(safeguard.IDs):
-		return false
-	case !v.foundID[seq].Valid || v.foundID[seq].Int64 != v.notedID[seq]:
-		return true
-	}
-	// A trimmed record is not a reason for doubt, because its reader sees the gap.
-	known := v.callerID[seq]
-	return id != 0 && known.Valid && uint64(known.Int64) != id //nolint:gosec // the bits count
-}
-
-// position returns where a sequence ends.
-func (v *view) position(seq int) invalidate.Position { return invalidate.Position(v.end[seq]) } //nolint:gosec // not negative
-
-// cursor returns the end of the log.
-func (v *view) cursor() invalidate.Cursor {
-	return invalidate.Cursor{
-		Key: v.position(keySeq), KeyID: uint64(v.endID[keySeq]), //nolint:gosec // the bits count
-		Scope: v.position(scopeSeq), ScopeID: uint64(v.endID[scopeSeq]), //nolint:gosec // the bits count
-		Epoch: uint64(v.epoch), //nolint:gosec // the bits count
-	}
+	same := at.epoch == 0 || at.epoch == v.epoch || safeguard.Off(safeguard.IDs)
+	return !same && max(c.Key.Epoch(), c.Scope.Epoch()) == epoch
 }

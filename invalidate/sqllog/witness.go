@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"strings"
@@ -116,14 +115,14 @@ func findRecord(b []byte, log string) (at int, ok bool) {
 }
 
 // denies reports whether the sidecar says that the tables are not as a log left them.
-func (l *Log) denies(w *witness, epoch int64, end, id bySeq[int64]) bool {
-	return w.sidecar != "" && w.state != w.stateOf(epoch, end, id)
+func (l *Log) denies(w *witness, e *ends) bool {
+	return w.sidecar != "" && w.state != w.stateOf(e)
 }
 
 // stateOf returns the hash of a log's state and of the inode of its file, never 0.
-func (w *witness) stateOf(epoch int64, end, id bySeq[int64]) uint64 {
+func (w *witness) stateOf(e *ends) uint64 {
 	var b []byte
-	for _, n := range []int64{epoch, end[keySeq], end[scopeSeq], id[keySeq], id[scopeSeq]} {
+	for _, n := range []int64{e.epoch, e.pos[keySeq], e.pos[scopeSeq], e.id[keySeq], e.id[scopeSeq]} {
 		b = binary.BigEndian.AppendUint64(b, uint64(n)) //nolint:gosec // the bits count
 	}
 	if !safeguard.Off(safeguard.Place) {
@@ -134,14 +133,17 @@ func (w *witness) stateOf(epoch int64, end, id bySeq[int64]) uint64 {
 
 // testify writes into the sidecar where the sequences end. The caller holds the write lock, and
 // commits next.
-func (l *Log) testify(w *witness, epoch int64, end, id bySeq[int64]) (err error) {
+func (l *Log) testify(w *witness, e *ends) (err error) {
 	if w.sidecar == "" {
 		return nil
 	}
 	defer func() { err = w.explain(err) }()
-	_, err = os.Stat(w.sidecar)
+	b, err := slurp(w.sidecar)
 	fresh := errors.Is(err, fs.ErrNotExist)
-	f, err := os.OpenFile(w.sidecar, os.O_RDWR|os.O_CREATE, w.owner.Mode().Perm())
+	if err != nil && !fresh {
+		return err
+	}
+	f, err := os.OpenFile(w.sidecar, os.O_WRONLY|os.O_CREATE, w.owner.Mode().Perm())
 	if err != nil {
 		return err
 	}
@@ -149,13 +151,9 @@ func (l *Log) testify(w *witness, epoch int64, end, id bySeq[int64]) (err error)
 	if fresh {
 		share(f, w.owner)
 	}
-	b, err := io.ReadAll(f)
-	if err != nil {
-		return err
-	}
 	at, _ := findRecord(b, l.sql.name)
 	record := binary.BigEndian.AppendUint64(nil, xxhash.Sum64String(l.sql.name))
-	record = binary.BigEndian.AppendUint64(record, w.stateOf(epoch, end, id))
+	record = binary.BigEndian.AppendUint64(record, w.stateOf(e))
 	_, err = f.WriteAt(record, int64(at))
 	return err
 }

@@ -10,13 +10,6 @@ import (
 	"github.com/twofold-go/twofold/internal/rediserr"
 )
 
-// cluster is the part of *redis.ClusterClient that the tier uses.
-type cluster interface {
-	Options() *redis.ClusterOptions
-	MasterForKey(ctx context.Context, key string) (*redis.Client, error)
-	ReloadState(ctx context.Context)
-}
-
 // sender queues or sends the command for the i-th key of a batch.
 type sender func(c redis.Cmdable, i int) redis.Cmder
 
@@ -83,7 +76,7 @@ func (t *Tier) exec(ctx context.Context, g *group, send sender, cmds []redis.Cmd
 	defer func() {
 		if p := recover(); p != nil {
 			for _, i := range g.at {
-				cmds[i] = failed(ctx, rediserr.Panicked(p, ErrReply))
+				cmds[i] = failed(ctx, adapter.Panicked(p))
 			}
 		}
 	}()
@@ -119,7 +112,7 @@ func (t *Tier) redirect(ctx context.Context, send sender, cmds []redis.Cmder) {
 		func() {
 			defer func() {
 				if p := recover(); p != nil {
-					cmds[i] = failed(ctx, rediserr.Panicked(p, ErrReply))
+					cmds[i] = failed(ctx, adapter.Panicked(p))
 				}
 			}()
 			cmds[i] = send(t.rdb, i)

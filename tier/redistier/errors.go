@@ -2,7 +2,6 @@ package redistier
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/twofold-go/twofold/internal/rediserr"
 	"github.com/twofold-go/twofold/tier"
@@ -26,28 +25,17 @@ func (t *Tier) ready(ctx context.Context, op string) error {
 // replies. It changes only the error.
 func rescue(op string, err *error) {
 	if p := recover(); p != nil {
-		*err = fail(op, rediserr.Panicked(p, ErrReply))
+		*err = fail(op, adapter.Panicked(p))
 	}
 }
 
-// fail names the operation.
-func fail(op string, err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("redistier: %s: %w", op, rediserr.Safe(err, ErrReply, own...))
-}
+// fail names the operation. The error is safe for logs.
+func fail(op string, err error) error { return adapter.Fail(op, err) }
 
 // fail is the function fail, or returns why the server denies the client access.
-func (t *Tier) fail(op string, err error) error {
-	if denied := rediserr.Denied(t.rdb, err); denied != nil {
-		return fmt.Errorf("redistier: %w", denied)
-	}
-	return fail(op, err)
-}
+func (t *Tier) fail(op string, err error) error { return adapter.FailOn(t.rdb, op, err) }
 
-// own lists the errors whose texts are this library's.
-var own = []error{
+var adapter = rediserr.Adapter{Name: "redistier", Reply: ErrReply, Own: []error{
 	ErrReply, ErrReplySize, tier.ErrNonce, ErrTooLarge, errLengths,
 	ErrPrefix, ErrNoClient, ErrClient, ErrRing, ErrReplicaReads, ErrClientCache,
-}
+}}

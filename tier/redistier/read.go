@@ -9,6 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/twofold-go/twofold/internal/lifetimes"
 	"github.com/twofold-go/twofold/internal/rediserr"
 	"github.com/twofold-go/twofold/tier"
 )
@@ -88,7 +89,7 @@ func (t *Tier) Look(ctx context.Context, key string, c tier.Claim) (got tier.Cla
 func (t *Tier) look(ctx context.Context, name string, c *tier.Claim) (got tier.Claimed, err error) {
 	defer rescue("look", &err)
 	if !t.plain.Load() {
-		lease := redis.SetArgs{Mode: "NX", Get: true, TTL: time.Duration(millis(c.Lease)) * time.Millisecond}
+		lease := redis.SetArgs{Mode: "NX", Get: true, TTL: time.Duration(lifetimes.Millis(c.Lease)) * time.Millisecond}
 		cmd := t.rdb.SetArgs(ctx, name, tier.LeaseCell(c.Nonce), lease)
 		switch err := cmd.Err(); {
 		case err == nil:

@@ -68,6 +68,8 @@ var (
 	ErrClientCache  = errors.New("redistier: client caches replies, which invalidations do not reach")
 )
 
+var refusals = rediserr.Refusals{NoClient: ErrNoClient, Client: ErrClient, Ring: ErrRing, ReplicaReads: ErrReplicaReads, ClientCache: ErrClientCache}
+
 // The errors of calls. Calls also return errors of the client library.
 var (
 	ErrTooLarge = fmt.Errorf("cell over %d bytes", MaxCell)
@@ -93,7 +95,7 @@ type Config struct {
 // ctx. They never contain a key or a payload.
 type Tier struct {
 	rdb     redis.UniversalClient
-	cluster cluster // nil when there is one node
+	cluster rediserr.Cluster // nil when there is one node
 	prefix  string
 	err     error // why the configuration is refused
 	merger  merger
@@ -114,16 +116,24 @@ var (
 // what is wrong with the configuration.
 func New(rdb redis.UniversalClient, cfg Config) *Tier {
 	t := &Tier{rdb: rdb, prefix: cfg.Prefix + separator}
-	client, err := inspect(rdb)
-	t.cluster = client.cluster
+	one, many, err := rediserr.Inspect(rdb, &refusals)
+	t.cluster = many
 	t.err = errors.Join(checkPrefix(cfg.Prefix), err)
-	if t.err == nil && !client.deadlines {
+	var deadlines bool
+	var timeout time.Duration
+	switch {
+	case one != nil:
+		deadlines, timeout = one.ContextTimeoutEnabled, one.ReadTimeout
+	case many != nil:
+		deadlines, timeout = many.Options().ContextTimeoutEnabled, many.Options().ReadTimeout
+	}
+	if t.err == nil && !deadlines {
 		log := cfg.Logger
 		if log == nil {
 			log = slog.Default()
 		}
 		log.Warn("redistier: the Redis client does not obey deadlines: a call with a deadline of 50 ms may take as long as ReadTimeout; make its options with redistier.Options, or set ContextTimeoutEnabled",
-			"readTimeout", client.readTimeout)
+			"readTimeout", timeout)
 	}
 	return t
 }
@@ -161,7 +171,7 @@ func (t *Tier) Validate() error {
 // gets READONLY for every claim, which is clear enough.
 func (t *Tier) checkRole() (err error) {
 	c, ok := t.rdb.(interface{ Options() *redis.Options })
-	if !ok || c.Options().Addr != failoverAddr {
+	if !ok || c.Options().Addr != rediserr.Sentinels {
 		return nil
 	}
 	defer func() {
@@ -176,46 +186,4 @@ func (t *Tier) checkRole() (err error) {
 		return ErrReplicaReads
 	}
 	return nil
-}
-
-// failoverAddr is the address that go-redis gives to a client that asks Sentinels.
-const failoverAddr = "FailoverClient"
-
-// client is the result of inspect.
-type client struct {
-	cluster     cluster
-	deadlines   bool // obeys the deadlines of contexts
-	readTimeout time.Duration
-}
-
-// inspect refuses clients that do not always talk to the primary. Types that embed a client of
-// go-redis are accepted. Other types hide where they send their commands.
-func inspect(rdb redis.UniversalClient) (c client, err error) {
-	if rediserr.IsNil(rdb) {
-		return c, ErrNoClient
-	}
-	defer func() {
-		if recover() != nil { // a wrapper around a nil client
-			err = ErrNoClient
-		}
-	}()
-	switch r := rdb.(type) {
-	case interface{ Options() *redis.RingOptions }:
-		return c, ErrRing
-	case interface{ Options() *redis.Options }:
-		o := r.Options()
-		c.deadlines, c.readTimeout = o.ContextTimeoutEnabled, o.ReadTimeout
-		if o.ClientSideCache != nil || o.ClientSideCacheConfig != nil {
-			return c, ErrClientCache
-		}
-		return c, nil
-	case cluster:
-		o := r.Options()
-		c.cluster, c.deadlines, c.readTimeout = r, o.ContextTimeoutEnabled, o.ReadTimeout
-		if o.ReadOnly || o.RouteByLatency || o.RouteRandomly {
-			return c, ErrReplicaReads
-		}
-		return c, nil
-	}
-	return c, ErrClient
 }

@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/twofold-go/twofold/internal/lifetimes"
 	"github.com/twofold-go/twofold/internal/safeguard"
 	"github.com/twofold-go/twofold/tier"
 )
@@ -102,7 +102,7 @@ func claimCall(c *tier.Claim) invocation {
 	if c.Refresh {
 		mode = "r"
 	}
-	return invocation{script: claimScript, args: []any{seen, c.Nonce[:], millis(c.Lease), mode}}
+	return invocation{script: claimScript, args: []any{seen, c.Nonce[:], lifetimes.Millis(c.Lease), mode}}
 }
 
 func fillCall(f *tier.Fill) invocation {
@@ -113,7 +113,7 @@ func fillCall(f *tier.Fill) invocation {
 	if safeguard.Off(safeguard.CAS) {
 		script = storeScript
 	}
-	return invocation{script: script, args: []any{f.Nonce[:], f.Cell, millis(f.TTL)}, bytes: len(f.Cell)}
+	return invocation{script: script, args: []any{f.Nonce[:], f.Cell, lifetimes.Millis(f.TTL)}, bytes: len(f.Cell)}
 }
 
 func checkFill(f *tier.Fill) error {
@@ -159,13 +159,4 @@ func noNil(err error) error {
 		return fmt.Errorf("%w: nil", ErrReply)
 	}
 	return err
-}
-
-// millis rounds up to whole milliseconds, at least one: Redis refuses a lifetime of zero.
-func millis(d time.Duration) int64 {
-	ms := d.Milliseconds()
-	if time.Duration(ms)*time.Millisecond < d {
-		ms++
-	}
-	return max(ms, 1)
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/twofold-go/twofold/internal/lifetimes"
 	"github.com/twofold-go/twofold/tier"
 )
 
@@ -36,11 +37,7 @@ func (t *Tier) GetMany(ctx context.Context, keys []string) ([][]byte, error) {
 }
 
 func (t *Tier) getMany(ctx context.Context, keys []string, args []any, frames [][]byte) error {
-	st, err := t.runner(ctx, nil, getMany)
-	if err != nil {
-		return err
-	}
-	rows, err := st.QueryContext(ctx, t.timed(getMany, args)...)
+	rows, err := t.query(ctx, nil, getMany, args...)
 	if err != nil {
 		return err
 	}
@@ -101,7 +98,7 @@ func (t *Tier) ClaimMany(ctx context.Context, keys []string, claims []tier.Claim
 			if c.Nonce.IsZero() || c.Refresh || c.Seen == c.Nonce {
 				return false // such a claim depends on a frame, or is refused
 			}
-			p.add(keys[i], c.Nonce, tier.LeaseCell(c.Nonce), millis(c.Lease))
+			p.add(keys[i], c.Nonce, tier.LeaseCell(c.Nonce), lifetimes.Millis(c.Lease))
 			return true
 		},
 		packed: func(laid bool) (tier.Claimed, bool) { return tier.Claimed{Granted: true}, laid },
@@ -127,7 +124,7 @@ func (t *Tier) FillMany(ctx context.Context, keys []string, fills []tier.Fill) (
 			if f.Nonce.IsZero() || len(f.Cell) == 0 || len(f.Cell) > t.cfg.MaxCell {
 				return false
 			}
-			p.add(keys[i], f.Nonce, f.Cell, millis(f.TTL))
+			p.add(keys[i], f.Nonce, f.Cell, lifetimes.Millis(f.TTL))
 			return true
 		},
 		packed: func(filled bool) (bool, bool) { return filled, true },

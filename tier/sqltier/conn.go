@@ -6,39 +6,11 @@ import (
 	"slices"
 )
 
-// runner is a statement that is ready to run.
-type runner interface {
-	ExecContext(ctx context.Context, args ...any) (sql.Result, error)
-	QueryRowContext(ctx context.Context, args ...any) *sql.Row
-	QueryContext(ctx context.Context, args ...any) (*sql.Rows, error)
-}
-
-// plain is the text of a statement, for a driver that keeps its own prepared statements.
-type plain struct {
-	db   *sql.DB
-	text string
-}
-
-func (p plain) ExecContext(ctx context.Context, args ...any) (sql.Result, error) {
-	return p.db.ExecContext(ctx, p.text, args...)
-}
-
-func (p plain) QueryRowContext(ctx context.Context, args ...any) *sql.Row {
-	return p.db.QueryRowContext(ctx, p.text, args...)
-}
-
-func (p plain) QueryContext(ctx context.Context, args ...any) (*sql.Rows, error) {
-	return p.db.QueryContext(ctx, p.text, args...)
-}
-
-// runner returns a statement, of tx if that is not nil. Parsing is most of a short SQLite
-// statement, so the first call prepares all statements for SQLite. It does so outside any
-// transaction, because a transaction may have the pool's only connection. On PostgreSQL it leaves
-// that to the driver, which knows whether a pooler forbids prepared statements.
-func (t *Tier) runner(ctx context.Context, tx *sql.Tx, which int) (runner, error) {
-	if t.cfg.Dialect == Postgres {
-		return plain{t.poolOf(which), t.sql[which].text}, nil
-	}
+// statement returns a prepared statement of SQLite, of tx if that is not nil. Parsing is most of a
+// short statement there, so the first call prepares all of them. It does so outside any transaction,
+// because a transaction may have the pool's only connection. PostgreSQL gets texts: its driver
+// prepares them, and knows whether a pooler forbids that.
+func (t *Tier) statement(ctx context.Context, tx *sql.Tx, which int) (*sql.Stmt, error) {
 	all := t.prepared.Load()
 	if all == nil {
 		var err error
@@ -85,15 +57,43 @@ func (t *Tier) poolOf(which int) *sql.DB {
 
 // exec runs a statement and returns how many rows it changed.
 func (t *Tier) exec(ctx context.Context, tx *sql.Tx, which int, args ...any) (int64, error) {
-	st, err := t.runner(ctx, tx, which)
-	if err != nil {
-		return 0, err
+	run := func(args ...any) (sql.Result, error) { return t.db.ExecContext(ctx, t.sql[which].text, args...) }
+	if t.cfg.Dialect != Postgres {
+		st, err := t.statement(ctx, tx, which)
+		if err != nil {
+			return 0, err
+		}
+		run = func(args ...any) (sql.Result, error) { return st.ExecContext(ctx, args...) }
 	}
-	res, err := st.ExecContext(ctx, t.timed(which, args)...)
+	res, err := run(t.timed(which, args)...)
 	if err != nil {
 		return 0, err
 	}
 	return res.RowsAffected()
+}
+
+// query runs a statement that returns rows.
+func (t *Tier) query(ctx context.Context, tx *sql.Tx, which int, args ...any) (*sql.Rows, error) {
+	if t.cfg.Dialect == Postgres {
+		return t.poolOf(which).QueryContext(ctx, t.sql[which].text, args...)
+	}
+	st, err := t.statement(ctx, tx, which)
+	if err != nil {
+		return nil, err
+	}
+	return st.QueryContext(ctx, t.timed(which, args)...)
+}
+
+// one runs a statement that returns one row, and scans it into to.
+func (t *Tier) one(ctx context.Context, tx *sql.Tx, which int, args []any, to ...any) error {
+	if t.cfg.Dialect == Postgres {
+		return t.poolOf(which).QueryRowContext(ctx, t.sql[which].text, args...).Scan(to...)
+	}
+	st, err := t.statement(ctx, tx, which)
+	if err != nil {
+		return err
+	}
+	return st.QueryRowContext(ctx, t.timed(which, args)...).Scan(to...)
 }
 
 // timed puts the time before the arguments of a statement that needs it.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/twofold-go/twofold/internal/lifetimes"
 	"github.com/twofold-go/twofold/tier"
 )
 
@@ -15,11 +16,7 @@ func (t *Tier) Get(ctx context.Context, key string) (frame []byte, err error) {
 	if err := t.ready(ctx); err != nil {
 		return nil, fail("get", err)
 	}
-	st, err := t.runner(ctx, nil, get)
-	if err != nil {
-		return nil, fail("get", err)
-	}
-	err = st.QueryRowContext(ctx, t.timed(get, []any{[]byte(key)})...).Scan(&frame)
+	err = t.one(ctx, nil, get, []any{[]byte(key)}, &frame)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}
@@ -87,7 +84,7 @@ func (t *Tier) fill(ctx context.Context, tx *sql.Tx, key string, f tier.Fill) (o
 		t.large.Add(n)
 		return n > 0, err
 	}
-	n, err := t.exec(ctx, tx, fill, []byte(key), f.Cell, millis(f.TTL), f.Nonce[:])
+	n, err := t.exec(ctx, tx, fill, []byte(key), f.Cell, lifetimes.Millis(f.TTL), f.Nonce[:])
 	return n > 0, err
 }
 
@@ -116,12 +113,8 @@ func (t *Tier) change(ctx context.Context, tx *sql.Tx, key string, frame []byte,
 
 // read returns the frame under key, nil for none, and the time of the tier's clock.
 func (t *Tier) read(ctx context.Context, tx *sql.Tx, key string) (frame []byte, now time.Time, err error) {
-	st, err := t.runner(ctx, tx, read)
-	if err != nil {
-		return nil, now, err
-	}
 	var ms int64
-	err = st.QueryRowContext(ctx, t.timed(read, []any{[]byte(key)})...).Scan(&frame, &ms)
+	err = t.one(ctx, tx, read, []any{[]byte(key)}, &frame, &ms)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, now, nil // without a frame, Over needs no time
 	}
@@ -139,9 +132,9 @@ func (t *Tier) swap(ctx context.Context, tx *sql.Tx, key string, frame []byte, c
 		return true, nil
 	case tier.Put:
 		if frame == nil {
-			n, err = t.exec(ctx, tx, lay, k, ch.Frame, millis(ch.TTL))
+			n, err = t.exec(ctx, tx, lay, k, ch.Frame, lifetimes.Millis(ch.TTL))
 		} else {
-			n, err = t.exec(ctx, tx, put, k, ch.Frame, millis(ch.TTL), frame)
+			n, err = t.exec(ctx, tx, put, k, ch.Frame, lifetimes.Millis(ch.TTL), frame)
 		}
 	case tier.Patch:
 		n, err = t.exec(ctx, tx, patch, k, ch.Frame, frame)
@@ -157,13 +150,4 @@ func (t *Tier) Unlink(ctx context.Context, keys ...string) error {
 		return fail("unlink", err)
 	}
 	return fail("unlink", t.remove(ctx, keys))
-}
-
-// millis rounds up to whole milliseconds, at least one.
-func millis(d time.Duration) int64 {
-	ms := d.Milliseconds()
-	if time.Duration(ms)*time.Millisecond < d {
-		ms++
-	}
-	return max(ms, 1)
 }

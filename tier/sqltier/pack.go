@@ -56,7 +56,7 @@ func (l list) text() string { return string(l) + "}" }
 
 // send runs a statement for many cells and returns the keys whose rows it changed.
 func (t *Tier) send(ctx context.Context, which int, p *pack) (map[string]bool, error) {
-	rows, err := t.db.QueryContext(ctx, t.sql[which].text, p.cells()...)
+	rows, err := t.query(ctx, nil, which, p.cells()...)
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +95,7 @@ func (t *Tier) remove(ctx context.Context, keys []string) error {
 // inTx runs do in a transaction of SQLite. The transaction takes the write lock before do reads.
 // Otherwise its snapshot could be too old to write.
 func (t *Tier) inTx(ctx context.Context, do func(tx *sql.Tx) error) error {
-	if _, err := t.runner(ctx, nil, unlink); err != nil { // prepare before the transaction takes the connection
+	if _, err := t.statement(ctx, nil, unlink); err != nil { // prepare before the transaction takes the connection
 		return err
 	}
 	tx, err := t.db.BeginTx(ctx, nil)

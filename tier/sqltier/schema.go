@@ -23,7 +23,7 @@ func Migrations(d Dialect) fs.FS {
 // Schema returns the statements that create the table of a dialect under its default name. Each
 // ends with a semicolon and a newline. For an unknown dialect it returns "".
 func Schema(d Dialect) string {
-	return sqlschema.Up(migrations, d.String(), "0002_twofold_cells")
+	return sqlschema.Up(migrations, d.String(), "")
 }
 
 // Install creates the table if it is missing, under the name of the Config. It is for tests and
@@ -41,5 +41,5 @@ func (t *Tier) install(ctx context.Context) error {
 	names := strings.NewReplacer(
 		"TABLE twofold_cells", "TABLE IF NOT EXISTS "+table, "INDEX twofold_cells_until", "INDEX IF NOT EXISTS "+name+"_until",
 		"ALTER TABLE twofold_cells", "ALTER TABLE "+table, "ON twofold_cells", "ON "+table)
-	return sqlschema.Apply(ctx, t.db, Schema(t.cfg.Dialect), names, func(error) bool { return false })
+	return sqlschema.Apply(ctx, t.db, Schema(t.cfg.Dialect), names)
 }

@@ -165,12 +165,7 @@ func (t *Tier) Ping(ctx context.Context) error {
 	if err := t.ready(ctx); err != nil {
 		return fail("ping", err)
 	}
-	st, err := t.runner(ctx, nil, ping)
-	if err != nil {
-		return fail("ping", err)
-	}
-	var n int
-	return fail("ping", st.QueryRowContext(ctx).Scan(&n))
+	return fail("ping", t.one(ctx, nil, ping, nil, new(int)))
 }
 
 // Stats counts what this process has done since New.

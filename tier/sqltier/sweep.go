@@ -68,12 +68,8 @@ func (t *Tier) clear(ctx context.Context, which int, args ...any) (removed int64
 
 // measure reads all rows, and reports whether their bytes exceed MaxBytes.
 func (t *Tier) measure(ctx context.Context) (over bool, err error) {
-	st, err := t.runner(ctx, nil, measure)
-	if err != nil {
-		return false, err
-	}
 	var rows, bytes int64
-	if err := st.QueryRowContext(ctx).Scan(&rows, &bytes); err != nil {
+	if err := t.one(ctx, nil, measure, nil, &rows, &bytes); err != nil {
 		return false, err
 	}
 	s := &t.sweeper
