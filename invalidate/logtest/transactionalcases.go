@@ -145,9 +145,10 @@ func txConcurrent(t *txTest) {
 func (t *txTest) writeMany(r *reader, from, n int) error {
 	for i := from; i < from+n; i++ {
 		x, err := t.tryBegin(r)
-		if err == nil {
-			err = x.try(t.pair(i)...)
+		if err != nil {
+			return err
 		}
+		err = x.try(t.pair(i)...)
 		end := x.tryCommit
 		if i%5 == 4 || err != nil {
 			end = x.rollback

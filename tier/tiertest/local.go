@@ -117,9 +117,10 @@ func plays(calls func(p *localtest.Play)) func(t *localTest) {
 }
 
 // set sets a new entry under the hash of i.
-func (t *localTest) set(i, seq int, cost int64) (e *localtest.Entry, ok bool) {
-	e = &localtest.Entry{Hash: hashOf(i), Seq: seq}
-	return e, t.l.Set(e.Hash, e, cost)
+func (t *localTest) set(i, seq int, cost int64) *localtest.Entry {
+	e := &localtest.Entry{Hash: hashOf(i), Seq: seq}
+	t.l.Set(e.Hash, e, cost)
+	return e
 }
 
 func (t *localTest) wantMiss(hash uint64, when string) {

@@ -64,7 +64,7 @@ func localRangeInUse(t *localTest) {
 	for g := range 2 {
 		wg.Go(func() {
 			for i := range rounds * crowd {
-				e, _ := t.set(1<<20+g*crowd+i%crowd, 0, 1)
+				e := t.set(1<<20+g*crowd+i%crowd, 0, 1)
 				if i%3 == 0 {
 					t.l.Delete(e.Hash)
 				}
@@ -96,7 +96,7 @@ func localConcurrent(t *localTest) {
 	for g := range 8 {
 		wg.Go(func() {
 			for i := range 2000 {
-				own, _ := t.set(1000+g*50+i%50, i, 16)
+				own := t.set(1000+g*50+i%50, i, 16)
 				if got, ok := t.l.Get(own.Hash); !ok || got != any(own) {
 					t.Errorf("goroutine %d: Get after its own Set = %v, %v; want %v", g, got, ok, *own)
 					return
@@ -113,7 +113,7 @@ func localCloseInUse(t *localTest) {
 	for g := range 4 {
 		wg.Go(func() {
 			for i := range 5000 {
-				e, _ := t.set(g*5000+i, 0, 64+int64(i%8)*1000)
+				e := t.set(g*5000+i, 0, 64+int64(i%8)*1000)
 				t.l.Get(e.Hash)
 				t.l.Delete(hashOf(i))
 				if i == 100 {
@@ -141,7 +141,7 @@ func localAllocs(t *localTest) {
 }
 
 func localClosed(t *localTest) {
-	e, _ := t.set(1, 0, 8)
+	e := t.set(1, 0, 8)
 	t.close()
 	t.wantMiss(e.Hash, "after Close")
 	t.set(1, 0, 8) // must not panic
@@ -151,7 +151,7 @@ func localClosed(t *localTest) {
 
 // localCloseReleases lets only the tier hold an entry.
 func localCloseReleases(t *localTest) {
-	e, _ := t.set(1, 0, 8)
+	e := t.set(1, 0, 8)
 	there := weak.Make(e)
 	t.close()
 	t.eventually(func() (string, bool) {

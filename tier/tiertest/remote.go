@@ -34,7 +34,8 @@ var remoteTests = []suitetest.Case[*remoteTest]{
 	{"claim repeated restarts its lease", remoteLeaseRenewed},
 	{"claim replaces the frame that it saw", steps(claim(1), claimOver(1, 2), fill(2, value(3)), claimOver(3, 1))},
 	{"a renewal does not bring a claim back", steps(
-		renew(1), claim(1), renew(1), unlink(), renew(1), fill(1, value(1)), claim(2), renew(1),
+		claimOver(1, 1), claim(1), claimOver(1, 1), unlink(), claimOver(1, 1),
+		fill(1, value(1)), claim(2), claimOver(1, 1),
 	)},
 	{"hold refuses every claim", steps(
 		store(hold(1)), claim(2), claimOver(1, 2), refresh(1, 2), claim(1), refresh(0, 1),

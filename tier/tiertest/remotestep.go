@@ -35,9 +35,6 @@ func claimOver(seen, n int) step {
 	return func(t *remoteTest) { t.claim(t.at, tier.Claim{Seen: t.nonce(seen), Nonce: t.nonce(n), Lease: long}) }
 }
 
-// renew claims again, as a long load does.
-func renew(n int) step { return claimOver(n, n) }
-
 func refresh(seen, n int) step {
 	return func(t *remoteTest) {
 		t.claim(t.at, tier.Claim{Seen: t.nonce(seen), Nonce: t.nonce(n), Lease: long, Refresh: true})
