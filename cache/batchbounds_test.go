@@ -94,11 +94,90 @@ func TestGetManyChunksOfAHungTier(t *testing.T) {
 		cfg := thingConfig{Load: src.load, Policy: patch{RemoteTimeout: new(50 * time.Millisecond)}}
 		c := with(t, open(t, cache.TiersConfig{Remote: remote}), cfg)
 		start := time.Now()
-		m, err := c.GetMany(t.Context(), ints(0, 3500))
-		if d := time.Since(start); len(m) != 3500 || err != nil || d != 50*time.Millisecond {
-			t.Errorf("GetMany = %d values, %v, after %v; want 3500 after one RemoteTimeout", len(m), err, d)
+		m, err := c.GetMany(t.Context(), ints(0, 20_000))
+		if d := time.Since(start); len(m) != 20_000 || err != nil || d != 50*time.Millisecond {
+			t.Errorf("GetMany = %d values, %v, after %v; want all after one RemoteTimeout", len(m), err, d)
 		}
 		remote.Heal()
+	})
+}
+
+// Each command of a large call has its own deadline: a tier that answers every command in time answers
+// all of them, although together they take longer than a RemoteTimeout.
+func TestManyChunksOfASlowTier(t *testing.T) {
+	const n = 20_000
+	synctest.Test(t, func(t *testing.T) {
+		remote, src := faulty(), &source{}
+		cfg := thingConfig{LoadMany: src.loadMany, Policy: patch{RemoteTimeout: new(50 * time.Millisecond)}}
+		first := with(t, open(t, cache.TiersConfig{Remote: remote}), cfg)
+		second := with(t, open(t, cache.TiersConfig{Remote: remote}), cfg)
+		remote.Delay(20 * time.Millisecond)
+		vals := map[int]string{}
+		for _, k := range ints(0, n) {
+			vals[k] = "set"
+		}
+		succeeds(t, first.SetMany(t.Context(), vals))
+		m, err := second.GetMany(t.Context(), ints(0, n))
+		if err != nil || !maps.Equal(m, vals) {
+			t.Errorf("GetMany = %d values, %v; want what SetMany has set", len(m), err)
+		}
+		src.wantLoads(t, 0)
+
+		// The first command closes a breaker that is half-open, and the others follow it.
+		remote.Hang(true)
+		for range 5 {
+			_, _ = second.Peek(t.Context(), -1)
+		}
+		remote.Heal()
+		remote.Delay(20 * time.Millisecond)
+		advance(time.Second)
+		m, err = second.GetMany(t.Context(), ints(0, n), cache.SkipLocal())
+		if err != nil || !maps.Equal(m, vals) {
+			t.Errorf("GetMany by a breaker that is half-open = %d values, %v; want those of the remote tier", len(m), err)
+		}
+		src.wantLoads(t, 0)
+	})
+}
+
+// The claims of a large SetMany do not end before its values are stored.
+func TestSetManyOutlivesClaims(t *testing.T) {
+	const n = 40_000
+	synctest.Test(t, func(t *testing.T) {
+		remote := faulty()
+		cfg := thingConfig{Policy: patch{RemoteTimeout: new(50 * time.Millisecond)}}
+		tiers := open(t, cache.TiersConfig{Remote: remote, ClaimTTL: 400 * time.Millisecond})
+		c := with(t, tiers, cfg)
+		remote.Delay(45 * time.Millisecond)
+		vals := map[int]string{}
+		for _, k := range ints(0, n) {
+			vals[k] = "set"
+		}
+		succeeds(t, c.SetMany(t.Context(), vals))
+		equal(t, total(tiers).Fills, n, "fills")
+		equal(t, total(tiers).FillsLost, 0, "lost fills")
+	})
+}
+
+// A large SetMany waits for a log that hangs no longer than a Set.
+func TestSetManyWaitsOnceForTheLog(t *testing.T) {
+	const n = 25_000
+	synctest.Test(t, func(t *testing.T) {
+		log := logtest.NewFaulty(logtest.NewMemory(logtest.MemoryConfig{Bound: bound}))
+		tiers := open(t, cache.TiersConfig{Remote: faulty(), Log: log, InvalidateWait: 100 * time.Millisecond})
+		c := with(t, tiers, thingConfig{})
+		must(t, tiers.Ready(t.Context()))
+		log.Hang(true)
+		vals := map[int]string{}
+		for _, k := range ints(0, n) {
+			vals[k] = "set"
+		}
+		start := time.Now()
+		err := c.SetMany(t.Context(), vals)
+		equal(t, time.Since(start), 100*time.Millisecond, "SetMany took")
+		if be, ok := errors.AsType[*cache.BatchError[int]](err); !ok || len(be.Errs) != n || !errors.Is(err, cache.ErrUnavailable) {
+			t.Errorf("SetMany = %.200v, want an error for each key", err)
+		}
+		log.Heal()
 	})
 }
 
