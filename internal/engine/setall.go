@@ -151,9 +151,9 @@ func fillAll(ctx context.Context, sets []Setting) {
 			continue
 		}
 		f := tier.Fill{Nonce: s.claim.Nonce}
-		if s.written && !s.held {
+		if s.written {
 			var err error
-			if f.Cell, f.TTL, err = s.Job.Freeze(s.It, s.payload, f.Nonce, date(&s.Job, s.It)); err != nil {
+			if f.Cell, f.TTL, err = s.freeze(date(&s.Job, s.It)); err != nil {
 				s.err, s.written, s.keep, f.Cell = err, false, false, nil
 			}
 		}
