@@ -139,48 +139,6 @@ func TestManyChunksOfASlowTier(t *testing.T) {
 	})
 }
 
-// The claims of a large SetMany do not end before its values are stored.
-func TestSetManyOutlivesClaims(t *testing.T) {
-	const n = 40_000
-	synctest.Test(t, func(t *testing.T) {
-		remote := faulty()
-		cfg := thingConfig{Policy: patch{RemoteTimeout: new(50 * time.Millisecond)}}
-		tiers := open(t, cache.TiersConfig{Remote: remote, ClaimTTL: 400 * time.Millisecond})
-		c := with(t, tiers, cfg)
-		remote.Delay(45 * time.Millisecond)
-		vals := map[int]string{}
-		for _, k := range ints(0, n) {
-			vals[k] = "set"
-		}
-		succeeds(t, c.SetMany(t.Context(), vals))
-		equal(t, total(tiers).Fills, n, "fills")
-		equal(t, total(tiers).FillsLost, 0, "lost fills")
-	})
-}
-
-// A large SetMany waits for a log that hangs no longer than a Set.
-func TestSetManyWaitsOnceForTheLog(t *testing.T) {
-	const n = 25_000
-	synctest.Test(t, func(t *testing.T) {
-		log := logtest.NewFaulty(logtest.NewMemory(logtest.MemoryConfig{Bound: bound}))
-		tiers := open(t, cache.TiersConfig{Remote: faulty(), Log: log, InvalidateWait: 100 * time.Millisecond})
-		c := with(t, tiers, thingConfig{})
-		must(t, tiers.Ready(t.Context()))
-		log.Hang(true)
-		vals := map[int]string{}
-		for _, k := range ints(0, n) {
-			vals[k] = "set"
-		}
-		start := time.Now()
-		err := c.SetMany(t.Context(), vals)
-		equal(t, time.Since(start), 100*time.Millisecond, "SetMany took")
-		if be, ok := errors.AsType[*cache.BatchError[int]](err); !ok || len(be.Errs) != n || !errors.Is(err, cache.ErrUnavailable) {
-			t.Errorf("SetMany = %.200v, want an error for each key", err)
-		}
-		log.Heal()
-	})
-}
-
 // When Clone panics for one key of a GetMany, the call gives up its other keys. Their loads lose
 // their last caller and are cancelled. The next read starts its own load.
 func TestGetManyCloneThatPanics(t *testing.T) {
