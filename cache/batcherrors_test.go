@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
@@ -285,4 +286,9 @@ func TestKeyErrors(t *testing.T) {
 	if !ok || len(be.Errs) != 2 || be.Errs[2] != errShard || !errors.Is(err, errShard) { //nolint:errorlint // the very errors
 		t.Errorf("KeyErrors = %#v, want a *BatchError with both keys", err)
 	}
+	equal(t, cache.KeyErrors(map[int]error{2: errSource}).Error(), "cache: 1 key failed: the source is down", "the text of one error")
+	two := cache.KeyErrors(map[int]error{2: errSource, 3: errSource})
+	equal(t, two.Error(), "cache: 2 keys failed, one of them: the source is down", "the text of two errors")
+	pending := &invalidate.PendingError{Pending: 1, Err: errSource}
+	equal(t, pending.Error(), "invalidate: 1 scope waits for the log: the source is down", "the text of a PendingError")
 }
