@@ -137,7 +137,7 @@ func TestGetManySoftTimeout(t *testing.T) {
 
 // A GetMany in chunks waits for one deadline on a remote tier that hangs.
 func TestGetManyChunksOfAHungTier(t *testing.T) {
-	play(t, scene{on: paired, cfg: thingConfig{Policy: patch{RemoteTimeout: new(50 * time.Millisecond)}}, steps: "remote hangs; a batches 0-3499; took 50ms"})
+	play(t, scene{on: paired, cfg: thingConfig{Policy: patch{RemoteTimeout: new(50 * time.Millisecond)}}, steps: "remote hangs; a batches 0-19999; took 50ms"})
 }
 
 // A command to the remote tier has at most a thousand keys. A larger one would block the server
@@ -516,4 +516,46 @@ func TestKeyErrors(t *testing.T) {
 	if !ok || len(be.Errs) != 2 || be.Errs[2] != errShard || !errors.Is(err, errShard) { //nolint:errorlint // the very errors
 		t.Errorf("KeyErrors = %#v, want a *BatchError with both keys", err)
 	}
+	equal(t, cache.KeyErrors(map[int]error{2: errSource}).Error(), "cache: 1 key failed: the source is down", "the text of one error")
+	two := cache.KeyErrors(map[int]error{2: errSource, 3: errSource})
+	equal(t, two.Error(), "cache: 2 keys failed, one of them: the source is down", "the text of two errors")
+	pending := &invalidate.PendingError{Pending: 1, Err: errSource}
+	equal(t, pending.Error(), "invalidate: 1 scope waits for the log: the source is down", "the text of a PendingError")
+}
+
+// Each command of a large call has its own deadline: a tier that answers every command in time answers
+// all of them, although together they take longer than a RemoteTimeout.
+func TestManyChunksOfASlowTier(t *testing.T) {
+	const n = 20_000
+	synctest.Test(t, func(t *testing.T) {
+		remote, src := faulty(), &source{}
+		cfg := thingConfig{LoadMany: src.loadMany, Policy: patch{RemoteTimeout: new(50 * time.Millisecond)}}
+		first := with(t, open(t, cache.TiersConfig{Remote: remote}), cfg)
+		second := with(t, open(t, cache.TiersConfig{Remote: remote}), cfg)
+		remote.Delay(20 * time.Millisecond)
+		vals := map[int]string{}
+		for _, k := range ints(0, n) {
+			vals[k] = "set"
+		}
+		succeeds(t, first.SetMany(t.Context(), vals))
+		m, err := second.GetMany(t.Context(), ints(0, n))
+		if err != nil || !maps.Equal(m, vals) {
+			t.Errorf("GetMany = %d values, %v; want what SetMany has set", len(m), err)
+		}
+		src.wantLoads(t, 0)
+
+		// The first command closes a breaker that is half-open, and the others follow it.
+		remote.Hang(true)
+		for range 5 {
+			_, _ = second.Peek(t.Context(), -1)
+		}
+		remote.Heal()
+		remote.Delay(20 * time.Millisecond)
+		advance(time.Second)
+		m, err = second.GetMany(t.Context(), ints(0, n), cache.SkipLocal())
+		if err != nil || !maps.Equal(m, vals) {
+			t.Errorf("GetMany by a breaker that is half-open = %d values, %v; want those of the remote tier", len(m), err)
+		}
+		src.wantLoads(t, 0)
+	})
 }

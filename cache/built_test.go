@@ -589,3 +589,28 @@ func TestBuiltFromJoinedFlight(t *testing.T) {
 		equal(t, get(t, outer, 12), "v2", "Get a bound after the invalidation")
 	})
 }
+
+// A value that was built from one of other Tiers has the key of its part. Without a log that both share,
+// it ends by an invalidation of that key by its own Tiers.
+func TestPartsOfOtherTiers(t *testing.T) {
+	for name, logs := range map[string]bool{"no log": false, "two logs": true} {
+		bubble(t, name, func(t *testing.T) {
+			process := func() *cache.Tiers {
+				var tc cache.TiersConfig
+				if logs {
+					tc.Log = logtest.NewMemory(logtest.MemoryConfig{Bound: bound})
+				}
+				tiers := open(t, tc)
+				must(t, tiers.Ready(t.Context()))
+				return tiers
+			}
+			src, inside, around := &source{}, process(), process()
+			inner := with(t, inside, thingConfig{Load: src.load})
+			outer := with(t, around, thingConfig{Namespace: "outer", Load: inner.Get})
+			equal(t, get(t, outer, 1), "1.1", "the first Get")
+			succeeds(t, inner.Delete(t.Context(), 1))
+			succeeds(t, around.Invalidate(t.Context(), inner.Key(1)))
+			equal(t, get(t, outer, 1), "1.2", "Get after the invalidation by both")
+		})
+	}
+}

@@ -129,6 +129,9 @@ type BatchError[K comparable] struct {
 // Error returns the number of failures and the text of one.
 func (e *BatchError[K]) Error() string {
 	for _, err := range e.Errs {
+		if len(e.Errs) == 1 {
+			return fmt.Sprintf("cache: 1 key failed: %v", err)
+		}
 		return fmt.Sprintf("cache: %d keys failed, one of them: %v", len(e.Errs), err)
 	}
 	return "cache: no key failed"

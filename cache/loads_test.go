@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -489,5 +490,35 @@ func TestWriteInsideOwnLoader(t *testing.T) {
 		for _, many := range []bool{false, true} {
 			play(t, scene{name: fmt.Sprint(write, ", LoadMany ", many), on: "alone paired", many: many, steps: "during 99 a " + write + "; " + reads})
 		}
+	}
+}
+
+// A goroutine that a loader has started may keep the loader's context after the load has ended. Its
+// reads are then no part of that load: none is recursive, and their loads take their own turns.
+func TestContextOfALoadThatHasEnded(t *testing.T) {
+	for _, many := range []bool{false, true} {
+		bubble(t, fmt.Sprint("LoadMany=", many), func(t *testing.T) {
+			var kept context.Context
+			src := &source{took: time.Second}
+			cfg := loading(func(ctx context.Context, k int) (string, error) {
+				if k == 1 && kept == nil {
+					kept = context.WithoutCancel(ctx)
+				}
+				return src.load(ctx, k)
+			}, many)
+			cfg.MaxBatch = 1
+			c := with(t, open(t, cache.TiersConfig{MaxLoads: 2}), cfg)
+			get(t, c, 1)
+			must(t, c.Delete(t.Context(), 1))
+			var wg sync.WaitGroup
+			wg.Go(func() { get(t, c, 100) }) // while no load runs, a read does not look for one in its context
+			synctest.Wait()
+			crowd(10, func(i int) {
+				_, err := c.Get(kept, 1+i)
+				succeeds(t, err)
+			})
+			wg.Wait()
+			equal(t, src.peak, 2, "loads at a time")
+		})
 	}
 }

@@ -12,8 +12,8 @@ import (
 
 // SetMany is [Cache.Set] for every key of vals. It makes three calls to the remote tier and one
 // append to the log, or two if another process holds some of the keys. Each call takes one round
-// trip per node for a thousand keys. The promises of Set hold for each key. The keys do not change
-// atomically.
+// trip per node for a thousand keys. More than 10,000 keys are set in parts, one after the other. The
+// promises of Set hold for each key. The keys do not change atomically.
 //
 // If some keys failed, the error is a [*BatchError] that names them; the others are set. If the
 // whole call failed, the error is an [*Error], and nothing was done. An empty map is not an error.

@@ -418,3 +418,29 @@ func TestSetIsCancelledDuringTheStep(t *testing.T) {
 		return nil
 	})
 }
+
+// A hold of a tag keeps the value out of the remote tier: one that is known before the step, and one
+// that comes just before it.
+func TestSetInOneStepUnderAHold(t *testing.T) {
+	for name, during := range map[string]bool{"before the Set": false, "during the Set": true} {
+		t.Run(name, func(t *testing.T) {
+			w := openOnOne(t, asItIs)
+			for i := range w.c {
+				w.c[i] = with(t, w.tiers[i], cache.Config[int, string]{Namespace: "things", Policy: slow, Tags: func(int, string) []string { return []string{"t"} }})
+			}
+			hold := func(process int) {
+				succeeds(t, w.tiers[process].Invalidate(t.Context(), invalidate.Tag("default", "t"), invalidate.Hold(time.Minute)))
+			}
+			if during {
+				w.steps.f = func(step func() error) error { hold(1); return step() }
+			} else {
+				hold(0)
+			}
+			must(t, w.c[0].Set(t.Context(), 1, "v"))
+			if v, ok := w.c[1].Peek(t.Context(), 1); ok {
+				t.Errorf("another process finds %q in the remote tier", v)
+			}
+			w.want(t, 0, "v")
+		})
+	}
+}

@@ -232,7 +232,11 @@ type PendingError struct {
 
 // Error says how many scopes wait, and why.
 func (e *PendingError) Error() string {
-	return fmt.Sprintf("invalidate: %d scopes wait for the log: %v", e.Pending, e.Err)
+	wait := "scopes wait"
+	if e.Pending == 1 {
+		wait = "scope waits"
+	}
+	return fmt.Sprintf("invalidate: %d %s for the log: %v", e.Pending, wait, e.Err)
 }
 
 // Unwrap returns Err.

@@ -128,8 +128,8 @@ type Policy struct {
 	MaxValueBytes int
 
 	// RemoteTimeout is the deadline of each call to the remote tier. A call that takes
-	// longer counts as a miss. Zero is refused. The default is 50 milliseconds. FusionCache calls
-	// it DistributedCacheHardTimeout.
+	// longer counts as a miss. GetMany and SetMany make one for each thousand keys. Zero is
+	// refused. The default is 50 milliseconds. FusionCache calls it DistributedCacheHardTimeout.
 	RemoteTimeout time.Duration
 
 	// Audit is the share of hits that are compared with the source, from 0 to 1. A moment later the

@@ -54,6 +54,7 @@ type Index struct {
 
 	mu    sync.Mutex // protects the rest
 	stats Stats      // without Tags
+	built int        // entries whose values were built from others
 	keys  shrinkMap[string, *registration]
 	tags  shrinkMap[uint64, *tag]
 }
@@ -81,7 +82,7 @@ func New(cfg Config) *Index {
 
 // Stored adds an entry. It is for cache.TiersConfig.OnStored.
 func (x *Index) Stored(e cache.Entry) {
-	reg := &registration{entry: e, key: e.Key()}
+	reg := &registration{entry: e, key: e.Key(), built: builtOf(e)}
 	var few [8]spelled
 	tags := few[:0]
 	for hash, text := range e.Tags() {
@@ -95,6 +96,9 @@ func (x *Index) Stored(e cache.Entry) {
 		return
 	}
 	x.stats.Entries++
+	if reg.built != nil {
+		x.built++
+	}
 	x.link(reg, tags)
 	reg.older = x.keys.m[reg.key]
 	x.keys.put(reg.key, reg)
@@ -112,12 +116,16 @@ func (x *Index) Removed(e cache.Entry, _ tier.EvictReason) {
 		return
 	}
 	x.stats.Entries--
+	if reg.built != nil {
+		x.built--
+	}
 	x.unlink(reg)
 }
 
 // KeysOf returns the keys in this local tier that an invalidation of s would cover, sorted. The
-// scope is a key, a tag, a prefix or all. A prefix and all visit every key, and stores wait for
-// that. An invalid scope returns nil.
+// scope is a key, a tag, a prefix or all. The keys of values that were built from those that it names
+// are among them. A prefix and all visit every key, and stores wait for that. So does a key, if there
+// are built values. An invalid scope returns nil.
 //
 // Tags are indexed by their hashes, so values from the remote tier are found too. If two tags
 // share a hash, each finds the keys of the other. Invalidations do the same.
@@ -190,14 +198,7 @@ func (x *Index) covered(s invalidate.Scope) (regs []*registration) {
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	add := func(reg *registration) {
-		for ; reg != nil; reg = reg.older {
-			regs = append(regs, reg)
-		}
-	}
 	switch {
-	case s.Kind() == invalidate.KindKey:
-		add(x.keys.m[s.Text()])
 	case s.Kind() == invalidate.KindTag:
 		for _, hash := range []uint64{s.Hash(), invalidate.AnyTag} { // AnyTag stands for more tags than a value carries
 			if t := x.tags.m[hash]; t != nil {
@@ -207,10 +208,17 @@ func (x *Index) covered(s invalidate.Scope) (regs []*registration) {
 				}
 			}
 		}
-	case s.Kind() == invalidate.KindPrefix, s == invalidate.All():
+	case s.Kind() == invalidate.KindKey && x.built == 0:
+		for reg := x.keys.m[s.Text()]; reg != nil; reg = reg.older {
+			regs = append(regs, reg)
+		}
+	case s.Kind() == invalidate.KindKey, s.Kind() == invalidate.KindPrefix, s == invalidate.All():
 		for key, reg := range x.keys.m {
-			if strings.HasPrefix(key, s.Text()) {
-				add(reg)
+			named := key == s.Text() || s.Kind() != invalidate.KindKey && strings.HasPrefix(key, s.Text())
+			for ; reg != nil; reg = reg.older {
+				if named || reg.built != nil && reg.built.BuiltFrom(s) {
+					regs = append(regs, reg)
+				}
 			}
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/invalidate"
 )
 
 // A registration and a tag point at each other by position. Removing either end therefore takes one
@@ -19,6 +20,21 @@ type registration struct {
 	key   string
 	older *registration // of the same key
 	refs  []tagRef
+	built built // nil: the value was not built from others
+}
+
+// built is an entry of package cache, which may be built from other cached values.
+type built interface {
+	Built() bool
+	BuiltFrom(s invalidate.Scope) bool
+}
+
+// builtOf returns an entry that was built from other cached values, or nil.
+func builtOf(e cache.Entry) built {
+	if b, ok := e.(built); ok && b.Built() {
+		return b
+	}
+	return nil
 }
 
 // tagRef is a registration's place among the users of a tag.

@@ -84,7 +84,7 @@ func (a *Ask) own(k Asked) {
 func (a *Ask) join(ctx context.Context, k Asked, force bool) (f *flight, led bool, err error) {
 	var in *filling.Fill
 	if filling.Loading.Load() > 0 {
-		in = filling.Of(ctx)
+		in = filling.Running(ctx)
 	}
 	if in != nil {
 		a.own(k)

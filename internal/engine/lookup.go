@@ -86,7 +86,7 @@ func (a *Ask) begun(ctx context.Context, f *flight) *outcome {
 // follow counts a caller that joins a flight, and lends it the turn of the caller's load.
 func (a *Ask) follow(ctx context.Context, f *flight) {
 	a.j.View.Counts.Inc(measure.Merges)
-	if filling.Loading.Load() > 0 && filling.Of(ctx) != nil {
+	if filling.Loading.Load() > 0 && filling.Running(ctx) != nil {
 		f.lent.Open()
 	}
 }

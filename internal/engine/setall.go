@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/twofold-go/twofold/internal/fence"
@@ -12,14 +13,27 @@ import (
 	"github.com/twofold-go/twofold/tier"
 )
 
+// maxSets bounds the settings that take their steps together. All cells are claimed before the first
+// is filled, and the claims must not end meanwhile.
+const maxSets = 10_000
+
 // SetAll invalidates the old values everywhere and stores the new values that are kept. There is
-// at least one setting.
+// at least one setting. If the log keeps some waiting for as long as they may, the next ones do not wait.
 func SetAll(ctx context.Context, sets []Setting) {
-	if !sets[0].alone() { // else replace stores all fences
-		var until time.Time
-		if f := sets[0].Job.Core.Follower; f != nil {
+	var until time.Time
+	f, written := sets[0].Job.Core.Follower, true
+	for some := range slices.Chunk(sets, maxSets) {
+		if f != nil && written {
 			until = f.Until() // for all records
 		}
+		setTogether(ctx, some, until)
+		written = slices.ContainsFunc(some, func(s Setting) bool { return s.written })
+	}
+}
+
+// setTogether is SetAll for settings that take their steps together.
+func setTogether(ctx context.Context, sets []Setting, until time.Time) {
+	if !sets[0].alone() { // else replace stores all fences
 		if len(sets) > 1 || !sets[0].once(ctx, until) {
 			seizeAll(ctx, sets)
 		}
@@ -137,9 +151,9 @@ func fillAll(ctx context.Context, sets []Setting) {
 			continue
 		}
 		f := tier.Fill{Nonce: s.claim.Nonce}
-		if s.written && !s.held {
+		if s.written {
 			var err error
-			if f.Cell, f.TTL, err = s.Job.Freeze(s.It, s.payload, f.Nonce, date(&s.Job, s.It)); err != nil {
+			if f.Cell, f.TTL, err = s.freeze(date(&s.Job, s.It)); err != nil {
 				s.err, s.written, s.keep, f.Cell = err, false, false, nil
 			}
 		}

@@ -25,7 +25,7 @@ const maxOnce = 64 << 10
 // follows what this process had applied. Otherwise the step leaves the claim, and the fill follows.
 func (s *Setting) once(ctx context.Context, until time.Time) bool {
 	j, far := &s.Job, s.Job.Far()
-	if j.Core.CellNames == nil || !s.keep || s.held || far == nil || len(s.payload.Data) > maxOnce || far.Breaker() != "closed" {
+	if j.Core.CellNames == nil || !s.keep || far == nil || len(s.payload.Data) > maxOnce || far.Breaker() != "closed" {
 		return false
 	}
 	s.claim = tier.Claim{Nonce: tier.NewNonce(), Lease: j.Core.Config.ClaimTTL}
@@ -52,11 +52,14 @@ func (s *Setting) once(ctx context.Context, until time.Time) bool {
 	return true
 }
 
-// storing returns the cell of the value, as of a mark.
+// storing returns the cell of the value, as of a mark, or nil if a hold keeps it out.
 func (s *Setting) storing(as fence.Mark) (*logwire.Storing, error) {
 	j := &s.Job
 	date(j, s.It)
-	frame, ttl, err := j.Freeze(s.It, s.payload, s.claim.Nonce, as)
+	frame, ttl, err := s.freeze(as)
+	if s.held {
+		return nil, nil
+	}
 	return &logwire.Storing{
 		Cell:  j.Core.CellNames([]string{j.FullKey()})[0],
 		Claim: tier.LeaseCell(s.claim.Nonce), Lease: s.claim.Lease,

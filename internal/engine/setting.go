@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/twofold-go/twofold/internal/entry"
 	"github.com/twofold-go/twofold/internal/fence"
@@ -47,7 +48,6 @@ func (s *Setting) Prepare(ctx context.Context, e *entry.Entry) {
 		s.err = ctx.Err() // the value is not stored; the old one is invalidated, as by Delete
 	}
 	s.keep = s.err == nil && !s.Job.Policy.Off && (s.Job.Policy.NegativeTTL > 0 || !empty(s.It))
-	s.held = s.Job.Core.Fences.Holding(s.Job.Hash, s.Job.FullKey(), &s.It.Deps)
 }
 
 // prepare makes the entry of a value to set ready, or returns why it cannot be stored.
@@ -91,6 +91,16 @@ func replace(ctx context.Context, j *store.Job, it *entry.Entry, size int64, kee
 		return fmt.Errorf("%w: the local tier has no room for an entry of about %d bytes", wire.ErrTooLarge, j.Cost(it, size))
 	}
 	return nil
+}
+
+// freeze returns the cell of the value, or none if a hold keeps it out of the remote tier. The cell is
+// as of a mark that was captured before; so a hold that is not found here is newer, and covers the cell.
+func (s *Setting) freeze(as fence.Mark) (cell []byte, ttl time.Duration, err error) {
+	j := &s.Job
+	if s.held = j.Core.Fences.Holding(j.Hash, j.FullKey(), &s.It.Deps); s.held {
+		return nil, 0, nil
+	}
+	return j.Freeze(s.It, s.payload, s.claim.Nonce, as)
 }
 
 // date gives an item the age of what this process knows now, and returns the mark of that.

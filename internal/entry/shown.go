@@ -2,7 +2,10 @@ package entry
 
 import (
 	"iter"
+	"slices"
 	"time"
+
+	"github.com/twofold-go/twofold/invalidate"
 )
 
 // What the hooks of the Tiers are shown of an entry: cache.Entry.
@@ -19,6 +22,19 @@ func (d *Rare) Tags() iter.Seq2[uint64, string] {
 			}
 		}
 	}
+}
+
+// Built reports whether the value was built from other cached values.
+func (d *Rare) Built() bool { return len(d.Keys) > 0 }
+
+// BuiltFrom reports whether an invalidation of a key or of a prefix covers a value that the entry's was
+// built from.
+func (d *Rare) BuiltFrom(s invalidate.Scope) bool {
+	hash := s.Hash()
+	if f, ok := s.BuiltFence(); ok {
+		hash = f.Hash
+	}
+	return d.Built() && (d.ManyParts() || slices.Contains(d.Keys, hash) || slices.Contains(d.Prefixes, hash))
 }
 
 // Alive reports whether the entry may still be served.

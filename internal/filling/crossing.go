@@ -11,7 +11,7 @@ import (
 // Loads reports whether f, or a load around it, loads this key.
 func (f *Fill) Loads(t *Tiers, text string) bool {
 	for ; f != nil; f = f.parent {
-		if f.tiers == t && (f.text == text || slices.Contains(f.also, text)) {
+		if !f.done.Load() && f.tiers == t && (f.text == text || slices.Contains(f.also, text)) {
 			return true
 		}
 	}
@@ -50,14 +50,17 @@ func (f *Fill) reaches(g *Fill) bool {
 	return slices.ContainsFunc(f.awaits, func(at *atomic.Pointer[Fill]) bool { return at.Load().reaches(g) })
 }
 
-// Awaited undoes Await.
+// Awaited undoes Await of f, or of a load around it if f had ended by then.
 func (f *Fill) Awaited(at *atomic.Pointer[Fill]) {
 	if f == nil {
 		return
 	}
 	crossing.Lock()
 	defer crossing.Unlock()
-	if i := slices.Index(f.awaits, at); i >= 0 {
-		f.awaits = slices.Delete(f.awaits, i, i+1)
+	for ; f != nil; f = f.parent {
+		if i := slices.Index(f.awaits, at); i >= 0 {
+			f.awaits = slices.Delete(f.awaits, i, i+1)
+			return
+		}
 	}
 }

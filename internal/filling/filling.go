@@ -1,8 +1,8 @@
 // Package filling is the handle of a running load: what the loader records about its value, which
 // cached values it read, and which other loads it waits for.
 //
-// The seam: [Of] finds the [Fill] of a context. TakeOn and DependOn record a part, Await refuses a
-// circle, and Close returns the [Facts].
+// The seam: [Of] finds the [Fill] of a context, and [Running] the one that a read is a part of. TakeOn
+// and DependOn record a part, Await refuses a circle, and Close returns the [Facts].
 package filling
 
 import (
@@ -32,10 +32,10 @@ type Fill struct {
 	also   []string                // the full keys of a batch
 	awaits []*atomic.Pointer[Fill] // the latest loads of awaited flights; by crossing.Mutex
 	seenIn uint64                  // the latest search that came here; by crossing.Mutex
+	done   atomic.Bool             // set with mu held
 
 	// mu protects the rest.
 	mu       sync.Mutex
-	done     bool
 	previous any // the value that the load replaces; nil: none
 	distinct int // parts after the last compact
 	Facts
@@ -98,6 +98,16 @@ func Auditing(ctx context.Context) bool {
 // Of returns the load that ctx belongs to, or nil.
 func Of(ctx context.Context) *Fill {
 	f, _ := ctx.Value(ContextKey{}).(*Fill)
+	return f
+}
+
+// Running returns the load that a read under ctx is a part of, or nil. A goroutine may keep the context of
+// a load that has ended. Then it is the load around it.
+func Running(ctx context.Context) *Fill {
+	f := Of(ctx)
+	for f != nil && f.done.Load() {
+		f = f.parent
+	}
 	return f
 }
 
@@ -191,7 +201,7 @@ func (f *Fill) edit(change func()) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if !f.done {
+	if !f.done.Load() {
 		change()
 	}
 }
@@ -206,7 +216,8 @@ func (f *Fill) Also(text string) { f.also = append(f.also, text) }
 func (f *Fill) Close() Facts {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.done, f.previous = true, nil
+	f.done.Store(true)
+	f.previous = nil
 	f.compact()
 	return f.Facts
 }

@@ -5,9 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/twofold-go/twofold/internal/fence"
+	"github.com/twofold-go/twofold/invalidate"
 )
 
 // orderState says how far an order has come.
@@ -55,26 +57,60 @@ func (w *Follower) newOrder(r fence.Request) *order {
 // process, which owes r from then on ([Follower.Owes]) and retries it. With r.Strict the error
 // means that no lease was waited for, now or later. A cancelled ctx ends the wait for the log at once.
 // A removal of cells that hangs may go on for a quarter of the bound.
-func (w *Follower) Invalidate(ctx context.Context, r fence.Request) error {
-	if len(r.Scopes) == 0 {
-		return nil
+//
+// A request with more than maxOrder scopes takes several orders, one after the other, and Config.Wait
+// counts anew after each that has landed. So it may be large, and never waits as a whole.
+func (w *Follower) Invalidate(ctx context.Context, r fence.Request) (err error) {
+	var strict time.Duration
+	var until time.Time
+	for some := range slices.Chunk(r.Scopes, maxOrder) {
+		if err == nil {
+			until = earlier(w.Until(), r.Until)
+		}
+		one := r
+		one.Scopes = some
+		widest, failed := w.invalidate(ctx, one, until)
+		strict, err = max(strict, widest), w.worse(err, failed)
 	}
-	o, until := w.newOrder(r), earlier(w.Until(), r.Until)
+	if err == nil && strict > 0 {
+		return w.outwait(ctx, strict)
+	}
+	return err
+}
+
+// maxOrder bounds the scopes of one order.
+const maxOrder = 2 * invalidate.MaxFences
+
+// worse returns the error of a request whose orders failed with these errors.
+func (w *Follower) worse(before, now error) error {
+	switch pending, ok := errors.AsType[*invalidate.PendingError](before); {
+	case before == nil:
+		return now
+	case now != nil && ok: // of two lists of keys, errors.As would find one
+		return &invalidate.PendingError{Pending: int(w.pending.Load()), Err: ofAll{pending.Err}}
+	}
+	return before
+}
+
+// invalidate is Invalidate for one order. With r.Strict it returns how long a lease confirmed earlier may
+// last, and does not wait for that.
+func (w *Follower) invalidate(ctx context.Context, r fence.Request, until time.Time) (strict time.Duration, err error) {
+	o := w.newOrder(r)
 	w.removeFirst(ctx, o, until)
 	if err := w.enqueue(o); err != nil {
 		w.fences.Apply(r)
-		return err
+		return 0, err
 	}
 	w.lead(ctx, until)
 	if why := w.await(ctx, o, until); why != nil {
 		if err := w.leave(o, why); err != nil {
-			return err
+			return 0, err
 		}
 	}
 	if r.Strict {
-		return w.outwait(ctx, o.strict)
+		strict = o.strict
 	}
-	return nil
+	return strict, nil
 }
 
 // Until returns when a call of Invalidate that begins now stops waiting for the log.

@@ -3,10 +3,12 @@
 package remote
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -221,42 +223,61 @@ func (t *Tier) FillMany(ctx context.Context, timeout time.Duration, keys []strin
 // atOnce is how many commands of one call run at a time.
 const atOnce = 4
 
-// inChunks makes one call with one command for every maxKeys of n keys. Commands run in parallel,
-// so a hanging node delays only its own keys.
+// inChunks makes a call for every maxKeys of n keys, each with its own deadline. They run in parallel,
+// so a hanging node delays only its own keys. After a call that ran out of time no other one begins,
+// so a tier that hangs costs one timeout for any number of keys.
 func inChunks[T any](
 	ctx context.Context, t *Tier, op Op, timeout time.Duration, n int,
 	f func(ctx context.Context, from, to int) ([]T, error),
 ) (all []T, err error) {
 	all = make([]T, n)
-	c, err := t.begin(ctx, new(scope.Deadline), op, timeout)
-	if err != nil {
-		return all, err
-	}
-	defer c.end(&err)
 	if n <= maxKeys {
-		some, err := f(c.ctx, 0, n)
-		copy(all, some)
+		_, err = inChunk(ctx, t, op, timeout, all, 0, f)
 		return all, err
 	}
 	var wg sync.WaitGroup
+	var over atomic.Bool
 	turns, errs := make(chan struct{}, atOnce), make([]error, (n+maxKeys-1)/maxKeys)
 	for i := range errs {
-		turns <- struct{}{}
+		if turns <- struct{}{}; over.Load() {
+			break
+		}
 		wg.Go(func() {
 			defer func() { <-turns }()
-			defer func() {
-				if p := recover(); p != nil {
-					errs[i] = panicked(p)
-				}
-			}()
-			from, to := i*maxKeys, min((i+1)*maxKeys, n)
-			some, err := f(c.ctx, from, to)
-			copy(all[from:to], some)
-			errs[i] = err
+			from := i * maxKeys
+			late, err := inChunk(ctx, t, op, timeout, all[:min(from+maxKeys, n)], from, f)
+			if errs[i] = err; late {
+				over.Store(true)
+			}
 		})
+		if i == 0 && t.Breaker() != "closed" { // it lets one call through, and the others after that
+			wg.Wait()
+		}
 	}
 	wg.Wait()
-	return all, errors.Join(errs...)
+	return all, whyOf(errs)
+}
+
+// inChunk makes the call for the answers in all after the first ones. It reports whether the call
+// failed because its time, or its caller's, was over.
+func inChunk[T any](
+	ctx context.Context, t *Tier, op Op, timeout time.Duration, all []T, from int,
+	f func(ctx context.Context, from, to int) ([]T, error),
+) (late bool, err error) {
+	c, err := t.begin(ctx, new(scope.Deadline), op, timeout)
+	if err != nil {
+		return false, err
+	}
+	defer c.end(&err)
+	some, err := f(c.ctx, from, len(all))
+	copy(all[from:], some)
+	return err != nil && c.d.Err() != nil, err
+}
+
+// whyOf joins the errors of calls. An open breaker only follows from the other errors.
+func whyOf(errs []error) error {
+	made := slices.DeleteFunc(slices.Clone(errs), func(err error) bool { return errors.Is(err, ErrOpen) })
+	return cmp.Or(errors.Join(made...), errors.Join(errs...))
 }
 
 // panicked returns the error for a panic of the client library.

@@ -13,8 +13,8 @@ import (
 // DependOn makes the load under ctx depend on the job's key, whose read gave no value. A key that
 // cannot be spelled cannot be invalidated, either.
 func (j *Job) DependOn(ctx context.Context) {
-	if filling.Loading.Load() != 0 && filling.Of(ctx) != nil && j.Spell() == nil {
-		filling.Of(ctx).DependOn(&j.Core.Fills, j.FullKey(), j.View.Prefixes())
+	if filling.Loading.Load() != 0 && filling.Running(ctx) != nil && j.Spell() == nil {
+		filling.Running(ctx).DependOn(&j.Core.Fills, j.FullKey(), j.View.Prefixes())
 	}
 }
 
@@ -47,7 +47,7 @@ func (v *View) Inherit(ctx context.Context, it *entry.Entry, lease int64) {
 //
 //go:noinline
 func (v *View) inheritInLoad(ctx context.Context, it *entry.Entry, lease int64) {
-	if f := filling.Of(ctx); f != nil {
+	if f := filling.Running(ctx); f != nil {
 		of := ViewOf(it)
 		f.DependOn(&of.Core.Fills, it.FullKey(), of.Prefixes())
 		v.Core.handOn(f, it.Rare, it.ReadAt(), lease, it.IsWorn())
