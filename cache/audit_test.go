@@ -50,13 +50,6 @@ func newAudited(t *testing.T, tc cache.TiersConfig, cfg thingConfig) *audited {
 	return a
 }
 
-// hit loads a key, and then hits it.
-func (a *audited) hit(t *testing.T, k int) {
-	t.Helper()
-	get(t, a.c, k)
-	get(t, a.c, k)
-}
-
 func onLog() cache.TiersConfig {
 	return cache.TiersConfig{Remote: tiertest.NewMemory(), Log: logtest.NewMemory(logtest.MemoryConfig{})}
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -70,16 +69,6 @@ func newDuo(t *testing.T, on ground, tc cache.TiersConfig, cfg thingConfig, as f
 	}
 	synctest.Wait()
 	return w
-}
-
-// between runs f once, right before the next claim of process i.
-func (w *duo) between(i int, f func()) {
-	var once sync.Once
-	w.wire[i].Before(func(_ context.Context, op tiertest.Op, _ []string) {
-		if op == tiertest.Claim {
-			once.Do(f)
-		}
-	})
 }
 
 // before runs f once, right before the nth message of process 0 to the remote tier or to the
