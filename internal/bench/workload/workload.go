@@ -41,7 +41,8 @@ type Env struct {
 	Size   Size
 	Log    io.Writer // progress
 
-	t       *setup.T // of the present part, or of the whole
+	ctx     context.Context // of the whole, for operations: a lookup in that of a part takes longer
+	t       *setup.T        // of the present part, or of the whole
 	servers [4]*redistest.Server
 	far     *redistest.Proxy // of the first server
 	left    []string         // the programs that were left out, with the reasons
@@ -53,6 +54,7 @@ type Env struct {
 // server, because writes of other peers on that server would evict its keys.
 func Open(ctx context.Context, size Size, rounds int, log io.Writer) (*Env, error) {
 	e := &Env{Rounds: max(rounds, 1), Size: size, Log: log, t: setup.New(ctx)}
+	e.ctx = e.t.Context()
 	err := setup.Try(func() {
 		for i := range e.servers {
 			e.servers[i] = redistest.Start(e.t)
