@@ -26,34 +26,32 @@ var (
 
 // growKeys compares peers with n keys. At the largest number each peer would take gigabytes, so
 // only the map is compared with ours.
-func growKeys(n int) func(*Env) {
-	return func(e *Env) {
-		if n > by(e, 10_000_000, 100_000, 10_000) {
-			return
-		}
-		// A heap limit of twice ten million entries would exceed the memory of many machines.
-		limit := debug.SetMemoryLimit(12 << 30)
-		e.t.Cleanup(func() {
-			debug.FreeOSMemory()
-			debug.SetMemoryLimit(limit)
-		})
-		stream := make([]peers.Key, 1<<18)
-		for i, k := range trace.Zipf(1, n, len(stream)) {
-			stream[i].ID = int64(k)
-		}
-		names := []string{"twofold", "map+RWMutex", "ristretto", "otter"}
-		if n > 1_000_000 {
-			names = names[:2]
-		}
-		var cs []contender
-		for _, name := range names {
-			p := open(e.t, name, peers.Options{Entries: n * 5 / 4, MaxBytes: max(int64(n)*1024, 8<<20), Load: loadSmall}, n, peers.Small)
-			cs = append(cs, reads(name, stream, byPeer(p)))
-		}
-		e.compare(&scenario{id: "H", setting: strconv.Itoa(n) + " keys", warm: growthWarm, span: growthSpan, tables: []report.Comparison{{
-			Title: "H: a hit by the number of keys, zipf, 1 goroutine", Reference: "map+RWMutex", Unit: nsOp,
-		}}}, cs)
+func (e *Env) growKeys(n int) {
+	if n > by(e, 10_000_000, 100_000, 10_000) {
+		return
 	}
+	// A heap limit of twice ten million entries would exceed the memory of many machines.
+	limit := debug.SetMemoryLimit(12 << 30)
+	e.t.Cleanup(func() {
+		debug.FreeOSMemory()
+		debug.SetMemoryLimit(limit)
+	})
+	stream := make([]peers.Key, 1<<18)
+	for i, k := range trace.Zipf(1, n, len(stream)) {
+		stream[i].ID = int64(k)
+	}
+	names := []string{"twofold", "map+RWMutex", "ristretto", "otter"}
+	if n > 1_000_000 {
+		names = names[:2]
+	}
+	var cs []contender
+	for _, name := range names {
+		p := open(e.t, name, peers.Options{Entries: n * 5 / 4, MaxBytes: max(int64(n)*1024, 8<<20), Load: loadSmall}, n, peers.Small)
+		cs = append(cs, reads(name, stream, byPeer(p)))
+	}
+	e.compare(&scenario{id: "H", setting: strconv.Itoa(n) + " keys", warm: growthWarm, span: growthSpan, tables: []report.Comparison{{
+		Title: "H: a hit by the number of keys, zipf, 1 goroutine", Reference: "map+RWMutex", Unit: nsOp,
+	}}}, cs)
 }
 
 // growTags measures hits and misses of values with tags.

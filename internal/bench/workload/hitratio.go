@@ -62,7 +62,7 @@ var ratioEngines = []struct {
 
 func (e *Env) hitRatios() {
 	universe, n := by(e, 100_000, 20_000, 5000), by(e, 1_000_000, 100_000, 10_000)
-	cost := entryCost(e.t.Context())
+	cost := entryCost(e.ctx)
 	for _, shape := range shapes {
 		for _, share := range shares {
 			capacity := universe * share / 100
@@ -100,7 +100,7 @@ func entryCost(ctx context.Context) int64 {
 // replay replays a trace through one cache.
 func (e *Env) replay(l report.Line, keys []uint64, o peers.Options, overhead int64) {
 	name, wait := strings.CutSuffix(l.Contender, " + Wait")
-	ctx, s := e.t.Context(), setup.Must(peers.ByName(name))
+	ctx, s := e.ctx, setup.Must(peers.ByName(name))
 	loads := 0 // of one goroutine's consecutive reads
 	o.Load = func(ctx context.Context, id int64) (peers.Value, error) {
 		loads++

@@ -80,43 +80,41 @@ func ids(first int64, n int) []int64 {
 }
 
 // calls measures every kind of call on a server that is some time away.
-func calls(setting string, away time.Duration) func(*Env) {
-	return func(e *Env) {
-		o := e.options("twofold", 2*huge, loadSmall)
-		if away > 0 {
-			e.far.Delay(away)
-			o.Redis = e.far.Addr()
-		}
-		p := twofold(e.t, o, peers.Twofold{
-			Log: true, Bound: strictBound,
-			Tags: func(id int64, _ peers.Value) []string { return []string{tagOf(id)} },
-		}, 0)
-		rdb := peers.Client(o.Redis)
-		e.t.Closing(rdb.Close)
-		var cs []contender
-		for _, c := range e.callsOf(p, rdb) {
-			cs = append(cs, contender{
-				name: c.name, op: c.invoke,
-				before: func() {
-					for batch := range slices.Chunk(c.fill, 1000) {
-						setup.Must(p.Cache.GetMany(e.t.Context(), batch))
-					}
-				},
-				after: func(report.Line, measure.Result) {
-					if c.fill == nil {
-						return
-					}
-					if _, ok := p.Cache.Peek(e.t.Context(), c.fill[c.gone]); ok {
-						e.t.Fatalf("after %q key %d is still there", c.name, c.fill[c.gone])
-					}
-				},
-			})
-		}
-		e.compare(&scenario{id: "G", setting: setting, span: [3]int64{200, 50, 5}, latencies: true, tables: []report.Comparison{{
-			Title: "G: one invalidation, with a log on the same machine", Reference: barePing, Unit: p50, More: []string{p99},
-			Note: fmt.Sprintf("Strict waits for the bound, %v here.", strictBound),
-		}}}, cs)
+func (e *Env) calls(setting string, away time.Duration) {
+	o := e.options("twofold", 2*huge, loadSmall)
+	if away > 0 {
+		e.far.Delay(away)
+		o.Redis = e.far.Addr()
 	}
+	p := twofold(e.t, o, peers.Twofold{
+		Log: true, Bound: strictBound,
+		Tags: func(id int64, _ peers.Value) []string { return []string{tagOf(id)} },
+	}, 0)
+	rdb := peers.Client(o.Redis)
+	e.t.Closing(rdb.Close)
+	var cs []contender
+	for _, c := range e.callsOf(p, rdb) {
+		cs = append(cs, contender{
+			name: c.name, op: c.invoke,
+			before: func() {
+				for batch := range slices.Chunk(c.fill, 1000) {
+					setup.Must(p.Cache.GetMany(e.t.Context(), batch))
+				}
+			},
+			after: func(report.Line, measure.Result) {
+				if c.fill == nil {
+					return
+				}
+				if _, ok := p.Cache.Peek(e.t.Context(), c.fill[c.gone]); ok {
+					e.t.Fatalf("after %q key %d is still there", c.name, c.fill[c.gone])
+				}
+			},
+		})
+	}
+	e.compare(&scenario{id: "G", setting: setting, span: [3]int64{200, 50, 5}, latencies: true, tables: []report.Comparison{{
+		Title: "G: one invalidation, with a log on the same machine", Reference: barePing, Unit: p50, More: []string{p99},
+		Note: fmt.Sprintf("Strict waits for the bound, %v here.", strictBound),
+	}}}, cs)
 }
 
 // storms are the invalidations that come ten thousand times a second during reads, in a thousand calls.
@@ -133,27 +131,25 @@ var storms = []struct {
 
 // readsBeside measures reads with and without a log. Without a log, the invalidations themselves
 // cost almost nothing, so the difference is the cost for the reads.
-func readsBeside(setting string, log bool) func(*Env) {
-	return func(e *Env) {
-		n := by(e, 10_000, 10_000, 500)
-		stream := KeyStream(n, 1<<16)
-		p := twofold(e.t, e.options("twofold", 2*n, loadSmall), peers.Twofold{
-			Log:  log,
-			Tags: func(id int64, _ peers.Value) []string { return []string{tagOf(id), tagOf(-id)} },
-		}, n)
-		var cs []contender
-		for _, s := range storms {
-			c := reads(s.name, stream, byPeer(p))
-			if s.scope != nil {
-				c = c.beside(e.t, func(ctx context.Context) error { return rain(ctx, p, s.scope) })
-			}
-			cs = append(cs, c)
+func (e *Env) readsBeside(setting string, log bool) {
+	n := by(e, 10_000, 10_000, 500)
+	stream := KeyStream(n, 1<<16)
+	p := twofold(e.t, e.options("twofold", 2*n, loadSmall), peers.Twofold{
+		Log:  log,
+		Tags: func(id int64, _ peers.Value) []string { return []string{tagOf(id), tagOf(-id)} },
+	}, n)
+	var cs []contender
+	for _, s := range storms {
+		c := reads(s.name, stream, byPeer(p))
+		if s.scope != nil {
+			c = c.beside(e.t, func(ctx context.Context) error { return rain(ctx, p, s.scope) })
 		}
-		e.compare(&scenario{id: "G", setting: setting, warm: [3]int64{50, 20, 2}, span: [3]int64{300, 80, 5}, tables: []report.Comparison{{
-			Title: "G: local hits of 10,000 keys with two tags, 1 goroutine, while invalidations come", Reference: "none", Unit: nsOp, More: []string{allocsOp},
-			Note: "With two tiers each invalidation takes processor time in this process and in Redis, on the same two cores.",
-		}}}, cs)
+		cs = append(cs, c)
 	}
+	e.compare(&scenario{id: "G", setting: setting, warm: [3]int64{50, 20, 2}, span: [3]int64{300, 80, 5}, tables: []report.Comparison{{
+		Title: "G: local hits of 10,000 keys with two tags, 1 goroutine, while invalidations come", Reference: "none", Unit: nsOp, More: []string{allocsOp},
+		Note: "With two tiers each invalidation takes processor time in this process and in Redis, on the same two cores.",
+	}}}, cs)
 }
 
 // rain invalidates ten scopes every millisecond until ctx ends.

@@ -44,35 +44,33 @@ func goroutines() []int {
 }
 
 // localHits measures every peer with values of one kind.
-func localHits(value string, of func(int64) peers.Value) func(*Env) {
-	return func(e *Env) {
-		n := by(e, 100_000, 20_000, 2000)
-		stream := KeyStream(n, by(e, 1<<20, 1<<18, 1<<14))
-		var all []*resident
-		for _, s := range peers.All() {
-			p := &resident{name: s.Name, stream: stream, of: of}
-			// A TinyLFU has a window that evicts early, so it gets spare room.
-			p.Peer = open(e.t, s.Name, e.options(s.Name, 2*n, p.load), n, of)
-			all = append(all, p)
-		}
-		for _, writes := range []int{0, 5} {
-			for _, g := range goroutines() {
-				s := scenario{id: "A", setting: hitSetting(value, g, writes), goroutines: g, warm: [3]int64{30, 10, 1}, span: [3]int64{100, 40, 4}}
+func (e *Env) localHits(value string, of func(int64) peers.Value) {
+	n := by(e, 100_000, 20_000, 2000)
+	stream := KeyStream(n, by(e, 1<<20, 1<<18, 1<<14))
+	var all []*resident
+	for _, s := range peers.All() {
+		p := &resident{name: s.Name, stream: stream, of: of}
+		// A TinyLFU has a window that evicts early, so it gets spare room.
+		p.Peer = open(e.t, s.Name, e.options(s.Name, 2*n, p.load), n, of)
+		all = append(all, p)
+	}
+	for _, writes := range []int{0, 5} {
+		for _, g := range goroutines() {
+			s := scenario{id: "A", setting: hitSetting(value, g, writes), goroutines: g, warm: [3]int64{30, 10, 1}, span: [3]int64{100, 40, 4}}
+			s.tables = []report.Comparison{{
+				Title: "A: local hit, " + value + " value, 100,000 resident keys, zipf 0.99", Reference: "ristretto, pointers", Unit: nsOp, More: []string{allocsOp, bytesOp, missedPct},
+				Note: "Time of the run divided by its operations. freecache, bigcache, fastcache, go-redis/cache, DoCache and CSC hold bytes and decode the same CBOR on every hit. String keys are ready-made.",
+			}}
+			if writes > 0 {
 				s.tables = []report.Comparison{{
-					Title: "A: local hit, " + value + " value, 100,000 resident keys, zipf 0.99", Reference: "ristretto, pointers", Unit: nsOp, More: []string{allocsOp, bytesOp, missedPct},
-					Note: "Time of the run divided by its operations. freecache, bigcache, fastcache, go-redis/cache, DoCache and CSC hold bytes and decode the same CBOR on every hit. String keys are ready-made.",
+					Title: "A: the same with 5 % writes, time of a read alone, " + value + " value", Reference: "ristretto, pointers", Unit: readerNs, More: []string{allocsOp, missedPct},
 				}}
-				if writes > 0 {
-					s.tables = []report.Comparison{{
-						Title: "A: the same with 5 % writes, time of a read alone, " + value + " value", Reference: "ristretto, pointers", Unit: readerNs, More: []string{allocsOp, missedPct},
-					}}
-				}
-				cs := make([]contender, len(all))
-				for i, p := range all {
-					cs[i] = e.residentReads(p, block*writes/100)
-				}
-				e.compare(&s, cs)
 			}
+			cs := make([]contender, len(all))
+			for i, p := range all {
+				cs[i] = e.residentReads(p, block*writes/100)
+			}
+			e.compare(&s, cs)
 		}
 	}
 }
@@ -150,32 +148,30 @@ const (
 
 // misses have a loader that does almost nothing, so their time is the cache's own. Without room, it
 // includes an eviction.
-func misses(setting string, room [3]int) func(*Env) {
-	return func(e *Env) {
-		sum := int64(0)
-		cs := []contender{{name: bareLoader, op: func(ctx context.Context, i int) error {
-			v, err := loadSmall(ctx, int64(i))
-			sum += v.ID
-			return err
-		}}}
-		for _, s := range peers.All() {
-			if !s.Loads || s.Kind == peers.TwoTier {
-				continue
-			}
-			p := open(e.t, s.Name, peers.Options{Entries: by(e, room[0], room[1], room[2]), Load: loadSmall}, 0, nil)
-			k := new(peers.Key) // never the same twice
-			cs = append(cs, contender{name: s.Name, op: func(ctx context.Context, _ int) error {
-				if k.ID++; s.Name == "sturdyc" {
-					*k = peers.KeyOf(k.ID)
-				}
-				p.Get(ctx, k)
-				return nil
-			}})
+func (e *Env) misses(setting string, room int) {
+	sum := int64(0)
+	cs := []contender{{name: bareLoader, op: func(ctx context.Context, i int) error {
+		v, err := loadSmall(ctx, int64(i))
+		sum += v.ID
+		return err
+	}}}
+	for _, s := range peers.All() {
+		if !s.Loads || s.Kind == peers.TwoTier {
+			continue
 		}
-		e.compare(&scenario{id: "A", setting: setting, span: missSpan, tables: []report.Comparison{{
-			Title: "A: a miss, with a loader that returns at once, 1 goroutine", Reference: "otter, loading", Unit: nsOp, More: []string{allocsOp, bytesOp},
-		}}}, cs)
+		p := open(e.t, s.Name, peers.Options{Entries: room, Load: loadSmall}, 0, nil)
+		k := new(peers.Key) // never the same twice
+		cs = append(cs, contender{name: s.Name, op: func(ctx context.Context, _ int) error {
+			if k.ID++; s.Name == "sturdyc" {
+				*k = peers.KeyOf(k.ID)
+			}
+			p.Get(ctx, k)
+			return nil
+		}})
 	}
+	e.compare(&scenario{id: "A", setting: setting, span: missSpan, tables: []report.Comparison{{
+		Title: "A: a miss, with a loader that returns at once, 1 goroutine", Reference: "otter, loading", Unit: nsOp, More: []string{allocsOp, bytesOp},
+	}}}, cs)
 }
 
 var missSpan = [3]int64{200, 100, 4}

@@ -49,7 +49,7 @@ const payload = int64(unsafe.Sizeof(peers.Value{}) + unsafe.Sizeof(int64(0)))
 
 // weigh fills one cache and takes its samples.
 func (e *Env) weigh(s peers.Spec, n int, l report.Line) {
-	ctx, before := e.t.Context(), heapNow()
+	ctx, before := e.ctx, heapNow()
 	o := peers.Options{Entries: n * 5 / 4, Load: loadSmall}
 	switch s.Name {
 	case "freecache", "bigcache":

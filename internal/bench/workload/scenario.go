@@ -51,7 +51,7 @@ type contender struct {
 // compare samples all contenders of a scenario, in turn. Its tables get another column.
 func (e *Env) compare(s *scenario, all []contender) {
 	e.show(s, all)
-	measure.Rounds(e.t.Context(), min(e.Rounds, cmp.Or(s.rounds, e.Rounds)), len(all), func(i int) {
+	measure.Rounds(e.ctx, min(e.Rounds, cmp.Or(s.rounds, e.Rounds)), len(all), func(i int) {
 		if err := setup.Try(func() { e.sample(s, &all[i]) }); err != nil {
 			setup.Check(fmt.Errorf("%s, %s: %w", s.setting, all[i].name, err))
 		}
@@ -96,7 +96,7 @@ func (e *Env) sample(s *scenario, c *contender) {
 
 // measure runs the operation of a contender.
 func (e *Env) measure(s *scenario, c *contender) measure.Result {
-	ctx := e.t.Context()
+	ctx := e.ctx
 	var failed atomic.Pointer[error]
 	cfg := measure.Config{Goroutines: s.goroutines, Warm: e.ms(s.warm), For: e.ms(s.span), Latencies: s.latencies, Start: c.start}
 	r := measure.Run(ctx, cfg, func(g int) func(int) {

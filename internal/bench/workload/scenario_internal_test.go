@@ -10,7 +10,7 @@ import (
 )
 
 func TestCompareNamesWhatFailed(t *testing.T) {
-	e := &Env{Rounds: 1, t: setup.New(t.Context())}
+	e := &Env{Rounds: 1, t: setup.New(t.Context()), ctx: t.Context()}
 	defer e.Close()
 	broken := errors.New("broken")
 	err := setup.Try(func() {

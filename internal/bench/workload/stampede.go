@@ -102,30 +102,28 @@ func (s *slow) rush(ctx context.Context, p peers.Peer, loads bool, n int, k *pee
 }
 
 // crowd measures n goroutines of this process.
-func crowd(n int) func(*Env) {
-	return func(e *Env) {
-		trials := by(e, 20, 5, 2)
-		if n > 100 {
-			trials = max(trials/4, 1)
-		}
-		var cs []contender
-		for _, s := range stampeders(false) {
-			var source slow
-			p := open(e.t, s.Name, e.options(s.Name, 10_000, source.load), 0, nil)
-			id := int64(n) * 1e6 // different keys for each crowd
-			cs = append(cs, contender{name: s.Name, sample: func(l report.Line) {
-				var waits []time.Duration
-				before := source.loads.Load()
-				for range trials {
-					id++
-					k := peers.KeyOf(id)
-					waits = append(waits, setup.Must(source.rush(e.t.Context(), p, s.Loads, n, &k))...)
-				}
-				e.addRush(l, waits, float64(source.loads.Load()-before)/float64(trials))
-			}})
-		}
-		e.compare(&scenario{id: "C", setting: crowdSetting(n), tables: stampedeTables}, cs)
+func (e *Env) crowd(n int) {
+	trials := by(e, 20, 5, 2)
+	if n > 100 {
+		trials = max(trials/4, 1)
 	}
+	var cs []contender
+	for _, s := range stampeders(false) {
+		var source slow
+		p := open(e.t, s.Name, e.options(s.Name, 10_000, source.load), 0, nil)
+		id := int64(n) * 1e6 // different keys for each crowd
+		cs = append(cs, contender{name: s.Name, sample: func(l report.Line) {
+			var waits []time.Duration
+			before := source.loads.Load()
+			for range trials {
+				id++
+				k := peers.KeyOf(id)
+				waits = append(waits, setup.Must(source.rush(e.t.Context(), p, s.Loads, n, &k))...)
+			}
+			e.addRush(l, waits, float64(source.loads.Load()-before)/float64(trials))
+		}})
+	}
+	e.compare(&scenario{id: "C", setting: crowdSetting(n), tables: stampedeTables}, cs)
 }
 
 func (e *Env) addRush(l report.Line, waits []time.Duration, loads float64) {

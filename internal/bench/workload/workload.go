@@ -41,7 +41,8 @@ type Env struct {
 	Size   Size
 	Log    io.Writer // progress
 
-	t       *setup.T // of the present part, or of the whole
+	ctx     context.Context // of the whole, for operations: a lookup in that of a part takes longer
+	t       *setup.T        // of the present part, or of the whole
 	servers [4]*redistest.Server
 	far     *redistest.Proxy // of the first server
 	left    []string         // the programs that were left out, with the reasons
@@ -53,6 +54,7 @@ type Env struct {
 // server, because writes of other peers on that server would evict its keys.
 func Open(ctx context.Context, size Size, rounds int, log io.Writer) (*Env, error) {
 	e := &Env{Rounds: max(rounds, 1), Size: size, Log: log, t: setup.New(ctx)}
+	e.ctx = e.t.Context()
 	err := setup.Try(func() {
 		for i := range e.servers {
 			e.servers[i] = redistest.Start(e.t)
@@ -156,23 +158,35 @@ func (w Workload) Tables(e *Env) (all []report.Table) {
 	return all
 }
 
-// All returns the workloads in their order.
+// All returns the workloads in their order. Their parts are methods: in a closure that a function
+// returns, the compiler inlines less of a measured operation.
 func All() []Workload {
 	type parts = []func(*Env)
 	return []Workload{
 		{"A", "Local hits", parts{
-			localHits(smallValue, peers.Small), localHits(largeValue, peers.Large), (*Env).hitKinds, (*Env).hitStates,
-			misses(missRoomy, [3]int{1_000_000, 200_000, 20_000}), misses(missTight, [3]int{20_000, 5000, 500}),
+			func(e *Env) { e.localHits(smallValue, peers.Small) },
+			func(e *Env) { e.localHits(largeValue, peers.Large) },
+			(*Env).hitKinds, (*Env).hitStates,
+			func(e *Env) { e.misses(missRoomy, by(e, 1_000_000, 200_000, 20_000)) },
+			func(e *Env) { e.misses(missTight, by(e, 20_000, 5000, 500)) },
 		}, nil},
 		{"B", "Remote hits", parts{(*Env).remoteHits}, nil},
-		{"C", "Stampedes", parts{crowd(32), crowd(1000), (*Env).stampedes}, nil},
+		{"C", "Stampedes", parts{func(e *Env) { e.crowd(32) }, func(e *Env) { e.crowd(1000) }, (*Env).stampedes}, nil},
 		{"D", "Hit ratios", parts{(*Env).hitRatios}, hitRatioTable},
 		{"E", "A million entries", parts{(*Env).memory}, nil},
 		{"G", "Invalidation", parts{
-			calls("one call", 0), calls("Redis 500 µs away", network), readsBeside(oneTierReads, false), readsBeside("reads, two tiers", true),
+			func(e *Env) { e.calls("one call", 0) },
+			func(e *Env) { e.calls("Redis 500 µs away", network) },
+			func(e *Env) { e.readsBeside(oneTierReads, false) },
+			func(e *Env) { e.readsBeside("reads, two tiers", true) },
 		}, nil},
 		{"H", "Growth", parts{
-			growKeys(1000), growKeys(10_000), growKeys(100_000), growKeys(1_000_000), growKeys(10_000_000), (*Env).growTags, (*Env).growSpaces,
+			func(e *Env) { e.growKeys(1000) },
+			func(e *Env) { e.growKeys(10_000) },
+			func(e *Env) { e.growKeys(100_000) },
+			func(e *Env) { e.growKeys(1_000_000) },
+			func(e *Env) { e.growKeys(10_000_000) },
+			(*Env).growTags, (*Env).growSpaces,
 		}, nil},
 		{"I", "Logs and cells in databases", parts{(*Env).databases}, nil},
 		{"J", "Pages by HTTP", parts{(*Env).http}, nil},
