@@ -29,13 +29,14 @@ func Sub(migrations fs.FS, dialect string) fs.FS {
 
 // Up returns the statements of all migrations of a dialect, or of those with a name, or "" if there are
 // none. Each statement ends with a semicolon and a newline.
-func Up(migrations fs.FS, dialect, name string) (text string) {
+func Up(migrations fs.FS, dialect, name string) string {
+	var text strings.Builder
 	files, _ := fs.Glob(migrations, "migrations/"+dialect+"/migrate/"+cmp.Or(name, "*")+".up.sql") // the pattern is well formed
 	for _, file := range files {
 		b, _ := fs.ReadFile(migrations, file) // embedded, so it can be read
-		text += string(b)
+		text.Write(b)
 	}
-	return text
+	return text.String()
 }
 
 // Apply runs the statements of migrations with the names of a configuration. It skips columns that are

@@ -6,11 +6,18 @@ import (
 	"slices"
 )
 
+// prepared is a *sql.Stmt, which its user does not close.
+type prepared interface {
+	ExecContext(ctx context.Context, args ...any) (sql.Result, error)
+	QueryRowContext(ctx context.Context, args ...any) *sql.Row
+	QueryContext(ctx context.Context, args ...any) (*sql.Rows, error)
+}
+
 // statement returns a prepared statement of SQLite, of tx if that is not nil. Parsing is most of a
 // short statement there, so the first call prepares all of them. It does so outside any transaction,
 // because a transaction may have the pool's only connection. PostgreSQL gets texts: its driver
 // prepares them, and knows whether a pooler forbids that.
-func (t *Tier) statement(ctx context.Context, tx *sql.Tx, which int) (*sql.Stmt, error) {
+func (t *Tier) statement(ctx context.Context, tx *sql.Tx, which int) (prepared, error) {
 	all := t.prepared.Load()
 	if all == nil {
 		var err error
