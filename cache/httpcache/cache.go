@@ -1,6 +1,7 @@
 package httpcache
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"hash/maphash"
@@ -44,7 +45,7 @@ func New(cfg Config) (*Cache, error) {
 	if cfg.Off {
 		c.k.Tiers = nil
 	}
-	if err := c.k.Open(cfg.Name, cfg.policy(), cfg.Codec); err != nil {
+	if err := c.k.Open(cmp.Or(cfg.Name, DefaultName), cfg.policy(), cfg.Codec); err != nil {
 		return nil, fmt.Errorf("httpcache: new: %w", err)
 	}
 	return c, nil

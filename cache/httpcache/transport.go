@@ -1,6 +1,7 @@
 package httpcache
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"hash/maphash"
@@ -41,7 +42,7 @@ func NewTransport(cfg TransportConfig) (*Transport, error) {
 		Rules:  rules.Cache{Shared: cfg.Shared, Fallback: cfg.Fallback.rule()},
 		Hashed: true, Keep: cfg.Keep, MaxBody: cfg.MaxBody, Now: cfg.Now, Logger: cfg.Logger,
 	}}
-	if err := t.k.Open(cfg.Name, cfg.policy(), cfg.Codec); err != nil {
+	if err := t.k.Open(cmp.Or(cfg.Name, DefaultName), cfg.policy(), cfg.Codec); err != nil {
 		return nil, fmt.Errorf("httpcache: new transport: %w", err)
 	}
 	return t, nil

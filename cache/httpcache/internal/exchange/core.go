@@ -1,6 +1,7 @@
 package exchange
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -64,18 +65,24 @@ var (
 	Anew      = []cache.Option{cache.MaxAge(0), cache.Fresh()}
 )
 
-// Open sets the lines and opens the pages. The other fields are set.
+// Open sets the lines and opens the pages. The other fields are set; Now and Logger may be nil.
 func (k *Core) Open(name string, p policy.Patch, c codec.Codec) (err error) {
+	if k.Now == nil {
+		k.Now = time.Now
+	}
+	k.Logger = cmp.Or(k.Logger, slog.Default())
 	k.Room.Allow(record.MaxHeld(k.MaxBody))
 	if k.Lines, err = page.NewLines(name, ttlOf(p)); err != nil {
 		return fmt.Errorf("field Name: %w", err)
 	}
-	if k.Tiers == nil { // with Off
+	p.MaxValueBytes = cmp.Or(p.MaxValueBytes, new(2*k.MaxBody+2*record.MaxHeader)) // an encoded body may be longer than the body
+	if k.Tiers == nil {                                                            // with Off
 		k.Pages = cache.Cache[string, *page.Page]{} // its scopes cover nothing
 		return nil
 	}
 	k.Pages, err = cache.New(k.Tiers, cache.Config[string, *page.Page]{
-		Namespace: k.Space.Namespace, Tenant: k.Space.Tenant, Policy: p, Codec: c, Size: (*page.Page).Size, Equal: func(a, b *page.Page) bool { return a.Equal(b, k.Ignored) },
+		Namespace: k.Space.Namespace, Tenant: k.Space.Tenant, Policy: p, Codec: cmp.Or[codec.Codec](c, codec.CBOR),
+		Size: (*page.Page).Size, Equal: func(a, b *page.Page) bool { return a.Equal(b, k.Ignored) },
 	})
 	return err
 }
