@@ -35,8 +35,8 @@ func New(cfg Config) (*Cache, error) {
 		Memory: &exchange.Memory{Seed: maphash.MakeSeed()}, Encodings: compressors(cfg.Encodings),
 		Tiers: cfg.Tiers,
 		Space: key.Space{Tenant: cfg.Tenant, Namespace: cfg.Namespace},
-		Rules: rules.Cache{Shared: true, Targets: cfg.Targets, Fallback: cfg.Fallback.rule()},
-		Until: cfg.pages(), Ignored: cfg.AuditIgnore,
+		Rules: rules.Cache{Shared: true, Pages: cfg.pages(), Targets: cfg.Targets, Fallback: cfg.Fallback.rule()},
+		Until: cfg.pages(), Statuses: cfg.Statuses, Ignored: cfg.AuditIgnore,
 		Keep: cfg.Keep, MaxBody: cfg.MaxBody, Now: cfg.Now, Logger: cfg.Logger,
 	}}
 	for _, v := range cfg.Vary {

@@ -10,9 +10,9 @@ import (
 )
 
 // refusedTo answers a client that waited for a response that is not for everybody.
-func (c *Cache) refusedTo(x *handling, w http.ResponseWriter, r *http.Request, why reason.Reason) {
+func (x *handling) refusedTo(w http.ResponseWriter, r *http.Request, why reason.Reason) {
 	x.Asked("other")
-	c.alone(x.next, w, r, x.t, c.k.Lines.Miss(x.Missed(why)))
+	x.alone(w, r, x.c.k.Lines.Miss(x.Missed(why)))
 }
 
 // failedWith answers a client after a load has failed.
@@ -21,7 +21,7 @@ func (x *handling) failedWith(w http.ResponseWriter, r *http.Request, err error)
 	if f, ok := errors.AsType[*exchange.Failure](err); ok {
 		led := x.Asked(f.Page.Format)
 		if f.Mine {
-			c.alone(x.next, w, r, x.t, c.k.Lines.Miss(x.Missed(reason.Status)))
+			x.alone(w, r, c.k.Lines.Miss(x.Missed(reason.Status)))
 			return
 		}
 		m := x.Missed(reason.Status)
@@ -34,12 +34,12 @@ func (x *handling) failedWith(w http.ResponseWriter, r *http.Request, err error)
 		return
 	}
 	if errors.Is(err, cache.ErrClosed) {
-		c.forItself(x.next, w, r, x.t, reason.Closing)
+		x.forItself(w, r, reason.Closing)
 		return
 	}
 	if errors.Is(err, cache.ErrLoadTimeout) && r.Context().Err() == nil {
 		c.k.Memory.Add(x.At(), c.k.Now())
-		c.forItself(x.next, w, r, x.t, reason.Slow)
+		x.forItself(w, r, reason.Slow)
 		return
 	}
 	c.k.Stats.Refuse(reason.Failure)

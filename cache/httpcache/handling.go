@@ -27,12 +27,16 @@ func (c *Cache) handling(next http.Handler, w http.ResponseWriter, r *http.Reque
 	x := &handling{c: c, next: next, t: t}
 	x.Source, x.Client = x, record.Client{Ctx: r.Context(), Writer: w}
 	x.Reading = exchange.Reading{Core: &c.k, Ctx: r.Context(), ID: t.Key, Header: r.Header, Wants: t.Wants}
+	x.Host, x.Path = t.Host, t.Path
 	if c.cfg.pages() {
 		x.req = bare(r)
 		x.plain = plainContext{r.Context()}
 		x.Ctx = &x.plain
 	} else {
 		x.req = *r
+		if r.URL.RawQuery != "" {
+			x.Unkeyed = address.Unkeyed(r.URL.RawQuery, c.cfg.keeps(t.Path))
+		}
 	}
 	if r.Method == http.MethodHead {
 		x.Client.Writer = nil // a HEAD has no body

@@ -32,9 +32,11 @@ func (c *Cache) serve(next http.Handler, w http.ResponseWriter, r *http.Request)
 		c.past(next, w, r, line)
 	case c.cfg.Off:
 		c.k.Stats.Bypass(reason.Off)
-		c.alone(next, w, r, t, "")
+		c.handling(next, w, r, t).alone(w, r, "")
 	case t.Wants.NoStore, t.Wants.OnlyIfCached, r.Method == http.MethodHead && !c.cfg.pages(), !c.cfg.pages() && t.Demands:
-		c.asItIs(next, w, r, t)
+		if !c.fromStore(w, r, &t, exchange.FreshOnly) {
+			c.handling(next, w, r, t).asItIs(w, r)
+		}
 	default:
 		now := c.k.Now().UnixMilli()
 		x := c.reading(r, &t)
@@ -47,32 +49,30 @@ func (c *Cache) serve(next http.Handler, w http.ResponseWriter, r *http.Request)
 	}
 }
 
-// asItIs answers a client whose request must not store a page or render for everybody. The client
-// may get a stored page.
-func (c *Cache) asItIs(next http.Handler, w http.ResponseWriter, r *http.Request, t address.Target) {
-	if c.fromStore(w, r, t, exchange.FreshOnly, c.k.Now().UnixMilli()) {
-		return
-	}
+// asItIs answers a client whose request must not store a page or render for everybody, and for which no
+// page is stored.
+func (x *handling) asItIs(w http.ResponseWriter, r *http.Request) {
+	why := reason.Head
 	switch {
-	case t.Wants.OnlyIfCached:
-		c.notHere(w)
-	case t.Wants.NoStore:
-		c.forItself(next, w, r, t, reason.RequestNoStore)
-	case r.Method == http.MethodGet && rules.Has(r.Header, "Range"):
-		c.forItself(next, w, r, t, reason.Range) // the body may be too long to store
+	case x.Wants.OnlyIfCached:
+		x.c.notHere(w)
+		return
+	case x.Wants.NoStore:
+		why = reason.RequestNoStore
+	case r.Method == http.MethodGet && x.t.Saw.Any(rules.SawRange):
+		why = reason.Range // the body may be too long to store
 	case r.Method == http.MethodGet:
-		c.forItself(next, w, r, t, reason.Precondition)
-	default:
-		c.forItself(next, w, r, t, reason.Head)
+		why = reason.Precondition
 	}
+	x.forItself(w, r, why)
 }
 
 // fromStore answers from a stored page, if one does. It refreshes nothing.
-func (c *Cache) fromStore(w http.ResponseWriter, r *http.Request, t address.Target, opts []cache.Option, now int64) bool {
-	x := c.reading(r, &t)
+func (c *Cache) fromStore(w http.ResponseWriter, r *http.Request, t *address.Target, opts []cache.Option) bool {
+	x := c.reading(r, t)
 	res, ok := x.Find(opts)
 	if ok {
-		c.served(w, r, &x, res, &t, now)
+		c.served(w, r, &x, res, t, c.k.Now().UnixMilli())
 	}
 	return ok
 }
@@ -115,7 +115,7 @@ func (c *Cache) through(next http.Handler, w http.ResponseWriter, r *http.Reques
 		}
 		var why reason.Reason
 		if x, why = x.turned(w, r, p); why != reason.None {
-			c.forItself(next, w, r, t, why)
+			c.handling(next, w, r, t).forItself(w, r, why)
 			return
 		}
 	}
@@ -126,8 +126,8 @@ func (c *Cache) through(next http.Handler, w http.ResponseWriter, r *http.Reques
 func (x *handling) try(w http.ResponseWriter, r *http.Request) (p *page.Page, done bool) {
 	c := x.c
 	if c.k.Memory.Has(x.At(), c.k.Now) {
-		if !c.fromStore(w, r, x.t, nil, c.k.Now().UnixMilli()) {
-			c.forItself(x.next, w, r, x.t, reason.Memory)
+		if !c.fromStore(w, r, &x.t, nil) {
+			x.forItself(w, r, reason.Memory)
 		}
 		return nil, true
 	}
@@ -142,11 +142,11 @@ func (x *handling) try(w http.ResponseWriter, r *http.Request) (p *page.Page, do
 	case err != nil:
 		x.failedWith(w, r, err)
 	case why != reason.None:
-		c.refusedTo(x, w, r, why)
+		x.refusedTo(w, r, why)
 	case !p.Selects(x.Header, c.k.Hashed):
 		return p, false
 	case !x.Led.Load() && res.Source == cache.Load && c.spent(p):
-		c.refusedTo(x, w, r, reason.Condition)
+		x.refusedTo(w, r, reason.Condition)
 	default:
 		line, age := x.Account(res, c.k.Now().UnixMilli())
 		c.k.LogPanic(x.Fault.Load())

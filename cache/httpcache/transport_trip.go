@@ -12,9 +12,7 @@ import (
 	"github.com/twofold-go/twofold/cache/httpcache/internal/address"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/exchange"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/page"
-	"github.com/twofold-go/twofold/cache/httpcache/internal/reason"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/record"
-	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 )
 
 // trip is an exchange of a Transport: one call of RoundTrip that may have to send its request.
@@ -48,6 +46,7 @@ func (t *Transport) trip(r *http.Request, way exchange.Reading, fresh bool) *tri
 		x.req.Header = http.Header{}
 	}
 	x.Header, _ = lookAt(x.req.Header)
+	x.Host, x.Path = address.HostOf(r), cmp.Or(r.URL.Path, "/")
 	x.handed, x.left, x.stored = make(chan *http.Response, 1), make(chan struct{}), make(chan struct{})
 	return x
 }
@@ -165,6 +164,10 @@ func (x *trip) Serve(n *exchange.Run, r *http.Request) error {
 		resp.Header = http.Header{}
 	}
 	n.Resp, n.Rec.Given, n.Rec.Announced = resp, resp.Header, resp.ContentLength
+	if len(resp.Trailer) > 0 {
+		n.Rec.Given = resp.Header.Clone()
+		n.Rec.Given.Set("Trailer", "") // net/http has removed it
+	}
 	n.Rec.WriteHeader(resp.StatusCode)
 	n.Rec.Given = nil
 	if fate := n.Rec.Verdict.Fate; fate == record.Renew || fate == record.Fail || n.Ctx.Err() != nil {
@@ -189,37 +192,11 @@ func (x *trip) Serve(n *exchange.Run, r *http.Request) error {
 	}
 }
 
-func (x *trip) Judge(n *exchange.Run) record.Verdict {
-	v := x.Weigh(&n.Msg, n.Old, n.Prev != nil)
-	if v.Fate == record.Store && len(n.Resp.Trailer) > 0 {
-		v.Fate, v.Why = record.Refuse, reason.Trailer
-	}
-	return v
-}
-
-func (x *trip) Page(n *exchange.Run, h http.Header, body []byte) *page.Page {
-	rules.DropHopByHop(h)
-	p := page.Of(n.Msg.Status, h, body)
-	p.Format = exchange.FormatOf(h)
-	return p
-}
-
-// Shows reports false: the key holds the whole query.
-func (x *trip) Shows(*page.Page) bool { return false }
-
-func (x *trip) Keeps(f *cache.Fill, n *exchange.Run) (tags []string) {
-	x.t.k.Lives(f, n.Page, x.t.k.Keep)
-	n.Tags = x.t.k.TagsOf(address.HostOf(x.req), cmp.Or(x.req.URL.Path, "/"))
-	return n.Tags[:1]
-}
-
 // Audit ends an audit: the response itself says how long it holds.
 func (x *trip) Audit(ctx context.Context) (*page.Page, error) {
 	cache.Filling(ctx).NoStore()
 	return nil, nil
 }
-
-func (x *trip) Refuses(int) reason.Reason { return reason.None }
 
 func (x *trip) Keyed(string) bool { return false }
 

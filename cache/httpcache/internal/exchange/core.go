@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"sync/atomic"
 	"time"
 
@@ -33,7 +34,8 @@ type Core struct {
 	Room      record.Room
 	Keep      time.Duration
 	MaxBody   int
-	Hashed    bool            // pages hold the digests of what they vary on
+	Statuses  []int           // that are stored; nil: all
+	Hashed    bool            // of a Transport: pages hold the digests of what they vary on
 	Until     bool            // pages stay until they are invalidated
 	Encodings []coding.Coding // of a Cache
 	Ignored   []string        // headers that an audit does not compare
@@ -136,6 +138,23 @@ func (k *Core) Lives(f *cache.Fill, p *page.Page, keep time.Duration) {
 	f.SetStale(time.Duration(stale) * time.Millisecond)
 	f.SetStaleIfError(time.Duration(instead) * time.Millisecond)
 	f.SetKeep(keep)
+}
+
+// Record makes a recorder ready. Who decides about the response.
+func (k *Core) Record(r *record.Recorder, who record.Decider) {
+	r.Who, r.Handler, r.Coded = who, !k.Hashed, len(k.Encodings) > 0
+	if r.Handler {
+		r.Given = make(http.Header)
+	}
+	r.Begin(k.MaxBody, &k.Room)
+}
+
+// Page makes a page of a whole response.
+func (k *Core) Page(status int, h http.Header, body []byte, made time.Time) *page.Page {
+	p := page.New(status, h, body, !k.Hashed, k.Until)
+	p.Made, p.Format = made.UnixMilli(), FormatOf(h)
+	p.Offer(len(k.Encodings) > 0)
+	return p
 }
 
 // ttlOf returns how long responses are fresh. Zero means forever, or not exactly known.

@@ -33,6 +33,9 @@ type Exchange struct {
 	Source Source
 	Client record.Client
 
+	Host, Path string   // of the request: its pages have their tags
+	Unkeyed    []string // the words that a page may show of parameters that are not in the key
+
 	Fault  atomic.Pointer[cache.PanicError]
 	Strict atomic.Bool // the old page must not be served stale
 	runs   atomic.Pointer[Run]
@@ -57,23 +60,8 @@ type Source interface {
 	// Serve records the response in n.Rec. An error says that there is none, or that it was cut short.
 	Serve(n *Run, r *http.Request) error
 
-	// Judge decides about the response in n.Msg.
-	Judge(n *Run) record.Verdict
-
-	// Page makes a page of a whole response.
-	Page(n *Run, h http.Header, body []byte) *page.Page
-
-	// Shows reports whether a page shows a parameter of our client that is not in the key.
-	Shows(p *page.Page) bool
-
-	// Keeps tells a load how long its page is kept. It returns the tags of the page.
-	Keeps(f *cache.Fill, n *Run) (tags []string)
-
 	// Audit is the load of an audit.
 	Audit(ctx context.Context) (*page.Page, error)
-
-	// Refuses returns the reason why no response with the status is stored, or none.
-	Refuses(status int) reason.Reason
 
 	// Keyed reports whether a header needs no variant.
 	Keyed(name string) bool
@@ -200,7 +188,11 @@ func (x *Exchange) settle(ctx context.Context, n *Run, old *Previous) (*page.Pag
 		return n.Page, nil
 	}
 	f := cache.Filling(ctx)
-	cache.Depend(ctx, x.Source.Keeps(f, n)...)
+	x.keeps(f, n)
+	n.tags = k.TagsOf(x.Host, x.Path)
+	if cache.Depend(ctx, n.tags[0]); !k.Hashed {
+		cache.Depend(ctx, n.tags[1])
+	}
 	if n.Prev != nil && n.Msg.Status == http.StatusNotModified {
 		f.DependOnPrevious()
 	}
@@ -211,6 +203,21 @@ func (x *Exchange) settle(ctx context.Context, n *Run, old *Previous) (*page.Pag
 		k.Stats.Of(n.Page.Format).stored.Add(1)
 	}
 	return n.Page, nil
+}
+
+// keeps tells a load how long its page is kept.
+func (x *Exchange) keeps(f *cache.Fill, n *Run) {
+	k := x.Core
+	if !k.Until {
+		keep := k.Keep
+		if !k.Hashed && !n.Page.Validated() {
+			keep = 0 // it cannot be revalidated, and no client of a handler may accept it
+		}
+		k.Lives(f, n.Page, keep)
+	} else if d, _ := rules.ParseCacheControl(n.Rec.Sent["Cache-Control"]); d.Has("must-revalidate") || d.Has("proxy-revalidate") {
+		f.SetStale(0)
+		f.SetStaleIfError(0)
+	}
 }
 
 // confirm returns the page that a 304 has confirmed. If it may not be stored any more, it is our
