@@ -74,15 +74,6 @@ func (x *trip) fetch() (resp *http.Response, f fetched) {
 	case resp = <-x.handed:
 		return resp, f
 	case f = <-got:
-		if errors.Is(f.err, cache.ErrLoadTimeout) && x.Led.Load() { // our request goes on
-			select {
-			case resp = <-x.handed:
-				return resp, fetched{}
-			case <-x.End():
-				f.res, f.err = x.Outcome()
-			case <-x.Ctx.Done():
-			}
-		}
 	case <-x.Ctx.Done():
 		f.err = x.Ctx.Err()
 	}
@@ -107,7 +98,7 @@ func (x *trip) call(ctx context.Context) (f fetched) {
 	if x.fresh {
 		opts = exchange.Anew
 	}
-	f.res, f.err = x.t.k.Pages.Fetch(ctx, x.At(), x.Load, opts...)
+	f.res, f.err = x.Outlast(x.t.k.Pages.Fetch(ctx, x.At(), x.Load, opts...))
 	return f
 }
 

@@ -276,7 +276,7 @@ func (x *Exchange) Outlast(res cache.Result[*page.Page], err error) (cache.Resul
 // client reads its response.
 func (x *Exchange) Over() {
 	x.answered.Store(true) // before late is read; see Run.Wait
-	if n := x.runs.Load(); n != nil && n.late.Load() && !n.teed.Load() {
+	if n := x.runs.Load(); n != nil && n.late.Load() && !n.taken.Load() {
 		n.cancel(record.ErrNotRecorded)
 	}
 }

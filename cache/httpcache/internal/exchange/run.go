@@ -28,8 +28,7 @@ type Run struct {
 	Ctx    context.Context // the source's
 	cancel context.CancelCauseFunc
 	apart  atomic.Bool // the end of the load does not end the source, or has ended it
-	taken  bool        // our client belongs to the source; protected by rec.Mu
-	teed   atomic.Bool // our client reads the response as it comes
+	taken  atomic.Bool // our client belongs to the source, and reads the response as it comes
 	late   atomic.Bool // the load has timed out
 	tags   [2]string   // of the page
 
@@ -60,7 +59,7 @@ func (x *Exchange) Start(ctx context.Context, old *Previous, bare bool) *Run {
 	if old.behind {
 		n.client = &record.Client{Ctx: x.Ctx} // ours has the old page
 	}
-	n.outer.Context = ctx
+	n.outer = outliving{context.Background(), ctx}
 	n.Ctx, n.cancel = context.WithCancelCause(&n.outer)
 	x.Core.Record(&n.Rec, n)
 	x.Core.Running.Add(1)
@@ -148,7 +147,7 @@ func (n *Run) returned(err error) {
 // ended with an error of the source, or with a panic.
 func (n *Run) release(err error, panicked any) {
 	n.Rec.Mu.Lock()
-	taken, fell := n.taken, n.Rec.Settle()
+	taken, fell := n.taken.Load(), n.Rec.Settle()
 	n.Rec.Tail = nil
 	n.Rec.Drop()
 	n.Rec.Mu.Unlock()
@@ -186,7 +185,7 @@ func (n *Run) unlink() bool { return !n.apart.Swap(true) }
 // loadOver ends the source when its load ends, because no client waits or the load took too
 // long. If it took too long, the source runs on for a client that waits; see Exchange.Outlast.
 func (n *Run) loadOver(ctx context.Context) {
-	if n.late.Load() && (n.teed.Load() || !n.x.answered.Load()) {
+	if n.late.Load() && (n.taken.Load() || !n.x.answered.Load()) {
 		n.outlive()
 		return
 	}
