@@ -24,7 +24,7 @@ func (r *Recorder) FlushError() error {
 	case r.phase == recording && r.Verdict.Held:
 		return nil
 	case r.phase == recording && r.Tail != nil:
-		r.Tail.More(true)
+		r.Tail.more(true)
 		return nil
 	case r.Share():
 		return nil
