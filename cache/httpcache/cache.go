@@ -10,7 +10,6 @@ import (
 	"sync/atomic"
 
 	"github.com/twofold-go/twofold/cache"
-	"github.com/twofold-go/twofold/cache/httpcache/internal/address"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/exchange"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 	"github.com/twofold-go/twofold/key"
@@ -21,8 +20,7 @@ import (
 type Cache struct {
 	cfg    Config
 	k      exchange.Core
-	varied []address.Varied // cfg.Vary
-	judged atomic.Int64     // when eager was last set, in Unix seconds
+	judged atomic.Int64 // when eager was last set, in Unix seconds
 	eager  atomic.Bool
 }
 
@@ -39,9 +37,6 @@ func New(cfg Config) (*Cache, error) {
 		Until: cfg.pages(), Statuses: cfg.Statuses, Ignored: cfg.AuditIgnore,
 		Keep: cfg.Keep, MaxBody: cfg.MaxBody, Now: cfg.Now, Logger: cfg.Logger,
 	}}
-	for _, v := range cfg.Vary {
-		c.varied = append(c.varied, address.Varied(v))
-	}
 	if cfg.Off {
 		c.k.Tiers = nil
 	}

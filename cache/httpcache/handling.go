@@ -18,7 +18,7 @@ type handling struct {
 	c     *Cache
 	next  http.Handler
 	t     address.Target
-	req   http.Request // made by bare for Pages
+	req   http.Request
 	plain plainContext
 	room  [10]string // of most headers of an answer
 }
@@ -26,17 +26,13 @@ type handling struct {
 func (c *Cache) handling(next http.Handler, w http.ResponseWriter, r *http.Request, t address.Target) *handling {
 	x := &handling{c: c, next: next, t: t}
 	x.Source, x.Client = x, record.Client{Ctx: r.Context(), Writer: w}
-	x.Reading = exchange.Reading{Core: &c.k, Ctx: r.Context(), ID: t.Key, Header: r.Header, Wants: t.Wants}
+	x.Reading, x.req = c.reading(r, &t), *r
 	x.Host, x.Path = t.Host, t.Path
 	if c.cfg.pages() {
-		x.req = bare(r)
 		x.plain = plainContext{r.Context()}
 		x.Ctx = &x.plain
-	} else {
-		x.req = *r
-		if r.URL.RawQuery != "" {
-			x.Unkeyed = address.Unkeyed(r.URL.RawQuery, c.cfg.keeps(t.Path))
-		}
+	} else if r.URL.RawQuery != "" {
+		x.Unkeyed = address.Unkeyed(r.URL.RawQuery, c.cfg.keeps(t.Path))
 	}
 	if r.Method == http.MethodHead {
 		x.Client.Writer = nil // a HEAD has no body
@@ -52,16 +48,6 @@ func (x *handling) turned(w http.ResponseWriter, r *http.Request, p *page.Page) 
 		return nil, reason.Vary
 	}
 	return y, reason.None
-}
-
-// bare returns a copy of r without the parts that request replaces, and without the other parts
-// that say something about the client. Values that routers have set remain.
-func bare(r *http.Request) http.Request {
-	c := *r
-	c.URL, c.Header, c.Body, c.GetBody, c.Trailer, c.TLS = nil, nil, nil, nil, nil, nil
-	c.ContentLength, c.TransferEncoding, c.Close = 0, nil, false
-	c.Form, c.PostForm, c.MultipartForm, c.Response = nil, nil, nil, nil
-	return c
 }
 
 // contextKeys are the keys of context values that every handler may see.

@@ -1,32 +1,32 @@
 package httpcache
 
 import (
+	"context"
 	"crypto/tls"
 	"net/http"
 	"net/url"
-
-	"github.com/twofold-go/twofold/cache/httpcache/internal/address"
 )
 
-// request turns r, a copy made by bare, into the request for a handler that renders for
-// everybody. It holds nothing of the client except what is in the key.
-func (c *Cache) request(t *address.Target, r *http.Request) *http.Request {
-	u := &url.URL{Path: t.Path, RawQuery: t.Query}
-	if u.EscapedPath() != t.Escaped {
-		u.RawPath = t.Escaped
-	}
-	r.Method, r.URL, r.RequestURI, r.Host = http.MethodGet, u, t.Line(), t.Host
-	r.Proto, r.ProtoMajor, r.ProtoMinor = "HTTP/1.1", 1, 1
-	r.RemoteAddr = "0.0.0.0:0" // must parse, and belongs to no client
-	r.Header, r.Body = make(http.Header, len(t.Vary)), http.NoBody
-	for i, v := range t.Vary {
-		if v != "" {
-			r.Header[c.cfg.Vary[i].Header] = []string{v}
-		}
-	}
+// fromKey returns the request for a handler of Pages. It holds nothing of the client except what is in the
+// key. Values that routers have set remain.
+func (x *handling) fromKey(ctx context.Context) *http.Request {
+	t, c := &x.t, x.req
+	c.URL, c.Header, c.Body, c.GetBody, c.Trailer, c.TLS = nil, nil, http.NoBody, nil, nil, nil
+	c.ContentLength, c.TransferEncoding, c.Close = 0, nil, false
+	c.Form, c.PostForm, c.MultipartForm, c.Response = nil, nil, nil, nil
+	c.Method, c.RequestURI, c.Host = http.MethodGet, t.Line(), t.Host
+	c.Proto, c.ProtoMajor, c.ProtoMinor = "HTTP/1.1", 1, 1
+	c.RemoteAddr = "0.0.0.0:0" // must parse, and belongs to no client
 	if t.Secure {
-		r.TLS = tlsWithoutClient()
+		c.TLS = tlsWithoutClient()
 	}
+	r := c.Clone(ctx)
+	r.URL = &url.URL{Path: t.Path, RawQuery: t.Query}
+	if r.URL.EscapedPath() != t.Escaped {
+		r.URL.RawPath = t.Escaped
+	}
+	r.Header = make(http.Header, len(t.Vary))
+	x.wearKey(r.Header)
 	return r
 }
 

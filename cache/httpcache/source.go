@@ -15,7 +15,7 @@ func (x *handling) Begin(_ context.Context, old exchange.Previous, _ bool) (leav
 
 func (x *handling) Request(n *exchange.Run, bare bool) (r *http.Request) {
 	if x.c.cfg.pages() {
-		r = x.c.request(&x.t, x.req.Clone(n.Ctx))
+		r = x.fromKey(n.Ctx)
 	} else {
 		r, n.Own = x.shown(n.Ctx, bare)
 		n.Parts = x.t.Saw.Any(rules.SawRange | rules.SawIfMatch | rules.SawIfNoneMatch)

@@ -87,7 +87,7 @@ func (b *callersBody) Read(p []byte) (int, error) {
 	if fell, ok := errors.AsType[*bodyPanic](err); ok {
 		panic(fell.value)
 	}
-	if err == io.EOF {
+	if errors.Is(err, io.EOF) {
 		select {
 		case <-b.x.stored:
 		case <-b.x.Ctx.Done():

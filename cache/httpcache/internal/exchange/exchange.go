@@ -263,8 +263,8 @@ func (x *Exchange) Outlast(res cache.Result[*page.Page], err error) (cache.Resul
 	if n != nil && errors.Is(err, cache.ErrLoadTimeout) {
 		n.stream()
 		select {
-		case <-x.End():
-			res, err = x.Outcome()
+		case <-x.end():
+			res, err = x.outcome()
 		case <-x.Client.Ctx.Done():
 		}
 	}

@@ -107,30 +107,28 @@ func (d *deeds) ended(p *page.Page, err error) {
 	}
 	l.page, l.err = p, err
 	d.result.Store(l)
-	if w := d.waits.Load(); w != nil {
-		wake(*w)
+	d.wake()
+}
+
+// wake ends the wait of our client.
+func (d *deeds) wake() {
+	if w := d.waits.Swap(nil); w != nil {
+		close(*w)
 	}
 }
 
-// End returns a channel that gets a value when the load has ended. It is for one client.
-func (d *deeds) End() <-chan struct{} {
-	w := make(chan struct{}, 1)
+// end returns a channel that is closed when the load has ended. It is for one client.
+func (d *deeds) end() <-chan struct{} {
+	w := make(chan struct{})
 	d.waits.Store(&w)
 	if d.result.Load() != nil {
-		wake(w)
+		d.wake()
 	}
 	return w
 }
 
-func wake(w chan<- struct{}) {
-	select {
-	case w <- struct{}{}:
-	default:
-	}
-}
-
-// Outcome returns the result of the load as that of a read.
-func (d *deeds) Outcome() (cache.Result[*page.Page], error) {
+// outcome returns the result of the load as that of a read.
+func (d *deeds) outcome() (cache.Result[*page.Page], error) {
 	l := d.result.Load()
 	if l == nil { // another load has begun
 		return cache.Result[*page.Page]{}, cache.ErrLoadTimeout
