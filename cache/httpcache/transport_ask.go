@@ -99,6 +99,9 @@ func (t *Transport) fetched(r *http.Request, x *trip, res cache.Result[*page.Pag
 // notHere answers only-if-cached (RFC 9111 §5.2.1.7).
 func (t *Transport) notHere(r *http.Request) *http.Response {
 	t.k.Stats.Bypass(reason.Only)
+	if r.Body != nil {
+		_ = r.Body.Close() // Base does not get it
+	}
 	return &http.Response{
 		Status: page.StatusLine(http.StatusGatewayTimeout), StatusCode: http.StatusGatewayTimeout,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Body: http.NoBody, Request: r,

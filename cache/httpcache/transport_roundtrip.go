@@ -14,48 +14,43 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	h, saw := lookAt(r.Header)
 	id, why := t.key(r, h, saw)
 	w := saw.Request(h)
-	switch {
-	case why == reason.None:
-	case why != reason.Method && w.OnlyIfCached:
-		if r.Body != nil {
-			_ = r.Body.Close() // Base does not get it
-		}
-		return t.notHere(r), nil
-	default:
+	switch why {
+	case reason.None:
+	case reason.Method:
 		return t.pass(r, why)
+	default:
+		return t.alone(r, w, why)
 	}
-	x := exchange.Reading{Core: &t.k, Ctx: r.Context(), ID: id, Header: h, Saw: saw, Wants: w}
+	x, opts := exchange.Reading{Core: &t.k, Ctx: r.Context(), ID: id, Header: h, Saw: saw, Wants: w}, exchange.HereOnly
+	if why = notStored(r, saw, w); why != reason.None {
+		opts = nil // a page of any tier, or none
+	}
+	res, found := x.Find(opts)
+	now, p := t.k.Now().UnixMilli(), res.Value
 	switch {
-	case r.Method == http.MethodHead:
-		return t.fromFresh(r, x, reason.Head)
-	case x.Wants.NoStore:
-		return t.fromFresh(r, x, reason.RequestNoStore)
-	case saw.Any(rules.SawRange):
-		return t.fromFresh(r, x, reason.Range)
-	case saw.Any(rules.SawIfNoneMatch):
-		return t.fromFresh(r, x, reason.Condition)
-	}
-	res, ok := x.Find(exchange.HereOnly)
-	if now := t.k.Now().UnixMilli(); ok && x.Wants.Accepts(t.k.Life(res.Value, now), now) {
-		line, old := x.Hit(res.Value, false, now)
-		return t.respond(r, &x, res.Value, line, old), nil
-	}
-	return t.ask(r, x, ok)
-}
-
-// fromFresh answers by a fresh page of any tier, or passes the request on unchanged. Why is the
-// reason why such a request is not stored.
-func (t *Transport) fromFresh(r *http.Request, x exchange.Reading, why reason.Reason) (*http.Response, error) {
-	res, ok := x.Find(nil)
-	now := t.k.Now().UnixMilli()
-	switch p := res.Value; {
-	case ok && x.Wants.Accepts(t.k.Life(p, now), now) && (why != reason.Range || p.Status == http.StatusOK):
+	case found && w.Accepts(t.k.Life(p, now), now) && (why != reason.Range || p.Status == http.StatusOK):
 		line, old := x.Hit(p, false, now)
 		return t.respond(r, &x, p, line, old), nil
-	case x.Wants.OnlyIfCached:
-		return t.notHere(r), nil
+	case why != reason.None:
+		return t.alone(r, w, why)
 	}
-	return t.pass(r, why)
+	return t.ask(r, x, found)
+}
+
+// notStored returns the reason why the response to a request is not stored, or none. A stored page may
+// answer such a request. Otherwise Base does, and the request goes on unchanged.
+func notStored(r *http.Request, saw rules.Seen, w rules.Request) reason.Reason {
+	switch {
+	case r.Method == http.MethodHead:
+		return reason.Head
+	case w.NoStore:
+		return reason.RequestNoStore
+	case saw.Any(rules.SawRange):
+		return reason.Range
+	case saw.Any(rules.SawIfNoneMatch):
+		return reason.Condition
+	}
+	return reason.None
 }
 
 // Purge invalidates the entry that answers r, with all its variants, only in the partition of r.
