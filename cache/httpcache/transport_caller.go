@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"net/http"
 
 	"github.com/twofold-go/twofold/cache"
@@ -17,12 +18,16 @@ import (
 type caller struct {
 	x    *trip
 	resp *http.Response // nil: the caller has it
+	from *http.Response // the source's, which sets its trailers when the body ends
 	body *io.PipeWriter
 }
 
-// Begin takes the response of a run, and returns m with whether it is stored.
+// Begin takes the response of a run, and returns m with whether it is stored. The caller gets a copy,
+// because it may look at the trailers while the source reads on.
 func (c *caller) Begin(n *exchange.Run, m page.Miss) page.Miss {
-	c.resp, n.Resp = n.Resp, nil
+	own := *n.Resp
+	own.Trailer = maps.Clone(own.Trailer)
+	c.resp, c.from, n.Resp = &own, n.Resp, nil
 	m.Asked = false // the caller sees the status
 	if m.Detail == reason.None && !cache.Filling(n.Ctx).Stores() {
 		m.Detail = reason.Load
@@ -43,7 +48,7 @@ func (c *caller) Header() http.Header {
 // WriteHeader hands the response over.
 func (c *caller) WriteHeader(int) {
 	resp := c.resp
-	b := &callersBody{x: c.x}
+	b := &callersBody{x: c.x, resp: resp, from: c.from}
 	c.resp, resp.Body = nil, b
 	b.PipeReader, c.body = io.Pipe()
 	b.stay = context.AfterFunc(c.x.Ctx, func() { _ = c.body.CloseWithError(c.x.Ctx.Err()) })
@@ -73,7 +78,9 @@ func (*bodyPanic) Error() string { return "httpcache: reading the body panicked"
 type callersBody struct {
 	*io.PipeReader
 	x    *trip
-	stay func() bool // the end of the caller's context does not end the body any more
+	resp *http.Response // the caller's
+	from *http.Response // the source's
+	stay func() bool    // the end of the caller's context does not end the body any more
 }
 
 // Read returns what has arrived, and waits if there is nothing. It reports the end of the body
@@ -88,6 +95,7 @@ func (b *callersBody) Read(p []byte) (int, error) {
 		panic(fell.value)
 	}
 	if errors.Is(err, io.EOF) {
+		b.resp.Trailer = b.from.Trailer // the source has ended
 		select {
 		case <-b.x.stored:
 		case <-b.x.Ctx.Done():

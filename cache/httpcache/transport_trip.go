@@ -139,8 +139,8 @@ func (x *trip) Request(n *exchange.Run, _ bool) *http.Request {
 // copying are buffers for bodies on their way.
 var copying = sync.Pool{New: func() any { return new([16 << 10]byte) }}
 
-// Serve sends the request and records the response. Our caller may get the response itself, so nothing
-// of it is read after its header is recorded, except for its body.
+// Serve sends the request and records the response. Our caller may get its header itself, so that is not
+// read after it is recorded.
 func (x *trip) Serve(n *exchange.Run, r *http.Request) error {
 	resp, err := x.t.cfg.Base.RoundTrip(r) //nolint:bodyclose // below, as body
 	if err != nil {
@@ -176,6 +176,7 @@ func (x *trip) Serve(n *exchange.Run, r *http.Request) error {
 		}
 		switch {
 		case err == io.EOF:
+			n.Rec.Trailed = len(resp.Trailer) > 0 // also those that were not announced
 			return nil
 		case err != nil:
 			return err

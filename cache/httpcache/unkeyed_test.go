@@ -3,6 +3,8 @@ package httpcache_test
 import (
 	"fmt"
 	"net/http"
+	"net/url"
+	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -22,6 +24,9 @@ func TestUnkeyedParameters(t *testing.T) {
 		"Chinese":         {"utm_source=%E8%8E%AB", value, "莫"},
 		"not UTF-8":       {"utm_source=%FF%FE%FD", value, "\xff\xfe\xfd"},
 		"no letters":      {"utm_source=%3C!--", value, "<!--"},
+		"capitals":        {"utm_source=moscow", func(r *http.Request) string { return strings.ToUpper(value(r)) }, "MOSCOW"},
+		"a title":         {"utm_source=MOSCOW", func(r *http.Request) string { return strings.ToLower(value(r)) }, "moscow"},
+		"escaped again":   {"utm_source=%D0%9C%D0%BE", func(r *http.Request) string { return url.QueryEscape(value(r)) }, "%D0%9C%D0%BE"},
 		"an escaped name": {"utm%5fsource=x", func(r *http.Request) string { return r.URL.RawQuery }, "utm%5fsource=x"},
 	} {
 		s := proxied(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

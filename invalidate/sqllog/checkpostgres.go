@@ -11,7 +11,8 @@ import (
 // The type of a column is that below its domains. A char(n) is compared without its last spaces, so
 // several keys find one row.
 const (
-	postgresKind = `SELECT c.relkind::text, EXISTS (` + postgresTree + ` SELECT FROM tree t JOIN pg_class p ON p.oid = t.oid WHERE p.relkind NOT IN ('r', 'p'))
+	postgresKind = postgresTree + ` SELECT c.relkind::text, EXISTS (SELECT FROM tree t JOIN pg_class p ON p.oid = t.oid WHERE p.relkind NOT IN ('r', 'p')),
+	EXISTS (SELECT FROM tree t JOIN pg_class p ON p.oid = t.oid WHERE p.relkind = 'r' AND p.relpersistence <> 'p')
 FROM pg_class c WHERE c.oid = to_regclass({table})::oid`
 
 	postgresColumns = `WITH RECURSIVE kinds(num, kind) AS (
@@ -28,7 +29,7 @@ WHERE i.indrelid = to_regclass({table})::oid AND i.indisunique AND i.indisvalid 
 
 	// A row for each table of the tree and each of its triggers.
 	postgresHave = postgresTree + ` SELECT tree.oid::regclass::text, v.event, coalesce(t.tgenabled::text, ''),
-	coalesce(t.tgtype = v.kind AND t.tgqual IS NULL AND t.tgnargs = 0 AND coalesce(t.tgoldtable, '') = v.old AND coalesce(t.tgnewtable, '') = v.new, false),
+	coalesce(t.tgtype = v.kind AND pg_catalog.cardinality(t.tgattr) = 0 AND t.tgqual IS NULL AND t.tgnargs = 0 AND coalesce(t.tgoldtable, '') = v.old AND coalesce(t.tgnewtable, '') = v.new, false),
 	coalesce(p.prosrc, ''), coalesce(p.prosecdef AND p.proconfig OPERATOR(pg_catalog.=) ARRAY[pg_catalog.format('search_path=pg_catalog, %I, pg_temp', o.home)], false),
 	coalesce(has_table_privilege(p.proowner, o.oid, 'INSERT') AND has_schema_privilege(p.proowner, o.homeid, 'USAGE'), false)
 FROM tree CROSS JOIN (VALUES ('insert', 4, '', 'twofold_new'), ('update', 16, 'twofold_old', 'twofold_new'), ('delete', 8, 'twofold_old', ''), ('truncate', 32, '', ''), ('row', 29, '', '')) v(event, kind, old, new)
@@ -50,12 +51,12 @@ func (c *Config) about(m *mapped, query string) string {
 func postgresTable(ctx context.Context, conn *sql.Conn, m *mapped) (*found, error) {
 	c, f := &Config{}, &found{}
 	var kind string
-	var foreign bool
+	var foreign, unlogged bool
 	var there any
 	if err := conn.QueryRowContext(ctx, c.about(m, "SELECT to_regclass({table})::text")).Scan(&there); err != nil || there == nil {
 		return nil, err
 	}
-	err := conn.QueryRowContext(ctx, c.about(m, postgresKind)).Scan(&kind, &foreign)
+	err := conn.QueryRowContext(ctx, c.about(m, postgresKind)).Scan(&kind, &foreign, &unlogged)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil //nolint:nilnil // there is no such table
 	}
@@ -64,6 +65,10 @@ func postgresTable(ctx context.Context, conn *sql.Conn, m *mapped) (*found, erro
 	}
 	if kind != "r" && kind != "p" || foreign {
 		f.kind = "a view or a foreign table, or has one as a partition; name the tables below a view, and leave foreign data to a log in its own database"
+		return f, nil
+	}
+	if unlogged {
+		f.kind = "unlogged or temporary, or has such a partition; a crash empties it without a trigger: run ALTER TABLE … SET LOGGED"
 		return f, nil
 	}
 	err = eachRow(ctx, conn, c.about(m, postgresColumns), nil, func(scan func(...any) error) error {

@@ -98,7 +98,8 @@
 // in a session whose session_replication_role is replica. A subscription of logical replication fires
 // no triggers of statements; for it there is a trigger for each row, with a row of the outbox each.
 // Partitions have their own triggers. A statement on the parent is always seen; for statements on a
-// new partition, run the migration again. CheckTriggers names such partitions.
+// new partition, run the migration again. CheckTriggers names such partitions. It refuses an unlogged
+// table, which is empty after a crash. The function is in the schema of its table.
 // For Only, put the primary key into Table.Unique. After an INSERT, lastval() is the id of the row in
 // the outbox; use RETURNING or currval.
 //
@@ -114,8 +115,8 @@
 // A text column needs a collation that tells upper from lower case. This was tested with MariaDB 10.11,
 // and not with MySQL.
 //
-// No database fires triggers for DROP TABLE, or for partitions that are attached, detached or
-// exchanged. Invalidate after those yourself.
+// No database fires triggers for DROP TABLE, for an ALTER TABLE that changes values, or for partitions
+// that are attached, detached or exchanged. Invalidate after those yourself.
 //
 // # When a new epoch starts
 //

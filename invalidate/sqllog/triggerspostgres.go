@@ -15,17 +15,16 @@ import (
 //
 // Others may be able to create functions and operators in the schema of the outbox, or in that of
 // the session. Therefore each call names pg_catalog, or has exactly the types of an operator there.
+// The function is in the schema of its table, so tables of one name in two schemas have one each.
 const postgresTriggersText = `DO {do}
 DECLARE
 	part regclass;
 	outbox text := (SELECT n.nspname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = {outbox}::regclass::oid);
-	made text;
+	home text := (SELECT n.nspname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = {table}::regclass::oid);
+	made text := pg_catalog.format('%I.%I()', home, {trigger});
 	event text;
 BEGIN
-	EXECUTE {create}
-{made}
-CREATE OR REPLACE FUNCTION {function}() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS {body}{source}{body}{create};
-	made := {literal}::regprocedure;
+	EXECUTE pg_catalog.format('CREATE OR REPLACE FUNCTION %s RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS %L', made, {body}{source}{body});
 	EXECUTE pg_catalog.format('ALTER FUNCTION %s SET search_path = pg_catalog, %I, pg_temp', made, outbox);
 	EXECUTE pg_catalog.format('REVOKE ALL ON FUNCTION %s FROM PUBLIC', made);
 	FOR part IN {tree} SELECT oid::regclass FROM tree LOOP
@@ -214,13 +213,12 @@ func (c *Config) postgresTriggers(m *mapped) (do, undo []string) {
 	function, table := quotedName(`"`, m.Schema, m.trigger), quotedName(`"`, m.Schema, m.Name)
 	source := c.postgresSource(m)
 	tag := "twofold"
-	for strings.Contains(source+function+table, "$"+tag) { // no part of the text may end its quotation
+	for strings.Contains(source+m.trigger+table, "$"+tag) { // no part of the text may end its quotation
 		tag += "_"
 	}
 	text := replaceAll(postgresTriggersText, map[string]string{
-		"do": "$" + tag + "_do$", "create": "$" + tag + "_create$", "body": "$" + tag + "_body$",
-		"outbox": postgresLiteral(c.Tables.qualified(c.Tables.Outbox)), "made": madeBy,
-		"function": function, "literal": postgresLiteral(function + "()"), "source": source,
+		"do": "$" + tag + "_do$", "body": "$" + tag + "_body$", "source": source,
+		"outbox": postgresLiteral(c.Tables.qualified(c.Tables.Outbox)), "table": postgresLiteral(table),
 		"trigger": postgresLiteral(m.trigger), "tree": strings.ReplaceAll(postgresTree, "{table}", postgresLiteral(table)),
 	})
 	return []string{text}, []string{"DROP FUNCTION IF EXISTS " + function + "() CASCADE"}

@@ -6,7 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/url"
+	"path"
 	"strings"
 
 	"github.com/twofold-go/twofold/examples/digest/digest"
@@ -89,12 +89,8 @@ func (a *api) check(e store.SourceEdit, s store.Source) error {
 	if config := bytes.TrimSpace(s.Config); !json.Valid(config) || config[0] != '{' {
 		return call.Bad("config", "%d bytes, want a JSON object", len(config))
 	}
-	address, err := a.Collector.Address(s)
-	if err != nil {
+	if err := a.Collector.Check(s); err != nil {
 		return call.Bad("type or config", "%v", err)
-	}
-	if u, err := url.Parse(address); address != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
-		return call.Bad("config", "its address must be one of http or https, with a host")
 	}
 	return nil
 }
@@ -126,8 +122,8 @@ func (a *api) editUser(r *request, e store.UserEdit) (any, error) {
 
 // CheckSlug refuses a slug that cannot have a feed: /feed/SLUG is the page, /feed/SLUG.rss the RSS.
 func CheckSlug(slug string) error {
-	if slug == "." || slug == ".." || strings.HasSuffix(slug, ".rss") {
-		return fmt.Errorf("%d bytes, must not be . or .. nor end in .rss", len(slug))
+	if path.Clean("/"+slug) != "/"+slug || strings.HasSuffix(slug, ".rss") {
+		return fmt.Errorf("%d bytes, must not hold . or .. between slashes, nor end in a slash or .rss", len(slug))
 	}
 	return nil
 }

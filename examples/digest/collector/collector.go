@@ -13,7 +13,6 @@ import (
 	"log/slog"
 	"net/url"
 	"os"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -235,20 +234,17 @@ func (c *Collector) Resume(ctx context.Context, id int64) error {
 	return c.SourcesChanged(ctx)
 }
 
-// Address returns the URL that a source is fetched from. It is empty for a type without a fetcher.
-func (c *Collector) Address(s store.Source) (string, error) {
-	f := c.cfg.Fetchers[s.Type]
-	switch {
-	case f != nil:
-		return f.Address(fetchers.Source{Type: s.Type, Config: s.Config})
-	case slices.Contains(fetchers.Unfetched, s.Type):
-		return "", nil
-	}
-	return "", fmt.Errorf("unknown type; the types are %v and %v", c.types, fetchers.Unfetched)
+// Check returns what is wrong with a source.
+func (c *Collector) Check(s store.Source) error {
+	return fetchers.Check(c.cfg.Fetchers, fetchers.Source{Type: s.Type, Config: s.Config})
 }
 
 func (c *Collector) hostOf(s store.Source) string {
-	addr, err := c.Address(s)
+	f := c.cfg.Fetchers[s.Type]
+	if f == nil {
+		return ""
+	}
+	addr, err := f.Address(fetchers.Source{Type: s.Type, Config: s.Config})
 	if u, e := url.Parse(addr); err == nil && e == nil {
 		return strings.ToLower(u.Host)
 	}

@@ -165,10 +165,8 @@ func (im *importer) source(s Source) (err error) {
 	if err != nil {
 		return err
 	}
-	if f, ok := fetchers.New(fetchers.Config{})[s.Type]; ok {
-		if _, err := f.Address(fetchers.Source{Type: s.Type, Config: s.Config}); err != nil {
-			return fmt.Errorf("%w: %w", ErrFile, err)
-		}
+	if err := fetchers.Check(fetchers.New(fetchers.Config{}), fetchers.Source{Type: s.Type, Config: s.Config}); err != nil {
+		return fmt.Errorf("%w: %w", ErrFile, err)
 	}
 	if _, ok := im.known[own]; !ok {
 		im.known[own], err = im.tx.AddSource(im.ctx, store.Source{

@@ -69,8 +69,8 @@ func Load(path string) (*File, error) {
 		return nil, fmt.Errorf("%w: %s: the folder of %q cannot be used; create it: %w", ErrInvalid, field, f.Database, err)
 	}
 	f.Cache = cmp.Or(f.Cache, f.Database+".cache")
-	if filepath.Clean(f.Cache) == filepath.Clean(f.Database) {
-		return nil, fmt.Errorf("%w: cache: %q is the database; name another file, or omit the field", ErrInvalid, f.Cache)
+	if own, db := filepath.Clean(f.Cache), filepath.Clean(f.Database); own == db || strings.HasPrefix(own, db+"-") {
+		return nil, fmt.Errorf("%w: cache: %q is the database, or a file beside it; name another file, or omit the field", ErrInvalid, f.Cache)
 	}
 	return f, nil
 }

@@ -98,6 +98,7 @@ func TestFaultsAreNamed(t *testing.T) {
 		site("max_items: 0, max_pages: 0, retries: 11"): {"sites.a.max_items", "sites.a.max_pages", "sites.a.retries: 11 is not a number from 0 to 10"},
 		site("retry_delay: soon"):                       {"duration"},
 		site("cron: 'every day'"):                       {"sites.a.cron"},
+		site("cron: '0 0 31 2 *'"):                      {"sites.a.cron: names no day"},
 		site("retry_delay: 5"):                          {"duration"},
 		site("retry_delay: -5m"):                        {"duration"},
 		site("include: ['(']"):                          {"sites.a.include: expression 1"},
@@ -145,12 +146,14 @@ func TestEnvironmentGoesFirst(t *testing.T) {
 func TestCacheBesideDatabase(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "sites.yaml")
-	text := fmt.Sprintf("database: %[1]s/x.db\ncache: %[1]s/./x.db\npublic_url: https://a.example\nsites: {a: {home: https://b.example/, channel_config: {title: A}}}\n", dir)
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := config.Load(file); !errors.Is(err, config.ErrInvalid) || !strings.Contains(err.Error(), "cache: ") {
-		t.Errorf("Load = %v", err)
+	for _, cache := range []string{"./x.db", "x.db-wal", "x.db-journal"} {
+		text := fmt.Sprintf("database: %[1]s/x.db\ncache: %[1]s/%[2]s\npublic_url: https://a.example\nsites: {a: {home: https://b.example/, channel_config: {title: A}}}\n", dir, cache)
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := config.Load(file); !errors.Is(err, config.ErrInvalid) || !strings.Contains(err.Error(), "cache: ") {
+			t.Errorf("%s: Load = %v", cache, err)
+		}
 	}
 }
 

@@ -95,8 +95,10 @@ func (s Site) check(x *faults, at string) {
 			x.add(at+field, err.Error())
 		}
 	}
-	if _, err := s.Schedule(); err != nil {
+	if times, err := s.Schedule(); err != nil {
 		x.add(at+".cron", "not a cron expression of five fields such as 0 */2 * * *")
+	} else if times.Next(time.Now()).IsZero() { // the site would run again and again
+		x.add(at+".cron", "names no day of the next years, such as the 31st of February")
 	}
 }
 

@@ -64,8 +64,8 @@ func unreserved(s string) bool {
 	return true
 }
 
-// Unkeyed returns what a page could show of the parameters of a query that do not matter: their names, also
-// as they were escaped, their values, and the words of these.
+// Unkeyed returns what a page could show of the parameters of a query that do not matter: their names and
+// values, also as they were escaped, and the words of the values.
 func Unkeyed(raw string, keep func(name string) bool) (words []string) {
 	for pair := range strings.SplitSeq(raw, "&") {
 		name, value, _ := strings.Cut(pair, "=")
@@ -73,8 +73,9 @@ func Unkeyed(raw string, keep func(name string) bool) (words []string) {
 		if pair == "" || err != nil || keep(plain) {
 			continue
 		}
+		escaped := value
 		value, _ = url.QueryUnescape(value)
-		for _, word := range slices.Concat([]string{name, plain, value}, strings.FieldsFunc(value, notInWord), strings.FieldsFunc(value, isASCII)) {
+		for _, word := range slices.Concat([]string{name, plain, escaped, value, url.QueryEscape(value)}, strings.FieldsFunc(value, notInWord), strings.FieldsFunc(value, isASCII)) {
 			if len(word) >= minWord {
 				words = append(words, word)
 			}

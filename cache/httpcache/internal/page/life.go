@@ -10,10 +10,13 @@ import (
 )
 
 // Stands reports whether a 304 with header h can be about the page: it must name the page's validator
-// or none (RFC 9111 §4.3.3).
+// or none (RFC 9111 §4.3.4).
 func (p *Page) Stands(h http.Header) bool {
-	tag, own := h.Get("Etag"), p.Get("Etag")
-	return tag == "" || own == "" || strings.TrimPrefix(tag, "W/") == strings.TrimPrefix(own, "W/")
+	if tag, own := h.Get("Etag"), p.Get("Etag"); tag != "" && own != "" {
+		return strings.TrimPrefix(tag, "W/") == strings.TrimPrefix(own, "W/")
+	}
+	at, own := h.Get("Last-Modified"), p.Get("Last-Modified")
+	return at == "" || own == "" || at == own
 }
 
 // Validated reports whether the page has a validator.
@@ -32,8 +35,8 @@ func (p *Page) Ask(h http.Header) (ok bool) {
 }
 
 // Renewed returns the page with the headers of a 304 in place of its own, except for those about
-// the body (RFC 9111 §3.2). Both pages share the body. The 304 was asked for at one time and came at
-// the other.
+// the body (RFC 9111 §3.2). Both pages share the body. A weak validator stays weak: the strong one of
+// the 304 is of other bytes. The 304 was asked for at one time and came at the other.
 func (p *Page) Renewed(by *rules.Cache, h http.Header, asked, received time.Time) (n *Page, life rules.Lifetime) {
 	n = p.same()
 	rules.DropHopByHop(h)
@@ -45,7 +48,7 @@ func (p *Page) Renewed(by *rules.Cache, h http.Header, asked, received time.Time
 		case "Content-Length", "Content-Encoding", "Content-Range", "Content-Type", "Set-Cookie":
 			continue
 		}
-		if !strings.HasPrefix(name, http.TrailerPrefix) {
+		if stays := name == "Etag" && strings.HasPrefix(p.Get(name), "W/"); !stays && !strings.HasPrefix(name, http.TrailerPrefix) {
 			n.put(name, values...)
 		}
 	}

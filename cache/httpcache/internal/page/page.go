@@ -220,11 +220,20 @@ func (p *Page) put(name string, values ...string) {
 	p.Header[i] = Field{name, values}
 }
 
-// Shows reports whether the page has one of the words in its header or body.
+// Shows reports whether the page has one of the words in its header or body, in small letters or
+// capitals.
 func (p *Page) Shows(words []string) bool {
+	if len(words) == 0 {
+		return false
+	}
+	text := [][]byte{p.Body, bytes.ToLower(p.Body)} // bytes that are not UTF-8 differ
+	for _, f := range p.Header {
+		for _, v := range f.Values {
+			text = append(text, []byte(v), []byte(strings.ToLower(v)))
+		}
+	}
 	return slices.ContainsFunc(words, func(word string) bool {
-		return bytes.Contains(p.Body, []byte(word)) || slices.ContainsFunc(p.Header, func(f Field) bool {
-			return slices.ContainsFunc(f.Values, func(v string) bool { return strings.Contains(v, word) })
-		})
+		exact, small := []byte(word), []byte(strings.ToLower(word))
+		return slices.ContainsFunc(text, func(b []byte) bool { return bytes.Contains(b, exact) || bytes.Contains(b, small) })
 	})
 }

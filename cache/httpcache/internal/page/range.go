@@ -63,6 +63,9 @@ func (p *Page) Ranged(resp *http.Response, ranges string) *http.Response {
 	w := &memoryWriter{header: resp.Header, status: http.StatusOK}
 	delete(w.header, "Content-Length")
 	p.SendRange(w, ranges)
+	if len(w.header["Content-Type"]) == 0 {
+		delete(w.header, "Content-Type")
+	}
 	resp.StatusCode, resp.Status = w.status, StatusLine(w.status)
 	resp.ContentLength, resp.Body = int64(w.body.Len()), io.NopCloser(&w.body)
 	return resp

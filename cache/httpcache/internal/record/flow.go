@@ -161,3 +161,11 @@ func (t *tail) settle() (fell any) {
 	}
 	return t.fell
 }
+
+// Settle waits until the tail has everything. It returns the value that the writer panicked with.
+func (r *Recorder) Settle() (fell any) {
+	if r.Tail == nil {
+		return nil
+	}
+	return r.Tail.settle()
+}

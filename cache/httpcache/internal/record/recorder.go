@@ -38,6 +38,7 @@ type Recorder struct {
 	Given     http.Header // the handler's
 	Announced int64       // the length of a server's body, besides that of the header; 0 or less: none
 	Brief     bool        // the body was not read
+	Trailed   bool        // a server sent trailers
 
 	Flow    // its Mu protects the rest
 	phase   phase
@@ -210,14 +211,6 @@ func (r *Recorder) sendHeader(w http.ResponseWriter) {
 	w.WriteHeader(r.Status)
 }
 
-// Settle waits until the tail has everything. It returns the value that the writer panicked with.
-func (r *Recorder) Settle() (fell any) {
-	if r.Tail == nil {
-		return nil
-	}
-	return r.Tail.settle()
-}
-
 func (r *Recorder) Write(b []byte) (int, error) {
 	r.Mu.Lock()
 	defer r.Mu.Unlock()
@@ -260,7 +253,7 @@ func (r *Recorder) Finish() (status int, header http.Header, body []byte, ok boo
 		r.writeHeader(http.StatusOK)
 	}
 	if r.phase == recording {
-		if hasTrailers(r.Given) {
+		if r.Trailed || hasTrailers(r.Given) {
 			r.stop(reason.Trailer)
 		} else if n := r.length(); n >= 0 && n != int64(len(r.Buf)) && !r.Brief {
 			r.stop(reason.Length)

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/twofold-go/twofold/examples/digest/collector/schedule"
 	"github.com/twofold-go/twofold/examples/digest/store"
 	"github.com/twofold-go/twofold/examples/internal/fetch"
 )
@@ -23,7 +24,7 @@ import (
 const MaxItems = 500
 
 const (
-	parserVersion = "2"     // change it when a fetcher reads the same answer differently
+	parserVersion = "3"     // change it when a fetcher reads the same answer differently
 	maxText       = 4 << 20 // the most bytes that are read from an answer
 	acceptFeeds   = "application/rss+xml, application/atom+xml, application/xml;q=0.9, text/xml;q=0.8, */*;q=0.5"
 	acceptPages   = "text/html, application/xhtml+xml, */*;q=0.5"
@@ -100,6 +101,26 @@ func New(cfg Config) map[string]Fetcher {
 
 // Types returns the types of a set of fetchers, sorted.
 func Types(set map[string]Fetcher) []string { return slices.Sorted(maps.Keys(set)) }
+
+// Check returns what is wrong with a source.
+func Check(set map[string]Fetcher, s Source) error {
+	f := set[s.Type]
+	if f == nil {
+		if slices.Contains(Unfetched, s.Type) {
+			return nil
+		}
+		return fmt.Errorf("unknown type; the types are %v and %v", Types(set), Unfetched)
+	}
+	address, err := f.Address(s)
+	if err != nil {
+		return err
+	}
+	if u, err := url.Parse(address); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return errors.New("config: its address must be one of http or https, with a host")
+	}
+	_, err = schedule.Intervals(nil).Source(s.Type, s.Config)
+	return err
+}
 
 type fetcher struct {
 	Config

@@ -122,12 +122,31 @@ func TestFeedCharsets(t *testing.T) {
 		{"windows-1252 in the header", "<rss version=\"2.0\"><channel><item><title>Caf\xe9</title></item></channel></rss>", "text/xml; charset=windows-1252"},
 		{"latin-1 in the declaration", "<?xml version=\"1.0\" encoding=\"ISO-8859-1\"?><rss version=\"2.0\"><channel><item><title>Caf\xe9</title></item></channel></rss>", "text/xml"},
 		{"utf-8 with a mark", "\ufeff<?xml version=\"1.0\" encoding=\"UTF-8\"?><rss version=\"2.0\"><channel><item><title>Café</title></item></channel></rss>", "text/xml"},
+		{"utf-16", utf16("<?xml version=\"1.0\" encoding=\"UTF-16\"?>\n<rss version=\"2.0\"><channel><item><title>Café</title></item></channel></rss>"), "text/xml"},
 		{"header against declaration", "<?xml version=\"1.0\" encoding=\"ISO-8859-1\"?><rss version=\"2.0\"><channel><item><title>Café</title></item></channel></rss>", "text/xml; charset=utf-8"},
 	} {
 		r := get(t, map[string]page{"https://e.com/f": {body: tt.body, typ: tt.typ}}, "rss", `{"url":"https://e.com/f"}`)
 		if len(r.Items) != 1 || r.Items[0].Title != "Café" {
 			t.Errorf("%s: %+v", tt.name, r.Items)
 		}
+	}
+}
+
+// utf16 returns a text of this plane with a byte order mark.
+func utf16(text string) string {
+	b := []byte{0xff, 0xfe}
+	for _, r := range text {
+		b = append(b, byte(r), byte(r>>8))
+	}
+	return string(b)
+}
+
+// An item without a title, a text and a link says nothing: no digest is paid for it.
+func TestEmptyItemsAreLeftOut(t *testing.T) {
+	body := `<rss version="2.0"><channel><item></item><item><guid>x</guid></item><item><author>a@b</author></item><item><title>Title</title></item></channel></rss>`
+	r := get(t, map[string]page{"https://e.com/f": {body: body}}, "rss", `{"url":"https://e.com/f"}`)
+	if len(r.Items) != 1 || r.Items[0].Title != "Title" {
+		t.Errorf("%+v", r.Items)
 	}
 }
 

@@ -28,6 +28,7 @@ const (
 	maxDepth = 64
 )
 
+// isFeed reports whether a text without a declaration is RSS or Atom.
 func isFeed(text []byte) bool {
 	typ := gofeed.DetectFeedType(bytes.NewReader(text[:min(len(text), 4<<10)]))
 	return typ == gofeed.FeedTypeRSS || typ == gofeed.FeedTypeAtom
@@ -38,11 +39,8 @@ func readFeed(_ Source, resp fetch.Response, r *Result) error {
 	if err != nil {
 		return err
 	}
-	if !isFeed(text) {
+	if text = undeclared(text); !isFeed(text) {
 		return &parseError{errors.New("neither RSS nor Atom")}
-	}
-	if _, after, ok := bytes.Cut(text, []byte("?>")); ok && bytes.HasPrefix(bytes.TrimSpace(text), []byte("<?xml")) {
-		text = after // it names the original charset
 	}
 	if text, err = cutFeed(text, whole); err != nil {
 		return &parseError{err}
@@ -59,9 +57,11 @@ func readFeed(_ Source, resp fetch.Response, r *Result) error {
 		r.FreshFor = max(r.FreshFor, time.Duration(minutes)*time.Minute)  //nolint:gosec // it has 20 bits
 	}
 	guids := map[string]int{}
-	for i, entry := range feed.Items {
-		r.Items = append(r.Items, feedItem(resp.URL, entry))
-		guids[r.Items[i].GUID]++
+	for _, entry := range feed.Items {
+		if it := feedItem(resp.URL, entry); it.Title != "" || it.URL != "" { // the content gives a title
+			r.Items = append(r.Items, it)
+			guids[it.GUID]++
+		}
 	}
 	for i, it := range r.Items {
 		if it.GUID != "" && guids[it.GUID] > 1 {
@@ -69,6 +69,14 @@ func readFeed(_ Source, resp fetch.Response, r *Result) error {
 		}
 	}
 	return nil
+}
+
+// undeclared returns XML without its declaration, which names the original charset.
+func undeclared(text []byte) []byte {
+	if _, after, ok := bytes.Cut(text, []byte("?>")); ok && bytes.HasPrefix(bytes.TrimSpace(text), []byte("<?xml")) {
+		return after
+	}
+	return text
 }
 
 // feedItem turns an entry into an item. The first line of the content replaces a missing title.

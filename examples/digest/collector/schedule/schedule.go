@@ -158,7 +158,9 @@ func (in Intervals) Source(typ string, config json.RawMessage) (time.Duration, e
 // Set reads intervals: "RSS": "120" is FETCH_INTERVAL_RSS=120. The error names every fault.
 func Set(minutes map[string]string, known []string) (Intervals, error) {
 	in := Intervals{}
-	known = slices.Concat(slices.Sorted(maps.Keys(table)), known)
+	known = slices.Concat(slices.Collect(maps.Keys(table)), known)
+	slices.Sort(known)
+	known = slices.Compact(known)
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(minutes)) {
 		typ := strings.ToLower(name)

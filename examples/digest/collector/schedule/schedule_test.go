@@ -183,3 +183,11 @@ func TestSkewIsMuchLessThanAnInterval(t *testing.T) {
 		}
 	}
 }
+
+// An error lists each type once, although a type may have an interval and a fetcher.
+func TestSetListsEachTypeOnce(t *testing.T) {
+	_, err := schedule.Set(map[string]string{"BOGUS": "3"}, []string{"rss", "gopher", "gopher"})
+	if err == nil || strings.Count(err.Error(), "rss") != 1 || strings.Count(err.Error(), "gopher") != 1 {
+		t.Error(err)
+	}
+}

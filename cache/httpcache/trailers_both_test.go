@@ -1,0 +1,79 @@
+package httpcache_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"testing"
+
+	"github.com/twofold-go/twofold/cache/httpcache"
+)
+
+// Every client gets the trailers of a response, announced or not, and no such response is stored. A
+// client that reads the map of trailers between two reads of the body does so alone.
+func TestTrailersReachEveryClient(t *testing.T) {
+	for name, trail := range map[string]struct{ announced, sent []string }{
+		"announced":   {[]string{"Trailer", "X-Sum"}, []string{"X-Sum", "7"}},
+		"unannounced": {nil, []string{http.TrailerPrefix + "X-Sum", "7"}},
+		"both":        {[]string{"Trailer", "X-Other"}, []string{http.TrailerPrefix + "X-Sum", "7", "X-Other", "8"}},
+	} {
+		origin := func(w http.ResponseWriter, _ *http.Request) {
+			h := w.Header()
+			h.Set("Cache-Control", "max-age=60")
+			for i := 0; i < len(trail.announced); i += 2 {
+				h.Add(trail.announced[i], trail.announced[i+1])
+			}
+			fmt.Fprint(w, "first ")
+			_ = http.NewResponseController(w).Flush()
+			fmt.Fprint(w, "second")
+			for i := 0; i < len(trail.sent); i += 2 {
+				h.Set(trail.sent[i], trail.sent[i+1])
+			}
+		}
+		for side, client := range map[string]func(t *testing.T, origin *httptest.Server) (*http.Client, string){
+			"handler": trailingHandler, "client": trailingClient,
+		} {
+			t.Run(name+"/"+side, func(t *testing.T) {
+				server := httptest.NewServer(http.HandlerFunc(origin))
+				defer server.Close()
+				c, at := client(t, server)
+				for i := range 3 {
+					resp, err := c.Get(at)
+					if err != nil {
+						t.Fatal(err)
+					}
+					part := make([]byte, 1)
+					_, _ = io.ReadFull(resp.Body, part)
+					_, announced := resp.Trailer["X-Other"]
+					rest, err := io.ReadAll(resp.Body)
+					if err != nil || string(part)+string(rest) != "first second" {
+						t.Errorf("visit %d: %q and %q, %v", i, part, rest, err)
+					}
+					_ = resp.Body.Close()
+					if resp.Trailer.Get("X-Sum") != "7" || announced != (name == "both") {
+						t.Errorf("visit %d: the trailers are %v, %s", i, resp.Trailer, resp.Header["Cache-Status"])
+					}
+				}
+			})
+		}
+	}
+}
+
+func trailingHandler(t *testing.T, origin *httptest.Server) (c *http.Client, at string) {
+	target, err := url.Parse(origin.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) }, Transport: origin.Client().Transport}
+	front := httptest.NewServer(proxied(t, proxy, httpcache.Config{}))
+	t.Cleanup(front.Close)
+	return front.Client(), front.URL
+}
+
+func trailingClient(t *testing.T, origin *httptest.Server) (c *http.Client, at string) {
+	tr := transport(t, &upstream{}, httpcache.TransportConfig{Base: origin.Client().Transport})
+	return &http.Client{Transport: tr.Transport}, origin.URL
+}

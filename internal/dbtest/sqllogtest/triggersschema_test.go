@@ -1,0 +1,104 @@
+package sqllogtest_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/invalidate/sqllog"
+)
+
+// Two tables of one name in two schemas have a function each, although sessions that find them by their
+// search_path may create in the same schema first. Otherwise the second one would replace the first one's
+// function, and writes of the first table would invalidate for the tenant of the second one.
+func TestTriggersOfTwoSchemas(t *testing.T) {
+	t.Parallel()
+	r := sharedPostgres(t)
+	tables := map[string]sqllog.Table{}
+	var l *sqllog.Log
+	for _, tenant := range []string{"acme", "globex"} {
+		r.exec(t, "CREATE SCHEMA "+tenant+"; CREATE TABLE "+tenant+".users (id int PRIMARY KEY)")
+		tables[tenant] = sqllog.Table{Name: "users", Tenant: tenant, Rows: []sqllog.Row{{Key: "users:v1", Column: "id"}}}
+		l = r.open(sqllog.Config{})
+		up, _, err := l.Triggers(tables[tenant])
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.exec(t, "BEGIN; SET LOCAL search_path = public, "+tenant+"; "+up+" COMMIT")
+	}
+	p := &process{t: t, log: l}
+	p.sync()
+	for _, tenant := range []string{"acme", "globex"} {
+		r.exec(t, "INSERT INTO "+tenant+".users VALUES (42)")
+		p.want(keyScope(t, tenant, "users:v1", "42"))
+		table := tables[tenant]
+		table.Schema = tenant
+		if err := l.CheckTriggers(t.Context(), r.db, table); err != nil {
+			t.Error(err)
+		}
+	}
+	_, down, err := l.Triggers(tables["acme"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.exec(t, "BEGIN; SET LOCAL search_path = public, acme; "+down+" COMMIT")
+	r.exec(t, "INSERT INTO acme.users VALUES (43)")
+	p.want()
+	r.exec(t, "INSERT INTO globex.users VALUES (43)")
+	p.want(keyScope(t, "globex", "users:v1", "43"))
+}
+
+// An unlogged table is empty after a crash, and no trigger has seen its rows go.
+func TestTriggersRefuseUnlogged(t *testing.T) {
+	t.Parallel()
+	r := sharedPostgres(t)
+	for name, c := range map[string]struct{ make, mend string }{
+		"alone":       {"CREATE UNLOGGED TABLE alone (id int PRIMARY KEY)", "ALTER TABLE alone SET LOGGED"},
+		"partitioned": {"CREATE TABLE partitioned (id int) PARTITION BY RANGE (id); CREATE UNLOGGED TABLE partitioned_1 PARTITION OF partitioned DEFAULT", "ALTER TABLE partitioned_1 SET LOGGED"},
+	} {
+		r.exec(t, c.make)
+		l, table := r.open(sqllog.Config{}), sqllog.Table{Name: name, Rows: []sqllog.Row{{Key: "users:v1", Column: "id"}}}
+		if err := l.InstallTriggers(t.Context(), r.db, table); !errors.Is(err, sqllog.ErrTable) || !strings.Contains(err.Error(), "unlogged") {
+			t.Errorf("%s: InstallTriggers = %v", name, err)
+		}
+		r.exec(t, c.mend)
+		r.installed(t, table)
+	}
+}
+
+// CheckTriggers notices a trigger that fires for the change of some columns only.
+func TestTriggersOfSomeColumns(t *testing.T) {
+	t.Parallel()
+	r := sharedPostgres(t)
+	r.exec(t, "CREATE TABLE users (id int PRIMARY KEY, name text)")
+	table := sqllog.Table{Name: "users", Rows: []sqllog.Row{{Key: "users:v1", Column: "id"}}}
+	l := r.installed(t, table)
+	r.exec(t, `DROP TRIGGER twofold_changed_users_row ON users;
+		CREATE TRIGGER twofold_changed_users_row AFTER INSERT OR UPDATE OF name OR DELETE ON users FOR EACH ROW EXECUTE FUNCTION twofold_changed_users();
+		ALTER TABLE users ENABLE REPLICA TRIGGER twofold_changed_users_row`)
+	if err := l.CheckTriggers(t.Context(), r.db, table); !errors.Is(err, sqllog.ErrTriggers) || !strings.Contains(err.Error(), "outdated") {
+		t.Errorf("CheckTriggers = %v", err)
+	}
+}
+
+// What a savepoint takes back is not invalidated, two rows may have one key in
+// between, and a renamed table keeps its triggers.
+func TestTriggersOfTransactions(t *testing.T) {
+	t.Parallel()
+	r := sharedPostgres(t)
+	r.exec(t, "CREATE TABLE users (id int PRIMARY KEY DEFERRABLE INITIALLY DEFERRED, org int)")
+	p := &process{t: t, log: r.installed(t, sqllog.Table{Name: "users", Rows: []sqllog.Row{{Key: "users:v1", Column: "id"}, {Tag: "org:", Column: "org"}}})}
+	p.sync()
+	key := func(id string) invalidate.Scope { return keyScope(t, "default", "users:v1", id) }
+	r.exec(t, "BEGIN; INSERT INTO users VALUES (1, 1); SAVEPOINT s; INSERT INTO users VALUES (2, 2); ROLLBACK TO s; INSERT INTO users VALUES (3, 3); COMMIT")
+	p.want(key("1"), key("3"), invalidate.Tag("default", "org:1"), invalidate.Tag("default", "org:3"))
+	r.exec(t, "BEGIN; UPDATE users SET id = 3 WHERE id = 1; UPDATE users SET id = 1 WHERE org = 3; COMMIT") // twice the same id in between
+	p.want(key("1"), key("3"), invalidate.Tag("default", "org:1"), invalidate.Tag("default", "org:3"))
+	r.exec(t, "CREATE SCHEMA moved; ALTER TABLE users RENAME TO people; ALTER TABLE people SET SCHEMA moved; UPDATE moved.people SET org = 4 WHERE id = 1")
+	p.want(key("1"), invalidate.Tag("default", "org:3"), invalidate.Tag("default", "org:4"))
+	r.exec(t, "ALTER TABLE moved.people RENAME org TO unit") // until the migration runs again, a write fails and changes nothing
+	if _, err := r.db.ExecContext(t.Context(), "UPDATE moved.people SET unit = 5"); err == nil || r.count(t, "SELECT count(*) FROM moved.people WHERE unit = 5") != 0 {
+		t.Errorf("the write: %v", err)
+	}
+}
