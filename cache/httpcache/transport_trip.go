@@ -130,7 +130,7 @@ func (x *trip) leaves(old exchange.Previous) bool {
 }
 
 func (x *trip) Request(n *exchange.Run, _ bool) *http.Request {
-	n.Own, n.Rec.Slow = true, true
+	n.Own = true
 	r := x.req.WithContext(n.Ctx)
 	r.Header = x.req.Header.Clone()
 	return r

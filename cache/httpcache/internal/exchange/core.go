@@ -145,6 +145,7 @@ func (k *Core) Lives(f *cache.Fill, p *page.Page, keep time.Duration) {
 // Record makes a recorder ready. Who decides about the response.
 func (k *Core) Record(r *record.Recorder, who record.Decider) {
 	r.Who, r.Handler, r.Coded = who, !k.Hashed, len(k.Encodings) > 0
+	r.Slow = k.Hashed // a Transport's caller reads as it comes
 	if r.Handler {
 		r.Given = make(http.Header)
 	}
