@@ -25,7 +25,9 @@ func (c *Cache) send(w http.ResponseWriter, r *http.Request, p *page.Page, line,
 	ranges := ""
 	if saw.Any(rules.SawRange | rules.SawIfMatch) {
 		if rules.PreconditionFailed(p, r.Header) {
-			page.RefusePrecondition(w)
+			rules.DropRepresentation(h)
+			delete(h, "Last-Modified")
+			w.WriteHeader(http.StatusPreconditionFailed)
 			return
 		}
 		ranges = rules.RangeOf(p, time.UnixMilli(p.Made), r.Method, r.Header)

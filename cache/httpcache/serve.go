@@ -34,7 +34,7 @@ func (c *Cache) serve(next http.Handler, w http.ResponseWriter, r *http.Request)
 	case c.cfg.Off:
 		c.k.Stats.Bypass(reason.Off)
 		c.handling(next, w, r, t).alone(w, r, "")
-	case t.Wants.NoStore, t.Wants.OnlyIfCached, r.Method == http.MethodHead && !c.cfg.pages(), !c.cfg.pages() && t.Demands:
+	case t.Wants.NoStore, t.Wants.OnlyIfCached, r.Method == http.MethodHead && !c.cfg.pages(), !c.cfg.pages() && t.Saw.Any(rules.SawRange|rules.SawIfMatch):
 		if !c.fromStore(w, r, &t, exchange.FreshOnly) {
 			c.handling(next, w, r, t).asItIs(w, r)
 		}

@@ -17,7 +17,6 @@ func (c *Cache) target(r *http.Request) (t address.Target, why reason.Reason) {
 		return t, reason.Method
 	}
 	t.Saw = rules.Look(r.Header)
-	t.Demands = t.Saw.Any(rules.SawRange | rules.SawIfMatch)
 	t.Wants = t.Saw.Request(r.Header)
 	t.Wants.NoCache, t.Wants.MaxAge, t.Wants.MinFresh, t.Wants.MaxStale = false, -1, -1, -1 // any client could make the handler work
 	if why := c.personal(r, &t); why != reason.None {

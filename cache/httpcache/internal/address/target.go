@@ -22,7 +22,6 @@ type Target struct {
 	Vary    []string      // the values of the headers in the key, in the order of Config.Vary; nil: none
 	Saw     rules.Seen    // what is in the header
 	Wants   rules.Request // what the client requires
-	Demands bool          // it asks for a part of a page, or sets an unusual condition
 	Allowed bool          // it has credentials, and AllowAuthorized allowed them
 }
 

@@ -200,7 +200,7 @@ func (x *Exchange) settle(ctx context.Context, n *Run, old *Previous) (*page.Pag
 		k.Stats.Refuse(reason.Load)
 		x.Why.Store(uint32(reason.Load))
 	} else {
-		k.Stats.Of(n.Page.Format).stored.Add(1)
+		k.Stats.Of(n.Page.Format).Stored.Add(1)
 	}
 	return n.Page, nil
 }

@@ -154,7 +154,7 @@ func (x *Exchange) Asked(format string) (led bool) {
 	if led = x.Led.Load(); led {
 		n.Misses.Add(1)
 	} else {
-		n.coalesced.Add(1)
+		n.Coalesced.Add(1)
 	}
 	return led
 }
@@ -166,7 +166,7 @@ func (x *Exchange) Account(res cache.Result[*page.Page], now int64) (line, old s
 	age := k.Age(p, now)
 	switch {
 	case res.Stale && x.Led.Load() && x.failed.Load():
-		k.Stats.Of(p.Format).stale.Add(1)
+		k.Stats.Of(p.Format).Stale.Add(1)
 		m := x.Missed(reason.None)
 		m.Stale, m.Instead, m.Status = true, true, int(x.Status.Load())
 		return k.Lines.Miss(m), strconv.FormatInt(age, 10)
@@ -189,9 +189,9 @@ func (x *Exchange) Account(res cache.Result[*page.Page], now int64) (line, old s
 func (x *Reading) Hit(p *page.Page, stale bool, now int64) (line, old string) {
 	n := x.Core.Stats.Of(p.Format)
 	if stale {
-		n.stale.Add(1)
+		n.Stale.Add(1)
 	} else {
-		n.hits.Add(1)
+		n.Hits.Add(1)
 	}
 	s := x.Core.Lines.Served(p, x.Core.Until, stale, x.Core.Age(p, now))
 	return s.Line, s.Age
