@@ -60,7 +60,7 @@ func (t *Transport) ask(r *http.Request, way exchange.Reading, found bool) (*htt
 func (x *trip) accepts(res cache.Result[*page.Page]) bool {
 	p, now := res.Value, x.t.k.Now().UnixMilli()
 	switch {
-	case res.Source == cache.Load && !x.Kept.Load() && (x.Led.Load() || p.Checked >= x.began && (x.fresh || p.Shareable())):
+	case res.Source == cache.Load && !x.Kept.Load() && (x.Led.Load() || p.Checked >= x.began && (x.Newer || p.Shareable())):
 		return true // the origin has sent or confirmed it for our caller, or while our caller waited
 	case (res.Stale || p.Refreshes(now)) && !x.Wants.Restricts() && !x.Wants.OnlyIfCached:
 		return true

@@ -97,8 +97,8 @@ func (b *callersBody) Read(p []byte) (int, error) {
 	if errors.Is(err, io.EOF) {
 		b.resp.Trailer = b.from.Trailer // the source has ended
 		select {
-		case <-b.x.stored:
-		case <-b.x.Ctx.Done():
+		case <-b.x.left:
+		case <-b.x.Client.Ctx.Done(): // or nothing more comes of the caller's part
 		}
 		b.x.leave()
 	}

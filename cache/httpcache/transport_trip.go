@@ -20,25 +20,22 @@ type trip struct {
 	exchange.Exchange
 	t     *Transport
 	req   *http.Request // a clone: a refresh may need it after the caller has left
-	fresh bool          // a stale page is not enough
 	began int64         // in Unix milliseconds
 
 	leave  context.CancelFunc  // ends the caller's part in the flight
 	left   chan struct{}       // closed when that part has ended
 	handed chan *http.Response // the response that the caller reads as it comes
-	stored chan struct{}       // closed when the caller's part has ended, or nothing more comes of it
-	closes sync.Once           // stored
 }
 
 // errNotHere is the result of a load for only-if-cached.
 var errNotHere = errors.New("httpcache: no stored response, and only-if-cached forbids a request")
 
 func (t *Transport) trip(r *http.Request, way exchange.Reading, fresh bool) *trip {
-	x := &trip{t: t, fresh: fresh, began: t.k.Now().UnixMilli()}
+	x := &trip{t: t, began: t.k.Now().UnixMilli()}
 	x.Reading, x.Source = way, x
 	x.Client.Writer = &caller{x: x}
 	x.Client.Ctx, x.leave = context.WithCancel(x.Ctx)
-	x.Newer.Store(fresh)
+	x.Newer = fresh // a stale page is not enough
 	x.req = r.Clone(r.Context())
 	x.req.Method, x.req.Body = http.MethodGet, nil
 	x.req.Cancel = nil //nolint:staticcheck // the Timeout of our caller's http.Client must not end it for others
@@ -47,12 +44,9 @@ func (t *Transport) trip(r *http.Request, way exchange.Reading, fresh bool) *tri
 	}
 	x.Header, _ = lookAt(x.req.Header)
 	x.Host, x.Path = address.HostOf(r), cmp.Or(r.URL.Path, "/")
-	x.handed, x.left, x.stored = make(chan *http.Response, 1), make(chan struct{}), make(chan struct{})
+	x.handed, x.left = make(chan *http.Response, 1), make(chan struct{})
 	return x
 }
-
-// settle says that the caller's part has ended, or that nothing more comes of it.
-func (x *trip) settle() { x.closes.Do(func() { close(x.stored) }) }
 
 // fetched is the result of a read through the cache.
 type fetched struct {
@@ -66,9 +60,17 @@ type fetched struct {
 func (x *trip) fetch() (resp *http.Response, f fetched) {
 	got := make(chan fetched, 1)
 	x.t.k.Running.Go(func() {
-		defer x.settle()
+		var f fetched
 		defer close(x.left)
-		got <- x.call(x.Client.Ctx)
+		defer func() {
+			f.panicked = recover() // it is raised in the caller's goroutine
+			got <- f
+		}()
+		var opts []cache.Option
+		if x.Newer {
+			opts = exchange.Anew
+		}
+		f.res, f.err = x.Outlast(x.t.k.Pages.Fetch(x.Client.Ctx, x.At(), x.Load, opts...))
 	})
 	select {
 	case resp = <-x.handed:
@@ -88,20 +90,6 @@ func (x *trip) fetch() (resp *http.Response, f fetched) {
 	return nil, f
 }
 
-func (x *trip) call(ctx context.Context) (f fetched) {
-	defer func() {
-		if p := recover(); p != nil { // it is raised in the caller's goroutine
-			f.panicked = p
-		}
-	}()
-	var opts []cache.Option
-	if x.fresh {
-		opts = exchange.Anew
-	}
-	f.res, f.err = x.Outlast(x.t.k.Pages.Fetch(ctx, x.At(), x.Load, opts...))
-	return f
-}
-
 func (x *trip) Begin(ctx context.Context, old exchange.Previous, again bool) (leave bool, err error) {
 	switch {
 	case x.leaves(old):
@@ -111,7 +99,6 @@ func (x *trip) Begin(ctx context.Context, old exchange.Previous, again bool) (le
 	case again && !x.Client.Waits():
 		// An invalidation overtook the first load. Our caller has its response; this load is for
 		// the other callers.
-		x.settle()
 		x.leave()
 		<-x.left
 		return false, ctx.Err() // perhaps there are no other callers

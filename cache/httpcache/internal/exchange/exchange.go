@@ -126,7 +126,7 @@ func (x *Exchange) previous(ctx context.Context) (old Previous) {
 		old.Page, old.Leave = prev, true
 		return old
 	}
-	old.Page, old.behind = prev, !x.Newer.Load() && prev.Refreshes(now)
+	old.Page, old.behind = prev, !x.Newer && prev.Refreshes(now)
 	if prev.Validated() {
 		old.check = prev
 	}

@@ -79,7 +79,7 @@ type deeds struct {
 	Led     atomic.Bool               // a load of ours ran
 	had     atomic.Bool               // there was a page to replace
 	Kept    atomic.Bool               // the load left the stored page as it is
-	Newer   atomic.Bool               // the stored page did not meet the client's requirements
+	Newer   bool                      // the stored page did not meet the client's requirements
 	failed  atomic.Bool               // the origin failed
 	Status  atomic.Int32              // what the origin answered, if the client gets something else; 0: unknown
 	Why     atomic.Uint32             // the reason why the response is not stored
@@ -145,7 +145,7 @@ func (d *deeds) outcome() (cache.Result[*page.Page], error) {
 
 // Missed returns the Cache-Status data of a request that no stored page answered.
 func (x *Exchange) Missed(why reason.Reason) page.Miss {
-	return page.Miss{Stale: x.had.Load(), Vary: x.Variant != nil, Asked: x.Newer.Load(), Detail: why}
+	return page.Miss{Stale: x.had.Load(), Vary: x.Variant != nil, Asked: x.Newer, Detail: why}
 }
 
 // Asked counts a request for which the source ran. It reports whether the source ran for our client.

@@ -27,7 +27,7 @@ func (x *Exchange) Weigh(m *message, old *page.Page, confirms bool) record.Verdi
 	switch {
 	case k.Until && m.Status >= http.StatusInternalServerError:
 		v.Fate, v.Why, v.Mine = record.Fail, reason.Status, v.Why != reason.Status
-	case rules.StandsIn(m.Status) && old != nil && !x.Newer.Load() && k.Now().UnixMilli() < old.InsteadUntil():
+	case rules.StandsIn(m.Status) && old != nil && !x.Newer && k.Now().UnixMilli() < old.InsteadUntil():
 		v.Fate, v.Why, v.Mine = record.Fail, reason.Status, true // whatever it says
 	case k.Until && v.Why == reason.Status && (rules.HeuristicallyCacheable(m.Status) || v.Life.Reusable()):
 		v.Fate, v.Why = record.Share, reason.PlainStatus
