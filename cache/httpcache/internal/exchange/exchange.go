@@ -190,9 +190,11 @@ func (x *Exchange) settle(ctx context.Context, n *Run, old *Previous) (*page.Pag
 	f := cache.Filling(ctx)
 	x.keeps(f, n)
 	n.tags = k.TagsOf(x.Host, x.Path)
-	if cache.Depend(ctx, n.tags[0]); !k.Hashed {
-		cache.Depend(ctx, n.tags[1])
+	tags := n.tags[:]
+	if k.Hashed {
+		tags = tags[:1]
 	}
+	cache.Depend(ctx, tags...)
 	if n.Prev != nil && n.Msg.Status == http.StatusNotModified {
 		f.DependOnPrevious()
 	}
@@ -203,21 +205,6 @@ func (x *Exchange) settle(ctx context.Context, n *Run, old *Previous) (*page.Pag
 		k.Stats.Of(n.Page.Format).Stored.Add(1)
 	}
 	return n.Page, nil
-}
-
-// keeps tells a load how long its page is kept.
-func (x *Exchange) keeps(f *cache.Fill, n *Run) {
-	k := x.Core
-	if !k.Until {
-		keep := k.Keep
-		if !k.Hashed && !n.Page.Validated() {
-			keep = 0 // it cannot be revalidated, and no client of a handler may accept it
-		}
-		k.Lives(f, n.Page, keep)
-	} else if d, _ := rules.ParseCacheControl(n.Rec.Sent["Cache-Control"]); d.Has("must-revalidate") || d.Has("proxy-revalidate") {
-		f.SetStale(0)
-		f.SetStaleIfError(0)
-	}
 }
 
 // confirm returns the page that a 304 has confirmed. If it may not be stored any more, it is our

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/page"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/reason"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/record"
@@ -76,4 +77,19 @@ func (x *Exchange) forbids(status int, h http.Header, life *rules.Lifetime) (nam
 		return nil, reason.NoCache
 	}
 	return nil, reason.Silence
+}
+
+// keeps tells a load how long its page is kept.
+func (x *Exchange) keeps(f *cache.Fill, n *Run) {
+	k := x.Core
+	if !k.Until {
+		keep := k.Keep
+		if !k.Hashed && !n.Page.Validated() {
+			keep = 0 // it cannot be revalidated, and no client of a handler may accept it
+		}
+		k.Lives(f, n.Page, keep)
+	} else if d, _ := rules.ParseCacheControl(n.Rec.Sent["Cache-Control"]); d.Has("must-revalidate") || d.Has("proxy-revalidate") {
+		f.SetStale(0)
+		f.SetStaleIfError(0)
+	}
 }
