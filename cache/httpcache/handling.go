@@ -10,7 +10,6 @@ import (
 	"github.com/twofold-go/twofold/cache/httpcache/internal/address"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/exchange"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/page"
-	"github.com/twofold-go/twofold/cache/httpcache/internal/reason"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/record"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 )
@@ -44,13 +43,13 @@ func (c *Cache) handling(next http.Handler, w http.ResponseWriter, r *http.Reque
 }
 
 // turned returns the exchange of the variant of our client, after the page p of the URL proved to be for
-// others, or the reason why there is none.
-func (x *handling) turned(w http.ResponseWriter, r *http.Request, p *page.Page) (y *handling, why reason.Reason) {
-	y = x.c.handling(x.next, w, r, x.t)
+// others, or nil if there is none.
+func (x *handling) turned(w http.ResponseWriter, r *http.Request, p *page.Page) *handling {
+	y := x.c.handling(x.next, w, r, x.t)
 	if x.Variant != nil || !y.Turn(p) {
-		return nil, reason.Vary
+		return nil
 	}
-	return y, reason.None
+	return y
 }
 
 // contextKeys are the keys of context values that every handler may see.

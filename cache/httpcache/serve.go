@@ -109,43 +109,37 @@ func (c *Cache) through(next http.Handler, w http.ResponseWriter, r *http.Reques
 	if found {
 		x.Client.Writer = nil // it has a page, so a load is a refresh
 	}
-	for {
-		p, done := x.try(w, r)
-		if done {
-			return
-		}
-		var why reason.Reason
-		if x, why = x.turned(w, r, p); why != reason.None {
-			c.handling(next, w, r, t).forItself(w, r, why)
-			return
-		}
+	for x != nil {
+		x = x.try(w, r)
 	}
 }
 
-// try answers from the entry of x, or by a load of it. It reports false for a page that is for
-// other clients.
-func (x *handling) try(w http.ResponseWriter, r *http.Request) (p *page.Page, done bool) {
+// try answers from the entry of x, or by a load of it. If the page is for other clients and ours may have a
+// variant, try returns the exchange of that.
+func (x *handling) try(w http.ResponseWriter, r *http.Request) (y *handling) {
 	c := x.c
 	if c.k.Memory.Has(x.At(), c.k.Now) {
 		if !c.fromStore(w, r, &x.t, nil) {
 			x.forItself(w, r, reason.Memory)
 		}
-		return nil, true
+		return nil
 	}
 	res, err := x.Outlast(x.fetch())
 	if x.Client.Leave() {
 		x.Asked("other")
-		return nil, true
+		return nil
 	}
 	res, why, err := x.Result(res, err)
-	p = res.Value
+	p := res.Value
 	switch {
 	case err != nil:
 		x.failedWith(w, r, err)
 	case why != reason.None:
 		x.refusedTo(w, r, why)
 	case !p.Selects(x.Header, c.k.Hashed):
-		return p, false
+		if y = x.turned(w, r, p); y == nil {
+			x.forItself(w, r, reason.Vary)
+		}
 	case !x.Led.Load() && res.Source == cache.Load && c.spent(p):
 		x.refusedTo(w, r, reason.Condition)
 	default:
@@ -154,7 +148,7 @@ func (x *handling) try(w http.ResponseWriter, r *http.Request) (p *page.Page, do
 		x.AddCookies(w.Header(), res.Source)
 		c.send(w, r, x.inCoding(res, r), line, age, x.t.Saw, x.room[:])
 	}
-	return p, true
+	return y
 }
 
 // spent reports whether a new page is unusable for all clients except the one that loaded it.
