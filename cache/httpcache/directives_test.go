@@ -63,6 +63,18 @@ func TestTransportObeysRequests(t *testing.T) {
 			{header: cc("max-stale, max-age=60"), body: "body 2", asked: 2},
 			{after: "70s", header: cc("max-stale=9"), body: "body 3", asked: 3},
 		}},
+		{name: "max-stale is a limit where the response would be served stale for longer", origin: [][]string{cc("max-age=60, stale-while-revalidate=100")}, visits: []visit{
+			first,
+			{after: "70s", header: cc("max-stale=5"), body: "body 2", asked: 2},
+			{after: "70s", header: cc("max-stale=20"), body: "body 2", how: "hit", asked: 2},
+			{header: cc("max-stale"), body: "body 2", how: "hit", asked: 2},
+		}},
+		{name: "max-stale is a limit if the origin fails", origin: [][]string{cc("max-age=60, stale-if-error=100"), {":status", "503"}}, visits: []visit{
+			first,
+			{after: "70s", header: cc("max-stale=5"), status: http.StatusServiceUnavailable, asked: 2},
+			{header: cc("max-stale=20"), body: "body 1", how: "hit", asked: 2},
+			{after: "1m", body: "body 1", how: "fwd=stale;fwd-status=503;detail=stale-if-error", asked: 3},
+		}},
 		{name: "max-stale and must-revalidate", origin: [][]string{cc("max-age=60, must-revalidate")}, visits: []visit{
 			first,
 			{after: "61s", header: cc("max-stale"), body: "body 2", asked: 2},

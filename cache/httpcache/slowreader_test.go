@@ -1,6 +1,7 @@
 package httpcache_test
 
 import (
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -13,6 +14,7 @@ import (
 type stuck struct {
 	*httptest.ResponseRecorder
 	reads chan struct{}
+	hints int // informational responses
 }
 
 func (s *stuck) Write(b []byte) (int, error) {
@@ -28,7 +30,7 @@ func TestSlowReaderOfFlushed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate()
 		s := proxied(t, parts(http.Header{"Cache-Control": {"max-age=60"}}, g.pass, "one ", "two"), httpcache.Config{})
-		first, done := &stuck{httptest.NewRecorder(), make(chan struct{})}, make(chan struct{})
+		first, done := &stuck{ResponseRecorder: httptest.NewRecorder(), reads: make(chan struct{})}, make(chan struct{})
 		go func() {
 			defer close(done)
 			s.ServeHTTP(first, request(t, http.MethodGet, "/"))
@@ -51,6 +53,56 @@ func TestSlowReaderOfFlushed(t *testing.T) {
 		<-done
 		if first.Body.String() != "one two" {
 			t.Errorf("the first client got %q", first.Body)
+		}
+	})
+}
+
+// WriteHeader sends an informational response at once.
+func (s *stuck) WriteHeader(status int) {
+	if status < http.StatusOK {
+		s.hints++
+		<-s.reads
+		return
+	}
+	s.ResponseRecorder.WriteHeader(status)
+}
+
+// A client that does not read an informational response delays no other, and gets all of them.
+func TestSlowReaderOfHints(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGate()
+		s := proxied(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Link", "</a>; rel=preload")
+			w.WriteHeader(http.StatusEarlyHints)
+			w.WriteHeader(http.StatusEarlyHints)
+			w.Header().Del("Link")
+			g.pass()
+			w.Header().Set("Cache-Control", "max-age=60")
+			_, _ = io.WriteString(w, "page")
+		}), httpcache.Config{})
+		first, done := &stuck{ResponseRecorder: httptest.NewRecorder(), reads: make(chan struct{})}, make(chan struct{})
+		go func() {
+			defer close(done)
+			s.ServeHTTP(first, request(t, http.MethodGet, "/"))
+		}()
+		synctest.Wait()
+		second := make(chan answer, 1)
+		go func() { second <- s.get(t, "/") }()
+		synctest.Wait()
+		close(g.open)
+		synctest.Wait()
+		select {
+		case a := <-second:
+			if a.body != "page" {
+				t.Error(a)
+			}
+		default:
+			t.Error("the second client waits for the first")
+		}
+		close(first.reads)
+		<-done
+		if first.hints != 2 || first.Body.String() != "page" || first.Header().Get("Link") != "" {
+			t.Errorf("the first client got %d hints and %q, %v", first.hints, first.Body, first.Header())
 		}
 	})
 }

@@ -26,7 +26,7 @@ func TestSlowReadersLeaveRoom(t *testing.T) {
 		var wg sync.WaitGroup
 		for i := range int(httpcache.MaxHeld(maxBody) / maxBody) {
 			wg.Go(func() {
-				w := &stuck{httptest.NewRecorder(), open}
+				w := &stuck{ResponseRecorder: httptest.NewRecorder(), reads: open}
 				s.ServeHTTP(w, request(t, http.MethodGet, fmt.Sprint("/slow/", i)))
 				if n := w.Body.Len(); n != maxBody {
 					t.Errorf("a slow client gets %d bytes", n)

@@ -89,7 +89,8 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	case why != reason.None:
 		return t.alone(r, w, why)
 	}
-	return t.ask(r, x, found)
+	limited := w.Restricts() || w.MaxStale >= 0 && found && now < p.InsteadUntil() // it could be served stale
+	return t.ask(r, x, w.NoCache || found && limited)
 }
 
 // notStored returns the reason why the response to a request is not stored, or none. A stored page may

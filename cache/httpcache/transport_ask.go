@@ -21,10 +21,9 @@ import (
 // the URL, a variant, and each again if another caller's response is not good enough.
 const maxTries = 4
 
-// ask answers a request that the pages of this process cannot answer. Found means that there is a
-// page, but it is not good enough.
-func (t *Transport) ask(r *http.Request, way exchange.Reading, found bool) (*http.Response, error) {
-	fresh := way.Wants.NoCache || found && way.Wants.Restricts()
+// ask answers a request that the pages of this process cannot answer. Fresh means that a page, if there is
+// one, is not good enough.
+func (t *Transport) ask(r *http.Request, way exchange.Reading, fresh bool) (*http.Response, error) {
 	for range maxTries {
 		x := t.trip(r, way, fresh)
 		resp, f := x.fetch()
@@ -62,7 +61,7 @@ func (x *trip) accepts(res cache.Result[*page.Page]) bool {
 	switch {
 	case res.Source == cache.Load && !x.Kept.Load() && (x.Led.Load() || p.Checked >= x.began && (x.Newer || p.Shareable())):
 		return true // the origin has sent or confirmed it for our caller, or while our caller waited
-	case (res.Stale || p.Refreshes(now)) && !x.Wants.Restricts() && !x.Wants.OnlyIfCached:
+	case (res.Stale || p.Refreshes(now)) && !x.Wants.Restricts() && x.Wants.MaxStale < 0 && !x.Wants.OnlyIfCached:
 		return true
 	}
 	return x.Wants.Accepts(x.t.k.Life(p, now), now)

@@ -88,7 +88,9 @@
 // guarantee 13 of package cache for every committed write to the table, by any client. It holds for
 // the keys and tags that the old and the new rows stand for (TestTriggersCoverEveryWrite). If the
 // outbox is missing, the write fails. A NULL names nothing. A value that is not a valid key or tag,
-// such as an empty text, names nothing either, because no cache can have it.
+// such as an empty text, names nothing either, because no cache can have it. A row is named by the value
+// that is stored. A database may find it by others too: the integer 42 by the text "042", and with most
+// collations of MySQL "a" by "a ". Give a cache of an integer column integer keys, and trim texts.
 //
 // PostgreSQL: a trigger for each statement sees all of its rows, those of COPY, MERGE, ON CONFLICT and
 // cascades included, and writes one row of the outbox. A statement with more than 1,000 scopes, or a

@@ -33,7 +33,8 @@
 //
 // In PostgreSQL the table is UNLOGGED: its writes are not in the WAL, and no commit waits for the
 // disk. A crash or a promotion empties the table; a clean restart keeps it. A standby cannot read
-// it. Times are the server's, by clock_timestamp, so the clocks of processes need not agree.
+// it. Times are the server's, by clock_timestamp, so the clocks of processes need not agree. Leave the
+// isolation level of the database as it is: above read committed, statements that meet end with errors.
 //
 // # Sizes
 //

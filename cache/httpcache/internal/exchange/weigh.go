@@ -25,10 +25,11 @@ func (x *Exchange) Weigh(m *message, old *page.Page, confirms bool) record.Verdi
 	k := x.Core
 	v := record.Verdict{Fate: record.Store, Life: k.Rules.Lifetime(m.Status, m.Header, m.sent, m.Received)}
 	v.Names, v.Why = x.forbids(m.Status, m.Header, &v.Life)
+	now := k.Now().UnixMilli()
 	switch {
 	case k.Until && m.Status >= http.StatusInternalServerError:
 		v.Fate, v.Why, v.Mine = record.Fail, reason.Status, v.Why != reason.Status
-	case rules.StandsIn(m.Status) && old != nil && !x.Newer && k.Now().UnixMilli() < old.InsteadUntil():
+	case rules.StandsIn(m.Status) && old != nil && !x.Newer && now < old.InsteadUntil() && (x.Wants.MaxStale < 0 || x.Wants.Accepts(old.Life, now)):
 		v.Fate, v.Why, v.Mine = record.Fail, reason.Status, true // whatever it says
 	case k.Until && v.Why == reason.Status && (rules.HeuristicallyCacheable(m.Status) || v.Life.Reusable()):
 		v.Fate, v.Why = record.Share, reason.PlainStatus

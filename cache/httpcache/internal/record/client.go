@@ -18,6 +18,7 @@ type Client struct {
 	mu     sync.Mutex
 	Writer http.ResponseWriter // nil: taken, gone, or none
 	To     http.ResponseWriter // the same, after it was taken; or nil
+	hints  *hints              // nil: there were none
 
 	// done is closed when the handler that took the client over has finished with it. Then
 	// panicked is what that handler panicked with.
@@ -29,11 +30,24 @@ type Client struct {
 func (c *Client) Take() http.ResponseWriter {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.informed()
 	w := c.Writer
 	if w != nil {
 		c.Writer, c.To, c.done = nil, w, make(chan struct{})
 	}
 	return w
+}
+
+// hints are informational responses on their way to a client. A goroutine sends them, because others wait
+// for the source, and the client may not read.
+type hints struct {
+	left []hint
+	sent sync.Cond // signals that none is left
+}
+
+type hint struct {
+	status int
+	header http.Header
 }
 
 // Inform sends an informational response, if the client still waits.
@@ -43,12 +57,45 @@ func (c *Client) Inform(status int, header http.Header) {
 	if c.Writer == nil {
 		return
 	}
-	h := c.Writer.Header()
+	if c.hints == nil {
+		c.hints = &hints{}
+		c.hints.sent.L = &c.mu
+	}
+	c.hints.left = append(c.hints.left, hint{status, header})
+	if len(c.hints.left) == 1 {
+		go c.inform(c.hints, c.Writer)
+	}
+}
+
+func (c *Client) inform(all *hints, w http.ResponseWriter) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for len(all.left) > 0 {
+		first := all.left[0]
+		c.mu.Unlock()
+		first.send(w)
+		c.mu.Lock()
+		all.left = all.left[1:]
+	}
+	all.sent.Broadcast()
+}
+
+// send ignores a panic of the writer, which would end the program. The final response meets it again.
+func (t hint) send(w http.ResponseWriter) {
+	defer func() { _ = recover() }()
+	h := w.Header()
 	before := h.Clone()
-	page.Merge(h, header)
-	c.Writer.WriteHeader(status)
+	page.Merge(h, t.header)
+	w.WriteHeader(t.status)
 	clear(h) // the final header repeats what it needs
 	maps.Copy(h, before)
+}
+
+// informed waits until the client has all informational responses. The caller holds mu.
+func (c *Client) informed() {
+	for c.hints != nil && len(c.hints.left) > 0 {
+		c.hints.sent.Wait()
+	}
 }
 
 // Waits reports whether the client still waits for an answer.
@@ -62,6 +109,7 @@ func (c *Client) Waits() bool {
 func (c *Client) Quit() (taken bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.informed()
 	c.Writer = nil
 	return c.To != nil
 }
