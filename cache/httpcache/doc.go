@@ -154,7 +154,7 @@
 // Location and Content-Location name. When the log of the Tiers is out of reach, the client
 // waits for up to their InvalidateWait, and Stats.PendingWrites counts the write. See
 // Config.IgnoreWrites. (TestWrites, TestWriteOfOneHost, TestWritesAreOverBeforeTheyAreAnswered,
-// TestWritesOfAFleet, TestWritesWithoutALog)
+// TestWritesOfAFleet, TestWritesWithoutALog, TestWritesInOtherSpellings)
 //
 // # Guarantees
 //
@@ -186,7 +186,7 @@
 //     rendering, as long as one of them waits. A client that disconnects, or reads slowly,
 //     does not harm another. When the last client has left, the handler's context is cancelled
 //     and nothing is stored: a client that disconnects must not keep the site busy.
-//     (TestCoalescing, TestHangUp, TestLastToHangUp, TestSlowReaderOfFlushed,
+//     (TestCoalescing, TestHangUp, TestLastToHangUp, TestSlowReaderOfFlushed, TestSlowReaderOfHints,
 //     TestHangUpIsNotRemembered, TestSharedMissWithTracking)
 //  6. No queue for a response that cannot be shared. The cache remembers its key for ten
 //     seconds, in a table of fixed size, and serves the clients of the key side by side. A stored
