@@ -6,8 +6,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/twofold-go/twofold/cache/httpcache/internal/address"
-	"github.com/twofold-go/twofold/cache/httpcache/internal/exchange"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/page"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/reason"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/record"
@@ -27,7 +25,9 @@ func (c *Cache) send(w http.ResponseWriter, r *http.Request, p *page.Page, line,
 	ranges := ""
 	if saw.Any(rules.SawRange | rules.SawIfMatch) {
 		if rules.PreconditionFailed(p, r.Header) {
-			page.RefusePrecondition(w)
+			rules.DropRepresentation(h)
+			delete(h, "Last-Modified")
+			w.WriteHeader(http.StatusPreconditionFailed)
 			return
 		}
 		ranges = rules.RangeOf(p, time.UnixMilli(p.Made), r.Method, r.Header)
@@ -49,29 +49,35 @@ func (c *Cache) send(w http.ResponseWriter, r *http.Request, p *page.Page, line,
 	}
 }
 
-// alone lets the handler answer one client from the client's own request.
-func (c *Cache) alone(next http.Handler, w http.ResponseWriter, r *http.Request, t address.Target, line string) {
-	if c.cfg.pages() {
-		c.own(next, w, r, t, line)
+// forItself lets the handler answer one client from the client's own request, and counts the reason.
+func (x *handling) forItself(w http.ResponseWriter, r *http.Request, why reason.Reason) {
+	x.c.k.Stats.Bypass(why)
+	x.alone(w, r, x.c.k.Lines.Passed(why))
+}
+
+// alone is forItself without a reason.
+func (x *handling) alone(w http.ResponseWriter, r *http.Request, line string) {
+	if x.c.cfg.pages() {
+		x.own(w, r, line)
 		return
 	}
-	c.past(next, w, r.Clone(r.Context()), line) // the handler may change it while a refresh reads it
+	x.c.past(x.next, w, r.Clone(r.Context()), line) // the handler may change it while a refresh reads it
 }
 
 // own lets the handler answer one client from the client's own request. It answers conditional
 // requests as the cache does, so that hits and misses look the same.
-func (c *Cache) own(next http.Handler, w http.ResponseWriter, r *http.Request, t address.Target, line string) {
-	own := &ownRendering{c: c, t: t, w: w, line: line}
+func (x *handling) own(w http.ResponseWriter, r *http.Request, line string) {
+	k := &x.c.k
+	own := &ownRendering{handling: x, w: w, line: line}
 	rec := &own.rec
-	rec.Handler, rec.Coded = true, len(c.k.Encodings) > 0
-	rec.Who, rec.Client, rec.Given = own, w, make(http.Header)
-	rec.Begin(c.k.MaxBody, &c.k.Room)
+	k.Record(rec, own)
+	rec.Client = w
 	defer func() { // a handler that panics leaves what it wrote
 		rec.Mu.Lock()
 		defer rec.Mu.Unlock()
 		rec.Close()
 	}()
-	get, run := r, next.ServeHTTP
+	get, run := r, x.next.ServeHTTP
 	if r.Method == http.MethodHead {
 		// The header of a HEAD is that of the GET, including validator and length. A response
 		// that cannot be recorded ends with its header.
@@ -86,24 +92,19 @@ func (c *Cache) own(next http.Handler, w http.ResponseWriter, r *http.Request, t
 		head := &headOnly{ResponseWriter: w, cancel: cancel}
 		rec.Client, run = head, head.guard(run)
 	}
-	made := c.k.Now()
+	made := k.Now()
 	run(rec, get)
 	if status, header, body, ok := rec.Finish(); ok {
-		c.answer(w, r, c.pageOf(status, header, body, made), line, "")
+		x.c.answer(w, r, k.Page(status, header, body, made), line, "")
 	}
 }
 
 // ownRendering is a run of the handler for one client.
 type ownRendering struct {
+	*handling
 	rec  record.Recorder
-	c    *Cache
-	t    address.Target
 	w    http.ResponseWriter
 	line string
-}
-
-func (o *ownRendering) Judge(status int, h http.Header) record.Verdict {
-	return o.c.judge(&o.t, status, h)
 }
 
 func (o *ownRendering) Live(reason.Reason) http.ResponseWriter {
@@ -145,17 +146,3 @@ func (w *headOnly) guard(run http.HandlerFunc) http.HandlerFunc {
 
 // Unwrap is for http.ResponseController.
 func (w *headOnly) Unwrap() http.ResponseWriter { return w.ResponseWriter }
-
-// pageOf makes a page of a handler's response.
-func (c *Cache) pageOf(status int, h http.Header, body []byte, made time.Time) *page.Page {
-	p := page.New(status, h, body, made, c.cfg.pages())
-	p.Format = exchange.FormatOf(h)
-	p.Offer(len(c.k.Encodings) > 0)
-	return p
-}
-
-// forItself renders for one client only, and counts the reason.
-func (c *Cache) forItself(next http.Handler, w http.ResponseWriter, r *http.Request, t address.Target, why reason.Reason) {
-	c.k.Stats.Bypass(why)
-	c.alone(next, w, r, t, c.k.Lines.Passed(why))
-}

@@ -1,6 +1,7 @@
 package httpcache
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"hash/maphash"
@@ -9,7 +10,6 @@ import (
 	"sync/atomic"
 
 	"github.com/twofold-go/twofold/cache"
-	"github.com/twofold-go/twofold/cache/httpcache/internal/address"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/exchange"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 	"github.com/twofold-go/twofold/key"
@@ -20,8 +20,7 @@ import (
 type Cache struct {
 	cfg    Config
 	k      exchange.Core
-	varied []address.Varied // cfg.Vary
-	judged atomic.Int64     // when eager was last set, in Unix seconds
+	judged atomic.Int64 // when eager was last set, in Unix seconds
 	eager  atomic.Bool
 }
 
@@ -34,17 +33,14 @@ func New(cfg Config) (*Cache, error) {
 		Memory: &exchange.Memory{Seed: maphash.MakeSeed()}, Encodings: compressors(cfg.Encodings),
 		Tiers: cfg.Tiers,
 		Space: key.Space{Tenant: cfg.Tenant, Namespace: cfg.Namespace},
-		Rules: rules.Cache{Shared: true, Targets: cfg.Targets, Fallback: cfg.Fallback.rule()},
-		Until: cfg.pages(), Ignored: cfg.AuditIgnore,
+		Rules: rules.Cache{Shared: true, Pages: cfg.pages(), Targets: cfg.Targets, Fallback: cfg.Fallback.rule()},
+		Until: cfg.pages(), Statuses: cfg.Statuses, Ignored: cfg.AuditIgnore,
 		Keep: cfg.Keep, MaxBody: cfg.MaxBody, Now: cfg.Now, Logger: cfg.Logger,
 	}}
-	for _, v := range cfg.Vary {
-		c.varied = append(c.varied, address.Varied(v))
-	}
 	if cfg.Off {
 		c.k.Tiers = nil
 	}
-	if err := c.k.Open(cfg.Name, cfg.policy(), cfg.Codec); err != nil {
+	if err := c.k.Open(cmp.Or(cfg.Name, DefaultName), cfg.policy(), cfg.Codec); err != nil {
 		return nil, fmt.Errorf("httpcache: new: %w", err)
 	}
 	return c, nil
@@ -79,4 +75,15 @@ func (c *Cache) Middleware(next http.Handler) http.Handler { return c.Handler(ne
 // Call Close when no more requests come.
 func (c *Cache) Close(ctx context.Context) error {
 	return c.k.Close(ctx, "handlers")
+}
+
+// Conditional answers conditional requests for next as a Cache would, without storing anything. A
+// response to a GET that a Cache would store gets a validator and a length. A client that already
+// has it gets a 304. A Cache with Off and Pages does the same.
+func Conditional(next http.Handler) http.Handler {
+	c, err := New(Config{Off: true, Preset: Pages})
+	if err != nil { // impossible: the Config is valid
+		return next
+	}
+	return c.Handler(next)
 }

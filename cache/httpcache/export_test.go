@@ -40,7 +40,7 @@ func (c *Cache) Send(w http.ResponseWriter, r *http.Request, stored []byte) {
 
 // Encoded returns a page as a remote tier stores it.
 func Encoded(status int, h http.Header, body []byte) []byte {
-	p := page.New(status, h, body, time.Now(), true)
+	p := page.New(status, h, body, true, true)
 	p.Vary = page.Choices([]string{"Accept"}, h.Values, false)
 	b, err := codec.CBOR.Marshal(p)
 	if err != nil {

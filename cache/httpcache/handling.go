@@ -2,14 +2,16 @@ package httpcache
 
 import (
 	"context"
+	"crypto/tls"
 	"net/http"
+	"net/url"
 	"slices"
 
 	"github.com/twofold-go/twofold/cache/httpcache/internal/address"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/exchange"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/page"
-	"github.com/twofold-go/twofold/cache/httpcache/internal/reason"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/record"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 )
 
 // handling is an exchange whose source is a handler.
@@ -18,7 +20,7 @@ type handling struct {
 	c     *Cache
 	next  http.Handler
 	t     address.Target
-	req   http.Request // made by bare for Pages
+	req   http.Request
 	plain plainContext
 	room  [10]string // of most headers of an answer
 }
@@ -26,13 +28,13 @@ type handling struct {
 func (c *Cache) handling(next http.Handler, w http.ResponseWriter, r *http.Request, t address.Target) *handling {
 	x := &handling{c: c, next: next, t: t}
 	x.Source, x.Client = x, record.Client{Ctx: r.Context(), Writer: w}
-	x.Reading = exchange.Reading{Core: &c.k, Ctx: r.Context(), ID: t.Key, Header: r.Header, Wants: t.Wants}
+	x.Reading, x.req = c.reading(r, &t), *r
+	x.Host, x.Path = t.Host, t.Path
 	if c.cfg.pages() {
-		x.req = bare(r)
 		x.plain = plainContext{r.Context()}
 		x.Ctx = &x.plain
-	} else {
-		x.req = *r
+	} else if r.URL.RawQuery != "" {
+		x.Unkeyed = address.Unkeyed(r.URL.RawQuery, c.cfg.keeps(t.Path))
 	}
 	if r.Method == http.MethodHead {
 		x.Client.Writer = nil // a HEAD has no body
@@ -41,23 +43,13 @@ func (c *Cache) handling(next http.Handler, w http.ResponseWriter, r *http.Reque
 }
 
 // turned returns the exchange of the variant of our client, after the page p of the URL proved to be for
-// others, or the reason why there is none.
-func (x *handling) turned(w http.ResponseWriter, r *http.Request, p *page.Page) (y *handling, why reason.Reason) {
-	y = x.c.handling(x.next, w, r, x.t)
+// others, or nil if there is none.
+func (x *handling) turned(w http.ResponseWriter, r *http.Request, p *page.Page) *handling {
+	y := x.c.handling(x.next, w, r, x.t)
 	if x.Variant != nil || !y.Turn(p) {
-		return nil, reason.Vary
+		return nil
 	}
-	return y, reason.None
-}
-
-// bare returns a copy of r without the parts that request replaces, and without the other parts
-// that say something about the client. Values that routers have set remain.
-func bare(r *http.Request) http.Request {
-	c := *r
-	c.URL, c.Header, c.Body, c.GetBody, c.Trailer, c.TLS = nil, nil, nil, nil, nil, nil
-	c.ContentLength, c.TransferEncoding, c.Close = 0, nil, false
-	c.Form, c.PostForm, c.MultipartForm, c.Response = nil, nil, nil, nil
-	return c
+	return y
 }
 
 // contextKeys are the keys of context values that every handler may see.
@@ -78,4 +70,92 @@ func (c *plainContext) Value(key any) any {
 // AfterFunc saves package context a goroutine for each derived context.
 func (c *plainContext) AfterFunc(f func()) (stop func() bool) {
 	return context.AfterFunc(c.Context, f)
+}
+
+func (x *handling) Begin(_ context.Context, old exchange.Previous, _ bool) (leave bool, err error) {
+	return old.Leave, nil
+}
+
+func (x *handling) Request(n *exchange.Run, bare bool) (r *http.Request) {
+	if x.c.cfg.pages() {
+		r = x.fromKey(n.Ctx)
+	} else {
+		r, n.Own = x.shown(n.Ctx, bare)
+		n.Parts = x.t.Saw.Any(rules.SawRange | rules.SawIfMatch | rules.SawIfNoneMatch)
+	}
+	return r
+}
+
+func (x *handling) Serve(n *exchange.Run, r *http.Request) error {
+	x.next.ServeHTTP(&n.Rec, r)
+	return nil
+}
+
+// Keyed reports whether a header needs no variant: its value is in the key, or the handler sees it of no
+// client.
+func (x *handling) Keyed(name string) bool {
+	return x.declares(name) || !x.c.cfg.pages() && x.unseen(name)
+}
+
+func (x *handling) declares(header string) bool {
+	cfg := &x.c.cfg
+	if len(cfg.Encodings) > 0 && header == "Accept-Encoding" {
+		return true // no handler sees it
+	}
+	return slices.ContainsFunc(cfg.Vary, func(r VaryRule) bool { return r.Header == header && (r.On == nil || r.On(x.t.Path)) })
+}
+
+// Sees returns the lines of a header that is in no key.
+func (x *handling) Sees(name string) []string {
+	if x.c.cfg.pages() || x.unseen(name) {
+		return nil
+	}
+	return x.Header[name]
+}
+
+// unseen reports whether the handler sees a header of no client: it is dropped, or it is a credential.
+func (x *handling) unseen(name string) bool {
+	return x.drops(name) || slices.Contains(x.c.cfg.Credentials, name)
+}
+
+// fromKey returns the request for a handler of Pages. It holds nothing of the client except what is in the
+// key. Values that routers have set remain.
+func (x *handling) fromKey(ctx context.Context) *http.Request {
+	t, c := &x.t, x.req
+	c.URL, c.Header, c.Body, c.GetBody, c.Trailer, c.TLS = nil, nil, http.NoBody, nil, nil, nil
+	c.ContentLength, c.TransferEncoding, c.Close = 0, nil, false
+	c.Form, c.PostForm, c.MultipartForm, c.Response = nil, nil, nil, nil
+	c.Method, c.RequestURI, c.Host = http.MethodGet, t.Line(), t.Host
+	c.Proto, c.ProtoMajor, c.ProtoMinor = "HTTP/1.1", 1, 1
+	c.RemoteAddr = "0.0.0.0:0" // must parse, and belongs to no client
+	if t.Secure {
+		c.TLS = tlsWithoutClient()
+	}
+	r := c.Clone(ctx)
+	r.URL = &url.URL{Path: t.Path, RawQuery: t.Query}
+	if r.URL.EscapedPath() != t.Escaped {
+		r.URL.RawPath = t.Escaped
+	}
+	r.Header = make(http.Header, len(t.Vary))
+	x.wearKey(r.Header)
+	return r
+}
+
+// tlsWithoutClient tells handlers only that there was TLS.
+func tlsWithoutClient() *tls.ConnectionState {
+	return &tls.ConnectionState{Version: tls.VersionTLS13, HandshakeComplete: true}
+}
+
+// schemeKey is the context key for the scheme in requests that Cache.Request returns. The value
+// is true for https.
+type schemeKey struct{}
+
+// secure reports whether the scheme of a request is https.
+func (c *Cache) secure(r *http.Request) bool {
+	if r.RemoteAddr == "" { // a request from a server always has one
+		if https, ok := r.Context().Value(schemeKey{}).(bool); ok {
+			return https
+		}
+	}
+	return c.cfg.Secure(r)
 }

@@ -81,11 +81,11 @@ func (x *handling) forward(h http.Header) {
 	tell("X-Forwarded-Host", x.t.Host)
 }
 
-// wearKey gives the headers of Config.Vary the values that are in the key. Hidden ones stay
+// wearKey gives the headers of Config.Vary the values that are in the key. With Shared hidden ones stay
 // hidden.
 func (x *handling) wearKey(h http.Header) {
 	for i, rule := range x.c.cfg.Vary {
-		if rule.On != nil && !rule.On(x.t.Path) || x.c.hides(rule.Header) {
+		if rule.On != nil && !rule.On(x.t.Path) || !x.c.cfg.pages() && x.c.hides(rule.Header) {
 			continue
 		}
 		delete(h, rule.Header)

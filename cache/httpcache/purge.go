@@ -33,11 +33,7 @@ func (c *Cache) Under(secure bool, host, path string) invalidate.Scope {
 // Purge invalidates the entry that answers r. For a request that bypasses the cache it does
 // nothing.
 func (c *Cache) Purge(ctx context.Context, r *http.Request) error {
-	t, why := c.target(r)
-	if why != reason.None || c.cfg.Off {
-		return nil
-	}
-	return c.cfg.Tiers.Invalidate(ctx, c.entries(&t)...)
+	return c.end(r, func(entries ...invalidate.Scope) error { return c.cfg.Tiers.Invalidate(ctx, entries...) })
 }
 
 // PurgePath invalidates all entries of a path: of every host, scheme, query and variant. The path
@@ -60,19 +56,19 @@ func (c *Cache) PurgeAll(ctx context.Context) error {
 // Expire makes the entry that answers r stale. Within the policy's Stale and StaleIfError it is
 // still served while it is refreshed.
 func (c *Cache) Expire(ctx context.Context, r *http.Request) error {
-	t, why := c.target(r)
-	if why != reason.None || c.cfg.Off {
-		return nil
-	}
-	return c.cfg.Tiers.Expire(ctx, c.entries(&t)...)
+	return c.end(r, func(entries ...invalidate.Scope) error { return c.cfg.Tiers.Expire(ctx, entries...) })
 }
 
-// entries returns the scopes of the entry that answers t and of its variants and encodings.
-func (c *Cache) entries(t *address.Target) []invalidate.Scope {
-	if c.cfg.pages() && len(c.cfg.Encodings) == 0 { // no variants or encodings
-		return []invalidate.Scope{c.k.Pages.Key(t.Key)}
+// end calls do with the entry that answers r, and with its variants and encodings.
+func (c *Cache) end(r *http.Request, do func(entries ...invalidate.Scope) error) error {
+	t, why := c.target(r)
+	switch {
+	case why != reason.None, c.cfg.Off:
+		return nil
+	case c.cfg.pages() && len(c.cfg.Encodings) == 0: // no variants or encodings
+		return do(c.k.Pages.Key(t.Key))
 	}
-	return []invalidate.Scope{c.k.Pages.Key(t.Key), c.k.Pages.Prefix(t.Key + "|")}
+	return do(c.k.Pages.Key(t.Key), c.k.Pages.Prefix(t.Key+"|"))
 }
 
 // PurgeTags invalidates all entries that depend on one of the tags. That includes tags from

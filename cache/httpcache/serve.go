@@ -1,6 +1,7 @@
 package httpcache
 
 import (
+	"errors"
 	"net/http"
 
 	"github.com/twofold-go/twofold/cache"
@@ -32,9 +33,11 @@ func (c *Cache) serve(next http.Handler, w http.ResponseWriter, r *http.Request)
 		c.past(next, w, r, line)
 	case c.cfg.Off:
 		c.k.Stats.Bypass(reason.Off)
-		c.alone(next, w, r, t, "")
-	case t.Wants.NoStore, t.Wants.OnlyIfCached, r.Method == http.MethodHead && !c.cfg.pages(), !c.cfg.pages() && t.Demands:
-		c.asItIs(next, w, r, t)
+		c.handling(next, w, r, t).alone(w, r, "")
+	case t.Wants.NoStore, t.Wants.OnlyIfCached, r.Method == http.MethodHead && !c.cfg.pages(), !c.cfg.pages() && t.Saw.Any(rules.SawRange|rules.SawIfMatch):
+		if !c.fromStore(w, r, &t, exchange.FreshOnly) {
+			c.handling(next, w, r, t).asItIs(w, r)
+		}
 	default:
 		now := c.k.Now().UnixMilli()
 		x := c.reading(r, &t)
@@ -47,32 +50,30 @@ func (c *Cache) serve(next http.Handler, w http.ResponseWriter, r *http.Request)
 	}
 }
 
-// asItIs answers a client whose request must not store a page or render for everybody. The client
-// may get a stored page.
-func (c *Cache) asItIs(next http.Handler, w http.ResponseWriter, r *http.Request, t address.Target) {
-	if c.fromStore(w, r, t, exchange.FreshOnly, c.k.Now().UnixMilli()) {
-		return
-	}
+// asItIs answers a client whose request must not store a page or render for everybody, and for which no
+// page is stored.
+func (x *handling) asItIs(w http.ResponseWriter, r *http.Request) {
+	why := reason.Head
 	switch {
-	case t.Wants.OnlyIfCached:
-		c.notHere(w)
-	case t.Wants.NoStore:
-		c.forItself(next, w, r, t, reason.RequestNoStore)
-	case r.Method == http.MethodGet && rules.Has(r.Header, "Range"):
-		c.forItself(next, w, r, t, reason.Range) // the body may be too long to store
+	case x.Wants.OnlyIfCached:
+		x.c.notHere(w)
+		return
+	case x.Wants.NoStore:
+		why = reason.RequestNoStore
+	case r.Method == http.MethodGet && x.t.Saw.Any(rules.SawRange):
+		why = reason.Range // the body may be too long to store
 	case r.Method == http.MethodGet:
-		c.forItself(next, w, r, t, reason.Precondition)
-	default:
-		c.forItself(next, w, r, t, reason.Head)
+		why = reason.Precondition
 	}
+	x.forItself(w, r, why)
 }
 
 // fromStore answers from a stored page, if one does. It refreshes nothing.
-func (c *Cache) fromStore(w http.ResponseWriter, r *http.Request, t address.Target, opts []cache.Option, now int64) bool {
-	x := c.reading(r, &t)
+func (c *Cache) fromStore(w http.ResponseWriter, r *http.Request, t *address.Target, opts []cache.Option) bool {
+	x := c.reading(r, t)
 	res, ok := x.Find(opts)
 	if ok {
-		c.served(w, r, &x, res, &t, now)
+		c.served(w, r, &x, res, t, c.k.Now().UnixMilli())
 	}
 	return ok
 }
@@ -108,52 +109,46 @@ func (c *Cache) through(next http.Handler, w http.ResponseWriter, r *http.Reques
 	if found {
 		x.Client.Writer = nil // it has a page, so a load is a refresh
 	}
-	for {
-		p, done := x.try(w, r)
-		if done {
-			return
-		}
-		var why reason.Reason
-		if x, why = x.turned(w, r, p); why != reason.None {
-			c.forItself(next, w, r, t, why)
-			return
-		}
+	for x != nil {
+		x = x.try(w, r)
 	}
 }
 
-// try answers from the entry of x, or by a load of it. It reports false for a page that is for
-// other clients.
-func (x *handling) try(w http.ResponseWriter, r *http.Request) (p *page.Page, done bool) {
+// try answers from the entry of x, or by a load of it. If the page is for other clients and ours may have a
+// variant, try returns the exchange of that.
+func (x *handling) try(w http.ResponseWriter, r *http.Request) (y *handling) {
 	c := x.c
 	if c.k.Memory.Has(x.At(), c.k.Now) {
-		if !c.fromStore(w, r, x.t, nil, c.k.Now().UnixMilli()) {
-			c.forItself(x.next, w, r, x.t, reason.Memory)
+		if !c.fromStore(w, r, &x.t, nil) {
+			x.forItself(w, r, reason.Memory)
 		}
-		return nil, true
+		return nil
 	}
 	res, err := x.Outlast(x.fetch())
 	if x.Client.Leave() {
 		x.Asked("other")
-		return nil, true
+		return nil
 	}
 	res, why, err := x.Result(res, err)
-	p = res.Value
+	p := res.Value
 	switch {
 	case err != nil:
 		x.failedWith(w, r, err)
 	case why != reason.None:
-		c.refusedTo(x, w, r, why)
+		x.refusedTo(w, r, why)
 	case !p.Selects(x.Header, c.k.Hashed):
-		return p, false
+		if y = x.turned(w, r, p); y == nil {
+			x.forItself(w, r, reason.Vary)
+		}
 	case !x.Led.Load() && res.Source == cache.Load && c.spent(p):
-		c.refusedTo(x, w, r, reason.Condition)
+		x.refusedTo(w, r, reason.Condition)
 	default:
 		line, age := x.Account(res, c.k.Now().UnixMilli())
 		c.k.LogPanic(x.Fault.Load())
 		x.AddCookies(w.Header(), res.Source)
 		c.send(w, r, x.inCoding(res, r), line, age, x.t.Saw, x.room[:])
 	}
-	return p, true
+	return y
 }
 
 // spent reports whether a new page is unusable for all clients except the one that loaded it.
@@ -176,3 +171,56 @@ func (x *handling) fetch() (res cache.Result[*page.Page], err error) {
 
 // ServeHTTP answers from the cache, or calls the handler.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.c.serve(h.next, w, r) }
+
+// refusedTo answers a client that waited for a response that is not for everybody.
+func (x *handling) refusedTo(w http.ResponseWriter, r *http.Request, why reason.Reason) {
+	x.Asked("other")
+	x.alone(w, r, x.c.k.Lines.Miss(x.Missed(why)))
+}
+
+// failedWith answers a client after a load has failed.
+func (x *handling) failedWith(w http.ResponseWriter, r *http.Request, err error) {
+	c := x.c
+	if f, ok := errors.AsType[*exchange.Failure](err); ok {
+		led := x.Asked(f.Page.Format)
+		if f.Mine {
+			x.alone(w, r, c.k.Lines.Miss(x.Missed(reason.Status)))
+			return
+		}
+		m := x.Missed(reason.Status)
+		m.Collapsed = !led
+		line := c.k.Lines.Miss(m)
+		if _, ok := errors.AsType[*cache.RememberedError](err); ok {
+			line = c.k.Lines.Hit
+		}
+		c.answer(w, r, f.Page, line, "")
+		return
+	}
+	if errors.Is(err, cache.ErrClosed) {
+		x.forItself(w, r, reason.Closing)
+		return
+	}
+	if errors.Is(err, cache.ErrLoadTimeout) && r.Context().Err() == nil {
+		c.k.Memory.Add(x.At(), c.k.Now())
+		x.forItself(w, r, reason.Slow)
+		return
+	}
+	c.k.Stats.Refuse(reason.Failure)
+	if r.Context().Err() == nil {
+		c.k.Warn(r.Context(), "no response", err)
+	}
+	status := http.StatusServiceUnavailable
+	if x.Strict.Load() {
+		status = http.StatusGatewayTimeout // RFC 9111 §5.2.2.2
+	}
+	unavailable(w, status)
+}
+
+// unavailable answers when there is no response: the handler did not answer in time, or too many
+// loads run. A client that has left gets it too.
+func unavailable(w http.ResponseWriter, status int) {
+	h := w.Header()
+	h.Set("Cache-Control", "no-store")
+	h.Set("Retry-After", "1")
+	http.Error(w, http.StatusText(status), status)
+}

@@ -47,9 +47,15 @@ func (c *Counts) add(o Counts) {
 
 func statsOf(c *exchange.Counters) Stats {
 	s := Stats{Formats: map[string]Counts{}, PendingWrites: c.PendingWrites.Load()}
-	for format, n := range c.Formats() {
-		s.Formats[format] = Counts(n)
-		s.add(Counts(n))
+	for format, c := range c.Formats() {
+		n := Counts{
+			Hits: c.Hits.Load(), Stale: c.Stale.Load(), Misses: c.Misses.Load(), Coalesced: c.Coalesced.Load(),
+			NotModified: c.NotModified.Load(), Stored: c.Stored.Load(), Bytes: c.Bytes.Load(),
+		}
+		if n != (Counts{}) {
+			s.Formats[format] = n
+			s.add(n)
+		}
 	}
 	s.Bypass, s.Refused = c.Reasons()
 	return s

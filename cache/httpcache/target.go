@@ -17,7 +17,6 @@ func (c *Cache) target(r *http.Request) (t address.Target, why reason.Reason) {
 		return t, reason.Method
 	}
 	t.Saw = rules.Look(r.Header)
-	t.Demands = t.Saw.Any(rules.SawRange | rules.SawIfMatch)
 	t.Wants = t.Saw.Request(r.Header)
 	t.Wants.NoCache, t.Wants.MaxAge, t.Wants.MinFresh, t.Wants.MaxStale = false, -1, -1, -1 // any client could make the handler work
 	if why := c.personal(r, &t); why != reason.None {
@@ -36,7 +35,18 @@ func (c *Cache) target(r *http.Request) (t address.Target, why reason.Reason) {
 		}
 	}
 	t.Secure = c.secure(r)
-	t.Key, t.Vary = t.Spell(c.varied, r.Header)
+	for i, rule := range c.cfg.Vary {
+		if rule.On != nil && !rule.On(t.Path) {
+			continue
+		}
+		if v := rule.Normalize(rules.Joined(r.Header[rule.Header])); v != "" {
+			if t.Vary == nil {
+				t.Vary = make([]string, len(c.cfg.Vary))
+			}
+			t.Vary[i] = v
+		}
+	}
+	t.Key = t.Spell(func(i int) string { return c.cfg.Vary[i].Header })
 	if !c.k.Fits(t.Key, 0) {
 		return t, reason.KeyLength
 	}

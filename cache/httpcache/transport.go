@@ -1,12 +1,16 @@
 package httpcache
 
 import (
+	"cmp"
 	"context"
+	"encoding/binary"
 	"fmt"
 	"hash/maphash"
+	"net/http"
 
 	"github.com/twofold-go/twofold/cache/httpcache/internal/address"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/exchange"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/reason"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 	"github.com/twofold-go/twofold/key"
 )
@@ -41,7 +45,7 @@ func NewTransport(cfg TransportConfig) (*Transport, error) {
 		Rules:  rules.Cache{Shared: cfg.Shared, Fallback: cfg.Fallback.rule()},
 		Hashed: true, Keep: cfg.Keep, MaxBody: cfg.MaxBody, Now: cfg.Now, Logger: cfg.Logger,
 	}}
-	if err := t.k.Open(cfg.Name, cfg.policy(), cfg.Codec); err != nil {
+	if err := t.k.Open(cmp.Or(cfg.Name, DefaultName), cfg.policy(), cfg.Codec); err != nil {
 		return nil, fmt.Errorf("httpcache: new transport: %w", err)
 	}
 	return t, nil
@@ -58,4 +62,142 @@ func (t *Transport) CloseIdleConnections() {
 	if c, ok := t.cfg.Base.(interface{ CloseIdleConnections() }); ok {
 		c.CloseIdleConnections()
 	}
+}
+
+// RoundTrip answers a request from the cache, or by Base. It does not change the request.
+func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
+	h, saw := lookAt(r.Header)
+	id, why := t.key(r, h, saw)
+	w := saw.Request(h)
+	switch why {
+	case reason.None:
+	case reason.Method:
+		return t.pass(r, why)
+	default:
+		return t.alone(r, w, why)
+	}
+	x, opts := exchange.Reading{Core: &t.k, Ctx: r.Context(), ID: id, Header: h, Saw: saw, Wants: w}, exchange.HereOnly
+	if why = notStored(r, saw, w); why != reason.None {
+		opts = nil // a page of any tier, or none
+	}
+	res, found := x.Find(opts)
+	now, p := t.k.Now().UnixMilli(), res.Value
+	switch {
+	case found && w.Accepts(t.k.Life(p, now), now) && (why != reason.Range || p.Status == http.StatusOK):
+		line, old := x.Hit(p, false, now)
+		return t.respond(r, &x, p, line, old), nil
+	case why != reason.None:
+		return t.alone(r, w, why)
+	}
+	limited := w.Restricts() || w.MaxStale >= 0 && found && now < p.InsteadUntil() // it could be served stale
+	return t.ask(r, x, w.NoCache || found && limited)
+}
+
+// notStored returns the reason why the response to a request is not stored, or none. A stored page may
+// answer such a request. Otherwise Base does, and the request goes on unchanged.
+func notStored(r *http.Request, saw rules.Seen, w rules.Request) reason.Reason {
+	switch {
+	case r.Method == http.MethodHead:
+		return reason.Head
+	case w.NoStore:
+		return reason.RequestNoStore
+	case saw.Any(rules.SawRange):
+		return reason.Range
+	case saw.Any(rules.SawIfNoneMatch):
+		return reason.Condition
+	}
+	return reason.None
+}
+
+// Purge invalidates the entry that answers r, with all its variants, only in the partition of r.
+// For a request that bypasses the cache it does nothing.
+func (t *Transport) Purge(ctx context.Context, r *http.Request) error {
+	h, saw := lookAt(r.Header)
+	id, why := t.key(r, h, saw)
+	if why != reason.None {
+		return nil
+	}
+	return t.k.Pages.Delete(ctx, id, t.k.Pages.Prefix(id+"|"))
+}
+
+// lookAt returns h and what is in it. If a name is not canonical, it returns a canonical copy: a
+// credential in any spelling is a credential.
+func lookAt(h http.Header) (http.Header, rules.Seen) {
+	saw := rules.Look(h)
+	if saw.Any(rules.SawOddName) {
+		h = rules.Canonical(h)
+		saw = rules.Look(h)
+	}
+	return h, saw
+}
+
+// key returns the key of the entry that answers a request with header h, or the reason why the
+// request bypasses the cache. The key holds the digest of the partition, the URL, and the digest
+// of the query. So it shows no credential and no parameter.
+func (t *Transport) key(r *http.Request, h http.Header, saw rules.Seen) (id string, why reason.Reason) {
+	u := r.URL
+	switch {
+	case r.Method != http.MethodGet && r.Method != "" && r.Method != http.MethodHead:
+		return "", reason.Method
+	case r.Body != nil && r.Body != http.NoBody:
+		return "", reason.Body
+	case u == nil || u.Opaque != "" || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
+		return "", reason.Host
+	case saw.Any(rules.SawUpgrade) || saw.Any(rules.SawConnection) && rules.Lists(h["Connection"], "upgrade"):
+		return "", reason.Upgrade
+	case saw.Any(rules.SawIfMatch):
+		return "", reason.Precondition
+	}
+	var room [512]byte
+	parts := t.appendPartition(room[:0], r, h, saw)
+	slot := t.known.Slot(u)
+	if k := slot.Load(); k != nil && k.URL == *u && k.Host == r.Host && k.Partition == string(parts) {
+		return k.ID, reason.None
+	}
+	if id, why = t.spell(r, parts); why == reason.None && len(parts)+len(u.RawQuery)+len(u.Fragment) <= maxKnown {
+		slot.Store(&address.KnownKey{URL: *u, Host: r.Host, Partition: string(parts), ID: id})
+	}
+	return id, why
+}
+
+// maxKnown limits what is remembered of a request besides what its key limits, in bytes.
+const maxKnown = 512
+
+// spell spells the key of a request in a partition.
+func (t *Transport) spell(r *http.Request, partition []byte) (id string, why reason.Reason) {
+	id, ok := address.URLKey(r, partition)
+	switch {
+	case !ok:
+		return "", reason.Host
+	case !t.k.Fits(id, address.VariantLen):
+		return "", reason.KeyLength
+	}
+	return id, reason.None
+}
+
+// appendPartition appends what separates the responses to r from others.
+func (t *Transport) appendPartition(parts []byte, r *http.Request, h http.Header, saw rules.Seen) []byte {
+	part := func(s string) {
+		parts = binary.AppendUvarint(parts, uint64(len(s)))
+		parts = append(parts, s...)
+	}
+	switch {
+	case t.cfg.Partition != nil:
+		parts = append(parts, t.cfg.Partition(r)...)
+	case !t.cfg.Shared:
+		for i, name := range t.cfg.Credentials {
+			if i < usual && !saw.Any(rules.SawAuthorization<<i) {
+				continue
+			}
+			for _, v := range h[name] {
+				parts = binary.AppendUvarint(parts, uint64(i))
+				part(v)
+			}
+		}
+		if user := r.URL.User; user != nil {
+			parts = binary.AppendUvarint(parts, uint64(len(t.cfg.Credentials)))
+			part(user.String())
+		}
+	}
+	return parts
 }

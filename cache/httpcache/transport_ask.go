@@ -1,10 +1,13 @@
 package httpcache
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
+	"io"
 	"net/http"
+	"time"
 
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/address"
@@ -56,7 +59,7 @@ func (t *Transport) ask(r *http.Request, way exchange.Reading, fresh bool) (*htt
 func (x *trip) accepts(res cache.Result[*page.Page]) bool {
 	p, now := res.Value, x.t.k.Now().UnixMilli()
 	switch {
-	case res.Source == cache.Load && !x.Kept.Load() && (x.Led.Load() || p.Checked >= x.began && (x.fresh || p.Shareable())):
+	case res.Source == cache.Load && !x.Kept.Load() && (x.Led.Load() || p.Checked >= x.began && (x.Newer || p.Shareable())):
 		return true // the origin has sent or confirmed it for our caller, or while our caller waited
 	case (res.Stale || p.Refreshes(now)) && !x.Wants.Restricts() && x.Wants.MaxStale < 0 && !x.Wants.OnlyIfCached:
 		return true
@@ -98,6 +101,9 @@ func (t *Transport) fetched(r *http.Request, x *trip, res cache.Result[*page.Pag
 // notHere answers only-if-cached (RFC 9111 §5.2.1.7).
 func (t *Transport) notHere(r *http.Request) *http.Response {
 	t.k.Stats.Bypass(reason.Only)
+	if r.Body != nil {
+		_ = r.Body.Close() // Base does not get it
+	}
 	return &http.Response{
 		Status: page.StatusLine(http.StatusGatewayTimeout), StatusCode: http.StatusGatewayTimeout,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Body: http.NoBody, Request: r,
@@ -123,4 +129,70 @@ func (t *Transport) pass(r *http.Request, why reason.Reason) (*http.Response, er
 		}, resp.Header)
 	}
 	return resp, nil
+}
+
+// served is a response made of a page, in one allocation.
+type served struct {
+	resp http.Response
+	body pageBody
+	room [10]string // of most headers
+}
+
+var errBodyClosed = errors.New("httpcache: read of a closed body")
+
+type pageBody struct {
+	bytes.Reader
+	closed bool
+}
+
+// Read implements io.Reader.
+func (b *pageBody) Read(p []byte) (int, error) {
+	if b.closed {
+		return 0, errBodyClosed
+	}
+	return b.Reader.Read(p)
+}
+
+// WriteTo implements io.WriterTo.
+func (b *pageBody) WriteTo(w io.Writer) (int64, error) {
+	if b.closed {
+		return 0, errBodyClosed
+	}
+	return b.Reader.WriteTo(w)
+}
+
+// Close implements io.Closer.
+func (b *pageBody) Close() error {
+	b.closed = true
+	return nil
+}
+
+// respond makes a response of a page, with its Cache-Status. It answers the conditions and the Range
+// of the request.
+func (t *Transport) respond(r *http.Request, x *exchange.Reading, p *page.Page, line, old string) *http.Response {
+	s := new(served)
+	h := make(http.Header, len(p.Header)+2)
+	p.Fill(h, s.room[:], line, old)
+	resp := &s.resp // field by field: a copy of the whole costs more
+	resp.Status, resp.StatusCode, resp.Proto, resp.ProtoMajor, resp.ProtoMinor = page.StatusLine(p.Status), p.Status, "HTTP/1.1", 1, 1
+	resp.Header, resp.Request, resp.ContentLength, resp.Body = h, r, int64(len(p.Body)), http.NoBody
+	n := t.k.Stats.Of(p.Format)
+	ranges := ""
+	if x.Saw.Any(rules.SawRange) {
+		ranges = rules.RangeOf(p, time.UnixMilli(p.Made), http.MethodGet, x.Header)
+	}
+	switch {
+	case x.Saw.Any(rules.SawIfNoneMatch) && rules.NotModified(p, x.Header):
+		rules.Leave304(h)
+		n.NotModified.Add(1)
+		s.resp.Status, s.resp.StatusCode, s.resp.ContentLength = page.StatusLine(http.StatusNotModified), http.StatusNotModified, 0
+	case r.Method == http.MethodHead:
+	case ranges != "":
+		return p.Ranged(&s.resp, ranges)
+	case len(p.Body) > 0:
+		s.body.Reset(p.Body)
+		s.resp.Body = &s.body
+		n.Bytes.Add(int64(len(p.Body)))
+	}
+	return &s.resp
 }

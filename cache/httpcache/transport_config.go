@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/cache"
-	"github.com/twofold-go/twofold/cache/httpcache/internal/record"
 	"github.com/twofold-go/twofold/codec"
 	"github.com/twofold-go/twofold/policy"
 )
@@ -92,7 +91,6 @@ func (c *TransportConfig) defaults() error {
 	c.Fallback.check(bad)
 	c.Namespace = cmp.Or(c.Namespace, DefaultTransportNamespace)
 	c.Tenant = cmp.Or(c.Tenant, cache.DefaultTenant)
-	c.Name = cmp.Or(c.Name, DefaultName)
 	c.MaxBody = min(cmp.Or(c.MaxBody, DefaultTransportMaxBody), math.MaxInt/16) // sums of bodies must not overflow
 	c.Keep = cmp.Or(c.Keep, DefaultTransportKeep)
 	if c.Tiers == nil {
@@ -108,29 +106,13 @@ func (c *TransportConfig) defaults() error {
 	if c.Base == nil {
 		c.Base = http.DefaultTransport
 	}
-	if c.Logger == nil {
-		c.Logger = slog.Default()
-	}
-	if c.Now == nil {
-		c.Now = time.Now
-	}
-	if c.Codec == nil {
-		c.Codec = codec.CBOR
-	}
 	return errors.Join(errs...)
 }
 
 // policy returns the policy of the namespace. Each load sets the lifetime of its page.
 func (c *TransportConfig) policy() policy.Patch {
-	p := c.Policy
-	p.TTL, p.Stale, p.StaleIfError = new(policy.Forever), new(time.Duration), new(time.Duration)
-	p.NegativeTTL, p.ErrorTTL = new(time.Duration), new(time.Duration)
-	p.Jitter, p.RefreshAhead = new(float64), new(float64)
-	if p.LoadTimeout == nil {
-		p.LoadTimeout = new(DefaultTransportTimeout)
-	}
-	if p.MaxValueBytes == nil { // an encoded body may be longer than the body
-		p.MaxValueBytes = new(2*c.MaxBody + 2*record.MaxHeader)
-	}
+	p := exact(c.Policy)
+	p.NegativeTTL, p.ErrorTTL, p.RefreshAhead = new(time.Duration), new(time.Duration), new(float64)
+	p.LoadTimeout = cmp.Or(p.LoadTimeout, new(DefaultTransportTimeout))
 	return p
 }

@@ -12,9 +12,7 @@ import (
 	"github.com/twofold-go/twofold/cache/httpcache/internal/address"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/exchange"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/page"
-	"github.com/twofold-go/twofold/cache/httpcache/internal/reason"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/record"
-	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 )
 
 // trip is an exchange of a Transport: one call of RoundTrip that may have to send its request.
@@ -22,25 +20,22 @@ type trip struct {
 	exchange.Exchange
 	t     *Transport
 	req   *http.Request // a clone: a refresh may need it after the caller has left
-	fresh bool          // a stale page is not enough
 	began int64         // in Unix milliseconds
 
 	leave  context.CancelFunc  // ends the caller's part in the flight
 	left   chan struct{}       // closed when that part has ended
 	handed chan *http.Response // the response that the caller reads as it comes
-	stored chan struct{}       // closed when the caller's part has ended, or nothing more comes of it
-	closes sync.Once           // stored
 }
 
 // errNotHere is the result of a load for only-if-cached.
 var errNotHere = errors.New("httpcache: no stored response, and only-if-cached forbids a request")
 
 func (t *Transport) trip(r *http.Request, way exchange.Reading, fresh bool) *trip {
-	x := &trip{t: t, fresh: fresh, began: t.k.Now().UnixMilli()}
+	x := &trip{t: t, began: t.k.Now().UnixMilli()}
 	x.Reading, x.Source = way, x
 	x.Client.Writer = &caller{x: x}
 	x.Client.Ctx, x.leave = context.WithCancel(x.Ctx)
-	x.Newer.Store(fresh)
+	x.Newer = fresh // a stale page is not enough
 	x.req = r.Clone(r.Context())
 	x.req.Method, x.req.Body = http.MethodGet, nil
 	x.req.Cancel = nil //nolint:staticcheck // the Timeout of our caller's http.Client must not end it for others
@@ -48,12 +43,10 @@ func (t *Transport) trip(r *http.Request, way exchange.Reading, fresh bool) *tri
 		x.req.Header = http.Header{}
 	}
 	x.Header, _ = lookAt(x.req.Header)
-	x.handed, x.left, x.stored = make(chan *http.Response, 1), make(chan struct{}), make(chan struct{})
+	x.Host, x.Path = address.HostOf(r), cmp.Or(r.URL.Path, "/")
+	x.handed, x.left = make(chan *http.Response, 1), make(chan struct{})
 	return x
 }
-
-// settle says that the caller's part has ended, or that nothing more comes of it.
-func (x *trip) settle() { x.closes.Do(func() { close(x.stored) }) }
 
 // fetched is the result of a read through the cache.
 type fetched struct {
@@ -67,23 +60,22 @@ type fetched struct {
 func (x *trip) fetch() (resp *http.Response, f fetched) {
 	got := make(chan fetched, 1)
 	x.t.k.Running.Go(func() {
-		defer x.settle()
+		var f fetched
 		defer close(x.left)
-		got <- x.call(x.Client.Ctx)
+		defer func() {
+			f.panicked = recover() // it is raised in the caller's goroutine
+			got <- f
+		}()
+		var opts []cache.Option
+		if x.Newer {
+			opts = exchange.Anew
+		}
+		f.res, f.err = x.Outlast(x.t.k.Pages.Fetch(x.Client.Ctx, x.At(), x.Load, opts...))
 	})
 	select {
 	case resp = <-x.handed:
 		return resp, f
 	case f = <-got:
-		if errors.Is(f.err, cache.ErrLoadTimeout) && x.Led.Load() { // our request goes on
-			select {
-			case resp = <-x.handed:
-				return resp, fetched{}
-			case <-x.End():
-				f.res, f.err = x.Outcome()
-			case <-x.Ctx.Done():
-			}
-		}
 	case <-x.Ctx.Done():
 		f.err = x.Ctx.Err()
 	}
@@ -98,20 +90,6 @@ func (x *trip) fetch() (resp *http.Response, f fetched) {
 	return nil, f
 }
 
-func (x *trip) call(ctx context.Context) (f fetched) {
-	defer func() {
-		if p := recover(); p != nil { // it is raised in the caller's goroutine
-			f.panicked = p
-		}
-	}()
-	var opts []cache.Option
-	if x.fresh {
-		opts = exchange.Anew
-	}
-	f.res, f.err = x.t.k.Pages.Fetch(ctx, x.At(), x.Load, opts...)
-	return f
-}
-
 func (x *trip) Begin(ctx context.Context, old exchange.Previous, again bool) (leave bool, err error) {
 	switch {
 	case x.leaves(old):
@@ -121,7 +99,6 @@ func (x *trip) Begin(ctx context.Context, old exchange.Previous, again bool) (le
 	case again && !x.Client.Waits():
 		// An invalidation overtook the first load. Our caller has its response; this load is for
 		// the other callers.
-		x.settle()
 		x.leave()
 		<-x.left
 		return false, ctx.Err() // perhaps there are no other callers
@@ -140,7 +117,7 @@ func (x *trip) leaves(old exchange.Previous) bool {
 }
 
 func (x *trip) Request(n *exchange.Run, _ bool) *http.Request {
-	n.Own, n.Rec.Slow = true, true
+	n.Own = true
 	r := x.req.WithContext(n.Ctx)
 	r.Header = x.req.Header.Clone()
 	return r
@@ -165,6 +142,10 @@ func (x *trip) Serve(n *exchange.Run, r *http.Request) error {
 		resp.Header = http.Header{}
 	}
 	n.Resp, n.Rec.Given, n.Rec.Announced = resp, resp.Header, resp.ContentLength
+	if len(resp.Trailer) > 0 {
+		n.Rec.Given = resp.Header.Clone()
+		n.Rec.Given.Set("Trailer", "") // net/http has removed it
+	}
 	n.Rec.WriteHeader(resp.StatusCode)
 	n.Rec.Given = nil
 	if fate := n.Rec.Verdict.Fate; fate == record.Renew || fate == record.Fail || n.Ctx.Err() != nil {
@@ -190,37 +171,11 @@ func (x *trip) Serve(n *exchange.Run, r *http.Request) error {
 	}
 }
 
-func (x *trip) Judge(n *exchange.Run) record.Verdict {
-	v := x.Weigh(&n.Msg, n.Old, n.Prev != nil)
-	if v.Fate == record.Store && len(n.Resp.Trailer) > 0 {
-		v.Fate, v.Why = record.Refuse, reason.Trailer
-	}
-	return v
-}
-
-func (x *trip) Page(n *exchange.Run, h http.Header, body []byte) *page.Page {
-	rules.DropHopByHop(h)
-	p := page.Of(n.Msg.Status, h, body)
-	p.Format = exchange.FormatOf(h)
-	return p
-}
-
-// Shows reports false: the key holds the whole query.
-func (x *trip) Shows(*page.Page) bool { return false }
-
-func (x *trip) Keeps(f *cache.Fill, n *exchange.Run) (tags []string) {
-	x.t.k.Lives(f, n.Page, x.t.k.Keep)
-	n.Tags = x.t.k.TagsOf(address.HostOf(x.req), cmp.Or(x.req.URL.Path, "/"))
-	return n.Tags[:1]
-}
-
 // Audit ends an audit: the response itself says how long it holds.
 func (x *trip) Audit(ctx context.Context) (*page.Page, error) {
 	cache.Filling(ctx).NoStore()
 	return nil, nil
 }
-
-func (x *trip) Refuses(int) reason.Reason { return reason.None }
 
 func (x *trip) Keyed(string) bool { return false }
 

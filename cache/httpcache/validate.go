@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
@@ -13,9 +12,7 @@ import (
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/address"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/coding"
-	"github.com/twofold-go/twofold/cache/httpcache/internal/record"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
-	"github.com/twofold-go/twofold/codec"
 	"github.com/twofold-go/twofold/policy"
 )
 
@@ -25,7 +22,6 @@ func (c *Config) defaults() error {
 	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 	c.Namespace = cmp.Or(c.Namespace, DefaultNamespace)
 	c.Tenant = cmp.Or(c.Tenant, cache.DefaultTenant)
-	c.Name = cmp.Or(c.Name, DefaultName)
 	c.MaxBody = cmp.Or(c.MaxBody, DefaultMaxBody)
 	if c.Tiers == nil && !c.Off {
 		bad("field Tiers is nil; open them with cache.Open")
@@ -53,15 +49,6 @@ func (c *Config) defaults() error {
 	}
 	if c.Tracking == nil {
 		c.Tracking = Tracking
-	}
-	if c.Logger == nil {
-		c.Logger = slog.Default()
-	}
-	if c.Now == nil {
-		c.Now = time.Now
-	}
-	if c.Codec == nil {
-		c.Codec = codec.CBOR
 	}
 	c.headers(bad)
 	c.encodings(bad)
@@ -145,23 +132,18 @@ func (c *Config) headers(bad func(format string, args ...any)) {
 // policy returns the policy of the namespace: Config.Policy on top of the defaults for responses.
 func (c *Config) policy() policy.Patch {
 	p := c.Policy
-	def := func(d **time.Duration, v time.Duration) {
-		if *d == nil {
-			*d = &v
-		}
+	if !c.pages() {
+		p = exact(p)
 	}
-	if !c.pages() { // the response gives exact times and its own limits of staleness
-		forever, none := policy.Forever, time.Duration(0)
-		p.TTL, p.Stale, p.StaleIfError, p.Jitter = &forever, &none, &none, new(float64)
-	}
-	def(&p.TTL, policy.Forever)
-	def(&p.NegativeTTL, 0) // a 5xx is not remembered either
-	if p.Jitter == nil {
-		p.Jitter = new(float64)
-	}
-	if p.MaxValueBytes == nil { // an encoded body may be longer than the body
-		p.MaxValueBytes = new(2*c.MaxBody + 2*record.MaxHeader)
-	}
+	p.TTL = cmp.Or(p.TTL, new(policy.Forever))
+	p.NegativeTTL = cmp.Or(p.NegativeTTL, new(time.Duration)) // a 5xx is not remembered either
+	p.Jitter = cmp.Or(p.Jitter, new(float64))
+	return p
+}
+
+// exact returns p for responses that give exact times and their own limits of staleness.
+func exact(p policy.Patch) policy.Patch {
+	p.TTL, p.Stale, p.StaleIfError, p.Jitter = new(policy.Forever), new(time.Duration), new(time.Duration), new(float64)
 	return p
 }
 

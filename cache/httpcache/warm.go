@@ -72,7 +72,9 @@ func (h *Handler) Warm(ctx context.Context, target string, header http.Header) (
 		case p.Selects(x.Header, c.k.Hashed):
 			return c.warmed(ctx, x, res), nil
 		default:
-			x, why = x.turned(nil, r, p)
+			if x = x.turned(nil, r, p); x == nil {
+				why = reason.Vary
+			}
 		}
 	}
 	return Warmed{Why: why.String()}, nil

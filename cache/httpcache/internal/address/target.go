@@ -12,17 +12,16 @@ import (
 // Target is everything in a request that a response for everybody may depend on. All of it is in
 // the key.
 type Target struct {
-	Key     string // the id of the entry, before key.Text
-	Secure  bool   // the scheme is https
-	Host    string // in lower case
-	Path    string // decoded, as routers see it
-	Escaped string // the path as it was escaped
-	at      string // the escaped path of the request line, if an outer handler rewrote it
-	Query   string // normalised
-	Vary    []string
+	Key     string        // the id of the entry, before key.Text
+	Secure  bool          // the scheme is https
+	Host    string        // in lower case
+	Path    string        // decoded, as routers see it
+	Escaped string        // the path as it was escaped
+	at      string        // the escaped path of the request line, if an outer handler rewrote it
+	Query   string        // normalised
+	Vary    []string      // the values of the headers in the key, in the order of Config.Vary; nil: none
 	Saw     rules.Seen    // what is in the header
 	Wants   rules.Request // what the client requires
-	Demands bool          // it asks for a part of a page, or sets an unusual condition
 	Allowed bool          // it has credentials, and AllowAuthorized allowed them
 }
 
@@ -50,17 +49,9 @@ func (t *Target) Locate(r *http.Request) bool {
 	return true
 }
 
-// Varied is a request header that responses may depend on; see Config.Vary of package httpcache.
-type Varied struct {
-	Header    string
-	Normalize func(value string) string
-	On        func(path string) bool // nil: on every path
-}
-
-// Spell returns the key, and the values of the headers in it, in the order of all. No
-// part contains a separator: "|" and "?" are escaped in paths, "|" in queries and values, and
-// hosts have no "/".
-func (t *Target) Spell(all []Varied, h http.Header) (id string, vary []string) {
+// Spell returns the key. Names are the headers with a value in t.Vary. No part contains a separator: "|" and
+// "?" are escaped in paths, "|" in queries and values, and hosts have no "/".
+func (t *Target) Spell(names func(i int) string) (id string) {
 	var b strings.Builder
 	b.Grow(len("https//") + len(t.Host) + len(t.Escaped) + len(t.Query) + 1)
 	b.WriteString(Scheme(t.Secure))
@@ -74,22 +65,15 @@ func (t *Target) Spell(all []Varied, h http.Header) (id string, vary []string) {
 		b.WriteString("|@=")
 		b.WriteString(t.at)
 	}
-	for i, rule := range all {
-		if rule.On != nil && !rule.On(t.Path) {
-			continue
-		}
-		if v := rule.Normalize(rules.Joined(h[rule.Header])); v != "" {
-			if vary == nil {
-				vary = make([]string, len(all))
-			}
-			vary[i] = v
+	for i, v := range t.Vary {
+		if v != "" {
 			b.WriteByte('|')
-			b.WriteString(strings.ToLower(rule.Header))
+			b.WriteString(strings.ToLower(names(i)))
 			b.WriteByte('=')
 			b.WriteString(url.QueryEscape(v))
 		}
 	}
-	return Readable(b.String()), vary
+	return Readable(b.String())
 }
 
 // Line returns the target of a request line.

@@ -1,9 +1,11 @@
 package exchange
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"sync/atomic"
 	"time"
 
@@ -32,7 +34,9 @@ type Core struct {
 	Room      record.Room
 	Keep      time.Duration
 	MaxBody   int
-	Hashed    bool            // pages hold the digests of what they vary on
+	Statuses  []int           // that are stored; nil: all
+	Hashed    bool            // of a Transport: pages hold the digests of what they vary on
+	peeks     bool            // of a Transport without a remote tier: Peek finds what Fetch finds, in half the time
 	Until     bool            // pages stay until they are invalidated
 	Encodings []coding.Coding // of a Cache
 	Ignored   []string        // headers that an audit does not compare
@@ -64,18 +68,25 @@ var (
 	Anew      = []cache.Option{cache.MaxAge(0), cache.Fresh()}
 )
 
-// Open sets the lines and opens the pages. The other fields are set.
+// Open sets the lines and opens the pages. The other fields are set; Now and Logger may be nil.
 func (k *Core) Open(name string, p policy.Patch, c codec.Codec) (err error) {
+	if k.Now == nil {
+		k.Now = time.Now
+	}
+	k.Logger = cmp.Or(k.Logger, slog.Default())
 	k.Room.Allow(record.MaxHeld(k.MaxBody))
 	if k.Lines, err = page.NewLines(name, ttlOf(p)); err != nil {
 		return fmt.Errorf("field Name: %w", err)
 	}
-	if k.Tiers == nil { // with Off
+	p.MaxValueBytes = cmp.Or(p.MaxValueBytes, new(2*k.MaxBody+2*record.MaxHeader)) // an encoded body may be longer than the body
+	if k.Tiers == nil {                                                            // with Off
 		k.Pages = cache.Cache[string, *page.Page]{} // its scopes cover nothing
 		return nil
 	}
+	k.peeks = k.Hashed && k.Tiers.Stats().Remote.Breaker == ""
 	k.Pages, err = cache.New(k.Tiers, cache.Config[string, *page.Page]{
-		Namespace: k.Space.Namespace, Tenant: k.Space.Tenant, Policy: p, Codec: c, Size: (*page.Page).Size, Equal: func(a, b *page.Page) bool { return a.Equal(b, k.Ignored) },
+		Namespace: k.Space.Namespace, Tenant: k.Space.Tenant, Policy: p, Codec: cmp.Or[codec.Codec](c, codec.CBOR),
+		Size: (*page.Page).Size, Equal: func(a, b *page.Page) bool { return a.Equal(b, k.Ignored) },
 	})
 	return err
 }
@@ -129,6 +140,24 @@ func (k *Core) Lives(f *cache.Fill, p *page.Page, keep time.Duration) {
 	f.SetStale(time.Duration(stale) * time.Millisecond)
 	f.SetStaleIfError(time.Duration(instead) * time.Millisecond)
 	f.SetKeep(keep)
+}
+
+// Record makes a recorder ready. Who decides about the response.
+func (k *Core) Record(r *record.Recorder, who record.Decider) {
+	r.Who, r.Handler, r.Coded = who, !k.Hashed, len(k.Encodings) > 0
+	r.Slow = k.Hashed // a Transport's caller reads as it comes
+	if r.Handler {
+		r.Given = make(http.Header)
+	}
+	r.Begin(k.MaxBody, &k.Room)
+}
+
+// Page makes a page of a whole response.
+func (k *Core) Page(status int, h http.Header, body []byte, made time.Time) *page.Page {
+	p := page.New(status, h, body, !k.Hashed, k.Until)
+	p.Made, p.Format = made.UnixMilli(), FormatOf(h)
+	p.Offer(len(k.Encodings) > 0)
+	return p
 }
 
 // ttlOf returns how long responses are fresh. Zero means forever, or not exactly known.

@@ -1,6 +1,7 @@
 package exchange
 
 import (
+	"iter"
 	"net/http"
 	"slices"
 	"strings"
@@ -9,21 +10,9 @@ import (
 	"github.com/twofold-go/twofold/cache/httpcache/internal/reason"
 )
 
-// Numbers are what is counted of the responses of a format; see Counts of package httpcache.
-type Numbers struct {
-	Hits, Stale, Misses, Coalesced, NotModified, Stored, Bytes int64
-}
-
-// Counts are the counters of the responses of a format.
+// Counts are the counters of the responses of a format; see Counts of package httpcache.
 type Counts struct {
-	hits, stale, Misses, coalesced, NotModified, stored, Bytes atomic.Int64
-}
-
-func (c *Counts) read() Numbers {
-	return Numbers{
-		Hits: c.hits.Load(), Stale: c.stale.Load(), Misses: c.Misses.Load(), Coalesced: c.coalesced.Load(),
-		NotModified: c.NotModified.Load(), Stored: c.stored.Load(), Bytes: c.Bytes.Load(),
-	}
+	Hits, Stale, Misses, Coalesced, NotModified, Stored, Bytes atomic.Int64
 }
 
 // Counters have a fixed size.
@@ -44,15 +33,15 @@ func (c *Counters) Of(format string) *Counts {
 	return &c.formats[max(slices.Index(formats[:], format), 0)]
 }
 
-// Formats returns the numbers of each format that has some.
-func (c *Counters) Formats() map[string]Numbers {
-	all := map[string]Numbers{}
-	for i, name := range formats {
-		if n := c.formats[i].read(); n != (Numbers{}) {
-			all[name] = n
+// Formats returns the counters of each format.
+func (c *Counters) Formats() iter.Seq2[string, *Counts] {
+	return func(yield func(string, *Counts) bool) {
+		for i, name := range formats {
+			if !yield(name, &c.formats[i]) {
+				return
+			}
 		}
 	}
-	return all
 }
 
 // Reasons returns how many requests bypassed the cache, and how many responses were not stored, by reason.

@@ -33,6 +33,9 @@ type Exchange struct {
 	Source Source
 	Client record.Client
 
+	Host, Path string   // of the request: its pages have their tags
+	Unkeyed    []string // the words that a page may show of parameters that are not in the key
+
 	Fault  atomic.Pointer[cache.PanicError]
 	Strict atomic.Bool // the old page must not be served stale
 	runs   atomic.Pointer[Run]
@@ -57,23 +60,8 @@ type Source interface {
 	// Serve records the response in n.Rec. An error says that there is none, or that it was cut short.
 	Serve(n *Run, r *http.Request) error
 
-	// Judge decides about the response in n.Msg.
-	Judge(n *Run) record.Verdict
-
-	// Page makes a page of a whole response.
-	Page(n *Run, h http.Header, body []byte) *page.Page
-
-	// Shows reports whether a page shows a parameter of our client that is not in the key.
-	Shows(p *page.Page) bool
-
-	// Keeps tells a load how long its page is kept. It returns the tags of the page.
-	Keeps(f *cache.Fill, n *Run) (tags []string)
-
 	// Audit is the load of an audit.
 	Audit(ctx context.Context) (*page.Page, error)
-
-	// Refuses returns the reason why no response with the status is stored, or none.
-	Refuses(status int) reason.Reason
 
 	// Keyed reports whether a header needs no variant.
 	Keyed(name string) bool
@@ -138,7 +126,7 @@ func (x *Exchange) previous(ctx context.Context) (old Previous) {
 		old.Page, old.Leave = prev, true
 		return old
 	}
-	old.Page, old.behind = prev, !x.Newer.Load() && prev.Refreshes(now)
+	old.Page, old.behind = prev, !x.Newer && prev.Refreshes(now)
 	if prev.Validated() {
 		old.check = prev
 	}
@@ -200,7 +188,13 @@ func (x *Exchange) settle(ctx context.Context, n *Run, old *Previous) (*page.Pag
 		return n.Page, nil
 	}
 	f := cache.Filling(ctx)
-	cache.Depend(ctx, x.Source.Keeps(f, n)...)
+	x.keeps(f, n)
+	n.tags = k.TagsOf(x.Host, x.Path)
+	tags := n.tags[:]
+	if k.Hashed {
+		tags = tags[:1]
+	}
+	cache.Depend(ctx, tags...)
 	if n.Prev != nil && n.Msg.Status == http.StatusNotModified {
 		f.DependOnPrevious()
 	}
@@ -208,7 +202,7 @@ func (x *Exchange) settle(ctx context.Context, n *Run, old *Previous) (*page.Pag
 		k.Stats.Refuse(reason.Load)
 		x.Why.Store(uint32(reason.Load))
 	} else {
-		k.Stats.Of(n.Page.Format).stored.Add(1)
+		k.Stats.Of(n.Page.Format).Stored.Add(1)
 	}
 	return n.Page, nil
 }
@@ -256,8 +250,8 @@ func (x *Exchange) Outlast(res cache.Result[*page.Page], err error) (cache.Resul
 	if n != nil && errors.Is(err, cache.ErrLoadTimeout) {
 		n.stream()
 		select {
-		case <-x.End():
-			res, err = x.Outcome()
+		case <-x.end():
+			res, err = x.outcome()
 		case <-x.Client.Ctx.Done():
 		}
 	}
@@ -269,7 +263,7 @@ func (x *Exchange) Outlast(res cache.Result[*page.Page], err error) (cache.Resul
 // client reads its response.
 func (x *Exchange) Over() {
 	x.answered.Store(true) // before late is read; see Run.Wait
-	if n := x.runs.Load(); n != nil && n.late.Load() && !n.teed.Load() {
+	if n := x.runs.Load(); n != nil && n.late.Load() && !n.taken.Load() {
 		n.cancel(record.ErrNotRecorded)
 	}
 }

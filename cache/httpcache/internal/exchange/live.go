@@ -17,8 +17,7 @@ func (n *Run) take(why reason.Reason) http.ResponseWriter {
 	if w == nil {
 		return nil
 	}
-	n.taken = true
-	n.teed.Store(true)
+	n.taken.Store(true)
 	m := n.x.Missed(why)
 	if c, ok := w.(beginner); ok {
 		m = c.Begin(n, m)
@@ -96,7 +95,7 @@ func (n *Run) Live(why reason.Reason) http.ResponseWriter {
 	var w http.ResponseWriter
 	own := n.Own || why.GoesOn() && !n.Rec.Verdict.Mine
 	// After unlink the source runs until its client leaves.
-	if n.taken {
+	if n.taken.Load() {
 		n.unlink()
 		n.outlive()
 		n.end(v, nil, nil) // other clients do not wait for ours

@@ -52,13 +52,20 @@ func (x *Reading) Turn(p *page.Page) bool {
 // Find looks for the page that answers the request, without a load. If the entry of the URL is for
 // other requests, it looks for the variant. It reports false if there is none.
 func (x *Reading) Find(opts []cache.Option) (res cache.Result[*page.Page], ok bool) {
+	var err error
+	k := x.Core
 	for {
-		res, err := x.Core.Pages.Fetch(x.Ctx, x.At(), nil, opts...)
+		if k.peeks {
+			res.Value, ok = k.Pages.Peek(x.Ctx, x.At())
+		} else {
+			res, err = k.Pages.Fetch(x.Ctx, x.At(), nil, opts...)
+			ok = err == nil
+		}
 		p := res.Value
-		if err != nil || !p.Sound() || p.Refusal() != reason.None {
+		if !ok || !p.Sound() || p.Refusal() != reason.None {
 			return res, false
 		}
-		if p.Selects(x.Header, x.Core.Hashed) {
+		if p.Selects(x.Header, k.Hashed) {
 			return res, true
 		}
 		if !x.Turn(p) {
@@ -72,7 +79,7 @@ type deeds struct {
 	Led     atomic.Bool               // a load of ours ran
 	had     atomic.Bool               // there was a page to replace
 	Kept    atomic.Bool               // the load left the stored page as it is
-	Newer   atomic.Bool               // the stored page did not meet the client's requirements
+	Newer   bool                      // the stored page did not meet the client's requirements
 	failed  atomic.Bool               // the origin failed
 	Status  atomic.Int32              // what the origin answered, if the client gets something else; 0: unknown
 	Why     atomic.Uint32             // the reason why the response is not stored
@@ -107,30 +114,28 @@ func (d *deeds) ended(p *page.Page, err error) {
 	}
 	l.page, l.err = p, err
 	d.result.Store(l)
-	if w := d.waits.Load(); w != nil {
-		wake(*w)
+	d.wake()
+}
+
+// wake ends the wait of our client.
+func (d *deeds) wake() {
+	if w := d.waits.Swap(nil); w != nil {
+		close(*w)
 	}
 }
 
-// End returns a channel that gets a value when the load has ended. It is for one client.
-func (d *deeds) End() <-chan struct{} {
-	w := make(chan struct{}, 1)
+// end returns a channel that is closed when the load has ended. It is for one client.
+func (d *deeds) end() <-chan struct{} {
+	w := make(chan struct{})
 	d.waits.Store(&w)
 	if d.result.Load() != nil {
-		wake(w)
+		d.wake()
 	}
 	return w
 }
 
-func wake(w chan<- struct{}) {
-	select {
-	case w <- struct{}{}:
-	default:
-	}
-}
-
-// Outcome returns the result of the load as that of a read.
-func (d *deeds) Outcome() (cache.Result[*page.Page], error) {
+// outcome returns the result of the load as that of a read.
+func (d *deeds) outcome() (cache.Result[*page.Page], error) {
 	l := d.result.Load()
 	if l == nil { // another load has begun
 		return cache.Result[*page.Page]{}, cache.ErrLoadTimeout
@@ -140,7 +145,7 @@ func (d *deeds) Outcome() (cache.Result[*page.Page], error) {
 
 // Missed returns the Cache-Status data of a request that no stored page answered.
 func (x *Exchange) Missed(why reason.Reason) page.Miss {
-	return page.Miss{Stale: x.had.Load(), Vary: x.Variant != nil, Asked: x.Newer.Load(), Detail: why}
+	return page.Miss{Stale: x.had.Load(), Vary: x.Variant != nil, Asked: x.Newer, Detail: why}
 }
 
 // Asked counts a request for which the source ran. It reports whether the source ran for our client.
@@ -149,7 +154,7 @@ func (x *Exchange) Asked(format string) (led bool) {
 	if led = x.Led.Load(); led {
 		n.Misses.Add(1)
 	} else {
-		n.coalesced.Add(1)
+		n.Coalesced.Add(1)
 	}
 	return led
 }
@@ -161,7 +166,7 @@ func (x *Exchange) Account(res cache.Result[*page.Page], now int64) (line, old s
 	age := k.Age(p, now)
 	switch {
 	case res.Stale && x.Led.Load() && x.failed.Load():
-		k.Stats.Of(p.Format).stale.Add(1)
+		k.Stats.Of(p.Format).Stale.Add(1)
 		m := x.Missed(reason.None)
 		m.Stale, m.Instead, m.Status = true, true, int(x.Status.Load())
 		return k.Lines.Miss(m), strconv.FormatInt(age, 10)
@@ -184,9 +189,9 @@ func (x *Exchange) Account(res cache.Result[*page.Page], now int64) (line, old s
 func (x *Reading) Hit(p *page.Page, stale bool, now int64) (line, old string) {
 	n := x.Core.Stats.Of(p.Format)
 	if stale {
-		n.stale.Add(1)
+		n.Stale.Add(1)
 	} else {
-		n.hits.Add(1)
+		n.Hits.Add(1)
 	}
 	s := x.Core.Lines.Served(p, x.Core.Until, stale, x.Core.Age(p, now))
 	return s.Line, s.Age

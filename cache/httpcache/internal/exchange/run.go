@@ -28,14 +28,13 @@ type Run struct {
 	Ctx    context.Context // the source's
 	cancel context.CancelCauseFunc
 	apart  atomic.Bool // the end of the load does not end the source, or has ended it
-	taken  bool        // our client belongs to the source; protected by rec.Mu
-	teed   atomic.Bool // our client reads the response as it comes
+	taken  atomic.Bool // our client belongs to the source, and reads the response as it comes
 	late   atomic.Bool // the load has timed out
+	tags   [2]string   // of the page
 
 	// What the source says.
 	Own   bool           // a response that may not be stored is our client's own
 	Parts bool           // our client does not want the whole response
-	Tags  [2]string      // of the page
 	Resp  *http.Response // of a server, until our client gets it
 
 	// done is closed when the result of the load is known. The fields below are written before
@@ -60,10 +59,9 @@ func (x *Exchange) Start(ctx context.Context, old *Previous, bare bool) *Run {
 	if old.behind {
 		n.client = &record.Client{Ctx: x.Ctx} // ours has the old page
 	}
-	n.outer.Context = ctx
+	n.outer = outliving{context.Background(), ctx}
 	n.Ctx, n.cancel = context.WithCancelCause(&n.outer)
-	n.Rec.Who = n
-	n.Rec.Begin(x.Core.MaxBody, &x.Core.Room)
+	x.Core.Record(&n.Rec, n)
 	x.Core.Running.Add(1)
 	go n.do(bare)
 	return n
@@ -88,10 +86,10 @@ func (n *Run) do(bare bool) {
 	n.returned(err)
 }
 
-// Judge lets the source judge a response.
+// Judge decides about a response.
 func (n *Run) Judge(status int, h http.Header) record.Verdict {
 	n.Msg = message{Status: status, Header: h, sent: n.Made, Received: n.x.Core.Now()}
-	v := n.x.Source.Judge(n)
+	v := n.x.Weigh(&n.Msg, n.Old, n.Prev != nil)
 	v.Held = v.Fate == record.Renew || v.Fate == record.Fail && n.x.had.Load()
 	return v
 }
@@ -100,8 +98,8 @@ func (n *Run) Judge(status int, h http.Header) record.Verdict {
 func (n *Run) newPage(h http.Header, body []byte) *page.Page {
 	v := &n.Rec.Verdict
 	if v.Fate != record.Renew {
-		p := n.x.Source.Page(n, h, body)
-		n.Shows = v.Fate == record.Store && n.x.Source.Shows(p)
+		p := n.x.Core.Page(n.Msg.Status, h, body, n.Made)
+		n.Shows = v.Fate == record.Store && p.Shows(n.x.Unkeyed)
 		if !n.x.Core.Until {
 			p.Vary = page.Choices(v.Names, n.x.Source.Sees, n.x.Core.Hashed)
 			p.Dated(n.Msg.Received, &v.Life)
@@ -113,7 +111,7 @@ func (n *Run) newPage(h http.Header, body []byte) *page.Page {
 	}
 	p, why := n.x.confirm(n.Prev, &n.Msg)
 	if v.Fate, v.Why = record.Store, why; why == reason.None {
-		n.Shows = n.x.Source.Shows(&page.Page{Header: p.Header}) // the body is the stored one
+		n.Shows = (&page.Page{Header: p.Header}).Shows(n.x.Unkeyed) // the body is the stored one
 		return p
 	}
 	if v.Fate = record.Refuse; n.Own {
@@ -149,7 +147,7 @@ func (n *Run) returned(err error) {
 // ended with an error of the source, or with a panic.
 func (n *Run) release(err error, panicked any) {
 	n.Rec.Mu.Lock()
-	taken, fell := n.taken, n.Rec.Settle()
+	taken, fell := n.taken.Load(), n.Rec.Settle()
 	n.Rec.Tail = nil
 	n.Rec.Drop()
 	n.Rec.Mu.Unlock()
@@ -187,7 +185,7 @@ func (n *Run) unlink() bool { return !n.apart.Swap(true) }
 // loadOver ends the source when its load ends, because no client waits or the load took too
 // long. If it took too long, the source runs on for a client that waits; see Exchange.Outlast.
 func (n *Run) loadOver(ctx context.Context) {
-	if n.late.Load() && (n.teed.Load() || !n.x.answered.Load()) {
+	if n.late.Load() && (n.taken.Load() || !n.x.answered.Load()) {
 		n.outlive()
 		return
 	}

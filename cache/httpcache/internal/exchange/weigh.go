@@ -1,63 +1,96 @@
 package exchange
 
 import (
-	"cmp"
 	"net/http"
+	"slices"
 
+	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/page"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/reason"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/record"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 )
 
-// Weigh decides what to do with a response that says how long it lives. It was made from one client's
-// whole request, so other clients get it only if it is stored. Old is the old page, if it answers the
-// request; confirms reports whether a 304 confirms it.
+// Weigh decides what to do with a response. Old is the old page, if it answers the request; confirms
+// reports whether a 304 confirms it.
+//
+// With Pages a status that HTTP defines as an answer to one client, such as 302 or 401, is refused unless the
+// response says otherwise (RFC 9110 §15.1). Such an answer may depend on data that a handler for everybody
+// has not seen. Otherwise the response was made from one client's whole request, so other clients get it
+// only if it is stored.
 func (x *Exchange) Weigh(m *message, old *page.Page, confirms bool) record.Verdict {
 	if m.Status == http.StatusNotModified && confirms {
 		return record.Verdict{Fate: record.Renew}
 	}
-	v := record.Verdict{Fate: record.Store, Life: x.Core.Rules.Lifetime(m.Status, m.Header, m.sent, m.Received)}
+	k := x.Core
+	v := record.Verdict{Fate: record.Store, Life: k.Rules.Lifetime(m.Status, m.Header, m.sent, m.Received)}
 	v.Names, v.Why = x.forbids(m.Status, m.Header, &v.Life)
-	now := x.Core.Now().UnixMilli()
+	now := k.Now().UnixMilli()
 	switch {
-	case rules.StandsIn(m.Status) && old != nil && !x.Newer.Load() && now < old.InsteadUntil() && (x.Wants.MaxStale < 0 || x.Wants.Accepts(old.Life, now)):
+	case k.Until && m.Status >= http.StatusInternalServerError:
+		v.Fate, v.Why, v.Mine = record.Fail, reason.Status, v.Why != reason.Status
+	case rules.StandsIn(m.Status) && old != nil && !x.Newer && now < old.InsteadUntil() && (x.Wants.MaxStale < 0 || x.Wants.Accepts(old.Life, now)):
 		v.Fate, v.Why, v.Mine = record.Fail, reason.Status, true // whatever it says
+	case k.Until && v.Why == reason.Status && (rules.HeuristicallyCacheable(m.Status) || v.Life.Reusable()):
+		v.Fate, v.Why = record.Share, reason.PlainStatus
 	case v.Why != reason.None:
 		v.Fate = record.Refuse
 	}
 	return v
 }
 
+// Judge is Weigh for a response that came now and replaces no page.
+func (x *Exchange) Judge(status int, h http.Header) record.Verdict {
+	now := x.Core.Now()
+	return x.Weigh(&message{status, h, now, now}, nil, false)
+}
+
 // forbids returns the reason why a response must not be stored (RFC 9111 §3), or none and the request
-// headers that select it.
+// headers that select it. The status is asked last, because with Pages the clients that wait may share a
+// response that only its status keeps from being stored.
 func (x *Exchange) forbids(status int, h http.Header, life *rules.Lifetime) (names []string, why reason.Reason) {
-	if why := cmp.Or(rules.Forbidden(h), x.Source.Refuses(status)); why != reason.None {
+	k := x.Core
+	switch why = rules.Forbidden(h); {
+	case why != reason.None:
 		return nil, why
-	}
-	shared := x.Core.Rules.Shared
-	switch {
-	case status < 200, status == http.StatusNotModified:
-		return nil, reason.Status
-	case status == http.StatusPartialContent:
-		return nil, reason.Partial
 	case life.NoStore:
 		return nil, reason.NoStore
-	case shared && life.Private:
+	case k.Rules.Shared && life.Private:
 		return nil, reason.Private
+	case k.Until && life.Asks: // pages are not revalidated
+		return nil, reason.NoCache
 	case life.Bad:
 		return nil, reason.BadCacheControl
-	case shared && len(x.Source.Sees("Authorization")) > 0 && !life.Authorized:
+	case k.Rules.Shared && len(x.Source.Sees("Authorization")) > 0 && !life.Authorized:
 		return nil, reason.Credentials
 	}
-	names, ok := rules.Learned(h, rules.Has(h, "Content-Encoding"), x.Source.Keyed)
+	names, ok := rules.Learned(h, !k.Until && rules.Has(h, "Content-Encoding"), x.Source.Keyed)
 	switch {
-	case !ok, !x.Variant.Covers(names):
+	case !ok, !x.Variant.Covers(names), k.Until && len(names) > 0:
 		return nil, reason.Vary
-	case life.Usable(status, h):
+	case status == http.StatusPartialContent:
+		return nil, reason.Partial
+	case status < 200, status == http.StatusNotModified, k.Statuses != nil && !slices.Contains(k.Statuses, status):
+		return nil, reason.Status
+	case k.Until, life.Usable(status, h):
 		return names, reason.None
 	case life.Asks:
 		return nil, reason.NoCache
 	}
 	return nil, reason.Silence
+}
+
+// keeps tells a load how long its page is kept.
+func (x *Exchange) keeps(f *cache.Fill, n *Run) {
+	k := x.Core
+	if !k.Until {
+		keep := k.Keep
+		if !k.Hashed && !n.Page.Validated() {
+			keep = 0 // it cannot be revalidated, and no client of a handler may accept it
+		}
+		k.Lives(f, n.Page, keep)
+	} else if d, _ := rules.ParseCacheControl(n.Rec.Sent["Cache-Control"]); d.Has("must-revalidate") || d.Has("proxy-revalidate") {
+		f.SetStale(0)
+		f.SetStaleIfError(0)
+	}
 }

@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
-	"time"
 	"unsafe"
 	"weak"
 
@@ -52,39 +51,24 @@ type Field struct {
 	Values []string
 }
 
-// New makes a page of a handler's response. It takes over header and body. If validate is
-// set, it adds a validator if there is none.
-func New(status int, header http.Header, body []byte, made time.Time, validate bool) *Page {
+// New makes a page of a response. It takes over header and body. With handler set, it adds what net/http
+// adds to a handler's response. If validate is set, it adds a validator if there is none.
+func New(status int, header http.Header, body []byte, handler, validate bool) *Page {
 	if validate {
 		delete(header, "Date") // net/http dates each answer when it is sent
 	}
 	rules.DropHopByHop(header)
-	if len(body) > 0 && !rules.Has(header, "Content-Encoding") {
+	if handler && len(body) > 0 && !rules.Has(header, "Content-Encoding") {
 		if _, ok := header["Content-Type"]; !ok {
 			header.Set("Content-Type", http.DetectContentType(body))
 		}
 	}
-	if rules.BodyAllowed(status) {
+	if handler && rules.BodyAllowed(status) {
 		setLength(header, len(body))
 	}
 	if validate && status == http.StatusOK && !rules.Has(header, "Etag") {
 		header["Etag"] = []string{etagOf(status, header, body)}
 	}
-	p := Of(status, header, body)
-	p.Made = made.UnixMilli()
-	return p
-}
-
-// setLength sets Content-Length. Most often it is right already, and setting it would allocate.
-func setLength(h http.Header, n int) {
-	var room [20]byte
-	if old := h["Content-Length"]; len(old) != 1 || old[0] != string(strconv.AppendInt(room[:0], int64(n), 10)) {
-		h["Content-Length"] = []string{strconv.Itoa(n)}
-	}
-}
-
-// Of makes a page of a response without headers of a connection. It takes over header and body.
-func Of(status int, header http.Header, body []byte) *Page {
 	p := withRoom(len(header) + 1) // for a Date
 	p.Status, p.Body = status, snug(body)
 	for name, values := range header {
@@ -94,6 +78,14 @@ func Of(status int, header http.Header, body []byte) *Page {
 	}
 	slices.SortFunc(p.Header, func(a, b Field) int { return strings.Compare(a.Name, b.Name) })
 	return p
+}
+
+// setLength sets Content-Length. Most often it is right already, and setting it would allocate.
+func setLength(h http.Header, n int) {
+	var room [20]byte
+	if old := h["Content-Length"]; len(old) != 1 || old[0] != string(strconv.AppendInt(room[:0], int64(n), 10)) {
+		h["Content-Length"] = []string{strconv.Itoa(n)}
+	}
 }
 
 // small is a page with room for a few headers, in one allocation.

@@ -10,14 +10,6 @@ import (
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 )
 
-// RefusePrecondition answers a request whose precondition failed. The header is already that of the page.
-func RefusePrecondition(w http.ResponseWriter) {
-	h := w.Header()
-	rules.DropRepresentation(h)
-	delete(h, "Last-Modified")
-	w.WriteHeader(http.StatusPreconditionFailed)
-}
-
 // SendRange answers a request for parts of the page: 206, or 416 if there are no such parts. It
 // returns how many bytes of body it sent. The header is already that of the page.
 func (p *Page) SendRange(w http.ResponseWriter, ranges string) (sent int64) {

@@ -17,9 +17,8 @@ type Client struct {
 
 	mu     sync.Mutex
 	Writer http.ResponseWriter // nil: taken, gone, or none
-	To     http.ResponseWriter // w, after it was taken
-	taken  bool
-	hints  *hints // nil: there were none
+	To     http.ResponseWriter // the same, after it was taken; or nil
+	hints  *hints              // nil: there were none
 
 	// done is closed when the handler that took the client over has finished with it. Then
 	// panicked is what that handler panicked with.
@@ -34,7 +33,7 @@ func (c *Client) Take() http.ResponseWriter {
 	c.informed()
 	w := c.Writer
 	if w != nil {
-		c.Writer, c.To, c.taken, c.done = nil, w, true, make(chan struct{})
+		c.Writer, c.To, c.done = nil, w, make(chan struct{})
 	}
 	return w
 }
@@ -112,7 +111,7 @@ func (c *Client) Quit() (taken bool) {
 	defer c.mu.Unlock()
 	c.informed()
 	c.Writer = nil
-	return c.taken
+	return c.To != nil
 }
 
 // Leave says that the client no longer waits. If a handler took the client over, Leave waits for

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"net"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/twofold-go/twofold/cache/httpcache/internal/reason"
@@ -24,7 +25,7 @@ func (r *Recorder) FlushError() error {
 	case r.phase == recording && r.Verdict.Held:
 		return nil
 	case r.phase == recording && r.Tail != nil:
-		r.Tail.More(true)
+		r.Tail.more(true)
 		return nil
 	case r.Share():
 		return nil
@@ -91,4 +92,31 @@ func (r *Recorder) connection() (*http.ResponseController, error) {
 	case dropped, over:
 	}
 	return nil, ErrNotRecorded
+}
+
+// trail passes on the trailers, announced or not.
+func (r *Recorder) trail() {
+	h := r.out.Header()
+	for _, line := range r.Sent["Trailer"] {
+		for name := range strings.SplitSeq(line, ",") {
+			name = http.CanonicalHeaderKey(strings.TrimSpace(name))
+			if v, ok := r.Given[name]; ok {
+				h[name] = v
+			}
+		}
+	}
+	for name, v := range r.Given {
+		if strings.HasPrefix(name, http.TrailerPrefix) {
+			h[name] = v
+		}
+	}
+}
+
+func hasTrailers(h http.Header) bool {
+	for name := range h {
+		if strings.HasPrefix(name, http.TrailerPrefix) {
+			return true
+		}
+	}
+	return false
 }

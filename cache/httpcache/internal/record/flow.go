@@ -101,16 +101,6 @@ func (f *Flow) end(followed, handler bool) {
 	}
 }
 
-// Follower is what a client gets a flow by as it comes. The callers of its methods hold Mu.
-type Follower interface {
-	// More says that there is more of the flow.
-	More(flush bool)
-
-	// Settle waits until the client has everything, or has left. It returns the value that its
-	// writer panicked with.
-	Settle() (fell any)
-}
-
 // tail sends a flow to the client that gets it as it comes. It sends in its own goroutine, so the flow and
 // its waiting clients do not wait for a slow reader. The Mu of the flow protects it.
 type tail struct {
@@ -122,7 +112,8 @@ type tail struct {
 	fell    any  // what w panicked with; it gets no more writes
 }
 
-func (t *tail) More(flush bool) {
+// more says that there is more of the flow.
+func (t *tail) more(flush bool) {
 	t.flush = t.flush || flush
 	if !t.sending {
 		t.sending = true
@@ -162,7 +153,9 @@ func (t *tail) send(b []byte, flush bool) (fell any) {
 	return nil
 }
 
-func (t *tail) Settle() (fell any) {
+// settle waits until the client has everything, or has left. It returns the value that its writer panicked
+// with.
+func (t *tail) settle() (fell any) {
 	for t.sending {
 		t.f.Grown.Wait()
 	}
@@ -174,5 +167,5 @@ func (r *Recorder) Settle() (fell any) {
 	if r.Tail == nil {
 		return nil
 	}
-	return r.Tail.Settle()
+	return r.Tail.settle()
 }

@@ -46,7 +46,7 @@ type Recorder struct {
 	Sent    http.Header // the header when the status was written
 	Verdict Verdict
 	Slow    bool                // the client waits for what is recorded
-	Tail    Follower            // in phase recording: of the client that gets the response as it comes; or nil
+	Tail    *tail               // in phase recording: of the client that gets the response as it comes; or nil
 	out     http.ResponseWriter // in phase passing
 }
 
@@ -122,12 +122,8 @@ func (r *Recorder) Share() (ok bool) {
 	w, ok := r.Who.Tee()
 	if w != nil {
 		r.sendHeader(w)
-		if f, ok := w.(Follower); ok {
-			r.Tail = f
-		} else {
-			r.Tail = &tail{f: &r.Flow, w: w}
-		}
-		r.Tail.More(true)
+		r.Tail = &tail{f: &r.Flow, w: w}
+		r.Tail.more(true)
 	}
 	return ok
 }
@@ -238,7 +234,7 @@ func (r *Recorder) Write(b []byte) (int, error) {
 	case recording:
 		r.Buf = append(r.Buf, b...)
 		if r.Tail != nil {
-			r.Tail.More(false)
+			r.Tail.more(false)
 		}
 		return len(b), nil
 	case passing:

@@ -21,6 +21,7 @@ const (
 // Cache says how a cache computes lifetimes. It does not change.
 type Cache struct {
 	Shared   bool     // a cache for several users: s-maxage and proxy-revalidate count
+	Pages    bool     // no-store counts beside must-understand, too
 	Targets  []string // canonical names of the fields for this cache (RFC 9213); the first has priority
 	Fallback Fallback
 }
@@ -61,7 +62,7 @@ func (r *Cache) Lifetime(status int, h http.Header, asked, received time.Time) L
 		d, ok = ParseCacheControl(h["Cache-Control"])
 		l.Bad = !ok
 	}
-	l.read(d, r.Shared, status)
+	l.read(d, r, status)
 	if !targeted && !Has(h, "Cache-Control") && Lists(h["Pragma"], "no-cache") {
 		l.Asks = true
 	}
@@ -74,12 +75,12 @@ func (r *Cache) Lifetime(status int, h http.Header, asked, received time.Time) L
 }
 
 // read copies the directives that are not about times.
-func (l *Lifetime) read(d Directives, shared bool, status int) {
+func (l *Lifetime) read(d Directives, by *Cache, status int) {
 	l.Asks = d.Has("no-cache")
 	l.Private, l.Public, l.Immutable = d.Has("private"), d.Has("public"), d.Has("immutable")
-	l.Strict = d.Has("must-revalidate") || shared && (d.Has("proxy-revalidate") || d.Has("s-maxage"))
+	l.Strict = d.Has("must-revalidate") || by.Shared && (d.Has("proxy-revalidate") || d.Has("s-maxage"))
 	l.Authorized = l.Public || d.Has("must-revalidate") || d.Has("s-maxage")
-	if d.Has("must-understand") {
+	if d.Has("must-understand") && !by.Pages {
 		l.NoStore = !understood(status) // no-store is for caches that do not know must-understand
 	} else {
 		l.NoStore = d.Has("no-store")
@@ -120,6 +121,9 @@ func (l *Lifetime) Usable(status int, h http.Header) bool {
 	}
 	return (l.Asks || l.Explicit || l.Public || HeuristicallyCacheable(status)) && (Has(h, "Etag") || Has(h, "Last-Modified"))
 }
+
+// Reusable reports whether the response says that it may be reused for others.
+func (l *Lifetime) Reusable() bool { return l.Total > 0 || l.Public && !l.Explicit }
 
 // target returns the directives of the first target field that has any. Arguments are spelled as
 // in Cache-Control. An argument of a type that no directive takes is unreadable.

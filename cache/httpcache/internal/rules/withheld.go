@@ -25,51 +25,21 @@ func Forbidden(h http.Header) reason.Reason {
 	return reason.None
 }
 
-// Marked returns the reason why a response says that it is not for everybody, or not whole.
-func Marked(h http.Header) reason.Reason {
-	if why := Forbidden(h); why != reason.None {
-		return why
-	}
-	return markedByCacheControl(h)
-}
-
-// markedByCacheControl judges Cache-Control, or Pragma without it. It ignores the arguments that
-// limit private and no-cache to some fields, because too few caches understand them. Lifetimes
-// (max-age, s-maxage, Expires) and must-revalidate are for caches further down: here a response
-// is valid until it is invalidated.
-func markedByCacheControl(h http.Header) reason.Reason {
-	lines := h["Cache-Control"]
-	if len(lines) == 0 {
-		if Lists(h["Pragma"], "no-cache") {
-			return reason.NoCache
-		}
-		return reason.None
-	}
-	d, ok := ParseCacheControl(lines)
-	switch {
-	case d.Has("no-store"):
-		return reason.NoStore
-	case d.Has("private"):
-		return reason.Private
-	case d.Has("no-cache"):
-		return reason.NoCache // pages are not revalidated
-	case !ok:
-		return reason.BadCacheControl
-	}
-	return reason.None
-}
-
-// DeclaredFresh reports whether a response says that it may be reused for others.
-func DeclaredFresh(h http.Header) bool {
-	d, _ := ParseCacheControl(h["Cache-Control"])
-	if n, ok := d.Seconds("s-maxage"); ok {
-		return n > 0
-	}
-	n, ok := d.Seconds("max-age")
-	return d.Has("public") || ok && n > 0
-}
-
 // StandsIn reports whether an older response may replace one with that status (RFC 5861 §4).
 func StandsIn(status int) bool {
 	return status == http.StatusInternalServerError || status >= http.StatusBadGateway && status <= http.StatusGatewayTimeout
+}
+
+// Outdates reports whether a response that is not stored says that the stored one is over, because
+// the origin does not send it any more (RFC 9111 §4.3.3). It must be about the resource. A failure is
+// not, and a refusal of the client (401, 403, 429) is not. With mine set, the response is for one
+// client of several. A 304 outdates the stored response if the 304 may not be stored.
+func Outdates(status int, mine bool) bool {
+	return !mine && (status >= 200 && status < 400 || status == http.StatusNotFound || status == http.StatusGone)
+}
+
+// AboutClient reports whether a status is about the client of a request, or about the request, and not
+// about the resource.
+func AboutClient(status int) bool {
+	return status >= 400 && status < 500 && !HeuristicallyCacheable(status)
 }
