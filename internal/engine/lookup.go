@@ -159,21 +159,17 @@ func (a *Ask) fromLocal(ctx context.Context, same func(*entry.Entry) bool, old *
 	if it == nil || !a.j.Core.Young(it.LoadedAt, it.ReadAt(), a.lease, now, a.j.Opts.MaxAge) {
 		return r, false, nil
 	}
-	reason := measure.NotStale
-	switch state := it.Freshness(now); {
+	state := it.Freshness(now)
+	reason := store.WhyStale(it, state, now)
+	switch {
 	case state == entry.Fresh:
 		if it.Due(now, a.j.Policy) {
 			refreshIn(ctx, &a.j, it, old)
 		}
-	case state == entry.Dead || a.j.Opts.NoStale:
+	case reason == measure.NotStale || a.j.Opts.NoStale:
 		return r, false, nil
-	case state == entry.Stale && it.TrustUntil >= it.FreshUntil(): // after LocalTTL, ask the remote tier
-		reason = measure.Revalidating
+	case reason == measure.Revalidating:
 		refreshIn(ctx, &a.j, it, old)
-	case it.Spared(now):
-		reason = measure.FailedLoad
-	default:
-		return r, false, nil
 	}
 	it.CheckUnchanged()
 	if a.quiet = !measure.Chosen(a.j.View.Counts.Hit(it.Err != nil, reason), measure.Sampled-1); !a.quiet {

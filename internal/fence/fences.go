@@ -188,9 +188,9 @@ func (f *Fences) Store(s invalidate.Fence, pos invalidate.Position) {
 	}
 	var due bool
 	if s.Kind == invalidate.KindKey {
-		due = f.storeKey(s, pos)
+		due = f.storeKey(&s, pos)
 	} else {
-		due = f.storeScope(s, pos)
+		due = f.storeScope(&s, pos)
 	}
 	if due && !f.settling.Load() {
 		f.settleSoon()
@@ -207,7 +207,7 @@ func (f *Fences) stored(last ...*atomic.Uint64) {
 }
 
 // storeKey applies a fence of a key. Readers notice a soft one by the key's bucket, too.
-func (f *Fences) storeKey(s invalidate.Fence, pos invalidate.Position) (due bool) {
+func (f *Fences) storeKey(s *invalidate.Fence, pos invalidate.Position) (due bool) {
 	if s.Soft {
 		f.mu.Lock()
 		defer f.mu.Unlock()
@@ -229,7 +229,7 @@ func (f *Fences) storeKey(s invalidate.Fence, pos invalidate.Position) (due bool
 
 // storeScope applies another fence. One of everything kills what was marked before it in this process.
 // With a position it also kills everything as of an older position.
-func (f *Fences) storeScope(s invalidate.Fence, pos invalidate.Position) (due bool) {
+func (f *Fences) storeScope(s *invalidate.Fence, pos invalidate.Position) (due bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	now := f.before(s)
@@ -251,7 +251,7 @@ func (f *Fences) storeScope(s invalidate.Fence, pos invalidate.Position) (due bo
 }
 
 // before returns the time for a fence that is about to take its tick. Only soft fences have one.
-func (f *Fences) before(s invalidate.Fence) int64 {
+func (f *Fences) before(s *invalidate.Fence) int64 {
 	if !s.Soft {
 		return 0
 	}
@@ -259,7 +259,7 @@ func (f *Fences) before(s invalidate.Fence) int64 {
 }
 
 // putSoft notes a soft fence. mu is held.
-func (f *Fences) putSoft(s invalidate.Fence, at fenced, now int64) (due bool) {
+func (f *Fences) putSoft(s *invalidate.Fence, at fenced, now int64) (due bool) {
 	due = f.soft.put(s, at, now, f.settled.Load())
 	f.urge(f.soft.urgent())
 	return due
@@ -271,7 +271,7 @@ func (f *Fences) putSoft(s invalidate.Fence, at fenced, now int64) (due bool) {
 // the fence, so the fence would never cover it. Entries without the tag of a tag fence need not look,
 // and neither do those of other namespaces than a prefix covers.
 // mu is held.
-func (f *Fences) announce(s invalidate.Fence) {
+func (f *Fences) announce(s *invalidate.Fence) {
 	f.scoped.Store(1<<64 - 1)
 	switch {
 	case s.Kind == invalidate.KindTag:

@@ -43,7 +43,7 @@ func (t *scopeTable) resize(n int) {
 	t.keys.size, t.tags.size, t.prefixes.size, t.stems.size = n, n, n, n
 }
 
-func (t *scopeTable) put(s invalidate.Fence, f fenced, settled uint64) (due bool) {
+func (t *scopeTable) put(s *invalidate.Fence, f fenced, settled uint64) (due bool) {
 	switch {
 	case s.Kind == invalidate.KindKey:
 		return t.keys.put(s.Hash, f, settled)

@@ -32,7 +32,7 @@ func (t *Core) warnOfUnused(table policy.Table) {
 	began := len(t.used.uses) > 0
 	t.mu.Unlock()
 	for _, name := range unused {
-		if began && t.strangers.add(t.seed, "namespace:"+name) { // no tenant has a colon
+		if began && t.strangers.add(t.Seed, "namespace:"+name) { // no tenant has a colon
 			t.Log.Warn("cache: a policy does nothing, because no cache of this process has its namespace: give the Namespace of the Config, such as users:v1",
 				"namespace", name)
 		}

@@ -39,7 +39,7 @@ type Spec struct {
 
 // Open makes a store for what c describes, and returns the view of its tenant.
 func (s *Store) Open(t *Core, k Kind, c *Spec) (*View, error) {
-	if t.Closed() {
+	if t.Work.Closed() {
 		return nil, fmt.Errorf("cache: new %.100q: %w", c.Namespace, failure.ErrClosed)
 	}
 	c.MaxBatch = cmp.Or(c.MaxBatch, 100)
