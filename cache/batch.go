@@ -89,7 +89,7 @@ func (g *gathered[K, V]) local(ctx context.Context, c Cache[K, V], b *engine.Bat
 		}
 	}
 	seen[k] = struct{}{}
-	r, done, err := b.Ask(ctx, at, engine.Asked{Same: c.same(k), Blank: func() *entry.Entry { return blank[K, V](c.v, k) }})
+	r, done, err := b.Ask(ctx, at, c.asked(k))
 	if done {
 		var v V
 		if r.It != nil {

@@ -85,10 +85,9 @@ type Core struct {
 	known     tenants // tenants of the handles so far
 	strangers tenants // unknown tenants of invalidations, already logged
 
-	mu        sync.Mutex // protects the rest
-	used      namespaces
-	counts    map[key.Space]*measure.Counters
-	refreshes map[string]*atomic.Int64 // by namespace
+	mu     sync.Mutex // protects the rest
+	used   namespaces
+	counts map[key.Space]*measure.Counters
 }
 
 // Now returns the nanoseconds since Open, on the monotonic clock. A local hit spends 25 to 35 ns

@@ -10,7 +10,6 @@ import (
 	"maps"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/semaphore"
@@ -44,7 +43,7 @@ func New(cfg Config) (*Core, error) {
 		Log:     cmp.Or(cfg.Logger, slog.Default()),
 		Loads:   semaphore.NewWeighted(int64(cfg.MaxLoads)),
 		Refresh: semaphore.NewWeighted(int64(cfg.MaxRefreshes)),
-		counts:  make(map[key.Space]*measure.Counters), refreshes: make(map[string]*atomic.Int64), All: &measure.Counters{},
+		counts:  make(map[key.Space]*measure.Counters), used: make(namespaces), All: &measure.Counters{},
 	}
 	t.Fills.Base, t.Fills.Texts = t.Base, cfg.OnStored != nil
 	t.Listeners.Log = t.Log
@@ -139,9 +138,11 @@ func (t *Core) setPolicies(table policy.Table) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	err := table.Validate(policy.Default())
-	for _, b := range t.used.bases {
-		if e := table.Validate(b.Policy); e != nil {
-			err = errors.Join(err, fmt.Errorf("with the policy of namespace %q: %w", b.namespace, e))
+	for _, name := range slices.Sorted(maps.Keys(t.used)) {
+		for _, base := range t.used[name].bases {
+			if e := table.Validate(base); e != nil {
+				err = errors.Join(err, fmt.Errorf("with the policy of namespace %q: %w", name, e))
+			}
 		}
 	}
 	if err == nil {

@@ -189,19 +189,6 @@ func sampleOf(share float64) int64 {
 // auditRemarks are the log lines about audits of one cache. Each is written once.
 type auditRemarks struct{ Volatile, Stale sync.Once }
 
-// refreshesOf returns the number of running background refreshes of a namespace, for all
-// tenants.
-func (t *Core) refreshesOf(namespace string) *atomic.Int64 {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	n := t.refreshes[namespace]
-	if n == nil {
-		n = new(atomic.Int64)
-		t.refreshes[namespace] = n
-	}
-	return n
-}
-
 // otherTenant is the name under which tenants beyond MaxTenants are counted.
 const otherTenant = "other"
 
