@@ -187,10 +187,10 @@ func (f *Fences) Store(s invalidate.Fence, pos invalidate.Position) {
 		f.holds.add(s, f.Now())
 	}
 	var due bool
-	if s.Kind == invalidate.KindKey {
+	if s.Kind == invalidate.KindKey && !s.Soft {
 		due = f.storeKey(&s, pos)
 	} else {
-		due = f.storeScope(&s, pos)
+		due = f.storeLocked(&s, pos)
 	}
 	if due && !f.settling.Load() {
 		f.settleSoon()
@@ -206,12 +206,9 @@ func (f *Fences) stored(last ...*atomic.Uint64) {
 	}
 }
 
-// storeKey applies a fence of a key. Readers notice a soft one by the key's bucket, too.
+// storeKey applies a fence of a key. Readers notice a soft one by the key's bucket, too; mu is held for
+// it.
 func (f *Fences) storeKey(s *invalidate.Fence, pos invalidate.Position) (due bool) {
-	if s.Soft {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-	}
 	keys := f.recent.of(uint32(s.Hash)) //nolint:gosec // the low half is what is wanted
 	keys.mu.Lock()
 	defer keys.mu.Unlock()
@@ -227,11 +224,19 @@ func (f *Fences) storeKey(s *invalidate.Fence, pos invalidate.Position) (due boo
 	return due
 }
 
-// storeScope applies another fence. One of everything kills what was marked before it in this process.
-// With a position it also kills everything as of an older position.
-func (f *Fences) storeScope(s *invalidate.Fence, pos invalidate.Position) (due bool) {
+// storeLocked is Store for a fence that takes its tick with mu held: any but a hard one of a key.
+func (f *Fences) storeLocked(s *invalidate.Fence, pos invalidate.Position) (due bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if s.Kind == invalidate.KindKey {
+		return f.storeKey(s, pos)
+	}
+	return f.storeScope(s, pos)
+}
+
+// storeScope applies another fence. One of everything kills what was marked before it in this process.
+// With a position it also kills everything as of an older position. mu is held.
+func (f *Fences) storeScope(s *invalidate.Fence, pos invalidate.Position) (due bool) {
 	now := f.before(s)
 	f.announce(s)
 	tick := f.tick.Add(1)
