@@ -37,7 +37,7 @@ func (c Cache[K, V]) getMany(ctx context.Context, keys []K, moment int64, opts [
 	for _, k := range keys {
 		g.local(ctx, c, &b, seen, k)
 	}
-	b.Run(ctx, func(e *entry.Entry, r *engine.Answer, err error) { g.give(c, e, r, err) })
+	b.Run(ctx, func(e *entry.Entry, r engine.Answer, err error) { g.give(c, e, r, err) })
 	return g.vals, KeyErrors(g.errs)
 }
 
@@ -89,7 +89,7 @@ func (g *gathered[K, V]) local(ctx context.Context, c Cache[K, V], b *engine.Bat
 		}
 	}
 	seen[k] = struct{}{}
-	r, done, err := b.Ask(ctx, at, engine.Asked{Same: c.same(k), Blank: func() *entry.Entry { return blank[K, V](c.v, k) }})
+	r, done, err := b.Ask(ctx, at, c.asked(k))
 	if done {
 		var v V
 		if r.It != nil {
@@ -100,7 +100,7 @@ func (g *gathered[K, V]) local(ctx context.Context, c Cache[K, V], b *engine.Bat
 }
 
 // give adds what a round found for the key of e.
-func (g *gathered[K, V]) give(c Cache[K, V], e *entry.Entry, r *engine.Answer, err error) {
+func (g *gathered[K, V]) give(c Cache[K, V], e *entry.Entry, r engine.Answer, err error) {
 	var v V
 	if r.It != nil {
 		v = c.value(r.It)

@@ -119,5 +119,5 @@ func (c Cache[K, V]) slot(k K) uint64 { return slotOf(c.v, k) }
 // slotOf returns the address of a view's key in the local tier: a hash of the typed key, mixed
 // with the view's seed. A hit therefore never spells the key.
 func slotOf[K comparable](v *store.View, k K) uint64 {
-	return v.Mix(maphash.Comparable(v.HashSeed(), k))
+	return v.Mix(maphash.Comparable(v.Core.Seed, k))
 }

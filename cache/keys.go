@@ -1,7 +1,6 @@
 package cache
 
 import (
-	"context"
 	"fmt"
 
 	"github.com/twofold-go/twofold/internal/engine"
@@ -58,15 +57,10 @@ func (c Cache[K, V]) changes(j *store.Job, op string, k K, o *store.Options) err
 	return c.fail(op, k, err)
 }
 
-// same returns a function that reports whether an entry of the view holds k.
-func (c Cache[K, V]) same(k K) func(*entry.Entry) bool {
-	return func(e *entry.Entry) bool { return itemOf[K, V](e).key == k }
-}
-
-// read reads k by an ask that has begun. The functions that give the ask its key stay on the stack.
-func (c Cache[K, V]) read(ctx context.Context, a *engine.Ask, k K, found bool) (engine.Answer, error) {
-	return a.Read(ctx, engine.Asked{
+// asked returns the key of an ask. Its functions stay on the stack.
+func (c Cache[K, V]) asked(k K) engine.Asked {
+	return engine.Asked{
 		Same:  func(e *entry.Entry) bool { return itemOf[K, V](e).key == k },
 		Blank: func() *entry.Entry { return blank[K, V](c.v, k) },
-	}, found)
+	}
 }

@@ -160,7 +160,7 @@ func ofLoader[K comparable, V any](load Loader[K, V]) callKind {
 // collectSet is collect for a call that sets values.
 func collectSet(v *store.View, opts []Option) (store.Options, error) {
 	o, err := collect(v, opts, ofSet)
-	if err == nil && v != nil && v.LocalOnly() && o.SkipLocal {
+	if err == nil && v != nil && v.Far == nil && o.SkipLocal {
 		err = fmt.Errorf("%w: SkipLocal leaves Set no tier to keep the value in, as the cache has no remote tier: leave it out, or use Delete", ErrOption)
 	}
 	return o, err

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/twofold-go/twofold/internal/engine"
-	"github.com/twofold-go/twofold/internal/entry"
 	"github.com/twofold-go/twofold/internal/failure"
 	"github.com/twofold-go/twofold/internal/store"
 )
@@ -45,7 +44,7 @@ func (c Cache[K, V]) miss(ctx context.Context, k K, at uint64, found bool) (v V,
 	if err := a.Start(ctx, c.v, "get", at, nil, &store.AnyAge); err != nil {
 		return v, c.fail("get", k, err)
 	}
-	r, err := c.read(ctx, &a, k, found)
+	r, err := a.Read(ctx, c.asked(k), found)
 	a.Report(ctx, &r, err)
 	if r.It != nil {
 		v = c.value(r.It)
@@ -83,7 +82,7 @@ func (c Cache[K, V]) fetch(ctx context.Context, op string, k K, load Loader[K, V
 	if err := a.Start(ctx, c.v, op, c.slot(k), anyOf(load), o); err != nil {
 		return Result[V]{}, c.fail(op, k, err)
 	}
-	r, err := c.read(ctx, &a, k, true)
+	r, err := a.Read(ctx, c.asked(k), true)
 	a.Report(ctx, &r, err)
 	return c.result(&r), err
 }
@@ -106,7 +105,7 @@ func (c Cache[K, V]) Peek(ctx context.Context, k K) (V, bool) {
 	if err := c.changes(&j, "peek", k, &store.AnyAge); err != nil {
 		return zero, false
 	}
-	it := engine.Peek(ctx, &j, engine.Asked{Same: c.same(k), Blank: func() *entry.Entry { return blank[K, V](c.v, k) }})
+	it := engine.Peek(ctx, &j, c.asked(k))
 	if it == nil {
 		return zero, false
 	}

@@ -114,37 +114,29 @@ func (t *Tiers) Stats() Stats {
 	all, rest := n.Total, &n.Rest
 	all.Add(rest)
 	s := Stats{
-		Total: counts(&n.Total), Audits: auditsOf(&n.Total), Remote: remoteStats(&all), Fences: n.Fences, Log: n.Log,
-		Local: LocalStats{Bytes: n.Bytes, Entries: n.Entries, Used: n.Used, MaxBytes: n.MaxBytes},
-		Kinds: InvalidationStats{
-			Keys: rest[measure.InvalidatedKeys], Prefixes: rest[measure.InvalidatedPrefixes], Tags: rest[measure.InvalidatedTags],
-			All: rest[measure.InvalidatedAll], Expired: rest[measure.ScopesExpired], UnknownTenants: rest[measure.InvalidatedStrangers],
-		},
+		Total: fieldsOf[Counts](n.Total[:]), Audits: fieldsOf[Audits](n.Total[measure.AuditsSame:]),
+		Remote: fieldsOf[RemoteStats](all[measure.RemoteErrGet:]), Kinds: fieldsOf[InvalidationStats](rest[measure.InvalidatedKeys:]),
+		Local:  LocalStats{Bytes: n.Bytes, Entries: n.Entries, Used: n.Used, MaxBytes: n.MaxBytes},
+		Fences: n.Fences, Log: n.Log,
 	}
 	s.Remote.Breaker = n.Breaker
 	for i := range n.Spaces {
 		c := &n.Spaces[i]
-		s.Spaces = append(s.Spaces, SpaceStats{c.Namespace, c.Tenant, counts(&c.Numbers), auditsOf(&c.Numbers), remoteStats(&c.Numbers)})
+		s.Spaces = append(s.Spaces, SpaceStats{
+			c.Namespace, c.Tenant, fieldsOf[Counts](c.Numbers[:]), fieldsOf[Audits](c.Numbers[measure.AuditsSame:]),
+			fieldsOf[RemoteStats](c.Numbers[measure.RemoteErrGet:]),
+		})
 	}
 	return s
 }
 
-// counts returns the numbers that are fields of Counts.
-func counts(n *measure.Numbers) (c Counts) {
-	fields := reflect.ValueOf(&c).Elem()
+// fieldsOf returns a struct whose numbers are those of n, in the order of measure.Stat.
+func fieldsOf[T any](n []int64) (to T) {
+	fields := reflect.ValueOf(&to).Elem()
 	for i := range fields.NumField() {
-		fields.Field(i).SetInt(n[i])
+		if f := fields.Field(i); f.CanInt() {
+			f.SetInt(n[i])
+		}
 	}
-	return c
-}
-
-func auditsOf(n *measure.Numbers) Audits {
-	return Audits{n[measure.AuditsSame], n[measure.AuditsEnded], n[measure.AuditsStale], n[measure.AuditsFailed], n[measure.AuditsSkipped]}
-}
-
-func remoteStats(n *measure.Numbers) RemoteStats {
-	return RemoteStats{
-		GetErrors: n[measure.RemoteErrGet], ClaimErrors: n[measure.RemoteErrClaim],
-		FillErrors: n[measure.RemoteErrFill], UnlinkErrors: n[measure.RemoteErrUnlink],
-	}
+	return to
 }

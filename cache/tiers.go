@@ -41,7 +41,7 @@ func (t *Tiers) engine() (*store.Core, error) {
 // do runs an operation of the engine, and wraps its error.
 func (t *Tiers) do(op, key string, run func(*store.Core) error) error {
 	core, err := t.engine()
-	if err == nil && core.Closed() {
+	if err == nil && core.Work.Closed() {
 		err = failure.ErrClosed
 	}
 	if err != nil {
@@ -162,7 +162,7 @@ func (t *Tiers) OnInvalidate(fn func(invalidate.Event)) (stop func()) {
 	if fn == nil {
 		panic("cache: OnInvalidate of a nil function")
 	}
-	return t.core.OnInvalidate(fn)
+	return t.core.Listeners.Add(fn)
 }
 
 // Close closes the Tiers. Later calls fail with [ErrClosed]. Until ctx ends, Close waits for loads

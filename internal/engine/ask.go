@@ -26,14 +26,17 @@ type Asked struct {
 // goroutine sees it.
 type Ask struct {
 	j      store.Job
-	lease  int64  // when the call began
-	tick   uint64 // fences applied when the caller called
-	called int64  // the time from which the guarantees count
-	since  int64  // the time from which the caller waits
-	leased bool   // every invalidation older than the bound was fenced when the call began
-	quiet  bool   // a local hit outside the sample
-	sample bool   // a local hit in the sample
-	past   bool   // as of an earlier Moment
+	lease  int64   // when the call began
+	tick   uint64  // fences applied when the caller called
+	called int64   // the time from which the guarantees count
+	since  int64   // the time from which the caller waits
+	leased bool    // every invalidation older than the bound was fenced when the call began
+	quiet  bool    // a local hit outside the sample
+	sample bool    // a local hit in the sample
+	past   bool    // as of an earlier Moment
+	led    bool    // the caller leads f
+	done   bool    // the caller has its answer
+	f      *flight // that the caller takes part in; nil: none
 }
 
 // Start begins the only ask of a call. An error is the bare cause.
@@ -137,11 +140,13 @@ func (a *Ask) newFlight(in *filling.Fill, k Asked, ok func(*flight) bool) (f *fl
 	return c.Meta, led, nil
 }
 
-func (a *Ask) leave(ctx context.Context, f *flight) {
+// leave ends the caller's part in its flight.
+func (a *Ask) leave(ctx context.Context) {
 	if filling.Loading.Load() > 0 {
-		filling.Of(ctx).Awaited(&f.fill)
+		filling.Of(ctx).Awaited(&a.f.fill)
 	}
-	f.Leave()
+	a.f.Leave()
+	a.f = nil
 }
 
 // joins reports whether the caller may join a flight: every line must hold. The last line needs no

@@ -136,22 +136,6 @@ func Open(s *store.Store, t *store.Core, k store.Kind, c *store.Spec) (*store.Vi
 	return s.Open(t, k, c)
 }
 
-// Left names what work of the engine and of this cache has not ended. It takes all turns, so only
-// tests call it, at their end.
-func Left(v *store.View) (names []string) {
-	for name, left := range map[string]bool{
-		"flights":   flightsOf(v).Len() != 0,
-		"turns":     !v.Core.Loads.TryAcquire(int64(v.Core.Config.MaxLoads)),
-		"refreshes": !v.Core.Refresh.TryAcquire(int64(v.Core.Config.MaxRefreshes)),
-		"loads":     filling.Loading.Load() != 0,
-	} {
-		if left {
-			names = append(names, name)
-		}
-	}
-	return names
-}
-
 // refreshPause is how long stale hits start no refresh after one was refused or was found
 // running elsewhere.
 const refreshPause = 100 * time.Millisecond

@@ -10,84 +10,138 @@ import (
 	"github.com/twofold-go/twofold/internal/store"
 )
 
-// Read is the whole look-up behind every reading method. It tries this process first, and then
-// flights until one gives an outcome that the caller may take. With found false, the caller
-// knows that this process has no value.
-func (a *Ask) Read(ctx context.Context, k Asked, found bool) (Answer, error) {
+// Read is the whole look-up behind every reading method. It tries this process first. The rest is a
+// round of one key. With found false, the caller knows that this process has no value.
+func (a *Ask) Read(ctx context.Context, k Asked, found bool) (r Answer, err error) {
 	if found {
 		if r, ok, err := a.fromLocal(ctx, k.Same, nil); ok {
 			return r, err
 		}
 	}
 	if err := a.over(ctx, k); err != nil {
-		return Answer{}, err
+		return r, err
 	}
 	var p patience
 	defer p.stop()
-	for tries := 0; ; tries++ {
-		// Callers that could not take their outcome share the next flight, for at most
-		// maxReloads tries. Then the caller leads its own flight, whose outcome it always takes.
-		f, led, err := a.join(ctx, k, a.j.Policy.Off || tries > maxReloads)
-		if err != nil {
-			return Answer{}, a.fail(k, err)
+	one := [1]*Ask{a}
+	rounds(ctx, one[:], k, &p, func(_ int, got Answer, failed error) { r, err = got, failed })
+	return r, err
+}
+
+// give hands the answer of the i-th ask to the caller.
+type give func(i int, r Answer, err error)
+
+// rounds joins or leads one flight for each ask, and waits for all of them. k is the key of an ask
+// without an entry, which is alone.
+//
+// Callers that could not take their outcome share the next flight, for at most maxReloads tries. Then
+// each leads its own flight, whose outcome it always takes.
+func rounds(ctx context.Context, asks []*Ask, k Asked, p *patience, give give) {
+	defer leaveAll(ctx, asks) // also when Clone panics
+	for tries, left := 0, true; left; tries++ {
+		if joinAll(ctx, asks, k, tries > maxReloads, give) {
+			leadAll(ctx, asks, k, give)
 		}
-		out := a.fly(ctx, f, led, &p)
-		if out.panicked != nil {
-			panic(out.panicked)
+		left = false
+		var panicked error
+		for i, a := range asks {
+			if a.f == nil {
+				continue
+			}
+			if out := a.wait(ctx, a.f, p); out.panicked != nil {
+				panicked = out.panicked
+			} else if !a.take(ctx, out, i, give) {
+				left = true
+			}
 		}
-		if led || a.accepts(f, out) {
-			return a.deliver(ctx, f, out, led)
+		if panicked != nil {
+			panic(panicked)
+		}
+		leaveAll(ctx, asks)
+	}
+}
+
+// take gives the outcome of its flight to the caller, if the caller may take it.
+func (a *Ask) take(ctx context.Context, out *outcome, i int, give give) bool {
+	if !a.led && !a.accepts(a.f, out) {
+		return false
+	}
+	a.done = true
+	r, err := a.deliver(ctx, a.f, out, a.led)
+	give(i, r, err)
+	return true
+}
+
+func leaveAll(ctx context.Context, asks []*Ask) {
+	for _, a := range asks {
+		if a.f != nil {
+			a.leave(ctx)
 		}
 	}
 }
 
-// fly leads the flight or follows it, and waits for it.
-func (a *Ask) fly(ctx context.Context, f *flight, led bool, p *patience) *outcome {
-	if led {
-		if out := a.begun(ctx, f); out != nil {
-			return out
-		}
-	} else {
-		a.follow(ctx, f)
-	}
-	defer a.leave(ctx, f)
-	return a.wait(ctx, f, p)
-}
-
-// begun leads the flight. If the caller's context has ended by then, it returns the caller's
-// outcome. In that case the caller has left the flight before the party checks whether a caller
-// waits.
+// joinAll joins or begins a flight for each ask without an answer. An ask that fails gets no flight.
+// It reports whether the call leads a flight. It returns before the caller waits, and frees its stack.
 //
 //go:noinline
-func (a *Ask) begun(ctx context.Context, f *flight) *outcome {
-	stays := false
-	defer func() {
-		if !stays {
-			a.leave(ctx, f)
+func joinAll(ctx context.Context, asks []*Ask, k Asked, force bool, give give) (leads bool) {
+	for i, a := range asks {
+		if a.done {
+			continue
 		}
-	}()
-	one := [1]run{{f: f}}
-	rest := lead(ctx, one[:], a.apart())
+		f, led, err := a.join(ctx, k, a.j.Policy.Off || force)
+		if err != nil {
+			a.done = true
+			give(i, Answer{}, a.fail(k, err))
+			continue
+		}
+		if a.f, a.led = f, led; led {
+			leads = true
+		} else {
+			a.follow(ctx)
+		}
+	}
+	return leads
+}
+
+// leadAll makes the first step of the flights that the call leads, and launches the party for the
+// others. If the context has ended by then, it first ends the asks, so that they do not count when the
+// party checks whether a caller waits. It returns before the caller waits, and frees its stack.
+//
+//go:noinline
+func leadAll(ctx context.Context, asks []*Ask, k Asked, give give) {
+	var one [1]run
+	runs, apart := one[:0], false
+	if len(asks) > 1 {
+		runs = make([]run, 0, len(asks))
+	}
+	for _, a := range asks {
+		if a.f != nil && a.led {
+			runs, apart = runs[:len(runs)+1], apart || a.apart()
+			runs[len(runs)-1].f = a.f
+		}
+	}
+	rest := lead(ctx, runs, apart)
 	if rest == nil {
-		stays = true
-		return nil
+		return
 	}
 	if err := ctx.Err(); err != nil {
-		stays = true
-		a.leave(ctx, f)
-		rest.launch()
-		return &outcome{err: err}
+		for i, a := range asks {
+			if a.f != nil && a.led && a.f.Ended() == nil {
+				a.leave(ctx)
+				a.done = true
+				give(i, Answer{}, a.fail(k, err))
+			}
+		}
 	}
 	rest.launch()
-	stays = true
-	return nil
 }
 
 // follow counts a caller that joins a flight, and lends it the turn of the caller's load.
-func (a *Ask) follow(ctx context.Context, f *flight) {
+func (a *Ask) follow(ctx context.Context) {
 	a.j.View.Counts.Inc(measure.Merges)
 	if filling.Loading.Load() > 0 && filling.Running(ctx) != nil {
-		f.lent.Open()
+		a.f.lent.Open()
 	}
 }
 
@@ -105,21 +159,17 @@ func (a *Ask) fromLocal(ctx context.Context, same func(*entry.Entry) bool, old *
 	if it == nil || !a.j.Core.Young(it.LoadedAt, it.ReadAt(), a.lease, now, a.j.Opts.MaxAge) {
 		return r, false, nil
 	}
-	reason := measure.NotStale
-	switch state := it.Freshness(now); {
+	state := it.Freshness(now)
+	reason := store.WhyStale(it, state, now)
+	switch {
 	case state == entry.Fresh:
 		if it.Due(now, a.j.Policy) {
 			refreshIn(ctx, &a.j, it, old)
 		}
-	case state == entry.Dead || a.j.Opts.NoStale:
+	case reason == measure.NotStale || a.j.Opts.NoStale:
 		return r, false, nil
-	case state == entry.Stale && it.TrustUntil >= it.FreshUntil(): // after LocalTTL, ask the remote tier
-		reason = measure.Revalidating
+	case reason == measure.Revalidating:
 		refreshIn(ctx, &a.j, it, old)
-	case it.Spared(now):
-		reason = measure.FailedLoad
-	default:
-		return r, false, nil
 	}
 	it.CheckUnchanged()
 	if a.quiet = !measure.Chosen(a.j.View.Counts.Hit(it.Err != nil, reason), measure.Sampled-1); !a.quiet {

@@ -57,26 +57,22 @@ func (b *Batch) Ask(ctx context.Context, at uint64, k Asked) (r Answer, done boo
 	return r, false, nil
 }
 
-// Run fetches and loads the keys that are left, and starts the refreshes of stale ones.
-func (b *Batch) Run(ctx context.Context, give give) {
+// Run fetches and loads the keys that are left, and starts the refreshes of stale ones. It gives the
+// answer for each of these keys to its caller. The entry holds the key.
+func (b *Batch) Run(ctx context.Context, give func(e *entry.Entry, r Answer, err error)) {
 	b.old.start(ctx)
-	if len(b.asks) > 0 {
-		rounds(ctx, b.v, b.asks, give)
+	if len(b.asks) == 0 {
+		return
 	}
-}
-
-// give hands the answer for one key of a GetMany to its caller. The entry holds the key.
-type give func(e *entry.Entry, r *Answer, err error)
-
-// rounds fetches and loads the keys of asks, in parts of at most MaxFlights keys.
-func rounds(ctx context.Context, v *store.View, asks []Ask, give give) {
+	asks := make([]*Ask, len(b.asks))
+	for i := range asks {
+		asks[i] = &b.asks[i]
+	}
 	var p patience
 	defer p.stop()
-	for n := wave(v, len(asks)); len(asks) > 0; asks = asks[min(n, len(asks)):] {
+	for n := wave(b.v, len(asks)); len(asks) > 0; asks = asks[min(n, len(asks)):] {
 		wave := asks[:min(n, len(asks))]
-		for tries := 0; len(wave) > 0; tries++ {
-			wave = round(ctx, wave, &p, tries, give)
-		}
+		rounds(ctx, wave, Asked{}, &p, func(i int, r Answer, err error) { give(wave[i].j.Entry, r, err) })
 	}
 }
 
@@ -86,78 +82,5 @@ func wave(v *store.View, n int) int {
 	if most := v.Core.Config.MaxFlights; n > most {
 		return max(most/2, 1)
 	}
-	return max(n, 1)
-}
-
-// round joins or leads one flight for each ask, and waits for all of them. It returns the asks
-// that could not take their outcome. They share the next round, for at most maxReloads tries.
-func round(ctx context.Context, asks []Ask, p *patience, tries int, give give) (refused []Ask) {
-	flights, led := make([]*flight, len(asks)), make([]bool, len(asks))
-	defer func() { // all flights, also when Clone panics
-		for i, f := range flights {
-			if f != nil {
-				asks[i].leave(ctx, f)
-			}
-		}
-	}()
-	joinAll(ctx, asks, flights, led, tries > maxReloads, give)
-	var panicked error
-	for i, f := range flights {
-		if f == nil {
-			continue
-		}
-		a := &asks[i]
-		out := a.wait(ctx, f, p)
-		switch {
-		case out.panicked != nil:
-			panicked = out.panicked
-		case led[i] || a.accepts(f, out):
-			r, err := a.deliver(ctx, f, out, led[i])
-			give(a.j.Entry, &r, err)
-		default:
-			refused = append(refused, *a)
-		}
-	}
-	if panicked != nil {
-		panic(panicked)
-	}
-	return refused
-}
-
-// joinAll joins or leads a flight for each ask. An ask that fails gets no flight.
-func joinAll(ctx context.Context, asks []Ask, flights []*flight, led []bool, force bool, give give) {
-	var runs []run
-	apart := false
-	for i := range asks {
-		a := &asks[i]
-		f, leads, err := a.join(ctx, Asked{}, a.j.Policy.Off || force)
-		switch {
-		case err != nil:
-			give(a.j.Entry, &Answer{}, a.j.Fail(err))
-			continue
-		case leads:
-			runs = append(runs, run{f: f})
-			apart = apart || a.apart()
-		default:
-			a.follow(ctx, f)
-		}
-		flights[i], led[i] = f, leads
-	}
-	if len(runs) == 0 {
-		return
-	}
-	rest := lead(ctx, runs, apart)
-	if rest == nil {
-		return
-	}
-	if err := ctx.Err(); err != nil { // before the party checks whether a caller waits
-		for i, f := range flights {
-			if led[i] && f.Ended() == nil {
-				asks[i].leave(ctx, f)
-				flights[i] = nil
-				give(asks[i].j.Entry, &Answer{}, asks[i].j.Fail(err))
-			}
-		}
-	}
-	rest.launch()
+	return n
 }

@@ -21,48 +21,46 @@ func (p *patience) stop() {
 	}
 }
 
-// wait waits for the flight to end, for the caller's context or for its patience.
-func (a *Ask) wait(ctx context.Context, f *flight, p *patience) *outcome {
-	if out := f.Ended(); out != nil {
-		return out
+// begin returns the channel that tells when the patience is over; nil if it is over.
+func (p *patience) begin(d time.Duration) <-chan time.Time {
+	switch {
+	case p.over:
+		return nil
+	case p.timer == nil:
+		p.timer = time.NewTimer(d)
 	}
-	if a.j.Policy.SoftTimeout > 0 && !a.j.Opts.NoStale {
-		if p.timer == nil {
-			p.timer = time.NewTimer(a.j.Policy.SoftTimeout)
-		}
-		return a.waitOrServe(ctx, f, p)
-	}
-	if ctx.Done() != nil {
-		return a.waitOrServe(ctx, f, nil)
-	}
-	<-f.Done()
-	return f.Ended()
+	return p.timer.C
 }
 
-// waitOrServe is wait for a caller with a context that can end, or with a SoftTimeout.
-func (a *Ask) waitOrServe(ctx context.Context, f *flight, p *patience) *outcome {
-	var soft <-chan time.Time
-	if p != nil && !p.over {
-		soft = p.timer.C
-	}
-	if p != nil && p.over {
-		if it := a.j.Standing(); a.bridges(it) {
-			f.Pin()
-			return &outcome{it: it, src: entry.Local, stale: measure.SoftTimeout}
-		}
-	}
-	select {
-	case <-f.Done():
-		return f.Ended()
-	case <-soft:
-		p.over = true
-		return a.waitOrServe(ctx, f, p)
-	case <-ctx.Done():
-		// Both may be ready. An answer that is ready is not dropped.
+// wait waits for the flight to end, for the caller's context or for its patience.
+func (a *Ask) wait(ctx context.Context, f *flight, p *patience) *outcome {
+	for {
 		if out := f.Ended(); out != nil {
 			return out
 		}
-		return &outcome{err: ctx.Err()}
+		var soft <-chan time.Time
+		if a.j.Policy.SoftTimeout > 0 && !a.j.Opts.NoStale {
+			soft = p.begin(a.j.Policy.SoftTimeout)
+		}
+		if p.over {
+			if it := a.j.Standing(); a.bridges(it) {
+				f.Pin()
+				return &outcome{it: it, src: entry.Local, stale: measure.SoftTimeout}
+			}
+		}
+		if ctx.Done() == nil && soft == nil {
+			<-f.Done()
+			continue
+		}
+		select {
+		case <-f.Done():
+		case <-soft:
+			p.over = true
+		case <-ctx.Done():
+			if f.Ended() == nil { // an answer that is ready, too, is not dropped
+				return &outcome{err: ctx.Err()}
+			}
+		}
 	}
 }
 

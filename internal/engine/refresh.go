@@ -89,7 +89,7 @@ func (rs refreshes) together(ctx context.Context) {
 		}
 		return
 	}
-	runs, launched := make([]run, 0, len(rs)), false
+	runs := make([]run, 0, len(rs))
 	for i := range rs {
 		a := &rs[i]
 		f, led, err := a.join(ctx, Asked{}, false)
@@ -97,16 +97,12 @@ func (rs refreshes) together(ctx context.Context) {
 			a.j.Refreshing.Pause(a.called, a.j.Policy.LoadTimeout)
 			f.Pin()
 			runs = append(runs, run{f: f})
-			runs[len(runs)-1].begin()
 		}
 		if err == nil {
 			f.Leave()
 		}
 	}
-	if runs = live(runs); len(runs) > 0 {
-		launched = newParty(ctx, runs).launch()
-	}
-	if !launched {
+	if rest := lead(ctx, runs, true); rest == nil || !rest.launch() {
 		returnRefresh(j)
 	}
 }

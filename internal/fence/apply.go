@@ -150,7 +150,7 @@ func (c *Findings) count(r invalidate.Record, contiguous bool) {
 // what was built from them were not.
 func (f *Fences) followKey(r invalidate.Record, contiguous bool) {
 	if !contiguous || r.Bump || r.Damaged {
-		f.flushHere()
+		f.storeLocked(&invalidate.Fence{Kind: invalidate.KindAll}, 0) // no frame: entries can be fetched again
 		f.mu.Lock()
 		f.keyFloor = max(f.keyFloor, r.At)
 		f.mu.Unlock()

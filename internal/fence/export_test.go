@@ -1,6 +1,10 @@
 package fence
 
-import "time"
+import (
+	"time"
+
+	"github.com/twofold-go/twofold/invalidate"
+)
 
 // NewSmall returns fences that remember only a few of each kind: size in a block.
 func NewSmall(size int) *Fences {
@@ -12,3 +16,16 @@ func NewSmall(size int) *Fences {
 
 // Skip acts as if n fences had been stored.
 func (f *Fences) Skip(n uint64) { f.tick.Add(n) }
+
+// Fence is Apply for scopes that are neither soft nor held. It does not wait.
+func (f *Fences) Fence(scopes ...invalidate.Scope) {
+	for _, s := range scopes {
+		f.Store(s.Fence(), f.next())
+		if b, ok := s.BuiltFence(); ok {
+			f.Store(b, f.next())
+		}
+	}
+}
+
+// Flush is Fence for everything.
+func (f *Fences) Flush() { f.Fence(invalidate.All()) }

@@ -83,8 +83,6 @@ type Fences struct {
 	mu       sync.RWMutex
 	scopes   scopeTable
 	soft     softTable
-	flush    uint64              // entries born before this tick are dead
-	floor    invalidate.Position // everything as of an older position is dead
 	keyFloor invalidate.Position // of the key sequence: not all keys fenced before are known
 	onForget func()
 
@@ -105,7 +103,7 @@ const (
 // New returns fences that have seen nothing, and take their positions
 // from the clock. Moments that they tell of are counted from origin.
 func New(origin time.Time) *Fences {
-	f := &Fences{origin: origin, patience: maxWait, block: maxBlock, scopes: newScopeTable(), soft: newSoftTable()}
+	f := &Fences{origin: origin, patience: maxWait, block: maxBlock}
 	f.Expect(0)
 	return f
 }
@@ -143,22 +141,15 @@ func (f *Fences) Capture() Mark {
 // Tick returns the number of fences applied so far.
 func (f *Fences) Tick() uint64 { return f.tick.Load() }
 
-// Fence applies scopes in this process. After it returns, everything that they cover and that was
-// marked earlier is dead here. The scopes must have passed Validate. Fence does not wait; call
-// [Fences.Await] first, without a lock.
-func (f *Fences) Fence(scopes ...invalidate.Scope) {
-	var r Request
-	for _, s := range scopes {
-		f.applyScope(&r, s)
-	}
-}
-
-// FenceKey is Fence for a key with that hash.
+// FenceKey applies a fence of the key with that hash. After it returns, the entries of the key that were
+// marked earlier are dead here. FenceKey does not wait; call [Fences.Await] first, without a lock.
 func (f *Fences) FenceKey(hash uint64) {
 	f.Store(invalidate.Fence{Kind: invalidate.KindKey, Hash: hash}, f.next())
 }
 
-// Apply is Fence for a whole request, with its Hold. It waits as [Fences.Await] does.
+// Apply applies a request in this process, with its Hold. After it returns, everything that the scopes
+// cover and that was marked earlier is dead here. The scopes must have passed Validate. Apply waits as
+// [Fences.Await] does.
 func (f *Fences) Apply(r Request) { f.ApplyWithin(context.Background(), r) }
 
 // ApplyWithin is Apply for a call that does not wait when ctx has ended. It applies r nevertheless.
@@ -170,17 +161,13 @@ func (f *Fences) ApplyWithin(ctx context.Context, r Request) {
 			p = patient(ctx)
 		}
 		f.await(&p)
-		f.applyScope(&r, s)
+		f.Store(r.fence(s.Fence()), f.next())
+		if b, ok := s.BuiltFence(); ok {
+			f.Store(r.fence(b), f.next())
+		}
 	}
 	for _, s := range r.Again {
 		f.Store(s, f.next())
-	}
-}
-
-func (f *Fences) applyScope(r *Request, s invalidate.Scope) {
-	f.Store(r.fence(s.Fence()), f.next())
-	if b, ok := s.BuiltFence(); ok {
-		f.Store(r.fence(b), f.next())
 	}
 }
 
@@ -194,23 +181,16 @@ func (f *Fences) next() invalidate.Position {
 	return 0
 }
 
-// Flush kills everything marked before it, for all keys: in this process, and in frames that other
-// processes fill with values loaded earlier.
-func (f *Fences) Flush() { f.Store(invalidate.All().Fence(), f.next()) }
-
 // Store applies one fence at its position, or at 0 if it has none.
 func (f *Fences) Store(s invalidate.Fence, pos invalidate.Position) {
 	if s.Hold > 0 {
 		f.holds.add(s, f.Now())
 	}
 	var due bool
-	switch {
-	case s.Soft:
-		due = f.storeSoft(s, pos)
-	case s.Kind == invalidate.KindKey:
-		due = f.storeKey(s.Hash, pos)
-	default:
-		due = f.storeScope(s, pos)
+	if s.Kind == invalidate.KindKey && !s.Soft {
+		due = f.storeKey(&s, pos)
+	} else {
+		due = f.storeLocked(&s, pos)
 	}
 	if due && !f.settling.Load() {
 		f.settleSoon()
@@ -226,30 +206,67 @@ func (f *Fences) stored(last ...*atomic.Uint64) {
 	}
 }
 
-func (f *Fences) storeKey(hash uint64, pos invalidate.Position) (due bool) {
-	s := f.recent.of(uint32(hash)) //nolint:gosec // the low half is what is wanted
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	f.announceKey(hash)
+// storeKey applies a fence of a key. Readers notice a soft one by the key's bucket, too; mu is held for
+// it.
+func (f *Fences) storeKey(s *invalidate.Fence, pos invalidate.Position) (due bool) {
+	keys := f.recent.of(uint32(s.Hash)) //nolint:gosec // the low half is what is wanted
+	keys.mu.Lock()
+	defer keys.mu.Unlock()
+	now := f.before(s)
+	f.announceKey(s.Hash)
 	tick := f.tick.Add(1)
-	f.keys[hash&clockMask].Store(tick)
-	due = s.put(hash, fenced{tick: tick, pos: pos}, f.settled.Load())
-	f.urge(s.urgent)
+	f.keys[s.Hash&clockMask].Store(tick)
+	if s.Soft {
+		return f.putSoft(s, fenced{tick, pos}, now)
+	}
+	due = keys.put(s.Hash, fenced{tick, pos}, f.settled.Load())
+	f.urge(keys.urgent)
 	return due
 }
 
-func (f *Fences) storeScope(s invalidate.Fence, pos invalidate.Position) (due bool) {
+// storeLocked is Store for a fence that takes its tick with mu held: any but a hard one of a key.
+func (f *Fences) storeLocked(s *invalidate.Fence, pos invalidate.Position) (due bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if s.Kind == invalidate.KindAll {
-		f.flushLocked(pos)
-		return false
+	if s.Kind == invalidate.KindKey {
+		return f.storeKey(s, pos)
 	}
+	return f.storeScope(s, pos)
+}
+
+// storeScope applies another fence. One of everything kills what was marked before it in this process.
+// With a position it also kills everything as of an older position. mu is held.
+func (f *Fences) storeScope(s *invalidate.Fence, pos invalidate.Position) (due bool) {
+	now := f.before(s)
 	f.announce(s)
 	tick := f.tick.Add(1)
-	due = f.scopes.put(s, fenced{tick: tick, pos: pos}, f.settled.Load())
-	f.urge(f.scopes.urgent())
+	if s.Soft {
+		due = f.putSoft(s, fenced{tick, pos}, now)
+	} else {
+		due = f.scopes.put(s, fenced{tick, pos}, f.settled.Load())
+		f.urge(f.scopes.urgent())
+		if s.Kind == invalidate.KindAll {
+			f.scopes.drop(f.scopes.all.pos)
+			f.soft.drop(f.scopes.all.pos)
+			raise(&f.settled, tick) // older entries are dead, so they need not be judged
+		}
+	}
 	f.scoped.Store(tick)
+	return due
+}
+
+// before returns the time for a fence that is about to take its tick. Only soft fences have one.
+func (f *Fences) before(s *invalidate.Fence) int64 {
+	if !s.Soft {
+		return 0
+	}
+	return f.Now()
+}
+
+// putSoft notes a soft fence. mu is held.
+func (f *Fences) putSoft(s *invalidate.Fence, at fenced, now int64) (due bool) {
+	due = f.soft.put(s, at, now, f.settled.Load())
+	f.urge(f.soft.urgent())
 	return due
 }
 
@@ -259,7 +276,7 @@ func (f *Fences) storeScope(s invalidate.Fence, pos invalidate.Position) (due bo
 // the fence, so the fence would never cover it. Entries without the tag of a tag fence need not look,
 // and neither do those of other namespaces than a prefix covers.
 // mu is held.
-func (f *Fences) announce(s invalidate.Fence) {
+func (f *Fences) announce(s *invalidate.Fence) {
 	f.scoped.Store(1<<64 - 1)
 	switch {
 	case s.Kind == invalidate.KindTag:
@@ -277,25 +294,6 @@ func (f *Fences) announce(s invalidate.Fence) {
 func (f *Fences) announceKey(hash uint64) {
 	f.keys[hash&clockMask].Store(1<<64 - 1)
 	f.stored(&f.last[hash&groupMask])
-}
-
-// flushLocked kills what was marked before it in this process. With a position it also kills
-// everything as of an older position. mu is held.
-func (f *Fences) flushLocked(pos invalidate.Position) {
-	f.announce(invalidate.All().Fence())
-	f.floor = max(f.floor, pos)
-	f.flush = f.tick.Add(1)
-	f.scopes.drop(f.floor)
-	f.soft.drop(f.floor)
-	raise(&f.settled, f.flush) // older entries are dead, so they need not be judged
-	f.scoped.Store(f.flush)
-}
-
-// flushHere kills every entry of this process, but no frame: entries can be fetched again.
-func (f *Fences) flushHere() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.flushLocked(0)
 }
 
 // Now returns the time since the origin, in nanoseconds.

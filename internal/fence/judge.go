@@ -86,7 +86,7 @@ func (f *Fences) Accepts(m Mark, hash uint64, key string, d *Deps) (fresh int64,
 	}
 	f.mu.RLock()
 	defer f.mu.RUnlock()
-	if m.Scope < f.floor || f.scopes.refuses(m.Scope, key, d) || f.refusesParts(m.Key, d) {
+	if f.scopes.refuses(m.Scope, key, d) || f.refusesParts(m.Key, d) {
 		return Forever, false
 	}
 	if fresh, ok = f.soft.frame(m.Scope, hash, key, d); ok {
@@ -123,7 +123,7 @@ func (f *Fences) look(s *suspect) (v verdict, tick uint64) {
 	defer f.mu.RUnlock()
 	tick = f.tick.Load()
 	moved, scoped := f.keys[s.low&clockMask].Load() > s.born, f.scoped.Load() > s.born
-	if s.key == "" && (moved || scoped && len(f.scopes.lengths)+len(f.soft.scopes.lengths) > 0) {
+	if s.key == "" && (moved || scoped && len(f.scopes.lengths)+len(f.soft.lengths) > 0) {
 		return unspelled, tick
 	}
 	if moved { // otherwise no key of the bucket was fenced since
@@ -133,18 +133,10 @@ func (f *Fences) look(s *suspect) (v verdict, tick uint64) {
 		v = max(v, f.judgeParts(s))
 	}
 	if scoped {
-		v = max(v, f.judgeScopes(s))
+		v = max(v, f.scopes.judge(s))
 	}
 	if v == unfenced && f.soft.newest > s.born {
 		v = f.soft.judge(s, moved)
 	}
 	return v, tick
-}
-
-// judgeScopes is look for the non-key fences. mu is held.
-func (f *Fences) judgeScopes(s *suspect) verdict {
-	if f.flush > s.born {
-		return covered
-	}
-	return f.scopes.judge(s)
 }

@@ -43,6 +43,16 @@ const (
 	maxBlocks = 4
 )
 
+// verdict is the result of a check against the fences; a higher one overrules a lower one.
+type verdict uint8
+
+const (
+	unfenced  verdict = iota // no fence covers it
+	unspelled                // its key must be known first
+	forgotten                // a fence that is no longer remembered may cover it
+	covered
+)
+
 // fenced is the newest fence of one scope.
 type fenced struct {
 	tick uint64

@@ -26,25 +26,34 @@ type prefix struct {
 	len  int
 }
 
-// scopeTable remembers the newest fence of each prefix and each tag.
+// scopeTable remembers the newest fence of each prefix and each tag, and of everything. One table has
+// hard fences, the other one soft fences. Hard fences of keys are in recentKeys instead.
 type scopeTable struct {
+	keys     memory[uint64]
 	tags     memory[uint64]
 	anyTag   fenced // the newest fence of any tag, for entries that carry AnyTag
 	prefixes memory[prefix]
 	stems    memory[uint64] // the prefixes again, by hash alone: for built values, whose parts have no spelling
 	lengths  []int          // of the prefixes, ascending; a superfluous length costs a look-up and is harmless
+	all      fenced         // the newest fence of everything
 }
 
-func newScopeTable() scopeTable {
-	return scopeTable{tags: memory[uint64]{size: maxBlock}, prefixes: memory[prefix]{size: maxBlock}, stems: memory[uint64]{size: maxBlock}}
+// resize sets the number of scopes in a block.
+func (t *scopeTable) resize(n int) {
+	t.keys.size, t.tags.size, t.prefixes.size, t.stems.size = n, n, n, n
 }
 
-func (t *scopeTable) put(s invalidate.Fence, f fenced, settled uint64) (due bool) {
-	if s.Kind != invalidate.KindPrefix {
+func (t *scopeTable) put(s *invalidate.Fence, f fenced, settled uint64) (due bool) {
+	switch {
+	case s.Kind == invalidate.KindKey:
+		return t.keys.put(s.Hash, f, settled)
+	case s.Kind == invalidate.KindAll:
+		t.all = t.all.newest(f)
+		return false
+	case s.Kind == invalidate.KindTag:
 		t.anyTag = t.anyTag.newest(f)
 		return t.tags.put(s.Hash, f, settled)
-	}
-	if s.Len == invalidate.BuiltLen {
+	case s.Len == invalidate.BuiltLen:
 		return t.stems.put(s.Hash, f, settled)
 	}
 	if i, known := slices.BinarySearch(t.lengths, s.Len); !known {
@@ -55,10 +64,13 @@ func (t *scopeTable) put(s invalidate.Fence, f fenced, settled uint64) (due bool
 }
 
 // urgent returns the tick that writers wait for, or 0; see memory.
-func (t *scopeTable) urgent() uint64 { return max(t.tags.urgent, t.prefixes.urgent, t.stems.urgent) }
+func (t *scopeTable) urgent() uint64 {
+	return max(t.keys.urgent, t.tags.urgent, t.prefixes.urgent, t.stems.urgent)
+}
 
 // drop drops the fences that a flush with this floor has made redundant.
 func (t *scopeTable) drop(floor invalidate.Position) {
+	t.keys.drop(floor)
 	t.tags.drop(floor)
 	t.prefixes.drop(floor)
 	t.stems.drop(floor)
@@ -71,10 +83,12 @@ func (t *scopeTable) drop(floor invalidate.Position) {
 // of the newest forgotten fence that may be of the same scope.
 type holder func(f fenced, forgot uint64)
 
-// visit calls hold for each tag of a value, for each prefix of its key that has a fence, and for each
-// prefix of its parts. For a prefix that ends within an id, [invalidate.Scope.BuiltFence] is a fence of
-// the prefix up to its last colon. Fences that took their ticks up to since may be left out.
+// visit calls hold for everything, for each tag of a value, for each prefix of its key that has a fence,
+// and for the keys and each prefix of its parts. For a prefix that ends within an id,
+// [invalidate.Scope.BuiltFence] is a fence of the prefix up to its last colon. Fences that took their
+// ticks up to since may be left out.
 func (t *scopeTable) visit(key string, d *Deps, since uint64, hold holder) {
+	hold(t.all, 0)
 	for _, tag := range d.tags() {
 		if tag == invalidate.AnyTag {
 			hold(t.anyTag, 0)
@@ -84,6 +98,7 @@ func (t *scopeTable) visit(key string, d *Deps, since uint64, hold holder) {
 	}
 	if d.built() {
 		visitParts(&t.stems, d, d.Prefixes, since, hold)
+		visitParts(&t.keys, d, nil, since, hold)
 	}
 	anyPrefix(key, t.lengths, func(p prefix) bool {
 		hold(t.prefixes.find(p), 0)
@@ -134,7 +149,7 @@ func (t *scopeTable) refuses(asOf invalidate.Position, key string, d *Deps) bool
 
 // floorFor returns the highest position of a forgotten fence that may concern the frame of a value.
 func (t *scopeTable) floorFor(d *Deps) invalidate.Position {
-	floor := t.prefixes.floor
+	floor := max(t.prefixes.floor, t.keys.floor)
 	if len(d.tags()) > 0 {
 		floor = max(floor, t.tags.floor)
 	}

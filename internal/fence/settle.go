@@ -23,10 +23,8 @@ func (f *Fences) Settled(tick uint64) {
 func (f *Fences) Expect(entries int) {
 	n := max(f.block, entries/8)
 	f.mu.Lock()
-	for _, t := range []*scopeTable{&f.scopes, &f.soft.scopes} {
-		t.tags.size, t.prefixes.size, t.stems.size = n, n, n
-	}
-	f.soft.keys.size = n
+	f.scopes.resize(n)
+	f.soft.resize(n)
 	f.mu.Unlock()
 	for i := range f.recent.shards {
 		s := &f.recent.shards[i]

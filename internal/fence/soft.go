@@ -22,56 +22,36 @@ const Forever = int64(math.MaxInt64)
 
 // softTable remembers the newest soft fence of each scope for a while.
 type softTable struct {
-	keys   memory[uint64]
-	scopes scopeTable
-	all    fenced // the newest fence of everything
+	scopeTable
 	newest uint64 // tick of the last fence
 	times  times
 }
 
-func newSoftTable() softTable {
-	return softTable{keys: memory[uint64]{size: maxBlock}, scopes: newScopeTable()}
-}
-
-func (t *softTable) put(s invalidate.Fence, f fenced, now int64, settled uint64) (due bool) {
+// put notes a fence of which the tick was taken at a time, or later.
+func (t *softTable) put(s *invalidate.Fence, f fenced, at int64, settled uint64) (due bool) {
 	t.newest = f.tick
-	t.times.note(f.tick, now)
-	switch s.Kind {
-	case invalidate.KindKey:
-		return t.keys.put(s.Hash, f, settled)
-	case invalidate.KindAll:
-		t.all = t.all.newest(f)
-		return false
-	case invalidate.KindPrefix, invalidate.KindTag:
-	}
-	return t.scopes.put(s, f, settled)
-}
-
-func (t *softTable) urgent() uint64 { return max(t.keys.urgent, t.scopes.urgent()) }
-
-func (t *softTable) drop(floor invalidate.Position) {
-	t.keys.drop(floor)
-	t.scopes.drop(floor)
+	t.times.note(f.tick, at)
+	return t.scopeTable.put(s, f, settled)
 }
 
 // judge compares the fences with an entry that is clear of hard ones; key fences only if keyed. An
 // entry that a forgotten fence may cover counts as dead, because the time at which its freshness
 // ended is unknown.
 func (t *softTable) judge(s *suspect, keyed bool) verdict {
-	newest, v := t.all.tick, unfenced
+	newest, v := uint64(0), unfenced
 	hold := func(f fenced, forgot uint64) { newest, v = max(newest, f.tick), max(v, f.judge(s.born, forgot)) }
 	if keyed {
 		hold(t.keys.find(s.hash), t.keys.forgotten)
 	}
 	t.visit(s.key, s.deps, s.born, hold)
-	if s.deps.built() && max(t.keys.forgotten, t.scopes.stems.forgotten) > s.born {
+	if s.deps.built() && max(t.keys.forgotten, t.stems.forgotten) > s.born {
 		v = max(v, forgotten)
 	}
 	if newest > s.born {
 		s.fresh = t.times.of(newest)
 		return unfenced
 	}
-	if v == forgotten || t.scopes.prefixes.forgotten > s.born {
+	if v == forgotten || t.prefixes.forgotten > s.born {
 		return forgotten
 	}
 	return unfenced
@@ -80,7 +60,7 @@ func (t *softTable) judge(s *suspect, keyed bool) verdict {
 // frame compares the fences with a frame as of a position of the scope sequence. A frame that may
 // be older than a forgotten fence is refused.
 func (t *softTable) frame(asOf invalidate.Position, hash uint64, key string, d *Deps) (fresh int64, ok bool) {
-	if asOf < max(t.keys.floor, t.scopes.floorFor(d)) {
+	if asOf < t.floorFor(d) {
 		return Forever, false
 	}
 	var newest uint64
@@ -89,25 +69,12 @@ func (t *softTable) frame(asOf invalidate.Position, hash uint64, key string, d *
 			newest = max(newest, f.tick)
 		}
 	}
-	hold(t.all, 0)
 	hold(t.keys.find(hash), 0)
 	t.visit(key, d, 0, hold)
 	if newest == 0 {
 		return Forever, true
 	}
 	return t.times.of(newest), true
-}
-
-// visit is scopeTable.visit, with the keys of the value's parts.
-func (t *softTable) visit(key string, d *Deps, since uint64, hold holder) {
-	t.scopes.visit(key, d, since, hold)
-	if d.built() {
-		visitParts(&t.keys, d, nil, since, hold)
-	}
-}
-
-func (t *softTable) len() int64 {
-	return int64(t.keys.len() + t.scopes.tags.len() + t.scopes.prefixes.len())
 }
 
 // times records when soft fences took their ticks, up to a millisecond early and never late.
@@ -146,27 +113,4 @@ func (t *times) thin() {
 func (t *times) of(tick uint64) int64 {
 	i := sort.Search(len(t.taken), func(i int) bool { return t.taken[i].tick > tick })
 	return t.taken[max(i-1, 0)].at
-}
-
-// storeSoft applies a soft fence. Readers notice it as they notice a hard fence of the same scope:
-// one of a key by the key's bucket, any other in every reader.
-func (f *Fences) storeSoft(s invalidate.Fence, pos invalidate.Position) (due bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	defer func() { f.urge(f.soft.urgent()) }()
-	now := int64(time.Since(f.origin))
-	if s.Kind == invalidate.KindKey {
-		keys := f.recent.of(uint32(s.Hash)) //nolint:gosec // the low half is what is wanted
-		keys.mu.Lock()
-		defer keys.mu.Unlock()
-		f.announceKey(s.Hash)
-		tick := f.tick.Add(1)
-		f.keys[s.Hash&clockMask].Store(tick)
-		return f.soft.put(s, fenced{tick, pos}, now, f.settled.Load())
-	}
-	f.announce(s)
-	tick := f.tick.Add(1)
-	due = f.soft.put(s, fenced{tick, pos}, now, f.settled.Load())
-	f.scoped.Store(tick)
-	return due
 }

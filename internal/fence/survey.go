@@ -78,16 +78,16 @@ func (m *memory[K]) each(add func(k K, tick uint64)) {
 // scopes copies the tables of non-key and soft fences. The fences' mu is held.
 func (s *Survey) scopes(f *Fences, add func(hash, tick uint64)) {
 	s.tagged = slices.Max(s.shards[:]) // of the keys of parts
-	f.soft.keys.each(add)
-	floor := max(s.floor, f.flush, f.soft.all.tick, f.soft.keys.forgotten)
-	for _, t := range []*scopeTable{&f.scopes, &f.soft.scopes} {
-		floor = max(floor, t.prefixes.forgotten)
+	floor := s.floor
+	for _, t := range []*scopeTable{&f.scopes, &f.soft.scopeTable} {
+		floor = max(floor, t.all.tick, t.keys.forgotten, t.prefixes.forgotten)
 		s.tagged = max(s.tagged, t.tags.forgotten, t.stems.forgotten)
 		s.prefixed = max(s.prefixed, t.prefixes.newest().tick)
 		s.lengths = append(s.lengths, t.lengths...)
 		t.prefixes.each(func(p prefix, tick uint64) { add(p.hash, tick) })
 		add(invalidate.AnyTag, t.anyTag.tick)
 		t.tags.each(add)
+		t.keys.each(add)
 		t.stems.each(func(hash, tick uint64) { add(^hash, tick) }) // so that no key's own prefix finds it
 	}
 	s.floor = floor

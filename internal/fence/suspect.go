@@ -41,16 +41,6 @@ func (d *Deps) built() bool { return d != nil && len(d.Keys) > 0 && !safeguard.O
 // anyKey reports whether the value has more parts than Keys can name.
 func (d *Deps) anyKey() bool { return d.Keys[0] == invalidate.AnyTag }
 
-// verdict is the result of a check against the fences; a higher one overrules a lower one.
-type verdict uint8
-
-const (
-	unfenced  verdict = iota // no fence covers it
-	unspelled                // its key must be known first
-	forgotten                // a fence that is no longer remembered may cover it
-	covered
-)
-
 // suspect is an entry, or a loaded value, of this process that a fence may cover.
 type suspect struct {
 	born uint64

@@ -64,12 +64,17 @@ type Tiers struct {
 	Texts bool      // the texts of tags are kept
 }
 
-// Spell returns the text of a tag, or "" if texts are not kept.
-func (t *Tiers) Spell(tenant, tag string) string {
-	if !t.Texts {
-		return ""
+// Tag adds a tag to a set. It reports false if the tag is not valid.
+func (t *Tiers) Tag(to *entry.TagSet, tenant, name string) bool {
+	tag, text := invalidate.Tag(tenant, name), ""
+	if tag.Validate() != nil {
+		return false
 	}
-	return tenant + ":" + tag
+	if t.Texts {
+		text = tenant + ":" + name
+	}
+	to.Add(tag.Hash(), text)
+	return true
 }
 
 // Open begins a load of a key. parent is the load around it, or nil. f is zero.
@@ -154,12 +159,7 @@ func (f *Fill) Stores() bool {
 func (f *Fill) Depend(tags []string) {
 	f.edit(func() {
 		for _, t := range tags {
-			tag := invalidate.Tag(f.tenant, t)
-			if tag.Validate() != nil {
-				f.BadTag = true
-				continue
-			}
-			f.Add(tag.Hash(), f.tiers.Spell(f.tenant, t))
+			f.BadTag = !f.tiers.Tag(&f.TagSet, f.tenant, t) || f.BadTag
 		}
 	})
 }

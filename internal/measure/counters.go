@@ -51,16 +51,16 @@ const (
 	CellRefused
 	Evictions
 	EvictedBytes
-	InvalidatedKeys // in the order of invalidate.Kind
+	InvalidatedKeys // in the order of invalidate.Kind, and of the fields of cache.InvalidationStats
 	InvalidatedPrefixes
 	InvalidatedTags
 	InvalidatedAll
 	ScopesExpired
-	RemoteErrGet // in the order of remote.Op
+	InvalidatedStrangers
+	RemoteErrGet // in the order of remote.Op, and of the fields of cache.RemoteStats
 	RemoteErrClaim
 	RemoteErrFill
 	RemoteErrUnlink
-	InvalidatedStrangers
 	AuditsSame // in the order of the fields of cache.Audits
 	AuditsEnded
 	AuditsStale

@@ -33,17 +33,6 @@ const (
 	maxSize = 1 << 50
 )
 
-// For is [Of] for the type V.
-func For[V any]() func(*V) int64 {
-	size := Of(reflect.TypeFor[V]())
-	return func(v *V) int64 {
-		if v == nil {
-			return 0
-		}
-		return size(v)
-	}
-}
-
 // Of returns a function that estimates the bytes kept alive by a value of type t, including the
 // value itself. It gets a pointer to the value, not nil. The function is safe for concurrent use and
 // never returns a negative number.

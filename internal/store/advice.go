@@ -16,7 +16,7 @@ func (t *Core) unused(table policy.Table) (names []string) {
 	defer t.mu.Unlock()
 	for i := range table {
 		name := table[i].Namespace
-		if _, used := t.used.uses[name]; name != "" && !used {
+		if _, used := t.used[name]; name != "" && !used {
 			names = append(names, name)
 		}
 	}
@@ -29,10 +29,10 @@ func (t *Core) unused(table policy.Table) (names []string) {
 func (t *Core) warnOfUnused(table policy.Table) {
 	unused := t.unused(table)
 	t.mu.Lock()
-	began := len(t.used.uses) > 0
+	began := len(t.used) > 0
 	t.mu.Unlock()
 	for _, name := range unused {
-		if began && t.strangers.add(t.seed, "namespace:"+name) { // no tenant has a colon
+		if began && t.strangers.add(t.Seed, "namespace:"+name) { // no tenant has a colon
 			t.Log.Warn("cache: a policy does nothing, because no cache of this process has its namespace: give the Namespace of the Config, such as users:v1",
 				"namespace", name)
 		}

@@ -32,7 +32,7 @@ func (t *Core) farOf(keys []string) *remote.Tier {
 	tenant, rest, _ := strings.Cut(keys[0], ":")
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for namespace := range t.used.uses { // none is the first part of another
+	for namespace := range t.used { // none is the first part of another
 		id, ok := strings.CutPrefix(rest, namespace)
 		if !ok || !strings.HasPrefix(id, ":") {
 			continue

@@ -54,8 +54,8 @@ type Config struct {
 // Core holds what the caches of one process share: the tiers, the limits and the instruments.
 // All methods may be called concurrently.
 type Core struct {
-	Base     time.Time // its monotonic reading is the origin of all item times
-	seed     maphash.Seed
+	Base     time.Time    // its monotonic reading is the origin of all item times
+	Seed     maphash.Seed // of the hashes of typed keys
 	Notable  atomic.Int64 // see measure.Sampled
 	Config   Config
 	Faults   failure.Faults // of cfg
@@ -80,19 +80,15 @@ type Core struct {
 	panicked  sync.Once         // the first panic of a hook was logged
 	noLog     sync.Once         // see warnOfNoLog
 
-	listeners listen.Listeners
+	Listeners listen.Listeners
 	Audits    audits.Auditor
 	known     tenants // tenants of the handles so far
 	strangers tenants // unknown tenants of invalidations, already logged
 
-	mu        sync.Mutex // protects the rest
-	used      namespaces
-	counts    map[key.Space]*measure.Counters
-	refreshes map[string]*atomic.Int64 // by namespace
+	mu     sync.Mutex // protects the rest
+	used   namespaces
+	counts map[key.Space]*measure.Counters
 }
-
-// Closed reports whether Close has begun.
-func (t *Core) Closed() bool { return t.Work.Closed() }
 
 // Now returns the nanoseconds since Open, on the monotonic clock. A local hit spends 25 to 35 ns
 // here: half of its time if its key is hot.

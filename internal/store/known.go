@@ -35,11 +35,11 @@ func (s *tenants) bit(seed maphash.Seed, name string) (*atomic.Uint64, uint64) {
 func (t *Core) noteStrangers(scopes []invalidate.Scope) {
 	for _, s := range scopes {
 		tenant := s.Tenant()
-		if tenant == "" || t.known.has(t.seed, tenant) {
+		if tenant == "" || t.known.has(t.Seed, tenant) {
 			continue
 		}
 		t.All.Inc(measure.InvalidatedStrangers)
-		if t.strangers.add(t.seed, tenant) {
+		if t.strangers.add(t.Seed, tenant) {
 			t.Log.Warn("cache: an invalidation names a tenant that no cache of this process has used; is the tenant the first argument?",
 				"tenant", tenant, "kind", s.Kind())
 		}

@@ -6,15 +6,20 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/twofold-go/twofold/key"
 	"github.com/twofold-go/twofold/policy"
 )
 
 // namespaces holds the namespaces of the caches of one Tiers. The lock of the Tiers protects it.
-type namespaces struct {
-	uses  map[string]use
-	bases []namedBase // of those caches
+type namespaces map[string]*namespace
+
+// namespace is what the caches of one namespace share.
+type namespace struct {
+	use
+	bases     []policy.Policy // of its caches, before the table of overrides
+	refreshes atomic.Int64    // background refreshes that run, for all tenants
 }
 
 // use holds what the caches of one namespace must agree on. Otherwise one cache would misread
@@ -25,19 +30,13 @@ type use struct {
 	localOnly     bool // despite a remote tier
 }
 
-// namedBase is the policy of a cache before the table of overrides.
-type namedBase struct {
-	namespace string
-	policy.Policy
-}
-
 // clash returns why a cache cannot use the namespace in this way, or nil.
-func (n *namespaces) clash(namespace string, u use) error {
+func (n namespaces) clash(namespace string, u use) error {
 	var errs []error
 	fault := func(format string, args ...any) {
 		errs = append(errs, fmt.Errorf("field Namespace: "+format, args...))
 	}
-	if old, taken := n.uses[namespace]; taken {
+	if old, taken := n[namespace]; taken {
 		if old.localOnly != u.localOnly {
 			errs = append(errs, fmt.Errorf("field LocalOnly: %v here, but %v for another cache of %q on these Tiers, and one would not remove what the other stores in the remote tier: use one value for both",
 				u.localOnly, old.localOnly, namespace))
@@ -61,7 +60,7 @@ func (n *namespaces) clash(namespace string, u use) error {
 			}
 		}
 	}
-	for other := range n.uses {
+	for other := range n {
 		short, long := min(namespace, other), max(namespace, other) // a prefix sorts first
 		if short != long && strings.HasPrefix(long, short+":") {
 			fault("%q and %q are both used on these Tiers, and All and DeleteAll of the first would reach the second: rename the second to %q",
@@ -86,14 +85,17 @@ func told(part any) string {
 	return fmt.Sprint(part)
 }
 
-func (n *namespaces) add(b namedBase, u use) {
-	if n.uses == nil {
-		n.uses = make(map[string]use)
+// add notes a cache with a policy.
+func (n namespaces) add(name string, u use, base policy.Policy) *namespace {
+	s := n[name]
+	if s == nil {
+		s = &namespace{use: u}
+		n[name] = s
 	}
-	n.uses[b.namespace] = u
-	if !slices.Contains(n.bases, b) {
-		n.bases = append(n.bases, b)
+	if !slices.Contains(s.bases, base) {
+		s.bases = append(s.bases, base)
 	}
+	return s
 }
 
 // checkNames checks the two names of a Config one by one and says how to repair each.

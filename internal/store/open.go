@@ -10,7 +10,6 @@ import (
 	"maps"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/semaphore"
@@ -40,14 +39,14 @@ func New(cfg Config) (*Core, error) {
 		return nil, fmt.Errorf("cache: open: %w", err)
 	}
 	t := &Core{
-		Base: time.Now(), seed: maphash.MakeSeed(), Config: cfg, Faults: cfg.Faults, Local: cfg.Local, codecs: codecs,
+		Base: time.Now(), Seed: maphash.MakeSeed(), Config: cfg, Faults: cfg.Faults, Local: cfg.Local, codecs: codecs,
 		Log:     cmp.Or(cfg.Logger, slog.Default()),
 		Loads:   semaphore.NewWeighted(int64(cfg.MaxLoads)),
 		Refresh: semaphore.NewWeighted(int64(cfg.MaxRefreshes)),
-		counts:  make(map[key.Space]*measure.Counters), refreshes: make(map[string]*atomic.Int64), All: &measure.Counters{},
+		counts:  make(map[key.Space]*measure.Counters), used: make(namespaces), All: &measure.Counters{},
 	}
 	t.Fills.Base, t.Fills.Texts = t.Base, cfg.OnStored != nil
-	t.listeners.Log = t.Log
+	t.Listeners.Log = t.Log
 	t.policies.Store(&cfg.Policies)
 	t.Audits.Open(cfg.MaxAudits)
 	t.warnOfHidden()
@@ -107,9 +106,9 @@ func (cfg *Config) validate() (codec.Set, error) {
 	if d := cfg.InvalidateWait; d < 0 {
 		fault("InvalidateWait", fmt.Errorf("%v is negative: set it to 1ms or more, or leave it 0 for 250ms", d))
 	}
-	for name, part := range map[string]any{"Local": cfg.Local, "Remote": cfg.Remote, "Log": cfg.Log} {
-		fault(name, faultOfPart(part))
-	}
+	fault("Local", faultOfPart(cfg.Local))
+	fault("Remote", faultOfPart(cfg.Remote))
+	fault("Log", faultOfPart(cfg.Log))
 	if cfg.Log != nil && !unwrap.IsNil(cfg.Log) {
 		fault("Log", follow.Validate(cfg.Log))
 	}
@@ -139,9 +138,11 @@ func (t *Core) setPolicies(table policy.Table) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	err := table.Validate(policy.Default())
-	for _, b := range t.used.bases {
-		if e := table.Validate(b.Policy); e != nil {
-			err = errors.Join(err, fmt.Errorf("with the policy of namespace %q: %w", b.namespace, e))
+	for _, name := range slices.Sorted(maps.Keys(t.used)) {
+		for _, base := range t.used[name].bases {
+			if e := table.Validate(base); e != nil {
+				err = errors.Join(err, fmt.Errorf("with the policy of namespace %q: %w", name, e))
+			}
 		}
 	}
 	if err == nil {
@@ -168,7 +169,7 @@ func (t *Core) Close(ctx context.Context) error {
 		return nil
 	}
 	unfollowed.Wait()
-	t.listeners.Close()
+	t.Listeners.Close()
 	if err = errors.Join(err, lost, t.Seen.Close(), t.Local.Close()); err != nil {
 		return fmt.Errorf("cache: close: %w", err)
 	}

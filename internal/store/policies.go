@@ -17,17 +17,18 @@ type SpacePolicy struct {
 // Policies returns the policies in force, sorted by namespace and tenant.
 func (t *Core) Policies() []SpacePolicy {
 	t.mu.Lock()
-	bases := slices.Clone(t.used.bases)
-	t.mu.Unlock()
+	defer t.mu.Unlock()
 	table := *t.policies.Load()
 	var all []SpacePolicy
-	for _, b := range bases {
-		shared := table.For(b.Policy, "", b.namespace)
-		all = append(all, SpacePolicy{Namespace: b.namespace, Policy: shared})
-		for i := range table {
-			tenant := table[i].Tenant
-			if own := table.For(b.Policy, tenant, b.namespace); own != shared {
-				all = append(all, SpacePolicy{Namespace: b.namespace, Tenant: tenant, Policy: own})
+	for name, s := range t.used {
+		for _, base := range s.bases {
+			shared := table.For(base, "", name)
+			all = append(all, SpacePolicy{Namespace: name, Policy: shared})
+			for i := range table {
+				tenant := table[i].Tenant
+				if own := table.For(base, tenant, name); own != shared {
+					all = append(all, SpacePolicy{Namespace: name, Tenant: tenant, Policy: own})
+				}
 			}
 		}
 	}

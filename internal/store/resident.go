@@ -91,10 +91,15 @@ func rests(it *entry.Entry, now int64) measure.Reason {
 	if !it.Pauses(now) {
 		return measure.NotStale
 	}
-	switch state := it.Freshness(now); {
+	return WhyStale(it, it.Freshness(now), now)
+}
+
+// WhyStale returns why an entry in a state past its freshness may be served: while it is refreshed, or
+// because a load failed a moment ago. It returns measure.NotStale if there is no reason.
+func WhyStale(it *entry.Entry, state entry.Freshness, now int64) measure.Reason {
+	switch {
 	case state == entry.Fresh || state == entry.Dead:
-		return measure.NotStale
-	case state == entry.Stale && it.TrustUntil >= it.FreshUntil():
+	case state == entry.Stale && it.TrustUntil >= it.FreshUntil(): // after LocalTTL, ask the remote tier
 		return measure.Revalidating
 	case it.Spared(now):
 		return measure.FailedLoad

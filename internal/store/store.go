@@ -39,14 +39,15 @@ type Spec struct {
 
 // Open makes a store for what c describes, and returns the view of its tenant.
 func (s *Store) Open(t *Core, k Kind, c *Spec) (*View, error) {
-	if t.Closed() {
+	if t.Work.Closed() {
 		return nil, fmt.Errorf("cache: new %.100q: %w", c.Namespace, failure.ErrClosed)
 	}
 	c.MaxBatch = cmp.Or(c.MaxBatch, 100)
 	if c.Codec == nil {
 		c.Codec = codec.JSON
 	}
-	if err := c.enrol(t); err != nil {
+	n, err := c.enrol(t)
+	if err != nil {
 		return nil, fmt.Errorf("cache: new %.100q: %w", c.Namespace, err)
 	}
 	s.Core, s.Kind, s.namespace, s.loader, s.LoadsMany, s.Tagged, s.MaxBatch = t, k, c.Namespace, c.Loader, c.LoadsMany, c.Tagged, c.MaxBatch
@@ -61,7 +62,7 @@ func (s *Store) Open(t *Core, k Kind, c *Spec) (*View, error) {
 	if s.size == nil {
 		s.size = sizeof.Of(c.Value)
 	}
-	s.base, s.Refreshes = c.Policy.Apply(policy.Default()), t.refreshesOf(s.namespace)
+	s.base, s.Refreshes = c.Policy.Apply(policy.Default()), &n.refreshes
 	s.others = sync.OnceValue(func() *measure.Counters {
 		return t.countersOf(key.Space{Tenant: otherTenant, Namespace: s.namespace})
 	})
@@ -97,15 +98,15 @@ func isFlat(t reflect.Type) bool {
 }
 
 // enrol checks a configuration and records how its namespace is used.
-func (c *Spec) enrol(t *Core) error {
+func (c *Spec) enrol(t *Core) (*namespace, error) {
 	err := c.validate(t)
 	u := use{c.Key, c.Value, c.Codec.ID(), c.Schema, c.LocalOnly && t.remote != nil}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if err = errors.Join(err, t.used.clash(c.Namespace, u)); err == nil {
-		t.used.add(namedBase{c.Namespace, c.Policy.Apply(policy.Default())}, u)
+	if err = errors.Join(err, t.used.clash(c.Namespace, u)); err != nil {
+		return nil, err
 	}
-	return err
+	return t.used.add(c.Namespace, u, c.Policy.Apply(policy.Default())), nil
 }
 
 func (c *Spec) validate(t *Core) error {

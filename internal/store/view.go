@@ -72,7 +72,7 @@ type Resolved struct {
 
 // Of returns the view of a tenant.
 func (s *Store) Of(tenant string) *View {
-	recent := &s.recent[maphash.String(s.Core.seed, tenant)%uint64(len(s.recent))]
+	recent := &s.recent[maphash.String(s.Core.Seed, tenant)%uint64(len(s.recent))]
 	if v := recent.Load(); v != nil && v.Space.Tenant == tenant {
 		return v
 	}
@@ -90,12 +90,12 @@ func (s *Store) newView(tenant string) *View {
 	v := &View{Store: s, Name: tenant + ":" + s.namespace}
 	// From the view's name, so that the view does not keep the string of which tenant is a part.
 	v.Space = key.Space{Tenant: v.Name[:len(tenant)], Namespace: s.namespace}
-	v.seed = maphash.String(s.Core.seed, v.Name)
+	v.seed = maphash.String(s.Core.Seed, v.Name)
 	v.Part = invalidate.Prefix(tenant, s.namespace+":").Fence().Part
 	v.Fences, v.Owner = s.Core.Fences, v
 	most := int64(s.Core.Config.MaxTenants)
 	if v.Err = v.Space.Validate(); v.Err == nil {
-		s.Core.known.add(s.Core.seed, tenant)
+		s.Core.known.add(s.Core.Seed, tenant)
 	}
 	if v.Err != nil {
 		v.Counts = s.Core.All // its calls fail before they count
@@ -189,19 +189,6 @@ func sampleOf(share float64) int64 {
 // auditRemarks are the log lines about audits of one cache. Each is written once.
 type auditRemarks struct{ Volatile, Stale sync.Once }
 
-// refreshesOf returns the number of running background refreshes of a namespace, for all
-// tenants.
-func (t *Core) refreshesOf(namespace string) *atomic.Int64 {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	n := t.refreshes[namespace]
-	if n == nil {
-		n = new(atomic.Int64)
-		t.refreshes[namespace] = n
-	}
-	return n
-}
-
 // otherTenant is the name under which tenants beyond MaxTenants are counted.
 const otherTenant = "other"
 
@@ -236,9 +223,6 @@ func (v *View) ValueOf(it *entry.Entry) any {
 	return reflect.ValueOf(v.Kind.Value(it)).Elem().Interface()
 }
 
-// HashSeed is the seed of the hashes of typed keys.
-func (v *View) HashSeed() maphash.Seed { return v.Core.seed }
-
 // Mix makes an address in the local tier of a hash of a typed key.
 func (v *View) Mix(hash uint64) uint64 {
 	hi, lo := bits.Mul64(hash^v.seed, 0x9e3779b97f4a7c15)
@@ -255,6 +239,3 @@ func (v *View) Unusable() error {
 	}
 	return v.Err
 }
-
-// LocalOnly reports whether the cache has no remote tier.
-func (v *View) LocalOnly() bool { return v.Far == nil }

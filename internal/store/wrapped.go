@@ -11,26 +11,14 @@ import (
 )
 
 // faultOfPart returns why a field with a tier or a log cannot be used as it is, or nil.
-func faultOfPart(part any) error {
+func faultOfPart[I any](part I) error {
 	if unwrap.IsNil(part) {
 		return fmt.Errorf("a nil %T: check the error of what made it, or leave the field nil", part)
 	}
-	if v, ok := validatorOf(part); ok {
+	if v, ok := unwrap.As[tier.Validator](part); ok {
 		return v.Validate()
 	}
 	return nil
-}
-
-func validatorOf(part any) (tier.Validator, bool) {
-	switch p := part.(type) {
-	case tier.Remote:
-		return unwrap.As[tier.Validator](p)
-	case tier.Local:
-		return unwrap.As[tier.Validator](p)
-	case invalidate.Log:
-		return unwrap.As[tier.Validator](p)
-	}
-	return nil, false
 }
 
 // faultOfCells returns why a log that removes cells itself would not find those of the remote
