@@ -14,18 +14,21 @@ func TestConfirmedByItsOwnDate(t *testing.T) {
 	for name, c := range map[string]struct {
 		first, then string
 		body        string
+		tagged      bool
 	}{
-		"the same date":  {"-10h", "-10h", "body 1"},
-		"no date":        {"-10h", "", "body 1"},
-		"another date":   {"-10h", "-1h", "body 3"},
-		"an older date":  {"-10h", "-20h", "body 3"},
-		"a date for one": {"", "-1h", "body 1"},
+		"the same date":          {first: "-10h", then: "-10h", body: "body 1"},
+		"no date":                {first: "-10h", body: "body 1"},
+		"another date":           {first: "-10h", then: "-1h", body: "body 3"},
+		"an older date":          {first: "-10h", then: "-20h", body: "body 3"},
+		"a date for one":         {then: "-1h", body: "body 1", tagged: true},
+		"another date for a tag": {first: "-10h", then: "-1h", body: "body 1", tagged: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			first, then := []string{"Cache-Control", cc}, []string{":status", "304", "Cache-Control", cc}
 			if c.first != "" {
 				first = append(first, "Last-Modified", dated(c.first))
-			} else {
+			}
+			if c.tagged {
 				first = append(first, "Etag", `"a"`)
 			}
 			if c.then != "" {

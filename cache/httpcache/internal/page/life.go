@@ -10,10 +10,12 @@ import (
 )
 
 // Stands reports whether a 304 with header h can be about the page: it must name the page's validator
-// or none (RFC 9111 §4.3.4).
+// or none (RFC 9111 §4.3.4). The date of a page with an ETag may be a new one, because the origin
+// compared the ETag.
 func (p *Page) Stands(h http.Header) bool {
-	if tag, own := h.Get("Etag"), p.Get("Etag"); tag != "" && own != "" {
-		return strings.TrimPrefix(tag, "W/") == strings.TrimPrefix(own, "W/")
+	if own := p.Get("Etag"); own != "" {
+		tag := h.Get("Etag")
+		return tag == "" || strings.TrimPrefix(tag, "W/") == strings.TrimPrefix(own, "W/")
 	}
 	at, own := h.Get("Last-Modified"), p.Get("Last-Modified")
 	return at == "" || own == "" || at == own
