@@ -82,8 +82,9 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	res, found := x.Find(opts)
 	now, p := t.k.Now().UnixMilli(), res.Value
+	expired := found && res.Stale && now < p.Made+p.Fresh // by Tiers.Expire, not by its own lifetime
 	switch {
-	case found && w.Accepts(t.k.Life(p, now), now) && (why != reason.Range || p.Status == http.StatusOK):
+	case found && !expired && w.Accepts(t.k.Life(p, now), now) && (why != reason.Range || p.Status == http.StatusOK):
 		line, old := x.Hit(p, false, now)
 		return t.respond(r, &x, p, line, old), nil
 	case why != reason.None:

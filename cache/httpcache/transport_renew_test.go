@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 
 	"github.com/twofold-go/twofold/cache/httpcache"
+	"github.com/twofold-go/twofold/invalidate"
 )
 
 // A 304 to a caller with credentials does not answer waiting callers.
@@ -37,4 +38,25 @@ func TestTransportRenewedForItsCaller(t *testing.T) {
 			}
 		}
 	})
+}
+
+// After Expire a Transport serves the old page as stale, and one request renews it, although its own
+// lifetime is not over.
+func TestTransportExpire(t *testing.T) {
+	for name, cc := range map[string]string{"stale while revalidating": "max-age=60, stale-while-revalidate=60", "never stale": "max-age=60"} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := transport(t, numbered("Cache-Control", cc), httpcache.TransportConfig{})
+				c.get(t)
+				if err := c.tiers.Expire(t.Context(), invalidate.All()); err != nil {
+					t.Fatal(err)
+				}
+				first := c.get(t)
+				synctest.Wait()
+				if a := c.get(t); a.body != "answer 2" || c.o.asked() != 2 {
+					t.Errorf("after Expire: %v, then %v, with %d requests", first, a, c.o.asked())
+				}
+			})
+		})
+	}
 }

@@ -36,7 +36,6 @@ type Core struct {
 	MaxBody   int
 	Statuses  []int           // that are stored; nil: all
 	Hashed    bool            // of a Transport: pages hold the digests of what they vary on
-	peeks     bool            // of a Transport without a remote tier: Peek finds what Fetch finds, in half the time
 	Until     bool            // pages stay until they are invalidated
 	Encodings []coding.Coding // of a Cache
 	Ignored   []string        // headers that an audit does not compare
@@ -83,7 +82,6 @@ func (k *Core) Open(name string, p policy.Patch, c codec.Codec) (err error) {
 		k.Pages = cache.Cache[string, *page.Page]{} // its scopes cover nothing
 		return nil
 	}
-	k.peeks = k.Hashed && k.Tiers.Stats().Remote.Breaker == ""
 	k.Pages, err = cache.New(k.Tiers, cache.Config[string, *page.Page]{
 		Namespace: k.Space.Namespace, Tenant: k.Space.Tenant, Policy: p, Codec: cmp.Or[codec.Codec](c, codec.CBOR),
 		Size: (*page.Page).Size, Equal: func(a, b *page.Page) bool { return a.Equal(b, k.Ignored) },

@@ -52,20 +52,13 @@ func (x *Reading) Turn(p *page.Page) bool {
 // Find looks for the page that answers the request, without a load. If the entry of the URL is for
 // other requests, it looks for the variant. It reports false if there is none.
 func (x *Reading) Find(opts []cache.Option) (res cache.Result[*page.Page], ok bool) {
-	var err error
-	k := x.Core
 	for {
-		if k.peeks {
-			res.Value, ok = k.Pages.Peek(x.Ctx, x.At())
-		} else {
-			res, err = k.Pages.Fetch(x.Ctx, x.At(), nil, opts...)
-			ok = err == nil
-		}
+		res, err := x.Core.Pages.Fetch(x.Ctx, x.At(), nil, opts...)
 		p := res.Value
-		if !ok || !p.Sound() || p.Refusal() != reason.None {
+		if err != nil || !p.Sound() || p.Refusal() != reason.None {
 			return res, false
 		}
-		if p.Selects(x.Header, k.Hashed) {
+		if p.Selects(x.Header, x.Core.Hashed) {
 			return res, true
 		}
 		if !x.Turn(p) {
