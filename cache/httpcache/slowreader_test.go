@@ -4,6 +4,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
@@ -105,4 +106,51 @@ func TestSlowReaderOfHints(t *testing.T) {
 			t.Errorf("the first client got %d hints and %q, %v", first.hints, first.Body, first.Header())
 		}
 	})
+}
+
+// The same if its source then flushes, or if the response is for its client only.
+func TestSlowReaderOfHintsAndFlush(t *testing.T) {
+	for _, cc := range []string{"max-age=60", "private"} {
+		t.Run(cc, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				g := newGate()
+				var n atomic.Int32
+				s := proxied(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+					if n.Add(1) == 1 {
+						w.Header().Set("Link", "</a>; rel=preload")
+						w.WriteHeader(http.StatusEarlyHints)
+						w.Header().Del("Link")
+						g.pass()
+					}
+					w.Header().Set("Cache-Control", cc)
+					_, _ = io.WriteString(w, "page")
+					_ = http.NewResponseController(w).Flush()
+				}), httpcache.Config{})
+				first, done := &stuck{ResponseRecorder: httptest.NewRecorder(), reads: make(chan struct{})}, make(chan struct{})
+				go func() {
+					defer close(done)
+					s.ServeHTTP(first, request(t, http.MethodGet, "/"))
+				}()
+				synctest.Wait()
+				second := make(chan answer, 1)
+				go func() { second <- s.get(t, "/") }()
+				synctest.Wait()
+				close(g.open)
+				synctest.Wait()
+				select {
+				case a := <-second:
+					if a.body != "page" {
+						t.Error(a)
+					}
+				default:
+					t.Error("the second client waits for the first")
+				}
+				close(first.reads)
+				<-done
+				if first.hints != 1 || first.Body.String() != "page" || first.Header().Get("Link") != "" {
+					t.Errorf("the first client got %d hints and %q, %v", first.hints, first.Body, first.Header())
+				}
+			})
+		})
+	}
 }

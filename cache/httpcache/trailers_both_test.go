@@ -77,3 +77,38 @@ func trailingClient(t *testing.T, origin *httptest.Server) (c *http.Client, at s
 	tr := transport(t, &upstream{}, httpcache.TransportConfig{Base: origin.Client().Transport})
 	return &http.Client{Transport: tr.Transport}, origin.URL
 }
+
+// A copy of the response gets the trailers that were announced, as with net/http.
+func TestTrailersOfCopy(t *testing.T) {
+	o := &upstream{answer: func(_ *http.Request, n int) (*http.Response, error) {
+		resp := says(200, "one", "Cache-Control", "max-age=60")
+		resp.Trailer = http.Header{"X-Sum": nil}
+		resp.Body = &ends{resp.Body, func() { resp.Trailer["X-Sum"] = []string{"1"} }}
+		return resp, nil
+	}}
+	c := transport(t, o, httpcache.TransportConfig{})
+	resp, err := c.RoundTrip(outgoing(t, http.MethodGet, pageURL))
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := *resp
+	_, _ = io.ReadAll(own.Body)
+	_ = own.Body.Close()
+	if own.Trailer.Get("X-Sum") != "1" {
+		t.Error(own.Trailer)
+	}
+}
+
+// ends is a body that calls a function at its end.
+type ends struct {
+	io.ReadCloser
+	end func()
+}
+
+func (e *ends) Read(b []byte) (int, error) {
+	n, err := e.ReadCloser.Read(b)
+	if err == io.EOF {
+		e.end()
+	}
+	return n, err
+}

@@ -63,6 +63,8 @@ func (x *trip) accepts(res cache.Result[*page.Page]) bool {
 		return true // the origin has sent or confirmed it for our caller, or while our caller waited
 	case (res.Stale || p.Refreshes(now)) && !x.Wants.Restricts() && x.Wants.MaxStale < 0 && !x.Wants.OnlyIfCached:
 		return true
+	case now < p.Made+p.Fresh && (res.Stale || res.Source == cache.Load && x.Kept.Load()):
+		return false // Expire has made it stale
 	}
 	return x.Wants.Accepts(x.t.k.Life(p, now), now)
 }

@@ -94,8 +94,11 @@ func (b *callersBody) Read(p []byte) (int, error) {
 	if fell, ok := errors.AsType[*bodyPanic](err); ok {
 		panic(fell.value)
 	}
-	if errors.Is(err, io.EOF) {
-		b.resp.Trailer = b.from.Trailer // the source has ended
+	switch {
+	case errors.Is(err, io.ErrClosedPipe):
+		err = errBodyClosed
+	case errors.Is(err, io.EOF):
+		b.trail() // the source has ended
 		select {
 		case <-b.x.left:
 		case <-b.x.Client.Ctx.Done(): // or nothing more comes of the caller's part
@@ -103,6 +106,15 @@ func (b *callersBody) Read(p []byte) (int, error) {
 		b.x.leave()
 	}
 	return n, err
+}
+
+// trail fills the map that the caller has, if there is one: copies of the response share it.
+func (b *callersBody) trail() {
+	if b.resp.Trailer == nil {
+		b.resp.Trailer = b.from.Trailer
+		return
+	}
+	maps.Copy(b.resp.Trailer, b.from.Trailer)
 }
 
 // Close ends the caller's part. The body is still read for waiting callers.

@@ -165,3 +165,19 @@ func TestTransportBodiesAreBounded(t *testing.T) {
 		_ = outs[0].Close()
 	})
 }
+
+// A read after Close says so, for a new response and for a stored one.
+func TestReadAfterClose(t *testing.T) {
+	c := transport(t, numbered("Cache-Control", "max-age=60"), httpcache.TransportConfig{})
+	for range 2 {
+		resp, err := c.RoundTrip(outgoing(t, http.MethodGet, pageURL))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+		_, err = resp.Body.Read(make([]byte, 1))
+		if err == nil || err.Error() != "httpcache: read of a closed body" {
+			t.Error(err)
+		}
+	}
+}

@@ -60,3 +60,33 @@ func TestTransportExpire(t *testing.T) {
 		})
 	}
 }
+
+// A request whose load leaves the page as it is leaves it stale after Expire.
+func TestTransportExpireLeft(t *testing.T) {
+	for _, demand := range []string{"max-stale", "max-stale=100", "only-if-cached", "only-if-cached, max-stale", "min-fresh=1", "max-age=100"} {
+		for _, cc := range []string{"max-age=60, stale-while-revalidate=60", "max-age=60"} {
+			t.Run(demand+" "+cc, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					c := transport(t, numbered("Cache-Control", cc), httpcache.TransportConfig{})
+					c.get(t)
+					if err := c.tiers.Expire(t.Context(), invalidate.All()); err != nil {
+						t.Fatal(err)
+					}
+					want := "answer 2"
+					if strings.HasPrefix(demand, "only") {
+						want = ""
+					}
+					if a := c.get(t, "Cache-Control", demand); a.body != want {
+						t.Errorf("after Expire: %v", a)
+					}
+					sleep(t, "1s")
+					c.get(t)
+					synctest.Wait()
+					if a := c.get(t); a.body != "answer 2" || c.o.asked() != 2 {
+						t.Errorf("later: %v, with %d requests", a, c.o.asked())
+					}
+				})
+			})
+		}
+	}
+}

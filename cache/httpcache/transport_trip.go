@@ -67,8 +67,11 @@ func (x *trip) fetch() (resp *http.Response, f fetched) {
 			got <- f
 		}()
 		var opts []cache.Option
-		if x.Newer {
+		switch {
+		case x.Newer:
 			opts = exchange.Anew
+		case x.Wants.OnlyIfCached:
+			opts = exchange.FreshOnly // its load refreshes nothing
 		}
 		f.res, f.err = x.Outlast(x.t.k.Pages.Fetch(x.Client.Ctx, x.At(), x.Load, opts...))
 	})
@@ -113,6 +116,9 @@ func (x *trip) leaves(old exchange.Previous) bool {
 		return old.Page != nil
 	}
 	now := x.t.k.Now().UnixMilli()
+	if now < old.Page.Made+old.Page.Fresh {
+		return false // Expire has made it stale, nobody knows when, or our caller wants a newer one
+	}
 	return x.Wants.MaxStale >= 0 && x.Client.Waits() && x.Wants.Accepts(x.t.k.Life(old.Page, now), now)
 }
 

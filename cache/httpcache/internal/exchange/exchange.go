@@ -104,11 +104,26 @@ func (x *Exchange) Load(ctx context.Context, _ string) (p *page.Page, err error)
 	case err != nil:
 		return nil, err
 	case leave:
-		x.Kept.Store(true)
-		x.Core.Lives(cache.Filling(ctx), old.Page, x.Core.Keep)
-		return old.Page, cache.ErrNotModified
+		return x.leave(ctx, old.Page)
 	}
 	return x.ask(ctx, &old)
+}
+
+// leave ends a load that leaves a page as it is. A page whose own lifetime is not over may be stale by
+// Expire, and then stays stale. A refresh of it fails, because after one that succeeds the next would wait
+// for LoadTimeout.
+func (x *Exchange) leave(ctx context.Context, p *page.Page) (*page.Page, error) {
+	x.Kept.Store(true)
+	now, f := x.Core.Now().UnixMilli(), cache.Filling(ctx)
+	switch {
+	case now >= p.Made+p.Fresh:
+		x.Core.Lives(f, p, x.Core.Keep)
+	case !x.Newer && !x.Wants.OnlyIfCached && p.Refreshes(now):
+		return nil, &refusal{reason.Load}
+	default:
+		f.NoStore()
+	}
+	return p, cache.ErrNotModified
 }
 
 // previous returns what a load replaces.

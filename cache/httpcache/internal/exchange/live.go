@@ -67,7 +67,7 @@ func (n *Run) Early(status int, h http.Header) (ok bool) {
 	if n.x.Core.Until {
 		return false
 	}
-	if n.Own {
+	if n.Own && !n.x.Core.Hashed { // net/http gives a Transport's caller its hints
 		n.client.Inform(status, h)
 	}
 	return true

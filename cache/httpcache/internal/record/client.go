@@ -26,16 +26,19 @@ type Client struct {
 	panicked any
 }
 
-// Take returns the client's writer, or nil.
+// Take returns the client's writer, or nil. It does not wait for the client, because others wait for the
+// source.
 func (c *Client) Take() http.ResponseWriter {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.informed()
-	w := c.Writer
-	if w != nil {
-		c.Writer, c.To, c.done = nil, w, make(chan struct{})
+	if c.Writer == nil {
+		return nil
 	}
-	return w
+	c.Writer, c.To, c.done = nil, c.Writer, make(chan struct{})
+	if c.hints != nil && len(c.hints.left) > 0 {
+		c.To = &hinted{c: c, w: c.To, header: make(http.Header)}
+	}
+	return c.To
 }
 
 // hints are informational responses on their way to a client. A goroutine sends them, because others wait
@@ -135,6 +138,9 @@ func (c *Client) Release(err error, panicked any) {
 	if to, ok := c.To.(ender); ok {
 		to.End(err, panicked)
 		return
+	}
+	if to, ok := c.To.(*hinted); ok && panicked == nil {
+		panicked = to.end()
 	}
 	c.panicked = panicked
 	close(c.done)
