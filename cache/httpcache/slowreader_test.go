@@ -154,3 +154,37 @@ func TestSlowReaderOfHintsAndFlush(t *testing.T) {
 		})
 	}
 }
+
+// After hints that its client was slow to read, a response without a body is whole.
+func TestSlowReaderOfHintsAlone(t *testing.T) {
+	for name, end := range map[string]func(w http.ResponseWriter){
+		"empty": func(w http.ResponseWriter) { w.WriteHeader(http.StatusNoContent) },
+		"trailers": func(w http.ResponseWriter) {
+			w.Header().Set("Trailer", "X-Sum")
+			w.WriteHeader(http.StatusOK)
+			w.Header().Set("X-Sum", "1")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := proxied(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+					w.WriteHeader(http.StatusEarlyHints)
+					w.Header().Set("Cache-Control", "private")
+					end(w)
+				}), httpcache.Config{})
+				first, done := &stuck{ResponseRecorder: httptest.NewRecorder(), reads: make(chan struct{})}, make(chan struct{})
+				go func() {
+					defer close(done)
+					s.ServeHTTP(first, request(t, http.MethodGet, "/"))
+				}()
+				synctest.Wait()
+				close(first.reads)
+				<-done
+				got := first.Result()
+				if first.hints != 1 || got.Header.Get("Cache-Control") != "private" || name == "trailers" && got.Trailer.Get("X-Sum") != "1" {
+					t.Errorf("%d hints, %v, %v", first.hints, got.Header, got.Trailer)
+				}
+			})
+		})
+	}
+}

@@ -109,23 +109,6 @@ func (x *Exchange) Load(ctx context.Context, _ string) (p *page.Page, err error)
 	return x.ask(ctx, &old)
 }
 
-// leave ends a load that leaves a page as it is. A page whose own lifetime is not over may be stale by
-// Expire, and then stays stale. A refresh of it fails, because after one that succeeds the next would wait
-// for LoadTimeout.
-func (x *Exchange) leave(ctx context.Context, p *page.Page) (*page.Page, error) {
-	x.Kept.Store(true)
-	now, f := x.Core.Now().UnixMilli(), cache.Filling(ctx)
-	switch {
-	case now >= p.Made+p.Fresh:
-		x.Core.Lives(f, p, x.Core.Keep)
-	case !x.Newer && !x.Wants.OnlyIfCached && p.Refreshes(now):
-		return nil, &refusal{reason.Load}
-	default:
-		f.NoStore()
-	}
-	return p, cache.ErrNotModified
-}
-
 // previous returns what a load replaces.
 func (x *Exchange) previous(ctx context.Context) (old Previous) {
 	prev, ok := cache.Previous[*page.Page](ctx)

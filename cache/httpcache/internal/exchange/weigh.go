@@ -1,6 +1,7 @@
 package exchange
 
 import (
+	"context"
 	"net/http"
 	"slices"
 
@@ -53,6 +54,8 @@ func (x *Exchange) forbids(status int, h http.Header, life *rules.Lifetime) (nam
 	switch why = rules.Forbidden(h); {
 	case why != reason.None:
 		return nil, why
+	case status == http.StatusPartialContent: // first, because it says nothing about the page
+		return nil, reason.Partial
 	case life.NoStore:
 		return nil, reason.NoStore
 	case k.Rules.Shared && life.Private:
@@ -68,8 +71,6 @@ func (x *Exchange) forbids(status int, h http.Header, life *rules.Lifetime) (nam
 	switch {
 	case !ok, !x.Variant.Covers(names), k.Until && len(names) > 0:
 		return nil, reason.Vary
-	case status == http.StatusPartialContent:
-		return nil, reason.Partial
 	case status < 200, status == http.StatusNotModified, k.Statuses != nil && !slices.Contains(k.Statuses, status):
 		return nil, reason.Status
 	case k.Until, life.Usable(status, h):
@@ -93,4 +94,21 @@ func (x *Exchange) keeps(f *cache.Fill, n *Run) {
 		f.SetStale(0)
 		f.SetStaleIfError(0)
 	}
+}
+
+// leave ends a load that leaves a page as it is. A page whose own lifetime is not over may be stale by
+// Expire, and then stays stale. A refresh of it fails, because after one that succeeds the next would wait
+// for LoadTimeout.
+func (x *Exchange) leave(ctx context.Context, p *page.Page) (*page.Page, error) {
+	x.Kept.Store(true)
+	now, f := x.Core.Now().UnixMilli(), cache.Filling(ctx)
+	switch {
+	case now >= p.Made+p.Fresh:
+		x.Core.Lives(f, p, x.Core.Keep)
+	case !x.Newer && !x.Wants.OnlyIfCached && p.Refreshes(now):
+		return nil, &refusal{reason.Load}
+	default:
+		f.NoStore()
+	}
+	return p, cache.ErrNotModified
 }
