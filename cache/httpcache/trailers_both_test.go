@@ -87,7 +87,7 @@ func TestTrailersOfCopy(t *testing.T) {
 		return resp, nil
 	}}
 	c := transport(t, o, httpcache.TransportConfig{})
-	resp, err := c.RoundTrip(outgoing(t, http.MethodGet, pageURL))
+	resp, err := c.RoundTrip(outgoing(t, http.MethodGet, pageURL)) //nolint:bodyclose // below, as the copy's
 	if err != nil {
 		t.Fatal(err)
 	}
