@@ -139,9 +139,6 @@ func (c *Client) Release(err error, panicked any) {
 		to.End(err, panicked)
 		return
 	}
-	if to, ok := c.To.(*hinted); ok && panicked == nil {
-		panicked = to.end()
-	}
 	c.panicked = panicked
 	close(c.done)
 }

@@ -16,7 +16,8 @@ type hinted struct {
 	begun  bool // w is used
 }
 
-// Header returns the header, and after WriteHeader the trailers.
+// Header returns the header, and after WriteHeader the trailers. A recorder asks for these at the end, so a
+// response without a body is sent, too.
 func (t *hinted) Header() http.Header {
 	if t.status != 0 {
 		t.begin()
@@ -47,13 +48,6 @@ func (t *hinted) begin() {
 	if t.status != 0 {
 		t.w.WriteHeader(t.status)
 	}
-}
-
-// end sends the header of a response without a body. It returns the value that the writer panicked with.
-func (t *hinted) end() (fell any) {
-	defer func() { fell = recover() }()
-	t.begin()
-	return nil
 }
 
 func (t *hinted) Write(b []byte) (int, error) {
