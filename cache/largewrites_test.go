@@ -129,7 +129,7 @@ func TestLargeSetManyIsCancelled(t *testing.T) {
 			t.Fatalf("SetMany = %.200v, want an error for some keys", be)
 		}
 		remote.Delay(0)
-		time.Sleep(bound)
+		advance(bound)
 		m, _ := cs[1].GetMany(t.Context(), ints(0, n))
 		for k := range vals {
 			if got, set := m[k], be.Errs[k] == nil; got == "old" || set && got != "new" {
