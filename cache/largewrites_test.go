@@ -1,6 +1,7 @@
 package cache_test
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"testing/synctest"
@@ -95,4 +96,45 @@ func TestLargeDeleteManyAndAFault(t *testing.T) {
 			log.Heal()
 		})
 	}
+}
+
+// A large SetMany that is cancelled between its parts names exactly the keys that it has not set. Their old
+// values are gone everywhere, as after a Delete.
+func TestLargeSetManyIsCancelled(t *testing.T) {
+	const n = 25_000
+	synctest.Test(t, func(t *testing.T) {
+		log, remote := logtest.NewMemory(logtest.MemoryConfig{Bound: bound}), faulty()
+		var cs [2]things
+		for i := range cs {
+			tiers := open(t, cache.TiersConfig{Remote: remote, Log: log})
+			cs[i] = with(t, tiers, thingConfig{})
+			must(t, tiers.Ready(t.Context()))
+		}
+		vals := map[int]string{}
+		for _, k := range ints(0, n) {
+			vals[k] = "old"
+		}
+		must(t, cs[0].SetMany(t.Context(), vals))
+		if m, err := cs[1].GetMany(t.Context(), ints(0, n)); err != nil || len(m) != n {
+			t.Fatalf("GetMany = %d values, %.100v", len(m), err)
+		}
+		for k := range vals {
+			vals[k] = "new"
+		}
+		remote.Delay(10 * time.Millisecond)
+		ctx, cancel := context.WithTimeout(t.Context(), 75*time.Millisecond)
+		defer cancel()
+		be, ok := errors.AsType[*cache.BatchError[int]](cs[0].SetMany(ctx, vals))
+		if !ok || len(be.Errs) == 0 || len(be.Errs) == n {
+			t.Fatalf("SetMany = %.200v, want an error for some keys", be)
+		}
+		remote.Delay(0)
+		advance(bound)
+		m, _ := cs[1].GetMany(t.Context(), ints(0, n))
+		for k := range vals {
+			if got, set := m[k], be.Errs[k] == nil; got == "old" || set && got != "new" {
+				t.Fatalf("key %d: %q in another process, set %v", k, got, set)
+			}
+		}
+	})
 }

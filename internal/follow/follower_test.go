@@ -53,6 +53,8 @@ func newPeer(t *testing.T, log invalidate.Log, cfg follow.Config) *peer {
 		p.tries++
 		if p.hang {
 			<-ctx.Done()
+		}
+		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 		if p.refuse != nil {

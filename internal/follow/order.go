@@ -58,24 +58,41 @@ func (w *Follower) newOrder(r fence.Request) *order {
 // means that no lease was waited for, now or later. A cancelled ctx ends the wait for the log at once.
 // A removal of cells that hangs may go on for a quarter of the bound.
 //
-// A request with more than maxOrder scopes takes several orders, one after the other, and Config.Wait
-// counts anew after each that has landed. So it may be large, and never waits as a whole.
+// A request with more than maxOrder scopes takes several orders, and Config.Wait counts anew for the
+// cells of each, and after each that has landed. So it may be large, and never waits as a whole.
 func (w *Follower) Invalidate(ctx context.Context, r fence.Request) (err error) {
 	var strict time.Duration
-	var until time.Time
-	for some := range slices.Chunk(r.Scopes, maxOrder) {
-		if err == nil {
+	orders, until := w.ordersOf(ctx, r)
+	for i, o := range orders {
+		if i > 0 && err == nil {
 			until = earlier(w.Until(), r.Until)
 		}
-		one := r
-		one.Scopes = some
-		widest, failed := w.invalidate(ctx, one, until)
+		widest, failed := w.invalidate(ctx, o, until)
 		strict, err = max(strict, widest), w.worse(err, failed)
 	}
 	if err == nil && strict > 0 {
 		return w.outwait(ctx, strict)
 	}
 	return err
+}
+
+// ordersOf returns the orders of a request, and until when the first one may wait for the log. It removes
+// the cells of all of them first, because the log may be out of reach when the remote tier is not. If some
+// cells cannot be removed, the later orders get no further time for theirs.
+func (w *Follower) ordersOf(ctx context.Context, r fence.Request) (orders []*order, until time.Time) {
+	stuck := false
+	for some := range slices.Chunk(r.Scopes, maxOrder) {
+		if !stuck {
+			until = earlier(w.Until(), r.Until)
+		}
+		one := r
+		one.Scopes = some
+		o := w.newOrder(one)
+		w.removeFirst(ctx, o, until)
+		stuck = stuck || len(o.cells) > 0 && !w.logRemoves(o)
+		orders = append(orders, o)
+	}
+	return orders, until
 }
 
 // maxOrder bounds the scopes of one order.
@@ -92,13 +109,11 @@ func (w *Follower) worse(before, now error) error {
 	return before
 }
 
-// invalidate is Invalidate for one order. With r.Strict it returns how long a lease confirmed earlier may
-// last, and does not wait for that.
-func (w *Follower) invalidate(ctx context.Context, r fence.Request, until time.Time) (strict time.Duration, err error) {
-	o := w.newOrder(r)
-	w.removeFirst(ctx, o, until)
+// invalidate is Invalidate for one order, whose cells are removed. With Strict it returns how long a lease
+// confirmed earlier may last, and does not wait for that.
+func (w *Follower) invalidate(ctx context.Context, o *order, until time.Time) (strict time.Duration, err error) {
 	if err := w.enqueue(o); err != nil {
-		w.fences.Apply(r)
+		w.fences.Apply(o.req)
 		return 0, err
 	}
 	w.lead(ctx, until)
@@ -107,7 +122,7 @@ func (w *Follower) invalidate(ctx context.Context, r fence.Request, until time.T
 			return 0, err
 		}
 	}
-	if r.Strict {
+	if o.req.Strict {
 		strict = o.strict
 	}
 	return strict, nil

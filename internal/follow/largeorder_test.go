@@ -1,0 +1,98 @@
+package follow_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/twofold-go/twofold/internal/fence/fencetest"
+	"github.com/twofold-go/twofold/internal/follow"
+	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/invalidate/logtest"
+)
+
+// A request with many thousand scopes takes several orders.
+
+// large returns n keys, and entries of another process for the first and the last of them.
+func large(t *testing.T, n int, other *peer) (keys []invalidate.Scope, ends [2]*fencetest.Entry) {
+	t.Helper()
+	for i := range n {
+		keys = append(keys, invalidate.Key(fencetest.KeyOf(t, fmt.Sprint("t:n:", i))))
+	}
+	return keys, [2]*fencetest.Entry{fencetest.New(other.Fences(), "t:n:0"), fencetest.New(other.Fences(), fmt.Sprint("t:n:", n-1))}
+}
+
+// While the log is out of reach, the cells of all orders are removed nevertheless, also if the caller's
+// time is over before Config.Wait. Every order is owed, and arrives once the log is back.
+func TestLargeRequestWithoutTheLog(t *testing.T) {
+	const n = 20_000
+	for name, fault := range faults {
+		for _, patience := range []time.Duration{time.Minute, 100 * time.Millisecond} {
+			t.Run(fmt.Sprint(name, " ", patience), func(t *testing.T) {
+				bubble(t, func(t *testing.T, log *logtest.Memory) {
+					p, other := newPeer(t, log, follow.Config{}), newPeer(t, log, follow.Config{})
+					keys, ends := large(t, n, other)
+					fault(p.link)
+					ctx, cancel := context.WithTimeout(t.Context(), patience)
+					defer cancel()
+					begun := time.Now()
+					err := wantPending(t, p.Invalidate(ctx, request(t, keys...)))
+					if took, want := time.Since(begun), min(patience, 250*time.Millisecond); took != want || err.Pending != n {
+						t.Errorf("after %v %d scopes are pending, want %v and %d", took, err.Pending, want, n)
+					}
+					if len(p.removed) != n {
+						t.Errorf("%d cells are removed, want %d", len(p.removed), n)
+					}
+					p.link.Heal()
+					advance(2 * bound)
+					if p.Owes() || ends[0].Clear(other.Fences()) || ends[1].Clear(other.Fences()) {
+						t.Error("an order has not arrived")
+					}
+				})
+			})
+		}
+	}
+}
+
+// If a call is cancelled between two orders, the ones that are left are owed, and arrive.
+func TestLargeRequestIsCancelled(t *testing.T) {
+	bubble(t, func(t *testing.T, log *logtest.Memory) {
+		p, other := newPeer(t, log, follow.Config{}), newPeer(t, log, follow.Config{})
+		keys, ends := large(t, 20_000, other)
+		p.link.Delay(30*time.Millisecond, logtest.Sync)
+		ctx, cancel := context.WithTimeout(t.Context(), 80*time.Millisecond) // two records for each order
+		defer cancel()
+		err := wantPending(t, p.Invalidate(ctx, request(t, keys...)))
+		if !errors.Is(err, context.DeadlineExceeded) || !p.Owes() || ends[0].Clear(p.Fences()) || ends[1].Clear(p.Fences()) {
+			t.Errorf("Invalidate = %v, owes %v; want the context's error, a debt and fences here", err, p.Owes())
+		}
+		advance(bound)
+		if p.Owes() || ends[0].Clear(other.Fences()) || ends[1].Clear(other.Fences()) {
+			t.Error("an order has not arrived")
+		}
+	})
+}
+
+// With Strict the wait for leases counts from the last order.
+func TestLargeStrictRequest(t *testing.T) {
+	bubble(t, func(t *testing.T, log *logtest.Memory) {
+		p, other := newPeer(t, log, follow.Config{}), newPeer(t, log, follow.Config{})
+		keys, _ := large(t, 20_000, other)
+		var last time.Time
+		p.link.Before(func(_ context.Context, _ logtest.Op, a invalidate.Append) {
+			if len(a.Keys) > 0 {
+				last = time.Now()
+			}
+		})
+		p.link.Delay(50*time.Millisecond, logtest.Sync)
+		begun := time.Now()
+		if err := p.Invalidate(t.Context(), request(t, append(keys, invalidate.Strict)...)); err != nil {
+			t.Fatal(err)
+		}
+		if last.Sub(begun) < 200*time.Millisecond || time.Since(last) < bound {
+			t.Errorf("the last record after %v, and %v until Invalidate returned; want a wait of %v", last.Sub(begun), time.Since(last), bound)
+		}
+	})
+}
