@@ -83,6 +83,18 @@ func TestTriggersInLatin1(t *testing.T) {
 	}
 }
 
+// CheckTriggers asks about the table in the file, and not about a temporary one that hides it.
+func TestTriggersBehindTemporaryTable(t *testing.T) {
+	t.Parallel()
+	r := sqliteRig(t)
+	r.db.SetMaxOpenConns(1)
+	r.exec(t, "CREATE TABLE users (id TEXT COLLATE NOCASE PRIMARY KEY); CREATE TEMP TABLE users (id TEXT PRIMARY KEY)")
+	err := r.open(sqllog.Config{}).CheckTriggers(t.Context(), r.db, sqllog.Table{Name: "users", Rows: []sqllog.Row{{Key: "users:v1", Column: "id"}}})
+	if !errors.Is(err, sqllog.ErrTable) || !strings.Contains(err.Error(), `Rows[0].Column is "id" of type TEXT: its collation`) {
+		t.Errorf("CheckTriggers = %v, want the collation of the column", err)
+	}
+}
+
 // An unlogged table is empty after a crash, and no trigger has seen its rows go.
 func TestTriggersRefuseUnlogged(t *testing.T) {
 	t.Parallel()
