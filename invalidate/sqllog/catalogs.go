@@ -2,7 +2,7 @@ package sqllog
 
 // catalog holds the questions about a table that a database's catalog answers. $1 is the schema and
 // $2 the name of the table; names in braces are those of [Config.about]. An empty question is not
-// asked.
+// asked. Questions are in ASCII, because the encoding of a database may lack other characters.
 type catalog struct {
 	kind    string // why the table cannot have the triggers, or ''. No row: there is no such table
 	columns string // of each column: name, type, why it cannot name a key or a tag, or '', and 'text' to ask collates
@@ -19,7 +19,7 @@ var catalogs = map[Dialect]catalog{
 		kind: postgresTree + ` SELECT CASE WHEN c.relkind NOT IN ('r', 'p') OR EXISTS (SELECT FROM tree t JOIN pg_class p ON p.oid = t.oid WHERE p.relkind NOT IN ('r', 'p'))
 	THEN 'a view or a foreign table, or has one as a partition; name the tables below a view, and leave foreign data to a log in its own database'
 	WHEN EXISTS (SELECT FROM tree t JOIN pg_class p ON p.oid = t.oid WHERE p.relkind = 'r' AND p.relpersistence <> 'p')
-	THEN 'unlogged or temporary, or has such a partition; a crash empties it without a trigger: run ALTER TABLE … SET LOGGED' ELSE '' END
+	THEN 'unlogged or temporary, or has such a partition; a crash empties it without a trigger: run ALTER TABLE ... SET LOGGED' ELSE '' END
 FROM pg_class c WHERE c.oid = {table}::oid`,
 		// The type of a column is that below its domains. A char(n) is compared without its last
 		// spaces, so several keys find one row.
@@ -84,8 +84,8 @@ const postgresTree = `WITH RECURSIVE tree(oid) AS (SELECT {table}::oid UNION SEL
 // and what is wrong; the last is empty if nothing is.
 const postgresHave = postgresTree + ` SELECT {trigger} || '_' || v.event, tree.oid::regclass::text, CASE
 	WHEN t.tgenabled IS NULL THEN 'is missing (a new partition needs its own): ` + again + `'
-	WHEN v.event = 'row' AND t.tgenabled <> 'R' THEN 'is disabled, or enabled for others than replication: run ALTER TABLE … ENABLE REPLICA TRIGGER, or ` + again + `'
-	WHEN v.event <> 'row' AND t.tgenabled <> 'A' THEN 'is disabled, or not enabled for session_replication_role: run ALTER TABLE … ENABLE ALWAYS TRIGGER, or ` + again + `'
+	WHEN v.event = 'row' AND t.tgenabled <> 'R' THEN 'is disabled, or enabled for others than replication: run ALTER TABLE ... ENABLE REPLICA TRIGGER, or ` + again + `'
+	WHEN v.event <> 'row' AND t.tgenabled <> 'A' THEN 'is disabled, or not enabled for session_replication_role: run ALTER TABLE ... ENABLE ALWAYS TRIGGER, or ` + again + `'
 	WHEN (t.tgtype = v.kind AND pg_catalog.cardinality(t.tgattr) = 0 AND t.tgqual IS NULL AND t.tgnargs = 0 AND coalesce(t.tgoldtable, '') = v.old AND coalesce(t.tgnewtable, '') = v.new AND p.prosrc = {source})
 		IS NOT TRUE THEN 'is outdated: ` + again + `'
 	WHEN (p.prosecdef AND p.proconfig OPERATOR(pg_catalog.=) ARRAY[pg_catalog.format('search_path=pg_catalog, %I, pg_temp', o.home)])

@@ -126,14 +126,23 @@ func (c *Config) triggerFaults(ctx context.Context, conn *sql.Conn, m *mapped) (
 
 // about returns what stands for the names in a question about a table.
 func (c *Config) about(m *mapped) map[string]string {
-	table := quotedName(marks[c.Dialect], m.Schema, m.Name)
+	table := quotedName(marks[c.Dialect], c.home(m), m.Name)
 	if c.Dialect == Postgres {
 		table = "to_regclass(" + literal(Postgres, table) + ")"
 	}
 	return map[string]string{
-		"table": table, "home": doubled(`"`, cmp.Or(m.Schema, "main")),
+		"table": table, "home": doubled(`"`, c.home(m)),
 		"trigger": literal(Postgres, m.trigger), "outbox": literal(Postgres, c.Tables.qualified(c.Tables.Outbox)),
 	}
+}
+
+// home returns the schema of a table, empty if that of the session is meant. In SQLite that would be a
+// temporary table, if there is one of the name.
+func (c *Config) home(m *mapped) string {
+	if c.Dialect == SQLite {
+		return cmp.Or(m.Schema, "main")
+	}
+	return m.Schema
 }
 
 // ask asks a question about a table. The answer has only texts.
@@ -141,11 +150,7 @@ func (c *Config) ask(ctx context.Context, conn *sql.Conn, m *mapped, question st
 	q := rebind(c.Dialect, question)
 	var args []any
 	if q.text != question {
-		home := m.Schema
-		if c.Dialect == SQLite {
-			home = cmp.Or(home, "main")
-		}
-		args = q.args(home, []any{m.Name})
+		args = q.args(c.home(m), []any{m.Name})
 	}
 	rows, err := conn.QueryContext(ctx, replaceAll(q.text, names), args...)
 	if err != nil {

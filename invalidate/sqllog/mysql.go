@@ -124,9 +124,10 @@ func (l *Log) writeMySQL(ctx context.Context, conn *sql.Conn, v *view, b *batch)
 	return n, err
 }
 
-// The lock on meta keeps a new epoch from starting below the records.
+// The lock on meta keeps a new epoch from starting below the records. MySQL takes arguments without another
+// operand for texts, and would compute with them in floating point, hence the CAST.
 const mysqlNumberText = `INSERT INTO {log} (ns, seq, pos, prev, at, id, after, payload{names})
-SELECT m.ns, r.seq, CASE r.seq WHEN 1 THEN $4 ELSE $5 END + r.place, 0, {clock}, r.id,
+SELECT m.ns, r.seq, CAST(CASE r.seq WHEN 1 THEN $4 ELSE $5 END AS SIGNED) + r.place, 0, {clock}, r.id,
 	CASE WHEN r.place > 1 THEN r.after WHEN r.seq = 1 THEN $6 ELSE $7 END, FROM_BASE64(r.payload){named}
 FROM {meta} m JOIN JSON_TABLE($3, '$[*]' COLUMNS (seq SMALLINT PATH '$.seq', place BIGINT PATH '$.place', id BIGINT PATH '$.id',
 	after BIGINT PATH '$.after', payload LONGTEXT PATH '$.payload', names LONGTEXT PATH '$.names')) r

@@ -3,18 +3,22 @@ package sqllog
 import (
 	"context"
 	"database/sql"
+	"strconv"
 )
 
 // sqliteText returns the statements for SQLite. A file has no server, so its identity is constant.
 // The witness reveals that an old copy was put back.
 func sqliteText(*Config) map[string]string {
 	const clock = "CAST((julianday('now') - 2440587.5) * 86400000000 AS INTEGER)"
+	// The text may have bytes that are not UTF-8. What follows stageBytes does not count: such a text counts as
+	// damaged in any case, and SQLite may not be able to hold twice as much.
+	row := "o.id || ' ' || hex(substr(CAST(o.scopes AS BLOB), 1, " + strconv.Itoa(stageBytes+1) + "))"
 	return map[string]string{
 		"server":   "'sqlite'",
 		"place":    "''", // see witness
 		"mark":     "''",
 		"version":  "1",
-		"row":      "o.id || ' ' || hex(o.scopes)", // the text may have bytes that are not UTF-8
+		"row":      row,
 		"clock":    clock,
 		"age":      "CAST(" + clock + " - o.at AS INTEGER)",
 		"pending":  "1",

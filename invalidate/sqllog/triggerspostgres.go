@@ -46,6 +46,14 @@ BEGIN
 	END LOOP;
 END {do}`
 
+// postgresUndo drops the function of the table's triggers, and them with it. A table that was moved may have
+// left its function where a session finds it first, so a name alone might drop that one and no trigger. The
+// function is dropped even if the table is gone. It is one line: tools that split at line ends keep it whole.
+const postgresUndo = `DO {do} DECLARE made regprocedure; BEGIN FOR made IN SELECT p.oid::regprocedure FROM pg_proc p` +
+	` WHERE p.proname = {trigger} AND p.pronargs = 0 AND ({here}` +
+	` OR p.oid IN (SELECT t.tgfoid FROM pg_trigger t WHERE t.tgrelid = pg_catalog.to_regclass({table})::oid))` +
+	` LOOP EXECUTE pg_catalog.format('DROP FUNCTION %s CASCADE', made); END LOOP; END {do}`
+
 // Up to rowScopes scopes are named one by one. The function counts no further, because the text of
 // more might be too large. It then names what covers them, and above rowScopes of these everything.
 const postgresSource = `
@@ -198,18 +206,22 @@ func postgresNamed(e *element, alias string, wide bool, when ...string) string {
 
 // postgresTriggers returns the statement that makes the triggers, and the one that removes them.
 func (c *Config) postgresTriggers(m *mapped) (do, undo []string) {
-	function, table := quotedName(`"`, m.Schema, m.trigger), quotedName(`"`, m.Schema, m.Name)
+	table := quotedName(`"`, m.Schema, m.Name)
 	source := c.postgresSource(m)
 	tag := "twofold"
 	for strings.Contains(source+m.trigger+table, "$"+tag) { // no part of the text may end its quotation
 		tag += "_"
 	}
-	text := replaceAll(postgresTriggersText, map[string]string{
-		"do": "$" + tag + "_do$", "body": "$" + tag + "_body$", "source": source,
+	here := "pg_catalog.pg_function_is_visible(p.oid)"
+	if m.Schema != "" {
+		here = "p.pronamespace = pg_catalog.to_regnamespace(" + literal(Postgres, quotedName(`"`, m.Schema)) + ")::oid"
+	}
+	names := map[string]string{
+		"do": "$" + tag + "_do$", "body": "$" + tag + "_body$", "source": source, "here": here,
 		"outbox": literal(Postgres, c.Tables.qualified(c.Tables.Outbox)), "table": literal(Postgres, table),
 		"trigger": literal(Postgres, m.trigger), "tree": strings.ReplaceAll(postgresTree, "{table}", literal(Postgres, table)+"::regclass"),
-	})
-	return []string{text}, []string{"DROP FUNCTION IF EXISTS " + function + "() CASCADE"}
+	}
+	return []string{replaceAll(postgresTriggersText, names)}, []string{replaceAll(postgresUndo, names)}
 }
 
 // replaceAll replaces {name} by values, and does not look into the values.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"math"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -224,6 +225,29 @@ func TestRestlessIdentity(t *testing.T) {
 		l = r.open(sqllog.Config{Identity: func(context.Context, *sql.Conn) (string, error) { return "", boom }})
 		if _, err := l.Sync(t.Context(), p.at, invalidate.Append{}); !errors.Is(err, boom) || !errors.Is(err, sqllog.ErrStandby) {
 			t.Errorf("Sync without an identity = %v, want why", err)
+		}
+	})
+}
+
+// The positions of the last epoch are exact, as those of the first one: no statement computes them with
+// floating-point numbers.
+func TestLastEpochIsExact(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, r *rig) {
+		l := r.fresh(sqllog.Config{})()
+		start := invalidate.Position(math.MaxInt32) << 32
+		p, err := l.Sync(t.Context(), invalidate.Cursor{Key: start - 1, Scope: start - 1}, invalidate.Append{})
+		if err != nil || p.End.Key != start || p.End.Scope != start {
+			t.Fatalf("the epoch begins at %d, %d, %v; want %d", p.End.Key, p.End.Scope, err, start)
+		}
+		fences := []invalidate.Fence{invalidate.Tag("default", "a").Fence()}
+		for n := range invalidate.Position(3) {
+			if p, err = l.Sync(t.Context(), p.End, invalidate.Append{Keys: []invalidate.Fence{key42(t).Fence()}, Scopes: fences}); err != nil {
+				t.Fatal(err)
+			}
+			if want := start + n + 1; p.Key != want || p.Scope != want || len(p.Keys) != 1 || len(p.Scopes) != 1 || p.Keys[0].At != want || p.Keys[0].ID != p.End.KeyID {
+				t.Errorf("page = %+v, want records at %d", p, want)
+			}
 		}
 	})
 }

@@ -3,6 +3,8 @@ package sqllogtest_test
 import (
 	"testing"
 
+	"modernc.org/sqlite"
+
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/invalidate/sqllog"
 )
@@ -28,6 +30,31 @@ func TestRetain(t *testing.T) {
 		}
 		p.want()
 	})
+}
+
+// A row that is too large for a record is numbered, too, even if SQLite cannot hold twice its text.
+func TestRowsUpToTheLimitOfSQLite(t *testing.T) {
+	t.Parallel()
+	r := sqliteRig(t)
+	r.readers = r.db
+	p := r.process(t, sqllog.Config{})
+	r.exec(t, `INSERT INTO twofold_outbox (scopes) VALUES (printf('%*s', 15000000, '["t","default","org:1"]'))`)
+	r.db.SetMaxOpenConns(1) // one connection, which keeps the limit
+	conn, err := r.db.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	const limitLength = 0 // SQLITE_LIMIT_LENGTH
+	if _, err := sqlite.Limit(conn, limitLength, 20_000_000); err != nil {
+		t.Fatal(err)
+	}
+	if err := conn.Close(); err != nil {
+		t.Fatal(err)
+	}
+	p.sync()
+	if n := r.count(t, "SELECT count(*) FROM twofold_outbox"); n != 0 {
+		t.Errorf("%d rows are left, want none", n)
+	}
 }
 
 // A plan made for empty tables reads them in full, and PostgreSQL keeps it until the tables are

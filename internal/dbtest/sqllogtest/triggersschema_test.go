@@ -49,6 +49,52 @@ func TestTriggersOfTwoSchemas(t *testing.T) {
 	p.want(keyScope(t, "globex", "users:v1", "43"))
 }
 
+// A table that moves to another schema leaves its function behind, which a session may find first. What
+// undoes the triggers removes those that the next migration made.
+func TestTriggersOfMovedTable(t *testing.T) {
+	t.Parallel()
+	r := sharedPostgres(t)
+	r.exec(t, "CREATE TABLE users (id int PRIMARY KEY)")
+	l := r.installed(t, sqllog.Table{Name: "users", Rows: []sqllog.Row{{Key: "users:v1", Column: "id"}}})
+	r.exec(t, "CREATE SCHEMA moved; ALTER TABLE users SET SCHEMA moved")
+	up, down, err := l.Triggers(sqllog.Table{Name: "users", Rows: []sqllog.Row{{Key: "users:v1", Column: "id"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.exec(t, "BEGIN; SET LOCAL search_path = public, moved; "+up+down+" COMMIT")
+	if n := r.count(t, "SELECT count(*) FROM pg_trigger WHERE tgrelid = 'moved.users'::regclass"); n != 0 {
+		t.Errorf("%d triggers are left, want none", n)
+	}
+	r.exec(t, "DROP TABLE moved.users; "+down) // it also succeeds without the table
+}
+
+// A database of another encoding can be checked: what CheckTriggers asks can be written in each of them.
+func TestTriggersInLatin1(t *testing.T) {
+	t.Parallel()
+	shared := sharedPostgres(t)
+	shared.exec(t, "CREATE DATABASE latin1 TEMPLATE template0 ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C'")
+	r := &rig{dialect: sqllog.Postgres, db: openAs(t, "pgx", shared.postgres.DSN("latin1")+"&client_encoding=UTF8"), postgres: shared.postgres, name: "latin1"}
+	r.install(t).exec(t, "CREATE TABLE users (id int PRIMARY KEY)")
+	table := sqllog.Table{Name: "users", Rows: []sqllog.Row{{Key: "users:v1", Column: "id"}}}
+	l := r.installed(t, table)
+	r.exec(t, "ALTER TABLE users DISABLE TRIGGER twofold_changed_users_row")
+	if err := l.CheckTriggers(t.Context(), r.db, table); !errors.Is(err, sqllog.ErrTriggers) || !strings.Contains(err.Error(), "ENABLE REPLICA TRIGGER") {
+		t.Errorf("CheckTriggers = %v", err)
+	}
+}
+
+// CheckTriggers asks about the table in the file, and not about a temporary one that hides it.
+func TestTriggersBehindTemporaryTable(t *testing.T) {
+	t.Parallel()
+	r := sqliteRig(t)
+	r.db.SetMaxOpenConns(1)
+	r.exec(t, "CREATE TABLE users (id TEXT COLLATE NOCASE PRIMARY KEY); CREATE TEMP TABLE users (id TEXT PRIMARY KEY)")
+	err := r.open(sqllog.Config{}).CheckTriggers(t.Context(), r.db, sqllog.Table{Name: "users", Rows: []sqllog.Row{{Key: "users:v1", Column: "id"}}})
+	if !errors.Is(err, sqllog.ErrTable) || !strings.Contains(err.Error(), `Rows[0].Column is "id" of type TEXT: its collation`) {
+		t.Errorf("CheckTriggers = %v, want the collation of the column", err)
+	}
+}
+
 // An unlogged table is empty after a crash, and no trigger has seen its rows go.
 func TestTriggersRefuseUnlogged(t *testing.T) {
 	t.Parallel()
