@@ -406,7 +406,7 @@ func TestSetRacesDelete(t *testing.T) {
 				})
 				succeeds(t, w.c[0].Set(t.Context(), 1, "set"))
 				if sent.Load() < n {
-					t.Skipf("a Set sends %d messages", sent.Load())
+					return // a Set sends fewer messages, so there was no Delete
 				}
 				w.wire[0].Before(nil)
 				w.link[0].Before(nil)

@@ -73,18 +73,24 @@ func (s *stuck) WriteHeader(status int) {
 	s.ResponseRecorder.WriteHeader(status)
 }
 
-// A client that does not read an informational response delays no other, and gets all of them.
-func TestSlowReaderOfHints(t *testing.T) {
+// stuckAtHints tries a handler with two clients. The first does not read its hints until the second has
+// the page.
+func stuckAtHints(t *testing.T, hints int, h func(w http.ResponseWriter, wait func())) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate()
+		var n atomic.Int32
 		s := proxied(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Link", "</a>; rel=preload")
-			w.WriteHeader(http.StatusEarlyHints)
-			w.WriteHeader(http.StatusEarlyHints)
-			w.Header().Del("Link")
-			g.pass()
-			w.Header().Set("Cache-Control", "max-age=60")
-			_, _ = io.WriteString(w, "page")
+			if n.Add(1) == 1 {
+				w.Header().Set("Link", "</a>; rel=preload")
+				for range hints {
+					w.WriteHeader(http.StatusEarlyHints)
+				}
+				w.Header().Del("Link")
+				h(w, g.pass)
+			} else {
+				h(w, func() {})
+			}
 		}), httpcache.Config{})
 		first, done := &stuck{ResponseRecorder: httptest.NewRecorder(), reads: make(chan struct{})}, make(chan struct{})
 		go func() {
@@ -107,9 +113,18 @@ func TestSlowReaderOfHints(t *testing.T) {
 		}
 		close(first.reads)
 		<-done
-		if first.early || first.hints != 2 || first.Body.String() != "page" || first.Header().Get("Link") != "" {
+		if first.early || first.hints != hints || first.Body.String() != "page" || first.Header().Get("Link") != "" {
 			t.Errorf("the first client got %d hints and %q, %v", first.hints, first.Body, first.Header())
 		}
+	})
+}
+
+// A client that does not read an informational response delays no other, and gets all of them.
+func TestSlowReaderOfHints(t *testing.T) {
+	stuckAtHints(t, 2, func(w http.ResponseWriter, wait func()) {
+		wait()
+		w.Header().Set("Cache-Control", "max-age=60")
+		_, _ = io.WriteString(w, "page")
 	})
 }
 
@@ -117,44 +132,11 @@ func TestSlowReaderOfHints(t *testing.T) {
 func TestSlowReaderOfHintsAndFlush(t *testing.T) {
 	for _, cc := range []string{"max-age=60", "private"} {
 		t.Run(cc, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				g := newGate()
-				var n atomic.Int32
-				s := proxied(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-					if n.Add(1) == 1 {
-						w.Header().Set("Link", "</a>; rel=preload")
-						w.WriteHeader(http.StatusEarlyHints)
-						w.Header().Del("Link")
-						g.pass()
-					}
-					w.Header().Set("Cache-Control", cc)
-					_, _ = io.WriteString(w, "page")
-					_ = http.NewResponseController(w).Flush()
-				}), httpcache.Config{})
-				first, done := &stuck{ResponseRecorder: httptest.NewRecorder(), reads: make(chan struct{})}, make(chan struct{})
-				go func() {
-					defer close(done)
-					s.ServeHTTP(first, request(t, http.MethodGet, "/"))
-				}()
-				synctest.Wait()
-				second := make(chan answer, 1)
-				go func() { second <- s.get(t, "/") }()
-				synctest.Wait()
-				close(g.open)
-				synctest.Wait()
-				select {
-				case a := <-second:
-					if a.body != "page" {
-						t.Error(a)
-					}
-				default:
-					t.Error("the second client waits for the first")
-				}
-				close(first.reads)
-				<-done
-				if first.early || first.hints != 1 || first.Body.String() != "page" || first.Header().Get("Link") != "" {
-					t.Errorf("the first client got %d hints and %q, %v", first.hints, first.Body, first.Header())
-				}
+			stuckAtHints(t, 1, func(w http.ResponseWriter, wait func()) {
+				wait()
+				w.Header().Set("Cache-Control", cc)
+				_, _ = io.WriteString(w, "page")
+				_ = http.NewResponseController(w).Flush()
 			})
 		})
 	}

@@ -47,14 +47,15 @@ func (x *Exchange) Judge(status int, h http.Header) record.Verdict {
 }
 
 // forbids returns the reason why a response must not be stored (RFC 9111 §3), or none and the request
-// headers that select it. The status is asked last, because with Pages the clients that wait may share a
-// response that only its status keeps from being stored.
+// headers that select it. A 206 is asked first, because it says nothing about the stored page. Other
+// statuses are asked last: with Pages, clients that wait may share a response that only its status keeps
+// from being stored.
 func (x *Exchange) forbids(status int, h http.Header, life *rules.Lifetime) (names []string, why reason.Reason) {
 	k := x.Core
 	switch why = rules.Forbidden(h); {
 	case why != reason.None:
 		return nil, why
-	case status == http.StatusPartialContent: // first, because it says nothing about the page
+	case status == http.StatusPartialContent:
 		return nil, reason.Partial
 	case life.NoStore:
 		return nil, reason.NoStore
