@@ -73,6 +73,9 @@ func Zstd(level int) Coding {
 	if err != nil {
 		return e
 	}
+	// The writer makes its channel when it is first used. Were that in a synctest bubble, the channel
+	// would end with the bubble, and the next test that uses this coding would be aborted.
+	w.EncodeAll(nil, nil)
 	e.Pack = func(body []byte) []byte { return w.EncodeAll(body, nil) }
 	return e
 }
