@@ -1,11 +1,10 @@
 // Package workload contains the measurements: one or more files for each workload. A workload
 // measures its contenders in turn, records the samples in a Book, and makes its tables from them.
 //
-//	A local hits               G invalidation
-//	B remote hits              H growth
+//	A local hits               E a million entries
+//	B remote hits              G invalidation
 //	C stampedes                I logs and cells in databases
 //	D hit ratios               J pages by HTTP
-//	E a million entries
 package workload
 
 import (
@@ -179,14 +178,6 @@ func All() []Workload {
 			func(e *Env) { e.calls("Redis 500 µs away", network) },
 			func(e *Env) { e.readsBeside(oneTierReads, false) },
 			func(e *Env) { e.readsBeside("reads, two tiers", true) },
-		}, nil},
-		{"H", "Growth", parts{
-			func(e *Env) { e.growKeys(1000) },
-			func(e *Env) { e.growKeys(10_000) },
-			func(e *Env) { e.growKeys(100_000) },
-			func(e *Env) { e.growKeys(1_000_000) },
-			func(e *Env) { e.growKeys(10_000_000) },
-			(*Env).growTags, (*Env).growSpaces,
 		}, nil},
 		{"I", "Logs and cells in databases", parts{(*Env).databases}, nil},
 		{"J", "Pages by HTTP", parts{(*Env).http}, nil},
