@@ -18,7 +18,6 @@ type result struct {
 	began     int64 // by proc.Now
 	events    []history.Event
 	verdict   *history.Verdict
-	lag       history.Lag
 	incidents []rig.Incident
 	reports   []worker.Report
 }
@@ -54,7 +53,6 @@ func (r *result) collect(hands []*rig.Hand, course *history.Course) {
 	} else {
 		r.verdict = history.Check(r.events, rules)
 	}
-	r.lag = history.Lags(r.events)
 }
 
 // judge returns nil if the run has the expected result: no violations, or some if they are
