@@ -107,7 +107,7 @@ func (e *Env) add(l report.Line, r measure.Result) {
 	}
 }
 
-// The units of several workloads, in benchstat's spelling.
+// The units of several workloads.
 const (
 	nsOp     = "ns/op"
 	cpuOp    = "CPU ns/op"
