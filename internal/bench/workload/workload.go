@@ -114,14 +114,12 @@ const (
 	allocsOp = "allocs/op"
 	bytesOp  = "B/op"
 	p50      = "p50-ns"
-	p95      = "p95-ns"
 	p99      = "p99-ns"
 )
 
 // addQuantiles records the quantiles of a run with latencies.
 func (e *Env) addQuantiles(l report.Line, times []time.Duration) {
 	e.Book.Add(l, p50, float64(measure.Quantile(times, 0.5)))
-	e.Book.Add(l, p95, float64(measure.Quantile(times, 0.95)))
 	e.Book.Add(l, p99, float64(measure.Quantile(times, 0.99)))
 }
 
