@@ -33,7 +33,7 @@ func (e *Env) memory() {
 		cs = append(cs, contender{name: name, sample: func(l report.Line) { e.weigh(s, n, l) }})
 	}
 	e.compare(&scenario{id: "E", setting: memSetting, tables: []report.Comparison{{
-		Title: "E: " + memSetting + " of 64 bytes", Reference: "ristretto", Unit: heapEntry, More: []string{resident1, gcCycle}, Alone: true,
+		Title: "E: entries of 64 bytes", Reference: "ristretto", Unit: heapEntry, More: []string{resident1, gcCycle},
 		Note: "The heap per entry excludes keys and values. A cycle is one full garbage collection. freecache and bigcache allocate " +
 			"160 bytes per entry at the start, so their figure shows that.",
 	}}}, cs)
