@@ -205,7 +205,7 @@ func (c *chaos) disturb(stop chan struct{}) {
 		case 2:
 			c.remote.Delay(c.ms(60), op)
 		case 3:
-			c.remote.LoseReplies(errChaos, tiertest.Claim, tiertest.ClaimMany)
+			c.remote.LoseClaims(true)
 		default:
 			c.remote.Heal()
 		}

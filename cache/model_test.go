@@ -213,7 +213,7 @@ func (w *world) operations(p, k int) []operation {
 		{"remote fails", 2, func() { w.harm().Fail(errRemote) }},
 		{"remote hangs", 1, func() { w.harm().Hang(true) }},
 		{"remote corrupt", 2, func() { w.harm().Corrupt(tiertest.FlipBit(w.r.IntN(1000))) }},
-		{"remote loses fills", 2, func() { w.harm().LoseFills(true) }},
+		{"remote loses fills", 2, func() { w.harm().Fills(tiertest.FillsLost) }},
 		{"remote heals", 6, func() { w.remote.Heal() }},
 	}
 }

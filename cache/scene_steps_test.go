@@ -88,11 +88,11 @@ func (p *player) fault(words []string) {
 		how, value, _ := strings.Cut(words[len(words)-1], "=")
 		do := map[string]func(){
 			"remote fails": func() { wire.Fail(errDown, opsOf[value]...) }, "remote well": wire.Heal, "remote works": func() { wire.Fail(nil, opsOf[value]...) },
-			"remote loses": func() { wire.LoseReplies(errDown, tiertest.Claim, tiertest.ClaimMany) }, "remote empties": func() { must(p.T, p.memory.Unlink(p.Context(), cell1)) },
+			"remote loses": func() { wire.LoseClaims(true) }, "remote empties": func() { must(p.T, p.memory.Unlink(p.Context(), cell1)) },
 			"remote slow":    func() { wire.Delay(p.duration(value)) },
 			"remote hangs":   func() { wire.Hang(true, opsOf[value]...) },
-			"remote drops":   func() { wire.LoseFills(true) },
-			"remote forgets": func() { wire.LoseReplies(errDown, tiertest.Fill, tiertest.FillMany) },
+			"remote drops":   func() { wire.Fills(tiertest.FillsLost) },
+			"remote forgets": func() { wire.Fills(tiertest.FillsUnacked) },
 			"remote corrupt": func() { wire.Corrupt(p.harm) },
 			"remote holds":   func() { store(p.T, p.memory, cell1, tier.HoldCell(tier.NewNonce()), p.duration(value)) },
 			"remote claims": func() {

@@ -53,9 +53,7 @@ func newStage(t *testing.T, env *script.Env) map[string]script.Command {
 	}
 	for name, do := range map[string]func(*tiertest.Faulty){
 		"cut": func(f *tiertest.Faulty) { f.Fail(errCut) }, "hang": func(f *tiertest.Faulty) { f.Hang(true) },
-		"lose": func(f *tiertest.Faulty) {
-			f.LoseReplies(errors.New("done, answer lost"), tiertest.Claim, tiertest.ClaimMany)
-		},
+		"lose": func(f *tiertest.Faulty) { f.LoseClaims(true) }, // the answers to claims
 		"mend": (*tiertest.Faulty).Heal,
 	} {
 		commands[name] = script.Command{Args: "who", Run: func(c *script.Call) error { return w.links(c, do) }}

@@ -42,20 +42,12 @@ func New[Op ~int](n Op) *Ops[Op] {
 	return &Ops[Op]{faults: make([]Fault, n), calls: make([]int, n)}
 }
 
-// Begin counts a call of op, calls before, and then applies the faults before the call. It returns the
-// error to answer with.
-func (o *Ops[Op]) Begin(ctx context.Context, op Op, before func()) error {
+// Enter counts a call of op and returns its fault.
+func (o *Ops[Op]) Enter(op Op) Fault {
 	o.mu.Lock()
+	defer o.mu.Unlock()
 	o.calls[op]++
-	o.mu.Unlock()
-	before()
-	if err := Sleep(ctx, o.Now(op).Delay); err != nil {
-		return err
-	}
-	if err := o.Now(op).Hang(ctx); err != nil {
-		return err
-	}
-	return o.Now(op).Err
+	return o.faults[op]
 }
 
 // Now returns the current fault of op.

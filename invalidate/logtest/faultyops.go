@@ -51,11 +51,17 @@ func (f *Faulty) Tail(ctx context.Context, at invalidate.Cursor) (invalidate.Pag
 
 // enter counts a call and applies the faults before it. It returns the error to answer with.
 func (f *Faulty) enter(ctx context.Context, op Op, a invalidate.Append) error {
-	return f.ops.Begin(ctx, op, func() {
-		if before := f.before.Get(); before != nil {
-			before(ctx, op, a)
-		}
-	})
+	f.ops.Enter(op)
+	if before := f.before.Get(); before != nil {
+		before(ctx, op, a)
+	}
+	if err := fault.Sleep(ctx, f.ops.Now(op).Delay); err != nil {
+		return err
+	}
+	if err := f.ops.Now(op).Hang(ctx); err != nil {
+		return err
+	}
+	return f.ops.Now(op).Err
 }
 
 // leave applies the faults to a reply.

@@ -2,6 +2,7 @@ package tiertest
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -26,17 +27,36 @@ const (
 	numOps
 )
 
+// FillFault says what happens to a fill.
+type FillFault int
+
+const (
+	// FillsWork stores and answers like the inner tier.
+	FillsWork FillFault = iota
+	// FillsLost answers true and stores nothing, like a primary that dies before its replica
+	// gets the write.
+	FillsLost
+	// FillsUnacked stores and answers [ErrUnacked], like a connection that breaks after the
+	// write.
+	FillsUnacked
+)
+
+// ErrUnacked is the error of a fill under [FillsUnacked], and of a claim whose answer is lost.
+var ErrUnacked = errors.New("tiertest: done, answer lost")
+
 // Faulty is a remote tier that fails on command. Without faults it passes each call to the inner
 // tier, and counts it. It is always a [tier.Batcher]. When the inner tier is not, each key counts
 // as a single call, as it would without the wrapper.
 //
-// Faults may be changed at any time, from any goroutine. A fault applies to a running call that has
-// not yet reached it. All methods may be called concurrently.
+// Faults may be changed at any time, from any goroutine. A running call keeps the Fail and the
+// Delay that it started with; the other faults apply when it reaches them. All methods may be
+// called concurrently.
 type Faulty struct {
 	inner   tier.Remote
 	ops     *fault.Ops[Op]
-	keys    sync.Map            // errors by key
-	lost    fault.Setting[bool] // fills store nothing
+	keys    sync.Map // errors by key
+	fills   fault.Setting[FillFault]
+	unacked fault.Setting[bool] // answers to claims are lost
 	corrupt fault.Setting[func([]byte) []byte]
 	before  fault.Setting[func(ctx context.Context, op Op, keys []string)]
 }
@@ -79,15 +99,12 @@ func (f *Faulty) Delay(d time.Duration, ops ...Op) {
 // Heal. After Hang(false) or Heal they go on.
 func (f *Faulty) Hang(on bool, ops ...Op) { f.ops.Hang(on, ops) }
 
-// LoseReplies makes the given operations, or all, reach the inner tier and take effect there, and then
-// return err instead of the reply, like a connection that breaks. A nil err ends the fault.
-func (f *Faulty) LoseReplies(err error, ops ...Op) {
-	f.ops.Set(ops, func(x *fault.Fault) { x.Lost = err })
-}
+// Fills sets what happens to fills and releases.
+func (f *Faulty) Fills(mode FillFault) { f.fills.Set(mode) }
 
-// LoseFills makes fills and releases answer true and store nothing, like a primary that dies before its
-// replica gets the write. False ends the fault.
-func (f *Faulty) LoseFills(on bool) { f.lost.Set(on) }
+// LoseClaims makes claims reach the inner tier and answer [ErrUnacked], like a connection that
+// breaks after the claim. False ends the fault.
+func (f *Faulty) LoseClaims(on bool) { f.unacked.Set(on) }
 
 // Corrupt passes every frame that Get, GetMany or a refused claim returns through how, which may
 // change its argument. Nil ends the fault. See [FlipBit], [Truncate] and [Replace].
@@ -103,7 +120,8 @@ func (f *Faulty) Before(fn func(ctx context.Context, op Op, keys []string)) {
 func (f *Faulty) Heal() {
 	f.ops.Heal()
 	f.keys.Clear()
-	f.lost.Set(false)
+	f.fills.Set(FillsWork)
+	f.unacked.Set(false)
 	f.corrupt.Set(nil)
 }
 

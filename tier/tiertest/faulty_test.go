@@ -107,24 +107,21 @@ func TestFaultyFailKeys(t *testing.T) {
 }
 
 func TestFaultyFills(t *testing.T) {
-	broken := errors.New("broken")
 	for _, tc := range []struct {
 		name    string
-		fault   func(*tiertest.Faulty)
+		mode    tiertest.FillFault
 		answer  bool
 		err     error
 		changed bool
 	}{
-		{"work", func(*tiertest.Faulty) {}, true, nil, true},
-		{"lost", func(f *tiertest.Faulty) { f.LoseFills(true) }, true, nil, false},
-		{"lost replies", func(f *tiertest.Faulty) { f.LoseReplies(broken, tiertest.Fill, tiertest.FillMany) }, false, broken, true},
-		{"lost replies of others", func(f *tiertest.Faulty) { f.LoseReplies(broken, tiertest.Claim, tiertest.Get) }, true, nil, true},
-		{"healed", func(f *tiertest.Faulty) { f.LoseFills(true); f.LoseReplies(broken); f.Heal() }, true, nil, true},
+		{"work", tiertest.FillsWork, true, nil, true},
+		{"lost", tiertest.FillsLost, true, nil, false},
+		{"unacked", tiertest.FillsUnacked, false, tiertest.ErrUnacked, true},
 	} {
 		for _, many := range []bool{false, true} {
 			t.Run(tc.name, func(t *testing.T) {
 				f, m, n := stored(t)
-				tc.fault(f)
+				f.Fills(tc.mode)
 				hold := tier.HoldCell(n)
 				x := tier.Fill{Nonce: n, Cell: hold, TTL: time.Minute}
 				var ok bool
@@ -145,38 +142,6 @@ func TestFaultyFills(t *testing.T) {
 				}
 			})
 		}
-	}
-}
-
-func TestFaultyLoseReplies(t *testing.T) {
-	f, m, _ := stored(t)
-	broken := errors.New("broken")
-	f.LoseReplies(broken)
-	c := tier.Claim{Nonce: tier.NewNonce(), Lease: time.Minute}
-	for name, call := range map[string]func() (bool, error){
-		"Get":     func() (bool, error) { b, err := f.Get(t.Context(), "k"); return b == nil, err },
-		"GetMany": func() (bool, error) { b, err := f.GetMany(t.Context(), []string{"k"}); return b[0] == nil, err },
-		"Claim":   func() (bool, error) { got, err := f.Claim(t.Context(), "new", c); return !got.Granted, err },
-		"ClaimMany": func() (bool, error) {
-			got, err := f.ClaimMany(t.Context(), []string{"newer"}, []tier.Claim{c})
-			return !got[0].Granted, err
-		},
-		"Ping": func() (bool, error) { return true, f.Ping(t.Context()) },
-	} {
-		if nothing, err := call(); !nothing || !errors.Is(err, broken) {
-			t.Errorf("%s without its reply: answers nothing %v, %v; want true and %v", name, nothing, err, broken)
-		}
-	}
-	for _, key := range []string{"new", "newer"} {
-		if b, _ := m.Get(t.Context(), key); b == nil {
-			t.Errorf("no claim of %q took effect", key)
-		}
-	}
-	if err := f.Unlink(t.Context(), "k"); !errors.Is(err, broken) {
-		t.Errorf("Unlink = %v, want %v", err, broken)
-	}
-	if b, _ := m.Get(t.Context(), "k"); b != nil {
-		t.Error("an Unlink without its reply took no effect")
 	}
 }
 
