@@ -108,7 +108,8 @@ func told(e history.Event) string {
 func (r *result) around(out io.Writer, v history.Violation) {
 	var near []history.Event
 	for _, e := range r.events {
-		if e.Key == v.Read.Key && e.End >= cmp.Or(v.Ack.Start, v.Ack.End)-int64(2*time.Second) && e.Start <= v.Read.End+int64(time.Second/4) {
+		if e.Key == v.Read.Key && e.Type != history.Ping &&
+			e.End >= cmp.Or(v.Ack.Start, v.Ack.End)-int64(2*time.Second) && e.Start <= v.Read.End+int64(time.Second/4) {
 			near = append(near, e)
 		}
 	}

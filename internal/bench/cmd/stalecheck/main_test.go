@@ -199,9 +199,10 @@ func TestTable(t *testing.T) {
 	v := history.Check([]history.Event{
 		{Type: history.Acked, Kind: history.Tag, Key: 1, Op: 1, Version: 8, Start: 0, End: 1e6},
 		{Type: history.Read, Tier: history.Local, Proc: 1, Key: 1, Version: 7, Start: 3.5e6, End: 4e6},
+		{Type: history.Ping, End: 5e5},
 	}, history.Rules{Bound: time.Second})
 	lines := strings.Split(table([]*result{{c: defaults(), verdict: v}}), "\n")
-	if got, want := lines[2], "| none | 1s | 0 | 1 | 1 | 0 | 0/0/0 | 0 (**0**) | 1 | 1: 2.5/2.5/2.5 | – | – | – | – | – | 1: 2.5/2.5/2.5 | **0** | 0/0/0 |"; got != want {
+	if got, want := lines[2], "| none | 1s | 0 | 1 | 1 | 0 | 0/0/0 | 0 (**0**) | 1 | 1: 2.5/2.5/2.5 | – | – | – | – | – | 1: 2.5/2.5/2.5 | **0** | – | – | 1/1 | 2 | 0/0/0 |"; got != want {
 		t.Errorf("row\n%s\nwant\n%s", got, want)
 	}
 	if strings.Count(lines[0], "|") != strings.Count(lines[2], "|") {

@@ -18,6 +18,7 @@ type result struct {
 	began     int64 // by proc.Now
 	events    []history.Event
 	verdict   *history.Verdict
+	lag       history.Lag
 	incidents []rig.Incident
 	reports   []worker.Report
 }
@@ -53,6 +54,7 @@ func (r *result) collect(hands []*rig.Hand, course *history.Course) {
 	} else {
 		r.verdict = history.Check(r.events, rules)
 	}
+	r.lag = history.Lags(r.events)
 }
 
 // judge returns nil if the run has the expected result: no violations, or some if they are

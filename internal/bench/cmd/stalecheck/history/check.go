@@ -45,15 +45,16 @@ type Violation struct {
 
 // Verdict is the result of Check.
 type Verdict struct {
-	Reads, Failed  int              // reads by outcome
-	Acks, Refusals int              // invalidations by outcome: calls, not keys
-	Stale          int              // reads of a version that was known to be old
-	Unseen         int              // reads of a version that existed only between two samples of the source; see Course
-	ByTier         map[Tier][]int64 // the staleness of stale reads, sorted
-	ByKind         map[Kind][]int64 // the same, by the earliest invalidation
-	Violations     []Violation      // by the read's start
-	Alarms         int              // stale hits that audits reported
-	FalseAlarms    []Violation      // those among them that the guarantee forbids; Read is the alarm
+	Reads, Failed          int              // reads by outcome
+	Acks, Refusals         int              // invalidations by outcome: calls, not keys
+	Stale                  int              // reads of a version that was known to be old
+	Unseen                 int              // reads of a version that existed only between two samples of the source; see Course
+	ByTier                 map[Tier][]int64 // the staleness of stale reads, sorted
+	ByKind                 map[Kind][]int64 // the same, by the earliest invalidation
+	Violations             []Violation      // by the read's start
+	Alarms                 int              // stale hits that audits reported
+	FalseAlarms            []Violation      // those among them that the guarantee forbids; Read is the alarm
+	Invalidation, PingTime []int64          // durations in nanoseconds, sorted
 }
 
 // Check checks a history by its acknowledgements. The events may be in any order.
@@ -120,9 +121,12 @@ func (v *Verdict) count(events []Event) {
 		switch c := (call{e.Proc, e.Op}); e.Type {
 		case NoRead:
 			v.Failed++
+		case Ping:
+			v.PingTime = append(v.PingTime, e.End-e.Start)
 		case Acked, Committed:
 			if !seen[c] {
 				v.Acks++
+				v.Invalidation = append(v.Invalidation, e.End-e.Start)
 			}
 			seen[c] = true
 		case Refused:
@@ -135,6 +139,8 @@ func (v *Verdict) count(events []Event) {
 		case Read:
 		}
 	}
+	slices.Sort(v.Invalidation)
+	slices.Sort(v.PingTime)
 }
 
 // alarms finds the false alarms of audits. An audit may call a hit stale if the write that its first

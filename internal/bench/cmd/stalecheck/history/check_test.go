@@ -172,9 +172,13 @@ func TestCheckCounts(t *testing.T) {
 	v := history.Check([]history.Event{
 		several, other, refused, read(2, 100, 8),
 		as(read(2, 50, 0), func(e *history.Event) { e.Type = history.NoRead }),
+		{Type: history.Ping, Start: 5, End: 9},
 	}, oneSecond)
 	if v.Reads != 1 || v.Failed != 1 || v.Acks != 1 || v.Refusals != 1 {
 		t.Errorf("%d reads, %d failed, %d acks, %d refusals; want 1 of each", v.Reads, v.Failed, v.Acks, v.Refusals)
+	}
+	if !slices.Equal(v.Invalidation, []int64{10}) || !slices.Equal(v.PingTime, []int64{4}) {
+		t.Errorf("durations %v and %v, want [10] and [4]", v.Invalidation, v.PingTime)
 	}
 }
 

@@ -25,6 +25,7 @@ const (
 	NoRead                    // a read that returned an error
 	Acked                     // an invalidation that returned nil, for one key it covers
 	Refused                   // an invalidation that returned an error, likewise
+	Ping                      // one bare round trip to Redis, or to the database
 	Committed                 // a committed transaction that invalidates, for one key it covers; the writer has waited for nothing more
 	Alarm                     // an audit called a hit stale: Start is the start of its first load, which returned Version
 )

@@ -92,3 +92,27 @@ func TestRecorderReportsErrors(t *testing.T) {
 		t.Errorf("Close after events that could not be written: no error")
 	}
 }
+
+func TestLags(t *testing.T) {
+	l := history.Lags([]history.Event{
+		ack(1, 100, 8), ack(1, 1000, 9), ack(1, 5000, 10),
+		read(1, 101, 8), // the process that invalidated is not counted
+		read(2, 50, 7),
+		read(2, 290, 9), // before it was acknowledged, with the newer version
+		read(2, 140, 7),
+		read(2, 190, 8),
+		read(3, 90, 8), // before version 8 was acknowledged
+		read(3, 2000, 8),
+		read(3, 6000, 8), // and never anything newer
+	})
+	if want := []int64{0, 0, 100}; !slices.Equal(l.FromAck, want) {
+		t.Errorf("FromAck = %v, want %v", l.FromAck, want)
+	}
+	if want := []int64{0, 10, 110}; !slices.Equal(l.FromCall, want) {
+		t.Errorf("FromCall = %v, want %v", l.FromCall, want)
+	}
+	// A process that began after the invalidation has nothing to learn from it.
+	if l := history.Lags([]history.Event{ack(1, 100, 8), read(2, 101, 8)}); len(l.FromAck) != 0 {
+		t.Errorf("FromAck = %v for a process that began later, want none", l.FromAck)
+	}
+}

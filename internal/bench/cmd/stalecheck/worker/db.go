@@ -142,6 +142,10 @@ func (d *database) versions(ctx context.Context, keys []int) (map[int]int64, err
 	return got, rows.Err()
 }
 
+func (d *database) ping(ctx context.Context) error {
+	return d.readers.QueryRowContext(ctx, "SELECT 1").Scan(new(int))
+}
+
 // write writes a version into the rows of keys. They are sorted, so no two transactions deadlock.
 func write(ctx context.Context, tx *sql.Tx, keys []int, version int64) error {
 	for _, k := range keys {

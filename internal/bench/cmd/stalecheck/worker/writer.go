@@ -24,6 +24,9 @@ func (w *worker) write(rng *rand.Rand) {
 	} else {
 		w.invalidate(ctx, rng, t)
 	}
+	if rng.IntN(4) == 0 {
+		w.ping(ctx)
+	}
 }
 
 // invalidate raises the source in Redis, and then invalidates. As a control it forgets some calls.
@@ -74,6 +77,21 @@ func (w *worker) ended(e history.Event, t target, versions []int64, at int64, op
 		events[i] = e
 	}
 	w.events.Add(events...)
+}
+
+// ping measures a current round trip.
+func (w *worker) ping(ctx context.Context) {
+	e := history.Event{Type: history.Ping, Start: proc.Now()}
+	ping := func(ctx context.Context) error { return w.rdb.Ping(ctx).Err() }
+	if w.db != nil {
+		ping = w.db.ping
+	}
+	if err := ping(ctx); err != nil {
+		w.failed("ping", err)
+		return
+	}
+	e.End = proc.Now()
+	w.events.Add(e)
 }
 
 // commit writes the source and invalidates the changed keys in one transaction. Some calls wait
