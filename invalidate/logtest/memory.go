@@ -84,13 +84,13 @@ func (m *Memory) KeepsNames() bool { return m.config.Names }
 // Sync appends a and returns the records after at. It fails when ctx has ended, with [ErrAppend]
 // or with [ErrEpochs]. A Sync that fails has appended nothing.
 func (m *Memory) Sync(ctx context.Context, at invalidate.Cursor, a invalidate.Append) (invalidate.Page, error) {
-	return m.sync(ctx, m.Bound(), at, a)
+	return m.Handle(m.Bound()).Sync(ctx, at, a)
 }
 
 // Tail waits for records after at, and returns an empty page after a quarter of Bound. It fails
 // only when ctx has ended.
 func (m *Memory) Tail(ctx context.Context, at invalidate.Cursor) (invalidate.Page, error) {
-	return m.tail(ctx, m.Bound(), at)
+	return m.Handle(m.Bound()).Tail(ctx, at)
 }
 
 // Handle returns the same log for a process with another Bound, which must be positive. Pages
@@ -107,22 +107,13 @@ func (h handle) Bound() time.Duration { return h.bound }
 func (h handle) KeepsNames() bool { return h.m.KeepsNames() }
 
 func (h handle) Sync(ctx context.Context, at invalidate.Cursor, a invalidate.Append) (invalidate.Page, error) {
-	return h.m.sync(ctx, h.bound, at, a)
-}
-
-func (h handle) Tail(ctx context.Context, at invalidate.Cursor) (invalidate.Page, error) {
-	return h.m.tail(ctx, h.bound, at)
-}
-
-func (m *Memory) sync(
-	ctx context.Context, bound time.Duration, at invalidate.Cursor, a invalidate.Append,
-) (invalidate.Page, error) {
 	if err := ctx.Err(); err != nil {
 		return invalidate.Page{}, fmt.Errorf("logtest: sync: %w", err)
 	}
 	if err := check(a); err != nil {
 		return invalidate.Page{}, err
 	}
+	m := h.m
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := m.nowLocked()
@@ -131,7 +122,7 @@ func (m *Memory) sync(
 			return invalidate.Page{}, err
 		}
 	}
-	m.data.bound = max(m.data.bound, bound)
+	m.data.bound = max(m.data.bound, h.bound)
 	keyed := m.appendLocked(&m.data.keys, a.Keys, a.KeyNames, now)
 	scoped := m.appendLocked(&m.data.scopes, a.Scopes, a.ScopeNames, now)
 	page := m.pageLocked(at)

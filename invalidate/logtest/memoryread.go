@@ -66,14 +66,14 @@ func (m *Memory) endLocked() invalidate.Cursor {
 	return invalidate.Cursor{Key: k.At, KeyID: k.ID, Scope: s.At, ScopeID: s.ID, Epoch: m.data.id}
 }
 
-func (m *Memory) tail(ctx context.Context, bound time.Duration, at invalidate.Cursor) (invalidate.Page, error) {
-	patience := time.NewTimer(bound / 4)
+func (h handle) Tail(ctx context.Context, at invalidate.Cursor) (invalidate.Page, error) {
+	patience := time.NewTimer(h.bound / 4)
 	defer patience.Stop()
 	for {
 		if err := ctx.Err(); err != nil {
 			return invalidate.Page{}, fmt.Errorf("logtest: tail: %w", err)
 		}
-		page, wake := m.look(at)
+		page, wake := h.m.look(at)
 		if wake == nil {
 			return page, nil
 		}

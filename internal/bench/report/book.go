@@ -2,12 +2,8 @@
 package report
 
 import (
-	"fmt"
-	"io"
 	"math"
 	"slices"
-	"strconv"
-	"strings"
 )
 
 // Line names a measurement: a contender under a setting of a workload.
@@ -15,52 +11,26 @@ type Line struct {
 	Workload, Setting, Contender string
 }
 
-// String returns the line as a benchmark's name.
-func (l Line) String() string {
-	return "Benchmark" + strings.Join([]string{word(l.Workload), word(l.Setting), word(l.Contender)}, "/")
-}
-
-// word removes from a name what benchstat would read as its end.
-func word(s string) string {
-	return strings.NewReplacer(" ", "_", ",", "", "/", "_", "%", "pct", "-", "_").Replace(s)
-}
-
 // Book holds samples: numbers with a unit, for lines, in the order they were taken. The zero Book is
 // empty.
-type Book struct {
-	lines []Line
-	nums  map[Line]*numbers
-}
+type Book struct{ samples map[sample][]float64 }
 
-type numbers struct {
-	units  []string
-	values map[string][]float64
+type sample struct {
+	line Line
+	unit string
 }
 
 // Add records one sample.
 func (b *Book) Add(l Line, unit string, v float64) {
-	if b.nums == nil {
-		b.nums = map[Line]*numbers{}
+	if b.samples == nil {
+		b.samples = map[sample][]float64{}
 	}
-	n := b.nums[l]
-	if n == nil {
-		n = &numbers{values: map[string][]float64{}}
-		b.nums[l] = n
-		b.lines = append(b.lines, l)
-	}
-	if !slices.Contains(n.units, unit) {
-		n.units = append(n.units, unit)
-	}
-	n.values[unit] = append(n.values[unit], v)
+	s := sample{l, unit}
+	b.samples[s] = append(b.samples[s], v)
 }
 
 // Values returns the samples of a line in a unit. The caller owns the slice.
-func (b *Book) Values(l Line, unit string) []float64 {
-	if n := b.nums[l]; n != nil {
-		return slices.Clone(n.values[unit])
-	}
-	return nil
-}
+func (b *Book) Values(l Line, unit string) []float64 { return slices.Clone(b.samples[sample{l, unit}]) }
 
 // Median returns the median of a line's samples, or NaN if there are none.
 func (b *Book) Median(l Line, unit string) float64 { return Median(b.Values(l, unit)) }
@@ -99,32 +69,4 @@ func Median(values []float64) float64 {
 		return v[mid]
 	}
 	return (v[mid-1] + v[mid]) / 2
-}
-
-// WriteRaw writes every sample in the format of Go benchmarks, for benchstat.
-func (b *Book) WriteRaw(w io.Writer) error {
-	for _, l := range b.lines {
-		n := b.nums[l]
-		rows := 0
-		for _, u := range n.units {
-			rows = max(rows, len(n.values[u]))
-		}
-		for i := range rows {
-			if _, err := fmt.Fprintln(w, l.String()+"\t1"+n.row(i)); err != nil {
-				return fmt.Errorf("report: %w", err)
-			}
-		}
-	}
-	return nil
-}
-
-// row returns the i-th sample of each unit.
-func (n *numbers) row(i int) string {
-	var s strings.Builder
-	for _, u := range n.units {
-		if i < len(n.values[u]) {
-			fmt.Fprintf(&s, "\t%s %s", strconv.FormatFloat(n.values[u][i], 'g', 8, 64), u)
-		}
-	}
-	return s.String()
 }

@@ -76,22 +76,6 @@ A note.
 	}
 }
 
-func TestRawIsWhatBenchstatReads(t *testing.T) {
-	var b report.Book
-	b.Add(line("5 % writes", "go-redis/cache"), "ns/op", 1.5)
-	b.Add(line("5 % writes", "go-redis/cache"), "ns/op", 2)
-	b.Add(line("5 % writes", "go-redis/cache"), "allocs/op", 8)
-	var out strings.Builder
-	if err := b.WriteRaw(&out); err != nil {
-		t.Fatal(err)
-	}
-	want := "BenchmarkA/5_pct_writes/go_redis_cache\t1\t1.5 ns/op\t8 allocs/op\n" +
-		"BenchmarkA/5_pct_writes/go_redis_cache\t1\t2 ns/op\n"
-	if diff := cmp.Diff(want, out.String()); diff != "" {
-		t.Errorf("raw (-want +got):\n%s", diff)
-	}
-}
-
 func TestNumber(t *testing.T) {
 	for f, want := range map[float64]string{
 		0: "0", 0.0012: "0.0012", 0.099: "0.1", 0.5: "0.5", 1.234: "1.23", 12.34: "12.3", 20: "20", 123.4: "123", 98765: "98765",

@@ -43,17 +43,13 @@ type Comparison struct {
 	Reference   string   // the contender with ratio 1
 	Unit        string
 	More        []string // units of further columns, without ratios, under the first setting
-	Alone       bool     // the only setting is in the title, and further columns have ranges
 }
 
 // Table makes the table from the samples of b.
 func (c Comparison) Table(b *Book) Table {
 	t := Table{Title: c.Title, Note: c.Note, Head: []string{"contender"}}
 	for _, s := range c.Settings {
-		if s += " " + c.Unit; c.Alone {
-			s = c.Unit
-		}
-		t.Head = append(t.Head, s, "× "+c.Reference)
+		t.Head = append(t.Head, s+" "+c.Unit, "× "+c.Reference)
 	}
 	t.Head = append(t.Head, c.More...)
 	for _, name := range c.Contenders {
@@ -65,12 +61,7 @@ func (c Comparison) Table(b *Book) Table {
 			row = append(row, Spread(values), Ratio(Median(values), base))
 		}
 		for _, u := range c.More {
-			values := b.Values(Line{c.Workload, c.Settings[0], name}, u)
-			if c.Alone {
-				row = append(row, Spread(values))
-			} else {
-				row = append(row, Number(Median(values)))
-			}
+			row = append(row, Number(b.Median(Line{c.Workload, c.Settings[0], name}, u)))
 		}
 		if sampled {
 			t.Rows = append(t.Rows, row)

@@ -1,7 +1,6 @@
 package workload
 
 import (
-	"container/heap"
 	"context"
 	"fmt"
 	"strings"
@@ -21,7 +20,6 @@ import (
 const (
 	hitPct    = "hit-pct"
 	budgetPct = "budget-pct"
-	optimum   = "optimum (Belady)"
 	withWait  = "ristretto + Wait"
 
 	overRistretto = "twofold, ristretto"
@@ -67,7 +65,6 @@ func (e *Env) hitRatios() {
 		for _, share := range shares {
 			capacity := universe * share / 100
 			keys := shape.make(universe, capacity, n)
-			e.Book.Add(ratioLine(shape.name, share, optimum), hitPct, 100*float64(Belady(keys, capacity))/float64(n))
 			var cs []contender
 			for _, engine := range ratioEngines {
 				cs = append(cs, contender{name: engine.name, sample: func(l report.Line) {
@@ -141,81 +138,15 @@ func hitRatioTable(e *Env) report.Table {
 	for _, engine := range ratioEngines {
 		t.Head = append(t.Head, engine.name)
 	}
-	t.Head = append(t.Head, optimum, "budget")
+	t.Head = append(t.Head, "budget")
 	for _, shape := range shapes {
 		for _, share := range shares {
 			row := []string{ratioSetting(shape.name, share)}
 			for _, engine := range ratioEngines {
 				row = append(row, report.Spread(e.Book.Values(ratioLine(shape.name, share, engine.name), hitPct)))
 			}
-			row = append(row, report.Number(e.Book.Median(ratioLine(shape.name, share, optimum), hitPct)),
-				report.Number(e.Book.Median(ratioLine(shape.name, share, "twofold"), budgetPct)))
-			t.Rows = append(t.Rows, row)
+			t.Rows = append(t.Rows, append(row, report.Number(e.Book.Median(ratioLine(shape.name, share, "twofold"), budgetPct))))
 		}
 	}
 	return t
-}
-
-// Belady returns the greatest number of hits that a cache of that many equal entries can have on a
-// trace. It is Belady's rule (IBM Systems Journal 5(2), 1966) for a cache that may also refuse an
-// entry. Of the held entries and the new one, the cache drops the one whose next use is farthest
-// away.
-func Belady(trace []uint64, capacity int) (hits int) {
-	next := nextUses(trace)
-	held := make(map[uint64]int, capacity) // key → its next use
-	var far farthest
-	for i, k := range trace {
-		if _, ok := held[k]; ok {
-			hits++
-		}
-		held[k] = next[i]
-		heap.Push(&far, use{k, next[i]})
-		for len(held) > capacity {
-			u := heap.Pop(&far).(use)
-			// An older use of a key that was used since is out of date.
-			if at, ok := held[u.key]; ok && at == u.next {
-				delete(held, u.key)
-			}
-		}
-	}
-	return hits
-}
-
-// nextUses returns for each access the index of the next access to the same key. If there is none,
-// the index is at least the trace's length.
-func nextUses(trace []uint64) []int {
-	next := make([]int, len(trace))
-	last := make(map[uint64]int)
-	for i := len(trace) - 1; i >= 0; i-- {
-		if at, ok := last[trace[i]]; ok {
-			next[i] = at
-		} else {
-			next[i] = len(trace) + i // all different, so a use identifies one access
-		}
-		last[trace[i]] = i
-	}
-	return next
-}
-
-type use struct {
-	key  uint64
-	next int
-}
-
-// farthest is a heap with the farthest next use on top.
-type farthest []use
-
-func (f farthest) Len() int           { return len(f) }
-func (f farthest) Less(i, j int) bool { return f[i].next > f[j].next }
-func (f farthest) Swap(i, j int)      { f[i], f[j] = f[j], f[i] }
-
-// Push implements heap.Interface.
-func (f *farthest) Push(x any) { *f = append(*f, x.(use)) }
-
-// Pop implements heap.Interface.
-func (f *farthest) Pop() any {
-	last := len(*f) - 1
-	u := (*f)[last]
-	*f = (*f)[:last]
-	return u
 }

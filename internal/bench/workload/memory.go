@@ -3,8 +3,6 @@ package workload
 import (
 	"context"
 	"runtime"
-	"runtime/metrics"
-	"sync/atomic"
 	"time"
 	"unsafe"
 
@@ -13,15 +11,13 @@ import (
 	"github.com/twofold-go/twofold/internal/bench/setup"
 )
 
-// Workload E fills a cache with a million entries. It measures the heap, and the work of the
-// garbage collector while a program beside it allocates.
+// Workload E fills a cache with a million entries. It measures the heap, and the time of
+// a garbage collection.
 
 const (
 	heapEntry  = "heap-B/entry"
 	resident1  = "resident-pct"
-	gcShare    = "gc-cpu-pct"
 	gcCycle    = "gc-cycle-ms"
-	gcPause    = "gc-pause-µs"
 	memSetting = "1,000,000 entries"
 )
 
@@ -37,9 +33,8 @@ func (e *Env) memory() {
 		cs = append(cs, contender{name: name, sample: func(l report.Line) { e.weigh(s, n, l) }})
 	}
 	e.compare(&scenario{id: "E", setting: memSetting, tables: []report.Comparison{{
-		Title: "E: " + memSetting + " of 64 bytes", Reference: "ristretto", Unit: heapEntry, More: []string{resident1, gcCycle, gcShare, gcPause}, Alone: true,
-		Note: "The heap per entry excludes keys and values. A cycle is one full garbage collection. The share is that of the collector in the processor time of a " +
-			"program that only makes garbage beside the cache; the pause is the longest in that program. freecache and bigcache allocate " +
+		Title: "E: entries of 64 bytes", Reference: "ristretto", Unit: heapEntry, More: []string{resident1, gcCycle},
+		Note: "The heap per entry excludes keys and values. A cycle is one full garbage collection. freecache and bigcache allocate " +
 			"160 bytes per entry at the start, so their figure shows that.",
 	}}}, cs)
 }
@@ -63,7 +58,9 @@ func (e *Env) weigh(s peers.Spec, n int, l report.Line) {
 	held, heap := count(ctx, p, n), heapNow()-before
 	e.Book.Add(l, heapEntry, float64(heap-held*payload)/float64(max(held, 1)))
 	e.Book.Add(l, resident1, 100*float64(held)/float64(n))
-	e.collect(l)
+	start := time.Now()
+	runtime.GC()
+	e.Book.Add(l, gcCycle, float64(time.Since(start))/1e6)
 	runtime.KeepAlive(p)
 }
 
@@ -89,47 +86,4 @@ func heapNow() int64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapAlloc)
-}
-
-// collect measures a complete collection, and then a program that makes garbage.
-func (e *Env) collect(l report.Line) {
-	start := time.Now()
-	runtime.GC()
-	e.Book.Add(l, gcCycle, float64(time.Since(start))/1e6)
-	before := readGC()
-	for end := time.Now().Add(e.ms([3]int64{400, 100, 5})); time.Now().Before(end); {
-		for range 1000 {
-			garbage.Store(new([256]byte))
-		}
-	}
-	after := readGC()
-	if total := after.total - before.total; total > 0 {
-		e.Book.Add(l, gcShare, 100*(after.gc-before.gc)/total)
-	}
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	worst := uint64(0)
-	for i := before.cycles; i < m.NumGC && i < before.cycles+uint32(len(m.PauseNs)); i++ {
-		worst = max(worst, m.PauseNs[i%uint32(len(m.PauseNs))])
-	}
-	e.Book.Add(l, gcPause, float64(worst)/1e3)
-}
-
-// garbage receives the program's garbage, so the compiler does not remove the allocation.
-var garbage atomic.Pointer[[256]byte]
-
-type gcState struct {
-	gc, total float64 // processor seconds, without idle time
-	cycles    uint32
-}
-
-func readGC() gcState {
-	runtime.GC() // a cycle brings the numbers up to date
-	s := []metrics.Sample{
-		{Name: "/cpu/classes/gc/total:cpu-seconds"}, {Name: "/cpu/classes/total:cpu-seconds"}, {Name: "/cpu/classes/idle:cpu-seconds"},
-	}
-	metrics.Read(s)
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return gcState{s[0].Value.Float64(), s[1].Value.Float64() - s[2].Value.Float64(), m.NumGC}
 }

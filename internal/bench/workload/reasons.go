@@ -14,38 +14,22 @@ var reasons = map[string]string{
 		"memory before the clock is read, so reading it costs more than its own time. Compare tier/local with \"tier/local, clock\" below; " +
 		"the cache adds its own work to that. Entries of up to twice the size, a denser table, and reading the clock before the table made " +
 		"no difference or were slower.",
-	"a hit by Get": "the clock; see the local hit.",
-	"a hit at a moment": "with uniform keys nearly every hit waits for main memory, and an entry of the cache takes one cache line more " +
-		"than one of ristretto.",
-	"a hit that lives for ever": "with uniform keys nearly every hit waits for main memory, and an entry of the cache takes one cache line " +
-		"more than one of ristretto.",
+	"a hit by Get":  "the clock; see the local hit.",
 	"GetMany of 64": "the map that it returns; see \"a new map of 64\" below. Reads at one moment need no map, and take half of a Get for hot keys.",
 	"a Set, against": "ristretto puts the value into a queue, and another goroutine does the rest. A Set fences its key, spells and hashes " +
 		"it, measures the value, and replaces the entry before it returns.",
-	"local hit (twofold, two tiers) at": "the same as for one tier.",
 	"a read beside 5 % writes": "a write fences its key, and readers check whether the fence concerns them. So they read two cache lines that " +
 		"the other core has just written. More groups of keys, fewer groups, and two tables of groups were tried and not kept. The rest " +
 		"has two causes. New entries are in cold memory, which the peers pay for, too. And a write takes longer than ristretto's, so " +
 		"it evicts more from the core's own cache.",
-	"metrics on":   "a difference of two medians, each of which varies by more between runs. A hit does the same work in both.",
-	"negative hit": "an absence is an error behind a pointer, so a negative hit reads one more cache line.",
-	"stale hit":    "a stale hit reads two more cache lines: whether it may be served, and whether its refresh is due.",
+	"stale hit": "a stale hit reads two more cache lines: whether it may be served, and whether its refresh is due.",
 	"a miss above its loader, one tier, µs": "the load runs in its own goroutine, so that no caller depends on another's patience. Its " +
 		"stack grows once, it has a deadline, and a fifth of the time is garbage collection. A pool of goroutines with grown stacks would save " +
 		"a tenth, and was refused: see launch in package cache.",
-	"remote hit, p50 at 1 goroutine": "the processor sleeps while the server works, so the same GET takes 25 µs in one sample and 100 µs in " +
-		"another. In samples in which the processor did not sleep, a GET with CBOR took 25 µs and a hit 30 µs.",
 	"remote hit above GET and the codec: proc": "a context with a deadline, the checksum, the entry, and the garbage of all three. With one " +
 		"goroutine the processor sleeps while the server works. The time to wake it is included, and varies by more than the difference. " +
 		"With 64 goroutines the processor does not sleep, and a hit takes less processor time than a plain GET (see the table of processor time).",
 	"remote hit above GET and the codec: alloc": "a context with a deadline takes 4, the keys of cell and cache 3, the entry 1 and the job 1.",
-	"remote hit, throughput at 64": "hits that share an MGET alone bring 3.4 times the throughput (BenchmarkGetTogether). The server runs on " +
-		"the same two cores, and the processor time of the hits limits the rest.",
-	"stampede of 1,000": "with two tiers a GET and a claim precede the load, and a fill follows it. The answer to the GET is read only after a " +
-		"thousand goroutines have had their turn on two cores. At the end these goroutines wake one after another.",
-	"heap over keys and values at 1,000,000 entries, bytes": "tier/local takes 105 to 118 bytes of it. The rest is the item of package cache: " +
-		"its lifetimes, its place in the order of invalidations, its type and its tenant.",
-	"stampede of 4": "one load of 10 ms follows a GET and a claim. The other three processes look again every 2 ms.",
 }
 
 // explained adds the reasons to the goals.

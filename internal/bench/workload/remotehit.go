@@ -29,7 +29,6 @@ import (
 const (
 	remoteKeys   = 1000
 	clientCPU    = "client-cpu-ns/op"
-	serverCPU    = "server-cpu-ns/op"
 	perSecond    = "op/s"
 	commandsOp   = "commands/op"
 	scriptsOp    = "scripts/op"
@@ -54,11 +53,9 @@ func bareName(c codec.Codec) string { return "GET + " + c.ID() }
 func oursName(c codec.Codec) string { return "twofold, " + c.ID() }
 
 var remoteTables = []report.Comparison{
-	{Title: "B: remote hit, 1 KiB, p50", Reference: bareGet, Unit: p50, More: []string{p95, p99, allocsOp}, Note: "p95, p99 and allocations at 1 goroutine."},
-	{Title: "B: remote hit, p99", Reference: bareGet, Unit: p99},
+	{Title: "B: remote hit, 1 KiB, p50", Reference: bareGet, Unit: p50, More: []string{p99, allocsOp}, Note: "p99 and allocations at 1 goroutine."},
 	{Title: "B: remote hit, throughput", Reference: bareGet, Unit: perSecond, More: []string{commandsOp, scriptsOp}},
 	{Title: "B: remote hit, processor time of this process", Reference: bareGet, Unit: clientCPU},
-	{Title: "B: remote hit, processor time of the server", Reference: bareGet, Unit: serverCPU},
 }
 
 // remoteBench holds the contenders of workload B.
@@ -183,7 +180,6 @@ func (b *remoteBench) count(l report.Line, r measure.Result, d measure.Server) {
 	}
 	b.e.Book.Add(l, perSecond, r.PerSecond())
 	b.e.Book.Add(l, clientCPU, r.CPUPerOp())
-	b.e.Book.Add(l, serverCPU, float64(d.CPU)/ops)
 	b.e.Book.Add(l, commandsOp, commands/ops)
 	b.e.Book.Add(l, scriptsOp, float64(d.Calls["evalsha"]+d.Calls["eval"]+d.Calls["fcall"])/ops)
 }

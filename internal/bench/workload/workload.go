@@ -1,11 +1,10 @@
 // Package workload contains the measurements: one or more files for each workload. A workload
 // measures its contenders in turn, records the samples in a Book, and makes its tables from them.
 //
-//	A local hits               G invalidation
-//	B remote hits              H growth
+//	A local hits               E a million entries
+//	B remote hits              G invalidation
 //	C stampedes                I logs and cells in databases
 //	D hit ratios               J pages by HTTP
-//	E a million entries
 package workload
 
 import (
@@ -108,21 +107,19 @@ func (e *Env) add(l report.Line, r measure.Result) {
 	}
 }
 
-// The units of several workloads, in benchstat's spelling.
+// The units of several workloads.
 const (
 	nsOp     = "ns/op"
 	cpuOp    = "CPU ns/op"
 	allocsOp = "allocs/op"
 	bytesOp  = "B/op"
 	p50      = "p50-ns"
-	p95      = "p95-ns"
 	p99      = "p99-ns"
 )
 
 // addQuantiles records the quantiles of a run with latencies.
 func (e *Env) addQuantiles(l report.Line, times []time.Duration) {
 	e.Book.Add(l, p50, float64(measure.Quantile(times, 0.5)))
-	e.Book.Add(l, p95, float64(measure.Quantile(times, 0.95)))
 	e.Book.Add(l, p99, float64(measure.Quantile(times, 0.99)))
 }
 
@@ -179,14 +176,6 @@ func All() []Workload {
 			func(e *Env) { e.calls("Redis 500 µs away", network) },
 			func(e *Env) { e.readsBeside(oneTierReads, false) },
 			func(e *Env) { e.readsBeside("reads, two tiers", true) },
-		}, nil},
-		{"H", "Growth", parts{
-			func(e *Env) { e.growKeys(1000) },
-			func(e *Env) { e.growKeys(10_000) },
-			func(e *Env) { e.growKeys(100_000) },
-			func(e *Env) { e.growKeys(1_000_000) },
-			func(e *Env) { e.growKeys(10_000_000) },
-			(*Env).growTags, (*Env).growSpaces,
 		}, nil},
 		{"I", "Logs and cells in databases", parts{(*Env).databases}, nil},
 		{"J", "Pages by HTTP", parts{(*Env).http}, nil},

@@ -3,22 +3,19 @@
 //	bench                                  everything, as tables on the standard output
 //	bench -suite quick                     the same with less work, within two minutes
 //	bench -only A,D -samples 10            two workloads
-//	bench -out RESULTS.md -raw raw.txt
+//	bench -out RESULTS.md
 //
 // It starts redis-server from the PATH, and itself once more for each process of the stampede.
-// Contenders are sampled in turn. Ratios compare contenders of the same run; the samples in -raw
-// are for benchstat.
+// Contenders are sampled in turn. Ratios compare contenders of the same run.
 package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"math"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -47,11 +44,6 @@ func run(ctx context.Context, args []string, log io.Writer) error {
 	head := heading(ctx, o) // before the run: the sources may change meanwhile
 	for _, w := range o.workloads {
 		if err := w.Do(e); err != nil {
-			return err
-		}
-	}
-	if o.raw != "" {
-		if err := writeRaw(o.raw, e); err != nil {
 			return err
 		}
 	}
@@ -99,21 +91,12 @@ func body(e *workload.Env, all []workload.Workload) string {
 	return b.String()
 }
 
-func writeRaw(path string, e *workload.Env) error {
-	f, err := os.Create(filepath.Clean(path))
-	if err != nil {
-		return err
-	}
-	return errors.Join(e.Book.WriteRaw(f), f.Close())
-}
-
 // options are the values of the command line.
 type options struct {
 	size      workload.Size
 	samples   int
 	workloads []workload.Workload
-
-	out, raw string
+	out       string
 }
 
 func parse(args []string, log io.Writer) (*options, error) {
@@ -124,7 +107,6 @@ func parse(args []string, log io.Writer) (*options, error) {
 	only := fs.String("only", "", "these workloads, such as A,D; empty: all")
 	fs.IntVar(&o.samples, "samples", 0, "of each contender; 0: 6, or fewer in the short suites")
 	fs.StringVar(&o.out, "out", "", "write the results into this file; empty: standard output")
-	fs.StringVar(&o.raw, "raw", "", "write all samples to this file, for benchstat; empty: nowhere")
 	if err := fs.Parse(args); err != nil {
 		return nil, err
 	}

@@ -36,7 +36,7 @@ type cell struct {
 // meter measures cells on one Redis.
 type meter struct {
 	t     *setup.T
-	o     *options
+	o     *plan
 	rdb   *redis.Client
 	post  post
 	cells []cell

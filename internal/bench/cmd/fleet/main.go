@@ -6,13 +6,7 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
-	"fmt"
-	"io"
-	"os"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/twofold-go/twofold/internal/bench/peers"
@@ -23,63 +17,31 @@ import (
 
 func main() {
 	setup.Main("fleet", childEnv, child, func(ctx context.Context) error {
-		o, err := parse(os.Args[1:], os.Stderr)
+		out := flag.String("out", "", "write the results into this file; empty: standard output")
+		flag.Parse()
+		cells, err := measureAll(ctx, &whole)
 		if err != nil {
 			return err
 		}
-		cells, err := measureAll(ctx, o)
-		if err != nil {
-			return err
-		}
-		return setup.Deliver(o.out, write(ctx, o, cells))
+		return setup.Deliver(*out, write(ctx, &whole, cells))
 	})
 }
 
-// options are the values of the command line.
-type options struct {
-	members, rates []int
-	bounds         []time.Duration
-	real           int
-	each           time.Duration
-	out            string
+// plan says what is measured.
+type plan struct {
+	members []int           // sizes of fleets
+	rates   []int           // invalidations a second, rising
+	bounds  []time.Duration // of the log; only the two largest fleets have any but the first
+	real    int             // size of a fleet in which each member that listens is a process
+	each    time.Duration   // how long a fleet is measured at one rate
 }
 
-func parse(args []string, log io.Writer) (*options, error) {
-	o := &options{members: []int{1, 10, 50, 100, 200}, rates: []int{0, 200, 2000, 20_000}}
-	o.bounds = []time.Duration{redislog.DefaultBound, 5 * redislog.DefaultBound}
-	fs := flag.NewFlagSet("fleet", flag.ContinueOnError)
-	fs.SetOutput(log)
-	fs.Func("members", "sizes of fleets (default 1,10,50,100,200)", list(&o.members, strconv.Atoi))
-	fs.Func("rates", "invalidations a second, rising (default 0,200,2000,20000)", list(&o.rates, strconv.Atoi))
-	fs.Func("bounds", "of the log; only the two largest fleets have any but the first (default 2s,10s)", list(&o.bounds, time.ParseDuration))
-	fs.IntVar(&o.real, "real", 20, "size of a fleet in which each member that listens is a process; 0: none")
-	fs.DurationVar(&o.each, "each", 4*time.Second, "how long a fleet is measured at one rate")
-	fs.StringVar(&o.out, "out", "", "write the results into this file; empty: standard output")
-	if err := fs.Parse(args); err != nil {
-		return nil, err
-	}
-	if fs.NArg() > 0 || o.real < 0 || o.each <= 0 {
-		return nil, fmt.Errorf("%q: want only flags, -real of 0 or more, and -each above 0", args)
-	}
-	return o, nil
+var whole = plan{
+	members: []int{1, 10, 50, 100, 200}, rates: []int{0, 200, 2000, 20_000},
+	bounds: []time.Duration{redislog.DefaultBound, 5 * redislog.DefaultBound}, real: 20, each: 4 * time.Second,
 }
 
-// list parses a flag with several values.
-func list[T int | time.Duration](to *[]T, read func(string) (T, error)) func(string) error {
-	return func(text string) error {
-		*to = nil
-		for s := range strings.SplitSeq(text, ",") {
-			v, err := read(s)
-			if err != nil || v < 0 {
-				return errors.New("want values of 0 or more, separated by commas")
-			}
-			*to = append(*to, v)
-		}
-		return nil
-	}
-}
-
-func measureAll(ctx context.Context, o *options) ([]cell, error) {
+func measureAll(ctx context.Context, o *plan) ([]cell, error) {
 	t := setup.New(ctx)
 	defer t.Close()
 	m := meter{t: t, o: o}
@@ -95,7 +57,7 @@ func measureAll(ctx context.Context, o *options) ([]cell, error) {
 			for _, n := range sizes {
 				m.fleet(cell{Members: n, Bound: bound})
 			}
-			if o.real > 0 && i == 0 {
+			if i == 0 {
 				m.fleet(cell{Members: o.real, Bound: bound, Real: true})
 			}
 		}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"io"
 	"math"
 	"os"
 	"strings"
@@ -19,10 +18,7 @@ func TestMain(m *testing.M) {
 
 // TestShortRun measures two members for half a second each time. It does not judge speed.
 func TestShortRun(t *testing.T) {
-	o, err := parse([]string{"-members", "2", "-rates", "0,200", "-bounds", "2s", "-real", "2", "-each", "500ms"}, io.Discard)
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := &plan{members: []int{2}, rates: []int{0, 200}, bounds: []time.Duration{2 * time.Second}, real: 2, each: time.Second / 2}
 	cells, err := measureAll(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
@@ -112,13 +108,5 @@ func TestLags(t *testing.T) {
 	}
 	if len(lags) != 3 || sum != 10+20+time.Hour {
 		t.Errorf("lags are %v, want 10ns, 20ns, and an hour for the one not heard of", lags)
-	}
-}
-
-func TestBadFlags(t *testing.T) {
-	for _, args := range [][]string{{"surplus"}, {"-members", "many"}, {"-rates", "1,-2"}, {"-each", "0s"}, {"-real", "-1"}, {"-bounds", "2"}, {"-nonsense"}} {
-		if o, err := parse(args, io.Discard); err == nil {
-			t.Errorf("parse(%q) = %+v, want an error", args, o)
-		}
 	}
 }

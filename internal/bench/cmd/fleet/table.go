@@ -126,7 +126,7 @@ func (k costs) logs(l load, n float64) string {
 	return "–"
 }
 
-func write(ctx context.Context, o *options, cells []cell) string {
+func write(ctx context.Context, o *plan, cells []cell) string {
 	redis, member := costsOf(cells)
 	us := func(s float64) string { return report.Number(s * 1e6) }
 	return "# What a fleet costs\n\n" + report.Heading(ctx, "", []string{"github.com/redis/go-redis/v9"}) + fmt.Sprintf(`
@@ -178,7 +178,7 @@ func lag(d time.Duration) string {
 	return report.Number(d.Seconds() * 1000)
 }
 
-func capacity(o *options, cells []cell, redis, member costs) report.Table {
+func capacity(o *plan, cells []cell, redis, member costs) report.Table {
 	t := report.Table{
 		Head: []string{
 			"bound", "invalidations /s", "records /s", "processes, measured: keys, tags", "processes, computed", "one process, % of a core", "kB/s to one process",

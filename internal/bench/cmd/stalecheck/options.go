@@ -52,7 +52,6 @@ func (c *runConfig) define(fs *flag.FlagSet) {
 	fs.StringVar(&c.Expect, "expect", c.Expect, "succeed only when there are some: "+strings.Join(findings[1:], ", "))
 	fs.DurationVar(&c.Duration, "duration", c.Duration, "of a run")
 	fs.Uint64Var(&c.Seed, "seed", c.Seed, "of everything that is random")
-	fs.StringVar(&c.Keep, "keep", c.Keep, "leave the histories in this directory")
 	fs.IntVar(&c.Workers, "workers", c.Workers, "processes")
 	fs.IntVar(&c.Readers, "readers", c.Readers, "readers of a process")
 	fs.IntVar(&c.Writers, "writers", c.Writers, "writers of a process")

@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"strings"
 	"time"
 
@@ -25,7 +24,6 @@ type Config struct {
 	Fault    string        // one of Faults
 	Workers  int           // each has its own proxy if there is one server
 	Duration time.Duration // over which faults are spread
-	Keep     string        // where to leave the files of the workers, or empty
 }
 
 // Rig is a running set-up. No fault touches the server of the source.
@@ -65,7 +63,7 @@ func Start(ctx context.Context, cfg Config) (*Rig, error) {
 	}
 	r := &Rig{
 		cfg: cfg, fault: f, t: setup.New(ctx),
-		rng: rand.New(rand.NewPCG(cfg.Seed, 0)), prefix: redistest.Prefix(), dir: cfg.Keep, workers: make([]*Hand, cfg.Workers), gone: make(map[int]bool),
+		rng: rand.New(rand.NewPCG(cfg.Seed, 0)), prefix: redistest.Prefix(), workers: make([]*Hand, cfg.Workers), gone: make(map[int]bool),
 	}
 	if cfg.Keys == 0 {
 		r.cfg.Keys = 24
@@ -74,10 +72,7 @@ func Start(ctx context.Context, cfg Config) (*Rig, error) {
 		}
 	}
 	if err := setup.Try(func() {
-		if r.dir == "" {
-			r.dir = r.t.TempDir()
-		}
-		setup.Check(os.MkdirAll(r.dir, 0o700))
+		r.dir = r.t.TempDir()
 		r.start()
 		for i := range r.workers {
 			r.startWorker(i)
