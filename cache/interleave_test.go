@@ -58,10 +58,14 @@ func (w *stage) addFaults(commands map[string]script.Command) {
 			return p.way(way, func(f *tiertest.Faulty) { f.Fail(errCut) }, func(f *logtest.Faulty, ops ...logtest.Op) { f.Fail(errCut, ops...) })
 		},
 		"lose": func(p *process, what string) error {
-			if what == "claim" {
+			switch what {
+			case "claim":
 				p.link.LoseClaims(true)
+			case "append":
+				p.losing.Store(true)
+			default:
+				return fmt.Errorf("cannot lose a %s", what)
 			}
-			p.losing.Store(what == "append")
 			return nil
 		},
 		"hang": func(p *process, way string) error {
