@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/internal/script"
 	"github.com/twofold-go/twofold/invalidate"
 )
@@ -27,7 +28,7 @@ type ear struct {
 
 // hear reports the records of a page that are new to the process, except those that the process
 // has just appended.
-func (e *ear) hear(p *logProcess, n *names, page invalidate.Page) {
+func (e *ear) hear(p *process, page invalidate.Page) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	var what []string
@@ -53,7 +54,7 @@ func (e *ear) hear(p *logProcess, n *names, page invalidate.Page) {
 		}
 	}
 	if len(fences) > 0 {
-		what = append(what, n.list(fences))
+		what = append(what, p.names.list(fences))
 	}
 	if len(what) > 0 && e.open.Load() {
 		p.env.Printf("%s hears of %s", p.name, strings.Join(slices.Compact(what), " and "))
@@ -61,7 +62,7 @@ func (e *ear) hear(p *logProcess, n *names, page invalidate.Page) {
 }
 
 // missed reports, once, that a process does not know whether a record is in the log.
-func (e *ear) missed(p *logProcess, what string, err error) {
+func (e *ear) missed(p *process, what string, err error) {
 	text := ""
 	if err != nil {
 		text = fmt.Sprintf("%s cannot tell whether %s is in the log (%v)", p.name, what, err)
@@ -105,10 +106,10 @@ func (n *names) list(fences []invalidate.Fence) string {
 // followerLog turns a follower's log lines into lines of the story.
 type followerLog struct {
 	slog.Handler
-	p *logProcess
+	p *process
 }
 
-func (p *logProcess) logger() *slog.Logger { return slog.New(followerLog{slog.DiscardHandler, p}) }
+func (p *process) logger() *slog.Logger { return slog.New(followerLog{slog.DiscardHandler, p}) }
 
 func (followerLog) Enabled(context.Context, slog.Level) bool { return true }
 
@@ -134,8 +135,8 @@ type outbox struct {
 }
 
 // commit ends a transaction that wrote the source. No process of the cache hears of it.
-func (w *logStage) commit(c *script.Call) error {
-	scopes, err := w.names.scopes(c.Args())
+func (w *stage) commit(c *script.Call) error {
+	scopes, err := w.names.scopes(cache.DefaultTenant, c.Args()...)
 	if err != nil {
 		return err
 	}
@@ -169,7 +170,7 @@ func (w logWire) UseCells(_ string, remove func(context.Context, []string, time.
 // catchUp numbers the current rows: it stages them, removes the cells that they name, and turns
 // them into records.
 func (l logGate) catchUp(ctx context.Context) error {
-	rows := l.outbox.stage()
+	rows := l.p.outbox.stage()
 	var cells []string
 	var all invalidate.Append
 	for _, scopes := range rows {
@@ -184,24 +185,24 @@ func (l logGate) catchUp(ctx context.Context) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	name, what := l.g.p.name, l.names.list(slices.Concat(all.Keys, all.Scopes))
-	l.g.p.env.Printf("%s finds rows without a number: %s", name, what)
+	name, what := l.p.name, l.p.names.list(slices.Concat(all.Keys, all.Scopes))
+	l.p.env.Printf("%s finds rows without a number: %s", name, what)
 	if len(cells) > 0 {
-		if err := l.g.p.remove(ctx, cells, 0); err != nil {
+		if err := l.p.remove(ctx, cells, 0); err != nil {
 			return err
 		}
 	}
-	_, err := pass(ctx, l.g, "number", false, func(ctx context.Context) (struct{}, error) {
+	_, err := pass(ctx, l.gate, "number", false, func(ctx context.Context) (struct{}, error) {
 		taken := false
 		for id := range rows {
-			taken = l.outbox.take(id) || taken
+			taken = l.p.outbox.take(id) || taken
 		}
 		if !taken {
-			l.g.p.env.Printf("%s finds no row left to number", name)
+			l.p.env.Printf("%s finds no row left to number", name)
 			return struct{}{}, nil
 		}
-		l.g.p.env.Printf("%s numbers %s", name, what)
-		_, err := l.log.Sync(ctx, invalidate.Cursor{}, all)
+		l.p.env.Printf("%s numbers %s", name, what)
+		_, err := l.p.log.Sync(ctx, invalidate.Cursor{}, all)
 		return struct{}{}, err
 	})
 	return err

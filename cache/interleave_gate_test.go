@@ -7,19 +7,16 @@ import (
 	"sync"
 	"time"
 
-	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/codec"
 	"github.com/twofold-go/twofold/invalidate"
-	"github.com/twofold-go/twofold/invalidate/logtest"
 	"github.com/twofold-go/twofold/tier"
-	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
 // gate stands between a process and its network. Each message of the process passes it, in both
 // directions, and may be held. A held message stays on the wire when its caller gives up. It
 // still arrives after its release.
 type gate struct {
-	p *logProcess
+	p *process
 
 	mu     sync.Mutex // protects the rest
 	asleep chan struct{}
@@ -43,7 +40,7 @@ var kinds = map[string]string{
 	allTails: "", "decode": "a value is being decoded", "renewal": "and stops there",
 }
 
-func newGate(p *logProcess) *gate {
+func newGate(p *process) *gate {
 	return &gate{p: p, armed: map[string]*message{}, held: map[string][]*message{}, twice: map[string]bool{}, copied: map[string]bool{}}
 }
 
@@ -203,62 +200,38 @@ func pass[T any](ctx context.Context, g *gate, kind string, reply bool, op func(
 }
 
 // remoteGate is the remote tier behind a gate.
-type remoteGate struct {
-	g     *gate
-	redis *tiertest.Memory
-	dump  *dump
-}
+type remoteGate struct{ *gate }
 
 var _ tier.Remote = remoteGate{}
 
 func (r remoteGate) Get(ctx context.Context, key string) ([]byte, error) {
-	return pass(ctx, r.g, "get", true, func(ctx context.Context) ([]byte, error) { return r.redis.Get(ctx, key) })
+	return pass(ctx, r.gate, "get", true, func(ctx context.Context) ([]byte, error) { return r.p.redis.Get(ctx, key) })
 }
 
 func (r remoteGate) Claim(ctx context.Context, key string, c tier.Claim) (tier.Claimed, error) {
-	return pass(ctx, r.g, "claim", false, repeat(r.g, "claim", func(ctx context.Context) (tier.Claimed, error) {
-		r.dump.know(key)
-		return r.redis.Claim(ctx, key, c)
+	return pass(ctx, r.gate, "claim", false, repeat(r.gate, "claim", func(ctx context.Context) (tier.Claimed, error) {
+		r.p.dump.know(key)
+		return r.p.redis.Claim(ctx, key, c)
 	}))
 }
 
 func (r remoteGate) Fill(ctx context.Context, key string, f tier.Fill) (bool, error) {
-	return pass(ctx, r.g, "fill", false, repeat(r.g, "fill", func(ctx context.Context) (bool, error) {
-		return r.redis.Fill(ctx, key, f)
+	return pass(ctx, r.gate, "fill", false, repeat(r.gate, "fill", func(ctx context.Context) (bool, error) {
+		return r.p.redis.Fill(ctx, key, f)
 	}))
 }
 
 func (r remoteGate) Unlink(ctx context.Context, keys ...string) error {
-	_, err := pass(ctx, r.g, "unlink", false, func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, r.redis.Unlink(ctx, keys...)
+	_, err := pass(ctx, r.gate, "unlink", false, func(ctx context.Context) (struct{}, error) {
+		return struct{}{}, r.p.redis.Unlink(ctx, keys...)
 	})
 	return err
 }
 
-// logRemote is a wire whose process first reports whether it refused the frame that it read
-// before.
-type logRemote struct {
-	wire
-	lp *logProcess
-}
-
-// Name implements [tier.Named]: all processes of a story share one tier.
-func (logRemote) Name() string { return "story" }
-
 // thinks waits first, so that the lines of the story keep their order.
-func (p *logProcess) thinks(ctx context.Context) {
+func (p *process) thinks(ctx context.Context) {
 	_ = nap(ctx, time.Microsecond) // the caller checks ctx itself
 	p.noteRefused()
-}
-
-func (r logRemote) Claim(ctx context.Context, key string, c tier.Claim) (tier.Claimed, error) {
-	r.lp.thinks(ctx)
-	return r.wire.Claim(ctx, key, c)
-}
-
-func (r logRemote) ClaimMany(ctx context.Context, keys []string, c []tier.Claim) ([]tier.Claimed, error) {
-	r.lp.thinks(ctx)
-	return r.wire.ClaimMany(ctx, keys, c)
 }
 
 // repeat makes op happen again when the story says so. It does so at once, as when a client
@@ -313,25 +286,8 @@ func spell(v any, err error) string {
 	return "refused"
 }
 
-// load is the source behind the gate: a process that sleeps reads nothing.
-func (p *logProcess) load(ctx context.Context, k string) (string, error) {
-	got, err := p.loadMany(ctx, []string{k})
-	if v, ok := got[k]; ok || err != nil {
-		return v, err
-	}
-	return "", cache.ErrNotFound
-}
-
-func (p *logProcess) loadMany(ctx context.Context, keys []string) (map[string]string, error) {
-	p.thinks(ctx)
-	p.misses(ctx, full(ctx, keys...)...)
-	got, err := p.process.loadMany(ctx, keys)
-	p.gate.awake()
-	return got, err
-}
-
 // codec returns a codec whose decoding a story can hold.
-func (p *logProcess) codec() codec.Codec { return storyCodec{codec.JSON, p.gate} }
+func (p *process) codec() codec.Codec { return storyCodec{codec.JSON, p.gate} }
 
 type storyCodec struct {
 	codec.Codec
@@ -347,15 +303,12 @@ func (c storyCodec) Unmarshal(data []byte, v any) error {
 
 // logWire is the log as one process reaches it. Each message takes a moment, also one that the
 // log sends by itself. A message that is new to the process adds a line to the story.
-type logWire struct {
-	p     *logProcess
-	names *names
-}
+type logWire struct{ p *process }
 
 func (w logWire) Bound() time.Duration { return w.p.loglink.Bound() }
 
 func (w logWire) Sync(ctx context.Context, at invalidate.Cursor, a invalidate.Append) (invalidate.Page, error) {
-	what := w.names.list(slices.Concat(a.Keys, a.Scopes))
+	what := w.p.names.list(slices.Concat(a.Keys, a.Scopes))
 	if what == "" {
 		w.p.pace.wait(ctx)
 	}
@@ -370,7 +323,7 @@ func (w logWire) Sync(ctx context.Context, at invalidate.Cursor, a invalidate.Ap
 		w.p.ear.missed(w.p, what, err)
 	}
 	if err == nil {
-		w.p.ear.hear(w.p, w.names, page)
+		w.p.ear.hear(w.p, page)
 	}
 	return page, err
 }
@@ -381,7 +334,7 @@ func (w logWire) Tail(ctx context.Context, at invalidate.Cursor) (invalidate.Pag
 		if err := nap(ctx, w.p.wire/3); err != nil {
 			return invalidate.Page{}, err
 		}
-		w.p.ear.hear(w.p, w.names, page)
+		w.p.ear.hear(w.p, page)
 	}
 	return page, err
 }
@@ -434,42 +387,37 @@ func (p *pace) call() (over func()) {
 
 // logGate is the log behind a gate. It reports each append when it happens, even if the answer
 // is lost.
-type logGate struct {
-	g      *gate
-	log    *logtest.Memory
-	names  *names
-	outbox *outbox
-}
+type logGate struct{ *gate }
 
-func (l logGate) Bound() time.Duration { return l.log.Bound() }
+func (l logGate) Bound() time.Duration { return l.p.log.Bound() }
 
 func (l logGate) Sync(ctx context.Context, at invalidate.Cursor, a invalidate.Append) (invalidate.Page, error) {
 	if err := l.catchUp(ctx); err != nil {
 		return invalidate.Page{}, err
 	}
-	what := l.names.list(slices.Concat(a.Keys, a.Scopes))
+	what := l.p.names.list(slices.Concat(a.Keys, a.Scopes))
 	ask := func(ctx context.Context) (invalidate.Page, error) {
-		bumps := l.log.Bumps()
-		page, err := l.log.Sync(ctx, at, a)
-		if l.log.Bumps() > bumps && l.g.p.ear.open.Load() {
-			l.g.p.env.Printf("the log begins a new epoch")
+		bumps := l.p.log.Bumps()
+		page, err := l.p.log.Sync(ctx, at, a)
+		if l.p.log.Bumps() > bumps && l.p.ear.open.Load() {
+			l.p.env.Printf("the log begins a new epoch")
 		}
 		if err == nil && what != "" {
-			l.g.p.env.Printf("%s appends %s", l.g.p.name, what)
+			l.p.env.Printf("%s appends %s", l.p.name, what)
 		}
 		return page, err
 	}
-	back := func(ctx context.Context) (invalidate.Page, error) { return pass(ctx, l.g, "sync", true, ask) }
+	back := func(ctx context.Context) (invalidate.Page, error) { return pass(ctx, l.gate, "sync", true, ask) }
 	if what == "" {
 		return back(ctx)
 	}
-	return pass(ctx, l.g, "append", false, repeat(l.g, "append", back))
+	return pass(ctx, l.gate, "append", false, repeat(l.gate, "append", back))
 }
 
 func (l logGate) Tail(ctx context.Context, at invalidate.Cursor) (invalidate.Page, error) {
-	l.g.awake()
-	page, err := l.log.Tail(ctx, at)
-	l.g.hush(ctx)
-	l.g.awake()
+	l.awake()
+	page, err := l.p.log.Tail(ctx, at)
+	l.hush(ctx)
+	l.awake()
 	return page, err
 }

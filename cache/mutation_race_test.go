@@ -99,24 +99,3 @@ func TestMutationOfLargeValues(t *testing.T) {
 		})
 	}
 }
-
-// A hit of a large value under the race detector.
-func BenchmarkSealedHit(b *testing.B) {
-	tiers, err := cache.Open(cache.TiersConfig{})
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer func() { _ = tiers.Close(context.Background()) }()
-	c, err := cache.New(tiers, cache.Config[int, []byte]{Namespace: "large"})
-	if err != nil {
-		b.Fatal(err)
-	}
-	if err := c.Set(b.Context(), 1, make([]byte, 1_000_000)); err != nil {
-		b.Fatal(err)
-	}
-	for b.Loop() {
-		if _, ok := c.Peek(b.Context(), 1); !ok {
-			b.Fatal("no hit")
-		}
-	}
-}

@@ -207,7 +207,7 @@ func TestSettledTellsApart(t *testing.T) {
 }
 
 // These tests invalidate as fast as two goroutines can, in real time. Under the race detector they
-// are too small to fill the fence tables, and look for races only. BenchmarkFlood is larger.
+// are too small to fill the fence tables, and look for races only.
 
 var flooded = scaled(200_000) // residents
 
@@ -329,48 +329,6 @@ func TestFloodThroughTheLog(t *testing.T) {
 	wantResidents(t, c, flooded, 999)
 	if s := tiers[0].Stats(); s.Log.Lapses > 0 || s.Fences.Keys == 0 {
 		t.Errorf("%+v and %+v, want fences and no lapse", s.Log, s.Fences)
-	}
-}
-
-// BenchmarkFlood counts what is left of 2,000,000 residents after 2,000,000 Deletes or Sets of other
-// keys, as fast as two goroutines can, and the heap with and without the flood.
-func BenchmarkFlood(b *testing.B) {
-	const n = 2_000_000
-	for name, other := range map[string]func(c things, i int) error{
-		"deletes": func(c things, i int) error { return c.Delete(b.Context(), n+i) },
-		"sets":    func(c things, i int) error { return c.Set(b.Context(), n+i, "v") },
-	} {
-		b.Run(name, func(b *testing.B) {
-			for b.Loop() {
-				b.StopTimer()
-				tiers, err := cache.Open(cache.TiersConfig{Local: local.New(local.Config{MaxBytes: 4 << 30})})
-				if err != nil {
-					b.Fatal(err)
-				}
-				c, err := cache.New(tiers, cache.Config[int, string]{Namespace: "things"})
-				if err != nil {
-					b.Fatal(err)
-				}
-				empty := heap()
-				atOnce(b, n, func(i int) error { return c.Set(b.Context(), i, "v") })
-				full := heap()
-				b.StartTimer()
-				atOnce(b, n, func(i int) error { return other(c, i) })
-				b.StopTimer()
-				flooded := heap()
-				hits := 0
-				for k := range n {
-					if _, ok := c.Peek(b.Context(), k); ok {
-						hits++
-					}
-				}
-				b.ReportMetric(100*float64(hits)/n, "%hits")
-				b.ReportMetric(float64(full-empty)/n, "B/resident")
-				b.ReportMetric(float64(flooded)/(1<<20), "MiB")
-				_ = tiers.Close(b.Context())
-				b.StartTimer()
-			}
-		})
 	}
 }
 

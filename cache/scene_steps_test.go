@@ -193,21 +193,18 @@ func (p *player) parse(ctx context.Context, words []string) (s *step, end func()
 
 // scopes returns the scopes that the step names, or its key.
 func (p *player) scopes(s *step) []invalidate.Scope {
+	scope := keyScope(p.T, s.key)
 	if len(s.rest) > 0 {
-		if scope, ok := scopes(p.T)[s.rest[0]]; ok {
-			s.rest = s.rest[1:]
-			return append(s.more, scope)
-		}
-		others := map[string]invalidate.Scope{"another-tag": invalidate.Tag(cache.DefaultTenant, "T"), "another-tenant": invalidate.Tenant("acme")}
+		named := scopes(p.T)
+		named["another-tag"], named["another-tenant"] = invalidate.Tag(cache.DefaultTenant, "T"), invalidate.Tenant("acme")
 		if prefix, ok := strings.CutPrefix(s.rest[0], "prefix="); ok {
-			others[s.rest[0]] = invalidate.Prefix(cache.DefaultTenant, prefix)
+			named[s.rest[0]] = invalidate.Prefix(cache.DefaultTenant, prefix)
 		}
-		if scope, ok := others[s.rest[0]]; ok {
-			s.rest = s.rest[1:]
-			return append(s.more, scope)
+		if other, ok := named[s.rest[0]]; ok {
+			scope, s.rest = other, s.rest[1:]
 		}
 	}
-	return append(s.more, keyScope(p.T, s.key))
+	return append(s.more, scope)
 }
 
 // call makes one call of a process.

@@ -15,7 +15,6 @@ import (
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/internal/script"
 	"github.com/twofold-go/twofold/tier"
-	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
 // origin is the source of a story's processes. Every key has the value v1 until the story
@@ -144,6 +143,9 @@ func (o *origin) wait(ctx context.Context) error {
 // loadMany is the loader of a process for one key or many. It reads the source and writes lines
 // to the story.
 func (p *process) loadMany(ctx context.Context, keys []string) (map[string]string, error) {
+	defer p.gate.awake() // a process that sleeps reads nothing
+	p.thinks(ctx)
+	p.misses(ctx, full(ctx, keys...)...)
 	values, failed, errs := map[string]string{}, []string(nil), error(nil)
 	for _, k := range keys {
 		v, err := p.source.read(k)
@@ -157,7 +159,6 @@ func (p *process) loadMany(ctx context.Context, keys []string) (map[string]strin
 	if err := nap(ctx, p.wire); err != nil {
 		return nil, err
 	}
-	p.misses(ctx, full(ctx, keys...)...)
 	what := "load"
 	if cache.Auditing(ctx) {
 		what = "audit: load"
@@ -314,12 +315,12 @@ func (p *process) misses(ctx context.Context, keys ...string) {
 
 // wire is the remote tier as one process reaches it. Every call takes a moment and adds a line
 // to the story.
-type wire struct {
-	p *process
-	f *tiertest.Faulty
-}
+type wire struct{ p *process }
 
 var _ tier.Batcher = wire{}
+
+// Name implements [tier.Named]: all processes of a story share one tier.
+func (wire) Name() string { return "story" }
 
 func (w wire) Get(ctx context.Context, key string) ([]byte, error) {
 	got, err := w.GetMany(ctx, []string{key})
@@ -331,7 +332,7 @@ func (w wire) GetMany(ctx context.Context, keys []string) ([][]byte, error) {
 	err := nap(ctx, w.p.wire)
 	w.p.misses(ctx, keys...)
 	if err == nil {
-		got, err = w.f.GetMany(ctx, keys)
+		got, err = w.p.link.GetMany(ctx, keys)
 	}
 	if err != nil {
 		w.p.say(ctx, fmt.Sprintf("remote get fails (%v)", err), keys...)
@@ -367,10 +368,11 @@ func (w wire) Claim(ctx context.Context, key string, c tier.Claim) (tier.Claimed
 
 func (w wire) ClaimMany(ctx context.Context, keys []string, claims []tier.Claim) ([]tier.Claimed, error) {
 	got := make([]tier.Claimed, len(keys))
+	w.p.thinks(ctx) // it may have refused the frame that it read before
 	err := nap(ctx, w.p.wire)
 	held := w.holds(keys, claims)
 	if err == nil {
-		got, err = w.f.ClaimMany(ctx, keys, claims)
+		got, err = w.p.link.ClaimMany(ctx, keys, claims)
 	}
 	if err != nil {
 		w.p.say(ctx, fmt.Sprintf("claim fails (%v)", err), keys...)
@@ -409,7 +411,7 @@ func (w wire) FillMany(ctx context.Context, keys []string, fills []tier.Fill) ([
 	ok := make([]bool, len(keys))
 	err := nap(ctx, w.p.wire)
 	if err == nil {
-		ok, err = w.f.FillMany(ctx, keys, fills)
+		ok, err = w.p.link.FillMany(ctx, keys, fills)
 	}
 	if err != nil {
 		w.p.say(ctx, fmt.Sprintf("remote fill fails (%v)", err), keys...)
@@ -435,7 +437,7 @@ func (w wire) FillMany(ctx context.Context, keys []string, fills []tier.Fill) ([
 func (w wire) Unlink(ctx context.Context, keys ...string) error {
 	err := nap(ctx, w.p.wire)
 	if err == nil {
-		err = w.f.Unlink(ctx, keys...)
+		err = w.p.link.Unlink(ctx, keys...)
 	}
 	if err != nil {
 		w.p.say(ctx, fmt.Sprintf("remote delete fails (%v)", err), keys...)

@@ -1,17 +1,23 @@
 package cache_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"reflect"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/codec"
 	"github.com/twofold-go/twofold/internal/script"
+	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/invalidate/logtest"
+	"github.com/twofold-go/twofold/key"
 	"github.com/twofold-go/twofold/policy"
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
@@ -20,57 +26,124 @@ import (
 // and b, on one remote tier and one source. To read a story, start at its first lines. To write
 // one, leave the part below the dashes empty and run with -update.
 func TestStories(t *testing.T) {
-	script.Run(t, "testdata/*.txt", newStage)
+	script.Run(t, "testdata/*.txt", func(t *testing.T, env *script.Env) map[string]script.Command {
+		return newStage(t, env, nil)
+	})
+}
+
+// The stories in testdata/log show the races that the log, the lease and the frames' positions
+// prevent. Each file shows one race, and why no read is wrong. The stories force the races:
+// messages are held on the wire, processes sleep, and servers forget. Read the stories in order
+// to learn the protocol. The story starts a third process, c.
+func TestInterleavings(t *testing.T) {
+	script.Run(t, "testdata/log/*.txt", func(t *testing.T, env *script.Env) map[string]script.Command {
+		return newStage(t, env, logtest.NewMemory(logtest.MemoryConfig{Bound: bound}))
+	})
 }
 
 // stage is the scene of a story.
 type stage struct {
+	t      *testing.T
 	env    *script.Env
 	source *origin
+	redis  *tiertest.Memory // all processes share it
+	log    *logtest.Memory  // that all processes follow, if not nil
 	procs  []*process
+	names  *names
+	outbox outbox
+	dump   dump
 }
 
-// process is one set of tiers. Its calls to the remote tier take the time wire. b is a little
-// further away than a, so that no two events come at the same instant, and every story has one
-// outcome.
+// process is one set of tiers, with a gate on its links. Its calls to the remote tier take the time
+// wire. Each process is a little further away than the one before, so that no two events come at the
+// same instant, and every story has one outcome.
 type process struct {
-	name   string
-	env    *script.Env
-	source *origin
-	wire   time.Duration
-	redis  *tiertest.Memory // both processes share it
-	link   *tiertest.Faulty // this process's link to redis
-	tiers  *cache.Tiers
-	things cache.Cache[string, string]
+	*stage
+	name    string
+	wire    time.Duration
+	gate    *gate
+	link    *tiertest.Faulty
+	loglink *logtest.Faulty
+	tiers   *cache.Tiers
+	things  cache.Cache[string, string]
+	clock   cache.Cache[string, string] // caches nothing
+	built   cache.Cache[string, string] // built from other values
+	ear     ear
+	pace    pace
+	losing  atomic.Bool
+	refused int64                                                // refused frames that were reported
+	remove  func(context.Context, []string, time.Duration) error // removes cells
 }
 
-func newStage(t *testing.T, env *script.Env) map[string]script.Command {
-	w := &stage{env: env, source: newOrigin()}
-	redis := tiertest.NewMemory()
+// newStage returns the commands of a story.
+//
+//	policy ...       sets the policy of both processes
+//	start WHO        starts another process
+//	ask WHO          makes a process ask the log now
+//	commit SCOPES    ends a transaction with a row in the outbox
+//
+// The commands a, b and c make a call in a process; the others are those of the source and the faults.
+func newStage(t *testing.T, env *script.Env, log *logtest.Memory) map[string]script.Command {
+	w := &stage{
+		t: t, env: env, source: newOrigin(), redis: tiertest.NewMemory(), log: log,
+		names: &names{text: map[invalidate.Fence]string{}}, outbox: outbox{rows: map[int][]invalidate.Scope{}},
+	}
+	for _, name := range []string{"a", "b"} {
+		w.start(name)
+	}
 	commands := map[string]script.Command{
 		"source": {Args: "[what...]", Options: []string{"slow"}, Run: w.source.command},
 		"policy": {Options: []string{"ttl", "negative", "errors", "stale", "stale-if-error", "soft-timeout", "local", "min-load", "audit"}, Run: w.policy},
+		"start":  {Args: "who", Run: func(c *script.Call) error { w.start(c.Arg(0)); return nil }},
+		"commit": {Args: "scopes...", Run: w.commit},
 	}
-	for name, do := range map[string]func(*tiertest.Faulty){
-		"cut": func(f *tiertest.Faulty) { f.Fail(errCut) }, "hang": func(f *tiertest.Faulty) { f.Hang(true) },
-		"lose": func(f *tiertest.Faulty) { f.LoseClaims(true) }, // the answers to claims
-		"mend": (*tiertest.Faulty).Heal,
-	} {
-		commands[name] = script.Command{Args: "who", Run: func(c *script.Call) error { return w.links(c, do) }}
-	}
-	for i, name := range []string{"a", "b"} {
-		p := &process{name: name, env: env, source: w.source, redis: redis, wire: time.Millisecond + time.Duration(i)*100*time.Microsecond}
-		p.link = tiertest.NewFaulty(redis)
-		p.tiers = open(t, cache.TiersConfig{Remote: wire{p, p.link}, MaxAudits: 2, OnStale: p.stale})
-		p.things = with(t, p.tiers, cache.Config[string, string]{Load: p.load, LoadMany: p.loadMany})
-		w.procs = append(w.procs, p)
+	w.addFaults(commands)
+	for i, name := range []string{"a", "b", "c"} {
 		commands[name] = script.Command{
-			Args:    "verb [words...]",
-			Options: []string{"tenant", "ttl", "max-age", "stale"},
-			Run:     p.command,
+			Args: "verb [words...]", Options: []string{"tenant", "ttl", "max-age", "stale", "strict"},
+			Run: func(c *script.Call) error {
+				if i >= len(w.procs) {
+					return fmt.Errorf("%s has not started", name)
+				}
+				return w.procs[i].command(c)
+			},
 		}
 	}
 	return commands
+}
+
+// start starts a process, which then contacts the log for the first time.
+func (w *stage) start(name string) {
+	far := time.Duration(len(w.procs)) * 100 * time.Microsecond
+	p := &process{stage: w, name: name, wire: time.Millisecond + far}
+	p.gate = newGate(p)
+	defer p.pace.call()()
+	p.link = tiertest.NewFaulty(remoteGate{p.gate})
+	cfg := cache.TiersConfig{
+		Remote: wire{p}, Logger: p.logger(), Codecs: []codec.Codec{p.codec()}, MaxAudits: 2, OnStale: p.stale,
+	}
+	of := cache.Config[string, string]{Codec: p.codec()}
+	if w.log != nil {
+		cfg.ClaimTTL = 10 * time.Second // these stories show no renewed claims
+		of.Policy.RemoteTimeout = new(bound / 4)
+		p.loglink = logtest.NewFaulty(logGate{p.gate})
+		cfg.Log = logWire{p}
+	}
+	p.tiers = open(w.t, cfg)
+	w.t.Cleanup(func() { // before the tiers close
+		p.ear.open.Store(false)
+		p.heal()
+		p.gate.open()
+	})
+	things := of
+	things.Load, things.LoadMany = p.load, p.loadMany
+	p.things = with(w.t, p.tiers, things)
+	of.Namespace = "built"
+	p.built = with(w.t, p.tiers, of)
+	p.clock = with(w.t, p.tiers, cache.Config[string, string]{Namespace: "clock", Policy: patch{Off: new(true)}})
+	w.procs = append(w.procs, p)
+	advance(10 * time.Millisecond)
+	p.ear.open.Store(true)
 }
 
 // policy sets the policy of both processes. Fields that the line does not name have their values
@@ -96,25 +169,11 @@ func (w *stage) policy(c *script.Call) error {
 	return nil
 }
 
-var errCut = errors.New("connection refused")
-
-// links applies a fault to the remote links of all processes, or of one.
-func (w *stage) links(c *script.Call, do func(*tiertest.Faulty)) error {
-	found := false
-	for _, p := range w.procs {
-		if c.Arg(0) == "redis" || c.Arg(0) == p.name {
-			do(p.link)
-			found = true
-		}
-	}
-	if !found {
-		return fmt.Errorf("no process is called %s", c.Arg(0))
-	}
-	return nil
-}
-
-// command makes one call of the cache's API.
+// command makes one call of the cache's API. It waits while its process sleeps.
 func (p *process) command(c *script.Call) error {
+	p.gate.awake()
+	defer p.noteRefused()
+	defer p.pace.call()()
 	things := p.things
 	if c.Has("tenant") {
 		things = things.Tenant(c.String("tenant", ""))
@@ -129,63 +188,68 @@ func (p *process) command(c *script.Call) error {
 	if !c.Bool("stale", true) {
 		opts = append(opts, cache.Fresh())
 	}
-	verb, words := c.Arg(0), append(c.Args()[1:], "")
+	verb, words := c.Arg(0), append(c.Args()[1:], "", "")
 	ctx := c.Context()
 	switch verb {
 	case "get":
-		p.get(c, things, words[0], opts)
+		p.get(c, things, words[0], nil, opts...)
+	case "build": // builds a value from a thing or from another built value
+		p.get(c, p.built, words[0], func(ctx context.Context, _ string) (string, error) {
+			if strings.HasPrefix(words[1], "page") {
+				return p.built.Get(ctx, words[1])
+			}
+			return things.Get(ctx, words[1])
+		})
 	case "getmany":
-		p.getMany(c, things, words[:len(words)-1], opts)
+		p.getMany(c, things, words[:len(words)-2], opts)
 	case "peek":
 		p.peek(c, things, words[0])
 	case "set":
-		report(c, verb, things.Set(ctx, words[0], words[1], opts...))
+		_, err := p.names.scopes(cache.DefaultTenant, "key", words[0])
+		report(c, verb, errors.Join(err, things.Set(ctx, words[0], words[1], opts...)))
 	case "delete":
 		report(c, verb, things.Delete(ctx, words[0]))
 	case "deleteall":
 		report(c, verb, things.DeleteAll(ctx))
-	case "expire":
-		report(c, verb, things.Expire(ctx, words[0]))
 	case "refresh":
 		report(c, verb, things.Refresh(ctx, words[0]))
+	case "expire":
+		return p.invalidate(c, p.tiers.Expire)
 	case "invalidate":
-		return p.invalidate(c, words[0], words[1])
+		return p.invalidate(c, p.tiers.Invalidate)
 	case "audits":
 		n := p.tiers.Stats().Audits
 		c.Printf("same=%d ended=%d stale=%d failed=%d skipped=%d", n.Same, n.Ended, n.Stale, n.Failed, n.Skipped)
 	case "stats":
-		return p.stats(c, words[:len(words)-1])
+		return p.stats(c, words[:len(words)-2])
 	default:
 		return fmt.Errorf("no verb is called %s", verb)
 	}
 	return nil
 }
 
-func (p *process) get(c *script.Call, things cache.Cache[string, string], k string, opts []cache.Option) {
+func (p *process) get(c *script.Call, things cache.Cache[string, string], k string, load cache.Loader[string, string], opts ...cache.Option) {
 	defer func() {
 		if x := recover(); x != nil {
 			c.Printf("%s: panic: %v", k, x.(*cache.PanicError).Value)
 		}
 	}()
-	begun := time.Now()
 	l, ctx := newLook(c.Context(), c.String("tenant", cache.DefaultTenant))
-	r, err := things.Fetch(ctx, k, nil, opts...)
+	r, err := things.Fetch(ctx, k, load, opts...)
 	l.returned.Store(true)
-	stale := ""
+	p.gate.awake()
+	p.noteRefused()
+	from := map[cache.Source]string{
+		cache.Local: ", kept here", cache.Remote: ", from the remote tier", cache.Load: ", from the source",
+	}[r.Source]
 	if r.Stale {
-		stale = " (stale)"
+		from += ", stale"
 	}
-	// A hit that takes no time is a local hit.
-	switch hit := r.Source == cache.Local && time.Since(begun) == 0; {
-	case err != nil && hit:
-		c.Printf("local hit: %s: %s", k, cause(err))
-	case err != nil:
-		c.Printf("%s: %s", k, cause(err))
-	case hit:
-		c.Printf("local hit%s: %s = %s", stale, k, r.Value)
-	default:
-		c.Printf("%s = %s%s", k, r.Value, stale)
+	if err != nil {
+		c.Printf("%s: %s%s", k, cause(err), from)
+		return
 	}
+	c.Printf("%s = %s%s", k, r.Value, from)
 }
 
 func (p *process) getMany(c *script.Call, things cache.Cache[string, string], keys []string, opts []cache.Option) {
@@ -213,12 +277,66 @@ func (p *process) peek(c *script.Call, things cache.Cache[string, string], k str
 	c.Printf("%s = %s", k, v)
 }
 
-func (p *process) invalidate(c *script.Call, kind, what string) error {
-	s, err := scopeOf(c.String("tenant", cache.DefaultTenant), kind, what)
-	if err == nil {
-		report(c, "invalidate", p.tiers.Invalidate(c.Context(), s))
+// invalidate invalidates or expires the scopes of KIND WHAT pairs.
+func (p *process) invalidate(c *script.Call, do func(context.Context, ...invalidate.Scope) error) error {
+	scopes, err := p.names.scopes(c.String("tenant", cache.DefaultTenant), c.Args()[1:]...)
+	if err != nil {
+		return err
 	}
-	return err
+	if c.Bool("strict", false) {
+		scopes = append(scopes, invalidate.Strict)
+	}
+	err = do(c.Context(), scopes...)
+	p.gate.awake()
+	if pending, ok := errors.AsType[*invalidate.PendingError](err); ok {
+		c.Printf("not acknowledged: %d pending", pending.Pending)
+		return nil
+	}
+	if report(c, c.Arg(0), err); err == nil {
+		c.Printf("acknowledged")
+	}
+	return nil
+}
+
+// scopes returns the scopes of KIND WHAT pairs, and remembers their names.
+func (n *names) scopes(tenant string, words ...string) (scopes []invalidate.Scope, err error) {
+	words = append(words, "")
+	for i := 0; i+1 < len(words); i += 2 {
+		s, err := scopeOf(tenant, words[i], words[i+1])
+		if err != nil {
+			return nil, err
+		}
+		n.add(s, words[i]+" "+words[i+1])
+		scopes = append(scopes, s)
+	}
+	return scopes, nil
+}
+
+func scopeOf(tenant, kind, what string) (invalidate.Scope, error) {
+	switch kind {
+	case "key":
+		id, err := key.Of(what)
+		if err != nil {
+			return invalidate.Scope{}, err
+		}
+		k, err := key.Space{Tenant: tenant, Namespace: "things"}.Key(id)
+		return invalidate.Key(k), err
+	case "tag":
+		return invalidate.Tag(tenant, what), nil
+	case "prefix":
+		return prefixOf(what), nil
+	case "all":
+		return invalidate.All(), nil
+	}
+	return invalidate.Scope{}, fmt.Errorf("invalidate key, tag, prefix or all, not %s", kind)
+}
+
+// noteRefused reports the frames that were refused since its last call.
+func (p *process) noteRefused() {
+	if n := p.tiers.Stats().Total.CellsRefused; n > p.refused {
+		p.refused = n
+		p.env.Printf("%s refuses the frame", p.name)
+	}
 }
 
 // stats prints the named fields of cache.Counts.

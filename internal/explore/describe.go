@@ -26,15 +26,11 @@ func changes(from, to *state) string {
 }
 
 func (s *state) facts() []string {
-	all := []string{fmt.Sprintf("source v%d", s.version), s.cell.String(), fmt.Sprintf("record in the log %v", s.logged)}
-	for i := range s.procs {
-		r := &s.procs[i]
-		all = append(all,
-			fmt.Sprintf("%s lease %s", names[i], r.lease),
-			fmt.Sprintf("%s entry %s", names[i], r.local),
-			fmt.Sprintf("%s applied %d", names[i], r.at))
+	r := &s.proc
+	return []string{
+		fmt.Sprintf("source v%d", s.version), s.cell.String(), fmt.Sprintf("record in the log %v", s.logged),
+		fmt.Sprintf("lease %s", r.lease), fmt.Sprintf("entry %s", r.local), fmt.Sprintf("applied %d", r.at),
 	}
-	return all
 }
 
 func (t stamp) String() string { return [...]string{"lapsed", "early", "late"}[t] }

@@ -9,10 +9,12 @@
 //
 // # The world
 //
-// There is one key, with one value that carries one tag. There are two processes, P and Q, and one
-// caller in each. Each caller makes two Gets, one after another. P makes one invalidation, of the
-// key or of the tag, right after the source has changed from version 1 to version 2. At the start
-// every tier holds version 1.
+// There is one key, with one value that carries one tag. The process P makes one invalidation, of the
+// key or of the tag, right after the source has changed from version 1 to version 2. One caller makes
+// some Gets, one after another, in P or in another process, Q. At the start every tier holds version 1.
+//
+// Callers of two processes meet only in the cell. What another process can do to it, earlier Gets of
+// the caller do as well: their claims stay, and their fills arrive late. Therefore one caller is enough.
 //
 // The guarantee is that a Get that begins late enough returns version 2. In P that is after
 // Invalidate has returned; in Q, once B has passed since then. With Strict, Invalidate itself waits
@@ -58,28 +60,13 @@
 // served stale by age, errors, Set, or invalidations that fail and wait. The chaos tests cover
 // these.
 //
-// # Reductions
-//
-// Five reductions keep the number of states small; [Model.Full] switches them off.
-//
-//   - The new version is dropped wherever it appears, and a Get that can only
-//     return it ends immediately. Caches may drop anything, so this invents no
-//     behaviour; and only the old version can violate the guarantee.
-//   - A claim without a holder is dropped for the same reason.
-//   - What no step will look at is forgotten: the entry of a process without further
-//     Gets, and a last Get that is too early to be obliged and can fill nothing.
-//   - A step that touches only its own Get is taken before all others, instead of
-//     in every order with them: partial-order reduction.
-//   - A round of the syncer that cannot extend the lease is dropped.
-//
-// In addition, nonces are renamed in order of appearance, since they are only ever compared.
-//
 // # How to read a trace
 //
 // Each line is a step: the actor, the action, and in brackets the change of the shared state. An
 // entry's "born" is its tick, and a cell is "as of" a position. A position is 0 before the record
 // and 1 after it. A lease is "early" if its question was asked before the wait for B began, and
-// "late" if it was asked after. State that no step will look at shows as none, empty or lapsed.
+// "late" if it was asked after. Nonces are renamed in order of appearance, since they are only ever
+// compared.
 //
 // # Mutants
 //

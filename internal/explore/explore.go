@@ -3,7 +3,6 @@ package explore
 import (
 	"errors"
 	"fmt"
-	"hash/maphash"
 	"strings"
 )
 
@@ -21,9 +20,8 @@ type Result struct {
 // Run visits every state that the model can reach, nearest first, until one violates the guarantee
 // or none is left. Beyond limit states it fails with [ErrTooLarge].
 func Run(m Model, limit int) (Result, error) {
-	v := newVisited()
-	start := m.start()
-	v.add(&start, -1)
+	v := visited{seen: make(map[state]bool)}
+	v.add(m.start(), -1)
 	res := Result{Taken: make(map[string]int)}
 	var edges []edge
 	for at, levelEnd := 0, 1; at < len(v.states); at++ {
@@ -32,10 +30,9 @@ func Run(m Model, limit int) (Result, error) {
 		}
 		s := v.states[at]
 		edges = m.next(&s, edges[:0])
-		for i := range edges {
-			to := &edges[i].to
-			res.Taken[edges[i].what]++
-			if v.add(to, at) && to.bad {
+		for _, e := range edges {
+			res.Taken[e.what]++
+			if v.add(e.to, at) && e.to.bad {
 				res.States, res.Trace = len(v.states), v.trace(&m)
 				return res, nil
 			}
@@ -51,55 +48,18 @@ func Run(m Model, limit int) (Result, error) {
 // visited is the set of reached states, in the order in which they were reached.
 type visited struct {
 	states []state
-	from   []int32 // index of the state before; -1: a start
-	seed   maphash.Seed
-	slots  []slot // hash table, open addressing
-}
-
-// slot is a place in the table. It holds part of the hash, so a state is rarely fetched in
-// vain; the search spends nearly all its time waiting for memory.
-type slot struct {
-	hash uint32
-	at   int32 // 1 + index into states; 0: empty
-}
-
-func newVisited() *visited {
-	return &visited{seed: maphash.MakeSeed(), slots: make([]slot, 1<<16)}
+	from   []int // index of the state before; -1: the start
+	seen   map[state]bool
 }
 
 // add adds s and reports whether it is new.
-func (v *visited) add(s *state, from int) bool {
-	if 2*len(v.states) >= len(v.slots) {
-		v.grow()
+func (v *visited) add(s state, from int) bool {
+	if v.seen[s] {
+		return false
 	}
-	hash := uint32(maphash.Comparable(v.seed, *s))
-	mask := uint32(len(v.slots) - 1)
-	i := hash & mask
-	for ; v.slots[i].at != 0; i = (i + 1) & mask {
-		if t := v.slots[i]; t.hash == hash && v.states[t.at-1] == *s {
-			return false
-		}
-	}
-	v.states = append(v.states, *s)
-	v.from = append(v.from, int32(from))
-	v.slots[i] = slot{hash, int32(len(v.states))}
+	v.seen[s] = true
+	v.states, v.from = append(v.states, s), append(v.from, from)
 	return true
-}
-
-func (v *visited) grow() {
-	old := v.slots
-	v.slots = make([]slot, 4*len(old))
-	mask := uint32(len(v.slots) - 1)
-	for _, t := range old {
-		if t.at == 0 {
-			continue
-		}
-		i := t.hash & mask
-		for v.slots[i].at != 0 {
-			i = (i + 1) & mask
-		}
-		v.slots[i] = t
-	}
 }
 
 // Trace is a path from a start to a violation.
@@ -117,7 +77,7 @@ type Step struct {
 // trace walks back from the last state and then names each step of the path.
 func (v *visited) trace(m *Model) *Trace {
 	var way []int
-	for at := len(v.states) - 1; at >= 0; at = int(v.from[at]) {
+	for at := len(v.states) - 1; at >= 0; at = v.from[at] {
 		way = append(way, at)
 	}
 	t := &Trace{Start: v.states[way[len(way)-1]].String()}

@@ -21,33 +21,30 @@ const (
 	getKeep              // puts the value into the local tier and returns it
 )
 
-var callerNames = [2]string{"P caller", "Q caller"}
-
 // caller takes the next step of a Get.
-func (t *steps) caller(i int) {
-	switch t.from.gets[i].stage {
+func (t *steps) caller() {
+	switch t.from.get.stage {
 	case getIdle, getClock, getFences, getLease, getLapsed:
-		t.callerLocal(i)
+		t.callerLocal()
 	case getMark, getFetch, getJudge, getRemark, getClaim:
-		t.callerRemote(i)
+		t.callerRemote()
 	case getLoadMark, getLoad, getCheck, getFill, getKeep:
-		t.callerLoad(i)
+		t.callerLoad()
 	}
 }
 
 // turn is a step of one Get: the next state, and in it the Get and its process.
 type turn struct {
 	*steps
-	i int
 	s state
 	g *get
 	r *process
 }
 
-// turn starts a step of caller i. Alternative steps of one stage each start their own turn.
-func (t *steps) turn(i int) *turn {
-	u := &turn{steps: t, i: i, s: *t.from}
-	u.g, u.r = &u.s.gets[i], &u.s.procs[i]
+// turn starts a step of the caller. Alternative steps of one stage each start their own turn.
+func (t *steps) turn() *turn {
+	u := &turn{steps: t, s: *t.from}
+	u.g, u.r = &u.s.get, &u.s.proc
 	return u
 }
 
@@ -58,7 +55,7 @@ func (u *turn) then(next getStage, what string) {
 }
 
 func (u *turn) done(what string) {
-	u.add(callerNames[u.i], what, &u.s)
+	u.add("caller", what, &u.s)
 }
 
 // finish returns the result of the Get to its caller.

@@ -10,8 +10,8 @@ func (m *Model) firstOfLoad() getStage {
 
 // callerLoad is the part of a Get that loads: with a claim of the cell, or without one if the
 // remote tier is unusable.
-func (t *steps) callerLoad(i int) {
-	u := t.turn(i)
+func (t *steps) callerLoad() {
+	u := t.turn()
 	g := u.g
 	switch g.stage {
 	case getLoadMark:
@@ -27,13 +27,13 @@ func (t *steps) callerLoad(i int) {
 		} else {
 			u.then(getCheck, what)
 		}
-		t.renew(i)
+		t.renew()
 	case getCheck:
 		u.check()
-		t.renew(i)
+		t.renew()
 	case getFill:
 		u.fill()
-		u = t.turn(i)
+		u = t.turn()
 		u.g.late = cell{kind: filled, nonce: u.g.claim, version: u.g.e.version, pos: u.g.e.asOf}
 		u.g.claim = 0
 		u.then(getKeep, "gives up waiting for the fill: lost, or late")
@@ -88,13 +88,13 @@ func (u *turn) check() {
 
 // arrival is a fill that its Get gave up and that arrives late. A fill that never arrives is the
 // same as one that arrives too late.
-func (t *steps) arrival(i int) {
-	f := t.from.gets[i].late
+func (t *steps) arrival() {
+	f := t.from.get.late
 	if f.kind == absent || (f.nonce != t.from.cell.nonce && !t.is(NoCAS)) {
 		return
 	}
 	s := *t.from
-	s.cell, s.gets[i].late = f, cell{}
+	s.cell, s.get.late = f, cell{}
 	t.add("redis", "a late fill arrives: stored", &s)
 }
 
@@ -131,12 +131,12 @@ func (u *turn) keep() {
 
 // renew implements mutant RenewRevives. A renewal that finds its claim changes nothing in this
 // model, because claims lapse at any time.
-func (t *steps) renew(i int) {
-	g := t.from.gets[i]
+func (t *steps) renew() {
+	g := t.from.get
 	if !t.is(RenewRevives) || g.claim == 0 || t.from.cell.kind != absent {
 		return
 	}
-	u := t.turn(i)
+	u := t.turn()
 	u.s.cell = cell{kind: claimed, nonce: g.claim}
 	u.done("renews its claim, which was gone: there it is again")
 }

@@ -1,20 +1,20 @@
 package explore
 
 // callerLocal is the part of a Get within its own process.
-func (t *steps) callerLocal(i int) {
-	u := t.turn(i)
+func (t *steps) callerLocal() {
+	u := t.turn()
 	g := u.g
 	switch g.stage {
 	case getIdle:
 		if g.left == 0 {
 			return
 		}
-		if v := t.turn(i); v.r.local.version != 0 {
+		if v := t.turn(); v.r.local.version != 0 {
 			v.call(true)
 		}
 		u.call(false)
 	case getClock:
-		t.clock(i)
+		t.clock()
 	case getFences:
 		u.fences()
 	case getLease:
@@ -22,7 +22,7 @@ func (t *steps) callerLocal(i int) {
 		u.then(getClock, "reads the lease")
 	case getLapsed:
 		u.then(u.firstOfLoad(), "goes on without a lease")
-		if v := t.turn(i); v.r.lease != lapsed {
+		if v := t.turn(); v.r.lease != lapsed {
 			v.g.lease = v.r.lease
 			v.then(getClock, "reads the lease again")
 		}
@@ -35,7 +35,7 @@ func (t *steps) callerLocal(i int) {
 func (u *turn) call(found bool) {
 	g := u.g
 	g.left--
-	g.fresh = u.obliged(u.i)
+	g.fresh = u.obliged()
 	what := "Get begins: no entry; reads the lease"
 	if found {
 		g.e = u.r.local
@@ -55,19 +55,19 @@ func (u *turn) call(found bool) {
 // clock judges by the current time what the Get has read. Early stamps lapsed when B passed. Any
 // other stamp may be old as well: stamps do not say. An entry may be served under a lease, or while
 // its load is less than B ago.
-func (t *steps) clock(i int) {
-	g := &t.from.gets[i]
+func (t *steps) clock() {
+	g := &t.from.get
 	if g.lease != lapsed || t.is(NoLease) {
-		u := t.turn(i)
+		u := t.turn()
 		u.g.ok, u.g.lease = true, lapsed
 		u.judged(g.e.version != 0, "judges the lease: it holds")
 	}
 	if g.e.loaded != lapsed {
-		u := t.turn(i)
+		u := t.turn()
 		u.g.ok, u.g.lease = false, lapsed
 		u.judged(true, "judges the lease: it has lapsed, but the entry is young")
 	}
-	u := t.turn(i)
+	u := t.turn()
 	u.g.ok, u.g.lease = false, lapsed
 	u.judged(false, "judges the lease: it has lapsed")
 }

@@ -1,8 +1,8 @@
 package explore
 
 // callerRemote is the part of a Get that uses the remote tier.
-func (t *steps) callerRemote(i int) {
-	u := t.turn(i)
+func (t *steps) callerRemote() {
+	u := t.turn()
 	g := u.g
 	switch g.stage {
 	case getMark:
@@ -11,7 +11,7 @@ func (t *steps) callerRemote(i int) {
 	case getFetch:
 		g.reply = u.s.cell
 		u.then(getJudge, fetched(g.reply))
-		lost := t.turn(i)
+		lost := t.turn()
 		lost.g.e = entry{}
 		lost.then(lost.firstOfLoad(), "GET is lost on the wire")
 	case getJudge:
@@ -20,7 +20,7 @@ func (t *steps) callerRemote(i int) {
 		g.e.born = u.mark(u.r).born
 		u.then(getKeep, "writes down its mark, late")
 	case getClaim:
-		t.claim(i)
+		t.claim()
 	default: // other functions handle the other stages
 	}
 }
@@ -54,16 +54,16 @@ func (u *turn) judge() {
 // claim asks for the right to load. The claim is granted on an empty cell and over what the Get
 // saw: a frame that it refused, or a claim that it waited for too long. A Get without a claim looks
 // again: its claim was refused, or it waits for another Get's claim.
-func (t *steps) claim(i int) {
-	again := t.turn(i)
+func (t *steps) claim() {
+	again := t.turn()
 	again.g.reply = cell{}
 	again.then(getMark, "looks again")
 	c := t.from.cell
-	if c.kind != absent && c.nonce != t.from.gets[i].reply.nonce {
+	if c.kind != absent && c.nonce != t.from.get.reply.nonce {
 		return
 	}
 	n := t.from.newNonce()
-	granted, lost := t.turn(i), t.turn(i)
+	granted, lost := t.turn(), t.turn()
 	for _, u := range []*turn{granted, lost} {
 		u.s.cell = cell{kind: claimed, nonce: n}
 		u.g.reply = cell{}

@@ -16,29 +16,26 @@ const (
 
 func (m Mode) String() string { return [...]string{"key", "scope"}[m] }
 
-// Model is the model to explore. The zero Model is the correct protocol in key mode.
+// Model is the model to explore. The zero Model is the correct protocol in key mode, with the caller
+// in Q.
 type Model struct {
 	Mode   Mode
-	Strict bool     // the invalidation waits for B before it returns
-	Broken Mutant   // the rules broken on purpose
-	Reads  [2]uint8 // Gets that each caller makes, one after another; zero: two each
-	Full   bool     // explore without the reductions; for small models
+	Own    bool   // the caller is in P, the process that invalidates
+	Strict bool   // the invalidation waits for B before it returns
+	Broken Mutant // the rules broken on purpose
+	Gets   uint8  // Gets that the caller makes, one after another; zero: two
 }
 
 func (m *Model) is(broken Mutant) bool { return m.Broken&broken != 0 }
 
 // start returns the initial state: every tier holds the old version, loaded less than B ago, and
-// the leases hold. A state with an empty tier or a lapsed lease is one step away.
+// the lease holds. A state with an empty tier or a lapsed lease is one step away.
 func (m *Model) start() state {
-	s := state{version: oldVersion, cell: cell{kind: filled, version: oldVersion, nonce: 1}}
-	for i := range s.gets {
-		s.gets[i].left = cmp.Or(m.Reads, [2]uint8{2, 2})[i]
+	return state{
+		version: oldVersion, cell: cell{kind: filled, version: oldVersion, nonce: 1},
+		proc: process{lease: early, local: entry{version: oldVersion, loaded: early}},
+		get:  get{left: cmp.Or(m.Gets, 2)},
 	}
-	for i := range s.procs {
-		s.procs[i] = process{lease: early, local: entry{version: oldVersion, loaded: early}}
-	}
-	m.reduce(&s)
-	return s
 }
 
 // edge is a step from one state to another.
@@ -56,27 +53,23 @@ type steps struct {
 
 // add records a step.
 func (t *steps) add(who, what string, to *state) {
-	t.reduce(to)
+	to.canonical()
 	t.out = append(t.out, edge{who, what, *to})
 }
 
-// next appends everything that can happen in s to out.
+// next appends everything that can happen in s to out. After the last Get nothing can go wrong.
 func (m *Model) next(s *state, out []edge) []edge {
 	t := steps{Model: m, from: s, out: out}
-	if i, ok := m.private(s); ok && !m.Full {
-		t.caller(i)
-		return t.out
+	if s.get.left == 0 && s.get.stage == getIdle {
+		return out
 	}
 	t.invalidator()
 	t.time()
-	for i := range s.procs {
-		t.applier(i)
-		t.asker(i)
-	}
-	for i := range s.gets {
-		t.caller(i)
-		t.arrival(i)
-	}
+	t.append()
+	t.applier()
+	t.asker()
+	t.caller()
+	t.arrival()
 	return t.out
 }
 

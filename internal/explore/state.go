@@ -6,12 +6,6 @@ const (
 	newVersion = 2
 )
 
-// The two processes: the one that invalidates, and the other.
-const (
-	p = iota
-	q
-)
-
 // stamp is a time, as far as it matters for lapsing after B.
 type stamp uint8
 
@@ -38,8 +32,8 @@ type state struct {
 	cell    cell
 	logged  bool // the record is in the log
 	inval   invalStage
-	procs   [2]process
-	gets    [2]get
+	proc    process // the caller's
+	get     get
 	bad     bool // a Get has violated the guarantee
 }
 
@@ -63,7 +57,7 @@ type cell struct {
 	pos     uint8 // applied position of the process that loaded it
 }
 
-// process is the state that the Gets of one process share.
+// process is the state that the Gets share.
 type process struct {
 	lease   stamp // when the last question that the log answered was asked
 	fence   fenceStage
@@ -136,17 +130,8 @@ func (s *state) now() stamp {
 // lapse lets B pass: all early stamps lapse.
 func (s *state) lapse() {
 	s.phase = passed
-	for i := range s.procs {
-		r := &s.procs[i]
-		for _, t := range []*stamp{&r.lease, &r.local.loaded, &r.sync.asked} {
-			t.lapse()
-		}
-	}
-	for i := range s.gets {
-		g := &s.gets[i]
-		for _, t := range []*stamp{&g.lease, &g.e.loaded} {
-			t.lapse()
-		}
+	for _, t := range []*stamp{&s.proc.lease, &s.proc.local.loaded, &s.proc.sync.asked, &s.get.lease, &s.get.e.loaded} {
+		t.lapse()
 	}
 }
 
@@ -174,14 +159,10 @@ func (s *state) canonical() {
 }
 
 // maxNonces is the number of places for nonces, plus one for a new nonce and one for zero.
-const maxNonces = 9
+const maxNonces = 6
 
-func (s *state) nonces() [7]*uint8 {
-	return [...]*uint8{
-		&s.cell.nonce,
-		&s.gets[0].reply.nonce, &s.gets[0].claim, &s.gets[0].late.nonce,
-		&s.gets[1].reply.nonce, &s.gets[1].claim, &s.gets[1].late.nonce,
-	}
+func (s *state) nonces() [4]*uint8 {
+	return [...]*uint8{&s.cell.nonce, &s.get.reply.nonce, &s.get.claim, &s.get.late.nonce}
 }
 
 // newNonce returns an unused nonce. The used ones are the lowest numbers.

@@ -84,12 +84,31 @@ func (t *steps) time() {
 	}
 }
 
-var names = [...]string{"P", "Q"}
+// unlogged reports whether the record waits for a round that carries it. With mutant AckFirst it
+// still does after the call has returned.
+func (t *steps) unlogged() bool {
+	return t.from.inval == invalQueued || t.is(AckFirst) && t.from.inval == invalAcked && !t.from.logged
+}
 
-// obliged reports whether a Get that starts now in proc must return the new version. This is the
-// guarantee.
-func (t *steps) obliged(proc int) bool {
-	if t.Strict || proc == p {
+// append is P's syncer if the caller is in Q: it carries the record, and nothing else of P's matters.
+// The answer may be lost; the next round carries the record again.
+func (t *steps) append() {
+	if t.Own || !t.unlogged() {
+		return
+	}
+	s := *t.from
+	if !s.logged {
+		s.logged = true
+		t.add("P syncer", "the log appends the record", &s)
+		return
+	}
+	s.inval = invalLogged
+	t.add("P syncer", "knows that the record is in the log", &s)
+}
+
+// obliged reports whether a Get that starts now must return the new version. This is the guarantee.
+func (t *steps) obliged() bool {
+	if t.Strict || t.Own {
 		return t.from.inval == invalAcked
 	}
 	return t.from.phase == passed
