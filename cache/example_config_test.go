@@ -47,20 +47,14 @@ func ExampleConfig_localOnly() {
 		return rendered{title, func() string { return "<h1>" + title + "</h1>" }}, nil
 	}
 	ctx := context.Background()
-	tiers, err := cache.Open(cache.TiersConfig{Remote: tiertest.NewMemory()})
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer func() { _ = tiers.Close(ctx) }()
+	tiers, done := openTiers(cache.TiersConfig{Remote: tiertest.NewMemory()})
+	defer done()
 
 	cfg := cache.For("reports", load)
-	_, err = cache.New(tiers, cfg)
+	_, err := cache.New(tiers, cfg)
 	fmt.Println(errors.Is(err, codec.ErrType))
 	cfg.LocalOnly = true
-	reports, err := cache.New(tiers, cfg)
-	if err != nil {
-		log.Fatal(err)
-	}
+	reports := newCache(tiers, cfg)
 	r, err := reports.Get(ctx, 7)
 	fmt.Println(r.Render(), err)
 	// Output:
@@ -74,22 +68,16 @@ func ExampleConfig_schema() {
 	ctx := context.Background()
 	remote := tiertest.NewMemory()
 	for _, unit := range []string{"metres", "feet"} {
-		tiers, err := cache.Open(cache.TiersConfig{Remote: remote})
-		if err != nil {
-			log.Fatal(err)
-		}
-		heights, err := cache.New(tiers, cache.Config[string, float64]{
+		tiers, done := openTiers(cache.TiersConfig{Remote: remote})
+		heights := newCache(tiers, cache.Config[string, float64]{
 			Namespace: "heights",
 			Load:      func(context.Context, string) (float64, error) { return 4810, nil },
 			Schema:    unit,
 			Size:      func(float64) int64 { return 8 },
 		})
-		if err != nil {
-			log.Fatal(err)
-		}
 		r, err := heights.Fetch(ctx, "Mont Blanc", nil)
 		fmt.Println(unit, "from", r.Source, err)
-		_ = tiers.Close(ctx)
+		done()
 	}
 	// Output:
 	// metres from load <nil>

@@ -19,14 +19,9 @@ import (
 // invalidates what the value was made of.
 func ExampleTiers_OnInvalidate() {
 	ctx := context.Background()
-	tiers, err := cache.Open(cache.TiersConfig{})
-	if err != nil {
-		panic(err)
-	}
-	users, err := cache.New(tiers, cache.For("users:v1", func(context.Context, int) (string, error) { return "Ada", nil }))
-	if err != nil {
-		panic(err)
-	}
+	tiers, done := openTiers(cache.TiersConfig{})
+	defer done()
+	users := newCache(tiers, cache.For("users:v1", func(context.Context, int) (string, error) { return "Ada", nil }))
 	team := users.Tag("team:7").Fence()
 	heard := make(chan bool)
 	stop := tiers.OnInvalidate(func(e invalidate.Event) {
@@ -41,16 +36,13 @@ func ExampleTiers_OnInvalidate() {
 	}
 	fmt.Println("the team has changed, by this process:", <-heard)
 	stop()
-	if err := tiers.Close(ctx); err != nil {
-		panic(err)
-	}
 	// Output: the team has changed, by this process: true
 }
 
 // Entry describes a value that enters or leaves the local tier.
 func ExampleEntry() {
 	ctx := context.Background()
-	tiers, err := cache.Open(cache.TiersConfig{
+	tiers, done := openTiers(cache.TiersConfig{
 		OnStored: func(e cache.Entry) {
 			for _, tag := range e.Tags() {
 				fmt.Println("stored", e.Key(), "with the tag", tag)
@@ -60,14 +52,8 @@ func ExampleEntry() {
 			fmt.Println(reason, e.Key(), "could still be served:", e.Alive())
 		},
 	})
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer tiers.Close(ctx)
-	users, err := cache.New(tiers, cache.Config[int, string]{Namespace: "users"})
-	if err != nil {
-		log.Fatal(err)
-	}
+	defer done()
+	users := newCache(tiers, cache.Config[int, string]{Namespace: "users"})
 	if err := users.Set(ctx, 42, "Ada", cache.Tags("org:7")); err != nil {
 		log.Fatal(err)
 	}
@@ -82,17 +68,14 @@ func ExampleEntry() {
 // An audit finds a write whose invalidation was forgotten.
 func ExampleAuditing() {
 	found := make(chan cache.StaleHit, 1)
-	tiers, err := cache.Open(cache.TiersConfig{
+	tiers, done := openTiers(cache.TiersConfig{
 		Log:       logtest.NewMemory(logtest.MemoryConfig{Bound: 10 * time.Millisecond}), // in a real program: redislog.New(…)
 		MaxAudits: 100,
 		OnStale:   func(s cache.StaleHit) { found <- s },
 		Logger:    slog.New(slog.DiscardHandler),
 	})
-	if err != nil {
-		panic(err)
-	}
 	ctx := context.Background()
-	defer func() { _ = tiers.Close(ctx) }()
+	defer done()
 
 	type page struct {
 		Title string
@@ -108,10 +91,7 @@ func ExampleAuditing() {
 	})
 	cfg.Equal = func(a, b page) bool { return a.Title == b.Title }
 	cfg.Policy = policy.Patch{Audit: new(1.0), TTL: new(time.Hour)} // in a real program: 0.001
-	pages, err := cache.New(tiers, cfg)
-	if err != nil {
-		panic(err)
-	}
+	pages := newCache(tiers, cfg)
 
 	_, _ = pages.Get(ctx, 7)
 	title.Store("Published") // and no pages.Delete(ctx, 7)

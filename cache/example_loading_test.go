@@ -18,21 +18,15 @@ import (
 // A loader names the tags of its value. Invalidating one of them invalidates the value.
 func ExampleDepend() {
 	ctx := context.Background()
-	tiers, err := cache.Open(cache.TiersConfig{})
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer func() { _ = tiers.Close(ctx) }()
-	posts, err := cache.New(tiers, cache.Config[int, string]{
+	tiers, done := openTiers(cache.TiersConfig{})
+	defer done()
+	posts := newCache(tiers, cache.Config[int, string]{
 		Namespace: "posts",
 		Load: func(ctx context.Context, id int) (string, error) {
 			cache.Depend(ctx, fmt.Sprintf("post:%d", id))
 			return fmt.Sprintf("post %d", id), nil
 		},
 	})
-	if err != nil {
-		log.Fatal(err)
-	}
 	pages, err := cache.New(tiers, cache.Config[string, string]{
 		Namespace: "pages",
 		Load: func(ctx context.Context, name string) (string, error) {
@@ -71,22 +65,6 @@ func ExampleFilling() {
 	v, err := tokens.Get(ctx, "ada")
 	fmt.Println(v, err)
 	// Output: token of ada <nil>
-}
-
-func ExampleFill_SetTTL() {
-	ctx := context.Background()
-	prices, done := example(cache.Config[string, int]{
-		Load: func(ctx context.Context, _ string) (int, error) {
-			fmt.Println("load")
-			cache.Filling(ctx).SetTTL(time.Hour) // for this value, instead of the policy's TTL
-			return 100, nil
-		},
-	})
-	defer done()
-
-	_, _ = prices.Get(ctx, "tea")
-	_, _ = prices.Get(ctx, "tea")
-	// Output: load
 }
 
 func ExampleFill_SetStale() {
@@ -203,27 +181,22 @@ func ExamplePrevious() {
 	// hello
 }
 
-// The loader's signature gives the types. NotFoundIs turns the database's error for an absence
+// The loader's signature gives the types. A Loader is a plain function, so a program can wrap it
+// in a function of its own, as NotFoundIs does: it turns the database's error for an absence
 // into ErrNotFound.
 func ExampleFor() {
-	load := func(_ context.Context, id int64) (string, error) {
+	var load cache.Loader[int64, string] = func(_ context.Context, id int64) (string, error) {
 		if id != 42 {
 			return "", fmt.Errorf("user %d: %w", id, sql.ErrNoRows)
 		}
 		return "Ada", nil
 	}
 	ctx := context.Background()
-	tiers, err := cache.Open(cache.TiersConfig{})
-	if err != nil {
-		panic(err)
-	}
-	defer func() { _ = tiers.Close(ctx) }()
-	users, err := cache.New(tiers, cache.For("users:v1", cache.NotFoundIs(load, sql.ErrNoRows)))
-	if err != nil {
-		panic(err)
-	}
+	tiers, done := openTiers(cache.TiersConfig{})
+	defer done()
+	users := newCache(tiers, cache.For("users:v1", cache.NotFoundIs(load, sql.ErrNoRows)))
 	fmt.Println(users.Get(ctx, 42))
-	_, err = users.Get(ctx, 7)
+	_, err := users.Get(ctx, 7)
 	e, _ := errors.AsType[*cache.Error](err)
 	fmt.Println(e.Code(), errors.Is(err, cache.ErrNotFound), errors.Is(err, sql.ErrNoRows))
 	// Output:
@@ -277,26 +250,6 @@ func ExampleFill_Tenant() {
 	// user 42 of globex <nil>
 }
 
-// A Loader is a plain function, so a program can wrap it in a function of its own.
-func ExampleLoader() {
-	ctx := context.Background()
-	var loads int
-	var load cache.Loader[int64, User] = func(ctx context.Context, id int64) (User, error) {
-		loads++
-		return loadUser(ctx, id)
-	}
-	users, done := example(cache.For("users:v1", load))
-	defer done()
-
-	for range 3 {
-		_, _ = users.Get(ctx, 42)
-	}
-	fmt.Println(loads)
-	// Output:
-	// load 42
-	// 1
-}
-
 func ExampleFill_DependOnPrevious() {
 	ctx := context.Background()
 	log, done := example(cache.Config[string, []string]{
@@ -318,14 +271,14 @@ func ExampleFill_DependOnPrevious() {
 	// Output: [signed in signed out] <nil>
 }
 
+// A ManyLoader makes one query for all keys. Keys that are not in its map do not exist.
 func ExampleCache_GetMany() {
 	ctx := context.Background()
-	users, done := example(cache.Config[int64, User]{
-		LoadMany: func(_ context.Context, ids []int64) (map[int64]User, error) {
-			fmt.Println("load", ids)
-			return map[int64]User{42: {"Ada", "7"}, 43: {"Charles", "7"}}, nil
-		},
-	})
+	var load cache.ManyLoader[int64, User] = func(_ context.Context, ids []int64) (map[int64]User, error) {
+		fmt.Println("SELECT … WHERE id IN", ids)
+		return map[int64]User{42: {"Ada", "7"}, 43: {"Charles", "7"}}, nil
+	}
+	users, done := example(cache.Config[int64, User]{LoadMany: load})
 	defer done()
 
 	_, _ = users.Get(ctx, 43)
@@ -335,8 +288,8 @@ func ExampleCache_GetMany() {
 	}
 	fmt.Println(err) // 44 does not exist; this is no failure
 	// Output:
-	// load [43]
-	// load [42 44]
+	// SELECT … WHERE id IN [43]
+	// SELECT … WHERE id IN [42 44]
 	// 42 Ada
 	// 43 Charles
 	// <nil>
@@ -419,21 +372,4 @@ func ExampleCache_DeleteMany() {
 	// load 43
 	// <nil>
 	// false
-}
-
-// A LoadMany makes one query for all keys. Keys that are not in its map do not exist.
-func ExampleManyLoader() {
-	ctx := context.Background()
-	var load cache.ManyLoader[int64, User] = func(_ context.Context, ids []int64) (map[int64]User, error) {
-		fmt.Println("SELECT … WHERE id IN", ids)
-		return map[int64]User{42: {"Ada", "7"}}, nil
-	}
-	users, done := example(cache.Config[int64, User]{LoadMany: load})
-	defer done()
-
-	found, err := users.GetMany(ctx, []int64{42, 7})
-	fmt.Println(len(found), err)
-	// Output:
-	// SELECT … WHERE id IN [42 7]
-	// 1 <nil>
 }

@@ -4,25 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log"
 	"time"
 
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/policy"
 )
-
-func ExampleTTL() {
-	ctx := context.Background()
-	users, done := exampleUsers()
-	defer done()
-
-	u, err := users.GetOrLoad(ctx, 42, loadUser, cache.TTL(time.Hour)) // instead of the policy's TTL
-	fmt.Println(u.Name, err)
-	// Output:
-	// load 42
-	// Ada <nil>
-}
 
 // A call may bring a policy of its own. Keep the Option, because its first use in a cache allocates.
 func ExampleWith() {
@@ -77,15 +64,9 @@ func ExampleFresh() {
 
 func ExampleTags() {
 	ctx := context.Background()
-	tiers, err := cache.Open(cache.TiersConfig{})
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer func() { _ = tiers.Close(ctx) }()
-	users, err := cache.New(tiers, cache.Config[int64, User]{Namespace: "users:v1", Load: loadUser})
-	if err != nil {
-		log.Fatal(err)
-	}
+	tiers, done := openTiers(cache.TiersConfig{})
+	defer done()
+	users := newCache(tiers, cache.Config[int64, User]{Load: loadUser})
 
 	_ = users.Set(ctx, 42, User{Name: "Ada Lovelace"}, cache.Tags("import:2026-11"))
 	_ = tiers.Invalidate(ctx, invalidate.Tag(cache.DefaultTenant, "import:2026-11"))
@@ -96,21 +77,7 @@ func ExampleTags() {
 	// Ada <nil>
 }
 
-// Options are values. Store them and pass them on.
-func ExampleOption() {
-	ctx := context.Background()
-	users, done := exampleUsers()
-	defer done()
-
-	critical := []cache.Option{cache.Fresh(), cache.MaxAge(time.Second)}
-	u, err := users.GetOrLoad(ctx, 42, nil, critical...)
-	fmt.Println(u.Name, err)
-	// Output:
-	// load 42
-	// Ada <nil>
-}
-
-// A call may skip a tier. Use it for a value that only this process should keep, or for one that
+// A call may skip a tier. Options are values: store them and pass them on. Use it for a value that only this process should keep, or for one that
 // is read once and should not evict others.
 func ExampleSkipLocal() {
 	ctx := context.Background()
@@ -136,17 +103,9 @@ func ExampleSkipLocal() {
 // A request that reads many keys reads the clock once.
 func ExampleCache_At() {
 	ctx := context.Background()
-	tiers, err := cache.Open(cache.TiersConfig{})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	defer func() { _ = tiers.Close(ctx) }()
-	squares, err := cache.New(tiers, cache.For("squares:v1", func(_ context.Context, n int) (int, error) { return n * n, nil }))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
+	tiers, done := openTiers(cache.TiersConfig{})
+	defer done()
+	squares := newCache(tiers, cache.For("squares:v1", func(_ context.Context, n int) (int, error) { return n * n, nil }))
 	sum := func(r cache.Reader[int, int]) (sum int) {
 		for n := range 4 {
 			v, _ := r.Get(ctx, n)

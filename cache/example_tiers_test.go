@@ -20,22 +20,16 @@ func ExampleOpen() {
 	ctx := context.Background()
 	remote := tiertest.NewMemory()
 	for _, process := range []string{"first", "second"} {
-		tiers, err := cache.Open(cache.TiersConfig{
+		tiers, done := openTiers(cache.TiersConfig{
 			Local:  local.New(local.Config{MaxBytes: 256 << 20}),
 			Remote: remote,
 			// If the process that loads a key dies, another one takes over after that time.
 			ClaimTTL: 5 * time.Second,
 		})
-		if err != nil {
-			log.Fatal(err)
-		}
-		users, err := cache.New(tiers, cache.Config[int64, User]{Namespace: "users:v1", Load: loadUser})
-		if err != nil {
-			log.Fatal(err)
-		}
+		users := newCache(tiers, cache.Config[int64, User]{Load: loadUser})
 		r, err := users.Fetch(ctx, 42, nil)
 		fmt.Println(process, r.Value.Name, "from", r.Source, err)
-		_ = tiers.Close(ctx)
+		done()
 	}
 	// Output:
 	// load 42
@@ -43,47 +37,12 @@ func ExampleOpen() {
 	// second Ada from remote <nil>
 }
 
-func ExampleTiers_Stats() {
-	ctx := context.Background()
-	tiers, err := cache.Open(cache.TiersConfig{})
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer func() { _ = tiers.Close(ctx) }()
-	users, err := cache.New(tiers, cache.Config[int64, User]{Namespace: "users:v1", Load: loadUser})
-	if err != nil {
-		log.Fatal(err)
-	}
-
-	for range 3 {
-		_, _ = users.Get(ctx, 42)
-	}
-	_, _ = users.Tenant("acme").Get(ctx, 42)
-	s := tiers.Stats()
-	fmt.Println("local hits", s.Total.LocalHits, "misses", s.Total.Misses, "entries", s.Local.Entries)
-	for _, sp := range s.Spaces {
-		fmt.Println(sp.Tenant, sp.Namespace, "loads", sp.Loads)
-	}
-	// Output:
-	// load 42
-	// load 42
-	// local hits 2 misses 2 entries 2
-	// acme users:v1 loads 1
-	// default users:v1 loads 1
-}
-
 // Policies can be overridden by tenant, by namespace or by both, even while the program runs.
 func ExampleTiers_SetPolicies() {
 	ctx := context.Background()
-	tiers, err := cache.Open(cache.TiersConfig{})
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer func() { _ = tiers.Close(ctx) }()
-	users, err := cache.New(tiers, cache.Config[int64, User]{Namespace: "users:v1", Load: loadUser})
-	if err != nil {
-		log.Fatal(err)
-	}
+	tiers, done := openTiers(cache.TiersConfig{})
+	defer done()
+	users := newCache(tiers, cache.Config[int64, User]{Load: loadUser})
 
 	var table policy.Table
 	if err := json.Unmarshal([]byte(`[
@@ -99,7 +58,7 @@ func ExampleTiers_SetPolicies() {
 
 	fmt.Println(tiers.UnusedPolicies()) // namespaces of the table that no cache has
 
-	err = tiers.SetPolicies(policy.Table{{Patch: policy.Patch{TTL: new(-time.Second)}}})
+	err := tiers.SetPolicies(policy.Table{{Patch: policy.Patch{TTL: new(-time.Second)}}})
 	fmt.Println(err != nil) // a faulty table is refused, and the old one stays
 	for _, p := range tiers.Policies() {
 		fmt.Printf("%s %q: TTL %v, off %t\n", p.Namespace, p.Tenant, p.Policy.TTL, p.Policy.Off)
@@ -115,20 +74,14 @@ func ExampleTiers_SetPolicies() {
 }
 
 func ExampleTiers_Close() {
-	tiers, err := cache.Open(cache.TiersConfig{})
-	if err != nil {
-		log.Fatal(err)
-	}
-	users, err := cache.New(tiers, cache.Config[int64, User]{Namespace: "users:v1", Load: loadUser})
-	if err != nil {
-		log.Fatal(err)
-	}
+	tiers, _ := openTiers(cache.TiersConfig{})
+	users := newCache(tiers, cache.Config[int64, User]{Load: loadUser})
 
 	// Close waits for running loads, here up to five seconds.
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	fmt.Println(tiers.Close(ctx))
-	_, err = users.Get(ctx, 42)
+	_, err := users.Get(ctx, 42)
 	fmt.Println(errors.Is(err, cache.ErrClosed))
 	// Output:
 	// <nil>
@@ -143,31 +96,28 @@ func printSpace(s cache.SpaceStats) {
 
 func ExampleStats() {
 	ctx := context.Background()
-	tiers, err := cache.Open(cache.TiersConfig{})
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer func() { _ = tiers.Close(ctx) }()
-	users, err := cache.New(tiers, cache.For("users:v1", loadUser))
-	if err != nil {
-		log.Fatal(err)
-	}
+	tiers, done := openTiers(cache.TiersConfig{})
+	defer done()
+	users := newCache(tiers, cache.For("users:v1", loadUser))
 
 	for range 4 {
 		_, _ = users.Get(ctx, 42)
 	}
+	_, _ = users.Tenant("acme").Get(ctx, 42)
 	_ = users.Delete(ctx, 42)
 	s := tiers.Stats()
 	for _, space := range s.Spaces {
 		printSpace(space)
 	}
-	fmt.Println("evicted:", s.Total.Evictions, "entries of", s.Total.EvictedBytes, "bytes")
+	fmt.Println("entries:", s.Local.Entries, "evicted:", s.Total.Evictions, "entries of", s.Total.EvictedBytes, "bytes")
 	fmt.Println("invalidated:", s.Kinds.Keys, "keys;", "waiting for the log:", s.Log.Pending)
 	fmt.Println("forgotten:", s.Fences.Forgotten, "entries; errors of the remote tier:", s.Remote.GetErrors)
 	// Output:
 	// load 42
+	// load 42
+	// users:v1 of acme: 0 of 1 reads were hits
 	// users:v1 of default: 3 of 4 reads were hits
-	// evicted: 0 entries of 0 bytes
+	// entries: 1 evicted: 0 entries of 0 bytes
 	// invalidated: 1 keys; waiting for the log: 0
 	// forgotten: 0 entries; errors of the remote tier: 0
 }
