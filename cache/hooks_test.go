@@ -176,7 +176,7 @@ func TestStoredBeforeVisible(t *testing.T) {
 
 // An entry that cannot be served is not alive, even if it is still in the local tier.
 func TestEntryAlive(t *testing.T) {
-	for _, how := range []string{"Delete", "DeleteAll", "tag", "All", "time", "Set of what is not kept", "eviction"} {
+	for _, how := range []string{"Delete", "Expire", "DeleteAll", "tag", "All", "time", "Set of what is not kept", "eviction"} {
 		bubble(t, how, func(t *testing.T) {
 			cfg := cache.TiersConfig{Local: local.New(local.Config{MaxBytes: 1 << 20})}
 			seen := listen(t, &cfg)
@@ -184,6 +184,7 @@ func TestEntryAlive(t *testing.T) {
 			c := with(t, tiers, thingConfig{Tags: tagT, Load: (&source{}).load})
 			leave := map[string]func(){
 				"Delete":    func() { must(t, c.Delete(t.Context(), 1)) },
+				"Expire":    func() { must(t, c.Expire(t.Context(), 1)) }, // there is no Stale
 				"DeleteAll": func() { must(t, c.DeleteAll(t.Context())) },
 				"tag":       func() { invalidateTag(t, tiers, "t") },
 				"All":       func() { must(t, tiers.Invalidate(t.Context(), invalidate.All())) },
