@@ -74,6 +74,8 @@ func (r *resident) alive() map[string][]string {
 	for e, tags := range r.there {
 		if e.Alive() {
 			alive[e.Key()] = tags
+		} else if !e.Stale() {
+			r.t.Errorf("%s is neither alive nor stale", e.Key())
 		}
 	}
 	return alive

@@ -16,14 +16,14 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-// life returns for how many seconds a read of k finds what it has stored.
+// life returns for how many seconds a value of k that is stored now stays fresh.
 func life(t *testing.T, c things, k int, opts ...cache.Option) (seconds int) {
 	t.Helper()
 	must(t, errOf(c.Fetch(t.Context(), k, nil, opts...)))
 	for ; ; seconds++ {
 		r, err := c.Fetch(t.Context(), k, nil, opts...)
 		must(t, err)
-		if r.Source != cache.Local {
+		if r.Source != cache.Local || r.Stale {
 			return seconds
 		}
 		advance(time.Second)
@@ -38,7 +38,9 @@ func TestSetPolicies(t *testing.T) {
 		src, key, own := &source{}, 0, cache.With(patch{NegativeTTL: new(time.Hour)})
 		tiers := open(t, cache.TiersConfig{})
 		things := with(t, tiers, thingConfig{Namespace: "things", Load: src.load})
-		others := with(t, tiers, thingConfig{Namespace: "others", Load: src.load, Policy: patch{TTL: new(50 * time.Second)}})
+		others := with(t, tiers, thingConfig{Namespace: "others", Load: src.load, Policy: patch{
+			TTL: new(50 * time.Second), Stale: new(time.Hour), SoftTimeout: new(time.Second),
+		}})
 		check := func(step string, want ...int) {
 			t.Helper()
 			for i, c := range []cache.Cache[int, string]{things, things.Tenant("acme"), others, others.Tenant("acme")} {
@@ -64,9 +66,9 @@ func TestSetPolicies(t *testing.T) {
 		check("by both", 10, 30, 40, 20)
 		for _, faulty := range []patch{
 			{TTL: new(-time.Second), Jitter: new(math.NaN())},
-			{SoftTimeout: new(time.Second)}, // things have no Stale
+			{LoadTimeout: new(500 * time.Millisecond)}, // the SoftTimeout of others is above it
 		} {
-			fails(t, tiers.SetPolicies(policy.Table{{Namespace: "things", Patch: faulty}}), policy.ErrInvalid, "SetPolicies with a faulty table")
+			fails(t, tiers.SetPolicies(policy.Table{{Namespace: "others", Patch: faulty}}), policy.ErrInvalid, "SetPolicies with a faulty table")
 		}
 		check("after refused tables", 10, 30, 40, 20)
 		set(`[{"namespace":"others","off":true}]`)
