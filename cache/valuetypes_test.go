@@ -208,37 +208,6 @@ func TestLargeValuesAreCompressed(t *testing.T) {
 	}
 }
 
-// A process of an older version writes with its configured codec, and reads by the codec in the
-// cell. So old and new processes read each other's values.
-func TestCompressionInAMixedFleet(t *testing.T) {
-	mem := tiertest.NewMemory()
-	text := strings.Repeat("all work and no play ", 1000)
-	tiers := open(t, cache.TiersConfig{Remote: mem})
-	c := with(t, tiers, cache.Config[int, string]{})
-	must(t, c.Set(t.Context(), 1, text))
-	cell := cellAt(t, mem, cell1)
-	old, err := codec.NewSet(codec.Builtin()...) // the codecs that every version knows
-	must(t, err)
-	cd, ok := old.Lookup(cell.Codec)
-	if !ok {
-		t.Fatalf("an old process does not know codec %s", cell.Codec)
-	}
-	var got string
-	if err := codec.UnmarshalWithin(cd, cell.Payload, &got, 1<<20, false); err != nil || got != text {
-		t.Errorf("an old process reads %d bytes, %v", len(got), err)
-	}
-	// The old process writes large values without compression.
-	cell.Codec, cell.Nonce = "json", tier.NewNonce()
-	if cell.Payload, err = json.Marshal(strings.ToUpper(text)); err != nil {
-		t.Fatal(err)
-	}
-	putCell(t, mem, cell1, cell)
-	other := with(t, open(t, cache.TiersConfig{Remote: mem}), cache.Config[int, string]{})
-	if got := get(t, other, 1); got != strings.ToUpper(text) {
-		t.Errorf("a new process reads %d bytes of the old process's value", len(got))
-	}
-}
-
 func cellAt(t *testing.T, mem *tiertest.Memory, key string) tier.Cell {
 	t.Helper()
 	frame, err := mem.Get(t.Context(), key)
@@ -246,13 +215,6 @@ func cellAt(t *testing.T, mem *tiertest.Memory, key string) tier.Cell {
 	cell, err := tier.ParseCell(frame)
 	must(t, err)
 	return cell
-}
-
-func putCell(t *testing.T, mem *tiertest.Memory, key string, cell tier.Cell) {
-	t.Helper()
-	frame, err := cell.Encode()
-	must(t, err)
-	store(t, mem, key, frame, time.Minute)
 }
 
 // wide is a large struct that some codecs can encode in one byte.
