@@ -61,7 +61,7 @@ func TestEmptyIsNeverStale(t *testing.T) {
 // Whichever call loads or sets the empty value, every process reads it for NegativeTTL. If that is 0, no tier
 // keeps it. A value that is absent stays absent beside it.
 func TestEmptyInEveryCall(t *testing.T) {
-	for _, call := range []string{"gets set load", "many set", "refreshes", "sets set TTL=1h", "sets-many"} {
+	for _, call := range []string{"gets set load", "many set", "refreshes", "sets set TTL=1h", "sets-many TTL=1h"} {
 		for _, many := range []bool{false, true} {
 			name, does := fmt.Sprintf("%s, LoadMany %v", call, many), "source is=set; a "+call
 			play(
