@@ -67,23 +67,6 @@ func ExampleFilling() {
 	// Output: token of ada <nil>
 }
 
-func ExampleFill_SetStale() {
-	ctx := context.Background()
-	prices, done := example(cache.Config[string, int]{
-		Load: func(ctx context.Context, _ string) (int, error) {
-			f := cache.Filling(ctx)
-			f.SetTTL(time.Hour)
-			f.SetStale(24 * time.Hour) // here an old price is better than a slow one
-			return 100, nil
-		},
-	})
-	defer done()
-
-	v, err := prices.Get(ctx, "tea")
-	fmt.Println(v, err)
-	// Output: 100 <nil>
-}
-
 func ExampleFill_SetStaleIfError() {
 	ctx := context.Background()
 	up := true
@@ -93,8 +76,9 @@ func ExampleFill_SetStaleIfError() {
 				return 0, errors.New("the source is down")
 			}
 			f := cache.Filling(ctx)
-			f.SetTTL(0)                       // call the source each time
-			f.SetStaleIfError(24 * time.Hour) // an old price is better than none
+			f.SetTTL(0)                       // call the source each time,
+			f.SetStale(0)                     // and wait for it,
+			f.SetStaleIfError(24 * time.Hour) // but an old price is better than none
 			return 100, nil
 		},
 	})
