@@ -110,9 +110,7 @@ func TestNamespacesThatAgree(t *testing.T) {
 			with(t, tiers, cache.Config[int64, user]{Namespace: n})
 		}
 	}
-	if err := newErr(tiers, cache.Config[string, user]{Namespace: "refused:v1", MaxBatch: -1}); err == nil {
-		t.Fatal("New with a negative MaxBatch succeeded")
-	}
+	misuse{newErr(tiers, cache.Config[string, user]{Namespace: "refused:v1", MaxBatch: -1}), nil, []string{"MaxBatch"}}.check(t)
 	with(t, tiers, cache.Config[int64, user]{Namespace: "refused"}) // a refused namespace is not registered
 	crowd(8, func(i int) {
 		_, _ = cache.New(tiers, cache.Config[int, int]{Namespace: "crowd:" + strings.Repeat("x", i)})
@@ -363,14 +361,12 @@ func TestWrappedCells(t *testing.T) {
 			}
 			tiers, err := cache.Open(cfg)
 			if tt.want != "" {
-				if err == nil || !strings.Contains(err.Error(), tt.want) || !strings.Contains(err.Error(), "Unwrap() ") {
-					t.Errorf("Open = %v, want an error with %q and Unwrap", err, tt.want)
-				}
+				misuse{err, nil, []string{tt.want, "Unwrap() "}}.check(t)
 				return
 			}
 			must(t, err)
-			if tt.remote != nil && l.tier != "memory" {
-				t.Errorf("the log knows the tier as %q, want memory", l.tier)
+			if tt.remote != nil {
+				equal(t, l.tier, "memory", "the log's name of the tier")
 			}
 			succeeds(t, tiers.Close(t.Context()))
 		})

@@ -112,13 +112,9 @@ func TestRefusedOptions(t *testing.T) {
 		for name, call := range tt.calls {
 			op, _, _ := strings.Cut(name, ",")
 			err := call(tt.opt)
-			if ce, ok := errors.AsType[*cache.Error](err); !ok || ce.Op != op || !errors.Is(err, cache.ErrOption) {
-				t.Errorf("%s: error = %v, want an *Error of it that is ErrOption", op, err)
-			}
-			for part := range strings.SplitSeq(tt.says, "|") {
-				if err == nil || !strings.Contains(err.Error(), part) {
-					t.Errorf("%s: error = %v, want an error that contains %q", op, err, part)
-				}
+			misuse{err, cache.ErrOption, strings.Split(tt.says, "|")}.check(t)
+			if ce, ok := errors.AsType[*cache.Error](err); !ok || ce.Op != op {
+				t.Errorf("%s: error = %v, want an *Error of it", op, err)
 			}
 			if fault, named := errors.AsType[*policy.FieldError](err); named != (tt.field != "") || named && (fault.Field != tt.field || !errors.Is(err, policy.ErrInvalid)) {
 				t.Errorf("%s: error = %v, want one that names the field %q", op, err, tt.field)

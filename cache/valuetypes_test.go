@@ -41,23 +41,19 @@ func (*own) UnmarshalJSON(b []byte) error { return json.Unmarshal(b, new(int)) }
 // package codec.
 func TestNewRefusesWhatIsLost(t *testing.T) {
 	_ = private{}.onDone
-	for _, tt := range []struct {
-		err  error
-		text string // of the error; empty: there is none
-	}{
-		{newWith[int](t, codec.Limit(codec.Raw, 1<<20), true), "int"},
-		{newWith[map[string][]*hooks](t, nil, true), "hooks.OnDone"},
-		{newWith[map[[2]int]string](t, nil, true), "codec.CBOR"},
-		{newWith[[]any](t, nil, true), "is an interface"},
-		{newWith[*private](t, codec.CBOR, true), "private.onDone"},
-		{newWith[own](t, nil, true), ""},
-		{newWith[any](t, codec.Lossy(codec.CBOR), true), ""},
-		{newWith[hooks](t, nil, false), ""},
-		{newWith[int](t, codec.Raw, false), ""},
+	for text, err := range map[string]error{
+		"int":             newWith[int](t, codec.Limit(codec.Raw, 1<<20), true),
+		"hooks.OnDone":    newWith[map[string][]*hooks](t, nil, true),
+		"codec.CBOR":      newWith[map[[2]int]string](t, nil, true),
+		"is an interface": newWith[[]any](t, nil, true),
+		"private.onDone":  newWith[*private](t, codec.CBOR, true),
 	} {
-		if tt.text == "" && tt.err != nil || tt.text != "" && (!errors.Is(tt.err, codec.ErrType) || !strings.Contains(tt.err.Error(), tt.text) || !strings.Contains(tt.err.Error(), "codec.Lossy")) {
-			t.Errorf("New = %v, want an error about %q", tt.err, tt.text)
-		}
+		misuse{err, codec.ErrType, []string{text, "codec.Lossy"}}.check(t)
+	}
+	for _, err := range []error{
+		newWith[own](t, nil, true), newWith[any](t, codec.Lossy(codec.CBOR), true), newWith[hooks](t, nil, false), newWith[int](t, codec.Raw, false),
+	} {
+		succeeds(t, err)
 	}
 }
 
@@ -148,9 +144,7 @@ func TestValueThatCannotBeReadIsFound(t *testing.T) {
 	trip.Ask(true)
 	defer trip.Ask(false)
 	c := with(t, open(t, cache.TiersConfig{Remote: tiertest.NewMemory()}), cache.Config[int, unreadable]{})
-	if err := c.Set(t.Context(), 1, unreadable{1}); err == nil || !strings.Contains(err.Error(), "cannot be read") {
-		t.Errorf("Set = %v, want an error", err)
-	}
+	misuse{c.Set(t.Context(), 1, unreadable{1}), nil, []string{"cannot be read"}}.check(t)
 }
 
 // mine is a codec of the user.
