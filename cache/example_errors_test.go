@@ -38,20 +38,6 @@ func ExampleRememberedError() {
 	// error · too many connections
 }
 
-func ExampleError() {
-	ctx := context.Background()
-	users, done := exampleUsers()
-	defer done()
-
-	_, err := users.Tenant("acme").Get(ctx, 7)
-	if e, ok := errors.AsType[*cache.Error](err); ok {
-		fmt.Println(e.Op, e.Key, errors.Is(e, cache.ErrNotFound))
-	}
-	// Output:
-	// load 7
-	// get acme:users:v1:7 true
-}
-
 // A loader's panic reaches every caller that waits for it, with its stack.
 func ExamplePanicError() {
 	ctx := context.Background()

@@ -279,27 +279,8 @@ func ExampleCache_GetMany() {
 	// <nil>
 }
 
-// The error names the keys that failed. The map has the others.
-func ExampleBatchError() {
-	ctx := context.Background()
-	users, done := example(cache.Config[int64, User]{
-		LoadMany: func(context.Context, []int64) (map[int64]User, error) {
-			return map[int64]User{42: {"Ada", "7"}}, errors.New("shard 2 is down")
-		},
-	})
-	defer done()
-
-	found, err := users.GetMany(ctx, []int64{42, 43})
-	fmt.Println(found[42].Name)
-	if failed, ok := errors.AsType[*cache.BatchError[int64]](err); ok {
-		fmt.Println(failed.Errs[43])
-	}
-	// Output:
-	// Ada
-	// cache: get many default:users:v1:43: shard 2 is down
-}
-
-// A LoadMany can return a value, an absence or an error for each key.
+// A LoadMany can return a value, an absence or an error for each key. If it returns another error, the
+// keys that are not in its map have failed. The BatchError names them, and the map has the others.
 func ExampleKeyErrors() {
 	ctx := context.Background()
 	users, done := example(cache.Config[int64, User]{

@@ -110,17 +110,23 @@ func ExampleCache_Get() {
 	u, err = users.Get(ctx, 42) // from the local tier, without a load
 	fmt.Println(u.Name, err)
 
+	_, ok := users.Peek(ctx, 43) // Peek never loads
+	fmt.Println(ok)
+
 	_, err = users.Get(ctx, 7)
 	fmt.Println(errors.Is(err, cache.ErrNotFound), err)
 	_, err = users.Get(ctx, 7) // the absence is remembered, too
-	fmt.Println(errors.Is(err, cache.ErrNotFound))
+	if e, ok := errors.AsType[*cache.Error](err); ok {
+		fmt.Println(e.Op, e.Key, errors.Is(e, cache.ErrNotFound))
+	}
 	// Output:
 	// load 42
 	// Ada <nil>
 	// Ada <nil>
+	// false
 	// load 7
 	// true cache: get default:users:v1:7: cache: not found
-	// true
+	// get default:users:v1:7 true
 }
 
 func ExampleCache_GetOrLoad() {
@@ -171,22 +177,6 @@ func ExampleCache_Fetch() {
 	// Ada from this process, stale false, negative false, <nil>
 	// load 7
 	// from local negative true true
-}
-
-func ExampleCache_Peek() {
-	ctx := context.Background()
-	users, done := exampleUsers()
-	defer done()
-
-	_, ok := users.Peek(ctx, 42)
-	fmt.Println(ok)
-	_, _ = users.Get(ctx, 42)
-	u, ok := users.Peek(ctx, 42)
-	fmt.Println(u.Name, ok)
-	// Output:
-	// false
-	// load 42
-	// Ada true
 }
 
 func ExampleCache_Tenant() {

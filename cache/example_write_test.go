@@ -52,23 +52,6 @@ func ExampleCache_Delete() {
 	// load 42
 }
 
-func ExampleCache_DeleteAll() {
-	ctx := context.Background()
-	users, done := exampleUsers()
-	defer done()
-
-	_, _ = users.Get(ctx, 42)
-	_, _ = users.Get(ctx, 43)
-	fmt.Println(users.DeleteAll(ctx)) // takes the same time for two entries or two million
-	_, ok := users.Peek(ctx, 42)
-	fmt.Println(ok)
-	// Output:
-	// load 42
-	// load 43
-	// <nil>
-	// false
-}
-
 func ExampleCache_Expire() {
 	ctx := context.Background()
 	tiers, done := openTiers(cache.TiersConfig{})
@@ -125,11 +108,14 @@ func ExampleTiers_Invalidate() {
 	fmt.Println(tiers.Invalidate(ctx, invalidate.Tag("acme", "org:7")))
 	_, _ = acme.Get(ctx, 42)
 	fmt.Println(tiers.Invalidate(ctx, invalidate.Prefix("acme", "users:")))
+	_ = acme.Set(ctx, 42, User{Name: "Ada Lovelace"}, cache.Tags("import:2026-11")) // a tag of this call
+	fmt.Println(tiers.Invalidate(ctx, invalidate.Tag("acme", "import:2026-11")))
 	_, _ = acme.Get(ctx, 42)
 	// Output:
 	// load 42
 	// <nil>
 	// load 42
+	// <nil>
 	// <nil>
 	// load 42
 }
@@ -173,10 +159,18 @@ func ExampleCache_All() {
 	_, user := users.Peek(ctx, 42)
 	_, name := names.Peek(ctx, "Ada")
 	fmt.Println(user, name)
+
+	_, _ = users.Get(ctx, 42)
+	fmt.Println(users.DeleteAll(ctx)) // one namespace; it takes the same time for two entries or two million
+	_, user = users.Peek(ctx, 42)
+	fmt.Println(user)
 	// Output:
 	// load 42
 	// <nil>
 	// false false
+	// load 42
+	// <nil>
+	// false
 }
 
 // A database commits an invalidation together with the data. It reaches the processes soon, and
