@@ -188,6 +188,9 @@ func TestAuditedHits(t *testing.T) {
 		}, 1},
 		"Reader":          {func(ctx context.Context, c things) error { return errOf(c.At(cache.Now()).Get(ctx, 1)) }, 0},
 		"Reader, GetMany": {func(ctx context.Context, c things) error { return errOf(c.At(cache.Now()).GetMany(ctx, []int{1})) }, 0},
+		"Reader, GetMany with an option": {func(ctx context.Context, c things) error {
+			return errOf(c.At(cache.Now()).GetMany(ctx, []int{1}, cache.Fresh()))
+		}, 0},
 	} {
 		bubble(t, name, func(t *testing.T) {
 			a := newAudited(t, onLog(), thingConfig{})
