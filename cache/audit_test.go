@@ -2,9 +2,9 @@ package cache_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -153,108 +153,82 @@ func TestStaleHit(t *testing.T) {
 
 // Which hits are candidates.
 func TestAuditedHits(t *testing.T) {
+	never := auditAll
+	never.Audit = new(0.0)
+	remembering := auditAll
+	remembering.NegativeTTL, remembering.ErrorTTL = new(time.Hour), new(time.Hour)
+	stale := patch{Audit: new(1.0), TTL: new(time.Second), Stale: new(time.Hour)}
 	for name, tt := range map[string]struct {
-		cfg    thingConfig
-		remote bool // the second process reads, so that its hit is a remote one
-		read   func(t *testing.T, c things)
-		want   int64
+		policy patch
+		steps  string
 	}{
-		"Get":     {read: func(t *testing.T, c things) { get(t, c, 1) }, want: 1},
-		"Fetch":   {read: func(t *testing.T, c things) { wantFetch(t, c, 1, fetched{"old", cache.Local, false, nil}) }, want: 1},
-		"GetMany": {read: func(t *testing.T, c things) { _, _ = c.GetMany(t.Context(), []int{1, 2, 3}) }, want: 3},
-		"GetMany with an option": {
-			read: func(t *testing.T, c things) { _, _ = c.GetMany(t.Context(), []int{1, 2}, cache.Fresh()) }, want: 2,
-		},
-		"remote Get":     {remote: true, read: func(t *testing.T, c things) { get(t, c, 1) }, want: 1},
-		"remote GetMany": {remote: true, read: func(t *testing.T, c things) { _, _ = c.GetMany(t.Context(), []int{1, 2, 3}) }, want: 3},
-		"SkipLocal":      {read: func(t *testing.T, c things) { _, _ = c.Fetch(t.Context(), 1, nil, cache.SkipLocal()) }, want: 1},
-		"absence": {
-			cfg:  thingConfig{Load: func(context.Context, int) (string, error) { return "", cache.ErrNotFound }, Policy: patch{Audit: new(1.0), NegativeTTL: new(time.Hour)}},
-			read: func(t *testing.T, c things) { _, _ = c.Get(t.Context(), 1) }, want: 1,
-		},
-		"remembered error": {
-			cfg:  thingConfig{Load: func(context.Context, int) (string, error) { return "", errSource }, Policy: patch{Audit: new(1.0), ErrorTTL: new(time.Hour)}},
-			read: func(t *testing.T, c things) { _, _ = c.Get(t.Context(), 1) },
-		},
-		"Peek":            {read: func(t *testing.T, c things) { _, _ = c.Peek(t.Context(), 1) }},
-		"Reader":          {read: func(t *testing.T, c things) { _, _ = c.At(cache.Now()).Get(t.Context(), 1) }},
-		"Reader, GetMany": {read: func(t *testing.T, c things) { _, _ = c.At(cache.Now()).GetMany(t.Context(), []int{1, 2}) }},
-		"a load":          {read: func(t *testing.T, c things) { get(t, c, 9) }},
-		"stale by its policy": {
-			cfg: thingConfig{Policy: patch{Audit: new(1.0), TTL: new(time.Second), Stale: new(time.Hour)}},
-			read: func(t *testing.T, c things) {
-				advance(2 * time.Second)
-				get(t, c, 1)
-			},
-		},
-		"With":     {cfg: thingConfig{Policy: patch{Audit: new(0.0), TTL: new(time.Hour)}}, read: auditedFetch, want: 1},
-		"not With": {cfg: thingConfig{Policy: patch{Audit: new(0.0), TTL: new(time.Hour)}}, read: func(t *testing.T, c things) { get(t, c, 1) }},
-		"its own loader": {read: func(t *testing.T, c things) {
-			_, _ = c.GetOrLoad(t.Context(), 1, func(context.Context, int) (string, error) { return "old", nil })
-		}, want: 1},
+		"Fetch":                  {auditAll, "a gets any; a gets old local; wait 5200ms; a audits Same=1"},
+		"GetMany":                {auditAll, "a batches 1-3; a batches 1-3; wait 5200ms; a audits Same=3"},
+		"GetMany with an option": {auditAll, "a batches 1-2; a batches 1-2 Fresh; wait 5200ms; a audits Same=2"},
+		"remote Fetch":           {auditAll, "a gets any; b gets old remote; wait 5200ms; b audits Same=1; a audits"},
+		"remote GetMany":         {auditAll, "a batches 1-3; b batches 1-3; wait 5200ms; b audits Same=3; a audits"},
+		"SkipLocal":              {auditAll, "a gets any; a gets old remote SkipLocal; wait 5200ms; a audits Same=1"},
+		"an absence":             {remembering, "source absent; a gets absent; a gets absent local; wait 5200ms; a audits Same=1"},
+		"a remembered error":     {remembering, "source fails; a gets failed; a gets remembered; wait 5200ms; a audits"},
+		"Peek":                   {auditAll, "a gets any; a peeks old; wait 5200ms; a audits"},
+		"loads":                  {auditAll, "a gets any; a gets any key=2; wait 5200ms; a audits"},
+		"stale by its policy":    {stale, "a gets any; wait 2s; a gets old stale; wait 5200ms; a audits"},
+		"With":                   {never, "a gets any; a gets old local own; wait 5200ms; a audits Same=1"},
+		"not With":               {never, "a gets any; a gets old local; wait 5200ms; a audits"},
+	} {
+		play(t, scene{name: name, on: logged, cfg: thingConfig{Policy: tt.policy}, own: auditAll, steps: "source is=old; " + tt.steps})
+	}
+	for name, tt := range map[string]struct {
+		read func(ctx context.Context, c things) error
+		want int64
+	}{
+		"Get": {func(ctx context.Context, c things) error { return errOf(c.Get(ctx, 1)) }, 1},
+		"a loader of a call": {func(ctx context.Context, c things) error {
+			return errOf(c.GetOrLoad(ctx, 1, func(context.Context, int) (string, error) { return "old", nil }))
+		}, 1},
+		"Reader":                          {func(ctx context.Context, c things) error { return errOf(c.At(cache.Now()).Get(ctx, 1)) }, 0},
+		"Reader, GetMany":                 {func(ctx context.Context, c things) error { return errOf(c.At(cache.Now()).GetMany(ctx, []int{1})) }, 0},
+		"Reader, GetMany of a remote hit": {func(ctx context.Context, c things) error { return errOf(c.At(cache.Now()).GetMany(ctx, []int{2})) }, 0},
+		"Reader, GetMany with an option": {func(ctx context.Context, c things) error {
+			return errOf(c.At(cache.Now()).GetMany(ctx, []int{1}, cache.Fresh()))
+		}, 0},
 	} {
 		bubble(t, name, func(t *testing.T) {
 			tc := onLog()
-			a := newAudited(t, tc, tt.cfg)
-			for k := 1; k <= 3; k++ {
-				_, _ = a.c.Get(t.Context(), k)
-			}
-			if tt.remote {
-				a = newAudited(t, tc, tt.cfg)
-			}
-			tt.read(t, a.c)
+			a := newAudited(t, tc, thingConfig{})
+			get(t, a.c, 1)
+			get(t, newAudited(t, tc, thingConfig{}).c, 2)
+			must(t, tt.read(t.Context(), a.c))
 			advance(auditTakes)
 			a.want(t, cache.Audits{Same: tt.want})
 		})
 	}
 }
 
-func auditedFetch(t *testing.T, c things) {
-	_, _ = c.Fetch(t.Context(), 1, nil, cache.With(patch{Audit: new(1.0)}))
-}
-
-// A loader of an audit has its tenant, and neither the audit nor the hits in it are audited again.
+// A loader of an audit has its tenant. The hits in it are not audited again, and the loads that it causes
+// are no audits: they store their values.
 func TestAuditingLoader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var tenants []string
-		a := newAudited(t, onLog(), thingConfig{})
-		outer := with(t, a.tiers, thingConfig{Namespace: "outer", Policy: auditAll, Load: func(ctx context.Context, k int) (string, error) {
-			if cache.Auditing(ctx) {
-				tenants = append(tenants, cache.Filling(ctx).Tenant())
-			}
-			return a.c.Get(ctx, k)
-		}}).Tenant("acme")
-		get(t, outer, 1)
-		get(t, outer, 1)
-		advance(auditTakes)
-		a.want(t, cache.Audits{Same: 1})
-		if !slices.Equal(tenants, []string{"acme"}) {
-			t.Errorf("audited for %v, want acme once", tenants)
+		var outer, inner []string
+		note := func(ctx context.Context, calls *[]string) {
+			*calls = append(*calls, fmt.Sprint(cache.Filling(ctx).Tenant(), " ", cache.Auditing(ctx)))
 		}
-		if cache.Auditing(t.Context()) {
-			t.Error("Auditing is true outside a loader")
-		}
-	})
-}
-
-// A load that an audit's loader causes stores its value, so it is not an audit itself.
-func TestAuditingNestedLoad(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var inner, outer []bool
-		a := newAudited(t, onLog(), thingConfig{Policy: patch{Audit: new(0.0)}, Load: func(ctx context.Context, _ int) (string, error) {
-			inner = append(inner, cache.Auditing(ctx))
+		a := newAudited(t, onLog(), thingConfig{Load: func(ctx context.Context, _ int) (string, error) {
+			note(ctx, &inner)
 			return "v", nil
 		}})
 		c := with(t, a.tiers, thingConfig{Namespace: "outer", Policy: auditAll, Load: func(ctx context.Context, k int) (string, error) {
-			outer = append(outer, cache.Auditing(ctx))
-			return a.c.Get(ctx, k+len(outer)) // another key each time
-		}})
+			note(ctx, &outer)
+			_, err := a.c.Get(ctx, k+len(outer)) // another key each time
+			return "v", errors.Join(err, errOf(a.c.Get(ctx, k)))
+		}}).Tenant("acme")
 		get(t, c, 1)
 		get(t, c, 1)
 		advance(auditTakes)
-		if !slices.Equal(outer, []bool{false, true}) || !slices.Equal(inner, []bool{false, false}) {
-			t.Errorf("Auditing was %v in the loader and %v in the loads that it caused", outer, inner)
-		}
+		a.want(t, cache.Audits{Same: 1})
+		same(t, []string{"acme false", "acme true"}, outer, "the loads of the audited value")
+		same(t, []string{"default false", "default false", "default false"}, inner, "the loads that it caused")
+		equal(t, cache.Auditing(t.Context()), false, "Auditing outside a loader")
 	})
 }
 

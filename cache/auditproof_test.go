@@ -17,48 +17,6 @@ import (
 	"github.com/twofold-go/twofold/invalidate/logtest"
 )
 
-// No blindness: a program reads 1,000 keys, each ten times a second. It writes each key once, and
-// forgets to invalidate one write. With a share of 0.1, one of its hits is audited in each second on
-// average. The audit finds that write, and calls no other hit stale.
-func TestAuditFindsForgottenWrite(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		const keys, forgotten = 1000, 617
-		tc := onLog()
-		tc.MaxAudits = 2000
-		a := newAudited(t, tc, thingConfig{Policy: patch{Audit: new(0.1), TTL: new(time.Hour)}})
-		wrote := time.Now()
-		for k := range keys {
-			get(t, a.c, k)
-			a.src.write(k, "new")
-			if k != forgotten {
-				must(t, a.c.Delete(t.Context(), k))
-			}
-		}
-		for range 300 { // 30 s: a chance of 1e-13 that no audit comes
-			for k := range keys {
-				get(t, a.c, k)
-			}
-			advance(100 * time.Millisecond)
-		}
-		advance(auditTakes)
-		a.mu.Lock()
-		defer a.mu.Unlock()
-		if len(a.stale) == 0 {
-			t.Fatal("the forgotten write was not found")
-		}
-		for _, s := range a.stale {
-			if s.Key != fmt.Sprintf("default:things:%d", forgotten) {
-				t.Errorf("a false alarm: %+v", s)
-			}
-		}
-		// The rate predicts 1 s on average until the audit begins; 25 s have a chance of 1e-11.
-		if took := a.stale[0].NoticedAt.Sub(wrote); took > auditTakes+25*time.Second {
-			t.Errorf("it was found after %v", took)
-		}
-		equal(t, get(t, a.c, forgotten), "new", "afterwards the key has")
-	})
-}
-
 // A cell stays although its removal was answered. A process that reads the record of the log refuses
 // the cell. If the log no longer has the record, a new process serves the cell, and only an audit
 // finds that. The controls do not lose the removal, or not the record.

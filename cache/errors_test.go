@@ -65,28 +65,25 @@ func TestForgedErrorCode(t *testing.T) {
 	}
 }
 
+// The zero value is a value, in both tiers and in every call, also if it is nil.
 func TestZeroValueIsAValue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		n := 0
-		mem := tiertest.NewMemory()
-		cfg := cache.Config[int, *int]{Load: func(context.Context, int) (*int, error) { n++; return nil, nil }}
+		loads, mem := 0, tiertest.NewMemory()
+		cfg := cache.Config[int, *int]{Load: func(context.Context, int) (*int, error) { loads++; return nil, nil }}
 		c, d := with(t, open(t, cache.TiersConfig{Remote: mem}), cfg), with(t, open(t, cache.TiersConfig{Remote: mem}), cfg)
 		for range 2 {
 			equal(t, get(t, c, 1), nil, "Get")
-			if r, err := d.Fetch(t.Context(), 1, nil); r.Value != nil || err != nil || r.Negative {
+			r, err := d.Fetch(t.Context(), 1, nil)
+			if r.Value != nil || err != nil || r.Negative {
 				t.Errorf("in the other process: %+v, %v", r, err)
 			}
 		}
-		if v, ok := c.Peek(t.Context(), 1); v != nil || !ok {
-			t.Errorf("Peek = %v, %v, want nil, true", v, ok)
-		}
+		v, found := c.Peek(t.Context(), 1)
 		m, err := c.GetMany(t.Context(), []int{1})
-		if _, ok := m[1]; !ok || err != nil {
-			t.Errorf("GetMany = %v, %v, want a nil for 1", m, err)
+		if _, ok := m[1]; v != nil || !found || !ok || err != nil {
+			t.Errorf("Peek = %v, %v, GetMany = %v, %v, want nil from both", v, found, m, err)
 		}
-		if n != 1 {
-			t.Errorf("%d loads, want 1", n)
-		}
+		equal(t, loads, 1, "loads")
 	})
 }
 
@@ -132,9 +129,7 @@ func TestRememberedErrorKeepsTextAlone(t *testing.T) {
 	if !ok || re.Code != "error" || !strings.Contains(err.Error(), "the answer was 500 ok") {
 		t.Errorf("second Get = %v, want the code and the text", err)
 	}
-	if loads != 1 {
-		t.Errorf("%d loads, want 1", loads)
-	}
+	equal(t, loads, 1, "loads")
 }
 
 func TestAbsenceIsRemembered(t *testing.T) {
@@ -343,11 +338,8 @@ func TestNotFoundIs(t *testing.T) {
 	failure = nil
 	succeeds(t, errOf(c.Get(t.Context(), 100)))
 	none := cache.NotFoundIs[int, string](nil, fs.ErrNotExist)
-	err := newErr(open(t, cache.TiersConfig{}), cache.For("n", none))
-	if err == nil || !strings.Contains(err.Error(), "field Load") {
-		t.Errorf("New with a nil loader: %v, want an error about the field Load", err)
-	}
 	cfg := cache.For("n", none)
+	misuse{newErr(open(t, cache.TiersConfig{}), cfg), nil, []string{"field Load"}}.check(t)
 	cfg.LoadMany = (&source{}).loadMany
 	with(t, open(t, cache.TiersConfig{}), cfg)
 }

@@ -70,7 +70,8 @@ func wantEvents(t *testing.T, got []invalidate.Event, want ...invalidate.Event) 
 }
 
 // A process gets events of its own invalidations with their scopes, and of another process's
-// with hashes only. They come in order. Earlier invalidations of other processes cause none.
+// with hashes only. They come in order. Earlier invalidations of other processes cause none. Without a log
+// it gets those of its own calls.
 func TestOnInvalidate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newLogged(t, thingConfig{})
@@ -93,6 +94,12 @@ func TestOnInvalidate(t *testing.T) {
 		advance(5 * time.Millisecond)
 		wantEvents(t, here.heard())
 		wantEvents(t, there.heard(), event(true, false, tag))
+
+		lone := open(t, cache.TiersConfig{})
+		c := with(t, lone, thingConfig{})
+		alone, _ := listenTo(lone)
+		must(t, errors.Join(c.Set(t.Context(), 1, "v"), c.Delete(t.Context(), 1), c.Expire(t.Context(), 1)))
+		wantEvents(t, alone.heard(), event(true, false, key), event(true, false, key), event(true, true, key))
 	})
 }
 
@@ -122,20 +129,16 @@ func TestOnInvalidateNames(t *testing.T) {
 				t.Errorf("heard of %v; %d more unnamed and %d more events than wanted; want %v", got, -unnamed, -parts, scopes)
 			}
 		}
-		call := func(err error) {
-			t.Helper()
-			must(t, err)
-		}
 		ctx, scopes := t.Context(), []invalidate.Scope{keyScope(t, 1), prefix, tag}
-		call(named.Invalidate(ctx, keyScope(t, 1), prefix, tag))
+		must(t, named.Invalidate(ctx, keyScope(t, 1), prefix, tag))
 		want(scopes, 0, 2)
-		call(named.Invalidate(ctx, keyScope(t, 1), prefix, tag, invalidate.Hold(time.Second)))
+		must(t, named.Invalidate(ctx, keyScope(t, 1), prefix, tag, invalidate.Hold(time.Second)))
 		want(scopes, 0, 2)
-		call(named.Expire(ctx, keyScope(t, 1), prefix, tag))
+		must(t, named.Expire(ctx, keyScope(t, 1), prefix, tag))
 		want(scopes, 0, 1)
-		call(named.Invalidate(ctx, invalidate.Tenant("acme"), invalidate.All()))
+		must(t, named.Invalidate(ctx, invalidate.Tenant("acme"), invalidate.All()))
 		want([]invalidate.Scope{invalidate.All(), invalidate.Tenant("acme")}, 0, 1)
-		call(nameless.Invalidate(ctx, keyScope(t, 1), prefix, tag))
+		must(t, nameless.Invalidate(ctx, keyScope(t, 1), prefix, tag))
 		want(nil, 3, 2)
 		link.Fail(errors.New("unplugged"), logtest.Sync)
 		if err := named.Invalidate(ctx, tag, prefix); err == nil {
@@ -164,18 +167,6 @@ func TestOnInvalidateForeignNames(t *testing.T) {
 		must(t, writer.Invalidate(t.Context(), tag))
 		advance(bound)
 		wantEvents(t, e.heard(), event(false, false, tag))
-	})
-}
-
-// Without a log a process gets events of its own calls only.
-func TestOnInvalidateAlone(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		tiers := open(t, cache.TiersConfig{})
-		c := with(t, tiers, thingConfig{Load: (&source{}).load})
-		e, _ := listenTo(tiers)
-		must(t, errors.Join(c.Set(t.Context(), 1, "v"), c.Delete(t.Context(), 1), c.Expire(t.Context(), 1)))
-		key := keyScope(t, 1)
-		wantEvents(t, e.heard(), event(true, false, key), event(true, false, key), event(true, true, key))
 	})
 }
 
@@ -225,7 +216,7 @@ func TestSlowListener(t *testing.T) {
 		})
 		const calls = 5000
 		for range calls {
-			must(t, tiers.Invalidate(t.Context(), invalidate.Tag("default", "t")))
+			invalidateTag(t, tiers, "t")
 		}
 		close(held)
 		synctest.Wait()
@@ -246,12 +237,10 @@ func TestListenerEnds(t *testing.T) {
 		var stop func()
 		stop = tiers.OnInvalidate(func(invalidate.Event) { calls++; stop() })
 		for range 3 {
-			must(t, tiers.Invalidate(t.Context(), invalidate.Tag("default", "t")))
+			invalidateTag(t, tiers, "t")
 			synctest.Wait()
 		}
-		if calls != 1 {
-			t.Errorf("%d calls, want 1: it stopped itself", calls)
-		}
+		equal(t, calls, 1, "calls of a listener that stopped itself")
 		tiers.OnInvalidate(func(invalidate.Event) {})
 		must(t, tiers.Close(t.Context()))
 		tiers.OnInvalidate(func(invalidate.Event) { t.Error("called on closed tiers") })()
@@ -271,13 +260,11 @@ func TestListenerThatExits(t *testing.T) {
 		})
 		for range 2 {
 			for range 3 { // some of them wait together
-				must(t, tiers.Invalidate(t.Context(), invalidate.Tag("default", "t")))
+				invalidateTag(t, tiers, "t")
 			}
 			synctest.Wait()
 		}
-		if calls != 6 {
-			t.Errorf("%d calls, want 6", calls)
-		}
+		equal(t, calls, 6, "calls")
 		stop()
 		if n := strings.Count(said.String(), "Goexit"); n != 1 {
 			t.Errorf("Goexit was logged %d times, want once:\n%s", n, &said)

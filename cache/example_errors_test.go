@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log"
 	"log/slog"
 	"runtime"
-	"strings"
 	"time"
 
 	"github.com/twofold-go/twofold/cache"
@@ -40,20 +38,6 @@ func ExampleRememberedError() {
 	// error · too many connections
 }
 
-func ExampleError() {
-	ctx := context.Background()
-	users, done := exampleUsers()
-	defer done()
-
-	_, err := users.Tenant("acme").Get(ctx, 7)
-	if e, ok := errors.AsType[*cache.Error](err); ok {
-		fmt.Println(e.Op, e.Key, errors.Is(e, cache.ErrNotFound))
-	}
-	// Output:
-	// load 7
-	// get acme:users:v1:7 true
-}
-
 // A loader's panic reaches every caller that waits for it, with its stack.
 func ExamplePanicError() {
 	ctx := context.Background()
@@ -82,21 +66,14 @@ func ExampleCoder() {
 	ctx := context.Background()
 	remote := tiertest.NewMemory()
 	for range 2 {
-		tiers, err := cache.Open(cache.TiersConfig{Remote: remote})
-		if err != nil {
-			log.Fatal(err)
-		}
-		users, err := cache.New(tiers, cache.Config[int64, User]{
-			Namespace: "users:v1",
-			Load:      func(context.Context, int64) (User, error) { return User{}, statusError(503) },
-			Policy:    policy.Patch{ErrorTTL: new(10 * time.Second)},
+		tiers, done := openTiers(cache.TiersConfig{Remote: remote})
+		users := newCache(tiers, cache.Config[int64, User]{
+			Load:   func(context.Context, int64) (User, error) { return User{}, statusError(503) },
+			Policy: policy.Patch{ErrorTTL: new(10 * time.Second)},
 		})
-		if err != nil {
-			log.Fatal(err)
-		}
-		_, err = users.Get(ctx, 42)
+		_, err := users.Get(ctx, 42)
 		fmt.Println(err)
-		_ = tiers.Close(ctx)
+		done()
 	}
 	// Output:
 	// cache: get default:users:v1:42: the source answered 503
@@ -106,24 +83,18 @@ func ExampleCoder() {
 // Beyond MaxFlights a read that misses fails at once. Hits still succeed.
 func Example_overloaded() {
 	ctx := context.Background()
-	tiers, err := cache.Open(cache.TiersConfig{MaxFlights: 1})
-	if err != nil {
-		panic(err)
-	}
-	defer func() { _ = tiers.Close(ctx) }()
+	tiers, done := openTiers(cache.TiersConfig{MaxFlights: 1})
+	defer done()
 	loading, end := make(chan struct{}), make(chan struct{})
-	users, err := cache.New(tiers, cache.For("users:v1", func(context.Context, int64) (User, error) {
+	users := newCache(tiers, cache.For("users:v1", func(context.Context, int64) (User, error) {
 		close(loading)
 		<-end
 		return User{Name: "Ada"}, nil
 	}))
-	if err != nil {
-		panic(err)
-	}
 
 	go func() { _, _ = users.Get(ctx, 42) }()
 	<-loading
-	_, err = users.Get(ctx, 43)
+	_, err := users.Get(ctx, 43)
 	fmt.Println(errors.Is(err, cache.ErrOverloaded))
 	close(end)
 	// Output: true
@@ -156,19 +127,6 @@ func Example_loadTimeout() {
 	// false canceled
 }
 
-// A refused value is not kept in any tier, and the old value is invalidated.
-func Example_refused() {
-	ctx := context.Background()
-	texts, done := example(cache.Config[int64, string]{
-		Policy: policy.Patch{MaxValueBytes: new(1000)},
-	})
-	defer done()
-
-	err := texts.Set(ctx, 1, strings.Repeat("x", 1001))
-	fmt.Println(errors.Is(err, cache.ErrTooLarge))
-	// Output: true
-}
-
 // Two mistakes in loaders become errors instead of hanging the program.
 func Example_loaderMistakes() {
 	ctx := context.Background()
@@ -197,24 +155,18 @@ func Example_loaderMistakes() {
 func Example_outage() {
 	ctx := context.Background()
 	link := logtest.NewFaulty(logtest.NewMemory(logtest.MemoryConfig{})) // redislog.New(rdb, …) in production
-	tiers, err := cache.Open(cache.TiersConfig{
+	tiers, done := openTiers(cache.TiersConfig{
 		Log:            link,
 		InvalidateWait: 10 * time.Millisecond,
 		Logger:         slog.New(slog.DiscardHandler),
 	})
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer func() { _ = tiers.Close(ctx) }()
-	users, err := cache.New(tiers, cache.Config[int64, User]{Namespace: "users:v1", Load: loadUser})
-	if err != nil {
-		log.Fatal(err)
-	}
+	defer done()
+	users := newCache(tiers, cache.Config[int64, User]{Load: loadUser})
 	fmt.Println("ready:", tiers.Ready(ctx)) // before the first request is served
 
 	_, _ = users.Get(ctx, 42)
 	link.Fail(errors.New("connection refused"))
-	err = users.Delete(ctx, 42)
+	err := users.Delete(ctx, 42)
 	fmt.Println(errors.Is(err, cache.ErrUnavailable))
 	if pending, ok := errors.AsType[*invalidate.PendingError](err); ok {
 		fmt.Println("scopes that wait:", pending.Pending)

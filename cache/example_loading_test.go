@@ -18,21 +18,15 @@ import (
 // A loader names the tags of its value. Invalidating one of them invalidates the value.
 func ExampleDepend() {
 	ctx := context.Background()
-	tiers, err := cache.Open(cache.TiersConfig{})
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer func() { _ = tiers.Close(ctx) }()
-	posts, err := cache.New(tiers, cache.Config[int, string]{
+	tiers, done := openTiers(cache.TiersConfig{})
+	defer done()
+	posts := newCache(tiers, cache.Config[int, string]{
 		Namespace: "posts",
 		Load: func(ctx context.Context, id int) (string, error) {
 			cache.Depend(ctx, fmt.Sprintf("post:%d", id))
 			return fmt.Sprintf("post %d", id), nil
 		},
 	})
-	if err != nil {
-		log.Fatal(err)
-	}
 	pages, err := cache.New(tiers, cache.Config[string, string]{
 		Namespace: "pages",
 		Load: func(ctx context.Context, name string) (string, error) {
@@ -73,39 +67,6 @@ func ExampleFilling() {
 	// Output: token of ada <nil>
 }
 
-func ExampleFill_SetTTL() {
-	ctx := context.Background()
-	prices, done := example(cache.Config[string, int]{
-		Load: func(ctx context.Context, _ string) (int, error) {
-			fmt.Println("load")
-			cache.Filling(ctx).SetTTL(time.Hour) // for this value, instead of the policy's TTL
-			return 100, nil
-		},
-	})
-	defer done()
-
-	_, _ = prices.Get(ctx, "tea")
-	_, _ = prices.Get(ctx, "tea")
-	// Output: load
-}
-
-func ExampleFill_SetStale() {
-	ctx := context.Background()
-	prices, done := example(cache.Config[string, int]{
-		Load: func(ctx context.Context, _ string) (int, error) {
-			f := cache.Filling(ctx)
-			f.SetTTL(time.Hour)
-			f.SetStale(24 * time.Hour) // here an old price is better than a slow one
-			return 100, nil
-		},
-	})
-	defer done()
-
-	v, err := prices.Get(ctx, "tea")
-	fmt.Println(v, err)
-	// Output: 100 <nil>
-}
-
 func ExampleFill_SetStaleIfError() {
 	ctx := context.Background()
 	up := true
@@ -115,8 +76,9 @@ func ExampleFill_SetStaleIfError() {
 				return 0, errors.New("the source is down")
 			}
 			f := cache.Filling(ctx)
-			f.SetTTL(0)                       // call the source each time
-			f.SetStaleIfError(24 * time.Hour) // an old price is better than none
+			f.SetTTL(0)                       // call the source each time,
+			f.SetStale(0)                     // and wait for it,
+			f.SetStaleIfError(24 * time.Hour) // but an old price is better than none
 			return 100, nil
 		},
 	})
@@ -203,27 +165,22 @@ func ExamplePrevious() {
 	// hello
 }
 
-// The loader's signature gives the types. NotFoundIs turns the database's error for an absence
+// The loader's signature gives the types. A Loader is a plain function, so a program can wrap it
+// in a function of its own, as NotFoundIs does: it turns the database's error for an absence
 // into ErrNotFound.
 func ExampleFor() {
-	load := func(_ context.Context, id int64) (string, error) {
+	var load cache.Loader[int64, string] = func(_ context.Context, id int64) (string, error) {
 		if id != 42 {
 			return "", fmt.Errorf("user %d: %w", id, sql.ErrNoRows)
 		}
 		return "Ada", nil
 	}
 	ctx := context.Background()
-	tiers, err := cache.Open(cache.TiersConfig{})
-	if err != nil {
-		panic(err)
-	}
-	defer func() { _ = tiers.Close(ctx) }()
-	users, err := cache.New(tiers, cache.For("users:v1", cache.NotFoundIs(load, sql.ErrNoRows)))
-	if err != nil {
-		panic(err)
-	}
+	tiers, done := openTiers(cache.TiersConfig{})
+	defer done()
+	users := newCache(tiers, cache.For("users:v1", cache.NotFoundIs(load, sql.ErrNoRows)))
 	fmt.Println(users.Get(ctx, 42))
-	_, err = users.Get(ctx, 7)
+	_, err := users.Get(ctx, 7)
 	e, _ := errors.AsType[*cache.Error](err)
 	fmt.Println(e.Code(), errors.Is(err, cache.ErrNotFound), errors.Is(err, sql.ErrNoRows))
 	// Output:
@@ -277,26 +234,6 @@ func ExampleFill_Tenant() {
 	// user 42 of globex <nil>
 }
 
-// A Loader is a plain function, so a program can wrap it in a function of its own.
-func ExampleLoader() {
-	ctx := context.Background()
-	var loads int
-	var load cache.Loader[int64, User] = func(ctx context.Context, id int64) (User, error) {
-		loads++
-		return loadUser(ctx, id)
-	}
-	users, done := example(cache.For("users:v1", load))
-	defer done()
-
-	for range 3 {
-		_, _ = users.Get(ctx, 42)
-	}
-	fmt.Println(loads)
-	// Output:
-	// load 42
-	// 1
-}
-
 func ExampleFill_DependOnPrevious() {
 	ctx := context.Background()
 	log, done := example(cache.Config[string, []string]{
@@ -318,14 +255,14 @@ func ExampleFill_DependOnPrevious() {
 	// Output: [signed in signed out] <nil>
 }
 
+// A ManyLoader makes one query for all keys. Keys that are not in its map do not exist.
 func ExampleCache_GetMany() {
 	ctx := context.Background()
-	users, done := example(cache.Config[int64, User]{
-		LoadMany: func(_ context.Context, ids []int64) (map[int64]User, error) {
-			fmt.Println("load", ids)
-			return map[int64]User{42: {"Ada", "7"}, 43: {"Charles", "7"}}, nil
-		},
-	})
+	var load cache.ManyLoader[int64, User] = func(_ context.Context, ids []int64) (map[int64]User, error) {
+		fmt.Println("SELECT … WHERE id IN", ids)
+		return map[int64]User{42: {"Ada", "7"}, 43: {"Charles", "7"}}, nil
+	}
+	users, done := example(cache.Config[int64, User]{LoadMany: load})
 	defer done()
 
 	_, _ = users.Get(ctx, 43)
@@ -335,34 +272,15 @@ func ExampleCache_GetMany() {
 	}
 	fmt.Println(err) // 44 does not exist; this is no failure
 	// Output:
-	// load [43]
-	// load [42 44]
+	// SELECT … WHERE id IN [43]
+	// SELECT … WHERE id IN [42 44]
 	// 42 Ada
 	// 43 Charles
 	// <nil>
 }
 
-// The error names the keys that failed. The map has the others.
-func ExampleBatchError() {
-	ctx := context.Background()
-	users, done := example(cache.Config[int64, User]{
-		LoadMany: func(context.Context, []int64) (map[int64]User, error) {
-			return map[int64]User{42: {"Ada", "7"}}, errors.New("shard 2 is down")
-		},
-	})
-	defer done()
-
-	found, err := users.GetMany(ctx, []int64{42, 43})
-	fmt.Println(found[42].Name)
-	if failed, ok := errors.AsType[*cache.BatchError[int64]](err); ok {
-		fmt.Println(failed.Errs[43])
-	}
-	// Output:
-	// Ada
-	// cache: get many default:users:v1:43: shard 2 is down
-}
-
-// A LoadMany can return a value, an absence or an error for each key.
+// A LoadMany can return a value, an absence or an error for each key. If it returns another error, the
+// keys that are not in its map have failed. The BatchError names them, and the map has the others.
 func ExampleKeyErrors() {
 	ctx := context.Background()
 	users, done := example(cache.Config[int64, User]{
@@ -419,21 +337,4 @@ func ExampleCache_DeleteMany() {
 	// load 43
 	// <nil>
 	// false
-}
-
-// A LoadMany makes one query for all keys. Keys that are not in its map do not exist.
-func ExampleManyLoader() {
-	ctx := context.Background()
-	var load cache.ManyLoader[int64, User] = func(_ context.Context, ids []int64) (map[int64]User, error) {
-		fmt.Println("SELECT … WHERE id IN", ids)
-		return map[int64]User{42: {"Ada", "7"}}, nil
-	}
-	users, done := example(cache.Config[int64, User]{LoadMany: load})
-	defer done()
-
-	found, err := users.GetMany(ctx, []int64{42, 7})
-	fmt.Println(len(found), err)
-	// Output:
-	// SELECT … WHERE id IN [42 7]
-	// 1 <nil>
 }

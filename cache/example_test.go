@@ -1,6 +1,7 @@
 package cache_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,17 +27,29 @@ func loadUser(_ context.Context, id int64) (User, error) {
 	return User{}, cache.ErrNotFound
 }
 
-// example returns a cache on Tiers of its own, and a function that closes them.
-func example[K comparable, V any](cfg cache.Config[K, V]) (c cache.Cache[K, V], done func()) {
-	tiers, err := cache.Open(cache.TiersConfig{})
+// openTiers is cache.Open, with a function that closes the tiers.
+func openTiers(cfg cache.TiersConfig) (tiers *cache.Tiers, done func()) {
+	tiers, err := cache.Open(cfg)
 	if err != nil {
 		log.Fatal(err)
 	}
-	cfg.Namespace = "users:v1"
-	if c, err = cache.New(tiers, cfg); err != nil {
+	return tiers, func() { _ = tiers.Close(context.Background()) }
+}
+
+// newCache is cache.New. The namespace is users:v1 unless cfg names another.
+func newCache[K comparable, V any](tiers *cache.Tiers, cfg cache.Config[K, V]) cache.Cache[K, V] {
+	cfg.Namespace = cmp.Or(cfg.Namespace, "users:v1")
+	c, err := cache.New(tiers, cfg)
+	if err != nil {
 		log.Fatal(err)
 	}
-	return c, func() { _ = tiers.Close(context.Background()) }
+	return c
+}
+
+// example returns a cache on Tiers of its own, and a function that closes them.
+func example[K comparable, V any](cfg cache.Config[K, V]) (c cache.Cache[K, V], done func()) {
+	tiers, done := openTiers(cache.TiersConfig{})
+	return newCache(tiers, cfg), done
 }
 
 func exampleUsers() (users cache.Cache[int64, User], done func()) {
@@ -72,14 +85,11 @@ func Example() {
 }
 
 func ExampleNew() {
-	tiers, err := cache.Open(cache.TiersConfig{})
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer func() { _ = tiers.Close(context.Background()) }()
+	tiers, done := openTiers(cache.TiersConfig{})
+	defer done()
 
 	// The error names every fault, not only the first one.
-	_, err = cache.New(tiers, cache.Config[int64, User]{
+	_, err := cache.New(tiers, cache.Config[int64, User]{
 		Tenant:    "acme:eu",
 		Namespace: "users:v1",
 		MaxBatch:  -1,
@@ -100,17 +110,23 @@ func ExampleCache_Get() {
 	u, err = users.Get(ctx, 42) // from the local tier, without a load
 	fmt.Println(u.Name, err)
 
+	_, ok := users.Peek(ctx, 43) // Peek never loads
+	fmt.Println(ok)
+
 	_, err = users.Get(ctx, 7)
 	fmt.Println(errors.Is(err, cache.ErrNotFound), err)
 	_, err = users.Get(ctx, 7) // the absence is remembered, too
-	fmt.Println(errors.Is(err, cache.ErrNotFound))
+	if e, ok := errors.AsType[*cache.Error](err); ok {
+		fmt.Println(e.Op, e.Key, errors.Is(e, cache.ErrNotFound))
+	}
 	// Output:
 	// load 42
 	// Ada <nil>
 	// Ada <nil>
+	// false
 	// load 7
 	// true cache: get default:users:v1:7: cache: not found
-	// true
+	// get default:users:v1:7 true
 }
 
 func ExampleCache_GetOrLoad() {
@@ -131,28 +147,8 @@ func ExampleCache_GetOrLoad() {
 	// true
 }
 
+// A Result tells where the value comes from, for a metric or a header of the program's own.
 func ExampleCache_Fetch() {
-	ctx := context.Background()
-	users, done := exampleUsers()
-	defer done()
-
-	for range 2 {
-		r, err := users.Fetch(ctx, 42, nil) // nil: the bound loader
-		fmt.Printf("%s from %v, stale %v, negative %v, %v\n", r.Value.Name, r.Source, r.Stale, r.Negative, err)
-	}
-	_, _ = users.Get(ctx, 7)
-	r, err := users.Fetch(ctx, 7, nil)
-	fmt.Println("from", r.Source, "negative", r.Negative, errors.Is(err, cache.ErrNotFound))
-	// Output:
-	// load 42
-	// Ada from load, stale false, negative false, <nil>
-	// Ada from local, stale false, negative false, <nil>
-	// load 7
-	// from local negative true true
-}
-
-// Where values come from, for a metric or a header of its own.
-func ExampleResult() {
 	ctx := context.Background()
 	users, done := exampleUsers()
 	defer done()
@@ -169,29 +165,18 @@ func ExampleResult() {
 		return "nowhere: the call failed"
 	}
 	for range 2 {
-		r, err := users.Fetch(ctx, 42, nil)
-		fmt.Println(where(r), err)
+		r, err := users.Fetch(ctx, 42, nil) // nil: the bound loader
+		fmt.Printf("%s from %s, stale %v, negative %v, %v\n", r.Value.Name, where(r), r.Stale, r.Negative, err)
 	}
+	_, _ = users.Get(ctx, 7)
+	r, err := users.Fetch(ctx, 7, nil)
+	fmt.Println("from", r.Source, "negative", r.Negative, errors.Is(err, cache.ErrNotFound))
 	// Output:
 	// load 42
-	// the source <nil>
-	// this process <nil>
-}
-
-func ExampleCache_Peek() {
-	ctx := context.Background()
-	users, done := exampleUsers()
-	defer done()
-
-	_, ok := users.Peek(ctx, 42)
-	fmt.Println(ok)
-	_, _ = users.Get(ctx, 42)
-	u, ok := users.Peek(ctx, 42)
-	fmt.Println(u.Name, ok)
-	// Output:
-	// false
-	// load 42
-	// Ada true
+	// Ada from the source, stale false, negative false, <nil>
+	// Ada from this process, stale false, negative false, <nil>
+	// load 7
+	// from local negative true true
 }
 
 func ExampleCache_Tenant() {

@@ -12,8 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/policy"
@@ -74,6 +72,8 @@ func (r *resident) alive() map[string][]string {
 	for e, tags := range r.there {
 		if e.Alive() {
 			alive[e.Key()] = tags
+		} else if !e.Stale() {
+			r.t.Errorf("%s is neither alive nor stale", e.Key())
 		}
 	}
 	return alive
@@ -81,9 +81,7 @@ func (r *resident) alive() map[string][]string {
 
 func (r *resident) want(want map[string][]string) {
 	r.t.Helper()
-	if diff := cmp.Diff(want, r.alive()); diff != "" {
-		r.t.Errorf("alive (-want +got):\n%s", diff)
-	}
+	same(r.t, want, r.alive(), "alive")
 }
 
 type tagsByKey = map[string][]string
@@ -169,14 +167,12 @@ func TestStoredBeforeVisible(t *testing.T) {
 	c := with(t, open(t, cfg), thingConfig{Tags: tagT, Load: (&source{}).load})
 	get(t, c, 1)
 	must(t, c.Set(t.Context(), 1, "set"))
-	if seen != 2 {
-		t.Errorf("%d entries were stored, want 2", seen)
-	}
+	equal(t, seen, 2, "entries that were stored")
 }
 
 // An entry that cannot be served is not alive, even if it is still in the local tier.
 func TestEntryAlive(t *testing.T) {
-	for _, how := range []string{"Delete", "DeleteAll", "tag", "All", "time", "Set of what is not kept", "eviction"} {
+	for _, how := range []string{"Delete", "Expire", "DeleteAll", "tag", "All", "time", "Set of what is not kept", "eviction"} {
 		bubble(t, how, func(t *testing.T) {
 			cfg := cache.TiersConfig{Local: local.New(local.Config{MaxBytes: 1 << 20})}
 			seen := listen(t, &cfg)
@@ -184,6 +180,7 @@ func TestEntryAlive(t *testing.T) {
 			c := with(t, tiers, thingConfig{Tags: tagT, Load: (&source{}).load})
 			leave := map[string]func(){
 				"Delete":    func() { must(t, c.Delete(t.Context(), 1)) },
+				"Expire":    func() { must(t, c.Expire(t.Context(), 1)) }, // there is no Stale
 				"DeleteAll": func() { must(t, c.DeleteAll(t.Context())) },
 				"tag":       func() { invalidateTag(t, tiers, "t") },
 				"All":       func() { must(t, tiers.Invalidate(t.Context(), invalidate.All())) },
@@ -272,18 +269,14 @@ func TestHooksChurn(t *testing.T) {
 // TestEndedEntriesLeave: an idle tier gives back the memory of entries that nothing can use any
 // more, within a minute. OnRemoved says why.
 func TestEndedEntriesLeave(t *testing.T) {
-	for name, open := range map[string]func() tier.Local{
-		"local":     func() tier.Local { return local.New(local.Config{}) },
-		"ristretto": func() tier.Local { return ristretto.New(ristretto.Config{}) },
-	} {
-		bubble(t, name, func(t *testing.T) { testEnded(t, open()) })
-	}
+	bubble(t, "local", func(t *testing.T) { testEnded(t, local.New(local.Config{})) })
+	bubble(t, "ristretto", func(t *testing.T) { testEnded(t, ristretto.New(ristretto.Config{})) })
 }
 
 func testEnded(t *testing.T, l tier.Local) {
 	const n = 5000
 	var removed [256]atomic.Int64
-	tiers := openEnding(t, l, func(_ cache.Entry, why tier.EvictReason) { removed[why].Add(1) })
+	tiers := open(t, cache.TiersConfig{Local: l, OnRemoved: func(_ cache.Entry, why tier.EvictReason) { removed[why].Add(1) }})
 	load := func(_ context.Context, k int) (string, error) {
 		if k%10 == 0 {
 			return "", cache.ErrNotFound
@@ -311,11 +304,6 @@ func testEnded(t *testing.T, l tier.Local) {
 	equal(t, entries(), 1, "entries a minute after the last end")
 	equal(t, removed[tier.Expired].Load(), n, "the times that OnRemoved said %q", tier.Expired)
 	equal(t, total(tiers).Evictions, 0, "evictions")
-}
-
-func openEnding(t *testing.T, l tier.Local, removed func(cache.Entry, tier.EvictReason)) *cache.Tiers {
-	t.Helper()
-	return open(t, cache.TiersConfig{Local: l, OnRemoved: removed})
 }
 
 // TestEndsThatMove: a value that SetKeep keeps stays, and one that an Expire or an invalidation ends

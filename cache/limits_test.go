@@ -30,10 +30,16 @@ func TestGetManyBeyondMaxFlights(t *testing.T) {
 	}
 }
 
+// Tenants beyond MaxTenants share one set of counters, and still have their own policies. One with an invalid
+// name uses up nothing: its calls fail with an error about the name.
 func TestMaxTenants(t *testing.T) {
 	src := &source{}
 	tiers := open(t, cache.TiersConfig{MaxTenants: 3})
 	c := with(t, tiers, thingConfig{Load: src.load})
+	for i := range 10 {
+		fails(t, errOf(c.Tenant(fmt.Sprint("a:", i)).Get(t.Context(), 1)), key.ErrSeparator, "Get of an invalid tenant")
+		fails(t, c.Tenant("").Delete(t.Context(), 1), key.ErrEmpty, "Delete of an empty tenant")
+	}
 	for i := range 10 {
 		tenant := c.Tenant(fmt.Sprint("tenant", i))
 		get(t, tenant, 1)
@@ -44,8 +50,10 @@ func TestMaxTenants(t *testing.T) {
 	for _, s := range tiers.Stats().Spaces {
 		spaces[s.Tenant] = s.LocalHits
 	}
-	if len(spaces) != 4 || spaces["tenant0"] != 2 || spaces["other"] != 16 {
-		t.Errorf("hits by tenant = %v, want three tenants and the rest as other", spaces)
+	same(t, map[string]int64{cache.DefaultTenant: 0, "tenant0": 2, "tenant1": 2, "other": 16}, spaces, "hits by tenant")
+	must(t, tiers.SetPolicies(policy.Table{{Tenant: "tenant9", Patch: patch{Off: new(true)}}}))
+	for tenant, want := range map[string]string{"tenant8": "1.9", "tenant9": "1.11"} {
+		equal(t, get(t, c.Tenant(tenant), 1), want, "with tenant9 off, %s reads", tenant)
 	}
 }
 
@@ -63,26 +71,6 @@ func TestBudgetCountsKeys(t *testing.T) {
 	}
 	if got := tiers.Stats().Local.Bytes; got < 2*n*long || got > 2*n*(long+500) {
 		t.Errorf("%d entries with keys of %d bytes take %d bytes in all", 2*n, long, got)
-	}
-}
-
-// A tenant with an invalid name gets no counters, and its calls fail with an error about the
-// name.
-func TestInvalidTenantsUseUpNothing(t *testing.T) {
-	src := &source{}
-	tiers := open(t, cache.TiersConfig{MaxTenants: 3})
-	c := with(t, tiers, thingConfig{Load: src.load})
-	for i := range 10 {
-		fails(t, errOf(c.Tenant(fmt.Sprint("a:", i)).Get(t.Context(), 1)), key.ErrSeparator, "Get of an invalid tenant")
-		_ = c.Tenant("").Delete(t.Context(), 1)
-	}
-	get(t, c.Tenant("good"), 1)
-	var tenants []string
-	for _, s := range tiers.Stats().Spaces {
-		tenants = append(tenants, s.Tenant)
-	}
-	if len(tenants) != 2 || tenants[0] != cache.DefaultTenant || tenants[1] != "good" {
-		t.Errorf("tenants with counters = %q, want the two valid ones", tenants)
 	}
 }
 
@@ -133,26 +121,6 @@ func TestLoaderKnowsItsTenant(t *testing.T) {
 	})
 }
 
-// Each tenant beyond MaxTenants still has its own policy from the table.
-func TestTenantsBeyondTheCapHaveTheirPolicies(t *testing.T) {
-	src := &source{}
-	tiers := open(t, cache.TiersConfig{MaxTenants: 1})
-	c := with(t, tiers, thingConfig{Load: src.load})
-	read := func(tenant string) int {
-		before := src.loads[1]
-		get(t, c.Tenant(tenant), 1)
-		get(t, c.Tenant(tenant), 1)
-		return src.loads[1] - before
-	}
-	if n := read("on") + read("off"); n != 2 {
-		t.Fatalf("%d loads of two tenants, want 2", n)
-	}
-	must(t, tiers.SetPolicies(policy.Table{{Tenant: "off", Patch: policy.Patch{Off: new(true)}}}))
-	if on, off := read("on"), read("off"); on != 0 || off != 2 {
-		t.Errorf("%d and %d loads, want 0 of tenant on and 2 of tenant off", on, off)
-	}
-}
-
 // Many tenants leave no memory in use, of their names or of the strings that contain them.
 func TestTenantsKeepNoMemory(t *testing.T) {
 	c := with(t, open(t, cache.TiersConfig{MaxTenants: 10}), thingConfig{Load: (&source{}).load})
@@ -181,27 +149,19 @@ func BenchmarkTenant(b *testing.B) {
 		{"10,000 within", 20_000, 10_000}, {"10,000 beyond", 1, 10_000},
 	} {
 		tiers, err := cache.Open(cache.TiersConfig{MaxTenants: bb.max})
-		if err != nil {
-			b.Fatal(err)
-		}
+		must(b, err)
 		c, err := cache.New(tiers, thingConfig{Namespace: "things", Load: (&source{}).load})
-		if err != nil {
-			b.Fatal(err)
-		}
+		must(b, err)
 		tenants := make([]string, bb.use)
 		for i := range tenants {
 			tenants[i] = fmt.Sprint("tenant", i)
-			if _, err := c.Tenant(tenants[i]).Get(b.Context(), 1); err != nil {
-				b.Fatal(err)
-			}
+			must(b, errOf(c.Tenant(tenants[i]).Get(b.Context(), 1)))
 		}
 		b.Run(bb.name, func(b *testing.B) {
 			b.ReportAllocs()
 			i := 0
 			for b.Loop() {
-				if _, err := c.Tenant(tenants[i]).Get(b.Context(), 1); err != nil {
-					b.Fatal(err)
-				}
+				must(b, errOf(c.Tenant(tenants[i]).Get(b.Context(), 1)))
 				if i++; i == len(tenants) {
 					i = 0
 				}

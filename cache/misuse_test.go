@@ -54,8 +54,6 @@ func newErr[K comparable, V any](tiers *cache.Tiers, cfg cache.Config[K, V]) err
 	return err
 }
 
-func withPolicy(p patch) thingConfig { return thingConfig{Namespace: "n", Policy: p} }
-
 func TestMisuseOfNew(t *testing.T) {
 	tiers, closed := open(t, cache.TiersConfig{}), open(t, cache.TiersConfig{})
 	must(t, closed.Close(t.Context()))
@@ -81,12 +79,7 @@ func TestMisuseOfNew(t *testing.T) {
 		"pointers as keys":  {newErr(tiers, cache.Config[*int, int]{Namespace: "n"}), key.ErrType, nil},
 		"over-long tenant":  {newErr(tiers, thingConfig{Namespace: "n", Tenant: strings.Repeat("x", key.MaxLen+1)}), key.ErrTooLong, []string{"field Tenant"}},
 		"an unknown codec":  {newErr(tiers, thingConfig{Namespace: "n", Codec: foreignCodec{codec.JSON}}), nil, []string{"not registered"}},
-		"NaN jitter":        {newErr(tiers, withPolicy(patch{Jitter: new(math.NaN())})), policy.ErrInvalid, []string{"Jitter"}},
-		"negative TTL":      {newErr(tiers, withPolicy(patch{TTL: new(-time.Second)})), policy.ErrInvalid, []string{"TTL"}},
-		"negative Stale":    {newErr(tiers, withPolicy(patch{Stale: new(-time.Second)})), policy.ErrInvalid, []string{"Stale"}},
-		"TTL below jitter":  {newErr(tiers, withPolicy(patch{TTL: new(time.Millisecond), Jitter: new(0.5)})), policy.ErrInvalid, []string{"TTL"}},
-		"Soft above Load":   {newErr(tiers, withPolicy(patch{Stale: new(time.Minute), SoftTimeout: new(time.Hour)})), policy.ErrInvalid, []string{"SoftTimeout"}},
-		"no LoadTimeout":    {newErr(tiers, withPolicy(patch{LoadTimeout: new(time.Duration(0))})), policy.ErrInvalid, []string{"LoadTimeout"}},
+		"a policy":          {newErr(tiers, thingConfig{Namespace: "n", Policy: patch{Jitter: new(math.NaN())}}), policy.ErrInvalid, []string{"Jitter"}},
 		"policy and tenant": {newErr(tiers, thingConfig{Tenant: "a:b", MaxBatch: -1, Policy: patch{TTL: new(-time.Second), Jitter: new(2.0)}}), nil, []string{"tenant", "MaxBatch", "TTL", "Jitter"}},
 		"two value types": {newErr(tiers, cache.Config[int64, string]{Namespace: "users"}), nil,
 			[]string{"field Namespace", `"users"`, "cache_test.user", "string", "namespace of its own"}},
@@ -117,9 +110,7 @@ func TestNamespacesThatAgree(t *testing.T) {
 			with(t, tiers, cache.Config[int64, user]{Namespace: n})
 		}
 	}
-	if err := newErr(tiers, cache.Config[string, user]{Namespace: "refused:v1", MaxBatch: -1}); err == nil {
-		t.Fatal("New with a negative MaxBatch succeeded")
-	}
+	misuse{newErr(tiers, cache.Config[string, user]{Namespace: "refused:v1", MaxBatch: -1}), nil, []string{"MaxBatch"}}.check(t)
 	with(t, tiers, cache.Config[int64, user]{Namespace: "refused"}) // a refused namespace is not registered
 	crowd(8, func(i int) {
 		_, _ = cache.New(tiers, cache.Config[int, int]{Namespace: "crowd:" + strings.Repeat("x", i)})
@@ -157,15 +148,15 @@ func TestOpenRefuses(t *testing.T) {
 		return misuse{err, is, says}
 	}
 	all := map[string]misuse{
-		"MaxLoads":     refused(cache.TiersConfig{MaxLoads: -1}, nil, "MaxLoads: -1 is negative: set it to 1 or more, or leave it 0"),
-		"MaxRefreshes": refused(cache.TiersConfig{MaxRefreshes: -1}, nil, "MaxRefreshes"),
-		"MaxFlights":   refused(cache.TiersConfig{MaxFlights: -1}, nil, "MaxFlights"),
-		"MaxTenants":   refused(cache.TiersConfig{MaxTenants: -1}, nil, "MaxTenants"),
-		"ClaimTTL":     refused(cache.TiersConfig{ClaimTTL: time.Microsecond}, nil, "ClaimTTL: 1µs is negative or rounds to zero: set it to 1ms or more"),
-		"local tier":   refused(cache.TiersConfig{Local: local.New(local.Config{MaxBytes: 1})}, nil, "Local"),
-		"codec twice":  refused(cache.TiersConfig{Codecs: []codec.Codec{codec.JSON}}, nil, "Codecs"),
-		"policies":     refused(cache.TiersConfig{Policies: policy.Table{{Tenant: "a:b"}, {Patch: patch{Jitter: new(math.NaN())}}}}, nil, "Jitter"),
-		"OnRemoved":    refused(cache.TiersConfig{Local: dumb{local.New(local.Config{})}, OnRemoved: removed}, nil, "field OnRemoved: the local tier cache_test.dumb"),
+		"numbers": refused(
+			cache.TiersConfig{MaxLoads: -1, MaxRefreshes: -1, MaxFlights: -1, MaxTenants: -1, MaxAudits: -1, ClaimTTL: time.Microsecond, InvalidateWait: -1}, nil,
+			"MaxLoads: -1 is negative: set it to 1 or more, or leave it 0", "MaxRefreshes", "MaxFlights", "MaxTenants", "MaxAudits",
+			"ClaimTTL: 1µs is negative or rounds to zero: set it to 1ms or more", "InvalidateWait: -1ns",
+		),
+		"local tier":  refused(cache.TiersConfig{Local: local.New(local.Config{MaxBytes: 1})}, nil, "Local"),
+		"codec twice": refused(cache.TiersConfig{Codecs: []codec.Codec{codec.JSON}}, nil, "Codecs"),
+		"policies":    refused(cache.TiersConfig{Policies: policy.Table{{Tenant: "a:b"}, {Patch: patch{Jitter: new(math.NaN())}}}}, nil, "Jitter"),
+		"OnRemoved":   refused(cache.TiersConfig{Local: dumb{local.New(local.Config{})}, OnRemoved: removed}, nil, "field OnRemoved: the local tier cache_test.dumb"),
 		// A nil pointer in a field is an error, and no panic.
 		"nil Local":  refused(cache.TiersConfig{OnRemoved: removed, Local: (*local.Tier)(nil)}, nil, "field Local: a nil *local.Tier", "leave the field nil"),
 		"nil Remote": refused(cache.TiersConfig{Remote: (*tiertest.Faulty)(nil)}, nil, "field Remote: a nil *tiertest.Faulty", "leave the field nil"),
@@ -198,51 +189,41 @@ func calls[K comparable](t *testing.T, c cache.Cache[K, string], k K) map[string
 	}
 }
 
+// Each call with an invalid key or tenant fails before anything is done, and so does each of the zero Cache.
 func TestBadKeysAndTenants(t *testing.T) {
 	loads := 0
 	tiers := open(t, cache.TiersConfig{Remote: tiertest.NewMemory()})
 	c := with(t, tiers, cache.Config[string, string]{Load: func(context.Context, string) (string, error) { loads++; return "v", nil }})
+	var zero cache.Cache[string, string]
 	for _, tt := range []struct {
-		name   string
-		cache  cache.Cache[string, string]
-		key    string
-		tenant bool
-		is     error
+		name  string
+		cache cache.Cache[string, string]
+		key   string
+		whole bool // DeleteAll fails, too
+		want  misuse
 	}{
-		{"empty key", c, "", false, key.ErrEmpty},
-		{"over-long key", c, strings.Repeat("x", key.MaxLen), false, key.ErrTooLong},
-		{"empty tenant", c.Tenant(""), "k", true, key.ErrEmpty},
-		{"colon in the tenant", c.Tenant("a:b"), "k", true, key.ErrSeparator},
-		{"over-long tenant", c.Tenant(strings.Repeat("x", key.MaxLen)), "k", true, key.ErrTooLong},
+		{"empty key", c, "", false, misuse{is: key.ErrEmpty}},
+		{"over-long key", c, strings.Repeat("x", key.MaxLen), false, misuse{is: key.ErrTooLong}},
+		{"empty tenant", c.Tenant(""), "k", true, misuse{is: key.ErrEmpty}},
+		{"colon in the tenant", c.Tenant("a:b"), "k", true, misuse{is: key.ErrSeparator}},
+		{"over-long tenant", c.Tenant(strings.Repeat("x", key.MaxLen)), "k", true, misuse{is: key.ErrTooLong}},
+		{"zero Cache", zero, "k", true, misuse{says: []string{"zero Cache"}}},
+		{"tenant of a zero Cache", zero.Tenant("acme"), "k", true, misuse{says: []string{"zero Cache"}}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			for method, err := range calls(t, tt.cache, tt.key) {
-				if _, ok := errors.AsType[*cache.Error](err); !ok || !errors.Is(err, tt.is) {
-					t.Errorf("%s: %v, want an *Error with %v", method, err, tt.is)
+				if _, ok := errors.AsType[*cache.Error](err); !ok {
+					t.Errorf("%s: %v, want an *Error", method, err)
 				}
+				tt.want.err = err
+				tt.want.check(t)
 			}
-			if err := tt.cache.DeleteAll(t.Context()); (err != nil) != tt.tenant {
+			if err := tt.cache.DeleteAll(t.Context()); (err != nil) != tt.whole {
 				t.Errorf("DeleteAll: %v", err)
 			}
 		})
 	}
-	if loads != 0 {
-		t.Errorf("%d loads for invalid keys", loads)
-	}
-}
-
-func TestZeroCache(t *testing.T) {
-	var c cache.Cache[int, string]
-	for _, c := range []cache.Cache[int, string]{c, c.Tenant("acme")} {
-		for method, err := range calls(t, c, 1) {
-			if _, ok := errors.AsType[*cache.Error](err); !ok || !strings.Contains(err.Error(), "zero Cache") {
-				t.Errorf("%s: %v, want an *Error about the zero Cache", method, err)
-			}
-		}
-		if err := c.DeleteAll(t.Context()); err == nil {
-			t.Error("DeleteAll succeeded")
-		}
-	}
+	equal(t, loads, 0, "loads for invalid keys")
 }
 
 func TestNoLoader(t *testing.T) {
@@ -380,14 +361,12 @@ func TestWrappedCells(t *testing.T) {
 			}
 			tiers, err := cache.Open(cfg)
 			if tt.want != "" {
-				if err == nil || !strings.Contains(err.Error(), tt.want) || !strings.Contains(err.Error(), "Unwrap() ") {
-					t.Errorf("Open = %v, want an error with %q and Unwrap", err, tt.want)
-				}
+				misuse{err, nil, []string{tt.want, "Unwrap() "}}.check(t)
 				return
 			}
 			must(t, err)
-			if tt.remote != nil && l.tier != "memory" {
-				t.Errorf("the log knows the tier as %q, want memory", l.tier)
+			if tt.remote != nil {
+				equal(t, l.tier, "memory", "the log's name of the tier")
 			}
 			succeeds(t, tiers.Close(t.Context()))
 		})

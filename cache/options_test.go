@@ -1,7 +1,6 @@
 package cache_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -113,13 +112,9 @@ func TestRefusedOptions(t *testing.T) {
 		for name, call := range tt.calls {
 			op, _, _ := strings.Cut(name, ",")
 			err := call(tt.opt)
-			if ce, ok := errors.AsType[*cache.Error](err); !ok || ce.Op != op || !errors.Is(err, cache.ErrOption) {
-				t.Errorf("%s: error = %v, want an *Error of it that is ErrOption", op, err)
-			}
-			for part := range strings.SplitSeq(tt.says, "|") {
-				if err == nil || !strings.Contains(err.Error(), part) {
-					t.Errorf("%s: error = %v, want an error that contains %q", op, err, part)
-				}
+			misuse{err, cache.ErrOption, strings.Split(tt.says, "|")}.check(t)
+			if ce, ok := errors.AsType[*cache.Error](err); !ok || ce.Op != op {
+				t.Errorf("%s: error = %v, want an *Error of it", op, err)
 			}
 			if fault, named := errors.AsType[*policy.FieldError](err); named != (tt.field != "") || named && (fault.Field != tt.field || !errors.Is(err, policy.ErrInvalid)) {
 				t.Errorf("%s: error = %v, want one that names the field %q", op, err, tt.field)
@@ -213,48 +208,4 @@ func TestWithFields(t *testing.T) {
 		tt.name, tt.on = name, paired
 		play(t, tt)
 	}
-}
-
-// One Option serves many caches, and follows the table of overrides. The kill switch wins.
-func TestWithIsKept(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		tiers := open(t, cache.TiersConfig{})
-		lives := []time.Duration{time.Second, time.Minute, time.Hour}
-		var caches []things
-		for i, life := range lives {
-			caches = append(caches, with(t, tiers, thingConfig{Namespace: string(rune('a' + i)), Policy: patch{TTL: &life}}))
-		}
-		own := cache.With(patch{NegativeTTL: new(time.Second)})
-		key := 0
-		check := func(table policy.Table, lives ...time.Duration) {
-			t.Helper()
-			must(t, tiers.SetPolicies(table))
-			for range 2 {
-				for i, c := range caches {
-					key++
-					loads := 0
-					read := func() {
-						_, err := c.GetOrLoad(t.Context(), key, func(context.Context, int) (string, error) { loads++; return "v", nil }, own)
-						succeeds(t, err)
-					}
-					read()
-					if lives[i] > 0 {
-						advance(lives[i] - 1)
-						read()
-					}
-					if loads != 1 {
-						t.Errorf("table %v, cache %d: %d loads within %v, want 1", table, i, loads, lives[i])
-					}
-					advance(1)
-					read()
-					if loads != 2 {
-						t.Errorf("table %v, cache %d: %d loads after %v, want 2", table, i, loads, lives[i])
-					}
-				}
-			}
-		}
-		check(nil, lives...)
-		check(policy.Table{{Patch: patch{TTL: new(time.Minute)}}}, time.Minute, time.Minute, time.Minute)
-		check(policy.Table{{Namespace: "b", Patch: patch{Off: new(true)}}}, time.Second, 0, time.Hour)
-	})
 }

@@ -41,23 +41,19 @@ func (*own) UnmarshalJSON(b []byte) error { return json.Unmarshal(b, new(int)) }
 // package codec.
 func TestNewRefusesWhatIsLost(t *testing.T) {
 	_ = private{}.onDone
-	for _, tt := range []struct {
-		err  error
-		text string // of the error; empty: there is none
-	}{
-		{newWith[int](t, codec.Limit(codec.Raw, 1<<20), true), "int"},
-		{newWith[map[string][]*hooks](t, nil, true), "hooks.OnDone"},
-		{newWith[map[[2]int]string](t, nil, true), "codec.CBOR"},
-		{newWith[[]any](t, nil, true), "is an interface"},
-		{newWith[*private](t, codec.CBOR, true), "private.onDone"},
-		{newWith[own](t, nil, true), ""},
-		{newWith[any](t, codec.Lossy(codec.CBOR), true), ""},
-		{newWith[hooks](t, nil, false), ""},
-		{newWith[int](t, codec.Raw, false), ""},
+	for text, err := range map[string]error{
+		"int":             newWith[int](t, codec.Limit(codec.Raw, 1<<20), true),
+		"hooks.OnDone":    newWith[map[string][]*hooks](t, nil, true),
+		"codec.CBOR":      newWith[map[[2]int]string](t, nil, true),
+		"is an interface": newWith[[]any](t, nil, true),
+		"private.onDone":  newWith[*private](t, codec.CBOR, true),
 	} {
-		if tt.text == "" && tt.err != nil || tt.text != "" && (!errors.Is(tt.err, codec.ErrType) || !strings.Contains(tt.err.Error(), tt.text) || !strings.Contains(tt.err.Error(), "codec.Lossy")) {
-			t.Errorf("New = %v, want an error about %q", tt.err, tt.text)
-		}
+		misuse{err, codec.ErrType, []string{text, "codec.Lossy"}}.check(t)
+	}
+	for _, err := range []error{
+		newWith[own](t, nil, true), newWith[any](t, codec.Lossy(codec.CBOR), true), newWith[hooks](t, nil, false), newWith[int](t, codec.Raw, false),
+	} {
+		succeeds(t, err)
 	}
 }
 
@@ -148,9 +144,7 @@ func TestValueThatCannotBeReadIsFound(t *testing.T) {
 	trip.Ask(true)
 	defer trip.Ask(false)
 	c := with(t, open(t, cache.TiersConfig{Remote: tiertest.NewMemory()}), cache.Config[int, unreadable]{})
-	if err := c.Set(t.Context(), 1, unreadable{1}); err == nil || !strings.Contains(err.Error(), "cannot be read") {
-		t.Errorf("Set = %v, want an error", err)
-	}
+	misuse{c.Set(t.Context(), 1, unreadable{1}), nil, []string{"cannot be read"}}.check(t)
 }
 
 // mine is a codec of the user.
@@ -208,37 +202,6 @@ func TestLargeValuesAreCompressed(t *testing.T) {
 	}
 }
 
-// A process of an older version writes with its configured codec, and reads by the codec in the
-// cell. So old and new processes read each other's values.
-func TestCompressionInAMixedFleet(t *testing.T) {
-	mem := tiertest.NewMemory()
-	text := strings.Repeat("all work and no play ", 1000)
-	tiers := open(t, cache.TiersConfig{Remote: mem})
-	c := with(t, tiers, cache.Config[int, string]{})
-	must(t, c.Set(t.Context(), 1, text))
-	cell := cellAt(t, mem, cell1)
-	old, err := codec.NewSet(codec.Builtin()...) // the codecs that every version knows
-	must(t, err)
-	cd, ok := old.Lookup(cell.Codec)
-	if !ok {
-		t.Fatalf("an old process does not know codec %s", cell.Codec)
-	}
-	var got string
-	if err := codec.UnmarshalWithin(cd, cell.Payload, &got, 1<<20, false); err != nil || got != text {
-		t.Errorf("an old process reads %d bytes, %v", len(got), err)
-	}
-	// The old process writes large values without compression.
-	cell.Codec, cell.Nonce = "json", tier.NewNonce()
-	if cell.Payload, err = json.Marshal(strings.ToUpper(text)); err != nil {
-		t.Fatal(err)
-	}
-	putCell(t, mem, cell1, cell)
-	other := with(t, open(t, cache.TiersConfig{Remote: mem}), cache.Config[int, string]{})
-	if got := get(t, other, 1); got != strings.ToUpper(text) {
-		t.Errorf("a new process reads %d bytes of the old process's value", len(got))
-	}
-}
-
 func cellAt(t *testing.T, mem *tiertest.Memory, key string) tier.Cell {
 	t.Helper()
 	frame, err := mem.Get(t.Context(), key)
@@ -246,13 +209,6 @@ func cellAt(t *testing.T, mem *tiertest.Memory, key string) tier.Cell {
 	cell, err := tier.ParseCell(frame)
 	must(t, err)
 	return cell
-}
-
-func putCell(t *testing.T, mem *tiertest.Memory, key string, cell tier.Cell) {
-	t.Helper()
-	frame, err := cell.Encode()
-	must(t, err)
-	store(t, mem, key, frame, time.Minute)
 }
 
 // wide is a large struct that some codecs can encode in one byte.
