@@ -69,7 +69,7 @@ func (c cborCodec) Marshal(v any) ([]byte, error) {
 func (c cborCodec) MarshalWithin(v any, into reflect.Type, limit int) ([]byte, error) {
 	data, err := c.Marshal(v)
 	if err == nil {
-		err = within(c.ID(), data, into, limit, countCBOR)
+		err = cborFormat.within(data, into, limit)
 	}
 	if err != nil {
 		return nil, err
@@ -78,7 +78,7 @@ func (c cborCodec) MarshalWithin(v any, into reflect.Type, limit int) ([]byte, e
 }
 
 func (c cborCodec) UnmarshalWithin(data []byte, v any, limit int, _ bool) error {
-	if err := within(c.ID(), data, target(v), limit, countCBOR); err != nil {
+	if err := cborFormat.within(data, target(v), limit); err != nil {
 		return err
 	}
 	return c.Unmarshal(data, v)
