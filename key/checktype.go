@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -24,6 +25,7 @@ var (
 const (
 	excluded   = `left out of the JSON by its tag "-": remove the tag, or make the key of a struct without the field`
 	unexported = "unexported, so left out of the JSON: export it, or make the key of a struct without the field"
+	zeroLike   = "omitzero leaves out every value for which its IsZero is true, not only the zero value: remove the option"
 )
 
 // CheckType returns nil if [Of] never gives two unequal values of K the same id. Otherwise it
@@ -144,19 +146,16 @@ func (c *typeChecker) field(f reflect.StructField, at, name, opts string, names 
 		c.refuse(at, "JSON name %q is also that of %s", name, other)
 	}
 	names[fold] = at
-	if omitsZero(opts) && (f.Type.Implements(isZeroer) || reflect.PointerTo(f.Type).Implements(isZeroer)) {
-		c.refuse(at, "omitzero leaves out every value for which its IsZero is true, not only the zero value")
+	if omitsZero(opts, f.Type) {
+		c.refuse(at, zeroLike)
 	}
 	c.value(f.Type, at)
 }
 
-func omitsZero(opts string) bool {
-	for o := range strings.SplitSeq(opts, ",") {
-		if o == "omitzero" {
-			return true
-		}
-	}
-	return false
+// omitsZero reports whether the options of a tag let the type decide which of its values are left out.
+func omitsZero(opts string, t reflect.Type) bool {
+	return slices.Contains(strings.Split(opts, ","), "omitzero") &&
+		(t.Implements(isZeroer) || reflect.PointerTo(t).Implements(isZeroer))
 }
 
 // validName reports whether encoding/json accepts name in a tag.

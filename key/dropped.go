@@ -22,7 +22,7 @@ func checkDropped(v any) error {
 
 // checkValue checks the type of v, and the types that only its interfaces know.
 func checkValue(v reflect.Value) error {
-	f := formOf(v.Type())
+	f := formOf(reached{v.Type(), v.CanAddr()})
 	if f.err != nil || !f.dynamic {
 		return f.err
 	}
@@ -59,17 +59,16 @@ type form struct {
 	dynamic bool // an interface is in it
 }
 
-var forms sync.Map // reflect.Type to form; a program has few types
+var forms sync.Map // reached to form; a program has few types
 
-func formOf(t reflect.Type) form {
-	if f, ok := forms.Load(t); ok {
+func formOf(r reached) form {
+	if f, ok := forms.Load(r); ok {
 		return f.(form) //nolint:forcetypeassert // nothing else is stored
 	}
 	d := dropping{seen: make(map[reached]bool)}
-	d.value(t, t.String(), false)
-	f := form{d.err, d.dynamic}
-	forms.Store(t, f)
-	return f
+	d.value(r.t, r.t.String(), r.addr)
+	forms.Store(r, d.form)
+	return d.form
 }
 
 // dropping walks a type, and keeps the first fault.
@@ -143,7 +142,7 @@ func (d *dropping) fields(t reflect.Type, path string, addr bool, o *object) {
 
 func (d *dropping) field(f reflect.StructField, at string, addr bool, o *object) {
 	tag := f.Tag.Get("json")
-	name, _, _ := strings.Cut(tag, ",")
+	name, opts, _ := strings.Cut(tag, ",")
 	if !validName(name) {
 		name = "" // encoding/json ignores it too
 	}
@@ -164,6 +163,9 @@ func (d *dropping) field(f reflect.StructField, at string, addr bool, o *object)
 			d.refuse(at, fmt.Sprintf("JSON name %q is also that of %s, so one of them is left out: give it another name", name, other))
 		}
 		o.names[name] = at
+		if omitsZero(opts, f.Type) && !marshals(reflect.PointerTo(f.Type)) {
+			d.refuse(at, zeroLike)
+		}
 		d.value(f.Type, at, addr)
 	}
 }
