@@ -180,6 +180,7 @@ func (s *shard) close() {
 	defer s.mu.Unlock()
 	for n := range s.table.All() {
 		n.Place = forgotten
+		s.tier.total.Add(-chargeOf(n))
 	}
 	s.table.Reset()
 	s.window, s.main, s.cost, s.closed = list{}, list{}, 0, true
