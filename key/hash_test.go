@@ -212,6 +212,8 @@ func TestHashRefusesDroppedFields(t *testing.T) {
 		Base
 		Raw json.RawMessage
 	}
+	type noN struct{ N struct{} }
+	type someN struct{ N int }
 	type amount struct {
 		N     big.Int
 		Extra any
@@ -233,6 +235,10 @@ func TestHashRefusesDroppedFields(t *testing.T) {
 			left
 			right
 		}{}, `.ID: JSON name "ID" is also that of`},
+		{"hidden by an empty field", struct {
+			noN
+			someN
+		}{}, `.N: JSON name "N" is also that of`},
 		{"embeds itself", loop{}, ""},
 		{"marshals as its part", stamped{}, "the JSON may be that of the embedded time.Time"},
 		{"methods of the pointer, by value", struct{ N big.Int }{}, ".N.neg: unexported"},
