@@ -65,42 +65,46 @@ func UnmarshalWithin(c Codec, data []byte, v any, limit int, owned bool) error {
 	return c.Unmarshal(data, v)
 }
 
-// format is what the limits need to know about a codec.
-type format struct {
-	id    string
-	tags  tagging
-	items func(data []byte) items // nil if the decoder will refuse data
+// marshalWithin implements Bounded.
+func (r *rules) marshalWithin(v any, into reflect.Type, limit int) ([]byte, error) {
+	data, err := r.codec.Marshal(v)
+	if err == nil {
+		err = r.within(data, into, limit)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return data, nil
 }
 
-var (
-	jsonFormat = format{"json", jsonTags, func(data []byte) items { return &jsonItems{data} }}
-	cborFormat = format{"cbor", cborTags, func(data []byte) items {
-		if cborDec.Wellformed(data) != nil {
-			return nil
-		}
-		return &cborItems{data}
-	}}
-)
+// unmarshalWithin implements Bounded.
+func (r *rules) unmarshalWithin(data []byte, v any, limit int) error {
+	if err := r.within(data, target(v), limit); err != nil {
+		return err
+	}
+	return r.codec.Unmarshal(data, v)
+}
 
 // within checks an encoding against a limit. It reads data only if data is long enough to exceed
 // the limit.
-func (f *format) within(data []byte, into reflect.Type, limit int) error {
+func (r *rules) within(data []byte, into reflect.Type, limit int) error {
 	if len(data) > limit {
-		return sizeError(f.id, len(data), limit)
+		return sizeError(r.codec.ID(), len(data), limit)
 	}
 	if into == nil || limit > math.MaxInt64/Expansion {
 		return nil
 	}
-	b, most := f.boundOf(into), Expansion*int64(limit)
+	b, most := r.boundOf(into), Expansion*int64(limit)
 	if int64(len(data)) <= most/b.most {
 		return nil
 	}
-	s := sizer{items: f.items(data), most: most, anyCase: f.tags.byName}
+	s := sizer{items: r.items(data), most: most, anyCase: r.tags.byName}
 	if s.items == nil {
-		return nil
+		return nil // the decoder will refuse data
 	}
-	if s.value(b.plan, 0); s.bytes > most {
-		return fmt.Errorf("%w: %s, %d bytes decode to more than %d bytes of %v; raise the limit of %d bytes", ErrTooLarge, f.id, len(data), most, into, limit)
+	if s.value(b.plan); s.bytes > most {
+		return fmt.Errorf("%w: %s, %d bytes decode to more than %d bytes of %v; raise the limit of %d bytes",
+			ErrTooLarge, r.codec.ID(), len(data), most, into, limit)
 	}
 	return nil
 }

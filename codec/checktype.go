@@ -25,6 +25,8 @@ type rules struct {
 
 	anyKey   bool // map keys may have any type that has an encoding
 	uintptrs bool // a uintptr has an encoding
+
+	items func(data []byte) items // nil if the decoder will refuse data
 }
 
 type ownWay struct {
@@ -41,7 +43,8 @@ var (
 
 	jsonRules = rules{
 		codec: JSON, tags: jsonTags, uintptrs: true,
-		own: []ownWay{ownWayOf[json.Marshaler, json.Unmarshaler]("JSON"), textWay},
+		own:   []ownWay{ownWayOf[json.Marshaler, json.Unmarshaler]("JSON"), textWay},
+		items: readJSON,
 	}
 	cborRules = rules{
 		codec: CBOR, tags: cborTags, addressed: true, anyKey: true,
@@ -50,6 +53,7 @@ var (
 			ownWayOf[encoding.BinaryMarshaler, encoding.BinaryUnmarshaler]("Binary"),
 			textWay,
 		},
+		items: readCBOR,
 	}
 )
 

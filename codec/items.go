@@ -9,6 +9,13 @@ import (
 // jsonItems reads JSON.
 type jsonItems struct{ rest []byte }
 
+func readJSON(data []byte) items {
+	if nests(data) > jsonDepth {
+		return nil
+	}
+	return &jsonItems{data}
+}
+
 func (j *jsonItems) next() (itemKind, int) {
 	j.space()
 	if len(j.rest) == 0 {
@@ -98,6 +105,13 @@ func (j *jsonItems) text() (quoted []byte) {
 
 // cborItems reads well-formed CBOR.
 type cborItems struct{ rest []byte }
+
+func readCBOR(data []byte) items {
+	if cborDec.Wellformed(data) != nil {
+		return nil
+	}
+	return &cborItems{data}
+}
 
 func (c *cborItems) next() (itemKind, int) {
 	major, size, arg := cborHead(c.rest)

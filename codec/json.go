@@ -45,22 +45,12 @@ func (c jsonCodec) Marshal(v any) ([]byte, error) {
 	return data, nil
 }
 
-func (c jsonCodec) MarshalWithin(v any, into reflect.Type, limit int) ([]byte, error) {
-	data, err := c.Marshal(v)
-	if err == nil {
-		err = jsonFormat.within(data, into, limit)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return data, nil
+func (jsonCodec) MarshalWithin(v any, into reflect.Type, limit int) ([]byte, error) {
+	return jsonRules.marshalWithin(v, into, limit)
 }
 
-func (c jsonCodec) UnmarshalWithin(data []byte, v any, limit int, _ bool) error {
-	if err := jsonFormat.within(data, target(v), limit); err != nil {
-		return err
-	}
-	return c.Unmarshal(data, v)
+func (jsonCodec) UnmarshalWithin(data []byte, v any, limit int, _ bool) error {
+	return jsonRules.unmarshalWithin(data, v, limit)
 }
 
 func (c jsonCodec) Unmarshal(data []byte, v any) error {

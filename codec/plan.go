@@ -162,17 +162,17 @@ type bound struct {
 var bounds sync.Map // bounded → bound
 
 type bounded struct {
-	f *format
+	r *rules
 	t reflect.Type
 }
 
-func (f *format) boundOf(t reflect.Type) bound {
-	if b, ok := bounds.Load(bounded{f, t}); ok {
+func (r *rules) boundOf(t reflect.Type) bound {
+	if b, ok := bounds.Load(bounded{r, t}); ok {
 		return b.(bound)
 	}
-	r := planner{f.tags, make(map[reflect.Type]*plan), ofAny.item + ofAny.dict.once, ofAny.dict.each}
-	b := bound{plan: r.plan(t)}
-	b.most = r.item + r.each
-	bounds.Store(bounded{f, t}, b)
+	p := planner{r.tags, make(map[reflect.Type]*plan), ofAny.item + ofAny.dict.once, ofAny.dict.each}
+	b := bound{plan: p.plan(t)}
+	b.most = p.item + p.each
+	bounds.Store(bounded{r, t}, b)
 	return b
 }

@@ -33,14 +33,8 @@ type sizer struct {
 	anyCase     bool
 }
 
-// maxNested is more than any decoder accepts.
-const maxNested = 10_001
-
-func (s *sizer) value(p *plan, depth int) {
+func (s *sizer) value(p *plan) {
 	kind, left := s.next()
-	if depth == maxNested {
-		return
-	}
 	for ; p.pointer && kind != null && s.bytes <= s.most; p = p.elem {
 		s.bytes += p.item
 	}
@@ -51,13 +45,13 @@ func (s *sizer) value(p *plan, depth int) {
 		s.bytes += p.item + p.list.once
 		for i := 0; s.bytes <= s.most && s.more(&left); i++ {
 			s.bytes += p.list.each
-			s.value(p.at(i), depth+1)
+			s.value(p.at(i))
 		}
 	case dict:
 		s.bytes += p.item + p.dict.once
 		for s.bytes <= s.most && s.more(&left) {
 			s.bytes += p.dict.each
-			s.value(p.of(s.name(), s.anyCase), depth+1)
+			s.value(p.of(s.name(), s.anyCase))
 		}
 	case null:
 	}
