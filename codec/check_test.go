@@ -233,6 +233,7 @@ func TestCheckAccepts(t *testing.T) {
 		for _, v := range []any{
 			family{"a", []*family{{Name: "b"}}}, map[int][]string{1: {"a"}}, struct{}{}, "text", []byte("x"), onlyText{"x"},
 			everyWay{"x"}, []*big.Int{big.NewInt(7)}, []big.Int{*big.NewInt(7)}, time.Unix(1, 5).UTC(), full, &full,
+			map[level]int{"x": 1}, partyAt{time.Unix(1, 5).UTC()},
 		} {
 			if err := codec.CheckerOf(c).Check(reflect.TypeOf(v)); err != nil {
 				t.Errorf("%s: Check(%T) = %v, want nil", c.ID(), v, err)

@@ -216,11 +216,11 @@ func spellsItself(t reflect.Type) (ok bool) {
 	defer func() { ok = ok || recover() != nil }()
 	for _, s := range []string{"x", "61"} {
 		key := reflect.New(t)
-		if u, _ := key.Interface().(encoding.TextUnmarshaler); u.UnmarshalText([]byte(s)) == nil && key.Elem().String() != s {
+		if u, _ := reflect.TypeAssert[encoding.TextUnmarshaler](key); u.UnmarshalText([]byte(s)) == nil && key.Elem().String() != s {
 			return false
 		}
 		key.Elem().SetString(s)
-		if m, _ := key.Interface().(encoding.TextMarshaler); m != nil {
+		if m, ok := reflect.TypeAssert[encoding.TextMarshaler](key); ok {
 			if text, err := m.MarshalText(); err == nil && string(text) != s {
 				return false
 			}

@@ -85,7 +85,7 @@ func TestEntriesEnterDuringSweep(t *testing.T) {
 			return false
 		})
 		x.Entered(1)
-		time.Sleep(time.Minute)
+		<-time.After(time.Minute)
 		synctest.Wait()
 		if x.Close(); sweeps != 2 {
 			t.Errorf("%d sweeps, want 2", sweeps)
@@ -100,18 +100,18 @@ func TestCloseWaitsForSweep(t *testing.T) {
 		sweeps, over := 0, false
 		x.Start(nil, func(tier.Entry) int64 { return 1 }, func() bool {
 			sweeps++
-			time.Sleep(time.Second)
+			<-time.After(time.Second)
 			over = true
 			return true
 		})
 		x.Entered(1)
-		time.Sleep(15 * time.Second)
+		<-time.After(15 * time.Second)
 		synctest.Wait()
 		if x.Close(); !over {
 			t.Error("Close has returned during a sweep")
 		}
 		x.Entered(1)
-		time.Sleep(time.Minute)
+		<-time.After(time.Minute)
 		if sweeps != 1 {
 			t.Errorf("%d sweeps, want 1", sweeps)
 		}
