@@ -91,7 +91,7 @@ func (r *rules) within(data []byte, into reflect.Type, limit int) error {
 	if len(data) > limit {
 		return sizeError(r.codec.ID(), len(data), limit)
 	}
-	if into == nil || limit > math.MaxInt64/Expansion {
+	if into == nil || int64(limit) > math.MaxInt64/Expansion {
 		return nil
 	}
 	b, most := r.boundOf(into), Expansion*int64(limit)

@@ -71,7 +71,7 @@ const jsonDepth = 10_000
 
 // nests returns how many arrays and objects are within one another, or 0 if there are few.
 func nests(data []byte) (most int) {
-	if bytes.Count(data, []byte("{"))+bytes.Count(data, []byte("[")) <= jsonDepth {
+	if len(data) <= 2*jsonDepth || bytes.Count(data, []byte("{"))+bytes.Count(data, []byte("[")) <= jsonDepth {
 		return 0
 	}
 	depth, j := 0, jsonItems{data}
