@@ -65,7 +65,7 @@ func (j *jsonItems) space() {
 	}
 }
 
-func (j *jsonItems) more(*int) bool {
+func (j *jsonItems) more(int) bool {
 	j.space()
 	if len(j.rest) == 0 {
 		return false
@@ -136,10 +136,7 @@ func (c *cborItems) next() (itemKind, int) {
 	return scalar, 0
 }
 
-func (c *cborItems) more(left *int) bool {
-	*left--
-	return *left >= 0
-}
+func (*cborItems) more(left int) bool { return left > 0 }
 
 func (c *cborItems) name() (name []byte) {
 	major, size, arg := cborHead(c.rest)

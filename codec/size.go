@@ -7,9 +7,9 @@ type items interface {
 	// the number of elements or pairs.
 	next() (k itemKind, left int)
 
-	// more reports whether the list or dict that was started last has another element or pair.
-	// Otherwise it reads its end.
-	more(left *int) bool
+	// more reports whether the list or dict that was started last has another element or pair, with
+	// left of those that were announced. Otherwise it reads its end.
+	more(left int) bool
 
 	// name reads the name of a pair.
 	name() []byte
@@ -43,13 +43,13 @@ func (s *sizer) value(p *plan) {
 		s.bytes += p.item
 	case list:
 		s.bytes += p.item + p.list.once
-		for i := 0; s.bytes <= s.most && s.more(&left); i++ {
+		for i := 0; s.bytes <= s.most && s.more(left-i); i++ {
 			s.bytes += p.list.each
 			s.value(p.at(i))
 		}
 	case dict:
 		s.bytes += p.item + p.dict.once
-		for s.bytes <= s.most && s.more(&left) {
+		for ; s.bytes <= s.most && s.more(left); left-- {
 			s.bytes += p.dict.each
 			s.value(p.of(s.name(), s.anyCase))
 		}
