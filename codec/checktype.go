@@ -274,19 +274,10 @@ func (c *checking) checkFields(outer, part reflect.Type, index []int, a at, writ
 			c.fault(in, f.Type, "is unexported and is left out")
 		case !written[fmt.Sprint(at)]:
 			c.fault(in, f.Type, "is hidden behind another field of its name in the encoding")
-		case c.tags.has(f, "omitzero") && implementsAny(f.Type, zeroers) && !c.marshals(f.Type):
-			c.fault(in, f.Type, "has an IsZero and the option omitzero, which leaves out every value for which IsZero is true: use omitempty, or no option")
 		default:
 			c.check(f.Type, in)
 		}
 	}
-}
-
-var zeroers = []reflect.Type{reflect.TypeFor[interface{ IsZero() bool }]()}
-
-// marshals reports whether t or *t marshals itself.
-func (c *checking) marshals(t reflect.Type) bool {
-	return slices.ContainsFunc(c.own, func(w ownWay) bool { return implementsAny(t, []reflect.Type{w.encoder}) })
 }
 
 // vanishes reports whether the encoding may leave out all fields of an embedded struct.
