@@ -2,6 +2,7 @@ package codec
 
 import (
 	"fmt"
+	"math"
 	"reflect"
 )
 
@@ -64,27 +65,46 @@ func UnmarshalWithin(c Codec, data []byte, v any, limit int, owned bool) error {
 	return c.Unmarshal(data, v)
 }
 
-// tally counts the items of an encoding for which a decoder may allocate memory.
-type tally struct {
-	nulls, numbers, texts, lists, dicts int64
-	pairs                               int64 // of all dicts
+// marshalWithin implements Bounded.
+func (r *rules) marshalWithin(v any, into reflect.Type, limit int) ([]byte, error) {
+	data, err := r.codec.Marshal(v)
+	if err == nil {
+		err = r.within(data, into, limit)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return data, nil
 }
 
-// within checks an encoding against a limit. It calls count only if the encoding is long enough
-// to exceed the limit.
-func within(id string, data []byte, into reflect.Type, limit int, count func([]byte) tally) error {
+// unmarshalWithin implements Bounded.
+func (r *rules) unmarshalWithin(data []byte, v any, limit int) error {
+	if err := r.within(data, target(v), limit); err != nil {
+		return err
+	}
+	return r.codec.Unmarshal(data, v)
+}
+
+// within checks an encoding against a limit. It reads data only if data is long enough to exceed
+// the limit.
+func (r *rules) within(data []byte, into reflect.Type, limit int) error {
 	if len(data) > limit {
-		return sizeError(id, len(data), limit)
+		return sizeError(r.codec.ID(), len(data), limit)
 	}
-	if into == nil {
+	if into == nil || int64(limit) > math.MaxInt64/Expansion {
 		return nil
 	}
-	w, most := weightsOf(into), Expansion*int64(limit)
-	if int64(len(data)) <= most/max(w.most, 1) {
+	b, most := r.boundOf(into), Expansion*int64(limit)
+	if int64(len(data)) <= most/b.most {
 		return nil
 	}
-	if n := w.of(count(data)); n > most {
-		return fmt.Errorf("%w: %s, %d bytes decode to %d bytes of %v, at most %d", ErrTooLarge, id, len(data), n, into, most)
+	s := sizer{items: r.items(data), most: most, anyCase: r.tags.byName}
+	if s.items == nil {
+		return nil // the decoder will refuse data
+	}
+	if s.value(b.plan); s.bytes > most {
+		return fmt.Errorf("%w: %s, %d bytes decode to more than %d bytes of %v; raise the limit of %d bytes",
+			ErrTooLarge, r.codec.ID(), len(data), most, into, limit)
 	}
 	return nil
 }
@@ -95,76 +115,4 @@ func target(v any) reflect.Type {
 		return t.Elem()
 	}
 	return nil
-}
-
-// countJSON counts the items of JSON. The decoder reports invalid JSON.
-func countJSON(data []byte) (n tally) {
-	for i := 0; i < len(data); i++ {
-		switch c := data[i]; c {
-		case '"':
-			n.texts++
-			for i++; i < len(data) && data[i] != '"'; i++ {
-				if data[i] == '\\' {
-					i++
-				}
-			}
-		case ':':
-			n.pairs++
-			n.texts-- // it was a name
-		case '[':
-			n.lists++
-		case '{':
-			n.dicts++
-		case 'n':
-			n.nulls++
-			i += len("ull")
-		case 't', 'f', '-', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9':
-			n.numbers++
-			for i+1 < len(data) && !ends(data[i+1]) {
-				i++
-			}
-		}
-	}
-	return n
-}
-
-// ends reports whether a byte can follow a number or a word of JSON.
-func ends(c byte) bool {
-	switch c {
-	case ',', ']', '}', ' ', '\n', '\r', '\t', ':', '"', '[', '{':
-		return true
-	}
-	return false
-}
-
-// countCBOR counts the items of CBOR. The decoder reports malformed CBOR.
-func countCBOR(data []byte) (n tally) {
-	if cborDec.Wellformed(data) != nil {
-		return n
-	}
-	for len(data) > 0 {
-		major, size, arg := cborHead(data)
-		first := data[0]
-		data = data[size:]
-		switch major {
-		case majorBytes, majorText:
-			n.texts++
-			data = data[arg:]
-		case majorArray:
-			n.lists++
-		case majorMap:
-			n.dicts++
-			n.pairs += int64(arg)
-		case majorSimple:
-			if first == cborNull || first == cborUndefined {
-				n.nulls++
-			} else {
-				n.numbers++
-			}
-		case majorTag: // its content is counted
-		default:
-			n.numbers++
-		}
-	}
-	return n
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math"
 	"reflect"
 	"strings"
 	"testing"
@@ -42,6 +43,8 @@ func TestWithinIsOneRule(t *testing.T) {
 		{name: "many empty maps", value: times(map[string]string{}, 300), limit: 1000},
 		{name: "many empty values of any shape", value: times(any(map[string]any{}), 300), limit: 1000},
 		{name: "many empty structs", value: make([]struct{}, 300), limit: 1000, fits: true},
+		{name: "no limit", value: make([]struct{}, 300), limit: math.MaxInt, fits: true},
+		{name: "numbers beside wide structs", value: mixed{Rows: make([]wide, 1), Points: make([]int, 450)}, limit: 4000, fits: true},
 	} {
 		for _, base := range []codec.Codec{codec.JSON, codec.CBOR} {
 			for _, c := range append(forms(base), codec.Limit(base, 0), codec.Limit(codec.Deflate(base, 0), 0)) {
@@ -76,6 +79,36 @@ func TestWithinIsOneRule(t *testing.T) {
 	}
 }
 
+// A decoder makes the elements of a slice, and what pointers point to, although the items are of
+// another kind. So many short items in place of structs would take much memory.
+func TestWithinCountsMisfits(t *testing.T) {
+	const n = 100_000
+	list := make([]int, n)
+	for _, c := range []codec.Codec{codec.JSON, codec.CBOR} {
+		for _, items := range []any{list, make([]string, n), times([]int{}, n), times(false, n), map[string]any{"rows": list, "Rows": list}} {
+			for _, into := range []any{[]wide{}, []*wide{}, [][3]wide{}, mixed{}, map[string][]wide{}, []widest{}} {
+				data := mustMarshal(t, c, items)
+				used := allocated(func() {
+					_ = codec.UnmarshalWithin(c, data, reflect.New(reflect.TypeOf(into)).Interface(), 1<<20, false)
+				})
+				if most := uint64(5 * codec.Expansion << 20); used > most { // a slice grows by copying
+					t.Errorf("%s: %d bytes of %T into %T took %d bytes, want at most %d", c.ID(), len(data), items, into, used, most)
+				}
+			}
+		}
+	}
+}
+
+type (
+	wide   struct{ A, B [512]int64 }
+	widest struct{ *Wide }
+	Wide   wide
+	mixed  struct {
+		Rows   []wide
+		Points []int
+	}
+)
+
 func times[T any](v T, n int) []T {
 	out := make([]T, n)
 	for i := range out {
@@ -103,6 +136,16 @@ func TestWithinBytes(t *testing.T) {
 				t.Errorf("%s: UnmarshalWithin %d bytes, limit %d = %v", c.ID(), len(long), limit, err)
 			}
 		}
+	}
+}
+
+// The tag byte of a compressed codec counts for the codec that compresses it again.
+func TestWithinTwice(t *testing.T) {
+	c := codec.Snappy(codec.Deflate(codec.Raw, 0), 0)
+	_, err := codec.MarshalWithin(c, "abc", reflect.TypeFor[string](), 3)
+	var s string
+	if got := codec.UnmarshalWithin(c, mustMarshal(t, c, "abc"), &s, 3, false); (got == nil) != (err == nil) {
+		t.Errorf("MarshalWithin = %v, UnmarshalWithin = %v", err, got)
 	}
 }
 

@@ -66,22 +66,12 @@ func (c cborCodec) Marshal(v any) ([]byte, error) {
 	return data, nil
 }
 
-func (c cborCodec) MarshalWithin(v any, into reflect.Type, limit int) ([]byte, error) {
-	data, err := c.Marshal(v)
-	if err == nil {
-		err = within(c.ID(), data, into, limit, countCBOR)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return data, nil
+func (cborCodec) MarshalWithin(v any, into reflect.Type, limit int) ([]byte, error) {
+	return cborRules.marshalWithin(v, into, limit)
 }
 
-func (c cborCodec) UnmarshalWithin(data []byte, v any, limit int, _ bool) error {
-	if err := within(c.ID(), data, target(v), limit, countCBOR); err != nil {
-		return err
-	}
-	return c.Unmarshal(data, v)
+func (cborCodec) UnmarshalWithin(data []byte, v any, limit int, _ bool) error {
+	return cborRules.unmarshalWithin(data, v, limit)
 }
 
 func (c cborCodec) Unmarshal(data []byte, v any) error {

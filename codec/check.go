@@ -105,28 +105,22 @@ func (e *TypeError) Unwrap() error { return ErrType }
 const lastRemedies = "LocalOnly in cache.Config if no other process needs the values, or codec.Lossy if the loss is meant"
 
 // Check implements [Checker].
-func (c jsonCodec) Check(t reflect.Type) error {
-	faults := jsonRules.faults(t)
-	if len(faults) == 0 {
-		return nil
-	}
-	remedy := "export the field, without the tag `json:\"-\"`; keep it unexported and add that tag if it may come back empty; " +
-		"give its type MarshalJSON and UnmarshalJSON; "
-	if len(cborRules.faults(t)) == 0 {
-		remedy += "use codec.CBOR, which can; "
-	}
-	return &TypeError{c.ID(), t, faults, remedy + lastRemedies}
-}
+func (jsonCodec) Check(t reflect.Type) error { return jsonRules.check(t, "JSON") }
 
 // Check implements [Checker].
-func (c cborCodec) Check(t reflect.Type) error {
-	faults := cborRules.faults(t)
+func (cborCodec) Check(t reflect.Type) error { return cborRules.check(t, "Binary") }
+
+func (r *rules) check(t reflect.Type, way string) error {
+	faults := r.faults(t)
 	if len(faults) == 0 {
 		return nil
 	}
-	remedy := "export the field, without the tag `cbor:\"-\"`; keep it unexported and add that tag if it may come back empty; " +
-		"give its type MarshalBinary and UnmarshalBinary; "
-	return &TypeError{c.ID(), t, faults, remedy + lastRemedies}
+	remedy := fmt.Sprintf("export the field, without the tag `%s:\"-\"`; keep it unexported and add that tag if it may come back empty; "+
+		"give its type Marshal%s and Unmarshal%[2]s; ", r.codec.ID(), way)
+	if r.codec != CBOR && len(cborRules.faults(t)) == 0 {
+		remedy += "use codec.CBOR, which can; "
+	}
+	return &TypeError{r.codec.ID(), t, faults, remedy + lastRemedies}
 }
 
 // Check implements [Checker].

@@ -155,6 +155,8 @@ func fillAll(v reflect.Value) {
 		fillAll(key)
 		fillAll(elem)
 		v.SetMapIndex(key, elem)
+		move(key)
+		v.SetMapIndex(key, elem)
 	case reflect.Struct:
 		for i := range v.NumField() {
 			f := v.Type().Field(i)
@@ -164,6 +166,24 @@ func fillAll(v reflect.Value) {
 		}
 	default:
 		fillNumber(v)
+	}
+}
+
+// move changes the times in the key of a map to the same instants in another location.
+func move(v reflect.Value) {
+	switch {
+	case v.Type() == reflect.TypeFor[time.Time]():
+		v.Set(reflect.ValueOf(v.Interface().(time.Time).In(time.FixedZone("", 0))))
+	case v.Kind() == reflect.Array:
+		for i := range v.Len() {
+			move(v.Index(i))
+		}
+	case v.Kind() == reflect.Struct:
+		for _, f := range v.Fields() {
+			if f.CanSet() {
+				move(f)
+			}
+		}
 	}
 }
 

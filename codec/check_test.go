@@ -1,6 +1,7 @@
 package codec_test
 
 import (
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -47,7 +48,7 @@ func TestCheckRandomTypes(t *testing.T) {
 		if err := misjudged(c, check, r, 2000); err != nil {
 			t.Error(err)
 		}
-		for _, weak := range []string{"is unexported", "is an interface", "of what it embeds"} {
+		for _, weak := range []string{"is unexported", "is an interface", "of what it embeds", "is a time in a key"} {
 			weaker := func(typ reflect.Type) error {
 				if e, ok := errors.AsType[*codec.TypeError](check(typ)); ok && !strings.Contains(e.Faults[0].Reason, weak) {
 					return e
@@ -118,6 +119,36 @@ type (
 
 func (odd) MarshalText() ([]byte, error) { return []byte("odd"), nil }
 
+// hexText is a string whose text is another one. encoding/json writes a key of this type as it is,
+// and reads it by UnmarshalText.
+type hexText string
+
+func (h hexText) MarshalText() ([]byte, error) { return []byte(hex.EncodeToString([]byte(h))), nil }
+func (h *hexText) UnmarshalText(b []byte) error {
+	s, err := hex.DecodeString(string(b))
+	*h = hexText(s)
+	return err
+}
+
+// level is a string with a text of its own that keeps it.
+type level string
+
+func (l level) MarshalText() ([]byte, error) { return []byte(l), nil }
+func (l *level) UnmarshalText(b []byte) error {
+	*l = level(b)
+	return nil
+}
+
+type partyAt struct {
+	At time.Time `json:",omitzero"`
+}
+
+// bothTimes has two keys for one instant.
+func bothTimes() map[time.Time]int {
+	at := time.Unix(0, 0).UTC()
+	return map[time.Time]int{at: 1, at.In(time.FixedZone("", 0)): 2}
+}
+
 // If Check refuses a type, the codec changes a value of it or cannot encode it.
 func TestCheckRefuses(t *testing.T) {
 	_, _, _ = okTypes{}.note, okTypes{}.core, okTypes{}.mu
@@ -138,6 +169,9 @@ func TestCheckRefuses(t *testing.T) {
 		{codec.JSON, []error{errors.ErrUnsupported}, "[]error[] (error) is an interface"},
 		{codec.JSON, handler{Done: func() {}}, "handler.Done (func()) is a func"},
 		{codec.JSON, []chan int{make(chan int)}, "is a chan"},
+		{codec.JSON, map[hexText]int{"61": 1}, "map[codec_test.hexText]int[key] (codec_test.hexText) is a string, which encoding/json writes as it is"},
+		{codec.JSON, bothTimes(), "(time.Time) is a time in a key of a map"},
+		{codec.CBOR, bothTimes(), "(time.Time) is a time in a key of a map"},
 		{codec.CBOR, 1i, "is a complex128"},
 		{codec.CBOR, uintptr(1), "is a uintptr"},
 		{codec.JSON, map[[2]int]string{{1, 2}: "x"}, "[key] ([2]int) cannot be spelled"},
@@ -184,6 +218,7 @@ func TestCheckAccepts(t *testing.T) {
 		for _, v := range []any{
 			family{"a", []*family{{Name: "b"}}}, map[int][]string{1: {"a"}}, struct{}{}, "text", []byte("x"), onlyText{"x"},
 			everyWay{"x"}, []*big.Int{big.NewInt(7)}, []big.Int{*big.NewInt(7)}, time.Unix(1, 5).UTC(), full, &full,
+			map[level]int{"x": 1}, partyAt{time.Unix(1, 5).UTC()},
 		} {
 			if err := codec.CheckerOf(c).Check(reflect.TypeOf(v)); err != nil {
 				t.Errorf("%s: Check(%T) = %v, want nil", c.ID(), v, err)

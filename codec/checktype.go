@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"time"
 
 	"github.com/fxamacker/cbor/v2"
 )
@@ -24,6 +25,8 @@ type rules struct {
 
 	anyKey   bool // map keys may have any type that has an encoding
 	uintptrs bool // a uintptr has an encoding
+
+	items func(data []byte) items // nil if the decoder will refuse data
 }
 
 type ownWay struct {
@@ -40,7 +43,8 @@ var (
 
 	jsonRules = rules{
 		codec: JSON, tags: jsonTags, uintptrs: true,
-		own: []ownWay{ownWayOf[json.Marshaler, json.Unmarshaler]("JSON"), textWay},
+		own:   []ownWay{ownWayOf[json.Marshaler, json.Unmarshaler]("JSON"), textWay},
+		items: readJSON,
 	}
 	cborRules = rules{
 		codec: CBOR, tags: cborTags, addressed: true, anyKey: true,
@@ -49,6 +53,7 @@ var (
 			ownWayOf[encoding.BinaryMarshaler, encoding.BinaryUnmarshaler]("Binary"),
 			textWay,
 		},
+		items: readCBOR,
 	}
 )
 
@@ -89,7 +94,14 @@ func (c *checking) fault(a at, t reflect.Type, reason string) {
 
 func (c *checking) check(t reflect.Type, a at) {
 	p := place{t, a.addr, a.key}
-	if c.seen[p] || c.marshalsItself(t, a) {
+	if c.seen[p] {
+		return
+	}
+	if a.key && t == timeType {
+		c.fault(a, t, oneInstant)
+		return
+	}
+	if c.marshalsItself(t, a) {
 		return
 	}
 	c.seen[p] = true
@@ -120,6 +132,10 @@ func (c *checking) check(t reflect.Type, a at) {
 		c.checkStruct(t, a)
 	}
 }
+
+var timeType = reflect.TypeFor[time.Time]()
+
+const oneInstant = "is a time in a key of a map: unequal keys can be one instant, and come back as one key: use its UnixNano"
 
 // marshalsItself reports whether the check of t ends here, because its own methods encode it, or
 // because only one of a pair of methods exists.
@@ -163,10 +179,14 @@ func (c *checking) checkMap(t reflect.Type, a at) {
 func (c *checking) badJSONKey(t reflect.Type) string {
 	writes, reads := t.Implements(textWay.encoder), reflect.PointerTo(t).Implements(textWay.decoder)
 	switch k := t.Kind(); {
+	case t == timeType:
+		return oneInstant
 	case k == reflect.Pointer || k == reflect.Interface:
 		return fmt.Sprintf("is a %v as the key of a map, which comes back as another key", k)
 	case reads && !readsOwnKey(t):
 		return "has an UnmarshalJSON, which encoding/json prefers to UnmarshalText, that does not read the text of a key"
+	case k == reflect.String && reads && !spellsItself(t):
+		return "is a string, which encoding/json writes as it is, and has an UnmarshalText that reads something else: use the string"
 	case writes && reads && c.swallowed(t) != "":
 		return "marshals itself by what it embeds, which leaves out " + c.swallowed(t)
 	case k == reflect.String, writes && reads:
@@ -188,6 +208,25 @@ func readsOwnKey(t reflect.Type) (ok bool) {
 	m.SetMapIndex(reflect.Zero(t), reflect.ValueOf(true))
 	data, err := json.Marshal(m.Interface())
 	return err != nil || json.Unmarshal(data, reflect.New(m.Type()).Interface()) == nil
+}
+
+// spellsItself tries examples of a key that is a string. It reports whether MarshalText and
+// UnmarshalText keep them, or fail.
+func spellsItself(t reflect.Type) (ok bool) {
+	defer func() { ok = ok || recover() != nil }()
+	for _, s := range []string{"x", "61"} {
+		key := reflect.New(t)
+		if u, _ := reflect.TypeAssert[encoding.TextUnmarshaler](key); u.UnmarshalText([]byte(s)) == nil && key.Elem().String() != s {
+			return false
+		}
+		key.Elem().SetString(s)
+		if m, ok := reflect.TypeAssert[encoding.TextMarshaler](key); ok {
+			if text, err := m.MarshalText(); err == nil && string(text) != s {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 func (c *checking) checkStruct(t reflect.Type, a at) {

@@ -294,6 +294,10 @@ func TestMarshalRefuses(t *testing.T) {
 	for range 65 {
 		deep = []any{deep}
 	}
+	var deeper *node
+	for range 10_001 {
+		deeper = &node{deeper}
+	}
 	tests := []struct {
 		name  string
 		codec codec.Codec
@@ -311,6 +315,11 @@ func TestMarshalRefuses(t *testing.T) {
 		{"json bad quoted", codec.JSON, struct {
 			S string `json:",string"`
 		}{secret + "\xff"}, codec.ErrValue},
+		{"json bad key with a text", codec.JSON, map[hexText]int{"\xff": 1}, codec.ErrValue},
+		{"json too deep", codec.JSON, deeper, codec.ErrValue},
+		{"cbor year 10000", codec.CBOR, []time.Time{time.Date(10_000, 1, 1, 0, 0, 0, 0, time.UTC)}, codec.ErrValue},
+		{"cbor year -1", codec.CBOR, time.Date(-1, 1, 1, 0, 0, 0, 0, time.UTC), codec.ErrValue},
+		{"cbor zone of 30 hours", codec.CBOR, time.Unix(0, 0).In(time.FixedZone("", 30*3600)), codec.ErrValue},
 		{"cbor channel", codec.CBOR, make(chan int), codec.ErrType},
 		{"cbor bad string", codec.CBOR, secret + "\xff", codec.ErrValue},
 		{"cbor bad field", codec.CBOR, record{Name: secret + "\xff"}, codec.ErrValue},
@@ -345,6 +354,50 @@ func TestJSONKeepsGenuineReplacement(t *testing.T) {
 		}
 	}
 }
+
+// What is as deep as a decoder accepts is accepted.
+func TestJSONDepth(t *testing.T) {
+	type node struct{ Next *node }
+	deep := &node{}
+	for range 9_999 {
+		deep = &node{deep}
+	}
+	if err := codec.JSON.Unmarshal(mustMarshal(t, codec.JSON, deep), new(*node)); err != nil {
+		t.Error(err)
+	}
+	wide := times([]string{"[{"}, 20_000)
+	if err := codec.JSON.Unmarshal(mustMarshal(t, codec.JSON, wide), new([][]string)); err != nil {
+		t.Error(err)
+	}
+}
+
+// The search for replaced bytes ends, although a value contains itself in a field that JSON leaves
+// out.
+func TestJSONHiddenLoop(t *testing.T) {
+	loop := new(Loop)
+	loop.Next = loop
+	for _, v := range []any{
+		struct {
+			Loop
+			OtherLoop
+			Text string
+		}{*loop, OtherLoop{}, "ufffd"},
+		struct {
+			many
+			Text string
+		}{many{loop}, "ufffd"},
+	} {
+		if _, err := codec.JSON.Marshal(v); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+type (
+	Loop      struct{ Next *Loop }
+	OtherLoop struct{ Next *Loop }
+	many      []*Loop
+)
 
 func TestUnmarshalRefuses(t *testing.T) {
 	var one struct{ A int }

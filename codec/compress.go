@@ -137,9 +137,13 @@ func (c *compressed) Marshal(v any) ([]byte, error) {
 }
 
 func (c *compressed) MarshalWithin(v any, into reflect.Type, limit int) ([]byte, error) {
-	plain, err := MarshalWithin(c.inner, v, into, min(limit, c.limit))
+	limit = min(limit, c.limit)
+	plain, err := MarshalWithin(c.inner, v, into, limit)
 	if err != nil {
 		return nil, err
+	}
+	if len(plain) > limit { // inner compresses, too, and does not count its tag byte
+		return nil, sizeError(c.id, len(plain), limit)
 	}
 	return c.packed(plain), nil
 }

@@ -71,19 +71,24 @@ func (tags tagging) appendFields(fields, embedded []field, s field) (_, _ []fiel
 			continue
 		}
 		index := append(slices.Clone(s.Index), i)
-		name, rest, _ := strings.Cut(tag, ",")
+		name, _, _ := strings.Cut(tag, ",")
 		if inline {
 			embedded = append(embedded, field{Type: structOf(f.Type), Index: index})
 			continue
 		}
-		options := strings.Split(rest, ",")
 		fields = append(fields, field{
 			Type: f.Type, Index: index, tagged: name != "" || tag != "" && !tags.byName,
-			name:  fieldName{cmp.Or(name, f.Name), tags.numbers && slices.Contains(options, "keyasint")},
-			omits: slices.Contains(options, "omitempty") || slices.Contains(options, "omitzero"),
+			name:  fieldName{cmp.Or(name, f.Name), tags.numbers && tags.has(f, "keyasint")},
+			omits: tags.has(f, "omitempty") || tags.has(f, "omitzero"),
 		})
 	}
 	return fields, embedded
+}
+
+// has reports whether the tag of f has an option.
+func (tags tagging) has(f reflect.StructField, option string) bool {
+	_, options, _ := strings.Cut(tags.of(f.Tag), ",")
+	return slices.Contains(strings.Split(options, ","), option)
 }
 
 // inline reports whether the fields of f, a struct, belong to the outer struct in the encoding.

@@ -17,7 +17,8 @@ import (
 // it, so [Lossy] is safe for it.
 //
 // Encoding refuses, with [ErrValue], a string that is not UTF-8. encoding/json would replace its
-// bytes with U+FFFD, and a reader would get another value.
+// bytes with U+FFFD, and a reader would get another value. It also refuses nesting deeper than
+// 10,000, which decoding refuses.
 var JSON Codec = jsonCodec{}
 
 type jsonCodec struct{}
@@ -33,6 +34,9 @@ func (c jsonCodec) Marshal(v any) ([]byte, error) {
 		}
 		return nil, marshalError(is, c.ID(), v, err)
 	}
+	if nests(data) > jsonDepth {
+		return nil, marshalError(ErrValue, c.ID(), v, errEndless)
+	}
 	// encoding/json writes a replaced byte as this escape. A json.RawMessage may contain it
 	// legitimately, so look again, slowly.
 	if bytes.Contains(data, []byte("ufffd")) && replaced(reflect.ValueOf(v)) {
@@ -41,22 +45,12 @@ func (c jsonCodec) Marshal(v any) ([]byte, error) {
 	return data, nil
 }
 
-func (c jsonCodec) MarshalWithin(v any, into reflect.Type, limit int) ([]byte, error) {
-	data, err := c.Marshal(v)
-	if err == nil {
-		err = within(c.ID(), data, into, limit, countJSON)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return data, nil
+func (jsonCodec) MarshalWithin(v any, into reflect.Type, limit int) ([]byte, error) {
+	return jsonRules.marshalWithin(v, into, limit)
 }
 
-func (c jsonCodec) UnmarshalWithin(data []byte, v any, limit int, _ bool) error {
-	if err := within(c.ID(), data, target(v), limit, countJSON); err != nil {
-		return err
-	}
-	return c.Unmarshal(data, v)
+func (jsonCodec) UnmarshalWithin(data []byte, v any, limit int, _ bool) error {
+	return jsonRules.unmarshalWithin(data, v, limit)
 }
 
 func (c jsonCodec) Unmarshal(data []byte, v any) error {
@@ -69,6 +63,32 @@ func (c jsonCodec) Unmarshal(data []byte, v any) error {
 		is = ErrType
 	}
 	return unmarshalError(is, c.ID(), data, v, err)
+}
+
+// jsonDepth is how many arrays and objects encoding/json decodes within one another. It encodes
+// more.
+const jsonDepth = 10_000
+
+// nests returns how many arrays and objects are within one another, or 0 if there are few.
+func nests(data []byte) (most int) {
+	if len(data) <= 2*jsonDepth || bytes.Count(data, []byte("{"))+bytes.Count(data, []byte("[")) <= jsonDepth {
+		return 0
+	}
+	depth, j := 0, jsonItems{data}
+	for len(j.rest) > 0 {
+		switch j.rest[0] {
+		case '{', '[':
+			depth++
+			most = max(most, depth)
+		case '}', ']':
+			depth--
+		case '"':
+			j.text()
+			continue
+		}
+		j.rest = j.rest[1:]
+	}
+	return most
 }
 
 var errUTF8 = errors.New("string is not UTF-8")
@@ -100,18 +120,26 @@ func replaced(v reflect.Value) bool {
 		}
 	case reflect.Map:
 		for it := v.MapRange(); it.Next(); {
-			if replaced(it.Key()) || replaced(it.Value()) {
+			if replacedKey(it.Key()) || replaced(it.Value()) {
 				return true
 			}
 		}
 	case reflect.Struct:
-		for f, field := range v.Fields() {
-			if (f.IsExported() || f.Anonymous) && f.Tag.Get("json") != "-" && replaced(field) {
+		for _, f := range fieldsOf(v.Type(), jsonTags) { // a loop may be in a field that is left out
+			if replaced(fieldAt(v, f.Index)) {
 				return true
 			}
 		}
 	}
 	return false
+}
+
+// replacedKey is replaced for the key of a map. A string is never asked for its text.
+func replacedKey(k reflect.Value) bool {
+	if k.Kind() == reflect.String {
+		return !utf8.ValidString(k.String())
+	}
+	return replaced(k)
 }
 
 // replacedByMarshaler answers for values that marshal themselves. encoding/json does not change

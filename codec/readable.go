@@ -1,23 +1,33 @@
 package codec
 
-import "unicode/utf8"
+import (
+	"time"
+	"unicode/utf8"
+)
 
-// readable checks what the encoder accepts and the decoder refuses: depth, counts, and text that
-// is not UTF-8. Otherwise such a value would be stored, and every read of it would miss.
+// readable checks what the encoder accepts and the decoder refuses: depth, counts, text that is not
+// UTF-8, and a time that RFC 3339 cannot spell. Otherwise such a value would be stored, and every read of it would miss.
 func readable(data []byte) error {
 	if err := cborDec.Wellformed(data); err != nil {
 		return err
 	}
 	// Without indefinite lengths, the items of well-formed CBOR follow one another at any
 	// nesting.
-	for len(data) > 0 {
+	for tagged := false; len(data) > 0; {
 		major, size, arg := cborHead(data)
 		data = data[size:]
+		isTime := tagged && major == majorText
+		tagged = major == majorTag && arg == 0
 		if major != majorBytes && major != majorText {
 			continue
 		}
 		if major == majorText && !utf8.Valid(data[:arg]) {
 			return errUTF8
+		}
+		if isTime {
+			if _, err := time.Parse(time.RFC3339, string(data[:arg])); err != nil {
+				return err
+			}
 		}
 		data = data[arg:]
 	}
@@ -25,12 +35,13 @@ func readable(data []byte) error {
 }
 
 const (
-	majorBytes  = 2
-	majorText   = 3
-	majorArray  = 4
-	majorMap    = 5
-	majorTag    = 6
-	majorSimple = 7
+	majorUint     = 0
+	majorNegative = 1
+	majorBytes    = 2
+	majorText     = 3
+	majorArray    = 4
+	majorMap      = 5
+	majorTag      = 6
 
 	cborNull      = 0xf6
 	cborUndefined = 0xf7

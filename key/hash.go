@@ -18,9 +18,9 @@ import (
 // implementation of the RFC can compute the same id.
 //
 // Hash refuses, as [ErrType], a struct with a field that its JSON leaves out: unexported, tagged
-// "-", or hidden by another field of its JSON name. Two values that differ only there would share
-// an id. The fields may be anywhere in v, also behind pointers, slices, maps and interfaces. Hash
-// trusts a type that marshals itself.
+// "-", hidden by another field of its JSON name, or with omitzero and an IsZero of its own. Two
+// values that differ only there would share an id. The fields may be anywhere in v, also behind
+// pointers, slices, maps and interfaces. Hash trusts a type that marshals itself.
 //
 // Two values with different JSON never share an id, unless SHA-256 collides. The RFC does not
 // guarantee that, so Hash differs from it, but only in these cases:

@@ -212,6 +212,12 @@ func TestHashRefusesDroppedFields(t *testing.T) {
 		Base
 		Raw json.RawMessage
 	}
+	type noN struct{ N struct{} }
+	type someN struct{ N int }
+	type amount struct {
+		N     big.Int
+		Extra any
+	}
 	tests := []struct {
 		name  string
 		value any
@@ -229,10 +235,22 @@ func TestHashRefusesDroppedFields(t *testing.T) {
 			left
 			right
 		}{}, `.ID: JSON name "ID" is also that of`},
+		{"hidden by an empty field", struct {
+			noN
+			someN
+		}{}, `.N: JSON name "N" is also that of`},
 		{"embeds itself", loop{}, ""},
 		{"marshals as its part", stamped{}, "the JSON may be that of the embedded time.Time"},
 		{"methods of the pointer, by value", struct{ N big.Int }{}, ".N.neg: unexported"},
 		{"methods of the pointer, by pointer", &struct{ N big.Int }{}, ""},
+		{"methods of the pointer, in a slice beside an interface", []amount{{Extra: 1}}, ""},
+		{"methods of the pointer, by value beside an interface", amount{}, ".N.neg: unexported"},
+		{"zero by its own rule", struct {
+			Z zeroish `json:",omitzero"`
+		}{zeroish{0, 1}}, ".Z: omitzero leaves out"},
+		{"a time that may be zero", struct {
+			At time.Time `json:",omitzero"`
+		}{}, ""},
 		{"nothing is lost", mixed{}, ""},
 		{"a tree", tree{Leaves: []*tree{{Extra: 1}, nil}, Extra: tree{}}, ""},
 		{"nil", nil, ""},

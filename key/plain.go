@@ -1,8 +1,6 @@
 package key
 
 import (
-	"encoding"
-	"encoding/json"
 	"reflect"
 	"slices"
 	"strconv"
@@ -87,8 +85,8 @@ func appendPlainText(b []byte, s string) ([]byte, bool) {
 // plainTypeOf returns nil for a type that is not plain.
 func plainTypeOf(t reflect.Type, depth int) *plainType {
 	kind := plainKind(t.Kind())
-	if kind == reflect.Invalid || depth > 8 || t == reflect.TypeFor[json.Number]() ||
-		marshalsItself(t) || marshalsItself(reflect.PointerTo(t)) {
+	if kind == reflect.Invalid || depth > 8 || t == numberType ||
+		marshals(t) || marshals(reflect.PointerTo(t)) {
 		return nil
 	}
 	p := &plainType{kind: kind}
@@ -128,10 +126,6 @@ func plainKind(k reflect.Kind) reflect.Kind {
 		return k
 	}
 	return reflect.Invalid
-}
-
-func marshalsItself(t reflect.Type) bool {
-	return t.Implements(reflect.TypeFor[json.Marshaler]()) || t.Implements(reflect.TypeFor[encoding.TextMarshaler]())
 }
 
 // isPlainName reports whether a JSON tag is a name of ASCII letters, digits and underscores.

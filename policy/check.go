@@ -60,7 +60,7 @@ func (c *checker) fail(i int, format string, args ...any) {
 
 // check validates the policy of s, and reports the faults that no wider scope has reported.
 func (c *checker) check(s scope) {
-	own := report(c.table.For(c.base, s.tenant, s.namespace).faults())
+	own := report(c.policyOf(s).faults())
 	if len(own) == 0 {
 		return
 	}
@@ -76,6 +76,16 @@ func (c *checker) check(s scope) {
 	if len(fresh) > 0 {
 		c.errs = append(c.errs, join(c.where(s), fresh))
 	}
+}
+
+// policyOf returns what Table.For does. It looks overrides up, because meetings asks for many pairs.
+func (c *checker) policyOf(s scope) Policy {
+	return s.over(c.base, func(p Policy, s scope) Policy {
+		if i, ok := c.at[s]; ok {
+			return c.table[i].Apply(p)
+		}
+		return p
+	})
 }
 
 // meetings checks each override of a namespace with each override of a tenant, unless an override

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"reflect"
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -151,10 +152,10 @@ func decode(where string, data []byte) (o Override, err error) {
 
 // fault translates an error of encoding/json into a FieldError.
 func fault(where string, err error) error {
-	f := &FieldError{Where: where, Problem: strings.TrimPrefix(err.Error(), "json: ")}
+	f := &FieldError{Where: where, Problem: shorten(strings.TrimPrefix(err.Error(), "json: "), 80)}
 	if t, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		f.Field = t.Field[strings.LastIndexByte(t.Field, '.')+1:]
-		f.Problem = fmt.Sprintf("want %s, got %s", wanted[t.Type.Kind()], t.Value)
+		f.Problem = fmt.Sprintf("want %s, got %s", wanted[t.Type.Kind()], shorten(t.Value, 80))
 	} else if strings.HasPrefix(f.Problem, "unknown field") {
 		f.Problem += "; the names are those of policy.Policy in snake case"
 	}
@@ -185,7 +186,7 @@ func (d *duration) UnmarshalText(b []byte) error {
 	v, err := time.ParseDuration(string(b))
 	if *d = duration(v); err != nil {
 		// An UnmarshalTypeError, because encoding/json adds the field's name to it.
-		return &json.UnmarshalTypeError{Value: fmt.Sprintf("%q", shorten(string(b))), Type: reflect.TypeFor[*duration]()}
+		return &json.UnmarshalTypeError{Value: strconv.Quote(shorten(string(b), 40)), Type: reflect.TypeFor[*duration]()}
 	}
 	return nil
 }
@@ -201,9 +202,9 @@ func (d duration) MarshalText() ([]byte, error) {
 }
 
 // shorten limits how much of its input an error repeats.
-func shorten(s string) string {
-	if len(s) <= 40 {
+func shorten(s string, most int) string {
+	if len(s) <= most {
 		return s
 	}
-	return fmt.Sprintf("%s… (%d bytes)", strings.ToValidUTF8(s[:40], ""), len(s))
+	return fmt.Sprintf("%s… (%d bytes)", strings.ToValidUTF8(s[:most], ""), len(s))
 }

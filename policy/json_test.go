@@ -72,6 +72,8 @@ func TestTableJSONRefuses(t *testing.T) {
 		{"object for a field", `[{"min_load":{}}]`, []string{`entry 0: min_load: want a duration such as "60s", or "forever", got object`}},
 		{"bare number", `[{"ttl":60}]`, []string{`entry 0: ttl: want a duration such as "60s", or "forever", got number`}},
 		{"no unit", `[{"ttl":"60"}]`, []string{`entry 0: ttl: want a duration such as "60s", or "forever", got "60"`}},
+		{"long name", `[{"` + strings.Repeat("x", 1000) + `":1}]`, []string{`entry 0: unknown field "` + strings.Repeat("x", 65) + `… (1016 bytes); the names are`}},
+		{"long number", `[{"max_refreshes":` + strings.Repeat("1", 1000) + `}]`, []string{`entry 0: max_refreshes: want a whole number, got number ` + strings.Repeat("1", 73) + `… (1007 bytes)`}},
 		{"long text", `[{"ttl":"` + strings.Repeat("x", 1000) + `"}]`, []string{`entry 0: ttl: want a duration such as "60s", or "forever", got "` + strings.Repeat("x", 40) + `… (1000 bytes)"`}},
 		{"text for a number", `[{"jitter":"0.1"}]`, []string{"entry 0: jitter: want a number, got string"}},
 		{"number out of range", `[{"jitter":1e999}]`, []string{"entry 0: jitter: want a number, got number 1e999"}},

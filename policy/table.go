@@ -83,17 +83,7 @@ type Table []Override
 // table. An empty argument matches only overrides in which that name is empty. For does not
 // allocate. It makes up to four passes over the table; a cache keeps the result.
 func (t Table) For(base Policy, tenant, namespace string) Policy {
-	p := t.apply(base, scope{})
-	if namespace != "" {
-		p = t.apply(p, scope{namespace: namespace})
-	}
-	if tenant != "" {
-		p = t.apply(p, scope{tenant: tenant})
-	}
-	if tenant != "" && namespace != "" {
-		p = t.apply(p, scope{tenant, namespace})
-	}
-	return p
+	return scope{tenant, namespace}.over(base, t.apply)
 }
 
 func (t Table) apply(p Policy, s scope) Policy {
@@ -106,6 +96,21 @@ func (t Table) apply(p Policy, s scope) Policy {
 }
 
 type scope struct{ tenant, namespace string }
+
+// over changes a policy by apply for s and for the scopes that contain it, the least specific first.
+func (s scope) over(p Policy, apply func(Policy, scope) Policy) Policy {
+	p = apply(p, scope{})
+	if s.namespace != "" {
+		p = apply(p, scope{namespace: s.namespace})
+	}
+	if s.tenant != "" {
+		p = apply(p, scope{tenant: s.tenant})
+	}
+	if s.tenant != "" && s.namespace != "" {
+		p = apply(p, s)
+	}
+	return p
+}
 
 func (s scope) String() string {
 	switch {

@@ -1,6 +1,7 @@
 package policy_test
 
 import (
+	"fmt"
 	"reflect"
 	"testing"
 	"time"
@@ -181,5 +182,18 @@ func BenchmarkTableFor(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		_ = table.For(base, "acme", "users")
+	}
+}
+
+// Validate looks at each pair of a namespace and a tenant.
+func BenchmarkTableValidate(b *testing.B) {
+	var table policy.Table
+	for i := range 300 {
+		table = append(table, ttl(fmt.Sprint("t", i), "", time.Hour), ttl("", fmt.Sprint("n", i), time.Hour))
+	}
+	for b.Loop() {
+		if err := table.Validate(policy.Default()); err != nil {
+			b.Fatal(err)
+		}
 	}
 }

@@ -1,9 +1,9 @@
 package cachez
 
 import (
-	"bytes"
 	"encoding/json"
 	"reflect"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -57,26 +57,19 @@ func snake(name string) string {
 
 // MarshalJSON writes an object that keeps the order of the fields.
 func (n numbers) MarshalJSON() ([]byte, error) {
-	var b bytes.Buffer
-	b.WriteByte('{')
+	b := []byte{'{'}
 	for i, x := range n {
-		name, err := json.Marshal(x.Name)
-		if err != nil {
-			return nil, err
-		}
 		value, err := json.Marshal(x.Value)
 		if err != nil {
 			return nil, err
 		}
 		if i > 0 {
-			b.WriteByte(',')
+			b = append(b, ',')
 		}
-		b.Write(name)
-		b.WriteByte(':')
-		b.Write(value)
+		b = append(strconv.AppendQuote(b, x.Name), ':')
+		b = append(b, value...)
 	}
-	b.WriteByte('}')
-	return b.Bytes(), nil
+	return append(b, '}'), nil
 }
 
 // Label is the name as a person reads it.

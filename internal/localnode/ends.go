@@ -129,10 +129,13 @@ type Ends struct {
 	of    func(tier.Entry) int64
 	sweep func() (more bool)
 
-	armed  atomic.Bool // a sweep is to come
-	mu     sync.Mutex  // held by a sweep; protects what follows
-	timer  *time.Timer
-	closed bool
+	armed atomic.Bool // a sweep is to come; written with mu held
+
+	mu      sync.Mutex // protects what follows
+	timer   *time.Timer
+	running bool
+	closed  bool
+	runs    sync.WaitGroup
 }
 
 // Start notes the clock and the ends, before first use. Sweep searches the whole tier, and reports
@@ -163,41 +166,60 @@ func (x *Ends) Entered(end Tick) {
 }
 
 func (x *Ends) arm() {
-	if !x.armed.CompareAndSwap(false, true) {
-		return
-	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.armLocked()
+	if x.armed.CompareAndSwap(false, true) {
+		x.armLocked()
+	}
 }
 
+// armLocked leaves the timer to a sweep that runs: the caller must not wait for it.
 func (x *Ends) armLocked() {
-	if !x.closed {
+	if !x.closed && !x.running {
 		x.timer = time.AfterFunc(sweepEvery, x.run)
 	}
 }
 
-// run is one sweep. It notes that no sweep is to come before it looks whether one is needed. That
-// look sees an entry that enters meanwhile, or the entry arms the next sweep itself.
+// run is one sweep.
 func (x *Ends) run() {
+	if !x.begin() {
+		return
+	}
+	defer x.runs.Done()
+	more := x.sweep()
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.running = false
+	if more {
+		x.armed.Store(true)
+	}
+	if x.armed.Load() {
+		x.armLocked()
+	}
+}
+
+// begin notes that no sweep is to come before run looks whether one is needed. That look sees an
+// entry that enters meanwhile, or the entry notes that a sweep is to come.
+func (x *Ends) begin() bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.closed {
-		return
+		return false
 	}
+	x.running = true
+	x.runs.Add(1)
 	x.armed.Store(false)
-	if x.sweep() && x.armed.CompareAndSwap(false, true) {
-		x.armLocked()
-	}
+	return true
 }
 
 // Close ends the sweeps. It waits for one that runs.
 func (x *Ends) Close() {
 	x.mu.Lock()
-	defer x.mu.Unlock()
 	if x.closed = true; x.timer != nil {
 		x.timer.Stop()
 	}
+	x.mu.Unlock()
+	x.runs.Wait()
 }
 
 // SweepAll is a sweep of a whole table. It locks mu for a part of the table at a time, and calls

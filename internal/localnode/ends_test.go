@@ -3,8 +3,11 @@ package localnode_test
 import (
 	"math/rand/v2"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/twofold-go/twofold/internal/localnode"
+	"github.com/twofold-go/twofold/tier"
 )
 
 // TestSweepAgainstModel compares the search for ended nodes with a map, while nodes enter, leave,
@@ -68,4 +71,49 @@ func TestSweepAgainstModel(t *testing.T) {
 			t.Fatalf("step %d: %d nodes, %d with ends; want %d and %d", i, table.Len(), table.Ending(), len(ends), ending)
 		}
 	}
+}
+
+// A Set does not wait for a sweep that runs, and makes the next one come.
+func TestEntriesEnterDuringSweep(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var x localnode.Ends
+		sweeps := 0
+		x.Start(nil, func(tier.Entry) int64 { return 1 }, func() bool {
+			if sweeps++; sweeps == 1 {
+				x.Entered(1)
+			}
+			return false
+		})
+		x.Entered(1)
+		<-time.After(time.Minute)
+		synctest.Wait()
+		if x.Close(); sweeps != 2 {
+			t.Errorf("%d sweeps, want 2", sweeps)
+		}
+	})
+}
+
+// Close waits for a sweep that runs, and no other comes.
+func TestCloseWaitsForSweep(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var x localnode.Ends
+		sweeps, over := 0, false
+		x.Start(nil, func(tier.Entry) int64 { return 1 }, func() bool {
+			sweeps++
+			<-time.After(time.Second)
+			over = true
+			return true
+		})
+		x.Entered(1)
+		<-time.After(15 * time.Second)
+		synctest.Wait()
+		if x.Close(); !over {
+			t.Error("Close has returned during a sweep")
+		}
+		x.Entered(1)
+		<-time.After(time.Minute)
+		if sweeps != 1 {
+			t.Errorf("%d sweeps, want 1", sweeps)
+		}
+	})
 }

@@ -44,18 +44,18 @@ func checkAccounts(t *testing.T, l *Tier) {
 	for i := range l.shards {
 		s := &l.shards[i]
 		seen := map[*node]bool{}
-		walk := func(list *list, place localnode.Place) (charge int64) {
+		walk := func(list *localnode.List, place localnode.Place) (charge int64) {
 			n := 0
 			var newer *node
-			for at := list.head; at != nil; newer, at = at, at.Older {
+			for at := list.Head; at != nil; newer, at = at, at.Older {
 				if n++; seen[at] || at.Place != place || at.Newer != newer || s.table.Load(at.Hash) != at {
 					t.Fatalf("a list of shard %d is broken at %+v", i, at)
 				}
 				seen[at] = true
 				charge += chargeOf(at)
 			}
-			if n != list.len || list.tail != newer {
-				t.Fatalf("a list of shard %d has %d entries, and says %d", i, n, list.len)
+			if n != list.Len || list.Tail != newer {
+				t.Fatalf("a list of shard %d has %d entries, and says %d", i, n, list.Len)
 			}
 			return charge
 		}

@@ -59,4 +59,8 @@ func TestBudget(t *testing.T) {
 	if used, most := l.Budget(); used != 5*(1000+local.Overhead) || most != 1<<20 {
 		t.Errorf("Budget = %d of %d", used, most)
 	}
+	_ = l.Close()
+	if used, _ := l.Budget(); used != 0 {
+		t.Errorf("after Close the entries take %d bytes", used)
+	}
 }

@@ -35,20 +35,20 @@ const (
 func (s *shard) isOver(need int64) bool {
 	limit := s.tier.limit.Load()
 	over := s.tier.window.Load() - limit + need
-	return s.window.len > 1 && over > 0 &&
-		(s.window.len > min(graceful, (s.window.len+s.main.len)/4) || over > limit/2)
+	return s.window.Len > 1 && over > 0 &&
+		(s.window.Len > min(graceful, (s.window.Len+s.main.Len)/4) || over > limit/2)
 }
 
 // evict evicts an entry, and adds its charge to have. It returns false when the shard is empty.
 // Need is how many bytes are about to enter.
 func (s *shard) evict(need int64, out *departures, have *int64) bool {
 	switch {
-	case s.main.len > 0 && s.isOver(need):
-		s.contest(s.window.tail, out, have)
-	case s.main.len > 0:
+	case s.main.Len > 0 && s.isOver(need):
+		s.contest(s.window.Tail, out, have)
+	case s.main.Len > 0:
 		s.evictOne(s.victim(), evicted, out, have)
-	case s.window.len > 0:
-		s.evictOne(s.window.tail, evicted, out, have)
+	case s.window.Len > 0:
+		s.evictOne(s.window.Tail, evicted, out, have)
 	default:
 		return false
 	}
@@ -75,8 +75,8 @@ func (s *shard) promote(n *node) {
 func (s *shard) admit(n *node) {
 	s.promote(n)
 	if s.tier.isFull() {
-		s.main.unlink(n)
-		s.main.pushOldest(n)
+		s.main.Unlink(n)
+		s.main.PushOldest(n)
 	}
 }
 
@@ -94,17 +94,17 @@ func (s *shard) carry(n *node) {
 // sketch gets, and becomes the newest.
 func (s *shard) victim() *node {
 	for range maxSteps {
-		n := s.main.tail
+		n := s.main.Tail
 		seen := n.Seen.Load()
 		if seen&hitsMask == 0 {
 			break
 		}
 		n.Seen.Store(seen - 1)
 		s.sketch.add(localnode.Mix(n.Hash))
-		s.main.unlink(n)
-		s.main.pushNewest(n)
+		s.main.Unlink(n)
+		s.main.PushNewest(n)
 	}
-	return s.main.tail
+	return s.main.Tail
 }
 
 // contest evicts either the window's oldest entry, or as many entries of main as it needs room for.
@@ -112,9 +112,9 @@ func (s *shard) contest(n *node, out *departures, have *int64) {
 	s.carry(n)
 	var victims [maxVictims]*node
 	mine, theirs, room, count, won := s.worth(n), uint64(0), int64(0), 0, true
-	for won && room < chargeOf(n) && count < maxVictims && s.main.len > 0 {
+	for won && room < chargeOf(n) && count < maxVictims && s.main.Len > 0 {
 		v := s.victim()
-		s.main.unlink(v) // so that the hand finds another one next
+		s.main.Unlink(v) // so that the hand finds another one next
 		victims[count] = v
 		count++
 		theirs += s.worth(v)
@@ -122,7 +122,7 @@ func (s *shard) contest(n *node, out *departures, have *int64) {
 		won = s.isBetter(mine*uint64(room), theirs*uint64(chargeOf(n)), mine)
 	}
 	for _, v := range victims[:count] {
-		s.main.pushNewest(v)
+		s.main.PushNewest(v)
 	}
 	if !won {
 		s.evictOne(n, rejected, out, have)

@@ -138,8 +138,8 @@ func TestEachVictimOnce(t *testing.T) {
 			}
 		}
 	}
-	for s.window.len > 0 {
-		s.promote(s.window.tail)
+	for s.window.Len > 0 {
+		s.promote(s.window.Tail)
 	}
 	for h := range uint64(4) {
 		if h > 0 {
@@ -151,12 +151,12 @@ func TestEachVictimOnce(t *testing.T) {
 		s.sketch.add(localnode.Mix(10))
 	}
 	var have int64
-	s.contest(s.window.tail, &out, &have)
+	s.contest(s.window.Tail, &out, &have)
 	l.total.Add(-have)
 	l.tell(&out)
 	bytes, entries := l.Usage()
-	if int64(s.main.len) != entries || l.total.Load() != bytes+entries*Overhead {
-		t.Errorf("%d entries in main, %d in the table; %d charged, want %d", s.main.len, entries, l.total.Load(), bytes+entries*Overhead)
+	if int64(s.main.Len) != entries || l.total.Load() != bytes+entries*Overhead {
+		t.Errorf("%d entries in main, %d in the table; %d charged, want %d", s.main.Len, entries, l.total.Load(), bytes+entries*Overhead)
 	}
 	for e, n := range left {
 		if n != 1 {

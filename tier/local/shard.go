@@ -13,8 +13,8 @@ type shard struct {
 
 	mu     sync.Mutex // protects all below except hits, the table's writers and every node's place
 	tier   *Tier
-	window list
-	main   list
+	window localnode.List
+	main   localnode.List
 	sketch sketch
 	luck   uint64 // breaks ties
 	aged   uint64 // hits that the sketch knows of
@@ -100,7 +100,7 @@ func (s *shard) enter(n, old *node, end localnode.Tick, mixed uint64, out *depar
 	}
 	s.link(n)
 	for i := 0; i < maxMoves && s.isOver(0); i++ {
-		s.admit(s.window.tail)
+		s.admit(s.window.Tail)
 	}
 }
 
@@ -152,19 +152,19 @@ func (s *shard) drop(n *node, why localnode.Place, out *departures) {
 // link puts n into the queue of its place.
 func (s *shard) link(n *node) {
 	if n.Place == inMain {
-		s.main.pushNewest(n)
+		s.main.PushNewest(n)
 		return
 	}
-	s.window.pushNewest(n)
+	s.window.PushNewest(n)
 	s.tier.window.Add(chargeOf(n))
 }
 
 func (s *shard) unlink(n *node) {
 	if n.Place == inMain {
-		s.main.unlink(n)
+		s.main.Unlink(n)
 		return
 	}
-	s.window.unlink(n)
+	s.window.Unlink(n)
 	s.tier.window.Add(-chargeOf(n))
 }
 
@@ -180,7 +180,8 @@ func (s *shard) close() {
 	defer s.mu.Unlock()
 	for n := range s.table.All() {
 		n.Place = forgotten
+		s.tier.total.Add(-chargeOf(n))
 	}
 	s.table.Reset()
-	s.window, s.main, s.cost, s.closed = list{}, list{}, 0, true
+	s.window, s.main, s.cost, s.closed = localnode.List{}, localnode.List{}, 0, true
 }

@@ -73,13 +73,7 @@ func (t *Tier) groups(ctx context.Context, keys []string, cmds []redis.Cmder) []
 
 // exec runs the pipeline of one group. It writes only the group's elements of cmds.
 func (t *Tier) exec(ctx context.Context, g *group, send sender, cmds []redis.Cmder) {
-	defer func() {
-		if p := recover(); p != nil {
-			for _, i := range g.at {
-				cmds[i] = failed(ctx, adapter.Panicked(p))
-			}
-		}
-	}()
+	defer failPanicked(ctx, g.at, cmds)
 	pipe := g.node.Pipeline()
 	for _, i := range g.at {
 		cmds[i] = send(pipe, i)
@@ -88,6 +82,15 @@ func (t *Tier) exec(ctx context.Context, g *group, send sender, cmds []redis.Cmd
 	unsent(ctx, g, err, cmds)
 	if err != nil && t.cluster != nil && !rediserr.FromServer(err) {
 		t.cluster.ReloadState(ctx) // the node may be gone forever; returns at once
+	}
+}
+
+// failPanicked is deferred around every use of the client library for a batch; see rescue.
+func failPanicked(ctx context.Context, at []int, cmds []redis.Cmder) {
+	if p := recover(); p != nil {
+		for _, i := range at {
+			cmds[i] = failed(ctx, adapter.Panicked(p))
+		}
 	}
 }
 
@@ -110,11 +113,7 @@ func (t *Tier) redirect(ctx context.Context, send sender, cmds []redis.Cmder) {
 			continue
 		}
 		func() {
-			defer func() {
-				if p := recover(); p != nil {
-					cmds[i] = failed(ctx, adapter.Panicked(p))
-				}
-			}()
+			defer failPanicked(ctx, []int{i}, cmds)
 			cmds[i] = send(t.rdb, i)
 		}()
 	}

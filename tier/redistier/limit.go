@@ -19,14 +19,14 @@ type Dialer = func(ctx context.Context, network, addr string) (net.Conn, error)
 var ErrReplySize = errors.New("redistier: reply announces a length over the limit")
 
 const (
-	maxElements = 1 << 20    // of one array, map or set
+	maxElements = 1 << 20    // that one reply announces and has not sent yet
 	maxLine     = 64 << 10   // of an error or a status, in bytes
 	maxLength   = 1 + 19 + 1 // a type, the digits of an int64, and a carriage return
 )
 
 // LimitReplies returns a dialer for untrusted servers. Its connections break with [ErrReplySize]
-// when the server announces a string of more than size bytes, or an array of more than a million
-// elements. Without it, the client library allocates the announced length before it reads any of
+// when the server announces a string of more than size bytes, or more than a million elements of
+// arrays that it has not sent yet. Without it, the client library allocates the announced length before it reads any of
 // it. A process that allocates more memory than there is ends, and recover cannot help:
 //
 //	redis.NewClient(redistier.Options(&redis.Options{Addr: addr, Dialer: redistier.LimitReplies(nil, 64<<20)}))
@@ -90,6 +90,7 @@ func (c *limitedSocket) SyscallConn() (syscall.RawConn, error) { return c.socket
 type replies struct {
 	size int64 // the most bytes of a string
 	skip int64 // bytes left of the current string
+	left int64 // elements left of the current arrays; arrays in an array add up
 	line int   // length of the current line so far
 	head []byte
 }
@@ -124,30 +125,43 @@ func (r *replies) scan(p []byte) error {
 	return nil
 }
 
-// endLine checks a complete line.
+// endLine checks a complete line, which is an element or the head of one.
 func (r *replies) endLine() error {
 	line := bytes.TrimSuffix(r.head, []byte{'\r'})
 	r.head, r.line = r.head[:0], 0
 	if len(line) == 0 {
 		return nil // the client library refuses it
 	}
-	most, text := int64(maxElements), false
+	if line[0] != '|' { // attributes come before an element
+		r.left = max(r.left-1, 0)
+	}
 	switch line[0] {
 	case '$', '=', '!':
-		most, text = r.size, true
-	case '*', '~', '>', '%', '|':
-	default:
-		return nil // not a length
+		n, err := length(line, r.size)
+		if n >= 0 {
+			r.skip = n + 2
+		}
+		return err
+	case '*', '~', '>':
+		n, err := length(line, maxElements-r.left)
+		r.left += max(n, 0)
+		return err
+	case '%', '|': // pairs
+		n, err := length(line, (maxElements-r.left)/2)
+		r.left += 2 * max(n, 0)
+		return err
 	}
+	return nil // not a length
+}
+
+// length reads the length in a line.
+func length(line []byte, most int64) (int64, error) {
 	n, err := strconv.ParseInt(string(line[1:]), 10, 64)
 	if err != nil {
-		return fmt.Errorf("%w: not a number", ErrReplySize)
+		return 0, fmt.Errorf("%w: not a number", ErrReplySize)
 	}
 	if n > most {
-		return fmt.Errorf("%w: %d, at most %d", ErrReplySize, n, most)
+		return 0, fmt.Errorf("%w: %d, at most %d", ErrReplySize, n, most)
 	}
-	if text && n >= 0 {
-		r.skip = n + 2
-	}
-	return nil
+	return n, nil
 }

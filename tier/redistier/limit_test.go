@@ -58,10 +58,15 @@ func TestLimitReplies(t *testing.T) {
 		{"array", "*2\r\n$1\r\na\r\n:12345678901234567890123\r\n", false},
 		{"array over the limit", "*9999999999999\r\n", true},
 		{"string over the limit in an array", "*1\r\n$101\r\n", true},
-		{"map over the limit", "%1048577\r\n", true},
+		{"map over the limit", "%524289\r\n", true},
+		{"map at the limit", "%524288\r\n", false},
+		{"arrays in an array", "*2\r\n*1048575\r\n", false},
+		{"arrays in an array over the limit", "*2\r\n*1048576\r\n", true},
+		{"maps in attributes over the limit", "|1\r\n%524288\r\n", true},
+		{"many arrays, one after another", strings.Repeat("*2\r\n*2\r\n$1\r\na\r\n:1\r\n%1\r\n+a\r\n_\r\n", 1<<18), false},
 		{"push over the limit", ">1048577\r\n", true},
 		{"set over the limit", "~1048577\r\n", true},
-		{"attributes over the limit", "|1048577\r\n", true},
+		{"attributes over the limit", "|524289\r\n", true},
 		{"many elements", "*1048576\r\n", false},
 		{"simple replies", "+PONG\r\n-ERR no\r\n:5\r\n#t\r\n,1.5\r\n(123\r\n", false},
 		{"endless line", "+" + strings.Repeat("x", 1<<17), true},
@@ -116,7 +121,7 @@ func TestLimitRepliesSavesTheProcess(t *testing.T) {
 	opts.Addr = p.Addr()
 	opts.Dialer = redistier.LimitReplies(nil, 1<<20)
 	r := newTier(t, closed(t, redis.NewClient(opts)))
-	for _, reply := range []string{"$9999999999999\r\n", "*9999999999999\r\n", "$60000000000\r\n"} {
+	for _, reply := range []string{"$9999999999999\r\n", "*9999999999999\r\n", "$60000000000\r\n", strings.Repeat("*1048576\r\n", 4000)} {
 		store(t, r, "warm")
 		p.Garbage([]byte(reply))
 		for name, err := range ops(t.Context(), t, r) {

@@ -92,7 +92,7 @@ func (t *Tier) shrinkShard(s *shard, keep int, spare int64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for t.front.Load() > t.frontLimit()-spare {
-		if s.front.len <= keep {
+		if s.front.Len <= keep {
 			return false
 		}
 		n := s.front.evict(t.queue.count)

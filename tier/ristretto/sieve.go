@@ -1,14 +1,15 @@
 package ristretto
 
+import "github.com/twofold-go/twofold/internal/localnode"
+
 // sieve is the eviction order of one shard's part of the front: SIEVE (Zhang et al., NSDI'24).
 // New nodes enter at the head. A hand walks from the tail toward the head. It clears the bit of
 // each node that was hit since its last visit, and takes the first node without the bit. Hits
 // move nothing, so they need no lock. The zero value is empty. The shard's mutex protects it.
 type sieve struct {
-	head, tail *node // newest, oldest
-	hand       *node // where the next search begins; nil means at the tail
-	len        int
-	pushed     uint32 // nodes that ever entered
+	localnode.List
+	hand   *node  // where the next search begins; nil means at the tail
+	pushed uint32 // nodes that ever entered
 }
 
 // graceful is how many of the newest nodes the hand skips. In a short list it skips fewer, but
@@ -19,7 +20,7 @@ const graceful = 8
 
 // young reports whether n is too new to be taken. Then every newer node is too new as well.
 func (s *sieve) young(n *node) bool {
-	return s.pushed-n.Entered < uint32(min(graceful, (s.len+2)/4))
+	return s.pushed-n.Entered < uint32(min(graceful, (s.Len+2)/4))
 }
 
 // maxSteps bounds the work of one eviction under the shard's mutex. A victim is offered to
@@ -27,14 +28,7 @@ func (s *sieve) young(n *node) bool {
 const maxSteps = 128
 
 func (s *sieve) push(n *node) {
-	n.Older, n.Newer = s.head, nil
-	if s.head != nil {
-		s.head.Newer = n
-	} else {
-		s.tail = n
-	}
-	s.head = n
-	s.len++
+	s.PushNewest(n)
 	s.pushed++
 	n.Entered = s.pushed
 }
@@ -43,18 +37,7 @@ func (s *sieve) unlink(n *node) {
 	if s.hand == n {
 		s.hand = n.Newer
 	}
-	if n.Older != nil {
-		n.Older.Newer = n.Newer
-	} else {
-		s.tail = n.Newer
-	}
-	if n.Newer != nil {
-		n.Newer.Older = n.Older
-	} else {
-		s.head = n.Older
-	}
-	n.Older, n.Newer = nil, nil
-	s.len--
+	s.Unlink(n)
 }
 
 // evict unlinks and returns the node that the hand chooses. The list must not be empty. It calls
@@ -63,10 +46,10 @@ func (s *sieve) unlink(n *node) {
 func (s *sieve) evict(cleared func(hash uint64)) *node {
 	n := s.hand
 	if n == nil {
-		n = s.tail
+		n = s.Tail
 	}
 	if s.young(n) {
-		n = s.tail
+		n = s.Tail
 	}
 	for range maxSteps {
 		if n.Seen.Load() == 0 {
@@ -75,7 +58,7 @@ func (s *sieve) evict(cleared func(hash uint64)) *node {
 		n.Seen.Store(0)
 		cleared(n.Hash)
 		if n = n.Newer; n == nil || s.young(n) {
-			n = s.tail
+			n = s.Tail
 		}
 	}
 	s.hand = n
