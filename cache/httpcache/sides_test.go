@@ -124,50 +124,50 @@ type send func(method, target string, header ...string) answer
 
 // cached is what a Cache and a Transport have in common.
 type cached interface {
+	http.RoundTripper
 	Held() int64
 	Stats() httpcache.Stats
+}
+
+// fronted is a handler behind a Cache.
+type fronted struct {
+	handled
+	*httpcache.Cache
 }
 
 // side is a Cache in front of a handler, or a Transport in front of a server.
 type side struct {
 	name string
-	open func(t *testing.T, origin http.Handler, cfg httpcache.Config) (send, cached)
+	open func(t *testing.T, origin http.Handler, cfg httpcache.Config) cached
 }
 
 var (
-	handlerSide = side{"handler", asHandler}
-	sharedSide  = side{"shared client", func(t *testing.T, origin http.Handler, cfg httpcache.Config) (send, cached) {
-		return asClient(t, origin, cfg, true)
+	handlerSide = side{"handler", func(t *testing.T, origin http.Handler, cfg httpcache.Config) cached {
+		s := proxied(t, origin, cfg)
+		return fronted{handled{s}, s.c}
 	}}
-	privateSide = side{"private client", func(t *testing.T, origin http.Handler, cfg httpcache.Config) (send, cached) {
-		return asClient(t, origin, cfg, false)
-	}}
+	sharedSide  = clientSide("shared client", true)
+	privateSide = clientSide("private client", false)
 )
 
-func asHandler(t *testing.T, origin http.Handler, cfg httpcache.Config) (send, cached) {
-	s := proxied(t, origin, cfg)
-	return func(method, target string, header ...string) (a answer) {
-		defer func() {
-			if p := recover(); p != nil {
-				a = answer{body: errDown.Error()}
-			}
-		}()
-		return do(s, request(t, method, target, header...))
-	}, s.c
+// clientSide gives a Transport those settings of a Cache that it has too.
+func clientSide(name string, shared bool) side {
+	return side{name, func(t *testing.T, origin http.Handler, cfg httpcache.Config) cached {
+		return transport(t, nil, httpcache.TransportConfig{
+			Tiers: cfg.Tiers, Base: handled{origin}, Shared: shared, Fallback: cfg.Fallback, Policy: cfg.Policy,
+			MaxBody: cmp.Or(cfg.MaxBody, httpcache.DefaultMaxBody), Keep: cmp.Or(cfg.Keep, httpcache.DefaultKeep),
+		}).Transport
+	}}
 }
 
-// asClient gives a Transport those settings of a Cache that it has too.
-func asClient(t *testing.T, origin http.Handler, cfg httpcache.Config, shared bool) (send, cached) {
-	c := transport(t, &upstream{}, httpcache.TransportConfig{
-		Tiers: cfg.Tiers, Base: handled{origin}, Shared: shared, Fallback: cfg.Fallback, Policy: cfg.Policy,
-		MaxBody: cmp.Or(cfg.MaxBody, httpcache.DefaultMaxBody), Keep: cmp.Or(cfg.Keep, httpcache.DefaultKeep),
-	})
+// sender sends requests to a side, and reads the responses.
+func sender(t *testing.T, to http.RoundTripper) send {
 	return func(method, target string, header ...string) answer {
 		if strings.HasPrefix(target, "/") {
 			target = "http://example.com" + target
 		}
-		return c.do(t, outgoing(t, method, target, header...))
-	}, c
+		return answered(t, to, outgoing(t, method, target, header...))
+	}
 }
 
 // both runs a test with a Cache in front of a handler, and with a shared Transport in front of the
@@ -189,8 +189,8 @@ func watched(t *testing.T, all []side, cfg httpcache.Config, origin func() http.
 	for _, s := range all {
 		t.Run(s.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				do, c := s.open(t, origin(), cfg)
-				f(t, do, c)
+				c := s.open(t, origin(), cfg)
+				f(t, sender(t, c), c)
 			})
 		})
 	}
