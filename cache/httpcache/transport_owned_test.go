@@ -11,56 +11,6 @@ import (
 	"github.com/twofold-go/twofold/cache/httpcache"
 )
 
-// A response belongs to its caller as soon as RoundTrip returns it. What the caller changes in it
-// changes nothing for others, and not what the cache does with the page that it replaces.
-func TestTransportCallersChangeResponses(t *testing.T) {
-	ruin := func(resp *http.Response) {
-		resp.StatusCode, resp.Status, resp.ContentLength = http.StatusTeapot, "418 changed", 1
-		resp.Header.Set("X-Changed", "by the caller")
-		resp.Header["Cache-Control"][0] = "max-age=0"
-	}
-	t.Run("stored", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			o, out := slow("Cache-Control", minute)
-			c := transport(t, o, httpcache.TransportConfig{})
-			resp, err := c.RoundTrip(outgoing(t, http.MethodGet, pageURL))
-			if err != nil {
-				t.Fatal(err)
-			}
-			ruin(resp)
-			_, _ = io.WriteString(out, "the body")
-			_ = out.Close()
-			if a := readAll(t, resp); a.body != "the body" {
-				t.Errorf("the caller reads %v", a)
-			}
-			if a := c.get(t); !a.hit() || a.status != http.StatusOK || a.header.Get("X-Changed") != "" || a.body != "the body" {
-				t.Errorf("the next caller gets %d %v", a.status, a)
-			}
-		})
-	})
-	t.Run("refused", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			c := transport(t, scripted(
-				replies(200, "old", "Cache-Control", "max-age=1, stale-if-error=60"),
-				replies(404, "gone", "Cache-Control", "no-store"),
-				down,
-			), httpcache.TransportConfig{})
-			c.get(t)
-			sleep(t, "2s")
-			resp, err := c.RoundTrip(outgoing(t, http.MethodGet, pageURL))
-			if err != nil {
-				t.Fatal(err)
-			}
-			resp.StatusCode = http.StatusBadGateway
-			readAll(t, resp)
-			synctest.Wait()
-			if a := c.get(t); a.body == "old" {
-				t.Errorf("the page that a 404 ended comes back: %v", a)
-			}
-		})
-	})
-}
-
 // faulty is a body that panics after its first byte, at no fixed moment.
 type faulty struct{ read bool }
 
