@@ -199,8 +199,8 @@
 //     TestStreamOutlivesLoadTimeout, TestTooLarge, TestPrivateStream, TestFlushedAndStored,
 //     TestFlushedAndLeft, TestReverseProxy, TestResponseController)
 //  8. A panic breaks the connections of all clients that wait for the page, as it would have
-//     broken one connection. It is not stored. (TestPanicReachesWaiters,
-//     TestPanicIsNotStored, TestPanicInAStream)
+//     broken one connection. It is not stored. (TestPanicReachesEverybody,
+//     TestPanicInAStream)
 //  9. A client that has a page does not get it again. If-None-Match and If-Modified-Since are
 //     answered 304 by RFC 9110 §13, on a hit and on a miss. (TestConditional,
 //     TestConditionalNeedsSuccess, TestGeneratedETag)

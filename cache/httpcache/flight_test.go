@@ -238,40 +238,6 @@ func TestHangUpIsNotRemembered(t *testing.T) {
 	})
 }
 
-// A panic reaches all clients that wait for the page. The next client starts a new rendering.
-func TestPanicReachesWaiters(t *testing.T) {
-	for name, value := range map[string]any{"abort": http.ErrAbortHandler, "other": errors.New("oops")} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				g := newGate()
-				broken := true
-				s := serve(t, func(http.ResponseWriter, *http.Request) {
-					g.pass()
-					if broken {
-						panic(value)
-					}
-				}, httpcache.Config{})
-				var wg sync.WaitGroup
-				for range 10 {
-					wg.Go(func() {
-						p, _ := panicOf(func() { s.get(t, "/") }).(error)
-						if !errors.Is(p, value.(error)) || isAbort(value) && !isAbort(p) {
-							t.Errorf("a client saw %v", p)
-						}
-					})
-				}
-				synctest.Wait()
-				close(g.open)
-				wg.Wait()
-				broken = false
-				if a := s.get(t, "/"); a.status != http.StatusOK {
-					t.Error(a)
-				}
-			})
-		})
-	}
-}
-
 // A handler that ends its goroutine harms no other request.
 func TestGoexit(t *testing.T) {
 	s := serve(t, func(http.ResponseWriter, *http.Request) { goexit() }, httpcache.Config{})

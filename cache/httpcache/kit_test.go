@@ -184,6 +184,17 @@ func sleep(t *testing.T, d string) {
 // goexit is what t.FailNow does.
 func goexit() { runtime.Goexit() }
 
+func panicked(f func()) (p any) {
+	defer func() { p = recover() }()
+	f()
+	return nil
+}
+
+// isAbort compares as net/http does before it logs a panic.
+func isAbort(p any) bool {
+	return p == any(http.ErrAbortHandler)
+}
+
 // zeros reads as any number of bytes.
 type zeros struct{}
 

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"crypto/tls"
 	"crypto/x509"
-	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -262,39 +261,4 @@ func TestAllowAuthorized(t *testing.T) {
 	if a := s.get(t, "/", "X-Key", "bad"); a.hit() || !strings.Contains(a.body, "bad") {
 		t.Errorf("shared: %v", a)
 	}
-}
-
-// A response of a handler that panics is not stored.
-func TestPanicIsNotStored(t *testing.T) {
-	for name, value := range map[string]any{"abort": http.ErrAbortHandler, "error": errors.New("oops"), "string": "oops"} {
-		t.Run(name, func(t *testing.T) {
-			broken := true
-			s := serve(t, func(w http.ResponseWriter, _ *http.Request) {
-				_, _ = w.Write([]byte("half a secret"))
-				if broken {
-					panic(value)
-				}
-			}, httpcache.Config{})
-			if p := panicOf(func() { s.get(t, "/") }); p == nil || isAbort(value) && !isAbort(p) {
-				t.Errorf("the client saw %v", p)
-			} else if err, ok := value.(error); ok && !errors.Is(p.(error), err) {
-				t.Errorf("the panic was %v", p)
-			}
-			broken = false
-			if a := s.get(t, "/"); a.hit() || a.body != "half a secret" {
-				t.Error(a)
-			}
-		})
-	}
-}
-
-func panicOf(f func()) (p any) {
-	defer func() { p = recover() }()
-	f()
-	return nil
-}
-
-// isAbort compares as net/http does before it logs a panic.
-func isAbort(p any) bool {
-	return p == any(http.ErrAbortHandler)
 }

@@ -18,22 +18,23 @@ import (
 // in front of the same origin.
 
 // handled sends requests to a handler, as a client and a server do: a flushed response arrives as it is
-// written, another one when it is whole. A panic ends the connection.
+// written, another one when it is whole. http.ErrAbortHandler breaks the connection. Another panic reaches the
+// client, as that of a faulty RoundTripper, or of the body that it returned.
 type handled struct{ http.Handler }
 
 // RoundTrip implements http.RoundTripper.
 func (h handled) RoundTrip(r *http.Request) (*http.Response, error) {
 	body, out := io.Pipe()
 	w := &wire{header: http.Header{}, out: out, arrived: make(chan *http.Response, 1)}
-	w.resp = &http.Response{Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r, Body: body, ContentLength: -1}
-	ended := make(chan error, 1)
+	w.resp = &http.Response{Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r, Body: connection{body}, ContentLength: -1}
+	ended := make(chan any, 1)
 	ctx, cancel := context.WithCancel(r.Context())
 	go func() {
 		defer cancel()
 		defer func() {
 			if p := recover(); p != nil {
-				ended <- errDown
-				_ = out.CloseWithError(io.ErrUnexpectedEOF)
+				ended <- p
+				_ = out.CloseWithError(fallen{p})
 			}
 		}()
 		h.ServeHTTP(w, asServed(r.WithContext(ctx)))
@@ -42,8 +43,11 @@ func (h handled) RoundTrip(r *http.Request) (*http.Response, error) {
 	select {
 	case resp := <-w.arrived:
 		return resp, nil
-	case err := <-ended:
-		return nil, err
+	case p := <-ended:
+		if !isAbort(p) {
+			panic(p)
+		}
+		return nil, errDown
 	case <-ctx.Done():
 		if r.Context().Err() == nil { // the handler has ended
 			return <-w.arrived, nil
@@ -51,6 +55,26 @@ func (h handled) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, r.Context().Err()
 	}
 }
+
+// connection is a body that a panic of its handler ends.
+type connection struct{ *io.PipeReader }
+
+func (c connection) Read(b []byte) (int, error) {
+	n, err := c.PipeReader.Read(b)
+	f, ok := err.(fallen) //nolint:errorlint // itself
+	switch {
+	case !ok:
+	case isAbort(f.value):
+		err = io.ErrUnexpectedEOF
+	default:
+		panic(f.value)
+	}
+	return n, err
+}
+
+type fallen struct{ value any }
+
+func (fallen) Error() string { return "the handler panicked" }
 
 // asServed returns a client's request as a server's handler gets it.
 func asServed(r *http.Request) *http.Request {

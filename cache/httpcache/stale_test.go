@@ -130,7 +130,7 @@ func TestStaleIfError(t *testing.T) {
 					if a := s.get(t, "/"); a.status < 500 {
 						t.Errorf("served though it was invalidated: %v", a)
 					}
-				} else if p := panicOf(func() { s.get(t, "/") }); p == nil {
+				} else if p := panicked(func() { s.get(t, "/") }); p == nil {
 					t.Error("served though it was invalidated")
 				}
 				broken.Store(false)

@@ -3,59 +3,12 @@ package httpcache_test
 import (
 	"io"
 	"net/http"
-	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
 
 	"github.com/twofold-go/twofold/cache/httpcache"
 )
-
-// faulty is a body that panics after its first byte, at no fixed moment.
-type faulty struct{ read bool }
-
-func (f *faulty) Read(p []byte) (int, error) {
-	if f.read {
-		for range 100 {
-			runtime.Gosched()
-		}
-		panic("a bad body")
-	}
-	f.read = true
-	p[0] = 'x'
-	return 1, nil
-}
-
-func (f *faulty) Close() error { return nil }
-
-// The panic of a body's Read reaches the caller that reads, without a data race.
-func TestTransportBodyPanicsAnytime(t *testing.T) {
-	for range 20 {
-		c := transport(t, scripted(func(*http.Request) *http.Response {
-			r := says(200, "", "Cache-Control", minute)
-			r.Body, r.ContentLength = &faulty{}, -1
-			return r
-		}), httpcache.TransportConfig{})
-		resp, err := c.RoundTrip(outgoing(t, http.MethodGet, pageURL))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if p := panicked(func() {
-			for b := make([]byte, 8); err == nil; _, err = resp.Body.Read(b) {
-				_, _ = resp.Body.Read(nil)
-			}
-		}); p != "a bad body" {
-			t.Errorf("panic %v, error %v", p, err)
-		}
-		_ = resp.Body.Close()
-	}
-}
-
-func panicked(f func()) (p any) {
-	defer func() { p = recover() }()
-	f()
-	return nil
-}
 
 // The bodies in transit hold a bounded number of bytes. What finds no room goes through to its
 // caller and is not stored. A body that is too long to be stored keeps nothing in memory once its
