@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/tls"
 	"io"
 	"net/http"
 	"strconv"
@@ -80,6 +81,9 @@ func (fallen) Error() string { return "the handler panicked" }
 func asServed(r *http.Request) *http.Request {
 	s := r.Clone(r.Context())
 	s.RequestURI, s.Host = r.URL.RequestURI(), cmp.Or(r.Host, r.URL.Host)
+	if s.URL.Scheme == "https" {
+		s.TLS = &tls.ConnectionState{}
+	}
 	s.URL.Scheme, s.URL.Host = "", ""
 	return s
 }
