@@ -270,6 +270,47 @@ func TestSlowBodiesAreBounded(t *testing.T) {
 	})
 }
 
+// A body that is too long to be stored holds no memory from then on, however long its client reads.
+func TestLongBodyHoldsNothing(t *testing.T) {
+	const maxBody, clients = 1 << 20, 20
+	for _, announced := range []bool{false, true} {
+		var g *gate
+		origin := func() http.Handler {
+			g = newGate()
+			return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Cache-Control", "max-age=60")
+				if announced {
+					w.Header().Set("Content-Length", strconv.Itoa(2*maxBody))
+				}
+				_, _ = w.Write(make([]byte, maxBody))
+				_ = http.NewResponseController(w).Flush()
+				_, _ = w.Write(make([]byte, maxBody/2))
+				<-g.open
+				_, _ = w.Write(make([]byte, maxBody/2))
+			})
+		}
+		watched(t, nil, httpcache.Config{MaxBody: maxBody}, origin, func(t *testing.T, do send, x cached) {
+			var wg sync.WaitGroup
+			for i := range clients {
+				wg.Go(func() {
+					if a := do(http.MethodGet, fmt.Sprint("/", i)); len(a.body) != 2*maxBody {
+						t.Errorf("got %d bytes, %s", len(a.body), a.how())
+					}
+				})
+			}
+			synctest.Wait()
+			if n := x.Held(); n != 0 {
+				t.Errorf("%d bytes are held", n)
+			}
+			close(g.open)
+			wg.Wait()
+			if st := x.Stats(); st.Refused["too-large"] != clients || st.Stored != 0 {
+				t.Errorf("%+v", st)
+			}
+		})
+	}
+}
+
 // A response that names no lifetime and has a validator is stored and revalidated.
 func TestValidatorIsEnough(t *testing.T) {
 	for name, validator := range map[string][2]string{
