@@ -24,6 +24,14 @@ func (s behindTLS) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.Handler.ServeHTTP(w, r)
 }
 
+// terminated is a side behind such a server.
+type terminated struct {
+	fronted
+	by handled
+}
+
+func (s terminated) RoundTrip(r *http.Request) (*http.Response, error) { return s.by.RoundTrip(r) }
+
 func forwardedTLS(r *http.Request) bool { return r.Header.Get("X-Forwarded-Proto") == "https" }
 
 // An origin that redirects http to https ends the redirect behind a server that ends TLS. The cache is
@@ -31,7 +39,7 @@ func forwardedTLS(r *http.Request) bool { return r.Header.Get("X-Forwarded-Proto
 func TestForcedTLS(t *testing.T) {
 	behind := side{"handler", func(t *testing.T, origin http.Handler, cfg httpcache.Config) cached {
 		c := handlerSide.open(t, origin, cfg).(fronted)
-		return fronted{handled{behindTLS{c.handled.Handler}}, c.Cache}
+		return terminated{c, handled{behindTLS{c.server}}}
 	}}
 	before := side{"client", func(t *testing.T, origin http.Handler, cfg httpcache.Config) cached {
 		return sharedSide.open(t, behindTLS{origin}, cfg)

@@ -74,8 +74,13 @@ func openTiers(t testing.TB, cfg cache.TiersConfig) *cache.Tiers {
 
 func (s server) invalidate(t testing.TB, tags ...string) {
 	t.Helper()
+	invalidateTags(t, s.tiers, tags)
+}
+
+func invalidateTags(t testing.TB, tiers *cache.Tiers, tags []string) {
+	t.Helper()
 	for _, tag := range tags {
-		if err := s.tiers.Invalidate(context.WithoutCancel(t.Context()), invalidate.Tag(cache.DefaultTenant, tag)); err != nil {
+		if err := tiers.Invalidate(context.WithoutCancel(t.Context()), invalidate.Tag(cache.DefaultTenant, tag)); err != nil {
 			t.Error(err)
 		}
 	}

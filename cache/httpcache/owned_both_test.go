@@ -109,7 +109,7 @@ func TestClientsChangeTheirResponses(t *testing.T) {
 // careless returns a side whose clients change what they get.
 func careless(c cached) http.RoundTripper {
 	if f, ok := c.(fronted); ok {
-		return handled{spoiling{f.handled.Handler}}
+		return handled{spoiling{f.server}}
 	}
 	return spoiled{c}
 }

@@ -153,14 +153,25 @@ type send func(method, target string, header ...string) answer
 // cached is what a Cache and a Transport have in common.
 type cached interface {
 	http.RoundTripper
+	Purge(ctx context.Context, r *http.Request) error
 	Held() int64
 	Stats() httpcache.Stats
+	invalidate(t testing.TB, tags ...string)
 }
 
-// fronted is a handler behind a Cache.
+// fronted is a handler behind a Cache, as its clients see it.
 type fronted struct {
-	handled
+	server
 	*httpcache.Cache
+}
+
+func (f fronted) RoundTrip(r *http.Request) (*http.Response, error) {
+	return handled{f.server}.RoundTrip(r)
+}
+
+// Purge takes the request of a client.
+func (f fronted) Purge(ctx context.Context, r *http.Request) error {
+	return f.Cache.Purge(ctx, asServed(r))
 }
 
 // side is a Cache in front of a handler, or a Transport in front of a server.
@@ -172,7 +183,7 @@ type side struct {
 var (
 	handlerSide = side{"handler", func(t *testing.T, origin http.Handler, cfg httpcache.Config) cached {
 		s := proxied(t, origin, cfg)
-		return fronted{handled{s}, s.c}
+		return fronted{s, s.c}
 	}}
 	sharedSide  = clientSide("shared client", true)
 	privateSide = clientSide("private client", false)
@@ -184,7 +195,7 @@ func clientSide(name string, shared bool) side {
 		return transport(t, nil, httpcache.TransportConfig{
 			Tiers: cfg.Tiers, Base: handled{origin}, Shared: shared, Fallback: cfg.Fallback, Policy: cfg.Policy,
 			MaxBody: cmp.Or(cfg.MaxBody, httpcache.DefaultMaxBody), Keep: cmp.Or(cfg.Keep, httpcache.DefaultKeep),
-		}).Transport
+		})
 	}}
 }
 

@@ -120,6 +120,11 @@ func transport(t testing.TB, o *upstream, cfg httpcache.TransportConfig) client 
 	return client{tr, o, cfg.Tiers}
 }
 
+func (c client) invalidate(t testing.TB, tags ...string) {
+	t.Helper()
+	invalidateTags(t, c.tiers, tags)
+}
+
 // outgoing makes a request of a client; header is pairs of names and values.
 func outgoing(t testing.TB, method, target string, pairs ...string) *http.Request {
 	t.Helper()
