@@ -18,11 +18,15 @@ import (
 // crowd sends n requests concurrently, the first one first, and returns the answers. It calls
 // release when all of them wait.
 func crowd(t *testing.T, s server, n int, release func(), request func(i int) *http.Request) []answer {
+	return together(n, release, func(i int) answer { return do(s, request(i)) })
+}
+
+// together is crowd for any way to ask.
+func together(n int, release func(), ask func(i int) answer) []answer {
 	answers := make([]answer, n)
 	var wg sync.WaitGroup
 	for i := range n {
-		r := request(i)
-		wg.Go(func() { answers[i] = do(s, r) })
+		wg.Go(func() { answers[i] = ask(i) })
 		if i == 0 {
 			synctest.Wait()
 		}

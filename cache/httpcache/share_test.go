@@ -64,17 +64,20 @@ func TestSharedCacheNeverShares(t *testing.T) {
 	}
 	for name, mark := range cases {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				var asked atomic.Int64
-				g := newGate()
-				s := proxied(t, personal(func(w http.ResponseWriter, r *http.Request) {
+			var asked atomic.Int64
+			var g *gate
+			next := func() http.Handler {
+				asked.Store(0)
+				g = newGate()
+				return personal(func(w http.ResponseWriter, r *http.Request) {
 					asked.Add(1)
 					g.pass()
 					mark(w, r)
-				}), httpcache.Config{})
+				})
+			}
+			sides(t, httpcache.Config{}, next, func(t *testing.T, get func(...string) answer) {
 				name := func(i int) string { return fmt.Sprint("client ", i) }
-				for i, a := range crowd(t, s, 8, func() { close(g.open) }, func(i int) *http.Request { return request(t, http.MethodGet, "/", "X-Who", name(i)) }) {
+				for i, a := range together(8, func() { close(g.open) }, func(i int) answer { return get("X-Who", name(i)) }) {
 					if a.body != "hello "+name(i) || a.hit() {
 						t.Errorf("at once: %s got %v", name(i), a)
 					}
@@ -83,7 +86,7 @@ func TestSharedCacheNeverShares(t *testing.T) {
 					t.Errorf("the handler was asked %d times by 8 clients", n)
 				}
 				for i := range 3 {
-					if a := s.get(t, "/", "X-Who", name(10+i)); a.body != "hello "+name(10+i) || a.hit() {
+					if a := get("X-Who", name(10+i)); a.body != "hello "+name(10+i) || a.hit() {
 						t.Errorf("in turn: %s got %v", name(10+i), a)
 					}
 				}
@@ -196,79 +199,6 @@ func varyModel(t *testing.T, open func(*cache.Tiers, http.Handler) (http.RoundTr
 				t.Fatalf("%v got %q, want %q", r.Header, got, want)
 			}
 		}
-	})
-}
-
-// A page that a 304 has renewed keeps its dependencies, and they still invalidate it.
-func TestRenewedPagesInherit(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		o := &origin{script: [][]string{{"Cache-Control", "max-age=10", "Etag", `"a"`}, {"Cache-Control", "max-age=100", "Etag", `"a"`, ":status", "304"}, {"Cache-Control", "max-age=10"}}}
-		s := proxied(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if o.asked() == 0 {
-				cache.Depend(r.Context(), "post:1")
-			}
-			o.ServeHTTP(w, r)
-		}), httpcache.Config{})
-		s.get(t, "/")
-		sleep(t, "11s")
-		if a := s.get(t, "/"); a.body != "body 1" || o.asked() != 2 {
-			t.Fatal(a)
-		}
-		s.invalidate(t, "post:1")
-		if a := s.get(t, "/"); a.body != "body 3" {
-			t.Errorf("after the invalidation: %v", a)
-		}
-	})
-}
-
-// A 304 does not undo an invalidation that came during the revalidation.
-func TestInvalidatedWhileAsked(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		o := &origin{script: [][]string{{"Cache-Control", "max-age=10", "Etag", `"a"`}, {"Cache-Control", "max-age=100", "Etag", `"a"`, ":status", "304"}, {"Cache-Control", "max-age=10"}}}
-		var s server
-		s = proxied(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if o.asked() == 1 {
-				if err := s.c.PurgePath(context.WithoutCancel(r.Context()), "/"); err != nil {
-					t.Error(err)
-				}
-			}
-			o.ServeHTTP(w, r)
-		}), httpcache.Config{})
-		s.get(t, "/")
-		sleep(t, "11s")
-		s.get(t, "/")
-		if a := s.get(t, "/"); a.body == "body 1" {
-			t.Errorf("after the invalidation: %v", a)
-		}
-	})
-}
-
-// Purge and Expire apply to an entry with all its variants.
-func TestPurgeVariants(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		o := &origin{script: [][]string{{"Cache-Control", "max-age=100, stale-while-revalidate=100", "Vary", "X-L"}}}
-		s := proxied(t, o, httpcache.Config{})
-		both := func(want string) {
-			t.Helper()
-			var got []string
-			for _, l := range []string{"a", "b"} {
-				got = append(got, s.get(t, "/", "X-L", l).body)
-				synctest.Wait()
-			}
-			if fmt.Sprint(got) != want {
-				t.Errorf("%v, want %s", got, want)
-			}
-		}
-		both("[body 1 body 2]")
-		if err := s.c.Purge(t.Context(), request(t, http.MethodGet, "/", "X-L", "a")); err != nil {
-			t.Fatal(err)
-		}
-		both("[body 3 body 4]")
-		if err := s.c.Expire(t.Context(), request(t, http.MethodGet, "/")); err != nil {
-			t.Fatal(err)
-		}
-		both("[body 3 body 4]")
-		both("[body 5 body 6]")
 	})
 }
 

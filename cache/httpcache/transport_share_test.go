@@ -5,7 +5,6 @@ import (
 	"compress/gzip"
 	"context"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -94,58 +93,6 @@ func TestTransportKeysTellNothing(t *testing.T) {
 		}
 		if told.Len() == 0 || strings.Contains(told.String(), "hush") || c.o.asked() != 2 {
 			t.Errorf("the stored keys are %s", told.String())
-		}
-	})
-}
-
-// A response to a request before a write is not stored after it. Its caller gets it.
-func TestTransportWriteDuringRead(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		resp, out := bodyFrom("Cache-Control", minute)
-		o := scripted(func(*http.Request) *http.Response { return resp.Response }, replies(204, ""), replies(200, "after", "Cache-Control", minute))
-		c := transport(t, o, httpcache.TransportConfig{})
-		before := make(chan answer, 1)
-		go func() { before <- c.get(t) }()
-		synctest.Wait()
-		c.do(t, outgoing(t, http.MethodPost, pageURL))
-		_, _ = io.WriteString(out, "before")
-		_ = out.Close()
-		if a := <-before; a.body != "before" {
-			t.Errorf("the reader gets %v", a)
-		}
-		synctest.Wait()
-		if o.asked() != 2 {
-			t.Errorf("%d requests: one of them has no caller", o.asked())
-		}
-		if a := c.get(t); a.hit() || a.body != "after" {
-			t.Errorf("then %v", a)
-		}
-	})
-}
-
-// Purge invalidates one URL with its variants, for one partition.
-func TestTransportPurge(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := transport(t, numbered("Cache-Control", minute, "Vary", "A"), httpcache.TransportConfig{})
-		asks := [][]string{{"A", "1"}, {"A", "2"}, {"A", "1", "Cookie", "c"}}
-		for _, pairs := range asks {
-			c.get(t, pairs...)
-		}
-		if err := c.Purge(t.Context(), outgoing(t, http.MethodGet, pageURL+"?else")); err != nil {
-			t.Error(err)
-		}
-		for _, pairs := range asks {
-			if a := c.get(t, pairs...); !a.hit() {
-				t.Errorf("%q: %v", pairs, a)
-			}
-		}
-		if err := c.Purge(t.Context(), outgoing(t, http.MethodGet, pageURL)); err != nil {
-			t.Error(err)
-		}
-		for i, pairs := range asks {
-			if a := c.get(t, pairs...); a.hit() != (i == 2) {
-				t.Errorf("%q is then %v", pairs, a)
-			}
 		}
 	})
 }
