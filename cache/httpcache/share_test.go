@@ -17,7 +17,6 @@ import (
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/cache/httpcache"
 	"github.com/twofold-go/twofold/invalidate"
-	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
 // A response that must not be stored reaches no second client, later or concurrently. Its own
@@ -199,31 +198,6 @@ func varyModel(t *testing.T, open func(*cache.Tiers, http.Handler) (http.RoundTr
 				t.Fatalf("%v got %q, want %q", r.Header, got, want)
 			}
 		}
-	})
-}
-
-// Two processes share a rendering for as long as the response allows, and no longer.
-func TestSharedByProcesses(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		o := &origin{script: [][]string{{"Cache-Control", "max-age=10, stale-if-error=20", "Etag", `"a"`}, {":status", "500"}, {"Cache-Control", "max-age=10, must-revalidate", "Etag", `"a"`, ":status", "304"}, {":panic", ""}}}
-		remote := tiertest.NewMemory()
-		process := func() server {
-			return proxied(t, o, httpcache.Config{Tiers: openTiers(t, cache.TiersConfig{Remote: remote})})
-		}
-		a, b := process(), process()
-		a.get(t, "/")
-		for i, v := range []visit{
-			{asked: 1, body: "body 1", how: "hit"},
-			{after: "11s", asked: 2, body: "body 1", how: "fwd=stale;fwd-status=500"},
-			{after: "30s", asked: 3, body: "body 1", how: "fwd=stale", with: []string{"Etag", `"a"`}},
-		} {
-			if v.after != "" {
-				sleep(t, v.after)
-			}
-			v.check(t, i, b.get(t, "/"), o)
-		}
-		v := visit{asked: 3, body: "body 1", how: "hit", with: []string{"Cache-Control", "max-age=10, must-revalidate"}}
-		v.check(t, 3, proxied(t, o, httpcache.Config{Tiers: openTiers(t, cache.TiersConfig{Remote: remote})}).get(t, "/"), o)
 	})
 }
 
