@@ -34,7 +34,7 @@ func TestSharedByProcesses(t *testing.T) {
 		{name: "stale", first: cc("max-age=60, stale-while-revalidate=60"), then: [][]string{confirms}, visits: []visit{{after: "90s", asked: 1, how: "hit;detail=stale"}}},
 		{
 			name: "too stale for its client", on: []side{sharedSide}, first: cc("max-age=60, stale-while-revalidate=60"), then: [][]string{another},
-			visits: []visit{{after: "90s", header: []string{"Cache-Control", "max-age=600"}, asked: 1, how: "fwd=request;stored"}},
+			visits: []visit{{after: "90s", header: []string{"Cache-Control", "max-age=600"}, asked: 1, how: "fwd=stale;stored"}},
 		},
 		{name: "not stale", first: cc("max-age=60, stale-while-revalidate=60, must-revalidate"), then: [][]string{another}, visits: []visit{{after: "90s", asked: 1, how: "fwd=stale;stored"}}},
 		{name: "in place of an error", first: cc("max-age=60, stale-if-error=60"), then: [][]string{down}, visits: []visit{{after: "90s", asked: 1, how: "fwd=stale;detail=stale-if-error"}}},
