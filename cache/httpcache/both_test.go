@@ -1,7 +1,6 @@
 package httpcache_test
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -202,24 +201,6 @@ func TestSlowIsNoFailure(t *testing.T) {
 			})
 		}
 	}
-}
-
-// A slow response is not stored, and ends, when its client has left.
-func TestSlowAndLeft(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ended := make(chan struct{})
-		s := proxied(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-			<-r.Context().Done()
-			close(ended)
-		}), httpcache.Config{Policy: policy.Patch{LoadTimeout: new(time.Second)}})
-		ctx, leave := context.WithCancel(t.Context())
-		go func() {
-			<-time.After(5 * time.Second)
-			leave()
-		}()
-		do(s, request(t, http.MethodGet, "/").WithContext(ctx))
-		<-ended
-	})
 }
 
 // Slow responses hold what has arrived of them, not what they announce, and all together no more than

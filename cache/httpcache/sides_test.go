@@ -27,9 +27,10 @@ type handled struct{ http.Handler }
 func (h handled) RoundTrip(r *http.Request) (*http.Response, error) {
 	body, out := io.Pipe()
 	w := &wire{header: http.Header{}, out: out, arrived: make(chan *http.Response, 1)}
-	w.resp = &http.Response{Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r, Body: connection{body}, ContentLength: -1}
 	ended := make(chan any, 1)
 	ctx, cancel := context.WithCancel(r.Context())
+	w.resp = &http.Response{Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r, Body: connection{body, cancel}, ContentLength: -1}
+	context.AfterFunc(ctx, func() { _ = out.CloseWithError(context.Cause(ctx)) }) // the client has left
 	go func() {
 		defer cancel()
 		defer func() {
@@ -57,8 +58,16 @@ func (h handled) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 }
 
-// connection is a body that a panic of its handler ends.
-type connection struct{ *io.PipeReader }
+// connection is a body that a panic of its handler ends. Its client may leave.
+type connection struct {
+	*io.PipeReader
+	leave func()
+}
+
+func (c connection) Close() error {
+	c.leave()
+	return c.PipeReader.Close()
+}
 
 func (c connection) Read(b []byte) (int, error) {
 	n, err := c.PipeReader.Read(b)
@@ -123,7 +132,9 @@ func (w *wire) Flush() {
 	if !w.sent {
 		w.sent = true
 		w.arrived <- w.resp
-		_, _ = w.out.Write(w.buf.Bytes()) // a reader that has left needs nothing
+		if w.buf.Len() > 0 {
+			_, _ = w.out.Write(w.buf.Bytes()) // a reader that has left needs nothing
+		}
 	}
 }
 
@@ -184,6 +195,10 @@ var (
 	handlerSide = side{"handler", func(t *testing.T, origin http.Handler, cfg httpcache.Config) cached {
 		s := proxied(t, origin, cfg)
 		return fronted{s, s.c}
+	}}
+	pagesSide = side{"pages", func(t *testing.T, origin http.Handler, cfg httpcache.Config) cached {
+		cfg.Preset = httpcache.Pages
+		return handlerSide.open(t, origin, cfg)
 	}}
 	sharedSide  = clientSide("shared client", true)
 	privateSide = clientSide("private client", false)
