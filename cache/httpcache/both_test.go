@@ -183,7 +183,9 @@ func TestSlowIsNoFailure(t *testing.T) {
 						fmt.Fprint(w, "ge")
 					})
 				}
-				sides(t, httpcache.Config{Policy: policy.Patch{LoadTimeout: new(time.Second)}}, next, func(t *testing.T, get func(...string) answer) {
+				cfg := httpcache.Config{Policy: policy.Patch{LoadTimeout: new(time.Second)}}
+				watched(t, []side{handlerSide, sharedSide, pagesSide}, cfg, next, func(t *testing.T, do send, x cached) {
+					get := func() answer { return do(http.MethodGet, "/") }
 					var wg sync.WaitGroup
 					for range clients {
 						wg.Go(func() {
@@ -196,6 +198,9 @@ func TestSlowIsNoFailure(t *testing.T) {
 					synctest.Wait()
 					if a := get(); a.body != "page" || !a.hit() || asked.Load() != clients {
 						t.Errorf("%v, after %d requests of the origin", a, asked.Load())
+					}
+					if st := x.Stats(); st.Stored != 1 || st.Refused["unavailable"] != 0 {
+						t.Errorf("%+v", st)
 					}
 				})
 			})

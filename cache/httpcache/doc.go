@@ -227,7 +227,7 @@
 // of their own, and an older page replaces the response within stale-if-error. Without one the
 // response goes to the client that started it, and is stored. Clients get a 503 while the Tiers allow no more loads, or a 504
 // if must-revalidate forbids an older page. (TestSlowIsNoFailure, TestSlowResponseIsPassedOn,
-// TestClientsLeave, TestLoadTimeout, TestNoAnswer)
+// TestClientsLeave, TestNoAnswer)
 //
 // The context has http.ServerContextKey, also for Warm. With it a reverse proxy panics when a
 // body is cut short, so the half is not stored.

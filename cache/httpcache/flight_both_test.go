@@ -210,6 +210,85 @@ func TestReadAsItComes(t *testing.T) {
 	}
 }
 
+// Only a whole body of at most MaxBody bytes is stored. The client whose request was sent gets what arrives.
+// Clients that waited send their own requests.
+func TestOnlyWholeBodiesAreStored(t *testing.T) {
+	for name, c := range map[string]struct {
+		length string
+		parts  []string
+		stored bool
+	}{
+		"shorter than MaxBody":             {"", []string{"1234567"}, true},
+		"as long":                          {"", []string{"1234", "5678"}, true},
+		"as announced":                     {"8", []string{"1234", "5678"}, true},
+		"longer":                           {"", []string{"12345678", "9"}, false},
+		"longer, in one part":              {"", []string{"123456789"}, false},
+		"much longer":                      {"", []string{"12345678", "9", "and more"}, false},
+		"longer, and announced":            {"9", []string{"123456789"}, false},
+		"shorter than it has announced":    {"8", []string{"1234567"}, false},
+		"far shorter than it was to be":    {"100", []string{"1234567"}, false},
+		"longer than it has announced":     {"4", []string{"1234", "5"}, false},
+		"cut":                              {"", []string{"12345678"}, false},
+		"nothing of what it has announced": {"4", nil, false},
+	} {
+		for _, flushed := range []bool{true, false} {
+			t.Run(fmt.Sprint(name, " ", flushed), func(t *testing.T) {
+				var g *gate
+				var asked atomic.Int64
+				origin := func() http.Handler {
+					g = newGate()
+					asked.Store(0)
+					return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+						w.Header().Set("Cache-Control", minute)
+						if asked.Add(1) > 1 {
+							fmt.Fprint(w, "again")
+							return
+						}
+						if c.length != "" {
+							w.Header().Set("Content-Length", c.length)
+						}
+						if flushed {
+							_ = http.NewResponseController(w).Flush()
+						}
+						g.pass()
+						for _, part := range c.parts {
+							_, _ = io.WriteString(w, part)
+						}
+						if name == "cut" {
+							_ = http.NewResponseController(w).Flush()
+							panic(http.ErrAbortHandler)
+						}
+					})
+				}
+				all := []side{handlerSide, sharedSide}
+				if !flushed && (c.length == "" || c.stored) {
+					all = append(all, pagesSide) // of another length its client gets a response of its own
+				}
+				body, want := strings.Join(c.parts, ""), "again"
+				if c.stored {
+					want = body
+				}
+				if name == "cut" {
+					all = []side{sharedSide} // in front of a handler all connections break
+					body += " and then: unexpected EOF"
+				}
+				on(t, all, httpcache.Config{MaxBody: 8}, origin, func(t *testing.T, do send) {
+					for i, a := range together(3, func() { close(g.open) }, func(int) answer { return do(http.MethodGet, "/") }) {
+						if i == 0 && a.body != body || i > 0 && a.body != want {
+							t.Errorf("client %d gets %v", i, a)
+						}
+					}
+					sleep(t, "11s") // a refusal is remembered for a moment
+					do(http.MethodGet, "/")
+					if a := do(http.MethodGet, "/"); !a.hit() || a.body != want {
+						t.Errorf("then %v", a)
+					}
+				})
+			})
+		}
+	}
+}
+
 // A response that takes longer than LoadTimeout goes to the client as it comes, also if its handler does not
 // flush. A Transport's caller always gets it as it comes.
 func TestSlowResponseIsPassedOn(t *testing.T) {

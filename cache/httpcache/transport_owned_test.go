@@ -1,6 +1,7 @@
 package httpcache_test
 
 import (
+	"errors"
 	"io"
 	"net/http"
 	"strings"
@@ -62,7 +63,9 @@ func TestReadAfterClose(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_ = resp.Body.Close()
+		if err := errors.Join(resp.Body.Close(), resp.Body.Close()); err != nil {
+			t.Error(err)
+		}
 		_, err = resp.Body.Read(make([]byte, 1))
 		if err == nil || err.Error() != "httpcache: read of a closed body" {
 			t.Error(err)
