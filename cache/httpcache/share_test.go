@@ -74,7 +74,12 @@ func TestSharedCacheNeverShares(t *testing.T) {
 					mark(w, r)
 				})
 			}
-			sides(t, httpcache.Config{}, next, func(t *testing.T, get func(...string) answer) {
+			all := []side{handlerSide, sharedSide}
+			if strings.Contains(name, "etag") {
+				all = all[:1] // the callers of a Transport share a request that was sent after they came
+			}
+			on(t, all, httpcache.Config{}, next, func(t *testing.T, do send) {
+				get := func(header ...string) answer { return do(http.MethodGet, "/", header...) }
 				name := func(i int) string { return fmt.Sprint("client ", i) }
 				for i, a := range together(8, func() { close(g.open) }, func(i int) answer { return get("X-Who", name(i)) }) {
 					if a.body != "hello "+name(i) || a.hit() {
