@@ -89,6 +89,9 @@ func TestSharedCache(t *testing.T) {
 			{header: []string{"X-L", "a"}, asked: 1}, {after: "61s", header: []string{"X-L", "b"}, asked: 2}, {header: []string{"X-L", "b"}, asked: 2, how: "hit"},
 			{header: []string{"X-L", "a"}, asked: 3, body: "body 3"}, {header: []string{"X-L", "b"}, asked: 3, body: "body 2", how: "hit"},
 		}},
+		{name: "a variant outlives the first one", origin: [][]string{cc("max-age=10", "Vary", "X-L"), cc("max-age=100", "Vary", "X-L")}, visits: []visit{
+			{header: []string{"X-L", "a"}, asked: 1}, {header: []string{"X-L", "b"}, asked: 2}, {after: "20s", header: []string{"X-L", "b"}, asked: 2, how: "hit;ttl=80"},
+		}},
 		{name: "Vary changes", origin: [][]string{cc("max-age=100", "Vary", "X-L"), cc("max-age=100", "Vary", "X-L, X-M"), cc("max-age=100", "Vary", "X-L, X-M")}, visits: []visit{
 			{header: []string{"X-L", "a"}, asked: 1}, {header: []string{"X-L", "b", "X-M", "1"}, asked: 2, body: "body 2"},
 			{header: []string{"X-L", "b", "X-M", "2"}, asked: 3, body: "body 3"}, {header: []string{"X-L", "b", "X-M", "2"}, asked: 3, body: "body 3", how: "hit"},
