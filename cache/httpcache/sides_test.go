@@ -16,7 +16,29 @@ import (
 )
 
 // A rule of HTTP holds for a Cache in front of a handler and for a Transport. Its test runs on both sides,
-// in front of the same origin.
+// in front of the same origin, by way of both, sides, on or watched. TestRulesOfBothSides checks it for the
+// rules that once differed:
+//
+//	a response that may not be stored is asked for once       TestAskedOnce
+//	the origin sees the query as it was sent                  TestAskedOnce
+//	a refused refresh leaves the stored page                  TestRefusedRefresh
+//	no client's fault is remembered for others                TestNobodySwitchesTheCacheOff
+//	a 304 may say that the page is not to be stored           TestRenewedAsPrivate
+//	a failed revalidation leaves what stale-if-error needs    TestRefusedResponseEndsTheOldPage
+//	the origin learns the scheme                              TestForcedTLS
+//	what clients say of the scheme and the host is hidden     TestForwardedHeaders
+//	a slow response is a response                             TestSlowIsNoFailure
+//	a validator is enough to be stored                        TestValidatorIsEnough
+//	a write ends the pages of its own host                    TestWriteOfOneHost
+//	the cookie of a 304 goes to one client                    TestCookieOf304
+//	an encoded response is for those that can read it         TestEncodedWithoutVary
+//	a miss that is flushed varies as the hits do              TestMissHasTheHeaderOfHits
+//	a response is its client's as soon as it is sent          TestClientsChangeTheirResponses
+//	panics reach all clients that wait, without a race        TestPanicReachesEverybody
+//	what is announced is not allocated; the sum is bounded    TestSlowBodiesAreBounded
+//	a body that is too long holds nothing                     TestLongBodyHoldsNothing
+//	"stored" is said of what is stored                        TestStoredMeansStored
+//	no response has the last 0 bytes                          TestNoLastBytes
 
 // handled sends requests to a handler, as a client and a server do: a flushed response arrives as it is
 // written, another one when it is whole. http.ErrAbortHandler breaks the connection. Another panic reaches the
