@@ -206,3 +206,63 @@ func TestSidesAgree(t *testing.T) {
 		t.Errorf("%d of %d answers were from the cache: too few to say anything", hits, asks)
 	}
 }
+
+// A page that does not change, with validators, is answered as by http.ServeContent for any method, range and
+// condition, and at any time: stored or not, fresh or stale.
+func TestUnchangingPage(t *testing.T) {
+	const etag = `"v1"`
+	then := longAgo.AddDate(-50, 0, 0) // before the time of bubbles
+	modified := then.Format(http.TimeFormat)
+	tags := rapid.SampledFrom([]string{etag, `"v2"`, `W/"v1"`, `"v2", "v1"`, "*", "v1"})
+	times := rapid.SampledFrom([]string{modified, then.Add(time.Second).Format(http.TimeFormat), then.Add(-time.Second).Format(http.TimeFormat), "x"})
+	rapid.Check(t, func(rt *rapid.T) {
+		body := strings.Repeat("0123456789", rapid.IntRange(0, 3).Draw(rt, "size"))
+		control := rapid.SampledFrom([]string{"", "max-age=10", "max-age=10, stale-while-revalidate=20", "no-cache", "private", "max-age=0, must-revalidate"}).Draw(rt, "cc")
+		bare := func() http.Handler {
+			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Content-Type", "text/plain")
+				w.Header().Set("Etag", etag)
+				if control != "" {
+					w.Header().Set("Cache-Control", control)
+				}
+				http.ServeContent(w, r, "", then, strings.NewReader(body))
+			})
+		}
+		var asks []question
+		for range rapid.IntRange(1, 6).Draw(rt, "asks") {
+			q := question{wait: time.Duration(rapid.SampledFrom([]int{0, 1, 11, 25}).Draw(rt, "wait")) * time.Second, method: http.MethodGet}
+			for _, c := range []struct {
+				name   string
+				values *rapid.Generator[string]
+			}{
+				{"If-Match", tags}, {"If-Unmodified-Since", times}, {"If-None-Match", tags}, {"If-Modified-Since", times},
+				{"If-Range", rapid.SampledFrom([]string{etag, `"v2"`, `W/"v1"`, modified, "x"})}, {"Range", rapid.Custom(drawRange)},
+			} {
+				if rapid.IntRange(0, 3).Draw(rt, c.name) == 3 {
+					q.header = append(q.header, c.name, c.values.Draw(rt, "value"))
+				}
+			}
+			asks = append(asks, q)
+		}
+		var diff string
+		for _, s := range []side{handlerSide, sharedSide} {
+			synctest.Test(t, func(t *testing.T) {
+				do, want := sender(t, s.open(t, bare(), httpcache.Config{})), sender(t, handled{bare()})
+				for i, q := range asks {
+					<-time.After(q.wait)
+					a := do(q.method, "/", q.header...)
+					synctest.Wait()
+					a.header.Del("Content-Length") // of a 416 a server adds it
+					bare := want(q.method, "/", q.header...)
+					bare.header.Del("Content-Length")
+					if d := cmp.Diff(essenceOf(bare), essenceOf(a)); d != "" && diff == "" {
+						diff = fmt.Sprintf("%s, ask %d %q, %s:\n%s", s.name, i, q.header, a.how(), d)
+					}
+				}
+			})
+		}
+		if diff != "" {
+			rt.Fatalf("with %q and %d bytes: %s", control, len(body), diff)
+		}
+	})
+}
