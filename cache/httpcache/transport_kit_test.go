@@ -85,8 +85,6 @@ func scripted(answers ...reply) *upstream {
 
 var errDown = fmt.Errorf("the origin is down")
 
-func down(*http.Request) *http.Response { return nil }
-
 // replies returns the same response for every request.
 func replies(status int, body string, pairs ...string) reply {
 	return func(*http.Request) *http.Response { return says(status, body, pairs...) }
