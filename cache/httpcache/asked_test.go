@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"testing/synctest"
 
 	"github.com/twofold-go/twofold/cache/httpcache"
 )
@@ -31,20 +30,23 @@ func TestRefreshedForOthers(t *testing.T) {
 		"too long": func(w http.ResponseWriter, body string) { fmt.Fprint(w, body, strings.Repeat(" ", 100)) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				h, long := inLanguage(write), false
-				short := inLanguage(func(w http.ResponseWriter, body string) { fmt.Fprint(w, body) })
-				s := proxied(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			long := false
+			h, short := inLanguage(write), inLanguage(func(w http.ResponseWriter, body string) { fmt.Fprint(w, body) })
+			origin := func() http.Handler {
+				return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 					if long {
 						h(w, r)
 					} else {
 						short(w, r)
 					}
-				}), httpcache.Config{MaxBody: 50})
-				s.get(t, "/", "Accept-Language", "en")
+				})
+			}
+			sides(t, httpcache.Config{MaxBody: 50}, origin, func(t *testing.T, get func(...string) answer) {
+				long = false
+				get("Accept-Language", "en")
 				long = true
 				sleep(t, "90s")
-				if a := s.get(t, "/", "Accept-Language", "de"); !strings.HasPrefix(a.body, "in de") {
+				if a := get("Accept-Language", "de"); !strings.HasPrefix(a.body, "in de") {
 					t.Errorf("a client that asks for another: %v", a)
 				}
 			})
@@ -54,20 +56,24 @@ func TestRefreshedForOthers(t *testing.T) {
 
 // A handler that changes its request does not change the key of the response.
 func TestHandlerChangesItsRequest(t *testing.T) {
-	gzipping := proxied(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body := "plain"
-		if r.Header.Get("Accept-Encoding") != "" {
-			body = "encoded"
-			r.Header.Del("Accept-Encoding")
-		}
-		w.Header().Set("Vary", "Accept-Encoding")
-		w.Header().Set("Cache-Control", "max-age=60")
-		fmt.Fprint(w, body)
-	}), httpcache.Config{})
-	gzipping.get(t, "/", "Accept-Encoding", "gzip")
-	if a := gzipping.get(t, "/"); a.body != "plain" {
-		t.Errorf("a client that accepts no coding: %v", a)
+	gzipping := func() http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			body := "plain"
+			if r.Header.Get("Accept-Encoding") != "" {
+				body = "encoded"
+				r.Header.Del("Accept-Encoding")
+			}
+			w.Header().Set("Vary", "Accept-Encoding")
+			w.Header().Set("Cache-Control", "max-age=60")
+			fmt.Fprint(w, body)
+		})
 	}
+	sides(t, httpcache.Config{}, gzipping, func(t *testing.T, get func(...string) answer) {
+		get("Accept-Encoding", "gzip")
+		if a := get(); a.body != "plain" {
+			t.Errorf("a client that accepts no coding: %v", a)
+		}
+	})
 }
 
 // A client cannot use Connection to make a proxy drop a header that is in the key.
@@ -91,18 +97,20 @@ func TestConnectionNamesHeaders(t *testing.T) {
 
 // A handler may change its client's request while a refresh that this client started runs.
 func TestRefreshAndHandlerShareNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := proxied(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	origin := func() http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Cache-Control", "max-age=1, stale-while-revalidate=60")
 			if w.Header().Set("Vary", "Accept-Language"); r.Header.Get("Accept-Language") == "de" {
 				w.Header().Set("Cache-Control", "private")
 			}
 			r.Header.Del("Accept-Language")
-		}), httpcache.Config{})
-		s.get(t, "/", "Accept-Language", "en")
+		})
+	}
+	sides(t, httpcache.Config{}, origin, func(t *testing.T, get func(...string) answer) {
+		get("Accept-Language", "en")
 		for range 3 {
 			sleep(t, "2s")
-			s.get(t, "/", "Accept-Language", "de") // refreshes the other variant, and is remembered
+			get("Accept-Language", "de") // refreshes the other variant, and is remembered
 		}
 	})
 }
@@ -110,30 +118,29 @@ func TestRefreshAndHandlerShareNothing(t *testing.T) {
 // Values that differ in more than spelling select different variants.
 func TestVaryValues(t *testing.T) {
 	for name, c := range map[string]struct {
-		header   string
 		one, two []string
 	}{
-		"a quoted parameter": {"Accept", []string{`a/b;profile="urn:A"`}, []string{`a/b;profile="urn:a"`}},
-		"a parameter":        {"Accept", []string{`a/b;v=A`}, []string{`a/b;v=a`}},
-		"none and empty":     {"Accept-Encoding", nil, []string{""}},
+		"a quoted parameter": {[]string{"Accept", `a/b;profile="urn:A"`}, []string{"Accept", `a/b;profile="urn:a"`}},
+		"a parameter":        {[]string{"Accept", `a/b;v=A`}, []string{"Accept", `a/b;v=a`}},
+		"none and empty":     {nil, []string{"Accept-Encoding", ""}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := proxied(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				w.Header().Set("Cache-Control", "max-age=60")
-				w.Header().Set("Vary", c.header)
-				fmt.Fprintf(w, "%q", r.Header[c.header])
-			}), httpcache.Config{})
-			for range 2 {
-				for _, lines := range [][]string{c.one, c.two} {
-					r := request(t, http.MethodGet, "/")
-					if lines != nil {
-						r.Header[c.header] = lines
-					}
-					if a := do(s, r); a.body != fmt.Sprintf("%q", lines) {
-						t.Errorf("%q got %v", lines, a)
+			origin := func() http.Handler {
+				return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					w.Header().Set("Cache-Control", "max-age=60")
+					w.Header().Set("Vary", "Accept, Accept-Encoding")
+					fmt.Fprintf(w, "%q", append(r.Header["Accept"], r.Header["Accept-Encoding"]...))
+				})
+			}
+			sides(t, httpcache.Config{}, origin, func(t *testing.T, get func(...string) answer) {
+				for range 2 {
+					for _, header := range [][]string{c.one, c.two} {
+						if a := get(header...); a.body != fmt.Sprintf("%q", values(header)) {
+							t.Errorf("%q got %v", header, a)
+						}
 					}
 				}
-			}
+			})
 		})
 	}
 }

@@ -1,7 +1,6 @@
 package httpcache_test
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -184,7 +183,9 @@ func TestSlowIsNoFailure(t *testing.T) {
 						fmt.Fprint(w, "ge")
 					})
 				}
-				sides(t, httpcache.Config{Policy: policy.Patch{LoadTimeout: new(time.Second)}}, next, func(t *testing.T, get func(...string) answer) {
+				cfg := httpcache.Config{Policy: policy.Patch{LoadTimeout: new(time.Second)}}
+				watched(t, []side{handlerSide, sharedSide, pagesSide}, cfg, next, func(t *testing.T, do send, x cached) {
+					get := func() answer { return do(http.MethodGet, "/") }
 					var wg sync.WaitGroup
 					for range clients {
 						wg.Go(func() {
@@ -198,28 +199,13 @@ func TestSlowIsNoFailure(t *testing.T) {
 					if a := get(); a.body != "page" || !a.hit() || asked.Load() != clients {
 						t.Errorf("%v, after %d requests of the origin", a, asked.Load())
 					}
+					if st := x.Stats(); st.Stored != 1 || st.Refused["unavailable"] != 0 {
+						t.Errorf("%+v", st)
+					}
 				})
 			})
 		}
 	}
-}
-
-// A slow response is not stored, and ends, when its client has left.
-func TestSlowAndLeft(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ended := make(chan struct{})
-		s := proxied(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-			<-r.Context().Done()
-			close(ended)
-		}), httpcache.Config{Policy: policy.Patch{LoadTimeout: new(time.Second)}})
-		ctx, leave := context.WithCancel(t.Context())
-		go func() {
-			<-time.After(5 * time.Second)
-			leave()
-		}()
-		do(s, request(t, http.MethodGet, "/").WithContext(ctx))
-		<-ended
-	})
 }
 
 // Slow responses hold what has arrived of them, not what they announce, and all together no more than
@@ -268,6 +254,47 @@ func TestSlowBodiesAreBounded(t *testing.T) {
 			t.Errorf("%d bytes are held in the end, %+v", n, st)
 		}
 	})
+}
+
+// A body that is too long to be stored holds no memory from then on, however long its client reads.
+func TestLongBodyHoldsNothing(t *testing.T) {
+	const maxBody, clients = 1 << 20, 20
+	for _, announced := range []bool{false, true} {
+		var g *gate
+		origin := func() http.Handler {
+			g = newGate()
+			return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Cache-Control", "max-age=60")
+				if announced {
+					w.Header().Set("Content-Length", strconv.Itoa(2*maxBody))
+				}
+				_, _ = w.Write(make([]byte, maxBody))
+				_ = http.NewResponseController(w).Flush()
+				_, _ = w.Write(make([]byte, maxBody/2))
+				<-g.open
+				_, _ = w.Write(make([]byte, maxBody/2))
+			})
+		}
+		watched(t, nil, httpcache.Config{MaxBody: maxBody}, origin, func(t *testing.T, do send, x cached) {
+			var wg sync.WaitGroup
+			for i := range clients {
+				wg.Go(func() {
+					if a := do(http.MethodGet, fmt.Sprint("/", i)); len(a.body) != 2*maxBody {
+						t.Errorf("got %d bytes, %s", len(a.body), a.how())
+					}
+				})
+			}
+			synctest.Wait()
+			if n := x.Held(); n != 0 {
+				t.Errorf("%d bytes are held", n)
+			}
+			close(g.open)
+			wg.Wait()
+			if st := x.Stats(); st.Refused["too-large"] != clients || st.Stored != 0 {
+				t.Errorf("%+v", st)
+			}
+		})
+	}
 }
 
 // A response that names no lifetime and has a validator is stored and revalidated.

@@ -186,8 +186,8 @@
 //     rendering, as long as one of them waits. A client that disconnects, or reads slowly,
 //     does not harm another. When the last client has left, the handler's context is cancelled
 //     and nothing is stored: a client that disconnects must not keep the site busy.
-//     (TestCoalescing, TestHangUp, TestLastToHangUp, TestSlowReaderOfFlushed, TestSlowReaderOfHints,
-//     TestHangUpIsNotRemembered, TestSharedMissWithTracking)
+//     (TestCoalescing, TestClientsLeave, TestReadAsItComes, TestSlowReaderOfHints,
+//     TestSharedMissWithTracking)
 //  6. No queue for a response that cannot be shared. The cache remembers its key for ten
 //     seconds, in a table of fixed size, and serves the clients of the key side by side. A stored
 //     page answers all the same. Nothing is remembered of a refusal that may lie in one client's
@@ -197,10 +197,10 @@
 //  7. Streams stream, at once and once. At most Config.MaxBody of a stream is in memory. It
 //     may last longer than LoadTimeout, until the client leaves. (TestStream,
 //     TestStreamOutlivesLoadTimeout, TestTooLarge, TestPrivateStream, TestFlushedAndStored,
-//     TestFlushedAndLeft, TestReverseProxy, TestResponseController)
+//     TestClientsLeave, TestReverseProxy, TestResponseController)
 //  8. A panic breaks the connections of all clients that wait for the page, as it would have
-//     broken one connection. It is not stored. (TestPanicReachesWaiters,
-//     TestPanicIsNotStored, TestPanicInAStream)
+//     broken one connection. It is not stored. (TestPanicReachesEverybody,
+//     TestPanicInAStream)
 //  9. A client that has a page does not get it again. If-None-Match and If-Modified-Since are
 //     answered 304 by RFC 9110 §13, on a hit and on a miss. (TestConditional,
 //     TestConditionalNeedsSuccess, TestGeneratedETag)
@@ -226,8 +226,8 @@
 // fail, when no client needs the response. After the policy's LoadTimeout other clients get responses
 // of their own, and an older page replaces the response within stale-if-error. Without one the
 // response goes to the client that started it, and is stored. Clients get a 503 while the Tiers allow no more loads, or a 504
-// if must-revalidate forbids an older page. (TestSlowIsNoFailure, TestSlowAndLeft, TestLoadTimeout,
-// TestNoAnswer)
+// if must-revalidate forbids an older page. (TestSlowIsNoFailure, TestSlowResponseIsPassedOn,
+// TestClientsLeave, TestNoAnswer)
 //
 // The context has http.ServerContextKey, also for Warm. With it a reverse proxy panics when a
 // body is cut short, so the half is not stored.

@@ -49,6 +49,9 @@ func Encoded(status int, h http.Header, body []byte) []byte {
 	return b
 }
 
+// ForgetRefusals lets the cache try all keys again.
+func (c *Cache) ForgetRefusals() { c.k.Memory = &exchange.Memory{Seed: c.k.Memory.Seed} }
+
 // MemorySlots is how many keys can be remembered.
 const MemorySlots = exchange.MemorySlots
 

@@ -1,8 +1,6 @@
 package httpcache_test
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -18,11 +16,15 @@ import (
 // crowd sends n requests concurrently, the first one first, and returns the answers. It calls
 // release when all of them wait.
 func crowd(t *testing.T, s server, n int, release func(), request func(i int) *http.Request) []answer {
+	return together(n, release, func(i int) answer { return do(s, request(i)) })
+}
+
+// together is crowd for any way to ask.
+func together(n int, release func(), ask func(i int) answer) []answer {
 	answers := make([]answer, n)
 	var wg sync.WaitGroup
 	for i := range n {
-		r := request(i)
-		wg.Go(func() { answers[i] = do(s, r) })
+		wg.Go(func() { answers[i] = ask(i) })
 		if i == 0 {
 			synctest.Wait()
 		}
@@ -31,33 +33,6 @@ func crowd(t *testing.T, s server, n int, release func(), request func(i int) *h
 	release()
 	wg.Wait()
 	return answers
-}
-
-// Any number of clients that want a missing page share one rendering.
-func TestCoalescing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g, h := newGate(), new(counted)
-		s := serve(t, func(w http.ResponseWriter, r *http.Request) {
-			g.pass()
-			h.ServeHTTP(w, r)
-		}, httpcache.Config{})
-		led := 0
-		for _, a := range crowd(t, s, 100, func() { close(g.open) }, func(i int) *http.Request {
-			return request(t, []string{http.MethodGet, http.MethodHead}[i%2], "/")
-		}) {
-			switch {
-			case a.body != "" && a.body != "rendering 1" || a.header.Get("Content-Length") != "11":
-				t.Error(a)
-			case a.how() == "fwd=uri-miss;stored":
-				led++
-			case a.how() != "fwd=uri-miss;collapsed":
-				t.Error(a.how())
-			}
-		}
-		if st := s.c.Stats(); h.Load() != 1 || led != 1 || st.Misses != 1 || st.Coalesced != 99 || st.Stored != 1 {
-			t.Errorf("%d renderings, %d led, %+v", h.Load(), led, st)
-		}
-	})
 }
 
 // A response for one client reaches no client that waited for it. Each is answered from its own
@@ -139,136 +114,6 @@ func TestMemoryIsBounded(t *testing.T) {
 		if a := s.get(t, fmt.Sprint("/public", i)); a.how() != "fwd=uri-miss;stored" {
 			t.Fatal(a)
 		}
-	}
-}
-
-// A client that disconnects does not harm clients that still wait. When no client waits, the
-// handler's context ends and nothing is stored.
-func TestHangUp(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g, h := newGate(), new(counted)
-		s := serve(t, func(w http.ResponseWriter, r *http.Request) {
-			g.pass()
-			if r.Context().Err() == nil {
-				h.ServeHTTP(w, r)
-			}
-		}, httpcache.Config{})
-		ctx, hangUp := context.WithCancel(t.Context())
-		var wg sync.WaitGroup
-		wg.Go(func() {
-			if a := do(s, request(t, http.MethodGet, "/").WithContext(ctx)); a.status != http.StatusServiceUnavailable {
-				t.Errorf("the client that left got %v", a)
-			}
-		})
-		<-g.reached
-		wg.Go(func() {
-			if a := s.get(t, "/"); a.body != "rendering 1" || a.how() != "fwd=uri-miss;collapsed" {
-				t.Errorf("the waiting client got %v", a)
-			}
-		})
-		synctest.Wait()
-		hangUp()
-		synctest.Wait()
-		close(g.open)
-		wg.Wait()
-		if a := s.get(t, "/"); !a.hit() {
-			t.Error(a)
-		}
-	})
-}
-
-// The same holds if the handler ignores its context: it may have left out part of the page.
-func TestLastToHangUp(t *testing.T) {
-	for range 20 { // both happen at once; either may be first
-		lastHangsUp(t)
-	}
-}
-
-func lastHangsUp(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		told := make(chan error, 1)
-		wait := true
-		s := serve(t, func(w http.ResponseWriter, r *http.Request) {
-			if wait {
-				<-r.Context().Done()
-				told <- context.Cause(r.Context())
-			}
-			_, _ = w.Write([]byte("for nobody"))
-		}, httpcache.Config{})
-		ctx, hangUp := context.WithCancel(t.Context())
-		go func() {
-			synctest.Wait()
-			hangUp()
-		}()
-		do(s, request(t, http.MethodGet, "/").WithContext(ctx))
-		if err := <-told; !errors.Is(err, context.Canceled) {
-			t.Error(err)
-		}
-		wait = false
-		synctest.Wait()
-		if a := s.get(t, "/"); a.hit() {
-			t.Errorf("stored without a client: %v", a)
-		}
-	})
-}
-
-// A client that disconnects cannot keep a page out of the cache. The handler's answer to the
-// disconnect is not remembered.
-func TestHangUpIsNotRemembered(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		wait := true
-		s := serve(t, func(w http.ResponseWriter, r *http.Request) {
-			if wait {
-				<-r.Context().Done()
-				w.WriteHeader(http.StatusForbidden)
-			}
-		}, httpcache.Config{})
-		ctx, hangUp := context.WithCancel(t.Context())
-		go func() {
-			synctest.Wait()
-			hangUp()
-		}()
-		do(s, request(t, http.MethodGet, "/").WithContext(ctx))
-		synctest.Wait()
-		wait = false
-		s.get(t, "/")
-		if a := s.get(t, "/"); !a.hit() {
-			t.Error(a)
-		}
-	})
-}
-
-// A panic reaches all clients that wait for the page. The next client starts a new rendering.
-func TestPanicReachesWaiters(t *testing.T) {
-	for name, value := range map[string]any{"abort": http.ErrAbortHandler, "other": errors.New("oops")} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				g := newGate()
-				broken := true
-				s := serve(t, func(http.ResponseWriter, *http.Request) {
-					g.pass()
-					if broken {
-						panic(value)
-					}
-				}, httpcache.Config{})
-				var wg sync.WaitGroup
-				for range 10 {
-					wg.Go(func() {
-						p, _ := panicOf(func() { s.get(t, "/") }).(error)
-						if !errors.Is(p, value.(error)) || isAbort(value) && !isAbort(p) {
-							t.Errorf("a client saw %v", p)
-						}
-					})
-				}
-				synctest.Wait()
-				close(g.open)
-				wg.Wait()
-				broken = false
-				if a := s.get(t, "/"); a.status != http.StatusOK {
-					t.Error(a)
-				}
-			})
-		})
 	}
 }
 

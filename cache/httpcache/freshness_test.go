@@ -89,6 +89,9 @@ func TestSharedCache(t *testing.T) {
 			{header: []string{"X-L", "a"}, asked: 1}, {after: "61s", header: []string{"X-L", "b"}, asked: 2}, {header: []string{"X-L", "b"}, asked: 2, how: "hit"},
 			{header: []string{"X-L", "a"}, asked: 3, body: "body 3"}, {header: []string{"X-L", "b"}, asked: 3, body: "body 2", how: "hit"},
 		}},
+		{name: "a variant outlives the first one", origin: [][]string{cc("max-age=10", "Vary", "X-L"), cc("max-age=100", "Vary", "X-L")}, visits: []visit{
+			{header: []string{"X-L", "a"}, asked: 1}, {header: []string{"X-L", "b"}, asked: 2}, {after: "20s", header: []string{"X-L", "b"}, asked: 2, how: "hit;ttl=80"},
+		}},
 		{name: "Vary changes", origin: [][]string{cc("max-age=100", "Vary", "X-L"), cc("max-age=100", "Vary", "X-L, X-M"), cc("max-age=100", "Vary", "X-L, X-M")}, visits: []visit{
 			{header: []string{"X-L", "a"}, asked: 1}, {header: []string{"X-L", "b", "X-M", "1"}, asked: 2, body: "body 2"},
 			{header: []string{"X-L", "b", "X-M", "2"}, asked: 3, body: "body 3"}, {header: []string{"X-L", "b", "X-M", "2"}, asked: 3, body: "body 3", how: "hit"},
@@ -137,6 +140,9 @@ func TestSharedCache(t *testing.T) {
 		{name: "304 by date", origin: [][]string{cc(validated, "Last-Modified", "-9s"), cc(validated, ":status", "304")}, visits: []visit{miss, {after: "10s", asked: 2, body: "body 1"}, {asked: 2, how: "hit"}}},
 		{name: "304 about another", origin: [][]string{cc(validated, "Etag", `"a"`), cc(validated, "Etag", `"b"`, ":status", "304"), cc(validated, "Etag", `"b"`)}, visits: []visit{miss, {after: "10s", asked: 3, body: "body 3"}, {asked: 3, how: "hit", body: "body 3"}}},
 		{name: "200 in place of 304", origin: [][]string{cc(validated, "Etag", `"a"`), cc(validated, "Etag", `"b"`)}, visits: []visit{miss, {after: "10s", asked: 2, body: "body 2"}, {asked: 2, how: "hit", body: "body 2"}}},
+		{name: "part that nobody asked for", origin: [][]string{cc(validated, "Etag", `"a"`), cc("no-store", ":status", "206"), cc(validated, ":status", "304")}, visits: []visit{
+			miss, {after: "10s", status: 206, asked: 2}, {after: "11s", asked: 3, body: "body 1", how: "fwd=stale;fwd-status=304"},
+		}},
 		{name: "304 that says private", origin: [][]string{cc(validated, "Etag", `"a"`), cc("private", "Etag", `"a"`, ":status", "304"), cc(validated)}, visits: []visit{miss, {after: "10s", asked: 2, body: "body 1"}, {asked: 3}}},
 		{name: "kept for an hour", origin: [][]string{cc(validated, "Etag", `"a"`), cc(validated, "Etag", `"a"`, ":status", "304")}, visits: []visit{miss, {after: "59m", asked: 2, body: "body 1"}}},
 		{name: "kept no longer", origin: [][]string{cc(validated, "Etag", `"a"`), cc(validated, "Etag", `"a"`)}, visits: []visit{miss, {after: "61m", asked: 2, body: "body 2"}}},
@@ -151,7 +157,10 @@ func TestSharedCache(t *testing.T) {
 			{method: "POST", header: []string{"Cache-Control", "only-if-cached"}, asked: 1},
 		}},
 		{name: "only-if-cached, and Bypass", on: handlers, cfg: httpcache.Config{Bypass: anybody}, origin: [][]string{cc(validated)}, visits: []visit{{header: []string{"Cache-Control", "only-if-cached"}, asked: 1, how: "fwd=bypass;detail=program"}}},
-		{name: "strangers cannot refresh", on: handlers, origin: [][]string{cc(validated)}, visits: []visit{miss, {header: []string{"Cache-Control", "no-cache", "Pragma", "no-cache"}, asked: 1, how: "hit"}}},
+		{name: "strangers cannot refresh", on: handlers, origin: [][]string{cc(validated)}, visits: []visit{
+			miss, {header: []string{"Cache-Control", "no-cache", "Pragma", "no-cache"}, asked: 1, how: "hit"}, {header: []string{"Pragma", "no-cache"}, asked: 1, how: "hit"},
+			{after: "1s", header: []string{"Cache-Control", "max-age=0, min-fresh=60"}, asked: 1, how: "hit"}, {after: "9s", header: []string{"Cache-Control", "max-stale"}, asked: 2, how: "fwd=uri-miss"},
+		}},
 		// RFC 9213.
 		{name: "not targeted", origin: [][]string{cc("max-age=10", "Cdn-Cache-Control", "no-store")}, visits: []visit{miss, hit}},
 		{name: "targeted", on: handlers, cfg: httpcache.Config{Targets: []string{"CDN-Cache-Control"}}, origin: [][]string{cc("no-store", "Cdn-Cache-Control", "max-age=10")}, visits: []visit{miss, hit, {after: "10s", asked: 2}}},

@@ -72,7 +72,7 @@ func (c *plainContext) AfterFunc(f func()) (stop func() bool) {
 	return context.AfterFunc(c.Context, f)
 }
 
-func (x *handling) Begin(_ context.Context, old exchange.Previous, _ bool) (leave bool, err error) {
+func (x *handling) Begin(old exchange.Previous) (leave bool, err error) {
 	return old.Leave, nil
 }
 

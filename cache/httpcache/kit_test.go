@@ -74,8 +74,13 @@ func openTiers(t testing.TB, cfg cache.TiersConfig) *cache.Tiers {
 
 func (s server) invalidate(t testing.TB, tags ...string) {
 	t.Helper()
+	invalidateTags(t, s.tiers, tags)
+}
+
+func invalidateTags(t testing.TB, tiers *cache.Tiers, tags []string) {
+	t.Helper()
 	for _, tag := range tags {
-		if err := s.tiers.Invalidate(context.WithoutCancel(t.Context()), invalidate.Tag(cache.DefaultTenant, tag)); err != nil {
+		if err := tiers.Invalidate(context.WithoutCancel(t.Context()), invalidate.Tag(cache.DefaultTenant, tag)); err != nil {
 			t.Error(err)
 		}
 	}
@@ -183,6 +188,17 @@ func sleep(t *testing.T, d string) {
 
 // goexit is what t.FailNow does.
 func goexit() { runtime.Goexit() }
+
+func panicked(f func()) (p any) {
+	defer func() { p = recover() }()
+	f()
+	return nil
+}
+
+// isAbort compares as net/http does before it logs a panic.
+func isAbort(p any) bool {
+	return p == any(http.ErrAbortHandler)
+}
 
 // zeros reads as any number of bytes.
 type zeros struct{}

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"testing/synctest"
 
 	"github.com/twofold-go/twofold/cache/httpcache"
 )
@@ -38,8 +37,8 @@ func TestNotModifiedThatIsNotRecorded(t *testing.T) {
 		"trailer":         func(w http.ResponseWriter) { w.Header().Set(http.TrailerPrefix+"X-T", "1") },
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := proxied(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			origin := func() http.Handler {
+				return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 					w.Header().Set("Etag", `"a"`)
 					w.Header().Set("Cache-Control", "max-age=10")
 					if r.Header.Get("If-None-Match") == "" {
@@ -48,9 +47,11 @@ func TestNotModifiedThatIsNotRecorded(t *testing.T) {
 					}
 					add(w)
 					w.WriteHeader(http.StatusNotModified)
-				}), httpcache.Config{})
+				})
+			}
+			sides(t, httpcache.Config{}, origin, func(t *testing.T, get func(...string) answer) {
 				for range 2 {
-					if a := s.get(t, "/"); a.status != http.StatusOK || a.body != "page" {
+					if a := get(); a.status != http.StatusOK || a.body != "page" {
 						t.Error(a)
 					}
 					sleep(t, "11s")

@@ -134,6 +134,9 @@ func (x *handling) try(w http.ResponseWriter, r *http.Request) (y *handling) {
 	switch {
 	case err != nil:
 		x.failedWith(w, r, err)
+	case why == reason.Overtaken:
+		y = c.handling(x.next, w, r, x.t)
+		y.Variant = x.Variant
 	case why != reason.None:
 		x.refusedTo(w, r, why)
 	case !p.Selects(x.Header, c.k.Hashed):

@@ -116,7 +116,7 @@ func (s *script) run(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				o := &origin{script: s.origin}
-				send, _ := on.open(t, o, s.cfg)
+				send := sender(t, on.open(t, o, s.cfg))
 				for i, v := range s.visits {
 					if v.after != "" {
 						sleep(t, v.after)

@@ -27,39 +27,6 @@ func (s *stuck) Write(b []byte) (int, error) {
 
 func (s *stuck) Flush() {}
 
-// A client that reads slowly, or not at all, does not delay others that want the same flushed
-// page.
-func TestSlowReaderOfFlushed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g := newGate()
-		s := proxied(t, parts(http.Header{"Cache-Control": {"max-age=60"}}, g.pass, "one ", "two"), httpcache.Config{})
-		first, done := &stuck{ResponseRecorder: httptest.NewRecorder(), reads: make(chan struct{})}, make(chan struct{})
-		go func() {
-			defer close(done)
-			s.ServeHTTP(first, request(t, http.MethodGet, "/"))
-		}()
-		synctest.Wait()
-		second := make(chan answer, 1)
-		go func() { second <- s.get(t, "/") }()
-		synctest.Wait()
-		close(g.open)
-		synctest.Wait()
-		select {
-		case a := <-second:
-			if a.body != "one two" {
-				t.Error(a)
-			}
-		default:
-			t.Error("the second client waits for the first")
-		}
-		close(first.reads)
-		<-done
-		if first.Body.String() != "one two" {
-			t.Errorf("the first client got %q", first.Body)
-		}
-	})
-}
-
 // WriteHeader sends an informational response at once.
 func (s *stuck) WriteHeader(status int) {
 	if status < http.StatusOK {

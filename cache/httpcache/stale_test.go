@@ -5,7 +5,6 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -130,7 +129,7 @@ func TestStaleIfError(t *testing.T) {
 					if a := s.get(t, "/"); a.status < 500 {
 						t.Errorf("served though it was invalidated: %v", a)
 					}
-				} else if p := panicOf(func() { s.get(t, "/") }); p == nil {
+				} else if p := panicked(func() { s.get(t, "/") }); p == nil {
 					t.Error("served though it was invalidated")
 				}
 				broken.Store(false)
@@ -191,34 +190,6 @@ func TestFailureIsRemembered(t *testing.T) {
 			if a := s.get(t, "/"); a.status != http.StatusBadGateway || a.body != c.body || a.how() != c.how {
 				t.Error(a)
 			}
-		}
-	})
-}
-
-// A response that takes longer than LoadTimeout goes to the client that waits for it, and is stored.
-// The handler is not called again for that client. Others get renderings of their own.
-func TestLoadTimeout(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := new(counted)
-		s := serve(t, func(w http.ResponseWriter, r *http.Request) {
-			<-time.After(3 * time.Second)
-			h.ServeHTTP(w, r)
-		}, httpcache.Config{Policy: policy.Patch{LoadTimeout: new(time.Second)}})
-		var wg sync.WaitGroup
-		for range 3 {
-			wg.Go(func() {
-				if a := s.get(t, "/"); a.status != http.StatusOK {
-					t.Error(a)
-				}
-			})
-		}
-		wg.Wait()
-		synctest.Wait()
-		if a := s.get(t, "/"); a.status != http.StatusOK || !a.hit() || h.Load() != 3 {
-			t.Error(a)
-		}
-		if st := s.c.Stats(); st.Stored != 1 || st.Refused["unavailable"] != 0 {
-			t.Errorf("%+v", st)
 		}
 	})
 }

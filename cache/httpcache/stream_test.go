@@ -168,32 +168,6 @@ func TestTooLarge(t *testing.T) {
 	}
 }
 
-// A body of MaxBody bytes is stored; one more byte is not. Both arrive unchanged.
-func TestMaxBody(t *testing.T) {
-	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		n := len(r.URL.Query().Get("n"))
-		for range n {
-			_, _ = w.Write([]byte("x"))
-		}
-	}, httpcache.Config{MaxBody: 10})
-	for n, want := range map[int]bool{9: true, 10: true, 11: false, 30: false} {
-		body := strings.Repeat("x", n)
-		target := "/?n=" + body
-		for i := range 2 {
-			if a := s.get(t, target); a.body != body || a.hit() != (want && i == 1) {
-				t.Errorf("%d bytes: %v", n, a)
-			}
-		}
-	}
-	long := serve(t, func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("X-Long", strings.Repeat("x", 65<<10))
-	}, httpcache.Config{})
-	long.get(t, "/")
-	if a := long.get(t, "/"); a.hit() || a.status != http.StatusOK {
-		t.Error("a long header was stored")
-	}
-}
-
 // The client of a HEAD gets no stream, and does not keep one alive.
 func TestHeadOfAStream(t *testing.T) {
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) {

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"testing/synctest"
 
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/cache/httpcache"
@@ -32,34 +31,5 @@ func TestPurgeTags(t *testing.T) {
 	}
 	if err := off.c.PurgeTags(t.Context(), ""); err == nil {
 		t.Error("an empty tag is taken")
-	}
-}
-
-// The tags of a response remain when it is renewed, and the tags of the 304 are added.
-func TestTagsOfARenewal(t *testing.T) {
-	for _, tag := range []string{"old", "new"} {
-		synctest.Test(t, func(t *testing.T) {
-			tags := []string{"old", "new", "other"}
-			o := &origin{script: [][]string{
-				{"Cache-Control", "max-age=5", "ETag", `"v1"`},
-				{"Cache-Control", "max-age=5", "ETag", `"v1"`, ":status", "304"},
-				{"Cache-Control", "max-age=5"},
-			}}
-			s := proxied(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				cache.Depend(r.Context(), tags[o.asked()])
-				o.ServeHTTP(w, r)
-			}), httpcache.Config{})
-			s.get(t, "/")
-			sleep(t, "6s")
-			if a := s.get(t, "/"); a.body != "body 1" || o.asked() != 2 {
-				t.Error(a)
-			}
-			if err := s.c.PurgeTags(t.Context(), tag); err != nil {
-				t.Error(err)
-			}
-			if a := s.get(t, "/"); a.body != "body 3" {
-				t.Errorf("purged by %q: %v", tag, a)
-			}
-		})
 	}
 }

@@ -86,28 +86,6 @@ func TestFlushedAndStored(t *testing.T) {
 	}
 }
 
-// When no client waits any more, the handler's context ends and nothing is stored.
-func TestFlushedAndLeft(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		told := false
-		s := proxied(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			w.Header().Set("Cache-Control", "max-age=60")
-			_, _ = w.Write([]byte("one "))
-			_ = http.NewResponseController(w).Flush()
-			<-r.Context().Done()
-			told = true
-		}), httpcache.Config{})
-		ctx, cancel := context.WithCancel(t.Context())
-		go func() { s.ServeHTTP(httptest.NewRecorder(), request(t, http.MethodGet, "/").WithContext(ctx)) }()
-		synctest.Wait()
-		cancel()
-		synctest.Wait()
-		if n := s.c.Stats().Stored; !told || n != 0 {
-			t.Errorf("context ended: %v, stored %d", told, n)
-		}
-	})
-}
-
 // A conditional request is answered after the page is whole.
 func TestFlushedOnCondition(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -85,8 +85,6 @@ func scripted(answers ...reply) *upstream {
 
 var errDown = fmt.Errorf("the origin is down")
 
-func down(*http.Request) *http.Response { return nil }
-
 // replies returns the same response for every request.
 func replies(status int, body string, pairs ...string) reply {
 	return func(*http.Request) *http.Response { return says(status, body, pairs...) }
@@ -120,6 +118,11 @@ func transport(t testing.TB, o *upstream, cfg httpcache.TransportConfig) client 
 	return client{tr, o, cfg.Tiers}
 }
 
+func (c client) invalidate(t testing.TB, tags ...string) {
+	t.Helper()
+	invalidateTags(t, c.tiers, tags)
+}
+
 // outgoing makes a request of a client; header is pairs of names and values.
 func outgoing(t testing.TB, method, target string, pairs ...string) *http.Request {
 	t.Helper()
@@ -140,11 +143,17 @@ func outgoing(t testing.TB, method, target string, pairs ...string) *http.Reques
 // do sends a request and reads the response.
 func (c client) do(t testing.TB, r *http.Request) answer {
 	t.Helper()
-	resp, err := c.RoundTrip(r)
+	return answered(t, c, r)
+}
+
+// answered sends a request and reads the response.
+func answered(t testing.TB, to http.RoundTripper, r *http.Request) answer {
+	t.Helper()
+	resp, err := to.RoundTrip(r)
 	if err != nil {
 		return answer{body: err.Error()}
 	}
-	if resp.Request != r && c.o.asked() > 0 && resp.Request.URL.String() != r.URL.String() {
+	if resp.Request.URL.String() != r.URL.String() {
 		t.Errorf("the response is of %v", resp.Request.URL)
 	}
 	return readAll(t, resp)

@@ -90,19 +90,3 @@ func TestTransportExpireLeft(t *testing.T) {
 		}
 	}
 }
-
-// A 206 that nobody asked for does not end the stored page, even if it may not be stored.
-func TestPartLeavesThePage(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		o := scripted(replies(200, "one", "Cache-Control", "max-age=1", "Etag", `"v1"`), replies(206, "o", "Cache-Control", "no-store"),
-			replies(304, "", "Cache-Control", minute))
-		c := transport(t, o, httpcache.TransportConfig{})
-		c.get(t)
-		sleep(t, "2s")
-		c.get(t)
-		sleep(t, "2s")
-		if a := c.get(t); a.body != "one" || o.last().Header.Get("If-None-Match") == "" {
-			t.Error(a)
-		}
-	})
-}

@@ -5,7 +5,6 @@ import (
 	"compress/gzip"
 	"context"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -96,112 +95,6 @@ func TestTransportKeysTellNothing(t *testing.T) {
 			t.Errorf("the stored keys are %s", told.String())
 		}
 	})
-}
-
-// A response to a request before a write is not stored after it. Its caller gets it.
-func TestTransportWriteDuringRead(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		resp, out := bodyFrom("Cache-Control", minute)
-		o := scripted(func(*http.Request) *http.Response { return resp.Response }, replies(204, ""), replies(200, "after", "Cache-Control", minute))
-		c := transport(t, o, httpcache.TransportConfig{})
-		before := make(chan answer, 1)
-		go func() { before <- c.get(t) }()
-		synctest.Wait()
-		c.do(t, outgoing(t, http.MethodPost, pageURL))
-		_, _ = io.WriteString(out, "before")
-		_ = out.Close()
-		if a := <-before; a.body != "before" {
-			t.Errorf("the reader gets %v", a)
-		}
-		synctest.Wait()
-		if o.asked() != 2 {
-			t.Errorf("%d requests: one of them has no caller", o.asked())
-		}
-		if a := c.get(t); a.hit() || a.body != "after" {
-			t.Errorf("then %v", a)
-		}
-	})
-}
-
-// Purge invalidates one URL with its variants, for one partition.
-func TestTransportPurge(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := transport(t, numbered("Cache-Control", minute, "Vary", "A"), httpcache.TransportConfig{})
-		asks := [][]string{{"A", "1"}, {"A", "2"}, {"A", "1", "Cookie", "c"}}
-		for _, pairs := range asks {
-			c.get(t, pairs...)
-		}
-		if err := c.Purge(t.Context(), outgoing(t, http.MethodGet, pageURL+"?else")); err != nil {
-			t.Error(err)
-		}
-		for _, pairs := range asks {
-			if a := c.get(t, pairs...); !a.hit() {
-				t.Errorf("%q: %v", pairs, a)
-			}
-		}
-		if err := c.Purge(t.Context(), outgoing(t, http.MethodGet, pageURL)); err != nil {
-			t.Error(err)
-		}
-		for i, pairs := range asks {
-			if a := c.get(t, pairs...); a.hit() != (i == 2) {
-				t.Errorf("%q is then %v", pairs, a)
-			}
-		}
-	})
-}
-
-// Two processes share the remote tier. Each response's own lifetime applies in both.
-func TestTransportTwoProcesses(t *testing.T) {
-	const etag = `"v"`
-	confirmed := func(r *http.Request) *http.Response {
-		if r.Header.Get("If-None-Match") != etag {
-			return says(500, "asked without a validator")
-		}
-		return says(304, "", "Cache-Control", minute)
-	}
-	for _, c := range []struct {
-		name, cc string
-		then     reply
-		after    string
-		body     string
-		how      string
-	}{
-		{"fresh", "max-age=60", down, "59s", "one", "hit;ttl=1"},
-		{"kept", "max-age=60", confirmed, "190h", "one", "fwd=stale;fwd-status=304"},
-		{"kept no longer", "max-age=60", confirmed, "193h", "asked without a validator", "fwd=uri-miss"},
-		{"no-cache", "no-cache", confirmed, "1s", "one", "fwd=stale;fwd-status=304"},
-		{"stale", "max-age=60, stale-while-revalidate=60", confirmed, "90s", "one", "hit;detail=stale"},
-		{"too stale for its caller", "max-age=60, stale-while-revalidate=60", replies(200, "two"), "90s", "two", "fwd="},
-		{"not stale", "max-age=60, stale-while-revalidate=60, must-revalidate", replies(200, "two"), "90s", "two", "fwd=stale"},
-		{"in place of an error", "max-age=60, stale-if-error=60", down, "90s", "one", "fwd=stale;detail=stale-if-error"},
-		{"not in place of an error", "max-age=60", down, "90s", errDown.Error(), ""},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				remote := tiertest.NewMemory()
-				process := func(o *upstream) client {
-					return transport(t, o, httpcache.TransportConfig{
-						Tiers:    openTiers(t, cache.TiersConfig{Remote: remote}),
-						Fallback: httpcache.Fallback{},
-					})
-				}
-				one := process(scripted(replies(200, "one", "Cache-Control", c.cc, "Etag", etag), down))
-				two := process(scripted(c.then))
-				if a := one.get(t); a.body != "one" {
-					t.Fatal(a)
-				}
-				sleep(t, c.after)
-				var header []string
-				if c.name == "too stale for its caller" {
-					header = []string{"Cache-Control", "max-age=600"}
-				}
-				if a := two.get(t, header...); a.body != c.body || !strings.HasPrefix(a.how(), c.how) {
-					t.Errorf("the other process gets %v", a)
-				}
-				synctest.Wait()
-			})
-		})
-	}
 }
 
 // A fresh page answers a client's own conditions and Range. Otherwise Base does.

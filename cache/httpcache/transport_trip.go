@@ -93,20 +93,12 @@ func (x *trip) fetch() (resp *http.Response, f fetched) {
 	return nil, f
 }
 
-func (x *trip) Begin(ctx context.Context, old exchange.Previous, again bool) (leave bool, err error) {
-	switch {
-	case x.leaves(old):
-		return true, nil
-	case x.Wants.OnlyIfCached:
-		return false, errNotHere
-	case again && !x.Client.Waits():
-		// An invalidation overtook the first load. Our caller has its response; this load is for
-		// the other callers.
-		x.leave()
-		<-x.left
-		return false, ctx.Err() // perhaps there are no other callers
+func (x *trip) Begin(old exchange.Previous) (leave bool, err error) {
+	leave = x.leaves(old)
+	if !leave && x.Wants.OnlyIfCached {
+		err = errNotHere
 	}
-	return false, nil
+	return leave, err
 }
 
 // leaves reports whether the load leaves the old page as it is. Either our caller accepts it

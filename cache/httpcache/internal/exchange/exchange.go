@@ -49,9 +49,8 @@ type Exchange struct {
 // Source is what a missing page comes from: a handler, or the server that a Transport asks. It belongs to
 // one exchange.
 type Source interface {
-	// Begin is called when a load begins; again says that it is not the first. If it reports true, the
-	// load leaves the old page as it is.
-	Begin(ctx context.Context, old Previous, again bool) (leave bool, err error)
+	// Begin is called when a load begins. If it reports true, the load leaves the old page as it is.
+	Begin(old Previous) (leave bool, err error)
 
 	// Request returns the request of a run, without the conditions about the old page, and sets what
 	// the run must know of it. With bare set the request has no parameter that is not in the key.
@@ -98,8 +97,12 @@ func (x *Exchange) Load(ctx context.Context, _ string) (p *page.Page, err error)
 	}
 	again := x.begun()
 	defer func() { x.ended(p, err) }()
+	if again && x.Client.Taken() { // an invalidation overtook the first load
+		cache.Filling(ctx).NoStore()
+		return page.Refusing(reason.Overtaken), nil
+	}
 	old := x.previous(ctx)
-	leave, err := x.Source.Begin(ctx, old, again)
+	leave, err := x.Source.Begin(old)
 	switch {
 	case err != nil:
 		return nil, err

@@ -87,8 +87,8 @@ func (x *Exchange) keeps(f *cache.Fill, n *Run) {
 	k := x.Core
 	if !k.Until {
 		keep := k.Keep
-		if !k.Hashed && !n.Page.Validated() {
-			keep = 0 // it cannot be revalidated, and no client of a handler may accept it
+		if !k.Hashed && !n.Page.Validated() && len(n.Page.Vary) == 0 {
+			keep = 0 // it cannot be revalidated, leads to no variant, and no client of a handler may accept it
 		}
 		k.Lives(f, n.Page, keep)
 	} else if d, _ := rules.ParseCacheControl(n.Rec.Sent["Cache-Control"]); d.Has("must-revalidate") || d.Has("proxy-revalidate") {

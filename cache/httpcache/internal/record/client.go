@@ -108,6 +108,13 @@ func (c *Client) Waits() bool {
 	return c.Writer != nil
 }
 
+// Taken reports whether a source has taken the client over.
+func (c *Client) Taken() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.To != nil
+}
+
 // Quit says that the client no longer waits. It reports whether a source has taken the client over.
 func (c *Client) Quit() (taken bool) {
 	c.mu.Lock()

@@ -206,7 +206,11 @@ func (r *Recorder) sendHeader(w http.ResponseWriter) {
 		page.Mark(r.Sent, r.Buf)
 	}
 	if r.Handler { // a Transport's caller has the header
-		page.Merge(w.Header(), r.Sent)
+		h := r.Sent
+		if r.phase == recording {
+			h = h.Clone() // outer handlers may change its values, which will be those of the page
+		}
+		page.Merge(w.Header(), h)
 	}
 	w.WriteHeader(r.Status)
 }

@@ -1,0 +1,90 @@
+package httpcache_test
+
+import (
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/cache/httpcache"
+	"github.com/twofold-go/twofold/tier/tiertest"
+)
+
+// Processes share the responses of a remote tier for as long as each response allows, and no longer.
+func TestSharedByProcesses(t *testing.T) {
+	const etag = `"v"`
+	cc := func(v string, more ...string) []string {
+		return append([]string{"Cache-Control", v, "Etag", etag}, more...)
+	}
+	confirms, another, down := cc(minute, ":status", "304"), cc("max-age=1"), []string{":panic", ""}
+	asks := []string{"If-None-Match", etag}
+	for _, c := range []struct {
+		name   string
+		first  []string   // the answer to the first process
+		then   [][]string // those to the second
+		visits []visit    // of the second
+		third  visit      // of a third process, after that
+	}{
+		{name: "fresh", first: cc(minute), then: [][]string{down}, visits: []visit{{after: "59s", how: "hit;ttl=1"}}},
+		{name: "kept", first: cc(minute), then: [][]string{confirms}, visits: []visit{{after: "190h", asked: 1, how: "fwd=stale;fwd-status=304", sees: asks}}},
+		{name: "kept no longer", first: cc(minute), then: [][]string{another}, visits: []visit{{after: "193h", asked: 1, how: "fwd=uri-miss", sees: []string{"If-None-Match", "-"}}}},
+		{name: "no-cache", first: cc("no-cache"), then: [][]string{confirms}, visits: []visit{{after: "1s", asked: 1, how: "fwd=stale;fwd-status=304", sees: asks}}},
+		{name: "stale", first: cc("max-age=60, stale-while-revalidate=60"), then: [][]string{confirms}, visits: []visit{{after: "90s", asked: 1, how: "hit;detail=stale"}}},
+		{name: "not stale", first: cc("max-age=60, stale-while-revalidate=60, must-revalidate"), then: [][]string{another}, visits: []visit{{after: "90s", asked: 1, how: "fwd=stale;stored"}}},
+		{name: "in place of an error", first: cc("max-age=60, stale-if-error=60"), then: [][]string{down}, visits: []visit{{after: "90s", asked: 1, how: "fwd=stale;detail=stale-if-error"}}},
+		{name: "not in place of an error", first: cc(minute), then: [][]string{down}, visits: []visit{{after: "90s", asked: 1, status: broken}}},
+		{name: "in turn", first: cc("max-age=10, stale-if-error=20"), then: [][]string{{":status", "500"}, cc("max-age=10, must-revalidate", ":status", "304")},
+			visits: []visit{
+				{how: "hit"}, {after: "11s", asked: 1, how: "fwd=stale;fwd-status=500"}, {after: "30s", asked: 2, how: "fwd=stale;fwd-status=304", sees: asks},
+			},
+			third: visit{how: "hit", with: []string{"Cache-Control", "max-age=10, must-revalidate"}}},
+	} {
+		for _, on := range []side{handlerSide, sharedSide} {
+			t.Run(c.name+", "+on.name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					remote := tiertest.NewMemory()
+					process := func(script ...[]string) (get func(...string) answer, o *origin) {
+						o = &origin{script: script}
+						do := sender(t, on.open(t, o, httpcache.Config{
+							Tiers: openTiers(t, cache.TiersConfig{Remote: remote}), Keep: 8 * 24 * time.Hour,
+						}))
+						return func(header ...string) answer { return do(http.MethodGet, "/", header...) }, o
+					}
+					first, _ := process(c.first)
+					first()
+					second, o := process(c.then...)
+					for i, v := range c.visits {
+						if v.after != "" {
+							sleep(t, v.after)
+						}
+						a := second(v.header...)
+						synctest.Wait()
+						v.check(t, i, a, o)
+					}
+					if c.third.how != "" {
+						third, o := process(down)
+						c.third.check(t, len(c.visits), third(), o)
+					}
+				})
+			})
+		}
+	}
+}
+
+// A page of another process may be too stale for the caller of a Transport. A Cache does not ask its clients.
+func TestTransportTooStale(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		remote := tiertest.NewMemory()
+		process := func(body string) client {
+			o := scripted(replies(http.StatusOK, body, "Cache-Control", "max-age=60, stale-while-revalidate=60"))
+			return transport(t, o, httpcache.TransportConfig{Tiers: openTiers(t, cache.TiersConfig{Remote: remote})})
+		}
+		process("one").get(t)
+		sleep(t, "90s")
+		if a := process("two").get(t, "Cache-Control", "max-age=80"); a.body != "two" {
+			t.Error(a)
+		}
+		synctest.Wait()
+	})
+}
