@@ -542,7 +542,7 @@ func TestHoweverALoaderEnds(t *testing.T) {
 				c := with(t, tiers, loading(func(ctx context.Context, k int) (string, error) {
 					switch {
 					case k == 2:
-						time.Sleep(time.Second)
+						<-time.After(time.Second)
 					case kept == nil:
 						kept = context.WithoutCancel(ctx)
 						tt.end()

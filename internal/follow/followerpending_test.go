@@ -182,7 +182,7 @@ func TestCloseIsBounded(t *testing.T) {
 	deaf := func(p *peer, deaf logtest.Op) {
 		p.link.Before(func(_ context.Context, op logtest.Op, _ invalidate.Append) {
 			if op == deaf {
-				time.Sleep(20 * bound)
+				<-time.After(20 * bound)
 			}
 		})
 	}
