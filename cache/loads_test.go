@@ -522,3 +522,45 @@ func TestContextOfALoadThatHasEnded(t *testing.T) {
 		})
 	}
 }
+
+// However a loader ends, its load ends: it is counted, and a goroutine that keeps its context is no
+// longer a part of it.
+func TestHoweverALoaderEnds(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		end    func()
+		failed int64
+	}{
+		{"return", func() {}, 0},
+		{"panic", func() { panic("no") }, 1},
+		{"Goexit", runtime.Goexit, 1},
+	} {
+		for _, many := range []bool{false, true} {
+			bubble(t, fmt.Sprint(tt.name, ", LoadMany=", many), func(t *testing.T) {
+				var kept context.Context
+				tiers := open(t, cache.TiersConfig{})
+				c := with(t, tiers, loading(func(ctx context.Context, k int) (string, error) {
+					switch {
+					case k == 2:
+						<-time.After(time.Second)
+					case kept == nil:
+						kept = context.WithoutCancel(ctx)
+						tt.end()
+					}
+					return "loaded", nil
+				}, many))
+				func() {
+					defer func() { _ = recover() }()
+					_, _ = c.Get(t.Context(), 1)
+				}()
+				must(t, c.Delete(t.Context(), 1))
+				go func() { _, _ = c.Get(t.Context(), 2) }() // while no load runs, a read does not look for one in its context
+				synctest.Wait()
+				got, err := c.Get(kept, 1)
+				succeeds(t, err)
+				equal(t, got, "loaded", "value")
+				equal(t, total(tiers).LoadErrors, tt.failed, "failed loads")
+			})
+		}
+	}
+}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"reflect"
-	"time"
 
 	"github.com/twofold-go/twofold/codec"
 	"github.com/twofold-go/twofold/internal/entry"
@@ -35,11 +34,15 @@ func (a *audit) ask() (got *entry.Entry, why measure.Stat) {
 	a.j.View.Counts.Inc(measure.Loads)
 	var at attempt
 	var err error
-	begun := t.Now()
-	at.guard(t, func() { got, err = a.load(ctx) })
-	t.Seen.LoadEnd(ctx, a.j.View.Counts, time.Duration(t.Now()-begun), failure.Failed(err, at.panicked))
-	end(failure.Failed(err, at.panicked))
-	f := fill.Close()
+	defer func() { // also after a Goexit
+		t.Seen.LoadEnd(ctx, a.j.View.Counts, at.took, at.failed)
+		end(at.failed)
+	}()
+	at.guard(t, fill, func() error {
+		got, err = a.load(ctx)
+		return err
+	})
+	f := &at.facts
 	switch {
 	case at.panicked != nil:
 		a.j.View.Counts.Inc(measure.LoadPanics)

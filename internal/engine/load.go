@@ -62,7 +62,7 @@ func (p *party) attempt(l *load, hook *late, as []attempt) (late bool) {
 	hook.freeze(p.runs, l.span)
 	l.Watch(hook)
 	var got loaded
-	defer func() { late = p.leave(l, all.took, got.err, all.panicked) }()
+	defer func() { late = p.leave(l, all) }()
 	defer p.keepClaims(l.ctx)()
 	all.mark = f.j.Core.Fences.Capture() // right before the load
 	// The lease is read after the mark. An invalidation between the two covers the value; a
@@ -77,10 +77,10 @@ func (p *party) attempt(l *load, hook *late, as []attempt) (late bool) {
 		p.runs[i].f.loading.Store(true)
 	}
 	got.take(p.runs, all.mark)
-	all.begun = f.j.Core.Now()
-	all.guard(f.j.Core, func() { got.run(l.ctx, p.runs) })
-	all.took = time.Duration(f.j.Core.Now() - all.begun)
-	all.facts = l.Fill.Close()
+	all.guard(f.j.Core, &l.Fill, func() error {
+		got.run(l.ctx, p.runs)
+		return got.err
+	})
 	for i := len(as) - 1; i >= 0; i-- { // the first one last: as[0] holds what they share
 		as[i] = *all
 		if all.panicked == nil {
@@ -125,15 +125,15 @@ func (p *party) enter(l *load) error {
 }
 
 // leave ends a load. It reports whether the load had run out of time, or all callers had left.
-func (p *party) leave(l *load, took time.Duration, err, panicked error) (late bool) {
+func (p *party) leave(l *load, a *attempt) (late bool) {
 	f := p.runs[0].f
 	if l.turn {
 		f.j.Core.Loads.Release(1)
 	}
 	late = l.Scope.Close()
-	f.j.Core.Seen.LoadEnd(l.ctx, f.j.View.Counts, took, failure.Failed(err, panicked))
+	f.j.Core.Seen.LoadEnd(l.ctx, f.j.View.Counts, a.took, a.failed)
 	if l.traced != nil {
-		l.traced(failure.Failed(err, panicked))
+		l.traced(a.failed)
 	}
 	return late
 }
@@ -166,17 +166,20 @@ func (p *party) takeTurn(l *load) error {
 	return nil
 }
 
-// guard calls the user's code and keeps its panic. A Goexit continues to the end of the party's
-// goroutine.
-func (a *attempt) guard(t *store.Core, f func()) {
+// guard calls the user's code and closes the load's Fill, however the code ends. It keeps a panic. A
+// Goexit continues to the end of the goroutine.
+func (a *attempt) guard(t *store.Core, fill *filling.Fill, f func() error) {
 	filling.Loading.Add(1)
-	defer filling.Loading.Add(-1)
+	a.begun, a.failed = t.Now(), true // unless f returns
 	defer func() {
+		filling.Loading.Add(-1)
 		if p := recover(); p != nil {
 			a.panicked = t.Faults.Panicked(p)
 		}
+		a.took = time.Duration(t.Now() - a.begun)
+		a.facts = fill.Close()
 	}()
-	f()
+	a.failed = failure.Failed(f())
 }
 
 // keepClaims renews the party's claims during a long load, until stop or the end of ctx. It does

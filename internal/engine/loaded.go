@@ -19,6 +19,7 @@ type attempt struct {
 	err       error
 	cause     error // why it is absent, in the loader's words
 	panicked  error
+	failed    bool // the loader's call as a whole: an error, a panic or a Goexit
 	mark      fence.Mark
 	facts     filling.Facts
 	empty     bool // a value that stands for nothing, by Config.Empty

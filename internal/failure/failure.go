@@ -88,6 +88,6 @@ func WrongUse(err error) error {
 }
 
 // Failed reports whether a load failed, and did not only find nothing new.
-func Failed(err, panicked error) bool {
-	return panicked != nil || (err != nil && !errors.Is(err, ErrNotFound) && !errors.Is(err, ErrNotModified))
+func Failed(err error) bool {
+	return err != nil && !errors.Is(err, ErrNotFound) && !errors.Is(err, ErrNotModified)
 }

@@ -228,10 +228,26 @@ func (w *Follower) Close(ctx context.Context) error {
 	}
 	w.stopped()
 	close(w.stop)
-	w.done.Wait()
-	w.turn <- struct{}{} // a caller may still make a round
-	defer func() { <-w.turn }()
-	return w.drain(ctx)
+	drained := make(chan error, 1)
+	go func() {
+		w.done.Wait()
+		w.turn <- struct{}{} // a caller may still make a round
+		defer func() { <-w.turn }()
+		drained <- w.drain(ctx)
+	}()
+	select {
+	case err := <-drained:
+		return err
+	case <-ctx.Done():
+	}
+	deaf := time.NewTimer(w.bound / 64)
+	defer deaf.Stop()
+	select {
+	case err := <-drained:
+		return err
+	case <-deaf.C: // a call ignores its context, as some drivers of databases do
+		return w.lost(fmt.Errorf("a call to the log or the remote tier has not ended: %w", ctx.Err()))
+	}
 }
 
 // drain retries what is pending until all of it has succeeded or ctx ends.

@@ -71,6 +71,11 @@ func Install(ctx context.Context, install func(context.Context) error) error {
 	return err
 }
 
+// ErrPooled explains an error that means Pooled.
+var ErrPooled = errors.New("a pooler gives each transaction another session, so prepared statements are lost: " +
+	"set default_query_exec_mode=exec in the address (pgx) or binary_parameters=yes (lib/pq), " +
+	"or max_prepared_statements in PgBouncer 1.21 or newer")
+
 // Meaning is what an error of a database says: SQLSTATE codes of PostgreSQL and numbers of MySQL, or
 // texts of SQLite.
 type Meaning struct {
@@ -84,6 +89,7 @@ var (
 	There    = Meaning{[]string{"42701", "1060"}, []string{"duplicate column name"}} // a column that another process has added
 	Standby  = Meaning{[]string{"25006", "55000", "1290", "1792", "1836"}, []string{"attempt to write a readonly database"}}
 	NoRight  = Meaning{codes: []string{"42501", "1142", "1143"}}
+	Pooled   = Meaning{codes: []string{"42P05", "26000"}} // a prepared statement of another session; see ErrPooled
 
 	// Retry means that a statement failed because of another one, and certainly did not commit.
 	Retry = Meaning{

@@ -43,10 +43,11 @@
 // The script does not check the middle of a stream. Readers do: positions are dense, and each
 // record names the record before it.
 //
-// One change leaves no trace in the server: copies of all three keys, made and put back by COPY
-// or RENAME. The ids reveal it at the first Sync of a process that knows what was lost. Until then,
-// positions are used again, and no guarantee holds, not even for a process's own invalidations.
-// Do not copy or rename the keys of a log. Delete them instead.
+// One change leaves no trace in the server: all three keys, copied or moved and put back by COPY,
+// RENAME, MOVE or SWAPDB. The ids reveal it at the first Sync of a process that knows what was lost.
+// Until then, positions are used again, and no guarantee holds, not even for a process's own
+// invalidations. Do not copy, rename or move the keys of a log, and do not swap its database. Delete
+// the keys instead.
 //
 // # What operators need to know
 //

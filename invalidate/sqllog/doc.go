@@ -193,7 +193,9 @@
 // or none: [ErrCells]. Run PostgreSQL and MySQL at their default isolation levels. SQLite
 // needs WAL mode and a busy timeout in the pool's address. PgBouncer in transaction mode
 // supports everything except Config.Wait, which needs LISTEN on a direct connection. Without
-// it, Tail only polls.
+// it, Tail only polls. The driver's prepared statements need PgBouncer 1.21 or newer with
+// max_prepared_statements. With an older one turn them off: default_query_exec_mode=exec in the
+// address of pgx, binary_parameters=yes in that of lib/pq. Statement mode does not work.
 //
 // On PostgreSQL, a transaction that stays open keeps vacuum from cleaning the outbox. The log
 // skips dead rows by the ids of their transactions, unless the open transaction has written

@@ -62,7 +62,7 @@ func fail(op string, err error) error {
 func explain(err error) error {
 	var meaning error
 	switch {
-	case errors.Is(err, ErrSchema), errors.Is(err, ErrStandby), errors.Is(err, ErrRights):
+	case errors.Is(err, ErrSchema), errors.Is(err, ErrStandby), errors.Is(err, ErrRights), errors.Is(err, sqlschema.ErrPooled):
 		return err
 	case sqlschema.Says(err, sqlschema.NoTable, sqlschema.NoColumn):
 		meaning = ErrSchema
@@ -70,6 +70,8 @@ func explain(err error) error {
 		meaning = ErrStandby
 	case sqlschema.Says(err, sqlschema.NoRight):
 		meaning = ErrRights
+	case sqlschema.Says(err, sqlschema.Pooled):
+		meaning = sqlschema.ErrPooled
 	default:
 		return err
 	}

@@ -3,7 +3,8 @@
 //
 // Each entry is one row: its key, its [tier.Cell] frame, and its expiry. Each change of a row is
 // one statement that compares and swaps, so PostgreSQL needs no transactions, and poolers such as
-// PgBouncer work. One of many processes loads, and the others wait for its row. The claim of a
+// PgBouncer work, without the prepared statements of the driver (default_query_exec_mode=exec in the
+// address of pgx). One of many processes loads, and the others wait for its row. The claim of a
 // killed process expires.
 //
 // # Which one to choose

@@ -18,13 +18,15 @@ var (
 	errLengths = errors.New("batch of unequal lengths")
 )
 
-// fail names the operation, and adds ErrSchema when the table is missing.
+// fail names the operation, and adds what the error of the database means for the tier.
 func fail(op string, err error) error {
 	switch {
 	case err == nil:
 		return nil
 	case sqlschema.Says(err, sqlschema.NoTable, sqlschema.NoColumn):
 		err = fmt.Errorf("%w: %w", ErrSchema, err)
+	case sqlschema.Says(err, sqlschema.Pooled):
+		err = fmt.Errorf("%w: %w", sqlschema.ErrPooled, err)
 	}
 	return fmt.Errorf("sqltier: %s: %w", op, err)
 }
