@@ -57,6 +57,9 @@ func (c *importCmd) Run(p *program) error {
 		for _, slug := range slices.Sorted(maps.Keys(done.Keys)) {
 			fmt.Fprintf(p.out, "key of %s: %s\n", slug, done.Keys[slug])
 		}
+		for _, name := range slices.Sorted(maps.Keys(done.Deleted)) {
+			fmt.Fprintf(p.out, "source %q was deleted, and stays so: POST /api/admin/sources/%d/restore brings it back\n", name, done.Deleted[name])
+		}
 		return a.Collector.SourcesChanged(p)
 	})
 }
