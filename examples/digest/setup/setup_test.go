@@ -207,15 +207,15 @@ func TestBadFile(t *testing.T) {
 		"slug twice":       {`"slug": "bob"`, `"slug": "ann"`, `users[1]: setup: bad file: slug "ann" occurs twice`, setup.ErrFile},
 		"email twice":      {`"bob@example.com"`, `"ann@example.com"`, "users[1]", store.ErrTaken},
 		"bad option":       {`"language": "zh"`, `"language": "fr"`, "users[0]: setup: bad file: options: digest: bad options: language of 2 bytes", digest.ErrOptions},
-		"unknown option":   {`"language": "zh"`, `"tongue": "zh"`, "users[0]: setup: bad file: options", setup.ErrFile},
+		"unknown option":   {`"language": "zh"`, `"tongue": "zh"`, "users[0]: setup: bad file: options: digest: bad options: unknown field \"tongue\", want an object of language and style", setup.ErrFile},
 		"slug of a feed":   {`"slug": "bob"`, `"slug": "bob.rss"`, "users[1]: setup: bad file: slug: 7 bytes", setup.ErrFile},
 		"slug with dots":   {`"slug": "bob"`, `"slug": "../x"`, "users[1]: setup: bad file: slug: 4 bytes", setup.ErrFile},
 		"another scheme":   {`https://news.example/feed`, `ftp://news.example/feed`, "sources[0]: setup: bad file: config: its address must be", setup.ErrFile},
 		"no host":          {`https://news.example/feed`, `news.example/feed`, "sources[0]: setup: bad file: config: its address must be", setup.ErrFile},
 		"bad interval":     {`"url": "https://news.example/feed"`, `"url": "https://news.example/feed", "fetch_interval_minutes": -1`, "config.fetch_interval_minutes: \"-1\"", setup.ErrFile},
 		"config no object": {`{"url": "https://news.example/feed"}`, `null`, "sources[0]: setup: bad file: config is not a JSON object", setup.ErrFile},
-		"config of wrong":  {`{"url": "https://news.example/feed"}`, `nothing`, "invalid character", setup.ErrFile},
-		"config of type":   {`"name": "Ann"`, `"name": 7`, "json: cannot unmarshal number into Go struct field", setup.ErrFile},
+		"config of wrong":  {`{"url": "https://news.example/feed"}`, `nothing`, "not JSON in line 3: invalid character", setup.ErrFile},
+		"config of type":   {`"name": "Ann"`, `"name": 7`, "users.name: a JSON number in line 9, want a string", setup.ErrFile},
 		"config no url":    {`{"url": "https://news.example/feed"}`, `{"uri": "x"}`, "sources[0]: setup: bad file: config.url", setup.ErrFile},
 	} {
 		t.Run(name, func(t *testing.T) {

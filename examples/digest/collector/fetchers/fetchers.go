@@ -193,7 +193,7 @@ func (s Source) config(v any) error {
 	}
 	err := json.Unmarshal(s.Config, v)
 	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && e.Field != "" {
-		return &ConfigError{e.Field, "is not a " + e.Type.Kind().String()}
+		return &ConfigError{strings.ToLower(e.Field), "is not a " + e.Type.Kind().String()}
 	}
 	if err != nil {
 		return errors.New("config is not a JSON object")

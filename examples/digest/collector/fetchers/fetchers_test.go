@@ -222,7 +222,7 @@ func TestConfigErrorsNameTheField(t *testing.T) {
 		src := fetchers.Source{Type: tt.typ, Config: json.RawMessage(tt.config)}
 		_, err := f.Fetch(t.Context(), src)
 		e, ok := errors.AsType[*fetchers.ConfigError](err)
-		if !ok || !strings.EqualFold(e.Field, tt.field) || strings.Contains(err.Error(), "secret") {
+		if !ok || e.Field != tt.field || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s with %s: %v, want a ConfigError of %s", tt.typ, tt.config, err, tt.field)
 		}
 		if _, err := f.Address(src); err == nil {
