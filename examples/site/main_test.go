@@ -207,7 +207,7 @@ func TestRunRefusesBadInput(t *testing.T) {
 	}{
 		{"unknown flag", []string{"-nonsense"}, 2, "-nonsense"},
 		{"no flag", []string{"serve"}, 2, `"serve" is not a flag`},
-		{"bad address", []string{"-addr", "nowhere"}, 1, "-addr: want host:port, such as 127.0.0.1:8080: "},
+		{"bad address", []string{"-addr", "nowhere"}, 1, "-addr: want a free host:port, such as 127.0.0.1:8080: "},
 		{"bad database", []string{"-addr", "127.0.0.1:0", "-db", t.TempDir()}, 1, "store: "},
 		{"size", []string{"-objects", "lots"}, 2, "want a size of at least 16KiB"},
 		{"small size", []string{"-max-body", "1KiB"}, 2, "flag -max-body: want a size of at least 16KiB"},

@@ -101,7 +101,7 @@ func listen(ctx context.Context, addr string) (net.Listener, error) {
 		return c.Listen(ctx, "tcp", "127.0.0.1:0")
 	}
 	if err != nil {
-		return nil, fmt.Errorf("-addr: want host:port, such as %s: %w", usualAddr, err)
+		return nil, fmt.Errorf("-addr: want a free host:port, such as %s: %w", usualAddr, err)
 	}
 	return l, nil
 }

@@ -110,12 +110,15 @@ func (c *Collector) RunOnce(ctx context.Context, kill <-chan struct{}) error {
 	return c.pool().RunAll(ctx, kill)
 }
 
+// private are the kinds of failures that [Config.Private] prevents.
+var private = []string{fetch.ErrPrivateAddress.Error(), fetch.ErrPort.Error()}
+
 // forgive makes the sources due that another run refused because their addresses are private.
 func (c *Collector) forgive(ctx context.Context) error {
 	if !c.cfg.Private {
 		return nil
 	}
-	return c.cfg.Store.ResumeFailed(ctx, fetch.ErrPrivateAddress.Error(), fetch.ErrPort.Error())
+	return c.cfg.Store.ResumeFailed(ctx, private...)
 }
 
 func (c *Collector) pool() pool.Pool[store.Lease] {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/twofold-go/twofold/examples/digest/collector/fetchers"
@@ -114,6 +115,9 @@ func (c *Collector) judge(s store.FetchState, res fetchers.Result, err error, st
 	if err != nil {
 		o.Failed, o.Wait = true, 0
 		f.Kind, f.Error = kindOf(err)
+		if !c.cfg.Private && slices.Contains(private, f.Kind) {
+			f.Error += "; --allow-private permits loopback and private addresses, at any port"
+		}
 		if e, ok := errors.AsType[*fetch.StatusError](err); ok {
 			f.Status, o.Wait, o.Gone = e.Code, e.RetryAfter, e.Code == http.StatusGone
 		}
