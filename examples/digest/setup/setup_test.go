@@ -207,7 +207,7 @@ func TestBadFile(t *testing.T) {
 		"slug twice":       {`"slug": "bob"`, `"slug": "ann"`, `users[1]: setup: bad file: slug "ann" occurs twice`, setup.ErrFile},
 		"email twice":      {`"bob@example.com"`, `"ann@example.com"`, "users[1]", store.ErrTaken},
 		"bad option":       {`"language": "zh"`, `"language": "fr"`, "users[0]: setup: bad file: options: digest: bad options: language of 2 bytes", digest.ErrOptions},
-		"unknown option":   {`"language": "zh"`, `"tongue": "zh"`, "users[0]: setup: bad file: options: digest: bad options: unknown field \"tongue\", want an object of language and style", setup.ErrFile},
+		"unknown option":   {`"language": "zh"`, `"tongue": "zh"`, "users[0]: setup: bad file: options: digest: bad options: unknown field \"tongue\"; the fields are language and style", setup.ErrFile},
 		"slug of a feed":   {`"slug": "bob"`, `"slug": "bob.rss"`, "users[1]: setup: bad file: slug: 7 bytes", setup.ErrFile},
 		"slug with dots":   {`"slug": "bob"`, `"slug": "../x"`, "users[1]: setup: bad file: slug: 4 bytes", setup.ErrFile},
 		"another scheme":   {`https://news.example/feed`, `ftp://news.example/feed`, "sources[0]: setup: bad file: config: its address must be", setup.ErrFile},
