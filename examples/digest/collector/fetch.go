@@ -165,6 +165,9 @@ func kindOf(err error) (kind, text string) {
 	if e, ok := errors.AsType[*fetchers.ConfigError](err); ok {
 		return "config", e.Error()
 	}
+	if e, ok := errors.AsType[*fetchers.ParseError](err); ok {
+		return "parse", e.Error()
+	}
 	switch {
 	case errors.Is(err, errPanicked):
 		return "panic", err.Error()

@@ -83,7 +83,7 @@ func TestSoftDeleteRecomputesEveryHash(t *testing.T) {
 func TestPausedSourceStaysInTheHash(t *testing.T) {
 	w := newWorld(t, 2)
 	user := w.user("ann", 1, 2)
-	w.write(func(ctx context.Context, tx *store.Tx) error { return tx.SetSourceActive(ctx, 2, false) })
+	w.write(func(ctx context.Context, tx *store.Tx) error { return tx.PauseSource(ctx, 2) })
 	if s, err := w.Source(t.Context(), 2); err != nil || s.Active {
 		t.Fatalf("source 2 is active: %v, %v", s.Active, err)
 	}
