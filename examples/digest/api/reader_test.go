@@ -139,6 +139,7 @@ func TestPacks(t *testing.T) {
 
 type written struct {
 	State, Origin string
+	Note          string
 	Hash          string    `json:"combination_hash"`
 	Start         time.Time `json:"period_start"`
 	End           time.Time `json:"period_end"`
@@ -182,7 +183,7 @@ func TestGenerateFails(t *testing.T) {
 		return err
 	})
 	got := read[written](w, ann, "POST /api/digests", `{"type":"daily"}`)
-	if got.State != "stale" || got.Digest == nil || got.Start.Day() != 24 {
+	if got.State != "stale" || got.Digest == nil || got.Start.Day() != 24 || !strings.Contains(got.Note, "the next attempt is at 2026-02-26T12:01:00Z") {
 		t.Errorf("yesterday's stands in, and says so: %+v", got)
 	}
 	w.subscribe(2, news, tech)
