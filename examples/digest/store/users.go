@@ -89,8 +89,13 @@ func (tx *Tx) EditUser(ctx context.Context, id int64, e UserEdit) error {
 		options = coalesce(nullif(?5, ''), options) WHERE id = ?1`, id, e.Name, e.Email, e.Slug, string(e.Options))
 }
 
-// DeleteUser deletes a user with its subscriptions, hash and digests.
+// DeleteUser deletes a user with its subscriptions, hash and digests. The user's private sources,
+// which nobody else may see, are marked as deleted, so that they are no longer fetched.
 func (tx *Tx) DeleteUser(ctx context.Context, id int64) error {
+	_, err := tx.Run(ctx, `UPDATE sources SET is_deleted = 1, deleted_at = ?2, updated_at = ?2 WHERE owner_id = ?1 AND is_public = 0 AND is_deleted = 0`, id, tx.now())
+	if err != nil {
+		return err
+	}
 	return tx.Exec(ctx, `DELETE FROM users WHERE id = ?`, id)
 }
 
