@@ -203,6 +203,18 @@ func TestHealth(t *testing.T) {
 	w.wantIn(w.call("", "GET /healthz", "", 503), `"status":"failing"`, `"reason":"no new items: all 3 sources fail"`)
 }
 
+// A change that is committed succeeds, even if the collectors cannot be told at once. An answer of
+// 500 would have the operator add the source twice.
+func TestChangeWithoutLog(t *testing.T) {
+	w := newWorld(t)
+	if err := w.svc.Tiers().Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	w.call(operator, "POST /api/admin/sources", `{"name":"N","type":"rss","config":{"url":"https://n.example/"}}`, 200)
+	w.call(operator, "POST /api/admin/sources/1/pause", "", 200)
+	w.call(operator, "POST /api/admin/sources/1/resume", "", 200)
+}
+
 func TestPauseAndResume(t *testing.T) {
 	w := newWorld(t)
 	w.wantIn(w.call(operator, "POST /api/admin/sources/1/pause", "", 200), `"is_active":false`)

@@ -234,7 +234,16 @@ func (c *Collector) Resume(ctx context.Context, id int64) error {
 	if err := c.cfg.Store.ResumeSource(ctx, id); err != nil {
 		return err
 	}
-	return c.SourcesChanged(ctx)
+	c.Tell(ctx, id)
+	return nil
+}
+
+// Tell calls [Collector.SourcesChanged] after a committed change of a source. If that fails, the
+// change has succeeded: the collectors notice it a tick later.
+func (c *Collector) Tell(ctx context.Context, id int64) {
+	if err := c.SourcesChanged(ctx); err != nil {
+		c.cfg.Log.WarnContext(ctx, "other processes do not have a change of a source yet", "source", id, "err", err)
+	}
 }
 
 // Check returns what is wrong with a source.

@@ -85,9 +85,7 @@ func (c *Collector) fetch(ctx context.Context, l store.Lease, now bool) Report {
 	r.New, r.Updated, r.Error, r.Paused = added.New, added.Updated, f.Error, f.Plan.Pause
 	if f.Plan.Adopt {
 		r.MovedTo = f.NewURL
-		if err := c.SourcesChanged(ctx); err != nil {
-			c.cfg.Log.WarnContext(ctx, "other processes do not have the new address of a source yet", "source", r.SourceID, "err", err)
-		}
+		c.Tell(ctx, r.SourceID)
 	}
 	c.tell(ctx, l.State, f, r)
 	return r
