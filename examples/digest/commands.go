@@ -12,6 +12,7 @@ import (
 	"net"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/twofold-go/twofold/examples/digest/app"
@@ -20,6 +21,7 @@ import (
 	"github.com/twofold-go/twofold/examples/digest/demo"
 	"github.com/twofold-go/twofold/examples/digest/digest"
 	"github.com/twofold-go/twofold/examples/digest/setup"
+	"github.com/twofold-go/twofold/examples/internal/call"
 )
 
 type demoCmd struct {
@@ -57,6 +59,9 @@ func (c *importCmd) Run(p *program) error {
 		for _, slug := range slices.Sorted(maps.Keys(done.Keys)) {
 			fmt.Fprintf(p.out, "key of %s: %s\n", slug, done.Keys[slug])
 		}
+		for _, name := range slices.Sorted(maps.Keys(done.Deleted)) {
+			fmt.Fprintf(p.out, "source %q was deleted, and stays so: POST /api/admin/sources/%d/restore brings it back\n", name, done.Deleted[name])
+		}
 		return a.Collector.SourcesChanged(p)
 	})
 }
@@ -71,6 +76,10 @@ type serveCmd struct {
 
 // Run serves until p ends.
 func (c *serveCmd) Run(p *program) error {
+	c.BaseURL = strings.TrimRight(c.BaseURL, "/")
+	if c.BaseURL != "" && !call.IsBase(c.BaseURL) {
+		return fmt.Errorf("--base-url: %d bytes, want a scheme, http or https, and a host", len(c.BaseURL))
+	}
 	var listen net.ListenConfig
 	l, err := listen.Listen(p, "tcp", c.Addr)
 	if err != nil {
@@ -83,10 +92,10 @@ func (c *serveCmd) Run(p *program) error {
 			key = rand.Text()
 			cfg.Key = key
 		}
-		cfg.BaseURL = cmp.Or(c.BaseURL, "http://"+l.Addr().String())
+		cfg.BaseURL = cmp.Or(c.BaseURL, call.URL(l))
 	}
 	return c.with(p, own, func(a *app.App) error {
-		fmt.Fprintf(p.out, "serving at http://%s/\n", l.Addr())
+		fmt.Fprintf(p.out, "serving at %s/\n", call.URL(l))
 		if key != "" {
 			fmt.Fprintf(p.out, "the operator's key until the program ends (set API_KEY to choose one): %s\n", key)
 		}

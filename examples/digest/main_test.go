@@ -272,6 +272,8 @@ func TestBadCalls(t *testing.T) {
 		"loop and one":  {2, "--source", []string{"collect", "--loop", "--source", "1"}},
 		"no file":       {2, "none.json", []string{"import", filepath.Join(dir, "none.json")}},
 		"serve's types": {2, "--generate must be one of \"4h\",\"daily\"", []string{"serve", "--db", db, "--generate", "hourly"}},
+		"no base URL":   {1, "--base-url: 13 bytes, want a scheme, http or https, and a host", []string{"serve", "--db", db, "--base-url", "feeds.example"}},
+		"a path in it":  {1, "--base-url: 23 bytes", []string{"serve", "--db", db, "--base-url", "https://feeds.example/x"}},
 		"no env file":   {1, "none.env", []string{"collect", "--db", db, "--env-file", filepath.Join(dir, "none.env")}},
 		"env file":      {1, "line 2", []string{"collect", "--db", db, "--env-file", write("bad.env", "A=1\nsecret sauce\n")}},
 		"setting":       {1, "COLLECTOR_TICK", []string{"collect", "--db", db, "--env-file", write("tick.env", "COLLECTOR_TICK=soon\n")}},

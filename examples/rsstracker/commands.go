@@ -16,7 +16,10 @@ import (
 	"github.com/twofold-go/twofold/examples/rsstracker/track"
 )
 
-var errFailed = errors.New("at least one site failed")
+var (
+	errFailed      = errors.New("at least one site failed")
+	errInterrupted = errors.New("interrupted: the next run does the rest")
+)
 
 type settings struct {
 	Config string `default:"rsstracker.yaml" help:"The configuration (${default})." placeholder:"FILE"`
@@ -40,7 +43,7 @@ func (c *runCmd) Run(p *program) error {
 		for _, name := range a.names(c.Site) {
 			rep, err := a.attempt(p, name, c.Incremental, p.log)
 			if p.Err() != nil {
-				return p.Err()
+				return errInterrupted
 			}
 			printRun(p.out, name, rep, err)
 			if err != nil && !errors.Is(err, state.ErrLeased) {

@@ -152,6 +152,9 @@ func TestRuns(t *testing.T) {
 	if err := json.Unmarshal([]byte(step(0, "", "stats")), &st); err != nil || len(st) != 1 || st[0].Items != 3 || len(st[0].Runs) != 3 {
 		t.Errorf("stats are %+v, %v", st, err)
 	}
+	if odd := regexp.MustCompile(`"[A-Z]\w*":`).FindString(step(0, "", "stats")); odd != "" {
+		t.Errorf("stats have the field %s among others in lower case", odd)
+	}
 
 	b.set(7, false)
 	step(0, "^blog: state deleted", "reset", "--site", "blog")
@@ -167,6 +170,21 @@ func TestRuns(t *testing.T) {
 	b.set(7, true)
 	step(1, "^blog: failed", "run")
 	step(1, "", "run", "--no-incremental")
+}
+
+// A signal ends a run, and the program says what becomes of it.
+func TestInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	srv := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		cancel()
+		<-r.Context().Done()
+	}))
+	defer srv.Close()
+	file, _ := configured(t, srv.URL)
+	var out, errs bytes.Buffer
+	if status := run(ctx, []string{"run", "--config", file}, &out, &errs); status != 1 || !strings.Contains(errs.String(), "rsstracker: interrupted: the next run does the rest\n") {
+		t.Errorf("status %d; %s%s", status, &out, &errs)
+	}
 }
 
 // The HTTP cache outlives the process, so the next one sends conditional requests.

@@ -28,7 +28,7 @@ func (c *serveCmd) Run(p *program) error {
 		if err != nil {
 			return fmt.Errorf("config: listen: %w", err)
 		}
-		fmt.Fprintf(p.out, "serving feeds at http://%s/\n", l.Addr())
+		fmt.Fprintf(p.out, "serving feeds at %s/\n", call.URL(l))
 		return a.serve(p, l, p.log)
 	})
 }

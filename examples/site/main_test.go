@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/twofold-go/twofold/examples/internal/call"
 )
 
 // output collects the program's output. A test waits for its last line.
@@ -154,7 +156,7 @@ func TestDemoFails(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	url := baseURL(l)
+	url := call.URL(l)
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -205,7 +207,7 @@ func TestRunRefusesBadInput(t *testing.T) {
 	}{
 		{"unknown flag", []string{"-nonsense"}, 2, "-nonsense"},
 		{"no flag", []string{"serve"}, 2, `"serve" is not a flag`},
-		{"bad address", []string{"-addr", "nowhere"}, 1, "-addr: want host:port, such as 127.0.0.1:8080: "},
+		{"bad address", []string{"-addr", "nowhere"}, 1, "-addr: want a free host:port, such as 127.0.0.1:8080: "},
 		{"bad database", []string{"-addr", "127.0.0.1:0", "-db", t.TempDir()}, 1, "store: "},
 		{"size", []string{"-objects", "lots"}, 2, "want a size of at least 16KiB"},
 		{"small size", []string{"-max-body", "1KiB"}, 2, "flag -max-body: want a size of at least 16KiB"},
@@ -235,7 +237,7 @@ func TestListenSomewhere(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer l.Close()
-		urls = append(urls, baseURL(l))
+		urls = append(urls, call.URL(l))
 	}
 	if urls[0] == urls[1] {
 		t.Errorf("both are at %s", urls[0])
@@ -245,7 +247,7 @@ func TestListenSomewhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	if got := baseURL(l); !strings.HasPrefix(got, "http://localhost:") {
+	if got := call.URL(l); !strings.HasPrefix(got, "http://localhost:") {
 		t.Errorf("listening everywhere is at %s", got)
 	}
 	if _, err := listen(t.Context(), strings.TrimPrefix(fmt.Sprint(urls[0]), "http://")); err == nil {

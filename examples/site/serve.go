@@ -17,6 +17,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/twofold-go/twofold/examples/internal/call"
 	"github.com/twofold-go/twofold/examples/site/content"
 	"github.com/twofold-go/twofold/examples/site/seed"
 	"github.com/twofold-go/twofold/examples/site/service"
@@ -64,7 +65,7 @@ func serve(ctx context.Context, o options, out io.Writer, log *slog.Logger) (err
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	hints, key := hints{URL: baseURL(l), AdminKey: cmp.Or(o.adminKey, rand.Text())}, content.NewKey()
+	hints, key := hints{URL: call.URL(l), AdminKey: cmp.Or(o.adminKey, rand.Text())}, content.NewKey()
 	filled, err := seed.Fill(ctx, s, seed.Options{BaseURL: hints.URL, APIKey: key, Empty: !o.seed})
 	if err != nil {
 		return err
@@ -100,17 +101,9 @@ func listen(ctx context.Context, addr string) (net.Listener, error) {
 		return c.Listen(ctx, "tcp", "127.0.0.1:0")
 	}
 	if err != nil {
-		return nil, fmt.Errorf("-addr: want host:port, such as %s: %w", usualAddr, err)
+		return nil, fmt.Errorf("-addr: want a free host:port, such as %s: %w", usualAddr, err)
 	}
 	return l, nil
-}
-
-func baseURL(l net.Listener) string {
-	addr := l.Addr().(*net.TCPAddr)
-	if addr.IP.IsUnspecified() {
-		return fmt.Sprintf("http://localhost:%d", addr.Port)
-	}
-	return "http://" + addr.String()
 }
 
 // serve serves requests and does background work until ctx ends. Running requests may finish.

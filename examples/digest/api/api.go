@@ -84,6 +84,9 @@ func (a *api) routes() []route {
 		{"POST /api/admin/sources/{id}/restore", operators, nil, get(a, func(r *request) (any, error) {
 			return a.changeSource(r, func(tx *store.Tx) (int64, error) { return r.id, tx.RestoreSource(r.Context(), r.id) })
 		})},
+		{"POST /api/admin/sources/{id}/pause", operators, nil, get(a, func(r *request) (any, error) {
+			return a.changeSource(r, func(tx *store.Tx) (int64, error) { return r.id, tx.PauseSource(r.Context(), r.id) })
+		})},
 		{"POST /api/admin/sources/{id}/resume", operators, nil, get(a, a.resume)},
 		{"GET /api/admin/users", operators, []string{"after", "limit"}, get(a, a.allUsers)},
 		{"PATCH /api/admin/users/{id}", operators, nil, do(a, a.editUser)},

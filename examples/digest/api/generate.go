@@ -30,7 +30,8 @@ type generated struct {
 	Hash   string        `json:"combination_hash,omitempty"` // of sources and options
 	Start  time.Time     `json:"period_start,omitzero"`
 	End    time.Time     `json:"period_end,omitzero"`
-	Digest *store.Digest `json:"digest"` // null if the period has no items
+	Note   string        `json:"note,omitempty"` // why the digest is stale, and until when
+	Digest *store.Digest `json:"digest"`         // null if the period has no items
 }
 
 func (a *api) postDigest(r *request, in given) (any, error) {
@@ -50,6 +51,9 @@ func (a *api) postDigest(r *request, in given) (any, error) {
 		return nil, a.later(err)
 	}
 	out := generated{State: res.State, Origin: res.Origin, Hash: res.Hash, Start: res.Window.Start, End: res.Window.End}
+	if res.Err != nil {
+		out.Note = a.later(res.Err).Error()
+	}
 	if res.State == digest.Ready || res.State == digest.Stale {
 		out.Digest = &res.Row
 	}

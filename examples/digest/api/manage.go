@@ -70,7 +70,8 @@ func (a *api) changeSource(r *request, fn func(tx *store.Tx) (int64, error)) (s 
 	if err != nil {
 		return store.Source{}, err
 	}
-	return s, a.Collector.SourcesChanged(r.Context())
+	a.Collector.Tell(r.Context(), s.ID)
+	return s, nil
 }
 
 const maxName = 200

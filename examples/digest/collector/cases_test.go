@@ -312,7 +312,7 @@ func TestCase17OneSource(t *testing.T) {
 	c := w.collector()
 	w.fakes["rss"].set(listing("a"), nil)
 	w.once(c)
-	w.write(func(ctx context.Context, tx *store.Tx) error { return tx.SetSourceActive(ctx, id, false) })
+	w.write(func(ctx context.Context, tx *store.Tx) error { return tx.PauseSource(ctx, id) })
 	w.fakes["rss"].set(listing("a", "b"), nil)
 	got, err := c.CollectSource(t.Context(), id) // neither due nor active
 	want := collector.Report{SourceID: id, Name: "rss", Type: "rss", Fetched: 2, New: 1}

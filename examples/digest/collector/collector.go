@@ -110,12 +110,15 @@ func (c *Collector) RunOnce(ctx context.Context, kill <-chan struct{}) error {
 	return c.pool().RunAll(ctx, kill)
 }
 
+// private are the kinds of failures that [Config.Private] prevents.
+var private = []string{fetch.ErrPrivateAddress.Error(), fetch.ErrPort.Error()}
+
 // forgive makes the sources due that another run refused because their addresses are private.
 func (c *Collector) forgive(ctx context.Context) error {
 	if !c.cfg.Private {
 		return nil
 	}
-	return c.cfg.Store.ResumeFailed(ctx, fetch.ErrPrivateAddress.Error(), fetch.ErrPort.Error())
+	return c.cfg.Store.ResumeFailed(ctx, private...)
 }
 
 func (c *Collector) pool() pool.Pool[store.Lease] {
@@ -231,7 +234,16 @@ func (c *Collector) Resume(ctx context.Context, id int64) error {
 	if err := c.cfg.Store.ResumeSource(ctx, id); err != nil {
 		return err
 	}
-	return c.SourcesChanged(ctx)
+	c.Tell(ctx, id)
+	return nil
+}
+
+// Tell calls [Collector.SourcesChanged] after a committed change of a source. If that fails, the
+// change has succeeded: the collectors notice it a tick later.
+func (c *Collector) Tell(ctx context.Context, id int64) {
+	if err := c.SourcesChanged(ctx); err != nil {
+		c.cfg.Log.WarnContext(ctx, "other processes do not have a change of a source yet", "source", id, "err", err)
+	}
 }
 
 // Check returns what is wrong with a source.

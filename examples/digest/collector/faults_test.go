@@ -126,6 +126,9 @@ func TestFaults(t *testing.T) {
 			if s.Failures != 1 || !s.Active || s.LastError == "" || len(w.items(bad)) != 0 {
 				t.Errorf("the source: %+v", s)
 			}
+			if hint := strings.Contains(s.LastError, "--allow-private permits"); hint != strings.Contains(tt.name, "private") {
+				t.Errorf("the error is %q", s.LastError)
+			}
 			wait := tt.wait
 			if wait == 0 {
 				wait = 15 * time.Minute

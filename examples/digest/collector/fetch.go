@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/twofold-go/twofold/examples/digest/collector/fetchers"
@@ -84,9 +85,7 @@ func (c *Collector) fetch(ctx context.Context, l store.Lease, now bool) Report {
 	r.New, r.Updated, r.Error, r.Paused = added.New, added.Updated, f.Error, f.Plan.Pause
 	if f.Plan.Adopt {
 		r.MovedTo = f.NewURL
-		if err := c.SourcesChanged(ctx); err != nil {
-			c.cfg.Log.WarnContext(ctx, "other processes do not have the new address of a source yet", "source", r.SourceID, "err", err)
-		}
+		c.Tell(ctx, r.SourceID)
 	}
 	c.tell(ctx, l.State, f, r)
 	return r
@@ -114,6 +113,9 @@ func (c *Collector) judge(s store.FetchState, res fetchers.Result, err error, st
 	if err != nil {
 		o.Failed, o.Wait = true, 0
 		f.Kind, f.Error = kindOf(err)
+		if !c.cfg.Private && slices.Contains(private, f.Kind) {
+			f.Error += "; --allow-private permits loopback and private addresses, at any port"
+		}
 		if e, ok := errors.AsType[*fetch.StatusError](err); ok {
 			f.Status, o.Wait, o.Gone = e.Code, e.RetryAfter, e.Code == http.StatusGone
 		}
@@ -160,6 +162,9 @@ func kindOf(err error) (kind, text string) {
 	}
 	if e, ok := errors.AsType[*fetchers.ConfigError](err); ok {
 		return "config", e.Error()
+	}
+	if e, ok := errors.AsType[*fetchers.ParseError](err); ok {
+		return "parse", e.Error()
 	}
 	switch {
 	case errors.Is(err, errPanicked):

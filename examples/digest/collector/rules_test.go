@@ -135,6 +135,7 @@ func TestProbe(t *testing.T) {
 		{"off", 0, errFake, false, 1},
 		{"on", 12 * time.Hour, errFake, false, 2},
 		{"gone", 12 * time.Hour, &fetch.StatusError{Code: 410}, false, 1},
+		{"by hand", 12 * time.Hour, errFake, true, 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			w := newWorld(t)
@@ -142,8 +143,11 @@ func TestProbe(t *testing.T) {
 			w.sql(`UPDATE sources SET consecutive_errors = 4`)
 			w.fakes["rss"].set(fetchers.Result{}, tt.err)
 			c := w.collector(func(c *collector.Config) { c.Settings.Probe = tt.probe })
-			for range 24 {
+			for hour := range 24 {
 				w.once(c)
+				if tt.hand && hour == 1 {
+					w.write(func(ctx context.Context, tx *store.Tx) error { return tx.PauseSource(ctx, id) })
+				}
 				w.clock.add(time.Hour)
 			}
 			if got := w.fakes["rss"].total(); got != tt.want {
@@ -166,7 +170,7 @@ func TestProbe(t *testing.T) {
 func TestPausedByHandIsNeverProbed(t *testing.T) {
 	w := newWorld(t)
 	id := w.add("rss", "")
-	w.write(func(ctx context.Context, tx *store.Tx) error { return tx.SetSourceActive(ctx, id, false) })
+	w.write(func(ctx context.Context, tx *store.Tx) error { return tx.PauseSource(ctx, id) })
 	w.fakes["rss"].set(fetchers.Result{}, errFake)
 	c := w.collector(func(c *collector.Config) { c.Settings.Probe = time.Hour })
 	w.sql(`UPDATE sources SET consecutive_errors = 4 WHERE id = ?`, id)

@@ -37,7 +37,7 @@ func TestCase14Status(t *testing.T) {
 	ok, failing, parked, paused, gone, byHand := w.add("rss", ""), w.add("hackernews", ""), w.add("twitter_feed", "{}"), w.add("website", ""), w.add("mastodon", ""), w.add("rss", `{"url":"https://h.example/"}`)
 	deleted := w.add("rss", "")
 	w.write(func(ctx context.Context, tx *store.Tx) error {
-		return errors.Join(tx.SetSourceActive(ctx, byHand, false), tx.DeleteSource(ctx, deleted))
+		return errors.Join(tx.PauseSource(ctx, byHand), tx.DeleteSource(ctx, deleted))
 	})
 	w.fakes["rss"].set(listing("a", "b"), nil)
 	w.fakes["hackernews"].set(fetchers.Result{}, &fetch.StatusError{URL: "https://e.com/", Code: 503, RetryAfter: 3 * time.Hour})
@@ -140,7 +140,7 @@ func TestHealthWhenEverySourceFails(t *testing.T) {
 	news, byHand := w.add("rss", ""), w.add("website", "")
 	w.add("twitter_feed", "{}") // parked
 	top := w.add("hackernews", "")
-	w.write(func(ctx context.Context, tx *store.Tx) error { return tx.SetSourceActive(ctx, byHand, false) })
+	w.write(func(ctx context.Context, tx *store.Tx) error { return tx.PauseSource(ctx, byHand) })
 	w.fakes["rss"].set(fetchers.Result{}, errFake)
 	w.fakes["hackernews"].set(fetchers.Result{}, errFake)
 	c := w.collector()

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/twofold-go/twofold/cache"
@@ -115,9 +116,12 @@ func (s *Service) Stats(ctx context.Context) (all Stats, err error) {
 	if about := had + all.Counts[misses]; about > 0 {
 		all.HitRate = float64(had) / float64(about)
 	}
-	all.Saved, all.Spent = float64(had)*DefaultCostPerCall, float64(all.Counts[calls])*DefaultCostPerCall
+	all.Saved, all.Spent = dollars(had), dollars(all.Counts[calls])
 	return all, err
 }
+
+// dollars returns the cost of n calls in whole cents.
+func dollars(n int64) float64 { return math.Round(float64(n)*DefaultCostPerCall*100) / 100 }
 
 func (s *Service) work(ctx context.Context) {
 	flush, clean := time.NewTicker(s.cfg.FlushEvery), time.NewTicker(time.Hour)

@@ -193,6 +193,19 @@ func TestDigestsOutliveCells(t *testing.T) {
 	w.wantCalls(1)
 }
 
+// Sums of dollars are whole cents: 31 times 0.03 is not 0.9299999999999999.
+func TestCents(t *testing.T) {
+	w := newWorld(t, 1)
+	w.daily(w.user("a", 1))
+	b := w.user("b", 1)
+	for range 31 {
+		w.daily(b)
+	}
+	if got, err := w.Stats(t.Context()); err != nil || got.Saved != 0.93 || got.Spent != 0.03 {
+		t.Errorf("saved %v, spent %v, %v; want 0.93 and 0.03", got.Saved, got.Spent, err)
+	}
+}
+
 // The statistics count all processes, and outlive them.
 func TestStats(t *testing.T) {
 	w := newWorld(t, 3)
@@ -216,7 +229,7 @@ func TestStats(t *testing.T) {
 		if diff := cmp.Diff(want, got.Counts); diff != "" {
 			t.Error(diff)
 		}
-		if math.Abs(got.HitRate-0.6) > 1e-9 || math.Abs(got.Saved-0.09) > 1e-9 || math.Abs(got.Spent-0.06) > 1e-9 {
+		if math.Abs(got.HitRate-0.6) > 1e-9 || got.Saved != 0.09 || got.Spent != 0.06 {
 			t.Errorf("rate %v, saved %v, spent %v; want 0.6, 0.09, 0.06", got.HitRate, got.Saved, got.Spent)
 		}
 		if got.Total != 2 || got.UniqueHashes != 2 || got.ByType["daily"] != 2 {

@@ -205,7 +205,7 @@ func TestLastGoodDigestStandsIn(t *testing.T) {
 		if err != nil || r.State != digest.Stale || !strings.Contains(r.Err.Error(), summary.ErrUnavailable.Error()) || r.Row.ID != 0 {
 			t.Errorf("Generate = %s in row %d because of %v, %v; want %s", r.State, r.Row.ID, r.Err, err, digest.Stale)
 		}
-		if r.Row.Content != good.Row.Content || !r.Window.End.Equal(good.Window.End) {
+		if r.Row.Content != good.Row.Content || r.Row.UserID != ann || r.Window != good.Window {
 			t.Errorf("what stands in is %q of [%v, %v)", r.Row.Content, r.Window.Start, r.Window.End)
 		}
 	}

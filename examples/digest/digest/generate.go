@@ -75,7 +75,7 @@ func (s *Service) Generate(ctx context.Context, r Request) (Result, error) {
 		return Result{}, err
 	}
 	s.counts.add(failures, 1)
-	return s.standIn(ctx, user, window, err)
+	return s.standIn(ctx, r.UserID, user.Hash, window, err)
 }
 
 // Material holds the items of a user's digest.
@@ -134,17 +134,17 @@ func (s *Service) put(ctx context.Context, user int64, d Digest) (row store.Dige
 	return row, err
 }
 
-func (s *Service) standIn(ctx context.Context, user reader, w Window, cause error) (Result, error) {
-	last, err := s.store.LastReady(ctx, user.Hash, string(w.Kind), w.Start)
+func (s *Service) standIn(ctx context.Context, user int64, hash string, w Window, cause error) (Result, error) {
+	last, err := s.store.LastReady(ctx, hash, string(w.Kind), w.Start)
 	if err != nil { // the first error says more
 		return Result{}, cause
 	}
 	s.counts.add(stale, 1)
-	s.log.Debug("digest: serving an older one", "type", w.Kind, "combination", short(user.Hash), "error", cause)
+	s.log.Debug("digest: serving an older one", "type", w.Kind, "combination", short(hash), "error", cause)
 	return Result{
-		State: Stale, Origin: FromDatabase, Hash: user.Hash, Err: cause,
-		Window: Window{Kind: w.Kind, Start: last.PeriodStart, End: last.PeriodEnd},
-		Row:    store.Digest{Type: last.Type, Content: last.Content, Metadata: last.Metadata, CreatedAt: last.CreatedAt},
+		State: Stale, Origin: FromDatabase, Hash: hash, Err: cause,
+		Window: Window{Kind: w.Kind, Start: last.PeriodStart.In(s.calendar.zone), End: last.PeriodEnd.In(s.calendar.zone)},
+		Row:    store.Digest{UserID: user, Type: last.Type, Content: last.Content, Metadata: last.Metadata, CreatedAt: last.CreatedAt},
 	}, nil
 }
 

@@ -226,7 +226,7 @@ func ParseOptions(data []byte) (o Options, err error) {
 		Style    string `json:"style"`
 	}
 	if err := call.Strict(bytes.NewReader(data), &user); err != nil {
-		return o, fmt.Errorf("%w: %d bytes that are not an object of language and style", ErrOptions, len(data))
+		return o, fmt.Errorf("%w: %w; the fields are language and style", ErrOptions, err)
 	}
 	if err := summary.CheckWishes(user.Language, user.Style); err != nil {
 		return o, fmt.Errorf("%w: %w", ErrOptions, err)

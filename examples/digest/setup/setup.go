@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/twofold-go/twofold/examples/digest/api"
 	"github.com/twofold-go/twofold/examples/digest/collector/fetchers"
@@ -58,6 +59,7 @@ type User struct {
 type Done struct {
 	Sources, Packs, Users int
 	Keys                  map[string]string // the API keys of new users by slug; the database stores only their hashes
+	Deleted               map[string]int64  // the ids of the file's sources that were deleted, by name: they stay deleted
 }
 
 // Read reads a file.
@@ -68,31 +70,35 @@ func Read(r io.Reader) (f File, err error) {
 	return f, nil
 }
 
-// Import adds the sources, packs and users that the database lacks, all or none. The caller
-// must then notify the collectors.
+// Import adds the sources, packs and users that the database lacks, all or none. Sources that
+// were deleted and subscriptions that were ended stay so. The caller must then notify the
+// collectors.
 func Import(ctx context.Context, s *store.Store, f File) (Done, error) {
 	im := importer{
-		ctx: ctx, file: f, known: map[string]int64{}, ids: map[string]int64{}, users: map[string]int64{}, done: Done{Keys: map[string]string{}},
+		ctx: ctx, file: f, known: map[string]int64{}, deleted: map[int64]bool{}, ids: map[string]int64{}, users: map[string]int64{},
+		done: Done{Keys: map[string]string{}, Deleted: map[string]int64{}},
 	}
 	err := s.Write(ctx, im.run)
 	return im.done, err
 }
 
 type importer struct {
-	ctx   context.Context
-	tx    *store.Tx
-	file  File
-	known map[string]int64 // sources of the database, by identity
-	ids   map[string]int64 // sources of the file, by name
-	users map[string]int64 // by slug
-	done  Done
+	ctx     context.Context
+	tx      *store.Tx
+	file    File
+	known   map[string]int64 // sources of the database, by identity
+	deleted map[int64]bool   // those of known that were deleted
+	ids     map[string]int64 // sources of the file, by name
+	users   map[string]int64 // by slug
+	done    Done
 }
 
 func (im *importer) run(tx *store.Tx) error {
 	im.tx = tx
-	all, err := tx.FetchStates(im.ctx)
+	all, err := tx.AllSources(im.ctx)
 	for _, s := range all {
-		if own, err := identity(s.Type, s.Config, s.OwnerID); err == nil {
+		im.deleted[s.ID] = s.Deleted
+		if own, err := identity(s.Type, s.Config, s.OwnerID); err == nil && (im.known[own] == 0 || !s.Deleted) {
 			im.known[own] = s.ID
 		}
 	}
@@ -174,7 +180,10 @@ func (im *importer) source(s Source) (err error) {
 		})
 		im.done.Sources++
 	}
-	im.ids[s.Name] = im.known[own]
+	id := im.known[own]
+	if im.ids[s.Name] = id; im.deleted[id] {
+		im.done.Deleted[s.Name] = id
+	}
 	return err
 }
 
@@ -192,22 +201,27 @@ func (im *importer) pack(p Pack) error {
 }
 
 func (im *importer) subscribe(u User) error {
-	packs := u.Packs
+	id, packs := im.users[u.Slug], u.Packs
+	ended, err := im.tx.Ended(im.ctx, id)
+	if err != nil {
+		return err
+	}
 	for _, p := range im.file.Packs {
 		if p.Default && im.done.Keys[u.Slug] != "" {
 			packs = append([]string{p.Slug}, packs...)
 		}
 	}
 	for _, slug := range packs {
-		if _, err := im.tx.InstallPack(im.ctx, im.users[u.Slug], slug); err != nil {
+		if _, err := im.tx.InstallPack(im.ctx, id, slug, ended...); err != nil {
 			return fmt.Errorf("pack %q: %w", slug, err)
 		}
 	}
 	ids, err := im.named(u.Sources)
+	ids = slices.DeleteFunc(ids, func(source int64) bool { return im.deleted[source] || slices.Contains(ended, source) })
 	if err != nil || len(ids) == 0 {
 		return err
 	}
-	return im.tx.Subscribe(im.ctx, im.users[u.Slug], ids...)
+	return im.tx.Subscribe(im.ctx, id, ids...)
 }
 
 func (im *importer) named(names []string) (ids []int64, err error) {

@@ -99,6 +99,70 @@ func TestImportAgain(t *testing.T) {
 	}
 }
 
+// What a user has ended stays ended, even if the file still lists it.
+func TestImportRevivesNoSubscription(t *testing.T) {
+	s := storetest.New(t, nil)
+	f := read(t, example)
+	if _, err := setup.Import(t.Context(), s, f); err != nil {
+		t.Fatal(err)
+	}
+	ann, err := s.UserBySlug(t.Context(), "ann")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Write(t.Context(), func(tx *store.Tx) error { return tx.Unsubscribe(t.Context(), ann.ID, 2, 3) }); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := setup.Import(t.Context(), s, f); err != nil {
+		t.Fatal(err)
+	}
+	if got := sources(t, s, "ann"); !cmp.Equal(got, []int64{1}) {
+		t.Errorf("Ann reads %v", got)
+	}
+	packs, err := s.Packs(t.Context(), ann.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range packs {
+		if want := map[string]int64{"start": 2, "tech": 1}[p.Slug]; p.InstallCount != want {
+			t.Errorf("pack %s was installed %d times, want %d", p.Slug, p.InstallCount, want)
+		}
+	}
+}
+
+// A source that the operator has deleted is not added a second time.
+func TestImportRevivesNoSource(t *testing.T) {
+	s := storetest.New(t, nil)
+	f := read(t, example)
+	if _, err := setup.Import(t.Context(), s, f); err != nil {
+		t.Fatal(err)
+	}
+	change := func(fn func(*store.Tx, context.Context, int64) error) {
+		t.Helper()
+		if err := s.Write(t.Context(), func(tx *store.Tx) error { return fn(tx, t.Context(), 2) }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	change((*store.Tx).DeleteSource)
+	f.Users = append(f.Users, setup.User{Slug: "cy", Name: "Cy", Email: "cy@example.com", Packs: []string{"tech"}, Sources: []string{"Top"}})
+	done, err := setup.Import(t.Context(), s, f)
+	if err != nil || done.Sources != 0 || done.Users != 1 || !cmp.Equal(done.Deleted, map[string]int64{"Top": 2}) {
+		t.Errorf("done = %+v, %v", done, err)
+	}
+	if got := sources(t, s, "cy"); !cmp.Equal(got, []int64{1}) {
+		t.Errorf("Cy reads %v", got)
+	}
+	change((*store.Tx).RestoreSource)
+	if done, err := setup.Import(t.Context(), s, f); err != nil || len(done.Deleted) != 0 {
+		t.Errorf("after the restoration: done = %+v, %v", done, err)
+	}
+	for slug, want := range map[string][]int64{"ann": {1, 2, 3}, "cy": {1, 2}} {
+		if got := sources(t, s, slug); !cmp.Equal(got, want) {
+			t.Errorf("%s reads %v, want %v", slug, got, want)
+		}
+	}
+}
+
 // A source that has moved, or whose config is formatted differently, is not new.
 func TestImportKnowsWhatMoved(t *testing.T) {
 	s := storetest.New(t, nil)
@@ -143,15 +207,15 @@ func TestBadFile(t *testing.T) {
 		"slug twice":       {`"slug": "bob"`, `"slug": "ann"`, `users[1]: setup: bad file: slug "ann" occurs twice`, setup.ErrFile},
 		"email twice":      {`"bob@example.com"`, `"ann@example.com"`, "users[1]", store.ErrTaken},
 		"bad option":       {`"language": "zh"`, `"language": "fr"`, "users[0]: setup: bad file: options: digest: bad options: language of 2 bytes", digest.ErrOptions},
-		"unknown option":   {`"language": "zh"`, `"tongue": "zh"`, "users[0]: setup: bad file: options", setup.ErrFile},
+		"unknown option":   {`"language": "zh"`, `"tongue": "zh"`, "users[0]: setup: bad file: options: digest: bad options: unknown field \"tongue\"; the fields are language and style", setup.ErrFile},
 		"slug of a feed":   {`"slug": "bob"`, `"slug": "bob.rss"`, "users[1]: setup: bad file: slug: 7 bytes", setup.ErrFile},
 		"slug with dots":   {`"slug": "bob"`, `"slug": "../x"`, "users[1]: setup: bad file: slug: 4 bytes", setup.ErrFile},
 		"another scheme":   {`https://news.example/feed`, `ftp://news.example/feed`, "sources[0]: setup: bad file: config: its address must be", setup.ErrFile},
 		"no host":          {`https://news.example/feed`, `news.example/feed`, "sources[0]: setup: bad file: config: its address must be", setup.ErrFile},
 		"bad interval":     {`"url": "https://news.example/feed"`, `"url": "https://news.example/feed", "fetch_interval_minutes": -1`, "config.fetch_interval_minutes: \"-1\"", setup.ErrFile},
 		"config no object": {`{"url": "https://news.example/feed"}`, `null`, "sources[0]: setup: bad file: config is not a JSON object", setup.ErrFile},
-		"config of wrong":  {`{"url": "https://news.example/feed"}`, `nothing`, "invalid character", setup.ErrFile},
-		"config of type":   {`"name": "Ann"`, `"name": 7`, "json: cannot unmarshal number into Go struct field", setup.ErrFile},
+		"config of wrong":  {`{"url": "https://news.example/feed"}`, `nothing`, "not JSON in line 3: invalid character", setup.ErrFile},
+		"config of type":   {`"name": "Ann"`, `"name": 7`, "users.name: a JSON number in line 9, want a string", setup.ErrFile},
 		"config no url":    {`{"url": "https://news.example/feed"}`, `{"uri": "x"}`, "sources[0]: setup: bad file: config.url", setup.ErrFile},
 	} {
 		t.Run(name, func(t *testing.T) {

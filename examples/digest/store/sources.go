@@ -99,9 +99,9 @@ func (tx *Tx) EditSource(ctx context.Context, id int64, e SourceEdit) error {
 	return err
 }
 
-// SetSourceActive activates or pauses a source.
-func (tx *Tx) SetSourceActive(ctx context.Context, id int64, active bool) error {
-	return tx.Exec(ctx, `UPDATE sources SET is_active = ?3, updated_at = ?2 WHERE id = ?1`, id, tx.now(), active)
+// PauseSource pauses a source until it is resumed: neither a probe nor a success of a fetch ends it.
+func (tx *Tx) PauseSource(ctx context.Context, id int64) error {
+	return tx.Exec(ctx, `UPDATE sources SET is_active = 0, paused_at = NULL, updated_at = ?2 WHERE id = ?1 AND is_deleted = 0`, id, tx.now())
 }
 
 // changeSource makes a change that affects the hashes of the source's subscribers.

@@ -83,7 +83,7 @@ func TestSoftDeleteRecomputesEveryHash(t *testing.T) {
 func TestPausedSourceStaysInTheHash(t *testing.T) {
 	w := newWorld(t, 2)
 	user := w.user("ann", 1, 2)
-	w.write(func(ctx context.Context, tx *store.Tx) error { return tx.SetSourceActive(ctx, 2, false) })
+	w.write(func(ctx context.Context, tx *store.Tx) error { return tx.PauseSource(ctx, 2) })
 	if s, err := w.Source(t.Context(), 2); err != nil || s.Active {
 		t.Fatalf("source 2 is active: %v, %v", s.Active, err)
 	}
@@ -175,7 +175,14 @@ func TestOneHashPerBatch(t *testing.T) {
 func TestDeletedUserLeavesNothing(t *testing.T) {
 	w := newWorld(t, 2)
 	user, other := w.user("ann", 1, 2), w.user("bob", 1)
-	w.write(func(ctx context.Context, tx *store.Tx) error {
+	var private, shared int64
+	w.write(func(ctx context.Context, tx *store.Tx) (err error) {
+		if private, err = tx.AddSource(ctx, store.Source{Name: "mine", Type: "rss", OwnerID: user}); err != nil {
+			return err
+		}
+		if shared, err = tx.AddSource(ctx, store.Source{Name: "ours", Type: "rss", OwnerID: user, Public: true}); err != nil {
+			return err
+		}
 		if _, err := tx.PutDigest(ctx, store.Digest{UserID: user, Type: "daily", Content: "x"}); err != nil {
 			return err
 		}
@@ -189,6 +196,11 @@ func TestDeletedUserLeavesNothing(t *testing.T) {
 		}
 	}
 	w.wantHash(other, 1)
+	for id, want := range map[int64]bool{private: true, shared: false} { // nobody could see the private one
+		if s, err := w.Source(t.Context(), id); err != nil || s.Deleted != want {
+			t.Errorf("source %q is deleted: %v, %v; want %v", s.Name, s.Deleted, err, want)
+		}
+	}
 	if _, err := w.Subscriptions(t.Context(), user); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("Subscriptions = %v, want %v", err, store.ErrNotFound)
 	}

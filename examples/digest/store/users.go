@@ -89,8 +89,13 @@ func (tx *Tx) EditUser(ctx context.Context, id int64, e UserEdit) error {
 		options = coalesce(nullif(?5, ''), options) WHERE id = ?1`, id, e.Name, e.Email, e.Slug, string(e.Options))
 }
 
-// DeleteUser deletes a user with its subscriptions, hash and digests.
+// DeleteUser deletes a user with its subscriptions, hash and digests. The user's private sources,
+// which nobody else may see, are marked as deleted, so that they are no longer fetched.
 func (tx *Tx) DeleteUser(ctx context.Context, id int64) error {
+	_, err := tx.Run(ctx, `UPDATE sources SET is_deleted = 1, deleted_at = ?2, updated_at = ?2 WHERE owner_id = ?1 AND is_public = 0 AND is_deleted = 0`, id, tx.now())
+	if err != nil {
+		return err
+	}
 	return tx.Exec(ctx, `DELETE FROM users WHERE id = ?`, id)
 }
 
@@ -127,9 +132,14 @@ func (tx *Tx) Unsubscribe(ctx context.Context, user int64, sources ...int64) err
 	return err
 }
 
-// InstallPack subscribes a user to the sources of a pack. It counts the installation if a
-// subscription is new, and returns the number of sources that the user may see.
-func (tx *Tx) InstallPack(ctx context.Context, user int64, slug string) (int, error) {
+// Ended returns the sources whose subscription a user has ended.
+func (q queries) Ended(ctx context.Context, user int64) ([]int64, error) {
+	return sqlite.List[int64](ctx, q.Conn, `SELECT source_id FROM user_subscriptions WHERE user_id = ? AND is_active = 0 ORDER BY source_id`, user)
+}
+
+// InstallPack subscribes a user to the sources of a pack, except some. It counts the installation
+// if a subscription is new, and returns the number of sources that the user may see.
+func (tx *Tx) InstallPack(ctx context.Context, user int64, slug string, except ...int64) (int, error) {
 	if _, err := tx.PackID(ctx, slug); err != nil {
 		return 0, err
 	}
@@ -139,11 +149,13 @@ func (tx *Tx) InstallPack(ctx context.Context, user int64, slug string) (int, er
 	if err != nil {
 		return 0, err
 	}
+	offered := len(ids)
+	ids = slices.DeleteFunc(ids, func(id int64) bool { return slices.Contains(except, id) })
 	added, err := tx.subscribe(ctx, user, ids)
 	if err != nil || added == 0 {
-		return len(ids), err
+		return offered, err
 	}
-	return len(ids), tx.Exec(ctx, `UPDATE source_packs SET install_count = install_count + 1 WHERE slug = ?`, slug)
+	return offered, tx.Exec(ctx, `UPDATE source_packs SET install_count = install_count + 1 WHERE slug = ?`, slug)
 }
 
 // Pack is a set of sources that a user subscribes to in one step.

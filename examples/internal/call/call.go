@@ -8,13 +8,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"math"
 	"net/http"
-	"reflect"
 	"strconv"
-	"strings"
 	"time"
 )
 
@@ -79,43 +76,19 @@ func Do[In any](a *API, f func(r *http.Request, in In) (any, error)) http.Handle
 	})
 }
 
-// Strict reads one JSON value without unknown fields.
-func Strict(r io.Reader, v any) error {
-	d := json.NewDecoder(r)
-	d.DisallowUnknownFields()
-	err := d.Decode(v)
-	if err == nil {
-		if _, err = d.Token(); errors.Is(err, io.EOF) {
-			return nil
-		}
-		err = errors.New("continues after its JSON value")
-	}
-	return err
-}
-
 // decode reads the body of a request.
 func decode[In any](w http.ResponseWriter, r *http.Request, most int64) (in In, err error) {
 	if _, none := any(in).(None); none {
 		return in, nil
 	}
-	if err = Strict(http.MaxBytesReader(w, r.Body, most), &in); err == nil {
-		return in, nil
-	}
+	err = Strict(http.MaxBytesReader(w, r.Body, most), &in)
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return in, &Problem{Status: http.StatusRequestEntityTooLarge, Text: fmt.Sprintf("body: over %d bytes", most)}
 	}
-	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		kind, _, _ := strings.Cut(e.Value, " ") // drop the digits that follow "number"
-		want := e.Type.Kind().String()
-		switch e.Type.Kind() {
-		case reflect.Struct, reflect.Map:
-			want = "object"
-		case reflect.Slice:
-			want = "array"
-		}
-		return in, Bad(cmp.Or(e.Field, "body"), "a JSON %s, want %s", kind, want)
+	if e, ok := errors.AsType[*FormError](err); ok {
+		return in, Bad(cmp.Or(e.Field, "body"), "%.200s", e.Text)
 	}
-	return in, Bad("body", "does not have the JSON form of this call: %.200s", err)
+	return in, err
 }
 
 func (a *API) problem(err error) *Problem {

@@ -3,6 +3,7 @@ package call_test
 import (
 	"errors"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -19,7 +20,15 @@ var (
 
 type input struct {
 	Name string `json:"name"`
-	Size int    `json:"size"`
+	Sizes
+}
+
+type Sizes struct {
+	Size int       `json:"size"`
+	At   time.Time `json:"at"`
+	List []struct {
+		On bool `json:"on"`
+	} `json:"list"`
 }
 
 // api answers calls whose error is chosen by the name in the input.
@@ -61,11 +70,19 @@ func TestDo(t *testing.T) {
 		{`{"name": "broken"}`, 500, "the log has more", "secret"},
 		{`{"name": "bad"}`, 400, "name: 3 characters", ""},
 		{`{"name": "odd"}`, 500, "", "could not be encoded"},
-		{`{"nam": "ok"}`, 400, `unknown field \"nam\"`, ""},
-		{`{"size": "a long secret"}`, 400, "size: a JSON string, want int", ""},
-		{`{"size": 1e99}`, 400, "size: a JSON number, want int", ""},
+		{`{"nam": "ok"}`, 400, `body: unknown field \"nam\"`, ""},
+		{`{"size": "a long secret"}`, 400, `{"error":"size: a JSON string, want a whole number"}`, ""},
+		{`{"size": 1e99}`, 400, "size: a JSON number, want a whole number", ""},
+		{`{"at": "a secret"}`, 400, `{"error":"at: want a time as in RFC 3339, such as 2026-02-25T08:00:00Z"}`, ""},
+		{`{"at": 5}`, 400, "at: want a time as in RFC 3339", ""},
+		{`{"list": [{"on": 0}]}`, 400, "list.on: a JSON number, want true or false", ""},
+		{`{"list": {}}`, 400, "list: a JSON object, want an array", ""},
+		{`[]`, 400, "body: a JSON array, want an object", ""},
+		{"{\n\"size\":\nx}", 400, "body: not JSON in line 3: invalid character", ""},
+		{"{\n\"name\": 5}", 400, "name: a JSON number in line 2, want a string", ""},
+		{`{"name": `, 400, "body: ends within its JSON value", ""},
 		{`{"name": "ok"} {}`, 400, "continues", ""},
-		{``, 400, "body", ""},
+		{``, 400, `{"error":"body: empty, want an object"}`, ""},
 		{`{"name": "` + strings.Repeat("x", 60) + `"}`, 413, "over 60 bytes", ""},
 	} {
 		var log strings.Builder
@@ -128,6 +145,27 @@ func errText(err error) string {
 		return ""
 	}
 	return err.Error()
+}
+
+func TestURL(t *testing.T) {
+	var listen net.ListenConfig
+	for addr, want := range map[string]string{":0": "http://localhost:", "127.0.0.1:0": "http://127.0.0.1:"} {
+		l, err := listen.Listen(t.Context(), "tcp", addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := call.URL(l); !strings.HasPrefix(got, want) || !call.IsBase(got) {
+			t.Errorf("%s: %s", addr, got)
+		}
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, s := range []string{"", "a.example", "//a.example", "ftp://a.example", "http://", "http://:80", "http://a.example/", "http://a.example/x", "http://u@a.example", "http://a.example?q"} {
+		if call.IsBase(s) {
+			t.Errorf("%q counts as a base", s)
+		}
+	}
 }
 
 func TestID(t *testing.T) {

@@ -2,14 +2,31 @@ package call
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
+	"net/url"
 	"time"
 )
 
 // Grace is how long requests may continue after a stop.
 const Grace = 10 * time.Second
+
+// URL returns a URL of a listener without a path. It names localhost if the listener has all addresses.
+func URL(l net.Listener) string {
+	addr, ok := l.Addr().(*net.TCPAddr)
+	if ok && addr.IP.IsUnspecified() {
+		return fmt.Sprintf("http://localhost:%d", addr.Port)
+	}
+	return "http://" + l.Addr().String()
+}
+
+// IsBase reports whether s is only a scheme, http or https, and a host, so that paths can follow.
+func IsBase(s string) bool {
+	u, err := url.Parse(s)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" && u.Scheme+"://"+u.Host == s
+}
 
 // Serve serves requests until ctx ends. Then it waits for the running ones until kill is closed, at
 // most [Grace]. longest limits the time of a request. kill may be nil.

@@ -120,10 +120,15 @@ func dsn(path, more string) string {
 // create makes an empty file with mode 0600 if there is none, and reports whether it did. It must not open an existing
 // file: closing a descriptor drops all POSIX locks that the process holds on it.
 func create(path string) (made bool, err error) {
-	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return false, errors.New("it is a folder: name a file")
+	} else if !errors.Is(err, fs.ErrNotExist) {
 		return false, err
 	}
 	f, err := os.CreateTemp(filepath.Dir(path), ".new-*.db") // 0600
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, fmt.Errorf("its folder does not exist; create it: %w", fs.ErrNotExist)
+	}
 	if err != nil {
 		return false, err
 	}

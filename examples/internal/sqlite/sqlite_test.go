@@ -165,6 +165,11 @@ func TestMistypedPath(t *testing.T) {
 	if all, err := filepath.Glob("*"); err != nil || len(all) > 0 {
 		t.Errorf("made %v, %v", all, err)
 	}
+	for path, says := range map[string]string{".": "it is a folder: name a file", "no/x.db": `"no/x.db": its folder does not exist; create it`} {
+		if _, err := sqlite.Open(t.Context(), sqlite.Config{Path: path}); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%q: %v, want an error that says %s", path, err, says)
+		}
+	}
 	for i, told := range []bool{true, false} {
 		var text bytes.Buffer
 		db, err := sqlite.Open(t.Context(), sqlite.Config{Path: "./a:b.db", Log: slog.New(slog.NewTextHandler(&text, nil))})

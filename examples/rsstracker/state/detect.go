@@ -26,14 +26,14 @@ type Rules struct {
 
 // Detected are the results of one detection, in pages.
 type Detected struct {
-	New     int // never seen before, to be published
-	Silent  int // never seen before, and recorded as old
-	Back    int // listed again after they were gone
-	Changed int // lastmod increased, to be fetched again
-	Churned int // lastmod increased on so many pages that it is ignored
-	Gone    int // no longer listed
-	Guarded int // no longer listed, but so many that they are not marked gone yet
-	Listed  int // listed by the sitemaps
+	New     int `json:"new"`     // never seen before, to be published
+	Silent  int `json:"silent"`  // never seen before, and recorded as old
+	Back    int `json:"back"`    // listed again after they were gone
+	Changed int `json:"changed"` // lastmod increased, to be fetched again
+	Churned int `json:"churned"` // lastmod increased on so many pages that it is ignored
+	Gone    int `json:"gone"`    // no longer listed
+	Guarded int `json:"guarded"` // no longer listed, but so many that they are not marked gone yet
+	Listed  int `json:"listed"`  // listed by the sitemaps
 }
 
 // Detect records in one transaction how the sitemaps differ from the database. It marks

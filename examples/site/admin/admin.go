@@ -8,6 +8,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"slices"
 
 	"github.com/twofold-go/twofold/examples/internal/call"
 	"github.com/twofold-go/twofold/examples/site/content"
@@ -91,6 +92,9 @@ func (a *api) writes(base string, it func(of store.Table) find[int64]) {
 func (a *api) listPosts(r *http.Request, _ call.None) (any, error) {
 	q := call.QueryOf(r, "page", "status")
 	status, number := content.Status(q.Text("status")), q.Page()
+	if status != "" && !slices.Contains(content.Statuses, status) {
+		q.Fault("status", "%d characters, want one of %v", len(status), content.Statuses)
+	}
 	if q.Err() != nil {
 		return nil, q.Err()
 	}

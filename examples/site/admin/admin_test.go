@@ -117,10 +117,10 @@ func TestBodies(t *testing.T) {
 		want int
 		says string
 	}{
-		{"", 400, "not have the JSON"},
+		{"", 400, "body: empty, want an object"},
 		{"null", 422, "slug"},
-		{"[]", 400, "body: a JSON array, want object"},
-		{`{"slug": 1}`, 400, "slug: a JSON number, want string"},
+		{"[]", 400, "body: a JSON array, want an object"},
+		{`{"slug": 1}`, 400, "slug: a JSON number, want a string"},
 		{`{"slug": "x", "name": "X", "label": "Y"}`, 400, `unknown field \"label\"`},
 		{tag + tag, 400, "continues"},
 		{tag + "x", 400, "continues"},
@@ -157,6 +157,9 @@ func TestReadsAreOfEverything(t *testing.T) {
 		}
 	}
 	c.call("GET /posts?page=0", "", http.StatusBadRequest)
+	if got := c.call("GET /posts?status=drafts", "", http.StatusBadRequest); !strings.Contains(got, "status: 6 characters, want one of [draft scheduled published]") {
+		t.Errorf("an unknown status: %s", got)
+	}
 	if got := c.call("GET /keys", "", http.StatusOK); strings.Contains(got, "ash") || strings.Contains(got, "SECRET") {
 		t.Errorf("the list of keys says too much: %s", got)
 	}

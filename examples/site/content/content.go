@@ -50,6 +50,9 @@ const (
 	Published Status = "published"
 )
 
+// Statuses are all of them.
+var Statuses = []Status{Draft, Scheduled, Published}
+
 // Tag is a topic of posts.
 type Tag struct {
 	Slug string `json:"slug"`

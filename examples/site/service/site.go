@@ -3,9 +3,9 @@ package service
 import (
 	"context"
 	"fmt"
-	"net/url"
 	"slices"
 
+	"github.com/twofold-go/twofold/examples/internal/call"
 	"github.com/twofold-go/twofold/examples/site/content"
 	"github.com/twofold-go/twofold/examples/site/events"
 	"github.com/twofold-go/twofold/examples/site/store"
@@ -23,9 +23,7 @@ func (s *Service) UpdateSettings(ctx context.Context, in content.Settings) error
 
 func checkSettings(in content.Settings) error {
 	var c check
-	u, err := url.Parse(in.BaseURL)
-	c.that(err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && u.Scheme+"://"+u.Host == in.BaseURL,
-		"base_url", "must be only a scheme, http or https, and a host")
+	c.that(call.IsBase(in.BaseURL), "base_url", "must be only a scheme, http or https, and a host")
 	c.line("author", in.Author)
 	c.that(in.PostsPerPage >= 1 && in.PostsPerPage <= maxPerPage, "posts_per_page", "must be from 1 to %d", maxPerPage)
 	c.that(in.FeedItems >= 1 && in.FeedItems <= maxPerPage, "feed_items", "must be from 1 to %d", maxPerPage)

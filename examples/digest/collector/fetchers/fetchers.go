@@ -182,7 +182,7 @@ func text(resp fetch.Response) (text []byte, whole bool, err error) {
 		text, err = io.ReadAll(io.LimitReader(in, maxText+1))
 	}
 	if err != nil {
-		return nil, false, &parseError{err}
+		return nil, false, &ParseError{cause: err}
 	}
 	return text[:min(len(text), maxText)], len(text) <= maxText, nil
 }
@@ -193,7 +193,7 @@ func (s Source) config(v any) error {
 	}
 	err := json.Unmarshal(s.Config, v)
 	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && e.Field != "" {
-		return &ConfigError{e.Field, "is not a " + e.Type.Kind().String()}
+		return &ConfigError{strings.ToLower(e.Field), "is not a " + e.Type.Kind().String()}
 	}
 	if err != nil {
 		return errors.New("config is not a JSON object")
@@ -226,8 +226,19 @@ func webURL(base, ref string) string {
 	return u.String()
 }
 
-// parseError omits its cause from its text, because the cause may quote the answer.
-type parseError struct{ cause error }
+// ParseError wraps [ErrParse]. Its text omits its cause, because the cause may quote the answer.
+type ParseError struct {
+	Missing string // what the answer lacks; empty means unknown
+	cause   error
+}
 
-func (e *parseError) Error() string   { return fmt.Sprintf("fetchers: %v", ErrParse) }
-func (e *parseError) Unwrap() []error { return []error{ErrParse, e.cause} }
+// Error returns the text of ErrParse, and what is missing.
+func (e *ParseError) Error() string {
+	if e.Missing == "" {
+		return ErrParse.Error()
+	}
+	return fmt.Sprintf("%v: %s", ErrParse, e.Missing)
+}
+
+// Unwrap returns ErrParse and the cause.
+func (e *ParseError) Unwrap() []error { return []error{ErrParse, e.cause} }

@@ -192,20 +192,21 @@ func TestNotModified(t *testing.T) {
 }
 
 func TestBrokenAnswers(t *testing.T) {
-	for _, tt := range []struct{ name, typ, config, url, body string }{
-		{"no feed", "rss", `{"url":"https://e.com/f"}`, "https://e.com/f", "<html><body>Please log in, secret</body></html>"},
-		{"half a feed", "rss", `{"url":"https://e.com/f"}`, "https://e.com/f", rss[:300]},
-		{"nothing", "atom", `{"url":"https://e.com/f"}`, "https://e.com/f", ""},
-		{"no JSON", "reddit", `{"subreddit":"golang"}`, "https://www.reddit.com/r/golang/hot.json?raw_json=1&limit=25", "<html>secret"},
-		{"another page", "github_trending", `{}`, "https://github.com/trending?since=daily", "<html>secret"},
-		{"no list", "hackernews", `{}`, topStories, `{"secret":[]}`},
-		{"a feed in JSON", "rss", `{"url":"https://e.com/f"}`, "https://e.com/f", `{"version":"https://jsonfeed.org/version/1.1","items":[{"id":"secret"}]}`},
-		{"wrong types", "hackernews", `{}`, topStories, `{"hits":"secret"}`},
+	for _, tt := range []struct{ name, typ, config, url, body, missing string }{
+		{"no feed", "rss", `{"url":"https://e.com/f"}`, "https://e.com/f", "<html><body>Please log in, secret</body></html>", "it is neither RSS nor Atom"},
+		{"no such list", "custom_api", `{"url":"https://e.com/f","items":"secret","fields":{"title":"t"}}`, "https://e.com/f", `{"items":[]}`, "config.items"},
+		{"half a feed", "rss", `{"url":"https://e.com/f"}`, "https://e.com/f", rss[:300], ""},
+		{"nothing", "atom", `{"url":"https://e.com/f"}`, "https://e.com/f", "", "RSS"},
+		{"no JSON", "reddit", `{"subreddit":"golang"}`, "https://www.reddit.com/r/golang/hot.json?raw_json=1&limit=25", "<html>secret", "it is not JSON"},
+		{"another page", "github_trending", `{}`, "https://github.com/trending?since=daily", "<html>secret", "it lists no repositories"},
+		{"no list", "hackernews", `{}`, topStories, `{"secret":[]}`, "list of items"},
+		{"a feed in JSON", "rss", `{"url":"https://e.com/f"}`, "https://e.com/f", `{"version":"https://jsonfeed.org/version/1.1","items":[{"id":"secret"}]}`, "RSS"},
+		{"wrong types", "hackernews", `{}`, topStories, `{"hits":"secret"}`, "list of items"},
 	} {
 		w := &web{pages: map[string]page{tt.url: {body: tt.body}}}
 		_, err := fetchers.New(fetchers.Config{Client: w})[tt.typ].Fetch(t.Context(), fetchers.Source{Type: tt.typ, Config: json.RawMessage(tt.config)})
-		if !errors.Is(err, fetchers.ErrParse) || strings.Contains(err.Error(), "secret") {
-			t.Errorf("%s: %v, want ErrParse without the answer", tt.name, err)
+		if !errors.Is(err, fetchers.ErrParse) || !strings.Contains(err.Error(), tt.missing) || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: %v, want ErrParse with %q and without the answer", tt.name, err, tt.missing)
 		}
 	}
 }
@@ -222,7 +223,7 @@ func TestConfigErrorsNameTheField(t *testing.T) {
 		src := fetchers.Source{Type: tt.typ, Config: json.RawMessage(tt.config)}
 		_, err := f.Fetch(t.Context(), src)
 		e, ok := errors.AsType[*fetchers.ConfigError](err)
-		if !ok || !strings.EqualFold(e.Field, tt.field) || strings.Contains(err.Error(), "secret") {
+		if !ok || e.Field != tt.field || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s with %s: %v, want a ConfigError of %s", tt.typ, tt.config, err, tt.field)
 		}
 		if _, err := f.Address(src); err == nil {

@@ -40,17 +40,17 @@ func readFeed(_ Source, resp fetch.Response, r *Result) error {
 		return err
 	}
 	if text = undeclared(text); !isFeed(text) {
-		return &parseError{errors.New("neither RSS nor Atom")}
+		return &ParseError{Missing: "it is neither RSS nor Atom"}
 	}
 	if text, err = cutFeed(text, whole); err != nil {
-		return &parseError{err}
+		return &ParseError{cause: err}
 	}
 	p := gofeed.NewParser()
 	p.KeepOriginalFeed = true                                                     // for its ttl
 	p.RSSTranslator = &gofeed.DefaultRSSTranslator{DisableContentImageScan: true} // images are not used
 	feed, err := p.Parse(bytes.NewReader(text))
 	if err != nil {
-		return &parseError{err}
+		return &ParseError{cause: err}
 	}
 	if f, ok := feed.OriginalFeed().(*rss.Feed); ok {
 		minutes, _ := strconv.ParseUint(strings.TrimSpace(f.TTL), 10, 20) // missing or invalid: 0
@@ -152,11 +152,11 @@ func readJSON(resp fetch.Response, path string, r *Result, item func(e gjson.Res
 		return err
 	}
 	if !json.Valid(text) { // it also limits the depth
-		return &parseError{errors.New("not JSON")}
+		return &ParseError{Missing: "it is not JSON"}
 	}
 	list := gjson.GetBytes(text, path)
 	if !list.IsArray() {
-		return &parseError{errors.New("there is no list")}
+		return &ParseError{Missing: "there is no list of items at the expected path, for a custom_api that of config.items"}
 	}
 	read := 0
 	list.ForEach(func(_, e gjson.Result) bool {

@@ -150,7 +150,7 @@ func readTrending(_ Source, resp fetch.Response, r *Result) error {
 		}
 	})
 	if len(r.Items) == 0 {
-		return &parseError{errors.New("no repositories")}
+		return &ParseError{Missing: "it lists no repositories"}
 	}
 	return nil
 }
