@@ -10,6 +10,7 @@ import (
 
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/tier"
 )
 
 // SetMany and DeleteMany of many thousand keys go in parts.
@@ -70,7 +71,7 @@ func TestLargeDeleteManyAndAFault(t *testing.T) {
 		bubble(t, tt.name, func(t *testing.T) {
 			w := newDuo(t, logged, cache.TiersConfig{InvalidateWait: 100 * time.Millisecond}, thingConfig{}, asIs)
 			first := keyScope(t, 0).Text()
-			w.wire[0].FailKeys(errRemote, first)
+			w.wire[0].FailKeys(&tier.KeysError{Keys: []string{first}, Err: errRemote}, first) // the cells of the others are removed
 			w.link[0].Hang(tt.hang)
 			advance(bound / 3) // a call of the log hangs
 			start := time.Now()
