@@ -2,7 +2,6 @@ package cache_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -15,41 +14,6 @@ import (
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
-
-type (
-	lists      = cache.Cache[int, []string]
-	listConfig = cache.Config[int, []string]
-)
-
-// shelf is a source of lists. They are empty unless it is full.
-type shelf struct {
-	took  time.Duration
-	full  atomic.Bool
-	loads atomic.Int64
-	err   atomic.Pointer[error]
-}
-
-func (s *shelf) load(ctx context.Context, k int) ([]string, error) {
-	n := s.loads.Add(1)
-	if err := s.err.Load(); err != nil {
-		return nil, *err
-	}
-	if s.full.Load() {
-		return []string{fmt.Sprintf("%d.%d", k, n)}, nap(ctx, s.took)
-	}
-	return []string{}, nap(ctx, s.took)
-}
-
-func noElements(v []string) bool { return len(v) == 0 }
-
-// wantList checks that Fetch returns a list of n elements, without an error and not as an absence.
-func wantList(t *testing.T, c lists, k, n int, src cache.Source, opts ...cache.Option) {
-	t.Helper()
-	r, err := c.Fetch(t.Context(), k, nil, opts...)
-	if err != nil || r.Value == nil || len(r.Value) != n || r.Source != src || r.Negative || r.Stale {
-		t.Errorf("Fetch(%d) = %+v, %v, want a list of %d from %v", k, r, err, n, src)
-	}
-}
 
 // An empty value lives for NegativeTTL in every process, and is no error. What is not empty lives
 // for TTL.
@@ -98,61 +62,14 @@ func TestEmptyIsNeverStale(t *testing.T) {
 
 // Whichever call loads or sets the empty value.
 func TestEmptyInEveryCall(t *testing.T) {
-	for _, tt := range []struct {
-		name string
-		many bool
-		do   func(ctx context.Context, c lists) error
-		sets bool
-	}{
-		{name: "Get", do: func(ctx context.Context, c lists) error { _, err := c.Get(ctx, 1); return err }},
-		{name: "GetMany", do: func(ctx context.Context, c lists) error {
-			m, err := c.GetMany(ctx, []int{1})
-			if v, ok := m[1]; !ok || v == nil {
-				return errors.Join(err, errors.New("the empty value is not in the map"))
+	for _, call := range []string{"gets empty", "many empty", "refreshes", "sets set TTL=1h", "sets-many TTL=1h"} {
+		for life, found := range map[time.Duration]string{3 * time.Second: "any", 0: "nothing"} {
+			for _, many := range []bool{false, true} {
+				cfg := thingConfig{Empty: func(v string) bool { return v == "" || v == "set" }, Policy: patch{NegativeTTL: &life}}
+				play(t, scene{name: fmt.Sprint(call, ", NegativeTTL ", life, ", LoadMany ", many), on: paired, many: many, cfg: cfg, steps: `
+					source empty; a ` + call + strings.ReplaceAll("; a peeks FOUND; b peeks FOUND; wait 2998ms; a peeks FOUND; b peeks FOUND", "FOUND", found) + `
+					wait 2ms; a peeks nothing; b peeks nothing; cells 0`})
 			}
-			return err
-		}},
-		{name: "GetMany by LoadMany", many: true, do: func(ctx context.Context, c lists) error {
-			m, err := c.GetMany(ctx, []int{1, -1})
-			if v, ok := m[1]; !ok || v == nil || len(m) != 1 {
-				return errors.Join(err, fmt.Errorf("the map is %v, want the empty value and not the absence", m))
-			}
-			return err
-		}},
-		{name: "Refresh", do: func(ctx context.Context, c lists) error { return c.Refresh(ctx, 1) }},
-		{name: "Set", sets: true, do: func(ctx context.Context, c lists) error { return c.Set(ctx, 1, []string{}, cache.TTL(time.Hour)) }},
-		{name: "SetMany", sets: true, do: func(ctx context.Context, c lists) error { return c.SetMany(ctx, map[int][]string{1: {}}) }},
-	} {
-		for _, remember := range []bool{true, false} {
-			bubble(t, fmt.Sprintf("%s, remembered %v", tt.name, remember), func(t *testing.T) {
-				src := &shelf{}
-				cfg := listConfig{Namespace: "lists", Empty: noElements, Load: src.load}
-				if !remember {
-					cfg.Policy.NegativeTTL = new(time.Duration(0))
-				}
-				if tt.many {
-					cfg.Load, cfg.LoadMany = nil, func(ctx context.Context, keys []int) (map[int][]string, error) {
-						v, err := src.load(ctx, 1)
-						return map[int][]string{1: v}, err
-					}
-				}
-				mem := tiertest.NewMemory()
-				c := with(t, open(t, cache.TiersConfig{Remote: mem}), cfg)
-				must(t, tt.do(t.Context(), c))
-				check := func(want bool) {
-					t.Helper()
-					v, ok := c.Peek(t.Context(), 1)
-					raw, err := mem.Get(t.Context(), "default:lists:1")
-					if ok != want || (raw != nil) != want || err != nil || ok && len(v) > 0 {
-						t.Errorf("Peek = %v, %v; a cell: %v, %v; want an empty value: %v", v, ok, raw != nil, err, want)
-					}
-				}
-				check(remember)
-				advance(3*time.Second - 2*time.Millisecond)
-				check(remember)
-				advance(2 * time.Millisecond)
-				check(false)
-			})
 		}
 	}
 }
@@ -168,8 +85,7 @@ func TestEmptyIsAPart(t *testing.T) {
 func TestEmptyAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var asked atomic.Int64
-		c := with(t, open(t, cache.TiersConfig{Remote: tiertest.NewMemory()}), listConfig{
-			Namespace: "lists",
+		c := with(t, open(t, cache.TiersConfig{Remote: tiertest.NewMemory()}), cache.Config[int, []string]{
 			Empty: func(v []string) bool {
 				asked.Add(1)
 				if slices.Contains(v, "bad") {
@@ -187,10 +103,14 @@ func TestEmptyAgain(t *testing.T) {
 				return []string{}, nil
 			},
 		})
-		wantList(t, c, 1, 0, cache.Load)
-		must(t, c.Refresh(t.Context(), 1))
-		wantList(t, c, 1, 0, cache.Local)
-		equal(t, asked.Load(), 2, "calls of Empty")
+		for range 2 {
+			r, err := c.Fetch(t.Context(), 1, nil)
+			if err != nil || r.Value == nil || len(r.Value) > 0 || r.Negative || r.Stale {
+				t.Errorf("Fetch = %+v, %v, want an empty list that is no absence", r, err)
+			}
+			must(t, c.Refresh(t.Context(), 1))
+		}
+		equal(t, asked.Load(), 3, "calls of Empty")
 		advance(3 * time.Second)
 		if _, ok := c.Peek(t.Context(), 1); ok {
 			t.Error("a confirmed empty value lives for more than NegativeTTL")
