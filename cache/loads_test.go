@@ -98,19 +98,6 @@ func TestCloseDuringALoad(t *testing.T) {
 		wait 100ms; cells 0; source takes=0s; b gets 1.2 load; took 0s`})
 }
 
-// Size is not called for an old value that is served in place of a failed load.
-func TestOldValueKeepsItsSize(t *testing.T) {
-	for _, call := range []string{"gets", "many"} {
-		var sizes atomic.Int64
-		play(t, scene{name: call, cfg: thingConfig{Policy: patch{TTL: new(time.Second), StaleIfError: new(time.Hour)}, Size: func(string) int64 {
-			if sizes.Add(1) > 1 {
-				panic("size")
-			}
-			return 8
-		}}, steps: "a gets 1.1; wait 2s; source fails; a " + call + " 1.1 stale; took 0s"})
-	}
-}
-
 // doored is a local tier that calls a function before each Get.
 type doored struct {
 	tier.Local
