@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -531,36 +530,24 @@ func TestStrictHoldsForBuiltValues(t *testing.T) {
 func TestBuiltFromJoinedFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorks()
-		w.remote, w.policy = nil, patch{}
+		w.depth, w.remote, w.policy = 2, nil, patch{}
+		w.read = func(ctx context.Context, below things) (string, error) {
+			go func() { _, _ = below.Get(t.Context(), 12) }()
+			_ = nap(ctx, time.Millisecond)
+			v, err := readPart(ctx, below)
+			return v, errors.Join(err, nap(ctx, time.Millisecond)) // the flight that the level above joins
+		}
 		teller, p := w.process(t), w.process(t)
-		inside := make(chan struct{})
-		var hold sync.WaitGroup
-		hold.Add(1)
-		middle := with(t, p.tiers, thingConfig{Namespace: "middle", Load: func(ctx context.Context, _ int) (string, error) {
-			v, err := readPart(ctx, p.parts())
-			close(inside)
-			hold.Wait()
-			return v, err
-		}})
-		outer := with(t, p.tiers, thingConfig{Namespace: "outer", Load: middle.Get})
-		p.read(t, 0)
+		get(t, p.parts(), 12)
 		advance(bound)
 		p.link.Fail(errDown)
 		at := time.Now()
 		w.change(t, teller)
 		advance(bound * 7 / 10) // the lease was renewed at most a quarter of a bound before the failure
-		go func() { _, _ = middle.Get(t.Context(), 12) }()
-		<-inside
-		go func() { _, _ = outer.Get(t.Context(), 12) }()
-		synctest.Wait()
-		hold.Done()
-		synctest.Wait()
-		if got := get(t, outer, 12); got != "v1" {
-			t.Fatalf("Get within the bound = %q, want what was cached", got)
-		}
-		inside = make(chan struct{})
+		equal(t, get(t, p.pages(), 12), "v1", "within the bound the page is")
+		equal(t, total(p.tiers).Merged > 0, true, "a load joined a flight")
 		advance(bound - time.Since(at))
-		equal(t, get(t, outer, 12), "v2", "Get a bound after the invalidation")
+		equal(t, get(t, p.pages(), 12), "v2", "a bound after the invalidation the page is")
 	})
 }
 
