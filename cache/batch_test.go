@@ -470,12 +470,9 @@ func TestManyChunksOfASlowTier(t *testing.T) {
 		first := with(t, open(t, cache.TiersConfig{Remote: remote}), cfg)
 		second := with(t, open(t, cache.TiersConfig{Remote: remote}), cfg)
 		remote.Delay(20 * time.Millisecond)
-		vals := map[int]string{}
-		for _, k := range ints(0, n) {
-			vals[k] = "set"
-		}
+		keys, vals := numbered(n, "set")
 		succeeds(t, first.SetMany(t.Context(), vals))
-		m, err := second.GetMany(t.Context(), ints(0, n))
+		m, err := second.GetMany(t.Context(), keys)
 		if err != nil || !maps.Equal(m, vals) {
 			t.Errorf("GetMany = %d values, %v; want what SetMany has set", len(m), err)
 		}
@@ -489,7 +486,7 @@ func TestManyChunksOfASlowTier(t *testing.T) {
 		remote.Heal()
 		remote.Delay(20 * time.Millisecond)
 		advance(time.Second)
-		m, err = second.GetMany(t.Context(), ints(0, n), cache.SkipLocal())
+		m, err = second.GetMany(t.Context(), keys, cache.SkipLocal())
 		if err != nil || !maps.Equal(m, vals) {
 			t.Errorf("GetMany by a breaker that is half-open = %d values, %v; want those of the remote tier", len(m), err)
 		}
