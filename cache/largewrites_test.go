@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -103,7 +104,7 @@ func TestLargeSetManyIsCancelled(t *testing.T) {
 		must(t, w.c[0].SetMany(t.Context(), vals))
 		got, err := w.c[1].GetMany(t.Context(), keys)
 		must(t, err)
-		same(t, vals, got, "GetMany")
+		equal(t, maps.Equal(got, vals), true, "another process reads what SetMany has set")
 		_, vals = numbered(n, "new")
 		w.wire[0].Delay(10 * time.Millisecond)
 		ctx, cancel := context.WithTimeout(t.Context(), 75*time.Millisecond)
