@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"github.com/twofold-go/twofold/examples/internal/call"
@@ -104,6 +105,17 @@ func TestDo(t *testing.T) {
 		if strings.Contains(w.Body.String(), "secret") {
 			t.Errorf("%s: the answer shows %s", tt.body, w.Body)
 		}
+	}
+}
+
+// A body that does not arrive is the client's fault, and is not logged.
+func TestBrokenBody(t *testing.T) {
+	var log strings.Builder
+	h := call.Do(api(&log), func(*http.Request, input) (any, error) { return nil, nil })
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/", iotest.ErrReader(errors.New("malformed chunk"))))
+	if w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), "body: cannot be read: malformed chunk") || log.Len() > 0 {
+		t.Errorf("%d %s, log %q", w.Code, w.Body, log.String())
 	}
 }
 
