@@ -15,7 +15,6 @@ import (
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/invalidate/logtest"
-	"github.com/twofold-go/twofold/policy"
 	"github.com/twofold-go/twofold/tier"
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
@@ -27,14 +26,27 @@ func ints(from, to int) (out []int) {
 	return out
 }
 
+// A GetMany takes few calls. A key that repeats counts once, whether it has a value, is absent or has to
+// be loaded.
 func TestGetManyIsFewCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src, remote := &source{}, faulty()
 		tiers := open(t, cache.TiersConfig{Remote: remote})
 		cfg := thingConfig{LoadMany: src.loadMany, MaxBatch: 100}
 		c := with(t, tiers, cfg)
-		keys := append(ints(0, 250), 1000, 1001) // the source does not have the last two
-		m, err := c.GetMany(t.Context(), append(keys, 3, 3))
+		for _, keys := range [][]int{nil, {}} {
+			if m, err := c.GetMany(t.Context(), keys); m == nil || len(m) != 0 || err != nil || remote.Calls() != 0 {
+				t.Errorf("GetMany(%v) = %v, %v after %d remote calls", keys, m, err, remote.Calls())
+			}
+		}
+		counted := func(when string, hits, misses, loads, negatives int64) {
+			t.Helper()
+			n := total(tiers)
+			equal(t, [4]int64{n.LocalHits, n.Misses, n.Loads, n.Negatives}, [4]int64{hits, misses, loads, negatives}, "hits, misses, loads and negatives %s", when)
+		}
+		keys := append(ints(0, 250), 1000, 1001, 3, 1001, 3, 1001) // the source does not have those from 1000
+		m, err := c.GetMany(t.Context(), keys)
+		counted("at first", 0, 252, 3, 2)
 		if err != nil || len(m) != 250 || m[249] != "249.1" {
 			t.Errorf("GetMany = %d values, %v, want 250", len(m), err)
 		}
@@ -51,6 +63,7 @@ func TestGetManyIsFewCalls(t *testing.T) {
 		if m, err := c.GetMany(t.Context(), keys); err != nil || len(m) != 250 || remote.Calls() != 0 {
 			t.Errorf("second GetMany = %d values, %v, %d remote calls", len(m), err, remote.Calls())
 		}
+		counted("after the second call", 252, 252, 3, 4)
 		d := with(t, open(t, cache.TiersConfig{Remote: remote}), cfg)
 		if m, err := d.GetMany(t.Context(), keys); err != nil || len(m) != 250 || remote.Calls() != 1 {
 			t.Errorf("in another process: %d values, %v, %d remote calls, want one", len(m), err, remote.Calls())
@@ -59,44 +72,6 @@ func TestGetManyIsFewCalls(t *testing.T) {
 		_, err = c.Get(t.Context(), 1000)
 		wantError(t, err, "get", "default:things:1000", cache.ErrNotFound)
 	})
-}
-
-func TestGetManyNothing(t *testing.T) {
-	src, remote := &source{}, faulty()
-	c := with(t, open(t, cache.TiersConfig{Remote: remote}), thingConfig{LoadMany: src.loadMany})
-	for _, keys := range [][]int{nil, {}} {
-		if m, err := c.GetMany(t.Context(), keys); m == nil || len(m) != 0 || err != nil || remote.Calls() != 0 {
-			t.Errorf("GetMany(%v) = %v, %v after %d remote calls", keys, m, err, remote.Calls())
-		}
-	}
-}
-
-// A key that repeats counts once, whether it has a value, is absent or has to be loaded.
-func TestGetManyCountsAKeyOnce(t *testing.T) {
-	tiers := open(t, cache.TiersConfig{})
-	c := with(t, tiers, thingConfig{Policy: policy.Patch{NegativeTTL: new(time.Hour)}, Load: func(_ context.Context, id int) (string, error) {
-		if id == 2 {
-			return "", cache.ErrNotFound
-		}
-		return "x", nil
-	}})
-	for _, want := range []cache.Counts{
-		{Misses: 3, Loads: 3, Negatives: 1},
-		{LocalHits: 3, Negatives: 1},
-	} {
-		before := tiers.Stats().Total
-		if m, err := c.GetMany(t.Context(), []int{1, 2, 3, 1, 2, 3}); len(m) != 2 || err != nil {
-			t.Errorf("GetMany = %v, %v, want two values", m, err)
-		}
-		after := tiers.Stats().Total
-		got := cache.Counts{
-			LocalHits: after.LocalHits - before.LocalHits, Misses: after.Misses - before.Misses,
-			Loads: after.Loads - before.Loads, Negatives: after.Negatives - before.Negatives,
-		}
-		if got != want {
-			t.Errorf("counted %+v, want %+v", got, want)
-		}
-	}
 }
 
 // A call that is cancelled returns the keys that it has, and its loads end.
@@ -421,7 +396,9 @@ func loadManyAnswers(t *testing.T, tt answers, remember bool) {
 		cfg.Policy.ErrorTTL = new(5 * time.Second)
 		again = nil
 	}
-	_, cs := fleet(t, 2, tiertest.NewMemory(), cache.TiersConfig{}, cfg)
+	ts, cs := fleet(t, 2, tiertest.NewMemory(), cache.TiersConfig{}, cfg)
+	// A loader may return the unchanged result of another cache's GetMany.
+	outer := with(t, ts[1], thingConfig{Namespace: "outer", LoadMany: func(ctx context.Context, keys []int) (map[int]string, error) { return cs[1].GetMany(ctx, keys) }})
 	keys := []int{1, 2, 3, 4}
 	m, err := cs[0].GetMany(t.Context(), keys)
 	tt.check(t, "the call that loads", m, err)
@@ -431,33 +408,24 @@ func loadManyAnswers(t *testing.T, tt answers, remember bool) {
 		}
 	}
 	a.since()
-	for i, who := range []string{"a later call", "another process"} {
-		m, err = cs[i].GetMany(t.Context(), keys)
+	for i, c := range []things{cs[0], cs[1], outer} {
+		who := []string{"a later call", "another process", "another cache"}[i]
+		m, err = c.GetMany(t.Context(), keys)
 		tt.check(t, who, m, err)
 		if got := a.since(); !slices.Equal(got, again) {
 			t.Errorf("%s loads the keys %v, want %v", who, got, again)
 		}
 	}
-	for _, k := range tt.failed() {
-		_, err := cs[1].Get(t.Context(), k)
-		if err == nil {
-			t.Errorf("Get(%d) of a failed key succeeds", k)
-			continue
-		}
-		tt.checkFailed(t, fmt.Sprintf("Get(%d)", k), err)
-	}
-	one := with(t, open(t, cache.TiersConfig{}), thingConfig{LoadMany: a.loadMany}) // Get follows the same rules for its one key
-	for _, k := range keys {
-		_, err := one.Get(t.Context(), k)
-		if absent := errors.Is(err, cache.ErrNotFound); (err == nil) != slices.Contains(tt.values, k) || absent != slices.Contains(tt.absent, k) {
-			t.Errorf("Get(%d) alone: %v", k, err)
-		} else if err != nil && !absent {
-			tt.checkFailed(t, fmt.Sprintf("Get(%d) alone", k), err)
-		}
-	}
-	for _, k := range tt.absent {
-		if _, err := cs[1].Get(t.Context(), k); !errors.Is(err, cache.ErrNotFound) {
-			t.Errorf("Get(%d) of an absent key: %v", k, err)
+	// Get follows the same rules for its one key.
+	for i, c := range []things{cs[1], with(t, open(t, cache.TiersConfig{}), thingConfig{LoadMany: a.loadMany})} {
+		for _, k := range keys {
+			who := fmt.Sprintf("Get(%d), cached before: %v", k, i == 0)
+			_, err := c.Get(t.Context(), k)
+			if absent := errors.Is(err, cache.ErrNotFound); (err == nil) != slices.Contains(tt.values, k) || absent != slices.Contains(tt.absent, k) {
+				t.Errorf("%s: %v", who, err)
+			} else if err != nil && !absent {
+				tt.checkFailed(t, who, err)
+			}
 		}
 	}
 }
@@ -472,37 +440,6 @@ func TestFailedRefreshIsNotUnmodified(t *testing.T) {
 			}
 			return "v", nil
 		}, many), steps: "a gets v; a refreshes failed"})
-	}
-}
-
-// A loader may return the unchanged result of another cache's GetMany.
-func TestGetManyAsLoader(t *testing.T) {
-	for _, remember := range []bool{false, true} {
-		bubble(t, fmt.Sprint("ErrorTTL=", remember), func(t *testing.T) {
-			tiers := open(t, cache.TiersConfig{Remote: tiertest.NewMemory()})
-			a := &asked{answers: answers{
-				got: map[int]string{1: "one"}, err: perKey(map[int]error{2: errors.Join(errShard, cache.ErrNotFound)}),
-				values: []int{1}, absent: []int{3, 4}, is: errShard,
-			}}
-			inner := thingConfig{Namespace: "inner", LoadMany: a.loadMany}
-			if remember {
-				inner.Policy.ErrorTTL = new(5 * time.Second)
-			}
-			in := with(t, tiers, inner)
-			out := with(t, tiers, thingConfig{
-				Namespace: "outer",
-				LoadMany:  func(ctx context.Context, keys []int) (map[int]string, error) { return in.GetMany(ctx, keys) },
-			})
-			for range 2 {
-				m, err := out.GetMany(t.Context(), []int{1, 2, 3, 4})
-				a.check(t, "the outer cache", m, err)
-			}
-			want := []int{1, 2, 2, 3, 4}
-			if remember {
-				want = []int{1, 2, 3, 4}
-			}
-			same(t, want, a.since(), "keys that the source loaded")
-		})
 	}
 }
 
@@ -533,12 +470,9 @@ func TestManyChunksOfASlowTier(t *testing.T) {
 		first := with(t, open(t, cache.TiersConfig{Remote: remote}), cfg)
 		second := with(t, open(t, cache.TiersConfig{Remote: remote}), cfg)
 		remote.Delay(20 * time.Millisecond)
-		vals := map[int]string{}
-		for _, k := range ints(0, n) {
-			vals[k] = "set"
-		}
+		keys, vals := numbered(n, "set")
 		succeeds(t, first.SetMany(t.Context(), vals))
-		m, err := second.GetMany(t.Context(), ints(0, n))
+		m, err := second.GetMany(t.Context(), keys)
 		if err != nil || !maps.Equal(m, vals) {
 			t.Errorf("GetMany = %d values, %v; want what SetMany has set", len(m), err)
 		}
@@ -552,7 +486,7 @@ func TestManyChunksOfASlowTier(t *testing.T) {
 		remote.Heal()
 		remote.Delay(20 * time.Millisecond)
 		advance(time.Second)
-		m, err = second.GetMany(t.Context(), ints(0, n), cache.SkipLocal())
+		m, err = second.GetMany(t.Context(), keys, cache.SkipLocal())
 		if err != nil || !maps.Equal(m, vals) {
 			t.Errorf("GetMany by a breaker that is half-open = %d values, %v; want those of the remote tier", len(m), err)
 		}

@@ -1,11 +1,11 @@
 package cache_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -25,11 +25,12 @@ type works struct {
 	remote  tier.Remote
 	depth   int // of the built values; 0 means 1
 	policy  patch
-	tags    bool // parts have the tag t
-	local   bool // the parts are LocalOnly
-	many    bool // built values have LoadMany
-	unmod   bool // built values answer ErrNotModified when they are loaded again
-	apart   bool // odd levels are on other Tiers of the process
+	part    *patch // the policy of the parts, if it is another
+	tags    bool   // parts and their absences have the tag t
+	local   bool   // the parts are LocalOnly
+	many    bool   // built values have LoadMany
+	unmod   bool   // built values answer ErrNotModified when they are loaded again
+	apart   bool   // odd levels are on other Tiers of the process
 	read    func(ctx context.Context, below things) (string, error)
 }
 
@@ -71,9 +72,12 @@ func (w *works) process(t *testing.T) *tower {
 		advance(bound / 7) // the two Tiers count time from different moments
 		tiers[1] = open(t, cfg)
 	}
-	parts := thingConfig{Namespace: "parts:v1", LocalOnly: w.local, Policy: w.policy, Load: func(context.Context, int) (string, error) {
+	parts := thingConfig{Namespace: "parts:v1", LocalOnly: w.local, Policy: *cmp.Or(w.part, &w.policy), Load: func(ctx context.Context, _ int) (string, error) {
 		if v := w.version.Load(); v > 0 {
 			return fmt.Sprint("v", v), nil
+		}
+		if w.tags {
+			cache.Depend(ctx, "t")
 		}
 		return "", cache.ErrNotFound
 	}}
@@ -129,19 +133,19 @@ func TestInvalidationsReachWhatWasBuilt(t *testing.T) {
 }
 
 // It does not matter how the loader read the part, or where the part was: an invalidation of its key
-// or of its tag ends what was built from it.
+// or of its tag ends what was built from it. Tags of an absence count, too, if its loader named them.
 func TestWaysToReadAPart(t *testing.T) {
 	type test struct {
 		name  string
 		set   func(w *works)
-		hit   bool // the part is cached when the page is built
-		none  bool // the part does not exist at first
-		after bool // the page is refreshed
+		part  string // where it is when the page is built: nowhere, "a hit", "a remote hit" or "a stale hit"
+		none  bool   // the part does not exist at first
+		bare  bool   // the read gives nothing that could have a tag
+		after bool   // the page is refreshed
 	}
 	tests := []test{
 		{name: "an absence", none: true},
-		{name: "an absence, a hit", none: true, hit: true},
-		{name: "an absence that Peek finds", none: true, hit: true, set: func(w *works) {
+		{name: "an absence that Peek finds", none: true, part: "a hit", set: func(w *works) {
 			w.read = func(ctx context.Context, below things) (string, error) {
 				if v, ok := below.Peek(ctx, 12); ok {
 					return v, nil
@@ -149,7 +153,7 @@ func TestWaysToReadAPart(t *testing.T) {
 				return "none", nil
 			}
 		}},
-		{name: "a failure that the loader answers", none: true, set: func(w *works) {
+		{name: "a failure that the loader answers", none: true, bare: true, set: func(w *works) {
 			w.read = func(ctx context.Context, below things) (string, error) {
 				if v, err := below.GetOrLoad(ctx, 12, func(context.Context, int) (string, error) { return "", errSource }); err == nil {
 					return v, nil
@@ -158,7 +162,7 @@ func TestWaysToReadAPart(t *testing.T) {
 			}
 		}},
 		{name: "two levels", set: func(w *works) { w.depth = 2 }},
-		{name: "two levels, a hit", set: func(w *works) { w.depth = 2 }, hit: true},
+		{name: "two levels, a hit", set: func(w *works) { w.depth = 2 }, part: "a hit"},
 		{name: "LoadMany", set: func(w *works) { w.many = true }},
 		{name: "two levels, LoadMany", set: func(w *works) { w.depth, w.many = 2, true }},
 		{name: "LocalOnly", set: func(w *works) { w.local = true }},
@@ -170,13 +174,16 @@ func TestWaysToReadAPart(t *testing.T) {
 		read := func(w *works) {
 			w.read = func(ctx context.Context, below things) (string, error) {
 				v, err := way.read(ctx, below, 12)
-				if errors.Is(err, cache.ErrMiss) {
+				if errors.Is(err, cache.ErrMiss) || errors.Is(err, cache.ErrNotFound) {
 					return "none", nil
 				}
 				return v, err
 			}
 		}
-		tests = append(tests, test{name: way.name, set: read, none: way.name == "Peek"}, test{name: way.name + ", a hit", set: read, hit: true})
+		tests = append(tests, test{name: way.name, set: read, none: way.name == "Peek", bare: way.name == "Peek"})
+		for _, part := range []string{"a hit", "a remote hit", "a stale hit"} {
+			tests = append(tests, test{name: way.name + ", " + part, set: read, part: part}, test{name: way.name + ", an absence, " + part, set: read, part: part, none: true})
+		}
 	}
 	for _, tt := range tests {
 		for end, byTag := range map[string]bool{"key": false, "tag": true} {
@@ -190,9 +197,19 @@ func TestWaysToReadAPart(t *testing.T) {
 					w.version.Store(0)
 					want = "none"
 				}
+				if tt.part == "a stale hit" {
+					w.part = &patch{TTL: swr.TTL, Stale: swr.Stale, NegativeTTL: new(time.Hour)}
+				}
 				a, b := w.process(t), w.process(t)
+				switch tt.part {
+				case "a remote hit":
+					_, _ = w.process(t).parts().Get(t.Context(), 12)
+				case "a stale hit":
+					_, _ = a.parts().Get(t.Context(), 12)
+					advance(20 * time.Second)
+				}
 				for _, p := range []*tower{a, b} {
-					if tt.hit {
+					if tt.part == "a hit" {
 						_, _ = p.parts().Get(t.Context(), 12)
 					}
 					if got := get(t, p.pages(), 12); got != want {
@@ -204,8 +221,7 @@ func TestWaysToReadAPart(t *testing.T) {
 				}
 				w.version.Store(2)
 				w.unmod = false
-				if byTag && !tt.none { // an absence has no tags of Config.Tags
-					invalidateTag(t, a.tiers, "other")
+				if byTag && !tt.bare {
 					invalidateTag(t, a.tiers, "t")
 				} else {
 					must(t, a.parts().Set(t.Context(), 12, "v2"))
@@ -219,49 +235,6 @@ func TestWaysToReadAPart(t *testing.T) {
 				_, _ = b.parts().Get(t.Context(), 12)
 				equal(t, get(t, b.pages(), 12), "v2", "elsewhere the page is")
 			})
-		}
-	}
-}
-
-// A part that another process loaded, or that is stale, gives its tags to what is built from it. Tags
-// of an absence count, too, if its loader named them.
-func TestOuterInheritsTags(t *testing.T) {
-	for _, way := range ways {
-		for name, stale := range map[string]bool{"remote hit": false, "stale hit": true} {
-			for _, absent := range []bool{false, true} {
-				bubble(t, fmt.Sprintf("%s, %s, absent %v", way.name, name, absent), func(t *testing.T) {
-					policy := swr
-					policy.NegativeTTL = new(time.Hour)
-					w := newDuo(t, paired, cache.TiersConfig{}, thingConfig{Policy: policy, Load: func(ctx context.Context, _ int) (string, error) {
-						if cache.Depend(ctx, "t"); absent {
-							return "", cache.ErrNotFound
-						}
-						return "part", nil
-					}}, asIs)
-					_, _ = w.c[0].Get(t.Context(), 1)
-					reader, tiers := w.c[1], w.tiers[1]
-					if advance(time.Millisecond); stale {
-						advance(20 * time.Second)
-						reader, tiers = w.c[0], w.tiers[0]
-					}
-					loads := 0
-					outer := with(t, tiers, thingConfig{Namespace: "outer", Load: func(ctx context.Context, _ int) (string, error) {
-						loads++
-						_, _ = way.read(ctx, reader, 1)
-						return "outer", nil
-					}})
-					get(t, outer, 9)
-					invalidateTag(t, tiers, "unrelated")
-					succeeds(t, tiers.Invalidate(t.Context(), invalidate.Tag("another", "t")))
-					if get(t, outer, 9); loads != 1 {
-						t.Errorf("after other tags the value was built %d times, want 1", loads)
-					}
-					invalidateTag(t, tiers, "t")
-					if get(t, outer, 9); loads != 2 {
-						t.Errorf("after its tag the value was built %d times, want 2", loads)
-					}
-				})
-			}
 		}
 	}
 }
@@ -557,36 +530,24 @@ func TestStrictHoldsForBuiltValues(t *testing.T) {
 func TestBuiltFromJoinedFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorks()
-		w.remote, w.policy = nil, patch{}
+		w.depth, w.remote, w.policy = 2, nil, patch{}
+		w.read = func(ctx context.Context, below things) (string, error) {
+			go func() { _, _ = below.Get(t.Context(), 12) }()
+			_ = nap(ctx, time.Millisecond)
+			v, err := readPart(ctx, below)
+			return v, errors.Join(err, nap(ctx, time.Millisecond)) // the flight that the level above joins
+		}
 		teller, p := w.process(t), w.process(t)
-		inside := make(chan struct{})
-		var hold sync.WaitGroup
-		hold.Add(1)
-		middle := with(t, p.tiers, thingConfig{Namespace: "middle", Load: func(ctx context.Context, _ int) (string, error) {
-			v, err := readPart(ctx, p.parts())
-			close(inside)
-			hold.Wait()
-			return v, err
-		}})
-		outer := with(t, p.tiers, thingConfig{Namespace: "outer", Load: middle.Get})
-		p.read(t, 0)
+		get(t, p.parts(), 12)
 		advance(bound)
 		p.link.Fail(errDown)
 		at := time.Now()
 		w.change(t, teller)
 		advance(bound * 7 / 10) // the lease was renewed at most a quarter of a bound before the failure
-		go func() { _, _ = middle.Get(t.Context(), 12) }()
-		<-inside
-		go func() { _, _ = outer.Get(t.Context(), 12) }()
-		synctest.Wait()
-		hold.Done()
-		synctest.Wait()
-		if got := get(t, outer, 12); got != "v1" {
-			t.Fatalf("Get within the bound = %q, want what was cached", got)
-		}
-		inside = make(chan struct{})
+		equal(t, get(t, p.pages(), 12), "v1", "within the bound the page is")
+		equal(t, total(p.tiers).Merged > 0, true, "a load joined a flight")
 		advance(bound - time.Since(at))
-		equal(t, get(t, outer, 12), "v2", "Get a bound after the invalidation")
+		equal(t, get(t, p.pages(), 12), "v2", "a bound after the invalidation the page is")
 	})
 }
 

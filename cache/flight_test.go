@@ -129,67 +129,20 @@ func TestTagsFuncPanics(t *testing.T) {
 	})
 }
 
+// A load and those that it waits for have one turn, also if another caller leads those.
 func TestNestedLoads(t *testing.T) {
-	bubble(t, "in one turn", func(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		var c things
 		c = with(t, open(t, cache.TiersConfig{MaxLoads: 1}), thingConfig{Load: func(ctx context.Context, k int) (string, error) {
-			if k == 0 {
-				return "bottom", nap(ctx, time.Millisecond)
+			if err := nap(ctx, time.Millisecond); err != nil || k == 0 {
+				return "bottom", err
 			}
 			return c.Get(ctx, k-1)
 		}})
-		crowd(20, func(i int) {
-			equal(t, get(t, c, i), "bottom", "Get(%d)", i)
-		})
-	})
-	// The leader of the inner flight waits for the turn that the outer load has.
-	bubble(t, "joining a flight that waits for its turn", func(t *testing.T) {
-		var c things
-		c = with(t, open(t, cache.TiersConfig{MaxLoads: 1}), thingConfig{Load: func(ctx context.Context, k int) (string, error) {
-			if k == 0 {
-				return "bottom", nil
-			}
-			_ = nap(ctx, time.Second)
-			return c.Get(ctx, 0)
-		}})
 		start := time.Now()
-		go func() { get(t, c, 1) }()
-		synctest.Wait()
-		if v := get(t, c, 0); v != "bottom" || time.Since(start) > 2*time.Second {
-			t.Errorf("Get(0) = %q after %v", v, time.Since(start))
-		}
-		synctest.Wait()
+		crowd(10, func(i int) { equal(t, get(t, c, 2*i+1), "bottom", "Get(%d)", 2*i+1) })
+		equal(t, time.Since(start), 20*time.Millisecond, "the loads took")
 	})
-}
-
-func TestRecursiveLoad(t *testing.T) {
-	var c, d things // d reads from c
-	directly := func(ctx context.Context, k int) (string, error) { return c.Get(ctx, k) }
-	for name, load := range map[string]cache.Loader[int, string]{
-		"directly":              directly,
-		"from LoadMany":         directly,
-		"through another key":   func(ctx context.Context, k int) (string, error) { return c.Get(ctx, k^1) },
-		"through another cache": func(ctx context.Context, k int) (string, error) { return d.Get(ctx, k) },
-		"through GetMany": func(ctx context.Context, k int) (string, error) {
-			if k == 100 {
-				return "fine", nil
-			}
-			m, err := c.GetMany(ctx, []int{k, 100})
-			return m[k], err
-		},
-	} {
-		bubble(t, name, func(t *testing.T) {
-			tiers := open(t, cache.TiersConfig{Remote: tiertest.NewMemory()})
-			c = with(t, tiers, loading(load, strings.Contains(name, "LoadMany")))
-			d = with(t, tiers, thingConfig{Namespace: "d", Load: directly})
-			start := time.Now()
-			fails(t, errOf(c.Get(t.Context(), 1)), cache.ErrRecursive, "Get")
-			fails(t, errOf(c.GetMany(t.Context(), []int{1, 101})), cache.ErrRecursive, "GetMany")
-			if d := time.Since(start); d > time.Second {
-				t.Errorf("ErrRecursive came after %v, want at most 1s", d)
-			}
-		})
-	}
 }
 
 // The same key of another tenant is another key.

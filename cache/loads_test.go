@@ -81,34 +81,6 @@ func TestSourceOfStandIns(t *testing.T) {
 	}
 }
 
-// Loaders of two processes that read each other's keys end after LoadTimeout, as guarantee 2
-// says: no process sees the circle.
-func TestCrossedLoadsOfTwoProcesses(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		const most = 5 * time.Second
-		remote := tiertest.NewMemory()
-		cs := make([]things, 2)
-		for i := range cs {
-			cs[i] = with(t, open(t, cache.TiersConfig{Remote: remote}), thingConfig{
-				Policy: patch{LoadTimeout: new(most)},
-				Load: func(ctx context.Context, k int) (string, error) {
-					if err := nap(ctx, 10*time.Millisecond); err != nil {
-						return "", err
-					}
-					return cs[i].Get(ctx, 1-k)
-				},
-			})
-		}
-		begun := time.Now()
-		crowd(2, func(i int) {
-			if _, err := cs[i].Get(t.Context(), i); !errors.Is(err, cache.ErrLoadTimeout) {
-				t.Errorf("the caller of %d gets %v, want ErrLoadTimeout", i, err)
-			}
-		})
-		equal(t, time.Since(begun), most, "the callers waited")
-	})
-}
-
 // A read waits for one deadline on a remote tier that hangs, also when its load is overtaken and
 // repeated.
 func TestOvertakenReadSpendsOneDeadline(t *testing.T) {
@@ -124,19 +96,6 @@ func TestCloseDuringALoad(t *testing.T) {
 	play(t, scene{on: paired, cfg: thingConfig{Policy: patch{ErrorTTL: new(time.Minute)}}, steps: `
 		source takes=1h; go a gets closed; wait 100ms; cells 1; a's remote slow=1ms; a closes maybe timeout=10ms
 		wait 100ms; cells 0; source takes=0s; b gets 1.2 load; took 0s`})
-}
-
-// Size is not called for an old value that is served in place of a failed load.
-func TestOldValueKeepsItsSize(t *testing.T) {
-	for _, call := range []string{"gets", "many"} {
-		var sizes atomic.Int64
-		play(t, scene{name: call, cfg: thingConfig{Policy: patch{TTL: new(time.Second), StaleIfError: new(time.Hour)}, Size: func(string) int64 {
-			if sizes.Add(1) > 1 {
-				panic("size")
-			}
-			return 8
-		}}, steps: "a gets 1.1; wait 2s; source fails; a " + call + " 1.1 stale; took 0s"})
-	}
 }
 
 // doored is a local tier that calls a function before each Get.
@@ -345,13 +304,18 @@ func TestGoexitAtEachStep(t *testing.T) {
 // ring is a set of keys. The loader of each key waits until all have begun, then reads the next
 // key.
 type ring struct {
-	size   int  // the loader of the last key reads the first
-	batch  bool // read by GetMany
-	remote bool
-	values things
-	others cache.Cache[string, string] // has the odd keys when split is set
-	split  bool
+	size    int  // the loader of the last key reads the first
+	batch   bool // read by GetMany
+	many    bool // loaded by LoadMany
+	split   bool // the odd keys are in another cache
+	remote  bool
+	goesOn  bool         // the loaders return a value without the next key's, if that is refused
+	refused atomic.Int64 // loaders that went on
+	values  things
+	others  cache.Cache[string, string]
 }
+
+const ringTimeout = 20 * time.Second // of a load
 
 func (r *ring) read(ctx context.Context, k int) (string, error) {
 	switch {
@@ -372,19 +336,17 @@ func (r *ring) load(ctx context.Context, k int) (string, error) {
 		return "", err
 	}
 	v, err := r.read(ctx, (k+1)%r.size)
+	if r.goesOn && errors.Is(err, cache.ErrRecursive) {
+		r.refused.Add(1)
+		return fmt.Sprint(k), nil
+	}
 	return fmt.Sprint(k, ">", v), err
 }
 
-func (r *ring) open(t *testing.T) {
-	tc := cache.TiersConfig{}
-	if r.remote {
-		tc.Remote = tiertest.NewMemory()
-	}
+func (r *ring) open(t *testing.T, tc cache.TiersConfig) *ring {
 	tiers := open(t, tc)
-	cfg := thingConfig{Load: r.load, Policy: patch{LoadTimeout: new(20 * time.Second)}}
-	if r.batch {
-		cfg.LoadMany = ofEach(r.load)
-	}
+	cfg := loading(r.load, r.many)
+	cfg.Policy = patch{LoadTimeout: new(ringTimeout)}
 	r.values = with(t, tiers, cfg)
 	r.others = with(t, tiers, cache.Config[string, string]{
 		Namespace: "others", Policy: cfg.Policy,
@@ -396,61 +358,64 @@ func (r *ring) open(t *testing.T) {
 			return r.load(ctx, k)
 		},
 	})
+	return r
 }
 
 // Loads that wait for each other in a circle would wait until LoadTimeout, whichever caller
-// began them. The load that closes the circle gets ErrRecursive at once.
+// began them. The load that closes the circle gets ErrRecursive at once. So does one that reads its own key.
 func TestCrossedLoads(t *testing.T) {
-	for name, r := range map[string]ring{
-		"two":                     {size: 2},
-		"two, a remote tier":      {size: 2, remote: true},
-		"three":                   {size: 3},
-		"ten":                     {size: 10},
-		"two, batches":            {size: 2, batch: true},
-		"two, batches and remote": {size: 2, batch: true, remote: true},
-		"two, of two caches":      {size: 2, split: true},
-		"four, of two caches":     {size: 4, split: true, remote: true},
+	for name, r := range map[string]*ring{
+		"one":                              {size: 1},
+		"one, a remote tier":               {size: 1, remote: true},
+		"one, LoadMany and remote":         {size: 1, many: true, remote: true},
+		"one, GetMany":                     {size: 1, batch: true},
+		"two":                              {size: 2},
+		"two, a remote tier":               {size: 2, remote: true},
+		"three":                            {size: 3},
+		"ten":                              {size: 10},
+		"two, GetMany and remote":          {size: 2, batch: true, remote: true},
+		"two, LoadMany":                    {size: 2, batch: true, many: true},
+		"two, LoadMany and remote":         {size: 2, batch: true, many: true, remote: true},
+		"two, of two caches":               {size: 2, split: true},
+		"four, of two caches and a remote": {size: 4, split: true, remote: true},
 	} {
-		bubble(t, name, func(t *testing.T) {
-			r.open(t)
-			start := time.Now()
-			crowd(r.size, func(k int) {
-				if _, err := r.read(t.Context(), k); !errors.Is(err, cache.ErrRecursive) {
-					t.Errorf("the caller of %d gets %v, want ErrRecursive", k, err)
+		for _, all := range []bool{false, true} {
+			bubble(t, fmt.Sprint(name, ", all are read at once: ", all), func(t *testing.T) {
+				r.open(t, tiersOf(r.remote))
+				callers := 1
+				if all {
+					callers = r.size
+				}
+				start := time.Now()
+				crowd(callers, func(k int) { fails(t, errOf(r.read(t.Context(), k)), cache.ErrRecursive, "a caller's read") })
+				if d := time.Since(start); d > time.Second {
+					t.Errorf("the callers waited %v, want at most 1s: the loads wait for each other", d)
 				}
 			})
-			if d := time.Since(start); d > time.Second {
-				t.Errorf("the callers waited %v, want at most 1s: the loads wait for each other", d)
-			}
-		})
+		}
 	}
 }
 
 // A loader may handle ErrRecursive and return a value. Then every caller gets an answer.
 func TestCrossedLoadsThatGoOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var c things
-		var recursive atomic.Int64
-		c = with(t, open(t, cache.TiersConfig{MaxLoads: 1000}), thingConfig{Load: func(ctx context.Context, k int) (string, error) {
-			if err := nap(ctx, 10*time.Millisecond); err != nil {
-				return "", err
-			}
-			v, err := c.Get(ctx, 1-k)
-			if errors.Is(err, cache.ErrRecursive) {
-				recursive.Add(1)
-				return fmt.Sprint(k), nil
-			}
-			return fmt.Sprint(k, ">", v), err
-		}})
+		r := (&ring{size: 2, goesOn: true}).open(t, cache.TiersConfig{})
 		start := time.Now()
-		crowd(2, func(k int) {
-			if v := get(t, c, k); v != fmt.Sprint(k) && v != fmt.Sprint(k, ">", 1-k) {
-				t.Errorf("Get(%d) = %q", k, v)
-			}
-		})
-		if d := time.Since(start); d > time.Second || recursive.Load() != 1 {
-			t.Errorf("%d loads got ErrRecursive, and the callers waited %v; want 1 load, at once", recursive.Load(), d)
+		crowd(2, func(k int) { succeeds(t, errOf(r.read(t.Context(), k))) })
+		if d := time.Since(start); d > time.Second || r.refused.Load() != 1 {
+			t.Errorf("%d loads got ErrRecursive, and the callers waited %v; want 1 load, at once", r.refused.Load(), d)
 		}
+	})
+}
+
+// Loaders of two processes that read each other's keys end after LoadTimeout, as guarantee 2
+// says: no process sees the circle.
+func TestCrossedLoadsOfTwoProcesses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tc, begun := tiersOf(true), time.Now()
+		rings := []*ring{(&ring{size: 2}).open(t, tc), (&ring{size: 2}).open(t, tc)}
+		crowd(2, func(i int) { fails(t, errOf(rings[i].read(t.Context(), i)), cache.ErrLoadTimeout, "a caller's read") })
+		equal(t, time.Since(begun), ringTimeout, "the callers waited")
 	})
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -46,21 +45,6 @@ func (s *curt) ClaimMany(ctx context.Context, keys []string, claims []tier.Claim
 func (s *curt) FillMany(ctx context.Context, keys []string, fills []tier.Fill) ([]bool, error) {
 	out, err := s.Faulty.FillMany(ctx, keys, fills)
 	return withoutLast(s, tiertest.FillMany, out, err)
-}
-
-// partial is a remote tier that cannot remove one cell until it is well. It removes the others.
-type partial struct {
-	*tiertest.Faulty
-	lost string
-	well atomic.Bool
-}
-
-func (p *partial) Unlink(ctx context.Context, keys ...string) error {
-	well := slices.DeleteFunc(slices.Clone(keys), func(k string) bool { return k == p.lost && !p.well.Load() })
-	if err := p.Faulty.Unlink(ctx, well...); err != nil || len(well) == len(keys) {
-		return err
-	}
-	return &tier.KeysError{Keys: []string{p.lost}, Err: errRemote}
 }
 
 // wantCalls checks the calls for many keys since its last call.
@@ -164,10 +148,8 @@ func TestSetManyWithOneFailingCell(t *testing.T) {
 				tc.Log = logtest.NewMemory(logtest.MemoryConfig{Bound: bound})
 			}
 			_, c := fleet(t, 2, wire, tc, thingConfig{})
-			vals, again := map[int]string{}, map[int]string{}
-			for k := range n {
-				vals[k], again[k] = fmt.Sprint("first ", k), fmt.Sprint("second ", k)
-			}
+			_, vals := numbered(n, "first ")
+			_, again := numbered(n, "second ")
 			must(t, c[0].SetMany(t.Context(), vals))
 			down := errors.New("the node hangs")
 			wire.FailKeys(down, keyScope(t, 7).Text())
@@ -199,10 +181,7 @@ func TestManyKeysWithoutARemoteTier(t *testing.T) {
 	wire := faulty()
 	wire.Fail(errors.New("down"))
 	_, c := fleet(t, 1, wire, cache.TiersConfig{}, thingConfig{})
-	vals, keys := make(map[int]string, n), make([]int, n)
-	for k := range n {
-		vals[k], keys[k] = "v", k
-	}
+	keys, vals := numbered(n, "v")
 	for name, call := range map[string]func() error{
 		"SetMany":    func() error { return c[0].SetMany(t.Context(), vals) },
 		"DeleteMany": func() error { return c[0].DeleteMany(t.Context(), keys) },
@@ -216,46 +195,4 @@ func TestManyKeysWithoutARemoteTier(t *testing.T) {
 			t.Errorf("%s does not name every key", name)
 		}
 	}
-}
-
-// While the log hangs, DeleteMany fails for every key, also for those whose cells were removed.
-func TestDeleteManyWhileTheLogHangs(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newLogged(t, thingConfig{})
-		remote := &partial{Faulty: w.wire[0], lost: keyScope(t, 2).Text()}
-		tiers := open(t, cache.TiersConfig{Remote: remote, Log: w.link[0]})
-		c := with(t, tiers, thingConfig{Load: w.src.load})
-		synctest.Wait()
-		w.link[0].Hang(true)
-		advance(bound / 3) // the syncer's call of the log hangs
-		err := c.DeleteMany(t.Context(), []int{1, 2})
-		be, ok := errors.AsType[*cache.BatchError[int]](err)
-		if !ok || len(be.Errs) != 2 {
-			t.Fatalf("DeleteMany: %v, want an error for each of two keys", err)
-		}
-		for k, err := range be.Errs {
-			if !errors.Is(err, cache.ErrUnavailable) || !errors.Is(err, errRemote) {
-				t.Errorf("key %d: %v, want ErrUnavailable and the remote tier's error", k, err)
-			}
-		}
-		remote.well.Store(true)
-		w.link[0].Heal()
-	})
-}
-
-// SetMany waits for the log no longer than InvalidateWait, for any number of records.
-func TestSetManyWaitsOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newLogged(t, thingConfig{Policy: patch{MaxValueBytes: new(100)}})
-		w.link[0].Hang(true)
-		begun := time.Now()
-		err := w.c[0].SetMany(t.Context(), map[int]string{1: "a", 2: strings.Repeat("v", 200)})
-		if !errors.Is(err, cache.ErrUnavailable) {
-			t.Errorf("SetMany: %v, want ErrUnavailable", err)
-		}
-		if took := time.Since(begun); took > 260*time.Millisecond {
-			t.Errorf("SetMany took %v, want 250ms", took)
-		}
-		w.link[0].Heal()
-	})
 }

@@ -153,26 +153,18 @@ func TestClone(t *testing.T) {
 	}
 }
 
-// Size may walk a large value, so a Set or a load calls it only once.
+// Size may walk a large value. So a Set or a load calls it once for a value, and an old value that is
+// served in place of a failed load keeps its size.
 func TestSizeIsCalledOnce(t *testing.T) {
-	for _, remote := range []bool{false, true} {
-		t.Run(fmt.Sprint("remote=", remote), func(t *testing.T) {
-			var sizes atomic.Int64
-			tc := tiersOf(remote)
-			c := with(t, open(t, tc), thingConfig{
-				Load: func(context.Context, int) (string, error) { return "v", nil },
-				Size: func(v string) int64 { sizes.Add(1); return int64(len(v)) },
-			})
-			for name, op := range map[string]func() error{
-				"Set":              func() error { return c.Set(t.Context(), 1, "one") },
-				"Set of a new key": func() error { return c.Set(t.Context(), 2, "two") },
-				"a load":           func() error { _, err := c.Get(t.Context(), 3); return err },
-			} {
-				sizes.Store(0)
-				succeeds(t, op())
-				equal(t, sizes.Load(), 1, "the calls of Size by %s", name)
-			}
-		})
+	for _, call := range []string{"gets", "many"} {
+		for on, after := range map[ground]string{alone: "source fails; a " + call + " 1.2 stale; took 0s", paired: "loads 2"} {
+			sizes := map[string]int{}
+			play(t, scene{name: call, on: on, cfg: thingConfig{Policy: patch{TTL: new(time.Second), StaleIfError: new(time.Hour)}, Size: func(v string) int64 {
+				sizes[v]++
+				return 8
+			}}, steps: "a sets new key=2; a gets 1.1; a sets over; wait 2s; a deletes; a " + call + " 1.2; wait 2s; " + after})
+			same(t, map[string]int{"new": 1, "1.1": 1, "over": 1, "1.2": 1}, sizes, "calls of Size by value")
+		}
 	}
 }
 
@@ -180,36 +172,15 @@ func TestSizeIsCalledOnce(t *testing.T) {
 // the next read would not find the value.
 func TestSetOfWhatTheLocalTierRefuses(t *testing.T) {
 	big := strings.Repeat("x", 300<<10) // more than a fifth of the tier, less than MaxValueBytes
-	for _, remote := range []bool{false, true} {
-		t.Run(fmt.Sprint("remote=", remote), func(t *testing.T) {
-			src := &source{}
-			tc := cache.TiersConfig{Local: local.New(local.Config{MaxBytes: 1 << 20})}
-			if remote {
-				tc.Remote = tiertest.NewMemory()
-			}
-			c := with(t, open(t, tc), thingConfig{Load: src.load, Policy: patch{MaxValueBytes: new(1 << 20)}})
-			get(t, c, 1)
-			err := c.Set(t.Context(), 1, big)
-			v := get(t, c, 1)
-			if v == "1.1" {
-				t.Error("Get returns the old value")
-			}
-			if remote {
-				if err != nil || v != big {
-					t.Errorf("Set: %v, then Get returns %d bytes, want the %d of the remote tier", err, len(v), len(big))
-				}
-				return
-			}
-			if err == nil {
-				t.Errorf("Set succeeds, and the next read returns %q", v)
-			} else if wantError(t, err, "set", cell1, cache.ErrTooLarge); !strings.Contains(err.Error(), "local tier") {
-				t.Errorf("%v, want an error that names the local tier", err)
-			}
-			if err := c.Set(t.Context(), 1, "small"); err != nil || errors.Is(err, cache.ErrTooLarge) {
-				t.Errorf("Set of a small value: %v", err)
-			}
-			equal(t, get(t, c, 1), "small", "Get")
-		})
+	for on, want := range map[ground]string{alone: "a sets BIG large; a gets !1.1 load", paired: "a sets BIG; a gets BIG remote"} {
+		tc := cache.TiersConfig{Local: local.New(local.Config{MaxBytes: 1 << 20})}
+		play(t, scene{on: on, tc: tc, cfg: thingConfig{Policy: patch{MaxValueBytes: new(1 << 20)}}, steps: `
+			a gets 1.1; ` + strings.ReplaceAll(want, "BIG", big) + "; a sets small; a gets small local"})
+	}
+	c := with(t, open(t, cache.TiersConfig{Local: local.New(local.Config{MaxBytes: 1 << 20})}), thingConfig{Policy: patch{MaxValueBytes: new(1 << 20)}})
+	err := c.Set(t.Context(), 1, big)
+	if wantError(t, err, "set", cell1, cache.ErrTooLarge); err != nil && !strings.Contains(err.Error(), "local tier") {
+		t.Errorf("%v, want an error that names the local tier", err)
 	}
 }
 
