@@ -80,6 +80,7 @@ func TestDo(t *testing.T) {
 		{`{"list": {}}`, 400, "list: a JSON object, want an array", ""},
 		{`[]`, 400, "body: a JSON array, want an object", ""},
 		{"{\n\"size\":\nx}", 400, "body: not JSON in line 3: invalid character", ""},
+		{"{\"name\": \"a\n\"}", 400, "body: not JSON in line 1: invalid character", ""},
 		{"{\n\"name\": 5}", 400, "name: a JSON number in line 2, want a string", ""},
 		{`{"name": `, 400, "body: ends within its JSON value", ""},
 		{`{"name": "ok"} {}`, 400, "continues", ""},
