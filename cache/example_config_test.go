@@ -182,8 +182,8 @@ func ExampleFresh() {
 	// Ada from load stale false <nil>
 }
 
-// A call may skip a tier. Options are values: store them and pass them on. Use it for a value that only this process should keep, or for one that
-// is read once and should not evict others.
+// A call may skip a tier: SkipRemote for a value that only this process should keep, SkipLocal for one
+// that is read once and should not evict others. Options are values: store them and pass them on.
 func ExampleSkipLocal() {
 	ctx := context.Background()
 	users, done := exampleUsers()

@@ -34,7 +34,7 @@ func TestStories(t *testing.T) {
 // The stories in testdata/log show the races that the log, the lease and the frames' positions
 // prevent. Each file shows one race, and why no read is wrong. The stories force the races:
 // messages are held on the wire, processes sleep, and servers forget. Read the stories in order
-// to learn the protocol. The story starts a third process, c.
+// to learn the protocol. Some start a third process, c.
 func TestInterleavings(t *testing.T) {
 	script.Run(t, "testdata/log/*.txt", func(t *testing.T, env *script.Env) map[string]script.Command {
 		return newStage(t, env, logtest.NewMemory(logtest.MemoryConfig{Bound: bound}))

@@ -74,12 +74,17 @@ type serveCmd struct {
 	Generate []digest.Kind `default:"4h,daily" enum:"4h,daily,weekly,monthly,none" help:"Generate these types for all users when a period closes (${default}): ${enum}."`
 }
 
-// Run serves until p ends.
-func (c *serveCmd) Run(p *program) error {
+// Validate checks the flags that package kong cannot check by itself.
+func (c *serveCmd) Validate() error {
 	c.BaseURL = strings.TrimRight(c.BaseURL, "/")
 	if c.BaseURL != "" && !call.IsBase(c.BaseURL) {
 		return fmt.Errorf("--base-url: %d bytes, want a scheme, http or https, and a host", len(c.BaseURL))
 	}
+	return nil
+}
+
+// Run serves until p ends.
+func (c *serveCmd) Run(p *program) error {
 	var listen net.ListenConfig
 	l, err := listen.Listen(p, "tcp", c.Addr)
 	if err != nil {

@@ -97,6 +97,9 @@ func (im *importer) run(tx *store.Tx) error {
 	im.tx = tx
 	all, err := tx.AllSources(im.ctx)
 	for _, s := range all {
+		if !s.Public && s.OwnerID == 0 { // it was private to a user who was deleted
+			continue
+		}
 		im.deleted[s.ID] = s.Deleted
 		if own, err := identity(s.Type, s.Config, s.OwnerID); err == nil && (im.known[own] == 0 || !s.Deleted) {
 			im.known[own] = s.ID

@@ -163,6 +163,27 @@ func TestImportRevivesNoSource(t *testing.T) {
 	}
 }
 
+// A deleted user's private source is not the public one of the same address.
+func TestImportKnowsNoOrphan(t *testing.T) {
+	s := storetest.New(t, nil)
+	if _, err := setup.Import(t.Context(), s, read(t, example)); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Write(t.Context(), func(tx *store.Tx) error { return tx.DeleteUser(t.Context(), 1) }); err != nil {
+		t.Fatal(err)
+	}
+	f := read(t, example)
+	f.Sources[2].Private, f.Users = "", f.Users[1:]
+	f.Users[0].Sources = []string{"Work"}
+	done, err := setup.Import(t.Context(), s, f)
+	if err != nil || done.Sources != 1 || len(done.Deleted) != 0 {
+		t.Errorf("done = %+v, %v", done, err)
+	}
+	if got := sources(t, s, "bob"); !cmp.Equal(got, []int64{1, 4}) {
+		t.Errorf("Bob reads %v", got)
+	}
+}
+
 // A source that has moved, or whose config is formatted differently, is not new.
 func TestImportKnowsWhatMoved(t *testing.T) {
 	s := storetest.New(t, nil)

@@ -99,7 +99,8 @@ func (tx *Tx) EditSource(ctx context.Context, id int64, e SourceEdit) error {
 	return err
 }
 
-// PauseSource pauses a source until it is resumed: neither a probe nor a success of a fetch ends it.
+// PauseSource pauses a source until it is resumed, or edited to fetch something else. Neither a probe
+// nor a success of a fetch ends the pause.
 func (tx *Tx) PauseSource(ctx context.Context, id int64) error {
 	return tx.Exec(ctx, `UPDATE sources SET is_active = 0, paused_at = NULL, updated_at = ?2 WHERE id = ?1 AND is_deleted = 0`, id, tx.now())
 }

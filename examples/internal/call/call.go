@@ -88,7 +88,10 @@ func decode[In any](w http.ResponseWriter, r *http.Request, most int64) (in In, 
 	if e, ok := errors.AsType[*FormError](err); ok {
 		return in, Bad(cmp.Or(e.Field, "body"), "%.200s", e.Text)
 	}
-	return in, err
+	if err != nil {
+		return in, Bad("body", "cannot be read: %.200s", err) // the client sent it too slowly, or wrongly
+	}
+	return in, nil
 }
 
 func (a *API) problem(err error) *Problem {

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"github.com/twofold-go/twofold/examples/internal/call"
@@ -79,6 +80,7 @@ func TestDo(t *testing.T) {
 		{`{"list": {}}`, 400, "list: a JSON object, want an array", ""},
 		{`[]`, 400, "body: a JSON array, want an object", ""},
 		{"{\n\"size\":\nx}", 400, "body: not JSON in line 3: invalid character", ""},
+		{"{\"name\": \"a\n\"}", 400, "body: not JSON in line 1: invalid character", ""},
 		{"{\n\"name\": 5}", 400, "name: a JSON number in line 2, want a string", ""},
 		{`{"name": `, 400, "body: ends within its JSON value", ""},
 		{`{"name": "ok"} {}`, 400, "continues", ""},
@@ -104,6 +106,17 @@ func TestDo(t *testing.T) {
 		if strings.Contains(w.Body.String(), "secret") {
 			t.Errorf("%s: the answer shows %s", tt.body, w.Body)
 		}
+	}
+}
+
+// A body that does not arrive is the client's fault, and is not logged.
+func TestBrokenBody(t *testing.T) {
+	var log strings.Builder
+	h := call.Do(api(&log), func(*http.Request, input) (any, error) { return nil, nil })
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/", iotest.ErrReader(errors.New("malformed chunk"))))
+	if w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), "body: cannot be read: malformed chunk") || log.Len() > 0 {
+		t.Errorf("%d %s, log %q", w.Code, w.Body, log.String())
 	}
 }
 

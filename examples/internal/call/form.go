@@ -46,7 +46,7 @@ func Strict(r io.Reader, v any) error {
 
 func formError(err error, text []byte, v any) error {
 	if e, ok := errors.AsType[*json.SyntaxError](err); ok {
-		return &FormError{Text: "not JSON" + line(text, e.Offset) + ": " + e.Error()}
+		return &FormError{Text: "not JSON" + line(text, e.Offset-1) + ": " + e.Error()} // the wrong byte has been read
 	}
 	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		kind, _, _ := strings.Cut(e.Value, " ") // drop the digits that follow "number"
@@ -98,7 +98,7 @@ func line(text []byte, offset int64) string {
 	if !bytes.Contains(bytes.TrimSpace(text), []byte("\n")) {
 		return ""
 	}
-	return fmt.Sprintf(" in line %d", 1+bytes.Count(text[:min(offset, int64(len(text)))], []byte("\n")))
+	return fmt.Sprintf(" in line %d", 1+bytes.Count(text[:min(max(offset, 0), int64(len(text)))], []byte("\n")))
 }
 
 // wrong returns the first field of an object that v cannot hold.

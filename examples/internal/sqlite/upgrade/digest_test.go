@@ -1,6 +1,7 @@
 package upgrade_test
 
 import (
+	"errors"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/twofold-go/twofold/examples/digest/store"
 	"github.com/twofold-go/twofold/examples/digest/store/storetest"
+	"github.com/twofold-go/twofold/examples/internal/sqlite"
 )
 
 // The files of testdata were made by these commits: an import, a fetch of a feed with three
@@ -21,9 +23,13 @@ func TestDigest(t *testing.T) {
 		t.Run(version, func(t *testing.T) {
 			ctx := t.Context()
 			path := restore(t, filepath.Join("../../../digest/store/testdata", version+".sql"))
+			orphan(t, path)
 			s, err := store.Open(ctx, path, store.Options{Now: clock.Now})
 			if err != nil {
 				t.Fatal(err)
+			}
+			if all, err := s.AllSources(ctx); err != nil || !all[len(all)-1].Deleted || all[0].Deleted {
+				t.Errorf("AllSources = %+v, %v; want only the last deleted, whose owner was deleted", all, err)
 			}
 			users, err := s.Users(ctx, 0, 10)
 			if err != nil || len(users) != 1 || users[0].Slug != "ann" || len(users[0].APIKeyHash) != 32 {
@@ -67,5 +73,18 @@ func TestDigest(t *testing.T) {
 				t.Errorf("schema (-new +upgraded)\n%s", diff)
 			}
 		})
+	}
+}
+
+// orphan adds what remained of a deleted user: a private source without an owner.
+func orphan(t *testing.T, path string) {
+	t.Helper()
+	db, err := sqlite.Open(t.Context(), sqlite.Config{Path: path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = db.Writer.ExecContext(t.Context(), `INSERT INTO sources (name, type, is_public, created_at, updated_at) VALUES ('hers', 'rss', 0, 1, 1)`)
+	if err := errors.Join(err, db.Close()); err != nil {
+		t.Fatal(err)
 	}
 }
