@@ -160,6 +160,29 @@ func TestWriteDuringEachRead(t *testing.T) {
 	}
 }
 
+// A load that an invalidation overtook, and that nobody waits for, has not failed.
+func TestWriteDuringLastRead(t *testing.T) {
+	for _, on := range []side{handlerSide, sharedSide} {
+		synctest.Test(t, func(t *testing.T) {
+			write := func() {}
+			tiers := openTiers(t, cache.TiersConfig{})
+			do := sender(t, on.open(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.Method == http.MethodGet {
+					w.Header().Set("Cache-Control", minute)
+					_ = http.NewResponseController(w).Flush()
+					write()
+				}
+			}), httpcache.Config{Tiers: tiers}))
+			write = func() { do(http.MethodPost, "/") }
+			do(http.MethodGet, "/")
+			synctest.Wait()
+			if n := tiers.Stats().Total; n.LoadErrors != 0 || n.Reloads != 1 {
+				t.Errorf("%s: %d loads have failed, %d were repeated", on.name, n.LoadErrors, n.Reloads)
+			}
+		})
+	}
+}
+
 // Purge and Expire apply to an entry with all its variants, and to no other. Only a Cache has Expire.
 func TestPurgeVariants(t *testing.T) {
 	origin := func() http.Handler {

@@ -103,8 +103,9 @@ func (x *Exchange) Load(ctx context.Context, _ string) (p *page.Page, err error)
 		// the others.
 		x.part.leave()
 		<-x.part.left
-		if err := ctx.Err(); err != nil { // there are no others
-			return nil, err
+		if ctx.Err() != nil { // there are no others
+			cache.Filling(ctx).NoStore()
+			return page.Refusing(reason.Load), nil
 		}
 	}
 	old := x.previous(ctx)
