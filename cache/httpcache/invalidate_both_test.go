@@ -123,6 +123,66 @@ func TestWriteDuringRead(t *testing.T) {
 	}
 }
 
+// If each response is overtaken by a write, the origin is asked three times for all clients that wait: none
+// waits for more than that, and none asks on its own.
+func TestWriteDuringEachRead(t *testing.T) {
+	for _, flushed := range []bool{true, false} {
+		var asked atomic.Int64
+		write := func() {}
+		origin := func() http.Handler {
+			asked.Store(0)
+			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.Method != http.MethodGet {
+					return
+				}
+				n := asked.Add(1)
+				w.Header().Set("Cache-Control", minute)
+				if flushed {
+					_ = http.NewResponseController(w).Flush()
+				}
+				<-time.After(time.Second)
+				write()
+				fmt.Fprint(w, "body ", n)
+			})
+		}
+		both(t, httpcache.Config{}, origin, func(t *testing.T, do send) {
+			write = func() { do(http.MethodPost, "/") }
+			began := time.Now()
+			for i, a := range together(50, func() {}, func(int) answer { return do(http.MethodGet, "/") }) {
+				if a.body != "body 3" && (i > 0 || a.body != "body 1") {
+					t.Errorf("client %d gets %v", i, a)
+				}
+			}
+			if d := time.Since(began); asked.Load() != 3 || d > 3*time.Second {
+				t.Errorf("%d requests, %v", asked.Load(), d)
+			}
+		})
+	}
+}
+
+// A load that an invalidation overtook, and that nobody waits for, has not failed.
+func TestWriteDuringLastRead(t *testing.T) {
+	for _, on := range []side{handlerSide, sharedSide} {
+		synctest.Test(t, func(t *testing.T) {
+			write := func() {}
+			tiers := openTiers(t, cache.TiersConfig{})
+			do := sender(t, on.open(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.Method == http.MethodGet {
+					w.Header().Set("Cache-Control", minute)
+					_ = http.NewResponseController(w).Flush()
+					write()
+				}
+			}), httpcache.Config{Tiers: tiers}))
+			write = func() { do(http.MethodPost, "/") }
+			do(http.MethodGet, "/")
+			synctest.Wait()
+			if n := tiers.Stats().Total; n.LoadErrors != 0 || n.Reloads != 1 {
+				t.Errorf("%s: %d loads have failed, %d were repeated", on.name, n.LoadErrors, n.Reloads)
+			}
+		})
+	}
+}
+
 // Purge and Expire apply to an entry with all its variants, and to no other. Only a Cache has Expire.
 func TestPurgeVariants(t *testing.T) {
 	origin := func() http.Handler {

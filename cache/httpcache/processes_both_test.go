@@ -11,6 +11,34 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
+// The first page of a URL leads to its variants, so it is kept. A variant leads nowhere: in front of a handler it
+// goes when nobody can use it any more, unless it can be revalidated.
+func TestVariantsAreNotKept(t *testing.T) {
+	for _, etag := range []string{"", `"a"`} {
+		synctest.Test(t, func(t *testing.T) {
+			header := []string{"Cache-Control", "max-age=10", "Vary", "X-L"}
+			if etag != "" {
+				header = append(header, "Etag", etag)
+			}
+			remote := tiertest.NewMemory()
+			do := sender(t, handlerSide.open(t, &origin{script: [][]string{header}}, httpcache.Config{
+				Tiers: openTiers(t, cache.TiersConfig{Remote: remote}),
+			}))
+			for _, l := range []string{"a", "b", "c", "d"} {
+				do(http.MethodGet, "/", "X-L", l)
+			}
+			sleep(t, "10m")
+			want := 1
+			if etag != "" {
+				want = 4
+			}
+			if n := remote.Len(); n != want {
+				t.Errorf("with Etag %q %d pages are kept, want %d", etag, n, want)
+			}
+		})
+	}
+}
+
 // Processes share the responses of a remote tier for as long as each response allows, and no longer.
 func TestSharedByProcesses(t *testing.T) {
 	const etag = `"v"`

@@ -134,9 +134,6 @@ func (x *handling) try(w http.ResponseWriter, r *http.Request) (y *handling) {
 	switch {
 	case err != nil:
 		x.failedWith(w, r, err)
-	case why == reason.Overtaken:
-		y = c.handling(x.next, w, r, x.t)
-		y.Variant = x.Variant
 	case why != reason.None:
 		x.refusedTo(w, r, why)
 	case !p.Selects(x.Header, c.k.Hashed):
@@ -167,7 +164,7 @@ func (x *handling) fetch() (res cache.Result[*page.Page], err error) {
 			panic(p)
 		}
 	}()
-	res, err = x.c.k.Pages.Fetch(x.Ctx, x.At(), x.Load)
+	res, err = x.Fetch(x.Ctx)
 	x.Found.Store(res.Value)
 	return res, err
 }

@@ -36,8 +36,6 @@ func (t *Transport) ask(r *http.Request, way exchange.Reading, fresh bool) (*htt
 		switch {
 		case err != nil:
 			return t.failed(r, x, err)
-		case why == reason.Overtaken:
-			continue
 		case why != reason.None:
 			return t.alone(r, way.Wants, reason.Memory)
 		case p == x.Own.Load():

@@ -73,7 +73,7 @@ func (x *trip) fetch() (resp *http.Response, f fetched) {
 		case x.Wants.OnlyIfCached:
 			opts = exchange.FreshOnly // its load refreshes nothing
 		}
-		f.res, f.err = x.Outlast(x.t.k.Pages.Fetch(x.Client.Ctx, x.At(), x.Load, opts...))
+		f.res, f.err = x.Outlast(x.Fetch(x.Client.Ctx, opts...))
 	})
 	select {
 	case resp = <-x.handed:

@@ -211,8 +211,9 @@ func signal(c chan<- struct{}) {
 }
 
 // Close ends the follower. It retries what is pending until ctx ends, or for one bound if ctx has
-// no deadline. What is then still pending is lost, and a [*PendingError] says so. A second Close
-// does nothing.
+// no deadline. What is then still pending is lost, and a [*invalidate.PendingError] says so. Close does
+// not wait long for a call that ignores its context: it fails, and the call's goroutine ends later. A
+// second Close does nothing.
 func (w *Follower) Close(ctx context.Context) error {
 	w.mu.Lock()
 	if w.closed {
@@ -278,7 +279,8 @@ func (w *Follower) isThrough() bool {
 	return len(w.queue)+len(w.dirty) == 0
 }
 
-// lost returns the error for the invalidations that Close could not send.
+// lost returns the error for the invalidations that Close could not send. If there are none, the error
+// only says why Close did not end in order.
 func (w *Follower) lost(why error) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -286,6 +288,9 @@ func (w *Follower) lost(why error) error {
 	for _, o := range slices.Concat(w.queue, w.dirty) {
 		w.count(o)
 		cause = cmp.Or(o.err, cause)
+	}
+	if w.pending.Load() == 0 {
+		return fmt.Errorf("invalidate: close: %w", why)
 	}
 	return w.pendingError(why, cause)
 }

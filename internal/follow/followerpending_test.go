@@ -177,6 +177,27 @@ func TestEverythingStandsForAll(t *testing.T) {
 	})
 }
 
+// A call that ignores its context makes Close fail, but no invalidation is lost if none was pending.
+func TestCloseWithoutPending(t *testing.T) {
+	for _, op := range []logtest.Op{logtest.Tail, logtest.Sync} {
+		bubble(t, func(t *testing.T, log *logtest.Memory) {
+			p := newPeer(t, log, follow.Config{})
+			p.link.Before(func(_ context.Context, of logtest.Op, _ invalidate.Append) {
+				if of == op {
+					<-time.After(20 * bound)
+				}
+			})
+			advance(bound)
+			err := p.Close(t.Context())
+			if pe, ok := errors.AsType[*invalidate.PendingError](err); ok || !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("%v: Close = %v, of which %v", op, err, pe)
+			}
+			p.link.Heal()
+			advance(40 * bound) // until the deaf calls have ended
+		})
+	}
+}
+
 // Close returns within one bound if its context has no deadline, and reports what is lost. If a call
 // ignores its context, Close returns a little later.
 func TestCloseIsBounded(t *testing.T) {

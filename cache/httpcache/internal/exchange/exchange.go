@@ -32,6 +32,7 @@ type Exchange struct {
 	deeds
 	Source Source
 	Client record.Client
+	part   part
 
 	Host, Path string   // of the request: its pages have their tags
 	Unkeyed    []string // the words that a page may show of parameters that are not in the key
@@ -97,9 +98,15 @@ func (x *Exchange) Load(ctx context.Context, _ string) (p *page.Page, err error)
 	}
 	again := x.begun()
 	defer func() { x.ended(p, err) }()
-	if again && x.Client.Taken() { // an invalidation overtook the first load
-		cache.Filling(ctx).NoStore()
-		return page.Refusing(reason.Overtaken), nil
+	if again && x.Client.Taken() {
+		// An invalidation overtook the first load. Our client has its response; this load is for
+		// the others.
+		x.part.leave()
+		<-x.part.left
+		if ctx.Err() != nil { // there are no others
+			cache.Filling(ctx).NoStore()
+			return page.Refusing(reason.Load), nil
+		}
 	}
 	old := x.previous(ctx)
 	leave, err := x.Source.Begin(old)

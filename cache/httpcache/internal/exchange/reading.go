@@ -67,6 +67,22 @@ func (x *Reading) Find(opts []cache.Option) (res cache.Result[*page.Page], ok bo
 	}
 }
 
+// part is what our client has in the read of the entry, which others may share.
+type part struct {
+	leave context.CancelFunc
+	left  chan struct{} // closed when the part has ended
+}
+
+// Fetch reads the entry through the cache, once. If an invalidation overtakes a load whose response our
+// client has, it does not wait for the load that is made for the others.
+func (x *Exchange) Fetch(ctx context.Context, opts ...cache.Option) (cache.Result[*page.Page], error) {
+	ctx, x.part.leave = context.WithCancel(ctx)
+	x.part.left = make(chan struct{})
+	defer close(x.part.left)
+	defer x.part.leave()
+	return x.Core.Pages.Fetch(ctx, x.At(), x.Load, opts...)
+}
+
 // deeds is what the loads of one request did. They may run on after their client has left.
 type deeds struct {
 	Led     atomic.Bool               // a load of ours ran

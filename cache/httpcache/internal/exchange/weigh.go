@@ -87,7 +87,7 @@ func (x *Exchange) keeps(f *cache.Fill, n *Run) {
 	k := x.Core
 	if !k.Until {
 		keep := k.Keep
-		if !k.Hashed && !n.Page.Validated() && len(n.Page.Vary) == 0 {
+		if !k.Hashed && !n.Page.Validated() && (len(n.Page.Vary) == 0 || x.Variant != nil) {
 			keep = 0 // it cannot be revalidated, leads to no variant, and no client of a handler may accept it
 		}
 		k.Lives(f, n.Page, keep)

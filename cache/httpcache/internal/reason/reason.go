@@ -56,10 +56,6 @@ const (
 	Room
 	Load // something in the load says so, such as Fill.NoStore
 
-	// Why a load gave no response: an invalidation overtook it, and its client has the response. The others
-	// ask again.
-	Overtaken
-
 	// Why a response went straight to its client.
 	Flush
 	Size
@@ -82,8 +78,7 @@ var reasonNames = [Count]string{
 	BadCacheControl: "bad-cache-control", Vary: "vary", EventStream: "event-stream", Partial: "partial",
 	Trailer: "trailer", Connection: "connection", TransferEncoding: "transfer-encoding", Length: "length",
 	EarlyHints: "early-hints", Control: "control", Silence: "no-lifetime", Room: "no-room", Load: "load",
-	Overtaken: "overtaken",
-	Flush:     "flush", Size: "too-large", Slow: "slow",
+	Flush: "flush", Size: "too-large", Slow: "slow",
 	Failure: "unavailable",
 }
 
