@@ -1,8 +1,6 @@
 package codec
 
 import (
-	"encoding"
-	"encoding/json"
 	"reflect"
 	"slices"
 	"strings"
@@ -53,16 +51,11 @@ func looped(p plan) *plan {
 	return &p
 }
 
-var unmarshalers = []reflect.Type{
-	reflect.TypeFor[json.Unmarshaler](),
-	reflect.TypeFor[cbor.Unmarshaler](),
-	reflect.TypeFor[encoding.BinaryUnmarshaler](),
-	reflect.TypeFor[encoding.TextUnmarshaler](),
-}
+var tagType = reflect.TypeFor[cbor.Tag]()
 
 // planner makes the plans of a type and of all types within it.
 type planner struct {
-	tags  tagging
+	*rules
 	known map[reflect.Type]*plan
 	item  int64 // the largest memory of an item, and of an element or pair
 	each  int64
@@ -84,8 +77,8 @@ func (r *planner) parts(t reflect.Type, p *plan) {
 	switch k := t.Kind(); {
 	case k == reflect.Pointer:
 		p.pointer, p.item, p.elem = true, int64(t.Elem().Size()), r.plan(t.Elem())
-	case implementsAny(t, unmarshalers): // it decodes its items itself
-	case k == reflect.Interface:
+	case implementsAny(t, r.readers): // it decodes its items itself
+	case k == reflect.Interface, t == tagType:
 		*p = *ofAny
 	case k == reflect.Slice:
 		p.list.each, p.elem = int64(t.Elem().Size()), r.plan(t.Elem())
@@ -170,7 +163,7 @@ func (r *rules) boundOf(t reflect.Type) bound {
 	if b, ok := bounds.Load(bounded{r, t}); ok {
 		return b.(bound)
 	}
-	p := planner{r.tags, make(map[reflect.Type]*plan), ofAny.item + ofAny.dict.once, ofAny.dict.each}
+	p := planner{r, make(map[reflect.Type]*plan), ofAny.item + ofAny.dict.once, ofAny.dict.each}
 	b := bound{plan: p.plan(t)}
 	b.most = p.item + p.each
 	bounds.Store(bounded{r, t}, b)
