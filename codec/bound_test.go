@@ -120,6 +120,36 @@ func (*otherFormat) UnmarshalBinary(_ []byte) error { return nil }
 func (otherItems) MarshalJSON() ([]byte, error)  { return []byte("0"), nil }
 func (*otherItems) UnmarshalJSON(_ []byte) error { return nil }
 
+// Reading the names that a type does not know takes about as much memory as the names.
+func TestWithinReadsNamesOnce(t *testing.T) {
+	type known struct{ Aaa1, Aaa2, Aaa3, Aaa4, Aaa5, Aaa6, Aaa7, Aaa8, Aaa9 int }
+	data := []byte(`{` + strings.Repeat(`"`+strings.Repeat("a", 2000)+`":0,`, 500) + `"aAa9":1}`)
+	var v known
+	used := allocated(func() {
+		if err := codec.UnmarshalWithin(codec.JSON, data, &v, len(data), false); err != nil || v.Aaa9 != 1 {
+			t.Errorf("%+v, %v", v, err)
+		}
+	})
+	if most := uint64(8 * len(data)); used > most {
+		t.Errorf("%d bytes took %d bytes, want at most %d", len(data), used, most)
+	}
+}
+
+// The limit finds the fields that encoding/json finds, in any letter case.
+func TestWithinFindsNames(t *testing.T) {
+	type fields struct {
+		Kelvins []wide `json:"kelvinſ"`
+		Other   []wide `json:"OTHER"`
+		Same    []wide `json:"other"`
+	}
+	for _, name := range []string{"kelvinſ", "KELVINS", "Kelvins", `\u212aelvins`, "other", "OTHER", "oTHER"} {
+		data := []byte(`{"` + name + `":[` + strings.Repeat("0,", 1000) + `0]}`)
+		if err := codec.UnmarshalWithin(codec.JSON, data, new(fields), 10_000, false); !errors.Is(err, codec.ErrTooLarge) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 func times[T any](v T, n int) []T {
 	out := make([]T, n)
 	for i := range out {

@@ -3,8 +3,9 @@ package codec
 import (
 	"reflect"
 	"slices"
-	"strings"
 	"sync"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/fxamacker/cbor/v2"
 )
@@ -18,6 +19,7 @@ type plan struct {
 	dict    part
 	elem    *plan            // of a slice, an array or a map; what a pointer points to
 	fields  map[string]*plan // of a struct
+	folded  map[string]*plan // the same by their folded names, for formats with names in any letter case
 	names   []string         // of fields, in the order of the struct
 }
 
@@ -103,6 +105,9 @@ func (r *planner) fields(t reflect.Type, p *plan) {
 		}
 		p.fields[name] = r.plan(f.Type)
 		p.names = append(p.names, name)
+		if r.tags.byName {
+			p.fold(name)
+		}
 		in := t
 		for _, i := range f.Index {
 			if in.Kind() == reflect.Pointer && !embedded[in] {
@@ -118,20 +123,49 @@ func (r *planner) fields(t reflect.Type, p *plan) {
 // numberName begins the name of a field that is a number.
 const numberName = "\x00"
 
+// fold notes the field of a name under its folded name. The first of the same folded name counts.
+func (p *plan) fold(name string) {
+	if p.folded == nil {
+		p.folded = make(map[string]*plan)
+	}
+	folded := string(appendFolded(nil, []byte(name)))
+	if _, taken := p.folded[folded]; !taken {
+		p.folded[folded] = p.fields[name]
+	}
+}
+
 // of returns the plan of the field of a name. JSON matches names in any letter case.
-func (p *plan) of(name []byte, anyCase bool) *plan {
+func (p *plan) of(name []byte) *plan {
 	if p.fields == nil {
 		return p.elem
 	}
 	if f, ok := p.fields[string(name)]; ok {
 		return f
 	}
-	for _, f := range p.names {
-		if anyCase && strings.EqualFold(f, string(name)) {
-			return p.fields[f]
+	if len(p.folded) > 0 {
+		var room [64]byte
+		if f, ok := p.folded[string(appendFolded(room[:0], name))]; ok {
+			return f
 		}
 	}
 	return skipped
+}
+
+// appendFolded appends a name with the least of the forms that each letter has, as encoding/json
+// compares names.
+func appendFolded(to, name []byte) []byte {
+	for len(name) > 0 {
+		r, size := utf8.DecodeRune(name)
+		for next := unicode.SimpleFold(r); ; next = unicode.SimpleFold(r) {
+			again := next <= r
+			if r = next; again {
+				break
+			}
+		}
+		to = utf8.AppendRune(to, r)
+		name = name[size:]
+	}
+	return to
 }
 
 // at returns the plan of an element of a list, which may be a struct with the option toarray.
