@@ -98,7 +98,7 @@ func (r *rules) within(data []byte, into reflect.Type, limit int) error {
 	if int64(len(data)) <= most/b.most {
 		return nil
 	}
-	s := sizer{items: r.items(data), most: most, anyCase: r.tags.byName}
+	s := sizer{items: r.items(data), most: most}
 	if s.items == nil {
 		return nil // the decoder will refuse data
 	}

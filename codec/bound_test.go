@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fxamacker/cbor/v2"
+
 	"github.com/twofold-go/twofold/codec"
 )
 
@@ -42,6 +44,7 @@ func TestWithinIsOneRule(t *testing.T) {
 		{name: "structs as nulls", value: make([]*shape, 180), limit: 1000, fits: true},
 		{name: "many empty maps", value: times(map[string]string{}, 300), limit: 1000},
 		{name: "many empty values of any shape", value: times(any(map[string]any{}), 300), limit: 1000},
+		{name: "many empty values in a tag", value: cbor.Tag{Number: 100, Content: times(any(map[string]any{}), 300)}, limit: 1000},
 		{name: "many empty structs", value: make([]struct{}, 300), limit: 1000, fits: true},
 		{name: "no limit", value: make([]struct{}, 300), limit: math.MaxInt, fits: true},
 		{name: "numbers beside wide structs", value: mixed{Rows: make([]wide, 1), Points: make([]int, 450)}, limit: 4000, fits: true},
@@ -86,7 +89,7 @@ func TestWithinCountsMisfits(t *testing.T) {
 	list := make([]int, n)
 	for _, c := range []codec.Codec{codec.JSON, codec.CBOR} {
 		for _, items := range []any{list, make([]string, n), times([]int{}, n), times(false, n), map[string]any{"rows": list, "Rows": list}} {
-			for _, into := range []any{[]wide{}, []*wide{}, [][3]wide{}, mixed{}, map[string][]wide{}, []widest{}} {
+			for _, into := range []any{[]wide{}, []*wide{}, [][3]wide{}, mixed{}, map[string][]wide{}, []widest{}, otherFormat{}, otherItems{}} {
 				data := mustMarshal(t, c, items)
 				used := allocated(func() {
 					_ = codec.UnmarshalWithin(c, data, reflect.New(reflect.TypeOf(into)).Interface(), 1<<20, false)
@@ -107,7 +110,45 @@ type (
 		Rows   []wide
 		Points []int
 	}
+	otherFormat struct{ Rows []wide } // JSON does not call its methods, and CBOR only for bytes
+	otherItems  struct{ Rows []wide } // CBOR does not call its methods
 )
+
+func (otherFormat) MarshalBinary() ([]byte, error)  { return nil, nil }
+func (*otherFormat) UnmarshalBinary(_ []byte) error { return nil }
+
+func (otherItems) MarshalJSON() ([]byte, error)  { return []byte("0"), nil }
+func (*otherItems) UnmarshalJSON(_ []byte) error { return nil }
+
+// Reading the names that a type does not know takes about as much memory as the names.
+func TestWithinReadsNamesOnce(t *testing.T) {
+	type known struct{ Aaa1, Aaa2, Aaa3, Aaa4, Aaa5, Aaa6, Aaa7, Aaa8, Aaa9 int }
+	data := []byte(`{` + strings.Repeat(`"`+strings.Repeat("a", 2000)+`":0,`, 500) + `"aAa9":1}`)
+	var v known
+	used := allocated(func() {
+		if err := codec.UnmarshalWithin(codec.JSON, data, &v, len(data), false); err != nil || v.Aaa9 != 1 {
+			t.Errorf("%+v, %v", v, err)
+		}
+	})
+	if most := uint64(8 * len(data)); used > most {
+		t.Errorf("%d bytes took %d bytes, want at most %d", len(data), used, most)
+	}
+}
+
+// The limit finds the fields that encoding/json finds, in any letter case.
+func TestWithinFindsNames(t *testing.T) {
+	type fields struct {
+		Kelvins []wide `json:"kelvinſ"`
+		Other   []wide `json:"OTHER"`
+		Same    []wide `json:"other"`
+	}
+	for _, name := range []string{"kelvinſ", "KELVINS", "Kelvins", `\u212aelvins`, "other", "OTHER", "oTHER"} {
+		data := []byte(`{"` + name + `":[` + strings.Repeat("0,", 1000) + `0]}`)
+		if err := codec.UnmarshalWithin(codec.JSON, data, new(fields), 10_000, false); !errors.Is(err, codec.ErrTooLarge) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
 
 func times[T any](v T, n int) []T {
 	out := make([]T, n)

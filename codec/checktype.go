@@ -27,6 +27,10 @@ type rules struct {
 	uintptrs bool // a uintptr has an encoding
 
 	items func(data []byte) items // nil if the decoder will refuse data
+
+	// readers are the methods that get a list or a dict in place of the decoder. CBOR calls
+	// UnmarshalBinary and UnmarshalText only for bytes and texts, and decodes fields from others.
+	readers []reflect.Type
 }
 
 type ownWay struct {
@@ -44,7 +48,7 @@ var (
 	jsonRules = rules{
 		codec: JSON, tags: jsonTags, uintptrs: true,
 		own:   []ownWay{ownWayOf[json.Marshaler, json.Unmarshaler]("JSON"), textWay},
-		items: readJSON,
+		items: readJSON, readers: []reflect.Type{reflect.TypeFor[json.Unmarshaler](), textWay.decoder},
 	}
 	cborRules = rules{
 		codec: CBOR, tags: cborTags, addressed: true, anyKey: true,
@@ -53,7 +57,7 @@ var (
 			ownWayOf[encoding.BinaryMarshaler, encoding.BinaryUnmarshaler]("Binary"),
 			textWay,
 		},
-		items: readCBOR,
+		items: readCBOR, readers: []reflect.Type{reflect.TypeFor[cbor.Unmarshaler]()},
 	}
 )
 

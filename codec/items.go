@@ -39,13 +39,13 @@ func (j *jsonItems) next() (itemKind, int) {
 	return scalar, 0
 }
 
-func (j *jsonItems) name() []byte {
+func (j *jsonItems) name(wanted bool) []byte {
 	j.space()
 	if len(j.rest) == 0 || j.rest[0] != '"' {
 		return nil
 	}
 	name := j.text()
-	if bytes.IndexByte(name, '\\') >= 0 {
+	if wanted && bytes.IndexByte(name, '\\') >= 0 {
 		var plain string
 		_ = json.Unmarshal(name, &plain) // the decoder will refuse it
 		return []byte(plain)
@@ -138,14 +138,15 @@ func (c *cborItems) next() (itemKind, int) {
 
 func (*cborItems) more(left int) bool { return left > 0 }
 
-func (c *cborItems) name() (name []byte) {
+func (c *cborItems) name(wanted bool) (name []byte) {
 	major, size, arg := cborHead(c.rest)
-	switch n := int64(arg); major { //nolint:gosec // a name is short
-	case majorText:
+	switch n := int64(arg); { //nolint:gosec // a name is short
+	case !wanted:
+	case major == majorText:
 		name = c.rest[size:][:arg]
-	case majorUint:
+	case major == majorUint:
 		name = strconv.AppendInt([]byte(numberName), n, 10)
-	case majorNegative:
+	case major == majorNegative:
 		name = strconv.AppendInt([]byte(numberName), -1-n, 10)
 	}
 	for items := 1; items > 0; items-- { // the name may be a list

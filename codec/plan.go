@@ -1,12 +1,11 @@
 package codec
 
 import (
-	"encoding"
-	"encoding/json"
 	"reflect"
 	"slices"
-	"strings"
 	"sync"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/fxamacker/cbor/v2"
 )
@@ -20,6 +19,7 @@ type plan struct {
 	dict    part
 	elem    *plan            // of a slice, an array or a map; what a pointer points to
 	fields  map[string]*plan // of a struct
+	folded  map[string]*plan // the same by their folded names, for formats with names in any letter case
 	names   []string         // of fields, in the order of the struct
 }
 
@@ -53,16 +53,11 @@ func looped(p plan) *plan {
 	return &p
 }
 
-var unmarshalers = []reflect.Type{
-	reflect.TypeFor[json.Unmarshaler](),
-	reflect.TypeFor[cbor.Unmarshaler](),
-	reflect.TypeFor[encoding.BinaryUnmarshaler](),
-	reflect.TypeFor[encoding.TextUnmarshaler](),
-}
+var tagType = reflect.TypeFor[cbor.Tag]()
 
 // planner makes the plans of a type and of all types within it.
 type planner struct {
-	tags  tagging
+	*rules
 	known map[reflect.Type]*plan
 	item  int64 // the largest memory of an item, and of an element or pair
 	each  int64
@@ -84,8 +79,8 @@ func (r *planner) parts(t reflect.Type, p *plan) {
 	switch k := t.Kind(); {
 	case k == reflect.Pointer:
 		p.pointer, p.item, p.elem = true, int64(t.Elem().Size()), r.plan(t.Elem())
-	case implementsAny(t, unmarshalers): // it decodes its items itself
-	case k == reflect.Interface:
+	case implementsAny(t, r.readers): // it decodes its items itself
+	case k == reflect.Interface, t == tagType:
 		*p = *ofAny
 	case k == reflect.Slice:
 		p.list.each, p.elem = int64(t.Elem().Size()), r.plan(t.Elem())
@@ -110,6 +105,9 @@ func (r *planner) fields(t reflect.Type, p *plan) {
 		}
 		p.fields[name] = r.plan(f.Type)
 		p.names = append(p.names, name)
+		if r.tags.byName {
+			p.fold(name)
+		}
 		in := t
 		for _, i := range f.Index {
 			if in.Kind() == reflect.Pointer && !embedded[in] {
@@ -125,20 +123,49 @@ func (r *planner) fields(t reflect.Type, p *plan) {
 // numberName begins the name of a field that is a number.
 const numberName = "\x00"
 
+// fold notes the field of a name under its folded name. The first of the same folded name counts.
+func (p *plan) fold(name string) {
+	if p.folded == nil {
+		p.folded = make(map[string]*plan)
+	}
+	folded := string(appendFolded(nil, []byte(name)))
+	if _, taken := p.folded[folded]; !taken {
+		p.folded[folded] = p.fields[name]
+	}
+}
+
 // of returns the plan of the field of a name. JSON matches names in any letter case.
-func (p *plan) of(name []byte, anyCase bool) *plan {
+func (p *plan) of(name []byte) *plan {
 	if p.fields == nil {
 		return p.elem
 	}
 	if f, ok := p.fields[string(name)]; ok {
 		return f
 	}
-	for _, f := range p.names {
-		if anyCase && strings.EqualFold(f, string(name)) {
-			return p.fields[f]
+	if len(p.folded) > 0 {
+		var room [64]byte
+		if f, ok := p.folded[string(appendFolded(room[:0], name))]; ok {
+			return f
 		}
 	}
 	return skipped
+}
+
+// appendFolded appends a name with the least of the forms that each letter has, as encoding/json
+// compares names.
+func appendFolded(to, name []byte) []byte {
+	for len(name) > 0 {
+		r, size := utf8.DecodeRune(name)
+		for next := unicode.SimpleFold(r); ; next = unicode.SimpleFold(r) {
+			again := next <= r
+			if r = next; again {
+				break
+			}
+		}
+		to = utf8.AppendRune(to, r)
+		name = name[size:]
+	}
+	return to
 }
 
 // at returns the plan of an element of a list, which may be a struct with the option toarray.
@@ -170,7 +197,7 @@ func (r *rules) boundOf(t reflect.Type) bound {
 	if b, ok := bounds.Load(bounded{r, t}); ok {
 		return b.(bound)
 	}
-	p := planner{r.tags, make(map[reflect.Type]*plan), ofAny.item + ofAny.dict.once, ofAny.dict.each}
+	p := planner{r, make(map[reflect.Type]*plan), ofAny.item + ofAny.dict.once, ofAny.dict.each}
 	b := bound{plan: p.plan(t)}
 	b.most = p.item + p.each
 	bounds.Store(bounded{r, t}, b)

@@ -11,8 +11,8 @@ type items interface {
 	// left of those that were announced. Otherwise it reads its end.
 	more(left int) bool
 
-	// name reads the name of a pair.
-	name() []byte
+	// name reads the name of a pair, and returns it if it is wanted.
+	name(wanted bool) []byte
 }
 
 type itemKind uint8
@@ -30,7 +30,6 @@ const (
 type sizer struct {
 	items
 	bytes, most int64 // it stops above most
-	anyCase     bool
 }
 
 func (s *sizer) value(p *plan) {
@@ -51,7 +50,7 @@ func (s *sizer) value(p *plan) {
 		s.bytes += p.item + p.dict.once
 		for ; s.bytes <= s.most && s.more(left); left-- {
 			s.bytes += p.dict.each
-			s.value(p.of(s.name(), s.anyCase))
+			s.value(p.of(s.name(p.fields != nil)))
 		}
 	case null:
 	}

@@ -82,6 +82,8 @@ func (w *walker) value(t reflect.Type, path string, addr bool) {
 	}
 	w.seen[r] = true
 	switch {
+	case t.Size() == 0: // it has only one value
+		return
 	case t.Kind() == reflect.Interface:
 		w.dynamic = true // also if it has a MarshalJSON: what is in it may have fields
 		return
@@ -180,7 +182,7 @@ func (w *walker) field(f reflect.StructField, at string, addr bool, o *object) {
 		part = part.Elem()
 	}
 	switch {
-	case f.Type.Size() == 0 && (tag == "-" || !f.IsExported() && !f.Anonymous): // it has only one value
+	case f.Type.Size() == 0 && (tag == "-" || !f.IsExported() && (!f.Anonymous || part.Kind() != reflect.Struct)): // it has only one value
 	case tag == "-":
 		w.refuse(at, excluded)
 	case f.Anonymous && name == "" && part.Kind() == reflect.Struct:
@@ -191,7 +193,7 @@ func (w *walker) field(f reflect.StructField, at string, addr bool, o *object) {
 		w.refuse(at, unexported)
 	default:
 		w.name(cmp.Or(name, f.Name), at, o)
-		if omitsZero(opts, f.Type) && (w.key || !marshals(reflect.PointerTo(f.Type))) {
+		if omitsZero(opts, f.Type) && (w.key || !marshals(f.Type) && !marshals(reflect.PointerTo(f.Type))) {
 			w.refuse(at, zeroLike)
 		}
 		w.value(f.Type, at, addr)

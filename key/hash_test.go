@@ -212,6 +212,7 @@ func TestHashRefusesDroppedFields(t *testing.T) {
 		Base
 		Raw json.RawMessage
 	}
+	type notCompared [0]func()
 	type noN struct{ N struct{} }
 	type someN struct{ N int }
 	type amount struct {
@@ -251,6 +252,14 @@ func TestHashRefusesDroppedFields(t *testing.T) {
 		{"a time that may be zero", struct {
 			At time.Time `json:",omitzero"`
 		}{}, ""},
+		{"a pointer to a time that may be zero", struct {
+			At *time.Time `json:",omitzero"`
+		}{}, ""},
+		{"only one value, embedded", struct {
+			notCompared
+			N int
+		}{}, ""},
+		{"no values of a type with fields", struct{ None [0]message }{}, ""},
 		{"nothing is lost", mixed{}, ""},
 		{"a tree", tree{Leaves: []*tree{{Extra: 1}, nil}, Extra: tree{}}, ""},
 		{"nil", nil, ""},

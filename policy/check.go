@@ -14,7 +14,7 @@ import (
 // namespace with each override of a tenant. It reports a fault once, for the override where it
 // first occurs.
 func (t Table) Validate(base Policy) error {
-	c := checker{table: t, base: base, at: make(map[scope]int, len(t)), seen: make(map[scope]report)}
+	c := checker{table: t, base: base, at: make(map[scope][]int, len(t)), seen: make(map[scope]report)}
 	c.index()
 	c.check(scope{})
 	for _, o := range t {
@@ -35,7 +35,7 @@ func (t Table) Validate(base Policy) error {
 type checker struct {
 	table Table
 	base  Policy
-	at    map[scope]int    // index of the override for a scope
+	at    map[scope][]int  // indexes of the overrides for a scope
 	seen  map[scope]report // faults by scope; no entry means no fault
 	errs  []error
 }
@@ -43,11 +43,11 @@ type checker struct {
 func (c *checker) index() {
 	for i, o := range c.table {
 		s := scope{o.Tenant, o.Namespace}
-		if first, dup := c.at[s]; dup {
+		c.at[s] = append(c.at[s], i)
+		if first := c.at[s][0]; first != i {
 			c.fail(i, "same tenant and namespace as override %d", first)
 			continue
 		}
-		c.at[s] = i
 		if strings.Contains(o.Tenant, ":") {
 			c.fail(i, "a tenant never contains ':', so this matches no tenant")
 		}
@@ -61,7 +61,7 @@ func (c *checker) fail(i int, format string, args ...any) {
 // check validates the policy of s, and reports the faults that no wider scope has reported.
 func (c *checker) check(s scope) {
 	own := report(c.policyOf(s).faults())
-	if len(own) == 0 {
+	if _, again := c.seen[s]; again || len(own) == 0 {
 		return
 	}
 	c.seen[s] = own
@@ -81,8 +81,8 @@ func (c *checker) check(s scope) {
 // policyOf returns what Table.For does. It looks overrides up, because meetings asks for many pairs.
 func (c *checker) policyOf(s scope) Policy {
 	return s.over(c.base, func(p Policy, s scope) Policy {
-		if i, ok := c.at[s]; ok {
-			return c.table[i].Apply(p)
+		for _, i := range c.at[s] {
+			p = c.table[i].Apply(p)
 		}
 		return p
 	})
@@ -106,14 +106,14 @@ func (c *checker) meetings() {
 
 // where names the override or the two overrides that make the policy of s.
 func (c *checker) where(s scope) string {
-	if i, ok := c.at[s]; ok {
-		return c.name(i)
+	if own := c.at[s]; len(own) > 0 {
+		return c.name(own[0])
 	}
 	if s == (scope{}) {
 		return "base"
 	}
 	n, t := c.at[scope{namespace: s.namespace}], c.at[scope{tenant: s.tenant}]
-	return c.name(n) + " with " + c.name(t)
+	return c.name(n[0]) + " with " + c.name(t[0])
 }
 
 func (c *checker) name(i int) string {

@@ -111,6 +111,10 @@ func TestTableValidate(t *testing.T) {
 			[]string{`override 2 (namespace "users"): same tenant and namespace as override 0`},
 		},
 		{
+			"duplicate that is bad", T{ttl("acme", "", time.Hour), ttl("acme", "", -1)}, nil,
+			[]string{`override 1 (tenant "acme"): same tenant and namespace as override 0`, `override 0 (tenant "acme"): TTL: -1ns`},
+		},
+		{
 			"tenant that cannot be", T{ttl("acme:users", "", time.Hour)}, nil,
 			[]string{`override 0 (tenant "acme:users"): a tenant never contains ':'`},
 		},
