@@ -25,12 +25,17 @@ func (f *Fill) in() *filling.Fill {
 // a loader it returns nil, whose methods do nothing. In a LoadMany, what the methods set applies
 // to all keys of the call, and [Previous] has a value only if the call has one key.
 func Filling(ctx context.Context) *Fill {
-	f := filling.Of(ctx)
+	f := under(ctx)
 	if f == nil {
 		return nil
 	}
 	return &Fill{f}
 }
+
+// under is filling.Of. It is not inlined: so Filling can be, and its result takes no allocation.
+//
+//go:noinline
+func under(ctx context.Context) *filling.Fill { return filling.Of(ctx) }
 
 // Tenant returns the tenant whose key is being loaded: that of the handle that read it, or
 // [DefaultTenant]. A loader of a cache with several tenants needs it to ask for the right row.

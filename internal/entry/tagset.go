@@ -36,6 +36,9 @@ func (s *TagSet) Add(hash uint64, text string) {
 	s.Tags = append(s.Tags, hash)
 }
 
+// Grow makes room for n more tags.
+func (s *TagSet) Grow(n int) { s.Tags = slices.Grow(s.Tags, min(n, tier.MaxTags-len(s.Tags))) }
+
 // Many reports whether the set stands for more tags or parts than it holds.
 func (s *TagSet) Many() bool { return s.manyTags() || s.ManyParts() }
 

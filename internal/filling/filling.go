@@ -158,6 +158,7 @@ func (f *Fill) Stores() bool {
 // Depend records that the value being loaded was built from what the tags stand for.
 func (f *Fill) Depend(tags []string) {
 	f.edit(func() {
+		f.Grow(len(tags))
 		for _, t := range tags {
 			f.BadTag = !f.tiers.Tag(&f.TagSet, f.tenant, t) || f.BadTag
 		}

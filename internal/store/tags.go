@@ -9,6 +9,9 @@ import (
 // tags it takes the age of the oldest part.
 func (j *Job) SetTags(it *entry.Entry, own []string, f *filling.Facts) {
 	tenant := j.View.Space.Tenant
+	if n := len(own) + len(j.Opts.Tags) + len(f.Tags); n > 0 {
+		it.Own().Grow(n)
+	}
 	for _, names := range [][]string{own, j.Opts.Tags} {
 		for _, n := range names {
 			f.BadTag = !j.Core.Fills.Tag(&it.Own().TagSet, tenant, n) || f.BadTag

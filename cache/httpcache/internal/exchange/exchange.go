@@ -101,8 +101,7 @@ func (x *Exchange) Load(ctx context.Context, _ string) (p *page.Page, err error)
 	if again && x.Client.Taken() {
 		// An invalidation overtook the first load. Our client has its response; this load is for
 		// the others.
-		x.part.leave()
-		<-x.part.left
+		x.part.end()
 		if ctx.Err() != nil { // there are no others
 			cache.Filling(ctx).NoStore()
 			return page.Refusing(reason.Load), nil

@@ -70,16 +70,37 @@ func (x *Reading) Find(opts []cache.Option) (res cache.Result[*page.Page], ok bo
 // part is what our client has in the read of the entry, which others may share.
 type part struct {
 	leave context.CancelFunc
-	left  chan struct{} // closed when the part has ended
+	left  atomic.Pointer[chan struct{}] // closed when the part has ended; nil: nobody waits for that
+}
+
+// hasLeft is the channel of a part that has ended.
+var hasLeft = make(chan struct{})
+
+func init() { close(hasLeft) }
+
+// end ends the part and returns when it has ended. Another goroutine calls it.
+func (p *part) end() {
+	p.leave()
+	left := make(chan struct{})
+	if !p.left.CompareAndSwap(nil, &left) {
+		left = *p.left.Load()
+	}
+	<-left
+}
+
+// ended says that the part has ended.
+func (p *part) ended() {
+	p.leave()
+	if left := p.left.Swap(&hasLeft); left != nil {
+		close(*left)
+	}
 }
 
 // Fetch reads the entry through the cache, once. If an invalidation overtakes a load whose response our
 // client has, it does not wait for the load that is made for the others.
 func (x *Exchange) Fetch(ctx context.Context, opts ...cache.Option) (cache.Result[*page.Page], error) {
 	ctx, x.part.leave = context.WithCancel(ctx)
-	x.part.left = make(chan struct{})
-	defer close(x.part.left)
-	defer x.part.leave()
+	defer x.part.ended()
 	return x.Core.Pages.Fetch(ctx, x.At(), x.Load, opts...)
 }
 
