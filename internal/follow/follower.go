@@ -210,10 +210,14 @@ func signal(c chan<- struct{}) {
 	}
 }
 
+// patience is how long Close waits after its deadline for calls that end with their contexts. On a busy machine
+// their goroutines may run late.
+const patience = time.Second
+
 // Close ends the follower. It retries what is pending until ctx ends, or for one bound if ctx has
-// no deadline. What is then still pending is lost, and a [*invalidate.PendingError] says so. Close does
-// not wait long for a call that ignores its context: it fails, and the call's goroutine ends later. A
-// second Close does nothing.
+// no deadline. What is then still pending is lost, and a [*invalidate.PendingError] says so. If a
+// call ignores its context, Close fails a second after its deadline, and the call's goroutine ends later.
+// A second Close does nothing.
 func (w *Follower) Close(ctx context.Context) error {
 	w.mu.Lock()
 	if w.closed {
@@ -241,7 +245,7 @@ func (w *Follower) Close(ctx context.Context) error {
 		return err
 	case <-ctx.Done():
 	}
-	deaf := time.NewTimer(w.bound / 64)
+	deaf := time.NewTimer(patience)
 	defer deaf.Stop()
 	select {
 	case err := <-drained:

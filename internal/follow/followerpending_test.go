@@ -198,8 +198,26 @@ func TestCloseWithoutPending(t *testing.T) {
 	}
 }
 
+// A call that ends soon after its context, as on a busy machine, is no failure of Close.
+func TestCloseWaitsForLateCalls(t *testing.T) {
+	bubble(t, func(t *testing.T, log *logtest.Memory) {
+		p := newPeer(t, log, follow.Config{})
+		p.link.Before(func(ctx context.Context, of logtest.Op, _ invalidate.Append) {
+			if of == logtest.Tail {
+				<-ctx.Done()
+				<-time.After(500 * time.Millisecond)
+			}
+		})
+		advance(bound)
+		if err := p.Close(ended(t)); err != nil {
+			t.Errorf("Close = %v, want nil", err)
+		}
+		p.link.Heal()
+	})
+}
+
 // Close returns within one bound if its context has no deadline, and reports what is lost. If a call
-// ignores its context, Close returns a little later.
+// ignores its context, Close returns a second later.
 func TestCloseIsBounded(t *testing.T) {
 	deaf := func(p *peer, deaf logtest.Op) {
 		p.link.Before(func(_ context.Context, op logtest.Op, _ invalidate.Append) {
@@ -218,7 +236,7 @@ func TestCloseIsBounded(t *testing.T) {
 	} {
 		within := bound
 		if strings.Contains(name, "deaf") {
-			within += bound / 64
+			within += time.Second
 		}
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, log *logtest.Memory) {
