@@ -168,6 +168,7 @@ func (t *Tiers) OnInvalidate(fn func(invalidate.Event)) (stop func()) {
 // Close closes the Tiers. Later calls fail with [ErrClosed]. Until ctx ends, Close waits for loads
 // and sends the invalidations that wait for the log. Then it cancels the loads and reports lost
 // invalidations as an [*invalidate.PendingError]. Audits end immediately. A ctx without a deadline
-// ends after the log's bound, or after two seconds without a log. Close closes the log and the
-// local tier last. The remote tier stays open. A second Close does nothing.
+// ends after the log's bound, or after two seconds without a log. If a call to the log
+// or the remote tier ignores its context, Close fails a second later than that. Close closes the log and
+// the local tier last. The remote tier stays open. A second Close does nothing.
 func (t *Tiers) Close(ctx context.Context) error { return t.core.Close(ctx) }

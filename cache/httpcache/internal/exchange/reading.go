@@ -70,7 +70,7 @@ func (x *Reading) Find(opts []cache.Option) (res cache.Result[*page.Page], ok bo
 // part is what our client has in the read of the entry, which others may share.
 type part struct {
 	leave context.CancelFunc
-	left  atomic.Pointer[chan struct{}] // closed when the part has ended; nil: nobody waits for that
+	left  atomic.Pointer[chan struct{}] // It is nil until somebody waits for the end of the part.
 }
 
 // hasLeft is the channel of a part that has ended.

@@ -47,7 +47,7 @@ func (x *Exchange) Judge(status int, h http.Header) record.Verdict {
 }
 
 // forbids returns the reason why a response must not be stored (RFC 9111 §3), or none and the request
-// headers that select it. A 206 is asked first, because it says nothing about the stored page. Other
+// headers that select it. A 206 is asked first, because it cannot end the stored page. Other
 // statuses are asked last: with Pages, clients that wait may share a response that only its status keeps
 // from being stored.
 func (x *Exchange) forbids(status int, h http.Header, life *rules.Lifetime) (names []string, why reason.Reason) {

@@ -7,7 +7,7 @@ import (
 )
 
 // hinted is the writer of a client that was taken before it had all informational responses. It keeps the
-// header. Whoever writes or flushes waits until the client has them.
+// header. Writes and flushes wait until the client has them.
 type hinted struct {
 	c      *Client
 	w      http.ResponseWriter
