@@ -216,7 +216,8 @@ func (w *carnage) survive(now time.Time) {
 	}
 }
 
-// massacre starts n processes and kills them after a number of printed lines.
+// massacre starts n processes and kills them after a number of printed lines, which may
+// be none, or when the first one hangs in its call.
 func (w *carnage) massacre(n int, todo task, lines int) {
 	w.Helper()
 	data, err := json.Marshal(todo)
@@ -243,7 +244,7 @@ func (w *carnage) massacre(n int, todo task, lines int) {
 			}
 		})
 	}
-	for idle := 0; idle < n && lines > 0; lines-- {
+	for idle := 0; idle < n && (lines > 0 || todo.Hang); lines-- {
 		what := <-said
 		if strings.HasPrefix(what, "failed") {
 			w.Errorf("a process %s", what)
@@ -251,10 +252,8 @@ func (w *carnage) massacre(n int, todo task, lines int) {
 		if what == "idle" || strings.HasPrefix(what, "failed") {
 			idle++
 		}
-		if todo.Hang && what != "hang" && what != "idle" {
-			lines++ // until one process is in its call
-		} else if what == "hang" {
-			lines = 1
+		if what == "hang" {
+			break
 		}
 	}
 	for _, cmd := range all {
