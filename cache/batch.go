@@ -33,11 +33,8 @@ func (c Cache[K, V]) getMany(ctx context.Context, keys []K, moment int64, opts [
 		return g.vals, &Error{Op: "get many", Key: c.v.Name, Err: failure.WrongUse(err)}
 	}
 	b := engine.NewBatch(ctx, c.v, moment, &o)
-	seen := map[K]struct{}{} // keys without a value so far
-	for _, k := range keys {
-		g.local(ctx, c, &b, seen, k)
-	}
-	b.Run(ctx, func(e *entry.Entry, r engine.Answer, err error) { g.give(c, e, r, err) })
+	g.local(ctx, c, &b, keys)
+	b.Run(ctx, func(e *entry.Entry, r engine.Answer, err error) { g.take(c, itemOf[K, V](e).key, r, err) })
 	return g.vals, KeyErrors(g.errs)
 }
 
@@ -70,40 +67,41 @@ func (g *gathered[K, V]) add(k K, v V, err error) {
 	}
 }
 
-// local takes what this process holds of a key, or leaves the key to the batch.
-func (g *gathered[K, V]) local(ctx context.Context, c Cache[K, V], b *engine.Batch, seen map[K]struct{}, k K) {
-	if _, again := g.vals[k]; again {
-		return
-	}
-	if _, again := seen[k]; again {
-		return
-	}
-	at := c.slot(k)
-	if b.AnyHit {
-		if it, lease, n := c.hit(at, k, b.Called); it != nil {
-			b.Hit(ctx, &it.e, lease, n)
-			if g.add(k, c.valueOf(it), it.e.Err); it.e.Err != nil {
+// local takes what this process holds, and leaves the other keys to the batch.
+func (g *gathered[K, V]) local(ctx context.Context, c Cache[K, V], b *engine.Batch, keys []K) {
+	seen := map[K]struct{}{} // keys without a value so far
+	for _, k := range keys {
+		if _, again := g.vals[k]; again {
+			continue
+		}
+		if _, again := seen[k]; again {
+			continue
+		}
+		at := c.slot(k)
+		if b.AnyHit {
+			if it, lease, n := c.hit(at, k, b.Called); it != nil {
+				b.Hit(ctx, &it.e, lease, n)
+				if it.e.Err == nil {
+					g.vals[k] = c.valueOf(it)
+					continue
+				}
 				seen[k] = struct{}{}
+				g.add(k, c.valueOf(it), it.e.Err)
+				continue
 			}
-			return
 		}
-	}
-	seen[k] = struct{}{}
-	r, done, err := b.Ask(ctx, at, c.asked(k))
-	if done {
-		var v V
-		if r.It != nil {
-			v = c.value(r.It)
+		seen[k] = struct{}{}
+		if r, done, err := b.Ask(ctx, at, c.asked(k)); done {
+			g.take(c, k, r, err)
 		}
-		g.add(k, v, err)
 	}
 }
 
-// give adds what a round found for the key of e.
-func (g *gathered[K, V]) give(c Cache[K, V], e *entry.Entry, r engine.Answer, err error) {
+// take adds what was found for a key.
+func (g *gathered[K, V]) take(c Cache[K, V], k K, r engine.Answer, err error) {
 	var v V
 	if r.It != nil {
 		v = c.value(r.It)
 	}
-	g.add(itemOf[K, V](e).key, v, err)
+	g.add(k, v, err)
 }

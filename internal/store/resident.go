@@ -52,7 +52,10 @@ func (v *View) Hit(it *entry.Entry, moment int64) (lease int64, n Note, ok bool)
 			return 0, noted, false
 		}
 	}
-	p := v.InForce()
+	p := v.resolved.Load() // as InForce, without the call
+	if p.table != t.policies.Load() {
+		p = v.resolve()
+	}
 	if p.Off {
 		return 0, 0, false
 	}

@@ -70,6 +70,9 @@ type Resolved struct {
 	Usual entry.Usual // of the policy
 }
 
+// unresolved is of no table.
+var unresolved = new(Resolved)
+
 // Of returns the view of a tenant.
 func (s *Store) Of(tenant string) *View {
 	recent := &s.recent[maphash.String(s.Core.Seed, tenant)%uint64(len(s.recent))]
@@ -93,6 +96,7 @@ func (s *Store) newView(tenant string) *View {
 	v.seed = maphash.String(s.Core.Seed, v.Name)
 	v.Part = invalidate.Prefix(tenant, s.namespace+":").Fence().Part
 	v.Fences, v.Owner = s.Core.Fences, v
+	v.resolved.Store(unresolved)
 	most := int64(s.Core.Config.MaxTenants)
 	if v.Err = v.Space.Validate(); v.Err == nil {
 		s.Core.known.add(s.Core.Seed, tenant)
@@ -147,18 +151,18 @@ func (v *View) Policy() *policy.Policy { return &v.InForce().Policy }
 
 // InForce is policy for a hit, which also needs to know whether it may be audited.
 func (v *View) InForce() *Resolved {
-	table := v.Core.policies.Load()
-	if r := v.resolved.Load(); r != nil && r.table == table {
+	if r := v.resolved.Load(); r.table == v.Core.policies.Load() {
 		return r
 	}
-	return v.resolve(table)
+	return v.resolve()
 }
 
 // resolve is the rare part of policy, kept out of its callers' stacks. Tenants that the table
 // does not name share its result.
 //
 //go:noinline
-func (v *View) resolve(table *policy.Table) *Resolved {
+func (v *View) resolve() *Resolved {
+	table := v.Core.policies.Load()
 	shared, tenant := &v.unnamed, ""
 	for i := range *table {
 		if (*table)[i].Tenant == v.Space.Tenant {
