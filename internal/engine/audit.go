@@ -100,13 +100,13 @@ func (a *audit) conclude() (outcome measure.Stat) {
 		a.j.View.Counts.Inc(outcome)
 	}()
 	if a.j.Spell() == nil {
-		outcome = a.judge()
+		outcome = a.compare()
 	}
 	return outcome
 }
 
-// judge makes steps 2 to 5.
-func (a *audit) judge() measure.Stat {
+// compare makes steps 2 to 5.
+func (a *audit) compare() measure.Stat {
 	if !a.wait(auditGrace) || !a.stands() {
 		return measure.AuditsEnded
 	}

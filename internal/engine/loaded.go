@@ -133,6 +133,6 @@ func (f *flight) dependOn(it *entry.Entry, prev replaced, said *filling.Facts) {
 		it.Own().TagSet = prev.it.Clipped()
 	}
 	if bound || prev.it.PartsOlder > 0 { // the source does not know its parts
-		said.Vouched = min(said.Vouched, f.j.Core.VouchedAt(prev.it.Rare, prev.it.ReadAt(), prev.lease))
+		said.ConfirmedAt = min(said.ConfirmedAt, f.j.Core.ConfirmedAt(prev.it.Rare, prev.it.ReadAt(), prev.lease))
 	}
 }

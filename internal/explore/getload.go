@@ -123,7 +123,7 @@ func (u *turn) fill() {
 func (u *turn) keep() {
 	e := u.g.e
 	e.asOf = 0
-	if !u.is(JudgeAtInsert) || !u.covers(u.r, e) {
+	if !u.is(CheckAtInsert) || !u.covers(u.r, e) {
 		u.r.local = e
 	}
 	u.finish("keeps the value")

@@ -15,7 +15,7 @@ const (
 	CursorFirst                         // an applier moves the position, then stores the fence
 	TickUnlocked                        // a fence takes its tick before it takes the lock of the tables
 	NoApplyLock                         // a second applier trusts the position before the first is done
-	JudgeAtInsert                       // an entry is judged when it is stored, not when it is read
+	CheckAtInsert                       // an entry is judged when it is stored, not when it is read
 	DeleteOnly                          // a fence deletes the present entry, and nothing is judged
 	NoOvertakenCheck                    // a load that was overtaken is stored like any other
 	KeepLost                            // a value whose fill lost its claim is kept in the local tier
@@ -40,7 +40,7 @@ const (
 
 var mutantNames = [...]string{
 	"MarkAfterGet", "MarkAfterLoad", "FencesFirst", "LeaseFirst", "CursorFirst", "TickUnlocked", "NoApplyLock",
-	"JudgeAtInsert", "DeleteOnly", "NoOvertakenCheck", "KeepLost",
+	"CheckAtInsert", "DeleteOnly", "NoOvertakenCheck", "KeepLost",
 	"NoLease", "RemoteNoLease", "TailExtends", "StampAtReply", "AgeFromEnd", "AckFirst", "WaitFirst",
 	"LogFirst", "NoUnlink", "NoFrameCheck", "NoCAS", "RenewRevives", "NoteUnlocked",
 }

@@ -25,7 +25,7 @@ var caught = []row{
 	{CursorFirst | NoApplyLock, both, false, "what the position says is applied has been stored"},
 	{TickUnlocked, scope, false, "the tick is taken under the lock of the tables"},
 	{NoteUnlocked, both, false, "an entry found clear notes a tick that was read under the lock"},
-	{JudgeAtInsert, both, false, "an entry is judged when it is read"},
+	{CheckAtInsert, both, false, "an entry is judged when it is read"},
 	{DeleteOnly, both, false, "validity never rests on a deletion"},
 	{NoLease, both, false, "cached data is served under a lease"},
 	{RemoteNoLease, scope, false, "frames are judged under a lease, too"},

@@ -61,9 +61,9 @@ type fenced struct {
 
 func (f fenced) newest(g fenced) fenced { return fenced{max(f.tick, g.tick), max(f.pos, g.pos)} }
 
-// judge compares the newest fence of a scope with something marked at the tick born. Forgot is the
+// check compares the newest fence of a scope with something marked at the tick born. Forgot is the
 // tick of the newest fence that was forgotten and may be of the same scope.
-func (f fenced) judge(born, forgot uint64) verdict {
+func (f fenced) check(born, forgot uint64) verdict {
 	switch {
 	case f.tick > born:
 		return covered
@@ -131,8 +131,8 @@ func (m *memory[K]) find(k K) (f fenced) {
 	return f
 }
 
-// judge compares the newest fence of a scope with something marked at the tick born.
-func (m *memory[K]) judge(k K, born uint64) verdict { return m.find(k).judge(born, m.forgotten) }
+// check compares the newest fence of a scope with something marked at the tick born.
+func (m *memory[K]) check(k K, born uint64) verdict { return m.find(k).check(born, m.forgotten) }
 
 // drop forgets the blocks without a position above floor. Everything that they cover is already
 // dead.

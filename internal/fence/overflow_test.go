@@ -17,10 +17,10 @@ import (
 // everRemembered is the maximum number of fences of a kind that are remembered.
 const everRemembered = 1 << 19
 
-// judged calls Judge as the cache does: from then on, a clear entry is compared only with later
+// checked calls ClearExact as the cache does: from then on, a clear entry is compared only with later
 // fences.
-func judged(e *fencetest.Entry, f *fence.Fences) bool {
-	tick, fresh, ok := f.Judge(e.Born, uint32(e.Hash), e, e.Tags)
+func checked(e *fencetest.Entry, f *fence.Fences) bool {
+	tick, fresh, ok := f.ClearExact(e.Born, uint32(e.Hash), e, e.Tags)
 	e.Note(fresh)
 	if ok {
 		e.Born = tick
@@ -134,7 +134,7 @@ func TestSettled(t *testing.T) {
 		walks++
 		tick := f.Tick()
 		for _, e := range all {
-			judged(e, f)
+			checked(e, f)
 		}
 		f.Settled(tick)
 	})

@@ -39,12 +39,12 @@ func (r *recentKeys) position(hash uint64) invalidate.Position {
 	return s.find(hash).pos
 }
 
-// judge compares the key's newest fence with something marked at the tick born.
-func (r *recentKeys) judge(hash, born uint64) verdict {
+// check compares the key's newest fence with something marked at the tick born.
+func (r *recentKeys) check(hash, born uint64) verdict {
 	s := r.of(uint32(hash)) //nolint:gosec // the low half is what is wanted
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.memory.judge(hash, born)
+	return s.memory.check(hash, born)
 }
 
 // known returns the position of the key's newest fence, and the highest one of a fence that was

@@ -130,12 +130,12 @@ func visitParts(m *memory[uint64], d *Deps, more []uint64, since uint64, hold ho
 	}
 }
 
-// judge compares the fences with an entry.
-func (t *scopeTable) judge(s *suspect) (v verdict) {
+// check compares the fences with an entry.
+func (t *scopeTable) check(s *suspect) (v verdict) {
 	if t.prefixes.forgotten > s.born {
 		v = forgotten
 	}
-	t.visit(s.key, s.deps, s.born, func(f fenced, forgot uint64) { v = max(v, f.judge(s.born, forgot)) })
+	t.visit(s.key, s.deps, s.born, func(f fenced, forgot uint64) { v = max(v, f.check(s.born, forgot)) })
 	return v
 }
 

@@ -155,7 +155,7 @@ func BenchmarkHitBesideFences(b *testing.B) {
 			gen := uint64(0)
 			for b.Loop() {
 				if now := f.Generation(); gen != now {
-					if (f.Since(gen, uint32(e.Hash), partOf(e.Key)) || f.DepsSince(gen, e.Tags)) && !judged(e, f) {
+					if (f.Since(gen, uint32(e.Hash), partOf(e.Key)) || f.DepsSince(gen, e.Tags)) && !checked(e, f) {
 						b.Fatal("not clear")
 					}
 					gen = now

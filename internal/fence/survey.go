@@ -8,7 +8,7 @@ import (
 
 // Survey is a copy of what the tables remember, for one walk through all entries. It takes no lock,
 // and spells a key only if prefixes were fenced. It finds most entries clear; the others must be
-// judged by [Survey.Judge].
+// judged by [Survey.ClearExact].
 //
 // Only the low halves of the hashes are compared, because an entry knows no more of its key. So a
 // fence of another key makes an entry suspicious with a probability of one in four billion.
@@ -155,9 +155,9 @@ func (s *Survey) clearOfPrefixes(born uint64, e Keyed) bool {
 	})
 }
 
-// Judge is [Fences.Judge] for an entry that Clear found suspicious.
-func (s *Survey) Judge(born uint64, hash uint32, e Keyed, d *Deps) (tick uint64, fresh int64, ok bool) {
-	return s.of.Judge(born, hash, surveyed{e, s}, d)
+// ClearExact is [Fences.ClearExact] for an entry that Clear found suspicious.
+func (s *Survey) ClearExact(born uint64, hash uint32, e Keyed, d *Deps) (tick uint64, fresh int64, ok bool) {
+	return s.of.ClearExact(born, hash, surveyed{e, s}, d)
 }
 
 // surveyed is an entry whose key a walk spells.

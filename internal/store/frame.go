@@ -43,8 +43,8 @@ type Frame struct {
 	It      *entry.Entry
 }
 
-// judge returns the verdict on a frame. mark was captured before the fetch.
-func (j *Job) judge(raw []byte, mark fence.Mark) (f Frame) {
+// checkFrame returns the verdict on a frame. mark was captured before the fetch.
+func (j *Job) checkFrame(raw []byte, mark fence.Mark) (f Frame) {
 	if len(raw) == 0 {
 		return Frame{Verdict: absent}
 	}

@@ -32,10 +32,10 @@ import (
 // leasePatience limits how long a read waits for a new lease before it goes to the source.
 const leasePatience = 150 * time.Millisecond
 
-// vouches reports whether a cached value may be served now, if no fence covers it. Either the
+// isConfirmed reports whether a cached value may be served now, if no fence covers it. Either the
 // lease that was read covers now, or the load began in this process at loaded, less than a bound
 // ago.
-func (t *Core) vouches(lease, now, loaded int64) bool {
+func (t *Core) isConfirmed(lease, now, loaded int64) bool {
 	return t.Lease.Covers(lease, now) || now-loaded < t.Bound || safeguard.Off(safeguard.Lease)
 }
 

@@ -59,7 +59,7 @@ func (t *Core) handOn(f *filling.Fill, d *entry.Rare, readAt, lease int64, worn 
 	if t.Follower == nil && len(d.Deps.Tags)+len(d.Keys) == 0 && d.PartsOlder == 0 && !worn && !d.OnHold {
 		return
 	}
-	at := t.VouchedAt(d, readAt, lease)
+	at := t.ConfirmedAt(d, readAt, lease)
 	if at != entry.Never && !safeguard.Off(safeguard.Parts) {
 		at += int64(t.Base.Sub(f.Origin()))
 	} else {
@@ -68,10 +68,10 @@ func (t *Core) handOn(f *filling.Fill, d *entry.Rare, readAt, lease int64, worn 
 	f.TakeOn(d, worn, at)
 }
 
-// VouchedAt returns the latest moment at which a part is known to have been true. That is when
+// ConfirmedAt returns the latest moment at which a part is known to have been true. That is when
 // the lease was confirmed under which it was judged, or when it was read from the source.
 // Without a log, only a part that was built from other parts has such a moment.
-func (t *Core) VouchedAt(d *entry.Rare, readAt, lease int64) int64 {
+func (t *Core) ConfirmedAt(d *entry.Rare, readAt, lease int64) int64 {
 	switch {
 	case t.Follower == nil && d.PartsOlder == 0:
 		return entry.Never

@@ -59,7 +59,7 @@ func (v *View) Hit(it *entry.Entry, moment int64) (lease int64, n Note, ok bool)
 	if p.Off {
 		return 0, 0, false
 	}
-	if !t.Lease.Covers(lease, now) && !t.vouches(lease, now, it.ReadAt()) {
+	if !t.Lease.Covers(lease, now) && !t.isConfirmed(lease, now, it.ReadAt()) {
 		return 0, noted, false
 	}
 	if it.ClearAt.Load() != t.Fences.Generation() {
@@ -120,7 +120,7 @@ func (v *View) Find(at uint64, same func(*entry.Entry) bool, moment int64) (it *
 	}
 	lease := t.Lease.Read() // before the fences
 	now = t.Or(moment)
-	if !t.vouches(lease, now, it.ReadAt()) || !it.Unfenced(t.Fences) {
+	if !t.isConfirmed(lease, now, it.ReadAt()) || !it.Unfenced(t.Fences) {
 		return nil, now
 	}
 	return it, now
@@ -148,5 +148,5 @@ func (v *View) old(at uint64, same func(*entry.Entry) bool) *entry.Entry {
 func (v *View) Clear(it *entry.Entry) bool {
 	t := v.Core
 	lease := t.Lease.Read() // before the fences
-	return t.vouches(lease, t.Now(), it.ReadAt()) && it.Unfenced(t.Fences)
+	return t.isConfirmed(lease, t.Now(), it.ReadAt()) && it.Unfenced(t.Fences)
 }

@@ -23,7 +23,7 @@ func (j *Job) SetTags(it *entry.Entry, own []string, f *filling.Facts) {
 	if len(f.Keys) > 0 {
 		it.Own().Join(&f.Deps)
 	}
-	if older := it.LoadedAt - f.Vouched; older > 0 {
+	if older := it.LoadedAt - f.ConfirmedAt; older > 0 {
 		it.Own().PartsOlder = older
 	}
 }

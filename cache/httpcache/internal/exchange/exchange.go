@@ -21,7 +21,7 @@ import (
 //
 //  1. The client reads through the cache. One client leads the load; the others wait for its result.
 //  2. The load starts a run of the source, in its own goroutine. The source writes its response into a
-//     recorder. When the header is there, Judge decides what becomes of the response.
+//     recorder. When the header is there, Decide decides what becomes of the response.
 //  3. A response that is stored is recorded to its end. The client that leads may follow it as it
 //     comes. A slow reader delays no other client.
 //  4. A response that is not stored, or too long, or endless goes to the client that leads alone. The

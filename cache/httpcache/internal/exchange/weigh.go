@@ -40,8 +40,8 @@ func (x *Exchange) Weigh(m *message, old *page.Page, confirms bool) record.Verdi
 	return v
 }
 
-// Judge is Weigh for a response that came now and replaces no page.
-func (x *Exchange) Judge(status int, h http.Header) record.Verdict {
+// Decide is Weigh for a response that came now and replaces no page.
+func (x *Exchange) Decide(status int, h http.Header) record.Verdict {
 	now := x.Core.Now()
 	return x.Weigh(&message{status, h, now, now}, nil, false)
 }

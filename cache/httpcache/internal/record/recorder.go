@@ -52,8 +52,8 @@ type Recorder struct {
 
 // Decider decides what becomes of a response that is recorded.
 type Decider interface {
-	// Judge decides by status and header.
-	Judge(status int, h http.Header) Verdict
+	// Decide decides by status and header.
+	Decide(status int, h http.Header) Verdict
 
 	// Live returns the writer that an unrecordable response goes on to, or nil if there is none.
 	// It is called at most once, with the recorder's Mu held.
@@ -99,7 +99,7 @@ func (r *Recorder) writeHeader(status int) {
 		return
 	}
 	r.Status, r.Sent = status, rules.Canonical(r.Given)
-	r.Verdict = r.Who.Judge(status, r.Sent)
+	r.Verdict = r.Who.Decide(status, r.Sent)
 	switch {
 	case r.phase == passing:
 		r.send()

@@ -16,7 +16,7 @@ func (it *Entry) Unfenced(fences *fence.Fences) bool {
 		return true
 	}
 	tick, fresh, ok := fences.Clear(it.Born.Load(), it.low, it, &it.Deps)
-	return it.judged(gen, tick, fresh, ok)
+	return it.noteCheck(gen, tick, fresh, ok)
 }
 
 // UnfencedAs is Unfenced for an entry whose key the caller has spelled and hashed.
@@ -39,7 +39,7 @@ func (it *Entry) clearSince(fences *fence.Fences, at, gen uint64) bool {
 
 func (it *Entry) isClear(fences *fence.Fences, gen, hash uint64, key string) bool {
 	tick, fresh, ok := fences.ClearNow(it.Born.Load(), hash, key, &it.Deps)
-	return it.judged(gen, tick, fresh, ok)
+	return it.noteCheck(gen, tick, fresh, ok)
 }
 
 // covered is the value of ClearAt when a fence covers the item. A fence is never removed, so the
@@ -50,10 +50,10 @@ const covered = uint64(1<<64 - 1)
 // freshness. No hit then takes the fast path for it.
 const expired = covered - 1
 
-// judged notes the fences' verdict on the item at a generation, and returns ok: no fence covers
+// noteCheck notes the fences' verdict on the item at a generation, and returns ok: no fence covers
 // it. It notes the end of the freshness before the tick. A goroutine that sees the tick also
 // sees that end.
-func (it *Entry) judged(gen, tick uint64, fresh int64, ok bool) bool {
+func (it *Entry) noteCheck(gen, tick uint64, fresh int64, ok bool) bool {
 	if !ok {
 		it.ClearAt.Store(covered)
 		return false
@@ -99,6 +99,6 @@ func (it *Entry) Settle(fences *fence.Fences, s *fence.Survey) (dead bool) {
 		it.noteClear(s.Tick())
 		return false
 	}
-	tick, fresh, ok := s.Judge(born, it.low, it, d)
-	return !it.judged(gen, tick, fresh, ok)
+	tick, fresh, ok := s.ClearExact(born, it.low, it, d)
+	return !it.noteCheck(gen, tick, fresh, ok)
 }
