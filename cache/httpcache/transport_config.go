@@ -22,7 +22,7 @@ const (
 	DefaultTransportTimeout   = 2 * time.Minute
 )
 
-// TransportConfig configures a Transport. With Tiers alone the Transport is a private cache by
+// TransportConfig configures a Transport. If only Tiers is set, the Transport is a private cache by
 // RFC 9111. Many goroutines call the functions concurrently.
 type TransportConfig struct {
 	// Tiers hold the responses. They are required. They stay open when the Transport is closed.

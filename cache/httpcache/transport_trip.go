@@ -124,8 +124,8 @@ func (x *trip) Request(n *exchange.Run, _ bool) *http.Request {
 // copying are buffers for bodies on their way.
 var copying = sync.Pool{New: func() any { return new([16 << 10]byte) }}
 
-// Serve sends the request and records the response. Our caller may get its header itself, so that is not
-// read after it is recorded.
+// Serve sends the request and records the response. Our caller may get its header itself. So the header is
+// not read after it is recorded.
 func (x *trip) Serve(n *exchange.Run, r *http.Request) error {
 	resp, err := x.t.cfg.Base.RoundTrip(r) //nolint:bodyclose // below, as body
 	if err != nil {

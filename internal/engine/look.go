@@ -10,8 +10,8 @@ import (
 	"github.com/twofold-go/twofold/tier"
 )
 
-// look asks the remote tier for the runs' cells and judges them. Without a lease it does not
-// ask, because it could not judge the answer.
+// look asks the remote tier for the runs' cells and checks them. Without a lease it does not
+// ask, because it could not check the answer.
 func look(ctx context.Context, runs []run, d *scope.Deadline) {
 	f := runs[0].f
 	if len(runs) == 1 && runs[0].claimsAbsent() {

@@ -7,8 +7,8 @@ import (
 	"github.com/twofold-go/twofold/internal/store"
 )
 
-// Batch is one GetMany: how it began, and the keys that this process could not answer at once. It
-// lives on the caller's stack.
+// Batch is one GetMany: how it began, and the keys that this process could not answer from its own
+// entries. It lives on the caller's stack.
 type Batch struct {
 	v      *store.View
 	o      store.Options

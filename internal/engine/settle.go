@@ -159,7 +159,7 @@ func (r *run) store(a *attempt, ttl time.Duration) {
 	if why != measure.FillUnencodable {
 		r.keep = nil
 	}
-	if changed != nil { // the load fails, so that a test notices it
+	if changed != nil { // the load fails, and a test notices it
 		r.keep, r.out.err = nil, changed
 	}
 }

@@ -166,7 +166,7 @@ func (r *run) fallback() bool {
 	return true
 }
 
-// claim asks for the right to load. Over a value it asks for a refresh claim, so that others can
+// claim asks for the right to load. Over a value it asks for a refresh claim: others can
 // still serve the value.
 func (p *party) claim() {
 	f := p.runs[0].f

@@ -26,18 +26,18 @@ const longAgo = -int64(1 << 62)
 //
 // An entry is the last part of an item, which holds the key and the value before it. Both are one
 // allocation, and the order of the fields matters. The key and the value, the fields that every hit
-// reads, and the 16 bytes of its node that the tier reads are adjacent, so that a hit touches few
+// reads, and the 16 bytes of its node that the tier reads are adjacent: a hit touches few
 // cache lines. The fields after them are not read by a plain hit. Rare fields are behind a pointer,
 // and times that need few bits are spans. So an entry takes 112 bytes; see TestEntryIsSmall.
 type Entry struct {
-	_ [0]func() // not comparable, so that the compiler makes no comparison of items
+	_ [0]func() // not comparable: the compiler makes no comparison of items
 
 	QuietUntil     int64         // a hit before it takes the fast path
 	Home           *Home         // compared by pointer, then by fences and space
 	ClearAt        atomic.Uint64 // Fences.Generation when no fence covered it; or covered, or expired
 	low            uint32        // the low half of the full key's hash, for the fences
 	Plain          bool          // set by put: it has neither err nor tags
-	here           bool          // loaded by this process, whose own clock vouches for it
+	here           bool          // loaded by this process: its age is by this process's own clock
 	localnode.Node               // what the local tier knows the entry by
 
 	Born     atomic.Uint64 // Mark.Tick, or a later tick at which no fence covered it
@@ -86,7 +86,7 @@ type Rare struct {
 	TrustUntil int64         // until then fresh without a question to the remote tier
 	Worn       bool          // built from an item whose freshness an Expire had ended
 	OnHold     bool          // a hold keeps it, and what is built from it, from being cached
-	PartsOlder int64         // LoadedAt minus the moment that vouches for its oldest part
+	PartsOlder int64         // LoadedAt minus the moment at which its oldest part was last confirmed
 	Err        error         // of a remembered absence or error; a hit returns it
 	TagSet
 	Terms *wire.Terms // nil: unsaid

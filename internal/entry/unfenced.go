@@ -43,7 +43,7 @@ func (it *Entry) isClear(fences *fence.Fences, gen, hash uint64, key string) boo
 }
 
 // covered is the value of ClearAt when a fence covers the item. A fence is never removed, so the
-// item need not be judged again.
+// item need not be checked again.
 const covered = uint64(1<<64 - 1)
 
 // expired is the value of ClearAt when no fence covers the item but an Expire has ended its
@@ -82,11 +82,11 @@ func (it *Entry) noteClear(tick uint64) {
 	}
 }
 
-// Settle judges the item before fences are forgotten. It reports whether the item is dead.
+// Settle checks the item before fences are forgotten. It reports whether the item is dead.
 func (it *Entry) Settle(fences *fence.Fences, s *fence.Survey) (dead bool) {
 	born, gen := it.Born.Load(), fences.Generation() // before the check, as in Unfenced
 	switch {
-	case born >= s.Tick(): // judged a moment ago
+	case born >= s.Tick(): // checked a moment ago
 		return false
 	case it.ClearAt.Load() == covered:
 		return true

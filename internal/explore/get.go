@@ -5,13 +5,13 @@ type getStage uint8
 
 const (
 	getIdle       getStage = iota
-	getClock               // judges the lease that it has read
+	getClock               // checks the lease that it has read
 	getFences              // looks at the fences
 	getLease               // mutant FencesFirst: reads the lease
 	getLapsed              // has no lease
 	getMark                // notes its mark before a fetch
 	getFetch               // GET
-	getCheckFrame          // judges the frame
+	getCheckFrame          // checks the frame
 	getRemark              // mutant MarkAfterGet: notes its mark now
 	getClaim               // claims
 	getLoadMark            // notes its mark before a load

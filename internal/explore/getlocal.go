@@ -52,8 +52,8 @@ func (u *turn) call(found bool) {
 	u.then(getLease, "Get begins: looks at the entry and the fences")
 }
 
-// clock judges by the current time what the Get has read. Early stamps lapsed when B passed. Any
-// other stamp may be old as well: stamps do not say. An entry may be served under a lease, or while
+// clock compares what the Get has read with the current time. Early stamps lapsed when B passed. Any
+// other stamp may be old as well: a stamp does not say how old it is. An entry may be served under a lease, or while
 // its load is less than B ago.
 func (t *steps) clock() {
 	g := &t.from.get

@@ -107,7 +107,7 @@ type get struct {
 	left  uint8 // reads still to start
 	fresh bool  // this one must not return the old version
 	again bool  // it has loaded once and was overtaken
-	ok    bool  // its lease was judged to hold
+	ok    bool  // the check found that its lease holds
 	lease stamp // as read
 	e     entry // the entry that it looks at, or its mark, or its result
 	reply cell  // of the remote tier

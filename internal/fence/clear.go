@@ -39,8 +39,8 @@ func (f *Fences) Clear(born uint64, hash uint32, e Keyed, d *Deps) (tick uint64,
 }
 
 // ClearNow is Clear for an entry whose key the caller knows, and which it may be about to store. A
-// walk that has begun since the tick born may have passed the entry's place. Then the fences judge the
-// entry exactly, so that it notes the newest tick and is not lost.
+// walk that has begun since the tick born may have passed the entry's place. Then the exact
+// tables are searched. The entry notes the newest tick, and is not lost.
 func (f *Fences) ClearNow(born, hash uint64, key string, d *Deps) (tick uint64, fresh int64, ok bool) {
 	low := uint32(hash) //nolint:gosec // the low half is what is wanted
 	if f.surveyed.Load() <= born && f.quiet(born, low) && f.partsQuiet(born, d) {
@@ -54,7 +54,7 @@ func (f *Fences) quiet(tick uint64, hash uint32) bool {
 	return f.scoped.Load() <= tick && f.keys[hash&clockMask].Load() <= tick
 }
 
-// ClearExact is Clear by the exact tables alone. The tick that it returns with a clear entry is the
+// ClearExact is Clear by the exact tables only. The tick that it returns with a clear entry is the
 // newest one.
 func (f *Fences) ClearExact(born uint64, hash uint32, e Keyed, d *Deps) (tick uint64, fresh int64, ok bool) {
 	return f.check(&suspect{of: e, low: hash, born: born, deps: d})

@@ -153,7 +153,7 @@ func (m *clearModel) fence(t *testing.T) {
 	m.f.Apply(fence.Request{Scopes: []invalidate.Scope{s}, Soft: r.soft})
 }
 
-// walk judges all entries, as the cache does it: by a survey, and exactly where that does not
+// walk checks all entries, as the cache does it: by a survey, and exactly where that does not
 // suffice.
 func (m *clearModel) walk() {
 	s := m.f.Survey()
@@ -216,7 +216,7 @@ func (m *clearModel) check(t *testing.T, e *modelled) {
 	}
 }
 
-// Random fences, entries, judgements and walks, with tables that forget all the time. An entry is
+// Random fences, entries, checks and walks, with tables that forget all the time. An entry is
 // clear if and only if no fence covers it or one of its parts, and expired if and only if a soft fence covers it. An
 // entry that every walk missed may be lost, but is never wrongly clear or fresh.
 func TestClearModel(t *testing.T) {
@@ -250,7 +250,7 @@ func TestClearModel(t *testing.T) {
 	}
 }
 
-// Fences, hits and walks run concurrently: an entry that hits and walks judge all the time never
+// Fences, hits and walks run concurrently: an entry that hits and walks check all the time never
 // outlives its own fence.
 func TestClearConcurrently(t *testing.T) {
 	const workers, rounds = 4, 1000
@@ -307,7 +307,7 @@ func TestClearConcurrently(t *testing.T) {
 	walks.Wait()
 }
 
-// A hit that judges an entry while its fence is being stored does not note the fence's tick or a
+// A hit that checks an entry while its fence is being stored does not note the fence's tick or a
 // later one.
 func TestFenceRacesHit(t *testing.T) {
 	rounds := 200_000

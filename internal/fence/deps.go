@@ -52,7 +52,7 @@ func (f *Fences) partsQuiet(tick uint64, d *Deps) bool {
 }
 
 // checkParts compares key fences with the parts of s. The caller has read the tick up to which it
-// judges. A fence moves its bucket before it takes its tick, so no bucket here is too old. It holds
+// checks. A fence moves its bucket before it takes its tick, so no bucket here is too old. It holds
 // its shard's lock until it is stored.
 func (f *Fences) checkParts(s *suspect) (v verdict) {
 	if s.deps.anyKey() {

@@ -55,7 +55,7 @@ func TestFencesOfParts(t *testing.T) {
 				f.Apply(fence.Request{Scopes: []invalidate.Scope{tt.scope}, Soft: soft})
 				since := f.Since(gen, uint32(e.Hash), partOf(e.Key)) || f.DepsSince(gen, e.Tags)
 				if tt.covers && !since {
-					t.Errorf("soft %v: the entry is not judged again", soft)
+					t.Errorf("soft %v: the entry is not checked again", soft)
 				}
 				ok := e.Clear(f)
 				_, accepted := f.Accepts(e.Mark, e.Hash, e.Key, e.Tags)
@@ -154,8 +154,8 @@ func BenchmarkParts(b *testing.B) {
 	})
 }
 
-// A hit that judges an entry with too many parts while a fence is being stored does not take the
-// fence's generation for one that it has judged.
+// A hit that checks an entry with too many parts while a fence is being stored does not take the
+// fence's generation for one that it has checked.
 func TestFenceRacesHitOfManyParts(t *testing.T) {
 	rounds := 20_000
 	if race.Enabled {

@@ -3,7 +3,7 @@
 // [Deps] is what an entry depends on. A [Mark] is what the process knew when it fetched or loaded
 // something.
 //
-// # How an entry is judged
+// # How an entry is checked
 //
 // The check costs a hit a few loads:
 //

@@ -12,7 +12,7 @@ const (
 	shardBuckets = clockBuckets / recentShards
 )
 
-// recentKeys is the exact table of the newest key fences. It has shards, so that writers seldom
+// recentKeys is the exact table of the newest key fences. Because of its shards, writers seldom
 // wait for each other or for readers.
 type recentKeys struct {
 	shards [recentShards]recentShard

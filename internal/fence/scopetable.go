@@ -19,7 +19,7 @@ func compareFences(a, b invalidate.Fence) int {
 	return cmp.Or(cmp.Compare(soft(a), soft(b)), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Hash, b.Hash), cmp.Compare(a.Len, b.Len), cmp.Compare(a.Part, b.Part), cmp.Compare(a.Hold, b.Hold))
 }
 
-// prefix identifies a prefix. The hash alone is not enough: an attacker can construct a second
+// prefix identifies a prefix. The hash is not enough: an attacker can construct a second
 // prefix with the same hash, and it would never be looked up at its own length.
 type prefix struct {
 	hash uint64
@@ -33,7 +33,7 @@ type scopeTable struct {
 	tags     memory[uint64]
 	anyTag   fenced // the newest fence of any tag, for entries that carry AnyTag
 	prefixes memory[prefix]
-	stems    memory[uint64] // the prefixes again, by hash alone: for built values, whose parts have no spelling
+	stems    memory[uint64] // the prefixes again, by hash only: for built values, whose parts have no spelling
 	lengths  []int          // of the prefixes, ascending; a superfluous length costs a look-up and is harmless
 	all      fenced         // the newest fence of everything
 }

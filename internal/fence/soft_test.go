@@ -97,7 +97,7 @@ func TestExpiredUntilRefreshed(t *testing.T) {
 }
 
 // More expiries than are remembered: an expired entry is not fresh. It may be dead, because it was
-// not judged meanwhile.
+// not checked meanwhile.
 func TestExpiriesOverflow(t *testing.T) {
 	for name, scope := range map[string]func(i int) invalidate.Scope{
 		"key":    func(i int) invalidate.Scope { return invalidate.Key(fencetest.KeyOf(t, fmt.Sprint("acme:users:", i))) },

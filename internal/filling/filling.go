@@ -44,7 +44,7 @@ type Fill struct {
 // Facts holds what a loader recorded about its value.
 type Facts struct {
 	entry.TagSet
-	ConfirmedAt int64 // the oldest moment that vouches for a part, by the clock of its Tiers; or never
+	ConfirmedAt int64 // the moment at which the oldest part was confirmed, by the clock of its Tiers; or never
 	Worn        bool  // a part is worn
 	Held        bool  // a part is held
 	Unstored    bool
@@ -175,8 +175,8 @@ func (f *Fill) Previous() any {
 	return f.previous
 }
 
-// TakeOn gives the load what a part depends on, and the moment that vouches for the part. The value
-// is as old as its oldest part, however late the load began. A value with a held part is not cached,
+// TakeOn gives the load what a part depends on, and the moment at which the part was confirmed. The
+// value is as old as its oldest part, even if the load began later. A value with a held part is not cached,
 // either. An Expire has ended the freshness of a worn part, so a value with such a part is not fresh.
 func (f *Fill) TakeOn(d *entry.Rare, worn bool, confirmedAt int64) {
 	f.edit(func() {

@@ -9,7 +9,7 @@ import (
 	"github.com/twofold-go/twofold/internal/flight"
 )
 
-// work is a key, and the number by which newcomers judge a call.
+// work is a key, and the number by which newcomers decide about a call.
 type work[K comparable] struct {
 	key K
 	n   int

@@ -33,8 +33,8 @@ const defaultWait = 250 * time.Millisecond
 //
 // It runs three goroutines. The syncer talks to the log by Sync, one call at a time, at least every
 // quarter of the bound. One such round renews the lease, catches up and appends what has gathered.
-// A caller makes the round itself when no round is under way. The tail waits for records, so that
-// they arrive at once, or within a hundredth of the bound while many come. No
+// A caller makes the round itself when no round is under way. The tail waits for records.
+// They arrive immediately, or within a hundredth of the bound while many come. No
 // guarantee depends on the tail. The cleaner removes the cells that callers could not remove.
 type Follower struct {
 	cfg     Config

@@ -55,7 +55,7 @@ func (w *Follower) newOrder(r fence.Request) *order {
 // While the log or the remote tier is unreachable, Invalidate waits until ctx ends or Config.Wait
 // has passed since the call. Then it returns a [*invalidate.PendingError]: r is applied in this
 // process, which owes r from then on ([Follower.Owes]) and retries it. With r.Strict the error
-// means that no lease was waited for, now or later. A cancelled ctx ends the wait for the log at once.
+// means that no lease was waited for, now or later. A cancelled ctx ends the wait for the log immediately.
 // A removal of cells that hangs may go on for a quarter of the bound.
 //
 // A request with more than maxOrder scopes takes several orders, and Config.Wait counts anew for the

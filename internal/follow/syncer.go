@@ -165,7 +165,7 @@ func (w *Follower) finish(orders []*order) {
 	}
 }
 
-// ask makes one call to the log, under its own deadline, so that one hanging call does not make the
+// ask makes one call to the log, under its own deadline: one hanging call must not make the
 // lease lapse.
 func (w *Follower) ask(ctx context.Context, at invalidate.Cursor, a invalidate.Append, cells []string, s *storing, until time.Time) (p invalidate.Page, err error) {
 	defer func() {

@@ -9,10 +9,10 @@ import (
 	"github.com/twofold-go/twofold/internal/scope"
 )
 
-// ErrUnconfirmed means that the remote tier's answer cannot be judged.
+// ErrUnconfirmed means that the remote tier's answer cannot be checked.
 var ErrUnconfirmed = errors.New("cache: no lease")
 
-// CanCheckFrames reports whether the process can judge frames now. It asks for a lease if necessary.
+// CanCheckFrames reports whether the process can check frames now. It asks for a lease if necessary.
 func (j *Job) CanCheckFrames(ctx context.Context) bool {
 	if j.Core.Follower == nil {
 		return true
@@ -21,12 +21,12 @@ func (j *Job) CanCheckFrames(ctx context.Context) bool {
 	return !j.Core.Follower.Owes() && j.leaseAllows(j.Core.Lease.Read())
 }
 
-// leaseAllows reports whether the lease lets the process judge a frame now.
+// leaseAllows reports whether the lease lets the process check a frame now.
 func (j *Job) leaseAllows(lease int64) bool {
 	return safeguard.Off(safeguard.Lease) || j.Core.Lease.Within(lease, j.Core.Now(), j.Opts.Within())
 }
 
-// Assess judges a frame under a lease. If the process was paused after it asked for the frame
+// Assess checks a frame under a lease. If the process was paused after it asked for the frame
 // and the lease has ended, Assess asks for a new lease. While an invalidation of this process is
 // not in the log, no fence shows that the frame is old. So Owes is read before the fences, like
 // the lease: an invalidation that reaches the log in between leaves a fence that checkFrame finds.
@@ -43,7 +43,7 @@ func (j *Job) Assess(ctx context.Context, raw []byte, mark fence.Mark) (Frame, e
 	}
 }
 
-// GetCell asks the remote tier for the job's cell and judges it.
+// GetCell asks the remote tier for the job's cell and checks it.
 func (j *Job) GetCell(ctx context.Context, d *scope.Deadline) (Frame, error) {
 	if !j.CanCheckFrames(ctx) {
 		return Frame{}, ErrUnconfirmed

@@ -34,7 +34,7 @@ const (
 	Usable                 // a value, perhaps kept only for Previous
 )
 
-// Frame is a judged cell from the remote tier.
+// Frame is a checked cell from the remote tier.
 type Frame struct {
 	Verdict verdict
 	Nonce   tier.Nonce // a claim over this cell must name it

@@ -63,7 +63,7 @@ func (j *Job) spelled(full key.Key) { j.Full, j.Hash = full, full.Hash() }
 // Same reports whether an entry of the job's view holds its key.
 func (j *Job) Same(e *entry.Entry) bool { return j.View.Kind.Same(j.Entry, e) }
 
-// Find returns what this process holds of the key, and the time it was judged at; see view.find.
+// Find returns what this process holds of the key, and the time of that check; see View.Find.
 func (j *Job) Find() (*entry.Entry, int64) { return j.View.Find(j.Addr, j.Same, 0) }
 
 // FullKey implements fence.Keyed. It returns the spelled key, or "" before Spell.

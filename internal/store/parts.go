@@ -43,7 +43,7 @@ func (v *View) Inherit(ctx context.Context, it *entry.Entry, lease int64) {
 	}
 }
 
-// inheritInLoad is a separate function, so that a hit outside of a load makes no call.
+// inheritInLoad is a separate function: a hit outside of a load makes no call.
 //
 //go:noinline
 func (v *View) inheritInLoad(ctx context.Context, it *entry.Entry, lease int64) {
@@ -54,7 +54,7 @@ func (v *View) inheritInLoad(ctx context.Context, it *entry.Entry, lease int64) 
 	}
 }
 
-// handOn gives a load what a part depends on and the moment that vouches for it; see [Fill.TakeOn].
+// handOn gives a load what a part depends on and the moment at which it was confirmed; see [Fill.TakeOn].
 func (t *Core) handOn(f *filling.Fill, d *entry.Rare, readAt, lease int64, worn bool) {
 	if t.Follower == nil && len(d.Deps.Tags)+len(d.Keys) == 0 && d.PartsOlder == 0 && !worn && !d.OnHold {
 		return
@@ -68,8 +68,8 @@ func (t *Core) handOn(f *filling.Fill, d *entry.Rare, readAt, lease int64, worn 
 	f.TakeOn(d, worn, at)
 }
 
-// ConfirmedAt returns the latest moment at which a part is known to have been true. That is when
-// the lease was confirmed under which it was judged, or when it was read from the source.
+// ConfirmedAt returns the latest moment at which a part is known to have been current. That is when
+// it was read from the source, or when the lease was confirmed under which it was checked.
 // Without a log, only a part that was built from other parts has such a moment.
 func (t *Core) ConfirmedAt(d *entry.Rare, readAt, lease int64) int64 {
 	switch {

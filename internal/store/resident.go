@@ -110,7 +110,7 @@ func WhyStale(it *entry.Entry, state entry.Freshness, now int64) measure.Reason 
 	return measure.NotStale
 }
 
-// Find returns the entry of a key, fresh or not, if the lease or its own load vouches for it and no
+// Find returns the entry of a key, fresh or not, if the lease or its own load confirms it and no
 // fence covers it. It also returns the time of that check: the moment, or without one the clock's.
 // same reports whether an entry of the view holds the key.
 func (v *View) Find(at uint64, same func(*entry.Entry) bool, moment int64) (it *entry.Entry, now int64) {
@@ -144,7 +144,7 @@ func (v *View) old(at uint64, same func(*entry.Entry) bool) *entry.Entry {
 	return it
 }
 
-// Clear reports whether the entry is vouched for and no fence covers it now.
+// Clear reports whether the entry is confirmed and no fence covers it now.
 func (v *View) Clear(it *entry.Entry) bool {
 	t := v.Core
 	lease := t.Lease.Read() // before the fences

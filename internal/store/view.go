@@ -50,7 +50,7 @@ type Store struct {
 	size    func(ptr any) int64 // of a value, with what it points to
 	keySize func(ptr any) int64 // of a key
 	fixed   int64               // of an item without both
-	Flights any                 // of the engine, which alone knows their type
+	Flights any                 // of the engine; only it knows their type
 
 	base      policy.Policy
 	Refreshes *atomic.Int64 // of all caches of the namespace
@@ -91,7 +91,7 @@ func (s *Store) newView(tenant string) *View {
 		return v.(*View)
 	}
 	v := &View{Store: s, Name: tenant + ":" + s.namespace}
-	// From the view's name, so that the view does not keep the string of which tenant is a part.
+	// Taken from the view's name: the string of which tenant is a part can then be freed.
 	v.Space = key.Space{Tenant: v.Name[:len(tenant)], Namespace: s.namespace}
 	v.seed = maphash.String(s.Core.Seed, v.Name)
 	v.Part = invalidate.Prefix(tenant, s.namespace+":").Fence().Part

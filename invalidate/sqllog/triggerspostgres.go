@@ -47,7 +47,7 @@ BEGIN
 END {do}`
 
 // postgresUndo drops the function of the table's triggers, and them with it. A table that was moved may have
-// left its function where a session finds it first, so a name alone might drop that one and no trigger. The
+// left its function where a session finds it first, so a bare name might drop that one and no trigger. The
 // function is dropped even if the table is gone. It is one line: tools that split at line ends keep it whole.
 const postgresUndo = `DO {do} DECLARE made regprocedure; BEGIN FOR made IN SELECT p.oid::regprocedure FROM pg_proc p` +
 	` WHERE p.proname = {trigger} AND p.pronargs = 0 AND ({here}` +

@@ -86,7 +86,7 @@ func (n *Run) do(bare bool) {
 	n.returned(err)
 }
 
-// Decide decides about a response.
+// Decide implements record.Decider.
 func (n *Run) Decide(status int, h http.Header) record.Verdict {
 	n.Msg = message{Status: status, Header: h, sent: n.Made, Received: n.x.Core.Now()}
 	v := n.x.Weigh(&n.Msg, n.Old, n.Prev != nil)

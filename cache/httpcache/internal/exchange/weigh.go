@@ -31,7 +31,7 @@ func (x *Exchange) Weigh(m *message, old *page.Page, confirms bool) record.Verdi
 	case k.Until && m.Status >= http.StatusInternalServerError:
 		v.Fate, v.Why, v.Mine = record.Fail, reason.Status, v.Why != reason.Status
 	case rules.StandsIn(m.Status) && old != nil && !x.Newer && now < old.InsteadUntil() && (x.Wants.MaxStale < 0 || x.Wants.Accepts(old.Life, now)):
-		v.Fate, v.Why, v.Mine = record.Fail, reason.Status, true // whatever it says
+		v.Fate, v.Why, v.Mine = record.Fail, reason.Status, true // even if its header allows more
 	case k.Until && v.Why == reason.Status && (rules.HeuristicallyCacheable(m.Status) || v.Life.Reusable()):
 		v.Fate, v.Why = record.Share, reason.PlainStatus
 	case v.Why != reason.None:

@@ -52,7 +52,7 @@ type Recorder struct {
 
 // Decider decides what becomes of a response that is recorded.
 type Decider interface {
-	// Decide decides by status and header.
+	// Decide returns what becomes of a response with this status and header.
 	Decide(status int, h http.Header) Verdict
 
 	// Live returns the writer that an unrecordable response goes on to, or nil if there is none.
