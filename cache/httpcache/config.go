@@ -184,7 +184,7 @@ type VaryRule struct {
 
 	// Normalize returns one value for all values that mean the same to the handler. The handler
 	// sees the result in place of the header; "" removes the header. With Shared a header of
-	// Hide is hidden all the same. The argument is the lines of the header joined by ", ", or ""
+	// Hide is hidden even with a rule. The argument is the lines of the header joined by ", ", or ""
 	// if there are none. Nil trims spaces.
 	Normalize func(value string) string
 

@@ -35,8 +35,8 @@ type TransportConfig struct {
 	// Policy changes settings that are not about the lifetime of responses: LoadTimeout,
 	// RemoteTimeout, LocalTTL, Throttle, MaxRefreshes, MaxValueBytes. The response itself and
 	// Fallback decide how long it lives. Without a LoadTimeout, DefaultTransportTimeout ends a
-	// shared request or a refresh. The caller whose request was sent waits on, or reads on, and the
-	// response is stored all the same; the other callers send their own requests.
+	// shared request or a refresh. The caller whose request was sent goes on waiting or reading, and the
+	// response is still stored. The other callers send their own requests.
 	Policy policy.Patch
 
 	// Codec encodes responses for a remote tier. Nil means codec.CBOR.

@@ -1,6 +1,6 @@
 // Package engine is the inside of package cache: one look-up, one load, one fill, one set. It knows
-// entries, keys as text, claims and frames, and nothing of a cache's types; for those it asks a
-// [store.Kind]. Package cache is its typed face. The words are those of cache/GLOSSARY.md.
+// entries, keys as text, claims and frames. It does not know the types of a cache; for those it asks a
+// [store.Kind]. Package cache adds the types. The words are those of cache/GLOSSARY.md.
 //
 // Below it are, from the top down:
 //

@@ -91,7 +91,7 @@ type replaced struct {
 	lease int64
 }
 
-// conclude makes an item from the loader's result for the i-th run, or keeps its error.
+// conclude makes an entry from the loader's result for the i-th run, or keeps its error.
 func (f *flight) conclude(a *attempt, got *loaded, i int, prev replaced) {
 	it, err := got.of(i)
 	var tags []string
@@ -126,7 +126,7 @@ func (f *flight) conclude(a *attempt, got *loaded, i int, prev replaced) {
 	_, a.overtaken = f.j.Core.Fences.Overtaken(a.mark, f.j.Hash, f.j.FullKey(), &it.Deps)
 }
 
-// dependOn makes an item depend on everything that the item it replaces depends on.
+// dependOn makes an entry depend on everything that the entry it replaces depends on.
 func (f *flight) dependOn(it *entry.Entry, prev replaced, said *filling.Facts) {
 	bound := len(prev.it.Deps.Tags)+len(prev.it.Keys) > 0
 	if bound {

@@ -113,7 +113,7 @@ type get struct {
 	reply cell  // of the remote tier
 	claim uint8 // nonce of the claim it holds
 
-	late cell // not of this Get: a fill that was given up and may still arrive
+	late cell // not of this Get: a fill for which an earlier Get stopped waiting, and which may still arrive
 }
 
 // end makes the caller ready for its next Get.

@@ -234,8 +234,8 @@ func (f *Fences) storeLocked(s *invalidate.Fence, pos invalidate.Position) (due 
 	return f.storeScope(s, pos)
 }
 
-// storeScope applies another fence. One of everything kills what was marked before it in this process.
-// With a position it also kills everything as of an older position. mu is held.
+// storeScope applies another fence. A fence of everything covers what was marked before it in this
+// process. With a position it also covers everything as of an older position. mu is held.
 func (f *Fences) storeScope(s *invalidate.Fence, pos invalidate.Position) (due bool) {
 	now := f.before(s)
 	f.announce(s)

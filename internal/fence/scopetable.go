@@ -34,7 +34,7 @@ type scopeTable struct {
 	anyTag   fenced // the newest fence of any tag, for entries that carry AnyTag
 	prefixes memory[prefix]
 	stems    memory[uint64] // the prefixes again, by hash only: for built values, whose parts have no spelling
-	lengths  []int          // of the prefixes, ascending; a superfluous length costs a look-up and is harmless
+	lengths  []int          // of the prefixes, ascending; a length that no prefix has any more costs a look-up and is harmless
 	all      fenced         // the newest fence of everything
 }
 

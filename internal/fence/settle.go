@@ -11,8 +11,8 @@ func (f *Fences) OnForget(due func()) {
 }
 
 // Settled says that every entry has been checked since the fences had that tick, and that each clear
-// entry has noted the tick. An entry that was missed may be lost; nothing worse happens. Tick 0
-// means that the walk was broken off.
+// entry has noted the tick. An entry that was missed may be lost, but is never served wrongly. Tick 0
+// means that the walk was not completed.
 func (f *Fences) Settled(tick uint64) {
 	raise(&f.settled, tick)
 	f.settling.Store(false)

@@ -81,7 +81,7 @@ func (w *Follower) round(ctx context.Context, until time.Time) (next time.Durati
 		}
 		w.numbers.syncErrors.Add(1)
 		next = w.retry.next()
-		next = max(next-took, next/2) // so a log that hangs is asked as often as one that refuses
+		next = max(next-took, next/2) // so the follower calls a log that hangs as often as one that refuses
 	}
 	close(w.attempt.over)
 	w.attempt = attempt{over: make(chan struct{})}

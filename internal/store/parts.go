@@ -35,8 +35,8 @@ func (v *View) Prefixes() []uint64 {
 	return p
 }
 
-// Inherit makes the load under ctx depend on an item that its loader has just read. The lease
-// was read before the item's fences were checked.
+// Inherit makes the load under ctx depend on an entry that its loader has just read. The lease
+// was read before the entry's fences were checked.
 func (v *View) Inherit(ctx context.Context, it *entry.Entry, lease int64) {
 	if filling.Loading.Load() != 0 {
 		v.inheritInLoad(ctx, it, lease)

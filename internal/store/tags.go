@@ -5,7 +5,7 @@ import (
 	"github.com/twofold-go/twofold/internal/filling"
 )
 
-// SetTags adds to an item's tags its own, the call's and the recorded ones. With the recorded
+// SetTags adds to an entry's tags its own, the call's and the recorded ones. With the recorded
 // tags it takes the age of the oldest part.
 func (j *Job) SetTags(it *entry.Entry, own []string, f *filling.Facts) {
 	tenant := j.View.Space.Tenant

@@ -149,7 +149,7 @@ func (v *View) Now() (now int64, open bool) { return v.Core.Now(), !v.Core.Work.
 // Policy returns the policy in force. It costs two atomic loads, until the table is replaced.
 func (v *View) Policy() *policy.Policy { return &v.InForce().Policy }
 
-// InForce is policy for a hit, which also needs to know whether it may be audited.
+// InForce is Policy for a hit, which also needs to know whether it may be audited.
 func (v *View) InForce() *Resolved {
 	if r := v.resolved.Load(); r.table == v.Core.policies.Load() {
 		return r
@@ -157,7 +157,7 @@ func (v *View) InForce() *Resolved {
 	return v.resolve()
 }
 
-// resolve is the rare part of policy, kept out of its callers' stacks. Tenants that the table
+// resolve is the rare part of Policy, kept out of its callers' stacks. Tenants that the table
 // does not name share its result.
 //
 //go:noinline

@@ -59,7 +59,7 @@ type Decider interface {
 	// It is called at most once, with the recorder's Mu held.
 	Live(why reason.Reason) http.ResponseWriter
 
-	// Tee reports whether a response that the handler flushes is recorded all the same. Then it
+	// Tee reports whether a response is recorded although the handler flushes it. Then it
 	// returns the writer of a client that gets it as it comes, or nil if there is none. The
 	// recorder's Mu is held.
 	Tee() (w http.ResponseWriter, ok bool)
