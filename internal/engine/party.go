@@ -147,7 +147,7 @@ func (p *party) step() bool {
 func (p *party) split() {
 	before := len(p.runs)
 	for i := range p.runs {
-		p.runs[i].giveUp(&p.Scope)
+		p.runs[i].abandon(&p.Scope)
 	}
 	refreshStale(&p.Scope, p.runs)
 	if p.runs = live(p.runs); len(p.runs) > 1 {

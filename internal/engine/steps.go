@@ -45,8 +45,8 @@ func (r *run) load() {
 	}
 }
 
-// giveUp ends a run that no caller waits for.
-func (r *run) giveUp(ctx context.Context) {
+// abandon ends a run that no caller waits for.
+func (r *run) abandon(ctx context.Context) {
 	if r.next >= toFill {
 		return
 	}

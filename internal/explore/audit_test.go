@@ -6,7 +6,7 @@ import (
 )
 
 // A small model of an audit (package cache, audit.go). The interleavings there have half a second
-// between two events, and a log whose records arrive at once. Here a record may arrive at any time
+// between two events, and a log whose records arrive immediately. Here a record may arrive at any time
 // after it is in the log, or never, and any step may come between two others.
 //
 // A hit had version 0. The source gets two more versions. The record of each is in the log within

@@ -213,7 +213,7 @@ func TestWanted(t *testing.T) {
 	}
 }
 
-// Calls with one hash do not hide each other, in whatever order they end. A key that is not equal
+// Calls with one hash do not hide each other, in any order of their ends. A key that is not equal
 // to itself leaves nothing behind.
 func TestOneHash(t *testing.T) {
 	for first := range 3 {

@@ -26,7 +26,7 @@ type Spec struct {
 	Codec             codec.Codec
 	Schema            string
 
-	Loader    any  // for kind.Load; nil: none
+	Loader    any  // for Kind.Load; nil: none
 	LoadsMany bool // it has a LoadMany
 	WantsLoad bool // it must have one of them
 	Tagged    bool // it has Tags

@@ -31,7 +31,7 @@ type View struct {
 	entry.Home                          // of its entries; its owner is the view
 	Name       string                   // "tenant:namespace"
 	Err        error                    // the tenant's name is not valid
-	stems      atomic.Pointer[[]uint64] // see prefixes
+	stems      atomic.Pointer[[]uint64] // see Prefixes
 }
 
 // Store is one cache without its types. MaxTenants of its views are kept, with their own counters.
@@ -42,7 +42,7 @@ type Store struct {
 	namespace string
 	keyType   reflect.Type
 	Far       *remote.Tier // nil: without a remote tier
-	loader    any          // of the Config, for kind.Load; nil: none
+	loader    any          // of the Config, for Kind.Load; nil: none
 	LoadsMany bool         // the Config has LoadMany
 	Tagged    bool         // the Config has Tags
 	MaxBatch  int
@@ -54,7 +54,7 @@ type Store struct {
 
 	base      policy.Policy
 	Refreshes *atomic.Int64 // of all caches of the namespace
-	kept      sync.Map      // string → *view
+	kept      sync.Map      // string → *View
 	nkept     atomic.Int64
 	recent    [1024]atomic.Pointer[View] // by a hash of the tenant
 	unnamed   atomic.Pointer[Resolved]   // of tenants that the table does not name
