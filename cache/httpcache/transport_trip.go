@@ -109,7 +109,7 @@ func (x *trip) leaves(old exchange.Previous) bool {
 	}
 	now := x.t.k.Now().UnixMilli()
 	if now < old.Page.Made+old.Page.Fresh {
-		return false // Expire has made it stale, nobody knows when, or our caller wants a newer one
+		return false // Expire has made it stale at an unknown time, or our caller wants a newer one
 	}
 	return x.Wants.MaxStale >= 0 && x.Client.Waits() && x.Wants.Accepts(x.t.k.Life(old.Page, now), now)
 }

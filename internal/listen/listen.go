@@ -1,5 +1,5 @@
 // Package listen tells functions of a program about invalidations. Each function has a queue and a
-// goroutine, so a slow one delays nobody.
+// goroutine, so a slow one delays no other.
 package listen
 
 import (

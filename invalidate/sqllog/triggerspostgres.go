@@ -155,9 +155,9 @@ func postgresUpdates(m *mapped, old, now string, wide bool) string {
 	return strings.Join(parts, " UNION ")
 }
 
-// postgresCompared selects what rows stand for of which a column in Only has changed. It compares
-// the stored bytes, so each type can be compared, and a change that a collation does not see counts.
-// It matches rows as records, by what their types mean by equal, in any schema. Keys with a NULL match
+// postgresCompared selects what rows stand for if a column in Only has changed in them. It compares
+// the stored bytes, so it can compare each type, and a change that a collation does not see counts.
+// It matches rows as records: their types decide what is equal, in any schema. Keys with a NULL match
 // nothing.
 func postgresCompared(m *mapped, old, now string, wide bool) string {
 	var values []string

@@ -115,7 +115,7 @@ func (n *Run) Live(why reason.Reason) http.ResponseWriter {
 	return w
 }
 
-// mayBePersonal reports whether a response may be refused for a reason that lies in our client's
+// mayBePersonal reports whether a response may be refused because of our client's
 // request. Another client may get a response that is stored.
 func (n *Run) mayBePersonal() bool {
 	return rules.AboutClient(n.Rec.Status) || len(n.x.Source.Sees("Authorization")) > 0

@@ -47,8 +47,8 @@ func (x *Exchange) Decide(status int, h http.Header) record.Verdict {
 }
 
 // forbids returns the reason why a response must not be stored (RFC 9111 §3), or none and the request
-// headers that select it. A 206 is asked first, because it cannot end the stored page. Other
-// statuses are asked last: with Pages, clients that wait may share a response that only its status keeps
+// headers that select it. A 206 is checked first, because it cannot end the stored page. Other
+// statuses are checked last: with Pages, clients that wait may share a response that only its status keeps
 // from being stored.
 func (x *Exchange) forbids(status int, h http.Header, life *rules.Lifetime) (names []string, why reason.Reason) {
 	k := x.Core

@@ -1,5 +1,5 @@
 // Package record holds a response while its source writes it, and passes it on to the client that reads it
-// as it comes. It knows no cache: a Decider says what becomes of the response.
+// as it comes. It uses no cache: a Decider says what becomes of the response.
 package record
 
 import (
