@@ -68,8 +68,8 @@ func AllowStale(allow bool) Option {
 func Tags(tags ...string) Option { return Option{kind: optTags, tags: tags} }
 
 // SkipLocal excludes the local tier. The call neither takes a value from it nor keeps one there.
-// It shares values with other processes through the remote tier. SoftTimeout then has no value
-// to serve, and every call asks a source that fails.
+// It shares values with other processes through the remote tier. There is then no old
+// value for SoftTimeout or Throttle to serve: while the source fails, every call loads.
 //
 // Calls share a fetch or load only with calls that skip the same tiers. If the call gets a newer
 // value than this process holds, the process drops the older one, because later reads must not

@@ -34,7 +34,7 @@ type TiersConfig struct {
 	// InvalidateWait limits how long Set, Delete, Invalidate, Expire and the like wait for the log
 	// and for the removal of cells, counted from the call. Then they return an
 	// *invalidate.PendingError, and the process retries the invalidation. A call with more than 8,192
-	// scopes goes in parts, and the time counts anew after each part that is done. If one call to the
+	// scopes goes in parts, and the time starts again after each part that is done. If one call to the
 	// log takes over 100 ms, set it to three times that. If zero, it is 250 ms.
 	InvalidateWait time.Duration
 

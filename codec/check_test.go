@@ -19,9 +19,9 @@ import (
 	"github.com/twofold-go/twofold/codec"
 )
 
-// misjudged returns a random type for which check is wrong: it accepts the type although values
+// mistake returns a random type for which check is wrong: it accepts the type although values
 // change, or refuses it although they do not.
-func misjudged(c codec.Codec, check func(reflect.Type) error, r typesOf, tries int) error {
+func mistake(c codec.Codec, check func(reflect.Type) error, r typesOf, tries int) error {
 	for range tries {
 		typ := r.of(3)
 		err := check(typ)
@@ -45,7 +45,7 @@ func TestCheckRandomTypes(t *testing.T) {
 	r := typesOf{rand.New(rand.NewPCG(seed, 1))}
 	for _, c := range []codec.Codec{codec.JSON, codec.CBOR, codec.Raw} {
 		check := codec.CheckerOf(c).Check
-		if err := misjudged(c, check, r, 2000); err != nil {
+		if err := mistake(c, check, r, 2000); err != nil {
 			t.Error(err)
 		}
 		for _, weak := range []string{"is unexported", "is an interface", "of what it embeds", "is a time in a key"} {
@@ -55,7 +55,7 @@ func TestCheckRandomTypes(t *testing.T) {
 				}
 				return nil
 			}
-			if c != codec.Raw && misjudged(c, weaker, r, 2000) == nil {
+			if c != codec.Raw && mistake(c, weaker, r, 2000) == nil {
 				t.Errorf("%s: the test does not detect that a type that %s is accepted", c.ID(), weak)
 			}
 		}

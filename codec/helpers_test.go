@@ -71,7 +71,7 @@ func (e *everyWay) cut(prefix string, b []byte) error {
 	return nil
 }
 
-// forms returns c plain and with every compression, which is always on so that short values use
+// forms returns c plain and with every compression, which is always on: then short values use
 // it too.
 func forms(c codec.Codec) []codec.Codec {
 	return []codec.Codec{c, codec.Snappy(c, -1), codec.Deflate(c, -1)}
@@ -110,8 +110,8 @@ func wantError(t *testing.T, err, want error) {
 
 const secret = "s3cret"
 
-// allocated returns the bytes that f allocates. It takes the least of three tries, so that filled
-// pools and other goroutines do not count.
+// allocated returns the bytes that f allocates. It takes the least of three tries, because filled
+// pools and other goroutines must not count.
 func allocated(f func()) uint64 {
 	least := ^uint64(0)
 	for range 3 {

@@ -55,7 +55,7 @@ type Log interface {
 	Bound() time.Duration
 }
 
-// MinBound is the shortest Bound of a [Log]. A useful bound is many round trips to the log long.
+// MinBound is the shortest Bound of a [Log]. In practice choose many round trips to the log.
 const MinBound = time.Millisecond
 
 // ErrBound refuses a [Log] whose Bound is shorter than [MinBound].
@@ -174,8 +174,8 @@ type Fence struct {
 }
 
 // OfKeys reports whether the fence belongs to the sequence of keys: it covers one key and is
-// not soft. A soft fence removes no cell, so a process must not miss its record as it may miss
-// one of a key.
+// not soft. A process may miss the record of a key, because the cell of the key is removed
+// first. A soft fence removes no cell, so a process must not miss its record.
 func (f Fence) OfKeys() bool { return f.Kind == KindKey && !f.Soft }
 
 // Fence returns what a record carries of s, which must have passed Validate. For a [Hold] it

@@ -134,7 +134,7 @@ func ExampleTable_MarshalJSON() {
 }
 
 func ExampleTable_Validate() {
-	// Each is valid alone. For acme's users both apply.
+	// Each is valid by itself. For acme's users both apply.
 	table := policy.Table{
 		{Namespace: "users:v1", Patch: policy.Patch{SoftTimeout: new(5 * time.Second), Stale: new(time.Minute)}},
 		{Tenant: "acme", Patch: policy.Patch{LoadTimeout: new(time.Second)}},

@@ -174,7 +174,7 @@ func TestMarshalNaN(t *testing.T) {
 
 func nan() float64 { var zero float64; return zero / zero }
 
-// Whatever decodes, encodes and decodes to the same; nothing panics.
+// Everything that decodes, encodes and decodes to the same; nothing panics.
 func FuzzTableJSON(f *testing.F) {
 	for _, s := range []string{fullEntry, `[]`, `[{}]`, `null`, `[{"ttl":"forever"}]`, `[{"ttl":60}]`, `[{"min_load":{}}]`, `[{"throttle":"0s","max_refreshes":4}]`, `[{"ttl":null}]`, `[{"ttl":"1s","ttl":"1s"}]`, `[{"jitter":-0}]`} {
 		f.Add([]byte(s))

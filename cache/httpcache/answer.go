@@ -65,7 +65,7 @@ func (x *handling) alone(w http.ResponseWriter, r *http.Request, line string) {
 }
 
 // own lets the handler answer one client from the client's own request. It answers conditional
-// requests as the cache does, so that hits and misses look the same.
+// requests as the cache does: hits and misses look the same.
 func (x *handling) own(w http.ResponseWriter, r *http.Request, line string) {
 	k := &x.c.k
 	own := &ownRendering{handling: x, w: w, line: line}

@@ -16,10 +16,11 @@ import (
 // audited, because it is made of the page.
 
 // Audit is load for an audit. It returns no page if the handler now answers with something that
-// ends the page. If the response says nothing about the page, the audit fails.
+// ends the page. If the response does not show what the page is now, for example because it is an
+// error, the audit fails.
 func (x *handling) Audit(ctx context.Context) (*page.Page, error) {
 	c := x.c
-	c.k.Running.Add(1) // before the look at closing, so that Close waits for what it does not stop
+	c.k.Running.Add(1) // before the look at closing: Close waits for what it does not stop
 	defer c.k.Running.Add(-1)
 	hit := x.Found.Load()
 	if hit == nil || c.k.Closing.Load() {

@@ -18,10 +18,10 @@ import (
 // Cache stores responses. New makes one; Handler puts it in front of a handler. All methods may
 // be called concurrently.
 type Cache struct {
-	cfg    Config
-	k      exchange.Core
-	judged atomic.Int64 // when eager was last set, in Unix seconds
-	eager  atomic.Bool
+	cfg     Config
+	k       exchange.Core
+	eagerAt atomic.Int64 // when eager was last set, in Unix seconds
+	eager   atomic.Bool
 }
 
 // New returns the cache that cfg describes. Its error names every fault of cfg.
@@ -59,7 +59,7 @@ func (c *Cache) Handler(next http.Handler) *Handler { return &Handler{c, next} }
 // loadsAtHits reports whether a hit of a fresh page may begin a load: an early refresh, or an audit. The
 // policies in force may change, so they are read once a second. Now is in Unix seconds.
 func (c *Cache) loadsAtHits(now int64) bool {
-	if last := c.judged.Load(); now != last && c.judged.CompareAndSwap(last, now) {
+	if last := c.eagerAt.Load(); now != last && c.eagerAt.CompareAndSwap(last, now) {
 		c.eager.Store(slices.ContainsFunc(c.k.Tiers.Policies(), func(p cache.SpacePolicy) bool {
 			return p.Namespace == c.k.Space.Namespace && (p.Policy.RefreshAhead > 0 || p.Policy.Audit > 0)
 		}))

@@ -43,11 +43,11 @@ const (
 
 	// Pages is for a program's own pages. A response is stored until something that it was made of is
 	// invalidated, or for Policy's TTL. What it says of its lifetime is for caches further down. The
-	// handler sees a request that is made of the key alone, so that nothing else can be in a page.
+	// handler sees a request that is made only from the key, so nothing else can be in a page.
 	Pages
 )
 
-// Config configures a Cache. Tiers is required unless Off is set. With Tiers alone the Cache is a
+// Config configures a Cache. Tiers is required unless Off is set. If only Tiers is set, the Cache is a
 // shared cache as RFC 9111 describes it. Many goroutines call the functions concurrently. For the
 // same arguments a function must always return the same result, because keys are made of it.
 type Config struct {
@@ -77,7 +77,7 @@ type Config struct {
 	Fallback Fallback
 
 	// Keep is how long the cache keeps a response with a validator after it is no longer usable,
-	// so that it can revalidate it. Zero means DefaultKeep. It is for Shared only.
+	// in order to revalidate it. Zero means DefaultKeep. It is for Shared only.
 	Keep time.Duration
 
 	// Targets are the names of response headers like Cache-Control that are meant for this cache
@@ -184,7 +184,7 @@ type VaryRule struct {
 
 	// Normalize returns one value for all values that mean the same to the handler. The handler
 	// sees the result in place of the header; "" removes the header. With Shared a header of
-	// Hide is hidden all the same. The argument is the lines of the header joined by ", ", or ""
+	// Hide is hidden even with a rule. The argument is the lines of the header joined by ", ", or ""
 	// if there are none. Nil trims spaces.
 	Normalize func(value string) string
 

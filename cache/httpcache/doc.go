@@ -16,7 +16,7 @@
 //	http.ListenAndServe(addr, pages.Middleware(mux))
 //	// and after a write: tiers.Invalidate(ctx, invalidate.Tag(cache.DefaultTenant, "post:1"))
 //
-// In front of a proxy, or of a handler from elsewhere, Tiers alone make a shared cache as
+// In front of a proxy, or of a handler from elsewhere, set only Tiers. That makes a shared cache as
 // RFC 9111 describes it:
 //
 //	tiers, err := cache.Open(cache.TiersConfig{})
@@ -160,16 +160,17 @@
 //
 // Each guarantee names the tests that hold it.
 //
-//  1. With Pages a stored response is made from its key alone. With Shared a stored response
-//     holds nothing that Hide names, and no word of a parameter that the key leaves out. (TestHandlerSeesTheKeyAlone,
-//     TestKeys, TestContextOfOuterHandlers, TestAllowAuthorized, TestPoisoning,
-//     TestNormalizedHeader, TestSpellings, TestCertificateIsHidden)
+//  1. With Pages a stored response is made only from its key. With Shared a stored response holds
+//     nothing that Hide names, and no word of a parameter that the key leaves out.
+//     (TestHandlerSeesTheKeyAlone, TestKeys, TestContextOfOuterHandlers, TestAllowAuthorized,
+//     TestPoisoning, TestNormalizedHeader, TestSpellings, TestCertificateIsHidden)
 //  2. A response that is not for everybody reaches its own client only, and the handler is called
-//     once. It is called a second time, with the client's own request, if the first request was made
-//     from the key alone (Pages), held no credentials of the client (AllowAuthorized), or was a
-//     HEAD. It is called a second time for the others if the response shows a parameter that is not in
-//     the key. A response is not for everybody if it may not be stored. With Pages that means: it is marked so, or its status answers one client only, such as 302 or 401, and
-//     is not one of Config.Statuses. (TestAskedOnce, TestNeverShared, TestNeverAsked,
+//     once. It is called a second time, with the client's own request, if the first request was
+//     made only from the key (Pages), held no credentials of the client (AllowAuthorized), or was a
+//     HEAD. It is called a second time for the others if the response shows a parameter that is not
+//     in the key. A response is not for everybody if it may not be stored. With Pages that means:
+//     it is marked so, or its status answers one client only, such as 302 or 401, and is not one of
+//     Config.Statuses. (TestAskedOnce, TestNeverShared, TestNeverAsked,
 //     TestWaitersOfAPrivateResponse, TestSharedCacheNeverShares, TestRenewedAsPrivate,
 //     TestRefreshedForOthers, TestHandlerChangesItsRequest, TestSpellings,
 //     TestOneRenderingForOrdinaryRequests)
@@ -189,15 +190,15 @@
 //     (TestCoalescing, TestClientsLeave, TestReadAsItComes, TestSlowReaderOfHints,
 //     TestSharedMissWithTracking)
 //  6. No queue for a response that cannot be shared. The cache remembers its key for ten
-//     seconds, in a table of fixed size, and serves the clients of the key side by side. A stored
-//     page answers all the same. Nothing is remembered of a refusal that may lie in one client's
-//     request, such as 403 or 429. The page is then not refreshed for the policy's Throttle.
+//     seconds, in a table of fixed size, and serves the clients of the key concurrently. A stored
+//     page is still served. A refusal that one client's request may have caused, such as 403 or
+//     429, is not remembered. The page is then not refreshed for the policy's Throttle.
 //     (TestRememberedKeysDoNotQueue, TestMemoryIsBounded, TestRefusedRefresh,
 //     TestNobodySwitchesTheCacheOff)
-//  7. Streams stream, at once and once. At most Config.MaxBody of a stream is in memory. It
-//     may last longer than LoadTimeout, until the client leaves. (TestStream,
-//     TestStreamOutlivesLoadTimeout, TestTooLarge, TestPrivateStream, TestFlushedAndStored,
-//     TestClientsLeave, TestReverseProxy, TestResponseController)
+//  7. A stream is passed on as it comes, and the handler runs once. At most Config.MaxBody of a
+//     stream is in memory. It may last longer than LoadTimeout, until the client leaves.
+//     (TestStream, TestStreamOutlivesLoadTimeout, TestTooLarge, TestPrivateStream,
+//     TestFlushedAndStored, TestClientsLeave, TestReverseProxy, TestResponseController)
 //  8. A panic breaks the connections of all clients that wait for the page, as it would have
 //     broken one connection. It is not stored. (TestPanicReachesEverybody,
 //     TestPanicInAStream)

@@ -72,7 +72,8 @@ func (c *Cache) end(r *http.Request, do func(entries ...invalidate.Scope) error)
 }
 
 // PurgeTags invalidates all entries that depend on one of the tags. That includes tags from
-// cache.Depend and tags of the entries that a page was built from. It also invalidates everything else in the Tiers that depends on the tags.
+// cache.Depend and tags of the entries that a page was built from. It also invalidates
+// everything else in the Tiers that depends on the tags.
 //
 // A tag that is empty, too long or not UTF-8 is refused before anything is invalidated. PurgeTags
 // without tags does nothing.

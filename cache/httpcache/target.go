@@ -53,7 +53,7 @@ func (c *Cache) target(r *http.Request) (t address.Target, why reason.Reason) {
 	return t, reason.None
 }
 
-// personal returns the reason why a request must be answered for its client alone, or none.
+// personal returns the reason why a request must be answered only for its own client, or none.
 func (c *Cache) personal(r *http.Request, t *address.Target) reason.Reason {
 	h := r.Header
 	switch {

@@ -101,7 +101,7 @@ func (b *callersBody) Read(p []byte) (int, error) {
 		b.trail() // the source has ended
 		select {
 		case <-b.x.left:
-		case <-b.x.Client.Ctx.Done(): // or nothing more comes of the caller's part
+		case <-b.x.Client.Ctx.Done(): // or the caller's context has ended
 		}
 		b.x.leave()
 	}

@@ -22,7 +22,7 @@ const (
 	DefaultTransportTimeout   = 2 * time.Minute
 )
 
-// TransportConfig configures a Transport. With Tiers alone the Transport is a private cache by
+// TransportConfig configures a Transport. If only Tiers is set, the Transport is a private cache by
 // RFC 9111. Many goroutines call the functions concurrently.
 type TransportConfig struct {
 	// Tiers hold the responses. They are required. They stay open when the Transport is closed.
@@ -35,8 +35,8 @@ type TransportConfig struct {
 	// Policy changes settings that are not about the lifetime of responses: LoadTimeout,
 	// RemoteTimeout, LocalTTL, Throttle, MaxRefreshes, MaxValueBytes. The response itself and
 	// Fallback decide how long it lives. Without a LoadTimeout, DefaultTransportTimeout ends a
-	// shared request or a refresh. The caller whose request was sent waits on, or reads on, and the
-	// response is stored all the same; the other callers send their own requests.
+	// shared request or a refresh. The caller whose request was sent goes on waiting or reading, and the
+	// response is still stored. The other callers send their own requests.
 	Policy policy.Patch
 
 	// Codec encodes responses for a remote tier. Nil means codec.CBOR.

@@ -109,7 +109,7 @@ func (x *trip) leaves(old exchange.Previous) bool {
 	}
 	now := x.t.k.Now().UnixMilli()
 	if now < old.Page.Made+old.Page.Fresh {
-		return false // Expire has made it stale, nobody knows when, or our caller wants a newer one
+		return false // Expire has made it stale at an unknown time, or our caller wants a newer one
 	}
 	return x.Wants.MaxStale >= 0 && x.Client.Waits() && x.Wants.Accepts(x.t.k.Life(old.Page, now), now)
 }
@@ -124,8 +124,8 @@ func (x *trip) Request(n *exchange.Run, _ bool) *http.Request {
 // copying are buffers for bodies on their way.
 var copying = sync.Pool{New: func() any { return new([16 << 10]byte) }}
 
-// Serve sends the request and records the response. Our caller may get its header itself, so that is not
-// read after it is recorded.
+// Serve sends the request and records the response. Our caller may get its header itself. So the header is
+// not read after it is recorded.
 func (x *trip) Serve(n *exchange.Run, r *http.Request) error {
 	resp, err := x.t.cfg.Base.RoundTrip(r) //nolint:bodyclose // below, as body
 	if err != nil {

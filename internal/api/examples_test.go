@@ -22,8 +22,8 @@ type shown struct {
 }
 
 // Every exported name is used in an example or in the quickstart. A function, variable, constant or
-// type is found by its package and name. A method, or a field of a configuration, is found by its
-// name alone. Error, Is, String and Unwrap need no example, because other packages call them.
+// type is found by its package and name. A method, or a field of a configuration, is found only by its
+// name. Error, Is, String and Unwrap need no example, because other packages call them.
 func TestExamples(t *testing.T) {
 	s := examples(t)
 	for _, dir := range userFacing {

@@ -8,23 +8,23 @@ import (
 	"github.com/twofold-go/twofold/internal/dbtest"
 )
 
-// judge is a testing.TB that records how the test ended.
-type judge struct {
+// ending is a testing.TB that records how the test ended.
+type ending struct {
 	testing.TB
-	verdict string
+	how string
 }
 
-func (j *judge) Helper()           {}
-func (j *judge) Skip(args ...any)  { j.end("skip", args) }
-func (j *judge) Fatal(args ...any) { j.end("fail", args) }
+func (e *ending) Helper()           {}
+func (e *ending) Skip(args ...any)  { e.end("skip", args) }
+func (e *ending) Fatal(args ...any) { e.end("fail", args) }
 
-func (j *judge) end(verdict string, args []any) {
+func (e *ending) end(how string, args []any) {
 	if err, ok := args[0].(error); ok && errors.Is(err, dbtest.ErrNotInstalled) {
-		j.verdict = verdict
+		e.how = how
 	} else {
-		j.verdict = fmt.Sprint(args...)
+		e.how = fmt.Sprint(args...)
 	}
-	panic(j)
+	panic(e)
 }
 
 func TestMissingServer(t *testing.T) {
@@ -47,13 +47,13 @@ func TestMissingServer(t *testing.T) {
 			t.Setenv(dbtest.MariaDBServerEnv, t.TempDir())
 			t.Setenv("CI", tc.ci)
 			t.Setenv(dbtest.MariaDBEnv, tc.mariadb)
-			j := &judge{TB: t}
+			e := &ending{TB: t}
 			func() {
 				defer func() { _ = recover() }()
-				tc.start(j)
+				tc.start(e)
 			}()
-			if j.verdict != tc.want {
-				t.Errorf("without a server: %q, want %q", j.verdict, tc.want)
+			if e.how != tc.want {
+				t.Errorf("without a server: %q, want %q", e.how, tc.want)
 			}
 		})
 	}

@@ -97,7 +97,7 @@ func TestControls(t *testing.T) {
 	}
 }
 
-// small is a kit that provides nothing, so that a control needs no packages.
+// small is a kit that provides nothing: a control needs no packages.
 const small = `package kit
 
 import "testing"

@@ -234,7 +234,7 @@ func (a *Ask) deliver(ctx context.Context, f *flight, out *outcome, led bool) (A
 	}
 	a.j.Core.Seen.Stale(a.j.View.Counts, reason, now-it.FreshUntil())
 	if filling.Loading.Load() != 0 {
-		a.j.View.Inherit(ctx, it, a.judgedUnder(f, it))
+		a.j.View.Inherit(ctx, it, a.checkedUnder(f, it))
 	}
 	err := it.Err
 	if out.cause != nil {
@@ -243,9 +243,9 @@ func (a *Ask) deliver(ctx context.Context, f *flight, out *outcome, led bool) (A
 	return Answer{it, src, reason != measure.NotStale, now}, err
 }
 
-// judgedUnder returns the lease under which an outcome was checked. That is the present lease. If the
+// checkedUnder returns the lease under which an outcome was checked. That is the present lease. If the
 // outcome was invalidated after the caller called, it is the lease from then.
-func (a *Ask) judgedUnder(f *flight, it *entry.Entry) int64 {
+func (a *Ask) checkedUnder(f *flight, it *entry.Entry) int64 {
 	lease := a.j.Core.Lease.Read() // before the fences
 	if f.j.Unfenced(it) {
 		return lease

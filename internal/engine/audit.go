@@ -14,11 +14,11 @@ import (
 )
 
 // An audit compares a hit with the source. Guarantee 10 is about invalidations that were made. An
-// auditNoted finds the one that was not: the forgotten call, the wrong tag, the replica that lagged.
+// audit finds a missing invalidation: a forgotten call, a wrong tag, a replica that lagged.
 //
 //  1. The sampling of hits offers candidates. The policy's Audit draws from them. MaxAudits of the
 //     Tiers bounds how many begin in a second; the rest is skipped.
-//  2. The audit waits for the log's bound and auditGrace. A write may have been committed whose
+//  2. The audit waits for the log's bound and auditGrace. A write may have been committed while its
 //     invalidation is on its way. That is within the promise.
 //  3. If the entry was invalidated, expired, replaced or evicted meanwhile, the audit ends without
 //     a load.
@@ -42,10 +42,10 @@ const (
 	auditPatience = 2 * time.Second
 )
 
-// auditNoted is one hit that is compared with the source. Its own goroutine runs it.
+// audit is one hit that is compared with the source. Its own goroutine runs it.
 type audit struct {
 	scope.Task
-	j   store.Job // its e is the entry of the hit
+	j   store.Job // its Entry is the entry of the hit
 	src entry.Source
 	ctx context.Context // of the hit: its values count, its end does not
 }
@@ -65,8 +65,8 @@ func auditNoted(ctx context.Context, v *store.View, it *entry.Entry) {
 	auditHit(ctx, &j, it, entry.Local, p.Audit*float64(j.Core.Notable.Load()&p.Sample+1))
 }
 
-// auditNoted begins an audit of a hit with the given chance. A value that is stale by its policy and a
-// remembered error need not be what the source says now.
+// auditHit begins an audit of a hit with the given chance. It leaves out values that are stale by their
+// policy, and remembered errors: the source may say something else now.
 func auditHit(ctx context.Context, j *store.Job, it *entry.Entry, src entry.Source, chance float64) {
 	now := j.Core.Now()
 	if rand.Float64() >= chance || !j.CanLoad() || it.Remembered() || it.Freshness(now) < entry.Untrusted || filling.Auditing(ctx) {
@@ -100,13 +100,13 @@ func (a *audit) conclude() (outcome measure.Stat) {
 		a.j.View.Counts.Inc(outcome)
 	}()
 	if a.j.Spell() == nil {
-		outcome = a.judge()
+		outcome = a.compare()
 	}
 	return outcome
 }
 
-// judge makes steps 2 to 5.
-func (a *audit) judge() measure.Stat {
+// compare makes steps 2 to 5.
+func (a *audit) compare() measure.Stat {
 	if !a.wait(auditGrace) || !a.stands() {
 		return measure.AuditsEnded
 	}
@@ -166,8 +166,8 @@ func (a *audit) stands() bool {
 }
 
 // learn waits for the bound. Then it makes sure that this process knows every invalidation up to
-// now, and returns measure.AuditsSame if the entry still stands. Without a log, another process tells
-// of an invalidation by removing the cell.
+// now, and returns measure.AuditsSame if the entry still stands. Without a log, a missing cell shows
+// that another process has invalidated the key.
 func (a *audit) learn() measure.Stat {
 	j := &a.j
 	if safeguard.Off(safeguard.Audit) {

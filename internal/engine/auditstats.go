@@ -8,7 +8,7 @@ import (
 	"github.com/twofold-go/twofold/invalidate"
 )
 
-// report heals a stale hit and tells of it.
+// report deletes the key of a stale hit, and reports the hit.
 func (a *audit) report() {
 	t, space := a.j.Core, a.j.View.Space
 	ctx, cancel := a.context(auditPatience)

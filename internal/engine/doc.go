@@ -1,6 +1,6 @@
 // Package engine is the inside of package cache: one look-up, one load, one fill, one set. It knows
-// entries, keys as text, claims and frames, and nothing of a cache's types; for those it asks a
-// [store.Kind]. Package cache is its typed face. The words are those of cache/GLOSSARY.md.
+// entries, keys as text, claims and frames. It does not know the types of a cache; for those it asks a
+// [store.Kind]. Package cache adds the types. The words are those of cache/GLOSSARY.md.
 //
 // Below it are, from the top down:
 //
@@ -42,10 +42,11 @@
 // invalidation has removed the claim, so the fill fails, and this process keeps nothing either
 // (run.filled). Between the two, put checks the fences again under the lock (store.Job.PutLocked).
 //
-// A hit races an invalidation of another process. The reader takes the lease first and looks at the
-// fences then; the follower stores fences first and extends the lease then (lease.go of store). So either the
+// A hit races an invalidation of another process. The reader takes the lease first and then looks at the
+// fences; the follower stores fences first and then extends the lease (lease.go of store). So either the
 // fence is found, or the lease does not cover the present, or the invalidation is younger than the
-// bound. In the other order a fence could come between the two looks, with a lease that vouches for it.
+// bound. If the reader looked at the fences first, both could happen between its two looks. It would miss
+// the fence and see a lease that covers the present.
 //
 // A Set races a load of another process. The Set claims the cell before its record is written
 // (seizeAll), over a value or another claim. The other load has then lost its claim. In the other order the
@@ -58,7 +59,7 @@
 // # Refused alternatives
 //
 //   - Removing entries when an invalidation comes. A message may be late or lost, and a paused process
-//     misses it. Entries are judged when they are read; removal only gives memory back.
+//     misses it. Entries are checked when they are read; removal only gives memory back.
 //   - Waiting for the log in a read. While the log is out of reach, a process serves what it loaded
 //     itself less than a bound ago, and loads.
 //   - One goroutine for each flight. A remote hit then pays for a goroutine that it does not need, and

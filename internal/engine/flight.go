@@ -19,8 +19,8 @@ import (
 )
 
 // flight is one key that is being fetched or loaded for all its callers. Their goroutines share
-// it: the job and the terms never change, and the rest has its own locks. It knows nothing of
-// the goroutine that does the work; see party.
+// it: the job and the terms never change, and the rest has its own locks. It does not
+// refer to the goroutine that does the work; see party.
 type flight struct {
 	j     store.Job
 	mark  fence.Mark // captured before anything was fetched
@@ -38,10 +38,10 @@ type flight struct {
 type outcome struct {
 	it       *entry.Entry // the value or remembered absence; nil when err is set
 	src      entry.Source
-	stale    measure.Reason // why the item is served although it is not fresh
+	stale    measure.Reason // why the entry is served although it is not fresh
 	err      error          // why there is no value
 	cause    error          // why it is absent, in the loader's words
-	old      *entry.Entry   // with err or a remembered error: an item that may be served in place of it
+	old      *entry.Entry   // with err or a remembered error: an entry that may be served in place of it
 	far      bool           // only the remote tier held old
 	again    bool           // no result; each caller that waits starts over
 	panicked error
@@ -51,7 +51,7 @@ type outcome struct {
 // end ends the flight, unless it has ended already. Any goroutine may call end.
 func (f *flight) end(out outcome) {
 	if errors.Is(out.err, context.Canceled) && f.j.Core.Work.Over() {
-		out.err = failure.ErrClosed // the work and its contexts do not know why they end
+		out.err = failure.ErrClosed // the contexts of the work do not say why they end
 	}
 	if !f.Finish(out) {
 		return
@@ -73,7 +73,7 @@ func (f *flight) failed(out outcome, spare *entry.Entry) {
 	f.end(out)
 }
 
-// standIn returns the item to serve when the load fails. It may be spare, a value of the remote
+// standIn returns the entry to serve when the load fails. It may be spare, a value of the remote
 // tier that the local tier may not hold.
 func (f *flight) standIn(spare *entry.Entry) *entry.Entry {
 	if it := f.j.Standing(); it != nil || spare == nil {
@@ -85,7 +85,7 @@ func (f *flight) standIn(spare *entry.Entry) *entry.Entry {
 	return spare
 }
 
-// predecessor returns the value that a load replaces: the newer of the local item and spare,
+// predecessor returns the value that a load replaces: the newer of the local entry and spare,
 // while it is kept. A worn value is not returned: the source would answer "not modified" although a
 // part has expired.
 func (f *flight) predecessor(spare *entry.Entry) *entry.Entry {
@@ -104,7 +104,7 @@ func (f *flight) predecessor(spare *entry.Entry) *entry.Entry {
 	return spare
 }
 
-// here returns the local item if it answers the flight, and why that item is stale.
+// here returns the local entry if it answers the flight, and why that entry is stale.
 func (f *flight) here() (*entry.Entry, measure.Reason) {
 	if f.j.Opts.SkipLocal {
 		return nil, measure.NotStale

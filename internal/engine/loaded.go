@@ -91,7 +91,7 @@ type replaced struct {
 	lease int64
 }
 
-// conclude makes an item from the loader's result for the i-th run, or keeps its error.
+// conclude makes an entry from the loader's result for the i-th run, or keeps its error.
 func (f *flight) conclude(a *attempt, got *loaded, i int, prev replaced) {
 	it, err := got.of(i)
 	var tags []string
@@ -126,13 +126,13 @@ func (f *flight) conclude(a *attempt, got *loaded, i int, prev replaced) {
 	_, a.overtaken = f.j.Core.Fences.Overtaken(a.mark, f.j.Hash, f.j.FullKey(), &it.Deps)
 }
 
-// dependOn makes an item depend on everything that the item it replaces depends on.
+// dependOn makes an entry depend on everything that the entry it replaces depends on.
 func (f *flight) dependOn(it *entry.Entry, prev replaced, said *filling.Facts) {
 	bound := len(prev.it.Deps.Tags)+len(prev.it.Keys) > 0
 	if bound {
 		it.Own().TagSet = prev.it.Clipped()
 	}
 	if bound || prev.it.PartsOlder > 0 { // the source does not know its parts
-		said.Vouched = min(said.Vouched, f.j.Core.VouchedAt(prev.it.Rare, prev.it.ReadAt(), prev.lease))
+		said.ConfirmedAt = min(said.ConfirmedAt, f.j.Core.ConfirmedAt(prev.it.Rare, prev.it.ReadAt(), prev.lease))
 	}
 }

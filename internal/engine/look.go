@@ -10,8 +10,8 @@ import (
 	"github.com/twofold-go/twofold/tier"
 )
 
-// look asks the remote tier for the runs' cells and judges them. Without a lease it does not
-// ask, because it could not judge the answer.
+// look asks the remote tier for the runs' cells and checks them. Without a lease it does not
+// ask, because it could not check the answer.
 func look(ctx context.Context, runs []run, d *scope.Deadline) {
 	f := runs[0].f
 	if len(runs) == 1 && runs[0].claimsAbsent() {
@@ -26,7 +26,7 @@ func look(ctx context.Context, runs []run, d *scope.Deadline) {
 	var cells [][]byte
 	var mark fence.Mark
 	err := store.ErrUnconfirmed
-	if f.j.CanJudge(ctx) {
+	if f.j.CanCheckFrames(ctx) {
 		mark = f.j.Core.Fences.Capture()
 		cells, err = f.j.View.Counts.Far.GetMany(ctx, f.j.Policy.RemoteTimeout, texts(runs))
 	}
@@ -51,7 +51,7 @@ func (r *run) claimsAbsent() bool {
 // lookAndClaim is look for a run that needs the claim if there is no cell.
 func (r *run) lookAndClaim(ctx context.Context, d *scope.Deadline) {
 	j := &r.f.j
-	if !j.CanJudge(ctx) {
+	if !j.CanCheckFrames(ctx) {
 		r.shown(ctx, store.Frame{}, store.ErrUnconfirmed)
 		return
 	}

@@ -32,7 +32,7 @@ func (a *Ask) Read(ctx context.Context, k Asked, found bool) (r Answer, err erro
 type give func(i int, r Answer, err error)
 
 // rounds joins or leads one flight for each ask, and waits for all of them. k is the key of an ask
-// without an entry, which is alone.
+// without an entry. Such an ask is the only one.
 //
 // Callers that could not take their outcome share the next flight, for at most maxReloads tries. Then
 // each leads its own flight, whose outcome it always takes.
@@ -105,7 +105,7 @@ func joinAll(ctx context.Context, asks []*Ask, k Asked, force bool, give give) (
 }
 
 // leadAll makes the first step of the flights that the call leads, and launches the party for the
-// others. If the context has ended by then, it first ends the asks, so that they do not count when the
+// others. If the context has ended by then, it first ends the asks. Then they do not count when the
 // party checks whether a caller waits. It returns before the caller waits, and frees its stack.
 //
 //go:noinline
@@ -151,7 +151,7 @@ func (a *Ask) fromLocal(ctx context.Context, same func(*entry.Entry) bool, old *
 	if a.j.Opts.Anew || a.j.Opts.SkipLocal || a.j.Policy.Off {
 		return r, false, nil
 	}
-	now := a.called // a promise is counted from it, and no entry is judged by more
+	now := a.called // promises are counted from it, and every entry is checked as of it
 	it, _ := a.j.View.Find(a.j.Addr, same, now)
 	if it != nil && it.Ended.Load() != 0 {
 		now = max(now, a.j.Core.Now()) // it expired, perhaps after a Moment

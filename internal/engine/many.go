@@ -7,8 +7,8 @@ import (
 	"github.com/twofold-go/twofold/internal/store"
 )
 
-// Batch is one GetMany: how it began, and the keys that this process could not answer at once. It
-// lives on the caller's stack.
+// Batch is one GetMany: how it began, and the keys that this process could not answer from its own
+// entries. It lives on the caller's stack.
 type Batch struct {
 	v      *store.View
 	o      store.Options
@@ -36,7 +36,7 @@ func (b *Batch) Hit(ctx context.Context, it *entry.Entry, lease int64, n store.N
 	}
 }
 
-// Ask asks for a key. It reports whether that is done; otherwise run does it.
+// Ask asks for a key. It reports whether that is done; otherwise Run does it.
 func (b *Batch) Ask(ctx context.Context, at uint64, k Asked) (r Answer, done bool, err error) {
 	a := Ask{called: b.Called, past: b.past}
 	if err := a.begin(b.v, "get many", at, nil, &b.o); err != nil {

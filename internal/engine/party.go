@@ -147,7 +147,7 @@ func (p *party) step() bool {
 func (p *party) split() {
 	before := len(p.runs)
 	for i := range p.runs {
-		p.runs[i].giveUp(&p.Scope)
+		p.runs[i].abandon(&p.Scope)
 	}
 	refreshStale(&p.Scope, p.runs)
 	if p.runs = live(p.runs); len(p.runs) > 1 {
@@ -207,8 +207,8 @@ func (p *party) fork(runs []run) {
 	go q.run()
 }
 
-// fallen ends the flights of a goroutine that ends by a panic or by Goexit, so that no caller
-// waits for ever.
+// fallen ends the flights of a goroutine that ends by a panic or by Goexit. Otherwise their
+// callers would wait for ever.
 func fallen(ctx context.Context, runs []run, panicked any) {
 	if len(runs) == 0 {
 		return

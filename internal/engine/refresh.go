@@ -44,7 +44,7 @@ func refreshStale(ctx context.Context, runs []run) {
 	old.start(ctx)
 }
 
-// add adds the refresh of an item, with the loader and options of j. It adds none if another was
+// add adds the refresh of an entry, with the loader and options of j. It adds none if another was
 // started a moment ago.
 //
 //go:noinline

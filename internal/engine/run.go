@@ -20,10 +20,10 @@ import (
 // runs that take the same steps, with one round trip per step. A Get begins a party of one run,
 // a GetMany a party of many. Only the party's goroutine sees its runs.
 //
-//	LOOK ──► judge ─┬─► END    a tier holds a value that may be served
+//	LOOK ──► check ─┬─► END    a tier holds a value that may be served
 //	  ▲             ├─► WAIT   another process loads ──► LOOK
 //	  │             ├─► CLAIM ─┬─ granted ──────────────────────────► LOAD
-//	  │             │          ├─ refused, with a frame ──► judge it
+//	  │             │          ├─ refused, with a frame ──► check it
 //	  │             │          └─ refused without ──► WAIT, or CLAIM by force
 //	  │             └─► LOAD   without a claim: no remote tier, or it was cut off; Off; a
 //	  │                        hold; or another process's load stored nothing
@@ -93,7 +93,7 @@ type run struct {
 type party struct {
 	scope.Scope // the context of its work
 	runs        []run
-	parts       *atomic.Int64 // the parties of a refresh that has forked; nil: this one alone
+	parts       *atomic.Int64 // the parties of a refresh that has forked; nil: only this one
 
 	one   [1]run // the memory for the runs of a party of one
 	first load   // the first load; most parties have no other

@@ -139,7 +139,7 @@ func spreadAll(ctx context.Context, sets []Setting, gone bool, until time.Time) 
 
 // fillAll fills the claimed cells after the record is written. If a claim is gone, an
 // invalidation or another Set came last, and this process does not keep the value. If the record
-// failed, the claims are given back, so that other processes need not wait for their leases to
+// failed, the claims are given back. Then other processes need not wait for their leases to
 // end. It does not use the caller's context, because the records are written.
 func fillAll(ctx context.Context, sets []Setting) {
 	var keys []string
@@ -166,7 +166,7 @@ func fillAll(ctx context.Context, sets []Setting) {
 	for i, s := range of {
 		switch {
 		case !s.written:
-			s.claimed = false // so that setAll replaces it here
+			s.claimed = false // then setAll replaces it here
 		case s.held:
 			s.claimed = false
 			s.Job.View.Counts.Inc(measure.FillNoStore)

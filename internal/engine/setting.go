@@ -75,7 +75,7 @@ func prepare(j *store.Job) (it *entry.Entry, payload wire.Encoded, size int64, e
 	return it, payload, size, err
 }
 
-// replace fences the key and stores the item in the same step.
+// replace fences the key and stores the entry in the same step.
 func replace(ctx context.Context, j *store.Job, it *entry.Entry, size int64, keep bool) error {
 	j.Core.Fences.Await(ctx) // before the lock
 	mu := j.Core.PutsOf(j.Addr)
@@ -103,7 +103,7 @@ func (s *Setting) freeze(as fence.Mark) (cell []byte, ttl time.Duration, err err
 	return j.Freeze(s.It, s.payload, s.claim.Nonce, as)
 }
 
-// date gives an item the age of what this process knows now, and returns the mark of that.
+// date gives an entry the age of what this process knows now, and returns the mark of that.
 func date(j *store.Job, it *entry.Entry) fence.Mark {
 	mark := j.Core.Fences.Capture()
 	it.Born.Store(mark.Tick)

@@ -159,12 +159,12 @@ func (r *run) store(a *attempt, ttl time.Duration) {
 	if why != measure.FillUnencodable {
 		r.keep = nil
 	}
-	if changed != nil { // the load fails, so that a test notices it
+	if changed != nil { // the load fails, and a test notices it
 		r.keep, r.out.err = nil, changed
 	}
 }
 
-// lifetimeOf returns an item's lifetime under its terms and the policy.
+// lifetimeOf returns an entry's lifetime under its terms and the policy.
 func lifetimeOf(j *store.Job, it *entry.Entry, ttl time.Duration) entry.Lifetime {
 	l := entry.Lifetime{Soft: lifetimes.Spread(ttl, j.Policy.Jitter, j.Hash), Trust: policy.Forever}
 	if j.Policy.LocalTTL > 0 {
@@ -263,7 +263,7 @@ func (r *run) finish() {
 	}
 }
 
-// payloadOf encodes an item for the remote tier, or returns why it cannot be stored there. An
+// payloadOf encodes an entry for the remote tier, or returns why it cannot be stored there. An
 // error means that the codec changes the value.
 func payloadOf(j *store.Job, it *entry.Entry) (wire.Encoded, measure.Stat, error) {
 	if it.Err != nil {

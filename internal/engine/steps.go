@@ -45,8 +45,8 @@ func (r *run) load() {
 	}
 }
 
-// giveUp ends a run that no caller waits for.
-func (r *run) giveUp(ctx context.Context) {
+// abandon ends a run that no caller waits for.
+func (r *run) abandon(ctx context.Context) {
 	if r.next >= toFill {
 		return
 	}
@@ -63,7 +63,7 @@ func (r *run) giveUp(ctx context.Context) {
 	}
 }
 
-// cutOff makes the run continue without the remote tier: with the local item, or by a load.
+// cutOff makes the run continue without the remote tier: with the local entry, or by a load.
 func (r *run) cutOff() {
 	r.cut = true
 	if !r.fallback() {
@@ -137,7 +137,7 @@ func (r *run) serve(it *entry.Entry) bool {
 	return true
 }
 
-// fallback ends a look-up with the local item, when the remote tier had no answer. That item is
+// fallback ends a look-up with the local entry, when the remote tier had no answer. That entry is
 // stale, or it is fresh and the remote tier is out of reach.
 func (r *run) fallback() bool {
 	f := r.f
@@ -166,7 +166,7 @@ func (r *run) fallback() bool {
 	return true
 }
 
-// claim asks for the right to load. Over a value it asks for a refresh claim, so that others can
+// claim asks for the right to load. Over a value it asks for a refresh claim: others can
 // still serve the value.
 func (p *party) claim() {
 	f := p.runs[0].f

@@ -26,18 +26,18 @@ const longAgo = -int64(1 << 62)
 //
 // An entry is the last part of an item, which holds the key and the value before it. Both are one
 // allocation, and the order of the fields matters. The key and the value, the fields that every hit
-// reads, and the 16 bytes of its node that the tier reads are adjacent, so that a hit touches few
+// reads, and the 16 bytes of its node that the tier reads are adjacent: a hit touches few
 // cache lines. The fields after them are not read by a plain hit. Rare fields are behind a pointer,
 // and times that need few bits are spans. So an entry takes 112 bytes; see TestEntryIsSmall.
 type Entry struct {
-	_ [0]func() // not comparable, so that the compiler makes no comparison of items
+	_ [0]func() // not comparable: the compiler makes no comparison of items
 
 	QuietUntil     int64         // a hit before it takes the fast path
 	Home           *Home         // compared by pointer, then by fences and space
 	ClearAt        atomic.Uint64 // Fences.Generation when no fence covered it; or covered, or expired
 	low            uint32        // the low half of the full key's hash, for the fences
-	Plain          bool          // set by put: it has neither err nor tags
-	here           bool          // loaded by this process, whose own clock vouches for it
+	Plain          bool          // set by Put: it has no Err and no tags
+	here           bool          // loaded by this process: its age is by this process's own clock
 	localnode.Node               // what the local tier knows the entry by
 
 	Born     atomic.Uint64 // Mark.Tick, or a later tick at which no fence covered it
@@ -77,25 +77,25 @@ func (it *Entry) at(moment uint32) int64 {
 	return after(it.LoadedAt, lifetimes.Span(moment).Duration())
 }
 
-// Rare holds what most items do not need. Those share common, or the usual one of their policy; see
+// Rare holds what most entries do not need. Those share common, or the usual one of their policy; see
 // Own.
 type Rare struct {
 	shared     bool          // it never changes
 	staleFor   time.Duration // after its freshness, served while a refresh runs
 	hopeFor    time.Duration // after its freshness, served in place of a failed load
 	TrustUntil int64         // until then fresh without a question to the remote tier
-	Worn       bool          // built from an item whose freshness an Expire had ended
+	Worn       bool          // built from an entry whose freshness an Expire had ended
 	OnHold     bool          // a hold keeps it, and what is built from it, from being cached
-	PartsOlder int64         // LoadedAt minus the moment that vouches for its oldest part
+	PartsOlder int64         // LoadedAt minus the moment at which its oldest part was last confirmed
 	Err        error         // of a remembered absence or error; a hit returns it
 	TagSet
 	Terms *wire.Terms // nil: unsaid
 }
 
-// common is the rare part of items that need none.
+// common is the rare part of entries that need none.
 var common = &Rare{shared: true, TrustUntil: Never}
 
-// Bear makes an item that holds a key ready for a value. hash is that of the full key, and it is
+// Bear makes an entry that holds a key ready for a value. hash is that of the full key, and it is
 // born at a tick.
 func (it *Entry) Bear(home *Home, hash, tick uint64) {
 	it.Home, it.low, it.Rare = home, uint32(hash), common //nolint:gosec // the low half is what is wanted
@@ -121,7 +121,7 @@ func (it *Entry) Overhead() (n int64) {
 	return n
 }
 
-// Own returns the item's own rare part, for writing. The item is not shared yet.
+// Own returns the entry's own rare part, for writing. The entry is not shared yet.
 func (it *Entry) Own() *Rare {
 	if it.shared {
 		r := *it.Rare
@@ -134,7 +134,7 @@ func (it *Entry) Own() *Rare {
 // Usual holds the rare part of entries that were stored under one policy.
 type Usual = atomic.Pointer[Rare]
 
-// serve notes how long the item is served after its freshness. Items without a rare part of their own
+// serve notes how long the entry is served after its freshness. Entries without a rare part of their own
 // share the usual one, because these times usually come from the policy.
 func (it *Entry) serve(staleFor, hopeFor time.Duration, usual *Usual) {
 	fits := func(r *Rare) bool { return r != nil && r.staleFor == staleFor && r.hopeFor == hopeFor }
@@ -169,10 +169,10 @@ func (it *Entry) ReadAt() int64 {
 	return longAgo
 }
 
-// Freshness says how an item that no fence covers may be served at a moment.
+// Freshness says how an entry that no fence covers may be served at a moment.
 type Freshness uint8
 
-// The ways to serve an item, from the worst to the best.
+// The ways to serve an entry, from the worst to the best.
 const (
 	Dead      Freshness = iota // must not be served
 	lastHope                   // only in place of a failed load
@@ -181,7 +181,7 @@ const (
 	Fresh
 )
 
-// Freshness returns how the item may be served at a time, if no fence covers it.
+// Freshness returns how the entry may be served at a time, if no fence covers it.
 func (it *Entry) Freshness(now int64) Freshness {
 	soft, stale_, hard := it.Times()
 	switch {
@@ -200,11 +200,11 @@ func (it *Entry) Freshness(now int64) Freshness {
 // Lifetime says how long a value may be served, counted from the time when it is stored.
 type Lifetime struct {
 	Soft, Trust, Stale, Hard time.Duration
-	Ahead                    time.Duration // early refreshes are drawn so long before soft; 0: none
-	Firm                     bool          // hard limits stale; otherwise stale extends hard
+	Ahead                    time.Duration // early refreshes may begin so long before Soft; 0: none
+	Firm                     bool          // Hard limits Stale; otherwise Stale extends Hard
 }
 
-// Live sets the item's times. usual is that of the policy in force.
+// Live sets the entry's times. usual is that of the policy in force.
 func (it *Entry) Live(now int64, l Lifetime, usual *Usual) {
 	soft, hard := after(now, l.Soft), after(now, l.Hard)
 	stale := after(soft, l.Stale)
@@ -222,7 +222,7 @@ func (it *Entry) Live(now int64, l Lifetime, usual *Usual) {
 	it.unquiet = lifetimes.SpanOf(gap(it.QuietUntil, soft))
 }
 
-// after returns t+d, or never if that overflows.
+// after returns t+d, or Never if that overflows.
 func after(t int64, d time.Duration) int64 {
 	if d > 0 && t > Never-int64(d) {
 		return Never
@@ -230,7 +230,7 @@ func after(t int64, d time.Duration) int64 {
 	return t + int64(d)
 }
 
-// gap returns the d for which after(t, d) is to.
+// gap returns the d with after(t, d) == to.
 func gap(t, to int64) time.Duration {
 	if to == Never && t != Never {
 		return time.Duration(Never)
@@ -249,23 +249,23 @@ func (it *Entry) Agree(m wire.Terms) {
 // Said returns the terms of the value, for reading.
 func (it *Entry) Said() *wire.Terms { return cmp.Or(it.Terms, &wire.Unsaid) }
 
-// Remembered reports whether the item is a remembered error.
+// Remembered reports whether the entry is a remembered error.
 func (it *Entry) Remembered() bool { return it.Err != nil && !errors.Is(it.Err, failure.ErrNotFound) }
 
-// KeptUntil returns the time until which a load that replaces the item may see it. It is never
-// before the last result of times.
+// KeptUntil returns the time until which a load that replaces the entry may see it. It is never
+// before the last result of Times.
 func (it *Entry) KeptUntil() int64 {
 	_, _, hard := it.Times()
 	return after(hard, it.Said().Keep)
 }
 
-// Precedes reports whether a load that replaces the item may see it, if no fence covers it.
+// Precedes reports whether a load that replaces the entry may see it, if no fence covers it.
 func (it *Entry) Precedes(now int64) bool {
 	return it.Err == nil && !it.Worn && now < it.KeptUntil()
 }
 
-// Bridges reports whether the item may be served because its load is slow. SetStale(0) forbids
-// this for an item that is not fresh.
+// Bridges reports whether the entry may be served because its load is slow. SetStale(0) forbids
+// this for an entry that is not fresh.
 func (it *Entry) Bridges(now int64) bool {
 	return it.Said().Stale != 0 || it.Freshness(now) >= Untrusted
 }

@@ -10,8 +10,8 @@ import (
 
 // TagSet holds what a value depends on: the hashes of its tags, and of the keys and prefixes of its
 // parts. Fences compare them and cells carry them. It holds the texts of the tags only if OnStored
-// needs them. A value that another process loaded has no texts. Once an item has them, the lists of
-// its parts are sorted and do not change; items may share them.
+// needs them. A value that another process loaded has no texts. Once an entry has them, the lists of
+// its parts are sorted and do not change; entries may share them.
 type TagSet struct {
 	fence.Deps
 	texts []string // of the first tags; "" if unknown; see TextOf

@@ -8,7 +8,7 @@ import (
 	"github.com/twofold-go/twofold/policy"
 )
 
-// Expire notes when the item's freshness ended. The earliest such time counts.
+// Expire notes when the entry's freshness ended. The earliest such time counts.
 func (it *Entry) Expire(at int64) {
 	for ended := it.moment(at) | marked; ; {
 		old := it.Ended.Load()
@@ -18,7 +18,7 @@ func (it *Entry) Expire(at int64) {
 	}
 }
 
-// Wear makes a loaded item stale from its birth. No hit then takes the fast path for it.
+// Wear makes a loaded entry stale from its birth. No hit then takes the fast path for it.
 func (it *Entry) Wear() {
 	it.Own().Worn = true
 	it.QuietUntil = it.LoadedAt
@@ -26,10 +26,10 @@ func (it *Entry) Wear() {
 	it.ClearAt.Store(expired)
 }
 
-// IsWorn reports whether an Expire has ended the freshness of the item, or of a part of it.
+// IsWorn reports whether an Expire has ended the freshness of the entry, or of a part of it.
 func (it *Entry) IsWorn() bool { return it.Worn || it.Ended.Load() != 0 }
 
-// Times returns the times until which the item is fresh, is served while a refresh runs, and is
+// Times returns the times until which the entry is fresh, is served while a refresh runs, and is
 // served in place of a failed load. An Expire makes all three earlier.
 func (it *Entry) Times() (soft, stale, hard int64) {
 	soft = it.softUntil()
@@ -50,7 +50,7 @@ func (it *Entry) Times() (soft, stale, hard int64) {
 	return at, min(stale, after(at, grace)), min(hard, after(at, keep))
 }
 
-// FreshUntil returns the time until which the item is fresh.
+// FreshUntil returns the time until which the entry is fresh.
 func (it *Entry) FreshUntil() int64 {
 	soft, _, _ := it.Times()
 	return soft
@@ -71,7 +71,7 @@ func (it *Entry) StartTry(now int64, d time.Duration) bool {
 	return !it.Pauses(now) && it.nextTry.CompareAndSwap(next, it.moment(after(now, d)))
 }
 
-// Spare notes that a load of the item's key failed now. For d the item is served without another
+// Spare notes that a load of the entry's key failed now. For d the entry is served without another
 // load, as long as it may be served in place of a failed load.
 func (it *Entry) Spare(now int64, d time.Duration) {
 	next := it.moment(after(now, d))

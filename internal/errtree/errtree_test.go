@@ -57,7 +57,7 @@ func TestOnly(t *testing.T) {
 		{fmt.Errorf("no row: %w", errGone), true},
 		{errors.Join(errGone, fmt.Errorf("no row: %w", errGone)), true},
 		{byMethod{}, true},
-		{&outer{errGone, errShard}, true}, // itself, whatever it wraps
+		{&outer{errGone, errShard}, true}, // itself; what it wraps does not count
 		{errShard, false},
 		{&outer{errors.New("x"), errShard}, false},
 		{errors.Join(errGone, errShard), false},

@@ -6,7 +6,7 @@ import (
 )
 
 // A small model of an audit (package cache, audit.go). The interleavings there have half a second
-// between two events, and a log whose records arrive at once. Here a record may arrive at any time
+// between two events, and a log whose records arrive immediately. Here a record may arrive at any time
 // after it is in the log, or never, and any step may come between two others.
 //
 // A hit had version 0. The source gets two more versions. The record of each is in the log within
@@ -29,7 +29,7 @@ type auditModel struct {
 	steps     []string // of the audit
 }
 
-var auditSteps = []string{"wait", "stand", "load", "wait", "ask", "hear", "load again", "stand", "judge"}
+var auditSteps = []string{"wait", "stand", "load", "wait", "ask", "hear", "load again", "stand", "compare"}
 
 // upTo returns the set of the versions 1 to v.
 func upTo(v int8) uint8 { return 1<<(v+1) - 2 }
@@ -77,7 +77,7 @@ func (m *auditModel) audit(s *auditing) {
 		s.applied |= s.asked
 	case "load again":
 		s.second = s.source
-	case "judge":
+	case "compare":
 		if s.outcome = "stale"; s.first != s.second {
 			s.outcome = "failed"
 		}
@@ -124,7 +124,7 @@ func TestAudit(t *testing.T) {
 		"no second wait": {without(3), true},
 		"no question":    {without(4, 5), true},
 		"no last look":   {without(7), true},
-		"question, wait": {[]string{"wait", "stand", "load", "ask", "hear", "wait", "load again", "stand", "judge"}, true},
+		"question, wait": {[]string{"wait", "stand", "load", "ask", "hear", "wait", "load again", "stand", "compare"}, true},
 	} {
 		alarms, found := 0, map[string]int{}
 		for forgotten := uint8(0); forgotten <= 6; forgotten += 2 {

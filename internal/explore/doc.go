@@ -24,10 +24,10 @@
 //
 // These are atomic, and other steps may come between any two of them:
 //
-//   - A Get fetches the entry and reads the lease; judges the lease by the
+//   - A Get fetches the entry and reads the lease; checks the lease by the
 //     clock; looks at the fences. Without a lease it waits for one or goes
 //     straight to the source.
-//   - It notes its mark; sends GET; judges the frame; puts it into the local tier
+//   - It notes its mark; sends GET; checks the frame; puts it into the local tier
 //     and returns it. Or it claims the cell, even over a claim that has not lapsed
 //     yet; notes its mark and the time; reads the source; checks whether a fence
 //     has overtaken it, and if so begins again, once; fills by compare-and-set;

@@ -4,21 +4,21 @@ package explore
 type getStage uint8
 
 const (
-	getIdle     getStage = iota
-	getClock             // judges the lease that it has read
-	getFences            // looks at the fences
-	getLease             // mutant FencesFirst: reads the lease
-	getLapsed            // has no lease
-	getMark              // notes its mark before a fetch
-	getFetch             // GET
-	getJudge             // judges the frame
-	getRemark            // mutant MarkAfterGet: notes its mark now
-	getClaim             // claims
-	getLoadMark          // notes its mark before a load
-	getLoad              // reads the source
-	getCheck             // checks whether a fence has overtaken the load
-	getFill              // fills
-	getKeep              // puts the value into the local tier and returns it
+	getIdle       getStage = iota
+	getClock               // checks the lease that it has read
+	getFences              // looks at the fences
+	getLease               // mutant FencesFirst: reads the lease
+	getLapsed              // has no lease
+	getMark                // notes its mark before a fetch
+	getFetch               // GET
+	getCheckFrame          // checks the frame
+	getRemark              // mutant MarkAfterGet: notes its mark now
+	getClaim               // claims
+	getLoadMark            // notes its mark before a load
+	getLoad                // reads the source
+	getCheck               // checks whether a fence has overtaken the load
+	getFill                // fills
+	getKeep                // puts the value into the local tier and returns it
 )
 
 // caller takes the next step of a Get.
@@ -26,7 +26,7 @@ func (t *steps) caller() {
 	switch t.from.get.stage {
 	case getIdle, getClock, getFences, getLease, getLapsed:
 		t.callerLocal()
-	case getMark, getFetch, getJudge, getRemark, getClaim:
+	case getMark, getFetch, getCheckFrame, getRemark, getClaim:
 		t.callerRemote()
 	case getLoadMark, getLoad, getCheck, getFill, getKeep:
 		t.callerLoad()

@@ -110,7 +110,7 @@ func (u *turn) fill() {
 		u.then(getKeep, "fill: stored")
 	case u.is(NoCAS):
 		u.s.cell = cell{kind: filled, nonce: u.s.newNonce(), version: g.e.version, pos: g.e.asOf}
-		u.then(getKeep, "fill: stored, whatever was there")
+		u.then(getKeep, "fill: stored over anything")
 	case u.is(KeepLost):
 		u.then(getKeep, "fill: refused")
 	default:
@@ -118,12 +118,12 @@ func (u *turn) fill() {
 	}
 }
 
-// keep puts the value into the local tier and returns it. An entry needs no position: it is judged
+// keep puts the value into the local tier and returns it. An entry needs no position: it is checked
 // only by its tick.
 func (u *turn) keep() {
 	e := u.g.e
 	e.asOf = 0
-	if !u.is(JudgeAtInsert) || !u.covers(u.r, e) {
+	if !u.is(CheckAtInsert) || !u.covers(u.r, e) {
 		u.r.local = e
 	}
 	u.finish("keeps the value")

@@ -52,31 +52,31 @@ func (u *turn) call(found bool) {
 	u.then(getLease, "Get begins: looks at the entry and the fences")
 }
 
-// clock judges by the current time what the Get has read. Early stamps lapsed when B passed. Any
-// other stamp may be old as well: stamps do not say. An entry may be served under a lease, or while
+// clock compares what the Get has read with the current time. Early stamps lapsed when B passed. Any
+// other stamp may be old as well: a stamp does not say how old it is. An entry may be served under a lease, or while
 // its load is less than B ago.
 func (t *steps) clock() {
 	g := &t.from.get
 	if g.lease != lapsed || t.is(NoLease) {
 		u := t.turn()
 		u.g.ok, u.g.lease = true, lapsed
-		u.judged(g.e.version != 0, "judges the lease: it holds")
+		u.checkedClock(g.e.version != 0, "checks the lease: it holds")
 	}
 	if g.e.loaded != lapsed {
 		u := t.turn()
 		u.g.ok, u.g.lease = false, lapsed
-		u.judged(true, "judges the lease: it has lapsed, but the entry is young")
+		u.checkedClock(true, "checks the lease: it has lapsed, but the entry is young")
 	}
 	u := t.turn()
 	u.g.ok, u.g.lease = false, lapsed
-	u.judged(false, "judges the lease: it has lapsed")
+	u.checkedClock(false, "checks the lease: it has lapsed")
 }
 
-func (u *turn) judged(usable bool, what string) {
+func (u *turn) checkedClock(usable bool, what string) {
 	switch {
 	case !usable:
 		u.miss(what)
-	case u.is(FencesFirst | JudgeAtInsert | DeleteOnly):
+	case u.is(FencesFirst | CheckAtInsert | DeleteOnly):
 		u.finish(what)
 	default:
 		u.then(getFences, what)

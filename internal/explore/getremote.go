@@ -10,12 +10,12 @@ func (t *steps) callerRemote() {
 		u.then(getFetch, "writes down its mark")
 	case getFetch:
 		g.reply = u.s.cell
-		u.then(getJudge, fetched(g.reply))
+		u.then(getCheckFrame, fetched(g.reply))
 		lost := t.turn()
 		lost.g.e = entry{}
 		lost.then(lost.firstOfLoad(), "GET is lost on the wire")
-	case getJudge:
-		u.judge()
+	case getCheckFrame:
+		u.checkFrame()
 	case getRemark:
 		g.e.born = u.mark(u.r).born
 		u.then(getKeep, "writes down its mark, late")
@@ -29,8 +29,8 @@ func fetched(c cell) string {
 	return [...]string{"GET: nothing", "GET: somebody's claim", "GET: a frame"}[c.kind]
 }
 
-// judge accepts a frame that is not older than a fence known here.
-func (u *turn) judge() {
+// checkFrame accepts a frame that is not older than a fence known here.
+func (u *turn) checkFrame() {
 	g := u.g
 	if u.locked() {
 		return
@@ -39,16 +39,16 @@ func (u *turn) judge() {
 	old := u.refuses(u.r, f.pos)
 	if f.kind != filled || old {
 		g.e, g.reply = entry{}, cell{nonce: f.nonce}
-		u.then(getClaim, "judges what it got: not to be served")
+		u.then(getClaim, "checks the cell: not to be served")
 		return
 	}
 	g.reply = cell{}
 	g.e.version, g.e.asOf = f.version, f.pos
 	if u.is(MarkAfterGet) {
-		u.then(getRemark, "judges the frame: good")
+		u.then(getRemark, "checks the frame: good")
 		return
 	}
-	u.then(getKeep, "judges the frame: good")
+	u.then(getKeep, "checks the frame: good")
 }
 
 // claim asks for the right to load. The claim is granted on an empty cell and over what the Get

@@ -73,7 +73,7 @@ func (m *Model) next(s *state, out []edge) []edge {
 	return t.out
 }
 
-// covers reports whether a fence that the process has stored covers the entry. Ticks alone decide:
+// covers reports whether a fence that the process has stored covers the entry. Only ticks decide:
 // the frame behind an entry was compared with all fences stored by then, and the entry's mark is
 // older than that.
 func (m *Model) covers(r *process, e entry) bool {

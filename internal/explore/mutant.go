@@ -15,12 +15,12 @@ const (
 	CursorFirst                         // an applier moves the position, then stores the fence
 	TickUnlocked                        // a fence takes its tick before it takes the lock of the tables
 	NoApplyLock                         // a second applier trusts the position before the first is done
-	JudgeAtInsert                       // an entry is judged when it is stored, not when it is read
-	DeleteOnly                          // a fence deletes the present entry, and nothing is judged
+	CheckAtInsert                       // an entry is checked when it is stored, not when it is read
+	DeleteOnly                          // a fence deletes the present entry, and nothing is checked
 	NoOvertakenCheck                    // a load that was overtaken is stored like any other
 	KeepLost                            // a value whose fill lost its claim is kept in the local tier
 	NoLease                             // every lease holds forever
-	RemoteNoLease                       // frames are judged without a lease
+	RemoteNoLease                       // frames are checked without a lease
 	TailExtends                         // the tail extends the lease
 	StampAtReply                        // the lease counts from the reply, not from the question
 	AgeFromEnd                          // an entry's age counts from the end of its load
@@ -40,7 +40,7 @@ const (
 
 var mutantNames = [...]string{
 	"MarkAfterGet", "MarkAfterLoad", "FencesFirst", "LeaseFirst", "CursorFirst", "TickUnlocked", "NoApplyLock",
-	"JudgeAtInsert", "DeleteOnly", "NoOvertakenCheck", "KeepLost",
+	"CheckAtInsert", "DeleteOnly", "NoOvertakenCheck", "KeepLost",
 	"NoLease", "RemoteNoLease", "TailExtends", "StampAtReply", "AgeFromEnd", "AckFirst", "WaitFirst",
 	"LogFirst", "NoUnlink", "NoFrameCheck", "NoCAS", "RenewRevives", "NoteUnlocked",
 }

@@ -107,13 +107,13 @@ type get struct {
 	left  uint8 // reads still to start
 	fresh bool  // this one must not return the old version
 	again bool  // it has loaded once and was overtaken
-	ok    bool  // its lease was judged to hold
+	ok    bool  // the check found that its lease holds
 	lease stamp // as read
 	e     entry // the entry that it looks at, or its mark, or its result
 	reply cell  // of the remote tier
 	claim uint8 // nonce of the claim it holds
 
-	late cell // not of this Get: a fill that was given up and may still arrive
+	late cell // not of this Get: a fill for which an earlier Get stopped waiting, and which may still arrive
 }
 
 // end makes the caller ready for its next Get.

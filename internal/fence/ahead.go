@@ -8,9 +8,10 @@ import (
 // A frame of the remote tier names the positions that its process had applied. They may be above
 // this process's cursor, because records arrive later here. But the records were in the log before
 // the frame was stored. So a question that is asked after the frame was read brings them. If the
-// complete answer ends below the frame, the log has lost records, and may show no other trace of
-// it: its server was restored, or its tables were. The follower then shows the frame's positions
-// to the log. By its rule for a caller that is ahead, the log starts an epoch for all processes.
+// complete answer ends below the frame, the log has lost records, for example because its
+// server or its tables were restored. There may be no other sign of it. The follower then shows the
+// frame's positions to the log. The log starts an epoch for all processes, as for any caller that is
+// ahead of it.
 //
 // This does not find every loss. It fails when no process meets such a frame before the log has used
 // the lost positions again. It also misses values of the lost history below the end of the log. So a

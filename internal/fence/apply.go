@@ -111,7 +111,7 @@ func follows(r *invalidate.Record, at invalidate.Position, id uint64) bool {
 
 // idAfter returns the id to show to the log once r has been applied after the record with that id.
 // It is r's own id, unless r belongs to another history. Then it is the old id, which the log does
-// not have: only so do the other processes learn of the other history.
+// not have. So the log starts an epoch, and the other processes learn of the other history.
 func idAfter(r *invalidate.Record, at invalidate.Position, id uint64) uint64 {
 	if !r.Bump && at > 0 && r.At == at+1 && r.After != id {
 		return id
@@ -162,7 +162,7 @@ func (f *Fences) followKey(r invalidate.Record, contiguous bool) {
 }
 
 // followScope applies a record of the scope sequence. If it is unknown what was fenced before r,
-// everything older is given up, in this process and in the remote tier. This includes the first
+// the process discards everything older, its own entries and frames of the remote tier. This includes the first
 // record that a log retains.
 func (f *Fences) followScope(r invalidate.Record, contiguous bool) {
 	if !contiguous || r.Bump || r.Damaged {

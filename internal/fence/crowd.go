@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Writers may store fences faster than a walk can judge the entries. Then a table begins to use
+// Writers may store fences faster than a walk can check the entries. Then a table begins to use
 // its reserve, and writers wait for the walk; see memory. A writer waits before it takes a lock and
 // before its fence takes a tick. So the walk and all readers go on, and no reader pays for it.
 //
@@ -27,7 +27,7 @@ const (
 
 // crowd holds the writers that wait for the end of a walk.
 type crowd struct {
-	urgent atomic.Uint64 // the tick at which entries must be judged; above settled: writers wait
+	urgent atomic.Uint64 // the tick at which entries must be checked; above settled: writers wait
 	waits  atomic.Int64
 	waited atomic.Int64  // nanoseconds
 	spells atomic.Uint64 // odd: the walk runs a caller's code
@@ -56,7 +56,7 @@ func (p *patience) left(most time.Duration) time.Duration {
 }
 
 // Await makes room for a fence that the caller is about to store. While fences arrive faster than
-// entries can be judged, it waits for the walk that judges them: until ctx ends, and for a quarter
+// entries can be checked, it waits for the walk that checks them: until ctx ends, and for a quarter
 // of a second at most. With a log it waits for a sixteenth of the bound at most. The caller must
 // hold no lock that the walk or a reader needs.
 func (f *Fences) Await(ctx context.Context) {
@@ -70,7 +70,7 @@ func (f *Fences) await(p *patience) {
 	}
 }
 
-// urge makes writers wait until the entries are judged at a tick.
+// urge makes writers wait until the entries are checked at a tick.
 func (f *Fences) urge(tick uint64) {
 	if tick > f.crowd.urgent.Load() {
 		raise(&f.crowd.urgent, tick)

@@ -168,7 +168,7 @@ func (e nosy) FullKey() string {
 func TestFenceInsideTheWalk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, due := crowded()
-		f.Fence(invalidate.Prefix("acme", "teams:")) // so that keys are spelled
+		f.Fence(invalidate.Prefix("acme", "teams:")) // then keys are spelled
 		e := fencetest.New(f, "acme:users:1")
 		f.Fence(invalidate.Prefix("acme", "users:2"))
 		<-due
@@ -208,7 +208,7 @@ func TestSurveyOfOldFences(t *testing.T) {
 	}
 }
 
-// More room with more entries, so that a fence pays for few of them.
+// With more entries there is more room: a fence pays for few of them.
 func TestBlocksGrowWithTheEntries(t *testing.T) {
 	f := fence.NewSmall(64)
 	f.OnForget(func() {})

@@ -51,10 +51,10 @@ func (f *Fences) partsQuiet(tick uint64, d *Deps) bool {
 	return true
 }
 
-// judgeParts compares key fences with the parts of s. The caller has read the tick up to which it
-// judges. A fence moves its bucket before it takes its tick, so no bucket here is too old. It holds
+// checkParts compares key fences with the parts of s. The caller has read the tick up to which it
+// checks. A fence moves its bucket before it takes its tick, so no bucket here is too old. It holds
 // its shard's lock until it is stored.
-func (f *Fences) judgeParts(s *suspect) (v verdict) {
+func (f *Fences) checkParts(s *suspect) (v verdict) {
 	if s.deps.anyKey() {
 		if f.recent.newest().tick > s.born {
 			return covered
@@ -63,7 +63,7 @@ func (f *Fences) judgeParts(s *suspect) (v verdict) {
 	}
 	for _, k := range s.deps.Keys {
 		if f.keys[k&clockMask].Load() > s.born {
-			v = max(v, f.recent.judge(k, s.born))
+			v = max(v, f.recent.check(k, s.born))
 		}
 	}
 	return v

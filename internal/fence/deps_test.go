@@ -55,7 +55,7 @@ func TestFencesOfParts(t *testing.T) {
 				f.Apply(fence.Request{Scopes: []invalidate.Scope{tt.scope}, Soft: soft})
 				since := f.Since(gen, uint32(e.Hash), partOf(e.Key)) || f.DepsSince(gen, e.Tags)
 				if tt.covers && !since {
-					t.Errorf("soft %v: the entry is not judged again", soft)
+					t.Errorf("soft %v: the entry is not checked again", soft)
 				}
 				ok := e.Clear(f)
 				_, accepted := f.Accepts(e.Mark, e.Hash, e.Key, e.Tags)
@@ -130,15 +130,15 @@ func BenchmarkParts(b *testing.B) {
 			f.DepsSince(gen, e.Tags)
 		}
 	})
-	b.Run("judge", func(b *testing.B) {
+	b.Run("check", func(b *testing.B) {
 		born := f.Tick()
 		for b.Loop() {
-			f.Judge(born, uint32(e.Hash), e, e.Tags)
+			f.ClearExact(born, uint32(e.Hash), e, e.Tags)
 		}
 	})
-	b.Run("judge, all moved", func(b *testing.B) {
+	b.Run("check, all moved", func(b *testing.B) {
 		for b.Loop() {
-			f.Judge(0, uint32(e.Hash), e, e.Tags)
+			f.ClearExact(0, uint32(e.Hash), e, e.Tags)
 		}
 	})
 	b.Run("accepts", func(b *testing.B) {
@@ -154,8 +154,8 @@ func BenchmarkParts(b *testing.B) {
 	})
 }
 
-// A hit that judges an entry with too many parts while a fence is being stored does not take the
-// fence's generation for one that it has judged.
+// A hit that checks an entry with too many parts while a fence is being stored does not take the
+// fence's generation for one that it has checked.
 func TestFenceRacesHitOfManyParts(t *testing.T) {
 	rounds := 20_000
 	if race.Enabled {

@@ -3,7 +3,7 @@
 // [Deps] is what an entry depends on. A [Mark] is what the process knew when it fetched or loaded
 // something.
 //
-// # How an entry is judged
+// # How an entry is checked
 //
 // The check costs a hit a few loads:
 //
@@ -23,7 +23,7 @@
 //   - A scope fence (prefix or tag) stores its tick in a table, and in one word for
 //     all of them. If that word is newer than the entry's tick, the table is searched for
 //     the entry's tags. One pass also looks up the key's prefixes of every fenced length.
-//   - A flush kills everything marked before it.
+//   - A fence of everything covers what was marked before it.
 //   - Readers notice a soft fence as they notice a hard one: by the bucket of its key, or
 //     by the word for all scopes. The soft table is searched last, and only for clear
 //     entries. The entry stays clear. It notes first when its freshness ended, and then

@@ -14,7 +14,7 @@ const (
 	clockMask    = clockBuckets - 1
 
 	// groups is the number of groups of keys, and of tags, that Since distinguishes. With more groups, a fence causes
-	// fewer unrelated entries to be judged again, but the table fits worse into a core's cache. Of
+	// fewer unrelated entries to be checked again, but the table fits worse into a core's cache. Of
 	// 2^8 to 2^18, fewer groups were slower and more were not faster.
 	groups    = 1 << 14
 	groupMask = groups - 1
@@ -38,7 +38,7 @@ type Mark struct {
 // A fence has a position and a tick. The position is its place in the order that all processes
 // share; it is compared with what other processes stored. The tick is its place in the order in
 // which this process applied fences; it is compared with what this process fetched and loaded. A
-// fence that is not in the log, or not yet, has no position, and covers by its tick alone.
+// fence that is not in the log, or not yet, has no position, and covers only by its tick.
 //
 // Order matters in three places:
 //
@@ -47,9 +47,9 @@ type Mark struct {
 //   - A reader without the lock notices a prefix or tag fence before it can see the
 //     fence's tick. The reader then waits for the lock.
 //   - The applied position moves after the fences up to it are stored. So no load is
-//     marked as newer than a fence that would not judge it.
+//     marked as newer than a fence that is not stored yet.
 //
-// Entries of this process are compared with ticks alone. A frame was compared with the positions of
+// Entries of this process are compared only with ticks. A frame was compared with the positions of
 // all stored fences before it became an entry. Its mark was captured before it was fetched, so a
 // later fence has a later tick.
 type Fences struct {
@@ -60,7 +60,7 @@ type Fences struct {
 	_        [32]byte      // hits read the fields above; the fields below are written more often
 	tick     atomic.Uint64
 	scoped   atomic.Uint64 // tick of the last non-key fence
-	settled  atomic.Uint64 // every entry was judged at this tick or later; see OnForget
+	settled  atomic.Uint64 // every entry was checked at this tick or later; see OnForget
 	surveyed atomic.Uint64 // tick of the latest Survey
 	given    atomic.Int64  // verdicts "forgotten"
 	keys     [clockBuckets]atomic.Uint64
@@ -78,8 +78,8 @@ type Fences struct {
 
 	recent recentKeys
 
-	// mu protects what follows, up to the blank line. Judges take it shared, and a shard of recent
-	// inside it. A non-key fence takes its tick with mu held.
+	// mu protects what follows, up to the blank line. A check holds it for reading, and inside it the
+	// lock of a shard of recent. A non-key fence takes its tick with mu held.
 	mu       sync.RWMutex
 	scopes   scopeTable
 	soft     softTable
@@ -97,11 +97,11 @@ type source uint8
 const (
 	clocked source = iota // the wall clock
 	logged                // the log
-	none                  // nowhere: no other process stores what they are held against
+	none                  // nowhere: no other process stores entries that are compared with them
 )
 
 // New returns fences that have seen nothing, and take their positions
-// from the clock. Moments that they tell of are counted from origin.
+// from the clock. Times that they return are counted from origin.
 func New(origin time.Time) *Fences {
 	f := &Fences{origin: origin, patience: maxWait, block: maxBlock}
 	f.Expect(0)
@@ -116,7 +116,7 @@ func NewLogged(origin time.Time, patience time.Duration) *Fences {
 	return f
 }
 
-// NewLocal returns fences without positions, for entries of this process alone.
+// NewLocal returns fences without positions, for entries that only this process stores.
 func NewLocal(origin time.Time) *Fences {
 	f := New(origin)
 	f.from = none
@@ -234,8 +234,8 @@ func (f *Fences) storeLocked(s *invalidate.Fence, pos invalidate.Position) (due 
 	return f.storeScope(s, pos)
 }
 
-// storeScope applies another fence. One of everything kills what was marked before it in this process.
-// With a position it also kills everything as of an older position. mu is held.
+// storeScope applies another fence. A fence of everything covers what was marked before it in this
+// process. With a position it also covers everything as of an older position. mu is held.
 func (f *Fences) storeScope(s *invalidate.Fence, pos invalidate.Position) (due bool) {
 	now := f.before(s)
 	f.announce(s)
@@ -248,7 +248,7 @@ func (f *Fences) storeScope(s *invalidate.Fence, pos invalidate.Position) (due b
 		if s.Kind == invalidate.KindAll {
 			f.scopes.drop(f.scopes.all.pos)
 			f.soft.drop(f.scopes.all.pos)
-			raise(&f.settled, tick) // older entries are dead, so they need not be judged
+			raise(&f.settled, tick) // older entries are dead, so they need not be checked
 		}
 	}
 	f.scoped.Store(tick)
@@ -281,7 +281,7 @@ func (f *Fences) announce(s *invalidate.Fence) {
 	switch {
 	case s.Kind == invalidate.KindTag:
 		f.stored(&f.lastTags[s.Hash&groupMask], &f.tagged)
-	case s.Kind == invalidate.KindPrefix && s.Len == invalidate.BuiltLen: // of built values alone
+	case s.Kind == invalidate.KindPrefix && s.Len == invalidate.BuiltLen: // of built values only
 		f.stored(&f.prefixed)
 	case s.Kind == invalidate.KindPrefix && s.Part > 0:
 		f.stored(&f.lastPart[s.Part&partMask], &f.prefixed)

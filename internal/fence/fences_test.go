@@ -95,7 +95,7 @@ func TestPrefixesOfManyLengths(t *testing.T) {
 	fencetest.Check(t, f, fencetest.New(f, long), true)
 }
 
-// A key shares its bucket with a fenced one and has just been fenced itself. It is judged by its
+// A key shares its bucket with a fenced one and has just been fenced itself. It is checked by its
 // own fence: an entry from in between is clear.
 func TestExactTable(t *testing.T) {
 	f := fence.New(start)
@@ -108,7 +108,7 @@ func TestExactTable(t *testing.T) {
 	fencetest.Check(t, f, e, false)
 }
 
-// A value that another process filled is judged by its position, not by the time of the fetch: a
+// A value that another process filled is checked by its position, not by the time of the fetch: a
 // fetch that began after the fence may still bring an older frame.
 func TestAccepts(t *testing.T) {
 	f := fence.New(start)
@@ -160,7 +160,7 @@ func TestPositionsGrow(t *testing.T) {
 	}
 }
 
-// An entry that is marked before a fence returns and judged after it is never clear, even if other
+// An entry that is marked before a fence returns and checked after it is never clear, even if other
 // goroutines fence the same scope. Of two fences that overtake each other the newer one counts.
 func TestFencesConcurrently(t *testing.T) {
 	const k = "acme:users:1"

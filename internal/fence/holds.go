@@ -18,7 +18,7 @@ import (
 const (
 	// maxHolds bounds the holds of each kind that are kept at a time, in about 40 MB. Beyond it,
 	// the oldest ended hold of the kind is forgotten. If none has ended, the next hold holds
-	// everything of its kind. That costs loads, whereas a forgotten hold would allow stale values.
+	// everything of its kind. That costs loads. A forgotten hold would allow stale values.
 	maxHolds = 1 << 18
 
 	// remembered is how long a hold is remembered after its end.

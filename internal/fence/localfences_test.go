@@ -9,7 +9,7 @@ import (
 	"github.com/twofold-go/twofold/key"
 )
 
-// Fences of one process cover by their ticks alone, also behind a flush, which forgets the
+// Fences of one process cover only by their ticks, also behind a flush, which forgets the
 // fences before it.
 func TestLocalFences(t *testing.T) {
 	space := key.Space{Tenant: "t", Namespace: "n"}

@@ -8,14 +8,14 @@ import (
 
 // A log that has lost its records has lost its holds, too. A process that starts within such a hold
 // would not know it, and cache what the replica still has. So the processes that know the hold send
-// it again in the new epoch, for the rest of its time. Each process waits for its next round. The
-// records of the first ones reach the others before that, as a rule, and a hold that has come again
-// is not sent again.
+// it again in the new epoch, for the rest of its time. Each process waits for its next round. Before
+// that, the records of the first processes usually reach the others. A process does not send a hold that
+// has come again.
 //
 // Until then, such a process does not trust the remote tier ([Fences.HoldsLost]).
 //
-// A hold of a key is sent by its hash. No cell can be removed by a hash. But a process that misses
-// the records of keys trusts the cells. So an invalidation of everything goes with those holds. It
+// A hold of a key is sent by its hash, and no cell can be removed by a hash. But a process that misses
+// the records of keys trusts the cells. So an invalidation of everything is sent with those holds. It
 // covers the cells that were filled since the epoch began, which are few.
 
 // lose notes that one of the log's sequences has begun a new epoch.

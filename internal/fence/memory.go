@@ -12,23 +12,24 @@ import (
 //
 // The fences of one kind are in blocks of up to 131,072 different scopes, the newest block first. A
 // full block is sealed, and a new one begins. When the new block is half full, the owner of the
-// entries must judge all of them once ([Fences.OnForget]). Each clear entry then notes the tick of
+// entries must check all of them once ([Fences.OnForget]). Each clear entry then notes the tick of
 // that check, so no fence in a sealed block concerns it any more. When the new block is full, the
 // older sealed blocks are dropped.
 //
 // With more than a million entries a block has room for an eighth of their number
-// ([Fences.Expect]). So a fence pays for the judging of few entries, however many there are.
+// ([Fences.Expect]). So each fence pays for the check of a few entries, no matter how many exist.
 //
 // # Memory
 //
 // A block takes up to 7 MB, or 9 MB for prefixes. Usually two blocks of a kind are kept, and never
-// more than four: 28 MB for keys, 28 MB for tags, 36 MB for prefixes and 28 MB for their
-// hashes alone, by which built values are judged. With more than a million entries it is up to 28 bytes for each entry in place of 28 MB. A walk takes up to 16 bytes for
-// each fence that is newer than the last walk; see [Survey].
+// more than four: 28 MB for keys, 28 MB for tags, 36 MB for prefixes, and 28 MB for the hashes of
+// prefixes, which the check of built values needs. With more than a million entries, 28 MB becomes up
+// to 28 bytes for each entry. A walk takes up to 16 bytes for each fence that is newer than the last
+// walk; see [Survey].
 //
 // # Back-pressure
 //
-// Fences may arrive faster than entries can be judged. The fourth block is a reserve: while it is
+// Fences may arrive faster than entries can be checked. The fourth block is a reserve: while it is
 // in use and the oldest block is not settled, writers wait for the walk before they store a fence
 // ([Fences.Await]). Readers never wait. The wait is bounded, so the reserve can become full.
 //
@@ -61,9 +62,9 @@ type fenced struct {
 
 func (f fenced) newest(g fenced) fenced { return fenced{max(f.tick, g.tick), max(f.pos, g.pos)} }
 
-// judge compares the newest fence of a scope with something marked at the tick born. Forgot is the
+// check compares the newest fence of a scope with something marked at the tick born. Forgot is the
 // tick of the newest fence that was forgotten and may be of the same scope.
-func (f fenced) judge(born, forgot uint64) verdict {
+func (f fenced) check(born, forgot uint64) verdict {
 	switch {
 	case f.tick > born:
 		return covered
@@ -80,7 +81,7 @@ type memory[K comparable] struct {
 	blocks    []block[K]          // the newest first
 	forgotten uint64              // tick of the newest fence that was dropped
 	floor     invalidate.Position // no dropped fence has a higher position
-	urgent    uint64              // writers wait until the entries are judged at this tick; 0: no wait
+	urgent    uint64              // writers wait until the entries are checked at this tick; 0: no wait
 }
 
 type block[K comparable] struct {
@@ -89,8 +90,8 @@ type block[K comparable] struct {
 	high   invalidate.Position // the highest position in fences
 }
 
-// put notes a fence. Settled is the tick at which all entries were judged. put reports whether they
-// must be judged again soon.
+// put notes a fence. Settled is the tick at which all entries were checked. put reports whether
+// they must be checked again soon.
 func (m *memory[K]) put(k K, f fenced, settled uint64) (due bool) {
 	if len(m.blocks) == 0 || len(m.blocks[0].fences) >= m.size {
 		m.turn(settled)
@@ -98,8 +99,8 @@ func (m *memory[K]) put(k K, f fenced, settled uint64) (due bool) {
 	b := &m.blocks[0]
 	b.fences[k] = f.newest(b.fences[k])
 	b.top, b.high = max(b.top, f.tick), max(b.high, f.pos)
-	// Not at once: the shards of a table become full at about the same time, and one walk serves
-	// all of them. A load that began before the walk is stored by then, too.
+	// Only a half full block asks for a walk. The shards of a table become full at about the same
+	// time, and one walk serves all of them. A load that began before the walk is stored by then, too.
 	return len(m.blocks) > 1 && m.blocks[1].top > settled && len(b.fences) >= m.size/2
 }
 
@@ -131,8 +132,8 @@ func (m *memory[K]) find(k K) (f fenced) {
 	return f
 }
 
-// judge compares the newest fence of a scope with something marked at the tick born.
-func (m *memory[K]) judge(k K, born uint64) verdict { return m.find(k).judge(born, m.forgotten) }
+// check compares the newest fence of a scope with something marked at the tick born.
+func (m *memory[K]) check(k K, born uint64) verdict { return m.find(k).check(born, m.forgotten) }
 
 // drop forgets the blocks without a position above floor. Everything that they cover is already
 // dead.

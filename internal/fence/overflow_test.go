@@ -17,10 +17,10 @@ import (
 // everRemembered is the maximum number of fences of a kind that are remembered.
 const everRemembered = 1 << 19
 
-// judged calls Judge as the cache does: from then on, a clear entry is compared only with later
+// checked calls ClearExact as the cache does: from then on, a clear entry is compared only with later
 // fences.
-func judged(e *fencetest.Entry, f *fence.Fences) bool {
-	tick, fresh, ok := f.Judge(e.Born, uint32(e.Hash), e, e.Tags)
+func checked(e *fencetest.Entry, f *fence.Fences) bool {
+	tick, fresh, ok := f.ClearExact(e.Born, uint32(e.Hash), e, e.Tags)
 	e.Note(fresh)
 	if ok {
 		e.Born = tick
@@ -57,7 +57,7 @@ func TestKeysOverflow(t *testing.T) {
 	fencetest.Check(t, f, fencetest.New(f, victim.String()), true)
 }
 
-// More tags than are remembered: an entry that is not judged meanwhile is lost if and only if it
+// More tags than are remembered: an entry that is not checked meanwhile is lost if and only if it
 // has tags.
 func TestTagsOverflow(t *testing.T) {
 	f := fence.New(start)
@@ -96,13 +96,13 @@ func TestFramesOverflow(t *testing.T) {
 				}
 			}
 			if accepts(f, fresh, "t") || !accepts(f, f.Capture(), "t") {
-				t.Error("want the frame that cannot be judged refused, and the new one accepted")
+				t.Error("want the frame that cannot be checked refused, and the new one accepted")
 			}
 		})
 	}
 }
 
-// A flush without a position kills the entries of this process. Frames are still judged by their
+// A flush without a position kills the entries of this process. Frames are still checked by their
 // positions.
 func TestFlushKeepsPositions(t *testing.T) {
 	f := fence.New(start)
@@ -121,7 +121,7 @@ func TestFlushKeepsPositions(t *testing.T) {
 	}
 }
 
-// An entry that is judged in time survives when fences that do not cover it are forgotten. It does
+// An entry that is checked in time survives when fences that do not cover it are forgotten. It does
 // not outlive a fence that covers it.
 func TestSettled(t *testing.T) {
 	f := fence.New(start)
@@ -134,7 +134,7 @@ func TestSettled(t *testing.T) {
 		walks++
 		tick := f.Tick()
 		for _, e := range all {
-			judged(e, f)
+			checked(e, f)
 		}
 		f.Settled(tick)
 	})

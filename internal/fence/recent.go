@@ -12,7 +12,7 @@ const (
 	shardBuckets = clockBuckets / recentShards
 )
 
-// recentKeys is the exact table of the newest key fences. It has shards, so that writers seldom
+// recentKeys is the exact table of the newest key fences. Because of its shards, writers seldom
 // wait for each other or for readers.
 type recentKeys struct {
 	shards [recentShards]recentShard
@@ -39,12 +39,12 @@ func (r *recentKeys) position(hash uint64) invalidate.Position {
 	return s.find(hash).pos
 }
 
-// judge compares the key's newest fence with something marked at the tick born.
-func (r *recentKeys) judge(hash, born uint64) verdict {
+// check compares the key's newest fence with something marked at the tick born.
+func (r *recentKeys) check(hash, born uint64) verdict {
 	s := r.of(uint32(hash)) //nolint:gosec // the low half is what is wanted
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.memory.judge(hash, born)
+	return s.memory.check(hash, born)
 }
 
 // known returns the position of the key's newest fence, and the highest one of a fence that was

@@ -19,7 +19,7 @@ func compareFences(a, b invalidate.Fence) int {
 	return cmp.Or(cmp.Compare(soft(a), soft(b)), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Hash, b.Hash), cmp.Compare(a.Len, b.Len), cmp.Compare(a.Part, b.Part), cmp.Compare(a.Hold, b.Hold))
 }
 
-// prefix identifies a prefix. The hash alone is not enough: an attacker can construct a second
+// prefix identifies a prefix. The hash is not enough: an attacker can construct a second
 // prefix with the same hash, and it would never be looked up at its own length.
 type prefix struct {
 	hash uint64
@@ -33,8 +33,8 @@ type scopeTable struct {
 	tags     memory[uint64]
 	anyTag   fenced // the newest fence of any tag, for entries that carry AnyTag
 	prefixes memory[prefix]
-	stems    memory[uint64] // the prefixes again, by hash alone: for built values, whose parts have no spelling
-	lengths  []int          // of the prefixes, ascending; a superfluous length costs a look-up and is harmless
+	stems    memory[uint64] // the prefixes again, by hash only: for built values, whose parts have no spelling
+	lengths  []int          // of the prefixes, ascending; a length that no prefix has any more costs a look-up and is harmless
 	all      fenced         // the newest fence of everything
 }
 
@@ -130,12 +130,12 @@ func visitParts(m *memory[uint64], d *Deps, more []uint64, since uint64, hold ho
 	}
 }
 
-// judge compares the fences with an entry.
-func (t *scopeTable) judge(s *suspect) (v verdict) {
+// check compares the fences with an entry.
+func (t *scopeTable) check(s *suspect) (v verdict) {
 	if t.prefixes.forgotten > s.born {
 		v = forgotten
 	}
-	t.visit(s.key, s.deps, s.born, func(f fenced, forgot uint64) { v = max(v, f.judge(s.born, forgot)) })
+	t.visit(s.key, s.deps, s.born, func(f fenced, forgot uint64) { v = max(v, f.check(s.born, forgot)) })
 	return v
 }
 

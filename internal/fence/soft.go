@@ -34,12 +34,12 @@ func (t *softTable) put(s *invalidate.Fence, f fenced, at int64, settled uint64)
 	return t.scopeTable.put(s, f, settled)
 }
 
-// judge compares the fences with an entry that is clear of hard ones; key fences only if keyed. An
+// check compares the fences with an entry that is clear of hard ones; key fences only if keyed. An
 // entry that a forgotten fence may cover counts as dead, because the time at which its freshness
 // ended is unknown.
-func (t *softTable) judge(s *suspect, keyed bool) verdict {
+func (t *softTable) check(s *suspect, keyed bool) verdict {
 	newest, v := uint64(0), unfenced
-	hold := func(f fenced, forgot uint64) { newest, v = max(newest, f.tick), max(v, f.judge(s.born, forgot)) }
+	hold := func(f fenced, forgot uint64) { newest, v = max(newest, f.tick), max(v, f.check(s.born, forgot)) }
 	if keyed {
 		hold(t.keys.find(s.hash), t.keys.forgotten)
 	}

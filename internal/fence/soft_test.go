@@ -97,7 +97,7 @@ func TestExpiredUntilRefreshed(t *testing.T) {
 }
 
 // More expiries than are remembered: an expired entry is not fresh. It may be dead, because it was
-// not judged meanwhile.
+// not checked meanwhile.
 func TestExpiriesOverflow(t *testing.T) {
 	for name, scope := range map[string]func(i int) invalidate.Scope{
 		"key":    func(i int) invalidate.Scope { return invalidate.Key(fencetest.KeyOf(t, fmt.Sprint("acme:users:", i))) },
@@ -155,7 +155,7 @@ func BenchmarkHitBesideFences(b *testing.B) {
 			gen := uint64(0)
 			for b.Loop() {
 				if now := f.Generation(); gen != now {
-					if (f.Since(gen, uint32(e.Hash), partOf(e.Key)) || f.DepsSince(gen, e.Tags)) && !judged(e, f) {
+					if (f.Since(gen, uint32(e.Hash), partOf(e.Key)) || f.DepsSince(gen, e.Tags)) && !checked(e, f) {
 						b.Fatal("not clear")
 					}
 					gen = now

@@ -8,7 +8,7 @@ import (
 
 // Survey is a copy of what the tables remember, for one walk through all entries. It takes no lock,
 // and spells a key only if prefixes were fenced. It finds most entries clear; the others must be
-// judged by [Survey.Judge].
+// checked by [Survey.ClearExact].
 //
 // Only the low halves of the hashes are compared, because an entry knows no more of its key. So a
 // fence of another key makes an entry suspicious with a probability of one in four billion.
@@ -25,7 +25,7 @@ type Survey struct {
 	shards   [recentShards]uint64 // ... if its key is in the shard
 
 	lengths []int    // of the prefixes
-	filter  []uint64 // a bit for the high bits of each low half, so that few look-ups read fences
+	filter  []uint64 // a bit for the high bits of each low half; saves most look-ups in fences
 	base    uint64   // ticks in fences are counted from it
 	fences  []uint64 // the low half of a hash, and a tick; sorted
 	starts  []uint32 // where the fences of each bucket begin
@@ -42,7 +42,7 @@ func (f *Fences) Survey() *Survey {
 	var all []uint64
 	add := func(hash, tick uint64) {
 		s.newest = max(s.newest, tick)
-		if tick > s.floor { // an entry that no walk has judged since is suspicious anyway
+		if tick > s.floor { // an entry that no walk has checked since is suspicious anyway
 			all = append(all, hash<<32|s.since(tick))
 		}
 	}
@@ -88,7 +88,7 @@ func (s *Survey) scopes(f *Fences, add func(hash, tick uint64)) {
 		add(invalidate.AnyTag, t.anyTag.tick)
 		t.tags.each(add)
 		t.keys.each(add)
-		t.stems.each(func(hash, tick uint64) { add(^hash, tick) }) // so that no key's own prefix finds it
+		t.stems.each(func(hash, tick uint64) { add(^hash, tick) }) // inverted, because a key's own prefix must not find it
 	}
 	s.floor = floor
 	slices.Sort(s.lengths)
@@ -155,9 +155,9 @@ func (s *Survey) clearOfPrefixes(born uint64, e Keyed) bool {
 	})
 }
 
-// Judge is [Fences.Judge] for an entry that Clear found suspicious.
-func (s *Survey) Judge(born uint64, hash uint32, e Keyed, d *Deps) (tick uint64, fresh int64, ok bool) {
-	return s.of.Judge(born, hash, surveyed{e, s}, d)
+// ClearExact is [Fences.ClearExact] for an entry that Clear found suspicious.
+func (s *Survey) ClearExact(born uint64, hash uint32, e Keyed, d *Deps) (tick uint64, fresh int64, ok bool) {
+	return s.of.ClearExact(born, hash, surveyed{e, s}, d)
 }
 
 // surveyed is an entry whose key a walk spells.

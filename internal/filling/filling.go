@@ -44,19 +44,19 @@ type Fill struct {
 // Facts holds what a loader recorded about its value.
 type Facts struct {
 	entry.TagSet
-	Vouched    int64 // the oldest moment that vouches for a part, by the clock of its Tiers; or never
-	Worn       bool  // a part is worn
-	Held       bool  // a part is held
-	Unstored   bool
-	BadTag     bool
-	OnPrevious bool
-	Unfresh    bool          // SetTTL was called with less than a millisecond
-	TTL        time.Duration // 0: the policy's
+	ConfirmedAt int64 // the moment at which the oldest part was confirmed, by the clock of its Tiers; or never
+	Worn        bool  // a part is worn
+	Held        bool  // a part is held
+	Unstored    bool
+	BadTag      bool
+	OnPrevious  bool
+	Unfresh     bool          // SetTTL was called with less than a millisecond
+	TTL         time.Duration // 0: the policy's
 	wire.Terms
 }
 
 // NothingSaid are the facts of a loader that has recorded nothing.
-var NothingSaid = Facts{Vouched: entry.Never, Terms: wire.Unsaid}
+var NothingSaid = Facts{ConfirmedAt: entry.Never, Terms: wire.Unsaid}
 
 // Tiers is what the loads of one process's Tiers share.
 type Tiers struct {
@@ -175,13 +175,13 @@ func (f *Fill) Previous() any {
 	return f.previous
 }
 
-// TakeOn gives the load what a part depends on, and the moment that vouches for the part. The value
-// is as old as its oldest part, however late the load began. A value with a held part is not cached,
+// TakeOn gives the load what a part depends on, and the moment at which the part was confirmed. The
+// value is as old as its oldest part, even if the load began later. A value with a held part is not cached,
 // either. An Expire has ended the freshness of a worn part, so a value with such a part is not fresh.
-func (f *Fill) TakeOn(d *entry.Rare, worn bool, vouched int64) {
+func (f *Fill) TakeOn(d *entry.Rare, worn bool, confirmedAt int64) {
 	f.edit(func() {
 		f.Worn, f.Held = f.Worn || worn, f.Held || d.OnHold
-		f.Vouched = min(f.Vouched, vouched)
+		f.ConfirmedAt = min(f.ConfirmedAt, confirmedAt)
 		f.gather(d.Keys, d.Prefixes)
 		for i, hash := range d.Deps.Tags {
 			text := ""

@@ -9,7 +9,7 @@ import (
 	"github.com/twofold-go/twofold/internal/flight"
 )
 
-// work is a key, and the number by which newcomers judge a call.
+// work is a key, and the number by which newcomers decide about a call.
 type work[K comparable] struct {
 	key K
 	n   int
@@ -213,7 +213,7 @@ func TestWanted(t *testing.T) {
 	}
 }
 
-// Calls with one hash do not hide each other, in whatever order they end. A key that is not equal
+// Calls with one hash do not hide each other, in any order of their ends. A key that is not equal
 // to itself leaves nothing behind.
 func TestOneHash(t *testing.T) {
 	for first := range 3 {

@@ -26,7 +26,7 @@ func (b *backoff) next() time.Duration {
 // reset starts again with the shortest pause, after a success.
 func (b *backoff) reset() { b.last = 0 }
 
-// jitter shortens d by up to a quarter, so that the processes of a fleet do not ask in step.
+// jitter shortens d by up to a quarter. Otherwise the processes of a fleet might ask in step.
 func jitter(d time.Duration) time.Duration {
 	return d - time.Duration(rand.Int64N(int64(d/4)+1))
 }

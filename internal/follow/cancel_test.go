@@ -13,7 +13,7 @@ import (
 	"github.com/twofold-go/twofold/invalidate/logtest"
 )
 
-// A caller that is cancelled while the log hangs leaves at once, however long the log may take. What
+// A caller that is cancelled while the log hangs leaves immediately, even if the log takes long. What
 // it invalidates is applied here, and reaches the log when that answers again.
 func TestCancelledCallerLeavesAHungLog(t *testing.T) {
 	for _, b := range []time.Duration{2 * time.Second, time.Minute} {

@@ -57,8 +57,8 @@ func TestFramesOfAnUnknownEpoch(t *testing.T) {
 	})
 }
 
-// A process that knows another history at the position where the log ends gives up everything. It
-// also makes the log start an epoch, so that all other processes give up everything, too.
+// A process that knows another history at the position where the log ends discards everything. It
+// also makes the log start an epoch. So all other processes discard everything, too.
 func TestAnotherHistory(t *testing.T) {
 	for name, again := range map[string]int{"one record for one": 1, "three records for one": 3} {
 		t.Run(name, func(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 // returns. Then the position tells whose record it is. If the call failed, the record counts as
 // another process's: an event may come twice, but none is lost.
 type events struct {
-	tell func(fences []invalidate.Fence, names string) // nil: nobody listens
+	tell func(fences []invalidate.Fence, names string) // nil: there is no listener
 
 	mu      sync.Mutex // protects the rest; held during tell
 	sending *invalidate.Append

@@ -33,8 +33,8 @@ const defaultWait = 250 * time.Millisecond
 //
 // It runs three goroutines. The syncer talks to the log by Sync, one call at a time, at least every
 // quarter of the bound. One such round renews the lease, catches up and appends what has gathered.
-// A caller makes the round itself when no round is under way. The tail waits for records, so that
-// they arrive at once, or within a hundredth of the bound while many come. No
+// A caller makes the round itself when no round is under way. The tail waits for records.
+// They arrive immediately, or within a hundredth of the bound while many come. No
 // guarantee depends on the tail. The cleaner removes the cells that callers could not remove.
 type Follower struct {
 	cfg     Config
@@ -100,8 +100,8 @@ func Validate(log invalidate.Log) error {
 	return nil
 }
 
-// Follow starts to follow a log, which must have passed [Validate]. It does not wait for the log: the lease is unconfirmed until the
-// first answer.
+// Follow starts to follow a log, which must have passed [Validate]. It does not wait for the log: the
+// lease is unconfirmed until the first answer.
 func Follow(log invalidate.Log, cfg Config) *Follower {
 	cfg.MaxPending = cmp.Or(cfg.MaxPending, 1<<16)
 	cfg.Logger = cmp.Or(cfg.Logger, slog.Default())
@@ -155,8 +155,8 @@ func (w *Follower) Owes() bool {
 
 func (w *Follower) now() int64 { return int64(time.Since(w.cfg.Origin)) }
 
-// Confirm waits until the lease is confirmed by a question asked at since or later. It fails at
-// once while the log is known to be unreachable, and after patience in any case. The error wraps
+// Confirm waits until the lease is confirmed by a question asked at since or later. It fails
+// immediately while the log is known to be unreachable, and after patience in any case. The error wraps
 // [ErrUnconfirmed] and gives the reason, or it is ctx's error.
 func (w *Follower) Confirm(ctx context.Context, since int64, patience time.Duration) error {
 	limit := time.NewTimer(patience)

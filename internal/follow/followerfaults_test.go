@@ -19,7 +19,7 @@ import (
 func (p *peer) deafen() { p.link.Fail(errDown) }
 
 // A process detects that a log lost records, by the hole that they leave or by the new epoch, and
-// gives up what they may have covered. A frame that was stored afterwards is good.
+// discards what they may have covered. A frame that was stored afterwards is good.
 func TestRecordsMissing(t *testing.T) {
 	for name, tt := range map[string]struct {
 		lose        func(*logtest.Memory, logtest.Snapshot)

@@ -50,7 +50,7 @@ func TestOwesFromTheReturn(t *testing.T) {
 				p := newPeer(t, log, follow.Config{})
 				fault(p.link)
 				err := p.Invalidate(ended(t), request(t, invalidate.Tag("t", "x"), invalidate.Tag("t", "y")))
-				// A log that answers at once may have the record before, while or after the call returns.
+				// A log that answers immediately may have the record before, while or after the call returns.
 				if name != "well" {
 					if pe := wantPending(t, err); pe.Pending != 2 || !p.Owes() {
 						t.Errorf("%d pending, owes %v; want 2 and true", pe.Pending, p.Owes())

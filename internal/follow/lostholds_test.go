@@ -12,8 +12,8 @@ import (
 	"github.com/twofold-go/twofold/invalidate/logtest"
 )
 
-// The log loses its records within a hold. A process that starts then gets the hold, and whatever
-// was cached since the epoch began is covered.
+// The log loses its records within a hold. A process that starts then gets the hold, and everything
+// that was cached since the epoch began is covered.
 func TestHoldsSurviveTheLossOfTheLog(t *testing.T) {
 	for name, scope := range map[string]invalidate.Scope{
 		"key":    invalidate.Key(fencetest.KeyOf(t, "t:n:1")),

@@ -55,11 +55,11 @@ func (w *Follower) newOrder(r fence.Request) *order {
 // While the log or the remote tier is unreachable, Invalidate waits until ctx ends or Config.Wait
 // has passed since the call. Then it returns a [*invalidate.PendingError]: r is applied in this
 // process, which owes r from then on ([Follower.Owes]) and retries it. With r.Strict the error
-// means that no lease was waited for, now or later. A cancelled ctx ends the wait for the log at once.
-// A removal of cells that hangs may go on for a quarter of the bound.
+// means that no lease was waited for, now or later. A cancelled ctx ends the wait for the log
+// immediately. A removal of cells that hangs may go on for a quarter of the bound.
 //
-// A request with more than maxOrder scopes takes several orders, and Config.Wait counts anew for the
-// cells of each, and after each that has landed. So it may be large, and never waits as a whole.
+// A request with more than maxOrder scopes takes several orders, and Config.Wait starts again for the
+// cells of each, and after each that has landed. So the time does not limit how large a request may be.
 func (w *Follower) Invalidate(ctx context.Context, r fence.Request) (err error) {
 	var strict time.Duration
 	orders, until := w.ordersOf(ctx, r)

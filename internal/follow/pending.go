@@ -227,7 +227,7 @@ func (w *Follower) tell(why error) {
 func (w *Follower) noteOldest() {
 	var since int64
 	if oldest := w.waits.Front(); oldest != nil {
-		since = oldest.Value.(*order).since + 1 //nolint:forcetypeassert // of orders alone
+		since = oldest.Value.(*order).since + 1 //nolint:forcetypeassert // it holds only orders
 	}
 	w.oldest.Store(since)
 }

@@ -5,8 +5,8 @@ import "time"
 // rests decides how long the tail rests after each read. A read costs the log's server as much as
 // many records, and a fleet makes many reads. So each read takes a rest: a thousandth of the bound
 // for each record, at most a hundredth of it, and at least 2 ms. A process that has read little may
-// postpone rests, up to a bound in all. So a process that hears of few records reads each at once,
-// also a thousand in quick succession; and while many come it reads seldom.
+// postpone rests, up to a bound in all. So while few records come, a process reads each immediately,
+// even a thousand in quick succession. While many come, it reads less often.
 type rests struct {
 	bound time.Duration
 	until time.Duration // when all rests so far would be over, in time since any origin

@@ -81,7 +81,7 @@ func (w *Follower) round(ctx context.Context, until time.Time) (next time.Durati
 		}
 		w.numbers.syncErrors.Add(1)
 		next = w.retry.next()
-		next = max(next-took, next/2) // so a log that hangs is asked as often as one that refuses
+		next = max(next-took, next/2) // so the follower calls a log that hangs as often as one that refuses
 	}
 	close(w.attempt.over)
 	w.attempt = attempt{over: make(chan struct{})}
@@ -165,7 +165,7 @@ func (w *Follower) finish(orders []*order) {
 	}
 }
 
-// ask makes one call to the log, under its own deadline, so that one hanging call does not make the
+// ask makes one call to the log, under its own deadline: one hanging call must not make the
 // lease lapse.
 func (w *Follower) ask(ctx context.Context, at invalidate.Cursor, a invalidate.Append, cells []string, s *storing, until time.Time) (p invalidate.Page, err error) {
 	defer func() {

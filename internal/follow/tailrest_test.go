@@ -10,7 +10,7 @@ import (
 )
 
 // A read of the tail costs the log's server more than the records in it. So a process reads seldom
-// while many records come for longer than a bound, and at once while few come.
+// while many records come for longer than a bound, and immediately while few come.
 func TestTailRestsByWhatComes(t *testing.T) {
 	for _, c := range []struct {
 		every, longest time.Duration
@@ -46,7 +46,7 @@ func TestTailRestsByWhatComes(t *testing.T) {
 	}
 }
 
-// A process that has heard little hears of a thousand records at once, each when it comes.
+// A process that has read few records reads a thousand without a rest, each when it comes.
 func TestTailReadsAtOnceAfterARest(t *testing.T) {
 	bubble(t, func(t *testing.T, log *logtest.Memory) {
 		a, b := newPeer(t, log, follow.Config{}), newPeer(t, log, follow.Config{})

@@ -1,5 +1,5 @@
 // Package listen tells functions of a program about invalidations. Each function has a queue and a
-// goroutine, so a slow one delays nobody.
+// goroutine, so a slow one delays no other.
 package listen
 
 import (
@@ -21,7 +21,7 @@ const maxEvents = 1024
 type Listeners struct {
 	Log *slog.Logger
 
-	n atomic.Int64 // = len(all), so that an invalidation without listeners takes no lock
+	n atomic.Int64 // = len(all); an invalidation without listeners takes no lock
 
 	mu     sync.Mutex // protects the rest
 	all    []*listener

@@ -14,7 +14,7 @@ func Mix(hash uint64) uint64 {
 	return hash * 0x9E3779B97F4A7C15
 }
 
-// cell is one place of a block. The tag stands beside the pointer, so that a probe that passes
+// cell is one place of a block. The tag stands beside the pointer, so a probe that passes
 // another key rarely fetches that key's node. Only writers use the end. So a cell takes 16 bytes.
 type cell struct {
 	tag  atomic.Uint32 // 32 bits of the mixed hash; they also tell the home
@@ -50,7 +50,7 @@ func tagOf(hash uint64) uint32 {
 }
 
 // home returns the cell where the search for a tag begins. The number of cells need not be a power
-// of two, so that a table can grow in small steps.
+// of two, so a table can grow in small steps.
 func (b *block) home(tag uint32) int {
 	return int(uint64(tag) * uint64(len(b.cells)) >> 32) //nolint:gosec // less than the number of cells
 }

@@ -3,7 +3,7 @@ package logwire
 import "time"
 
 // Storing is a value that a log on the server of its cell stores in the step that appends the record
-// of its key. The step is a claim over whatever the cell holds, the record, and a fill. So it obeys
+// of its key. The step is a claim over what the cell holds, the record, and a fill. So it obeys
 // the rules of tier.Remote, and nothing can come between its parts.
 type Storing struct {
 	Cell  string        // the name of the cell

@@ -68,7 +68,7 @@ var (
 		},
 		meter.One("cache.fence.forgotten", "{entry}", "Entries and loads that are not used because a fence that may cover them was forgotten.",
 			func(s *Snapshot) int64 { return s.Fences.Forgotten }),
-		meter.One("cache.fence.wait", "{call}", "Invalidations that waited because they came faster than the entries could be judged.",
+		meter.One("cache.fence.wait", "{call}", "Invalidations that waited because they came faster than the entries could be checked.",
 			func(s *Snapshot) int64 { return s.Fences.Waits }),
 		meter.One("cache.hold.widened", "{hold}", "Holds beyond the limit, which hold more than they name.", func(s *Snapshot) int64 { return s.Fences.HoldsWidened }),
 		{

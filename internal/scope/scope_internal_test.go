@@ -149,7 +149,7 @@ func TestScopeStartsNoGoroutine(t *testing.T) {
 	}
 }
 
-// Everything at once: the race detector finds nothing, and no goroutine waits forever.
+// Everything concurrently: the race detector finds nothing, and no goroutine waits forever.
 func TestScopeConcurrently(t *testing.T) {
 	for range 200 {
 		flight := detach(context.Background())

@@ -6,7 +6,7 @@ import (
 	"github.com/twofold-go/twofold/policy"
 )
 
-// Warnings about what is allowed and does probably not what was meant. Each is logged once.
+// Warnings about settings that are allowed but probably a mistake. Each is logged once.
 
 // UnusedPolicies returns the namespaces that only the table of overrides names, sorted.
 func (t *Core) UnusedPolicies() []string { return t.unused(*t.policies.Load()) }
@@ -25,7 +25,7 @@ func (t *Core) unused(table policy.Table) (names []string) {
 }
 
 // warnOfUnused logs each namespace of a table that no cache has, once. Before the first cache is
-// made, no namespace is in use, and there is nothing to say.
+// made, no namespace is in use, and it logs nothing.
 func (t *Core) warnOfUnused(table policy.Table) {
 	unused := t.unused(table)
 	t.mu.Lock()

@@ -54,7 +54,7 @@ type Config struct {
 // Core holds what the caches of one process share: the tiers, the limits and the instruments.
 // All methods may be called concurrently.
 type Core struct {
-	Base     time.Time    // its monotonic reading is the origin of all item times
+	Base     time.Time    // its monotonic reading is the origin of all entry times
 	Seed     maphash.Seed // of the hashes of typed keys
 	Notable  atomic.Int64 // see measure.Sampled
 	Config   Config
@@ -74,7 +74,7 @@ type Core struct {
 	Refresh   *semaphore.Weighted
 	Work      scope.Work
 	Fills     filling.Tiers
-	puts      [64]sync.Mutex // by local hash; see job.put
+	puts      [64]sync.Mutex // by local hash; see Job.Put
 	Seen      *measure.Telemetry
 	All       *measure.Counters // for counts without a namespace
 	panicked  sync.Once         // the first panic of a hook was logged
@@ -94,13 +94,13 @@ type Core struct {
 // here: half of its time if its key is hot.
 //
 // A clock of our own, which interpolates the kernel's by the processor's counter for a
-// millisecond, would save most of that. It is not here: the lease rests on it, so it needs proof on
-// several kinds of processor and hypervisor, and assembly for each. A word that a goroutine
-// refreshes is not sound at all: after a SIGSTOP, readers may run before that goroutine. A Moment
-// saves the whole reading, and promises what it says.
+// millisecond, would save most of that. We did not make one: the lease depends on the clock, so it would need a proof
+// for several kinds of processor and hypervisor, and assembly for each. A word that a goroutine
+// refreshes would be wrong: after a SIGSTOP, readers may run before that goroutine. A Moment saves the
+// whole reading.
 func (t *Core) Now() int64 { return int64(time.Since(t.Base)) }
 
-// Or returns the moment. If it is zero, or reads the clock.
+// Or returns the moment. If it is zero, Or reads the clock.
 func (t *Core) Or(moment int64) int64 {
 	if moment != 0 {
 		return moment

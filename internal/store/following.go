@@ -42,7 +42,7 @@ func (t *Core) follow() {
 	t.settleBeforeForgetting()
 }
 
-// Ready waits until this process knows what the log knows. Without a log it returns at once.
+// Ready waits until this process knows what the log knows. Without a log it does not wait.
 func (t *Core) Ready(ctx context.Context) error {
 	_, err := t.ready(ctx)
 	return err

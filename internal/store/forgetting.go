@@ -9,12 +9,12 @@ import (
 )
 
 // Fences are remembered exactly only for a while. Before the process forgets some, a background
-// walk judges the entries of the local tier once. Each entry that no fence covers notes the tick
+// walk checks the entries of the local tier once. Each entry that no fence covers notes the tick
 // of that check. So an entry ends by an invalidation that covers it, and rarely because too many
 // other keys were invalidated.
 
-// settle judges an item before fences are forgotten, and takes a dead item out of the tier. It
-// skips an item whose key panics when it is spelled; that item is given up later.
+// settleEntry checks an entry before fences are forgotten, and takes a dead entry out of the tier. It
+// skips an entry whose key panics when it is spelled; that entry is lost later.
 func (t *Core) settleEntry(it *entry.Entry, s *fence.Survey) {
 	defer func() { _ = recover() }()
 	if it.Settle(t.Fences, s) {
@@ -22,8 +22,8 @@ func (t *Core) settleEntry(it *entry.Entry, s *fence.Survey) {
 	}
 }
 
-// drop takes a dead item out of the local tier, only to give the memory back. The lock keeps it
-// from taking out the item's successor.
+// drop takes a dead entry out of the local tier, only to give the memory back. The lock keeps it
+// from taking out the entry's successor.
 func (t *Core) drop(it *entry.Entry) {
 	at := ViewOf(it).Kind.Slot(it)
 	mu := t.PutsOf(at)
@@ -77,6 +77,6 @@ func (t *Core) settle(l tier.Ranger, walk *scope.Scope) {
 	}
 }
 
-// walkBatch is how many items the walk collects before it judges them. Each item costs a miss of
+// walkBatch is how many entries the walk collects before it checks them. Each entry costs a miss of
 // the processor's caches. The processor overlaps the misses of a loop that does nothing else.
 const walkBatch = 64

@@ -17,12 +17,12 @@ import (
 	"github.com/twofold-go/twofold/tier"
 )
 
-// A frame carries wall-clock times, in whole milliseconds. An item carries the monotonic time of
+// A frame carries wall-clock times, in whole milliseconds. An entry carries the monotonic time of
 // its Tiers. If the writer's clock is ahead, the value's age may seem negative; it still gets no
 // more life than it was born with. The writer of a frame rounds its times down, the reader
 // rounds its own time up. So a value's life may end two milliseconds early, never late.
 
-// Verdict says how this process may use a frame.
+// verdict says how this process may use a frame.
 type verdict uint8
 
 // The verdicts.
@@ -34,7 +34,7 @@ const (
 	Usable                 // a value, perhaps kept only for Previous
 )
 
-// Frame is a judged cell from the remote tier.
+// Frame is a checked cell from the remote tier.
 type Frame struct {
 	Verdict verdict
 	Nonce   tier.Nonce // a claim over this cell must name it
@@ -43,8 +43,8 @@ type Frame struct {
 	It      *entry.Entry
 }
 
-// judge returns the verdict on a frame. mark was captured before the fetch.
-func (j *Job) judge(raw []byte, mark fence.Mark) (f Frame) {
+// checkFrame returns the verdict on a frame. mark was captured before the fetch.
+func (j *Job) checkFrame(raw []byte, mark fence.Mark) (f Frame) {
 	if len(raw) == 0 {
 		return Frame{Verdict: absent}
 	}
@@ -92,7 +92,7 @@ func (j *Job) judge(raw []byte, mark fence.Mark) (f Frame) {
 	return f
 }
 
-// thaw makes an item of a value cell, whose frame has size bytes.
+// thaw makes an entry of a value cell, whose frame has size bytes.
 func (j *Job) thaw(c *tier.Cell, size int, mark fence.Mark) (it *entry.Entry, err error) {
 	it = j.Take(mark)
 	if len(c.Tags)+len(c.PartKeys) > 0 {
@@ -138,7 +138,7 @@ func (j *Job) thaw(c *tier.Cell, size int, mark fence.Mark) (it *entry.Entry, er
 	return it, nil
 }
 
-// Freeze returns the cell of an item, and how long the tier should keep it.
+// Freeze returns the cell of an entry, and how long the tier should keep it.
 func (j *Job) Freeze(it *entry.Entry, payload wire.Encoded, nonce tier.Nonce, mark fence.Mark) ([]byte, time.Duration, error) {
 	now, wall := j.Core.Now(), time.Now()
 	at := func(t int64) int64 {

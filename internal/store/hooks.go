@@ -8,7 +8,7 @@ import (
 	"github.com/twofold-go/twofold/tier"
 )
 
-// Stored gives the hook an item that is about to become visible.
+// stored gives the hook an entry that is about to become visible.
 func (t *Core) stored(e *entry.Entry) {
 	if t.Config.OnStored == nil {
 		return
@@ -17,7 +17,7 @@ func (t *Core) stored(e *entry.Entry) {
 	t.Config.OnStored(e)
 }
 
-// evicted gets each item that has left the local tier. The tier calls it.
+// evicted gets each entry that has left the local tier. The tier calls it.
 func (t *Core) evicted(e tier.Entry, cost int64, reason tier.EvictReason) {
 	n := entry.In(e)
 	if n == nil {

@@ -7,9 +7,9 @@ import (
 	"github.com/twofold-go/twofold/policy"
 )
 
-// Job describes one operation on one key. Once it is shared, only used changes. What holds a job
-// names it and does not embed it: the compiler makes a wrapper of every promoted method for every
-// Cache that a program has, which took it longer than the methods themselves.
+// Job describes one operation on one key. Once it is shared, only Used changes. Types hold a job in
+// a named field and do not embed it: the compiler would make a wrapper of every promoted method for every
+// Cache that a program has. That took it longer than the methods themselves.
 type Job struct {
 	View       *View
 	Core       *Core
@@ -17,11 +17,11 @@ type Job struct {
 	Op         string
 	Entry      *entry.Entry // holds the key; nil until an ask needs it
 	Addr       uint64       // address in the local tier
-	Full       key.Key      // zero until spell, like hash
-	Hash       uint64       // of full, for cells and fences
+	Full       key.Key      // zero until Spell, like Hash
+	Hash       uint64       // of Full, for cells and fences
 	Loader     any          // of the call or the Config, or nil; the kind calls it
 	Many       bool         // loads by LoadMany
-	Used       bool         // e holds a value, or belongs to another job; see take
+	Used       bool         // Entry holds a value, or belongs to another job; see Take
 	Opts       CallOpts
 	MinLoaded  int64
 	Refreshing *entry.Entry // not nil: a background refresh of it
@@ -48,7 +48,7 @@ func (j *Job) Begin(v *View, op string, full key.Key, at uint64, o *Options) {
 	j.spelled(full)
 }
 
-// Spell spells the key, which j.e holds.
+// Spell spells the key, which j.Entry holds.
 func (j *Job) Spell() error {
 	if j.FullKey() != "" {
 		return nil
@@ -63,7 +63,7 @@ func (j *Job) spelled(full key.Key) { j.Full, j.Hash = full, full.Hash() }
 // Same reports whether an entry of the job's view holds its key.
 func (j *Job) Same(e *entry.Entry) bool { return j.View.Kind.Same(j.Entry, e) }
 
-// Find returns what this process holds of the key, and the time it was judged at; see view.find.
+// Find returns what this process holds of the key, and the time of that check; see View.Find.
 func (j *Job) Find() (*entry.Entry, int64) { return j.View.Find(j.Addr, j.Same, 0) }
 
 // FullKey implements fence.Keyed. It returns the spelled key, or "" before Spell.
@@ -80,7 +80,7 @@ func (j *Job) Far() *remote.Tier {
 	return j.View.Counts.Far
 }
 
-// Standing returns the local item that may stand in for a load, or nil.
+// Standing returns the local entry that may stand in for a load, or nil.
 func (j *Job) Standing() *entry.Entry {
 	if j.Opts.SkipLocal {
 		return nil

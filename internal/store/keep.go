@@ -7,7 +7,7 @@ import (
 
 // Take returns an entry of the job's key for a value, born at mark. The first is the one that holds
 // the key for the job. Its key never changes, so joiners may compare it meanwhile. Only the goroutine
-// that works on a flight calls take.
+// that works on a flight calls Take.
 func (j *Job) Take(mark fence.Mark) *entry.Entry {
 	it := j.Entry
 	if j.Used {
@@ -21,12 +21,12 @@ func (j *Job) Take(mark fence.Mark) *entry.Entry {
 // SizeUnknown stands for a size that was not measured.
 const SizeUnknown = -1
 
-// Put keeps an item in the local tier, unless an invalidation or a newer value came first. A
+// Put keeps an entry in the local tier, unless an invalidation or a newer value came first. A
 // lock makes the check and the store one step for the key: a late load must not replace the
 // value of a Set.
 func (j *Job) Put(it *entry.Entry) { j.PutSized(it, j.SizeOf(it)) }
 
-// PutSized is put for an item whose value has size bytes.
+// PutSized is Put for an entry whose value has size bytes.
 func (j *Job) PutSized(it *entry.Entry, size int64) {
 	mu := j.Core.PutsOf(j.Addr)
 	mu.Lock()
@@ -39,7 +39,7 @@ func (j *Job) PutSized(it *entry.Entry, size int64) {
 }
 
 // dropOlder is Put for a job that skips the local tier. Later reads must not return an older
-// value than the item. A remembered error removes no value.
+// value than the entry. A remembered error removes no value.
 func (j *Job) dropOlder(it *entry.Entry) {
 	if it.Remembered() {
 		return
@@ -49,7 +49,7 @@ func (j *Job) dropOlder(it *entry.Entry) {
 	}
 }
 
-// PutLocked is PutSized under the lock. It reports false only if the tier has no room for the item.
+// PutLocked is PutSized under the lock. It reports false only if the tier has no room for the entry.
 func (j *Job) PutLocked(it *entry.Entry, size int64) bool {
 	if !it.UnfencedNow(j.Core.Fences, j.Hash, j.FullKey()) {
 		return true
@@ -66,7 +66,7 @@ func (j *Job) PutLocked(it *entry.Entry, size int64) bool {
 	return j.Core.Local.Set(j.Addr, &it.Node, j.Cost(it, size))
 }
 
-// SizeOf returns the bytes of an item's value. It walks through the value.
+// SizeOf returns the bytes of an entry's value. It walks through the value.
 func (j *Job) SizeOf(it *entry.Entry) int64 {
 	if it.Err != nil {
 		return 0
@@ -74,7 +74,7 @@ func (j *Job) SizeOf(it *entry.Entry) int64 {
 	return j.View.size(j.View.Value(it))
 }
 
-// Cost returns about how much memory an item takes, if its value has size bytes.
+// Cost returns about how much memory an entry takes, if its value has size bytes.
 func (j *Job) Cost(it *entry.Entry, size int64) int64 {
 	return it.Overhead() + j.View.fixed + max(size, int64(j.View.ValueType.Size())) + max(j.View.keySize(j.View.Kind.Key(it)), int64(j.View.keyType.Size()))
 }

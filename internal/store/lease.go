@@ -7,8 +7,9 @@ import (
 	"github.com/twofold-go/twofold/internal/safeguard"
 )
 
-// A cached entry alone proves nothing: it may be invalidated, and the message may be lost or
-// late, or the process may have been paused when it came. Two facts make an entry usable.
+// A cached entry may have been invalidated without this process knowing it: the message may be lost or
+// late, or the process may have been paused when it came. Either of two facts confirms an entry, which
+// makes it usable.
 //
 // The lease: at most a bound ago this process asked the log what it had missed, and applied the
 // answer. An invalidation from before that question is known here, and its fence is found. An
@@ -27,21 +28,21 @@ import (
 //     that they describe, never after.
 //   - Cells are removed before the record is written.
 //
-// The last rule: an entry is judged when it is read. No answer relies on a deletion.
+// The last rule: an entry is checked when it is read. No answer relies on a deletion.
 
 // leasePatience limits how long a read waits for a new lease before it goes to the source.
 const leasePatience = 150 * time.Millisecond
 
-// vouches reports whether a cached value may be served now, if no fence covers it. Either the
+// isConfirmed reports whether a cached value may be served now, if no fence covers it. Either the
 // lease that was read covers now, or the load began in this process at loaded, less than a bound
 // ago.
-func (t *Core) vouches(lease, now, loaded int64) bool {
+func (t *Core) isConfirmed(lease, now, loaded int64) bool {
 	return t.Lease.Covers(lease, now) || now-loaded < t.Bound || safeguard.Off(safeguard.Lease)
 }
 
 // Young reports whether an entry is young enough for a call with MaxAge. The age of a value that
-// another process loaded depends on wall clocks. So a lease of that age must vouch for it too,
-// which depends on none.
+// another process loaded depends on wall clocks. So its lease must be that young, too: the age of a
+// lease depends on no wall clock.
 func (t *Core) Young(loadedAt, readAt, lease, now int64, maxAge time.Duration) bool {
 	return maxAge < 0 || (now-loadedAt <= int64(maxAge) &&
 		(t.Follower == nil || now-readAt <= int64(maxAge) || t.Lease.Within(lease, now, maxAge)))

@@ -71,7 +71,7 @@ func (n namespaces) clash(namespace string, u use) error {
 	return errors.Join(errs...)
 }
 
-// Told spells a part of a use for an error text.
+// told spells a part of a use for an error text.
 func told(part any) string {
 	switch p := part.(type) {
 	case reflect.Type:

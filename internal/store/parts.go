@@ -35,15 +35,15 @@ func (v *View) Prefixes() []uint64 {
 	return p
 }
 
-// Inherit makes the load under ctx depend on an item that its loader has just read. The lease
-// was read before the item's fences were checked.
+// Inherit makes the load under ctx depend on an entry that its loader has just read. The lease
+// was read before the entry's fences were checked.
 func (v *View) Inherit(ctx context.Context, it *entry.Entry, lease int64) {
 	if filling.Loading.Load() != 0 {
 		v.inheritInLoad(ctx, it, lease)
 	}
 }
 
-// inheritInLoad is a separate function, so that a hit outside of a load makes no call.
+// inheritInLoad is a separate function: a hit outside of a load makes no call.
 //
 //go:noinline
 func (v *View) inheritInLoad(ctx context.Context, it *entry.Entry, lease int64) {
@@ -54,12 +54,12 @@ func (v *View) inheritInLoad(ctx context.Context, it *entry.Entry, lease int64) 
 	}
 }
 
-// handOn gives a load what a part depends on and the moment that vouches for it; see [Fill.TakeOn].
+// handOn gives a load what a part depends on and the moment at which it was confirmed; see [Fill.TakeOn].
 func (t *Core) handOn(f *filling.Fill, d *entry.Rare, readAt, lease int64, worn bool) {
 	if t.Follower == nil && len(d.Deps.Tags)+len(d.Keys) == 0 && d.PartsOlder == 0 && !worn && !d.OnHold {
 		return
 	}
-	at := t.VouchedAt(d, readAt, lease)
+	at := t.ConfirmedAt(d, readAt, lease)
 	if at != entry.Never && !safeguard.Off(safeguard.Parts) {
 		at += int64(t.Base.Sub(f.Origin()))
 	} else {
@@ -68,10 +68,10 @@ func (t *Core) handOn(f *filling.Fill, d *entry.Rare, readAt, lease int64, worn 
 	f.TakeOn(d, worn, at)
 }
 
-// VouchedAt returns the latest moment at which a part is known to have been true. That is when
-// the lease was confirmed under which it was judged, or when it was read from the source.
+// ConfirmedAt returns the latest moment at which a part is known to have been current. That is when
+// it was read from the source, or when the lease was confirmed under which it was checked.
 // Without a log, only a part that was built from other parts has such a moment.
-func (t *Core) VouchedAt(d *entry.Rare, readAt, lease int64) int64 {
+func (t *Core) ConfirmedAt(d *entry.Rare, readAt, lease int64) int64 {
 	switch {
 	case t.Follower == nil && d.PartsOlder == 0:
 		return entry.Never

@@ -59,7 +59,7 @@ func (v *View) Hit(it *entry.Entry, moment int64) (lease int64, n Note, ok bool)
 	if p.Off {
 		return 0, 0, false
 	}
-	if !t.Lease.Covers(lease, now) && !t.vouches(lease, now, it.ReadAt()) {
+	if !t.Lease.Covers(lease, now) && !t.isConfirmed(lease, now, it.ReadAt()) {
 		return 0, noted, false
 	}
 	if it.ClearAt.Load() != t.Fences.Generation() {
@@ -110,7 +110,7 @@ func WhyStale(it *entry.Entry, state entry.Freshness, now int64) measure.Reason 
 	return measure.NotStale
 }
 
-// Find returns the entry of a key, fresh or not, if the lease or its own load vouches for it and no
+// Find returns the entry of a key, fresh or not, if the lease or its own load confirms it and no
 // fence covers it. It also returns the time of that check: the moment, or without one the clock's.
 // same reports whether an entry of the view holds the key.
 func (v *View) Find(at uint64, same func(*entry.Entry) bool, moment int64) (it *entry.Entry, now int64) {
@@ -120,7 +120,7 @@ func (v *View) Find(at uint64, same func(*entry.Entry) bool, moment int64) (it *
 	}
 	lease := t.Lease.Read() // before the fences
 	now = t.Or(moment)
-	if !t.vouches(lease, now, it.ReadAt()) || !it.Unfenced(t.Fences) {
+	if !t.isConfirmed(lease, now, it.ReadAt()) || !it.Unfenced(t.Fences) {
 		return nil, now
 	}
 	return it, now
@@ -144,9 +144,9 @@ func (v *View) old(at uint64, same func(*entry.Entry) bool) *entry.Entry {
 	return it
 }
 
-// Clear reports whether the entry is vouched for and no fence covers it now.
+// Clear reports whether the entry is confirmed and no fence covers it now.
 func (v *View) Clear(it *entry.Entry) bool {
 	t := v.Core
 	lease := t.Lease.Read() // before the fences
-	return t.vouches(lease, t.Now(), it.ReadAt()) && it.Unfenced(t.Fences)
+	return t.isConfirmed(lease, t.Now(), it.ReadAt()) && it.Unfenced(t.Fences)
 }

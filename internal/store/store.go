@@ -26,7 +26,7 @@ type Spec struct {
 	Codec             codec.Codec
 	Schema            string
 
-	Loader    any  // for kind.Load; nil: none
+	Loader    any  // for Kind.Load; nil: none
 	LoadsMany bool // it has a LoadMany
 	WantsLoad bool // it must have one of them
 	Tagged    bool // it has Tags
@@ -80,7 +80,7 @@ func keySizeOf(t reflect.Type) func(ptr any) int64 {
 	return func(any) int64 { return 0 }
 }
 
-// isFlat reports whether values of t hold texts and numbers alone.
+// isFlat reports whether values of t hold only texts and numbers.
 func isFlat(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.Pointer, reflect.Interface, reflect.Chan, reflect.UnsafePointer:

@@ -5,7 +5,7 @@ import (
 	"github.com/twofold-go/twofold/internal/filling"
 )
 
-// SetTags adds to an item's tags its own, the call's and the recorded ones. With the recorded
+// SetTags adds to an entry's tags its own, the call's and the recorded ones. With the recorded
 // tags it takes the age of the oldest part.
 func (j *Job) SetTags(it *entry.Entry, own []string, f *filling.Facts) {
 	tenant := j.View.Space.Tenant
@@ -23,7 +23,7 @@ func (j *Job) SetTags(it *entry.Entry, own []string, f *filling.Facts) {
 	if len(f.Keys) > 0 {
 		it.Own().Join(&f.Deps)
 	}
-	if older := it.LoadedAt - f.Vouched; older > 0 {
+	if older := it.LoadedAt - f.ConfirmedAt; older > 0 {
 		it.Own().PartsOlder = older
 	}
 }

@@ -31,7 +31,7 @@ type View struct {
 	entry.Home                          // of its entries; its owner is the view
 	Name       string                   // "tenant:namespace"
 	Err        error                    // the tenant's name is not valid
-	stems      atomic.Pointer[[]uint64] // see prefixes
+	stems      atomic.Pointer[[]uint64] // see Prefixes
 }
 
 // Store is one cache without its types. MaxTenants of its views are kept, with their own counters.
@@ -42,7 +42,7 @@ type Store struct {
 	namespace string
 	keyType   reflect.Type
 	Far       *remote.Tier // nil: without a remote tier
-	loader    any          // of the Config, for kind.Load; nil: none
+	loader    any          // of the Config, for Kind.Load; nil: none
 	LoadsMany bool         // the Config has LoadMany
 	Tagged    bool         // the Config has Tags
 	MaxBatch  int
@@ -50,11 +50,11 @@ type Store struct {
 	size    func(ptr any) int64 // of a value, with what it points to
 	keySize func(ptr any) int64 // of a key
 	fixed   int64               // of an item without both
-	Flights any                 // of the engine, which alone knows their type
+	Flights any                 // of the engine; only it knows their type
 
 	base      policy.Policy
 	Refreshes *atomic.Int64 // of all caches of the namespace
-	kept      sync.Map      // string → *view
+	kept      sync.Map      // string → *View
 	nkept     atomic.Int64
 	recent    [1024]atomic.Pointer[View] // by a hash of the tenant
 	unnamed   atomic.Pointer[Resolved]   // of tenants that the table does not name
@@ -91,7 +91,7 @@ func (s *Store) newView(tenant string) *View {
 		return v.(*View)
 	}
 	v := &View{Store: s, Name: tenant + ":" + s.namespace}
-	// From the view's name, so that the view does not keep the string of which tenant is a part.
+	// Taken from the view's name: the string of which tenant is a part can then be freed.
 	v.Space = key.Space{Tenant: v.Name[:len(tenant)], Namespace: s.namespace}
 	v.seed = maphash.String(s.Core.Seed, v.Name)
 	v.Part = invalidate.Prefix(tenant, s.namespace+":").Fence().Part
@@ -149,7 +149,7 @@ func (v *View) Now() (now int64, open bool) { return v.Core.Now(), !v.Core.Work.
 // Policy returns the policy in force. It costs two atomic loads, until the table is replaced.
 func (v *View) Policy() *policy.Policy { return &v.InForce().Policy }
 
-// InForce is policy for a hit, which also needs to know whether it may be audited.
+// InForce is Policy for a hit, which also needs to know whether it may be audited.
 func (v *View) InForce() *Resolved {
 	if r := v.resolved.Load(); r.table == v.Core.policies.Load() {
 		return r
@@ -157,7 +157,7 @@ func (v *View) InForce() *Resolved {
 	return v.resolve()
 }
 
-// resolve is the rare part of policy, kept out of its callers' stacks. Tenants that the table
+// resolve is the rare part of Policy, kept out of its callers' stacks. Tenants that the table
 // does not name share its result.
 //
 //go:noinline

@@ -28,7 +28,7 @@ func rowsOf(size int) (rows []row) {
 }
 
 // BenchmarkCompact measures what default compression costs a fill and a remote hit. It
-// alternates the two ways, so that a busy machine slows both equally.
+// alternates the two ways. A busy machine then slows both equally.
 func BenchmarkCompact(b *testing.B) {
 	for _, size := range []int{1 << 10, 16 << 10} {
 		b.Run(fmt.Sprintf("%dKiB", size>>10), func(b *testing.B) { benchmarkCompact(b, rowsOf(size)) })

@@ -30,7 +30,7 @@ func (m *sequenceModel) append(fences []invalidate.Fence, names string) {
 	}
 }
 
-// learn compares the records with those that other readers have, whatever was appended.
+// learn compares the records with those that other readers have. It does not look at what was appended.
 func (m *sequenceModel) learn(got []invalidate.Record) error {
 	for i, rec := range got {
 		if i == len(*m) {

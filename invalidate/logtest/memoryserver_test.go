@@ -94,7 +94,7 @@ func wantBumped(t *testing.T, m *logtest.Memory, page invalidate.Page, prev uint
 	}
 }
 
-// Positions stay unique whatever happened to the server, also when no time passes in between.
+// Positions stay unique after every event of the server, also when no time passes in between.
 func TestMemoryNeverReusesAPosition(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := logtest.NewMemory(logtest.MemoryConfig{})

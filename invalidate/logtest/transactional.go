@@ -14,7 +14,7 @@ type Tx interface {
 	// Append adds an invalidation to the transaction.
 	Append(ctx context.Context, scopes ...invalidate.Scope) error
 
-	// Commit ends the transaction. Its appends are visible at once.
+	// Commit ends the transaction. Its appends are visible when it returns.
 	Commit() error
 
 	// Rollback ends the transaction without any effect.

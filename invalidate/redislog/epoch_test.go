@@ -23,7 +23,7 @@ func TestFirstSyncStartsAnEpoch(t *testing.T) {
 	r.process().wantBump() // the same epoch
 }
 
-// Whatever happened to the keys, the next Sync starts one epoch, above every known number, and
+// After every change of the keys, the next Sync starts one epoch, above every known number, and
 // the log works as before.
 func TestDamageStartsAnEpoch(t *testing.T) {
 	t.Parallel()

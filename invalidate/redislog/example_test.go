@@ -18,7 +18,7 @@ func ExampleNew() {
 	// Output: 2s <nil>
 }
 
-// Validate reports every fault of a configuration at once.
+// Validate reports every fault of a configuration together.
 func ExampleLog_Validate() {
 	rdb := redis.NewRing(&redis.RingOptions{Addrs: map[string]string{"one": "127.0.0.1:6379"}})
 	defer rdb.Close()

@@ -121,7 +121,7 @@ func TestNetworkFaults(t *testing.T) {
 	}
 }
 
-// A server that is gone fails at once, also for a Tail that waits there.
+// A server that is gone fails immediately, also for a Tail that waits there.
 func TestTailOfAKilledServer(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, redistest.Args("--maxmemory", "0")) // its own

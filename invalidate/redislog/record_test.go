@@ -156,7 +156,7 @@ func FuzzReadReply(f *testing.F) {
 		for i := range list {
 			list[i] = reply(&b, 4)
 		}
-		if len(b) > 0 && b[0]%2 == 0 { // add the end of a log, so that readReply reads the rest
+		if len(b) > 0 && b[0]%2 == 0 { // add the end of a log; readReply then reads the rest
 			copy(list[7:12], []any{"aaaaaaaa", "7-9", "8-9", "bbbbbbbb", "cccccccc"})
 		}
 		from := invalidate.Cursor{Key: invalidate.At(7, 7), Scope: invalidate.At(8, 8), KeyID: 5, ScopeID: 6}

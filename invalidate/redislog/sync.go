@@ -215,7 +215,7 @@ func (l *Log) exchangeVerified(ctx context.Context, keys []string, args []any) (
 	defer func() {
 		_ = conn.Close() // back to the pool
 		if err != nil && l.cluster != nil {
-			l.cluster.ReloadState(ctx) // the slot may have moved; returns at once
+			l.cluster.ReloadState(ctx) // the slot may have moved; does not wait
 		}
 	}()
 	run, rep, err := serverIDs(ctx, conn)

@@ -6,8 +6,8 @@ package sqllog
 type catalog struct {
 	kind    string // why the table cannot have the triggers, or ''. No row: there is no such table
 	columns string // of each column: name, type, why it cannot name a key or a tag, or '', and 'text' to ask collates
-	// collates asks for the reason if a column takes different texts for equal. No catalog tells of every
-	// collation, but the first SELECT of a UNION says how the UNION compares.
+	// collates asks for the reason if a column takes different texts for equal. No catalog lists every
+	// collation, but the first SELECT of a UNION decides how the UNION compares.
 	collates string
 	unique   string // the columns of the unique constraints: constraint, column, and the collation there, or '' if it is the column's
 	cascades string // the foreign keys that change rows without a trigger

@@ -79,7 +79,7 @@ func (l *Log) writeSQLite(ctx context.Context, conn *sql.Conn, b *batch) (n numb
 	return n, err
 }
 
-// The ids alone are looked up in the index. The statement does nothing in another epoch.
+// Only the ids are looked up in the index. The statement does nothing in another epoch.
 const sqliteRemoveText = `DELETE FROM {outbox} AS o WHERE o.ns = $1 AND o.id IN (SELECT json_extract(value, '$.id') FROM json_each($2))
 	AND {row} IN (SELECT json_extract(value, '$.content') FROM json_each($2))
 	AND EXISTS (SELECT 1 FROM {meta} m WHERE m.ns = $1 AND m.epoch = $3)`

@@ -130,7 +130,7 @@ func quotedName(mark string, parts ...string) string {
 	return strings.Join(quoted, ".")
 }
 
-// literal quotes a text so that it means the same with every setting and character set of the session.
+// literal quotes a text. The result means the same with every setting and character set of the session.
 func literal(d Dialect, s string) string {
 	odd := func(r rune) bool { return r < ' ' || r > '~' || r == '\\' }
 	switch {

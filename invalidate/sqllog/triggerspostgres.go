@@ -47,7 +47,7 @@ BEGIN
 END {do}`
 
 // postgresUndo drops the function of the table's triggers, and them with it. A table that was moved may have
-// left its function where a session finds it first, so a name alone might drop that one and no trigger. The
+// left its function where a session finds it first, so a bare name might drop that one and no trigger. The
 // function is dropped even if the table is gone. It is one line: tools that split at line ends keep it whole.
 const postgresUndo = `DO {do} DECLARE made regprocedure; BEGIN FOR made IN SELECT p.oid::regprocedure FROM pg_proc p` +
 	` WHERE p.proname = {trigger} AND p.pronargs = 0 AND ({here}` +
@@ -155,9 +155,9 @@ func postgresUpdates(m *mapped, old, now string, wide bool) string {
 	return strings.Join(parts, " UNION ")
 }
 
-// postgresCompared selects what rows stand for of which a column in Only has changed. It compares
-// the stored bytes, so each type can be compared, and a change that a collation does not see counts.
-// It matches rows as records, by what their types mean by equal, in any schema. Keys with a NULL match
+// postgresCompared selects what rows stand for if a column in Only has changed in them. It compares
+// the stored bytes, so it can compare each type, and a change that a collation does not see counts.
+// It matches rows as records: their types decide what is equal, in any schema. Keys with a NULL match
 // nothing.
 func postgresCompared(m *mapped, old, now string, wide bool) string {
 	var values []string

@@ -14,7 +14,7 @@ import (
 	"github.com/twofold-go/twofold/internal/safeguard"
 )
 
-// The tables of SQLite cannot tell that they are an old copy: there is no server, and a copy of a
+// The tables of SQLite do not show that they are an old copy: there is no server, and a copy of a
 // file has every byte. Therefore the log writes where its sequences end into a file beside the
 // database, the sidecar. A copy that is put back does not bring it, or has another inode than it
 // names.

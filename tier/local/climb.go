@@ -89,14 +89,14 @@ func (c *climb) step(t *Tier) {
 	}
 	c.hits, c.early, c.missed = hits, early, misses
 	t.period.Store((t.period.Load() + 1) & periodMask)
-	if c.judge(float64(hit)/float64(hit+missed), float64(inWindow)/float64(max(hit, 1)), t.isFull()) {
+	if c.adjust(float64(hit)/float64(hit+missed), float64(inWindow)/float64(max(hit, 1)), t.isFull()) {
 		t.limit.Store(c.limit(t.max))
 	}
 }
 
-// judge takes the hit ratio of a period and the windows' part of the hits, and reports whether the
+// adjust takes the hit ratio of a period and the windows' part of the hits, and reports whether the
 // share has changed.
-func (c *climb) judge(ratio, part float64, isFull bool) bool {
+func (c *climb) adjust(ratio, part float64, isFull bool) bool {
 	change := ratio - c.ratio
 	c.ratio = ratio
 	if math.IsNaN(change) || !isFull {

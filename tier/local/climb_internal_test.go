@@ -12,7 +12,7 @@ func TestClimb(t *testing.T) {
 		c.start()
 		low, high := 1.0, 0.0
 		for period := range 400 {
-			c.judge(0.8-0.3*math.Abs(c.share-best), c.share, true)
+			c.adjust(0.8-0.3*math.Abs(c.share-best), c.share, true)
 			if period >= 350 {
 				low, high = min(low, c.share), max(high, c.share)
 			}
@@ -31,14 +31,14 @@ func TestClimbAgain(t *testing.T) {
 	c.start()
 	best := 0.05
 	for range 300 {
-		c.judge(0.8-0.3*math.Abs(c.share-best), c.share, true)
+		c.adjust(0.8-0.3*math.Abs(c.share-best), c.share, true)
 	}
 	if c.size > firstStep/10 {
 		t.Fatalf("steps of %.4f after 300 periods, want small ones", c.size)
 	}
 	best = 0.7
 	for range 100 {
-		c.judge(0.6-0.3*math.Abs(c.share-best), c.share, true)
+		c.adjust(0.6-0.3*math.Abs(c.share-best), c.share, true)
 	}
 	if math.Abs(c.share-best) > 0.1 {
 		t.Errorf("share %.2f, want about %.2f", c.share, best)
@@ -50,7 +50,7 @@ func TestClimbOfNothing(t *testing.T) {
 	var c climb
 	c.start()
 	for i := range 100 {
-		if c.judge(float64(i)/100, c.share, false) {
+		if c.adjust(float64(i)/100, c.share, false) {
 			t.Fatal("the share changed")
 		}
 	}
@@ -93,9 +93,9 @@ func TestClimbByTheWindowsPart(t *testing.T) {
 				var c climb
 				c.start()
 				c.share, c.down = 0.4, down
-				c.judge(tc.ratio, 0.4, true)
+				c.adjust(tc.ratio, 0.4, true)
 				before := c.share
-				if c.judge(tc.ratio, tc.part*before, true); c.share < before != tc.down || c.share == before {
+				if c.adjust(tc.ratio, tc.part*before, true); c.share < before != tc.down || c.share == before {
 					t.Errorf("the share went from %.2f to %.2f, want down %v", before, c.share, tc.down)
 				}
 			}

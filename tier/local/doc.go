@@ -26,7 +26,7 @@
 // when they have far less. An entry that entered the main part of a full tier through left-over room is
 // the first to compete with the next candidate.
 //
-// An entry that has ended is not judged. The table keeps the ends of a shard's entries in an array
+// An entry that has ended does not compete. The table keeps the ends of a shard's entries in an array
 // of their own, 4 bytes for each cell. A Set that finds no room searches the next 256 cells for
 // ended entries. A sweep every 15 seconds finds the others. It also asks a quarter of the entries
 // for their ends again, because an end may move. The sweeps stop while no entry has an end.
@@ -75,8 +75,8 @@
 //   - Halving the sketch after 20 uses for each word, not 30: 1.0 less in the mean.
 //   - Comparing frequencies without the bytes lost one to three points on average where costs
 //     differ.
-//   - With shards of 2 MiB, which would be best for the table alone, a shard held too few large
-//     entries to judge them: 4 to 8 points less on zipf.
+//   - With shards of 2 MiB, which would be best for the table itself, a shard held too few large
+//     entries to compare them: 4 to 8 points less on zipf.
 //   - A period of the climb twice as long lost half a point on average. The tables are of periods
 //     of five calls for each entry. Large tiers take two now: with five, a tier of 50,000 entries
 //     had 62.4 instead of 69.0 on the moving hot set, in a million accesses.

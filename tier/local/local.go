@@ -18,7 +18,7 @@ const Overhead = 128
 const (
 	defaultBytes = 64 << 20
 	minBytes     = 16 << 10
-	shardBytes   = 16 << 20 // smaller shards hold too few large entries to judge them
+	shardBytes   = 16 << 20 // smaller shards hold too few large entries to compare them
 	maxShards    = 64
 	maxSampling  = 16
 )

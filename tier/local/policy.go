@@ -15,7 +15,7 @@ const (
 	// maxSteps bounds one search of the hand.
 	maxSteps = 128
 
-	// maxVictims bounds how many entries are evicted at once for one entry.
+	// maxVictims bounds how many entries are evicted to make room for one entry.
 	maxVictims = 16
 
 	// maxMoves bounds how many entries one Set moves from the window to main, when the
@@ -114,7 +114,7 @@ func (s *shard) contest(n *node, out *departures, have *int64) {
 	mine, theirs, room, count, won := s.worth(n), uint64(0), int64(0), 0, true
 	for won && room < chargeOf(n) && count < maxVictims && s.main.Len > 0 {
 		v := s.victim()
-		s.main.Unlink(v) // so that the hand finds another one next
+		s.main.Unlink(v) // the hand must find another one next
 		victims[count] = v
 		count++
 		theirs += s.worth(v)

@@ -81,7 +81,7 @@ func (t *Tier) exec(ctx context.Context, g *group, send sender, cmds []redis.Cmd
 	_, err := pipe.Exec(ctx)
 	unsent(ctx, g, err, cmds)
 	if err != nil && t.cluster != nil && !rediserr.FromServer(err) {
-		t.cluster.ReloadState(ctx) // the node may be gone forever; returns at once
+		t.cluster.ReloadState(ctx) // the node may be gone forever; does not wait
 	}
 }
 

@@ -89,7 +89,7 @@ func TestValidateRefuses(t *testing.T) {
 	}
 }
 
-// Two prefixes must never spell the same name, whatever the keys are. Otherwise a value of one
+// Two prefixes must never spell the same name, for any keys. Otherwise a value of one
 // cache would be a value of the other.
 func TestPrefixesDoNotMeet(t *testing.T) {
 	rdb := closed(t, redis.NewClient(&redis.Options{Addr: "127.0.0.1:1", ContextTimeoutEnabled: true}))

@@ -174,7 +174,7 @@ func wantInts(t *testing.T, what string, got []int, want ...int) {
 	}
 }
 
-// TestReadsLeaveTogether: few reads are sent at once. Later reads leave in one message when an
+// TestReadsLeaveTogether: few reads are sent immediately. Later reads leave in one message when an
 // earlier message has returned, and each gets its own answer.
 func TestReadsLeaveTogether(t *testing.T) {
 	withHeld(t, func(t *testing.T, h *held, r *readers) {

@@ -27,7 +27,7 @@ func (t *Tier) Names(keys []string) (server any, names []string) {
 // Get returns the frame under key, nil for none. The caller owns the slice. It is one GET. While
 // several reads of a single server are running, later reads gather and leave together in one
 // MGET. A caller whose ctx ends does not wait for the others. On a Cluster each read is sent
-// alone, so a node that hangs delays only its own keys.
+// by itself, so a node that hangs delays only its own keys.
 //
 // For a key that holds another Redis type than a string, GET returns an error, and MGET returns
 // nil. In the second case the claim fails.
@@ -44,7 +44,7 @@ func (t *Tier) Get(ctx context.Context, key string) (frame []byte, err error) {
 }
 
 // enter makes the caller's read part of a batch, as its i-th read, or returns no batch. Then the
-// caller reads alone, and must call leave.
+// caller reads by itself, and must call leave.
 func (t *Tier) enter(ctx context.Context, name string) (in *batch, i int) {
 	if t.cluster != nil {
 		return nil, 0

@@ -59,7 +59,7 @@ func TestVisibleInEveryPlace(t *testing.T) {
 	wantGet(t, l, h, "v")
 }
 
-// TestNewerWinsInEveryPlace checks the second half of rule 1. Whatever place the older entry has
+// TestNewerWinsInEveryPlace checks the second half of rule 1. Wherever the older entry is
 // at a Set or Delete, it never comes back, and ristretto forgets it.
 func TestNewerWinsInEveryPlace(t *testing.T) {
 	h := hashOf(7)

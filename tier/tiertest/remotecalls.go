@@ -63,7 +63,7 @@ func remoteUnlink(t *remoteTest) {
 	t.unlink()
 }
 
-// contend makes many callers claim one key at once, either an empty one or a value for refresh. The
+// contend makes many callers claim one key concurrently, either an empty one or a value for refresh. The
 // losers of a plain claim must get the winner's lease.
 func contend(t *remoteTest, refresh bool) {
 	seen := t.nonce(1)

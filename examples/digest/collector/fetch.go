@@ -66,7 +66,7 @@ func (c *Collector) fetch(ctx context.Context, l store.Lease, now bool) Report {
 		}
 		return r
 	}
-	f := c.judge(l.State, res, err, started)
+	f := c.fetched(l.State, res, err, started)
 	f.Took = took
 	added, err := c.cfg.Store.FinishFetch(ctx, l, f)
 	if err != nil {
@@ -103,7 +103,7 @@ func (c *Collector) ask(ctx context.Context, s store.FetchState, now bool) (res 
 	return c.cfg.Fetchers[s.Type].Fetch(ctx, fetchers.Source{Type: s.Type, Config: s.Config, Seen: s.SeenHash, Now: now})
 }
 
-func (c *Collector) judge(s store.FetchState, res fetchers.Result, err error, started time.Time) store.Fetched {
+func (c *Collector) fetched(s store.FetchState, res fetchers.Result, err error, started time.Time) store.Fetched {
 	every, _ := c.cfg.Settings.Intervals.Source(s.Type, s.Config) // review has logged the error
 	f := store.Fetched{
 		Started: started, Interval: every, Status: res.Status,

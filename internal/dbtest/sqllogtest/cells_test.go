@@ -61,7 +61,7 @@ func TestCellsFirst(t *testing.T) {
 }
 
 // If cells cannot be removed, a fence in the scope sequence covers them: every process that reads
-// cells knows that sequence, or gives up all cells.
+// cells knows that sequence, or discards all cells.
 func TestCellsOutOfReach(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, r *rig) {

@@ -63,7 +63,7 @@ func TestReplica(t *testing.T) {
 	}
 }
 
-// A caller applies an answer at once, and may load before it makes another call. So the answer
+// A caller applies an answer immediately, and may load before it makes another call. So the answer
 // counts for a replica, even if another call returned it.
 func TestReplicaBehindAnswer(t *testing.T) {
 	t.Parallel()

@@ -25,7 +25,7 @@ func eachWatched(t *testing.T, test func(t *testing.T, watch func(t testing.TB) 
 	})
 }
 
-// Whatever a client writes, the outbox covers each change of what the rows stand for.
+// For every write of a client, the outbox covers each change of what the rows stand for.
 func TestTriggersCoverEveryWrite(t *testing.T) {
 	t.Parallel()
 	eachWatched(t, func(t *testing.T, watch func(testing.TB) *watched) {

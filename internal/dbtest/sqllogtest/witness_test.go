@@ -193,7 +193,7 @@ func TestRestartWithinSeconds(t *testing.T) {
 		return r.count(t, "SELECT CAST(UNIX_TIMESTAMP() - variable_value AS SIGNED) FROM information_schema.global_status WHERE variable_name = 'Uptime'")
 	}
 	for range 10 {
-		must(t, restart(t, r)) // so that the next start is soon after one
+		must(t, restart(t, r)) // then the next start is soon after one
 		p := r.process(t, sqllog.Config{})
 		keeps := &process{t: t, log: r.fresh(sqllog.Config{KeepOverRestart: true})()}
 		keeps.sync()

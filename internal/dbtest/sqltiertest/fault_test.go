@@ -77,7 +77,7 @@ func TestPostgresPromotion(t *testing.T) {
 	store(t, r, "k", cell(t, 100), time.Hour)
 }
 
-// Two processes write to one file at once, and neither fails: each waits its turn.
+// Two processes write to one file concurrently, and neither fails: each waits its turn.
 func TestSQLiteWritersWait(t *testing.T) {
 	t.Parallel()
 	a := dbtest.SQLite(t)

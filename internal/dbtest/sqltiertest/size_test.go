@@ -166,7 +166,7 @@ func TestSweepsAtOnce(t *testing.T) {
 	})
 }
 
-// Leases alone exceed the bound, and no sweep can change that. It must end.
+// The leases by themselves exceed the bound, and no sweep can change that. It must end.
 func TestMaxBytesOfLeases(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, p place) {

@@ -167,7 +167,7 @@ func (e *env) db() *sql.DB {
 	})
 }
 
-// prefix returns a prefix for this block only, so that blocks do not invalidate each other's users.
+// prefix returns a prefix for this block only: blocks must not invalidate each other's users.
 func (e *env) prefix() string {
 	return once(e, "prefix", func() string { return rand.Text() })
 }

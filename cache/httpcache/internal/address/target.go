@@ -1,4 +1,4 @@
-// Package address spells the keys of requests. It reads requests, and knows no cache.
+// Package address spells the keys of requests. It reads requests, and uses no cache.
 package address
 
 import (

@@ -21,10 +21,10 @@ import (
 //
 //  1. The client reads through the cache. One client leads the load; the others wait for its result.
 //  2. The load starts a run of the source, in its own goroutine. The source writes its response into a
-//     recorder. When the header is there, Judge decides what becomes of the response.
+//     recorder. When the header is there, Decide says what becomes of the response.
 //  3. A response that is stored is recorded to its end. The client that leads may follow it as it
 //     comes. A slow reader delays no other client.
-//  4. A response that is not stored, or too long, or endless goes to the client that leads alone. The
+//  4. A response that is not stored, or too long, or endless goes only to the client that leads. The
 //     load ends, so the others send their own requests, and LoadTimeout does not cut it.
 //  5. A load that takes longer than LoadTimeout goes on as long as the client that leads waits or reads.
 type Exchange struct {
@@ -70,7 +70,7 @@ type Source interface {
 	Sees(name string) []string
 }
 
-// Previous is what a load replaces. Two loads of one exchange may run at once.
+// Previous is what a load replaces. Two loads of one exchange may run concurrently.
 type Previous struct {
 	Page   *page.Page // of the entry, or nil
 	check  *page.Page // the page to revalidate, or nil

@@ -16,7 +16,7 @@ type Failure struct {
 	Err  error      // of a server that did not answer
 }
 
-// CacheCode makes failure a cache.Coder, so that the error is remembered with its page.
+// CacheCode makes failure a cache.Coder: the error is remembered with its page.
 func (f *Failure) CacheCode() string { return "status" }
 
 func (f *Failure) Error() string {

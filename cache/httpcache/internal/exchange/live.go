@@ -75,14 +75,15 @@ func (n *Run) Early(status int, h http.Header) (ok bool) {
 
 // Live handles a response that cannot be recorded. If it may, the client that started the
 // run gets the response as it comes. Otherwise the source's context ends and all waiting
-// clients get their own responses. In both cases the load ends, so that no client waits for the
-// end of a stream and LoadTimeout does not cut it.
+// clients get their own responses. In both cases the load ends: no client waits for the
+// end of a stream, and LoadTimeout does not cut it.
 //
 // A 304 answers the cache's condition, so no client gets it. A failure that an older page may replace ends
 // the load: without such a page our client gets a response of its own.
 func (n *Run) Live(why reason.Reason) http.ResponseWriter {
 	cut := context.Cause(n.Ctx)
-	if cut == nil && !n.mayBePersonal() && !rules.StandsIn(n.Rec.Status) { // the response of a stopped handler says nothing about the page
+	// The response of a stopped handler does not show whether the page can be shared.
+	if cut == nil && !n.mayBePersonal() && !rules.StandsIn(n.Rec.Status) {
 		n.x.Core.Memory.Add(n.x.At(), n.x.Core.Now())
 	}
 	if v := &n.Rec.Verdict; v.Fate == record.Fail && v.Held {
@@ -114,7 +115,7 @@ func (n *Run) Live(why reason.Reason) http.ResponseWriter {
 	return w
 }
 
-// mayBePersonal reports whether a response may be refused for a reason that lies in our client's
+// mayBePersonal reports whether a response may be refused because of our client's
 // request. Another client may get a response that is stored.
 func (n *Run) mayBePersonal() bool {
 	return rules.AboutClient(n.Rec.Status) || len(n.x.Source.Sees("Authorization")) > 0

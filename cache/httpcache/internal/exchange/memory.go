@@ -8,7 +8,7 @@ import (
 
 // A key whose response is not for everybody is remembered for a while. Otherwise its clients
 // would wait for one another, only to learn that each needs its own rendering. Varnish calls this
-// hit-for-miss. A stored page still answers. If the reason may lie in one client's request, nothing
+// hit-for-miss. A stored page still answers. If one client's request may be the reason, nothing
 // is remembered. A key that is remembered wrongly, or forgotten too early, costs one rendering. So a
 // table of fixed size is enough; a new key replaces an old one.
 const (

@@ -86,8 +86,8 @@ func (n *Run) do(bare bool) {
 	n.returned(err)
 }
 
-// Judge decides about a response.
-func (n *Run) Judge(status int, h http.Header) record.Verdict {
+// Decide implements record.Decider.
+func (n *Run) Decide(status int, h http.Header) record.Verdict {
 	n.Msg = message{Status: status, Header: h, sent: n.Made, Received: n.x.Core.Now()}
 	v := n.x.Weigh(&n.Msg, n.Old, n.Prev != nil)
 	v.Held = v.Fate == record.Renew || v.Fate == record.Fail && n.x.had.Load()

@@ -31,7 +31,7 @@ func (x *Exchange) Weigh(m *message, old *page.Page, confirms bool) record.Verdi
 	case k.Until && m.Status >= http.StatusInternalServerError:
 		v.Fate, v.Why, v.Mine = record.Fail, reason.Status, v.Why != reason.Status
 	case rules.StandsIn(m.Status) && old != nil && !x.Newer && now < old.InsteadUntil() && (x.Wants.MaxStale < 0 || x.Wants.Accepts(old.Life, now)):
-		v.Fate, v.Why, v.Mine = record.Fail, reason.Status, true // whatever it says
+		v.Fate, v.Why, v.Mine = record.Fail, reason.Status, true // even if its header allows more
 	case k.Until && v.Why == reason.Status && (rules.HeuristicallyCacheable(m.Status) || v.Life.Reusable()):
 		v.Fate, v.Why = record.Share, reason.PlainStatus
 	case v.Why != reason.None:
@@ -40,15 +40,15 @@ func (x *Exchange) Weigh(m *message, old *page.Page, confirms bool) record.Verdi
 	return v
 }
 
-// Judge is Weigh for a response that came now and replaces no page.
-func (x *Exchange) Judge(status int, h http.Header) record.Verdict {
+// Decide is Weigh for a response that came now and replaces no page.
+func (x *Exchange) Decide(status int, h http.Header) record.Verdict {
 	now := x.Core.Now()
 	return x.Weigh(&message{status, h, now, now}, nil, false)
 }
 
 // forbids returns the reason why a response must not be stored (RFC 9111 §3), or none and the request
-// headers that select it. A 206 is asked first, because it cannot end the stored page. Other
-// statuses are asked last: with Pages, clients that wait may share a response that only its status keeps
+// headers that select it. A 206 is checked first, because it cannot end the stored page. Other
+// statuses are checked last: with Pages, clients that wait may share a response that only its status keeps
 // from being stored.
 func (x *Exchange) forbids(status int, h http.Header, life *rules.Lifetime) (names []string, why reason.Reason) {
 	k := x.Core

@@ -24,7 +24,7 @@ func (p *Page) SendRange(w http.ResponseWriter, ranges string) (sent int64) {
 }
 
 // partWriter counts the bytes that ServeContent sends. From a 416 it removes the headers that
-// describe the page, so that no cache stores the 416 in the page's place.
+// describe the page: no cache must store the 416 in the page's place.
 type partWriter struct {
 	http.ResponseWriter
 	sent int64

@@ -91,7 +91,7 @@ func (f *Flow) leave() {
 }
 
 // end says that no more comes. A handler's client that still follows reads on as it would read a stored page:
-// without room, so that slow clients do not keep others from being recorded. The caller holds Mu.
+// without room. Then slow clients do not keep others from being recorded. The caller holds Mu.
 func (f *Flow) end(followed, handler bool) {
 	switch {
 	case !followed:

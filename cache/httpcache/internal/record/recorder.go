@@ -1,5 +1,5 @@
 // Package record holds a response while its source writes it, and passes it on to the client that reads it
-// as it comes. It knows no cache: a Decider says what becomes of the response.
+// as it comes. It uses no cache: a Decider says what becomes of the response.
 package record
 
 import (
@@ -52,14 +52,14 @@ type Recorder struct {
 
 // Decider decides what becomes of a response that is recorded.
 type Decider interface {
-	// Judge decides by status and header.
-	Judge(status int, h http.Header) Verdict
+	// Decide returns what becomes of a response with this status and header.
+	Decide(status int, h http.Header) Verdict
 
 	// Live returns the writer that an unrecordable response goes on to, or nil if there is none.
 	// It is called at most once, with the recorder's Mu held.
 	Live(why reason.Reason) http.ResponseWriter
 
-	// Tee reports whether a response that the handler flushes is recorded all the same. Then it
+	// Tee reports whether a response is recorded although the handler flushes it. Then it
 	// returns the writer of a client that gets it as it comes, or nil if there is none. The
 	// recorder's Mu is held.
 	Tee() (w http.ResponseWriter, ok bool)
@@ -99,7 +99,7 @@ func (r *Recorder) writeHeader(status int) {
 		return
 	}
 	r.Status, r.Sent = status, rules.Canonical(r.Given)
-	r.Verdict = r.Who.Judge(status, r.Sent)
+	r.Verdict = r.Who.Decide(status, r.Sent)
 	switch {
 	case r.phase == passing:
 		r.send()

@@ -48,7 +48,7 @@ type Lifetime struct {
 // Lifetime computes the lifetime of a response whose header has canonical names. The request
 // was sent at asked; the header arrived at received.
 //
-// The first target field that is readable and not empty counts alone. Without one, Cache-Control
+// Only the first target field that is readable and not empty counts. Without one, Cache-Control
 // and Expires count, and Pragma if there is no Cache-Control. Of a repeated directive the least
 // argument counts. An unreadable argument counts as 0.
 func (r *Cache) Lifetime(status int, h http.Header, asked, received time.Time) Lifetime {

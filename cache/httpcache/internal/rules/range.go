@@ -40,7 +40,7 @@ func RangeOf(p Stored, made time.Time, method string, h http.Header) string {
 	return withoutLast0(lines[0])
 }
 
-// withoutLast0 replaces the last 0 bytes, which no response has (RFC 9110 §14.1.1), by what lies
+// withoutLast0 replaces the last 0 bytes, which no response has (RFC 9110 §14.1.1), by a range
 // behind every end. ServeContent would answer "-0" with a range that ends before it begins.
 func withoutLast0(ranges string) string {
 	specs := strings.Split(strings.TrimPrefix(ranges, "bytes="), ",")

@@ -1,5 +1,5 @@
 // Package rules holds the rules of HTTP caching as functions of headers and times. It does no I/O,
-// reads no clock and knows no cache. Handlers and clients are held to the same rules.
+// reads no clock and uses no cache. The same rules apply to handlers and to clients.
 //
 //	rule                                                   RFC                    function             test
 //	a repeated or unreadable directive is the careful one  9111 §4.2.1, §5.2      ParseCacheControl    TestParseCacheControl

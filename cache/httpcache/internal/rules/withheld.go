@@ -6,7 +6,7 @@ import (
 	"github.com/twofold-go/twofold/cache/httpcache/internal/reason"
 )
 
-// Forbidden returns the reason why no cache may store a response, whatever its Cache-Control says.
+// Forbidden returns the reason why no cache may store a response, even if its Cache-Control allows it.
 func Forbidden(h http.Header) reason.Reason {
 	switch {
 	case Has(h, "Set-Cookie"):

@@ -61,7 +61,7 @@ type modelled struct {
 	gen uint64 // at which it was found clear; 0: not noted
 }
 
-type judgeModel struct {
+type clearModel struct {
 	*rand.Rand
 	f   *fence.Fences
 	log []remembered
@@ -71,11 +71,11 @@ type judgeModel struct {
 	short int // entries that a survey found clear
 }
 
-func (m *judgeModel) key() string {
+func (m *clearModel) key() string {
 	return fmt.Sprintf("acme:%c:%d", 'a'+rune(m.IntN(3)), m.IntN(300))
 }
 
-func (m *judgeModel) add() {
+func (m *clearModel) add() {
 	e := &modelled{since: len(m.log), missed: m.IntN(10) == 0}
 	for range m.IntN(3) {
 		e.names = append(e.names, strconv.Itoa(m.IntN(100)))
@@ -92,7 +92,7 @@ func (m *judgeModel) add() {
 }
 
 // build gives an entry parts: other entries, with their own parts, or keys that have no entry.
-func (m *judgeModel) build(e *modelled) {
+func (m *clearModel) build(e *modelled) {
 	if e.Tags == nil {
 		e.Tags = new(fence.Deps)
 	}
@@ -117,7 +117,7 @@ func (m *judgeModel) build(e *modelled) {
 }
 
 // called returns the key of an entry or of one of its parts.
-func (m *judgeModel) called() string {
+func (m *clearModel) called() string {
 	e := m.all[m.IntN(len(m.all))]
 	return append(e.parts, e.Key)[m.IntN(len(e.parts)+1)]
 }
@@ -128,7 +128,7 @@ func prefixOf(p string) invalidate.Scope {
 	return invalidate.Prefix(tenant, rest)
 }
 
-func (m *judgeModel) fence(t *testing.T) {
+func (m *clearModel) fence(t *testing.T) {
 	var s invalidate.Scope
 	switch n := m.IntN(1000); {
 	case n == 0:
@@ -153,9 +153,9 @@ func (m *judgeModel) fence(t *testing.T) {
 	m.f.Apply(fence.Request{Scopes: []invalidate.Scope{s}, Soft: r.soft})
 }
 
-// walk judges all entries, as the cache does it: by a survey, and exactly where that does not
+// walk checks all entries, as the cache does it: by a survey, and exactly where that does not
 // suffice.
-func (m *judgeModel) walk() {
+func (m *clearModel) walk() {
 	s := m.f.Survey()
 	for _, e := range m.all {
 		switch {
@@ -164,7 +164,7 @@ func (m *judgeModel) walk() {
 			e.Born = max(e.Born, s.Tick())
 			m.short++
 		default:
-			tick, fresh, ok := s.Judge(e.Born, uint32(e.Hash), e, e.Tags)
+			tick, fresh, ok := s.ClearExact(e.Born, uint32(e.Hash), e, e.Tags)
 			e.Note(fresh)
 			if ok {
 				e.Born = tick
@@ -175,11 +175,11 @@ func (m *judgeModel) walk() {
 }
 
 // covered reports whether a fence of that softness covers the entry.
-func (m *judgeModel) covered(e *modelled, soft bool) bool {
+func (m *clearModel) covered(e *modelled, soft bool) bool {
 	return slices.ContainsFunc(m.log[e.since:], func(r remembered) bool { return r.soft == soft && (r.covers(e.Entry, e.names) || r.coversPart(e)) })
 }
 
-func (m *judgeModel) check(t *testing.T, e *modelled) {
+func (m *clearModel) check(t *testing.T, e *modelled) {
 	t.Helper()
 	gen := m.f.Generation()
 	covered, expired, ok := m.covered(e, false), m.covered(e, true), e.Clear(m.f)
@@ -212,14 +212,14 @@ func (m *judgeModel) check(t *testing.T, e *modelled) {
 		fail("is accepted as a frame")
 	}
 	if m.IntN(2) == 0 {
-		judged(e.Entry, m.f)
+		checked(e.Entry, m.f)
 	}
 }
 
-// Random fences, entries, judgements and walks, with tables that forget all the time. An entry is
+// Random fences, entries, checks and walks, with tables that forget all the time. An entry is
 // clear if and only if no fence covers it or one of its parts, and expired if and only if a soft fence covers it. An
 // entry that every walk missed may be lost, but is never wrongly clear or fresh.
-func TestJudgeModel(t *testing.T) {
+func TestClearModel(t *testing.T) {
 	seed := rand.Uint64()
 	if s := os.Getenv("TWOFOLD_SEED"); s != "" {
 		seed, _ = strconv.ParseUint(s, 10, 64)
@@ -230,7 +230,7 @@ func TestJudgeModel(t *testing.T) {
 		rounds = 4
 	}
 	for round := range rounds {
-		m := &judgeModel{Rand: rand.New(rand.NewPCG(seed, uint64(round))), f: fence.NewSmall(64), soft: []int{3, 10}[round%2]}
+		m := &clearModel{Rand: rand.New(rand.NewPCG(seed, uint64(round))), f: fence.NewSmall(64), soft: []int{3, 10}[round%2]}
 		m.f.OnForget(m.walk)
 		for range 3000 {
 			if m.IntN(20) == 0 {
@@ -250,17 +250,17 @@ func TestJudgeModel(t *testing.T) {
 	}
 }
 
-// Fences, hits and walks run concurrently: an entry that hits and walks judge all the time never
+// Fences, hits and walks run concurrently: an entry that hits and walks check all the time never
 // outlives its own fence.
-func TestJudgeConcurrently(t *testing.T) {
+func TestClearConcurrently(t *testing.T) {
 	const workers, rounds = 4, 1000
 	f := fence.NewSmall(256)
 	type shared struct {
 		fencetest.Entry
 		born atomic.Uint64
 	}
-	judge := func(e *shared) bool {
-		tick, _, ok := f.Judge(e.born.Load(), uint32(e.Hash), &e.Entry, e.Tags)
+	check := func(e *shared) bool {
+		tick, _, ok := f.ClearExact(e.born.Load(), uint32(e.Hash), &e.Entry, e.Tags)
 		for old := e.born.Load(); ok && old < tick; old = e.born.Load() {
 			e.born.CompareAndSwap(old, tick)
 		}
@@ -273,7 +273,7 @@ func TestJudgeConcurrently(t *testing.T) {
 			tick := f.Tick()
 			for i := range resident {
 				if e := resident[i].Load(); e != nil {
-					judge(e)
+					check(e)
 				}
 			}
 			f.Settled(tick)
@@ -289,14 +289,14 @@ func TestJudgeConcurrently(t *testing.T) {
 				resident[w].Store(e)
 				for j := range 5 {
 					f.Fence(invalidate.Key(fencetest.KeyOf(t, fmt.Sprint("acme:other:", w, ":", i*5+j))), invalidate.Tag("acme", fmt.Sprint(w, i, j)))
-					judge(e)
+					check(e)
 				}
 				if i%2 == 0 {
 					f.Fence(invalidate.Key(own))
 				} else {
 					f.Fence(invalidate.Tag("acme", tag))
 				}
-				if judge(e) || !fencetest.Overtaken(f, e.Mark, e.Hash, e.Key, e.Tags) {
+				if check(e) || !fencetest.Overtaken(f, e.Mark, e.Hash, e.Key, e.Tags) {
 					t.Errorf("round %d: an entry outlived its fence", i)
 					return
 				}
@@ -307,7 +307,7 @@ func TestJudgeConcurrently(t *testing.T) {
 	walks.Wait()
 }
 
-// A hit that judges an entry while its fence is being stored does not note the fence's tick or a
+// A hit that checks an entry while its fence is being stored does not note the fence's tick or a
 // later one.
 func TestFenceRacesHit(t *testing.T) {
 	rounds := 200_000
@@ -330,9 +330,9 @@ func raceHit(t *testing.T, rounds int, r fence.Request) {
 	e := fencetest.New(f, "acme:users:1", "t")
 	var born atomic.Uint64
 	var ended atomic.Uint64 // a tick at which it was found expired
-	judge := func() (fresh bool) {
+	check := func() (fresh bool) {
 		old := born.Load()
-		tick, until, ok := f.Judge(old, uint32(e.Hash), e, e.Tags)
+		tick, until, ok := f.ClearExact(old, uint32(e.Hash), e, e.Tags)
 		if until != fence.Forever {
 			ended.Store(tick) // before the tick, as the cache does it
 		}
@@ -347,14 +347,14 @@ func raceHit(t *testing.T, rounds int, r fence.Request) {
 	defer stop.Store(true)
 	wg.Go(func() {
 		for !stop.Load() {
-			judge()
+			check()
 		}
 	})
 	for i := range rounds {
 		ended.Store(0)
 		born.Store(f.Tick()) // a new entry
 		f.Apply(r)
-		if judge() {
+		if check() {
 			t.Fatalf("round %d: the entry outlived its fence", i)
 		}
 	}

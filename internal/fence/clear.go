@@ -23,7 +23,7 @@ func (f *Fences) Since(gen uint64, hash uint32, part uint16) bool {
 }
 
 // Clear reports whether no fence covers the entry e. Born is the tick of its mark, or a later tick
-// at which Clear or [Fences.Judge] found it clear. The low 32 bits of the xxHash64 of its full key
+// at which Clear or [Fences.ClearExact] found it clear. The low 32 bits of the xxHash64 of its full key
 // are enough. If the entry is clear, the caller may replace born by the returned tick. A caller
 // that notes the generation read before Clear can use [Fences.Since] next time, which is cheaper.
 //
@@ -35,18 +35,18 @@ func (f *Fences) Clear(born uint64, hash uint32, e Keyed, d *Deps) (tick uint64,
 	if f.quiet(born, hash) && f.partsQuiet(born, d) {
 		return born, Forever, true
 	}
-	return f.Judge(born, hash, e, d)
+	return f.ClearExact(born, hash, e, d)
 }
 
 // ClearNow is Clear for an entry whose key the caller knows, and which it may be about to store. A
-// walk that has begun since the tick born may have passed the entry's place. Then the fences judge the
-// entry exactly, so that it notes the newest tick and is not lost.
+// walk that has begun since the tick born may have passed the entry's place. Then the exact
+// tables are searched. The entry notes the newest tick, and is not lost.
 func (f *Fences) ClearNow(born, hash uint64, key string, d *Deps) (tick uint64, fresh int64, ok bool) {
 	low := uint32(hash) //nolint:gosec // the low half is what is wanted
 	if f.surveyed.Load() <= born && f.quiet(born, low) && f.partsQuiet(born, d) {
 		return born, Forever, true
 	}
-	return f.judge(&suspect{key: key, hash: hash, low: low, born: born, deps: d})
+	return f.check(&suspect{key: key, hash: hash, low: low, born: born, deps: d})
 }
 
 // quiet reports whether no fence that may concern the hash was stored after the tick.
@@ -54,10 +54,10 @@ func (f *Fences) quiet(tick uint64, hash uint32) bool {
 	return f.scoped.Load() <= tick && f.keys[hash&clockMask].Load() <= tick
 }
 
-// Judge is Clear by the exact tables alone. The tick that it returns with a clear entry is the
+// ClearExact is Clear by the exact tables only. The tick that it returns with a clear entry is the
 // newest one.
-func (f *Fences) Judge(born uint64, hash uint32, e Keyed, d *Deps) (tick uint64, fresh int64, ok bool) {
-	return f.judge(&suspect{of: e, low: hash, born: born, deps: d})
+func (f *Fences) ClearExact(born uint64, hash uint32, e Keyed, d *Deps) (tick uint64, fresh int64, ok bool) {
+	return f.check(&suspect{of: e, low: hash, born: born, deps: d})
 }
 
 // Overtaken reports whether something marked m has been invalidated since: the value with this key
@@ -68,7 +68,7 @@ func (f *Fences) Overtaken(m Mark, hash uint64, key string, d *Deps) (fresh int6
 	if f.quiet(m.Tick, low) && f.partsQuiet(m.Tick, d) {
 		return Forever, false
 	}
-	_, fresh, ok := f.judge(&suspect{key: key, hash: hash, low: low, born: m.Tick, deps: d})
+	_, fresh, ok := f.check(&suspect{key: key, hash: hash, low: low, born: m.Tick, deps: d})
 	return fresh, !ok
 }
 
@@ -103,7 +103,7 @@ func (f *Fences) inEpoch(id uint64, at invalidate.Cursor) bool {
 	return (id != 0 && at.Epoch == id) || safeguard.Off(safeguard.Epochs)
 }
 
-func (f *Fences) judge(s *suspect) (tick uint64, fresh int64, ok bool) {
+func (f *Fences) check(s *suspect) (tick uint64, fresh int64, ok bool) {
 	s.fresh = Forever
 	v, at := f.look(s)
 	if v == unspelled && s.spell() { // may run a caller's code, so no lock is held
@@ -127,16 +127,16 @@ func (f *Fences) look(s *suspect) (v verdict, tick uint64) {
 		return unspelled, tick
 	}
 	if moved { // otherwise no key of the bucket was fenced since
-		v = f.recent.judge(s.hash, s.born)
+		v = f.recent.check(s.hash, s.born)
 	}
 	if s.deps.built() {
-		v = max(v, f.judgeParts(s))
+		v = max(v, f.checkParts(s))
 	}
 	if scoped {
-		v = max(v, f.scopes.judge(s))
+		v = max(v, f.scopes.check(s))
 	}
 	if v == unfenced && f.soft.newest > s.born {
-		v = f.soft.judge(s, moved)
+		v = f.soft.check(s, moved)
 	}
 	return v, tick
 }

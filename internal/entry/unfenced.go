@@ -16,7 +16,7 @@ func (it *Entry) Unfenced(fences *fence.Fences) bool {
 		return true
 	}
 	tick, fresh, ok := fences.Clear(it.Born.Load(), it.low, it, &it.Deps)
-	return it.judged(gen, tick, fresh, ok)
+	return it.noteCheck(gen, tick, fresh, ok)
 }
 
 // UnfencedAs is Unfenced for an entry whose key the caller has spelled and hashed.
@@ -39,28 +39,28 @@ func (it *Entry) clearSince(fences *fence.Fences, at, gen uint64) bool {
 
 func (it *Entry) isClear(fences *fence.Fences, gen, hash uint64, key string) bool {
 	tick, fresh, ok := fences.ClearNow(it.Born.Load(), hash, key, &it.Deps)
-	return it.judged(gen, tick, fresh, ok)
+	return it.noteCheck(gen, tick, fresh, ok)
 }
 
-// covered is the value of ClearAt when a fence covers the item. A fence is never removed, so the
-// item need not be judged again.
+// covered is the value of ClearAt when a fence covers the entry. A fence is never removed, so the
+// entry need not be checked again.
 const covered = uint64(1<<64 - 1)
 
-// expired is the value of ClearAt when no fence covers the item but an Expire has ended its
+// expired is the value of ClearAt when no fence covers the entry but an Expire has ended its
 // freshness. No hit then takes the fast path for it.
 const expired = covered - 1
 
-// judged notes the fences' verdict on the item at a generation, and returns ok: no fence covers
+// noteCheck notes the fences' verdict on the entry at a generation, and returns ok: no fence covers
 // it. It notes the end of the freshness before the tick. A goroutine that sees the tick also
 // sees that end.
-func (it *Entry) judged(gen, tick uint64, fresh int64, ok bool) bool {
+func (it *Entry) noteCheck(gen, tick uint64, fresh int64, ok bool) bool {
 	if !ok {
 		it.ClearAt.Store(covered)
 		return false
 	}
 	if fresh != fence.Forever && !safeguard.Off(safeguard.Soft) {
 		it.Expire(fresh)
-		it.nextTry.Store(0) // a failed or running load knows nothing of this Expire
+		it.nextTry.Store(0) // an earlier pause, by a failed or running load, ends with this Expire
 	}
 	it.noteClear(tick)
 	if it.Ended.Load() != 0 {
@@ -72,7 +72,7 @@ func (it *Entry) judged(gen, tick uint64, fresh int64, ok bool) bool {
 	return true
 }
 
-// noteClear notes that no fence up to the tick covers the item.
+// noteClear notes that no fence up to the tick covers the entry.
 func (it *Entry) noteClear(tick uint64) {
 	for {
 		born := it.Born.Load()
@@ -82,23 +82,23 @@ func (it *Entry) noteClear(tick uint64) {
 	}
 }
 
-// Settle judges the item before fences are forgotten. It reports whether the item is dead.
+// Settle checks the entry before fences are forgotten. It reports whether the entry is dead.
 func (it *Entry) Settle(fences *fence.Fences, s *fence.Survey) (dead bool) {
 	born, gen := it.Born.Load(), fences.Generation() // before the check, as in Unfenced
 	switch {
-	case born >= s.Tick(): // judged a moment ago
+	case born >= s.Tick(): // checked a moment ago
 		return false
 	case it.ClearAt.Load() == covered:
 		return true
 	}
 	var d *fence.Deps
-	if !it.Plain { // a plain item depends on nothing; to look would touch another cache line
+	if !it.Plain { // a plain entry depends on nothing; reading Deps would touch another cache line
 		d = &it.Deps
 	}
 	if s.Clear(born, it.low, it, d) {
 		it.noteClear(s.Tick())
 		return false
 	}
-	tick, fresh, ok := s.Judge(born, it.low, it, d)
-	return !it.judged(gen, tick, fresh, ok)
+	tick, fresh, ok := s.ClearExact(born, it.low, it, d)
+	return !it.noteCheck(gen, tick, fresh, ok)
 }
