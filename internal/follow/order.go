@@ -125,7 +125,7 @@ func (w *Follower) leave(o *order, why error) error {
 		w.limit()
 	}
 	w.tell(cause)
-	if cause != nil && o.state != written {
+	if cause != nil && (o.state != written || o.req.Strict) {
 		cause = ofAll{cause}
 	}
 	err := w.pendingError(why, cause)
@@ -134,8 +134,9 @@ func (w *Follower) leave(o *order, why error) error {
 	return err
 }
 
-// ofAll is the error of removing some cells of an order whose record is not in the log either. So
-// it concerns all keys of the order, and errors.As must not find the keys that it names.
+// ofAll is the error of removing some cells of an order whose record is not in the log either, or
+// whose Strict has waited for no lease. So it concerns all keys of the order, and errors.As must
+// not find the keys that it names.
 type ofAll struct{ error }
 
 // Is implements the interface of errors.Is.

@@ -1,6 +1,7 @@
 package follow
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -22,20 +23,26 @@ import (
 //
 // A request with more than maxOrder scopes takes several orders, and Config.Wait counts anew for the
 // cells of each, and after each that has landed. So it may be large, and never waits as a whole.
-func (w *Follower) Invalidate(ctx context.Context, r fence.Request) (err error) {
+// If it fails, the PendingError wraps a [*PartError].
+func (w *Follower) Invalidate(ctx context.Context, r fence.Request) error {
 	var strict time.Duration
+	var bad failures
 	orders, until := w.ordersOf(ctx, r)
 	for i, o := range orders {
-		if i > 0 && err == nil {
+		if i > 0 && bad.first == nil {
 			until = earlier(w.Until(), r.Until)
 		}
-		widest, failed := w.invalidate(ctx, o, until)
-		strict, err = max(strict, widest), w.worse(err, failed)
+		widest, err := w.invalidate(ctx, o, until)
+		strict = max(strict, widest)
+		bad.add(o, err)
 	}
-	if err == nil && strict > 0 {
+	switch {
+	case bad.first == nil && strict > 0:
 		return w.outwait(ctx, strict)
+	case len(orders) > 1 && !r.Strict:
+		return w.inPart(bad)
 	}
-	return err
+	return bad.first
 }
 
 // ordersOf returns the orders of a request, and until when the first one may wait for the log. It removes
@@ -60,14 +67,42 @@ func (w *Follower) ordersOf(ctx context.Context, r fence.Request) (orders []*ord
 // maxOrder bounds the scopes of one order.
 const maxOrder = 2 * invalidate.MaxFences
 
-// worse returns the error of a request whose orders failed with these errors.
-func (w *Follower) worse(before, now error) error {
-	switch pending, ok := errors.AsType[*invalidate.PendingError](before); {
-	case before == nil:
-		return now
-	case now != nil && ok: // of two lists of keys, errors.As would find one
-		return &invalidate.PendingError{Pending: int(w.pending.Load()), Err: ofAll{pending.Err}}
-	}
-	return before
+// PartError says what failed of a request that took several orders. The others have landed.
+type PartError struct {
+	ofAll
+
+	Keys   []string // the keys that failed
+	Others bool     // scopes that are no keys have failed, too
 }
 
+// failures gathers what failed of a request of several orders.
+type failures struct {
+	first  error
+	keys   []string
+	others bool
+}
+
+// add adds an order that has ended with err. If the error names keys, the others are done.
+func (f *failures) add(o *order, err error) {
+	if err == nil {
+		return
+	}
+	f.first = cmp.Or(f.first, err)
+	keys := o.req.Keys()
+	if named, told := failedOf(err); told {
+		keys = slices.DeleteFunc(keys, func(k string) bool { return !named[k] })
+	} else {
+		f.others = f.others || len(keys) < len(o.req.Scopes)
+	}
+	f.keys = append(f.keys, keys...)
+}
+
+// inPart returns the error of a request whose orders failed so. It hides the keys that the first error may
+// name, since it concerns more of them.
+func (w *Follower) inPart(f failures) error {
+	pending, ok := errors.AsType[*invalidate.PendingError](f.first)
+	if !ok {
+		return f.first
+	}
+	return w.pendingError(&PartError{ofAll{pending.Err}, f.keys, f.others}, nil)
+}
