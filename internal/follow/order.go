@@ -194,11 +194,13 @@ func (w *Follower) lead(ctx context.Context, until time.Time) {
 
 // leadRound makes a round for a caller, who has the turn, and ends the turn.
 func (w *Follower) leadRound(until time.Time) {
-	_, err := w.round(w.ctx, until)
-	<-w.turn
-	if err != nil {
-		w.rouse()
-	}
+	err := errExited
+	defer func() {
+		if <-w.turn; err != nil {
+			w.rouse()
+		}
+	}()
+	_, err = w.round(w.ctx, until)
 }
 
 // leadBeside is leadRound in another goroutine, which goes on if ctx is cancelled. It reports whether
