@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"runtime"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,6 +15,7 @@ import (
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/invalidate/logtest"
 	"github.com/twofold-go/twofold/tier"
+	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
 // SetMany and DeleteMany of many thousand keys go in parts.
@@ -93,6 +96,42 @@ func TestLargeDeleteManyAndAFault(t *testing.T) {
 			}
 			w.wire[0].FailKeys(nil, first)
 			w.link[0].Heal()
+		})
+	}
+}
+
+// If the remote tier ends the goroutine of one of the commands of a large call, as t.FailNow does, the keys of
+// that command have failed.
+func TestLargeCallsAndGoexit(t *testing.T) {
+	const n = 2_500
+	for _, op := range []tiertest.Op{tiertest.GetMany, tiertest.ClaimMany, tiertest.FillMany} {
+		bubble(t, fmt.Sprint(op), func(t *testing.T) {
+			w := newDuo(t, paired, cache.TiersConfig{}, thingConfig{}, asIs)
+			keys, old := numbered(n, "old")
+			must(t, w.c[1].SetMany(t.Context(), old))
+			var exited atomic.Int64
+			w.wire[0].Before(func(_ context.Context, o tiertest.Op, keys []string) {
+				if o == op && exited.CompareAndSwap(0, int64(len(keys))) {
+					runtime.Goexit()
+				}
+			})
+			if op == tiertest.GetMany {
+				got, err := w.c[0].GetMany(t.Context(), keys)
+				must(t, err)
+				equal(t, len(got), n, "values")
+				equal(t, w.tiers[0].Stats().Remote.GetErrors, 1, "failed commands")
+				return
+			}
+			_, vals := numbered(n, "new")
+			failed := failedKeys(w.c[0].SetMany(t.Context(), vals))
+			equal(t, int64(len(failed)), exited.Load(), "keys that failed")
+			got, err := with(t, open(t, cache.TiersConfig{Remote: w.memory}), thingConfig{Load: w.src.load}).GetMany(t.Context(), keys)
+			must(t, err)
+			for k, v := range vals {
+				if failed[k] == nil && got[k] != v {
+					t.Fatalf("key %d: another process reads %q, and the error does not name it", k, got[k])
+				}
+			}
 		})
 	}
 }
