@@ -5,13 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"runtime"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/invalidate/logtest"
 	"github.com/twofold-go/twofold/tier"
+	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
 // SetMany and DeleteMany of many thousand keys go in parts.
@@ -62,13 +66,15 @@ func TestDeleteManyOfVeryManyKeys(t *testing.T) {
 }
 
 // If the log hangs, or a node of the remote tier, a large DeleteMany waits no longer than one of a single
-// key. Its error names every key that may not be done, also those whose cells were removed.
+// key. Its error names every key that may not be done, also those whose cells were removed. If the log has
+// a part of the keys, it names only those of them whose cells may be left.
 func TestLargeDeleteManyAndAFault(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		n    int
 		hang bool
-	}{{"the log hangs", 20_000, true}, {"the log hangs, one part", 10, true}, {"the first cell fails", 20_000, false}} {
+		want int
+	}{{"the log hangs", 20_000, true, 20_000}, {"the log hangs, one part", 10, true, 10}, {"the first cell fails", 20_000, false, 20_000 - 8_191}} {
 		bubble(t, tt.name, func(t *testing.T) {
 			w := newDuo(t, logged, cache.TiersConfig{InvalidateWait: 100 * time.Millisecond}, thingConfig{}, asIs)
 			first := keyScope(t, 0).Text()
@@ -79,8 +85,8 @@ func TestLargeDeleteManyAndAFault(t *testing.T) {
 			err := w.c[0].DeleteMany(t.Context(), ints(0, tt.n))
 			equal(t, time.Since(start), 100*time.Millisecond, "DeleteMany took")
 			be, ok := errors.AsType[*cache.BatchError[int]](err)
-			if !ok || len(be.Errs) != tt.n {
-				t.Fatalf("DeleteMany = %.200v, want an error for each key", err)
+			if !ok || len(be.Errs) != tt.want {
+				t.Fatalf("DeleteMany = %.200v, want an error for %d keys", err, tt.want)
 			}
 			for k, err := range be.Errs {
 				_, pending := errors.AsType[*invalidate.PendingError](err)
@@ -92,6 +98,139 @@ func TestLargeDeleteManyAndAFault(t *testing.T) {
 			w.link[0].Heal()
 		})
 	}
+}
+
+// If the remote tier ends the goroutine of one of the commands of a large call, as t.FailNow does, the keys of
+// that command have failed.
+func TestLargeCallsAndGoexit(t *testing.T) {
+	const n = 2_500
+	for _, op := range []tiertest.Op{tiertest.GetMany, tiertest.ClaimMany, tiertest.FillMany} {
+		bubble(t, fmt.Sprint(op), func(t *testing.T) {
+			w := newDuo(t, paired, cache.TiersConfig{}, thingConfig{}, asIs)
+			keys, old := numbered(n, "old")
+			must(t, w.c[1].SetMany(t.Context(), old))
+			var exited atomic.Int64
+			w.wire[0].Before(func(_ context.Context, o tiertest.Op, keys []string) {
+				if o == op && exited.CompareAndSwap(0, int64(len(keys))) {
+					runtime.Goexit()
+				}
+			})
+			if op == tiertest.GetMany {
+				got, err := w.c[0].GetMany(t.Context(), keys)
+				must(t, err)
+				equal(t, len(got), n, "values")
+				equal(t, w.tiers[0].Stats().Remote.GetErrors, 1, "failed commands")
+				return
+			}
+			_, vals := numbered(n, "new")
+			failed := failedKeys(w.c[0].SetMany(t.Context(), vals))
+			equal(t, int64(len(failed)), exited.Load(), "keys that failed")
+			got, err := with(t, open(t, cache.TiersConfig{Remote: w.memory}), thingConfig{Load: w.src.load}).GetMany(t.Context(), keys)
+			must(t, err)
+			for k, v := range vals {
+				if failed[k] == nil && got[k] != v {
+					t.Fatalf("key %d: another process reads %q, and the error does not name it", k, got[k])
+				}
+			}
+		})
+	}
+}
+
+// If the log fails between two parts of a large DeleteMany, the error names the keys of the parts that are not
+// in the log, and no others. It says so if the other scopes are not in the log either.
+func TestLargeDeleteManyFailsInPart(t *testing.T) {
+	const n, part = 10_000, 8_192 // a part is two records
+	tag := invalidate.Tag("default", "x")
+	for _, tt := range []struct {
+		name   string
+		n      int
+		more   []invalidate.Scope
+		stuck  bool // the first key's cell cannot be removed
+		failed int  // keys
+		also   bool // an error about the other scopes
+	}{
+		{name: "keys and a tag", n: n, more: []invalidate.Scope{tag}, failed: n - part, also: true},
+		{name: "all keys and a tag", n: part / 2, more: []invalidate.Scope{tag}},
+		{name: "a tag", n: part, more: []invalidate.Scope{tag}, also: true},
+		{name: "a cell", n: 10, stuck: true, failed: 1},
+		{name: "a cell and a tag", n: part, more: []invalidate.Scope{tag}, stuck: true, failed: 1, also: true},
+		// No process has waited for the leases of the others, so none of the keys is done.
+		{name: "Strict", n: n, more: []invalidate.Scope{invalidate.Strict}, failed: n},
+		{name: "Strict and a cell", n: 10, more: []invalidate.Scope{invalidate.Strict}, stuck: true, failed: 10},
+	} {
+		bubble(t, tt.name, func(t *testing.T) {
+			w := newDuo(t, logged, cache.TiersConfig{InvalidateWait: 100 * time.Millisecond}, thingConfig{}, asIs)
+			keys, vals := numbered(tt.n, "old")
+			must(t, w.c[0].SetMany(t.Context(), vals))
+			if first := keyScope(t, 0).Text(); tt.stuck {
+				w.wire[0].FailKeys(&tier.KeysError{Keys: []string{first}, Err: errRemote}, first)
+				defer w.wire[0].FailKeys(nil, first)
+			}
+			w.failRecords(2)
+			err := w.c[0].DeleteMany(t.Context(), keys, tt.more...)
+			failed := failedKeys(err)
+			equal(t, len(failed), tt.failed, "the keys that failed")
+			for k, err := range failed {
+				if _, ok := errors.AsType[*invalidate.PendingError](err); !ok || 0 < k && k < part && tt.failed < tt.n {
+					t.Fatalf("key %d: %v, want PendingErrors of the other keys", k, err)
+				}
+			}
+			about := &cache.Error{}
+			if also := errors.As(err, &about) && about.Key == "default:things"; also != tt.also {
+				t.Errorf("DeleteMany = %.200v, want an error about the tag: %v", err, tt.also)
+			}
+			synctest.Wait()
+			got, err := w.c[1].GetMany(t.Context(), keys)
+			must(t, err)
+			for k := range keys {
+				if failed[k] == nil && got[k] == vals[k] {
+					t.Fatalf("key %d: another process reads the old value, and the error does not name it", k)
+				}
+			}
+			w.link[0].Heal()
+		})
+	}
+}
+
+// It is the same with SetMany: the keys that it does not name are set.
+func TestLargeSetManyFailsInPart(t *testing.T) {
+	const n, part = 10_000, 8_192 // a part is two records
+	synctest.Test(t, func(t *testing.T) {
+		w := newDuo(t, logged, cache.TiersConfig{InvalidateWait: 100 * time.Millisecond}, thingConfig{}, asIs)
+		keys, vals := numbered(n, "new")
+		w.failRecords(2)
+		failed := failedKeys(w.c[0].SetMany(t.Context(), vals))
+		equal(t, len(failed), n-part, "the keys that failed")
+		got, err := w.c[1].GetMany(t.Context(), keys)
+		must(t, err)
+		for k, v := range vals {
+			if failed[k] == nil && got[k] != v {
+				t.Fatalf("key %d: another process reads %q, and the error does not name it", k, got[k])
+			}
+		}
+		w.link[0].Heal()
+	})
+}
+
+// failRecords makes the log refuse what process 0 appends after this many records.
+func (w *duo) failRecords(after int) {
+	w.link[0].Before(func(_ context.Context, op logtest.Op, a invalidate.Append) {
+		if op != logtest.Sync || len(a.Keys)+len(a.Scopes) == 0 {
+			return
+		}
+		if after--; after < 0 {
+			w.link[0].Fail(errDown, logtest.Sync)
+			w.link[0].Before(nil)
+		}
+	})
+}
+
+// failedKeys returns the keys that the error of a call for many keys names.
+func failedKeys(err error) map[int]error {
+	if be, ok := errors.AsType[*cache.BatchError[int]](err); ok {
+		return be.Errs
+	}
+	return nil
 }
 
 // A large SetMany that is cancelled between its parts names exactly the keys that it has not set. Their old

@@ -285,6 +285,27 @@ func TestInvalidateWait(t *testing.T) {
 	}
 }
 
+// A write that Close ends says ErrClosed, as a read does, and that it is pending.
+func TestWritesEndedByClose(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newDuo(t, logged, cache.TiersConfig{InvalidateWait: time.Minute}, thingConfig{}, asIs)
+		w.link[0].Hang(true)
+		ended := make(chan error, 4)
+		go func() { ended <- w.c[0].Set(t.Context(), 1, "set") }()
+		go func() { ended <- w.c[0].Delete(t.Context(), 2) }()
+		go func() { ended <- w.c[0].DeleteMany(t.Context(), []int{3, 4}) }()
+		go func() { ended <- w.tiers[0].Expire(t.Context(), keyScope(t, 5)) }()
+		advance(time.Second)
+		_ = w.tiers[0].Close(t.Context()) // loses them
+		for range cap(ended) {
+			err := <-ended
+			if _, pending := errors.AsType[*invalidate.PendingError](err); !pending || !errors.Is(err, cache.ErrClosed) || !errors.Is(err, cache.ErrUnavailable) {
+				t.Errorf("%v, want a PendingError that is ErrClosed", err)
+			}
+		}
+	})
+}
+
 // A hold that begins during a Set keeps its value out of the remote tier, too. Both orders of the two
 // calls do: a later hold covers the value, an earlier one holds it.
 func TestHoldDuringSet(t *testing.T) {

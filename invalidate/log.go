@@ -27,8 +27,9 @@ import (
 // Unwrap() invalidate.Log. The cache then finds [CellUser], [NameKeeper], Validate and Close there. The methods
 // of [CellRemover] must be the wrapper's own, because a call must not bypass it.
 //
-// All methods may be called concurrently. Package logtest has a conformance suite, a log in
-// memory and a wrapper that injects faults.
+// All methods may be called concurrently and obey ctx. A Sync that ignores its ctx keeps a caller of
+// Invalidate for as long as it takes, because it may run in the caller's goroutine. Package logtest
+// has a conformance suite, a log in memory and a wrapper that injects faults.
 type Log interface {
 	// Sync does four things, in this order:
 	//

@@ -68,7 +68,7 @@ func (w *Follower) sweep(ctx context.Context) (some bool) {
 		var batch []*order
 		batch, orders = alike(orders)
 		w.remember(batch)
-		w.remove(ctx, batch, time.Time{})
+		apart(func() { w.remove(ctx, batch, time.Time{}) })
 		w.mu.Lock()
 		for _, o := range batch {
 			some = some || len(o.cells) == 0

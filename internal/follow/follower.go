@@ -264,7 +264,7 @@ func (w *Follower) drain(ctx context.Context) error {
 		if err := ctx.Err(); err != nil {
 			return w.lost(err)
 		}
-		_, _ = w.round(ctx, time.Time{})
+		_, _ = w.ownRound(ctx)
 		if w.sweep(ctx) || w.isThrough() {
 			continue
 		}

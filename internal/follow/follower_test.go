@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -33,6 +34,7 @@ type peer struct {
 	removed []string
 	refuse  error // of removals
 	hang    bool  // in removals, until the call's time ends
+	exit    bool  // removals end their goroutine
 	tries   int   // of removals
 	lags    []time.Duration
 	said    bytes.Buffer
@@ -51,6 +53,9 @@ func newPeer(t *testing.T, log invalidate.Log, cfg follow.Config) *peer {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		p.tries++
+		if p.exit {
+			runtime.Goexit()
+		}
 		if p.hang {
 			<-ctx.Done()
 		}
@@ -99,6 +104,12 @@ func (p *peer) setRefuse(err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.refuse = err
+}
+
+func (p *peer) setExit(on bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.exit = on
 }
 
 func (p *peer) setHang(on bool) {

@@ -5,11 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/twofold-go/twofold/internal/fence"
-	"github.com/twofold-go/twofold/invalidate"
 )
 
 // orderState says how far an order has come.
@@ -46,67 +44,6 @@ func (w *Follower) newOrder(r fence.Request) *order {
 		o.cells = r.Keys()
 	}
 	return o
-}
-
-// Invalidate removes the cells of the keys that r names, appends r to the log and applies it here.
-// When it returns nil, every process that follows the log applies r within the bound from now, or
-// refuses to serve anything it has cached. With r.Strict this holds as soon as Invalidate returns.
-//
-// While the log or the remote tier is unreachable, Invalidate waits until ctx ends or Config.Wait
-// has passed since the call. Then it returns a [*invalidate.PendingError]: r is applied in this
-// process, which owes r from then on ([Follower.Owes]) and retries it. With r.Strict the error
-// means that no lease was waited for, now or later. A cancelled ctx ends the wait for the log
-// immediately. A removal of cells that hangs may go on for a quarter of the bound.
-//
-// A request with more than maxOrder scopes takes several orders, and Config.Wait starts again for the
-// cells of each, and after each that has landed. So the time does not limit how large a request may be.
-func (w *Follower) Invalidate(ctx context.Context, r fence.Request) (err error) {
-	var strict time.Duration
-	orders, until := w.ordersOf(ctx, r)
-	for i, o := range orders {
-		if i > 0 && err == nil {
-			until = earlier(w.Until(), r.Until)
-		}
-		widest, failed := w.invalidate(ctx, o, until)
-		strict, err = max(strict, widest), w.worse(err, failed)
-	}
-	if err == nil && strict > 0 {
-		return w.outwait(ctx, strict)
-	}
-	return err
-}
-
-// ordersOf returns the orders of a request, and until when the first one may wait for the log. It removes
-// the cells of all of them first, because the log may be out of reach when the remote tier is not. If some
-// cells cannot be removed, the later orders get no further time for theirs.
-func (w *Follower) ordersOf(ctx context.Context, r fence.Request) (orders []*order, until time.Time) {
-	stuck := false
-	for some := range slices.Chunk(r.Scopes, maxOrder) {
-		if !stuck {
-			until = earlier(w.Until(), r.Until)
-		}
-		one := r
-		one.Scopes = some
-		o := w.newOrder(one)
-		w.removeFirst(ctx, o, until)
-		stuck = stuck || len(o.cells) > 0 && !w.logRemoves(o)
-		orders = append(orders, o)
-	}
-	return orders, until
-}
-
-// maxOrder bounds the scopes of one order.
-const maxOrder = 2 * invalidate.MaxFences
-
-// worse returns the error of a request whose orders failed with these errors.
-func (w *Follower) worse(before, now error) error {
-	switch pending, ok := errors.AsType[*invalidate.PendingError](before); {
-	case before == nil:
-		return now
-	case now != nil && ok: // of two lists of keys, errors.As would find one
-		return &invalidate.PendingError{Pending: int(w.pending.Load()), Err: ofAll{pending.Err}}
-	}
-	return before
 }
 
 // invalidate is Invalidate for one order, whose cells are removed. With Strict it returns how long a lease
@@ -188,7 +125,7 @@ func (w *Follower) leave(o *order, why error) error {
 		w.limit()
 	}
 	w.tell(cause)
-	if cause != nil && o.state != written {
+	if cause != nil && (o.state != written || o.req.Strict) {
 		cause = ofAll{cause}
 	}
 	err := w.pendingError(why, cause)
@@ -197,8 +134,9 @@ func (w *Follower) leave(o *order, why error) error {
 	return err
 }
 
-// ofAll is the error of removing some cells of an order whose record is not in the log either. So
-// it concerns all keys of the order, and errors.As must not find the keys that it names.
+// ofAll is the error of removing some cells of an order whose record is not in the log either, or
+// whose Strict has waited for no lease. So it concerns all keys of the order, and errors.As must
+// not find the keys that it names.
 type ofAll struct{ error }
 
 // Is implements the interface of errors.Is.
@@ -256,11 +194,13 @@ func (w *Follower) lead(ctx context.Context, until time.Time) {
 
 // leadRound makes a round for a caller, who has the turn, and ends the turn.
 func (w *Follower) leadRound(until time.Time) {
-	_, err := w.round(w.ctx, until)
-	<-w.turn
-	if err != nil {
-		w.rouse()
-	}
+	err := errExited
+	defer func() {
+		if <-w.turn; err != nil {
+			w.rouse()
+		}
+	}()
+	_, err = w.round(w.ctx, until)
 }
 
 // leadBeside is leadRound in another goroutine, which goes on if ctx is cancelled. It reports whether

@@ -42,7 +42,7 @@ func (w *Follower) sync() {
 		case <-w.stop:
 			return
 		}
-		next, err := w.round(w.ctx, time.Time{})
+		next, err := w.ownRound(w.ctx)
 		<-w.turn
 		due = nil
 		t.Reset(next)
@@ -53,6 +53,13 @@ func (w *Follower) sync() {
 	}
 }
 
+// ownRound is a round of the follower itself. It returns in any case.
+func (w *Follower) ownRound(ctx context.Context) (next time.Duration, err error) {
+	next, err = w.bound/4, errExited
+	apart(func() { next, err = w.round(ctx, time.Time{}) })
+	return next, err
+}
+
 // round makes one attempt and returns how long to wait before the next. With until, it ends by
 // then. A round that until cut off is no failure of the log.
 func (w *Follower) round(ctx context.Context, until time.Time) (next time.Duration, err error) {
@@ -61,9 +68,13 @@ func (w *Follower) round(ctx context.Context, until time.Time) (next time.Durati
 	began := w.now()
 	w.attempt.running, w.attempt.began = true, began
 	w.mu.Unlock()
+	err = errExited
+	defer func() { next = w.endRound(ctx, until, began, err) }()
+	return 0, w.try(ctx, until)
+}
 
-	err = w.try(ctx, until)
-
+// endRound notes how a round ended, and returns how long to wait before the next.
+func (w *Follower) endRound(ctx context.Context, until time.Time, began int64, err error) (next time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	took := time.Duration(w.now() - began)
@@ -85,7 +96,7 @@ func (w *Follower) round(ctx context.Context, until time.Time) (next time.Durati
 	}
 	close(w.attempt.over)
 	w.attempt = attempt{over: make(chan struct{})}
-	return next, err
+	return next
 }
 
 // answered notes that the log works. mu is held.
@@ -99,20 +110,22 @@ func (w *Follower) answered() {
 
 // try sends what waits and catches up. Orders land when their cells are removed and their record is
 // written and applied here.
-func (w *Follower) try(ctx context.Context, until time.Time) error {
+func (w *Follower) try(ctx context.Context, until time.Time) (err error) {
 	w.resend()
 	orders := w.takeOrders()
 	s := w.takeStoring(orders)
-	err := w.exchange(ctx, orders, s, until)
-	if s != nil {
-		s.err = err
-	}
-	if err != nil {
-		w.giveBack(ctx, orders, err)
-		return err
-	}
-	w.settle(orders)
-	return nil
+	err = errExited
+	defer func() {
+		if s != nil {
+			s.err = err
+		}
+		if err != nil {
+			w.giveBack(ctx, orders, err)
+		} else {
+			w.settle(orders)
+		}
+	}()
+	return w.exchange(ctx, orders, s, until)
 }
 
 // exchange appends what the orders cover, in as many records as needed, and reads until nothing is
@@ -273,10 +286,14 @@ func (w *Follower) tail() {
 }
 
 func (w *Follower) listen() (p invalidate.Page, err error) {
-	defer func() {
-		if x := recover(); x != nil {
-			err = fmt.Errorf("invalidate: the log panicked (%T)", x)
-		}
-	}()
-	return w.log.Tail(w.ctx, w.fences.Cursor())
+	err = errExited
+	apart(func() {
+		defer func() {
+			if x := recover(); x != nil {
+				err = fmt.Errorf("invalidate: the log panicked (%T)", x)
+			}
+		}()
+		p, err = w.log.Tail(w.ctx, w.fences.Cursor())
+	})
+	return p, err
 }

@@ -40,6 +40,10 @@ const (
 // String returns the name of the tier's method, in lower case.
 func (o Op) String() string { return [...]string{"get", "claim", "fill", "unlink"}[o] }
 
+// errExited is the error of a call that has ended its goroutine, as t.FailNow does. Deferred
+// functions see it, and the caller of a call that ran in another goroutine.
+var errExited = errors.New("cache: remote tier called runtime.Goexit")
+
 // leftError is the error of a call whose caller left or ran out of time.
 type leftError struct{ error }
 
@@ -245,6 +249,7 @@ func inChunks[T any](
 		wg.Go(func() {
 			defer func() { <-turns }()
 			from := i * maxKeys
+			errs[i] = errExited
 			late, err := inChunk(ctx, t, op, timeout, all[:min(from+maxKeys, n)], from, f)
 			if errs[i] = err; late {
 				over.Store(true)
@@ -269,6 +274,7 @@ func inChunk[T any](
 		return false, err
 	}
 	defer c.end(&err)
+	err = errExited
 	some, err := f(c.ctx, from, len(all))
 	copy(all[from:], some)
 	return err != nil && c.d.Err() != nil, err

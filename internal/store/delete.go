@@ -5,13 +5,14 @@ import (
 	"errors"
 
 	"github.com/twofold-go/twofold/internal/fence"
+	"github.com/twofold-go/twofold/internal/follow"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/tier"
 )
 
 // Delete invalidates the keys of jobs, which have begun, and more scopes in one step. It passes the
 // error of each key that could not be reached to failed, with the number of the job. It returns an
-// error if that is about no key. A scope that is refused is such an error; then nothing was done.
+// error if that is about no key, or about the other scopes and not all keys. A scope that is refused is such an error; then nothing was done.
 func (v *View) Delete(ctx context.Context, jobs []*Job, more []invalidate.Scope, failed func(i int, err error)) error {
 	scopes := make([]invalidate.Scope, len(jobs), len(jobs)+len(more))
 	for i, j := range jobs {
@@ -23,16 +24,17 @@ func (v *View) Delete(ctx context.Context, jobs []*Job, more []invalidate.Scope,
 	}
 	r.Removed = v.Far == nil && len(r.Keys()) == len(jobs) // there are no cells
 	err = v.Core.request(ctx, v.Policy().RemoteTimeout, r)
-	told, of := err == nil, FailedKeys(err)
+	told, of := 0, FailedKeys(err)
 	for i, j := range jobs {
 		if of(j.FullKey()) {
 			failed(i, j.Fail(err))
-			told = true
+			told++
 		} else {
 			j.Core.Local.Delete(j.Addr) // only to give the memory back
 		}
 	}
-	if told {
+	part, ok := errors.AsType[*follow.PartError](err)
+	if others := ok && part.Others && told < len(jobs); told > 0 && !others {
 		return nil
 	}
 	return err
@@ -55,12 +57,16 @@ func (j *Job) Delete(ctx context.Context, more ...invalidate.Scope) error {
 // FailedKeys returns a function that reports whether an error of a call for many keys is about a
 // key.
 func FailedKeys(err error) func(key string) bool {
-	e, ok := errors.AsType[*tier.KeysError](err)
-	if !ok {
+	var keys []string
+	if e, ok := errors.AsType[*tier.KeysError](err); ok {
+		keys = e.Keys
+	} else if e, ok := errors.AsType[*follow.PartError](err); ok {
+		keys = e.Keys
+	} else {
 		return func(string) bool { return err != nil }
 	}
-	failed := make(map[string]struct{}, len(e.Keys))
-	for _, k := range e.Keys {
+	failed := make(map[string]struct{}, len(keys))
+	for _, k := range keys {
 		failed[k] = struct{}{}
 	}
 	return func(key string) bool { _, is := failed[key]; return is }

@@ -11,10 +11,12 @@ import (
 )
 
 // Unreached marks an error of a call to the remote tier or the log as ErrUnavailable, unless the
-// caller gave up or the error already says so.
+// caller gave up or the error already says so. If Close has ended the call, it is an ErrClosed.
 func Unreached(err error) error {
-	switch {
-	case err == nil, remote.Left(err), errors.Is(err, unavailable.Err), errors.Is(err, failure.ErrClosed):
+	switch down := errors.Is(err, unavailable.Err); {
+	case down && errors.Is(err, follow.ErrClosed):
+		return wire.Mark(err, failure.ErrClosed)
+	case err == nil, down, remote.Left(err), errors.Is(err, failure.ErrClosed):
 		return err
 	case errors.Is(err, follow.ErrClosed):
 		return failure.ErrClosed

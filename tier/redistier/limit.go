@@ -25,9 +25,11 @@ const (
 )
 
 // LimitReplies returns a dialer for untrusted servers. Its connections break with [ErrReplySize]
-// when the server announces a string of more than size bytes, or more than a million elements of
-// arrays that it has not sent yet. Without it, the client library allocates the announced length before it reads any of
-// it. A process that allocates more memory than there is ends, and recover cannot help:
+// when the server announces a string of more than size bytes, or more than a million (1<<20) elements of
+// arrays that it has not sent yet. A map or attributes of n pairs have 2n elements. So HGETALL of a hash with
+// more than half a million fields needs a client without this dialer, or HSCAN. Without it, the client library
+// allocates the announced length before it reads any of it. A process that allocates more memory than there is
+// ends, and recover cannot help:
 //
 //	redis.NewClient(redistier.Options(&redis.Options{Addr: addr, Dialer: redistier.LimitReplies(nil, 64<<20)}))
 //
