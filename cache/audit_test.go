@@ -238,26 +238,6 @@ func TestAuditOfBuiltValues(t *testing.T) {
 		a page any; a page any; source is=new; a deletes; wait 5200ms; a audits Ended=1`})
 }
 
-// The share of hits that are audited is the policy's.
-func TestAuditShare(t *testing.T) {
-	for _, share := range []float64{0.0005, 0.001, 0.01, 0.1, 1} {
-		synctest.Test(t, func(t *testing.T) {
-			hits := int(min(200_000, 1000/share))
-			a := newAudited(t, cache.TiersConfig{MaxAudits: hits}, thingConfig{Policy: patch{Audit: new(share), TTL: new(time.Hour)}})
-			get(t, a.c, 1)
-			for range hits {
-				get(t, a.c, 1)
-			}
-			advance(time.Minute)
-			n := a.tiers.Stats().Audits
-			want := share * float64(hits)
-			if got := float64(n.Same + n.Skipped); got < want/2 || got > want*1.5 {
-				t.Errorf("with a share of %v, %v of %v hits were audited, want about %v", share, got, hits, want)
-			}
-		})
-	}
-}
-
 // Values that a codec writes in different orders, or that have lost something on the way, are equal.
 func TestAuditEquality(t *testing.T) {
 	type value struct {
