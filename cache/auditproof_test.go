@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/cache"
-	"github.com/twofold-go/twofold/invalidate/logtest"
 )
 
 // A cell stays although its removal was answered. A process that reads the record of the log refuses
@@ -64,7 +63,7 @@ func TestAuditTakesNoTurnFromLoads(t *testing.T) {
 // steps of half a second. An invalidation within the bound of its write is never called stale,
 // whichever process makes it. A write that is seen by the first load and never invalidated always is.
 func TestAuditInterleavings(t *testing.T) {
-	const step, bound = 500 * time.Millisecond, logtest.DefaultBound
+	const step = 500 * time.Millisecond
 	const never = -1
 	checked := map[string]int{}
 	for write := -2; write <= 9; write++ { // relative to the hit
@@ -72,17 +71,9 @@ func TestAuditInterleavings(t *testing.T) {
 			for _, took := range []int{0, 1, 3} { // by a load
 				for _, by := range []int{0, 1} { // the process that invalidates
 					synctest.Test(t, func(t *testing.T) {
-						tc := onLog()
-						src := &source{fixed: "old"}
-						slow := time.Duration(0)
-						load := func(ctx context.Context, k int) (string, error) {
-							v, err := src.load(ctx, k) // a load reads first, and answers later
-							_ = nap(ctx, slow)
-							return v, err
-						}
-						ps := []*audited{newAudited(t, tc, thingConfig{Load: load}), newAudited(t, tc, thingConfig{Load: load, Policy: patch{Audit: new(0.0)}})}
-						get(t, ps[0].c, 1)
-						slow = time.Duration(took) * step
+						w := newAudited(t, cache.TiersConfig{}, thingConfig{})
+						get(t, w.c[0], 1)
+						w.src.takes(time.Duration(took) * step) // a load reads first, and answers later
 						at := func(n int, do func()) {
 							go func() {
 								<-time.After(time.Duration(n)*step + time.Millisecond) // no two events at one instant
@@ -90,14 +81,14 @@ func TestAuditInterleavings(t *testing.T) {
 							}()
 						}
 						begin := min(write, 0)
-						at(write-begin, func() { src.write(1, "new") })
+						at(write-begin, func() { w.src.write(1, "new") })
 						if delay != never {
-							at(write-begin+delay, func() { _ = ps[by].c.Delete(context.WithoutCancel(t.Context()), 1) })
+							at(write-begin+delay, func() { _ = w.c[by].Delete(context.WithoutCancel(t.Context()), 1) })
 						}
 						advance(time.Duration(-begin) * step)
-						r, err := ps[0].c.Fetch(t.Context(), 1, nil)
+						r, err := w.c[0].Fetch(t.Context(), 1, nil)
 						advance(30 * time.Second)
-						n := ps[0].tiers.Stats().Audits
+						n := w.tiers[0].Stats().Audits
 						what := fmt.Sprintf("write at %d, invalidated %d later by process %d, loads of %d: a hit of %q (%v) %v: %+v", write, delay, by, took, r.Value, r.Source, err, n)
 						hit := r.Source == cache.Local && r.Value == "old"
 						seen := time.Duration(write)*step+time.Millisecond < bound+100*time.Millisecond
@@ -134,7 +125,7 @@ func TestAuditSamplesACycle(t *testing.T) {
 			}
 			bubble(t, fmt.Sprintf("%d keys, one hit in %d", n, every), func(t *testing.T) {
 				counts := make([]atomic.Int64, n)
-				a := newAudited(t, cache.TiersConfig{MaxAudits: 1 << 20, MaxLoads: 1 << 20}, thingConfig{
+				c := with(t, open(t, cache.TiersConfig{MaxAudits: 1 << 20, MaxLoads: 1 << 20}), thingConfig{
 					Policy: patch{Audit: new(1 / float64(every)), TTL: new(time.Hour)},
 					Load: func(ctx context.Context, k int) (string, error) {
 						if cache.Auditing(ctx) {
@@ -143,12 +134,9 @@ func TestAuditSamplesACycle(t *testing.T) {
 						return "v", nil
 					},
 				})
-				for k := range n {
-					get(t, a.c, k)
-				}
-				for range each * every {
+				for range 1 + each*every { // the first ones are loads
 					for k := range n {
-						get(t, a.c, k)
+						get(t, c, k)
 					}
 				}
 				advance(time.Minute)

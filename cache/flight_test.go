@@ -46,30 +46,13 @@ func TestMaxAgeMerges(t *testing.T) {
 		go a gets 1.2 load MaxAge=50ms; wait 100ms; a gets 1.3 load MaxAge=50ms; loads 3`})
 }
 
+// A load has the deadline of its policy, and not that of the caller that began it.
 func TestLoaderContext(t *testing.T) {
-	type ctxKey struct{}
-	synctest.Test(t, func(t *testing.T) {
-		var seen, deadline any
-		c := with(t, open(t, cache.TiersConfig{}), thingConfig{Load: func(ctx context.Context, _ int) (string, error) {
-			seen = ctx.Value(ctxKey{})
-			d, _ := ctx.Deadline()
-			deadline = time.Until(d)
-			return "v", nap(ctx, 2*time.Second)
-		}})
-		first, cancel := context.WithTimeout(context.WithValue(t.Context(), ctxKey{}, "first"), time.Second)
-		defer cancel()
-		go func() { _, _ = c.Get(first, 1) }()
-		synctest.Wait()
-		if v, err := c.Get(context.WithValue(t.Context(), ctxKey{}, "second"), 1); v != "v" || err != nil {
-			t.Errorf("Get = %q, %v: the first caller's deadline reached the load", v, err)
-		}
-		if seen != "first" {
-			t.Errorf("the loader saw the value %v, want the first caller's", seen)
-		}
-		if deadline != 30*time.Second {
-			t.Errorf("the loader's deadline was %v away, want the policy's LoadTimeout of 30s", deadline)
-		}
-	})
+	play(t, scene{cfg: thingConfig{Load: func(ctx context.Context, _ int) (string, error) {
+		deadline, _ := ctx.Deadline()
+		equal(t, time.Until(deadline), 30*time.Second, "the time of a load")
+		return "v", nap(ctx, 2*time.Second)
+	}}, steps: "go a gets late timeout=1s; a gets v; took 2s"})
 }
 
 func panicHere(v any) { panic(v) }
@@ -106,7 +89,7 @@ func TestNestedLoads(t *testing.T) {
 	})
 }
 
-// The same key of another tenant is another key.
+// A loader has the values of the caller's context. The same key of another tenant is another key.
 func TestNotRecursive(t *testing.T) {
 	type ctxKey struct{}
 	synctest.Test(t, func(t *testing.T) {
