@@ -112,31 +112,6 @@ func TestGetManyChunksOfAHungTier(t *testing.T) {
 	play(t, scene{on: paired, cfg: thingConfig{Policy: patch{RemoteTimeout: new(50 * time.Millisecond)}}, steps: "remote hangs; a batches 0-19999; took 50ms"})
 }
 
-// A command to the remote tier has at most a thousand keys. A larger one would block the server
-// for too long.
-func TestGetManyChunks(t *testing.T) {
-	const n, most = 2500, 1000
-	synctest.Test(t, func(t *testing.T) {
-		w := newDuo(t, paired, cache.TiersConfig{}, thingConfig{LoadMany: ofEach((&source{}).load), MaxBatch: n}, asIs)
-		for i, want := range []map[tiertest.Op]int{{tiertest.GetMany: n, tiertest.ClaimMany: n, tiertest.FillMany: n}, {tiertest.GetMany: n}} {
-			var mu sync.Mutex
-			sent := map[tiertest.Op]int{}
-			w.wire[i].Before(func(_ context.Context, op tiertest.Op, keys []string) {
-				mu.Lock()
-				defer mu.Unlock()
-				if sent[op] += len(keys); len(keys) > most {
-					t.Errorf("process %d: a command has %d keys, want at most %d", i, len(keys), most)
-				}
-			})
-			m, err := w.c[i].GetMany(t.Context(), ints(0, n))
-			if len(m) != n || m[n-1] != fmt.Sprint(n-1, ".1") || err != nil {
-				t.Errorf("process %d: GetMany = %d values, the last %q, %v", i, len(m), m[n-1], err)
-			}
-			same(t, want, sent, "process %d: keys by operation", i)
-		}
-	})
-}
-
 // When Clone panics for one key of a GetMany, the call gives up its other keys. Their loads lose
 // their last caller and are cancelled. The next read starts its own load.
 func TestGetManyCloneThatPanics(t *testing.T) {
@@ -379,8 +354,9 @@ func TestKeyErrors(t *testing.T) {
 	equal(t, pending.Error(), "invalidate: 1 scope waits for the log: the source is down", "the text of a PendingError")
 }
 
-// Each command of a large call has its own deadline: a tier that answers every command in time answers
-// all of them, although together they take longer than a RemoteTimeout.
+// A command to the remote tier has at most a thousand keys, because a larger one would block the server
+// for too long. Each has its own deadline: a tier that answers every command in time answers all of them,
+// although together they take longer than a RemoteTimeout.
 func TestManyChunksOfASlowTier(t *testing.T) {
 	const n = 20_000
 	synctest.Test(t, func(t *testing.T) {
@@ -389,6 +365,11 @@ func TestManyChunksOfASlowTier(t *testing.T) {
 		first := with(t, open(t, cache.TiersConfig{Remote: remote}), cfg)
 		second := with(t, open(t, cache.TiersConfig{Remote: remote}), cfg)
 		remote.Delay(20 * time.Millisecond)
+		remote.Before(func(_ context.Context, op tiertest.Op, keys []string) {
+			if len(keys) > 1000 {
+				t.Errorf("operation %v has %d keys, want at most 1000", op, len(keys))
+			}
+		})
 		keys, vals := numbered(n, "set")
 		succeeds(t, first.SetMany(t.Context(), vals))
 		m, err := second.GetMany(t.Context(), keys)
