@@ -6,60 +6,34 @@ import (
 	"fmt"
 	"runtime"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/codec"
-	"github.com/twofold-go/twofold/invalidate/logtest"
-	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
 // auditAll is a policy under which every hit is a candidate.
 var auditAll = patch{Audit: new(1.0), TTL: new(time.Hour)}
 
-// audited is a process whose hits are audited, on a log with a bound of 2 s.
-type audited struct {
-	tiers *cache.Tiers
-	c     things
-	src   *source // of the value "old", if nothing else was written
-
-	mu    sync.Mutex // protects stale
-	stale []cache.StaleHit
-}
-
-func newAudited(t *testing.T, tc cache.TiersConfig, cfg thingConfig) *audited {
+// newAudited returns two processes on a log whose hits are audited. Their source has the value "old".
+func newAudited(t *testing.T, tc cache.TiersConfig, cfg thingConfig) *duo {
 	t.Helper()
-	a := &audited{src: &source{fixed: "old"}}
-	tc.OnStale = func(s cache.StaleHit) {
-		a.mu.Lock()
-		defer a.mu.Unlock()
-		a.stale = append(a.stale, s)
-	}
-	a.tiers = open(t, tc)
-	if cfg.Load == nil && cfg.LoadMany == nil {
-		cfg.Load = a.src.load
-	}
 	if cfg.Policy.Audit == nil {
 		cfg.Policy = auditAll
 	}
-	a.c = with(t, a.tiers, cfg)
-	must(t, a.tiers.Ready(t.Context()))
-	return a
+	w := newDuo(t, logged, tc, cfg, asIs)
+	w.src.fixed = "old"
+	return w
 }
 
-func onLog() cache.TiersConfig {
-	return cache.TiersConfig{Remote: tiertest.NewMemory(), Log: logtest.NewMemory(logtest.MemoryConfig{})}
-}
-
-func (a *audited) want(t *testing.T, want cache.Audits) {
+func (w *duo) wantAudits(t *testing.T, want cache.Audits) {
 	t.Helper()
-	same(t, want, a.tiers.Stats().Audits, "audits")
+	same(t, want, w.tiers[0].Stats().Audits, "audits")
 }
 
-const auditTakes = 2*logtest.DefaultBound + 200*time.Millisecond
+const auditTakes = 2*bound + 200*time.Millisecond
 
 // Each outcome of an audit, on one hit. Each mistake of the program is found.
 func TestAuditOutcomes(t *testing.T) {
@@ -128,26 +102,25 @@ func inAudit(do func(ctx context.Context) (string, error)) cache.Loader[int, str
 // A stale hit is reported with everything but the value, and is gone in every process.
 func TestStaleHit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tc := onLog()
-		cfg := thingConfig{Tags: func(int, string) []string { return []string{"wrong"} }}
-		a, b := newAudited(t, tc, cfg), newAudited(t, tc, cfg)
-		b.c = with(t, b.tiers, thingConfig{Tags: cfg.Tags, Load: a.src.load, Policy: patch{TTL: new(time.Hour)}})
-		get(t, a.c, 1)
+		var stale []cache.StaleHit
+		w := newAudited(t, cache.TiersConfig{OnStale: func(s cache.StaleHit) { stale = append(stale, s) }}, thingConfig{
+			Tags: func(int, string) []string { return []string{"wrong"} },
+		})
+		w.want(t, 0, 1, "old")
 		loaded := time.Now()
-		get(t, b.c, 1)
+		w.want(t, 1, 1, "old")
 		advance(time.Minute)
-		get(t, a.c, 1)
-		a.src.write(1, "new")
+		w.want(t, 0, 1, "old")
+		w.src.write(1, "new")
 		advance(auditTakes)
 		want := []cache.StaleHit{{
 			Namespace: "things", Tenant: "default", Key: cell1, Tags: []string{"default:wrong"},
 			Source: cache.Local, LoadedAt: loaded, NoticedAt: loaded.Add(time.Minute + auditTakes - 100*time.Millisecond), Healed: true,
 		}}
-		same(t, want, a.stale, "OnStale")
+		same(t, want, stale, "OnStale")
 		advance(2 * time.Second)
-		if x, y := get(t, a.c, 1), get(t, b.c, 1); x != "new" || y != "new" {
-			t.Errorf("afterwards the processes read %q and %q, want the new value", x, y)
-		}
+		w.want(t, 0, 1, "new")
+		w.want(t, 1, 1, "new")
 	})
 }
 
@@ -194,13 +167,12 @@ func TestAuditedHits(t *testing.T) {
 		}, 0},
 	} {
 		bubble(t, name, func(t *testing.T) {
-			tc := onLog()
-			a := newAudited(t, tc, thingConfig{})
-			get(t, a.c, 1)
-			get(t, newAudited(t, tc, thingConfig{}).c, 2)
-			must(t, tt.read(t.Context(), a.c))
+			w := newAudited(t, cache.TiersConfig{}, thingConfig{})
+			get(t, w.c[0], 1)
+			get(t, w.c[1], 2)
+			must(t, tt.read(t.Context(), w.c[0]))
 			advance(auditTakes)
-			a.want(t, cache.Audits{Same: tt.want})
+			w.wantAudits(t, cache.Audits{Same: tt.want})
 		})
 	}
 }
@@ -213,19 +185,19 @@ func TestAuditingLoader(t *testing.T) {
 		note := func(ctx context.Context, calls *[]string) {
 			*calls = append(*calls, fmt.Sprint(cache.Filling(ctx).Tenant(), " ", cache.Auditing(ctx)))
 		}
-		a := newAudited(t, onLog(), thingConfig{Load: func(ctx context.Context, _ int) (string, error) {
+		w := newAudited(t, cache.TiersConfig{}, thingConfig{Load: func(ctx context.Context, _ int) (string, error) {
 			note(ctx, &inner)
 			return "v", nil
 		}})
-		c := with(t, a.tiers, thingConfig{Namespace: "outer", Policy: auditAll, Load: func(ctx context.Context, k int) (string, error) {
+		c := with(t, w.tiers[0], thingConfig{Namespace: "outer", Policy: auditAll, Load: func(ctx context.Context, k int) (string, error) {
 			note(ctx, &outer)
-			_, err := a.c.Get(ctx, k+len(outer)) // another key each time
-			return "v", errors.Join(err, errOf(a.c.Get(ctx, k)))
+			_, err := w.c[0].Get(ctx, k+len(outer)) // another key each time
+			return "v", errors.Join(err, errOf(w.c[0].Get(ctx, k)))
 		}}).Tenant("acme")
 		get(t, c, 1)
 		get(t, c, 1)
 		advance(auditTakes)
-		a.want(t, cache.Audits{Same: 1})
+		w.wantAudits(t, cache.Audits{Same: 1})
 		same(t, []string{"acme false", "acme true"}, outer, "the loads of the audited value")
 		same(t, []string{"default false", "default false", "default false"}, inner, "the loads that it caused")
 		equal(t, cache.Auditing(t.Context()), false, "Auditing outside a loader")
@@ -236,26 +208,6 @@ func TestAuditingLoader(t *testing.T) {
 func TestAuditOfBuiltValues(t *testing.T) {
 	play(t, scene{on: logged, cfg: thingConfig{Policy: auditAll}, pages: &auditAll, steps: `
 		a page any; a page any; source is=new; a deletes; wait 5200ms; a audits Ended=1`})
-}
-
-// The share of hits that are audited is the policy's.
-func TestAuditShare(t *testing.T) {
-	for _, share := range []float64{0.0005, 0.001, 0.01, 0.1, 1} {
-		synctest.Test(t, func(t *testing.T) {
-			hits := int(min(200_000, 1000/share))
-			a := newAudited(t, cache.TiersConfig{MaxAudits: hits}, thingConfig{Policy: patch{Audit: new(share), TTL: new(time.Hour)}})
-			get(t, a.c, 1)
-			for range hits {
-				get(t, a.c, 1)
-			}
-			advance(time.Minute)
-			n := a.tiers.Stats().Audits
-			want := share * float64(hits)
-			if got := float64(n.Same + n.Skipped); got < want/2 || got > want*1.5 {
-				t.Errorf("with a share of %v, %v of %v hits were audited, want about %v", share, got, hits, want)
-			}
-		})
-	}
 }
 
 // Values that a codec writes in different orders, or that have lost something on the way, are equal.
@@ -271,13 +223,13 @@ func TestAuditEquality(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		for name, tt := range map[string]struct {
-			tc   cache.TiersConfig
-			want cache.Audits
+			remote bool
+			want   cache.Audits
 		}{
-			"encoded":     {onLog(), cache.Audits{Same: 1}},
-			"not encoded": {cache.TiersConfig{}, cache.Audits{Stale: 1}}, // Note differs
+			"encoded":     {true, cache.Audits{Same: 1}},
+			"not encoded": {false, cache.Audits{Stale: 1}}, // Note differs
 		} {
-			tiers := open(t, tt.tc)
+			tiers := open(t, tiersOf(tt.remote))
 			c := with(t, tiers, cache.Config[int, value]{Load: load, Policy: auditAll, Codec: codec.Lossy(codec.JSON)})
 			get(t, c, 1)
 			get(t, c, 1)
@@ -290,14 +242,14 @@ func TestAuditEquality(t *testing.T) {
 // The last 20 stale hits are kept, the latest first.
 func TestStaleHitsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := newAudited(t, cache.TiersConfig{MaxAudits: 100}, thingConfig{})
+		w := newAudited(t, cache.TiersConfig{MaxAudits: 100}, thingConfig{})
 		for k := range 30 {
-			get(t, a.c, k)
-			get(t, a.c, k)
-			a.src.write(k, "new")
+			w.want(t, 0, k, "old")
+			w.want(t, 0, k, "old")
+			w.src.write(k, "new")
 			advance(auditTakes)
 		}
-		hits := a.tiers.StaleHits()
+		hits := w.tiers[0].StaleHits()
 		if len(hits) != 20 || hits[0].Key != "default:things:29" || hits[19].Key != "default:things:10" {
 			t.Errorf("%d stale hits are kept: %v", len(hits), hits)
 		}

@@ -2,7 +2,6 @@ package cache_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"sync/atomic"
@@ -10,11 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/twofold-go/twofold/cache"
-	"github.com/twofold-go/twofold/internal/redistest"
-	"github.com/twofold-go/twofold/invalidate/logtest"
 )
 
 // A cell stays although its removal was answered. A process that reads the record of the log refuses
@@ -35,28 +30,11 @@ func TestAuditFindsLostRemoval(t *testing.T) {
 	}
 }
 
-// An audit has at most MaxAudits tokens, and gets as many in each second, whatever the traffic. The
-// hits beyond them are skipped.
+// An audit takes one of MaxAudits tokens, of which there are as many again in each second. The hits beyond
+// them are skipped, whatever the traffic.
 func TestMaxAudits(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		a := newAudited(t, onLog(), thingConfig{})
-		get(t, a.c, 1)
-		const seconds = 20
-		for range 10 * seconds {
-			for range 100 {
-				get(t, a.c, 1)
-			}
-			advance(100 * time.Millisecond)
-		}
-		advance(auditTakes)
-		n := a.tiers.Stats().Audits
-		if n.Same > 10*(seconds+1) || n.Same < 10*seconds || n.Same+n.Skipped != 1000*seconds {
-			t.Errorf("%+v, want 10 a second of %d hits", n, 1000*seconds)
-		}
-		if a.src.total()-1 != int(n.Same) {
-			t.Errorf("%d loads for %d audits", a.src.total()-1, n.Same)
-		}
-	})
+	play(t, scene{on: logged, cfg: thingConfig{Policy: auditAll}, steps: "source is=old; a gets old" +
+		strings.Repeat("; go 100 a gets old; wait 100ms", 200) + "; wait 5200ms; a audits Same=209 Skipped=19791; loads 210"})
 }
 
 // A source that hangs holds MaxAudits goroutines and turns. It costs no caller anything, and Close
@@ -85,7 +63,7 @@ func TestAuditTakesNoTurnFromLoads(t *testing.T) {
 // steps of half a second. An invalidation within the bound of its write is never called stale,
 // whichever process makes it. A write that is seen by the first load and never invalidated always is.
 func TestAuditInterleavings(t *testing.T) {
-	const step, bound = 500 * time.Millisecond, logtest.DefaultBound
+	const step = 500 * time.Millisecond
 	const never = -1
 	checked := map[string]int{}
 	for write := -2; write <= 9; write++ { // relative to the hit
@@ -93,17 +71,9 @@ func TestAuditInterleavings(t *testing.T) {
 			for _, took := range []int{0, 1, 3} { // by a load
 				for _, by := range []int{0, 1} { // the process that invalidates
 					synctest.Test(t, func(t *testing.T) {
-						tc := onLog()
-						src := &source{fixed: "old"}
-						slow := time.Duration(0)
-						load := func(ctx context.Context, k int) (string, error) {
-							v, err := src.load(ctx, k) // a load reads first, and answers later
-							_ = nap(ctx, slow)
-							return v, err
-						}
-						ps := []*audited{newAudited(t, tc, thingConfig{Load: load}), newAudited(t, tc, thingConfig{Load: load, Policy: patch{Audit: new(0.0)}})}
-						get(t, ps[0].c, 1)
-						slow = time.Duration(took) * step
+						w := newAudited(t, cache.TiersConfig{}, thingConfig{})
+						get(t, w.c[0], 1)
+						w.src.takes(time.Duration(took) * step) // a load reads first, and answers later
 						at := func(n int, do func()) {
 							go func() {
 								<-time.After(time.Duration(n)*step + time.Millisecond) // no two events at one instant
@@ -111,14 +81,14 @@ func TestAuditInterleavings(t *testing.T) {
 							}()
 						}
 						begin := min(write, 0)
-						at(write-begin, func() { src.write(1, "new") })
+						at(write-begin, func() { w.src.write(1, "new") })
 						if delay != never {
-							at(write-begin+delay, func() { _ = ps[by].c.Delete(context.WithoutCancel(t.Context()), 1) })
+							at(write-begin+delay, func() { _ = w.c[by].Delete(context.WithoutCancel(t.Context()), 1) })
 						}
 						advance(time.Duration(-begin) * step)
-						r, err := ps[0].c.Fetch(t.Context(), 1, nil)
+						r, err := w.c[0].Fetch(t.Context(), 1, nil)
 						advance(30 * time.Second)
-						n := ps[0].tiers.Stats().Audits
+						n := w.tiers[0].Stats().Audits
 						what := fmt.Sprintf("write at %d, invalidated %d later by process %d, loads of %d: a hit of %q (%v) %v: %+v", write, delay, by, took, r.Value, r.Source, err, n)
 						hit := r.Source == cache.Local && r.Value == "old"
 						seen := time.Duration(write)*step+time.Millisecond < bound+100*time.Millisecond
@@ -155,7 +125,7 @@ func TestAuditSamplesACycle(t *testing.T) {
 			}
 			bubble(t, fmt.Sprintf("%d keys, one hit in %d", n, every), func(t *testing.T) {
 				counts := make([]atomic.Int64, n)
-				a := newAudited(t, cache.TiersConfig{MaxAudits: 1 << 20, MaxLoads: 1 << 20}, thingConfig{
+				c := with(t, open(t, cache.TiersConfig{MaxAudits: 1 << 20, MaxLoads: 1 << 20}), thingConfig{
 					Policy: patch{Audit: new(1 / float64(every)), TTL: new(time.Hour)},
 					Load: func(ctx context.Context, k int) (string, error) {
 						if cache.Auditing(ctx) {
@@ -164,12 +134,9 @@ func TestAuditSamplesACycle(t *testing.T) {
 						return "v", nil
 					},
 				})
-				for k := range n {
-					get(t, a.c, k)
-				}
-				for range each * every {
+				for range 1 + each*every { // the first ones are loads
 					for k := range n {
-						get(t, a.c, k)
+						get(t, c, k)
 					}
 				}
 				advance(time.Minute)
@@ -188,83 +155,6 @@ func TestAuditSamplesACycle(t *testing.T) {
 				}
 			})
 		}
-	}
-}
-
-// TestRedisAuditAfterFailover promotes a replica that has not heard of the removal of a cell. The
-// log is in another server, and has had so many records since that it has forgotten this one. A new
-// process serves the cell, and an audit finds it. It finds nothing in the control, in which the
-// replica did hear of the removal.
-func TestRedisAuditAfterFailover(t *testing.T) {
-	for name, lags := range map[string]bool{"lags": true, "control": false} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			primary, replica, logs := redistest.Start(t), redistest.Start(t), redistest.Start(t)
-			replica.Do(t, "REPLICAOF", "127.0.0.1", primary.Port())
-			link := func(what string) { // waits until the replica has all that the primary has
-				t.Helper()
-				redistest.Eventually(t, what, func(ctx context.Context) error {
-					info, err := replica.Client().Info(ctx, "replication").Result()
-					if err != nil || !strings.Contains(info, "master_link_status:up") {
-						return errors.New("the replica is not linked")
-					}
-					if n, err := primary.Client().Do(ctx, "WAIT", 1, 100).Int(); err != nil || n < 1 {
-						return errors.New("the replica lags")
-					}
-					return nil
-				})
-			}
-			link("no replica")
-			front, prefix := redistest.NewProxy(t, primary.Addr()), redistest.Prefix()
-			src, found, patient := &source{fixed: "old"}, make(chan cache.StaleHit, 10), auditAll
-			patient.RemoteTimeout = slow.RemoteTimeout
-			process := func() things {
-				options := primary.Options()
-				options.Addr = front.Addr()
-				rdb := redis.NewClient(options)
-				t.Cleanup(func() { _ = rdb.Close() })
-				cfg := onRedis(rdb, logs.Client(), prefix, 500*time.Millisecond)
-				cfg.OnStale = func(s cache.StaleHit) { found <- s }
-				return with(t, ready(t, cfg), thingConfig{Load: src.load, Policy: patient})
-			}
-			writer := process()
-			get(t, writer, 1)
-			link("the replica has not got the cell")
-			if lags {
-				replica.Do(t, "REPLICAOF", "NO", "ONE")
-			}
-			src.write(1, "new")
-			must(t, writer.Delete(t.Context(), 1))
-			if !lags {
-				link("the replica has not heard of the removal")
-				replica.Do(t, "REPLICAOF", "NO", "ONE")
-			}
-			must(t, writer.Delete(t.Context(), 2))
-			logs.Do(t, "XTRIM", "{"+prefix+"}:k", "MAXLEN", 1)
-			front.Retarget(replica.Addr())
-
-			reader := process()
-			if !lags {
-				wantFetch(t, reader, 1, fetched{"new", cache.Load, false, nil})
-				get(t, reader, 1)
-				select {
-				case s := <-found:
-					t.Errorf("a false alarm: %+v", s)
-				case <-time.After(2 * time.Second): // an audit takes 1.1 s
-				}
-				return
-			}
-			wantFetch(t, reader, 1, fetched{"old", cache.Remote, false, nil})
-			select {
-			case s := <-found:
-				if s.Key != cell1 || s.Source != cache.Remote || !s.Healed {
-					t.Errorf("found %+v, want a remote hit that is healed", s)
-				}
-			case <-time.After(20 * time.Second):
-				t.Fatal("no audit found the cell")
-			}
-			equal(t, get(t, reader, 1), "new", "afterwards the process reads")
-		})
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -19,10 +18,6 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-// Compare the lines of one run of a benchmark, not the numbers of two runs.
-
-const residentKeys = 100_000
-
 type profile struct {
 	ID    int64
 	Name  string
@@ -34,83 +29,7 @@ func profileOf(id int64) profile {
 	return profile{ID: id, Name: "Ada Lovelace", Email: "ada@example.org", Score: float64(id)}
 }
 
-// zipfKeys returns a fixed sequence of keys with the skew of web traffic.
-func zipfKeys(n int) []int64 {
-	z := rand.NewZipf(rand.New(rand.NewPCG(1, 2)), 1.01, 1, residentKeys-1)
-	keys := make([]int64, n)
-	for i := range keys {
-		keys[i] = int64(z.Uint64())
-	}
-	return keys
-}
-
-func openBench(b *testing.B, cfg cache.TiersConfig) *cache.Tiers {
-	b.Helper()
-	if cfg.Local == nil {
-		cfg.Local = local.New(local.Config{MaxBytes: 512 << 20})
-	}
-	cfg.Policies = policy.Table{{Patch: policy.Patch{TTL: new(time.Hour), RemoteTimeout: new(time.Second)}}}
-	t, err := cache.Open(cfg)
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(func() { _ = t.Close(context.Background()) })
-	return t
-}
-
-func newBench[K comparable, V any](b *testing.B, t *cache.Tiers, load cache.Loader[K, V]) cache.Cache[K, V] {
-	b.Helper()
-	c, err := cache.New(t, cache.Config[K, V]{Namespace: "bench:v1", Load: load})
-	if err != nil {
-		b.Fatal(err)
-	}
-	return c
-}
-
-// warm returns a cache whose local tier holds every key.
-func warm(b *testing.B, ttl time.Duration) cache.Cache[int64, profile] {
-	b.Helper()
-	tiers := openBench(b, cache.TiersConfig{})
-	if err := tiers.SetPolicies(policy.Table{{Patch: policy.Patch{TTL: &ttl}}}); err != nil {
-		b.Fatal(err)
-	}
-	c := newBench(b, tiers, func(_ context.Context, id int64) (profile, error) { return profileOf(id), nil })
-	for id := range int64(residentKeys) {
-		if _, err := c.Get(b.Context(), id); err != nil {
-			b.Fatal(err)
-		}
-	}
-	return c
-}
-
 var sink atomic.Int64
-
-// BenchmarkLocalHit reads resident keys, drawn by a Zipf law. The benchmark of this name in internal/bench
-// compares it with other libraries.
-func BenchmarkLocalHit(b *testing.B) {
-	keys, ctx := zipfKeys(1<<16), context.Background()
-	b.Run("plain", func(b *testing.B) {
-		c := warm(b, time.Hour)
-		benchLocal(b, func(i int) int64 {
-			v, _ := c.Get(ctx, keys[i])
-			return v.ID
-		})
-	})
-	b.Run("at a moment", func(b *testing.B) {
-		c := warm(b, time.Hour).At(cache.Now())
-		benchLocal(b, func(i int) int64 {
-			v, _ := c.Get(ctx, keys[i])
-			return v.ID
-		})
-	})
-	b.Run("for ever", func(b *testing.B) {
-		c := warm(b, policy.Forever)
-		benchLocal(b, func(i int) int64 {
-			v, _ := c.Get(ctx, keys[i])
-			return v.ID
-		})
-	})
-}
 
 // BenchmarkLocalHitBesideALoad measures what one running load costs a hit of another key. While any
 // load runs, a hit looks for a load in its context, because the hit could be a part of that load's
@@ -124,13 +43,16 @@ func BenchmarkLocalHitBesideALoad(b *testing.B) {
 		for _, loads := range []int{0, 1} {
 			b.Run(fmt.Sprintf("nested=%d/loads=%d", depth, loads), func(b *testing.B) {
 				end, began := make(chan struct{}), make(chan struct{})
-				c := newBench(b, openBench(b, cache.TiersConfig{}), func(_ context.Context, id int64) (profile, error) {
+				tiers, err := cache.Open(cache.TiersConfig{})
+				must(b, err)
+				c, err := cache.New(tiers, cache.For("bench:v1", func(_ context.Context, id int64) (profile, error) {
 					if id == 1 {
 						close(began)
 						<-end
 					}
 					return profileOf(id), nil
-				})
+				}))
+				must(b, err)
 				_, _ = c.Get(b.Context(), 0)
 				var loading sync.WaitGroup
 				if loads == 1 {
@@ -144,19 +66,10 @@ func BenchmarkLocalHitBesideALoad(b *testing.B) {
 				}
 				close(end)
 				loading.Wait()
+				must(b, tiers.Close(context.Background()))
 			})
 		}
 	}
-}
-
-func benchLocal(b *testing.B, get func(i int) int64) {
-	i, sum := 0, int64(0)
-	b.ReportAllocs()
-	for b.Loop() {
-		sum += get(i & (1<<16 - 1))
-		i++
-	}
-	sink.Add(sum)
 }
 
 // allocates checks how often a call allocates. Under the race detector it allocates as well.
@@ -189,9 +102,7 @@ func TestLocalHitAllocatesNothing(t *testing.T) {
 
 func allocatesNothing(t *testing.T, log invalidate.Log) {
 	t.Helper()
-	tiers, err := cache.Open(cache.TiersConfig{Log: log})
-	must(t, err)
-	t.Cleanup(func() { _ = tiers.Close(context.Background()) })
+	tiers := open(t, cache.TiersConfig{Log: log})
 	must(t, tiers.Ready(t.Context()))
 	load := func(_ context.Context, id int64) (profile, error) {
 		if id < 0 {
@@ -199,12 +110,8 @@ func allocatesNothing(t *testing.T, log invalidate.Log) {
 		}
 		return profileOf(id), nil
 	}
-	c, err := cache.New(tiers, cache.Config[int64, profile]{Namespace: "n", Load: load})
-	must(t, err)
-	s, err := cache.New(tiers, cache.Config[string, profile]{Namespace: "s", Load: func(context.Context, string) (profile, error) {
-		return profileOf(1), nil
-	}})
-	must(t, err)
+	c := with(t, tiers, cache.For("n", load))
+	s := with(t, tiers, cache.For("s", func(context.Context, string) (profile, error) { return profileOf(1), nil }))
 	ctx := t.Context()
 	acme := c.Tenant("acme")
 	kept := cache.With(policy.Patch{TTL: new(time.Hour), Stale: new(time.Hour), SoftTimeout: new(time.Second)})
@@ -239,8 +146,7 @@ func TestStaleHitAllocatesNothing(t *testing.T) {
 	hung, refreshing := make(chan struct{}), make(chan struct{})
 	t.Cleanup(func() { close(hung) })
 	var loads atomic.Int64
-	c, err := cache.New(tiers, cache.Config[int64, profile]{
-		Namespace: "profiles",
+	c := with(t, tiers, cache.Config[int64, profile]{
 		Load: func(_ context.Context, id int64) (profile, error) {
 			if loads.Add(1) > 1 {
 				close(refreshing)
@@ -250,18 +156,13 @@ func TestStaleHitAllocatesNothing(t *testing.T) {
 		},
 		Policy: policy.Patch{TTL: new(time.Minute), Stale: new(time.Hour)},
 	})
-	must(t, err)
-	get := func() {
-		if p, err := c.Get(t.Context(), 1); err != nil || p.ID != 1 {
-			t.Fatal(p, err)
-		}
-	}
-	get()
+	hit := func() { equal(t, get(t, c, 1).ID, 1, "Get") }
+	hit()
 	must(t, c.Expire(t.Context(), 1))
-	get() // starts the refresh
+	hit() // starts the refresh
 	<-refreshing
 	const n = 1000
-	allocates(t, "a stale hit", 0, get)
+	allocates(t, "a stale hit", 0, hit)
 	if s := total(tiers); s.StaleRevalidating < n || s.LocalHits < n || loads.Load() != 2 {
 		t.Errorf("%d hits, %d of them stale, %d loads; want at least %d, and 2 loads", s.LocalHits, s.StaleRevalidating, loads.Load(), n)
 	}

@@ -1,7 +1,6 @@
 package cache_test
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,87 +17,53 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-// works holds what the processes of a test share, and how their caches are built on each other.
-type works struct {
-	version atomic.Int64 // of the source; 0: the part does not exist
-	log     *logtest.Memory
-	remote  tier.Remote
-	depth   int // of the built values; 0 means 1
-	policy  patch
-	part    *patch // the policy of the parts, if it is another
-	tags    bool   // parts and their absences have the tag t
-	local   bool   // the parts are LocalOnly
-	many    bool   // built values have LoadMany
-	unmod   bool   // built values answer ErrNotModified when they are loaded again
-	apart   bool   // odd levels are on other Tiers of the process
-	read    func(ctx context.Context, below things) (string, error)
-}
-
-// tower is one process. Level 0, the parts, reads the source, and level i+1 is built from level i.
-// All of them have the key 12.
-type tower struct {
-	tiers  *cache.Tiers
-	link   *logtest.Faulty // to the log
-	levels []things
-}
-
-func (w *tower) parts() things { return w.levels[0] }
-func (w *tower) pages() things { return w.levels[len(w.levels)-1] }
-
 var longLived = patch{TTL: new(time.Hour), NegativeTTL: new(time.Hour), Stale: new(time.Hour)}
 
-func newWorks() *works {
-	w := &works{
-		log: logtest.NewMemory(logtest.MemoryConfig{Bound: bound}), remote: tiertest.NewMemory(), depth: 1, policy: longLived, read: readPart,
-	}
-	w.version.Store(1)
-	return w
+// tower is how values are built on each other. Its level 0 is the cache of a process of a duo, and each
+// level is built from the one below, key by key.
+type tower struct {
+	depth  int // of the built values
+	by     func(ctx context.Context, below things, k int) (string, error)
+	policy patch
+	many   bool // built values have LoadMany
+	apart  bool // odd levels are on other Tiers of the process
 }
 
-func readPart(ctx context.Context, below things) (string, error) {
-	v, err := below.Get(ctx, 12)
-	if errors.Is(err, cache.ErrNotFound) {
-		return "none", nil
-	}
-	return v, err
-}
-
-func (w *works) process(t *testing.T) *tower {
-	p := &tower{link: logtest.NewFaulty(w.log)}
-	cfg := cache.TiersConfig{Remote: w.remote, Log: p.link}
-	p.tiers = open(t, cfg)
-	tiers := [2]*cache.Tiers{p.tiers, p.tiers}
-	if w.apart {
+func (o tower) build(t *testing.T, w *duo, i int) []things {
+	t.Helper()
+	levels, tiers := []things{w.c[i]}, [2]*cache.Tiers{w.tiers[i], w.tiers[i]}
+	if o.apart {
 		advance(bound / 7) // the two Tiers count time from different moments
-		tiers[1] = open(t, cfg)
+		tiers[1] = open(t, cache.TiersConfig{Remote: w.wire[i], Log: w.link[i]})
 	}
-	parts := thingConfig{Namespace: "parts:v1", LocalOnly: w.local, Policy: *cmp.Or(w.part, &w.policy), Load: func(ctx context.Context, _ int) (string, error) {
-		if v := w.version.Load(); v > 0 {
-			return fmt.Sprint("v", v), nil
-		}
-		if w.tags {
-			cache.Depend(ctx, "t")
-		}
-		return "", cache.ErrNotFound
-	}}
-	if w.tags {
-		parts.Tags = tagT
-	}
-	p.levels = append(p.levels, with(t, tiers[0], parts))
-	for i := range w.depth {
-		below := p.levels[i]
-		cfg := loading(func(ctx context.Context, _ int) (string, error) {
-			if old, ok := cache.Previous[string](ctx); ok && w.unmod {
-				return old, cache.ErrNotModified
-			}
-			return w.read(ctx, below)
-		}, w.many)
-		cfg.Namespace, cfg.Policy = fmt.Sprint("level", i+1), w.policy
-		p.levels = append(p.levels, with(t, tiers[(i+1)%2], cfg))
+	for n := range o.depth {
+		cfg := loading(func(ctx context.Context, k int) (string, error) { return o.by(ctx, levels[n], k) }, o.many)
+		cfg.Namespace, cfg.Policy = fmt.Sprint("level", n+1), o.policy
+		levels = append(levels, with(t, tiers[(n+1)%2], cfg))
 	}
 	synctest.Wait()
-	return p
+	return levels
 }
+
+// readBelow returns a loader's way to read the level below. Without a value there it makes one of its own.
+func readBelow(by way) func(context.Context, things, int) (string, error) {
+	return func(ctx context.Context, below things, k int) (string, error) {
+		v, err := by.read(ctx, below, k)
+		if errors.Is(err, cache.ErrMiss) || errors.Is(err, cache.ErrNotFound) {
+			return "none", nil
+		}
+		return v, err
+	}
+}
+
+// change writes to the source, and process 0 invalidates what was built from it.
+func (w *duo) change(t *testing.T, more ...invalidate.Scope) {
+	t.Helper()
+	w.src.set(func(s *source) { s.fixed, s.err = "new", nil })
+	w.invalidate(t, 0, append(more, invalidate.Tag(cache.DefaultTenant, "t"), invalidate.Prefix("default", "things:"))...)
+}
+
+func noRemote(*tiertest.Faulty) tier.Remote { return nil }
 
 // An invalidation of a part ends what was built from it: in the process that calls, in one that
 // has a copy, and in one that has only the frame. It does not matter which call invalidates.
@@ -135,107 +100,111 @@ func TestInvalidationsReachWhatWasBuilt(t *testing.T) {
 // It does not matter how the loader read the part, or where the part was: an invalidation of its key
 // or of its tag ends what was built from it. Tags of an absence count, too, if its loader named them.
 func TestWaysToReadAPart(t *testing.T) {
-	type test struct {
-		name  string
-		set   func(w *works)
-		part  string // where it is when the page is built: nowhere, "a hit", "a remote hit" or "a stale hit"
-		none  bool   // the part does not exist at first
-		bare  bool   // the read gives nothing that could have a tag
-		after bool   // the page is refreshed
+	failing := way{read: func(ctx context.Context, below things, k int, _ ...cache.Option) (string, error) {
+		v, err := below.GetOrLoad(ctx, k, func(context.Context, int) (string, error) { return "", errSource })
+		if errors.Is(err, errSource) {
+			return "none", nil
+		}
+		return v, err
+	}}
+	confirm := func(ctx context.Context, below things, k int) (string, error) {
+		return unchanged(func(ctx context.Context) (string, error) { return below.Get(ctx, k) })(ctx, k)
 	}
-	tests := []test{
+	tests := []partRead{
 		{name: "an absence", none: true},
-		{name: "an absence that Peek finds", none: true, part: "a hit", set: func(w *works) {
-			w.read = func(ctx context.Context, below things) (string, error) {
-				if v, ok := below.Peek(ctx, 12); ok {
-					return v, nil
-				}
-				return "none", nil
-			}
-		}},
-		{name: "a failure that the loader answers", none: true, bare: true, set: func(w *works) {
-			w.read = func(ctx context.Context, below things) (string, error) {
-				if v, err := below.GetOrLoad(ctx, 12, func(context.Context, int) (string, error) { return "", errSource }); err == nil {
-					return v, nil
-				}
-				return "none", nil
-			}
-		}},
-		{name: "two levels", set: func(w *works) { w.depth = 2 }},
-		{name: "two levels, a hit", set: func(w *works) { w.depth = 2 }, part: "a hit"},
-		{name: "LoadMany", set: func(w *works) { w.many = true }},
-		{name: "two levels, LoadMany", set: func(w *works) { w.depth, w.many = 2, true }},
-		{name: "LocalOnly", set: func(w *works) { w.local = true }},
-		{name: "other Tiers", set: func(w *works) { w.apart = true }},
-		{name: "no remote tier", set: func(w *works) { w.remote = nil }},
-		{name: "ErrNotModified", set: func(w *works) { w.unmod = true }, after: true},
+		{name: "an absence that Peek finds", none: true, part: "a hit", tower: tower{by: readBelow(ways[4])}},
+		{name: "a failure that the loader answers", none: true, bare: true, tower: tower{by: readBelow(failing)}},
+		{name: "two levels", tower: tower{depth: 2}},
+		{name: "two levels, a hit", tower: tower{depth: 2}, part: "a hit"},
+		{name: "LoadMany", tower: tower{many: true}},
+		{name: "two levels, LoadMany", tower: tower{depth: 2, many: true}},
+		{name: "LocalOnly", local: true},
+		{name: "other Tiers", tower: tower{apart: true}},
+		{name: "no remote tier", as: noRemote},
+		{name: "ErrNotModified", tower: tower{by: confirm}, refreshed: true},
 	}
 	for _, way := range ways {
-		read := func(w *works) {
-			w.read = func(ctx context.Context, below things) (string, error) {
-				v, err := way.read(ctx, below, 12)
-				if errors.Is(err, cache.ErrMiss) || errors.Is(err, cache.ErrNotFound) {
-					return "none", nil
-				}
-				return v, err
-			}
-		}
-		tests = append(tests, test{name: way.name, set: read, none: way.name == "Peek", bare: way.name == "Peek"})
+		by := tower{by: readBelow(way)}
+		tests = append(tests, partRead{name: way.name, tower: by, none: way.name == "Peek", bare: way.name == "Peek"})
 		for _, part := range []string{"a hit", "a remote hit", "a stale hit"} {
-			tests = append(tests, test{name: way.name + ", " + part, set: read, part: part}, test{name: way.name + ", an absence, " + part, set: read, part: part, none: true})
+			tests = append(tests, partRead{name: way.name + ", " + part, tower: by, part: part}, partRead{name: way.name + ", an absence, " + part, tower: by, part: part, none: true})
 		}
 	}
 	for _, tt := range tests {
-		for end, byTag := range map[string]bool{"key": false, "tag": true} {
-			bubble(t, tt.name+", "+end, func(t *testing.T) {
-				w := newWorks()
-				if w.tags = byTag; tt.set != nil {
-					tt.set(w)
-				}
-				want := "v1"
-				if tt.none {
-					w.version.Store(0)
-					want = "none"
-				}
-				if tt.part == "a stale hit" {
-					w.part = &patch{TTL: swr.TTL, Stale: swr.Stale, NegativeTTL: new(time.Hour)}
-				}
-				a, b := w.process(t), w.process(t)
-				switch tt.part {
-				case "a remote hit":
-					_, _ = w.process(t).parts().Get(t.Context(), 12)
-				case "a stale hit":
-					_, _ = a.parts().Get(t.Context(), 12)
-					advance(20 * time.Second)
-				}
-				for _, p := range []*tower{a, b} {
-					if tt.part == "a hit" {
-						_, _ = p.parts().Get(t.Context(), 12)
-					}
-					if got := get(t, p.pages(), 12); got != want {
-						t.Fatalf("the page is %q, want %q", got, want)
-					}
-					if tt.after {
-						must(t, p.pages().Refresh(t.Context(), 12))
-					}
-				}
-				w.version.Store(2)
-				w.unmod = false
-				if byTag && !tt.bare {
-					invalidateTag(t, a.tiers, "t")
-				} else {
-					must(t, a.parts().Set(t.Context(), 12, "v2"))
-				}
-				if w.apart {
-					advance(bound) // the other Tiers learn of it from the log
-				}
-				_, _ = a.parts().Get(t.Context(), 12) // for Peek
-				equal(t, get(t, a.pages(), 12), "v2", "here the page is")
-				advance(bound)
-				_, _ = b.parts().Get(t.Context(), 12)
-				equal(t, get(t, b.pages(), 12), "v2", "elsewhere the page is")
-			})
+		for _, end := range []string{"key", "tag"} {
+			bubble(t, tt.name+", "+end, func(t *testing.T) { tt.play(t, end) })
 		}
+	}
+}
+
+// partRead is one way to read a part.
+type partRead struct {
+	name      string
+	tower     tower // with a depth of 1 and by Get, if it has no others
+	as        func(*tiertest.Faulty) tier.Remote
+	part      string // where it is when the page is built: nowhere, "a hit", "a remote hit" or "a stale hit"
+	none      bool   // the part does not exist at first
+	bare      bool   // the read gives nothing that could have a tag
+	local     bool   // the parts are LocalOnly
+	refreshed bool   // the page is
+}
+
+func (r partRead) play(t *testing.T, end string) {
+	if r.as == nil {
+		r.as = asIs
+	}
+	if r.tower.by == nil {
+		r.tower.by = readBelow(ways[0])
+	}
+	r.tower.depth, r.tower.policy = max(r.tower.depth, 1), longLived
+	var w *duo
+	cfg := thingConfig{Tags: tagT, LocalOnly: r.local, Policy: longLived, Load: func(ctx context.Context, k int) (string, error) {
+		v, err := w.src.load(ctx, k)
+		if err != nil {
+			cache.Depend(ctx, "t")
+		}
+		return v, err
+	}}
+	if r.part == "a stale hit" {
+		cfg.Policy = patch{TTL: swr.TTL, Stale: swr.Stale, NegativeTTL: new(time.Hour)}
+	}
+	w = newDuo(t, logged, cache.TiersConfig{}, cfg, r.as)
+	w.src.fixed = "old"
+	if r.none {
+		w.src.fail(cache.ErrNotFound)
+	}
+	if r.part == "a remote hit" || r.part == "a stale hit" {
+		_, _ = w.c[0].Get(t.Context(), 1)
+		advance(20 * time.Second)
+	}
+	if r.part == "a remote hit" {
+		w.start(0)
+		w.start(1)
+	}
+	var pages [2]things
+	for i := range pages {
+		pages[i] = r.tower.build(t, w, i)[r.tower.depth]
+		if r.part == "a hit" {
+			_, _ = w.c[i].Get(t.Context(), 1)
+		}
+		equal(t, get(t, pages[i], 1), map[bool]string{false: "old", true: "none"}[r.none], "the page of process %d is", i)
+		if r.refreshed {
+			must(t, pages[i].Refresh(t.Context(), 1))
+		}
+	}
+	w.src.set(func(s *source) { s.fixed, s.err = "new", nil })
+	if end == "tag" && !r.bare {
+		w.invalidate(t, 0, invalidate.Tag(cache.DefaultTenant, "t"))
+	} else {
+		must(t, w.c[0].Set(t.Context(), 1, "new"))
+	}
+	if r.tower.apart {
+		advance(bound) // the other Tiers learn of it from the log
+	}
+	for i, page := range pages {
+		_, _ = w.c[i].Get(t.Context(), 1) // for Peek
+		equal(t, get(t, page, 1), "new", "afterwards the page of process %d is", i)
+		advance(bound)
 	}
 }
 
@@ -253,26 +222,23 @@ func TestBuiltFramesAfterAGap(t *testing.T) {
 // A built value outlives the invalidations of keys that it was not built from, in every tier.
 func TestBuiltValuesOutliveOtherKeys(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorks()
+		w := newDuo(t, logged, cache.TiersConfig{}, thingConfig{LoadMany: (&source{}).loadMany, Policy: longLived}, asIs)
 		loads := 0
-		w.read = func(ctx context.Context, parts things) (string, error) {
+		pages := tower{depth: 1, policy: longLived, by: func(ctx context.Context, parts things, k int) (string, error) {
 			loads++
 			m, err := parts.GetMany(ctx, ints(0, 300))
-			return m[12], err
-		}
-		a, b := w.process(t), w.process(t)
-		get(t, a.pages(), 12)
-		otherDeletes(t, a.parts(), 300, 2000)
+			return m[k], err
+		}}
+		a, b := pages.build(t, w, 0)[1], pages.build(t, w, 1)[1]
+		get(t, a, 12)
+		otherDeletes(t, w.c[0], 300, 2000)
 		advance(bound)
-		for _, p := range []*tower{a, b} {
-			if get(t, p.pages(), 12); loads != 1 {
-				t.Errorf("the page was built %d times, want once", loads)
-			}
-		}
-		must(t, a.parts().Delete(t.Context(), 299))
-		if get(t, a.pages(), 12); loads != 2 {
-			t.Errorf("after the Delete of a part the page was built %d times, want twice", loads)
-		}
+		get(t, a, 12)
+		get(t, b, 12)
+		equal(t, loads, 1, "loads of the page after the Deletes of other keys")
+		must(t, w.c[0].Delete(t.Context(), 299))
+		get(t, a, 12)
+		equal(t, loads, 2, "loads of the page after the Delete of a part")
 	})
 }
 
@@ -397,131 +363,90 @@ func TestReadsWithoutAnAnswerAreParts(t *testing.T) {
 	}
 }
 
-// read reads a level, through LoadMany where it has one.
-func (w *tower) read(t *testing.T, level int) string {
-	t.Helper()
-	got, err := w.levels[level].GetMany(t.Context(), []int{12, 13})
-	if err != nil || len(got) != 2 || got[12] != got[13] {
-		t.Errorf("level %d: %v, %v", level, got, err)
-	}
-	return got[12]
-}
-
-// change writes to the source, and another process invalidates what was built from it.
-func (w *works) change(t *testing.T, teller *tower, more ...invalidate.Scope) {
-	t.Helper()
-	w.version.Add(1)
-	scopes := append(more, invalidate.Tag(cache.DefaultTenant, "t"), invalidate.Prefix("default", "parts:"))
-	succeeds(t, teller.tiers.Invalidate(t.Context(), scopes...))
-}
-
-// climb reads the levels until no old value can be left. It starts to read each level pace after
-// the level below. It returns, for each level, how long after since it served the last old
-// value.
-func (w *tower) climb(t *testing.T, since time.Time, pace time.Duration) []time.Duration {
-	t.Helper()
-	const step = bound / 40
-	last := make([]time.Duration, len(w.levels))
-	for begun := time.Now(); time.Since(begun) < bound*time.Duration(len(w.levels)+1); advance(step) {
-		for i := range w.levels {
-			if time.Since(begun) < time.Duration(i)*pace {
-				break
-			}
-			if w.read(t, i) == "v1" {
-				last[i] = time.Since(since)
-			}
-		}
-	}
-	return last
-}
-
 // After an invalidation, a built value is served no longer than its parts: for one bound, at any
 // depth. While the lease holds, it lives as long as its policy allows.
 func TestBuiltValuesKeepTheBound(t *testing.T) {
-	kinds := map[string]func(w *works){
-		"no tags":          func(w *works) { w.tags = false },
-		"no remote tier":   func(w *works) { w.remote = nil },
-		"LoadMany":         func(w *works) { w.many = true },
-		"two Tiers":        func(w *works) { w.apart = true },
-		"GetMany LoadMany": func(w *works) { w.many, w.read = true, partBy(ways[3]) },
-	}
+	kinds := map[string]tower{"no tags": {}, "no remote tier": {}, "LoadMany": {many: true}, "two Tiers": {apart: true}, "GetMany LoadMany": {many: true, by: readBelow(ways[3])}}
 	for _, way := range ways {
-		kinds[way.name] = func(w *works) { w.read = partBy(way) }
+		kinds[way.name] = tower{by: readBelow(way)}
 	}
-	for name, set := range kinds {
-		for depth := range 4 {
-			bubble(t, fmt.Sprintf("%s, depth %d", name, depth), func(t *testing.T) {
-				w := newWorks()
-				w.depth, w.tags, w.policy = depth, true, patch{}
-				set(w)
-				teller, p := w.process(t), w.process(t)
-				p.read(t, 0)
+	for name, levels := range kinds {
+		cfg, as := thingConfig{Tags: tagT}, asIs
+		switch name {
+		case "no tags":
+			cfg.Tags = nil
+		case "no remote tier":
+			as = noRemote
+		}
+		if levels.by == nil {
+			levels.by = readBelow(ways[0])
+		}
+		for levels.depth = range 4 {
+			bubble(t, fmt.Sprintf("%s, depth %d", name, levels.depth), func(t *testing.T) {
+				w := newDuo(t, logged, cache.TiersConfig{}, cfg, as)
+				w.src.fixed = "old"
+				cs := levels.build(t, w, 1)
+				get(t, cs[0], 1)
 				advance(bound)
-				p.read(t, 0) // it is valid by the lease alone
-				p.link.Fail(errDown)
-				at := time.Now()
-				w.change(t, teller)
-				for i, d := range p.climb(t, at, bound*9/10) {
-					if d > bound {
-						t.Errorf("level %d serves the old value for %v after the invalidation, want at most %v", i, d, bound)
-					}
-				}
+				get(t, cs[0], 1) // it is valid by the lease alone
+				w.link[1].Fail(errDown)
+				w.change(t)
+				climb(t, cs)
 			})
 		}
 	}
 	bubble(t, "with a lease", func(t *testing.T) {
-		w := newWorks()
-		w.depth, w.policy, w.remote = 2, patch{}, nil
-		teller, p := w.process(t), w.process(t)
+		w := newDuo(t, logged, cache.TiersConfig{}, thingConfig{}, noRemote)
+		w.src.fixed = "old"
+		cs := tower{depth: 2, by: readBelow(ways[0])}.build(t, w, 1)
 		for range 20 {
-			if got := p.read(t, 2); got != "v1" {
-				t.Fatalf("Get = %q, want v1", got)
-			}
+			equal(t, get(t, cs[2], 1), "old", "the value")
 			advance(bound)
 		}
-		equal(t, total(p.tiers).Loads, 4, "loads")
-		w.change(t, teller)
+		equal(t, total(w.tiers[1]).Loads, 3, "loads")
+		w.change(t)
 		advance(time.Millisecond)
-		for i := range p.levels {
-			equal(t, p.read(t, i), "v2", "level %d after the record arrived", i)
+		for i, c := range cs {
+			equal(t, get(t, c, 1), "new", "level %d after the record arrived", i)
 		}
 	})
 }
 
-// partBy returns a loader's way to read the level below. A Peek that finds nothing reads it.
-func partBy(by way) func(context.Context, things) (string, error) {
-	return func(ctx context.Context, below things) (string, error) {
-		v, err := by.read(ctx, below, 12)
-		if errors.Is(err, cache.ErrMiss) {
-			return below.Get(ctx, 12)
+// climb reads the levels until no old value can be left. It starts to read each level most of a bound after
+// the level below. No level may serve the old value later than a bound from now.
+func climb(t *testing.T, levels []things) {
+	t.Helper()
+	const step, pace = bound / 40, bound * 9 / 10
+	for begun := time.Now(); time.Since(begun) < bound*time.Duration(len(levels)+1); advance(step) {
+		for i, c := range levels[:min(len(levels), 1+int(time.Since(begun)/pace))] {
+			if d := time.Since(begun); get(t, c, 1) == "old" && d > bound {
+				t.Errorf("level %d serves the old value %v after the invalidation, want at most %v", i, d, bound)
+			}
 		}
-		return v, err
 	}
 }
 
 // With Strict, built values are gone, too, when the call returns.
 func TestStrictHoldsForBuiltValues(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorks()
-		w.depth, w.remote, w.policy = 2, nil, patch{}
-		teller, p := w.process(t), w.process(t)
-		p.read(t, 0)
+		w := newDuo(t, logged, cache.TiersConfig{}, thingConfig{Tags: tagT}, noRemote)
+		w.src.fixed = "old"
+		cs := tower{depth: 2, by: readBelow(ways[0])}.build(t, w, 1)
+		get(t, cs[0], 1)
 		advance(bound)
-		p.link.Hang(true)
-		done := make(chan time.Time)
+		w.link[1].Hang(true)
+		done := make(chan struct{})
 		go func() {
-			w.change(t, teller, invalidate.Strict)
-			done <- time.Now()
+			defer close(done)
+			w.change(t, invalidate.Strict)
 		}()
-		for i := range w.depth { // each level is built while the call waits
+		for _, c := range cs[1:] { // each level is built while the call waits
 			advance(bound * 4 / 10)
-			p.read(t, i+1)
+			equal(t, get(t, c, 1), "old", "a level that is built meanwhile")
 		}
-		at := <-done
-		for i, d := range p.climb(t, at, 0) {
-			if d > 0 {
-				t.Errorf("level %d serves the old value for %v after Strict returned", i, d)
-			}
+		<-done
+		for i := range cs {
+			equal(t, get(t, cs[len(cs)-1-i], 1), "new", "after Strict level %d", len(cs)-1-i)
 		}
 	})
 }
@@ -529,25 +454,24 @@ func TestStrictHoldsForBuiltValues(t *testing.T) {
 // A load may join the flight that loads one of its parts.
 func TestBuiltFromJoinedFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorks()
-		w.depth, w.remote, w.policy = 2, nil, patch{}
-		w.read = func(ctx context.Context, below things) (string, error) {
-			go func() { _, _ = below.Get(t.Context(), 12) }()
+		w := newDuo(t, logged, cache.TiersConfig{}, thingConfig{}, noRemote)
+		w.src.fixed = "old"
+		cs := tower{depth: 2, by: func(ctx context.Context, below things, k int) (string, error) {
+			go func() { _, _ = below.Get(t.Context(), k) }()
 			_ = nap(ctx, time.Millisecond)
-			v, err := readPart(ctx, below)
+			v, err := below.Get(ctx, k)
 			return v, errors.Join(err, nap(ctx, time.Millisecond)) // the flight that the level above joins
-		}
-		teller, p := w.process(t), w.process(t)
-		get(t, p.parts(), 12)
+		}}.build(t, w, 1)
+		get(t, cs[0], 1)
 		advance(bound)
-		p.link.Fail(errDown)
+		w.link[1].Fail(errDown)
 		at := time.Now()
-		w.change(t, teller)
+		w.change(t)
 		advance(bound * 7 / 10) // the lease was renewed at most a quarter of a bound before the failure
-		equal(t, get(t, p.pages(), 12), "v1", "within the bound the page is")
-		equal(t, total(p.tiers).Merged > 0, true, "a load joined a flight")
+		equal(t, get(t, cs[2], 1), "old", "within the bound the page is")
+		equal(t, total(w.tiers[1]).Merged > 0, true, "a load joined a flight")
 		advance(bound - time.Since(at))
-		equal(t, get(t, p.pages(), 12), "v2", "a bound after the invalidation the page is")
+		equal(t, get(t, cs[2], 1), "new", "a bound after the invalidation the page is")
 	})
 }
 

@@ -246,19 +246,19 @@ func TestHostileTimes(t *testing.T) {
 
 func hostileTimes(t *testing.T, field string, ms int64) {
 	const day = 24 * time.Hour
-	cfg := thingConfig{Policy: patch{TTL: new(day), Stale: new(day), StaleIfError: new(day)}}
 	remote := faulty()
-	writer := (&source{}).load
-	cfg.Load = writer
+	cfg := thingConfig{Policy: patch{TTL: new(day), Stale: new(day), StaleIfError: new(day)}, Load: (&source{}).load}
 	get(t, with(t, open(t, cache.TiersConfig{Remote: remote}), cfg), 1)
 	wall := time.Now().UnixMilli()
-	cell := hostileCell(t, remote, field, ms)
-	remote.Corrupt(tiertest.Replace(cell.frame))
-	cfg.Load = func() cache.Loader[int, string] {
-		src := &source{}
-		src.loads = map[int]int{1: 100}
-		return src.load
-	}()
+	var cell tier.Cell
+	remote.Corrupt(tiertest.Replace(rewrite(func(c *tier.Cell) {
+		for name, at := range map[string]*int64{"LoadedAt": &c.LoadedAt, "SoftAt": &c.SoftAt, "HardAt": &c.HardAt} {
+			if field == name || field == "all" {
+				*at = ms
+			}
+		}
+		cell = *c
+	})(cellOf(t, remote, cell1))))
 	// truth is the value's age in milliseconds by its cell. A difference that overflows counts
 	// as the longest duration.
 	truth := max(wall-cell.LoadedAt, 0)
@@ -300,31 +300,4 @@ func hostileTimes(t *testing.T, field string, ms int64) {
 	if took, most := time.Since(begun), 2*policy.Default().LoadTimeout; took > most {
 		t.Errorf("the reads took %v, want at most LoadTimeout for each cache: %v", took, most)
 	}
-}
-
-type hostile struct {
-	tier.Cell
-	frame []byte
-}
-
-// hostileCell returns the cell of key 1 with changed times.
-func hostileCell(t *testing.T, remote tier.Remote, field string, ms int64) hostile {
-	t.Helper()
-	raw, err := remote.Get(t.Context(), cell1)
-	must(t, err)
-	cell, err := tier.ParseCell(raw)
-	must(t, err)
-	switch field {
-	case "LoadedAt":
-		cell.LoadedAt = ms
-	case "SoftAt":
-		cell.SoftAt = ms
-	case "HardAt":
-		cell.HardAt = ms
-	default:
-		cell.LoadedAt, cell.SoftAt, cell.HardAt = ms, ms, ms
-	}
-	frame, err := cell.Encode()
-	must(t, err)
-	return hostile{cell, frame}
 }

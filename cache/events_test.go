@@ -149,27 +149,6 @@ func TestOnInvalidateNames(t *testing.T) {
 	})
 }
 
-// A process cannot be told of names that the record's fences do not have.
-func TestOnInvalidateForeignNames(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		log := logtest.NewMemory(logtest.MemoryConfig{Bound: bound, Names: true})
-		link := logtest.NewFaulty(log)
-		writer, listener := open(t, cache.TiersConfig{Log: log}), open(t, cache.TiersConfig{Log: link})
-		synctest.Wait()
-		e, _ := listenTo(listener)
-		link.Corrupt(func(p invalidate.Page) invalidate.Page {
-			for i := range p.Scopes {
-				p.Scopes[i].Names = "t\x06acme:a" + "\xff\xff"
-			}
-			return p
-		})
-		tag := invalidate.Tag("acme", "b")
-		must(t, writer.Invalidate(t.Context(), tag))
-		advance(bound)
-		wantEvents(t, e.heard(), event(false, false, tag))
-	})
-}
-
 // An invalidation that waits for the log causes an event at once, because it applies in this
 // process at once. Missing records cause an event of everything.
 func TestOnInvalidateInAnOutage(t *testing.T) {

@@ -15,29 +15,6 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-// A load error may be remembered, so that reads do not keep calling a broken source. Other
-// processes learn only the error's code.
-func ExampleRememberedError() {
-	ctx := context.Background()
-	users, done := example(cache.Config[int64, User]{
-		Load: func(context.Context, int64) (User, error) {
-			fmt.Println("load")
-			return User{}, errors.New("too many connections")
-		},
-		Policy: policy.Patch{ErrorTTL: new(10 * time.Second)},
-	})
-	defer done()
-
-	_, _ = users.Get(ctx, 42)
-	_, err := users.Get(ctx, 42)
-	if e, ok := errors.AsType[*cache.RememberedError](err); ok {
-		fmt.Println(e.Code, "·", e.Err)
-	}
-	// Output:
-	// load
-	// error · too many connections
-}
-
 // A loader's panic reaches every caller that waits for it, with its stack.
 func ExamplePanicError() {
 	ctx := context.Background()
@@ -61,23 +38,34 @@ func (e statusError) Error() string { return fmt.Sprintf("the source answered %d
 
 func (e statusError) CacheCode() string { return fmt.Sprintf("http-%d", int(e)) }
 
-// The code of a remembered error reaches the processes that did not load.
+// A load error may be remembered, so that reads do not keep calling a broken source. Other
+// processes learn only the error's code.
 func ExampleCoder() {
 	ctx := context.Background()
 	remote := tiertest.NewMemory()
 	for range 2 {
 		tiers, done := openTiers(cache.TiersConfig{Remote: remote})
 		users := newCache(tiers, cache.Config[int64, User]{
-			Load:   func(context.Context, int64) (User, error) { return User{}, statusError(503) },
+			Load: func(context.Context, int64) (User, error) {
+				fmt.Println("load")
+				return User{}, statusError(503)
+			},
 			Policy: policy.Patch{ErrorTTL: new(10 * time.Second)},
 		})
 		_, err := users.Get(ctx, 42)
 		fmt.Println(err)
+		_, err = users.Get(ctx, 42)
+		if e, ok := errors.AsType[*cache.RememberedError](err); ok {
+			fmt.Println(e.Code, "·", e.Err)
+		}
 		done()
 	}
 	// Output:
+	// load
 	// cache: get default:users:v1:42: the source answered 503
+	// http-503 · the source answered 503
 	// cache: get default:users:v1:42: cache: load failed a moment ago (http-503)
+	// http-503 · <nil>
 }
 
 // Beyond MaxFlights a read that misses fails at once. Hits still succeed.

@@ -12,43 +12,12 @@ import (
 
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/internal/race"
-	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
+// Waiting for the fill of another process takes little longer than the load.
 func TestOneLoadForAll(t *testing.T) {
-	for _, tt := range []struct {
-		name      string
-		processes int // 0 means one process without a remote tier
-		callers   int // per process
-	}{
-		{"32 callers", 0, 32},
-		{"1000 callers", 0, 1000},
-		{"1000 callers with a remote tier", 1, 1000},
-		{"2 processes of 32 callers", 2, 32},
-		{"5 processes of 100 callers", 5, 100},
-	} {
-		bubble(t, tt.name, func(t *testing.T) {
-			src := &source{took: 70 * time.Millisecond}
-			cfg := thingConfig{Load: src.load}
-			cs := []things{}
-			if tt.processes == 0 {
-				cs = append(cs, with(t, open(t, cache.TiersConfig{}), cfg))
-			} else {
-				_, cs = fleet(t, tt.processes, tiertest.NewMemory(), cache.TiersConfig{}, cfg)
-			}
-			start := time.Now()
-			crowd(tt.callers*len(cs), func(i int) {
-				if v, err := cs[i%len(cs)].Get(t.Context(), 7); v != "7.1" || err != nil {
-					t.Errorf("Get(7) = %q, %v, want 7.1", v, err)
-				}
-			})
-			src.wantLoads(t, 1)
-			// Waiting for another process's fill takes little longer than the load.
-			if d := time.Since(start); d > 80*time.Millisecond {
-				t.Errorf("the last caller got its answer after %v, and the load took %v", d, src.took)
-			}
-		})
-	}
+	play(t, scene{on: "alone paired", steps: `
+		source takes=70ms; go 999 a gets 1.1; go 1000 b gets 1.1; a gets 1.1; took 70ms-80ms; wait 10ms; b gets 1.1 local; loads 1`})
 }
 
 // A caller that leaves harms no other, not even while it makes the flight's call to the remote tier.
@@ -77,30 +46,13 @@ func TestMaxAgeMerges(t *testing.T) {
 		go a gets 1.2 load MaxAge=50ms; wait 100ms; a gets 1.3 load MaxAge=50ms; loads 3`})
 }
 
+// A load has the deadline of its policy, and not that of the caller that began it.
 func TestLoaderContext(t *testing.T) {
-	type ctxKey struct{}
-	synctest.Test(t, func(t *testing.T) {
-		var seen, deadline any
-		c := with(t, open(t, cache.TiersConfig{}), thingConfig{Load: func(ctx context.Context, _ int) (string, error) {
-			seen = ctx.Value(ctxKey{})
-			d, _ := ctx.Deadline()
-			deadline = time.Until(d)
-			return "v", nap(ctx, 2*time.Second)
-		}})
-		first, cancel := context.WithTimeout(context.WithValue(t.Context(), ctxKey{}, "first"), time.Second)
-		defer cancel()
-		go func() { _, _ = c.Get(first, 1) }()
-		synctest.Wait()
-		if v, err := c.Get(context.WithValue(t.Context(), ctxKey{}, "second"), 1); v != "v" || err != nil {
-			t.Errorf("Get = %q, %v: the first caller's deadline reached the load", v, err)
-		}
-		if seen != "first" {
-			t.Errorf("the loader saw the value %v, want the first caller's", seen)
-		}
-		if deadline != 30*time.Second {
-			t.Errorf("the loader's deadline was %v away, want the policy's LoadTimeout of 30s", deadline)
-		}
-	})
+	play(t, scene{cfg: thingConfig{Load: func(ctx context.Context, _ int) (string, error) {
+		deadline, _ := ctx.Deadline()
+		equal(t, time.Until(deadline), 30*time.Second, "the time of a load")
+		return "v", nap(ctx, 2*time.Second)
+	}}, steps: "go a gets late timeout=1s; a gets v; took 2s"})
 }
 
 func panicHere(v any) { panic(v) }
@@ -118,15 +70,7 @@ func TestPanicReachesEveryWaiter(t *testing.T) {
 }
 
 func TestTagsFuncPanics(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := with(t, open(t, cache.TiersConfig{}), thingConfig{
-			Load: func(context.Context, int) (string, error) { return "v", nil },
-			Tags: func(int, string) []string { panic("tags") },
-		})
-		if pe, ok := panicOf(func() { _, _ = c.Get(t.Context(), 1) }).(*cache.PanicError); !ok || pe.Value != "tags" {
-			t.Errorf("a panic of Tags reached the caller as %v", pe)
-		}
-	})
+	play(t, scene{cfg: thingConfig{Tags: func(int, string) []string { panicHere(errSource); return nil }}, steps: "a gets panic"})
 }
 
 // A load and those that it waits for have one turn, also if another caller leads those.
@@ -145,7 +89,7 @@ func TestNestedLoads(t *testing.T) {
 	})
 }
 
-// The same key of another tenant is another key.
+// A loader has the values of the caller's context. The same key of another tenant is another key.
 func TestNotRecursive(t *testing.T) {
 	type ctxKey struct{}
 	synctest.Test(t, func(t *testing.T) {

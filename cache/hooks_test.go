@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -17,7 +16,6 @@ import (
 	"github.com/twofold-go/twofold/policy"
 	"github.com/twofold-go/twofold/tier"
 	"github.com/twofold-go/twofold/tier/local"
-	"github.com/twofold-go/twofold/tier/ristretto"
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
@@ -269,41 +267,18 @@ func TestHooksChurn(t *testing.T) {
 // TestEndedEntriesLeave: an idle tier gives back the memory of entries that nothing can use any
 // more, within a minute. OnRemoved says why.
 func TestEndedEntriesLeave(t *testing.T) {
-	bubble(t, "local", func(t *testing.T) { testEnded(t, local.New(local.Config{})) })
-	bubble(t, "ristretto", func(t *testing.T) { testEnded(t, ristretto.New(ristretto.Config{})) })
-}
-
-func testEnded(t *testing.T, l tier.Local) {
-	const n = 5000
-	var removed [256]atomic.Int64
-	tiers := open(t, cache.TiersConfig{Local: l, OnRemoved: func(_ cache.Entry, why tier.EvictReason) { removed[why].Add(1) }})
-	load := func(_ context.Context, k int) (string, error) {
-		if k%10 == 0 {
-			return "", cache.ErrNotFound
+	expired, minute := 0, new(time.Minute)
+	tc := cache.TiersConfig{OnRemoved: func(_ cache.Entry, why tier.EvictReason) {
+		if why == tier.Expired {
+			expired++
 		}
-		return "value", nil
-	}
-	c := with(t, tiers, thingConfig{Load: load, Policy: patch{
-		TTL: new(time.Minute), Stale: new(time.Minute), StaleIfError: new(time.Minute), NegativeTTL: new(time.Minute),
-	}})
-	always := with(t, tiers, thingConfig{Namespace: "always", Load: load, Policy: patch{TTL: new(policy.Forever)}})
-	entries := func() int64 { return tiers.Stats().Local.Entries }
-	for k := range n {
-		_, _ = c.Get(t.Context(), k)
-	}
-	get(t, always, 1)
-	advance(59 * time.Second)
-	if got := entries(); got != n+1 {
-		t.Fatalf("%d entries before the first has ended, want %d", got, n+1)
-	}
-	advance(61 * time.Second) // the absences have ended a minute ago
-	if got, want := entries(), int64(n*9/10+1); got != want {
-		t.Errorf("%d entries, want %d: values that may be served stale stay", got, want)
-	}
-	advance(2 * time.Minute)
-	equal(t, entries(), 1, "entries a minute after the last end")
-	equal(t, removed[tier.Expired].Load(), n, "the times that OnRemoved said %q", tier.Expired)
-	equal(t, total(tiers).Evictions, 0, "evictions")
+	}}
+	play(t, scene{tc: tc, own: patch{TTL: new(policy.Forever)}, cfg: thingConfig{Policy: patch{TTL: minute, Stale: minute, StaleIfError: minute, NegativeTTL: minute}}, steps: `
+		a gets any key=1-900; source absent; a gets absent key=901-1000; source well; a gets any own key=1001
+		wait 59s; a counts Entries=1001
+		wait 61s; a counts Entries=901 // the absences have ended a minute ago, and values that may be served stale stay
+		wait 2m; a counts Entries=1 Evictions=0`})
+	equal(t, expired, 1000, "the times that OnRemoved said %q", tier.Expired)
 }
 
 // TestEndsThatMove: a value that SetKeep keeps stays, and one that an Expire or an invalidation ends
@@ -353,15 +328,13 @@ func TestHooksThatPanic(t *testing.T) {
 			advance(auditTakes)
 			equal(t, tiers.Stats().Audits, cache.Audits{Stale: 1}, "audits")
 			must(t, c.DeleteAll(t.Context()))
-			long := with(t, tiers, cache.Config[int, []byte]{Namespace: "long", Load: func(context.Context, int) ([]byte, error) { return make([]byte, 1000), nil }})
-			for k := range keys {
-				if v := get(t, long, k); len(v) != 1000 {
-					t.Fatalf("Get(%d) = %d bytes", k, len(v))
-				}
-			}
+			src.fixed = strings.Repeat("x", 1000)
 			found := int64(0)
 			for k := range keys {
-				if _, ok := long.Peek(t.Context(), k); ok {
+				get(t, c, 2+k)
+			}
+			for k := range keys {
+				if _, ok := c.Peek(t.Context(), 2+k); ok {
 					found++
 				}
 			}

@@ -22,9 +22,6 @@ type gate struct {
 	asleep chan struct{}
 	armed  map[string]*message // by kind: holds the next message
 	held   map[string][]*message
-	twice  map[string]bool
-	copied map[string]bool
-	copies []func()
 }
 
 type message struct{ off chan struct{} }
@@ -36,12 +33,11 @@ const allTails = "tail"
 var kinds = map[string]string{
 	"get": "the answer to a get is on its way", "claim": "a claim is on its way", "fill": "a fill is on its way",
 	"unlink": "a delete is on its way", "append": "a record is on its way", "sync": "the log's answer is on its way",
-	"number": "rows are about to get numbers",
 	allTails: "", "decode": "a value is being decoded", "renewal": "and stops there",
 }
 
 func newGate(p *process) *gate {
-	return &gate{p: p, armed: map[string]*message{}, held: map[string][]*message{}, twice: map[string]bool{}, copied: map[string]bool{}}
+	return &gate{p: p, armed: map[string]*message{}, held: map[string][]*message{}}
 }
 
 // awake waits while the process sleeps. It reports whether the process slept.
@@ -110,17 +106,6 @@ func (g *gate) open() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	clear(g.armed)
-}
-
-// mark makes the gate send the next message of a kind twice, or copy it.
-func (g *gate) mark(what map[string]bool, kind string) error {
-	if kind != "claim" && kind != "fill" && kind != "append" {
-		return fmt.Errorf("cannot resend or copy a %s", kind)
-	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	what[kind] = true
-	return nil
 }
 
 // stop returns the message to hold, or nil.
@@ -209,16 +194,11 @@ func (r remoteGate) Get(ctx context.Context, key string) ([]byte, error) {
 }
 
 func (r remoteGate) Claim(ctx context.Context, key string, c tier.Claim) (tier.Claimed, error) {
-	return pass(ctx, r.gate, "claim", false, repeat(r.gate, "claim", func(ctx context.Context) (tier.Claimed, error) {
-		r.p.dump.know(key)
-		return r.p.redis.Claim(ctx, key, c)
-	}))
+	return pass(ctx, r.gate, "claim", false, func(ctx context.Context) (tier.Claimed, error) { return r.p.redis.Claim(ctx, key, c) })
 }
 
 func (r remoteGate) Fill(ctx context.Context, key string, f tier.Fill) (bool, error) {
-	return pass(ctx, r.gate, "fill", false, repeat(r.gate, "fill", func(ctx context.Context) (bool, error) {
-		return r.p.redis.Fill(ctx, key, f)
-	}))
+	return pass(ctx, r.gate, "fill", false, func(ctx context.Context) (bool, error) { return r.p.redis.Fill(ctx, key, f) })
 }
 
 func (r remoteGate) Unlink(ctx context.Context, keys ...string) error {
@@ -232,58 +212,6 @@ func (r remoteGate) Unlink(ctx context.Context, keys ...string) error {
 func (p *process) thinks(ctx context.Context) {
 	_ = nap(ctx, time.Microsecond) // the caller checks ctx itself
 	p.noteRefused()
-}
-
-// repeat makes op happen again when the story says so. It does so at once, as when a client
-// library sends a command twice, or when a copy is delivered.
-func repeat[T any](g *gate, kind string, op func(context.Context) (T, error)) func(context.Context) (T, error) {
-	return func(ctx context.Context) (T, error) {
-		g.mu.Lock()
-		twice, copied := g.twice[kind], g.copied[kind]
-		delete(g.twice, kind)
-		delete(g.copied, kind)
-		if copied {
-			g.copies = append(g.copies, func() {
-				v, err := op(context.WithoutCancel(ctx))
-				g.p.env.Printf("the copy of %s's %s arrives: %s", g.p.name, kind, spell(v, err))
-			})
-		}
-		g.mu.Unlock()
-		if twice {
-			v, err := op(ctx)
-			g.p.env.Printf("%s sends its %s again; the first answer, which is lost: %s", g.p.name, kind, spell(v, err))
-			_ = nap(ctx, 100*time.Microsecond)
-		}
-		return op(ctx)
-	}
-}
-
-func (g *gate) deliver() error {
-	g.mu.Lock()
-	copies := g.copies
-	g.copies = nil
-	g.mu.Unlock()
-	if len(copies) == 0 {
-		return fmt.Errorf("no copy of a message of %s's is on the wire", g.p.name)
-	}
-	for _, c := range copies {
-		c()
-	}
-	return nil
-}
-
-func spell(v any, err error) string {
-	done := err == nil
-	switch v := v.(type) {
-	case tier.Claimed:
-		done = done && v.Granted
-	case bool:
-		done = done && v
-	}
-	if done {
-		return "done"
-	}
-	return "refused"
 }
 
 // codec returns a codec whose decoding a story can hold.
@@ -316,9 +244,6 @@ func (w logWire) Sync(ctx context.Context, at invalidate.Cursor, a invalidate.Ap
 		return invalidate.Page{}, err
 	}
 	page, err := w.p.loglink.Sync(ctx, at, a)
-	if what != "" && w.p.losing.Swap(false) {
-		page, err = invalidate.Page{}, errLost
-	}
 	if what != "" {
 		w.p.ear.missed(w.p, what, err)
 	}
@@ -392,9 +317,6 @@ type logGate struct{ *gate }
 func (l logGate) Bound() time.Duration { return l.p.log.Bound() }
 
 func (l logGate) Sync(ctx context.Context, at invalidate.Cursor, a invalidate.Append) (invalidate.Page, error) {
-	if err := l.catchUp(ctx); err != nil {
-		return invalidate.Page{}, err
-	}
 	what := l.p.names.list(slices.Concat(a.Keys, a.Scopes))
 	ask := func(ctx context.Context) (invalidate.Page, error) {
 		bumps := l.p.log.Bumps()
@@ -411,7 +333,7 @@ func (l logGate) Sync(ctx context.Context, at invalidate.Cursor, a invalidate.Ap
 	if what == "" {
 		return back(ctx)
 	}
-	return pass(ctx, l.gate, "append", false, repeat(l.gate, "append", back))
+	return pass(ctx, l.gate, "append", false, back)
 }
 
 func (l logGate) Tail(ctx context.Context, at invalidate.Cursor) (invalidate.Page, error) {

@@ -1,10 +1,10 @@
 package cache_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/twofold-go/twofold/cache"
@@ -14,55 +14,34 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-// logFault is a fault of the log while process 0 invalidates.
-type logFault struct {
-	name   string
-	before func(w *duo) // runs before the invalidation
-	after  func(w *duo) // runs after it; nil means none
-}
-
 var errWire = errors.New("unplugged")
 
-// onLink is a fault of one process's link to the log.
-func onLink(i int, name string, set func(f *logtest.Faulty)) logFault {
-	return logFault{name: fmt.Sprintf("%s %d", name, i), before: func(w *duo) { set(w.link[i]) }}
+// linkFaults are faults of one process's link to the log.
+var linkFaults = map[string]func(f *logtest.Faulty){
+	"fail":                  func(f *logtest.Faulty) { f.Fail(errWire) },
+	"fail sync":             func(f *logtest.Faulty) { f.Fail(errWire, logtest.Sync) },
+	"hang":                  func(f *logtest.Faulty) { f.Hang(true) },
+	"hang sync":             func(f *logtest.Faulty) { f.Hang(true, logtest.Sync) },
+	"hang tail":             func(f *logtest.Faulty) { f.Hang(true, logtest.Tail) },
+	"lose replies":          func(f *logtest.Faulty) { f.LoseReplies(errWire) },
+	"deaf":                  func(f *logtest.Faulty) { f.DropTail(true) },
+	"delay":                 func(f *logtest.Faulty) { f.Delay(bound / 5) },
+	"delay beyond patience": func(f *logtest.Faulty) { f.Delay(bound) },
+	"garble":                func(f *logtest.Faulty) { f.Corrupt(garble) },
 }
 
-func logFaults(t *testing.T) []logFault {
-	var all []logFault
-	for i := range 2 {
-		all = append(all,
-			onLink(i, "fail", func(f *logtest.Faulty) { f.Fail(errWire) }),
-			onLink(i, "fail sync", func(f *logtest.Faulty) { f.Fail(errWire, logtest.Sync) }),
-			onLink(i, "hang", func(f *logtest.Faulty) { f.Hang(true) }),
-			onLink(i, "hang sync", func(f *logtest.Faulty) { f.Hang(true, logtest.Sync) }),
-			onLink(i, "hang tail", func(f *logtest.Faulty) { f.Hang(true, logtest.Tail) }),
-			onLink(i, "lose replies", func(f *logtest.Faulty) { f.LoseReplies(errWire) }),
-			onLink(i, "deaf", func(f *logtest.Faulty) { f.DropTail(true) }),
-			onLink(i, "delay", func(f *logtest.Faulty) { f.Delay(bound / 5) }),
-			onLink(i, "delay beyond patience", func(f *logtest.Faulty) { f.Delay(bound) }),
-			onLink(i, "garble", func(f *logtest.Faulty) { f.Corrupt(garble) }),
-		)
-	}
-	var dump logtest.Snapshot
-	cutOff := func(w *duo) { w.link[1].Fail(errWire) }
-	server := func(name string, then func(m *logtest.Memory)) []logFault {
-		after := func(w *duo) { then(w.log); w.link[1].Heal() }
-		keep := func(w *duo) { dump = w.log.Snapshot() }
-		return []logFault{
-			{name, keep, after},
-			{name + ", unheard", func(w *duo) { keep(w); cutOff(w) }, after},
-		}
-	}
-	all = append(all, server("restore", func(m *logtest.Memory) { m.Restore(dump) })...)
-	all = append(all, server("lose", func(m *logtest.Memory) { m.Lose(1) })...)
-	all = append(all, server("rewind", func(m *logtest.Memory) { m.Rewind(1) })...)
-	all = append(all, server("restart", (*logtest.Memory).Restart)...)
-	all = append(all, server("trim all", func(m *logtest.Memory) { m.Trim(0) })...)
-	for name, parts := range map[string][]logtest.Part{"everything": nil, "meta": {logtest.Meta}, "keys": {logtest.Keys}, "scopes": {logtest.Scopes}} {
-		all = append(all, server("delete "+name, func(m *logtest.Memory) { m.Delete(parts...) })...)
-	}
-	return append(all, logFault{"trim behind", cutOff, func(w *duo) { push(t, w); w.log.Trim(1); w.link[1].Heal() }})
+// serverFaults are faults of the log's server. The snapshot is of an earlier time.
+var serverFaults = map[string]func(m *logtest.Memory, old logtest.Snapshot){
+	"restore":           func(m *logtest.Memory, old logtest.Snapshot) { m.Restore(old) },
+	"lose":              func(m *logtest.Memory, _ logtest.Snapshot) { m.Lose(1) },
+	"rewind":            func(m *logtest.Memory, _ logtest.Snapshot) { m.Rewind(1) },
+	"restart":           func(m *logtest.Memory, _ logtest.Snapshot) { m.Restart() },
+	"trim all":          func(m *logtest.Memory, _ logtest.Snapshot) { m.Trim(0) },
+	"trim":              func(m *logtest.Memory, _ logtest.Snapshot) { push(m); m.Trim(1) },
+	"delete everything": func(m *logtest.Memory, _ logtest.Snapshot) { m.Delete() },
+	"delete meta":       func(m *logtest.Memory, _ logtest.Snapshot) { m.Delete(logtest.Meta) },
+	"delete keys":       func(m *logtest.Memory, _ logtest.Snapshot) { m.Delete(logtest.Keys) },
+	"delete scopes":     func(m *logtest.Memory, _ logtest.Snapshot) { m.Delete(logtest.Scopes) },
 }
 
 // garble damages every record.
@@ -76,41 +55,51 @@ func garble(p invalidate.Page) invalidate.Page {
 }
 
 // push appends records to both sequences that cover no entry.
-func push(t *testing.T, w *duo) {
-	other := invalidate.Tag("default", "nobody").Fence()
-	k := invalidate.Fence{Kind: invalidate.KindKey, Hash: 1}
-	end := invalidate.Cursor{}
-	keys, scopes := w.log.Records()
-	end.Key, end.Scope = keys[len(keys)-1].At, scopes[len(scopes)-1].At
-	succeeds(t, errOf(w.log.Sync(t.Context(), end, invalidate.Append{Keys: []invalidate.Fence{k}, Scopes: []invalidate.Fence{other}})))
+func push(m *logtest.Memory) {
+	_, _ = m.Sync(context.Background(), invalidate.Cursor{}, invalidate.Append{
+		Keys: []invalidate.Fence{{Kind: invalidate.KindKey, Hash: 1}}, Scopes: []invalidate.Fence{invalidate.Tag("default", "nobody").Fence()},
+	})
 }
 
-// The test combines each fault of the log with each kind of scope. After one bound, both
+// The test combines each fault of the log with each kind of scope, while process 0 invalidates. A fault of
+// the server comes right after that, and process 1 may be cut off until then. After one bound, both
 // processes see an acknowledged invalidation. The process that called it sees it in any case.
 // When the log has recovered, both agree, and both cache again.
 func TestLogFaultMatrix(t *testing.T) {
-	for _, f := range logFaults(t) {
-		for name, scope := range scopes(t) {
-			t.Run(f.name+"/"+name, func(t *testing.T) {
-				for _, as := range []func(*tiertest.Faulty) tier.Remote{asIs, asLooker} {
-					synctest.Test(t, func(t *testing.T) { tryFault(t, f, scope, as) })
-				}
+	nothing := func(*duo, logtest.Snapshot) {}
+	for name, scope := range scopes(t) {
+		for fault, harm := range linkFaults {
+			for i := range 2 {
+				tryFault(t, fmt.Sprintf("%s %d/%s", fault, i, name), scope, func(w *duo) { harm(w.link[i]) }, nothing)
+			}
+		}
+		for fault, harm := range serverFaults {
+			tryFault(t, fault+"/"+name, scope, func(*duo) {}, func(w *duo, old logtest.Snapshot) { harm(w.log, old) })
+			tryFault(t, fault+", unheard/"+name, scope, func(w *duo) { w.link[1].Fail(errWire) }, func(w *duo, old logtest.Snapshot) {
+				harm(w.log, old)
+				w.link[1].Heal()
 			})
 		}
 	}
 }
 
-func tryFault(t *testing.T, f logFault, s invalidate.Scope, as func(*tiertest.Faulty) tier.Remote) {
+// tryFault plays one invalidation of s with a fault right before it, and one right after it.
+func tryFault(t *testing.T, name string, s invalidate.Scope, before func(*duo), after func(*duo, logtest.Snapshot)) {
+	for tier, as := range map[string]func(*tiertest.Faulty) tier.Remote{"plain": asIs, "looking": asLooker} {
+		bubble(t, name+"/"+tier, func(t *testing.T) { invalidateIn(t, s, before, after, as) })
+	}
+}
+
+func invalidateIn(t *testing.T, s invalidate.Scope, before func(*duo), after func(*duo, logtest.Snapshot), as func(*tiertest.Faulty) tier.Remote) {
 	w := newDuo(t, logged, cache.TiersConfig{}, thingConfig{Tags: tagT}, as)
 	w.want(t, 0, 1, "1.1")
 	w.want(t, 1, 1, "1.1")
-	f.before(w)
+	old := w.log.Snapshot()
+	before(w)
 	acked := w.tiers[0].Invalidate(t.Context(), s) == nil
 	at := time.Now()
 	w.wantSince(t, 0, 1) // process 0 sees it at once
-	if f.after != nil {
-		f.after(w)
-	}
+	after(w, old)
 	advance(time.Until(at.Add(bound + time.Millisecond)))
 	w.wantSince(t, 0, 1)
 	if acked {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,37 +14,8 @@ import (
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/invalidate/logtest"
 	"github.com/twofold-go/twofold/key"
-	"github.com/twofold-go/twofold/tier"
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
-
-// curt is a remote tier whose calls of one kind miss their last answer.
-type curt struct {
-	*tiertest.Faulty
-	op atomic.Int32 // a tiertest.Op
-}
-
-func withoutLast[T any](s *curt, op tiertest.Op, out []T, err error) ([]T, error) {
-	if tiertest.Op(s.op.Load()) == op {
-		out = out[:len(out)-1]
-	}
-	return out, err
-}
-
-func (s *curt) GetMany(ctx context.Context, keys []string) ([][]byte, error) {
-	out, err := s.Faulty.GetMany(ctx, keys)
-	return withoutLast(s, tiertest.GetMany, out, err)
-}
-
-func (s *curt) ClaimMany(ctx context.Context, keys []string, claims []tier.Claim) ([]tier.Claimed, error) {
-	out, err := s.Faulty.ClaimMany(ctx, keys, claims)
-	return withoutLast(s, tiertest.ClaimMany, out, err)
-}
-
-func (s *curt) FillMany(ctx context.Context, keys []string, fills []tier.Fill) ([]bool, error) {
-	out, err := s.Faulty.FillMany(ctx, keys, fills)
-	return withoutLast(s, tiertest.FillMany, out, err)
-}
 
 // wantCalls checks the calls for many keys since its last call.
 func wantCalls(t *testing.T, f *tiertest.Faulty, what string, gets, claims, fills, unlinks int) {

@@ -8,7 +8,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -50,8 +49,7 @@ type stage struct {
 	log    *logtest.Memory  // that all processes follow, if not nil
 	procs  []*process
 	names  *names
-	outbox outbox
-	dump   dump
+	dump   logtest.Snapshot
 }
 
 // process is one set of tiers, with a gate on its links. Its calls to the remote tier take the time
@@ -70,9 +68,7 @@ type process struct {
 	built   cache.Cache[string, string] // built from other values
 	ear     ear
 	pace    pace
-	losing  atomic.Bool
-	refused int64                                                // refused frames that were reported
-	remove  func(context.Context, []string, time.Duration) error // removes cells
+	refused int64 // refused frames that were reported
 }
 
 // newStage returns the commands of a story.
@@ -80,13 +76,12 @@ type process struct {
 //	policy ...       sets the policy of both processes
 //	start WHO        starts another process
 //	ask WHO          makes a process ask the log now
-//	commit SCOPES    ends a transaction with a row in the outbox
 //
 // The commands a, b and c make a call in a process; the others are those of the source and the faults.
 func newStage(t *testing.T, env *script.Env, log *logtest.Memory) map[string]script.Command {
 	w := &stage{
 		t: t, env: env, source: newOrigin(), redis: tiertest.NewMemory(), log: log,
-		names: &names{text: map[invalidate.Fence]string{}}, outbox: outbox{rows: map[int][]invalidate.Scope{}},
+		names: &names{text: map[invalidate.Fence]string{}},
 	}
 	for _, name := range []string{"a", "b"} {
 		w.start(name)
@@ -95,7 +90,6 @@ func newStage(t *testing.T, env *script.Env, log *logtest.Memory) map[string]scr
 		"source": {Args: "[what...]", Options: []string{"slow"}, Run: w.source.command},
 		"policy": {Options: []string{"ttl", "negative", "errors", "stale", "stale-if-error", "soft-timeout", "local", "min-load", "audit"}, Run: w.policy},
 		"start":  {Args: "who", Run: func(c *script.Call) error { w.start(c.Arg(0)); return nil }},
-		"commit": {Args: "scopes...", Run: w.commit},
 	}
 	w.addFaults(commands)
 	for i, name := range []string{"a", "b", "c"} {

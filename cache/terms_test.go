@@ -336,22 +336,21 @@ func TestPreviousIsNotOlderThanTheMark(t *testing.T) {
 // value's parts. So a process that is cut off from the log still keeps the bound.
 func TestNotModifiedVouchesForNoPart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorks()
-		w.depth, w.remote, w.policy = 0, nil, patch{}
-		teller, p := w.process(t), w.process(t)
-		outer := with(t, p.tiers, thingConfig{Namespace: "outer", Load: unchanged(func(ctx context.Context) (string, error) {
-			return readPart(ctx, p.parts())
+		w := newDuo(t, logged, cache.TiersConfig{}, thingConfig{}, noRemote)
+		w.src.fixed = "old"
+		outer := with(t, w.tiers[1], thingConfig{Namespace: "outer", Load: unchanged(func(ctx context.Context) (string, error) {
+			return w.c[1].Get(ctx, 1)
 		})})
 		get(t, outer, 1) // loads the part, too
 		advance(2 * bound)
-		p.link.Fail(errDown)
+		w.link[1].Fail(errDown)
 		at := time.Now()
-		w.change(t, teller)
+		w.change(t)
 		for time.Since(at) < 5*bound {
 			advance(bound / 2)
 			_ = outer.Refresh(t.Context(), 1)
-			if old := time.Since(at); get(t, outer, 1) == "v1" && old > bound {
-				t.Fatalf("v1 is served %v after the invalidation, bound %v", old, bound)
+			if age := time.Since(at); get(t, outer, 1) == "old" && age > bound {
+				t.Fatalf("the old value is served %v after the invalidation, bound %v", age, bound)
 			}
 		}
 	})
