@@ -249,55 +249,22 @@ func TestManyLoadsThatWaitInLayers(t *testing.T) {
 // One key of a large batch fails, for example on a node that is down. The other keys are still
 // read from the remote tier.
 func TestOneBadKeyAmongThousands(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		remote := faulty()
-		src := &source{}
-		_, cs := fleet(t, 2, remote, cache.TiersConfig{}, thingConfig{LoadMany: ofEach(src.load)})
-		keys := ints(0, 3000)
-		_, _ = cs[0].GetMany(t.Context(), keys)
-		before := src.total()
-		remote.FailKeys(errSource, "default:things:0")
-		if m, err := cs[1].GetMany(t.Context(), keys); err != nil || len(m) != len(keys) {
-			t.Errorf("%d values, %v", len(m), err)
-		}
-		equal(t, src.total()-before, 1, "loaded keys")
-	})
+	play(t, scene{on: paired, steps: "a batches 0-2999; b's remote bars=0; b batches 0-2999; loads 3001"})
 }
 
 // If the remote tier ends the goroutine at any step, every caller still gets an answer.
 func TestGoexitAtEachStep(t *testing.T) {
-	for _, op := range []tiertest.Op{tiertest.Get, tiertest.Claim, tiertest.Fill} {
-		synctest.Test(t, func(t *testing.T) {
-			remote := faulty()
-			src := &source{}
-			c := with(t, open(t, cache.TiersConfig{Remote: remote}), thingConfig{Load: src.load})
-			var once atomic.Bool
-			remote.Before(func(_ context.Context, o tiertest.Op, _ []string) {
+	for op, first := range map[tiertest.Op]string{tiertest.Get: "any maybe", tiertest.Claim: "any maybe", tiertest.Fill: "goexit"} {
+		var once atomic.Bool
+		exits := func(f *tiertest.Faulty) tier.Remote {
+			f.Before(func(_ context.Context, o tiertest.Op, _ []string) {
 				if o == op && once.CompareAndSwap(false, true) {
 					runtime.Goexit()
 				}
 			})
-			first := make(chan error, 1)
-			go func() {
-				var err error
-				defer func() { first <- err }() // also if the caller's own goroutine ends
-				_, err = c.Get(t.Context(), 1)
-			}()
-			synctest.Wait()
-			second := time.Now()
-			get(t, c, 1)
-			if d := time.Since(second); d > 100*time.Millisecond {
-				t.Errorf("op %v: the next caller waited %v", op, d)
-			}
-			select {
-			case err := <-first:
-				if op == tiertest.Fill && !errors.Is(err, cache.ErrGoexit) {
-					t.Errorf("op %v: Get: %v, want ErrGoexit", op, err)
-				}
-			case <-time.After(time.Hour):
-				t.Errorf("op %v: the caller waits for ever", op)
-			}
-		})
+			return f
+		}
+		play(t, scene{name: fmt.Sprint(op), on: paired, as: exits, steps: "go a gets " + first + "; a gets any; took 0s-100ms"})
 	}
 }
 
@@ -458,39 +425,9 @@ func TestWriteInsideOwnLoader(t *testing.T) {
 	}
 }
 
-// A goroutine that a loader has started may keep the loader's context after the load has ended. Its
-// reads are then no part of that load: none is recursive, and their loads take their own turns.
+// A goroutine that a loader has started may keep the loader's context after the load has ended, however it
+// ended. Its reads are then no part of that load: none is recursive, and their loads take their own turns.
 func TestContextOfALoadThatHasEnded(t *testing.T) {
-	for _, many := range []bool{false, true} {
-		bubble(t, fmt.Sprint("LoadMany=", many), func(t *testing.T) {
-			var kept context.Context
-			src := &source{took: time.Second}
-			cfg := loading(func(ctx context.Context, k int) (string, error) {
-				if k == 1 && kept == nil {
-					kept = context.WithoutCancel(ctx)
-				}
-				return src.load(ctx, k)
-			}, many)
-			cfg.MaxBatch = 1
-			c := with(t, open(t, cache.TiersConfig{MaxLoads: 2}), cfg)
-			get(t, c, 1)
-			must(t, c.Delete(t.Context(), 1))
-			var wg sync.WaitGroup
-			wg.Go(func() { get(t, c, 100) }) // while no load runs, a read does not look for one in its context
-			synctest.Wait()
-			crowd(10, func(i int) {
-				_, err := c.Get(kept, 1+i)
-				succeeds(t, err)
-			})
-			wg.Wait()
-			equal(t, src.peak, 2, "loads at a time")
-		})
-	}
-}
-
-// However a loader ends, its load ends: it is counted, and a goroutine that keeps its context is no
-// longer a part of it.
-func TestHoweverALoaderEnds(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		end    func()
@@ -503,27 +440,25 @@ func TestHoweverALoaderEnds(t *testing.T) {
 		for _, many := range []bool{false, true} {
 			bubble(t, fmt.Sprint(tt.name, ", LoadMany=", many), func(t *testing.T) {
 				var kept context.Context
-				tiers := open(t, cache.TiersConfig{})
-				c := with(t, tiers, loading(func(ctx context.Context, k int) (string, error) {
-					switch {
-					case k == 2:
-						<-time.After(time.Second)
-					case kept == nil:
+				src := &source{took: time.Second}
+				cfg := loading(func(ctx context.Context, k int) (string, error) {
+					if kept == nil {
 						kept = context.WithoutCancel(ctx)
 						tt.end()
 					}
-					return "loaded", nil
-				}, many))
-				func() {
-					defer func() { _ = recover() }()
-					_, _ = c.Get(t.Context(), 1)
-				}()
+					return src.load(ctx, k)
+				}, many)
+				cfg.MaxBatch = 1
+				tiers := open(t, cache.TiersConfig{MaxLoads: 2})
+				c := with(t, tiers, cfg)
+				panicOf(func() { _, _ = c.Get(t.Context(), 1) })
 				must(t, c.Delete(t.Context(), 1))
-				go func() { _, _ = c.Get(t.Context(), 2) }() // while no load runs, a read does not look for one in its context
+				var wg sync.WaitGroup
+				wg.Go(func() { get(t, c, 100) }) // while no load runs, a read does not look for one in its context
 				synctest.Wait()
-				got, err := c.Get(kept, 1)
-				succeeds(t, err)
-				equal(t, got, "loaded", "value")
+				crowd(10, func(i int) { succeeds(t, errOf(c.Get(kept, 1+i))) })
+				wg.Wait()
+				equal(t, src.peak, 2, "loads at a time")
 				equal(t, total(tiers).LoadErrors, tt.failed, "failed loads")
 			})
 		}

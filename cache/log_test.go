@@ -120,29 +120,6 @@ func (l *tableLog) UseCells(tier string, remove func(context.Context, []string, 
 	l.tier, l.remove = tier, remove
 }
 
-// A log that removes cells gets a function that removes them from the remote tier.
-func TestLogUsesCells(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newLogged(t, thingConfig{})
-		l := &tableLog{Memory: w.log}
-		tiers := open(t, cache.TiersConfig{Log: l, Remote: w.wire[1]})
-		if l.tier != "memory" {
-			t.Errorf("the log knows the remote tier as %q, want the name of the wrapped tier", l.tier)
-		}
-		w.want(t, 0, 1, "1.1")
-		k := keyScope(t, 1)
-		must(t, l.remove(t.Context(), []string{k.Text()}, 0))
-		if cell, err := w.memory.Get(t.Context(), k.Text()); err != nil || cell != nil {
-			t.Errorf("the cell is %x, %v; want none", cell, err)
-		}
-		succeeds(t, tiers.Close(t.Context()))
-		alone := &tableLog{Memory: w.log, tier: "unset"}
-		if err := open(t, cache.TiersConfig{Log: alone}).Close(t.Context()); err != nil || alone.tier != "" || alone.remove != nil {
-			t.Errorf("without a remote tier the log knows %q and has a function to remove: %v", alone.tier, alone.remove != nil)
-		}
-	})
-}
-
 // While an invalidation holds a scope, every read gets an answer, and no tier keeps it. A Set keeps
 // its value in this process, and out of the remote tier. When the hold ends, values are cached again.
 func TestHoldKeepsFromCaching(t *testing.T) {
