@@ -187,62 +187,43 @@ func TestPanicInSpellingAmongMany(t *testing.T) {
 	})
 }
 
-// Loads that read each other wait no longer than SoftTimeout if there are old values.
-func TestCrossedLoadsWithSoftTimeout(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var c things
-		var crossed atomic.Bool
-		c = with(t, open(t, cache.TiersConfig{}), thingConfig{
-			Policy: patch{TTL: new(time.Second), StaleIfError: new(time.Hour), SoftTimeout: new(100 * time.Millisecond)},
-			Load: func(ctx context.Context, k int) (string, error) {
-				if !crossed.Load() {
-					return "old", nil
-				}
-				_ = nap(ctx, 10*time.Millisecond)
-				v, err := c.Get(ctx, 1-k)
-				if err != nil {
-					t.Errorf("the load of %d: %v", k, err)
-				}
-				return fmt.Sprint(k, ">", v), err
-			},
-		})
-		get(t, c, 0)
-		get(t, c, 1)
-		crossed.Store(true)
-		advance(2 * time.Second)
-		crowd(2, func(k int) { get(t, c, k) })
-		advance(time.Minute)
-	})
-}
-
-// The search for circles takes time in proportion to the number of waiting loads, not to the
-// number of paths between them.
+// Loads that wait for each other without a circle are not refused, on however many paths. The search for
+// circles takes time in proportion to the number of waiting loads, not to the number of paths between them.
 func TestManyLoadsThatWaitInLayers(t *testing.T) {
 	const width, layers = 8, 10
-	start := time.Now()
-	synctest.Test(t, func(t *testing.T) {
-		var c things
-		c = with(t, open(t, cache.TiersConfig{}), thingConfig{Load: func(ctx context.Context, k int) (string, error) {
-			if k < width {
-				return "v", nap(ctx, time.Second)
+	for _, batch := range []bool{false, true} {
+		start := time.Now()
+		bubble(t, fmt.Sprint("batch=", batch), func(t *testing.T) {
+			var c things
+			c = with(t, open(t, tiersOf(true)), thingConfig{Load: func(ctx context.Context, k int) (string, error) {
+				if k < width {
+					return "v", nap(ctx, time.Second)
+				}
+				below := make([]int, width)
+				for i := range below {
+					below[i] = (k/width-1)*width + i
+				}
+				if batch {
+					return "v", errOf(c.GetMany(ctx, below))
+				}
+				for _, b := range below {
+					if _, err := c.Get(ctx, b); err != nil {
+						return "", err
+					}
+				}
+				return "v", nil
+			}})
+			for l := range layers {
+				for i := range width {
+					go get(t, c, l*width+i)
+				}
+				synctest.Wait()
 			}
-			below := make([]int, width)
-			for i := range below {
-				below[i] = (k/width-1)*width + i
-			}
-			_, err := c.GetMany(ctx, below)
-			return "v", err
-		}})
-		for l := range layers {
-			for i := range width {
-				go func() { _, _ = c.Get(t.Context(), l*width+i) }()
-			}
-			synctest.Wait()
+			advance(2 * time.Second)
+		})
+		if d := time.Since(start); d > 2*time.Second {
+			t.Errorf("%d loads took %v of real time", width*layers, d)
 		}
-		advance(2 * time.Second)
-	})
-	if d := time.Since(start); d > 2*time.Second {
-		t.Errorf("%d loads took %v of real time", width*layers, d)
 	}
 }
 
@@ -276,8 +257,10 @@ type ring struct {
 	many    bool // loaded by LoadMany
 	split   bool // the odd keys are in another cache
 	remote  bool
+	calm    bool         // the loaders read nothing
 	goesOn  bool         // the loaders return a value without the next key's, if that is refused
 	refused atomic.Int64 // loaders that went on
+	policy  patch
 	values  things
 	others  cache.Cache[string, string]
 }
@@ -296,7 +279,7 @@ func (r *ring) read(ctx context.Context, k int) (string, error) {
 }
 
 func (r *ring) load(ctx context.Context, k int) (string, error) {
-	if k >= 1000 {
+	if k >= 1000 || r.calm {
 		return "alone", nil
 	}
 	if err := nap(ctx, 10*time.Millisecond); err != nil {
@@ -313,7 +296,8 @@ func (r *ring) load(ctx context.Context, k int) (string, error) {
 func (r *ring) open(t *testing.T, tc cache.TiersConfig) *ring {
 	tiers := open(t, tc)
 	cfg := loading(r.load, r.many)
-	cfg.Policy = patch{LoadTimeout: new(ringTimeout)}
+	r.policy.LoadTimeout = new(ringTimeout)
+	cfg.Policy = r.policy
 	r.values = with(t, tiers, cfg)
 	r.others = with(t, tiers, cache.Config[string, string]{
 		Namespace: "others", Policy: cfg.Policy,
@@ -375,6 +359,21 @@ func TestCrossedLoadsThatGoOn(t *testing.T) {
 	})
 }
 
+// Loads that read each other wait no longer than SoftTimeout if there are old values.
+func TestCrossedLoadsWithSoftTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		old := patch{TTL: new(time.Second), StaleIfError: new(time.Hour), SoftTimeout: new(100 * time.Millisecond)}
+		r := (&ring{size: 2, goesOn: true, calm: true, policy: old}).open(t, cache.TiersConfig{})
+		read := func(k int) { succeeds(t, errOf(r.read(t.Context(), k))) }
+		crowd(2, read)
+		r.calm = false
+		advance(2 * time.Second)
+		crowd(2, read)
+		advance(time.Minute)
+		equal(t, r.refused.Load(), 0, "loads that got ErrRecursive")
+	})
+}
+
 // Loaders of two processes that read each other's keys end after LoadTimeout, as guarantee 2
 // says: no process sees the circle.
 func TestCrossedLoadsOfTwoProcesses(t *testing.T) {
@@ -384,33 +383,6 @@ func TestCrossedLoadsOfTwoProcesses(t *testing.T) {
 		crowd(2, func(i int) { fails(t, errOf(rings[i].read(t.Context(), i)), cache.ErrLoadTimeout, "a caller's read") })
 		equal(t, time.Since(begun), ringTimeout, "the callers waited")
 	})
-}
-
-// Loads that wait for each other without a circle are not refused. The test has a chain, a
-// diamond, and callers that are not loads.
-func TestNotCrossed(t *testing.T) {
-	for _, batch := range []bool{false, true} {
-		bubble(t, fmt.Sprint("batch=", batch), func(t *testing.T) {
-			needs := map[int][]int{0: {1, 2}, 1: {3}, 2: {3, 4}, 3: {5}, 4: {5}, 5: nil}
-			var c things
-			c = with(t, open(t, cache.TiersConfig{Remote: tiertest.NewMemory()}), thingConfig{Load: func(ctx context.Context, k int) (string, error) {
-				if err := nap(ctx, 10*time.Millisecond); err != nil {
-					return "", err
-				}
-				if batch {
-					_, err := c.GetMany(ctx, needs[k])
-					return fmt.Sprint(k), err
-				}
-				for _, n := range needs[k] {
-					if _, err := c.Get(ctx, n); err != nil {
-						return "", err
-					}
-				}
-				return fmt.Sprint(k), nil
-			}})
-			crowd(60, func(i int) { get(t, c, i%6) })
-		})
-	}
 }
 
 // A loader may write to the key that it loads. Only a read of that key would wait for itself. A value

@@ -265,23 +265,10 @@ func TestInvalidateWait(t *testing.T) {
 // A hold that begins during a Set keeps its value out of the remote tier, too. Both orders of the two
 // calls do: a later hold covers the value, an earlier one holds it.
 func TestHoldDuringSet(t *testing.T) {
-	for name, scope := range scopes(t) {
-		for message := int64(1); message <= 4; message++ {
-			bubble(t, fmt.Sprint(name, " before message ", message), func(t *testing.T) {
-				w := newDuo(t, logged, cache.TiersConfig{}, thingConfig{Tags: tagT}, asIs)
-				w.want(t, 0, 1, "1.1")
-				sent := w.before(message, func() {
-					w.invalidate(t, 1, scope, invalidate.Hold(time.Minute))
-					<-time.After(5 * time.Millisecond) // process 0 hears of it
-				})
-				succeeds(t, w.c[0].Set(t.Context(), 1, "set"))
-				if sent.Load() < message {
-					return // a Set takes fewer messages, so there was no hold
-				}
-				if v, ok := w.c[1].Peek(t.Context(), 1); ok {
-					t.Errorf("within the hold, another process finds %q in the remote tier", v)
-				}
-			})
+	for _, message := range []string{"claim", "sync", "fill"} {
+		for _, cached := range []string{"", "a gets any; "} {
+			play(t, scene{name: message + " " + cached, on: logged, steps: cached + strings.ReplaceAll(`
+				before MESSAGE b invalidates SCOPE hold=1m; before MESSAGE wait 5ms; a sets set; b peeks nothing`, "MESSAGE", message)}) // process a hears of the hold
 		}
 	}
 }

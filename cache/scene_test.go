@@ -15,6 +15,7 @@ import (
 
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/invalidate/logtest"
 	"github.com/twofold-go/twofold/policy"
 	"github.com/twofold-go/twofold/tier"
 	"github.com/twofold-go/twofold/tier/tiertest"
@@ -40,7 +41,7 @@ import (
 //	a audits Stale=1       checks the audits; those without a number are 0
 //	go 5 a gets 1.1        does it in the background, once or as often
 //	during 2 a deletes     the next two loads do it before they end; with a context of theirs
-//	before fill b deletes  it happens right before a's next get, claim, claims (of a batch) or fill
+//	before fill b deletes  it happens right before a's next get, claim, claims (of a batch), fill or sync
 //	later 1s a deletes     it happens in the background, after that time
 //	wait 10s               lets time pass
 //	took 1s                checks how long the last call in the foreground took; 1s-2s are bounds
@@ -199,8 +200,8 @@ func (p *player) build(i int) {
 	}
 }
 
-// opOf are the messages that a step can come before.
-var opOf = map[string]tiertest.Op{"get": tiertest.Get, "claim": tiertest.Claim, "claims": tiertest.ClaimMany, "fill": tiertest.Fill}
+// opOf are the messages that a step can come before. A sync is one to the log, with the record of a key.
+var opOf = map[string]tiertest.Op{"get": tiertest.Get, "claim": tiertest.Claim, "claims": tiertest.ClaimMany, "fill": tiertest.Fill, "sync": -1}
 
 // hook is a step right before a message to the remote tier.
 type hook struct {
@@ -251,6 +252,11 @@ func (p *player) do(ctx context.Context, words []string) {
 	case "before":
 		p.hooks = append(p.hooks, hook{opOf[arg], words[2:]})
 		p.wire[0].Before(p.message)
+		p.link[0].Before(func(ctx context.Context, op logtest.Op, a invalidate.Append) {
+			if op == logtest.Sync && len(a.Keys) > 0 {
+				p.message(ctx, opOf["sync"], nil)
+			}
+		})
 	case "later":
 		p.calls.Go(func() {
 			<-time.After(p.duration(arg))

@@ -96,14 +96,15 @@ func TestScopesThatAreRefused(t *testing.T) {
 		"tag without a tenant":       {invalidate.Tag("", "t"), nil, "tenant"},
 		"tag of a tenant with colon": {invalidate.Tag("a:b", "t"), nil, "tenant"},
 		"empty key":                  {strs.Key(""), key.ErrEmpty, "id"},
-		"over-long key":              {strs.Key(strings.Repeat("x", key.MaxLen)), key.ErrTooLong, "at most 1024"},
+		"over-long key":              {strs.Key(strings.Repeat("x", 10<<20)), key.ErrTooLong, "at most 1024"},
 		"NaN":                        {floats.Key(math.NaN()), key.ErrNumber, "NaN"},
 		"empty tag":                  {strs.Tag(""), nil, "tag is empty"},
+		"over-long tag":              {strs.Tag(strings.Repeat("x", 10<<20)), nil, "tag"},
 		"tag not UTF-8":              {strs.Tag("\xff"), nil, "not UTF-8"},
 		"empty prefix":               {strs.Prefix(""), nil, "use All"},
 		"half a character":           {strs.Prefix("caf\xc3"), nil, "within a character"},
 		"half a character, by name":  {names.Prefix("\xe2\x82"), nil, "within a character"},
-		"over-long prefix":           {strs.Prefix(strings.Repeat("x", key.MaxLen)), nil, "at most 1024"},
+		"over-long prefix":           {strs.Prefix(strings.Repeat("x", 10<<20)), nil, "at most 1024"},
 		"prefix of no number":        {ints.Prefix("4x"), nil, "decimal"},
 		"prefix with a leading zero": {ints.Prefix("04"), nil, "decimal"},
 		"minus zero":                 {ints.Prefix("-0"), nil, "decimal"},
@@ -128,12 +129,8 @@ func TestScopesThatAreRefused(t *testing.T) {
 				"Delete":     strs.Delete(t.Context(), "k", tt.scope, invalidate.Scope{}),
 				"DeleteAll":  strs.DeleteAll(t.Context(), tt.scope, invalidate.Scope{}),
 			} {
-				if !errors.Is(err, invalidate.ErrScope) || tt.is != nil && !errors.Is(err, tt.is) || !strings.Contains(err.Error(), tt.text) {
-					t.Errorf("%s: %v, want an ErrScope about %q that is %v", call, err, tt.text, tt.is)
-				}
-				if err != nil && !strings.Contains(err.Error(), "zero Scope") {
-					t.Errorf("%s: %v, want an error that names the zero Scope, too", call, err)
-				}
+				fails(t, err, invalidate.ErrScope, call)
+				misuse{err, tt.is, []string{tt.text, "zero Scope"}}.check(t)
 			}
 			equal(t, remote.Calls(), 0, "remote calls for a refused scope")
 			if _, ok := strs.Peek(t.Context(), "k"); !ok {
@@ -260,36 +257,16 @@ func spelledAgain[K comparable](t *testing.T, k K) {
 	t.Helper()
 	var left []string
 	tiers := open(t, cache.TiersConfig{OnRemoved: func(e cache.Entry, _ tier.EvictReason) { left = append(left, e.Key()) }})
-	c, err := cache.New(tiers, cache.Config[K, int]{Namespace: "spelled:v1"})
-	must(t, err)
-	c = c.Tenant("acme")
-	set := func() {
-		t.Helper()
-		must(t, c.Set(t.Context(), k, 1))
-		if _, ok := c.Peek(t.Context(), k); !ok {
-			t.Fatal("Peek does not find the value of Set")
-		}
-	}
-	set()
-	set() // replaces the first
-	if len(left) != 1 {
-		t.Fatalf("OnRemoved was called for %q, want one key", left)
-	}
-	full := left[0]
+	c := with(t, tiers, cache.Config[K, int]{Namespace: "spelled:v1"}).Tenant("acme")
+	must(t, errors.Join(c.Set(t.Context(), k, 1), c.Set(t.Context(), k, 2))) // the second replaces the first
 	id, err := key.Of(k)
 	must(t, err)
-	if want := "acme:spelled:v1:" + id; full != want {
-		t.Fatalf("the key is %q, want %q", full, want)
-	}
-	for _, prefix := range []string{full + "x", full[:len(full)-1] + "\x00"} {
+	full := "acme:spelled:v1:" + id
+	same(t, []string{full}, left, "the keys that OnRemoved gets")
+	for _, prefix := range []string{full + "x", full[:len(full)-1] + "\x00", full} {
 		must(t, tiers.Invalidate(t.Context(), prefixOf(prefix)))
-		if _, ok := c.Peek(t.Context(), k); !ok {
-			t.Errorf("the key was invalidated by the prefix %q of other keys", prefix)
-		}
-	}
-	must(t, tiers.Invalidate(t.Context(), prefixOf(full)))
-	if _, ok := c.Peek(t.Context(), k); ok {
-		t.Errorf("the key was not invalidated by the prefix %q, which is the key itself", full)
+		_, ok := c.Peek(t.Context(), k)
+		equal(t, ok, prefix != full, "after prefix %q Peek finds %s", prefix, full)
 	}
 }
 

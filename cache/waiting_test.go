@@ -182,37 +182,28 @@ func TestLateHookSurvivesPanics(t *testing.T) {
 }
 
 // unstored are loads whose value no tier keeps, each for another reason.
-var unstored = []struct {
-	name string
-	end  func(ctx context.Context, tiers *cache.Tiers) (string, error)
-	cfg  thingConfig
+var unstored = map[string]struct {
+	end func(ctx context.Context, tiers *cache.Tiers) (string, error)
+	own patch
 }{
-	{"failed", func(context.Context, *cache.Tiers) (string, error) { return "", errSource }, thingConfig{}},
-	{"panicking", func(context.Context, *cache.Tiers) (string, error) { panicHere("loader"); return "", nil }, thingConfig{}},
-	{"Goexit", func(context.Context, *cache.Tiers) (string, error) { runtime.Goexit(); return "", nil }, thingConfig{}},
-	{
-		"absent", func(context.Context, *cache.Tiers) (string, error) { return "", cache.ErrNotFound },
-		thingConfig{Policy: patch{NegativeTTL: new(time.Duration(0))}},
-	},
-	{
-		"too large", func(context.Context, *cache.Tiers) (string, error) { return strings.Repeat("x", 2000), nil },
-		thingConfig{Policy: patch{MaxValueBytes: new(1000)}},
-	},
-	{
-		"not admitted", func(context.Context, *cache.Tiers) (string, error) { return "quick", nil },
-		thingConfig{Policy: patch{MinLoad: new(time.Second)}},
-	},
-	{"NoStore", func(ctx context.Context, _ *cache.Tiers) (string, error) {
+	"failed":       {end: func(context.Context, *cache.Tiers) (string, error) { return "", errSource }},
+	"cancelled":    {end: func(context.Context, *cache.Tiers) (string, error) { return "", context.Canceled }},
+	"panicking":    {end: func(context.Context, *cache.Tiers) (string, error) { panicHere("loader"); return "", nil }},
+	"Goexit":       {end: func(context.Context, *cache.Tiers) (string, error) { runtime.Goexit(); return "", nil }},
+	"absent":       {func(context.Context, *cache.Tiers) (string, error) { return "", cache.ErrNotFound }, patch{NegativeTTL: new(time.Duration(0))}},
+	"too large":    {func(context.Context, *cache.Tiers) (string, error) { return strings.Repeat("x", 2000), nil }, patch{MaxValueBytes: new(1000)}},
+	"not admitted": {func(context.Context, *cache.Tiers) (string, error) { return "quick", nil }, patch{MinLoad: new(10 * time.Second)}},
+	"NoStore": {end: func(ctx context.Context, _ *cache.Tiers) (string, error) {
 		cache.Filling(ctx).NoStore()
 		return "once", nil
-	}, thingConfig{}},
-	{"overtaken", func(ctx context.Context, tiers *cache.Tiers) (string, error) {
+	}},
+	"overtaken": {end: func(ctx context.Context, tiers *cache.Tiers) (string, error) {
 		return "old", tiers.Invalidate(ctx, invalidate.All())
-	}, thingConfig{}},
-	{"unlinked", func(ctx context.Context, tiers *cache.Tiers) (string, error) {
+	}},
+	"unlinked": {end: func(ctx context.Context, tiers *cache.Tiers) (string, error) {
 		k, err := key.Parse(cell1)
 		return "old", errors.Join(err, tiers.Invalidate(ctx, invalidate.Key(k)))
-	}, thingConfig{}},
+	}},
 }
 
 // unlucky returns the caches of n processes on one remote tier. Their loads take some time, and then
@@ -257,16 +248,12 @@ func answersOf(t *testing.T, cs []things, many bool, rounds int, pause func(i in
 // process. Its own load may be overtaken once.
 func TestWaitingCostsOneLoad(t *testing.T) {
 	r := rand.New(rand.NewPCG(seedOf(t), 1))
-	for _, tt := range unstored {
+	for name, tt := range unstored {
 		for _, many := range []bool{false, true} {
 			for _, rounds := range []int{1, 30} {
 				for _, took := range []time.Duration{100 * time.Millisecond, time.Second} {
-					bubble(t, fmt.Sprintf("%s, GetMany=%v, %d rounds, %v", tt.name, many, rounds, took), func(t *testing.T) {
-						cfg := tt.cfg
-						if cfg.Policy.MinLoad != nil {
-							cfg.Policy.MinLoad = new(2 * took)
-						}
-						cs := unlucky(t, 16, took, cfg, tt.end)
+					bubble(t, fmt.Sprintf("%s, GetMany=%v, %d rounds, %v", name, many, rounds, took), func(t *testing.T) {
+						cs := unlucky(t, 16, took, thingConfig{Policy: tt.own}, tt.end)
 						answers := answersOf(t, cs, many, rounds, func(int) time.Duration { return time.Duration(r.Int64N(int64(20 * time.Millisecond))) })
 						if worst := answers[len(answers)-1]; worst > 3*took+took/5 {
 							t.Errorf("the worst wait is %v, want at most three loads of %v", worst, took)
@@ -283,11 +270,10 @@ func TestWaitingCostsOneLoad(t *testing.T) {
 // after one and after two loads.
 func TestOneWaitForAll(t *testing.T) {
 	for _, took := range []time.Duration{100 * time.Millisecond, 500 * time.Millisecond, time.Second, 2500 * time.Millisecond, 7 * time.Second} {
-		for name, end := range map[string]func(context.Context, *cache.Tiers) (string, error){
-			"failed": unstored[0].end, "failed, GetMany": unstored[0].end, "failed, over a value past Stale": unstored[0].end,
-			"failed, with newcomers": unstored[0].end, "panicking": unstored[1].end, "NoStore": unstored[6].end,
-			"cancelled": func(context.Context, *cache.Tiers) (string, error) { return "", context.Canceled },
+		for _, name := range []string{
+			"failed", "failed, GetMany", "failed, over a value past Stale", "failed, with newcomers", "panicking", "NoStore", "cancelled",
 		} {
+			how, _, _ := strings.Cut(name, ",")
 			bubble(t, fmt.Sprintf("%s, %v", name, took), func(t *testing.T) {
 				first := strings.Contains(name, "past Stale")
 				cs := unlucky(t, 9, took, thingConfig{Policy: patch{TTL: new(time.Second), StaleIfError: new(time.Hour), Throttle: new(time.Duration(0))}},
@@ -295,7 +281,7 @@ func TestOneWaitForAll(t *testing.T) {
 						if first {
 							return "old", nil
 						}
-						return end(ctx, tiers)
+						return unstored[how].end(ctx, tiers)
 					})
 				if first {
 					get(t, cs[8], 1)
