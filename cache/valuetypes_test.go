@@ -81,6 +81,7 @@ func TestMarshallerThatLiesIsFound(t *testing.T) {
 		return liar{"Ann", n}, nil
 	}
 	trip.Ask(true)
+	defer trip.Ask(false)
 	c := with(t, open(t, tiersOf(true)), cache.Config[int, unreadable]{})
 	misuse{c.Set(t.Context(), 1, unreadable{1}), nil, []string{"cannot be read"}}.check(t)
 	for name, tt := range map[string]struct {
