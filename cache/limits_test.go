@@ -74,101 +74,53 @@ func TestBudgetCountsKeys(t *testing.T) {
 	}
 }
 
-// A loader learns whose key it loads, by whichever call it runs.
+// A loader learns whose key it loads, by whichever call it runs. A loader that reads another tenant's key
+// does not change that.
 func TestLoaderKnowsItsTenant(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		tiers := open(t, cache.TiersConfig{Remote: tiertest.NewMemory()})
-		tenant := func(ctx context.Context) string { return cache.Filling(ctx).Tenant() }
-		inner := with(t, tiers, thingConfig{Namespace: "inner", Load: func(ctx context.Context, _ int) (string, error) { return tenant(ctx), nil }})
-		load := func(ctx context.Context, k int) (string, error) {
-			part, err := inner.Tenant("other").Get(ctx, k)
-			if part != "other" {
-				t.Errorf("the inner loader's tenant = %q, want other", part)
+	for _, many := range []bool{false, true} {
+		bubble(t, fmt.Sprint("LoadMany ", many), func(t *testing.T) {
+			tiers := open(t, tiersOf(true))
+			tenant := func(ctx context.Context, _ int) (string, error) { return cache.Filling(ctx).Tenant(), nil }
+			inner := with(t, tiers, thingConfig{Namespace: "inner", Load: tenant})
+			load := func(ctx context.Context, k int) (string, error) {
+				part, err := inner.Tenant("other").Get(ctx, k)
+				equal(t, part, "other", "the inner loader's tenant")
+				return cache.Filling(ctx).Tenant(), err
 			}
-			return tenant(ctx), err
-		}
-		one := with(t, tiers, thingConfig{Namespace: "one", Load: load, Policy: swr})
-		many := with(t, tiers, thingConfig{Namespace: "many", LoadMany: func(ctx context.Context, ks []int) (map[int]string, error) {
-			m := map[int]string{}
-			for _, k := range ks {
-				m[k] = tenant(ctx)
-			}
-			return m, nil
-		}})
-		for _, name := range []string{cache.DefaultTenant, "acme", "globex"} {
-			for _, c := range []things{one.Tenant(name), many.Tenant(name)} {
-				ks := []int{1, 2, 3}
-				m, err := c.GetMany(t.Context(), ks)
-				for _, k := range ks {
-					if m[k] != name || err != nil {
-						t.Errorf("GetMany: %v, %v, want values of %s", m, err, name)
-					}
-				}
+			cfg := loading(load, many)
+			cfg.Policy = swr
+			of := with(t, tiers, cfg)
+			for _, name := range []string{cache.DefaultTenant, "acme", "globex"} {
+				c := of.Tenant(name)
+				m, err := c.GetMany(t.Context(), []int{1, 2, 3})
+				succeeds(t, err)
+				same(t, map[int]string{1: name, 2: name, 3: name}, m, "GetMany")
 				v, err := c.GetOrLoad(t.Context(), 4, load)
-				if v != name || err != nil || get(t, c, 5) != name {
-					t.Errorf("a loader of %s: %q, %v", name, v, err)
-				}
-				if err := c.Refresh(t.Context(), 1); err != nil || get(t, c, 1) != name {
-					t.Errorf("Refresh of %s: %v", name, err)
-				}
+				succeeds(t, errors.Join(err, c.Refresh(t.Context(), 1)))
 				advance(11 * time.Second) // stale: the next read refreshes in the background
 				get(t, c, 2)
 				synctest.Wait()
-				equal(t, get(t, c, 2), name, "the refresh of %s loaded", name)
+				for _, v := range []string{v, get(t, c, 5), get(t, c, 1), get(t, c, 2)} {
+					equal(t, v, name, "GetOrLoad, Get, Refresh or a refresh loads for")
+				}
 			}
-		}
-		equal(t, tenant(t.Context()), "", "outside a loader")
-	})
+			equal(t, cache.Filling(t.Context()).Tenant(), "", "outside a loader")
+		})
+	}
 }
 
 // Many tenants leave no memory in use, of their names or of the strings that contain them.
 func TestTenantsKeepNoMemory(t *testing.T) {
 	c := with(t, open(t, cache.TiersConfig{MaxTenants: 10}), thingConfig{Load: (&source{}).load})
-	var before, after runtime.MemStats
-	runtime.GC()
-	runtime.ReadMemStats(&before)
+	before := int64(heap())
 	for i := range 20_000 {
 		request := fmt.Sprintf("%06d%s", i, strings.Repeat("x", 10_000))
 		c.Tenant(request[:6])
 	}
-	runtime.GC()
-	runtime.ReadMemStats(&after)
-	if n := int64(after.HeapAlloc) - int64(before.HeapAlloc); n > 1<<20 {
+	if n := int64(heap()) - before; n > 1<<20 {
 		t.Errorf("20,000 unused tenants keep %d bytes", n)
 	}
 	runtime.KeepAlive(c)
-}
-
-func BenchmarkTenant(b *testing.B) {
-	for _, bb := range []struct {
-		name     string
-		max, use int
-	}{
-		{"within the cap", 1000, 1}, {"beyond it", 1, 1},
-		{"100 within", 1000, 100}, {"100 beyond", 1, 100},
-		{"10,000 within", 20_000, 10_000}, {"10,000 beyond", 1, 10_000},
-	} {
-		tiers, err := cache.Open(cache.TiersConfig{MaxTenants: bb.max})
-		must(b, err)
-		c, err := cache.New(tiers, thingConfig{Namespace: "things", Load: (&source{}).load})
-		must(b, err)
-		tenants := make([]string, bb.use)
-		for i := range tenants {
-			tenants[i] = fmt.Sprint("tenant", i)
-			must(b, errOf(c.Tenant(tenants[i]).Get(b.Context(), 1)))
-		}
-		b.Run(bb.name, func(b *testing.B) {
-			b.ReportAllocs()
-			i := 0
-			for b.Loop() {
-				must(b, errOf(c.Tenant(tenants[i]).Get(b.Context(), 1)))
-				if i++; i == len(tenants) {
-					i = 0
-				}
-			}
-		})
-		_ = tiers.Close(b.Context())
-	}
 }
 
 // While an old value can be served, each process loads a key of a failing source at most once a
@@ -193,7 +145,8 @@ func TestThrottle(t *testing.T) {
 
 func throttled(t *testing.T, p patch, remote string) {
 	memory := tiertest.NewMemory()
-	srcs, cs := make([]*source, 2), make([]things, 2)
+	var srcs [2]*source
+	var cs [2]things
 	for i := range cs {
 		tc := cache.TiersConfig{Remote: memory}
 		if remote == "none" {
@@ -207,13 +160,8 @@ func throttled(t *testing.T, p patch, remote string) {
 	if remote == "emptied" {
 		must(t, memory.Unlink(t.Context(), cell1))
 	}
-	const rounds = 200
-	for range rounds { // 20 s: the value is fresh, stale, then neither
-		crowd(6, func(n int) {
-			if v, err := cs[n%2].Get(t.Context(), 1); v != "v" || err != nil {
-				t.Errorf("Get = %q, %v, want the old value", v, err)
-			}
-		})
+	for range 200 { // 20 s: the value is fresh, stale, then neither
+		crowd(6, func(n int) { equal(t, get(t, cs[n%2], 1), "v", "the old value") })
 		advance(100 * time.Millisecond)
 	}
 	for i, s := range srcs {

@@ -187,117 +187,65 @@ func TestPanicInSpellingAmongMany(t *testing.T) {
 	})
 }
 
-// Loads that read each other wait no longer than SoftTimeout if there are old values.
-func TestCrossedLoadsWithSoftTimeout(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var c things
-		var crossed atomic.Bool
-		c = with(t, open(t, cache.TiersConfig{}), thingConfig{
-			Policy: patch{TTL: new(time.Second), StaleIfError: new(time.Hour), SoftTimeout: new(100 * time.Millisecond)},
-			Load: func(ctx context.Context, k int) (string, error) {
-				if !crossed.Load() {
-					return "old", nil
-				}
-				_ = nap(ctx, 10*time.Millisecond)
-				v, err := c.Get(ctx, 1-k)
-				if err != nil {
-					t.Errorf("the load of %d: %v", k, err)
-				}
-				return fmt.Sprint(k, ">", v), err
-			},
-		})
-		get(t, c, 0)
-		get(t, c, 1)
-		crossed.Store(true)
-		advance(2 * time.Second)
-		crowd(2, func(k int) { get(t, c, k) })
-		advance(time.Minute)
-	})
-}
-
-// The search for circles takes time in proportion to the number of waiting loads, not to the
-// number of paths between them.
+// Loads that wait for each other without a circle are not refused, on however many paths. The search for
+// circles takes time in proportion to the number of waiting loads, not to the number of paths between them.
 func TestManyLoadsThatWaitInLayers(t *testing.T) {
 	const width, layers = 8, 10
-	start := time.Now()
-	synctest.Test(t, func(t *testing.T) {
-		var c things
-		c = with(t, open(t, cache.TiersConfig{}), thingConfig{Load: func(ctx context.Context, k int) (string, error) {
-			if k < width {
-				return "v", nap(ctx, time.Second)
+	for _, batch := range []bool{false, true} {
+		start := time.Now()
+		bubble(t, fmt.Sprint("batch=", batch), func(t *testing.T) {
+			var c things
+			c = with(t, open(t, tiersOf(true)), thingConfig{Load: func(ctx context.Context, k int) (string, error) {
+				if k < width {
+					return "v", nap(ctx, time.Second)
+				}
+				below := make([]int, width)
+				for i := range below {
+					below[i] = (k/width-1)*width + i
+				}
+				if batch {
+					return "v", errOf(c.GetMany(ctx, below))
+				}
+				for _, b := range below {
+					if _, err := c.Get(ctx, b); err != nil {
+						return "", err
+					}
+				}
+				return "v", nil
+			}})
+			for l := range layers {
+				for i := range width {
+					go get(t, c, l*width+i)
+				}
+				synctest.Wait()
 			}
-			below := make([]int, width)
-			for i := range below {
-				below[i] = (k/width-1)*width + i
-			}
-			_, err := c.GetMany(ctx, below)
-			return "v", err
-		}})
-		for l := range layers {
-			for i := range width {
-				go func() { _, _ = c.Get(t.Context(), l*width+i) }()
-			}
-			synctest.Wait()
+			advance(2 * time.Second)
+		})
+		if d := time.Since(start); d > 2*time.Second {
+			t.Errorf("%d loads took %v of real time", width*layers, d)
 		}
-		advance(2 * time.Second)
-	})
-	if d := time.Since(start); d > 2*time.Second {
-		t.Errorf("%d loads took %v of real time", width*layers, d)
 	}
 }
 
 // One key of a large batch fails, for example on a node that is down. The other keys are still
 // read from the remote tier.
 func TestOneBadKeyAmongThousands(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		remote := faulty()
-		src := &source{}
-		_, cs := fleet(t, 2, remote, cache.TiersConfig{}, thingConfig{LoadMany: ofEach(src.load)})
-		keys := ints(0, 3000)
-		_, _ = cs[0].GetMany(t.Context(), keys)
-		before := src.total()
-		remote.FailKeys(errSource, "default:things:0")
-		if m, err := cs[1].GetMany(t.Context(), keys); err != nil || len(m) != len(keys) {
-			t.Errorf("%d values, %v", len(m), err)
-		}
-		equal(t, src.total()-before, 1, "loaded keys")
-	})
+	play(t, scene{on: paired, steps: "a batches 0-2999; b's remote bars=0; b batches 0-2999; loads 3001"})
 }
 
 // If the remote tier ends the goroutine at any step, every caller still gets an answer.
 func TestGoexitAtEachStep(t *testing.T) {
-	for _, op := range []tiertest.Op{tiertest.Get, tiertest.Claim, tiertest.Fill} {
-		synctest.Test(t, func(t *testing.T) {
-			remote := faulty()
-			src := &source{}
-			c := with(t, open(t, cache.TiersConfig{Remote: remote}), thingConfig{Load: src.load})
-			var once atomic.Bool
-			remote.Before(func(_ context.Context, o tiertest.Op, _ []string) {
+	for op, first := range map[tiertest.Op]string{tiertest.Get: "any maybe", tiertest.Claim: "any maybe", tiertest.Fill: "goexit"} {
+		var once atomic.Bool
+		exits := func(f *tiertest.Faulty) tier.Remote {
+			f.Before(func(_ context.Context, o tiertest.Op, _ []string) {
 				if o == op && once.CompareAndSwap(false, true) {
 					runtime.Goexit()
 				}
 			})
-			first := make(chan error, 1)
-			go func() {
-				var err error
-				defer func() { first <- err }() // also if the caller's own goroutine ends
-				_, err = c.Get(t.Context(), 1)
-			}()
-			synctest.Wait()
-			second := time.Now()
-			get(t, c, 1)
-			if d := time.Since(second); d > 100*time.Millisecond {
-				t.Errorf("op %v: the next caller waited %v", op, d)
-			}
-			select {
-			case err := <-first:
-				if op == tiertest.Fill && !errors.Is(err, cache.ErrGoexit) {
-					t.Errorf("op %v: Get: %v, want ErrGoexit", op, err)
-				}
-			case <-time.After(time.Hour):
-				t.Errorf("op %v: the caller waits for ever", op)
-			}
-		})
+			return f
+		}
+		play(t, scene{name: fmt.Sprint(op), on: paired, as: exits, steps: "go a gets " + first + "; a gets any; took 0s-100ms"})
 	}
 }
 
@@ -309,8 +257,10 @@ type ring struct {
 	many    bool // loaded by LoadMany
 	split   bool // the odd keys are in another cache
 	remote  bool
+	calm    bool         // the loaders read nothing
 	goesOn  bool         // the loaders return a value without the next key's, if that is refused
 	refused atomic.Int64 // loaders that went on
+	policy  patch
 	values  things
 	others  cache.Cache[string, string]
 }
@@ -329,7 +279,7 @@ func (r *ring) read(ctx context.Context, k int) (string, error) {
 }
 
 func (r *ring) load(ctx context.Context, k int) (string, error) {
-	if k >= 1000 {
+	if k >= 1000 || r.calm {
 		return "alone", nil
 	}
 	if err := nap(ctx, 10*time.Millisecond); err != nil {
@@ -346,7 +296,8 @@ func (r *ring) load(ctx context.Context, k int) (string, error) {
 func (r *ring) open(t *testing.T, tc cache.TiersConfig) *ring {
 	tiers := open(t, tc)
 	cfg := loading(r.load, r.many)
-	cfg.Policy = patch{LoadTimeout: new(ringTimeout)}
+	r.policy.LoadTimeout = new(ringTimeout)
+	cfg.Policy = r.policy
 	r.values = with(t, tiers, cfg)
 	r.others = with(t, tiers, cache.Config[string, string]{
 		Namespace: "others", Policy: cfg.Policy,
@@ -408,6 +359,21 @@ func TestCrossedLoadsThatGoOn(t *testing.T) {
 	})
 }
 
+// Loads that read each other wait no longer than SoftTimeout if there are old values.
+func TestCrossedLoadsWithSoftTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		old := patch{TTL: new(time.Second), StaleIfError: new(time.Hour), SoftTimeout: new(100 * time.Millisecond)}
+		r := (&ring{size: 2, goesOn: true, calm: true, policy: old}).open(t, cache.TiersConfig{})
+		read := func(k int) { succeeds(t, errOf(r.read(t.Context(), k))) }
+		crowd(2, read)
+		r.calm = false
+		advance(2 * time.Second)
+		crowd(2, read)
+		advance(time.Minute)
+		equal(t, r.refused.Load(), 0, "loads that got ErrRecursive")
+	})
+}
+
 // Loaders of two processes that read each other's keys end after LoadTimeout, as guarantee 2
 // says: no process sees the circle.
 func TestCrossedLoadsOfTwoProcesses(t *testing.T) {
@@ -417,33 +383,6 @@ func TestCrossedLoadsOfTwoProcesses(t *testing.T) {
 		crowd(2, func(i int) { fails(t, errOf(rings[i].read(t.Context(), i)), cache.ErrLoadTimeout, "a caller's read") })
 		equal(t, time.Since(begun), ringTimeout, "the callers waited")
 	})
-}
-
-// Loads that wait for each other without a circle are not refused. The test has a chain, a
-// diamond, and callers that are not loads.
-func TestNotCrossed(t *testing.T) {
-	for _, batch := range []bool{false, true} {
-		bubble(t, fmt.Sprint("batch=", batch), func(t *testing.T) {
-			needs := map[int][]int{0: {1, 2}, 1: {3}, 2: {3, 4}, 3: {5}, 4: {5}, 5: nil}
-			var c things
-			c = with(t, open(t, cache.TiersConfig{Remote: tiertest.NewMemory()}), thingConfig{Load: func(ctx context.Context, k int) (string, error) {
-				if err := nap(ctx, 10*time.Millisecond); err != nil {
-					return "", err
-				}
-				if batch {
-					_, err := c.GetMany(ctx, needs[k])
-					return fmt.Sprint(k), err
-				}
-				for _, n := range needs[k] {
-					if _, err := c.Get(ctx, n); err != nil {
-						return "", err
-					}
-				}
-				return fmt.Sprint(k), nil
-			}})
-			crowd(60, func(i int) { get(t, c, i%6) })
-		})
-	}
 }
 
 // A loader may write to the key that it loads. Only a read of that key would wait for itself. A value
@@ -458,39 +397,9 @@ func TestWriteInsideOwnLoader(t *testing.T) {
 	}
 }
 
-// A goroutine that a loader has started may keep the loader's context after the load has ended. Its
-// reads are then no part of that load: none is recursive, and their loads take their own turns.
+// A goroutine that a loader has started may keep the loader's context after the load has ended, however it
+// ended. Its reads are then no part of that load: none is recursive, and their loads take their own turns.
 func TestContextOfALoadThatHasEnded(t *testing.T) {
-	for _, many := range []bool{false, true} {
-		bubble(t, fmt.Sprint("LoadMany=", many), func(t *testing.T) {
-			var kept context.Context
-			src := &source{took: time.Second}
-			cfg := loading(func(ctx context.Context, k int) (string, error) {
-				if k == 1 && kept == nil {
-					kept = context.WithoutCancel(ctx)
-				}
-				return src.load(ctx, k)
-			}, many)
-			cfg.MaxBatch = 1
-			c := with(t, open(t, cache.TiersConfig{MaxLoads: 2}), cfg)
-			get(t, c, 1)
-			must(t, c.Delete(t.Context(), 1))
-			var wg sync.WaitGroup
-			wg.Go(func() { get(t, c, 100) }) // while no load runs, a read does not look for one in its context
-			synctest.Wait()
-			crowd(10, func(i int) {
-				_, err := c.Get(kept, 1+i)
-				succeeds(t, err)
-			})
-			wg.Wait()
-			equal(t, src.peak, 2, "loads at a time")
-		})
-	}
-}
-
-// However a loader ends, its load ends: it is counted, and a goroutine that keeps its context is no
-// longer a part of it.
-func TestHoweverALoaderEnds(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		end    func()
@@ -503,27 +412,25 @@ func TestHoweverALoaderEnds(t *testing.T) {
 		for _, many := range []bool{false, true} {
 			bubble(t, fmt.Sprint(tt.name, ", LoadMany=", many), func(t *testing.T) {
 				var kept context.Context
-				tiers := open(t, cache.TiersConfig{})
-				c := with(t, tiers, loading(func(ctx context.Context, k int) (string, error) {
-					switch {
-					case k == 2:
-						<-time.After(time.Second)
-					case kept == nil:
+				src := &source{took: time.Second}
+				cfg := loading(func(ctx context.Context, k int) (string, error) {
+					if kept == nil {
 						kept = context.WithoutCancel(ctx)
 						tt.end()
 					}
-					return "loaded", nil
-				}, many))
-				func() {
-					defer func() { _ = recover() }()
-					_, _ = c.Get(t.Context(), 1)
-				}()
+					return src.load(ctx, k)
+				}, many)
+				cfg.MaxBatch = 1
+				tiers := open(t, cache.TiersConfig{MaxLoads: 2})
+				c := with(t, tiers, cfg)
+				panicOf(func() { _, _ = c.Get(t.Context(), 1) })
 				must(t, c.Delete(t.Context(), 1))
-				go func() { _, _ = c.Get(t.Context(), 2) }() // while no load runs, a read does not look for one in its context
+				var wg sync.WaitGroup
+				wg.Go(func() { get(t, c, 100) }) // while no load runs, a read does not look for one in its context
 				synctest.Wait()
-				got, err := c.Get(kept, 1)
-				succeeds(t, err)
-				equal(t, got, "loaded", "value")
+				crowd(10, func(i int) { succeeds(t, errOf(c.Get(kept, 1+i))) })
+				wg.Wait()
+				equal(t, src.peak, 2, "loads at a time")
 				equal(t, total(tiers).LoadErrors, tt.failed, "failed loads")
 			})
 		}

@@ -120,29 +120,6 @@ func (l *tableLog) UseCells(tier string, remove func(context.Context, []string, 
 	l.tier, l.remove = tier, remove
 }
 
-// A log that removes cells gets a function that removes them from the remote tier.
-func TestLogUsesCells(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newLogged(t, thingConfig{})
-		l := &tableLog{Memory: w.log}
-		tiers := open(t, cache.TiersConfig{Log: l, Remote: w.wire[1]})
-		if l.tier != "memory" {
-			t.Errorf("the log knows the remote tier as %q, want the name of the wrapped tier", l.tier)
-		}
-		w.want(t, 0, 1, "1.1")
-		k := keyScope(t, 1)
-		must(t, l.remove(t.Context(), []string{k.Text()}, 0))
-		if cell, err := w.memory.Get(t.Context(), k.Text()); err != nil || cell != nil {
-			t.Errorf("the cell is %x, %v; want none", cell, err)
-		}
-		succeeds(t, tiers.Close(t.Context()))
-		alone := &tableLog{Memory: w.log, tier: "unset"}
-		if err := open(t, cache.TiersConfig{Log: alone}).Close(t.Context()); err != nil || alone.tier != "" || alone.remove != nil {
-			t.Errorf("without a remote tier the log knows %q and has a function to remove: %v", alone.tier, alone.remove != nil)
-		}
-	})
-}
-
 // While an invalidation holds a scope, every read gets an answer, and no tier keeps it. A Set keeps
 // its value in this process, and out of the remote tier. When the hold ends, values are cached again.
 func TestHoldKeepsFromCaching(t *testing.T) {
@@ -309,23 +286,10 @@ func TestWritesEndedByClose(t *testing.T) {
 // A hold that begins during a Set keeps its value out of the remote tier, too. Both orders of the two
 // calls do: a later hold covers the value, an earlier one holds it.
 func TestHoldDuringSet(t *testing.T) {
-	for name, scope := range scopes(t) {
-		for message := int64(1); message <= 4; message++ {
-			bubble(t, fmt.Sprint(name, " before message ", message), func(t *testing.T) {
-				w := newDuo(t, logged, cache.TiersConfig{}, thingConfig{Tags: tagT}, asIs)
-				w.want(t, 0, 1, "1.1")
-				sent := w.before(message, func() {
-					w.invalidate(t, 1, scope, invalidate.Hold(time.Minute))
-					<-time.After(5 * time.Millisecond) // process 0 hears of it
-				})
-				succeeds(t, w.c[0].Set(t.Context(), 1, "set"))
-				if sent.Load() < message {
-					return // a Set takes fewer messages, so there was no hold
-				}
-				if v, ok := w.c[1].Peek(t.Context(), 1); ok {
-					t.Errorf("within the hold, another process finds %q in the remote tier", v)
-				}
-			})
+	for _, message := range []string{"claim", "sync", "fill"} {
+		for _, cached := range []string{"", "a gets any; "} {
+			play(t, scene{name: message + " " + cached, on: logged, steps: cached + strings.ReplaceAll(`
+				before MESSAGE b invalidates SCOPE hold=1m; before MESSAGE wait 5ms; a sets set; b peeks nothing`, "MESSAGE", message)}) // process a hears of the hold
 		}
 	}
 }

@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,6 +17,7 @@ import (
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/invalidate/logtest"
 	"github.com/twofold-go/twofold/key"
+	"github.com/twofold-go/twofold/tier"
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
@@ -165,4 +169,242 @@ func TestManyKeysWithoutARemoteTier(t *testing.T) {
 			t.Errorf("%s does not name every key", name)
 		}
 	}
+}
+
+// The claims of a large SetMany do not end before its values are stored.
+func TestSetManyOutlivesClaims(t *testing.T) {
+	const n = 40_000
+	synctest.Test(t, func(t *testing.T) {
+		w := newDuo(t, paired, cache.TiersConfig{ClaimTTL: 400 * time.Millisecond}, thingConfig{Policy: patch{RemoteTimeout: new(50 * time.Millisecond)}}, asIs)
+		w.wire[0].Delay(45 * time.Millisecond)
+		_, vals := numbered(n, "set")
+		succeeds(t, w.c[0].SetMany(t.Context(), vals))
+		equal(t, total(w.tiers[0]).Fills, n, "fills")
+		equal(t, total(w.tiers[0]).FillsLost, 0, "lost fills")
+	})
+}
+
+// A DeleteMany of more keys than may be pending takes its time, if the remote tier and the log answer.
+// It must not become an invalidation of everything.
+func TestDeleteManyOfVeryManyKeys(t *testing.T) {
+	const n = 70_000
+	synctest.Test(t, func(t *testing.T) {
+		w := newLogged(t, thingConfig{})
+		must(t, w.c[0].Set(t.Context(), -1, "of another key"))
+		w.wire[0].Delay(10 * time.Millisecond)
+		succeeds(t, w.c[0].DeleteMany(t.Context(), ints(0, n), invalidate.Strict))
+		w.want(t, 0, -1, "of another key")
+	})
+}
+
+// If the log hangs, or a node of the remote tier, a large DeleteMany or SetMany waits no longer than one of a
+// single key. Its error names every key that may not be done, also those whose cells were removed, or whose
+// values cannot be stored. If the log has a part of the keys, it names only those of them whose cells may be
+// left.
+func TestLargeWritesAndAFault(t *testing.T) {
+	deletes := func(ctx context.Context, c things, n int) error { return c.DeleteMany(ctx, ints(0, n)) }
+	sets := func(ctx context.Context, c things, n int) error {
+		_, vals := numbered(n, "set")
+		vals[7] = "much too large"
+		return c.SetMany(ctx, vals)
+	}
+	for _, tt := range []struct {
+		name  string
+		n     int
+		hangs bool
+		write func(ctx context.Context, c things, n int) error
+		want  int // keys that the error names
+	}{
+		{"the log hangs", 20_000, true, deletes, 20_000},
+		{"the log hangs, one part", 10, true, deletes, 10},
+		{"the first cell fails", 20_000, false, deletes, 20_000 - 8_191},
+		{"the log hangs, SetMany", 25_000, true, sets, 25_000},
+	} {
+		bubble(t, tt.name, func(t *testing.T) {
+			w := newDuo(t, logged, cache.TiersConfig{InvalidateWait: 100 * time.Millisecond}, thingConfig{Policy: patch{MaxValueBytes: new(10)}}, asIs)
+			first := keyScope(t, 0).Text()
+			w.wire[0].FailKeys(&tier.KeysError{Keys: []string{first}, Err: errRemote}, first) // the cells of the others are removed
+			w.link[0].Hang(tt.hangs)
+			advance(bound / 3) // a call of the log hangs
+			start := time.Now()
+			err := tt.write(t.Context(), w.c[0], tt.n)
+			equal(t, time.Since(start), 100*time.Millisecond, "the call took")
+			be, ok := errors.AsType[*cache.BatchError[int]](err)
+			if !ok || len(be.Errs) != tt.want {
+				t.Fatalf("%.200v, want an error for %d keys", err, tt.want)
+			}
+			for k, err := range be.Errs {
+				_, pending := errors.AsType[*invalidate.PendingError](err)
+				if k != 7 && (!pending || !errors.Is(err, cache.ErrUnavailable)) || k < 2 && tt.n < 25_000 && !errors.Is(err, errRemote) {
+					t.Fatalf("key %d: %v, want a PendingError, and with the remote tier's error for the first keys", k, err)
+				}
+			}
+			w.wire[0].FailKeys(nil, first)
+			w.link[0].Heal()
+		})
+	}
+}
+
+// If the remote tier ends the goroutine of one of the commands of a large call, as t.FailNow does, the keys of
+// that command have failed.
+func TestLargeCallsAndGoexit(t *testing.T) {
+	const n = 2_500
+	for _, op := range []tiertest.Op{tiertest.GetMany, tiertest.ClaimMany, tiertest.FillMany} {
+		bubble(t, fmt.Sprint(op), func(t *testing.T) {
+			w := newDuo(t, paired, cache.TiersConfig{}, thingConfig{}, asIs)
+			keys, old := numbered(n, "old")
+			must(t, w.c[1].SetMany(t.Context(), old))
+			var exited atomic.Int64
+			w.wire[0].Before(func(_ context.Context, o tiertest.Op, keys []string) {
+				if o == op && exited.CompareAndSwap(0, int64(len(keys))) {
+					runtime.Goexit()
+				}
+			})
+			if op == tiertest.GetMany {
+				got, err := w.c[0].GetMany(t.Context(), keys)
+				must(t, err)
+				equal(t, len(got), n, "values")
+				equal(t, w.tiers[0].Stats().Remote.GetErrors, 1, "failed commands")
+				return
+			}
+			_, vals := numbered(n, "new")
+			failed := failedKeys(w.c[0].SetMany(t.Context(), vals))
+			equal(t, int64(len(failed)), exited.Load(), "keys that failed")
+			got, err := with(t, open(t, cache.TiersConfig{Remote: w.memory}), thingConfig{Load: w.src.load}).GetMany(t.Context(), keys)
+			must(t, err)
+			for k, v := range vals {
+				if failed[k] == nil && got[k] != v {
+					t.Fatalf("key %d: another process reads %q, and the error does not name it", k, got[k])
+				}
+			}
+		})
+	}
+}
+
+// If the log fails between two parts of a large DeleteMany, the error names the keys of the parts that are not
+// in the log, and no others. It says so if the other scopes are not in the log either.
+func TestLargeDeleteManyFailsInPart(t *testing.T) {
+	const n, part = 10_000, 8_192 // a part is two records
+	tag := invalidate.Tag("default", "x")
+	for _, tt := range []struct {
+		name   string
+		n      int
+		more   []invalidate.Scope
+		stuck  bool // the first key's cell cannot be removed
+		failed int  // keys
+		also   bool // an error about the other scopes
+	}{
+		{name: "keys and a tag", n: n, more: []invalidate.Scope{tag}, failed: n - part, also: true},
+		{name: "all keys and a tag", n: part / 2, more: []invalidate.Scope{tag}},
+		{name: "a tag", n: part, more: []invalidate.Scope{tag}, also: true},
+		{name: "a cell", n: 10, stuck: true, failed: 1},
+		{name: "a cell and a tag", n: part, more: []invalidate.Scope{tag}, stuck: true, failed: 1, also: true},
+		// No process has waited for the leases of the others, so none of the keys is done.
+		{name: "Strict", n: n, more: []invalidate.Scope{invalidate.Strict}, failed: n},
+		{name: "Strict and a cell", n: 10, more: []invalidate.Scope{invalidate.Strict}, stuck: true, failed: 10},
+	} {
+		bubble(t, tt.name, func(t *testing.T) {
+			w := newDuo(t, logged, cache.TiersConfig{InvalidateWait: 100 * time.Millisecond}, thingConfig{}, asIs)
+			keys, vals := numbered(tt.n, "old")
+			must(t, w.c[0].SetMany(t.Context(), vals))
+			if first := keyScope(t, 0).Text(); tt.stuck {
+				w.wire[0].FailKeys(&tier.KeysError{Keys: []string{first}, Err: errRemote}, first)
+				defer w.wire[0].FailKeys(nil, first)
+			}
+			w.failRecords(2)
+			err := w.c[0].DeleteMany(t.Context(), keys, tt.more...)
+			failed := failedKeys(err)
+			equal(t, len(failed), tt.failed, "the keys that failed")
+			for k, err := range failed {
+				if _, ok := errors.AsType[*invalidate.PendingError](err); !ok || 0 < k && k < part && tt.failed < tt.n {
+					t.Fatalf("key %d: %v, want PendingErrors of the other keys", k, err)
+				}
+			}
+			about := &cache.Error{}
+			if also := errors.As(err, &about) && about.Key == "default:things"; also != tt.also {
+				t.Errorf("DeleteMany = %.200v, want an error about the tag: %v", err, tt.also)
+			}
+			synctest.Wait()
+			got, err := w.c[1].GetMany(t.Context(), keys)
+			must(t, err)
+			for k := range keys {
+				if failed[k] == nil && got[k] == vals[k] {
+					t.Fatalf("key %d: another process reads the old value, and the error does not name it", k)
+				}
+			}
+			w.link[0].Heal()
+		})
+	}
+}
+
+// It is the same with SetMany: the keys that it does not name are set.
+func TestLargeSetManyFailsInPart(t *testing.T) {
+	const n, part = 10_000, 8_192 // a part is two records
+	synctest.Test(t, func(t *testing.T) {
+		w := newDuo(t, logged, cache.TiersConfig{InvalidateWait: 100 * time.Millisecond}, thingConfig{}, asIs)
+		keys, vals := numbered(n, "new")
+		w.failRecords(2)
+		failed := failedKeys(w.c[0].SetMany(t.Context(), vals))
+		equal(t, len(failed), n-part, "the keys that failed")
+		got, err := w.c[1].GetMany(t.Context(), keys)
+		must(t, err)
+		for k, v := range vals {
+			if failed[k] == nil && got[k] != v {
+				t.Fatalf("key %d: another process reads %q, and the error does not name it", k, got[k])
+			}
+		}
+		w.link[0].Heal()
+	})
+}
+
+// failRecords makes the log refuse what process 0 appends after this many records.
+func (w *duo) failRecords(after int) {
+	w.link[0].Before(func(_ context.Context, op logtest.Op, a invalidate.Append) {
+		if op != logtest.Sync || len(a.Keys)+len(a.Scopes) == 0 {
+			return
+		}
+		if after--; after < 0 {
+			w.link[0].Fail(errDown, logtest.Sync)
+			w.link[0].Before(nil)
+		}
+	})
+}
+
+// failedKeys returns the keys that the error of a call for many keys names.
+func failedKeys(err error) map[int]error {
+	if be, ok := errors.AsType[*cache.BatchError[int]](err); ok {
+		return be.Errs
+	}
+	return nil
+}
+
+// A large SetMany that is cancelled between its parts names exactly the keys that it has not set. Their old
+// values are gone everywhere, as after a Delete.
+func TestLargeSetManyIsCancelled(t *testing.T) {
+	const n = 25_000
+	synctest.Test(t, func(t *testing.T) {
+		w := newLogged(t, thingConfig{})
+		keys, vals := numbered(n, "old")
+		must(t, w.c[0].SetMany(t.Context(), vals))
+		got, err := w.c[1].GetMany(t.Context(), keys)
+		must(t, err)
+		equal(t, maps.Equal(got, vals), true, "another process reads what SetMany has set")
+		_, vals = numbered(n, "new")
+		w.wire[0].Delay(10 * time.Millisecond)
+		ctx, cancel := context.WithTimeout(t.Context(), 75*time.Millisecond)
+		defer cancel()
+		be, ok := errors.AsType[*cache.BatchError[int]](w.c[0].SetMany(ctx, vals))
+		if !ok || len(be.Errs) == 0 || len(be.Errs) == n {
+			t.Fatalf("SetMany = %.200v, want an error for some keys", be)
+		}
+		w.wire[0].Delay(0)
+		advance(bound)
+		got, err = w.c[1].GetMany(t.Context(), keys)
+		must(t, err)
+		for k, v := range vals {
+			if got[k] == fmt.Sprint("old", k) || be.Errs[k] == nil && got[k] != v {
+				t.Fatalf("key %d: %q in another process, and its error in SetMany is %v", k, got[k], be.Errs[k])
+			}
+		}
+	})
 }

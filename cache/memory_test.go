@@ -24,11 +24,11 @@ func TestMemoryOfAnEntry(t *testing.T) {
 func weigh[V any](t *testing.T, most int64, value func(int) V) {
 	const n = 1_000_000
 	before := int64(heap())
-	c := weighed(t, value)
+	c := with(t, open(t, cache.TiersConfig{Local: local.New(local.Config{MaxBytes: 1 << 30})}), cache.Config[int, V]{
+		Load: func(_ context.Context, k int) (V, error) { return value(k), nil },
+	})
 	for i := range n {
-		if _, err := c.Get(t.Context(), i); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errOf(c.Get(t.Context(), i)))
 	}
 	var v V
 	got := (int64(heap())-before)/n - int64(unsafe.Sizeof(int(0))+unsafe.Sizeof(v))
@@ -40,31 +40,12 @@ func weigh[V any](t *testing.T, most int64, value func(int) V) {
 	}
 }
 
-func weighed[V any](t *testing.T, value func(int) V) cache.Cache[int, V] {
-	t.Helper()
-	tiers := open(t, cache.TiersConfig{Local: local.New(local.Config{MaxBytes: 1 << 30})})
-	c, err := cache.New(tiers, cache.Config[int, V]{
-		Namespace: "weighed",
-		Load:      func(_ context.Context, k int) (V, error) { return value(k), nil },
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
-}
-
 // A Set that is one round trip makes about 57 allocations. On one processor, as here, the tail reads
 // each record by a command of its own, and makes the others.
 func TestAllocationsOfASet(t *testing.T) {
 	w, ctx := openOnOne(t, asItIs), context.Background()
-	if err := w.tiers[1].Close(ctx); err != nil { // its tail reads, too
-		t.Fatal(err)
-	}
-	got := testing.AllocsPerRun(500, func() {
-		if err := w.c[0].Set(ctx, 1, "v"); err != nil {
-			t.Fatal(err)
-		}
-	})
+	must(t, w.tiers[1].Close(ctx)) // its tail reads, too
+	got := testing.AllocsPerRun(500, func() { must(t, w.c[0].Set(ctx, 1, "v")) })
 	if t.Logf("%v allocations", got); got > 115 {
 		t.Errorf("a Set makes %v allocations with those of the tail, want 115 at most", got)
 	}

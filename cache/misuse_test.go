@@ -26,7 +26,7 @@ import (
 type user struct{ Name string }
 
 // misuse is one wrong use of the package. Its error must name the field or argument, the shape
-// of the value, and the remedy.
+// of the value, and the remedy. It quotes only a part of a long argument, because errors are written to logs.
 type misuse struct {
 	err  error
 	is   error
@@ -38,6 +38,9 @@ func (m misuse) check(t *testing.T) {
 	if m.err == nil {
 		t.Error("no error, want one")
 		return
+	}
+	if s := m.err.Error(); len(s) > 1000 {
+		t.Errorf("an error of %d bytes, want a short one: %.100s", len(s), s)
 	}
 	if m.is != nil && !errors.Is(m.err, m.is) {
 		t.Errorf("%v: want an error that is %v", m.err, m.is)
@@ -66,7 +69,7 @@ func TestMisuseOfNew(t *testing.T) {
 	_ = bad{}.hidden
 	for name, m := range map[string]misuse{
 		"zero Config":    {newErr(tiers, cache.Config[int64, user]{}), key.ErrEmpty, []string{"field Namespace", "for example"}},
-		"long namespace": {newErr(tiers, cache.Config[int64, user]{Namespace: strings.Repeat("n", 2000)}), key.ErrTooLong, []string{"field Namespace", "2004 bytes", "1024", "shorter"}},
+		"long namespace": {newErr(tiers, cache.Config[int64, user]{Namespace: strings.Repeat("n", 10<<20)}), key.ErrTooLong, []string{"field Namespace", "bytes", "1024", "shorter"}},
 		"namespace with an empty part": {newErr(tiers, cache.Config[int64, user]{Namespace: "n::v1"}), key.ErrSeparator,
 			[]string{"field Namespace", "5 bytes", "one at a time"}},
 		"braces": {newErr(tiers, cache.Config[int64, user]{Namespace: "{n}"}), key.ErrCharacter, []string{"field Namespace", "braces"}},
@@ -203,10 +206,10 @@ func TestBadKeysAndTenants(t *testing.T) {
 		want  misuse
 	}{
 		{"empty key", c, "", false, misuse{is: key.ErrEmpty}},
-		{"over-long key", c, strings.Repeat("x", key.MaxLen), false, misuse{is: key.ErrTooLong}},
+		{"over-long key", c, strings.Repeat("x", 10<<20), false, misuse{is: key.ErrTooLong}},
 		{"empty tenant", c.Tenant(""), "k", true, misuse{is: key.ErrEmpty}},
 		{"colon in the tenant", c.Tenant("a:b"), "k", true, misuse{is: key.ErrSeparator}},
-		{"over-long tenant", c.Tenant(strings.Repeat("x", key.MaxLen)), "k", true, misuse{is: key.ErrTooLong}},
+		{"over-long tenant", c.Tenant(strings.Repeat("x", 10<<20)), "k", true, misuse{is: key.ErrTooLong}},
 		{"zero Cache", zero, "k", true, misuse{says: []string{"zero Cache"}}},
 		{"tenant of a zero Cache", zero.Tenant("acme"), "k", true, misuse{says: []string{"zero Cache"}}},
 	} {
@@ -218,8 +221,10 @@ func TestBadKeysAndTenants(t *testing.T) {
 				tt.want.err = err
 				tt.want.check(t)
 			}
-			if err := tt.cache.DeleteAll(t.Context()); (err != nil) != tt.whole {
-				t.Errorf("DeleteAll: %v", err)
+			err := tt.cache.DeleteAll(t.Context())
+			if equal(t, err != nil, tt.whole, "DeleteAll fails"); err != nil {
+				tt.want.err = err
+				tt.want.check(t)
 			}
 		})
 	}
@@ -251,30 +256,34 @@ func TestContextAlreadyCancelled(t *testing.T) {
 
 var errMeter = errors.New("the meter is broken")
 
-// provider returns a meter that fails at one step.
-type provider struct {
+type noopMeter = noop.Meter
+
+// brokenMeter is a meter that fails at one step, and its provider.
+type brokenMeter struct {
 	noop.MeterProvider
-	m metric.Meter
+	noopMeter
+	at string
 }
 
-func (p provider) Meter(string, ...metric.MeterOption) metric.Meter { return p.m }
+func (b brokenMeter) Meter(string, ...metric.MeterOption) metric.Meter { return b }
 
-type noHistogram struct{ noop.Meter }
-
-func (noHistogram) Float64Histogram(string, ...metric.Float64HistogramOption) (metric.Float64Histogram, error) {
-	return nil, errMeter
+func (b brokenMeter) fails(at string) error {
+	if at == b.at {
+		return errMeter
+	}
+	return nil
 }
 
-type noCounter struct{ noop.Meter }
-
-func (noCounter) Int64ObservableCounter(string, ...metric.Int64ObservableCounterOption) (metric.Int64ObservableCounter, error) {
-	return nil, errMeter
+func (b brokenMeter) Float64Histogram(string, ...metric.Float64HistogramOption) (metric.Float64Histogram, error) {
+	return noop.Float64Histogram{}, b.fails("histogram")
 }
 
-type noCallback struct{ noop.Meter }
+func (b brokenMeter) Int64ObservableCounter(string, ...metric.Int64ObservableCounterOption) (metric.Int64ObservableCounter, error) {
+	return noop.Int64ObservableCounter{}, b.fails("counter")
+}
 
-func (noCallback) RegisterCallback(metric.Callback, ...metric.Observable) (metric.Registration, error) {
-	return nil, errMeter
+func (b brokenMeter) RegisterCallback(metric.Callback, ...metric.Observable) (metric.Registration, error) {
+	return noop.Registration{}, b.fails("callback")
 }
 
 // A closableLog and a closableLocal count their Close calls.
@@ -295,14 +304,12 @@ func (c *closableLocal) Close() error { c.closed++; return c.Local.Close() }
 // An Open that fails leaves no goroutine: the bubble would find it. The log and the local tier
 // of the configuration stay open, because the caller owns them.
 func TestOpenFailsWithoutTrace(t *testing.T) {
-	for name, cfg := range map[string]cache.TiersConfig{
-		"limits":    {MaxLoads: -1},
-		"histogram": {MeterProvider: provider{m: noHistogram{}}},
-		"counter":   {MeterProvider: provider{m: noCounter{}}},
-		"callback":  {MeterProvider: provider{m: noCallback{}}},
-	} {
+	for _, name := range []string{"limits", "histogram", "counter", "callback"} {
 		bubble(t, name, func(t *testing.T) {
-			cfg := cfg
+			cfg := cache.TiersConfig{MeterProvider: brokenMeter{at: name}}
+			if name == "limits" {
+				cfg.MaxLoads = -1
+			}
 			log := &closableLog{Log: logtest.NewMemory(logtest.MemoryConfig{Bound: time.Second})}
 			cfg.Log = log
 			if _, err := cache.Open(cfg); err == nil || cfg.MaxLoads == 0 && !errors.Is(err, errMeter) {
@@ -335,9 +342,9 @@ func (o openRemote) Unwrap() tier.Remote { return o.Remote }
 func (o openLog) Unwrap() invalidate.Log { return o.Log }
 func (o openLocal) Unwrap() tier.Local   { return o.Local }
 
-// A log that removes cells needs the tier's name and its own method, also behind wrappers.
-// Otherwise Open fails.
-func TestWrappedCells(t *testing.T) {
+// A log that removes cells gets the tier's name and a function that removes cells from it, also behind
+// wrappers. If a wrapper hides what that needs, Open fails.
+func TestLogUsesCells(t *testing.T) {
 	named := tiertest.NewMemory()
 	for name, tt := range map[string]struct {
 		remote tier.Remote
@@ -345,6 +352,7 @@ func TestWrappedCells(t *testing.T) {
 		want   string // in the error of Open; "": the log knows the tier
 	}{
 		"plain":            {remote: named},
+		"no remote tier":   {},
 		"wrapped":          {remote: openRemote{plainRemote{named}}},
 		"wrapped twice":    {remote: openRemote{plainRemote{openRemote{plainRemote{named}}}}},
 		"name hidden":      {remote: plainRemote{named}, want: "field Remote: a cache_test.plainRemote has no name"},
@@ -353,7 +361,7 @@ func TestWrappedCells(t *testing.T) {
 		"UseCells hidden":  {remote: named, wrap: func(l invalidate.Log) invalidate.Log { return &plainLog{l} }, want: "field Log: a *cache_test.plainLog hides the method UseCells"},
 		"no cells, hidden": {wrap: func(l invalidate.Log) invalidate.Log { return plainLog{l} }},
 	} {
-		t.Run(name, func(t *testing.T) {
+		bubble(t, name, func(t *testing.T) {
 			l := &tableLog{Memory: logtest.NewMemory(logtest.MemoryConfig{Bound: time.Second}), tier: "unset"}
 			cfg := cache.TiersConfig{Remote: tt.remote, Log: l, Logger: slog.New(slog.DiscardHandler)}
 			if tt.wrap != nil {
@@ -365,8 +373,14 @@ func TestWrappedCells(t *testing.T) {
 				return
 			}
 			must(t, err)
-			if tt.remote != nil {
+			switch {
+			case tt.remote != nil:
 				equal(t, l.tier, "memory", "the log's name of the tier")
+				must(t, with(t, tiers, thingConfig{}).Set(t.Context(), 1, "v"))
+				must(t, l.remove(t.Context(), []string{cell1}, 0))
+				equal(t, named.Len(), 0, "cells that are left")
+			case tt.wrap == nil && (l.tier != "" || l.remove != nil):
+				t.Errorf("without a remote tier the log knows %q and has a function to remove: %v", l.tier, l.remove != nil)
 			}
 			succeeds(t, tiers.Close(t.Context()))
 		})
@@ -375,47 +389,30 @@ func TestWrappedCells(t *testing.T) {
 
 // Open says once what wrappers hide, and nothing of what Unwrap shows.
 func TestHiddenMethods(t *testing.T) {
+	memory := tiertest.NewMemory()
 	closable := func() invalidate.Log {
 		return &closableLog{Log: logtest.NewMemory(logtest.MemoryConfig{Bound: time.Second})}
 	}
 	for name, tt := range map[string]struct {
-		cfg  func() cache.TiersConfig
+		cfg  cache.TiersConfig
 		want string // in the only warning, separated by |; "": no warning
 	}{
-		"nothing wrapped": {cfg: func() cache.TiersConfig {
-			return cache.TiersConfig{Local: local.New(local.Config{}), Remote: tiertest.NewMemory(), Log: closable()}
-		}},
-		"own tiers that can do little": {cfg: func() cache.TiersConfig { return cache.TiersConfig{Remote: &deaf{}} }},
-		"remote": {
-			cfg:  func() cache.TiersConfig { return cache.TiersConfig{Remote: plainRemote{tiertest.NewMemory()}} },
-			want: "tier.Batcher of Remote",
-		},
-		"remote with Unwrap": {
-			cfg: func() cache.TiersConfig {
-				return cache.TiersConfig{Remote: openRemote{plainRemote{tiertest.NewMemory()}}}
-			},
-			want: "tier.Batcher of Remote",
-		},
-		"log": {
-			cfg:  func() cache.TiersConfig { return cache.TiersConfig{Log: plainLog{closable()}} },
-			want: "io.Closer of Log",
-		},
-		"log with Unwrap": {cfg: func() cache.TiersConfig { return cache.TiersConfig{Log: openLog{plainLog{closable()}}} }},
+		"nothing wrapped":              {cache.TiersConfig{Local: local.New(local.Config{}), Remote: memory, Log: closable()}, ""},
+		"own tiers that can do little": {cache.TiersConfig{Remote: &deaf{}}, ""},
+		"remote":                       {cache.TiersConfig{Remote: plainRemote{memory}}, "tier.Batcher of Remote"},
+		"remote with Unwrap":           {cache.TiersConfig{Remote: openRemote{plainRemote{memory}}}, "tier.Batcher of Remote"},
+		"log":                          {cache.TiersConfig{Log: plainLog{closable()}}, "io.Closer of Log"},
+		"log with Unwrap":              {cache.TiersConfig{Log: openLog{plainLog{closable()}}}, ""},
 		"local": {
-			cfg:  func() cache.TiersConfig { return cache.TiersConfig{Local: &plainLocal{local.New(local.Config{})}} },
-			want: "tier.EvictNotifier of Local|tier.Meter of Local|tier.Ranger of Local|tier.Validator of Local",
+			cache.TiersConfig{Local: &plainLocal{local.New(local.Config{})}},
+			"tier.EvictNotifier of Local|tier.Meter of Local|tier.Ranger of Local|tier.Validator of Local",
 		},
-		"local with Unwrap": {cfg: func() cache.TiersConfig {
-			return cache.TiersConfig{
-				Local: openLocal{plainLocal{local.New(local.Config{})}}, OnRemoved: func(cache.Entry, tier.EvictReason) {},
-			}
-		}},
+		"local with Unwrap": {cache.TiersConfig{Local: openLocal{plainLocal{local.New(local.Config{})}}, OnRemoved: func(cache.Entry, tier.EvictReason) {}}, ""},
 	} {
-		bubble(t, name, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			var said strings.Builder
-			cfg := tt.cfg()
-			cfg.Logger = slog.New(slog.NewTextHandler(&said, nil))
-			tiers, err := cache.Open(cfg)
+			tt.cfg.Logger = slog.New(slog.NewTextHandler(&said, nil))
+			tiers, err := cache.Open(tt.cfg)
 			must(t, err)
 			lines := strings.Count(said.String(), "a wrapper hides methods")
 			for part := range strings.SplitSeq(tt.want, "|") {
@@ -424,8 +421,8 @@ func TestHiddenMethods(t *testing.T) {
 				}
 			}
 			succeeds(t, tiers.Close(t.Context()))
-			if l, ok := cfg.Log.(openLog); ok && l.Log.(*closableLog).closed != 1 {
-				t.Error("Close did not close the wrapped log")
+			if l, ok := tt.cfg.Log.(openLog); ok {
+				equal(t, l.Log.(*closableLog).closed, 1, "calls of the wrapped log's Close")
 			}
 		})
 	}

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/cache"
-	"github.com/twofold-go/twofold/internal/race"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/invalidate/logtest"
 	"github.com/twofold-go/twofold/tier"
@@ -27,6 +26,7 @@ type world struct {
 	tiers  []*cache.Tiers
 	c      []cache.Cache[int, int] // by process
 	remote *tiertest.Faulty
+	shared bool // there is a remote tier
 	logged bool
 
 	mu      sync.Mutex                 // loads read what the test writes
@@ -36,6 +36,7 @@ type world struct {
 	seen    [2][worldKeys]int          // by reads that skipped only the local tier
 	down    bool                       // the source is down
 	healthy bool                       // the remote tier has had no fault
+	calm    bool                       // nothing fails, and no value is served stale
 	history []string
 	asked   time.Time // when the current operation began
 }
@@ -141,10 +142,49 @@ func (w *world) write(keys ...int) {
 	}
 }
 
+// skip is the tiers that a call skips, and how much they were used before it.
+type skip struct {
+	local, remote bool
+	calls         int
+	entries       int64
+	opts          []cache.Option
+}
+
+// skip draws the tiers that a call of process p skips.
+func (w *world) skip(p int) skip {
+	s := skip{local: w.r.IntN(3) == 0, remote: w.r.IntN(3) == 0, calls: w.remote.Calls(), entries: w.tiers[p].Stats().Local.Entries}
+	if s.local {
+		s.opts = append(s.opts, cache.SkipLocal())
+	}
+	if s.remote {
+		s.opts = append(s.opts, cache.SkipRemote())
+	}
+	w.history = append(w.history, fmt.Sprintf("(skips local %v, remote %v)", s.local, s.remote))
+	return s
+}
+
+// skipped checks that a read of process p did not use the tiers that it skips. If nothing fails, no read that
+// uses the remote tier returns an older version than one that skipped only the local tier.
+func (w *world) skipped(s skip, p, k int, r cache.Result[int]) {
+	w.t.Helper()
+	synctest.Wait() // includes work in the background
+	switch {
+	case s.local && (r.Source == cache.Local || w.tiers[p].Stats().Local.Entries > s.entries):
+		w.failf("process %d, key %d: the local tier was used: %+v", p, k, r)
+	case s.remote && (r.Source == cache.Remote || w.remote.Calls() > s.calls):
+		w.failf("process %d, key %d: the remote tier was used: %+v, %d calls", p, k, r, w.remote.Calls()-s.calls)
+	case w.calm && !s.remote && r.Value < w.seen[p][k]:
+		w.failf("process %d, key %d: version %d after %d", p, k, r.Value, w.seen[p][k])
+	case s.local && !s.remote:
+		w.seen[p][k] = r.Value
+	}
+}
+
 // read makes one read of process p.
 func (w *world) read(p, k int, limit time.Duration, opts ...cache.Option) func() {
 	return func() {
-		r, err := w.c[p].Fetch(w.t.Context(), k, nil, opts...)
+		s := w.skip(p)
+		r, err := w.c[p].Fetch(w.t.Context(), k, nil, append(s.opts, opts...)...)
 		if err != nil {
 			if !w.down || !errors.Is(err, errSource) {
 				w.failf("key %d: %v", k, err)
@@ -154,6 +194,7 @@ func (w *world) read(p, k int, limit time.Duration, opts ...cache.Option) func()
 		if !r.Stale {
 			limit = min(limit, worldTTL)
 		}
+		w.skipped(s, p, k, r)
 		w.judge(p, k, r.Value, limit)
 	}
 }
@@ -168,7 +209,11 @@ type operation struct {
 func (w *world) operations(p, k int) []operation {
 	ctx, c, next := w.t.Context(), w.c[p], (k+1)%worldKeys
 	parity := []int{k % 2, k%2 + 2, k%2 + 4}
-	return []operation{
+	set := draw(w.r, cache.Option{}, cache.SkipRemote(), cache.SkipLocal())
+	if !w.shared { // a Set needs a tier
+		set = cache.Option{}
+	}
+	calm := []operation{
 		{"fetch", 30, w.read(p, k, worldMost)},
 		{"fetch fresh", 5, w.read(p, k, worldTTL, cache.Fresh())},
 		{"fetch young", 5, w.read(p, k, 3*time.Second, cache.MaxAge(3*time.Second))},
@@ -179,17 +224,19 @@ func (w *world) operations(p, k int) []operation {
 			}
 		}},
 		{"get many", 8, func() {
-			m, err := c.GetMany(ctx, []int{k, next, (k + 3) % worldKeys})
+			s := w.skip(p)
+			m, err := c.GetMany(ctx, []int{k, next, (k + 3) % worldKeys}, s.opts...)
 			if err != nil && !errors.Is(err, errSource) {
 				w.failf("GetMany: %v", err)
 			}
 			for k, v := range m {
+				w.skipped(s, p, k, cache.Result[int]{Value: v})
 				w.judge(p, k, v, worldMost)
 			}
 		}},
 		{"write", 15, func() { w.write(k) }},
 		{"write and delete", 6, func() { w.write(k); w.invalidated(p, c.Delete(ctx, k), k) }},
-		{"write and set", 6, func() { w.write(k); w.invalidated(p, c.Set(ctx, k, w.now[k]), k) }},
+		{"write and set", 6, func() { w.write(k); w.invalidated(p, c.Set(ctx, k, w.now[k], set), k) }},
 		{"write and delete many", 2, func() { w.write(k, next); w.invalidated(p, c.DeleteMany(ctx, []int{k, next}), k, next) }},
 		{"write and set many", 2, func() {
 			w.write(k, next)
@@ -208,79 +255,39 @@ func (w *world) operations(p, k int) []operation {
 		}},
 		{"a moment", 10, func() { advance(time.Duration(w.r.IntN(2000)) * time.Millisecond) }},
 		{"a while", 6, func() { advance(time.Duration(w.r.IntN(60)) * time.Second) }},
-		{"source down", 2, func() { w.setDown(true) }},
-		{"source up", 4, func() { w.setDown(false) }},
-		{"remote fails", 2, func() { w.harm().Fail(errRemote) }},
-		{"remote hangs", 1, func() { w.harm().Hang(true) }},
-		{"remote corrupt", 2, func() { w.harm().Corrupt(tiertest.FlipBit(w.r.IntN(1000))) }},
-		{"remote loses fills", 2, func() { w.harm().Fills(tiertest.FillsLost) }},
-		{"remote heals", 6, func() { w.remote.Heal() }},
 	}
-}
-
-// skips are the operations whose calls skip tiers.
-func (w *world) skips(p, k int) []operation {
-	skipLocal, skipRemote := w.r.IntN(3) == 0, w.r.IntN(3) == 0
-	var opts []cache.Option
-	if skipLocal {
-		opts = append(opts, cache.SkipLocal())
+	if w.calm {
+		return calm
 	}
-	if skipRemote {
-		opts = append(opts, cache.SkipRemote())
-	}
-	what := fmt.Sprintf(", skip local %v, remote %v", skipLocal, skipRemote)
-	set := opts[:min(1, len(opts))] // a Set needs a tier
-	return []operation{
-		{"read" + what, 38, func() { w.readSkipping(p, k, false, skipLocal, skipRemote, opts) }},
-		{"get many" + what, 12, func() { w.readSkipping(p, k, true, skipLocal, skipRemote, opts) }},
-		{"read young" + what, 12, func() {
-			opts := append(opts, cache.MaxAge(time.Duration(w.r.IntN(3))*time.Second))
-			w.readSkipping(p, k, w.r.IntN(4) == 0, skipLocal, skipRemote, opts)
-		}},
-		{"write", 20, func() { w.write(k) }},
-		{"write and delete", 8, func() { w.write(k); w.invalidated(p, w.c[p].Delete(w.t.Context(), k), k) }},
-		{"write and set" + what, 10, func() { w.write(k); w.invalidated(p, w.c[p].Set(w.t.Context(), k, w.now[k], set...), k) }},
-		{"a moment", 12, func() { advance(time.Duration(w.r.IntN(6000)) * time.Millisecond) }},
-	}
-}
-
-// readSkipping makes one read of process p and checks that it does not use the tiers that it skips.
-func (w *world) readSkipping(p, k int, many, skipLocal, skipRemote bool, opts []cache.Option) {
-	calls, before := w.remote.Calls(), w.tiers[p].Stats().Local.Entries
-	var r cache.Result[int]
-	var err error
-	if many {
-		var m map[int]int
-		m, err = w.c[p].GetMany(w.t.Context(), []int{k}, opts...)
-		r.Value = m[k]
-	} else {
-		r, err = w.c[p].Fetch(w.t.Context(), k, nil, opts...)
-	}
-	synctest.Wait() // includes work in the background
-	switch {
-	case err != nil:
-		w.failf("process %d, key %d: %v", p, k, err)
-	case skipLocal && (r.Source == cache.Local || w.tiers[p].Stats().Local.Entries > before):
-		w.failf("process %d, key %d: the local tier was used: %+v", p, k, r)
-	case skipRemote && (r.Source == cache.Remote || w.remote.Calls() > calls):
-		w.failf("process %d, key %d: the remote tier was used: %+v, %d calls", p, k, r, w.remote.Calls()-calls)
-	case !skipRemote && r.Value < w.seen[p][k]:
-		w.failf("process %d, key %d: version %d after %d", p, k, r.Value, w.seen[p][k])
-	case skipLocal && !skipRemote:
-		w.seen[p][k] = r.Value
-	}
-	w.judge(p, k, r.Value, worldTTL)
+	return append(
+		calm,
+		operation{"source down", 2, func() { w.setDown(true) }},
+		operation{"source up", 4, func() { w.setDown(false) }},
+		operation{"remote fails", 2, func() { w.harm().Fail(errRemote) }},
+		operation{"remote hangs", 1, func() { w.harm().Hang(true) }},
+		operation{"remote corrupt", 2, func() { w.harm().Corrupt(tiertest.FlipBit(w.r.IntN(1000))) }},
+		operation{"remote loses fills", 2, func() { w.harm().Fills(tiertest.FillsLost) }},
+		operation{"remote heals", 6, func() { w.remote.Heal() }},
+	)
 }
 
 // newWorld returns a world of some processes on one remote tier, or on none if as is nil.
-func newWorld(t *testing.T, seed, run uint64, processes int, log invalidate.Log, as func(*tiertest.Faulty) tier.Remote, p patch, many bool) *world {
-	w := &world{t: t, seed: seed, r: rand.New(rand.NewPCG(seed, run)), remote: faulty(), healthy: true, logged: log != nil}
+func newWorld(t *testing.T, seed, run uint64, processes int, log invalidate.Log, as func(*tiertest.Faulty) tier.Remote) *world {
+	w := &world{
+		t: t, seed: seed, r: rand.New(rand.NewPCG(seed, run)), remote: faulty(),
+		healthy: true, calm: run >= 20, shared: as != nil, logged: log != nil,
+	}
 	for k := range worldKeys {
 		w.born[k] = []time.Time{time.Now()}
 	}
-	p.TTL, p.RefreshAhead = new(worldTTL), new(float64(run%2))
-	cfg := cache.Config[int, int]{Load: w.load, Policy: p, Tags: func(k, _ int) []string { return []string{fmt.Sprint("parity", k%2)} }}
-	if many {
+	cfg := cache.Config[int, int]{
+		Load: w.load, Policy: patch{TTL: new(worldTTL), RefreshAhead: new(float64(run % 2))},
+		Tags: func(k, _ int) []string { return []string{fmt.Sprint("parity", k%2)} },
+	}
+	if !w.calm {
+		cfg.Policy.Stale, cfg.Policy.StaleIfError = new(worldStale), new(worldError)
+	}
+	if run%3 == 0 {
 		cfg.LoadMany = w.loadMany
 	}
 	for range processes {
@@ -296,10 +303,10 @@ func newWorld(t *testing.T, seed, run uint64, processes int, log invalidate.Log,
 }
 
 // run makes some random operations one after the other.
-func (w *world) run(steps int, operations func(p, k int) []operation) {
+func (w *world) run(steps int) {
 	for range steps {
 		p, k := w.r.IntN(len(w.c)), w.r.IntN(worldKeys)
-		ops, sum := operations(p, k), 0
+		ops, sum := w.operations(p, k), 0
 		for _, op := range ops {
 			sum += op.weight
 		}
@@ -319,10 +326,11 @@ func (w *world) run(steps int, operations func(p, k int) []operation) {
 }
 
 // The test runs random operations, with refreshes in between. No read returns a version from before
-// the last invalidation, or one that was outdated for longer than the policy allows.
+// the last invalidation, or one that was outdated for longer than the policy allows. No call reads from
+// or stores in a tier that it skips. In the last runs nothing fails.
 func TestModel(t *testing.T) {
 	seed := seedOf(t)
-	for run := range uint64(20) {
+	for run := range uint64(30) {
 		bubble(t, fmt.Sprint("run ", run), func(t *testing.T) {
 			var as func(*tiertest.Faulty) tier.Remote
 			if run%4 != 0 {
@@ -332,24 +340,7 @@ func TestModel(t *testing.T) {
 			if run%5 < 2 {
 				log = logtest.NewMemory(logtest.MemoryConfig{Bound: bound})
 			}
-			w := newWorld(t, seed, run, 1+int(run%3/2), log, as, patch{Stale: new(worldStale), StaleIfError: new(worldError)}, run%3 == 0)
-			w.run(1000, w.operations)
-		})
-	}
-}
-
-// Two processes make random calls that skip tiers. No call reads from or stores in a tier that
-// it skips, and every guarantee holds.
-func TestSkipModel(t *testing.T) {
-	seed, runs := seedOf(t), uint64(20)
-	if race.Enabled {
-		runs = 5
-	}
-	for run := range runs {
-		synctest.Test(t, func(t *testing.T) {
-			log := logtest.NewMemory(logtest.MemoryConfig{Bound: bound})
-			w := newWorld(t, seed, run, 2, log, asIs, patch{Stale: new(time.Duration(0)), StaleIfError: new(time.Duration(0))}, false)
-			w.run(400, w.skips)
+			newWorld(t, seed, run, 1+int(run%3/2), log, as).run(1000)
 		})
 	}
 }

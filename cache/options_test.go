@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/cache"
-	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/policy"
 )
 
@@ -101,7 +100,7 @@ func TestRefusedOptions(t *testing.T) {
 		{cache.Tags("a"), reads, "Tags on a read|set Config.Tags", ""},
 		{cache.Tags("a", ""), all, "Tags|tag", ""},
 		{cache.Tags("\xff"), all, "Tags|UTF-8", ""},
-		{cache.Tags(strings.Repeat("x", invalidate.MaxTagLen+1)), all, "Tags|at most", ""},
+		{cache.Tags(strings.Repeat("x", 10<<20)), all, "Tags|at most", ""},
 		{cache.With(patch{TTL: new(-time.Second)}), all, "TTL", "TTL"},
 		{cache.With(patch{TTL: new(time.Duration(0))}), all, "TTL", "TTL"},
 		{cache.With(patch{Jitter: new(math.NaN())}), all, "Jitter", "Jitter"},

@@ -28,6 +28,20 @@ func (p *player) number(text string) int {
 	return n
 }
 
+// batched checks how many keys each LoadMany got since the last step of this kind.
+func (p *player) batched(want string) {
+	p.src.set(func(s *source) {
+		slices.SortFunc(s.batches, func(a, b []int) int { return len(b) - len(a) })
+		var got []string
+		for _, keys := range s.batches {
+			got = append(got, strconv.Itoa(len(keys)))
+		}
+		if s.batches = nil; want != "any" && strings.Join(got, " ") != want {
+			p.Errorf("LoadMany got %v keys, want %s", got, want)
+		}
+	})
+}
+
 func (p *player) source(how string) {
 	p.src.set(func(s *source) {
 		switch how {
@@ -89,6 +103,7 @@ func (p *player) fault(words []string) {
 		do := map[string]func(){
 			"remote fails": func() { wire.Fail(errDown, opsOf[value]...) }, "remote well": wire.Heal, "remote works": func() { wire.Fail(nil, opsOf[value]...) },
 			"remote loses": func() { wire.LoseClaims(true) }, "remote empties": func() { must(p.T, p.memory.Unlink(p.Context(), cell1)) },
+			"remote bars":    func() { wire.FailKeys(errDown, keyScope(p.T, p.number(value)).Text()) },
 			"remote slow":    func() { wire.Delay(p.duration(value)) },
 			"remote hangs":   func() { wire.Hang(true, opsOf[value]...) },
 			"remote drops":   func() { wire.Fills(tiertest.FillsLost) },
@@ -372,15 +387,18 @@ func isValue(v, word string) bool {
 func (p *player) check(s *step, r cache.Result[string], err error) {
 	p.Helper()
 	word, from := s.rest[0], ""
+	if slices.Contains(s.rest, "maybe") {
+		return
+	}
 	fault, stale := faults[word], slices.Contains(s.rest, "stale")
 	for _, word := range s.rest[1:] {
-		if word != "stale" {
+		if word != "stale" && word != "fresh" {
 			from = word
 		}
 	}
 	ok := err == nil && isValue(r.Value, word)
 	if word == "any" {
-		ok, stale = err == nil, r.Stale
+		ok, stale = err == nil, r.Stale && !slices.Contains(s.rest, "fresh")
 	}
 	if fault != nil {
 		fresh := r.Source == 0 || word == "absent" || word == "remembered" || word == "error"

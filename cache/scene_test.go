@@ -15,6 +15,7 @@ import (
 
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/invalidate/logtest"
 	"github.com/twofold-go/twofold/policy"
 	"github.com/twofold-go/twofold/tier"
 	"github.com/twofold-go/twofold/tier/tiertest"
@@ -40,11 +41,12 @@ import (
 //	a audits Stale=1       checks the audits; those without a number are 0
 //	go 5 a gets 1.1        does it in the background, once or as often
 //	during 2 a deletes     the next two loads do it before they end; with a context of theirs
-//	before fill b deletes  it happens right before a's next get, claim, claims (of a batch) or fill
+//	before fill b deletes  it happens right before a's next get, claim, claims (of a batch), fill or sync
 //	later 1s a deletes     it happens in the background, after that time
 //	wait 10s               lets time pass
 //	took 1s                checks how long the last call in the foreground took; 1s-2s are bounds
 //	loads 2                checks how often the source was called; <=2 is possible
+//	batched 100 50         checks the keys of each LoadMany since the last such step, the largest first; any
 //	running 1              checks how many loads run; peak 4 how many ran at most
 //	previous 1.1           checks what the last load got as Previous, or "nothing"
 //	cells 1                checks how many cells the remote tier has
@@ -55,13 +57,14 @@ import (
 //	says ttl=1s stale=1s   what each load says: also iferror=, keep=, nostore; "says" alone ends it
 //	remote fails           also fails=get, hangs, hangs=get, slow=1s, gets=1s, fills=1s, well, empties
 //	remote loses           answers to claims; also drops (fills), forgets (answers to fills)
+//	remote bars=3          calls for this key fail
 //	remote corrupt         every answer changes by harm
 //	remote holds=1s        a hold; also claims=1s, a claim of another process
 //	a's log hangs          of one process; also fails, well, slow=1s
 //	log trims              it forgets all records but the last; also restarts, ends (another log follows)
 //	b restarts             another process takes its place; "b readies" waits for the log
 //
-// As a value, "any" is any, "!1.1" any other than 1.1, and "empty" the empty one. "maybe" is any
+// As a value, "any" is any, "any fresh" any that is not stale, "!1.1" any other than 1.1, and "empty" the empty one. "maybe" is any
 // error or none, and "perhaps pending" that error or none.
 //
 // The options of a call are key=2, key=2-9 (a call for each), TTL=1s, MaxAge=1s, With=1s (a TTL), own
@@ -111,6 +114,9 @@ func isFault(err, fault error) bool {
 		return true
 	}
 	if fault == errSource && (errors.Is(err, cache.ErrNotFound) || errors.Is(err, cache.ErrNotModified)) { //nolint:errorlint // the very error
+		return false
+	}
+	if fault == context.DeadlineExceeded && errors.Is(err, cache.ErrLoadTimeout) { //nolint:errorlint // the very error
 		return false
 	}
 	return errors.Is(err, fault) && (fault != context.Canceled || !errors.Is(err, cache.ErrClosed)) //nolint:errorlint // the very error
@@ -194,8 +200,8 @@ func (p *player) build(i int) {
 	}
 }
 
-// opOf are the messages that a step can come before.
-var opOf = map[string]tiertest.Op{"get": tiertest.Get, "claim": tiertest.Claim, "claims": tiertest.ClaimMany, "fill": tiertest.Fill}
+// opOf are the messages that a step can come before. A sync is one to the log, with the record of a key.
+var opOf = map[string]tiertest.Op{"get": tiertest.Get, "claim": tiertest.Claim, "claims": tiertest.ClaimMany, "fill": tiertest.Fill, "sync": -1}
 
 // hook is a step right before a message to the remote tier.
 type hook struct {
@@ -246,6 +252,11 @@ func (p *player) do(ctx context.Context, words []string) {
 	case "before":
 		p.hooks = append(p.hooks, hook{opOf[arg], words[2:]})
 		p.wire[0].Before(p.message)
+		p.link[0].Before(func(ctx context.Context, op logtest.Op, a invalidate.Append) {
+			if op == logtest.Sync && len(a.Keys) > 0 {
+				p.message(ctx, opOf["sync"], nil)
+			}
+		})
 	case "later":
 		p.calls.Go(func() {
 			<-time.After(p.duration(arg))
@@ -269,6 +280,8 @@ func (p *player) do(ctx context.Context, words []string) {
 		if n := p.src.total(); n > p.number(most) || n != p.number(most) && !bounded {
 			p.Errorf("the source was called %d times, want %s", n, arg)
 		}
+	case "batched":
+		p.batched(strings.Join(words[1:], " "))
 	case "previous":
 		if v := cmp.Or(p.src.previous, "nothing"); v != arg {
 			p.Errorf("the last load got %s as Previous, want %s", v, arg)

@@ -82,34 +82,32 @@ func pointsOf(t *testing.T, m metricdata.Metrics) (kind string, points []dataPoi
 	t.Helper()
 	switch d := m.Data.(type) {
 	case metricdata.Sum[int64]:
-		kind = "counter"
-		for _, p := range d.DataPoints {
-			points = append(points, dataPoint{p.Attributes, p.Value})
-		}
+		return "counter", valuesOf(d.DataPoints, 1)
 	case metricdata.Gauge[int64]:
-		kind = "gauge"
-		for _, p := range d.DataPoints {
-			points = append(points, dataPoint{p.Attributes, p.Value})
-		}
+		return "gauge", valuesOf(d.DataPoints, 1)
 	case metricdata.Gauge[float64]: // an age
-		kind = "gauge"
-		for _, p := range d.DataPoints {
-			points = append(points, dataPoint{p.Attributes, int64(p.Value*1000 + 1e-6)}) // whole ms, as Milliseconds counts
-		}
+		return "gauge", valuesOf(d.DataPoints, 1000) // whole ms, as Milliseconds counts
 	case metricdata.Histogram[int64]:
-		kind = "histogram"
-		for _, p := range d.DataPoints {
-			points = append(points, dataPoint{p.Attributes, int64(p.Count)})
-		}
+		return "histogram", countsOf(d.DataPoints)
 	case metricdata.Histogram[float64]:
-		kind = "histogram"
-		for _, p := range d.DataPoints {
-			points = append(points, dataPoint{p.Attributes, int64(p.Count)})
-		}
-	default:
-		t.Errorf("%s is a %T", m.Name, d)
+		return "histogram", countsOf(d.DataPoints)
 	}
-	return kind, points
+	t.Errorf("%s is a %T", m.Name, m.Data)
+	return "", nil
+}
+
+func valuesOf[N int64 | float64](all []metricdata.DataPoint[N], unit float64) (points []dataPoint) {
+	for _, p := range all {
+		points = append(points, dataPoint{p.Attributes, int64(float64(p.Value)*unit + 1e-6)})
+	}
+	return points
+}
+
+func countsOf[N int64 | float64](all []metricdata.HistogramDataPoint[N]) (points []dataPoint) {
+	for _, p := range all {
+		points = append(points, dataPoint{p.Attributes, int64(p.Count)})
+	}
+	return points
 }
 
 func TestInstruments(t *testing.T) {

@@ -17,7 +17,6 @@ import (
 	"github.com/twofold-go/twofold/codec"
 	"github.com/twofold-go/twofold/internal/race"
 	"github.com/twofold-go/twofold/internal/trip"
-	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/tier"
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
@@ -63,28 +62,6 @@ func newWith[V any](t *testing.T, c codec.Codec, remote bool) error {
 	return err
 }
 
-// Errors quote only a part of an argument, because errors are written to logs.
-func TestErrorsQuoteAPart(t *testing.T) {
-	long := strings.Repeat("x", 10<<20)
-	tiers := open(t, cache.TiersConfig{})
-	c := with(t, tiers, thingConfig{Load: (&source{}).load})
-	_, newErr := cache.New(tiers, thingConfig{Namespace: long})
-	_, getErr := c.Tenant(long).Get(t.Context(), 1)
-	for name, err := range map[string]error{
-		"tag":       tiers.Invalidate(t.Context(), invalidate.Tag("default", long)),
-		"prefix":    tiers.Invalidate(t.Context(), invalidate.Prefix("default", ""+long)),
-		"namespace": newErr,
-		"Get":       getErr,
-		"Delete":    c.Tenant(long).Delete(t.Context(), 1),
-		"DeleteAll": c.Tenant(long).DeleteAll(t.Context()),
-		"Set":       c.Set(t.Context(), 1, "v", cache.Tags(long)),
-	} {
-		if s := fmt.Sprint(err); err == nil || len(s) > 1000 {
-			t.Errorf("%s: an error of %d bytes, want a short one: %.100s", name, len(s), s)
-		}
-	}
-}
-
 // liar marshals itself and loses Rank.
 type liar struct {
 	Name string
@@ -103,6 +80,10 @@ func TestMarshallerThatLiesIsFound(t *testing.T) {
 		}
 		return liar{"Ann", n}, nil
 	}
+	trip.Ask(true)
+	defer trip.Ask(false)
+	c := with(t, open(t, tiersOf(true)), cache.Config[int, unreadable]{})
+	misuse{c.Set(t.Context(), 1, unreadable{1}), nil, []string{"cannot be read"}}.check(t)
 	for name, tt := range map[string]struct {
 		asked bool
 		codec codec.Codec
@@ -139,13 +120,6 @@ type unreadable struct{ N int }
 
 func (unreadable) MarshalText() ([]byte, error) { return []byte("x"), nil }
 func (*unreadable) UnmarshalText([]byte) error  { return errors.New("never") }
-
-func TestValueThatCannotBeReadIsFound(t *testing.T) {
-	trip.Ask(true)
-	defer trip.Ask(false)
-	c := with(t, open(t, cache.TiersConfig{Remote: tiertest.NewMemory()}), cache.Config[int, unreadable]{})
-	misuse{c.Set(t.Context(), 1, unreadable{1}), nil, []string{"cannot be read"}}.check(t)
-}
 
 // mine is a codec of the user.
 type mine struct{ codec.Codec }
@@ -228,14 +202,6 @@ func bomb(inner codec.Codec, n int, element string) []byte {
 	return make([]byte, 40*n)
 }
 
-// squeeze returns what a codec would store if its inner codec had written these bytes.
-func squeeze(t *testing.T, form func(codec.Codec, int) codec.Codec, inner []byte) []byte {
-	t.Helper()
-	b, err := form(codec.Raw, -1).Marshal(inner)
-	must(t, err)
-	return b
-}
-
 // A frame may decode to many times the largest value that may be stored. Such a frame is a
 // counted miss, and takes no more memory than a value of the largest size.
 func TestFrameIsBoundedByMaxValueBytes(t *testing.T) {
@@ -246,7 +212,8 @@ func TestFrameIsBoundedByMaxValueBytes(t *testing.T) {
 			for _, element := range []string{"null", "{}"} {
 				for _, n := range []int{20_000, 1_000_000} {
 					t.Run(fmt.Sprintf("%s, %s, %d of %s", inner.ID(), name, n, element), func(t *testing.T) {
-						data := squeeze(t, form, bomb(inner, n, element))
+						data, err := form(codec.Raw, -1).Marshal(bomb(inner, n, element)) // as if inner had written it
+						must(t, err)
 						if inner == codec.Raw {
 							wantBounded[[]byte](t, form(inner, 0), data, limit)
 						} else {

@@ -1,6 +1,7 @@
 package cache_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,7 +12,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
@@ -78,84 +78,41 @@ func TestClaimThatDoesNotExpire(t *testing.T) {
 	)
 }
 
-// ended is one way in which a load takes too long, or seems to.
-type ended struct {
-	name string
-	load func(ctx context.Context, block chan struct{}) (string, error)
-	own  time.Duration // the caller's timeout; 0 means none
-	want bool          // the error is ErrLoadTimeout
-}
-
-var endings = []ended{
-	{name: "a loader that obeys", want: true, load: func(ctx context.Context, _ chan struct{}) (string, error) {
-		<-ctx.Done()
-		return "", ctx.Err()
-	}},
-	{name: "a loader that obeys, and wraps", want: true, load: func(ctx context.Context, _ chan struct{}) (string, error) {
-		<-ctx.Done()
-		return "", fmt.Errorf("query: %w", ctx.Err())
-	}},
-	{name: "a loader that does not obey", want: true, load: func(_ context.Context, block chan struct{}) (string, error) {
-		<-block
-		return "late", nil
-	}},
-	{
-		name: "the caller's deadline", own: time.Second,
-		load: func(ctx context.Context, _ chan struct{}) (string, error) { <-ctx.Done(); return "", ctx.Err() },
-	},
-	{name: "a deadline of the loader's own", load: func(ctx context.Context, _ chan struct{}) (string, error) {
-		ctx, cancel := context.WithTimeout(ctx, time.Second)
-		defer cancel()
-		<-ctx.Done()
-		return "", ctx.Err()
-	}},
-}
-
 // A load that exceeds LoadTimeout fails with ErrLoadTimeout, which is also a DeadlineExceeded.
 // Neither the caller's deadline nor the loader's own is an ErrLoadTimeout.
 func TestErrLoadTimeout(t *testing.T) {
-	if !errors.Is(cache.ErrLoadTimeout, context.DeadlineExceeded) {
-		t.Error("ErrLoadTimeout is not a context.DeadlineExceeded")
+	fails(t, cache.ErrLoadTimeout, context.DeadlineExceeded, "ErrLoadTimeout")
+	wraps := func(ctx context.Context, _ int) (string, error) {
+		<-ctx.Done()
+		return "", fmt.Errorf("query: %w", ctx.Err())
 	}
-	if errors.Is(context.DeadlineExceeded, cache.ErrLoadTimeout) {
-		t.Error("every DeadlineExceeded is an ErrLoadTimeout")
+	own := func(ctx context.Context, k int) (string, error) {
+		ctx, cancel := context.WithTimeout(ctx, time.Second)
+		defer cancel()
+		return wraps(ctx, k)
 	}
-	for _, tt := range endings {
-		for _, batch := range []bool{false, true} {
-			for _, remote := range []bool{false, true} {
-				bubble(t, fmt.Sprintf("%s, batch=%v, remote=%v", tt.name, batch, remote), func(t *testing.T) { errLoadTimeout(t, tt, batch, remote) })
+	for _, many := range []bool{false, true} {
+		for _, call := range []string{"gets ", "many "} {
+			for name, tt := range map[string]struct {
+				before, want string
+				load         cache.Loader[int, string]
+			}{
+				"a loader that obeys":            {"source takes=1h", "slow", nil},
+				"a loader that obeys, and wraps": {"", "slow", wraps},
+				"a loader that does not obey":    {"source takes=1h; source deaf", "slow", nil},
+				"the caller's deadline":          {"source takes=1h", "late timeout=1s", nil},
+				"a deadline of the loader's own": {"", "late", own},
+			} {
+				cfg := thingConfig{Policy: patch{LoadTimeout: new(2 * time.Second)}}
+				if tt.load != nil {
+					cfg.Load, cfg.LoadMany = loading(tt.load, many).Load, loading(tt.load, many).LoadMany
+				}
+				took := map[string]string{"slow": "2s"}[tt.want]
+				play(t, scene{name: fmt.Sprint(name, ", ", call, many), on: "alone paired", many: many && tt.load == nil, cfg: cfg, steps: tt.before +
+					"; go 2 a " + call + tt.want + "; a " + call + tt.want + "; took " + cmp.Or(took, "1s")}) // one caller leads
 			}
 		}
 	}
-}
-
-func errLoadTimeout(t *testing.T, tt ended, batch, remote bool) {
-	block := make(chan struct{})
-	cfg := loading(func(ctx context.Context, _ int) (string, error) { return tt.load(ctx, block) }, batch)
-	cfg.Policy = patch{LoadTimeout: new(2 * time.Second)}
-	tc := tiersOf(remote)
-	c := with(t, open(t, tc), cfg)
-	ctx := t.Context()
-	if tt.own > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, tt.own)
-		defer cancel()
-	}
-	begun := time.Now()
-	crowd(3, func(int) { // one caller leads
-		_, err := readBy(ctx, c, batch)
-		if !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("%v, want a DeadlineExceeded", err)
-		}
-		if errors.Is(err, cache.ErrLoadTimeout) != tt.want {
-			t.Errorf("%v is an ErrLoadTimeout: %v, want %v", err, !tt.want, tt.want)
-		}
-	})
-	if d := time.Since(begun); tt.want && d != 2*time.Second {
-		t.Errorf("callers waited %v, want LoadTimeout", d)
-	}
-	close(block)
-	synctest.Wait()
 }
 
 // ErrLoadTimeout also reaches a refresh, and a loader that reads the key that is too slow.
@@ -170,135 +127,83 @@ func TestErrLoadTimeoutElsewhere(t *testing.T) {
 func TestLateAndOvertaken(t *testing.T) {
 	for _, batch := range []bool{false, true} {
 		for _, traced := range []bool{false, true} {
-			t.Run(fmt.Sprintf("batch=%v, traced=%v", batch, traced), func(t *testing.T) {
-				for i := range 20 {
-					// The loader returns at its deadline or one second after it.
-					linger := time.Duration(i%2) * time.Second
-					synctest.Test(t, func(t *testing.T) { lateAndOvertaken(t, batch, traced, linger) })
-				}
-			})
+			for i := range 20 { // the loader returns at its deadline or one second after it
+				bubble(t, fmt.Sprintf("batch=%v, traced=%v", batch, traced), func(t *testing.T) { lateAndOvertaken(t, batch, traced, time.Duration(i%2)*time.Second) })
+			}
 		}
 	}
 }
 
 func lateAndOvertaken(t *testing.T, batch, traced bool, linger time.Duration) {
-	var loads [3]atomic.Int64 // by key
-	tc := cache.TiersConfig{Remote: tiertest.NewMemory()}
+	var loads atomic.Int64
+	tc := tiersOf(true)
 	if traced {
 		tc.TracerProvider = sdktrace.NewTracerProvider()
 	}
 	tiers := open(t, tc)
-	load := func(ctx context.Context, keys ...int) (string, error) {
-		for _, k := range keys {
-			loads[k].Add(1)
-		}
+	cfg := loading(func(ctx context.Context, _ int) (string, error) {
+		loads.Add(1)
 		<-ctx.Done()
 		_ = nap(t.Context(), linger)
 		invalidateTag(t, tiers, "t")
 		return "late", nil
-	}
-	cfg := thingConfig{Load: func(ctx context.Context, k int) (string, error) { return load(ctx, k) }, Tags: tagT, Policy: patch{LoadTimeout: new(2 * time.Second)}}
-	if batch {
-		cfg.LoadMany = func(ctx context.Context, keys []int) (map[int]string, error) {
-			m := map[int]string{} // two callers may each lead one key
-			v, err := load(ctx, keys...)
-			for _, k := range keys {
-				m[k] = v
-			}
-			return m, err
-		}
-	}
+	}, batch)
+	cfg.Tags, cfg.Policy = tagT, patch{LoadTimeout: new(2 * time.Second)}
 	c := with(t, tiers, cfg)
 	crowd(3, func(int) {
-		var err error
-		if batch {
-			_, err = c.GetMany(t.Context(), []int{1, 2})
-		} else {
-			_, err = c.Get(t.Context(), 1)
-		}
 		// At the deadline the value and the error come at the same time. Either may win.
-		if !errors.Is(err, context.DeadlineExceeded) && (err != nil || linger > 0) {
+		if _, err := readBy(t.Context(), c, batch); !errors.Is(err, context.DeadlineExceeded) && (err != nil || linger > 0) {
 			t.Errorf("the read ended with %v, want DeadlineExceeded", err)
 		}
 	})
 	advance(5 * time.Second)
-	for k := range loads {
-		if n := loads[k].Load(); n > 1 {
-			t.Errorf("%d loads of %d, want 1: after the deadline no caller waits for another load", n, k)
-		}
-	}
+	equal(t, loads.Load(), 1, "loads: after the deadline no caller waits for another")
 }
 
 // When the goroutine of a load's timer stores an old value again, it runs the user's Size and
 // hooks. If they panic, the process must not end, and the callers must get their answers.
 func TestLateHookSurvivesPanics(t *testing.T) {
 	for _, place := range []string{"Size", "OnRemoved"} {
-		bubble(t, place, func(t *testing.T) {
-			var late, block atomic.Bool
-			harm := func(where string) {
-				if late.Load() && where == place {
-					panicHere(where)
-				}
+		var late atomic.Bool
+		harm := func(where string) {
+			if where == place && late.Load() {
+				panicHere(errSource)
 			}
-			release := make(chan struct{})
-			tiers := open(t, cache.TiersConfig{
-				OnRemoved: func(cache.Entry, tier.EvictReason) { harm("OnRemoved") },
-			})
-			c := with(t, tiers, thingConfig{
-				Load: func(context.Context, int) (string, error) {
-					if block.Load() {
-						<-release
-						return "", errSource
-					}
-					return "old", nil
-				},
-				Size:   func(v string) int64 { harm("Size"); return int64(len(v)) },
-				Policy: patch{TTL: new(time.Second), StaleIfError: new(time.Hour), LoadTimeout: new(2 * time.Second)},
-			})
-			get(t, c, 1)
-			advance(time.Minute)
-			late.Store(true)
-			block.Store(true)
-			wantFetch(t, c, 1, fetched{"old", cache.Local, true, nil})
-			late.Store(false)
-			close(release)
-			synctest.Wait()
-		})
+		}
+		play(t, scene{name: place, tc: cache.TiersConfig{OnRemoved: func(cache.Entry, tier.EvictReason) { harm("OnRemoved") }}, cfg: thingConfig{
+			Size: func(v string) int64 {
+				defer late.Store(true) // from the second load on
+				harm("Size")
+				return int64(len(v))
+			},
+			Policy: patch{TTL: new(time.Second), StaleIfError: new(time.Hour), LoadTimeout: new(2 * time.Second)},
+		}, steps: "a gets 1.1; wait 1m; source takes=1h; source deaf; source fails; a gets 1.1 local stale; took 2s"})
 	}
 }
 
 // unstored are loads whose value no tier keeps, each for another reason.
-var unstored = []struct {
-	name string
-	end  func(ctx context.Context, tiers *cache.Tiers) (string, error)
-	cfg  thingConfig
+var unstored = map[string]struct {
+	end func(ctx context.Context, tiers *cache.Tiers) (string, error)
+	own patch
 }{
-	{"failed", func(context.Context, *cache.Tiers) (string, error) { return "", errSource }, thingConfig{}},
-	{"panicking", func(context.Context, *cache.Tiers) (string, error) { panicHere("loader"); return "", nil }, thingConfig{}},
-	{"Goexit", func(context.Context, *cache.Tiers) (string, error) { runtime.Goexit(); return "", nil }, thingConfig{}},
-	{
-		"absent", func(context.Context, *cache.Tiers) (string, error) { return "", cache.ErrNotFound },
-		thingConfig{Policy: patch{NegativeTTL: new(time.Duration(0))}},
-	},
-	{
-		"too large", func(context.Context, *cache.Tiers) (string, error) { return strings.Repeat("x", 2000), nil },
-		thingConfig{Policy: patch{MaxValueBytes: new(1000)}},
-	},
-	{
-		"not admitted", func(context.Context, *cache.Tiers) (string, error) { return "quick", nil },
-		thingConfig{Policy: patch{MinLoad: new(time.Second)}},
-	},
-	{"NoStore", func(ctx context.Context, _ *cache.Tiers) (string, error) {
+	"failed":       {end: func(context.Context, *cache.Tiers) (string, error) { return "", errSource }},
+	"cancelled":    {end: func(context.Context, *cache.Tiers) (string, error) { return "", context.Canceled }},
+	"panicking":    {end: func(context.Context, *cache.Tiers) (string, error) { panicHere("loader"); return "", nil }},
+	"Goexit":       {end: func(context.Context, *cache.Tiers) (string, error) { runtime.Goexit(); return "", nil }},
+	"absent":       {func(context.Context, *cache.Tiers) (string, error) { return "", cache.ErrNotFound }, patch{NegativeTTL: new(time.Duration(0))}},
+	"too large":    {func(context.Context, *cache.Tiers) (string, error) { return strings.Repeat("x", 2000), nil }, patch{MaxValueBytes: new(1000)}},
+	"not admitted": {func(context.Context, *cache.Tiers) (string, error) { return "quick", nil }, patch{MinLoad: new(10 * time.Second)}},
+	"NoStore": {end: func(ctx context.Context, _ *cache.Tiers) (string, error) {
 		cache.Filling(ctx).NoStore()
 		return "once", nil
-	}, thingConfig{}},
-	{"overtaken", func(ctx context.Context, tiers *cache.Tiers) (string, error) {
+	}},
+	"overtaken": {end: func(ctx context.Context, tiers *cache.Tiers) (string, error) {
 		return "old", tiers.Invalidate(ctx, invalidate.All())
-	}, thingConfig{}},
-	{"unlinked", func(ctx context.Context, tiers *cache.Tiers) (string, error) {
+	}},
+	"unlinked": {end: func(ctx context.Context, tiers *cache.Tiers) (string, error) {
 		k, err := key.Parse(cell1)
 		return "old", errors.Join(err, tiers.Invalidate(ctx, invalidate.Key(k)))
-	}, thingConfig{}},
+	}},
 }
 
 // unlucky returns the caches of n processes on one remote tier. Their loads take some time, and then
@@ -343,16 +248,12 @@ func answersOf(t *testing.T, cs []things, many bool, rounds int, pause func(i in
 // process. Its own load may be overtaken once.
 func TestWaitingCostsOneLoad(t *testing.T) {
 	r := rand.New(rand.NewPCG(seedOf(t), 1))
-	for _, tt := range unstored {
+	for name, tt := range unstored {
 		for _, many := range []bool{false, true} {
 			for _, rounds := range []int{1, 30} {
 				for _, took := range []time.Duration{100 * time.Millisecond, time.Second} {
-					bubble(t, fmt.Sprintf("%s, GetMany=%v, %d rounds, %v", tt.name, many, rounds, took), func(t *testing.T) {
-						cfg := tt.cfg
-						if cfg.Policy.MinLoad != nil {
-							cfg.Policy.MinLoad = new(2 * took)
-						}
-						cs := unlucky(t, 16, took, cfg, tt.end)
+					bubble(t, fmt.Sprintf("%s, GetMany=%v, %d rounds, %v", name, many, rounds, took), func(t *testing.T) {
+						cs := unlucky(t, 16, took, thingConfig{Policy: tt.own}, tt.end)
 						answers := answersOf(t, cs, many, rounds, func(int) time.Duration { return time.Duration(r.Int64N(int64(20 * time.Millisecond))) })
 						if worst := answers[len(answers)-1]; worst > 3*took+took/5 {
 							t.Errorf("the worst wait is %v, want at most three loads of %v", worst, took)
@@ -369,11 +270,10 @@ func TestWaitingCostsOneLoad(t *testing.T) {
 // after one and after two loads.
 func TestOneWaitForAll(t *testing.T) {
 	for _, took := range []time.Duration{100 * time.Millisecond, 500 * time.Millisecond, time.Second, 2500 * time.Millisecond, 7 * time.Second} {
-		for name, end := range map[string]func(context.Context, *cache.Tiers) (string, error){
-			"failed": unstored[0].end, "failed, GetMany": unstored[0].end, "failed, over a value past Stale": unstored[0].end,
-			"failed, with newcomers": unstored[0].end, "panicking": unstored[1].end, "NoStore": unstored[6].end,
-			"cancelled": func(context.Context, *cache.Tiers) (string, error) { return "", context.Canceled },
+		for _, name := range []string{
+			"failed", "failed, GetMany", "failed, over a value past Stale", "failed, with newcomers", "panicking", "NoStore", "cancelled",
 		} {
+			how, _, _ := strings.Cut(name, ",")
 			bubble(t, fmt.Sprintf("%s, %v", name, took), func(t *testing.T) {
 				first := strings.Contains(name, "past Stale")
 				cs := unlucky(t, 9, took, thingConfig{Policy: patch{TTL: new(time.Second), StaleIfError: new(time.Hour), Throttle: new(time.Duration(0))}},
@@ -381,7 +281,7 @@ func TestOneWaitForAll(t *testing.T) {
 						if first {
 							return "old", nil
 						}
-						return end(ctx, tiers)
+						return unstored[how].end(ctx, tiers)
 					})
 				if first {
 					get(t, cs[8], 1)

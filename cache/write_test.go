@@ -21,45 +21,27 @@ import (
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
-// After a load or Set, the next read is a local hit with that value.
+// The test writes ten times more keys than fit, by loads and by Sets. After each write the next read is a
+// local hit with that value, and the bytes stay within 105 % of the budget.
 func TestReadYourWrites(t *testing.T) {
-	const keys = 10_000
-	src := &source{}
-	tiers := open(t, cache.TiersConfig{})
-	c := with(t, tiers, thingConfig{Load: src.load})
-	for k := range keys {
-		want := fmt.Sprintf("%d.1", k)
-		if k%2 == 0 {
-			get(t, c, k)
-		} else if err := c.Set(t.Context(), k, want); err != nil {
-			t.Fatal(err)
-		}
-		if r, err := c.Fetch(t.Context(), k, nil); r.Value != want || r.Source != cache.Local || err != nil {
-			t.Fatalf("Fetch(%d) right after the write = %+v, %v", k, r, err)
-		}
-	}
-	for k := range keys {
-		get(t, c, k)
-	}
-	src.wantLoads(t, keys/2)
-}
-
-// The test writes ten times more keys than fit. Each write is readable at once, and the bytes
-// stay within 105 % of the budget.
-func TestBudget(t *testing.T) {
 	const budget = 4 << 20
 	var left atomic.Int64
 	tiers := open(t, cache.TiersConfig{
 		Local:     local.New(local.Config{MaxBytes: budget}),
 		OnRemoved: func(cache.Entry, tier.EvictReason) { left.Add(1) },
 	})
-	c := with(t, tiers, cache.Config[int, []byte]{Load: func(context.Context, int) ([]byte, error) { return make([]byte, 1000), nil }})
+	of := func(k int) []byte { return fmt.Appendf(nil, "%1000d", k) }
+	c := with(t, tiers, cache.Config[int, []byte]{Load: func(_ context.Context, k int) ([]byte, error) { return of(k), nil }})
 	const keys = 10 * budget / 1000
 	most := int64(0)
 	for k := range keys {
-		get(t, c, k)
-		if r, _ := c.Fetch(t.Context(), k, nil); r.Source != cache.Local {
-			t.Fatalf("key %d is not a local hit right after its load", k)
+		if k%2 == 0 {
+			get(t, c, k)
+		} else {
+			must(t, c.Set(t.Context(), k, of(k)))
+		}
+		if r, err := c.Fetch(t.Context(), k, nil); r.Source != cache.Local || string(r.Value) != string(of(k)) || err != nil {
+			t.Fatalf("key %d is not a local hit right after it was written", k)
 		}
 		most = max(most, tiers.Stats().Local.Bytes)
 	}
