@@ -17,7 +17,7 @@ import (
 // version of Redis; modules are the paths whose versions are reported.
 func Heading(ctx context.Context, more string, modules []string) string {
 	head := fmt.Sprintf("%s: %s, Redis %s%s, Twofold %s, %d cores (%s), %s.\n\n",
-		time.Now().UTC().Format(time.DateOnly), runtime.Version(), RedisVersion(), more, commit(ctx),
+		time.Now().UTC().Format(time.DateOnly), runtime.Version(), RedisVersion(), more, Said(ctx, "git", "describe", "--always", "--dirty"),
 		runtime.NumCPU(), processor(), Said(ctx, "uname", "-sr"))
 	if peers := versions(modules); len(peers) > 0 {
 		head += "Peers: " + strings.Join(peers, ", ") + ".\n"
@@ -38,23 +38,6 @@ func versions(modules []string) []string {
 		}
 	}
 	return out
-}
-
-// commit returns the version that this program was built from.
-func commit(ctx context.Context) string {
-	if info, ok := debug.ReadBuildInfo(); ok {
-		set := map[string]string{}
-		for _, s := range info.Settings {
-			set[s.Key] = s.Value
-		}
-		if rev := set["vcs.revision"]; rev != "" {
-			if set["vcs.modified"] == "true" {
-				return rev[:min(10, len(rev))] + " with changes"
-			}
-			return rev[:min(10, len(rev))]
-		}
-	}
-	return Said(ctx, "git", "describe", "--always", "--dirty")
 }
 
 // processor names the processor, if the system reports it as Linux does.
