@@ -4,6 +4,7 @@
 package proc
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -164,6 +165,14 @@ func (crew Crew[D]) Answers() []D {
 		all[i] = a.Deed
 	}
 	return all
+}
+
+// Sleep waits for d. It returns false if ctx ends first.
+func Sleep(ctx context.Context, d time.Duration) bool {
+	pause, cancel := context.WithTimeout(ctx, d)
+	defer cancel()
+	<-pause.Done()
+	return ctx.Err() == nil
 }
 
 // SleepUntil sleeps until a time of [Now].

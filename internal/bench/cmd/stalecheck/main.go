@@ -38,7 +38,7 @@
 // does not invalidate one write in ten. With -db, -without outbox invalidates after COMMIT, and
 // -without cells-first removes cells after their rows have numbers.
 //
-// Each worker audits hits (-audit, the share; 1 by default). Stale hits that an audit reports are
+// Each worker audits its hits. Stale hits that an audit reports are
 // alarms. An alarm is false if the invalidation was acknowledged in time, and fails the run; see
 // package history. A failed invalidation makes true alarms. Two controls find alarms: -without audit
 // must find false ones, and -without calls true ones.
