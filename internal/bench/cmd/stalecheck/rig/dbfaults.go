@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"time"
 
@@ -150,14 +151,14 @@ func oldFolder(r *Rig) loss {
 			time.Sleep(max(r.cfg.Bound/2, short)) // until a worker has noticed
 		}
 		setup.Check(r.my.Freeze())
-		r.program(nil, "cp", "-a", r.data, saved) // with its owners
+		setup.Check(exec.Command("cp", "-a", r.data, saved).Run()) // with its owners
 		setup.Check(r.my.Continue())
 	}
 	l.swap = func() {
 		r.unseen(func() {
 			r.my.Kill()
 			setup.Check(os.RemoveAll(r.data))
-			r.program(nil, "cp", "-a", saved, r.data)
+			setup.Check(exec.Command("cp", "-a", saved, r.data).Run())
 			setup.Check(r.my.Start())
 		})
 	}
