@@ -1,16 +1,17 @@
 package report
 
 import (
-	"bufio"
+	"cmp"
 	"context"
 	"fmt"
-	"os"
 	"os/exec"
 	"runtime"
 	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/klauspost/cpuid/v2"
 )
 
 // Heading says when, where, and with which versions something was measured. More comes after the
@@ -18,7 +19,7 @@ import (
 func Heading(ctx context.Context, more string, modules []string) string {
 	head := fmt.Sprintf("%s: %s, Redis %s%s, Twofold %s, %d cores (%s), %s.\n\n",
 		time.Now().UTC().Format(time.DateOnly), runtime.Version(), RedisVersion(), more, Said(ctx, "git", "describe", "--always", "--dirty"),
-		runtime.NumCPU(), processor(), Said(ctx, "uname", "-sr"))
+		runtime.NumCPU(), cmp.Or(cpuid.CPU.BrandName, runtime.GOARCH), Said(ctx, "uname", "-sr"))
 	if peers := versions(modules); len(peers) > 0 {
 		head += "Peers: " + strings.Join(peers, ", ") + ".\n"
 	}
@@ -38,21 +39,6 @@ func versions(modules []string) []string {
 		}
 	}
 	return out
-}
-
-// processor names the processor, if the system reports it as Linux does.
-func processor() string {
-	f, err := os.Open("/proc/cpuinfo")
-	if err != nil {
-		return runtime.GOARCH
-	}
-	defer func() { _ = f.Close() }() // only read
-	for s := bufio.NewScanner(f); s.Scan(); {
-		if name, value, ok := strings.Cut(s.Text(), ":"); ok && strings.TrimSpace(name) == "model name" {
-			return strings.TrimSpace(value)
-		}
-	}
-	return runtime.GOARCH
 }
 
 // RedisVersion returns the version of the redis-server in the PATH, or "".
