@@ -70,11 +70,9 @@ func (t *logTest) soon(limit time.Duration, do func()) {
 		defer close(over)
 		do()
 	}()
-	late := time.NewTimer(limit + patience)
-	defer late.Stop()
 	select {
 	case <-over:
-	case <-late.C:
+	case <-time.After(limit + patience):
 		t.Fatalf("the call is not over %v after its context", patience)
 	}
 }

@@ -67,8 +67,7 @@ func (m *Memory) endLocked() invalidate.Cursor {
 }
 
 func (h handle) Tail(ctx context.Context, at invalidate.Cursor) (invalidate.Page, error) {
-	patience := time.NewTimer(h.bound / 4)
-	defer patience.Stop()
+	patience := time.After(h.bound / 4)
 	for {
 		if err := ctx.Err(); err != nil {
 			return invalidate.Page{}, fmt.Errorf("logtest: tail: %w", err)
@@ -79,7 +78,7 @@ func (h handle) Tail(ctx context.Context, at invalidate.Cursor) (invalidate.Page
 		}
 		select {
 		case <-wake:
-		case <-patience.C:
+		case <-patience:
 			return page, nil
 		case <-ctx.Done():
 		}

@@ -1,6 +1,7 @@
 package logtest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
+	"github.com/twofold-go/twofold/internal/fault"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/key"
 )
@@ -19,80 +21,62 @@ import (
 // commit of a key makes its value new. A process claims a cell, loads the value, then fills the
 // cell. Removing the cell breaks the claim, so the fill is refused.
 type cells struct {
-	mu      sync.Mutex      // protects all below; not held while a gap runs
+	before, after fault.Setting[gap]   // called by remove before it removes, and afterwards
+	fail          fault.Setting[error] // what remove returns
+
+	mu      sync.Mutex      // protects all below
 	source  map[string]bool // by key: committed, so its value is new
 	claims  map[string]bool // by key: the loaded value
 	filled  map[string]bool // by key: the value in its cell
 	removed map[uint64]bool // by hash: removed after the commit
 	holds   map[string]time.Duration
-	fail    error               // what remove returns
-	before  func(keys []string) // called by remove before it removes
-	after   func(keys []string) // and afterwards
 }
 
+// gap is called in the middle of a Sync, with the keys whose cells it removes.
+type gap = func(keys []string)
+
 func newCells() *cells {
-	return &cells{
+	c := &cells{
 		source: map[string]bool{}, claims: map[string]bool{}, filled: map[string]bool{},
 		removed: map[uint64]bool{}, holds: map[string]time.Duration{},
 	}
+	c.before.Set(func([]string) {})
+	c.after.Set(func([]string) {})
+	return c
 }
 
 // remove is the function that UseCells of the handles gets.
 func (c *cells) remove(ctx context.Context, keys []string, hold time.Duration) error {
-	c.gap(&c.before, keys)
-	if err := ctx.Err(); err != nil {
+	c.before.Get()(keys)
+	if err := cmp.Or(ctx.Err(), c.fail.Get()); err != nil {
 		return err
 	}
-	if err := c.take(keys, hold); err != nil {
-		return err
-	}
-	c.gap(&c.after, keys)
+	c.take(keys, hold)
+	c.after.Get()(keys)
 	return ctx.Err()
 }
 
-func (c *cells) take(keys []string, hold time.Duration) error {
+func (c *cells) take(keys []string, hold time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.fail != nil {
-		return c.fail
-	}
 	for _, k := range keys {
 		delete(c.claims, k)
 		delete(c.filled, k)
 		c.holds[k] = hold
 		c.removed[xxhash.Sum64String(k)] = c.source[k]
 	}
-	return nil
-}
-
-func (c *cells) gap(fn *func(keys []string), keys []string) {
-	c.mu.Lock()
-	do := *fn
-	c.mu.Unlock()
-	if do != nil {
-		do(keys)
-	}
 }
 
 // once makes the next call of remove run do, at the given gap. The returned function reports
 // whether do was called.
-func (c *cells) once(gap *func(keys []string), do func()) (ran func() bool) {
+func once(at *fault.Setting[gap], do func()) (ran func() bool) {
 	var done atomic.Bool
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	*gap = func([]string) {
+	at.Set(func([]string) {
 		if done.CompareAndSwap(false, true) {
 			do()
 		}
-	}
+	})
 	return done.Load
-}
-
-// breakWith makes every removal fail with err; nil ends it.
-func (c *cells) breakWith(err error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.fail = err
 }
 
 // committing notes that the scopes may be committed from now on.

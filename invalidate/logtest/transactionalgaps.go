@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/twofold-go/twofold/internal/fault"
 	"github.com/twofold-go/twofold/invalidate"
 )
 
@@ -17,7 +18,7 @@ import (
 func (t *txTest) inGap(r *reader, do func()) {
 	t.Helper()
 	want := maps.Clone(t.committed)
-	ran := t.cells.once(&t.cells.before, do)
+	ran := once(&t.cells.before, do)
 	r.sync(invalidate.Append{})
 	if !ran() {
 		t.Fatal("Sync of a committed key removed no cell")
@@ -74,10 +75,8 @@ func txClaims(t *txTest) {
 			}
 		}
 	}
-	t.cells.mu.Lock()
-	t.cells.before = func(keys []string) { step(read, keys) }
-	t.cells.after = func(keys []string) { step(removed, keys) }
-	t.cells.mu.Unlock()
+	t.cells.before.Set(func(keys []string) { step(read, keys) })
+	t.cells.after.Set(func(keys []string) { step(removed, keys) })
 
 	x := t.begin(r)
 	step(begun, nil)
@@ -102,11 +101,11 @@ func txClaims(t *txTest) {
 // The process dies before it has removed the cells, and then after it has removed them.
 func txCrash(t *txTest) {
 	writer, b := t.reader(), t.reader()
-	for n, gap := range []*func([]string){&t.cells.before, &t.cells.after} {
+	for n, at := range []*fault.Setting[gap]{&t.cells.before, &t.cells.after} {
 		t.write(writer, t.pair(n)...)
 		dying := t.stranger()
 		ctx, cancel := context.WithCancel(t.Context())
-		ran := t.cells.once(gap, cancel)
+		ran := once(at, cancel)
 		_, err := dying.log.Sync(ctx, dying.at, invalidate.Append{})
 		cancel()
 		if !ran() {
@@ -120,11 +119,11 @@ func txCrash(t *txTest) {
 // cells.
 func txCovered(t *txTest) {
 	writer, a, b := t.reader(), t.reader(), t.reader()
-	t.cells.breakWith(errors.New("the remote tier is down"))
+	t.cells.fail.Set(errors.New("the remote tier is down"))
 	t.write(writer, t.pair(1)...)
 	if _, err := a.trySync(invalidate.Append{}); err == nil {
 		t.verify(a, t.committed)
 	}
-	t.cells.breakWith(nil)
+	t.cells.fail.Set(nil)
 	t.read(b)
 }

@@ -3,6 +3,7 @@ package tiertest
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/twofold-go/twofold/internal/fault"
 	"github.com/twofold-go/twofold/tier"
@@ -104,14 +105,13 @@ func (f *Faulty) GetMany(ctx context.Context, keys []string) ([][]byte, error) {
 	if !ok {
 		return tier.GetMany(ctx, oneByOne{f}, keys)
 	}
-	if err := f.enter(ctx, GetMany, keys...); err != nil {
-		return make([][]byte, len(keys)), err
-	}
-	got, err := batch(f, keys, func(keys []string, _ []int) ([][]byte, error) { return b.GetMany(ctx, keys) })
-	for i := range got {
-		got[i] = f.read(got[i])
-	}
-	return got, err
+	return batch(ctx, f, GetMany, keys, func(keys []string, _ []int) ([][]byte, error) {
+		got, err := b.GetMany(ctx, keys)
+		for i := range got {
+			got[i] = f.read(got[i])
+		}
+		return got, err
+	})
 }
 
 // ClaimMany claims a batch, with the faults that are set.
@@ -120,19 +120,16 @@ func (f *Faulty) ClaimMany(ctx context.Context, keys []string, claims []tier.Cla
 	if !ok {
 		return tier.ClaimMany(ctx, oneByOne{f}, keys, claims)
 	}
-	if err := f.enter(ctx, ClaimMany, keys...); err != nil {
-		return make([]tier.Claimed, len(keys)), err
-	}
-	got, err := batch(f, keys, func(keys []string, at []int) ([]tier.Claimed, error) {
-		return b.ClaimMany(ctx, keys, pick(claims, at))
+	return batch(ctx, f, ClaimMany, keys, func(keys []string, at []int) ([]tier.Claimed, error) {
+		got, err := b.ClaimMany(ctx, keys, pick(claims, at))
+		if f.unacked.Get() {
+			return nil, ErrUnacked
+		}
+		for i := range got {
+			got[i].Cell = f.read(got[i].Cell)
+		}
+		return got, err
 	})
-	if f.unacked.Get() {
-		return make([]tier.Claimed, len(keys)), ErrUnacked
-	}
-	for i := range got {
-		got[i].Cell = f.read(got[i].Cell)
-	}
-	return got, err
 }
 
 // FillMany fills a batch, with the faults that are set.
@@ -141,30 +138,26 @@ func (f *Faulty) FillMany(ctx context.Context, keys []string, fills []tier.Fill)
 	if !ok {
 		return tier.FillMany(ctx, oneByOne{f}, keys, fills)
 	}
-	if err := f.enter(ctx, FillMany, keys...); err != nil {
-		return make([]bool, len(keys)), err
-	}
-	mode := f.fills.Get()
-	got, err := batch(f, keys, func(keys []string, at []int) ([]bool, error) {
+	return batch(ctx, f, FillMany, keys, func(keys []string, at []int) ([]bool, error) {
+		mode := f.fills.Get()
 		if mode == FillsLost {
-			stored := make([]bool, len(keys))
-			for i := range stored {
-				stored[i] = true
-			}
-			return stored, nil
+			return slices.Repeat([]bool{true}, len(keys)), nil
 		}
-		return b.FillMany(ctx, keys, pick(fills, at))
+		got, err := b.FillMany(ctx, keys, pick(fills, at))
+		if mode == FillsUnacked {
+			return nil, ErrUnacked
+		}
+		return got, err
 	})
-	if mode == FillsUnacked {
-		return make([]bool, len(keys)), ErrUnacked
-	}
-	return got, err
 }
 
-// batch calls the inner tier for the keys without a fault, and puts its answers in their places.
-// at holds the indexes of the keys that it passes.
-func batch[T any](f *Faulty, keys []string, call func(keys []string, at []int) ([]T, error)) ([]T, error) {
+// batch applies the faults before a call, and calls the inner tier for the keys without a fault. It
+// puts the answers in their places. at holds the indexes of the keys that it passes.
+func batch[T any](ctx context.Context, f *Faulty, op Op, keys []string, call func(keys []string, at []int) ([]T, error)) ([]T, error) {
 	out := make([]T, len(keys))
+	if err := f.enter(ctx, op, keys...); err != nil {
+		return out, err
+	}
 	var well []string
 	var at []int
 	var errs []error

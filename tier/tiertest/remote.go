@@ -31,7 +31,10 @@ var remoteTests = []suitetest.Case[*remoteTest]{
 	{"claim of an empty key", steps(claim(1), on("b"), claimOver(2, 1))},
 	{"claim is refused with the current frame", steps(claim(1), claim(2), claimOver(3, 4), fill(1, value(5)), claim(6))},
 	{"claim repeated is granted again", steps(claim(1), claim(1), claimOver(2, 1))},
-	{"claim repeated restarts its lease", remoteLeaseRenewed},
+	{"claim repeated restarts its lease", steps(
+		on("refresh"), store(value(1)), lasting(short, refresh(1, 2)), on("load"), lasting(short, claim(2)),
+		claim(2), on("refresh"), refresh(1, 2), pass(2*short), on("load"), on("refresh"), refresh(2, 3),
+	)},
 	{"claim replaces the frame that it saw", steps(claim(1), claimOver(1, 2), fill(2, value(3)), claimOver(3, 1))},
 	{"a renewal does not bring a claim back", steps(
 		claimOver(1, 1), claim(1), claimOver(1, 1), unlink(), claimOver(1, 1),
@@ -64,11 +67,21 @@ var remoteTests = []suitetest.Case[*remoteTest]{
 		on("b"), store(value(1)), refresh(3, 2), refresh(0, 2),
 		on("c"), store(refreshing(1, time.Hour)), refresh(1, 2),
 	)},
-	{"refresh claim lapses", remoteRefreshLapses},
-	{"refresh claim does not prolong the value", remoteRefreshKeepsTTL},
-	{"lease expires", remoteLeaseExpires},
-	{"value expires", remoteValueExpires},
-	{"lifetimes are rounded up", remoteRounding},
+	{"refresh claim lapses", steps(
+		store(value(1)), refresh(1, 2), refresh(2, 3), release(2),
+		lasting(short, refresh(2, 1)), granted(1, 3, true), fill(1, value(1)),
+	)},
+	{"refresh claim does not prolong the value", steps(lasting(short, store(value(1))), refresh(1, 2), gone(0))},
+	{"lease expires", steps(
+		lasting(short, claim(1)), gone(short), fill(1, value(1)),
+		lasting(short, claim(1)), granted(0, 2, false), // without a Get in between
+	)},
+	{"value expires", steps(
+		lasting(short, store(value(1))), gone(short),
+		lasting(short, claim(1)), fill(1, value(1)), // the fill's lifetime replaces the lease's
+		pass(2*short), on("a"),
+	)},
+	{"lifetimes are rounded up", steps(briefly("nanosecond", 1), briefly("zero", 0), briefly("negative", -time.Second))},
 	{"unlink of several keys", remoteUnlink},
 	{"one of many claimers wins", func(t *remoteTest) { contend(t, false) }},
 	{"one of many refreshers wins", func(t *remoteTest) { contend(t, true) }},

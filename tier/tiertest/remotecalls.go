@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/twofold-go/twofold/internal/suitetest"
 	"github.com/twofold-go/twofold/tier"
@@ -232,13 +231,5 @@ func remotePing(t *remoteTest) {
 	p := suitetest.Need[tier.Pinger](t, t.r)
 	if err := p.Ping(t.Context()); err != nil {
 		t.Errorf("Ping = %v, want nil", err)
-	}
-}
-
-// wantAfter fails when less than d has passed, minus the resolution of a clock.
-func (t *remoteTest) wantAfter(start time.Time, d time.Duration) {
-	t.Helper()
-	if took := time.Since(start); took < d-10*time.Millisecond {
-		t.Errorf("gone after %v, want not before %v", took, d)
 	}
 }

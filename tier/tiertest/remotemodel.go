@@ -20,8 +20,10 @@ type remoteTest struct {
 	nonces map[int]tier.Nonce
 	cells  map[string]modelCell
 
-	at   string // the key of the steps
-	step int    // for the texts of failures
+	at    string        // the key of the steps
+	life  time.Duration // of leases and values in steps
+	step  int           // for the texts of failures
+	begun time.Time     // when the last claim or fill began
 }
 
 // modelCell is what must be under a key.
@@ -34,7 +36,7 @@ type modelCell struct {
 func newRemoteTest(t *testing.T, r tier.Remote) *remoteTest {
 	return &remoteTest{
 		T: t, r: r, run: fmt.Sprintf("%x", tier.NewNonce()),
-		nonces: map[int]tier.Nonce{0: {}}, cells: map[string]modelCell{},
+		nonces: map[int]tier.Nonce{0: {}}, cells: map[string]modelCell{}, life: long,
 	}
 }
 
@@ -77,6 +79,7 @@ func (t *remoteTest) check(key string) {
 
 func (t *remoteTest) claim(key string, c tier.Claim) tier.Claimed {
 	t.Helper()
+	t.begun = time.Now()
 	got, err := t.r.Claim(t.Context(), key, c)
 	t.claimed(key, c, got, err)
 	t.check(key)
@@ -97,6 +100,7 @@ func (t *remoteTest) claimed(key string, c tier.Claim, got tier.Claimed, err err
 
 func (t *remoteTest) fill(key string, f tier.Fill) {
 	t.Helper()
+	t.begun = time.Now()
 	got, err := t.r.Fill(t.Context(), key, f)
 	t.filled(key, f, got, err)
 	t.check(key)

@@ -21,6 +21,17 @@ func steps(all ...step) func(t *remoteTest) {
 	}
 }
 
+// lasting gives the leases and values of some steps another lifetime.
+func lasting(d time.Duration, all ...step) step {
+	return func(t *remoteTest) {
+		t.life = d
+		for _, s := range all {
+			s(t)
+		}
+		t.life = long
+	}
+}
+
 // on makes the next steps use another key.
 func on(key string) step {
 	return func(t *remoteTest) {
@@ -32,17 +43,17 @@ func on(key string) step {
 func claim(n int) step { return claimOver(0, n) }
 
 func claimOver(seen, n int) step {
-	return func(t *remoteTest) { t.claim(t.at, tier.Claim{Seen: t.nonce(seen), Nonce: t.nonce(n), Lease: long}) }
+	return func(t *remoteTest) { t.claim(t.at, tier.Claim{Seen: t.nonce(seen), Nonce: t.nonce(n), Lease: t.life}) }
 }
 
 func refresh(seen, n int) step {
 	return func(t *remoteTest) {
-		t.claim(t.at, tier.Claim{Seen: t.nonce(seen), Nonce: t.nonce(n), Lease: long, Refresh: true})
+		t.claim(t.at, tier.Claim{Seen: t.nonce(seen), Nonce: t.nonce(n), Lease: t.life, Refresh: true})
 	}
 }
 
 func fill(n int, cell frame) step {
-	return func(t *remoteTest) { t.fill(t.at, tier.Fill{Nonce: t.nonce(n), Cell: cell(t), TTL: long}) }
+	return func(t *remoteTest) { t.fill(t.at, tier.Fill{Nonce: t.nonce(n), Cell: cell(t), TTL: t.life}) }
 }
 
 func release(n int) step {
@@ -52,7 +63,53 @@ func release(n int) step {
 func unlink() step { return func(t *remoteTest) { t.unlink(t.at) } }
 
 // store puts a frame under the key with a claim and a fill.
-func store(cell frame) step { return func(t *remoteTest) { t.store(t.at, cell(t), long) } }
+func store(cell frame) step { return func(t *remoteTest) { t.store(t.at, cell(t), t.life) } }
+
+// gone waits until the key is empty. That must not be before d has passed since the last call began, minus the
+// resolution of a clock.
+func gone(d time.Duration) step {
+	return func(t *remoteTest) {
+		t.waitGone(t.at)
+		if took := time.Since(t.begun); took < d-10*time.Millisecond {
+			t.Errorf("gone after %v, want not before %v", took, d)
+		}
+	}
+}
+
+// pass waits until a lease of d on another key has expired.
+func pass(d time.Duration) step {
+	return func(t *remoteTest) {
+		on("marker")(t)
+		lasting(d, claim(1))(t)
+		gone(d)(t)
+	}
+}
+
+// briefly has a lease and a value on a key that last for d, which is next to nothing.
+func briefly(key string, d time.Duration) step {
+	return func(t *remoteTest) {
+		on(key)(t)
+		lasting(d, claim(1), gone(0))(t)
+		claim(1)(t)
+		lasting(d, fill(1, value(1)), gone(0))(t)
+	}
+}
+
+// granted repeats a claim until what refuses it has expired.
+func granted(seen, n int, refresh bool) step {
+	return func(t *remoteTest) {
+		c := tier.Claim{Seen: t.nonce(seen), Nonce: t.nonce(n), Lease: long, Refresh: refresh}
+		t.eventually("an expired lease still refuses", func() bool {
+			got, err := t.r.Claim(t.Context(), t.at, c)
+			return err == nil && got.Granted
+		})
+		if !refresh {
+			delete(t.cells, t.at)
+		}
+		ch, _, _ := c.Over(t.cells[t.at].frame, time.Now().Add(long))
+		t.changed(t.at, ch, refresh)
+	}
+}
 
 // frame makes the bytes of a cell.
 type frame func(t *remoteTest) []byte

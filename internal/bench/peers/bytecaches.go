@@ -21,70 +21,68 @@ func byteCaches() []Spec {
 	}
 }
 
-// encode and decode are used for every cache of bytes.
-func encode(v Value) []byte { return setup.Must(codec.CBOR.Marshal(&v)) }
-
-func decode(b []byte, found bool) (v Value, ok bool) {
-	return v, found && codec.CBOR.Unmarshal(b, &v) == nil
+// bytePeer is a cache of bytes. All of them encode and decode in the same way, which takes much longer
+// than the call of a function.
+type bytePeer struct {
+	get    func(ctx context.Context, k *Key) ([]byte, error)
+	set    func(ctx context.Context, k *Key, v []byte) error
+	settle func() // nil: a value that was set is found
+	close  func()
 }
 
-type freePeer struct {
-	idle
-
-	c *freecache.Cache
+func (p *bytePeer) Get(ctx context.Context, k *Key) (v Value, ok bool) {
+	b, err := p.get(ctx, k)
+	return v, err == nil && codec.CBOR.Unmarshal(b, &v) == nil
 }
+
+func (p *bytePeer) Set(ctx context.Context, k *Key, v Value) error {
+	return p.set(ctx, k, setup.Must(codec.CBOR.Marshal(&v)))
+}
+
+func (p *bytePeer) Settle() {
+	if p.settle != nil {
+		p.settle()
+	}
+}
+
+func (p *bytePeer) Close() { p.close() }
 
 func newFree(o Options) Peer {
-	return freePeer{c: freecache.NewCache(int(o.roomy()))}
+	c := freecache.NewCache(int(o.roomy()))
+	return &bytePeer{
+		get:   func(_ context.Context, k *Key) ([]byte, error) { return c.GetInt(k.ID) },
+		set:   func(_ context.Context, k *Key, v []byte) error { return c.SetInt(k.ID, v, 0) },
+		close: func() {},
+	}
 }
-
-func (p freePeer) Get(_ context.Context, k *Key) (Value, bool) {
-	b, err := p.c.GetInt(k.ID)
-	return decode(b, err == nil)
-}
-
-func (p freePeer) Set(_ context.Context, k *Key, v Value) error {
-	return p.c.SetInt(k.ID, encode(v), 0)
-}
-
-type bigPeer struct{ c *bigcache.BigCache }
 
 func newBig(o Options) Peer {
 	cfg := bigcache.DefaultConfig(24 * time.Hour)
 	cfg.CleanWindow, cfg.Verbose, cfg.StatsEnabled = 0, false, false
 	cfg.MaxEntriesInWindow, cfg.MaxEntrySize = o.Entries, 128
 	cfg.HardMaxCacheSize = max(int(o.roomy()>>20), 1) * 2
-	return bigPeer{setup.Must(bigcache.New(context.Background(), cfg))}
+	c := setup.Must(bigcache.New(context.Background(), cfg))
+	return &bytePeer{
+		get:   func(_ context.Context, k *Key) ([]byte, error) { return c.Get(k.Text) },
+		set:   func(_ context.Context, k *Key, v []byte) error { return c.Set(k.Text, v) },
+		close: func() { _ = c.Close() },
+	}
 }
-
-func (p bigPeer) Get(_ context.Context, k *Key) (Value, bool) {
-	b, err := p.c.Get(k.Text)
-	return decode(b, err == nil)
-}
-
-func (p bigPeer) Set(_ context.Context, k *Key, v Value) error {
-	return p.c.Set(k.Text, encode(v))
-}
-func (bigPeer) Settle()  {}
-func (p bigPeer) Close() { _ = p.c.Close() }
-
-type fastPeer struct{ c *fastcache.Cache }
 
 func newFast(o Options) Peer {
-	return fastPeer{c: fastcache.New(int(2 * o.roomy()))}
+	c := fastcache.New(int(2 * o.roomy()))
+	return &bytePeer{
+		get: func(_ context.Context, k *Key) ([]byte, error) {
+			var id [8]byte
+			binary.LittleEndian.PutUint64(id[:], uint64(k.ID))
+			return c.Get(nil, id[:]), nil // nothing, which is no value, for a key that is not there
+		},
+		set: func(_ context.Context, k *Key, v []byte) error {
+			var id [8]byte
+			binary.LittleEndian.PutUint64(id[:], uint64(k.ID))
+			c.Set(id[:], v)
+			return nil
+		},
+		close: c.Reset,
+	}
 }
-
-func (p fastPeer) Get(_ context.Context, k *Key) (Value, bool) {
-	var id [8]byte
-	binary.LittleEndian.PutUint64(id[:], uint64(k.ID))
-	return decode(p.c.HasGet(nil, id[:]))
-}
-
-func (p fastPeer) Set(_ context.Context, k *Key, v Value) error {
-	var id [8]byte
-	binary.LittleEndian.PutUint64(id[:], uint64(k.ID))
-	p.c.Set(id[:], encode(v))
-	return nil
-}
-func (fastPeer) Settle()  {}
-func (p fastPeer) Close() { p.c.Reset() }

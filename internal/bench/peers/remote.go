@@ -64,51 +64,38 @@ func (p *redisCache) Set(ctx context.Context, k *Key, v Value) error {
 func (*redisCache) Settle()  {}
 func (p *redisCache) Close() { _ = p.rdb.Close() }
 
-// doCache is the client-side caching of rueidis. It has no loader: a caller that finds nothing
+// newDoCache is the client-side caching of rueidis. It has no loader: a caller that finds nothing
 // loads and sets. Peers with client-side caching need their own server, because writes of other
 // peers there would evict their keys.
-type doCache struct{ c rueidis.Client }
-
 func newDoCache(o Options) Peer {
 	needRedis(o)
-	return doCache{setup.Must(rueidis.NewClient(rueidis.ClientOption{
+	c := setup.Must(rueidis.NewClient(rueidis.ClientOption{
 		InitAddress: []string{o.Redis}, CacheSizeEachConn: int(2 * o.roomy()), DisableRetry: true,
-	}))}
+	}))
+	return &bytePeer{
+		get: func(ctx context.Context, k *Key) ([]byte, error) {
+			return c.DoCache(ctx, c.B().Get().Key(k.Text).Cache(), lifetime).AsBytes()
+		},
+		set: func(ctx context.Context, k *Key, v []byte) error {
+			return c.Do(ctx, c.B().Set().Key(k.Text).Value(rueidis.BinaryString(v)).Px(lifetime).Build()).Error()
+		},
+		// Invalidation messages of the server come on the same connection, before the answer to a later command.
+		settle: func() { _ = c.Do(context.Background(), c.B().Ping().Build()).Error() },
+		close:  c.Close,
+	}
 }
-
-func (p doCache) Get(ctx context.Context, k *Key) (Value, bool) {
-	b, err := p.c.DoCache(ctx, p.c.B().Get().Key(k.Text).Cache(), lifetime).AsBytes()
-	return decode(b, err == nil)
-}
-
-func (p doCache) Set(ctx context.Context, k *Key, v Value) error {
-	return p.c.Do(ctx, p.c.B().Set().Key(k.Text).Value(rueidis.BinaryString(encode(v))).Px(lifetime).Build()).Error()
-}
-
-// Settle waits until the server's invalidation messages have arrived. They come on the same
-// connection, before the answer to a later command.
-func (p doCache) Settle() { _ = p.c.Do(context.Background(), p.c.B().Ping().Build()).Error() }
-func (p doCache) Close()  { p.c.Close() }
-
-type cscPeer struct{ rdb *redis.Client }
 
 func newCSC(o Options) Peer {
 	needRedis(o)
-	return cscPeer{redis.NewClient(&redis.Options{
+	rdb := redis.NewClient(&redis.Options{
 		Addr: o.Redis, Protocol: 3, ContextTimeoutEnabled: true, MaxRetries: -1, DisableIdentity: true,
 		ClientSideCacheConfig: &redis.ClientSideCacheConfig{MaxEntries: 2 * max(o.Entries, 16)},
-	})}
+	})
+	return &bytePeer{
+		get: func(ctx context.Context, k *Key) ([]byte, error) { return rdb.Get(ctx, k.Text).Bytes() },
+		set: func(ctx context.Context, k *Key, v []byte) error { return rdb.Set(ctx, k.Text, v, lifetime).Err() },
+		// The drainer handles invalidation messages every five milliseconds.
+		settle: func() { time.Sleep(20 * time.Millisecond) },
+		close:  func() { _ = rdb.Close() },
+	}
 }
-
-func (p cscPeer) Get(ctx context.Context, k *Key) (Value, bool) {
-	b, err := p.rdb.Get(ctx, k.Text).Bytes()
-	return decode(b, err == nil)
-}
-
-func (p cscPeer) Set(ctx context.Context, k *Key, v Value) error {
-	return p.rdb.Set(ctx, k.Text, encode(v), lifetime).Err()
-}
-
-// Settle waits for the drainer, which handles invalidation messages every five milliseconds.
-func (cscPeer) Settle()  { time.Sleep(20 * time.Millisecond) }
-func (p cscPeer) Close() { _ = p.rdb.Close() }

@@ -4,16 +4,17 @@
 package proc
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
-	"runtime"
 	"time"
 
 	"github.com/twofold-go/twofold/internal/bench/setup"
+	"github.com/twofold-go/twofold/internal/testserver"
 )
 
 // ErrSystem means that this system lacks what a run needs.
@@ -21,17 +22,16 @@ var ErrSystem = errors.New("needs Linux: a monotonic clock that processes share,
 
 // Child is a running process.
 type Child struct {
+	testserver.Process
+
 	cmd   *exec.Cmd
 	stdin io.WriteCloser
 	out   *json.Decoder // of its output
-	done  chan struct{} // closed when the process has ended
-	err   error         // how it ended; valid after done
 }
 
 // Again runs this program once more, as a child with cfg as JSON in the environment variable env.
 // More are further variables. The child runs until its input ends and it returns, or until this
-// process dies. The thread that forks stays until the child ends, because the kernel kills the child
-// when that thread dies.
+// process dies.
 func Again(env string, cfg any, stderr io.Writer, more ...string) *Child {
 	if !Supported {
 		setup.Check(ErrSystem)
@@ -41,19 +41,8 @@ func Again(env string, cfg any, stderr io.Writer, more ...string) *Child {
 	out, to, err := os.Pipe() // that of cmd.StdoutPipe would lose the child's last words
 	setup.Check(err)
 	cmd.Stdout, cmd.Stderr = to, stderr
-	tie(cmd)
-	c := &Child{cmd: cmd, stdin: setup.Must(cmd.StdinPipe()), out: json.NewDecoder(out), done: make(chan struct{})}
-	started := make(chan error)
-	go func() {
-		runtime.LockOSThread()
-		defer close(c.done)
-		err := cmd.Start()
-		started <- err
-		if err == nil {
-			c.err = cmd.Wait()
-		}
-	}()
-	err = <-started
+	c := &Child{cmd: cmd, stdin: setup.Must(cmd.StdinPipe()), out: json.NewDecoder(out)}
+	err = c.Launch(cmd)
 	_ = to.Close() // the child has its own
 	setup.Check(err)
 	return c
@@ -62,26 +51,32 @@ func Again(env string, cfg any, stderr io.Writer, more ...string) *Child {
 // Finish ends the child's input, which asks the child to end.
 func (c *Child) Finish() { _ = c.stdin.Close() }
 
-// Wait waits for the end of the child, and returns how it ended.
+// Wait waits for the end of the child, and fails if the child did.
 func (c *Child) Wait() error {
-	<-c.done
-	return c.err
+	<-c.Done()
+	if how := c.cmd.ProcessState; !how.Success() {
+		return fmt.Errorf("proc: the child ended with %v", how)
+	}
+	return nil
 }
 
 // Ended reports whether the child has ended.
-func (c *Child) Ended() bool {
-	select {
-	case <-c.done:
-		return true
-	default:
-		return false
-	}
-}
+func (c *Child) Ended() bool { return !c.Running() }
 
 // Kill ends the child immediately, even if it is paused, and waits for it.
-func (c *Child) Kill() {
-	_ = c.cmd.Process.Kill()
-	<-c.done
+func (c *Child) Kill() { c.End(os.Kill, time.Minute) }
+
+// Pause stops the child until Resume.
+func (c *Child) Pause() { c.signal(testserver.Pause) }
+
+// Resume resumes a paused child.
+func (c *Child) Resume() { c.signal(testserver.Resume) }
+
+func (c *Child) signal(sig os.Signal) {
+	if c.Ended() {
+		setup.Check(errors.New("proc: the child has ended"))
+	}
+	setup.Check(c.Signal(sig))
 }
 
 // Tell writes a value to the child's input, as JSON.
@@ -164,6 +159,14 @@ func (crew Crew[D]) Answers() []D {
 		all[i] = a.Deed
 	}
 	return all
+}
+
+// Sleep waits for d. It returns false if ctx ends first.
+func Sleep(ctx context.Context, d time.Duration) bool {
+	pause, cancel := context.WithTimeout(ctx, d)
+	defer cancel()
+	<-pause.Done()
+	return ctx.Err() == nil
 }
 
 // SleepUntil sleeps until a time of [Now].

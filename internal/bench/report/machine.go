@@ -1,24 +1,25 @@
 package report
 
 import (
-	"bufio"
+	"cmp"
 	"context"
 	"fmt"
-	"os"
 	"os/exec"
 	"runtime"
 	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/klauspost/cpuid/v2"
 )
 
 // Heading says when, where, and with which versions something was measured. More comes after the
 // version of Redis; modules are the paths whose versions are reported.
 func Heading(ctx context.Context, more string, modules []string) string {
 	head := fmt.Sprintf("%s: %s, Redis %s%s, Twofold %s, %d cores (%s), %s.\n\n",
-		time.Now().UTC().Format(time.DateOnly), runtime.Version(), RedisVersion(), more, commit(ctx),
-		runtime.NumCPU(), processor(), Said(ctx, "uname", "-sr"))
+		time.Now().UTC().Format(time.DateOnly), runtime.Version(), RedisVersion(), more, Said(ctx, "git", "describe", "--always", "--dirty"),
+		runtime.NumCPU(), cmp.Or(cpuid.CPU.BrandName, runtime.GOARCH), Said(ctx, "uname", "-sr"))
 	if peers := versions(modules); len(peers) > 0 {
 		head += "Peers: " + strings.Join(peers, ", ") + ".\n"
 	}
@@ -38,38 +39,6 @@ func versions(modules []string) []string {
 		}
 	}
 	return out
-}
-
-// commit returns the version that this program was built from.
-func commit(ctx context.Context) string {
-	if info, ok := debug.ReadBuildInfo(); ok {
-		set := map[string]string{}
-		for _, s := range info.Settings {
-			set[s.Key] = s.Value
-		}
-		if rev := set["vcs.revision"]; rev != "" {
-			if set["vcs.modified"] == "true" {
-				return rev[:min(10, len(rev))] + " with changes"
-			}
-			return rev[:min(10, len(rev))]
-		}
-	}
-	return Said(ctx, "git", "describe", "--always", "--dirty")
-}
-
-// processor names the processor, if the system reports it as Linux does.
-func processor() string {
-	f, err := os.Open("/proc/cpuinfo")
-	if err != nil {
-		return runtime.GOARCH
-	}
-	defer func() { _ = f.Close() }() // only read
-	for s := bufio.NewScanner(f); s.Scan(); {
-		if name, value, ok := strings.Cut(s.Text(), ":"); ok && strings.TrimSpace(name) == "model name" {
-			return strings.TrimSpace(value)
-		}
-	}
-	return runtime.GOARCH
 }
 
 // RedisVersion returns the version of the redis-server in the PATH, or "".

@@ -10,6 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/internal/bench/report"
 	"github.com/twofold-go/twofold/internal/bench/setup"
 	"github.com/twofold-go/twofold/internal/dbtest"
@@ -161,33 +162,12 @@ func (d *database) transaction(ctx context.Context, w *writer) error {
 
 // follow reads a log as a process does, until ctx ends.
 func follow(ctx context.Context, log *sqllog.Log) error {
-	var at invalidate.Cursor
-	var asked time.Time
-	for ctx.Err() == nil {
-		if time.Since(asked) > log.Bound()/4 {
-			asked = time.Now()
-			p, err := log.Sync(ctx, at, invalidate.Append{})
-			if err != nil {
-				return ended(ctx, err)
-			}
-			at = p.End // the records in between do not matter
-		}
-		p, err := log.Tail(ctx, at)
-		if err != nil {
-			return ended(ctx, err)
-		}
-		at = behind(at, p)
-		time.Sleep(2 * time.Millisecond)
+	tiers, err := cache.Open(cache.TiersConfig{Log: log})
+	if err != nil {
+		return err
 	}
-	return nil
-}
-
-// ended drops errors caused by the end of ctx.
-func ended(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return nil
-	}
-	return err
+	<-ctx.Done()
+	return tiers.Close(context.WithoutCancel(ctx))
 }
 
 // questions measures Syncs that find nothing new, compared with the shortest statement.

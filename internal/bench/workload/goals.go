@@ -13,7 +13,7 @@ import (
 // Goals returns the goals and this run's results: medians of one run, and medians of ratios and
 // differences, each taken within one round.
 func (e *Env) Goals() []report.Goal {
-	return explained(slices.Concat(e.localGoals(), e.kindGoals(), e.stateGoals(), e.remoteGoals(), e.stampedeGoals(), e.ratioGoals(), e.besideGoals(), e.memoryGoals(), e.commitGoals(), e.httpGoals()))
+	return slices.Concat(e.localGoals(), e.kindGoals(), e.stateGoals(), e.remoteGoals(), e.stampedeGoals(), e.ratioGoals(), e.besideGoals(), e.memoryGoals(), e.commitGoals(), e.httpGoals())
 }
 
 // column is the samples of one setting.
@@ -51,6 +51,12 @@ func whole(f float64) float64 { return math.Floor(f*50) / 50 }
 
 func goal(what, asked string, reached float64, detail string) report.Goal {
 	return report.Goal{What: what, Asked: asked, Reached: reached, Detail: detail}
+}
+
+// because adds the reason for which a goal is missed, if it is.
+func because(why string, g report.Goal) report.Goal {
+	g.Why = why
+	return g
 }
 
 func times(limit float64) string { return "≤ " + report.Number(limit) + " ×" }
@@ -92,15 +98,15 @@ func (e *Env) localGoals() []report.Goal {
 	}
 	return []report.Goal{
 		goal("local hit, bound loader: allocations", "0", whole(one.median("twofold", allocsOp)), "small, 1 goroutine"),
-		against("twofold", 0.9, "ristretto", "ristretto, pointers"),
-		against("twofold", 1, "otter, loading"),
-		against("twofold", 0.5, "sturdyc"),
+		because(whyLocalHit, against("twofold", 0.9, "ristretto", "ristretto, pointers")),
+		because(whyLocalHit, against("twofold", 1, "otter, loading")),
+		because(whyLocalHit, against("twofold", 0.5, "sturdyc")),
 		against("twofold, two tiers", 0.1, "go-redis/cache"),
 		against("twofold, two tiers", 0.1, "go-redis CSC"),
 		against("twofold, two tiers", 0.15, "rueidis DoCache"),
 		goal("local hit, call-site closure: allocations", "≤ 1", whole(one.median("twofold, closure", allocsOp)), "small, 1 goroutine"),
 		over(fmt.Sprintf("local hit at %d goroutines, against 1", p), "≤ 0.6 ×", values, scaling),
-		over("a read beside 5 % writes, against reads alone", "≤ 1.3 ×", values, writes),
+		because(whyBesideWrites, over("a read beside 5 % writes, against reads alone", "≤ 1.3 ×", values, writes)),
 		goal("metrics on, against off, ns", "≤ 25", one.above("twofold, metrics", "twofold", nsOp), "small, 1 goroutine"),
 		goal("metrics on: allocations", "0", whole(one.median("twofold, metrics", allocsOp)), "small, 1 goroutine"),
 	}
@@ -112,12 +118,12 @@ func (e *Env) kindGoals() []report.Goal {
 		return over(what, times(limit), spreads, func(spread string) float64 { return e.at("A", kindSetting(spread)).ratio(who, to, nsOp) })
 	}
 	return []report.Goal{
-		against("a hit by Get, against tier/local and one reading of the clock", 1.15, byGet, clocked, keySpreads...),
-		against("a hit by Get, zipf, against otter, loading", 1, byGet, loading, zipfKeys),
+		because(whyGet, against("a hit by Get, against tier/local and one reading of the clock", 1.15, byGet, clocked, keySpreads...)),
+		because(whyGet, against("a hit by Get, zipf, against otter, loading", 1, byGet, loading, zipfKeys)),
 		against("a hit at a moment, against ristretto", 1.1, atMoment, rawObject, keySpreads...),
 		against("a hit that lives for ever, without a log, against ristretto", 1.1, forEver, rawObject, keySpreads...),
-		against("GetMany of 64, per key, against Get", 0.6, byGetMany, byGet, keySpreads...),
-		goal("a Set, against ristretto's", "≤ 2 ×", e.at("A", setSetting).ratio(byGet, rawObject, nsOp), "one tier"),
+		because(whyGetMany, against("GetMany of 64, per key, against Get", 0.6, byGetMany, byGet, keySpreads...)),
+		because(whySet, goal("a Set, against ristretto's", "≤ 2 ×", e.at("A", setSetting).ratio(byGet, rawObject, nsOp), "one tier")),
 	}
 }
 
@@ -131,8 +137,8 @@ func (e *Env) stateGoals() []report.Goal {
 		return goal(what, asked, above(missRoomy), fmt.Sprintf("with room for all; %s with eviction", report.Number(above(missTight))))
 	}
 	return []report.Goal{
-		state(negativeHit), state(staleHit),
-		miss("a miss above its loader, one tier, µs", "≤ 4", nsOp, func(ns float64) float64 { return ns / 1000 }),
+		state(negativeHit), because(whyStaleHit, state(staleHit)),
+		because(whyMiss, miss("a miss above its loader, one tier, µs", "≤ 4", nsOp, func(ns float64) float64 { return ns / 1000 })),
 		miss("a miss above its loader, one tier: allocations", "≤ 8", allocsOp, whole),
 	}
 }
@@ -158,8 +164,8 @@ func (e *Env) remoteGoals() []report.Goal {
 		goal("remote hit: commands", "1", whole(median(commandsOp)), "counted by the server"),
 		goal("remote hit: scripts, and so leases", "0", whole(median(scriptsOp)), "counted by the server"),
 		goal("remote hit, p50 at 1 goroutine, against GET and the codec", "≤ 1.2 ×", p50s, codecs),
-		goal("remote hit above GET and the codec: processor time, µs", "≤ 1", above(clientCPU)/1000, codecs),
-		goal("remote hit above GET and the codec: allocations", "≤ 4", above(allocsOp), codecs),
+		because(whyRemoteTime, goal("remote hit above GET and the codec: processor time, µs", "≤ 1", above(clientCPU)/1000, codecs)),
+		because(whyRemoteAllocs, goal("remote hit above GET and the codec: allocations", "≤ 4", above(allocsOp), codecs)),
 		goal("remote hit at 64 goroutines, raw bytes, processor time against GET", "≤ 1 ×", many.ratio(raw, bareGet, clientCPU), ""),
 		goal("remote hit, throughput at 64 goroutines, raw bytes, against GET", "≥ 2 ×", many.ratio(raw, bareGet, perSecond), ""),
 		goal("remote hit, p50 at 64 goroutines, raw bytes, against GET", "≤ 0.6 ×", many.ratio(raw, bareGet, p50), ""),

@@ -98,7 +98,7 @@ const (
 
 func (e *Env) hitStates() {
 	n := by(e, 1000, 1000, 100)
-	stream := KeyStream(n, 1<<14)
+	stream := keyStream(n, 1<<14)
 	var cs []contender
 	for _, s := range []struct {
 		name string

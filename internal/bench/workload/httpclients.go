@@ -266,7 +266,7 @@ func (k *proxyKind) start(t *setup.T, origin string) (addr string, p *proc.Serve
 		return "", nil, err
 	}
 	err = setup.Try(func() {
-		addr = proc.FreeAddr(t.Context())
+		addr = proc.FreeAddr()
 		host, port, _ := net.SplitHostPort(origin) // an address of this process
 		dir := t.TempDir()
 		setup.Check(os.Chmod(dir, 0o755)) //nolint:gosec // its workers may run as another user

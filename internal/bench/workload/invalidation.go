@@ -133,7 +133,7 @@ var storms = []struct {
 // cost almost nothing, so the difference is the cost for the reads.
 func (e *Env) readsBeside(setting string, log bool) {
 	n := by(e, 10_000, 10_000, 500)
-	stream := KeyStream(n, 1<<16)
+	stream := keyStream(n, 1<<16)
 	p := twofold(e.t, e.options("twofold", 2*n, loadSmall), peers.Twofold{
 		Log:  log,
 		Tags: func(id int64, _ peers.Value) []string { return []string{tagOf(id), tagOf(-id)} },

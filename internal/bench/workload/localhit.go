@@ -49,7 +49,7 @@ func goroutines() []int {
 // localHits measures every peer with values of one kind.
 func (e *Env) localHits(value string, of func(int64) peers.Value) {
 	n := by(e, 100_000, 20_000, 2000)
-	stream := KeyStream(n, by(e, 1<<20, 1<<18, 1<<14))
+	stream := keyStream(n, by(e, 1<<20, 1<<18, 1<<14))
 	var all []*resident
 	for _, s := range peers.All() {
 		p := &resident{name: s.Name, stream: stream, of: of}
@@ -179,9 +179,9 @@ func (e *Env) misses(setting string, room int) {
 
 var missSpan = [3]int64{200, 100, 4}
 
-// KeyStream returns a Zipf trace over n keys, always with the same seed. The keys of one id share
+// keyStream returns a Zipf trace over n keys, always with the same seed. The keys of one id share
 // their text.
-func KeyStream(n, length int) []peers.Key {
+func keyStream(n, length int) []peers.Key {
 	table := make([]peers.Key, n)
 	for i := range table {
 		table[i] = peers.KeyOf(int64(i))

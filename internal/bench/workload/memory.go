@@ -54,7 +54,7 @@ func (e *Env) weigh(s peers.Spec, n int, l report.Line) {
 	}
 	p := s.Open(o)
 	defer p.Close()
-	setup.Check(Fill(ctx, p, s.Loads, n, peers.Small))
+	setup.Check(fill(ctx, p, s.Loads, n, peers.Small))
 	held, heap := count(ctx, p, n), heapNow()-before
 	e.Book.Add(l, heapEntry, float64(heap-held*payload)/float64(max(held, 1)))
 	e.Book.Add(l, resident1, 100*float64(held)/float64(n))

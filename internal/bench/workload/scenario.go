@@ -124,7 +124,7 @@ func open(t *setup.T, name string, opts peers.Options, n int, of func(int64) pee
 	s := setup.Must(peers.ByName(name))
 	p := s.Open(opts)
 	t.Cleanup(p.Close)
-	if err := Fill(t.Context(), p, s.Loads, n, of); err != nil {
+	if err := fill(t.Context(), p, s.Loads, n, of); err != nil {
 		t.Fatalf("filling %s: %w", name, err)
 	}
 	return p
@@ -141,14 +141,14 @@ func openTiers(t *setup.T, cfg cache.TiersConfig) *cache.Tiers {
 func twofold(t *setup.T, opts peers.Options, with peers.Twofold, n int) *peers.TwofoldPeer {
 	p := peers.NewTwofold(opts, with)
 	t.Cleanup(p.Close)
-	setup.Check(Fill(t.Context(), p, true, n, peers.Small))
+	setup.Check(fill(t.Context(), p, true, n, peers.Small))
 	return p
 }
 
-// Fill makes a peer hold the keys below n. Loading peers load them. Other peers get them by Set and
-// then a read, so a peer that reads from elsewhere has a local copy. Fill uses many
+// fill makes a peer hold the keys below n. Loading peers load them. Other peers get them by Set and
+// then a read, so a peer that reads from elsewhere has a local copy. It uses many
 // goroutines, because some of the work goes to a server.
-func Fill(ctx context.Context, p peers.Peer, loads bool, n int, of func(int64) peers.Value) error {
+func fill(ctx context.Context, p peers.Peer, loads bool, n int, of func(int64) peers.Value) error {
 	const fillers = 16
 	all, ctx := errgroup.WithContext(ctx)
 	for g := range fillers {

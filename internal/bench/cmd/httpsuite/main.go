@@ -132,7 +132,7 @@ func (s *suite) cached(side string, tiers *cache.Tiers) http.Handler {
 
 // serveOrigin starts the suite's server on a free port.
 func (s *suite) serveOrigin() {
-	s.origin = &url.URL{Scheme: "http", Host: proc.FreeAddr(s.Context())}
+	s.origin = &url.URL{Scheme: "http", Host: proc.FreeAddr()}
 	cmd := s.command([]string{"npm_config_protocol=http", "npm_config_pidfile=server.pid", "npm_config_port=" + s.origin.Port()}, "server/server.mjs")
 	cmd.Stderr = nil
 	proc.Serve(s.T, s.origin.Host, cmd)

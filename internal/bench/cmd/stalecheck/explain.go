@@ -73,21 +73,16 @@ func (r *result) since(ns int64) time.Duration {
 	return time.Duration(ns - r.began).Round(10 * time.Microsecond)
 }
 
+// describe says how late a read was. The events around it say the rest.
 func (r *result) describe(out io.Writer, what string, v history.Violation) {
 	e, a := v.Read, v.Ack
-	fmt.Fprintf(out, "\n%s: %s, level %d, worker %d, tier %v\n", what, worker.Name(int(e.Key)), e.Level, e.Proc, e.Tier)
-	fmt.Fprintf(out, "  read from %v to %v returned version %d%s\n", r.since(e.Start), r.since(e.End), e.Version, told(e))
+	by := fmt.Sprintf("invalidated by worker %d (call %d)", a.Proc, a.Op)
 	if a.Type == 0 {
-		fmt.Fprintf(out, "  the source held version %d by %v: %v earlier, allowed %v\n", a.Version, r.since(a.End), time.Duration(v.Staleness), time.Duration(v.Limit))
-	} else {
-		fmt.Fprintf(out, "  worker %d invalidated by %v (call %d) from %v to %v, at version %d: %v earlier, own process %v, allowed %v\n",
-			a.Proc, a.Kind, a.Op, r.since(a.Start), r.since(a.End), a.Version, time.Duration(v.Staleness), v.Own, time.Duration(v.Limit))
+		by = "which the source held"
 	}
-	for _, in := range r.incidents {
-		if in.End > cmp.Or(a.Start, a.End)-int64(5*time.Second) && in.Start < e.End {
-			fmt.Fprintf(out, "  fault from %v to %v: %s\n", r.since(in.Start), r.since(in.End), in.What)
-		}
-	}
+	fmt.Fprintf(out, "\n%s: %s: worker %d read version %d of level %d at %v; version %d, %s by %v: %v earlier, own process %v, allowed %v\n",
+		what, worker.Name(int(e.Key)), e.Proc, e.Version, e.Level, r.since(e.Start),
+		a.Version, by, r.since(a.End), time.Duration(v.Staleness), v.Own, time.Duration(v.Limit))
 	r.around(out, v)
 }
 

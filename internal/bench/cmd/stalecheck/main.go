@@ -11,22 +11,10 @@
 // cached values. Package history explains how a run is checked. The exit status is 1 if a read was
 // staler than the guarantee allows, and 2 if the run itself failed.
 //
-// Many faults make the log lose its end, which is a number of acknowledged writes. A worker that
-// knows the lost writes reports that to the log when it comes back. Therefore another worker comes
-// first and stays alone for longer than the bound. In turn it is a worker that was cut off before,
-// or a new process. These faults use more keys, because a key that is written again hides a stale
-// value.
-//
-// After copy the library guarantees nothing until a process comes back that knows the lost writes.
-// In this fault that process comes within the bound, which must be 4 seconds or more. Until then a
-// process may miss even its own invalidations. After copy-alone no such process comes. The first one
-// is new, and reads cells that are ahead of the log. By them the library notices the loss. A process
-// may miss even its own invalidations until then.
-//
-// With -db the source and the log are in one database, SQLite, PostgreSQL or MariaDB, and every write is a
-// transaction that invalidates (package sqllog). Writers may die after COMMIT without a report, and
-// the source may be restored to an older copy. So an observer reads the source all the time, and
-// its samples say which reads were stale. There are many keys, and each is rarely written.
+// Package rig has the faults. Many of them make the log lose its end, which is a number of acknowledged
+// writes; see losing there, and copyKeys for what is not guaranteed. With -db the source and the log are
+// in one database, and every write is a transaction that invalidates. Writers may die after COMMIT, and
+// the source may go back, so an observer reads it all the time; see history.Course.
 //
 // A checker that never fires proves nothing. Built with
 //
@@ -38,10 +26,8 @@
 // does not invalidate one write in ten. With -db, -without outbox invalidates after COMMIT, and
 // -without cells-first removes cells after their rows have numbers.
 //
-// Each worker audits hits (-audit, the share; 1 by default). Stale hits that an audit reports are
-// alarms. An alarm is false if the invalidation was acknowledged in time, and fails the run; see
-// package history. A failed invalidation makes true alarms. Two controls find alarms: -without audit
-// must find false ones, and -without calls true ones.
+// Each worker audits its hits, and alarms are checked, too; see package history. Two controls find alarms:
+// -without audit must find false ones, and -without calls true ones.
 package main
 
 import (

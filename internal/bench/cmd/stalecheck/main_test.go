@@ -174,7 +174,7 @@ func TestJudge(t *testing.T) {
 
 func TestParseRefuses(t *testing.T) {
 	for _, args := range []string{
-		"extra", "-fault rain", "-without hope", "-expect nothing", "-workers 0", "-keys -1", "-without lease,hope", "-fault copy -bound 1s", "-duration 1ms", "-audit 2", "-db sqlite -without calls", "-bound x",
+		"extra", "-fault rain", "-without hope", "-expect nothing", "-workers 0", "-keys -1", "-without lease,hope", "-fault copy -bound 1s", "-duration 1ms", "-db sqlite -without calls", "-bound x",
 	} {
 		if _, err := parse(strings.Fields(args)); err == nil {
 			t.Errorf("parse(%q) = nil, want an error", args)

@@ -32,8 +32,7 @@ type runConfig struct {
 func defaults() (c runConfig) {
 	c.Fault, c.Workers, c.Duration = "none", 3, 20*time.Second
 	c.Run = worker.Run{
-		Bound: time.Second, Seed: 1, Readers: 6, Writers: 1,
-		ReadPause: 3 * time.Millisecond, WritePause: 150 * time.Millisecond, SlowLoads: 0.05, Audit: 1,
+		Bound: time.Second, Seed: 1, Writers: 1, WritePause: 150 * time.Millisecond, SlowLoads: 0.05,
 	}
 	return c
 }
@@ -53,13 +52,10 @@ func (c *runConfig) define(fs *flag.FlagSet) {
 	fs.DurationVar(&c.Duration, "duration", c.Duration, "of a run")
 	fs.Uint64Var(&c.Seed, "seed", c.Seed, "of everything that is random")
 	fs.IntVar(&c.Workers, "workers", c.Workers, "processes")
-	fs.IntVar(&c.Readers, "readers", c.Readers, "readers of a process")
 	fs.IntVar(&c.Writers, "writers", c.Writers, "writers of a process")
 	fs.IntVar(&c.Keys, "keys", c.Keys, "keys; 0: 24, or 400 under a fault that shows on rarely written keys")
-	fs.DurationVar(&c.ReadPause, "read-pause", c.ReadPause, "the mean between two calls of a reader")
 	fs.DurationVar(&c.WritePause, "write-pause", c.WritePause, "the mean between two calls of a writer")
 	fs.Float64Var(&c.SlowLoads, "slow-loads", c.SlowLoads, "the share of loads that sleep after reading")
-	fs.Float64Var(&c.Audit, "audit", c.Audit, "the share of hits that are audited")
 }
 
 func parse(args []string) (*options, error) {
@@ -115,8 +111,6 @@ func (c *runConfig) validate() error {
 	switch {
 	case !slices.Contains(findings, c.Expect):
 		return fmt.Errorf("cannot expect %q: want nothing or one of %s", c.Expect, strings.Join(findings[1:], ", "))
-	case c.Audit < 0 || c.Audit > 1:
-		return fmt.Errorf("-audit is %v: want a share of 0 to 1", c.Audit)
 	case c.DB != "" && c.Lacks(worker.NoCalls):
 		return errors.New("calls is for a log in Redis; with -db use outbox")
 	case !slices.Contains(rig.Faults(), c.Fault):
@@ -137,12 +131,12 @@ func (c *runConfig) validate() error {
 		return errors.New("an expiry cannot be strict: -soft does not go with -strict")
 	case c.Bound < least:
 		return fmt.Errorf("the fault %s needs a bound of %v or more", c.Fault, least)
-	case c.Workers < 1 || c.Workers > 99 || c.Readers < 0 || c.Writers < 0:
-		return errors.New("want 1 to 99 workers, and no negative readers or writers")
+	case c.Workers < 1 || c.Workers > 99 || c.Writers < 0:
+		return errors.New("want 1 to 99 workers, and no negative number of writers")
 	case c.Keys < 0 || c.Keys > 1<<16:
 		return errors.New("want 0 to 65536 keys")
-	case c.Duration < time.Second || c.ReadPause < 0 || c.WritePause < 0:
-		return errors.New("want a duration of a second or more, and no negative pauses")
+	case c.Duration < time.Second || c.WritePause < 0:
+		return errors.New("want a duration of a second or more, and no negative pause")
 	}
 	return nil
 }

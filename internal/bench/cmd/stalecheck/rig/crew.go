@@ -97,7 +97,7 @@ func (r *Rig) stoppedAt(i int, step string) bool {
 	came := r.until(r.workers[i].Paused)
 	if !came {
 		r.at(i, "nowhere", worker.Stop)
-		r.sleep(r.t.Context(), settle)
+		proc.Sleep(r.t.Context(), settle)
 	}
 	return came
 }

@@ -151,15 +151,8 @@ func observe(ctx context.Context, db *sql.DB) *observer {
 	o := &observer{db: db, course: history.NewCourse()}
 	ctx, o.stop = context.WithCancel(ctx)
 	o.wg.Go(func() {
-		tick := time.NewTicker(often)
-		defer tick.Stop()
-		for {
-			select {
-			case <-tick.C:
-				_ = o.sample(ctx) // the next sample comes soon
-			case <-ctx.Done():
-				return
-			}
+		for proc.Sleep(ctx, often) {
+			_ = o.sample(ctx) // the next sample comes soon
 		}
 	})
 	return o

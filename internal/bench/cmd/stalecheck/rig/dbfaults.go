@@ -4,10 +4,12 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"time"
 
 	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/worker"
+	"github.com/twofold-go/twofold/internal/bench/proc"
 	"github.com/twofold-go/twofold/internal/bench/setup"
 	"github.com/twofold-go/twofold/internal/dbtest"
 	"github.com/twofold-go/twofold/invalidate/sqllog"
@@ -40,7 +42,7 @@ func freeze(ctx context.Context, r *Rig) string {
 	i, step := r.any(), worker.Steps[r.turn()%len(worker.Steps)]
 	came := r.stoppedAt(i, step)
 	if came {
-		r.sleep(ctx, r.between(r.cfg.Bound/2, 3*r.cfg.Bound))
+		proc.Sleep(ctx, r.between(r.cfg.Bound/2, 3*r.cfg.Bound))
 	}
 	r.workers[i].Resume()
 	return fmt.Sprintf("worker %d frozen at %s: %v", i, step, came)
@@ -59,7 +61,7 @@ func dbKill(ctx context.Context, r *Rig) string {
 		end, what = r.pg.Stop, "immediate stop of PostgreSQL"
 	}
 	setup.Check(end())
-	r.sleep(ctx, r.between(0, r.cfg.Bound))
+	proc.Sleep(ctx, r.between(0, r.cfg.Bound))
 	setup.Check(r.pg.Start())
 	return what
 }
@@ -77,7 +79,7 @@ func newAfterTrim(ctx context.Context, r *Rig) string {
 		r.hold(others[:1])
 		r.exec("DELETE FROM twofold_log WHERE seq = 1 AND pos < (SELECT max(pos) FROM twofold_log WHERE seq = 1)")
 	})
-	r.sleep(ctx, 2*r.cfg.Bound)
+	proc.Sleep(ctx, 2*r.cfg.Bound)
 	r.workers[others[0]].Resume()
 	return what + ", and a trim of the log's keys"
 }
@@ -149,14 +151,14 @@ func oldFolder(r *Rig) loss {
 			time.Sleep(max(r.cfg.Bound/2, short)) // until a worker has noticed
 		}
 		setup.Check(r.my.Freeze())
-		r.program(nil, "cp", "-a", r.data, saved) // with its owners
+		setup.Check(exec.Command("cp", "-a", r.data, saved).Run()) // with its owners
 		setup.Check(r.my.Continue())
 	}
 	l.swap = func() {
 		r.unseen(func() {
 			r.my.Kill()
 			setup.Check(os.RemoveAll(r.data))
-			r.program(nil, "cp", "-a", saved, r.data)
+			setup.Check(exec.Command("cp", "-a", saved, r.data).Run())
 			setup.Check(r.my.Start())
 		})
 	}

@@ -1,12 +1,9 @@
 package rig
 
 import (
-	"bytes"
 	"context"
 	"database/sql"
 	"fmt"
-	"net"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
@@ -27,26 +24,23 @@ func oldTables(r *Rig) loss {
 	if r.losses%2 == 1 {
 		what, restore = "a dump restored beside, and renamed", r.restoreBeside
 	}
-	var dump []byte
-	return loss{what: what, fork: func() { dump = r.dump() }, swap: func() {
-		r.unseen(func() { restore(dump) })
-	}}
+	return loss{what: what, fork: func() { r.dump(false) }, swap: func() { r.unseen(restore) }}
 }
 
-func (r *Rig) restoreInPlace(dump []byte) {
+func (r *Rig) restoreInPlace() {
 	drop := "DROP DATABASE " + database
 	if r.pg != nil {
 		drop += " WITH (FORCE)" // the observer is connected
 	}
 	r.admin(drop, "CREATE DATABASE "+database)
-	r.load(database, dump)
+	r.load(database)
 }
 
 // restoreBeside makes another database, and gives it the name. MariaDB renames tables only.
-func (r *Rig) restoreBeside(dump []byte) {
+func (r *Rig) restoreBeside() {
 	lost, beside := fmt.Sprint("lost", r.losses), fmt.Sprint("beside", r.losses)
 	r.admin("CREATE DATABASE " + beside)
-	r.load(beside, dump)
+	r.load(beside)
 	if r.pg != nil {
 		r.admin("ALTER DATABASE " + database + " ALLOW_CONNECTIONS false")
 		redistest.Eventually(r.t, "the database cannot be renamed", func(context.Context) error {
@@ -72,15 +66,12 @@ func oldRows(r *Rig) loss {
 		return oldFileRows(r)
 	}
 	empty := []string{"TRUNCATE ", "DELETE FROM "}[r.losses%2]
-	var dump []byte
-	return loss{what: "old rows put back, after " + strings.TrimSpace(empty), fork: func() {
-		dump = r.dump("--data-only", "--no-create-info")
-	}, swap: func() {
+	return loss{what: "old rows put back, after " + strings.TrimSpace(empty), fork: func() { r.dump(true) }, swap: func() {
 		r.unseen(func() {
 			for _, t := range tables {
 				r.exec(empty + t)
 			}
-			r.load(database, dump)
+			r.load(database)
 		})
 	}}
 }
@@ -102,43 +93,33 @@ func emptied(r *Rig) loss {
 	}}
 }
 
-// dump returns a text dump of the database. The options are those of PostgreSQL and of MariaDB for
-// the same purpose.
-func (r *Rig) dump(dataOnly ...string) []byte {
-	if r.pg != nil {
-		return r.program(nil, "pg_dump", append(r.login("-p", "-U", "postgres"), append(dataOnly[:min(1, len(dataOnly))], database)...)...)
-	}
-	args := append([]string{"--no-defaults"}, r.login("-P", "-u", "root")...)
-	return r.program(nil, "mariadb-dump", append(append(args, dataOnly[min(1, len(dataOnly)):]...), "--single-transaction", database)...)
-}
+// dumpFile is a file in the server's folder.
+const dumpFile = "dump.sql"
 
-// load runs a dump in a database.
-func (r *Rig) load(into string, dump []byte) {
+// dump writes a text dump of the database, or of its data alone.
+func (r *Rig) dump(dataOnly bool) {
 	if r.pg != nil {
-		r.program(dump, "psql", append(r.login("-p", "-U", "postgres"), "-X", "-q", "-v", "ON_ERROR_STOP=1", "-d", into)...)
+		args := []string{"--file=" + dumpFile, r.pg.DSN(database)}
+		if dataOnly {
+			args = append(args, "--data-only")
+		}
+		setup.Check(r.pg.Run("pg_dump", args...))
 		return
 	}
-	r.program(dump, "mariadb", append(append([]string{"--no-defaults"}, r.login("-P", "-u", "root")...), into)...)
-}
-
-// login returns the arguments that name the server and its user.
-func (r *Rig) login(port, as, user string) []string {
-	h, p, _ := net.SplitHostPort(r.dbAddr()) // it has a port
-	return []string{"-h", h, port, p, as, user}
-}
-
-// program runs a program, and returns what it prints.
-func (r *Rig) program(input []byte, name string, args ...string) []byte {
-	ctx, cancel := context.WithTimeout(r.t.Context(), time.Minute)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, name, args...)
-	var said bytes.Buffer
-	cmd.Stdin, cmd.Stderr = bytes.NewReader(input), &said
-	out, err := cmd.Output()
-	if err != nil {
-		r.t.Fatalf("rig: %s: %w\n%s", name, err, said.String())
+	args := []string{"--single-transaction", "--result-file=" + dumpFile, database}
+	if dataOnly {
+		args = append(args, "--no-create-info")
 	}
-	return out
+	setup.Check(r.my.Run("mariadb-dump", args...))
+}
+
+// load runs the dump in a database.
+func (r *Rig) load(into string) {
+	if r.pg != nil {
+		setup.Check(r.pg.Run("psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", "--file="+dumpFile, r.pg.DSN(into)))
+		return
+	}
+	setup.Check(r.my.Run("mariadb", into, "--execute=source "+dumpFile))
 }
 
 // oldFile restores the SQLite file to an older state by SQLite's backup API, while other processes

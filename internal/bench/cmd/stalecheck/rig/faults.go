@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/worker"
+	"github.com/twofold-go/twofold/internal/bench/proc"
 	"github.com/twofold-go/twofold/internal/bench/setup"
 )
 
@@ -113,7 +114,7 @@ const (
 func pause(ctx context.Context, r *Rig) string {
 	i, d := r.any(), r.between(short, long)
 	r.workers[i].Pause()
-	r.sleep(ctx, d)
+	proc.Sleep(ctx, d)
 	r.workers[i].Resume()
 	return fmt.Sprintf("pause of worker %d", i)
 }
@@ -130,7 +131,7 @@ func joined(inject func(context.Context, *Rig) string) func(context.Context, *Ri
 		i, after := r.any(), r.between(0, 2*time.Second)
 		joins := make(chan error)
 		go func() {
-			r.sleep(ctx, after)
+			proc.Sleep(ctx, after)
 			joins <- setup.Try(func() { r.replace([]int{i}, func() {}) })
 		}()
 		var what string
@@ -143,7 +144,7 @@ func joined(inject func(context.Context, *Rig) string) func(context.Context, *Ri
 func partition(ctx context.Context, r *Rig) string {
 	i, d := r.rng.IntN(len(r.proxies)), r.between(short, long)
 	r.proxies[i].BlackHole()
-	r.sleep(ctx, d)
+	proc.Sleep(ctx, d)
 	r.proxies[i].Pass()
 	return fmt.Sprintf("partition of worker %d", i)
 }
@@ -151,7 +152,7 @@ func partition(ctx context.Context, r *Rig) string {
 func stall(ctx context.Context, r *Rig) string {
 	i, d := r.rng.IntN(len(r.proxies)), r.between(short, long/2)
 	r.proxies[i].Delay(d)
-	r.sleep(ctx, d)
+	proc.Sleep(ctx, d)
 	r.proxies[i].Pass()
 	return fmt.Sprintf("stall of worker %d", i)
 }
@@ -171,7 +172,7 @@ func redisPause(ctx context.Context, r *Rig) string {
 	}
 	d := r.between(short, long)
 	r.primary.Stop(r.t)
-	r.sleep(ctx, d)
+	proc.Sleep(ctx, d)
 	r.primary.Cont(r.t)
 	return "pause of Redis"
 }
@@ -194,7 +195,7 @@ func logKeys(_ context.Context, r *Rig) string {
 func trim(ctx context.Context, r *Rig) string {
 	i, d := r.rng.IntN(len(r.proxies)), r.between(short, long/2)
 	r.proxies[i].BlackHole()
-	r.sleep(ctx, d)
+	proc.Sleep(ctx, d)
 	r.trimLogs(r.rng.IntN(4))
 	r.proxies[i].Pass()
 	return fmt.Sprintf("XTRIM of the logs behind worker %d", i)

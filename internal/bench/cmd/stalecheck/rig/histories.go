@@ -9,6 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/twofold-go/twofold/internal/bench/proc"
 	"github.com/twofold-go/twofold/internal/bench/setup"
 	"github.com/twofold-go/twofold/internal/redistest"
 )
@@ -130,13 +131,13 @@ func copyKeys(r *Rig) loss {
 func copyAlone(ctx context.Context, r *Rig) string {
 	l := copyKeys(r)
 	l.fork()
-	r.sleep(ctx, 3*time.Second) // more records than one process appends while it is alone
+	proc.Sleep(ctx, 3*time.Second) // more records than one process appends while it is alone
 	i, others := r.split()
 	for _, n := range others { // they start cut off
 		r.proxies[n].BlackHole()
 	}
 	r.replace(r.all(), l.swap)
-	r.sleep(ctx, r.cfg.Bound+3*time.Second)
+	proc.Sleep(ctx, r.cfg.Bound+3*time.Second)
 	r.back(others)
 	return fmt.Sprintf("%s, with new processes only, and worker %d alone", l.what, i)
 }

@@ -34,9 +34,9 @@ func idsAgain(ctx context.Context, r *Rig) string {
 		what += r.useAgain(ctx, others)
 	}
 	r.workers[i].Resume()
-	r.sleep(r.t.Context(), 4*settle) // the worker numbers what it knows
+	proc.Sleep(r.t.Context(), 4*settle) // the worker numbers what it knows
 	r.back(others)
-	r.sleep(ctx, 2*r.cfg.Bound)
+	proc.Sleep(ctx, 2*r.cfg.Bound)
 	return what
 }
 
@@ -44,7 +44,7 @@ func idsAgain(ctx context.Context, r *Rig) string {
 func (r *Rig) useAgain(ctx context.Context, others []int) string {
 	last := r.number(ids[r.cfg.DB].last)
 	for range 5 {
-		r.sleep(ctx, 3*sqllog.DefaultPoll/2)    // the others number the rows
+		proc.Sleep(ctx, 3*sqllog.DefaultPoll/2) // the others number the rows
 		r.away(others, (*redistest.Proxy).Drop) // they hold no locks
 		time.Sleep(settle)                      // the server ends their transactions
 		if r.empty() {

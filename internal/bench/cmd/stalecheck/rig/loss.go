@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/twofold-go/twofold/internal/bench/proc"
 	"github.com/twofold-go/twofold/internal/redistest"
 )
 
@@ -42,7 +43,7 @@ func losing(begin func(*Rig) loss) func(context.Context, *Rig) string {
 // anyFirst loses writes while the workers run.
 func (r *Rig) anyFirst(ctx context.Context, l loss) string {
 	l.fork()
-	r.sleep(ctx, r.lossTime(l))
+	proc.Sleep(ctx, r.lossTime(l))
 	l.swap()
 	reconnect(r.proxies...)
 	return ""
@@ -52,16 +53,16 @@ func (r *Rig) anyFirst(ctx context.Context, l loss) string {
 func (r *Rig) cutOffFirst(ctx context.Context, l loss) string {
 	i, others := r.split()
 	r.hold([]int{i})
-	r.sleep(ctx, settle)
+	proc.Sleep(ctx, settle)
 	l.fork()
-	r.sleep(ctx, r.lossTime(l))
+	proc.Sleep(ctx, r.lossTime(l))
 	r.away(others, (*redistest.Proxy).BlackHole)
 	l.swap()
 	if r.proxies != nil {
 		reconnect(r.proxies[i])
 	}
 	r.workers[i].Resume()
-	r.sleep(ctx, r.aloneTime())
+	proc.Sleep(ctx, r.aloneTime())
 	r.back(others)
 	return fmt.Sprintf(", found by worker %d, which has seen nothing of what was lost", i)
 }
@@ -70,10 +71,10 @@ func (r *Rig) cutOffFirst(ctx context.Context, l loss) string {
 func (r *Rig) newFirst(ctx context.Context, l loss) string {
 	i, others := r.split()
 	l.fork()
-	r.sleep(ctx, r.lossTime(l))
+	proc.Sleep(ctx, r.lossTime(l))
 	r.away(others, (*redistest.Proxy).BlackHole)
 	r.replace([]int{i}, l.swap)
-	r.sleep(ctx, r.aloneTime())
+	proc.Sleep(ctx, r.aloneTime())
 	r.back(others)
 	return fmt.Sprintf(", found by worker %d, which is new", i)
 }
@@ -146,15 +147,15 @@ func (r *Rig) back(workers []int) {
 func restart(ctx context.Context, r *Rig) string {
 	for range 3 {
 		r.primary.Do(r.t, "DEL", r.logKey("m"))
-		r.sleep(ctx, max(short, r.cfg.Bound/2)) // until a worker has noticed
+		proc.Sleep(ctx, max(short, r.cfg.Bound/2)) // until a worker has noticed
 	}
-	r.sleep(ctx, r.lossTime(loss{})) // cells of this epoch
+	proc.Sleep(ctx, r.lossTime(loss{})) // cells of this epoch
 	r.replace(r.all(), func() {
 		for _, k := range logKeyNames {
 			r.primary.Do(r.t, "DEL", r.logKey(k))
 		}
 	})
-	r.sleep(ctx, r.aloneTime())
+	proc.Sleep(ctx, r.aloneTime())
 	return "loss of the log's keys and of all processes"
 }
 

@@ -156,7 +156,7 @@ type Incident struct {
 // Inject injects faults until ctx ends, and heals the last one.
 func (r *Rig) Inject(ctx context.Context) ([]Incident, error) {
 	var all []Incident
-	for r.sleep(ctx, r.gap()) && r.fault.inject != nil {
+	for proc.Sleep(ctx, r.gap()) && r.fault.inject != nil {
 		in := Incident{Start: proc.Now()}
 		err := setup.Try(func() { in.What = r.fault.inject(ctx, r) })
 		in.End = proc.Now()
@@ -179,18 +179,6 @@ func (r *Rig) gap() time.Duration {
 
 func (r *Rig) between(from, to time.Duration) time.Duration {
 	return from + time.Duration(r.rng.Int64N(int64(to-from)))
-}
-
-// sleep returns false if ctx ends first.
-func (r *Rig) sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }
 
 // logKey returns the name of one of the log's keys: m, k or s.

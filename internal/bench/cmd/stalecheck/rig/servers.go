@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/twofold-go/twofold/internal/bench/proc"
 	"github.com/twofold-go/twofold/internal/bench/setup"
 	"github.com/twofold-go/twofold/internal/redistest"
 )
@@ -54,14 +55,14 @@ func (r *Rig) rejoined(old *redistest.Server) {
 func masterHangs(ctx context.Context, r *Rig) string {
 	old := setup.Must(r.sentinel.Current(r.t.Context()))
 	old.Stop(r.t)
-	r.sleep(ctx, 3*time.Second)
+	proc.Sleep(ctx, 3*time.Second)
 	old.Cont(r.t)
 	what := "master hangs"
 	if now, err := r.sentinel.Current(r.t.Context()); err == nil && now != old {
 		what = "master hangs, failover"
 		r.rejoined(old)
 	}
-	r.sleep(ctx, 2*time.Second)
+	proc.Sleep(ctx, 2*time.Second)
 	return what
 }
 
@@ -74,7 +75,7 @@ func nodeFault(ctx context.Context, r *Rig) string {
 	n := r.rng.IntN(len(r.cluster.Nodes))
 	d := r.between(short, 3*time.Second)
 	r.cluster.Nodes[n].Stop(r.t)
-	r.sleep(ctx, d)
+	proc.Sleep(ctx, d)
 	r.cluster.Nodes[n].Cont(r.t)
 	r.cluster.WaitOK(r.t)
 	return fmt.Sprintf("pause of node %d", n)
@@ -87,7 +88,7 @@ func nodeLoss(ctx context.Context, r *Rig) string {
 	}
 	s := r.cluster.Nodes[n]
 	s.Do(r.t, "SAVE")
-	r.sleep(ctx, r.lossTime(loss{}))
+	proc.Sleep(ctx, r.lossTime(loss{}))
 	s.Kill(r.t)
 	s.Restart(r.t)
 	r.cluster.WaitOK(r.t)

@@ -30,10 +30,9 @@ type Run struct {
 	Without  string        // the safeguards to switch off, separated by commas, or empty
 	Seed     uint64
 
-	Keys, Readers, Writers int
-	ReadPause, WritePause  time.Duration // the mean between two calls of one reader or writer
-	SlowLoads              float64       // the share of loads that sleep after reading the source
-	Audit                  float64       // the share of hits that are audited
+	Keys, Writers int
+	WritePause    time.Duration // the mean between two calls of one writer
+	SlowLoads     float64       // the share of loads that sleep after reading the source
 }
 
 // Controls that need no build tag, because the worker implements them.

@@ -33,7 +33,7 @@ func (w *worker) cacheConfig(level int, name string) cache.Config[string, Value]
 			StaleIfError: new(30 * time.Second),
 			SoftTimeout:  new(200 * time.Millisecond),
 			RefreshAhead: new(1.0),
-			Audit:        new(w.cfg.Audit),
+			Audit:        new(1.0),
 		},
 		Equal: w.comparing(level),
 	}

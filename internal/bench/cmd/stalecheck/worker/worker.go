@@ -36,7 +36,6 @@ type worker struct {
 	outside bool                         // a control: invalidations follow COMMIT
 	levels  []cache.Cache[string, Value] // level 0 has what the source has; others are built from the one below
 	events  *history.Recorder
-	stop    chan struct{} // closed when the parent ends the run
 
 	ops, loads, slow, foreign, hasty atomic.Int64
 
@@ -52,16 +51,17 @@ func Main() error {
 	if err := setup.Try(func() { cfg = proc.Task[Config](Env) }); err != nil {
 		return err
 	}
-	w := &worker{cfg: cfg, keys: layout(cfg.Keys), outside: cfg.Lacks(NoOutbox), stop: make(chan struct{}), errs: make(map[string]int)}
+	w := &worker{cfg: cfg, keys: layout(cfg.Keys), outside: cfg.Lacks(NoOutbox), errs: make(map[string]int)}
 	if err := setup.Try(w.open); err != nil {
 		return err
 	}
+	ctx, stop := context.WithCancel(context.Background())
 	go func() {
 		w.steps.listen(os.Stdin)
-		close(w.stop)
+		stop()
 	}()
 	fmt.Println(`"ready"`)
-	w.run()
+	w.run(ctx)
 	return errors.Join(w.broken, w.close(), w.report())
 }
 
@@ -105,41 +105,31 @@ func (w *worker) tiersConfig() cache.TiersConfig {
 	return cfg
 }
 
-// run reads and writes until the parent ends it. It waits for calls under way and does not cancel
+// The readers of a worker, and the mean between two calls of one of them.
+const (
+	readers   = 6
+	readPause = 3 * time.Millisecond
+)
+
+// run reads and writes until ctx ends. It waits for calls under way and does not cancel
 // them, because their results are part of the history.
-func (w *worker) run() {
+func (w *worker) run(ctx context.Context) {
 	var wg sync.WaitGroup
 	loop := func(id uint64, pause time.Duration, step func(*rand.Rand)) {
 		rng := rand.New(rand.NewPCG(w.cfg.Seed, uint64(w.cfg.Proc)<<32|id))
 		wg.Go(func() {
-			for w.wait(time.Duration(rng.Int64N(int64(2*pause) + 1))) {
+			for proc.Sleep(ctx, time.Duration(rng.Int64N(int64(2*pause)+1))) {
 				step(rng)
 			}
 		})
 	}
-	for i := range w.cfg.Readers {
-		loop(uint64(i), w.cfg.ReadPause, w.read)
+	for i := range readers {
+		loop(uint64(i), readPause, w.read)
 	}
 	for i := range w.cfg.Writers {
 		loop(uint64(1<<16+i), w.cfg.WritePause, w.write)
 	}
 	wg.Wait()
-}
-
-// wait returns false when the worker must stop.
-func (w *worker) wait(d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-w.stop:
-	}
-	select {
-	case <-w.stop:
-		return false
-	default:
-		return true
-	}
 }
 
 // failed counts an error by its text. It replaces digits, so texts with different keys and
