@@ -97,8 +97,8 @@ func (x *Exchange) keeps(f *cache.Fill, n *Run) {
 	}
 }
 
-// leave ends a load that leaves a page as it is. A page whose own lifetime is not over may be stale by
-// Expire, and then stays stale. A refresh of it fails, because after one that succeeds the next would wait
+// leave ends a load that leaves a page as it is. A page whose own lifetime is not over is stale by Expire. It
+// stays stale, and requests that share the load do not get it. A refresh of it fails, because after one that succeeds the next would wait
 // for LoadTimeout.
 func (x *Exchange) leave(ctx context.Context, p *page.Page) (*page.Page, error) {
 	x.Kept.Store(true)
@@ -110,6 +110,8 @@ func (x *Exchange) leave(ctx context.Context, p *page.Page) (*page.Page, error) 
 		return nil, &refusal{reason.Load}
 	default:
 		f.NoStore()
+		f.DependOnPrevious()
+		return p.Left(), nil
 	}
 	return p, cache.ErrNotModified
 }

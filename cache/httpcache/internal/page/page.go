@@ -41,6 +41,8 @@ type Page struct {
 	// own response. It is never stored.
 	refused reason.Reason `json:"-"`
 
+	left bool `json:"-"` // see Left
+
 	stamped atomic.Pointer[Stamp] `json:"-"` // of its last hit
 }
 
@@ -151,6 +153,17 @@ func Refusing(why reason.Reason) *Page { return &Page{refused: why} }
 
 // Refusal returns the reason why a page is not a response, or none.
 func (p *Page) Refusal() reason.Reason { return p.refused }
+
+// Left returns a copy of a page that a load leaves as it is, although an Expire has made it stale. The copy
+// leads to the variants of the page. It answers no request that shares the load, and it is never stored.
+func (p *Page) Left() *Page {
+	n := p.same()
+	n.left = true
+	return n
+}
+
+// IsLeft reports whether a page comes from Left.
+func (p *Page) IsLeft() bool { return p.left }
 
 // Sound reports whether a page can be sent. A page from a remote tier may be damaged.
 func (p *Page) Sound() bool { return p != nil && p.Status >= 200 && p.Status <= 999 }
