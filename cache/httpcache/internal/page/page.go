@@ -233,11 +233,17 @@ func (p *Page) put(name string, values ...string) {
 	p.Header[i] = Field{name, values}
 }
 
+// maxSearched limits what Shows searches: the length of the body times the number of words.
+const maxSearched = 32 << 20
+
 // Shows reports whether the page has one of the words in its header or body, in small letters or
-// capitals.
+// capitals. It also reports true if the search would take too long.
 func (p *Page) Shows(words []string) bool {
-	if len(words) == 0 {
+	switch {
+	case len(words) == 0:
 		return false
+	case len(words)*len(p.Body) > maxSearched:
+		return true
 	}
 	text := [][]byte{p.Body, bytes.ToLower(p.Body)} // bytes that are not UTF-8 differ
 	for _, f := range p.Header {
@@ -247,6 +253,8 @@ func (p *Page) Shows(words []string) bool {
 	}
 	return slices.ContainsFunc(words, func(word string) bool {
 		exact, small := []byte(word), []byte(strings.ToLower(word))
-		return slices.ContainsFunc(text, func(b []byte) bool { return bytes.Contains(b, exact) || bytes.Contains(b, small) })
+		return slices.ContainsFunc(text, func(b []byte) bool {
+			return bytes.Contains(b, exact) || !bytes.Equal(small, exact) && bytes.Contains(b, small)
+		})
 	})
 }
