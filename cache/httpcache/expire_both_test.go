@@ -84,7 +84,7 @@ func TestExpireOfSharedLoads(t *testing.T) {
 		t.Run(c.name+" "+c.s.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				memory, l := tiertest.NewMemory(), logtest.NewMemory(logtest.MemoryConfig{})
-				o := numberedByLanguage()
+				o := numberedByLanguage(minute)
 				process := func() (send, *cache.Tiers, *tiertest.Faulty) {
 					remote := tiertest.NewFaulty(memory)
 					tiers := openTiers(t, cache.TiersConfig{Remote: remote, Log: l})
@@ -121,10 +121,10 @@ func TestExpireOfSharedLoads(t *testing.T) {
 }
 
 // numberedByLanguage answers with the language and the number of the request.
-func numberedByLanguage() http.Handler {
+func numberedByLanguage(cc string) http.Handler {
 	var asked atomic.Int64
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Cache-Control", minute)
+		w.Header().Set("Cache-Control", cc)
 		w.Header().Set("Vary", "Accept-Language")
 		fmt.Fprint(w, r.Header.Get("Accept-Language"), " ", asked.Add(1))
 	})
