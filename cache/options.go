@@ -86,6 +86,17 @@ func SkipLocal() Option { return Option{kind: optSkipLocal} }
 // also refuses SkipLocal without a remote tier. Use Delete instead.
 func SkipRemote() Option { return Option{kind: optSkipRemote} }
 
+// anyHit reports whether a read with these options takes any value that this process may serve. It is for
+// options that need no check.
+func anyHit(opts []Option) bool {
+	for i := range opts {
+		if k := opts[i].kind; k != 0 && k != optSkipRemote {
+			return false
+		}
+	}
+	return true
+}
+
 // callKind groups the calls that take the same options.
 type callKind uint8
 

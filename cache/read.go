@@ -2,8 +2,10 @@ package cache
 
 import (
 	"context"
+	"time"
 
 	"github.com/twofold-go/twofold/internal/engine"
+	"github.com/twofold-go/twofold/internal/entry"
 	"github.com/twofold-go/twofold/internal/failure"
 	"github.com/twofold-go/twofold/internal/store"
 )
@@ -67,11 +69,25 @@ func (c Cache[K, V]) GetOrLoad(ctx context.Context, k K, load Loader[K, V], opts
 // Fetch is [Cache.GetOrLoad] with a Result that says where the value came from. A nil loader
 // means the cache's own loader; without one, a key that is not cached is an [ErrMiss].
 func (c Cache[K, V]) Fetch(ctx context.Context, k K, load Loader[K, V], opts ...Option) (Result[V], error) {
-	o, err := collect(c.v, opts, ofLoader(load))
-	switch {
-	case c.s == nil:
+	if c.s == nil {
 		return Result[V]{}, errZero("get")
-	case err != nil:
+	}
+	// An audit and an early refresh need the call's loader.
+	if p := c.v.Policy(); anyHit(opts) && p.Audit == 0 && p.RefreshAhead == 0 && !c.v.Core.Work.Closed() {
+		now := c.v.Core.Now()
+		if it, lease, n := c.hit(c.slot(k), k, now); it != nil {
+			c.v.Inherit(ctx, &it.e, lease)
+			if n != 0 {
+				engine.Told(ctx, c.v, &it.e, n, false)
+			}
+			return Result[V]{
+				Value: c.valueOf(it), Source: Local, Age: max(time.Duration(now-it.e.LoadedAt), 0),
+				Stale: it.e.Freshness(now) != entry.Fresh, Negative: it.e.Err != nil,
+			}, it.e.Err
+		}
+	}
+	o, err := collect(c.v, opts, ofLoader(load))
+	if err != nil {
 		return Result[V]{}, c.fail("get", k, failure.WrongUse(err))
 	}
 	return c.fetch(ctx, "get", k, load, &o)

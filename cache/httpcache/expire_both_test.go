@@ -1,8 +1,11 @@
 package httpcache_test
 
 import (
+	"context"
 	"fmt"
 	"net/http"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
@@ -62,4 +65,67 @@ func TestExpireOfVariants(t *testing.T) {
 			})
 		}
 	}
+}
+
+// A request that shares a load which leaves the page of an Expire as it is does not get that page: of
+// only-if-cached, and of another variant in a process that does not know the page yet.
+func TestExpireOfSharedLoads(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		s       side
+		other   bool // the requests come to another process
+		leading []string
+	}{
+		{"only-if-cached", sharedSide, false, []string{"Accept-Language", "en", "Cache-Control", "only-if-cached"}},
+		{"only-if-cached, private", privateSide, false, []string{"Accept-Language", "en", "Cache-Control", "only-if-cached, max-stale"}},
+		{"variant", sharedSide, true, []string{"Accept-Language", "de"}},
+		{"variant", handlerSide, true, []string{"Accept-Language", "de"}},
+	} {
+		t.Run(c.name+" "+c.s.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				memory, l := tiertest.NewMemory(), logtest.NewMemory(logtest.MemoryConfig{})
+				o := numberedByLanguage(minute)
+				process := func() (send, *cache.Tiers, *tiertest.Faulty) {
+					remote := tiertest.NewFaulty(memory)
+					tiers := openTiers(t, cache.TiersConfig{Remote: remote, Log: l})
+					if err := tiers.Ready(t.Context()); err != nil {
+						t.Fatal(err)
+					}
+					return sender(t, c.s.open(t, o, httpcache.Config{Tiers: tiers})), tiers, remote
+				}
+				do, tiers, remote := process()
+				do(http.MethodGet, "/", "Accept-Language", "en")
+				if c.other {
+					do, _, remote = process()
+				}
+				if err := tiers.Expire(t.Context(), invalidate.All()); err != nil {
+					t.Fatal(err)
+				}
+				sleep(t, "1s")
+				g := newGate()
+				remote.Before(func(context.Context, tiertest.Op, []string) { g.pass() })
+				var leader, joiner answer
+				var wg sync.WaitGroup
+				wg.Go(func() { leader = do(http.MethodGet, "/", c.leading...) })
+				<-g.reached
+				wg.Go(func() { joiner = do(http.MethodGet, "/", "Accept-Language", "en") })
+				synctest.Wait()
+				close(g.open)
+				wg.Wait()
+				if joiner.body == "en 1" || joiner.status != http.StatusOK {
+					t.Errorf("after Expire: %v; the request that it waited for got %v", joiner, leader)
+				}
+			})
+		})
+	}
+}
+
+// numberedByLanguage answers with the language and the number of the request.
+func numberedByLanguage(cc string) http.Handler {
+	var asked atomic.Int64
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Cache-Control", cc)
+		w.Header().Set("Vary", "Accept-Language")
+		fmt.Fprint(w, r.Header.Get("Accept-Language"), " ", asked.Add(1))
+	})
 }

@@ -151,9 +151,9 @@ func (x *handling) try(w http.ResponseWriter, r *http.Request) (y *handling) {
 	return y
 }
 
-// spent reports whether a new page is unusable for all clients except the one that loaded it.
+// spent reports whether the page of a load is unusable for all clients except the one that began it.
 func (c *Cache) spent(p *page.Page) bool {
-	return !c.cfg.pages() && (p.Asks || c.k.Age(p, c.k.Now().UnixMilli())*1000 >= p.Fresh+p.Stale)
+	return !c.cfg.pages() && (p.IsLeft() || p.Asks || c.k.Age(p, c.k.Now().UnixMilli())*1000 >= p.Fresh+p.Stale)
 }
 
 // fetch reads through the cache. If the read panics, no handler may take over the client.

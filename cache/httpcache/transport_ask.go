@@ -59,11 +59,13 @@ func (t *Transport) ask(r *http.Request, way exchange.Reading, fresh bool) (*htt
 func (x *trip) accepts(res cache.Result[*page.Page]) bool {
 	p, now := res.Value, x.t.k.Now().UnixMilli()
 	switch {
+	case p.IsLeft():
+		return false
 	case res.Source == cache.Load && !x.Kept.Load() && (x.Led.Load() || p.Checked >= x.began && (x.Newer || p.Shareable())):
 		return true // the origin has sent or confirmed it for our caller, or while our caller waited
 	case (res.Stale || p.Refreshes(now)) && !x.Wants.Restricts() && x.Wants.MaxStale < 0 && !x.Wants.OnlyIfCached:
 		return true
-	case now < p.Made+p.Fresh && (res.Stale || res.Source == cache.Load && x.Kept.Load()):
+	case now < p.Made+p.Fresh && res.Stale:
 		return false // Expire has made it stale
 	}
 	return x.Wants.Accepts(x.t.k.Life(p, now), now)

@@ -77,3 +77,28 @@ func TestConfirmedWithUnkeyedParameter(t *testing.T) {
 		}
 	})
 }
+
+// A page that is too long to be searched for all words of a query counts as one that shows them. So a long query
+// costs one more request, and not a long search.
+func TestManyUnkeyedWords(t *testing.T) {
+	var words []string
+	for i := range 700 {
+		words = append(words, fmt.Sprintf("%04x", i))
+	}
+	for query, want := range map[string]int{
+		"utm_source=" + strings.Join(words, "-"):            2,
+		"utm_source=" + strings.Repeat("spring-", 500):      1, // one word
+		"utm_source=news&utm_medium=mail&utm_campaign=sale": 1,
+	} {
+		asked := 0
+		s := proxied(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			asked++
+			w.Header().Set("Cache-Control", "max-age=60")
+			fmt.Fprint(w, strings.Repeat("z", 64<<10))
+		}), httpcache.Config{})
+		own, other := s.get(t, "/?"+query), s.get(t, "/")
+		if len(own.body) != 64<<10 || !other.hit() || asked != want {
+			t.Errorf("%.20s: asked %d times, want %d; %s, then %s", query, asked, want, own.how(), other.how())
+		}
+	}
+}

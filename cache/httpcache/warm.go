@@ -55,7 +55,7 @@ func (h *Handler) Warm(ctx context.Context, target string, header http.Header) (
 			why = reason.Memory
 			break
 		}
-		res, err := c.k.Pages.Fetch(x.Ctx, x.At(), x.Load)
+		res, err := exchange.Left(c.k.Pages.Fetch(x.Ctx, x.At(), x.Load))
 		x.Found.Store(res.Value)
 		x.Over()
 		if f, ok := errors.AsType[*exchange.Failure](err); ok {

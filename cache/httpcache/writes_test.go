@@ -66,6 +66,8 @@ func TestWrites(t *testing.T) {
 		"ignored":          {status: 200, on: []side{handlerSide}},
 		"location":         {status: 201, header: []string{"Location", "/c"}, want: append(slices.Clone(own), "/c")},
 		"content-location": {status: 201, header: []string{"content-location", "/a/c#part"}, want: append(slices.Clone(own), "/a/c")},
+		"four lines":       {status: 201, header: []string{"Location", "/1", "Location", "/2", "Location", "/3", "Location", "/c"}, want: append(slices.Clone(own), "/c")},
+		"five lines":       {status: 201, header: []string{"Location", "/1", "Location", "/2", "Location", "/3", "Location", "/4", "Location", "/c"}, want: own},
 		"relative":         {status: 201, header: []string{"Location", "c?x=1"}, want: append(slices.Clone(own), "/a/c")},
 		"with dots":        {status: 201, header: []string{"Location", "../a/./c"}, want: append(slices.Clone(own), "/a/c")},
 		"the same host":    {status: 201, header: []string{"Location", "http://EXAMPLE.com:80/a/c"}, want: append(slices.Clone(own), "/a/c")},
@@ -81,7 +83,7 @@ func TestWrites(t *testing.T) {
 			origin := func() http.Handler {
 				h := desk(func(w http.ResponseWriter, _ *http.Request) {
 					for i := 0; i+1 < len(c.header); i += 2 {
-						w.Header()[c.header[i]] = []string{c.header[i+1]}
+						w.Header()[c.header[i]] = append(w.Header()[c.header[i]], c.header[i+1])
 					}
 					w.WriteHeader(c.status)
 				})

@@ -65,7 +65,7 @@ func unreserved(s string) bool {
 }
 
 // Unkeyed returns what a page could show of the parameters of a query that do not matter: their names and
-// values, also as they were escaped, and the words of the values.
+// values, also as they were escaped, and the words of the values. Each is there once.
 func Unkeyed(raw string, keep func(name string) bool) (words []string) {
 	for pair := range strings.SplitSeq(raw, "&") {
 		name, value, _ := strings.Cut(pair, "=")
@@ -81,7 +81,8 @@ func Unkeyed(raw string, keep func(name string) bool) (words []string) {
 			}
 		}
 	}
-	return words
+	slices.Sort(words)
+	return slices.Compact(words)
 }
 
 func isASCII(r rune) bool { return r < utf8.RuneSelf }

@@ -239,7 +239,7 @@ func (x *Exchange) refused(ctx context.Context, old *Previous, m *message, why r
 	case old.Page != nil && x.Outdates(m, why):
 		x.Core.forget(ctx, x.At(), m.sent)
 	case old.behind:
-		return nil, &refusal{why}
+		return nil, &refusal{why: why}
 	}
 	cache.Filling(ctx).NoStore()
 	return page.Refusing(why), nil
@@ -278,6 +278,7 @@ func (x *Exchange) Over() {
 // Result says what our client gets after a read through the cache: a page, or its own response for a
 // reason, or what follows from an error. It passes on the panic of a source.
 func (x *Exchange) Result(res cache.Result[*page.Page], err error) (cache.Result[*page.Page], reason.Reason, error) {
+	res, err = Left(res, err)
 	if own := x.Own.Load(); own != nil && (err != nil || res.Source == cache.Load) {
 		return cache.Result[*page.Page]{Value: own, Source: cache.Load}, reason.None, nil
 	}

@@ -55,7 +55,20 @@ func (k *Core) LogPanic(p *cache.PanicError) {
 	k.Logger.Error("httpcache: a handler panicked, and an older page is served", "stack", string(p.Stack))
 }
 
-// refusal is the error of a refresh whose response may not be stored. The old page stays.
-type refusal struct{ why reason.Reason }
+// refusal is the error of a refresh whose response may not be stored, or that leaves the page. The old page
+// stays.
+type refusal struct {
+	why  reason.Reason
+	left *page.Page // from Left: it leads to our client's variant; or nil
+}
 
 func (e *refusal) Error() string { return "httpcache: a refresh was refused: " + e.why.String() }
+
+// Left returns the result of a read. If its load has left the page, and failed as a refresh, the result is the
+// page, which leads to the variant of our client.
+func Left(res cache.Result[*page.Page], err error) (cache.Result[*page.Page], error) {
+	if f, ok := errors.AsType[*refusal](err); ok && f.left != nil {
+		return cache.Result[*page.Page]{Value: f.left, Source: cache.Load}, nil
+	}
+	return res, err
+}

@@ -45,6 +45,9 @@ func (k *Core) Wrote(w Write, h http.Header) {
 	k.Warn(w.Ctx, "the invalidation of a write was not sent in time", err)
 }
 
+// maxReferences is how many lines of Location count, and of Content-Location. A proper answer has one of each.
+const maxReferences = 4
+
 // paths returns the paths that the write has changed, unescaped and unique.
 func (w Write) paths(h http.Header) []string {
 	if !strings.HasPrefix(w.Path, "/") {
@@ -63,7 +66,7 @@ func (w Write) paths(h http.Header) []string {
 		default:
 			continue
 		}
-		for _, line := range lines {
+		for _, line := range lines[:min(len(lines), maxReferences)] {
 			ref, err := url.Parse(line)
 			if err != nil || ref.Opaque != "" || w.Scheme != "" && ref.Scheme != "" && ref.Scheme != w.Scheme || ref.Host != "" && !sameHost(ref.Host, w.Host) {
 				continue

@@ -41,6 +41,8 @@ type Page struct {
 	// own response. It is never stored.
 	refused reason.Reason `json:"-"`
 
+	left bool `json:"-"` // see Left
+
 	stamped atomic.Pointer[Stamp] `json:"-"` // of its last hit
 }
 
@@ -152,6 +154,17 @@ func Refusing(why reason.Reason) *Page { return &Page{refused: why} }
 // Refusal returns the reason why a page is not a response, or none.
 func (p *Page) Refusal() reason.Reason { return p.refused }
 
+// Left returns a copy of a page that a load leaves as it is, although an Expire has made it stale. The copy
+// leads to the variants of the page. It answers no request that shares the load, and it is never stored.
+func (p *Page) Left() *Page {
+	n := p.same()
+	n.left = true
+	return n
+}
+
+// IsLeft reports whether a page comes from Left.
+func (p *Page) IsLeft() bool { return p.left }
+
 // Sound reports whether a page can be sent. A page from a remote tier may be damaged.
 func (p *Page) Sound() bool { return p != nil && p.Status >= 200 && p.Status <= 999 }
 
@@ -220,11 +233,17 @@ func (p *Page) put(name string, values ...string) {
 	p.Header[i] = Field{name, values}
 }
 
+// maxSearched limits what Shows searches: the length of the body times the number of words.
+const maxSearched = 32 << 20
+
 // Shows reports whether the page has one of the words in its header or body, in small letters or
-// capitals.
+// capitals. It also reports true if the search would take too long.
 func (p *Page) Shows(words []string) bool {
-	if len(words) == 0 {
+	switch {
+	case len(words) == 0:
 		return false
+	case len(words)*len(p.Body) > maxSearched:
+		return true
 	}
 	text := [][]byte{p.Body, bytes.ToLower(p.Body)} // bytes that are not UTF-8 differ
 	for _, f := range p.Header {
@@ -234,6 +253,8 @@ func (p *Page) Shows(words []string) bool {
 	}
 	return slices.ContainsFunc(words, func(word string) bool {
 		exact, small := []byte(word), []byte(strings.ToLower(word))
-		return slices.ContainsFunc(text, func(b []byte) bool { return bytes.Contains(b, exact) || bytes.Contains(b, small) })
+		return slices.ContainsFunc(text, func(b []byte) bool {
+			return bytes.Contains(b, exact) || !bytes.Equal(small, exact) && bytes.Contains(b, small)
+		})
 	})
 }

@@ -79,13 +79,16 @@ func Learned(h http.Header, encoded bool, keyed func(name string) bool) (names [
 			case name == "", slices.Contains(names, name):
 			case name == "*", !IsToken(name), UnsafeToVary(name):
 				return nil, false
-			case !keyed(name):
+			case keyed(name):
+			case len(names) == maxLearned: // a longer list would take long to compare
+				return nil, false
+			default:
 				names = append(names, name)
 			}
 		}
 	}
 	slices.Sort(names)
-	return names, len(names) <= maxLearned
+	return names, true
 }
 
 // UnsafeToVary reports whether a header decides how a response is sent, not what is in it.
