@@ -1,6 +1,7 @@
 package httpcache_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -28,24 +29,63 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
+// stored is where the pages of a cache are.
+type stored struct{ tiers *cache.Tiers }
+
+func (s stored) invalidate(t testing.TB, tags ...string) {
+	t.Helper()
+	for _, tag := range tags {
+		if err := s.tiers.Invalidate(context.WithoutCancel(t.Context()), invalidate.Tag(cache.DefaultTenant, tag)); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// expire makes all pages stale.
+func (s stored) expire(t testing.TB) {
+	t.Helper()
+	if err := s.tiers.Expire(t.Context(), invalidate.All()); err != nil {
+		t.Error(err)
+	}
+}
+
 // server is a handler behind a cache.
 type server struct {
 	*httpcache.Handler
-	c     *httpcache.Cache
-	tiers *cache.Tiers
+	c *httpcache.Cache
+	stored
 }
 
-// serve puts a cache in front of h.
+// serve puts a cache of a program's own pages in front of h.
 func serve(t testing.TB, h http.HandlerFunc, cfg httpcache.Config) server {
+	t.Helper()
+	cfg.Preset = httpcache.Pages
+	return proxied(t, h, cfg)
+}
+
+// proxied puts a cache with cfg in front of a handler.
+func proxied(t testing.TB, h http.Handler, cfg httpcache.Config) server {
 	t.Helper()
 	if cfg.Tiers == nil {
 		cfg.Tiers = openTiers(t, cache.TiersConfig{})
 	}
-	cfg.Preset = httpcache.Pages
-	if cfg.Logger == nil {
-		cfg.Logger = slog.New(slog.DiscardHandler)
-	}
+	cfg.Logger = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
 	c, err := httpcache.New(cfg)
+	closeAfter(t, c, err)
+	return server{c.Handler(h), c, stored{cfg.Tiers}}
+}
+
+func openTiers(t testing.TB, cfg cache.TiersConfig) *cache.Tiers {
+	t.Helper()
+	cfg.Logger = slog.New(slog.DiscardHandler)
+	tiers, err := cache.Open(cfg)
+	closeAfter(t, tiers, err)
+	return tiers
+}
+
+// closeAfter closes what was opened at the end of a test.
+func closeAfter(t testing.TB, c interface{ Close(context.Context) error }, err error) {
+	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,42 +94,16 @@ func serve(t testing.TB, h http.HandlerFunc, cfg httpcache.Config) server {
 			t.Error(err)
 		}
 	})
-	return server{c.Handler(h), c, cfg.Tiers}
-}
-
-func openTiers(t testing.TB, cfg cache.TiersConfig) *cache.Tiers {
-	t.Helper()
-	cfg.Logger = slog.New(slog.DiscardHandler)
-	tiers, err := cache.Open(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := tiers.Close(context.WithoutCancel(t.Context())); err != nil {
-			t.Error(err)
-		}
-	})
-	return tiers
-}
-
-func (s server) invalidate(t testing.TB, tags ...string) {
-	t.Helper()
-	invalidateTags(t, s.tiers, tags)
-}
-
-func invalidateTags(t testing.TB, tiers *cache.Tiers, tags []string) {
-	t.Helper()
-	for _, tag := range tags {
-		if err := tiers.Invalidate(context.WithoutCancel(t.Context()), invalidate.Tag(cache.DefaultTenant, tag)); err != nil {
-			t.Error(err)
-		}
-	}
 }
 
 // request makes a request; header is pairs of names and values.
 func request(t testing.TB, method, target string, header ...string) *http.Request {
 	t.Helper()
-	r := httptest.NewRequestWithContext(t.Context(), method, target, http.NoBody)
+	return with(httptest.NewRequestWithContext(t.Context(), method, target, http.NoBody), header)
+}
+
+// with adds a header, and the Host, to a request.
+func with(r *http.Request, header []string) *http.Request {
 	for i := 0; i+1 < len(header); i += 2 {
 		if header[i] == "Host" {
 			r.Host = header[i+1]

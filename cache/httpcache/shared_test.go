@@ -3,7 +3,6 @@ package httpcache_test
 import (
 	"cmp"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"strconv"
 	"strings"
@@ -12,7 +11,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/cache/httpcache"
 )
 
@@ -62,25 +60,6 @@ func (o *origin) asked() int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return len(o.seen)
-}
-
-// proxied puts a cache with cfg in front of a handler.
-func proxied(t testing.TB, h http.Handler, cfg httpcache.Config) server {
-	t.Helper()
-	if cfg.Tiers == nil {
-		cfg.Tiers = openTiers(t, cache.TiersConfig{})
-	}
-	cfg.Logger = slog.New(slog.DiscardHandler)
-	c, err := httpcache.New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := c.Close(t.Context()); err != nil && t.Context().Err() == nil {
-			t.Error(err)
-		}
-	})
-	return server{c.Handler(h), c, cfg.Tiers}
 }
 
 // visit is a request of a script with its expected result.

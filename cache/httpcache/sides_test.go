@@ -190,6 +190,7 @@ type cached interface {
 	Held() int64
 	Stats() httpcache.Stats
 	invalidate(t testing.TB, tags ...string)
+	expire(t testing.TB)
 }
 
 // fronted is a handler behind a Cache, as its clients see it.

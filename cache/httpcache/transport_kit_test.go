@@ -2,7 +2,6 @@ package httpcache_test
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"io"
 	"log/slog"
@@ -93,8 +92,8 @@ func replies(status int, body string, pairs ...string) reply {
 // client is a Transport with its origin.
 type client struct {
 	*httpcache.Transport
-	o     *upstream
-	tiers *cache.Tiers
+	o *upstream
+	stored
 }
 
 func transport(t testing.TB, o *upstream, cfg httpcache.TransportConfig) client {
@@ -107,20 +106,8 @@ func transport(t testing.TB, o *upstream, cfg httpcache.TransportConfig) client 
 	}
 	cfg.Logger = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
 	tr, err := httpcache.NewTransport(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := tr.Close(context.WithoutCancel(t.Context())); err != nil {
-			t.Error(err)
-		}
-	})
-	return client{tr, o, cfg.Tiers}
-}
-
-func (c client) invalidate(t testing.TB, tags ...string) {
-	t.Helper()
-	invalidateTags(t, c.tiers, tags)
+	closeAfter(t, tr, err)
+	return client{tr, o, stored{cfg.Tiers}}
 }
 
 // outgoing makes a request of a client; header is pairs of names and values.
@@ -130,14 +117,7 @@ func outgoing(t testing.TB, method, target string, pairs ...string) *http.Reques
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i := 0; i+1 < len(pairs); i += 2 {
-		if pairs[i] == "Host" {
-			r.Host = pairs[i+1]
-			continue
-		}
-		r.Header.Add(pairs[i], pairs[i+1])
-	}
-	return r
+	return with(r, pairs)
 }
 
 // do sends a request and reads the response.
