@@ -60,7 +60,7 @@
 // With Shared the cache stores a response that names a lifetime (s-maxage, max-age,
 // Expires) or gets one from Fallback. It also stores a response that it can revalidate: one with
 // an ETag or Last-Modified. Without a lifetime it is stale from the start, and each request asks
-// the handler whether it still holds. (TestValidatorIsEnough, TestFileServer)
+// the handler whether it still holds. (TestConfirmedPages, TestFileServer)
 //
 // When the lifetime is over, the cache keeps the response for Config.Keep and revalidates it with
 // If-None-Match and If-Modified-Since. It serves a stale response only within
@@ -138,7 +138,7 @@
 //
 // A page of status 200 answers Range, If-Range, If-Match and If-Unmodified-Since as it
 // answers If-None-Match. With Pages a missing page is rendered whole first. With Shared
-// the request bypasses the cache. (TestRange, TestRangeOfWhatIsNotThere,
+// the request bypasses the cache. (TestRange, TestConditionsAndRanges,
 // TestRangesAreThoseOfServeContent)
 //
 // With Config.Encodings a page is compressed once for each coding. Each coding is an entry
@@ -208,9 +208,8 @@
 //     for it. Within stale-if-error, or the policy's StaleIfError, an older page replaces the
 //     5xx or the panic. Within stale-while-revalidate, or Stale, an older page is served
 //     while it is refreshed. An older page that was invalidated, or says must-revalidate, is
-//     never served. (TestFailureIsPassedOn, TestStaleIfError, TestStaleWhileRevalidate,
-//     TestStaleIfSlow, TestStaleIsNoExcuseForPrivate, TestSharedCache, TestSharedByProcesses,
-//     TestNoAnswer)
+//     never served. (TestFailureIsPassedOn, TestStaleIfError, TestPagesByPolicy,
+//     TestStaleIfSlow, TestSharedCache, TestSharedByProcesses, TestNoAnswer)
 //  11. Clients cannot exhaust memory. Entries stay within the tier's budget. The numbers of
 //     counters and of remembered keys are fixed. (TestFloods, TestCost, TestMemoryIsBounded)
 //

@@ -30,7 +30,7 @@ func TestRulesOfBothSides(t *testing.T) {
 	for _, name := range named {
 		_, body, _ := strings.Cut(tests.String(), "\nfunc "+name[1]+"(")
 		body, _, _ = strings.Cut(body, "\n}\n")
-		if !regexp.MustCompile(`\b(both|sides|on|watched)\(t, `).MatchString(body) {
+		if !regexp.MustCompile(`\b((both|sides|on|watched|play)\(t, |run\(t\))`).MatchString(body) {
 			t.Errorf("%s does not run on both sides", name[1])
 		}
 	}

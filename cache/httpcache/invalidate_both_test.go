@@ -19,32 +19,6 @@ func renewal() *origin {
 	return &origin{script: [][]string{{"Cache-Control", cc, "Etag", `"a"`}, {"Cache-Control", cc, "Etag", `"a"`, ":status", "304"}, {"Cache-Control", cc}}}
 }
 
-// A page that a 304 has renewed keeps its dependencies, and has those of the 304, too. All of them still
-// invalidate it.
-func TestRenewedPagesInherit(t *testing.T) {
-	for _, tag := range []string{"old", "new"} {
-		var o *origin
-		next := func() http.Handler {
-			o = renewal()
-			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				cache.Depend(r.Context(), []string{"old", "new", "other"}[o.asked()])
-				o.ServeHTTP(w, r)
-			})
-		}
-		watched(t, nil, httpcache.Config{}, next, func(t *testing.T, do send, x cached) {
-			do(http.MethodGet, "/")
-			sleep(t, "11s")
-			if a := do(http.MethodGet, "/"); a.body != "body 1" || o.asked() != 2 {
-				t.Fatal(a)
-			}
-			x.invalidate(t, tag)
-			if a := do(http.MethodGet, "/"); a.body != "body 3" {
-				t.Errorf("after the invalidation of %q: %v", tag, a)
-			}
-		})
-	}
-}
-
 // A 304 does not undo an invalidation that came during the revalidation.
 func TestInvalidatedWhileAsked(t *testing.T) {
 	during := func() {}

@@ -9,8 +9,6 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
@@ -249,25 +247,3 @@ func heap() int64 {
 
 // anybody accepts every request.
 func anybody(*http.Request) bool { return true }
-
-func writeFile(dir, name, text string) error {
-	return os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600)
-}
-
-// statusWriter remembers the status.
-type statusWriter struct {
-	http.ResponseWriter
-	status int
-}
-
-func (w *statusWriter) WriteHeader(status int) {
-	w.status = status
-	w.ResponseWriter.WriteHeader(status)
-}
-
-func (w *statusWriter) Write(b []byte) (int, error) {
-	if w.status == 0 {
-		w.status = http.StatusOK
-	}
-	return w.ResponseWriter.Write(b)
-}

@@ -1,7 +1,6 @@
 package httpcache_test
 
 import (
-	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -77,38 +76,6 @@ func TestBypassEndsNoPage(t *testing.T) {
 		}
 		if synctest.Wait(); o.asked() != len(o.script) {
 			t.Errorf("the origin was asked %d times", o.asked())
-		}
-	})
-}
-
-// All the variants but the one that the response is about stay.
-func TestRefusedVariant(t *testing.T) {
-	gone := ""
-	next := func() http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			l := r.Header.Get("X-L")
-			w.Header().Set("Vary", "X-L")
-			if l == gone {
-				w.WriteHeader(http.StatusNotFound)
-				return
-			}
-			w.Header().Set("Cache-Control", "max-age=10, stale-while-revalidate=86400")
-			fmt.Fprint(w, "page ", l)
-		})
-	}
-	sides(t, httpcache.Config{}, next, func(t *testing.T, get func(...string) answer) {
-		gone = ""
-		get("X-L", "a")
-		get("X-L", "b")
-		gone = "b"
-		sleep(t, "20s")
-		get("X-L", "b")
-		sleep(t, "11s")
-		if a := get("X-L", "b"); a.status != http.StatusNotFound {
-			t.Error(a)
-		}
-		if a := get("X-L", "a"); a.body != "page a" || !a.hit() {
-			t.Error(a)
 		}
 	})
 }

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -224,30 +223,69 @@ func checkPart(t *testing.T, a answer, method string, status int, body string) {
 	}
 }
 
-// A date is not a strong validator while the page could have changed twice within its second.
-func TestIfRangeOfAMoment(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := serve(t, func(w http.ResponseWriter, r *http.Request) {
-			text(20, "Last-Modified", time.Now().UTC().Format(http.TimeFormat))(w, r)
-		}, httpcache.Config{})
-		modified := s.get(t, "/").header.Get("Last-Modified")
-		if a := s.get(t, "/", "Range", "bytes=2-4", "If-Range", modified); a.status != http.StatusOK {
-			t.Error(a)
+// A fresh page answers a client's own conditions and Range. Otherwise they go on to the origin as they are.
+func TestConditionsAndRanges(t *testing.T) {
+	t.Parallel()
+	const etag, then, before = `"v"`, "Fri, 31 Dec 1999 23:00:00 GMT", "Fri, 31 Dec 1999 22:59:59 GMT"
+	body := strings.Repeat("0123456789", 10)
+	page := []string{":body", body, "Cache-Control", minute, "Etag", etag, "Last-Modified", then, "Content-Length", "100"}
+	for _, c := range []struct {
+		name   string
+		header []string
+		status int    // from a fresh page; 0: passed on
+		body   string // of that
+	}{
+		{"the same", []string{"If-None-Match", `"x", "v"`}, 304, ""},
+		{"another", []string{"If-None-Match", `"x"`}, 200, body},
+		{"since", []string{"If-Modified-Since", then}, 304, ""},
+		{"not since", []string{"If-Modified-Since", before}, 200, body},
+		{"If-Match", []string{"If-Match", etag}, 0, ""},
+		{"a part", []string{"Range", "bytes=10-12"}, 206, "012"},
+		{"the end", []string{"Range", "bytes=-1"}, 206, "9"},
+		{"too far", []string{"Range", "bytes=100-"}, 416, ""},
+		{"a part of this", []string{"Range", "bytes=0-0", "If-Range", etag}, 206, "0"},
+		{"a part of that", []string{"Range", "bytes=0-0", "If-Range", `"x"`}, 200, body},
+	} {
+		passed := visit{header: c.header, asked: 1, body: "untouched", how: "fwd=", sees: c.header}
+		fresh := visit{header: c.header, asked: 2, status: c.status, body: c.body, how: "hit", with: []string{"Etag", etag}}
+		if c.status == 416 {
+			fresh.with = nil
 		}
-	})
+		stale := passed
+		stale.after, stale.asked = "1m", 3
+		if c.status == 0 {
+			fresh = passed
+			fresh.asked, stale.asked = 3, 4
+		}
+		untouched := []string{":body", "untouched"}
+		s := script{name: c.name, on: []side{privateSide, sharedSide}, origin: [][]string{untouched, page, untouched}, visits: []visit{passed, {asked: 2}, fresh, stale}}
+		s.run(t)
+	}
+	scripts := []script{
+		{name: "a handler that sees whole requests", on: []side{handlerSide}, origin: [][]string{
+			{":status", "206", "Content-Range", "bytes 0-0/3", ":body", "h"}, {":status", "412", ":body", "no"}, {"Cache-Control", minute, ":body", "whole"},
+		}, visits: []visit{
+			{header: []string{"Range", "bytes=0-0"}, asked: 1, status: 206, body: "h", how: "fwd=bypass;detail=range"},
+			{header: []string{"If-Match", `"x"`}, asked: 2, status: 412, how: "fwd=bypass;detail=precondition"},
+			{asked: 3, body: "whole", how: "fwd=uri-miss;stored"}, {header: []string{"Range", "bytes=0-1"}, asked: 3, status: 206, body: "wh", how: "hit;ttl=60"},
+			{header: []string{"If-Match", `"x"`}, asked: 3, status: 412, how: "hit;ttl=60"},
+		}},
+		// A date is not a strong validator while the page could have changed twice within its second.
+		{name: "of this moment", on: []side{pagesSide}, origin: [][]string{{"Last-Modified", "0s"}}, visits: []visit{
+			{asked: 1}, {header: []string{"Range", "bytes=2-4", "If-Range", "Sat, 01 Jan 2000 00:00:00 GMT"}, asked: 1},
+		}},
+	}
+	play(t, scripts)
 }
 
 // The last 0 bytes are a range that no response has.
 func TestNoLastBytes(t *testing.T) {
-	origin := func() http.Handler { return &origin{script: [][]string{{"Cache-Control", minute, "Etag", `"a"`}}} }
-	sides(t, httpcache.Config{}, origin, func(t *testing.T, get func(...string) answer) {
-		get()
-		for ranges, want := range map[string]int{
-			"bytes=-0": 416, "bytes=-00": 416, "bytes=-0, -0": 416, "bytes=-0,0-1": 206, "bytes=0-1, -0": 206, "bytes=-1": 206, "bytes=-01": 206,
-		} {
-			if a := get("Range", ranges); a.status != want {
-				t.Errorf("%s: %v", ranges, a)
-			}
-		}
-	})
+	s := script{name: "page", origin: [][]string{{"Cache-Control", minute, "Etag", `"a"`}}, visits: []visit{{asked: 1}}}
+	for _, c := range []struct {
+		ranges string
+		status int
+	}{{"-0", 416}, {"-00", 416}, {"-0, -0", 416}, {"-0,0-1", 206}, {"0-1, -0", 206}, {"-1", 206}, {"-01", 206}} {
+		s.visits = append(s.visits, visit{header: []string{"Range", "bytes=" + c.ranges}, status: c.status, asked: 1})
+	}
+	s.run(t)
 }

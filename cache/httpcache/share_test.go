@@ -241,22 +241,3 @@ func TestNoAnswer(t *testing.T) {
 		}
 	})
 }
-
-// A page whose key is so long that no variant's key fits is stored for the first client. The others get
-// responses of their own.
-func TestNoRoomForVariants(t *testing.T) {
-	both(t, httpcache.Config{}, func() http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			w.Header().Set("Cache-Control", "max-age=60")
-			w.Header().Set("Vary", "X-L")
-			fmt.Fprint(w, r.Header.Get("X-L"))
-		})
-	}, func(t *testing.T, do send) {
-		target := "/" + strings.Repeat("x", 960)
-		for _, l := range []string{"a", "b", "b", "a"} {
-			if a := do(http.MethodGet, target, "X-L", l); a.status != http.StatusOK || a.body != l {
-				t.Errorf("%s: %v", l, a)
-			}
-		}
-	})
-}

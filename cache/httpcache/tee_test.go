@@ -85,16 +85,3 @@ func TestFlushedAndStored(t *testing.T) {
 		})
 	}
 }
-
-// A conditional request is answered after the page is whole.
-func TestFlushedOnCondition(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := proxied(t, parts(http.Header{"Cache-Control": {"max-age=60"}, "Etag": {`"a"`}}, func() {}, "one ", "two"), httpcache.Config{})
-		if a := s.get(t, "/", "If-None-Match", `"a"`); a.status != http.StatusNotModified {
-			t.Error(a)
-		}
-		if a := s.get(t, "/"); a.body != "one two" || !a.hit() {
-			t.Error(a)
-		}
-	})
-}

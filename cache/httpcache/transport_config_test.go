@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/cache/httpcache"
-	"github.com/twofold-go/twofold/policy"
 )
 
 // NewTransport names every fault of a configuration.
@@ -24,45 +23,6 @@ func TestTransportConfigFaults(t *testing.T) {
 			t.Errorf("%s is not in %v", name, err)
 		}
 	}
-}
-
-// The lifetimes of a Policy do not apply to responses.
-func TestTransportPolicy(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := transport(t, numbered("Cache-Control", minute), httpcache.TransportConfig{Policy: policy.Patch{
-			TTL: new(time.Second), Stale: new(time.Hour), StaleIfError: new(time.Hour), Jitter: new(0.5), ErrorTTL: new(time.Hour),
-		}})
-		for _, want := range []struct{ after, body string }{{"0s", "answer 1"}, {"59s", "answer 1"}, {"1s", "answer 2"}} {
-			sleep(t, want.after)
-			if a := c.get(t); a.body != want.body {
-				t.Errorf("after %s: %v", want.after, a)
-			}
-		}
-	})
-}
-
-// A write invalidates a response that a 304 has confirmed, like any other of its URL.
-func TestTransportWriteAfterRenewal(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := transport(t, &upstream{answer: func(r *http.Request, _ int) (*http.Response, error) {
-			if r.Header.Get("If-None-Match") != "" {
-				return says(http.StatusNotModified, ""), nil
-			}
-			return says(http.StatusOK, "body", "Cache-Control", minute, "Etag", `"v"`), nil
-		}}, httpcache.TransportConfig{})
-		c.get(t)
-		sleep(t, "1m")
-		if a := c.get(t); !strings.Contains(a.how(), "304") {
-			t.Errorf("%v", a)
-		}
-		if a := c.get(t); !a.hit() {
-			t.Errorf("then %v", a)
-		}
-		c.do(t, outgoing(t, http.MethodPut, pageURL))
-		if a := c.get(t); a.hit() || strings.Contains(a.how(), "304") {
-			t.Errorf("after a write %v", a)
-		}
-	})
 }
 
 // Close waits for running requests, as long as its context allows.

@@ -10,14 +10,15 @@ import (
 	"github.com/twofold-go/twofold/cache/httpcache"
 )
 
-// A Transport remembers the keys of requests. Requests that differ in anything that separates them share
-// nothing all the same, in any order, and also if the caller changes the URL of a request.
+// Callers with different credentials share nothing, and neither do requests that differ in anything else that
+// separates them, in any order. A Transport remembers the keys of requests, but not if the caller changes the
+// URL of a request.
 func TestTransportRemembersKeys(t *testing.T) {
 	long := strings.Repeat("x", 600)
 	for name, cfg := range map[string]httpcache.TransportConfig{
 		"private": {Credentials: []string{"X-Key"}},
 		"partition": {Partition: func(r *http.Request) string {
-			return r.Header.Get("Cookie") + "|" + r.Header.Get("X-Key") + r.URL.User.String()
+			return strings.Join(r.Header.Values("Authorization"), ",") + strings.Join(r.Header["authorization"], "") + "|" + r.Header.Get("Cookie") + "|" + r.Header.Get("X-Key") + r.URL.User.String()
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -29,13 +30,19 @@ func TestTransportRemembersKeys(t *testing.T) {
 					"http://example.com/a", "http://example.com/a?b", "http://example.com/a?c", "http://example.com/a?", "https://example.com/a",
 					"http://example.com:8080/a", "http://user@example.com/a", "http://other@example.com/a", "http://example.com/a?" + long,
 				} {
-					for _, header := range [][]string{nil, {"Cookie", "a"}, {"Cookie", "b"}, {"X-Key", "a"}, {"Cookie", long}, {"Host", "example.org"}} {
+					for _, header := range [][]string{
+						nil, {"Cookie", "a"}, {"Cookie", "b"}, {"X-Key", "a"}, {"Cookie", long}, {"Host", "example.org"},
+						{"Authorization", "a"}, {"Authorization", "b"}, {"Authorization", "a", "Authorization", "b"}, {"Authorization", "ab"}, {"Cookie", "a", "Authorization", "b"}, {"authorization", "c"},
+					} {
 						r := outgoing(t, http.MethodGet, target, header...)
 						if i == 0 && header == nil {
 							*changed = *r.URL
 							r.URL = changed
 						}
-						id := fmt.Sprint(target, header)
+						if len(header) > 0 && header[0] == "authorization" { // a name that is not canonical
+							r.Header = http.Header{header[0]: header[1:]}
+						}
+						id := fmt.Sprintf("%s %q", target, header)
 						a := c.do(t, r)
 						if want, ok := answers[id]; ok && (a.body != want || !a.hit()) {
 							t.Errorf("%.60s: %v, want %s", id, a, want)

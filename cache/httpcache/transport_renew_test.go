@@ -7,7 +7,6 @@ import (
 	"testing/synctest"
 
 	"github.com/twofold-go/twofold/cache/httpcache"
-	"github.com/twofold-go/twofold/invalidate"
 )
 
 // A 304 to a caller with credentials does not answer waiting callers.
@@ -38,55 +37,4 @@ func TestTransportRenewedForItsCaller(t *testing.T) {
 			}
 		}
 	})
-}
-
-// After Expire a Transport serves the old page as stale, and one request renews it, although its own
-// lifetime is not over.
-func TestTransportExpire(t *testing.T) {
-	for name, cc := range map[string]string{"stale while revalidating": "max-age=60, stale-while-revalidate=60", "never stale": "max-age=60"} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				c := transport(t, numbered("Cache-Control", cc), httpcache.TransportConfig{})
-				c.get(t)
-				if err := c.tiers.Expire(t.Context(), invalidate.All()); err != nil {
-					t.Fatal(err)
-				}
-				first := c.get(t)
-				synctest.Wait()
-				if a := c.get(t); a.body != "answer 2" || c.o.asked() != 2 {
-					t.Errorf("after Expire: %v, then %v, with %d requests", first, a, c.o.asked())
-				}
-			})
-		})
-	}
-}
-
-// A request whose load leaves the page as it is leaves it stale after Expire.
-func TestTransportExpireLeft(t *testing.T) {
-	for _, demand := range []string{"max-stale", "max-stale=100", "only-if-cached", "only-if-cached, max-stale", "min-fresh=1", "max-age=100"} {
-		for _, cc := range []string{"max-age=60, stale-while-revalidate=60", "max-age=60"} {
-			t.Run(demand+" "+cc, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					c := transport(t, numbered("Cache-Control", cc), httpcache.TransportConfig{})
-					c.get(t)
-					if err := c.tiers.Expire(t.Context(), invalidate.All()); err != nil {
-						t.Fatal(err)
-					}
-					want := "answer 2"
-					if strings.HasPrefix(demand, "only") {
-						want = ""
-					}
-					if a := c.get(t, "Cache-Control", demand); a.body != want {
-						t.Errorf("after Expire: %v", a)
-					}
-					sleep(t, "1s")
-					c.get(t)
-					synctest.Wait()
-					if a := c.get(t); a.body != "answer 2" || c.o.asked() != 2 {
-						t.Errorf("later: %v, with %d requests", a, c.o.asked())
-					}
-				})
-			})
-		}
-	}
 }

@@ -23,7 +23,7 @@
 //	parts of a response                                    9110 §14               RangeOf              TestRangesAreThoseOfServeContent
 //	what a refused answer says of the stored one           9111 §4.3.3            Outdates             TestRefusedResponseEndsTheOldPage
 //	what a refusal says of the client                      9110 §15.5             AboutClient          TestNobodySwitchesTheCacheOff
-//	fields of one connection                               9110 §7.6.1            DropHopByHop         TestHopByHop
+//	fields of one connection                               9110 §7.6.1            DropHopByHop         TestSharedCache
 //	statuses that may be stored without a lifetime         9110 §15.1             HeuristicallyCacheable  TestUsable
 //	methods that only read                                 9110 §9.2.1            Safe                 TestWrites
 //
