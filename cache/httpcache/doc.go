@@ -170,7 +170,7 @@
 //     HEAD. It is called a second time for the others if the response shows a parameter that is not in
 //     the key. A response is not for everybody if it may not be stored. With Pages that means: it is marked so, or its status answers one client only, such as 302 or 401, and
 //     is not one of Config.Statuses. (TestAskedOnce, TestNeverShared, TestNeverAsked,
-//     TestWaitersOfAPrivateResponse, TestSharedCacheNeverShares, TestRenewedAsPrivate,
+//     TestSharedCacheNeverShares, TestRenewedAsPrivate,
 //     TestRefreshedForOthers, TestHandlerChangesItsRequest, TestSpellings,
 //     TestOneRenderingForOrdinaryRequests)
 //  3. Clients cannot see the cache. With Pages and without Encodings a site answers

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/dunglas/httpsfv"
 
@@ -171,4 +172,21 @@ func bodyFrom(pairs ...string) (opened, *io.PipeWriter) {
 		StatusCode: http.StatusOK, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 		Header: headerOf(pairs...), Body: in, ContentLength: -1,
 	}}, out
+}
+
+// noon is when the responses of these tests arrive.
+var noon = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+
+// noonPlus is a date of HTTP, some seconds after noon.
+func noonPlus(seconds int) string {
+	return noon.Add(time.Duration(seconds) * time.Second).Format(http.TimeFormat)
+}
+
+// headerOf makes a header of pairs of names and values.
+func headerOf(pairs ...string) http.Header {
+	h := http.Header{}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		h.Add(pairs[i], pairs[i+1])
+	}
+	return h
 }
