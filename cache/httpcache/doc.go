@@ -144,8 +144,7 @@
 // With Config.Encodings a page is compressed once for each coding. Each coding is an entry
 // that the tiers keep beside the plain one. What invalidates the page invalidates its codings.
 // A page that is never fresh is compressed for each client. Each coding has its own
-// validators. (TestEncodedPages, TestEncodingsInherit, TestEncodingsAgeWithTheirPages,
-// TestCodingOfAPageThatIsReplaced)
+// validators. (TestEncodedPages, TestEncodingsInherit, TestCodingsOfStoredPages)
 //
 // # Writes
 //
@@ -209,7 +208,7 @@
 //     5xx or the panic. Within stale-while-revalidate, or Stale, an older page is served
 //     while it is refreshed. An older page that was invalidated, or says must-revalidate, is
 //     never served. (TestFailureIsPassedOn, TestStaleIfError, TestPagesByPolicy,
-//     TestStaleIfSlow, TestSharedCache, TestSharedByProcesses, TestNoAnswer)
+//     TestSharedCache, TestSharedByProcesses, TestNoAnswer)
 //  11. Clients cannot exhaust memory. Entries stay within the tier's budget. The numbers of
 //     counters and of remembered keys are fixed. (TestFloods, TestCost, TestMemoryIsBounded)
 //

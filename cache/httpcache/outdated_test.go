@@ -1,6 +1,7 @@
 package httpcache_test
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -11,7 +12,10 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/cache/httpcache"
+	"github.com/twofold-go/twofold/invalidate/logtest"
+	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
 // A whole response that may not be stored still says that the old page is over (RFC 9111 §4.3.3).
@@ -125,5 +129,46 @@ func TestCloseDuringRefresh(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// After Expire a request of another variant leaves the page of the URL stale, also in another process.
+func TestExpireOfVariants(t *testing.T) {
+	for _, cc := range []string{"max-age=60, stale-while-revalidate=60", "max-age=60"} {
+		for _, on := range []side{handlerSide, privateSide} {
+			t.Run(fmt.Sprint(cc, on.name), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					remote, asked, l := tiertest.NewMemory(), 0, logtest.NewMemory(logtest.MemoryConfig{})
+					process := func() (get func(lang string) string, x cached) {
+						tiers := openTiers(t, cache.TiersConfig{Remote: remote, Log: l})
+						if err := tiers.Ready(t.Context()); err != nil {
+							t.Fatal(err)
+						}
+						x = on.open(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+							asked++
+							w.Header().Set("Cache-Control", cc)
+							w.Header().Set("Vary", "Accept-Language")
+							fmt.Fprint(w, r.Header.Get("Accept-Language"), " ", asked)
+						}), httpcache.Config{Tiers: tiers})
+						do := sender(t, x)
+						return func(l string) string { return do(http.MethodGet, "/", "Accept-Language", l).body }, x
+					}
+					a, x := process()
+					b, _ := process()
+					a("de")
+					a("en")
+					x.expire(t)
+					sleep(t, "1s")
+					b("en")
+					sleep(t, "2s")
+					b("de")
+					sleep(t, "2s")
+					got := []string{b("de"), b("en")}
+					if fmt.Sprint(got) != "[de 4 en 3]" {
+						t.Error(got)
+					}
+				})
+			})
+		}
 	}
 }

@@ -11,16 +11,23 @@ import (
 	"github.com/twofold-go/twofold/cache/httpcache"
 )
 
-// A page that a 304 has made private reaches only the client whose request the 304 answered.
+// A page that a 304 has made private reaches only the client whose request the 304 answered. Neither does the
+// 304 to a caller with credentials answer others.
 func TestRenewedAsPrivate(t *testing.T) {
-	for name, said := range map[string]string{"private": "private, max-age=60", "no-store": "no-store"} {
-		t.Run(name, func(t *testing.T) {
+	for _, c := range []struct {
+		said  string
+		first []string
+		on    []side
+	}{
+		{said: "private, max-age=60"}, {said: "no-store"}, {said: minute, first: []string{"Authorization", "Bearer 1"}, on: []side{sharedSide}},
+	} {
+		t.Run(c.said, func(t *testing.T) {
 			var g *gate
 			next := func() http.Handler {
 				g = newGate()
 				o := &origin{script: [][]string{
 					{"Cache-Control", "max-age=10", "Etag", `"a"`},
-					{":status", "304", "Cache-Control", said, "Etag", `"a"`},
+					{":status", "304", "Cache-Control", c.said, "Etag", `"a"`},
 					{"Cache-Control", "private"},
 				}}
 				return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -30,11 +37,12 @@ func TestRenewedAsPrivate(t *testing.T) {
 					o.ServeHTTP(w, r)
 				})
 			}
-			sides(t, httpcache.Config{}, next, func(t *testing.T, get func(...string) answer) {
+			on(t, c.on, httpcache.Config{}, next, func(t *testing.T, do send) {
+				get := func(header ...string) answer { return do(http.MethodGet, "/", header...) }
 				get()
 				sleep(t, "11s")
 				first, others := make(chan answer, 1), make(chan answer, 3)
-				go func() { first <- get() }()
+				go func() { first <- get(c.first...) }()
 				synctest.Wait()
 				for range cap(others) {
 					go func() { others <- get() }()

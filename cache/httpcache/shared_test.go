@@ -80,7 +80,7 @@ type visit struct {
 	target string                       // "": "/"
 	header []string                     // of the request
 	status int                          // 0: 200; broken: there is no response
-	body   string                       // of the response; "": any
+	body   string                       // of the response, decoded; "": any
 	how    string                       // prefix of Cache-Status after the cache's name; "": any
 	asked  int                          // how many requests the origin has had by then; or anyNumber
 	with   []string                     // headers of the response; the value "-" means absent
@@ -150,6 +150,9 @@ func (v *visit) check(t *testing.T, i int, a answer, o *origin) {
 		v.status = http.StatusOK
 	case broken:
 		v.status, v.body = 0, errDown.Error()
+	}
+	if v.body != "" && a.status == http.StatusOK {
+		a.body = unpacked(t, a)
 	}
 	if a.status != v.status || v.body != "" && a.body != v.body || !strings.HasPrefix(a.how(), v.how) || o.asked() != v.asked && v.asked != anyNumber {
 		t.Errorf("visit %d: %v, asked %d times; want status %d, %q, %q, asked %d times", i, a, o.asked(), v.status, v.body, v.how, v.asked)

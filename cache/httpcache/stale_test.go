@@ -36,25 +36,6 @@ func TestFailureIsPassedOn(t *testing.T) {
 	})
 }
 
-// An older page replaces one that takes too long.
-func TestStaleIfSlow(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		slow := false
-		s := serve(t, func(w http.ResponseWriter, r *http.Request) {
-			if slow {
-				<-r.Context().Done()
-			}
-			_, _ = w.Write([]byte("page"))
-		}, httpcache.Config{Policy: policy.Patch{TTL: new(time.Second), StaleIfError: new(time.Hour), LoadTimeout: new(time.Second)}})
-		s.get(t, "/")
-		slow = true
-		sleep(t, "1m")
-		if a := s.get(t, "/"); a.body != "page" || a.header.Get("Age") != "61" {
-			t.Error(a)
-		}
-	})
-}
-
 // The policy decides how long the pages of a program are fresh, and when they are served stale.
 func TestPagesByPolicy(t *testing.T) {
 	t.Parallel()
@@ -73,6 +54,9 @@ func TestPagesByPolicy(t *testing.T) {
 		{name: "stale while one rendering replaces it", on: pages, cfg: httpcache.Config{Policy: aging}, origin: [][]string{nil}, visits: []visit{
 			miss, {after: "4s", asked: 1, how: "hit;ttl=6"}, {after: "8s", asked: 2, body: "body 1", how: "hit;detail=stale;ttl=-2", with: []string{"Age", "12"}},
 			{asked: 2, body: "body 2", how: "hit;ttl=10"}, {after: "25s", asked: 3, body: "body 3", how: "fwd=stale;stored"}, // served only in place of a failure
+		}},
+		{name: "in place of a slow one", on: pages, cfg: httpcache.Config{Policy: policy.Patch{TTL: new(time.Second), StaleIfError: new(time.Hour), LoadTimeout: new(time.Second)}}, origin: [][]string{nil, {":wait", "1h"}}, visits: []visit{
+			miss, {after: "1m", asked: 2, body: "body 1", with: []string{"Age", "61"}},
 		}},
 		{name: "private now", on: pages, cfg: httpcache.Config{Policy: aging}, origin: [][]string{nil, {"Set-Cookie", "a=b"}}, visits: []visit{
 			miss, {after: "30s", asked: 3, body: "body 3", with: []string{"Set-Cookie", "a=b"}},
