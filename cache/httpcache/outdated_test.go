@@ -7,7 +7,6 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -61,31 +60,21 @@ func TestRefusedResponseEndsTheOldPage(t *testing.T) {
 // A request that bypasses the cache ends no page, whatever its response says.
 func TestBypassEndsNoPage(t *testing.T) {
 	page, gone := []string{"Cache-Control", "max-age=10, stale-while-revalidate=86400"}, []string{":status", "404"}
-	var o *origin
-	next := func() http.Handler {
-		o = &origin{script: [][]string{page, gone, gone, gone, gone, page}}
-		return o
+	asks := []visit{{method: "HEAD"}, {header: []string{"Range", "bytes=0-1"}}, {header: []string{"Cache-Control", "no-store"}}, {header: []string{"If-Match", `"b"`}}}
+	credentials := []visit{{header: []string{"Cookie", "a=b"}}, {header: []string{"Authorization", "x"}}} // a Transport does not pass them by
+	for on, asks := range map[*side][]visit{&sharedSide: asks, &handlerSide: append(asks, credentials...)} {
+		s := script{name: "bypass", on: []side{*on}, origin: [][]string{page}, visits: []visit{{asked: 1}}}
+		for i, v := range asks {
+			v.asked, v.status = i+2, 404
+			if i == 0 {
+				v.after = "20s"
+			}
+			s.origin, s.visits = append(s.origin, gone), append(s.visits, v)
+		}
+		s.origin = append(s.origin, page)
+		s.visits = append(s.visits, visit{asked: len(s.origin), body: "body 1", how: "hit;detail=stale;ttl=-10"})
+		s.run(t)
 	}
-	watched(t, nil, httpcache.Config{}, next, func(t *testing.T, do send, x cached) {
-		do(http.MethodGet, "/")
-		sleep(t, "20s")
-		asks := [][]string{{"Range", "bytes=0-1"}, {"Cache-Control", "no-store"}, {"If-Match", `"b"`}}
-		if _, handler := x.(fronted); handler { // a Transport does not pass credentials by
-			asks = append(asks, []string{"Cookie", "a=b"}, []string{"Authorization", "x"})
-			o.script = slices.Insert(o.script, 1, gone, gone)
-		}
-		for _, header := range asks {
-			do(http.MethodGet, "/", header...)
-		}
-		do(http.MethodHead, "/")
-		synctest.Wait()
-		if a := do(http.MethodGet, "/"); a.body != "body 1" || a.how() != "hit;detail=stale;ttl=-10" {
-			t.Error(a)
-		}
-		if synctest.Wait(); o.asked() != len(o.script) {
-			t.Errorf("the origin was asked %d times", o.asked())
-		}
-	})
 }
 
 // A body that was cut short is never stored, by any kind of request.
