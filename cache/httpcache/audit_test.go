@@ -309,3 +309,16 @@ func TestTransportIsNotAudited(t *testing.T) {
 		}
 	})
 }
+
+// The control of AuditIgnore: a header that differs in each rendering looks like a volatile page.
+func TestAuditWithoutIgnore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := serve(t, (&site{}).ServeHTTP, httpcache.Config{Policy: auditAll})
+		s.get(t, "/a")
+		s.get(t, "/a")
+		sleep(t, auditTime)
+		if got := s.tiers.Stats().Audits; got != (cache.Audits{Failed: 1}) {
+			t.Errorf("%+v, want a failed one", got)
+		}
+	})
+}

@@ -139,7 +139,7 @@
 // A page of status 200 answers Range, If-Range, If-Match and If-Unmodified-Since as it
 // answers If-None-Match. With Pages a missing page is rendered whole first. With Shared
 // the request bypasses the cache. (TestRange, TestConditionsAndRanges,
-// TestRangesAreThoseOfServeContent)
+// TestUnchangingPage)
 //
 // With Config.Encodings a page is compressed once for each coding. Each coding is an entry
 // that the tiers keep beside the plain one. What invalidates the page invalidates its codings.

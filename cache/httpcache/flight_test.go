@@ -3,6 +3,7 @@ package httpcache_test
 import (
 	"fmt"
 	"net/http"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -84,7 +85,7 @@ func TestMemoryIsBounded(t *testing.T) {
 
 // A handler that ends its goroutine harms no other request.
 func TestGoexit(t *testing.T) {
-	s := serve(t, func(http.ResponseWriter, *http.Request) { goexit() }, httpcache.Config{})
+	s := serve(t, func(http.ResponseWriter, *http.Request) { runtime.Goexit() }, httpcache.Config{})
 	if a := s.get(t, "/"); a.status != http.StatusServiceUnavailable || a.header.Get("Cache-Control") != "no-store" {
 		t.Error(a)
 	}

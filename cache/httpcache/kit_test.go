@@ -180,13 +180,6 @@ func (g *gate) pass() {
 	}
 }
 
-func contextWith(ctx context.Context, pairs ...any) context.Context {
-	for i := 0; i+1 < len(pairs); i += 2 {
-		ctx = context.WithValue(ctx, pairs[i], pairs[i+1])
-	}
-	return ctx
-}
-
 // sleep lets time pass in a bubble.
 func sleep(t *testing.T, d string) {
 	t.Helper()
@@ -197,9 +190,6 @@ func sleep(t *testing.T, d string) {
 	<-time.After(n)
 	synctest.Wait()
 }
-
-// goexit is what t.FailNow does.
-func goexit() { runtime.Goexit() }
 
 func panicked(f func()) (p any) {
 	defer func() { p = recover() }()

@@ -99,22 +99,15 @@ func TestWarmIsNotCutShort(t *testing.T) {
 
 // A refresh may begin while the cache is closed.
 func TestCloseDuringRefresh(t *testing.T) {
+	o := func() http.Handler {
+		return &origin{script: [][]string{{"Cache-Control", "max-age=1, stale-while-revalidate=60"}}}
+	}
 	for range 8 {
-		synctest.Test(t, func(t *testing.T) {
-			s := proxied(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-				w.Header().Set("Cache-Control", "max-age=1, stale-while-revalidate=60")
-			}), httpcache.Config{})
-			s.get(t, "/")
+		watched(t, nil, httpcache.Config{}, o, func(t *testing.T, do send, x cached) {
+			do(http.MethodGet, "/")
 			sleep(t, "2s")
-			s.get(t, "/")
-			if err := s.c.Close(t.Context()); err != nil {
-				t.Error(err)
-			}
-			c := transport(t, numbered("Cache-Control", "max-age=1, stale-while-revalidate=60"), httpcache.TransportConfig{})
-			c.get(t)
-			sleep(t, "2s")
-			c.get(t)
-			if err := c.Close(t.Context()); err != nil {
+			do(http.MethodGet, "/")
+			if err := x.Close(t.Context()); err != nil {
 				t.Error(err)
 			}
 		})

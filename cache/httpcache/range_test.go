@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"github.com/twofold-go/twofold/cache/httpcache"
@@ -80,55 +79,6 @@ func essenceOf(a answer) essence {
 		b, _ := io.ReadAll(part)
 		e.Parts = append(e.Parts, fmt.Sprintf("%v %s", part.Header, b))
 	}
-}
-
-// For any range and condition, the answer is that of http.ServeContent for the bare body.
-func TestRangesAreThoseOfServeContent(t *testing.T) {
-	const etag = `"v1"`
-	modified := longAgo.Format(http.TimeFormat)
-	tags := rapid.SampledFrom([]string{"", "", "", "", etag, `"v2"`, `W/"v1"`, `"v2", "v1"`, "*", "v1"})
-	times := rapid.SampledFrom([]string{"", "", "", modified, longAgo.Add(time.Second).Format(http.TimeFormat), longAgo.Add(-time.Second).Format(http.TimeFormat), "x"})
-	conditions := []struct {
-		name   string
-		values *rapid.Generator[string]
-	}{
-		{"If-Match", tags}, {"If-Unmodified-Since", times}, {"If-None-Match", tags}, {"If-Modified-Since", times},
-		{"If-Range", rapid.SampledFrom([]string{"", "", "", etag, `"v2"`, `W/"v1"`, modified, "x"})},
-	}
-	sites := map[int]server{}
-	for _, n := range []int{0, 20, 300} {
-		sites[n] = serve(t, text(n, "ETag", etag, "Last-Modified", modified), httpcache.Config{})
-	}
-	compare := func(n int, header []string) (status int, diff string) {
-		site := sites[n]
-		body := site.get(t, "/").body
-		want := do(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			w.Header().Set("Content-Type", "text/plain")
-			w.Header().Set("ETag", etag)
-			http.ServeContent(w, r, "", longAgo, strings.NewReader(body))
-		}), request(t, http.MethodGet, "/", header...))
-		got := site.get(t, "/", header...)
-		return got.status, cmp.Diff(essenceOf(want), essenceOf(got))
-	}
-	for want, header := range map[int][]string{
-		200: {"Range", "bytes=0-4", "If-Range", `"v2"`}, 206: {"Range", "bytes=0-4,7-"}, 304: {"Range", "bytes=0-4", "If-None-Match", etag},
-		412: {"Range", "bytes=0-4", "If-Match", `"v2"`}, 416: {"Range", "bytes=400-"},
-	} {
-		if status, diff := compare(300, header); status != want || diff != "" {
-			t.Errorf("%q: %d, want %d; %s", header, status, want, diff)
-		}
-	}
-	rapid.Check(t, func(rt *rapid.T) {
-		n, header := rapid.SampledFrom([]int{300, 20, 0}).Draw(rt, "size"), []string{"Range", drawRange(rt)}
-		for _, c := range conditions {
-			if v := c.values.Draw(rt, c.name); v != "" {
-				header = append(header, c.name, v)
-			}
-		}
-		if _, diff := compare(n, header); diff != "" {
-			rt.Fatalf("%q of %d bytes: %s", header, n, diff)
-		}
-	})
 }
 
 // A range is cut from a hit, from a miss, and with the cache off.

@@ -188,6 +188,7 @@ type cached interface {
 	http.RoundTripper
 	Purge(ctx context.Context, r *http.Request) error
 	Held() int64
+	Close(ctx context.Context) error
 	Stats() httpcache.Stats
 	invalidate(t testing.TB, tags ...string)
 	expire(t testing.TB)
