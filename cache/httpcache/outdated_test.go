@@ -1,15 +1,17 @@
 package httpcache_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
-	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/cache/httpcache"
@@ -79,18 +81,13 @@ func TestBypassEndsNoPage(t *testing.T) {
 
 // A body that was cut short is never stored, by any kind of request.
 func TestWarmIsNotCutShort(t *testing.T) {
-	origin := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	proxy := proxyTo(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Cache-Control", "max-age=60")
 		_, _ = io.WriteString(w, "the first half")
 		_ = http.NewResponseController(w).Flush()
 		panic(http.ErrAbortHandler)
-	}))
-	defer origin.Close()
-	u, err := url.Parse(origin.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := proxied(t, &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(u) }}, httpcache.Config{Hosts: []string{"example.com"}})
+	})
+	s := proxied(t, proxy, httpcache.Config{Hosts: []string{"example.com"}})
 	w, err := s.Warm(t.Context(), "/", nil)
 	if err == nil || w.Stored {
 		t.Errorf("%+v, %v", w, err)
@@ -153,4 +150,44 @@ func TestExpireOfVariants(t *testing.T) {
 			})
 		}
 	}
+}
+
+// Close waits for what runs, as long as its context allows, even if no client waits for it: for a refresh, and for
+// a rendering for all that has turned out to be for one.
+func TestClose(t *testing.T) {
+	hold := make(chan struct{})
+	ignorant := func(first, then http.Header) func() http.Handler {
+		return func() http.Handler {
+			hold = make(chan struct{})
+			var asked atomic.Int64
+			return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				n := asked.Add(1)
+				maps.Copy(w.Header(), first)
+				if n > 1 {
+					maps.Copy(w.Header(), then)
+				}
+				if w.WriteHeader(http.StatusOK); n == 1 == (then == nil) {
+					<-hold // ignores its context
+				}
+			})
+		}
+	}
+	closes := func(t *testing.T, do send, x cached) {
+		do(http.MethodGet, "/")
+		sleep(t, "2s")
+		do(http.MethodGet, "/")
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := x.Close(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Close says %v", err)
+		}
+		close(hold)
+		if err := x.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	stale := http.Header{"Cache-Control": {"max-age=1, stale-while-revalidate=60"}}
+	watched(t, nil, httpcache.Config{}, ignorant(stale, stale), closes)
+	watched(t, []side{pagesSide}, httpcache.Config{}, ignorant(http.Header{"Set-Cookie": {"a=b"}}, nil), closes)
 }

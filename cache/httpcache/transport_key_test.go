@@ -1,16 +1,12 @@
 package httpcache_test
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"math"
 	"net/http"
 	"net/url"
 	"strings"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/twofold-go/twofold/cache/httpcache"
 )
@@ -78,29 +74,4 @@ func TestTransportConfigFaults(t *testing.T) {
 			t.Errorf("%s is not in %v", name, err)
 		}
 	}
-}
-
-// Close waits for running requests, as long as its context allows.
-func TestTransportClose(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		hold := make(chan struct{})
-		c := transport(t, scripted(replies(http.StatusOK, "one", "Cache-Control", "max-age=1, stale-while-revalidate=60"),
-			func(*http.Request) *http.Response {
-				<-hold
-				return says(http.StatusOK, "two", "Cache-Control", minute)
-			}), httpcache.TransportConfig{})
-		c.get(t)
-		sleep(t, "2s")
-		go c.get(t, "Cache-Control", "no-cache")
-		synctest.Wait()
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		if err := c.Close(ctx); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("Close says %v", err)
-		}
-		close(hold)
-		if err := c.Close(t.Context()); err != nil {
-			t.Error(err)
-		}
-	})
 }

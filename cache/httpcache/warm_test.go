@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -112,32 +111,6 @@ func TestWarmFails(t *testing.T) {
 }
 
 var errOops = errors.New("oops")
-
-// Close waits for handlers even if no client waits for them.
-func TestClose(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		open := make(chan struct{})
-		var renderings atomic.Int64
-		s := serve(t, func(w http.ResponseWriter, _ *http.Request) {
-			forAll := renderings.Add(1) == 1 // counted here: after a refusal, the client's own rendering may be first
-			w.Header().Set("Set-Cookie", "a=b")
-			w.WriteHeader(http.StatusOK)
-			if forAll {
-				<-open // ignores its context
-			}
-		}, httpcache.Config{})
-		s.get(t, "/")
-		ctx, cancel := context.WithCancel(t.Context())
-		cancel()
-		if err := s.c.Close(ctx); !errors.Is(err, context.Canceled) {
-			t.Error(err)
-		}
-		close(open)
-		if err := s.c.Close(t.Context()); err != nil {
-			t.Error(err)
-		}
-	})
-}
 
 // New names every fault of a Config.
 func TestConfig(t *testing.T) {
