@@ -19,7 +19,7 @@ func TestTransportRemembersKeys(t *testing.T) {
 	for name, cfg := range map[string]httpcache.TransportConfig{
 		"private": {Credentials: []string{"X-Key"}},
 		"partition": {Partition: func(r *http.Request) string {
-			return strings.Join(r.Header.Values("Authorization"), ",") + strings.Join(r.Header["authorization"], "") + "|" + r.Header.Get("Cookie") + "|" + r.Header.Get("X-Key") + r.URL.User.String()
+			return strings.Join(r.Header.Values("Authorization"), ",") + strings.Join(r.Header[strings.ToLower("Authorization")], "") + "|" + r.Header.Get("Cookie") + "|" + r.Header.Get("X-Key") + r.URL.User.String()
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

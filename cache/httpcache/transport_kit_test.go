@@ -47,13 +47,6 @@ func (o *upstream) asked() int {
 	return len(o.seen)
 }
 
-// last returns the last request.
-func (o *upstream) last() *http.Request {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.seen[len(o.seen)-1]
-}
-
 // says returns a response with a body. pairs are names and values of its header.
 func says(status int, body string, pairs ...string) *http.Response {
 	return &http.Response{
