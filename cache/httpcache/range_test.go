@@ -1,7 +1,6 @@
 package httpcache_test
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"mime"
@@ -18,18 +17,24 @@ import (
 
 var longAgo = time.Date(2026, 2, 3, 4, 5, 6, 0, time.UTC)
 
-// text is a handler whose page has n bytes without repeated parts.
-func text(n int, header ...string) http.HandlerFunc {
-	var b bytes.Buffer
+// words are n bytes without repeated parts.
+func words(n int) string {
+	var b strings.Builder
 	for i := 0; b.Len() < n; i++ {
 		fmt.Fprint(&b, i, " ")
 	}
+	return b.String()[:n]
+}
+
+// text is a handler whose page has n bytes without repeated parts.
+func text(n int, header ...string) http.HandlerFunc {
+	body := words(n)
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/plain")
 		for i := 0; i+1 < len(header); i += 2 {
 			w.Header().Set(header[i], header[i+1])
 		}
-		_, _ = w.Write(b.Bytes()[:n])
+		_, _ = io.WriteString(w, body)
 	}
 }
 
