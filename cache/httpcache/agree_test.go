@@ -207,36 +207,72 @@ func TestSidesAgree(t *testing.T) {
 	}
 }
 
-// A page that does not change, with validators, is answered as by http.ServeContent for any method, range and
+// unchanging is a page that does not change, with validators.
+type unchanging struct{ control, body string }
+
+const unchangingTag = `"v1"`
+
+var unchangedSince = longAgo.AddDate(-50, 0, 0) // before the time of bubbles
+
+func (p unchanging) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "text/plain")
+	w.Header().Set("Etag", unchangingTag)
+	if p.control != "" {
+		w.Header().Set("Cache-Control", p.control)
+	}
+	http.ServeContent(w, r, "", unchangedSince, strings.NewReader(p.body))
+}
+
+// compare asks all sides and the bare handler. It returns the statuses, and the first difference.
+func (p unchanging) compare(t *testing.T, asks []question) (statuses []int, diff string) {
+	for _, s := range []side{handlerSide, sharedSide, pagesSide} {
+		statuses = nil
+		synctest.Test(t, func(t *testing.T) {
+			do, bare := sender(t, s.open(t, p, httpcache.Config{})), sender(t, handled{p})
+			for i, q := range asks {
+				<-time.After(q.wait)
+				a := do(http.MethodGet, "/", q.header...)
+				synctest.Wait()
+				want := bare(http.MethodGet, "/", q.header...)
+				a.header.Del("Content-Length") // of a 416 a server adds it
+				want.header.Del("Content-Length")
+				statuses = append(statuses, a.status)
+				if d := cmp.Diff(essenceOf(want), essenceOf(a)); d != "" && diff == "" {
+					diff = fmt.Sprintf("%s, ask %d %q, %s:\n%s", s.name, i, q.header, a.how(), d)
+				}
+			}
+		})
+	}
+	return statuses, diff
+}
+
+// A page that does not change, with validators, is answered as by http.ServeContent for any range and
 // condition, and at any time: stored or not, fresh or stale.
 func TestUnchangingPage(t *testing.T) {
-	const etag = `"v1"`
-	then := longAgo.AddDate(-50, 0, 0) // before the time of bubbles
-	modified := then.Format(http.TimeFormat)
-	tags := rapid.SampledFrom([]string{etag, `"v2"`, `W/"v1"`, `"v2", "v1"`, "*", "v1"})
-	times := rapid.SampledFrom([]string{modified, then.Add(time.Second).Format(http.TimeFormat), then.Add(-time.Second).Format(http.TimeFormat), "x"})
+	modified := unchangedSince.Format(http.TimeFormat)
+	tags := rapid.SampledFrom([]string{unchangingTag, `"v2"`, `W/"v1"`, `"v2", "v1"`, "*", "v1"})
+	times := rapid.SampledFrom([]string{modified, unchangedSince.Add(time.Second).Format(http.TimeFormat), unchangedSince.Add(-time.Second).Format(http.TimeFormat), "x"})
+	statuses, diff := unchanging{"max-age=10", words(300)}.compare(t, []question{
+		{header: []string{"Range", "bytes=0-4", "If-Range", `"v2"`}}, {header: []string{"Range", "bytes=0-4,7-"}}, {header: []string{"Range", "bytes=0-4", "If-None-Match", unchangingTag}},
+		{header: []string{"Range", "bytes=0-4", "If-Match", `"v2"`}}, {header: []string{"Range", "bytes=400-"}},
+	})
+	if diff != "" || !slices.Equal(statuses, []int{200, 206, 304, 412, 416}) {
+		t.Errorf("%d, %s", statuses, diff)
+	}
 	rapid.Check(t, func(rt *rapid.T) {
-		body := strings.Repeat("0123456789", rapid.IntRange(0, 3).Draw(rt, "size"))
-		control := rapid.SampledFrom([]string{"", "max-age=10", "max-age=10, stale-while-revalidate=20", "no-cache", "private", "max-age=0, must-revalidate"}).Draw(rt, "cc")
-		bare := func() http.Handler {
-			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				w.Header().Set("Content-Type", "text/plain")
-				w.Header().Set("Etag", etag)
-				if control != "" {
-					w.Header().Set("Cache-Control", control)
-				}
-				http.ServeContent(w, r, "", then, strings.NewReader(body))
-			})
+		p := unchanging{
+			rapid.SampledFrom([]string{"", "max-age=10", "max-age=10, stale-while-revalidate=20", "no-cache", "private", "max-age=0, must-revalidate"}).Draw(rt, "cc"),
+			words(rapid.SampledFrom([]int{0, 10, 20, 300}).Draw(rt, "size")),
 		}
 		var asks []question
 		for range rapid.IntRange(1, 6).Draw(rt, "asks") {
-			q := question{wait: time.Duration(rapid.SampledFrom([]int{0, 1, 11, 25}).Draw(rt, "wait")) * time.Second, method: http.MethodGet}
+			q := question{wait: time.Duration(rapid.SampledFrom([]int{0, 1, 11, 25}).Draw(rt, "wait")) * time.Second}
 			for _, c := range []struct {
 				name   string
 				values *rapid.Generator[string]
 			}{
 				{"If-Match", tags}, {"If-Unmodified-Since", times}, {"If-None-Match", tags}, {"If-Modified-Since", times},
-				{"If-Range", rapid.SampledFrom([]string{etag, `"v2"`, `W/"v1"`, modified, "x"})}, {"Range", rapid.Custom(drawRange)},
+				{"If-Range", rapid.SampledFrom([]string{unchangingTag, `"v2"`, `W/"v1"`, modified, "x"})}, {"Range", rapid.Custom(drawRange)},
 			} {
 				if rapid.IntRange(0, 3).Draw(rt, c.name) == 3 {
 					q.header = append(q.header, c.name, c.values.Draw(rt, "value"))
@@ -244,25 +280,8 @@ func TestUnchangingPage(t *testing.T) {
 			}
 			asks = append(asks, q)
 		}
-		var diff string
-		for _, s := range []side{handlerSide, sharedSide} {
-			synctest.Test(t, func(t *testing.T) {
-				do, want := sender(t, s.open(t, bare(), httpcache.Config{})), sender(t, handled{bare()})
-				for i, q := range asks {
-					<-time.After(q.wait)
-					a := do(q.method, "/", q.header...)
-					synctest.Wait()
-					a.header.Del("Content-Length") // of a 416 a server adds it
-					bare := want(q.method, "/", q.header...)
-					bare.header.Del("Content-Length")
-					if d := cmp.Diff(essenceOf(bare), essenceOf(a)); d != "" && diff == "" {
-						diff = fmt.Sprintf("%s, ask %d %q, %s:\n%s", s.name, i, q.header, a.how(), d)
-					}
-				}
-			})
-		}
-		if diff != "" {
-			rt.Fatalf("with %q and %d bytes: %s", control, len(body), diff)
+		if _, diff := p.compare(t, asks); diff != "" {
+			rt.Fatalf("%q, %d bytes: %s", p.control, len(p.body), diff)
 		}
 	})
 }

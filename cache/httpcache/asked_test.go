@@ -114,33 +114,3 @@ func TestRefreshAndHandlerShareNothing(t *testing.T) {
 		}
 	})
 }
-
-// Values that differ in more than spelling select different variants.
-func TestVaryValues(t *testing.T) {
-	for name, c := range map[string]struct {
-		one, two []string
-	}{
-		"a quoted parameter": {[]string{"Accept", `a/b;profile="urn:A"`}, []string{"Accept", `a/b;profile="urn:a"`}},
-		"a parameter":        {[]string{"Accept", `a/b;v=A`}, []string{"Accept", `a/b;v=a`}},
-		"none and empty":     {nil, []string{"Accept-Encoding", ""}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			origin := func() http.Handler {
-				return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-					w.Header().Set("Cache-Control", "max-age=60")
-					w.Header().Set("Vary", "Accept, Accept-Encoding")
-					fmt.Fprintf(w, "%q", append(r.Header["Accept"], r.Header["Accept-Encoding"]...))
-				})
-			}
-			sides(t, httpcache.Config{}, origin, func(t *testing.T, get func(...string) answer) {
-				for range 2 {
-					for _, header := range [][]string{c.one, c.two} {
-						if a := get(header...); a.body != fmt.Sprintf("%q", values(header)) {
-							t.Errorf("%q got %v", header, a)
-						}
-					}
-				}
-			})
-		})
-	}
-}

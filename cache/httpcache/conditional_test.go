@@ -186,30 +186,6 @@ func TestHead(t *testing.T) {
 	}
 }
 
-// Hop-by-hop headers are not part of a page.
-func TestHopByHop(t *testing.T) {
-	s := serve(t, func(w http.ResponseWriter, _ *http.Request) {
-		h := w.Header()
-		h.Set("Connection", "x-private, Keep-Alive")
-		h.Set("X-Private", "1")
-		h.Set("Keep-Alive", "timeout=5")
-		h.Set("Proxy-Connection", "close")
-		h.Set("Date", "Tue, 15 Nov 1994 08:12:31 GMT")
-		h.Set("X-Public", "1")
-	}, httpcache.Config{})
-	for range 2 {
-		a := s.get(t, "/")
-		for _, name := range []string{"Connection", "X-Private", "Keep-Alive", "Proxy-Connection", "Date"} {
-			if a.header.Get(name) != "" {
-				t.Errorf("%s: %s", name, a.header.Get(name))
-			}
-		}
-		if a.header.Get("X-Public") != "1" {
-			t.Error(a)
-		}
-	}
-}
-
 // A page has the type that net/http would detect, or none if its handler suppresses it.
 func TestContentType(t *testing.T) {
 	for name, c := range map[string]struct {

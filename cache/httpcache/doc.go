@@ -60,7 +60,7 @@
 // With Shared the cache stores a response that names a lifetime (s-maxage, max-age,
 // Expires) or gets one from Fallback. It also stores a response that it can revalidate: one with
 // an ETag or Last-Modified. Without a lifetime it is stale from the start, and each request asks
-// the handler whether it still holds. (TestValidatorIsEnough, TestFileServer)
+// the handler whether it still holds. (TestConfirmedPages, TestFileServer)
 //
 // When the lifetime is over, the cache keeps the response for Config.Keep and revalidates it with
 // If-None-Match and If-Modified-Since. It serves a stale response only within
@@ -138,14 +138,13 @@
 //
 // A page of status 200 answers Range, If-Range, If-Match and If-Unmodified-Since as it
 // answers If-None-Match. With Pages a missing page is rendered whole first. With Shared
-// the request bypasses the cache. (TestRange, TestRangeOfWhatIsNotThere,
-// TestRangesAreThoseOfServeContent)
+// the request bypasses the cache. (TestRange, TestConditionsAndRanges,
+// TestUnchangingPage)
 //
 // With Config.Encodings a page is compressed once for each coding. Each coding is an entry
 // that the tiers keep beside the plain one. What invalidates the page invalidates its codings.
 // A page that is never fresh is compressed for each client. Each coding has its own
-// validators. (TestEncodedPages, TestEncodingsInherit, TestEncodingsAgeWithTheirPages,
-// TestCodingOfAPageThatIsReplaced)
+// validators. (TestEncodedPages, TestEncodingsInherit, TestCodingsOfStoredPages)
 //
 // # Writes
 //
@@ -171,7 +170,7 @@
 //     in the key. A response is not for everybody if it may not be stored. With Pages that means:
 //     it is marked so, or its status answers one client only, such as 302 or 401, and is not one of
 //     Config.Statuses. (TestAskedOnce, TestNeverShared, TestNeverAsked,
-//     TestWaitersOfAPrivateResponse, TestSharedCacheNeverShares, TestRenewedAsPrivate,
+//     TestSharedCacheNeverShares, TestRenewedAsPrivate,
 //     TestRefreshedForOthers, TestHandlerChangesItsRequest, TestSpellings,
 //     TestOneRenderingForOrdinaryRequests)
 //  3. Clients cannot see the cache. With Pages and without Encodings a site answers
@@ -209,9 +208,8 @@
 //     for it. Within stale-if-error, or the policy's StaleIfError, an older page replaces the
 //     5xx or the panic. Within stale-while-revalidate, or Stale, an older page is served
 //     while it is refreshed. An older page that was invalidated, or says must-revalidate, is
-//     never served. (TestFailureIsPassedOn, TestStaleIfError, TestStaleWhileRevalidate,
-//     TestStaleIfSlow, TestStaleIsNoExcuseForPrivate, TestSharedCache, TestSharedByProcesses,
-//     TestNoAnswer)
+//     never served. (TestFailureIsPassedOn, TestStaleIfError, TestPagesByPolicy,
+//     TestSharedCache, TestSharedByProcesses, TestNoAnswer)
 //  11. Clients cannot exhaust memory. Entries stay within the tier's budget. The numbers of
 //     counters and of remembered keys are fixed. (TestFloods, TestCost, TestMemoryIsBounded)
 //

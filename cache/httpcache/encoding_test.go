@@ -229,35 +229,3 @@ func TestEncodingsInherit(t *testing.T) {
 		})
 	}
 }
-
-// An encoded page has the age of the plain one, whenever it was encoded.
-func TestEncodingsAgeWithTheirPages(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var asked int
-		s := proxied(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			asked++
-			text(5000, "Cache-Control", "max-age=10, stale-while-revalidate=5")(w, r)
-			fmt.Fprint(w, " ", asked)
-		}), httpcache.Config{Encodings: codings})
-		for _, step := range []struct {
-			after, accept, age, body, how string
-		}{
-			{"0s", "gzip", "", "1", "fwd=uri-miss;stored"},
-			{"6s", "gzip", "6", "1", "hit;ttl=4"},
-			{"3s", "zstd", "9", "1", "hit;ttl=1"},
-			{"3s", "gzip", "12", "1", "hit;detail=stale;ttl=-2"},
-			{"1s", "gzip", "1", "2", "hit;ttl=9"},
-			{"1s", "zstd", "2", "2", "hit;ttl=8"},
-			{"30s", "zstd", "", "3", "fwd=uri-miss;stored"},
-		} {
-			sleep(t, step.after)
-			a := s.get(t, "/", "Accept-Encoding", step.accept)
-			if a.how() != step.how || a.header.Get("Age") != step.age || a.header.Get("Content-Encoding") != step.accept {
-				t.Errorf("after %s: %v, want %v", step.after, a.header, step)
-			}
-			if body := unpacked(t, a); !strings.HasSuffix(body, " "+step.body) {
-				t.Errorf("after %s: a page that ends in %q, want %q", step.after, body[len(body)-5:], step.body)
-			}
-		}
-	})
-}

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"testing/synctest"
 
 	"github.com/twofold-go/twofold/cache/httpcache"
 )
@@ -31,152 +30,64 @@ func TestEncodedVariants(t *testing.T) {
 	}
 }
 
-// A page that is revalidated before every use is encoded each time. Its client revalidates with
-// the validator of the coding.
-func TestEncodedPageThatIsAlwaysAskedFor(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		o := &origin{script: [][]string{
-			{"Cache-Control", "no-cache", "ETag", `"v1"`, "Content-Type", "text/plain"},
-			{"Cache-Control", "no-cache", "ETag", `"v1"`, ":status", "304"},
-		}}
-		page := text(2000)
-		o.serve = func(w http.ResponseWriter, r *http.Request) {
-			if r.Header.Get("If-None-Match") == `"v1"` {
-				w.WriteHeader(http.StatusNotModified)
-				return
-			}
-			page(w, r)
-		}
-		s := proxied(t, o, httpcache.Config{Encodings: codings})
+// The coding of a page is of its age, its header and its version.
+func TestCodingsOfStoredPages(t *testing.T) {
+	t.Parallel()
+	text := strings.Repeat("text ", 400)
+	page := func(n int, header ...string) []string {
+		return append(header, "Content-Type", "text/plain", ":body", fmt.Sprint(text, n))
+	}
+	in := func(coding string, more ...string) []string {
+		return append([]string{"Accept-Encoding", coding}, more...)
+	}
+	is := func(coding string, more ...string) []string {
+		return append([]string{"Content-Encoding", coding}, more...)
+	}
+	aging, v1 := []string{"Cache-Control", "max-age=10, stale-while-revalidate=5"}, []string{"Etag", `"v1-gzip"`}
+	asks := visit{header: in("gzip"), body: fmt.Sprint(text, 1), with: is("gzip", v1...), asked: 1}
+	then, last := asks, asks
+	then.asked, last.asked = 2, 3
+	first, second := is("gzip", "X-Of", "first"), is("gzip", "X-Of", "second")
+	scripts := []script{
+		{name: "whenever it was encoded", origin: [][]string{page(1, aging...), page(2, aging...), page(3, aging...)}, visits: []visit{
+			{header: in("gzip"), asked: 1, body: text + "1", how: "fwd=uri-miss;stored", with: is("gzip", "Age", "-")},
+			{after: "6s", header: in("gzip"), asked: 1, body: text + "1", how: "hit;ttl=4", with: is("gzip", "Age", "6")},
+			{after: "3s", header: in("zstd"), asked: 1, body: text + "1", how: "hit;ttl=1", with: is("zstd", "Age", "9")},
+			{after: "3s", header: in("gzip"), asked: 2, body: text + "1", how: "hit;detail=stale;ttl=-2", with: is("gzip", "Age", "12")},
+			{after: "1s", header: in("gzip"), asked: 2, body: text + "2", how: "hit;ttl=9", with: is("gzip", "Age", "1")},
+			{after: "1s", header: in("zstd"), asked: 2, body: text + "2", how: "hit;ttl=8", with: is("zstd", "Age", "2")},
+			{after: "30s", header: in("zstd"), asked: 3, body: text + "3", how: "fwd=uri-miss;stored", with: is("zstd", "Age", "-")},
+		}},
+		// It is encoded each time. Its client revalidates with the validator of the coding.
+		{name: "a page that is always asked for", origin: [][]string{page(1, "Cache-Control", "no-cache", "Etag", `"v1"`), {"Cache-Control", "no-cache", "Etag", `"v1"`, ":status", "304"}}, visits: []visit{
+			asks, then, last, {header: in("gzip", "If-None-Match", `"v1-gzip"`), status: 304, asked: 4, with: v1},
+		}},
+		{name: "a page that a 304 renews", origin: [][]string{
+			page(1, "Cache-Control", "max-age=5", "Etag", `"v1"`, "X-Of", "first"), {"Cache-Control", "max-age=5", "Etag", `"v1"`, "X-Of", "second", ":status", "304"},
+			{"Cache-Control", "max-age=5, no-transform", "Etag", `"v1"`, ":status", "304"},
+		}, visits: []visit{
+			{header: in("gzip"), asked: 1, body: text + "1", with: first}, {header: in("gzip"), asked: 1, body: text + "1", with: first},
+			{after: "6s", header: in("gzip"), asked: 2, body: text + "1", with: second}, {header: in("gzip"), asked: 2, body: text + "1", with: second},
+			{after: "6s", header: in("gzip"), asked: 3, body: text + "1", with: is("-", "X-Of", "second")}, {header: in("gzip"), asked: 3, body: text + "1", with: is("-", "X-Of", "second")},
+		}},
+		// When a page is replaced early, its codings are replaced for all clients.
+		{name: "a page that is replaced", origin: [][]string{page(1, "Cache-Control", minute), page(2, "Cache-Control", minute), page(3, "Cache-Control", minute)}, visits: []visit{
+			{header: in("gzip"), asked: 1, body: text + "1", with: is("gzip")}, {header: in("zstd"), asked: 1, body: text + "1", with: is("zstd")},
+			{act: expired, header: in(""), asked: 2, body: text + "2", with: is("-")}, {header: in("gzip"), asked: 2, body: text + "2", with: is("gzip")},
+			{act: expired, header: in("zstd"), asked: 3, body: text + "3", with: is("zstd")}, {header: in("gzip"), asked: 3, body: text + "3", with: is("gzip")},
+			{header: in("zstd"), asked: 3, body: text + "3", with: is("zstd")},
+		}},
+	}
+	// A response that is not stored is not encoded, and does not need a second rendering.
+	for _, header := range [][]string{{"Cache-Control", "private"}, nil, {"Content-Length", "3000000"}} {
+		s := script{name: fmt.Sprintf("not stored, %q", header), origin: [][]string{page(1, header...)}}
 		for i := range 3 {
-			a := s.get(t, "/", "Accept-Encoding", "gzip")
-			if len(unpacked(t, a)) != 2000 || a.header.Get("Content-Encoding") != "gzip" || a.header.Get("ETag") != `"v1-gzip"` {
-				t.Errorf("time %d: %v", i, a.header)
-			}
-			sleep(t, "1s")
+			s.visits = append(s.visits, visit{header: in("gzip"), asked: i + 1, body: text + "1", with: is("-")})
 		}
-		if a := s.get(t, "/", "Accept-Encoding", "gzip", "If-None-Match", `"v1-gzip"`); a.status != http.StatusNotModified || a.header.Get("ETag") != `"v1-gzip"` {
-			t.Error(a)
-		}
-		if n := o.asked(); n != 4 {
-			t.Errorf("asked %d times", n)
-		}
-	})
-}
-
-// A coding belongs to the stored page. When that page is replaced early, the coding is replaced
-// for all clients.
-func TestCodingOfAPageThatIsReplaced(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		asked := 0
-		s := proxied(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			asked++
-			text(5000, "Cache-Control", "max-age=60")(w, r)
-			fmt.Fprint(w, " ", asked)
-		}), httpcache.Config{Encodings: codings})
-		for i, step := range []struct {
-			accept string
-			early  bool
-			want   string
-		}{
-			{"gzip", false, "1"}, {"zstd", false, "1"}, {"", true, "2"}, {"gzip", false, "2"}, {"zstd", true, "3"}, {"gzip", false, "3"}, {"zstd", false, "3"},
-		} {
-			sleep(t, "1s")
-			if step.early {
-				if err := s.c.Expire(t.Context(), request(t, http.MethodGet, "/")); err != nil {
-					t.Fatal(err)
-				}
-			}
-			a := s.get(t, "/", "Accept-Encoding", step.accept)
-			if !strings.HasSuffix(unpacked(t, a), " "+step.want) || a.header.Get("Content-Encoding") != step.accept {
-				t.Errorf("step %d: %v, want rendering %s", i, a.header, step.want)
-			}
-		}
-	})
-}
-
-// A response that is not stored is not encoded, and does not need a second rendering.
-func TestWhatIsNotStoredIsNotEncoded(t *testing.T) {
-	for name, header := range map[string][]string{
-		"private": {"Cache-Control", "private"}, "silent": nil, "stream": {"Content-Length", "3000000"},
-	} {
-		asked := 0
-		s := proxied(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			asked++
-			text(2000, header...)(w, r)
-		}), httpcache.Config{Encodings: codings})
-		for i := range 3 {
-			a := s.get(t, "/", "Accept-Encoding", "gzip")
-			if a.header.Get("Content-Encoding") != "" || len(a.body) != 2000 || asked != i+1 {
-				t.Errorf("%s: %d renderings: %v", name, asked, a.header)
-			}
-		}
+		scripts = append(scripts, s)
 	}
-}
-
-// A page that a 304 renews keeps its coding, with the new header.
-func TestRenewedPageInACoding(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		o := &origin{script: [][]string{
-			{"Cache-Control", "max-age=5", "ETag", `"v1"`, "X-Of", "first"},
-			{"Cache-Control", "max-age=5", "ETag", `"v1"`, "X-Of", "second", ":status", "304"},
-			{"Cache-Control", "max-age=5, no-transform", "ETag", `"v1"`, ":status", "304"},
-		}}
-		o.serve = func(w http.ResponseWriter, r *http.Request) {
-			if r.Header.Get("If-None-Match") != "" {
-				w.WriteHeader(http.StatusNotModified)
-				return
-			}
-			text(2000)(w, r)
-		}
-		s := proxied(t, o, httpcache.Config{Encodings: codings})
-		for _, want := range []struct{ of, coding string }{{"first", "gzip"}, {"second", "gzip"}, {"second", ""}} {
-			for range 2 {
-				a := s.get(t, "/", "Accept-Encoding", "gzip")
-				if len(unpacked(t, a)) != 2000 || a.header.Get("X-Of") != want.of || a.header.Get("Content-Encoding") != want.coding {
-					t.Errorf("%v, want %v", a.header, want)
-				}
-			}
-			sleep(t, "6s")
-		}
-	})
-}
-
-// A request for a range, or with a condition, goes to a handler that sees whole requests, unless
-// the page is stored.
-func TestRangeOfWhatIsNotThere(t *testing.T) {
-	asked := 0
-	s := proxied(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		asked++
-		if r.Header.Get("Range") != "" {
-			w.Header().Set("Content-Range", "bytes 0-0/3")
-			w.WriteHeader(http.StatusPartialContent)
-			fmt.Fprint(w, "h")
-			return
-		}
-		if r.Header.Get("If-Match") != "" {
-			w.WriteHeader(http.StatusPreconditionFailed)
-			return
-		}
-		w.Header().Set("Cache-Control", "max-age=60")
-		fmt.Fprint(w, "whole")
-	}), httpcache.Config{})
-	for i, step := range []struct {
-		header []string
-		want   string
-	}{
-		{[]string{"Range", "bytes=0-0"}, `206 "h" fwd=bypass;detail=range`},
-		{[]string{"If-Match", `"x"`}, `412 "" fwd=bypass;detail=precondition`},
-		{nil, `200 "whole" fwd=uri-miss;stored`},
-		{[]string{"Range", "bytes=0-1"}, `206 "wh" hit;ttl=60`},
-		{[]string{"If-Match", `"x"`}, `412 "" hit;ttl=60`},
-	} {
-		a := s.get(t, "/", step.header...)
-		if got := fmt.Sprintf("%d %q %s", a.status, a.body, a.how()); got != step.want {
-			t.Errorf("step %d: %s, want %s", i, got, step.want)
-		}
+	for i := range scripts {
+		scripts[i].on, scripts[i].cfg = []side{handlerSide}, httpcache.Config{Encodings: codings}
 	}
-	if asked != 3 {
-		t.Errorf("asked %d times", asked)
-	}
+	play(t, scripts)
 }

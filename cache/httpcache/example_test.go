@@ -192,3 +192,14 @@ func ExampleConditional() {
 	fmt.Println(first.Code, again.Code)
 	// Output: 200 304
 }
+
+// ask sends a request to h and returns the answer; header is pairs of names and values.
+func ask(h http.Handler, method, path string, header ...string) *httptest.ResponseRecorder {
+	r := httptest.NewRequestWithContext(context.Background(), method, path, http.NoBody)
+	for i := 0; i+1 < len(header); i += 2 {
+		r.Header.Add(header[i], header[i+1])
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}

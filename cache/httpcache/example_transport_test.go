@@ -39,6 +39,19 @@ func read(resp *http.Response, err error) string {
 	return string(b)
 }
 
+// exampleTransport returns a transport with tiers, and what closes both.
+func exampleTransport(cfg httpcache.TransportConfig) (transport *httpcache.Transport, done func()) {
+	tiers, err := cache.Open(cache.TiersConfig{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	cfg.Tiers = tiers
+	if transport, err = httpcache.NewTransport(cfg); err != nil {
+		log.Fatal(err)
+	}
+	return transport, func() { _, _ = transport.Close(context.Background()), tiers.Close(context.Background()) }
+}
+
 // A client that stores responses for as long as the server allows.
 func ExampleNewTransport() {
 	tiers, err := cache.Open(cache.TiersConfig{})
@@ -66,16 +79,8 @@ func ExampleNewTransport() {
 
 // A client of a service that does not say how long its answers last.
 func ExampleStaleWhileRevalidate() {
-	tiers, err := cache.Open(cache.TiersConfig{})
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer func() { _ = tiers.Close(context.Background()) }()
-	transport, err := httpcache.NewTransport(httpcache.TransportConfig{Tiers: tiers, Fallback: httpcache.StaleWhileRevalidate()})
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer func() { _ = transport.Close(context.Background()) }()
+	transport, done := exampleTransport(httpcache.TransportConfig{Fallback: httpcache.StaleWhileRevalidate()})
+	defer done()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Println("asked")
 		fmt.Fprint(w, "the weather")
@@ -93,16 +98,8 @@ func ExampleStaleWhileRevalidate() {
 
 // A poll revalidates the stored response.
 func ExampleTransport_RoundTrip() {
-	tiers, err := cache.Open(cache.TiersConfig{})
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer func() { _ = tiers.Close(context.Background()) }()
-	transport, err := httpcache.NewTransport(httpcache.TransportConfig{Tiers: tiers, Name: "example"})
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer func() { _ = transport.Close(context.Background()) }()
+	transport, done := exampleTransport(httpcache.TransportConfig{Name: "example"})
+	defer done()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "max-age=60")
 		w.Header().Set("ETag", `"v1"`)
@@ -130,16 +127,8 @@ func ExampleTransport_RoundTrip() {
 
 // The program invalidates a response that the server calls fresh.
 func ExampleTransport_Purge() {
-	tiers, err := cache.Open(cache.TiersConfig{})
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer func() { _ = tiers.Close(context.Background()) }()
-	transport, err := httpcache.NewTransport(httpcache.TransportConfig{Tiers: tiers})
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer func() { _ = transport.Close(context.Background()) }()
+	transport, done := exampleTransport(httpcache.TransportConfig{})
+	defer done()
 	server, client := clock(), &http.Client{Transport: transport}
 	defer server.Close()
 

@@ -2,8 +2,10 @@ package httpcache_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -12,6 +14,7 @@ import (
 
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/cache/httpcache"
+	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/policy"
 )
 
@@ -226,4 +229,27 @@ func TestRefusedEarlyRefresh(t *testing.T) {
 			t.Error("nothing was refreshed")
 		}
 	})
+}
+
+// If one tag is invalid, PurgeTags refuses all and purges nothing.
+func TestPurgeTags(t *testing.T) {
+	s := serve(t, func(_ http.ResponseWriter, r *http.Request) { cache.Depend(r.Context(), "a", "b") }, httpcache.Config{})
+	s.get(t, "/")
+	err := s.c.PurgeTags(t.Context(), "a", "", strings.Repeat("secret", 50))
+	if !errors.Is(err, invalidate.ErrScope) || !strings.Contains(err.Error(), "tag 2 of 3") || !strings.Contains(err.Error(), "tag 3 of 3") || strings.Contains(err.Error(), "secret") {
+		t.Error(err)
+	}
+	if err := s.c.PurgeTags(t.Context()); err != nil || !s.get(t, "/").hit() {
+		t.Errorf("purged by nothing: %v", err)
+	}
+	if err := s.c.PurgeTags(t.Context(), "x", "b"); err != nil || s.get(t, "/").hit() {
+		t.Errorf("not purged: %v", err)
+	}
+	off := serve(t, set("X", "y"), httpcache.Config{Off: true})
+	if err := off.c.PurgeTags(t.Context(), "a"); err != nil {
+		t.Error(err)
+	}
+	if err := off.c.PurgeTags(t.Context(), ""); err == nil {
+		t.Error("an empty tag is taken")
+	}
 }

@@ -3,9 +3,9 @@ package httpcache_test
 import (
 	"fmt"
 	"net/http"
+	"runtime"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
@@ -33,40 +33,6 @@ func together(n int, release func(), ask func(i int) answer) []answer {
 	release()
 	wg.Wait()
 	return answers
-}
-
-// A response for one client reaches no client that waited for it. Each is answered from its own
-// request. After that, no client waits for another.
-func TestWaitersOfAPrivateResponse(t *testing.T) {
-	marks := map[string]func(http.ResponseWriter, *http.Request){
-		"cookie":   set("Set-Cookie", "id=1"),
-		"vary":     set("Vary", "X-Who"),
-		"401":      status(http.StatusUnauthorized),
-		"500":      status(http.StatusInternalServerError, set("Cache-Control", "private")),
-		"no-store": set("Cache-Control", "no-store"),
-	}
-	for name, mark := range marks {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				g := newGate()
-				var running, most atomic.Int64
-				s := serve(t, personal(func(w http.ResponseWriter, r *http.Request) {
-					g.pass()
-					most.Store(max(most.Load(), running.Add(1)))
-					defer running.Add(-1)
-					mark(w, r)
-				}), httpcache.Config{})
-				answers := crowd(t, s, 100, func() { close(g.open) }, func(i int) *http.Request {
-					return request(t, http.MethodGet, "/", "X-Who", fmt.Sprint(i))
-				})
-				for i, a := range answers {
-					if want := fmt.Sprint("hello ", i); a.body != want {
-						t.Errorf("client %d got %q", i, a.body)
-					}
-				}
-			})
-		})
-	}
 }
 
 // Clients of a key that is not for everybody get their own renderings, side by side. After ten
@@ -119,7 +85,7 @@ func TestMemoryIsBounded(t *testing.T) {
 
 // A handler that ends its goroutine harms no other request.
 func TestGoexit(t *testing.T) {
-	s := serve(t, func(http.ResponseWriter, *http.Request) { goexit() }, httpcache.Config{})
+	s := serve(t, func(http.ResponseWriter, *http.Request) { runtime.Goexit() }, httpcache.Config{})
 	if a := s.get(t, "/"); a.status != http.StatusServiceUnavailable || a.header.Get("Cache-Control") != "no-store" {
 		t.Error(a)
 	}

@@ -1,6 +1,7 @@
 package httpcache_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -12,8 +13,9 @@ const validated = "max-age=10"
 // RFC 9111, section by section: with Tiers alone the cache is a shared cache.
 func TestSharedCache(t *testing.T) {
 	t.Parallel()
-	handlers, shared, clients := []side{handlerSide}, []side{sharedSide}, []side{privateSide}
+	handlers, shared, clients, pages := []side{handlerSide}, []side{sharedSide}, []side{privateSide}, []side{pagesSide}
 	token, preset := []string{"Authorization", "a"}, httpcache.Config{Fallback: httpcache.StaleWhileRevalidate()}
+	long := "/" + strings.Repeat("x", 960)
 	const date = "Fri, 31 Dec 1999 23:59:50 GMT"
 	cc := func(v string, more ...string) []string { return append([]string{"Cache-Control", v}, more...) }
 	again := visit{asked: 2, body: "body 2"}
@@ -55,8 +57,11 @@ func TestSharedCache(t *testing.T) {
 		{name: "private, for a client", on: clients, origin: [][]string{cc("private, max-age=10")}, visits: []visit{miss, hit}},
 		{name: "s-maxage, for a client", on: clients, origin: [][]string{cc("s-maxage=10")}, visits: []visit{miss, again}},
 		// §3.1, fields.
-		{name: "hop by hop", origin: [][]string{cc("max-age=10", "Connection", "X-A", "X-A", "1", "Keep-Alive", "1", "Proxy-Authenticate", "x", "X-B", "2")},
-			visits: []visit{miss, {asked: 1, how: "hit", with: []string{"X-A", "-", "Keep-Alive", "-", "Proxy-Authenticate", "-", "X-B", "2"}}}},
+		{name: "hop by hop", origin: [][]string{cc("max-age=10", "Connection", "x-a, Keep-Alive", "X-A", "1", "Keep-Alive", "1", "Proxy-Connection", "close", "Proxy-Authenticate", "x", "X-B", "2")},
+			visits: []visit{miss, {asked: 1, how: "hit", with: []string{"Connection", "-", "X-A", "-", "Keep-Alive", "-", "Proxy-Connection", "-", "Proxy-Authenticate", "-", "X-B", "2"}}}},
+		{name: "hop by hop, and a date that is the server's", on: pages, origin: [][]string{{"Connection", "x-a", "X-A", "1", "Date", "-1h", "X-B", "2"}}, visits: []visit{
+			{asked: 1, with: []string{"Connection", "-", "X-A", "-", "Date", "-", "X-B", "2"}}, {asked: 1, how: "hit", with: []string{"X-A", "-", "Date", "-", "X-B", "2"}},
+		}},
 		// §3.5, Authorization.
 		{name: "authorized", on: handlers, origin: [][]string{cc("max-age=10")}, visits: []visit{{header: []string{"Authorization", "a"}, asked: 1, how: "fwd=bypass"}, {asked: 2}, {header: []string{"Authorization", "a"}, asked: 3}}},
 		{name: "allowed", on: handlers, cfg: httpcache.Config{AllowAuthorized: anybody}, origin: [][]string{cc("max-age=10", "Vary", "Authorization")},
@@ -89,8 +94,25 @@ func TestSharedCache(t *testing.T) {
 			{header: []string{"X-L", "a"}, asked: 1}, {after: "61s", header: []string{"X-L", "b"}, asked: 2}, {header: []string{"X-L", "b"}, asked: 2, how: "hit"},
 			{header: []string{"X-L", "a"}, asked: 3, body: "body 3"}, {header: []string{"X-L", "b"}, asked: 3, body: "body 2", how: "hit"},
 		}},
+		{name: "a fresh variant answers without its origin, though the first page is stale", origin: [][]string{cc("max-age=10, stale-while-revalidate=60", "Vary", "X-L")}, visits: []visit{
+			{header: []string{"X-L", "a"}, asked: 1}, {after: "10s", header: []string{"X-L", "b"}, asked: 2, body: "body 2"}, {method: "HEAD", header: []string{"X-L", "b"}, asked: 2, how: "hit"},
+			{header: []string{"X-L", "b", "Cache-Control", "only-if-cached"}, asked: 2, body: "body 2", how: "hit"}, {header: []string{"X-L", "b", "Range", "bytes=0-0"}, status: 206, asked: 2, body: "b", how: "hit"},
+			{method: "HEAD", header: []string{"X-L", "a"}, asked: 3, how: "fwd=bypass"},
+		}},
 		{name: "a variant outlives the first one", origin: [][]string{cc("max-age=10", "Vary", "X-L"), cc("max-age=100", "Vary", "X-L")}, visits: []visit{
 			{header: []string{"X-L", "a"}, asked: 1}, {header: []string{"X-L", "b"}, asked: 2}, {after: "20s", header: []string{"X-L", "b"}, asked: 2, how: "hit;ttl=80"},
+		}},
+		{name: "no variant's key fits", on: handlers, origin: [][]string{cc("max-age=60", "Vary", "X-L")}, visits: []visit{
+			{target: long, header: []string{"X-L", "a"}, asked: 1, body: "body 1"}, {target: long, header: []string{"X-L", "b"}, asked: 2, body: "body 2"},
+			{target: long, header: []string{"X-L", "b"}, asked: 3, body: "body 3"}, {target: long, header: []string{"X-L", "a"}, asked: 3, body: "body 1"},
+		}},
+		{name: "no variant's key fits", on: shared, origin: [][]string{cc("max-age=60", "Vary", "X-L")}, visits: []visit{
+			{target: long, header: []string{"X-L", "a"}, asked: 1, body: "body 1"}, {target: long, header: []string{"X-L", "b"}, asked: 2, body: "body 2"},
+			{target: long, header: []string{"X-L", "b"}, asked: 3, body: "body 3"}, {target: long, header: []string{"X-L", "a"}, asked: 4, body: "body 4"},
+		}},
+		{name: "one variant is gone", origin: [][]string{cc("max-age=10, stale-while-revalidate=86400", "Vary", "X-L"), cc("max-age=10, stale-while-revalidate=86400", "Vary", "X-L"), {":status", "404", "Vary", "X-L"}}, visits: []visit{
+			{header: []string{"X-L", "a"}, asked: 1}, {header: []string{"X-L", "b"}, asked: 2}, {after: "20s", header: []string{"X-L", "b"}, asked: 3, body: "body 2"},
+			{after: "11s", header: []string{"X-L", "b"}, asked: 4, status: 404}, {header: []string{"X-L", "a"}, asked: 5, body: "body 1", how: "hit"},
 		}},
 		{name: "Vary changes", origin: [][]string{cc("max-age=100", "Vary", "X-L"), cc("max-age=100", "Vary", "X-L, X-M"), cc("max-age=100", "Vary", "X-L, X-M")}, visits: []visit{
 			{header: []string{"X-L", "a"}, asked: 1}, {header: []string{"X-L", "b", "X-M", "1"}, asked: 2, body: "body 2"},
@@ -99,7 +121,8 @@ func TestSharedCache(t *testing.T) {
 		{name: "a variant that is served stale is renewed for its own", origin: [][]string{cc("max-age=10, stale-while-revalidate=10", "Vary", "X-L")}, visits: []visit{
 			{header: []string{"X-L", "a"}, asked: 1}, {after: "11s", header: []string{"X-L", "b"}, asked: 2}, {header: []string{"X-L", "a"}, asked: 3, how: "hit;detail=stale"}, {header: []string{"X-L", "a"}, asked: 3, how: "hit;ttl"}, {header: []string{"X-L", "b"}, asked: 3, how: "hit;ttl"},
 		}},
-		// §4.2.2, heuristics.
+		// §4.2.2, heuristics. The age counts from the header, even if the body takes long.
+		{name: "slow body", origin: [][]string{cc("max-age=30", ":flush", "20s")}, visits: []visit{miss, {after: "5s", asked: 1, how: "hit", with: []string{"Age", "25"}}, {after: "6s", asked: 2, body: "body 2"}}},
 		{name: "heuristic is off", origin: [][]string{{"Last-Modified", "-100s"}}, visits: []visit{miss, again}},
 		{name: "heuristic", cfg: httpcache.Config{Fallback: httpcache.Fallback{Heuristic: 0.1}}, origin: [][]string{{"Last-Modified", "-100s", "Date", "0s"}, {}}, visits: []visit{miss, {after: "9s", asked: 1, how: "hit"}, {after: "2s", asked: 2}}},
 		{name: "fallback", cfg: httpcache.Config{Fallback: httpcache.Fallback{TTL: 5e9}}, origin: [][]string{{}}, visits: []visit{miss, {after: "4s", asked: 1, how: "hit"}, {after: "2s", asked: 2}}},
@@ -115,6 +138,7 @@ func TestSharedCache(t *testing.T) {
 		{name: "stale, and must-revalidate", origin: [][]string{cc("max-age=10, stale-while-revalidate=10, stale-if-error=10, must-revalidate"), {":status", "500"}}, visits: []visit{miss, {after: "11s", asked: 2, status: 500}}},
 		{name: "stale, and s-maxage", origin: [][]string{cc("s-maxage=10, stale-if-error=10"), {":status", "500"}}, visits: []visit{miss, {after: "11s", asked: 2, status: 500}}},
 		{name: "stale-if-error", origin: [][]string{cc("max-age=10, stale-if-error=10"), {":status", "502"}}, visits: []visit{miss, {after: "11s", asked: 2, body: "body 1", how: "fwd=stale;fwd-status=502"}, {after: "10s", asked: 3, status: 502}}},
+		{name: "stale-if-error, and the failure is flushed", origin: [][]string{cc("max-age=10, stale-if-error=60"), {":status", "503", ":flush", "0s"}}, visits: []visit{miss, {after: "11s", asked: 2, body: "body 1", how: "fwd=stale;fwd-status=503;detail=stale-if-error"}}},
 		{name: "stale, if not implemented", origin: [][]string{cc("max-age=10, stale-if-error=10"), {":status", "501"}}, visits: []visit{miss, {after: "11s", asked: 2, status: 501}}},
 		{name: "stale, if there is no answer", origin: [][]string{cc("max-age=10, stale-if-error=10"), {":panic", ""}}, visits: []visit{miss, {after: "11s", asked: 2, body: "body 1", how: "fwd=stale;detail=stale-if-error"}, {after: "10s", asked: 3, status: broken}}},
 		{name: "stale, if not found", origin: [][]string{cc("max-age=10, stale-if-error=10"), {":status", "404"}}, visits: []visit{miss, {after: "11s", asked: 2, status: 404}}},
@@ -148,6 +172,7 @@ func TestSharedCache(t *testing.T) {
 		{name: "kept no longer", origin: [][]string{cc(validated, "Etag", `"a"`), cc(validated, "Etag", `"a"`)}, visits: []visit{miss, {after: "61m", asked: 2, body: "body 2"}}},
 		// §4.3.2, the client's conditions.
 		{name: "client has it", origin: [][]string{cc(validated, "Etag", `"a"`)}, visits: []visit{miss, {header: []string{"If-None-Match", `"a"`}, status: 304, asked: 1, how: "hit"}, {header: []string{"If-None-Match", `"b"`}, asked: 1, how: "hit"}}},
+		{name: "client has it, and the page is flushed", on: handlers, origin: [][]string{cc(validated, "Etag", `"a"`, ":flush", "0s")}, visits: []visit{{header: []string{"If-None-Match", `"a"`}, status: 304, asked: 1}, hit}},
 		{name: "client has it, cache not", on: handlers, origin: [][]string{cc(validated, "Etag", `"a"`)}, visits: []visit{{header: []string{"If-None-Match", `"a"`}, status: 304, asked: 1}, hit}},
 		// §5.2.1, directives of clients.
 		{name: "request no-store", origin: [][]string{cc(validated)}, visits: []visit{{header: []string{"Cache-Control", "no-store"}, asked: 1}, {asked: 2}, {header: []string{"Cache-Control", "no-store"}, asked: 2, how: "hit"}}},
@@ -165,7 +190,65 @@ func TestSharedCache(t *testing.T) {
 		{name: "not targeted", origin: [][]string{cc("max-age=10", "Cdn-Cache-Control", "no-store")}, visits: []visit{miss, hit}},
 		{name: "targeted", on: handlers, cfg: httpcache.Config{Targets: []string{"CDN-Cache-Control"}}, origin: [][]string{cc("no-store", "Cdn-Cache-Control", "max-age=10")}, visits: []visit{miss, hit, {after: "10s", asked: 2}}},
 	}
-	for i := range scripts {
-		scripts[i].run(t)
+	// Values that differ in more than spelling select different variants.
+	for _, c := range [][2][]string{
+		{{"Accept", `a/b;profile="urn:A"`}, {"Accept", `a/b;profile="urn:a"`}}, {{"Accept", `a/b;v=A`}, {"Accept", `a/b;v=a`}}, {nil, {"Accept-Encoding", ""}},
+	} {
+		scripts = append(scripts, script{name: fmt.Sprintf("variants of %q", c), origin: [][]string{cc("max-age=60", "Vary", "Accept, Accept-Encoding")}, visits: []visit{
+			{header: c[0], asked: 1, body: "body 1"}, {header: c[1], asked: 2, body: "body 2"}, {header: c[0], asked: 2, body: "body 1"}, {header: c[1], asked: 2, body: "body 2"},
+		}})
 	}
+	play(t, scripts)
+}
+
+// A write ends the pages of its path on its own host only.
+func TestWriteOfOneHost(t *testing.T) {
+	a, b := []string{"Host", "a.example"}, []string{"Host", "b.example"}
+	s := script{name: "host", origin: [][]string{{"Cache-Control", minute}}, visits: []visit{
+		{header: a, asked: 1}, {header: b, asked: 2}, {method: "POST", header: []string{"Host", "A.example:80"}, asked: 3}, {header: a, asked: 4}, {header: b, asked: 4, how: "hit"},
+	}}
+	s.run(t)
+}
+
+// Cache-Status is appended to that of the caches nearer to the origin, also if the handler answers directly (RFC
+// 9211 §2).
+func TestCacheStatusOfOthers(t *testing.T) {
+	t.Parallel()
+	pages, handlers, inner := []side{pagesSide}, []side{handlerSide}, [][]string{{"Cache-Status", "inner; hit"}}
+	cfg, says := httpcache.Config{Name: "outer"}, func(line string) []string { return []string{"Cache-Status", line} }
+	cookie := []string{"Cookie", "a=b"}
+	play(t, []script{
+		{name: "a page", on: pages, cfg: cfg, origin: inner, visits: []visit{{asked: 1}, {asked: 1, with: says("inner; hit, outer;hit")}}},
+		{name: "set-cookie", on: pages, cfg: cfg, origin: [][]string{{"Cache-Status", "inner; hit", "Set-Cookie", "a=b"}}, visits: []visit{{asked: 2, with: says("inner; hit, outer;fwd=uri-miss;detail=set-cookie")}}},
+		{name: "directly", on: handlers, cfg: cfg, origin: inner, visits: []visit{
+			{header: cookie, asked: 1, with: says("inner; hit, outer;fwd=bypass;detail=credentials")}, {method: "POST", asked: 2, with: says("inner; hit, outer;fwd=method")},
+			{header: []string{"Cache-Control", "no-store"}, asked: 3, with: says("inner; hit, outer;fwd=bypass;detail=request-no-store")},
+		}},
+		{name: "no other", on: handlers, cfg: cfg, origin: [][]string{nil}, visits: []visit{{header: cookie, asked: 1, with: says("outer;fwd=bypass;detail=credentials")}}},
+		{name: "flushed", on: handlers, cfg: cfg, origin: [][]string{append(inner[0], ":flush", "0s")}, visits: []visit{{header: cookie, asked: 1, with: says("inner; hit, outer;fwd=bypass;detail=credentials")}}},
+	})
+}
+
+// After Expire the old page is served as stale, and one request renews it, although its own lifetime is not
+// over. A load that leaves the page as it is leaves it stale.
+func TestExpired(t *testing.T) {
+	t.Parallel()
+	const swr = "max-age=60, stale-while-revalidate=60"
+	renewed := visit{asked: 2, body: "body 2", how: "hit"}
+	scripts := []script{
+		{name: "stale while revalidating", origin: [][]string{{"Cache-Control", swr}}, visits: []visit{{asked: 1}, {act: expired, asked: 2, body: "body 1", how: "hit;detail=stale"}, renewed}},
+		{name: "never stale", origin: [][]string{{"Cache-Control", minute}}, visits: []visit{{asked: 1}, {act: expired, asked: 2, body: "body 2", how: "fwd="}, renewed}},
+	}
+	for _, demand := range []string{"max-stale", "max-stale=100", "only-if-cached", "only-if-cached, max-stale", "min-fresh=1", "max-age=100"} {
+		for _, cc := range []string{swr, minute} {
+			asks := visit{act: expired, header: []string{"Cache-Control", demand}, asked: 2, body: "body 2"}
+			if strings.HasPrefix(demand, "only") {
+				asks.asked, asks.status, asks.body = 1, 504, ""
+			}
+			scripts = append(scripts, script{name: demand + " " + cc, on: []side{privateSide}, origin: [][]string{{"Cache-Control", cc}}, visits: []visit{
+				{asked: 1}, asks, {after: "1s", asked: 2}, renewed,
+			}})
+		}
+	}
+	play(t, scripts)
 }

@@ -19,32 +19,6 @@ func renewal() *origin {
 	return &origin{script: [][]string{{"Cache-Control", cc, "Etag", `"a"`}, {"Cache-Control", cc, "Etag", `"a"`, ":status", "304"}, {"Cache-Control", cc}}}
 }
 
-// A page that a 304 has renewed keeps its dependencies, and has those of the 304, too. All of them still
-// invalidate it.
-func TestRenewedPagesInherit(t *testing.T) {
-	for _, tag := range []string{"old", "new"} {
-		var o *origin
-		next := func() http.Handler {
-			o = renewal()
-			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				cache.Depend(r.Context(), []string{"old", "new", "other"}[o.asked()])
-				o.ServeHTTP(w, r)
-			})
-		}
-		watched(t, nil, httpcache.Config{}, next, func(t *testing.T, do send, x cached) {
-			do(http.MethodGet, "/")
-			sleep(t, "11s")
-			if a := do(http.MethodGet, "/"); a.body != "body 1" || o.asked() != 2 {
-				t.Fatal(a)
-			}
-			x.invalidate(t, tag)
-			if a := do(http.MethodGet, "/"); a.body != "body 3" {
-				t.Errorf("after the invalidation of %q: %v", tag, a)
-			}
-		})
-	}
-}
-
 // A 304 does not undo an invalidation that came during the revalidation.
 func TestInvalidatedWhileAsked(t *testing.T) {
 	during := func() {}
@@ -235,4 +209,32 @@ func TestTransportPurge(t *testing.T) {
 			t.Errorf("%v, and with a cookie %v", a, b)
 		}
 	})
+}
+
+// A write ends the pages of its path in every spelling that an origin may read as that path (RFC 3986
+// §6.2.2.3). A client must not keep a page from being renewed by the way it spells its write.
+func TestWritesInOtherSpellings(t *testing.T) {
+	next := func() http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Cache-Control", "max-age=60")
+			if r.Method == http.MethodPost && r.URL.Query().Has("at") {
+				w.Header().Set("Location", r.URL.Query().Get("at"))
+				w.WriteHeader(http.StatusCreated)
+			}
+		})
+	}
+	for target, ends := range map[string]bool{
+		"/a/b": true, "/a/./b": true, "/x/../a/b": true, "//a/b": true, "/a//b": true, "/../a/b": true, "/%2e%2e/a/b": true, "/a/%62": true,
+		"/a/b/.": false, "/a/b/": false, "/a": false, "/a/b/c": false, "/": false, "/?at=//example.com//a/b": true, "/?at=x/../../a//b": true,
+	} {
+		t.Run(target, func(t *testing.T) {
+			both(t, httpcache.Config{}, next, func(t *testing.T, do send) {
+				do(http.MethodGet, "/a/b")
+				do(http.MethodPost, target)
+				if a := do(http.MethodGet, "/a/b"); a.hit() == ends {
+					t.Error(a)
+				}
+			})
+		})
+	}
 }

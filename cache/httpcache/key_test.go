@@ -1,6 +1,7 @@
 package httpcache_test
 
 import (
+	"context"
 	"crypto/tls"
 	"fmt"
 	"net/http"
@@ -153,7 +154,7 @@ func TestContextOfOuterHandlers(t *testing.T) {
 	s := serve(t, h, httpcache.Config{})
 	mux := http.NewServeMux()
 	mux.Handle("/posts/{slug}", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		ctx := contextWith(r.Context(), userKey{}, "alice", http.ServerContextKey, &http.Server{})
+		ctx := context.WithValue(context.WithValue(r.Context(), userKey{}, "alice"), http.ServerContextKey, &http.Server{})
 		s.ServeHTTP(w, r.WithContext(ctx))
 	}))
 	a := do(mux, request(t, http.MethodGet, "/posts/7"))

@@ -1,6 +1,7 @@
 package httpcache_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -8,8 +9,6 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
@@ -28,24 +27,63 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
+// stored is where the pages of a cache are.
+type stored struct{ tiers *cache.Tiers }
+
+func (s stored) invalidate(t testing.TB, tags ...string) {
+	t.Helper()
+	for _, tag := range tags {
+		if err := s.tiers.Invalidate(context.WithoutCancel(t.Context()), invalidate.Tag(cache.DefaultTenant, tag)); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// expire makes all pages stale.
+func (s stored) expire(t testing.TB) {
+	t.Helper()
+	if err := s.tiers.Expire(t.Context(), invalidate.All()); err != nil {
+		t.Error(err)
+	}
+}
+
 // server is a handler behind a cache.
 type server struct {
 	*httpcache.Handler
-	c     *httpcache.Cache
-	tiers *cache.Tiers
+	c *httpcache.Cache
+	stored
 }
 
-// serve puts a cache in front of h.
+// serve puts a cache of a program's own pages in front of h.
 func serve(t testing.TB, h http.HandlerFunc, cfg httpcache.Config) server {
+	t.Helper()
+	cfg.Preset = httpcache.Pages
+	return proxied(t, h, cfg)
+}
+
+// proxied puts a cache with cfg in front of a handler.
+func proxied(t testing.TB, h http.Handler, cfg httpcache.Config) server {
 	t.Helper()
 	if cfg.Tiers == nil {
 		cfg.Tiers = openTiers(t, cache.TiersConfig{})
 	}
-	cfg.Preset = httpcache.Pages
-	if cfg.Logger == nil {
-		cfg.Logger = slog.New(slog.DiscardHandler)
-	}
+	cfg.Logger = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
 	c, err := httpcache.New(cfg)
+	closeAfter(t, c, err)
+	return server{c.Handler(h), c, stored{cfg.Tiers}}
+}
+
+func openTiers(t testing.TB, cfg cache.TiersConfig) *cache.Tiers {
+	t.Helper()
+	cfg.Logger = slog.New(slog.DiscardHandler)
+	tiers, err := cache.Open(cfg)
+	closeAfter(t, tiers, err)
+	return tiers
+}
+
+// closeAfter closes what was opened at the end of a test.
+func closeAfter(t testing.TB, c interface{ Close(context.Context) error }, err error) {
+	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,42 +92,16 @@ func serve(t testing.TB, h http.HandlerFunc, cfg httpcache.Config) server {
 			t.Error(err)
 		}
 	})
-	return server{c.Handler(h), c, cfg.Tiers}
-}
-
-func openTiers(t testing.TB, cfg cache.TiersConfig) *cache.Tiers {
-	t.Helper()
-	cfg.Logger = slog.New(slog.DiscardHandler)
-	tiers, err := cache.Open(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := tiers.Close(context.WithoutCancel(t.Context())); err != nil {
-			t.Error(err)
-		}
-	})
-	return tiers
-}
-
-func (s server) invalidate(t testing.TB, tags ...string) {
-	t.Helper()
-	invalidateTags(t, s.tiers, tags)
-}
-
-func invalidateTags(t testing.TB, tiers *cache.Tiers, tags []string) {
-	t.Helper()
-	for _, tag := range tags {
-		if err := tiers.Invalidate(context.WithoutCancel(t.Context()), invalidate.Tag(cache.DefaultTenant, tag)); err != nil {
-			t.Error(err)
-		}
-	}
 }
 
 // request makes a request; header is pairs of names and values.
 func request(t testing.TB, method, target string, header ...string) *http.Request {
 	t.Helper()
-	r := httptest.NewRequestWithContext(t.Context(), method, target, http.NoBody)
+	return with(httptest.NewRequestWithContext(t.Context(), method, target, http.NoBody), header)
+}
+
+// with adds a header, and the Host, to a request.
+func with(r *http.Request, header []string) *http.Request {
 	for i := 0; i+1 < len(header); i += 2 {
 		if header[i] == "Host" {
 			r.Host = header[i+1]
@@ -168,13 +180,6 @@ func (g *gate) pass() {
 	}
 }
 
-func contextWith(ctx context.Context, pairs ...any) context.Context {
-	for i := 0; i+1 < len(pairs); i += 2 {
-		ctx = context.WithValue(ctx, pairs[i], pairs[i+1])
-	}
-	return ctx
-}
-
 // sleep lets time pass in a bubble.
 func sleep(t *testing.T, d string) {
 	t.Helper()
@@ -185,9 +190,6 @@ func sleep(t *testing.T, d string) {
 	<-time.After(n)
 	synctest.Wait()
 }
-
-// goexit is what t.FailNow does.
-func goexit() { runtime.Goexit() }
 
 func panicked(f func()) (p any) {
 	defer func() { p = recover() }()
@@ -235,25 +237,3 @@ func heap() int64 {
 
 // anybody accepts every request.
 func anybody(*http.Request) bool { return true }
-
-func writeFile(dir, name, text string) error {
-	return os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600)
-}
-
-// statusWriter remembers the status.
-type statusWriter struct {
-	http.ResponseWriter
-	status int
-}
-
-func (w *statusWriter) WriteHeader(status int) {
-	w.status = status
-	w.ResponseWriter.WriteHeader(status)
-}
-
-func (w *statusWriter) Write(b []byte) (int, error) {
-	if w.status == 0 {
-		w.status = http.StatusOK
-	}
-	return w.ResponseWriter.Write(b)
-}

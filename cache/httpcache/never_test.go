@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/twofold-go/twofold/cache/httpcache"
@@ -42,8 +43,8 @@ func status(code int, mark ...func(http.ResponseWriter, *http.Request)) func(htt
 	}
 }
 
-// A response that is marked as private in any way reaches no other client. Its own client gets
-// what the handler made of its own request. (W-E7)
+// A response that is marked as private in any way reaches no other client, also none that waited for it. Its
+// own client gets what the handler made of its own request. (W-E7)
 func TestNeverShared(t *testing.T) {
 	cases := map[string]func(http.ResponseWriter, *http.Request){
 		"set-cookie":                   set("Set-Cookie", "session=1"),
@@ -73,6 +74,7 @@ func TestNeverShared(t *testing.T) {
 		"302":                          status(http.StatusFound, set("Location", "/")),
 		"307":                          status(http.StatusTemporaryRedirect, set("Location", "/")),
 		"401":                          status(http.StatusUnauthorized),
+		"500, private":                 status(http.StatusInternalServerError, set("Cache-Control", "private")),
 		"403":                          status(http.StatusForbidden),
 		"429":                          status(http.StatusTooManyRequests),
 		"404 with a cookie":            status(http.StatusNotFound, set("Set-Cookie", "a=b")),
@@ -95,21 +97,29 @@ func TestNeverShared(t *testing.T) {
 	}
 	for name, mark := range cases {
 		t.Run(name, func(t *testing.T) {
-			s := serve(t, personal(mark), httpcache.Config{})
-			for i := range 3 { // the second time the key is remembered
-				for _, who := range []string{"alice", "bob"} {
-					a := s.get(t, "/", "X-Who", who)
+			synctest.Test(t, func(t *testing.T) {
+				g := newGate()
+				s := serve(t, personal(func(w http.ResponseWriter, r *http.Request) {
+					g.pass()
+					mark(w, r)
+				}), httpcache.Config{})
+				check := func(when, who string, a answer) {
 					if a.body != "hello "+who || a.hit() {
-						t.Errorf("round %d: %s got %q (%s)", i, who, a.body, a.how())
+						t.Errorf("%s: %s got %q (%s)", when, who, a.body, a.how())
 					}
 				}
-			}
-			if a := s.get(t, "/"); a.body != "hello nobody" {
-				t.Errorf("another client got %q", a.body)
-			}
-			if n := s.c.Stats().Stored; n != 0 {
-				t.Errorf("%d responses were stored", n)
-			}
+				name := func(i int) string { return fmt.Sprint("client ", i) }
+				for i, a := range crowd(t, s, 8, func() { close(g.open) }, func(i int) *http.Request { return request(t, http.MethodGet, "/", "X-Who", name(i)) }) {
+					check("at once", name(i), a)
+				}
+				for _, who := range []string{"alice", "bob", "alice", "bob"} { // the key is remembered
+					check("in turn", who, s.get(t, "/", "X-Who", who))
+				}
+				check("in the end", "nobody", s.get(t, "/"))
+				if n := s.c.Stats().Stored; n != 0 {
+					t.Errorf("%d responses were stored", n)
+				}
+			})
 		})
 	}
 }

@@ -1,14 +1,22 @@
 package httpcache_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"io"
+	"maps"
 	"net/http"
-	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
+	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/cache/httpcache"
+	"github.com/twofold-go/twofold/invalidate/logtest"
+	"github.com/twofold-go/twofold/tier/tiertest"
 )
 
 // A whole response that may not be stored still says that the old page is over (RFC 9111 §4.3.3).
@@ -54,61 +62,132 @@ func TestRefusedResponseEndsTheOldPage(t *testing.T) {
 // A request that bypasses the cache ends no page, whatever its response says.
 func TestBypassEndsNoPage(t *testing.T) {
 	page, gone := []string{"Cache-Control", "max-age=10, stale-while-revalidate=86400"}, []string{":status", "404"}
-	var o *origin
-	next := func() http.Handler {
-		o = &origin{script: [][]string{page, gone, gone, gone, gone, page}}
-		return o
+	asks := []visit{{method: "HEAD"}, {header: []string{"Range", "bytes=0-1"}}, {header: []string{"Cache-Control", "no-store"}}, {header: []string{"If-Match", `"b"`}}}
+	credentials := []visit{{header: []string{"Cookie", "a=b"}}, {header: []string{"Authorization", "x"}}} // a Transport does not pass them by
+	for on, asks := range map[*side][]visit{&sharedSide: asks, &handlerSide: append(asks, credentials...)} {
+		s := script{name: "bypass", on: []side{*on}, origin: [][]string{page}, visits: []visit{{asked: 1}}}
+		for i, v := range asks {
+			v.asked, v.status = i+2, 404
+			if i == 0 {
+				v.after = "20s"
+			}
+			s.origin, s.visits = append(s.origin, gone), append(s.visits, v)
+		}
+		s.origin = append(s.origin, page)
+		s.visits = append(s.visits, visit{asked: len(s.origin), body: "body 1", how: "hit;detail=stale;ttl=-10"})
+		s.run(t)
 	}
-	watched(t, nil, httpcache.Config{}, next, func(t *testing.T, do send, x cached) {
-		do(http.MethodGet, "/")
-		sleep(t, "20s")
-		asks := [][]string{{"Range", "bytes=0-1"}, {"Cache-Control", "no-store"}, {"If-Match", `"b"`}}
-		if _, handler := x.(fronted); handler { // a Transport does not pass credentials by
-			asks = append(asks, []string{"Cookie", "a=b"}, []string{"Authorization", "x"})
-			o.script = slices.Insert(o.script, 1, gone, gone)
-		}
-		for _, header := range asks {
-			do(http.MethodGet, "/", header...)
-		}
-		do(http.MethodHead, "/")
-		synctest.Wait()
-		if a := do(http.MethodGet, "/"); a.body != "body 1" || a.how() != "hit;detail=stale;ttl=-10" {
-			t.Error(a)
-		}
-		if synctest.Wait(); o.asked() != len(o.script) {
-			t.Errorf("the origin was asked %d times", o.asked())
-		}
-	})
 }
 
-// All the variants but the one that the response is about stay.
-func TestRefusedVariant(t *testing.T) {
-	gone := ""
-	next := func() http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			l := r.Header.Get("X-L")
-			w.Header().Set("Vary", "X-L")
-			if l == gone {
-				w.WriteHeader(http.StatusNotFound)
-				return
+// A body that was cut short is never stored, by any kind of request.
+func TestWarmIsNotCutShort(t *testing.T) {
+	proxy := proxyTo(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Cache-Control", "max-age=60")
+		_, _ = io.WriteString(w, "the first half")
+		_ = http.NewResponseController(w).Flush()
+		panic(http.ErrAbortHandler)
+	})
+	s := proxied(t, proxy, httpcache.Config{Hosts: []string{"example.com"}})
+	w, err := s.Warm(t.Context(), "/", nil)
+	if err == nil || w.Stored {
+		t.Errorf("%+v, %v", w, err)
+	}
+}
+
+// A refresh may begin while the cache is closed.
+func TestCloseDuringRefresh(t *testing.T) {
+	o := func() http.Handler {
+		return &origin{script: [][]string{{"Cache-Control", "max-age=1, stale-while-revalidate=60"}}}
+	}
+	for range 8 {
+		watched(t, nil, httpcache.Config{}, o, func(t *testing.T, do send, x cached) {
+			do(http.MethodGet, "/")
+			sleep(t, "2s")
+			do(http.MethodGet, "/")
+			if err := x.Close(t.Context()); err != nil {
+				t.Error(err)
 			}
-			w.Header().Set("Cache-Control", "max-age=10, stale-while-revalidate=86400")
-			fmt.Fprint(w, "page ", l)
 		})
 	}
-	sides(t, httpcache.Config{}, next, func(t *testing.T, get func(...string) answer) {
-		gone = ""
-		get("X-L", "a")
-		get("X-L", "b")
-		gone = "b"
-		sleep(t, "20s")
-		get("X-L", "b")
-		sleep(t, "11s")
-		if a := get("X-L", "b"); a.status != http.StatusNotFound {
-			t.Error(a)
+}
+
+// After Expire a request of another variant leaves the page of the URL stale, also in another process.
+func TestExpireOfVariants(t *testing.T) {
+	for _, cc := range []string{"max-age=60, stale-while-revalidate=60", "max-age=60"} {
+		for _, on := range []side{handlerSide, privateSide} {
+			t.Run(fmt.Sprint(cc, on.name), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					remote, asked, l := tiertest.NewMemory(), 0, logtest.NewMemory(logtest.MemoryConfig{})
+					process := func() (get func(lang string) string, x cached) {
+						tiers := openTiers(t, cache.TiersConfig{Remote: remote, Log: l})
+						if err := tiers.Ready(t.Context()); err != nil {
+							t.Fatal(err)
+						}
+						x = on.open(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+							asked++
+							w.Header().Set("Cache-Control", cc)
+							w.Header().Set("Vary", "Accept-Language")
+							fmt.Fprint(w, r.Header.Get("Accept-Language"), " ", asked)
+						}), httpcache.Config{Tiers: tiers})
+						do := sender(t, x)
+						return func(l string) string { return do(http.MethodGet, "/", "Accept-Language", l).body }, x
+					}
+					a, x := process()
+					b, _ := process()
+					a("de")
+					a("en")
+					x.expire(t)
+					sleep(t, "1s")
+					b("en")
+					sleep(t, "2s")
+					b("de")
+					sleep(t, "2s")
+					got := []string{b("de"), b("en")}
+					if fmt.Sprint(got) != "[de 4 en 3]" {
+						t.Error(got)
+					}
+				})
+			})
 		}
-		if a := get("X-L", "a"); a.body != "page a" || !a.hit() {
-			t.Error(a)
+	}
+}
+
+// Close waits for what runs, as long as its context allows, even if no client waits for it: for a refresh, and for
+// a rendering for all that has turned out to be for one.
+func TestClose(t *testing.T) {
+	hold := make(chan struct{})
+	ignorant := func(first, then http.Header) func() http.Handler {
+		return func() http.Handler {
+			hold = make(chan struct{})
+			var asked atomic.Int64
+			return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				n := asked.Add(1)
+				maps.Copy(w.Header(), first)
+				if n > 1 {
+					maps.Copy(w.Header(), then)
+				}
+				if w.WriteHeader(http.StatusOK); n == 1 == (then == nil) {
+					<-hold // ignores its context
+				}
+			})
 		}
-	})
+	}
+	closes := func(t *testing.T, do send, x cached) {
+		do(http.MethodGet, "/")
+		sleep(t, "2s")
+		do(http.MethodGet, "/")
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := x.Close(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Close says %v", err)
+		}
+		close(hold)
+		if err := x.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	stale := http.Header{"Cache-Control": {"max-age=1, stale-while-revalidate=60"}}
+	watched(t, nil, httpcache.Config{}, ignorant(stale, stale), closes)
+	watched(t, []side{pagesSide}, httpcache.Config{}, ignorant(http.Header{"Set-Cookie": {"a=b"}}, nil), closes)
 }

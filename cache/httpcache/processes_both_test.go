@@ -53,12 +53,14 @@ func TestSharedByProcesses(t *testing.T) {
 		then   [][]string // those to the second
 		visits []visit    // of the second
 		third  visit      // of a third process, after that
+		on     []side     // nil: both
 	}{
 		{name: "fresh", first: cc(minute), then: [][]string{down}, visits: []visit{{after: "59s", how: "hit;ttl=1"}}},
 		{name: "kept", first: cc(minute), then: [][]string{confirms}, visits: []visit{{after: "190h", asked: 1, how: "fwd=stale;fwd-status=304", sees: asks}}},
 		{name: "kept no longer", first: cc(minute), then: [][]string{another}, visits: []visit{{after: "193h", asked: 1, how: "fwd=uri-miss", sees: []string{"If-None-Match", "-"}}}},
 		{name: "no-cache", first: cc("no-cache"), then: [][]string{confirms}, visits: []visit{{after: "1s", asked: 1, how: "fwd=stale;fwd-status=304", sees: asks}}},
 		{name: "stale", first: cc("max-age=60, stale-while-revalidate=60"), then: [][]string{confirms}, visits: []visit{{after: "90s", asked: 1, how: "hit;detail=stale"}}},
+		{name: "too stale for a caller", on: []side{sharedSide, privateSide}, first: cc("max-age=60, stale-while-revalidate=60"), then: [][]string{another}, visits: []visit{{after: "90s", header: []string{"Cache-Control", "max-age=80"}, asked: anyNumber, how: "fwd="}}},
 		{name: "not stale", first: cc("max-age=60, stale-while-revalidate=60, must-revalidate"), then: [][]string{another}, visits: []visit{{after: "90s", asked: 1, how: "fwd=stale;stored"}}},
 		{name: "in place of an error", first: cc("max-age=60, stale-if-error=60"), then: [][]string{down}, visits: []visit{{after: "90s", asked: 1, how: "fwd=stale;detail=stale-if-error"}}},
 		{name: "not in place of an error", first: cc(minute), then: [][]string{down}, visits: []visit{{after: "90s", asked: 1, status: broken}}},
@@ -68,7 +70,10 @@ func TestSharedByProcesses(t *testing.T) {
 			},
 			third: visit{how: "hit", with: []string{"Cache-Control", "max-age=10, must-revalidate"}}},
 	} {
-		for _, on := range []side{handlerSide, sharedSide} {
+		if c.on == nil {
+			c.on = []side{handlerSide, sharedSide}
+		}
+		for _, on := range c.on {
 			t.Run(c.name+", "+on.name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					remote := tiertest.NewMemory()
@@ -98,21 +103,4 @@ func TestSharedByProcesses(t *testing.T) {
 			})
 		}
 	}
-}
-
-// A page of another process may be too stale for the caller of a Transport. A Cache does not ask its clients.
-func TestTransportTooStale(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		remote := tiertest.NewMemory()
-		process := func(body string) client {
-			o := scripted(replies(http.StatusOK, body, "Cache-Control", "max-age=60, stale-while-revalidate=60"))
-			return transport(t, o, httpcache.TransportConfig{Tiers: openTiers(t, cache.TiersConfig{Remote: remote})})
-		}
-		process("one").get(t)
-		sleep(t, "90s")
-		if a := process("two").get(t, "Cache-Control", "max-age=80"); a.body != "two" {
-			t.Error(a)
-		}
-		synctest.Wait()
-	})
 }

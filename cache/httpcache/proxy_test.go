@@ -3,7 +3,6 @@ package httpcache_test
 import (
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"net/http/httptrace"
 	"net/http/httputil"
 	"net/textproto"
@@ -15,12 +14,22 @@ import (
 	"github.com/twofold-go/twofold/cache/httpcache"
 )
 
+// proxyTo is a reverse proxy in front of a server.
+func proxyTo(t *testing.T, origin http.HandlerFunc) *httputil.ReverseProxy {
+	t.Helper()
+	u, err := url.Parse(listen(t, origin).URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(u) }}
+}
+
 // In front of a reverse proxy, over real connections: early hints arrive, a stored page is a hit,
 // and a response that is not stored streams.
 func TestReverseProxy(t *testing.T) {
 	more := make(chan struct{})
 	var asked atomic.Int64
-	origin := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	proxy := proxyTo(t, func(w http.ResponseWriter, r *http.Request) {
 		asked.Add(1)
 		switch r.URL.Path {
 		case "/hints":
@@ -39,15 +48,8 @@ func TestReverseProxy(t *testing.T) {
 			<-more
 			_, _ = io.WriteString(w, "two\n")
 		}
-	}))
-	defer origin.Close()
-	u, err := url.Parse(origin.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := proxied(t, &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(u) }}, httpcache.Config{})
-	front := httptest.NewServer(s)
-	defer front.Close()
+	})
+	front := listen(t, proxied(t, proxy, httpcache.Config{}))
 	get := func(path string) (*http.Response, []int) {
 		var early []int
 		ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{Got1xxResponse: func(code int, _ textproto.MIMEHeader) error {
@@ -95,7 +97,7 @@ func TestReverseProxy(t *testing.T) {
 // A HEAD whose page is not recorded ends with its header, whatever the handler does when its
 // writes fail. Its connection stays open.
 func TestHeadOfReverseProxy(t *testing.T) {
-	origin := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	proxy := proxyTo(t, func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/private":
 			w.Header().Set("Cache-Control", "private")
@@ -104,13 +106,7 @@ func TestHeadOfReverseProxy(t *testing.T) {
 		}
 		w.Header().Set("X-A", "1")
 		_, _ = io.CopyN(w, zeros{}, 4<<20)
-	}))
-	defer origin.Close()
-	u, err := url.Parse(origin.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	proxy := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(u) }}
+	})
 	for name, h := range map[string]http.Handler{
 		"until":       proxied(t, proxy, httpcache.Config{Preset: httpcache.Pages}),
 		"off":         proxied(t, proxy, httpcache.Config{Preset: httpcache.Pages, Off: true}),
@@ -118,8 +114,7 @@ func TestHeadOfReverseProxy(t *testing.T) {
 	} {
 		for _, path := range []string{"/private", "/declared", "/large"} {
 			t.Run(name+path, func(t *testing.T) {
-				front := httptest.NewServer(h)
-				defer front.Close()
+				front := listen(t, h)
 				for i := range 3 {
 					var had httptrace.GotConnInfo
 					ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{GotConn: func(c httptrace.GotConnInfo) { had = c }})

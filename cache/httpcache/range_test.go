@@ -1,7 +1,6 @@
 package httpcache_test
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"mime"
@@ -9,10 +8,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"github.com/twofold-go/twofold/cache/httpcache"
@@ -20,18 +17,24 @@ import (
 
 var longAgo = time.Date(2026, 2, 3, 4, 5, 6, 0, time.UTC)
 
-// text is a handler whose page has n bytes without repeated parts.
-func text(n int, header ...string) http.HandlerFunc {
-	var b bytes.Buffer
+// words are n bytes without repeated parts.
+func words(n int) string {
+	var b strings.Builder
 	for i := 0; b.Len() < n; i++ {
 		fmt.Fprint(&b, i, " ")
 	}
+	return b.String()[:n]
+}
+
+// text is a handler whose page has n bytes without repeated parts.
+func text(n int, header ...string) http.HandlerFunc {
+	body := words(n)
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/plain")
 		for i := 0; i+1 < len(header); i += 2 {
 			w.Header().Set(header[i], header[i+1])
 		}
-		_, _ = w.Write(b.Bytes()[:n])
+		_, _ = io.WriteString(w, body)
 	}
 }
 
@@ -81,55 +84,6 @@ func essenceOf(a answer) essence {
 		b, _ := io.ReadAll(part)
 		e.Parts = append(e.Parts, fmt.Sprintf("%v %s", part.Header, b))
 	}
-}
-
-// For any range and condition, the answer is that of http.ServeContent for the bare body.
-func TestRangesAreThoseOfServeContent(t *testing.T) {
-	const etag = `"v1"`
-	modified := longAgo.Format(http.TimeFormat)
-	tags := rapid.SampledFrom([]string{"", "", "", "", etag, `"v2"`, `W/"v1"`, `"v2", "v1"`, "*", "v1"})
-	times := rapid.SampledFrom([]string{"", "", "", modified, longAgo.Add(time.Second).Format(http.TimeFormat), longAgo.Add(-time.Second).Format(http.TimeFormat), "x"})
-	conditions := []struct {
-		name   string
-		values *rapid.Generator[string]
-	}{
-		{"If-Match", tags}, {"If-Unmodified-Since", times}, {"If-None-Match", tags}, {"If-Modified-Since", times},
-		{"If-Range", rapid.SampledFrom([]string{"", "", "", etag, `"v2"`, `W/"v1"`, modified, "x"})},
-	}
-	sites := map[int]server{}
-	for _, n := range []int{0, 20, 300} {
-		sites[n] = serve(t, text(n, "ETag", etag, "Last-Modified", modified), httpcache.Config{})
-	}
-	compare := func(n int, header []string) (status int, diff string) {
-		site := sites[n]
-		body := site.get(t, "/").body
-		want := do(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			w.Header().Set("Content-Type", "text/plain")
-			w.Header().Set("ETag", etag)
-			http.ServeContent(w, r, "", longAgo, strings.NewReader(body))
-		}), request(t, http.MethodGet, "/", header...))
-		got := site.get(t, "/", header...)
-		return got.status, cmp.Diff(essenceOf(want), essenceOf(got))
-	}
-	for want, header := range map[int][]string{
-		200: {"Range", "bytes=0-4", "If-Range", `"v2"`}, 206: {"Range", "bytes=0-4,7-"}, 304: {"Range", "bytes=0-4", "If-None-Match", etag},
-		412: {"Range", "bytes=0-4", "If-Match", `"v2"`}, 416: {"Range", "bytes=400-"},
-	} {
-		if status, diff := compare(300, header); status != want || diff != "" {
-			t.Errorf("%q: %d, want %d; %s", header, status, want, diff)
-		}
-	}
-	rapid.Check(t, func(rt *rapid.T) {
-		n, header := rapid.SampledFrom([]int{300, 20, 0}).Draw(rt, "size"), []string{"Range", drawRange(rt)}
-		for _, c := range conditions {
-			if v := c.values.Draw(rt, c.name); v != "" {
-				header = append(header, c.name, v)
-			}
-		}
-		if _, diff := compare(n, header); diff != "" {
-			rt.Fatalf("%q of %d bytes: %s", header, n, diff)
-		}
-	})
 }
 
 // A range is cut from a hit, from a miss, and with the cache off.
@@ -224,30 +178,69 @@ func checkPart(t *testing.T, a answer, method string, status int, body string) {
 	}
 }
 
-// A date is not a strong validator while the page could have changed twice within its second.
-func TestIfRangeOfAMoment(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := serve(t, func(w http.ResponseWriter, r *http.Request) {
-			text(20, "Last-Modified", time.Now().UTC().Format(http.TimeFormat))(w, r)
-		}, httpcache.Config{})
-		modified := s.get(t, "/").header.Get("Last-Modified")
-		if a := s.get(t, "/", "Range", "bytes=2-4", "If-Range", modified); a.status != http.StatusOK {
-			t.Error(a)
+// A fresh page answers a client's own conditions and Range. Otherwise they go on to the origin as they are.
+func TestConditionsAndRanges(t *testing.T) {
+	t.Parallel()
+	const etag, then, before = `"v"`, "Fri, 31 Dec 1999 23:00:00 GMT", "Fri, 31 Dec 1999 22:59:59 GMT"
+	body := strings.Repeat("0123456789", 10)
+	page := []string{":body", body, "Cache-Control", minute, "Etag", etag, "Last-Modified", then, "Content-Length", "100"}
+	for _, c := range []struct {
+		name   string
+		header []string
+		status int    // from a fresh page; 0: passed on
+		body   string // of that
+	}{
+		{"the same", []string{"If-None-Match", `"x", "v"`}, 304, ""},
+		{"another", []string{"If-None-Match", `"x"`}, 200, body},
+		{"since", []string{"If-Modified-Since", then}, 304, ""},
+		{"not since", []string{"If-Modified-Since", before}, 200, body},
+		{"If-Match", []string{"If-Match", etag}, 0, ""},
+		{"a part", []string{"Range", "bytes=10-12"}, 206, "012"},
+		{"the end", []string{"Range", "bytes=-1"}, 206, "9"},
+		{"too far", []string{"Range", "bytes=100-"}, 416, ""},
+		{"a part of this", []string{"Range", "bytes=0-0", "If-Range", etag}, 206, "0"},
+		{"a part of that", []string{"Range", "bytes=0-0", "If-Range", `"x"`}, 200, body},
+	} {
+		passed := visit{header: c.header, asked: 1, body: "untouched", how: "fwd=", sees: c.header}
+		fresh := visit{header: c.header, asked: 2, status: c.status, body: c.body, how: "hit", with: []string{"Etag", etag}}
+		if c.status == 416 {
+			fresh.with = nil
 		}
-	})
+		stale := passed
+		stale.after, stale.asked = "1m", 3
+		if c.status == 0 {
+			fresh = passed
+			fresh.asked, stale.asked = 3, 4
+		}
+		untouched := []string{":body", "untouched"}
+		s := script{name: c.name, on: []side{privateSide, sharedSide}, origin: [][]string{untouched, page, untouched}, visits: []visit{passed, {asked: 2}, fresh, stale}}
+		s.run(t)
+	}
+	scripts := []script{
+		{name: "a handler that sees whole requests", on: []side{handlerSide}, origin: [][]string{
+			{":status", "206", "Content-Range", "bytes 0-0/3", ":body", "h"}, {":status", "412", ":body", "no"}, {"Cache-Control", minute, ":body", "whole"},
+		}, visits: []visit{
+			{header: []string{"Range", "bytes=0-0"}, asked: 1, status: 206, body: "h", how: "fwd=bypass;detail=range"},
+			{header: []string{"If-Match", `"x"`}, asked: 2, status: 412, how: "fwd=bypass;detail=precondition"},
+			{asked: 3, body: "whole", how: "fwd=uri-miss;stored"}, {header: []string{"Range", "bytes=0-1"}, asked: 3, status: 206, body: "wh", how: "hit;ttl=60"},
+			{header: []string{"If-Match", `"x"`}, asked: 3, status: 412, how: "hit;ttl=60"},
+		}},
+		// A date is not a strong validator while the page could have changed twice within its second.
+		{name: "of this moment", on: []side{pagesSide}, origin: [][]string{{"Last-Modified", "0s"}}, visits: []visit{
+			{asked: 1}, {header: []string{"Range", "bytes=2-4", "If-Range", "Sat, 01 Jan 2000 00:00:00 GMT"}, asked: 1},
+		}},
+	}
+	play(t, scripts)
 }
 
 // The last 0 bytes are a range that no response has.
 func TestNoLastBytes(t *testing.T) {
-	origin := func() http.Handler { return &origin{script: [][]string{{"Cache-Control", minute, "Etag", `"a"`}}} }
-	sides(t, httpcache.Config{}, origin, func(t *testing.T, get func(...string) answer) {
-		get()
-		for ranges, want := range map[string]int{
-			"bytes=-0": 416, "bytes=-00": 416, "bytes=-0, -0": 416, "bytes=-0,0-1": 206, "bytes=0-1, -0": 206, "bytes=-1": 206, "bytes=-01": 206,
-		} {
-			if a := get("Range", ranges); a.status != want {
-				t.Errorf("%s: %v", ranges, a)
-			}
-		}
-	})
+	s := script{name: "page", origin: [][]string{{"Cache-Control", minute, "Etag", `"a"`}}, visits: []visit{{asked: 1}}}
+	for _, c := range []struct {
+		ranges string
+		status int
+	}{{"-0", 416}, {"-00", 416}, {"-0, -0", 416}, {"-0,0-1", 206}, {"0-1, -0", 206}, {"-1", 206}, {"-01", 206}} {
+		s.visits = append(s.visits, visit{header: []string{"Range", "bytes=" + c.ranges}, status: c.status, asked: 1})
+	}
+	s.run(t)
 }

@@ -35,7 +35,7 @@ func (c *Cache) serve(next http.Handler, w http.ResponseWriter, r *http.Request)
 		c.k.Stats.Bypass(reason.Off)
 		c.handling(next, w, r, t).alone(w, r, "")
 	case t.Wants.NoStore, t.Wants.OnlyIfCached, r.Method == http.MethodHead && !c.cfg.pages(), !c.cfg.pages() && t.Saw.Any(rules.SawRange|rules.SawIfMatch):
-		if !c.fromStore(w, r, &t, exchange.FreshOnly) {
+		if !c.fromStore(w, r, &t, true) {
 			c.handling(next, w, r, t).asItIs(w, r)
 		}
 	default:
@@ -68,14 +68,16 @@ func (x *handling) asItIs(w http.ResponseWriter, r *http.Request) {
 	x.forItself(w, r, why)
 }
 
-// fromStore answers from a stored page, if one does. It refreshes nothing.
-func (c *Cache) fromStore(w http.ResponseWriter, r *http.Request, t *address.Target, opts []cache.Option) bool {
+// fromStore answers from a stored page, if one does, and if it is fresh or need not be. It refreshes nothing. The
+// page that leads to a variant may be stale.
+func (c *Cache) fromStore(w http.ResponseWriter, r *http.Request, t *address.Target, fresh bool) bool {
 	x := c.reading(r, t)
-	res, ok := x.Find(opts)
-	if ok {
-		c.served(w, r, &x, res, t, c.k.Now().UnixMilli())
+	res, ok := x.Find(nil)
+	if !ok || fresh && res.Stale {
+		return false
 	}
-	return ok
+	c.served(w, r, &x, res, t, c.k.Now().UnixMilli())
+	return true
 }
 
 func (c *Cache) reading(r *http.Request, t *address.Target) exchange.Reading {
@@ -119,7 +121,7 @@ func (c *Cache) through(next http.Handler, w http.ResponseWriter, r *http.Reques
 func (x *handling) try(w http.ResponseWriter, r *http.Request) (y *handling) {
 	c := x.c
 	if c.k.Memory.Has(x.At(), c.k.Now) {
-		if !c.fromStore(w, r, &x.t, nil) {
+		if !c.fromStore(w, r, &x.t, false) {
 			x.forItself(w, r, reason.Memory)
 		}
 		return nil

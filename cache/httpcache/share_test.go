@@ -1,21 +1,19 @@
 package httpcache_test
 
 import (
-	"context"
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"pgregory.net/rapid"
 
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/cache/httpcache"
-	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/policy"
 )
 
@@ -134,73 +132,44 @@ func TestPoisoning(t *testing.T) {
 // For any sequence of variants, a client gets a page made for its values, and never one made
 // before the last invalidation.
 func TestVaryModel(t *testing.T) {
-	t.Run("handler", func(t *testing.T) {
-		varyModel(t, func(tiers *cache.Tiers, origin http.Handler) (http.RoundTripper, closer, error) {
-			c, err := httpcache.New(httpcache.Config{Tiers: tiers})
-			return handled{c.Handler(origin)}, c, err
-		})
-	})
-	t.Run("client", func(t *testing.T) {
-		varyModel(t, func(tiers *cache.Tiers, origin http.Handler) (http.RoundTripper, closer, error) {
-			c, err := httpcache.NewTransport(httpcache.TransportConfig{Tiers: tiers, Base: handled{origin}})
-			return c, c, err
-		})
-	})
+	for _, on := range []side{handlerSide, privateSide} {
+		t.Run(on.name, func(t *testing.T) { rapid.Check(t, func(rt *rapid.T) { varyModel(t, rt, on) }) })
+	}
 }
 
-type closer interface {
-	Close(ctx context.Context) error
-}
-
-func varyModel(t *testing.T, open func(*cache.Tiers, http.Handler) (http.RoundTripper, closer, error)) {
-	rapid.Check(t, func(t *rapid.T) {
-		names := []string{"X-A", "X-B", "Accept-Language"}
-		vary, version := "X-A", 0
-		tiers, err := cache.Open(cache.TiersConfig{})
-		if err != nil {
-			t.Fatal(err)
+func varyModel(t *testing.T, rt *rapid.T, on side) {
+	names := []string{"X-A", "X-B", "Accept-Language"}
+	vary, version := "X-A", 0
+	see := func(get func(string) string) string {
+		s := fmt.Sprint(vary, version)
+		for name := range strings.SplitSeq(vary, ", ") {
+			s += "|" + strings.ReplaceAll(get(name), " ", "")
 		}
-		defer func() { _ = tiers.Close(context.Background()) }()
-		see := func(h http.Header) string {
-			s := fmt.Sprint(vary, version)
-			for name := range strings.SplitSeq(vary, ", ") {
-				s += "|" + strings.ReplaceAll(h.Get(name), " ", "")
-			}
-			return s
-		}
-		c, closes, err := open(tiers, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		return s
+	}
+	synctest.Test(t, func(t *testing.T) {
+		x := on.open(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			cache.Depend(r.Context(), "all")
 			w.Header()["Vary"] = []string{vary}
 			w.Header().Set("Cache-Control", "max-age=60")
-			fmt.Fprint(w, see(r.Header))
-		}))
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer func() { _ = closes.Close(context.Background()) }()
-		for range rapid.IntRange(1, 30).Draw(t, "steps") {
-			if rapid.IntRange(0, 9).Draw(t, "what") == 0 {
+			fmt.Fprint(w, see(r.Header.Get))
+		}), httpcache.Config{})
+		do := sender(t, x)
+		for range rapid.IntRange(1, 30).Draw(rt, "steps") {
+			if rapid.IntRange(0, 9).Draw(rt, "what") == 0 {
 				version++
-				vary = strings.Join(rapid.SliceOfNDistinct(rapid.SampledFrom(names), 1, 3, rapid.ID).Draw(t, "vary"), ", ")
-				if err := tiers.Invalidate(context.Background(), invalidate.Tag(cache.DefaultTenant, "all")); err != nil {
-					t.Fatal(err)
-				}
+				vary = strings.Join(rapid.SliceOfNDistinct(rapid.SampledFrom(names), 1, 3, rapid.ID).Draw(rt, "vary"), ", ")
+				x.invalidate(t, "all")
 				continue
 			}
-			r, _ := http.NewRequestWithContext(context.Background(), http.MethodGet, pageURL, http.NoBody)
+			var header []string
 			for _, name := range names {
-				if v := rapid.SampledFrom([]string{"", "a", "b", "a, b", "a=|x-b=b"}).Draw(t, name); v != "" {
-					r.Header.Set(name, v)
+				if v := rapid.SampledFrom([]string{"", "a", "b", "a, b", "a=|x-b=b"}).Draw(rt, name); v != "" {
+					header = append(header, name, v)
 				}
 			}
-			resp, err := c.RoundTrip(r)
-			if err != nil {
-				t.Fatal(err)
-			}
-			got, _ := io.ReadAll(resp.Body)
-			_ = resp.Body.Close()
-			if want := see(r.Header); string(got) != want {
-				t.Fatalf("%v got %q, want %q", r.Header, got, want)
+			if a, want := do(http.MethodGet, "/page", header...), see(headerOf(header...).Get); a.body != want {
+				rt.Errorf("%q got %q, want %q", header, a.body, want)
 			}
 		}
 	})
@@ -238,25 +207,6 @@ func TestNoAnswer(t *testing.T) {
 		wg.Wait()
 		if asked.Load() != 3 {
 			t.Errorf("asked %d times", asked.Load())
-		}
-	})
-}
-
-// A page whose key is so long that no variant's key fits is stored for the first client. The others get
-// responses of their own.
-func TestNoRoomForVariants(t *testing.T) {
-	both(t, httpcache.Config{}, func() http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			w.Header().Set("Cache-Control", "max-age=60")
-			w.Header().Set("Vary", "X-L")
-			fmt.Fprint(w, r.Header.Get("X-L"))
-		})
-	}, func(t *testing.T, do send) {
-		target := "/" + strings.Repeat("x", 960)
-		for _, l := range []string{"a", "b", "b", "a"} {
-			if a := do(http.MethodGet, target, "X-L", l); a.status != http.StatusOK || a.body != l {
-				t.Errorf("%s: %v", l, a)
-			}
 		}
 	})
 }

@@ -3,7 +3,6 @@ package httpcache_test
 import (
 	"cmp"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"strconv"
 	"strings"
@@ -17,7 +16,8 @@ import (
 )
 
 // origin is a handler with a script. Its n-th answer has the n-th header; later answers have the
-// last one. The body is "body N". The header ":status" sets the status.
+// last one. The body is "body N", or that of ":body". The header ":status" sets the status. ":wait" is
+// how long the answer takes. With ":flush" its header goes at once, and its body after that time.
 type origin struct {
 	script [][]string
 	serve  http.HandlerFunc // after the header is set; nil: write the body
@@ -31,19 +31,21 @@ func (o *origin) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	o.seen = append(o.seen, r.Header.Clone())
 	n := len(o.seen)
 	o.mu.Unlock()
-	lines := o.script[min(n, len(o.script))-1]
-	status := 200
+	lines, deeds := o.script[min(n, len(o.script))-1], map[string]string{}
 	for i := 0; i+1 < len(lines); i += 2 {
-		switch name, value := lines[i], lines[i+1]; name {
-		case ":status":
-			status, _ = strconv.Atoi(value)
-		case ":panic":
+		name, value := lines[i], lines[i+1]
+		d, err := time.ParseDuration(value)
+		switch {
+		case name == ":panic":
 			panic(http.ErrAbortHandler)
-		case "Date", "Expires", "Last-Modified":
-			if d, err := time.ParseDuration(value); err == nil {
-				value = time.Now().Add(d).UTC().Format(http.TimeFormat)
-			}
-			fallthrough
+		case name == ":wait":
+			<-time.After(d)
+		case name == ":depend":
+			cache.Depend(r.Context(), value)
+		case name[0] == ':':
+			deeds[name] = value
+		case err == nil && (name == "Date" || name == "Expires" || name == "Last-Modified"):
+			w.Header().Add(name, time.Now().Add(d).UTC().Format(http.TimeFormat))
 		default:
 			w.Header().Add(name, value)
 		}
@@ -52,9 +54,15 @@ func (o *origin) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		o.serve(w, r)
 		return
 	}
+	status, _ := strconv.Atoi(cmp.Or(deeds[":status"], "200"))
 	w.WriteHeader(status)
+	if late, flushed := deeds[":flush"]; flushed {
+		_ = http.NewResponseController(w).Flush()
+		d, _ := time.ParseDuration(late)
+		<-time.After(d)
+	}
 	if status != http.StatusNotModified && status != http.StatusNoContent {
-		fmt.Fprintf(w, "body %d", n)
+		fmt.Fprint(w, cmp.Or(deeds[":body"], fmt.Sprint("body ", n)))
 	}
 }
 
@@ -64,47 +72,48 @@ func (o *origin) asked() int {
 	return len(o.seen)
 }
 
-// proxied puts a cache with cfg in front of a handler.
-func proxied(t testing.TB, h http.Handler, cfg httpcache.Config) server {
-	t.Helper()
-	if cfg.Tiers == nil {
-		cfg.Tiers = openTiers(t, cache.TiersConfig{})
-	}
-	cfg.Logger = slog.New(slog.DiscardHandler)
-	c, err := httpcache.New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := c.Close(t.Context()); err != nil && t.Context().Err() == nil {
-			t.Error(err)
-		}
-	})
-	return server{c.Handler(h), c, cfg.Tiers}
-}
-
 // visit is a request of a script with its expected result.
 type visit struct {
-	after  string   // how long the client waits before it
-	method string   // "": GET
-	target string   // "": "/"
-	header []string // of the request
-	status int      // 0: 200; broken: there is no response
-	body   string   // of the response; "": any
-	how    string   // prefix of Cache-Status after the cache's name; "": any
-	asked  int      // how many requests the origin has had by then
-	with   []string // headers of the response; the value "-" means absent
-	sees   []string // headers of the origin's last request, alike
+	after  string                       // how long the client waits before it
+	act    func(t testing.TB, x cached) // what else is done before it
+	method string                       // "": GET
+	target string                       // "": "/"
+	header []string                     // of the request
+	status int                          // 0: 200; broken: there is no response
+	body   string                       // of the response, decoded; "": any
+	how    string                       // prefix of Cache-Status after the cache's name; "": any
+	asked  int                          // how many requests the origin has had by then; or anyNumber
+	with   []string                     // headers of the response; the value "-" means absent
+	sees   []string                     // headers of the origin's last request, alike
 }
 
-const broken = -1
+const (
+	broken    = -1
+	anyNumber = -1
+)
 
 type script struct {
 	name   string
 	on     []side           // nil: a handler and a shared client
 	cfg    httpcache.Config // of a handler; a client has some of it
 	origin [][]string
+	serve  http.HandlerFunc // of the origin
 	visits []visit
+}
+
+// expired makes all pages stale.
+func expired(t testing.TB, x cached) { x.expire(t) }
+
+// invalid ends the pages that depend on a tag.
+func invalid(tag string) func(testing.TB, cached) {
+	return func(t testing.TB, x cached) { x.invalidate(t, tag) }
+}
+
+// play runs scripts, on the sides of each.
+func play(t *testing.T, scripts []script) {
+	for i := range scripts {
+		scripts[i].run(t)
+	}
 }
 
 func (s *script) run(t *testing.T) {
@@ -115,11 +124,15 @@ func (s *script) run(t *testing.T) {
 		t.Run(on.name+": "+s.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				o := &origin{script: s.origin}
-				send := sender(t, on.open(t, o, s.cfg))
+				o := &origin{script: s.origin, serve: s.serve}
+				x := on.open(t, o, s.cfg)
+				send := sender(t, x)
 				for i, v := range s.visits {
 					if v.after != "" {
 						sleep(t, v.after)
+					}
+					if v.act != nil {
+						v.act(t, x)
 					}
 					a := send(cmp.Or(v.method, http.MethodGet), cmp.Or(v.target, "/"), v.header...)
 					synctest.Wait()
@@ -138,7 +151,10 @@ func (v *visit) check(t *testing.T, i int, a answer, o *origin) {
 	case broken:
 		v.status, v.body = 0, errDown.Error()
 	}
-	if a.status != v.status || v.body != "" && a.body != v.body || !strings.HasPrefix(a.how(), v.how) || o.asked() != v.asked {
+	if v.body != "" && a.status == http.StatusOK {
+		a.body = unpacked(t, a)
+	}
+	if a.status != v.status || v.body != "" && a.body != v.body || !strings.HasPrefix(a.how(), v.how) || o.asked() != v.asked && v.asked != anyNumber {
 		t.Errorf("visit %d: %v, asked %d times; want status %d, %q, %q, asked %d times", i, a, o.asked(), v.status, v.body, v.how, v.asked)
 	}
 	expect(t, i, a.header, v.with)

@@ -16,7 +16,7 @@ import (
 )
 
 // A rule of HTTP holds for a Cache in front of a handler and for a Transport. Its test runs on both sides,
-// in front of the same origin, by way of both, sides, on or watched. TestRulesOfBothSides checks it for the
+// in front of the same origin, by way of both, sides, on, watched or a script. TestRulesOfBothSides checks it for the
 // rules that once differed:
 //
 //	a response that may not be stored is asked for once       TestAskedOnce
@@ -28,9 +28,9 @@ import (
 //	the origin learns the scheme                              TestForcedTLS
 //	what clients say of the scheme and the host is hidden     TestForwardedHeaders
 //	a slow response is a response                             TestSlowIsNoFailure
-//	a validator is enough to be stored                        TestValidatorIsEnough
+//	a validator is enough to be stored                        TestConfirmedPages
 //	a write ends the pages of its own host                    TestWriteOfOneHost
-//	the cookie of a 304 goes to one client                    TestCookieOf304
+//	the cookie of a 304 goes to one client                    TestSharedCache
 //	an encoded response is for those that can read it         TestEncodedWithoutVary
 //	a miss that is flushed varies as the hits do              TestMissHasTheHeaderOfHits
 //	a response is its client's as soon as it is sent          TestClientsChangeTheirResponses
@@ -188,8 +188,10 @@ type cached interface {
 	http.RoundTripper
 	Purge(ctx context.Context, r *http.Request) error
 	Held() int64
+	Close(ctx context.Context) error
 	Stats() httpcache.Stats
 	invalidate(t testing.TB, tags ...string)
+	expire(t testing.TB)
 }
 
 // fronted is a handler behind a Cache, as its clients see it.

@@ -4,160 +4,18 @@ import (
 	"bytes"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/cache/httpcache"
 	"github.com/twofold-go/twofold/policy"
 )
 
 // aging is a policy under which pages become stale.
 var aging = policy.Patch{TTL: new(10 * time.Second), Stale: new(10 * time.Second), StaleIfError: new(time.Hour)}
-
-// Age counts whole seconds since the rendering began. It includes the handler's own Age.
-func TestAge(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := serve(t, func(w http.ResponseWriter, r *http.Request) {
-			sleep(t, "1500ms") // rendering counts as age
-			w.Header().Set("Age", r.URL.Query().Get("age"))
-		}, httpcache.Config{})
-		s.get(t, "/")
-		if a := s.get(t, "/?age=7"); a.header.Get("Age") != "7" || a.hit() {
-			t.Error(a)
-		}
-		for _, step := range []struct{ wait, age, old string }{{"0s", "3", "8"}, {"499ms", "3", "8"}, {"1ms", "3", "9"}, {"1h", "3603", "3609"}} {
-			sleep(t, step.wait)
-			if a := s.get(t, "/"); a.header.Get("Age") != step.age || !a.hit() || a.how() != "hit" {
-				t.Errorf("after %s: %v", step.wait, a)
-			}
-			if a := s.get(t, "/?age=7"); a.header.Get("Age") != step.old {
-				t.Errorf("after %s: %v", step.wait, a)
-			}
-		}
-	})
-}
-
-// Without a TTL no page expires.
-func TestForever(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := &counted{header: http.Header{"Cache-Control": {"public, max-age=1, s-maxage=0, must-revalidate"}, "Expires": {"0"}}}
-		s := serve(t, h.ServeHTTP, httpcache.Config{})
-		s.get(t, "/")
-		sleep(t, "72h")
-		if a := s.get(t, "/"); !a.hit() {
-			t.Error(a)
-		}
-	})
-}
-
-// Within Stale the old page is served while one rendering replaces it.
-func TestStaleWhileRevalidate(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := new(counted)
-		s := serve(t, h.ServeHTTP, httpcache.Config{Policy: aging})
-		s.get(t, "/")
-		sleep(t, "4s")
-		if a := s.get(t, "/"); a.how() != "hit;ttl=6" {
-			t.Error(a)
-		}
-		sleep(t, "8s")
-		if a := s.get(t, "/"); a.body != "rendering 1" || a.how() != "hit;detail=stale;ttl=-2" || a.header.Get("Age") != "12" {
-			t.Error(a)
-		}
-		synctest.Wait()
-		if a := s.get(t, "/"); a.body != "rendering 2" || a.how() != "hit;ttl=10" {
-			t.Error(a)
-		}
-		sleep(t, "25s") // after Stale: the page is served only in place of a failure
-		if a := s.get(t, "/"); a.body != "rendering 3" || a.how() != "fwd=stale;stored" {
-			t.Error(a)
-		}
-		if st := s.c.Stats(); st.Stale != 1 || st.Misses != 2 || st.Hits != 2 {
-			t.Errorf("%+v", st)
-		}
-	})
-}
-
-// When the handler fails, by a status or a panic, the old page replaces the failure. An
-// invalidated page never does.
-func TestStaleIfError(t *testing.T) {
-	for name, fail := range map[string]func(http.ResponseWriter){
-		"500": func(w http.ResponseWriter) { w.WriteHeader(http.StatusInternalServerError) },
-		"503 no-store": func(w http.ResponseWriter) {
-			w.Header().Set("Cache-Control", "no-store")
-			w.WriteHeader(http.StatusServiceUnavailable)
-		},
-		"panic": func(http.ResponseWriter) { panic("secret") },
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var log bytes.Buffer
-				var broken atomic.Bool
-				s := serve(t, func(w http.ResponseWriter, r *http.Request) {
-					cache.Depend(r.Context(), "source")
-					if broken.Load() {
-						fail(w)
-					}
-					_, _ = w.Write([]byte("page"))
-				}, httpcache.Config{Policy: aging, Logger: slog.New(slog.NewTextHandler(&log, nil))})
-				s.get(t, "/")
-				broken.Store(true)
-				sleep(t, "30s")
-				how := "fwd=stale;fwd-status=" + name[:3] + ";detail=stale-if-error"
-				if name == "panic" {
-					how = "fwd=stale;detail=stale-if-error"
-				}
-				if a := s.get(t, "/"); a.body != "page" || a.status != 200 || a.how() != how {
-					t.Error(a)
-				}
-				if a := s.get(t, "/"); a.body != "page" || a.how() != "hit;detail=stale;ttl=-20" { // Throttle spares the handler
-					t.Error(a)
-				}
-				sleep(t, "1s")
-				if a := s.get(t, "/"); a.how() != how {
-					t.Errorf("the handler was spared for too long: %v", a)
-				}
-				if panicked := strings.Contains(log.String(), "panicked"); panicked != (name == "panic") || strings.Contains(log.String(), "secret") {
-					t.Errorf("the log says %q", &log)
-				}
-				s.invalidate(t, "source")
-				if name != "panic" {
-					if a := s.get(t, "/"); a.status < 500 {
-						t.Errorf("served though it was invalidated: %v", a)
-					}
-				} else if p := panicked(func() { s.get(t, "/") }); p == nil {
-					t.Error("served though it was invalidated")
-				}
-				broken.Store(false)
-				if a := s.get(t, "/"); a.status != 200 || a.hit() {
-					t.Errorf("a failure was remembered: %v", a)
-				}
-			})
-		})
-	}
-}
-
-// A page that becomes private is not replaced by its old version.
-func TestStaleIsNoExcuseForPrivate(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		private := false
-		s := serve(t, personal(func(w http.ResponseWriter, _ *http.Request) {
-			if private {
-				w.Header().Set("Set-Cookie", "a=b")
-			}
-		}), httpcache.Config{Policy: aging})
-		s.get(t, "/")
-		private = true
-		sleep(t, "30s")
-		if a := s.get(t, "/", "X-Who", "alice"); a.body != "hello alice" || a.header.Get("Set-Cookie") == "" {
-			t.Error(a)
-		}
-	})
-}
 
 // A failure without an older page goes only to the clients that wait for it.
 func TestFailureIsPassedOn(t *testing.T) {
@@ -178,56 +36,103 @@ func TestFailureIsPassedOn(t *testing.T) {
 	})
 }
 
-// With ErrorTTL, a failure is remembered and the handler is spared.
-func TestFailureIsRemembered(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := &counted{status: http.StatusBadGateway}
-		s := serve(t, h.ServeHTTP, httpcache.Config{Policy: policy.Patch{ErrorTTL: new(5 * time.Second)}})
-		for _, c := range []struct{ wait, body, how string }{
-			{"0s", "rendering 1", "fwd=uri-miss;detail=status"}, {"4s", "rendering 1", "hit"}, {"2s", "rendering 2", "fwd=uri-miss;detail=status"},
-		} {
-			sleep(t, c.wait)
-			if a := s.get(t, "/"); a.status != http.StatusBadGateway || a.body != c.body || a.how() != c.how {
-				t.Error(a)
-			}
-		}
-	})
+// The policy decides how long the pages of a program are fresh, and when they are served stale.
+func TestPagesByPolicy(t *testing.T) {
+	t.Parallel()
+	pages := []side{pagesSide}
+	miss := visit{asked: 1, body: "body 1", how: "fwd=uri-miss;stored"}
+	forever := []string{"Cache-Control", "public, max-age=1, s-maxage=0, must-revalidate", "Expires", "0", ":wait", "1500ms"}
+	scripts := []script{
+		// Age counts whole seconds since the rendering began. It includes the handler's own Age.
+		{name: "for ever", on: pages, origin: [][]string{forever}, visits: []visit{
+			miss, {asked: 1, how: "hit", with: []string{"Age", "1"}}, {after: "499ms", asked: 1, how: "hit", with: []string{"Age", "1"}},
+			{after: "1ms", asked: 1, how: "hit", with: []string{"Age", "2"}}, {after: "72h", asked: 1, how: "hit", with: []string{"Age", "259202"}},
+		}},
+		{name: "an older page", on: pages, origin: [][]string{{"Age", "7", ":wait", "1500ms"}}, visits: []visit{
+			{asked: 1, with: []string{"Age", "7"}}, {asked: 1, with: []string{"Age", "8"}}, {after: "500ms", asked: 1, how: "hit", with: []string{"Age", "9"}},
+		}},
+		{name: "stale while one rendering replaces it", on: pages, cfg: httpcache.Config{Policy: aging}, origin: [][]string{nil}, visits: []visit{
+			miss, {after: "4s", asked: 1, how: "hit;ttl=6"}, {after: "8s", asked: 2, body: "body 1", how: "hit;detail=stale;ttl=-2", with: []string{"Age", "12"}},
+			{asked: 2, body: "body 2", how: "hit;ttl=10"}, {after: "25s", asked: 3, body: "body 3", how: "fwd=stale;stored"}, // served only in place of a failure
+		}},
+		{name: "in place of a slow one", on: pages, cfg: httpcache.Config{Policy: policy.Patch{TTL: new(time.Second), StaleIfError: new(time.Hour), LoadTimeout: new(time.Second)}}, origin: [][]string{nil, {":wait", "1h"}}, visits: []visit{
+			miss, {after: "1m", asked: 2, body: "body 1", with: []string{"Age", "61"}},
+		}},
+		{name: "private now", on: pages, cfg: httpcache.Config{Policy: aging}, origin: [][]string{nil, {"Set-Cookie", "a=b"}}, visits: []visit{
+			miss, {after: "30s", asked: 3, body: "body 3", with: []string{"Set-Cookie", "a=b"}},
+		}},
+		{name: "a failure is remembered", on: pages, cfg: httpcache.Config{Policy: policy.Patch{ErrorTTL: new(5 * time.Second)}}, origin: [][]string{{":status", "502"}}, visits: []visit{
+			{asked: 1, status: 502, how: "fwd=uri-miss;detail=status"}, {after: "4s", asked: 1, status: 502, body: "body 1", how: "hit"}, {after: "2s", asked: 2, status: 502, how: "fwd=uri-miss;detail=status"},
+		}},
+		{name: "expired", on: pages, cfg: httpcache.Config{Policy: policy.Patch{Stale: new(time.Minute)}}, origin: [][]string{nil}, visits: []visit{
+			miss, {act: expired, asked: 2, body: "body 1", how: "hit;detail=stale"}, {asked: 2, body: "body 2", how: "hit"},
+		}},
+		{name: "does not apply to a client", on: []side{privateSide}, origin: [][]string{{"Cache-Control", minute}}, cfg: httpcache.Config{Policy: policy.Patch{
+			TTL: new(time.Second), Stale: new(time.Hour), StaleIfError: new(time.Hour), Jitter: new(0.5), ErrorTTL: new(time.Hour),
+		}}, visits: []visit{miss, {after: "59s", asked: 1, how: "hit"}, {after: "1s", asked: 2, body: "body 2"}}},
+	}
+	play(t, scripts)
 }
 
-// An older page replaces one that takes too long.
-func TestStaleIfSlow(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		slow := false
-		s := serve(t, func(w http.ResponseWriter, r *http.Request) {
-			if slow {
-				<-r.Context().Done()
-			}
-			_, _ = w.Write([]byte("page"))
-		}, httpcache.Config{Policy: policy.Patch{TTL: new(time.Second), StaleIfError: new(time.Hour), LoadTimeout: new(time.Second)}})
-		s.get(t, "/")
-		slow = true
-		sleep(t, "1m")
-		if a := s.get(t, "/"); a.body != "page" || a.header.Get("Age") != "61" {
-			t.Error(a)
+// When the handler fails, by a status or a broken connection, the old page replaces the failure. An invalidated
+// page never does. The handler is spared for the policy's Throttle.
+func TestStaleIfError(t *testing.T) {
+	page := []string{":depend", "source"}
+	for _, c := range []struct {
+		how    string
+		status int
+		fail   []string
+		fails  int    // the last time as its client's own
+		later  string // a refusal is remembered for a moment, a failure is not
+	}{
+		{"fwd=stale;fwd-status=500;detail=stale-if-error", 500, []string{":status", "500"}, 4, ""},
+		{"fwd=stale;fwd-status=503;detail=stale-if-error", 503, []string{":status", "503", "Cache-Control", "no-store"}, 5, "10s"},
+		{"fwd=stale;detail=stale-if-error", broken, []string{":panic", ""}, 4, ""},
+	} {
+		s := script{
+			name: c.how, on: []side{pagesSide}, cfg: httpcache.Config{Policy: aging}, origin: append(append([][]string{page}, slices.Repeat([][]string{c.fail}, c.fails-1)...), page),
+			visits: []visit{
+				{asked: 1}, {after: "30s", asked: 2, body: "body 1", how: c.how}, {asked: 2, body: "body 1", how: "hit;detail=stale;ttl=-20"},
+				{after: "1s", asked: 3, body: "body 1", how: c.how}, {act: invalid("source"), asked: c.fails, status: c.status}, {after: c.later, asked: c.fails + 1, how: "fwd="},
+			},
 		}
-	})
+		s.run(t)
+	}
 }
 
-// After Expire a page is refreshed while readers get the old one.
-func TestExpire(t *testing.T) {
+// Stale-if-error counts for every failure, also for one that is too long to record, or cut short. With Pages
+// the policy says the same.
+func TestStaleIfLongError(t *testing.T) {
+	long := strings.Repeat("x", 2000)
+	for _, failure := range [][]string{{":body", long}, {":body", long, "Content-Length", "2000"}, {":body", "short", "Content-Length", "100"}} {
+		origin := [][]string{{"Cache-Control", "max-age=1, stale-if-error=60"}, append(failure, ":status", "500")}
+		visits := []visit{{asked: 1}, {after: "2s", asked: 2, body: "body 1", how: "fwd=stale;fwd-status=500;detail=stale-if-error"}, {after: "2m", asked: 3, status: 500}}
+		name := strings.Join(failure[2:], " ")
+		s := script{name: name, cfg: httpcache.Config{MaxBody: 1000}, origin: origin, visits: visits}
+		s.run(t)
+		visits = slices.Clone(visits)
+		if len(failure) > 2 && len(failure[1]) < 100 {
+			visits[2].asked = 4 // its client gets a response of its own
+		}
+		p := script{name: name, on: []side{pagesSide}, cfg: httpcache.Config{MaxBody: 1000, Policy: policy.Patch{TTL: new(time.Second), StaleIfError: new(time.Minute)}}, origin: origin, visits: visits}
+		p.run(t)
+	}
+}
+
+// The panic that an old page replaces is logged, without its value.
+func TestReplacedPanicIsLogged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := new(counted)
-		s := serve(t, h.ServeHTTP, httpcache.Config{Policy: policy.Patch{Stale: new(time.Minute)}})
+		var said bytes.Buffer
+		asked := 0
+		s := serve(t, func(http.ResponseWriter, *http.Request) {
+			if asked++; asked > 1 {
+				panic("secret")
+			}
+		}, httpcache.Config{Policy: aging, Logger: slog.New(slog.NewTextHandler(&said, nil))})
 		s.get(t, "/")
-		if err := s.c.Expire(t.Context(), request(t, http.MethodGet, "/")); err != nil {
-			t.Fatal(err)
-		}
-		if a := s.get(t, "/"); a.body != "rendering 1" || a.how() != "hit;detail=stale" {
-			t.Error(a)
-		}
-		synctest.Wait()
-		if a := s.get(t, "/"); a.body != "rendering 2" || a.how() != "hit" {
-			t.Error(a)
+		sleep(t, "30s")
+		if a := s.get(t, "/"); a.status != http.StatusOK || !strings.Contains(said.String(), "panicked") || strings.Contains(said.String(), "secret") {
+			t.Errorf("%v, the log says %q", a, &said)
 		}
 	})
 }

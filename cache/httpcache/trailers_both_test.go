@@ -4,9 +4,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
 	"testing"
 
 	"github.com/twofold-go/twofold/cache/httpcache"
@@ -33,13 +30,11 @@ func TestTrailersReachEveryClient(t *testing.T) {
 				h.Set(trail.sent[i], trail.sent[i+1])
 			}
 		}
-		for side, client := range map[string]func(t *testing.T, origin *httptest.Server) (*http.Client, string){
+		for side, client := range map[string]func(t *testing.T, origin http.HandlerFunc) (*http.Client, string){
 			"handler": trailingHandler, "client": trailingClient,
 		} {
 			t.Run(name+"/"+side, func(t *testing.T) {
-				server := httptest.NewServer(http.HandlerFunc(origin))
-				defer server.Close()
-				c, at := client(t, server)
+				c, at := client(t, origin)
 				for i := range 3 {
 					resp, err := c.Get(at)
 					if err != nil {
@@ -62,20 +57,15 @@ func TestTrailersReachEveryClient(t *testing.T) {
 	}
 }
 
-func trailingHandler(t *testing.T, origin *httptest.Server) (c *http.Client, at string) {
-	target, err := url.Parse(origin.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	proxy := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) }, Transport: origin.Client().Transport}
-	front := httptest.NewServer(proxied(t, proxy, httpcache.Config{}))
-	t.Cleanup(front.Close)
+func trailingHandler(t *testing.T, origin http.HandlerFunc) (c *http.Client, at string) {
+	front := listen(t, proxied(t, proxyTo(t, origin), httpcache.Config{}))
 	return front.Client(), front.URL
 }
 
-func trailingClient(t *testing.T, origin *httptest.Server) (c *http.Client, at string) {
-	tr := transport(t, &upstream{}, httpcache.TransportConfig{Base: origin.Client().Transport})
-	return &http.Client{Transport: tr.Transport}, origin.URL
+func trailingClient(t *testing.T, origin http.HandlerFunc) (c *http.Client, at string) {
+	server := listen(t, origin)
+	tr := transport(t, &upstream{}, httpcache.TransportConfig{Base: server.Client().Transport})
+	return &http.Client{Transport: tr.Transport}, server.URL
 }
 
 // A copy of the response gets the trailers that were announced, as with net/http.

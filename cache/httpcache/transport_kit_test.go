@@ -2,7 +2,6 @@ package httpcache_test
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"io"
 	"log/slog"
@@ -10,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/dunglas/httpsfv"
 
@@ -45,13 +45,6 @@ func (o *upstream) asked() int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return len(o.seen)
-}
-
-// last returns the last request.
-func (o *upstream) last() *http.Request {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.seen[len(o.seen)-1]
 }
 
 // says returns a response with a body. pairs are names and values of its header.
@@ -93,8 +86,8 @@ func replies(status int, body string, pairs ...string) reply {
 // client is a Transport with its origin.
 type client struct {
 	*httpcache.Transport
-	o     *upstream
-	tiers *cache.Tiers
+	o *upstream
+	stored
 }
 
 func transport(t testing.TB, o *upstream, cfg httpcache.TransportConfig) client {
@@ -107,20 +100,8 @@ func transport(t testing.TB, o *upstream, cfg httpcache.TransportConfig) client 
 	}
 	cfg.Logger = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
 	tr, err := httpcache.NewTransport(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := tr.Close(context.WithoutCancel(t.Context())); err != nil {
-			t.Error(err)
-		}
-	})
-	return client{tr, o, cfg.Tiers}
-}
-
-func (c client) invalidate(t testing.TB, tags ...string) {
-	t.Helper()
-	invalidateTags(t, c.tiers, tags)
+	closeAfter(t, tr, err)
+	return client{tr, o, stored{cfg.Tiers}}
 }
 
 // outgoing makes a request of a client; header is pairs of names and values.
@@ -130,14 +111,7 @@ func outgoing(t testing.TB, method, target string, pairs ...string) *http.Reques
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i := 0; i+1 < len(pairs); i += 2 {
-		if pairs[i] == "Host" {
-			r.Host = pairs[i+1]
-			continue
-		}
-		r.Header.Add(pairs[i], pairs[i+1])
-	}
-	return r
+	return with(r, pairs)
 }
 
 // do sends a request and reads the response.
@@ -191,4 +165,21 @@ func bodyFrom(pairs ...string) (opened, *io.PipeWriter) {
 		StatusCode: http.StatusOK, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 		Header: headerOf(pairs...), Body: in, ContentLength: -1,
 	}}, out
+}
+
+// noon is when the responses of these tests arrive.
+var noon = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+
+// noonPlus is a date of HTTP, some seconds after noon.
+func noonPlus(seconds int) string {
+	return noon.Add(time.Duration(seconds) * time.Second).Format(http.TimeFormat)
+}
+
+// headerOf makes a header of pairs of names and values.
+func headerOf(pairs ...string) http.Header {
+	h := http.Header{}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		h.Add(pairs[i], pairs[i+1])
+	}
+	return h
 }

@@ -20,10 +20,10 @@
 //	If-None-Match, If-Modified-Since                       9110 §13.1.2, §13.1.3  NotModified          TestConditional
 //	If-Match, If-Unmodified-Since                          9110 §13.2.2           PreconditionFailed   TestRange
 //	what a 304 carries                                     9110 §15.4.5           Leave304             TestConditional
-//	parts of a response                                    9110 §14               RangeOf              TestRangesAreThoseOfServeContent
+//	parts of a response                                    9110 §14               RangeOf              TestUnchangingPage
 //	what a refused answer says of the stored one           9111 §4.3.3            Outdates             TestRefusedResponseEndsTheOldPage
 //	what a refusal says of the client                      9110 §15.5             AboutClient          TestNobodySwitchesTheCacheOff
-//	fields of one connection                               9110 §7.6.1            DropHopByHop         TestHopByHop
+//	fields of one connection                               9110 §7.6.1            DropHopByHop         TestSharedCache
 //	statuses that may be stored without a lifetime         9110 §15.1             HeuristicallyCacheable  TestUsable
 //	methods that only read                                 9110 §9.2.1            Safe                 TestWrites
 //

@@ -3,6 +3,7 @@ package httpcache_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"log"
 	"net/http"
 	"net/http/httptest"
@@ -18,15 +19,8 @@ import (
 // them.
 func ExampleCache_PurgeTags() {
 	ctx := context.Background()
-	tiers, err := cache.Open(cache.TiersConfig{})
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer func() { _ = tiers.Close(ctx) }()
-	pages, err := httpcache.New(httpcache.Config{Tiers: tiers, Hosts: []string{"example.com"}})
-	if err != nil {
-		log.Fatal(err)
-	}
+	pages, _, done := example(httpcache.Config{})
+	defer done()
 	origin := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Cache-Control", "max-age=60")
 		w.Header().Set("Surrogate-Key", "post:7 author:3")
@@ -65,17 +59,9 @@ func ExampleCache_PurgeTags() {
 // A successful write invalidates its path. With IgnoreWrites the handler must invalidate what it
 // changes.
 func ExampleConfig_ignoreWrites() {
-	ctx := context.Background()
-	tiers, err := cache.Open(cache.TiersConfig{})
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer func() { _ = tiers.Close(ctx) }()
 	for _, ignore := range []bool{false, true} {
-		pages, err := httpcache.New(httpcache.Config{Tiers: tiers, Namespace: fmt.Sprint("ignore-", ignore), IgnoreWrites: ignore})
-		if err != nil {
-			log.Fatal(err)
-		}
+		pages, _, done := example(httpcache.Config{IgnoreWrites: ignore})
+		defer done()
 		site := pages.Handler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Cache-Control", "max-age=60")
 		}))
@@ -88,4 +74,35 @@ func ExampleConfig_ignoreWrites() {
 	// twofold;fwd=uri-miss;stored
 	// twofold;fwd=method
 	// twofold;hit
+}
+
+// A page is compressed once for each coding. Its handler writes the plain body.
+func ExampleConfig_encodings() {
+	pages, _, done := example(httpcache.Config{
+		Encodings: []httpcache.Encoding{httpcache.Zstd(0), httpcache.Gzip(9)}, // the first is preferred
+	})
+	defer done()
+	site := pages.Handler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Println("render")
+		w.Header().Set("Content-Type", "text/plain")
+		w.Header().Set("Cache-Control", "max-age=60")
+		w.Header().Set("ETag", `"v1"`)
+		_, _ = io.WriteString(w, strings.Repeat("hello ", 1000))
+	}))
+
+	for _, accept := range []string{"", "gzip", "gzip, deflate, br, zstd"} {
+		res := ask(site, http.MethodGet, "/", "Accept-Encoding", accept)
+		fmt.Printf("%q %s, less than 6000 bytes: %t\n", res.Header().Get("Content-Encoding"), res.Header().Get("ETag"), res.Body.Len() < 6000)
+	}
+	res := ask(site, http.MethodGet, "/", "Accept-Encoding", "gzip", "If-None-Match", `"v1-gzip"`)
+	fmt.Println(res.Code)
+	res = ask(site, http.MethodGet, "/", "Range", "bytes=0-4") // of the plain body
+	fmt.Println(res.Code, res.Body)
+	// Output:
+	// render
+	// "" "v1", less than 6000 bytes: false
+	// "gzip" "v1-gzip", less than 6000 bytes: true
+	// "zstd" "v1-zstd", less than 6000 bytes: true
+	// 304
+	// 206 hello
 }
