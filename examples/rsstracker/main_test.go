@@ -309,7 +309,8 @@ func TestBounded(t *testing.T) {
 	full := make(chan struct{}) // closed when as many runs are in progress as are allowed
 	site := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		n := running.Add(1)
-		most.Store(max(most.Load(), n))
+		for old := most.Load(); n > old && !most.CompareAndSwap(old, n); old = most.Load() {
+		}
 		if n == atOnce && runs.Load() == 0 {
 			close(full)
 		}
