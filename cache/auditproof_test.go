@@ -217,13 +217,15 @@ func TestRedisAuditAfterFailover(t *testing.T) {
 			link("no replica")
 			front, prefix := redistest.NewProxy(t, primary.Addr()), redistest.Prefix()
 			src, found, patient := &source{fixed: "old"}, make(chan cache.StaleHit, 10), auditAll
-			patient.RemoteTimeout = slow.RemoteTimeout
+			patient.RemoteTimeout = new(10 * time.Second)
+			const bound = 2 * time.Second
 			process := func() things {
 				options := primary.Options()
 				options.Addr = front.Addr()
 				rdb := redis.NewClient(options)
 				t.Cleanup(func() { _ = rdb.Close() })
-				cfg := onRedis(rdb, logs.Client(), prefix, 500*time.Millisecond)
+				cfg := onRedis(rdb, logs.Client(), prefix, bound)
+				cfg.InvalidateWait = 10 * time.Second // on a busy machine the log may take a while
 				cfg.OnStale = func(s cache.StaleHit) { found <- s }
 				return with(t, ready(t, cfg), thingConfig{Load: src.load, Policy: patient})
 			}
@@ -250,7 +252,7 @@ func TestRedisAuditAfterFailover(t *testing.T) {
 				select {
 				case s := <-found:
 					t.Errorf("a false alarm: %+v", s)
-				case <-time.After(2 * time.Second): // an audit takes 1.1 s
+				case <-time.After(4 * bound): // an audit takes a little over two bounds
 				}
 				return
 			}

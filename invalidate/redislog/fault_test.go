@@ -77,7 +77,7 @@ func TestServerFaults(t *testing.T) {
 			opts := r.server.Options() // a log must not depend on them
 			opts.ContextTimeoutEnabled, opts.MaxRetries = false, 5
 			opts.ReadTimeout, opts.PoolTimeout, opts.DialTimeout, opts.DialerRetries = time.Minute, time.Minute, time.Minute, 5
-			p := r.open(closed(t, redis.NewClient(opts)))
+			p := r.openBounded(closed(t, redis.NewClient(opts)), redislog.DefaultBound)
 			p.sync(both(1))
 			tc.fault(t)
 			wantStuck(t, p.log, p.at)
@@ -94,7 +94,7 @@ func behindProxy(t *testing.T) (*process, *redistest.Proxy) {
 	proxy := redistest.NewProxy(t, r.server.Addr())
 	opts := r.server.Options()
 	opts.Addr = proxy.Addr()
-	return r.open(closed(t, redis.NewClient(opts))), proxy
+	return r.openBounded(closed(t, redis.NewClient(opts)), redislog.DefaultBound), proxy
 }
 
 func TestNetworkFaults(t *testing.T) {
