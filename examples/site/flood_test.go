@@ -10,7 +10,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/examples/site/content"
@@ -63,18 +62,12 @@ func inFlood() int {
 	return 2_000
 }
 
-// patient is a log whose lease outlives a pause of a busy machine: while a lease has run out, no page is
-// served from a cache.
-type patient struct{ second }
-
-func (patient) Bound() time.Duration { return time.Minute }
-
 // A flood evicts no hot page, and nothing exceeds its bounds.
 func TestFloods(t *testing.T) {
 	for name, flood := range floods {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newTwins(t, control{link: func(_ *twins, _ string, own second) invalidate.Log { return patient{own} }})
+			w := newTwins(t, control{})
 			defer w.close()
 			w.cold()
 			cold := 0
