@@ -31,6 +31,21 @@ func profileOf(id int64) profile {
 
 var sink atomic.Int64
 
+// BenchmarkLocalHit reads resident keys. internal/bench compares it with other libraries.
+func BenchmarkLocalHit(b *testing.B) {
+	tiers, err := cache.Open(cache.TiersConfig{})
+	must(b, err)
+	c, err := cache.New(tiers, cache.For("bench:v1", func(_ context.Context, id int64) (profile, error) { return profileOf(id), nil }))
+	must(b, err)
+	ctx, sum := b.Context(), int64(0)
+	b.ReportAllocs()
+	for i := int64(0); b.Loop(); i++ {
+		v, _ := c.Get(ctx, i&0xffff)
+		sum += v.ID
+	}
+	sink.Store(sum)
+}
+
 // BenchmarkLocalHitBesideALoad measures what one running load costs a hit of another key. While any
 // load runs, a hit looks for a load in its context, because the hit could be a part of that load's
 // value. The names tell how deeply the context is nested.

@@ -51,6 +51,12 @@ type redisFleet struct {
 
 const redisMaxLoads = 16
 
+// remoteTimeout returns a policy. Without a fault the timeout is long, because a busy machine may take
+// a second for a call.
+func remoteTimeout(d time.Duration) policy.Table {
+	return policy.Table{{Patch: patch{RemoteTimeout: &d}}}
+}
+
 // newRedisFleet returns two processes. They use a log if bound is positive.
 func newRedisFleet(t *testing.T, client func() redis.UniversalClient, bound time.Duration) *redisFleet {
 	t.Helper()
@@ -62,7 +68,7 @@ func newRedisFleet(t *testing.T, client func() redis.UniversalClient, bound time
 			logs = nil
 		}
 		cfg := onRedis(rdb, logs, prefix, bound)
-		cfg.MaxLoads, cfg.Policies = redisMaxLoads, policy.Table{{Patch: patch{RemoteTimeout: new(250 * time.Millisecond)}}}
+		cfg.MaxLoads, cfg.Policies = redisMaxLoads, remoteTimeout(10*time.Second)
 		cfg.Logger = slog.New(slog.NewTextHandler(t.Output(), nil)) // helps when the test fails
 		tiers, err := cache.Open(cfg)
 		must(t, err)
@@ -70,6 +76,14 @@ func newRedisFleet(t *testing.T, client func() redis.UniversalClient, bound time
 		f.tiers[i], f.c[i] = tiers, with(t, tiers, thingConfig{Namespace: "fleet:v1", Load: f.src.load, Tags: fleetTags})
 	}
 	return f
+}
+
+// expectsFaults makes calls end soon from now on.
+func (f *redisFleet) expectsFaults(t *testing.T) {
+	t.Helper()
+	for _, tiers := range f.tiers {
+		must(t, tiers.SetPolicies(remoteTimeout(250*time.Millisecond)))
+	}
 }
 
 func fleetTags(k int, _ string) []string { return []string{[]string{"even", "odd"}[k%2]} }
@@ -233,11 +247,12 @@ func TestRedisFaults(t *testing.T) {
 				s := redistest.Start(t, redistest.Args(fault.args...))
 				p := redistest.NewProxy(t, s.Addr())
 				f := newRedisFleet(t, through(t, s, p), bound)
-				f.shares(t, 10_000) // opens connections and loads scripts, because a call has only 250 ms
+				f.shares(t, 10_000) // opens connections and loads scripts, because a call soon has only 250 ms
 				f.get(t, 0, 1)
 				if src := f.get(t, 1, 1); src != cache.Remote {
 					t.Fatalf("before the fault the other process got the value from %v, want remote", src)
 				}
+				f.expectsFaults(t)
 				disturb(t, fault.damage, s, p)
 				redisDegraded(t, f)
 				if name == "stopped" {
@@ -320,6 +335,7 @@ func TestRedisFailover(t *testing.T) {
 			if f.get(t, 0, 1); bound > 0 {
 				f.hears(t)
 			}
+			f.expectsFaults(t)
 			s.Master.Kill(t)
 			degradedButAnswering(t, f)
 			f.shares(t, 100_000)
@@ -339,6 +355,7 @@ func TestRedisFailover(t *testing.T) {
 		c := redistest.StartCluster(t, 3)
 		f := newRedisFleet(t, func() redis.UniversalClient { return c.Client() }, 0)
 		f.get(t, 0, 1)
+		f.expectsFaults(t)
 		c.Nodes[1].Stop(t)
 		degradedButAnswering(t, f)
 		c.Nodes[1].Cont(t)
@@ -465,9 +482,6 @@ func redisCells(t *testing.T, f *redisFleet, rdb redis.UniversalClient) {
 	for k := 80_000; k < 80_000+2*invalidate.MaxCells+10; k++ {
 		scopes, keys = append(scopes, f.c[0].Key(k)), append(keys, k)
 	}
-	// On a busy machine even 100 keys may take longer than the usual RemoteTimeout.
-	patient := policy.Table{{Patch: policy.Patch{RemoteTimeout: new(10 * time.Second)}}}
-	must(t, f.tiers[0].SetPolicies(patient))
 	const some = 100
 	for i := 0; i < len(keys); i += some {
 		end := min(i+some, len(keys))

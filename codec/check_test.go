@@ -55,7 +55,8 @@ func TestCheckRandomTypes(t *testing.T) {
 				}
 				return nil
 			}
-			if c != codec.Raw && mistake(c, weaker, r, 2000) == nil {
+			// JSON with a time in a key is the rarest: one type in 290. All of these miss it once in 10^30 runs.
+			if c != codec.Raw && mistake(c, weaker, r, 20_000) == nil {
 				t.Errorf("%s: the test does not detect that a type that %s is accepted", c.ID(), weak)
 			}
 		}

@@ -108,7 +108,7 @@ func drawRequest(t *rapid.T) func(testing.TB) *http.Request {
 // writes in between.
 func TestTwins(t *testing.T) {
 	tiers, asked, hits := openTiers(t, cache.TiersConfig{}), 0, 0
-	rapid.Check(t, func(rt *rapid.T) {
+	agree := func(rt *rapid.T) {
 		site := &twin{at: map[string]behaviour{}, versions: map[string]int{}}
 		for _, path := range []string{"/a", "/b", "/c"} {
 			site.at[path] = drawBehaviour(rt)
@@ -149,7 +149,10 @@ func TestTwins(t *testing.T) {
 				rt.Fatalf("%s %s %v:\n%s", ask(t).Method, ask(t).URL, ask(t).Header, diff)
 			}
 		}
-	})
+	}
+	for rapid.Check(t, agree); hits < asked/100 && asked < 20_000; { // one in thirteen is a hit on average
+		rapid.Check(t, agree)
+	}
 	if hits < asked/100 {
 		t.Errorf("%d of %d answers were from the cache: too few to say anything", hits, asked)
 	}

@@ -28,6 +28,26 @@ func Eventually(t testing.TB, what string, check func(ctx context.Context) error
 	}
 }
 
+// Within calls f, and fails t if it takes longer than limit. Time counts only while this process runs:
+// a busy machine may stop it for a second, and a ticker drops the ticks of that second.
+func Within(t testing.TB, what string, limit time.Duration, f func() error) error {
+	t.Helper()
+	const each = 10 * time.Millisecond
+	over := make(chan error, 1)
+	go func() { over <- f() }()
+	tick := time.NewTicker(each)
+	defer tick.Stop()
+	for range limit / each {
+		select {
+		case err := <-over:
+			return err
+		case <-tick.C:
+		}
+	}
+	t.Errorf("%s took longer than %v", what, limit)
+	return <-over
+}
+
 // permanent ends a poll immediately.
 type permanent struct{ error }
 

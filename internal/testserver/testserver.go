@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"runtime"
 	"strconv"
+	"sync"
 	"time"
 )
 
@@ -96,15 +97,29 @@ func (p *Process) Logged() string {
 // Last returns the end of a log, for an error text.
 func Last(log string) string { return log[max(0, len(log)-4000):] }
 
+// given are the ports that FreePort has returned.
+var given = struct {
+	sync.Mutex
+
+	ports map[int]bool
+}{ports: map[int]bool{}}
+
 // FreePort returns a port that was free a moment ago, and so was the one that is above it by more. It
-// is below the range of outgoing connections.
+// is below the range of outgoing connections. A server that is restarted needs its port again: so no port
+// is returned twice, and another process has other ones most of the time.
 func FreePort(more int) (int, error) {
-	const first, last = 11_000, 32_000
-	for range 200 {
-		port := first + rand.IntN(last-more-first)
-		if canListen(port) && canListen(port+more) {
-			return port, nil
+	const first, last, apart = 11_000, 32_000, 16
+	given.Lock()
+	defer given.Unlock()
+	for range 2 {
+		for range 400 {
+			port := first + apart*rand.IntN((last-more-first)/apart) + os.Getpid()%apart
+			if !given.ports[port] && canListen(port) && canListen(port+more) {
+				given.ports[port] = true
+				return port, nil
+			}
 		}
+		clear(given.ports) // this process has started hundreds of servers
 	}
 	return 0, errors.New("no free port found")
 }

@@ -3,6 +3,7 @@ package redislog_test
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -37,9 +38,15 @@ func rigOn(t testing.TB, s *redistest.Server) *rig {
 	return &rig{t: t, server: s, prefix: p, m: "{" + p + "}:m", k: "{" + p + "}:k", s: "{" + p + "}:s"}
 }
 
+// open returns a process whose calls may take seconds, as on a busy machine.
 func (r *rig) open(rdb redis.UniversalClient) *process {
 	r.t.Helper()
-	return &process{t: r.t, log: newLog(r.t, rdb, redislog.Config{Prefix: r.prefix})}
+	return r.openBounded(rdb, 10*time.Second)
+}
+
+func (r *rig) openBounded(rdb redis.UniversalClient, bound time.Duration) *process {
+	r.t.Helper()
+	return &process{t: r.t, log: newLog(r.t, rdb, redislog.Config{Prefix: r.prefix, Bound: bound})}
 }
 
 func (r *rig) process() *process {

@@ -187,7 +187,7 @@ func TestLayout(t *testing.T) {
 		}
 	}
 	meta := rdb.HGetAll(t.Context(), r.m).Val()
-	if meta["kl"] != id(page.Key) || meta["sl"] != id(page.Scope) || meta["b"] != "2000" || len(meta["run"]) != 40 {
+	if meta["kl"] != id(page.Key) || meta["sl"] != id(page.Scope) || meta["b"] != "10000" || len(meta["run"]) != 40 {
 		t.Errorf("%s has %v", r.m, meta)
 	}
 	if ttl := rdb.TTL(t.Context(), r.m).Val(); ttl != -1 {

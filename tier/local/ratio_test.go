@@ -9,39 +9,35 @@ import (
 	"github.com/twofold-go/twofold/internal/trace"
 )
 
-// TestHitRatio replays fixed traces through the tier and through ristretto alone, with a Wait
-// after each Set. It asserts margins, not numbers, because ties are broken at random.
+// TestHitRatio replays fixed traces. Ties are broken at random, which moves the results by a few tenths
+// of a point. There is no comparison with another cache here: ristretto's ratios depend on when its
+// goroutine runs, and moved by twenty points on a busy machine. internal/bench compares.
 func TestHitRatio(t *testing.T) {
 	if testing.Short() || race.Enabled {
 		t.Skip("replays millions of accesses")
 	}
-	for _, capacity := range []int{1000, 10_000} {
+	for i, capacity := range []int{1000, 10_000} {
 		for _, tc := range []struct {
-			name  string
-			keys  []uint64
-			floor float64 // at 1,000 entries
-			ahead float64 // margin over ristretto
+			name   string
+			keys   []uint64
+			floors [2]float64 // at 1,000 and at 10,000 entries
 		}{
-			{"zipf", trace.Zipf(1, 100_000, 400_000), 53, 0},
-			{"zipf and scan", trace.ZipfScan(1, 100_000, 400_000), 46, 0},
-			{"loop", trace.Loop(capacity*3/2, 20*capacity), 45, -5},
-			{"loop that fits", trace.Loop(capacity, 20*capacity), 95, -1},
-			// On a busy machine ristretto loses accesses, and then follows a hot set faster: by
-			// up to 13 points. So the floor is what counts here.
-			{"moving hot set", trace.MovingHotSet(1, 5*capacity, 10, 40*capacity), 58, 0},
-			{"bursts", trace.Bursts(1, 400_000), 40, 5},
-			{"churn", trace.Churn(1, capacity*4/5, 10*capacity, 100*capacity), 88, -5},
-			{"twice", trace.Twice(capacity*2/5, 60*capacity), 8, -5},
-			{"phases", trace.Phases(1, 100_000, capacity, 600_000), 30, 0},
+			{"zipf", trace.Zipf(1, 100_000, 400_000), [2]float64{56, 74}},
+			{"zipf and scan", trace.ZipfScan(1, 100_000, 400_000), [2]float64{50, 65.5}},
+			{"loop", trace.Loop(capacity*3/2, 20*capacity), [2]float64{55, 55}}, // LRU has 0
+			{"loop that fits", trace.Loop(capacity, 20*capacity), [2]float64{94, 94}},
+			{"moving hot set", trace.MovingHotSet(1, 5*capacity, 10, 40*capacity), [2]float64{57, 65}},
+			{"bursts", trace.Bursts(1, 400_000), [2]float64{45, 48}},
+			{"churn", trace.Churn(1, capacity*4/5, 10*capacity, 100*capacity), [2]float64{88, 88}},
+			{"twice", trace.Twice(capacity*2/5, 60*capacity), [2]float64{22, 36}},
+			{"phases", trace.Phases(1, 100_000, capacity, 600_000), [2]float64{45, 54}},
 		} {
 			t.Run(fmt.Sprintf("%s/%d", tc.name, capacity), func(t *testing.T) {
-				keys := trace.Hashes(tc.keys)
 				l := openFor(t, capacity)
-				ours := localbench.HitRatio(l, keys)
-				theirs := localbench.HitRatio(localbench.Ristretto(t, capacity, true), keys)
-				t.Logf("tier %.1f %%, window %.2f; ristretto %.1f %%", ours, l.Share(), theirs)
-				if ours < tc.floor || ours < theirs+tc.ahead {
-					t.Errorf("hit ratio %.1f %%, want at least %.0f, and %+.0f points ahead of ristretto's %.1f", ours, tc.floor, tc.ahead, theirs)
+				ours := localbench.HitRatio(l, trace.Hashes(tc.keys))
+				t.Logf("%.1f %%, window %.2f", ours, l.Share())
+				if floor := tc.floors[i]; ours < floor {
+					t.Errorf("hit ratio %.1f %%, want at least %.1f", ours, floor)
 				}
 			})
 		}

@@ -45,6 +45,14 @@ func (w *world) real(remote tier.Remote, change ...func(*fetch.Config)) func(*co
 	return func(c *collector.Config) { c.Fetchers = fetchers.New(fetchers.Config{Client: client, Share: w.share}) }
 }
 
+// within limits the time of a request. Connecting has no lower limit of its own: on a busy machine even a
+// server of this process may take that long, which would be another fault.
+func within(limit time.Duration) func(*fetch.Config) {
+	return func(c *fetch.Config) {
+		c.Timeout, c.Transport = limit, &http.Transport{DisableKeepAlives: true}
+	}
+}
+
 // serve starts a server and adds a source for it.
 func (w *world) serve(h http.HandlerFunc) (id int64, base string) {
 	w.Helper()
@@ -85,7 +93,7 @@ func TestFaults(t *testing.T) {
 			case <-r.Context().Done():
 			case <-hang:
 			}
-		}, func(c *fetch.Config) { c.Timeout = 50 * time.Millisecond }, fetch.ErrTimeout.Error(), 0, 0},
+		}, within(50 * time.Millisecond), fetch.ErrTimeout.Error(), 0, 0},
 		{"hangs in the body", func(rw http.ResponseWriter, r *http.Request) {
 			_, _ = io.WriteString(rw, "<rss>")
 			_ = http.NewResponseController(rw).Flush()
@@ -93,7 +101,7 @@ func TestFaults(t *testing.T) {
 			case <-r.Context().Done():
 			case <-hang:
 			}
-		}, func(c *fetch.Config) { c.Timeout = 100 * time.Millisecond }, fetch.ErrTimeout.Error(), 0, 0},
+		}, within(100 * time.Millisecond), fetch.ErrTimeout.Error(), 0, 0},
 		{"50 MB", func(rw http.ResponseWriter, _ *http.Request) {
 			block := []byte(strings.Repeat("<!-- filler -->\n", 1<<12))
 			for range 50 << 20 / len(block) {

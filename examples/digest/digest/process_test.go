@@ -254,15 +254,16 @@ func TestTwoProcessesOneCall(t *testing.T) {
 
 // A process is killed during its call. A waiting process makes the digest, once.
 func TestOwnerIsKilled(t *testing.T) {
-	claims := func(c *digest.Config) { c.ClaimTTL = time.Second } // the same in all processes
+	const ttl = 2 * time.Second // the owner is killed long before
+	claims := func(c *digest.Config) { c.ClaimTTL = ttl }
 	w := newWorld(t, 2, claims)
+	other, _ := w.process(claims)
 	ann, bob, eve := w.user("ann", 1, 2), w.user("bob", 1, 2), w.user("eve", 1, 2)
 	ledger := filepath.Join(t.TempDir(), "calls")
-	owner := start(t, task{Database: w.path, Calls: ledger, Users: []int64{ann}, ClaimTTL: time.Second, Hang: true})
+	owner := start(t, task{Database: w.path, Calls: ledger, Users: []int64{ann}, ClaimTTL: ttl, Hang: true})
 	owner.begin()
 	owner.wantSaid("call")
 
-	other, _ := w.process(claims)
 	results := make([]digest.Result, 2)
 	var wg sync.WaitGroup
 	for i, s := range []*digest.Service{w.Service, other} {

@@ -20,6 +20,7 @@ import (
 type Config struct {
 	Goroutines int           // 0: one
 	For        time.Duration // each goroutine runs at least one operation, however short this is
+	Least      int64         // operations of each goroutine, however long they take; a run that is interrupted has few
 	Warm       time.Duration // run for this long before; not counted
 	Start      func()        // called after the warm-up; may be nil
 	Latencies  bool          // keep each operation's time; for operations of a microsecond or more
@@ -62,7 +63,7 @@ func Run(ctx context.Context, c Config, worker func(g int) func(i int)) Result {
 	c.Goroutines = max(c.Goroutines, 1)
 	loops := make([]loop, c.Goroutines)
 	for g := range loops {
-		loops[g] = loop{op: worker(g), at: g * apart, latencies: c.Latencies}
+		loops[g] = loop{op: worker(g), at: g * apart, latencies: c.Latencies, least: c.Least}
 	}
 	if c.Warm > 0 {
 		together(ctx, loops, c.Warm)
@@ -108,6 +109,7 @@ type loop struct {
 	op        func(int)
 	at        int
 	latencies bool
+	least     int64
 	ops       int64
 	times     []time.Duration
 }
@@ -135,7 +137,7 @@ func (l *loop) run(ctx context.Context, end time.Time) {
 			batch *= 2
 		}
 		now = done
-		if !now.Before(end) || ctx.Err() != nil {
+		if !now.Before(end) && l.ops >= l.least || ctx.Err() != nil {
 			return
 		}
 	}

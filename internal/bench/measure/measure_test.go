@@ -47,6 +47,18 @@ func TestRunWarmsUp(t *testing.T) {
 	}
 }
 
+// However short the time is, each goroutine makes the operations that are asked for.
+func TestRunMakesTheLeast(t *testing.T) {
+	const least = 10_000
+	var calls atomic.Int64
+	r := measure.Run(t.Context(), measure.Config{Goroutines: 2, For: 1, Least: least}, func(int) func(int) {
+		return func(int) { calls.Add(1) }
+	})
+	if r.Ops < 2*least || r.Ops != calls.Load() {
+		t.Errorf("Ops = %d of %d calls, want %d at least", r.Ops, calls.Load(), 2*least)
+	}
+}
+
 func TestRunKeepsLatencies(t *testing.T) {
 	r := measure.Run(t.Context(), measure.Config{Goroutines: 2, For: time.Millisecond, Latencies: true}, func(int) func(int) {
 		return func(int) {}

@@ -22,6 +22,7 @@ type scenario struct {
 	id, setting string
 	goroutines  int      // 0: one
 	warm, span  [3]int64 // milliseconds of a full, a quick and a tiny run
+	least       int64    // operations of each goroutine in a sample; 0: one
 	rounds      int      // at most; 0: all of them
 	latencies   bool     // of single operations, which must take a microsecond or more
 	tables      []report.Comparison
@@ -98,7 +99,7 @@ func (e *Env) sample(s *scenario, c *contender) {
 func (e *Env) measure(s *scenario, c *contender) measure.Result {
 	ctx := e.ctx
 	var failed atomic.Pointer[error]
-	cfg := measure.Config{Goroutines: s.goroutines, Warm: e.ms(s.warm), For: e.ms(s.span), Latencies: s.latencies, Start: c.start}
+	cfg := measure.Config{Goroutines: s.goroutines, Warm: e.ms(s.warm), For: e.ms(s.span), Least: s.least, Latencies: s.latencies, Start: c.start}
 	r := measure.Run(ctx, cfg, func(g int) func(int) {
 		do := c.op
 		if c.each != nil {

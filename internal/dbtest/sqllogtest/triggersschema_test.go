@@ -72,8 +72,9 @@ func TestTriggersOfMovedTable(t *testing.T) {
 func TestTriggersInLatin1(t *testing.T) {
 	t.Parallel()
 	shared := sharedPostgres(t)
-	shared.exec(t, "CREATE DATABASE latin1 TEMPLATE template0 ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C'")
-	r := &rig{dialect: sqllog.Postgres, db: openAs(t, "pgx", shared.postgres.DSN("latin1")+"&client_encoding=UTF8"), postgres: shared.postgres, name: "latin1"}
+	name := shared.name + "_latin1"
+	shared.exec(t, "CREATE DATABASE "+name+" TEMPLATE template0 ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C'")
+	r := &rig{dialect: sqllog.Postgres, db: openAs(t, "pgx", shared.postgres.DSN(name)+"&client_encoding=UTF8"), postgres: shared.postgres, name: name}
 	r.install(t).exec(t, "CREATE TABLE users (id int PRIMARY KEY)")
 	table := sqllog.Table{Name: "users", Rows: []sqllog.Row{{Key: "users:v1", Column: "id"}}}
 	l := r.installed(t, table)
