@@ -37,10 +37,14 @@ func BenchmarkLocalHit(b *testing.B) {
 	must(b, err)
 	c, err := cache.New(tiers, cache.For("bench:v1", func(_ context.Context, id int64) (profile, error) { return profileOf(id), nil }))
 	must(b, err)
+	const n = 1024
 	ctx, sum := b.Context(), int64(0)
+	for id := range int64(n) {
+		_, _ = c.Get(ctx, id)
+	}
 	b.ReportAllocs()
 	for i := int64(0); b.Loop(); i++ {
-		v, _ := c.Get(ctx, i&0xffff)
+		v, _ := c.Get(ctx, i%n)
 		sum += v.ID
 	}
 	sink.Store(sum)
