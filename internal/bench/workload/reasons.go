@@ -23,7 +23,7 @@ const (
 		"goroutine the processor sleeps while the server works. The time to wake it is included, and varies by more than the difference. " +
 		"With 64 goroutines the processor does not sleep, and a hit takes less processor time than a plain GET (see the table of processor time)."
 	whyRemoteAllocs = "a context with a deadline takes 4, the keys of cell and cache 3, the entry 1 and the job 1."
-	whyCondition = "the goal is of a time in which a hit took three times as long. A condition is one more header field to read, and its " +
+	whyCondition    = "the goal is of a time in which a hit took three times as long. A condition is one more header field to read, and its " +
 		"entity tags are compared with the page's."
 	whyCoding  = "Accept-Encoding is one more header field to read, with its q-values."
 	whyVariant = "two look-ups: the page of the URL names the header fields that count, and the variant has a key of its own."
