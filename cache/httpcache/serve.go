@@ -117,7 +117,8 @@ func (c *Cache) through(next http.Handler, w http.ResponseWriter, r *http.Reques
 }
 
 // try answers from the entry of x, or by a load of it. If the page is for other clients and ours may have a
-// variant, try returns the exchange of that.
+// variant, try returns the exchange of that. After a load of another client that left the page, it reads once
+// more.
 func (x *handling) try(w http.ResponseWriter, r *http.Request) (y *handling) {
 	c := x.c
 	if c.k.Memory.Has(x.At(), c.k.Now) {
@@ -142,6 +143,9 @@ func (x *handling) try(w http.ResponseWriter, r *http.Request) (y *handling) {
 		if y = x.turned(w, r, p); y == nil {
 			x.forItself(w, r, reason.Vary)
 		}
+	case !x.Led.Load() && p.IsLeft() && !x.again:
+		y = c.handling(x.next, w, r, x.t)
+		y.Variant, y.again = x.Variant, true
 	case !x.Led.Load() && res.Source == cache.Load && c.spent(p):
 		x.refusedTo(w, r, reason.Condition)
 	default:
