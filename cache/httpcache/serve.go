@@ -68,16 +68,14 @@ func (x *handling) asItIs(w http.ResponseWriter, r *http.Request) {
 	x.forItself(w, r, why)
 }
 
-// fromStore answers from a stored page, if one does, and if it is fresh or need not be. It refreshes nothing. The
-// page that leads to a variant may be stale.
+// fromStore answers from a stored page, if one does. With fresh set, it must be fresh. It refreshes nothing.
 func (c *Cache) fromStore(w http.ResponseWriter, r *http.Request, t *address.Target, fresh bool) bool {
 	x := c.reading(r, t)
-	res, ok := x.Find(nil)
-	if !ok || fresh && res.Stale {
-		return false
+	res, ok := x.Stored(fresh)
+	if ok {
+		c.served(w, r, &x, res, t, c.k.Now().UnixMilli())
 	}
-	c.served(w, r, &x, res, t, c.k.Now().UnixMilli())
-	return true
+	return ok
 }
 
 func (c *Cache) reading(r *http.Request, t *address.Target) exchange.Reading {
