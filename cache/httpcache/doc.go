@@ -70,9 +70,9 @@
 // leaves it. A refusal of the client, such as 403 or 429, leaves it too.
 // (TestRefusedResponseEndsTheOldPage, TestBypassEndsNoPage)
 //
-// A response may vary on up to 8 request headers. The cache learns their names, and each variant
-// has its own entry. A header that the handler never sees needs no variants, such as Cookie with
-// IgnoreCookie.
+// A response may vary on up to 8 request headers besides those in the key. One that varies on more
+// is not stored. The cache learns their names, and each variant has its own entry. A header that
+// the handler never sees needs no variants, such as Cookie with IgnoreCookie. (TestLongVary)
 //
 // With Pages a response without an ETag gets a strong one, a hash of its
 // representation. Date is left out. The cache passes max-age, s-maxage and Expires on to
@@ -149,10 +149,10 @@
 // # Writes
 //
 // A request of a method that may write, answered 2xx or 3xx, invalidates the entries of its
-// path on its host before its client has the answer. It also invalidates the paths of the same host that
-// Location and Content-Location name. When the log of the Tiers is out of reach, the client
-// waits for up to their InvalidateWait, and Stats.PendingWrites counts the write. See
-// Config.IgnoreWrites. (TestWrites, TestWriteOfOneHost, TestWritesAreOverBeforeTheyAreAnswered,
+// path on its host before its client has the answer. It also invalidates the paths of the same host
+// that Location and Content-Location name. Of each the first four lines count. When the log of the
+// Tiers is out of reach, the client waits for up to their InvalidateWait, and Stats.PendingWrites
+// counts the write. See Config.IgnoreWrites. (TestWrites, TestWriteOfOneHost, TestWritesAreOverBeforeTheyAreAnswered,
 // TestWritesOfAFleet, TestWritesWithoutALog, TestWritesInOtherSpellings)
 //
 // # Guarantees

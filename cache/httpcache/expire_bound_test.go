@@ -1,8 +1,10 @@
 package httpcache_test
 
 import (
+	"context"
 	"fmt"
 	"net/http"
+	"sync"
 	"testing"
 	"testing/synctest"
 
@@ -101,6 +103,44 @@ func TestWarmAfterExpire(t *testing.T) {
 		w, err := b.Warm(t.Context(), "http://example.com/", http.Header{"Accept-Language": {"de"}})
 		if got := b.get(t, "/", "Accept-Language", "de"); err != nil || !w.Stored || !got.hit() || got.body != "de 2" {
 			t.Errorf("%+v, %v; then %v", w, err, got)
+		}
+	})
+}
+
+// Warm that shares a load which leaves the page makes a new one.
+func TestWarmSharesALoadThatLeaves(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		memory, l, o := tiertest.NewMemory(), logtest.NewMemory(logtest.MemoryConfig{}), numberedByLanguage(minute)
+		process := func() (server, *tiertest.Faulty) {
+			remote := tiertest.NewFaulty(memory)
+			tiers := openTiers(t, cache.TiersConfig{Remote: remote, Log: l})
+			if err := tiers.Ready(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			return proxied(t, o, httpcache.Config{Tiers: tiers}), remote
+		}
+		a, _ := process()
+		b, remote := process()
+		a.get(t, "/", "Accept-Language", "en")
+		if err := a.tiers.Expire(t.Context(), invalidate.All()); err != nil {
+			t.Fatal(err)
+		}
+		sleep(t, "1s")
+		g := newGate()
+		remote.Before(func(context.Context, tiertest.Op, []string) { g.pass() })
+		var wg sync.WaitGroup
+		wg.Go(func() { b.get(t, "/", "Accept-Language", "de") })
+		<-g.reached
+		var warmed httpcache.Warmed
+		var err error
+		wg.Go(func() {
+			warmed, err = b.Warm(t.Context(), "http://example.com/", http.Header{"Accept-Language": {"en"}})
+		})
+		synctest.Wait()
+		close(g.open)
+		wg.Wait()
+		if got := b.get(t, "/", "Accept-Language", "en"); err != nil || !warmed.Stored || !got.hit() || got.body == "en 1" {
+			t.Errorf("%+v, %v; then %v", warmed, err, got)
 		}
 	})
 }

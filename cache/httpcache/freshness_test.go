@@ -224,6 +224,9 @@ func TestCacheStatusOfOthers(t *testing.T) {
 			{header: cookie, asked: 1, with: says("inner; hit, outer;fwd=bypass;detail=credentials")}, {method: "POST", asked: 2, with: says("inner; hit, outer;fwd=method")},
 			{header: []string{"Cache-Control", "no-store"}, asked: 3, with: says("inner; hit, outer;fwd=bypass;detail=request-no-store")},
 		}},
+		{name: "of a client", on: []side{sharedSide, privateSide}, origin: inner, visits: []visit{
+			{header: []string{"Cache-Control", "no-store"}, asked: 1, with: says("inner; hit, twofold;fwd=bypass;detail=request-no-store")}, {method: "POST", asked: 2, with: says("inner; hit, twofold;fwd=method")},
+		}},
 		{name: "no other", on: handlers, cfg: cfg, origin: [][]string{nil}, visits: []visit{{header: cookie, asked: 1, with: says("outer;fwd=bypass;detail=credentials")}}},
 		{name: "flushed", on: handlers, cfg: cfg, origin: [][]string{append(inner[0], ":flush", "0s")}, visits: []visit{{header: cookie, asked: 1, with: says("inner; hit, outer;fwd=bypass;detail=credentials")}}},
 	})

@@ -22,6 +22,7 @@ type handling struct {
 	t     address.Target
 	req   http.Request
 	plain plainContext
+	again bool       // its client has waited for a load that left the page
 	room  [10]string // of most headers of an answer
 }
 

@@ -104,3 +104,43 @@ func TestSharedByProcesses(t *testing.T) {
 		}
 	}
 }
+
+// A page that another process has refreshed answers requests that may not ask the origin for everybody, although
+// the process still has the stale one.
+func TestFreshElsewhere(t *testing.T) {
+	for _, s := range []side{handlerSide, sharedSide, privateSide} {
+		for _, vary := range []string{"", "Accept-Language"} {
+			for _, kind := range []string{"only-if-cached", "no-store", http.MethodHead, "Range"} {
+				t.Run(s.name+" "+kind+" "+vary, func(t *testing.T) {
+					synctest.Test(t, func(t *testing.T) {
+						o := &origin{script: [][]string{{"Cache-Control", "max-age=10, stale-while-revalidate=60", "Vary", vary}}}
+						remote := tiertest.NewMemory()
+						process := func() send {
+							return sender(t, s.open(t, o, httpcache.Config{Tiers: openTiers(t, cache.TiersConfig{Remote: remote})}))
+						}
+						a, b := process(), process()
+						for _, language := range []string{"en", "de"} {
+							a(http.MethodGet, "/", "Accept-Language", language)
+						}
+						sleep(t, "11s")
+						b(http.MethodGet, "/", "Accept-Language", "de") // it is served stale and refreshed
+						synctest.Wait()
+						method, header := http.MethodGet, []string{"Accept-Language", "de"}
+						switch kind {
+						case http.MethodHead:
+							method = kind
+						case "Range":
+							header = append(header, kind, "bytes=0-0")
+						default:
+							header = append(header, "Cache-Control", kind)
+						}
+						asked := o.asked()
+						if got := a(method, "/", header...); !got.hit() || o.asked() != asked {
+							t.Errorf("%v: %s", got, got.how())
+						}
+					})
+				})
+			}
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package httpcache_test
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptrace"
@@ -91,6 +92,45 @@ func TestReverseProxy(t *testing.T) {
 	close(more)
 	if b, err := io.ReadAll(res.Body); err != nil || string(b) != "two\n" || asked.Load() != 3 {
 		t.Errorf("%q, %v, asked %d times", b, err, asked.Load())
+	}
+}
+
+// With Pages an informational response goes to the one client of a rendering, with its own header.
+func TestHintsOfPages(t *testing.T) {
+	hinting := func(w http.ResponseWriter, _ *http.Request) {
+		for _, link := range []string{"</a>", "</b>"} {
+			w.Header().Set("Link", link)
+			w.WriteHeader(http.StatusEarlyHints)
+		}
+		w.Header().Del("Link")
+		_, _ = io.WriteString(w, "page")
+	}
+	for name, h := range map[string]http.Handler{"handler": http.HandlerFunc(hinting), "proxy": proxyTo(t, hinting)} {
+		for _, off := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, off %t", name, off), func(t *testing.T) {
+				front := listen(t, proxied(t, h, httpcache.Config{Preset: httpcache.Pages, Off: off}))
+				for range 3 { // the second time the key is remembered
+					var early []string
+					ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{Got1xxResponse: func(code int, h textproto.MIMEHeader) error {
+						early = append(early, fmt.Sprint(code, h["Link"]))
+						return nil
+					}})
+					r, err := http.NewRequestWithContext(ctx, http.MethodGet, front.URL, http.NoBody)
+					if err != nil {
+						t.Fatal(err)
+					}
+					res, err := front.Client().Do(r)
+					if err != nil {
+						t.Fatal(err)
+					}
+					b, err := io.ReadAll(res.Body)
+					_ = res.Body.Close()
+					if want := []string{"103 [</a>]", "103 [</b>]"}; err != nil || string(b) != "page" || !slices.Equal(early, want) || res.Header.Get("Link") != "" {
+						t.Errorf("%q, %v, early %v, header %v", b, err, early, res.Header)
+					}
+				}
+			})
+		}
 	}
 }
 

@@ -68,16 +68,14 @@ func (x *handling) asItIs(w http.ResponseWriter, r *http.Request) {
 	x.forItself(w, r, why)
 }
 
-// fromStore answers from a stored page, if one does, and if it is fresh or need not be. It refreshes nothing. The
-// page that leads to a variant may be stale.
+// fromStore answers from a stored page, if one does. With fresh set, it must be fresh. It refreshes nothing.
 func (c *Cache) fromStore(w http.ResponseWriter, r *http.Request, t *address.Target, fresh bool) bool {
 	x := c.reading(r, t)
-	res, ok := x.Find(nil)
-	if !ok || fresh && res.Stale {
-		return false
+	res, ok := x.Stored(fresh)
+	if ok {
+		c.served(w, r, &x, res, t, c.k.Now().UnixMilli())
 	}
-	c.served(w, r, &x, res, t, c.k.Now().UnixMilli())
-	return true
+	return ok
 }
 
 func (c *Cache) reading(r *http.Request, t *address.Target) exchange.Reading {
@@ -117,7 +115,8 @@ func (c *Cache) through(next http.Handler, w http.ResponseWriter, r *http.Reques
 }
 
 // try answers from the entry of x, or by a load of it. If the page is for other clients and ours may have a
-// variant, try returns the exchange of that.
+// variant, try returns the exchange of that. After a load of another client that left the page, it reads once
+// more.
 func (x *handling) try(w http.ResponseWriter, r *http.Request) (y *handling) {
 	c := x.c
 	if c.k.Memory.Has(x.At(), c.k.Now) {
@@ -142,6 +141,9 @@ func (x *handling) try(w http.ResponseWriter, r *http.Request) (y *handling) {
 		if y = x.turned(w, r, p); y == nil {
 			x.forItself(w, r, reason.Vary)
 		}
+	case !x.Led.Load() && p.IsLeft() && !x.again:
+		y = c.handling(x.next, w, r, x.t)
+		y.Variant, y.again = x.Variant, true
 	case !x.Led.Load() && res.Source == cache.Load && c.spent(p):
 		x.refusedTo(w, r, reason.Condition)
 	default:

@@ -8,8 +8,10 @@ import (
 	"hash/maphash"
 	"net/http"
 
+	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/address"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/exchange"
+	"github.com/twofold-go/twofold/cache/httpcache/internal/page"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/reason"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
 	"github.com/twofold-go/twofold/key"
@@ -76,11 +78,14 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	default:
 		return t.alone(r, w, why)
 	}
-	x, opts := exchange.Reading{Core: &t.k, Ctx: r.Context(), ID: id, Header: h, Saw: saw, Wants: w}, exchange.HereOnly
-	if why = notStored(r, saw, w); why != reason.None {
-		opts = nil // a page of any tier, or none
+	x := exchange.Reading{Core: &t.k, Ctx: r.Context(), ID: id, Header: h, Saw: saw, Wants: w}
+	var res cache.Result[*page.Page]
+	var found bool
+	if why = notStored(r, saw, w); why == reason.None {
+		res, found = x.Find(exchange.HereOnly)
+	} else { // a page of any tier, or none
+		res, found = x.Stored(w.MaxStale < 0)
 	}
-	res, found := x.Find(opts)
 	now, p := t.k.Now().UnixMilli(), res.Value
 	expired := found && res.Stale && now < p.Made+p.Fresh // by Tiers.Expire, not by its own lifetime
 	switch {

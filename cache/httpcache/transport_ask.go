@@ -50,7 +50,7 @@ func (t *Transport) ask(r *http.Request, way exchange.Reading, fresh bool) (*htt
 		case way.Wants.OnlyIfCached:
 			return t.notHere(r), nil
 		}
-		fresh = true
+		fresh = fresh || !p.IsLeft() // a page that another caller's load has left is read again
 	}
 	return t.alone(r, way.Wants, reason.Memory)
 }
@@ -59,8 +59,9 @@ func (t *Transport) ask(r *http.Request, way exchange.Reading, fresh bool) (*htt
 func (x *trip) accepts(res cache.Result[*page.Page]) bool {
 	p, now := res.Value, x.t.k.Now().UnixMilli()
 	switch {
-	case p.IsLeft():
-		return false
+	case p.IsLeft() && now < p.Made+p.Fresh:
+		return false // Expire has made it stale
+	case p.IsLeft(): // perhaps Expire has: only max-stale accepts it
 	case res.Source == cache.Load && !x.Kept.Load() && (x.Led.Load() || p.Checked >= x.began && (x.Newer || p.Shareable())):
 		return true // the origin has sent or confirmed it for our caller, or while our caller waited
 	case (res.Stale || p.Refreshes(now)) && !x.Wants.Restricts() && x.Wants.MaxStale < 0 && !x.Wants.OnlyIfCached:

@@ -64,6 +64,21 @@ func TestTransportRemembersKeys(t *testing.T) {
 	}
 }
 
+// Partition replaces the partition by credentials: callers of one partition share responses.
+func TestTransportPartitionIsShared(t *testing.T) {
+	c := transport(t, numbered("Cache-Control", minute), httpcache.TransportConfig{Partition: func(r *http.Request) string { return r.Header.Get("X-Org") }})
+	for i, caller := range []struct {
+		header []string
+		hit    bool
+	}{
+		{[]string{"X-Org", "1", "Authorization", "a"}, false}, {[]string{"X-Org", "1", "Authorization", "b"}, true}, {[]string{"X-Org", "2", "Authorization", "a"}, false},
+	} {
+		if a := c.get(t, caller.header...); a.hit() != caller.hit {
+			t.Errorf("caller %d: %v", i, a)
+		}
+	}
+}
+
 // NewTransport names every fault of a configuration.
 func TestTransportConfigFaults(t *testing.T) {
 	_, err := httpcache.NewTransport(httpcache.TransportConfig{

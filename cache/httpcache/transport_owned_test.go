@@ -164,3 +164,27 @@ func TestTransportTimeoutOfAClient(t *testing.T) {
 		}
 	})
 }
+
+// Base may return a response without a header.
+func TestTransportWithoutHeader(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := transport(t, nil, httpcache.TransportConfig{Base: bare{}})
+		for _, method := range []string{http.MethodGet, http.MethodPost} {
+			resp, err := c.RoundTrip(outgoing(t, method, pageURL))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if resp.StatusCode != http.StatusOK || resp.Header.Get("Cache-Status") == "" {
+				t.Errorf("%s: %+v", method, resp)
+			}
+			_ = resp.Body.Close()
+		}
+	})
+}
+
+// bare is a RoundTripper whose responses have no header.
+type bare struct{}
+
+func (bare) RoundTrip(r *http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody, Request: r}, nil
+}

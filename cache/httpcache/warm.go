@@ -69,12 +69,12 @@ func (h *Handler) Warm(ctx context.Context, target string, header http.Header) (
 			why = p.Refusal()
 		case !p.Sound():
 			why = reason.Memory
-		case p.Selects(x.Header, c.k.Hashed):
-			return c.warmed(ctx, x, res), nil
-		default:
+		case !p.Selects(x.Header, c.k.Hashed):
 			if x = x.turned(nil, r, p); x == nil {
 				why = reason.Vary
 			}
+		case !p.IsLeft(): // if another client's load left it, it is read once more
+			return c.warmed(ctx, x, res), nil
 		}
 	}
 	return Warmed{Why: why.String()}, nil

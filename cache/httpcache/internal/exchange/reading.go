@@ -67,6 +67,15 @@ func (x *Reading) Find(opts []cache.Option) (res cache.Result[*page.Page], ok bo
 	}
 }
 
+// Stored is Find in all tiers. With fresh set, the page must be fresh, but the page that leads to it may be stale.
+// If this process has a stale page, another one may have stored a fresh page in the remote tier.
+func (x *Reading) Stored(fresh bool) (res cache.Result[*page.Page], ok bool) {
+	if res, ok = x.Find(nil); ok && fresh && res.Stale {
+		res, ok = x.Find(FreshOnly)
+	}
+	return res, ok
+}
+
 // part is what our client has in the read of the entry, which others may share.
 type part struct {
 	leave context.CancelFunc

@@ -99,24 +99,19 @@ func (x *Exchange) keeps(f *cache.Fill, n *Run) {
 
 // leave ends a load that leaves a page as it is. A page that is kept only for its validator, or to lead to its
 // variants, is kept for longer. Another one is not stored again: an Expire may have shortened the time for
-// which it is served, and the page does not know it. If its own lifetime is not over, it is stale by Expire,
-// and requests that share the load do not get it. A refresh fails, because after one that succeeds the next
-// would wait for LoadTimeout.
+// which it is served, and the page does not know it. So requests that share the load do not get it, either. A
+// refresh fails, because after one that succeeds the next would wait for LoadTimeout.
 func (x *Exchange) leave(ctx context.Context, p *page.Page) (*page.Page, error) {
 	x.Kept.Store(true)
 	now, f := x.Core.Now().UnixMilli(), cache.Filling(ctx)
-	over := now >= p.Made+p.Fresh
 	switch {
-	case over && now >= p.InsteadUntil():
+	case now >= p.Made+p.Fresh && now >= p.InsteadUntil():
 		x.Core.Lives(f, p, x.Core.Keep)
+		return p, cache.ErrNotModified
 	case !x.Newer && !x.Wants.OnlyIfCached && p.Refreshes(now):
 		return nil, &refusal{reason.Load, p.Left()}
-	case over:
-		f.NoStore()
-	default:
-		f.NoStore()
-		f.DependOnPrevious()
-		return p.Left(), nil
 	}
-	return p, cache.ErrNotModified
+	f.NoStore()
+	f.DependOnPrevious()
+	return p.Left(), nil
 }

@@ -154,8 +154,8 @@ func Refusing(why reason.Reason) *Page { return &Page{refused: why} }
 // Refusal returns the reason why a page is not a response, or none.
 func (p *Page) Refusal() reason.Reason { return p.refused }
 
-// Left returns a copy of a page that a load leaves as it is, although an Expire has made it stale. The copy
-// leads to the variants of the page. It answers no request that shares the load, and it is never stored.
+// Left returns a copy of a page that a load leaves as it is, although an Expire may have made it stale. The copy
+// leads to the variants of the page. It answers only a request that accepts it as stale, and it is never stored.
 func (p *Page) Left() *Page {
 	n := p.same()
 	n.left = true

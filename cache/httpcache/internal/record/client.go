@@ -86,6 +86,11 @@ func (c *Client) inform(all *hints, w http.ResponseWriter) {
 // send ignores a panic of the writer, which would end the program. The final response meets it again.
 func (t hint) send(w http.ResponseWriter) {
 	defer func() { _ = recover() }()
+	t.pass(w)
+}
+
+// pass sends an informational response. It leaves the header of the writer as it was.
+func (t hint) pass(w http.ResponseWriter) {
 	h := w.Header()
 	before := h.Clone()
 	page.Merge(h, t.header)

@@ -139,8 +139,7 @@ func (r *Recorder) inform(status int) {
 		r.stop(reason.EarlyHints)
 	}
 	if r.phase == recording {
-		page.Merge(r.Client.Header(), h)
-		r.Client.WriteHeader(status)
+		hint{status, h}.pass(r.Client)
 	}
 }
 
