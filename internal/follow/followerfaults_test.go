@@ -270,7 +270,7 @@ func TestLoggerPanics(t *testing.T) {
 			p.mu.Unlock()
 			func() {
 				defer func() {
-					if err := recover(); err != errDown {
+					if err, _ := recover().(error); !errors.Is(err, errDown) {
 						t.Errorf("panicked with %v, want %v", err, errDown)
 					}
 				}()
