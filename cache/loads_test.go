@@ -249,6 +249,25 @@ func TestGoexitAtEachStep(t *testing.T) {
 	}
 }
 
+// A call that ends its goroutine counts as a failed call, not as an answer.
+func TestGoexitIsAFailure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newDuo(t, paired, cache.TiersConfig{}, thingConfig{}, asIs)
+		w.wire[0].Before(func(context.Context, tiertest.Op, []string) { runtime.Goexit() })
+		for _, call := range []func(){func() { w.c[0].Peek(t.Context(), 1) }, func() { _ = w.c[0].Delete(t.Context(), 1) }} {
+			end := make(chan struct{})
+			go func() {
+				defer close(end)
+				call()
+			}()
+			<-end
+		}
+		s := w.tiers[0].Stats().Remote
+		equal(t, s.GetErrors, 1, "failed reads")
+		equal(t, s.UnlinkErrors, 1, "failed removals")
+	})
+}
+
 // ring is a set of keys. The loader of each key waits until all have begun, then reads the next
 // key.
 type ring struct {

@@ -52,8 +52,9 @@ func (c Cache[K, V]) SetMany(ctx context.Context, vals map[K]V, opts ...Option) 
 // The [*BatchError] names the keys that cannot be spelled and those that could not be reached.
 // The others are invalidated. With invalidate.Strict it names all keys if one could not be reached.
 // If the whole call failed, the error is an [*Error]. If a part of a large call failed that holds
-// other scopes, the error wraps both. If one of the scopes is refused, nothing was done. It is not
-// an error to pass no keys and no scopes.
+// other scopes, the error wraps both. If the BatchError names all keys, the other scopes may have
+// failed, too. If one of the scopes is refused, nothing was done. It is not an error to pass no keys
+// and no scopes.
 func (c Cache[K, V]) DeleteMany(ctx context.Context, keys []K, more ...invalidate.Scope) error {
 	const op = "delete many"
 	if err := c.unusable(op); err != nil {

@@ -86,15 +86,16 @@ func SkipLocal() Option { return Option{kind: optSkipLocal} }
 // also refuses SkipLocal without a remote tier. Use Delete instead.
 func SkipRemote() Option { return Option{kind: optSkipRemote} }
 
-// anyHit reports whether a read with these options takes any value that this process may serve. It is for
-// options that need no check.
-func anyHit(opts []Option) bool {
+// takesHit reports whether a read with these options takes any value that this process may serve, and needs
+// no loader for that: an audit and an early refresh need the call's loader. It is for options that need no check.
+func takesHit(v *store.View, opts []Option) bool {
 	for i := range opts {
 		if k := opts[i].kind; k != 0 && k != optSkipRemote {
 			return false
 		}
 	}
-	return true
+	p := v.Policy()
+	return p.Audit == 0 && p.RefreshAhead == 0 && !v.Core.Work.Closed()
 }
 
 // callKind groups the calls that take the same options.

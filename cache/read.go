@@ -2,10 +2,8 @@ package cache
 
 import (
 	"context"
-	"time"
 
 	"github.com/twofold-go/twofold/internal/engine"
-	"github.com/twofold-go/twofold/internal/entry"
 	"github.com/twofold-go/twofold/internal/failure"
 	"github.com/twofold-go/twofold/internal/store"
 )
@@ -72,18 +70,11 @@ func (c Cache[K, V]) Fetch(ctx context.Context, k K, load Loader[K, V], opts ...
 	if c.s == nil {
 		return Result[V]{}, errZero("get")
 	}
-	// An audit and an early refresh need the call's loader.
-	if p := c.v.Policy(); anyHit(opts) && p.Audit == 0 && p.RefreshAhead == 0 && !c.v.Core.Work.Closed() {
+	if takesHit(c.v, opts) {
 		now := c.v.Core.Now()
 		if it, lease, n := c.hit(c.slot(k), k, now); it != nil {
-			c.v.Inherit(ctx, &it.e, lease)
-			if n != 0 {
-				engine.Told(ctx, c.v, &it.e, n, false)
-			}
-			return Result[V]{
-				Value: c.valueOf(it), Source: Local, Age: max(time.Duration(now-it.e.LoadedAt), 0),
-				Stale: it.e.Freshness(now) != entry.Fresh, Negative: it.e.Err != nil,
-			}, it.e.Err
+			r := engine.Found(ctx, c.v, &it.e, lease, n, now)
+			return c.result(&r), it.e.Err
 		}
 	}
 	o, err := collect(c.v, opts, ofLoader(load))

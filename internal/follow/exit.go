@@ -1,6 +1,11 @@
 package follow
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+
+	"github.com/twofold-go/twofold/invalidate"
+)
 
 // errExited is the error of a call to the log that has ended its goroutine by runtime.Goexit, as
 // t.FailNow does. Only deferred functions see it: where the call was made, nothing else runs any
@@ -16,4 +21,29 @@ func apart(f func()) {
 		f()
 	}()
 	<-end
+}
+
+// hearing is what the tail's calls use again and again: it makes many.
+type hearing struct {
+	page invalidate.Page
+	err  error
+	over chan struct{} // holds one
+}
+
+// listen makes a call of the tail, in a goroutine of its own like apart.
+func (w *Follower) listen(h *hearing) (invalidate.Page, error) {
+	h.page, h.err = invalidate.Page{}, errExited
+	go w.hear(h)
+	<-h.over
+	return h.page, h.err
+}
+
+func (w *Follower) hear(h *hearing) {
+	defer func() {
+		if x := recover(); x != nil {
+			h.err = fmt.Errorf("invalidate: the log panicked (%T)", x)
+		}
+		h.over <- struct{}{}
+	}()
+	h.page, h.err = w.log.Tail(w.ctx, w.fences.Cursor())
 }

@@ -38,6 +38,7 @@ type peer struct {
 	tries   int   // of removals
 	lags    []time.Duration
 	said    bytes.Buffer
+	mute    bool // the next line to be logged is a panic
 }
 
 func newPeer(t *testing.T, log invalidate.Log, cfg follow.Config) *peer {
@@ -87,6 +88,10 @@ type locked struct{ p *peer }
 func (l locked) Write(b []byte) (int, error) {
 	l.p.mu.Lock()
 	defer l.p.mu.Unlock()
+	if l.p.mute {
+		l.p.mute = false
+		panic(errDown)
+	}
 	return l.p.said.Write(b)
 }
 

@@ -250,6 +250,41 @@ func TestLogPanics(t *testing.T) {
 	})
 }
 
+// A logger that panics ends the caller's goroutine, or the program, and does not hang. The follower goes on if the
+// caller recovers.
+func TestLoggerPanics(t *testing.T) {
+	for _, late := range []bool{false, true} { // the log has failed before, so the caller makes no round
+		bubble(t, func(t *testing.T, log *logtest.Memory) {
+			origin := time.Now()
+			p, other := newPeer(t, log, follow.Config{Origin: origin}), newPeer(t, log, follow.Config{})
+			there := fencetest.New(other.Fences(), "t:n:1", "x")
+			ctx := context.Background()
+			if p.link.Fail(errDown, logtest.Sync); late {
+				advance(bound / 2)
+				var cancel context.CancelFunc
+				ctx, cancel = context.WithCancel(ctx)
+				cancel()
+			}
+			p.mu.Lock()
+			p.mute = true
+			p.mu.Unlock()
+			func() {
+				defer func() {
+					if err, _ := recover().(error); !errors.Is(err, errDown) {
+						t.Errorf("panicked with %v, want %v", err, errDown)
+					}
+				}()
+				err := p.Invalidate(ctx, request(t, invalidate.Tag("t", "x")))
+				t.Errorf("Invalidate = %v, want a panic", err)
+			}()
+			p.link.Heal()
+			if advance(2 * bound); there.Clear(other.Fences()) || p.Owes() || !p.leased(origin) {
+				t.Errorf("it owes %v, the lease holds %v; want the record sent", p.Owes(), p.leased(origin))
+			}
+		})
+	}
+}
+
 // A process that starts late refuses what was stored before the first retained record, because it
 // does not know the records before.
 func TestStartRaisesTheFloor(t *testing.T) {

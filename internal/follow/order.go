@@ -110,9 +110,18 @@ func (o *order) fail(why error) {
 // the order. The debt is noted before the fence, so a read that is marked as newer than the fence
 // sees the debt. leave returns nil if the order has landed meanwhile.
 func (w *Follower) leave(o *order, why error) error {
+	err := w.owe(o, why)
+	if err != nil {
+		w.fences.Apply(o.req) // even if no other process gets it
+	}
+	return err
+}
+
+// owe notes the debt of leave, and returns the caller's error.
+func (w *Follower) owe(o *order, why error) error {
 	w.mu.Lock()
+	defer w.mu.Unlock() // also if the logger panics
 	if o.state == landed {
-		w.mu.Unlock()
 		return nil
 	}
 	o.left = true
@@ -128,10 +137,7 @@ func (w *Follower) leave(o *order, why error) error {
 	if cause != nil && (o.state != written || o.req.Strict) {
 		cause = ofAll{cause}
 	}
-	err := w.pendingError(why, cause)
-	w.mu.Unlock()
-	w.fences.Apply(o.req) // even if no other process gets it
-	return err
+	return w.pendingError(why, cause)
 }
 
 // ofAll is the error of removing some cells of an order whose record is not in the log either, or

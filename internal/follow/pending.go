@@ -57,7 +57,19 @@ func (w *Follower) takeOrders() []*order {
 // giveBack keeps the orders of a failed round for another try. It applies them here, since their
 // callers may not wait for that try.
 func (w *Follower) giveBack(ctx context.Context, orders []*order, why error) {
+	w.keepAll(ctx, orders, why)
+	for _, o := range orders {
+		if !o.refused && o.waiting == nil {
+			o.refused = true
+			w.fences.Apply(o.req)
+		}
+	}
+}
+
+// keepAll keeps orders whose round has failed.
+func (w *Follower) keepAll(ctx context.Context, orders []*order, why error) {
 	w.mu.Lock()
+	defer w.mu.Unlock() // also if the logger panics
 	for _, o := range orders {
 		o.fail(reason(ctx, o.err, why))
 		w.count(o)
@@ -69,13 +81,6 @@ func (w *Follower) giveBack(ctx context.Context, orders []*order, why error) {
 	}
 	w.limit()
 	w.tell(why)
-	w.mu.Unlock()
-	for _, o := range orders {
-		if !o.refused && o.waiting == nil {
-			o.refused = true
-			w.fences.Apply(o.req)
-		}
-	}
 }
 
 // settle ends a round that has written the orders' records. An order lands when its cells are

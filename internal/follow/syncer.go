@@ -255,7 +255,7 @@ func (w *Follower) extend(asked int64) {
 func (w *Follower) tail() {
 	t, retry, failing := time.NewTimer(w.bound), newBackoff(w.bound), false
 	defer t.Stop()
-	rests := rests{bound: w.bound}
+	rests, h := rests{bound: w.bound}, hearing{over: make(chan struct{}, 1)}
 	due := atOnce
 	for {
 		select {
@@ -265,7 +265,7 @@ func (w *Follower) tail() {
 		case <-w.resumed:
 		case <-t.C:
 		}
-		p, err := w.listen()
+		p, err := w.listen(&h)
 		next := rests.after(len(p.Keys)+len(p.Scopes), time.Since(w.cfg.Origin))
 		if err != nil {
 			next = retry.next()
@@ -283,17 +283,4 @@ func (w *Follower) tail() {
 		}
 		t.Reset(max(next, shortestRest))
 	}
-}
-
-func (w *Follower) listen() (p invalidate.Page, err error) {
-	err = errExited
-	apart(func() {
-		defer func() {
-			if x := recover(); x != nil {
-				err = fmt.Errorf("invalidate: the log panicked (%T)", x)
-			}
-		}()
-		p, err = w.log.Tail(w.ctx, w.fences.Cursor())
-	})
-	return p, err
 }

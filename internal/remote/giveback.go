@@ -83,7 +83,7 @@ func (t *Tier) unclaim(ctx context.Context, timeout time.Duration, keys []string
 func (t *Tier) unclaimSome(ctx context.Context, timeout time.Duration, keys []string, fills []tier.Fill) (done []bool) {
 	c := call{t: t, d: new(scope.Deadline), op: Fill, timeout: timeout}
 	c.start(ctx)
-	var err error
+	err := errExited
 	defer c.end(&err)
 	done, err = tier.FillMany(c.ctx, t.Tier, keys, fills)
 	return done

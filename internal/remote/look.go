@@ -49,6 +49,7 @@ func (t *Tier) look(ctx context.Context, d *scope.Deadline, timeout time.Duratio
 		return got, err
 	}
 	defer c.end(&err)
+	err = errExited
 	if got, err = t.looker.Look(c.ctx, key, claim); err == nil {
 		t.learn(got.Cell != nil)
 	}

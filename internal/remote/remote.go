@@ -162,6 +162,7 @@ func (t *Tier) Get(ctx context.Context, d *scope.Deadline, timeout time.Duration
 		return nil, err
 	}
 	defer c.end(&err)
+	err = errExited
 	if b, err = t.Tier.Get(c.ctx, key); err == nil {
 		t.learn(b != nil)
 	}
@@ -174,6 +175,7 @@ func (t *Tier) unlink(ctx context.Context, timeout time.Duration, keys []string)
 		return err
 	}
 	defer c.end(&err)
+	err = errExited
 	return t.Tier.Unlink(c.ctx, keys...)
 }
 
