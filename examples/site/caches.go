@@ -42,12 +42,13 @@ type caches struct {
 	consumer  *events.Consumer // nil without caches
 	warmer    *warm.Warmer     // nil without caches
 	metrics   *prometheus.Registry
+	patience  time.Duration      // how long a write or a new process waits for the log
 	pages     *httpcache.Handler // serves everything except the API
 }
 
 func newCaches(r content.Reader, log func() invalidate.Log, cfg siteConfig) (*caches, error) {
 	cfg.limits = cmp.Or(cfg.limits, usual)
-	c := &caches{objects: r, metrics: prometheus.NewRegistry()}
+	c := &caches{objects: r, metrics: prometheus.NewRegistry(), patience: cmp.Or(cfg.patience, 5*time.Second)}
 	var err error
 	if !cfg.uncached {
 		err = c.open(log, cfg)
@@ -140,7 +141,7 @@ func (c *caches) consume(objects *cache.Tiers, cfg siteConfig) {
 	})
 	c.consumer = events.New(events.Config{
 		Objects: objects.Ready, Responses: responses, Warm: c.warmer.Add,
-		Batch: l.batch, Max: l.queueMax, After: l.after, Within: hearWithin, Log: cfg.log, Metrics: c.metrics,
+		Batch: l.batch, Max: l.queueMax, After: l.after, Within: c.patience, Log: cfg.log, Metrics: c.metrics,
 	})
 }
 
@@ -228,9 +229,6 @@ func formatOf(e cache.Entry) string {
 	return format("/" + at)
 }
 
-// hearWithin limits how long a write or a new process waits for the log.
-const hearWithin = 5 * time.Second
-
 // second is the log of a layer that is built from the layer below. It returns a record
 // after that layer has applied it. Otherwise a response could be built from an object that
 // is about to be invalidated, and stay stale.
@@ -263,7 +261,7 @@ func (l second) wait(ctx context.Context, p invalidate.Page, err error) error {
 
 // hear waits until all layers have applied the invalidations before the call.
 func (c *caches) hear(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, hearWithin)
+	ctx, cancel := context.WithTimeout(ctx, c.patience)
 	defer cancel()
 	return c.opened[len(c.opened)-1].Ready(ctx) // the layers below apply them first
 }

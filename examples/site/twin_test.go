@@ -74,9 +74,11 @@ func twinsOn(t *testing.T, db, key string, c control) *twins {
 	if w.store, err = store.Open(t.Context(), db); err != nil {
 		t.Fatal(err)
 	}
-	var link func(layer string, own second) invalidate.Log
-	if c.link != nil {
-		link = func(layer string, own second) invalidate.Log { return c.link(w, layer, own) }
+	link := func(layer string, own second) invalidate.Log {
+		if own.Log = (patient{own.Log}); c.link == nil {
+			return own
+		}
+		return c.link(w, layer, own)
 	}
 	w.cached = w.site(w.store, siteConfig{link: link})
 	w.live.Store(w.cached)
@@ -84,10 +86,23 @@ func twinsOn(t *testing.T, db, key string, c control) *twins {
 	return w
 }
 
+// patience is how long the twins wait for their log on a busy machine.
+const patience = time.Minute
+
+// patient is a log with a lease that is as long. The usual lease of 2 s lets a call of the log take
+// half a second. A slower machine serves nothing from the caches, so its reads test nothing.
+type patient struct{ invalidate.Log }
+
+// Bound implements [invalidate.Log].
+func (patient) Bound() time.Duration { return patience }
+
+// Unwrap gives access to the methods that describe the log, and to Close.
+func (p patient) Unwrap() invalidate.Log { return p.Log }
+
 // site returns a site with the clock of the twins. The caller closes it.
 func (w *twins) site(s *store.Store, cfg siteConfig) *site {
 	w.t.Helper()
-	cfg.adminKey, cfg.now, cfg.log = "k", w.clock, slog.New(slog.DiscardHandler)
+	cfg.adminKey, cfg.now, cfg.log, cfg.patience = "k", w.clock, slog.New(slog.DiscardHandler), patience
 	site, err := newSite(s, cfg)
 	if err != nil {
 		w.t.Fatal(err)

@@ -214,7 +214,10 @@ func TestScopeValidate(t *testing.T) {
 		{"no tenant", invalidate.Tenant(""), false, ""},
 		{"tenant with a colon", invalidate.Tenant("a:b"), false, ""},
 		{"invalid", invalidate.Invalid(errors.New("why")), false, "invalid scope"},
-		{"over-long prefix", invalidate.Prefix("a", strings.Repeat("x", 1023)), false, ""},
+		{
+			"over-long prefix", invalidate.Prefix("a", strings.Repeat("x", 1023)), false,
+			"prefix a:" + strings.Repeat("x", 62) + "… (1025 bytes)",
+		},
 		{"tag without tenant", invalidate.Tag("", "x"), false, ""},
 		{"tag of a tenant with a colon", invalidate.Tag("a:b", "x"), false, ""},
 		{"empty tag", invalidate.Tag("a", ""), false, ""},

@@ -89,7 +89,7 @@ func (s *Sentinel) FailoverOptions() *redis.FailoverOptions {
 		MasterName:            sentinelName,
 		ContextTimeoutEnabled: true,
 		MaxRetries:            -1,
-		DialTimeout:           time.Second,
+		DialTimeout:           2 * time.Second,
 		DialerRetries:         1,
 		ReadTimeout:           2 * time.Second,
 		WriteTimeout:          2 * time.Second,
