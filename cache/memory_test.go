@@ -4,6 +4,7 @@ package cache_test
 
 import (
 	"context"
+	"math"
 	"testing"
 	"time"
 	"unsafe"
@@ -47,7 +48,10 @@ func weigh[V any](t *testing.T, most int64, value func(int) V) {
 func TestAllocationsOfASet(t *testing.T) {
 	w, ctx := openOnOne(t, asItIs), context.Background()
 	must(t, w.tiers[1].Close(ctx)) // its tail reads, too
-	got := testing.AllocsPerRun(500, func() { must(t, w.c[0].Set(ctx, 1, "v")) })
+	got := math.Inf(1)
+	for range 3 { // the least, because other goroutines add theirs
+		got = min(got, testing.AllocsPerRun(500, func() { must(t, w.c[0].Set(ctx, 1, "v")) }))
+	}
 	if t.Logf("%v allocations", got); got > 115 {
 		t.Errorf("a Set makes %v allocations with those of the tail, want 115 at most", got)
 	}
