@@ -277,7 +277,7 @@ func (e *Env) httpGoals() []report.Goal {
 		goal("1 KiB of 1 MiB, against a hit", "≤ 3 ×", ratio(hitRange, hitResponse), ""),
 		goal("a compressed hit, faster than compressing by gzhttp", "≥ 20 ×", ratio(gzipEach, hitGzip), ""),
 		goal("a page's miss above the handler, µs", "≤ 20", miss(nsOp)/1000, ""),
-		goal("a page's miss above the handler: allocations", "≤ 40", miss(allocsOp), ""),
+		goal("a page's miss above the handler: allocations", "≤ 40", whole(miss(allocsOp)), ""),
 		goal("a page's miss above the handler: KiB allocated", "≤ 16, one copy of the 8", miss(bytesOp)/1024, ""),
 		goal("a cold page in "+fleetSetting+": renderings", "1", crew.median(pagesPeer, loadsPer),
 			fmt.Sprintf("clients wait %s ms at p99, 10 of them for the rendering", report.Number(crew.median(pagesPeer, p99)/1e6))),
