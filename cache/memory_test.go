@@ -4,7 +4,6 @@ package cache_test
 
 import (
 	"context"
-	"math"
 	"testing"
 	"time"
 	"unsafe"
@@ -43,16 +42,15 @@ func weigh[V any](t *testing.T, most int64, value func(int) V) {
 	}
 }
 
-// A Set that is one round trip makes about 57 allocations. On one processor, as here, the tail reads
-// each record by a command of its own, and makes the others.
+// A Set that is one round trip makes 69 allocations with a tag, on one processor as here. The tails of both
+// processes are not counted: what they make depends on the moment.
 func TestAllocationsOfASet(t *testing.T) {
 	w, ctx := openOnOne(t, asItIs), context.Background()
-	must(t, w.tiers[1].Close(ctx)) // its tail reads, too
-	got := math.Inf(1)
-	for range 3 { // the least, because other goroutines add theirs
-		got = min(got, testing.AllocsPerRun(500, func() { must(t, w.c[0].Set(ctx, 1, "v")) }))
-	}
-	if t.Logf("%v allocations", got); got > 115 {
-		t.Errorf("a Set makes %v allocations with those of the tail, want 115 at most", got)
+	must(t, w.tiers[1].Close(ctx))
+	w.steps.deaf.Store(true)
+	must(t, w.c[0].Set(ctx, 1, "v")) // the call of the tail that runs may hear of this one
+	got := testing.AllocsPerRun(500, func() { must(t, w.c[0].Set(ctx, 1, "v")) })
+	if t.Logf("%v allocations", got); got > 70 {
+		t.Errorf("a Set makes %v allocations, want 70 at most", got)
 	}
 }

@@ -70,26 +70,30 @@ func (c Cache[K, V]) Fetch(ctx context.Context, k K, load Loader[K, V], opts ...
 	if c.s == nil {
 		return Result[V]{}, errZero("get")
 	}
-	if takesHit(c.v, opts) {
+	found := true
+	if takesHit(c.v, opts) { // collect would cost a hit a quarter more
 		now := c.v.Core.Now()
-		if it, lease, n := c.hit(c.slot(k), k, now); it != nil {
+		it, lease, n := c.hit(c.slot(k), k, now)
+		if it != nil {
 			r := engine.Found(ctx, c.v, &it.e, lease, n, now)
 			return c.result(&r), it.e.Err
 		}
+		found = n != 0
 	}
 	o, err := collect(c.v, opts, ofLoader(load))
 	if err != nil {
 		return Result[V]{}, c.fail("get", k, failure.WrongUse(err))
 	}
-	return c.fetch(ctx, "get", k, load, &o)
+	return c.fetch(ctx, "get", k, load, &o, found)
 }
 
-func (c Cache[K, V]) fetch(ctx context.Context, op string, k K, load Loader[K, V], o *store.Options) (Result[V], error) {
+// fetch reads a key, or loads it. Found reports whether this process may hold a value that can be served.
+func (c Cache[K, V]) fetch(ctx context.Context, op string, k K, load Loader[K, V], o *store.Options, found bool) (Result[V], error) {
 	var a engine.Ask
 	if err := a.Start(ctx, c.v, op, c.slot(k), anyOf(load), o); err != nil {
 		return Result[V]{}, c.fail(op, k, err)
 	}
-	r, err := a.Read(ctx, c.asked(k), true)
+	r, err := a.Read(ctx, c.asked(k), found)
 	a.Report(ctx, &r, err)
 	return c.result(&r), err
 }

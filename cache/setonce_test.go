@@ -136,8 +136,9 @@ func readsOnce(t *testing.T, c things, value string) {
 // between is a log that calls f in place of each step that stores, with the step. It has no field with
 // a log: then it would be a wrapper, which gets no such steps.
 type between struct {
-	log func() *redislog.Log
-	f   func(step func() error) error
+	log  func() *redislog.Log
+	f    func(step func() error) error
+	deaf atomic.Bool // Tail waits for its context
 }
 
 func (b *between) Bound() time.Duration        { return b.log().Bound() }
@@ -153,6 +154,10 @@ func (b *between) SyncRemoving(ctx context.Context, at invalidate.Cursor, a inva
 }
 
 func (b *between) Tail(ctx context.Context, at invalidate.Cursor) (invalidate.Page, error) {
+	if b.deaf.Load() {
+		<-ctx.Done()
+		return invalidate.Page{}, ctx.Err()
+	}
 	return b.log().Tail(ctx, at)
 }
 

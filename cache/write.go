@@ -49,6 +49,6 @@ func (c Cache[K, V]) Refresh(ctx context.Context, k K) error {
 	if c.s == nil {
 		return errZero("refresh")
 	}
-	_, err := c.fetch(ctx, "refresh", k, nil, &store.Options{CallOpts: store.CallOpts{NoStale: true, Anew: true}})
+	_, err := c.fetch(ctx, "refresh", k, nil, &store.Options{CallOpts: store.CallOpts{NoStale: true, Anew: true}}, true)
 	return err
 }
