@@ -14,18 +14,23 @@ import (
 	"github.com/twofold-go/twofold/cache/httpcache"
 )
 
-// BenchmarkHit compares a hit of a page of 8 KiB with a bare handler that writes the same bytes,
-// and with a 304. The writer keeps nothing, so only the handler is measured.
-func BenchmarkHit(b *testing.B) {
+// barePage is a handler of a page of 8 KiB.
+func barePage() http.HandlerFunc {
 	body := bytes.Repeat([]byte("page "), 8<<10/5)
-	bare := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	return func(w http.ResponseWriter, _ *http.Request) {
 		h := w.Header()
 		h.Set("Content-Type", "text/html; charset=utf-8")
 		h.Set("Content-Length", strconv.Itoa(len(body)))
 		h.Set("Cache-Control", "public, max-age=60")
 		h.Set("X-Content-Type-Options", "nosniff")
 		_, _ = w.Write(body)
-	})
+	}
+}
+
+// BenchmarkHit compares a hit of a page of 8 KiB with a bare handler that writes the same bytes,
+// and with a 304. The writer keeps nothing, so only the handler is measured.
+func BenchmarkHit(b *testing.B) {
+	bare := barePage()
 	s := serve(b, bare, httpcache.Config{
 		Hosts: []string{"example.com"},
 		Vary:  []httpcache.VaryRule{{Header: "Accept", Normalize: func(string) string { return "" }}},
@@ -138,14 +143,7 @@ func BenchmarkPast(b *testing.B) {
 // BenchmarkMiss measures a page of 8 KiB that is rendered and stored, with both presets, beside the bare
 // handler. Each request is for another path.
 func BenchmarkMiss(b *testing.B) {
-	body := bytes.Repeat([]byte("page "), 8<<10/5)
-	bare := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		h := w.Header()
-		h.Set("Content-Type", "text/html; charset=utf-8")
-		h.Set("Content-Length", strconv.Itoa(len(body)))
-		h.Set("Cache-Control", "public, max-age=60")
-		_, _ = w.Write(body)
-	})
+	bare := barePage()
 	for _, c := range []struct {
 		name string
 		h    http.Handler

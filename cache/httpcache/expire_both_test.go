@@ -45,10 +45,7 @@ func TestExpireOfSharedLoads(t *testing.T) {
 				o := failing(&down, numberedByLanguage(c.cc))
 				process := func() (send, *cache.Tiers, *tiertest.Faulty) {
 					remote := tiertest.NewFaulty(memory)
-					tiers := openTiers(t, cache.TiersConfig{Remote: remote, Log: l})
-					if err := tiers.Ready(t.Context()); err != nil {
-						t.Fatal(err)
-					}
+					tiers := openFollowing(t, remote, l)
 					return sender(t, c.s.open(t, o, httpcache.Config{Tiers: tiers})), tiers, remote
 				}
 				do, tiers, remote := process()

@@ -54,10 +54,7 @@ func TestLeavingAPageForAVariant(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					remote, l, o := tiertest.NewMemory(), logtest.NewMemory(logtest.MemoryConfig{}), numberedByLanguage(c.cc)
 					process := func() (get func(language string) answer, tiers *cache.Tiers) {
-						tiers = openTiers(t, cache.TiersConfig{Remote: remote, Log: l})
-						if err := tiers.Ready(t.Context()); err != nil {
-							t.Fatal(err)
-						}
+						tiers = openFollowing(t, remote, l)
 						do := sender(t, s.open(t, o, httpcache.Config{Tiers: tiers}))
 						return func(language string) answer { return do(http.MethodGet, "/", "Accept-Language", language) }, tiers
 					}
@@ -87,10 +84,7 @@ func TestWarmAfterExpire(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		remote, l, o := tiertest.NewMemory(), logtest.NewMemory(logtest.MemoryConfig{}), numberedByLanguage("max-age=60, stale-while-revalidate=5")
 		process := func() server {
-			tiers := openTiers(t, cache.TiersConfig{Remote: remote, Log: l})
-			if err := tiers.Ready(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			tiers := openFollowing(t, remote, l)
 			return proxied(t, o, httpcache.Config{Tiers: tiers})
 		}
 		a, b := process(), process()
@@ -113,10 +107,7 @@ func TestWarmSharesALoadThatLeaves(t *testing.T) {
 		memory, l, o := tiertest.NewMemory(), logtest.NewMemory(logtest.MemoryConfig{}), numberedByLanguage(minute)
 		process := func() (server, *tiertest.Faulty) {
 			remote := tiertest.NewFaulty(memory)
-			tiers := openTiers(t, cache.TiersConfig{Remote: remote, Log: l})
-			if err := tiers.Ready(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			tiers := openFollowing(t, remote, l)
 			return proxied(t, o, httpcache.Config{Tiers: tiers}), remote
 		}
 		a, _ := process()

@@ -23,6 +23,7 @@ import (
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/cache/httpcache"
 	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/tier"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -78,6 +79,16 @@ func openTiers(t testing.TB, cfg cache.TiersConfig) *cache.Tiers {
 	cfg.Logger = slog.New(slog.DiscardHandler)
 	tiers, err := cache.Open(cfg)
 	closeAfter(t, tiers, err)
+	return tiers
+}
+
+// openFollowing opens the Tiers of one of several processes. They are ready.
+func openFollowing(t testing.TB, remote tier.Remote, l invalidate.Log) *cache.Tiers {
+	t.Helper()
+	tiers := openTiers(t, cache.TiersConfig{Remote: remote, Log: l})
+	if err := tiers.Ready(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	return tiers
 }
 

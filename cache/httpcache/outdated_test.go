@@ -13,7 +13,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/cache/httpcache"
 	"github.com/twofold-go/twofold/invalidate/logtest"
 	"github.com/twofold-go/twofold/tier/tiertest"
@@ -119,10 +118,7 @@ func TestExpireOfVariants(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					remote, asked, l := tiertest.NewMemory(), 0, logtest.NewMemory(logtest.MemoryConfig{})
 					process := func() (get func(lang string) string, x cached) {
-						tiers := openTiers(t, cache.TiersConfig{Remote: remote, Log: l})
-						if err := tiers.Ready(t.Context()); err != nil {
-							t.Fatal(err)
-						}
+						tiers := openFollowing(t, remote, l)
 						x = on.open(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 							asked++
 							w.Header().Set("Cache-Control", cc)
