@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"log/slog"
 	"net/http"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
@@ -135,4 +136,31 @@ func TestReplacedPanicIsLogged(t *testing.T) {
 			t.Errorf("%v, the log says %q", a, &said)
 		}
 	})
+}
+
+// A client that gets an old page while it is refreshed is told so, also if the refresh has failed before the
+// client is answered.
+func TestFailedRefreshIsStillAHit(t *testing.T) {
+	for _, cfg := range []httpcache.Config{{}, {Preset: httpcache.Pages, Policy: aging}} {
+		synctest.Test(t, func(t *testing.T) {
+			cfg.Now = func() time.Time {
+				if bytes.Contains(debug.Stack(), []byte("httpcache.(*Handler).ServeHTTP")) {
+					synctest.Wait() // a client's goroutine goes on only after all else is done
+				}
+				return time.Now()
+			}
+			runs := 0
+			s := proxied(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Cache-Control", "max-age=10, stale-while-revalidate=10, stale-if-error=3600")
+				if runs++; runs > 1 {
+					w.WriteHeader(http.StatusBadGateway)
+				}
+			}), cfg)
+			s.get(t, "/")
+			sleep(t, "15s")
+			if a := s.get(t, "/"); runs != 2 || a.status != http.StatusOK || a.how() != "hit;detail=stale;ttl=-5" {
+				t.Errorf("preset %v, %d runs: %v", cfg.Preset, runs, a)
+			}
+		})
+	}
 }

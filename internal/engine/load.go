@@ -105,6 +105,7 @@ func (p *party) enter(l *load) error {
 		}
 	}
 	l.Fill.Open(f.outer, &f.j.Core.Fills, f.j.View.Space.Tenant, f.j.FullKey())
+	l.Behind = f.j.Refreshing != nil
 	l.Carry(filling.ContextKey{}, &l.Fill)
 	for i := range p.runs {
 		if i > 0 {
@@ -114,11 +115,11 @@ func (p *party) enter(l *load) error {
 	}
 	f.j.View.Counts.Inc(measure.Loads)
 	if f.j.Core.Seen.Tracing() {
-		name, refresh := "cache.load", f.j.Refreshing != nil
-		if refresh {
+		name := "cache.load"
+		if l.Behind {
 			name = "cache.refresh"
 		}
-		l.ctx, l.traced = f.j.Core.Seen.LoadStart(l.ctx, f.j.View.Counts, name, refresh)
+		l.ctx, l.traced = f.j.Core.Seen.LoadStart(l.ctx, f.j.View.Counts, name, l.Behind)
 		l.span = measure.SpanOf(l.ctx)
 	}
 	return nil

@@ -14,6 +14,7 @@ import (
 	"github.com/twofold-go/twofold/cache/httpcache/internal/reason"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/record"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/rules"
+	"github.com/twofold-go/twofold/internal/filling"
 )
 
 // Exchange is one request that asks its source if no stored page answers it. It is the way of a
@@ -72,10 +73,9 @@ type Source interface {
 
 // Previous is what a load replaces. Two loads of one exchange may run concurrently.
 type Previous struct {
-	Page   *page.Page // of the entry, or nil
-	check  *page.Page // the page to revalidate, or nil
-	Leave  bool       // the page is for other clients: the load leaves it
-	behind bool       // the load is a refresh: our client has the page
+	Page  *page.Page // of the entry, or nil
+	check *page.Page // the page to revalidate, or nil
+	Leave bool       // the page is for other clients: the load leaves it
 }
 
 // message is the header of a response.
@@ -96,7 +96,7 @@ func (x *Exchange) Load(ctx context.Context, _ string) (p *page.Page, err error)
 	if cache.Auditing(ctx) {
 		return x.Source.Audit(ctx)
 	}
-	again := x.begun()
+	again := x.begun(filling.Of(ctx).Behind)
 	defer func() { x.ended(p, err) }()
 	if again && x.Client.Taken() {
 		// An invalidation overtook the first load. Our client has its response; this load is for
@@ -128,13 +128,8 @@ func (x *Exchange) previous(ctx context.Context) (old Previous) {
 	if x.Core.Until {
 		return old
 	}
-	now := x.Core.Now().UnixMilli()
-	if !prev.Selects(x.Header, x.Core.Hashed) {
-		old.Page, old.Leave = prev, true
-		return old
-	}
-	old.Page, old.behind = prev, !x.Newer && prev.Refreshes(now)
-	if prev.Validated() {
+	old.Page, old.Leave = prev, !prev.Selects(x.Header, x.Core.Hashed)
+	if !old.Leave && prev.Validated() {
 		old.check = prev
 	}
 	return old
@@ -238,7 +233,7 @@ func (x *Exchange) refused(ctx context.Context, old *Previous, m *message, why r
 		x.Core.forget(ctx, x.ID, m.sent)
 	case old.Page != nil && x.Outdates(m, why):
 		x.Core.forget(ctx, x.At(), m.sent)
-	case old.behind:
+	case x.behind.Load():
 		return nil, &refusal{why: why}
 	}
 	cache.Filling(ctx).NoStore()

@@ -116,6 +116,7 @@ func (x *Exchange) Fetch(ctx context.Context, opts ...cache.Option) (cache.Resul
 // deeds is what the loads of one request did. They may run on after their client has left.
 type deeds struct {
 	Led     atomic.Bool               // a load of ours ran
+	behind  atomic.Bool               // it was a refresh: our client has the old page
 	had     atomic.Bool               // there was a page to replace
 	Kept    atomic.Bool               // the load left the stored page as it is
 	Newer   bool                      // the stored page did not meet the client's requirements
@@ -139,9 +140,10 @@ type loaded struct {
 	err  error
 }
 
-// begun says that a load begins. It reports whether it is not the first.
-func (d *deeds) begun() (again bool) {
+// begun says that a load begins, perhaps a refresh. It reports whether it is not the first.
+func (d *deeds) begun(behind bool) (again bool) {
 	d.result.Store(nil)
+	d.behind.Store(behind)
 	return d.Led.Swap(true)
 }
 
@@ -204,7 +206,7 @@ func (x *Exchange) Account(res cache.Result[*page.Page], now int64) (line, old s
 	k, p := x.Core, res.Value
 	age := k.Age(p, now)
 	switch {
-	case res.Stale && x.Led.Load() && x.failed.Load():
+	case res.Stale && x.failed.Load() && !x.behind.Load():
 		k.Stats.Of(p.Format).Stale.Add(1)
 		m := x.Missed(reason.None)
 		m.Stale, m.Instead, m.Status = true, true, int(x.Status.Load())

@@ -56,7 +56,7 @@ func (x *Exchange) Start(ctx context.Context, old *Previous, bare bool) *Run {
 		n = new(Run)
 	}
 	n.x, n.Made, n.done, n.Old, n.Prev, n.client = x, x.Core.Now(), make(chan struct{}), old.Page, old.check, &x.Client
-	if old.behind {
+	if x.behind.Load() {
 		n.client = &record.Client{Ctx: x.Ctx} // ours has the old page
 	}
 	n.outer = outliving{context.Background(), ctx}

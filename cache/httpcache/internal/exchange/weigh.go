@@ -108,7 +108,7 @@ func (x *Exchange) leave(ctx context.Context, p *page.Page) (*page.Page, error) 
 	case now >= p.Made+p.Fresh && now >= p.InsteadUntil():
 		x.Core.Lives(f, p, x.Core.Keep)
 		return p, cache.ErrNotModified
-	case !x.Newer && !x.Wants.OnlyIfCached && p.Refreshes(now):
+	case !x.Wants.OnlyIfCached && x.behind.Load():
 		return nil, &refusal{reason.Load, p.Left()}
 	}
 	f.NoStore()
