@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/prometheus/prometheus/promql/parser"
 	"go.yaml.in/yaml/v3"
@@ -49,6 +50,7 @@ func scrape(t *testing.T) map[string]map[string][]string {
 	for range 50 {
 		s.round(t.Context())
 	}
+	synctest.Wait() // until the invalidations have come
 	w := httptest.NewRecorder()
 	s.handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", http.NoBody))
 	if w.Code != http.StatusOK {
@@ -153,7 +155,8 @@ func faults(expr string, metrics map[string]map[string][]string, recorded []stri
 // TestNamesAreReal parses every expression with Prometheus' own parser, and looks up each
 // metric and label in the program's output.
 func TestNamesAreReal(t *testing.T) {
-	metrics := scrape(t)
+	var metrics map[string]map[string][]string
+	synctest.Test(t, func(t *testing.T) { metrics = scrape(t) })
 	exprs, recorded := read(t)
 	if len(exprs) < 30 {
 		t.Fatalf("%d expressions, want those of the rules and of the dashboard", len(exprs))
