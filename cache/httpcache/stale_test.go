@@ -57,7 +57,7 @@ func TestPagesByPolicy(t *testing.T) {
 			{asked: 2, body: "body 2", how: "hit;ttl=10"}, {after: "25s", asked: 3, body: "body 3", how: "fwd=stale;stored"}, // served only in place of a failure
 		}},
 		{name: "in place of a slow one", on: pages, cfg: httpcache.Config{Policy: policy.Patch{TTL: new(time.Second), StaleIfError: new(time.Hour), LoadTimeout: new(time.Second)}}, origin: [][]string{nil, {":wait", "1h"}}, visits: []visit{
-			miss, {after: "1m", asked: 2, body: "body 1", with: []string{"Age", "61"}},
+			miss, {after: "1m", asked: 2, body: "body 1", how: "fwd=stale;detail=stale-if-error", with: []string{"Age", "61"}},
 		}},
 		{name: "private now", on: pages, cfg: httpcache.Config{Policy: aging}, origin: [][]string{nil, {"Set-Cookie", "a=b"}}, visits: []visit{
 			miss, {after: "30s", asked: 3, body: "body 3", with: []string{"Set-Cookie", "a=b"}},

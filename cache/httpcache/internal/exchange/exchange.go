@@ -168,7 +168,6 @@ func (x *Exchange) settle(ctx context.Context, n *Run, old *Previous) (*page.Pag
 	k := x.Core
 	x.Why.Store(uint32(n.Verdict.Why))
 	if n.Err != nil {
-		x.failed.Store(true)
 		if p, ok := errors.AsType[*cache.PanicError](n.Err); ok && x.answered.Load() {
 			k.LogPanic(p) // no client's connection is left to break
 		} else {
@@ -180,7 +179,6 @@ func (x *Exchange) settle(ctx context.Context, n *Run, old *Previous) (*page.Pag
 	case n.Page == nil:
 		return x.refused(ctx, old, &n.Msg, v.Why)
 	case v.Fate == record.Fail:
-		x.failed.Store(true)
 		x.Status.Store(int32(n.Page.Status)) //nolint:gosec // three digits
 		k.Stats.Refuse(v.Why)
 		return nil, &Failure{Page: n.Page, Mine: v.Mine}

@@ -120,7 +120,6 @@ type deeds struct {
 	had     atomic.Bool               // there was a page to replace
 	Kept    atomic.Bool               // the load left the stored page as it is
 	Newer   bool                      // the stored page did not meet the client's requirements
-	failed  atomic.Bool               // the origin failed
 	Status  atomic.Int32              // what the origin answered, if the client gets something else; 0: unknown
 	Why     atomic.Uint32             // the reason why the response is not stored
 	cookies atomic.Pointer[[]string]  // of the 304 that confirmed the page: for our client only
@@ -206,7 +205,7 @@ func (x *Exchange) Account(res cache.Result[*page.Page], now int64) (line, old s
 	k, p := x.Core, res.Value
 	age := k.Age(p, now)
 	switch {
-	case res.Stale && x.failed.Load() && !x.behind.Load():
+	case res.Stale && x.Led.Load() && !x.behind.Load() && !x.Kept.Load(): // in place of a failure, or of a slow response
 		k.Stats.Of(p.Format).Stale.Add(1)
 		m := x.Missed(reason.None)
 		m.Stale, m.Instead, m.Status = true, true, int(x.Status.Load())

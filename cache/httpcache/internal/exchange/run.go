@@ -205,7 +205,6 @@ func (n *Run) Wait(ctx context.Context) bool {
 		n.loadOver(ctx)
 	}
 	if n.late.Load() {
-		n.x.failed.Store(true) // an older page may replace the response
 		select {
 		case <-n.done:
 		case <-n.Ctx.Done():
