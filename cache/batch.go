@@ -70,11 +70,9 @@ func (g *gathered[K, V]) add(k K, v V, err error) {
 // local takes what this process holds, and leaves the other keys to the batch.
 func (g *gathered[K, V]) local(ctx context.Context, c Cache[K, V], b *engine.Batch, keys []K) {
 	seen := map[K]struct{}{} // keys without a value so far
-	var bits [32]uint64      // of the slots so far: most keys need no look-up to show that they do not repeat
 	for _, k := range keys {
 		at := c.slot(k)
-		word, bit := &bits[at>>6%32], uint64(1)<<(at%64)
-		if *word&bit != 0 {
+		if b.Again(at) {
 			if _, again := g.vals[k]; again {
 				continue
 			}
@@ -82,7 +80,6 @@ func (g *gathered[K, V]) local(ctx context.Context, c Cache[K, V], b *engine.Bat
 				continue
 			}
 		}
-		*word |= bit
 		if b.AnyHit {
 			if it, lease, n := c.hit(at, k, b.Called); it != nil {
 				b.Hit(ctx, &it.e, lease, n)

@@ -17,6 +17,16 @@ type Batch struct {
 	AnyHit bool // any value that this process may serve will do
 	asks   []Ask
 	old    refreshes
+	met    [32]uint64 // a bit for each slot so far
+}
+
+// Again reports whether the key at a slot may have come before in this call. Most keys need no look-up in a
+// map to show that they have not.
+func (b *Batch) Again(at uint64) bool {
+	word, bit := &b.met[at>>6%32], uint64(1)<<(at%64)
+	again := *word&bit != 0
+	*word |= bit
+	return again
 }
 
 // NewBatch begins a GetMany.
