@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -223,6 +225,7 @@ type pkg struct {
 // workspace, so that the result is what a user of the module gets.
 func list(t *testing.T) map[string]pkg {
 	t.Helper()
+	watch(t)
 	dec := json.NewDecoder(strings.NewReader(string(goCommand(t, "list", "-e", "-json=ImportPath,Deps,Incomplete", "./..."))))
 	all := map[string]pkg{}
 	for {
@@ -233,6 +236,22 @@ func list(t *testing.T) map[string]pkg {
 			t.Fatal(err)
 		}
 		all[p.ImportPath] = p
+	}
+}
+
+// watch looks at the files that the go command reads. A test result is kept until a file changes that the
+// test itself has looked at.
+func watch(t *testing.T) {
+	t.Helper()
+	files := string(goCommand(t, "list", "-f", `{{.Module.GoMod}}{{"\n"}}{{.Dir}}{{range .GoFiles}}{{"\n"}}{{$.Dir}}/{{.}}{{end}}`, "./..."))
+	for file := range strings.Lines(files) {
+		file = strings.TrimSpace(file)
+		if filepath.Base(file) == "deptest" {
+			continue // programs come and go there
+		}
+		if _, err := os.Stat(file); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

@@ -50,6 +50,7 @@ func TestFurtherPairsAreSmall(t *testing.T) {
 // its size.
 func program(t *testing.T, pairs int, calls string) (functions, size int) {
 	t.Helper()
+	watch(t)
 	var src strings.Builder
 	src.WriteString("package main\n\nimport (\n\t\"context\"\n\n\t\"" + module + "/cache\"\n)\n\n")
 	src.WriteString("func main() {\n\tt, _ := cache.Open(cache.TiersConfig{})\n")
