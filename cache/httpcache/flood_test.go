@@ -40,7 +40,7 @@ func TestFloods(t *testing.T) {
 			if n := tiers.Stats().Local; n.Bytes > budget || n.Bytes < budget/4 || n.Entries > budget>>12 {
 				t.Errorf("%d bytes in %d entries", n.Bytes, n.Entries)
 			}
-			if more := heap() - before; more > 24<<20 {
+			if more := heap() - before; more > 8<<20 {
 				t.Errorf("%d bytes more are in use", more)
 			}
 		})
