@@ -239,8 +239,9 @@ func (m *meter) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// heap returns how much memory is in use.
+// heap returns how much memory is in use, without garbage.
 func heap() int64 {
+	runtime.GC()
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapInuse)

@@ -67,15 +67,20 @@ func (h handled) RoundTrip(r *http.Request) (*http.Response, error) {
 	select {
 	case resp := <-w.arrived:
 		return resp, nil
+	case <-ctx.Done(): // the handler has ended, or the client has left
+	}
+	select {
+	case resp := <-w.arrived:
+		return resp, nil
+	default:
+	}
+	select {
 	case p := <-ended:
 		if !isAbort(p) {
 			panic(p)
 		}
 		return nil, errDown
-	case <-ctx.Done():
-		if r.Context().Err() == nil { // the handler has ended
-			return <-w.arrived, nil
-		}
+	default:
 		return nil, r.Context().Err()
 	}
 }

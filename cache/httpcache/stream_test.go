@@ -93,6 +93,9 @@ func TestStream(t *testing.T) {
 	if n := asked.Load(); n != 1 || res.Header.Get("Cache-Status") != "twofold;fwd=uri-miss;detail=flush" {
 		t.Errorf("%d renderings, %v", n, res.Header)
 	}
+	if err := s.tiers.Close(t.Context()); err != nil { // waits for the load
+		t.Error(err)
+	}
 	if st := s.c.Stats(); st.Refused["flush"] != 1 || st.Stored != 0 {
 		t.Errorf("%+v", st)
 	}
