@@ -380,7 +380,7 @@ func degradedButAnswering(t *testing.T, f *redisFleet) {
 // Set and the first load.
 func TestSetOverAnotherRedisType(t *testing.T) {
 	rdb, prefix := redistest.Start(t).Client(), redistest.Prefix()
-	c := with(t, open(t, onRedis(rdb, nil, prefix, 0)), thingConfig{Load: (&source{}).load})
+	c := with(t, open(t, patient(onRedis(rdb, nil, prefix, 0))), thingConfig{Load: (&source{}).load})
 	for k, call := range []func() error{
 		func() error { return c.Set(t.Context(), 0, "set") },
 		func() error { return errOf(c.GetMany(t.Context(), []int{1, 2})) },
