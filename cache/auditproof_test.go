@@ -134,11 +134,13 @@ func TestAuditSamplesACycle(t *testing.T) {
 						return "v", nil
 					},
 				})
-				for range 1 + each*every { // the first ones are loads
-					for k := range n {
-						get(t, c, k)
+				onOneStack(1, func() { // then the sample is always the same
+					for range 1 + each*every { // the first ones are loads
+						for k := range n {
+							get(t, c, k)
+						}
 					}
-				}
+				})
 				advance(time.Minute)
 				sum, missing, most := 0, 0, 0
 				for i := range counts {

@@ -205,7 +205,10 @@ func (f *forgetful) Set(hash uint64, e any, cost int64) bool {
 
 func TestRemoteHitAllocations(t *testing.T) {
 	remote, near := tiertest.NewMemory(), &forgetful{Tier: local.New(local.Config{})}
-	cfg := cache.Config[int64, profile]{Load: func(_ context.Context, id int64) (profile, error) { return profileOf(id), nil }}
+	cfg := cache.Config[int64, profile]{
+		Policy: patch{RemoteTimeout: new(time.Minute)}, // a busy machine may stop the test for longer than the default
+		Load:   func(_ context.Context, id int64) (profile, error) { return profileOf(id), nil },
+	}
 	get(t, with(t, open(t, cache.TiersConfig{Remote: remote}), cfg), 1)
 	cfg.Load = func(context.Context, int64) (profile, error) {
 		return profile{}, errors.New("the value is in the remote tier")

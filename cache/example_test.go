@@ -27,8 +27,12 @@ func loadUser(_ context.Context, id int64) (User, error) {
 	return User{}, cache.ErrNotFound
 }
 
-// openTiers is cache.Open, with a function that closes the tiers.
+// openTiers is cache.Open, with a function that closes the tiers. A remote tier has time to answer: a busy
+// machine may stop the tests for longer than the default RemoteTimeout.
 func openTiers(cfg cache.TiersConfig) (tiers *cache.Tiers, done func()) {
+	if cfg.Remote != nil {
+		cfg.Policies = policy.Table{{Patch: policy.Patch{RemoteTimeout: new(time.Minute)}}}
+	}
 	tiers, err := cache.Open(cfg)
 	if err != nil {
 		log.Fatal(err)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/twofold-go/twofold/cache"
@@ -124,22 +125,24 @@ func TestStoredWithTags(t *testing.T) {
 // A value of another process has the hashes of its tags, without their texts. The same holds for
 // a value that is built from it.
 func TestStoredFromRemote(t *testing.T) {
-	mem := tiertest.NewMemory()
-	there := with(t, open(t, cache.TiersConfig{Remote: mem}), thingConfig{Namespace: "inner", Tags: tagT, Load: (&source{}).load})
-	get(t, there, 1)
-	cfg := cache.TiersConfig{Remote: mem}
-	seen := listen(t, &cfg)
-	tiers := open(t, cfg)
-	inner := with(t, tiers, thingConfig{Namespace: "inner"})
-	outer := with(t, tiers, thingConfig{Namespace: "outer", Load: func(ctx context.Context, k int) (string, error) {
-		cache.Depend(ctx, "own")
-		return inner.Get(ctx, k)
-	}})
-	get(t, outer, 1)
-	hashed := fmt.Sprintf("#%x", invalidate.Tag(cache.DefaultTenant, "t").Hash())
-	seen.want(tagsByKey{"default:inner:1": {hashed}, "default:outer:1": {hashed, "default:own"}})
-	invalidateTag(t, tiers, "t")
-	seen.want(tagsByKey{})
+	synctest.Test(t, func(t *testing.T) {
+		mem := tiertest.NewMemory()
+		there := with(t, open(t, cache.TiersConfig{Remote: mem}), thingConfig{Namespace: "inner", Tags: tagT, Load: (&source{}).load})
+		get(t, there, 1)
+		cfg := cache.TiersConfig{Remote: mem}
+		seen := listen(t, &cfg)
+		tiers := open(t, cfg)
+		inner := with(t, tiers, thingConfig{Namespace: "inner"})
+		outer := with(t, tiers, thingConfig{Namespace: "outer", Load: func(ctx context.Context, k int) (string, error) {
+			cache.Depend(ctx, "own")
+			return inner.Get(ctx, k)
+		}})
+		get(t, outer, 1)
+		hashed := fmt.Sprintf("#%x", invalidate.Tag(cache.DefaultTenant, "t").Hash())
+		seen.want(tagsByKey{"default:inner:1": {hashed}, "default:outer:1": {hashed, "default:own"}})
+		invalidateTag(t, tiers, "t")
+		seen.want(tagsByKey{})
+	})
 }
 
 // spied is a local tier that calls a function before an entry becomes visible.

@@ -74,40 +74,42 @@ func TestSetManyRoundTrips(t *testing.T) {
 }
 
 func TestManyWithFailedKeys(t *testing.T) {
-	tiers := open(t, cache.TiersConfig{Remote: tiertest.NewMemory()})
-	c := with(t, tiers, cache.Config[string, string]{Policy: patch{MaxValueBytes: new(100)}})
-	long := strings.Repeat("k", key.MaxLen)
-	err := c.SetMany(t.Context(), map[string]string{"a": "1", "": "2", long: "3", "big": strings.Repeat("v", 200)}, cache.Tags("t"))
-	be, ok := errors.AsType[*cache.BatchError[string]](err)
-	if !ok || len(be.Errs) != 3 {
-		t.Fatalf("SetMany: %v, want a BatchError of three keys", err)
-	}
-	wantError(t, be.Errs[""], "set many", "default:things", key.ErrEmpty)
-	wantError(t, be.Errs["big"], "set many", "default:things:big", cache.ErrTooLarge)
-	if !errors.Is(be.Errs[long], key.ErrTooLong) {
-		t.Errorf("the long key: %v", be.Errs[long])
-	}
-	if v, ok := c.Peek(t.Context(), "a"); v != "1" || !ok {
-		t.Errorf("the valid key has %q, %v", v, ok)
-	}
-	err = c.DeleteMany(t.Context(), []string{"a", "", "a"}, c.Tag("other"))
-	if be, ok := errors.AsType[*cache.BatchError[string]](err); !ok || len(be.Errs) != 1 || !errors.Is(be.Errs[""], key.ErrEmpty) {
-		t.Fatalf("DeleteMany: %v, want a BatchError of the empty key", err)
-	}
-	if _, ok := c.Peek(t.Context(), "a"); ok {
-		t.Error("the valid key was not deleted")
-	}
-	must(t, c.Set(t.Context(), "a", "2"))
-	wantError(t, c.DeleteMany(t.Context(), []string{"a"}, c.Tag("")), "delete many", "default:things", invalidate.ErrScope)
-	if _, ok := c.Peek(t.Context(), "a"); !ok {
-		t.Error("DeleteMany with an invalid scope deleted a key")
-	}
-	wantError(t, c.SetMany(t.Context(), map[string]string{"a": "1"}, cache.TTL(-1)), "set many", "default:things", nil)
-	wantError(t, c.Tenant("a:b").SetMany(t.Context(), map[string]string{"a": "1"}), "set many", "a:b:things", key.ErrSeparator)
-	wantError(t, c.Tenant("a:b").DeleteMany(t.Context(), []string{"a"}), "delete many", "a:b:things", key.ErrSeparator)
-	var zero cache.Cache[string, string]
-	wantError(t, zero.SetMany(t.Context(), nil), "set many", "-", nil)
-	wantError(t, zero.DeleteMany(t.Context(), nil), "delete many", "-", nil)
+	synctest.Test(t, func(t *testing.T) {
+		tiers := open(t, cache.TiersConfig{Remote: tiertest.NewMemory()})
+		c := with(t, tiers, cache.Config[string, string]{Policy: patch{MaxValueBytes: new(100)}})
+		long := strings.Repeat("k", key.MaxLen)
+		err := c.SetMany(t.Context(), map[string]string{"a": "1", "": "2", long: "3", "big": strings.Repeat("v", 200)}, cache.Tags("t"))
+		be, ok := errors.AsType[*cache.BatchError[string]](err)
+		if !ok || len(be.Errs) != 3 {
+			t.Fatalf("SetMany: %v, want a BatchError of three keys", err)
+		}
+		wantError(t, be.Errs[""], "set many", "default:things", key.ErrEmpty)
+		wantError(t, be.Errs["big"], "set many", "default:things:big", cache.ErrTooLarge)
+		if !errors.Is(be.Errs[long], key.ErrTooLong) {
+			t.Errorf("the long key: %v", be.Errs[long])
+		}
+		if v, ok := c.Peek(t.Context(), "a"); v != "1" || !ok {
+			t.Errorf("the valid key has %q, %v", v, ok)
+		}
+		err = c.DeleteMany(t.Context(), []string{"a", "", "a"}, c.Tag("other"))
+		if be, ok := errors.AsType[*cache.BatchError[string]](err); !ok || len(be.Errs) != 1 || !errors.Is(be.Errs[""], key.ErrEmpty) {
+			t.Fatalf("DeleteMany: %v, want a BatchError of the empty key", err)
+		}
+		if _, ok := c.Peek(t.Context(), "a"); ok {
+			t.Error("the valid key was not deleted")
+		}
+		must(t, c.Set(t.Context(), "a", "2"))
+		wantError(t, c.DeleteMany(t.Context(), []string{"a"}, c.Tag("")), "delete many", "default:things", invalidate.ErrScope)
+		if _, ok := c.Peek(t.Context(), "a"); !ok {
+			t.Error("DeleteMany with an invalid scope deleted a key")
+		}
+		wantError(t, c.SetMany(t.Context(), map[string]string{"a": "1"}, cache.TTL(-1)), "set many", "default:things", nil)
+		wantError(t, c.Tenant("a:b").SetMany(t.Context(), map[string]string{"a": "1"}), "set many", "a:b:things", key.ErrSeparator)
+		wantError(t, c.Tenant("a:b").DeleteMany(t.Context(), []string{"a"}), "delete many", "a:b:things", key.ErrSeparator)
+		var zero cache.Cache[string, string]
+		wantError(t, zero.SetMany(t.Context(), nil), "set many", "-", nil)
+		wantError(t, zero.DeleteMany(t.Context(), nil), "delete many", "-", nil)
+	})
 }
 
 // One node of the remote tier fails, and the cells exist. SetMany names the key of that node, and

@@ -7,6 +7,7 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"go.opentelemetry.io/otel/metric"
@@ -232,19 +233,21 @@ func TestBadKeysAndTenants(t *testing.T) {
 }
 
 func TestNoLoader(t *testing.T) {
-	c := with(t, open(t, cache.TiersConfig{Remote: tiertest.NewMemory()}), thingConfig{})
-	_, err := c.Get(t.Context(), 1)
-	wantError(t, err, "get", cell1, cache.ErrMiss)
-	_, err = c.Fetch(t.Context(), 1, nil)
-	wantError(t, err, "get", cell1, cache.ErrMiss)
-	wantError(t, c.Refresh(t.Context(), 1), "refresh", cell1, cache.ErrMiss)
-	succeeds(t, c.Set(t.Context(), 2, "two"))
-	if m, err := c.GetMany(t.Context(), []int{1, 2}); m[2] != "two" || !errors.Is(err, cache.ErrMiss) {
-		t.Errorf("GetMany = %v, %v, want two and ErrMiss", m, err)
-	}
-	if v, err := c.GetOrLoad(t.Context(), 1, (&source{}).load); v != "1.1" || err != nil {
-		t.Errorf("GetOrLoad with a loader = %q, %v", v, err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		c := with(t, open(t, cache.TiersConfig{Remote: tiertest.NewMemory()}), thingConfig{})
+		_, err := c.Get(t.Context(), 1)
+		wantError(t, err, "get", cell1, cache.ErrMiss)
+		_, err = c.Fetch(t.Context(), 1, nil)
+		wantError(t, err, "get", cell1, cache.ErrMiss)
+		wantError(t, c.Refresh(t.Context(), 1), "refresh", cell1, cache.ErrMiss)
+		succeeds(t, c.Set(t.Context(), 2, "two"))
+		if m, err := c.GetMany(t.Context(), []int{1, 2}); m[2] != "two" || !errors.Is(err, cache.ErrMiss) {
+			t.Errorf("GetMany = %v, %v, want two and ErrMiss", m, err)
+		}
+		if v, err := c.GetOrLoad(t.Context(), 1, (&source{}).load); v != "1.1" || err != nil {
+			t.Errorf("GetOrLoad with a loader = %q, %v", v, err)
+		}
+	})
 }
 
 // A call whose context has ended gets local values, and makes no remote call and no load.

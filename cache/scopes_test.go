@@ -61,9 +61,9 @@ func TestScopesOfAHandle(t *testing.T) {
 		"all":                    {func(c strs) invalidate.Scope { return c.All() }, nil},
 		"tag":                    {func(c strs) invalidate.Scope { return c.Tag("t") }, nil},
 	} {
-		t.Run(name, func(t *testing.T) { wantLeft(t, tt.scope, texts, tt.left) })
+		bubble(t, name, func(t *testing.T) { wantLeft(t, tt.scope, texts, tt.left) })
 	}
-	t.Run("prefix of integers", func(t *testing.T) {
+	bubble(t, "prefix of integers", func(t *testing.T) {
 		wantLeft(t, func(c cache.Cache[int, string]) invalidate.Scope { return c.Prefix("4") },
 			[]int{4, 40, 41, 400, -4, 14, 0}, []int{-4, 14, 0})
 		wantLeft(t, func(c cache.Cache[int, string]) invalidate.Scope { return c.Prefix("-") },
@@ -76,8 +76,7 @@ func TestScopesOfAHandle(t *testing.T) {
 func TestScopesThatAreRefused(t *testing.T) {
 	type id struct{ N int }
 	type name string
-	remote := faulty()
-	tiers := open(t, cache.TiersConfig{Remote: remote})
+	tiers := open(t, cache.TiersConfig{})
 	strs := with(t, tiers, cache.Config[string, string]{Namespace: "strs"})
 	names := with(t, tiers, cache.Config[name, string]{Namespace: "names"})
 	ints := with(t, tiers, cache.Config[int, string]{Namespace: "ints"})
@@ -121,7 +120,10 @@ func TestScopesThatAreRefused(t *testing.T) {
 		"prefix of the zero Cache":   {zero.Prefix("1"), nil, "zero Cache"},
 		"all of the zero Cache":      {zero.All(), nil, "zero Cache"},
 	} {
-		t.Run(name, func(t *testing.T) {
+		bubble(t, name, func(t *testing.T) {
+			remote := faulty()
+			tiers := open(t, cache.TiersConfig{Remote: remote})
+			strs := with(t, tiers, cache.Config[string, string]{Namespace: "strs"})
 			must(t, strs.Set(t.Context(), "k", "v"))
 			remote.ResetCalls()
 			for call, err := range map[string]error{

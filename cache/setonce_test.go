@@ -75,13 +75,19 @@ func wired(t *testing.T, s *redistest.Server, sent *sent) *redis.Client {
 	return rdb
 }
 
+// patient makes all calls wait long. Otherwise a busy machine may end them, and more commands follow.
+func patient(cfg cache.TiersConfig) cache.TiersConfig {
+	cfg.InvalidateWait, cfg.Policies = time.Minute, remoteTimeout(10*time.Second)
+	return cfg
+}
+
 // With Redis a miss is two round trips, and a hit one plain command. After hits a read expects one,
 // so the first miss then takes a round trip more.
 func TestRoundTripsOfARead(t *testing.T) {
 	sent, prefix := &sent{}, redistest.Prefix()
 	rdb, logs := wired(t, redistest.Start(t), sent), redistest.Start(t).Client()
 	process := func() things {
-		return with(t, ready(t, onRedis(rdb, logs, prefix, 0)), thingConfig{Load: (&source{}).load})
+		return with(t, ready(t, patient(onRedis(rdb, logs, prefix, time.Minute))), thingConfig{Load: (&source{}).load})
 	}
 	a, b := process(), process()
 	get(t, a, 0)
@@ -109,23 +115,35 @@ func TestRoundTripsOfARead(t *testing.T) {
 func TestRoundTripsOfASet(t *testing.T) {
 	sent, prefix := &sent{}, redistest.Prefix()
 	rdb := wired(t, redistest.Start(t), sent)
-	process := func() things { return with(t, ready(t, onRedis(rdb, rdb, prefix, time.Minute)), thingConfig{}) } // the log is asked every 15 s
+	process := func() things {
+		return with(t, ready(t, patient(onRedis(rdb, rdb, prefix, time.Minute))), thingConfig{})
+	}
 	a, b := process(), process()
-	must(t, a.Set(t.Context(), 0, "v")) // the server learns the scripts
-	for what, value := range []string{"a new key", "a key that has a value", "the same again"} {
-		sent.take()
-		succeeds(t, a.Set(t.Context(), 1, value))
-		equal(t, sent.take(), "evalsha", "Set %d sends", what)
-		wantFetch(t, a, 1, fetched{value, cache.Local, false, nil})
-		readsOnce(t, b, value)
+	k := 0
+	for _, value := range []string{"a new key", "a key that has a value", "a key that has a value"} {
+		// Both processes ask the log for some time after their begin, and later every 15 s. The test tries
+		// again after a Set that comes at that moment.
+		redistest.Eventually(t, value+" is set by one command", func(ctx context.Context) error {
+			if value == "a new key" {
+				k++
+			}
+			sent.take()
+			err := a.Set(ctx, k, value)
+			if words := sent.take(); err == nil && words != "evalsha" {
+				err = fmt.Errorf("Set sends %s", words)
+			}
+			return err
+		})
+		wantFetch(t, a, k, fetched{value, cache.Local, false, nil})
+		readsOnce(t, b, k, value)
 	}
 }
 
-// readsOnce waits until a process reads the value of key 1, or finds none if it is empty.
-func readsOnce(t *testing.T, c things, value string) {
+// readsOnce waits until a process reads the value of a key, or finds none if it is empty.
+func readsOnce(t *testing.T, c things, k int, value string) {
 	t.Helper()
 	redistest.Eventually(t, fmt.Sprintf("a process reads %q", value), func(ctx context.Context) error {
-		v, err := c.Get(ctx, 1)
+		v, err := c.Get(ctx, k)
 		if err == nil && v != value || err != nil && (value != "" || !errors.Is(err, cache.ErrMiss)) {
 			return fmt.Errorf("it reads %q, %w", v, err)
 		}
@@ -161,16 +179,24 @@ func (b *between) Tail(ctx context.Context, at invalidate.Cursor) (invalidate.Pa
 	return b.log().Tail(ctx, at)
 }
 
-func (b *between) SyncStoring(ctx context.Context, at invalidate.Cursor, a invalidate.Append, s *logwire.Storing) (p invalidate.Page, how logwire.Stored, err error) {
-	step := func() error {
-		p, how, err = b.log().SyncStoring(ctx, at, a, s)
-		return err
-	}
+func (b *between) SyncStoring(ctx context.Context, at invalidate.Cursor, a invalidate.Append, s *logwire.Storing) (invalidate.Page, logwire.Stored, error) {
 	if b.f == nil {
-		return p, how, step()
+		return b.log().SyncStoring(ctx, at, a, s)
 	}
-	err = b.f(step)
-	return p, how, err
+	type result struct {
+		page invalidate.Page
+		how  logwire.Stored
+	}
+	var got atomic.Pointer[result] // f may make the step later
+	err := b.f(func() error {
+		page, how, err := b.log().SyncStoring(ctx, at, a, s)
+		got.Store(&result{page, how})
+		return err
+	})
+	if r := got.Load(); r != nil {
+		return r.page, r.how, err
+	}
+	return invalidate.Page{}, 0, err
 }
 
 // onOne is two processes whose cells and log are on one Redis. The first one's steps can be changed.
@@ -188,6 +214,7 @@ func openOnOne(t *testing.T, wrap func(tier.Remote) tier.Remote) *onOne {
 	plain := false
 	for i := range w.c {
 		cfg := onRedis(rdb, rdb, prefix, time.Minute) // a Sync, every 15 s, would keep a step off
+		cfg.InvalidateWait = time.Minute              // a round that takes a quarter of it keeps steps off, too
 		log := cfg.Log.(*redislog.Log)
 		steps := &between{log: func() *redislog.Log { return log }}
 		if i == 0 {
@@ -204,14 +231,21 @@ func openOnOne(t *testing.T, wrap func(tier.Remote) tier.Remote) *onOne {
 	return w
 }
 
-// rest waits until the first process asks the log nothing more, as after its begin. While it does, a Set
-// goes step by step.
+// rest waits until a Set of the first process goes in one step. While that asks the log something, as after
+// its begin, a Set goes step by step.
 func (w *onOne) rest(t *testing.T) {
+	t.Helper()
+	w.setsOnce(t, 100, "v", func(step func() error) error { return step() })
+}
+
+// setsOnce sets a key in the first process, with f in place of the step, until it succeeds in one step: the
+// process may ask the log something meanwhile.
+func (w *onOne) setsOnce(t *testing.T, k int, value string, f func(step func() error) error) {
 	t.Helper()
 	redistest.Eventually(t, "a Set goes in one step", func(ctx context.Context) error {
 		stepped := false
-		w.steps.f = func(step func() error) error { stepped = true; return step() }
-		err := w.c[0].Set(ctx, 100, "v")
+		w.steps.f = func(step func() error) error { stepped = true; return f(step) }
+		err := w.c[0].Set(ctx, k, value)
 		if w.steps.f = nil; err == nil && !stepped {
 			err = errors.New("it goes step by step")
 		}
@@ -227,7 +261,7 @@ func asItIs(r tier.Remote) tier.Remote { return r }
 // want waits until a process reads the value, or none if it is empty.
 func (w *onOne) want(t *testing.T, process int, value string) {
 	t.Helper()
-	readsOnce(t, w.c[process], value)
+	readsOnce(t, w.c[process], 1, value)
 }
 
 // counting is a wrapper of a remote tier that counts fills.
@@ -271,13 +305,17 @@ func TestSetStepByStep(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, once := openOnOne(t, tt.wrap), false
-			w.steps.f = func(step func() error) error { once = true; return step() }
+			whole := func(step func() error) error { once = true; return step() }
+			w.steps.f = whole
 			noise := make([]byte, tt.size) // it cannot be compressed
 			_, _ = rand.Read(noise)
 			value := hex.EncodeToString(noise)
 			fills.Store(0)
 			for range max(tt.seen, 1) { // the process may ask the log something during the first ones
 				must(t, w.c[0].Set(t.Context(), 1, value))
+			}
+			if tt.once {
+				w.setsOnce(t, 1, value, whole)
 			}
 			equal(t, once, tt.once, "in one step")
 			equal(t, fills.Load(), tt.seen, "fills that the wrapper sees")
@@ -305,7 +343,7 @@ func (e *countingLog) SyncRemoving(ctx context.Context, at invalidate.Cursor, a 
 // A wrapper of a log sees each Set.
 func TestSetBypassesNoWrapperOfTheLog(t *testing.T) {
 	rdb := redistest.Start(t).Client()
-	cfg := onRedis(rdb, rdb, redistest.Prefix(), 20*time.Second)
+	cfg := patient(onRedis(rdb, rdb, redistest.Prefix(), 20*time.Second))
 	log := &countingLog{Log: cfg.Log.(*redislog.Log)}
 	cfg.Log = log
 	c := with(t, ready(t, cfg), thingConfig{})
@@ -362,11 +400,9 @@ func TestWhatComesDuringTheStep(t *testing.T) {
 			w := openOnOne(t, asItIs)
 			must(t, w.c[0].Set(ctx, 1, "old"))
 			w.want(t, 1, "old")
-			w.steps.f = func(step func() error) error { return tt.f(w, step) }
-			redistest.Eventually(t, "the new value is set", func(ctx context.Context) error { return w.c[0].Set(ctx, 1, "new") })
+			w.setsOnce(t, 1, "new", func(step func() error) error { return tt.f(w, step) })
 			w.want(t, 0, tt.a)
 			w.want(t, 1, tt.b)
-			w.steps.f = nil
 			if held := w.rdb.Get(ctx, w.cell).Val() == hold; held != strings.Contains(name, "only in the cell") {
 				t.Errorf("the cell is the hold: %v", held)
 			}
@@ -396,14 +432,20 @@ func TestSetIsCancelledDuringTheStep(t *testing.T) {
 	w := openOnOne(t, asItIs)
 	must(t, w.c[0].Set(t.Context(), 1, "old"))
 	w.want(t, 1, "old")
-	ctx, cancel := context.WithCancel(t.Context())
-	end := make(chan struct{})
-	w.steps.f = func(step func() error) error { cancel(); <-end; return step() }
-	err := w.c[0].Set(ctx, 1, "new")
-	close(end)
-	if !errors.Is(err, context.Canceled) {
-		t.Errorf("Set = %v, want %v", err, context.Canceled)
-	}
+	redistest.Eventually(t, "a Set is cancelled during its step", func(ctx context.Context) error {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		end := make(chan struct{})
+		defer close(end)
+		stepped := false
+		w.steps.f = func(step func() error) error { stepped = true; cancel(); <-end; return step() }
+		err := w.c[0].Set(ctx, 1, "new")
+		if !stepped {
+			return errors.Join(err, errors.New("it goes step by step"))
+		}
+		fails(t, err, context.Canceled, "Set")
+		return nil
+	})
 	redistest.Eventually(t, "the old value is gone", func(ctx context.Context) error {
 		if v, err := w.c[1].Get(ctx, 1); err == nil && v == "old" {
 			return errors.New("it is there")

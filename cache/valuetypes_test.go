@@ -82,8 +82,10 @@ func TestMarshallerThatLiesIsFound(t *testing.T) {
 	}
 	trip.Ask(true)
 	defer trip.Ask(false)
-	c := with(t, open(t, tiersOf(true)), cache.Config[int, unreadable]{})
-	misuse{c.Set(t.Context(), 1, unreadable{1}), nil, []string{"cannot be read"}}.check(t)
+	bubble(t, "a value that cannot be read", func(t *testing.T) {
+		c := with(t, open(t, tiersOf(true)), cache.Config[int, unreadable]{})
+		misuse{c.Set(t.Context(), 1, unreadable{1}), nil, []string{"cannot be read"}}.check(t)
+	})
 	for name, tt := range map[string]struct {
 		asked bool
 		codec codec.Codec
@@ -94,7 +96,7 @@ func TestMarshallerThatLiesIsFound(t *testing.T) {
 		"one's own": {true, mine{codec.JSON}, false},
 		"not asked": {false, codec.JSON, race.Enabled},
 	} {
-		t.Run(name, func(t *testing.T) {
+		bubble(t, name, func(t *testing.T) {
 			trip.Ask(tt.asked)
 			defer trip.Ask(false)
 			mem := tiertest.NewMemory()
@@ -153,7 +155,7 @@ func TestLargeValuesAreCompressed(t *testing.T) {
 		"a codec of one's own":   {own[0], own, []byte(text), "mine"},
 		"own, which readers can": {own[0], append(own, codec.Snappy(own[0], 0)), []byte(text), "mine+snappy"},
 	} {
-		t.Run(name, func(t *testing.T) {
+		bubble(t, name, func(t *testing.T) {
 			mem := tiertest.NewMemory()
 			cfg := cache.Config[int, []byte]{Codec: tt.codec, Load: func(context.Context, int) ([]byte, error) { return tt.value, nil }}
 			writer := with(t, open(t, cache.TiersConfig{Remote: mem, Codecs: tt.codecs}), cfg)
@@ -211,7 +213,7 @@ func TestFrameIsBoundedByMaxValueBytes(t *testing.T) {
 		for name, form := range map[string]func(codec.Codec, int) codec.Codec{"plain": asIs, "snappy": codec.Snappy, "deflate": codec.Deflate} {
 			for _, element := range []string{"null", "{}"} {
 				for _, n := range []int{20_000, 1_000_000} {
-					t.Run(fmt.Sprintf("%s, %s, %d of %s", inner.ID(), name, n, element), func(t *testing.T) {
+					bubble(t, fmt.Sprintf("%s, %s, %d of %s", inner.ID(), name, n, element), func(t *testing.T) {
 						data, err := form(codec.Raw, -1).Marshal(bomb(inner, n, element)) // as if inner had written it
 						must(t, err)
 						if inner == codec.Raw {
