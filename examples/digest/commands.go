@@ -62,7 +62,8 @@ func (c *importCmd) Run(p *program) error {
 		for _, name := range slices.Sorted(maps.Keys(done.Deleted)) {
 			fmt.Fprintf(p.out, "source %q was deleted, and stays so: POST /api/admin/sources/%d/restore brings it back\n", name, done.Deleted[name])
 		}
-		return a.Collector.SourcesChanged(p)
+		a.Collector.Tell(p)
+		return nil
 	})
 }
 

@@ -42,7 +42,7 @@ type caches struct {
 	consumer  *events.Consumer // nil without caches
 	warmer    *warm.Warmer     // nil without caches
 	metrics   *prometheus.Registry
-	patience  time.Duration      // how long a write or a new process waits for the log
+	patience  time.Duration      // how long a write, a purge or a new process waits for the log
 	pages     *httpcache.Handler // serves everything except the API
 }
 
@@ -78,7 +78,7 @@ func newCaches(r content.Reader, log func() invalidate.Log, cfg siteConfig) (*ca
 func (c *caches) open(log func() invalidate.Log, cfg siteConfig) error {
 	layer := func(name string, maxBytes int64, below func(context.Context) error, tc cache.TiersConfig) (*cache.Tiers, error) {
 		own := second{log(), below}
-		tc.Log, tc.Local, tc.Logger = own, local.New(local.Config{MaxBytes: maxBytes}), cfg.log
+		tc.Log, tc.Local, tc.Logger, tc.InvalidateWait = own, local.New(local.Config{MaxBytes: maxBytes}), cfg.log, c.patience
 		tc.Policies = policy.Table{{Patch: policy.Patch{Audit: &cfg.audit}}}
 		tc.OnStale = func(s cache.StaleHit) {
 			cfg.log.Warn("an entry differs from the database, and nothing invalidated it", "layer", name, "key", s.Key, "tags", s.Tags)

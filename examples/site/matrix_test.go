@@ -29,10 +29,11 @@ func visit(t *testing.T, cached bool) *visitor {
 	return v
 }
 
-// build returns a site on a database. The test closes it at its end.
+// build returns a site on a database, which waits for its log on a busy machine. The test closes it at
+// its end.
 func build(tb testing.TB, s *store.Store, cfg siteConfig) *site {
 	tb.Helper()
-	cfg.adminKey, cfg.log = "k", slog.New(slog.DiscardHandler)
+	cfg.adminKey, cfg.log, cfg.patience, cfg.link = "k", slog.New(slog.DiscardHandler), patience, patiently
 	site, err := newSite(s, cfg)
 	if err != nil {
 		tb.Fatal(err)

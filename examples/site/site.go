@@ -32,7 +32,7 @@ type siteConfig struct {
 	limits      limits
 	audit       float64          // the share of hits that are compared with the database
 	now         func() time.Time // nil means time.Now
-	patience    time.Duration    // how long a write or a new process waits for the log; 0 means 5 s
+	patience    time.Duration    // how long a write, a purge or a new process waits for the log; 0 means 5 s
 	log         *slog.Logger     // nil means slog.Default
 	// link, if set, replaces the log of a layer, for tests.
 	link func(layer string, own second) invalidate.Log

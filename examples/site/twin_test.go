@@ -75,9 +75,10 @@ func twinsOn(t *testing.T, db, key string, c control) *twins {
 		t.Fatal(err)
 	}
 	link := func(layer string, own second) invalidate.Log {
-		if own.Log = (patient{own.Log}); c.link == nil {
-			return own
+		if c.link == nil {
+			return patiently(layer, own)
 		}
+		own.Log = patient{own.Log}
 		return c.link(w, layer, own)
 	}
 	w.cached = w.site(w.store, siteConfig{link: link})
@@ -86,7 +87,7 @@ func twinsOn(t *testing.T, db, key string, c control) *twins {
 	return w
 }
 
-// patience is how long the twins wait for their log on a busy machine.
+// patience is how long tests wait for their log on a busy machine.
 const patience = time.Minute
 
 // patient is a log with a lease that is as long. The usual lease of 2 s lets a call of the log take
@@ -98,6 +99,12 @@ func (patient) Bound() time.Duration { return patience }
 
 // Unwrap gives access to the methods that describe the log, and to Close.
 func (p patient) Unwrap() invalidate.Log { return p.Log }
+
+// patiently is a link to the layer's own log, with patience.
+func patiently(_ string, own second) invalidate.Log {
+	own.Log = patient{own.Log}
+	return own
+}
 
 // site returns a site with the clock of the twins. The caller closes it.
 func (w *twins) site(s *store.Store, cfg siteConfig) *site {

@@ -94,7 +94,7 @@ func TestCase07NewSourceIsFound(t *testing.T) {
 	c := w.collector(func(c *collector.Config) { c.Settings.Tick = 5 * time.Millisecond })
 	go func() { done <- c.Run(ctx, nil) }()
 	w.eventually("the first source is fetched", func() bool { return w.fakes["rss"].total() == 1 })
-	w.add("hackernews", "") // added without SourcesChanged
+	w.add("hackernews", "") // added without Tell
 	w.eventually("the second one is fetched", func() bool { return w.fakes["hackernews"].total() == 1 })
 	stop()
 	if err := w.result(done); err != nil {

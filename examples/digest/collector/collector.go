@@ -224,11 +224,6 @@ func (c *Collector) warnOnce(ctx context.Context, words string, args ...any) {
 	}
 }
 
-// SourcesChanged must be called after changes of sources. The next tick reviews them.
-func (c *Collector) SourcesChanged(ctx context.Context) error {
-	return c.cfg.Tiers.Invalidate(ctx, invalidate.Tag(cache.DefaultTenant, SourcesTag))
-}
-
 // Resume activates a paused source. It is due immediately.
 func (c *Collector) Resume(ctx context.Context, id int64) error {
 	if err := c.cfg.Store.ResumeSource(ctx, id); err != nil {
@@ -238,11 +233,11 @@ func (c *Collector) Resume(ctx context.Context, id int64) error {
 	return nil
 }
 
-// Tell calls [Collector.SourcesChanged] after a committed change of a source. If that fails, the
-// change has succeeded: the collectors notice it a tick later.
-func (c *Collector) Tell(ctx context.Context, id int64) {
-	if err := c.SourcesChanged(ctx); err != nil {
-		c.cfg.Log.WarnContext(ctx, "other processes do not have a change of a source yet", "source", id, "err", err)
+// Tell must be called after a committed change of sources. The next tick reviews them. If Tell fails,
+// the change has succeeded: the collectors notice it a tick later.
+func (c *Collector) Tell(ctx context.Context, ids ...int64) {
+	if err := c.cfg.Tiers.Invalidate(ctx, invalidate.Tag(cache.DefaultTenant, SourcesTag)); err != nil {
+		c.cfg.Log.WarnContext(ctx, "other processes do not have a change of sources yet", "sources", ids, "err", err)
 	}
 }
 

@@ -295,9 +295,7 @@ func TestOwnIntervalChanges(t *testing.T) {
 	c := w.collector()
 	w.once(c)
 	w.sql(`UPDATE sources SET config = json_set(config, '$.fetch_interval_minutes', 30)`)
-	if err := c.SourcesChanged(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	c.Tell(t.Context(), id)
 	w.clock.add(29 * time.Minute)
 	w.once(c)
 	if got := w.state(id).NextFetchAt; !got.Equal(noon.Add(30*time.Minute)) || w.fakes["rss"].total() != 1 {

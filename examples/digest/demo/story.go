@@ -76,7 +76,8 @@ func promise(ok bool, format string, args ...any) error {
 func (s *story) subscribe(ctx context.Context) (string, error) {
 	done, err := setup.Import(ctx, s.first.Store, crowd(s.base, s.Users))
 	ids, err2 := s.first.Store.UserIDs(ctx, 0, s.Users)
-	err = errors.Join(err, err2, s.first.Collector.SourcesChanged(ctx))
+	err = errors.Join(err, err2)
+	s.first.Collector.Tell(ctx)
 	s.users = map[string][]int64{}
 	for _, id := range ids {
 		sub, err := s.first.Store.Subscriptions(ctx, id)

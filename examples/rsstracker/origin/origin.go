@@ -46,7 +46,10 @@ var _ track.Source = (*Source)(nil)
 func New(client Client, tiers *cache.Tiers) (*Source, error) {
 	pages, err := cache.New(tiers, cache.Config[string, page.Meta]{
 		Namespace: "page:v2",
-		Policy:    policy.Patch{TTL: new(fresh), NegativeTTL: new(dead), Jitter: new(0.0), LoadTimeout: new(10 * time.Minute)},
+		Policy: policy.Patch{
+			TTL: new(fresh), NegativeTTL: new(dead), Jitter: new(0.0), LoadTimeout: new(10 * time.Minute),
+			RemoteTimeout: new(time.Second), // a busy disk is still faster than the site
+		},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("origin: %w", err)
