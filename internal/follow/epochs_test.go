@@ -2,6 +2,7 @@ package follow_test
 
 import (
 	"testing"
+	"testing/synctest"
 
 	"github.com/twofold-go/twofold/internal/fence"
 	"github.com/twofold-go/twofold/internal/fence/fencetest"
@@ -72,6 +73,7 @@ func TestAnotherHistory(t *testing.T) {
 				if err := p.Invalidate(t.Context(), request(t, other, invalidate.Tag("t", "lost"))); err != nil {
 					t.Fatal(err)
 				}
+				synctest.Wait() // the record wakes q's tail, which must fail before q is healed
 				p.deafen()
 				stale := fencetest.New(p.Fences(), "t:n:2", "x")
 				log.Rewind(1) // leaves no trace that the server could detect

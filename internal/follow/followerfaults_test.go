@@ -62,6 +62,7 @@ func TestRecordsMissing(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
+				synctest.Wait() // the records wake b's tail, which must fail before b is healed
 				tt.lose(log, s)
 				a.deafen()
 				if !e.Clear(b.Fences()) {

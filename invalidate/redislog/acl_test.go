@@ -113,7 +113,7 @@ func TestInfoDeniedToScripts(t *testing.T) {
 	opts.Dialer, c = silence()
 	var log bytes.Buffer
 	l := newLog(t, closed(t, redis.NewClient(opts)), redislog.Config{
-		Prefix: r.prefix, Logger: slog.New(slog.NewTextHandler(&log, nil)),
+		Prefix: r.prefix, Bound: patient, Logger: slog.New(slog.NewTextHandler(&log, nil)),
 	})
 	p := &process{t: t, log: l}
 	p.wantBump()

@@ -160,11 +160,11 @@ func TestCallersClient(t *testing.T) {
 func TestBoundIsShared(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	for _, tc := range []struct{ mine, want time.Duration }{
-		{time.Second, time.Second},
-		{200*time.Millisecond + 1, time.Second},
-		{5*time.Second + 1, 5001 * time.Millisecond}, // rounded up
-		{time.Second, 5001 * time.Millisecond},
+	for _, tc := range []struct{ mine, want time.Duration }{ // a call takes a quarter of mine at most
+		{20 * time.Second, 20 * time.Second},
+		{10*time.Second + 1, 20 * time.Second},
+		{50*time.Second + 1, 50_001 * time.Millisecond}, // rounded up
+		{20 * time.Second, 50_001 * time.Millisecond},
 	} {
 		l := newLog(t, r.server.Client(), redislog.Config{Prefix: r.prefix, Bound: tc.mine})
 		page, err := l.Sync(t.Context(), invalidate.Cursor{}, invalidate.Append{})

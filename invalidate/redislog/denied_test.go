@@ -33,7 +33,7 @@ func TestDenied(t *testing.T) {
 		t.Run(who, func(t *testing.T) {
 			opts := s.Options()
 			opts.Username, opts.Password = c.user, c.password
-			log := redislog.New(closed(t, redis.NewClient(opts)), redislog.Config{Prefix: "app"})
+			log := redislog.New(closed(t, redis.NewClient(opts)), redislog.Config{Prefix: "app", Bound: patient})
 			defer log.Close()
 			_, err := log.Sync(t.Context(), invalidate.Cursor{}, both(1))
 			want := "redislog: the server at " + s.Addr() + " " + c.want
@@ -43,7 +43,7 @@ func TestDenied(t *testing.T) {
 			if c.is == nil || who == "command" {
 				return
 			}
-			log = redislog.New(closed(t, redis.NewClient(opts)), redislog.Config{Prefix: "app"})
+			log = redislog.New(closed(t, redis.NewClient(opts)), redislog.Config{Prefix: "app", Bound: patient})
 			defer log.Close() // the server has closed the other's connection
 			if _, err := log.Tail(t.Context(), invalidate.Cursor{}); err == nil || !strings.HasPrefix(err.Error(), want) || !c.is(err) {
 				t.Errorf("Tail = %v, want %s", err, want)

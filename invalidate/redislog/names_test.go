@@ -25,7 +25,7 @@ func namedTag(size, n int) (invalidate.Append, invalidate.Scope) {
 
 func (r *rig) named() *process {
 	r.t.Helper()
-	return &process{t: r.t, log: newLog(r.t, r.server.Client(), redislog.Config{Prefix: r.prefix, Names: true})}
+	return &process{t: r.t, log: newLog(r.t, r.server.Client(), redislog.Config{Prefix: r.prefix, Bound: patient, Names: true})}
 }
 
 // Records of processes with and without Names are in one stream. Those without have the fields that
@@ -130,7 +130,7 @@ func TestNamesOff(t *testing.T) {
 	client := r.server.Client()
 	size := func(a invalidate.Append) (sent, stored int64) {
 		prefix := r.prefix + fmt.Sprint(len(a.ScopeNames))
-		l := newLog(t, closed(t, redis.NewClient(r.server.Options())), redislog.Config{Prefix: prefix})
+		l := newLog(t, closed(t, redis.NewClient(r.server.Options())), redislog.Config{Prefix: prefix, Bound: patient})
 		p := &process{t: t, log: l}
 		for range 300 {
 			p.sync(a)

@@ -102,7 +102,7 @@ func TestPagesOfLargeRecords(t *testing.T) {
 func TestRetention(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	l := newLog(t, r.server.Client(), redislog.Config{Prefix: r.prefix, KeyRetention: 100, ScopeRetention: 300})
+	l := newLog(t, r.server.Client(), redislog.Config{Prefix: r.prefix, Bound: patient, KeyRetention: 100, ScopeRetention: 300})
 	p := &process{t: t, log: l}
 	const records = 1000
 	for i := range uint64(records) {

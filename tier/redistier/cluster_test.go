@@ -49,6 +49,9 @@ func newBroken(t *testing.T) *broken {
 	return b
 }
 
+// answers is how long healthy nodes have to answer while another one does not.
+const answers = 2 * time.Second
+
 func TestClusterPartialFailure(t *testing.T) {
 	b := newBroken(t)
 	for _, tc := range []struct {
@@ -69,7 +72,7 @@ func TestClusterPartialFailure(t *testing.T) {
 					return err
 				})
 			}()
-			ctx, cancel := context.WithTimeout(t.Context(), deadline)
+			ctx, cancel := context.WithTimeout(t.Context(), answers)
 			defer cancel()
 			got, err := b.tier.GetMany(ctx, b.keys)
 			if err == nil {
@@ -87,7 +90,7 @@ func TestClusterPartialFailure(t *testing.T) {
 func TestClusterPartialWrites(t *testing.T) {
 	b := newBroken(t)
 	b.proxy.BlackHole()
-	ctx, cancel := context.WithTimeout(t.Context(), deadline)
+	ctx, cancel := context.WithTimeout(t.Context(), answers)
 	defer cancel()
 	var keys []string
 	var claims []tier.Claim
@@ -105,7 +108,7 @@ func TestClusterPartialWrites(t *testing.T) {
 			t.Errorf("key %d: %d bytes, its node is away: %v", i, len(got[i].Cell), b.away[key])
 		}
 	}
-	ctx, cancel = context.WithTimeout(t.Context(), deadline)
+	ctx, cancel = context.WithTimeout(t.Context(), answers)
 	defer cancel()
 	if err := b.tier.Unlink(ctx, keys...); err == nil {
 		t.Errorf("Unlink with a node away = nil, want an error")
@@ -128,7 +131,7 @@ func TestClusterPartialWrites(t *testing.T) {
 func TestClusterPartialUnlink(t *testing.T) {
 	b := newBroken(t)
 	b.proxy.BlackHole()
-	ctx, cancel := context.WithTimeout(t.Context(), deadline)
+	ctx, cancel := context.WithTimeout(t.Context(), answers)
 	defer cancel()
 	failed, ok := errors.AsType[*tier.KeysError](b.tier.Unlink(ctx, b.keys...))
 	if !ok {

@@ -17,6 +17,7 @@ import (
 
 const (
 	deadline = 300 * time.Millisecond
+	ample    = 10 * time.Second // of calls that must succeed
 	// grace is the delay that a busy machine may add to a deadline.
 	grace = 700 * time.Millisecond
 )
@@ -44,8 +45,8 @@ func frame(t testing.TB, n tier.Nonce) []byte {
 	return b
 }
 
-// ops calls every operation with ctx and returns their errors by name.
-func ops(ctx context.Context, t *testing.T, r *redistier.Tier) map[string]error {
+// ops gives every operation limit and returns their errors by name.
+func ops(t *testing.T, r *redistier.Tier, limit time.Duration) map[string]error {
 	t.Helper()
 	n := tier.NewNonce()
 	keys := []string{"a", "b", "c", "d"}
@@ -71,8 +72,8 @@ func ops(ctx context.Context, t *testing.T, r *redistier.Tier) map[string]error 
 			return err
 		},
 	} {
-		ctx, cancel := context.WithTimeout(ctx, deadline)
-		errs[name] = redistest.Within(t, fmt.Sprintf("%s with a deadline of %v", name, deadline), deadline+grace, func() error { return call(ctx) })
+		ctx, cancel := context.WithTimeout(t.Context(), limit)
+		errs[name] = redistest.Within(t, fmt.Sprintf("%s with a deadline of %v", name, limit), limit+grace, func() error { return call(ctx) })
 		cancel()
 	}
 	return errs
@@ -80,7 +81,7 @@ func ops(ctx context.Context, t *testing.T, r *redistier.Tier) map[string]error 
 
 func wantAllFail(t *testing.T, r *redistier.Tier) {
 	t.Helper()
-	for name, err := range ops(t.Context(), t, r) {
+	for name, err := range ops(t, r, deadline) {
 		if err == nil {
 			t.Errorf("%s = nil, want an error", name)
 		} else if !strings.HasPrefix(err.Error(), "redistier: ") || strings.Contains(err.Error(), "secret") {
@@ -92,7 +93,7 @@ func wantAllFail(t *testing.T, r *redistier.Tier) {
 func wantBack(t *testing.T, r *redistier.Tier) {
 	t.Helper()
 	redistest.Eventually(t, "the tier does not come back", r.Ping)
-	for name, err := range ops(t.Context(), t, r) {
+	for name, err := range ops(t, r, ample) {
 		if err != nil {
 			t.Errorf("%s after the fault = %v, want nil", name, err)
 		}
@@ -163,7 +164,7 @@ func TestGarbage(t *testing.T) {
 		t.Run(fmt.Sprintf("%.20q", reply), func(t *testing.T) {
 			store(t, r, "warm") // opens the connection that then gets the garbage
 			p.Garbage([]byte(reply))
-			for name, err := range ops(t.Context(), t, r) {
+			for name, err := range ops(t, r, deadline) {
 				if err != nil && strings.Contains(err.Error(), "secret") {
 					t.Errorf("%s: the error contains the reply: %q", name, err)
 				}
@@ -229,7 +230,7 @@ func TestWrongReplies(t *testing.T) {
 				t.Fatal(err)
 			}
 			p.Garbage([]byte(tc.reply))
-			ctx, cancel := context.WithTimeout(t.Context(), deadline)
+			ctx, cancel := context.WithTimeout(t.Context(), ample)
 			defer cancel()
 			if err := tc.call(ctx); !errors.Is(err, redistier.ErrReply) {
 				t.Errorf("got %v, want %v", err, redistier.ErrReply)

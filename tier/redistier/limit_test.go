@@ -124,7 +124,7 @@ func TestLimitRepliesSavesTheProcess(t *testing.T) {
 	for _, reply := range []string{"$9999999999999\r\n", "*9999999999999\r\n", "$60000000000\r\n", strings.Repeat("*1048576\r\n", 4000)} {
 		store(t, r, "warm")
 		p.Garbage([]byte(reply))
-		for name, err := range ops(t.Context(), t, r) {
+		for name, err := range ops(t, r, deadline) {
 			if err == nil {
 				t.Errorf("%s answered by %q = nil, want an error", name, reply)
 			}

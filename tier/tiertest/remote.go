@@ -97,4 +97,5 @@ var remoteTests = []suitetest.Case[*remoteTest]{
 const (
 	long  = time.Minute            // outlives any subtest
 	short = 300 * time.Millisecond // outlives a few calls, and ends soon
+	tick  = 10 * time.Millisecond  // the resolution of a clock
 )

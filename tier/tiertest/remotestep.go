@@ -70,7 +70,7 @@ func store(cell frame) step { return func(t *remoteTest) { t.store(t.at, cell(t)
 func gone(d time.Duration) step {
 	return func(t *remoteTest) {
 		t.waitGone(t.at)
-		if took := time.Since(t.begun); took < d-10*time.Millisecond {
+		if took := time.Since(t.begun); took < d-tick {
 			t.Errorf("gone after %v, want not before %v", took, d)
 		}
 	}

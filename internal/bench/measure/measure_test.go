@@ -74,7 +74,7 @@ func TestRunKeepsLatencies(t *testing.T) {
 var sink atomic.Pointer[[64]byte]
 
 func TestRunCountsAllocations(t *testing.T) {
-	r := measure.Run(t.Context(), measure.Config{For: 20 * time.Millisecond}, func(int) func(int) {
+	r := measure.Run(t.Context(), measure.Config{For: 20 * time.Millisecond, Least: 100_000}, func(int) func(int) {
 		return func(int) { sink.Store(new([64]byte)) }
 	})
 	if r.Allocs < 0.9 || r.Allocs > 1.5 || r.Bytes < 50 {

@@ -165,7 +165,7 @@ func TestCutOffBeforeNumbering(t *testing.T) {
 func TestAnotherRemoteTier(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, r *rig) {
-		one, other := r.open(sqllog.Config{Bound: 200 * time.Millisecond}), r.open(sqllog.Config{Bound: 200 * time.Millisecond})
+		one, other := r.open(sqllog.Config{}), r.open(sqllog.Config{})
 		one.UseCells("redis", (&cells{}).remove)
 		other.UseCells("", nil)
 		p := &process{t: t, log: one}

@@ -2,6 +2,7 @@
 package sqllogtest_test
 
 import (
+	"cmp"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -11,12 +12,17 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/twofold-go/twofold/internal/dbtest"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/invalidate/sqllog"
 	"github.com/twofold-go/twofold/key"
 )
+
+// patient is the Bound of logs that name none. PostgreSQL ends a Sync that idles for an eighth of it,
+// which for the default is 250 ms, and a busy machine may stop a process for longer.
+const patient = 8 * time.Second
 
 // rig is a database with the tables of a log.
 type rig struct {
@@ -140,6 +146,7 @@ func (r *rig) install(t testing.TB) *rig {
 // open returns a handle, like that of one more process.
 func (r *rig) open(cfg sqllog.Config) *sqllog.Log {
 	cfg.Dialect, cfg.Readers = r.dialect, r.readers
+	cfg.Bound = cmp.Or(cfg.Bound, patient)
 	return sqllog.New(r.db, cfg)
 }
 

@@ -21,7 +21,7 @@ func TestReadUncommittedRefused(t *testing.T) {
 	if err := p.log.Append(t.Context(), tx, org(1)); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	if page, err := sqllog.New(db, sqllog.Config{Dialect: r.dialect}).Sync(ctx, p.at, invalidate.Append{}); !errors.Is(err, sqllog.ErrStandby) {
 		t.Errorf("Sync = %+v, %v; want ErrStandby", page, err)
@@ -48,7 +48,7 @@ func TestOpenWriter(t *testing.T) {
 				t.Fatal(err)
 			}
 			r.exec(t, "INSERT INTO twofold_outbox (scopes) VALUES "+row+strings.Repeat(", "+row, rows/2))
-			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 			page, err := p.log.Sync(ctx, p.at, invalidate.Append{})
 			if err != nil {
 				t.Errorf("Sync beside an open writer, with %d rows = %v", rows, err)

@@ -86,7 +86,8 @@ func TestTailPollsWithoutWait(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, r *rig) {
 		waits := 0
-		p := r.process(t, sqllog.Config{
+		p := r.process(t, sqllog.Config{}) // whose Syncs may take their time
+		p.log = r.open(sqllog.Config{
 			Poll: 5 * time.Millisecond, Bound: 200 * time.Millisecond,
 			Wait: func(context.Context) error { waits++; return errors.New("not through this pooler") },
 		})

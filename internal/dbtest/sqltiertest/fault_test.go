@@ -121,7 +121,7 @@ func TestSQLiteLocked(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer tx.Rollback() //nolint:errcheck // there is nothing to roll back
-	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	if frame, err := r.Get(ctx, "k"); err != nil || frame == nil {
 		t.Errorf("Get while another process writes = %d bytes, %v", len(frame), err)

@@ -191,10 +191,10 @@ func TestSweepOfItsOwnAccord(t *testing.T) {
 			if err := r.Unlink(t.Context(), "more"); err != nil {
 				t.Fatal(err)
 			}
-			return rowsOf(t, p.db) < 80
+			return rowsOf(t, p.db) < 80 && r.Stats().Evicted > 0 // it is counted after the commit
 		})
-		if s := r.Stats(); s.Evicted == 0 || s.SweepErrors != 0 {
-			t.Errorf("Stats() = %+v, want evictions and no errors", s)
+		if s := r.Stats(); s.SweepErrors != 0 {
+			t.Errorf("Stats() = %+v, want no errors", s)
 		}
 	})
 }

@@ -37,7 +37,7 @@ func longEnough(t *testing.T, c runConfig, shows func(r *result) bool) *result {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if shows(r) || r.foreign() > 0 || c.Duration > time.Minute {
+		if shows(r) && !errors.Is(r.judge(), errThin) || r.foreign() > 0 || c.Duration > time.Minute {
 			return r
 		}
 		c.Duration *= 2
@@ -103,6 +103,28 @@ func TestJudgeAlarms(t *testing.T) {
 		r.c.Expect = tt.expect
 		if err := r.judge(); (err == nil) != tt.ok {
 			t.Errorf("judge() of %d alarms, %d of them false, where %q is expected = %v", tt.all, tt.false, tt.expect, err)
+		}
+	}
+}
+
+// A run that shows too little is not the last word. One that shows what must never be is.
+func TestJudgeThin(t *testing.T) {
+	bad := make([]history.Violation, 1)
+	for name, tt := range map[string]struct {
+		expect  string
+		verdict history.Verdict
+		thin    bool
+	}{
+		"nothing":                     {"", history.Verdict{}, true},
+		"a silent control":            {violations, history.Verdict{Reads: 1, Acks: 1}, true},
+		"an observer that missed all": {"", history.Verdict{Reads: 1, Acks: 1, Unseen: 1}, true},
+		"a violation that it saw":     {"", history.Verdict{Reads: 1, Acks: 1, Unseen: 1, Violations: bad}, false},
+		"a false alarm":               {alarms, history.Verdict{Reads: 1, Acks: 1, FalseAlarms: bad, Alarms: 1}, false},
+	} {
+		r := &result{c: defaults(), verdict: &tt.verdict}
+		r.c.Expect = tt.expect
+		if err := r.judge(); !errors.Is(err, setup.ErrFound) || errors.Is(err, errThin) != tt.thin {
+			t.Errorf("judge() of %s = %v; it shows too little: want %v", name, err, tt.thin)
 		}
 	}
 }

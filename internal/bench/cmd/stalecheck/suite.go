@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	_ "embed"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -57,21 +58,29 @@ func (o *options) runSuite(ctx context.Context, cases []runConfig) error {
 }
 
 // attempt does one run of a suite, and reports what is wrong with it. It tries once more if the run
-// itself failed: a busy machine may fail to start a server in time. Without a result the run has
-// failed twice.
+// itself failed, since a busy machine may fail to start a server in time, and for twice as long if it
+// showed too little. Without a result the last run has failed.
 func (c *runConfig) attempt(ctx context.Context) (r *result, err error) {
 	var report bytes.Buffer
 	defer func() { _, _ = report.WriteTo(os.Stderr) }() // in one piece, because runs may overlap
 	for range 2 {
-		if r, err = c.run(ctx); err == nil || ctx.Err() != nil {
+		if r, err = c.run(ctx); err == nil {
+			if err = r.judge(); !errors.Is(err, errThin) {
+				break
+			}
+			fmt.Fprintf(&report, "%s, %v: %v\n", c.name(), c.Duration, err)
+			c.Duration *= 2
+			continue
+		}
+		if r = nil; ctx.Err() != nil {
 			break
 		}
 		fmt.Fprintf(&report, "%s, the run failed: %v\n", c.name(), err)
 	}
-	if err != nil {
+	if r == nil {
 		return nil, err
 	}
-	if err = r.judge(); err != nil {
+	if err != nil {
 		fmt.Fprintf(&report, "%s: %v\n", c.name(), err)
 		r.explain(&report)
 	}
