@@ -181,7 +181,7 @@ func ExampleEntry() {
 func ExampleAuditing() {
 	found := make(chan cache.StaleHit, 1)
 	tiers, done := openTiers(cache.TiersConfig{
-		Log:       logtest.NewMemory(logtest.MemoryConfig{Bound: 10 * time.Millisecond}), // in a real program: redislog.New(…)
+		Log:       logtest.NewMemory(logtest.MemoryConfig{Bound: time.Second}), // in a real program: redislog.New(…)
 		MaxAudits: 100,
 		OnStale:   func(s cache.StaleHit) { found <- s },
 		Logger:    slog.New(slog.DiscardHandler),

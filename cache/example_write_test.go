@@ -171,7 +171,7 @@ func ExampleCache_All() {
 func ExampleTiers_Settle() {
 	ctx := context.Background()
 	tiers, done := openTiers(cache.TiersConfig{
-		Log: logtest.NewMemory(logtest.MemoryConfig{Bound: 10 * time.Millisecond}), // sqllog.New(db, …) in production
+		Log: logtest.NewMemory(logtest.MemoryConfig{Bound: time.Second}), // sqllog.New(db, …) in production
 	})
 	defer done()
 
