@@ -2,6 +2,8 @@ package httpcache_test
 
 import (
 	"bytes"
+	"context"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"runtime/debug"
@@ -11,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/cache/httpcache"
 	"github.com/twofold-go/twofold/policy"
 )
@@ -163,4 +166,102 @@ func TestFailedRefreshIsStillAHit(t *testing.T) {
 			}
 		})
 	}
+}
+
+// refusing renders a page that is served stale for ten seconds, and later, after a while, a response with a status
+// that is for one client. Its refresh has just begun, and takes ten seconds.
+func refusing(t *testing.T, preset httpcache.Preset, p policy.Patch, status int, life string) server {
+	t.Helper()
+	h := &counted{}
+	cfg := httpcache.Config{Preset: preset, Policy: p}
+	if preset == httpcache.Pages {
+		cfg.Policy.TTL, cfg.Policy.Stale, life = aging.TTL, aging.Stale, ""
+	}
+	s := proxied(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		n := h.Add(1)
+		if w.Header().Set("Cache-Control", life); n > 1 {
+			if n == 2 {
+				<-time.After(10 * time.Second)
+			}
+			w.Header().Set("Cache-Control", "private")
+			w.WriteHeader(status)
+		}
+		fmt.Fprintf(w, "body %d", n)
+	}), cfg)
+	s.get(t, "/")
+	sleep(t, "15s")
+	if a := s.get(t, "/"); a.body != "body 1" || a.how() != "hit;detail=stale;ttl=-5" {
+		t.Error(a)
+	}
+	synctest.Wait()
+	return s
+}
+
+// A response that is not for everybody is no failure, also if it answers a refresh. It is not remembered as a
+// failure, no page that is too old replaces it, and Warm says why it is not stored.
+func TestRefusedRefreshIsNoFailure(t *testing.T) {
+	const life = "max-age=10, stale-while-revalidate=10"
+	in := func(name string, f func(t *testing.T, preset httpcache.Preset)) {
+		for _, preset := range []httpcache.Preset{httpcache.Shared, httpcache.Pages} {
+			t.Run(fmt.Sprint(name, ", preset ", preset), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) { f(t, preset) })
+			})
+		}
+	}
+	in("warmed", func(t *testing.T, preset httpcache.Preset) {
+		s := refusing(t, preset, policy.Patch{}, http.StatusForbidden, life)
+		sleep(t, "6s")
+		if w, err := s.Warm(t.Context(), "http://example.com/", nil); err != nil || w.Stored || w.Why == "" {
+			t.Error(w, err)
+		}
+	})
+	in("remembered", func(t *testing.T, preset httpcache.Preset) {
+		s := refusing(t, preset, policy.Patch{ErrorTTL: new(time.Minute)}, http.StatusForbidden, life)
+		sleep(t, "11s")
+		if a := s.get(t, "/"); a.status != http.StatusForbidden {
+			t.Error(a)
+		}
+	})
+	in("replaced", func(t *testing.T, preset httpcache.Preset) {
+		p := policy.Patch{}
+		if preset == httpcache.Pages {
+			p = aging
+		}
+		s := refusing(t, preset, p, http.StatusForbidden, life+", stale-if-error=3600")
+		sleep(t, "6s")
+		for _, when := range []string{"while it is refreshed", "afterwards"} {
+			if a := s.get(t, "/"); a.status != http.StatusForbidden {
+				t.Errorf("%s: %v", when, a)
+			}
+		}
+	})
+}
+
+// A page that was made of an expired part is stale from the start, but the handler ran for its client.
+func TestPageOfAnExpiredPart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var part cache.Cache[string, string]
+		s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			v, err := part.Get(r.Context(), "k")
+			if err != nil {
+				t.Error(err)
+			}
+			fmt.Fprint(w, v)
+		}, httpcache.Config{})
+		var err error
+		part, err = cache.New(s.tiers, cache.Config[string, string]{
+			Namespace: "part", Policy: policy.Patch{TTL: new(time.Hour), Stale: new(time.Hour)},
+			Load: func(context.Context, string) (string, error) { return "part", nil },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := part.Get(t.Context(), "k"); err != nil {
+			t.Fatal(err)
+		}
+		s.expire(t)
+		if a := s.get(t, "/"); a.how() != "fwd=uri-miss;stored" {
+			t.Error(a)
+		}
+	})
 }

@@ -65,7 +65,9 @@ func (f *flight) end(out outcome) {
 // Throttle without another load. failed notes that before it wakes the callers; otherwise the
 // next read would load.
 func (f *flight) failed(out outcome, spare *entry.Entry) {
-	out.old = f.standIn(spare)
+	if !errors.Is(out.err, filling.ErrDeclined) {
+		out.old = f.standIn(spare)
+	}
 	out.far = out.far && out.old == spare
 	if out.old != nil && f.j.Refreshing == nil && f.Wanted() {
 		out.old.Spare(f.j.Core.Now(), f.j.Policy.Throttle)
@@ -168,6 +170,9 @@ func refreshed(j *store.Job, out *outcome) {
 	case out.again:
 		j.View.Counts.Inc(measure.RefreshElsewhere)
 		j.Refreshing.Pause(now, refreshPause)
+	case errors.Is(out.err, filling.ErrDeclined):
+		j.View.Counts.Inc(measure.RefreshFailed)
+		j.Refreshing.Pause(now, j.Policy.Throttle)
 	case out.it == nil || out.it.Remembered():
 		j.View.Counts.Inc(measure.RefreshFailed)
 		j.Refreshing.Spare(now, j.Policy.Throttle)

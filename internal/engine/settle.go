@@ -10,6 +10,7 @@ import (
 	"github.com/twofold-go/twofold/internal/entry"
 	"github.com/twofold-go/twofold/internal/errtree"
 	"github.com/twofold-go/twofold/internal/failure"
+	"github.com/twofold-go/twofold/internal/filling"
 	"github.com/twofold-go/twofold/internal/lifetimes"
 	"github.com/twofold-go/twofold/internal/measure"
 	"github.com/twofold-go/twofold/internal/store"
@@ -69,7 +70,7 @@ func (r *run) settleError(ctx context.Context, a *attempt, late bool) {
 // ours reports whether an error comes from this library, perhaps from another cache that the
 // loader read. Such an error is no failure of the source.
 func ours(err error) bool {
-	return slices.ContainsFunc([]error{failure.ErrOverloaded, failure.ErrLoadTimeout, failure.ErrClosed, failure.ErrRecursive, failure.ErrGoexit}, func(own error) bool {
+	return slices.ContainsFunc([]error{failure.ErrOverloaded, failure.ErrLoadTimeout, failure.ErrClosed, failure.ErrRecursive, failure.ErrGoexit, filling.ErrDeclined}, func(own error) bool {
 		return errors.Is(err, own)
 	})
 }

@@ -7,6 +7,7 @@ package filling
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -77,6 +78,11 @@ func (t *Tiers) Tag(to *entry.TagSet, tenant, name string) bool {
 	to.Add(tag.Hash(), text)
 	return true
 }
+
+// ErrDeclined is in the error of a refresh that has no value for anybody, although its source has not failed.
+// The old value stays as it is. The error is not remembered, and no old value replaces it for the callers that
+// joined the refresh.
+var ErrDeclined = errors.New("the load declined to return a value")
 
 // Open begins a load of a key. parent is the load around it, or nil. f is zero.
 func (f *Fill) Open(parent *Fill, t *Tiers, tenant, text string) {

@@ -275,9 +275,6 @@ func (x *Exchange) Result(res cache.Result[*page.Page], err error) (cache.Result
 	if own := x.Own.Load(); own != nil && (err != nil || res.Source == cache.Load) {
 		return cache.Result[*page.Page]{Value: own, Source: cache.Load}, reason.None, nil
 	}
-	if f, ok := errors.AsType[*refusal](err); ok {
-		return res, f.why, nil
-	}
 	if p, ok := errors.AsType[*cache.PanicError](err); ok {
 		panic(repanic(p))
 	}

@@ -1,12 +1,14 @@
 package exchange
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/page"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/reason"
+	"github.com/twofold-go/twofold/internal/filling"
 )
 
 // Failure is a load that got no response, or a failure of the source. An older page may replace it.
@@ -64,11 +66,14 @@ type refusal struct {
 
 func (e *refusal) Error() string { return "httpcache: a refresh was refused: " + e.why.String() }
 
-// Left returns the result of a read. If its load has left the page, and failed as a refresh, the result is the
-// page, which leads to the variant of our client.
+// Unwrap says that the source has not failed.
+func (e *refusal) Unwrap() error { return filling.ErrDeclined }
+
+// Left returns the result of a read. If its load has failed as a refresh that was refused, the result is a page
+// that says so. If the load has left the page, it is the page, which leads to the variant of our client.
 func Left(res cache.Result[*page.Page], err error) (cache.Result[*page.Page], error) {
-	if f, ok := errors.AsType[*refusal](err); ok && f.left != nil {
-		return cache.Result[*page.Page]{Value: f.left, Source: cache.Load}, nil
+	if f, ok := errors.AsType[*refusal](err); ok {
+		return cache.Result[*page.Page]{Value: cmp.Or(f.left, page.Refusing(f.why)), Source: cache.Load}, nil
 	}
 	return res, err
 }

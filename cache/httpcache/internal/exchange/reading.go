@@ -205,12 +205,12 @@ func (x *Exchange) Account(res cache.Result[*page.Page], now int64) (line, old s
 	k, p := x.Core, res.Value
 	age := k.Age(p, now)
 	switch {
-	case res.Stale && x.Led.Load() && !x.behind.Load() && !x.Kept.Load(): // in place of a failure, or of a slow response
+	case res.Stale && res.Source != cache.Load && x.Led.Load() && !x.behind.Load() && !x.Kept.Load(): // in place of a failure, or of a slow response
 		k.Stats.Of(p.Format).Stale.Add(1)
 		m := x.Missed(reason.None)
 		m.Stale, m.Instead, m.Status = true, true, int(x.Status.Load())
 		return k.Lines.Miss(m), strconv.FormatInt(age, 10)
-	case res.Stale, res.Source != cache.Load, x.Kept.Load():
+	case res.Source != cache.Load, x.Kept.Load(): // a page that was made of an expired part is stale from the start
 		return x.Hit(p, res.Stale, now)
 	}
 	if !k.Until && age > 0 {

@@ -112,8 +112,7 @@ func (p *Page) usableFor(stale int64) int64 {
 	return p.Made + p.Fresh + stale
 }
 
-// Refreshes reports whether a load that begins now is a refresh of the page: our client accepts the
-// page, and has it.
+// Refreshes reports whether the page, by its own times, may be served now while it is refreshed.
 func (p *Page) Refreshes(now int64) bool { return p.Stale > 0 && now < p.staleUntil() }
 
 // Shareable reports whether clients that waited for the page may have it, although it may be stale when
