@@ -159,12 +159,6 @@ func TestAuditedHits(t *testing.T) {
 		"a loader of a call": {func(ctx context.Context, c things) error {
 			return errOf(c.GetOrLoad(ctx, 1, func(context.Context, int) (string, error) { return "old", nil }))
 		}, 1},
-		"Reader":                          {func(ctx context.Context, c things) error { return errOf(c.At(cache.Now()).Get(ctx, 1)) }, 0},
-		"Reader, GetMany":                 {func(ctx context.Context, c things) error { return errOf(c.At(cache.Now()).GetMany(ctx, []int{1})) }, 0},
-		"Reader, GetMany of a remote hit": {func(ctx context.Context, c things) error { return errOf(c.At(cache.Now()).GetMany(ctx, []int{2})) }, 0},
-		"Reader, GetMany with an option": {func(ctx context.Context, c things) error {
-			return errOf(c.At(cache.Now()).GetMany(ctx, []int{1}, cache.Fresh()))
-		}, 0},
 	} {
 		bubble(t, name, func(t *testing.T) {
 			w := newAudited(t, cache.TiersConfig{}, thingConfig{})

@@ -20,10 +20,6 @@ import (
 // failed, the error is a [*BatchError] that names them. The map is never nil and belongs to the
 // caller. Keys may repeat and are not kept.
 func (c Cache[K, V]) GetMany(ctx context.Context, keys []K, opts ...Option) (map[K]V, error) {
-	return c.getMany(ctx, keys, 0, opts)
-}
-
-func (c Cache[K, V]) getMany(ctx context.Context, keys []K, moment int64, opts []Option) (map[K]V, error) {
 	g := gathered[K, V]{vals: make(map[K]V, len(keys))}
 	o, err := collect(c.v, opts, ofRead)
 	switch {
@@ -32,7 +28,7 @@ func (c Cache[K, V]) getMany(ctx context.Context, keys []K, moment int64, opts [
 	case err != nil:
 		return g.vals, &Error{Op: "get many", Key: c.v.Name, Err: failure.WrongUse(err)}
 	}
-	b := engine.NewBatch(ctx, c.v, moment, &o)
+	b := engine.NewBatch(ctx, c.v, &o)
 	g.local(ctx, c, &b, keys)
 	b.Run(ctx, func(e *entry.Entry, r engine.Answer, err error) { g.take(c, itemOf[K, V](e).key, r, err) })
 	return g.vals, KeyErrors(g.errs)

@@ -204,21 +204,3 @@ func ExampleSkipLocal() {
 	// local <nil>
 	// true
 }
-
-// A request that reads many keys reads the clock once.
-func ExampleCache_At() {
-	ctx := context.Background()
-	tiers, done := openTiers(cache.TiersConfig{})
-	defer done()
-	squares := newCache(tiers, cache.For("squares:v1", func(_ context.Context, n int) (int, error) { return n * n, nil }))
-	sum := func(r cache.Reader[int, int]) (sum int) {
-		for n := range 4 {
-			v, _ := r.Get(ctx, n)
-			sum += v
-		}
-		return sum
-	}
-	serve := func(m cache.Moment) { fmt.Println(sum(squares.At(m))) }
-	serve(cache.Now()) // when the request begins
-	// Output: 14
-}

@@ -185,68 +185,6 @@ func TestExpireOfManyKeysTakesThreeRoundTrips(t *testing.T) {
 	})
 }
 
-// A Reader judges entries as of its Moment, in Get and in GetMany. But a value that this process
-// invalidated or expired is not served as fresh as of any moment.
-func TestMoment(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newDuo(t, alone, cache.TiersConfig{}, thingConfig{Policy: patch{TTL: new(time.Second)}}, asIs)
-		c, ctx := w.c[0], t.Context()
-		want := func(when string, m cache.Moment, want string, many ...bool) {
-			t.Helper()
-			for _, many := range many {
-				got, err := readBy(ctx, c.At(m), many)
-				if got != want || err != nil {
-					t.Errorf("%s, GetMany %v: %q, %v, want %s", when, many, got, err, want)
-				}
-			}
-		}
-		both := []bool{false, true}
-		want("at first", cache.Now(), "1.1", both...)
-		m := cache.Now()
-		advance(2 * time.Second)
-		want("as of a moment before the TTL ended", m, "1.1", both...)
-		want("as of the zero Moment", cache.Moment{}, "1.2", both...)
-		must(t, c.Delete(ctx, 1))
-		want("after Delete", m, "1.3", both...)
-		for i, many := range both {
-			advance(time.Millisecond)
-			before := cache.Now()
-			must(t, c.Expire(ctx, 1))
-			want("as of a moment before Expire", before, fmt.Sprint("1.", 4+2*i), many)
-			advance(time.Millisecond)
-			must(t, c.Expire(ctx, 1))
-			want("after Expire", cache.Now(), fmt.Sprint("1.", 5+2*i), many)
-		}
-	})
-	var zero cache.Cache[int, int]
-	if _, err := zero.At(cache.Now()).Get(t.Context(), 1); err == nil {
-		t.Error("Get on a zero Cache succeeded")
-	}
-}
-
-// TestMomentKeepsTheBound cuts a process off from the log. The process serves a value that
-// another process invalidated only as of moments within the bound.
-func TestMomentKeepsTheBound(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newDuo(t, logged, cache.TiersConfig{}, thingConfig{LocalOnly: true, Policy: patch{TTL: new(time.Hour)}}, asIs)
-		for range 2 {
-			w.want(t, 1, 1, "1.1")
-			advance(bound) // after a bound only the lease makes the value valid
-		}
-		w.link[1].Fail(errDown)
-		must(t, w.c[0].Delete(t.Context(), 1))
-		before := cache.Now()
-		advance(bound + bound/1000)
-		after := cache.Now()
-		if v, err := w.c[1].At(before).Get(t.Context(), 1); v != "1.1" || err != nil {
-			t.Errorf("as of a moment within the bound: %q, %v, want 1.1", v, err)
-		}
-		if v, err := w.c[1].At(after).Get(t.Context(), 1); v == "1.1" || err != nil {
-			t.Errorf("as of a moment after the bound: %q, %v, want a new value", v, err)
-		}
-	})
-}
-
 // built returns a cache whose values are built from those of another.
 func built(t *testing.T, tiers *cache.Tiers, ns string, p policy.Patch, load cache.Loader[int, string]) things {
 	t.Helper()

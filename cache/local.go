@@ -5,7 +5,7 @@ import (
 )
 
 // hit returns the item of k if the fast path can serve its entry; see store.View.Hit.
-func (c Cache[K, V]) hit(at uint64, k K, moment int64) (it *item[K, V], lease int64, n store.Note) {
+func (c Cache[K, V]) hit(at uint64, k K, now int64) (it *item[K, V], lease int64, n store.Note) {
 	e := c.v.At(at)
 	if e == nil {
 		return nil, 0, 0
@@ -13,7 +13,7 @@ func (c Cache[K, V]) hit(at uint64, k K, moment int64) (it *item[K, V], lease in
 	if it = itemOf[K, V](e); it.key != k {
 		return nil, 0, 0
 	}
-	lease, n, ok := c.v.Hit(e, moment)
+	lease, n, ok := c.v.Hit(e, now)
 	if !ok {
 		return nil, 0, n
 	}

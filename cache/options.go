@@ -50,16 +50,6 @@ func MaxAge(d time.Duration) Option { return Option{kind: optMaxAge, d: d} }
 // are served.
 func Fresh() Option { return Option{kind: optFresh} }
 
-// AllowStale with false is [Fresh]. With true it changes nothing.
-//
-// Deprecated: use Fresh. It will be removed in 1.0.
-func AllowStale(allow bool) Option {
-	if allow {
-		return Tags()
-	}
-	return Fresh()
-}
-
 // Tags adds tags of the handle's tenant to the value that this call sets, or loads by its own
 // loader. A read without its own loader refuses Tags: the value may have been loaded by a Get, a
 // refresh or another process, which do not know these tags. Use Config.Tags, or [Depend] in the

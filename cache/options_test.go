@@ -7,7 +7,6 @@ import (
 	"math"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/twofold-go/twofold/cache"
@@ -135,21 +134,6 @@ func TestRefusedOptions(t *testing.T) {
 	if _, err := (things{}).Fetch(ctx, 1, nil, cache.With(patch{})); err == nil {
 		t.Error("With on the zero Cache: no error")
 	}
-}
-
-// AllowStale is an older name of Fresh, which does nothing with true.
-func TestAllowStale(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newDuo(t, alone, cache.TiersConfig{}, thingConfig{Policy: patch{TTL: new(time.Minute), Stale: new(time.Hour)}}, asIs)
-		for option, want := range []string{"1.1", "1.1", "1.3"} {
-			r, err := w.c[0].Fetch(t.Context(), 1, nil, []cache.Option{cache.Fresh(), cache.AllowStale(true), cache.AllowStale(false)}[option])
-			if err != nil || r.Value != want {
-				t.Errorf("%q, %v; want %q", r.Value, err, want)
-			}
-			synctest.Wait()
-			advance(2 * time.Minute)
-		}
-	})
 }
 
 // A call's own policy counts after the Config and the table, and before TTL. It counts for that

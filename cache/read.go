@@ -27,7 +27,7 @@ func (c Cache[K, V]) Get(ctx context.Context, k K) (V, error) {
 	}
 	c.v.Inherit(ctx, &it.e, lease)
 	if n != 0 {
-		engine.Told(ctx, c.v, &it.e, n, true)
+		engine.Told(ctx, c.v, &it.e, n)
 	}
 	if it.e.Plain {
 		return c.valueOf(it), nil

@@ -7,7 +7,6 @@ const (
 
 // unshown maps the names that need no example to the reason.
 var unshown = map[string]string{
-	"cache.AllowStale":        "deprecated",
 	"cache.Counts":            ofStats,
 	"cache.InvalidationStats": ofStats,
 	"cache.LocalStats":        ofStats,

@@ -33,7 +33,6 @@ type Ask struct {
 	leased bool    // every invalidation older than the bound was fenced when the call began
 	quiet  bool    // a local hit outside the sample
 	sample bool    // a local hit in the sample
-	past   bool    // as of an earlier Moment
 	led    bool    // the caller leads f
 	done   bool    // the caller has its answer
 	f      *flight // that the caller takes part in; nil: none
@@ -220,7 +219,7 @@ func (a *Ask) deliver(ctx context.Context, f *flight, out *outcome, led bool) (A
 	}
 	if led {
 		a.countLed(out, src, reason)
-		if a.j.Policy.Audit > 0 && src != entry.Load && out.err == nil && !a.past {
+		if a.j.Policy.Audit > 0 && src != entry.Load && out.err == nil {
 			auditHit(ctx, &a.j, it, src, a.j.Policy.Audit)
 		}
 	} else if out.span != nil {

@@ -154,7 +154,7 @@ func (a *Ask) fromLocal(ctx context.Context, same func(*entry.Entry) bool, old *
 	now := a.called // promises are counted from it, and every entry is checked as of it
 	it, _ := a.j.View.Find(a.j.Addr, same, now)
 	if it != nil && it.Ended.Load() != 0 {
-		now = max(now, a.j.Core.Now()) // it expired, perhaps after a Moment
+		now = max(now, a.j.Core.Now()) // it expired, perhaps after the call began
 	}
 	if it == nil || !a.j.Core.Young(it.LoadedAt, it.ReadAt(), a.lease, now, a.j.Opts.MaxAge) {
 		return r, false, nil
@@ -179,7 +179,7 @@ func (a *Ask) fromLocal(ctx context.Context, same func(*entry.Entry) bool, old *
 		a.j.Core.Seen.Staleness(a.j.View.Counts, now-it.FreshUntil())
 	}
 	a.j.View.Inherit(ctx, it, a.lease)
-	if a.j.Policy.Audit > 0 && !a.past {
+	if a.j.Policy.Audit > 0 {
 		auditHit(ctx, &a.j, it, entry.Local, a.j.Policy.Audit)
 	}
 	return Answer{it, entry.Local, reason != measure.NotStale, now}, true, it.Err

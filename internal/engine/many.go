@@ -13,7 +13,6 @@ type Batch struct {
 	v      *store.View
 	o      store.Options
 	Called int64
-	past   bool // as of an earlier Moment
 	AnyHit bool // any value that this process may serve will do
 	asks   []Ask
 	old    refreshes
@@ -30,8 +29,8 @@ func (b *Batch) Again(at uint64) bool {
 }
 
 // NewBatch begins a GetMany.
-func NewBatch(ctx context.Context, v *store.View, moment int64, o *store.Options) Batch {
-	b := Batch{v: v, o: *o, Called: called(ctx, v, v.Core.Or(moment), o), past: moment != 0, AnyHit: o.AnyHit() && !v.Core.Work.Closed()}
+func NewBatch(ctx context.Context, v *store.View, o *store.Options) Batch {
+	b := Batch{v: v, o: *o, Called: called(ctx, v, v.Core.Now(), o), AnyHit: o.AnyHit() && !v.Core.Work.Closed()}
 	if b.o.Policy == nil {
 		b.o.Policy = v.Policy() // one for all keys
 	}
@@ -41,14 +40,14 @@ func NewBatch(ctx context.Context, v *store.View, moment int64, o *store.Options
 // Hit follows a local hit of the fast path.
 func (b *Batch) Hit(ctx context.Context, it *entry.Entry, lease int64, n store.Note) {
 	b.v.Inherit(ctx, it, lease)
-	if n != 0 && !b.past {
+	if n != 0 {
 		auditNoted(ctx, b.v, it)
 	}
 }
 
 // Ask asks for a key. It reports whether that is done; otherwise Run does it.
 func (b *Batch) Ask(ctx context.Context, at uint64, k Asked) (r Answer, done bool, err error) {
-	a := Ask{called: b.Called, past: b.past}
+	a := Ask{called: b.Called}
 	if err := a.begin(b.v, "get many", at, nil, &b.o); err != nil {
 		return r, true, a.fail(k, err)
 	}

@@ -8,11 +8,10 @@ import (
 	"github.com/twofold-go/twofold/internal/store"
 )
 
-// Told finishes a Get that is a noted hit: it reports the hit. A hit as of an earlier Moment is not
-// audited.
+// Told finishes a Get that is a noted hit: it reports the hit, and may audit it.
 //
 //go:noinline
-func Told(ctx context.Context, v *store.View, it *entry.Entry, n store.Note, present bool) {
+func Told(ctx context.Context, v *store.View, it *entry.Entry, n store.Note) {
 	t, end := v.Core, measure.EndedLocal
 	now := t.Now()
 	switch {
@@ -21,9 +20,7 @@ func Told(ctx context.Context, v *store.View, it *entry.Entry, n store.Note, pre
 	case now >= it.FreshUntil():
 		end = measure.EndedStale
 	}
-	if present {
-		auditNoted(ctx, v, it)
-	}
+	auditNoted(ctx, v, it)
 	t.Seen.Event(ctx, v.Counts, "cache.hit", end)
 	if n >= store.Timed {
 		t.Seen.Waited(ctx, v.Counts, now-int64(n-store.Timed), end, true)
@@ -34,7 +31,7 @@ func Told(ctx context.Context, v *store.View, it *entry.Entry, n store.Note, pre
 func Found(ctx context.Context, v *store.View, it *entry.Entry, lease int64, n store.Note, now int64) Answer {
 	v.Inherit(ctx, it, lease)
 	if n != 0 {
-		Told(ctx, v, it, n, false)
+		Told(ctx, v, it, n)
 	}
 	return Answer{it, entry.Local, it.Freshness(now) != entry.Fresh, now}
 }

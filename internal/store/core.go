@@ -96,14 +96,13 @@ type Core struct {
 // A clock of our own, which interpolates the kernel's by the processor's counter for a
 // millisecond, would save most of that. We did not make one: the lease depends on the clock, so it would need a proof
 // for several kinds of processor and hypervisor, and assembly for each. A word that a goroutine
-// refreshes would be wrong: after a SIGSTOP, readers may run before that goroutine. A Moment saves the
-// whole reading.
+// refreshes would be wrong: after a SIGSTOP, readers may run before that goroutine.
 func (t *Core) Now() int64 { return int64(time.Since(t.Base)) }
 
-// Or returns the moment. If it is zero, Or reads the clock.
-func (t *Core) Or(moment int64) int64 {
-	if moment != 0 {
-		return moment
+// Or returns now. If it is zero, Or reads the clock.
+func (t *Core) Or(now int64) int64 {
+	if now != 0 {
+		return now
 	}
 	return t.Now()
 }

@@ -35,14 +35,13 @@ const (
 
 // Hit reports whether the fast path can serve the entry. A warm program is nearly always on this
 // path: one hash, one look-up, one reading of the clock, the lease, and the fences. The order of
-// the last two matters; see lease.go. A moment other than 0 replaces the clock. An entry that never
-// expires needs no clock if there is no log. The lease is for values that are built from the entry.
+// the last two matters; see lease.go. A caller that has read the clock
+// gives now; others give 0. An entry that never expires needs no clock if there is no log. The lease is for values that are built from the entry.
 // With ok, the note says whether the hit must be reported. Without it, it says whether the slow path
 // may still serve an entry.
-func (v *View) Hit(it *entry.Entry, moment int64) (lease int64, n Note, ok bool) {
+func (v *View) Hit(it *entry.Entry, now int64) (lease int64, n Note, ok bool) {
 	t := v.Core
 	lease = t.Lease.Read() // before the fences
-	now := moment
 	if now == 0 && (it.QuietUntil != entry.Never || t.Bound != 0) {
 		now = t.Now()
 	}
@@ -76,9 +75,7 @@ func (v *View) Hit(it *entry.Entry, moment int64) (lease int64, n Note, ok bool)
 	it.CheckUnchanged()
 	if nth, bits := v.Counts.Hit(!it.Plain && it.Err != nil, reason), t.Notable.Load()&p.Sample; measure.Chosen(nth, bits) {
 		if n = noted; measure.Timing(nth, bits) {
-			if moment != 0 || now == 0 {
-				now = t.Now()
-			}
+			now = t.Or(now)
 			n = Timed + Note(now)
 		}
 	}
@@ -111,15 +108,15 @@ func WhyStale(it *entry.Entry, state entry.Freshness, now int64) measure.Reason 
 }
 
 // Find returns the entry of a key, fresh or not, if the lease or its own load confirms it and no
-// fence covers it. It also returns the time of that check: the moment, or without one the clock's.
+// fence covers it. It also returns the time of that check: the clock's if when is 0.
 // same reports whether an entry of the view holds the key.
-func (v *View) Find(at uint64, same func(*entry.Entry) bool, moment int64) (it *entry.Entry, now int64) {
+func (v *View) Find(at uint64, same func(*entry.Entry) bool, when int64) (it *entry.Entry, now int64) {
 	t := v.Core
 	if it = v.Lookup(at, same); it == nil {
-		return nil, moment
+		return nil, when
 	}
 	lease := t.Lease.Read() // before the fences
-	now = t.Or(moment)
+	now = t.Or(when)
 	if !t.isConfirmed(lease, now, it.ReadAt()) || !it.Unfenced(t.Fences) {
 		return nil, now
 	}

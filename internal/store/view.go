@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/twofold-go/twofold/internal/entry"
 	"github.com/twofold-go/twofold/internal/failure"
@@ -232,9 +231,6 @@ func (v *View) Mix(hash uint64) uint64 {
 	hi, lo := bits.Mul64(hash^v.seed, 0x9e3779b97f4a7c15)
 	return hi ^ lo
 }
-
-// Moment returns a time as reads use it, which is never 0.
-func (v *View) Moment(at time.Time) int64 { return max(int64(at.Sub(v.Core.Base)), 1) }
 
 // Unusable returns why every call of the view fails, or nil.
 func (v *View) Unusable() error {

@@ -120,7 +120,6 @@ func (e *Env) kindGoals() []report.Goal {
 	return []report.Goal{
 		because(whyGet, against("a hit by Get, against tier/local and one reading of the clock", 1.15, byGet, clocked, keySpreads...)),
 		because(whyGet, against("a hit by Get, zipf, against otter, loading", 1, byGet, loading, zipfKeys)),
-		against("a hit at a moment, against ristretto", 1.1, atMoment, rawObject, keySpreads...),
 		against("a hit that lives for ever, without a log, against ristretto", 1.1, forEver, rawObject, keySpreads...),
 		because(whyGetMany, against("GetMany of 64, per key, against Get", 0.6, byGetMany, byGet, keySpreads...)),
 		because(whySet, goal("a Set, against ristretto's", "≤ 2 ×", e.at("A", setSetting).ratio(byGet, rawObject, nsOp), "one tier")),

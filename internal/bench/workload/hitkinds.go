@@ -27,7 +27,6 @@ const (
 	uniformKeys = "uniform"
 
 	byGet     = "twofold"
-	atMoment  = "twofold, at a moment"
 	forEver   = "twofold, for ever"
 	byGetMany = "twofold, GetMany of 64"
 	mapAlone  = "a new map of 64"
@@ -57,10 +56,10 @@ func (e *Env) hitKinds() {
 		keys := keysOf(spread, n)
 		s := scenario{id: "A", setting: kindSetting(spread), warm: hitWarm, span: hitSpan, tables: []report.Comparison{{
 			Title: "A: ways to read, int64 keys, 100,000 resident entries, 1 goroutine, per key", Reference: rawObject, Unit: nsOp, More: []string{allocsOp},
-			Note: "At a moment: one reading of the clock for 64 keys. For ever: no lifetime and no log, so no reading. Hot: 64 keys.",
+			Note: "For ever: no lifetime and no log, so no reading. Hot: 64 keys.",
 		}}}
 		e.compare(&s, []contender{
-			reads(byGet, keys, byPeer(plain)), reads(atMoment, keys, byMoment(plain.Cache)), reads(forEver, keys, byPeer(lasting)),
+			reads(byGet, keys, byPeer(plain)), reads(forEver, keys, byPeer(lasting)),
 			reads(byGetMany, keys, byBatch(plain.Cache)), reads(mapAlone, keys, byMap),
 			reads(clocked, keys, byPeer(all[clocked])), reads(rawObject, keys, byPeer(all[rawObject])), reads(loading, keys, byPeer(all[loading])),
 		})

@@ -246,18 +246,6 @@ func byPeer(p peers.Peer) reader {
 	}
 }
 
-func byMoment(c cache.Cache[int64, peers.Value]) reader {
-	return func(ctx context.Context, keys []peers.Key) (missed int) {
-		r := c.At(cache.Now())
-		for i := range keys {
-			if v, err := r.Get(ctx, keys[i].ID); err != nil || v.ID != keys[i].ID {
-				missed++
-			}
-		}
-		return missed
-	}
-}
-
 func byBatch(c cache.Cache[int64, peers.Value]) reader {
 	ids := make([]int64, batchOf)
 	return func(ctx context.Context, keys []peers.Key) (missed int) {

@@ -8,7 +8,7 @@ const (
 		"the cache adds its own work to that. Entries of up to twice the size, a denser table, and reading the clock before the table made " +
 		"no difference or were slower."
 	whyGet     = "the clock; see the local hit."
-	whyGetMany = "the map that it returns; see \"a new map of 64\" below. Reads at one moment need no map, and take half of a Get for hot keys."
+	whyGetMany = "the map that it returns; see \"a new map of 64\" below."
 	whySet     = "ristretto puts the value into a queue, and another goroutine does the rest. A Set fences its key, spells and hashes " +
 		"it, measures the value, and replaces the entry before it returns."
 	whyBesideWrites = "a write fences its key, and readers check whether the fence concerns them. So they read two cache lines that " +
