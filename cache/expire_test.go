@@ -193,7 +193,7 @@ func built(t *testing.T, tiers *cache.Tiers, ns string, p policy.Patch, load cac
 	return c
 }
 
-// A value that is built from an expired part is stale, too, until the part is refreshed.
+// A value that is built from an expired part is stale, too, and no tier stores it.
 func TestExpiredParts(t *testing.T) {
 	for name, tt := range map[string]struct {
 		on    ground
@@ -252,8 +252,8 @@ func TestExpiredParts(t *testing.T) {
 			w.expire(t, 0, keyScope(t, 1))
 			pages := tt.pages(t, w)
 			for range 2 { // a refresh between the reads may not make it fresh
-				if r, err := pages.Fetch(t.Context(), 1, nil); err != nil || r.Value != "1.1" || !r.Stale {
-					t.Errorf("page = %+v, %v; want a stale page", r, err)
+				if r, err := pages.Fetch(t.Context(), 1, nil); err != nil || r.Value != "1.1" || !r.Stale || r.Source != cache.Load {
+					t.Errorf("page = %+v, %v; want a stale page that was loaded, because none is stored", r, err)
 				}
 				synctest.Wait()
 			}
@@ -297,6 +297,9 @@ func TestPagesOfAnExpiredPartAreLoadedSeldom(t *testing.T) {
 				return v, errors.Join(err, nap(ctx, tt.took))
 			})
 			w.src.takes(time.Hour)
+			if tt.took == 0 {
+				get(t, pages, 1) // it is resident, so the Expire makes it stale, too
+			}
 			w.expire(t, 0, keyScope(t, 1))
 			for i := range 100 {
 				go func() { _, _ = pages.Get(t.Context(), 1) }()

@@ -89,8 +89,8 @@ func Depend(ctx context.Context, tags ...string) { filling.Of(ctx).Depend(tags) 
 
 // Previous returns the value that the load under ctx replaces. A loader can ask its source
 // whether that value is still valid, and return [ErrNotModified]. Previous reports false if
-// there is no such value or its type is not V. It also reports false if the value was invalidated,
-// or if an Expire has made a part of it stale. The loader must not change the value.
+// there is no such value or its type is not V. It also reports false if the value was invalidated.
+// The loader must not change the value.
 func Previous[V any](ctx context.Context) (V, bool) {
 	v, ok := filling.Of(ctx).Previous().(V)
 	return v, ok

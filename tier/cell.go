@@ -26,7 +26,6 @@ type Flags uint8
 const (
 	Negative Flags = 1 << iota // the loader returned "absent"; the payload is an error code or empty
 	OwnStale                   // the cell's Stale and StaleIfError replace the reader's policy
-	Unfresh                    // never fresh, although no part of it had expired when it was stored
 	built                      // it has parts; only in frames
 )
 

@@ -46,7 +46,7 @@ func encode(t testing.TB, c tier.Cell) []byte {
 
 func cells(t *rapid.T) tier.Cell {
 	u64, i64 := rapid.Uint64(), rapid.Int64()
-	flags := tier.Flags(rapid.SampledFrom([]byte{0, 1, 2, 3, 6, 247}).Draw(t, "flags"))
+	flags := tier.Flags(rapid.SampledFrom([]byte{0, 1, 2, 3, 10, 251}).Draw(t, "flags"))
 	spans := rapid.SampledFrom([]time.Duration{0, time.Millisecond, 24 * time.Hour, math.MaxInt64})
 	if flags&tier.OwnStale == 0 { // a short frame has no such fields
 		spans = rapid.Just(time.Duration(0))

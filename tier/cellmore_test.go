@@ -18,7 +18,7 @@ const sizeMore = 26 // the extra bytes of a long frame
 
 func long() tier.Cell {
 	c := example()
-	c.Flags |= tier.OwnStale | tier.Unfresh
+	c.Flags |= tier.OwnStale
 	c.Stale, c.StaleIfError, c.Keep = time.Second, math.MaxInt64, 24*time.Hour
 	return c
 }
@@ -27,7 +27,7 @@ func long() tier.Cell {
 func TestLongCellLayout(t *testing.T) {
 	b := encode(t, long())
 	head := encode(t, example())[:offFlags]
-	want := string(head) + "\x07" + "\x00\x00\x01\x8b\xcf\xe6\x52\x60" + "\x00\x00\x00\x2a" +
+	want := string(head) + "\x03" + "\x00\x00\x01\x8b\xcf\xe6\x52\x60" + "\x00\x00\x00\x2a" +
 		"\xff" + "\x00\x03" +
 		"\x00\x00\x00\x00\x00\x00\x03\xe8" + "\x00\x00\x08\x63\x7b\xd0\x5a\xf6" + "\x00\x00\x00\x00\x05\x26\x5c\x00" +
 		strings.Repeat("\x00", 15) + "\x01" + strings.Repeat("\xff", 8)
@@ -52,7 +52,6 @@ func TestCellsAreLongAtNeed(t *testing.T) {
 		{"64 tags", func(c *tier.Cell) { c.Tags = make([]uint64, 64) }, false},
 
 		{"a Stale of its own", func(c *tier.Cell) { c.Flags |= tier.OwnStale }, true},
-		{"never fresh", func(c *tier.Cell) { c.Flags |= tier.Unfresh }, true},
 		{"kept", func(c *tier.Cell) { c.Keep = time.Millisecond }, true},
 		{"kept for less than the frame can say", func(c *tier.Cell) { c.Keep = time.Millisecond - 1 }, false},
 		{"below zero", func(c *tier.Cell) { c.Keep = -time.Hour }, false},

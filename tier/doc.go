@@ -38,7 +38,7 @@
 //	+..     CRC-32C over type, positions and everything from the flags on
 //	+..     payload
 //
-// A cell with more than 64 tags, with parts, with [OwnStale] or [Unfresh], or with a Keep has a long frame. Its
+// A cell with more than 64 tags, with parts, with [OwnStale], or with a Keep has a long frame. Its
 // byte 46 is 255, and 26 bytes follow before the hashes of the tags:
 //
 //	47..48  number of tags n
@@ -46,7 +46,7 @@
 //	57..64  stale if error: how long beyond that in place of a failed load, ms
 //	65..72  keep: how long beyond the hard expiry a load that replaces it may see it, ms
 //
-// The cell of a value with parts is long, too, and bit 3 of its flags is set. After its tags come
+// The cell of a value with parts is long, too, and bit 2 of its flags is set. After its tags come
 // the hashes of its parts' prefixes, those of their keys, and a word with the two numbers, 32 bits
 // each. The number of tags counts all of these. A value with more than [MaxParts] has one key,
 // invalidate.AnyTag: an invalidation of any key or prefix covers it.

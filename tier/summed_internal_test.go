@@ -35,7 +35,7 @@ func FuzzSummedCell(f *testing.F) {
 		{Codec: "json", Tags: []uint64{1, 2}, PartKeys: []uint64{3, 4}, PartPrefixes: []uint64{5}},
 		{Codec: "raw", PartKeys: []uint64{math.MaxUint64}, Flags: Negative},
 		{Codec: "raw", Tags: make([]uint64, MaxTags), PartKeys: make([]uint64, MaxParts)},
-		{Codec: "raw", Flags: OwnStale | Unfresh, Stale: time.Second, Keep: math.MaxInt64},
+		{Codec: "raw", Flags: OwnStale, Stale: time.Second, Keep: math.MaxInt64},
 	} {
 		c.Kind, c.Nonce = Value, NewNonce()
 		b, err := c.Encode()

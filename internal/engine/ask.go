@@ -228,7 +228,7 @@ func (a *Ask) deliver(ctx context.Context, f *flight, out *outcome, led bool) (A
 	if it.Err != nil {
 		a.j.View.Counts.Inc(measure.Negatives)
 	}
-	if reason == measure.NotStale && src == entry.Load && it.Worn {
+	if reason == measure.NotStale && src == entry.Load && out.ofExpired {
 		reason = measure.Revalidating
 	}
 	a.j.Core.Seen.Stale(a.j.View.Counts, reason, now-it.FreshUntil())

@@ -45,7 +45,9 @@ type outcome struct {
 	far      bool           // only the remote tier held old
 	again    bool           // no result; each caller that waits starts over
 	panicked error
-	span     *trace.SpanContext // of the load, for the spans of the callers that waited; may be nil
+
+	ofExpired bool               // the value was loaded from an expired part
+	span      *trace.SpanContext // of the load, for the spans of the callers that waited; may be nil
 }
 
 // end ends the flight, unless it has ended already. Any goroutine may call end.
@@ -88,8 +90,7 @@ func (f *flight) standIn(spare *entry.Entry) *entry.Entry {
 }
 
 // predecessor returns the value that a load replaces: the newer of the local entry and spare,
-// while it is kept. A worn value is not returned: the source would answer "not modified" although a
-// part has expired.
+// while it is kept.
 func (f *flight) predecessor(spare *entry.Entry) *entry.Entry {
 	var it *entry.Entry
 	var now int64

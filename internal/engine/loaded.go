@@ -30,7 +30,7 @@ type attempt struct {
 
 // noStore reports whether the loader's outcome must not be stored in any tier.
 func (a *attempt) noStore() bool {
-	return a.facts.Unstored || a.facts.Unfresh && (a.absent() || !a.facts.Lasting())
+	return a.facts.Unstored || a.facts.OfExpired && a.err == nil || a.facts.Unfresh && (a.absent() || !a.facts.Lasting())
 }
 
 // absent reports whether the outcome lives as an absence does.
@@ -119,8 +119,8 @@ func (f *flight) conclude(a *attempt, got *loaded, i int, prev replaced) {
 	}
 	a.empty = it.Err == nil && f.j.View.Kind.Empty(it)
 	f.j.SetTags(it, tags, &a.facts)
-	if a.facts.Worn { // it is as old as its parts
-		it.Wear()
+	if a.facts.OfExpired {
+		it.EndFreshness()
 	}
 	a.it = it
 	_, a.overtaken = f.j.Core.Fences.Overtaken(a.mark, f.j.Hash, f.j.FullKey(), &it.Deps)

@@ -19,17 +19,13 @@ import (
 	"github.com/twofold-go/twofold/tier"
 )
 
-// wornPause is how long a value that was built from an expired part is not refreshed. The part
-// is refreshed first.
-const wornPause = time.Second
-
 // settle decides what happens to a load's result. The run fills its claim or gives it back, this
 // process keeps the result or drops it, and the flight ends or loads again. With late, the
 // flight has ended or is about to.
 func (r *run) settle(ctx context.Context, a *attempt, late bool) {
 	f := r.f
 	r.next, r.fill, r.keep, r.again = toFill, tier.Fill{}, nil, false
-	r.out = outcome{it: a.it, src: entry.Load, err: a.err, cause: a.cause, panicked: a.panicked}
+	r.out = outcome{it: a.it, src: entry.Load, err: a.err, cause: a.cause, panicked: a.panicked, ofExpired: a.facts.OfExpired}
 	if a.it != nil && heldBack(&f.j, a, r.held) {
 		a.it.Own().OnHold = true
 	}
@@ -132,9 +128,6 @@ func (r *run) store(a *attempt, ttl time.Duration) {
 		it.Agree(m)
 	}
 	it.Live(a.begun+int64(a.took), lifetimeOf(&f.j, it, max(ttl, 0)), &f.j.View.InForce().Usual)
-	if it.Worn { // its parts are refreshed first
-		it.Pause(f.j.Core.Now(), wornPause)
-	}
 	r.keep = it
 	if !r.claimed {
 		if size := f.j.SizeOf(it); size > int64(f.j.Policy.MaxValueBytes) {

@@ -84,7 +84,6 @@ type Rare struct {
 	staleFor   time.Duration // after its freshness, served while a refresh runs
 	hopeFor    time.Duration // after its freshness, served in place of a failed load
 	TrustUntil int64         // until then fresh without a question to the remote tier
-	Worn       bool          // built from an entry whose freshness an Expire had ended
 	OnHold     bool          // a hold keeps it, and what is built from it, from being cached
 	PartsOlder int64         // LoadedAt minus the moment at which its oldest part was last confirmed
 	Err        error         // of a remembered absence or error; a hit returns it
@@ -261,7 +260,7 @@ func (it *Entry) KeptUntil() int64 {
 
 // Precedes reports whether a load that replaces the entry may see it, if no fence covers it.
 func (it *Entry) Precedes(now int64) bool {
-	return it.Err == nil && !it.Worn && now < it.KeptUntil()
+	return it.Err == nil && now < it.KeptUntil()
 }
 
 // Bridges reports whether the entry may be served because its load is slow. SetStale(0) forbids

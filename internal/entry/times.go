@@ -18,16 +18,14 @@ func (it *Entry) Expire(at int64) {
 	}
 }
 
-// Wear makes a loaded entry stale from its birth. No hit then takes the fast path for it.
-func (it *Entry) Wear() {
-	it.Own().Worn = true
+// EndFreshness makes a loaded entry, which no tier stores, stale from the time of its load.
+func (it *Entry) EndFreshness() {
 	it.QuietUntil = it.LoadedAt
 	it.Expire(it.LoadedAt)
-	it.ClearAt.Store(expired)
 }
 
-// IsWorn reports whether an Expire has ended the freshness of the entry, or of a part of it.
-func (it *Entry) IsWorn() bool { return it.Worn || it.Ended.Load() != 0 }
+// Expired reports whether an Expire has ended the freshness of the entry, or of a part of it.
+func (it *Entry) Expired() bool { return it.Ended.Load() != 0 }
 
 // Times returns the times until which the entry is fresh, is served while a refresh runs, and is
 // served in place of a failed load. An Expire makes all three earlier.

@@ -119,9 +119,6 @@ func (j *Job) thaw(c *tier.Cell, size int, mark fence.Mark) (it *entry.Entry, er
 	wall, now := time.Now().Add(time.Millisecond-1).UnixMilli(), j.Core.Now()
 	it.LoadedAt = now - int64(max(wire.Since(wall, c.LoadedAt), 0))
 	it.LoadTime = lifetimes.SpanOf(c.LoadTime)
-	if c.SoftAt <= c.LoadedAt && c.Flags&tier.Unfresh == 0 { // stale from its birth
-		it.Own().Worn = true
-	}
 	p := j.Policy
 	l := entry.Lifetime{
 		Soft:  wire.Remaining(c.SoftAt, c.LoadedAt, wall),
@@ -170,9 +167,6 @@ func (j *Job) Freeze(it *entry.Entry, payload wire.Encoded, nonce tier.Nonce, ma
 		c.Flags |= tier.Negative
 	}
 	it.Said().Into(&c)
-	if it.Terms != nil && !it.Worn && c.SoftAt <= c.LoadedAt {
-		c.Flags |= tier.Unfresh
-	}
 	keep := wire.RemoteForever
 	if until := it.KeptUntil(); until != entry.Never {
 		keep = min(keep, time.Duration(until-now))

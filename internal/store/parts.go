@@ -50,13 +50,13 @@ func (v *View) inheritInLoad(ctx context.Context, it *entry.Entry, lease int64) 
 	if f := filling.Running(ctx); f != nil {
 		of := ViewOf(it)
 		f.DependOn(&of.Core.Fills, it.FullKey(), of.Prefixes())
-		v.Core.handOn(f, it.Rare, it.ReadAt(), lease, it.IsWorn())
+		v.Core.handOn(f, it.Rare, it.ReadAt(), lease, it.Expired())
 	}
 }
 
 // handOn gives a load what a part depends on and the moment at which it was confirmed; see [Fill.TakeOn].
-func (t *Core) handOn(f *filling.Fill, d *entry.Rare, readAt, lease int64, worn bool) {
-	if t.Follower == nil && len(d.Deps.Tags)+len(d.Keys) == 0 && d.PartsOlder == 0 && !worn && !d.OnHold {
+func (t *Core) handOn(f *filling.Fill, d *entry.Rare, readAt, lease int64, expired bool) {
+	if t.Follower == nil && len(d.Deps.Tags)+len(d.Keys) == 0 && d.PartsOlder == 0 && !expired && !d.OnHold {
 		return
 	}
 	at := t.ConfirmedAt(d, readAt, lease)
@@ -65,7 +65,7 @@ func (t *Core) handOn(f *filling.Fill, d *entry.Rare, readAt, lease int64, worn 
 	} else {
 		at = entry.Never
 	}
-	f.TakeOn(d, worn, at)
+	f.TakeOn(d, expired, at)
 }
 
 // ConfirmedAt returns the latest moment at which a part is known to have been current. That is when
