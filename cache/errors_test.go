@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"log/slog"
 	"math"
 	"strings"
 	"testing"
@@ -317,29 +316,6 @@ func TestNotFoundIs(t *testing.T) {
 	misuse{newErr(open(t, cache.TiersConfig{}), cfg), nil, []string{"field Load"}}.check(t)
 	cfg.LoadMany = (&source{}).loadMany
 	with(t, open(t, cache.TiersConfig{}), cfg)
-}
-
-func TestUnknownTenants(t *testing.T) {
-	var lines strings.Builder
-	tiers := open(t, cache.TiersConfig{Logger: slog.New(slog.NewTextHandler(&lines, nil))})
-	c := with(t, tiers, thingConfig{})
-	_ = c.Tenant("acme")
-	invalidates := func(scopes ...invalidate.Scope) {
-		t.Helper()
-		must(t, tiers.Invalidate(t.Context(), scopes...))
-	}
-	invalidates(c.All(), invalidate.Tag("acme", "t"), invalidate.Tenant("default"), invalidate.All(), c.Key(1))
-	if n := tiers.Stats().Kinds.UnknownTenants; n != 0 || lines.Len() != 0 {
-		t.Errorf("%d invalidations for known tenants are counted as unknown:\n%s", n, lines.String())
-	}
-	invalidates(invalidate.Tag("org", "7"), invalidate.Prefix("users", "v1:"))
-	invalidates(invalidate.Tag("org", "8"))
-	if n := tiers.Stats().Kinds.UnknownTenants; n != 3 || strings.Count(lines.String(), "tenant=org") != 1 {
-		t.Errorf("%d invalidations are counted, want 3, and one line for org:\n%s", n, lines.String())
-	}
-	if err := tiers.Expire(t.Context(), invalidate.Tag("guild", "7")); err != nil || !strings.Contains(lines.String(), "tenant=guild") {
-		t.Errorf("Expire of an unknown tenant: %v, and the log is\n%s", err, lines.String())
-	}
 }
 
 // Callers of several methods share one load that fails. Each gets an error that names its own

@@ -390,47 +390,6 @@ func TestLogUsesCells(t *testing.T) {
 	}
 }
 
-// Open says once what wrappers hide, and nothing of what Unwrap shows.
-func TestHiddenMethods(t *testing.T) {
-	memory := tiertest.NewMemory()
-	closable := func() invalidate.Log {
-		return &closableLog{Log: logtest.NewMemory(logtest.MemoryConfig{Bound: time.Second})}
-	}
-	for name, tt := range map[string]struct {
-		cfg  cache.TiersConfig
-		want string // in the only warning, separated by |; "": no warning
-	}{
-		"nothing wrapped":              {cache.TiersConfig{Local: local.New(local.Config{}), Remote: memory, Log: closable()}, ""},
-		"own tiers that can do little": {cache.TiersConfig{Remote: &deaf{}}, ""},
-		"remote":                       {cache.TiersConfig{Remote: plainRemote{memory}}, "tier.Batcher of Remote"},
-		"remote with Unwrap":           {cache.TiersConfig{Remote: openRemote{plainRemote{memory}}}, "tier.Batcher of Remote"},
-		"log":                          {cache.TiersConfig{Log: plainLog{closable()}}, "io.Closer of Log"},
-		"log with Unwrap":              {cache.TiersConfig{Log: openLog{plainLog{closable()}}}, ""},
-		"local": {
-			cache.TiersConfig{Local: &plainLocal{local.New(local.Config{})}},
-			"tier.EvictNotifier of Local|tier.Meter of Local|tier.Ranger of Local|tier.Validator of Local",
-		},
-		"local with Unwrap": {cache.TiersConfig{Local: openLocal{plainLocal{local.New(local.Config{})}}, OnRemoved: func(cache.Entry, tier.EvictReason) {}}, ""},
-	} {
-		t.Run(name, func(t *testing.T) {
-			var said strings.Builder
-			tt.cfg.Logger = slog.New(slog.NewTextHandler(&said, nil))
-			tiers, err := cache.Open(tt.cfg)
-			must(t, err)
-			lines := strings.Count(said.String(), "a wrapper hides methods")
-			for part := range strings.SplitSeq(tt.want, "|") {
-				if lines > 1 || lines == 0 && part != "" || lines > 0 && part == "" || !strings.Contains(said.String(), part) {
-					t.Errorf("Open said %q, want one line with %q", said.String(), part)
-				}
-			}
-			succeeds(t, tiers.Close(t.Context()))
-			if l, ok := tt.cfg.Log.(openLog); ok {
-				equal(t, l.Log.(*closableLog).closed, 1, "calls of the wrapped log's Close")
-			}
-		})
-	}
-}
-
 // deaf is a remote tier that answers nothing and can do no more than it must.
 type deaf struct{}
 

@@ -100,11 +100,6 @@ type LocalStats struct {
 type InvalidationStats struct {
 	Keys, Prefixes, Tags, All int64 // scopes of each kind; Tenant is a prefix
 	Expired                   int64 // scopes of all kinds that were given to Expire
-
-	// UnknownTenants counts scopes of tenants that no cache of this process has used. An 8 KB
-	// set remembers the used tenants, so a few unknown ones may be missed. Such a tenant may be one
-	// of another process, or a mistake in the call. Each such tenant is logged once.
-	UnknownTenants int64
 }
 
 // Stats returns the numbers so far. It reads them one by one while other goroutines count, so they

@@ -56,7 +56,6 @@ const (
 	InvalidatedTags
 	InvalidatedAll
 	ScopesExpired
-	InvalidatedStrangers
 	RemoteErrGet // in the order of remote.Op, and of the fields of cache.RemoteStats
 	RemoteErrClaim
 	RemoteErrFill

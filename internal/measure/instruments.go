@@ -58,7 +58,6 @@ var (
 	ofRest = []meter.Family[*Numbers]{
 		family("cache.invalidate", "{scope}", "Invalidations, and scopes that expired.", "kind", []string{"key", "prefix", "tag", "everything", "expired"},
 			InvalidatedKeys, InvalidatedPrefixes, InvalidatedTags, InvalidatedAll, ScopesExpired),
-		single("cache.invalidate.unknown_tenant", "{scope}", "Invalidations for a tenant that no cache of this process has been used for.", InvalidatedStrangers),
 	}
 
 	ofTiers = []meter.Family[*Snapshot]{

@@ -9,11 +9,13 @@ import (
 // Warnings about settings that are allowed but probably a mistake. Each is logged once.
 
 // UnusedPolicies returns the namespaces that only the table of overrides names, sorted.
-func (t *Core) UnusedPolicies() []string { return t.unused(*t.policies.Load()) }
-
-func (t *Core) unused(table policy.Table) (names []string) {
+func (t *Core) UnusedPolicies() []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	return t.unusedLocked(*t.policies.Load())
+}
+
+func (t *Core) unusedLocked(table policy.Table) (names []string) {
 	for i := range table {
 		name := table[i].Namespace
 		if _, used := t.used[name]; name != "" && !used {
@@ -27,16 +29,23 @@ func (t *Core) unused(table policy.Table) (names []string) {
 // warnOfUnused logs each namespace of a table that no cache has, once. Before the first cache is
 // made, no namespace is in use, and it logs nothing.
 func (t *Core) warnOfUnused(table policy.Table) {
-	unused := t.unused(table)
-	t.mu.Lock()
-	began := len(t.used) > 0
-	t.mu.Unlock()
-	for _, name := range unused {
-		if began && t.strangers.add(t.Seed, "namespace:"+name) { // no tenant has a colon
-			t.Log.Warn("cache: a policy does nothing, because no cache of this process has its namespace: give the Namespace of the Config, such as users:v1",
-				"namespace", name)
-		}
+	for _, name := range t.newlyUnused(table) {
+		t.Log.Warn("cache: a policy does nothing, because no cache of this process has its namespace: give the Namespace of the Config, such as users:v1",
+			"namespace", name)
 	}
+}
+
+func (t *Core) newlyUnused(table policy.Table) []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.used) == 0 {
+		return nil
+	}
+	return slices.DeleteFunc(t.unusedLocked(table), func(name string) bool {
+		_, logged := t.unused[name]
+		t.unused[name] = struct{}{}
+		return logged
+	})
 }
 
 // warnOfNoLog logs once that other processes will not learn of invalidations. It logs nothing if

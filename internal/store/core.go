@@ -82,11 +82,10 @@ type Core struct {
 
 	Listeners listen.Listeners
 	Audits    audits.Auditor
-	known     tenants // tenants of the handles so far
-	strangers tenants // unknown tenants of invalidations, already logged
 
 	mu     sync.Mutex // protects the rest
 	used   namespaces
+	unused map[string]struct{} // namespaces of policies that no cache has, already logged
 	counts map[key.Space]*measure.Counters
 }
 

@@ -43,13 +43,12 @@ func New(cfg Config) (*Core, error) {
 		Log:     cmp.Or(cfg.Logger, slog.Default()),
 		Loads:   semaphore.NewWeighted(int64(cfg.MaxLoads)),
 		Refresh: semaphore.NewWeighted(int64(cfg.MaxRefreshes)),
-		counts:  make(map[key.Space]*measure.Counters), used: make(namespaces), All: &measure.Counters{},
+		counts:  make(map[key.Space]*measure.Counters), used: make(namespaces), unused: make(map[string]struct{}), All: &measure.Counters{},
 	}
 	t.Fills.Base, t.Fills.Texts = t.Base, cfg.OnStored != nil
 	t.Listeners.Log = t.Log
 	t.policies.Store(&cfg.Policies)
 	t.Audits.Open(cfg.MaxAudits)
-	t.warnOfHidden()
 	if t.Seen, err = measure.New(cfg.MeterProvider, cfg.TracerProvider, t.All, &t.Notable); err != nil {
 		return nil, fmt.Errorf("cache: open: %w", err)
 	}

@@ -35,7 +35,6 @@ func (t *Core) invalidate(ctx context.Context, timeout time.Duration, scopes ...
 }
 
 func (t *Core) request(ctx context.Context, timeout time.Duration, r fence.Request) error {
-	t.noteStrangers(r.Scopes)
 	ctx, end := t.Seen.InvalidateStart(ctx, len(r.Scopes))
 	err := t.Spread(ctx, timeout, r)
 	t.countScopes(r)

@@ -97,10 +97,7 @@ func (s *Store) newView(tenant string) *View {
 	v.Fences, v.Owner = s.Core.Fences, v
 	v.resolved.Store(unresolved)
 	most := int64(s.Core.Config.MaxTenants)
-	if v.Err = v.Space.Validate(); v.Err == nil {
-		s.Core.known.add(s.Core.Seed, tenant)
-	}
-	if v.Err != nil {
+	if v.Err = v.Space.Validate(); v.Err != nil {
 		v.Counts = s.Core.All // its calls fail before they count
 		v.Name = fmt.Sprintf("%.100s", v.Name)
 	} else if s.nkept.Load() >= most || s.nkept.Add(1) > most {

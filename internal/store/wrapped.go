@@ -2,8 +2,6 @@ package store
 
 import (
 	"fmt"
-	"io"
-	"strings"
 
 	"github.com/twofold-go/twofold/internal/unwrap"
 	"github.com/twofold-go/twofold/invalidate"
@@ -48,44 +46,4 @@ func nameOfTier(r tier.Remote) string {
 		return n.Name()
 	}
 	return ""
-}
-
-// warnOfHidden logs, once, the methods that wrappers hide. The cache works without them, but
-// slower or with less to show.
-func (t *Core) warnOfHidden() {
-	var hidden []string
-	note := func(hides bool, name string) {
-		if hides {
-			hidden = append(hidden, name)
-		}
-	}
-	if r := t.Config.Remote; r != nil {
-		note(unwrap.Hides[tier.Batcher](r), "tier.Batcher of Remote: each key of a batch costs a round trip")
-		if _, removes := t.Config.Log.(invalidate.CellRemover); removes {
-			note(isHidden[tier.Namer](r), "tier.Namer of Remote: the log cannot remove cells, so an invalidation costs a round trip more")
-		}
-		note(isHidden[tier.Validator](r), "tier.Validator of Remote: its configuration is not checked")
-	}
-	if l := t.Config.Log; l != nil {
-		note(t.Config.Remote != nil && unwrap.Hides[invalidate.CellRemover](l), "invalidate.CellRemover of Log: an invalidation costs a round trip more")
-		note(isHidden[tier.Validator](l), "tier.Validator of Log: its configuration is not checked")
-		note(isHidden[io.Closer](l), "io.Closer of Log: Close leaves it open")
-	}
-	if l := t.Config.Local; l != nil {
-		note(isHidden[tier.EvictNotifier](l), "tier.EvictNotifier of Local: evictions are not counted")
-		note(isHidden[tier.Expirer](l), "tier.Expirer of Local: entries stay after their end, in place of others")
-		note(isHidden[tier.Meter](l), "tier.Meter of Local: its size is not known")
-		note(isHidden[tier.Ranger](l), "tier.Ranger of Local: entries are lost when many invalidations are forgotten")
-		note(isHidden[tier.Validator](l), "tier.Validator of Local: its configuration is not checked")
-	}
-	if len(hidden) > 0 {
-		t.Log.Warn("cache: a wrapper hides methods of what it wraps: give it a method Unwrap that returns what it wraps, and Batcher and CellRemover as methods of its own",
-			"hidden", strings.Join(hidden, "; "))
-	}
-}
-
-// isHidden reports whether a wrapper hides a T, also from Unwrap.
-func isHidden[T, I any](x I) bool {
-	_, found := unwrap.As[T](x)
-	return !found && unwrap.Hides[T](x)
 }
