@@ -92,7 +92,7 @@ func TestAuditOutcomes(t *testing.T) {
 // inAudit returns a loader that does something else in an audit.
 func inAudit(do func(ctx context.Context) (string, error)) cache.Loader[int, string] {
 	return func(ctx context.Context, _ int) (string, error) {
-		if cache.Auditing(ctx) {
+		if cache.Filling(ctx).Auditing() {
 			return do(ctx)
 		}
 		return "right", nil
@@ -177,7 +177,7 @@ func TestAuditingLoader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var outer, inner []string
 		note := func(ctx context.Context, calls *[]string) {
-			*calls = append(*calls, fmt.Sprint(cache.Filling(ctx).Tenant(), " ", cache.Auditing(ctx)))
+			*calls = append(*calls, fmt.Sprint(cache.Filling(ctx).Tenant(), " ", cache.Filling(ctx).Auditing()))
 		}
 		w := newAudited(t, cache.TiersConfig{}, thingConfig{Load: func(ctx context.Context, _ int) (string, error) {
 			note(ctx, &inner)
@@ -194,7 +194,7 @@ func TestAuditingLoader(t *testing.T) {
 		w.wantAudits(t, cache.Audits{Same: 1})
 		same(t, []string{"acme false", "acme true"}, outer, "the loads of the audited value")
 		same(t, []string{"default false", "default false", "default false"}, inner, "the loads that it caused")
-		equal(t, cache.Auditing(t.Context()), false, "Auditing outside a loader")
+		equal(t, cache.Filling(t.Context()).Auditing(), false, "Auditing outside a loader")
 	})
 }
 
@@ -213,7 +213,7 @@ func TestAuditEquality(t *testing.T) {
 	}
 	at := time.Date(2026, 1, 2, 3, 4, 5, 6, time.FixedZone("here", 3600))
 	load := func(ctx context.Context, _ int) (value, error) {
-		return value{map[string]int{"a": 1, "b": 2}, at, fmt.Sprint(cache.Auditing(ctx))}, nil
+		return value{map[string]int{"a": 1, "b": 2}, at, fmt.Sprint(cache.Filling(ctx).Auditing())}, nil
 	}
 	synctest.Test(t, func(t *testing.T) {
 		for name, tt := range map[string]struct {

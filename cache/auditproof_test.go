@@ -128,7 +128,7 @@ func TestAuditSamplesACycle(t *testing.T) {
 				c := with(t, open(t, cache.TiersConfig{MaxAudits: 1 << 20, MaxLoads: 1 << 20}), thingConfig{
 					Policy: patch{Audit: new(1 / float64(every)), TTL: new(time.Hour)},
 					Load: func(ctx context.Context, k int) (string, error) {
-						if cache.Auditing(ctx) {
+						if cache.Filling(ctx).Auditing() {
 							counts[k].Add(1)
 						}
 						return "v", nil

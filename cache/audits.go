@@ -1,19 +1,11 @@
 package cache
 
 import (
-	"context"
 	"math"
 	"time"
 
 	"github.com/twofold-go/twofold/internal/audits"
-	"github.com/twofold-go/twofold/internal/filling"
 )
-
-// Auditing reports whether the loader that got ctx runs for an audit, whose value is compared and
-// not stored; see Audit of policy.Policy. Such a loader may ask the primary instead of a replica,
-// or count the call separately. If it causes another load, that load is an ordinary one whose value
-// is stored. There, and outside a loader, Auditing returns false.
-func Auditing(ctx context.Context) bool { return filling.Auditing(ctx) }
 
 // StaleHit describes a hit whose value differed from the source although no invalidation covered it.
 // It holds no value.

@@ -54,8 +54,8 @@ type Config[K comparable, V any] struct {
 	// Empty reports whether a value is empty, such as a list without elements. Such a value is
 	// returned without an error, but is kept only as long as an absence. It is fresh for the
 	// policy's NegativeTTL, even with the option TTL, and never served stale. If NegativeTTL is
-	// zero it is not stored: Set then only invalidates. From its loader, only SetTTL and NoStore
-	// count. A value that a process without Empty has stored keeps the lifetime of that process.
+	// zero it is not stored: Set then only invalidates. From its loader, only the TTL and
+	// NoStore count. A value that a process without Empty has stored keeps the lifetime of that process.
 	// Empty must not keep or change the value. If nil, no value is empty.
 	Empty func(V) bool
 

@@ -120,8 +120,8 @@ func TestAbsenceIsRemembered(t *testing.T) {
 	}
 }
 
-// Fill.SetTTL also sets how long an absence is remembered, in both tiers and in batches.
-func TestSetTTLOfAnAbsence(t *testing.T) {
+// The TTL that a loader sets also says how long an absence is remembered, in both tiers and in batches.
+func TestTTLOfAnAbsence(t *testing.T) {
 	for _, ttl := range []time.Duration{time.Second, time.Minute} { // NegativeTTL lies between
 		for call, many := range map[string]bool{"gets": false, "many": true} {
 			steps := fmt.Sprintf(`says ttl=%v; source absent; a CALL absent key=1000; wait %v
@@ -170,7 +170,7 @@ func TestAdmission(t *testing.T) {
 		scene{name: "MinLoad reached", cfg: quick, steps: "source takes=10ms; a gets 1.1; a gets 1.1"},
 		scene{name: "MaxValueBytes", on: "alone paired", cfg: small, steps: "a gets 1.1; a gets 1.2; cells 0; a counts FillsTooLarge=2"},
 		scene{name: "NoStore", on: "alone paired", steps: "says nostore; a gets 1.1; a gets 1.2; cells 0; a counts FillsNotWanted=2"},
-		scene{name: "SetTTL of nothing", steps: "says ttl=0s; a gets 1.1; a gets 1.2; a counts FillsNotWanted=2"},
+		scene{name: "a TTL of nothing", steps: "says ttl=0s; a gets 1.1; a gets 1.2; a counts FillsNotWanted=2"},
 		scene{name: "stored", on: paired, steps: "a gets 1.1; a gets 1.1; cells 1"},
 		scene{name: "for a time", steps: `
 			says ttl=5s stale=20s; a gets 1.1; wait 4s; a gets 1.1 local; wait 1s; a gets 1.1 local stale; loads 2; wait 1h; a gets 1.3 load`},
@@ -191,8 +191,7 @@ func TestFillHandle(t *testing.T) {
 	if f != nil {
 		t.Error("Filling outside a loader is not nil")
 	}
-	f.SetTTL(time.Second)
-	f.SetStale(time.Second)
+	f.SetLifetime(cache.Lifetime{TTL: new(time.Second)})
 	f.NoStore()
 	cache.Depend(t.Context(), "tag")
 }

@@ -56,7 +56,7 @@ func ExampleFilling() {
 	tokens, done := example(cache.Config[string, string]{
 		Load: func(ctx context.Context, user string) (string, error) {
 			expires := 20 * time.Minute // the source says so
-			cache.Filling(ctx).SetTTL(expires - time.Minute)
+			cache.Filling(ctx).SetLifetime(cache.Lifetime{TTL: new(expires - time.Minute)})
 			return "token of " + user, nil
 		},
 	})
@@ -67,7 +67,7 @@ func ExampleFilling() {
 	// Output: token of ada <nil>
 }
 
-func ExampleFill_SetStaleIfError() {
+func ExampleFill_SetLifetime() {
 	ctx := context.Background()
 	up := true
 	prices, done := example(cache.Config[string, int]{
@@ -75,10 +75,11 @@ func ExampleFill_SetStaleIfError() {
 			if !up {
 				return 0, errors.New("the source is down")
 			}
-			f := cache.Filling(ctx)
-			f.SetTTL(0)                       // call the source each time,
-			f.SetStale(0)                     // and wait for it,
-			f.SetStaleIfError(24 * time.Hour) // but an old price is better than none
+			cache.Filling(ctx).SetLifetime(cache.Lifetime{
+				TTL:          new(time.Duration),  // call the source each time,
+				Stale:        new(time.Duration),  // and wait for it,
+				StaleIfError: new(24 * time.Hour), // but an old price is better than none
+			})
 			return 100, nil
 		},
 	})
@@ -91,13 +92,14 @@ func ExampleFill_SetStaleIfError() {
 	// Output: 100 <nil>
 }
 
-func ExampleFill_SetKeep() {
+func ExampleFill_SetLifetime_keep() {
 	ctx := context.Background()
 	prices, done := example(cache.Config[string, int]{
 		Load: func(ctx context.Context, _ string) (int, error) {
-			f := cache.Filling(ctx)
-			f.SetTTL(0)          // never served without a load
-			f.SetKeep(time.Hour) // kept so that the loader can check whether it changed
+			cache.Filling(ctx).SetLifetime(cache.Lifetime{
+				TTL:  new(time.Duration), // never served without a load
+				Keep: new(time.Hour),     // kept so that the loader can check whether it changed
+			})
 			if old, ok := cache.Previous[int](ctx); ok {
 				fmt.Println("is it still", old)
 				return 0, cache.ErrNotModified

@@ -178,7 +178,7 @@ func ExampleEntry() {
 }
 
 // An audit finds a write whose invalidation was forgotten.
-func ExampleAuditing() {
+func ExampleFill_Auditing() {
 	found := make(chan cache.StaleHit, 1)
 	tiers, done := openTiers(cache.TiersConfig{
 		Log:       logtest.NewMemory(logtest.MemoryConfig{Bound: time.Second}), // in a real program: redislog.New(…)
@@ -196,7 +196,7 @@ func ExampleAuditing() {
 	var title atomic.Value
 	title.Store("Draft")
 	cfg := cache.For("pages:v1", func(ctx context.Context, id int64) (page, error) {
-		if cache.Auditing(ctx) {
+		if cache.Filling(ctx).Auditing() {
 			fmt.Println("audit: read the primary")
 		}
 		return page{title.Load().(string), time.Now()}, nil

@@ -43,31 +43,39 @@ func under(ctx context.Context) *filling.Fill { return filling.Of(ctx) }
 // the tenant after the load has ended.
 func (f *Fill) Tenant() string { return f.in().Tenant() }
 
-// SetTTL replaces the policy's TTL for the value being loaded, and NegativeTTL if the load finds
-// none; the jitter still applies. A d below 1 ms means "do not store", and a later call cannot undo
-// that. Exception: if the loader also calls SetStale, SetStaleIfError or SetKeep with more than
-// zero, the value is stored and is stale from the start.
-func (f *Fill) SetTTL(d time.Duration) { f.in().SetTTL(d) }
+// Auditing reports whether the load runs for an audit, whose value is compared and not stored; see
+// Audit of [policy.Policy]. Such a loader may ask the primary instead of a replica, or count the call
+// separately. If it causes another load, that load is an ordinary one whose value is stored. There, and
+// outside a loader, Auditing returns false.
+func (f *Fill) Auditing() bool { return f.in().Auditing() }
 
-// SetStale replaces the policy's Stale for the value being loaded, in every process that reads
-// it. Negative counts as zero. After SetStale(0) no process serves the value while it is loaded
-// again. The StaleIfError of this process's policy then also binds every process, unless
-// SetStaleIfError replaces it. An absence is never served stale.
-func (f *Fill) SetStale(d time.Duration) { f.in().SetStale(d) }
+// Lifetime says how long a loaded value lives, in place of the policy; see [Fill.SetLifetime]. A nil
+// field changes nothing. Negative counts as zero. Stale, StaleIfError and Keep bind every process that
+// reads the value. An absence is never served stale and not kept.
+type Lifetime struct {
+	// TTL is how long the value is fresh. It also replaces the policy's NegativeTTL if the load finds
+	// none. The policy's jitter still applies. With less than 1 ms the value is never fresh. Then it is
+	// stored only if Stale, StaleIfError or Keep is more than zero.
+	TTL *time.Duration
 
-// SetStaleIfError replaces the policy's StaleIfError for the value being loaded, in every
-// process that reads it. Negative counts as zero. It counts from the end of Stale, as the
-// policy's does. The Stale of this process's policy then also binds every process, unless
-// SetStale replaces it. An absence is never served stale.
-func (f *Fill) SetStaleIfError(d time.Duration) { f.in().SetStaleIfError(d) }
+	// Stale is how long after that the value is served while it is loaded again. With zero, no process
+	// does so. If only one of Stale and StaleIfError is set, the policy of this process gives the other.
+	Stale *time.Duration
 
-// SetKeep keeps the value being loaded for d after its freshness, Stale and StaleIfError have
-// ended. No read gets the value then. The load that replaces it gets it as [Previous] and may
-// return [ErrNotModified], in this process or, through the remote tier, in another. The settings of
-// the Fill of that load are the value's new life. An invalidation covers a kept value like any
-// other. A remembered error replaces it. Zero, the default, and negative keep nothing. An absence
-// is not kept.
-func (f *Fill) SetKeep(d time.Duration) { f.in().SetKeep(d) }
+	// StaleIfError is how long after Stale the value is served in place of a failed load.
+	StaleIfError *time.Duration
+
+	// Keep is how long the value is kept after its freshness, Stale and StaleIfError have ended. No
+	// read gets the value then. The load that replaces it gets it as [Previous] and may return
+	// [ErrNotModified], in this process or, through the remote tier, in another. The Lifetime that
+	// this load sets is the value's new life. An invalidation covers a kept value like any other. A
+	// remembered error replaces it. If never set, nothing is kept.
+	Keep *time.Duration
+}
+
+// SetLifetime sets how long the value being loaded lives. If a loader calls it several times, each
+// call replaces the fields that it sets.
+func (f *Fill) SetLifetime(l Lifetime) { f.in().SetLifetime(filling.Lifetime(l)) }
 
 // DependOnPrevious makes the value being loaded depend on everything that the value of
 // [Previous] depends on. Use it in a loader that makes the new value from the old one and

@@ -284,7 +284,7 @@ func TestEndedEntriesLeave(t *testing.T) {
 	equal(t, expired, 1000, "the times that OnRemoved said %q", tier.Expired)
 }
 
-// TestEndsThatMove: a value that SetKeep keeps stays, and one that an Expire or an invalidation ends
+// TestEndsThatMove: a value that its Keep keeps stays, and one that an Expire or an invalidation ends
 // early leaves when a read has noticed.
 func TestEndsThatMove(t *testing.T) {
 	gone := map[string]tier.EvictReason{}

@@ -69,7 +69,7 @@ func (p *player) source(how string) {
 	})
 }
 
-// says makes each load call the methods of its Fill, in this order.
+// says makes each load set its lifetime, field by field in this order, or NoStore.
 func (p *player) says(words []string) {
 	p.src.set(func(s *source) {
 		s.say = func(f *cache.Fill) {
@@ -79,9 +79,9 @@ func (p *player) says(words []string) {
 					continue
 				}
 				name, value, _ := strings.Cut(word, "=")
-				map[string]func(time.Duration){
-					"ttl": f.SetTTL, "stale": f.SetStale, "iferror": f.SetStaleIfError, "keep": f.SetKeep,
-				}[name](p.duration(value))
+				var l cache.Lifetime
+				*map[string]**time.Duration{"ttl": &l.TTL, "stale": &l.Stale, "iferror": &l.StaleIfError, "keep": &l.Keep}[name] = new(p.duration(value))
+				f.SetLifetime(l)
 			}
 		}
 	})

@@ -160,7 +160,7 @@ func (p *process) loadMany(ctx context.Context, keys []string) (map[string]strin
 		return nil, err
 	}
 	what := "load"
-	if cache.Auditing(ctx) {
+	if cache.Filling(ctx).Auditing() {
 		what = "audit: load"
 	}
 	p.say(ctx, what, full(ctx, keys...)...)

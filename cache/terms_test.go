@@ -88,9 +88,9 @@ func TestTermsAndExpire(t *testing.T) {
 	}
 }
 
-// The policy's StaleIfError lets a value stand in for a slow load after SoftTimeout. SetStale(0)
+// The policy's StaleIfError lets a value stand in for a slow load after SoftTimeout. A Stale of zero
 // prevents this, but not for a fresh value whose LocalTTL has passed.
-func TestSlowLoadAfterSetStaleOfZero(t *testing.T) {
+func TestSlowLoadOfAValueThatIsNeverStale(t *testing.T) {
 	cfg := thingConfig{Policy: patch{TTL: new(time.Minute), StaleIfError: new(time.Hour), SoftTimeout: new(time.Second)}}
 	for says, want := range map[string]string{
 		"": "1.1 local stale", "stale=1s": "1.1 local stale", "stale=0s": "1.2 load", "ttl=0s stale=0s iferror=1h": "1.2 load",
@@ -126,10 +126,7 @@ type termsModel struct {
 func (m *termsModel) load(ctx context.Context, _ int) (string, error) {
 	f, now := cache.Filling(ctx), m.next
 	now.at = time.Now()
-	f.SetTTL(now.ttl)
-	f.SetStale(now.stale)
-	f.SetStaleIfError(now.ifError)
-	f.SetKeep(now.keep)
+	f.SetLifetime(cache.Lifetime{TTL: &now.ttl, Stale: &now.stale, StaleIfError: &now.ifError, Keep: &now.keep})
 	cache.Depend(ctx, append(tagNames(now.tags), "last")...) // beyond the limit a cell has no room for "last"
 	v, ok := cache.Previous[string](ctx)
 	if ok {

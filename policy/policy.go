@@ -99,7 +99,7 @@ type Policy struct {
 	// SoftTimeout is how long a call waits for a load before it takes an old value instead. The
 	// load continues. If zero, the default, the call waits until LoadTimeout. SoftTimeout must not
 	// be above LoadTimeout, and it needs Stale or StaleIfError, because without them there is no
-	// old value. A value whose loader forbids stale use (Fill.SetStale(0)) is not taken.
+	// old value. A value whose loader set a Stale of zero is not taken.
 	// FusionCache calls it FactorySoftTimeout.
 	SoftTimeout time.Duration
 

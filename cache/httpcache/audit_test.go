@@ -37,7 +37,7 @@ func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("X-Request-Id", fmt.Sprint(s.n))
 	w.Header().Set("Etag", `"1"`)
 	w.Header().Set("Date", time.Now().UTC().Format(http.TimeFormat))
-	if cache.Auditing(r.Context()) {
+	if cache.Filling(r.Context()).Auditing() {
 		s.audits++
 		if r.Header.Get("If-None-Match") != "" {
 			panic("the audit's request has a condition")

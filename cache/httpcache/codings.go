@@ -97,15 +97,14 @@ func (x *handling) encode(ctx context.Context, e *coding.Coding) (*page.Page, er
 		f.NoStore()
 		return nil, nil
 	}
-	f.SetStale(0)
-	f.SetStaleIfError(0)
+	life := cache.Lifetime{Stale: new(time.Duration), StaleIfError: new(time.Duration)}
 	switch {
 	case !c.cfg.pages():
-		f.SetTTL(c.left(p))
-		f.SetKeep(c.k.Keep) // a refreshed page may have the same body
+		life.TTL, life.Keep = new(c.left(p)), &c.k.Keep // kept, because a refreshed page may have the same body
 	case c.k.Lines.TTL > 0:
-		f.SetTTL(c.k.Lines.TTL - plain.Age)
+		life.TTL = new(c.k.Lines.TTL - plain.Age)
 	}
+	f.SetLifetime(life)
 	old, _ := cache.Previous[*page.Page](ctx)
 	return p.Encoded(e, old), nil
 }

@@ -69,7 +69,7 @@ type Config struct {
 	// AuditIgnore are the response headers that audits do not compare, besides Date and Age: those
 	// that differ in each rendering, such as a request's number. Nil means none. The Audit of Policy
 	// is the share of the hits for which the handler renders the page once more, in the background.
-	// The context of such a request says so; see cache.Auditing.
+	// The context of such a request says so; see cache.Fill.Auditing.
 	AuditIgnore []string
 
 	// Fallback says how long to keep a response that does not say it. Zero means that such a

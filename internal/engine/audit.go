@@ -69,7 +69,7 @@ func auditNoted(ctx context.Context, v *store.View, it *entry.Entry) {
 // policy, and remembered errors: the source may say something else now.
 func auditHit(ctx context.Context, j *store.Job, it *entry.Entry, src entry.Source, chance float64) {
 	now := j.Core.Now()
-	if rand.Float64() >= chance || !j.CanLoad() || it.Remembered() || it.Freshness(now) < entry.Untrusted || filling.Auditing(ctx) {
+	if rand.Float64() >= chance || !j.CanLoad() || it.Remembered() || it.Freshness(now) < entry.Untrusted || filling.Of(ctx).Auditing() {
 		return
 	}
 	if !j.Core.Audits.Take(now) {

@@ -30,7 +30,7 @@ type attempt struct {
 
 // noStore reports whether the loader's outcome must not be stored in any tier.
 func (a *attempt) noStore() bool {
-	return a.facts.Unstored || a.facts.OfExpired && a.err == nil || a.facts.Unfresh && (a.absent() || !a.facts.Lasting())
+	return a.facts.Unstored || a.facts.OfExpired && a.err == nil || a.facts.NeverFresh && (a.absent() || !a.facts.Lasting())
 }
 
 // absent reports whether the outcome lives as an absence does.

@@ -71,14 +71,14 @@ func ours(err error) bool {
 	})
 }
 
-// unfresh is the TTL of a value that is stored but never fresh.
-const unfresh = time.Duration(-1)
+// neverFresh is the TTL of a value that is stored but never fresh.
+const neverFresh = time.Duration(-1)
 
-// ttlOf returns how long the loaded value is fresh, or unfresh. 0: the value must not be stored.
+// ttlOf returns how long the loaded value is fresh, or neverFresh. 0: the value must not be stored.
 func ttlOf(j *store.Job, a *attempt) time.Duration {
 	switch {
-	case a.facts.Unfresh:
-		return unfresh // admits decides whether it is stored
+	case a.facts.NeverFresh:
+		return neverFresh // admits decides whether it is stored
 	case a.facts.TTL != 0:
 		return a.facts.TTL
 	case a.absent():

@@ -263,7 +263,7 @@ func (it *Entry) Precedes(now int64) bool {
 	return it.Err == nil && now < it.KeptUntil()
 }
 
-// Bridges reports whether the entry may be served because its load is slow. SetStale(0) forbids
+// Bridges reports whether the entry may be served because its load is slow. A Stale of zero that the loader set forbids
 // this for an entry that is not fresh.
 func (it *Entry) Bridges(now int64) bool {
 	return it.Said().Stale != 0 || it.Freshness(now) >= Untrusted

@@ -52,7 +52,7 @@ type Facts struct {
 	Unstored    bool
 	BadTag      bool
 	OnPrevious  bool
-	Unfresh     bool          // SetTTL was called with less than a millisecond
+	NeverFresh  bool          // the loader's TTL is below a millisecond
 	TTL         time.Duration // 0: the policy's
 	wire.Terms
 }
@@ -100,13 +100,6 @@ func (f *Fill) Within(ctx context.Context) context.Context {
 // Outside returns a context that belongs to no load.
 func Outside(ctx context.Context) context.Context { return (*Fill)(nil).Within(ctx) }
 
-// Auditing reports whether the loader that got ctx runs for an audit. A load that such a loader
-// causes is an ordinary one: there it returns false.
-func Auditing(ctx context.Context) bool {
-	f := Of(ctx)
-	return f != nil && f.Audit
-}
-
 // Of returns the load that ctx belongs to, or nil.
 func Of(ctx context.Context) *Fill {
 	f, _ := ctx.Value(ContextKey{}).(*Fill)
@@ -123,6 +116,9 @@ func Running(ctx context.Context) *Fill {
 	return f
 }
 
+// Auditing reports whether the load runs for an audit. A load that its loader causes does not.
+func (f *Fill) Auditing() bool { return f != nil && f.Audit }
+
 // Tenant returns the tenant whose key is being loaded, also after the load has ended.
 func (f *Fill) Tenant() string {
 	if f == nil {
@@ -131,20 +127,26 @@ func (f *Fill) Tenant() string {
 	return f.tenant
 }
 
-// SetTTL sets the lifetime of the value; see the documentation of cache.Fill for this and the next
-// methods.
-func (f *Fill) SetTTL(d time.Duration) {
-	f.edit(func() { f.TTL, f.Unfresh = d, f.Unfresh || d < time.Millisecond })
+// Lifetime says how long a value lives; see cache.Lifetime.
+type Lifetime struct{ TTL, Stale, StaleIfError, Keep *time.Duration }
+
+// SetLifetime sets the lifetime of the value. A nil field changes nothing.
+func (f *Fill) SetLifetime(l Lifetime) {
+	f.edit(func() {
+		if l.TTL != nil {
+			f.TTL, f.NeverFresh = *l.TTL, *l.TTL < time.Millisecond
+		}
+		set(&f.Stale, l.Stale)
+		set(&f.IfError, l.StaleIfError)
+		set(&f.Keep, l.Keep)
+	})
 }
 
-// SetStale sets how long the value is served while it is loaded again.
-func (f *Fill) SetStale(d time.Duration) { f.edit(func() { f.Stale = max(d, 0) }) }
-
-// SetStaleIfError sets how long the value is served in place of a failed load.
-func (f *Fill) SetStaleIfError(d time.Duration) { f.edit(func() { f.IfError = max(d, 0) }) }
-
-// SetKeep sets how long the value is kept for Previous.
-func (f *Fill) SetKeep(d time.Duration) { f.edit(func() { f.Keep = max(d, 0) }) }
+func set(to, d *time.Duration) {
+	if d != nil {
+		*to = max(*d, 0)
+	}
+}
 
 // DependOnPrevious makes the value depend on what its predecessor depends on.
 func (f *Fill) DependOnPrevious() { f.edit(func() { f.OnPrevious = true }) }

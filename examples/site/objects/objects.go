@@ -120,7 +120,7 @@ func guessed[K comparable, V any](b *builder, namespace string, load func(contex
 		if s, ok := any(k).(string); ok && len(s) > content.MaxSlug {
 			return v, content.ErrNotFound // too long for a cache key
 		}
-		if cache.Auditing(ctx) { // of a page: Peek is not audited itself
+		if cache.Filling(ctx).Auditing() { // of a page: Peek is not audited itself
 			return load(ctx, k)
 		}
 		if p, ok := present.Peek(ctx, k); ok {

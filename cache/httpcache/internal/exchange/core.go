@@ -134,10 +134,12 @@ func (k *Core) Lives(f *cache.Fill, p *page.Page, keep time.Duration) {
 		stale = max(p.Stale+late, 0)
 		instead = max(p.IfError+late-stale, 0)
 	}
-	f.SetTTL(time.Duration(max(fresh, 0)) * time.Millisecond)
-	f.SetStale(time.Duration(stale) * time.Millisecond)
-	f.SetStaleIfError(time.Duration(instead) * time.Millisecond)
-	f.SetKeep(keep)
+	f.SetLifetime(cache.Lifetime{
+		TTL:          new(time.Duration(max(fresh, 0)) * time.Millisecond),
+		Stale:        new(time.Duration(stale) * time.Millisecond),
+		StaleIfError: new(time.Duration(instead) * time.Millisecond),
+		Keep:         &keep,
+	})
 }
 
 // Record makes a recorder ready. Who decides about the response.

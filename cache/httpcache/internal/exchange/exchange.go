@@ -93,7 +93,7 @@ type message struct {
 // After LoadTimeout the load goes on as long as our client waits for the response, or reads it. The
 // response is then stored, too.
 func (x *Exchange) Load(ctx context.Context, _ string) (p *page.Page, err error) {
-	if cache.Auditing(ctx) {
+	if cache.Filling(ctx).Auditing() {
 		return x.Source.Audit(ctx)
 	}
 	again := x.begun(filling.Of(ctx).Behind)

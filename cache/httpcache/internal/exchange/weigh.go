@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"slices"
+	"time"
 
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/page"
@@ -92,8 +93,7 @@ func (x *Exchange) keeps(f *cache.Fill, n *Run) {
 		}
 		k.Lives(f, n.Page, keep)
 	} else if d, _ := rules.ParseCacheControl(n.Rec.Sent["Cache-Control"]); d.Has("must-revalidate") || d.Has("proxy-revalidate") {
-		f.SetStale(0)
-		f.SetStaleIfError(0)
+		f.SetLifetime(cache.Lifetime{Stale: new(time.Duration), StaleIfError: new(time.Duration)})
 	}
 }
 

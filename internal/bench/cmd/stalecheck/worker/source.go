@@ -161,7 +161,7 @@ type manyLoader = func(context.Context, []string) (map[string]Value, error)
 // asked marks the values of an audit's load.
 func asked(load manyLoader) manyLoader {
 	return func(ctx context.Context, ks []string) (map[string]Value, error) {
-		if !cache.Auditing(ctx) {
+		if !cache.Filling(ctx).Auditing() {
 			return load(ctx, ks)
 		}
 		at := proc.Now()
