@@ -148,8 +148,6 @@ func (e *BatchError[K]) Unwrap() []error {
 
 var errZeroCache = failure.WrongUse(errors.New("the zero Cache; make one with New"))
 
-var errNoLoader = failure.WrongUse(errors.New("argument load is nil, and so are Load and LoadMany of the Config: pass a loader or set one of them"))
-
 // errZero returns the error of a method of the zero Cache.
 func errZero(op string) error { return &Error{Op: op, Key: "-", Err: errZeroCache} }
 

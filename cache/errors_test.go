@@ -243,9 +243,9 @@ func TestCodesOfCalls(t *testing.T) {
 			"codec":           {c.Set(ctx, 1, math.NaN())},
 			"value_too_large": {texts.Set(ctx, "k", strings.Repeat("v", 100))},
 			"key":             {texts.Set(ctx, "", "v"), texts.Tenant("a:b").Set(ctx, "k", "v")},
-			"usage":           {c.Set(ctx, 1, 1, cache.TTL(-1)), zero.Set(ctx, 1, 1), new(cache.Tiers).Invalidate(ctx, c.All()), errOf(c.GetOrLoad(ctx, 1, nil))},
+			"usage":           {c.Set(ctx, 1, 1, cache.TTL(-1)), zero.Set(ctx, 1, 1), new(cache.Tiers).Invalidate(ctx, c.All())},
 			"scope":           {tiers.Invalidate(ctx, c.Tag(""))},
-			"miss":            {errOf(c.Get(ctx, 1))},
+			"miss":            {errOf(c.Get(ctx, 1)), errOf(c.GetOrLoad(ctx, 1, nil)), errOf(c.Fetch(ctx, 1, nil))},
 		} {
 			for _, err := range errs {
 				wantCode(t, err, code)

@@ -130,9 +130,9 @@ func collect(v *store.View, opts []Option, of callKind) (store.Options, error) {
 				return o, fmt.Errorf("%w: With: %w", ErrOption, err)
 			}
 		case optSkipLocal:
-			o.SkipLocal = true
+			o.Skip |= store.Local
 		case optSkipRemote:
-			o.SkipRemote = true
+			o.Skip |= store.Remote
 		case optMaxAge:
 			if opt.d < 0 {
 				return o, fmt.Errorf("%w: MaxAge of %v: want 0 or more; leave it out to accept any age", ErrOption, opt.d)
@@ -142,7 +142,7 @@ func collect(v *store.View, opts []Option, of callKind) (store.Options, error) {
 			o.NoStale = true
 		}
 	}
-	if of == ofSet && o.SkipLocal && o.SkipRemote {
+	if of == ofSet && o.Skip == store.Local|store.Remote {
 		return o, fmt.Errorf("%w: SkipLocal and SkipRemote together leave Set no tier to keep the value in: use Delete", ErrOption)
 	}
 	return o, nil
@@ -162,7 +162,7 @@ func ofLoader[K comparable, V any](load Loader[K, V]) callKind {
 // collectSet is collect for a call that sets values.
 func collectSet(v *store.View, opts []Option) (store.Options, error) {
 	o, err := collect(v, opts, ofSet)
-	if err == nil && v != nil && v.Far == nil && o.SkipLocal {
+	if err == nil && v != nil && v.Far == nil && o.Skip&store.Local != 0 {
 		err = fmt.Errorf("%w: SkipLocal leaves Set no tier to keep the value in, as the cache has no remote tier: leave it out, or use Delete", ErrOption)
 	}
 	return o, err

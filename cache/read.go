@@ -53,19 +53,14 @@ func (c Cache[K, V]) miss(ctx context.Context, k K, at uint64, found bool) (v V,
 }
 
 // GetOrLoad is [Cache.Get] with a loader for this call. Concurrent calls for one key share one
-// load, by the loader of the first, so all calls for a key should bring equivalent loaders. A
-// nil loader means the cache's own loader; without one, GetOrLoad returns an error.
+// load, by the loader of the first, so all calls for a key should bring equivalent loaders. With a
+// nil loader it is Get.
 func (c Cache[K, V]) GetOrLoad(ctx context.Context, k K, load Loader[K, V], opts ...Option) (V, error) {
-	if c.s != nil && load == nil && c.s.cfg.Load == nil && c.s.cfg.LoadMany == nil {
-		var none V
-		return none, c.fail("get", k, errNoLoader)
-	}
 	r, err := c.Fetch(ctx, k, load, opts...)
 	return r.Value, err
 }
 
-// Fetch is [Cache.GetOrLoad] with a Result that says where the value came from. A nil loader
-// means the cache's own loader; without one, a key that is not cached is an [ErrMiss].
+// Fetch is [Cache.GetOrLoad] with a Result that says where the value came from.
 func (c Cache[K, V]) Fetch(ctx context.Context, k K, load Loader[K, V], opts ...Option) (Result[V], error) {
 	if c.s == nil {
 		return Result[V]{}, errZero("get")

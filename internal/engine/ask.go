@@ -153,8 +153,7 @@ func (a *Ask) leave(ctx context.Context) {
 func (a *Ask) joins(f *flight) bool {
 	mine, flown := &a.j, &f.j
 	return (flown.View == mine.View || flown.View.Space == mine.View.Space) && // the handle: namespace and tenant
-		flown.Opts.SkipLocal == mine.Opts.SkipLocal && //                   SkipLocal: neither stores what the other excluded
-		flown.Opts.SkipRemote == mine.Opts.SkipRemote && //                 SkipRemote: the same
+		flown.Opts.Skip == mine.Opts.Skip && //                             SkipLocal, SkipRemote: neither stores what the other excluded
 		flown.Policy.Off == mine.Policy.Off && //                               policy Off: the same
 		(flown.CanLoad() || !mine.CanLoad()) && //                    a loader of the call, or of the Config
 		(flown.Opts.NoStale || !mine.Opts.NoStale) && //                    Fresh: as strict as the caller

@@ -158,7 +158,7 @@ func (a *audit) stands() bool {
 	if j.Core.Work.Closed() || j.View.Policy().Off {
 		return false
 	}
-	if !j.Opts.SkipLocal && j.View.Lookup(j.Addr, j.Same) != j.Entry {
+	if j.Opts.Skip&store.Local == 0 && j.View.Lookup(j.Addr, j.Same) != j.Entry {
 		return false
 	}
 	return j.View.Clear(j.Entry) && j.Entry.Freshness(j.Core.Now()) >= entry.Untrusted &&

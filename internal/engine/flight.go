@@ -94,7 +94,7 @@ func (f *flight) standIn(spare *entry.Entry) *entry.Entry {
 func (f *flight) predecessor(spare *entry.Entry) *entry.Entry {
 	var it *entry.Entry
 	var now int64
-	if !f.j.Opts.SkipLocal {
+	if f.j.Opts.Skip&store.Local == 0 {
 		it, now = f.j.Find()
 	}
 	if it != nil && !it.Precedes(now) {
@@ -109,7 +109,7 @@ func (f *flight) predecessor(spare *entry.Entry) *entry.Entry {
 
 // here returns the local entry if it answers the flight, and why that entry is stale.
 func (f *flight) here() (*entry.Entry, measure.Reason) {
-	if f.j.Opts.SkipLocal {
+	if f.j.Opts.Skip&store.Local != 0 {
 		return nil, measure.NotStale
 	}
 	it, now := f.j.Find()

@@ -148,7 +148,7 @@ func (a *Ask) follow(ctx context.Context) {
 // fromLocal serves what this process holds: a fresh value, or a stale one with a background
 // refresh. It adds the refresh to old, or starts it if old is nil.
 func (a *Ask) fromLocal(ctx context.Context, same func(*entry.Entry) bool, old *refreshes) (r Answer, ok bool, err error) {
-	if a.j.Opts.Anew || a.j.Opts.SkipLocal || a.j.Policy.Off {
+	if a.j.Opts.Anew || a.j.Opts.Skip&store.Local != 0 || a.j.Policy.Off {
 		return r, false, nil
 	}
 	now := a.called // promises are counted from it, and every entry is checked as of it

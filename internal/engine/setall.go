@@ -68,7 +68,7 @@ func (s *Setting) here(ctx context.Context) {
 	if s.alone() {
 		s.Job.Core.Told(fence.Request{Scopes: []invalidate.Scope{invalidate.Key(s.Job.Full)}})
 	}
-	if s.Job.Opts.SkipLocal {
+	if s.Job.Opts.Skip&store.Local != 0 {
 		s.Job.Core.Local.Delete(s.Job.Addr) // only to give the memory back
 	}
 }

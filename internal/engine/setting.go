@@ -82,7 +82,7 @@ func replace(ctx context.Context, j *store.Job, it *entry.Entry, size int64, kee
 	mu.Lock()
 	defer mu.Unlock()
 	j.Core.Fences.FenceKey(j.Hash)
-	if !keep || j.Opts.SkipLocal {
+	if !keep || j.Opts.Skip&store.Local != 0 {
 		j.Core.Local.Delete(j.Addr)
 		return nil
 	}

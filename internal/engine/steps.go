@@ -141,7 +141,7 @@ func (r *run) serve(it *entry.Entry) bool {
 // stale, or it is fresh and the remote tier is out of reach.
 func (r *run) fallback() bool {
 	f := r.f
-	if f.j.Refreshing != nil || f.j.Opts.Anew || f.j.Opts.SkipLocal {
+	if f.j.Refreshing != nil || f.j.Opts.Anew || f.j.Opts.Skip&store.Local != 0 {
 		return false
 	}
 	it, now := f.j.Find()

@@ -71,10 +71,7 @@ func (j *Job) FullKey() string { return j.Full.String() }
 
 // Far returns the remote tier, or nil if the job skips it.
 func (j *Job) Far() *remote.Tier {
-	if j.Opts.SkipRemote {
-		return nil
-	}
-	if j.View.Far == nil { // LocalOnly
+	if (j.Opts.Skip|j.View.Skip)&Remote != 0 {
 		return nil
 	}
 	return j.View.Counts.Far
@@ -82,7 +79,7 @@ func (j *Job) Far() *remote.Tier {
 
 // Standing returns the local entry that may stand in for a load, or nil.
 func (j *Job) Standing() *entry.Entry {
-	if j.Opts.SkipLocal {
+	if j.Opts.Skip&Local != 0 {
 		return nil
 	}
 	return j.View.old(j.Addr, j.Same)

@@ -31,7 +31,7 @@ func (j *Job) PutSized(it *entry.Entry, size int64) {
 	mu := j.Core.PutsOf(j.Addr)
 	mu.Lock()
 	defer mu.Unlock()
-	if j.Opts.SkipLocal {
+	if j.Opts.Skip&Local != 0 {
 		j.dropOlder(it)
 		return
 	}

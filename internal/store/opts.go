@@ -11,14 +11,22 @@ import (
 
 // CallOpts are the options of a call that a job keeps.
 type CallOpts struct {
-	TTL        time.Duration // 0: the policy's
-	MaxAge     time.Duration // negative: any
-	NoStale    bool
-	Anew       bool // accepts only a load that begins after the call
-	SkipLocal  bool
-	SkipRemote bool
-	Tags       []string
+	TTL     time.Duration // 0: the policy's
+	MaxAge  time.Duration // negative: any
+	NoStale bool
+	Anew    bool // accepts only a load that begins after the call
+	Skip    Tiers
+	Tags    []string
 }
+
+// Tiers is a set of tiers that a call does not touch. LocalOnly skips the remote tier in every call of a view.
+type Tiers uint8
+
+// The tiers.
+const (
+	Local Tiers = 1 << iota
+	Remote
+)
 
 // Options are what the options of a call say. A job keeps its CallOpts.
 type Options struct {
@@ -31,13 +39,13 @@ var AnyAge = Options{CallOpts: CallOpts{MaxAge: -1}}
 
 // AnyHit reports whether any value that this process may serve will do.
 func (o *Options) AnyHit() bool {
-	return o.MaxAge < 0 && !o.NoStale && !o.Anew && !o.SkipLocal && o.Policy == nil
+	return o.MaxAge < 0 && !o.NoStale && !o.Anew && o.Skip&Local == 0 && o.Policy == nil
 }
 
 // OfRefresh returns the options of a refresh that the job causes.
 func (j *Job) OfRefresh() *Options {
 	o := &j.Opts
-	return &Options{CallOpts{TTL: o.TTL, Tags: o.Tags, MaxAge: -1, SkipLocal: o.SkipLocal, SkipRemote: o.SkipRemote}, j.Policy}
+	return &Options{CallOpts{TTL: o.TTL, Tags: o.Tags, MaxAge: -1, Skip: o.Skip}, j.Policy}
 }
 
 // Within returns how old a lease may be for the call. MaxAge(0) accepts any lease: it serves no

@@ -55,8 +55,11 @@ func (s *Store) Open(t *Core, k Kind, c *Spec) (*View, error) {
 	if z, ok := t.codecs.Lookup(s.Codec.ID() + "+snappy"); ok {
 		s.SnappyID = z.ID()
 	}
-	if !c.LocalOnly {
-		s.Far = t.remote
+	if s.Far = t.remote; c.LocalOnly {
+		s.Far = nil
+	}
+	if s.Far == nil {
+		s.Skip = Remote
 	}
 	s.size, s.keySize, s.fixed = c.Size, keySizeOf(c.Key), c.ItemSize-int64(c.Key.Size())-int64(c.Value.Size())
 	if s.size == nil {

@@ -41,6 +41,7 @@ type Store struct {
 	namespace string
 	keyType   reflect.Type
 	Far       *remote.Tier // nil: without a remote tier
+	Skip      Tiers        // that no call of the view touches
 	loader    any          // of the Config, for Kind.Load; nil: none
 	LoadsMany bool         // the Config has LoadMany
 	Tagged    bool         // the Config has Tags
