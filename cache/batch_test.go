@@ -39,7 +39,7 @@ func TestGetManyIsFewCalls(t *testing.T) {
 		counted := func(when string, hits, misses, loads, negatives int64) {
 			t.Helper()
 			n := total(tiers)
-			equal(t, [4]int64{n.LocalHits, n.Misses, n.Loads, n.Negatives}, [4]int64{hits, misses, loads, negatives}, "hits, misses, loads and negatives %s", when)
+			equal(t, [4]int64{n.Reads.LocalHits, n.Reads.Misses, n.Loads.Calls, n.Reads.Negatives}, [4]int64{hits, misses, loads, negatives}, "hits, misses, loads and negatives %s", when)
 		}
 		keys := append(ints(0, 250), 1000, 1001, 3, 1001, 3, 1001) // the source does not have those from 1000
 		m, err := c.GetMany(t.Context(), keys)

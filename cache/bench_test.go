@@ -182,8 +182,8 @@ func TestStaleHitAllocatesNothing(t *testing.T) {
 	<-refreshing
 	const n = 1000
 	allocates(t, "a stale hit", 0, hit)
-	if s := total(tiers); s.StaleRevalidating < n || s.LocalHits < n || loads.Load() != 2 {
-		t.Errorf("%d hits, %d of them stale, %d loads; want at least %d, and 2 loads", s.LocalHits, s.StaleRevalidating, loads.Load(), n)
+	if s := total(tiers); s.Reads.StaleRevalidating < n || s.Reads.LocalHits < n || loads.Load() != 2 {
+		t.Errorf("%d hits, %d of them stale, %d loads; want at least %d, and 2 loads", s.Reads.LocalHits, s.Reads.StaleRevalidating, loads.Load(), n)
 	}
 }
 
@@ -223,5 +223,5 @@ func TestRemoteHitAllocations(t *testing.T) {
 		near.Delete(near.last)
 		reads++
 	})
-	equal(t, total(tiers).RemoteHits, reads, "remote hits")
+	equal(t, total(tiers).Reads.RemoteHits, reads, "remote hits")
 }

@@ -403,7 +403,7 @@ func TestBuiltValuesKeepTheBound(t *testing.T) {
 			equal(t, get(t, cs[2], 1), "old", "the value")
 			advance(bound)
 		}
-		equal(t, total(w.tiers[1]).Loads, 3, "loads")
+		equal(t, total(w.tiers[1]).Loads.Calls, 3, "loads")
 		w.change(t)
 		advance(time.Millisecond)
 		for i, c := range cs {
@@ -472,7 +472,7 @@ func TestBuiltFromJoinedFlight(t *testing.T) {
 		w.change(t)
 		advance(bound * 7 / 10) // the lease was renewed at most a quarter of a bound before the failure
 		equal(t, get(t, cs[2], 1), "old", "within the bound the page is")
-		equal(t, total(w.tiers[1]).Merged > 0, true, "a load joined a flight")
+		equal(t, total(w.tiers[1]).Reads.Merged > 0, true, "a load joined a flight")
 		advance(bound - time.Since(at))
 		equal(t, get(t, cs[2], 1), "new", "a bound after the invalidation the page is")
 	})

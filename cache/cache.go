@@ -47,7 +47,7 @@ type Config[K comparable, V any] struct {
 
 	// Tags returns the tags of a value, in addition to those that Depend records. If a value has
 	// more than 256 in all, the invalidation of any tag of any tenant covers it.
-	// Counts.FillsManyTags counts such values. Tags must not keep or change the value. If nil,
+	// FillCounts.ManyTags counts such values. Tags must not keep or change the value. If nil,
 	// it adds no tags.
 	Tags func(K, V) []string
 

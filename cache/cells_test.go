@@ -35,9 +35,9 @@ func TestUnreadableCells(t *testing.T) {
 		"another schema":         rewrite(func(c *tier.Cell) { c.Schema++ }),
 		"another key's":          rewrite(func(c *tier.Cell) { c.Echo++ }),
 	} {
-		counter := "CellsCorrupt"
+		counter := "Cells.Corrupt"
 		if strings.HasPrefix(name, "another") {
-			counter = "CellsForeign"
+			counter = "Cells.Foreign"
 		}
 		for _, call := range []string{"gets", "many"} {
 			play(t, scene{name: name + ", " + call, on: paired, harm: harm, steps: `
@@ -196,7 +196,7 @@ func TestUnencodableLoad(t *testing.T) {
 				t.Errorf("Get = %v, want NaN", v)
 			}
 		}
-		if s := total(tiers); s.FillsUnencodable != 1 || s.LocalHits != 1 || mem.Len() != 0 {
+		if s := total(tiers); s.Fills.Unencodable != 1 || s.Reads.LocalHits != 1 || mem.Len() != 0 {
 			t.Errorf("Stats = %+v with %d cells, want one unencodable, then a local hit", s, mem.Len())
 		}
 	})

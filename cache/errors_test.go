@@ -58,7 +58,7 @@ func TestForgedErrorCode(t *testing.T) {
 				t.Errorf("the cell is %+v; want a remembered error", c)
 			}
 			c.Payload = []byte(code)
-		}), steps: "source fails; a gets failed; cell damaged; source well; b gets 1.2 load; b counts CellsCorrupt=1"})
+		}), steps: "source fails; a gets failed; cell damaged; source well; b gets 1.2 load; b counts Cells.Corrupt=1"})
 	}
 }
 
@@ -116,7 +116,7 @@ func TestAbsenceIsRemembered(t *testing.T) {
 	} {
 		play(t, scene{name: name, on: paired, err: err, steps: `
 			source fails; a gets absent load; a gets absent local; b gets absent remote; b gets absent local; loads 1
-			a counts Negatives=2; b counts Negatives=2; a peeks nothing; source well; wait 3s; a gets 1.2 load`})
+			a counts Reads.Negatives=2; b counts Reads.Negatives=2; a peeks nothing; source well; wait 3s; a gets 1.2 load`})
 	}
 }
 
@@ -166,11 +166,11 @@ func TestAdmission(t *testing.T) {
 	quick, small := thingConfig{Policy: patch{MinLoad: new(10 * time.Millisecond)}}, thingConfig{Policy: patch{MaxValueBytes: new(2)}}
 	play(
 		t,
-		scene{name: "MinLoad not reached", cfg: quick, steps: "source takes=9ms; a gets 1.1; a gets 1.2; a counts FillsNotAdmitted=2"},
+		scene{name: "MinLoad not reached", cfg: quick, steps: "source takes=9ms; a gets 1.1; a gets 1.2; a counts Fills.NotAdmitted=2"},
 		scene{name: "MinLoad reached", cfg: quick, steps: "source takes=10ms; a gets 1.1; a gets 1.1"},
-		scene{name: "MaxValueBytes", on: "alone paired", cfg: small, steps: "a gets 1.1; a gets 1.2; cells 0; a counts FillsTooLarge=2"},
-		scene{name: "NoStore", on: "alone paired", steps: "says nostore; a gets 1.1; a gets 1.2; cells 0; a counts FillsNotWanted=2"},
-		scene{name: "a TTL of nothing", steps: "says ttl=0s; a gets 1.1; a gets 1.2; a counts FillsNotWanted=2"},
+		scene{name: "MaxValueBytes", on: "alone paired", cfg: small, steps: "a gets 1.1; a gets 1.2; cells 0; a counts Fills.TooLarge=2"},
+		scene{name: "NoStore", on: "alone paired", steps: "says nostore; a gets 1.1; a gets 1.2; cells 0; a counts Fills.NotWanted=2"},
+		scene{name: "a TTL of nothing", steps: "says ttl=0s; a gets 1.1; a gets 1.2; a counts Fills.NotWanted=2"},
 		scene{name: "stored", on: paired, steps: "a gets 1.1; a gets 1.1; cells 1"},
 		scene{name: "for a time", steps: `
 			says ttl=5s stale=20s; a gets 1.1; wait 4s; a gets 1.1 local; wait 1s; a gets 1.1 local stale; loads 2; wait 1h; a gets 1.3 load`},

@@ -95,8 +95,8 @@ func ExampleTiers_Close() {
 
 // printSpace prints the hits of one namespace of one tenant.
 func printSpace(s cache.SpaceStats) {
-	reads := s.LocalHits + s.RemoteHits + s.Misses + s.Merged
-	fmt.Printf("%s of %s: %d of %d reads were hits\n", s.Namespace, s.Tenant, s.LocalHits+s.RemoteHits, reads)
+	reads := s.Reads.LocalHits + s.Reads.RemoteHits + s.Reads.Misses + s.Reads.Merged
+	fmt.Printf("%s of %s: %d of %d reads were hits\n", s.Namespace, s.Tenant, s.Reads.LocalHits+s.Reads.RemoteHits, reads)
 }
 
 func ExampleStats() {
@@ -114,7 +114,7 @@ func ExampleStats() {
 	for _, space := range s.Spaces {
 		printSpace(space)
 	}
-	fmt.Println("entries:", s.Local.Entries, "evicted:", s.Total.Evictions, "entries of", s.Total.EvictedBytes, "bytes")
+	fmt.Println("entries:", s.Local.Entries, "evicted:", s.Total.Evictions.Entries, "entries of", s.Total.Evictions.Bytes, "bytes")
 	fmt.Println("invalidated:", s.Kinds.Keys, "keys;", "waiting for the log:", s.Log.Pending)
 	fmt.Println("forgotten:", s.Fences.Forgotten, "entries; errors of the remote tier:", s.Remote.GetErrors)
 	// Output:

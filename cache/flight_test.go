@@ -63,7 +63,7 @@ func TestPanicReachesEveryWaiter(t *testing.T) {
 		for _, call := range []string{"gets", "many"} {
 			play(t, scene{name: fmt.Sprint(call, ", LoadMany ", many), on: paired, many: many, tc: cache.TiersConfig{MaxLoads: 1},
 				steps: strings.ReplaceAll(`
-					source takes=1s; source panics; go 31 a CALL panic; a CALL panic; a counts LoadPanics=1; source calm; a CALL 1.2; a deletes
+					source takes=1s; source panics; go 31 a CALL panic; a CALL panic; a counts Loads.Panics=1; source calm; a CALL 1.2; a deletes
 					source exits; go 2 a CALL goexit; a CALL goexit; a CALL goexit; source calm; a CALL 1.5`, "CALL", call)})
 		}
 	}

@@ -280,7 +280,7 @@ func TestEndedEntriesLeave(t *testing.T) {
 		a gets any key=1-900; source absent; a gets absent key=901-1000; source well; a gets any own key=1001
 		wait 59s; a counts Entries=1001
 		wait 61s; a counts Entries=901 // the absences have ended a minute ago, and values that may be served stale stay
-		wait 2m; a counts Entries=1 Evictions=0`})
+		wait 2m; a counts Entries=1 Evictions.Entries=0`})
 	equal(t, expired, 1000, "the times that OnRemoved said %q", tier.Expired)
 }
 

@@ -19,14 +19,14 @@ import (
 func TestMaxFlights(t *testing.T) {
 	play(t, scene{tc: cache.TiersConfig{MaxFlights: 2}, steps: `
 		source takes=1s; go a gets any key=0-1; a gets overloaded key=3; go a many 0.1 key=0; a many overloaded key=3
-		a counts FlightsRefused=2; wait 1s; a gets 3.1 key=3`})
+		a counts Reads.Refused=2; wait 1s; a gets 3.1 key=3`})
 }
 
 // A GetMany of more absent keys than MaxFlights loads them in parts, and all of them.
 func TestGetManyBeyondMaxFlights(t *testing.T) {
 	for _, many := range []bool{false, true} {
 		play(t, scene{name: fmt.Sprint("LoadMany ", many), on: paired, many: many, tc: cache.TiersConfig{MaxFlights: 64}, cfg: thingConfig{MaxBatch: 10}, steps: `
-			source takes=1s; a batches 0-999; loads 1000; a counts FlightsRefused=0; a batches 0-999 ended`}) // all are hits now
+			source takes=1s; a batches 0-999; loads 1000; a counts Reads.Refused=0; a batches 0-999 ended`}) // all are hits now
 	}
 }
 
@@ -48,7 +48,7 @@ func TestMaxTenants(t *testing.T) {
 	}
 	spaces := map[string]int64{}
 	for _, s := range tiers.Stats().Spaces {
-		spaces[s.Tenant] = s.LocalHits
+		spaces[s.Tenant] = s.Reads.LocalHits
 	}
 	same(t, map[string]int64{cache.DefaultTenant: 0, "tenant0": 2, "tenant1": 2, "other": 16}, spaces, "hits by tenant")
 	must(t, tiers.SetPolicies(policy.Table{{Tenant: "tenant9", Patch: patch{Off: new(true)}}}))
@@ -206,7 +206,7 @@ func TestWhichErrorsAreRemembered(t *testing.T) {
 		play(t, scene{name: fmt.Sprint("LoadTimeout ", i), on: paired, cfg: cfg, steps: "source takes=1h" + reads + "4"})
 		cfg := cfg
 		cfg.Load = func(ctx context.Context, _ int) (string, error) { <-ctx.Done(); return "", errSource } // in the loader's words
-		play(t, scene{name: fmt.Sprint("words ", i), on: paired, cfg: cfg, steps: strings.TrimSuffix(reads, "; loads ") + "; a counts Loads=2; b counts Loads=2"})
+		play(t, scene{name: fmt.Sprint("words ", i), on: paired, cfg: cfg, steps: strings.TrimSuffix(reads, "; loads ") + "; a counts Loads.Calls=2; b counts Loads.Calls=2"})
 	}
 }
 
@@ -255,7 +255,7 @@ func TestMaxRefreshes(t *testing.T) {
 			}
 			advance(11 * time.Second)
 			read()
-			equal(t, total(tiers).RefreshesSkipped, int64(keys-tt.most), "RefreshesSkipped")
+			equal(t, total(tiers).Refreshes.Skipped, int64(keys-tt.most), "Refreshes.Skipped")
 			for range keys {
 				advance(6 * time.Second)
 				read()

@@ -35,7 +35,7 @@ func TestReadsEndedByClose(t *testing.T) {
 	} {
 		after := "remote well"
 		if strings.HasSuffix(name, "hangs") {
-			after = "a counts Loads=0; remote well"
+			after = "a counts Loads.Calls=0; remote well"
 		}
 		for _, many := range []bool{false, true} {
 			play(t, scene{name: fmt.Sprint(name, ", LoadMany ", many), on: paired, tc: cache.TiersConfig{MaxLoads: 1}, cfg: cfg, many: many, steps: before + "; " + reads + after})
@@ -450,7 +450,7 @@ func TestContextOfALoadThatHasEnded(t *testing.T) {
 				crowd(10, func(i int) { succeeds(t, errOf(c.Get(kept, 1+i))) })
 				wg.Wait()
 				equal(t, src.peak, 2, "loads at a time")
-				equal(t, total(tiers).LoadErrors, tt.failed, "failed loads")
+				equal(t, total(tiers).Loads.Errors, tt.failed, "failed loads")
 			})
 		}
 	}

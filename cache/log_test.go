@@ -28,7 +28,7 @@ func TestInvalidationReachesOthers(t *testing.T) {
 func TestLeaseRunsOut(t *testing.T) {
 	play(t, scene{on: logged, steps: `
 		b gets 1.1; a gets 1.1; wait 6s; b gets 1.1; b's log fails; a invalidates key; b gets 1.1; wait 2s; b gets 1.2 load; b gets 1.2
-		wait 2s; b gets 1.3; b counts Lapses=1 Fills=1; b's log well; wait 2s; a gets 1.4; b gets 1.4`})
+		wait 2s; b gets 1.3; b counts Lapses=1 Fills.Stored=1; b's log well; wait 2s; a gets 1.4; b gets 1.4`})
 }
 
 // While the log is unreachable, an invalidation applies in this process, is reported as pending,
@@ -75,7 +75,7 @@ func TestSurvivingCellsOfALostLog(t *testing.T) {
 		play(t, scene{name: scope, on: logged, steps: strings.Repeat("log restarts; wait 2s; ", 5) + ` // the next log will have far lower numbers
 			a gets 1.1; cell noted; a closes; b closes; log ends; a restarts; b restarts
 			a invalidates ` + scope + ` strict; cell returns // the node that held it comes back
-			a gets 1.2; b gets 1.2; a counts CellsRefused=1`})
+			a gets 1.2; b gets 1.2; a counts Cells.Refused=1`})
 	}
 }
 
@@ -127,10 +127,10 @@ func TestHoldKeepsFromCaching(t *testing.T) {
 		t,
 		scene{name: "reads", on: logged, steps: `
 			a gets 1.1; b gets 1.1; a invalidates SCOPE hold=5s; wait 5ms; a gets 1.2; a gets 1.3; b gets 1.4; b many 1.5
-			b counts Fills=0 FillsNotWanted=2; wait 5s; b gets 1.6; b gets 1.6; a gets 1.6`},
+			b counts Fills.Stored=0 Fills.NotWanted=2; wait 5s; b gets 1.6; b gets 1.6; a gets 1.6`},
 		scene{name: "Set", on: logged, steps: `
 			b gets 1.1; a invalidates SCOPE hold=1s; a sets set; a gets set; a sets set; a gets set; wait 5ms; b gets 1.2
-			a counts FillsNotWanted=2; wait 1s; a sets later; wait 5ms; b gets later`},
+			a counts Fills.NotWanted=2; wait 1s; a sets later; wait 5ms; b gets later`},
 	)
 }
 
@@ -187,7 +187,7 @@ func TestLoadThatOutlivesItsHold(t *testing.T) {
 	const held, after = "a invalidates SCOPE hold=5s; wait 3750ms; source takes=2500ms; ", "; source takes=0s; a gets 1.2 load; a gets 1.2 local"
 	play(
 		t,
-		scene{name: "a read", on: logged, steps: held + "a gets 1.1 load" + after + "; a counts Fills=1; b gets 1.2 remote"},
+		scene{name: "a read", on: logged, steps: held + "a gets 1.1 load" + after + "; a counts Fills.Stored=1; b gets 1.2 remote"},
 		scene{name: "LocalOnly", on: logged, cfg: thingConfig{LocalOnly: true}, steps: held + "a gets 1.1 load" + after},
 		scene{name: "past LoadTimeout", on: logged, cfg: thingConfig{LocalOnly: true, Policy: patch{LoadTimeout: new(2 * time.Second)}},
 			steps: held + "source takes=1h; source deaf; a gets slow; wait 1h" + after},

@@ -181,8 +181,8 @@ func TestSetManyOutlivesClaims(t *testing.T) {
 		w.wire[0].Delay(45 * time.Millisecond)
 		_, vals := numbered(n, "set")
 		succeeds(t, w.c[0].SetMany(t.Context(), vals))
-		equal(t, total(w.tiers[0]).Fills, n, "fills")
-		equal(t, total(w.tiers[0]).FillsLost, 0, "lost fills")
+		equal(t, total(w.tiers[0]).Fills.Stored, n, "fills")
+		equal(t, total(w.tiers[0]).Fills.Lost, 0, "lost fills")
 	})
 }
 

@@ -75,10 +75,10 @@ func TestHold(t *testing.T) {
 	play(
 		t,
 		scene{name: "reads", on: paired, steps: `
-			remote holds=1s; a gets 1.1 load; a gets 1.2 load; a many 1.3; a counts FillsNotWanted=3
+			remote holds=1s; a gets 1.1 load; a gets 1.2 load; a many 1.3; a counts Fills.NotWanted=3
 			wait 1s; a gets 1.4 load; a gets 1.4 local`},
 		scene{name: "a claim", on: paired, steps: `
-			a gets 1.1; before claim remote claims=1m; a invalidates key hold=1s; b gets 1.2 load; took 0s; b counts FillsNotWanted=1`},
+			a gets 1.1; before claim remote claims=1m; a invalidates key hold=1s; b gets 1.2 load; took 0s; b counts Fills.NotWanted=1`},
 	)
 }
 

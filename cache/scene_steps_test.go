@@ -425,16 +425,31 @@ func (p *player) check(s *step, r cache.Result[string], err error) {
 	}
 }
 
+// fieldNamed returns the number of a field, such as Bytes or Loads.Calls.
+func fieldNamed(of any, name string) (int64, bool) {
+	v := reflect.ValueOf(of)
+	for part := range strings.SplitSeq(name, ".") {
+		if v.Kind() != reflect.Struct {
+			return 0, false
+		}
+		v = v.FieldByName(part)
+	}
+	if !v.IsValid() || !v.CanInt() {
+		return 0, false
+	}
+	return v.Int(), true
+}
+
 // counts checks fields of the counts in all, of the log's, and of the tiers'.
 func (p *player) counts(tiers *cache.Tiers, words []string) {
 	p.Helper()
 	s := tiers.Stats()
 	for _, word := range words {
 		name, value, _ := strings.Cut(word, "=")
-		got, known := s.Total.LocalHits+s.Total.RemoteHits+s.Total.Misses+s.Total.Merged, name == "Reads"
+		got, known := s.Total.Reads.LocalHits+s.Total.Reads.RemoteHits+s.Total.Reads.Misses+s.Total.Reads.Merged, name == "Reads"
 		for _, of := range []any{s.Total, s.Log, s.Local, s.Remote} {
-			if field := reflect.ValueOf(of).FieldByName(name); field.IsValid() && !known {
-				got, known = field.Int(), true
+			if n, ok := fieldNamed(of, name); ok && !known {
+				got, known = n, true
 			}
 		}
 		if !known || got != int64(p.number(value)) {

@@ -35,7 +35,7 @@ import (
 //	a sets-many            sets key 1 and the next to "set"; also deletes-many
 //	a expires tag          a scope: key, prefix, tenant, tag, everything; SCOPE plays the scene for each of them;
 //	                       also another-tag, another-tenant and prefix=things:1
-//	a counts Fills=1       checks fields of Stats, and Reads: hits, misses and merged reads
+//	a counts Fills.Stored=1 checks fields of Stats, and Reads: hits, misses and merged reads
 //	a calls 3              checks the calls to the remote tier since the last such step; any skips the check
 //	a breaker open         checks the state of the breaker
 //	a audits Stale=1       checks the audits; those without a number are 0

@@ -304,8 +304,8 @@ func TestTagLimits(t *testing.T) {
 			if local != tt.stored || (mem.Len() == 1) != tt.stored {
 				t.Errorf("stored here: %v, cells: %d, want %v", local, mem.Len(), tt.stored)
 			}
-			if n := total(tiers).FillsBadTags; (n == 0) != tt.stored {
-				t.Errorf("FillsBadTags = %d", n)
+			if n := total(tiers).Fills.BadTags; (n == 0) != tt.stored {
+				t.Errorf("Fills.BadTags = %d", n)
 			}
 			// Set returns the error.
 			err = c.Set(t.Context(), 2, "v", cache.Tags(append(tt.option, tt.depend...)...))
@@ -315,8 +315,8 @@ func TestTagLimits(t *testing.T) {
 			if err != nil && !errors.Is(err, invalidate.ErrScope) {
 				t.Errorf("Set: %v, want ErrScope", err)
 			}
-			if n := total(tiers).FillsManyTags; (n > 0) != tt.many {
-				t.Errorf("FillsManyTags = %d, want any: %v", n, tt.many)
+			if n := total(tiers).Fills.ManyTags; (n > 0) != tt.many {
+				t.Errorf("Fills.ManyTags = %d, want any: %v", n, tt.many)
 			}
 		})
 	}

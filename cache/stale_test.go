@@ -21,7 +21,7 @@ func TestOneRefreshInTheFleet(t *testing.T) {
 		source takes=2s; a gets 1.1; b gets 1.1; wait 15s; a gets 1.1 stale; b gets 1.1 stale` +
 		strings.Repeat("; go a gets 1.1 stale; b gets 1.1 stale; wait 100ms", 19) + `; wait 100ms` +
 		strings.Repeat("; go a gets any; b gets any; wait 100ms", 10) + `
-		loads 2; a counts Refreshes=1 RefreshesAdopted=0; b counts Refreshes=0 RefreshesAdopted=1; a gets 1.2 local; b gets 1.2 local`})
+		loads 2; a counts Refreshes.Loaded=1 Refreshes.Adopted=0; b counts Refreshes.Loaded=0 Refreshes.Adopted=1; a gets 1.2 local; b gets 1.2 local`})
 }
 
 func TestRefreshKeepsTheCallersLoaderAndTags(t *testing.T) {
@@ -181,7 +181,7 @@ func TestRefreshMany(t *testing.T) {
 		}
 		steps := fmt.Sprintf(`
 			source takes=10ms; a batches 0-%[1]d; batched any; wait 1m; R calls any; R batches 0-%[1]d; wait 100ms; batched %[2]s; loads %[3]d; R calls %[4]d
-			R counts Refreshes=%[5]d RefreshesSkipped=0 RefreshErrors=0; R gets any fresh key=0-%[1]d`, tt.keys-1, tt.sizes, 2*tt.keys, tt.calls, tt.keys)
+			R counts Refreshes.Loaded=%[5]d Refreshes.Skipped=0 Refreshes.Errors=0; R gets any fresh key=0-%[1]d`, tt.keys-1, tt.sizes, 2*tt.keys, tt.calls, tt.keys)
 		play(t, scene{name: name, on: tt.on, many: true, tc: cache.TiersConfig{MaxRefreshes: 3}, cfg: tt.cfg, steps: strings.ReplaceAll(steps, "R ", cmp.Or(tt.reader, "a")+" ")})
 	}
 }
@@ -191,7 +191,7 @@ func TestRefreshMany(t *testing.T) {
 func TestRefreshManyIsBounded(t *testing.T) {
 	steps := "a batches 0-29; source takes=5s"
 	for round := range 3 { // key 3 continues alone
-		steps += fmt.Sprintf("; wait 1m; remote bars=3; a batches 0-29; a counts RefreshesSkipped=%d; wait 10s; remote well", 10*(round+1))
+		steps += fmt.Sprintf("; wait 1m; remote bars=3; a batches 0-29; a counts Refreshes.Skipped=%d; wait 10s; remote well", 10*(round+1))
 	}
 	play(t, scene{on: paired, many: true, tc: cache.TiersConfig{MaxRefreshes: 2}, cfg: thingConfig{Policy: staleMany, MaxBatch: 10}, steps: steps})
 }
@@ -214,8 +214,8 @@ func TestRefreshManyFails(t *testing.T) {
 		}
 		return m, nil
 	}}, steps: `
-		a batches 1-3; wait 1m; a batches 1-3; a counts Refreshes=2 RefreshErrors=1; a gets 1.2; a gets 3.2 key=3; a gets 2.1 stale key=2
-		wait 1m; a batches 1-3; a counts Refreshes=2 RefreshErrors=4 LoadPanics=3; a gets 1.2 stale; a gets 2.1 stale key=2; a gets 3.2 stale key=3
+		a batches 1-3; wait 1m; a batches 1-3; a counts Refreshes.Loaded=2 Refreshes.Errors=1; a gets 1.2; a gets 3.2 key=3; a gets 2.1 stale key=2
+		wait 1m; a batches 1-3; a counts Refreshes.Loaded=2 Refreshes.Errors=4 Loads.Panics=3; a gets 1.2 stale; a gets 2.1 stale key=2; a gets 3.2 stale key=3
 		wait 1m; a batches 1-3; a gets 1.4; a gets 2.4 key=2; a gets 3.4 key=3`})
 }
 

@@ -1,8 +1,6 @@
 package cache
 
 import (
-	"reflect"
-
 	"github.com/twofold-go/twofold/internal/measure"
 	"github.com/twofold-go/twofold/invalidate"
 )
@@ -36,51 +34,75 @@ type SpaceStats struct {
 	Remote RemoteStats // its failed calls to the remote tier; Breaker is empty
 }
 
-// Counts are numbers of events. A read that gets a value is one of LocalHits, RemoteHits, Misses
-// and Merged. A read that ends with ErrMiss, because there is no loader, is none of them. The other
-// fields overlap these.
-type Counts struct { // in the order of measure.Stat
+// Counts are numbers of events.
+type Counts struct {
+	Reads     ReadCounts     // keys that were read
+	Loads     LoadCounts     // calls of loaders
+	Refreshes RefreshCounts  // loads in the background
+	Fills     FillCounts     // loaded values
+	Cells     CellCounts     // unusable values of the remote tier
+	Evictions EvictionCounts // by the local tier
+}
+
+// ReadCounts are about keys that were read. A read that gets a value is one of LocalHits,
+// RemoteHits, Misses and Merged. A read that ends with ErrMiss, because there is no loader, is
+// none of them. The other fields overlap these.
+type ReadCounts struct {
 	LocalHits  int64 // answered by this process, stale answers included
 	RemoteHits int64 // answered by the remote tier
 	Misses     int64 // went to the loader
 	Merged     int64 // waited for another read's fetch or load
 
-	Negatives  int64 // answered with an absence, new or remembered, or with a remembered error
-	Loads      int64 // loader calls, refreshes and audits included
-	LoadErrors int64 // loads that panicked or failed; not ErrNotFound or ErrNotModified
-	LoadPanics int64 // loads that panicked; LoadErrors includes them
-	Reloads    int64 // loads repeated because an invalidation overtook them
-	Overtaken  int64 // overtaken loads that were not repeated: answered but not stored
-
-	LoadsRefused   int64 // loads that got no turn within their LoadTimeout, because of MaxLoads
-	FlightsRefused int64 // keys that a read or refresh could not fetch or load, because of MaxFlights
-
+	Negatives         int64 // answered with an absence, new or remembered, or with a remembered error
 	StaleRevalidating int64 // stale values served while a refresh ran
 	StaleOnError      int64 // stale values served in place of a failed load
 	StaleOnTimeout    int64 // stale values served in place of a slow load
+	Refused           int64 // keys that a read or refresh could not fetch or load, because of MaxFlights
+}
 
-	Refreshes        int64 // background refreshes that loaded
-	RefreshesAdopted int64 // refreshes that found a newer value in the remote tier
-	RefreshErrors    int64 // refreshes that failed
-	RefreshesSkipped int64 // not started: MaxRefreshes of the policy or the Tiers were running
-	RefreshesElse    int64 // refreshes that were running in another process
+// LoadCounts are about calls of loaders.
+type LoadCounts struct {
+	Calls     int64 // loader calls, refreshes and audits included
+	Errors    int64 // loads that panicked or failed; not ErrNotFound or ErrNotModified
+	Panics    int64 // loads that panicked; Errors includes them
+	Repeated  int64 // loads repeated because an invalidation overtook them
+	Overtaken int64 // overtaken loads that were not repeated: answered but not stored
+	Refused   int64 // loads that got no turn within their LoadTimeout, because of MaxLoads
+}
 
-	Fills            int64 // values stored in the remote tier
-	FillsLost        int64 // values refused: the claim was lost, perhaps to an invalidation
-	FillErrors       int64 // values not stored remotely: the remote tier failed
-	FillsTooLarge    int64 // not stored: over MaxValueBytes
-	FillsUnencodable int64 // not stored in the remote tier: the codec failed
-	FillsBadTags     int64 // not stored: a tag is not valid, so nothing could invalidate it
-	FillsNotAdmitted int64 // not stored: loaded faster than MinLoad
-	FillsNotWanted   int64 // not stored: NoStore, or the remote tier holds the key
-	FillsManyTags    int64 // values with over 256 tags, which the invalidation of any tag covers
+// RefreshCounts are about refreshes in the background.
+type RefreshCounts struct {
+	Loaded    int64 // refreshes that loaded
+	Adopted   int64 // refreshes that found a newer value in the remote tier
+	Errors    int64 // refreshes that failed
+	Skipped   int64 // not started: MaxRefreshes of the policy or the Tiers were running
+	Elsewhere int64 // refreshes that were running in another process
+}
 
-	CellsCorrupt int64 // remote values that could not be decoded
-	CellsForeign int64 // remote values of another key or schema
-	CellsRefused int64 // remote values older than an invalidation
+// FillCounts are about loaded values, and whether they were stored.
+type FillCounts struct {
+	Stored      int64 // values stored in the remote tier
+	Lost        int64 // values refused: the claim was lost, perhaps to an invalidation
+	Errors      int64 // values not stored remotely: the remote tier failed
+	TooLarge    int64 // not stored: over MaxValueBytes
+	Unencodable int64 // not stored in the remote tier: the codec failed
+	BadTags     int64 // not stored: a tag is not valid, so nothing could invalidate it
+	NotAdmitted int64 // not stored: loaded faster than MinLoad
+	NotWanted   int64 // not stored: NoStore, an expired part, or the remote tier holds the key
+	ManyTags    int64 // values with over 256 tags, which the invalidation of any tag covers
+}
 
-	Evictions    int64 // entries pushed out of the local tier
-	EvictedBytes int64 // their memory, as the local tier counts it
+// CellCounts are about values of the remote tier that a read could not use.
+type CellCounts struct {
+	Corrupt int64 // could not be decoded
+	Foreign int64 // of another key or schema
+	Refused int64 // older than an invalidation
+}
+
+// EvictionCounts are about entries that the local tier evicted.
+type EvictionCounts struct {
+	Entries int64 // pushed out of the local tier
+	Bytes   int64 // their memory, as the local tier counts it
 }
 
 // RemoteStats counts failed calls to the remote tier and shows its breaker.
@@ -109,8 +131,11 @@ func (t *Tiers) Stats() Stats {
 	all, rest := n.Total, &n.Rest
 	all.Add(rest)
 	s := Stats{
-		Total: fieldsOf[Counts](n.Total[:]), Audits: fieldsOf[Audits](n.Total[measure.AuditsSame:]),
-		Remote: fieldsOf[RemoteStats](all[measure.RemoteErrGet:]), Kinds: fieldsOf[InvalidationStats](rest[measure.InvalidatedKeys:]),
+		Total: countsOf(&n.Total), Audits: auditsOf(&n.Total),
+		Remote: remoteStatsOf(&all), Kinds: InvalidationStats{
+			Keys: rest[measure.InvalidatedKeys], Prefixes: rest[measure.InvalidatedPrefixes], Tags: rest[measure.InvalidatedTags],
+			All: rest[measure.InvalidatedAll], Expired: rest[measure.ScopesExpired],
+		},
 		Local:  LocalStats{Bytes: n.Bytes, Entries: n.Entries, Used: n.Used, MaxBytes: n.MaxBytes},
 		Fences: n.Fences, Log: n.Log,
 	}
@@ -118,20 +143,48 @@ func (t *Tiers) Stats() Stats {
 	for i := range n.Spaces {
 		c := &n.Spaces[i]
 		s.Spaces = append(s.Spaces, SpaceStats{
-			c.Namespace, c.Tenant, fieldsOf[Counts](c.Numbers[:]), fieldsOf[Audits](c.Numbers[measure.AuditsSame:]),
-			fieldsOf[RemoteStats](c.Numbers[measure.RemoteErrGet:]),
+			c.Namespace, c.Tenant, countsOf(&c.Numbers), auditsOf(&c.Numbers),
+			remoteStatsOf(&c.Numbers),
 		})
 	}
 	return s
 }
 
-// fieldsOf returns a struct whose numbers are those of n, in the order of measure.Stat.
-func fieldsOf[T any](n []int64) (to T) {
-	fields := reflect.ValueOf(&to).Elem()
-	for i := range fields.NumField() {
-		if f := fields.Field(i); f.CanInt() {
-			f.SetInt(n[i])
-		}
+func countsOf(n *measure.Numbers) Counts {
+	return Counts{
+		Reads: ReadCounts{
+			LocalHits: n[measure.HitsLocal], RemoteHits: n[measure.HitsRemote], Misses: n[measure.Misses], Merged: n[measure.Merges],
+			Negatives: n[measure.Negatives], Refused: n[measure.FlightRefused],
+			StaleRevalidating: n[measure.StaleRevalidate], StaleOnError: n[measure.StaleError], StaleOnTimeout: n[measure.StaleTimeout],
+		},
+		Loads: LoadCounts{
+			Calls: n[measure.Loads], Errors: n[measure.LoadFailed], Panics: n[measure.LoadPanics],
+			Repeated: n[measure.Reloads], Overtaken: n[measure.Overtaken], Refused: n[measure.LoadRefused],
+		},
+		Refreshes: RefreshCounts{
+			Loaded: n[measure.RefreshOK], Adopted: n[measure.RefreshAdopted], Errors: n[measure.RefreshFailed],
+			Skipped: n[measure.RefreshSkipped], Elsewhere: n[measure.RefreshElsewhere],
+		},
+		Fills: FillCounts{
+			Stored: n[measure.FillStored], Lost: n[measure.FillLost], Errors: n[measure.FillFailed],
+			TooLarge: n[measure.FillTooLarge], Unencodable: n[measure.FillUnencodable], BadTags: n[measure.FillTags],
+			NotAdmitted: n[measure.FillNotAdmitted], NotWanted: n[measure.FillNoStore], ManyTags: n[measure.FillManyTags],
+		},
+		Cells:     CellCounts{Corrupt: n[measure.CellCorrupt], Foreign: n[measure.CellForeign], Refused: n[measure.CellRefused]},
+		Evictions: EvictionCounts{Entries: n[measure.Evictions], Bytes: n[measure.EvictedBytes]},
 	}
-	return to
+}
+
+func auditsOf(n *measure.Numbers) Audits {
+	return Audits{
+		Same: n[measure.AuditsSame], Ended: n[measure.AuditsEnded], Stale: n[measure.AuditsStale],
+		Failed: n[measure.AuditsFailed], Skipped: n[measure.AuditsSkipped],
+	}
+}
+
+func remoteStatsOf(n *measure.Numbers) RemoteStats {
+	return RemoteStats{
+		GetErrors: n[measure.RemoteErrGet], ClaimErrors: n[measure.RemoteErrClaim],
+		FillErrors: n[measure.RemoteErrFill], UnlinkErrors: n[measure.RemoteErrUnlink],
+	}
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -327,7 +326,7 @@ func scopeOf(tenant, kind, what string) (invalidate.Scope, error) {
 
 // noteRefused reports the frames that were refused since its last call.
 func (p *process) noteRefused() {
-	if n := p.tiers.Stats().Total.CellsRefused; n > p.refused {
+	if n := p.tiers.Stats().Total.Cells.Refused; n > p.refused {
 		p.refused = n
 		p.env.Printf("%s refuses the frame", p.name)
 	}
@@ -335,14 +334,14 @@ func (p *process) noteRefused() {
 
 // stats prints the named fields of cache.Counts.
 func (p *process) stats(c *script.Call, names []string) error {
-	counts := reflect.ValueOf(p.tiers.Stats().Total)
+	counts := p.tiers.Stats().Total
 	var line []string
 	for _, name := range names {
-		f := counts.FieldByName(name)
-		if !f.IsValid() {
+		n, ok := fieldNamed(counts, name)
+		if !ok {
 			return fmt.Errorf("cache.Counts has no %s", name)
 		}
-		line = append(line, fmt.Sprintf("%s=%d", name, f.Int()))
+		line = append(line, fmt.Sprintf("%s=%d", name, n))
 	}
 	c.Printf("%s", strings.Join(line, " "))
 	return nil

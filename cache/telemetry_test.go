@@ -187,11 +187,11 @@ func TestInstruments(t *testing.T) {
 		}
 		same(t, want, got, "instruments")
 		for name, n := range map[string]int64{
-			"cache.hit{" + ns + ",tier=local}": s.Total.LocalHits, "cache.hit{" + ns + ",tier=remote}": s.Total.RemoteHits,
-			"cache.miss{" + ns + "}": s.Total.Misses, "cache.merge{" + ns + "}": s.Total.Merged, "cache.load{" + ns + "}": s.Total.Loads,
-			"cache.negative{" + ns + "}": s.Total.Negatives, "cache.fill{" + ns + ",outcome=stored}": s.Total.Fills,
+			"cache.hit{" + ns + ",tier=local}": s.Total.Reads.LocalHits, "cache.hit{" + ns + ",tier=remote}": s.Total.Reads.RemoteHits,
+			"cache.miss{" + ns + "}": s.Total.Reads.Misses, "cache.merge{" + ns + "}": s.Total.Reads.Merged, "cache.load{" + ns + "}": s.Total.Loads.Calls,
+			"cache.negative{" + ns + "}": s.Total.Reads.Negatives, "cache.fill{" + ns + ",outcome=stored}": s.Total.Fills.Stored,
 			"cache.invalidate{kind=tag}": s.Kinds.Tags, "cache.remote.error{" + ns + ",op=get}": s.Remote.GetErrors,
-			"cache.refresh{" + ns + ",outcome=ok}": s.Total.Refreshes,
+			"cache.refresh{" + ns + ",outcome=ok}": s.Total.Refreshes.Loaded,
 		} {
 			equal(t, want[name], n, "Stats has, for %s", name)
 		}

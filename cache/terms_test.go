@@ -269,7 +269,7 @@ func TestKept(t *testing.T) {
 			source fails; a gets failed; b gets failed; loads 5; previous 1.1; source well; source changed; wait 1s
 			b gets 1.6 load; previous 1.1; a gets 1.7 load; previous 1.6`},
 		scene{name: "an absence has no value to keep", on: on, cfg: cfg, steps: `
-			source absent; says ttl=0s keep=1h stale=1h; a gets absent load; a gets absent load; loads 2; previous nothing; a counts FillsNotWanted=2`},
+			source absent; says ttl=0s keep=1h stale=1h; a gets absent load; a gets absent load; loads 2; previous nothing; a counts Fills.NotWanted=2`},
 	)
 }
 

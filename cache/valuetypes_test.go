@@ -248,8 +248,8 @@ func wantBounded[V any](t *testing.T, cd codec.Codec, payload []byte, limit int)
 	runtime.ReadMemStats(&before)
 	_, ok := reader.Peek(t.Context(), 1)
 	runtime.ReadMemStats(&after)
-	if n := total(tiers).CellsCorrupt; !ok && n != 1 {
-		t.Errorf("CellsCorrupt = %d after a miss, want 1", n)
+	if n := total(tiers).Cells.Corrupt; !ok && n != 1 {
+		t.Errorf("Cells.Corrupt = %d after a miss, want 1", n)
 	}
 	// The reader allocates the frame twice, the unpacked bytes, and the elements. A decoder that
 	// grows its slice allocates the elements up to four times.

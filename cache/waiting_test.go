@@ -34,7 +34,7 @@ func TestLateValueIsKept(t *testing.T) {
 func TestStuckLoadersHoldTheirSlots(t *testing.T) {
 	play(t, scene{tc: cache.TiersConfig{MaxLoads: 2}, cfg: thingConfig{Policy: patch{LoadTimeout: new(time.Second)}}, steps: `
 		source deaf; source takes=1h; go a gets slow key=0-1; wait 1s; source takes=0s; a gets overloaded key=5; took 1s
-		a many overloaded key=6; a counts LoadsRefused=2 Loads=2; wait 1h; a gets 5.1 key=5`})
+		a many overloaded key=6; a counts Loads.Refused=2 Loads.Calls=2; wait 1h; a gets 5.1 key=5`})
 }
 
 func TestMaxLoadsIsATrueBound(t *testing.T) {
@@ -59,7 +59,7 @@ func TestSoftTimeoutOfAHungRemoteTier(t *testing.T) {
 			want := call + " 1.1 stale; "
 			play(t, scene{name: fmt.Sprint(call, ", LoadMany ", many), on: paired, cfg: cfg, many: many, steps: `
 				a gets 1.1; wait 1m; remote hangs; go 2 a ` + want + `a ` + want + `took 50ms
-				wait 4s; loads 2; a counts StaleOnTimeout=3; remote well; a gets 1.2`})
+				wait 4s; loads 2; a counts Reads.StaleOnTimeout=3; remote well; a gets 1.2`})
 		}
 	}
 	play(t, scene{name: "nothing old", on: paired, cfg: cfg, steps: "remote hangs; a gets 1.1 load; took 2s"})

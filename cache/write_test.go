@@ -52,11 +52,11 @@ func TestReadYourWrites(t *testing.T) {
 	if got := left.Load() + s.Local.Entries; got != keys {
 		t.Errorf("%d entries were removed and %d are in the tier, want %d in total", left.Load(), s.Local.Entries, keys)
 	}
-	if s.Total.Evictions != left.Load() {
-		t.Errorf("Evictions = %d, but OnRemoved was called %d times", s.Total.Evictions, left.Load())
+	if s.Total.Evictions.Entries != left.Load() {
+		t.Errorf("Evictions = %d, but OnRemoved was called %d times", s.Total.Evictions.Entries, left.Load())
 	}
-	if s.Total.EvictedBytes < 1000*s.Total.Evictions || s.Total.EvictedBytes > 2000*s.Total.Evictions {
-		t.Errorf("%d entries with %d bytes were evicted, want 1,000 to 2,000 bytes each", s.Total.Evictions, s.Total.EvictedBytes)
+	if s.Total.Evictions.Bytes < 1000*s.Total.Evictions.Entries || s.Total.Evictions.Bytes > 2000*s.Total.Evictions.Entries {
+		t.Errorf("%d entries with %d bytes were evicted, want 1,000 to 2,000 bytes each", s.Total.Evictions.Entries, s.Total.Evictions.Bytes)
 	}
 }
 
@@ -231,14 +231,14 @@ func TestAlwaysOvertaken(t *testing.T) {
 	play(t, scene{on: paired, steps: `
 		source takes=700ms // a claim is renewed after 1s: at the end of a load, it might come after the mark that the load leaves
 		during 3 a invalidates SCOPE; go 4 a gets 1.3; a gets 1.3; wait 1s; cells 0
-		a counts Reloads=2 Overtaken=1; a gets 1.4 load`})
+		a counts Loads.Repeated=2 Loads.Overtaken=1; a gets 1.4 load`})
 }
 
 // A Set begins before a Delete and ends after it. The Set does not undo the Delete, because its
 // claim is gone.
 func TestDeleteTakesTheClaimOfASet(t *testing.T) {
 	play(t, scene{on: logged, steps: `
-		before fill b deletes; before fill b gets 1.1 load; a sets set; a gets 1.1; b gets 1.1; a counts FillsLost=1`})
+		before fill b deletes; before fill b gets 1.1 load; a sets set; a gets 1.1; b gets 1.1; a counts Fills.Lost=1`})
 }
 
 // A load that began earlier and ends later does not displace a newer value.

@@ -90,7 +90,7 @@ type Policy struct {
 
 	// MaxRefreshes limits the background refreshes of the namespace that run at a time in one
 	// process, for all tenants together. The keys that one LoadMany refreshes count as one.
-	// Above the limit a read serves the stale value without a refresh, and RefreshesSkipped
+	// Above the limit a read serves the stale value without a refresh, and RefreshCounts.Skipped
 	// counts it. In an override for a tenant it limits how many refreshes of the namespace may
 	// run when a refresh of that tenant starts. MaxRefreshes of cache.TiersConfig, the limit for
 	// all namespaces, applies too. If zero, the default, only that limit applies.

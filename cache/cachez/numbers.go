@@ -19,8 +19,8 @@ type number struct {
 	Value any
 }
 
-// numbersOf reads a struct. It replaces struct fields by their fields, and leaves out maps and
-// slices.
+// numbersOf reads a struct. It replaces struct fields by their fields, whose names then begin with that of
+// the struct, and leaves out maps and slices.
 func numbersOf(v any) (all numbers) {
 	for f, value := range reflect.ValueOf(v).Fields() {
 		name := snake(f.Name)
@@ -34,7 +34,9 @@ func numbersOf(v any) (all numbers) {
 		default:
 			switch {
 			case value.Kind() == reflect.Struct:
-				all = append(all, numbersOf(x)...)
+				for _, n := range numbersOf(x) {
+					all = append(all, number{name + "_" + n.Name, n.Value})
+				}
 			case value.CanInt() || value.CanUint() || value.Kind() == reflect.String:
 				all = append(all, number{name, x})
 			}

@@ -68,7 +68,7 @@ func (h *handler) overview(r *http.Request) *overview {
 			keys = sp.Tenant + ":" + sp.Namespace + ":"
 		}
 		o.Spaces = append(o.Spaces, row{sp.Namespace, sp.Tenant, hitsOf(sp.Counts), numbersOf(sp.Counts), barOf(
-			part{"local hits", sp.LocalHits}, part{"remote hits", sp.RemoteHits}, part{"shared loads", sp.Merged}, part{"misses", sp.Misses}), keys})
+			part{"local hits", sp.Reads.LocalHits}, part{"remote hits", sp.Reads.RemoteHits}, part{"shared loads", sp.Reads.Merged}, part{"misses", sp.Reads.Misses}), keys})
 	}
 	for _, p := range h.tiers.Policies() {
 		o.Policies = append(o.Policies, inForce(p))
@@ -103,8 +103,8 @@ func responsesOf(s httpcache.Stats) *responses {
 
 // hitsOf returns the share of reads that a tier answered.
 func hitsOf(n cache.Counts) *float64 {
-	hits := n.LocalHits + n.RemoteHits
-	return ratio(hits, hits+n.Misses+n.Merged)
+	hits := n.Reads.LocalHits + n.Reads.RemoteHits
+	return ratio(hits, hits+n.Reads.Misses+n.Reads.Merged)
 }
 
 // servedOf returns the share of requests that a stored page answered.

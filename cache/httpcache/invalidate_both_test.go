@@ -150,8 +150,8 @@ func TestWriteDuringLastRead(t *testing.T) {
 			write = func() { do(http.MethodPost, "/") }
 			do(http.MethodGet, "/")
 			synctest.Wait()
-			if n := tiers.Stats().Total; n.LoadErrors != 0 || n.Reloads != 1 {
-				t.Errorf("%s: %d loads have failed, %d were repeated", on.name, n.LoadErrors, n.Reloads)
+			if n := tiers.Stats().Total; n.Loads.Errors != 0 || n.Loads.Repeated != 1 {
+				t.Errorf("%s: %d loads have failed, %d were repeated", on.name, n.Loads.Errors, n.Loads.Repeated)
 			}
 		})
 	}

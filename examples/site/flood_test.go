@@ -149,7 +149,7 @@ func TestFloodOfHosts(t *testing.T) {
 	if misses > 4+stored/100 {
 		t.Errorf("%d misses of 4 hot pages in %d rounds", misses, stored)
 	}
-	if c.within(t); c.tiers.Stats().Total.Evictions == 0 {
+	if c.within(t); c.tiers.Stats().Total.Evictions.Entries == 0 {
 		t.Error("there was room for all")
 	}
 }
@@ -180,8 +180,8 @@ func TestFloodOfGuesses(t *testing.T) {
 	}
 	c.within(t)
 	present, absent := c.layers[1].Tiers.Stats(), c.layers[2].Tiers.Stats()
-	if present.Local.Entries != 1 || absent.Local.Entries < 100 || absent.Total.Evictions == 0 {
-		t.Errorf("there are %d objects and %d absences, of which %d were evicted", present.Local.Entries, absent.Local.Entries, absent.Total.Evictions)
+	if present.Local.Entries != 1 || absent.Local.Entries < 100 || absent.Total.Evictions.Entries == 0 {
+		t.Errorf("there are %d objects and %d absences, of which %d were evicted", present.Local.Entries, absent.Local.Entries, absent.Total.Evictions.Entries)
 	}
 	if found := c.layers[1].Index.KeysOf(invalidate.Tag(cache.DefaultTenant, "post:1")); len(found) != 1 {
 		t.Errorf("the post is at %v", found)

@@ -7,7 +7,13 @@ const (
 
 // unshown maps the names that need no example to the reason.
 var unshown = map[string]string{
+	"cache.CellCounts":        ofStats,
 	"cache.Counts":            ofStats,
+	"cache.EvictionCounts":    ofStats,
+	"cache.FillCounts":        ofStats,
+	"cache.LoadCounts":        ofStats,
+	"cache.ReadCounts":        ofStats,
+	"cache.RefreshCounts":     ofStats,
 	"cache.InvalidationStats": ofStats,
 	"cache.LocalStats":        ofStats,
 	"cache.RemoteStats":       ofStats,

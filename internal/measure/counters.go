@@ -15,7 +15,7 @@ import (
 // Stat is the number of one counter.
 type Stat int
 
-// The stats up to EvictedBytes are the fields of cache.Counts, in the same order.
+// The stats.
 const (
 	HitsLocal Stat = iota // counted in stripes; see Counters.Hit
 	HitsRemote
@@ -51,16 +51,16 @@ const (
 	CellRefused
 	Evictions
 	EvictedBytes
-	InvalidatedKeys // in the order of invalidate.Kind, and of the fields of cache.InvalidationStats
+	InvalidatedKeys // in the order of invalidate.Kind
 	InvalidatedPrefixes
 	InvalidatedTags
 	InvalidatedAll
 	ScopesExpired
-	RemoteErrGet // in the order of remote.Op, and of the fields of cache.RemoteStats
+	RemoteErrGet // in the order of remote.Op
 	RemoteErrClaim
 	RemoteErrFill
 	RemoteErrUnlink
-	AuditsSame // in the order of the fields of cache.Audits
+	AuditsSame
 	AuditsEnded
 	AuditsStale
 	AuditsFailed

@@ -311,7 +311,7 @@ func TestIntervalsAreBroughtIntoLineOnce(t *testing.T) {
 	}
 	var tiers *cache.Tiers
 	w.once(w.collector(func(c *collector.Config) { tiers, c.Settings.Concurrency = c.Tiers, 1 }))
-	if got := tiers.Stats().Total.Loads; got != 1 || w.fakes["rss"].total() != 3 {
+	if got := tiers.Stats().Total.Loads.Calls; got != 1 || w.fakes["rss"].total() != 3 {
 		t.Errorf("%d fetches, the list of sources was reviewed %d times, want once", w.fakes["rss"].total(), got)
 	}
 }

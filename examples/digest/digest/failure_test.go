@@ -264,7 +264,7 @@ func TestCallerLeaves(t *testing.T) {
 		}
 		stays <- r
 	}()
-	until(t, "second who waits", func() bool { return w.Tiers().Stats().Total.Merged > 0 })
+	until(t, "second who waits", func() bool { return w.Tiers().Stats().Total.Reads.Merged > 0 })
 	cancel()
 	if err := <-left; !errors.Is(err, context.Canceled) {
 		t.Errorf("the caller that left: %v", err)

@@ -81,8 +81,8 @@ func TestSteadyFeed(t *testing.T) {
 			}
 			advance(8*24*time.Hour - time.Hour)
 		}
-		if s := tiers.Stats().Total; s.LoadErrors != 0 {
-			t.Errorf("%d load errors, want none", s.LoadErrors)
+		if s := tiers.Stats().Total; s.Loads.Errors != 0 {
+			t.Errorf("%d load errors, want none", s.Loads.Errors)
 		}
 		advance(2 * time.Hour)
 		if resp := get(t, c, fetch.Request{URL: "https://feed.example/"}); resp.NotModified {

@@ -135,7 +135,7 @@ func (s *Server) health(known []state.Stats) (status int, body any) {
 
 // stats returns the statistics of the sites and of the cache.
 func (s *Server) stats(known []state.Stats) (status int, body any) {
-	c, feeds := s.cfg.Tiers.Stats().Total, s.pages.Stats()
+	c, feeds := s.cfg.Tiers.Stats().Total.Reads, s.pages.Stats()
 	return http.StatusOK, map[string]any{
 		"sites": known,
 		"cache": map[string]int64{"local_hits": c.LocalHits, "remote_hits": c.RemoteHits, "misses": c.Misses, "merged": c.Merged, "negatives": c.Negatives},

@@ -177,9 +177,9 @@ func TestGuessesAreBounded(t *testing.T) {
 		}
 	}
 	present, absent := c.present.Stats(), c.absent.Stats()
-	if present.Local.Entries != 1 || absent.Local.Bytes > limit || absent.Total.Evictions == 0 {
+	if present.Local.Entries != 1 || absent.Local.Bytes > limit || absent.Total.Evictions.Entries == 0 {
 		t.Errorf("%d values; %d bytes of absences, and %d evictions",
-			present.Local.Entries, absent.Local.Bytes, absent.Total.Evictions)
+			present.Local.Entries, absent.Local.Bytes, absent.Total.Evictions.Entries)
 	}
 	before := s.Queries()
 	if _, err := c.APIKeyByPrefix(ctx, "testkey0"); err != nil || s.Queries() != before {

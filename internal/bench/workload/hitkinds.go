@@ -106,7 +106,7 @@ func (e *Env) hitStates() {
 		p := s.open(e.t, n)
 		var before int64
 		c := contender{name: s.name}
-		c.before = func() { before = p.Tiers.Stats().Total.LocalHits }
+		c.before = func() { before = p.Tiers.Stats().Total.Reads.LocalHits }
 		c.op = func(ctx context.Context, i int) error {
 			if _, err := p.Cache.Get(ctx, stream[i&(1<<14-1)].ID); (err != nil) != (s.name == negativeHit) {
 				return fmt.Errorf("a read that is not a %s: %w", s.name, err)
@@ -114,7 +114,7 @@ func (e *Env) hitStates() {
 			return nil
 		}
 		c.after = func(_ report.Line, r measure.Result) {
-			if local := p.Tiers.Stats().Total.LocalHits - before; local != r.Ops {
+			if local := p.Tiers.Stats().Total.Reads.LocalHits - before; local != r.Ops {
 				e.t.Fatalf("%d of %d reads were answered locally", local, r.Ops)
 			}
 		}
