@@ -426,8 +426,8 @@ func climb(t *testing.T, levels []things) {
 	}
 }
 
-// With Strict, built values are gone, too, when the call returns.
-func TestStrictHoldsForBuiltValues(t *testing.T) {
+// When Settle returns, built values are gone, too.
+func TestSettleHoldsForBuiltValues(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newDuo(t, logged, cache.TiersConfig{}, thingConfig{Tags: tagT}, noRemote)
 		w.src.fixed = "old"
@@ -441,7 +441,8 @@ func TestStrictHoldsForBuiltValues(t *testing.T) {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			w.change(t, invalidate.Strict)
+			w.change(t)
+			must(t, w.tiers[0].Settle(t.Context()))
 		}()
 		for _, c := range cs[1:] { // each level is built while the call waits
 			advance(bound * 4 / 10)
@@ -449,7 +450,7 @@ func TestStrictHoldsForBuiltValues(t *testing.T) {
 		}
 		<-done
 		for i := range cs {
-			equal(t, get(t, cs[len(cs)-1-i], 1), "new", "after Strict level %d", len(cs)-1-i)
+			equal(t, get(t, cs[len(cs)-1-i], 1), "new", "after Settle level %d", len(cs)-1-i)
 		}
 	})
 }

@@ -27,7 +27,8 @@
 //
 //   - When Delete or Invalidate has returned, no later read in this process returns a value whose
 //     load began before. With a log, no process does so after the log's bound, 2 seconds unless
-//     configured. With [invalidate.Strict], no process does so once the call has returned.
+//     configured.
+//     [Tiers.Settle] waits that long: no process does so once it has returned.
 //   - An invalidation that covers a value covers everything that a loader built from it.
 //   - When Redis dies, reads use the local tier and then the source, with a limited number of loads
 //     at a time. When Redis is back, reads use it again.

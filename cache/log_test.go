@@ -39,10 +39,26 @@ func TestPendingInvalidation(t *testing.T) {
 		a's log well; wait 2s; b gets 1.3; a counts Pending=0`})
 }
 
-// When Strict returns, no process can serve the old value.
-func TestStrict(t *testing.T) {
-	play(t, scene{on: logged, steps: `
-		b gets 1.1; wait 2s; b's log hangs; a invalidates key strict; took 2s-2.01s; b gets 1.2; a invalidates tag strict late timeout=1s`})
+// When Settle returns, no process can serve a value that was invalidated before, by whichever call. It
+// takes one bound.
+func TestSettleAfterEachCall(t *testing.T) {
+	for _, write := range outdating {
+		play(t, scene{name: write, on: logged, steps: `
+			b gets 1.1; wait 2s; b's log hangs; a ` + write + `; wait 1ms; b gets 1.1; a settles; took 2s-2.01s; b gets !1.1`})
+	}
+}
+
+// Settle also waits for an invalidation that this process could not complete: until its record is in
+// the log and its cell is removed, and from then on for one bound.
+func TestSettleAfterPendingError(t *testing.T) {
+	for _, write := range outdating {
+		play(t, scene{name: write, on: logged, steps: `
+			b gets 1.1; wait 2s; a's log fails; a ` + write + ` pending; a settles pending late down unavailable timeout=1s
+			later 3s b's log hangs; later 3s a's log well; b gets 1.1; a settles; took 5s-6s; b gets !1.1; a counts Pending=0`})
+	}
+	play(t, scene{name: "a cell is left", on: logged, steps: `
+		b gets 1.1; wait 2s; a's remote fails; a deletes pending; a settles pending late down unavailable timeout=3s
+		later 3s a's remote well; a settles; took 5s-6s; cells 0; a counts Pending=0`})
 }
 
 // Settle also waits for this process. It returns the reason when it fails.
@@ -74,7 +90,7 @@ func TestSurvivingCellsOfALostLog(t *testing.T) {
 	for _, scope := range []string{"key", "tag", "prefix"} {
 		play(t, scene{name: scope, on: logged, steps: strings.Repeat("log restarts; wait 2s; ", 5) + ` // the next log will have far lower numbers
 			a gets 1.1; cell noted; a closes; b closes; log ends; a restarts; b restarts
-			a invalidates ` + scope + ` strict; cell returns // the node that held it comes back
+			a invalidates ` + scope + `; a settles; cell returns // the node that held it comes back
 			a gets 1.2; b gets 1.2; a counts Cells.Refused=1`})
 	}
 }
@@ -217,17 +233,16 @@ func TestValueBuiltFromAHeldPart(t *testing.T) {
 	}
 }
 
-// outdating are the calls that invalidate key 1, whose tag is t, and wait for the log. Strict also
-// fails when only the others are not known to have heard.
+// outdating are the calls that invalidate key 1, whose tag is t, and wait for the log.
 var outdating = []string{
-	"sets set", "sets-many", "deletes", "deletes-many", "deletes all", "invalidates key", "invalidates tag", "expires tag", "invalidates key strict",
+	"sets set", "sets-many", "deletes", "deletes-many", "deletes all", "invalidates key", "invalidates tag", "expires tag",
 }
 
 // An invalidation that returned holds in its own process, whatever it returned and in any state
 // of the log. No later read gets the old value, although the remote tier still has it. When the log
 // has recovered, it reaches the other process.
 func TestOwnReadsAfterPendingError(t *testing.T) {
-	for _, write := range outdating[:len(outdating)-1] {
+	for _, write := range outdating {
 		for _, state := range []string{"fails", "hangs", "slow=400ms", "well"} {
 			for _, patience := range []string{"0s", "1ms", "1h"} {
 				play(t, scene{name: fmt.Sprint(write, ", log ", state, ", patience ", patience), on: logged, steps: `

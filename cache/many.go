@@ -50,7 +50,7 @@ func (c Cache[K, V]) SetMany(ctx context.Context, vals map[K]V, opts ...Option) 
 // kept.
 //
 // The [*BatchError] names the keys that cannot be spelled and those that could not be reached.
-// The others are invalidated. With invalidate.Strict it names all keys if one could not be reached.
+// The others are invalidated.
 // If the whole call failed, the error is an [*Error]. If a part of a large call failed that holds
 // other scopes, the error wraps both. If the BatchError names all keys, the other scopes may have
 // failed, too. If one of the scopes is refused, nothing was done. It is not an error to pass no keys

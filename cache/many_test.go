@@ -194,7 +194,7 @@ func TestDeleteManyOfVeryManyKeys(t *testing.T) {
 		w := newLogged(t, thingConfig{})
 		must(t, w.c[0].Set(t.Context(), -1, "of another key"))
 		w.wire[0].Delay(10 * time.Millisecond)
-		succeeds(t, w.c[0].DeleteMany(t.Context(), ints(0, n), invalidate.Strict))
+		succeeds(t, w.c[0].DeleteMany(t.Context(), ints(0, n)))
 		w.want(t, 0, -1, "of another key")
 	})
 }
@@ -301,9 +301,6 @@ func TestLargeDeleteManyFailsInPart(t *testing.T) {
 		{name: "a tag", n: part, more: []invalidate.Scope{tag}, also: true},
 		{name: "a cell", n: 10, stuck: true, failed: 1},
 		{name: "a cell and a tag", n: part, more: []invalidate.Scope{tag}, stuck: true, failed: 1, also: true},
-		// No process has waited for the leases of the others, so none of the keys is done.
-		{name: "Strict", n: n, more: []invalidate.Scope{invalidate.Strict}, failed: n},
-		{name: "Strict and a cell", n: 10, more: []invalidate.Scope{invalidate.Strict}, stuck: true, failed: 10},
 	} {
 		bubble(t, tt.name, func(t *testing.T) {
 			w := newDuo(t, logged, cache.TiersConfig{InvalidateWait: 100 * time.Millisecond}, thingConfig{}, asIs)

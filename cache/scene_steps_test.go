@@ -189,8 +189,6 @@ func (p *player) parse(ctx context.Context, words []string) (s *step, end func()
 			s.age = new(p.duration(value))
 		case name == "hold":
 			s.more = append(s.more, invalidate.Hold(p.duration(value)))
-		case name == "strict":
-			s.more = append(s.more, invalidate.Strict)
 		case name == "ended":
 			end()
 		case name == "after":

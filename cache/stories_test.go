@@ -93,7 +93,7 @@ func newStage(t *testing.T, env *script.Env, log *logtest.Memory) map[string]scr
 	w.addFaults(commands)
 	for i, name := range []string{"a", "b", "c"} {
 		commands[name] = script.Command{
-			Args: "verb [words...]", Options: []string{"tenant", "ttl", "max-age", "stale", "strict"},
+			Args: "verb [words...]", Options: []string{"tenant", "ttl", "max-age", "stale"},
 			Run: func(c *script.Call) error {
 				if i >= len(w.procs) {
 					return fmt.Errorf("%s has not started", name)
@@ -210,6 +210,9 @@ func (p *process) command(c *script.Call) error {
 		return p.invalidate(c, p.tiers.Expire)
 	case "invalidate":
 		return p.invalidate(c, p.tiers.Invalidate)
+	case "settle":
+		report(c, verb, p.tiers.Settle(ctx))
+		p.gate.awake()
 	case "audits":
 		n := p.tiers.Stats().Audits
 		c.Printf("same=%d ended=%d stale=%d failed=%d skipped=%d", n.Same, n.Ended, n.Stale, n.Failed, n.Skipped)
@@ -275,9 +278,6 @@ func (p *process) invalidate(c *script.Call, do func(context.Context, ...invalid
 	scopes, err := p.names.scopes(c.String("tenant", cache.DefaultTenant), c.Args()[1:]...)
 	if err != nil {
 		return err
-	}
-	if c.Bool("strict", false) {
-		scopes = append(scopes, invalidate.Strict)
 	}
 	err = do(c.Context(), scopes...)
 	p.gate.awake()

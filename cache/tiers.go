@@ -92,28 +92,28 @@ func (t *Tiers) Ready(ctx context.Context) error {
 }
 
 // Settle waits until no process of the log can serve values that were invalidated before the
-// call. This takes the log's bound. It does for such invalidations what [invalidate.Strict] does
-// for a call of Invalidate. They may have been made by other processes, or committed to a database;
-// see package sqllog. Call Settle after the commit, not in the transaction. It returns the reason
-// if ctx ends first, or if the log cannot tell the bounds of the other processes. Without a log,
-// Settle returns immediately.
+// call. This takes one bound of the log: the largest that a process uses. Settle covers
+// every call that invalidates or expires, in this process and in others, and what was
+// committed to a database; see package sqllog. Call Settle after the commit, not in the transaction.
+//
+// If an invalidation of this process is pending, Settle first waits until a retry succeeds. If ctx ends
+// before that, Settle returns an [*invalidate.PendingError]. If ctx ends while the log is out of reach,
+// the error wraps [ErrUnavailable]. Without a log, Settle returns immediately.
 func (t *Tiers) Settle(ctx context.Context) error {
 	return t.do("settle", "-", func(core *store.Core) error { return core.Settle(ctx) })
 }
 
 // Invalidate invalidates everything that the scopes cover. When it returns nil, no later read in
 // this process returns a value whose load began before. In another process that follows the same
-// log, this holds after the log's bound, or immediately with invalidate.Strict among the scopes.
-// Without a log, keys are removed from the remote tier for all processes, and prefixes and tags
+// log, this holds after the log's bound; [Tiers.Settle] waits for that. Without a log, keys are removed from the remote tier for all processes, and prefixes and tags
 // count only in this process.
 //
 // Invalidate refuses a scope that is not valid before it does anything. If the log or the remote
 // tier cannot be reached, it applies the scopes in this process and returns an error. With a log
 // that error is an [*invalidate.PendingError], and the process retries in the background.
 //
-// Invalidate waits for the log until ctx ends or TiersConfig.InvalidateWait has passed. When the
-// log has the invalidation, invalidate.Strict also waits for the bound. A PendingError does not
-// tell when the other processes know. To be sure, call Invalidate again.
+// Invalidate waits for the log until ctx ends or TiersConfig.InvalidateWait has passed. A
+// PendingError does not tell when the other processes know. To wait for them, call Settle.
 func (t *Tiers) Invalidate(ctx context.Context, scopes ...invalidate.Scope) error {
 	return t.do("invalidate", nameOf(scopes), func(core *store.Core) error { return core.Invalidate(ctx, scopes...) })
 }
@@ -132,8 +132,7 @@ func (t *Tiers) Invalidate(ctx context.Context, scopes ...invalidate.Scope) erro
 // prefixes and tags only in this process.
 //
 // The errors are those of [Tiers.Invalidate]. An Expire that waits for the log may become an
-// invalidation. Expire refuses invalidate.Strict and invalidate.Hold, because no call waits
-// until stale values end.
+// invalidation. Expire refuses invalidate.Hold, because stale values stay cached.
 func (t *Tiers) Expire(ctx context.Context, scopes ...invalidate.Scope) error {
 	return t.do("expire", nameOf(scopes), func(core *store.Core) error { return core.Expire(ctx, scopes...) })
 }

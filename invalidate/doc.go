@@ -10,8 +10,8 @@
 //
 // Let an invalidation return nil at t. Then every read that starts after t + B, in any
 // process, from any tier, returns a value whose load began after the invalidation. B is the
-// log's bound, two seconds by default. In the calling process the promise holds at t. With
-// [Strict] it holds everywhere at t. While nothing is broken, other processes learn of the
+// log's bound, two seconds by default. In the calling process the promise holds at t. Settle
+// of cache.Tiers waits for B, until it holds everywhere. While nothing is broken, other processes learn of the
 // invalidation within about a millisecond, and within a hundredth of B while many
 // invalidations come. B is how long a process that is cut off may go on without the log.
 //

@@ -66,23 +66,22 @@ func ExampleScope_Kind() {
 		case invalidate.KindAll:
 			return "everything"
 		}
-		return "nothing" // Strict and Hold say how, and not what
+		return "nothing" // Hold says how, and not what
 	}
 	fmt.Println(describe(invalidate.Tag("acme", "org:7")))
 	fmt.Println(describe(invalidate.Prefix("acme", "users:")))
-	fmt.Println(describe(invalidate.Strict))
+	fmt.Println(describe(invalidate.Hold(time.Second)))
 	// Output:
 	// what acme has tagged org:7
 	// all keys of acme that begin with acme:users:
 	// nothing
 }
 
-// Replicas of the database lag by up to two seconds. Strict and Hold are passed beside scopes:
-// wait for the other processes, and let no process cache what the replicas return meanwhile.
+// Replicas of the database lag by up to two seconds. Hold is passed beside scopes:
+// no process caches what the replicas return meanwhile.
 func ExampleHold() {
 	scopes := []invalidate.Scope{
 		invalidate.Tag("acme", "org:7"),
-		invalidate.Strict,
 		invalidate.Hold(2 * time.Second),
 	}
 	for _, s := range scopes { // for Tiers.Invalidate(ctx, scopes...)
@@ -90,6 +89,5 @@ func ExampleHold() {
 	}
 	// Output:
 	// tag acme:org:7
-	// strict
 	// hold for 2s
 }

@@ -143,7 +143,7 @@ type Page struct {
 	Now int64
 
 	// Bound is the largest Bound that any process has used with this log, or 0 if it is not known.
-	// Strict waits that long.
+	// Settle of cache.Tiers waits that long.
 	Bound time.Duration
 }
 
@@ -180,14 +180,14 @@ type Fence struct {
 func (f Fence) OfKeys() bool { return f.Kind == KindKey && !f.Soft }
 
 // Fence returns what a record carries of s, which must have passed Validate. For a [Hold] it
-// returns the duration. For [Strict] it returns the zero Fence.
+// returns the duration.
 //
 // Part is a hash of the namespace up to its first colon. A process compares it first, so a prefix
 // costs the entries of most other namespaces nothing. A prefix that ends before that colon, as that
 // of a [Tenant] does, has none.
 func (s Scope) Fence() Fence {
 	switch s.kind {
-	case kindStrict, kindHold:
+	case kindHold:
 		return Fence{Hold: s.hold}
 	case KindPrefix:
 		return Fence{Kind: KindPrefix, Hash: s.Hash(), Len: len(s.text), Part: partOf(s.text)}

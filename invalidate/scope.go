@@ -33,7 +33,6 @@ const (
 	KindTag
 	KindAll
 
-	kindStrict
 	kindHold
 )
 
@@ -48,7 +47,7 @@ func (k Kind) String() string {
 		return "tag"
 	case KindAll:
 		return "everything"
-	case kindStrict, kindHold:
+	case kindHold:
 	}
 	return "none"
 }
@@ -57,8 +56,8 @@ func (k Kind) String() string {
 const MaxHold = time.Hour
 
 // Scope is what one invalidation covers. [Key], [Prefix], [Tag], [Tenant] and [All] make
-// scopes, and so do methods of cache.Cache. [Strict] and [Hold] are passed together with scopes and
-// say how to invalidate them. A Scope is a small comparable value. Validate refuses the zero Scope.
+// scopes, and so do methods of cache.Cache. [Hold] is passed together with scopes and
+// says how to invalidate them. A Scope is a small comparable value. Validate refuses the zero Scope.
 type Scope struct {
 	kind   Kind
 	tenant string
@@ -69,11 +68,6 @@ type Scope struct {
 
 // fault is the reason why a scope is invalid, found when it was made.
 type fault struct{ err error }
-
-// Strict makes its call wait until no process can serve what the other scopes of the call cover:
-// until every lease from before the invalidation has ended. That takes the log's bound. Without
-// a log, Strict waits for nothing.
-var Strict = Scope{kind: kindStrict}
 
 // Hold keeps every process from caching what the other scopes of its call cover, for d. Use it
 // for sources that are read from replicas that lag by up to d. Loads go on and answer their
@@ -128,7 +122,7 @@ func All() Scope { return Scope{kind: KindAll} }
 // different tags, even if they are spelled alike.
 func Tag(tenant, tag string) Scope { return Scope{kind: KindTag, tenant: tenant, text: tag} }
 
-// Kind returns the kind of scope; zero for the zero Scope, Strict and Hold.
+// Kind returns the kind of scope; zero for the zero Scope and Hold.
 func (s Scope) Kind() Kind {
 	if s.kind > KindAll {
 		return 0
@@ -139,7 +133,7 @@ func (s Scope) Kind() Kind {
 // Text returns the key's or prefix's spelling, or the tag without its tenant.
 func (s Scope) Text() string { return s.text }
 
-// Tenant returns the tenant of what the scope covers, and "" for All, Strict and Hold.
+// Tenant returns the tenant of what the scope covers, and "" for All and Hold.
 func (s Scope) Tenant() string {
 	if s.kind == KindKey {
 		tenant, _, _ := strings.Cut(s.text, ":")
@@ -149,7 +143,7 @@ func (s Scope) Tenant() string {
 }
 
 // Hash returns the 64-bit hash that stands for the scope in cells and records: xxHash64 of its
-// spelling. The spelling of a tag is "tenant:tag". The hash is 0 for [All], [Strict] and [Hold].
+// spelling. The spelling of a tag is "tenant:tag". The hash is 0 for [All] and [Hold].
 // Two scopes with the same hash cause extra misses, and no wrong values.
 func (s Scope) Hash() uint64 {
 	switch s.kind {
@@ -157,7 +151,7 @@ func (s Scope) Hash() uint64 {
 		return xxhash.Sum64String(s.text)
 	case KindTag:
 		return tagHash(s.tenant, s.text)
-	case KindAll, kindStrict, kindHold:
+	case KindAll, kindHold:
 	}
 	return 0
 }
@@ -170,8 +164,6 @@ func (s Scope) String() string {
 		return "tag " + quoted(s.tenant) + ":" + quoted(s.text)
 	case s.kind == KindAll:
 		return "everything"
-	case s == Strict:
-		return "strict"
 	case s.kind == 0 && s.fault != nil:
 		return "invalid scope"
 	case s.kind == kindHold:
@@ -207,7 +199,7 @@ func (s Scope) Validate() error {
 		}
 	case KindTag:
 		return validateTag(s.tenant, s.text)
-	case KindAll, kindStrict:
+	case KindAll:
 	case kindHold:
 		if s.hold < time.Millisecond || s.hold > MaxHold {
 			return fmt.Errorf("%w: hold of %v is not between 1ms and %v", ErrScope, s.hold, MaxHold)

@@ -114,7 +114,6 @@ func TestKeysOfScopes(t *testing.T) {
 		"tag":            {invalidate.Tag("acme", "team"), all[1:3]},
 		"another's tag":  {invalidate.Tag("other", "team"), nil},
 		"unknown tag":    {invalidate.Tag("acme", "none"), nil},
-		"no scope":       {invalidate.Strict, nil},
 		"zero scope":     {invalidate.Scope{}, nil},
 		"tag of nobody":  {invalidate.Tag("", "team"), nil},
 		"prefix of none": {invalidate.Prefix("", "users:"), nil},

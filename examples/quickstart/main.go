@@ -84,7 +84,7 @@ func tell(ctx context.Context, out io.Writer) error {
 		return err
 	}
 
-	if err := first.Invalidate(ctx, a.Tag("section:news"), invalidate.Strict); err != nil {
+	if err := errors.Join(first.Invalidate(ctx, a.Tag("section:news")), first.Settle(ctx)); err != nil {
 		return err
 	}
 	var readers errgroup.Group
@@ -99,13 +99,13 @@ func tell(ctx context.Context, out io.Writer) error {
 	if err := readers.Wait(); err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "tiers.Invalidate of a tag, then 64 goroutines of both processes call articles.Get: %d loads so far\n", loads.Load())
+	fmt.Fprintf(out, "tiers.Invalidate of a tag and tiers.Settle, then 64 goroutines of both processes call articles.Get: %d loads so far\n", loads.Load())
 
 	link.Fail(errors.New("the link is cut"))
 	start := time.Now()
-	if err := a.Delete(ctx, path, invalidate.Strict); err != nil {
+	if err := errors.Join(a.Delete(ctx, path), first.Settle(ctx)); err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "articles.Delete while process 2 cannot reach the log: %v, until its lease has run out\n", time.Since(start).Round(100*time.Millisecond))
+	fmt.Fprintf(out, "articles.Delete and tiers.Settle while process 2 cannot reach the log: %v, one bound, until its lease has run out\n", time.Since(start).Round(100*time.Millisecond))
 	return read("process 2", b)
 }

@@ -17,8 +17,8 @@
 // the caller do as well: their claims stay, and their fills arrive late. Therefore one caller is enough.
 //
 // The guarantee is that a Get that begins late enough returns version 2. In P that is after
-// Invalidate has returned; in Q, once B has passed since then. With Strict, Invalidate itself waits
-// for B, so in both processes it is after it has returned.
+// Invalidate has returned; in Q, once B has passed since then. With Settle, the caller of
+// Invalidate waits for B, and in both processes it is after Settle has returned.
 //
 // # The steps
 //

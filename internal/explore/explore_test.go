@@ -31,8 +31,8 @@ func TestProtocolHolds(t *testing.T) {
 		t.Skip("the race detector makes a sequential search ten times as long, and finds nothing")
 	}
 	for i := range 8 {
-		m := Model{Mode: both[i%2], Own: i&2 > 0, Strict: i&4 > 0, Gets: 3}
-		explore(t, fmt.Sprintf("%v/own=%v/strict=%v", m.Mode, m.Own, m.Strict), m, func(t *testing.T, r Result) {
+		m := Model{Mode: both[i%2], Own: i&2 > 0, Settle: i&4 > 0, Gets: 3}
+		explore(t, fmt.Sprintf("%v/own=%v/settle=%v", m.Mode, m.Own, m.Settle), m, func(t *testing.T, r Result) {
 			t.Logf("%d states, %d steps deep", r.States, r.Depth)
 			if r.Trace != nil {
 				t.Errorf("the guarantee is violated:\n%v", r.Trace)
@@ -103,7 +103,7 @@ func TestSecondNet(t *testing.T) {
 func each(t *testing.T, rows []row, own bool, check func(*testing.T, row, Result)) {
 	for _, w := range rows {
 		for _, mode := range w.modes {
-			m := Model{Mode: mode, Own: own, Strict: w.strict, Broken: w.broken}
+			m := Model{Mode: mode, Own: own, Settle: w.settle, Broken: w.broken}
 			explore(t, fmt.Sprintf("%v/%v/own=%v", w.broken, mode, own), m, func(t *testing.T, r Result) { check(t, w, r) })
 		}
 	}

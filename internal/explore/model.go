@@ -21,7 +21,7 @@ func (m Mode) String() string { return [...]string{"key", "scope"}[m] }
 type Model struct {
 	Mode   Mode
 	Own    bool   // the caller is in P, the process that invalidates
-	Strict bool   // the invalidation waits for B before it returns
+	Settle bool   // Settle follows the invalidation, and waits for B
 	Broken Mutant // the rules broken on purpose
 	Gets   uint8  // Gets that the caller makes, one after another; zero: two
 }

@@ -25,7 +25,7 @@ const (
 	StampAtReply                        // the lease counts from the reply, not from the question
 	AgeFromEnd                          // an entry's age counts from the end of its load
 	AckFirst                            // the invalidation is acknowledged before it is in the log
-	WaitFirst                           // Strict waits from before the append
+	WaitFirst                           // Settle waits from before the append
 	LogFirst                            // the record is appended before the cell is removed
 	NoUnlink                            // the cell is not removed
 	NoFrameCheck                        // frames are not compared with the fences

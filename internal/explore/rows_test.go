@@ -6,7 +6,7 @@ import . "github.com/twofold-go/twofold/internal/explore"
 type row struct {
 	broken Mutant
 	modes  []Mode
-	strict bool   // where it shows, or would
+	settle bool   // where it shows, or would
 	why    string // the rule it breaks, or the net that holds in its place
 }
 
@@ -33,7 +33,7 @@ var caught = []row{
 	{StampAtReply, both, false, "a lease counts from before its question was sent"},
 	{AgeFromEnd, both, false, "an entry's age counts from before its load"},
 	{AckFirst, both, false, "the record is in the log before the call returns"},
-	{WaitFirst, both, true, "Strict waits for B after the record is in the log"},
+	{WaitFirst, both, true, "Settle waits for B after the record is in the log"},
 	{NoFrameCheck, scope, false, "a frame is compared with the fences"},
 	{LogFirst | NoFrameCheck, key, false, "the cell is removed before the record is appended"},
 	{LogFirst | TickUnlocked, key, false, "the cell is removed before the record is appended"},

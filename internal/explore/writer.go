@@ -54,9 +54,9 @@ func (t *steps) unlink(s *state, then invalStage) {
 	t.add("P invalidate", "UNLINK of the cell", s)
 }
 
-// ack lets Invalidate return. With Strict it waits for B first.
+// ack lets Invalidate return, and with Settle the call that waits for B after it.
 func (t *steps) ack(s *state) {
-	if !t.Strict {
+	if !t.Settle {
 		s.phase, s.inval = waiting, invalAcked
 		t.add("P invalidate", "returns; B counts from here", s)
 	} else if s.phase == passed {
@@ -72,7 +72,7 @@ func (t *steps) time() {
 		s.lapse()
 		t.add("time", "B has passed", &s)
 	}
-	if t.Strict && t.from.phase == before && (t.from.logged || (t.is(WaitFirst) && t.from.inval > invalIdle)) {
+	if t.Settle && t.from.phase == before && (t.from.logged || (t.is(WaitFirst) && t.from.inval > invalIdle)) {
 		s := *t.from
 		s.phase = waiting
 		t.add("P invalidate", "begins to wait for B", &s)
@@ -108,7 +108,7 @@ func (t *steps) append() {
 
 // obliged reports whether a Get that starts now must return the new version. This is the guarantee.
 func (t *steps) obliged() bool {
-	if t.Strict || t.Own {
+	if t.Settle || t.Own {
 		return t.from.inval == invalAcked
 	}
 	return t.from.phase == passed

@@ -13,10 +13,9 @@ import (
 // Request is what one call invalidates, and how.
 type Request struct {
 	Scopes []invalidate.Scope // the parts that have a kind
-	Strict bool               // wait until no process can serve them any more
 	Hold   time.Duration      // how long they must not be cached; 0: no hold
 
-	Soft bool // end the freshness of what they cover, not its life; neither Strict nor with Hold
+	Soft bool // end the freshness of what they cover, not its life; not with Hold
 
 	// Removed says that the keys' cells in the remote tier no longer hold a value: the caller has
 	// stored its own claim there, which must stay.
@@ -38,8 +37,6 @@ func NewRequest(parts ...invalidate.Scope) (Request, error) {
 	for _, p := range parts {
 		bad = append(bad, p.Validate())
 		switch {
-		case p == invalidate.Strict:
-			r.Strict = true
 		case p.Kind() == 0:
 			r.Hold = max(r.Hold, p.Fence().Hold)
 		default:
@@ -49,14 +46,10 @@ func NewRequest(parts ...invalidate.Scope) (Request, error) {
 	return r, errors.Join(bad...)
 }
 
-// NewExpiry is NewRequest for a soft request. No call waits until stale values are refreshed, so
-// NewExpiry accepts neither Strict nor a hold.
+// NewExpiry is NewRequest for a soft request. It accepts no hold.
 func NewExpiry(parts ...invalidate.Scope) (Request, error) {
 	r, err := NewRequest(parts...)
 	r.Soft = true
-	if r.Strict {
-		err = errors.Join(err, fmt.Errorf("%w: Strict with Expire: stale values may be served; use Invalidate", invalidate.ErrScope))
-	}
 	if r.Hold > 0 {
 		err = errors.Join(err, fmt.Errorf("%w: Hold(%v) with Expire: stale values stay cached; use Invalidate", invalidate.ErrScope, r.Hold))
 	}

@@ -193,24 +193,6 @@ func TestAbsentLogIsLeftAlone(t *testing.T) {
 	})
 }
 
-// Strict waits for the widest bound in the fleet: another process may hold a lease of that length.
-func TestStrictWaitsForTheWidestBound(t *testing.T) {
-	bubble(t, func(t *testing.T, log *logtest.Memory) {
-		p := newPeer(t, log, follow.Config{})
-		newPeer(t, log.Handle(5*bound), follow.Config{})
-		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
-		defer cancel()
-		begun := time.Now()
-		if err := p.Invalidate(ctx, request(t, invalidate.Tag("t", "x"), invalidate.Strict)); err != nil {
-			t.Fatal(err)
-		}
-		if took := time.Since(begun); took < 5*bound {
-			t.Errorf("Strict took %v, want %v", took, 5*bound)
-		}
-		p.wantSaid(t, 1, "wider bound")
-	})
-}
-
 // Lag is measured by the log's clock, and not for records missed during an absence.
 func TestLag(t *testing.T) {
 	bubble(t, func(t *testing.T, log *logtest.Memory) {

@@ -94,10 +94,10 @@ func (w *Follower) noticeRenewal() {
 	}
 }
 
-// noticeBound keeps the widest bound of the fleet; Strict waits that long.
+// noticeBound keeps the widest bound of the fleet; Settle waits that long.
 func (w *Follower) noticeBound(b time.Duration) {
 	old := time.Duration(w.widest.Swap(int64(max(b, time.Duration(w.widest.Load())))))
 	if b > w.bound && b > old {
-		w.cfg.Logger.Warn("invalidate: another process uses a wider bound; Strict waits for it", "bound", w.bound, "widest", b)
+		w.cfg.Logger.Warn("invalidate: another process uses a wider bound; Settle waits for it", "bound", w.bound, "widest", b)
 	}
 }

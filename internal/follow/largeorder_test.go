@@ -74,25 +74,3 @@ func TestLargeRequestIsCancelled(t *testing.T) {
 		}
 	})
 }
-
-// With Strict the wait for leases counts from the last order.
-func TestLargeStrictRequest(t *testing.T) {
-	bubble(t, func(t *testing.T, log *logtest.Memory) {
-		p, other := newPeer(t, log, follow.Config{}), newPeer(t, log, follow.Config{})
-		keys, _ := large(t, 20_000, other)
-		var last time.Time
-		p.link.Before(func(_ context.Context, _ logtest.Op, a invalidate.Append) {
-			if len(a.Keys) > 0 {
-				last = time.Now()
-			}
-		})
-		p.link.Delay(50*time.Millisecond, logtest.Sync)
-		begun := time.Now()
-		if err := p.Invalidate(t.Context(), request(t, append(keys, invalidate.Strict)...)); err != nil {
-			t.Fatal(err)
-		}
-		if last.Sub(begun) < 200*time.Millisecond || time.Since(last) < bound {
-			t.Errorf("the last record after %v, and %v until Invalidate returned; want a wait of %v", last.Sub(begun), time.Since(last), bound)
-		}
-	})
-}

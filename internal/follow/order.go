@@ -26,7 +26,6 @@ type order struct {
 	cells   []string // still to be removed from the remote tier; only the goroutine that has the order reads it
 	refused bool     // a round has failed, and the request is applied here; used by rounds only
 	landed  chan struct{}
-	strict  time.Duration // once landed: how long a lease confirmed earlier may last at most
 
 	// Follower.mu protects the rest.
 	err     error // why the last try failed
@@ -46,23 +45,17 @@ func (w *Follower) newOrder(r fence.Request) *order {
 	return o
 }
 
-// invalidate is Invalidate for one order, whose cells are removed. With Strict it returns how long a lease
-// confirmed earlier may last, and does not wait for that.
-func (w *Follower) invalidate(ctx context.Context, o *order, until time.Time) (strict time.Duration, err error) {
+// invalidate is Invalidate for one order, whose cells are removed.
+func (w *Follower) invalidate(ctx context.Context, o *order, until time.Time) error {
 	if err := w.enqueue(o); err != nil {
 		w.fences.Apply(o.req)
-		return 0, err
+		return err
 	}
 	w.lead(ctx, until)
 	if why := w.await(ctx, o, until); why != nil {
-		if err := w.leave(o, why); err != nil {
-			return 0, err
-		}
+		return w.leave(o, why)
 	}
-	if o.req.Strict {
-		strict = o.strict
-	}
-	return strict, nil
+	return nil
 }
 
 // Until returns when a call of Invalidate that begins now stops waiting for the log.
@@ -134,42 +127,18 @@ func (w *Follower) owe(o *order, why error) error {
 		w.limit()
 	}
 	w.tell(cause)
-	if cause != nil && (o.state != written || o.req.Strict) {
+	if cause != nil && o.state != written {
 		cause = ofAll{cause}
 	}
 	return w.pendingError(why, cause)
 }
 
-// ofAll is the error of removing some cells of an order whose record is not in the log either, or
-// whose Strict has waited for no lease. So it concerns all keys of the order, and errors.As must
-// not find the keys that it names.
+// ofAll is the error of removing some cells of an order whose record is not in the log either. So it
+// concerns all keys of the order, and errors.As must not find the keys that it names.
 type ofAll struct{ error }
 
 // Is implements the interface of errors.Is.
 func (e ofAll) Is(target error) bool { return errors.Is(e.error, target) }
-
-// outwait waits until every lease that was confirmed before has ended.
-func (w *Follower) outwait(ctx context.Context, bound time.Duration) error {
-	// The clocks of two processes differ in rate by less than 1/drift.
-	const drift = 1000
-	t := time.NewTimer(bound + bound/drift + time.Millisecond)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return fmt.Errorf("invalidate: waiting for leases to end: %w", ctx.Err())
-	case <-w.stop:
-		return fmt.Errorf("invalidate: waiting for leases to end: %w", ErrClosed)
-	}
-}
-
-// Outwait waits until every lease that was confirmed before since has ended, in all processes.
-// After a Confirm since then it knows how long the leases of other processes may last.
-func (w *Follower) Outwait(ctx context.Context, since int64) error {
-	widest := max(w.bound, time.Duration(w.widest.Load()))
-	return w.outwait(ctx, widest-time.Duration(w.now()-since))
-}
 
 // lead makes the round for the caller's order, if no other round is under way. To pass the round to
 // the syncer would take as long as the round itself. The round ends when the caller's time is over.

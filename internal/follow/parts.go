@@ -13,33 +13,26 @@ import (
 
 // Invalidate removes the cells of the keys that r names, appends r to the log and applies it here.
 // When it returns nil, every process that follows the log applies r within the bound from now, or
-// refuses to serve anything it has cached. With r.Strict this holds as soon as Invalidate returns.
+// refuses to serve anything it has cached.
 //
 // While the log or the remote tier is unreachable, Invalidate waits until ctx ends or Config.Wait
 // has passed since the call. Then it returns a [*invalidate.PendingError]: r is applied in this
-// process, which owes r from then on ([Follower.Owes]) and retries it. With r.Strict the error
-// means that no lease was waited for, now or later. A cancelled ctx ends the wait for the log immediately.
-// A removal of cells that hangs may go on for a quarter of the bound.
+// process, which owes r from then on ([Follower.Owes]) and retries it. A
+// cancelled ctx ends the wait for the log immediately. A removal of cells that hangs may go on for a quarter of the bound.
 //
 // A request with more than maxOrder scopes takes several orders, and Config.Wait counts anew for the
 // cells of each, and after each that has landed. So it may be large, and never waits as a whole.
 // If it fails, the PendingError wraps a [*PartError].
 func (w *Follower) Invalidate(ctx context.Context, r fence.Request) error {
-	var strict time.Duration
 	var bad failures
 	orders, until := w.ordersOf(ctx, r)
 	for i, o := range orders {
 		if i > 0 && bad.first == nil {
 			until = earlier(w.Until(), r.Until)
 		}
-		widest, err := w.invalidate(ctx, o, until)
-		strict = max(strict, widest)
-		bad.add(o, err)
+		bad.add(o, w.invalidate(ctx, o, until))
 	}
-	switch {
-	case bad.first == nil && strict > 0:
-		return w.outwait(ctx, strict)
-	case len(orders) > 1 && !r.Strict:
+	if len(orders) > 1 {
 		return w.inPart(bad)
 	}
 	return bad.first

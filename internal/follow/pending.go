@@ -91,14 +91,13 @@ func (w *Follower) settle(orders []*order) {
 	if len(orders) == 0 {
 		return
 	}
-	widest := max(w.bound, time.Duration(w.widest.Load()))
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var why error
 	for _, o := range orders {
 		w.write(o)
 		if len(o.cells) == 0 {
-			w.land(o, widest)
+			w.land(o)
 			continue
 		}
 		why = o.err
@@ -149,15 +148,15 @@ func (w *Follower) write(o *order) {
 }
 
 // land ends an order, and the orders that it replaces.
-func (w *Follower) land(o *order, widest time.Duration) {
+func (w *Follower) land(o *order) {
 	w.uncount(o)
 	if o.waiting != nil {
 		w.crowded = false
 	}
-	o.state, o.strict = landed, widest
+	o.state = landed
 	close(o.landed)
 	for other := range o.waiting {
-		w.land(other, widest)
+		w.land(other)
 	}
 }
 

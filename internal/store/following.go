@@ -44,43 +44,48 @@ func (t *Core) follow() {
 
 // Ready waits until this process knows what the log knows. Without a log it does not wait.
 func (t *Core) Ready(ctx context.Context) error {
-	_, err := t.ready(ctx)
-	return err
+	if t.Follower == nil {
+		return nil
+	}
+	return t.confirm(ctx, t.Now())
 }
 
-// Settle waits until no process of the log can serve values that were invalidated before the call.
+// Settle waits until no process of the log can serve values that were invalidated before the call. Without
+// a log it does not wait.
 func (t *Core) Settle(ctx context.Context) error {
-	begun, err := t.ready(ctx)
-	if err == nil && t.Follower != nil {
-		err = t.Follower.Outwait(ctx, begun)
+	if t.Follower == nil {
+		return nil
 	}
-	if errors.Is(err, follow.ErrClosed) {
+	begun := t.Now()
+	from, err := t.Follower.Landed(ctx, begun)
+	if err != nil {
+		return Unreached(err)
+	}
+	if err := t.confirm(ctx, begun); err != nil {
+		return err
+	}
+	if err = t.Follower.Outwait(ctx, from); errors.Is(err, follow.ErrClosed) {
 		err = failure.ErrClosed
 	}
 	return err
 }
 
-// ready waits until the log has answered a question that was asked after the call began. It
-// returns when the call began.
-func (t *Core) ready(ctx context.Context) (begun int64, err error) {
-	if t.Follower == nil {
-		return 0, nil
-	}
-	begun = t.Now()
+// confirm waits until the log has answered a question that was asked at since or later.
+func (t *Core) confirm(ctx context.Context, since int64) error {
 	for {
-		err := t.Follower.Confirm(ctx, begun, t.Config.Log.Bound())
+		err := t.Follower.Confirm(ctx, since, t.Config.Log.Bound())
 		switch {
 		case err == nil:
-			return begun, nil
+			return nil
 		case errors.Is(err, follow.ErrClosed):
-			return begun, failure.ErrClosed
+			return failure.ErrClosed
 		}
 		pause := time.NewTimer(t.Config.Log.Bound() / 20)
 		select {
 		case <-pause.C:
 		case <-ctx.Done():
 			pause.Stop()
-			return begun, fmt.Errorf("%w: %w", ctx.Err(), Unreached(err))
+			return fmt.Errorf("%w: %w", ctx.Err(), Unreached(err))
 		}
 	}
 }

@@ -80,13 +80,11 @@ func txHold(t *txTest) {
 	}
 }
 
-// Strict would wait for a commit that has not happened yet.
 func txRefused(t *txTest) {
 	r := t.reader()
 	for name, scopes := range map[string][]invalidate.Scope{
 		"the zero Scope":       {tagScope(1), {}},
 		"a tag without a name": {tagScope(1), invalidate.Tag("t", "")},
-		"Strict":               {tagScope(1), invalidate.Strict},
 	} {
 		x := t.begin(r)
 		if err := x.Append(t.Context(), scopes...); err == nil {

@@ -38,7 +38,7 @@ type fakeRow struct {
 type faults struct {
 	seesOpen, rollbackCommits, commitForgets, savepointKeeps, savepointDropsAll bool
 	prepareCommits, prepareForgets, prepareLocks                                bool
-	syncForgetsOwn, cutsMany, forgetsHold, holdsCellsNot, takesStrict           bool
+	syncForgetsOwn, cutsMany, forgetsHold, holdsCellsNot                        bool
 	takesBad, tailSleeps, byID, lowIsNewest, lowAfterStage, clearsOutbox        bool
 	numbersFirst, removesInAppend, removesNothing, forgetsStaged, ignoresErrors bool
 	deletesByCount, skipsDamaged, keepsDamaged, stopsAtDamaged                  bool

@@ -2,7 +2,6 @@ package logtest_test
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"time"
 
@@ -30,9 +29,6 @@ func (tx *fakeTx) Append(ctx context.Context, scopes ...invalidate.Scope) error 
 	_ = fault.Sleep(ctx, time.Microsecond) // other goroutines of the bubble go on
 	f := &tx.h.db.faults
 	for _, s := range scopes {
-		if s == invalidate.Strict && !f.takesStrict {
-			return errors.New("fake: strict")
-		}
 		if err := s.Validate(); err != nil && !f.takesBad {
 			return err
 		}

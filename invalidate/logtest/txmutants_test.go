@@ -24,7 +24,6 @@ var txMutants = []struct {
 	{"cuts what one record cannot hold", "a_transaction_of_many_scopes", faults{cutsMany: true}},
 	{"forgets holds", "a_hold_is_kept", faults{forgetsHold: true}},
 	{"removes cells without their hold", "a_hold_is_kept", faults{holdsCellsNot: true}},
-	{"takes Strict", refused, faults{takesStrict: true}},
 	{"takes bad scopes", refused, faults{takesBad: true}},
 	{"waits for a Sync to number", "tail_finds_a_commit_that_no_sync_has_seen", faults{tailSleeps: true}},
 	{"numbers in the order of appends", "writers_commit_in_the_reverse_order_of_their_appends", faults{byID: true}},

@@ -70,7 +70,7 @@
 // read it waits a thousandth of Bound for each record of that read, from 2 ms to a hundredth of
 // Bound. When a fleet is too large for one Redis, first try a longer Bound.
 //
-// Use the same Bound in all processes. An invalidation with Strict waits for the largest Bound
+// Use the same Bound in all processes. Settle of cache.Tiers waits for the largest Bound
 // that has synced since the log was last lost.
 //
 // Users limited by ACL need, on ~{<Prefix>}:*, the commands EVAL, EVALSHA, HSET, HMGET, XADD,

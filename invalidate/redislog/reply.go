@@ -75,7 +75,7 @@ func readShort(reply []any, q *question) (p invalidate.Page, err error) {
 	return p, nil
 }
 
-// readBound reads a bound. Another program may have written it: Strict must not wait for an hour
+// readBound reads a bound. Another program may have written it: Settle must not wait for an hour
 // because of it.
 func readBound(reply any) time.Duration {
 	return time.Duration(min(readNumber(reply), MaxBound.Milliseconds())) * time.Millisecond

@@ -37,8 +37,10 @@ func (f ExecFunc) ExecContext(ctx context.Context, query string, args ...any) (s
 // is invalidated. Append only inserts, so it waits for no other transaction. Without scopes it does
 // nothing.
 //
-// The row keeps [invalidate.Hold]. Append refuses [invalidate.Strict]: call Settle of
-// cache.Tiers after COMMIT. Its errors wrap [ErrNotTx], [ErrScope], [ErrConfig], [ErrSchema],
+// To wait until no process can serve the old data, call Settle of cache.Tiers after COMMIT. It takes
+// one bound. The row keeps [invalidate.Hold].
+//
+// The errors of Append wrap [ErrNotTx], [ErrScope], [ErrConfig], [ErrSchema],
 // [ErrRights] or an error of the database. After an error the caller should roll back, because
 // data must not commit without its invalidation.
 func (l *Log) Append(ctx context.Context, tx Execer, scopes ...invalidate.Scope) error {

@@ -17,8 +17,7 @@ var (
 	// itself, before the data or without it.
 	ErrNotTx = errors.New("sqllog: not a transaction: pass the *sql.Tx that writes the data, or use Log.Tx")
 
-	// ErrScope refuses a scope that does not pass Validate, and [invalidate.Strict], which would
-	// wait for a commit that has not happened yet.
+	// ErrScope refuses a scope that does not pass Validate.
 	ErrScope = errors.New("sqllog: bad scope")
 
 	// ErrAppend refuses an append that cannot be written as a record. Nothing was appended.

@@ -55,9 +55,6 @@ func rowTexts(scopes []invalidate.Scope) ([]string, error) {
 		case invalidate.KindAll:
 			items = append(items, []any{"a"})
 		default:
-			if s == invalidate.Strict {
-				return nil, fmt.Errorf("%w: scope %d is Strict, and nothing has committed yet: call Tiers.Settle after COMMIT", ErrScope, i)
-			}
 			hold = max(hold, s.Fence().Hold)
 		}
 	}

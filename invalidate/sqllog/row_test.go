@@ -87,7 +87,7 @@ func TestAppendRefuses(t *testing.T) {
 	l := sqllog.New(pool(t), sqllog.Config{Dialect: sqllog.Postgres})
 	tx := &execs{}
 	for name, s := range map[string]invalidate.Scope{
-		"the zero Scope": {}, "Strict": invalidate.Strict, "a bad prefix": invalidate.Prefix("default", ""),
+		"the zero Scope": {}, "a bad prefix": invalidate.Prefix("default", ""),
 		"a bad tag": invalidate.Tag("secret:x", "secret"), "a bad hold": invalidate.Hold(0),
 	} {
 		err := l.Append(t.Context(), tx, invalidate.All(), s)

@@ -117,7 +117,6 @@ func TestTx(t *testing.T) {
 			{"commits", func(*sqllog.Tx) error { return nil }, nil},
 			{"fails", func(*sqllog.Tx) error { return boom }, boom},
 			{"has a bad scope", func(tx *sqllog.Tx) error { tx.Invalidate(invalidate.Scope{}); return nil }, sqllog.ErrScope},
-			{"waits for the log", func(tx *sqllog.Tx) error { tx.Invalidate(invalidate.Strict); return nil }, sqllog.ErrScope},
 			{"commits itself", func(tx *sqllog.Tx) error { return tx.Commit() }, sqllog.ErrCommit},
 			{"rolls back itself", func(tx *sqllog.Tx) error { return tx.Rollback() }, sqllog.ErrCommit},
 			{"rolls back inside", func(tx *sqllog.Tx) error { return tx.Tx.Rollback() }, sql.ErrTxDone},

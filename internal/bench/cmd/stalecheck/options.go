@@ -43,7 +43,7 @@ func (c *runConfig) define(fs *flag.FlagSet) {
 	fs.StringVar(&c.DB, "db", c.DB, "the source and the log are in a database: sqlite, postgres or mariadb")
 	fs.BoolVar(&c.DBCells, "db-cells", c.DBCells, "the cells are in it as well")
 	fs.DurationVar(&c.Bound, "bound", c.Bound, "the bound of the log")
-	fs.BoolVar(&c.Strict, "strict", c.Strict, "every invalidation is Strict, and the bound 0")
+	fs.BoolVar(&c.Settle, "settle", c.Settle, "Settle follows every invalidation, and the bound is 0")
 	fs.BoolVar(&c.Soft, "soft", c.Soft, "nothing is invalidated, it expires; what is served as stale is not judged")
 	fs.BoolVar(&c.Plain, "plain", c.Plain, "writers are plain SQL clients, and triggers of the source invalidate")
 	fs.BoolVar(&c.Composed, "composed", c.Composed, "read values that loaders built from cached values, too")
@@ -127,8 +127,8 @@ func (c *runConfig) validate() error {
 		return errors.New("-db-cells, outbox and cells-first are for -db")
 	case c.Plain && c.DB == "" || c.Lacks(worker.NoTriggers) && !c.Plain:
 		return errors.New("-plain is for -db, and triggers are for -plain")
-	case c.Soft && c.Strict:
-		return errors.New("an expiry cannot be strict: -soft does not go with -strict")
+	case c.Soft && c.Settle:
+		return errors.New("-soft does not go with -settle")
 	case c.Bound < least:
 		return fmt.Errorf("the fault %s needs a bound of %v or more", c.Fault, least)
 	case c.Workers < 1 || c.Workers > 99 || c.Writers < 0:

@@ -52,8 +52,8 @@ processes that ran to the end. So are audits, of every hit until 100 have begun 
 ones, then failed ones. "False" ones of the stale hits that audits reported had an invalidation in time.
 "× PING" is the median of Invalidate divided by the median of a bare
 round trip in the same run.
-With a database, "Invalidate" is a transaction that writes the source and the outbox, or with
-"strict" one and Settle. Reads are judged by samples of the source there. With "plain SQL" the
+With a database, "Invalidate" is a transaction that writes the source and the outbox. With "settle",
+it is the call or the transaction, and Settle after it. With a database, reads are judged by samples of the source. With "plain SQL" the
 transaction only writes the source, whose triggers write the outbox.`
 
 // table returns the results as Markdown.
@@ -126,7 +126,7 @@ func (r *result) alarms() string {
 
 func (r *result) ratio() string {
 	ping := measure.Quantile(r.verdict.PingTime, 0.5)
-	if ping == 0 || r.c.Strict { // a call that waits for the bound is not compared
+	if ping == 0 || r.c.Settle { // a call that waits for the bound is not compared
 		return "–"
 	}
 	return report.Number(float64(measure.Quantile(r.verdict.Invalidation, 0.5)) / float64(ping))

@@ -12,10 +12,10 @@ const drift = 1e-4
 
 // Rules say how stale a read may be.
 type Rules struct {
-	Bound  time.Duration // in other processes than the one that invalidated
-	Own    time.Duration // in the process that invalidated, after the call has returned
-	Strict bool          // every invalidation waited, so no read may be stale
-	Soft   bool          // values expired instead of being invalidated: a read reported as stale is correct
+	Bound   time.Duration // in other processes than the one that invalidated
+	Own     time.Duration // in the process that invalidated, after the call has returned
+	Settled bool          // Settle followed every invalidation, so no read may be stale
+	Soft    bool          // values expired instead of being invalidated: a read reported as stale is correct
 }
 
 // limit returns the staleness in nanoseconds that a read may have. A call that asks for a value
@@ -23,7 +23,7 @@ type Rules struct {
 func (r Rules) limit(read *Event, own bool) int64 {
 	bound := int64(r.Bound)
 	switch {
-	case r.Strict:
+	case r.Settled:
 		return 0
 	case own:
 		bound = int64(r.Own)

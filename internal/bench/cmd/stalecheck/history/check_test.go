@@ -64,8 +64,8 @@ func TestCheck(t *testing.T) {
 		},
 		{"own process, allowed some", []history.Event{ack(1, 100, 8), read(1, 101, 7)}, history.Rules{Bound: time.Second, Own: 1}, 1, 0},
 		{"own process, more than that", []history.Event{ack(1, 100, 8), read(1, 102, 7)}, history.Rules{Bound: time.Second, Own: 1}, 1, 1},
-		{"strict, at the end", []history.Event{ack(1, 100, 8), read(2, 100, 7)}, history.Rules{Bound: time.Second, Strict: true}, 0, 0},
-		{"strict, a moment later", []history.Event{ack(1, 100, 8), read(2, 101, 7)}, history.Rules{Bound: time.Second, Strict: true}, 1, 1},
+		{"settled, at the end", []history.Event{ack(1, 100, 8), read(2, 100, 7)}, history.Rules{Bound: time.Second, Settled: true}, 0, 0},
+		{"settled, a moment later", []history.Event{ack(1, 100, 8), read(2, 101, 7)}, history.Rules{Bound: time.Second, Settled: true}, 1, 1},
 		{
 			"a read that asked for less than the bound, and got it",
 			[]history.Event{ack(1, 100, 8), as(read(2, 1100, 7), func(e *history.Event) { e.MaxAge = 1000 })},

@@ -78,10 +78,10 @@ func (c *Course) last(m state, at int64) (s span, n int, ok bool) {
 
 // Observe checks a history by the course of its source. A read may return a version that the source
 // still held within the time that the rules allow, counted back from the start of the read. An
-// acknowledgement means that a process knows a version, or with Strict that all processes know it.
+// acknowledgement means that a process knows a version, or with Settled that all processes know it.
 // A later read in these processes must not return anything older than that version.
 func (c *Course) Observe(events []Event, rules Rules) *Verdict {
-	seen, told := firstReads(events), c.told(events, rules.Strict)
+	seen, told := firstReads(events), c.told(events, rules.Settled)
 	return verdict(events, nil, rules, func(v *Verdict, read Event) { v.observe(c, read, seen, told, rules) })
 }
 
@@ -126,8 +126,8 @@ func (v *Verdict) observe(c *Course, read Event, seen map[state]int64, told map[
 		v.ByTier[read.Tier] = append(v.ByTier[read.Tier], staleness)
 	}
 	who := int(read.Proc)
-	if rules.Strict {
-		who, rules.Strict = everywhere, false
+	if rules.Settled {
+		who, rules.Settled = everywhere, false
 	}
 	if limit := rules.limit(&read, false); staleness > limit {
 		v.Violations = append(v.Violations, Violation{read, next, staleness, limit, false})
@@ -144,9 +144,9 @@ type news struct {
 	n   int
 }
 
-// told returns the acknowledgements, sorted by their ends, for each key and process. With strict,
+// told returns the acknowledgements, sorted by their ends, for each key and process. With settled,
 // all processes share one list.
-func (c *Course) told(events []Event, strict bool) map[place][]news {
+func (c *Course) told(events []Event, settled bool) map[place][]news {
 	out := make(map[place][]news)
 	for _, e := range events {
 		// A version may have come back: its first appearance counts.
@@ -155,7 +155,7 @@ func (c *Course) told(events []Event, strict bool) map[place][]news {
 			continue
 		}
 		p := place{e.Key, int(e.Proc)}
-		if strict {
+		if settled {
 			p.proc = everywhere
 		}
 		out[p] = append(out[p], news{e, list[0]})

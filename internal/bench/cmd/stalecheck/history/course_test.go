@@ -29,9 +29,9 @@ func TestObserve(t *testing.T) {
 	committed := acked(1, 9, 480)
 	committed.Type = Committed
 	for name, test := range map[string]struct {
-		events []Event
-		strict bool
-		want   int
+		events  []Event
+		settled bool
+		want    int
 	}{
 		"what is there":                        {events: []Event{read(5, 90)}},
 		"old, within the bound":                {events: []Event{read(8, 360)}}, // gone at 310
@@ -48,11 +48,11 @@ func TestObserve(t *testing.T) {
 		"told of what is lost":                 {events: []Event{acked(1, 8, 250), read(5, 400)}},
 		"told of what came back later":         {events: []Event{acked(1, 5, 100), read(8, 320)}},
 		"told of an older one afterwards":      {events: []Event{acked(1, 9, 450), acked(1, 8, 470), read(5, 480)}, want: 1},
-		"strict":                               {events: []Event{acked(2, 9, 450), read(5, 460)}, strict: true, want: 1},
-		"strict, read before":                  {events: []Event{acked(2, 9, 450), read(5, 440)}, strict: true},
-		"strict, beyond the bound":             {events: []Event{read(8, 361)}, strict: true, want: 1},
+		"settled":                              {events: []Event{acked(2, 9, 450), read(5, 460)}, settled: true, want: 1},
+		"settled, read before":                 {events: []Event{acked(2, 9, 450), read(5, 440)}, settled: true},
+		"settled, beyond the bound":            {events: []Event{read(8, 361)}, settled: true, want: 1},
 	} {
-		v := source().Observe(test.events, Rules{Bound: bound * time.Nanosecond, Strict: test.strict})
+		v := source().Observe(test.events, Rules{Bound: bound * time.Nanosecond, Settled: test.settled})
 		if len(v.Violations) != test.want {
 			t.Errorf("%s: %d violations, want %d: %+v", name, len(v.Violations), test.want, v.Violations)
 		}

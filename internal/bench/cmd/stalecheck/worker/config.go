@@ -23,7 +23,7 @@ type Run struct {
 	DB       string        // the kind of database that holds the source and the log; empty: both are in Redis
 	DBCells  bool          // the database holds the cells as well
 	Bound    time.Duration // of the log
-	Strict   bool          // every invalidation waits until no process can be stale
+	Settle   bool          // Settle follows every invalidation: no process can be stale then
 	Soft     bool          // changed values expire; every read reports whether its value is stale
 	Plain    bool          // writers only run UPDATE and COMMIT; triggers of the source invalidate
 	Composed bool          // most reads are of values built from cached values

@@ -7,7 +7,6 @@ import (
 
 	"github.com/twofold-go/twofold/internal/bench/cmd/stalecheck/history"
 	"github.com/twofold-go/twofold/internal/bench/proc"
-	"github.com/twofold-go/twofold/invalidate"
 )
 
 // write raises the source and invalidates the changed keys. One in eight calls names two targets.
@@ -40,9 +39,7 @@ func (w *worker) invalidate(ctx context.Context, rng *rand.Rand, t target) {
 		return
 	}
 	wait := patience / 3
-	var how []invalidate.Scope
-	if w.cfg.Strict {
-		how = append(how, invalidate.Strict)
+	if w.cfg.Settle {
 		wait += 2 * w.cfg.Bound
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), wait)
@@ -51,9 +48,12 @@ func (w *worker) invalidate(ctx context.Context, rng *rand.Rand, t target) {
 	if w.cfg.Soft {
 		err = w.tiers.Expire(ctx, t.scopes...)
 	} else if t.kind == history.Key && len(t.keys) == 1 && rng.IntN(4) == 0 {
-		err = w.levels[0].Delete(ctx, Name(t.keys[0]), how...)
+		err = w.levels[0].Delete(ctx, Name(t.keys[0]))
 	} else {
-		err = w.tiers.Invalidate(ctx, append(t.scopes, how...)...)
+		err = w.tiers.Invalidate(ctx, t.scopes...)
+	}
+	if err == nil && w.cfg.Settle {
+		err = w.tiers.Settle(ctx)
 	}
 	w.ended(e, t, versions, proc.Now(), "invalidate", err)
 }
@@ -95,7 +95,7 @@ func (w *worker) ping(ctx context.Context) {
 }
 
 // commit writes the source and invalidates the changed keys in one transaction. Some calls wait
-// until this process knows of it, or with Strict until every process does.
+// until this process knows of it, or with Settle until every process does.
 func (w *worker) commit(ctx context.Context, rng *rand.Rand, t target) {
 	slices.Sort(t.keys)
 	t.keys = slices.Compact(t.keys)
@@ -143,12 +143,12 @@ func (w *worker) transact(ctx context.Context, t target, version int64) error {
 	return nil
 }
 
-// told waits, in some calls, until the process knows of its commit. With Strict it always waits,
+// told waits, in some calls, until the process knows of its commit. With Settle it always waits,
 // until no process can return anything older.
 func (w *worker) told(ctx context.Context, rng *rand.Rand) bool {
 	var err error
 	switch {
-	case w.cfg.Strict:
+	case w.cfg.Settle:
 		err = w.tiers.Settle(ctx)
 	case rng.IntN(4) > 0:
 		return false
