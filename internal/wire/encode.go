@@ -57,7 +57,7 @@ func (s *Payloads) Encode(p any, limit int) (e Encoded, err error) {
 			err = Mark(fmt.Errorf("codec %s panicked (%T)", s.Codec.ID(), p), ErrEncode)
 		}
 	}()
-	b, err := codec.MarshalWithin(s.Codec, v.Interface(), s.ValueType, limit)
+	b, err := codec.MarshalWithin(s.Codec, v.Interface(), limit)
 	switch {
 	case errors.Is(err, codec.ErrTooLarge):
 		return e, fmt.Errorf("%w: MaxValueBytes is %d: %w", ErrTooLarge, limit, err)
