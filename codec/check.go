@@ -118,10 +118,13 @@ type rules struct {
 type ownWay struct {
 	name             string
 	encoder, decoder reflect.Type
+	marshal          func(any) ([]byte, error) // calls the encoder
 }
 
-func ownWayOf[E, D any](name string) ownWay {
-	return ownWay{name, reflect.TypeFor[E](), reflect.TypeFor[D]()}
+// ownWayOf takes the encoder's method. To find it by its name would keep the linker from dropping any
+// method of the program.
+func ownWayOf[E, D any](name string, marshal func(E) ([]byte, error)) ownWay {
+	return ownWay{name, reflect.TypeFor[E](), reflect.TypeFor[D](), func(v any) ([]byte, error) { return marshal(v.(E)) }}
 }
 
 func jsonTag(t reflect.StructTag) string { return t.Get("json") }
@@ -129,10 +132,12 @@ func jsonTag(t reflect.StructTag) string { return t.Get("json") }
 func cborTag(t reflect.StructTag) string { return cmp.Or(t.Get("cbor"), t.Get("json")) }
 
 var (
-	textWay   = ownWayOf[encoding.TextMarshaler, encoding.TextUnmarshaler]("Text")
-	binaryWay = ownWayOf[encoding.BinaryMarshaler, encoding.BinaryUnmarshaler]("Binary")
-	jsonRules = rules{JSON, jsonTag, false, []ownWay{ownWayOf[json.Marshaler, json.Unmarshaler]("JSON"), textWay}}
-	cborRules = rules{CBOR, cborTag, true, []ownWay{ownWayOf[cbor.Marshaler, cbor.Unmarshaler]("CBOR"), binaryWay, textWay}}
+	textWay   = ownWayOf[encoding.TextMarshaler, encoding.TextUnmarshaler]("Text", encoding.TextMarshaler.MarshalText)
+	binaryWay = ownWayOf[encoding.BinaryMarshaler, encoding.BinaryUnmarshaler]("Binary", encoding.BinaryMarshaler.MarshalBinary)
+	jsonWay   = ownWayOf[json.Marshaler, json.Unmarshaler]("JSON", json.Marshaler.MarshalJSON)
+	cborWay   = ownWayOf[cbor.Marshaler, cbor.Unmarshaler]("CBOR", cbor.Marshaler.MarshalCBOR)
+	jsonRules = rules{JSON, jsonTag, false, []ownWay{jsonWay, textWay}}
+	cborRules = rules{CBOR, cborTag, true, []ownWay{cborWay, binaryWay, textWay}}
 )
 
 func (r *rules) faults(t reflect.Type) []TypeFault {

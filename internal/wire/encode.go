@@ -4,10 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"sync/atomic"
 
 	"github.com/twofold-go/twofold/codec"
-	"github.com/twofold-go/twofold/internal/trip"
 	"github.com/twofold-go/twofold/tier"
 )
 
@@ -44,8 +42,7 @@ type Payloads struct {
 	ValueType reflect.Type
 	Codec     codec.Codec
 	Schema    uint64
-	SnappyID  string      // of the codec that reads compressed values; empty if there is none
-	tripped   atomic.Bool // one value came back from the codec unchanged
+	SnappyID  string // of the codec that reads compressed values; empty if there is none
 }
 
 // Encode returns the payload of the value that p points to. Before compression it has at most limit
@@ -63,10 +60,6 @@ func (s *Payloads) Encode(p any, limit int) (e Encoded, err error) {
 		return e, fmt.Errorf("%w: MaxValueBytes is %d: %w", ErrTooLarge, limit, err)
 	case err != nil:
 		return e, Mark(fmt.Errorf("value of type %T does not encode as %s: %w", v.Interface(), s.Codec.ID(), err), ErrEncode)
-	case tripsChecked || trip.Asked():
-		if err := s.checkTrip(b, v); err != nil {
-			return e, Mark(err, ErrEncode)
-		}
 	}
 	return s.compact(b), nil
 }
@@ -81,32 +74,6 @@ func (s *Payloads) compact(b []byte) Encoded {
 		}
 	}
 	return Encoded{s.Codec.ID(), b}
-}
-
-// ChangedError reports a codec that changes values although it promises not to.
-type ChangedError struct{ codec, typ, path string }
-
-func (e *ChangedError) Error() string {
-	return fmt.Sprintf("value of type %s does not come back from codec %s as it was: %s differs; mend the methods that "+
-		"marshal it, give its type a method Equal, or use codec.Lossy if the loss is meant", e.typ, e.codec, e.path)
-}
-
-// checkTrip decodes the first non-zero value of a cache and compares it with the original.
-func (s *Payloads) checkTrip(b []byte, v reflect.Value) error {
-	if s.tripped.Load() || codec.CheckerOf(s.Codec) == nil || v.IsZero() {
-		return nil
-	}
-	changed := &ChangedError{s.Codec.ID(), s.ValueType.String(), ""}
-	back := reflect.New(s.ValueType)
-	if err := s.Codec.Unmarshal(b, back.Interface()); err != nil {
-		changed.path = "the whole value, which cannot be read,"
-		return changed
-	}
-	if changed.path = trip.Diff(v.Addr().Interface(), back.Interface()); changed.path != "" {
-		return changed
-	}
-	s.tripped.Store(true)
-	return nil
 }
 
 // ErrUnknownCodec means that this process does not know the codec of a cell.
