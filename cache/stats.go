@@ -75,9 +75,10 @@ type Counts struct { // in the order of measure.Stat
 	FillsNotWanted   int64 // not stored: NoStore, or the remote tier holds the key
 	FillsManyTags    int64 // values with over 256 tags, which the invalidation of any tag covers
 
-	CellsCorrupt int64 // remote values that could not be decoded
-	CellsForeign int64 // remote values of another key or schema
-	CellsRefused int64 // remote values older than an invalidation
+	CellsCorrupt     int64 // remote values that could not be decoded
+	CellsForeign     int64 // remote values of another key or schema
+	CellsUnauthentic int64 // remote values without the tag of a Secret of this process
+	CellsRefused     int64 // remote values older than an invalidation
 
 	Evictions    int64 // entries pushed out of the local tier
 	EvictedBytes int64 // their memory, as the local tier counts it

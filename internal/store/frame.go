@@ -48,9 +48,13 @@ func (j *Job) checkFrame(raw []byte, mark fence.Mark) (f Frame) {
 	if len(raw) == 0 {
 		return Frame{Verdict: absent}
 	}
-	cell, nonce, claimed, err := wire.Read(raw)
+	cell, nonce, claimed, err := j.Core.seal.Read(raw, j.FullKey())
 	f = Frame{Verdict: useless, Nonce: nonce}
-	if err != nil {
+	switch {
+	case err == wire.ErrUnauthentic: //nolint:errorlint // itself
+		j.View.Counts.Inc(measure.CellUnauthentic)
+		return f
+	case err != nil:
 		j.View.Counts.Inc(measure.CellCorrupt)
 		return f
 	}
@@ -178,5 +182,8 @@ func (j *Job) Freeze(it *entry.Entry, payload wire.Encoded, nonce tier.Nonce, ma
 		keep = min(keep, time.Duration(until-now))
 	}
 	b, err := c.Encode()
-	return b, max(keep, time.Millisecond), err
+	if err != nil {
+		return nil, 0, err
+	}
+	return j.Core.seal.Close(b, j.FullKey()), max(keep, time.Millisecond), nil
 }
