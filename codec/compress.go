@@ -188,6 +188,15 @@ func (c *compressed) unmarshal(data []byte, v any, owned bool) error {
 	return c.inner.Unmarshal(plain, v)
 }
 
+// plainLen returns the length of the inner codec's bytes.
+func (c *compressed) plainLen(data []byte) int {
+	if len(data) == 0 || data[0] != tagCompressed {
+		return max(len(data)-1, 0)
+	}
+	size, _ := binary.Uvarint(data[1:])
+	return int(min(size, uint64(c.limit))) //nolint:gosec // at most the limit
+}
+
 // plain returns the inner codec's bytes, at most limit of them. If own is set, their slice is
 // new.
 func (c *compressed) plain(data []byte, limit int) (plain []byte, own bool, err error) {

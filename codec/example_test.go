@@ -85,11 +85,11 @@ func ExampleMarshalWithin() {
 	// A few bytes that decompress to more than the limit are refused.
 	small, _ := codec.Snappy(codec.Raw, 0).Marshal(make([]byte, 10_000))
 	err = codec.UnmarshalWithin(codec.Snappy(codec.Raw, 0), small, new([]byte), limit, true)
-	fmt.Println(len(small) < limit, errors.Is(err, codec.ErrTooLarge))
+	fmt.Println(len(small) < limit, codec.PlainLen(codec.Snappy(codec.Raw, 0), small), errors.Is(err, codec.ErrTooLarge))
 	// Output:
 	// 5 <nil>
 	// [a b] <nil>
-	// true true
+	// true 10000 true
 }
 
 func ExampleUnmarshalOwned() {

@@ -25,6 +25,23 @@ func MarshalWithin(c Codec, v any, limit int) ([]byte, error) {
 	return data, err
 }
 
+// PlainLen returns the length of an encoding before compression, as data gives it. For data that c
+// cannot decode, it may be wrong.
+func PlainLen(c Codec, data []byte) int {
+	for {
+		switch w := c.(type) {
+		case *compressed:
+			return w.plainLen(data)
+		case interface{ unwrap() Codec }:
+			c = w.unwrap()
+		case lossy:
+			c = w.Codec
+		default:
+			return len(data)
+		}
+	}
+}
+
 // UnmarshalWithin decodes data into v. It refuses what MarshalWithin refuses under the same limit,
 // before it allocates memory. If owned is set, the value may keep data, as with [Owner]. For a
 // codec of another package limit applies to data itself.

@@ -30,6 +30,9 @@ func TestWithin(t *testing.T) {
 			plain += 3
 		}
 		data := mustMarshal(t, c, value)
+		if n := codec.PlainLen(c, data); n != plain {
+			t.Errorf("%s: PlainLen = %d, want %d", c.ID(), n, plain)
+		}
 		for _, limit := range []int{plain, plain - 1} {
 			fits := limit == plain
 			written, err := codec.MarshalWithin(c, value, limit)
@@ -81,6 +84,9 @@ func FuzzUnmarshalWithin(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for _, c := range all() {
+			if n := codec.PlainLen(c, data); n < 0 || n > max(len(data), codec.MaxDecoded) {
+				t.Errorf("%s: PlainLen = %d", c.ID(), n)
+			}
 			for _, limit := range []int{1, 16, 1 << 20} {
 				for _, into := range []func() any{func() any { return new(any) }, func() any { return new([]shape) }, func() any { return new(map[string][]record) }} {
 					within, without := into(), into()

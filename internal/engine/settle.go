@@ -137,7 +137,7 @@ func (r *run) store(a *attempt, ttl time.Duration) {
 	}
 	r.keep = it
 	if !r.claimed {
-		if size := f.j.SizeOf(it); size > int64(f.j.Policy.MaxValueBytes) {
+		if size := f.j.SizeOf(it, 0); size > int64(f.j.Policy.MaxValueBytes) {
 			f.j.View.Counts.Inc(measure.FillTooLarge)
 			r.keep = nil
 		} else {
@@ -145,8 +145,8 @@ func (r *run) store(a *attempt, ttl time.Duration) {
 		}
 		return
 	}
-	r.size = store.SizeUnknown
 	payload, why := payloadOf(&f.j, it)
+	r.size = f.j.SizeOf(it, payload.Plain)
 	if why == measure.FillStored {
 		cell, keep, err := f.j.Freeze(it, payload, r.claim.Nonce, a.mark)
 		if err == nil {
@@ -242,10 +242,7 @@ func (r *run) filled(ok bool, err error) {
 // finish keeps the run's result and ends its flight, or begins again.
 func (r *run) finish() {
 	if r.keep != nil {
-		if r.size == store.SizeUnknown {
-			r.size = r.f.j.SizeOf(r.keep)
-		}
-		r.f.j.PutSized(r.keep, r.size)
+		r.f.j.Put(r.keep, r.size)
 	}
 	switch {
 	case r.again:

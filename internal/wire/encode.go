@@ -32,6 +32,7 @@ func (m marked) Unwrap() error { return m.error }
 type Encoded struct {
 	Codec string // the ID of the codec that reads it
 	Data  []byte
+	Plain int // the length before compression
 }
 
 // snappy compresses the output of another codec. codec.Snappy of that codec reads the result.
@@ -68,12 +69,13 @@ func (s *Payloads) Encode(p any, limit int) (e Encoded, err error) {
 // codec that reads it. Processes of every version know that codec, so old and new processes read it
 // during an update of the fleet.
 func (s *Payloads) compact(b []byte) Encoded {
+	plain := codec.PlainLen(s.Codec, b)
 	if s.SnappyID != "" && len(b) >= codec.DefaultMinSize {
 		if small, err := snappy.Marshal(b); err == nil && len(small) < len(b) {
-			return Encoded{s.SnappyID, small}
+			return Encoded{s.SnappyID, small, plain}
 		}
 	}
-	return Encoded{s.Codec.ID(), b}
+	return Encoded{s.Codec.ID(), b, plain}
 }
 
 // ErrUnknownCodec means that this process does not know the codec of a cell.
@@ -85,11 +87,11 @@ var ErrUnknownCodec = errors.New("cache: unknown codec")
 //
 // The frame of size bytes belongs to this process, so the value may share its memory. It must not
 // if the payload is only a small part of the frame, because the value would keep the whole frame
-// from the garbage collector.
-func Decode(codecs codec.Set, c *tier.Cell, size int, ptr any, limit int) (err error) {
+// from the garbage collector. Decode returns the length of the payload before compression.
+func Decode(codecs codec.Set, c *tier.Cell, size int, ptr any, limit int) (plain int, err error) {
 	cd, ok := codecs.Lookup(c.Codec)
 	if !ok {
-		return ErrUnknownCodec
+		return 0, ErrUnknownCodec
 	}
 	defer func() {
 		if p := recover(); p != nil {
@@ -97,5 +99,5 @@ func Decode(codecs codec.Set, c *tier.Cell, size int, ptr any, limit int) (err e
 		}
 	}()
 	owned := size-len(c.Payload) <= size/8
-	return codec.UnmarshalWithin(cd, c.Payload, ptr, limit, owned)
+	return codec.PlainLen(cd, c.Payload), codec.UnmarshalWithin(cd, c.Payload, ptr, limit, owned)
 }
