@@ -92,8 +92,10 @@ type Config[K comparable, V any] struct {
 	// a remote tier, and with LocalOnly, only reflect.DeepEqual decides.
 	Equal func(a, b V) bool
 
-	// Size returns the bytes that a value occupies in memory. If nil, the cache estimates them by
-	// reflection.
+	// Size returns the bytes that a value occupies in memory. If nil, the cache estimates them: the
+	// value's own size and the length of its encoding before compression, or, if that is more or the
+	// value was not encoded, its own size with its strings, slices and maps, one level deep. Set it
+	// if there is no remote tier and values have more behind pointers, or in elements of slices.
 	Size func(V) int64
 
 	wantsLoad bool // made by For

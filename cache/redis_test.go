@@ -212,7 +212,7 @@ func disturb(t *testing.T, what string, s *redistest.Server, p *redistest.Proxy)
 	case "black hole":
 		p.BlackHole()
 	case "garbage":
-		p.Garbage([]byte("$99999999999999\r\nHTTP/1.1 400 Bad Request\r\n"))
+		p.Garbage([]byte("$99999999999999999\r\nHTTP/1.1 400 Bad Request\r\n"))
 	case "pass":
 		p.Pass()
 	case "new connections":
@@ -274,8 +274,6 @@ func through(t *testing.T, s *redistest.Server, p *redistest.Proxy) func() redis
 	return func() redis.UniversalClient {
 		o := s.Options()
 		o.Addr = p.Addr()
-		// go-redis allocates any length that a server announces.
-		o.Dialer = redistier.LimitReplies(nil, 64<<20)
 		c := redis.NewClient(o)
 		t.Cleanup(func() { _ = c.Close() })
 		return c

@@ -94,9 +94,10 @@ type FillCounts struct {
 
 // CellCounts are about values of the remote tier that a read could not use.
 type CellCounts struct {
-	Corrupt int64 // could not be decoded
-	Foreign int64 // of another key or schema
-	Refused int64 // older than an invalidation
+	Corrupt     int64 // could not be decoded
+	Foreign     int64 // of another key or schema
+	Unauthentic int64 // without the tag of a Secret of this process
+	Refused     int64 // older than an invalidation
 }
 
 // EvictionCounts are about entries that the local tier evicted.
@@ -170,7 +171,7 @@ func countsOf(n *measure.Numbers) Counts {
 			TooLarge: n[measure.FillTooLarge], Unencodable: n[measure.FillUnencodable], BadTags: n[measure.FillTags],
 			NotAdmitted: n[measure.FillNotAdmitted], NotWanted: n[measure.FillNoStore], ManyTags: n[measure.FillManyTags],
 		},
-		Cells:     CellCounts{Corrupt: n[measure.CellCorrupt], Foreign: n[measure.CellForeign], Refused: n[measure.CellRefused]},
+		Cells:     CellCounts{Corrupt: n[measure.CellCorrupt], Foreign: n[measure.CellForeign], Unauthentic: n[measure.CellUnauthentic], Refused: n[measure.CellRefused]},
 		Evictions: EvictionCounts{Entries: n[measure.Evictions], Bytes: n[measure.EvictedBytes]},
 	}
 }

@@ -69,6 +69,18 @@ type TiersConfig struct {
 	// callers have shorter deadlines, Delete of the key removes it. If zero, ClaimTTL is 3 s.
 	ClaimTTL time.Duration
 
+	// Secret authenticates the values in the remote tier. With it, this process serves a value only
+	// if a process with the same secret stored it under this key. Any other value is a counted miss.
+	// It has 16 bytes or more, which should be random. All processes that share a remote tier need
+	// it. If nil, the default, a cell has only a checksum against damage. SECURITY.md says what a
+	// writer in the remote tier can do with and without it.
+	Secret []byte
+
+	// PreviousSecret is a second secret whose values are accepted, for a rotation. To rotate without
+	// misses, roll out three times: the new secret here; then the new one as Secret and the old one
+	// here; then the new one alone.
+	PreviousSecret []byte
+
 	// MaxAudits limits the audits that begin in a second, for all namespaces together, and the
 	// loads of audits that run at a time. The policy's Audit chooses the hits. A hit beyond the
 	// limit is not audited and counts as skipped. If zero, it is 10.
@@ -111,7 +123,7 @@ func (cfg *TiersConfig) engine() store.Config {
 	c := store.Config{
 		Local: cfg.Local, Remote: cfg.Remote, Log: cfg.Log, InvalidateWait: cfg.InvalidateWait, Policies: cfg.Policies,
 		Codecs: cfg.Codecs, MaxLoads: cfg.MaxLoads, MaxRefreshes: cfg.MaxRefreshes, MaxFlights: cfg.MaxFlights,
-		ClaimTTL: cfg.ClaimTTL, MaxAudits: cfg.MaxAudits, MaxTenants: cfg.MaxTenants, Logger: cfg.Logger,
+		ClaimTTL: cfg.ClaimTTL, Secret: cfg.Secret, PreviousSecret: cfg.PreviousSecret, MaxAudits: cfg.MaxAudits, MaxTenants: cfg.MaxTenants, Logger: cfg.Logger,
 		MeterProvider: cfg.MeterProvider, TracerProvider: cfg.TracerProvider, Faults: faults{},
 	}
 	if cfg.OnStale != nil {

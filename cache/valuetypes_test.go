@@ -1,12 +1,8 @@
 package cache_test
 
 import (
-	"bytes"
 	"context"
-	"encoding/binary"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"math/rand/v2"
 	"runtime"
 	"strings"
@@ -15,8 +11,6 @@ import (
 
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/codec"
-	"github.com/twofold-go/twofold/internal/race"
-	"github.com/twofold-go/twofold/internal/trip"
 	"github.com/twofold-go/twofold/tier"
 	"github.com/twofold-go/twofold/tier/tiertest"
 )
@@ -61,67 +55,6 @@ func newWith[V any](t *testing.T, c codec.Codec, remote bool) error {
 	_, err := cache.New(open(t, tiersOf(remote)), cache.Config[int, V]{Namespace: "n", Codec: c})
 	return err
 }
-
-// liar marshals itself and loses Rank.
-type liar struct {
-	Name string
-	Rank int
-}
-
-func (l liar) MarshalJSON() ([]byte, error)  { return json.Marshal(l.Name) }
-func (l *liar) UnmarshalJSON(b []byte) error { return json.Unmarshal(b, &l.Name) }
-
-// With the race detector, or when a test kit asks for it, a cache decodes its first nonzero
-// value and compares it. So it detects a marshaller that loses data.
-func TestMarshallerThatLiesIsFound(t *testing.T) {
-	load := func(_ context.Context, n int) (liar, error) {
-		if n == 0 {
-			return liar{}, nil
-		}
-		return liar{"Ann", n}, nil
-	}
-	trip.Ask(true)
-	defer trip.Ask(false)
-	bubble(t, "a value that cannot be read", func(t *testing.T) {
-		c := with(t, open(t, tiersOf(true)), cache.Config[int, unreadable]{})
-		misuse{c.Set(t.Context(), 1, unreadable{1}), nil, []string{"cannot be read"}}.check(t)
-	})
-	for name, tt := range map[string]struct {
-		asked bool
-		codec codec.Codec
-		found bool
-	}{
-		"asked":     {true, codec.JSON, true},
-		"lossy":     {true, codec.Lossy(codec.JSON), false},
-		"one's own": {true, mine{codec.JSON}, false},
-		"not asked": {false, codec.JSON, race.Enabled},
-	} {
-		bubble(t, name, func(t *testing.T) {
-			trip.Ask(tt.asked)
-			defer trip.Ask(false)
-			mem := tiertest.NewMemory()
-			tiers := open(t, cache.TiersConfig{Remote: mem, Codecs: []codec.Codec{mine{codec.JSON}}})
-			c := with(t, tiers, cache.Config[int, liar]{Load: load, Codec: tt.codec})
-			get(t, c, 0) // a zero value is not compared
-			_, err := c.Get(t.Context(), 1)
-			for op, err := range map[string]error{"Get": err, "Set": c.Set(t.Context(), 2, liar{"Bob", 2})} {
-				if found := err != nil; found != tt.found {
-					t.Errorf("%s = %v, want an error: %v", op, err, tt.found)
-				} else if found && (!strings.Contains(err.Error(), "liar.Rank differs") || !strings.Contains(err.Error(), "codec.Lossy")) {
-					t.Errorf("%s = %v, want an error with the difference and the remedy", op, err)
-				}
-			}
-			if _, found := c.Peek(t.Context(), 1); found == tt.found {
-				t.Errorf("Peek finds a value: %v, want the opposite", found)
-			}
-		})
-	}
-}
-
-type unreadable struct{ N int }
-
-func (unreadable) MarshalText() ([]byte, error) { return []byte("x"), nil }
-func (*unreadable) UnmarshalText([]byte) error  { return errors.New("never") }
 
 // mine is a codec of the user.
 type mine struct{ codec.Codec }
@@ -187,45 +120,17 @@ func cellAt(t *testing.T, mem *tiertest.Memory, key string) tier.Cell {
 	return cell
 }
 
-// wide is a large struct that some codecs can encode in one byte.
-type wide struct{ A, B, C, D, E, F, G, H, I, J, K, L, M, N, O, P int64 }
-
-// bomb returns n empty elements in the encoding of inner.
-func bomb(inner codec.Codec, n int, element string) []byte {
-	switch inner.ID() {
-	case "cbor":
-		b := binary.BigEndian.AppendUint32([]byte{0x9a}, uint32(n))
-		return append(b, bytes.Repeat([]byte{map[string]byte{"null": 0xf6, "{}": 0xa0}[element]}, n)...)
-	case "json":
-		b := bytes.Repeat([]byte(element+","), n)
-		b[len(b)-1] = ']'
-		return append([]byte{'['}, b...)
-	}
-	return make([]byte, 40*n)
-}
-
-// A frame may decode to many times the largest value that may be stored. Such a frame is a
-// counted miss, and takes no more memory than a value of the largest size.
+// A frame may unpack to many times the largest value that may be stored. Such a frame is a counted
+// miss, and the unpacked bytes take no memory.
 func TestFrameIsBoundedByMaxValueBytes(t *testing.T) {
-	const limit = 1 << 20
 	asIs := func(c codec.Codec, _ int) codec.Codec { return c }
 	for _, inner := range []codec.Codec{codec.CBOR, codec.JSON, codec.Raw} {
 		for name, form := range map[string]func(codec.Codec, int) codec.Codec{"plain": asIs, "snappy": codec.Snappy, "deflate": codec.Deflate} {
-			for _, element := range []string{"null", "{}"} {
-				for _, n := range []int{20_000, 1_000_000} {
-					bubble(t, fmt.Sprintf("%s, %s, %d of %s", inner.ID(), name, n, element), func(t *testing.T) {
-						data, err := form(codec.Raw, -1).Marshal(bomb(inner, n, element)) // as if inner had written it
-						must(t, err)
-						if inner == codec.Raw {
-							wantBounded[[]byte](t, form(inner, 0), data, limit)
-						} else {
-							wantBounded[[]wide](t, form(inner, 0), data, limit)
-							wantBounded[any](t, form(inner, 0), data, limit)
-							wantBounded[map[string]*[]wide](t, form(inner, 0), data, limit)
-						}
-					})
-				}
-			}
+			bubble(t, inner.ID()+", "+name, func(t *testing.T) {
+				data, err := form(inner, -1).Marshal(strings.Repeat("x", 40<<20))
+				must(t, err)
+				wantBounded[string](t, form(inner, 0), data, 1<<20)
+			})
 		}
 	}
 }
@@ -248,16 +153,11 @@ func wantBounded[V any](t *testing.T, cd codec.Codec, payload []byte, limit int)
 	runtime.ReadMemStats(&before)
 	_, ok := reader.Peek(t.Context(), 1)
 	runtime.ReadMemStats(&after)
-	if n := total(tiers).Cells.Corrupt; !ok && n != 1 {
-		t.Errorf("Cells.Corrupt = %d after a miss, want 1", n)
+	if n := total(tiers).Cells.Corrupt; ok || n != 1 {
+		t.Errorf("the value was served: %v, Cells.Corrupt = %d, want a miss and 1", ok, n)
 	}
-	// The reader allocates the frame twice, the unpacked bytes, and the elements. A decoder that
-	// grows its slice allocates the elements up to four times.
-	most := 2*len(payload) + limit
-	if ok {
-		most += 4 * codec.Expansion * limit
-	}
-	if got := int(after.TotalAlloc - before.TotalAlloc); got > most+limit {
-		t.Errorf("%T from a frame of %d bytes takes %d bytes (served: %v), want at most %d", v, len(payload), got, ok, most+limit)
+	most := 2*len(payload) + limit // the reader allocates the frame twice
+	if got := int(after.TotalAlloc - before.TotalAlloc); got > most {
+		t.Errorf("a frame of %d bytes takes %d bytes, want at most %d", len(payload), got, most)
 	}
 }

@@ -58,23 +58,3 @@ func BenchmarkUnmarshal(b *testing.B) {
 		}
 	})
 }
-
-// The flat values cannot contain themselves and are not walked; the others are.
-func BenchmarkMarshalCBORWalk(b *testing.B) {
-	wide := make([]any, 1000)
-	for i := range wide {
-		wide[i] = map[string]any{"id": i, "title": "an article", "tags": []string{"a", "b"}}
-	}
-	values := []struct {
-		name  string
-		value any
-	}{{"one flat", item{ID: 7}}, {"flat", items(100 << 10)}, {"recursive", make([]record, 1000)}, {"any", wide}, {"list", links(60)}}
-	for _, v := range values {
-		b.Run(v.name, func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				_, _ = codec.CBOR.Marshal(v.value)
-			}
-		})
-	}
-}

@@ -3,7 +3,9 @@ package codec
 import (
 	"errors"
 	"fmt"
+	"math/big"
 	"reflect"
+	"sync"
 
 	"github.com/fxamacker/cbor/v2"
 )
@@ -24,13 +26,13 @@ import (
 // map[string]any. A map with other keys is refused there. An int in an any changes its type, so
 // Check refuses an any; see [Lossy].
 //
-// Decoding refuses data that encoding never writes: repeated map keys, indefinite lengths, text
-// that is not UTF-8, nesting deeper than 64, large arrays and maps (more than 2²⁰ elements), and
-// data after the value.
+// Decoding refuses data that encoding never writes: repeated map keys, indefinite lengths, data
+// after the value, and big integers for a type without a big.Int. It also refuses nesting deeper
+// than 64, and arrays and maps of more than 2²⁰ elements. Marshal refuses these with [ErrValue]. A
+// string need not be UTF-8.
 //
-// Marshal refuses, with [ErrValue], a value that Unmarshal would refuse, such as a value that
-// contains itself. That check walks the value, but only if its type refers to itself or holds an
-// interface.
+// Marshal must not be given a value that contains itself: it would follow it until the stack
+// overflows and the program ends. A time needs a year from 0 to 9999, or it is not decoded.
 var CBOR Codec = cborCodec{}
 
 const (
@@ -44,12 +46,8 @@ func (cborCodec) ID() string { return "cbor" }
 
 func (c cborCodec) Marshal(v any) ([]byte, error) {
 	if v != nil {
-		t := cborTypeOf(reflect.TypeOf(v))
-		if t.jsonOnly != nil {
-			return nil, marshalError(ErrType, c.ID(), v, fmt.Errorf("%v marshals itself only as JSON", t.jsonOnly))
-		}
-		if t.loops && endless(reflect.ValueOf(v), cborWalk) {
-			return nil, marshalError(ErrValue, c.ID(), v, errEndless)
+		if t := cborTypeOf(reflect.TypeOf(v)).jsonOnly; t != nil {
+			return nil, marshalError(ErrType, c.ID(), v, fmt.Errorf("%v marshals itself only as JSON", t))
 		}
 	}
 	data, err := cborEnc.Marshal(v)
@@ -60,22 +58,18 @@ func (c cborCodec) Marshal(v any) ([]byte, error) {
 		}
 		return nil, marshalError(is, c.ID(), v, err)
 	}
-	if err := readable(data); err != nil {
+	if err := cborBigDec.Wellformed(data); err != nil { // too deep or too many
 		return nil, marshalError(ErrValue, c.ID(), v, err)
 	}
 	return data, nil
 }
 
-func (cborCodec) MarshalWithin(v any, into reflect.Type, limit int) ([]byte, error) {
-	return cborRules.marshalWithin(v, into, limit)
-}
-
-func (cborCodec) UnmarshalWithin(data []byte, v any, limit int, _ bool) error {
-	return cborRules.unmarshalWithin(data, v, limit)
-}
-
 func (c cborCodec) Unmarshal(data []byte, v any) error {
-	err := cborDec.Unmarshal(data, v)
+	mode := cborDec
+	if v != nil && cborTypeOf(reflect.TypeOf(v)).bigInts {
+		mode = cborBigDec
+	}
+	err := mode.Unmarshal(data, v)
 	if err == nil {
 		return nil
 	}
@@ -86,9 +80,57 @@ func (c cborCodec) Unmarshal(data []byte, v any) error {
 	return unmarshalError(is, c.ID(), data, v, err)
 }
 
+// cborType is what the codec needs to know about a type.
+type cborType struct {
+	jsonOnly reflect.Type
+	bigInts  bool // a value may hold a big.Int
+}
+
+// cborTypes keeps one answer for each type until the program ends, as encoding/json does.
+var cborTypes sync.Map // reflect.Type → cborType
+
+func cborTypeOf(t reflect.Type) cborType {
+	if found, ok := cborTypes.Load(t); ok {
+		return found.(cborType)
+	}
+	c := cborType{jsonOnly(t), holdsBigInt(t, make(map[reflect.Type]bool))}
+	cborTypes.Store(t, c)
+	return c
+}
+
+// holdsBigInt reports whether t leads to a big.Int, or to an interface or its own decoder, which may
+// accept one.
+func holdsBigInt(t reflect.Type, seen map[reflect.Type]bool) bool {
+	if seen[t] {
+		return false
+	}
+	seen[t] = true
+	if t == reflect.TypeFor[big.Int]() || implementsAny(t, []reflect.Type{reflect.TypeFor[cbor.Unmarshaler]()}) {
+		return true
+	}
+	switch t.Kind() {
+	case reflect.Interface:
+		return true
+	case reflect.Map:
+		return holdsBigInt(t.Key(), seen) || holdsBigInt(t.Elem(), seen)
+	case reflect.Array, reflect.Pointer, reflect.Slice:
+		return holdsBigInt(t.Elem(), seen)
+	case reflect.Struct:
+		for f := range t.Fields() {
+			if holdsBigInt(f.Type, seen) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// The text of an error for a big integer in place of another number holds all its digits, and that
+// takes a second for a megabyte. So cborDec refuses big integers.
 var (
-	cborEnc = must(encOptions().EncMode())
-	cborDec = must(decOptions().DecMode())
+	cborEnc    = must(encOptions().EncMode())
+	cborDec    = must(decOptions(cbor.BignumTagForbidden).DecMode())
+	cborBigDec = must(decOptions(cbor.BignumTagAllowed).DecMode())
 )
 
 func encOptions() cbor.EncOptions {
@@ -103,7 +145,7 @@ func encOptions() cbor.EncOptions {
 	return o
 }
 
-func decOptions() cbor.DecOptions {
+func decOptions(bigInts cbor.BignumTagMode) cbor.DecOptions {
 	return cbor.DecOptions{
 		DupMapKey:         cbor.DupMapKeyEnforcedAPF,
 		MaxNestedLevels:   cborDepth,
@@ -112,8 +154,9 @@ func decOptions() cbor.DecOptions {
 		IndefLength:       cbor.IndefLengthForbidden,
 		IntDec:            cbor.IntDecConvertSignedOrBigInt,
 		DefaultMapType:    reflect.TypeFor[map[string]any](),
-		UTF8:              cbor.UTF8RejectInvalid,
+		UTF8:              cbor.UTF8DecodeInvalid,
 		FieldNameMatching: cbor.FieldNameMatchingCaseSensitive,
+		BignumTag:         bigInts,
 		TextUnmarshaler:   cbor.TextUnmarshalerTextString,
 	}
 }

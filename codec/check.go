@@ -1,9 +1,14 @@
 package codec
 
 import (
+	"cmp"
+	"encoding"
+	"encoding/json"
 	"fmt"
 	"reflect"
 	"strings"
+
+	"github.com/fxamacker/cbor/v2"
 )
 
 // Checker is a [Codec] that can tell whether it decodes every value of a type to an equal value.
@@ -47,18 +52,15 @@ func Lossy(c Codec) Codec { return lossy{c} }
 
 type lossy struct{ Codec }
 
-var (
-	_ Owner   = lossy{}
-	_ Bounded = lossy{}
-)
+var _ Owner = lossy{}
 
 func (c lossy) UnmarshalOwned(data []byte, v any) error { return UnmarshalOwned(c.Codec, data, v) }
 
-func (c lossy) MarshalWithin(v any, into reflect.Type, limit int) ([]byte, error) {
-	return MarshalWithin(c.Codec, v, into, limit)
+func (c lossy) marshalWithin(v any, limit int) ([]byte, error) {
+	return MarshalWithin(c.Codec, v, limit)
 }
 
-func (c lossy) UnmarshalWithin(data []byte, v any, limit int, owned bool) error {
+func (c lossy) unmarshalWithin(data []byte, v any, limit int, owned bool) error {
 	return UnmarshalWithin(c.Codec, data, v, limit, owned)
 }
 
@@ -103,6 +105,49 @@ func (e *TypeError) Error() string {
 func (e *TypeError) Unwrap() error { return ErrType }
 
 const lastRemedies = "LocalOnly in cache.Config if no other process needs the values, or codec.Lossy if the loss is meant"
+
+// rules describe how a codec treats types. own are the pairs of interfaces by which a type may marshal
+// itself, in the codec's order. If addressed is set, the encoder finds a method of *T for every T.
+type rules struct {
+	codec     Codec
+	tag       func(reflect.StructTag) string
+	addressed bool
+	own       []ownWay
+}
+
+type ownWay struct {
+	name             string
+	encoder, decoder reflect.Type
+	marshal          func(any) ([]byte, error) // calls the encoder
+}
+
+// ownWayOf takes the encoder's method. To find it by its name would keep the linker from dropping any
+// method of the program.
+func ownWayOf[E, D any](name string, marshal func(E) ([]byte, error)) ownWay {
+	return ownWay{name, reflect.TypeFor[E](), reflect.TypeFor[D](), func(v any) ([]byte, error) { return marshal(v.(E)) }}
+}
+
+func jsonTag(t reflect.StructTag) string { return t.Get("json") }
+
+func cborTag(t reflect.StructTag) string { return cmp.Or(t.Get("cbor"), t.Get("json")) }
+
+var (
+	textWay   = ownWayOf[encoding.TextMarshaler, encoding.TextUnmarshaler]("Text", encoding.TextMarshaler.MarshalText)
+	binaryWay = ownWayOf[encoding.BinaryMarshaler, encoding.BinaryUnmarshaler]("Binary", encoding.BinaryMarshaler.MarshalBinary)
+	jsonWay   = ownWayOf[json.Marshaler, json.Unmarshaler]("JSON", json.Marshaler.MarshalJSON)
+	cborWay   = ownWayOf[cbor.Marshaler, cbor.Unmarshaler]("CBOR", cbor.Marshaler.MarshalCBOR)
+	jsonRules = rules{JSON, jsonTag, false, []ownWay{jsonWay, textWay}}
+	cborRules = rules{CBOR, cborTag, true, []ownWay{cborWay, binaryWay, textWay}}
+)
+
+func (r *rules) faults(t reflect.Type) []TypeFault {
+	if t == nil {
+		return []TypeFault{{"nil", nil, "is not a type"}}
+	}
+	c := checking{rules: r, seen: make(map[place]bool)}
+	c.check(place{t, r.addressed}, typeName(t))
+	return c.faults
+}
 
 // Check implements [Checker].
 func (jsonCodec) Check(t reflect.Type) error { return jsonRules.check(t, "JSON") }

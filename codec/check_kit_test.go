@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"net/netip"
 	"reflect"
+	"slices"
 	"strconv"
 	"time"
 	"unsafe"
@@ -43,8 +44,12 @@ var (
 		time.Date(2026, 1, 2, 3, 4, 5, 678, time.UTC), netip.MustParseAddr("10.0.0.1"), big.NewInt(1 << 60), onlyText{"t"}, everyWay{"e"},
 	}
 	badLeaves = []any{
-		func() {}, make(chan int), complex(1, 2), *big.NewInt(1 << 60), jsonWay{"j"}, uintptr(7), halfWay{"h"}, embeds{time.Unix(1, 0).UTC(), "n"},
+		func() {}, make(chan int), complex(1, 2), *big.NewInt(1 << 60), jsonWay{"j"}, halfWay{"h"}, embeds{time.Unix(1, 0).UTC(), "n"},
 		ptrWay{"p"},
+	}
+	keys = []any{
+		-7, uint8(1), "text", netip.MustParseAddr("10.0.0.1"), onlyText{"t"}, [2]int{1, 2}, true,
+		time.Date(2026, 1, 2, 3, 4, 5, 678, time.UTC),
 	}
 	interfaces = []reflect.Type{reflect.TypeFor[any](), reflect.TypeFor[error](), reflect.TypeFor[interface{ M() int }]()}
 	tags       = []string{"", "", "", `json:",omitempty"`, `json:",omitzero"`, `json:"-"`, `json:"same"`, `json:"other,omitempty"`, `json:",string"`}
@@ -98,11 +103,7 @@ func (r typesOf) of(depth int) reflect.Type {
 	case 2:
 		return reflect.ArrayOf(2, elem)
 	case 3:
-		key := r.of(1)
-		if !key.Comparable() {
-			key = reflect.TypeFor[string]()
-		}
-		return reflect.MapOf(key, elem)
+		return reflect.MapOf(reflect.TypeOf(keys[r.IntN(len(keys))]), elem)
 	}
 	return r.structure(depth)
 }
@@ -122,7 +123,7 @@ func (r typesOf) structure(depth int) reflect.Type {
 // fillAll sets every part of v, unexported ones too, to a value other than zero. Excluded fields
 // stay zero.
 func fillAll(v reflect.Value) {
-	for _, leaf := range append(badLeaves, goodLeaves...) {
+	for _, leaf := range slices.Concat(badLeaves, goodLeaves, keys) {
 		if v.Type() == reflect.TypeOf(leaf) {
 			v.Set(reflect.ValueOf(leaf))
 			return
@@ -169,21 +170,10 @@ func fillAll(v reflect.Value) {
 	}
 }
 
-// move changes the times in the key of a map to the same instants in another location.
+// move changes a time to the same instant in another location.
 func move(v reflect.Value) {
-	switch {
-	case v.Type() == reflect.TypeFor[time.Time]():
-		v.Set(reflect.ValueOf(v.Interface().(time.Time).In(time.FixedZone("", 0))))
-	case v.Kind() == reflect.Array:
-		for i := range v.Len() {
-			move(v.Index(i))
-		}
-	case v.Kind() == reflect.Struct:
-		for _, f := range v.Fields() {
-			if f.CanSet() {
-				move(f)
-			}
-		}
+	if at, ok := v.Interface().(time.Time); ok {
+		v.Set(reflect.ValueOf(at.In(time.FixedZone("", 0))))
 	}
 }
 

@@ -1,7 +1,6 @@
 package codec_test
 
 import (
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -120,17 +119,6 @@ type (
 
 func (odd) MarshalText() ([]byte, error) { return []byte("odd"), nil }
 
-// hexText is a string whose text is another one. encoding/json writes a key of this type as it is,
-// and reads it by UnmarshalText.
-type hexText string
-
-func (h hexText) MarshalText() ([]byte, error) { return []byte(hex.EncodeToString([]byte(h))), nil }
-func (h *hexText) UnmarshalText(b []byte) error {
-	s, err := hex.DecodeString(string(b))
-	*h = hexText(s)
-	return err
-}
-
 // level is a string with a text of its own that keeps it.
 type level string
 
@@ -170,14 +158,13 @@ func TestCheckRefuses(t *testing.T) {
 		{codec.JSON, []error{errors.ErrUnsupported}, "[]error[] (error) is an interface"},
 		{codec.JSON, handler{Done: func() {}}, "handler.Done (func()) is a func"},
 		{codec.JSON, []chan int{make(chan int)}, "is a chan"},
-		{codec.JSON, map[hexText]int{"61": 1}, "map[codec_test.hexText]int[key] (codec_test.hexText) is a string, which encoding/json writes as it is"},
 		{codec.JSON, bothTimes(), "(time.Time) is a time in a key of a map"},
 		{codec.CBOR, bothTimes(), "(time.Time) is a time in a key of a map"},
 		{codec.CBOR, 1i, "is a complex128"},
 		{codec.CBOR, uintptr(1), "is a uintptr"},
 		{codec.JSON, map[[2]int]string{{1, 2}: "x"}, "[key] ([2]int) cannot be spelled"},
 		{codec.JSON, map[*core]int{{1}: 1}, "is a ptr as the key"},
-		{codec.CBOR, map[*core]int{{1}: 1}, "is a pointer in a key"},
+		{codec.CBOR, map[*core]int{{1}: 1}, "is a ptr as the key"},
 		{codec.JSON, map[odd]int{1: 1}, "has MarshalText without UnmarshalText"},
 		{codec.CBOR, odd(1), "has MarshalText without UnmarshalText"},
 		{codec.JSON, *big.NewInt(7), "of its pointer"},
@@ -186,12 +173,10 @@ func TestCheckRefuses(t *testing.T) {
 		{codec.JSON, map[embeds]int{{time.Unix(1, 0).UTC(), "n"}: 1}, "leaves out Name"},
 		{codec.JSON, url.URL{User: url.User("ann")}, "URL.User.username"},
 		{codec.JSON, hidesCommon{Common{1}, 2}, "hidesCommon.Common.ID (int) is hidden behind"},
-		{codec.JSON, twice{Common{1}, Second{2}}, "twice.Common.ID (int) is hidden behind"},
+		{codec.JSON, twice{Common{1}, Second{2}}, "twice.Second.ID (int) is hidden behind"},
 		{codec.CBOR, twice{Common{1}, Second{2}}, "twice.Second.ID (int) is hidden behind"},
 		{codec.JSON, hiddenPointer{&core{1}}, "is an embedded pointer to an unexported type"},
 		{codec.CBOR, hiddenPointer{&core{1}}, "is an embedded pointer to an unexported type"},
-		{codec.JSON, maybeGone{&Optional{}}, "comes back nil"},
-		{codec.CBOR, maybeGone{&Optional{}}, "comes back nil"},
 		{codec.CBOR, jsonWay{"x"}, "jsonWay.s (string) is unexported"},
 		{codec.Raw, 7, "is neither a string nor a []byte"},
 		{codec.Raw, new("x"), "is neither a string nor a []byte"},
@@ -273,7 +258,7 @@ func TestLossy(t *testing.T) {
 		if l.ID() != c.ID() {
 			t.Errorf("ID = %s, want %s", l.ID(), c.ID())
 		}
-		data, err := codec.MarshalWithin(l, "text", reflect.TypeFor[string](), 100)
+		data, err := codec.MarshalWithin(l, "text", 100)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -287,7 +272,7 @@ func TestLossy(t *testing.T) {
 				t.Errorf("%s: %s = %q, %v", c.ID(), name, s, err)
 			}
 		}
-		if _, err := codec.MarshalWithin(l, "text", reflect.TypeFor[string](), 3); !errors.Is(err, codec.ErrTooLarge) {
+		if _, err := codec.MarshalWithin(l, "text", 3); !errors.Is(err, codec.ErrTooLarge) {
 			t.Errorf("%s: MarshalWithin = %v, want ErrTooLarge", c.ID(), err)
 		}
 	}

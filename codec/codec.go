@@ -4,7 +4,8 @@
 //
 // Other programs can write to the place that the bytes come from, so every decoder here treats
 // them as hostile. It never panics. Before it allocates memory for a length that the bytes
-// announce, it checks the length against a limit and against the bytes that are there. No decoder
+// announce, it checks the length against a limit and against the bytes that are there. The elements
+// of a well-formed value may still take many times its bytes. No decoder
 // notices a flipped bit that leaves well-formed data; the checksum of a cell does.
 package codec
 

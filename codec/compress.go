@@ -3,7 +3,6 @@ package codec
 import (
 	"encoding/binary"
 	"fmt"
-	"reflect"
 )
 
 // DefaultMinSize is the size from which values are compressed by default. For smaller values
@@ -60,11 +59,11 @@ func (c *limited) Marshal(v any) ([]byte, error) {
 	return data, err
 }
 
-func (c *limited) MarshalWithin(v any, into reflect.Type, limit int) ([]byte, error) {
-	return MarshalWithin(c.Codec, v, into, min(limit, c.limit))
+func (c *limited) marshalWithin(v any, limit int) ([]byte, error) {
+	return MarshalWithin(c.Codec, v, min(limit, c.limit))
 }
 
-func (c *limited) UnmarshalWithin(data []byte, v any, limit int, owned bool) error {
+func (c *limited) unmarshalWithin(data []byte, v any, limit int, owned bool) error {
 	return UnmarshalWithin(c.Codec, data, v, min(limit, c.limit), owned)
 }
 
@@ -136,9 +135,9 @@ func (c *compressed) Marshal(v any) ([]byte, error) {
 	return c.packed(plain), nil
 }
 
-func (c *compressed) MarshalWithin(v any, into reflect.Type, limit int) ([]byte, error) {
+func (c *compressed) marshalWithin(v any, limit int) ([]byte, error) {
 	limit = min(limit, c.limit)
-	plain, err := MarshalWithin(c.inner, v, into, limit)
+	plain, err := MarshalWithin(c.inner, v, limit)
 	if err != nil {
 		return nil, err
 	}
@@ -170,7 +169,7 @@ func (c *compressed) UnmarshalOwned(data []byte, v any) error {
 	return c.unmarshal(data, v, true)
 }
 
-func (c *compressed) UnmarshalWithin(data []byte, v any, limit int, owned bool) error {
+func (c *compressed) unmarshalWithin(data []byte, v any, limit int, owned bool) error {
 	plain, own, err := c.plain(data, min(limit, c.limit))
 	if err != nil {
 		return err
@@ -187,6 +186,15 @@ func (c *compressed) unmarshal(data []byte, v any, owned bool) error {
 		return UnmarshalOwned(c.inner, plain, v)
 	}
 	return c.inner.Unmarshal(plain, v)
+}
+
+// plainLen returns the length of the inner codec's bytes.
+func (c *compressed) plainLen(data []byte) int {
+	if len(data) == 0 || data[0] != tagCompressed {
+		return max(len(data)-1, 0)
+	}
+	size, _ := binary.Uvarint(data[1:])
+	return int(min(size, uint64(c.limit))) //nolint:gosec // at most the limit
 }
 
 // plain returns the inner codec's bytes, at most limit of them. If own is set, their slice is

@@ -75,21 +75,21 @@ func ExampleLossy() {
 
 func ExampleMarshalWithin() {
 	const limit = 1000
-	data, err := codec.MarshalWithin(codec.CBOR, []string{"a", "b"}, reflect.TypeFor[[]string](), limit)
+	data, err := codec.MarshalWithin(codec.CBOR, []string{"a", "b"}, limit)
 	fmt.Println(len(data), err)
 
 	var back []string
 	err = codec.UnmarshalWithin(codec.CBOR, data, &back, limit, false)
 	fmt.Println(back, err)
 
-	// A few bytes that would need much memory are refused.
-	nulls := []byte("[" + strings.Repeat("null,", 99) + "null]")
-	err = codec.UnmarshalWithin(codec.JSON, nulls, new([][64]int), limit, false)
-	fmt.Println(errors.Is(err, codec.ErrTooLarge), codec.Expansion)
+	// A few bytes that decompress to more than the limit are refused.
+	small, _ := codec.Snappy(codec.Raw, 0).Marshal(make([]byte, 10_000))
+	err = codec.UnmarshalWithin(codec.Snappy(codec.Raw, 0), small, new([]byte), limit, true)
+	fmt.Println(len(small) < limit, codec.PlainLen(codec.Snappy(codec.Raw, 0), small), errors.Is(err, codec.ErrTooLarge))
 	// Output:
 	// 5 <nil>
 	// [a b] <nil>
-	// true 32
+	// true 10000 true
 }
 
 func ExampleUnmarshalOwned() {
@@ -138,8 +138,7 @@ func Example_errors() {
 	// true
 }
 
-// rot13 is a custom codec. It has its own Check, and passes limits and owned data to the inner
-// codec.
+// rot13 is a custom codec. It has its own Check, and passes owned data to the inner codec.
 type rot13 struct{ codec.Codec }
 
 func (rot13) ID() string { return "rot13" }
@@ -157,15 +156,6 @@ func (c rot13) UnmarshalOwned(data []byte, v any) error {
 	return codec.UnmarshalOwned(c.Codec, turn(data), v)
 }
 
-func (c rot13) MarshalWithin(v any, into reflect.Type, limit int) ([]byte, error) {
-	data, err := codec.MarshalWithin(c.Codec, v, into, limit)
-	return turn(data), err
-}
-
-func (c rot13) UnmarshalWithin(data []byte, v any, limit int, _ bool) error {
-	return codec.UnmarshalWithin(c.Codec, turn(data), v, limit, true) // turn makes a copy
-}
-
 func turn(data []byte) []byte {
 	return bytes.Map(func(r rune) rune {
 		switch {
@@ -178,11 +168,10 @@ func turn(data []byte) []byte {
 	}, data)
 }
 
-// A custom codec can be a Checker, a Bounded and an Owner.
+// A custom codec can be a Checker and an Owner.
 func ExampleCodec() {
 	var c interface {
 		codec.Checker
-		codec.Bounded
 		codec.Owner
 	} = rot13{codec.Raw}
 	data, err := c.Marshal("hello")

@@ -93,7 +93,7 @@ func (d *describer) fields(t reflect.Type) {
 		}
 		if f.Anonymous {
 			d.write("~")
-			if isStruct(f.Type) {
+			if structOf(f.Type).Kind() == reflect.Struct {
 				f.Name = "" // the type's name; its fields or its tag are written instead
 			}
 		}

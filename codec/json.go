@@ -17,8 +17,8 @@ import (
 // it, so [Lossy] is safe for it.
 //
 // Encoding refuses, with [ErrValue], a string that is not UTF-8. encoding/json would replace its
-// bytes with U+FFFD, and a reader would get another value. It also refuses nesting deeper than
-// 10,000, which decoding refuses.
+// bytes with U+FFFD, and a reader would get another value. Decoding refuses nesting deeper than
+// 10,000, and encoding does not.
 var JSON Codec = jsonCodec{}
 
 type jsonCodec struct{}
@@ -34,23 +34,12 @@ func (c jsonCodec) Marshal(v any) ([]byte, error) {
 		}
 		return nil, marshalError(is, c.ID(), v, err)
 	}
-	if nests(data) > jsonDepth {
-		return nil, marshalError(ErrValue, c.ID(), v, errEndless)
-	}
 	// encoding/json writes a replaced byte as this escape. A json.RawMessage may contain it
 	// legitimately, so look again, slowly.
-	if bytes.Contains(data, []byte("ufffd")) && replaced(reflect.ValueOf(v)) {
+	if bytes.Contains(data, []byte("ufffd")) && replaced(reflect.ValueOf(v), deepest) {
 		return nil, marshalError(ErrValue, c.ID(), v, errUTF8)
 	}
 	return data, nil
-}
-
-func (jsonCodec) MarshalWithin(v any, into reflect.Type, limit int) ([]byte, error) {
-	return jsonRules.marshalWithin(v, into, limit)
-}
-
-func (jsonCodec) UnmarshalWithin(data []byte, v any, limit int, _ bool) error {
-	return jsonRules.unmarshalWithin(data, v, limit)
 }
 
 func (c jsonCodec) Unmarshal(data []byte, v any) error {
@@ -65,37 +54,17 @@ func (c jsonCodec) Unmarshal(data []byte, v any) error {
 	return unmarshalError(is, c.ID(), data, v, err)
 }
 
-// jsonDepth is how many arrays and objects encoding/json decodes within one another. It encodes
-// more.
-const jsonDepth = 10_000
-
-// nests returns how many arrays and objects are within one another, or 0 if there are few.
-func nests(data []byte) (most int) {
-	if len(data) <= 2*jsonDepth || bytes.Count(data, []byte("{"))+bytes.Count(data, []byte("[")) <= jsonDepth {
-		return 0
-	}
-	depth, j := 0, jsonItems{data}
-	for len(j.rest) > 0 {
-		switch j.rest[0] {
-		case '{', '[':
-			depth++
-			most = max(most, depth)
-		case '}', ']':
-			depth--
-		case '"':
-			j.text()
-			continue
-		}
-		j.rest = j.rest[1:]
-	}
-	return most
-}
+// deepest is how many levels of a value replaced looks at.
+const deepest = 10_000
 
 var errUTF8 = errors.New("string is not UTF-8")
 
-// replaced reports whether encoding/json replaced bytes of a string in v. It always ends, because
-// json.Marshal has already refused cycles.
-func replaced(v reflect.Value) bool {
+// replaced reports whether encoding/json replaced bytes of a string in v. json.Marshal has already
+// refused cycles; left ends a cycle through a field that it leaves out.
+func replaced(v reflect.Value, left int) bool {
+	if left == 0 {
+		return false
+	}
 	switch v.Kind() {
 	case reflect.Invalid:
 		return false
@@ -111,22 +80,22 @@ func replaced(v reflect.Value) bool {
 	case reflect.String:
 		return !utf8.ValidString(v.String())
 	case reflect.Pointer, reflect.Interface:
-		return replaced(v.Elem())
+		return replaced(v.Elem(), left-1)
 	case reflect.Slice, reflect.Array:
 		for i := range v.Len() {
-			if replaced(v.Index(i)) {
+			if replaced(v.Index(i), left-1) {
 				return true
 			}
 		}
 	case reflect.Map:
 		for it := v.MapRange(); it.Next(); {
-			if replacedKey(it.Key()) || replaced(it.Value()) {
+			if replacedKey(it.Key()) || replaced(it.Value(), left-1) {
 				return true
 			}
 		}
 	case reflect.Struct:
-		for _, f := range fieldsOf(v.Type(), jsonTags) { // a loop may be in a field that is left out
-			if replaced(fieldAt(v, f.Index)) {
+		for f, field := range v.Fields() {
+			if (f.IsExported() || f.Anonymous) && jsonTag(f.Tag) != "-" && replaced(field, left-1) {
 				return true
 			}
 		}
@@ -139,7 +108,7 @@ func replacedKey(k reflect.Value) bool {
 	if k.Kind() == reflect.String {
 		return !utf8.ValidString(k.String())
 	}
-	return replaced(k)
+	return replaced(k, deepest)
 }
 
 // replacedByMarshaler answers for values that marshal themselves. encoding/json does not change

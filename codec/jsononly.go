@@ -39,7 +39,7 @@ func findJSONOnly(t reflect.Type, seen map[reflect.Type]bool) reflect.Type {
 			return t
 		}
 		for f := range t.Fields() {
-			if !f.IsExported() && !f.Anonymous || cborTags.of(f.Tag) == "-" {
+			if !f.IsExported() && !f.Anonymous || cborTag(f.Tag) == "-" {
 				continue
 			}
 			if bad := findJSONOnly(f.Type, seen); bad != nil {
@@ -67,4 +67,12 @@ func implementsAny(t reflect.Type, interfaces []reflect.Type) bool {
 		}
 	}
 	return false
+}
+
+// structOf returns the type that t points to, or t if it is not a pointer.
+func structOf(t reflect.Type) reflect.Type {
+	if t.Kind() == reflect.Pointer {
+		return t.Elem()
+	}
+	return t
 }

@@ -83,24 +83,6 @@ func (c rawCodec) UnmarshalOwned(data []byte, v any) error {
 	return c.Unmarshal(data, v)
 }
 
-func (c rawCodec) MarshalWithin(v any, _ reflect.Type, limit int) ([]byte, error) {
-	data, err := c.Marshal(v)
-	if err == nil && len(data) > limit {
-		return nil, sizeError(c.ID(), len(data), limit)
-	}
-	return data, err
-}
-
-func (c rawCodec) UnmarshalWithin(data []byte, v any, limit int, owned bool) error {
-	switch {
-	case len(data) > limit:
-		return sizeError(c.ID(), len(data), limit)
-	case owned:
-		return c.UnmarshalOwned(data, v)
-	}
-	return c.Unmarshal(data, v)
-}
-
 func isBytes(v reflect.Value) bool {
 	return v.Kind() == reflect.Slice && v.Type().Elem().Kind() == reflect.Uint8
 }

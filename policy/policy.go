@@ -120,8 +120,7 @@ type Policy struct {
 	MinLoad time.Duration
 
 	// MaxValueBytes is the longest encoded value that is stored, in bytes before compression. A
-	// longer one is returned to its callers and counted. The same holds for a value whose elements
-	// take more than codec.Expansion times MaxValueBytes in memory. A longer value in the remote
+	// longer one is returned to its callers and counted. A longer value in the remote
 	// tier is a miss. Where a value is not encoded, its size in memory counts: without a remote
 	// tier, with LocalOnly, and for a load that has no claim because the remote tier is out of
 	// reach. Zero is refused. The default is 1 MiB.

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/cache"
-	"github.com/twofold-go/twofold/internal/trip"
 	"github.com/twofold-go/twofold/invalidate/logtest"
 	"github.com/twofold-go/twofold/policy"
 	"github.com/twofold-go/twofold/tier/tiertest"
@@ -22,9 +21,6 @@ var ErrCutOff = errors.New("cachetest: this process is cut off")
 // value of this package. Warnings and errors in the log go to the test's output. The tiers are
 // closed when the test ends. The test fails if Close reports a loss, such as an invalidation
 // that was not sent.
-//
-// From the first Open on, every cache of the test program decodes the first value that it
-// encodes for a remote tier. If the decoded value differs, the call fails.
 func Open(t testing.TB, change ...func(*cache.TiersConfig)) *cache.Tiers {
 	t.Helper()
 	return OpenFleet(t, 1, change...).Tiers[0]
@@ -45,7 +41,6 @@ func OpenFleet(t testing.TB, n int, change ...func(*cache.TiersConfig)) *Fleet {
 	if n < 1 {
 		t.Fatalf("cachetest: OpenFleet of %d processes, want at least 1", n)
 	}
-	trip.Ask(true)
 	remote, log := tiertest.NewMemory(), logtest.NewMemory(logtest.MemoryConfig{})
 	f := &Fleet{}
 	for range n {

@@ -96,8 +96,8 @@ func sameValue(s *store.Store, x, y *entry.Entry) bool {
 	if s.Far == nil {
 		return reflect.DeepEqual(v, w)
 	}
-	a, errA := codec.MarshalWithin(s.Codec, reflect.ValueOf(v).Elem().Interface(), s.ValueType, maxAudited)
-	b, errB := codec.MarshalWithin(s.Codec, reflect.ValueOf(w).Elem().Interface(), s.ValueType, maxAudited)
+	a, errA := codec.MarshalWithin(s.Codec, reflect.ValueOf(v).Elem().Interface(), maxAudited)
+	b, errB := codec.MarshalWithin(s.Codec, reflect.ValueOf(w).Elem().Interface(), maxAudited)
 	if errA != nil || errB != nil {
 		return reflect.DeepEqual(v, w)
 	}

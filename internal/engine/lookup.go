@@ -219,7 +219,7 @@ func peekRemote(ctx context.Context, j *store.Job, k Asked) (it *entry.Entry, as
 	if f.Verdict != store.Usable || f.It.Freshness(j.Core.Now()) < entry.Stale {
 		return nil, true
 	}
-	j.Put(f.It)
+	j.Put(f.It, f.Size)
 	j.View.Counts.Inc(measure.HitsRemote)
 	return f.It, true
 }

@@ -82,7 +82,7 @@ type run struct {
 
 	fill  tier.Fill          // sent to the claim; without a Cell it gives the claim back
 	keep  *entry.Entry       // goes to the local tier, unless the claim was lost
-	size  int64              // of keep's value, or store.SizeUnknown
+	size  int64              // of keep's value
 	out   outcome            // the flight's outcome; see finish
 	then  *entry.Entry       // to be refreshed after the flight; see refreshStale
 	again bool               // the load was overtaken and is repeated

@@ -172,11 +172,11 @@ func fillAll(ctx context.Context, sets []Setting) {
 			s.Job.View.Counts.Inc(measure.FillNoStore)
 		case ok[i]:
 			s.Job.View.Counts.Inc(measure.FillStored)
-			s.Job.PutSized(s.It, s.size)
+			s.Job.Put(s.It, s.size)
 		case err != nil:
 			s.Job.View.Counts.Inc(measure.FillFailed)
 			s.err = store.Unreached(err)
-			s.Job.PutSized(s.It, s.size)
+			s.Job.Put(s.It, s.size)
 		default: // an invalidation or another Set came last
 			s.Job.View.Counts.Inc(measure.FillLost)
 		}

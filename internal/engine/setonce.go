@@ -83,5 +83,5 @@ func (s *Setting) keepAs(as fence.Mark) {
 		s.It.Expire(fresh)
 	}
 	j.View.Counts.Inc(measure.FillStored)
-	j.PutSized(s.It, s.size)
+	j.Put(s.It, s.size)
 }

@@ -65,11 +65,11 @@ func prepare(j *store.Job) (it *entry.Entry, payload wire.Encoded, size int64, e
 	if it.Many() {
 		j.View.Counts.Inc(measure.FillManyTags)
 	}
-	size = j.SizeOf(it)
-	switch {
-	case j.Far() != nil:
+	if j.Far() != nil {
 		payload, err = j.View.Encode(j.View.Value(it), j.Policy.MaxValueBytes)
-	case size > int64(j.Policy.MaxValueBytes):
+	}
+	size = j.SizeOf(it, payload.Plain)
+	if j.Far() == nil && size > int64(j.Policy.MaxValueBytes) {
 		err = fmt.Errorf("%w: %d bytes, MaxValueBytes is %d", wire.ErrTooLarge, size, j.Policy.MaxValueBytes)
 	}
 	return it, payload, size, err

@@ -130,7 +130,7 @@ func (r *run) store(a *attempt, ttl time.Duration) {
 	it.Live(a.begun+int64(a.took), lifetimeOf(&f.j, it, max(ttl, 0)), &f.j.View.InForce().Usual)
 	r.keep = it
 	if !r.claimed {
-		if size := f.j.SizeOf(it); size > int64(f.j.Policy.MaxValueBytes) {
+		if size := f.j.SizeOf(it, 0); size > int64(f.j.Policy.MaxValueBytes) {
 			f.j.View.Counts.Inc(measure.FillTooLarge)
 			r.keep = nil
 		} else {
@@ -138,8 +138,8 @@ func (r *run) store(a *attempt, ttl time.Duration) {
 		}
 		return
 	}
-	r.size = store.SizeUnknown
-	payload, why, changed := payloadOf(&f.j, it)
+	payload, why := payloadOf(&f.j, it)
+	r.size = f.j.SizeOf(it, payload.Plain)
 	if why == measure.FillStored {
 		cell, keep, err := f.j.Freeze(it, payload, r.claim.Nonce, a.mark)
 		if err == nil {
@@ -152,9 +152,6 @@ func (r *run) store(a *attempt, ttl time.Duration) {
 	f.j.View.Counts.Inc(why)
 	if why != measure.FillUnencodable {
 		r.keep = nil
-	}
-	if changed != nil { // the load fails, and a test notices it
-		r.keep, r.out.err = nil, changed
 	}
 }
 
@@ -238,10 +235,7 @@ func (r *run) filled(ok bool, err error) {
 // finish keeps the run's result and ends its flight, or begins again.
 func (r *run) finish() {
 	if r.keep != nil {
-		if r.size == store.SizeUnknown {
-			r.size = r.f.j.SizeOf(r.keep)
-		}
-		r.f.j.PutSized(r.keep, r.size)
+		r.f.j.Put(r.keep, r.size)
 	}
 	switch {
 	case r.again:
@@ -257,26 +251,22 @@ func (r *run) finish() {
 	}
 }
 
-// payloadOf encodes an entry for the remote tier, or returns why it cannot be stored there. An
-// error means that the codec changes the value.
-func payloadOf(j *store.Job, it *entry.Entry) (wire.Encoded, measure.Stat, error) {
+// payloadOf encodes an entry for the remote tier, or returns why it cannot be stored there.
+func payloadOf(j *store.Job, it *entry.Entry) (wire.Encoded, measure.Stat) {
 	if it.Err != nil {
 		e := wire.Encoded{Codec: j.View.Codec.ID()}
 		e.Data = []byte(j.Core.Faults.Code(it.Err))
-		return e, measure.FillStored, nil
+		return e, measure.FillStored
 	}
 	e, err := j.View.Encode(j.View.Value(it), j.Policy.MaxValueBytes)
-	if changed, ok := errors.AsType[*wire.ChangedError](err); ok {
-		return e, measure.FillUnencodable, changed
-	}
 	switch {
 	case errors.Is(err, wire.ErrTooLarge):
-		return e, measure.FillTooLarge, nil
+		return e, measure.FillTooLarge
 	case err != nil:
 		// Not the error's text, because encoders quote the value.
 		j.Core.Log.Warn("cache: a value does not encode", "namespace", j.View.Space.Namespace,
 			"type", fmt.Sprintf("%T", j.View.ValueOf(it)), "codec", j.View.Codec.ID())
-		return e, measure.FillUnencodable, nil
+		return e, measure.FillUnencodable
 	}
-	return e, measure.FillStored, nil
+	return e, measure.FillStored
 }

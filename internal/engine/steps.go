@@ -121,7 +121,7 @@ func (r *run) serve(it *entry.Entry) bool {
 			out.old.Spare(f.j.Core.Now(), f.j.Policy.Throttle)
 		}
 	}
-	f.j.Put(it)
+	f.j.Put(it, r.frame.Size)
 	switch {
 	case f.j.Refreshing != nil:
 	case state >= entry.Untrusted:

@@ -48,6 +48,7 @@ const (
 	FillManyTags
 	CellCorrupt
 	CellForeign
+	CellUnauthentic
 	CellRefused
 	Evictions
 	EvictedBytes

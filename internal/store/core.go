@@ -22,6 +22,7 @@ import (
 	"github.com/twofold-go/twofold/internal/measure"
 	"github.com/twofold-go/twofold/internal/remote"
 	"github.com/twofold-go/twofold/internal/scope"
+	"github.com/twofold-go/twofold/internal/wire"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/key"
 	"github.com/twofold-go/twofold/policy"
@@ -40,6 +41,8 @@ type Config struct {
 	MaxRefreshes   int
 	MaxFlights     int
 	ClaimTTL       time.Duration
+	Secret         []byte
+	PreviousSecret []byte
 	MaxAudits      int
 	OnStale        func(*audits.StaleHit)
 	MaxTenants     int
@@ -62,6 +65,7 @@ type Core struct {
 	Local    tier.Local
 	remote   *remote.Tier // nil: none
 	codecs   codec.Set
+	seal     *wire.Seal // nil: without a secret
 	Log      *slog.Logger
 	Fences   *fence.Fences
 	Lease    *follow.Lease

@@ -7,7 +7,6 @@ import (
 
 	"github.com/twofold-go/twofold/internal/fence"
 	"github.com/twofold-go/twofold/internal/remote"
-	"github.com/twofold-go/twofold/internal/wire"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/policy"
 	"github.com/twofold-go/twofold/tier"
@@ -52,7 +51,7 @@ func (t *Core) expireCells(ctx context.Context, p *policy.Policy, far *remote.Ti
 	var cells []tier.Cell
 	var claims []tier.Claim
 	for i := range raw {
-		cell, err := tier.ParseCell(raw[i])
+		cell, err := t.seal.Parse(raw[i], keys[i])
 		if err != nil || cell.Kind != tier.Value || cell.SoftAt <= now {
 			continue // no process serves it as fresh
 		}
@@ -70,7 +69,7 @@ func (t *Core) expireCells(ctx context.Context, p *policy.Policy, far *remote.Ti
 		if !got[i].Granted {
 			continue
 		}
-		fill, err := wire.StaleCell(&cells[i], claims[i].Nonce, now, p)
+		fill, err := t.seal.StaleCell(of[i], &cells[i], claims[i].Nonce, now, p)
 		granted, fills, errs = append(granted, of[i]), append(fills, fill), append(errs, err)
 	}
 	if len(granted) > 0 {

@@ -41,6 +41,7 @@ type Frame struct {
 	Claimed bool       // claimed by a process: a lease, or a value that is being refreshed
 	Ended   bool       // not claimed: the mark of an ended load, or a value
 	It      *entry.Entry
+	Size    int64 // of its value
 }
 
 // checkFrame returns the verdict on a frame. mark was captured before the fetch.
@@ -48,9 +49,13 @@ func (j *Job) checkFrame(raw []byte, mark fence.Mark) (f Frame) {
 	if len(raw) == 0 {
 		return Frame{Verdict: absent}
 	}
-	cell, nonce, claimed, err := wire.Read(raw)
+	cell, nonce, claimed, err := j.Core.seal.Read(raw, j.FullKey())
 	f = Frame{Verdict: useless, Nonce: nonce}
-	if err != nil {
+	switch {
+	case err == wire.ErrUnauthentic: //nolint:errorlint // itself
+		j.View.Counts.Inc(measure.CellUnauthentic)
+		return f
+	case err != nil:
 		j.View.Counts.Inc(measure.CellCorrupt)
 		return f
 	}
@@ -77,7 +82,7 @@ func (j *Job) checkFrame(raw []byte, mark fence.Mark) (f Frame) {
 		j.View.Counts.Inc(measure.CellRefused)
 		return f
 	}
-	it, err := j.thaw(&cell, len(raw), mark)
+	it, plain, err := j.thaw(&cell, len(raw), mark)
 	if err != nil {
 		j.View.Counts.Inc(measure.CellCorrupt)
 		return f
@@ -88,12 +93,13 @@ func (j *Job) checkFrame(raw []byte, mark fence.Mark) (f Frame) {
 	if it.KeptUntil() <= j.Core.Now() {
 		return f
 	}
-	f.Verdict, f.It = Usable, it
+	f.Verdict, f.It, f.Size = Usable, it, j.SizeOf(it, plain)
 	return f
 }
 
-// thaw makes an entry of a value cell, whose frame has size bytes.
-func (j *Job) thaw(c *tier.Cell, size int, mark fence.Mark) (it *entry.Entry, err error) {
+// thaw makes an entry of a value cell, whose frame has size bytes. It returns the length of the payload
+// before compression.
+func (j *Job) thaw(c *tier.Cell, size int, mark fence.Mark) (it *entry.Entry, plain int, err error) {
 	it = j.Take(mark)
 	if len(c.Tags)+len(c.PartKeys) > 0 {
 		it.Own().Deps = fence.Deps{Tags: c.Tags, Keys: c.PartKeys, Prefixes: c.PartPrefixes}
@@ -102,18 +108,18 @@ func (j *Job) thaw(c *tier.Cell, size int, mark fence.Mark) (it *entry.Entry, er
 		gone := failure.ErrNotFound
 		if code := string(c.Payload[:min(len(c.Payload), failure.MaxCode+1)]); code != "" {
 			if !failure.IsCode(code) { // no writer stores it, and it would be the text of an error
-				return nil, failure.ErrBadCode
+				return nil, 0, failure.ErrBadCode
 			}
 			gone = j.Core.Faults.Remembered(code, nil)
 		}
 		it.Own().Err = j.Stored(gone)
 	} else {
-		err = wire.Decode(j.Core.codecs, c, size, j.View.Value(it), j.Policy.MaxValueBytes)
+		plain, err = wire.Decode(j.Core.codecs, c, size, j.View.Value(it), j.Policy.MaxValueBytes)
 		if err != wire.ErrUnknownCodec { //nolint:errorlint // itself
 			j.Core.Seen.ValueSize(j.View.Counts, measure.SizeIn, len(c.Payload))
 		}
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 	}
 	wall, now := time.Now().Add(time.Millisecond-1).UnixMilli(), j.Core.Now()
@@ -132,7 +138,7 @@ func (j *Job) thaw(c *tier.Cell, size int, mark fence.Mark) (it *entry.Entry, er
 		l.Stale, _ = it.Said().Grace(p)
 	}
 	it.Live(now, l, &j.View.InForce().Usual)
-	return it, nil
+	return it, plain, nil
 }
 
 // Freeze returns the cell of an entry, and how long the tier should keep it.
@@ -172,5 +178,8 @@ func (j *Job) Freeze(it *entry.Entry, payload wire.Encoded, nonce tier.Nonce, ma
 		keep = min(keep, time.Duration(until-now))
 	}
 	b, err := c.Encode()
-	return b, max(keep, time.Millisecond), err
+	if err != nil {
+		return nil, 0, err
+	}
+	return j.Core.seal.Close(b, j.FullKey()), max(keep, time.Millisecond), nil
 }

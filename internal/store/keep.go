@@ -18,16 +18,10 @@ func (j *Job) Take(mark fence.Mark) *entry.Entry {
 	return it
 }
 
-// SizeUnknown stands for a size that was not measured.
-const SizeUnknown = -1
-
-// Put keeps an entry in the local tier, unless an invalidation or a newer value came first. A
-// lock makes the check and the store one step for the key: a late load must not replace the
-// value of a Set.
-func (j *Job) Put(it *entry.Entry) { j.PutSized(it, j.SizeOf(it)) }
-
-// PutSized is Put for an entry whose value has size bytes.
-func (j *Job) PutSized(it *entry.Entry, size int64) {
+// Put keeps an entry, whose value has size bytes, in the local tier, unless an invalidation or a newer
+// value came first. A lock makes the check and the store one step for the key: a late load must not
+// replace the value of a Set.
+func (j *Job) Put(it *entry.Entry, size int64) {
 	mu := j.Core.PutsOf(j.Addr)
 	mu.Lock()
 	defer mu.Unlock()
@@ -49,7 +43,7 @@ func (j *Job) dropOlder(it *entry.Entry) {
 	}
 }
 
-// PutLocked is PutSized under the lock. It reports false only if the tier has no room for the entry.
+// PutLocked is Put under the lock. It reports false only if the tier has no room for the entry.
 func (j *Job) PutLocked(it *entry.Entry, size int64) bool {
 	if !it.UnfencedNow(j.Core.Fences, j.Hash, j.FullKey()) {
 		return true
@@ -66,12 +60,16 @@ func (j *Job) PutLocked(it *entry.Entry, size int64) bool {
 	return j.Core.Local.Set(j.Addr, &it.Node, j.Cost(it, size))
 }
 
-// SizeOf returns the bytes of an entry's value. It walks through the value.
-func (j *Job) SizeOf(it *entry.Entry) int64 {
-	if it.Err != nil {
+// SizeOf returns the bytes of an entry's value. plain is the length of its encoding before
+// compression, or 0 if the value was not encoded.
+func (j *Job) SizeOf(it *entry.Entry, plain int) int64 {
+	switch {
+	case it.Err != nil:
 		return 0
+	case j.View.size != nil:
+		return j.View.size(j.View.Value(it))
 	}
-	return j.View.size(j.View.Value(it))
+	return max(j.View.estimate(j.View.Value(it)), int64(j.View.ValueType.Size())+int64(plain))
 }
 
 // Cost returns about how much memory an entry takes, if its value has size bytes.

@@ -20,6 +20,7 @@ import (
 	"github.com/twofold-go/twofold/internal/measure"
 	"github.com/twofold-go/twofold/internal/remote"
 	"github.com/twofold-go/twofold/internal/unwrap"
+	"github.com/twofold-go/twofold/internal/wire"
 	"github.com/twofold-go/twofold/key"
 	"github.com/twofold-go/twofold/policy"
 	"github.com/twofold-go/twofold/tier"
@@ -34,12 +35,13 @@ func New(cfg Config) (*Core, error) {
 	cfg.ClaimTTL = cmp.Or(cfg.ClaimTTL, 3*time.Second)
 	cfg.MaxTenants = cmp.Or(cfg.MaxTenants, 1000)
 	cfg.MaxAudits = cmp.Or(cfg.MaxAudits, 10)
-	codecs, err := cfg.validate()
+	codecs, seal, err := cfg.validate()
 	if err != nil {
 		return nil, fmt.Errorf("cache: open: %w", err)
 	}
+	cfg.Secret, cfg.PreviousSecret = nil, nil // the seal has what it needs
 	t := &Core{
-		Base: time.Now(), Seed: maphash.MakeSeed(), Config: cfg, Faults: cfg.Faults, Local: cfg.Local, codecs: codecs,
+		Base: time.Now(), Seed: maphash.MakeSeed(), Config: cfg, Faults: cfg.Faults, Local: cfg.Local, codecs: codecs, seal: seal,
 		Log:     cmp.Or(cfg.Logger, slog.Default()),
 		Loads:   semaphore.NewWeighted(int64(cfg.MaxLoads)),
 		Refresh: semaphore.NewWeighted(int64(cfg.MaxRefreshes)),
@@ -84,7 +86,7 @@ func (t *Core) abandon() (err error) {
 	return err
 }
 
-func (cfg *Config) validate() (codec.Set, error) {
+func (cfg *Config) validate() (codec.Set, *wire.Seal, error) {
 	var errs []error
 	fault := func(field string, err error) {
 		if err != nil {
@@ -121,7 +123,9 @@ func (cfg *Config) validate() (codec.Set, error) {
 	fault("Policies", cfg.Policies.Validate(policy.Default()))
 	codecs, err := codec.NewSet(append(codec.Builtin(), cfg.Codecs...)...)
 	fault("Codecs", err)
-	return codecs, errors.Join(errs...)
+	seal, err := wire.NewSeal(cfg.Secret, cfg.PreviousSecret)
+	fault("Secret", err)
+	return codecs, seal, errors.Join(errs...)
 }
 
 // SetPolicies replaces the table of overrides for reads that start afterwards, unless it is faulty.

@@ -61,10 +61,8 @@ func (s *Store) Open(t *Core, k Kind, c *Spec) (*View, error) {
 	if s.Far == nil {
 		s.Skip = Remote
 	}
-	s.size, s.keySize, s.fixed = c.Size, keySizeOf(c.Key), c.ItemSize-int64(c.Key.Size())-int64(c.Value.Size())
-	if s.size == nil {
-		s.size = sizeof.Of(c.Value)
-	}
+	s.size, s.estimate = c.Size, sizeof.Of(c.Value)
+	s.keySize, s.fixed = keySizeOf(c.Key), c.ItemSize-int64(c.Key.Size())-int64(c.Value.Size())
 	s.base, s.Refreshes = c.Policy.Apply(policy.Default()), &n.refreshes
 	s.others = sync.OnceValue(func() *measure.Counters {
 		return t.countersOf(key.Space{Tenant: otherTenant, Namespace: s.namespace})

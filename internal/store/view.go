@@ -47,10 +47,11 @@ type Store struct {
 	Tagged    bool         // the Config has Tags
 	MaxBatch  int
 	wire.Payloads
-	size    func(ptr any) int64 // of a value, with what it points to
-	keySize func(ptr any) int64 // of a key
-	fixed   int64               // of an item without both
-	Flights any                 // of the engine; only it knows their type
+	size     func(ptr any) int64 // of a value, with what it points to; nil: estimate and the length of its encoding
+	estimate func(ptr any) int64
+	keySize  func(ptr any) int64 // of a key
+	fixed    int64               // of an item without both
+	Flights  any                 // of the engine; only it knows their type
 
 	base      policy.Policy
 	Refreshes *atomic.Int64 // of all caches of the namespace

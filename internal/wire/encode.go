@@ -4,10 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"sync/atomic"
 
 	"github.com/twofold-go/twofold/codec"
-	"github.com/twofold-go/twofold/internal/trip"
 	"github.com/twofold-go/twofold/tier"
 )
 
@@ -34,6 +32,7 @@ func (m marked) Unwrap() error { return m.error }
 type Encoded struct {
 	Codec string // the ID of the codec that reads it
 	Data  []byte
+	Plain int // the length before compression
 }
 
 // snappy compresses the output of another codec. codec.Snappy of that codec reads the result.
@@ -44,8 +43,7 @@ type Payloads struct {
 	ValueType reflect.Type
 	Codec     codec.Codec
 	Schema    uint64
-	SnappyID  string      // of the codec that reads compressed values; empty if there is none
-	tripped   atomic.Bool // one value came back from the codec unchanged
+	SnappyID  string // of the codec that reads compressed values; empty if there is none
 }
 
 // Encode returns the payload of the value that p points to. Before compression it has at most limit
@@ -57,16 +55,12 @@ func (s *Payloads) Encode(p any, limit int) (e Encoded, err error) {
 			err = Mark(fmt.Errorf("codec %s panicked (%T)", s.Codec.ID(), p), ErrEncode)
 		}
 	}()
-	b, err := codec.MarshalWithin(s.Codec, v.Interface(), s.ValueType, limit)
+	b, err := codec.MarshalWithin(s.Codec, v.Interface(), limit)
 	switch {
 	case errors.Is(err, codec.ErrTooLarge):
 		return e, fmt.Errorf("%w: MaxValueBytes is %d: %w", ErrTooLarge, limit, err)
 	case err != nil:
 		return e, Mark(fmt.Errorf("value of type %T does not encode as %s: %w", v.Interface(), s.Codec.ID(), err), ErrEncode)
-	case tripsChecked || trip.Asked():
-		if err := s.checkTrip(b, v); err != nil {
-			return e, Mark(err, ErrEncode)
-		}
 	}
 	return s.compact(b), nil
 }
@@ -75,38 +69,13 @@ func (s *Payloads) Encode(p any, limit int) (e Encoded, err error) {
 // codec that reads it. Processes of every version know that codec, so old and new processes read it
 // during an update of the fleet.
 func (s *Payloads) compact(b []byte) Encoded {
+	plain := codec.PlainLen(s.Codec, b)
 	if s.SnappyID != "" && len(b) >= codec.DefaultMinSize {
 		if small, err := snappy.Marshal(b); err == nil && len(small) < len(b) {
-			return Encoded{s.SnappyID, small}
+			return Encoded{s.SnappyID, small, plain}
 		}
 	}
-	return Encoded{s.Codec.ID(), b}
-}
-
-// ChangedError reports a codec that changes values although it promises not to.
-type ChangedError struct{ codec, typ, path string }
-
-func (e *ChangedError) Error() string {
-	return fmt.Sprintf("value of type %s does not come back from codec %s as it was: %s differs; mend the methods that "+
-		"marshal it, give its type a method Equal, or use codec.Lossy if the loss is meant", e.typ, e.codec, e.path)
-}
-
-// checkTrip decodes the first non-zero value of a cache and compares it with the original.
-func (s *Payloads) checkTrip(b []byte, v reflect.Value) error {
-	if s.tripped.Load() || codec.CheckerOf(s.Codec) == nil || v.IsZero() {
-		return nil
-	}
-	changed := &ChangedError{s.Codec.ID(), s.ValueType.String(), ""}
-	back := reflect.New(s.ValueType)
-	if err := s.Codec.Unmarshal(b, back.Interface()); err != nil {
-		changed.path = "the whole value, which cannot be read,"
-		return changed
-	}
-	if changed.path = trip.Diff(v.Addr().Interface(), back.Interface()); changed.path != "" {
-		return changed
-	}
-	s.tripped.Store(true)
-	return nil
+	return Encoded{s.Codec.ID(), b, plain}
 }
 
 // ErrUnknownCodec means that this process does not know the codec of a cell.
@@ -118,11 +87,11 @@ var ErrUnknownCodec = errors.New("cache: unknown codec")
 //
 // The frame of size bytes belongs to this process, so the value may share its memory. It must not
 // if the payload is only a small part of the frame, because the value would keep the whole frame
-// from the garbage collector.
-func Decode(codecs codec.Set, c *tier.Cell, size int, ptr any, limit int) (err error) {
+// from the garbage collector. Decode returns the length of the payload before compression.
+func Decode(codecs codec.Set, c *tier.Cell, size int, ptr any, limit int) (plain int, err error) {
 	cd, ok := codecs.Lookup(c.Codec)
 	if !ok {
-		return ErrUnknownCodec
+		return 0, ErrUnknownCodec
 	}
 	defer func() {
 		if p := recover(); p != nil {
@@ -130,5 +99,5 @@ func Decode(codecs codec.Set, c *tier.Cell, size int, ptr any, limit int) (err e
 		}
 	}()
 	owned := size-len(c.Payload) <= size/8
-	return codec.UnmarshalWithin(cd, c.Payload, ptr, limit, owned)
+	return codec.PlainLen(cd, c.Payload), codec.UnmarshalWithin(cd, c.Payload, ptr, limit, owned)
 }

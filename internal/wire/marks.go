@@ -32,14 +32,14 @@ func IsEndMark(lease []byte) bool {
 // Follows reports whether the claim with this nonce was made after another load had ended.
 func Follows(n tier.Nonce) bool { return string(n[:len(AfterEnded)]) == AfterEnded }
 
-// Read parses a frame. It returns its nonce, if it has one, and whether a process has claimed the cell:
+// Read parses the frame under a key. It returns its nonce, if it has one, and whether a process has claimed the cell:
 // the frame is a lease, or a value that is being refreshed. Any claim may overwrite a frame without a
 // nonce.
-func Read(raw []byte) (c tier.Cell, nonce tier.Nonce, claimed bool, err error) {
+func (s *Seal) Read(raw []byte, key string) (c tier.Cell, nonce tier.Nonce, claimed bool, err error) {
 	if len(raw) > tier.NonceSize {
 		nonce = tier.Nonce(raw[1 : 1+tier.NonceSize])
 	}
-	if c, err = tier.ParseCell(raw); err == nil {
+	if c, err = s.Parse(raw, key); err == nil {
 		claimed = c.Kind == tier.Lease && !IsEndMark(raw) || c.RefreshUntil != 0
 	}
 	return c, nonce, claimed, err

@@ -30,9 +30,9 @@ func Since(at, born int64) time.Duration {
 	return time.Duration(min(max(at-born, -most), most)) * time.Millisecond
 }
 
-// StaleCell returns the fill that makes a cell stale. After an error, the fill gives the claim back.
+// StaleCell returns the fill that makes a key's cell stale. After an error, the fill gives the claim back.
 // A value without a TTL carries no Stale time, so it gets the policy's.
-func StaleCell(cell *tier.Cell, claim tier.Nonce, now int64, p *policy.Policy) (tier.Fill, error) {
+func (s *Seal) StaleCell(key string, cell *tier.Cell, claim tier.Nonce, now int64, p *policy.Policy) (tier.Fill, error) {
 	keep := Since(cell.HardAt, cell.SoftAt).Milliseconds() // HardAt may be math.MaxInt64
 	if cell.SoftAt == math.MaxInt64 {
 		m := TermsOf(cell)
@@ -46,5 +46,5 @@ func StaleCell(cell *tier.Cell, claim tier.Nonce, now int64, p *policy.Policy) (
 		return tier.Fill{Nonce: claim}, err
 	}
 	left := min(lifetimes.Add(max(Since(cell.HardAt, now), time.Millisecond), cell.Keep), RemoteForever)
-	return tier.Fill{Nonce: claim, Cell: b, TTL: left}, nil
+	return tier.Fill{Nonce: claim, Cell: s.Close(b, key), TTL: left}, nil
 }

@@ -35,14 +35,6 @@ func TestSingleRESP2(t *testing.T) {
 	conformance(t, rdb)
 }
 
-func TestSingleWithLimitedReplies(t *testing.T) {
-	opts := redistest.Start(t).Options()
-	opts.Dialer = redistier.LimitReplies(nil, 4<<20)
-	rdb := redis.NewClient(opts)
-	t.Cleanup(func() { _ = rdb.Close() })
-	conformance(t, rdb)
-}
-
 func TestSentinel(t *testing.T) {
 	rdb := redis.NewFailoverClient(redistest.StartSentinel(t).FailoverOptions())
 	t.Cleanup(func() { _ = rdb.Close() })

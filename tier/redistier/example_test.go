@@ -40,14 +40,3 @@ func ExampleOptions() {
 	fmt.Println(opts.ContextTimeoutEnabled, opts.MaxRetries, opts.DialTimeout, opts.ReadTimeout)
 	// Output: true -1 3s 2s
 }
-
-// On an untrusted network, a length in a reply must not make the client allocate all memory.
-func ExampleLimitReplies() {
-	rdb := redis.NewClient(redistier.Options(&redis.Options{
-		Addr:   "127.0.0.1:6379",
-		Dialer: redistier.LimitReplies(nil, 64<<20),
-	}))
-	defer rdb.Close()
-	fmt.Println(redistier.New(rdb, redistier.Config{Prefix: "app"}).Validate())
-	// Output: <nil>
-}

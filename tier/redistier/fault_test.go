@@ -147,7 +147,7 @@ func TestNetworkFaults(t *testing.T) {
 }
 
 // Another server, or another program on its port, may answer anything. The client would allocate
-// none of the lengths here; see LimitReplies.
+// none of the lengths here.
 func TestGarbage(t *testing.T) {
 	s := redistest.Start(t)
 	p := redistest.NewProxy(t, s.Addr())

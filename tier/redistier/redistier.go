@@ -33,7 +33,8 @@
 //
 // Replies of the wrong type are errors ([ErrReply]), and so are panics of the client library at
 // invalid lengths. The tier cannot catch one fault: a length that the library tries to allocate,
-// which ends the process. If the server or the network is not trusted, dial with [LimitReplies].
+// which ends the process. If the server or the network is not trusted, use TLS, or a Dialer of your own
+// that bounds replies.
 package redistier
 
 import (
