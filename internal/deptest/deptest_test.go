@@ -161,7 +161,6 @@ var allowed = append([]string{
 	"github.com/golang/snappy",
 	"github.com/gowebpki/jcs",
 	"github.com/klauspost/compress",
-	"github.com/puzpuzpuz/xsync/v4",
 	"github.com/redis/go-redis/v9",
 	"go.opentelemetry.io/otel",
 	"go.opentelemetry.io/otel/metric",

@@ -1,4 +1,4 @@
-package localnode_test
+package workload_test
 
 import (
 	"sync"
