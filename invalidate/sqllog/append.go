@@ -45,7 +45,10 @@ func (l *Log) Append(ctx context.Context, tx Execer, scopes ...invalidate.Scope)
 	if err := isTx(tx); err != nil {
 		return err
 	}
-	query, args, err := l.Statement(scopes...)
+	if err := l.Validate(); err != nil {
+		return err
+	}
+	query, args, err := l.insert(scopes)
 	if err != nil || query == "" {
 		return err
 	}
@@ -67,12 +70,8 @@ func isTx(tx Execer) error {
 // rowScopes is the most scopes that one row names.
 const rowScopes = 1000
 
-// Statement returns the INSERT that [Log.Append] runs, for a pgx.Batch and the like. Run it in
-// the transaction that writes the data. Without scopes the query is empty.
-func (l *Log) Statement(scopes ...invalidate.Scope) (query string, args []any, err error) {
-	if err := l.Validate(); err != nil {
-		return "", nil, err
-	}
+// insert returns the INSERT that names the scopes. Without scopes the query is empty.
+func (l *Log) insert(scopes []invalidate.Scope) (query string, args []any, err error) {
 	texts, err := rowTexts(scopes)
 	if err != nil || len(texts) == 0 {
 		return "", nil, err

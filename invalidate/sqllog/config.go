@@ -89,16 +89,6 @@ type Config struct {
 	// MaxRetain. A process that missed more discards what it holds. If zero, it is DefaultRetain.
 	Retain int
 
-	// Prove makes every Sync commit a small write. A read cannot tell a primary from one that
-	// was deposed and still runs. A commit can, if replication is synchronous.
-	Prove bool
-
-	// KeepOverRestart keeps the epoch when the database server restarts. Without it, a
-	// restart costs the cached entries, because a restored file-system snapshot looks the
-	// same as a restart. Set it only for servers that are never restored in that way. All
-	// processes of a log need the same value; otherwise each Sync starts an epoch.
-	KeepOverRestart bool
-
 	// Names makes the records of this process carry the texts of their keys, prefixes and tags, and
 	// makes the process read them. Migration 0004_twofold_names adds the column for them. Then the
 	// events of Tiers.OnInvalidate name tenant, namespace and id. Every reader of the table can
@@ -115,14 +105,6 @@ type Config struct {
 	// PostgreSQL. Tail calls it, one call at a time, with a context that ends when Tail
 	// returns. Tail polls as well. If Wait is nil or fails, Tail only polls.
 	Wait func(context.Context) error
-
-	// Identity returns a text that tells this server, and this run of it, from all others. It
-	// is for services that hide the functions that the log uses otherwise. The log calls it
-	// on the connection that it is about to use. It must fail on a server that takes no
-	// writes. All processes of a log need the same one. The log still checks by itself that its
-	// tables are those that it wrote. If nil, the log identifies the server by functions of the
-	// dialect.
-	Identity func(ctx context.Context, conn *sql.Conn) (string, error)
 
 	// Readers is a second pool on the same SQLite file, for statements that only read. They
 	// then do not wait for the writer. If nil, they use the log's pool. Only SQLite uses it.

@@ -116,10 +116,9 @@ func TestRefusedLog(t *testing.T) {
 	for name, l := range map[string]*sqllog.Log{"a bad configuration": sqllog.New(nil, sqllog.Config{}), "the zero Log": {}} {
 		_, sync := l.Sync(t.Context(), invalidate.Cursor{}, invalidate.Append{})
 		_, tail := l.Tail(t.Context(), invalidate.Cursor{})
-		_, _, statement := l.Statement(invalidate.All())
 		_, replica := l.Replica(t.Context(), nil)
 		for call, err := range map[string]error{
-			"Validate": l.Validate(), "Sync": sync, "Tail": tail, "Statement": statement, "Replica": replica,
+			"Validate": l.Validate(), "Sync": sync, "Tail": tail, "Replica": replica,
 			"Append":   l.Append(t.Context(), &execs{}, invalidate.All()),
 			"Tx":       l.Tx(t.Context(), nil, nil, func(*sqllog.Tx) error { return nil }),
 			"Install":  l.Install(t.Context()),

@@ -42,7 +42,7 @@
 //	cost of a write             a round trip to      one INSERT in the transaction
 //	                            Redis after COMMIT
 //	until others hear of it     about 1 ms           about 5 ms with LISTEN, else Config.Poll
-//	the server restarts         a new epoch          a new epoch, see KeepOverRestart
+//	the server restarts         a new epoch          a new epoch
 //	tables invalidate them-     no                   yes
 //	selves, also by psql
 //	needs                       Redis                three tables
@@ -129,11 +129,11 @@
 // (TestPutBack, TestLostEnd, TestDamageStartsAnEpoch).
 //
 // PostgreSQL: the server is known by its start and its timeline. A restart starts an epoch,
-// because a file-system snapshot that is put back looks the same. Set KeepOverRestart if you never
-// restore such snapshots. Config.Identity is for services that hide these functions. The tables are
-// known by the transaction that wrote the row of meta, which no dump brings, and by the oid of the
-// database. VACUUM FULL, CLUSTER, REINDEX and GRANT start no epoch (TestEverydayStartsNoEpoch). A
-// change of meta by hand, or an ALTER TABLE that rewrites meta, costs one.
+// because a file-system snapshot that is put back looks the same. The tables are known by the
+// transaction that wrote the row of meta, which no dump brings, and by the oid of the database. A
+// service that hides pg_postmaster_start_time or pg_walfile_name cannot hold the log. VACUUM FULL,
+// CLUSTER, REINDEX and GRANT start no epoch (TestEverydayStartsNoEpoch). A change of meta by hand, or
+// an ALTER TABLE that rewrites meta, costs one.
 //
 // MySQL and MariaDB: the server is known by its id, by its start to the second, and by the clock
 // sequence of UUID(), which it draws when it starts. The tables are known by a number that a dump
@@ -155,8 +155,7 @@
 // # What is not promised
 //
 //   - A deposed primary that still takes commits looks like a good one. Patroni and managed
-//     services stop it first. With synchronous replication, set Config.Prove. With
-//     asynchronous replication and no fencing there is no guarantee.
+//     services stop it first. Without such fencing there is no guarantee.
 //   - A crash of the server may lose a commit (synchronous_commit=off,
 //     innodb_flush_log_at_trx_commit other than 1, synchronous below FULL in SQLite) that was
 //     already read into a cache. Such a value stays until its TTL. On PostgreSQL, commits that

@@ -42,7 +42,7 @@ func (l *Log) startEpoch(ctx context.Context, at invalidate.Cursor, forced bool)
 			return err
 		}
 		defer tx.Rollback() //nolint:errcheck // nothing is left to roll back after COMMIT
-		v, err := l.look(ctx, tx, conn, at)
+		v, err := l.look(ctx, tx, at)
 		switch {
 		case err != nil:
 			return err

@@ -32,16 +32,12 @@ func mysqlText(c *Config) map[string]string {
 		clock   = "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))"
 		last    = "COALESCE((SELECT l.%s FROM {log} l WHERE l.ns = m.ns AND l.seq = %d ORDER BY l.pos DESC LIMIT 1), 0)"
 	)
-	run := ", ':', SUBSTR(UUID(), 20, 4), '/', " + started
-	if c.KeepOverRestart {
-		run = ", '/0'"
-	}
 	schema := "DATABASE()"
 	if c.Tables.Schema != "" {
 		schema = "'" + c.Tables.Schema + "'"
 	}
 	return map[string]string{
-		"server": "CASE WHEN " + readOnly + " THEN '' ELSE CONCAT(" + server + run + ") END",
+		"server": "CASE WHEN " + readOnly + " THEN '' ELSE CONCAT(" + server + ", ':', SUBSTR(UUID(), 20, 4), '/', " + started + ") END",
 		// In seconds since 1970, because the table shows it in the time zone of the session. The
 		// hour that a clock change repeats stays ambiguous; see the package documentation.
 		"place": "COALESCE((SELECT UNIX_TIMESTAMP(t.create_time) FROM information_schema.tables t" +
@@ -56,7 +52,6 @@ func mysqlText(c *Config) map[string]string {
 		"low":      "''",
 		"least":    "''",
 		"last":     fmt.Sprintf(last+", "+last+", "+last+", "+last, "pos", keySeq, "pos", scopeSeq, "id", keySeq, "id", scopeSeq),
-		"proof":    "NULL",
 		"begin":    "INSERT IGNORE INTO {meta} (ns) VALUES ($1)",
 		"lock":     "SELECT ns FROM {meta} WHERE ns = $1 FOR UPDATE",
 		"greatest": "greatest",
@@ -71,7 +66,7 @@ func mysqlText(c *Config) map[string]string {
 
 // sameServer compares two identities.
 func (l *Log) sameServer(stored, identity string) bool {
-	if l.cfg.Dialect == MySQL && l.cfg.Identity == nil {
+	if l.cfg.Dialect == MySQL {
 		return sameMySQL(stored, identity)
 	}
 	return stored == identity
@@ -140,12 +135,8 @@ const mysqlRemoveText = `DELETE o FROM JSON_TABLE($2, '$[*]' COLUMNS (id BIGINT 
 
 // onServer reports whether the connection is to the server with that identity.
 func (l *Log) onServer(ctx context.Context, conn *sql.Conn, identity string) (bool, error) {
-	args, err := l.identify(ctx, conn)
-	if err != nil {
-		return false, err
-	}
 	var now string
-	err = l.row(ctx, conn, &l.sql.server, args...).Scan(&now)
+	err := l.row(ctx, conn, &l.sql.server).Scan(&now)
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, nil
 	}

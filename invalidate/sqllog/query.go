@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"regexp"
 	"strconv"
-	"strings"
 )
 
 // query is a statement in the spelling of its dialect.
@@ -16,14 +15,8 @@ type query struct {
 
 var placeholder = regexp.MustCompile(`\$[0-9]+`)
 
-// rebind rewrites the placeholders $1, $2, … for the dialect. $0 is the argument after the last one.
+// rebind rewrites the placeholders $1, $2, … for the dialect.
 func rebind(d Dialect, text string) query {
-	last := 0
-	for _, p := range placeholder.FindAllString(text, -1) {
-		n, _ := strconv.Atoi(p[1:])
-		last = max(last, n)
-	}
-	text = strings.ReplaceAll(text, "$0", "$"+strconv.Itoa(last+1))
 	q := query{text: text}
 	switch d {
 	case Postgres:

@@ -26,7 +26,6 @@ func sqliteText(*Config) map[string]string {
 		"low":      "''",
 		"least":    "''",
 		"last":     notedLast,
-		"proof":    "NULL",
 		"begin":    "INSERT INTO {meta} (ns) VALUES ($1) ON CONFLICT (ns) DO NOTHING", // takes the write lock either way
 		"greatest": "max",
 		"text":     "",

@@ -46,11 +46,7 @@ func (l *Log) stage(ctx context.Context, conn *sql.Conn, v *view) (st stage, err
 	if l.names() {
 		st.names = lognames.Names{}
 	}
-	args, err := l.identify(ctx, conn, stageRows)
-	if err != nil {
-		return st, err
-	}
-	rows, err := l.list(ctx, conn, &l.sql.stage, args...)
+	rows, err := l.list(ctx, conn, &l.sql.stage, stageRows)
 	if err != nil {
 		return st, err
 	}

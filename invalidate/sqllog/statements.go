@@ -7,8 +7,7 @@ import (
 	"github.com/twofold-go/twofold/internal/safeguard"
 )
 
-// statements holds the statements of a log. $1 is the namespace in all of them. Those with the identity
-// have one more argument if Config.Identity is set: its result.
+// statements holds the statements of a log. $1 is the namespace in all of them.
 type statements struct {
 	outbox, log, meta string // names of the tables
 	version           string // of the tables
@@ -21,7 +20,6 @@ type statements struct {
 	trim   query // $2: the sequence; $3: records that stay
 	terms  query // $2: the bound in ms; $3: the remote tier, or NULL
 	ends   query // where the sequences end, the epoch's id, and the ids of the last records
-	prove  query // a small write
 	server query // the identity
 
 	patience query // makes the server end a transaction that waits for its client; empty if not possible
@@ -61,7 +59,6 @@ func (p *pair) with(names bool) *query {
 //	low       a complete stage leaves no row below it
 //	least     no row before row o is left below it
 //	last      where the sequences end, and the ids there
-//	proof     with Config.Prove, a column whose value needs a write
 //	greatest  the function
 //	text      a cast of an argument that is not compared with a column
 //	touch     more to set in every write of meta
@@ -78,22 +75,18 @@ func textOf(c *Config) map[string]string {
 			d[off[0]] = off[1]
 		}
 	}
-	d["identity"] = identityOf(c, d)
+	d["identity"] = identityOf(c.Dialect, d)
 	d["outbox"], d["log"], d["meta"] = c.Tables.qualified(c.Tables.Outbox), c.Tables.qualified(c.Tables.Log), c.Tables.qualified(c.Tables.Meta)
 	d["last"] = strings.ReplaceAll(d["last"], "{log}", d["log"])
 	return d
 }
 
 // identityOf returns the expression that [view.doubtful] compares with the identity that the epoch
-// began on: mark, place, a slash, server. Config.Identity replaces only the server. An identity is
-// stored without its mark, so a marked one differs from every stored one.
-func identityOf(c *Config, d map[string]string) string {
-	server := d["server"]
-	if c.Identity != nil {
-		server = "$0" + d["text"]
-	}
-	parts := []string{d["mark"], d["place"], "'/'", "nullif(" + server + ", '')"} // a NULL makes the whole NULL
-	if c.Dialect == MySQL {
+// began on: mark, place, a slash, server. An identity is stored without its mark, so a marked one
+// differs from every stored one.
+func identityOf(dialect Dialect, d map[string]string) string {
+	parts := []string{d["mark"], d["place"], "'/'", "nullif(" + d["server"] + ", '')"} // a NULL makes the whole NULL
+	if dialect == MySQL {
 		return "coalesce(concat(" + strings.Join(parts, ", ") + "), '')"
 	}
 	return "coalesce(" + strings.Join(parts, " || ") + ", '')"
@@ -111,7 +104,7 @@ func newStatements(c *Config) (s statements) {
 	s.version, s.name, s.schema = d["version"], c.Tables.Meta+" "+c.Namespace, cmp.Or(c.Tables.Schema, "main")
 	for to, q := range map[*query]string{
 		&s.still: stillText, &s.look: lookText, &s.stage: stageText, &s.trim: trimText, &s.terms: termsText, &s.ends: endsText,
-		&s.prove: proveText, &s.server: serverText, &s.top: topText, &s.epoch: epochText, &s.notes: notesText, &s.now: nowText,
+		&s.server: serverText, &s.top: topText, &s.epoch: epochText, &s.notes: notesText, &s.now: nowText,
 		&s.patience: d["patience"], &s.begin: d["begin"], &s.lock: d["lock"], &s.remove: d["remove"],
 	} {
 		*to = rebind(c.Dialect, replaceAll(q, d))
@@ -129,7 +122,7 @@ func newStatements(c *Config) (s statements) {
 // stillText returns a row when nothing is new to a caller that knows the log up to its end. $2
 // and $3 are its positions, $4 and $5 the ids there, $6 is the id of the epoch. The statement
 // does not read the records, because the caller has them all.
-const stillText = `SELECT m.bound, m.tier, {clock}, {proof} FROM {meta} m
+const stillText = `SELECT m.bound, m.tier, {clock} FROM {meta} m
 WHERE m.ns = $1 AND m.key_end = $2 AND m.scope_end = $3 AND m.key_id = $4 AND m.scope_id = $5 AND m.epoch = $6
 	AND m.version = {version} AND m.identity = {identity}
 	AND (SELECT 1 FROM {outbox} o WHERE o.ns = $1 AND {pending} ORDER BY {order} LIMIT 1) IS NULL`
@@ -142,8 +135,7 @@ const lookText = `SELECT m.version, m.epoch, m.key_end, m.scope_end, m.key_id, m
 	(SELECT l.id FROM {log} l WHERE l.ns = m.ns AND l.seq = 1 AND l.pos = $2),
 	(SELECT l.id FROM {log} l WHERE l.ns = m.ns AND l.seq = 2 AND l.pos = $3),
 	{last},
-	(SELECT {age} FROM {outbox} o WHERE o.ns = m.ns AND {pending} ORDER BY {order} LIMIT 1),
-	{proof}
+	(SELECT {age} FROM {outbox} o WHERE o.ns = m.ns AND {pending} ORDER BY {order} LIMIT 1)
 FROM {meta} m WHERE m.ns = $1`
 
 // pageText reads one record more than a page of each sequence.
@@ -166,7 +158,6 @@ const (
 	serverText = `SELECT {identity} FROM {meta} m WHERE m.ns = $1`
 	endsText   = `SELECT key_end, scope_end, epoch, key_id, scope_id FROM {meta} WHERE ns = $1`
 	nowText    = `SELECT {clock} FROM {meta} WHERE ns = $1`
-	proveText  = `UPDATE {meta} SET proofs = proofs + 1 WHERE ns = $1`
 	topText    = `SELECT coalesce((SELECT max(pos) FROM {log} WHERE ns = $1 AND seq = 1), 0),
 	coalesce((SELECT max(pos) FROM {log} WHERE ns = $1 AND seq = 2), 0)`
 	addText   = `INSERT INTO {log} (ns, seq, pos, prev, at, id, after, payload{names}) VALUES ($1, $2, $3, $4, {clock}, $5, $6, $7{added})`

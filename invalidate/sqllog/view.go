@@ -82,38 +82,31 @@ func (s *visit) still(ctx context.Context, conn *sql.Conn) (p invalidate.Page, y
 	if w, err := l.witness(ctx, conn); err != nil || w.place != "" || l.denies(&w, &at) {
 		return p, false, err
 	}
-	args, err := l.identify(ctx, conn, at.pos[keySeq], at.pos[scopeSeq], at.id[keySeq], at.id[scopeSeq], at.epoch)
-	if err != nil {
-		return p, false, err
-	}
 	v := view{identity: "known"}
-	err = l.row(ctx, conn, &l.sql.still, args...).Scan(&v.bound, &v.tier, &v.now, new(any))
+	err = l.row(ctx, conn, &l.sql.still, at.pos[keySeq], at.pos[scopeSeq], at.id[keySeq], at.id[scopeSeq], at.epoch).
+		Scan(&v.bound, &v.tier, &v.now)
 	if errors.Is(err, sql.ErrNoRows) || err == nil && (l.refuses(&v) != nil || l.outdated(&v)) {
 		return p, false, nil
 	}
-	if err == nil && s.proves {
+	if err == nil && s.sync {
 		p = invalidate.Page{Now: v.now, End: s.at, Bound: time.Duration(v.bound) * time.Millisecond}
 	}
 	l.stats.oldest.Store(0)
 	return p, err == nil, err
 }
 
-// look reads the state of the log on conn.
-func (l *Log) look(ctx context.Context, on queryer, conn *sql.Conn, at invalidate.Cursor) (v view, err error) {
+// look reads the state of the log.
+func (l *Log) look(ctx context.Context, on queryer, at invalidate.Cursor) (v view, err error) {
 	caller := endsOf(at)
-	args, err := l.identify(ctx, conn, caller.pos[keySeq], caller.pos[scopeSeq])
-	if err != nil {
-		return v, err
-	}
 	if v.witness, err = l.witness(ctx, on); err != nil { // before meta: a numbering writes both, meta last
 		return v, err
 	}
 	var version string
-	err = l.row(ctx, on, &l.sql.look, args...).Scan(
+	err = l.row(ctx, on, &l.sql.look, caller.pos[keySeq], caller.pos[scopeSeq]).Scan(
 		&version, &v.epoch, &v.noted.pos[keySeq], &v.noted.pos[scopeSeq], &v.noted.id[keySeq], &v.noted.id[scopeSeq],
 		&v.bound, &v.tier, &v.stored, &v.identity, &v.now,
 		&v.foundID[keySeq], &v.foundID[scopeSeq], &v.callerID[keySeq], &v.callerID[scopeSeq],
-		&v.pos[keySeq], &v.pos[scopeSeq], &v.id[keySeq], &v.id[scopeSeq], &v.pending, new(any))
+		&v.pos[keySeq], &v.pos[scopeSeq], &v.id[keySeq], &v.id[scopeSeq], &v.pending)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return view{witness: v.witness}, nil
@@ -134,18 +127,6 @@ func (l *Log) look(ctx context.Context, on queryer, conn *sql.Conn, at invalidat
 	grew(&l.rows.log, int64(v.position(keySeq).N())+int64(v.position(scopeSeq).N()))
 	l.stats.oldest.Store(max(0, v.pending.Int64) * int64(time.Microsecond))
 	return v, nil
-}
-
-// identify adds the result of Config.Identity, if set, to the arguments of a query.
-func (l *Log) identify(ctx context.Context, conn *sql.Conn, args ...any) ([]any, error) {
-	if l.cfg.Identity == nil {
-		return args, nil
-	}
-	identity, err := l.cfg.Identity(ctx, conn)
-	if err != nil {
-		return nil, fmt.Errorf("%w: Config.Identity: %w", ErrStandby, err)
-	}
-	return append(args, identity), nil
 }
 
 // doubtful reports whether the log may have lost something. There is no log yet, or another

@@ -147,28 +147,23 @@ func TestTx(t *testing.T) {
 	})
 }
 
-// Statement, and a function used as a transaction, write the same row.
-func TestStatement(t *testing.T) {
+// A function that is used as a transaction writes the same row.
+func TestExecFunc(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, r *rig) {
 		p := r.process(t, sqllog.Config{})
-		query, args, err := p.log.Statement(org(1))
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.exec(t, query, args...)
-		err = p.log.Append(t.Context(), sqllog.ExecFunc(func(ctx context.Context, query string, args ...any) error {
+		err := p.log.Append(t.Context(), sqllog.ExecFunc(func(ctx context.Context, query string, args ...any) error {
 			_, err := r.db.ExecContext(ctx, query, args...)
 			return err
 		}), org(2))
 		if err != nil {
 			t.Fatal(err)
 		}
-		p.want(org(1), org(2))
+		p.want(org(2))
 	})
 }
 
-// The log shares a pool of native pgx. Transactions and batches of pgx invalidate when they commit.
+// The log shares a pool of native pgx. Transactions of pgx invalidate when they commit.
 func TestNativePgx(t *testing.T) {
 	t.Parallel()
 	r := sharedPostgres(t)
@@ -200,17 +195,6 @@ func TestNativePgx(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.want(org(2))
-	query, args, err := p.log.Statement(org(3))
-	if err != nil {
-		t.Fatal(err)
-	}
-	b := new(pgx.Batch)
-	b.Queue("UPDATE users SET name = 'Ada'")
-	b.Queue(query, args...)
-	if err := pool.SendBatch(t.Context(), b).Close(); err != nil {
-		t.Fatal(err)
-	}
-	p.want(org(3))
 }
 
 // A savepoint that is rolled back takes its rows with it.

@@ -2,7 +2,6 @@ package sqllogtest_test
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"os"
 	"path/filepath"
@@ -71,7 +70,7 @@ func TestEverydayStartsNoEpoch(t *testing.T) {
 func TestWritesMetaAtTopLevel(t *testing.T) {
 	t.Parallel()
 	r := sharedPostgres(t)
-	l := r.open(sqllog.Config{Prove: true, Poll: time.Millisecond})
+	l := r.open(sqllog.Config{Poll: time.Millisecond})
 	p := &process{t: t, log: l}
 	for _, step := range []struct {
 		name string
@@ -108,31 +107,6 @@ func TestWritesMetaAtTopLevel(t *testing.T) {
 	if !p.bumped() {
 		t.Error("a write inside a savepoint goes unnoticed: this test proves nothing")
 	}
-}
-
-// Config.Identity replaces what the log knows of the server, and not what it knows of the tables.
-func TestIdentityKeepsTheWitness(t *testing.T) {
-	t.Parallel()
-	eachDatabase(t, func(t *testing.T, r *rig) {
-		cfg := sqllog.Config{Identity: func(context.Context, *sql.Conn) (string, error) { return "!here", nil }}
-		back := copied(true)
-		if r.dialect == sqllog.MySQL {
-			back = myDump("")
-		}
-		p := r.process(t, cfg)
-		put := back(t, r)
-		lost := r.process(t, cfg)
-		commit(t, r, lost.log, org(1))
-		lost.sync()
-		commit(t, r, lost.log, org(1))
-		put()
-		if !p.bumped() {
-			t.Error("no epoch was started")
-		}
-		commit(t, r, p.log, org(1))
-		p.want(org(1))
-		p.want()
-	})
 }
 
 // Tables of an earlier version are refused with the name of the migration, until Install or the
@@ -195,16 +169,11 @@ func TestRestartWithinSeconds(t *testing.T) {
 	for range 10 {
 		must(t, restart(t, r)) // then the next start is soon after one
 		p := r.process(t, sqllog.Config{})
-		keeps := &process{t: t, log: r.fresh(sqllog.Config{KeepOverRestart: true})()}
-		keeps.sync()
 		before := started()
 		must(t, restart(t, r))
 		within := started()-before <= 2
 		if !p.bumped() {
 			t.Errorf("a restart %d s after the last starts no epoch", started()-before)
-		}
-		if keeps.bumped() {
-			t.Error("a restart starts an epoch with KeepOverRestart")
 		}
 		if within {
 			return

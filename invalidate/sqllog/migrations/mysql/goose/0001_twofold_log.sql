@@ -29,8 +29,7 @@ CREATE TABLE twofold_meta (
 	key_id    BIGINT NOT NULL DEFAULT 0,
 	scope_id  BIGINT NOT NULL DEFAULT 0,
 	bound     BIGINT NOT NULL DEFAULT 0,
-	tier      VARCHAR(255) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin,
-	proofs    BIGINT NOT NULL DEFAULT 0
+	tier      VARCHAR(255) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin
 ) ENGINE = InnoDB;
 
 -- +goose Down
