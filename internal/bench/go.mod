@@ -5,7 +5,7 @@ go 1.26.0
 replace (
 	github.com/twofold-go/twofold => ../..
 	github.com/twofold-go/twofold/internal/dbtest => ../dbtest
-	github.com/twofold-go/twofold/invalidate/sqllog/pgxlisten => ../../invalidate/sqllog/pgxlisten
+	github.com/twofold-go/twofold/invalidate/sqllog/sqlpgx => ../../invalidate/sqllog/sqlpgx
 )
 
 require (
@@ -27,7 +27,7 @@ require (
 	github.com/redis/rueidis v1.0.79
 	github.com/twofold-go/twofold v0.1.0
 	github.com/twofold-go/twofold/internal/dbtest v0.0.0-00010101000000-000000000000
-	github.com/twofold-go/twofold/invalidate/sqllog/pgxlisten v0.1.0
+	github.com/twofold-go/twofold/invalidate/sqllog/sqlpgx v0.1.0
 	github.com/viccon/sturdyc v1.1.5
 	go.opentelemetry.io/otel/metric v1.47.0
 	go.opentelemetry.io/otel/sdk/metric v1.47.0

@@ -4,7 +4,7 @@ go 1.26.0
 
 replace (
 	github.com/twofold-go/twofold => ../..
-	github.com/twofold-go/twofold/invalidate/sqllog/pgxlisten => ../../invalidate/sqllog/pgxlisten
+	github.com/twofold-go/twofold/invalidate/sqllog/sqlpgx => ../../invalidate/sqllog/sqlpgx
 )
 
 require (
@@ -12,7 +12,7 @@ require (
 	github.com/go-sql-driver/mysql v1.10.1
 	github.com/jackc/pgx/v5 v5.12.0
 	github.com/twofold-go/twofold v0.1.0
-	github.com/twofold-go/twofold/invalidate/sqllog/pgxlisten v0.1.0
+	github.com/twofold-go/twofold/invalidate/sqllog/sqlpgx v0.1.0
 	golang.org/x/sys v0.48.0
 	modernc.org/sqlite v1.60.1
 )

@@ -12,17 +12,18 @@ import (
 
 // Execer is a transaction: *sql.Tx, *sql.Conn in a transaction, or the type that wraps them in
 // sqlx, sqlc, ent or gorm. A package that rewrites placeholders, as bun does, contains a
-// *sql.Tx: pass that. [ExecFunc] adapts others.
+// *sql.Tx: pass that. For pgx there is Tx of package sqlpgx. [ExecFunc] adapts others.
 type Execer interface {
 	// ExecContext runs a statement in the transaction.
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 }
 
-// ExecFunc adapts a function to [Execer], for transactions that are not of database/sql:
+// ExecFunc adapts a function to [Execer], for transactions that are not of database/sql. The function
+// runs the statement in the transaction, or queues it in a batch that is sent in the transaction:
 //
-//	sqllog.ExecFunc(func(ctx context.Context, query string, args ...any) error {
-//		_, err := pgxTx.Exec(ctx, query, args...)
-//		return err
+//	sqllog.ExecFunc(func(_ context.Context, query string, args ...any) error {
+//		batch.Queue(query, args...) // a pgx.Batch
+//		return nil
 //	})
 type ExecFunc func(ctx context.Context, query string, args ...any) error
 

@@ -101,7 +101,7 @@ type Config struct {
 	// left out. If false, records carry only hashes, and statements do not mention the column.
 	Names bool
 
-	// Wait waits until another process may have numbered rows; package pgxlisten has one for
+	// Wait waits until another process may have numbered rows; package sqlpgx has one for
 	// PostgreSQL. Tail calls it, one call at a time, with a context that ends when Tail
 	// returns. Tail polls as well. If Wait is nil or fails, Tail only polls.
 	Wait func(context.Context) error

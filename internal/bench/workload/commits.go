@@ -16,7 +16,7 @@ import (
 	"github.com/twofold-go/twofold/internal/dbtest"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/invalidate/sqllog"
-	"github.com/twofold-go/twofold/invalidate/sqllog/pgxlisten"
+	"github.com/twofold-go/twofold/invalidate/sqllog/sqlpgx"
 )
 
 // Workload I puts invalidations into the transactions that write the data, in PostgreSQL with all
@@ -215,7 +215,7 @@ func behind(at invalidate.Cursor, p invalidate.Page) invalidate.Cursor {
 // lags measures the times from the answer to COMMIT until another process has the record.
 func (e *Env) lags(d *database) {
 	server := setup.Must(pgx.ParseConfig(d.server.DSN("")))
-	listener := setup.Must(pgxlisten.New(pgxlisten.Config{Conn: server}))
+	listener := setup.Must(sqlpgx.NewListener(sqlpgx.ListenerConfig{Conn: server}))
 	e.t.Cleanup(listener.Close)
 	var cs []contender
 	for _, w := range []struct {

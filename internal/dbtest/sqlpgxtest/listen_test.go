@@ -1,5 +1,5 @@
-// Package pgxlistentest_test tries package pgxlisten on a real PostgreSQL.
-package pgxlistentest_test
+// Package sqlpgxtest_test tries package sqlpgx on a real PostgreSQL.
+package sqlpgxtest_test
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 	"github.com/twofold-go/twofold/internal/dbtest"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/invalidate/sqllog"
-	"github.com/twofold-go/twofold/invalidate/sqllog/pgxlisten"
+	"github.com/twofold-go/twofold/invalidate/sqllog/sqlpgx"
 )
 
 // patience bounds the wait for events that come soon on a healthy server.
@@ -39,7 +39,7 @@ func newRig(t *testing.T, s *dbtest.PostgresServer) *rig {
 	return r
 }
 
-func (r *rig) listener(t *testing.T, cfg pgxlisten.Config) *pgxlisten.Listener {
+func (r *rig) listener(t *testing.T, cfg sqlpgx.ListenerConfig) *sqlpgx.Listener {
 	t.Helper()
 	var err error
 	if cfg.Conn == nil {
@@ -47,14 +47,14 @@ func (r *rig) listener(t *testing.T, cfg pgxlisten.Config) *pgxlisten.Listener {
 		check(t, err)
 	}
 	cfg.Logger = slog.New(slog.DiscardHandler)
-	l, err := pgxlisten.New(cfg)
+	l, err := sqlpgx.NewListener(cfg)
 	check(t, err)
 	t.Cleanup(l.Close)
 	return l
 }
 
 // open returns a log that polls every poll and is woken by the listener.
-func (r *rig) open(l *pgxlisten.Listener, poll time.Duration) *sqllog.Log {
+func (r *rig) open(l *sqlpgx.Listener, poll time.Duration) *sqllog.Log {
 	return sqllog.New(r.db, sqllog.Config{Dialect: sqllog.Postgres, Bound: time.Minute, Poll: poll, Wait: l.Wait})
 }
 
@@ -116,9 +116,9 @@ func eventually(t *testing.T, what string, done func() bool) {
 	}
 }
 
-func connected(l *pgxlisten.Listener) func() bool { return func() bool { return l.Err() == nil } }
+func connected(l *sqlpgx.Listener) func() bool { return func() bool { return l.Err() == nil } }
 
-func lost(l *pgxlisten.Listener) func() bool { return func() bool { return l.Err() != nil } }
+func lost(l *sqlpgx.Listener) func() bool { return func() bool { return l.Err() != nil } }
 
 func check(t *testing.T, err error) {
 	t.Helper()
@@ -128,7 +128,7 @@ func check(t *testing.T, err error) {
 }
 
 // quiet checks that a Wait does not end.
-func quiet(t *testing.T, l *pgxlisten.Listener) {
+func quiet(t *testing.T, l *sqlpgx.Listener) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
@@ -137,7 +137,7 @@ func quiet(t *testing.T, l *pgxlisten.Listener) {
 	}
 }
 
-func heard(t *testing.T, l *pgxlisten.Listener) {
+func heard(t *testing.T, l *sqlpgx.Listener) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
@@ -167,7 +167,7 @@ func TestListener(t *testing.T) {
 }
 
 func testWait(t *testing.T, r *rig) {
-	l := r.listener(t, pgxlisten.Config{Namespace: "app"})
+	l := r.listener(t, sqlpgx.ListenerConfig{Namespace: "app"})
 	heard(t, l) // it may have missed earlier notifications
 	check(t, l.Err())
 	quiet(t, l)
@@ -181,10 +181,10 @@ func testWait(t *testing.T, r *rig) {
 	done := make(chan error, 1)
 	go func() { done <- l.Wait(context.Background()) }()
 	l.Close()
-	if err := <-done; !errors.Is(err, pgxlisten.ErrClosed) {
+	if err := <-done; !errors.Is(err, sqlpgx.ErrClosed) {
 		t.Errorf("Wait after Close = %v, want ErrClosed", err)
 	}
-	if err := l.Err(); !errors.Is(err, pgxlisten.ErrClosed) {
+	if err := l.Err(); !errors.Is(err, sqlpgx.ErrClosed) {
 		t.Errorf("Err after Close = %v, want ErrClosed", err)
 	}
 	l.Close()
@@ -211,7 +211,7 @@ func testLag(t *testing.T, r *rig) {
 	var logs [2]*sqllog.Log
 	var tails [2]<-chan uint64
 	for i := range logs {
-		l := r.listener(t, pgxlisten.Config{})
+		l := r.listener(t, sqlpgx.ListenerConfig{})
 		logs[i] = r.open(l, time.Minute)
 		tails[i] = follow(t, logs[i])
 		eventually(t, "the listener does not connect", connected(l))
@@ -235,7 +235,7 @@ func testLag(t *testing.T, r *rig) {
 func testPolls(t *testing.T, r *rig) {
 	nowhere, err := pgx.ParseConfig("postgres://127.0.0.1:1/none")
 	check(t, err)
-	l := r.listener(t, pgxlisten.Config{Conn: nowhere})
+	l := r.listener(t, sqlpgx.ListenerConfig{Conn: nowhere})
 	reader, writer := r.open(l, 10*time.Millisecond), r.open(l, time.Minute)
 	got := follow(t, reader)
 	for n := range 3 {
@@ -248,7 +248,7 @@ func testPolls(t *testing.T, r *rig) {
 
 func testConnectsAgain(t *testing.T, r *rig) {
 	// A healthy server must answer a check in time, on a busy machine too: otherwise the connections come and go.
-	l := r.listener(t, pgxlisten.Config{Check: 3 * time.Second, Retry: 100 * time.Millisecond})
+	l := r.listener(t, sqlpgx.ListenerConfig{Check: 3 * time.Second, Retry: 100 * time.Millisecond})
 	heard(t, l)
 	t.Run("after the server has ended the connection", func(t *testing.T) {
 		check(t, r.Exec(t.Context(), "", "SELECT pg_terminate_backend($1)", r.listens(t)))
@@ -282,7 +282,7 @@ func (r *rig) listens(t *testing.T) int {
 
 // wantBack checks that the listener reconnects, reports that it may have missed something, and
 // receives notifications again.
-func (r *rig) wantBack(t *testing.T, l *pgxlisten.Listener) {
+func (r *rig) wantBack(t *testing.T, l *sqlpgx.Listener) {
 	t.Helper()
 	heard(t, l)
 	check(t, l.Err())
@@ -294,12 +294,12 @@ func (r *rig) wantBack(t *testing.T, l *pgxlisten.Listener) {
 func TestConfig(t *testing.T) {
 	conn, err := pgx.ParseConfig("postgres://127.0.0.1:1/none")
 	check(t, err)
-	for name, cfg := range map[string]pgxlisten.Config{
+	for name, cfg := range map[string]sqlpgx.ListenerConfig{
 		"no Conn":  {},
 		"Retry <0": {Conn: conn, Retry: -1},
 		"Check <0": {Conn: conn, Check: -1},
 	} {
-		if _, err := pgxlisten.New(cfg); !errors.Is(err, pgxlisten.ErrConfig) {
+		if _, err := sqlpgx.NewListener(cfg); !errors.Is(err, sqlpgx.ErrConfig) {
 			t.Errorf("%s: New = %v, want ErrConfig", name, err)
 		}
 	}

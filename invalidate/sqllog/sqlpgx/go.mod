@@ -1,4 +1,4 @@
-module github.com/twofold-go/twofold/invalidate/sqllog/pgxlisten
+module github.com/twofold-go/twofold/invalidate/sqllog/sqlpgx
 
 go 1.26.0
 

@@ -1,4 +1,4 @@
-package pgxlisten
+package sqlpgx
 
 import (
 	"cmp"
@@ -14,7 +14,7 @@ import (
 	"github.com/twofold-go/twofold/invalidate/sqllog"
 )
 
-// The defaults of a [Config].
+// The defaults of a [ListenerConfig].
 const (
 	DefaultRetry = 5 * time.Second
 	DefaultCheck = 10 * time.Second
@@ -22,19 +22,19 @@ const (
 
 // The errors of this package. Calls also return errors of ctx and of the server.
 var (
-	// ErrConfig is wrapped by the errors of [New].
-	ErrConfig = errors.New("pgxlisten: bad configuration")
+	// ErrConfig is wrapped by the errors of [NewListener].
+	ErrConfig = errors.New("sqlpgx: bad configuration")
 
 	// ErrClosed is returned by Wait after Close.
-	ErrClosed = errors.New("pgxlisten: listener is closed")
+	ErrClosed = errors.New("sqlpgx: listener is closed")
 
 	// ErrConnecting is returned by Err until the first attempt to connect has ended.
-	ErrConnecting = errors.New("pgxlisten: not connected yet")
+	ErrConnecting = errors.New("sqlpgx: not connected yet")
 )
 
-// Config says how a [Listener] connects. Conn is required; the zero value of every other
+// ListenerConfig says how a [Listener] connects. Conn is required; the zero value of every other
 // field is useful.
-type Config struct {
+type ListenerConfig struct {
 	// Conn is the server, as pgx.ParseConfig returns it. It is copied.
 	Conn *pgx.ConnConfig
 
@@ -57,8 +57,8 @@ type Config struct {
 // Listener receives the notifications of a log. Wait and Err may be called concurrently with each
 // other and with Close. A Listener has one goroutine, which ends with Close.
 type Listener struct {
-	cfg   Config        // with the defaults filled in
-	heard chan struct{} // holds one: rows were numbered since the last Wait
+	cfg   ListenerConfig // with the defaults filled in
+	heard chan struct{}  // holds one: rows were numbered since the last Wait
 	ctx   context.Context
 	stop  context.CancelFunc
 	done  chan struct{} // closed when the goroutine has ended
@@ -67,8 +67,8 @@ type Listener struct {
 	err error      // why there is no connection; nil while there is one
 }
 
-// New starts a listener, which connects in the background. Its error wraps [ErrConfig].
-func New(cfg Config) (*Listener, error) {
+// NewListener starts a listener, which connects in the background. Its error wraps [ErrConfig].
+func NewListener(cfg ListenerConfig) (*Listener, error) {
 	if cfg.Conn == nil {
 		return nil, fmt.Errorf("%w: Conn is nil: pass what pgx.ParseConfig returns", ErrConfig)
 	}
@@ -86,7 +86,7 @@ func New(cfg Config) (*Listener, error) {
 	return l, nil
 }
 
-// Wait waits until rows were numbered since the last call returned, or since New. It is for
+// Wait waits until rows were numbered since the last call returned, or since NewListener. It is for
 // Config.Wait of package sqllog. While there is no connection it keeps waiting, and returns nil
 // when the connection is back. It fails when ctx ends, and with [ErrClosed] after Close.
 func (l *Listener) Wait(ctx context.Context) error {
@@ -134,8 +134,8 @@ func (l *Listener) state(err error) {
 	switch {
 	case errors.Is(err, ErrClosed):
 	case err == nil && before != nil && !errors.Is(before, ErrConnecting):
-		l.cfg.Logger.Info("pgxlisten: connected again", "namespace", l.cfg.Namespace)
+		l.cfg.Logger.Info("sqlpgx: connected again", "namespace", l.cfg.Namespace)
 	case err != nil && (before == nil || errors.Is(before, ErrConnecting)):
-		l.cfg.Logger.Warn("pgxlisten: no connection; the log polls meanwhile", "namespace", l.cfg.Namespace, "error", err)
+		l.cfg.Logger.Warn("sqlpgx: no connection; the log polls meanwhile", "namespace", l.cfg.Namespace, "error", err)
 	}
 }

@@ -1,4 +1,4 @@
-package pgxlisten
+package sqlpgx
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 	"github.com/twofold-go/twofold/invalidate/sqllog"
 )
 
-// firstPause is the pause after the first failure. The longest pause is Config.Retry.
+// firstPause is the pause after the first failure. The longest pause is ListenerConfig.Retry.
 const firstPause = 50 * time.Millisecond
 
 // run connects and listens until Close.
@@ -21,7 +21,7 @@ func (l *Listener) run() {
 	pause := firstPause
 	for l.ctx.Err() == nil {
 		listened, err := l.session()
-		l.state(fmt.Errorf("pgxlisten: %w", err))
+		l.state(fmt.Errorf("sqlpgx: %w", err))
 		if listened {
 			pause = firstPause
 		}
