@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// The reserved words of PostgreSQL 15, SQLite, and MySQL 8 with MariaDB, in lower case. Other
+// The reserved words of PostgreSQL 15, SQLite, and MariaDB with those of MySQL 8, in lower case. Other
 // keywords may name a table.
 const (
 	postgres = "all analyse analyze and any array as asc asymmetric authorization binary both case cast check collate collation column " +
@@ -20,7 +20,7 @@ const (
 		"drop else escape exists foreign from group having in index insert intersect into is isnull join limit not notnull null on or " +
 		"order primary references select set table then to transaction union unique update using values when where"
 
-	mysql = "add all alter analyze and as asc before between both by call cascade case change check collate column condition constraint " +
+	mariadb = "add all alter analyze and as asc before between both by call cascade case change check collate column condition constraint " +
 		"continue convert create cross current_date current_time current_timestamp current_user cursor database databases default delayed " +
 		"delete desc describe distinct distinctrow div drop dual each else elseif enclosed escaped except exists exit explain false fetch " +
 		"for force foreign from fulltext grant group having if ignore in index infile inner inout insert interval into is iterate join key " +
@@ -32,11 +32,11 @@ const (
 )
 
 var reserved = map[string][]string{
-	"postgres": strings.Fields(postgres), "sqlite": strings.Fields(sqlite), "mysql": strings.Fields(mysql),
+	"postgres": strings.Fields(postgres), "sqlite": strings.Fields(sqlite), "mariadb": strings.Fields(mariadb),
 }
 
 // Reserved reports whether a name of letters, digits and underscores is a reserved word of a
-// dialect: postgres, sqlite or mysql. In "schema.table" only the schema must not be one.
+// dialect: postgres, sqlite or mariadb. In "schema.table" only the schema must not be one.
 func Reserved(dialect, name string) bool {
 	first, _, _ := strings.Cut(name, ".")
 	return slices.Contains(reserved[dialect], strings.ToLower(first))

@@ -12,8 +12,8 @@ func TestReserved(t *testing.T) {
 		want          bool
 	}{
 		{"postgres", "order", true}, {"postgres", "User", true}, {"postgres", "order.cells", true}, {"postgres", "app.order", false},
-		{"sqlite", "Index", true}, {"sqlite", "user", false}, {"mysql", "keys", true}, {"postgres", "keys", false},
-		{"postgres", "twofold_cells", false}, {"sqlite", "twofold_log", false}, {"mysql", "twofold_outbox", false}, {"", "order", false},
+		{"sqlite", "Index", true}, {"sqlite", "user", false}, {"mariadb", "keys", true}, {"postgres", "keys", false},
+		{"postgres", "twofold_cells", false}, {"sqlite", "twofold_log", false}, {"mariadb", "twofold_outbox", false}, {"", "order", false},
 	} {
 		if got := sqlname.Reserved(tt.dialect, tt.name); got != tt.want {
 			t.Errorf("Reserved(%s, %s) = %v, want %v", tt.dialect, tt.name, got, tt.want)

@@ -48,20 +48,20 @@ SELECT * FROM (SELECT l.name, coalesce(x.name, ''), CASE x.coll WHEN 'BINARY' TH
 	WHERE l."unique" AND x.key ORDER BY l.name, x.seqno)`,
 		triggers: "SELECT name, sql FROM {home}.sqlite_master WHERE type = 'trigger' AND tbl_name = $2",
 	},
-	MySQL: {
+	MariaDB: {
 		kind: `SELECT CASE WHEN table_type <> 'BASE TABLE' THEN 'a view, or keeps the history of its rows; name a plain table'
 	WHEN COALESCE(engine, '') <> 'InnoDB' THEN CONCAT('of engine ', COALESCE(engine, ''), ', which has no transactions: a write could stay without its invalidation; use InnoDB')
-	ELSE '' END FROM information_schema.tables WHERE table_schema = ` + mysqlHome + ` AND table_name = $2`,
+	ELSE '' END FROM information_schema.tables WHERE table_schema = ` + mariadbHome + ` AND table_name = $2`,
 		columns: `SELECT column_name, column_type, CASE WHEN LOWER(column_type) LIKE '%zerofill%' THEN 'ZEROFILL writes zeros before the number; use a plain integer'
 	WHEN LOWER(data_type) IN ('tinyint', 'smallint', 'mediumint', 'int', 'bigint', 'char', 'varchar', 'tinytext', 'text', 'mediumtext', 'longtext', 'uuid') THEN ''
 	ELSE '` + notSpelled + `' END, CASE WHEN LOWER(data_type) LIKE '%int' OR LOWER(data_type) = 'uuid' THEN '' ELSE 'text' END
-FROM information_schema.columns WHERE table_schema = ` + mysqlHome + ` AND table_name = $2`,
+FROM information_schema.columns WHERE table_schema = ` + mariadbHome + ` AND table_name = $2`,
 		// Spaces at the end do not count: most binary collations ignore them.
 		collates: "SELECT CASE WHEN COUNT(*) < 2 THEN '" + collates + "' ELSE '' END FROM (SELECT {column} FROM {table} WHERE FALSE UNION SELECT 'a' UNION SELECT 'A') u",
-		cascades: `SELECT constraint_name FROM information_schema.referential_constraints WHERE constraint_schema = ` + mysqlHome + ` AND table_name = $2
+		cascades: `SELECT constraint_name FROM information_schema.referential_constraints WHERE constraint_schema = ` + mariadbHome + ` AND table_name = $2
 	AND (delete_rule NOT IN ('RESTRICT', 'NO ACTION') OR update_rule NOT IN ('RESTRICT', 'NO ACTION')) ORDER BY 1`,
 		triggers: `SELECT trigger_name, action_statement FROM information_schema.triggers
-	WHERE trigger_schema = event_object_schema AND event_object_schema = ` + mysqlHome + ` AND event_object_table = $2
+	WHERE trigger_schema = event_object_schema AND event_object_schema = ` + mariadbHome + ` AND event_object_table = $2
 	AND action_timing = 'AFTER' AND LOWER(event_manipulation) = SUBSTRING_INDEX(trigger_name, '_', -1)`,
 	},
 }
@@ -72,8 +72,8 @@ const (
 	collates   = "its collation takes different texts for equal, so several keys find one row; use a binary collation, or name another column"
 )
 
-// mysqlHome takes no schema for that of the connection.
-const mysqlHome = "COALESCE(NULLIF($1, ''), DATABASE())"
+// mariadbHome takes no schema for that of the connection.
+const mariadbHome = "COALESCE(NULLIF($1, ''), DATABASE())"
 
 const again = "migrate again with the text of Triggers"
 

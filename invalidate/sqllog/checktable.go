@@ -147,7 +147,7 @@ func (c *Config) uniqueFaults(m *mapped, f *found) (faults []string) {
 				refuse("Unique[%d] is %q, which are not the columns of a unique constraint of table %q; correct it", i, columns, m.shown())
 			}
 		}
-	case MySQL:
+	case MariaDB:
 	}
 	return faults
 }

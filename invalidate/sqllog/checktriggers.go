@@ -37,7 +37,7 @@ func (l *Log) CheckTriggers(ctx context.Context, db *sql.DB, tables ...Table) er
 
 // InstallTriggers checks tables as [Log.CheckTriggers] does, and then runs what [Log.Triggers]
 // returns. It is for tests and for programs without migrations. When it fails on PostgreSQL or
-// SQLite, it has changed nothing. On MySQL and MariaDB, an error of the check has changed nothing.
+// SQLite, it has changed nothing. On MariaDB, an error of the check has changed nothing.
 func (l *Log) InstallTriggers(ctx context.Context, db *sql.DB, tables ...Table) error {
 	return l.withTables(ctx, "install triggers", db, tables, func(conn *sql.Conn, all []mapped) error {
 		return sqlschema.Install(ctx, func(ctx context.Context) error { return l.cfg.installTriggers(ctx, conn, all) })

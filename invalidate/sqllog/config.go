@@ -37,7 +37,7 @@ type Dialect uint8
 const (
 	Postgres Dialect = iota + 1 // PostgreSQL 13 or newer
 	SQLite                      // SQLite 3.38 or newer, in WAL mode where several processes use the file
-	MySQL                       // MySQL 8 and MariaDB 10.6, with InnoDB, or newer
+	MariaDB                     // MariaDB 10.6 or newer, with InnoDB; MySQL was not tested
 )
 
 // String returns the name of the folder of the dialect's migrations.
@@ -47,8 +47,8 @@ func (d Dialect) String() string {
 		return "postgres"
 	case SQLite:
 		return "sqlite"
-	case MySQL:
-		return "mysql"
+	case MariaDB:
+		return "mariadb"
 	}
 	return "none"
 }
@@ -141,8 +141,8 @@ func (c *Config) check(db *sql.DB) error {
 	if db == nil {
 		refuse("db is nil; pass the pool of the database that the application writes to")
 	}
-	if c.Dialect < Postgres || c.Dialect > MySQL {
-		refuse("Dialect is %d; set Postgres, SQLite or MySQL", c.Dialect)
+	if c.Dialect < Postgres || c.Dialect > MariaDB {
+		refuse("Dialect is %d; set Postgres, SQLite or MariaDB", c.Dialect)
 	}
 	if !namespace.MatchString(c.Namespace) {
 		refuse("Namespace has %d bytes; use 1 to %d letters, digits, dots, dashes and underscores", len(c.Namespace), MaxNamespace)

@@ -60,7 +60,7 @@ func TestReservedTables(t *testing.T) {
 		{sqllog.Postgres, sqllog.Tables{Outbox: "Order"}, "Tables.Outbox"},
 		{sqllog.Postgres, sqllog.Tables{Schema: "user"}, "Tables.Schema"},
 		{sqllog.Postgres, sqllog.Tables{Schema: "app", Outbox: "order"}, ""},
-		{sqllog.MySQL, sqllog.Tables{Meta: "keys"}, "Tables.Meta"},
+		{sqllog.MariaDB, sqllog.Tables{Meta: "keys"}, "Tables.Meta"},
 		{sqllog.SQLite, sqllog.Tables{Log: "index"}, "Tables.Log"},
 	} {
 		err := sqllog.New(db, sqllog.Config{Dialect: tt.dialect, Tables: tt.tables}).Validate()
@@ -140,7 +140,7 @@ func TestRefusedLog(t *testing.T) {
 // An append that does not fit into a record is refused without asking the database.
 func TestBadAppend(t *testing.T) {
 	t.Parallel()
-	l := sqllog.New(pool(t), sqllog.Config{Dialect: sqllog.MySQL})
+	l := sqllog.New(pool(t), sqllog.Config{Dialect: sqllog.MariaDB})
 	key := invalidate.Fence{Kind: invalidate.KindKey}
 	tag := invalidate.Fence{Kind: invalidate.KindTag}
 	for name, a := range map[string]invalidate.Append{

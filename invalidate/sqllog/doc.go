@@ -1,5 +1,5 @@
 // Package sqllog keeps the log of invalidations in the application's own database:
-// PostgreSQL, SQLite, MySQL or MariaDB, over database/sql.
+// PostgreSQL, SQLite or MariaDB, over database/sql.
 //
 // With another log, a process writes to its database, then tells the caches. If it dies between
 // the two, no cache learns of the write. Here the invalidation is a row in the same
@@ -90,7 +90,7 @@
 // outbox is missing, the write fails. A NULL names nothing. A value that is not a valid key or tag,
 // such as an empty text, names nothing either, because no cache can have it. A row is named by the value
 // that is stored. A database may find it by others too: the integer 42 by the text "042", and with most
-// collations of MySQL "a" by "a ". Give a cache of an integer column integer keys, and trim texts.
+// collations of MariaDB "a" by "a ". Give a cache of an integer column integer keys, and trim texts.
 //
 // PostgreSQL: a trigger for each statement sees all of its rows, those of COPY, MERGE, ON CONFLICT and
 // cascades included, and writes one row of the outbox. A statement with more than 1,000 scopes, or a
@@ -111,11 +111,10 @@
 // triggers do not see a row that INSERT OR REPLACE finds by a rowid that is not a column, or by the
 // default that it puts in place of a NULL into a NOT NULL column.
 //
-// MySQL and MariaDB: a trigger for each row. Foreign keys that cascade fire no trigger, so
+// MariaDB: a trigger for each row. Foreign keys that cascade fire no trigger, so
 // CheckTriggers refuses a table with one, unless Table.Cascades is set. TRUNCATE fires none. An
 // upgrade removes the old triggers before it makes the new ones, so let nothing write meanwhile.
-// A text column needs a collation that tells upper from lower case. This was tested with MariaDB 10.11,
-// and not with MySQL.
+// A text column needs a collation that tells upper from lower case. This was tested with MariaDB 10.11.
 //
 // No database fires triggers for DROP TABLE, for an ALTER TABLE that changes values, or for partitions
 // that are attached, detached or exchanged. Invalidate after those yourself.
@@ -135,13 +134,13 @@
 // CLUSTER, REINDEX and GRANT start no epoch (TestEverydayStartsNoEpoch). A change of meta by hand, or
 // an ALTER TABLE that rewrites meta, costs one.
 //
-// MySQL and MariaDB: the server is known by its id, by its start to the second, and by the clock
+// MariaDB: the server is known by its id, by its start to the second, and by the clock
 // sequence of UUID(), which it draws when it starts. The tables are known by a number that a dump
 // rounds, and by the time at which the server created meta. OPTIMIZE and ALTER TABLE of meta
 // therefore cost an epoch; those of other tables do not. The server shows that time in the zone of
 // the session. If the sessions use several time zones, do not create meta in the hour that a clock
 // change repeats: each change between them would start an epoch. This was tested with MariaDB
-// 10.11, and not with MySQL.
+// 10.11.
 //
 // SQLite: the tables are known by the file beside the database, which says where the log ends and
 // which inode the database has. VACUUM and changes of the schema start no epoch. A lost file beside
@@ -162,7 +161,7 @@
 //     were numbered are never lost.
 //   - Some ways to put old tables back leave no trace. Call [Log.NewEpoch] after them, before
 //     processes go on. PostgreSQL: tables that were set aside by RENAME and then put back.
-//     MySQL and MariaDB: a copy inside the server, put back into the same table by INSERT and
+//     MariaDB: a copy inside the server, put back into the same table by INSERT and
 //     SELECT, or by a tool that copies FLOAT columns exactly. SQLite: the whole folder, with the
 //     file beside the database, written over the same files while no connection is open; on
 //     Windows, also by rename. SQLite also cannot notice that a backup is put back if nothing was
@@ -177,10 +176,11 @@
 //   - Loaders that read from a replica must ask [Log.Replica] first, or invalidate with
 //     [invalidate.Hold].
 //   - Galera and other multi-primary clusters: send all writes and all Syncs to one node.
-//     CockroachDB, YugabyteDB and Vitess are not supported.
+//     MySQL was never tried, and the statements of MariaDB do not suit it. CockroachDB, YugabyteDB and
+//     Vitess are not supported.
 //   - Append cannot detect a *sql.Conn outside a transaction, or a function that runs
 //     statements on a pool. There the row commits by itself.
-//   - On MySQL, a process that freezes while it starts an epoch blocks the other followers
+//   - On MariaDB, a process that freezes while it starts an epoch blocks the other followers
 //     until its connection ends. On PostgreSQL the server ends it after an eighth of Bound.
 //
 // # Operation
@@ -189,7 +189,7 @@
 // Migrate, and then replace all programs. Until then the old ones serve nothing from their caches.
 //
 // Use the same Bound in all processes. All processes must have the same kind of remote tier,
-// or none: [ErrCells]. Run PostgreSQL and MySQL at their default isolation levels. SQLite
+// or none: [ErrCells]. Run PostgreSQL and MariaDB at their default isolation levels. SQLite
 // needs WAL mode and a busy timeout in the pool's address. PgBouncer in transaction mode
 // supports everything except Config.Wait, which needs LISTEN on a direct connection. Without
 // it, Tail only polls. The driver's prepared statements need PgBouncer 1.21 or newer with

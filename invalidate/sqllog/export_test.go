@@ -30,5 +30,5 @@ func Decode(payload []byte, keys bool) ([]invalidate.Fence, bool) {
 // Explain adds what a database error means for a log.
 func Explain(err error) error { return explain(err) }
 
-// SameServer compares identities of MySQL.
-func SameServer(a, b string) bool { return sameMySQL(a, b) }
+// SameServer compares identities of MariaDB.
+func SameServer(a, b string) bool { return sameMariaDB(a, b) }

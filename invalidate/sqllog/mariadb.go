@@ -9,8 +9,7 @@ import (
 	"strings"
 )
 
-// mysqlText returns the statements for MySQL and MariaDB. Where the two differ, each runs what is
-// in its own kind of comment and ignores the other.
+// mariadbText returns the statements for MariaDB.
 //
 // A server is identified by its id, its start time and the clock sequence of UUID(). The start time
 // is computed from seconds and may be off by one or two. The server draws the clock sequence when it
@@ -22,15 +21,13 @@ import (
 //
 // A read-only server takes no writes. A session at READ UNCOMMITTED would
 // number uncommitted rows, so it counts as read-only.
-func mysqlText(c *Config) map[string]string {
+func mariadbText(c *Config) map[string]string {
 	const (
-		readOnly = "(@@global.read_only OR /*!80000 @@transaction_read_only */ /*M! @@tx_read_only */" +
-			" OR /*!80000 @@transaction_isolation */ /*M! @@tx_isolation */ = 'READ-UNCOMMITTED')"
-		server  = "/*!80000 @@server_uuid */ /*M! @@server_id, '@', @@hostname, ':', @@port */"
-		status  = "/*!80000 performance_schema.global_status */ /*M! information_schema.session_status */" // the same value
-		started = "CAST(UNIX_TIMESTAMP() - (SELECT variable_value FROM " + status + " WHERE variable_name = 'Uptime') AS SIGNED)"
-		clock   = "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))"
-		last    = "COALESCE((SELECT l.%s FROM {log} l WHERE l.ns = m.ns AND l.seq = %d ORDER BY l.pos DESC LIMIT 1), 0)"
+		readOnly = "(@@global.read_only OR @@tx_read_only OR @@tx_isolation = 'READ-UNCOMMITTED')"
+		server   = "@@server_id, '@', @@hostname, ':', @@port"
+		started  = "CAST(UNIX_TIMESTAMP() - (SELECT variable_value FROM information_schema.session_status WHERE variable_name = 'Uptime') AS SIGNED)"
+		clock    = "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))"
+		last     = "COALESCE((SELECT l.%s FROM {log} l WHERE l.ns = m.ns AND l.seq = %d ORDER BY l.pos DESC LIMIT 1), 0)"
 	)
 	schema := "DATABASE()"
 	if c.Tables.Schema != "" {
@@ -58,22 +55,22 @@ func mysqlText(c *Config) map[string]string {
 		"text":     "",
 		"touch":    "",
 		"reset":    ", wit = 16777215",
-		"number":   mysqlNumberText,
+		"number":   mariadbNumberText,
 		"named":    ", FROM_BASE64(r.names)",
-		"remove":   mysqlRemoveText,
+		"remove":   mariadbRemoveText,
 	}
 }
 
 // sameServer compares two identities.
 func (l *Log) sameServer(stored, identity string) bool {
-	if l.cfg.Dialect == MySQL {
-		return sameMySQL(stored, identity)
+	if l.cfg.Dialect == MariaDB {
+		return sameMariaDB(stored, identity)
 	}
 	return stored == identity
 }
 
-// sameMySQL compares two identities, whose seconds may differ by rounding.
-func sameMySQL(stored, identity string) bool {
+// sameMariaDB compares two identities, whose seconds may differ by rounding.
+func sameMariaDB(stored, identity string) bool {
 	a, b := strings.LastIndexByte(stored, '/'), strings.LastIndexByte(identity, '/')
 	if stored == identity || a < 0 || b < 0 || stored[:a] != identity[:b] {
 		return stored == identity
@@ -83,14 +80,14 @@ func sameMySQL(stored, identity string) bool {
 	return err == nil && err2 == nil && max(since, now)-min(since, now) <= 2
 }
 
-// writeMySQL numbers a batch in two statements that commit separately. MySQL has no statement that
+// writeMariaDB numbers a batch in two statements that commit separately. MariaDB has no statement that
 // writes two tables, and a process that freezes must not hold a lock. The first statement writes
 // records with numbers that the client computed. When two processes use the same numbers, one of
 // them fails and looks again. The second statement removes the rows. When a process ends between
 // the two statements, the rows are numbered twice, which does no harm.
 //
 // The notes are written last, so the log may end after them.
-func (l *Log) writeMySQL(ctx context.Context, conn *sql.Conn, v *view, b *batch) (n numbered, err error) {
+func (l *Log) writeMariaDB(ctx context.Context, conn *sql.Conn, v *view, b *batch) (n numbered, err error) {
 	if held, err := l.onServer(ctx, conn, b.identity); err != nil || !held {
 		return n, err
 	}
@@ -119,9 +116,9 @@ func (l *Log) writeMySQL(ctx context.Context, conn *sql.Conn, v *view, b *batch)
 	return n, err
 }
 
-// The lock on meta keeps a new epoch from starting below the records. MySQL takes arguments without another
+// The lock on meta keeps a new epoch from starting below the records. MariaDB takes arguments without another
 // operand for texts, and would compute with them in floating point, hence the CAST.
-const mysqlNumberText = `INSERT INTO {log} (ns, seq, pos, prev, at, id, after, payload{names})
+const mariadbNumberText = `INSERT INTO {log} (ns, seq, pos, prev, at, id, after, payload{names})
 SELECT m.ns, r.seq, CAST(CASE r.seq WHEN 1 THEN $4 ELSE $5 END AS SIGNED) + r.place, 0, {clock}, r.id,
 	CASE WHEN r.place > 1 THEN r.after WHEN r.seq = 1 THEN $6 ELSE $7 END, FROM_BASE64(r.payload){named}
 FROM {meta} m JOIN JSON_TABLE($3, '$[*]' COLUMNS (seq SMALLINT PATH '$.seq', place BIGINT PATH '$.place', id BIGINT PATH '$.id',
@@ -130,7 +127,7 @@ WHERE m.ns = $1 AND m.epoch = $2 LOCK IN SHARE MODE`
 
 // The statement finds each row by its primary key. A range of any index would also lock the row after
 // it, and wait for the transaction that wrote that row.
-const mysqlRemoveText = `DELETE o FROM JSON_TABLE($2, '$[*]' COLUMNS (id BIGINT PATH '$.id', content VARCHAR(64) PATH '$.content')) r
+const mariadbRemoveText = `DELETE o FROM JSON_TABLE($2, '$[*]' COLUMNS (id BIGINT PATH '$.id', content VARCHAR(64) PATH '$.content')) r
 	STRAIGHT_JOIN {outbox} o FORCE INDEX (PRIMARY) ON o.id = r.id WHERE o.ns = $1 AND CAST({row} AS BINARY) = CAST(r.content AS BINARY)`
 
 // onServer reports whether the connection is to the server with that identity.

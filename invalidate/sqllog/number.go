@@ -200,9 +200,9 @@ func (l *Log) write(ctx context.Context, conn *sql.Conn, v *view, b *batch) (num
 		return l.writePostgres(ctx, conn, b)
 	case SQLite:
 		return l.writeSQLite(ctx, conn, b)
-	case MySQL:
+	case MariaDB:
 	}
-	return l.writeMySQL(ctx, conn, v, b)
+	return l.writeMariaDB(ctx, conn, v, b)
 }
 
 // remove deletes the staged rows that are as they were staged.

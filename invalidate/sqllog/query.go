@@ -10,7 +10,7 @@ import (
 // query is a statement in the spelling of its dialect.
 type query struct {
 	text  string
-	order []int // MySQL: which argument each placeholder stands for, from 0
+	order []int // MariaDB: which argument each placeholder stands for, from 0
 }
 
 var placeholder = regexp.MustCompile(`\$[0-9]+`)
@@ -22,7 +22,7 @@ func rebind(d Dialect, text string) query {
 	case Postgres:
 	case SQLite:
 		q.text = placeholder.ReplaceAllStringFunc(text, func(p string) string { return "?" + p[1:] })
-	case MySQL:
+	case MariaDB:
 		q.text = placeholder.ReplaceAllStringFunc(text, func(p string) string {
 			n, _ := strconv.Atoi(p[1:])
 			q.order = append(q.order, n-1)

@@ -49,7 +49,7 @@ func TestAppendText(t *testing.T) {
 	for dialect, want := range map[sqllog.Dialect]string{
 		sqllog.Postgres: "INSERT INTO app.o (ns, scopes) VALUES ($1, $2)",
 		sqllog.SQLite:   "INSERT INTO app.o (ns, scopes) VALUES (?1, ?2)",
-		sqllog.MySQL:    "INSERT INTO app.o (ns, scopes) VALUES (?, ?)",
+		sqllog.MariaDB:  "INSERT INTO app.o (ns, scopes) VALUES (?, ?)",
 	} {
 		l := sqllog.New(pool(t), sqllog.Config{Dialect: dialect, Namespace: "n", Tables: sqllog.Tables{Schema: "app", Outbox: "o"}})
 		tx := &execs{}
@@ -66,7 +66,7 @@ func TestAppendOfMany(t *testing.T) {
 	for i := range 2001 {
 		many = append(many, invalidate.Tag("default", fmt.Sprint(i)))
 	}
-	for dialect, args := range map[sqllog.Dialect]int{sqllog.Postgres: 4, sqllog.SQLite: 4, sqllog.MySQL: 6} {
+	for dialect, args := range map[sqllog.Dialect]int{sqllog.Postgres: 4, sqllog.SQLite: 4, sqllog.MariaDB: 6} {
 		tx := &execs{}
 		if err := sqllog.New(pool(t), sqllog.Config{Dialect: dialect}).Append(t.Context(), tx, many...); err != nil {
 			t.Fatal(err)

@@ -40,7 +40,7 @@ func (l *Log) Install(ctx context.Context) error {
 }
 
 func (l *Log) install(ctx context.Context) error {
-	column := map[Dialect]string{Postgres: "born", MySQL: "wit", SQLite: "ns"}[l.cfg.Dialect]
+	column := map[Dialect]string{Postgres: "born", MariaDB: "wit", SQLite: "ns"}[l.cfg.Dialect]
 	for _, m := range []struct{ file, missing string }{ // the query has a row, or fails, if the migration is missing or half done
 		{"0001_twofold_log", ""},
 		{"0003_twofold_witness", "SELECT 1 FROM " + l.sql.meta + " WHERE version < 2 OR " + column + " IS NULL LIMIT 1"}, // none for SQLite

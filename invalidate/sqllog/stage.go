@@ -37,7 +37,7 @@ type stage struct {
 // the same.
 type staged struct {
 	ID      int64  `json:"id"`
-	Content string `json:"content"` // PostgreSQL: its xmin; SQLite: its text; MySQL: its time and a hash
+	Content string `json:"content"` // PostgreSQL: its xmin; SQLite: its text; MariaDB: its time and a hash
 }
 
 // stage reads rows without a number on conn. It sets moved when they do not fit v.

@@ -29,7 +29,7 @@ type statements struct {
 	add      pair  // a record: $2 sequence, $3 position, $4 prev, $5 id, $6 after, $7 payload, $8 names
 	epoch    query // $2: identity; $3: the epoch's id; $4: the position of its bumps; $5: the bound in ms; $6: 1: forget the tier
 
-	number pair  // see writePostgres, and writeMySQL
+	number pair  // see writePostgres, and writeMariaDB
 	remove query // staged rows; $2: the rows; $3: the epoch
 	notes  query // $2: the epoch; $3, $4: where the sequences end; $5, $6: the ids there
 	now    query // the clock
@@ -67,7 +67,7 @@ func (p *pair) with(names bool) *query {
 //
 // It also returns the statements patience, begin, lock, number and remove of this database.
 func textOf(c *Config) map[string]string {
-	d := map[Dialect]func(*Config) map[string]string{Postgres: postgresText, SQLite: sqliteText, MySQL: mysqlText}[c.Dialect](c)
+	d := map[Dialect]func(*Config) map[string]string{Postgres: postgresText, SQLite: sqliteText, MariaDB: mariadbText}[c.Dialect](c)
 	for guard, off := range map[safeguard.Guard][2]string{
 		safeguard.RunID: {"server", "'off'"}, safeguard.Memory: {"mark", "''"}, safeguard.Place: {"place", "''"}, safeguard.Content: {"row", "'0'"},
 	} {
@@ -86,7 +86,7 @@ func textOf(c *Config) map[string]string {
 // differs from every stored one.
 func identityOf(dialect Dialect, d map[string]string) string {
 	parts := []string{d["mark"], d["place"], "'/'", "nullif(" + d["server"] + ", '')"} // a NULL makes the whole NULL
-	if dialect == MySQL {
+	if dialect == MariaDB {
 		return "coalesce(concat(" + strings.Join(parts, ", ") + "), '')"
 	}
 	return "coalesce(" + strings.Join(parts, " || ") + ", '')"
@@ -148,7 +148,7 @@ const pageText = `SELECT seq, pos, prev, at, id, after, payload{names} FROM (
 const stageText = `SELECT o.id, o.scopes, {row}, m.epoch, {identity}, {low}, {least}
 FROM {meta} m JOIN {outbox} o ON o.ns = m.ns AND {pending} WHERE m.ns = $1 ORDER BY {order} LIMIT $2`
 
-// trimText nests two SELECTs, because MySQL does not let a DELETE select from its own table
+// trimText nests two SELECTs, because MariaDB does not let a DELETE select from its own table
 // directly.
 const trimText = `DELETE FROM {log} WHERE ns = $1 AND seq = $2 AND pos <= (
 	SELECT pos FROM (SELECT pos FROM {log} WHERE ns = $1 AND seq = $2 ORDER BY pos DESC LIMIT 1 OFFSET $3) t)`
@@ -165,7 +165,7 @@ const (
 	bound = {greatest}(bound, $5), tier = CASE WHEN $6 = 1 THEN NULL ELSE tier END{touch}{reset} WHERE ns = $1`
 )
 
-// notesText sets the ids first, because MySQL compares with what it has set before. The notes never go
+// notesText sets the ids first, because MariaDB compares with what it has set before. The notes never go
 // back.
 const notesText = `UPDATE {meta} SET key_id = CASE WHEN key_end < $3 THEN $5 ELSE key_id END, key_end = {greatest}(key_end, $3),
 	scope_id = CASE WHEN scope_end < $4 THEN $6 ELSE scope_id END, scope_end = {greatest}(scope_end, $4) WHERE ns = $1 AND epoch = $2`

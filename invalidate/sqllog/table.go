@@ -40,7 +40,7 @@ type Table struct {
 	// removes.
 	Unique [][]string
 
-	// Cascades says that you know: MySQL and MariaDB fire no trigger when a foreign key of this table
+	// Cascades says that you know: MariaDB fire no trigger when a foreign key of this table
 	// removes or changes rows (ON DELETE CASCADE or SET NULL, ON UPDATE). [Log.CheckTriggers]
 	// refuses such a table if Cascades is false. The other databases ignore the field.
 	Cascades bool
@@ -90,13 +90,13 @@ type element struct {
 }
 
 // maxName is the most bytes of a name in a database.
-var maxName = map[Dialect]int{Postgres: 63, SQLite: 255, MySQL: 64}
+var maxName = map[Dialect]int{Postgres: 63, SQLite: 255, MariaDB: 64}
 
 // mapTables checks tables, and returns every fault, joined.
 func mapTables(d Dialect, tables []Table) (all []mapped, err error) {
 	var errs []error
-	if d < Postgres || d > MySQL {
-		return nil, fmt.Errorf("%w: dialect is %d; pass Postgres, SQLite or MySQL", ErrTable, d)
+	if d < Postgres || d > MariaDB {
+		return nil, fmt.Errorf("%w: dialect is %d; pass Postgres, SQLite or MariaDB", ErrTable, d)
 	}
 	if len(tables) == 0 {
 		errs = append(errs, fmt.Errorf("%w: there are no tables; pass one or more", ErrTable))

@@ -114,7 +114,7 @@ func jsonText(s string) string {
 }
 
 // marks are the quotation marks of identifiers.
-var marks = map[Dialect]string{Postgres: `"`, SQLite: `"`, MySQL: "`"}
+var marks = map[Dialect]string{Postgres: `"`, SQLite: `"`, MariaDB: "`"}
 
 // doubled quotes an identifier or a text: mark stands around it, and twice for each mark in it.
 func doubled(mark, s string) string { return mark + strings.ReplaceAll(s, mark, mark+mark) + mark }
@@ -136,19 +136,19 @@ func literal(d Dialect, s string) string {
 	switch {
 	case d == Postgres && strings.Contains(s, `\`):
 		return "E" + doubled("'", strings.ReplaceAll(s, `\`, `\\`))
-	case d == MySQL && strings.ContainsFunc(s, odd):
+	case d == MariaDB && strings.ContainsFunc(s, odd):
 		return "CONVERT(x'" + hex.EncodeToString([]byte(s)) + "' USING utf8mb4)"
 	}
 	return doubled("'", s)
 }
 
-// jsonValue has the expressions for the value {c} of a column in JSON, NULL for a NULL. In MySQL an
+// jsonValue has the expressions for the value {c} of a column in JSON, NULL for a NULL. In MariaDB an
 // integer becomes a JSON string of its digits, which the reader spells in the same way. Of a text that
-// is too long for a key and a tag, MySQL gives as much as shows that; see longest.
+// is too long for a key and a tag, MariaDB gives as much as shows that; see longest.
 var jsonValue = map[Dialect]string{
 	Postgres: "pg_catalog.to_json({c})::text",
 	SQLite:   "CASE typeof({c}) WHEN 'integer' THEN {c} WHEN 'text' THEN json_quote('' || {c}) END",
-	MySQL:    "JSON_QUOTE(LEFT(CONVERT({c} USING utf8mb4), " + strconv.Itoa(key.MaxLen+1) + "))",
+	MariaDB:  "JSON_QUOTE(LEFT(CONVERT({c} USING utf8mb4), " + strconv.Itoa(key.MaxLen+1) + "))",
 }
 
 // spelled returns an expression for an element of a row. A NULL in a column makes the element NULL.
@@ -157,7 +157,7 @@ func (e *element) spelled(d Dialect, row string) string {
 	for i, c := range e.columns {
 		parts = append(parts, strings.ReplaceAll(jsonValue[d], "{c}", row+doubled(marks[d], c)), literal(d, e.texts[i+1]))
 	}
-	if d == MySQL && len(parts) > 1 {
+	if d == MariaDB && len(parts) > 1 {
 		return "CONCAT(" + strings.Join(parts, ", ") + ")"
 	}
 	return strings.Join(parts, " || ")

@@ -103,8 +103,8 @@ func TestTableFaults(t *testing.T) {
 		"no tables":  onlyErr(sqllog.Triggers(sqllog.Postgres)),
 		"a dialect":  onlyErr(sqllog.Triggers(9, good())),
 		"two alike":  onlyErr(sqllog.Triggers(sqllog.SQLite, good(), good())),
-		"of a log":   onlyErr(sqllog.New(pool(t), sqllog.Config{Dialect: sqllog.MySQL}).Triggers()),
-		"a bad pair": onlyErr(sqllog.Triggers(sqllog.MySQL, sqllog.Table{}, sqllog.Table{Name: "a"})),
+		"of a log":   onlyErr(sqllog.New(pool(t), sqllog.Config{Dialect: sqllog.MariaDB}).Triggers()),
+		"a bad pair": onlyErr(sqllog.Triggers(sqllog.MariaDB, sqllog.Table{}, sqllog.Table{Name: "a"})),
 	} {
 		if !errors.Is(err, sqllog.ErrTable) {
 			t.Errorf("%s: %v, want ErrTable", name, err)
@@ -137,7 +137,7 @@ func TestTriggersText(t *testing.T) {
 	long := sqllog.Table{Name: "app." + strings.Repeat("é", 31), Rows: []sqllog.Row{{Tag: "all"}}}
 	other := long
 	other.Name += "x"
-	for _, d := range []sqllog.Dialect{sqllog.Postgres, sqllog.SQLite, sqllog.MySQL} {
+	for _, d := range []sqllog.Dialect{sqllog.Postgres, sqllog.SQLite, sqllog.MariaDB} {
 		up, down, err := sqllog.Triggers(d, long, other)
 		again, _, _ := sqllog.Triggers(d, long, other)
 		if err != nil || up != again || up == "" || down == "" {

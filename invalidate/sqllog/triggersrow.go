@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// rowTriggers returns the triggers of a table in SQLite, MySQL and MariaDB. They have a trigger for each
+// rowTriggers returns the triggers of a table in SQLite, MariaDB. They have a trigger for each
 // row, and each writes one row of the outbox.
 //
 // In SQLite, INSERT OR REPLACE and UPDATE OR REPLACE remove rows, and fire a delete trigger only with
@@ -26,7 +26,7 @@ func (c *Config) rowTriggers(m *mapped) []trigger {
 	return all
 }
 
-// rowTrigger returns a trigger that tells values. In MySQL a body is one statement without a semicolon,
+// rowTrigger returns a trigger that tells values. In MariaDB a body is one statement without a semicolon,
 // so any tool can split the text. It has no comment, because some clients remove comments.
 func (c *Config) rowTrigger(m *mapped, suffix, event string, values []string) trigger {
 	name := m.trigger + "_" + suffix
@@ -48,7 +48,7 @@ func (c *Config) rowTrigger(m *mapped, suffix, event string, values []string) tr
 	return t
 }
 
-// rowValues returns the elements of rows, NULL for those that an update does not tell. MySQL leaves out
+// rowValues returns the elements of rows, NULL for those that an update does not tell. MariaDB leaves out
 // an element of the new row that the old row has too. SQLite has a UNION for that.
 func (c *Config) rowValues(m *mapped, update bool, rows ...string) (values []string) {
 	for _, row := range rows {
@@ -65,9 +65,9 @@ func (c *Config) rowValues(m *mapped, update bool, rows ...string) (values []str
 				values = append(values, value+" AS e")
 				continue
 			}
-			value := e.spelled(MySQL, row)
+			value := e.spelled(MariaDB, row)
 			if update && row == "NEW." {
-				when = append(when, changed(MySQL, e.columns))
+				when = append(when, changed(MariaDB, e.columns))
 			}
 			if len(when) > 0 {
 				value = "IF(" + strings.Join(when, " AND ") + ", " + value + ", NULL)"
@@ -82,7 +82,7 @@ func (c *Config) rowValues(m *mapped, update bool, rows ...string) (values []str
 // stored: with the bytes of texts, which a collation may take for equal, and in SQLite with types.
 func changed(d Dialect, columns []string) string {
 	same, parts := `OLD.{c} IS NOT NEW.{c} COLLATE BINARY OR typeof(OLD.{c}) <> typeof(NEW.{c})`, []string{}
-	if d == MySQL {
+	if d == MariaDB {
 		same = "OLD.{c} <=> NEW.{c} AND CAST(OLD.{c} AS BINARY) <=> CAST(NEW.{c} AS BINARY)"
 	}
 	for _, c := range slices.Compact(slices.Sorted(slices.Values(columns))) {

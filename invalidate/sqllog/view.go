@@ -57,7 +57,7 @@ func (l *Log) readEnds(ctx context.Context, on queryer) (e ends, err error) {
 // view is the state of a log as of one moment, and what the caller's cursor finds there. The zero
 // view is a log that was not started.
 type view struct {
-	ends                    // on MySQL they may be after noted
+	ends                    // on MariaDB they may be after noted
 	noted    ends           // according to meta
 	foundID  bySeq[nullInt] // the record at noted
 	callerID bySeq[nullInt] // the record at the caller's cursor
@@ -73,10 +73,10 @@ type view struct {
 type nullInt = sql.NullInt64
 
 // still asks the cheapest question: is nothing new to the caller? It saves half of the time of a
-// look. It is not used on MySQL, where the notes may be older than the records.
+// look. It is not used on MariaDB, where the notes may be older than the records.
 func (s *visit) still(ctx context.Context, conn *sql.Conn) (p invalidate.Page, yes bool, err error) {
 	l, at := s.log, endsOf(s.at)
-	if len(s.own[keySeq])+len(s.own[scopeSeq]) > 0 || at.epoch == 0 || at.id[keySeq] == 0 || at.id[scopeSeq] == 0 || l.cfg.Dialect == MySQL {
+	if len(s.own[keySeq])+len(s.own[scopeSeq]) > 0 || at.epoch == 0 || at.id[keySeq] == 0 || at.id[scopeSeq] == 0 || l.cfg.Dialect == MariaDB {
 		return p, false, nil
 	}
 	if w, err := l.witness(ctx, conn); err != nil || w.place != "" || l.denies(&w, &at) {

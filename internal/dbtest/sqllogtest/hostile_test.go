@@ -95,7 +95,7 @@ func TestOddTimes(t *testing.T) {
 	}
 }
 
-// On MySQL the notes may lag behind the records, if a process ended between the two. A new epoch
+// On MariaDB the notes may lag behind the records, if a process ended between the two. A new epoch
 // then names the last record as the one before it.
 func TestEpochBehindUnfinishedNumbering(t *testing.T) {
 	t.Parallel()

@@ -48,7 +48,7 @@ func TestTriggersMissing(t *testing.T) {
 	eachWatched(t, func(t *testing.T, watch func(testing.TB) *watched) {
 		w := watch(t)
 		events := map[sqllog.Dialect][]string{
-			sqllog.Postgres: {"insert", "update", "delete", "truncate"}, sqllog.MySQL: {"insert", "update", "delete"},
+			sqllog.Postgres: {"insert", "update", "delete", "truncate"}, sqllog.MariaDB: {"insert", "update", "delete"},
 			sqllog.SQLite: {"insert", "update", "delete", "replace_i", "replace_u"},
 		}[w.dialect]
 		for _, event := range events {
@@ -100,7 +100,7 @@ func TestCheckTriggers(t *testing.T) {
 		run := func(text string) {
 			for s := range strings.SplitSeq(text, ";\n") {
 				switch {
-				case w.dialect != sqllog.MySQL: // both drivers take many statements, with semicolons in them
+				case w.dialect != sqllog.MariaDB: // both drivers take many statements, with semicolons in them
 					w.exec(t, text)
 					return
 				case strings.TrimSpace(s) != "":

@@ -174,7 +174,7 @@ func TestTriggersOfLongTexts(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, r *rig) {
 		text := "TEXT"
-		if r.dialect == sqllog.MySQL {
+		if r.dialect == sqllog.MariaDB {
 			text = "LONGTEXT COLLATE utf8mb4_bin"
 		}
 		r.exec(t, fmt.Sprintf("CREATE TABLE users (id %s, org %[1]s, tenant %[1]s)", text))

@@ -14,13 +14,13 @@ func TestTriggersOfGeneratedColumns(t *testing.T) {
 		kinds := map[sqllog.Dialect][]string{
 			sqllog.Postgres: {"low text GENERATED ALWAYS AS (lower(name)) STORED UNIQUE"},
 			sqllog.SQLite:   {"low TEXT GENERATED ALWAYS AS (lower(name)) STORED UNIQUE", "low TEXT GENERATED ALWAYS AS (lower(name)) VIRTUAL UNIQUE"},
-			sqllog.MySQL: {
+			sqllog.MariaDB: {
 				"low VARCHAR(50) GENERATED ALWAYS AS (lower(name)) STORED UNIQUE",
 				"low VARCHAR(50) GENERATED ALWAYS AS (lower(name)) VIRTUAL UNIQUE",
 			},
 		}[r.dialect]
-		text := map[sqllog.Dialect]string{sqllog.Postgres: "text", sqllog.SQLite: "TEXT", sqllog.MySQL: "VARCHAR(50)"}[r.dialect]
-		end := map[sqllog.Dialect]string{sqllog.MySQL: " CHARSET utf8mb4 COLLATE utf8mb4_bin"}[r.dialect]
+		text := map[sqllog.Dialect]string{sqllog.Postgres: "text", sqllog.SQLite: "TEXT", sqllog.MariaDB: "VARCHAR(50)"}[r.dialect]
+		end := map[sqllog.Dialect]string{sqllog.MariaDB: " CHARSET utf8mb4 COLLATE utf8mb4_bin"}[r.dialect]
 		for _, kind := range kinds {
 			r.exec(t, "CREATE TABLE users (id INT PRIMARY KEY, name "+text+", "+kind+")"+end)
 			table := sqllog.Table{Name: "users", Unique: [][]string{{"id"}, {"low"}}, Rows: []sqllog.Row{

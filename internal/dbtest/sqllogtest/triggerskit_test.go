@@ -53,7 +53,7 @@ func watch(t testing.TB, r *rig, partitioned bool) *watched {
 	t.Helper()
 	w := &watched{rig: r, table: usersTable()}
 	switch {
-	case r.dialect == sqllog.MySQL:
+	case r.dialect == sqllog.MariaDB:
 		r.exec(t, "CREATE TABLE users (id BIGINT PRIMARY KEY, email VARCHAR(50) UNIQUE, org INT, name VARCHAR(50), note VARCHAR(50)) CHARSET utf8mb4 COLLATE utf8mb4_bin")
 		w.table.Unique = [][]string{{"id"}, {"email"}}
 	case partitioned:
@@ -150,7 +150,7 @@ func (w *watched) operations(partitioned bool) (ops []func(*rand.Rand) []stateme
 			return one(strings.Replace(insert, "INSERT", "REPLACE", 1), row(rng)...)
 		})
 	}
-	if w.dialect != sqllog.MySQL && !partitioned {
+	if w.dialect != sqllog.MariaDB && !partitioned {
 		add(func(rng *rand.Rand) []statement {
 			return one(insert+" ON CONFLICT (id) DO UPDATE SET name = excluded.name, org = excluded.org, email = excluded.email", row(rng)...)
 		})
@@ -173,7 +173,7 @@ func (w *watched) operations(partitioned bool) (ops []func(*rand.Rand) []stateme
 		})
 		add(func(rng *rand.Rand) []statement { return one("INSERT OR IGNORE"+insert[6:], row(rng)...) })
 		add(func(rng *rand.Rand) []statement { return one("DELETE FROM users") })
-	case sqllog.MySQL:
+	case sqllog.MariaDB:
 		add(func(rng *rand.Rand) []statement {
 			return one(insert+" ON DUPLICATE KEY UPDATE name = VALUES(name), org = VALUES(org)", row(rng)...)
 		})
@@ -226,7 +226,7 @@ func (w *watched) run(ctx context.Context, s statement) error {
 		})
 	}
 	query := s.query
-	if w.dialect == sqllog.MySQL {
+	if w.dialect == sqllog.MariaDB {
 		for i := range s.args {
 			query = strings.Replace(query, "$"+strconv.Itoa(i+1), "?", 1)
 		}

@@ -46,7 +46,7 @@ func TestTriggersOfManyRows(t *testing.T) {
 		many, ten = 10_000, "ten a, ten b, ten c, ten d"
 	}
 	eachDatabase(t, func(t *testing.T, r *rig) {
-		text := map[sqllog.Dialect]string{sqllog.Postgres: "text", sqllog.SQLite: "TEXT", sqllog.MySQL: "VARCHAR(20) COLLATE utf8mb4_bin"}[r.dialect]
+		text := map[sqllog.Dialect]string{sqllog.Postgres: "text", sqllog.SQLite: "TEXT", sqllog.MariaDB: "VARCHAR(20) COLLATE utf8mb4_bin"}[r.dialect]
 		r.exec(t, "CREATE TABLE users (id BIGINT PRIMARY KEY, org INT, name "+text+")")
 		values := strings.Repeat(", (0)", 9)
 		for _, s := range []string{"CREATE TABLE ten (n INT)", "INSERT INTO ten VALUES (0)" + values} {
@@ -114,7 +114,7 @@ func TestTriggersCollapse(t *testing.T) {
 func TestTriggersOfNothing(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, r *rig) {
-		text := map[sqllog.Dialect]string{sqllog.Postgres: "text", sqllog.SQLite: "TEXT COLLATE NOCASE", sqllog.MySQL: "VARCHAR(20)"}[r.dialect]
+		text := map[sqllog.Dialect]string{sqllog.Postgres: "text", sqllog.SQLite: "TEXT COLLATE NOCASE", sqllog.MariaDB: "VARCHAR(20)"}[r.dialect]
 		r.exec(t, "CREATE TABLE users (id INT PRIMARY KEY, name "+text+", other INT)")
 		p := &process{t: t, log: r.installed(t, sqllog.Table{Name: "users", Unique: [][]string{{"id"}}, Rows: []sqllog.Row{{Tag: "names", Only: []string{"name"}}}})}
 		r.exec(t, "INSERT INTO users VALUES (1, 'a', 1)")
@@ -275,7 +275,7 @@ func TestTriggersOfHostileNames(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, r *rig) {
 		mark, text := `"`, "TEXT"
-		if r.dialect == sqllog.MySQL {
+		if r.dialect == sqllog.MariaDB {
 			mark, text = "`", "VARCHAR(600) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin"
 		}
 		quote := func(s string) string { return mark + strings.ReplaceAll(s, mark, mark+mark) + mark }
@@ -285,7 +285,7 @@ func TestTriggersOfHostileNames(t *testing.T) {
 		for i, name := range hostile {
 			values := []string{`it's "x"\`, "a:b{c}% é", "$twofold$", strings.Repeat("y", 300), ""}
 			column, tenant, only := name, hostile[(i+1)%len(hostile)], hostile[(i+2)%len(hostile)]
-			if r.dialect == sqllog.MySQL { // it refuses a space at the end
+			if r.dialect == sqllog.MariaDB { // it refuses a space at the end
 				name, column, tenant, only = strings.TrimSpace(name), strings.TrimSpace(column), strings.TrimSpace(tenant), strings.TrimSpace(only)
 			}
 			r.exec(t, "CREATE TABLE "+quote(name)+" ("+quote(column)+" "+text+" NOT NULL PRIMARY KEY, "+quote(tenant)+" "+text+", "+quote(only)+" "+text+")")
@@ -321,7 +321,7 @@ func schemaOf(r *rig) string {
 	switch r.dialect {
 	case sqllog.Postgres:
 		return "public"
-	case sqllog.MySQL:
+	case sqllog.MariaDB:
 		return r.name
 	case sqllog.SQLite:
 	}
@@ -358,7 +358,7 @@ func TestTriggersRefuse(t *testing.T) {
 			{"CREATE TABLE t%d (id INTEGER PRIMARY KEY, mail TEXT)", sqllog.Table{Rows: column("id"), Unique: [][]string{{"id"}, {"mail"}}}, `Unique[1] is ["mail"]`},
 			{"CREATE TABLE t%[1]d (id INTEGER PRIMARY KEY, mail TEXT); CREATE UNIQUE INDEX i%[1]d ON t%[1]d (lower(mail))", sqllog.Table{Rows: column("id")}, "on an expression"},
 		},
-		sqllog.MySQL: {
+		sqllog.MariaDB: {
 			{"CREATE TABLE t%d (id DECIMAL(9,2) PRIMARY KEY)", sqllog.Table{Rows: column("id")}, `of type decimal(9,2): a key or a tag comes from`},
 			{"CREATE TABLE t%d (id VARBINARY(9) PRIMARY KEY)", sqllog.Table{Rows: column("id")}, "of type varbinary(9)"},
 			{"CREATE TABLE t%d (id INT ZEROFILL PRIMARY KEY)", sqllog.Table{Rows: column("id")}, "ZEROFILL"},

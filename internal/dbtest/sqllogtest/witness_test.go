@@ -27,7 +27,7 @@ func TestEverydayStartsNoEpoch(t *testing.T) {
 			"ALTER TABLE twofold_meta RENAME TO aside; ALTER TABLE aside RENAME TO twofold_meta",
 			"SELECT setval(pg_get_serial_sequence('twofold_outbox', 'id'), 1, false)", "TRUNCATE twofold_outbox RESTART IDENTITY", "CHECKPOINT",
 		},
-		sqllog.MySQL: {
+		sqllog.MariaDB: {
 			"ANALYZE TABLE twofold_meta", "CHECK TABLE twofold_meta", "FLUSH TABLES",
 			"CREATE TRIGGER told AFTER INSERT ON twofold_outbox FOR EACH ROW SET @n = 1", "DROP TRIGGER told",
 			"OPTIMIZE TABLE twofold_outbox", "OPTIMIZE TABLE twofold_log", "TRUNCATE TABLE twofold_outbox", "ALTER TABLE twofold_outbox AUTO_INCREMENT = 1",
@@ -114,7 +114,7 @@ func TestWritesMetaAtTopLevel(t *testing.T) {
 func TestUpgrade(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, r *rig) {
-		column := map[sqllog.Dialect]string{sqllog.Postgres: "born", sqllog.MySQL: "wit"}[r.dialect]
+		column := map[sqllog.Dialect]string{sqllog.Postgres: "born", sqllog.MariaDB: "wit"}[r.dialect]
 		if column == "" {
 			t.Skip("its tables are those of the first version")
 		}
@@ -162,7 +162,7 @@ func TestRestartWithinSeconds(t *testing.T) {
 	t.Parallel()
 	s := dbtest.MariaDB(t)
 	name, db := s.Database(t)
-	r := (&rig{dialect: sqllog.MySQL, db: db, mariadb: s, name: name}).install(t)
+	r := (&rig{dialect: sqllog.MariaDB, db: db, mariadb: s, name: name}).install(t)
 	started := func() int {
 		return r.count(t, "SELECT CAST(UNIX_TIMESTAMP() - variable_value AS SIGNED) FROM information_schema.global_status WHERE variable_name = 'Uptime'")
 	}

@@ -83,7 +83,7 @@ func (d *database) log(bound time.Duration) *sqllog.Log {
 	case SQLite:
 		c.Dialect, c.Readers = sqllog.SQLite, d.readers
 	case MariaDB:
-		c.Dialect = sqllog.MySQL
+		c.Dialect = sqllog.MariaDB
 	}
 	return sqllog.New(d.db, c)
 }
