@@ -1,5 +1,6 @@
-// Package sqlname knows the words that cannot name a table without quotation marks.
-package sqlname
+// Package sqltext spells SQL for the dialects of the packages that keep tables in the user's database:
+// quotation marks, placeholders, and the words that need quotation marks.
+package sqltext
 
 import (
 	"slices"
@@ -32,11 +33,11 @@ const (
 )
 
 var reserved = map[string][]string{
-	"postgres": strings.Fields(postgres), "sqlite": strings.Fields(sqlite), "mariadb": strings.Fields(mariadb),
+	Postgres: strings.Fields(postgres), SQLite: strings.Fields(sqlite), MariaDB: strings.Fields(mariadb),
 }
 
 // Reserved reports whether a name of letters, digits and underscores is a reserved word of a
-// dialect: postgres, sqlite or mariadb. In "schema.table" only the schema must not be one.
+// dialect. In "schema.table" only the schema must not be one.
 func Reserved(dialect, name string) bool {
 	first, _, _ := strings.Cut(name, ".")
 	return slices.Contains(reserved[dialect], strings.ToLower(first))

@@ -1,9 +1,9 @@
-package sqlname_test
+package sqltext_test
 
 import (
 	"testing"
 
-	"github.com/twofold-go/twofold/internal/sqlname"
+	"github.com/twofold-go/twofold/internal/sqltext"
 )
 
 func TestReserved(t *testing.T) {
@@ -15,7 +15,7 @@ func TestReserved(t *testing.T) {
 		{"sqlite", "Index", true}, {"sqlite", "user", false}, {"mariadb", "keys", true}, {"postgres", "keys", false},
 		{"postgres", "twofold_cells", false}, {"sqlite", "twofold_log", false}, {"mariadb", "twofold_outbox", false}, {"", "order", false},
 	} {
-		if got := sqlname.Reserved(tt.dialect, tt.name); got != tt.want {
+		if got := sqltext.Reserved(tt.dialect, tt.name); got != tt.want {
 			t.Errorf("Reserved(%s, %s) = %v, want %v", tt.dialect, tt.name, got, tt.want)
 		}
 	}

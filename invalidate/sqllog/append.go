@@ -7,7 +7,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/twofold-go/twofold/internal/sqltext"
 	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/invalidate/sqllog/internal/outbox"
 )
 
 // Execer is a transaction: *sql.Tx, *sql.Conn in a transaction, or the type that wraps them in
@@ -68,12 +70,9 @@ func isTx(tx Execer) error {
 	return nil
 }
 
-// rowScopes is the most scopes that one row names.
-const rowScopes = 1000
-
 // insert returns the INSERT that names the scopes. Without scopes the query is empty.
 func (l *Log) insert(scopes []invalidate.Scope) (query string, args []any, err error) {
-	texts, err := rowTexts(scopes)
+	texts, err := outbox.Texts(scopes)
 	if err != nil || len(texts) == 0 {
 		return "", nil, err
 	}
@@ -86,6 +85,6 @@ func (l *Log) insert(scopes []invalidate.Scope) (query string, args []any, err e
 		b.WriteString("($1, $" + strconv.Itoa(i+2) + ")")
 		args = append(args, text)
 	}
-	q := rebind(l.cfg.Dialect, b.String())
-	return q.text, q.args(l.cfg.Namespace, args), nil
+	q := sqltext.Rebind(l.cfg.Dialect.String(), b.String())
+	return q.Text, q.Args(l.cfg.Namespace, args), nil
 }

@@ -10,7 +10,8 @@ import (
 	"regexp"
 	"time"
 
-	"github.com/twofold-go/twofold/internal/sqlname"
+	"github.com/twofold-go/twofold/internal/sqltext"
+	"github.com/twofold-go/twofold/invalidate/sqllog/internal/outbox"
 )
 
 // The defaults and limits of a [Config].
@@ -44,11 +45,11 @@ const (
 func (d Dialect) String() string {
 	switch d {
 	case Postgres:
-		return "postgres"
+		return sqltext.Postgres
 	case SQLite:
-		return "sqlite"
+		return sqltext.SQLite
 	case MariaDB:
-		return "mariadb"
+		return sqltext.MariaDB
 	}
 	return "none"
 }
@@ -121,7 +122,7 @@ func (c Config) filled() Config {
 	c.Bound = cmp.Or(c.Bound, DefaultBound)
 	c.Poll = cmp.Or(c.Poll, DefaultPoll)
 	c.Retain = cmp.Or(c.Retain, DefaultRetain)
-	c.Tables.Outbox = cmp.Or(c.Tables.Outbox, "twofold_outbox")
+	c.Tables.Outbox = cmp.Or(c.Tables.Outbox, outbox.DefaultTable)
 	c.Tables.Log = cmp.Or(c.Tables.Log, "twofold_log")
 	c.Tables.Meta = cmp.Or(c.Tables.Meta, "twofold_meta")
 	return c
@@ -132,14 +133,13 @@ var (
 	namespace  = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 )
 
-// check returns every fault of a filled configuration, joined.
-func (c *Config) check(db *sql.DB) error {
+// Validate returns everything that is wrong with the configuration, joined, or nil. Each fault wraps
+// [ErrConfig].
+func (c Config) Validate() error {
+	c = c.filled()
 	var errs []error
 	refuse := func(format string, args ...any) {
 		errs = append(errs, fmt.Errorf("%w: "+format, append([]any{ErrConfig}, args...)...))
-	}
-	if db == nil {
-		refuse("db is nil; pass the pool of the database that the application writes to")
 	}
 	if c.Dialect < Postgres || c.Dialect > MariaDB {
 		refuse("Dialect is %d; set Postgres, SQLite or MariaDB", c.Dialect)
@@ -172,7 +172,7 @@ func (c *Config) checkTables(refuse func(format string, args ...any)) {
 			refuse("Tables.%s has %d bytes; use 1 to 48 letters, digits and underscores, and no digit first", name.field, len(name.value))
 		}
 		// A word after a dot, such as a table in a schema, need not be quoted.
-		if sqlname.Reserved(c.Dialect.String(), name.value) && (name.field == "Schema" || c.Tables.Schema == "") {
+		if sqltext.Reserved(c.Dialect.String(), name.value) && (name.field == "Schema" || c.Tables.Schema == "") {
 			refuse("Tables.%s is a reserved word of %v; add a prefix, as in twofold_%.48s", name.field, c.Dialect, name.value)
 		}
 	}

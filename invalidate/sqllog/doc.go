@@ -75,49 +75,10 @@
 // being cached for 5,000 ms. The column ns names the namespace. A row that does not parse may
 // mean anything, so every process discards everything older; [Stats] counts such rows.
 //
-// Triggers write two more elements, because only Go can spell keys: ["v","default","users:v1",42]
-// is the key of a value, and ["w","default","org:",7] a tag that ends in values. An older program
-// takes such a row for one that does not parse. That is safe but costly, so replace all programs
-// before you migrate to [Triggers].
-//
-// # Tables that invalidate themselves
-//
-// A [Table] says what the rows of a table stand for. [Triggers] returns the triggers that invalidate
-// it, for a migration; [Log.InstallTriggers] makes them, for tests and small tools.
-// [Log.CheckTriggers] tells at the start of a program whether they are there. The triggers promise
-// guarantee 13 of package cache for every committed write to the table, by any client. It holds for
-// the keys and tags that the old and the new rows stand for (TestTriggersCoverEveryWrite). If the
-// outbox is missing, the write fails. A NULL names nothing. A value that is not a valid key or tag,
-// such as an empty text, names nothing either, because no cache can have it. A row is named by the value
-// that is stored. A database may find it by others too: the integer 42 by the text "042", and with most
-// collations of MariaDB "a" by "a ". Give a cache of an integer column integer keys, and trim texts.
-//
-// PostgreSQL: a trigger for each statement sees all of its rows, those of COPY, MERGE, ON CONFLICT and
-// cascades included, and writes one row of the outbox. A statement with more than 1,000 scopes, or a
-// TRUNCATE, names the namespace of a key and the tenant of a tag with columns. It names everything
-// if there are too many tenants. The function runs with the rights of its owner, so writers need no
-// right on the outbox, and the owner needs INSERT. The triggers are enabled ALWAYS, so they also fire
-// in a session whose session_replication_role is replica. A subscription of logical replication fires
-// no triggers of statements; for it there is a trigger for each row, with a row of the outbox each.
-// Partitions have their own triggers. A statement on the parent is always seen; for statements on a
-// new partition, run the migration again. CheckTriggers names such partitions. It refuses an unlogged
-// table, which is empty after a crash. The function is in the schema of its table.
-// For Only, put the primary key into Table.Unique. After an INSERT, lastval() is the id of the row in
-// the outbox; use RETURNING or currval.
-//
-// SQLite: a trigger for each row. INSERT OR REPLACE removes rows without their delete trigger, unless
-// PRAGMA recursive_triggers is on. Therefore two more triggers look for the rows that it removes,
-// by the columns in Table.Unique. CheckTriggers compares these with the unique constraints. The
-// triggers do not see a row that INSERT OR REPLACE finds by a rowid that is not a column, or by the
-// default that it puts in place of a NULL into a NOT NULL column.
-//
-// MariaDB: a trigger for each row. Foreign keys that cascade fire no trigger, so
-// CheckTriggers refuses a table with one, unless Table.Cascades is set. TRUNCATE fires none. An
-// upgrade removes the old triggers before it makes the new ones, so let nothing write meanwhile.
-// A text column needs a collation that tells upper from lower case. This was tested with MariaDB 10.11.
-//
-// No database fires triggers for DROP TABLE, for an ALTER TABLE that changes values, or for partitions
-// that are attached, detached or exchanged. Invalidate after those yourself.
+// Package triggers makes tables that invalidate themselves: every committed write of the table, by any
+// program, appends a row. Its triggers write two more elements, because only Go can spell keys:
+// ["v","default","users:v1",42] is the key of a value, and ["w","default","org:",7] a tag that ends in
+// values.
 //
 // # When a new epoch starts
 //

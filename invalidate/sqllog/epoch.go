@@ -9,6 +9,7 @@ import (
 
 	"github.com/twofold-go/twofold/internal/logwire"
 	"github.com/twofold-go/twofold/internal/sqlschema"
+	"github.com/twofold-go/twofold/internal/sqltext"
 	"github.com/twofold-go/twofold/invalidate"
 )
 
@@ -72,8 +73,8 @@ func (l *Log) lock(ctx context.Context, conn *sql.Conn) (*sql.Tx, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, q := range []query{l.sql.patience, l.sql.begin, l.sql.lock} {
-		if q.text == "" {
+	for _, q := range []sqltext.Query{l.sql.patience, l.sql.begin, l.sql.lock} {
+		if q.Text == "" {
 			continue
 		}
 		if _, err := l.exec(ctx, tx, &q); err != nil {

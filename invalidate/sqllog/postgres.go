@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"sync/atomic"
 	"time"
+
+	"github.com/twofold-go/twofold/internal/sqltext"
 )
 
 // postgresText returns the statements for PostgreSQL.
@@ -58,11 +60,11 @@ func postgresText(c *Config) map[string]string {
 // statement until the table is analyzed. A plan made for an empty table reads the table in full,
 // and not by its index. Therefore the statement gets another text, and another plan, each time that
 // the tables have doubled.
-func (l *Log) text(q *query) string {
+func (l *Log) text(q *sqltext.Query) string {
 	if l.cfg.Dialect != Postgres {
-		return q.text
+		return q.Text
 	}
-	return q.text + " /* " + strconv.Itoa(int(l.rows.outbox.Load())) + " " + strconv.Itoa(int(l.rows.log.Load())) + " */"
+	return q.Text + " /* " + strconv.Itoa(int(l.rows.outbox.Load())) + " " + strconv.Itoa(int(l.rows.log.Load())) + " */"
 }
 
 // sizes are the largest numbers of rows that the tables have had, as bit lengths.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/twofold-go/twofold/internal/sqlschema"
+	"github.com/twofold-go/twofold/internal/sqltext"
 )
 
 //go:embed migrations
@@ -69,12 +70,9 @@ func (l *Log) apply(ctx context.Context, file string) error {
 		"CREATE TABLE ", "CREATE TABLE IF NOT EXISTS ",
 		"CREATE INDEX ", "CREATE INDEX IF NOT EXISTS ",
 		"twofold_outbox_pending", t.Outbox+"_pending", // an index is in the schema of its table
-		"twofold_outbox", t.qualified(t.Outbox),
-		"twofold_log", t.qualified(t.Log),
-		"twofold_meta", t.qualified(t.Meta),
+		"twofold_outbox", sqltext.Qualified(t.Schema, t.Outbox),
+		"twofold_log", sqltext.Qualified(t.Schema, t.Log),
+		"twofold_meta", sqltext.Qualified(t.Schema, t.Meta),
 	)
 	return sqlschema.Apply(ctx, l.db, sqlschema.Up(migrations, l.cfg.Dialect.String(), file), names)
 }
-
-// qualified returns the name of a table as statements use it.
-func (t *Tables) qualified(name string) string { return strings.TrimPrefix(t.Schema+"."+name, ".") }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/twofold-go/twofold/internal/lognames"
 	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/invalidate/sqllog/internal/outbox"
 )
 
 // The limits of a stage: rows, and bytes of their texts.
@@ -76,9 +77,9 @@ func (l *Log) stage(ctx context.Context, conn *sql.Conn, v *view) (st stage, err
 
 // read adds what a row names to the stage.
 func (l *Log) read(st *stage, text string) {
-	row, ok := named{}, false
+	row, ok := outbox.Named{}, false
 	if len(text) <= stageBytes && utf8.ValidString(text) { // a larger record may be too large for the server
-		row, ok = parseRow(text, st.names)
+		row, ok = outbox.Parse(text, st.names)
 	}
 	if !ok {
 		st.damaged++
@@ -90,13 +91,13 @@ func (l *Log) read(st *stage, text string) {
 	if st.keys == nil {
 		st.keys = map[time.Duration][]string{}
 	}
-	if len(row.keys) > 0 {
-		st.keys[row.hold] = append(st.keys[row.hold], row.keys...)
+	if len(row.Keys) > 0 {
+		st.keys[row.Hold] = append(st.keys[row.Hold], row.Keys...)
 	}
-	for _, k := range row.keys {
-		st.records[keySeq] = append(st.records[keySeq], keyFence(k, row.hold))
+	for _, k := range row.Keys {
+		st.records[keySeq] = append(st.records[keySeq], outbox.KeyFence(k, row.Hold))
 	}
-	st.records[scopeSeq] = append(st.records[scopeSeq], row.scopes...)
+	st.records[scopeSeq] = append(st.records[scopeSeq], row.Scopes...)
 }
 
 // removeCells removes the cells of the staged keys. Keys whose cells may remain are also fenced as
@@ -122,7 +123,7 @@ func (s *visit) removeCells(ctx context.Context, st *stage) {
 				s.cellsOut = len(left) > 0 && ctx.Err() != nil
 			}
 			for _, k := range left {
-				st.records[scopeSeq] = append(st.records[scopeSeq], cellFence(k, hold))
+				st.records[scopeSeq] = append(st.records[scopeSeq], outbox.CellFence(k, hold))
 				tenant, rest, _ := strings.Cut(k, ":")
 				st.names.Add(invalidate.Prefix(tenant, rest))
 			}

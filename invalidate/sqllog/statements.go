@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/twofold-go/twofold/internal/safeguard"
+	"github.com/twofold-go/twofold/internal/sqltext"
 )
 
 // statements holds the statements of a log. $1 is the namespace in all of them.
@@ -13,32 +14,32 @@ type statements struct {
 	version           string // of the tables
 	name, schema      string // SQLite: of the log, and of the database that has it
 
-	still  query // the bound and the tier, if nothing is new to the caller; see stillText
-	look   query // $2, $3: the caller's positions
-	page   pair  // $2, $3: after these positions; $4, $5: up to these
-	stage  query // $2: the most rows
-	trim   query // $2: the sequence; $3: records that stay
-	terms  query // $2: the bound in ms; $3: the remote tier, or NULL
-	ends   query // where the sequences end, the epoch's id, and the ids of the last records
-	server query // the identity
+	still  sqltext.Query // the bound and the tier, if nothing is new to the caller; see stillText
+	look   sqltext.Query // $2, $3: the caller's positions
+	page   pair          // $2, $3: after these positions; $4, $5: up to these
+	stage  sqltext.Query // $2: the most rows
+	trim   sqltext.Query // $2: the sequence; $3: records that stay
+	terms  sqltext.Query // $2: the bound in ms; $3: the remote tier, or NULL
+	ends   sqltext.Query // where the sequences end, the epoch's id, and the ids of the last records
+	server sqltext.Query // the identity
 
-	patience query // makes the server end a transaction that waits for its client; empty if not possible
-	begin    query // creates the row in meta if it is missing, and locks it
-	lock     query // locks the row in meta; empty if begin has locked it
-	top      query // the highest position of each sequence
-	add      pair  // a record: $2 sequence, $3 position, $4 prev, $5 id, $6 after, $7 payload, $8 names
-	epoch    query // $2: identity; $3: the epoch's id; $4: the position of its bumps; $5: the bound in ms; $6: 1: forget the tier
+	patience sqltext.Query // makes the server end a transaction that waits for its client; empty if not possible
+	begin    sqltext.Query // creates the row in meta if it is missing, and locks it
+	lock     sqltext.Query // locks the row in meta; empty if begin has locked it
+	top      sqltext.Query // the highest position of each sequence
+	add      pair          // a record: $2 sequence, $3 position, $4 prev, $5 id, $6 after, $7 payload, $8 names
+	epoch    sqltext.Query // $2: identity; $3: the epoch's id; $4: the position of its bumps; $5: the bound in ms; $6: 1: forget the tier
 
-	number pair  // see writePostgres, and writeMariaDB
-	remove query // staged rows; $2: the rows; $3: the epoch
-	notes  query // $2: the epoch; $3, $4: where the sequences end; $5, $6: the ids there
-	now    query // the clock
+	number pair          // see writePostgres, and writeMariaDB
+	remove sqltext.Query // staged rows; $2: the rows; $3: the epoch
+	notes  sqltext.Query // $2: the epoch; $3, $4: where the sequences end; $5, $6: the ids there
+	now    sqltext.Query // the clock
 }
 
 // pair is a statement without the column for names, and one with it.
-type pair [2]query
+type pair [2]sqltext.Query
 
-func (p *pair) with(names bool) *query {
+func (p *pair) with(names bool) *sqltext.Query {
 	if names {
 		return &p[1]
 	}
@@ -76,7 +77,7 @@ func textOf(c *Config) map[string]string {
 		}
 	}
 	d["identity"] = identityOf(c.Dialect, d)
-	d["outbox"], d["log"], d["meta"] = c.Tables.qualified(c.Tables.Outbox), c.Tables.qualified(c.Tables.Log), c.Tables.qualified(c.Tables.Meta)
+	d["outbox"], d["log"], d["meta"] = sqltext.Qualified(c.Tables.Schema, c.Tables.Outbox), sqltext.Qualified(c.Tables.Schema, c.Tables.Log), sqltext.Qualified(c.Tables.Schema, c.Tables.Meta)
 	d["last"] = strings.ReplaceAll(d["last"], "{log}", d["log"])
 	return d
 }
@@ -102,19 +103,19 @@ func newStatements(c *Config) (s statements) {
 	d := textOf(c)
 	s.outbox, s.log, s.meta = d["outbox"], d["log"], d["meta"]
 	s.version, s.name, s.schema = d["version"], c.Tables.Meta+" "+c.Namespace, cmp.Or(c.Tables.Schema, "main")
-	for to, q := range map[*query]string{
+	for to, q := range map[*sqltext.Query]string{
 		&s.still: stillText, &s.look: lookText, &s.stage: stageText, &s.trim: trimText, &s.terms: termsText, &s.ends: endsText,
 		&s.server: serverText, &s.top: topText, &s.epoch: epochText, &s.notes: notesText, &s.now: nowText,
 		&s.patience: d["patience"], &s.begin: d["begin"], &s.lock: d["lock"], &s.remove: d["remove"],
 	} {
-		*to = rebind(c.Dialect, replaceAll(q, d))
+		*to = sqltext.Rebind(c.Dialect.String(), sqltext.Fill(q, d))
 	}
 	named := d["named"]
 	for to, q := range map[*pair]string{&s.page: pageText, &s.add: addText, &s.number: d["number"]} {
 		d["names"], d["named"], d["added"] = "", "", ""
-		to[0] = rebind(c.Dialect, replaceAll(q, d))
+		to[0] = sqltext.Rebind(c.Dialect.String(), sqltext.Fill(q, d))
 		d["names"], d["named"], d["added"] = ", names", named, ", $8"
-		to[1] = rebind(c.Dialect, replaceAll(q, d))
+		to[1] = sqltext.Rebind(c.Dialect.String(), sqltext.Fill(q, d))
 	}
 	return s
 }

@@ -143,6 +143,9 @@ func (r *rig) install(t testing.TB) *rig {
 	return r
 }
 
+// config returns the configuration of a log with the defaults.
+func (r *rig) config() sqllog.Config { return sqllog.Config{Dialect: r.dialect} }
+
 // open returns a handle, like that of one more process.
 func (r *rig) open(cfg sqllog.Config) *sqllog.Log {
 	cfg.Dialect, cfg.Readers = r.dialect, r.readers

@@ -17,6 +17,7 @@ import (
 
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/invalidate/sqllog"
+	"github.com/twofold-go/twofold/invalidate/sqllog/triggers"
 	"github.com/twofold-go/twofold/key"
 )
 
@@ -24,7 +25,7 @@ import (
 // the library.
 type watched struct {
 	*rig
-	table  sqllog.Table
+	table  triggers.Table
 	follow *process
 	client *sql.Conn
 	ops    []func(rng *rand.Rand) []statement
@@ -37,8 +38,8 @@ type statement struct {
 	copy  [][]any // rows for COPY, in place of the query
 }
 
-func usersTable() sqllog.Table {
-	return sqllog.Table{Name: "users", Unique: [][]string{{"id"}}, Rows: []sqllog.Row{
+func usersTable() triggers.Table {
+	return triggers.Table{Name: "users", Unique: [][]string{{"id"}}, Rows: []triggers.Row{
 		{Key: "users:v1", Column: "id"},
 		{Key: "mails:v1", Column: "email"},
 		{Tag: "org:", Column: "org"},
@@ -68,11 +69,10 @@ func watch(t testing.TB, r *rig, partitioned bool) *watched {
 		r.exec(t, "INSERT INTO orgs VALUES (0), (1), (2), (3), (4), (5)")
 		w.table.Unique = [][]string{{"id"}, {"email"}}
 	}
-	l := r.open(sqllog.Config{})
-	if err := l.InstallTriggers(t.Context(), r.db, w.table); err != nil {
+	if err := triggers.Install(t.Context(), r.db, r.config(), w.table); err != nil {
 		t.Fatal(err)
 	}
-	if err := l.CheckTriggers(t.Context(), r.db, w.table); err != nil {
+	if err := triggers.Check(t.Context(), r.db, r.config(), w.table); err != nil {
 		t.Fatal(err)
 	}
 	w.follow = r.process(t, sqllog.Config{})
@@ -297,7 +297,7 @@ func (w *watched) read(t testing.TB) (all []user) {
 	return all
 }
 
-// contents returns what each scope shows of the table. It says in Go what the sqllog.Table says.
+// contents returns what each scope shows of the table. It says in Go what the triggers.Table says.
 func contents(t testing.TB, all []user) map[invalidate.Scope][]string {
 	t.Helper()
 	shown := map[invalidate.Scope][]string{}

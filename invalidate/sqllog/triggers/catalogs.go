@@ -1,7 +1,9 @@
-package sqllog
+package triggers
+
+import "github.com/twofold-go/twofold/internal/sqltext"
 
 // catalog holds the questions about a table that a database's catalog answers. $1 is the schema and
-// $2 the name of the table; names in braces are those of [Config.about]. An empty question is not
+// $2 the name of the table; names in braces are those of [target.about]. An empty question is not
 // asked. Questions are in ASCII, because the encoding of a database may lack other characters.
 type catalog struct {
 	kind    string // why the table cannot have the triggers, or ''. No row: there is no such table
@@ -14,8 +16,8 @@ type catalog struct {
 	triggers string // of each trigger that there should be: name, and text
 }
 
-var catalogs = map[Dialect]catalog{
-	Postgres: {
+var catalogs = map[string]catalog{
+	sqltext.Postgres: {
 		kind: postgresTree + ` SELECT CASE WHEN c.relkind NOT IN ('r', 'p') OR EXISTS (SELECT FROM tree t JOIN pg_class p ON p.oid = t.oid WHERE p.relkind NOT IN ('r', 'p'))
 	THEN 'a view or a foreign table, or has one as a partition; name the tables below a view, and leave foreign data to a log in its own database'
 	WHEN EXISTS (SELECT FROM tree t JOIN pg_class p ON p.oid = t.oid WHERE p.relkind = 'r' AND p.relpersistence <> 'p')
@@ -36,7 +38,7 @@ FROM kinds k JOIN pg_attribute a ON a.attrelid = {table}::oid AND a.attnum = k.n
 		unique: `SELECT i.indexrelid::text, a.attname, '' FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = ANY (i.indkey[0:i.indnkeyatts - 1])
 WHERE i.indrelid = {table}::oid AND i.indisunique AND i.indisvalid AND i.indpred IS NULL AND NOT 0 = ANY (i.indkey) ORDER BY 1`,
 	},
-	SQLite: {
+	sqltext.SQLite: {
 		kind: "SELECT CASE type WHEN 'table' THEN '' ELSE 'a view; name the tables below it' END FROM {home}.sqlite_master WHERE name = $2 AND type IN ('table', 'view')",
 		columns: `SELECT name, type, CASE WHEN upper(type) = 'UUID' OR upper(type) NOT LIKE '%POINT%'
 	AND (upper(type) LIKE '%INT%' OR upper(type) LIKE '%CHAR%' OR upper(type) LIKE '%TEXT%' OR upper(type) LIKE '%CLOB%')
@@ -48,7 +50,7 @@ SELECT * FROM (SELECT l.name, coalesce(x.name, ''), CASE x.coll WHEN 'BINARY' TH
 	WHERE l."unique" AND x.key ORDER BY l.name, x.seqno)`,
 		triggers: "SELECT name, sql FROM {home}.sqlite_master WHERE type = 'trigger' AND tbl_name = $2",
 	},
-	MariaDB: {
+	sqltext.MariaDB: {
 		kind: `SELECT CASE WHEN table_type <> 'BASE TABLE' THEN 'a view, or keeps the history of its rows; name a plain table'
 	WHEN COALESCE(engine, '') <> 'InnoDB' THEN CONCAT('of engine ', COALESCE(engine, ''), ', which has no transactions: a write could stay without its invalidation; use InnoDB')
 	ELSE '' END FROM information_schema.tables WHERE table_schema = ` + mariadbHome + ` AND table_name = $2`,
@@ -75,7 +77,7 @@ const (
 // mariadbHome takes no schema for that of the connection.
 const mariadbHome = "COALESCE(NULLIF($1, ''), DATABASE())"
 
-const again = "migrate again with the text of Triggers"
+const again = "migrate again with the text of SQL"
 
 // postgresTree lists a table with its partitions, and the tables that inherit from it.
 const postgresTree = `WITH RECURSIVE tree(oid) AS (SELECT {table}::oid UNION SELECT i.inhrelid FROM pg_inherits i JOIN tree ON i.inhparent = tree.oid)`

@@ -1,4 +1,4 @@
-package sqllog
+package triggers
 
 import (
 	"cmp"
@@ -9,47 +9,54 @@ import (
 	"strings"
 
 	"github.com/twofold-go/twofold/internal/sqlschema"
+	"github.com/twofold-go/twofold/internal/sqltext"
+	"github.com/twofold-go/twofold/invalidate/sqllog"
 )
 
-// CheckTriggers returns nil if tables have the triggers of [Triggers], enabled and of the same text,
-// and if these triggers can do what the Tables say. It changes nothing. Call it when a program
-// starts, and after a migration. db is the log's database.
+// Check returns nil if tables have the triggers of [SQL], enabled and of the same text, and if these
+// triggers can do what the Tables say. It changes nothing. Call it when a program starts, and after a
+// migration. db is the log's database, and cfg is that of the log.
 //
 // An error wraps [ErrTable] if a Table does not fit its table: a table or a column is missing, or a
-// column has a type that cannot name a key. It wraps [ErrTriggers] if triggers are missing,
+// column has a type that cannot name a key. It wraps [ErrNotInstalled] if triggers are missing,
 // disabled, outdated or without the right to write to the outbox. Its text says which, and how to
 // repair it. It reports all faults, joined.
-func (l *Log) CheckTriggers(ctx context.Context, db *sql.DB, tables ...Table) error {
-	return l.withTables(ctx, "check triggers", db, tables, func(conn *sql.Conn, all []mapped) error {
+func Check(ctx context.Context, db *sql.DB, cfg sqllog.Config, tables ...Table) error {
+	return withTables(ctx, "check", db, cfg, tables, func(conn *sql.Conn, to *target, all []mapped) error {
 		var errs []error
 		for i := range all {
-			faults, err := l.cfg.triggerFaults(ctx, conn, &all[i])
+			faults, err := to.triggerFaults(ctx, conn, &all[i])
 			if err != nil {
 				return err
 			}
 			for _, f := range faults {
-				errs = append(errs, fmt.Errorf("%w: %s", ErrTriggers, f))
+				errs = append(errs, fmt.Errorf("%w: %s", ErrNotInstalled, f))
 			}
 		}
 		return errors.Join(errs...)
 	})
 }
 
-// InstallTriggers checks tables as [Log.CheckTriggers] does, and then runs what [Log.Triggers]
-// returns. It is for tests and for programs without migrations. When it fails on PostgreSQL or
-// SQLite, it has changed nothing. On MariaDB, an error of the check has changed nothing.
-func (l *Log) InstallTriggers(ctx context.Context, db *sql.DB, tables ...Table) error {
-	return l.withTables(ctx, "install triggers", db, tables, func(conn *sql.Conn, all []mapped) error {
-		return sqlschema.Install(ctx, func(ctx context.Context) error { return l.cfg.installTriggers(ctx, conn, all) })
+// Install checks tables as [Check] does, and then runs what [SQL] returns. It is for tests and for
+// programs without migrations. When it fails on PostgreSQL or SQLite, it has changed nothing. On
+// MariaDB, an error of the check has changed nothing.
+func Install(ctx context.Context, db *sql.DB, cfg sqllog.Config, tables ...Table) error {
+	return withTables(ctx, "install", db, cfg, tables, func(conn *sql.Conn, to *target, all []mapped) error {
+		return sqlschema.Install(ctx, func(ctx context.Context) error { return to.install(ctx, conn, all) })
 	})
 }
 
-func (c *Config) installTriggers(ctx context.Context, conn *sql.Conn, all []mapped) error {
+func (c *target) install(ctx context.Context, conn *sql.Conn, all []mapped) error {
 	tx, err := conn.BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}
 	defer tx.Rollback() //nolint:errcheck // nothing is left to roll back after COMMIT
+	if c.dialect == sqltext.Postgres {
+		if _, err := tx.ExecContext(ctx, postgresOneByOne); err != nil {
+			return err
+		}
+	}
 	for i := range all {
 		do, _ := c.statements(&all[i])
 		for _, s := range do {
@@ -61,17 +68,18 @@ func (c *Config) installTriggers(ctx context.Context, conn *sql.Conn, all []mapp
 	return tx.Commit()
 }
 
+// postgresOneByOne makes processes that start together install one after the other. PostgreSQL fails one
+// of two that replace the same function. The number is any that no application uses.
+const postgresOneByOne = "SELECT pg_catalog.pg_advisory_xact_lock(7169223408216654445)"
+
 // withTables calls do with tables that pass their check in the database.
-func (l *Log) withTables(ctx context.Context, op string, db *sql.DB, tables []Table, do func(*sql.Conn, []mapped) error) error {
-	if err := l.Validate(); err != nil {
+func withTables(ctx context.Context, op string, db *sql.DB, cfg sqllog.Config, tables []Table, do func(*sql.Conn, *target, []mapped) error) error {
+	to, all, err := prepare(cfg, tables)
+	switch {
+	case err != nil:
 		return err
-	}
-	if db == nil {
-		return fmt.Errorf("%w: db is nil; pass the log's database", ErrConfig)
-	}
-	all, err := mapTables(l.cfg.Dialect, tables)
-	if err != nil {
-		return err
+	case db == nil:
+		return fmt.Errorf("%w: db is nil; pass the log's database", sqllog.ErrConfig)
 	}
 	conn, err := db.Conn(ctx)
 	if err != nil {
@@ -80,7 +88,7 @@ func (l *Log) withTables(ctx context.Context, op string, db *sql.DB, tables []Ta
 	defer conn.Close() //nolint:errcheck // the pool has it back
 	var errs []error
 	for i := range all {
-		faults, err := l.cfg.tableFaults(ctx, conn, &all[i])
+		faults, err := to.tableFaults(ctx, conn, &all[i])
 		if err != nil {
 			return fail(op, err)
 		}
@@ -89,14 +97,25 @@ func (l *Log) withTables(ctx context.Context, op string, db *sql.DB, tables []Ta
 	if len(errs) > 0 {
 		return errors.Join(errs...)
 	}
-	return fail(op, do(conn, all))
+	return fail(op, do(conn, to, all))
+}
+
+// fail names the operation, and adds what an error of a database means.
+func fail(op string, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case sqlschema.Says(err, sqlschema.Pooled):
+		err = fmt.Errorf("%w: %w", sqlschema.ErrPooled, err)
+	}
+	return fmt.Errorf("triggers: %s: %w", op, err)
 }
 
 // triggerFaults says what is wrong with the triggers of a table.
-func (c *Config) triggerFaults(ctx context.Context, conn *sql.Conn, m *mapped) (faults []string, err error) {
+func (c *target) triggerFaults(ctx context.Context, conn *sql.Conn, m *mapped) (faults []string, err error) {
 	names := c.about(m)
-	if c.Dialect == Postgres {
-		names["source"] = literal(Postgres, c.postgresSource(m))
+	if c.dialect == sqltext.Postgres {
+		names["source"] = sqltext.Literal(sqltext.Postgres, c.postgresSource(m))
 		rows, err := c.ask(ctx, conn, m, postgresHave, names)
 		for _, r := range rows {
 			if r[2] != "" {
@@ -105,7 +124,7 @@ func (c *Config) triggerFaults(ctx context.Context, conn *sql.Conn, m *mapped) (
 		}
 		return faults, err
 	}
-	rows, err := c.ask(ctx, conn, m, catalogs[c.Dialect].triggers, names)
+	rows, err := c.ask(ctx, conn, m, catalogs[c.dialect].triggers, names)
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +135,7 @@ func (c *Config) triggerFaults(ctx context.Context, conn *sql.Conn, m *mapped) (
 	for _, t := range c.rowTriggers(m) {
 		switch body, ok := have[t.name]; {
 		case !ok:
-			faults = append(faults, fmt.Sprintf("trigger %q of table %q is missing: apply the migration with the text of Triggers", t.name, m.shown()))
+			faults = append(faults, fmt.Sprintf("trigger %q of table %q is missing: apply the migration with the text of SQL", t.name, m.shown()))
 		case !strings.HasSuffix(body, t.body):
 			faults = append(faults, fmt.Sprintf("trigger %q of table %q is outdated: "+again, t.name, m.shown()))
 		}
@@ -125,34 +144,34 @@ func (c *Config) triggerFaults(ctx context.Context, conn *sql.Conn, m *mapped) (
 }
 
 // about returns what stands for the names in a question about a table.
-func (c *Config) about(m *mapped) map[string]string {
-	table := quotedName(marks[c.Dialect], c.home(m), m.Name)
-	if c.Dialect == Postgres {
-		table = "to_regclass(" + literal(Postgres, table) + ")"
+func (c *target) about(m *mapped) map[string]string {
+	table := sqltext.QuoteAll(c.dialect, c.home(m), m.Name)
+	if c.dialect == sqltext.Postgres {
+		table = "to_regclass(" + sqltext.Literal(sqltext.Postgres, table) + ")"
 	}
 	return map[string]string{
-		"table": table, "home": doubled(`"`, c.home(m)),
-		"trigger": literal(Postgres, m.trigger), "outbox": literal(Postgres, c.Tables.qualified(c.Tables.Outbox)),
+		"table": table, "home": sqltext.Quote(sqltext.SQLite, c.home(m)),
+		"trigger": sqltext.Literal(sqltext.Postgres, m.trigger), "outbox": sqltext.Literal(sqltext.Postgres, sqltext.Qualified(c.schema, c.outbox)),
 	}
 }
 
 // home returns the schema of a table, empty if that of the session is meant. In SQLite that would be a
 // temporary table, if there is one of the name.
-func (c *Config) home(m *mapped) string {
-	if c.Dialect == SQLite {
+func (c *target) home(m *mapped) string {
+	if c.dialect == sqltext.SQLite {
 		return cmp.Or(m.Schema, "main")
 	}
 	return m.Schema
 }
 
 // ask asks a question about a table. The answer has only texts.
-func (c *Config) ask(ctx context.Context, conn *sql.Conn, m *mapped, question string, names map[string]string) (answer [][]string, err error) {
-	q := rebind(c.Dialect, question)
+func (c *target) ask(ctx context.Context, conn *sql.Conn, m *mapped, question string, names map[string]string) (answer [][]string, err error) {
+	q := sqltext.Rebind(c.dialect, question)
 	var args []any
-	if q.text != question {
-		args = q.args(c.home(m), []any{m.Name})
+	if q.Text != question {
+		args = q.Args(c.home(m), []any{m.Name})
 	}
-	rows, err := conn.QueryContext(ctx, replaceAll(q.text, names), args...)
+	rows, err := conn.QueryContext(ctx, sqltext.Fill(q.Text, names), args...)
 	if err != nil {
 		return nil, err
 	}

@@ -1,9 +1,11 @@
-package sqllog
+package triggers
 
 import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/twofold-go/twofold/internal/sqltext"
 )
 
 // rowTriggers returns the triggers of a table in SQLite, MariaDB. They have a trigger for each
@@ -12,13 +14,13 @@ import (
 // In SQLite, INSERT OR REPLACE and UPDATE OR REPLACE remove rows, and fire a delete trigger only with
 // PRAGMA recursive_triggers. So two more triggers look, before the statement, for the rows that it may
 // remove.
-func (c *Config) rowTriggers(m *mapped) []trigger {
+func (c *target) rowTriggers(m *mapped) []trigger {
 	all := []trigger{
 		c.rowTrigger(m, "insert", "AFTER INSERT", c.rowValues(m, false, "NEW.")),
 		c.rowTrigger(m, "update", "AFTER UPDATE", c.rowValues(m, true, "OLD.", "NEW.")),
 		c.rowTrigger(m, "delete", "AFTER DELETE", c.rowValues(m, false, "OLD.")),
 	}
-	if c.Dialect == SQLite && len(m.Unique) > 0 {
+	if c.dialect == sqltext.SQLite && len(m.Unique) > 0 {
 		all = append(all,
 			c.rowTrigger(m, "replace_i", "BEFORE INSERT", sqliteOthers(m, false)),
 			c.rowTrigger(m, "replace_u", "BEFORE UPDATE", sqliteOthers(m, true)))
@@ -26,38 +28,38 @@ func (c *Config) rowTriggers(m *mapped) []trigger {
 	return all
 }
 
-// rowTrigger returns a trigger that tells values. In MariaDB a body is one statement without a semicolon,
+// rowTrigger returns a trigger that names values. In MariaDB a body is one statement without a semicolon,
 // so any tool can split the text. It has no comment, because some clients remove comments.
-func (c *Config) rowTrigger(m *mapped, suffix, event string, values []string) trigger {
+func (c *target) rowTrigger(m *mapped, suffix, event string, values []string) trigger {
 	name := m.trigger + "_" + suffix
-	named := quotedName(marks[c.Dialect], m.Schema, name)
+	named := sqltext.QuoteAll(c.dialect, m.Schema, name)
 	t := trigger{name: name, drop: "DROP TRIGGER IF EXISTS " + named}
-	ns := literal(c.Dialect, c.Namespace)
-	if c.Dialect == SQLite {
+	ns := sqltext.Literal(c.dialect, c.namespace)
+	if c.dialect == sqltext.SQLite {
 		t.head = "CREATE TRIGGER " + named
 		// GROUP BY makes that no row if there are no values.
-		t.body = " " + event + " ON " + doubled(`"`, m.Name) + " FOR EACH ROW BEGIN\n" + madeBy + "\n\tINSERT INTO " + c.Tables.Outbox +
+		t.body = " " + event + " ON " + sqltext.Quote(sqltext.SQLite, m.Name) + " FOR EACH ROW BEGIN\n" + madeBy + "\n\tINSERT INTO " + c.outbox +
 			" (ns, scopes) SELECT " + ns + ", '[' || group_concat(s.e) || ']' FROM (SELECT " + strings.Join(values, " UNION SELECT ") +
 			") s WHERE length(s.e) <= " + strconv.Itoa(m.longest()) + " GROUP BY NULL;\nEND"
 		return t
 	}
-	t.head = madeBy + "\nCREATE TRIGGER " + named + " " + event + " ON " + quotedName("`", m.Schema, m.Name) + " FOR EACH ROW\n"
+	t.head = madeBy + "\nCREATE TRIGGER " + named + " " + event + " ON " + sqltext.QuoteAll(sqltext.MariaDB, m.Schema, m.Name) + " FOR EACH ROW\n"
 	all := strings.Join(values, ", ") // a derived table would cost a file for each row
-	t.body = "INSERT INTO " + c.Tables.qualified(c.Tables.Outbox) + " (ns, scopes) SELECT " + ns +
+	t.body = "INSERT INTO " + sqltext.Qualified(c.schema, c.outbox) + " (ns, scopes) SELECT " + ns +
 		", CONCAT('[', CONCAT_WS(',', " + all + "), ']') FROM DUAL WHERE COALESCE(" + all + ") IS NOT NULL"
 	return t
 }
 
-// rowValues returns the elements of rows, NULL for those that an update does not tell. MariaDB leaves out
+// rowValues returns the elements of rows, NULL for those that an update does not name. MariaDB leaves out
 // an element of the new row that the old row has too. SQLite has a UNION for that.
-func (c *Config) rowValues(m *mapped, update bool, rows ...string) (values []string) {
+func (c *target) rowValues(m *mapped, update bool, rows ...string) (values []string) {
 	for _, row := range rows {
 		for _, e := range m.elements {
 			var when []string
 			if update && e.only != nil {
-				when = append(when, changed(c.Dialect, e.only))
+				when = append(when, changed(c.dialect, e.only))
 			}
-			if c.Dialect == SQLite {
+			if c.dialect == sqltext.SQLite {
 				value := sqliteElement(&e, row)
 				if len(when) > 0 {
 					value = "CASE WHEN " + when[0] + " THEN " + value + " END"
@@ -65,9 +67,9 @@ func (c *Config) rowValues(m *mapped, update bool, rows ...string) (values []str
 				values = append(values, value+" AS e")
 				continue
 			}
-			value := e.spelled(MariaDB, row)
+			value := e.spelled(sqltext.MariaDB, row)
 			if update && row == "NEW." {
-				when = append(when, changed(MariaDB, e.columns))
+				when = append(when, changed(sqltext.MariaDB, e.columns))
 			}
 			if len(when) > 0 {
 				value = "IF(" + strings.Join(when, " AND ") + ", " + value + ", NULL)"
@@ -80,16 +82,16 @@ func (c *Config) rowValues(m *mapped, update bool, rows ...string) (values []str
 
 // changed is the condition that an update changes one of the columns. It compares values as they are
 // stored: with the bytes of texts, which a collation may take for equal, and in SQLite with types.
-func changed(d Dialect, columns []string) string {
+func changed(d string, columns []string) string {
 	same, parts := `OLD.{c} IS NOT NEW.{c} COLLATE BINARY OR typeof(OLD.{c}) <> typeof(NEW.{c})`, []string{}
-	if d == MariaDB {
+	if d == sqltext.MariaDB {
 		same = "OLD.{c} <=> NEW.{c} AND CAST(OLD.{c} AS BINARY) <=> CAST(NEW.{c} AS BINARY)"
 	}
 	for _, c := range slices.Compact(slices.Sorted(slices.Values(columns))) {
-		parts = append(parts, strings.ReplaceAll(same, "{c}", doubled(marks[d], c)))
+		parts = append(parts, strings.ReplaceAll(same, "{c}", sqltext.Quote(d, c)))
 	}
 	switch {
-	case d == SQLite:
+	case d == sqltext.SQLite:
 		return "(" + strings.Join(parts, " OR ") + ")"
 	case len(parts) == 0:
 		return "FALSE"
@@ -102,12 +104,12 @@ func sqliteOthers(m *mapped, update bool) (values []string) {
 	equal := func(columns []string, with string) string {
 		var all []string
 		for _, c := range columns {
-			all = append(all, "r."+doubled(`"`, c)+with+doubled(`"`, c))
+			all = append(all, "r."+sqltext.Quote(sqltext.SQLite, c)+with+sqltext.Quote(sqltext.SQLite, c))
 		}
 		return strings.Join(all, " AND ")
 	}
 	for _, columns := range m.Unique {
-		others := " AS e FROM " + doubled(`"`, m.Name) + " r WHERE " + equal(columns, " = NEW.")
+		others := " AS e FROM " + sqltext.Quote(sqltext.SQLite, m.Name) + " r WHERE " + equal(columns, " = NEW.")
 		if update {
 			others += " AND NOT (" + equal(m.Unique[0], " IS OLD.") + ")"
 		}
@@ -121,14 +123,14 @@ func sqliteOthers(m *mapped, update bool) (values []string) {
 // sqliteElement returns an expression for an element. A column may hold any type. A number with a
 // fraction, and bytes, have no spelling, so the wider scope stands for them.
 func sqliteElement(e *element, row string) string {
-	exact := e.spelled(SQLite, row)
+	exact := e.spelled(sqltext.SQLite, row)
 	if len(e.columns) == 0 {
 		return exact
 	}
 	odd := func(columns []string) string {
 		var some []string
 		for _, c := range columns {
-			some = append(some, "typeof("+row+doubled(`"`, c)+") IN ('real', 'blob')")
+			some = append(some, "typeof("+row+sqltext.Quote(sqltext.SQLite, c)+") IN ('real', 'blob')")
 		}
 		return strings.Join(some, " OR ")
 	}
@@ -137,7 +139,7 @@ func sqliteElement(e *element, row string) string {
 		text += "WHEN " + odd(wide.columns) + ` THEN '["a"]' `
 	}
 	if own := e.columns[len(wide.columns):]; len(own) > 0 {
-		text += "WHEN " + odd(own) + " THEN " + wide.spelled(SQLite, row) + " "
+		text += "WHEN " + odd(own) + " THEN " + wide.spelled(sqltext.SQLite, row) + " "
 	}
 	return text + "ELSE " + exact + " END"
 }

@@ -1,4 +1,4 @@
-package sqllog
+package triggers
 
 import (
 	"cmp"
@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/twofold-go/twofold/internal/sqlschema"
+	"github.com/twofold-go/twofold/internal/sqltext"
 )
 
 // column is a column as a catalog describes it.
@@ -34,7 +35,7 @@ type found struct {
 }
 
 // tableFaults compares a Table with the catalog.
-func (c *Config) tableFaults(ctx context.Context, conn *sql.Conn, m *mapped) (errs []error, err error) {
+func (c *target) tableFaults(ctx context.Context, conn *sql.Conn, m *mapped) (errs []error, err error) {
 	f, err := c.find(ctx, conn, m)
 	switch {
 	case err != nil:
@@ -66,8 +67,8 @@ func (f *found) at(name string) int {
 }
 
 // find asks the catalog about a table.
-func (c *Config) find(ctx context.Context, conn *sql.Conn, m *mapped) (f found, err error) {
-	cat, names := catalogs[c.Dialect], c.about(m)
+func (c *target) find(ctx context.Context, conn *sql.Conn, m *mapped) (f found, err error) {
+	cat, names := catalogs[c.dialect], c.about(m)
 	ask := func(question string) (rows [][]string) {
 		if err == nil && question != "" {
 			rows, err = c.ask(ctx, conn, m, question, names)
@@ -86,7 +87,7 @@ func (c *Config) find(ctx context.Context, conn *sql.Conn, m *mapped) (f found, 
 	for _, r := range ask(cat.columns) {
 		col := column{name: r[0], kind: r[1], reason: r[2]}
 		if r[2] == "" && r[3] == "text" {
-			names["column"] = doubled(marks[c.Dialect], col.name)
+			names["column"] = sqltext.Quote(c.dialect, col.name)
 			for _, same := range ask(cat.collates) {
 				col.reason = same[0]
 			}
@@ -118,19 +119,19 @@ func (f *found) addUnique(name, column, collation string) {
 
 // uniqueFaults compares Table.Unique with the unique constraints. PostgreSQL needs a key to match rows
 // for Only, and SQLite each constraint.
-func (c *Config) uniqueFaults(m *mapped, f *found) (faults []string) {
+func (c *target) uniqueFaults(m *mapped, f *found) (faults []string) {
 	refuse := func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) }
-	switch c.Dialect {
-	case Postgres:
+	switch c.dialect {
+	case sqltext.Postgres:
 		within := func(u constraint) bool {
 			return !slices.ContainsFunc(u.columns, func(c string) bool { return !slices.Contains(m.Unique[0], c) })
 		}
 		if slices.ContainsFunc(m.Rows, func(r Row) bool { return len(r.Only) > 0 }) && !slices.ContainsFunc(f.unique, within) {
 			refuse("Unique[0] has %d columns, and table %q has no unique index of them alone; Only needs the columns of the primary key there", len(m.Unique[0]), m.shown())
 		}
-	case SQLite:
+	case sqltext.SQLite:
 		home := cmp.Or(m.Schema, "main")
-		if outbox := cmp.Or(c.Tables.Schema, "main"); !strings.EqualFold(outbox, home) {
+		if outbox := cmp.Or(c.schema, "main"); !strings.EqualFold(outbox, home) {
 			refuse("Schema is %q and the outbox is in %q: a trigger of SQLite writes to its own file alone; put both into one file", home, outbox)
 		}
 		for _, u := range f.unique {
@@ -147,7 +148,7 @@ func (c *Config) uniqueFaults(m *mapped, f *found) (faults []string) {
 				refuse("Unique[%d] is %q, which are not the columns of a unique constraint of table %q; correct it", i, columns, m.shown())
 			}
 		}
-	case MariaDB:
+	case sqltext.MariaDB:
 	}
 	return faults
 }

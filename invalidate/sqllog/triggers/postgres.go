@@ -1,9 +1,12 @@
-package sqllog
+package triggers
 
 import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/twofold-go/twofold/internal/sqltext"
+	"github.com/twofold-go/twofold/invalidate/sqllog/internal/outbox"
 )
 
 // PostgreSQL has a trigger for each statement, which sees all rows that the statement changed. Its
@@ -54,13 +57,13 @@ const postgresUndo = `DO {do} DECLARE made regprocedure; BEGIN FOR made IN SELEC
 	` OR p.oid IN (SELECT t.tgfoid FROM pg_trigger t WHERE t.tgrelid = pg_catalog.to_regclass({table})::oid))` +
 	` LOOP EXECUTE pg_catalog.format('DROP FUNCTION %s CASCADE', made); END LOOP; END {do}`
 
-// Up to rowScopes scopes are named one by one. The function counts no further, because the text of
-// more might be too large. It then names what covers them, and above rowScopes of these everything.
+// Up to MaxScopes scopes are named one by one. The function counts no further, because the text of
+// more might be too large. It then names what covers them, and above MaxScopes of these everything.
 const postgresSource = `
 {made}
 #variable_conflict use_column
 DECLARE
-	told text;
+	named text;
 	many bigint;
 BEGIN
 	IF TG_LEVEL = 'ROW' THEN
@@ -68,8 +71,8 @@ BEGIN
 	ELSE
 {statement}
 	END IF;
-	IF told IS NOT NULL THEN
-		INSERT INTO {outbox} (ns, scopes) VALUES ({ns}, '[' || told || ']');
+	IF named IS NOT NULL THEN
+		INSERT INTO {outbox} (ns, scopes) VALUES ({ns}, '[' || named || ']');
 	END IF;
 	RETURN NULL;
 END
@@ -83,22 +86,22 @@ const postgresEvents = `		IF TG_OP = 'INSERT' THEN
 		ELSIF TG_OP = 'DELETE' THEN
 {delete}
 		ELSE
-			told := {truncate};
+			named := {truncate};
 		END IF;`
 
-const postgresTell = `			SELECT pg_catalog.count(*), pg_catalog.string_agg(d.e, ',') INTO many, told FROM ({each} LIMIT {most} + 1) d;
+const postgresNaming = `			SELECT pg_catalog.count(*), pg_catalog.string_agg(d.e, ',') INTO many, named FROM ({each} LIMIT {most} + 1) d;
 			IF many > {most} THEN
-				SELECT CASE WHEN pg_catalog.count(*) <= {most} THEN pg_catalog.string_agg(d.e, ',') ELSE '["a"]' END INTO told FROM ({wide} LIMIT {most} + 1) d;
+				SELECT CASE WHEN pg_catalog.count(*) <= {most} THEN pg_catalog.string_agg(d.e, ',') ELSE '["a"]' END INTO named FROM ({wide} LIMIT {most} + 1) d;
 			END IF;`
 
-// postgresTells returns the statements that put into told what a query names. The query names each
+// postgresNames returns the statements that put into named what a query names. The query names each
 // scope, or with wide what covers all scopes of its kind.
-func postgresTells(query func(wide bool) string) string {
-	return replaceAll(postgresTell, map[string]string{"each": query(false), "wide": query(true), "most": strconv.Itoa(rowScopes)})
+func postgresNames(query func(wide bool) string) string {
+	return sqltext.Fill(postgresNaming, map[string]string{"each": query(false), "wide": query(true), "most": strconv.Itoa(outbox.MaxScopes)})
 }
 
 // postgresSource returns the text of the function of a table.
-func (c *Config) postgresSource(m *mapped) string {
+func (c *target) postgresSource(m *mapped) string {
 	truncate := []string{}
 	for _, e := range m.elements {
 		w := e.widest()
@@ -111,19 +114,19 @@ func (c *Config) postgresSource(m *mapped) string {
 		}
 	}
 	events := func(old, now string) string {
-		return replaceAll(postgresEvents, map[string]string{
-			"insert":   postgresTells(func(wide bool) string { return postgresChanges(m, now, wide) }),
-			"delete":   postgresTells(func(wide bool) string { return postgresChanges(m, old, wide) }),
-			"update":   postgresTells(func(wide bool) string { return postgresUpdates(m, old, now, wide) }),
-			"truncate": literal(Postgres, strings.Join(truncate, ",")),
+		return sqltext.Fill(postgresEvents, map[string]string{
+			"insert":   postgresNames(func(wide bool) string { return postgresChanges(m, now, wide) }),
+			"delete":   postgresNames(func(wide bool) string { return postgresChanges(m, old, wide) }),
+			"update":   postgresNames(func(wide bool) string { return postgresUpdates(m, old, now, wide) }),
+			"truncate": sqltext.Literal(sqltext.Postgres, strings.Join(truncate, ",")),
 		})
 	}
-	return replaceAll(postgresSource, map[string]string{
+	return sqltext.Fill(postgresSource, map[string]string{
 		"made":      madeBy,
 		"statement": events("twofold_old", "twofold_new"),
 		"row":       events("(SELECT OLD.*)", "(SELECT NEW.*)"),
-		"outbox":    c.Tables.qualified(c.Tables.Outbox),
-		"ns":        literal(Postgres, c.Namespace),
+		"outbox":    sqltext.Qualified(c.schema, c.outbox),
+		"ns":        sqltext.Literal(sqltext.Postgres, c.namespace),
 	})
 }
 
@@ -165,7 +168,7 @@ func postgresCompared(m *mapped, old, now string, wide bool) string {
 		if e.only == nil {
 			continue
 		}
-		changed := "o." + doubled(`"`, m.Unique[0][0]) + " IS NULL OR n." + doubled(`"`, m.Unique[0][0]) + " IS NULL OR " +
+		changed := "o." + sqltext.Quote(sqltext.Postgres, m.Unique[0][0]) + " IS NULL OR n." + sqltext.Quote(sqltext.Postgres, m.Unique[0][0]) + " IS NULL OR " +
 			postgresRecord("o", e.only) + " *<> " + postgresRecord("n", e.only)
 		values = append(values, postgresNamed(&e, "o", wide, changed), postgresNamed(&e, "n", wide, changed))
 	}
@@ -185,7 +188,7 @@ func postgresRecord(alias string, columns []string, more ...string) string {
 func postgresRow(alias string, columns []string, more ...string) string {
 	var fields []string
 	for _, c := range columns {
-		fields = append(fields, alias+"."+doubled(`"`, c))
+		fields = append(fields, alias+"."+sqltext.Quote(sqltext.Postgres, c))
 	}
 	return "ROW(" + strings.Join(append(fields, more...), ", ") + ")"
 }
@@ -193,10 +196,10 @@ func postgresRow(alias string, columns []string, more ...string) string {
 // postgresNamed returns an element as a row of VALUES, or its wider form if the element is not NULL.
 // A NULL in a column makes the element NULL.
 func postgresNamed(e *element, alias string, wide bool, when ...string) string {
-	value := e.spelled(Postgres, alias+".")
+	value := e.spelled(sqltext.Postgres, alias+".")
 	if wide {
 		when = append(when, value+" IS NOT NULL")
-		value = e.widest().spelled(Postgres, alias+".")
+		value = e.widest().spelled(sqltext.Postgres, alias+".")
 	}
 	if len(when) > 0 {
 		value = "CASE WHEN (" + strings.Join(when, ") AND (") + ") THEN " + value + " END"
@@ -205,8 +208,8 @@ func postgresNamed(e *element, alias string, wide bool, when ...string) string {
 }
 
 // postgresTriggers returns the statement that makes the triggers, and the one that removes them.
-func (c *Config) postgresTriggers(m *mapped) (do, undo []string) {
-	table := quotedName(`"`, m.Schema, m.Name)
+func (c *target) postgresTriggers(m *mapped) (do, undo []string) {
+	table := sqltext.QuoteAll(sqltext.Postgres, m.Schema, m.Name)
 	source := c.postgresSource(m)
 	tag := "twofold"
 	for strings.Contains(source+m.trigger+table, "$"+tag) { // no part of the text may end its quotation
@@ -214,21 +217,12 @@ func (c *Config) postgresTriggers(m *mapped) (do, undo []string) {
 	}
 	here := "pg_catalog.pg_function_is_visible(p.oid)"
 	if m.Schema != "" {
-		here = "p.pronamespace = pg_catalog.to_regnamespace(" + literal(Postgres, quotedName(`"`, m.Schema)) + ")::oid"
+		here = "p.pronamespace = pg_catalog.to_regnamespace(" + sqltext.Literal(sqltext.Postgres, sqltext.QuoteAll(sqltext.Postgres, m.Schema)) + ")::oid"
 	}
 	names := map[string]string{
 		"do": "$" + tag + "_do$", "body": "$" + tag + "_body$", "source": source, "here": here,
-		"outbox": literal(Postgres, c.Tables.qualified(c.Tables.Outbox)), "table": literal(Postgres, table),
-		"trigger": literal(Postgres, m.trigger), "tree": strings.ReplaceAll(postgresTree, "{table}", literal(Postgres, table)+"::regclass"),
+		"outbox": sqltext.Literal(sqltext.Postgres, sqltext.Qualified(c.schema, c.outbox)), "table": sqltext.Literal(sqltext.Postgres, table),
+		"trigger": sqltext.Literal(sqltext.Postgres, m.trigger), "tree": strings.ReplaceAll(postgresTree, "{table}", sqltext.Literal(sqltext.Postgres, table)+"::regclass"),
 	}
-	return []string{replaceAll(postgresTriggersText, names)}, []string{replaceAll(postgresUndo, names)}
-}
-
-// replaceAll replaces {name} by values, and does not look into the values.
-func replaceAll(text string, values map[string]string) string {
-	var pairs []string
-	for name, value := range values {
-		pairs = append(pairs, "{"+name+"}", value)
-	}
-	return strings.NewReplacer(pairs...).Replace(text)
+	return []string{sqltext.Fill(postgresTriggersText, names)}, []string{sqltext.Fill(postgresUndo, names)}
 }

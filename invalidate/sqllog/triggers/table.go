@@ -1,4 +1,4 @@
-package sqllog
+package triggers
 
 import (
 	"cmp"
@@ -8,11 +8,13 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/twofold-go/twofold/internal/sqltext"
 	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/invalidate/sqllog/internal/outbox"
 	"github.com/twofold-go/twofold/key"
 )
 
-// Table says what the rows of a table stand for in caches. [Triggers] makes triggers of it. They
+// Table says what the rows of a table stand for in caches. [SQL] makes triggers of it. They
 // invalidate in the transaction that writes the table, no matter which program writes it. Name and
 // Rows are required.
 type Table struct {
@@ -41,7 +43,7 @@ type Table struct {
 	Unique [][]string
 
 	// Cascades says that you know: MariaDB fire no trigger when a foreign key of this table
-	// removes or changes rows (ON DELETE CASCADE or SET NULL, ON UPDATE). [Log.CheckTriggers]
+	// removes or changes rows (ON DELETE CASCADE or SET NULL, ON UPDATE). [Check]
 	// refuses such a table if Cascades is false. The other databases ignore the field.
 	Cascades bool
 }
@@ -49,7 +51,7 @@ type Table struct {
 // Row is one scope that a row of a [Table] stands for: a key of a cache, or a tag. The values come
 // from columns of integers, of text or, as lower-case text, of UUIDs.
 type Row struct {
-	// Key is the Namespace of a cache whose key is Column. The keys of that cache must be strings
+	// Key is the Namespace of a cache, such as users.Namespace(), whose key is Column. The keys of that cache must be strings
 	// or integers. Keys of other types are hashed, which SQL cannot do: use Tag for those.
 	Key string
 
@@ -71,7 +73,7 @@ type Row struct {
 
 // ErrTable is wrapped by each fault of a [Table], or of the table in the database that it names.
 // Nothing was changed.
-var ErrTable = errors.New("sqllog: bad table")
+var ErrTable = errors.New("triggers: bad table")
 
 // mapped is a Table that has passed its check.
 type mapped struct {
@@ -90,14 +92,11 @@ type element struct {
 }
 
 // maxName is the most bytes of a name in a database.
-var maxName = map[Dialect]int{Postgres: 63, SQLite: 255, MariaDB: 64}
+var maxName = map[string]int{sqltext.Postgres: 63, sqltext.SQLite: 255, sqltext.MariaDB: 64}
 
 // mapTables checks tables, and returns every fault, joined.
-func mapTables(d Dialect, tables []Table) (all []mapped, err error) {
+func mapTables(d string, tables []Table) (all []mapped, err error) {
 	var errs []error
-	if d < Postgres || d > MariaDB {
-		return nil, fmt.Errorf("%w: dialect is %d; pass Postgres, SQLite or MariaDB", ErrTable, d)
-	}
 	if len(tables) == 0 {
 		errs = append(errs, fmt.Errorf("%w: there are no tables; pass one or more", ErrTable))
 	}
@@ -125,7 +124,7 @@ func (m *mapped) fault(format string, args ...any) error {
 }
 
 // check returns the faults of a table, and fills in what follows from its fields.
-func (m *mapped) check(d Dialect) (errs []error) {
+func (m *mapped) check(d string) (errs []error) {
 	refuse := func(format string, args ...any) { errs = append(errs, m.fault(format, args...)) }
 	name := func(field, value string) {
 		if value == "" || len(value) > maxName[d] || strings.ContainsRune(value, 0) || !utf8.ValidString(value) {
@@ -164,7 +163,7 @@ func (m *mapped) check(d Dialect) (errs []error) {
 			refuse("Unique[%d] has no columns; name those of a unique constraint", i)
 		}
 	}
-	if len(m.Unique) == 0 && d == Postgres && slices.ContainsFunc(m.Rows, func(r Row) bool { return len(r.Only) > 0 }) {
+	if len(m.Unique) == 0 && d == sqltext.Postgres && slices.ContainsFunc(m.Rows, func(r Row) bool { return len(r.Only) > 0 }) {
 		refuse("Unique is empty and a Row has Only; name the columns of the primary key, which match the old row with the new one")
 	}
 	m.trigger = triggerName(d, m.Name)
@@ -205,11 +204,11 @@ func (r *Row) columns() []string {
 	return r.Columns
 }
 
-// element returns the scope that r names. See row.go for its form.
+// element returns the scope that r names. See package outbox for its form.
 func (m *mapped) element(r Row) element {
-	e := m.begin("v")
+	e := m.begin(outbox.KindValue)
 	if r.Tag != "" {
-		e = m.begin("w")
+		e = m.begin(outbox.KindEnds)
 	}
 	wide := element{texts: slices.Clone(e.texts), columns: slices.Clone(e.columns)}
 	if r.Key != "" {

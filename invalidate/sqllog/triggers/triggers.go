@@ -1,7 +1,7 @@
-package sqllog
+package triggers
 
 import (
-	"encoding/hex"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,45 +10,34 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
+	"github.com/twofold-go/twofold/internal/sqltext"
 	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/invalidate/sqllog"
+	"github.com/twofold-go/twofold/invalidate/sqllog/internal/outbox"
 	"github.com/twofold-go/twofold/key"
 )
 
-// ErrTriggers says that triggers are missing, disabled or of another text than [Triggers] returns.
+// ErrNotInstalled says that triggers are missing, disabled or of another text than [SQL] returns.
 // Until that is mended, writes of other programs invalidate nothing.
-var ErrTriggers = errors.New("sqllog: tables do not invalidate themselves")
+var ErrNotInstalled = errors.New("triggers: tables do not invalidate themselves")
 
-// Triggers returns the statements that make tables invalidate themselves, and those that undo it,
-// for a migration. It touches no database. The same arguments give the same bytes. To change what
-// a table stands for, migrate again with the new text: it replaces the triggers. Each statement
-// ends with a semicolon and a newline. For PostgreSQL and SQLite, a tool that splits at semicolons
-// needs its marks around the text, as goose does: -- +goose StatementBegin and StatementEnd.
+// SQL returns the statements that make tables invalidate themselves, and those that undo it, for a
+// migration. It touches no database. The same arguments give the same bytes. To change what a table
+// stands for, migrate again with the new text: it replaces the triggers. Each statement ends with a
+// semicolon and a newline. For PostgreSQL and SQLite, a tool that splits at semicolons needs its marks
+// around the text, as goose does: -- +goose StatementBegin and StatementEnd.
 //
-// The triggers write to the tables of a log under their default names and in the default
-// namespace. [Log.Triggers] is for other names. Errors wrap [ErrTable]. [Log.CheckTriggers] tells
-// whether a database has the triggers. The package documentation says what each database needs.
-func Triggers(d Dialect, tables ...Table) (up, down string, err error) {
-	cfg := Config{Dialect: d}.filled()
-	return triggers(&cfg, tables)
-}
-
-// Triggers returns what the function [Triggers] returns, for the Tables and the Namespace of the
-// log's [Config]. A table has the triggers of one log: those of another log replace them.
-func (l *Log) Triggers(tables ...Table) (up, down string, err error) {
-	if err := l.Validate(); err != nil {
-		return "", "", err
-	}
-	return triggers(&l.cfg, tables)
-}
-
-func triggers(cfg *Config, tables []Table) (up, down string, err error) {
-	all, err := mapTables(cfg.Dialect, tables)
+// cfg is that of the log. Its Dialect, Namespace and Tables say where the triggers write. A table has
+// the triggers of one log: those of another log replace them. Errors wrap [ErrTable] or
+// sqllog.ErrConfig.
+func SQL(cfg sqllog.Config, tables ...Table) (up, down string, err error) {
+	to, all, err := prepare(cfg, tables)
 	if err != nil {
 		return "", "", err
 	}
 	var ups, downs strings.Builder
 	for i := range all {
-		do, undo := cfg.statements(&all[i])
+		do, undo := to.statements(&all[i])
 		for _, s := range do {
 			ups.WriteString(s + ";\n")
 		}
@@ -59,9 +48,29 @@ func triggers(cfg *Config, tables []Table) (up, down string, err error) {
 	return ups.String(), downs.String(), nil
 }
 
+// target is where triggers write.
+type target struct {
+	dialect        string
+	schema, outbox string // the table; an empty schema is the connection's own
+	namespace      string
+}
+
+// prepare checks the configuration and the tables.
+func prepare(cfg sqllog.Config, tables []Table) (*target, []mapped, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, nil, err
+	}
+	to := &target{
+		dialect: cfg.Dialect.String(), schema: cfg.Tables.Schema, outbox: cmp.Or(cfg.Tables.Outbox, outbox.DefaultTable),
+		namespace: cmp.Or(cfg.Namespace, sqllog.DefaultNamespace),
+	}
+	all, err := mapTables(to.dialect, tables)
+	return to, all, err
+}
+
 // statements returns the statements that make the triggers of a table, and those that remove them.
-func (c *Config) statements(m *mapped) (do, undo []string) {
-	if c.Dialect == Postgres {
+func (c *target) statements(m *mapped) (do, undo []string) {
+	if c.dialect == sqltext.Postgres {
 		return c.postgresTriggers(m)
 	}
 	for _, t := range c.rowTriggers(m) {
@@ -79,11 +88,11 @@ type trigger struct {
 	body string // the catalog has it, too
 }
 
-const madeBy = "-- Made by sqllog.Triggers. Do not edit: change the sqllog.Table, and migrate again."
+const madeBy = "-- Made by package triggers of sqllog. Do not edit: change the Table, and migrate again."
 
 // triggerName returns the beginning of the names of a table's triggers. A table with a long name
 // gets a part of it, and a hash.
-func triggerName(d Dialect, table string) string {
+func triggerName(d string, table string) string {
 	const longest = len("_truncate")
 	name := "twofold_changed_" + table
 	if room := maxName[d] - longest; len(name) > room {
@@ -113,51 +122,22 @@ func jsonText(s string) string {
 	return string(b)
 }
 
-// marks are the quotation marks of identifiers.
-var marks = map[Dialect]string{Postgres: `"`, SQLite: `"`, MariaDB: "`"}
-
-// doubled quotes an identifier or a text: mark stands around it, and twice for each mark in it.
-func doubled(mark, s string) string { return mark + strings.ReplaceAll(s, mark, mark+mark) + mark }
-
-// quotedName returns the name of a table, with its schema if that is known.
-func quotedName(mark string, parts ...string) string {
-	var quoted []string
-	for _, p := range parts {
-		if p != "" {
-			quoted = append(quoted, doubled(mark, p))
-		}
-	}
-	return strings.Join(quoted, ".")
-}
-
-// literal quotes a text. The result means the same with every setting and character set of the session.
-func literal(d Dialect, s string) string {
-	odd := func(r rune) bool { return r < ' ' || r > '~' || r == '\\' }
-	switch {
-	case d == Postgres && strings.Contains(s, `\`):
-		return "E" + doubled("'", strings.ReplaceAll(s, `\`, `\\`))
-	case d == MariaDB && strings.ContainsFunc(s, odd):
-		return "CONVERT(x'" + hex.EncodeToString([]byte(s)) + "' USING utf8mb4)"
-	}
-	return doubled("'", s)
-}
-
 // jsonValue has the expressions for the value {c} of a column in JSON, NULL for a NULL. In MariaDB an
 // integer becomes a JSON string of its digits, which the reader spells in the same way. Of a text that
 // is too long for a key and a tag, MariaDB gives as much as shows that; see longest.
-var jsonValue = map[Dialect]string{
-	Postgres: "pg_catalog.to_json({c})::text",
-	SQLite:   "CASE typeof({c}) WHEN 'integer' THEN {c} WHEN 'text' THEN json_quote('' || {c}) END",
-	MariaDB:  "JSON_QUOTE(LEFT(CONVERT({c} USING utf8mb4), " + strconv.Itoa(key.MaxLen+1) + "))",
+var jsonValue = map[string]string{
+	sqltext.Postgres: "pg_catalog.to_json({c})::text",
+	sqltext.SQLite:   "CASE typeof({c}) WHEN 'integer' THEN {c} WHEN 'text' THEN json_quote('' || {c}) END",
+	sqltext.MariaDB:  "JSON_QUOTE(LEFT(CONVERT({c} USING utf8mb4), " + strconv.Itoa(key.MaxLen+1) + "))",
 }
 
 // spelled returns an expression for an element of a row. A NULL in a column makes the element NULL.
-func (e *element) spelled(d Dialect, row string) string {
-	parts := []string{literal(d, e.texts[0])}
+func (e *element) spelled(d string, row string) string {
+	parts := []string{sqltext.Literal(d, e.texts[0])}
 	for i, c := range e.columns {
-		parts = append(parts, strings.ReplaceAll(jsonValue[d], "{c}", row+doubled(marks[d], c)), literal(d, e.texts[i+1]))
+		parts = append(parts, strings.ReplaceAll(jsonValue[d], "{c}", row+sqltext.Quote(d, c)), sqltext.Literal(d, e.texts[i+1]))
 	}
-	if d == MariaDB && len(parts) > 1 {
+	if d == sqltext.MariaDB && len(parts) > 1 {
 		return "CONCAT(" + strings.Join(parts, ", ") + ")"
 	}
 	return strings.Join(parts, " || ")

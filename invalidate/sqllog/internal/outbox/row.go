@@ -1,4 +1,5 @@
-package sqllog
+// Package outbox spells what the rows of a log's outbox name, and reads it.
+package outbox
 
 import (
 	"encoding/json"
@@ -15,6 +16,22 @@ import (
 	"github.com/twofold-go/twofold/internal/lognames"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/key"
+)
+
+// DefaultTable is the name of the table, unless a configuration has another.
+const DefaultTable = "twofold_outbox"
+
+// MaxScopes is the most scopes that one row names.
+const MaxScopes = 1000
+
+// ErrScope refuses a scope that does not pass Validate, and [invalidate.Strict], which would
+// wait for a commit that has not happened yet.
+var ErrScope = errors.New("sqllog: bad scope")
+
+// The kinds of the elements that triggers write, see below.
+const (
+	KindValue = "v" // a key by its value
+	KindEnds  = "w" // a tag that ends in values
 )
 
 // A row of the outbox names its scopes in JSON. A trigger, a migration or a person can write one,
@@ -37,8 +54,8 @@ import (
 // names nothing. Older readers take such a row for one that does not parse and discard everything
 // older, which is safe.
 
-// rowTexts returns the texts of the rows for the scopes, with at most rowScopes in each row.
-func rowTexts(scopes []invalidate.Scope) ([]string, error) {
+// Texts returns the texts of the rows for the scopes, with at most MaxScopes in each row.
+func Texts(scopes []invalidate.Scope) ([]string, error) {
 	var hold time.Duration
 	items := make([][]any, 0, len(scopes)+1)
 	for i, s := range scopes {
@@ -75,7 +92,7 @@ func wholeCharacters(prefix string) string {
 
 func marshalRows(items [][]any, hold time.Duration) (texts []string, err error) {
 	for len(items) > 0 {
-		n := min(len(items), rowScopes)
+		n := min(len(items), MaxScopes)
 		row := items[:n:n]
 		items = items[n:]
 		if hold > 0 {
@@ -90,40 +107,40 @@ func marshalRows(items [][]any, hold time.Duration) (texts []string, err error) 
 	return texts, nil
 }
 
-// named holds the scopes of one row.
-type named struct {
-	keys   []string           // full spellings
-	scopes []invalidate.Fence // the fences of all other scopes
-	hold   time.Duration      // also in scopes
+// Named holds the scopes of one row.
+type Named struct {
+	Keys   []string           // full spellings
+	Scopes []invalidate.Fence // the fences of all other scopes
+	Hold   time.Duration      // also in Scopes
 	names  lognames.Names     // nil if not collected
 }
 
-// parseRow reads the text of a row, and adds what it names to names. It returns false when any part
+// Parse reads the text of a row, and adds what it names to names. It returns false when any part
 // of it is invalid.
-func parseRow(text string, names lognames.Names) (n named, ok bool) {
+func Parse(text string, names lognames.Names) (n Named, ok bool) {
 	var items [][]any
 	read := json.NewDecoder(strings.NewReader(text))
 	read.UseNumber() // a float64 would round the largest keys
 	if err := read.Decode(&items); err != nil || len(items) == 0 {
-		return named{}, false
+		return Named{}, false
 	}
 	if _, err := read.Token(); !errors.Is(err, io.EOF) {
-		return named{}, false
+		return Named{}, false
 	}
 	n.names = names
 	for _, item := range items {
 		if !n.add(item) {
-			return named{}, false
+			return Named{}, false
 		}
 	}
-	for i := range n.scopes {
-		n.scopes[i].Hold = n.hold
+	for i := range n.Scopes {
+		n.Scopes[i].Hold = n.Hold
 	}
 	return n, true
 }
 
 // add adds an item. It returns false if the item is not of one of the forms.
-func (n *named) add(item []any) bool {
+func (n *Named) add(item []any) bool {
 	if len(item) == 0 {
 		return false
 	}
@@ -131,13 +148,13 @@ func (n *named) add(item []any) bool {
 	if kind == "h" {
 		return len(item) == 2 && n.addHold(item[1])
 	}
-	texts, ok := textsOf(item[1:], kind == "v" || kind == "w")
+	texts, ok := textsOf(item[1:], kind == KindValue || kind == KindEnds)
 	switch count := len(texts); {
 	case !ok:
 	case kind == "a" && count == 0:
 		return n.addScope(invalidate.All())
 	case kind == "k" && count == 1:
-		n.keys = append(n.keys, texts[0])
+		n.Keys = append(n.Keys, texts[0])
 		k, err := key.Parse(texts[0])
 		n.names.Add(invalidate.Key(k))
 		return err == nil
@@ -147,19 +164,19 @@ func (n *named) add(item []any) bool {
 		return n.addScope(invalidate.Tenant(texts[0]))
 	case kind == "p" && count == 2:
 		return n.addScope(invalidate.Prefix(texts[0], texts[1]))
-	case kind == "v" && count == 3: // the digits of an integer need no escaping
+	case kind == KindValue && count == 3: // the digits of an integer need no escaping
 		if k, err := (key.Space{Tenant: texts[0], Namespace: texts[1]}).Key(key.Text(texts[2])); err == nil {
-			n.keys = append(n.keys, k.String())
+			n.Keys = append(n.Keys, k.String())
 			n.names.Add(invalidate.Key(k))
 		}
 		return true
-	case kind == "v" && count == 2:
+	case kind == KindValue && count == 2:
 		space := key.Space{Tenant: texts[0], Namespace: texts[1]}
 		return space.Validate() != nil || n.addScope(invalidate.Prefix(space.Tenant, space.Namespace+":"))
-	case kind == "w" && count == 1:
+	case kind == KindEnds && count == 1:
 		s := invalidate.Tenant(texts[0])
 		return s.Validate() != nil || n.addScope(s)
-	case kind == "w" && count > 1:
+	case kind == KindEnds && count > 1:
 		s := invalidate.Tag(texts[0], texts[1]+strings.Join(texts[2:], ":"))
 		return s.Validate() != nil || n.addScope(s)
 	}
@@ -182,25 +199,25 @@ func textsOf(item []any, columns bool) (texts []string, ok bool) {
 	return texts, true
 }
 
-func (n *named) addScope(s invalidate.Scope) bool {
+func (n *Named) addScope(s invalidate.Scope) bool {
 	if s.Validate() != nil {
 		return false
 	}
-	n.scopes = append(n.scopes, s.Fence())
+	n.Scopes = append(n.Scopes, s.Fence())
 	n.names.Add(s)
 	if b, ok := s.BuiltFence(); ok {
-		n.scopes = append(n.scopes, b)
+		n.Scopes = append(n.Scopes, b)
 	}
 	return true
 }
 
-func (n *named) addHold(v any) bool {
+func (n *Named) addHold(v any) bool {
 	number, _ := v.(json.Number)
 	ms, err := number.Float64()
 	if err != nil || ms < 1 || ms > float64(invalidate.MaxHold/time.Millisecond) {
 		return false
 	}
-	n.hold = max(n.hold, time.Duration(ms)*time.Millisecond)
+	n.Hold = max(n.Hold, time.Duration(ms)*time.Millisecond)
 	return true
 }
 
@@ -213,14 +230,14 @@ func isInteger(number string) bool {
 	return err == nil
 }
 
-// keyFence returns the fence of a key by its spelling.
-func keyFence(text string, hold time.Duration) invalidate.Fence {
+// KeyFence returns the fence of a key by its spelling.
+func KeyFence(text string, hold time.Duration) invalidate.Fence {
 	return invalidate.Fence{Kind: invalidate.KindKey, Hash: xxhash.Sum64String(text), Hold: hold}
 }
 
-// cellFence returns a fence for the sequence of scopes that covers the key: a prefix that is the
+// CellFence returns a fence for the sequence of scopes that covers the key: a prefix that is the
 // whole spelling of the key. Keys that begin with this spelling are loaded again once.
-func cellFence(text string, hold time.Duration) invalidate.Fence {
+func CellFence(text string, hold time.Duration) invalidate.Fence {
 	tenant, rest, _ := strings.Cut(text, ":")
 	f := invalidate.Prefix(tenant, rest).Fence()
 	f.Hold = hold
