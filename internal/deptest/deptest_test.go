@@ -33,6 +33,7 @@ var neverShipped = append([]string{
 	module + "/internal/dbtest",
 	module + "/internal/localbench",
 	module + "/internal/localtest",
+	module + "/internal/memlog",
 	module + "/internal/suitetest",
 	module + "/internal/testserver",
 	module + "/internal/redistest",
@@ -52,7 +53,7 @@ var (
 	// Only these packages may use go-redis.
 	adapters = inModule("tier/redistier", "invalidate/redislog", "internal/rediserr")
 	// Packages made for tests.
-	kits = inModule("cache/cachetest", "tier/tiertest", "invalidate/logtest", "internal/fault", "internal/localbench", "internal/localtest", "internal/redistest", "internal/script", "internal/suitetest", "internal/testserver", "internal/fence/fencetest")
+	kits = inModule("cache/cachetest", "tier/tiertest", "invalidate/logtest", "internal/fault", "internal/localbench", "internal/localtest", "internal/memlog", "internal/redistest", "internal/script", "internal/suitetest", "internal/testserver", "internal/fence/fencetest")
 )
 
 // rule says what one package may not depend on, directly or indirectly. A path includes everything

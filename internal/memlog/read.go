@@ -1,4 +1,4 @@
-package logtest
+package memlog
 
 import (
 	"cmp"
@@ -18,7 +18,12 @@ type sequence struct {
 }
 
 // last returns the record with which the sequence really ends.
-func (s *sequence) last() invalidate.Record { return last(s.records) }
+func (s *sequence) last() invalidate.Record {
+	if len(s.records) == 0 {
+		return invalidate.Record{}
+	}
+	return s.records[len(s.records)-1]
+}
 
 // foreign reports whether the record at a position has another id than the caller's.
 func (s *sequence) foreign(at invalidate.Position, id uint64) bool {
@@ -50,8 +55,8 @@ func (s *sequence) behind(at invalidate.Position, limit int) (records []invalida
 	return copied(s.records[from:to]), to < len(s.records)
 }
 
-func (m *Memory) pageLocked(at invalidate.Cursor) invalidate.Page {
-	limit := cmp.Or(m.config.Limit, DefaultLimit)
+func (m *Log) pageLocked(at invalidate.Cursor) invalidate.Page {
+	limit := cmp.Or(m.Config.Limit, DefaultLimit)
 	keys, moreKeys := m.data.keys.behind(at.Key, limit)
 	scopes, moreScopes := m.data.scopes.behind(at.Scope, limit)
 	return invalidate.Page{
@@ -61,7 +66,7 @@ func (m *Memory) pageLocked(at invalidate.Cursor) invalidate.Page {
 }
 
 // endLocked returns where the log ends.
-func (m *Memory) endLocked() invalidate.Cursor {
+func (m *Log) endLocked() invalidate.Cursor {
 	k, s := m.data.keys.last(), m.data.scopes.last()
 	return invalidate.Cursor{Key: k.At, KeyID: k.ID, Scope: s.At, ScopeID: s.ID, Epoch: m.data.id}
 }
@@ -70,7 +75,7 @@ func (h handle) Tail(ctx context.Context, at invalidate.Cursor) (invalidate.Page
 	patience := time.After(h.bound / 4)
 	for {
 		if err := ctx.Err(); err != nil {
-			return invalidate.Page{}, fmt.Errorf("logtest: tail: %w", err)
+			return invalidate.Page{}, fmt.Errorf("memlog: tail: %w", err)
 		}
 		page, wake := h.m.look(at)
 		if wake == nil {
@@ -87,7 +92,7 @@ func (h handle) Tail(ctx context.Context, at invalidate.Cursor) (invalidate.Page
 
 // look returns the records after at. When there are none, it also returns a channel that the next
 // append closes.
-func (m *Memory) look(at invalidate.Cursor) (invalidate.Page, <-chan struct{}) {
+func (m *Log) look(at invalidate.Cursor) (invalidate.Page, <-chan struct{}) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	page := m.pageLocked(at)

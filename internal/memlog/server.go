@@ -1,4 +1,4 @@
-package logtest
+package memlog
 
 import (
 	"slices"
@@ -6,7 +6,7 @@ import (
 	"github.com/twofold-go/twofold/invalidate"
 )
 
-// Part is one of the keys that hold a log on a server; see [Memory.Delete].
+// Part is one of the keys that hold a log on a server; see [Log.Delete].
 type Part int
 
 // The parts of a log.
@@ -17,11 +17,11 @@ const (
 )
 
 // Snapshot is the state of a server at one moment: a dump on disk, or a replica that no longer gets
-// updates. See [Memory.Restore].
+// updates. See [Log.Restore].
 type Snapshot struct{ data dump }
 
 // Snapshot returns the current state of the log.
-func (m *Memory) Snapshot() Snapshot {
+func (m *Log) Snapshot() Snapshot {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return Snapshot{m.data.clone()}
@@ -30,7 +30,7 @@ func (m *Memory) Snapshot() Snapshot {
 // Restore replaces the server by a new one that holds s: a restart from an old dump, or a
 // failover to a replica that lagged. Records that were appended after s are lost, and the next
 // Sync starts an epoch. s may be used again.
-func (m *Memory) Restore(s Snapshot) {
+func (m *Log) Restore(s Snapshot) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.data = s.data.clone()
@@ -39,7 +39,7 @@ func (m *Memory) Restore(s Snapshot) {
 
 // Restart replaces the server by a new one that has lost nothing. The new server cannot know
 // that, so the next Sync starts an epoch.
-func (m *Memory) Restart() {
+func (m *Log) Restart() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.run++
@@ -47,7 +47,7 @@ func (m *Memory) Restart() {
 
 // Lose replaces the server by a new one, without the last n records of each sequence. The next Sync
 // starts an epoch.
-func (m *Memory) Lose(n int) {
+func (m *Log) Lose(n int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.data.cut(n)
@@ -57,7 +57,7 @@ func (m *Memory) Lose(n int) {
 // Rewind removes the last n records of each sequence, and changes the meta data to match, so the
 // server sees no trace of it. The next Sync starts an epoch if its caller knows of lost records,
 // by its position or by its ids. Otherwise the log uses the positions again.
-func (m *Memory) Rewind(n int) {
+func (m *Log) Rewind(n int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.data.cut(n)
@@ -65,7 +65,7 @@ func (m *Memory) Rewind(n int) {
 
 // Trim keeps the newest n records of each sequence. A reader that had not read the others finds a
 // gap. When nothing is left, the next Sync starts an epoch.
-func (m *Memory) Trim(n int) {
+func (m *Log) Trim(n int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.data.keys.trim(n)
@@ -74,7 +74,7 @@ func (m *Memory) Trim(n int) {
 
 // Delete removes the given parts of the log, or all, as an eviction or an operator may do. The
 // next Sync starts an epoch.
-func (m *Memory) Delete(parts ...Part) {
+func (m *Log) Delete(parts ...Part) {
 	if len(parts) == 0 {
 		parts = []Part{Meta, Keys, Scopes}
 	}
@@ -94,21 +94,21 @@ func (m *Memory) Delete(parts ...Part) {
 }
 
 // Len returns how many records of each sequence the log holds, including bumps.
-func (m *Memory) Len() (keys, scopes int) {
+func (m *Log) Len() (keys, scopes int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return len(m.data.keys.records), len(m.data.scopes.records)
 }
 
 // Bumps returns how many epochs were started, including lost ones.
-func (m *Memory) Bumps() int {
+func (m *Log) Bumps() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.bumps
 }
 
 // Records returns copies of the records that the log holds.
-func (m *Memory) Records() (keys, scopes []invalidate.Record) {
+func (m *Log) Records() (keys, scopes []invalidate.Record) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return copied(m.data.keys.records), copied(m.data.scopes.records)

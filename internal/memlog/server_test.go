@@ -1,4 +1,4 @@
-package logtest_test
+package memlog_test
 
 import (
 	"errors"
@@ -6,8 +6,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/twofold-go/twofold/internal/memlog"
 	"github.com/twofold-go/twofold/invalidate"
-	"github.com/twofold-go/twofold/invalidate/logtest"
 )
 
 func keyFence(n uint64) []invalidate.Fence {
@@ -36,32 +36,32 @@ func end(p invalidate.Page) invalidate.Cursor {
 	return invalidate.Cursor{Key: p.Keys[len(p.Keys)-1].At, Scope: p.Scopes[len(p.Scopes)-1].At}
 }
 
-func TestMemoryMishaps(t *testing.T) {
-	var old logtest.Snapshot
+func TestMishaps(t *testing.T) {
+	var old memlog.Snapshot
 	for _, tc := range []struct {
 		name       string
-		mishap     func(m *logtest.Memory)
+		mishap     func(m *memlog.Log)
 		byFresh    bool   // a caller that knows nothing starts an epoch
 		byKnowing  bool   // a caller that knows the end starts one
 		prevKey    uint32 // number of the record that the bump names
 		keys, scps int    // records left
 	}{
-		{"none", func(*logtest.Memory) {}, false, false, 0, 4, 4},
-		{"restart", (*logtest.Memory).Restart, true, true, 3, 4, 4},
-		{"restore", func(m *logtest.Memory) { m.Restore(old) }, true, true, 1, 2, 2},
-		{"lose", func(m *logtest.Memory) { m.Lose(1) }, true, true, 2, 3, 3},
-		{"lose all", func(m *logtest.Memory) { m.Lose(99) }, true, true, 0, 0, 0},
-		{"rewind", func(m *logtest.Memory) { m.Rewind(1) }, false, true, 2, 3, 3},
-		{"trim", func(m *logtest.Memory) { m.Trim(1) }, false, false, 0, 1, 1},
-		{"trim all", func(m *logtest.Memory) { m.Trim(0) }, true, true, 0, 0, 0},
-		{"delete", func(m *logtest.Memory) { m.Delete() }, true, true, 0, 0, 0},
-		{"delete meta", func(m *logtest.Memory) { m.Delete(logtest.Meta) }, true, true, 3, 4, 4},
-		{"delete keys", func(m *logtest.Memory) { m.Delete(logtest.Keys) }, true, true, 0, 0, 4},
-		{"delete scopes", func(m *logtest.Memory) { m.Delete(logtest.Scopes) }, true, true, 3, 4, 0},
+		{"none", func(*memlog.Log) {}, false, false, 0, 4, 4},
+		{"restart", (*memlog.Log).Restart, true, true, 3, 4, 4},
+		{"restore", func(m *memlog.Log) { m.Restore(old) }, true, true, 1, 2, 2},
+		{"lose", func(m *memlog.Log) { m.Lose(1) }, true, true, 2, 3, 3},
+		{"lose all", func(m *memlog.Log) { m.Lose(99) }, true, true, 0, 0, 0},
+		{"rewind", func(m *memlog.Log) { m.Rewind(1) }, false, true, 2, 3, 3},
+		{"trim", func(m *memlog.Log) { m.Trim(1) }, false, false, 0, 1, 1},
+		{"trim all", func(m *memlog.Log) { m.Trim(0) }, true, true, 0, 0, 0},
+		{"delete", func(m *memlog.Log) { m.Delete() }, true, true, 0, 0, 0},
+		{"delete meta", func(m *memlog.Log) { m.Delete(memlog.Meta) }, true, true, 3, 4, 4},
+		{"delete keys", func(m *memlog.Log) { m.Delete(memlog.Keys) }, true, true, 0, 0, 4},
+		{"delete scopes", func(m *memlog.Log) { m.Delete(memlog.Scopes) }, true, true, 3, 4, 0},
 	} {
 		for caller, bump := range map[string]bool{"fresh": tc.byFresh, "knowing": tc.byKnowing} {
 			t.Run(tc.name+" "+caller, func(t *testing.T) {
-				m := logtest.NewMemory(logtest.MemoryConfig{})
+				m := memlog.New(memlog.Config{})
 				mustSync(t, m, invalidate.Cursor{}, both(1))
 				old = m.Snapshot()
 				mustSync(t, m, invalidate.Cursor{}, both(2))
@@ -85,7 +85,7 @@ func TestMemoryMishaps(t *testing.T) {
 }
 
 // wantBumped checks the last two records of keys.
-func wantBumped(t *testing.T, m *logtest.Memory, page invalidate.Page, prev uint32) {
+func wantBumped(t *testing.T, m *memlog.Log, page invalidate.Page, prev uint32) {
 	t.Helper()
 	keys, scopes := m.Records()
 	b, s := keys[len(keys)-2], scopes[len(scopes)-2]
@@ -95,9 +95,9 @@ func wantBumped(t *testing.T, m *logtest.Memory, page invalidate.Page, prev uint
 }
 
 // Positions stay unique after every event of the server, also when no time passes in between.
-func TestMemoryNeverReusesAPosition(t *testing.T) {
+func TestNeverReusesAPosition(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := logtest.NewMemory(logtest.MemoryConfig{})
+		m := memlog.New(memlog.Config{})
 		old := m.Snapshot()
 		seen := map[uint64]bool{}
 		for range 4 {
@@ -115,9 +115,9 @@ func TestMemoryNeverReusesAPosition(t *testing.T) {
 	})
 }
 
-func TestMemoryEpochs(t *testing.T) {
+func TestEpochs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := logtest.NewMemory(logtest.MemoryConfig{})
+		m := memlog.New(memlog.Config{})
 		epoch := func(at invalidate.Cursor) uint32 { return mustSync(t, m, at, both(1)).Key.Epoch() }
 		if got := epoch(invalidate.Cursor{}); got != 1 {
 			t.Errorf("first epoch = %d, want 1: no clock is asked", got)
@@ -135,14 +135,14 @@ func TestMemoryEpochs(t *testing.T) {
 			t.Errorf("epoch of an empty log whose caller knows nothing = %d, want 1", got)
 		}
 		last := invalidate.Cursor{Key: invalidate.At(1<<32-1, 0)}
-		if _, err := m.Sync(t.Context(), last, both(1)); !errors.Is(err, logtest.ErrEpochs) {
-			t.Errorf("Sync in the last epoch = %v, want %v", err, logtest.ErrEpochs)
+		if _, err := m.Sync(t.Context(), last, both(1)); !errors.Is(err, memlog.ErrEpochs) {
+			t.Errorf("Sync in the last epoch = %v, want %v", err, memlog.ErrEpochs)
 		}
 	})
 }
 
-func TestMemoryRetain(t *testing.T) {
-	m := logtest.NewMemory(logtest.MemoryConfig{Retain: 3, Limit: 2})
+func TestRetain(t *testing.T) {
+	m := memlog.New(memlog.Config{Retain: 3, Limit: 2})
 	for i := range 10 {
 		mustSync(t, m, invalidate.Cursor{}, both(uint64(i)))
 	}
@@ -155,8 +155,8 @@ func TestMemoryRetain(t *testing.T) {
 	}
 }
 
-func TestMemoryHandles(t *testing.T) {
-	m := logtest.NewMemory(logtest.MemoryConfig{Bound: time.Second})
+func TestHandles(t *testing.T) {
+	m := memlog.New(memlog.Config{Bound: time.Second})
 	wide := m.Handle(time.Minute)
 	if got := wide.Bound(); got != time.Minute {
 		t.Errorf("Bound = %v, want a minute", got)
@@ -168,16 +168,16 @@ func TestMemoryHandles(t *testing.T) {
 	if got := mustSync(t, m, invalidate.Cursor{}, invalidate.Append{}).Bound; got != time.Minute {
 		t.Errorf("Page.Bound = %v, want the other's minute", got)
 	}
-	if got := new(logtest.Memory).Bound(); got != logtest.DefaultBound {
-		t.Errorf("Bound of the zero Memory = %v, want %v", got, logtest.DefaultBound)
+	if got := new(memlog.Log).Bound(); got != memlog.DefaultBound {
+		t.Errorf("Bound of the zero Log = %v, want %v", got, memlog.DefaultBound)
 	}
 }
 
-func TestMemoryRefusesABadAppend(t *testing.T) {
-	m := new(logtest.Memory)
+func TestRefusesABadAppend(t *testing.T) {
+	m := new(memlog.Log)
 	for _, a := range []invalidate.Append{{Keys: tagFence(1)}, {Scopes: keyFence(1)}, {Scopes: []invalidate.Fence{{}}}} {
-		if _, err := m.Sync(t.Context(), invalidate.Cursor{}, a); !errors.Is(err, logtest.ErrAppend) {
-			t.Errorf("Sync of %+v = %v, want %v", a, err, logtest.ErrAppend)
+		if _, err := m.Sync(t.Context(), invalidate.Cursor{}, a); !errors.Is(err, memlog.ErrAppend) {
+			t.Errorf("Sync of %+v = %v, want %v", a, err, memlog.ErrAppend)
 		}
 	}
 	if m.Bumps() != 0 {
@@ -185,8 +185,8 @@ func TestMemoryRefusesABadAppend(t *testing.T) {
 	}
 }
 
-func TestMemoryRoundsHoldsUp(t *testing.T) {
-	m := new(logtest.Memory)
+func TestRoundsHoldsUp(t *testing.T) {
+	m := new(memlog.Log)
 	a := both(1)
 	a.Keys[0].Hold, a.Scopes[0].Hold = time.Millisecond+1, time.Nanosecond
 	page := mustSync(t, m, invalidate.Cursor{}, a)
@@ -195,9 +195,9 @@ func TestMemoryRoundsHoldsUp(t *testing.T) {
 	}
 }
 
-func TestMemoryTailIsPatient(t *testing.T) {
+func TestTailIsPatient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := logtest.NewMemory(logtest.MemoryConfig{Bound: 8 * time.Second})
+		m := memlog.New(memlog.Config{Bound: 8 * time.Second})
 		at := end(mustSync(t, m, invalidate.Cursor{}, both(1)))
 		start := time.Now()
 		page, err := m.Tail(t.Context(), at)
