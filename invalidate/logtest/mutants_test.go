@@ -196,8 +196,8 @@ func aroundTail(f func(m *mutant, c call) (invalidate.Page, error)) func(*mutant
 	}
 }
 
-// told changes the arguments of a Sync.
-func told(change func(m *mutant, at *invalidate.Cursor, a *invalidate.Append)) func(*mutant) {
+// args changes the arguments of a Sync.
+func args(change func(m *mutant, at *invalidate.Cursor, a *invalidate.Append)) func(*mutant) {
 	return aroundSync(func(m *mutant, c call) (invalidate.Page, error) {
 		change(m, &c.at, &c.a)
 		return c.do()

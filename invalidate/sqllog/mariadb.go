@@ -87,7 +87,7 @@ func sameMariaDB(stored, identity string) bool {
 // the two statements, the rows are numbered twice, which does no harm.
 //
 // The notes are written last, so the log may end after them.
-func (l *Log) writeMariaDB(ctx context.Context, conn *sql.Conn, v *view, b *batch) (n numbered, err error) {
+func (l *Log) writeMariaDB(ctx context.Context, conn *sql.Conn, v *state, b *batch) (n numbered, err error) {
 	if held, err := l.onServer(ctx, conn, b.identity); err != nil || !held {
 		return n, err
 	}

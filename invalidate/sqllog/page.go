@@ -17,7 +17,7 @@ const (
 
 // page returns the records after the caller's position, up to the end in v. The page of a Tail has
 // no End.
-func (s *visit) page(ctx context.Context, conn *sql.Conn, v *view) (p invalidate.Page, err error) {
+func (s *visit) page(ctx context.Context, conn *sql.Conn, v *state) (p invalidate.Page, err error) {
 	if s.sync {
 		p.Now, p.End, p.Bound = v.now, v.cursor(), time.Duration(v.bound)*time.Millisecond
 	}

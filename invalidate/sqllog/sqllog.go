@@ -139,7 +139,7 @@ type Stats struct {
 
 type counters struct {
 	numbered, damaged, left, oldest atomic.Int64
-	told                            atomic.Bool // a damaged row was logged
+	loggedDamage                    atomic.Bool // a damaged row was logged
 }
 
 // Stats returns the counters. It sends nothing to the database.

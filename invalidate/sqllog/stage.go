@@ -42,7 +42,7 @@ type staged struct {
 }
 
 // stage reads rows without a number on conn. It sets moved when they do not fit v.
-func (l *Log) stage(ctx context.Context, conn *sql.Conn, v *view) (st stage, err error) {
+func (l *Log) stage(ctx context.Context, conn *sql.Conn, v *state) (st stage, err error) {
 	st.identity = v.identity
 	if l.names() {
 		st.names = lognames.Names{}
@@ -83,7 +83,7 @@ func (l *Log) read(st *stage, text string) {
 	}
 	if !ok {
 		st.damaged++
-		if l.stats.told.CompareAndSwap(false, true) {
+		if l.stats.loggedDamage.CompareAndSwap(false, true) {
 			l.logger().Error("sqllog: a row of the outbox does not parse; everything older is given up", "bytes", len(text), "namespace", l.cfg.Namespace)
 		}
 		return

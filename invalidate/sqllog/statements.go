@@ -14,14 +14,14 @@ type statements struct {
 	version           string // of the tables
 	name, schema      string // SQLite: of the log, and of the database that has it
 
-	still  sqltext.Query // the bound and the tier, if nothing is new to the caller; see stillText
-	look   sqltext.Query // $2, $3: the caller's positions
-	page   pair          // $2, $3: after these positions; $4, $5: up to these
-	stage  sqltext.Query // $2: the most rows
-	trim   sqltext.Query // $2: the sequence; $3: records that stay
-	terms  sqltext.Query // $2: the bound in ms; $3: the remote tier, or NULL
-	ends   sqltext.Query // where the sequences end, the epoch's id, and the ids of the last records
-	server sqltext.Query // the identity
+	unchanged sqltext.Query // the bound and the tier, if nothing is new to the caller; see unchangedText
+	look      sqltext.Query // $2, $3: the caller's positions
+	page      pair          // $2, $3: after these positions; $4, $5: up to these
+	stage     sqltext.Query // $2: the most rows
+	trim      sqltext.Query // $2: the sequence; $3: records that stay
+	terms     sqltext.Query // $2: the bound in ms; $3: the remote tier, or NULL
+	ends      sqltext.Query // where the sequences end, the epoch's id, and the ids of the last records
+	server    sqltext.Query // the identity
 
 	patience sqltext.Query // makes the server end a transaction that waits for its client; empty if not possible
 	begin    sqltext.Query // creates the row in meta if it is missing, and locks it
@@ -82,7 +82,7 @@ func textOf(c *Config) map[string]string {
 	return d
 }
 
-// identityOf returns the expression that [view.doubtful] compares with the identity that the epoch
+// identityOf returns the expression that [state.doubtful] compares with the identity that the epoch
 // began on: mark, place, a slash, server. An identity is stored without its mark, so a marked one
 // differs from every stored one.
 func identityOf(dialect Dialect, d map[string]string) string {
@@ -104,7 +104,7 @@ func newStatements(c *Config) (s statements) {
 	s.outbox, s.log, s.meta = d["outbox"], d["log"], d["meta"]
 	s.version, s.name, s.schema = d["version"], c.Tables.Meta+" "+c.Namespace, cmp.Or(c.Tables.Schema, "main")
 	for to, q := range map[*sqltext.Query]string{
-		&s.still: stillText, &s.look: lookText, &s.stage: stageText, &s.trim: trimText, &s.terms: termsText, &s.ends: endsText,
+		&s.unchanged: unchangedText, &s.look: lookText, &s.stage: stageText, &s.trim: trimText, &s.terms: termsText, &s.ends: endsText,
 		&s.server: serverText, &s.top: topText, &s.epoch: epochText, &s.notes: notesText, &s.now: nowText,
 		&s.patience: d["patience"], &s.begin: d["begin"], &s.lock: d["lock"], &s.remove: d["remove"],
 	} {
@@ -120,10 +120,10 @@ func newStatements(c *Config) (s statements) {
 	return s
 }
 
-// stillText returns a row when nothing is new to a caller that knows the log up to its end. $2
+// unchangedText returns a row when nothing is new to a caller that knows the log up to its end. $2
 // and $3 are its positions, $4 and $5 the ids there, $6 is the id of the epoch. The statement
 // does not read the records, because the caller has them all.
-const stillText = `SELECT m.bound, m.tier, {clock} FROM {meta} m
+const unchangedText = `SELECT m.bound, m.tier, {clock} FROM {meta} m
 WHERE m.ns = $1 AND m.key_end = $2 AND m.scope_end = $3 AND m.key_id = $4 AND m.scope_id = $5 AND m.epoch = $6
 	AND m.version = {version} AND m.identity = {identity}
 	AND (SELECT 1 FROM {outbox} o WHERE o.ns = $1 AND {pending} ORDER BY {order} LIMIT 1) IS NULL`

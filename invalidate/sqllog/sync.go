@@ -84,10 +84,10 @@ func (s *visit) run(ctx context.Context) (p invalidate.Page, err error) {
 // attempt looks at the log. When no task must be done first, it returns the records after the
 // caller's position, on the same connection.
 func (s *visit) attempt(ctx context.Context) (p invalidate.Page, done bool, err error) {
-	var v view
+	var v state
 	var first task
 	err = withConn(ctx, s.reads(), func(conn *sql.Conn) error {
-		if p, done, err = s.still(ctx, conn); done || err != nil {
+		if p, done, err = s.unchanged(ctx, conn); done || err != nil {
 			return err
 		}
 		if v, err = s.log.look(ctx, conn, s.at); err == nil {
@@ -134,7 +134,7 @@ const (
 
 // first returns the task to do first. Only a Sync starts epochs and returns errors. A Tail numbers
 // rows unless there is a fault.
-func (s *visit) first(v *view) (task, error) {
+func (s *visit) first(v *state) (task, error) {
 	fault := s.log.refuses(v)
 	if s.sync && fault != nil {
 		return nothing, fault
@@ -157,7 +157,7 @@ func (s *visit) first(v *view) (task, error) {
 
 // refuses returns why this process must not use the log: the server takes no writes, or the fleet
 // has another remote tier.
-func (l *Log) refuses(v *view) error {
+func (l *Log) refuses(v *state) error {
 	l.cells.mu.Lock()
 	defer l.cells.mu.Unlock()
 	switch {
@@ -170,7 +170,7 @@ func (l *Log) refuses(v *view) error {
 }
 
 // outdated reports whether the log does not know this process's bound or remote tier.
-func (l *Log) outdated(v *view) bool {
+func (l *Log) outdated(v *state) bool {
 	l.cells.mu.Lock()
 	defer l.cells.mu.Unlock()
 	return v.bound < logwire.Millis(l.cfg.Bound) || l.cells.known && !v.tier.Valid

@@ -54,9 +54,9 @@ func (l *Log) readEnds(ctx context.Context, on queryer) (e ends, err error) {
 	return e, err
 }
 
-// view is the state of a log as of one moment, and what the caller's cursor finds there. The zero
-// view is a log that was not started.
-type view struct {
+// state is that of a log as of one moment, and what the caller's cursor finds there. The zero
+// state is a log that was not started.
+type state struct {
 	ends                    // on MariaDB they may be after noted
 	noted    ends           // according to meta
 	foundID  bySeq[nullInt] // the record at noted
@@ -72,18 +72,18 @@ type view struct {
 
 type nullInt = sql.NullInt64
 
-// still asks the cheapest question: is nothing new to the caller? It saves half of the time of a
+// unchanged asks the cheapest question: is nothing new to the caller? It saves half of the time of a
 // look. It is not used on MariaDB, where the notes may be older than the records.
-func (s *visit) still(ctx context.Context, conn *sql.Conn) (p invalidate.Page, yes bool, err error) {
+func (s *visit) unchanged(ctx context.Context, conn *sql.Conn) (p invalidate.Page, yes bool, err error) {
 	l, at := s.log, endsOf(s.at)
 	if len(s.own[keySeq])+len(s.own[scopeSeq]) > 0 || at.epoch == 0 || at.id[keySeq] == 0 || at.id[scopeSeq] == 0 || l.cfg.Dialect == MariaDB {
 		return p, false, nil
 	}
-	if w, err := l.witness(ctx, conn); err != nil || w.place != "" || l.denies(&w, &at) {
+	if w, err := l.witness(ctx, conn); err != nil || w.place != "" || l.contradicts(&w, &at) {
 		return p, false, err
 	}
-	v := view{identity: "known"}
-	err = l.row(ctx, conn, &l.sql.still, at.pos[keySeq], at.pos[scopeSeq], at.id[keySeq], at.id[scopeSeq], at.epoch).
+	v := state{identity: "known"}
+	err = l.row(ctx, conn, &l.sql.unchanged, at.pos[keySeq], at.pos[scopeSeq], at.id[keySeq], at.id[scopeSeq], at.epoch).
 		Scan(&v.bound, &v.tier, &v.now)
 	if errors.Is(err, sql.ErrNoRows) || err == nil && (l.refuses(&v) != nil || l.outdated(&v)) {
 		return p, false, nil
@@ -96,7 +96,7 @@ func (s *visit) still(ctx context.Context, conn *sql.Conn) (p invalidate.Page, y
 }
 
 // look reads the state of the log.
-func (l *Log) look(ctx context.Context, on queryer, at invalidate.Cursor) (v view, err error) {
+func (l *Log) look(ctx context.Context, on queryer, at invalidate.Cursor) (v state, err error) {
 	caller := endsOf(at)
 	if v.witness, err = l.witness(ctx, on); err != nil { // before meta: a numbering writes both, meta last
 		return v, err
@@ -109,16 +109,16 @@ func (l *Log) look(ctx context.Context, on queryer, at invalidate.Cursor) (v vie
 		&v.pos[keySeq], &v.pos[scopeSeq], &v.id[keySeq], &v.id[scopeSeq], &v.pending)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
-		return view{witness: v.witness}, nil
+		return state{witness: v.witness}, nil
 	case err != nil:
-		return view{}, err
+		return state{}, err
 	case version != l.sql.version:
-		return view{}, fmt.Errorf("%w (version is %s, want %s; a higher one needs a newer program)", ErrSchema, version, l.sql.version)
+		return state{}, fmt.Errorf("%w (version is %s, want %s; a higher one needs a newer program)", ErrSchema, version, l.sql.version)
 	}
 	if v.identity != "" {
 		v.identity = v.witness.place + v.identity
 	}
-	if l.denies(&v.witness, &v.ends) && v.identity != "" {
+	if l.contradicts(&v.witness, &v.ends) && v.identity != "" {
 		v.identity = markText + v.identity
 	}
 	if l.sameServer(v.stored, v.identity) {
@@ -133,7 +133,7 @@ func (l *Log) look(ctx context.Context, on queryer, at invalidate.Cursor) (v vie
 // server answers, or the tables went back, or a sequence does not end where its notes say. Or the
 // caller knows more than the log, another record at its position, or another epoch. It also reports
 // true when the numbers of an epoch run out, because the log must then start another epoch.
-func (v *view) doubtful(c invalidate.Cursor) bool {
+func (v *state) doubtful(c invalidate.Cursor) bool {
 	if v.epoch == 0 || v.stored != v.identity {
 		return true
 	}
