@@ -8,16 +8,15 @@ MODULES  = $$(go list -m -f '{{.Dir}}')
 # libraries build slowly with it. So are packages that only read, compile or count. internal/follow
 # runs on its own, because the detector itself may abort there; see internal/tools/race.sh.
 RACE     = $$(go list work | grep -vE '/internal/(bench|api|deptest|diagram|doctest|follow|release|tools)')
-# Other machines that the library builds for. The tests of the second line's packages run on 32 bits, too.
+# Other machines that the library builds for.
 TARGETS  = windows/amd64 darwin/arm64 linux/386 linux/arm64
-SMALL    = ./codec ./key ./policy ./tier ./tier/local ./internal/localnode ./internal/scope ./internal/flight ./internal/fence ./internal/follow
 PKG      ?= ./cache
 BENCH    ?= .
 COUNT    ?= 1
 FUZZTIME ?= 30s
 
 .DEFAULT_GOAL := help
-.PHONY: help soak e2e test test-race test-root test-small stalecheck stalecheck-all fmt vet lint test-mariadb test-controls bench bench-db bench-http http-suite fleet bench-quick bench-go fuzz tidy release-check deps-test
+.PHONY: help soak e2e test test-race test-root stalecheck stalecheck-all fmt vet lint test-mariadb test-controls bench bench-db bench-http http-suite fleet bench-quick bench-go fuzz tidy release-check deps-test
 
 # The checker, built with the tag that lets its controls remove safeguards.
 STALECHECK = go run -tags twofold_controls ./internal/bench/cmd/stalecheck
@@ -34,9 +33,6 @@ test-race: deps-test ## test under the race detector what has goroutines of its 
 
 test-root: ## build the root module without go.work, as its users do
 	GOWORK=off go vet ./...
-
-test-small: ## test on 32 bits, where the machine runs such programs, the packages that count, hash and compare
-	GOWORK=off CGO_ENABLED=0 GOARCH=386 go test -vet=off $(SMALL)
 
 test-mariadb: ## run the tests that start a MariaDB server; installs it with apt-get if possible
 	@sh internal/tools/deps.sh mariadb

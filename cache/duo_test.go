@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 
 	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/internal/memlog"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/invalidate/logtest"
 	"github.com/twofold-go/twofold/key"
@@ -20,7 +21,7 @@ import (
 // duo is two processes with one source, and their links to what they share.
 type duo struct {
 	src    *source
-	log    *logtest.Memory
+	log    *memlog.Log
 	memory *tiertest.Memory
 	link   [2]*logtest.Faulty  // to the log
 	wire   [2]*tiertest.Faulty // to the remote tier
@@ -45,7 +46,7 @@ func newLogged(t *testing.T, cfg thingConfig) *duo {
 
 // newDuo returns two processes whose remote tier has the given form. They load from its source.
 func newDuo(t *testing.T, on ground, tc cache.TiersConfig, cfg thingConfig, as func(*tiertest.Faulty) tier.Remote) *duo {
-	w := &duo{log: logtest.NewMemory(logtest.MemoryConfig{Bound: bound}), memory: tiertest.NewMemory(), src: &source{}}
+	w := &duo{log: memlog.New(memlog.Config{Bound: bound}), memory: tiertest.NewMemory(), src: &source{}}
 	if cfg.Load == nil && cfg.LoadMany == nil {
 		cfg.Load = w.src.load
 	}

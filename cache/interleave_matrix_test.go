@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/internal/memlog"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/invalidate/logtest"
 	"github.com/twofold-go/twofold/tier"
@@ -31,17 +32,17 @@ var linkFaults = map[string]func(f *logtest.Faulty){
 }
 
 // serverFaults are faults of the log's server. The snapshot is of an earlier time.
-var serverFaults = map[string]func(m *logtest.Memory, old logtest.Snapshot){
-	"restore":           func(m *logtest.Memory, old logtest.Snapshot) { m.Restore(old) },
-	"lose":              func(m *logtest.Memory, _ logtest.Snapshot) { m.Lose(1) },
-	"rewind":            func(m *logtest.Memory, _ logtest.Snapshot) { m.Rewind(1) },
-	"restart":           func(m *logtest.Memory, _ logtest.Snapshot) { m.Restart() },
-	"trim all":          func(m *logtest.Memory, _ logtest.Snapshot) { m.Trim(0) },
-	"trim":              func(m *logtest.Memory, _ logtest.Snapshot) { push(m); m.Trim(1) },
-	"delete everything": func(m *logtest.Memory, _ logtest.Snapshot) { m.Delete() },
-	"delete meta":       func(m *logtest.Memory, _ logtest.Snapshot) { m.Delete(logtest.Meta) },
-	"delete keys":       func(m *logtest.Memory, _ logtest.Snapshot) { m.Delete(logtest.Keys) },
-	"delete scopes":     func(m *logtest.Memory, _ logtest.Snapshot) { m.Delete(logtest.Scopes) },
+var serverFaults = map[string]func(m *memlog.Log, old memlog.Snapshot){
+	"restore":           func(m *memlog.Log, old memlog.Snapshot) { m.Restore(old) },
+	"lose":              func(m *memlog.Log, _ memlog.Snapshot) { m.Lose(1) },
+	"rewind":            func(m *memlog.Log, _ memlog.Snapshot) { m.Rewind(1) },
+	"restart":           func(m *memlog.Log, _ memlog.Snapshot) { m.Restart() },
+	"trim all":          func(m *memlog.Log, _ memlog.Snapshot) { m.Trim(0) },
+	"trim":              func(m *memlog.Log, _ memlog.Snapshot) { push(m); m.Trim(1) },
+	"delete everything": func(m *memlog.Log, _ memlog.Snapshot) { m.Delete() },
+	"delete meta":       func(m *memlog.Log, _ memlog.Snapshot) { m.Delete(memlog.Meta) },
+	"delete keys":       func(m *memlog.Log, _ memlog.Snapshot) { m.Delete(memlog.Keys) },
+	"delete scopes":     func(m *memlog.Log, _ memlog.Snapshot) { m.Delete(memlog.Scopes) },
 }
 
 // garble damages every record.
@@ -55,7 +56,7 @@ func garble(p invalidate.Page) invalidate.Page {
 }
 
 // push appends records to both sequences that cover no entry.
-func push(m *logtest.Memory) {
+func push(m *memlog.Log) {
 	_, _ = m.Sync(context.Background(), invalidate.Cursor{}, invalidate.Append{
 		Keys: []invalidate.Fence{{Kind: invalidate.KindKey, Hash: 1}}, Scopes: []invalidate.Fence{invalidate.Tag("default", "nobody").Fence()},
 	})
@@ -66,7 +67,7 @@ func push(m *logtest.Memory) {
 // processes see an acknowledged invalidation. The process that called it sees it in any case.
 // When the log has recovered, both agree, and both cache again.
 func TestLogFaultMatrix(t *testing.T) {
-	nothing := func(*duo, logtest.Snapshot) {}
+	nothing := func(*duo, memlog.Snapshot) {}
 	for name, scope := range scopes(t) {
 		for fault, harm := range linkFaults {
 			for i := range 2 {
@@ -74,8 +75,8 @@ func TestLogFaultMatrix(t *testing.T) {
 			}
 		}
 		for fault, harm := range serverFaults {
-			tryFault(t, fault+"/"+name, scope, func(*duo) {}, func(w *duo, old logtest.Snapshot) { harm(w.log, old) })
-			tryFault(t, fault+", unheard/"+name, scope, func(w *duo) { w.link[1].Fail(errWire) }, func(w *duo, old logtest.Snapshot) {
+			tryFault(t, fault+"/"+name, scope, func(*duo) {}, func(w *duo, old memlog.Snapshot) { harm(w.log, old) })
+			tryFault(t, fault+", unheard/"+name, scope, func(w *duo) { w.link[1].Fail(errWire) }, func(w *duo, old memlog.Snapshot) {
 				harm(w.log, old)
 				w.link[1].Heal()
 			})
@@ -84,13 +85,13 @@ func TestLogFaultMatrix(t *testing.T) {
 }
 
 // tryFault plays one invalidation of s with a fault right before it, and one right after it.
-func tryFault(t *testing.T, name string, s invalidate.Scope, before func(*duo), after func(*duo, logtest.Snapshot)) {
+func tryFault(t *testing.T, name string, s invalidate.Scope, before func(*duo), after func(*duo, memlog.Snapshot)) {
 	for tier, as := range map[string]func(*tiertest.Faulty) tier.Remote{"plain": asIs, "looking": asLooker} {
 		bubble(t, name+"/"+tier, func(t *testing.T) { invalidateIn(t, s, before, after, as) })
 	}
 }
 
-func invalidateIn(t *testing.T, s invalidate.Scope, before func(*duo), after func(*duo, logtest.Snapshot), as func(*tiertest.Faulty) tier.Remote) {
+func invalidateIn(t *testing.T, s invalidate.Scope, before func(*duo), after func(*duo, memlog.Snapshot), as func(*tiertest.Faulty) tier.Remote) {
 	w := newDuo(t, logged, cache.TiersConfig{}, thingConfig{Tags: tagT}, as)
 	w.want(t, 0, 1, "1.1")
 	w.want(t, 1, 1, "1.1")

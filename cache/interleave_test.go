@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 
 	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/internal/memlog"
 	"github.com/twofold-go/twofold/internal/script"
 	"github.com/twofold-go/twofold/invalidate/logtest"
 	"github.com/twofold-go/twofold/tier/tiertest"
@@ -62,8 +63,8 @@ func (w *stage) addFaults(commands map[string]script.Command) {
 	}
 	commands["dump"] = script.Command{Run: func(*script.Call) error { w.dump = w.log.Snapshot(); return nil }}
 	commands["failover"] = script.Command{Run: func(*script.Call) error { w.log.Restore(w.dump); return nil }}
-	commands["rewind"] = w.toLog((*logtest.Memory).Rewind)
-	commands["trim"] = w.toLog((*logtest.Memory).Trim)
+	commands["rewind"] = w.toLog((*memlog.Log).Rewind)
+	commands["trim"] = w.toLog((*memlog.Log).Trim)
 }
 
 // ask makes a process contact the log now, like a reader that accepts only what is known to be
@@ -101,7 +102,7 @@ func (w *stage) toProcess(args string, do func(p *process, what string) error) s
 	}}
 }
 
-func (w *stage) toLog(do func(*logtest.Memory, int)) script.Command {
+func (w *stage) toLog(do func(*memlog.Log, int)) script.Command {
 	return script.Command{Args: "records", Run: func(c *script.Call) error {
 		n, err := strconv.Atoi(c.Arg(0))
 		if err == nil {

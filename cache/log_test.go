@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/internal/memlog"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/invalidate/logtest"
 )
@@ -127,7 +128,7 @@ func TestSettle(t *testing.T) {
 
 // tableLog is a log that removes cells, as a log in a database does.
 type tableLog struct {
-	*logtest.Memory
+	*memlog.Log
 	tier   string
 	remove func(context.Context, []string, time.Duration) error
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/codec"
+	"github.com/twofold-go/twofold/internal/memlog"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/invalidate/logtest"
 	"github.com/twofold-go/twofold/key"
@@ -136,7 +137,7 @@ type boundedLog struct {
 func (l boundedLog) Bound() time.Duration { return l.bound }
 
 func boundedBy(d time.Duration) invalidate.Log {
-	return boundedLog{logtest.NewMemory(logtest.MemoryConfig{}), d}
+	return boundedLog{memlog.New(memlog.Config{}), d}
 }
 
 // dumb is a local tier that does not report evictions.
@@ -313,7 +314,7 @@ func TestOpenFailsWithoutTrace(t *testing.T) {
 			if name == "limits" {
 				cfg.MaxLoads = -1
 			}
-			log := &closableLog{Log: logtest.NewMemory(logtest.MemoryConfig{Bound: time.Second})}
+			log := &closableLog{Log: memlog.New(memlog.Config{Bound: time.Second})}
 			cfg.Log = log
 			if _, err := cache.Open(cfg); err == nil || cfg.MaxLoads == 0 && !errors.Is(err, errMeter) {
 				t.Errorf("Open = %v, want an error", err)
@@ -365,7 +366,7 @@ func TestLogUsesCells(t *testing.T) {
 		"no cells, hidden": {wrap: func(l invalidate.Log) invalidate.Log { return plainLog{l} }},
 	} {
 		bubble(t, name, func(t *testing.T) {
-			l := &tableLog{Memory: logtest.NewMemory(logtest.MemoryConfig{Bound: time.Second}), tier: "unset"}
+			l := &tableLog{Log: memlog.New(memlog.Config{Bound: time.Second}), tier: "unset"}
 			cfg := cache.TiersConfig{Remote: tt.remote, Log: l, Logger: slog.New(slog.DiscardHandler)}
 			if tt.wrap != nil {
 				cfg.Log = tt.wrap(l)

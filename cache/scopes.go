@@ -11,6 +11,15 @@ import (
 	"github.com/twofold-go/twofold/key"
 )
 
+// Namespace returns the namespace of the cache, for what names its keys outside of Go, such as a Row
+// of package triggers. That of the zero Cache is empty.
+func (c Cache[K, V]) Namespace() string {
+	if c.s == nil {
+		return ""
+	}
+	return c.v.Space.Namespace
+}
+
 // Key returns the scope of k in the handle's tenant and namespace, for [Tiers.Invalidate]. A
 // call refuses the scope if the key or the tenant's name is not valid, or if the Cache is zero.
 // The same holds for the other scopes of a handle.

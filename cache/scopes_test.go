@@ -72,6 +72,23 @@ func TestScopesOfAHandle(t *testing.T) {
 	})
 }
 
+// A handle knows its namespace, and so does that of another tenant.
+func TestNamespaceOfAHandle(t *testing.T) {
+	bubble(t, "", func(t *testing.T) {
+		tiers := open(t, cache.TiersConfig{})
+		c, err := cache.New(tiers, cache.For("users:v1", func(context.Context, int) (string, error) { return "", nil }))
+		must(t, err)
+		for name, tt := range map[string]struct {
+			handle cache.Cache[int, string]
+			want   string
+		}{"a cache": {c, "users:v1"}, "another tenant": {c.Tenant("acme"), "users:v1"}, "the zero Cache": {cache.Cache[int, string]{}, ""}} {
+			if got := tt.handle.Namespace(); got != tt.want {
+				t.Errorf("Namespace of %s = %q, want %q", name, got, tt.want)
+			}
+		}
+	})
+}
+
 // An invalid scope is refused by the call that uses it, and the call has no effect.
 func TestScopesThatAreRefused(t *testing.T) {
 	type id struct{ N int }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/codec"
+	"github.com/twofold-go/twofold/internal/memlog"
 	"github.com/twofold-go/twofold/internal/script"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/invalidate/logtest"
@@ -35,7 +36,7 @@ func TestStories(t *testing.T) {
 // to learn the protocol. Some start a third process, c.
 func TestInterleavings(t *testing.T) {
 	script.Run(t, "testdata/log/*.txt", func(t *testing.T, env *script.Env) map[string]script.Command {
-		return newStage(t, env, logtest.NewMemory(logtest.MemoryConfig{Bound: bound}))
+		return newStage(t, env, memlog.New(memlog.Config{Bound: bound}))
 	})
 }
 
@@ -45,10 +46,10 @@ type stage struct {
 	env    *script.Env
 	source *origin
 	redis  *tiertest.Memory // all processes share it
-	log    *logtest.Memory  // that all processes follow, if not nil
+	log    *memlog.Log      // that all processes follow, if not nil
 	procs  []*process
 	names  *names
-	dump   logtest.Snapshot
+	dump   memlog.Snapshot
 }
 
 // process is one set of tiers, with a gate on its links. Its calls to the remote tier take the time
@@ -77,7 +78,7 @@ type process struct {
 //	ask WHO          makes a process ask the log now
 //
 // The commands a, b and c make a call in a process; the others are those of the source and the faults.
-func newStage(t *testing.T, env *script.Env, log *logtest.Memory) map[string]script.Command {
+func newStage(t *testing.T, env *script.Env, log *memlog.Log) map[string]script.Command {
 	w := &stage{
 		t: t, env: env, source: newOrigin(), redis: tiertest.NewMemory(), log: log,
 		names: &names{text: map[invalidate.Fence]string{}},

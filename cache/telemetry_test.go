@@ -21,6 +21,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/twofold-go/twofold/cache"
+	"github.com/twofold-go/twofold/internal/memlog"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/invalidate/logtest"
 	"github.com/twofold-go/twofold/key"
@@ -391,7 +392,7 @@ func TestEveryReadIsCountedOnce(t *testing.T) {
 // Stats and the instruments report the same about the log.
 func TestLogInstruments(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		log := logtest.NewMemory(logtest.MemoryConfig{Bound: bound})
+		log := memlog.New(memlog.Config{Bound: bound})
 		link := logtest.NewFaulty(log)
 		w := watch(t, cache.TiersConfig{Log: link})
 		other := open(t, cache.TiersConfig{Log: log})

@@ -40,8 +40,7 @@ type Log interface {
 	//   - It returns the records after at, which include a and everything that was appended
 	//     before Sync was called. When Page.More is set, another Sync returns the rest.
 	//
-	// Each log chooses its own proof. A server that can be deposed without noticing must
-	// prove itself by a write.
+	// Each log chooses its own proof, and documents which deposed servers it cannot recognize.
 	//
 	// After an error, the caller does not know whether a was appended. Appending it again does no
 	// harm. Sync must not keep its arguments. The caller owns the Page.

@@ -15,10 +15,11 @@ import (
 
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/invalidate/sqllog"
+	"github.com/twofold-go/twofold/invalidate/sqllog/triggers"
 )
 
 // A row stands for a key of the cache, and for the tag of its team.
-var table = sqllog.Table{Name: "users", Rows: []sqllog.Row{{Key: "users:v1", Column: "id"}, {Tag: "team:", Column: "team"}}}
+var table = triggers.Table{Name: "users", Rows: []triggers.Row{{Key: "users:v1", Column: "id"}, {Tag: "team:", Column: "team"}}}
 
 func main() {
 	dir, err := os.MkdirTemp("", "triggers")
@@ -40,9 +41,10 @@ func run(ctx context.Context, w io.Writer, file string) error {
 		INSERT INTO users VALUES (42, 'Ada', 7)`); err != nil {
 		return err
 	}
-	records := sqllog.New(db, sqllog.Config{Dialect: sqllog.SQLite})
-	// A larger program puts the text of sqllog.Triggers into its migrations, and calls CheckTriggers.
-	if err := errors.Join(records.Install(ctx), records.InstallTriggers(ctx, db, table)); err != nil {
+	cfg := sqllog.Config{Dialect: sqllog.SQLite}
+	records := sqllog.New(db, cfg)
+	// A larger program puts the text of triggers.SQL into its migrations, and calls triggers.Check.
+	if err := errors.Join(records.Install(ctx), triggers.Install(ctx, db, cfg, table)); err != nil {
 		return err
 	}
 	tiers, err := cache.Open(cache.TiersConfig{Log: records})

@@ -38,7 +38,6 @@ var unshown = map[string]string{
 	"invalidate.NameKeeper.KeepsNames":    forLogs,
 	"invalidate.MinBound":                 forLogs,
 	"invalidate.Position":                 forLogs,
-	"invalidate.Position.Epoch":           forLogs,
 	"invalidate.Record":                   forLogs,
 	"invalidate.Scope.BuiltFence":         forLogs,
 

@@ -5,7 +5,7 @@ go 1.26.0
 replace (
 	github.com/twofold-go/twofold => ../..
 	github.com/twofold-go/twofold/internal/dbtest => ../dbtest
-	github.com/twofold-go/twofold/invalidate/sqllog/pgxlisten => ../../invalidate/sqllog/pgxlisten
+	github.com/twofold-go/twofold/invalidate/sqllog/sqlpgx => ../../invalidate/sqllog/sqlpgx
 )
 
 require (
@@ -22,11 +22,12 @@ require (
 	github.com/klauspost/compress v1.20.3
 	github.com/klauspost/cpuid/v2 v2.4.0
 	github.com/maypok86/otter/v2 v2.4.0
+	github.com/puzpuzpuz/xsync/v4 v4.5.0
 	github.com/redis/go-redis/v9 v9.23.0
 	github.com/redis/rueidis v1.0.79
 	github.com/twofold-go/twofold v0.1.0
 	github.com/twofold-go/twofold/internal/dbtest v0.0.0-00010101000000-000000000000
-	github.com/twofold-go/twofold/invalidate/sqllog/pgxlisten v0.1.0
+	github.com/twofold-go/twofold/invalidate/sqllog/sqlpgx v0.1.0
 	github.com/viccon/sturdyc v1.1.5
 	go.opentelemetry.io/otel/metric v1.47.0
 	go.opentelemetry.io/otel/sdk/metric v1.47.0

@@ -4,21 +4,21 @@ go 1.26.0
 
 replace (
 	github.com/twofold-go/twofold => ../..
-	github.com/twofold-go/twofold/invalidate/sqllog/pgxlisten => ../../invalidate/sqllog/pgxlisten
+	github.com/twofold-go/twofold/invalidate/sqllog/sqlpgx => ../../invalidate/sqllog/sqlpgx
 )
 
 require (
+	github.com/cespare/xxhash/v2 v2.3.0
 	github.com/go-sql-driver/mysql v1.10.1
 	github.com/jackc/pgx/v5 v5.12.0
 	github.com/twofold-go/twofold v0.1.0
-	github.com/twofold-go/twofold/invalidate/sqllog/pgxlisten v0.1.0
+	github.com/twofold-go/twofold/invalidate/sqllog/sqlpgx v0.1.0
 	golang.org/x/sys v0.48.0
 	modernc.org/sqlite v1.60.1
 )
 
 require (
 	filippo.io/edwards25519 v1.2.0 // indirect
-	github.com/cespare/xxhash/v2 v2.3.0 // indirect
 	github.com/dustin/go-humanize v1.0.1 // indirect
 	github.com/fxamacker/cbor/v2 v2.9.6 // indirect
 	github.com/go-logr/logr v1.4.4 // indirect

@@ -33,6 +33,7 @@ var neverShipped = append([]string{
 	module + "/internal/dbtest",
 	module + "/internal/localbench",
 	module + "/internal/localtest",
+	module + "/internal/memlog",
 	module + "/internal/suitetest",
 	module + "/internal/testserver",
 	module + "/internal/redistest",
@@ -52,7 +53,7 @@ var (
 	// Only these packages may use go-redis.
 	adapters = inModule("tier/redistier", "invalidate/redislog", "internal/rediserr")
 	// Packages made for tests.
-	kits = inModule("cache/cachetest", "tier/tiertest", "invalidate/logtest", "internal/fault", "internal/localbench", "internal/localtest", "internal/redistest", "internal/script", "internal/suitetest", "internal/testserver", "internal/fence/fencetest")
+	kits = inModule("cache/cachetest", "tier/tiertest", "invalidate/logtest", "internal/fault", "internal/localbench", "internal/localtest", "internal/memlog", "internal/redistest", "internal/script", "internal/suitetest", "internal/testserver", "internal/fence/fencetest")
 )
 
 // rule says what one package may not depend on, directly or indirectly. A path includes everything
@@ -75,7 +76,10 @@ func rules() []rule {
 		{pkg: "tier/redistier", deny: inModule("cache", "invalidate")},
 		{pkg: "tier/sqltier", deny: slices.Concat(inModule("cache", "invalidate", "tier/redistier"), redis)},
 		{pkg: "invalidate", deny: slices.Concat(inModule("cache", "invalidate/redislog"), redis)},
-		{pkg: "invalidate/sqllog", deny: slices.Concat(inModule("cache", "tier", "invalidate/redislog"), redis)},
+		{pkg: "invalidate/sqllog", deny: slices.Concat(inModule("cache", "tier", "invalidate/redislog", "invalidate/sqllog/triggers"), redis)},
+		{pkg: "invalidate/sqllog/triggers", deny: slices.Concat(inModule("cache", "tier", "invalidate/redislog"), redis)},
+		{pkg: "invalidate/sqllog/internal/outbox", deny: inModule("cache", "tier", "invalidate/redislog", "invalidate/sqllog/triggers")},
+		{pkg: "internal/sqltext", stdOnly: true, deny: upward},
 		{pkg: "cache", deny: slices.Concat(inModule("cache/index", "cache/httpcache", "cache/cachez"), redis)},
 		{pkg: "internal/engine", deny: slices.Concat(inModule("cache"), redis)},
 		{pkg: "internal/store", deny: slices.Concat(inModule("cache", "internal/engine"), redis)},
@@ -161,7 +165,6 @@ var allowed = append([]string{
 	"github.com/golang/snappy",
 	"github.com/gowebpki/jcs",
 	"github.com/klauspost/compress",
-	"github.com/puzpuzpuz/xsync/v4",
 	"github.com/redis/go-redis/v9",
 	"go.opentelemetry.io/otel",
 	"go.opentelemetry.io/otel/metric",

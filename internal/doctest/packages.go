@@ -25,7 +25,7 @@ var imports = func() map[string]string {
 	}
 	for _, p := range []string{
 		"cache", "cache/cachetest", "cache/cachez", "cache/httpcache", "cache/index", "codec", "invalidate", "invalidate/logtest",
-		"invalidate/redislog", "invalidate/sqllog", "key", "policy", "tier", "tier/local", "tier/redistier", "tier/ristretto", "tier/sqltier", "tier/tiertest",
+		"invalidate/redislog", "invalidate/sqllog", "invalidate/sqllog/triggers", "key", "policy", "tier", "tier/local", "tier/redistier", "tier/ristretto", "tier/sqltier", "tier/tiertest",
 	} {
 		paths = append(paths, module+"/"+p)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/twofold-go/twofold/internal/fence"
 	"github.com/twofold-go/twofold/internal/fence/fencetest"
 	"github.com/twofold-go/twofold/internal/follow"
+	"github.com/twofold-go/twofold/internal/memlog"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/invalidate/logtest"
 )
@@ -25,7 +26,7 @@ func TestFrameAheadOfTheLog(t *testing.T) {
 		"scopes": func(frame, reader *fence.Mark) { frame.Key = reader.Key },
 	} {
 		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, log *logtest.Memory) {
+			bubble(t, func(t *testing.T, log *memlog.Log) {
 				origin := time.Now()
 				q := newPeer(t, log, follow.Config{Origin: origin})
 				frame := lose(t, log, q)
@@ -57,7 +58,7 @@ func TestFrameAheadOfTheLog(t *testing.T) {
 
 // lose cuts off q, lets another process append records and end, and takes these records from the
 // log without a trace. It returns a frame that the other process filled after them.
-func lose(t *testing.T, log *logtest.Memory, q *peer) *fencetest.Entry {
+func lose(t *testing.T, log *memlog.Log, q *peer) *fencetest.Entry {
 	t.Helper()
 	p := newPeer(t, log, follow.Config{})
 	advance(bound)
@@ -80,7 +81,7 @@ func lose(t *testing.T, log *logtest.Memory, q *peer) *fencetest.Entry {
 // A frame may be newer than an answer that is still on its way. That is no loss. Only a question
 // that was asked after the frame was accepted must bring the frame's position.
 func TestFrameAheadOfAnOlderAnswer(t *testing.T) {
-	bubble(t, func(t *testing.T, log *logtest.Memory) {
+	bubble(t, func(t *testing.T, log *memlog.Log) {
 		p, q := newPeer(t, log, follow.Config{}), newPeer(t, log, follow.Config{})
 		q.link.DropTail(true)
 		advance(bound)
@@ -121,7 +122,7 @@ func TestFrameAheadOfAnOlderAnswer(t *testing.T) {
 func TestFramesAheadAreNormal(t *testing.T) {
 	seed := rand.Uint64()
 	synctest.Test(t, func(t *testing.T) {
-		log := logtest.NewMemory(logtest.MemoryConfig{Bound: bound, Limit: 3})
+		log := memlog.New(memlog.Config{Bound: bound, Limit: 3})
 		t.Logf("seed %d", seed)
 		rng := rand.New(rand.NewPCG(seed, 0))
 		peers := make([]*peer, 12)
@@ -170,7 +171,7 @@ func TestFramesAheadAreNormal(t *testing.T) {
 // A damaged frame costs one epoch at most, and never the log: its position cannot use up the
 // numbers of epochs.
 func TestDamagedFrameAhead(t *testing.T) {
-	bubble(t, func(t *testing.T, log *logtest.Memory) {
+	bubble(t, func(t *testing.T, log *memlog.Log) {
 		origin := time.Now()
 		p := newPeer(t, log, follow.Config{Origin: origin})
 		advance(bound)
@@ -203,22 +204,22 @@ func TestDamagedFrameAhead(t *testing.T) {
 }
 
 // rigid is a log that starts no epoch for a caller that is ahead, against its contract.
-type rigid struct{ *logtest.Memory }
+type rigid struct{ *memlog.Log }
 
 func (l rigid) Sync(ctx context.Context, at invalidate.Cursor, a invalidate.Append) (invalidate.Page, error) {
 	if at.Epoch != 0 {
-		end, err := l.Memory.Sync(ctx, invalidate.Cursor{}, invalidate.Append{})
+		end, err := l.Log.Sync(ctx, invalidate.Cursor{}, invalidate.Append{})
 		if err != nil {
 			return end, err
 		}
 		at.Key, at.Scope = min(at.Key, end.End.Key), min(at.Scope, end.End.Scope)
 	}
-	return l.Memory.Sync(ctx, at, a)
+	return l.Log.Sync(ctx, at, a)
 }
 
 // A log that goes on without an epoch cannot be trusted: the lease runs out.
 func TestLogIgnoresThatItIsBehind(t *testing.T) {
-	bubble(t, func(t *testing.T, log *logtest.Memory) {
+	bubble(t, func(t *testing.T, log *memlog.Log) {
 		origin := time.Now()
 		p := newPeer(t, rigid{log}, follow.Config{Origin: origin})
 		advance(bound)

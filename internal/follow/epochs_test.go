@@ -7,15 +7,15 @@ import (
 	"github.com/twofold-go/twofold/internal/fence"
 	"github.com/twofold-go/twofold/internal/fence/fencetest"
 	"github.com/twofold-go/twofold/internal/follow"
+	"github.com/twofold-go/twofold/internal/memlog"
 	"github.com/twofold-go/twofold/invalidate"
-	"github.com/twofold-go/twofold/invalidate/logtest"
 )
 
 // A fleet restarts, and its log is gone. The first process to sync knows nothing, and the new epoch
 // may have any number. Frames that survived elsewhere are of an unknown epoch, however high their
 // positions are. (Finding V2.)
 func TestFramesOfAnUnknownEpoch(t *testing.T) {
-	bubble(t, func(t *testing.T, log *logtest.Memory) {
+	bubble(t, func(t *testing.T, log *memlog.Log) {
 		old := newPeer(t, log, follow.Config{})
 		for range 3 {
 			log.Restart()
@@ -63,7 +63,7 @@ func TestFramesOfAnUnknownEpoch(t *testing.T) {
 func TestAnotherHistory(t *testing.T) {
 	for name, again := range map[string]int{"one record for one": 1, "three records for one": 3} {
 		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, log *logtest.Memory) {
+			bubble(t, func(t *testing.T, log *memlog.Log) {
 				p, q := newPeer(t, log, follow.Config{}), newPeer(t, log, follow.Config{})
 				advance(bound)
 				p.deafen()

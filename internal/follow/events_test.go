@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/internal/follow"
+	"github.com/twofold-go/twofold/internal/memlog"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/invalidate/logtest"
 )
@@ -50,7 +51,7 @@ func TestEventsOfOthersBesideAnOwnAppend(t *testing.T) {
 		"reply is lost": {func(p *peer) { p.link.LoseReplies(errors.New("lost"), logtest.Sync) }, 100},
 	} {
 		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, log *logtest.Memory) {
+			bubble(t, func(t *testing.T, log *memlog.Log) {
 				var e ear
 				p, q := newPeer(t, log, follow.Config{OnApplied: e.tell}), newPeer(t, log, follow.Config{})
 				advance(bound)
@@ -91,8 +92,8 @@ func TestEventsOfOthersBesideAnOwnAppend(t *testing.T) {
 
 // A process hears nothing of its own invalidations, also if pages end before their records.
 func TestNoEventsOfOwnRecords(t *testing.T) {
-	bubble(t, func(t *testing.T, _ *logtest.Memory) {
-		log := logtest.NewMemory(logtest.MemoryConfig{Bound: bound, Limit: 2})
+	bubble(t, func(t *testing.T, _ *memlog.Log) {
+		log := memlog.New(memlog.Config{Bound: bound, Limit: 2})
 		var e ear
 		p, q := newPeer(t, log, follow.Config{OnApplied: e.tell}), newPeer(t, log, follow.Config{})
 		advance(bound)

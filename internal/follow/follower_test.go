@@ -16,6 +16,7 @@ import (
 	"github.com/twofold-go/twofold/internal/fence"
 	"github.com/twofold-go/twofold/internal/fence/fencetest"
 	"github.com/twofold-go/twofold/internal/follow"
+	"github.com/twofold-go/twofold/internal/memlog"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/invalidate/logtest"
 )
@@ -150,17 +151,17 @@ func request(t *testing.T, parts ...invalidate.Scope) fence.Request {
 }
 
 // bubble runs a test on a fresh log in memory.
-func bubble(t *testing.T, f func(t *testing.T, log *logtest.Memory)) {
+func bubble(t *testing.T, f func(t *testing.T, log *memlog.Log)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		f(t, logtest.NewMemory(logtest.MemoryConfig{Bound: bound}))
+		f(t, memlog.New(memlog.Config{Bound: bound}))
 	})
 }
 
 // The lease is renewed while the log answers, runs out within the bound when it does not, and
 // recovers. Each change is logged once.
 func TestLeaseLives(t *testing.T) {
-	bubble(t, func(t *testing.T, log *logtest.Memory) {
+	bubble(t, func(t *testing.T, log *memlog.Log) {
 		origin := time.Now()
 		p := newPeer(t, log, follow.Config{Origin: origin})
 		for range 50 {
@@ -194,7 +195,7 @@ func TestLeaseLives(t *testing.T) {
 // Only Sync extends the lease: a process that receives every record by its tail, but cannot sync,
 // stops serving.
 func TestTailDoesNotExtendTheLease(t *testing.T) {
-	bubble(t, func(t *testing.T, log *logtest.Memory) {
+	bubble(t, func(t *testing.T, log *memlog.Log) {
 		origin := time.Now()
 		a := newPeer(t, log, follow.Config{})
 		b := newPeer(t, log, follow.Config{Origin: origin})
@@ -216,7 +217,7 @@ func TestTailDoesNotExtendTheLease(t *testing.T) {
 
 // The lease counts from the moment of the question: a slow answer gives a shorter lease.
 func TestLeaseCountsFromTheQuestion(t *testing.T) {
-	bubble(t, func(t *testing.T, log *logtest.Memory) {
+	bubble(t, func(t *testing.T, log *memlog.Log) {
 		origin := time.Now()
 		p := newPeer(t, log, follow.Config{Origin: origin})
 		p.link.Delay(bound/5, logtest.Sync)
@@ -231,7 +232,7 @@ func TestLeaseCountsFromTheQuestion(t *testing.T) {
 // Concurrent invalidations share records: those that gather during one call to the log go with the
 // next.
 func TestGroupCommit(t *testing.T) {
-	bubble(t, func(t *testing.T, log *logtest.Memory) {
+	bubble(t, func(t *testing.T, log *memlog.Log) {
 		p := newPeer(t, log, follow.Config{})
 		p.link.Delay(10 * time.Millisecond)
 		before := p.Stats().Syncs
@@ -264,7 +265,7 @@ func TestGroupCommit(t *testing.T) {
 
 // Fences that do not fit into one record go into several, before any caller returns.
 func TestManyFences(t *testing.T) {
-	bubble(t, func(t *testing.T, log *logtest.Memory) {
+	bubble(t, func(t *testing.T, log *memlog.Log) {
 		p, other := newPeer(t, log, follow.Config{}), newPeer(t, log, follow.Config{})
 		var parts []invalidate.Scope
 		var entries []*fencetest.Entry
@@ -287,7 +288,7 @@ func TestManyFences(t *testing.T) {
 
 // Cells are removed before the record is written. With a hold they are held.
 func TestCellsBeforeTheRecord(t *testing.T) {
-	bubble(t, func(t *testing.T, log *logtest.Memory) {
+	bubble(t, func(t *testing.T, log *memlog.Log) {
 		p := newPeer(t, log, follow.Config{})
 		p.link.Before(func(_ context.Context, _ logtest.Op, a invalidate.Append) {
 			p.mu.Lock()
@@ -311,7 +312,7 @@ func TestCellsBeforeTheRecord(t *testing.T) {
 func TestPending(t *testing.T) {
 	for name, limit := range map[string]time.Duration{"context": bound / 3, "wait": time.Hour} {
 		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, log *logtest.Memory) {
+			bubble(t, func(t *testing.T, log *memlog.Log) {
 				p, other := newPeer(t, log, follow.Config{Wait: bound}), newPeer(t, log, follow.Config{})
 				mine, theirs := fencetest.New(p.Fences(), "t:n:1", "x"), fencetest.New(other.Fences(), "t:n:1", "x")
 				p.link.Fail(errDown)
@@ -344,7 +345,7 @@ func TestPending(t *testing.T) {
 // A cell that could not be removed keeps the invalidation pending, although its record is written.
 // Cell and record are tried again, in this order.
 func TestPendingCell(t *testing.T) {
-	bubble(t, func(t *testing.T, log *logtest.Memory) {
+	bubble(t, func(t *testing.T, log *memlog.Log) {
 		p, other := newPeer(t, log, follow.Config{}), newPeer(t, log, follow.Config{})
 		e := fencetest.New(other.Fences(), "t:n:1")
 		p.setRefuse(errDown)
@@ -370,7 +371,7 @@ func TestPendingCell(t *testing.T) {
 // Too many waiting invalidations become one of everything. Their callers return when that one is in
 // the log.
 func TestPendingOverflow(t *testing.T) {
-	bubble(t, func(t *testing.T, log *logtest.Memory) {
+	bubble(t, func(t *testing.T, log *memlog.Log) {
 		p, other := newPeer(t, log, follow.Config{MaxPending: 10, Wait: bound}), newPeer(t, log, follow.Config{})
 		e := fencetest.New(other.Fences(), "t:unrelated:1")
 		p.link.Fail(errDown)
@@ -402,7 +403,7 @@ func TestPendingOverflow(t *testing.T) {
 func TestCloseDrains(t *testing.T) {
 	for name, heals := range map[string]bool{"sent": true, "lost": false} {
 		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, log *logtest.Memory) {
+			bubble(t, func(t *testing.T, log *memlog.Log) {
 				p, other := newPeer(t, log, follow.Config{}), newPeer(t, log, follow.Config{})
 				e := fencetest.New(other.Fences(), "t:n:1", "x")
 				p.link.Fail(errDown)

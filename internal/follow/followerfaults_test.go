@@ -11,6 +11,7 @@ import (
 	"github.com/twofold-go/twofold/internal/fence"
 	"github.com/twofold-go/twofold/internal/fence/fencetest"
 	"github.com/twofold-go/twofold/internal/follow"
+	"github.com/twofold-go/twofold/internal/memlog"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/invalidate/logtest"
 )
@@ -22,37 +23,37 @@ func (p *peer) deafen() { p.link.Fail(errDown) }
 // discards what they may have covered. A frame that was stored afterwards is good.
 func TestRecordsMissing(t *testing.T) {
 	for name, tt := range map[string]struct {
-		lose        func(*logtest.Memory, logtest.Snapshot)
+		lose        func(*memlog.Log, memlog.Snapshot)
 		gaps, bumps bool
 		frames      bool // earlier frames are refused, too
 	}{
 		"trimmed": {
-			lose: func(log *logtest.Memory, _ logtest.Snapshot) { log.Trim(1) },
+			lose: func(log *memlog.Log, _ memlog.Snapshot) { log.Trim(1) },
 			gaps: true, frames: true,
 		},
 		"lossy failover": {
-			lose:  func(log *logtest.Memory, s logtest.Snapshot) { log.Restore(s) },
+			lose:  func(log *memlog.Log, s memlog.Snapshot) { log.Restore(s) },
 			bumps: true, frames: true,
 		},
 		"another server, nothing lost": {
-			lose:  func(log *logtest.Memory, _ logtest.Snapshot) { log.Restart() },
+			lose:  func(log *memlog.Log, _ memlog.Snapshot) { log.Restart() },
 			bumps: true, frames: true,
 		},
 		"deleted": {
-			lose:  func(log *logtest.Memory, _ logtest.Snapshot) { log.Delete() },
+			lose:  func(log *memlog.Log, _ memlog.Snapshot) { log.Delete() },
 			bumps: true, frames: true,
 		},
 		"meta deleted": {
-			lose:  func(log *logtest.Memory, _ logtest.Snapshot) { log.Delete(logtest.Meta) },
+			lose:  func(log *memlog.Log, _ memlog.Snapshot) { log.Delete(memlog.Meta) },
 			bumps: true, frames: true,
 		},
 		"scopes deleted": {
-			lose:  func(log *logtest.Memory, _ logtest.Snapshot) { log.Delete(logtest.Scopes) },
+			lose:  func(log *memlog.Log, _ memlog.Snapshot) { log.Delete(memlog.Scopes) },
 			bumps: true, frames: true,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, log *logtest.Memory) {
+			bubble(t, func(t *testing.T, log *memlog.Log) {
 				a, b := newPeer(t, log, follow.Config{}), newPeer(t, log, follow.Config{})
 				e := fencetest.New(b.Fences(), "t:n:1", "x")
 				s := log.Snapshot()
@@ -94,7 +95,7 @@ func TestDamagedRecord(t *testing.T) {
 		"scope": func(p *invalidate.Page) { damage(p.Scopes) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, log *logtest.Memory) {
+			bubble(t, func(t *testing.T, log *memlog.Log) {
 				a, b := newPeer(t, log, follow.Config{}), newPeer(t, log, follow.Config{})
 				e := fencetest.New(b.Fences(), "t:n:1", "x")
 				b.link.Corrupt(func(p invalidate.Page) invalidate.Page { hurt(&p); return p })
@@ -123,7 +124,7 @@ func damage(rs []invalidate.Record) {
 // Confirm asks the log only when necessary, and does not wait for a log that is known to be
 // unreachable.
 func TestConfirm(t *testing.T) {
-	bubble(t, func(t *testing.T, log *logtest.Memory) {
+	bubble(t, func(t *testing.T, log *memlog.Log) {
 		const patience = 150 * time.Millisecond
 		origin := time.Now()
 		now := func() int64 { return int64(time.Since(origin)) }
@@ -173,7 +174,7 @@ func TestConfirm(t *testing.T) {
 
 // While the log is unreachable, impatient callers do not make the follower ask more often.
 func TestAbsentLogIsLeftAlone(t *testing.T) {
-	bubble(t, func(t *testing.T, log *logtest.Memory) {
+	bubble(t, func(t *testing.T, log *memlog.Log) {
 		p := newPeer(t, log, follow.Config{})
 		p.deafen()
 		advance(bound)
@@ -195,7 +196,7 @@ func TestAbsentLogIsLeftAlone(t *testing.T) {
 
 // Lag is measured by the log's clock, and not for records missed during an absence.
 func TestLag(t *testing.T) {
-	bubble(t, func(t *testing.T, log *logtest.Memory) {
+	bubble(t, func(t *testing.T, log *memlog.Log) {
 		a, b := newPeer(t, log, follow.Config{}), newPeer(t, log, follow.Config{})
 		b.link.Delay(30*time.Millisecond, logtest.Tail)
 		b.link.Hang(true, logtest.Sync)
@@ -222,7 +223,7 @@ func (mad) Tail(context.Context, invalidate.Cursor) (invalidate.Page, error) { p
 // A log that panics counts as unreachable.
 func TestLogPanics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newPeer(t, mad{logtest.NewMemory(logtest.MemoryConfig{})}, follow.Config{})
+		p := newPeer(t, mad{memlog.New(memlog.Config{})}, follow.Config{})
 		advance(bound)
 		if s := p.Stats(); s.SyncErrors == 0 || s.TailErrors == 0 || s.LeaseAge != -1 {
 			t.Errorf("Stats = %+v", s)
@@ -237,7 +238,7 @@ func TestLogPanics(t *testing.T) {
 // caller recovers.
 func TestLoggerPanics(t *testing.T) {
 	for _, late := range []bool{false, true} { // the log has failed before, so the caller makes no round
-		bubble(t, func(t *testing.T, log *logtest.Memory) {
+		bubble(t, func(t *testing.T, log *memlog.Log) {
 			origin := time.Now()
 			p, other := newPeer(t, log, follow.Config{Origin: origin}), newPeer(t, log, follow.Config{})
 			there := fencetest.New(other.Fences(), "t:n:1", "x")
@@ -271,7 +272,7 @@ func TestLoggerPanics(t *testing.T) {
 // A process that starts late refuses what was stored before the first retained record, because it
 // does not know the records before.
 func TestStartRaisesTheFloor(t *testing.T) {
-	bubble(t, func(t *testing.T, log *logtest.Memory) {
+	bubble(t, func(t *testing.T, log *memlog.Log) {
 		a := newPeer(t, log, follow.Config{})
 		old := fencetest.New(a.Fences(), "t:n:1", "x")
 		for i := range 5 {
@@ -300,7 +301,7 @@ func TestHold(t *testing.T) {
 		"all":    invalidate.All(),
 	} {
 		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, log *logtest.Memory) {
+			bubble(t, func(t *testing.T, log *memlog.Log) {
 				a, b := newPeer(t, log, follow.Config{}), newPeer(t, log, follow.Config{})
 				if err := a.Invalidate(t.Context(), request(t, scope, invalidate.Hold(10*time.Second))); err != nil {
 					t.Fatal(err)

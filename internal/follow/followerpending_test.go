@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/internal/fence/fencetest"
+	"github.com/twofold-go/twofold/internal/memlog"
 	"github.com/twofold-go/twofold/internal/race"
 
 	"github.com/twofold-go/twofold/internal/follow"
@@ -46,7 +47,7 @@ func TestOwesFromTheReturn(t *testing.T) {
 		"well":    func(*logtest.Faulty) {},
 	} {
 		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, log *logtest.Memory) {
+			bubble(t, func(t *testing.T, log *memlog.Log) {
 				p := newPeer(t, log, follow.Config{})
 				fault(p.link)
 				err := p.Invalidate(ended(t), request(t, invalidate.Tag("t", "x"), invalidate.Tag("t", "y")))
@@ -69,7 +70,7 @@ func TestOwesFromTheReturn(t *testing.T) {
 
 // While a call is under way and the log answers, its process still trusts the remote tier.
 func TestOwesNothingMeanwhile(t *testing.T) {
-	bubble(t, func(t *testing.T, log *logtest.Memory) {
+	bubble(t, func(t *testing.T, log *memlog.Log) {
 		p := newPeer(t, log, follow.Config{})
 		p.link.Delay(bound / 16)
 		var wg sync.WaitGroup
@@ -105,7 +106,7 @@ func TestMaxPendingBoundsMemory(t *testing.T) {
 		"hanging": func(f *logtest.Faulty) { f.Hang(true, logtest.Sync) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, log *logtest.Memory) {
+			bubble(t, func(t *testing.T, log *memlog.Log) {
 				p := newPeer(t, log, follow.Config{MaxPending: 100})
 				fault(p.link)
 				gone := ended(t)
@@ -139,7 +140,7 @@ func TestMaxPendingBoundsMemory(t *testing.T) {
 // An invalidation of everything lasts as long as the longest hold that it replaces. Waiting callers
 // return when it is in the log.
 func TestEverythingStandsForAll(t *testing.T) {
-	bubble(t, func(t *testing.T, log *logtest.Memory) {
+	bubble(t, func(t *testing.T, log *memlog.Log) {
 		p, other := newPeer(t, log, follow.Config{MaxPending: 10, Wait: bound}), newPeer(t, log, follow.Config{})
 		p.link.Fail(errDown, logtest.Sync)
 		e := fencetest.New(other.Fences(), "t:unrelated:1")
@@ -180,7 +181,7 @@ func TestEverythingStandsForAll(t *testing.T) {
 // A call that ignores its context makes Close fail, but no invalidation is lost if none was pending.
 func TestCloseWithoutPending(t *testing.T) {
 	for _, op := range []logtest.Op{logtest.Tail, logtest.Sync} {
-		bubble(t, func(t *testing.T, log *logtest.Memory) {
+		bubble(t, func(t *testing.T, log *memlog.Log) {
 			p := newPeer(t, log, follow.Config{})
 			p.link.Before(func(_ context.Context, of logtest.Op, _ invalidate.Append) {
 				if of == op {
@@ -200,7 +201,7 @@ func TestCloseWithoutPending(t *testing.T) {
 
 // A call that ends soon after its context, as on a busy machine, is no failure of Close.
 func TestCloseWaitsForLateCalls(t *testing.T) {
-	bubble(t, func(t *testing.T, log *logtest.Memory) {
+	bubble(t, func(t *testing.T, log *memlog.Log) {
 		p := newPeer(t, log, follow.Config{})
 		p.link.Before(func(ctx context.Context, of logtest.Op, _ invalidate.Append) {
 			if of == logtest.Tail {
@@ -239,7 +240,7 @@ func TestCloseIsBounded(t *testing.T) {
 			within += time.Second
 		}
 		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, log *logtest.Memory) {
+			bubble(t, func(t *testing.T, log *memlog.Log) {
 				p := newPeer(t, log, follow.Config{})
 				fault(p)
 				_ = wantPending(t, p.Invalidate(ended(t), request(t, invalidate.Key(fencetest.KeyOf(t, "t:n:1")))))
@@ -271,7 +272,7 @@ func TestCloseSaysWhy(t *testing.T) {
 		"remote tier": func(p *peer, why error) { p.setRefuse(why) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, log *logtest.Memory) {
+			bubble(t, func(t *testing.T, log *memlog.Log) {
 				p := newPeer(t, log, follow.Config{})
 				fault(p, errDown)
 				_ = wantPending(t, p.Invalidate(t.Context(), request(t, invalidate.Key(fencetest.KeyOf(t, "t:n:1")))))
@@ -291,7 +292,7 @@ func TestCloseSaysWhy(t *testing.T) {
 
 // Close sends an invalidation whose round Close has cut off.
 func TestCloseDuringARound(t *testing.T) {
-	bubble(t, func(t *testing.T, log *logtest.Memory) {
+	bubble(t, func(t *testing.T, log *memlog.Log) {
 		p, other := newPeer(t, log, follow.Config{}), newPeer(t, log, follow.Config{})
 		e := fencetest.New(other.Fences(), "t:n:1", "x")
 		p.link.Delay(bound/16, logtest.Sync)
@@ -378,7 +379,7 @@ func TestHungNode(t *testing.T) {
 }
 
 func testHungNode(t *testing.T, tells bool) {
-	log := logtest.NewMemory(logtest.MemoryConfig{Bound: bound})
+	log := memlog.New(memlog.Config{Bound: bound})
 	h := &hungNode{hung: map[string]bool{"t:n:hung": true, "t:n:hung2": true, "t:n:brief": true}, tells: tells, gone: map[string]int{}}
 	p, other := follow.Follow(log, follow.Config{Remove: h.remove, Wait: bound}), newPeer(t, log, follow.Config{})
 	defer func() {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/twofold-go/twofold/internal/fence/fencetest"
 	"github.com/twofold-go/twofold/internal/follow"
+	"github.com/twofold-go/twofold/internal/memlog"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/invalidate/logtest"
 )
@@ -32,7 +33,7 @@ func TestGoexitInACall(t *testing.T) {
 		"all":                     {ops: []logtest.Op{logtest.Sync, logtest.Tail}, cells: true, patient: time.Minute, late: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, log *logtest.Memory) {
+			bubble(t, func(t *testing.T, log *memlog.Log) {
 				origin := time.Now()
 				p, other := newPeer(t, log, follow.Config{Origin: origin}), newPeer(t, log, follow.Config{})
 				key := invalidate.Key(fencetest.KeyOf(t, "t:n:1"))
@@ -88,7 +89,7 @@ func TestGoexitInACall(t *testing.T) {
 
 // Close says what it could not send, if the log's calls end their goroutines to the last.
 func TestGoexitDuringClose(t *testing.T) {
-	bubble(t, func(t *testing.T, log *logtest.Memory) {
+	bubble(t, func(t *testing.T, log *memlog.Log) {
 		p := newPeer(t, log, follow.Config{})
 		p.link.Before(func(context.Context, logtest.Op, invalidate.Append) { runtime.Goexit() })
 		go func() { _ = p.Invalidate(context.Background(), request(t, invalidate.Tag("t", "x"))) }()

@@ -9,6 +9,7 @@ import (
 
 	"github.com/twofold-go/twofold/internal/fence/fencetest"
 	"github.com/twofold-go/twofold/internal/follow"
+	"github.com/twofold-go/twofold/internal/memlog"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/invalidate/logtest"
 )
@@ -31,7 +32,7 @@ func TestLargeRequestWithoutTheLog(t *testing.T) {
 	for name, fault := range faults {
 		for _, patience := range []time.Duration{time.Minute, 100 * time.Millisecond} {
 			t.Run(fmt.Sprint(name, " ", patience), func(t *testing.T) {
-				bubble(t, func(t *testing.T, log *logtest.Memory) {
+				bubble(t, func(t *testing.T, log *memlog.Log) {
 					p, other := newPeer(t, log, follow.Config{}), newPeer(t, log, follow.Config{})
 					keys, ends := large(t, n, other)
 					fault(p.link)
@@ -58,7 +59,7 @@ func TestLargeRequestWithoutTheLog(t *testing.T) {
 
 // If a call is cancelled between two orders, the ones that are left are owed, and arrive.
 func TestLargeRequestIsCancelled(t *testing.T) {
-	bubble(t, func(t *testing.T, log *logtest.Memory) {
+	bubble(t, func(t *testing.T, log *memlog.Log) {
 		p, other := newPeer(t, log, follow.Config{}), newPeer(t, log, follow.Config{})
 		keys, ends := large(t, 20_000, other)
 		p.link.Delay(30*time.Millisecond, logtest.Sync)

@@ -8,6 +8,7 @@ import (
 	"github.com/twofold-go/twofold/internal/fence"
 	"github.com/twofold-go/twofold/internal/fence/fencetest"
 	"github.com/twofold-go/twofold/internal/follow"
+	"github.com/twofold-go/twofold/internal/memlog"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/invalidate/logtest"
 )
@@ -21,12 +22,12 @@ func TestHoldsSurviveTheLossOfTheLog(t *testing.T) {
 		"tag":    invalidate.Tag("t", "x"),
 		"all":    invalidate.All(),
 	} {
-		for event, lose := range map[string]func(*logtest.Memory){
-			"flushed":  func(log *logtest.Memory) { log.Delete() },
-			"old dump": func(log *logtest.Memory) { log.Lose(1) },
+		for event, lose := range map[string]func(*memlog.Log){
+			"flushed":  func(log *memlog.Log) { log.Delete() },
+			"old dump": func(log *memlog.Log) { log.Lose(1) },
 		} {
 			t.Run(name+", "+event, func(t *testing.T) {
-				bubble(t, func(t *testing.T, log *logtest.Memory) {
+				bubble(t, func(t *testing.T, log *memlog.Log) {
 					p := newPeer(t, log, follow.Config{})
 					advance(bound)
 					if err := p.Invalidate(t.Context(), request(t, scope, invalidate.Hold(time.Minute))); err != nil {
@@ -65,7 +66,7 @@ func TestHoldsSurviveTheLossOfTheLog(t *testing.T) {
 // process without holds appends nothing. Until a process has sent its holds, or heard them, it does
 // not trust the remote tier.
 func TestHoldsAreSentAgainByFew(t *testing.T) {
-	bubble(t, func(t *testing.T, log *logtest.Memory) {
+	bubble(t, func(t *testing.T, log *memlog.Log) {
 		const size, number = 50, 10_000
 		fleet := make([]*peer, size)
 		for i := range fleet {
@@ -116,7 +117,7 @@ func TestHoldsAreSentAgainByFew(t *testing.T) {
 
 // The log fails while the holds are sent again. They are sent when it is back.
 func TestLostHoldsAreRetried(t *testing.T) {
-	bubble(t, func(t *testing.T, log *logtest.Memory) {
+	bubble(t, func(t *testing.T, log *memlog.Log) {
 		p := newPeer(t, log, follow.Config{})
 		advance(bound)
 		if err := p.Invalidate(t.Context(), request(t, invalidate.Tag("t", "x"), invalidate.Hold(time.Minute))); err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/twofold-go/twofold/internal/fence/fencetest"
 	"github.com/twofold-go/twofold/internal/follow"
+	"github.com/twofold-go/twofold/internal/memlog"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/invalidate/logtest"
 )
@@ -27,7 +28,7 @@ func TestWaitIsBounded(t *testing.T) {
 	for name, fault := range faults {
 		for _, wait := range []time.Duration{0, bound / 100, 10 * bound} {
 			t.Run(fmt.Sprint(name, " ", wait), func(t *testing.T) {
-				bubble(t, func(t *testing.T, log *logtest.Memory) {
+				bubble(t, func(t *testing.T, log *memlog.Log) {
 					p := newPeer(t, log, follow.Config{Wait: wait})
 					want := wait
 					if want == 0 {
@@ -56,7 +57,7 @@ func TestWaitIsBounded(t *testing.T) {
 
 // An order that came too late for a failing round keeps its own error, which may name its keys.
 func TestFailingRoundKeepsOtherErrors(t *testing.T) {
-	bubble(t, func(t *testing.T, log *logtest.Memory) {
+	bubble(t, func(t *testing.T, log *memlog.Log) {
 		p := newPeer(t, log, follow.Config{})
 		p.deafen()
 		p.link.Delay(30 * time.Millisecond)
@@ -79,7 +80,7 @@ func TestFailingRoundKeepsOtherErrors(t *testing.T) {
 
 // Calls to a distant, healthy log wait for its answer and get it.
 func TestFarLog(t *testing.T) {
-	bubble(t, func(t *testing.T, log *logtest.Memory) {
+	bubble(t, func(t *testing.T, log *memlog.Log) {
 		p := newPeer(t, log, follow.Config{})
 		p.link.Delay(120*time.Millisecond, logtest.Sync)
 		for i := range 200 {
@@ -97,7 +98,7 @@ func TestFarLog(t *testing.T) {
 // A log that is slower than callers wait does not count as unreachable: its lease lives, and its
 // invalidations arrive.
 func TestSlowerThanCallersWait(t *testing.T) {
-	bubble(t, func(t *testing.T, log *logtest.Memory) {
+	bubble(t, func(t *testing.T, log *memlog.Log) {
 		origin := time.Now()
 		p := newPeer(t, log, follow.Config{Origin: origin})
 		other := newPeer(t, log, follow.Config{})
@@ -122,7 +123,7 @@ func TestBackoff(t *testing.T) {
 	const seconds = 100
 	for name, fault := range faults {
 		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, log *logtest.Memory) {
+			bubble(t, func(t *testing.T, log *memlog.Log) {
 				p := newPeer(t, log, follow.Config{})
 				fault(p.link)
 				var wg sync.WaitGroup
@@ -157,7 +158,7 @@ func TestBackoff(t *testing.T) {
 
 // The first failures are followed by quick retries, because most outages are short.
 func TestShortOutageIsShort(t *testing.T) {
-	bubble(t, func(t *testing.T, log *logtest.Memory) {
+	bubble(t, func(t *testing.T, log *memlog.Log) {
 		p := newPeer(t, log, follow.Config{})
 		p.deafen()
 		_ = wantPending(t, p.Invalidate(ended(t), request(t, invalidate.Tag("t", "x"))))
@@ -174,7 +175,7 @@ func TestShortOutageIsShort(t *testing.T) {
 func TestRecovery(t *testing.T) {
 	for name, fault := range faults {
 		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, log *logtest.Memory) {
+			bubble(t, func(t *testing.T, log *memlog.Log) {
 				origin := time.Now()
 				p, other := newPeer(t, log, follow.Config{Origin: origin}), newPeer(t, log, follow.Config{})
 				for i := range 50 {
@@ -198,7 +199,7 @@ func TestRecovery(t *testing.T) {
 
 // Processes that lose the log at the same moment do not retry in step.
 func TestBackoffHasJitter(t *testing.T) {
-	bubble(t, func(t *testing.T, log *logtest.Memory) {
+	bubble(t, func(t *testing.T, log *memlog.Log) {
 		var peers []*peer
 		for range 20 {
 			p := newPeer(t, log, follow.Config{})
@@ -229,7 +230,7 @@ func TestBackoffHasJitter(t *testing.T) {
 // Pending invalidations are logged at the start, once a minute and at the end. Stats report their
 // age.
 func TestWaitingIsSaid(t *testing.T) {
-	bubble(t, func(t *testing.T, log *logtest.Memory) {
+	bubble(t, func(t *testing.T, log *memlog.Log) {
 		p := newPeer(t, log, follow.Config{})
 		if s := p.Stats(); s.PendingAge != 0 {
 			t.Errorf("PendingAge = %v, nothing waits", s.PendingAge)
@@ -267,7 +268,7 @@ func TestWaitingIsSaid(t *testing.T) {
 func TestWaitingOfOtherKindsIsSaid(t *testing.T) {
 	for name, limit := range map[string]int{"cells": 0, "everything": 10} {
 		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, log *logtest.Memory) {
+			bubble(t, func(t *testing.T, log *memlog.Log) {
 				p := newPeer(t, log, follow.Config{MaxPending: limit})
 				if p.setRefuse(errDown); limit > 0 {
 					p.deafen()
@@ -294,7 +295,7 @@ func TestWaitingOfOtherKindsIsSaid(t *testing.T) {
 
 // The removal of stuck cells is retried about once a second, too.
 func TestCleanerBacksOff(t *testing.T) {
-	bubble(t, func(t *testing.T, log *logtest.Memory) {
+	bubble(t, func(t *testing.T, log *memlog.Log) {
 		p := newPeer(t, log, follow.Config{})
 		p.setRefuse(errDown)
 		_ = wantPending(t, p.Invalidate(ended(t), request(t, invalidate.Key(fencetest.KeyOf(t, "t:n:1")))))
@@ -314,7 +315,7 @@ func TestCleanerBacksOff(t *testing.T) {
 
 // Close retries quickly, because little time is left.
 func TestCloseTriesOften(t *testing.T) {
-	bubble(t, func(t *testing.T, log *logtest.Memory) {
+	bubble(t, func(t *testing.T, log *memlog.Log) {
 		p := newPeer(t, log, follow.Config{})
 		p.deafen()
 		_ = wantPending(t, p.Invalidate(ended(t), request(t, invalidate.Tag("t", "x"))))

@@ -8,6 +8,7 @@ import (
 
 	"github.com/twofold-go/twofold/internal/fence/fencetest"
 	"github.com/twofold-go/twofold/internal/follow"
+	"github.com/twofold-go/twofold/internal/memlog"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/invalidate/logtest"
 )
@@ -32,7 +33,7 @@ func (p *peer) settle(t *testing.T, origin time.Time) time.Duration {
 
 // Settle waits for the widest bound in the fleet: another process may hold a lease of that length.
 func TestSettleWaitsForTheWidestBound(t *testing.T) {
-	bubble(t, func(t *testing.T, log *logtest.Memory) {
+	bubble(t, func(t *testing.T, log *memlog.Log) {
 		origin := time.Now()
 		p := newPeer(t, log, follow.Config{Origin: origin})
 		newPeer(t, log.Handle(5*bound), follow.Config{})
@@ -46,7 +47,7 @@ func TestSettleWaitsForTheWidestBound(t *testing.T) {
 
 // After an invalidation that returned, Settle takes one bound, counted from the call.
 func TestSettleTakesOneBound(t *testing.T) {
-	bubble(t, func(t *testing.T, log *logtest.Memory) {
+	bubble(t, func(t *testing.T, log *memlog.Log) {
 		origin := time.Now()
 		p := newPeer(t, log, follow.Config{Origin: origin})
 		if err := p.Invalidate(t.Context(), request(t, invalidate.Tag("t", "x"))); err != nil {
@@ -60,7 +61,7 @@ func TestSettleTakesOneBound(t *testing.T) {
 
 // The wait for leases counts from the last record of the pending invalidations.
 func TestSettleAfterALargeRequest(t *testing.T) {
-	bubble(t, func(t *testing.T, log *logtest.Memory) {
+	bubble(t, func(t *testing.T, log *memlog.Log) {
 		origin := time.Now()
 		p, other := newPeer(t, log, follow.Config{Origin: origin}), newPeer(t, log, follow.Config{})
 		keys, ends := large(t, 20_000, other)
@@ -84,7 +85,7 @@ func TestSettleAfterALargeRequest(t *testing.T) {
 // A round that began before a pending invalidation does not carry it, although its last question confirms
 // the lease. Settle waits for the next round.
 func TestSettleDuringARound(t *testing.T) {
-	bubble(t, func(t *testing.T, log *logtest.Memory) {
+	bubble(t, func(t *testing.T, log *memlog.Log) {
 		origin := time.Now()
 		p, other := newPeer(t, log, follow.Config{Origin: origin}), newPeer(t, log, follow.Config{})
 		keys, _ := large(t, 8_000, other) // two records, each with its own question
@@ -113,7 +114,7 @@ func TestSettleDuringARound(t *testing.T) {
 
 // Invalidations that begin later do not make Settle wait.
 func TestSettleAndLaterInvalidations(t *testing.T) {
-	bubble(t, func(t *testing.T, log *logtest.Memory) {
+	bubble(t, func(t *testing.T, log *memlog.Log) {
 		origin := time.Now()
 		p := newPeer(t, log, follow.Config{Origin: origin})
 		go func() {
@@ -130,7 +131,7 @@ func TestSettleAndLaterInvalidations(t *testing.T) {
 // While an invalidation is pending, Landed ends with its context, and names the cause. If the follower is
 // closed, it says so.
 func TestLandedEnds(t *testing.T) {
-	bubble(t, func(t *testing.T, log *logtest.Memory) {
+	bubble(t, func(t *testing.T, log *memlog.Log) {
 		p := newPeer(t, log, follow.Config{})
 		p.setRefuse(errDown)
 		_ = wantPending(t, p.Invalidate(t.Context(), request(t, invalidate.Key(fencetest.KeyOf(t, "t:n:1")))))

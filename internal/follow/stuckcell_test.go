@@ -5,14 +5,14 @@ import (
 
 	"github.com/twofold-go/twofold/internal/fence/fencetest"
 	"github.com/twofold-go/twofold/internal/follow"
+	"github.com/twofold-go/twofold/internal/memlog"
 	"github.com/twofold-go/twofold/invalidate"
-	"github.com/twofold-go/twofold/invalidate/logtest"
 )
 
 // A cell that cannot be removed stays refused in this process, however many other keys are fenced
 // until it is removed.
 func TestStuckCellStaysRefused(t *testing.T) {
-	bubble(t, func(t *testing.T, log *logtest.Memory) {
+	bubble(t, func(t *testing.T, log *memlog.Log) {
 		p := newPeer(t, log, follow.Config{})
 		old := fencetest.New(p.Fences(), "t:n:1")
 		p.mu.Lock()

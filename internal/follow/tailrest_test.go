@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/internal/follow"
+	"github.com/twofold-go/twofold/internal/memlog"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/invalidate/logtest"
 )
@@ -20,7 +21,7 @@ func TestTailRestsByWhatComes(t *testing.T) {
 		{time.Millisecond / 2, bound / 100, 60}, // 2,000 records a second
 	} {
 		t.Run(c.every.String(), func(t *testing.T) {
-			bubble(t, func(t *testing.T, log *logtest.Memory) {
+			bubble(t, func(t *testing.T, log *memlog.Log) {
 				a, b := newPeer(t, log, follow.Config{}), newPeer(t, log, follow.Config{})
 				advance(bound / 10)
 				for range int(bound / c.every) {
@@ -48,7 +49,7 @@ func TestTailRestsByWhatComes(t *testing.T) {
 
 // A process that has read few records reads a thousand without a rest, each when it comes.
 func TestTailReadsAtOnceAfterARest(t *testing.T) {
-	bubble(t, func(t *testing.T, log *logtest.Memory) {
+	bubble(t, func(t *testing.T, log *memlog.Log) {
 		a, b := newPeer(t, log, follow.Config{}), newPeer(t, log, follow.Config{})
 		for range 2 {
 			advance(2 * bound)

@@ -27,7 +27,7 @@ var tomb = new(Node)
 
 // Why our own table: with the same nodes, a look-up took 0.66 of the time of xsync.Map (0.56 to
 // 1.77 in ten processes), and as long as a plain map. xsync allocates each key beside its node,
-// which costs one more cache miss. sync.Map took 3.5 times as long (BenchmarkTable).
+// which costs one more cache miss. sync.Map took 3.5 times as long (BenchmarkTable of internal/bench).
 
 // block is an open-addressed array with linear probing. It is never full. Readers take no lock;
 // writers hold the shard's mutex. A block never moves a node, so a reader cannot miss a node that

@@ -22,7 +22,7 @@ import (
 const root = "github.com/twofold-go/twofold"
 
 // published are the directories of the modules that users import.
-var published = []string{".", "invalidate/sqllog/pgxlisten"}
+var published = []string{".", "invalidate/sqllog/sqlpgx"}
 
 func main() {
 	if err := check(context.Background()); err != nil {

@@ -76,7 +76,7 @@ var ErrPooled = errors.New("a pooler gives each transaction another session, so 
 	"set default_query_exec_mode=exec in the address (pgx) or binary_parameters=yes (lib/pq), " +
 	"or max_prepared_statements in PgBouncer 1.21 or newer")
 
-// Meaning is what an error of a database says: SQLSTATE codes of PostgreSQL and numbers of MySQL, or
+// Meaning is what an error of a database says: SQLSTATE codes of PostgreSQL and numbers of MariaDB, or
 // texts of SQLite.
 type Meaning struct {
 	codes, texts []string
@@ -98,8 +98,8 @@ var (
 	}
 )
 
-// mysqlNumber finds the number in the text of a MySQL error; the error type has no method for it.
-var mysqlNumber = regexp.MustCompile(`Error (\d{4}) \(`)
+// mariadbNumber finds the number in the text of an error of MariaDB; the error type has no method for it.
+var mariadbNumber = regexp.MustCompile(`Error (\d{4}) \(`)
 
 // Says reports whether an error has one of the meanings.
 func Says(err error, meanings ...Meaning) bool {
@@ -112,7 +112,7 @@ func Says(err error, meanings ...Meaning) bool {
 		SQLState() string
 	}](err); ok {
 		code = state.SQLState()
-	} else if m := mysqlNumber.FindStringSubmatch(err.Error()); m != nil {
+	} else if m := mariadbNumber.FindStringSubmatch(err.Error()); m != nil {
 		code = m[1]
 	}
 	return slices.ContainsFunc(meanings, func(m Meaning) bool {

@@ -5,7 +5,7 @@
 // application's own transactions.
 //
 // [Memory] is a log in this process, for tests, examples and demonstrations. Share one Memory
-// between several sets of tiers to simulate a fleet, and let it lose what a server may lose. It
-// has no goroutine and runs inside a testing/synctest bubble. [Faulty] wraps the log of one
+// between several sets of tiers to simulate a fleet. It has no goroutine and runs inside a
+// testing/synctest bubble. [Faulty] wraps the log of one
 // process. It fails, hangs or goes silent on command, and counts calls.
 package logtest

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/twofold-go/twofold/internal/memlog"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/invalidate/logtest"
 )
@@ -15,7 +16,7 @@ var errBoom = errors.New("boom")
 
 func TestFaultyWithoutFaultsKeepsTheContract(t *testing.T) {
 	logtest.TestLogInBubble(t, func(*testing.T) func() invalidate.Log {
-		m := logtest.NewMemory(logtest.MemoryConfig{})
+		m := memlog.New(memlog.Config{})
 		return func() invalidate.Log {
 			f := logtest.NewFaulty(m)
 			f.Fail(errBoom)
@@ -32,9 +33,9 @@ func TestFaultyWithoutFaultsKeepsTheContract(t *testing.T) {
 
 // newFaulty returns a log of one record in each sequence, one process's faulty view of it, and
 // the cursor at its end.
-func newFaulty(t *testing.T) (*logtest.Memory, *logtest.Faulty, invalidate.Cursor) {
+func newFaulty(t *testing.T) (*memlog.Log, *logtest.Faulty, invalidate.Cursor) {
 	t.Helper()
-	m := logtest.NewMemory(logtest.MemoryConfig{Bound: 4 * time.Second})
+	m := memlog.New(memlog.Config{Bound: 4 * time.Second})
 	return m, logtest.NewFaulty(m), end(mustSync(t, m, invalidate.Cursor{}, both(1)))
 }
 

@@ -106,13 +106,13 @@ func (t *logTest) handle() invalidate.Log {
 	return l
 }
 
-// stranger opens a handle that has read nothing.
-func (t *logTest) stranger() *reader { return &reader{t: t, log: t.handle()} }
+// newReader opens a handle that has read nothing.
+func (t *logTest) newReader() *reader { return &reader{t: t, log: t.handle()} }
 
 // reader opens a handle and reads the whole log with it.
 func (t *logTest) reader() *reader {
 	t.Helper()
-	r := t.stranger()
+	r := t.newReader()
 	r.sync(invalidate.Append{})
 	return r
 }

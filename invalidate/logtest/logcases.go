@@ -13,7 +13,7 @@ import (
 )
 
 func logBound(t *logTest) {
-	r := t.stranger()
+	r := t.newReader()
 	bound := r.log.Bound()
 	if bound < invalidate.MinBound {
 		t.Errorf("Bound = %v, want %v or more", bound, invalidate.MinBound)
@@ -135,16 +135,16 @@ func logConcurrent(t *logTest) {
 	const handles, appends = 6, 50
 	var readers []*reader
 	for range handles {
-		readers = append(readers, t.stranger())
+		readers = append(readers, t.newReader())
 	}
-	var told sync.Map // by position according to Sync: the fence
+	var appended sync.Map // by position according to Sync: the fence
 	t.atOnce(readers, func(r *reader, i int) error {
 		for n := i * appends; n < (i+1)*appends; n++ {
 			page, err := r.trySync(bothAppend(n))
 			if err != nil {
 				return err
 			}
-			told.Store(page.Key, uint64(n))
+			appended.Store(page.Key, uint64(n))
 		}
 		return nil
 	})
@@ -153,7 +153,7 @@ func logConcurrent(t *logTest) {
 		t.Fatalf("the log has %d keys and %d scopes, want a bump and %d", len(whole.keys), len(whole.scopes), handles*appends)
 	}
 	for _, rec := range whole.keys[1:] {
-		if n, ok := told.Load(rec.At); !ok || rec.Fences[0].Hash != n {
+		if n, ok := appended.Load(rec.At); !ok || rec.Fences[0].Hash != n {
 			t.Errorf("record %s is %+v, but Sync returned this position for number %v", spell(rec.At), rec.Fences, n)
 		}
 	}
@@ -189,7 +189,7 @@ func logPaging(t *logTest) {
 		}
 		writer.append(a)
 	}
-	late := t.stranger()
+	late := t.newReader()
 	late.append(bothAppend(appends)) // comes at the end of the pages
 	late.wantAll()
 	writer.read()

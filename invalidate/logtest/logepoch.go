@@ -34,7 +34,7 @@ func standing(epoch bool, cursors func(end, middle, old invalidate.Cursor) []inv
 // starts an epoch, and then the key.
 func (r *reader) appendFrom(at invalidate.Cursor, epoch bool) {
 	r.t.Helper()
-	page := r.t.stranger().syncAt(at, keyAppend(9))
+	page := r.t.newReader().syncAt(at, keyAppend(9))
 	if epoch {
 		r.t.bumped()
 	}

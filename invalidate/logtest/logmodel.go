@@ -172,7 +172,7 @@ func (r *reader) from(at invalidate.Cursor) *reader {
 // append three compare the whole log: the handle, one that only tails, and a new one.
 func appends(all ...invalidate.Append) func(t *logTest) {
 	return func(t *logTest) {
-		one, other, tailing := t.stranger(), t.stranger(), t.stranger()
+		one, other, tailing := t.newReader(), t.newReader(), t.newReader()
 		for _, a := range all {
 			one.append(a)
 			tailing.tailTo(one)

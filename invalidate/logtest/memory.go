@@ -1,185 +1,50 @@
 package logtest
 
 import (
-	"cmp"
 	"context"
-	"errors"
-	"fmt"
-	"math"
-	"sync"
 	"time"
 
-	"github.com/twofold-go/twofold/internal/logwire"
+	"github.com/twofold-go/twofold/internal/memlog"
 	"github.com/twofold-go/twofold/invalidate"
-)
-
-// The defaults of a [MemoryConfig].
-const (
-	DefaultBound  = 2 * time.Second
-	DefaultRetain = 100_000
-	DefaultLimit  = 1000
-)
-
-// The errors of [Memory.Sync] that are the caller's fault, not the server's.
-var (
-	// ErrAppend refuses an append of more than [invalidate.MaxFences] fences to one sequence,
-	// or of a kind that belongs to the other sequence.
-	ErrAppend = errors.New("logtest: bad append")
-
-	// ErrEpochs refuses a cursor in the last epoch that a position can hold: no later epoch
-	// exists.
-	ErrEpochs = errors.New("logtest: no epoch is left")
 )
 
 // MemoryConfig configures a [Memory]. The zero MemoryConfig is useful.
 type MemoryConfig struct {
-	Bound  time.Duration // 0: DefaultBound
-	Retain int           // records kept of each sequence; 0: DefaultRetain
-	Limit  int           // records of each sequence in a page; 0: DefaultLimit
-	Names  bool          // records carry names; see [invalidate.NameKeeper]
+	Bound time.Duration // 0: 2 seconds
+	Names bool          // records carry names; see [invalidate.NameKeeper]
 }
 
-// Memory is a log in this process: two slices behind a mutex. It keeps every rule of
-// [invalidate.Log], and the stricter rules of a log on Redis. The number of an epoch is one above
-// every number that the log or the caller knows. Holds are rounded up to milliseconds.
-//
-// Share one Memory between several sets of tiers to simulate several processes. The methods that
-// simulate failures of a server are [Memory.Restart], [Memory.Restore], [Memory.Lose],
-// [Memory.Rewind], [Memory.Trim] and [Memory.Delete].
+// Memory is a log in this process. It keeps every rule of [invalidate.Log], and the newest 100,000
+// records of each sequence. Share one Memory between several sets of tiers to simulate several
+// processes. [Faulty] makes it fail for one of them.
 //
 // The zero Memory is an empty log with the zero MemoryConfig. All methods may be called
 // concurrently. It has no goroutine. Use a Memory of a testing/synctest bubble in that bubble
 // only.
-type Memory struct {
-	config MemoryConfig // never changes
-
-	mu    sync.Mutex // protects all below
-	run   int        // number of the server; a dump has the number of its server
-	data  dump
-	bumps int           // epochs started
-	now   int64         // unix microseconds, last read; the log's clock never turns back
-	wake  chan struct{} // closed by the next append; nil when no Tail waits
-}
-
-// dump is what a server writes to disk and sends to its replicas.
-type dump struct {
-	run          int
-	epoch        uint32 // 0: no meta data
-	id           uint64 // of the epoch
-	bound        time.Duration
-	keys, scopes sequence
-}
+type Memory struct{ log memlog.Log }
 
 var _ invalidate.Log = (*Memory)(nil)
 
 // NewMemory returns an empty log.
-func NewMemory(config MemoryConfig) *Memory { return &Memory{config: config} }
+func NewMemory(config MemoryConfig) *Memory {
+	return &Memory{log: memlog.Log{Config: memlog.Config{Bound: config.Bound, Names: config.Names}}}
+}
 
 // Bound returns the Bound of the MemoryConfig, or the default.
-func (m *Memory) Bound() time.Duration { return cmp.Or(m.config.Bound, DefaultBound) }
+func (m *Memory) Bound() time.Duration { return m.log.Bound() }
 
 // KeepsNames returns Names of the MemoryConfig.
-func (m *Memory) KeepsNames() bool { return m.config.Names }
+func (m *Memory) KeepsNames() bool { return m.log.KeepsNames() }
 
-// Sync appends a and returns the records after at. It fails when ctx has ended, with [ErrAppend]
-// or with [ErrEpochs]. A Sync that fails has appended nothing.
+// Sync appends a and returns the records after at. It fails when ctx has ended, when a does not fit
+// into a record of each sequence, or when at is in the last epoch that a position can hold. A Sync that
+// fails has appended nothing.
 func (m *Memory) Sync(ctx context.Context, at invalidate.Cursor, a invalidate.Append) (invalidate.Page, error) {
-	return m.Handle(m.Bound()).Sync(ctx, at, a)
+	return m.log.Sync(ctx, at, a)
 }
 
 // Tail waits for records after at, and returns an empty page after a quarter of Bound. It fails
 // only when ctx has ended.
 func (m *Memory) Tail(ctx context.Context, at invalidate.Cursor) (invalidate.Page, error) {
-	return m.Handle(m.Bound()).Tail(ctx, at)
-}
-
-// Handle returns the same log for a process with another Bound, which must be positive. Pages
-// carry the largest Bound that has synced.
-func (m *Memory) Handle(bound time.Duration) invalidate.Log { return handle{m, bound} }
-
-type handle struct {
-	m     *Memory
-	bound time.Duration
-}
-
-func (h handle) Bound() time.Duration { return h.bound }
-
-func (h handle) KeepsNames() bool { return h.m.KeepsNames() }
-
-func (h handle) Sync(ctx context.Context, at invalidate.Cursor, a invalidate.Append) (invalidate.Page, error) {
-	if err := ctx.Err(); err != nil {
-		return invalidate.Page{}, fmt.Errorf("logtest: sync: %w", err)
-	}
-	if err := check(a); err != nil {
-		return invalidate.Page{}, err
-	}
-	m := h.m
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	now := m.nowLocked()
-	if m.doubtfulLocked(at) {
-		if err := m.bumpLocked(at, now); err != nil {
-			return invalidate.Page{}, err
-		}
-	}
-	m.data.bound = max(m.data.bound, h.bound)
-	keyed := m.appendLocked(&m.data.keys, a.Keys, a.KeyNames, now)
-	scoped := m.appendLocked(&m.data.scopes, a.Scopes, a.ScopeNames, now)
-	page := m.pageLocked(at)
-	page.Key, page.Scope = keyed, scoped
-	return page, nil
-}
-
-// doubtfulLocked reports whether the log may have lost records: another server has it, it does
-// not end where its meta data says, or a caller knows more records, or other ones.
-func (m *Memory) doubtfulLocked(at invalidate.Cursor) bool {
-	d := &m.data
-	return d.epoch == 0 || d.run != m.run ||
-		d.keys.damaged() || d.scopes.damaged() ||
-		at.Key > d.keys.last().At || at.Scope > d.scopes.last().At ||
-		d.keys.foreign(at.Key, at.KeyID) || d.scopes.foreign(at.Scope, at.ScopeID) ||
-		(at.Epoch != 0 && at.Epoch != d.id && max(at.Key.Epoch(), at.Scope.Epoch()) == d.epoch)
-}
-
-// bumpLocked starts an epoch above every position that the log or the caller knows.
-func (m *Memory) bumpLocked(at invalidate.Cursor, now int64) error {
-	d := &m.data
-	known := max(d.epoch, max(at.Key, at.Scope, d.keys.last().At, d.scopes.last().At).Epoch())
-	if known == math.MaxUint32 {
-		return fmt.Errorf("%w after cursor %x, %x", ErrEpochs, uint64(at.Key), uint64(at.Scope))
-	}
-	m.bumps++
-	d.epoch, d.id, d.run = known+1, logwire.NewID(), m.run
-	for _, s := range []*sequence{&d.keys, &d.scopes} {
-		m.addLocked(s, invalidate.Record{At: invalidate.At(d.epoch, 0), ID: d.id, Bump: true, Prev: s.last().At, Time: now})
-	}
-	return nil
-}
-
-func (m *Memory) appendLocked(s *sequence, fences []invalidate.Fence, names string, now int64) invalidate.Position {
-	if len(fences) == 0 {
-		return 0
-	}
-	if !m.config.Names || len(names) > invalidate.MaxNames {
-		names = ""
-	}
-	m.addLocked(s, invalidate.Record{At: s.end + 1, ID: logwire.NewID(), Time: now, Fences: rounded(fences), Names: names})
-	return s.end
-}
-
-func (m *Memory) addLocked(s *sequence, r invalidate.Record) {
-	r.After = s.last().ID
-	s.records = append(s.records, r)
-	s.end = r.At
-	s.trim(cmp.Or(m.config.Retain, DefaultRetain))
-	if m.wake != nil {
-		close(m.wake)
-		m.wake = nil
-	}
-}
-
-// nowLocked returns the log's clock in unix microseconds.
-func (m *Memory) nowLocked() int64 {
-	m.now = max(m.now, time.Now().UnixMicro())
-	return m.now
+	return m.log.Tail(ctx, at)
 }

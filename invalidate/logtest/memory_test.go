@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/twofold-go/twofold/internal/memlog"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/invalidate/logtest"
 )
@@ -23,7 +24,7 @@ func TestMemory(t *testing.T) {
 func TestMemoryOnTheRealClock(t *testing.T) {
 	for _, limit := range []int{1, 7} {
 		logtest.TestLog(t, func(*testing.T) func() invalidate.Log {
-			m := logtest.NewMemory(logtest.MemoryConfig{Bound: 40 * time.Millisecond, Limit: limit})
+			m := memlog.New(memlog.Config{Bound: 40 * time.Millisecond, Limit: limit})
 			return func() invalidate.Log { return m.Handle(40 * time.Millisecond) }
 		})
 	}
@@ -49,7 +50,7 @@ func TestTheSuiteClosesItsHandles(t *testing.T) {
 	open, opened := 0, 0
 	t.Run("suite", func(t *testing.T) {
 		logtest.TestLog(t, func(*testing.T) func() invalidate.Log {
-			m := logtest.NewMemory(logtest.MemoryConfig{Bound: 40 * time.Millisecond})
+			m := memlog.New(memlog.Config{Bound: 40 * time.Millisecond})
 			return func() invalidate.Log {
 				open++
 				if opened++; opened%2 == 0 {

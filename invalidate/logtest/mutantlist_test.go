@@ -44,7 +44,7 @@ var fenceMutants = []named{
 	{"holds fewer fences", "a_record_holds_MaxFences", records(func(r *invalidate.Record) {
 		r.Fences = r.Fences[:min(len(r.Fences), invalidate.MaxFences-1)]
 	})},
-	{"cuts fences beyond the limit", tooMany, told(func(_ *mutant, _ *invalidate.Cursor, a *invalidate.Append) {
+	{"cuts fences beyond the limit", tooMany, args(func(_ *mutant, _ *invalidate.Cursor, a *invalidate.Append) {
 		a.Keys, a.Scopes = cut(a.Keys), cut(a.Scopes)
 	})},
 	{"appends the sequence that fits", tooMany, aroundSync(func(_ *mutant, c call) (invalidate.Page, error) {
@@ -72,13 +72,13 @@ var fenceMutants = []named{
 	{"ends names at a zero byte", namesBack, records(func(r *invalidate.Record) { r.Names, _, _ = strings.Cut(r.Names, "\x00") })},
 	{"makes names UTF-8", namesBack, records(func(r *invalidate.Record) { r.Names = strings.ToValidUTF8(r.Names, "?") })},
 	{"names of 65,535 bytes", namesBack, records(func(r *invalidate.Record) { r.Names = r.Names[:min(len(r.Names), 1<<16-1)] })},
-	{"keeps the names of the keys for both", namesBack, told(func(_ *mutant, _ *invalidate.Cursor, a *invalidate.Append) {
+	{"keeps the names of the keys for both", namesBack, args(func(_ *mutant, _ *invalidate.Cursor, a *invalidate.Append) {
 		a.ScopeNames = a.KeyNames
 	})},
-	{"cuts names that are too long", longNames, told(func(_ *mutant, _ *invalidate.Cursor, a *invalidate.Append) {
+	{"cuts names that are too long", longNames, args(func(_ *mutant, _ *invalidate.Cursor, a *invalidate.Append) {
 		a.KeyNames = a.KeyNames[:min(len(a.KeyNames), invalidate.MaxNames)]
 	})},
-	{"drops all names beside long ones", longNames, told(func(_ *mutant, _ *invalidate.Cursor, a *invalidate.Append) {
+	{"drops all names beside long ones", longNames, args(func(_ *mutant, _ *invalidate.Cursor, a *invalidate.Append) {
 		if len(a.KeyNames) > invalidate.MaxNames {
 			a.ScopeNames = ""
 		}

@@ -29,9 +29,9 @@ var orderMutants = []named{
 			p.Keys[i].At += invalidate.At(1, 0)
 		}
 	})},
-	{"starts an epoch per sync", firstSync, told(func(m *mutant, _ *invalidate.Cursor, _ *invalidate.Append) { m.log.Restart() })},
+	{"starts an epoch per sync", firstSync, args(func(m *mutant, _ *invalidate.Cursor, _ *invalidate.Append) { m.log.Restart() })},
 	{"starts an epoch per handle", "numbers_are_dense_under_concurrent_appends", perHandle},
-	{"appends nothing at first", "first_sync_appends,_too", told(func(m *mutant, _ *invalidate.Cursor, a *invalidate.Append) {
+	{"appends nothing at first", "first_sync_appends,_too", args(func(m *mutant, _ *invalidate.Cursor, a *invalidate.Append) {
 		if m.log.Bumps() == 0 {
 			*a = invalidate.Append{}
 		}
@@ -59,9 +59,9 @@ var orderMutants = []named{
 		}
 	})},
 	{"loses what several append", "numbers_are_dense_under_concurrent_appends", loner},
-	{"ignores the cursor", cursor, told(func(_ *mutant, at *invalidate.Cursor, _ *invalidate.Append) { *at = invalidate.Cursor{} })},
-	{"ignores the cursor of scopes", cursor, told(func(_ *mutant, at *invalidate.Cursor, _ *invalidate.Append) { at.Scope = 0 })},
-	{"starts at the cursor", cursor, told(func(_ *mutant, at *invalidate.Cursor, _ *invalidate.Append) {
+	{"ignores the cursor", cursor, args(func(_ *mutant, at *invalidate.Cursor, _ *invalidate.Append) { *at = invalidate.Cursor{} })},
+	{"ignores the cursor of scopes", cursor, args(func(_ *mutant, at *invalidate.Cursor, _ *invalidate.Append) { at.Scope = 0 })},
+	{"starts at the cursor", cursor, args(func(_ *mutant, at *invalidate.Cursor, _ *invalidate.Append) {
 		if at.Key.N() > 0 {
 			at.Key--
 		}
@@ -85,12 +85,12 @@ var orderMutants = []named{
 			p.Keys = slices.Delete(p.Keys, len(p.Keys)/2, len(p.Keys)/2+1)
 		}
 	})},
-	{"repeats a record between pages", paging, told(func(m *mutant, at *invalidate.Cursor, _ *invalidate.Append) {
+	{"repeats a record between pages", paging, args(func(m *mutant, at *invalidate.Cursor, _ *invalidate.Append) {
 		if at.Key.N() > 0 && m.ends().Key-at.Key > 500 {
 			at.Key--
 		}
 	})},
-	{"drops an append of a caller far behind", paging, told(func(m *mutant, at *invalidate.Cursor, a *invalidate.Append) {
+	{"drops an append of a caller far behind", paging, args(func(m *mutant, at *invalidate.Cursor, a *invalidate.Append) {
 		if m.ends().Key-at.Key > 1000 && at.Key == 0 && len(a.Keys) > 0 {
 			a.Keys = nil
 		}
@@ -121,30 +121,30 @@ func loner(m *mutant) {
 }
 
 var epochMutants = []named{
-	{"compares no ids", "a_caller_that_knows_other_records_starts_an_epoch", told(func(_ *mutant, at *invalidate.Cursor, _ *invalidate.Append) {
+	{"compares no ids", "a_caller_that_knows_other_records_starts_an_epoch", args(func(_ *mutant, at *invalidate.Cursor, _ *invalidate.Append) {
 		at.KeyID, at.ScopeID, at.Epoch = 0, 0, 0
 	})},
-	{"compares no epochs", "a_caller_that_knows_other_records_starts_an_epoch", told(func(_ *mutant, at *invalidate.Cursor, _ *invalidate.Append) {
+	{"compares no epochs", "a_caller_that_knows_other_records_starts_an_epoch", args(func(_ *mutant, at *invalidate.Cursor, _ *invalidate.Append) {
 		at.Epoch = 0
 	})},
 	{"takes numbers for ids", newEpoch, records(func(r *invalidate.Record) { r.ID, r.After = uint64(r.At), 0 })},
-	{"believes a caller ahead in keys", ahead, told(func(m *mutant, at *invalidate.Cursor, _ *invalidate.Append) {
+	{"believes a caller ahead in keys", ahead, args(func(m *mutant, at *invalidate.Cursor, _ *invalidate.Append) {
 		at.Key = min(at.Key, m.ends().Key)
 	})},
-	{"believes a caller ahead in scopes", ahead, told(func(m *mutant, at *invalidate.Cursor, _ *invalidate.Append) {
+	{"believes a caller ahead in scopes", ahead, args(func(m *mutant, at *invalidate.Cursor, _ *invalidate.Append) {
 		at.Scope = min(at.Scope, m.ends().Scope)
 	})},
-	{"looks at numbers only", ahead, told(func(m *mutant, at *invalidate.Cursor, _ *invalidate.Append) {
+	{"looks at numbers only", ahead, args(func(m *mutant, at *invalidate.Cursor, _ *invalidate.Append) {
 		if end := m.ends().Key; at.Key.Epoch() != end.Epoch() {
 			at.Key = end
 		}
 	})},
-	{"looks at epochs only", ahead, told(func(m *mutant, at *invalidate.Cursor, _ *invalidate.Append) {
+	{"looks at epochs only", ahead, args(func(m *mutant, at *invalidate.Cursor, _ *invalidate.Append) {
 		if end := m.ends().Key; at.Key.Epoch() == end.Epoch() {
 			at.Key = min(at.Key, end)
 		}
 	})},
-	{"starts the next epoch, not the caller's next", ahead, told(func(m *mutant, at *invalidate.Cursor, _ *invalidate.Append) {
+	{"starts the next epoch, not the caller's next", ahead, args(func(m *mutant, at *invalidate.Cursor, _ *invalidate.Append) {
 		end := m.ends()
 		at.Key, at.Scope = min(at.Key, end.Key+1), min(at.Scope, end.Scope+1)
 	})},
@@ -179,12 +179,12 @@ var epochMutants = []named{
 			r.At += 3
 		}
 	})},
-	{"starts an epoch for a caller behind", behind, told(func(m *mutant, at *invalidate.Cursor, _ *invalidate.Append) {
+	{"starts an epoch for a caller behind", behind, args(func(m *mutant, at *invalidate.Cursor, _ *invalidate.Append) {
 		if at.Key > 0 && at.Key < m.ends().Key {
 			m.log.Restart()
 		}
 	})},
-	{"starts an epoch for another epoch", behind, told(func(m *mutant, at *invalidate.Cursor, _ *invalidate.Append) {
+	{"starts an epoch for another epoch", behind, args(func(m *mutant, at *invalidate.Cursor, _ *invalidate.Append) {
 		if at.Key > 0 && at.Key.Epoch() != m.ends().Key.Epoch() {
 			m.log.Restart()
 		}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/twofold-go/twofold/internal/memlog"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/invalidate/logtest"
 )
@@ -114,13 +115,13 @@ const sound = "sound"
 
 // server is shared by the handles of a mutant.
 type server struct {
-	log     *logtest.Memory
+	log     *memlog.Log
 	handles int
 	kept    sync.Map // what a mutant keeps, by a key of its choice
 }
 
 func newServer() *server {
-	return &server{log: logtest.NewMemory(logtest.MemoryConfig{Bound: bound, Limit: 500, Names: true})}
+	return &server{log: memlog.New(memlog.Config{Bound: bound, Limit: 500, Names: true})}
 }
 
 const bound = 40 * time.Millisecond
@@ -195,8 +196,8 @@ func aroundTail(f func(m *mutant, c call) (invalidate.Page, error)) func(*mutant
 	}
 }
 
-// told changes the arguments of a Sync.
-func told(change func(m *mutant, at *invalidate.Cursor, a *invalidate.Append)) func(*mutant) {
+// args changes the arguments of a Sync.
+func args(change func(m *mutant, at *invalidate.Cursor, a *invalidate.Append)) func(*mutant) {
 	return aroundSync(func(m *mutant, c call) (invalidate.Page, error) {
 		change(m, &c.at, &c.a)
 		return c.do()

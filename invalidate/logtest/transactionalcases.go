@@ -19,7 +19,7 @@ func txCommit(t *txTest) {
 	)
 	t.read(other)
 	x.commit()
-	t.read(other, t.stranger(), writer, other)
+	t.read(other, t.newReader(), writer, other)
 }
 
 func txSavepoint(t *txTest) {

@@ -103,7 +103,7 @@ func txCrash(t *txTest) {
 	writer, b := t.reader(), t.reader()
 	for n, at := range []*fault.Setting[gap]{&t.cells.before, &t.cells.after} {
 		t.write(writer, t.pair(n)...)
-		dying := t.stranger()
+		dying := t.newReader()
 		ctx, cancel := context.WithCancel(t.Context())
 		ran := once(at, cancel)
 		_, err := dying.log.Sync(ctx, dying.at, invalidate.Append{})

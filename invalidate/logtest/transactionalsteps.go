@@ -57,7 +57,7 @@ func txSteps(all ...txStep) func(t *txTest) {
 		for _, step := range all {
 			step(t)
 		}
-		t.read(other, t.stranger())
+		t.read(other, t.newReader())
 	}
 }
 

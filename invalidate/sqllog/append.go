@@ -7,22 +7,25 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/twofold-go/twofold/internal/sqltext"
 	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/invalidate/sqllog/internal/outbox"
 )
 
 // Execer is a transaction: *sql.Tx, *sql.Conn in a transaction, or the type that wraps them in
 // sqlx, sqlc, ent or gorm. A package that rewrites placeholders, as bun does, contains a
-// *sql.Tx: pass that. [ExecFunc] adapts others.
+// *sql.Tx: pass that. For pgx there is Tx of package sqlpgx. [ExecFunc] adapts others.
 type Execer interface {
 	// ExecContext runs a statement in the transaction.
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 }
 
-// ExecFunc adapts a function to [Execer], for transactions that are not of database/sql:
+// ExecFunc adapts a function to [Execer], for transactions that are not of database/sql. The function
+// runs the statement in the transaction, or queues it in a batch that is sent in the transaction:
 //
-//	sqllog.ExecFunc(func(ctx context.Context, query string, args ...any) error {
-//		_, err := pgxTx.Exec(ctx, query, args...)
-//		return err
+//	sqllog.ExecFunc(func(_ context.Context, query string, args ...any) error {
+//		batch.Queue(query, args...) // a pgx.Batch
+//		return nil
 //	})
 type ExecFunc func(ctx context.Context, query string, args ...any) error
 
@@ -47,7 +50,10 @@ func (l *Log) Append(ctx context.Context, tx Execer, scopes ...invalidate.Scope)
 	if err := isTx(tx); err != nil {
 		return err
 	}
-	query, args, err := l.Statement(scopes...)
+	if err := l.Validate(); err != nil {
+		return err
+	}
+	query, args, err := l.insert(scopes)
 	if err != nil || query == "" {
 		return err
 	}
@@ -66,16 +72,9 @@ func isTx(tx Execer) error {
 	return nil
 }
 
-// rowScopes is the most scopes that one row names.
-const rowScopes = 1000
-
-// Statement returns the INSERT that [Log.Append] runs, for a pgx.Batch and the like. Run it in
-// the transaction that writes the data. Without scopes the query is empty.
-func (l *Log) Statement(scopes ...invalidate.Scope) (query string, args []any, err error) {
-	if err := l.Validate(); err != nil {
-		return "", nil, err
-	}
-	texts, err := rowTexts(scopes)
+// insert returns the INSERT that names the scopes. Without scopes the query is empty.
+func (l *Log) insert(scopes []invalidate.Scope) (query string, args []any, err error) {
+	texts, err := outbox.Texts(scopes)
 	if err != nil || len(texts) == 0 {
 		return "", nil, err
 	}
@@ -88,6 +87,6 @@ func (l *Log) Statement(scopes ...invalidate.Scope) (query string, args []any, e
 		b.WriteString("($1, $" + strconv.Itoa(i+2) + ")")
 		args = append(args, text)
 	}
-	q := rebind(l.cfg.Dialect, b.String())
-	return q.text, q.args(l.cfg.Namespace, args), nil
+	q := sqltext.Rebind(l.cfg.Dialect.String(), b.String())
+	return q.Text, q.Args(l.cfg.Namespace, args), nil
 }

@@ -10,7 +10,8 @@ import (
 	"regexp"
 	"time"
 
-	"github.com/twofold-go/twofold/internal/sqlname"
+	"github.com/twofold-go/twofold/internal/sqltext"
+	"github.com/twofold-go/twofold/invalidate/sqllog/internal/outbox"
 )
 
 // The defaults and limits of a [Config].
@@ -37,18 +38,18 @@ type Dialect uint8
 const (
 	Postgres Dialect = iota + 1 // PostgreSQL 13 or newer
 	SQLite                      // SQLite 3.38 or newer, in WAL mode where several processes use the file
-	MySQL                       // MySQL 8 and MariaDB 10.6, with InnoDB, or newer
+	MariaDB                     // MariaDB 10.6 or newer, with InnoDB; MySQL was not tested
 )
 
 // String returns the name of the folder of the dialect's migrations.
 func (d Dialect) String() string {
 	switch d {
 	case Postgres:
-		return "postgres"
+		return sqltext.Postgres
 	case SQLite:
-		return "sqlite"
-	case MySQL:
-		return "mysql"
+		return sqltext.SQLite
+	case MariaDB:
+		return sqltext.MariaDB
 	}
 	return "none"
 }
@@ -89,16 +90,6 @@ type Config struct {
 	// MaxRetain. A process that missed more discards what it holds. If zero, it is DefaultRetain.
 	Retain int
 
-	// Prove makes every Sync commit a small write. A read cannot tell a primary from one that
-	// was deposed and still runs. A commit can, if replication is synchronous.
-	Prove bool
-
-	// KeepOverRestart keeps the epoch when the database server restarts. Without it, a
-	// restart costs the cached entries, because a restored file-system snapshot looks the
-	// same as a restart. Set it only for servers that are never restored in that way. All
-	// processes of a log need the same value; otherwise each Sync starts an epoch.
-	KeepOverRestart bool
-
 	// Names makes the records of this process carry the texts of their keys, prefixes and tags, and
 	// makes the process read them. Migration 0004_twofold_names adds the column for them. Then the
 	// events of Tiers.OnInvalidate name tenant, namespace and id. Every reader of the table can
@@ -111,18 +102,10 @@ type Config struct {
 	// left out. If false, records carry only hashes, and statements do not mention the column.
 	Names bool
 
-	// Wait waits until another process may have numbered rows; package pgxlisten has one for
+	// Wait waits until another process may have numbered rows; package sqlpgx has one for
 	// PostgreSQL. Tail calls it, one call at a time, with a context that ends when Tail
 	// returns. Tail polls as well. If Wait is nil or fails, Tail only polls.
 	Wait func(context.Context) error
-
-	// Identity returns a text that tells this server, and this run of it, from all others. It
-	// is for services that hide the functions that the log uses otherwise. The log calls it
-	// on the connection that it is about to use. It must fail on a server that takes no
-	// writes. All processes of a log need the same one. The log still checks by itself that its
-	// tables are those that it wrote. If nil, the log identifies the server by functions of the
-	// dialect.
-	Identity func(ctx context.Context, conn *sql.Conn) (string, error)
 
 	// Readers is a second pool on the same SQLite file, for statements that only read. They
 	// then do not wait for the writer. If nil, they use the log's pool. Only SQLite uses it.
@@ -139,7 +122,7 @@ func (c Config) filled() Config {
 	c.Bound = cmp.Or(c.Bound, DefaultBound)
 	c.Poll = cmp.Or(c.Poll, DefaultPoll)
 	c.Retain = cmp.Or(c.Retain, DefaultRetain)
-	c.Tables.Outbox = cmp.Or(c.Tables.Outbox, "twofold_outbox")
+	c.Tables.Outbox = cmp.Or(c.Tables.Outbox, outbox.DefaultTable)
 	c.Tables.Log = cmp.Or(c.Tables.Log, "twofold_log")
 	c.Tables.Meta = cmp.Or(c.Tables.Meta, "twofold_meta")
 	return c
@@ -150,17 +133,16 @@ var (
 	namespace  = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 )
 
-// check returns every fault of a filled configuration, joined.
-func (c *Config) check(db *sql.DB) error {
+// Validate returns everything that is wrong with the configuration, joined, or nil. Each fault wraps
+// [ErrConfig].
+func (c Config) Validate() error {
+	c = c.filled()
 	var errs []error
 	refuse := func(format string, args ...any) {
 		errs = append(errs, fmt.Errorf("%w: "+format, append([]any{ErrConfig}, args...)...))
 	}
-	if db == nil {
-		refuse("db is nil; pass the pool of the database that the application writes to")
-	}
-	if c.Dialect < Postgres || c.Dialect > MySQL {
-		refuse("Dialect is %d; set Postgres, SQLite or MySQL", c.Dialect)
+	if c.Dialect < Postgres || c.Dialect > MariaDB {
+		refuse("Dialect is %d; set Postgres, SQLite or MariaDB", c.Dialect)
 	}
 	if !namespace.MatchString(c.Namespace) {
 		refuse("Namespace has %d bytes; use 1 to %d letters, digits, dots, dashes and underscores", len(c.Namespace), MaxNamespace)
@@ -190,7 +172,7 @@ func (c *Config) checkTables(refuse func(format string, args ...any)) {
 			refuse("Tables.%s has %d bytes; use 1 to 48 letters, digits and underscores, and no digit first", name.field, len(name.value))
 		}
 		// A word after a dot, such as a table in a schema, need not be quoted.
-		if sqlname.Reserved(c.Dialect.String(), name.value) && (name.field == "Schema" || c.Tables.Schema == "") {
+		if sqltext.Reserved(c.Dialect.String(), name.value) && (name.field == "Schema" || c.Tables.Schema == "") {
 			refuse("Tables.%s is a reserved word of %v; add a prefix, as in twofold_%.48s", name.field, c.Dialect, name.value)
 		}
 	}

@@ -60,7 +60,7 @@ func TestReservedTables(t *testing.T) {
 		{sqllog.Postgres, sqllog.Tables{Outbox: "Order"}, "Tables.Outbox"},
 		{sqllog.Postgres, sqllog.Tables{Schema: "user"}, "Tables.Schema"},
 		{sqllog.Postgres, sqllog.Tables{Schema: "app", Outbox: "order"}, ""},
-		{sqllog.MySQL, sqllog.Tables{Meta: "keys"}, "Tables.Meta"},
+		{sqllog.MariaDB, sqllog.Tables{Meta: "keys"}, "Tables.Meta"},
 		{sqllog.SQLite, sqllog.Tables{Log: "index"}, "Tables.Log"},
 	} {
 		err := sqllog.New(db, sqllog.Config{Dialect: tt.dialect, Tables: tt.tables}).Validate()
@@ -116,10 +116,9 @@ func TestRefusedLog(t *testing.T) {
 	for name, l := range map[string]*sqllog.Log{"a bad configuration": sqllog.New(nil, sqllog.Config{}), "the zero Log": {}} {
 		_, sync := l.Sync(t.Context(), invalidate.Cursor{}, invalidate.Append{})
 		_, tail := l.Tail(t.Context(), invalidate.Cursor{})
-		_, _, statement := l.Statement(invalidate.All())
 		_, replica := l.Replica(t.Context(), nil)
 		for call, err := range map[string]error{
-			"Validate": l.Validate(), "Sync": sync, "Tail": tail, "Statement": statement, "Replica": replica,
+			"Validate": l.Validate(), "Sync": sync, "Tail": tail, "Replica": replica,
 			"Append":   l.Append(t.Context(), &execs{}, invalidate.All()),
 			"Tx":       l.Tx(t.Context(), nil, nil, func(*sqllog.Tx) error { return nil }),
 			"Install":  l.Install(t.Context()),
@@ -141,7 +140,7 @@ func TestRefusedLog(t *testing.T) {
 // An append that does not fit into a record is refused without asking the database.
 func TestBadAppend(t *testing.T) {
 	t.Parallel()
-	l := sqllog.New(pool(t), sqllog.Config{Dialect: sqllog.MySQL})
+	l := sqllog.New(pool(t), sqllog.Config{Dialect: sqllog.MariaDB})
 	key := invalidate.Fence{Kind: invalidate.KindKey}
 	tag := invalidate.Fence{Kind: invalidate.KindTag}
 	for name, a := range map[string]invalidate.Append{

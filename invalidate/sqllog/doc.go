@@ -1,5 +1,5 @@
 // Package sqllog keeps the log of invalidations in the application's own database:
-// PostgreSQL, SQLite, MySQL or MariaDB, over database/sql.
+// PostgreSQL, SQLite or MariaDB, over database/sql.
 //
 // With another log, a process writes to its database, then tells the caches. If it dies between
 // the two, no cache learns of the write. Here the invalidation is a row in the same
@@ -42,7 +42,7 @@
 //	cost of a write             a round trip to      one INSERT in the transaction
 //	                            Redis after COMMIT
 //	until others hear of it     about 1 ms           about 5 ms with LISTEN, else Config.Poll
-//	the server restarts         a new epoch          a new epoch, see KeepOverRestart
+//	the server restarts         a new epoch          a new epoch
 //	tables invalidate them-     no                   yes
 //	selves, also by psql
 //	needs                       Redis                three tables
@@ -75,50 +75,10 @@
 // being cached for 5,000 ms. The column ns names the namespace. A row that does not parse may
 // mean anything, so every process discards everything older; [Stats] counts such rows.
 //
-// Triggers write two more elements, because only Go can spell keys: ["v","default","users:v1",42]
-// is the key of a value, and ["w","default","org:",7] a tag that ends in values. An older program
-// takes such a row for one that does not parse. That is safe but costly, so replace all programs
-// before you migrate to [Triggers].
-//
-// # Tables that invalidate themselves
-//
-// A [Table] says what the rows of a table stand for. [Triggers] returns the triggers that invalidate
-// it, for a migration; [Log.InstallTriggers] makes them, for tests and small tools.
-// [Log.CheckTriggers] tells at the start of a program whether they are there. The triggers promise
-// guarantee 13 of package cache for every committed write to the table, by any client. It holds for
-// the keys and tags that the old and the new rows stand for (TestTriggersCoverEveryWrite). If the
-// outbox is missing, the write fails. A NULL names nothing. A value that is not a valid key or tag,
-// such as an empty text, names nothing either, because no cache can have it. A row is named by the value
-// that is stored. A database may find it by others too: the integer 42 by the text "042", and with most
-// collations of MySQL "a" by "a ". Give a cache of an integer column integer keys, and trim texts.
-//
-// PostgreSQL: a trigger for each statement sees all of its rows, those of COPY, MERGE, ON CONFLICT and
-// cascades included, and writes one row of the outbox. A statement with more than 1,000 scopes, or a
-// TRUNCATE, names the namespace of a key and the tenant of a tag with columns. It names everything
-// if there are too many tenants. The function runs with the rights of its owner, so writers need no
-// right on the outbox, and the owner needs INSERT. The triggers are enabled ALWAYS, so they also fire
-// in a session whose session_replication_role is replica. A subscription of logical replication fires
-// no triggers of statements; for it there is a trigger for each row, with a row of the outbox each.
-// Partitions have their own triggers. A statement on the parent is always seen; for statements on a
-// new partition, run the migration again. CheckTriggers names such partitions. It refuses an unlogged
-// table, which is empty after a crash. The function is in the schema of its table.
-// For Only, put the primary key into Table.Unique. After an INSERT, lastval() is the id of the row in
-// the outbox; use RETURNING or currval.
-//
-// SQLite: a trigger for each row. INSERT OR REPLACE removes rows without their delete trigger, unless
-// PRAGMA recursive_triggers is on. Therefore two more triggers look for the rows that it removes,
-// by the columns in Table.Unique. CheckTriggers compares these with the unique constraints. The
-// triggers do not see a row that INSERT OR REPLACE finds by a rowid that is not a column, or by the
-// default that it puts in place of a NULL into a NOT NULL column.
-//
-// MySQL and MariaDB: a trigger for each row. Foreign keys that cascade fire no trigger, so
-// CheckTriggers refuses a table with one, unless Table.Cascades is set. TRUNCATE fires none. An
-// upgrade removes the old triggers before it makes the new ones, so let nothing write meanwhile.
-// A text column needs a collation that tells upper from lower case. This was tested with MariaDB 10.11,
-// and not with MySQL.
-//
-// No database fires triggers for DROP TABLE, for an ALTER TABLE that changes values, or for partitions
-// that are attached, detached or exchanged. Invalidate after those yourself.
+// Package triggers makes tables that invalidate themselves: every committed write of the table, by any
+// program, appends a row. Its triggers write two more elements, because only Go can spell keys:
+// ["v","default","users:v1",42] is the key of a value, and ["w","default","org:",7] a tag that ends in
+// values.
 //
 // # When a new epoch starts
 //
@@ -129,19 +89,19 @@
 // (TestPutBack, TestLostEnd, TestDamageStartsAnEpoch).
 //
 // PostgreSQL: the server is known by its start and its timeline. A restart starts an epoch,
-// because a file-system snapshot that is put back looks the same. Set KeepOverRestart if you never
-// restore such snapshots. Config.Identity is for services that hide these functions. The tables are
-// known by the transaction that wrote the row of meta, which no dump brings, and by the oid of the
-// database. VACUUM FULL, CLUSTER, REINDEX and GRANT start no epoch (TestEverydayStartsNoEpoch). A
-// change of meta by hand, or an ALTER TABLE that rewrites meta, costs one.
+// because a file-system snapshot that is put back looks the same. The tables are known by the
+// transaction that wrote the row of meta, which no dump brings, and by the oid of the database. A
+// service that hides pg_postmaster_start_time or pg_walfile_name cannot hold the log. VACUUM FULL,
+// CLUSTER, REINDEX and GRANT start no epoch (TestEverydayStartsNoEpoch). A change of meta by hand, or
+// an ALTER TABLE that rewrites meta, costs one.
 //
-// MySQL and MariaDB: the server is known by its id, by its start to the second, and by the clock
+// MariaDB: the server is known by its id, by its start to the second, and by the clock
 // sequence of UUID(), which it draws when it starts. The tables are known by a number that a dump
 // rounds, and by the time at which the server created meta. OPTIMIZE and ALTER TABLE of meta
 // therefore cost an epoch; those of other tables do not. The server shows that time in the zone of
 // the session. If the sessions use several time zones, do not create meta in the hour that a clock
 // change repeats: each change between them would start an epoch. This was tested with MariaDB
-// 10.11, and not with MySQL.
+// 10.11.
 //
 // SQLite: the tables are known by the file beside the database, which says where the log ends and
 // which inode the database has. VACUUM and changes of the schema start no epoch. A lost file beside
@@ -155,15 +115,14 @@
 // # What is not promised
 //
 //   - A deposed primary that still takes commits looks like a good one. Patroni and managed
-//     services stop it first. With synchronous replication, set Config.Prove. With
-//     asynchronous replication and no fencing there is no guarantee.
+//     services stop it first. Without such fencing there is no guarantee.
 //   - A crash of the server may lose a commit (synchronous_commit=off,
 //     innodb_flush_log_at_trx_commit other than 1, synchronous below FULL in SQLite) that was
 //     already read into a cache. Such a value stays until its TTL. On PostgreSQL, commits that
 //     were numbered are never lost.
 //   - Some ways to put old tables back leave no trace. Call [Log.NewEpoch] after them, before
 //     processes go on. PostgreSQL: tables that were set aside by RENAME and then put back.
-//     MySQL and MariaDB: a copy inside the server, put back into the same table by INSERT and
+//     MariaDB: a copy inside the server, put back into the same table by INSERT and
 //     SELECT, or by a tool that copies FLOAT columns exactly. SQLite: the whole folder, with the
 //     file beside the database, written over the same files while no connection is open; on
 //     Windows, also by rename. SQLite also cannot notice that a backup is put back if nothing was
@@ -178,10 +137,11 @@
 //   - Loaders that read from a replica must ask [Log.Replica] first, or invalidate with
 //     [invalidate.Hold].
 //   - Galera and other multi-primary clusters: send all writes and all Syncs to one node.
-//     CockroachDB, YugabyteDB and Vitess are not supported.
+//     MySQL was never tried, and the statements of MariaDB do not suit it. CockroachDB, YugabyteDB and
+//     Vitess are not supported.
 //   - Append cannot detect a *sql.Conn outside a transaction, or a function that runs
 //     statements on a pool. There the row commits by itself.
-//   - On MySQL, a process that freezes while it starts an epoch blocks the other followers
+//   - On MariaDB, a process that freezes while it starts an epoch blocks the other followers
 //     until its connection ends. On PostgreSQL the server ends it after an eighth of Bound.
 //
 // # Operation
@@ -190,7 +150,7 @@
 // Migrate, and then replace all programs. Until then the old ones serve nothing from their caches.
 //
 // Use the same Bound in all processes. All processes must have the same kind of remote tier,
-// or none: [ErrCells]. Run PostgreSQL and MySQL at their default isolation levels. SQLite
+// or none: [ErrCells]. Run PostgreSQL and MariaDB at their default isolation levels. SQLite
 // needs WAL mode and a busy timeout in the pool's address. PgBouncer in transaction mode
 // supports everything except Config.Wait, which needs LISTEN on a direct connection. Without
 // it, Tail only polls. The driver's prepared statements need PgBouncer 1.21 or newer with

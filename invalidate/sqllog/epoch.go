@@ -9,6 +9,7 @@ import (
 
 	"github.com/twofold-go/twofold/internal/logwire"
 	"github.com/twofold-go/twofold/internal/sqlschema"
+	"github.com/twofold-go/twofold/internal/sqltext"
 	"github.com/twofold-go/twofold/invalidate"
 )
 
@@ -42,7 +43,7 @@ func (l *Log) startEpoch(ctx context.Context, at invalidate.Cursor, forced bool)
 			return err
 		}
 		defer tx.Rollback() //nolint:errcheck // nothing is left to roll back after COMMIT
-		v, err := l.look(ctx, tx, conn, at)
+		v, err := l.look(ctx, tx, at)
 		switch {
 		case err != nil:
 			return err
@@ -72,8 +73,8 @@ func (l *Log) lock(ctx context.Context, conn *sql.Conn) (*sql.Tx, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, q := range []query{l.sql.patience, l.sql.begin, l.sql.lock} {
-		if q.text == "" {
+	for _, q := range []sqltext.Query{l.sql.patience, l.sql.begin, l.sql.lock} {
+		if q.Text == "" {
 			continue
 		}
 		if _, err := l.exec(ctx, tx, &q); err != nil {
@@ -85,7 +86,7 @@ func (l *Log) lock(ctx context.Context, conn *sql.Conn) (*sql.Tx, error) {
 }
 
 // bump writes the first record of a new epoch into both sequences, and notes the epoch.
-func (l *Log) bump(ctx context.Context, tx *sql.Tx, v *view, at invalidate.Cursor, forgetTier bool) error {
+func (l *Log) bump(ctx context.Context, tx *sql.Tx, v *state, at invalidate.Cursor, forgetTier bool) error {
 	var top bySeq[int64] // the last records, even those that the notes do not name
 	if err := l.row(ctx, tx, &l.sql.top).Scan(&top[keySeq], &top[scopeSeq]); err != nil {
 		return err
@@ -109,11 +110,11 @@ func (l *Log) bump(ctx context.Context, tx *sql.Tx, v *view, at invalidate.Curso
 	if _, err := l.exec(ctx, tx, &l.sql.epoch, identity, id, epoch<<32, logwire.Millis(l.cfg.Bound), forget); err != nil {
 		return err
 	}
-	return l.testify(&v.witness, &ends{epoch: id, pos: bySeq[int64]{keySeq: epoch << 32, scopeSeq: epoch << 32}, id: bySeq[int64]{keySeq: id, scopeSeq: id}})
+	return l.writeSidecar(&v.witness, &ends{epoch: id, pos: bySeq[int64]{keySeq: epoch << 32, scopeSeq: epoch << 32}, id: bySeq[int64]{keySeq: id, scopeSeq: id}})
 }
 
 // lastID returns the id of the last record of a sequence, or 0 if the record is missing.
-func (v *view) lastID(seq int) int64 {
+func (v *state) lastID(seq int) int64 {
 	if v.pos[seq] == v.noted.pos[seq] {
 		return v.foundID[seq].Int64
 	}

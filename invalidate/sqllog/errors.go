@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/twofold-go/twofold/internal/sqlschema"
+	"github.com/twofold-go/twofold/invalidate/sqllog/internal/outbox"
 )
 
 // The errors of this package. Calls also return errors of ctx and of the database. No text of
@@ -18,7 +19,7 @@ var (
 	ErrNotTx = errors.New("sqllog: not a transaction: pass the *sql.Tx that writes the data, or use Log.Tx")
 
 	// ErrScope refuses a scope that does not pass Validate.
-	ErrScope = errors.New("sqllog: bad scope")
+	ErrScope = outbox.ErrScope
 
 	// ErrAppend refuses an append that cannot be written as a record. Nothing was appended.
 	ErrAppend = errors.New("sqllog: bad append")

@@ -56,16 +56,3 @@ func ExampleLog_Replica() { //nolint:testableexamples // it needs a database
 		return name, err
 	}
 }
-
-// A service hides the functions that the log uses to recognise the server. The text must change when
-// another server answers, or when the server has been put back to an older state.
-func ExampleConfig_identity() { //nolint:testableexamples // it needs a database
-	var db *sql.DB // the pool of the program
-	log := sqllog.New(db, sqllog.Config{
-		Dialect: sqllog.Postgres,
-		Identity: func(ctx context.Context, conn *sql.Conn) (text string, err error) {
-			return text, conn.QueryRowContext(ctx, "SELECT instance_id || started_at FROM provider.status WHERE writable").Scan(&text)
-		},
-	})
-	_ = log
-}

@@ -3,18 +3,19 @@ package sqllog
 import (
 	"github.com/twofold-go/twofold/internal/logwire"
 	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/invalidate/sqllog/internal/outbox"
 )
 
 // RowTexts returns the texts of rows that name scopes.
-func RowTexts(scopes ...invalidate.Scope) ([]string, error) { return rowTexts(scopes) }
+func RowTexts(scopes ...invalidate.Scope) ([]string, error) { return outbox.Texts(scopes) }
 
 // ParseRow returns the fences of a row.
 func ParseRow(text string) (keys []string, fences []invalidate.Fence, ok bool) {
-	n, ok := parseRow(text, nil)
-	for _, k := range n.keys {
-		fences = append(fences, keyFence(k, n.hold))
+	n, ok := outbox.Parse(text, nil)
+	for _, k := range n.Keys {
+		fences = append(fences, outbox.KeyFence(k, n.Hold))
 	}
-	return n.keys, append(fences, n.scopes...), ok
+	return n.Keys, append(fences, n.Scopes...), ok
 }
 
 // Encode encodes fences that pass Check, for the keys or for the scopes.
@@ -30,5 +31,5 @@ func Decode(payload []byte, keys bool) ([]invalidate.Fence, bool) {
 // Explain adds what a database error means for a log.
 func Explain(err error) error { return explain(err) }
 
-// SameServer compares identities of MySQL.
-func SameServer(a, b string) bool { return sameMySQL(a, b) }
+// SameServer compares identities of MariaDB.
+func SameServer(a, b string) bool { return sameMariaDB(a, b) }

@@ -101,7 +101,7 @@ type numbered struct {
 // keys that they name, number the rows. The visit's own records come after the last stage. catchUp
 // holds no connection while it removes cells: the cells may be in the same database, behind the
 // same pool.
-func (s *visit) catchUp(ctx context.Context, v *view) (p invalidate.Page, done bool, err error) {
+func (s *visit) catchUp(ctx context.Context, v *state) (p invalidate.Page, done bool, err error) {
 	for {
 		var st stage
 		if v.pending.Valid {
@@ -129,7 +129,7 @@ func (s *visit) catchUp(ctx context.Context, v *view) (p invalidate.Page, done b
 
 // number writes the records of a stage and, after the last stage, those of the visit. Then it
 // reads the page, on the same connection.
-func (s *visit) number(ctx context.Context, v *view, st *stage, p *invalidate.Page) (n numbered, err error) {
+func (s *visit) number(ctx context.Context, v *state, st *stage, p *invalidate.Page) (n numbered, err error) {
 	b := batch{epoch: v.epoch, identity: v.identity, rows: st.rows, low: st.low, named: s.log.names()}
 	if b.named {
 		b.room = batchNames
@@ -161,7 +161,7 @@ func (s *visit) number(ctx context.Context, v *view, st *stage, p *invalidate.Pa
 }
 
 // pageAfter reads the page from the caller's position up to what the batch has written.
-func (s *visit) pageAfter(ctx context.Context, conn *sql.Conn, v *view, n numbered, p *invalidate.Page) (err error) {
+func (s *visit) pageAfter(ctx context.Context, conn *sql.Conn, v *state, n numbered, p *invalidate.Page) (err error) {
 	before := v.pos
 	v.pos, v.id, v.now = n.pos, n.id, n.now
 	*p, err = s.page(ctx, conn, v)
@@ -194,15 +194,15 @@ func (l *Log) trim(ctx context.Context, conn *sql.Conn, before, end bySeq[int64]
 }
 
 // write numbers a batch as the dialect requires.
-func (l *Log) write(ctx context.Context, conn *sql.Conn, v *view, b *batch) (numbered, error) {
+func (l *Log) write(ctx context.Context, conn *sql.Conn, v *state, b *batch) (numbered, error) {
 	switch l.cfg.Dialect {
 	case Postgres:
 		return l.writePostgres(ctx, conn, b)
 	case SQLite:
 		return l.writeSQLite(ctx, conn, b)
-	case MySQL:
+	case MariaDB:
 	}
-	return l.writeMySQL(ctx, conn, v, b)
+	return l.writeMariaDB(ctx, conn, v, b)
 }
 
 // remove deletes the staged rows that are as they were staged.

@@ -17,8 +17,8 @@ const (
 
 // page returns the records after the caller's position, up to the end in v. The page of a Tail has
 // no End.
-func (s *visit) page(ctx context.Context, conn *sql.Conn, v *view) (p invalidate.Page, err error) {
-	if s.proves {
+func (s *visit) page(ctx context.Context, conn *sql.Conn, v *state) (p invalidate.Page, err error) {
+	if s.sync {
 		p.Now, p.End, p.Bound = v.now, v.cursor(), time.Duration(v.bound)*time.Millisecond
 	}
 	if s.at.Key >= v.position(keySeq) && s.at.Scope >= v.position(scopeSeq) {
@@ -37,7 +37,7 @@ func (s *visit) page(ctx context.Context, conn *sql.Conn, v *view) (p invalidate
 			return p, err
 		}
 		size += n
-		if s.proves {
+		if s.sync {
 			p.Now = max(p.Now, rec.Time) // the clock is read when a statement begins
 		}
 		to := &p.Keys
@@ -48,7 +48,7 @@ func (s *visit) page(ctx context.Context, conn *sql.Conn, v *view) (p invalidate
 			*to = append(*to, rec)
 		}
 	}
-	p.More = more && s.proves
+	p.More = more && s.sync
 	return p, rows.Err()
 }
 

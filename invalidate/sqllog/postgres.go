@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"sync/atomic"
 	"time"
+
+	"github.com/twofold-go/twofold/internal/sqltext"
 )
 
 // postgresText returns the statements for PostgreSQL.
@@ -28,13 +30,9 @@ import (
 // at most the last transaction that it read. A look therefore skips dead rows that vacuum must not
 // remove yet.
 func postgresText(c *Config) map[string]string {
-	since := "extract(epoch FROM pg_postmaster_start_time())::text"
-	if c.KeepOverRestart {
-		since = "(SELECT system_identifier::text FROM pg_control_system())"
-	}
-	d := map[string]string{
+	return map[string]string{
 		"server": "CASE WHEN current_setting('transaction_read_only') = 'on' THEN '' ELSE " +
-			since + " || '/' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) END",
+			"extract(epoch FROM pg_postmaster_start_time())::text || '/' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) END",
 		"place":    "(SELECT d.oid::text FROM pg_catalog.pg_database d WHERE d.datname = current_database())",
 		"mark":     "CASE WHEN m.xmin = m.born::xid THEN '' ELSE '" + markText + "' END",
 		"version":  "2",
@@ -46,7 +44,6 @@ func postgresText(c *Config) map[string]string {
 		"low":      "pg_snapshot_xmin(pg_current_snapshot())::text",
 		"least":    "least(o.xid, pg_snapshot_xmin(pg_current_snapshot()))::text",
 		"last":     notedLast,
-		"proof":    "NULL::text",
 		"patience": fmt.Sprintf("SELECT set_config('idle_in_transaction_session_timeout', '%d', true), $1::text", max(c.Bound/8, minPatience).Milliseconds()),
 		"begin":    "INSERT INTO {meta} (ns) VALUES ($1) ON CONFLICT (ns) DO NOTHING",
 		"lock":     "SELECT FROM {meta} WHERE ns = $1 FOR UPDATE",
@@ -57,21 +54,17 @@ func postgresText(c *Config) map[string]string {
 		"number":   postgresNumberText,
 		"named":    ", decode(rec.names, 'base64')",
 	}
-	if c.Prove {
-		d["proof"] = "concat(set_config('synchronous_commit', 'on', true), pg_logical_emit_message(true, 'twofold', ''))"
-	}
-	return d
 }
 
 // text returns a statement that reads large tables. PostgreSQL keeps the plan of a prepared
 // statement until the table is analyzed. A plan made for an empty table reads the table in full,
 // and not by its index. Therefore the statement gets another text, and another plan, each time that
 // the tables have doubled.
-func (l *Log) text(q *query) string {
+func (l *Log) text(q *sqltext.Query) string {
 	if l.cfg.Dialect != Postgres {
-		return q.text
+		return q.Text
 	}
-	return q.text + " /* " + strconv.Itoa(int(l.rows.outbox.Load())) + " " + strconv.Itoa(int(l.rows.log.Load())) + " */"
+	return q.Text + " /* " + strconv.Itoa(int(l.rows.outbox.Load())) + " " + strconv.Itoa(int(l.rows.log.Load())) + " */"
 }
 
 // sizes are the largest numbers of rows that the tables have had, as bit lengths.
@@ -94,12 +87,8 @@ const minPatience = 50 * time.Millisecond
 // same ids. A row that has the id of a staged one and another content stays: its id was used again,
 // or a person changed it. Then the low-water mark stays as well, because it may be above that row.
 func (l *Log) writePostgres(ctx context.Context, conn *sql.Conn, b *batch) (n numbered, err error) {
-	args, err := l.identify(ctx, conn, b.epoch, b.identity, asJSON(b.rows), b.low, b.own,
-		b.count[keySeq], b.count[scopeSeq], b.lastID[keySeq], b.lastID[scopeSeq], Channel, asJSON(b.records))
-	if err != nil {
-		return n, err
-	}
-	err = l.row(ctx, conn, l.sql.number.with(b.named), args...).
+	err = l.row(ctx, conn, l.sql.number.with(b.named), b.epoch, b.identity, asJSON(b.rows), b.low, b.own,
+		b.count[keySeq], b.count[scopeSeq], b.lastID[keySeq], b.lastID[scopeSeq], Channel, asJSON(b.records)).
 		Scan(&n.wrote, &n.pos[keySeq], &n.pos[scopeSeq], &n.id[keySeq], &n.id[scopeSeq], &n.rows, &n.now, new(any), new(any))
 	if errors.Is(err, sql.ErrNoRows) {
 		return numbered{}, nil

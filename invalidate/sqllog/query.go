@@ -3,54 +3,9 @@ package sqllog
 import (
 	"context"
 	"database/sql"
-	"regexp"
-	"strconv"
-	"strings"
+
+	"github.com/twofold-go/twofold/internal/sqltext"
 )
-
-// query is a statement in the spelling of its dialect.
-type query struct {
-	text  string
-	order []int // MySQL: which argument each placeholder stands for, from 0
-}
-
-var placeholder = regexp.MustCompile(`\$[0-9]+`)
-
-// rebind rewrites the placeholders $1, $2, … for the dialect. $0 is the argument after the last one.
-func rebind(d Dialect, text string) query {
-	last := 0
-	for _, p := range placeholder.FindAllString(text, -1) {
-		n, _ := strconv.Atoi(p[1:])
-		last = max(last, n)
-	}
-	text = strings.ReplaceAll(text, "$0", "$"+strconv.Itoa(last+1))
-	q := query{text: text}
-	switch d {
-	case Postgres:
-	case SQLite:
-		q.text = placeholder.ReplaceAllStringFunc(text, func(p string) string { return "?" + p[1:] })
-	case MySQL:
-		q.text = placeholder.ReplaceAllStringFunc(text, func(p string) string {
-			n, _ := strconv.Atoi(p[1:])
-			q.order = append(q.order, n-1)
-			return "?"
-		})
-	}
-	return q
-}
-
-// args orders the arguments as the statement needs them. The first one is the namespace.
-func (q *query) args(ns string, rest []any) []any {
-	in := append([]any{ns}, rest...)
-	if q.order == nil {
-		return in
-	}
-	out := make([]any, len(q.order))
-	for i, from := range q.order {
-		out[i] = in[from]
-	}
-	return out
-}
 
 // queryer is a pool, a connection, or a transaction on one.
 type queryer interface {
@@ -60,16 +15,16 @@ type queryer interface {
 }
 
 // exec runs a statement. Its first argument is the namespace, and args are the others.
-func (l *Log) exec(ctx context.Context, on queryer, q *query, args ...any) (sql.Result, error) {
-	return on.ExecContext(ctx, q.text, q.args(l.cfg.Namespace, args)...)
+func (l *Log) exec(ctx context.Context, on queryer, q *sqltext.Query, args ...any) (sql.Result, error) {
+	return on.ExecContext(ctx, q.Text, q.Args(l.cfg.Namespace, args)...)
 }
 
 // row runs a query for one row, with the same arguments as exec.
-func (l *Log) row(ctx context.Context, on queryer, q *query, args ...any) *sql.Row {
-	return on.QueryRowContext(ctx, l.text(q), q.args(l.cfg.Namespace, args)...)
+func (l *Log) row(ctx context.Context, on queryer, q *sqltext.Query, args ...any) *sql.Row {
+	return on.QueryRowContext(ctx, l.text(q), q.Args(l.cfg.Namespace, args)...)
 }
 
 // list runs a query, with the same arguments as exec.
-func (l *Log) list(ctx context.Context, on queryer, q *query, args ...any) (*sql.Rows, error) {
-	return on.QueryContext(ctx, l.text(q), q.args(l.cfg.Namespace, args)...)
+func (l *Log) list(ctx context.Context, on queryer, q *sqltext.Query, args ...any) (*sql.Rows, error) {
+	return on.QueryContext(ctx, l.text(q), q.Args(l.cfg.Namespace, args)...)
 }

@@ -39,7 +39,7 @@ func keyScope(t testing.TB) invalidate.Scope {
 }
 
 // People also write the text of a row by hand.
-func TestStatementText(t *testing.T) {
+func TestAppendText(t *testing.T) {
 	t.Parallel()
 	scopes := []invalidate.Scope{
 		keyScope(t), invalidate.Tag("default", "org:7"), invalidate.Prefix("default", "users:v1:"),
@@ -49,24 +49,24 @@ func TestStatementText(t *testing.T) {
 	for dialect, want := range map[sqllog.Dialect]string{
 		sqllog.Postgres: "INSERT INTO app.o (ns, scopes) VALUES ($1, $2)",
 		sqllog.SQLite:   "INSERT INTO app.o (ns, scopes) VALUES (?1, ?2)",
-		sqllog.MySQL:    "INSERT INTO app.o (ns, scopes) VALUES (?, ?)",
+		sqllog.MariaDB:  "INSERT INTO app.o (ns, scopes) VALUES (?, ?)",
 	} {
 		l := sqllog.New(pool(t), sqllog.Config{Dialect: dialect, Namespace: "n", Tables: sqllog.Tables{Schema: "app", Outbox: "o"}})
-		query, args, err := l.Statement(scopes...)
-		if err != nil || query != want || !slices.Equal(args, []any{"n", text}) {
-			t.Errorf("%v: Statement = %q, %q, %v; want %q with %q", dialect, query, args, err, want, text)
+		tx := &execs{}
+		if err := l.Append(t.Context(), tx, scopes...); err != nil || !slices.Equal(tx.query, []string{want}) || !slices.Equal(tx.args[0], []any{"n", text}) {
+			t.Errorf("%v: Append runs %q with %q, %v; want %q with %q", dialect, tx.query, tx.args, err, want, text)
 		}
 	}
 }
 
 // Many scopes become several rows of one statement.
-func TestStatementOfMany(t *testing.T) {
+func TestAppendOfMany(t *testing.T) {
 	t.Parallel()
 	many := []invalidate.Scope{invalidate.Hold(time.Second)}
 	for i := range 2001 {
 		many = append(many, invalidate.Tag("default", fmt.Sprint(i)))
 	}
-	for dialect, args := range map[sqllog.Dialect]int{sqllog.Postgres: 4, sqllog.SQLite: 4, sqllog.MySQL: 6} {
+	for dialect, args := range map[sqllog.Dialect]int{sqllog.Postgres: 4, sqllog.SQLite: 4, sqllog.MariaDB: 6} {
 		tx := &execs{}
 		if err := sqllog.New(pool(t), sqllog.Config{Dialect: dialect}).Append(t.Context(), tx, many...); err != nil {
 			t.Fatal(err)

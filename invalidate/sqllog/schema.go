@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/twofold-go/twofold/internal/sqlschema"
+	"github.com/twofold-go/twofold/internal/sqltext"
 )
 
 //go:embed migrations
@@ -40,7 +41,7 @@ func (l *Log) Install(ctx context.Context) error {
 }
 
 func (l *Log) install(ctx context.Context) error {
-	column := map[Dialect]string{Postgres: "born", MySQL: "wit", SQLite: "ns"}[l.cfg.Dialect]
+	column := map[Dialect]string{Postgres: "born", MariaDB: "wit", SQLite: "ns"}[l.cfg.Dialect]
 	for _, m := range []struct{ file, missing string }{ // the query has a row, or fails, if the migration is missing or half done
 		{"0001_twofold_log", ""},
 		{"0003_twofold_witness", "SELECT 1 FROM " + l.sql.meta + " WHERE version < 2 OR " + column + " IS NULL LIMIT 1"}, // none for SQLite
@@ -69,12 +70,9 @@ func (l *Log) apply(ctx context.Context, file string) error {
 		"CREATE TABLE ", "CREATE TABLE IF NOT EXISTS ",
 		"CREATE INDEX ", "CREATE INDEX IF NOT EXISTS ",
 		"twofold_outbox_pending", t.Outbox+"_pending", // an index is in the schema of its table
-		"twofold_outbox", t.qualified(t.Outbox),
-		"twofold_log", t.qualified(t.Log),
-		"twofold_meta", t.qualified(t.Meta),
+		"twofold_outbox", sqltext.Qualified(t.Schema, t.Outbox),
+		"twofold_log", sqltext.Qualified(t.Schema, t.Log),
+		"twofold_meta", sqltext.Qualified(t.Schema, t.Meta),
 	)
 	return sqlschema.Apply(ctx, l.db, sqlschema.Up(migrations, l.cfg.Dialect.String(), file), names)
 }
-
-// qualified returns the name of a table as statements use it.
-func (t *Tables) qualified(name string) string { return strings.TrimPrefix(t.Schema+"."+name, ".") }

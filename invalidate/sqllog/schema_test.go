@@ -12,7 +12,7 @@ import (
 // The two tools get the same statements, under the file names that they need.
 func TestMigrations(t *testing.T) {
 	t.Parallel()
-	for _, d := range []sqllog.Dialect{sqllog.Postgres, sqllog.SQLite, sqllog.MySQL} {
+	for _, d := range []sqllog.Dialect{sqllog.Postgres, sqllog.SQLite, sqllog.MariaDB} {
 		files := sqllog.Migrations(d)
 		names := []string{"0001_twofold_log", "0003_twofold_witness", "0004_twofold_names"}
 		if d == sqllog.SQLite {

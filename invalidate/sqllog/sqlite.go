@@ -26,7 +26,6 @@ func sqliteText(*Config) map[string]string {
 		"low":      "''",
 		"least":    "''",
 		"last":     notedLast,
-		"proof":    "NULL",
 		"begin":    "INSERT INTO {meta} (ns) VALUES ($1) ON CONFLICT (ns) DO NOTHING", // takes the write lock either way
 		"greatest": "max",
 		"text":     "",
@@ -51,7 +50,7 @@ func (l *Log) writeSQLite(ctx context.Context, conn *sql.Conn, b *batch) (n numb
 		return numbered{}, err
 	}
 	n.ends, err = l.readEnds(ctx, tx)
-	if err != nil || n.epoch != b.epoch || l.denies(&w, &n.ends) {
+	if err != nil || n.epoch != b.epoch || l.contradicts(&w, &n.ends) {
 		return numbered{}, err
 	}
 	if n.held = true; n.rows == 0 && !b.own {
@@ -70,7 +69,7 @@ func (l *Log) writeSQLite(ctx context.Context, conn *sql.Conn, b *batch) (n numb
 		n.id[r.Seq] = r.ID
 	}
 	if err = l.note(ctx, tx, b, &n); err == nil {
-		err = l.testify(&w, &n.ends)
+		err = l.writeSidecar(&w, &n.ends)
 	}
 	if err == nil {
 		err = tx.Commit()

@@ -3,6 +3,8 @@ package sqllog
 import (
 	"context"
 	"database/sql"
+	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -42,7 +44,7 @@ var _ invalidate.Log = (*Log)(nil)
 // [Log.Validate] and every call report what is wrong with the configuration.
 func New(db *sql.DB, cfg Config) *Log {
 	cfg = cfg.filled()
-	l := &Log{db: db, cfg: cfg, err: cfg.check(db), wake: make(chan struct{}, 1)}
+	l := &Log{db: db, cfg: cfg, err: errors.Join(noPool(db), cfg.Validate()), wake: make(chan struct{}, 1)}
 	if l.err == nil {
 		l.sql = newStatements(&l.cfg)
 	}
@@ -52,10 +54,17 @@ func New(db *sql.DB, cfg Config) *Log {
 // Validate returns everything that is wrong with the configuration, joined, or nil. Each fault
 // wraps [ErrConfig]. It sends nothing to the database.
 func (l *Log) Validate() error {
-	if l.db == nil && l.err == nil {
-		return (&Config{}).check(nil)
+	if l.db == nil && l.err == nil { // the zero Log
+		return errors.Join(noPool(nil), Config{}.Validate())
 	}
 	return l.err
+}
+
+func noPool(db *sql.DB) error {
+	if db != nil {
+		return nil
+	}
+	return fmt.Errorf("%w: db is nil; pass the pool of the database that the application writes to", ErrConfig)
 }
 
 // Bound returns [Config.Bound], or the default.
@@ -130,7 +139,7 @@ type Stats struct {
 
 type counters struct {
 	numbered, damaged, left, oldest atomic.Int64
-	told                            atomic.Bool // a damaged row was logged
+	loggedDamage                    atomic.Bool // a damaged row was logged
 }
 
 // Stats returns the counters. It sends nothing to the database.

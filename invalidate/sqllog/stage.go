@@ -10,6 +10,7 @@ import (
 
 	"github.com/twofold-go/twofold/internal/lognames"
 	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/invalidate/sqllog/internal/outbox"
 )
 
 // The limits of a stage: rows, and bytes of their texts.
@@ -37,20 +38,16 @@ type stage struct {
 // the same.
 type staged struct {
 	ID      int64  `json:"id"`
-	Content string `json:"content"` // PostgreSQL: its xmin; SQLite: its text; MySQL: its time and a hash
+	Content string `json:"content"` // PostgreSQL: its xmin; SQLite: its text; MariaDB: its time and a hash
 }
 
 // stage reads rows without a number on conn. It sets moved when they do not fit v.
-func (l *Log) stage(ctx context.Context, conn *sql.Conn, v *view) (st stage, err error) {
+func (l *Log) stage(ctx context.Context, conn *sql.Conn, v *state) (st stage, err error) {
 	st.identity = v.identity
 	if l.names() {
 		st.names = lognames.Names{}
 	}
-	args, err := l.identify(ctx, conn, stageRows)
-	if err != nil {
-		return st, err
-	}
-	rows, err := l.list(ctx, conn, &l.sql.stage, args...)
+	rows, err := l.list(ctx, conn, &l.sql.stage, stageRows)
 	if err != nil {
 		return st, err
 	}
@@ -80,13 +77,13 @@ func (l *Log) stage(ctx context.Context, conn *sql.Conn, v *view) (st stage, err
 
 // read adds what a row names to the stage.
 func (l *Log) read(st *stage, text string) {
-	row, ok := named{}, false
+	row, ok := outbox.Named{}, false
 	if len(text) <= stageBytes && utf8.ValidString(text) { // a larger record may be too large for the server
-		row, ok = parseRow(text, st.names)
+		row, ok = outbox.Parse(text, st.names)
 	}
 	if !ok {
 		st.damaged++
-		if l.stats.told.CompareAndSwap(false, true) {
+		if l.stats.loggedDamage.CompareAndSwap(false, true) {
 			l.logger().Error("sqllog: a row of the outbox does not parse; everything older is given up", "bytes", len(text), "namespace", l.cfg.Namespace)
 		}
 		return
@@ -94,13 +91,13 @@ func (l *Log) read(st *stage, text string) {
 	if st.keys == nil {
 		st.keys = map[time.Duration][]string{}
 	}
-	if len(row.keys) > 0 {
-		st.keys[row.hold] = append(st.keys[row.hold], row.keys...)
+	if len(row.Keys) > 0 {
+		st.keys[row.Hold] = append(st.keys[row.Hold], row.Keys...)
 	}
-	for _, k := range row.keys {
-		st.records[keySeq] = append(st.records[keySeq], keyFence(k, row.hold))
+	for _, k := range row.Keys {
+		st.records[keySeq] = append(st.records[keySeq], outbox.KeyFence(k, row.Hold))
 	}
-	st.records[scopeSeq] = append(st.records[scopeSeq], row.scopes...)
+	st.records[scopeSeq] = append(st.records[scopeSeq], row.Scopes...)
 }
 
 // removeCells removes the cells of the staged keys. Keys whose cells may remain are also fenced as
@@ -126,7 +123,7 @@ func (s *visit) removeCells(ctx context.Context, st *stage) {
 				s.cellsOut = len(left) > 0 && ctx.Err() != nil
 			}
 			for _, k := range left {
-				st.records[scopeSeq] = append(st.records[scopeSeq], cellFence(k, hold))
+				st.records[scopeSeq] = append(st.records[scopeSeq], outbox.CellFence(k, hold))
 				tenant, rest, _ := strings.Cut(k, ":")
 				st.names.Add(invalidate.Prefix(tenant, rest))
 			}

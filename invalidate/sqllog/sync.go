@@ -30,7 +30,7 @@ func (l *Log) Sync(ctx context.Context, at invalidate.Cursor, a invalidate.Appen
 	}
 	l.noteApplied(at)
 	own, names := bySeq[[]byte]{keySeq: keys, scopeSeq: scopes}, bySeq[string]{keySeq: a.KeyNames, scopeSeq: a.ScopeNames}
-	p, err := (&visit{log: l, at: at, own: own, names: names, proves: true}).run(ctx)
+	p, err := (&visit{log: l, at: at, own: own, names: names, sync: true}).run(ctx)
 	if err == nil {
 		l.noteAnswer(p)
 	}
@@ -39,11 +39,11 @@ func (l *Log) Sync(ctx context.Context, at invalidate.Cursor, a invalidate.Appen
 
 // visit is one Sync, or one look of a Tail.
 type visit struct {
-	log    *Log
-	at     invalidate.Cursor
-	own    bySeq[[]byte] // payloads to append, or nil
-	names  bySeq[string] // of the records to append
-	proves bool          // it is a Sync
+	log   *Log
+	at    invalidate.Cursor
+	own   bySeq[[]byte] // payloads to append, or nil
+	names bySeq[string] // of the records to append
+	sync  bool          // it is a Sync
 
 	caughtUp bool // every row that was committed when it began is numbered
 	cellsOut bool // cells could not be removed; it does not try again
@@ -84,16 +84,13 @@ func (s *visit) run(ctx context.Context) (p invalidate.Page, err error) {
 // attempt looks at the log. When no task must be done first, it returns the records after the
 // caller's position, on the same connection.
 func (s *visit) attempt(ctx context.Context) (p invalidate.Page, done bool, err error) {
-	if err := s.prove(ctx); err != nil {
-		return p, false, err
-	}
-	var v view
+	var v state
 	var first task
 	err = withConn(ctx, s.reads(), func(conn *sql.Conn) error {
-		if p, done, err = s.still(ctx, conn); done || err != nil {
+		if p, done, err = s.unchanged(ctx, conn); done || err != nil {
 			return err
 		}
-		if v, err = s.log.look(ctx, conn, conn, s.at); err == nil {
+		if v, err = s.log.look(ctx, conn, s.at); err == nil {
 			first, err = s.first(&v)
 		}
 		if err == nil && first == nothing {
@@ -137,17 +134,17 @@ const (
 
 // first returns the task to do first. Only a Sync starts epochs and returns errors. A Tail numbers
 // rows unless there is a fault.
-func (s *visit) first(v *view) (task, error) {
+func (s *visit) first(v *state) (task, error) {
 	fault := s.log.refuses(v)
-	if s.proves && fault != nil {
+	if s.sync && fault != nil {
 		return nothing, fault
 	}
 	doubtful := v.doubtful(s.at)
 	switch {
-	case !s.proves && (doubtful || fault != nil || s.log.outdated(v)):
+	case !s.sync && (doubtful || fault != nil || s.log.outdated(v)):
 		return nothing, nil
 	case doubtful && s.epochs == maxEpochs:
-		return nothing, fmt.Errorf("%w: %d epochs in one Sync: Identity must not change while the server runs", ErrBusy, maxEpochs)
+		return nothing, fmt.Errorf("%w: %d epochs in one Sync: something else changes the table meta, or the pool leads to several servers", ErrBusy, maxEpochs)
 	case doubtful:
 		return newEpoch, nil
 	case s.log.outdated(v):
@@ -160,7 +157,7 @@ func (s *visit) first(v *view) (task, error) {
 
 // refuses returns why this process must not use the log: the server takes no writes, or the fleet
 // has another remote tier.
-func (l *Log) refuses(v *view) error {
+func (l *Log) refuses(v *state) error {
 	l.cells.mu.Lock()
 	defer l.cells.mu.Unlock()
 	switch {
@@ -173,7 +170,7 @@ func (l *Log) refuses(v *view) error {
 }
 
 // outdated reports whether the log does not know this process's bound or remote tier.
-func (l *Log) outdated(v *view) bool {
+func (l *Log) outdated(v *state) bool {
 	l.cells.mu.Lock()
 	defer l.cells.mu.Unlock()
 	return v.bound < logwire.Millis(l.cfg.Bound) || l.cells.known && !v.tier.Valid
@@ -185,16 +182,6 @@ func (l *Log) noteTerms(ctx context.Context) error {
 	tier := sql.NullString{String: l.cells.tier, Valid: l.cells.known}
 	l.cells.mu.Unlock()
 	_, err := l.exec(ctx, l.db, &l.sql.terms, logwire.Millis(l.cfg.Bound), tier)
-	return err
-}
-
-// prove commits a small write, if the Config says so. On PostgreSQL the look does it.
-func (s *visit) prove(ctx context.Context) error {
-	l := s.log
-	if !s.proves || !l.cfg.Prove || l.cfg.Dialect == Postgres {
-		return nil
-	}
-	_, err := l.exec(ctx, l.db, &l.sql.prove)
 	return err
 }
 

@@ -33,7 +33,7 @@ import (
 const sidecarName = "-twofold"
 
 // witness is the evidence from outside the tables. It is read before them. The zero witness, of the
-// other dialects, denies nothing.
+// other dialects, contradicts nothing.
 type witness struct {
 	place   string      // the schema cookie of a database without a file
 	sidecar string      // the path; empty if there is none
@@ -114,8 +114,8 @@ func findRecord(b []byte, log string) (at int, ok bool) {
 	return at, false
 }
 
-// denies reports whether the sidecar says that the tables are not as a log left them.
-func (l *Log) denies(w *witness, e *ends) bool {
+// contradicts reports whether the sidecar says that the tables are not as a log left them.
+func (l *Log) contradicts(w *witness, e *ends) bool {
 	return w.sidecar != "" && w.state != w.stateOf(e)
 }
 
@@ -131,9 +131,9 @@ func (w *witness) stateOf(e *ends) uint64 {
 	return max(xxhash.Sum64(b), 1)
 }
 
-// testify writes into the sidecar where the sequences end. The caller holds the write lock, and
+// writeSidecar writes into the sidecar where the sequences end. The caller holds the write lock, and
 // commits next.
-func (l *Log) testify(w *witness, e *ends) (err error) {
+func (l *Log) writeSidecar(w *witness, e *ends) (err error) {
 	if w.sidecar == "" {
 		return nil
 	}

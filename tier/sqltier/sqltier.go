@@ -13,7 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/twofold-go/twofold/internal/sqlname"
+	"github.com/twofold-go/twofold/internal/sqltext"
 	"github.com/twofold-go/twofold/tier"
 )
 
@@ -133,7 +133,7 @@ func (c *Config) check(db *sql.DB) error {
 	refuse(c.Dialect != SQLite && c.Dialect != Postgres, "Dialect is %d; set SQLite or Postgres", c.Dialect)
 	refuse(c.Table != "" && !tableName.MatchString(c.Table), // the name becomes part of statements
 		"Table has %d bytes and is not a name; use letters, digits and underscores, and one dot after a schema", len(c.Table))
-	refuse(sqlname.Reserved(c.Dialect.String(), c.Table), "Table is %.50q, which is a reserved word of %v; add a prefix, as in twofold_%.50s",
+	refuse(sqltext.Reserved(c.Dialect.String(), c.Table), "Table is %.50q, which is a reserved word of %v; add a prefix, as in twofold_%.50s",
 		c.Table, c.Dialect, c.Table)
 	refuse(c.Dialect == SQLite && strings.Contains(c.Table, "."), "Table names a schema; SQLite needs only the table's name")
 	refuse(c.MaxCell < 0, "MaxCell is %d; set a number of bytes, or 0 for the default", c.MaxCell)

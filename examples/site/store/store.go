@@ -23,6 +23,7 @@ import (
 	"github.com/twofold-go/twofold/examples/site/content"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/invalidate/sqllog"
+	"github.com/twofold-go/twofold/invalidate/sqllog/triggers"
 )
 
 //go:embed migrations
@@ -75,8 +76,8 @@ func Open(ctx context.Context, db string) (s *Store, err error) {
 	s.conn = s.on(s.readers)
 	s.log = s.Log(0)
 	err = s.log.Install(ctx)
-	if err == nil && s.log.CheckTriggers(ctx, s.writer, tables...) != nil {
-		err = s.log.InstallTriggers(ctx, s.writer, tables...)
+	if err == nil && triggers.Check(ctx, s.writer, s.logs, tables...) != nil {
+		err = triggers.Install(ctx, s.writer, s.logs, tables...)
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("store: %w", err), s.Close())
@@ -86,11 +87,11 @@ func Open(ctx context.Context, db string) (s *Store, err error) {
 
 // tables are the tables that invalidate themselves, no matter which program writes them. The posts
 // are not among them: what a post changes depends on more than its row.
-var tables = []sqllog.Table{
-	{Name: "settings", Unique: [][]string{{"id"}}, Rows: []sqllog.Row{{Tag: string(content.SettingsEntity)}}},
-	{Name: "nav_items", Unique: [][]string{{"position"}}, Rows: []sqllog.Row{{Tag: string(content.NavigationEntity)}}},
-	{Name: "api_keys", Unique: [][]string{{"prefix"}}, Rows: []sqllog.Row{{Tag: string(content.KeyEntity("")), Column: "prefix"}}},
-	{Name: string(Pages), Unique: [][]string{{"id"}, {"slug"}}, Rows: []sqllog.Row{
+var tables = []triggers.Table{
+	{Name: "settings", Unique: [][]string{{"id"}}, Rows: []triggers.Row{{Tag: string(content.SettingsEntity)}}},
+	{Name: "nav_items", Unique: [][]string{{"position"}}, Rows: []triggers.Row{{Tag: string(content.NavigationEntity)}}},
+	{Name: "api_keys", Unique: [][]string{{"prefix"}}, Rows: []triggers.Row{{Tag: string(content.KeyEntity("")), Column: "prefix"}}},
+	{Name: string(Pages), Unique: [][]string{{"id"}, {"slug"}}, Rows: []triggers.Row{
 		{Tag: content.PageEntities, Column: "id"}, {Tag: string(content.PageSlugEntity("")), Column: "slug"}, {Tag: string(content.SitemapEntity)},
 	}},
 }

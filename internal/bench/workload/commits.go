@@ -16,7 +16,8 @@ import (
 	"github.com/twofold-go/twofold/internal/dbtest"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/invalidate/sqllog"
-	"github.com/twofold-go/twofold/invalidate/sqllog/pgxlisten"
+	"github.com/twofold-go/twofold/invalidate/sqllog/sqlpgx"
+	"github.com/twofold-go/twofold/invalidate/sqllog/triggers"
 )
 
 // Workload I puts invalidations into the transactions that write the data, in PostgreSQL with all
@@ -57,13 +58,14 @@ func openDatabase(t *setup.T) *database {
 	d.db = setup.Must(d.server.Open(""))
 	t.Closing(d.db.Close)
 	d.db.SetMaxIdleConns(16)
-	d.log = sqllog.New(d.db, sqllog.Config{Dialect: sqllog.Postgres, Poll: pollOfLogs})
+	cfg := sqllog.Config{Dialect: sqllog.Postgres, Poll: pollOfLogs}
+	d.log = sqllog.New(d.db, cfg)
 	setup.Check(d.log.Install(ctx))
 	for _, table := range []string{"accounts", "accounts1", "accounts3"} { // see watched
 		setup.Must(d.db.ExecContext(ctx, fmt.Sprintf(`CREATE TABLE %s AS SELECT i AS id, 0 AS n, 'tag' || i AS tag FROM generate_series(0, %d) i`, table, accounts-1)))
 		setup.Must(d.db.ExecContext(ctx, `ALTER TABLE `+table+` ADD PRIMARY KEY (id)`))
 	}
-	setup.Check(d.log.InstallTriggers(ctx, d.db, watched...))
+	setup.Check(triggers.Install(ctx, d.db, cfg, watched...))
 	for _, q := range []string{
 		`CREATE TABLE counter (n bigint NOT NULL)`, `INSERT INTO counter VALUES (0)`,
 		`CREATE TABLE numbered (n bigint PRIMARY KEY, scopes text NOT NULL)`,
@@ -74,9 +76,9 @@ func openDatabase(t *setup.T) *database {
 }
 
 // watched are tables that invalidate themselves: with one scope for a row, and with three.
-var watched = []sqllog.Table{
-	{Name: "accounts1", Rows: []sqllog.Row{{Key: "accounts:v1", Column: "id"}}},
-	{Name: "accounts3", Rows: []sqllog.Row{{Key: "accounts:v1", Column: "id"}, {Tag: "t:", Column: "tag"}, {Tag: "accounts"}}},
+var watched = []triggers.Table{
+	{Name: "accounts1", Rows: []triggers.Row{{Key: "accounts:v1", Column: "id"}}},
+	{Name: "accounts3", Rows: []triggers.Row{{Key: "accounts:v1", Column: "id"}, {Tag: "t:", Column: "tag"}, {Tag: "accounts"}}},
 }
 
 // scopesOf returns n scopes that name an account.
@@ -215,7 +217,7 @@ func behind(at invalidate.Cursor, p invalidate.Page) invalidate.Cursor {
 // lags measures the times from the answer to COMMIT until another process has the record.
 func (e *Env) lags(d *database) {
 	server := setup.Must(pgx.ParseConfig(d.server.DSN("")))
-	listener := setup.Must(pgxlisten.New(pgxlisten.Config{Conn: server}))
+	listener := setup.Must(sqlpgx.NewListener(sqlpgx.ListenerConfig{Conn: server}))
 	e.t.Cleanup(listener.Close)
 	var cs []contender
 	for _, w := range []struct {

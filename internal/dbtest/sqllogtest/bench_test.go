@@ -19,7 +19,7 @@ func BenchmarkNothingNew(b *testing.B) {
 	}
 	if os.Getenv(dbtest.MariaDBEnv) == "1" {
 		_, db := dbtest.MariaDB(b).Database(b)
-		rigs["mariadb"] = &rig{dialect: sqllog.MySQL, db: db}
+		rigs["mariadb"] = &rig{dialect: sqllog.MariaDB, db: db}
 	}
 	for name, r := range rigs {
 		l := r.install(b).open(sqllog.Config{})

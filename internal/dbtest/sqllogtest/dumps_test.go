@@ -35,7 +35,7 @@ var ways = map[sqllog.Dialect]map[string]keep{
 		"a copy in the server, UPDATE":       copied(true),
 		"a database from a TEMPLATE, RENAME": template,
 	},
-	sqllog.MySQL: {
+	sqllog.MariaDB: {
 		"a dump over the tables":              myDump(""),
 		"a dump, DROP and CREATE DATABASE":    myDump("DROP DATABASE {db}; CREATE DATABASE {db}"),
 		"a dump, TRUNCATE, data only":         myDump("TRUNCATE {db}.twofold_outbox; TRUNCATE {db}.twofold_log; TRUNCATE {db}.twofold_meta", "--no-create-info"),

@@ -39,18 +39,9 @@ func (c *turns) Connect(context.Context) (driver.Conn, error) {
 func TestStageOnAnotherServer(t *testing.T) {
 	t.Parallel()
 	r := sqliteRig(t)
-	who := func(_ context.Context, conn *sql.Conn) (name string, err error) {
-		return name, conn.QueryRowContext(context.Background(), "SELECT name FROM who").Scan(&name)
-	}
-	r.exec(t, "CREATE TABLE who (name TEXT)")
-	r.exec(t, "INSERT INTO who VALUES ('primary')")
-	p := r.process(t, sqllog.Config{Identity: who})
+	p := r.process(t, sqllog.Config{})
 	standby := filepath.Join(t.TempDir(), "standby.db")
 	r.exec(t, "VACUUM INTO ?", standby)
-	s := openAs(t, "sqlite", "file:"+standby)
-	if _, err := s.ExecContext(t.Context(), "UPDATE who SET name = 'standby'"); err != nil {
-		t.Fatal(err)
-	}
 	var path string
 	if err := r.db.QueryRowContext(t.Context(), "SELECT file FROM pragma_database_list").Scan(&path); err != nil {
 		t.Fatal(err)
@@ -59,7 +50,7 @@ func TestStageOnAnotherServer(t *testing.T) {
 	db := sql.OpenDB(c)
 	db.SetMaxIdleConns(0) // each query makes a connection
 	t.Cleanup(func() { _ = db.Close() })
-	l := sqllog.New(r.db, sqllog.Config{Dialect: sqllog.SQLite, Readers: db, Identity: who})
+	l := sqllog.New(r.db, sqllog.Config{Dialect: sqllog.SQLite, Readers: db})
 	commit(t, r, l, org(1))
 	c.begun = true
 	page, err := l.Sync(t.Context(), p.at, invalidate.Append{})
@@ -79,19 +70,6 @@ func TestWaitPanics(t *testing.T) {
 	if page, err := p.log.Tail(t.Context(), p.at); err != nil || len(page.Scopes) > 0 {
 		t.Errorf("Tail = %+v, %v; want nothing", page, err)
 	}
-}
-
-// Identities from Config.Identity are not times: the smallest difference counts.
-func TestIdentityCounts(t *testing.T) {
-	t.Parallel()
-	eachDatabase(t, func(t *testing.T, r *rig) {
-		name := "cluster/1"
-		p := r.process(t, sqllog.Config{Identity: func(context.Context, *sql.Conn) (string, error) { return name, nil }})
-		name = "cluster/2"
-		if !p.bumped() {
-			t.Error("Identity changed, and no epoch started")
-		}
-	})
 }
 
 // A row must not be so large that its record cannot be written: it would stop every Sync.
@@ -117,7 +95,7 @@ func TestOddTimes(t *testing.T) {
 	}
 }
 
-// On MySQL the notes may lag behind the records, if a process ended between the two. A new epoch
+// On MariaDB the notes may lag behind the records, if a process ended between the two. A new epoch
 // then names the last record as the one before it.
 func TestEpochBehindUnfinishedNumbering(t *testing.T) {
 	t.Parallel()

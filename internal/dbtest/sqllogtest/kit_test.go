@@ -42,7 +42,7 @@ var rigs = []struct {
 }{
 	{"sqlite", sqllog.SQLite, sqliteRig},
 	{"postgres", sqllog.Postgres, sharedPostgres},
-	{"mariadb", sqllog.MySQL, sharedMariaDB},
+	{"mariadb", sqllog.MariaDB, sharedMariaDB},
 }
 
 // eachDatabase runs test in parallel for each kind of database. All tests share one PostgreSQL
@@ -105,7 +105,7 @@ func sharedMariaDB(t testing.TB) *rig {
 		shared.mariadb = s
 	}
 	name, db := shared.mariadb.Database(t)
-	return (&rig{dialect: sqllog.MySQL, db: db, mariadb: shared.mariadb, name: name}).install(t)
+	return (&rig{dialect: sqllog.MariaDB, db: db, mariadb: shared.mariadb, name: name}).install(t)
 }
 
 // mustStart skips a test if its server is missing and optional.
@@ -142,6 +142,9 @@ func (r *rig) install(t testing.TB) *rig {
 	}
 	return r
 }
+
+// config returns the configuration of a log with the defaults.
+func (r *rig) config() sqllog.Config { return sqllog.Config{Dialect: r.dialect} }
 
 // open returns a handle, like that of one more process.
 func (r *rig) open(cfg sqllog.Config) *sqllog.Log {

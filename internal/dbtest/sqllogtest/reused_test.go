@@ -21,7 +21,7 @@ func TestReusedID(t *testing.T) {
 		for _, again := range map[sqllog.Dialect][]string{
 			sqllog.SQLite:   {change, "DELETE FROM sqlite_sequence"},
 			sqllog.Postgres: {change, "SELECT setval(pg_get_serial_sequence('twofold_outbox', 'id'), {id}, false)", "TRUNCATE twofold_outbox RESTART IDENTITY"},
-			sqllog.MySQL:    {change, "TRUNCATE TABLE twofold_outbox", "ALTER TABLE twofold_outbox AUTO_INCREMENT = 1"},
+			sqllog.MariaDB:  {change, "TRUNCATE TABLE twofold_outbox", "ALTER TABLE twofold_outbox AUTO_INCREMENT = 1"},
 		}[r.dialect] {
 			t.Run(again, func(t *testing.T) { reused(t, r, again, again == change) })
 		}
@@ -71,7 +71,7 @@ func reused(t *testing.T, r *rig, again string, change bool) {
 	}
 }
 
-// MySQL numbers in two statements. Between them, another process may have numbered the same rows,
+// MariaDB numbers in two statements. Between them, another process may have numbered the same rows,
 // and their ids may be used again.
 func TestReusedIDBetweenStatements(t *testing.T) {
 	t.Parallel()

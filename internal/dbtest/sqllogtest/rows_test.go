@@ -32,7 +32,7 @@ func TestRowsByHand(t *testing.T) {
 			sqllog.Postgres: `CREATE FUNCTION tell() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
 				INSERT INTO twofold_outbox (scopes) VALUES (json_build_array(json_build_array('k', 'default:users:v1:' || NEW.id))); RETURN NEW; END $$;
 				CREATE TRIGGER told AFTER INSERT ON users FOR EACH ROW EXECUTE FUNCTION tell()`,
-			sqllog.MySQL: `CREATE TRIGGER told AFTER INSERT ON users FOR EACH ROW
+			sqllog.MariaDB: `CREATE TRIGGER told AFTER INSERT ON users FOR EACH ROW
 				INSERT INTO twofold_outbox (scopes) VALUES (JSON_ARRAY(JSON_ARRAY('k', CONCAT('default:users:v1:', NEW.id))))`,
 		}[r.dialect])
 		r.exec(t, "INSERT INTO users VALUES (42, 'a')")

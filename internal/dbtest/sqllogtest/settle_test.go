@@ -7,6 +7,7 @@ import (
 
 	"github.com/twofold-go/twofold/cache"
 	"github.com/twofold-go/twofold/invalidate/sqllog"
+	"github.com/twofold-go/twofold/invalidate/sqllog/triggers"
 )
 
 // After a commit, and after a statement that runs a trigger, Settle takes one bound. Then the other
@@ -17,7 +18,7 @@ func TestSettleAfterCommitAndTrigger(t *testing.T) {
 		const bound = 2 * time.Second
 		r.exec(t, "CREATE TABLE users (id int PRIMARY KEY, version int)")
 		r.exec(t, "INSERT INTO users VALUES (1, 1)")
-		r.installed(t, sqllog.Table{Name: "users", Rows: []sqllog.Row{{Key: "users:v1", Column: "id"}}})
+		r.installed(t, triggers.Table{Name: "users", Rows: []triggers.Row{{Key: "users:v1", Column: "id"}}})
 		r.exec(t, "CREATE TABLE plain (id int PRIMARY KEY, version int)")
 		r.exec(t, "INSERT INTO plain VALUES (1, 1)")
 		open := func(query, space string) (*sqllog.Log, *cache.Tiers, cache.Cache[int, int]) {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/invalidate/sqllog"
+	"github.com/twofold-go/twofold/invalidate/sqllog/triggers"
 )
 
 // eachWatched runs test for each kind of database, and for a table of PostgreSQL with partitions.
@@ -41,14 +42,14 @@ func TestTriggersCoverEveryWrite(t *testing.T) {
 	})
 }
 
-// Control: without one of the triggers, the program above misses a change, and CheckTriggers names
+// Control: without one of the triggers, the program above misses a change, and Check names
 // the trigger.
 func TestTriggersMissing(t *testing.T) {
 	t.Parallel()
 	eachWatched(t, func(t *testing.T, watch func(testing.TB) *watched) {
 		w := watch(t)
 		events := map[sqllog.Dialect][]string{
-			sqllog.Postgres: {"insert", "update", "delete", "truncate"}, sqllog.MySQL: {"insert", "update", "delete"},
+			sqllog.Postgres: {"insert", "update", "delete", "truncate"}, sqllog.MariaDB: {"insert", "update", "delete"},
 			sqllog.SQLite: {"insert", "update", "delete", "replace_i", "replace_u"},
 		}[w.dialect]
 		for _, event := range events {
@@ -63,44 +64,42 @@ func TestTriggersMissing(t *testing.T) {
 			default:
 				w.exec(t, "DROP TRIGGER "+name+" ON users")
 			}
-			l := w.open(sqllog.Config{})
-			err := l.CheckTriggers(t.Context(), w.db, w.table)
-			if !errors.Is(err, sqllog.ErrTriggers) || !strings.Contains(err.Error(), name) || !strings.Contains(err.Error(), "missing") {
-				t.Errorf("without %s: CheckTriggers = %v", name, err)
+			err := triggers.Check(t.Context(), w.db, w.config(), w.table)
+			if !errors.Is(err, triggers.ErrNotInstalled) || !strings.Contains(err.Error(), name) || !strings.Contains(err.Error(), "missing") {
+				t.Errorf("without %s: Check = %v", name, err)
 			}
 			if fault := w.check(t, 1, 2000); fault == "" {
 				t.Errorf("without %s nothing was missed", name)
 			}
-			if err := l.InstallTriggers(t.Context(), w.db, w.table); err != nil {
+			if err := triggers.Install(t.Context(), w.db, w.config(), w.table); err != nil {
 				t.Fatal(err)
 			}
-			if err := l.CheckTriggers(t.Context(), w.db, w.table); err != nil {
+			if err := triggers.Check(t.Context(), w.db, w.config(), w.table); err != nil {
 				t.Error(err)
 			}
 		}
 	})
 }
 
-// CheckTriggers names what is disabled, of another text, or without a right.
+// Check names what is disabled, of another text, or without a right.
 func TestCheckTriggers(t *testing.T) {
 	t.Parallel()
 	eachWatched(t, func(t *testing.T, watch func(testing.TB) *watched) {
 		w := watch(t)
-		l := w.open(sqllog.Config{})
 		more := w.table
-		more.Rows = append(slices.Clone(more.Rows), sqllog.Row{Tag: "name:", Column: "name"})
-		err := l.CheckTriggers(t.Context(), w.db, more)
-		if !errors.Is(err, sqllog.ErrTriggers) || !strings.Contains(err.Error(), `"twofold_changed_users_insert"`) || !strings.Contains(err.Error(), "outdated: migrate again") {
-			t.Errorf("with another Table: CheckTriggers = %v, want the outdated triggers", err)
+		more.Rows = append(slices.Clone(more.Rows), triggers.Row{Tag: "name:", Column: "name"})
+		err := triggers.Check(t.Context(), w.db, w.config(), more)
+		if !errors.Is(err, triggers.ErrNotInstalled) || !strings.Contains(err.Error(), `"twofold_changed_users_insert"`) || !strings.Contains(err.Error(), "outdated: migrate again") {
+			t.Errorf("with another Table: Check = %v, want the outdated triggers", err)
 		}
-		up, down, err := l.Triggers(w.table)
+		up, down, err := triggers.SQL(w.config(), w.table)
 		if err != nil {
 			t.Fatal(err)
 		}
 		run := func(text string) {
 			for s := range strings.SplitSeq(text, ";\n") {
 				switch {
-				case w.dialect != sqllog.MySQL: // both drivers take many statements, with semicolons in them
+				case w.dialect != sqllog.MariaDB: // both drivers take many statements, with semicolons in them
 					w.exec(t, text)
 					return
 				case strings.TrimSpace(s) != "":
@@ -110,13 +109,13 @@ func TestCheckTriggers(t *testing.T) {
 		}
 		run(down)
 		run(down)
-		if err := l.CheckTriggers(t.Context(), w.db, w.table); !errors.Is(err, sqllog.ErrTriggers) {
-			t.Errorf("without triggers: CheckTriggers = %v, want ErrTriggers", err)
+		if err := triggers.Check(t.Context(), w.db, w.config(), w.table); !errors.Is(err, triggers.ErrNotInstalled) {
+			t.Errorf("without triggers: Check = %v, want ErrNotInstalled", err)
 		}
 		run(up)
 		run(up)
-		if err := l.CheckTriggers(t.Context(), w.db, w.table); err != nil {
-			t.Errorf("with the text of Triggers: CheckTriggers = %v", err)
+		if err := triggers.Check(t.Context(), w.db, w.config(), w.table); err != nil {
+			t.Errorf("with the text of SQL: Check = %v", err)
 		}
 	})
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/invalidate/sqllog"
+	"github.com/twofold-go/twofold/invalidate/sqllog/triggers"
 	"github.com/twofold-go/twofold/key"
 )
 
@@ -17,7 +18,7 @@ func TestTriggersRunNoForeignCode(t *testing.T) {
 	t.Parallel()
 	r := sharedPostgres(t)
 	r.exec(t, "CREATE TABLE users (id varchar(9) PRIMARY KEY, name text)")
-	table := sqllog.Table{Name: "users", Rows: []sqllog.Row{{Key: "users:v1", Column: "id"}, {Tag: "names", Only: []string{"name"}}}}
+	table := triggers.Table{Name: "users", Rows: []triggers.Row{{Key: "users:v1", Column: "id"}, {Tag: "names", Only: []string{"name"}}}}
 	l := r.installed(t, table)
 	p := &process{t: t, log: l}
 	p.sync()
@@ -57,10 +58,10 @@ func TestTriggersRunNoForeignCode(t *testing.T) {
 		}
 	}
 	p.want(key42(t), invalidate.Tag("default", "names"))
-	if err := l.InstallTriggers(t.Context(), r.db, table); err != nil {
+	if err := triggers.Install(t.Context(), r.db, r.config(), table); err != nil {
 		t.Error(err)
 	}
-	if err := l.CheckTriggers(t.Context(), r.db, table); err != nil {
+	if err := triggers.Check(t.Context(), r.db, r.config(), table); err != nil {
 		t.Error(err)
 	}
 	if n := r.count(t, "SELECT count(*) FROM caught"); n != 0 {
@@ -90,8 +91,8 @@ func TestTriggersMatchRowsOfAnyType(t *testing.T) {
 		"numeric": "1.0", "inet": "1.2.3.4", "bytea": `\x00`, "int[]": "{1}", "int4range": "[1,2)", "varchar(5)": "a", "char(5)": "a",
 	} {
 		r.exec(t, "DROP TABLE IF EXISTS users; CREATE TABLE users (match "+kind+" UNIQUE, id int, name text)")
-		table := sqllog.Table{Name: "users", Unique: [][]string{{"match"}}, Rows: []sqllog.Row{{Key: "users:v1", Column: "id", Only: []string{"name"}}}}
-		if err := p.log.InstallTriggers(t.Context(), r.db, table); err != nil {
+		table := triggers.Table{Name: "users", Unique: [][]string{{"match"}}, Rows: []triggers.Row{{Key: "users:v1", Column: "id", Only: []string{"name"}}}}
+		if err := triggers.Install(t.Context(), r.db, r.config(), table); err != nil {
 			t.Fatal(err)
 		}
 		r.exec(t, "INSERT INTO users VALUES ($1::text::"+kind+", 42, 'a')", value)
@@ -121,7 +122,7 @@ func TestTriggersOfSubscription(t *testing.T) {
 	r := postgresRig(t, "wal_level=logical")
 	r.exec(t, "CREATE TABLE users (id int PRIMARY KEY, name text, age int) PARTITION BY RANGE (id)")
 	r.exec(t, "CREATE TABLE users_0 PARTITION OF users DEFAULT")
-	table := sqllog.Table{Name: "users", Rows: []sqllog.Row{{Key: "users:v1", Column: "id"}, {Tag: "name:", Column: "name", Only: []string{"name"}}}}
+	table := triggers.Table{Name: "users", Rows: []triggers.Row{{Key: "users:v1", Column: "id"}, {Tag: "name:", Column: "name", Only: []string{"name"}}}}
 	p := &process{t: t, log: r.installed(t, table)}
 	p.sync()
 	name, publisher := r.postgres.Database(t)
@@ -159,8 +160,8 @@ func TestTriggersOfSubscription(t *testing.T) {
 	p.want(invalidate.Tenant("default"), invalidate.Prefix("default", "users:v1:"))
 	for _, disable := range []string{"ALTER TABLE users_0 DISABLE TRIGGER twofold_changed_users_row", "DROP TRIGGER twofold_changed_users_row ON users_0"} {
 		r.exec(t, disable)
-		if err := p.log.CheckTriggers(t.Context(), r.db, table); !errors.Is(err, sqllog.ErrTriggers) || !strings.Contains(err.Error(), `"twofold_changed_users_row" of table "users_0"`) {
-			t.Errorf("after %s: CheckTriggers = %v", disable, err)
+		if err := triggers.Check(t.Context(), r.db, r.config(), table); !errors.Is(err, triggers.ErrNotInstalled) || !strings.Contains(err.Error(), `"twofold_changed_users_row" of table "users_0"`) {
+			t.Errorf("after %s: Check = %v", disable, err)
 		}
 	}
 	arrives("INSERT INTO users VALUES (42, 'a', 1)", "EXISTS (SELECT FROM users)")
@@ -174,12 +175,12 @@ func TestTriggersOfLongTexts(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, r *rig) {
 		text := "TEXT"
-		if r.dialect == sqllog.MySQL {
+		if r.dialect == sqllog.MariaDB {
 			text = "LONGTEXT COLLATE utf8mb4_bin"
 		}
 		r.exec(t, fmt.Sprintf("CREATE TABLE users (id %s, org %[1]s, tenant %[1]s)", text))
 		tenant := strings.Repeat("t", 40)
-		table := sqllog.Table{Name: "users", TenantColumn: "tenant", Rows: []sqllog.Row{{Key: "users:v1", Column: "id"}, {Tag: "org:", Column: "org"}, {Tag: "a"}}}
+		table := triggers.Table{Name: "users", TenantColumn: "tenant", Rows: []triggers.Row{{Key: "users:v1", Column: "id"}, {Tag: "org:", Column: "org"}, {Tag: "a"}}}
 		p := &process{t: t, log: r.installed(t, table)}
 		p.sync()
 		insert := "INSERT INTO users VALUES (?, ?, ?)"

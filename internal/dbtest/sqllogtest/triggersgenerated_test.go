@@ -5,6 +5,7 @@ import (
 
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/invalidate/sqllog"
+	"github.com/twofold-go/twofold/invalidate/sqllog/triggers"
 )
 
 // A generated column can be a key, and can be what REPLACE finds other rows by.
@@ -14,16 +15,16 @@ func TestTriggersOfGeneratedColumns(t *testing.T) {
 		kinds := map[sqllog.Dialect][]string{
 			sqllog.Postgres: {"low text GENERATED ALWAYS AS (lower(name)) STORED UNIQUE"},
 			sqllog.SQLite:   {"low TEXT GENERATED ALWAYS AS (lower(name)) STORED UNIQUE", "low TEXT GENERATED ALWAYS AS (lower(name)) VIRTUAL UNIQUE"},
-			sqllog.MySQL: {
+			sqllog.MariaDB: {
 				"low VARCHAR(50) GENERATED ALWAYS AS (lower(name)) STORED UNIQUE",
 				"low VARCHAR(50) GENERATED ALWAYS AS (lower(name)) VIRTUAL UNIQUE",
 			},
 		}[r.dialect]
-		text := map[sqllog.Dialect]string{sqllog.Postgres: "text", sqllog.SQLite: "TEXT", sqllog.MySQL: "VARCHAR(50)"}[r.dialect]
-		end := map[sqllog.Dialect]string{sqllog.MySQL: " CHARSET utf8mb4 COLLATE utf8mb4_bin"}[r.dialect]
+		text := map[sqllog.Dialect]string{sqllog.Postgres: "text", sqllog.SQLite: "TEXT", sqllog.MariaDB: "VARCHAR(50)"}[r.dialect]
+		end := map[sqllog.Dialect]string{sqllog.MariaDB: " CHARSET utf8mb4 COLLATE utf8mb4_bin"}[r.dialect]
 		for _, kind := range kinds {
 			r.exec(t, "CREATE TABLE users (id INT PRIMARY KEY, name "+text+", "+kind+")"+end)
-			table := sqllog.Table{Name: "users", Unique: [][]string{{"id"}, {"low"}}, Rows: []sqllog.Row{
+			table := triggers.Table{Name: "users", Unique: [][]string{{"id"}, {"low"}}, Rows: []triggers.Row{
 				{Key: "users:v1", Column: "low"}, {Tag: "id:", Column: "id", Only: []string{"low"}},
 			}}
 			p := &process{t: t, log: r.installed(t, table)}
@@ -51,7 +52,7 @@ func TestTriggersUnderRowSecurity(t *testing.T) {
 	r := sharedPostgres(t)
 	role := "secured_" + r.name
 	r.exec(t, "CREATE TABLE users (id int PRIMARY KEY, owner text); CREATE ROLE "+role+"; GRANT ALL ON users TO "+role)
-	p := &process{t: t, log: r.installed(t, sqllog.Table{Name: "users", Rows: []sqllog.Row{{Key: "users:v1", Column: "id"}}})}
+	p := &process{t: t, log: r.installed(t, triggers.Table{Name: "users", Rows: []triggers.Row{{Key: "users:v1", Column: "id"}}})}
 	p.sync()
 	r.exec(t, `ALTER TABLE users ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
 		CREATE POLICY blind ON users FOR INSERT WITH CHECK (true);

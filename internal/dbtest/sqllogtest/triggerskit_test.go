@@ -17,6 +17,7 @@ import (
 
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/invalidate/sqllog"
+	"github.com/twofold-go/twofold/invalidate/sqllog/triggers"
 	"github.com/twofold-go/twofold/key"
 )
 
@@ -24,7 +25,7 @@ import (
 // the library.
 type watched struct {
 	*rig
-	table  sqllog.Table
+	table  triggers.Table
 	follow *process
 	client *sql.Conn
 	ops    []func(rng *rand.Rand) []statement
@@ -37,8 +38,8 @@ type statement struct {
 	copy  [][]any // rows for COPY, in place of the query
 }
 
-func usersTable() sqllog.Table {
-	return sqllog.Table{Name: "users", Unique: [][]string{{"id"}}, Rows: []sqllog.Row{
+func usersTable() triggers.Table {
+	return triggers.Table{Name: "users", Unique: [][]string{{"id"}}, Rows: []triggers.Row{
 		{Key: "users:v1", Column: "id"},
 		{Key: "mails:v1", Column: "email"},
 		{Tag: "org:", Column: "org"},
@@ -53,7 +54,7 @@ func watch(t testing.TB, r *rig, partitioned bool) *watched {
 	t.Helper()
 	w := &watched{rig: r, table: usersTable()}
 	switch {
-	case r.dialect == sqllog.MySQL:
+	case r.dialect == sqllog.MariaDB:
 		r.exec(t, "CREATE TABLE users (id BIGINT PRIMARY KEY, email VARCHAR(50) UNIQUE, org INT, name VARCHAR(50), note VARCHAR(50)) CHARSET utf8mb4 COLLATE utf8mb4_bin")
 		w.table.Unique = [][]string{{"id"}, {"email"}}
 	case partitioned:
@@ -68,11 +69,10 @@ func watch(t testing.TB, r *rig, partitioned bool) *watched {
 		r.exec(t, "INSERT INTO orgs VALUES (0), (1), (2), (3), (4), (5)")
 		w.table.Unique = [][]string{{"id"}, {"email"}}
 	}
-	l := r.open(sqllog.Config{})
-	if err := l.InstallTriggers(t.Context(), r.db, w.table); err != nil {
+	if err := triggers.Install(t.Context(), r.db, r.config(), w.table); err != nil {
 		t.Fatal(err)
 	}
-	if err := l.CheckTriggers(t.Context(), r.db, w.table); err != nil {
+	if err := triggers.Check(t.Context(), r.db, r.config(), w.table); err != nil {
 		t.Fatal(err)
 	}
 	w.follow = r.process(t, sqllog.Config{})
@@ -150,7 +150,7 @@ func (w *watched) operations(partitioned bool) (ops []func(*rand.Rand) []stateme
 			return one(strings.Replace(insert, "INSERT", "REPLACE", 1), row(rng)...)
 		})
 	}
-	if w.dialect != sqllog.MySQL && !partitioned {
+	if w.dialect != sqllog.MariaDB && !partitioned {
 		add(func(rng *rand.Rand) []statement {
 			return one(insert+" ON CONFLICT (id) DO UPDATE SET name = excluded.name, org = excluded.org, email = excluded.email", row(rng)...)
 		})
@@ -173,7 +173,7 @@ func (w *watched) operations(partitioned bool) (ops []func(*rand.Rand) []stateme
 		})
 		add(func(rng *rand.Rand) []statement { return one("INSERT OR IGNORE"+insert[6:], row(rng)...) })
 		add(func(rng *rand.Rand) []statement { return one("DELETE FROM users") })
-	case sqllog.MySQL:
+	case sqllog.MariaDB:
 		add(func(rng *rand.Rand) []statement {
 			return one(insert+" ON DUPLICATE KEY UPDATE name = VALUES(name), org = VALUES(org)", row(rng)...)
 		})
@@ -226,7 +226,7 @@ func (w *watched) run(ctx context.Context, s statement) error {
 		})
 	}
 	query := s.query
-	if w.dialect == sqllog.MySQL {
+	if w.dialect == sqllog.MariaDB {
 		for i := range s.args {
 			query = strings.Replace(query, "$"+strconv.Itoa(i+1), "?", 1)
 		}
@@ -297,7 +297,7 @@ func (w *watched) read(t testing.TB) (all []user) {
 	return all
 }
 
-// contents returns what each scope shows of the table. It says in Go what the sqllog.Table says.
+// contents returns what each scope shows of the table. It says in Go what the triggers.Table says.
 func contents(t testing.TB, all []user) map[invalidate.Scope][]string {
 	t.Helper()
 	shown := map[invalidate.Scope][]string{}

@@ -13,17 +13,18 @@ import (
 	"github.com/twofold-go/twofold/internal/race"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/invalidate/sqllog"
+	"github.com/twofold-go/twofold/invalidate/sqllog/triggers"
 	"github.com/twofold-go/twofold/key"
 )
 
 // installed makes the triggers of tables.
-func (r *rig) installed(t testing.TB, tables ...sqllog.Table) *sqllog.Log {
+func (r *rig) installed(t testing.TB, tables ...triggers.Table) *sqllog.Log {
 	t.Helper()
 	l := r.open(sqllog.Config{})
-	if err := l.InstallTriggers(t.Context(), r.db, tables...); err != nil {
+	if err := triggers.Install(t.Context(), r.db, r.config(), tables...); err != nil {
 		t.Fatal(err)
 	}
-	if err := l.CheckTriggers(t.Context(), r.db, tables...); err != nil {
+	if err := triggers.Check(t.Context(), r.db, r.config(), tables...); err != nil {
 		t.Fatal(err)
 	}
 	return l
@@ -46,14 +47,14 @@ func TestTriggersOfManyRows(t *testing.T) {
 		many, ten = 10_000, "ten a, ten b, ten c, ten d"
 	}
 	eachDatabase(t, func(t *testing.T, r *rig) {
-		text := map[sqllog.Dialect]string{sqllog.Postgres: "text", sqllog.SQLite: "TEXT", sqllog.MySQL: "VARCHAR(20) COLLATE utf8mb4_bin"}[r.dialect]
+		text := map[sqllog.Dialect]string{sqllog.Postgres: "text", sqllog.SQLite: "TEXT", sqllog.MariaDB: "VARCHAR(20) COLLATE utf8mb4_bin"}[r.dialect]
 		r.exec(t, "CREATE TABLE users (id BIGINT PRIMARY KEY, org INT, name "+text+")")
 		values := strings.Repeat(", (0)", 9)
 		for _, s := range []string{"CREATE TABLE ten (n INT)", "INSERT INTO ten VALUES (0)" + values} {
 			r.exec(t, s)
 		}
 		r.exec(t, "INSERT INTO users (id, org, name) SELECT ROW_NUMBER() OVER (), 7, 'a' FROM "+ten)
-		l := r.installed(t, sqllog.Table{Name: "users", Unique: [][]string{{"id"}}, Rows: []sqllog.Row{
+		l := r.installed(t, triggers.Table{Name: "users", Unique: [][]string{{"id"}}, Rows: []triggers.Row{
 			{Key: "users:v1", Column: "id"}, {Tag: "org:", Column: "org"}, {Tag: "users"}, {Tag: "names", Only: []string{"name"}},
 		}})
 		p := &process{t: t, log: l}
@@ -96,7 +97,7 @@ func TestTriggersCollapse(t *testing.T) {
 	t.Parallel()
 	r := sharedPostgres(t)
 	r.exec(t, "CREATE TABLE users (id int, tenant text)")
-	p := &process{t: t, log: r.installed(t, sqllog.Table{Name: "users", TenantColumn: "tenant", Rows: []sqllog.Row{{Key: "users:v1", Column: "id"}}})}
+	p := &process{t: t, log: r.installed(t, triggers.Table{Name: "users", TenantColumn: "tenant", Rows: []triggers.Row{{Key: "users:v1", Column: "id"}}})}
 	p.sync()
 	r.exec(t, "INSERT INTO users SELECT n, 'acme' FROM generate_series(1, 1000) n")
 	if keys, scopes := p.sync(); len(scopes) != 0 || len(keys) == 0 || len(keys[0].Fences) != 1000 {
@@ -114,9 +115,9 @@ func TestTriggersCollapse(t *testing.T) {
 func TestTriggersOfNothing(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, r *rig) {
-		text := map[sqllog.Dialect]string{sqllog.Postgres: "text", sqllog.SQLite: "TEXT COLLATE NOCASE", sqllog.MySQL: "VARCHAR(20)"}[r.dialect]
+		text := map[sqllog.Dialect]string{sqllog.Postgres: "text", sqllog.SQLite: "TEXT COLLATE NOCASE", sqllog.MariaDB: "VARCHAR(20)"}[r.dialect]
 		r.exec(t, "CREATE TABLE users (id INT PRIMARY KEY, name "+text+", other INT)")
-		p := &process{t: t, log: r.installed(t, sqllog.Table{Name: "users", Unique: [][]string{{"id"}}, Rows: []sqllog.Row{{Tag: "names", Only: []string{"name"}}}})}
+		p := &process{t: t, log: r.installed(t, triggers.Table{Name: "users", Unique: [][]string{{"id"}}, Rows: []triggers.Row{{Tag: "names", Only: []string{"name"}}}})}
 		r.exec(t, "INSERT INTO users VALUES (1, 'a', 1)")
 		p.sync()
 		r.exec(t, "UPDATE users SET name = 'x' WHERE id = 7")
@@ -138,7 +139,7 @@ func TestTriggersWithoutRights(t *testing.T) {
 	t.Parallel()
 	r := sharedPostgres(t)
 	r.exec(t, "CREATE TABLE users (id int PRIMARY KEY)")
-	table := sqllog.Table{Name: "users", Rows: []sqllog.Row{{Key: "users:v1", Column: "id"}}}
+	table := triggers.Table{Name: "users", Rows: []triggers.Row{{Key: "users:v1", Column: "id"}}}
 	l := r.installed(t, table)
 	p := &process{t: t, log: l}
 	p.sync()
@@ -175,22 +176,22 @@ func TestTriggersWithoutRights(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.exec(t, "ALTER FUNCTION twofold_changed_users() OWNER TO "+role)
-	if err := l.CheckTriggers(t.Context(), r.db, table); !errors.Is(err, sqllog.ErrTriggers) || !strings.Contains(err.Error(), "GRANT INSERT") {
-		t.Errorf("CheckTriggers = %v, want the missing right", err)
+	if err := triggers.Check(t.Context(), r.db, r.config(), table); !errors.Is(err, triggers.ErrNotInstalled) || !strings.Contains(err.Error(), "GRANT INSERT") {
+		t.Errorf("Check = %v, want the missing right", err)
 	}
 	r.exec(t, "ALTER FUNCTION twofold_changed_users() RESET ALL")
-	if err := l.CheckTriggers(t.Context(), r.db, table); !errors.Is(err, sqllog.ErrTriggers) || !strings.Contains(err.Error(), "schema of the outbox") {
-		t.Errorf("CheckTriggers = %v, want the missing setting", err)
+	if err := triggers.Check(t.Context(), r.db, r.config(), table); !errors.Is(err, triggers.ErrNotInstalled) || !strings.Contains(err.Error(), "schema of the outbox") {
+		t.Errorf("Check = %v, want the missing setting", err)
 	}
 }
 
-// Triggers also fire in a session whose session_replication_role is replica, and CheckTriggers notices
+// Triggers also fire in a session whose session_replication_role is replica, and Check notices
 // when they would not.
 func TestTriggersEnabledAlways(t *testing.T) {
 	t.Parallel()
 	r := sharedPostgres(t)
 	r.exec(t, "CREATE TABLE users (id int PRIMARY KEY)")
-	table := sqllog.Table{Name: "users", Rows: []sqllog.Row{{Key: "users:v1", Column: "id"}}}
+	table := triggers.Table{Name: "users", Rows: []triggers.Row{{Key: "users:v1", Column: "id"}}}
 	l := r.installed(t, table)
 	p := &process{t: t, log: l}
 	p.sync()
@@ -201,16 +202,16 @@ func TestTriggersEnabledAlways(t *testing.T) {
 	p.want(key42(t))
 	for _, how := range []string{"DISABLE", "ENABLE", "ENABLE REPLICA"} {
 		r.exec(t, "ALTER TABLE users "+how+" TRIGGER twofold_changed_users_insert")
-		err := l.CheckTriggers(t.Context(), r.db, table)
-		if !errors.Is(err, sqllog.ErrTriggers) || !strings.Contains(err.Error(), `"twofold_changed_users_insert" of table "users" is disabled`) || !strings.Contains(err.Error(), "ENABLE ALWAYS") {
-			t.Errorf("%s: CheckTriggers = %v", how, err)
+		err := triggers.Check(t.Context(), r.db, r.config(), table)
+		if !errors.Is(err, triggers.ErrNotInstalled) || !strings.Contains(err.Error(), `"twofold_changed_users_insert" of table "users" is disabled`) || !strings.Contains(err.Error(), "ENABLE ALWAYS") {
+			t.Errorf("%s: Check = %v", how, err)
 		}
 	}
 	r.exec(t, "ALTER TABLE users ENABLE TRIGGER twofold_changed_users_insert, DISABLE TRIGGER twofold_changed_users_row")
 	write(43) // control
 	p.want()
 	r.exec(t, "ALTER TABLE users ENABLE ALWAYS TRIGGER twofold_changed_users_insert, ENABLE REPLICA TRIGGER twofold_changed_users_row")
-	if err := l.CheckTriggers(t.Context(), r.db, table); err != nil {
+	if err := triggers.Check(t.Context(), r.db, r.config(), table); err != nil {
 		t.Error(err)
 	}
 }
@@ -221,20 +222,20 @@ func TestTriggersOfNewPartition(t *testing.T) {
 	r := sharedPostgres(t)
 	r.exec(t, "CREATE TABLE users (id int) PARTITION BY RANGE (id)")
 	r.exec(t, "CREATE TABLE users_a PARTITION OF users FOR VALUES FROM (0) TO (100) PARTITION BY RANGE (id)")
-	table := sqllog.Table{Name: "public.users", Rows: []sqllog.Row{{Key: "users:v1", Column: "id"}}}
+	table := triggers.Table{Name: "public.users", Rows: []triggers.Row{{Key: "users:v1", Column: "id"}}}
 	l := r.installed(t, table)
 	p := &process{t: t, log: l}
 	p.sync()
 	r.exec(t, "CREATE TABLE users_aa PARTITION OF users_a FOR VALUES FROM (0) TO (50)")
-	if err := l.CheckTriggers(t.Context(), r.db, table); !errors.Is(err, sqllog.ErrTriggers) || strings.Count(err.Error(), `"users_aa" is missing`) != 5 {
-		t.Errorf("CheckTriggers = %v, want the five triggers of the new partition", err)
+	if err := triggers.Check(t.Context(), r.db, r.config(), table); !errors.Is(err, triggers.ErrNotInstalled) || strings.Count(err.Error(), `"users_aa" is missing`) != 5 {
+		t.Errorf("Check = %v, want the five triggers of the new partition", err)
 	}
 	r.exec(t, "INSERT INTO users VALUES (42)")
 	p.want(key42(t))
-	if err := l.InstallTriggers(t.Context(), r.db, table); err != nil {
+	if err := triggers.Install(t.Context(), r.db, r.config(), table); err != nil {
 		t.Fatal(err)
 	}
-	if err := l.CheckTriggers(t.Context(), r.db, table); err != nil {
+	if err := triggers.Check(t.Context(), r.db, r.config(), table); err != nil {
 		t.Error(err)
 	}
 	r.exec(t, "DELETE FROM users_aa")
@@ -249,7 +250,7 @@ func TestTriggersInADump(t *testing.T) {
 	r.exec(t, "CREATE SCHEMA app")
 	r.exec(t, `CREATE TABLE app."Us""ers" (id int PRIMARY KEY, name text)`)
 	r.exec(t, `INSERT INTO app."Us""ers" VALUES (42, 'a')`)
-	table := sqllog.Table{Name: `app.Us"ers`, Rows: []sqllog.Row{{Key: "users:v1", Column: "id"}, {Tag: "names", Only: []string{"name"}}}}
+	table := triggers.Table{Name: `app.Us"ers`, Rows: []triggers.Row{{Key: "users:v1", Column: "id"}, {Tag: "names", Only: []string{"name"}}}}
 	r.installed(t, table)
 	file := filepath.Join(s.SocketDir(), "dump.sql")
 	if err := s.Run("pg_dump", "--dbname="+s.DSN(r.name), "--file="+file); err != nil {
@@ -261,7 +262,7 @@ func TestTriggersInADump(t *testing.T) {
 	}
 	c := &rig{dialect: sqllog.Postgres, db: db, postgres: s, name: name}
 	l := c.open(sqllog.Config{})
-	if err := l.CheckTriggers(t.Context(), db, table); err != nil {
+	if err := triggers.Check(t.Context(), db, c.config(), table); err != nil {
 		t.Error(err)
 	}
 	p := &process{t: t, log: l}
@@ -275,7 +276,7 @@ func TestTriggersOfHostileNames(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, r *rig) {
 		mark, text := `"`, "TEXT"
-		if r.dialect == sqllog.MySQL {
+		if r.dialect == sqllog.MariaDB {
 			mark, text = "`", "VARCHAR(600) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin"
 		}
 		quote := func(s string) string { return mark + strings.ReplaceAll(s, mark, mark+mark) + mark }
@@ -285,12 +286,12 @@ func TestTriggersOfHostileNames(t *testing.T) {
 		for i, name := range hostile {
 			values := []string{`it's "x"\`, "a:b{c}% é", "$twofold$", strings.Repeat("y", 300), ""}
 			column, tenant, only := name, hostile[(i+1)%len(hostile)], hostile[(i+2)%len(hostile)]
-			if r.dialect == sqllog.MySQL { // it refuses a space at the end
+			if r.dialect == sqllog.MariaDB { // it refuses a space at the end
 				name, column, tenant, only = strings.TrimSpace(name), strings.TrimSpace(column), strings.TrimSpace(tenant), strings.TrimSpace(only)
 			}
 			r.exec(t, "CREATE TABLE "+quote(name)+" ("+quote(column)+" "+text+" NOT NULL PRIMARY KEY, "+quote(tenant)+" "+text+", "+quote(only)+" "+text+")")
 			tag := "t'\"\\{e}$x$é" + name
-			table := sqllog.Table{Schema: schemaOf(r), Name: name, TenantColumn: tenant, Unique: [][]string{{column}}, Rows: []sqllog.Row{
+			table := triggers.Table{Schema: schemaOf(r), Name: name, TenantColumn: tenant, Unique: [][]string{{column}}, Rows: []triggers.Row{
 				{Key: "ns'\"\\$:v1", Column: column}, {Tag: tag, Only: []string{only}}, {Tag: tag, Columns: []string{column, tenant}},
 			}}
 			p := &process{t: t, log: r.installed(t, table)}
@@ -321,7 +322,7 @@ func schemaOf(r *rig) string {
 	switch r.dialect {
 	case sqllog.Postgres:
 		return "public"
-	case sqllog.MySQL:
+	case sqllog.MariaDB:
 		return r.name
 	case sqllog.SQLite:
 	}
@@ -333,64 +334,63 @@ func TestTriggersRefuse(t *testing.T) {
 	t.Parallel()
 	type refusal struct {
 		make  string
-		table sqllog.Table
+		table triggers.Table
 		want  string
 	}
-	column := func(c string) []sqllog.Row { return []sqllog.Row{{Key: "users:v1", Column: c}} }
+	column := func(c string) []triggers.Row { return []triggers.Row{{Key: "users:v1", Column: c}} }
 	id := [][]string{{"id"}}
 	all := map[sqllog.Dialect][]refusal{
 		sqllog.Postgres: {
-			{"CREATE TABLE t%d (id numeric PRIMARY KEY)", sqllog.Table{Rows: column("id")}, `Rows[0].Column is "id" of type numeric: a key or a tag comes from`},
-			{"CREATE TABLE t%d (id timestamptz PRIMARY KEY)", sqllog.Table{Rows: column("id")}, "of type timestamp"},
-			{"CREATE TABLE t%d (id char(4) PRIMARY KEY)", sqllog.Table{Rows: column("id")}, "of type character(4)"},
-			{"CREATE TABLE t%d (id int[] PRIMARY KEY)", sqllog.Table{Rows: column("id")}, "of type integer[]"},
-			{"CREATE COLLATION ci%[1]d (provider = icu, locale = 'und-u-ks-level2', deterministic = false); CREATE TABLE t%[1]d (id text COLLATE ci%[1]d)", sqllog.Table{Rows: column("id")}, "its collation"},
-			{"CREATE VIEW t%d AS SELECT 1 AS id", sqllog.Table{Rows: column("id")}, "a view or a foreign table"},
-			{"CREATE TABLE t%d (id int, name text)", sqllog.Table{Rows: []sqllog.Row{{Tag: "a", Only: []string{"name"}}}, Unique: id}, "Unique[0] has 1 columns, and table"},
+			{"CREATE TABLE t%d (id numeric PRIMARY KEY)", triggers.Table{Rows: column("id")}, `Rows[0].Column is "id" of type numeric: a key or a tag comes from`},
+			{"CREATE TABLE t%d (id timestamptz PRIMARY KEY)", triggers.Table{Rows: column("id")}, "of type timestamp"},
+			{"CREATE TABLE t%d (id char(4) PRIMARY KEY)", triggers.Table{Rows: column("id")}, "of type character(4)"},
+			{"CREATE TABLE t%d (id int[] PRIMARY KEY)", triggers.Table{Rows: column("id")}, "of type integer[]"},
+			{"CREATE COLLATION ci%[1]d (provider = icu, locale = 'und-u-ks-level2', deterministic = false); CREATE TABLE t%[1]d (id text COLLATE ci%[1]d)", triggers.Table{Rows: column("id")}, "its collation"},
+			{"CREATE VIEW t%d AS SELECT 1 AS id", triggers.Table{Rows: column("id")}, "a view or a foreign table"},
+			{"CREATE TABLE t%d (id int, name text)", triggers.Table{Rows: []triggers.Row{{Tag: "a", Only: []string{"name"}}}, Unique: id}, "Unique[0] has 1 columns, and table"},
 		},
 		sqllog.SQLite: {
-			{"CREATE TABLE t%d (id REAL PRIMARY KEY)", sqllog.Table{Rows: column("id")}, `Rows[0].Column is "id" of type REAL: a key or a tag comes from`},
-			{"CREATE TABLE t%d (id BLOB PRIMARY KEY)", sqllog.Table{Rows: column("id")}, "of type BLOB"},
-			{"CREATE TABLE t%d (id TEXT PRIMARY KEY COLLATE NOCASE)", sqllog.Table{Rows: column("id")}, "its collation"},
-			{"CREATE TABLE t%d (id TEXT PRIMARY KEY COLLATE RTRIM)", sqllog.Table{Rows: column("id")}, "its collation"},
-			{"CREATE VIEW t%d AS SELECT 1 AS id", sqllog.Table{Rows: column("id")}, "a view"},
-			{"CREATE TABLE t%d (id INTEGER PRIMARY KEY, mail TEXT UNIQUE)", sqllog.Table{Rows: column("id")}, `Unique does not name the unique columns ["mail"]`},
-			{"CREATE TABLE t%d (id INTEGER PRIMARY KEY, mail TEXT)", sqllog.Table{Rows: column("id"), Unique: [][]string{{"id"}, {"mail"}}}, `Unique[1] is ["mail"]`},
-			{"CREATE TABLE t%[1]d (id INTEGER PRIMARY KEY, mail TEXT); CREATE UNIQUE INDEX i%[1]d ON t%[1]d (lower(mail))", sqllog.Table{Rows: column("id")}, "on an expression"},
+			{"CREATE TABLE t%d (id REAL PRIMARY KEY)", triggers.Table{Rows: column("id")}, `Rows[0].Column is "id" of type REAL: a key or a tag comes from`},
+			{"CREATE TABLE t%d (id BLOB PRIMARY KEY)", triggers.Table{Rows: column("id")}, "of type BLOB"},
+			{"CREATE TABLE t%d (id TEXT PRIMARY KEY COLLATE NOCASE)", triggers.Table{Rows: column("id")}, "its collation"},
+			{"CREATE TABLE t%d (id TEXT PRIMARY KEY COLLATE RTRIM)", triggers.Table{Rows: column("id")}, "its collation"},
+			{"CREATE VIEW t%d AS SELECT 1 AS id", triggers.Table{Rows: column("id")}, "a view"},
+			{"CREATE TABLE t%d (id INTEGER PRIMARY KEY, mail TEXT UNIQUE)", triggers.Table{Rows: column("id")}, `Unique does not name the unique columns ["mail"]`},
+			{"CREATE TABLE t%d (id INTEGER PRIMARY KEY, mail TEXT)", triggers.Table{Rows: column("id"), Unique: [][]string{{"id"}, {"mail"}}}, `Unique[1] is ["mail"]`},
+			{"CREATE TABLE t%[1]d (id INTEGER PRIMARY KEY, mail TEXT); CREATE UNIQUE INDEX i%[1]d ON t%[1]d (lower(mail))", triggers.Table{Rows: column("id")}, "on an expression"},
 		},
-		sqllog.MySQL: {
-			{"CREATE TABLE t%d (id DECIMAL(9,2) PRIMARY KEY)", sqllog.Table{Rows: column("id")}, `of type decimal(9,2): a key or a tag comes from`},
-			{"CREATE TABLE t%d (id VARBINARY(9) PRIMARY KEY)", sqllog.Table{Rows: column("id")}, "of type varbinary(9)"},
-			{"CREATE TABLE t%d (id INT ZEROFILL PRIMARY KEY)", sqllog.Table{Rows: column("id")}, "ZEROFILL"},
-			{"CREATE TABLE t%d (id VARCHAR(9) PRIMARY KEY) COLLATE utf8mb4_general_ci", sqllog.Table{Rows: column("id")}, "its collation"},
-			{"CREATE TABLE t%d (id INT PRIMARY KEY) ENGINE = MyISAM", sqllog.Table{Rows: column("id")}, "of engine MyISAM"},
-			{"CREATE VIEW t%d AS SELECT 1 AS id", sqllog.Table{Rows: column("id")}, "a view"},
-			{"CREATE TABLE t%d (id INT PRIMARY KEY, org INT, FOREIGN KEY (org) REFERENCES orgs (id) ON DELETE SET NULL)", sqllog.Table{Rows: column("id")}, "Cascades is false, and foreign key"},
+		sqllog.MariaDB: {
+			{"CREATE TABLE t%d (id DECIMAL(9,2) PRIMARY KEY)", triggers.Table{Rows: column("id")}, `of type decimal(9,2): a key or a tag comes from`},
+			{"CREATE TABLE t%d (id VARBINARY(9) PRIMARY KEY)", triggers.Table{Rows: column("id")}, "of type varbinary(9)"},
+			{"CREATE TABLE t%d (id INT ZEROFILL PRIMARY KEY)", triggers.Table{Rows: column("id")}, "ZEROFILL"},
+			{"CREATE TABLE t%d (id VARCHAR(9) PRIMARY KEY) COLLATE utf8mb4_general_ci", triggers.Table{Rows: column("id")}, "its collation"},
+			{"CREATE TABLE t%d (id INT PRIMARY KEY) ENGINE = MyISAM", triggers.Table{Rows: column("id")}, "of engine MyISAM"},
+			{"CREATE VIEW t%d AS SELECT 1 AS id", triggers.Table{Rows: column("id")}, "a view"},
+			{"CREATE TABLE t%d (id INT PRIMARY KEY, org INT, FOREIGN KEY (org) REFERENCES orgs (id) ON DELETE SET NULL)", triggers.Table{Rows: column("id")}, "Cascades is false, and foreign key"},
 		},
 	}
 	eachDatabase(t, func(t *testing.T, r *rig) {
 		r.exec(t, "CREATE TABLE orgs (id INT PRIMARY KEY)")
 		list := append(all[r.dialect],
-			refusal{"CREATE TABLE t%d (id INT PRIMARY KEY)", sqllog.Table{Rows: column("Id")}, `Rows[0].Column is "Id", and table`},
-			refusal{"CREATE TABLE t%d (id INT PRIMARY KEY)", sqllog.Table{Rows: column("id"), TenantColumn: "tenant"}, `TenantColumn is "tenant", and table`},
-			refusal{"CREATE TABLE other%d (id INT PRIMARY KEY)", sqllog.Table{Rows: column("id")}, "the database has no such table"})
-		good := sqllog.Table{Name: "orgs", Rows: column("id")}
-		l := r.open(sqllog.Config{})
+			refusal{"CREATE TABLE t%d (id INT PRIMARY KEY)", triggers.Table{Rows: column("Id")}, `Rows[0].Column is "Id", and table`},
+			refusal{"CREATE TABLE t%d (id INT PRIMARY KEY)", triggers.Table{Rows: column("id"), TenantColumn: "tenant"}, `TenantColumn is "tenant", and table`},
+			refusal{"CREATE TABLE other%d (id INT PRIMARY KEY)", triggers.Table{Rows: column("id")}, "the database has no such table"})
+		good := triggers.Table{Name: "orgs", Rows: column("id")}
 		for i, tt := range list {
 			query := strings.ReplaceAll(tt.make, "%d", fmt.Sprint(i))
 			r.exec(t, strings.ReplaceAll(query, "%[1]d", fmt.Sprint(i)))
 			tt.table.Name = fmt.Sprintf("t%d", i)
 			for call, err := range map[string]error{
-				"CheckTriggers":   l.CheckTriggers(t.Context(), r.db, good, tt.table),
-				"InstallTriggers": l.InstallTriggers(t.Context(), r.db, good, tt.table),
+				"Check":   triggers.Check(t.Context(), r.db, r.config(), good, tt.table),
+				"Install": triggers.Install(t.Context(), r.db, r.config(), good, tt.table),
 			} {
-				if !errors.Is(err, sqllog.ErrTable) || !strings.Contains(err.Error(), "tables[1].") || !strings.Contains(err.Error(), tt.want) {
+				if !errors.Is(err, triggers.ErrTable) || !strings.Contains(err.Error(), "tables[1].") || !strings.Contains(err.Error(), tt.want) {
 					t.Errorf("%s: %s = %v, want ErrTable with %q", query, call, err, tt.want)
 				}
 			}
 		}
-		if err := l.CheckTriggers(t.Context(), r.db, good); !errors.Is(err, sqllog.ErrTriggers) {
-			t.Errorf("CheckTriggers of the other table = %v; a refused call has changed something", err)
+		if err := triggers.Check(t.Context(), r.db, r.config(), good); !errors.Is(err, triggers.ErrNotInstalled) {
+			t.Errorf("Check of the other table = %v; a refused call has changed something", err)
 		}
 	})
 }
@@ -400,7 +400,7 @@ func TestTriggersOfOtherTypes(t *testing.T) {
 	t.Parallel()
 	r := sharedPostgres(t)
 	r.exec(t, "CREATE DOMAIN short AS text; CREATE DOMAIN shorter AS short; CREATE TABLE users (id uuid, word shorter, small smallint, var varchar(9))")
-	p := &process{t: t, log: r.installed(t, sqllog.Table{Name: "users", Tenant: "acme", Rows: []sqllog.Row{
+	p := &process{t: t, log: r.installed(t, triggers.Table{Name: "users", Tenant: "acme", Rows: []triggers.Row{
 		{Key: "users", Column: "id"}, {Key: "words", Column: "word"}, {Key: "small", Column: "small"}, {Tag: "all:", Columns: []string{"var", "id"}},
 	}})}
 	p.sync()
@@ -413,15 +413,15 @@ func TestTriggersOfOtherTypes(t *testing.T) {
 func TestTriggersOfOtherTables(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, r *rig) {
-		cfg := sqllog.Config{Namespace: "n", Tables: sqllog.Tables{Outbox: "o", Log: "l", Meta: "m"}}
+		cfg := sqllog.Config{Dialect: r.dialect, Namespace: "n", Tables: sqllog.Tables{Outbox: "o", Log: "l", Meta: "m"}}
 		if r.dialect == sqllog.Postgres {
 			r.exec(t, "CREATE SCHEMA hidden")
 			cfg.Tables.Schema = "hidden"
 		}
 		l := r.open(cfg)
 		r.exec(t, "CREATE TABLE users (id INT PRIMARY KEY)")
-		table := sqllog.Table{Name: "users", Rows: []sqllog.Row{{Key: "users:v1", Column: "id"}}}
-		for _, err := range []error{l.Install(t.Context()), l.InstallTriggers(t.Context(), r.db, table), l.CheckTriggers(t.Context(), r.db, table)} {
+		table := triggers.Table{Name: "users", Rows: []triggers.Row{{Key: "users:v1", Column: "id"}}}
+		for _, err := range []error{l.Install(t.Context()), triggers.Install(t.Context(), r.db, cfg, table), triggers.Check(t.Context(), r.db, cfg, table)} {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -430,8 +430,8 @@ func TestTriggersOfOtherTables(t *testing.T) {
 		p.sync()
 		r.exec(t, "INSERT INTO users VALUES (42)")
 		p.want(key42(t))
-		if err := r.open(sqllog.Config{}).CheckTriggers(t.Context(), r.db, table); !errors.Is(err, sqllog.ErrTriggers) {
-			t.Errorf("CheckTriggers of another log = %v, want ErrTriggers", err)
+		if err := triggers.Check(t.Context(), r.db, r.config(), table); !errors.Is(err, triggers.ErrNotInstalled) {
+			t.Errorf("Check of another log = %v, want ErrNotInstalled", err)
 		}
 	})
 }
@@ -441,7 +441,7 @@ func TestTriggersWithoutOutbox(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, r *rig) {
 		r.exec(t, "CREATE TABLE users (id INT PRIMARY KEY)")
-		r.installed(t, sqllog.Table{Name: "users", Rows: []sqllog.Row{{Key: "users:v1", Column: "id"}}})
+		r.installed(t, triggers.Table{Name: "users", Rows: []triggers.Row{{Key: "users:v1", Column: "id"}}})
 		r.exec(t, "DROP TABLE twofold_outbox")
 		if _, err := r.db.ExecContext(t.Context(), "INSERT INTO users VALUES (42)"); err == nil {
 			t.Error("the write succeeded, want an error")
@@ -457,7 +457,7 @@ func TestTriggersOfOddValues(t *testing.T) {
 	t.Parallel()
 	r := sqliteRig(t)
 	r.exec(t, "CREATE TABLE users (id TEXT, tenant TEXT, org INTEGER)")
-	p := &process{t: t, log: r.installed(t, sqllog.Table{Name: "users", TenantColumn: "tenant", Rows: []sqllog.Row{{Key: "users:v1", Column: "id"}, {Tag: "org:", Column: "org"}}})}
+	p := &process{t: t, log: r.installed(t, triggers.Table{Name: "users", TenantColumn: "tenant", Rows: []triggers.Row{{Key: "users:v1", Column: "id"}, {Tag: "org:", Column: "org"}}})}
 	p.sync()
 	r.exec(t, "INSERT INTO users VALUES (x'00ff', 'acme', 1.5)")
 	p.want(invalidate.Prefix("acme", "users:v1:"), invalidate.Tenant("acme"))
@@ -474,17 +474,17 @@ func TestInstallTriggersTogether(t *testing.T) {
 	t.Parallel()
 	r := sharedPostgres(t)
 	r.exec(t, "CREATE TABLE users (id int)")
-	l, table := r.open(sqllog.Config{}), sqllog.Table{Name: "users", Rows: []sqllog.Row{{Key: "users:v1", Column: "id"}}}
+	table := triggers.Table{Name: "users", Rows: []triggers.Row{{Key: "users:v1", Column: "id"}}}
 	var wg sync.WaitGroup
 	for range 24 {
 		wg.Go(func() {
-			if err := l.InstallTriggers(t.Context(), r.db, table); err != nil {
+			if err := triggers.Install(t.Context(), r.db, r.config(), table); err != nil {
 				t.Error(err)
 			}
 		})
 	}
 	wg.Wait()
-	if err := l.CheckTriggers(t.Context(), r.db, table); err != nil {
+	if err := triggers.Check(t.Context(), r.db, r.config(), table); err != nil {
 		t.Error(err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/invalidate/sqllog"
+	"github.com/twofold-go/twofold/invalidate/sqllog/triggers"
 )
 
 // Two tables of one name in two schemas have a function each, although sessions that find them by their
@@ -15,13 +16,13 @@ import (
 func TestTriggersOfTwoSchemas(t *testing.T) {
 	t.Parallel()
 	r := sharedPostgres(t)
-	tables := map[string]sqllog.Table{}
+	tables := map[string]triggers.Table{}
 	var l *sqllog.Log
 	for _, tenant := range []string{"acme", "globex"} {
 		r.exec(t, "CREATE SCHEMA "+tenant+"; CREATE TABLE "+tenant+".users (id int PRIMARY KEY)")
-		tables[tenant] = sqllog.Table{Name: "users", Tenant: tenant, Rows: []sqllog.Row{{Key: "users:v1", Column: "id"}}}
+		tables[tenant] = triggers.Table{Name: "users", Tenant: tenant, Rows: []triggers.Row{{Key: "users:v1", Column: "id"}}}
 		l = r.open(sqllog.Config{})
-		up, _, err := l.Triggers(tables[tenant])
+		up, _, err := triggers.SQL(r.config(), tables[tenant])
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -34,11 +35,11 @@ func TestTriggersOfTwoSchemas(t *testing.T) {
 		p.want(keyScope(t, tenant, "users:v1", "42"))
 		table := tables[tenant]
 		table.Schema = tenant
-		if err := l.CheckTriggers(t.Context(), r.db, table); err != nil {
+		if err := triggers.Check(t.Context(), r.db, r.config(), table); err != nil {
 			t.Error(err)
 		}
 	}
-	_, down, err := l.Triggers(tables["acme"])
+	_, down, err := triggers.SQL(r.config(), tables["acme"])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,9 +56,9 @@ func TestTriggersOfMovedTable(t *testing.T) {
 	t.Parallel()
 	r := sharedPostgres(t)
 	r.exec(t, "CREATE TABLE users (id int PRIMARY KEY)")
-	l := r.installed(t, sqllog.Table{Name: "users", Rows: []sqllog.Row{{Key: "users:v1", Column: "id"}}})
+	r.installed(t, triggers.Table{Name: "users", Rows: []triggers.Row{{Key: "users:v1", Column: "id"}}})
 	r.exec(t, "CREATE SCHEMA moved; ALTER TABLE users SET SCHEMA moved")
-	up, down, err := l.Triggers(sqllog.Table{Name: "users", Rows: []sqllog.Row{{Key: "users:v1", Column: "id"}}})
+	up, down, err := triggers.SQL(r.config(), triggers.Table{Name: "users", Rows: []triggers.Row{{Key: "users:v1", Column: "id"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +69,7 @@ func TestTriggersOfMovedTable(t *testing.T) {
 	r.exec(t, "DROP TABLE moved.users; "+down) // it also succeeds without the table
 }
 
-// A database of another encoding can be checked: what CheckTriggers asks can be written in each of them.
+// A database of another encoding can be checked: what Check asks can be written in each of them.
 func TestTriggersInLatin1(t *testing.T) {
 	t.Parallel()
 	shared := sharedPostgres(t)
@@ -76,23 +77,23 @@ func TestTriggersInLatin1(t *testing.T) {
 	shared.exec(t, "CREATE DATABASE "+name+" TEMPLATE template0 ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C'")
 	r := &rig{dialect: sqllog.Postgres, db: openAs(t, "pgx", shared.postgres.DSN(name)+"&client_encoding=UTF8"), postgres: shared.postgres, name: name}
 	r.install(t).exec(t, "CREATE TABLE users (id int PRIMARY KEY)")
-	table := sqllog.Table{Name: "users", Rows: []sqllog.Row{{Key: "users:v1", Column: "id"}}}
-	l := r.installed(t, table)
+	table := triggers.Table{Name: "users", Rows: []triggers.Row{{Key: "users:v1", Column: "id"}}}
+	r.installed(t, table)
 	r.exec(t, "ALTER TABLE users DISABLE TRIGGER twofold_changed_users_row")
-	if err := l.CheckTriggers(t.Context(), r.db, table); !errors.Is(err, sqllog.ErrTriggers) || !strings.Contains(err.Error(), "ENABLE REPLICA TRIGGER") {
-		t.Errorf("CheckTriggers = %v", err)
+	if err := triggers.Check(t.Context(), r.db, r.config(), table); !errors.Is(err, triggers.ErrNotInstalled) || !strings.Contains(err.Error(), "ENABLE REPLICA TRIGGER") {
+		t.Errorf("Check = %v", err)
 	}
 }
 
-// CheckTriggers asks about the table in the file, and not about a temporary one that hides it.
+// Check asks about the table in the file, and not about a temporary one that hides it.
 func TestTriggersBehindTemporaryTable(t *testing.T) {
 	t.Parallel()
 	r := sqliteRig(t)
 	r.db.SetMaxOpenConns(1)
 	r.exec(t, "CREATE TABLE users (id TEXT COLLATE NOCASE PRIMARY KEY); CREATE TEMP TABLE users (id TEXT PRIMARY KEY)")
-	err := r.open(sqllog.Config{}).CheckTriggers(t.Context(), r.db, sqllog.Table{Name: "users", Rows: []sqllog.Row{{Key: "users:v1", Column: "id"}}})
-	if !errors.Is(err, sqllog.ErrTable) || !strings.Contains(err.Error(), `Rows[0].Column is "id" of type TEXT: its collation`) {
-		t.Errorf("CheckTriggers = %v, want the collation of the column", err)
+	err := triggers.Check(t.Context(), r.db, r.config(), triggers.Table{Name: "users", Rows: []triggers.Row{{Key: "users:v1", Column: "id"}}})
+	if !errors.Is(err, triggers.ErrTable) || !strings.Contains(err.Error(), `Rows[0].Column is "id" of type TEXT: its collation`) {
+		t.Errorf("Check = %v, want the collation of the column", err)
 	}
 }
 
@@ -105,27 +106,27 @@ func TestTriggersRefuseUnlogged(t *testing.T) {
 		"partitioned": {"CREATE TABLE partitioned (id int) PARTITION BY RANGE (id); CREATE UNLOGGED TABLE partitioned_1 PARTITION OF partitioned DEFAULT", "ALTER TABLE partitioned_1 SET LOGGED"},
 	} {
 		r.exec(t, c.make)
-		l, table := r.open(sqllog.Config{}), sqllog.Table{Name: name, Rows: []sqllog.Row{{Key: "users:v1", Column: "id"}}}
-		if err := l.InstallTriggers(t.Context(), r.db, table); !errors.Is(err, sqllog.ErrTable) || !strings.Contains(err.Error(), "unlogged") {
-			t.Errorf("%s: InstallTriggers = %v", name, err)
+		table := triggers.Table{Name: name, Rows: []triggers.Row{{Key: "users:v1", Column: "id"}}}
+		if err := triggers.Install(t.Context(), r.db, r.config(), table); !errors.Is(err, triggers.ErrTable) || !strings.Contains(err.Error(), "unlogged") {
+			t.Errorf("%s: Install = %v", name, err)
 		}
 		r.exec(t, c.mend)
 		r.installed(t, table)
 	}
 }
 
-// CheckTriggers notices a trigger that fires for the change of some columns only.
+// Check notices a trigger that fires for the change of some columns only.
 func TestTriggersOfSomeColumns(t *testing.T) {
 	t.Parallel()
 	r := sharedPostgres(t)
 	r.exec(t, "CREATE TABLE users (id int PRIMARY KEY, name text)")
-	table := sqllog.Table{Name: "users", Rows: []sqllog.Row{{Key: "users:v1", Column: "id"}}}
-	l := r.installed(t, table)
+	table := triggers.Table{Name: "users", Rows: []triggers.Row{{Key: "users:v1", Column: "id"}}}
+	r.installed(t, table)
 	r.exec(t, `DROP TRIGGER twofold_changed_users_row ON users;
 		CREATE TRIGGER twofold_changed_users_row AFTER INSERT OR UPDATE OF name OR DELETE ON users FOR EACH ROW EXECUTE FUNCTION twofold_changed_users();
 		ALTER TABLE users ENABLE REPLICA TRIGGER twofold_changed_users_row`)
-	if err := l.CheckTriggers(t.Context(), r.db, table); !errors.Is(err, sqllog.ErrTriggers) || !strings.Contains(err.Error(), "outdated") {
-		t.Errorf("CheckTriggers = %v", err)
+	if err := triggers.Check(t.Context(), r.db, r.config(), table); !errors.Is(err, triggers.ErrNotInstalled) || !strings.Contains(err.Error(), "outdated") {
+		t.Errorf("Check = %v", err)
 	}
 }
 
@@ -135,7 +136,7 @@ func TestTriggersOfTransactions(t *testing.T) {
 	t.Parallel()
 	r := sharedPostgres(t)
 	r.exec(t, "CREATE TABLE users (id int PRIMARY KEY DEFERRABLE INITIALLY DEFERRED, org int)")
-	p := &process{t: t, log: r.installed(t, sqllog.Table{Name: "users", Rows: []sqllog.Row{{Key: "users:v1", Column: "id"}, {Tag: "org:", Column: "org"}}})}
+	p := &process{t: t, log: r.installed(t, triggers.Table{Name: "users", Rows: []triggers.Row{{Key: "users:v1", Column: "id"}, {Tag: "org:", Column: "org"}}})}
 	p.sync()
 	key := func(id string) invalidate.Scope { return keyScope(t, "default", "users:v1", id) }
 	r.exec(t, "BEGIN; INSERT INTO users VALUES (1, 1); SAVEPOINT s; INSERT INTO users VALUES (2, 2); ROLLBACK TO s; INSERT INTO users VALUES (3, 3); COMMIT")

@@ -7,10 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
-	"github.com/jackc/pgx/v5/stdlib"
-
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/invalidate/sqllog"
 )
@@ -146,70 +142,20 @@ func TestTx(t *testing.T) {
 	})
 }
 
-// Statement, and a function used as a transaction, write the same row.
-func TestStatement(t *testing.T) {
+// A function that is used as a transaction writes the same row.
+func TestExecFunc(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, r *rig) {
 		p := r.process(t, sqllog.Config{})
-		query, args, err := p.log.Statement(org(1))
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.exec(t, query, args...)
-		err = p.log.Append(t.Context(), sqllog.ExecFunc(func(ctx context.Context, query string, args ...any) error {
+		err := p.log.Append(t.Context(), sqllog.ExecFunc(func(ctx context.Context, query string, args ...any) error {
 			_, err := r.db.ExecContext(ctx, query, args...)
 			return err
 		}), org(2))
 		if err != nil {
 			t.Fatal(err)
 		}
-		p.want(org(1), org(2))
+		p.want(org(2))
 	})
-}
-
-// The log shares a pool of native pgx. Transactions and batches of pgx invalidate when they commit.
-func TestNativePgx(t *testing.T) {
-	t.Parallel()
-	r := sharedPostgres(t)
-	pool, err := pgxpool.New(t.Context(), r.postgres.DSN(r.name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer pool.Close()
-	r.exec(t, "CREATE TABLE users (id bigint PRIMARY KEY, name text)")
-	db := stdlib.OpenDBFromPool(pool)
-	defer db.Close()
-	p := &process{t: t, log: sqllog.New(db, sqllog.Config{Dialect: sqllog.Postgres})}
-	p.sync()
-	write := func(end error, name string, s invalidate.Scope) error {
-		return pgx.BeginFunc(t.Context(), pool, func(tx pgx.Tx) error {
-			exec := sqllog.ExecFunc(func(ctx context.Context, query string, args ...any) error {
-				_, err := tx.Exec(ctx, query, args...)
-				return err
-			})
-			_, err := tx.Exec(t.Context(), "INSERT INTO users VALUES (1, $1) ON CONFLICT (id) DO UPDATE SET name = $1", name)
-			return errors.Join(err, p.log.Append(t.Context(), exec, s), end)
-		})
-	}
-	back := errors.New("roll back")
-	if err := write(back, "Ada", org(1)); !errors.Is(err, back) {
-		t.Fatal(err)
-	}
-	if err := write(nil, "Grace", org(2)); err != nil {
-		t.Fatal(err)
-	}
-	p.want(org(2))
-	query, args, err := p.log.Statement(org(3))
-	if err != nil {
-		t.Fatal(err)
-	}
-	b := new(pgx.Batch)
-	b.Queue("UPDATE users SET name = 'Ada'")
-	b.Queue(query, args...)
-	if err := pool.SendBatch(t.Context(), b).Close(); err != nil {
-		t.Fatal(err)
-	}
-	p.want(org(3))
 }
 
 // A savepoint that is rolled back takes its rows with it.

@@ -2,7 +2,6 @@ package sqllogtest_test
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"os"
 	"path/filepath"
@@ -28,7 +27,7 @@ func TestEverydayStartsNoEpoch(t *testing.T) {
 			"ALTER TABLE twofold_meta RENAME TO aside; ALTER TABLE aside RENAME TO twofold_meta",
 			"SELECT setval(pg_get_serial_sequence('twofold_outbox', 'id'), 1, false)", "TRUNCATE twofold_outbox RESTART IDENTITY", "CHECKPOINT",
 		},
-		sqllog.MySQL: {
+		sqllog.MariaDB: {
 			"ANALYZE TABLE twofold_meta", "CHECK TABLE twofold_meta", "FLUSH TABLES",
 			"CREATE TRIGGER told AFTER INSERT ON twofold_outbox FOR EACH ROW SET @n = 1", "DROP TRIGGER told",
 			"OPTIMIZE TABLE twofold_outbox", "OPTIMIZE TABLE twofold_log", "TRUNCATE TABLE twofold_outbox", "ALTER TABLE twofold_outbox AUTO_INCREMENT = 1",
@@ -71,7 +70,7 @@ func TestEverydayStartsNoEpoch(t *testing.T) {
 func TestWritesMetaAtTopLevel(t *testing.T) {
 	t.Parallel()
 	r := sharedPostgres(t)
-	l := r.open(sqllog.Config{Prove: true, Poll: time.Millisecond})
+	l := r.open(sqllog.Config{Poll: time.Millisecond})
 	p := &process{t: t, log: l}
 	for _, step := range []struct {
 		name string
@@ -110,37 +109,12 @@ func TestWritesMetaAtTopLevel(t *testing.T) {
 	}
 }
 
-// Config.Identity replaces what the log knows of the server, and not what it knows of the tables.
-func TestIdentityKeepsTheWitness(t *testing.T) {
-	t.Parallel()
-	eachDatabase(t, func(t *testing.T, r *rig) {
-		cfg := sqllog.Config{Identity: func(context.Context, *sql.Conn) (string, error) { return "!here", nil }}
-		back := copied(true)
-		if r.dialect == sqllog.MySQL {
-			back = myDump("")
-		}
-		p := r.process(t, cfg)
-		put := back(t, r)
-		lost := r.process(t, cfg)
-		commit(t, r, lost.log, org(1))
-		lost.sync()
-		commit(t, r, lost.log, org(1))
-		put()
-		if !p.bumped() {
-			t.Error("no epoch was started")
-		}
-		commit(t, r, p.log, org(1))
-		p.want(org(1))
-		p.want()
-	})
-}
-
 // Tables of an earlier version are refused with the name of the migration, until Install or the
 // migration has changed them. That costs one epoch.
 func TestUpgrade(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, r *rig) {
-		column := map[sqllog.Dialect]string{sqllog.Postgres: "born", sqllog.MySQL: "wit"}[r.dialect]
+		column := map[sqllog.Dialect]string{sqllog.Postgres: "born", sqllog.MariaDB: "wit"}[r.dialect]
 		if column == "" {
 			t.Skip("its tables are those of the first version")
 		}
@@ -188,23 +162,18 @@ func TestRestartWithinSeconds(t *testing.T) {
 	t.Parallel()
 	s := dbtest.MariaDB(t)
 	name, db := s.Database(t)
-	r := (&rig{dialect: sqllog.MySQL, db: db, mariadb: s, name: name}).install(t)
+	r := (&rig{dialect: sqllog.MariaDB, db: db, mariadb: s, name: name}).install(t)
 	started := func() int {
 		return r.count(t, "SELECT CAST(UNIX_TIMESTAMP() - variable_value AS SIGNED) FROM information_schema.global_status WHERE variable_name = 'Uptime'")
 	}
 	for range 10 {
 		must(t, restart(t, r)) // then the next start is soon after one
 		p := r.process(t, sqllog.Config{})
-		keeps := &process{t: t, log: r.fresh(sqllog.Config{KeepOverRestart: true})()}
-		keeps.sync()
 		before := started()
 		must(t, restart(t, r))
 		within := started()-before <= 2
 		if !p.bumped() {
 			t.Errorf("a restart %d s after the last starts no epoch", started()-before)
-		}
-		if keeps.bumped() {
-			t.Error("a restart starts an epoch with KeepOverRestart")
 		}
 		if within {
 			return

@@ -17,6 +17,7 @@ import (
 	"github.com/twofold-go/twofold/internal/bench/setup"
 	"github.com/twofold-go/twofold/internal/dbtest"
 	"github.com/twofold-go/twofold/invalidate/sqllog"
+	"github.com/twofold-go/twofold/invalidate/sqllog/triggers"
 	"github.com/twofold-go/twofold/tier/sqltier"
 )
 
@@ -32,7 +33,7 @@ const (
 const SourceSchema = "CREATE TABLE source (id bigint PRIMARY KEY, version bigint NOT NULL, name varchar(20))"
 
 // sourceTable says what a row of the source stands for.
-var sourceTable = sqllog.Table{Name: "source", Unique: [][]string{{"id"}}, Rows: []sqllog.Row{{Key: namespace, Column: "name"}}}
+var sourceTable = triggers.Table{Name: "source", Unique: [][]string{{"id"}}, Rows: []triggers.Row{{Key: namespace, Column: "name"}}}
 
 // database is the database of the source and the log, as one process uses it.
 type database struct {
@@ -77,15 +78,17 @@ func (d *database) close() error {
 }
 
 // log returns the log in the database.
-func (d *database) log(bound time.Duration) *sqllog.Log {
+func (d *database) log(bound time.Duration) *sqllog.Log { return sqllog.New(d.db, d.config(bound)) }
+
+func (d *database) config(bound time.Duration) sqllog.Config {
 	c := sqllog.Config{Dialect: sqllog.Postgres, Bound: bound}
 	switch d.kind {
 	case SQLite:
 		c.Dialect, c.Readers = sqllog.SQLite, d.readers
 	case MariaDB:
-		c.Dialect = sqllog.MySQL
+		c.Dialect = sqllog.MariaDB
 	}
-	return sqllog.New(d.db, c)
+	return c
 }
 
 // cells returns the remote tier in the database.
@@ -109,10 +112,9 @@ func Install(ctx context.Context, run *Run, at string) {
 	for i := range run.Keys {
 		setup.Must(d.db.ExecContext(ctx, fmt.Sprintf("INSERT INTO source (id, version, name) VALUES (%d, %d, '%s')", i, -1-i, Name(i))))
 	}
-	log := d.log(sqllog.DefaultBound)
-	setup.Check(log.Install(ctx))
+	setup.Check(d.log(sqllog.DefaultBound).Install(ctx))
 	if run.Plain && !run.Lacks(NoTriggers) {
-		setup.Check(log.InstallTriggers(ctx, d.db, sourceTable))
+		setup.Check(triggers.Install(ctx, d.db, d.config(sqllog.DefaultBound), sourceTable))
 	}
 	if run.DBCells {
 		setup.Check(d.cells().Install(ctx))

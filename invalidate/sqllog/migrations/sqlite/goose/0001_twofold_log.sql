@@ -29,8 +29,7 @@ CREATE TABLE twofold_meta (
 	key_id    INTEGER NOT NULL DEFAULT 0,
 	scope_id  INTEGER NOT NULL DEFAULT 0,
 	bound     INTEGER NOT NULL DEFAULT 0,
-	tier      TEXT,
-	proofs    INTEGER NOT NULL DEFAULT 0
+	tier      TEXT
 );
 
 -- +goose Down

@@ -28,6 +28,5 @@ CREATE TABLE twofold_meta (
 	key_id    INTEGER NOT NULL DEFAULT 0,
 	scope_id  INTEGER NOT NULL DEFAULT 0,
 	bound     INTEGER NOT NULL DEFAULT 0,
-	tier      TEXT,
-	proofs    INTEGER NOT NULL DEFAULT 0
+	tier      TEXT
 );

@@ -1,0 +1,33 @@
+package logtest_test
+
+import (
+	"testing"
+
+	"github.com/twofold-go/twofold/invalidate"
+)
+
+func keyFence(n uint64) []invalidate.Fence {
+	return []invalidate.Fence{{Kind: invalidate.KindKey, Hash: n}}
+}
+
+func tagFence(n uint64) []invalidate.Fence {
+	return []invalidate.Fence{{Kind: invalidate.KindTag, Hash: n}}
+}
+
+func both(n uint64) invalidate.Append {
+	return invalidate.Append{Keys: keyFence(n), Scopes: tagFence(n)}
+}
+
+func mustSync(t *testing.T, l invalidate.Log, at invalidate.Cursor, a invalidate.Append) invalidate.Page {
+	t.Helper()
+	page, err := l.Sync(t.Context(), at, a)
+	if err != nil {
+		t.Fatalf("Sync = %v", err)
+	}
+	return page
+}
+
+// end returns the cursor after a page.
+func end(p invalidate.Page) invalidate.Cursor {
+	return invalidate.Cursor{Key: p.Keys[len(p.Keys)-1].At, Scope: p.Scopes[len(p.Scopes)-1].At}
+}

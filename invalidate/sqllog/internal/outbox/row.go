@@ -1,0 +1,241 @@
+// Package outbox spells what the rows of a log's outbox name, and reads it.
+package outbox
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/cespare/xxhash/v2"
+
+	"github.com/twofold-go/twofold/internal/lognames"
+	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/key"
+)
+
+// DefaultTable is the name of the table, unless a configuration has another.
+const DefaultTable = "twofold_outbox"
+
+// MaxScopes is the most scopes that one row names.
+const MaxScopes = 1000
+
+// ErrScope refuses a scope that does not pass Validate.
+var ErrScope = errors.New("sqllog: bad scope")
+
+// The kinds of the elements that triggers write, see below.
+const (
+	KindValue = "v" // a key by its value
+	KindEnds  = "w" // a tag that ends in values
+)
+
+// A row of the outbox names its scopes in JSON. A trigger, a migration or a person can write one,
+// too:
+//
+//	[["k","default:users:v1:42"],       the full spelling of a key
+//	 ["t","default","org:7"],           a tenant and one of its tags
+//	 ["p","default","users:v1:"],       a tenant and a prefix after it; "" means all it has
+//	 ["a"],                             everything
+//	 ["h",5000],                        nothing named here is cached for so many ms
+//
+// Triggers write these, in which a value is a JSON string or integer of a column:
+//
+//	 ["v","default","users:v1",42],     a tenant, a namespace and the value of a key
+//	 ["v","default","users:v1"],        all keys of the namespace
+//	 ["w","default","org:",7],          a tenant, and a tag that ends in values, with colons between them
+//	 ["w","default"]]                   all keys of the tenant
+//
+// With these, only Go spells keys. A value that no cache can have, such as a tag that is too long,
+// names nothing. Older readers take such a row for one that does not parse and discard everything
+// older, which is safe.
+
+// Texts returns the texts of the rows for the scopes, with at most MaxScopes in each row.
+func Texts(scopes []invalidate.Scope) ([]string, error) {
+	var hold time.Duration
+	items := make([][]any, 0, len(scopes)+1)
+	for i, s := range scopes {
+		if err := s.Validate(); err != nil {
+			return nil, fmt.Errorf("%w: scope %d: %w", ErrScope, i, err)
+		}
+		switch s.Kind() {
+		case invalidate.KindKey:
+			items = append(items, []any{"k", s.Text()})
+		case invalidate.KindTag:
+			items = append(items, []any{"t", s.Tenant(), s.Text()})
+		case invalidate.KindPrefix:
+			items = append(items, []any{"p", s.Tenant(), wholeCharacters(strings.TrimPrefix(s.Text(), s.Tenant()+":"))})
+		case invalidate.KindAll:
+			items = append(items, []any{"a"})
+		default:
+			hold = max(hold, s.Fence().Hold)
+		}
+	}
+	return marshalRows(items, hold)
+}
+
+// wholeCharacters cuts a prefix before the first bytes that are not UTF-8, because JSON cannot hold
+// them. The shorter prefix covers more.
+func wholeCharacters(prefix string) string {
+	for !utf8.ValidString(prefix) {
+		prefix = prefix[:len(prefix)-1]
+	}
+	return prefix
+}
+
+func marshalRows(items [][]any, hold time.Duration) (texts []string, err error) {
+	for len(items) > 0 {
+		n := min(len(items), MaxScopes)
+		row := items[:n:n]
+		items = items[n:]
+		if hold > 0 {
+			row = append(row, []any{"h", hold.Milliseconds()})
+		}
+		text, err := json.Marshal(row)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrScope, err)
+		}
+		texts = append(texts, string(text))
+	}
+	return texts, nil
+}
+
+// Named holds the scopes of one row.
+type Named struct {
+	Keys   []string           // full spellings
+	Scopes []invalidate.Fence // the fences of all other scopes
+	Hold   time.Duration      // also in Scopes
+	names  lognames.Names     // nil if not collected
+}
+
+// Parse reads the text of a row, and adds what it names to names. It returns false when any part
+// of it is invalid.
+func Parse(text string, names lognames.Names) (n Named, ok bool) {
+	var items [][]any
+	read := json.NewDecoder(strings.NewReader(text))
+	read.UseNumber() // a float64 would round the largest keys
+	if err := read.Decode(&items); err != nil || len(items) == 0 {
+		return Named{}, false
+	}
+	if _, err := read.Token(); !errors.Is(err, io.EOF) {
+		return Named{}, false
+	}
+	n.names = names
+	for _, item := range items {
+		if !n.add(item) {
+			return Named{}, false
+		}
+	}
+	for i := range n.Scopes {
+		n.Scopes[i].Hold = n.Hold
+	}
+	return n, true
+}
+
+// add adds an item. It returns false if the item is not of one of the forms.
+func (n *Named) add(item []any) bool {
+	if len(item) == 0 {
+		return false
+	}
+	kind, _ := item[0].(string)
+	if kind == "h" {
+		return len(item) == 2 && n.addHold(item[1])
+	}
+	texts, ok := textsOf(item[1:], kind == KindValue || kind == KindEnds)
+	switch count := len(texts); {
+	case !ok:
+	case kind == "a" && count == 0:
+		return n.addScope(invalidate.All())
+	case kind == "k" && count == 1:
+		n.Keys = append(n.Keys, texts[0])
+		k, err := key.Parse(texts[0])
+		n.names.Add(invalidate.Key(k))
+		return err == nil
+	case kind == "t" && count == 2:
+		return n.addScope(invalidate.Tag(texts[0], texts[1]))
+	case kind == "p" && count == 2 && texts[1] == "":
+		return n.addScope(invalidate.Tenant(texts[0]))
+	case kind == "p" && count == 2:
+		return n.addScope(invalidate.Prefix(texts[0], texts[1]))
+	case kind == KindValue && count == 3: // the digits of an integer need no escaping
+		if k, err := (key.Space{Tenant: texts[0], Namespace: texts[1]}).Key(key.Text(texts[2])); err == nil {
+			n.Keys = append(n.Keys, k.String())
+			n.names.Add(invalidate.Key(k))
+		}
+		return true
+	case kind == KindValue && count == 2:
+		space := key.Space{Tenant: texts[0], Namespace: texts[1]}
+		return space.Validate() != nil || n.addScope(invalidate.Prefix(space.Tenant, space.Namespace+":"))
+	case kind == KindEnds && count == 1:
+		s := invalidate.Tenant(texts[0])
+		return s.Validate() != nil || n.addScope(s)
+	case kind == KindEnds && count > 1:
+		s := invalidate.Tag(texts[0], texts[1]+strings.Join(texts[2:], ":"))
+		return s.Validate() != nil || n.addScope(s)
+	}
+	return false
+}
+
+// textsOf returns the texts of an item. Columns also have integers, but the second text is never that of
+// a column.
+func textsOf(item []any, columns bool) (texts []string, ok bool) {
+	for i, v := range item {
+		s, ok := v.(string)
+		if number, is := v.(json.Number); is && columns && i != 1 && isInteger(number.String()) {
+			s, ok = number.String(), true
+		}
+		if !ok {
+			return nil, false
+		}
+		texts = append(texts, s)
+	}
+	return texts, true
+}
+
+func (n *Named) addScope(s invalidate.Scope) bool {
+	if s.Validate() != nil {
+		return false
+	}
+	n.Scopes = append(n.Scopes, s.Fence())
+	n.names.Add(s)
+	if b, ok := s.BuiltFence(); ok {
+		n.Scopes = append(n.Scopes, b)
+	}
+	return true
+}
+
+func (n *Named) addHold(v any) bool {
+	number, _ := v.(json.Number)
+	ms, err := number.Float64()
+	if err != nil || ms < 1 || ms > float64(invalidate.MaxHold/time.Millisecond) {
+		return false
+	}
+	n.Hold = max(n.Hold, time.Duration(ms)*time.Millisecond)
+	return true
+}
+
+// isInteger reports whether a JSON number is an integer as Go prints it, of 64 bits.
+func isInteger(number string) bool {
+	if _, err := strconv.ParseInt(number, 10, 64); err == nil {
+		return number != "-0"
+	}
+	_, err := strconv.ParseUint(number, 10, 64)
+	return err == nil
+}
+
+// KeyFence returns the fence of a key by its spelling.
+func KeyFence(text string, hold time.Duration) invalidate.Fence {
+	return invalidate.Fence{Kind: invalidate.KindKey, Hash: xxhash.Sum64String(text), Hold: hold}
+}
+
+// CellFence returns a fence for the sequence of scopes that covers the key: a prefix that is the
+// whole spelling of the key. Keys that begin with this spelling are loaded again once.
+func CellFence(text string, hold time.Duration) invalidate.Fence {
+	tenant, rest, _ := strings.Cut(text, ":")
+	f := invalidate.Prefix(tenant, rest).Fence()
+	f.Hold = hold
+	return f
+}

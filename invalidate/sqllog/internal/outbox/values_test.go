@@ -1,0 +1,71 @@
+package outbox_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/twofold-go/twofold/invalidate"
+	"github.com/twofold-go/twofold/invalidate/sqllog/internal/outbox"
+	"github.com/twofold-go/twofold/key"
+)
+
+func keyOf(t testing.TB, tenant, namespace, id string) invalidate.Fence {
+	t.Helper()
+	k, err := key.Space{Tenant: tenant, Namespace: namespace}.Key(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return invalidate.Key(k).Fence()
+}
+
+// What triggers write is spelled as a cache spells it.
+func TestValuesOfTriggers(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string][]invalidate.Fence{
+		`[["v","default","users:v1",42]]`:                   {keyOf(t, "default", "users:v1", "42")},
+		`[["v","default","users:v1","42"]]`:                 {keyOf(t, "default", "users:v1", "42")},
+		`[["v","default","users:v1",-9223372036854775808]]`: {keyOf(t, "default", "users:v1", key.Int(-1<<63))},
+		`[["v","default","users:v1",9007199254740993]]`:     {keyOf(t, "default", "users:v1", "9007199254740993")},
+		`[["v","default","users:v1",18446744073709551615]]`: {keyOf(t, "default", "users:v1", key.Uint(1<<64-1))},
+		`[["v",7,"users:v1","a:b é"]]`:                      {keyOf(t, "7", "users:v1", key.Text("a:b é"))},
+		`[["w","acme","seat:","a","b",3]]`:                  {invalidate.Tag("acme", "seat:a:b:3").Fence()},
+		`[["w","acme","users"]]`:                            {invalidate.Tag("acme", "users").Fence()},
+		// Values that no cache can have name nothing.
+		`[["v","default","users:v1",""]]`:                                    nil,
+		`[["v","a:b","users:v1",1],["v","","x",1],["v","a:b","users:v1"]]`:   nil,
+		`[["w","","x"],["w","a:b"]]`:                                         nil,
+		`[["w","default","` + strings.Repeat("x", 257) + `"]]`:               nil,
+		`[["v","default","users:v1","` + strings.Repeat("x", 1025) + `"]]`:   nil,
+		`[["v","default","users:v1","` + strings.Repeat("x", 1100) + `",1]]`: {{}},
+		// Other forms do not parse.
+		`[["v"]]`: {{}}, `[["v","a"]]`: {{}}, `[["w"]]`: {{}}, `[["v","a","b",true]]`: {{}}, `[["v","a","b",null]]`: {{}},
+		`[["v","a","b",1.5]]`: {{}}, `[["v","a","b",1e3]]`: {{}}, `[["v","a","b",-0]]`: {{}}, `[["v","a",7,1]]`: {{}},
+		`[["v","a","b",[1]]]`: {{}}, `[["w","a","b",1.0]]`: {{}}, `[["v","a","b",18446744073709551616]]`: {{}}, `[["v","a","b",1]]]`: {{}},
+	} {
+		fences, ok := fencesOf(text)
+		if !ok {
+			fences = []invalidate.Fence{{}}
+		}
+		if d := cmp.Diff(want, fences); d != "" {
+			t.Errorf("%.80s (-want +got):\n%s", text, d)
+		}
+	}
+	for text, want := range map[string]invalidate.Scope{
+		`[["v","acme","users:v1"]]`: invalidate.Prefix("acme", "users:v1:"), `[["w","acme"]]`: invalidate.Tenant("acme"),
+	} {
+		if fences, ok := fencesOf(text); !ok || fences[0] != want.Fence() {
+			t.Errorf("%s = %+v, %v; want %v", text, fences, ok, want)
+		}
+	}
+}
+
+// fencesOf returns the fences of a row.
+func fencesOf(text string) (fences []invalidate.Fence, ok bool) {
+	n, ok := outbox.Parse(text, nil)
+	for _, k := range n.Keys {
+		fences = append(fences, outbox.KeyFence(k, n.Hold))
+	}
+	return append(fences, n.Scopes...), ok
+}
