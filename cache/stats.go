@@ -16,7 +16,7 @@ type Stats struct {
 	Local  LocalStats        // the local tier
 	Kinds  InvalidationStats // scopes given to Invalidate, Delete, DeleteAll, Set and Expire
 
-	// Fences are the invalidations that this process remembers. Forgotten and HoldsWidened count
+	// Fences are the invalidations that this process remembers. Forgotten counts
 	// what the limits of that memory cost.
 	Fences invalidate.FenceStats
 
@@ -72,7 +72,7 @@ type Counts struct { // in the order of measure.Stat
 	FillsUnencodable int64 // not stored in the remote tier: the codec failed
 	FillsBadTags     int64 // not stored: a tag is not valid, so nothing could invalidate it
 	FillsNotAdmitted int64 // not stored: loaded faster than MinLoad
-	FillsNotWanted   int64 // not stored: NoStore, or the remote tier holds the key
+	FillsNotWanted   int64 // not stored: NoStore
 	FillsManyTags    int64 // values with over 256 tags, which the invalidation of any tag covers
 
 	CellsCorrupt int64 // remote values that could not be decoded

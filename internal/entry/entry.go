@@ -85,7 +85,6 @@ type Rare struct {
 	hopeFor    time.Duration // after its freshness, served in place of a failed load
 	TrustUntil int64         // until then fresh without a question to the remote tier
 	Worn       bool          // built from an entry whose freshness an Expire had ended
-	OnHold     bool          // a hold keeps it, and what is built from it, from being cached
 	PartsOlder int64         // LoadedAt minus the moment at which its oldest part was last confirmed
 	Err        error         // of a remembered absence or error; a hit returns it
 	TagSet

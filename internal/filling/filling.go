@@ -48,7 +48,6 @@ type Facts struct {
 	entry.TagSet
 	ConfirmedAt int64 // the moment at which the oldest part was confirmed, by the clock of its Tiers; or never
 	Worn        bool  // a part is worn
-	Held        bool  // a part is held
 	Unstored    bool
 	BadTag      bool
 	OnPrevious  bool
@@ -183,11 +182,10 @@ func (f *Fill) Previous() any {
 }
 
 // TakeOn gives the load what a part depends on, and the moment at which the part was confirmed. The
-// value is as old as its oldest part, even if the load began later. A value with a held part is not cached,
-// either. An Expire has ended the freshness of a worn part, so a value with such a part is not fresh.
+// value is as old as its oldest part, even if the load began later. An Expire has ended the freshness of a worn part, so a value with such a part is not fresh.
 func (f *Fill) TakeOn(d *entry.Rare, worn bool, confirmedAt int64) {
 	f.edit(func() {
-		f.Worn, f.Held = f.Worn || worn, f.Held || d.OnHold
+		f.Worn = f.Worn || worn
 		f.ConfirmedAt = min(f.ConfirmedAt, confirmedAt)
 		f.gather(d.Keys, d.Prefixes)
 		for i, hash := range d.Deps.Tags {

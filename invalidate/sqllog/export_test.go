@@ -12,7 +12,7 @@ func RowTexts(scopes ...invalidate.Scope) ([]string, error) { return rowTexts(sc
 func ParseRow(text string) (keys []string, fences []invalidate.Fence, ok bool) {
 	n, ok := parseRow(text, nil)
 	for _, k := range n.keys {
-		fences = append(fences, keyFence(k, n.hold))
+		fences = append(fences, keyFence(k))
 	}
 	return n.keys, append(fences, n.scopes...), ok
 }
