@@ -104,7 +104,7 @@ func TestOnInvalidate(t *testing.T) {
 }
 
 // With a log that keeps names, events of other processes have the scopes of the call: also those of
-// an invalidation that waited for the log, of Expire and of Hold. A process may send no names.
+// an invalidation that waited for the log, and of Expire. A process may send no names.
 func TestOnInvalidateNames(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := logtest.NewMemory(logtest.MemoryConfig{Bound: bound, Names: true})
@@ -131,8 +131,6 @@ func TestOnInvalidateNames(t *testing.T) {
 		}
 		ctx, scopes := t.Context(), []invalidate.Scope{keyScope(t, 1), prefix, tag}
 		must(t, named.Invalidate(ctx, keyScope(t, 1), prefix, tag))
-		want(scopes, 0, 2)
-		must(t, named.Invalidate(ctx, keyScope(t, 1), prefix, tag, invalidate.Hold(time.Second)))
 		want(scopes, 0, 2)
 		must(t, named.Expire(ctx, keyScope(t, 1), prefix, tag))
 		want(scopes, 0, 1)

@@ -106,10 +106,10 @@ func TestJoinersAfterExpire(t *testing.T) {
 	}
 }
 
-// Expire refuses Hold: stale values stay cached.
-func TestExpireRefusesHold(t *testing.T) {
+// Expire refuses scopes that are not valid.
+func TestExpireRefuses(t *testing.T) {
 	tiers := open(t, cache.TiersConfig{})
-	for _, s := range []invalidate.Scope{invalidate.Hold(time.Second), invalidate.Tag("default", ""), {}} {
+	for _, s := range []invalidate.Scope{invalidate.Tag("default", ""), {}} {
 		if err := tiers.Expire(t.Context(), invalidate.All(), s); !errors.Is(err, invalidate.ErrScope) {
 			t.Errorf("Expire with %v = %v, want ErrScope", s, err)
 		}

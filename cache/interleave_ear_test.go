@@ -92,7 +92,7 @@ func (n *names) list(fences []invalidate.Fence) string {
 		if f.Soft {
 			what = "the expiry of "
 		}
-		f.Hold, f.Soft = 0, false
+		f.Soft = false
 		all = append(all, what+cmp.Or(n.text[f], "something"))
 	}
 	slices.Sort(all)

@@ -130,25 +130,11 @@ func TestSettle(t *testing.T) {
 type tableLog struct {
 	*memlog.Log
 	tier   string
-	remove func(context.Context, []string, time.Duration) error
+	remove func(context.Context, []string) error
 }
 
-func (l *tableLog) UseCells(tier string, remove func(context.Context, []string, time.Duration) error) {
+func (l *tableLog) UseCells(tier string, remove func(context.Context, []string) error) {
 	l.tier, l.remove = tier, remove
-}
-
-// While an invalidation holds a scope, every read gets an answer, and no tier keeps it. A Set keeps
-// its value in this process, and out of the remote tier. When the hold ends, values are cached again.
-func TestHoldKeepsFromCaching(t *testing.T) {
-	play(
-		t,
-		scene{name: "reads", on: logged, steps: `
-			a gets 1.1; b gets 1.1; a invalidates SCOPE hold=5s; wait 5ms; a gets 1.2; a gets 1.3; b gets 1.4; b many 1.5
-			b counts Fills.Stored=0 Fills.NotWanted=2; wait 5s; b gets 1.6; b gets 1.6; a gets 1.6`},
-		scene{name: "Set", on: logged, steps: `
-			b gets 1.1; a invalidates SCOPE hold=1s; a sets set; a gets set; a sets set; a gets set; wait 5ms; b gets 1.2
-			a counts Fills.NotWanted=2; wait 1s; a sets later; wait 5ms; b gets later`},
-	)
 }
 
 // A load with MaxAge(0) replaces the remote value, even if the log is slow to answer. No lease
@@ -196,42 +182,6 @@ func TestMaxAgeNeedsAYoungLease(t *testing.T) {
 			t.Errorf("the value came from %v, want local", r.Source)
 		}
 	})
-}
-
-// A load that began within a hold may have read the replica that lags, also if the hold ended
-// before the load did. No tier keeps its value. The other process does not find it, either.
-func TestLoadThatOutlivesItsHold(t *testing.T) {
-	const held, after = "a invalidates SCOPE hold=5s; wait 3750ms; source takes=2500ms; ", "; source takes=0s; a gets 1.2 load; a gets 1.2 local"
-	play(
-		t,
-		scene{name: "a read", on: logged, steps: held + "a gets 1.1 load" + after + "; a counts Fills.Stored=1; b gets 1.2 remote"},
-		scene{name: "LocalOnly", on: logged, cfg: thingConfig{LocalOnly: true}, steps: held + "a gets 1.1 load" + after},
-		scene{name: "past LoadTimeout", on: logged, cfg: thingConfig{LocalOnly: true, Policy: patch{LoadTimeout: new(2 * time.Second)}},
-			steps: held + "source takes=1h; source deaf; a gets slow; wait 1h" + after},
-		scene{name: "a batch", on: logged, steps: held + "a many 1.1" + after},
-		scene{name: "a refresh", on: logged, steps: held + "a refreshes" + after},
-	)
-}
-
-// A value that was built from a held part is as old as the part. Neither is cached.
-func TestValueBuiltFromAHeldPart(t *testing.T) {
-	const hold = 5 * time.Second
-	for name, scope := range scopes(t) {
-		bubble(t, name, func(t *testing.T) {
-			w := newDuo(t, logged, cache.TiersConfig{}, thingConfig{Tags: tagT}, asIs)
-			outer := with(t, w.tiers[0], thingConfig{Namespace: "pages", Load: func(ctx context.Context, k int) (string, error) {
-				v, err := w.c[0].Get(ctx, k)
-				<-time.After(hold)
-				return v, err
-			}})
-			whole := with(t, w.tiers[0], thingConfig{Namespace: "sites", Load: outer.Get})
-			w.invalidate(t, 0, scope, invalidate.Hold(hold))
-			advance(hold / 2)
-			wantFetch(t, whole, 1, fetched{"1.1", cache.Load, false, nil})
-			wantFetch(t, whole, 1, fetched{"1.2", cache.Load, false, nil})
-			wantFetch(t, whole, 1, fetched{"1.2", cache.Local, false, nil})
-		})
-	}
 }
 
 // outdating are the calls that invalidate key 1, whose tag is t, and wait for the log.
@@ -297,15 +247,4 @@ func TestWritesEndedByClose(t *testing.T) {
 			}
 		}
 	})
-}
-
-// A hold that begins during a Set keeps its value out of the remote tier, too. Both orders of the two
-// calls do: a later hold covers the value, an earlier one holds it.
-func TestHoldDuringSet(t *testing.T) {
-	for _, message := range []string{"claim", "sync", "fill"} {
-		for _, cached := range []string{"", "a gets any; "} {
-			play(t, scene{name: message + " " + cached, on: logged, steps: cached + strings.ReplaceAll(`
-				before MESSAGE b invalidates SCOPE hold=1m; before MESSAGE wait 5ms; a sets set; b peeks nothing`, "MESSAGE", message)}) // process a hears of the hold
-		}
-	}
 }

@@ -381,7 +381,7 @@ func TestLogUsesCells(t *testing.T) {
 			case tt.remote != nil:
 				equal(t, l.tier, "memory", "the log's name of the tier")
 				must(t, with(t, tiers, thingConfig{}).Set(t.Context(), 1, "v"))
-				must(t, l.remove(t.Context(), []string{cell1}, 0))
+				must(t, l.remove(t.Context(), []string{cell1}))
 				equal(t, named.Len(), 0, "cells that are left")
 			case tt.wrap == nil && (l.tier != "" || l.remove != nil):
 				t.Errorf("without a remote tier the log knows %q and has a function to remove: %v", l.tier, l.remove != nil)

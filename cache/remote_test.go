@@ -69,20 +69,7 @@ func TestLongLoadKeepsItsClaim(t *testing.T) {
 	)
 }
 
-// A hold prevents caching of the key for its time. It takes the claim of another process, which claimed
-// the key between its removal and the hold: it may be reading a replica that lags.
-func TestHold(t *testing.T) {
-	play(
-		t,
-		scene{name: "reads", on: paired, steps: `
-			remote holds=1s; a gets 1.1 load; a gets 1.2 load; a many 1.3; a counts Fills.NotWanted=3
-			wait 1s; a gets 1.4 load; a gets 1.4 local`},
-		scene{name: "a claim", on: paired, steps: `
-			a gets 1.1; before claim remote claims=1m; a invalidates key hold=1s; b gets 1.2 load; took 0s; b counts Fills.NotWanted=1`},
-	)
-}
-
-// looking is a remote tier with Look, a claim that also shows holds.
+// looking is a remote tier with Look.
 type looking struct{ *tiertest.Faulty }
 
 func asLooker(f *tiertest.Faulty) tier.Remote { return looking{f} }

@@ -13,7 +13,6 @@ import (
 	"github.com/twofold-go/twofold/internal/race"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/invalidate/logtest"
-	"github.com/twofold-go/twofold/key"
 	"github.com/twofold-go/twofold/tier"
 	"github.com/twofold-go/twofold/tier/local"
 	"github.com/twofold-go/twofold/tier/ristretto"
@@ -67,32 +66,6 @@ func TestSetsWithRoom(t *testing.T) {
 	n := scaled(400_000)
 	c := reside(t, roomy(t, nil), n, nil)
 	wantResidents(t, c, n, n)
-}
-
-// Active holds of other keys do not prevent caching of a key.
-func TestManyHolds(t *testing.T) {
-	for name, scope := range map[string]func(c things, i int) invalidate.Scope{
-		"keys": func(_ things, i int) invalidate.Scope {
-			k, err := key.Parse("default:others:" + strconv.Itoa(i))
-			must(t, err)
-			return invalidate.Key(k)
-		},
-		"tags":     func(_ things, i int) invalidate.Scope { return invalidate.Tag(cache.DefaultTenant, strconv.Itoa(i)) },
-		"prefixes": func(_ things, i int) invalidate.Scope { return invalidate.Prefix("default", "others:"+strconv.Itoa(i)) },
-	} {
-		bubble(t, name, func(t *testing.T) {
-			var s source
-			tiers := roomy(t, nil)
-			c := with(t, tiers, thingConfig{Load: s.load})
-			for i := range scaled(100_000) {
-				must(t, tiers.Invalidate(t.Context(), scope(c, i), invalidate.Hold(time.Hour)))
-			}
-			for range 3 {
-				get(t, c, 1)
-			}
-			s.wantLoads(t, 1)
-		})
-	}
 }
 
 // blind is a local tier that cannot list its entries.

@@ -109,7 +109,6 @@ func (p *player) fault(words []string) {
 			"remote drops":   func() { wire.Fills(tiertest.FillsLost) },
 			"remote forgets": func() { wire.Fills(tiertest.FillsUnacked) },
 			"remote corrupt": func() { wire.Corrupt(p.harm) },
-			"remote holds":   func() { store(p.T, p.memory, cell1, tier.HoldCell(tier.NewNonce()), p.duration(value)) },
 			"remote claims": func() {
 				_, err := p.memory.Claim(p.Context(), cell1, tier.Claim{Nonce: tier.NewNonce(), Lease: p.duration(value)})
 				must(p.T, err)
@@ -133,7 +132,6 @@ type step struct {
 	ctx   context.Context // of the call
 	key   int
 	opts  []cache.Option
-	more  []invalidate.Scope
 	age   *time.Duration
 	code  string   // of a remembered error
 	bare  bool     // the remembered error is that of another process
@@ -187,8 +185,6 @@ func (p *player) parse(ctx context.Context, words []string) (s *step, end func()
 			s.bare = true
 		case name == "age":
 			s.age = new(p.duration(value))
-		case name == "hold":
-			s.more = append(s.more, invalidate.Hold(p.duration(value)))
 		case name == "ended":
 			end()
 		case name == "after":
@@ -217,7 +213,7 @@ func (p *player) scopes(s *step) []invalidate.Scope {
 			scope, s.rest = other, s.rest[1:]
 		}
 	}
-	return append(s.more, scope)
+	return []invalidate.Scope{scope}
 }
 
 // call makes one call of a process.

@@ -59,7 +59,7 @@ import (
 //	remote loses           answers to claims; also drops (fills), forgets (answers to fills)
 //	remote bars=3          calls for this key fail
 //	remote corrupt         every answer changes by harm
-//	remote holds=1s        a hold; also claims=1s, a claim of another process
+//	remote claims=1s       a claim of another process
 //	a's log hangs          of one process; also fails, well, slow=1s
 //	log trims              it forgets all records but the last; also restarts, ends (another log follows)
 //	b restarts             another process takes its place; "b readies" waits for the log
@@ -68,7 +68,7 @@ import (
 // error or none, and "perhaps pending" that error or none.
 //
 // The options of a call are key=2, key=2-9 (a call for each), TTL=1s, MaxAge=1s, With=1s (a TTL), own
-// (With of own), hold=1s, Fresh, SkipLocal and SkipRemote. The caller's context ends with
+// (With of own), Fresh, SkipLocal and SkipRemote. The caller's context ends with
 // timeout=1s or after=1s, or has ended before with ended or overdue. Checks are age=1s, code=quota
 // (of a remembered error), and bare (the remembered error has no more than its code).
 type scene struct {

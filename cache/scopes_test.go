@@ -378,14 +378,3 @@ func TestManyTagsOfAValueThatStands(t *testing.T) {
 		}
 	})
 }
-
-// A Hold of any tag prevents caching of a value with too many tags.
-func TestManyTagsAreHeld(t *testing.T) {
-	for tags, found := range map[int]string{256: "v", 257: "nothing"} {
-		play(t, scene{name: fmt.Sprint(tags), cfg: thingConfig{Load: func(ctx context.Context, _ int) (string, error) {
-			cache.Depend(ctx, tagNames(tags)...)
-			return "v", nil
-		}, Tags: func(int, string) []string { return nil }}, steps: `
-			a invalidates another-tag hold=1m; a gets v; a peeks ` + found + `; wait 1m; a gets v; a peeks v`})
-	}
-}

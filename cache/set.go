@@ -12,8 +12,7 @@ import (
 // and no load that began earlier can bring back an older value. An invalidation that comes while
 // Set runs may win: then neither tier keeps v, and the next read loads. If two processes Set one
 // key at the same time, they race, and the tiers may keep either value. If that matters, write
-// to the source and [Cache.Delete]. A hold that covers the key or a tag of v ([invalidate.Hold])
-// keeps v out of the remote tier, not out of this process.
+// to the source and [Cache.Delete].
 //
 // Set returns an error if v cannot be stored: it does not encode, is over the policy's
 // MaxValueBytes, or has an invalid tag. Without a remote tier its size in memory counts. It also

@@ -354,12 +354,11 @@ func TestSetBypassesNoWrapperOfTheLog(t *testing.T) {
 }
 
 // If the step fails, the three steps one by one follow. If this process is behind the log, it claims the cell,
-// and fills it after it has caught up. A later record that is applied before the Set goes on ends its value, and
-// a hold keeps the value out of the remote tier. So the newest value wins in all processes.
+// and fills it after it has caught up. A later record that is applied before the Set goes on ends its value.
+// So the newest value wins in all processes.
 func TestWhatComesDuringTheStep(t *testing.T) {
 	lost := errors.New("lost")
 	tag, ctx := invalidate.Tag("default", "t"), t.Context()
-	hold := string(tier.HoldCell(tier.Nonce{1}))
 	later := func(call func(w *onOne) error) func(*onOne, func() error) error {
 		return func(w *onOne, step func() error) error {
 			records := func() int64 { return w.tiers[0].Stats().Log.Records }
@@ -385,13 +384,7 @@ func TestWhatComesDuringTheStep(t *testing.T) {
 			time.AfterFunc(20*time.Millisecond, func() { _ = step() })
 			return lost
 		}, "new", "new"},
-		"another key": {func(w *onOne, step func() error) error { return errors.Join(w.c[1].Set(ctx, 2, "v"), step()) }, "new", "new"},
-		"a hold of its tag": {func(w *onOne, step func() error) error {
-			return errors.Join(w.tiers[1].Invalidate(ctx, tag, invalidate.Hold(time.Minute)), step())
-		}, "new", ""},
-		"a hold that is only in the cell": {func(w *onOne, step func() error) error {
-			return errors.Join(w.rdb.Set(ctx, w.cell, hold, time.Minute).Err(), step())
-		}, "new", ""}, // as without a log on the same server
+		"another key":               {func(w *onOne, step func() error) error { return errors.Join(w.c[1].Set(ctx, 2, "v"), step()) }, "new", "new"},
 		"a later record of its key": {later(func(w *onOne) error { return w.c[1].Delete(ctx, 1) }), "", ""},
 		"a later record of its tag": {later(func(w *onOne) error { return w.tiers[1].Invalidate(ctx, tag) }), "", ""},
 		"a later record of all":     {later(func(w *onOne) error { return w.tiers[1].Invalidate(ctx, invalidate.All()) }), "", ""},
@@ -403,28 +396,11 @@ func TestWhatComesDuringTheStep(t *testing.T) {
 			w.setsOnce(t, 1, "new", func(step func() error) error { return tt.f(w, step) })
 			w.want(t, 0, tt.a)
 			w.want(t, 1, tt.b)
-			if held := w.rdb.Get(ctx, w.cell).Val() == hold; held != strings.Contains(name, "only in the cell") {
-				t.Errorf("the cell is the hold: %v", held)
-			}
-			if strings.Contains(name, "hold") {
-				return
-			}
 			must(t, w.c[0].Set(ctx, 1, "newer"))
 			w.want(t, 0, "newer")
 			w.want(t, 1, "newer")
 		})
 	}
-}
-
-// A hold of a tag that is known before the step keeps the value out of the remote tier.
-func TestSetInOneStepUnderAHold(t *testing.T) {
-	w := openOnOne(t, asItIs)
-	must(t, w.tiers[0].Invalidate(t.Context(), invalidate.Tag("default", "t"), invalidate.Hold(time.Minute)))
-	must(t, w.c[0].Set(t.Context(), 1, "v"))
-	if v, ok := w.c[1].Peek(t.Context(), 1); ok {
-		t.Errorf("another process finds %q in the remote tier", v)
-	}
-	w.want(t, 0, "v")
 }
 
 // A context that ends during the step ends the Set, and the old value is gone.

@@ -14,7 +14,7 @@ type Stats struct {
 	Local  LocalStats        // the local tier
 	Kinds  InvalidationStats // scopes given to Invalidate, Delete, DeleteAll, Set and Expire
 
-	// Fences are the invalidations that this process remembers. Forgotten and HoldsWidened count
+	// Fences are the invalidations that this process remembers. Forgotten counts
 	// what the limits of that memory cost.
 	Fences invalidate.FenceStats
 

@@ -132,7 +132,7 @@ func (t *Tiers) Invalidate(ctx context.Context, scopes ...invalidate.Scope) erro
 // prefixes and tags only in this process.
 //
 // The errors are those of [Tiers.Invalidate]. An Expire that waits for the log may become an
-// invalidation. Expire refuses invalidate.Hold, because stale values stay cached.
+// invalidation.
 func (t *Tiers) Expire(ctx context.Context, scopes ...invalidate.Scope) error {
 	return t.do("expire", nameOf(scopes), func(core *store.Core) error { return core.Expire(ctx, scopes...) })
 }

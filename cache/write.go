@@ -8,7 +8,7 @@ import (
 )
 
 // Delete invalidates k, as [Tiers.Invalidate] does. Deleting a key that is not cached is not an
-// error. The same step may invalidate more scopes, with invalidate.Hold among them.
+// error. The same step may invalidate more scopes.
 func (c Cache[K, V]) Delete(ctx context.Context, k K, more ...invalidate.Scope) error {
 	var j store.Job
 	if err := c.changes(&j, "delete", k, &store.AnyAge); err != nil {

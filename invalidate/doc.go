@@ -195,5 +195,5 @@
 // # Sources
 //
 // Leases are from Gray and Cheriton (SOSP 1989). The nonce on a cell is the lease token of
-// Nishtala et al., Scaling Memcache at Facebook (NSDI 2013). [Hold] is their remote marker.
+// Nishtala et al., Scaling Memcache at Facebook (NSDI 2013).
 package invalidate

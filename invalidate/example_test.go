@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/key"
@@ -40,7 +39,6 @@ func ExampleScope_Validate() {
 		invalidate.Prefix("acme", ""),
 		invalidate.Tag("acme:users", "org:7"),
 		invalidate.Tag("acme", strings.Repeat("x", invalidate.MaxTagLen+1)),
-		invalidate.Hold(invalidate.MaxHold + time.Second),
 	} {
 		err := s.Validate()
 		fmt.Println(errors.Is(err, invalidate.ErrScope), err)
@@ -50,7 +48,6 @@ func ExampleScope_Validate() {
 	// true invalidate: bad scope: prefix is empty: Tenant covers all keys of a tenant, All those of all tenants
 	// true invalidate: bad scope: tenant of a tag has a colon in its 10 bytes: the first argument is the tenant alone
 	// true invalidate: bad scope: tag has 257 bytes, at most 256
-	// true invalidate: bad scope: hold of 1h0m1s is not between 1ms and 1h0m0s
 }
 
 // An audit log says which keys an invalidation affected.
@@ -66,28 +63,13 @@ func ExampleScope_Kind() {
 		case invalidate.KindAll:
 			return "everything"
 		}
-		return "nothing" // Hold says how, and not what
+		return "nothing"
 	}
 	fmt.Println(describe(invalidate.Tag("acme", "org:7")))
 	fmt.Println(describe(invalidate.Prefix("acme", "users:")))
-	fmt.Println(describe(invalidate.Hold(time.Second)))
+	fmt.Println(describe(invalidate.Scope{}))
 	// Output:
 	// what acme has tagged org:7
 	// all keys of acme that begin with acme:users:
 	// nothing
-}
-
-// Replicas of the database lag by up to two seconds. Hold is passed beside scopes:
-// no process caches what the replicas return meanwhile.
-func ExampleHold() {
-	scopes := []invalidate.Scope{
-		invalidate.Tag("acme", "org:7"),
-		invalidate.Hold(2 * time.Second),
-	}
-	for _, s := range scopes { // for Tiers.Invalidate(ctx, scopes...)
-		fmt.Println(s)
-	}
-	// Output:
-	// tag acme:org:7
-	// hold for 2s
 }

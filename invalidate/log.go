@@ -84,10 +84,9 @@ type CellUser interface {
 	// UseCells is called once by the follower of the log, before the first Sync. Tier
 	// identifies the process's remote tier, and is the same in all processes that share the
 	// tier. Without a remote tier, tier is empty and remove is nil. Remove removes the cells
-	// of keys, given by Scope.Text, and keeps new ones from being stored for hold, if hold is
-	// positive. An error of remove means that some cells may remain. Remove may be called
+	// of keys, given by Scope.Text. An error of remove means that some cells may remain. Remove may be called
 	// concurrently.
-	UseCells(tier string, remove func(ctx context.Context, keys []string, hold time.Duration) error)
+	UseCells(tier string, remove func(ctx context.Context, keys []string) error)
 }
 
 // NameKeeper is a [Log] whose records can carry names: the texts of the scopes that their fences
@@ -165,12 +164,11 @@ type Record struct {
 // Fence is a scope as records carry it: by hash. Two scopes with the same hash cause extra
 // misses, and no wrong values.
 type Fence struct {
-	Kind Kind          // of the scope
-	Hash uint64        // Scope.Hash of it
-	Len  int           // of a prefix: its length in bytes, or BuiltLen
-	Part uint16        // of a prefix: which namespaces it may cover, see Scope.Fence; 0 means any
-	Hold time.Duration // how long no process caches what it covers; 0 means no hold
-	Soft bool          // what it covers becomes stale, and is not removed
+	Kind Kind   // of the scope
+	Hash uint64 // Scope.Hash of it
+	Len  int    // of a prefix: its length in bytes, or BuiltLen
+	Part uint16 // of a prefix: which namespaces it may cover, see Scope.Fence; 0 means any
+	Soft bool   // what it covers becomes stale, and is not removed
 }
 
 // OfKeys reports whether the fence belongs to the sequence of keys: it covers one key and is
@@ -178,16 +176,13 @@ type Fence struct {
 // first. A soft fence removes no cell, so a process must not miss its record.
 func (f Fence) OfKeys() bool { return f.Kind == KindKey && !f.Soft }
 
-// Fence returns what a record carries of s, which must have passed Validate. For a [Hold] it
-// returns the duration.
+// Fence returns what a record carries of s, which must have passed Validate.
 //
 // Part is a hash of the namespace up to its first colon. A process compares it first, so a prefix
 // costs the entries of most other namespaces nothing. A prefix that ends before that colon, as that
 // of a [Tenant] does, has none.
 func (s Scope) Fence() Fence {
 	switch s.kind {
-	case kindHold:
-		return Fence{Hold: s.hold}
 	case KindPrefix:
 		return Fence{Kind: KindPrefix, Hash: s.Hash(), Len: len(s.text), Part: partOf(s.text)}
 	case KindKey, KindTag, KindAll:

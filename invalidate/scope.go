@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/cespare/xxhash/v2"
@@ -32,8 +31,6 @@ const (
 	KindPrefix
 	KindTag
 	KindAll
-
-	kindHold
 )
 
 // String returns "key", "prefix", "tag" or "everything".
@@ -47,48 +44,21 @@ func (k Kind) String() string {
 		return "tag"
 	case KindAll:
 		return "everything"
-	case kindHold:
 	}
 	return "none"
 }
 
-// MaxHold is the longest [Hold].
-const MaxHold = time.Hour
-
 // Scope is what one invalidation covers. [Key], [Prefix], [Tag], [Tenant] and [All] make
-// scopes, and so do methods of cache.Cache. [Hold] is passed together with scopes and
-// says how to invalidate them. A Scope is a small comparable value. Validate refuses the zero Scope.
+// scopes, and so do methods of cache.Cache. A Scope is a small comparable value. Validate refuses the zero Scope.
 type Scope struct {
 	kind   Kind
 	tenant string
 	text   string
-	hold   time.Duration
 	fault  *fault // not nil: why it is invalid
 }
 
 // fault is the reason why a scope is invalid, found when it was made.
 type fault struct{ err error }
-
-// Hold keeps every process from caching what the other scopes of its call cover, for d. Use it
-// for sources that are read from replicas that lag by up to d. Loads go on and answer their
-// callers. d is between 1 ms and [MaxHold], rounded up to milliseconds.
-//
-// The start of a load counts. A load that began during the hold is not cached, even if it
-// ends later. A value that was built from its result is not cached either. If the log loses its
-// records, the processes that know the hold send it again.
-//
-// A process keeps 262,144 live holds of each kind of scope, in about 40 MB. Beyond that limit, a
-// hold of a tag holds everything with a tag. A hold of a key or a prefix holds everything while it
-// lasts. FenceStats.HoldsWidened counts these. Holds that have ended are remembered for five
-// minutes, or until live ones need their room. A load that runs longer than that is not cached if
-// any hold ended meanwhile. Hold is the remote marker of Nishtala et al., Scaling Memcache at
-// Facebook, NSDI 2013.
-func Hold(d time.Duration) Scope {
-	if rest := d % time.Millisecond; rest > 0 {
-		d += time.Millisecond - rest
-	}
-	return Scope{kind: kindHold, hold: d}
-}
 
 // Key covers one key.
 func Key(k key.Key) Scope { return Scope{kind: KindKey, text: k.String()} }
@@ -122,18 +92,13 @@ func All() Scope { return Scope{kind: KindAll} }
 // different tags, even if they are spelled alike.
 func Tag(tenant, tag string) Scope { return Scope{kind: KindTag, tenant: tenant, text: tag} }
 
-// Kind returns the kind of scope; zero for the zero Scope and Hold.
-func (s Scope) Kind() Kind {
-	if s.kind > KindAll {
-		return 0
-	}
-	return s.kind
-}
+// Kind returns the kind of scope; zero for the zero Scope.
+func (s Scope) Kind() Kind { return s.kind }
 
 // Text returns the key's or prefix's spelling, or the tag without its tenant.
 func (s Scope) Text() string { return s.text }
 
-// Tenant returns the tenant of what the scope covers, and "" for All and Hold.
+// Tenant returns the tenant of what the scope covers, and "" for All.
 func (s Scope) Tenant() string {
 	if s.kind == KindKey {
 		tenant, _, _ := strings.Cut(s.text, ":")
@@ -143,7 +108,7 @@ func (s Scope) Tenant() string {
 }
 
 // Hash returns the 64-bit hash that stands for the scope in cells and records: xxHash64 of its
-// spelling. The spelling of a tag is "tenant:tag". The hash is 0 for [All] and [Hold].
+// spelling. The spelling of a tag is "tenant:tag". The hash is 0 for [All].
 // Two scopes with the same hash cause extra misses, and no wrong values.
 func (s Scope) Hash() uint64 {
 	switch s.kind {
@@ -151,7 +116,7 @@ func (s Scope) Hash() uint64 {
 		return xxhash.Sum64String(s.text)
 	case KindTag:
 		return tagHash(s.tenant, s.text)
-	case KindAll, kindHold:
+	case KindAll:
 	}
 	return 0
 }
@@ -166,8 +131,6 @@ func (s Scope) String() string {
 		return "everything"
 	case s.kind == 0 && s.fault != nil:
 		return "invalid scope"
-	case s.kind == kindHold:
-		return "hold for " + s.hold.String()
 	}
 	return s.kind.String() + " " + quoted(s.text)
 }
@@ -200,10 +163,6 @@ func (s Scope) Validate() error {
 	case KindTag:
 		return validateTag(s.tenant, s.text)
 	case KindAll:
-	case kindHold:
-		if s.hold < time.Millisecond || s.hold > MaxHold {
-			return fmt.Errorf("%w: hold of %v is not between 1ms and %v", ErrScope, s.hold, MaxHold)
-		}
 	default:
 		return fmt.Errorf("%w: zero Scope; make one by Key, Prefix, Tag, Tenant or All", ErrScope)
 	}

@@ -23,10 +23,6 @@ type FenceStats struct {
 	// checked, and Waited is how long they waited in all. Reads do not wait.
 	Waits  int64
 	Waited time.Duration
-
-	// Holds counts the live holds, and those that ended a moment ago. HoldsWidened counts the
-	// holds beyond the limit, which hold more than they name; see [Hold].
-	Holds, HoldsWidened int64
 }
 
 // LogStats describes what a process has seen of its log, and done with it, since it follows it.

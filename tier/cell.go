@@ -16,7 +16,6 @@ type Kind byte
 const (
 	Value Kind = 'V' // a value or a remembered absence
 	Lease Kind = 'L' // a process is loading the value
-	Hold  Kind = 'H' // no process may cache this key for a while
 )
 
 // Flags of a value frame.
@@ -117,9 +116,6 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // LeaseCell returns the frame of a lease that carries n.
 func LeaseCell(n Nonce) []byte { return append([]byte{byte(Lease)}, n[:]...) }
 
-// HoldCell returns the frame of a hold that carries n.
-func HoldCell(n Nonce) []byte { return append([]byte{byte(Hold)}, n[:]...) }
-
 // Encode returns the frame of a value cell in a new slice. These are errors: more than [MaxTags]
 // tags, more than [MaxParts] hashes of parts, prefixes without keys, and a codec id that is empty
 // or longer than 64 bytes.
@@ -173,7 +169,7 @@ func ParseCell(b []byte) (Cell, error) {
 	}
 	c := Cell{Kind: Kind(b[0]), Nonce: Nonce(b[offNonce:offScope])}
 	switch c.Kind {
-	case Lease, Hold:
+	case Lease:
 		return c, nil
 	case Value:
 	default:

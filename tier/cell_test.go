@@ -95,16 +95,14 @@ func TestCellRoundTrip(t *testing.T) {
 	})
 }
 
-func TestCellOfLeaseAndHold(t *testing.T) {
+func TestCellOfLease(t *testing.T) {
 	n := tier.NewNonce()
-	for kind, b := range map[tier.Kind][]byte{tier.Lease: tier.LeaseCell(n), tier.Hold: tier.HoldCell(n)} {
-		got, err := tier.ParseCell(b)
-		if err != nil {
-			t.Fatalf("ParseCell of %q = %v", kind, err)
-		}
-		if diff := cmp.Diff(tier.Cell{Kind: kind, Nonce: n}, got); diff != "" {
-			t.Errorf("%q (-want +got):\n%s", kind, diff)
-		}
+	got, err := tier.ParseCell(tier.LeaseCell(n))
+	if err != nil {
+		t.Fatalf("ParseCell = %v", err)
+	}
+	if diff := cmp.Diff(tier.Cell{Kind: tier.Lease, Nonce: n}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
@@ -307,7 +305,6 @@ func FuzzParseCell(f *testing.F) {
 	f.Add(encode(f, long()))
 	f.Add(clean[:60])
 	f.Add(tier.LeaseCell(tier.NewNonce()))
-	f.Add(tier.HoldCell(tier.NewNonce()))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		before := bytes.Clone(b)
 		c, err := tier.ParseCell(b)

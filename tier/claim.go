@@ -36,13 +36,11 @@ type Change struct {
 // The tier makes the change only if frame is still there. Otherwise it reads the current frame and
 // calls Over again. Over never changes frame.
 func (c Claim) Over(frame []byte, now time.Time) (Change, Claimed, error) {
-	kind, nonce := Head(frame)
+	_, nonce := Head(frame)
 	granted := Claimed{Granted: true}
 	switch {
 	case c.Nonce.IsZero():
 		return Change{}, Claimed{}, ErrNonce
-	case kind == Hold:
-		return Change{}, Claimed{}, nil
 	case nonce == c.Nonce: // repeated, or renewed by a long load
 		return c.renew(frame, now), granted, nil
 	case c.Seen == c.Nonce:

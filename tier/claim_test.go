@@ -55,7 +55,7 @@ func TestClaimOver(t *testing.T) {
 		{"what was seen is gone", nil, fresh(seen), put, granted},
 		{"empty", []byte{}, fresh(seen), put, granted},
 		{"eight bytes", garbage(mine, 0)[:8], fresh(seen), put, granted},
-		{"eight bytes of a hold", tier.HoldCell(others)[:8], fresh(tier.Nonce{}), put, granted},
+		{"eight bytes of a lease", tier.LeaseCell(others)[:8], fresh(tier.Nonce{}), put, granted},
 		{"zero nonce", garbage(tier.Nonce{}, 40), fresh(seen), put, granted},
 		{"lease of another", tier.LeaseCell(others), fresh(tier.Nonce{}), keep, shown(tier.LeaseCell(others))},
 		{"lease of another, seen something else", tier.LeaseCell(others), fresh(seen), keep, shown(tier.LeaseCell(others))},
@@ -64,11 +64,6 @@ func TestClaimOver(t *testing.T) {
 		{"value of another", valueOf(t, others, 0), fresh(tier.Nonce{}), keep, shown(valueOf(t, others, 0))},
 		{"garbage that was seen", garbage(seen, 0), fresh(seen), put, granted},
 		{"garbage of another", garbage(others, 3), fresh(seen), keep, shown(garbage(others, 3))},
-
-		{"hold", tier.HoldCell(others), fresh(others), keep, refused},
-		{"own hold", tier.HoldCell(mine), fresh(tier.Nonce{}), keep, refused},
-		{"hold, refresh", tier.HoldCell(seen), refresh(seen), keep, refused},
-		{"hold without a nonce", tier.HoldCell(tier.Nonce{}), fresh(tier.Nonce{}), keep, refused},
 
 		{"repeated", tier.LeaseCell(mine), fresh(others), put, granted},
 		{"repeated over a value", valueOf(t, mine, 5), fresh(seen), keep, granted},
@@ -134,7 +129,6 @@ func TestFillOver(t *testing.T) {
 		{"release", tier.LeaseCell(mine), release, tier.Change{Act: tier.Drop}, true},
 		{"release of a refresh", valueOf(t, mine, 9), release, tier.Change{Act: tier.Patch, Frame: valueOf(t, mine, 0)}, true},
 		{"release of a torn value", valueOf(t, mine, 9)[:32], release, tier.Change{}, false},
-		{"release of a hold", tier.HoldCell(mine), release, tier.Change{}, false},
 		{"release of nothing", nil, release, tier.Change{}, false},
 		{"release of another's", tier.LeaseCell(others), release, tier.Change{}, false},
 	} {
@@ -153,7 +147,7 @@ func TestFillOver(t *testing.T) {
 }
 
 func TestOverRefusesTheZeroNonce(t *testing.T) {
-	for _, frame := range [][]byte{nil, tier.LeaseCell(tier.Nonce{}), tier.HoldCell(others)} {
+	for _, frame := range [][]byte{nil, tier.LeaseCell(tier.Nonce{}), tier.LeaseCell(others)} {
 		if ch, ans, err := (tier.Claim{Lease: 1}).Over(frame, clock); !errors.Is(err, tier.ErrNonce) || ans.Granted || ch.Act != tier.Keep {
 			t.Errorf("Claim.Over(%q) = %v, %v, %v; want %v", frame, ch, ans, err, tier.ErrNonce)
 		}

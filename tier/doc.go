@@ -20,7 +20,7 @@
 // All numbers are big-endian. The remote tier itself reads the first [HeaderSize] bytes and, for a
 // refresh claim, rewrites part of them. Therefore their places never change:
 //
-//	 0      type: 'V' value, 'L' lease, 'H' hold
+//	 0      type: 'V' value, 'L' lease
 //	 1..8   nonce, which every compare-and-set compares
 //	 9..16  scope position \ what the filling process had applied of the
 //	17..24  key position   / invalidation log before its load began
@@ -57,7 +57,7 @@
 // 9223372036854 ms mean forever. A process of the previous release takes a long frame for
 // truncated, and loads the value itself.
 //
-// The frame of a lease or a hold has the type and the nonce. A lease frame with one more byte, 'E',
+// The frame of a lease has the type and the nonce. A lease frame with one more byte, 'E',
 // is not a claim: it says for half a second that a long load has ended and stored nothing. Package
 // cache fills it in place of the claim. A process of the previous release takes it for a claim.
 //

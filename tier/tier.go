@@ -148,7 +148,7 @@ type Namer interface {
 //   - Claim of an empty key, or of a frame whose nonce is Claim.Seen, stores a lease frame that
 //     carries Claim.Nonce and expires after Claim.Lease. A claim whose nonce is already there is
 //     granted again and restarts its lease. Any other claim is refused and returns the current
-//     frame, which saves a Get. A hold frame refuses every claim and is not returned.
+//     frame, which saves a Get.
 //   - A long load renews its claim by claims whose Seen is their own Nonce. The tier grants a
 //     renewal only while that claim is there, and returns no frame. A claim that was unlinked must
 //     not come back, because its load may be older than the unlinking, and could fill.
@@ -218,7 +218,7 @@ type Claim struct {
 // Claimed is the answer to a [Claim].
 type Claimed struct {
 	Granted bool   // the caller has the claim, and may load
-	Cell    []byte // when refused: the current frame; nil for a hold or a refused refresh
+	Cell    []byte // when refused: the current frame; nil for a refused refresh or renewal
 }
 
 // Fill stores a frame by compare-and-set. An empty Cell releases the claim.

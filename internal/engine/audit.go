@@ -161,8 +161,7 @@ func (a *audit) stands() bool {
 	if j.Opts.Skip&store.Local == 0 && j.View.Lookup(j.Addr, j.Same) != j.Entry {
 		return false
 	}
-	return j.View.Clear(j.Entry) && j.Entry.Freshness(j.Core.Now()) >= entry.Untrusted &&
-		!j.Core.Fences.Held(j.Hash, j.FullKey(), &j.Entry.Deps, j.Entry.ReadAt())
+	return j.View.Clear(j.Entry) && j.Entry.Freshness(j.Core.Now()) >= entry.Untrusted
 }
 
 // learn waits for the bound. Then it makes sure that this process knows every invalidation up to

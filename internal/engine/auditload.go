@@ -49,7 +49,7 @@ func (a *audit) ask() (got *entry.Entry, why measure.Stat) {
 		return got, measure.AuditsFailed
 	case err != nil, ctx.Err() != nil:
 		return got, measure.AuditsFailed
-	case f.Unstored, f.NeverFresh, f.OfExpired, f.Held: // the loader, or a part, says that the value is not for keeping
+	case f.Unstored, f.NeverFresh, f.OfExpired: // the loader, or a part, says that the value is not for keeping
 		return got, measure.AuditsFailed
 	}
 	return got, measure.AuditsSame

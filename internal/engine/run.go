@@ -25,8 +25,8 @@ import (
 //	  │             ├─► CLAIM ─┬─ granted ──────────────────────────► LOAD
 //	  │             │          ├─ refused, with a frame ──► check it
 //	  │             │          └─ refused without ──► WAIT, or CLAIM by force
-//	  │             └─► LOAD   without a claim: no remote tier, or it was cut off; Off; a
-//	  │                        hold; or another process's load stored nothing
+//	  │             └─► LOAD   without a claim: no remote tier, or it was cut off; Off;
+//	  │                        or another process's load stored nothing
 //	  │             LOAD ──► settle ──► FILL ─┬─► END
 //	  └───────────────────────────────────────┘  overtaken by an invalidation; a caller waits
 //
@@ -72,7 +72,6 @@ type run struct {
 	claimed bool // this run holds the claim
 	force   bool // the next claim must replace the value
 	cut     bool // the remote tier failed; this run continues without it
-	held    bool // a hold: the key must not be cached now
 
 	since    int64 // when it began to look
 	nap      time.Duration

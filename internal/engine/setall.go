@@ -103,9 +103,8 @@ func seizeAll(ctx context.Context, sets []Setting) {
 				refused = append(refused, s)
 			case err != nil: // got may be empty
 				s.err = store.Unreached(err)
-			default: // a hold: the cell must stay
-				s.gone = true
-				s.Job.View.Counts.Inc(measure.FillNoStore)
+			default:
+				s.Job.View.Counts.Inc(measure.FillLost)
 			}
 		}
 		waiting = refused
@@ -167,9 +166,6 @@ func fillAll(ctx context.Context, sets []Setting) {
 		switch {
 		case !s.written:
 			s.claimed = false // then setAll replaces it here
-		case s.held:
-			s.claimed = false
-			s.Job.View.Counts.Inc(measure.FillNoStore)
 		case ok[i]:
 			s.Job.View.Counts.Inc(measure.FillStored)
 			s.Job.Put(s.It, s.size)

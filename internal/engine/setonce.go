@@ -41,8 +41,6 @@ func (s *Setting) once(ctx context.Context, until time.Time) bool {
 	j.Core.Told(fence.Request{Scopes: []invalidate.Scope{key}})
 	s.gone, s.written = true, true
 	switch how {
-	case logwire.Held: // the cell must stay
-		j.View.Counts.Inc(measure.FillNoStore)
 	case logwire.Claimed:
 		s.claimed = true
 	case logwire.Filled:
@@ -52,14 +50,11 @@ func (s *Setting) once(ctx context.Context, until time.Time) bool {
 	return true
 }
 
-// storing returns the cell of the value, as of a mark, or nil if a hold keeps it out.
+// storing returns the cell of the value, as of a mark.
 func (s *Setting) storing(as fence.Mark) (*logwire.Storing, error) {
 	j := &s.Job
 	date(j, s.It)
 	frame, ttl, err := s.freeze(as)
-	if s.held {
-		return nil, nil
-	}
 	return &logwire.Storing{
 		Cell:  j.Core.CellNames([]string{j.FullKey()})[0],
 		Claim: tier.LeaseCell(s.claim.Nonce), Lease: s.claim.Lease,

@@ -23,7 +23,6 @@ type Setting struct {
 	payload wire.Encoded
 	size    int64
 	keep    bool       // false: only invalidate
-	held    bool       // a hold keeps it out of the remote tier
 	claim   tier.Claim // on its cell
 	claimed bool
 	gone    bool // its cell no longer holds a value
@@ -93,14 +92,9 @@ func replace(ctx context.Context, j *store.Job, it *entry.Entry, size int64, kee
 	return nil
 }
 
-// freeze returns the cell of the value, or none if a hold keeps it out of the remote tier. The cell is
-// as of a mark that was captured before; so a hold that is not found here is newer, and covers the cell.
+// freeze returns the cell of the value, as of a mark that was captured before.
 func (s *Setting) freeze(as fence.Mark) (cell []byte, ttl time.Duration, err error) {
-	j := &s.Job
-	if s.held = j.Core.Fences.Holding(j.Hash, j.FullKey(), &s.It.Deps); s.held {
-		return nil, 0, nil
-	}
-	return j.Freeze(s.It, s.payload, s.claim.Nonce, as)
+	return s.Job.Freeze(s.It, s.payload, s.claim.Nonce, as)
 }
 
 // date gives an entry the age of what this process knows now, and returns the mark of that.

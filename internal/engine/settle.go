@@ -26,9 +26,6 @@ func (r *run) settle(ctx context.Context, a *attempt, late bool) {
 	f := r.f
 	r.next, r.fill, r.keep, r.again = toFill, tier.Fill{}, nil, false
 	r.out = outcome{it: a.it, src: entry.Load, err: a.err, cause: a.cause, panicked: a.panicked, ofExpired: a.facts.OfExpired}
-	if a.it != nil && heldBack(&f.j, a, r.held) {
-		a.it.Own().OnHold = true
-	}
 	switch {
 	case a.panicked != nil:
 		f.j.View.Counts.Inc(measure.LoadPanics)
@@ -50,14 +47,13 @@ func (r *run) settle(ctx context.Context, a *attempt, late bool) {
 // its place. Timeouts and cancellations are not remembered as failures of the source.
 func (r *run) settleError(ctx context.Context, a *attempt, late bool) {
 	f, ttl := r.f, r.f.j.Policy.ErrorTTL
-	if ttl == 0 || f.j.Policy.Off || r.held || late || ctx.Err() != nil || f.standIn(r.spare) != nil || ours(a.err) {
+	if ttl == 0 || f.j.Policy.Off || late || ctx.Err() != nil || f.standIn(r.spare) != nil || ours(a.err) {
 		return
 	}
 	a.it = a.e
 	a.it.LoadedHere(a.begun, a.took)
 	a.it.Own().Err = f.j.Stored(f.j.Core.Faults.Remembered(failure.CodeOf(a.err), errtree.Remember(a.err, nil, failure.IsCoder)))
 	f.j.SetTags(a.it, nil, &a.facts)
-	a.it.OnHold = heldBack(&f.j, a, r.held)
 	if _, overtaken := f.j.Core.Fences.Overtaken(a.mark, f.j.Hash, f.j.FullKey(), &a.it.Deps); !overtaken && admits(&f.j, a) {
 		r.store(a, ttl)
 	}
@@ -89,20 +85,13 @@ func ttlOf(j *store.Job, a *attempt) time.Duration {
 	return j.Policy.TTL
 }
 
-// heldBack reports whether a hold keeps the result of a load from being cached: the cell says so,
-// or a hold had not ended when the load began, or when its oldest part was true, or the hold of a
-// part was so. The source may have lagged then.
-func heldBack(j *store.Job, a *attempt, cell bool) bool {
-	return cell || a.facts.Held || j.Core.Fences.Held(j.Hash, j.FullKey(), &a.it.Deps, a.it.ReadAt())
-}
-
 // admits reports whether the loaded value may be stored, and counts the reason if not.
 func admits(j *store.Job, a *attempt) bool {
 	why := measure.FillStored
 	switch {
 	case j.Policy.Off:
 		return false
-	case a.it.OnHold, a.noStore():
+	case a.noStore():
 		why = measure.FillNoStore
 	case a.facts.BadTag:
 		why = measure.FillTags

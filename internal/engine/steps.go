@@ -79,8 +79,6 @@ func (r *run) decide(f store.Frame) {
 	case r.fallback():
 	case !r.f.j.CanLoad():
 		r.end(outcome{err: failure.ErrMiss})
-	case f.Verdict == store.Held:
-		r.held, r.next = true, toLoad
 	case f.Claimed && f.Nonce == r.claim.Nonce && !f.Nonce.IsZero():
 		r.claimed, r.next = true, toLoad // claimed by this run; an earlier reply was wrong
 	case f.Verdict == store.Leased && !r.over():

@@ -84,7 +84,6 @@ type Rare struct {
 	staleFor   time.Duration // after its freshness, served while a refresh runs
 	hopeFor    time.Duration // after its freshness, served in place of a failed load
 	TrustUntil int64         // until then fresh without a question to the remote tier
-	OnHold     bool          // a hold keeps it, and what is built from it, from being cached
 	PartsOlder int64         // LoadedAt minus the moment at which its oldest part was last confirmed
 	Err        error         // of a remembered absence or error; a hit returns it
 	TagSet

@@ -56,7 +56,7 @@
 // and of an outbox.
 //
 // There is only one key and one invalidation, so the model does not cover fences that share a
-// bucket or fall out of a table. It also has no clock rates, holds, background refreshes, values
+// bucket or fall out of a table. It also has no clock rates, background refreshes, values
 // served stale by age, errors, Set, or invalidations that fail and wait. The chaos tests cover
 // these.
 //

@@ -40,9 +40,6 @@ func (f *Fences) Follow(p invalidate.Page, until time.Time, see func(r *invalida
 		}
 		inOrder := follows(&r, at.Key, at.KeyID)
 		found.count(r, inOrder)
-		if at.Key > 0 && r.At.Epoch() != at.Key.Epoch() {
-			f.holds.lose(true)
-		}
 		f.followKey(r, at.Key > 0 && inOrder)
 		see(&r, inOrder)
 		keyEpoch = epochOf(&r, at.Key, keyEpoch)
@@ -56,9 +53,6 @@ func (f *Fences) Follow(p invalidate.Page, until time.Time, see func(r *invalida
 		found.count(r, inOrder)
 		if r.Bump { // each sequence has one
 			found.Bumps++
-		}
-		if at.Scope > 0 && r.At.Epoch() != at.Scope.Epoch() {
-			f.holds.lose(false)
 		}
 		f.followScope(r, at.Scope > 0 && inOrder)
 		see(&r, inOrder)

@@ -89,29 +89,6 @@ func TestForgottenFencesOfParts(t *testing.T) {
 	fencetest.Check(t, f, plain, true)
 }
 
-// A hold of a part, or of a prefix of it, holds what is built from it.
-func TestHoldsOfParts(t *testing.T) {
-	const part = "acme:users:v1:john"
-	for s, want := range map[invalidate.Scope]bool{
-		invalidate.Key(fencetest.KeyOf(t, part)):                 true,
-		invalidate.Key(fencetest.KeyOf(t, "acme:users:v1:jane")): false,
-		invalidate.Prefix("acme", "users:v1:"):                   true,
-		invalidate.Prefix("acme", "users:v1:jo"):                 true,
-		invalidate.Prefix("acme", "posts:"):                      false,
-	} {
-		f := fence.New(start)
-		r, err := fence.NewRequest(s, invalidate.Hold(invalidate.MaxHold))
-		if err != nil {
-			t.Fatal(err)
-		}
-		f.Apply(r)
-		e := builtFrom(f, "acme:pages:1", part)
-		if got := f.Held(e.Hash, e.Key, e.Tags, f.Now()); got != want {
-			t.Errorf("%v: held is %v, want %v", s, got, want)
-		}
-	}
-}
-
 // The cost of a built entry's check.
 func BenchmarkParts(b *testing.B) {
 	f := fence.New(start)

@@ -17,7 +17,7 @@ func NewSmall(size int) *Fences {
 // Skip acts as if n fences had been stored.
 func (f *Fences) Skip(n uint64) { f.tick.Add(n) }
 
-// Fence is Apply for scopes that are neither soft nor held. It does not wait.
+// Fence is Apply for scopes that are not soft. It does not wait.
 func (f *Fences) Fence(scopes ...invalidate.Scope) {
 	for _, s := range scopes {
 		f.Store(s.Fence(), f.next())

@@ -88,7 +88,6 @@ type Fences struct {
 
 	settling atomic.Bool // onForget was called, and Settled was not yet
 	crowd    crowd       // writers that wait for Settled
-	holds    holds
 }
 
 // source is where the positions of fences come from.
@@ -147,7 +146,7 @@ func (f *Fences) FenceKey(hash uint64) {
 	f.Store(invalidate.Fence{Kind: invalidate.KindKey, Hash: hash}, f.next())
 }
 
-// Apply applies a request in this process, with its Hold. After it returns, everything that the scopes
+// Apply applies a request in this process. After it returns, everything that the scopes
 // cover and that was marked earlier is dead here. The scopes must have passed Validate. Apply waits as
 // [Fences.Await] does.
 func (f *Fences) Apply(r Request) { f.ApplyWithin(context.Background(), r) }
@@ -166,9 +165,6 @@ func (f *Fences) ApplyWithin(ctx context.Context, r Request) {
 			f.Store(r.fence(b), f.next())
 		}
 	}
-	for _, s := range r.Again {
-		f.Store(s, f.next())
-	}
 }
 
 // next returns the position of a fence that this process makes. A fence takes its position before
@@ -183,9 +179,6 @@ func (f *Fences) next() invalidate.Position {
 
 // Store applies one fence at its position, or at 0 if it has none.
 func (f *Fences) Store(s invalidate.Fence, pos invalidate.Position) {
-	if s.Hold > 0 {
-		f.holds.add(s, f.Now())
-	}
 	var due bool
 	if s.Kind == invalidate.KindKey && !s.Soft {
 		due = f.storeKey(&s, pos)

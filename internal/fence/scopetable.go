@@ -16,7 +16,7 @@ func compareFences(a, b invalidate.Fence) int {
 		}
 		return 0
 	}
-	return cmp.Or(cmp.Compare(soft(a), soft(b)), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Hash, b.Hash), cmp.Compare(a.Len, b.Len), cmp.Compare(a.Part, b.Part), cmp.Compare(a.Hold, b.Hold))
+	return cmp.Or(cmp.Compare(soft(a), soft(b)), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Hash, b.Hash), cmp.Compare(a.Len, b.Len), cmp.Compare(a.Part, b.Part))
 }
 
 // prefix identifies a prefix. The hash is not enough: an attacker can construct a second
@@ -79,53 +79,53 @@ func (t *scopeTable) drop(floor invalidate.Position) {
 	}
 }
 
-// holder gets the newest fence of a scope, or the zero value if none is remembered. Forgot is the tick
+// visitor gets the newest fence of a scope, or the zero value if none is remembered. Forgot is the tick
 // of the newest forgotten fence that may be of the same scope.
-type holder func(f fenced, forgot uint64)
+type visitor func(f fenced, forgot uint64)
 
-// visit calls hold for everything, for each tag of a value, for each prefix of its key that has a fence,
+// visit calls see for everything, for each tag of a value, for each prefix of its key that has a fence,
 // and for the keys and each prefix of its parts. For a prefix that ends within an id,
 // [invalidate.Scope.BuiltFence] is a fence of the prefix up to its last colon. Fences that took their
 // ticks up to since may be left out.
-func (t *scopeTable) visit(key string, d *Deps, since uint64, hold holder) {
-	hold(t.all, 0)
+func (t *scopeTable) visit(key string, d *Deps, since uint64, see visitor) {
+	see(t.all, 0)
 	for _, tag := range d.tags() {
 		if tag == invalidate.AnyTag {
-			hold(t.anyTag, 0)
+			see(t.anyTag, 0)
 		} else {
-			hold(t.tags.find(tag), t.tags.forgotten)
+			see(t.tags.find(tag), t.tags.forgotten)
 		}
 	}
 	if d.built() {
-		visitParts(&t.stems, d, d.Prefixes, since, hold)
-		visitParts(&t.keys, d, nil, since, hold)
+		visitParts(&t.stems, d, d.Prefixes, since, see)
+		visitParts(&t.keys, d, nil, since, see)
 	}
 	anyPrefix(key, t.lengths, func(p prefix) bool {
-		hold(t.prefixes.find(p), 0)
+		see(t.prefixes.find(p), 0)
 		return false
 	})
 }
 
-// visitParts calls hold for the keys of a value's parts, and for more hashes. A prefix may be a whole
+// visitParts calls see for the keys of a value's parts, and for more hashes. A prefix may be a whole
 // key.
-func visitParts(m *memory[uint64], d *Deps, more []uint64, since uint64, hold holder) {
+func visitParts(m *memory[uint64], d *Deps, more []uint64, since uint64, see visitor) {
 	switch {
 	case len(m.blocks) == 0 || m.newest().tick <= since:
 	case d.anyKey():
-		hold(m.newest(), 0)
+		see(m.newest(), 0)
 	default:
 		unknown := false
 		for _, hashes := range [...][]uint64{more, d.Keys} {
 			for _, h := range hashes {
 				if f := m.find(h); f.tick > since {
-					hold(f, 0)
+					see(f, 0)
 				} else {
 					unknown = unknown || f.tick == 0
 				}
 			}
 		}
 		if unknown { // once for all parts
-			hold(fenced{}, m.forgotten)
+			see(fenced{}, m.forgotten)
 		}
 	}
 }

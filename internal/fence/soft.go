@@ -39,11 +39,11 @@ func (t *softTable) put(s *invalidate.Fence, f fenced, at int64, settled uint64)
 // ended is unknown.
 func (t *softTable) check(s *suspect, keyed bool) verdict {
 	newest, v := uint64(0), unfenced
-	hold := func(f fenced, forgot uint64) { newest, v = max(newest, f.tick), max(v, f.check(s.born, forgot)) }
+	see := func(f fenced, forgot uint64) { newest, v = max(newest, f.tick), max(v, f.check(s.born, forgot)) }
 	if keyed {
-		hold(t.keys.find(s.hash), t.keys.forgotten)
+		see(t.keys.find(s.hash), t.keys.forgotten)
 	}
-	t.visit(s.key, s.deps, s.born, hold)
+	t.visit(s.key, s.deps, s.born, see)
 	if s.deps.built() && max(t.keys.forgotten, t.stems.forgotten) > s.born {
 		v = max(v, forgotten)
 	}
@@ -64,13 +64,13 @@ func (t *softTable) frame(asOf invalidate.Position, hash uint64, key string, d *
 		return Forever, false
 	}
 	var newest uint64
-	hold := func(f fenced, _ uint64) {
+	see := func(f fenced, _ uint64) {
 		if f.pos > asOf {
 			newest = max(newest, f.tick)
 		}
 	}
-	hold(t.keys.find(hash), 0)
-	t.visit(key, d, 0, hold)
+	see(t.keys.find(hash), 0)
+	t.visit(key, d, 0, see)
 	if newest == 0 {
 		return Forever, true
 	}

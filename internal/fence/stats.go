@@ -13,7 +13,6 @@ func (f *Fences) Stats() invalidate.FenceStats {
 	s.Prefixes, s.Tags = int64(f.scopes.prefixes.len()), int64(f.scopes.tags.len())
 	s.Expired = int64(f.soft.keys.len() + f.soft.tags.len() + f.soft.prefixes.len())
 	f.mu.RUnlock()
-	s.Holds, s.HoldsWidened = f.holds.stats(f.Now())
 	s.Waits, s.Waited = f.crowd.waits.Load(), time.Duration(f.crowd.waited.Load())
 	return s
 }

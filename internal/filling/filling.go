@@ -48,7 +48,6 @@ type Facts struct {
 	entry.TagSet
 	ConfirmedAt int64 // the moment at which the oldest part was confirmed, by the clock of its Tiers; or never
 	OfExpired   bool  // an Expire had ended the freshness of a part
-	Held        bool  // a part is held
 	Unstored    bool
 	BadTag      bool
 	OnPrevious  bool
@@ -185,11 +184,11 @@ func (f *Fill) Previous() any {
 }
 
 // TakeOn gives the load what a part depends on, and the moment at which the part was confirmed. The
-// value is as old as its oldest part, even if the load began later. A value with a held part is not cached,
-// either. A value with an expired part is returned to its callers and stored in no tier.
+// value is as old as its oldest part, even if the load began later. A value
+// with an expired part is returned to its callers and stored in no tier.
 func (f *Fill) TakeOn(d *entry.Rare, expired bool, confirmedAt int64) {
 	f.edit(func() {
-		f.OfExpired, f.Held = f.OfExpired || expired, f.Held || d.OnHold
+		f.OfExpired = f.OfExpired || expired
 		f.ConfirmedAt = min(f.ConfirmedAt, confirmedAt)
 		f.gather(d.Keys, d.Prefixes)
 		for i, hash := range d.Deps.Tags {

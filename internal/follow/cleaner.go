@@ -17,14 +17,14 @@ import (
 // the remote tier delays only callers with keys on that node, and no round. The cleaner removes
 // what is left.
 func (w *Follower) removeFirst(ctx context.Context, o *order, until time.Time) {
-	if len(o.cells) == 0 || w.logRemoves(o) || ctx.Err() != nil {
+	if len(o.cells) == 0 || w.logRemoves() || ctx.Err() != nil {
 		return
 	}
 	w.remove(ctx, []*order{o}, until)
 }
 
-// logRemoves reports whether the log itself removes an order's cells when it appends.
-func (w *Follower) logRemoves(o *order) bool { return w.cfg.Names != nil && o.req.Hold == 0 }
+// logRemoves reports whether the log itself removes cells when it appends.
+func (w *Follower) logRemoves() bool { return w.cfg.Names != nil }
 
 // clean is the cleaner's loop. It retries to remove the cells that callers could not remove, and
 // waits longer after each try that leaves some.
@@ -66,7 +66,7 @@ func (w *Follower) sweep(ctx context.Context) (some bool) {
 	w.mu.Unlock()
 	for len(orders) > 0 {
 		var batch []*order
-		batch, orders = alike(orders)
+		batch, orders = batchOf(orders)
 		w.remember(batch)
 		apart(func() { w.remove(ctx, batch, time.Time{}) })
 		w.mu.Lock()
@@ -94,13 +94,12 @@ func (w *Follower) remember(orders []*order) {
 	}
 }
 
-// alike splits off the first orders whose cells one call can remove: they have the same hold, and
-// their cells fit into one command.
-func alike(orders []*order) (batch, rest []*order) {
+// batchOf splits off the first orders whose cells fit into one command.
+func batchOf(orders []*order) (batch, rest []*order) {
 	n, cells := 0, 0
 	for _, o := range orders {
 		cells += len(o.cells)
-		if n > 0 && (cells > invalidate.MaxCells || o.req.Hold != orders[0].req.Hold) {
+		if n > 0 && cells > invalidate.MaxCells {
 			break
 		}
 		n++
@@ -108,7 +107,7 @@ func alike(orders []*order) (batch, rest []*order) {
 	return orders[:n], orders[n:]
 }
 
-// remove removes the cells of orders with the same hold. It leaves in each order the cells that may
+// remove removes the cells of orders. It leaves in each order the cells that may
 // still exist. If the error does not name the failed keys, remove tries the orders one by one, so
 // that one bad order does not block the others. With until, it stops at that time.
 func (w *Follower) remove(ctx context.Context, orders []*order, until time.Time) {
@@ -116,7 +115,7 @@ func (w *Follower) remove(ctx context.Context, orders []*order, until time.Time)
 	for _, o := range orders {
 		cells = append(cells, o.cells...)
 	}
-	err := w.removeCells(ctx, cells, orders[0].req.Hold, until)
+	err := w.removeCells(ctx, cells, until)
 	failed, told := failedOf(err)
 	if err != nil && !told && len(orders) > 1 {
 		for _, o := range orders {
@@ -141,7 +140,7 @@ func (w *Follower) remove(ctx context.Context, orders []*order, until time.Time)
 }
 
 // removeCells calls Config.Remove once.
-func (w *Follower) removeCells(ctx context.Context, cells []string, hold time.Duration, until time.Time) (err error) {
+func (w *Follower) removeCells(ctx context.Context, cells []string, until time.Time) (err error) {
 	defer func() {
 		if x := recover(); x != nil {
 			err = fmt.Errorf("panic (%T)", x)
@@ -152,7 +151,7 @@ func (w *Follower) removeCells(ctx context.Context, cells []string, hold time.Du
 	}()
 	ctx, cancel := context.WithDeadline(ctx, earlier(time.Now().Add(w.bound/4), until))
 	defer cancel()
-	return w.cfg.Remove(ctx, cells, hold)
+	return w.cfg.Remove(ctx, cells)
 }
 
 // failedOf returns the keys that an error of Remove names. It reports false if the error names

@@ -13,11 +13,10 @@ type Config struct {
 	// Origin is the origin of the lease's times. Zero means the time of the call of Follow.
 	Origin time.Time
 
-	// Remove removes the cells of keys from the remote tier, for all processes. If hold is
-	// positive, it keeps others from storing them for that long. It is called concurrently. If it
-	// fails for only some keys, its error has a method FailedKeys() []string that names them, as
-	// *tier.KeysError does. Nil means that there is no remote tier.
-	Remove func(ctx context.Context, keys []string, hold time.Duration) error
+	// Remove removes the cells of keys from the remote tier, for all processes. It is called
+	// concurrently. If it fails for only some keys, its error has a method FailedKeys() []string that
+	// names them, as *tier.KeysError does. Nil means that there is no remote tier.
+	Remove func(ctx context.Context, keys []string) error
 
 	// Tier names the remote tier that Remove removes from, for a log that is a CellUser. All
 	// processes that share the tier use the same name.

@@ -150,7 +150,7 @@ func (w *Follower) Lease() *Lease { return w.lease }
 // as old. A reader calls Owes before it looks at the fences, as with the lease. An invalidation
 // that is no longer owed by then has stored its fence with its position.
 func (w *Follower) Owes() bool {
-	return (w.owed.Load() > 0 || w.fences.HoldsLost()) && !safeguard.Off(safeguard.Owed)
+	return w.owed.Load() > 0 && !safeguard.Off(safeguard.Owed)
 }
 
 func (w *Follower) now() int64 { return int64(time.Since(w.cfg.Origin)) }

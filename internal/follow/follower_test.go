@@ -51,7 +51,7 @@ func newPeer(t *testing.T, log invalidate.Log, cfg follow.Config) *peer {
 		defer p.mu.Unlock()
 		p.lags = append(p.lags, d)
 	}
-	cfg.Remove = func(ctx context.Context, keys []string, hold time.Duration) error {
+	cfg.Remove = func(ctx context.Context, keys []string) error {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		p.tries++
@@ -67,9 +67,7 @@ func newPeer(t *testing.T, log invalidate.Log, cfg follow.Config) *peer {
 		if p.refuse != nil {
 			return p.refuse
 		}
-		for _, k := range keys {
-			p.removed = append(p.removed, fmt.Sprint(k, " ", hold))
-		}
+		p.removed = append(p.removed, keys...)
 		return nil
 	}
 	p.Follower = follow.Follow(p.link, cfg)
@@ -286,7 +284,7 @@ func TestManyFences(t *testing.T) {
 	})
 }
 
-// Cells are removed before the record is written. With a hold they are held.
+// Cells are removed before the record is written.
 func TestCellsBeforeTheRecord(t *testing.T) {
 	bubble(t, func(t *testing.T, log *memlog.Log) {
 		p := newPeer(t, log, follow.Config{})
@@ -298,11 +296,11 @@ func TestCellsBeforeTheRecord(t *testing.T) {
 			}
 		})
 		k := invalidate.Key(fencetest.KeyOf(t, "t:n:1"))
-		if err := p.Invalidate(t.Context(), request(t, k, invalidate.Hold(time.Second))); err != nil {
+		if err := p.Invalidate(t.Context(), request(t, k)); err != nil {
 			t.Fatal(err)
 		}
-		if len(p.removed) != 1 || p.removed[0] != "t:n:1 1s" {
-			t.Errorf("removed %q, want t:n:1 with a hold of 1s", p.removed)
+		if len(p.removed) != 1 || p.removed[0] != "t:n:1" {
+			t.Errorf("removed %q, want t:n:1", p.removed)
 		}
 	})
 }

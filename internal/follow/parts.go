@@ -51,7 +51,7 @@ func (w *Follower) ordersOf(ctx context.Context, r fence.Request) (orders []*ord
 		one.Scopes = some
 		o := w.newOrder(one)
 		w.removeFirst(ctx, o, until)
-		stuck = stuck || len(o.cells) > 0 && !w.logRemoves(o)
+		stuck = stuck || len(o.cells) > 0 && !w.logRemoves()
 		orders = append(orders, o)
 	}
 	return orders, until

@@ -185,10 +185,8 @@ func (w *Follower) gather(all *order) {
 	}
 }
 
-// absorb lets the order of everything replace another order. The longer of the two holds counts.
-// Its age is that of the oldest order that it replaces.
+// absorb lets the order of everything replace another order. Its age is that of the oldest order that it replaces.
 func (w *Follower) absorb(o *order) {
-	w.all.req.Hold = max(w.all.req.Hold, o.req.Hold)
 	if o.pending != nil && w.all.pending != nil && o.since < w.all.since {
 		w.all.since = o.since
 		w.waits.MoveToFront(w.all.pending)

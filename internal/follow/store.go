@@ -83,7 +83,7 @@ func (w *Follower) contents(orders []*order, s *storing) (keys, scopes []invalid
 	for _, o := range orders {
 		keys, scopes = o.req.Split(keys, scopes)
 		o.req.Name(names)
-		if len(o.cells) > 0 && w.logRemoves(o) {
+		if len(o.cells) > 0 && w.logRemoves() {
 			cells = append(cells, w.cfg.Names(o.cells)...)
 		}
 	}

@@ -111,7 +111,6 @@ func (w *Follower) answered() {
 // try sends what waits and catches up. Orders land when their cells are removed and their record is
 // written and applied here.
 func (w *Follower) try(ctx context.Context, until time.Time) (err error) {
-	w.resend()
 	orders := w.takeOrders()
 	s := w.takeStoring(orders)
 	err = errExited
@@ -172,7 +171,7 @@ func (w *Follower) exchange(ctx context.Context, orders []*order, s *storing, un
 // finish notes that the log has removed the cells of the orders.
 func (w *Follower) finish(orders []*order) {
 	for _, o := range orders {
-		if w.logRemoves(o) {
+		if w.logRemoves() {
 			o.cells = nil
 		}
 	}

@@ -46,7 +46,7 @@ func (n Names) Spell(fences []invalidate.Fence) string {
 
 // bare returns the fence that the scope itself has.
 func bare(f invalidate.Fence) invalidate.Fence {
-	f.Hold, f.Soft = 0, false
+	f.Soft = false
 	return f
 }
 

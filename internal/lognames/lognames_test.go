@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/twofold-go/twofold/internal/lognames"
 	"github.com/twofold-go/twofold/invalidate"
@@ -53,16 +52,14 @@ func TestRoundTrip(t *testing.T) {
 	} {
 		names, fences := record(s)
 		wantRead(t, names, fences, 0, s)
-		for i := range fences { // holds and Expire have the same names
-			fences[i].Hold, fences[i].Soft = time.Second, true
+		for i := range fences { // Expire has the same names
+			fences[i].Soft = true
 		}
 		wantRead(t, names, fences, 0, s)
 	}
 	names, fences := record(keyOf(t, "1"), invalidate.Tag("acme", "x"), keyOf(t, "2"))
 	wantRead(t, names, fences, 0, keyOf(t, "1"), invalidate.Tag("acme", "x"), keyOf(t, "2"))
-	held := fences[0]
-	held.Hold = time.Second
-	wantRead(t, names, append(fences, held), 0, keyOf(t, "1"), invalidate.Tag("acme", "x"), keyOf(t, "2"))
+	wantRead(t, names, append(fences, fences[0]), 0, keyOf(t, "1"), invalidate.Tag("acme", "x"), keyOf(t, "2"))
 }
 
 // A fence may come without a name, from a process that sends none.

@@ -19,22 +19,21 @@ import (
 type Layout uint8
 
 const (
-	// Compact is the layout of a log on Redis. Only a prefix has a length. The part and the hold
-	// are there only with their bits:
+	// Compact is the layout of a log on Redis. Only a prefix has a length. The part is there only with
+	// its bit:
 	//
-	//	kind u8, with 0x20 for a part, 0x40 for soft, 0x80 for a hold | hash u64 | length u16 | part u16 | hold u32 in ms
+	//	kind u8, with 0x20 for a part, 0x40 for soft | hash u64 | length u16 | part u16
 	Compact Layout = iota
 
 	// Fixed is the layout of a log in a database. It always has all but the part:
 	//
-	//	kind u8, with 0x20 for a part, 0x80 for soft | hash u64 | length of the prefix u16 | part u16 | hold u32 in ms
+	//	kind u8, with 0x20 for a part, 0x80 for soft | hash u64 | length of the prefix u16 | part u16
 	Fixed
 )
 
 // The first byte of a fence.
 const (
 	partBit   = 0x20
-	holdBit   = 0x80 // Compact
 	softBit   = 0x40 // Compact
 	fixedSoft = 0x80 // Fixed
 )
@@ -60,15 +59,11 @@ func check(f invalidate.Fence, ofKeys bool) error {
 		return fmt.Errorf("length of %d for a %v: only a prefix has a length, up to %d", f.Len, f.Kind, math.MaxUint16)
 	case f.Part > 0 && f.Kind != invalidate.KindPrefix:
 		return fmt.Errorf("part of %d for a %v: only a prefix has a part", f.Part, f.Kind)
-	case f.Soft && f.Hold > 0:
-		return fmt.Errorf("hold of %v on a soft fence", f.Hold)
-	case f.Hold < 0 || Millis(f.Hold) > math.MaxUint32:
-		return fmt.Errorf("hold of %v, must be 0 to %v", f.Hold, math.MaxUint32*time.Millisecond)
 	}
 	return nil
 }
 
-// Millis rounds up: a hold may be longer than requested, but not shorter.
+// Millis returns the milliseconds of a bound, rounded up.
 func Millis(d time.Duration) int64 {
 	return int64(d/time.Millisecond) + min(int64(d%time.Millisecond), 1)
 }
@@ -89,16 +84,14 @@ func (l Layout) Payloads(a invalidate.Append) (keys, scopes []byte, err error) {
 
 // Encode returns the payload of fences that pass [Check].
 func (l Layout) Encode(fences []invalidate.Fence) []byte {
-	b := make([]byte, 0, l.size(invalidate.KindKey, false, false)*len(fences))
+	b := make([]byte, 0, l.size(invalidate.KindKey, false)*len(fences))
 	for _, f := range fences {
-		kind, hold := byte(f.Kind), l == Fixed || f.Hold > 0
+		kind := byte(f.Kind)
 		switch {
 		case f.Soft && l == Fixed:
 			kind |= fixedSoft
 		case f.Soft:
 			kind |= softBit
-		case f.Hold > 0 && l == Compact:
-			kind |= holdBit
 		}
 		if f.Part > 0 {
 			kind |= partBit
@@ -110,24 +103,18 @@ func (l Layout) Encode(fences []invalidate.Fence) []byte {
 		if f.Part > 0 {
 			b = binary.BigEndian.AppendUint16(b, f.Part)
 		}
-		if hold {
-			b = binary.BigEndian.AppendUint32(b, uint32(Millis(f.Hold))) //nolint:gosec // the same
-		}
 	}
 	return b
 }
 
 // size returns the bytes of a fence.
-func (l Layout) size(k invalidate.Kind, part, hold bool) int {
+func (l Layout) size(k invalidate.Kind, part bool) int {
 	n := 9
 	if l == Fixed || k == invalidate.KindPrefix {
 		n += 2
 	}
 	if part {
 		n += 2
-	}
-	if l == Fixed || hold {
-		n += 4
 	}
 	return n
 }
@@ -137,7 +124,7 @@ func (l Layout) Decode(b []byte, ofKeys bool) ([]invalidate.Fence, bool) {
 	if len(b) == 0 {
 		return nil, false
 	}
-	fences := make([]invalidate.Fence, 0, min(len(b)/l.size(invalidate.KindKey, false, false), invalidate.MaxFences))
+	fences := make([]invalidate.Fence, 0, min(len(b)/l.size(invalidate.KindKey, false), invalidate.MaxFences))
 	for len(b) > 0 {
 		f, size := l.decodeOne(b)
 		if size == 0 || check(f, ofKeys) != nil || len(fences) == invalidate.MaxFences {
@@ -150,12 +137,12 @@ func (l Layout) Decode(b []byte, ofKeys bool) ([]invalidate.Fence, bool) {
 
 // decodeOne returns the first fence of b and its size. The size is 0 if b does not start with one.
 func (l Layout) decodeOne(b []byte) (f invalidate.Fence, size int) {
-	soft, bits, part, hold := byte(fixedSoft), byte(fixedSoft|partBit), b[0]&partBit != 0, true
+	soft, part := byte(fixedSoft), b[0]&partBit != 0
 	if l == Compact {
-		soft, bits, hold = softBit, softBit|partBit|holdBit, b[0]&holdBit != 0
+		soft = softBit
 	}
-	f.Kind, f.Soft = invalidate.Kind(b[0]&^bits), b[0]&soft != 0
-	if size = l.size(f.Kind, part, hold); len(b) < size {
+	f.Kind, f.Soft = invalidate.Kind(b[0]&^(soft|partBit)), b[0]&soft != 0
+	if size = l.size(f.Kind, part); len(b) < size {
 		return f, 0
 	}
 	if part && f.Kind == invalidate.KindPrefix {
@@ -165,10 +152,7 @@ func (l Layout) decodeOne(b []byte) (f invalidate.Fence, size int) {
 	if l == Fixed || f.Kind == invalidate.KindPrefix {
 		f.Len = int(binary.BigEndian.Uint16(b[9:]))
 	}
-	if hold {
-		f.Hold = time.Duration(binary.BigEndian.Uint32(b[size-4:])) * time.Millisecond
-	}
-	if part && f.Part == 0 || l == Compact && hold && f.Hold == 0 {
+	if part && f.Part == 0 {
 		return f, 0 // the bit would be missing
 	}
 	return f, size

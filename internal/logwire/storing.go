@@ -17,9 +17,8 @@ type Storing struct {
 type Stored int64
 
 // The results of a step that stores. Other records may have come after the caller's cursor: then the
-// frame would be as of another record, and the caller has the claim. A hold keeps its cell.
+// frame would be as of another record, and the caller has the claim.
 const (
-	Held Stored = iota
-	Claimed
+	Claimed Stored = iota + 1
 	Filled
 )

@@ -69,12 +69,10 @@ var (
 			func(s *Snapshot) int64 { return s.Fences.Forgotten }),
 		meter.One("cache.fence.wait", "{call}", "Invalidations that waited because they came faster than the entries could be checked.",
 			func(s *Snapshot) int64 { return s.Fences.Waits }),
-		meter.One("cache.hold.widened", "{hold}", "Holds beyond the limit, which hold more than they name.", func(s *Snapshot) int64 { return s.Fences.HoldsWidened }),
 		{
 			Name: "cache.fences", Unit: "{fence}", Gauge: true, Desc: "Invalidations that are remembered exactly.", Attr: "kind", Values: []string{"key", "prefix", "tag"},
 			Get: func(s *Snapshot) []int64 { return []int64{s.Fences.Keys, s.Fences.Prefixes, s.Fences.Tags} },
 		},
-		meter.Level("cache.holds", "{hold}", "Holds that are kept.", func(s *Snapshot) int64 { return s.Fences.Holds }),
 	}
 
 	ofLocal = []meter.Family[*Snapshot]{

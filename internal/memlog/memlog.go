@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 	"time"
 
@@ -43,7 +44,7 @@ type Config struct {
 
 // Log is a log in this process: two slices behind a mutex. It keeps every rule of
 // [invalidate.Log], and the stricter rules of a log on Redis. The number of an epoch is one above
-// every number that the log or the caller knows. Holds are rounded up to milliseconds.
+// every number that the log or the caller knows.
 //
 // Share one Log between several sets of tiers to simulate several processes. The methods that
 // simulate failures of a server are [Log.Restart], [Log.Restore], [Log.Lose],
@@ -165,7 +166,7 @@ func (m *Log) appendLocked(s *sequence, fences []invalidate.Fence, names string,
 	if !m.Config.Names || len(names) > invalidate.MaxNames {
 		names = ""
 	}
-	m.addLocked(s, invalidate.Record{At: s.end + 1, ID: logwire.NewID(), Time: now, Fences: rounded(fences), Names: names})
+	m.addLocked(s, invalidate.Record{At: s.end + 1, ID: logwire.NewID(), Time: now, Fences: slices.Clone(fences), Names: names})
 	return s.end
 }
 

@@ -115,15 +115,6 @@ func copied(records []invalidate.Record) []invalidate.Record {
 	return out
 }
 
-// rounded returns a copy for the log, with holds in whole milliseconds.
-func rounded(fences []invalidate.Fence) []invalidate.Fence {
-	out := slices.Clone(fences)
-	for i, f := range out {
-		out[i].Hold = time.Duration(logwire.Millis(f.Hold)) * time.Millisecond
-	}
-	return out
-}
-
 // check refuses fences that a record cannot hold.
 func check(a invalidate.Append) error {
 	if err := cmp.Or(logwire.Check(a.Keys, true), logwire.Check(a.Scopes, false)); err != nil {

@@ -185,16 +185,6 @@ func TestRefusesABadAppend(t *testing.T) {
 	}
 }
 
-func TestRoundsHoldsUp(t *testing.T) {
-	m := new(memlog.Log)
-	a := both(1)
-	a.Keys[0].Hold, a.Scopes[0].Hold = time.Millisecond+1, time.Nanosecond
-	page := mustSync(t, m, invalidate.Cursor{}, a)
-	if k, s := page.Keys[1].Fences[0].Hold, page.Scopes[1].Fences[0].Hold; k != 2*time.Millisecond || s != time.Millisecond {
-		t.Errorf("holds = %v, %v; want 2ms, 1ms", k, s)
-	}
-}
-
 func TestTailIsPatient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := memlog.New(memlog.Config{Bound: 8 * time.Second})

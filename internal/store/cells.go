@@ -12,15 +12,15 @@ import (
 )
 
 // removeCells removes cells from the remote tier for the follower.
-func (t *Core) removeCells(ctx context.Context, keys []string, hold time.Duration) error {
-	return t.remove(ctx, t.defaults().RemoteTimeout, keys, hold)
+func (t *Core) removeCells(ctx context.Context, keys []string) error {
+	return t.remove(ctx, t.defaults().RemoteTimeout, keys)
 }
 
-func (t *Core) remove(ctx context.Context, timeout time.Duration, keys []string, hold time.Duration) error {
+func (t *Core) remove(ctx context.Context, timeout time.Duration, keys []string) error {
 	if t.remote == nil {
 		return nil
 	}
-	return t.farOf(keys).Remove(ctx, timeout, keys, hold)
+	return t.farOf(keys).Remove(ctx, timeout, keys)
 }
 
 // farOf returns the remote tier for the removal of keys. It counts the calls for their namespace and

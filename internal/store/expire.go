@@ -27,7 +27,8 @@ func (j *Job) ExpireKey(ctx context.Context) error {
 }
 
 func (t *Core) expire(ctx context.Context, p *policy.Policy, far *remote.Tier, scopes ...invalidate.Scope) error {
-	r, err := fence.NewExpiry(scopes...)
+	r, err := fence.NewRequest(scopes...)
+	r.Soft = true
 	if err != nil {
 		return err
 	}

@@ -29,7 +29,6 @@ type verdict uint8
 const (
 	absent  verdict = iota // no cell
 	Leased                 // another process is loading
-	Held                   // no process may cache the key now
 	useless                // must not be served: unreadable, foreign, invalidated or expired
 	Usable                 // a value, perhaps kept only for Previous
 )
@@ -65,9 +64,6 @@ func (j *Job) checkFrame(raw []byte, mark fence.Mark) (f Frame) {
 		if f.Claimed {
 			f.Verdict = Leased
 		}
-		return f
-	case tier.Hold:
-		f.Verdict = Held
 		return f
 	case tier.Value:
 	}

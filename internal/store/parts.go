@@ -56,7 +56,7 @@ func (v *View) inheritInLoad(ctx context.Context, it *entry.Entry, lease int64) 
 
 // handOn gives a load what a part depends on and the moment at which it was confirmed; see [Fill.TakeOn].
 func (t *Core) handOn(f *filling.Fill, d *entry.Rare, readAt, lease int64, expired bool) {
-	if t.Follower == nil && len(d.Deps.Tags)+len(d.Keys) == 0 && d.PartsOlder == 0 && !expired && !d.OnHold {
+	if t.Follower == nil && len(d.Deps.Tags)+len(d.Keys) == 0 && d.PartsOlder == 0 && !expired {
 		return
 	}
 	at := t.ConfirmedAt(d, readAt, lease)

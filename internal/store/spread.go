@@ -53,7 +53,7 @@ func (t *Core) Spread(ctx context.Context, timeout time.Duration, r fence.Reques
 	// fence covers.
 	var err error
 	if !r.Removed && !r.Soft {
-		err = Unreached(t.remove(ctx, timeout, r.Keys(), r.Hold))
+		err = Unreached(t.remove(ctx, timeout, r.Keys()))
 	}
 	t.Fences.ApplyWithin(ctx, r)
 	t.Told(r)

@@ -6,7 +6,6 @@ import (
 	"math"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/key"
@@ -28,20 +27,20 @@ var everyFence = invalidate.Append{
 	Keys: []invalidate.Fence{
 		{Kind: invalidate.KindKey, Hash: 0},
 		{Kind: invalidate.KindKey, Hash: math.MaxUint64},
-		{Kind: invalidate.KindKey, Hash: 1 << 63, Hold: time.Millisecond},
-		{Kind: invalidate.KindKey, Hash: 7, Hold: 24 * time.Hour},
+		{Kind: invalidate.KindKey, Hash: 1 << 63},
+		{Kind: invalidate.KindKey, Hash: 7},
 	},
 	Scopes: []invalidate.Fence{
 		{Kind: invalidate.KindPrefix, Hash: 0, Len: 2},
-		{Kind: invalidate.KindPrefix, Hash: math.MaxUint64, Len: 1, Hold: 1500 * time.Millisecond},
+		{Kind: invalidate.KindPrefix, Hash: math.MaxUint64, Len: 1},
 		{Kind: invalidate.KindTag, Hash: math.MaxUint64},
 		{Kind: invalidate.KindPrefix, Hash: 1 << 32, Len: key.MaxLen},
-		{Kind: invalidate.KindTag, Hash: 0, Hold: time.Hour + time.Millisecond},
-		{Kind: invalidate.KindAll, Hold: time.Second},
+		{Kind: invalidate.KindTag, Hash: 0},
+		{Kind: invalidate.KindAll},
 		{Kind: invalidate.KindKey, Hash: 9, Soft: true},
 		{Kind: invalidate.KindPrefix, Hash: 10, Len: 3, Soft: true},
 		{Kind: invalidate.KindPrefix, Hash: 12, Len: 3, Part: math.MaxUint16},
-		{Kind: invalidate.KindPrefix, Hash: 13, Len: 3, Part: 1, Hold: time.Second},
+		{Kind: invalidate.KindPrefix, Hash: 13, Len: 3, Part: 1},
 		{Kind: invalidate.KindTag, Hash: 11, Soft: true},
 		{Kind: invalidate.KindAll, Soft: true},
 	},
@@ -53,7 +52,7 @@ func fences(n int) invalidate.Append {
 	for i := range n {
 		a.Keys = append(a.Keys, invalidate.Fence{Kind: invalidate.KindKey, Hash: uint64(i) << 40})
 		kind := invalidate.KindPrefix + invalidate.Kind(i%2)
-		f := invalidate.Fence{Kind: kind, Hash: uint64(i), Hold: time.Duration(i) * time.Millisecond}
+		f := invalidate.Fence{Kind: kind, Hash: uint64(i)}
 		if kind == invalidate.KindPrefix {
 			f.Len = i % (key.MaxLen + 1)
 		}

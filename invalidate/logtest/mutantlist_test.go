@@ -27,8 +27,6 @@ var fenceMutants = []named{
 	{"says a bound that is too small", "bound_is_positive_and_never_changes", syncs(func(_ *mutant, p *invalidate.Page) {
 		p.Bound--
 	})},
-	{"forgets holds", fencesBack, fences(func(f *invalidate.Fence) { f.Hold = 0 })},
-	{"holds in seconds", fencesBack, fences(func(f *invalidate.Fence) { f.Hold = f.Hold.Truncate(time.Second) })},
 	{"forgets lengths", fencesBack, fences(func(f *invalidate.Fence) { f.Len = 0 })},
 	{"lengths of a byte", fencesBack, fences(func(f *invalidate.Fence) { f.Len &= 255 })},
 	{"hashes of 63 bits", fencesBack, fences(func(f *invalidate.Fence) { f.Hash &^= 1 << 63 })},

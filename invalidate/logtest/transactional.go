@@ -75,7 +75,6 @@ var txTests = []suitetest.Case[*txTest]{
 	)},
 	{"a sync returns commits and what it appends", txBoth},
 	{"a transaction of many scopes", txMany},
-	{"a hold is kept", txHold},
 	{"what cannot be appended is refused", txRefused},
 	{"tail finds a commit that no sync has seen", txTail},
 	{"writers commit in the reverse order of their appends", txSteps(

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/twofold-go/twofold/invalidate"
 )
@@ -64,19 +63,6 @@ func txMany(t *txTest) {
 	}
 	if missing != 0 {
 		t.Errorf("a transaction has %d scopes, and %d of them are missing in the log", len(scopes), missing)
-	}
-}
-
-func txHold(t *txTest) {
-	const hold = 90 * time.Second
-	r := t.reader()
-	t.write(r, append(t.pair(1), invalidate.Hold(hold))...)
-	t.write(r, t.pair(2)...)
-	t.read(r)
-	for n, want := range map[int]time.Duration{1: hold, 2: 0} {
-		if got := t.cells.holdOf(t.keyScope(n).Text()); got != want {
-			t.Errorf("the cell of %v was removed with a hold of %v, want %v", t.keyScope(n), got, want)
-		}
 	}
 }
 

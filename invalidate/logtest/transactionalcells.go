@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/cespare/xxhash/v2"
 
@@ -29,7 +28,6 @@ type cells struct {
 	claims  map[string]bool // by key: the loaded value
 	filled  map[string]bool // by key: the value in its cell
 	removed map[uint64]bool // by hash: removed after the commit
-	holds   map[string]time.Duration
 }
 
 // gap is called in the middle of a Sync, with the keys whose cells it removes.
@@ -38,7 +36,7 @@ type gap = func(keys []string)
 func newCells() *cells {
 	c := &cells{
 		source: map[string]bool{}, claims: map[string]bool{}, filled: map[string]bool{},
-		removed: map[uint64]bool{}, holds: map[string]time.Duration{},
+		removed: map[uint64]bool{},
 	}
 	c.before.Set(func([]string) {})
 	c.after.Set(func([]string) {})
@@ -46,23 +44,22 @@ func newCells() *cells {
 }
 
 // remove is the function that UseCells of the handles gets.
-func (c *cells) remove(ctx context.Context, keys []string, hold time.Duration) error {
+func (c *cells) remove(ctx context.Context, keys []string) error {
 	c.before.Get()(keys)
 	if err := cmp.Or(ctx.Err(), c.fail.Get()); err != nil {
 		return err
 	}
-	c.take(keys, hold)
+	c.take(keys)
 	c.after.Get()(keys)
 	return ctx.Err()
 }
 
-func (c *cells) take(keys []string, hold time.Duration) {
+func (c *cells) take(keys []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, k := range keys {
 		delete(c.claims, k)
 		delete(c.filled, k)
-		c.holds[k] = hold
 		c.removed[xxhash.Sum64String(k)] = c.source[k]
 	}
 }
@@ -113,12 +110,6 @@ func (c *cells) old(k string) bool {
 	defer c.mu.Unlock()
 	v, ok := c.filled[k]
 	return ok && !v
-}
-
-func (c *cells) holdOf(k string) time.Duration {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.holds[k]
 }
 
 // check checks every key of which the reader has a record. Its cell must have been removed

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/twofold-go/twofold/invalidate"
 )
@@ -126,16 +125,10 @@ type tx struct {
 
 // try appends, for use in goroutines.
 func (x *tx) try(scopes ...invalidate.Scope) error {
-	var hold time.Duration
-	for _, s := range scopes {
-		hold = max(hold, s.Fence().Hold)
-	}
 	x.t.mu.Lock()
 	for _, s := range scopes {
 		f := s.Fence()
-		if f.Hold = hold; s.Kind() != 0 { // not the hold itself
-			x.appended[f], x.t.appended[f] = true, true
-		}
+		x.appended[f], x.t.appended[f] = true, true
 		if s.Kind() == invalidate.KindKey {
 			x.keys = append(x.keys, s)
 		}

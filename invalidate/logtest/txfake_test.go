@@ -38,7 +38,7 @@ type fakeRow struct {
 type faults struct {
 	seesOpen, rollbackCommits, commitForgets, savepointKeeps, savepointDropsAll bool
 	prepareCommits, prepareForgets, prepareLocks                                bool
-	syncForgetsOwn, cutsMany, forgetsHold, holdsCellsNot                        bool
+	syncForgetsOwn, cutsMany                                                    bool
 	takesBad, tailSleeps, byID, lowIsNewest, lowAfterStage, clearsOutbox        bool
 	numbersFirst, removesInAppend, removesNothing, forgetsStaged, ignoresErrors bool
 	deletesByCount, skipsDamaged, keepsDamaged, stopsAtDamaged                  bool
@@ -67,12 +67,12 @@ var errNoTables = errors.New("fake: no tables")
 // fakeHandle is the log as one process sees it.
 type fakeHandle struct {
 	db     *fakeDB
-	remove func(ctx context.Context, keys []string, hold time.Duration) error
+	remove func(ctx context.Context, keys []string) error
 }
 
 func (h *fakeHandle) Bound() time.Duration { return bound }
 
-func (h *fakeHandle) UseCells(_ string, remove func(context.Context, []string, time.Duration) error) {
+func (h *fakeHandle) UseCells(_ string, remove func(context.Context, []string) error) {
 	h.remove = remove
 }
 
@@ -143,26 +143,13 @@ func (h *fakeHandle) removeScopes(ctx context.Context, rows []fakeRow) error {
 				keys = append(keys, s.Text())
 			}
 		}
-		hold := row.hold()
-		if h.db.faults.holdsCellsNot {
-			hold = 0
-		}
 		if len(keys) > 0 {
-			if err := h.remove(ctx, keys, hold); err != nil {
+			if err := h.remove(ctx, keys); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
-}
-
-func (r fakeRow) hold() (hold time.Duration) {
-	for _, s := range r.scopes {
-		if s.Kind() == 0 {
-			hold = max(hold, s.Fence().Hold)
-		}
-	}
-	return hold
 }
 
 // stage returns the rows without a number, and the oldest open transaction.
@@ -209,15 +196,9 @@ func (db *fakeDB) number(ctx context.Context, rows []fakeRow, low int) error {
 		damaged = damaged || row.damaged
 		db.top = max(db.top, row.id)
 		for _, s := range row.scopes {
-			f := s.Fence()
-			if f.Hold = row.hold(); db.faults.forgetsHold {
-				f.Hold = 0
-			}
-			switch {
-			case s.Kind() == 0: // a hold
-			case f.OfKeys():
+			if f := s.Fence(); f.OfKeys() {
 				a.Keys = append(a.Keys, f)
-			default:
+			} else {
 				a.Scopes = append(a.Scopes, f)
 			}
 		}

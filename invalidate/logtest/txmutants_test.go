@@ -22,8 +22,6 @@ var txMutants = []struct {
 	{"loses what is prepared", prepared, faults{prepareForgets: true}},
 	{"loses its own append beside a commit", "a_sync_returns_commits_and_what_it_appends", faults{syncForgetsOwn: true}},
 	{"cuts what one record cannot hold", "a_transaction_of_many_scopes", faults{cutsMany: true}},
-	{"forgets holds", "a_hold_is_kept", faults{forgetsHold: true}},
-	{"removes cells without their hold", "a_hold_is_kept", faults{holdsCellsNot: true}},
 	{"takes bad scopes", refused, faults{takesBad: true}},
 	{"waits for a Sync to number", "tail_finds_a_commit_that_no_sync_has_seen", faults{tailSleeps: true}},
 	{"numbers in the order of appends", "writers_commit_in_the_reverse_order_of_their_appends", faults{byID: true}},

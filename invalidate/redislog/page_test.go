@@ -74,7 +74,7 @@ func TestPagesOfLargeRecords(t *testing.T) {
 	r := newRig(t)
 	a := invalidate.Append{Scopes: make([]invalidate.Fence, invalidate.MaxFences)}
 	for i := range a.Scopes {
-		a.Scopes[i] = invalidate.Fence{Kind: invalidate.KindPrefix, Hash: uint64(i), Len: 3, Hold: time.Second}
+		a.Scopes[i] = invalidate.Fence{Kind: invalidate.KindPrefix, Hash: uint64(i), Len: 3, Part: 1}
 	}
 	// The log limits a call to a quarter of its bound, and these calls are large.
 	patient := func() *process {
@@ -165,7 +165,7 @@ func TestLayout(t *testing.T) {
 	page := p.sync(invalidate.Append{
 		Keys: []invalidate.Fence{{Kind: invalidate.KindKey, Hash: 0x0102030405060708}},
 		Scopes: []invalidate.Fence{
-			{Kind: invalidate.KindPrefix, Hash: 1, Len: 258, Hold: 2*time.Millisecond + 1},
+			{Kind: invalidate.KindPrefix, Hash: 1, Len: 258},
 			{Kind: invalidate.KindPrefix, Hash: 3, Len: 1, Part: 0x405},
 			{Kind: invalidate.KindTag, Hash: 2},
 		},
@@ -173,7 +173,7 @@ func TestLayout(t *testing.T) {
 	rdb := r.server.Client()
 	for stream, want := range map[string]string{
 		r.k: "\x01\x01\x02\x03\x04\x05\x06\x07\x08",
-		r.s: "\x82\x00\x00\x00\x00\x00\x00\x00\x01\x01\x02\x00\x00\x00\x03" + "\x22\x00\x00\x00\x00\x00\x00\x00\x03\x00\x01\x04\x05" + "\x03\x00\x00\x00\x00\x00\x00\x00\x02",
+		r.s: "\x02\x00\x00\x00\x00\x00\x00\x00\x01\x01\x02" + "\x22\x00\x00\x00\x00\x00\x00\x00\x03\x00\x01\x04\x05" + "\x03\x00\x00\x00\x00\x00\x00\x00\x02",
 	} {
 		got, err := rdb.XRange(t.Context(), stream, "-", "+").Result()
 		if err != nil || len(got) != 2 {

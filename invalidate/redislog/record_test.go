@@ -4,7 +4,6 @@ import (
 	"math"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -16,9 +15,9 @@ func TestEncode(t *testing.T) {
 	t.Parallel()
 	for _, want := range [][]invalidate.Fence{
 		{{Kind: invalidate.KindTag}},
-		{{Kind: invalidate.KindPrefix, Hash: math.MaxUint64, Len: math.MaxUint16, Hold: math.MaxUint32 * time.Millisecond}},
-		{{Kind: invalidate.KindPrefix, Len: 3, Part: math.MaxUint16, Hold: time.Second}, {Kind: invalidate.KindPrefix, Len: 3, Part: 1, Soft: true}},
-		{{Kind: invalidate.KindTag, Hash: 5, Hold: time.Second}, {Kind: invalidate.KindPrefix, Hash: 6, Len: 7}, {Kind: invalidate.KindTag, Hash: 8}},
+		{{Kind: invalidate.KindPrefix, Hash: math.MaxUint64, Len: math.MaxUint16}},
+		{{Kind: invalidate.KindPrefix, Len: 3, Part: math.MaxUint16}, {Kind: invalidate.KindPrefix, Len: 3, Part: 1, Soft: true}},
+		{{Kind: invalidate.KindTag, Hash: 5}, {Kind: invalidate.KindPrefix, Hash: 6, Len: 7}, {Kind: invalidate.KindTag, Hash: 8}},
 	} {
 		payload, err := redislog.Encode(want, false)
 		if err != nil {
@@ -35,21 +34,6 @@ func TestEncode(t *testing.T) {
 			if got, ok := redislog.Decode(payload[:n], false); ok && len(got) == len(want) {
 				t.Errorf("the first %d of %d bytes decode as %+v", n, len(payload), got)
 			}
-		}
-	}
-}
-
-// A hold that is too short would let a process serve old values.
-func TestHoldsAreRoundedUp(t *testing.T) {
-	t.Parallel()
-	for _, d := range []time.Duration{1, time.Millisecond - 1, time.Millisecond, time.Second + 1} {
-		payload, err := redislog.Encode([]invalidate.Fence{{Kind: invalidate.KindKey, Hold: d}}, true)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, ok := redislog.Decode(payload, true)
-		if !ok || got[0].Hold < d || got[0].Hold >= d+time.Millisecond {
-			t.Errorf("a hold of %v becomes %+v", d, got)
 		}
 	}
 }

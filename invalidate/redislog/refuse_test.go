@@ -96,15 +96,13 @@ func TestBadAppends(t *testing.T) {
 		return a
 	}
 	for name, a := range map[string]invalidate.Append{
-		"a tag among keys":     key(func(f *invalidate.Fence) { f.Kind = invalidate.KindTag }),
-		"a key among scopes":   {Scopes: both(1).Keys},
-		"no kind":              key(func(f *invalidate.Fence) { f.Kind = 0 }),
-		"an unknown kind":      key(func(f *invalidate.Fence) { f.Kind = 77 }),
-		"a negative length":    key(func(f *invalidate.Fence) { f.Len = -1 }),
-		"a length of a key":    key(func(f *invalidate.Fence) { f.Len = 1 }),
-		"a negative hold":      key(func(f *invalidate.Fence) { f.Hold = -1 }),
-		"a hold of two months": key(func(f *invalidate.Fence) { f.Hold = 1440 * 3600e9 }),
-		"too many":             {Keys: make([]invalidate.Fence, invalidate.MaxFences+1)},
+		"a tag among keys":   key(func(f *invalidate.Fence) { f.Kind = invalidate.KindTag }),
+		"a key among scopes": {Scopes: both(1).Keys},
+		"no kind":            key(func(f *invalidate.Fence) { f.Kind = 0 }),
+		"an unknown kind":    key(func(f *invalidate.Fence) { f.Kind = 77 }),
+		"a negative length":  key(func(f *invalidate.Fence) { f.Len = -1 }),
+		"a length of a key":  key(func(f *invalidate.Fence) { f.Len = 1 }),
+		"too many":           {Keys: make([]invalidate.Fence, invalidate.MaxFences+1)},
 	} {
 		_, err := p.trySync(a)
 		if !errors.Is(err, redislog.ErrAppend) || !strings.HasPrefix(err.Error(), "redislog: sync: bad append: ") {

@@ -88,7 +88,7 @@ func readStored(reply []any) ([]any, logwire.Stored, error) {
 		return nil, 0, fmt.Errorf("%w: %d elements for a sync that stores", ErrReply, len(reply))
 	}
 	how, ok := reply[n].(int64)
-	if !ok || how < int64(logwire.Held) || how > int64(logwire.Filled) {
+	if !ok || how < int64(logwire.Claimed) || how > int64(logwire.Filled) {
 		return nil, 0, fmt.Errorf("%w: a %T for a cell", ErrReply, reply[n])
 	}
 	return reply[:n], logwire.Stored(how), nil

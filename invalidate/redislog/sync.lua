@@ -19,7 +19,7 @@
 --
 -- Returns an empty list when INFO does not show the server's ids, and a short one when the caller
 -- knows where the log ends, and its own records follow. With a cell to store, the
--- last element is 0: a hold keeps it, 1: it has the claim, 2: it has the frame.
+-- last element is 1: it has the claim, 2: it has the frame.
 --
 -- Numbers are doubles. They are exact for epochs, for positions within them and for the
 -- milliseconds of a bound. The script never calculates with microseconds.
@@ -94,13 +94,8 @@ end
 -- Claim.Over of package tier; TestStoringAgreesWithOver compares the two.
 local stored
 if ARGV[21] then
-  local head = redis.pcall('GETRANGE', KEYS[4], 0, 8)
-  if type(head) == 'table' and not string.find(head.err, 'WRONGTYPE', 1, true) then return head end
-  stored = 0
-  if type(head) == 'table' or #head < 9 or string.sub(head, 1, 1) ~= 'H' then
-    redis.call('SET', KEYS[4], ARGV[21], 'PX', ARGV[22])
-    stored = 1
-  end
+  redis.call('SET', KEYS[4], ARGV[21], 'PX', ARGV[22])
+  stored = 1
 elseif KEYS[4] then
   redis.call('UNLINK', unpack(KEYS, 4))
 end

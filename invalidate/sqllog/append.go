@@ -41,7 +41,7 @@ func (f ExecFunc) ExecContext(ctx context.Context, query string, args ...any) (s
 // nothing.
 //
 // To wait until no process can serve the old data, call Settle of cache.Tiers after COMMIT. It takes
-// one bound. The row keeps [invalidate.Hold].
+// one bound.
 //
 // The errors of Append wrap [ErrNotTx], [ErrScope], [ErrConfig], [ErrSchema],
 // [ErrRights] or an error of the database. After an error the caller should roll back, because

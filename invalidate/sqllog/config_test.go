@@ -144,18 +144,15 @@ func TestBadAppend(t *testing.T) {
 	key := invalidate.Fence{Kind: invalidate.KindKey}
 	tag := invalidate.Fence{Kind: invalidate.KindTag}
 	for name, a := range map[string]invalidate.Append{
-		"a tag among keys":       {Keys: []invalidate.Fence{tag}},
-		"a key among scopes":     {Scopes: []invalidate.Fence{key}},
-		"no kind":                {Scopes: []invalidate.Fence{{}}},
-		"an unknown kind":        {Scopes: []invalidate.Fence{{Kind: 77}}},
-		"a length of a tag":      {Scopes: []invalidate.Fence{{Kind: invalidate.KindTag, Len: 1}}},
-		"a part of a tag":        {Scopes: []invalidate.Fence{{Kind: invalidate.KindTag, Part: 1}}},
-		"a negative length":      {Scopes: []invalidate.Fence{{Kind: invalidate.KindPrefix, Len: -1}}},
-		"a long prefix":          {Scopes: []invalidate.Fence{{Kind: invalidate.KindPrefix, Len: 1 << 16}}},
-		"a negative hold":        {Keys: []invalidate.Fence{{Kind: invalidate.KindKey, Hold: -1}}},
-		"a long hold":            {Keys: []invalidate.Fence{{Kind: invalidate.KindKey, Hold: 1 << 32 * time.Millisecond}}},
-		"a hold of what is soft": {Scopes: []invalidate.Fence{{Kind: invalidate.KindTag, Soft: true, Hold: 1}}},
-		"too many":               {Keys: make([]invalidate.Fence, invalidate.MaxFences+1)},
+		"a tag among keys":   {Keys: []invalidate.Fence{tag}},
+		"a key among scopes": {Scopes: []invalidate.Fence{key}},
+		"no kind":            {Scopes: []invalidate.Fence{{}}},
+		"an unknown kind":    {Scopes: []invalidate.Fence{{Kind: 77}}},
+		"a length of a tag":  {Scopes: []invalidate.Fence{{Kind: invalidate.KindTag, Len: 1}}},
+		"a part of a tag":    {Scopes: []invalidate.Fence{{Kind: invalidate.KindTag, Part: 1}}},
+		"a negative length":  {Scopes: []invalidate.Fence{{Kind: invalidate.KindPrefix, Len: -1}}},
+		"a long prefix":      {Scopes: []invalidate.Fence{{Kind: invalidate.KindPrefix, Len: 1 << 16}}},
+		"too many":           {Keys: make([]invalidate.Fence, invalidate.MaxFences+1)},
 	} {
 		if _, err := l.Sync(t.Context(), invalidate.Cursor{}, a); !errors.Is(err, sqllog.ErrAppend) {
 			t.Errorf("Sync with %s = %v, want ErrAppend", name, err)

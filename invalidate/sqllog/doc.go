@@ -71,8 +71,7 @@
 //		('[["k","default:users:v1:42"],["t","default","org:7"],["p","default","users:v1:"]]')
 //
 // "k" is a key in full, "t" a tenant and a tag, "p" a tenant and a prefix (an empty prefix
-// covers the tenant), and "a" is everything. ["h",5000] keeps what the row names from
-// being cached for 5,000 ms. The column ns names the namespace. A row that does not parse may
+// covers the tenant), and "a" is everything. The column ns names the namespace. A row that does not parse may
 // mean anything, so every process discards everything older; [Stats] counts such rows.
 //
 // Package triggers makes tables that invalidate themselves: every committed write of the table, by any
@@ -134,8 +133,7 @@
 //   - Do not delete rows of the outbox: they are invalidations that have not happened yet.
 //   - Do not read through the cache inside the transaction with the transaction as loader:
 //     that would store a value before it commits.
-//   - Loaders that read from a replica must ask [Log.Replica] first, or invalidate with
-//     [invalidate.Hold].
+//   - Loaders that read from a replica must ask [Log.Replica] first.
 //   - Galera and other multi-primary clusters: send all writes and all Syncs to one node.
 //     MySQL was never tried, and the statements of MariaDB do not suit it. CockroachDB, YugabyteDB and
 //     Vitess are not supported.

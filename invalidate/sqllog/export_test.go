@@ -13,7 +13,7 @@ func RowTexts(scopes ...invalidate.Scope) ([]string, error) { return outbox.Text
 func ParseRow(text string) (keys []string, fences []invalidate.Fence, ok bool) {
 	n, ok := outbox.Parse(text, nil)
 	for _, k := range n.Keys {
-		fences = append(fences, outbox.KeyFence(k, n.Hold))
+		fences = append(fences, outbox.KeyFence(k))
 	}
 	return n.Keys, append(fences, n.Scopes...), ok
 }

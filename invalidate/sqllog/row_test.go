@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"pgregory.net/rapid"
 
@@ -43,9 +42,9 @@ func TestAppendText(t *testing.T) {
 	t.Parallel()
 	scopes := []invalidate.Scope{
 		keyScope(t), invalidate.Tag("default", "org:7"), invalidate.Prefix("default", "users:v1:"),
-		invalidate.Tenant("acme"), invalidate.All(), invalidate.Hold(5 * time.Second), invalidate.Hold(time.Second),
+		invalidate.Tenant("acme"), invalidate.All(),
 	}
-	const text = `[["k","default:users:v1:42"],["t","default","org:7"],["p","default","users:v1:"],["p","acme",""],["a"],["h",5000]]`
+	const text = `[["k","default:users:v1:42"],["t","default","org:7"],["p","default","users:v1:"],["p","acme",""],["a"]]`
 	for dialect, want := range map[sqllog.Dialect]string{
 		sqllog.Postgres: "INSERT INTO app.o (ns, scopes) VALUES ($1, $2)",
 		sqllog.SQLite:   "INSERT INTO app.o (ns, scopes) VALUES (?1, ?2)",
@@ -62,7 +61,7 @@ func TestAppendText(t *testing.T) {
 // Many scopes become several rows of one statement.
 func TestAppendOfMany(t *testing.T) {
 	t.Parallel()
-	many := []invalidate.Scope{invalidate.Hold(time.Second)}
+	var many []invalidate.Scope
 	for i := range 2001 {
 		many = append(many, invalidate.Tag("default", fmt.Sprint(i)))
 	}
@@ -75,7 +74,7 @@ func TestAppendOfMany(t *testing.T) {
 			t.Errorf("%v: %d statements, the first is %.100q with %d arguments", dialect, len(tx.query), tx.query[0], len(tx.args[0]))
 		}
 		for _, text := range tx.args[0][len(tx.args[0])-1:] {
-			if text != `[["t","default","2000"],["h",1000]]` { // each row has the hold
+			if text != `[["t","default","2000"]]` {
 				t.Errorf("%v: the last row is %q", dialect, text)
 			}
 		}
@@ -88,7 +87,7 @@ func TestAppendRefuses(t *testing.T) {
 	tx := &execs{}
 	for name, s := range map[string]invalidate.Scope{
 		"the zero Scope": {}, "a bad prefix": invalidate.Prefix("default", ""),
-		"a bad tag": invalidate.Tag("secret:x", "secret"), "a bad hold": invalidate.Hold(0),
+		"a bad tag": invalidate.Tag("secret:x", "secret"),
 	} {
 		err := l.Append(t.Context(), tx, invalidate.All(), s)
 		if !errors.Is(err, sqllog.ErrScope) || !strings.Contains(err.Error(), "scope 1") || strings.Contains(err.Error(), "secret") {
@@ -97,9 +96,6 @@ func TestAppendRefuses(t *testing.T) {
 	}
 	if err := l.Append(t.Context(), tx); err != nil {
 		t.Errorf("Append of nothing = %v", err)
-	}
-	if err := l.Append(t.Context(), tx, invalidate.Hold(time.Second)); err != nil {
-		t.Errorf("Append of a Hold alone = %v", err)
 	}
 	if len(tx.query) > 0 {
 		t.Errorf("statements %q, want none", tx.query)
@@ -181,7 +177,7 @@ func TestDecodeRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, b := range map[string][]byte{
-		"nothing": {}, "a part": keys[:14], "more": append(slices.Clone(keys), 0), "the other sequence": scopes,
+		"nothing": {}, "a part": keys[:10], "more": append(slices.Clone(keys), 0), "the other sequence": scopes,
 		"a kind that is not known": append([]byte{9}, keys[1:]...),
 		"too much":                 []byte(strings.Repeat(string(keys), invalidate.MaxFences+1)),
 	} {

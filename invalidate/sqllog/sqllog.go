@@ -112,7 +112,7 @@ func (l *Log) Committed() {
 // The log notes the first tier of the fleet, and refuses a process with another one: [ErrCells]. A
 // process that has not called UseCells counts as one without a remote tier. When remove fails, the
 // log also fences the keys in the sequence of scopes. These fences cover the cells that remain.
-func (l *Log) UseCells(tier string, remove func(ctx context.Context, keys []string, hold time.Duration) error) {
+func (l *Log) UseCells(tier string, remove func(ctx context.Context, keys []string) error) {
 	l.cells.mu.Lock()
 	defer l.cells.mu.Unlock()
 	l.cells.known, l.cells.tier, l.cells.remove = true, tier, remove
@@ -123,7 +123,7 @@ type cells struct {
 	mu     sync.Mutex // protects all fields
 	known  bool
 	tier   string
-	remove func(ctx context.Context, keys []string, hold time.Duration) error
+	remove func(ctx context.Context, keys []string) error
 }
 
 // Stats describes what this process has done with a log, and seen of it.

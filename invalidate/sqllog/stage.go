@@ -4,8 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/twofold-go/twofold/internal/lognames"
@@ -27,7 +27,7 @@ type stage struct {
 	low      string // every row below it is staged, even later ones; PostgreSQL only
 	identity string // of the server that has the rows
 
-	keys    map[time.Duration][]string // keys whose cells to remove, by hold
+	keys    []string // keys whose cells to remove
 	records bySeq[[]invalidate.Fence]
 	names   lognames.Names // nil if records carry none
 	damaged int            // rows that did not parse
@@ -88,14 +88,9 @@ func (l *Log) read(st *stage, text string) {
 		}
 		return
 	}
-	if st.keys == nil {
-		st.keys = map[time.Duration][]string{}
-	}
-	if len(row.Keys) > 0 {
-		st.keys[row.Hold] = append(st.keys[row.Hold], row.Keys...)
-	}
+	st.keys = append(st.keys, row.Keys...)
 	for _, k := range row.Keys {
-		st.records[keySeq] = append(st.records[keySeq], outbox.KeyFence(k, row.Hold))
+		st.records[keySeq] = append(st.records[keySeq], outbox.KeyFence(k))
 	}
 	st.records[scopeSeq] = append(st.records[scopeSeq], row.Scopes...)
 }
@@ -114,22 +109,18 @@ func (s *visit) removeCells(ctx context.Context, st *stage) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, l.cfg.Bound/8)
 	defer cancel()
-	for hold, keys := range st.keys {
-		for len(keys) > 0 {
-			n := min(len(keys), invalidate.MaxCells)
-			left := keys[:n]
-			if !s.cellsOut {
-				left = leftOf(remove(ctx, keys[:n:n], hold), keys[:n])
-				s.cellsOut = len(left) > 0 && ctx.Err() != nil
-			}
-			for _, k := range left {
-				st.records[scopeSeq] = append(st.records[scopeSeq], outbox.CellFence(k, hold))
-				tenant, rest, _ := strings.Cut(k, ":")
-				st.names.Add(invalidate.Prefix(tenant, rest))
-			}
-			l.stats.left.Add(int64(len(left)))
-			keys = keys[n:]
+	for keys := range slices.Chunk(st.keys, invalidate.MaxCells) {
+		left := keys
+		if !s.cellsOut {
+			left = leftOf(remove(ctx, keys), keys)
+			s.cellsOut = len(left) > 0 && ctx.Err() != nil
 		}
+		for _, k := range left {
+			st.records[scopeSeq] = append(st.records[scopeSeq], outbox.CellFence(k))
+			tenant, rest, _ := strings.Cut(k, ":")
+			st.names.Add(invalidate.Prefix(tenant, rest))
+		}
+		l.stats.left.Add(int64(len(left)))
 	}
 }
 

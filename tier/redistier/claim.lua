@@ -21,8 +21,6 @@ local function over(key, seen, own, lease, mode)
   end
   local kind, nonce = string.sub(h, 1, 1), string.sub(h, 2, 9)
   if #nonce < 8 or nonce == '\0\0\0\0\0\0\0\0' then nonce = '' end
-  -- Hold.
-  if kind == 'H' and #h >= 9 then return 0 end
   -- Own nonce: the load takes long, or the client library sent the command twice. The lease restarts:
   -- Put of the same frame, or Patch. A value without a refresh claim was filled, or the claim was given
   -- back: it stays as it is.

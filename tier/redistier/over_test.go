@@ -195,7 +195,7 @@ func (d *draw) frame() []byte {
 	for i := range whole {
 		whole[i] = byte(d.Uint32())
 	}
-	whole[0] = pick(d, byte(tier.Value), byte(tier.Value), byte(tier.Value), byte(tier.Lease), byte(tier.Lease), byte(tier.Hold), '?', 0)
+	whole[0] = pick(d, byte(tier.Value), byte(tier.Value), byte(tier.Value), byte(tier.Lease), byte(tier.Lease), '?', 0)
 	copy(whole[1:], n[:])
 	binary.BigEndian.PutUint64(whole[tier.RefreshAt:], uint64(d.refreshUntil()))
 	return whole[:pick(d, d.IntN(9), 9, 9, 10, tier.HeaderSize-1, tier.HeaderSize, tier.HeaderSize+1, len(whole), len(whole))]

@@ -50,7 +50,7 @@ var texts = [statementCount]string{
 	unlink: `DELETE FROM {t} WHERE key = $1`,
 
 	expire: `DELETE FROM {t} WHERE key IN (SELECT key FROM {t} WHERE until <= {begun} ORDER BY until LIMIT $1 {skip})`,
-	// Leases and holds are short frames. They stay.
+	// Leases are short frames. They stay.
 	// The statement measures the table in the same snapshot in which it picks the rows, and
 	// locks them afterwards. Therefore rows that another process removes meanwhile are not replaced
 	// by more rows. It removes as many rows as the excess needs at the average size, at most $1.

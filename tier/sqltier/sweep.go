@@ -47,7 +47,7 @@ func (t *Tier) Sweep(ctx context.Context) (removed int64, err error) {
 		s.evicted.Add(n)
 		removed += n
 		if n == 0 {
-			break // only leases and holds are left, which stay
+			break // only leases are left, which stay
 		}
 	}
 	return removed, fail("sweep", err)

@@ -122,8 +122,8 @@ func TestFaultyFills(t *testing.T) {
 			t.Run(tc.name, func(t *testing.T) {
 				f, m, n := stored(t)
 				f.Fills(tc.mode)
-				hold := tier.HoldCell(n)
-				x := tier.Fill{Nonce: n, Cell: hold, TTL: time.Minute}
+				lease := tier.LeaseCell(n)
+				x := tier.Fill{Nonce: n, Cell: lease, TTL: time.Minute}
 				var ok bool
 				var err error
 				if many {
@@ -137,7 +137,7 @@ func TestFaultyFills(t *testing.T) {
 					t.Errorf("fill = %v, %v; want %v, %v", ok, err, tc.answer, tc.err)
 				}
 				got, _ := m.Get(t.Context(), "k")
-				if bytes.Equal(got, hold) != tc.changed {
+				if bytes.Equal(got, lease) != tc.changed {
 					t.Errorf("stored: %v, want %v", !tc.changed, tc.changed)
 				}
 			})

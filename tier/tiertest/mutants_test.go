@@ -66,9 +66,6 @@ var mutants = withLocal(map[string]func(t *testing.T){
 		got, err := honestLook(x)
 		return tier.Claimed{Cell: got.Cell}, err
 	}),
-	"remote: a look hides holds": lookMutant(func(x call) (tier.Claimed, error) {
-		return x.Claim(x.ctx, x.key, x.claim)
-	}),
 	"remote: a look's claim does not end": lookMutant(func(x call) (tier.Claimed, error) {
 		x.claim.Lease = time.Hour
 		return honestLook(x)
@@ -90,7 +87,7 @@ var mutants = withLocal(map[string]func(t *testing.T){
 		return x.Claim(x.ctx, x.key, x.claim)
 	}),
 	"remote: does not renew a lease": claims(func(x call) (tier.Claimed, error) {
-		if b, _ := x.Get(x.ctx, x.key); len(b) >= 9 && b[0] != byte(tier.Hold) && tier.Nonce(b[1:]) == x.claim.Nonce {
+		if b, _ := x.Get(x.ctx, x.key); len(b) >= 9 && tier.Nonce(b[1:]) == x.claim.Nonce {
 			return tier.Claimed{Granted: true}, nil
 		}
 		return x.Claim(x.ctx, x.key, x.claim)
@@ -256,11 +253,7 @@ func lookMutant(look func(x call) (tier.Claimed, error)) func(t *testing.T) {
 
 // honestLook obeys the rules of tier.Looker if no one else uses the key.
 func honestLook(x call) (tier.Claimed, error) {
-	got, err := x.Claim(x.ctx, x.key, x.claim)
-	if err == nil && !got.Granted && got.Cell == nil { // a hold
-		got.Cell, err = x.Get(x.ctx, x.key)
-	}
-	return got, err
+	return x.Claim(x.ctx, x.key, x.claim)
 }
 
 func TestMemoryThatLooks(t *testing.T) { lookMutant(honestLook)(t) }

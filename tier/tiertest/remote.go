@@ -40,10 +40,6 @@ var remoteTests = []suitetest.Case[*remoteTest]{
 		claimOver(1, 1), claim(1), claimOver(1, 1), unlink(), claimOver(1, 1),
 		fill(1, value(1)), claim(2), claimOver(1, 1),
 	)},
-	{"hold refuses every claim", steps(
-		store(hold(1)), claim(2), claimOver(1, 2), refresh(1, 2), claim(1), refresh(0, 1),
-		release(1), // it expires
-	)},
 	{"an unreadable frame can be claimed", remoteForeign},
 	{"bytes without a nonce can be claimed", remoteNoNonce},
 	{"fill is a compare-and-set", steps(

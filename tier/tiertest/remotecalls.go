@@ -23,7 +23,7 @@ func remoteForeign(t *remoteTest) {
 func remoteNoNonce(t *remoteTest) {
 	saw := t.nonce(1)
 	for _, frame := range [][]byte{
-		[]byte("??"), tier.LeaseCell(saw)[:8], tier.HoldCell(saw)[:8], []byte("V"), // too short
+		[]byte("??"), tier.LeaseCell(saw)[:8], []byte("V"), // too short
 		append([]byte{'?'}, make([]byte, 20)...), tier.LeaseCell(tier.Nonce{}), t.value(tier.Nonce{}, noTime, nil), // zero
 	} {
 		t.wantOverwritten(frame, tier.Nonce{})
@@ -54,10 +54,9 @@ func remoteUnlink(t *remoteTest) {
 		keys = append(keys, t.key(name))
 		t.store(t.key(name), t.value(tier.NewNonce(), noTime, nil), long)
 	}
-	lease, held := t.key("lease"), t.key("hold")
+	lease := t.key("lease")
 	t.claim(lease, tier.Claim{Nonce: t.nonce(1), Lease: long})
-	t.store(held, tier.HoldCell(t.nonce(1)), long)
-	t.unlink(append(keys[:4:4], lease, held, t.key("never there"), keys[0])...)
+	t.unlink(append(keys[:4:4], lease, t.key("never there"), keys[0])...)
 	t.check(t.key("stays"))
 	t.unlink()
 }
@@ -171,17 +170,17 @@ func remoteBatches(t *remoteTest) {
 	var claims []tier.Claim
 	var fills []tier.Fill
 	// Two claims of one value: the second is granted when the first is refused.
-	for i, name := range []string{"empty", "value", "lease", "hold", "gone", "refresh", "value", "release"} {
+	for i, name := range []string{"empty", "value", "lease", "gone", "refresh", "value", "release"} {
 		n := t.nonce(10 + i)
 		keys = append(keys, t.key(name))
 		claims = append(claims, tier.Claim{Nonce: n, Lease: long})
 		fills = append(fills, tier.Fill{Nonce: n, Cell: t.value(n, noTime, []byte(name)), TTL: long})
 	}
-	claims[4].Seen, claims[5].Seen, claims[6].Seen = t.nonce(1), t.nonce(1), t.nonce(1)
-	claims[5].Refresh = true
-	fills[7].Cell = nil
+	claims[3].Seen, claims[4].Seen, claims[5].Seen = t.nonce(1), t.nonce(1), t.nonce(1)
+	claims[4].Refresh = true
+	fills[6].Cell = nil
 	steps(
-		on("value"), store(value(1)), on("lease"), claim(1), on("hold"), store(hold(1)), on("refresh"), store(value(1)),
+		on("value"), store(value(1)), on("lease"), claim(1), on("refresh"), store(value(1)),
 	)(t)
 	t.getMany(keys...)
 	t.claimMany(keys, claims)

@@ -34,7 +34,7 @@ func remoteLook(t *remoteTest) {
 		t.check(t.at)
 	}
 	// A frame there: it is returned and stays as it is.
-	for name, put := range map[string]step{"value": store(value(2)), "lease": claim(2), "hold": store(hold(2))} {
+	for name, put := range map[string]step{"value": store(value(2)), "lease": claim(2)} {
 		on(name)(t)
 		put(t)
 		if got := look(c); got.Granted || !same(got.Cell, t.cells[t.at].frame) {

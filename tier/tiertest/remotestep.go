@@ -123,6 +123,4 @@ func refreshing(n int, d time.Duration) frame {
 	return func(t *remoteTest) []byte { return t.value(t.nonce(n), time.Now().Add(d), []byte("refreshed")) }
 }
 
-func hold(n int) frame { return func(t *remoteTest) []byte { return tier.HoldCell(t.nonce(n)) } }
-
 var noTime time.Time

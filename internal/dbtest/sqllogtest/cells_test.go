@@ -15,12 +15,11 @@ import (
 // cells simulates the remote tier of a process.
 type cells struct {
 	removed []string
-	holds   []time.Duration
 	during  func(keys []string) error // nil: succeed
 }
 
-func (c *cells) remove(_ context.Context, keys []string, hold time.Duration) error {
-	c.removed, c.holds = append(c.removed, keys...), append(c.holds, hold)
+func (c *cells) remove(_ context.Context, keys []string) error {
+	c.removed = append(c.removed, keys...)
 	if c.during == nil {
 		return nil
 	}
@@ -48,14 +47,10 @@ func TestCellsFirst(t *testing.T) {
 			return nil
 		}
 		commit(t, r, l, k, org(1))
-		commit(t, r, l, k, invalidate.Hold(time.Second))
-		p.want(k, k, org(1)) // the key with its hold and without
+		commit(t, r, l, k)
+		p.want(k, org(1))
 		if want := []string{k.Text(), k.Text()}; !slices.Equal(c.removed, want) {
 			t.Errorf("removed %q, want %q", c.removed, want)
-		}
-		slices.Sort(c.holds)
-		if want := []time.Duration{0, time.Second}; !slices.Equal(c.holds, want) {
-			t.Errorf("held for %v, want %v", c.holds, want)
 		}
 	})
 }
@@ -99,7 +94,7 @@ func TestCellsHang(t *testing.T) {
 	t.Parallel()
 	r := sqliteRig(t)
 	l := r.open(sqllog.Config{Bound: 400 * time.Millisecond})
-	l.UseCells("redis", func(ctx context.Context, _ []string, _ time.Duration) error {
+	l.UseCells("redis", func(ctx context.Context, _ []string) error {
 		<-ctx.Done()
 		return ctx.Err()
 	})

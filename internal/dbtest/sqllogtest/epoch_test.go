@@ -155,7 +155,7 @@ func TestPromotionWhileNumbering(t *testing.T) {
 	t.Cleanup(func() { _ = db.Close() })
 	l := sqllog.New(db, sqllog.Config{Dialect: sqllog.Postgres})
 	var id int
-	l.UseCells("redis", func(context.Context, []string, time.Duration) error {
+	l.UseCells("redis", func(context.Context, []string) error {
 		if err := standby.Promote(t.Context()); err != nil {
 			t.Error(err)
 		}

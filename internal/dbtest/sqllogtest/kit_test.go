@@ -232,11 +232,7 @@ func (p *process) want(scopes ...invalidate.Scope) {
 		got = append(got, rec.Fences...)
 	}
 	for _, s := range scopes {
-		i := slices.IndexFunc(got, func(f invalidate.Fence) bool {
-			g := f
-			g.Hold = 0
-			return g == s.Fence()
-		})
+		i := slices.Index(got, s.Fence())
 		if i < 0 {
 			p.t.Fatalf("no fence of a %v in %+v", s.Kind(), got)
 		}

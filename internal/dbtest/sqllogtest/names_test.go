@@ -68,7 +68,7 @@ func TestNames(t *testing.T) {
 		nameless.append(a)
 		other.wantNames(2)
 		named.wantNames(2)
-		commit(t, r, named.log, key42(t), org(1), prefix, invalidate.All(), invalidate.Hold(invalidate.MaxHold))
+		commit(t, r, named.log, key42(t), org(1), prefix, invalidate.All())
 		named.wantNames(5, key42(t), org(1), prefix, invalidate.All())
 		other.wantNames(5, key42(t), org(1), prefix, invalidate.All())
 		nameless.wantNames(5, invalidate.All())

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"testing"
-	"time"
 
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/invalidate/sqllog"
@@ -74,12 +73,6 @@ func TestScopesArrive(t *testing.T) {
 		}
 		commit(t, r, p.log, many...)
 		p.want(many...)
-
-		commit(t, r, p.log, org(1), key42(t), invalidate.Hold(1500*time.Millisecond))
-		keys, others := p.sync()
-		if len(keys) != 1 || len(others) != 1 || keys[0].Fences[0].Hold != 1500*time.Millisecond || others[0].Fences[0].Hold != 1500*time.Millisecond {
-			t.Errorf("with Hold: %+v, %+v; want 1.5s in both", keys, others)
-		}
 	})
 }
 

@@ -78,7 +78,7 @@ func TestWritesMetaAtTopLevel(t *testing.T) {
 	}{
 		{"the first Sync", func() { p.sync() }},
 		{"a tier", func() {
-			l.UseCells("redis", func(context.Context, []string, time.Duration) error { return nil })
+			l.UseCells("redis", func(context.Context, []string) error { return nil })
 			p.sync()
 		}},
 		{"a larger bound", func() { r.open(sqllog.Config{Bound: time.Minute}).UseCells("redis", nil); p.log = l; p.sync() }},

@@ -94,7 +94,7 @@ func TestSQLiteWritersWait(t *testing.T) {
 				key := fmt.Sprint("k", n%10)
 				nonce := tier.NewNonce()
 				_, err := r.Claim(t.Context(), key, tier.Claim{Nonce: nonce, Lease: time.Minute})
-				_, err2 := r.Fill(t.Context(), key, tier.Fill{Nonce: nonce, Cell: tier.HoldCell(nonce)[:9:9], TTL: time.Millisecond})
+				_, err2 := r.Fill(t.Context(), key, tier.Fill{Nonce: nonce, Cell: tier.LeaseCell(nonce), TTL: time.Millisecond})
 				if err = errors.Join(err, err2, r.Unlink(t.Context(), key, "x")); err != nil {
 					t.Errorf("writer %d: %v", i, err)
 					return

@@ -104,7 +104,7 @@ func (d draw) nonce() tier.Nonce {
 func (d draw) frame() []byte {
 	n := d.nonce()
 	frame := make([]byte, 80)
-	frame[0] = []byte{byte(tier.Value), byte(tier.Value), byte(tier.Lease), byte(tier.Hold), '?'}[d.IntN(5)]
+	frame[0] = []byte{byte(tier.Value), byte(tier.Value), byte(tier.Lease), '?'}[d.IntN(4)]
 	copy(frame[1:], n[:])
 	binary.BigEndian.PutUint64(frame[tier.RefreshAt:], []uint64{0, 1 << 62}[d.IntN(2)])
 	switch d.IntN(8) {

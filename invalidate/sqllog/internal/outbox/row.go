@@ -8,7 +8,6 @@ import (
 	"io"
 	"strconv"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/cespare/xxhash/v2"
@@ -40,7 +39,6 @@ const (
 //	 ["t","default","org:7"],           a tenant and one of its tags
 //	 ["p","default","users:v1:"],       a tenant and a prefix after it; "" means all it has
 //	 ["a"],                             everything
-//	 ["h",5000],                        nothing named here is cached for so many ms
 //
 // Triggers write these, in which a value is a JSON string or integer of a column:
 //
@@ -55,8 +53,7 @@ const (
 
 // Texts returns the texts of the rows for the scopes, with at most MaxScopes in each row.
 func Texts(scopes []invalidate.Scope) ([]string, error) {
-	var hold time.Duration
-	items := make([][]any, 0, len(scopes)+1)
+	items := make([][]any, 0, len(scopes))
 	for i, s := range scopes {
 		if err := s.Validate(); err != nil {
 			return nil, fmt.Errorf("%w: scope %d: %w", ErrScope, i, err)
@@ -70,11 +67,9 @@ func Texts(scopes []invalidate.Scope) ([]string, error) {
 			items = append(items, []any{"p", s.Tenant(), wholeCharacters(strings.TrimPrefix(s.Text(), s.Tenant()+":"))})
 		case invalidate.KindAll:
 			items = append(items, []any{"a"})
-		default:
-			hold = max(hold, s.Fence().Hold)
 		}
 	}
-	return marshalRows(items, hold)
+	return marshalRows(items)
 }
 
 // wholeCharacters cuts a prefix before the first bytes that are not UTF-8, because JSON cannot hold
@@ -86,15 +81,11 @@ func wholeCharacters(prefix string) string {
 	return prefix
 }
 
-func marshalRows(items [][]any, hold time.Duration) (texts []string, err error) {
+func marshalRows(items [][]any) (texts []string, err error) {
 	for len(items) > 0 {
 		n := min(len(items), MaxScopes)
-		row := items[:n:n]
+		text, err := json.Marshal(items[:n])
 		items = items[n:]
-		if hold > 0 {
-			row = append(row, []any{"h", hold.Milliseconds()})
-		}
-		text, err := json.Marshal(row)
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrScope, err)
 		}
@@ -107,7 +98,6 @@ func marshalRows(items [][]any, hold time.Duration) (texts []string, err error) 
 type Named struct {
 	Keys   []string           // full spellings
 	Scopes []invalidate.Fence // the fences of all other scopes
-	Hold   time.Duration      // also in Scopes
 	names  lognames.Names     // nil if not collected
 }
 
@@ -129,9 +119,6 @@ func Parse(text string, names lognames.Names) (n Named, ok bool) {
 			return Named{}, false
 		}
 	}
-	for i := range n.Scopes {
-		n.Scopes[i].Hold = n.Hold
-	}
 	return n, true
 }
 
@@ -141,9 +128,6 @@ func (n *Named) add(item []any) bool {
 		return false
 	}
 	kind, _ := item[0].(string)
-	if kind == "h" {
-		return len(item) == 2 && n.addHold(item[1])
-	}
 	texts, ok := textsOf(item[1:], kind == KindValue || kind == KindEnds)
 	switch count := len(texts); {
 	case !ok:
@@ -207,16 +191,6 @@ func (n *Named) addScope(s invalidate.Scope) bool {
 	return true
 }
 
-func (n *Named) addHold(v any) bool {
-	number, _ := v.(json.Number)
-	ms, err := number.Float64()
-	if err != nil || ms < 1 || ms > float64(invalidate.MaxHold/time.Millisecond) {
-		return false
-	}
-	n.Hold = max(n.Hold, time.Duration(ms)*time.Millisecond)
-	return true
-}
-
 // isInteger reports whether a JSON number is an integer as Go prints it, of 64 bits.
 func isInteger(number string) bool {
 	if _, err := strconv.ParseInt(number, 10, 64); err == nil {
@@ -227,15 +201,13 @@ func isInteger(number string) bool {
 }
 
 // KeyFence returns the fence of a key by its spelling.
-func KeyFence(text string, hold time.Duration) invalidate.Fence {
-	return invalidate.Fence{Kind: invalidate.KindKey, Hash: xxhash.Sum64String(text), Hold: hold}
+func KeyFence(text string) invalidate.Fence {
+	return invalidate.Fence{Kind: invalidate.KindKey, Hash: xxhash.Sum64String(text)}
 }
 
 // CellFence returns a fence for the sequence of scopes that covers the key: a prefix that is the
 // whole spelling of the key. Keys that begin with this spelling are loaded again once.
-func CellFence(text string, hold time.Duration) invalidate.Fence {
+func CellFence(text string) invalidate.Fence {
 	tenant, rest, _ := strings.Cut(text, ":")
-	f := invalidate.Prefix(tenant, rest).Fence()
-	f.Hold = hold
-	return f
+	return invalidate.Prefix(tenant, rest).Fence()
 }

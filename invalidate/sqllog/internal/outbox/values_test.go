@@ -65,7 +65,7 @@ func TestValuesOfTriggers(t *testing.T) {
 func fencesOf(text string) (fences []invalidate.Fence, ok bool) {
 	n, ok := outbox.Parse(text, nil)
 	for _, k := range n.Keys {
-		fences = append(fences, outbox.KeyFence(k, n.Hold))
+		fences = append(fences, outbox.KeyFence(k))
 	}
 	return append(fences, n.Scopes...), ok
 }

@@ -6,7 +6,6 @@ import (
 	"io"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/twofold-go/twofold/internal/bench/proc"
 	"github.com/twofold-go/twofold/invalidate"
@@ -82,17 +81,17 @@ type steppedLog struct {
 	left []func()   // the cell removals that the control has postponed
 }
 
-func (l *steppedLog) UseCells(tier string, remove func(ctx context.Context, keys []string, hold time.Duration) error) {
-	l.Log.UseCells(tier, func(ctx context.Context, keys []string, hold time.Duration) error {
+func (l *steppedLog) UseCells(tier string, remove func(ctx context.Context, keys []string) error) {
+	l.Log.UseCells(tier, func(ctx context.Context, keys []string) error {
 		l.named.Store(true)
 		l.steps.reach(Staged)
 		if l.late {
 			l.mu.Lock()
 			defer l.mu.Unlock()
-			l.left = append(l.left, func() { _ = remove(context.Background(), keys, hold) })
+			l.left = append(l.left, func() { _ = remove(context.Background(), keys) })
 			return nil
 		}
-		err := remove(ctx, keys, hold)
+		err := remove(ctx, keys)
 		l.steps.reach(Removed)
 		return err
 	})
