@@ -61,7 +61,7 @@ func (j *Job) checkFrame(raw []byte, mark fence.Mark) (f Frame) {
 	}
 	f.Claimed, f.Ended = claimed, !claimed
 	switch cell.Kind {
-	case tier.Lease:
+	case tier.KindLease:
 		if f.Claimed {
 			f.Verdict = Leased
 		}
@@ -69,7 +69,7 @@ func (j *Job) checkFrame(raw []byte, mark fence.Mark) (f Frame) {
 	case tier.Hold:
 		f.Verdict = Held
 		return f
-	case tier.Value:
+	case tier.KindValue:
 	}
 	if cell.Echo != j.Hash || cell.Schema != j.View.Schema {
 		j.View.Counts.Inc(measure.CellForeign)
@@ -104,7 +104,7 @@ func (j *Job) thaw(c *tier.Cell, size int, mark fence.Mark) (it *entry.Entry, pl
 	if len(c.Tags)+len(c.PartKeys) > 0 {
 		it.Own().Deps = fence.Deps{Tags: c.Tags, Keys: c.PartKeys, Prefixes: c.PartPrefixes}
 	}
-	if c.Flags&tier.Negative != 0 {
+	if c.Flags&tier.FlagNegative != 0 {
 		gone := failure.ErrNotFound
 		if code := string(c.Payload[:min(len(c.Payload), failure.MaxCode+1)]); code != "" {
 			if !failure.IsCode(code) { // no writer stores it, and it would be the text of an error
@@ -125,7 +125,7 @@ func (j *Job) thaw(c *tier.Cell, size int, mark fence.Mark) (it *entry.Entry, pl
 	wall, now := time.Now().Add(time.Millisecond-1).UnixMilli(), j.Core.Now()
 	it.LoadedAt = now - int64(max(wire.Since(wall, c.LoadedAt), 0))
 	it.LoadTime = lifetimes.SpanOf(c.LoadTime)
-	if c.SoftAt <= c.LoadedAt && c.Flags&tier.Unfresh == 0 { // stale from its birth
+	if c.SoftAt <= c.LoadedAt && c.Flags&tier.FlagUnfresh == 0 { // stale from its birth
 		it.Own().Worn = true
 	}
 	p := j.Policy
@@ -173,11 +173,11 @@ func (j *Job) Freeze(it *entry.Entry, payload wire.Encoded, nonce tier.Nonce, ma
 		PartPrefixes: it.Prefixes,
 	}
 	if it.Err != nil {
-		c.Flags |= tier.Negative
+		c.Flags |= tier.FlagNegative
 	}
 	it.Said().Into(&c)
 	if it.Terms != nil && !it.Worn && c.SoftAt <= c.LoadedAt {
-		c.Flags |= tier.Unfresh
+		c.Flags |= tier.FlagUnfresh
 	}
 	keep := wire.RemoteForever
 	if until := it.KeptUntil(); until != entry.Never {
