@@ -11,7 +11,6 @@ import (
 	"github.com/twofold-go/twofold/internal/lifetimes"
 	"github.com/twofold-go/twofold/internal/localnode"
 	"github.com/twofold-go/twofold/internal/wire"
-	"github.com/twofold-go/twofold/tier"
 )
 
 // Never is a time in the infinite future.
@@ -56,7 +55,7 @@ func Of(n *localnode.Node) *Entry {
 }
 
 // In returns the entry that a local tier holds, or nil if the tier got it from elsewhere.
-func In(e tier.Entry) *Entry {
+func In(e any) *Entry {
 	if n, ok := e.(*localnode.Node); ok {
 		return Of(n)
 	}
