@@ -106,8 +106,8 @@ func (p *player) fault(words []string) {
 			"remote bars":    func() { wire.FailKeys(errDown, keyScope(p.T, p.number(value)).Text()) },
 			"remote slow":    func() { wire.Delay(p.duration(value)) },
 			"remote hangs":   func() { wire.Hang(true, opsOf[value]...) },
-			"remote drops":   func() { wire.Fills(tiertest.FillsLost) },
-			"remote forgets": func() { wire.Fills(tiertest.FillsUnacked) },
+			"remote drops":   func() { wire.DropFills(true) },
+			"remote forgets": func() { wire.LoseFills(true) },
 			"remote corrupt": func() { wire.Corrupt(p.harm) },
 			"remote holds":   func() { store(p.T, p.memory, cell1, tier.HoldCell(tier.NewNonce()), p.duration(value)) },
 			"remote claims": func() {
