@@ -31,7 +31,7 @@ func (r *run) settle(ctx context.Context, a *attempt, late bool) {
 	r.next, r.fill, r.keep, r.again = toFill, tier.Fill{}, nil, false
 	r.out = outcome{it: a.it, src: entry.Load, err: a.err, cause: a.cause, panicked: a.panicked}
 	if a.it != nil && heldBack(&f.j, a, r.held) {
-		a.it.Own().OnHold = true
+		a.it.Writable().OnHold = true
 	}
 	switch {
 	case a.panicked != nil:
@@ -59,7 +59,7 @@ func (r *run) settleError(ctx context.Context, a *attempt, late bool) {
 	}
 	a.it = a.e
 	a.it.LoadedHere(a.begun, a.took)
-	a.it.Own().Err = f.j.Stored(f.j.Core.Faults.Remembered(failure.CodeOf(a.err), errtree.Remember(a.err, nil, failure.IsCoder)))
+	a.it.Writable().Err = f.j.Stored(f.j.Core.Faults.Remembered(failure.CodeOf(a.err), errtree.Remember(a.err, nil, failure.IsCoder)))
 	f.j.SetTags(a.it, nil, &a.facts)
 	a.it.OnHold = heldBack(&f.j, a, r.held)
 	if _, overtaken := f.j.Core.Fences.Overtaken(a.mark, f.j.Hash, f.j.FullKey(), &a.it.Deps); !overtaken && admits(&f.j, a) {
@@ -127,11 +127,11 @@ func (r *run) store(a *attempt, ttl time.Duration) {
 		f.j.View.Counts.Inc(measure.FillManyTags)
 	}
 	if m := a.facts.Fixed(f.j.Policy); a.empty {
-		it.Agree(wire.NeverStale)
+		it.SetTerms(wire.NeverStale)
 	} else {
-		it.Agree(m)
+		it.SetTerms(m)
 	}
-	it.Live(a.begun+int64(a.took), lifetimeOf(&f.j, it, max(ttl, 0)), &f.j.View.InForce().Usual)
+	it.SetLifetime(a.begun+int64(a.took), lifetimeOf(&f.j, it, max(ttl, 0)), &f.j.View.InForce().Usual)
 	if it.Worn { // its parts are refreshed first
 		it.Pause(f.j.Core.Now(), wornPause)
 	}

@@ -102,7 +102,7 @@ func (j *Job) checkFrame(raw []byte, mark fence.Mark) (f Frame) {
 func (j *Job) thaw(c *tier.Cell, size int, mark fence.Mark) (it *entry.Entry, plain int, err error) {
 	it = j.Take(mark)
 	if len(c.Tags)+len(c.PartKeys) > 0 {
-		it.Own().Deps = fence.Deps{Tags: c.Tags, Keys: c.PartKeys, Prefixes: c.PartPrefixes}
+		it.Writable().Deps = fence.Deps{Tags: c.Tags, Keys: c.PartKeys, Prefixes: c.PartPrefixes}
 	}
 	if c.Flags&tier.FlagNegative != 0 {
 		gone := failure.ErrNotFound
@@ -112,7 +112,7 @@ func (j *Job) thaw(c *tier.Cell, size int, mark fence.Mark) (it *entry.Entry, pl
 			}
 			gone = j.Core.Faults.Remembered(code, nil)
 		}
-		it.Own().Err = j.Stored(gone)
+		it.Writable().Err = j.Stored(gone)
 	} else {
 		plain, err = wire.Decode(j.Core.codecs, c, size, j.View.Value(it), j.Policy.MaxValueBytes)
 		if err != wire.ErrUnknownCodec { //nolint:errorlint // itself
@@ -126,7 +126,7 @@ func (j *Job) thaw(c *tier.Cell, size int, mark fence.Mark) (it *entry.Entry, pl
 	it.LoadedAt = now - int64(max(wire.Since(wall, c.LoadedAt), 0))
 	it.LoadTime = lifetimes.SpanOf(c.LoadTime)
 	if c.SoftAt <= c.LoadedAt && c.Flags&tier.FlagUnfresh == 0 { // stale from its birth
-		it.Own().Worn = true
+		it.Writable().Worn = true
 	}
 	p := j.Policy
 	l := entry.Lifetime{
@@ -137,10 +137,10 @@ func (j *Job) thaw(c *tier.Cell, size int, mark fence.Mark) (it *entry.Entry, pl
 		Firm:  true, // the reader's own Stale must not exceed what the writer allowed
 	}
 	if it.Err == nil {
-		it.Agree(wire.TermsOf(c))
+		it.SetTerms(wire.TermsOf(c))
 		l.Stale, _ = it.Said().Grace(p)
 	}
-	it.Live(now, l, &j.View.InForce().Usual)
+	it.SetLifetime(now, l, &j.View.InForce().Usual)
 	return it, plain, nil
 }
 
