@@ -1,6 +1,7 @@
 package cache_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"math"
@@ -19,15 +20,15 @@ import (
 
 // A frame that cannot be served is a counted miss, and is overwritten.
 func TestUnreadableCells(t *testing.T) {
-	flip := func(bit int) func([]byte) []byte { return tiertest.FlipBit(bit) }
+	flip := flipBit
 	for name, harm := range map[string]func([]byte) []byte{
 		"flipped type":           flip(1),
 		"flipped scope position": flip(8 * 9),
 		"flipped flags":          flip(8 * 33),
 		"flipped payload":        flipPayload,
-		"truncated to its nonce": tiertest.Truncate(9),
-		"truncated header":       tiertest.Truncate(40),
-		"too short for a nonce":  tiertest.Truncate(3),
+		"truncated to its nonce": truncate(9),
+		"truncated header":       truncate(40),
+		"too short for a nonce":  truncate(3),
 		"garbage":                func([]byte) []byte { return []byte("*3\r\n$5\r\nhello garbage") },
 		"longer":                 func(b []byte) []byte { return append(b, 0) },
 		"unknown codec":          rewrite(func(c *tier.Cell) { c.Codec = "nobody's" }),
@@ -46,6 +47,27 @@ func TestUnreadableCells(t *testing.T) {
 	}
 }
 
+// flipBit inverts a bit, whose index counts modulo the frame's length.
+func flipBit(bit int) func([]byte) []byte {
+	return func(frame []byte) []byte {
+		if len(frame) > 0 {
+			i := bit % (8 * len(frame))
+			frame[i/8] ^= 1 << (i % 8)
+		}
+		return frame
+	}
+}
+
+// truncate keeps the first n bytes.
+func truncate(n int) func([]byte) []byte {
+	return func(frame []byte) []byte { return frame[:min(n, len(frame))] }
+}
+
+// replaceBy returns a copy of other for every frame.
+func replaceBy(other []byte) func([]byte) []byte {
+	return func([]byte) []byte { return bytes.Clone(other) }
+}
+
 func flipPayload(b []byte) []byte {
 	b[len(b)-2] ^= 1
 	return b
@@ -54,13 +76,13 @@ func flipPayload(b []byte) []byte {
 // The stored frame is valid, but every reply is damaged, in its nonce, too. No claim over it can
 // succeed, so the read goes on without the tier.
 func TestEveryReplyIsDamaged(t *testing.T) {
-	nonce := tiertest.FlipBit(8 * 3)
+	nonce := flipBit(8 * 3)
 	for name, harm := range map[string]func([]byte) []byte{
 		"nonce":             nonce,
 		"payload":           flipPayload,
 		"nonce and payload": func(b []byte) []byte { return flipPayload(nonce(b)) },
-		"garbage":           tiertest.Replace([]byte("HTTP/1.1 400 Bad Request")),
-		"short":             tiertest.Truncate(5),
+		"garbage":           replaceBy([]byte("HTTP/1.1 400 Bad Request")),
+		"short":             truncate(5),
 	} {
 		play(t, scene{name: name, on: paired, harm: harm, steps: "a gets 1.1; b's remote corrupt; b gets any; took 0s-1s"})
 	}
@@ -251,7 +273,7 @@ func hostileTimes(t *testing.T, field string, ms int64) {
 	get(t, with(t, open(t, cache.TiersConfig{Remote: remote}), cfg), 1)
 	wall := time.Now().UnixMilli()
 	var cell tier.Cell
-	remote.Corrupt(tiertest.Replace(rewrite(func(c *tier.Cell) {
+	remote.Corrupt(replaceBy(rewrite(func(c *tier.Cell) {
 		for name, at := range map[string]*int64{"LoadedAt": &c.LoadedAt, "SoftAt": &c.SoftAt, "HardAt": &c.HardAt} {
 			if field == name || field == "all" {
 				*at = ms

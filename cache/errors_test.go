@@ -54,7 +54,7 @@ func TestForgedErrorCode(t *testing.T) {
 		"long": strings.Repeat("x", 65), "very long": strings.Repeat("x", 1<<20), "a line break": "a\nERROR b", "not UTF-8": "\xff",
 	} {
 		play(t, scene{name: name, on: paired, cfg: thingConfig{Policy: patch{ErrorTTL: new(time.Minute)}}, harm: rewrite(func(c *tier.Cell) {
-			if c.Flags&tier.Negative == 0 {
+			if c.Flags&tier.FlagNegative == 0 {
 				t.Errorf("the cell is %+v; want a remembered error", c)
 			}
 			c.Payload = []byte(code)

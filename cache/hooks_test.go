@@ -151,7 +151,7 @@ type spied struct {
 	before func()
 }
 
-func (w spied) Set(hash uint64, e tier.Entry, cost int64) bool {
+func (w spied) Set(hash uint64, e any, cost int64) bool {
 	w.before()
 	return w.Tier.Set(hash, e, cost)
 }

@@ -104,7 +104,7 @@ type doored struct {
 	before atomic.Pointer[func()]
 }
 
-func (g *doored) Get(h uint64) (tier.Entry, bool) {
+func (g *doored) Get(h uint64) (any, bool) {
 	if f := g.before.Load(); f != nil {
 		(*f)()
 	}

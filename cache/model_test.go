@@ -265,8 +265,8 @@ func (w *world) operations(p, k int) []operation {
 		operation{"source up", 4, func() { w.setDown(false) }},
 		operation{"remote fails", 2, func() { w.harm().Fail(errRemote) }},
 		operation{"remote hangs", 1, func() { w.harm().Hang(true) }},
-		operation{"remote corrupt", 2, func() { w.harm().Corrupt(tiertest.FlipBit(w.r.IntN(1000))) }},
-		operation{"remote loses fills", 2, func() { w.harm().Fills(tiertest.FillsLost) }},
+		operation{"remote corrupt", 2, func() { w.harm().Corrupt(flipBit(w.r.IntN(1000))) }},
+		operation{"remote loses fills", 2, func() { w.harm().DropFills(true) }},
 		operation{"remote heals", 6, func() { w.remote.Heal() }},
 	)
 }

@@ -105,12 +105,12 @@ type gated struct {
 	begun, goOn  chan struct{}
 }
 
-func (g *gated) Range(f func(tier.Entry) bool) {
+func (g *gated) Range(f func(any) bool) {
 	if g.walks++; g.walks == 1 {
 		close(g.begun)
 		<-g.goOn
 	}
-	g.Tier.Range(func(e tier.Entry) bool {
+	g.Tier.Range(func(e any) bool {
 		g.shown++
 		return f(e)
 	})

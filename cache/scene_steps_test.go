@@ -106,8 +106,8 @@ func (p *player) fault(words []string) {
 			"remote bars":    func() { wire.FailKeys(errDown, keyScope(p.T, p.number(value)).Text()) },
 			"remote slow":    func() { wire.Delay(p.duration(value)) },
 			"remote hangs":   func() { wire.Hang(true, opsOf[value]...) },
-			"remote drops":   func() { wire.Fills(tiertest.FillsLost) },
-			"remote forgets": func() { wire.Fills(tiertest.FillsUnacked) },
+			"remote drops":   func() { wire.DropFills(true) },
+			"remote forgets": func() { wire.LoseFills(true) },
 			"remote corrupt": func() { wire.Corrupt(p.harm) },
 			"remote claims": func() {
 				_, err := p.memory.Claim(p.Context(), cell1, tier.Claim{Nonce: tier.NewNonce(), Lease: p.duration(value)})

@@ -119,7 +119,7 @@ func TestSecretAgainstForgery(t *testing.T) {
 			if at == 0 || at >= 1 && at < 9 || at >= tier.RefreshAt && at < tier.HeaderSize {
 				continue // a lease or garbage; what the server rewrites
 			}
-			store(t, mem, "default:things:1", tiertest.FlipBit(bit)(bytes.Clone(frame)), time.Minute)
+			store(t, mem, "default:things:1", flipBit(bit)(bytes.Clone(frame)), time.Minute)
 			wantAuthentic(t, mem, secretA, nil, false)
 		}
 		store(t, mem, "default:things:1", frame, time.Minute)

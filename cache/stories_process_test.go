@@ -351,11 +351,11 @@ func describe(frame []byte) string {
 	switch {
 	case err != nil:
 		return "remote rubbish"
-	case c.Kind == tier.Lease:
+	case c.Kind == tier.KindLease:
 		return "remote: being loaded"
 	case c.SoftAt <= time.Now().UnixMilli():
 		return "remote hit (stale)"
-	case c.Flags&tier.Negative != 0:
+	case c.Flags&tier.FlagNegative != 0:
 		return "remote hit (absence)"
 	}
 	return "remote hit"
@@ -426,7 +426,7 @@ func (w wire) FillMany(ctx context.Context, keys []string, fills []tier.Fill) ([
 			return "claim was taken away"
 		case !ok[i]:
 			return "remote fill refused"
-		case err == nil && c.Flags&tier.Negative != 0:
+		case err == nil && c.Flags&tier.FlagNegative != 0:
 			return "remote fill (absence)"
 		}
 		return "remote fill"

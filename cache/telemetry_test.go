@@ -356,7 +356,7 @@ func TestNothingLeaks(t *testing.T) {
 		_, _ = c.GetMany(t.Context(), []int{2, 3, 4, 5})
 		succeeds(t, c.Set(t.Context(), 6, value{Text: secret}))
 		_ = panicOf(func() { _ = c.Refresh(t.Context(), 1) })
-		remote.Corrupt(tiertest.FlipBit(8 * 100))
+		remote.Corrupt(flipBit(8 * 100))
 		advance(time.Hour)
 		_, _ = c.Get(t.Context(), 6)
 		remote.Fail(errors.New("cannot store " + secret))

@@ -287,7 +287,7 @@ func deleteRaces(t *testing.T, on ground, harmed bool, seed uint64) {
 		case 0:
 			w.wire[0].Fail(errRemote)
 		case 1:
-			w.wire[0].Fills(tiertest.FillsLost)
+			w.wire[0].DropFills(true)
 		case 2, 3, 4:
 			w.wire[0].Heal()
 		}

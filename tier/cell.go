@@ -14,8 +14,8 @@ type Kind byte
 
 // The kinds of frames.
 const (
-	Value Kind = 'V' // a value or a remembered absence
-	Lease Kind = 'L' // a process is loading the value
+	KindValue Kind = 'V' // a value or a remembered absence
+	KindLease Kind = 'L' // a process is loading the value
 )
 
 // Flags of a value frame.
@@ -23,9 +23,9 @@ type Flags uint8
 
 // The flags a value frame may carry.
 const (
-	Negative Flags = 1 << iota // the loader returned "absent"; the payload is an error code or empty
-	OwnStale                   // the cell's Stale and StaleIfError replace the reader's policy
-	built                      // it has parts; only in frames
+	FlagNegative Flags = 1 << iota // the loader returned "absent"; the payload is an error code or empty
+	FlagOwnStale                   // the cell's Stale and StaleIfError replace the reader's policy
+	built                          // it has parts; only in frames
 )
 
 // NonceSize is the length of a [Nonce] in bytes.
@@ -98,8 +98,8 @@ type Cell struct {
 	HardAt       int64         // servable in any way until, unix ms
 	LoadedAt     int64         // when the load began, unix ms
 	LoadTime     time.Duration // at millisecond precision, at most ~49 days
-	Stale        time.Duration // how long it may be served after SoftAt; only with OwnStale
-	StaleIfError time.Duration // how long after that in place of a failed load; only with OwnStale
+	Stale        time.Duration // how long it may be served after SoftAt; only with FlagOwnStale
+	StaleIfError time.Duration // how long after that in place of a failed load; only with FlagOwnStale
 	Keep         time.Duration // how long after HardAt a load that replaces it may read it; it is not served then
 	Tags         []uint64      // hashes, at most MaxTags
 	PartKeys     []uint64      // hashes of the keys that it was built from; with PartPrefixes at most MaxParts
@@ -114,7 +114,7 @@ type Cell struct {
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // LeaseCell returns the frame of a lease that carries n.
-func LeaseCell(n Nonce) []byte { return append([]byte{byte(Lease)}, n[:]...) }
+func LeaseCell(n Nonce) []byte { return append([]byte{byte(KindLease)}, n[:]...) }
 
 // Encode returns the frame of a value cell in a new slice. These are errors: more than [MaxTags]
 // tags, more than [MaxParts] hashes of parts, prefixes without keys, and a codec id that is empty
@@ -135,7 +135,7 @@ func (c *Cell) Encode() ([]byte, error) {
 		size -= moreSize
 	}
 	b := make([]byte, 0, size)
-	b = append(b, byte(Value))
+	b = append(b, byte(KindValue))
 	b = append(b, c.Nonce[:]...)
 	be := binary.BigEndian
 	b = be.AppendUint64(b, c.ScopePos)
@@ -169,9 +169,9 @@ func ParseCell(b []byte) (Cell, error) {
 	}
 	c := Cell{Kind: Kind(b[0]), Nonce: Nonce(b[offNonce:offScope])}
 	switch c.Kind {
-	case Lease:
+	case KindLease:
 		return c, nil
-	case Value:
+	case KindValue:
 	default:
 		return Cell{}, ErrKind
 	}

@@ -27,9 +27,9 @@ const (
 
 func example() tier.Cell {
 	return tier.Cell{
-		Kind: tier.Value, Nonce: tier.Nonce{1, 2, 3, 4, 5, 6, 7, 8},
+		Kind: tier.KindValue, Nonce: tier.Nonce{1, 2, 3, 4, 5, 6, 7, 8},
 		ScopePos: 1<<40 | 2, KeyPos: 1<<40 | 3, RefreshUntil: 1_700_000_000_000,
-		Flags: tier.Negative, SoftAt: 1_700_000_060_000, HardAt: 1_700_000_120_000, LoadedAt: 1_700_000_000_500,
+		Flags: tier.FlagNegative, SoftAt: 1_700_000_060_000, HardAt: 1_700_000_120_000, LoadedAt: 1_700_000_000_500,
 		LoadTime: 42 * time.Millisecond, Tags: []uint64{0, 1, math.MaxUint64},
 		Schema: 0xfeedface, Echo: 0xdeadbeef, Epoch: 0xfaced00d, Codec: "json+snappy", Payload: []byte("the payload"),
 	}
@@ -48,11 +48,11 @@ func cells(t *rapid.T) tier.Cell {
 	u64, i64 := rapid.Uint64(), rapid.Int64()
 	flags := tier.Flags(rapid.SampledFrom([]byte{0, 1, 2, 3, 10, 251}).Draw(t, "flags"))
 	spans := rapid.SampledFrom([]time.Duration{0, time.Millisecond, 24 * time.Hour, math.MaxInt64})
-	if flags&tier.OwnStale == 0 { // a short frame has no such fields
+	if flags&tier.FlagOwnStale == 0 { // a short frame has no such fields
 		spans = rapid.Just(time.Duration(0))
 	}
 	c := tier.Cell{
-		Kind:         tier.Value,
+		Kind:         tier.KindValue,
 		Nonce:        tier.Nonce(rapid.SliceOfN(rapid.Byte(), 8, 8).Draw(t, "nonce")),
 		ScopePos:     u64.Draw(t, "scope"),
 		KeyPos:       u64.Draw(t, "key"),
@@ -101,7 +101,7 @@ func TestCellOfLease(t *testing.T) {
 	if err != nil {
 		t.Fatalf("ParseCell = %v", err)
 	}
-	if diff := cmp.Diff(tier.Cell{Kind: tier.Lease, Nonce: n}, got); diff != "" {
+	if diff := cmp.Diff(tier.Cell{Kind: tier.KindLease, Nonce: n}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -141,7 +141,7 @@ func testBitFlips(t *testing.T, want tier.Cell) {
 		got, err := tier.ParseCell(b)
 		switch at := bit / 8; {
 		case at == 0:
-			if err == nil && got.Kind == tier.Value {
+			if err == nil && got.Kind == tier.KindValue {
 				t.Errorf("bit %d, in the type: read as a value", bit)
 			}
 		case at >= offNonce && at < offScope:
@@ -312,12 +312,12 @@ func FuzzParseCell(f *testing.F) {
 			t.Fatalf("ParseCell changed its argument")
 		}
 		if err != nil {
-			if !errors.Is(err, tier.ErrCell) || c.Kind == tier.Value {
+			if !errors.Is(err, tier.ErrCell) || c.Kind == tier.KindValue {
 				t.Fatalf("ParseCell = kind %q, %v", c.Kind, err)
 			}
 			return
 		}
-		if c.Kind != tier.Value || c.Codec == "" || len(c.Codec) > 64 {
+		if c.Kind != tier.KindValue || c.Codec == "" || len(c.Codec) > 64 {
 			return // leases, holds, and ids that Encode refuses
 		}
 		again, err := c.Encode()

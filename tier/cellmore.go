@@ -22,7 +22,7 @@ const maxMillis = uint64(math.MaxInt64 / int64(time.Millisecond))
 
 // long reports whether the cell needs a long frame.
 func (c *Cell) long() bool {
-	return len(c.Tags) > shortTags || c.flags()&^Negative != 0 || c.Keep >= time.Millisecond
+	return len(c.Tags) > shortTags || c.flags()&^FlagNegative != 0 || c.Keep >= time.Millisecond
 }
 
 // appendMore appends the fields of a long frame between longMark and the tags.

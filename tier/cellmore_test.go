@@ -18,7 +18,7 @@ const sizeMore = 26 // the extra bytes of a long frame
 
 func long() tier.Cell {
 	c := example()
-	c.Flags |= tier.OwnStale
+	c.Flags |= tier.FlagOwnStale
 	c.Stale, c.StaleIfError, c.Keep = time.Second, math.MaxInt64, 24*time.Hour
 	return c
 }
@@ -51,7 +51,7 @@ func TestCellsAreLongAtNeed(t *testing.T) {
 		{"as before", func(*tier.Cell) {}, false},
 		{"64 tags", func(c *tier.Cell) { c.Tags = make([]uint64, 64) }, false},
 
-		{"a Stale of its own", func(c *tier.Cell) { c.Flags |= tier.OwnStale }, true},
+		{"a Stale of its own", func(c *tier.Cell) { c.Flags |= tier.FlagOwnStale }, true},
 		{"kept", func(c *tier.Cell) { c.Keep = time.Millisecond }, true},
 		{"kept for less than the frame can say", func(c *tier.Cell) { c.Keep = time.Millisecond - 1 }, false},
 		{"below zero", func(c *tier.Cell) { c.Keep = -time.Hour }, false},
@@ -82,10 +82,10 @@ func TestLongCellRefused(t *testing.T) {
 		{"too many tags", long(), func(b []byte) { binary.BigEndian.PutUint16(b[offTags+1:], tier.MaxTags+1) }},
 		{"longer than for ever", long(), func(b []byte) { b[offTags+3] = 1 }},
 		{"long at no need", long(), func(b []byte) {
-			b[offFlags] = byte(tier.Negative)
+			b[offFlags] = byte(tier.FlagNegative)
 			clear(b[offTags+3 : offTags+1+sizeMore])
 		}},
-		{"short, with what needs a long one", example(), func(b []byte) { b[offFlags] |= byte(tier.OwnStale) }},
+		{"short, with what needs a long one", example(), func(b []byte) { b[offFlags] |= byte(tier.FlagOwnStale) }},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			tc.cell.Payload = make([]byte, 8*tier.MaxTags+1000) // long enough that nothing is truncated

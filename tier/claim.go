@@ -14,19 +14,19 @@ var ErrNonce = errors.New("tier: zero nonce")
 // Act is what a claim or a fill does to a frame.
 type Act uint8
 
-// The acts. The zero Act is Keep.
+// The acts. The zero Act is ActKeep.
 const (
-	Keep  Act = iota // leave it as it is
-	Put              // store Change.Frame, which lives for Change.TTL from now
-	Patch            // store Change.Frame, and keep its expiry
-	Drop             // remove it
+	ActKeep  Act = iota // leave it as it is
+	ActPut              // store Change.Frame, which lives for Change.TTL from now
+	ActPatch            // store Change.Frame, and keep its expiry
+	ActDrop             // remove it
 )
 
 // Change is the change to the frame under a key. The zero Change keeps the frame.
 type Change struct {
 	Act   Act           // zero means the frame is kept
-	Frame []byte        // of a Put or a Patch: the whole frame, which belongs to the caller
-	TTL   time.Duration // of a Put: in whole milliseconds, at least one
+	Frame []byte        // of ActPut and ActPatch: the whole frame, which belongs to the caller
+	TTL   time.Duration // of ActPut: in whole milliseconds, at least one
 }
 
 // Over decides about a claim of a key by the rules of [Remote]. Frame is the current frame, nil
@@ -53,7 +53,7 @@ func (c Claim) Over(frame []byte, now time.Time) (Change, Claimed, error) {
 		}
 		return c.patch(frame, now), granted, nil
 	case nonce.IsZero() || nonce == c.Seen:
-		return Change{Act: Put, Frame: LeaseCell(c.Nonce), TTL: lifetime(c.Lease)}, granted, nil
+		return Change{Act: ActPut, Frame: LeaseCell(c.Nonce), TTL: lifetime(c.Lease)}, granted, nil
 	}
 	return Change{}, Claimed{Cell: bytes.Clone(frame)}, nil
 }
@@ -62,8 +62,8 @@ func (c Claim) Over(frame []byte, now time.Time) (Change, Claimed, error) {
 // filled, or the claim was given back. A late renewal must not mark it as being refreshed.
 func (c Claim) renew(frame []byte, now time.Time) Change {
 	switch kind, _ := Head(frame); {
-	case kind == Lease:
-		return Change{Act: Put, Frame: bytes.Clone(frame), TTL: lifetime(c.Lease)}
+	case kind == KindLease:
+		return Change{Act: ActPut, Frame: bytes.Clone(frame), TTL: lifetime(c.Lease)}
 	case c.Refresh && refreshable(frame) && refreshUntil(frame) != 0:
 		return c.patch(frame, now)
 	}
@@ -76,7 +76,7 @@ func (c Claim) patch(frame []byte, now time.Time) Change {
 	copy(frame[offNonce:], c.Nonce[:])
 	until := now.UnixMilli() + lifetime(c.Lease).Milliseconds()
 	binary.BigEndian.PutUint64(frame[RefreshAt:], uint64(until))
-	return Change{Act: Patch, Frame: frame}
+	return Change{Act: ActPatch, Frame: frame}
 }
 
 // Over decides about a fill of a key by the rules of [Remote]. Frame is the current frame, nil
@@ -90,13 +90,13 @@ func (f Fill) Over(frame []byte) (Change, bool, error) {
 	case nonce != f.Nonce:
 		return Change{}, false, nil
 	case len(f.Cell) > 0:
-		return Change{Act: Put, Frame: bytes.Clone(f.Cell), TTL: lifetime(f.TTL)}, true, nil
-	case kind == Lease:
-		return Change{Act: Drop}, true, nil
+		return Change{Act: ActPut, Frame: bytes.Clone(f.Cell), TTL: lifetime(f.TTL)}, true, nil
+	case kind == KindLease:
+		return Change{Act: ActDrop}, true, nil
 	case refreshable(frame):
 		frame = bytes.Clone(frame)
 		clear(frame[RefreshAt:HeaderSize])
-		return Change{Act: Patch, Frame: frame}, true, nil
+		return Change{Act: ActPatch, Frame: frame}, true, nil
 	}
 	return Change{}, false, nil
 }
@@ -112,7 +112,7 @@ func Head(frame []byte) (Kind, Nonce) {
 
 // refreshable reports whether frame is a value with room for a refresh claim.
 func refreshable(frame []byte) bool {
-	return len(frame) >= HeaderSize && Kind(frame[0]) == Value
+	return len(frame) >= HeaderSize && Kind(frame[0]) == KindValue
 }
 
 func refreshUntil(frame []byte) int64 {

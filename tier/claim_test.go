@@ -40,8 +40,8 @@ func TestClaimOver(t *testing.T) {
 	refresh := func(seen tier.Nonce) tier.Claim {
 		return tier.Claim{Seen: seen, Nonce: mine, Lease: lease, Refresh: true}
 	}
-	put := tier.Change{Act: tier.Put, Frame: tier.LeaseCell(mine), TTL: lease}
-	patch := tier.Change{Act: tier.Patch, Frame: valueOf(t, mine, now+2000)}
+	put := tier.Change{Act: tier.ActPut, Frame: tier.LeaseCell(mine), TTL: lease}
+	patch := tier.Change{Act: tier.ActPatch, Frame: valueOf(t, mine, now+2000)}
 	granted, refused, keep := tier.Claimed{Granted: true}, tier.Claimed{}, tier.Change{}
 	shown := func(frame []byte) tier.Claimed { return tier.Claimed{Cell: frame} }
 	for _, tc := range []struct {
@@ -85,7 +85,7 @@ func TestClaimOver(t *testing.T) {
 		{"refresh that lapsed long ago", valueOf(t, seen, math.MinInt64), refresh(seen), patch, granted},
 		{"refresh that ends now", valueOf(t, seen, now), refresh(seen), keep, refused},
 		{"refresh that stands", valueOf(t, seen, math.MaxInt64), refresh(seen), keep, refused},
-		{"refresh of the header alone", valueOf(t, seen, 0)[:33], refresh(seen), tier.Change{Act: tier.Patch, Frame: patch.Frame[:33]}, granted},
+		{"refresh of the header alone", valueOf(t, seen, 0)[:33], refresh(seen), tier.Change{Act: tier.ActPatch, Frame: patch.Frame[:33]}, granted},
 		{"refresh of a torn value", valueOf(t, seen, 0)[:32], refresh(seen), keep, refused},
 		{"refresh of another value", valueOf(t, others, 0), refresh(seen), keep, refused},
 		{"refresh of a value without a nonce", valueOf(t, tier.Nonce{}, 0), refresh(tier.Nonce{}), keep, refused},
@@ -112,7 +112,7 @@ func TestFillOver(t *testing.T) {
 	cell := valueOf(t, others, 0)
 	store := tier.Fill{Nonce: mine, Cell: cell, TTL: time.Minute}
 	release := tier.Fill{Nonce: mine}
-	put := tier.Change{Act: tier.Put, Frame: bytes.Clone(cell), TTL: time.Minute}
+	put := tier.Change{Act: tier.ActPut, Frame: bytes.Clone(cell), TTL: time.Minute}
 	for _, tc := range []struct {
 		name  string
 		frame []byte
@@ -126,8 +126,8 @@ func TestFillOver(t *testing.T) {
 		{"gone", nil, store, tier.Change{}, false},
 		{"taken away", tier.LeaseCell(others), store, tier.Change{}, false},
 		{"too short", tier.LeaseCell(mine)[:8], store, tier.Change{}, false},
-		{"release", tier.LeaseCell(mine), release, tier.Change{Act: tier.Drop}, true},
-		{"release of a refresh", valueOf(t, mine, 9), release, tier.Change{Act: tier.Patch, Frame: valueOf(t, mine, 0)}, true},
+		{"release", tier.LeaseCell(mine), release, tier.Change{Act: tier.ActDrop}, true},
+		{"release of a refresh", valueOf(t, mine, 9), release, tier.Change{Act: tier.ActPatch, Frame: valueOf(t, mine, 0)}, true},
 		{"release of a torn value", valueOf(t, mine, 9)[:32], release, tier.Change{}, false},
 		{"release of nothing", nil, release, tier.Change{}, false},
 		{"release of another's", tier.LeaseCell(others), release, tier.Change{}, false},
@@ -148,10 +148,10 @@ func TestFillOver(t *testing.T) {
 
 func TestOverRefusesTheZeroNonce(t *testing.T) {
 	for _, frame := range [][]byte{nil, tier.LeaseCell(tier.Nonce{}), tier.LeaseCell(others)} {
-		if ch, ans, err := (tier.Claim{Lease: 1}).Over(frame, clock); !errors.Is(err, tier.ErrNonce) || ans.Granted || ch.Act != tier.Keep {
+		if ch, ans, err := (tier.Claim{Lease: 1}).Over(frame, clock); !errors.Is(err, tier.ErrNonce) || ans.Granted || ch.Act != tier.ActKeep {
 			t.Errorf("Claim.Over(%q) = %v, %v, %v; want %v", frame, ch, ans, err, tier.ErrNonce)
 		}
-		if ch, ok, err := (tier.Fill{Cell: []byte("cell")}).Over(frame); !errors.Is(err, tier.ErrNonce) || ok || ch.Act != tier.Keep {
+		if ch, ok, err := (tier.Fill{Cell: []byte("cell")}).Over(frame); !errors.Is(err, tier.ErrNonce) || ok || ch.Act != tier.ActKeep {
 			t.Errorf("Fill.Over(%q) = %v, %v, %v; want %v", frame, ch, ok, err, tier.ErrNonce)
 		}
 	}
@@ -178,7 +178,7 @@ func TestOverRoundsUp(t *testing.T) {
 
 func TestHead(t *testing.T) {
 	for frame, want := range map[string]tier.Kind{
-		"": 0, "V": 0, "L1234567": 0, "L12345678": tier.Lease, "V12345678and more": tier.Value, "?12345678": '?',
+		"": 0, "V": 0, "L1234567": 0, "L12345678": tier.KindLease, "V12345678and more": tier.KindValue, "?12345678": '?',
 	} {
 		kind, nonce := tier.Head([]byte(frame))
 		if kind != want || (want != 0) != (string(nonce[:]) == "12345678") {

@@ -38,7 +38,7 @@
 //	+..     CRC-32C over type, positions and everything from the flags on
 //	+..     payload
 //
-// A cell with more than 64 tags, with parts, with [OwnStale], or with a Keep has a long frame. Its
+// A cell with more than 64 tags, with parts, with [FlagOwnStale], or with a Keep has a long frame. Its
 // byte 46 is 255, and 26 bytes follow before the hashes of the tags:
 //
 //	47..48  number of tags n

@@ -32,13 +32,13 @@ func (s *shelf) read(key string) (frame []byte, was any) {
 func (s *shelf) swap(key string, was any, ch tier.Change) bool {
 	next := &row{frame: ch.Frame}
 	switch ch.Act {
-	case tier.Keep:
+	case tier.ActKeep:
 		return true
-	case tier.Drop:
+	case tier.ActDrop:
 		return s.rows.CompareAndDelete(key, was)
-	case tier.Put:
+	case tier.ActPut:
 		next.ends = time.Now().Add(ch.TTL)
-	case tier.Patch:
+	case tier.ActPatch:
 		next.ends = was.(*row).ends
 	}
 	if was == nil {

@@ -11,7 +11,7 @@ import (
 
 // sumAt returns where the checksum of a value frame is, or -1 if the frame has none.
 func sumAt(b []byte) int {
-	if len(b) <= offTags || Kind(b[0]) != Value {
+	if len(b) <= offTags || Kind(b[0]) != KindValue {
 		return -1
 	}
 	hashes, tags := int(b[offTags]), offMore
@@ -33,11 +33,11 @@ func FuzzSummedCell(f *testing.F) {
 	for _, c := range []Cell{
 		{Codec: "json", Payload: []byte("1")},
 		{Codec: "json", Tags: []uint64{1, 2}, PartKeys: []uint64{3, 4}, PartPrefixes: []uint64{5}},
-		{Codec: "raw", PartKeys: []uint64{math.MaxUint64}, Flags: Negative},
+		{Codec: "raw", PartKeys: []uint64{math.MaxUint64}, Flags: FlagNegative},
 		{Codec: "raw", Tags: make([]uint64, MaxTags), PartKeys: make([]uint64, MaxParts)},
-		{Codec: "raw", Flags: OwnStale, Stale: time.Second, Keep: math.MaxInt64},
+		{Codec: "raw", Flags: FlagOwnStale, Stale: time.Second, Keep: math.MaxInt64},
 	} {
-		c.Kind, c.Nonce = Value, NewNonce()
+		c.Kind, c.Nonce = KindValue, NewNonce()
 		b, err := c.Encode()
 		if err != nil {
 			f.Fatal(err)
@@ -53,7 +53,7 @@ func FuzzSummedCell(f *testing.F) {
 		switch {
 		case err != nil && !errors.Is(err, ErrCell):
 			t.Fatalf("ParseCell: %v", err)
-		case err != nil || c.Kind != Value || c.Codec == "" || len(c.Codec) > maxCodecID:
+		case err != nil || c.Kind != KindValue || c.Codec == "" || len(c.Codec) > maxCodecID:
 			return
 		case len(c.PartKeys) == 0 && len(c.PartPrefixes) > 0 || len(c.Tags) > MaxTags || len(c.PartKeys)+len(c.PartPrefixes) > MaxParts:
 			t.Fatalf("ParseCell = %d tags, %d keys, %d prefixes", len(c.Tags), len(c.PartKeys), len(c.PartPrefixes))

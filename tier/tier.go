@@ -5,20 +5,20 @@ import (
 	"time"
 )
 
-// Local is a bounded tier in the process. It is addressed by a 64-bit hash and holds what the
-// cache gives it. Two keys with the same hash replace each other's entry, so the cache compares
+// Local is a bounded tier in the process. It is addressed by a 64-bit hash and holds the entries that the
+// cache gives it: pointers that belong to the cache, in which a tier never looks. Two keys with the same hash replace each other's entry, so the cache compares
 // the key in the entry before it uses a hit.
 //
 // All methods may be called concurrently.
 type Local interface {
 	// Get returns the last entry that was Set under hash. It takes no lock that the Get of
 	// another key may hold, and allocates nothing.
-	Get(hash uint64) (e Entry, ok bool)
+	Get(hash uint64) (e any, ok bool)
 
 	// Set makes e visible under hash before it returns, and replaces the older entry. Cost is
 	// in bytes. Set returns false when e is larger than the tier accepts. The older entry is
 	// removed in that case, too.
-	Set(hash uint64, e Entry, cost int64) bool
+	Set(hash uint64, e any, cost int64) bool
 
 	// Delete removes the entry under hash. No guarantee depends on it.
 	Delete(hash uint64)
@@ -26,10 +26,6 @@ type Local interface {
 	// Close releases memory and goroutines. Get after Close misses.
 	Close() error
 }
-
-// Entry is what a [Local] tier holds: a pointer that belongs to the cache. A tier never looks
-// inside.
-type Entry = any
 
 // EvictReason says why an entry left a [Local] tier.
 type EvictReason uint8
@@ -65,7 +61,7 @@ func (r EvictReason) String() string {
 // caused the eviction, and must not call the tier. For an [Expired] entry that may be a goroutine
 // of the tier. When the callback panics, the tier stays intact and keeps reporting.
 type EvictNotifier interface {
-	OnEvict(func(e Entry, cost int64, reason EvictReason))
+	OnEvict(func(e any, cost int64, reason EvictReason))
 }
 
 // Expirer is a [Local] that removes an entry within a minute of its end, and before it evicts an
@@ -79,7 +75,7 @@ type Expirer interface {
 	//
 	// The end of an entry may move. Therefore the tier asks again before it removes the entry, and
 	// asks every minute about each entry that had an end when it was Set.
-	ExpireBy(now func() int64, end func(e Entry) int64)
+	ExpireBy(now func() int64, end func(e any) int64)
 }
 
 // Meter is a [Local] that knows its size: the bytes (by the costs that Set got) and the number of
@@ -104,7 +100,7 @@ type Ranger interface {
 	// finds from before the call of Range until after it returns. It may show an entry that
 	// enters or leaves meanwhile, and may show an entry twice. Range does not count as a use
 	// of an entry. It holds no lock while f runs, so f may call the tier.
-	Range(f func(e Entry) bool)
+	Range(f func(e any) bool)
 }
 
 // Validator is a tier that can check its configuration. cache.Open calls Validate once, and refuses

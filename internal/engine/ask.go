@@ -182,7 +182,7 @@ func (a *Ask) accepts(f *flight, out *outcome) bool {
 		return false
 	case it.LoadedAt < a.j.MinLoaded: // MaxAge
 		return false
-	case it.Born.Load() < a.tick && !f.j.Unfenced(it): // a fence from before the call, perhaps from before the store
+	case it.ClearTick.Load() < a.tick && !f.j.Unfenced(it): // a fence from before the call, perhaps from before the store
 		return false
 	case !a.leased && a.called-it.ReadAt() >= a.j.Core.Bound && !a.j.View.Clear(it): // no lease: the tick proves nothing
 		return false

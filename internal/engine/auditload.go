@@ -69,7 +69,7 @@ func (a *audit) load(ctx context.Context) (*entry.Entry, error) {
 	}
 	switch {
 	case errors.Is(err, failure.ErrNotFound):
-		e.Own().Err = err
+		e.Writable().Err = err
 	case err != nil:
 		return nil, err
 	default:

@@ -29,7 +29,7 @@
 //	a flight    all its callers; its job and mark never change, the rest has its own locks
 //	a run       the party's goroutine; runs are copied from party to party and have no locks
 //	an Entry    its maker, until it is put into the local tier or given to a caller; then all. From
-//	            then on only its atomic fields change: ClearAt, Born, Ended and nextTry
+//	            then on only its atomic fields change: ClearAt, ClearTick, Ended and nextTry
 //	a claim     the run that was granted it, in the remote tier, until a fill, an invalidation, or ClaimTTL
 //	an address  of the local tier: the lock of Core.PutsOf, for the check and the store together
 //	a late      the timer's goroutine. It ends flights whose load is late, and never reads a run

@@ -72,7 +72,7 @@ func (f *flight) failed(out outcome, spare *entry.Entry) {
 	}
 	out.far = out.far && out.old == spare
 	if out.old != nil && f.j.Refreshing == nil && f.Wanted() {
-		out.old.Spare(f.j.Core.Now(), f.j.Policy.Throttle)
+		out.old.LoadFailed(f.j.Core.Now(), f.j.Policy.Throttle)
 	}
 	f.end(out)
 }
@@ -122,7 +122,7 @@ func (f *flight) here() (*entry.Entry, measure.Reason) {
 	switch state := it.Freshness(now); {
 	case state == entry.Fresh:
 		return it, measure.NotStale
-	case state != entry.Dead && !f.j.Opts.NoStale && f.j.Refreshing == nil && it.Spared(now):
+	case state != entry.Dead && !f.j.Opts.NoStale && f.j.Refreshing == nil && it.FailedLately(now):
 		return it, measure.FailedLoad // another load failed a moment ago
 	}
 	return nil, measure.NotStale
@@ -176,7 +176,7 @@ func refreshed(j *store.Job, out *outcome) {
 		j.Refreshing.Pause(now, j.Policy.Throttle)
 	case out.it == nil || out.it.Remembered():
 		j.View.Counts.Inc(measure.RefreshFailed)
-		j.Refreshing.Spare(now, j.Policy.Throttle)
+		j.Refreshing.LoadFailed(now, j.Policy.Throttle)
 	case out.src == entry.Load:
 		j.View.Counts.Inc(measure.RefreshOK)
 	}

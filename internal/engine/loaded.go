@@ -112,7 +112,7 @@ func (f *flight) conclude(a *attempt, got *loaded, i int, prev replaced) {
 		f.dependOn(it, prev, &a.facts)
 	case errors.Is(err, failure.ErrNotFound):
 		a.cause = err
-		it.Own().Err = f.j.Stored(errtree.Remember(err, failure.ErrNotFound, failure.IsCoder))
+		it.Writable().Err = f.j.Stored(errtree.Remember(err, failure.ErrNotFound, failure.IsCoder))
 	default:
 		a.err = err
 		return
@@ -130,7 +130,7 @@ func (f *flight) conclude(a *attempt, got *loaded, i int, prev replaced) {
 func (f *flight) dependOn(it *entry.Entry, prev replaced, said *filling.Facts) {
 	bound := len(prev.it.Deps.Tags)+len(prev.it.Keys) > 0
 	if bound {
-		it.Own().TagSet = prev.it.Clipped()
+		it.Writable().TagSet = prev.it.Clipped()
 	}
 	if bound || prev.it.PartsOlder > 0 { // the source does not know its parts
 		said.ConfirmedAt = min(said.ConfirmedAt, f.j.Core.ConfirmedAt(prev.it.Rare, prev.it.ReadAt(), prev.lease))

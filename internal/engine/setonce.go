@@ -73,7 +73,7 @@ func (s *Setting) keepAs(as fence.Mark) {
 		j.View.Counts.Inc(measure.FillLost)
 		return
 	}
-	s.It.Born.Store(mark.Tick)
+	s.It.ClearTick.Store(mark.Tick)
 	if fresh != fence.Forever {
 		s.It.Expire(fresh)
 	}

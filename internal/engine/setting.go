@@ -54,7 +54,7 @@ func prepare(j *store.Job) (it *entry.Entry, payload wire.Encoded, size int64, e
 	it = j.Take(fence.Mark{})
 	j.View.Kind.Clone(it)
 	if j.View.Kind.Empty(it) {
-		it.Agree(wire.NeverStale)
+		it.SetTerms(wire.NeverStale)
 	}
 	f := filling.NothingSaid
 	j.SetTags(it, j.View.Kind.Tags(it), &f)
@@ -100,13 +100,13 @@ func (s *Setting) freeze(as fence.Mark) (cell []byte, ttl time.Duration, err err
 // date gives an entry the age of what this process knows now, and returns the mark of that.
 func date(j *store.Job, it *entry.Entry) fence.Mark {
 	mark := j.Core.Fences.Capture()
-	it.Born.Store(mark.Tick)
+	it.ClearTick.Store(mark.Tick)
 	it.LoadedHere(j.Core.Now(), 0)
 	ttl := cmp.Or(j.Opts.TTL, j.Policy.TTL)
 	if empty(it) {
 		ttl = j.Policy.NegativeTTL
 	}
-	it.Live(it.LoadedAt, lifetimeOf(j, it, ttl), &j.View.InForce().Usual)
+	it.SetLifetime(it.LoadedAt, lifetimeOf(j, it, ttl), &j.View.InForce().Usual)
 	return mark
 }
 

@@ -52,7 +52,7 @@ func (r *run) settleError(ctx context.Context, a *attempt, late bool) {
 	}
 	a.it = a.e
 	a.it.LoadedHere(a.begun, a.took)
-	a.it.Own().Err = f.j.Stored(f.j.Core.Faults.Remembered(failure.CodeOf(a.err), errtree.Remember(a.err, nil, failure.IsCoder)))
+	a.it.Writable().Err = f.j.Stored(f.j.Core.Faults.Remembered(failure.CodeOf(a.err), errtree.Remember(a.err, nil, failure.IsCoder)))
 	f.j.SetTags(a.it, nil, &a.facts)
 	if _, overtaken := f.j.Core.Fences.Overtaken(a.mark, f.j.Hash, f.j.FullKey(), &a.it.Deps); !overtaken && admits(&f.j, a) {
 		r.store(a, ttl)
@@ -112,11 +112,11 @@ func (r *run) store(a *attempt, ttl time.Duration) {
 		f.j.View.Counts.Inc(measure.FillManyTags)
 	}
 	if m := a.facts.Fixed(f.j.Policy); a.empty {
-		it.Agree(wire.NeverStale)
+		it.SetTerms(wire.NeverStale)
 	} else {
-		it.Agree(m)
+		it.SetTerms(m)
 	}
-	it.Live(a.begun+int64(a.took), lifetimeOf(&f.j, it, max(ttl, 0)), &f.j.View.InForce().Usual)
+	it.SetLifetime(a.begun+int64(a.took), lifetimeOf(&f.j, it, max(ttl, 0)), &f.j.View.InForce().Usual)
 	r.keep = it
 	if !r.claimed {
 		if size := f.j.SizeOf(it, 0); size > int64(f.j.Policy.MaxValueBytes) {

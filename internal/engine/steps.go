@@ -116,7 +116,7 @@ func (r *run) serve(it *entry.Entry) bool {
 			if it.LoadedAt <= out.old.LoadedAt {
 				return false
 			}
-			out.old.Spare(f.j.Core.Now(), f.j.Policy.Throttle)
+			out.old.LoadFailed(f.j.Core.Now(), f.j.Policy.Throttle)
 		}
 	}
 	f.j.Put(it, r.frame.Size)

@@ -1,10 +1,8 @@
 package entry
 
-import "github.com/twofold-go/twofold/tier"
-
 // EndOf returns the time from which no read and no load has a use for an entry of the local tier.
 // For one that a fence covers, that time has passed. The tier calls it, perhaps with a lock held.
-func EndOf(e tier.Entry) int64 {
+func EndOf(e any) int64 {
 	switch it := In(e); {
 	case it == nil:
 		return Never

@@ -11,7 +11,6 @@ import (
 	"github.com/twofold-go/twofold/internal/lifetimes"
 	"github.com/twofold-go/twofold/internal/localnode"
 	"github.com/twofold-go/twofold/internal/wire"
-	"github.com/twofold-go/twofold/tier"
 )
 
 // Never is a time in the infinite future.
@@ -21,7 +20,7 @@ const Never = int64(1<<63 - 1)
 const longAgo = -int64(1 << 62)
 
 // Entry is what the engine knows of an entry of the local tier, and of the result of every load: a
-// value, or a remembered absence or error. Once it is shared, only ClearAt, Born, Ended and nextTry
+// value, or a remembered absence or error. Once it is shared, only ClearAt, ClearTick, Ended and nextTry
 // change. Times are nanoseconds since Open.
 //
 // An entry is the last part of an item, which holds the key and the value before it. Both are one
@@ -40,8 +39,8 @@ type Entry struct {
 	here           bool          // loaded by this process: its age is by this process's own clock
 	localnode.Node               // what the local tier knows the entry by
 
-	Born     atomic.Uint64 // Mark.Tick, or a later tick at which no fence covered it
-	LoadedAt int64         // when the load began
+	ClearTick atomic.Uint64 // Mark.Tick, or a later tick at which no fence covered it
+	LoadedAt  int64         // when the load began
 	seal
 	*Rare
 	unquiet  lifetimes.Span // from QuietUntil it is fresh for so long
@@ -56,7 +55,7 @@ func Of(n *localnode.Node) *Entry {
 }
 
 // In returns the entry that a local tier holds, or nil if the tier got it from elsewhere.
-func In(e tier.Entry) *Entry {
+func In(e any) *Entry {
 	if n, ok := e.(*localnode.Node); ok {
 		return Of(n)
 	}
@@ -78,7 +77,7 @@ func (it *Entry) at(moment uint32) int64 {
 }
 
 // Rare holds what most entries do not need. Those share common, or the usual one of their policy; see
-// Own.
+// Writable.
 type Rare struct {
 	shared     bool          // it never changes
 	staleFor   time.Duration // after its freshness, served while a refresh runs
@@ -93,11 +92,11 @@ type Rare struct {
 // common is the rare part of entries that need none.
 var common = &Rare{shared: true, TrustUntil: Never}
 
-// Bear makes an entry that holds a key ready for a value. hash is that of the full key, and it is
+// Init makes an entry that holds a key ready for a value. hash is that of the full key, and it is
 // born at a tick.
-func (it *Entry) Bear(home *Home, hash, tick uint64) {
+func (it *Entry) Init(home *Home, hash, tick uint64) {
 	it.Home, it.low, it.Rare = home, uint32(hash), common //nolint:gosec // the low half is what is wanted
-	it.Born.Store(tick)
+	it.ClearTick.Store(tick)
 }
 
 // LoadedHere notes that this process loaded the value, when, and how long that took.
@@ -119,8 +118,8 @@ func (it *Entry) Overhead() (n int64) {
 	return n
 }
 
-// Own returns the entry's own rare part, for writing. The entry is not shared yet.
-func (it *Entry) Own() *Rare {
+// Writable returns the entry's own rare part, for writing. The entry is not shared yet.
+func (it *Entry) Writable() *Rare {
 	if it.shared {
 		r := *it.Rare
 		r.shared = false
@@ -202,15 +201,15 @@ type Lifetime struct {
 	Firm                     bool          // Hard limits Stale; otherwise Stale extends Hard
 }
 
-// Live sets the entry's times. usual is that of the policy in force.
-func (it *Entry) Live(now int64, l Lifetime, usual *Usual) {
+// SetLifetime sets the entry's times. usual is that of the policy in force.
+func (it *Entry) SetLifetime(now int64, l Lifetime, usual *Usual) {
 	soft, hard := after(now, l.Soft), after(now, l.Hard)
 	stale := after(soft, l.Stale)
 	if l.Firm {
 		stale = min(stale, hard)
 	}
 	if trust := after(now, l.Trust); trust != it.TrustUntil {
-		it.Own().TrustUntil = trust
+		it.Writable().TrustUntil = trust
 	}
 	it.serve(gap(soft, stale), gap(soft, max(hard, stale)), usual)
 	it.QuietUntil = min(soft, it.TrustUntil)
@@ -236,11 +235,11 @@ func gap(t, to int64) time.Duration {
 	return time.Duration(to - t)
 }
 
-// Agree gives a loaded value its terms. An absence has none, because no read serves it stale.
-func (it *Entry) Agree(m wire.Terms) {
+// SetTerms gives a loaded value its terms. An absence has none, because no read serves it stale.
+func (it *Entry) SetTerms(m wire.Terms) {
 	if it.Err == nil && m != wire.Unsaid {
 		said := m // m itself would cost an allocation in every call
-		it.Own().Terms = &said
+		it.Writable().Terms = &said
 	}
 }
 

@@ -34,7 +34,7 @@ func TestTimesOfAnEntry(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			it := &Entry{Rare: common}
-			it.Live(0, tc.l, new(Usual))
+			it.SetLifetime(0, tc.l, new(Usual))
 			soft, stale, hard := it.Times()
 			if got := [4]int64{it.QuietUntil, soft, stale, hard}; got != tc.want {
 				t.Errorf("quiet, soft, stale, hard = %v, want %v", got, tc.want)

@@ -69,9 +69,9 @@ func (it *Entry) StartTry(now int64, d time.Duration) bool {
 	return !it.Pauses(now) && it.nextTry.CompareAndSwap(next, it.moment(after(now, d)))
 }
 
-// Spare notes that a load of the entry's key failed now. For d the entry is served without another
+// LoadFailed notes that a load of the entry's key failed now. For d the entry is served without another
 // load, as long as it may be served in place of a failed load.
-func (it *Entry) Spare(now int64, d time.Duration) {
+func (it *Entry) LoadFailed(now int64, d time.Duration) {
 	next := it.moment(after(now, d))
 	if d > 0 {
 		next |= marked
@@ -79,9 +79,9 @@ func (it *Entry) Spare(now int64, d time.Duration) {
 	it.nextTry.Store(next)
 }
 
-// Spared reports whether a load failed a moment ago. A pause without that mark only means that a
+// FailedLately reports whether a load failed a moment ago. A pause without that mark only means that a
 // refresh runs. While that refresh may still succeed, no value past Stale takes its place.
-func (it *Entry) Spared(now int64) bool {
+func (it *Entry) FailedLately(now int64) bool {
 	return it.nextTry.Load()&marked != 0 && it.Pauses(now)
 }
 

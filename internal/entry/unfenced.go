@@ -15,7 +15,7 @@ func (it *Entry) Unfenced(fences *fence.Fences) bool {
 	case it.clearSince(fences, at, gen):
 		return true
 	}
-	tick, fresh, ok := fences.Clear(it.Born.Load(), it.low, it, &it.Deps)
+	tick, fresh, ok := fences.Clear(it.ClearTick.Load(), it.low, it, &it.Deps)
 	return it.noteCheck(gen, tick, fresh, ok)
 }
 
@@ -38,7 +38,7 @@ func (it *Entry) clearSince(fences *fence.Fences, at, gen uint64) bool {
 }
 
 func (it *Entry) isClear(fences *fence.Fences, gen, hash uint64, key string) bool {
-	tick, fresh, ok := fences.ClearNow(it.Born.Load(), hash, key, &it.Deps)
+	tick, fresh, ok := fences.ClearNow(it.ClearTick.Load(), hash, key, &it.Deps)
 	return it.noteCheck(gen, tick, fresh, ok)
 }
 
@@ -75,8 +75,8 @@ func (it *Entry) noteCheck(gen, tick uint64, fresh int64, ok bool) bool {
 // noteClear notes that no fence up to the tick covers the entry.
 func (it *Entry) noteClear(tick uint64) {
 	for {
-		born := it.Born.Load()
-		if born >= tick || it.Born.CompareAndSwap(born, tick) {
+		born := it.ClearTick.Load()
+		if born >= tick || it.ClearTick.CompareAndSwap(born, tick) {
 			return
 		}
 	}
@@ -84,7 +84,7 @@ func (it *Entry) noteClear(tick uint64) {
 
 // Settle checks the entry before fences are forgotten. It reports whether the entry is dead.
 func (it *Entry) Settle(fences *fence.Fences, s *fence.Survey) (dead bool) {
-	born, gen := it.Born.Load(), fences.Generation() // before the check, as in Unfenced
+	born, gen := it.ClearTick.Load(), fences.Generation() // before the check, as in Unfenced
 	switch {
 	case born >= s.Tick(): // checked a moment ago
 		return false

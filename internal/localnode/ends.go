@@ -5,8 +5,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/twofold-go/twofold/tier"
 )
 
 // Tick is a time in units of 2^26 nanoseconds, about 67 ms. The zero Tick is never.
@@ -126,7 +124,7 @@ const (
 // tier from time to time while it holds an entry that has an end. The zero value knows no ends.
 type Ends struct {
 	now   func() int64
-	of    func(tier.Entry) int64
+	of    func(any) int64
 	sweep func() (more bool)
 
 	armed atomic.Bool // a sweep is to come; written with mu held
@@ -140,7 +138,7 @@ type Ends struct {
 
 // Start notes the clock and the ends, before first use. Sweep searches the whole tier, and reports
 // whether it still holds an entry that has an end.
-func (x *Ends) Start(now func() int64, of func(tier.Entry) int64, sweep func() (more bool)) {
+func (x *Ends) Start(now func() int64, of func(any) int64, sweep func() (more bool)) {
 	x.now, x.of, x.sweep = now, of, sweep
 }
 
@@ -151,7 +149,7 @@ func (x *Ends) Known() bool { return x.of != nil }
 func (x *Ends) Now() Tick { return Tick(uint64(max(x.now(), 0)) >> tickShift) } //nolint:gosec // 9 years
 
 // Of returns the end of an entry.
-func (x *Ends) Of(e tier.Entry) Tick {
+func (x *Ends) Of(e any) Tick {
 	if x.of == nil {
 		return 0
 	}

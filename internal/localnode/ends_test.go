@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/internal/localnode"
-	"github.com/twofold-go/twofold/tier"
 )
 
 // TestSweepAgainstModel compares the search for ended nodes with a map, while nodes enter, leave,
@@ -78,7 +77,7 @@ func TestEntriesEnterDuringSweep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var x localnode.Ends
 		sweeps := 0
-		x.Start(nil, func(tier.Entry) int64 { return 1 }, func() bool {
+		x.Start(nil, func(any) int64 { return 1 }, func() bool {
 			if sweeps++; sweeps == 1 {
 				x.Entered(1)
 			}
@@ -98,7 +97,7 @@ func TestCloseWaitsForSweep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var x localnode.Ends
 		sweeps, over := 0, false
-		x.Start(nil, func(tier.Entry) int64 { return 1 }, func() bool {
+		x.Start(nil, func(any) int64 { return 1 }, func() bool {
 			sweeps++
 			<-time.After(time.Second)
 			over = true

@@ -7,8 +7,6 @@ import (
 	"math"
 	"sync/atomic"
 	"unsafe"
-
-	"github.com/twofold-go/twofold/tier"
 )
 
 // Node is the memory in which a local tier keeps one entry. A caller can embed a Node in its own
@@ -32,13 +30,13 @@ type Node struct {
 // first, so its address is that of the box.
 type box struct {
 	Node
-	entry tier.Entry
+	entry any
 	price int64
 }
 
 // Of returns a node for e. It is e itself, if e is a *Node, unless that node is or was in use:
 // readers without a lock may still read it. A negative cost counts as zero.
-func Of(hash uint64, e tier.Entry, cost int64) *Node {
+func Of(hash uint64, e any, cost int64) *Node {
 	cost = max(cost, 0)
 	n, ok := e.(*Node)
 	if !ok || cost >= math.MaxUint32 || !n.cost.CompareAndSwap(0, uint32(cost)+1) {
@@ -50,7 +48,7 @@ func Of(hash uint64, e tier.Entry, cost int64) *Node {
 }
 
 // Entry returns the entry as it was given to Set.
-func (n *Node) Entry() tier.Entry {
+func (n *Node) Entry() any {
 	if n.boxed {
 		return (*box)(unsafe.Pointer(n)).entry
 	}

@@ -6,7 +6,6 @@ import (
 	"unsafe"
 
 	"github.com/twofold-go/twofold/internal/localnode"
-	"github.com/twofold-go/twofold/tier"
 )
 
 // A node keeps the entry and the cost as they were given to Set, whether or not it is the entry.
@@ -15,7 +14,7 @@ func TestNodeKeepsEntryAndCost(t *testing.T) {
 	localnode.Of(1, used, 5)
 	for _, tc := range []struct {
 		name  string
-		entry tier.Entry
+		entry any
 		cost  int64
 		want  int64
 		own   bool // the entry is its own node
@@ -32,9 +31,9 @@ func TestNodeKeepsEntryAndCost(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			n := localnode.Of(3, tc.entry, tc.cost)
-			if n.Hash != 3 || n.Entry() != tc.entry || n.Cost() != tc.want || (tier.Entry(n) == tc.entry) != tc.own {
+			if n.Hash != 3 || n.Entry() != tc.entry || n.Cost() != tc.want || (any(n) == tc.entry) != tc.own {
 				t.Errorf("Of = a node of %d with %v for %d, its own: %v; want 3, %v, %d, %v",
-					n.Hash, n.Entry(), n.Cost(), tier.Entry(n) == tc.entry, tc.entry, tc.want, tc.own)
+					n.Hash, n.Entry(), n.Cost(), any(n) == tc.entry, tc.entry, tc.want, tc.own)
 			}
 		})
 	}

@@ -40,7 +40,7 @@ func Listen(l tier.Local) *Ledger {
 		return nil
 	}
 	led := &Ledger{left: map[*Entry][]Departure{}}
-	n.OnEvict(func(e tier.Entry, cost int64, reason tier.EvictReason) {
+	n.OnEvict(func(e any, cost int64, reason tier.EvictReason) {
 		led.record(entryOf(e), Departure{reason, cost})
 		if led.Heard != nil {
 			led.Heard()
@@ -50,7 +50,7 @@ func Listen(l tier.Local) *Ledger {
 }
 
 // entryOf returns e, or the Entry that e embeds.
-func entryOf(e tier.Entry) *Entry { return e.(interface{ self() *Entry }).self() }
+func entryOf(e any) *Entry { return e.(interface{ self() *Entry }).self() }
 
 func (e *Entry) self() *Entry { return e }
 

@@ -115,7 +115,7 @@ func (c Config) validate(t *testing.T) {
 
 // Event is one report of a tier, with any entry.
 type Event struct {
-	Entry  tier.Entry
+	Entry  any
 	Cost   int64
 	Reason tier.EvictReason
 }
@@ -123,7 +123,7 @@ type Event struct {
 // Record returns the list to which the reports of l are added. Only one goroutine may use l.
 func Record(l tier.EvictNotifier) *[]Event {
 	var all []Event
-	l.OnEvict(func(e tier.Entry, cost int64, r tier.EvictReason) { all = append(all, Event{e, cost, r}) })
+	l.OnEvict(func(e any, cost int64, r tier.EvictReason) { all = append(all, Event{e, cost, r}) })
 	return &all
 }
 
@@ -182,8 +182,8 @@ func (c Config) bubble(t *testing.T) {
 // used again.
 func (c Config) node(t *testing.T) {
 	l := c.open(t, 1<<20)
-	left := map[tier.Entry]int{}
-	l.OnEvict(func(e tier.Entry, cost int64, _ tier.EvictReason) {
+	left := map[any]int{}
+	l.OnEvict(func(e any, cost int64, _ tier.EvictReason) {
 		if left[e]++; cost != 10 {
 			t.Errorf("reported a cost of %d, want 10", cost)
 		}
@@ -191,7 +191,7 @@ func (c Config) node(t *testing.T) {
 	a, b := new(localnode.Node), new(localnode.Node)
 	want := func(hash uint64, e *localnode.Node) {
 		t.Helper()
-		if got, ok := l.Get(hash); ok != (e != nil) || ok && got != tier.Entry(e) {
+		if got, ok := l.Get(hash); ok != (e != nil) || ok && got != any(e) {
 			t.Errorf("Get(%d) = %v, %v, want %v", hash, got, ok, e)
 		}
 	}

@@ -98,7 +98,7 @@ func (p *Play) Settle() {
 
 func (p *Play) settled() (what string, ok bool) {
 	var bytes int64
-	resident := map[tier.Entry]bool{}
+	resident := map[any]bool{}
 	left := p.left
 	for hash, h := range p.held {
 		got, there := p.Tier.Get(hash)
@@ -131,14 +131,14 @@ func (p *Play) settled() (what string, ok bool) {
 }
 
 // shown compares what Range shows with what Get finds. Range must stop when it is told to.
-func (p *Play) shown(resident map[tier.Entry]bool) (what string, ok bool) {
+func (p *Play) shown(resident map[any]bool) (what string, ok bool) {
 	r, is := p.Tier.(tier.Ranger)
 	if !is {
 		return "", true
 	}
-	all, calls := map[tier.Entry]bool{}, 0
-	r.Range(func(e tier.Entry) bool { all[e] = true; return true })
-	r.Range(func(tier.Entry) bool { calls++; return calls < 3 })
+	all, calls := map[any]bool{}, 0
+	r.Range(func(e any) bool { all[e] = true; return true })
+	r.Range(func(any) bool { calls++; return calls < 3 })
 	return fmt.Sprintf("Range shows %d entries, want %d; and %d before f stops it", len(all), len(resident), calls),
 		maps.Equal(all, resident) && calls == min(3, len(all))
 }

@@ -53,7 +53,7 @@ func (t *Core) expireCells(ctx context.Context, p *policy.Policy, far *remote.Ti
 	var claims []tier.Claim
 	for i := range raw {
 		cell, err := t.seal.Parse(raw[i], keys[i])
-		if err != nil || cell.Kind != tier.Value || cell.SoftAt <= now {
+		if err != nil || cell.Kind != tier.KindValue || cell.SoftAt <= now {
 			continue // no process serves it as fresh
 		}
 		of, cells = append(of, keys[i]), append(cells, cell)

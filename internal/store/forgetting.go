@@ -63,7 +63,7 @@ func (t *Core) settle(l tier.Ranger, walk *scope.Scope) {
 		n += len(batch)
 		batch = batch[:0]
 	}
-	l.Range(func(e tier.Entry) bool {
+	l.Range(func(e any) bool {
 		if it := entry.In(e); it != nil {
 			if batch = append(batch, it); len(batch) == walkBatch {
 				flush()

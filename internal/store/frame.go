@@ -60,12 +60,12 @@ func (j *Job) checkFrame(raw []byte, mark fence.Mark) (f Frame) {
 	}
 	f.Claimed, f.Ended = claimed, !claimed
 	switch cell.Kind {
-	case tier.Lease:
+	case tier.KindLease:
 		if f.Claimed {
 			f.Verdict = Leased
 		}
 		return f
-	case tier.Value:
+	case tier.KindValue:
 	}
 	if cell.Echo != j.Hash || cell.Schema != j.View.Schema {
 		j.View.Counts.Inc(measure.CellForeign)
@@ -98,9 +98,9 @@ func (j *Job) checkFrame(raw []byte, mark fence.Mark) (f Frame) {
 func (j *Job) thaw(c *tier.Cell, size int, mark fence.Mark) (it *entry.Entry, plain int, err error) {
 	it = j.Take(mark)
 	if len(c.Tags)+len(c.PartKeys) > 0 {
-		it.Own().Deps = fence.Deps{Tags: c.Tags, Keys: c.PartKeys, Prefixes: c.PartPrefixes}
+		it.Writable().Deps = fence.Deps{Tags: c.Tags, Keys: c.PartKeys, Prefixes: c.PartPrefixes}
 	}
-	if c.Flags&tier.Negative != 0 {
+	if c.Flags&tier.FlagNegative != 0 {
 		gone := failure.ErrNotFound
 		if code := string(c.Payload[:min(len(c.Payload), failure.MaxCode+1)]); code != "" {
 			if !failure.IsCode(code) { // no writer stores it, and it would be the text of an error
@@ -108,7 +108,7 @@ func (j *Job) thaw(c *tier.Cell, size int, mark fence.Mark) (it *entry.Entry, pl
 			}
 			gone = j.Core.Faults.Remembered(code, nil)
 		}
-		it.Own().Err = j.Stored(gone)
+		it.Writable().Err = j.Stored(gone)
 	} else {
 		plain, err = wire.Decode(j.Core.codecs, c, size, j.View.Value(it), j.Policy.MaxValueBytes)
 		if err != wire.ErrUnknownCodec { //nolint:errorlint // itself
@@ -130,10 +130,10 @@ func (j *Job) thaw(c *tier.Cell, size int, mark fence.Mark) (it *entry.Entry, pl
 		Firm:  true, // the reader's own Stale must not exceed what the writer allowed
 	}
 	if it.Err == nil {
-		it.Agree(wire.TermsOf(c))
+		it.SetTerms(wire.TermsOf(c))
 		l.Stale, _ = it.Said().Grace(p)
 	}
-	it.Live(now, l, &j.View.InForce().Usual)
+	it.SetLifetime(now, l, &j.View.InForce().Usual)
 	return it, plain, nil
 }
 
@@ -166,7 +166,7 @@ func (j *Job) Freeze(it *entry.Entry, payload wire.Encoded, nonce tier.Nonce, ma
 		PartPrefixes: it.Prefixes,
 	}
 	if it.Err != nil {
-		c.Flags |= tier.Negative
+		c.Flags |= tier.FlagNegative
 	}
 	it.Said().Into(&c)
 	keep := wire.RemoteForever

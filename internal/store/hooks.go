@@ -18,7 +18,7 @@ func (t *Core) stored(e *entry.Entry) {
 }
 
 // evicted gets each entry that has left the local tier. The tier calls it.
-func (t *Core) evicted(e tier.Entry, cost int64, reason tier.EvictReason) {
+func (t *Core) evicted(e any, cost int64, reason tier.EvictReason) {
 	n := entry.In(e)
 	if n == nil {
 		return

@@ -14,7 +14,7 @@ func (j *Job) Take(mark fence.Mark) *entry.Entry {
 		it = j.View.Kind.Blank(it)
 	}
 	j.Used = true
-	it.Bear(&j.View.Home, j.Hash, mark.Tick)
+	it.Init(&j.View.Home, j.Hash, mark.Tick)
 	return it
 }
 

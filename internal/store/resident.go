@@ -101,7 +101,7 @@ func WhyStale(it *entry.Entry, state entry.Freshness, now int64) measure.Reason 
 	case state == entry.Fresh || state == entry.Dead:
 	case state == entry.Stale && it.TrustUntil >= it.FreshUntil(): // after LocalTTL, ask the remote tier
 		return measure.Revalidating
-	case it.Spared(now):
+	case it.FailedLately(now):
 		return measure.FailedLoad
 	}
 	return measure.NotStale

@@ -10,20 +10,20 @@ import (
 func (j *Job) SetTags(it *entry.Entry, own []string, f *filling.Facts) {
 	tenant := j.View.Space.Tenant
 	if n := len(own) + len(j.Opts.Tags) + len(f.Tags); n > 0 {
-		it.Own().Grow(n)
+		it.Writable().Grow(n)
 	}
 	for _, names := range [][]string{own, j.Opts.Tags} {
 		for _, n := range names {
-			f.BadTag = !j.Core.Fills.Tag(&it.Own().TagSet, tenant, n) || f.BadTag
+			f.BadTag = !j.Core.Fills.Tag(&it.Writable().TagSet, tenant, n) || f.BadTag
 		}
 	}
 	for i, hash := range f.Tags {
-		it.Own().Add(hash, f.TextOf(i))
+		it.Writable().Add(hash, f.TextOf(i))
 	}
 	if len(f.Keys) > 0 {
-		it.Own().Join(&f.Deps)
+		it.Writable().Join(&f.Deps)
 	}
 	if older := it.LoadedAt - f.ConfirmedAt; older > 0 {
-		it.Own().PartsOlder = older
+		it.Writable().PartsOlder = older
 	}
 }

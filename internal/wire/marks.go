@@ -40,7 +40,7 @@ func (s *Seal) Read(raw []byte, key string) (c tier.Cell, nonce tier.Nonce, clai
 		nonce = tier.Nonce(raw[1 : 1+tier.NonceSize])
 	}
 	if c, err = s.Parse(raw, key); err == nil {
-		claimed = c.Kind == tier.Lease && !IsEndMark(raw) || c.RefreshUntil != 0
+		claimed = c.Kind == tier.KindLease && !IsEndMark(raw) || c.RefreshUntil != 0
 	}
 	return c, nonce, claimed, err
 }

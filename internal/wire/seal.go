@@ -61,7 +61,7 @@ func (s *Seal) Close(frame []byte, key string) []byte {
 // Open returns the frame in a sealed frame, if its tag is right for the key. Frames of other kinds
 // than values have no tag.
 func (s *Seal) Open(sealed []byte, key string) ([]byte, error) {
-	if s == nil || len(sealed) == 0 || tier.Kind(sealed[0]) != tier.Value {
+	if s == nil || len(sealed) == 0 || tier.Kind(sealed[0]) != tier.KindValue {
 		return sealed, nil
 	}
 	end := len(sealed) - tagSize

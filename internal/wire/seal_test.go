@@ -149,7 +149,7 @@ func TestSealLeavesLeases(t *testing.T) {
 	s := sealOf(t, secret, nil)
 	for _, frame := range [][]byte{tier.LeaseCell(tier.NewNonce()), wire.EndMark(tier.NewNonce())} {
 		c, nonce, _, err := s.Read(frame, "k")
-		if err != nil || c.Kind != tier.Lease || nonce.IsZero() {
+		if err != nil || c.Kind != tier.KindLease || nonce.IsZero() {
 			t.Errorf("Read = %+v, %v", c, err)
 		}
 	}
@@ -205,7 +205,7 @@ func FuzzSeal(f *testing.F) {
 	f.Add(frameOf(f, "x"), "k")
 	f.Add([]byte("V"), "")
 	f.Fuzz(func(t *testing.T, b []byte, key string) {
-		if frame, err := s.Open(b, key); err == nil && len(b) > 0 && b[0] == byte(tier.Value) {
+		if frame, err := s.Open(b, key); err == nil && len(b) > 0 && b[0] == byte(tier.KindValue) {
 			if again := s.Close(bytes.Clone(frame), key); !bytes.Equal(again, b) {
 				t.Errorf("%x is authentic for %q", b, key)
 			}

@@ -55,7 +55,7 @@ func (m *Terms) Grace(p *policy.Policy) (stale, hard time.Duration) {
 // TermsOf returns the terms of a cell, and Into writes them into one.
 func TermsOf(c *tier.Cell) Terms {
 	m := Unsaid
-	if c.Flags&tier.OwnStale != 0 {
+	if c.Flags&tier.FlagOwnStale != 0 {
 		m.Stale, m.IfError = c.Stale, c.StaleIfError
 	}
 	m.Keep = c.Keep
@@ -65,7 +65,7 @@ func TermsOf(c *tier.Cell) Terms {
 // Into writes the terms into a cell.
 func (m *Terms) Into(c *tier.Cell) {
 	if m.binds() {
-		c.Flags |= tier.OwnStale
+		c.Flags |= tier.FlagOwnStale
 		c.Stale, c.StaleIfError = m.Stale, m.IfError
 	}
 	c.Keep = m.Keep

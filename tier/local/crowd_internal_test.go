@@ -62,7 +62,7 @@ func TestLargeEntriesFlushNothing(t *testing.T) {
 		l.Set(trace.Hash(1<<40+i), "large", 3<<20)
 	}
 	stayed := uint64(0)
-	l.Range(func(e tier.Entry) bool {
+	l.Range(func(e any) bool {
 		if e != "large" {
 			stayed++
 		}
@@ -77,7 +77,7 @@ func TestLargeEntriesFlushNothing(t *testing.T) {
 func TestPanicLosesNoSet(t *testing.T) {
 	l := New(Config{MaxBytes: 32 << 20})
 	defer l.Close()
-	l.OnEvict(func(tier.Entry, int64, tier.EvictReason) { panic("OnEvict") })
+	l.OnEvict(func(any, int64, tier.EvictReason) { panic("OnEvict") })
 	var mine uint64
 	for i := uint64(0); l.total.Load()+1<<20 <= l.max; i++ { // fills only one shard
 		if localnode.Mix(i)>>l.shardShift != 0 {

@@ -71,7 +71,7 @@ func lifetimeRatio(t *testing.T, i int, open func(t *testing.T, room int) tier.L
 		l, begun := open(t, run.room), time.Now()
 		now := func() int64 { return int64(time.Since(begun)) }
 		if x, ok := l.(tier.Expirer); ok {
-			x.ExpireBy(now, func(e tier.Entry) int64 { return e.(int64) })
+			x.ExpireBy(now, func(e any) int64 { return e.(int64) })
 		}
 		hits, counted := 0, 0
 		for _, a := range run.all() {

@@ -49,7 +49,7 @@ type Tier struct {
 	sampled    uint64 // a mask: hashes with none of its bits are samples
 	max        int64
 	largest    int64 // charge of one entry
-	report     func(tier.Entry, int64, tier.EvictReason)
+	report     func(any, int64, tier.EvictReason)
 	err        error
 	_          [localnode.CacheLine]byte // readers share the lines above; writers dirty those below
 
@@ -115,14 +115,14 @@ func (t *Tier) isSample(mixed uint64) bool { return mixed&t.sampled == 0 }
 // first use, and at most once. f runs without a lock, on the goroutine whose call made the entry
 // leave. It must not call the tier. A panic of f reaches that caller and harms nothing: the
 // tier's work was complete before, and f still gets every other entry that left.
-func (t *Tier) OnEvict(f func(e tier.Entry, cost int64, reason tier.EvictReason)) {
+func (t *Tier) OnEvict(f func(e any, cost int64, reason tier.EvictReason)) {
 	t.report = f
 }
 
 // ExpireBy makes the tier remove entries that have ended. A Set that finds no room removes some of
 // them first. While the tier holds an entry that has an end, it is also swept every 15 seconds, on
 // a goroutine of its own. A panic of the callback of [Tier.OnEvict] there ends the program.
-func (t *Tier) ExpireBy(now func() int64, end func(e tier.Entry) int64) {
+func (t *Tier) ExpireBy(now func() int64, end func(e any) int64) {
 	t.ends.Start(now, end, t.sweep)
 }
 
@@ -160,7 +160,7 @@ func (t *Tier) Budget() (used, most int64) { return t.total.Load(), t.max }
 
 // Range calls f with each entry until f returns false. It takes no lock. It shows every entry
 // that stays in the tier, and may miss one that enters meanwhile.
-func (t *Tier) Range(f func(e tier.Entry) bool) {
+func (t *Tier) Range(f func(e any) bool) {
 	for i := range t.shards {
 		for n := range t.shards[i].table.All() {
 			if !f(n.Entry()) {

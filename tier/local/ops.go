@@ -2,13 +2,12 @@ package local
 
 import (
 	"github.com/twofold-go/twofold/internal/localnode"
-	"github.com/twofold-go/twofold/tier"
 )
 
 // Get returns the last entry that was Set under hash, and whether there is one. It takes no lock
 // and allocates nothing. Between two visits of the hand it writes to the entry's node at most
 // three times. For samples of the climb it writes more often.
-func (t *Tier) Get(hash uint64) (e tier.Entry, ok bool) {
+func (t *Tier) Get(hash uint64) (e any, ok bool) {
 	m := localnode.Mix(hash)
 	s := t.shardOf(m)
 	n := s.table.Load(hash)
@@ -30,7 +29,7 @@ func (t *Tier) Get(hash uint64) (e tier.Entry, ok bool) {
 // zero. Set returns false when cost and [Overhead] exceed a fifth of MaxBytes. Then e is reported
 // as Rejected, and the older entry is removed and reported as Replaced. Set also returns false
 // when the tier is closed, and then reports nothing.
-func (t *Tier) Set(hash uint64, e tier.Entry, cost int64) bool {
+func (t *Tier) Set(hash uint64, e any, cost int64) bool {
 	n := localnode.Of(hash, e, cost)
 	end := t.ends.Of(e)
 	m := localnode.Mix(hash)

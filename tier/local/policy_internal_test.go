@@ -79,8 +79,8 @@ func TestColliders(t *testing.T) {
 	for i, w := range s.sketch.words {
 		s.sketch.words[i] = w | ^uint64(0) // every resident entry looks as hot as possible
 	}
-	before := map[tier.Entry]bool{}
-	l.Range(func(e tier.Entry) bool { before[e] = true; return true })
+	before := map[any]bool{}
+	l.Range(func(e any) bool { before[e] = true; return true })
 	changed := false
 	for i := uint64(1000); i < 6000 && !changed; i++ {
 		l.Set(trace.Hash(i), i, 1000-Overhead)
@@ -90,7 +90,7 @@ func TestColliders(t *testing.T) {
 			}
 		}
 		stayed := 0
-		l.Range(func(e tier.Entry) bool {
+		l.Range(func(e any) bool {
 			if before[e] {
 				stayed++
 			}
@@ -127,8 +127,8 @@ func TestReplacedKeepsItsRank(t *testing.T) {
 func TestEachVictimOnce(t *testing.T) {
 	l := New(Config{MaxBytes: 64 << 10})
 	defer l.Close()
-	left := map[tier.Entry]int{}
-	l.OnEvict(func(e tier.Entry, _ int64, _ tier.EvictReason) { left[e]++ })
+	left := map[any]int{}
+	l.OnEvict(func(e any, _ int64, _ tier.EvictReason) { left[e]++ })
 	s := &l.shards[0]
 	var out departures
 	for h := range uint64(4) {

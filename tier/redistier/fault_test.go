@@ -266,7 +266,7 @@ func TestReplica(t *testing.T) {
 	n := store(t, master, "k")
 	redistest.Eventually(t, "the value does not reach the replica", func(ctx context.Context) error {
 		b, err := replica.Get(ctx, "k")
-		if err == nil && (len(b) == 0 || b[0] != byte(tier.Value)) {
+		if err == nil && (len(b) == 0 || b[0] != byte(tier.KindValue)) {
 			err = errors.New("no value yet")
 		}
 		return err

@@ -76,7 +76,7 @@ func TestScriptsAgreeWithOver(t *testing.T) {
 		})]++
 	}
 	t.Logf("changes by kind: %v", acts)
-	for _, act := range []tier.Act{tier.Keep, tier.Put, tier.Patch, tier.Drop} {
+	for _, act := range []tier.Act{tier.ActKeep, tier.ActPut, tier.ActPatch, tier.ActDrop} {
 		if acts[act] < 20 {
 			t.Errorf("only %d changes were of kind %d", acts[act], act)
 		}
@@ -151,13 +151,13 @@ func (s *stage) check(before []byte, after stand, asked any, over func(now time.
 func (a stand) agrees(before []byte, ch tier.Change, took time.Duration) bool {
 	want, ttl := before, hour
 	switch ch.Act {
-	case tier.Put:
+	case tier.ActPut:
 		want, ttl = ch.Frame, ch.TTL
-	case tier.Patch:
+	case tier.ActPatch:
 		want = ch.Frame
-	case tier.Drop:
+	case tier.ActDrop:
 		want = nil
-	case tier.Keep:
+	case tier.ActKeep:
 	}
 	if a.frame == nil {
 		return want == nil || ttl <= took
@@ -195,7 +195,7 @@ func (d *draw) frame() []byte {
 	for i := range whole {
 		whole[i] = byte(d.Uint32())
 	}
-	whole[0] = pick(d, byte(tier.Value), byte(tier.Value), byte(tier.Value), byte(tier.Lease), byte(tier.Lease), '?', 0)
+	whole[0] = pick(d, byte(tier.KindValue), byte(tier.KindValue), byte(tier.KindValue), byte(tier.KindLease), byte(tier.KindLease), '?', 0)
 	copy(whole[1:], n[:])
 	binary.BigEndian.PutUint64(whole[tier.RefreshAt:], uint64(d.refreshUntil()))
 	return whole[:pick(d, d.IntN(9), 9, 9, 10, tier.HeaderSize-1, tier.HeaderSize, tier.HeaderSize+1, len(whole), len(whole))]

@@ -11,7 +11,7 @@ import (
 // front removes some of them first. While the tier holds an entry that has an end, it is also swept
 // every 15 seconds, in a separate goroutine. A panic of the callback of [Tier.OnEvict] there ends
 // the program.
-func (t *Tier) ExpireBy(now func() int64, end func(e tier.Entry) int64) {
+func (t *Tier) ExpireBy(now func() int64, end func(e any) int64) {
 	t.ends.Start(now, end, t.sweep)
 }
 

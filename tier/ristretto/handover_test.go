@@ -163,7 +163,7 @@ func TestVerdictOnTheGone(t *testing.T) {
 	const maxBytes = 64 << 10
 	l := open(t, maxBytes)
 	reasons := map[any][]tier.EvictReason{}
-	l.OnEvict(func(e tier.Entry, _ int64, r tier.EvictReason) { reasons[e] = append(reasons[e], r) })
+	l.OnEvict(func(e any, _ int64, r tier.EvictReason) { reasons[e] = append(reasons[e], r) })
 	const n = 2000
 	var seq atomic.Int64 // makes entries distinct
 	l.AtHandover(func() {

@@ -9,7 +9,7 @@ import (
 // Get returns the last entry that was Set under hash, and whether there is one. It takes no lock
 // and allocates nothing. It writes at most one bit, once between two visits of the hand. It never
 // calls ristretto.
-func (t *Tier) Get(hash uint64) (e tier.Entry, ok bool) {
+func (t *Tier) Get(hash uint64) (e any, ok bool) {
 	n := t.shardOf(hash).table.Load(hash)
 	if n == nil {
 		return nil, false
@@ -24,7 +24,7 @@ func (t *Tier) Get(hash uint64) (e tier.Entry, ok bool) {
 // when the tier is closed, and then reports nothing.
 //
 // About one Set in a hundred pays for a batch that moves to ristretto.
-func (t *Tier) Set(hash uint64, e tier.Entry, cost int64) bool {
+func (t *Tier) Set(hash uint64, e any, cost int64) bool {
 	n := localnode.Of(hash, e, cost)
 	end := t.ends.Of(e)
 	s := t.shardOf(hash)

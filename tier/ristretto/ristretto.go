@@ -40,7 +40,7 @@ type Tier struct {
 	shardShift uint8
 	limits     limits
 	maxBytes   int64 // as configured
-	report     func(tier.Entry, int64, tier.EvictReason)
+	report     func(any, int64, tier.EvictReason)
 	err        error
 	_          [localnode.CacheLine]byte // readers share the lines above; writers dirty those below
 
@@ -101,7 +101,7 @@ func (t *Tier) shardOf(hash uint64) *shard {
 // not call the tier. It runs without a lock, except for evictions: these run under the lock that
 // serializes them. A panic of f reaches that caller and harms nothing: the tier's work was
 // complete before, and f still gets every other entry that left.
-func (t *Tier) OnEvict(f func(e tier.Entry, cost int64, reason tier.EvictReason)) {
+func (t *Tier) OnEvict(f func(e any, cost int64, reason tier.EvictReason)) {
 	t.report = f
 }
 
@@ -130,7 +130,7 @@ func (t *Tier) Budget() (used, most int64) {
 
 // Range calls f with each entry until f returns false. It takes no lock. It shows every entry
 // that stays in the tier, and may miss one that enters meanwhile.
-func (t *Tier) Range(f func(e tier.Entry) bool) {
+func (t *Tier) Range(f func(e any) bool) {
 	for i := range t.shards {
 		for n := range t.shards[i].table.All() {
 			if !f(n.Entry()) {

@@ -128,17 +128,17 @@ func (t *Tier) read(ctx context.Context, tx *sql.Tx, key string) (frame []byte, 
 func (t *Tier) swap(ctx context.Context, tx *sql.Tx, key string, frame []byte, ch tier.Change) (done bool, err error) {
 	var n int64
 	switch k := []byte(key); ch.Act {
-	case tier.Keep:
+	case tier.ActKeep:
 		return true, nil
-	case tier.Put:
+	case tier.ActPut:
 		if frame == nil {
 			n, err = t.exec(ctx, tx, lay, k, ch.Frame, lifetimes.Millis(ch.TTL))
 		} else {
 			n, err = t.exec(ctx, tx, put, k, ch.Frame, lifetimes.Millis(ch.TTL), frame)
 		}
-	case tier.Patch:
+	case tier.ActPatch:
 		n, err = t.exec(ctx, tx, patch, k, ch.Frame, frame)
-	case tier.Drop:
+	case tier.ActDrop:
 		n, err = t.exec(ctx, tx, drop, k, frame)
 	}
 	return n > 0, err

@@ -27,21 +27,7 @@ const (
 	numOps
 )
 
-// FillFault says what happens to a fill.
-type FillFault int
-
-const (
-	// FillsWork stores and answers like the inner tier.
-	FillsWork FillFault = iota
-	// FillsLost answers true and stores nothing, like a primary that dies before its replica
-	// gets the write.
-	FillsLost
-	// FillsUnacked stores and answers [ErrUnacked], like a connection that breaks after the
-	// write.
-	FillsUnacked
-)
-
-// ErrUnacked is the error of a fill under [FillsUnacked], and of a claim whose answer is lost.
+// ErrUnacked is the error of a fill or a claim whose answer is lost.
 var ErrUnacked = errors.New("tiertest: done, answer lost")
 
 // Faulty is a remote tier that fails on command. Without faults it passes each call to the inner
@@ -54,8 +40,9 @@ var ErrUnacked = errors.New("tiertest: done, answer lost")
 type Faulty struct {
 	inner   tier.Remote
 	ops     *fault.Ops[Op]
-	keys    sync.Map // errors by key
-	fills   fault.Setting[FillFault]
+	keys    sync.Map            // errors by key
+	dropped fault.Setting[bool] // fills are lost
+	unheard fault.Setting[bool] // answers to fills are lost
 	unacked fault.Setting[bool] // answers to claims are lost
 	corrupt fault.Setting[func([]byte) []byte]
 	before  fault.Setting[func(ctx context.Context, op Op, keys []string)]
@@ -99,15 +86,20 @@ func (f *Faulty) Delay(d time.Duration, ops ...Op) {
 // Heal. After Hang(false) or Heal they go on.
 func (f *Faulty) Hang(on bool, ops ...Op) { f.ops.Hang(on, ops) }
 
-// Fills sets what happens to fills and releases.
-func (f *Faulty) Fills(mode FillFault) { f.fills.Set(mode) }
+// DropFills makes fills and releases answer true and store nothing, like a primary that dies before
+// its replica gets the write. False ends the fault.
+func (f *Faulty) DropFills(on bool) { f.dropped.Set(on) }
+
+// LoseFills makes fills and releases reach the inner tier and answer [ErrUnacked], like a connection
+// that breaks after the write. False ends the fault.
+func (f *Faulty) LoseFills(on bool) { f.unheard.Set(on) }
 
 // LoseClaims makes claims reach the inner tier and answer [ErrUnacked], like a connection that
 // breaks after the claim. False ends the fault.
 func (f *Faulty) LoseClaims(on bool) { f.unacked.Set(on) }
 
 // Corrupt passes every frame that Get, GetMany or a refused claim returns through how, which may
-// change its argument. Nil ends the fault. See [FlipBit], [Truncate] and [Replace].
+// change its argument. Nil ends the fault.
 func (f *Faulty) Corrupt(how func(frame []byte) []byte) { f.corrupt.Set(how) }
 
 // Before calls fn at the start of every operation, before any fault, on the caller's goroutine.
@@ -120,7 +112,8 @@ func (f *Faulty) Before(fn func(ctx context.Context, op Op, keys []string)) {
 func (f *Faulty) Heal() {
 	f.ops.Heal()
 	f.keys.Clear()
-	f.fills.Set(FillsWork)
+	f.dropped.Set(false)
+	f.unheard.Set(false)
 	f.unacked.Set(false)
 	f.corrupt.Set(nil)
 }
@@ -150,24 +143,3 @@ func (f *Faulty) Name() string {
 
 // Names returns nil, so no log removes cells without the tier and its faults.
 func (*Faulty) Names([]string) (server any, names []string) { return nil, nil }
-
-// FlipBit inverts the bit at index bit, modulo the frame's length. Use it with [Faulty.Corrupt].
-func FlipBit(bit int) func([]byte) []byte {
-	return func(frame []byte) []byte {
-		if len(frame) > 0 {
-			i := bit % (8 * len(frame))
-			frame[i/8] ^= 1 << (i % 8)
-		}
-		return frame
-	}
-}
-
-// Truncate cuts frames after n bytes. Use it with [Faulty.Corrupt].
-func Truncate(n int) func([]byte) []byte {
-	return func(frame []byte) []byte { return frame[:min(n, len(frame))] }
-}
-
-// Replace returns a copy of other instead of every frame. Use it with [Faulty.Corrupt].
-func Replace(other []byte) func([]byte) []byte {
-	return func([]byte) []byte { return append([]byte{}, other...) }
-}

@@ -109,19 +109,21 @@ func TestFaultyFailKeys(t *testing.T) {
 func TestFaultyFills(t *testing.T) {
 	for _, tc := range []struct {
 		name    string
-		mode    tiertest.FillFault
+		drop    bool
+		lose    bool
 		answer  bool
 		err     error
 		changed bool
 	}{
-		{"work", tiertest.FillsWork, true, nil, true},
-		{"lost", tiertest.FillsLost, true, nil, false},
-		{"unacked", tiertest.FillsUnacked, false, tiertest.ErrUnacked, true},
+		{"work", false, false, true, nil, true},
+		{"lost", true, false, true, nil, false},
+		{"unacked", false, true, false, tiertest.ErrUnacked, true},
 	} {
 		for _, many := range []bool{false, true} {
 			t.Run(tc.name, func(t *testing.T) {
 				f, m, n := stored(t)
-				f.Fills(tc.mode)
+				f.DropFills(tc.drop)
+				f.LoseFills(tc.lose)
 				lease := tier.LeaseCell(n)
 				x := tier.Fill{Nonce: n, Cell: lease, TTL: time.Minute}
 				var ok bool
@@ -160,26 +162,26 @@ func TestFaultyCorrupt(t *testing.T) {
 		},
 	}
 	for op, get := range read {
-		f.Corrupt(tiertest.FlipBit(8 * 60))
+		f.Corrupt(func(b []byte) []byte { b[60] ^= 1; return b })
 		if _, err := tier.ParseCell(get()); !errors.Is(err, tier.ErrChecksum) {
-			t.Errorf("%s under FlipBit: ParseCell = %v, want %v", op, err, tier.ErrChecksum)
+			t.Errorf("%s of a flipped bit: ParseCell = %v, want %v", op, err, tier.ErrChecksum)
 		}
-		f.Corrupt(tiertest.Truncate(5))
+		f.Corrupt(func(b []byte) []byte { return b[:5] })
 		if got := get(); len(got) != 5 {
-			t.Errorf("%s under Truncate(5) = %d bytes, want 5", op, len(got))
+			t.Errorf("%s of a cut frame = %d bytes, want 5", op, len(got))
 		}
-		f.Corrupt(tiertest.Replace([]byte("rubbish")))
+		f.Corrupt(func([]byte) []byte { return []byte("rubbish") })
 		if got := get(); string(got) != "rubbish" {
-			t.Errorf("%s under Replace = %q, want rubbish", op, got)
+			t.Errorf("%s of another frame = %q, want rubbish", op, got)
 		}
 		f.Corrupt(nil)
 		if got := get(); !bytes.Equal(got, clean) {
 			t.Errorf("%s after Corrupt(nil) differs from what is stored", op)
 		}
 	}
-	f.Corrupt(tiertest.FlipBit(3))
+	f.Corrupt(func(b []byte) []byte { b[0] ^= 8; return b })
 	if b, err := f.Get(t.Context(), "none"); b != nil || err != nil {
-		t.Errorf("Get of nothing under FlipBit = %q, %v; want nil, nil", b, err)
+		t.Errorf("Get of nothing of a flipped bit = %q, %v; want nil, nil", b, err)
 	}
 }
 

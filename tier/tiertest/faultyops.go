@@ -69,12 +69,11 @@ func (f *Faulty) Fill(ctx context.Context, key string, x tier.Fill) (bool, error
 	if err := errors.Join(f.enter(ctx, Fill, key), f.keyErr(key)); err != nil {
 		return false, err
 	}
-	mode := f.fills.Get()
-	if mode == FillsLost {
+	if f.dropped.Get() {
 		return true, nil
 	}
 	ok, err := f.inner.Fill(ctx, key, x)
-	if mode == FillsUnacked {
+	if f.unheard.Get() {
 		return false, ErrUnacked
 	}
 	return ok, err
@@ -139,12 +138,11 @@ func (f *Faulty) FillMany(ctx context.Context, keys []string, fills []tier.Fill)
 		return tier.FillMany(ctx, oneByOne{f}, keys, fills)
 	}
 	return batch(ctx, f, FillMany, keys, func(keys []string, at []int) ([]bool, error) {
-		mode := f.fills.Get()
-		if mode == FillsLost {
+		if f.dropped.Get() {
 			return slices.Repeat([]bool{true}, len(keys)), nil
 		}
 		got, err := b.FillMany(ctx, keys, pick(fills, at))
-		if mode == FillsUnacked {
+		if f.unheard.Get() {
 			return nil, ErrUnacked
 		}
 		return got, err

@@ -19,16 +19,16 @@ type lru struct {
 	bytes  int64
 	items  map[uint64]*list.Element
 	order  *list.List // the newest is at the front
-	notify func(tier.Entry, int64, tier.EvictReason)
+	notify func(any, int64, tier.EvictReason)
 	now    func() int64
-	end    func(tier.Entry) int64
+	end    func(any) int64
 	sweeps *time.Timer
 	mutant string
 }
 
 type lruItem struct {
 	hash  uint64
-	e     tier.Entry
+	e     any
 	cost  int64
 	end   int64    // when it was set
 	older *lruItem // what it replaced, for a mutant
@@ -36,13 +36,13 @@ type lruItem struct {
 }
 
 func newLRU() *lru {
-	return &lru{items: map[uint64]*list.Element{}, order: list.New(), notify: func(tier.Entry, int64, tier.EvictReason) {}}
+	return &lru{items: map[uint64]*list.Element{}, order: list.New(), notify: func(any, int64, tier.EvictReason) {}}
 }
 
-func (l *lru) OnEvict(f func(tier.Entry, int64, tier.EvictReason)) { l.notify = f }
+func (l *lru) OnEvict(f func(any, int64, tier.EvictReason)) { l.notify = f }
 
 // ExpireBy looks at every entry every 20 seconds.
-func (l *lru) ExpireBy(now func() int64, end func(tier.Entry) int64) {
+func (l *lru) ExpireBy(now func() int64, end func(any) int64) {
 	l.now, l.end = now, end
 	var sweep func()
 	sweep = func() {
@@ -85,9 +85,9 @@ func (l *lru) Usage() (bytes, entries int64) {
 	return l.bytes, int64(len(l.items))
 }
 
-func (l *lru) Range(f func(tier.Entry) bool) {
+func (l *lru) Range(f func(any) bool) {
 	l.mu.Lock()
-	all := make([]tier.Entry, 0, len(l.items))
+	all := make([]any, 0, len(l.items))
 	for _, el := range l.items {
 		all = append(all, el.Value.(*lruItem).e)
 	}
@@ -102,7 +102,7 @@ func (l *lru) Range(f func(tier.Entry) bool) {
 	}
 }
 
-func (l *lru) Get(hash uint64) (tier.Entry, bool) {
+func (l *lru) Get(hash uint64) (any, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	el, ok := l.items[hash]
@@ -117,7 +117,7 @@ func (l *lru) Get(hash uint64) (tier.Entry, bool) {
 	return it.e, true
 }
 
-func (l *lru) Set(hash uint64, e tier.Entry, cost int64) bool {
+func (l *lru) Set(hash uint64, e any, cost int64) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {

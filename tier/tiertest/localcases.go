@@ -73,7 +73,7 @@ func localRangeInUse(t *localTest) {
 	}
 	for range rounds {
 		seen := map[uint64]bool{}
-		r.Range(func(e tier.Entry) bool {
+		r.Range(func(e any) bool {
 			le := e.(*localtest.Entry)
 			if le.Seq == 1 {
 				seen[le.Hash] = true

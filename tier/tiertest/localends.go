@@ -25,7 +25,7 @@ func localEnds(t *localTest) {
 		w := &ending{localTest: localTest{T: t, l: another(t)}, begun: time.Now()}
 		t.Cleanup(w.close)
 		w.led = localtest.Listen(w.l)
-		w.l.(tier.Expirer).ExpireBy(w.now, func(e tier.Entry) int64 { return e.(*mortal).end.Load() })
+		w.l.(tier.Expirer).ExpireBy(w.now, func(e any) int64 { return e.(*mortal).end.Load() })
 		return w
 	})
 }

@@ -90,17 +90,17 @@ func (m *Memory) Fill(ctx context.Context, key string, f tier.Fill) (bool, error
 // makeLocked makes a change under key.
 func (m *Memory) makeLocked(key string, ch tier.Change) {
 	switch ch.Act {
-	case tier.Put:
+	case tier.ActPut:
 		if m.cells == nil {
 			m.cells = map[string]memCell{}
 		}
 		m.sweepLocked(4) // more than one, so cells that are never read again are removed, too
 		m.cells[key] = memCell{ch.Frame, time.Now().Add(ch.TTL)}
-	case tier.Patch:
+	case tier.ActPatch:
 		m.cells[key] = memCell{ch.Frame, m.cells[key].expires}
-	case tier.Drop:
+	case tier.ActDrop:
 		delete(m.cells, key)
-	case tier.Keep:
+	case tier.ActKeep:
 	}
 }
 

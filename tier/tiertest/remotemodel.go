@@ -133,17 +133,17 @@ func (t *remoteTest) filled(key string, f tier.Fill, got bool, err error) {
 
 func (t *remoteTest) changed(key string, ch tier.Change, byClock bool) {
 	switch ch.Act {
-	case tier.Put:
+	case tier.ActPut:
 		c := modelCell{frame: ch.Frame}
 		if ch.TTL < long {
 			c.ends = t.begun.Add(ch.TTL)
 		}
 		t.cells[key] = c
-	case tier.Patch:
+	case tier.ActPatch:
 		t.cells[key] = modelCell{frame: ch.Frame, ends: t.cells[key].ends, patched: byClock}
-	case tier.Drop:
+	case tier.ActDrop:
 		delete(t.cells, key)
-	case tier.Keep:
+	case tier.ActKeep:
 	}
 }
 

@@ -18,7 +18,6 @@ import (
 	"github.com/twofold-go/twofold/internal/bench/setup"
 	"github.com/twofold-go/twofold/internal/redistest"
 	"github.com/twofold-go/twofold/policy"
-	"github.com/twofold-go/twofold/tier"
 	"github.com/twofold-go/twofold/tier/local"
 	"github.com/twofold-go/twofold/tier/redistier"
 )
@@ -132,8 +131,8 @@ func (b *remoteBench) clients() {
 // nothing is a local tier that keeps nothing, so every read goes to Redis.
 type nothing struct{ *local.Tier }
 
-func (nothing) Get(uint64) (tier.Entry, bool)      { return nil, false }
-func (nothing) Set(uint64, tier.Entry, int64) bool { return false }
+func (nothing) Get(uint64) (any, bool)      { return nil, false }
+func (nothing) Set(uint64, any, int64) bool { return false }
 
 // ours adds a cache of the library without local copies.
 func ours[V any](b *remoteBench, c codec.Codec, of func(int64) V) {

@@ -67,7 +67,7 @@ func TestStatementsAgreeWithOver(t *testing.T) {
 				t.Fatalf("frame %q became %q, want %q", frame, got, want)
 			}
 		}
-		for _, act := range []tier.Act{tier.Keep, tier.Put, tier.Patch, tier.Drop} {
+		for _, act := range []tier.Act{tier.ActKeep, tier.ActPut, tier.ActPatch, tier.ActDrop} {
 			if acts[act] == 0 {
 				t.Errorf("no change was of kind %d", act)
 			}
@@ -77,7 +77,7 @@ func TestStatementsAgreeWithOver(t *testing.T) {
 
 // left returns the frame after a change.
 func left(frame []byte, ch tier.Change) []byte {
-	if ch.Act == tier.Keep {
+	if ch.Act == tier.ActKeep {
 		return frame
 	}
 	return ch.Frame
@@ -104,7 +104,7 @@ func (d draw) nonce() tier.Nonce {
 func (d draw) frame() []byte {
 	n := d.nonce()
 	frame := make([]byte, 80)
-	frame[0] = []byte{byte(tier.Value), byte(tier.Value), byte(tier.Lease), '?'}[d.IntN(4)]
+	frame[0] = []byte{byte(tier.KindValue), byte(tier.KindValue), byte(tier.KindLease), '?'}[d.IntN(4)]
 	copy(frame[1:], n[:])
 	binary.BigEndian.PutUint64(frame[tier.RefreshAt:], []uint64{0, 1 << 62}[d.IntN(2)])
 	switch d.IntN(8) {
