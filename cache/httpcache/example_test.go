@@ -111,7 +111,8 @@ func ExampleConfig_key() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		fmt.Println(pages.KeyOf(r))
+		entry, ok := pages.Key(r)
+		fmt.Println(entry.Text(), ok)
 	}
 	// Output:
 	// default:http:v1:https//example.com/list?page=2|accept-language=de true

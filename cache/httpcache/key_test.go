@@ -105,10 +105,10 @@ func TestKeys(t *testing.T) {
 				return r
 			}
 			s := serve(t, mirror, picky())
-			ka, oka := s.c.KeyOf(ra())
-			kb, okb := s.c.KeyOf(rb())
-			if !oka || !okb || (ka == kb) != c.same {
-				t.Errorf("keys %q (%v) and %q (%v)", ka, oka, kb, okb)
+			ka, oka := s.c.Key(ra())
+			kb, okb := s.c.Key(rb())
+			if !oka || !okb || (ka.Text() == kb.Text()) != c.same {
+				t.Errorf("keys %q (%v) and %q (%v)", ka.Text(), oka, kb.Text(), okb)
 			}
 			first, second := do(s, ra()), do(s, rb())
 			if first.hit() || second.hit() != c.same {
@@ -181,20 +181,25 @@ func TestStripPrefix(t *testing.T) {
 }
 
 // An operator can read a key and invalidate by it.
-func TestKeyOf(t *testing.T) {
+func TestKeyAndPrefix(t *testing.T) {
 	s := serve(t, mirror, picky())
 	r := request(t, http.MethodGet, "/list?page=2", "Accept", "application/json", "Host", "example.com:8080")
-	k, ok := s.c.KeyOf(r)
-	want := "default:http:v1:http//example.com%3A8080/list?page=2|accept=application^2Fjson"
+	entry, ok := s.c.Key(r)
+	k, want := entry.Text(), "default:http:v1:http//example.com%3A8080/list?page=2|accept=application^2Fjson"
 	if k != want || !ok {
-		t.Errorf("KeyOf = %q, %v, want %q", k, ok, want)
+		t.Errorf("Key = %q, %v, want %q", k, ok, want)
 	}
-	under := s.c.Under(false, "example.com:8080", "/li")
+	under := s.c.Prefix("http://example.com:8080", "/li")
 	if !strings.HasPrefix(k, under.Text()) {
 		t.Errorf("%q does not begin with %q", k, under.Text())
 	}
-	if k, ok := s.c.KeyOf(request(t, http.MethodPost, "/")); ok || k != "" {
-		t.Errorf("KeyOf a POST = %q", k)
+	if k, ok := s.c.Key(request(t, http.MethodPost, "/")); ok || s.tiers.Invalidate(t.Context(), k) == nil {
+		t.Errorf("Key of a POST = %q", k.Text())
+	}
+	for _, origin := range []string{"example.com", "ftp://example.com", "https://", "https://example.com/"} {
+		if err := s.tiers.Invalidate(t.Context(), s.c.Prefix(origin, "/")); err == nil || !strings.Contains(err.Error(), "want a scheme and a host") {
+			t.Errorf("Prefix of the origin %q: %v", origin, err)
+		}
 	}
 	do(s, r)
 	if err := s.tiers.Invalidate(t.Context(), under); err != nil {
@@ -205,8 +210,8 @@ func TestKeyOf(t *testing.T) {
 	}
 }
 
-// Under covers paths with all the characters that browsers send as they are.
-func TestUnderSpecialCharacters(t *testing.T) {
+// Prefix covers paths with all the characters that browsers send as they are.
+func TestPrefixSpecialCharacters(t *testing.T) {
 	s := serve(t, mirror, picky())
 	const path = "/wiki/Go_(language)!*'[é"
 	r := request(t, http.MethodGet, "/wiki/Go_(language)!*'[%C3%A9?page=2", "Host", "example.com")
@@ -214,7 +219,7 @@ func TestUnderSpecialCharacters(t *testing.T) {
 	if a := do(s, r); !a.hit() {
 		t.Fatalf("the page is not stored: %v", a.how())
 	}
-	if err := s.tiers.Invalidate(t.Context(), s.c.Under(false, "example.com", path)); err != nil {
+	if err := s.tiers.Invalidate(t.Context(), s.c.Prefix("http://example.com", path)); err != nil {
 		t.Fatal(err)
 	}
 	if a := do(s, r); a.hit() {
@@ -311,11 +316,11 @@ func TestSecure(t *testing.T) {
 	s := serve(t, mirror, httpcache.Config{Secure: func(r *http.Request) bool { return r.Header.Get("X-Forwarded-Proto") == "https" }})
 	key := func(r *http.Request, err error) string {
 		t.Helper()
-		full, ok := s.c.KeyOf(r)
+		entry, ok := s.c.Key(r)
 		if err != nil || !ok {
 			t.Fatalf("%v, %v", err, ok)
 		}
-		return full
+		return entry.Text()
 	}
 	seen := key(request(t, http.MethodGet, "/", "X-Forwarded-Proto", "https"), nil)
 	if made := key(s.c.Request(t.Context(), "https://example.com/", nil)); made != seen {

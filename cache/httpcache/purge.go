@@ -5,29 +5,34 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 
 	"github.com/twofold-go/twofold/cache/httpcache/internal/address"
 	"github.com/twofold-go/twofold/cache/httpcache/internal/reason"
 	"github.com/twofold-go/twofold/invalidate"
-	"github.com/twofold-go/twofold/key"
 )
 
-// KeyOf returns the full key of the entry that answers r, as the library spells it. It reports
-// false for a request that bypasses the cache.
-func (c *Cache) KeyOf(r *http.Request) (full string, ok bool) {
+// Key returns the scope of the entry that answers r. Its Text is the full key, as the library spells
+// it. Key reports false for a request that bypasses the cache. Purge also covers the entry's variants.
+func (c *Cache) Key(r *http.Request) (s invalidate.Scope, ok bool) {
 	t, why := c.target(r)
 	if why != reason.None {
-		return "", false
+		return invalidate.Invalid(fmt.Errorf("the request bypasses the cache: %v", why)), false
 	}
-	k, err := c.k.Space.Key(key.Text(t.Key))
-	return k.String(), err == nil
+	s = c.k.Pages.Key(t.Key)
+	return s, s.Validate() == nil
 }
 
-// Under returns the scope of all entries for the host, by http or https, and for paths that begin
-// with path. Host is in lower case; path is not escaped. Under covers the spelling that browsers
-// use. It does not cover a path whose client escaped more than was needed; PurgePath does.
-func (c *Cache) Under(secure bool, host, path string) invalidate.Scope {
-	return c.k.Pages.Prefix(address.Readable(address.Scheme(secure) + host + address.EscapedPath(path)))
+// Prefix returns the scope of all entries of an origin, such as "https://example.com:8443", for paths
+// that begin with path. The host is in lower case; path is not escaped. Prefix covers the spelling that
+// browsers use. It does not cover a path whose client escaped more than was needed; PurgePath does. A
+// call refuses the scope of an origin without http:// or https://.
+func (c *Cache) Prefix(origin, path string) invalidate.Scope {
+	scheme, host, _ := strings.Cut(origin, "://")
+	if scheme != "http" && scheme != "https" || host == "" || strings.Contains(host, "/") {
+		return invalidate.Invalid(fmt.Errorf("httpcache: prefix: origin %.100q: want a scheme and a host, such as https://example.com", origin))
+	}
+	return c.k.Pages.Prefix(address.Readable(address.Scheme(scheme == "https") + host + address.EscapedPath(path)))
 }
 
 // Purge invalidates the entry that answers r. For a request that bypasses the cache it does

@@ -94,7 +94,7 @@ func (c *Cache) warmed(ctx context.Context, x *handling, res cache.Result[*page.
 	return w
 }
 
-// Request returns the request of a client for target, for use with [Cache.KeyOf], Purge and
+// Request returns the request of a client for target, for use with [Cache.Key], Purge and
 // Expire. Target is a path or a whole URL as for [Handler.Warm]; header is the client's header.
 // The scheme is that of target; Config.Secure does not change it.
 func (c *Cache) Request(ctx context.Context, target string, header http.Header) (*http.Request, error) {
