@@ -47,7 +47,7 @@ func (h *handler) act(w http.ResponseWriter, r *http.Request) (*outcome, error) 
 	}
 	o := &outcome{Do: do[0], target: *t, Entries: h.count(t)}
 	if t.By == "url" {
-		if _, ok := h.Pages.KeyOf(t.client); !ok {
+		if _, ok := h.Pages.Key(t.client); !ok {
 			return nil, t.faultf("requests for it bypass the cache, so there is nothing to %s", o.Do)
 		}
 	}

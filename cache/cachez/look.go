@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/invalidate"
-	"github.com/twofold-go/twofold/key"
 )
 
 // maxListed is how many names one list shows.
@@ -52,12 +51,12 @@ func (h *handler) look(r *http.Request, query url.Values) (*finding, error) {
 	f := &finding{target: *t}
 	switch {
 	case t.By == "url":
-		full, ok := h.Pages.KeyOf(t.client)
+		page, ok := h.Pages.Key(t.client)
 		if !ok {
 			f.Entry = &entry{State: "bypass"}
 			return f, nil
 		}
-		f.Entry = h.entryOf(full)
+		f.Entry = h.entryOf(page.Text())
 		return f, nil
 	case h.Index == nil:
 		return nil, faultf(http.StatusConflict, "field %s: this program has no index of its keys: set Config.Index and the hooks of the Tiers", t.By)
@@ -116,10 +115,9 @@ func (h *handler) count(t *target) *int {
 	case t.By != "url":
 		return new(len(h.keysOf(t.scopes)))
 	}
-	full, _ := h.Pages.KeyOf(t.client)
-	k, err := key.Parse(full)
-	if err != nil {
+	page, ok := h.Pages.Key(t.client)
+	if !ok {
 		return new(0)
 	}
-	return new(len(h.Index.KeysOf(invalidate.Key(k))))
+	return new(len(h.Index.KeysOf(page)))
 }

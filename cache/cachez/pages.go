@@ -17,17 +17,16 @@ func (h *handler) coverPages(r *http.Request, t *target) error {
 	if err != nil {
 		return err
 	}
-	secure, host := u.Scheme == "https", strings.ToLower(u.Host)
+	scheme, host := u.Scheme, strings.ToLower(u.Host)
 	if host == "" {
-		secure, host = r.TLS != nil, strings.ToLower(r.Host)
+		if scheme, host = "http", strings.ToLower(r.Host); r.TLS != nil {
+			scheme = "https"
+		}
 	}
 	switch {
 	case t.By == "url":
 		whole := *u
-		whole.Scheme, whole.Host = "http", host
-		if secure {
-			whole.Scheme = "https"
-		}
+		whole.Scheme, whole.Host = scheme, host
 		if t.client, err = h.Pages.Request(r.Context(), whole.String(), nil); err != nil {
 			return err
 		}
@@ -38,9 +37,9 @@ func (h *handler) coverPages(r *http.Request, t *target) error {
 	case t.By == "path":
 		t.path = u.Path
 	case u.Host != "":
-		t.scopes = []invalidate.Scope{h.Pages.Under(secure, host, u.Path)}
+		t.scopes = []invalidate.Scope{h.Pages.Prefix(scheme+"://"+host, u.Path)}
 	default:
-		t.scopes = []invalidate.Scope{h.Pages.Under(false, host, u.Path), h.Pages.Under(true, host, u.Path)}
+		t.scopes = []invalidate.Scope{h.Pages.Prefix("http://"+host, u.Path), h.Pages.Prefix("https://"+host, u.Path)}
 	}
 	return nil
 }
