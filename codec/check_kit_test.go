@@ -172,7 +172,7 @@ func fillAll(v reflect.Value) {
 
 // move changes a time to the same instant in another location.
 func move(v reflect.Value) {
-	if at, ok := v.Interface().(time.Time); ok {
+	if at, ok := reflect.TypeAssert[time.Time](v); ok {
 		v.Set(reflect.ValueOf(at.In(time.FixedZone("", 0))))
 	}
 }

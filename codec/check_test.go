@@ -113,7 +113,6 @@ type (
 		Second
 	}
 	hiddenPointer struct{ *core }
-	maybeGone     struct{ *Optional }
 	odd           int
 )
 

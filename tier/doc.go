@@ -38,6 +38,10 @@
 //	+..     CRC-32C over type, positions and everything from the flags on
 //	+..     payload
 //
+// With cache.TiersConfig.Secret the frame of a value is followed by a tag of 16 bytes. It covers the key
+// and the whole frame but for bytes 1 to 8 and 25 to 32, which the remote tier rewrites. A tier keeps
+// it like the rest of a frame.
+//
 // A cell with more than 64 tags, with parts, with [FlagOwnStale], or with a Keep has a long frame. Its
 // byte 46 is 255, and 26 bytes follow before the hashes of the tags:
 //

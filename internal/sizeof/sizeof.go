@@ -37,7 +37,7 @@ func behind(v reflect.Value) (n int64) {
 	case reflect.Map:
 		return int64(v.Len()) * int64(v.Type().Key().Size()+v.Type().Elem().Size())
 	case reflect.Struct:
-		for i := range v.NumField() {
+		for i := range v.NumField() { //nolint:modernize // Fields allocates
 			n += behind(v.Field(i))
 		}
 	case reflect.Array:
@@ -56,8 +56,8 @@ func refers(t reflect.Type) bool {
 	case reflect.Array:
 		return refers(t.Elem())
 	case reflect.Struct:
-		for i := range t.NumField() {
-			if refers(t.Field(i).Type) {
+		for f := range t.Fields() {
+			if refers(f.Type) {
 				return true
 			}
 		}

@@ -107,7 +107,7 @@ func TestSealCoversEveryBit(t *testing.T) {
 			t.Errorf("bit %d of byte %d: %v, want ErrUnauthentic", bit%8, at, err)
 		}
 	}
-	for n := range len(sealed) {
+	for n := range sealed {
 		if _, _, _, err := s.Read(sealed[:n], "k"); err == nil {
 			t.Errorf("the first %d bytes are read", n)
 		}
