@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/internal/fence/fencetest"
-	"github.com/twofold-go/twofold/internal/memlog"
+	"github.com/twofold-go/twofold/internal/testkit/memlog"
 	"github.com/twofold-go/twofold/internal/race"
 
 	"github.com/twofold-go/twofold/internal/follow"
