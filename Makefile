@@ -7,7 +7,7 @@ MODULES  = $$(go list -m -f '{{.Dir}}')
 # The race detector runs over what has goroutines of its own. internal/bench is left out: the compared
 # libraries build slowly with it. So are packages that only read, compile or count. internal/follow
 # runs on its own, because the detector itself may abort there; see internal/tools/race.sh.
-RACE     = $$(go list work | grep -vE '/internal/(bench|api|deptest|diagram|doctest|follow|release|tools)')
+RACE     = $$(go list work | grep -vE '/internal/(bench|repo|follow|tools)')
 # Other machines that the library builds for.
 TARGETS  = windows/amd64 darwin/arm64 linux/386 linux/arm64
 PKG      ?= ./cache
@@ -89,7 +89,7 @@ fuzz: ## run every fuzz test of the root module for FUZZTIME each
 	sh internal/tools/fuzz.sh $(FUZZTIME)
 
 release-check: ## pack the modules as a proxy serves them, and build a program outside the workspace against each (half a minute)
-	go run ./internal/release
+	go run ./internal/repo/release
 
 tidy: ## tidy every module, the tools included
 	@for dir in $(MODULES) internal/tools; do (cd "$$dir" && GOWORK=off go mod tidy) || exit 1; done

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/cache"
-	"github.com/twofold-go/twofold/internal/redistest"
+	"github.com/twofold-go/twofold/internal/testkit/redistest"
 	"github.com/twofold-go/twofold/invalidate/redislog"
 	"github.com/twofold-go/twofold/policy"
 	"github.com/twofold-go/twofold/tier"

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/cache"
-	"github.com/twofold-go/twofold/internal/script"
+	"github.com/twofold-go/twofold/internal/testkit/script"
 	"github.com/twofold-go/twofold/tier"
 )
 

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/twofold-go/twofold/internal/testserver"
+	"github.com/twofold-go/twofold/internal/testkit/testserver"
 )
 
 // Stop ends the server as pg_ctl -m immediate does. The next start recovers.

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/twofold-go/twofold/internal/testserver"
+	"github.com/twofold-go/twofold/internal/testkit/testserver"
 )
 
 // process is one database server. Its methods must not be called concurrently.

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/twofold-go/twofold/internal/testserver"
+	"github.com/twofold-go/twofold/internal/testkit/testserver"
 )
 
 // server is what the database servers have in common.

@@ -6,7 +6,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/twofold-go/twofold/internal/testserver"
+	"github.com/twofold-go/twofold/internal/testkit/testserver"
 )
 
 // pause stops a process and returns when it has stopped.

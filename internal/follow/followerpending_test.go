@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/internal/fence/fencetest"
-	"github.com/twofold-go/twofold/internal/memlog"
 	"github.com/twofold-go/twofold/internal/race"
+	"github.com/twofold-go/twofold/internal/testkit/memlog"
 
 	"github.com/twofold-go/twofold/internal/follow"
 	"github.com/twofold-go/twofold/invalidate"

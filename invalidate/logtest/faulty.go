@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/twofold-go/twofold/internal/fault"
+	"github.com/twofold-go/twofold/internal/testkit/fault"
 	"github.com/twofold-go/twofold/invalidate"
 )
 

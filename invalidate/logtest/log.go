@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/twofold-go/twofold/internal/suitetest"
+	"github.com/twofold-go/twofold/internal/testkit/suitetest"
 	"github.com/twofold-go/twofold/invalidate"
 )
 

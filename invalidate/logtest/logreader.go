@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/twofold-go/twofold/internal/fault"
+	"github.com/twofold-go/twofold/internal/testkit/fault"
 	"github.com/twofold-go/twofold/invalidate"
 )
 

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/twofold-go/twofold/internal/memlog"
+	"github.com/twofold-go/twofold/internal/testkit/memlog"
 	"github.com/twofold-go/twofold/invalidate"
 )
 

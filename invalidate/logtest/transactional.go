@@ -4,7 +4,7 @@ import (
 	"context"
 	"testing"
 
-	"github.com/twofold-go/twofold/internal/suitetest"
+	"github.com/twofold-go/twofold/internal/testkit/suitetest"
 	"github.com/twofold-go/twofold/invalidate"
 )
 

@@ -11,7 +11,7 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
-	"github.com/twofold-go/twofold/internal/fault"
+	"github.com/twofold-go/twofold/internal/testkit/fault"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/key"
 )

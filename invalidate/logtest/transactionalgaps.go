@@ -6,7 +6,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/twofold-go/twofold/internal/fault"
+	"github.com/twofold-go/twofold/internal/testkit/fault"
 	"github.com/twofold-go/twofold/invalidate"
 )
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/twofold-go/twofold/internal/redistest"
+	"github.com/twofold-go/twofold/internal/testkit/redistest"
 	"github.com/twofold-go/twofold/invalidate"
 )
 

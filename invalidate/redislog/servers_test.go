@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/twofold-go/twofold/internal/redistest"
+	"github.com/twofold-go/twofold/internal/testkit/redistest"
 )
 
 // serversEnv names more server binaries to run this package's suite against: other versions of

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/internal/localnode"
-	"github.com/twofold-go/twofold/internal/trace"
+	"github.com/twofold-go/twofold/internal/testkit/trace"
 	"github.com/twofold-go/twofold/tier"
 )
 

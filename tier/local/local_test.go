@@ -3,8 +3,8 @@ package local_test
 import (
 	"testing"
 
-	"github.com/twofold-go/twofold/internal/localtest"
-	"github.com/twofold-go/twofold/internal/trace"
+	"github.com/twofold-go/twofold/internal/testkit/localtest"
+	"github.com/twofold-go/twofold/internal/testkit/trace"
 	"github.com/twofold-go/twofold/tier"
 	"github.com/twofold-go/twofold/tier/local"
 	"github.com/twofold-go/twofold/tier/tiertest"

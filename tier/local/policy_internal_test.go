@@ -7,7 +7,7 @@ import (
 	"github.com/twofold-go/twofold/internal/race"
 
 	"github.com/twofold-go/twofold/internal/localnode"
-	"github.com/twofold-go/twofold/internal/trace"
+	"github.com/twofold-go/twofold/internal/testkit/trace"
 	"github.com/twofold-go/twofold/tier"
 )
 

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/twofold-go/twofold/internal/localbench"
 	"github.com/twofold-go/twofold/internal/race"
-	"github.com/twofold-go/twofold/internal/trace"
+	"github.com/twofold-go/twofold/internal/testkit/localbench"
+	"github.com/twofold-go/twofold/internal/testkit/trace"
 )
 
 // TestHitRatio replays fixed traces. Ties are broken at random, which moves the results by a few tenths

@@ -11,7 +11,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/twofold-go/twofold/internal/redistest"
+	"github.com/twofold-go/twofold/internal/testkit/redistest"
 	"github.com/twofold-go/twofold/tier"
 	"github.com/twofold-go/twofold/tier/redistier"
 )

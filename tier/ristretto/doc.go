@@ -31,7 +31,7 @@
 // # What was measured
 //
 // Hit ratio in %, for a get and, on a miss, a set. Entries of 1 KiB, capacity 1,000 / 10,000
-// entries (traces of internal/trace, seed 1; zipf over 100,000 keys and a million accesses).
+// entries (traces of internal/testkit/trace, seed 1; zipf over 100,000 keys and a million accesses).
 // Medians of three runs. Loop and moving hot set vary by one to three points between runs.
 // ristretto without Wait varies more, because it depends on how the machine schedules it. The
 // others vary by 0.3:

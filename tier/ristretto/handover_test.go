@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/twofold-go/twofold/internal/localtest"
+	"github.com/twofold-go/twofold/internal/testkit/localtest"
 	"github.com/twofold-go/twofold/tier"
 	"github.com/twofold-go/twofold/tier/ristretto"
 )

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/twofold-go/twofold/internal/localbench"
 	"github.com/twofold-go/twofold/internal/race"
-	"github.com/twofold-go/twofold/internal/trace"
+	"github.com/twofold-go/twofold/internal/testkit/localbench"
+	"github.com/twofold-go/twofold/internal/testkit/trace"
 	"github.com/twofold-go/twofold/tier/ristretto"
 )
 

@@ -3,8 +3,8 @@ package ristretto_test
 import (
 	"testing"
 
-	"github.com/twofold-go/twofold/internal/localtest"
-	"github.com/twofold-go/twofold/internal/trace"
+	"github.com/twofold-go/twofold/internal/testkit/localtest"
+	"github.com/twofold-go/twofold/internal/testkit/trace"
 	"github.com/twofold-go/twofold/tier"
 	"github.com/twofold-go/twofold/tier/ristretto"
 	"github.com/twofold-go/twofold/tier/tiertest"

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/twofold-go/twofold/internal/fault"
+	"github.com/twofold-go/twofold/internal/testkit/fault"
 	"github.com/twofold-go/twofold/internal/unwrap"
 	"github.com/twofold-go/twofold/tier"
 )

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/twofold-go/twofold/internal/fault"
+	"github.com/twofold-go/twofold/internal/testkit/fault"
 	"github.com/twofold-go/twofold/tier"
 )
 

@@ -3,9 +3,9 @@ package tiertest
 import (
 	"testing"
 
-	"github.com/twofold-go/twofold/internal/localtest"
-	"github.com/twofold-go/twofold/internal/suitetest"
-	"github.com/twofold-go/twofold/internal/trace"
+	"github.com/twofold-go/twofold/internal/testkit/localtest"
+	"github.com/twofold-go/twofold/internal/testkit/suitetest"
+	"github.com/twofold-go/twofold/internal/testkit/trace"
 	"github.com/twofold-go/twofold/tier"
 )
 

@@ -6,9 +6,9 @@ import (
 	"time"
 	"weak"
 
-	"github.com/twofold-go/twofold/internal/localtest"
 	"github.com/twofold-go/twofold/internal/race"
-	"github.com/twofold-go/twofold/internal/suitetest"
+	"github.com/twofold-go/twofold/internal/testkit/localtest"
+	"github.com/twofold-go/twofold/internal/testkit/suitetest"
 	"github.com/twofold-go/twofold/tier"
 )
 

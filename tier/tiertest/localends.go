@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/twofold-go/twofold/internal/localtest"
-	"github.com/twofold-go/twofold/internal/suitetest"
+	"github.com/twofold-go/twofold/internal/testkit/localtest"
+	"github.com/twofold-go/twofold/internal/testkit/suitetest"
 	"github.com/twofold-go/twofold/tier"
 )
 

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/twofold-go/twofold/internal/suitetest"
+	"github.com/twofold-go/twofold/internal/testkit/suitetest"
 	"github.com/twofold-go/twofold/tier"
 )
 

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/twofold-go/twofold/internal/suitetest"
+	"github.com/twofold-go/twofold/internal/testkit/suitetest"
 	"github.com/twofold-go/twofold/tier"
 )
 

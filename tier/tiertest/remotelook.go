@@ -1,7 +1,7 @@
 package tiertest
 
 import (
-	"github.com/twofold-go/twofold/internal/suitetest"
+	"github.com/twofold-go/twofold/internal/testkit/suitetest"
 	"github.com/twofold-go/twofold/tier"
 )
 

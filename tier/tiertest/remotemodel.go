@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/twofold-go/twofold/internal/localtest"
+	"github.com/twofold-go/twofold/internal/testkit/localtest"
 	"github.com/twofold-go/twofold/tier"
 )
 

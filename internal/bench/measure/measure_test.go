@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/twofold-go/twofold/internal/bench/measure"
-	"github.com/twofold-go/twofold/internal/redistest"
+	"github.com/twofold-go/twofold/internal/testkit/redistest"
 )
 
 func TestRunCounts(t *testing.T) {

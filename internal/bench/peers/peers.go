@@ -14,7 +14,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/twofold-go/twofold/internal/trace"
+	"github.com/twofold-go/twofold/internal/testkit/trace"
 )
 
 // Value is the value in all caches.

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/internal/bench/setup"
-	"github.com/twofold-go/twofold/internal/testserver"
+	"github.com/twofold-go/twofold/internal/testkit/testserver"
 )
 
 // ErrSystem means that this system lacks what a run needs.

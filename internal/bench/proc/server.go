@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/internal/bench/setup"
-	"github.com/twofold-go/twofold/internal/redistest"
-	"github.com/twofold-go/twofold/internal/testserver"
+	"github.com/twofold-go/twofold/internal/testkit/redistest"
+	"github.com/twofold-go/twofold/internal/testkit/testserver"
 )
 
 // FreeAddr returns an address of this machine that nothing listens on.

@@ -8,7 +8,7 @@ import (
 	"github.com/twofold-go/twofold/internal/bench/peers"
 	"github.com/twofold-go/twofold/internal/bench/report"
 	"github.com/twofold-go/twofold/internal/bench/setup"
-	"github.com/twofold-go/twofold/internal/trace"
+	"github.com/twofold-go/twofold/internal/testkit/trace"
 	"github.com/twofold-go/twofold/tier/local"
 	"github.com/twofold-go/twofold/tier/ristretto"
 )

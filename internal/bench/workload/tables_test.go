@@ -7,7 +7,7 @@ import (
 	"github.com/puzpuzpuz/xsync/v4"
 
 	"github.com/twofold-go/twofold/internal/localnode"
-	"github.com/twofold-go/twofold/internal/trace"
+	"github.com/twofold-go/twofold/internal/testkit/trace"
 )
 
 const residents = 100_000

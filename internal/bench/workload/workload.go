@@ -19,7 +19,7 @@ import (
 	"github.com/twofold-go/twofold/internal/bench/peers"
 	"github.com/twofold-go/twofold/internal/bench/report"
 	"github.com/twofold-go/twofold/internal/bench/setup"
-	"github.com/twofold-go/twofold/internal/redistest"
+	"github.com/twofold-go/twofold/internal/testkit/redistest"
 )
 
 // Size is the size of a run.

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/twofold-go/twofold/internal/fault"
+	"github.com/twofold-go/twofold/internal/testkit/fault"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/invalidate/sqllog"
 )

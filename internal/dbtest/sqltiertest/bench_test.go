@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/internal/dbtest"
-	"github.com/twofold-go/twofold/internal/redistest"
+	"github.com/twofold-go/twofold/internal/testkit/redistest"
 	"github.com/twofold-go/twofold/tier"
 	"github.com/twofold-go/twofold/tier/redistier"
 	"github.com/twofold-go/twofold/tier/sqltier"

@@ -11,7 +11,7 @@ import (
 	"modernc.org/sqlite"
 
 	"github.com/twofold-go/twofold/internal/bench/setup"
-	"github.com/twofold-go/twofold/internal/redistest"
+	"github.com/twofold-go/twofold/internal/testkit/redistest"
 )
 
 // tables are all tables of a run, the source first.

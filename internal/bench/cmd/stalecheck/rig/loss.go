@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/internal/bench/proc"
-	"github.com/twofold-go/twofold/internal/redistest"
+	"github.com/twofold-go/twofold/internal/testkit/redistest"
 )
 
 // loss is a way in which the log loses its end.

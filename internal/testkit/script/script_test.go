@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/twofold-go/twofold/internal/script"
+	"github.com/twofold-go/twofold/internal/testkit/script"
 )
 
 // toy is a key-value store whose entries expire and whose loads are merged.

@@ -29,15 +29,15 @@ var testModules = []string{
 // anything that chooses where telemetry goes.
 var neverShipped = append([]string{
 	"testing",
-	module + "/internal/fault",
+	module + "/internal/testkit/fault",
 	module + "/internal/dbtest",
-	module + "/internal/localbench",
-	module + "/internal/localtest",
-	module + "/internal/memlog",
-	module + "/internal/suitetest",
-	module + "/internal/testserver",
-	module + "/internal/redistest",
-	module + "/internal/script",
+	module + "/internal/testkit/localbench",
+	module + "/internal/testkit/localtest",
+	module + "/internal/testkit/memlog",
+	module + "/internal/testkit/suitetest",
+	module + "/internal/testkit/testserver",
+	module + "/internal/testkit/redistest",
+	module + "/internal/testkit/script",
 	module + "/tier/tiertest",
 	module + "/invalidate/logtest",
 	"go.opentelemetry.io/otel/exporters",
@@ -53,7 +53,7 @@ var (
 	// Only these packages may use go-redis.
 	adapters = inModule("tier/redistier", "invalidate/redislog", "internal/rediserr")
 	// Packages made for tests.
-	kits = inModule("cache/cachetest", "tier/tiertest", "invalidate/logtest", "internal/fault", "internal/localbench", "internal/localtest", "internal/memlog", "internal/redistest", "internal/script", "internal/suitetest", "internal/testserver", "internal/fence/fencetest")
+	kits = inModule("cache/cachetest", "tier/tiertest", "invalidate/logtest", "internal/testkit/fault", "internal/testkit/localbench", "internal/testkit/localtest", "internal/testkit/memlog", "internal/testkit/redistest", "internal/testkit/script", "internal/testkit/suitetest", "internal/testkit/testserver", "internal/fence/fencetest")
 )
 
 // rule says what one package may not depend on, directly or indirectly. A path includes everything
@@ -261,7 +261,7 @@ func watch(t *testing.T) {
 func goCommand(t *testing.T, args ...string) []byte {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "go", args...)
-	cmd.Dir = "../.."
+	cmd.Dir = "../../.."
 	cmd.Env = append(cmd.Environ(), "GOWORK=off")
 	out, err := cmd.Output()
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/twofold-go/twofold/internal/doctest"
+	"github.com/twofold-go/twofold/internal/repo/doctest"
 	"github.com/twofold-go/twofold/policy"
 )
 

@@ -12,12 +12,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/twofold-go/twofold/internal/doctest"
-	"github.com/twofold-go/twofold/internal/redistest"
+	"github.com/twofold-go/twofold/internal/repo/doctest"
+	"github.com/twofold-go/twofold/internal/testkit/redistest"
 )
 
 // root is the root of the repository.
-const root = "../.."
+const root = "../../.."
 
 // markdown returns the text of each Markdown file of the repository by its path.
 func markdown(t *testing.T) map[string]string {

@@ -1,7 +1,7 @@
 // Command diagram draws the sequence diagrams of the README. For each text file in its folder it
 // writes an SVG beside the file.
 //
-//	go run ./internal/diagram
+//	go run ./internal/repo/diagram
 //
 // A line "actors A | B" names the columns. "A -> B: text" is an arrow, "A --> B: text" a dashed
 // arrow, and "A: text" a note on the column. "#" begins a comment.
@@ -15,7 +15,7 @@ import (
 )
 
 func main() {
-	if err := draw("internal/diagram"); err != nil {
+	if err := draw("internal/repo/diagram"); err != nil {
 		fmt.Fprintln(os.Stderr, "diagram:", err)
 		os.Exit(1)
 	}

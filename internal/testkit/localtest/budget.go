@@ -6,7 +6,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/twofold-go/twofold/internal/trace"
+	"github.com/twofold-go/twofold/internal/testkit/trace"
 	"github.com/twofold-go/twofold/tier"
 )
 

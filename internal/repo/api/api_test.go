@@ -33,8 +33,8 @@ func TestListing(t *testing.T) {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); diff != "" {
-			t.Errorf("package %s exports something else than internal/api/%s says (-listed +exported):\n%s\n"+
-				"If that is meant, run: go test ./internal/api -update", dir, fileOf(dir), diff)
+			t.Errorf("package %s exports something else than internal/repo/api/%s says (-listed +exported):\n%s\n"+
+				"If that is meant, run: go test ./internal/repo/api -update", dir, fileOf(dir), diff)
 		}
 	}
 	removeOthers(t, dirs)
@@ -58,7 +58,7 @@ func removeOthers(t *testing.T, dirs []string) {
 			}
 			continue
 		}
-		t.Errorf("internal/api/%s lists a package that no longer exists; run: go test ./internal/api -update", f)
+		t.Errorf("internal/repo/api/%s lists a package that no longer exists; run: go test ./internal/repo/api -update", f)
 	}
 }
 

@@ -12,7 +12,7 @@
 // of the comments. Declarations and statements need no imports: doctest adds them by package name.
 // "localhost:6379" stands for a Redis server that the test starts.
 //
-// All snippets become packages below internal/doctest/snippets, which exist only in an overlay of
+// All snippets become packages below internal/repo/doctest/snippets, which exist only in an overlay of
 // the go command. One test binary contains all of them.
 package doctest
 

@@ -3,7 +3,7 @@ package redistest_test
 import (
 	"testing"
 
-	"github.com/twofold-go/twofold/internal/redistest"
+	"github.com/twofold-go/twofold/internal/testkit/redistest"
 )
 
 func TestRedisURL(t *testing.T) {

@@ -16,7 +16,7 @@ import (
 	"unicode"
 )
 
-const root = "../.."
+const root = "../../.."
 
 // pkg is the exported names of a package.
 type pkg struct {

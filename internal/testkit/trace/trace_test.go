@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/twofold-go/twofold/internal/trace"
+	"github.com/twofold-go/twofold/internal/testkit/trace"
 )
 
 // TestDeterministic pins each generator by a checksum: a change of a generator changes every

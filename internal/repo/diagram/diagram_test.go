@@ -29,7 +29,7 @@ func TestPicturesAreFresh(t *testing.T) {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(want, string(got)); diff != "" {
-			t.Errorf("%s has changed: run go run ./internal/diagram\n%s", file, diff)
+			t.Errorf("%s has changed: run go run ./internal/repo/diagram\n%s", file, diff)
 		}
 	}
 }

@@ -14,7 +14,7 @@ import (
 
 const (
 	module = "github.com/twofold-go/twofold"
-	folder = "internal/doctest/snippets"
+	folder = "internal/repo/doctest/snippets"
 )
 
 // imports are the packages that a snippet may use without its own import.
