@@ -127,7 +127,7 @@ func TestFrameIsBoundedByMaxValueBytes(t *testing.T) {
 	for _, inner := range []codec.Codec{codec.CBOR, codec.JSON, codec.Raw} {
 		for name, form := range map[string]func(codec.Codec, int) codec.Codec{"plain": asIs, "snappy": codec.Snappy, "deflate": codec.Deflate} {
 			bubble(t, inner.ID()+", "+name, func(t *testing.T) {
-				data, err := form(inner, -1).Marshal(strings.Repeat("x", 40<<20))
+				data, err := form(inner, -1).Marshal(strings.Repeat("x", 8<<20))
 				must(t, err)
 				wantBounded[string](t, form(inner, 0), data, 1<<20)
 			})
