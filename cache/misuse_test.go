@@ -336,15 +336,12 @@ func TestOpenFailsWithoutTrace(t *testing.T) {
 type (
 	plainRemote struct{ tier.Remote }
 	plainLog    struct{ invalidate.Log }
-	plainLocal  struct{ tier.Local }
 	openRemote  struct{ plainRemote }
 	openLog     struct{ plainLog }
-	openLocal   struct{ plainLocal }
 )
 
 func (o openRemote) Unwrap() tier.Remote { return o.Remote }
 func (o openLog) Unwrap() invalidate.Log { return o.Log }
-func (o openLocal) Unwrap() tier.Local   { return o.Local }
 
 // A log that removes cells gets the tier's name and a function that removes cells from it, also behind
 // wrappers. If a wrapper hides what that needs, Open fails.
@@ -390,13 +387,3 @@ func TestLogUsesCells(t *testing.T) {
 		})
 	}
 }
-
-// deaf is a remote tier that answers nothing and can do no more than it must.
-type deaf struct{}
-
-func (*deaf) Get(context.Context, string) ([]byte, error) { return nil, errRemote }
-func (*deaf) Claim(context.Context, string, tier.Claim) (tier.Claimed, error) {
-	return tier.Claimed{}, errRemote
-}
-func (*deaf) Fill(context.Context, string, tier.Fill) (bool, error) { return false, errRemote }
-func (*deaf) Unlink(context.Context, ...string) error               { return errRemote }
