@@ -247,6 +247,8 @@ func TestUsable(t *testing.T) {
 		"no-cache with a tag":         {status: 302, life: rules.Lifetime{Asks: true}, header: tag, want: true},
 		"stale while revalidating":    {status: 200, life: rules.Lifetime{Stale: time.Second}, want: true},
 		"stale in place of a failure": {status: 200, life: rules.Lifetime{StaleIfError: time.Second}, want: true},
+		"a stale failure":             {status: 503, life: rules.Lifetime{Stale: time.Second, StaleIfError: time.Second}, header: tag},
+		"a stale, public failure":     {status: 503, life: rules.Lifetime{Stale: time.Second, Public: true}, want: true},
 	} {
 		h := http.Header{}
 		for i := 0; i < len(c.header); i += 2 {
