@@ -35,9 +35,9 @@ const (
 
 // Hit reports whether the fast path can serve the entry. A warm program is nearly always on this
 // path: one hash, one look-up, one reading of the clock, the lease, and the fences. The order of
-// the last two matters; see lease.go. A caller that has read the clock
-// gives now; others give 0. An entry that never expires needs no clock if there is no log. The lease is for values that are built from the entry.
-// With ok, the note says whether the hit must be reported. Without it, it says whether the slow path
+// the last two matters; see lease.go. A caller that has read the clock gives now; others give 0. An
+// entry that never expires needs no clock if there is no log. The lease is for values that are built
+// from the entry. With ok, the note says whether the hit must be reported. Without it, it says whether the slow path
 // may still serve an entry.
 func (v *View) Hit(it *entry.Entry, now int64) (lease int64, n Note, ok bool) {
 	t := v.Core
