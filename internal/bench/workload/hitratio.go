@@ -59,7 +59,7 @@ var ratioEngines = []struct {
 }
 
 func (e *Env) hitRatios() {
-	universe, n := by(e, 100_000, 20_000, 5000), by(e, 1_000_000, 100_000, 10_000)
+	universe, n := by(e, 100_000, 20_000, 6000), by(e, 1_000_000, 100_000, 10_000)
 	cost := entryCost(e.ctx)
 	for _, shape := range shapes {
 		for _, share := range shares {
