@@ -34,7 +34,6 @@ func TestIdentityControls(t *testing.T) {
 		{"memory,place,run-id,ids", "TestLostEnd", []string{unknown, written, tables + "mariadb", tables + "postgres", tables + "sqlite"}},
 		{"place", "TestPutBack", []string{template, renamed, folder}},
 		{"memory,place", "TestPutBack", all},
-		{"memory", "TestIdentityKeepsTheWitness", []string{"mariadb", "postgres", "sqlite"}},
 		{"content", "TestReusedID", []string{"mariadb", "postgres", "sqlite"}},
 		{"content", "TestReusedIDBetweenStatements", []string{"TestReusedIDBetweenStatements"}},
 		{"content", "TestChangedWhileNumbering", []string{"TestChangedWhileNumbering"}},
