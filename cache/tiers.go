@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/twofold-go/twofold/internal/audits"
 	"github.com/twofold-go/twofold/internal/failure"
 	"github.com/twofold-go/twofold/internal/store"
 	"github.com/twofold-go/twofold/invalidate"
@@ -14,7 +15,8 @@ import (
 // Tiers holds what the caches of one process share: the tiers, the limits and the instruments.
 // Make one with [Open]. All methods may be called concurrently.
 type Tiers struct {
-	core *store.Core
+	core   *store.Core
+	audits *audits.Auditor
 }
 
 // Open returns Tiers for cfg. It refuses a faulty configuration and names all faults. When it
@@ -24,7 +26,7 @@ func Open(cfg TiersConfig) (*Tiers, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Tiers{core}, nil
+	return &Tiers{core, cfg.auditor(core)}, nil
 }
 
 // engine returns the engine of the Tiers, or why there is none.

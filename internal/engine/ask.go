@@ -219,7 +219,7 @@ func (a *Ask) deliver(ctx context.Context, f *flight, out *outcome, led bool) (A
 	if led {
 		a.countLed(out, src, reason)
 		if a.j.Policy.Audit > 0 && src != entry.Load && out.err == nil {
-			auditHit(ctx, &a.j, it, src, a.j.Policy.Audit)
+			a.j.Core.Sampled(ctx, &a.j, it, src, a.j.Policy.Audit)
 		}
 	} else if out.span != nil {
 		trace.SpanFromContext(ctx).AddLink(trace.Link{SpanContext: *out.span})

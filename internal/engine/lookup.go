@@ -180,7 +180,7 @@ func (a *Ask) fromLocal(ctx context.Context, same func(*entry.Entry) bool, old *
 	}
 	a.j.View.Inherit(ctx, it, a.lease)
 	if a.j.Policy.Audit > 0 {
-		auditHit(ctx, &a.j, it, entry.Local, a.j.Policy.Audit)
+		a.j.Core.Sampled(ctx, &a.j, it, entry.Local, a.j.Policy.Audit)
 	}
 	return Answer{it, entry.Local, reason != measure.NotStale, now}, true, it.Err
 }

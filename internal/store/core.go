@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"hash/maphash"
 	"log/slog"
 	"sync"
@@ -12,7 +13,6 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/twofold-go/twofold/codec"
-	"github.com/twofold-go/twofold/internal/audits"
 	"github.com/twofold-go/twofold/internal/entry"
 	"github.com/twofold-go/twofold/internal/failure"
 	"github.com/twofold-go/twofold/internal/fence"
@@ -44,7 +44,6 @@ type Config struct {
 	Secret         []byte
 	PreviousSecret []byte
 	MaxAudits      int
-	OnStale        func(*audits.StaleHit)
 	MaxTenants     int
 	OnStored       func(*entry.Entry)
 	OnRemoved      func(*entry.Entry, tier.EvictReason)
@@ -85,7 +84,11 @@ type Core struct {
 	noLog     sync.Once         // see warnOfNoLog
 
 	Listeners listen.Listeners
-	Audits    audits.Auditor
+	// Sampled gets the hits of namespaces whose policy has an Audit, and the chance with which one is
+	// to be audited. It is set before the first cache opens.
+	Sampled func(ctx context.Context, j *Job, it *entry.Entry, src entry.Source, chance float64)
+	Closing context.Context // ends when Close begins
+	closing context.CancelFunc
 
 	mu     sync.Mutex // protects the rest
 	used   namespaces
