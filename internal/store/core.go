@@ -18,7 +18,6 @@ import (
 	"github.com/twofold-go/twofold/internal/fence"
 	"github.com/twofold-go/twofold/internal/filling"
 	"github.com/twofold-go/twofold/internal/follow"
-	"github.com/twofold-go/twofold/internal/listen"
 	"github.com/twofold-go/twofold/internal/measure"
 	"github.com/twofold-go/twofold/internal/remote"
 	"github.com/twofold-go/twofold/internal/scope"
@@ -83,7 +82,7 @@ type Core struct {
 	panicked  sync.Once         // the first panic of a hook was logged
 	noLog     sync.Once         // see warnOfNoLog
 
-	Listeners listen.Listeners
+	Listeners Listeners
 	// Sampled gets the hits of namespaces whose policy has an Audit, and the chance with which one is
 	// to be audited. It is set before the first cache opens.
 	Sampled func(ctx context.Context, j *Job, it *entry.Entry, src entry.Source, chance float64)
