@@ -7,7 +7,7 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/twofold-go/twofold/internal/failure"
+	"github.com/twofold-go/twofold/internal/fault"
 	"github.com/twofold-go/twofold/internal/filling"
 	"github.com/twofold-go/twofold/internal/measure"
 	"github.com/twofold-go/twofold/internal/store"
@@ -45,7 +45,7 @@ func (p *party) load() {
 	if late && errors.Is(l.Err(), context.DeadlineExceeded) {
 		for i := range as { // the same error as its callers got
 			if errors.Is(as[i].err, context.DeadlineExceeded) {
-				as[i].err = failure.ErrLoadTimeout
+				as[i].err = fault.ErrLoadTimeout
 			}
 		}
 	}
@@ -161,7 +161,7 @@ func (p *party) takeTurn(l *load) error {
 			return err
 		}
 		p.runs[0].f.j.View.Counts.Inc(measure.LoadRefused)
-		return failure.ErrOverloaded
+		return fault.ErrOverloaded
 	}
 	l.turn = err == nil
 	return nil
@@ -180,7 +180,7 @@ func (a *attempt) guard(t *store.Core, fill *filling.Fill, f func() error) {
 		a.took = time.Duration(t.Now() - a.begun)
 		a.facts = fill.Close()
 	}()
-	a.failed = failure.Failed(f())
+	a.failed = fault.Failed(f())
 }
 
 // keepClaims renews the party's claims during a long load, until stop or the end of ctx. It does
@@ -250,7 +250,7 @@ func (o *overdue) end(why error) {
 		o.f.end(out)
 		return
 	}
-	out.err = failure.ErrLoadTimeout
+	out.err = fault.ErrLoadTimeout
 	out.far = o.far
 	o.f.failed(out, o.spare)
 }

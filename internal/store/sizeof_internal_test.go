@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/twofold-go/twofold/internal/race"
+	"github.com/twofold-go/twofold/internal/testkit/race"
 )
 
 type point struct {

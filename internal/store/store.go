@@ -9,7 +9,7 @@ import (
 	"sync"
 
 	"github.com/twofold-go/twofold/codec"
-	"github.com/twofold-go/twofold/internal/failure"
+	"github.com/twofold-go/twofold/internal/fault"
 	"github.com/twofold-go/twofold/internal/measure"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/key"
@@ -39,7 +39,7 @@ type Spec struct {
 // Open makes a store for what c describes, and returns the view of its tenant.
 func (s *Store) Open(t *Core, k Kind, c *Spec) (*View, error) {
 	if t.Work.Closed() {
-		return nil, fmt.Errorf("cache: new %.100q: %w", c.Namespace, failure.ErrClosed)
+		return nil, fmt.Errorf("cache: new %.100q: %w", c.Namespace, fault.ErrClosed)
 	}
 	c.MaxBatch = cmp.Or(c.MaxBatch, 100)
 	if c.Codec == nil {
