@@ -34,7 +34,8 @@ import (
 //	an answer            the party, once it is stored          nothing
 //	LoadTimeout          the load's timer: an old value, or    when the loader returns: stores
 //	                     ErrLoadTimeout (see late)             its value, or gives the claim back
-//	the last caller left no caller waits                       gives the claim back
+//	the last caller left no caller waits; never with the       if the loader returns a value all
+//	                     policy's Detached                     the same: stores it
 //	a panic, a Goexit    the party, by fallen                  gives all claims back
 //	Close                the party, with ErrClosed             gives the claim back
 //	a claim was lost     the party, with the value             keeps it nowhere
