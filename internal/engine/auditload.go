@@ -21,10 +21,12 @@ func (a *audit) ask() (got *entry.Entry, why measure.Stat) {
 	if t.Audits.Running.Add(1) > t.Audits.Most || !t.Loads.TryAcquire(1) {
 		return got, measure.AuditsSkipped
 	}
-	defer t.Loads.Release(1)
+	turn := new(filling.Turn)
+	turn.Take(t.Loads)
+	defer turn.Leave()
 	ctx, cancel := a.context(a.j.Policy.LoadTimeout)
 	defer cancel()
-	fill := &filling.Fill{Audit: true}
+	fill := &filling.Fill{Audit: true, Turn: turn}
 	fill.Open(nil, &t.Fills, a.j.View.Space.Tenant, a.j.FullKey())
 	ctx = fill.Within(ctx)
 	end := func(bool) {}

@@ -28,7 +28,7 @@ type flight struct {
 	outer *filling.Fill // the load that began this flight, if nested
 
 	calls.Call[*flight, outcome]
-	lent    scope.Latch                  // opened when a load waits for this flight; see takeTurn
+	lent    filling.Loan                 // of the loads that wait for this flight; see takeTurn
 	loading atomic.Bool                  // a loader was called
 	fill    atomic.Pointer[filling.Fill] // the latest load; see Fill.Await
 	look    scope.Deadline               // of the first call to the remote tier
