@@ -33,8 +33,9 @@ func (x *handling) Audit(ctx context.Context) (*page.Page, error) {
 	if !c.k.Until {
 		y.req.Header = c.wearing(x.req.Header, hit)
 	}
+	defer y.Returned() // the audit has a turn among MaxLoads
 	n := y.Start(ctx, &exchange.Previous{}, true)
-	if !n.Wait(ctx) {
+	if n == nil || !n.Wait(ctx) {
 		return nil, ctx.Err()
 	}
 	switch v := n.Verdict; {

@@ -185,9 +185,11 @@
 //  5. Single flight. All clients that want a missing page at the same time share one
 //     rendering, as long as one of them waits. A client that disconnects, or reads slowly,
 //     does not harm another. When the last client has left, the handler's context is cancelled
-//     and nothing is stored: a client that disconnects must not keep the site busy.
-//     (TestCoalescing, TestClientsLeave, TestReadAsItComes, TestSlowReaderOfHints,
-//     TestSharedMissWithTracking)
+//     and nothing is stored: a client that disconnects must not keep the site busy. A handler that
+//     goes on keeps its turn among MaxLoads of the Tiers, and the request that started it lasts as
+//     long, as without the cache. (TestCoalescing, TestClientsLeave, TestReadAsItComes,
+//     TestSlowReaderOfHints, TestSharedMissWithTracking, TestClientsThatReset,
+//     TestAbandonedRunsHoldTheirTurns)
 //  6. No queue for a response that cannot be shared. The cache remembers its key for ten
 //     seconds, in a table of fixed size, and serves the clients of the key concurrently. A stored
 //     page is still served. A refusal that one client's request may have caused, such as 403 or

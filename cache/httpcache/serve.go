@@ -103,6 +103,9 @@ func (c *Cache) notHere(w http.ResponseWriter) {
 
 // through answers through the cache. If the stored page is a variant for other clients, its Vary
 // names lead to this client's variant. A look led to v, and may have found a page that is not fresh.
+//
+// The request of a client that has left waits for the handlers that it has started, as it would without the cache.
+// So the server counts them: otherwise a client that leaves at once could make any number of them run.
 func (c *Cache) through(next http.Handler, w http.ResponseWriter, r *http.Request, t address.Target, v *address.Variant, found bool) {
 	x := c.handling(next, w, r, t)
 	x.Variant = v
@@ -110,7 +113,11 @@ func (c *Cache) through(next http.Handler, w http.ResponseWriter, r *http.Reques
 		x.Client.Writer = nil // it has a page, so a load is a refresh
 	}
 	for x != nil {
-		x = x.try(w, r)
+		y := x.try(w, r)
+		if r.Context().Err() != nil {
+			x.Returned()
+		}
+		x = y
 	}
 }
 

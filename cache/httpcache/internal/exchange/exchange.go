@@ -44,6 +44,8 @@ type Exchange struct {
 	usual  Run // the first run; without an allocation, as one is usual
 	ran    atomic.Bool
 
+	working running // its runs
+
 	Found    atomic.Pointer[page.Page] // what the read of the entry returned; for an audit of it
 	answered atomic.Bool               // our client has its answer; a load that runs now is a refresh
 }
@@ -141,6 +143,9 @@ func (x *Exchange) ask(ctx context.Context, old *Previous) (*page.Page, error) {
 	x.Strict.Store(old.Page != nil && old.Page.Strict)
 	for bare := false; ; {
 		n := x.Start(ctx, old, bare)
+		if n == nil {
+			return nil, ctx.Err()
+		}
 		x.runs.Store(n)
 		switch {
 		case !n.Wait(ctx):

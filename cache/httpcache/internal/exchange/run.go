@@ -49,8 +49,14 @@ type Run struct {
 }
 
 // Start runs the source in the context of a load. The page depends on what a handler reads from caches
-// and on what it names by cache.Depend.
+// and on what it names by cache.Depend. If no client waits any more, Start returns nil: Returned
+// has perhaps returned already, and does not wait for this run.
 func (x *Exchange) Start(ctx context.Context, old *Previous, bare bool) *Run {
+	x.working.Add(1)
+	if err := ctx.Err(); errors.Is(err, context.Canceled) || err != nil && x.answered.Load() {
+		x.working.Add(-1)
+		return nil
+	}
 	n := &x.usual
 	if x.ran.Swap(true) {
 		n = new(Run)
@@ -70,6 +76,7 @@ func (x *Exchange) Start(ctx context.Context, old *Previous, bare bool) *Run {
 func (n *Run) do(bare bool) {
 	returned := false
 	defer n.x.Core.Running.Add(-1)
+	defer n.x.working.Add(-1)
 	defer func() {
 		if returned {
 			return
@@ -193,7 +200,8 @@ func (n *Run) loadOver(ctx context.Context) {
 }
 
 // Wait waits for the run. It reports false if the load has ended before. After LoadTimeout it
-// waits as long as our client does.
+// waits as long as our client does. Also if no client waits, it returns when the source has returned, because
+// until then the load holds its turn among MaxLoads.
 func (n *Run) Wait(ctx context.Context) bool {
 	select {
 	case <-n.done:
@@ -214,9 +222,13 @@ func (n *Run) Wait(ctx context.Context) bool {
 	case <-n.done:
 		return true
 	default:
-		return false
 	}
+	<-n.done // its callers have ended without it
+	return false
 }
+
+// Returned waits until all runs of the exchange have returned.
+func (x *Exchange) Returned() { _ = x.working.wait(context.Background()) }
 
 // stream lets our client read a response that takes long as it comes.
 func (n *Run) stream() {
