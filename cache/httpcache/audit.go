@@ -28,7 +28,7 @@ func (x *handling) Audit(ctx context.Context) (*page.Page, error) {
 		return nil, nil
 	}
 	y := &handling{c: c, next: x.next, t: x.t, req: x.req}
-	y.Source, y.Client.Ctx = y, ctx
+	y.Source, y.Client.Ctx, y.Outer = y, ctx, x.Outer
 	y.Reading = exchange.Reading{Core: x.Core, Ctx: ctx, ID: x.ID, Variant: x.Variant, Header: c.wearing(x.Header, hit), Wants: x.Wants}
 	if !c.k.Until {
 		y.req.Header = c.wearing(x.req.Header, hit)

@@ -35,6 +35,8 @@ type Exchange struct {
 	Client record.Client
 	part   part
 
+	Outer context.Context // of the request: the source does not see its values; nil: it sees them
+
 	Host, Path string   // of the request: its pages have their tags
 	Unkeyed    []string // the words that a page may show of parameters that are not in the key
 

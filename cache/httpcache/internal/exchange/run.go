@@ -3,6 +3,7 @@ package exchange
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"runtime/debug"
 	"sync"
@@ -30,6 +31,7 @@ type Run struct {
 	apart  atomic.Bool // the end of the load does not end the source, or has ended it
 	taken  atomic.Bool // our client belongs to the source, and reads the response as it comes
 	late   atomic.Bool // the load has timed out
+	asked  atomic.Bool // the source asked for a value that it does not see
 	tags   [2]string   // of the page
 
 	// What the source says.
@@ -65,7 +67,7 @@ func (x *Exchange) Start(ctx context.Context, old *Previous, bare bool) *Run {
 	if x.behind.Load() {
 		n.client = &record.Client{Ctx: x.Ctx} // ours has the old page
 	}
-	n.outer = outliving{context.Background(), ctx}
+	n.outer = outliving{context.Background(), ctx, n}
 	n.Ctx, n.cancel = context.WithCancelCause(&n.outer)
 	x.Core.Record(&n.Rec, n)
 	x.Core.Running.Add(1)
@@ -97,6 +99,9 @@ func (n *Run) do(bare bool) {
 func (n *Run) Decide(status int, h http.Header) record.Verdict {
 	n.Msg = message{Status: status, Header: h, sent: n.Made, Received: n.x.Core.Now()}
 	v := n.x.Weigh(&n.Msg, n.Old, n.Prev != nil)
+	if n.unfit() {
+		return record.Verdict{Why: reason.Context}
+	}
 	v.Held = v.Fate == record.Renew || v.Fate == record.Fail && n.x.had.Load()
 	return v
 }
@@ -143,6 +148,8 @@ func (n *Run) returned(err error) {
 	switch {
 	case ok && cut != nil:
 		n.end(record.Verdict{}, nil, cut)
+	case ok && n.asked.Load():
+		n.end(record.Verdict{Why: reason.Context}, nil, nil)
 	case ok:
 		p := n.newPage(header, body)
 		n.end(n.Rec.Verdict, p, nil)
@@ -177,9 +184,28 @@ func (n *Run) fell(p any) {
 	if p != nil {
 		err = &cache.PanicError{Value: p, Stack: debug.Stack()}
 	}
+	if n.unfit() {
+		n.end(record.Verdict{Why: reason.Context}, nil, nil)
+	}
 	n.end(record.Verdict{}, nil, err)
 	n.release(nil, repanic(err))
 }
+
+// hides reports whether the source does not see a value of the load's context, because an outer handler has set it
+// for our client. A source that asks for such a value has made a response that is not for everybody. It is not
+// for our client either, unless that reads it by now: then the value is our client's.
+func (n *Run) hides(key any) bool {
+	x := n.x
+	if x.Outer == nil || x.Outer.Value(key) == nil || x.Core.Shown(key) {
+		return false
+	}
+	n.asked.Store(true)
+	x.Core.Advise("a handler asked its context for a value that an outer handler has set, so its response is not stored", "key", fmt.Sprintf("%T", key))
+	return !n.taken.Load()
+}
+
+// unfit reports whether the source asked for a value that it did not see.
+func (n *Run) unfit() bool { return n.asked.Load() && !n.taken.Load() }
 
 // outlive lets the source run until its client leaves.
 func (n *Run) outlive() {
