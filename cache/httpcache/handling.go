@@ -23,6 +23,8 @@ type handling struct {
 	req   http.Request
 	again bool       // its client has waited for a load that left the page
 	room  [10]string // of most headers of an answer
+
+	audited *page.Page // of an audit
 }
 
 func (c *Cache) handling(next http.Handler, w http.ResponseWriter, r *http.Request, t address.Target) *handling {
@@ -54,9 +56,14 @@ func (x *handling) Begin(old exchange.Previous) (leave bool, err error) {
 }
 
 func (x *handling) Request(n *exchange.Run, bare bool) (r *http.Request) {
-	if x.c.cfg.pages() {
+	switch {
+	case x.c.cfg.pages():
 		r = x.fromKey(n.Ctx)
-	} else {
+	case x.audited != nil:
+		r = x.fromKey(n.Ctx)
+		x.forward(r.Header)
+		r.Header = x.c.wearing(r.Header, x.audited)
+	default:
 		r, n.Own = x.shown(n.Ctx, bare)
 		n.Parts = x.t.Saw.Any(rules.SawRange | rules.SawIfMatch | rules.SawIfNoneMatch)
 	}
@@ -95,7 +102,7 @@ func (x *handling) unseen(name string) bool {
 	return x.drops(name) || slices.Contains(x.c.cfg.Credentials, name)
 }
 
-// fromKey returns the request for a handler of Pages. It holds nothing of the client except what is in the
+// fromKey returns the request for a handler of Pages, or for an audit. It holds nothing of the client except what is in the
 // key. Values that routers have set remain.
 func (x *handling) fromKey(ctx context.Context) *http.Request {
 	t, c := &x.t, x.req
