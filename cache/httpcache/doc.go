@@ -132,7 +132,8 @@
 //   - 206 and Content-Range;
 //   - event streams, trailers, upgrades;
 //   - a Content-Length that differs from the length of the body;
-//   - informational responses, which are passed on;
+//   - informational responses, which are passed on; for a client that does not read, 64 of them wait,
+//     and others are left out;
 //   - with Pages also no-cache, and Vary on an undeclared header.
 //
 // A response that grows over MaxBody goes on live to the client that started it. A response that
@@ -219,7 +220,9 @@
 //     never served. (TestFailureIsPassedOn, TestStaleIfError, TestPagesByPolicy,
 //     TestSharedCache, TestSharedByProcesses, TestNoAnswer)
 //  11. Clients cannot exhaust memory. Entries stay within the tier's budget. The numbers of
-//     counters and of remembered keys are fixed. (TestFloods, TestCost, TestMemoryIsBounded)
+//     counters and of remembered keys are fixed. The header of a page stays below 64 KiB, also when
+//     304s add to it. (TestFloods, TestCost, TestMemoryIsBounded, TestEndlessHints,
+//     TestConfirmedHeaderIsBounded)
 //
 // # What the handler must do
 //

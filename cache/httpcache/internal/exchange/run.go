@@ -106,7 +106,7 @@ func (n *Run) Decide(status int, h http.Header) record.Verdict {
 	return v
 }
 
-// newPage makes a page of the recorded response. It returns nil for a 304 about another page.
+// newPage makes a page of the recorded response. It returns nil for a 304 that confirms no page.
 func (n *Run) newPage(h http.Header, body []byte) *page.Page {
 	v := &n.Rec.Verdict
 	if v.Fate != record.Renew {
@@ -122,6 +122,9 @@ func (n *Run) newPage(h http.Header, body []byte) *page.Page {
 		return nil
 	}
 	p, why := n.x.confirm(n.Prev, &n.Msg)
+	if p == nil {
+		return nil
+	}
 	if v.Fate, v.Why = record.Store, why; why == reason.None {
 		n.Shows = (&page.Page{Header: p.Header}).Shows(n.x.Unkeyed) // the body is the stored one
 		return p
