@@ -1,10 +1,9 @@
-package engine
+package audits
 
 import (
 	"fmt"
 	"time"
 
-	"github.com/twofold-go/twofold/internal/audits"
 	"github.com/twofold-go/twofold/invalidate"
 )
 
@@ -15,7 +14,7 @@ func (a *audit) report() {
 	defer cancel()
 	tags := a.tags() // before the entry leaves
 	err := a.j.Delete(ctx)
-	hit := audits.StaleHit{
+	hit := StaleHit{
 		Namespace: space.Namespace, Tenant: space.Tenant, Key: a.j.FullKey(), Tags: tags, Source: a.src,
 		LoadedAt: t.Base.Add(time.Duration(a.j.Entry.LoadedAt)), NoticedAt: time.Now(), Healed: err == nil,
 	}
@@ -24,10 +23,10 @@ func (a *audit) report() {
 		t.Log.Warn("cache: an audit found a hit that differs from the source, and no invalidation covered it; the key was deleted; see Tiers.StaleHits",
 			"namespace", space.Namespace, "tenant", space.Tenant, "healed", hit.Healed)
 	})
-	t.Audits.Keep(hit)
-	if t.Config.OnStale != nil {
+	a.of.keep(hit)
+	if a.of.onStale != nil {
 		defer t.Survive("OnStale")
-		t.Config.OnStale(&hit)
+		a.of.onStale(&hit)
 	}
 }
 

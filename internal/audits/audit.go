@@ -1,35 +1,18 @@
-package engine
+package audits
 
 import (
 	"context"
 	"math/rand/v2"
 	"time"
 
+	"github.com/twofold-go/twofold/internal/calls"
+	"github.com/twofold-go/twofold/internal/engine"
 	"github.com/twofold-go/twofold/internal/entry"
 	"github.com/twofold-go/twofold/internal/filling"
 	"github.com/twofold-go/twofold/internal/measure"
-	"github.com/twofold-go/twofold/internal/safeguard"
-	"github.com/twofold-go/twofold/internal/scope"
 	"github.com/twofold-go/twofold/internal/store"
+	"github.com/twofold-go/twofold/internal/testkit/safeguard"
 )
-
-// An audit compares a hit with the source. Guarantee 10 is about invalidations that were made. An
-// audit finds a missing invalidation: a forgotten call, a wrong tag, a replica that lagged.
-//
-//  1. The sampling of hits offers candidates. The policy's Audit draws from them. MaxAudits of the
-//     Tiers bounds how many begin in a second; the rest is skipped.
-//  2. The audit waits for the log's bound and auditGrace. A write may have been committed while its
-//     invalidation is on its way. That is within the promise.
-//  3. If the entry was invalidated, expired, replaced or evicted meanwhile, the audit ends without
-//     a load.
-//  4. It calls the loader. The load stores nothing, joins no flight and takes no claim. It needs a
-//     turn among MaxLoads, and does not wait for one.
-//  5. If the values differ, it waits for the bound again. Then it makes sure that this process
-//     knows every invalidation up to now. A write during the audit has invalidated the entry by
-//     then. A second load must agree with the first one, or the source cannot be compared.
-//  6. A hit that is stale is deleted for all processes, and reported.
-//
-// The caller of the hit waits for none of this. The goroutine of an audit ends when the Tiers close.
 
 const (
 	// auditGrace is added to the log's bound, for a program that invalidates after its commit.
@@ -44,39 +27,28 @@ const (
 
 // audit is one hit that is compared with the source. Its own goroutine runs it.
 type audit struct {
-	scope.Task
+	calls.Task
+	of  *Auditor
 	j   store.Job // its Entry is the entry of the hit
 	src entry.Source
 	ctx context.Context // of the hit: its values count, its end does not
 }
 
-// Cancel implements [scope.Canceler]. Close has ended the audit already.
+// Cancel implements [calls.Canceler]. Close has ended the audit already.
 func (a *audit) Cancel() {}
 
-// auditNoted draws from the noted local hits. Their share of all hits is known.
-func auditNoted(ctx context.Context, v *store.View, it *entry.Entry) {
-	p := v.InForce()
-	if p.Audit == 0 {
-		return
-	}
-	var j store.Job
-	j.Start(v, "audit", nil, &store.AnyAge)
-	j.Addr = v.Kind.Slot(it)
-	auditHit(ctx, &j, it, entry.Local, p.Audit*float64(j.Core.Notable.Load()&p.Sample+1))
-}
-
-// auditHit begins an audit of a hit with the given chance. It leaves out values that are stale by their
+// hit begins an audit of a hit with the given chance. It leaves out values that are stale by their
 // policy, and remembered errors: the source may say something else now.
-func auditHit(ctx context.Context, j *store.Job, it *entry.Entry, src entry.Source, chance float64) {
+func (o *Auditor) hit(ctx context.Context, j store.Job, it *entry.Entry, src entry.Source, chance float64) {
 	now := j.Core.Now()
 	if rand.Float64() >= chance || !j.CanLoad() || it.Remembered() || it.Freshness(now) < entry.Untrusted || filling.Of(ctx).Auditing() {
 		return
 	}
-	if !j.Core.Audits.Take(now) {
+	if !o.take(now) {
 		j.View.Counts.Inc(measure.AuditsSkipped)
 		return
 	}
-	a := &audit{j: *j, src: src, ctx: context.WithoutCancel(ctx)}
+	a := &audit{of: o, j: j, src: src, ctx: context.WithoutCancel(ctx)}
 	a.j.Entry, a.j.Used = it, true
 	if j.Core.Work.Begin(&a.Task, a) {
 		go a.run()
@@ -147,7 +119,7 @@ func (a *audit) wait(more time.Duration) bool {
 	select {
 	case <-timer.C:
 		return true
-	case <-a.j.Core.Audits.Closing.Done():
+	case <-a.j.Core.Closing.Done():
 		return false
 	}
 }
@@ -183,7 +155,7 @@ func (a *audit) learn() measure.Stat {
 			return measure.AuditsFailed
 		}
 	case j.Far() != nil:
-		f, err := j.GetCell(ctx, new(scope.Deadline))
+		f, err := j.GetCell(ctx, new(calls.Deadline))
 		if err != nil {
 			return measure.AuditsFailed
 		}
@@ -201,6 +173,22 @@ func (a *audit) learn() measure.Stat {
 // context returns a context with the values of the hit. It ends when the Tiers close.
 func (a *audit) context(limit time.Duration) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithTimeout(a.ctx, limit)
-	stop := context.AfterFunc(a.j.Core.Audits.Closing, cancel)
+	stop := context.AfterFunc(a.j.Core.Closing, cancel)
 	return ctx, func() { stop(); cancel() }
+}
+
+// ask calls the loader once. It returns measure.AuditsSame with an answer, and otherwise the audit's outcome.
+func (a *audit) ask() (got *entry.Entry, why measure.Stat) {
+	t := a.j.Core
+	defer a.of.running.Add(-1)
+	if a.of.running.Add(1) > a.of.most || !t.Loads.TryAcquire(1) {
+		return nil, measure.AuditsSkipped
+	}
+	ctx, cancel := a.context(a.j.Policy.LoadTimeout)
+	defer cancel()
+	got, ok := engine.Probe(ctx, &a.j)
+	if !ok {
+		return nil, measure.AuditsFailed
+	}
+	return got, measure.AuditsSame
 }
