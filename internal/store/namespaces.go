@@ -28,6 +28,7 @@ type use struct {
 	key, value    reflect.Type
 	codec, schema string
 	localOnly     bool // despite a remote tier
+	hashed        bool // the keys
 }
 
 // clash returns why a cache cannot use the namespace in this way, or nil.

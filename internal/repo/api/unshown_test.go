@@ -38,6 +38,8 @@ var unshown = map[string]string{
 	"invalidate.NameKeeper.KeepsNames":    forLogs,
 	"invalidate.MinBound":                 forLogs,
 	"invalidate.Position":                 forLogs,
+	"invalidate.RowReader":                forLogs,
+	"invalidate.RowReader.UseRows":        forLogs,
 	"invalidate.Record":                   forLogs,
 	"invalidate.Scope.BuiltFence":         forLogs,
 

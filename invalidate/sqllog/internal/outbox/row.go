@@ -97,6 +97,7 @@ func marshalRows(items [][]any) (texts []string, err error) {
 // Named holds the scopes of one row.
 type Named struct {
 	Keys   []string           // full spellings
+	Whole  []string           // what all keys of a namespace that a trigger names begin with
 	Scopes []invalidate.Fence // the fences of all other scopes
 	names  lognames.Names     // nil if not collected
 }
@@ -132,18 +133,18 @@ func (n *Named) add(item []any) bool {
 	switch count := len(texts); {
 	case !ok:
 	case kind == "a" && count == 0:
-		return n.addScope(invalidate.All())
+		return n.AddScope(invalidate.All())
 	case kind == "k" && count == 1:
 		n.Keys = append(n.Keys, texts[0])
 		k, err := key.Parse(texts[0])
 		n.names.Add(invalidate.Key(k))
 		return err == nil
 	case kind == "t" && count == 2:
-		return n.addScope(invalidate.Tag(texts[0], texts[1]))
+		return n.AddScope(invalidate.Tag(texts[0], texts[1]))
 	case kind == "p" && count == 2 && texts[1] == "":
-		return n.addScope(invalidate.Tenant(texts[0]))
+		return n.AddScope(invalidate.Tenant(texts[0]))
 	case kind == "p" && count == 2:
-		return n.addScope(invalidate.Prefix(texts[0], texts[1]))
+		return n.AddScope(invalidate.Prefix(texts[0], texts[1]))
 	case kind == KindValue && count == 3: // the digits of an integer need no escaping
 		if k, err := (key.Space{Tenant: texts[0], Namespace: texts[1]}).Key(key.Text(texts[2])); err == nil {
 			n.Keys = append(n.Keys, k.String())
@@ -152,13 +153,17 @@ func (n *Named) add(item []any) bool {
 		return true
 	case kind == KindValue && count == 2:
 		space := key.Space{Tenant: texts[0], Namespace: texts[1]}
-		return space.Validate() != nil || n.addScope(invalidate.Prefix(space.Tenant, space.Namespace+":"))
+		if space.Validate() != nil {
+			return true
+		}
+		n.Whole = append(n.Whole, space.Prefix())
+		return n.AddScope(invalidate.Prefix(space.Tenant, space.Namespace+":"))
 	case kind == KindEnds && count == 1:
 		s := invalidate.Tenant(texts[0])
-		return s.Validate() != nil || n.addScope(s)
+		return s.Validate() != nil || n.AddScope(s)
 	case kind == KindEnds && count > 1:
 		s := invalidate.Tag(texts[0], texts[1]+strings.Join(texts[2:], ":"))
-		return s.Validate() != nil || n.addScope(s)
+		return s.Validate() != nil || n.AddScope(s)
 	}
 	return false
 }
@@ -179,7 +184,8 @@ func textsOf(item []any, columns bool) (texts []string, ok bool) {
 	return texts, true
 }
 
-func (n *Named) addScope(s invalidate.Scope) bool {
+// AddScope adds a scope. It returns false if the scope is not valid.
+func (n *Named) AddScope(s invalidate.Scope) bool {
 	if s.Validate() != nil {
 		return false
 	}
