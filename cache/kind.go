@@ -5,8 +5,7 @@ import (
 	"errors"
 
 	"github.com/twofold-go/twofold/internal/entry"
-	"github.com/twofold-go/twofold/internal/errtree"
-	"github.com/twofold-go/twofold/internal/failure"
+	"github.com/twofold-go/twofold/internal/fault"
 	"github.com/twofold-go/twofold/internal/store"
 	"github.com/twofold-go/twofold/key"
 )
@@ -64,7 +63,7 @@ func (s *shared[K, V]) LoadMany(ctx context.Context, es []*entry.Entry) (perKey 
 		} else if v, ok := vals[it.key]; ok {
 			it.val = v
 		} else if whole == nil || only != nil {
-			perKey[i] = failure.ErrNotFound
+			perKey[i] = fault.ErrNotFound
 		} else {
 			perKey[i] = notAbsent(whole)
 		}
@@ -75,10 +74,10 @@ func (s *shared[K, V]) LoadMany(ctx context.Context, es []*entry.Entry) (perKey 
 // notAbsent removes ErrNotFound from an error that also reports other failures. Otherwise a key
 // that failed in part would be remembered as absent.
 func notAbsent(err error) error {
-	if err == nil || errtree.Only(err, failure.ErrNotFound) || errtree.Only(err, failure.ErrNotModified) {
+	if err == nil || fault.Only(err, fault.ErrNotFound) || fault.Only(err, fault.ErrNotModified) {
 		return err
 	}
-	return errtree.Without(err, failure.ErrNotFound, failure.ErrNotModified)
+	return fault.Without(err, fault.ErrNotFound, fault.ErrNotModified)
 }
 
 func (s *shared[K, V]) Adopt(e, prev *entry.Entry) { itemOf[K, V](e).val = itemOf[K, V](prev).val }

@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/twofold-go/twofold/internal/audits"
-	"github.com/twofold-go/twofold/internal/failure"
+	"github.com/twofold-go/twofold/internal/fault"
 	"github.com/twofold-go/twofold/internal/store"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/policy"
@@ -33,9 +33,9 @@ func Open(cfg TiersConfig) (*Tiers, error) {
 func (t *Tiers) engine() (*store.Core, error) {
 	switch {
 	case t == nil:
-		return nil, failure.WrongUse(errors.New("Tiers is nil; make it with Open"))
+		return nil, fault.WrongUse(errors.New("Tiers is nil; make it with Open"))
 	case t.core == nil:
-		return nil, failure.WrongUse(errors.New("the zero Tiers; make it with Open"))
+		return nil, fault.WrongUse(errors.New("the zero Tiers; make it with Open"))
 	}
 	return t.core, nil
 }
@@ -44,7 +44,7 @@ func (t *Tiers) engine() (*store.Core, error) {
 func (t *Tiers) do(op, key string, run func(*store.Core) error) error {
 	core, err := t.engine()
 	if err == nil && core.Work.Closed() {
-		err = failure.ErrClosed
+		err = fault.ErrClosed
 	}
 	if err != nil {
 		return &Error{Op: op, Key: "-", Err: err}

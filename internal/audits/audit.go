@@ -5,13 +5,13 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/twofold-go/twofold/internal/calls"
 	"github.com/twofold-go/twofold/internal/engine"
 	"github.com/twofold-go/twofold/internal/entry"
 	"github.com/twofold-go/twofold/internal/filling"
 	"github.com/twofold-go/twofold/internal/measure"
-	"github.com/twofold-go/twofold/internal/safeguard"
-	"github.com/twofold-go/twofold/internal/scope"
 	"github.com/twofold-go/twofold/internal/store"
+	"github.com/twofold-go/twofold/internal/testkit/safeguard"
 )
 
 const (
@@ -27,14 +27,14 @@ const (
 
 // audit is one hit that is compared with the source. Its own goroutine runs it.
 type audit struct {
-	scope.Task
+	calls.Task
 	of  *Auditor
 	j   store.Job // its Entry is the entry of the hit
 	src entry.Source
 	ctx context.Context // of the hit: its values count, its end does not
 }
 
-// Cancel implements [scope.Canceler]. Close has ended the audit already.
+// Cancel implements [calls.Canceler]. Close has ended the audit already.
 func (a *audit) Cancel() {}
 
 // hit begins an audit of a hit with the given chance. It leaves out values that are stale by their
@@ -155,7 +155,7 @@ func (a *audit) learn() measure.Stat {
 			return measure.AuditsFailed
 		}
 	case j.Far() != nil:
-		f, err := j.GetCell(ctx, new(scope.Deadline))
+		f, err := j.GetCell(ctx, new(calls.Deadline))
 		if err != nil {
 			return measure.AuditsFailed
 		}

@@ -7,12 +7,12 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/twofold-go/twofold/internal/entry"
-	"github.com/twofold-go/twofold/internal/failure"
+	"github.com/twofold-go/twofold/internal/fault"
 	"github.com/twofold-go/twofold/internal/fence"
 	"github.com/twofold-go/twofold/internal/filling"
 	"github.com/twofold-go/twofold/internal/measure"
-	"github.com/twofold-go/twofold/internal/safeguard"
 	"github.com/twofold-go/twofold/internal/store"
+	"github.com/twofold-go/twofold/internal/testkit/safeguard"
 )
 
 // Asked is the key of an ask, as the typed side knows it. Its functions stay on the caller's stack,
@@ -67,7 +67,7 @@ func (a *Ask) begin(v *store.View, op string, at uint64, load any, o *store.Opti
 		a.j.MinLoaded = a.called - int64(o.MaxAge)
 	}
 	if a.j.Core.Work.Closed() {
-		return failure.ErrClosed
+		return fault.ErrClosed
 	}
 	return v.Err
 }
@@ -94,7 +94,7 @@ func (a *Ask) join(ctx context.Context, k Asked, force bool) (f *flight, led boo
 			return nil, false, err
 		}
 		if in.Loads(&a.j.Core.Fills, a.j.FullKey()) {
-			return nil, false, failure.ErrRecursive
+			return nil, false, fault.ErrRecursive
 		}
 		in.DependOn(&a.j.Core.Fills, a.j.FullKey(), a.j.View.Prefixes()) // also if the read fails
 	}
@@ -134,7 +134,7 @@ func (a *Ask) newFlight(in *filling.Fill, k Asked, ok func(*flight) bool) (f *fl
 	c, led := flightsOf(a.j.View).Join(a.j.Addr, &f.Call, ok)
 	if c == nil {
 		a.j.View.Counts.Inc(measure.FlightRefused)
-		return nil, false, failure.ErrOverloaded
+		return nil, false, fault.ErrOverloaded
 	}
 	return c.Meta, led, nil
 }

@@ -3,10 +3,10 @@ package engine
 import (
 	"context"
 
+	"github.com/twofold-go/twofold/internal/calls"
 	"github.com/twofold-go/twofold/internal/entry"
 	"github.com/twofold-go/twofold/internal/filling"
 	"github.com/twofold-go/twofold/internal/measure"
-	"github.com/twofold-go/twofold/internal/scope"
 	"github.com/twofold-go/twofold/internal/store"
 )
 
@@ -212,7 +212,7 @@ func peekRemote(ctx context.Context, j *store.Job, k Asked) (it *entry.Entry, as
 		return nil, false
 	}
 	j.Entry = k.Blank()
-	f, err := j.GetCell(ctx, new(scope.Deadline))
+	f, err := j.GetCell(ctx, new(calls.Deadline))
 	if err != nil {
 		return nil, false
 	}

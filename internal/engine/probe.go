@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"github.com/twofold-go/twofold/internal/entry"
-	"github.com/twofold-go/twofold/internal/failure"
+	"github.com/twofold-go/twofold/internal/fault"
 	"github.com/twofold-go/twofold/internal/filling"
 	"github.com/twofold-go/twofold/internal/measure"
 	"github.com/twofold-go/twofold/internal/store"
@@ -52,7 +52,7 @@ func probe(ctx context.Context, j *store.Job) (*entry.Entry, error) {
 		err = j.View.Kind.Load(ctx, j.Loader, e)
 	}
 	switch {
-	case errors.Is(err, failure.ErrNotFound):
+	case errors.Is(err, fault.ErrNotFound):
 		e.Writable().Err = err
 	case err != nil:
 		return nil, err

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/internal/entry"
-	"github.com/twofold-go/twofold/internal/failure"
+	"github.com/twofold-go/twofold/internal/fault"
 	"github.com/twofold-go/twofold/internal/fence"
 	"github.com/twofold-go/twofold/internal/measure"
 	"github.com/twofold-go/twofold/internal/store"
@@ -41,7 +41,7 @@ func (r *run) begin() {
 func (r *run) load() {
 	r.next = toLoad
 	if !r.f.j.CanLoad() {
-		r.end(outcome{err: failure.ErrMiss})
+		r.end(outcome{err: fault.ErrMiss})
 	}
 }
 
@@ -78,7 +78,7 @@ func (r *run) decide(f store.Frame) {
 	case f.Verdict == store.Usable && r.serve(f.It):
 	case r.fallback():
 	case !r.f.j.CanLoad():
-		r.end(outcome{err: failure.ErrMiss})
+		r.end(outcome{err: fault.ErrMiss})
 	case f.Claimed && f.Nonce == r.claim.Nonce && !f.Nonce.IsZero():
 		r.claimed, r.next = true, toLoad // claimed by this run; an earlier reply was wrong
 	case f.Verdict == store.Leased && !r.over():

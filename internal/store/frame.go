@@ -6,11 +6,11 @@ import (
 	"time"
 
 	"github.com/twofold-go/twofold/internal/entry"
-	"github.com/twofold-go/twofold/internal/failure"
+	"github.com/twofold-go/twofold/internal/fault"
 	"github.com/twofold-go/twofold/internal/fence"
 	"github.com/twofold-go/twofold/internal/lifetimes"
 	"github.com/twofold-go/twofold/internal/measure"
-	"github.com/twofold-go/twofold/internal/safeguard"
+	"github.com/twofold-go/twofold/internal/testkit/safeguard"
 	"github.com/twofold-go/twofold/internal/wire"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/policy"
@@ -101,10 +101,10 @@ func (j *Job) thaw(c *tier.Cell, size int, mark fence.Mark) (it *entry.Entry, pl
 		it.Writable().Deps = fence.Deps{Tags: c.Tags, Keys: c.PartKeys, Prefixes: c.PartPrefixes}
 	}
 	if c.Flags&tier.FlagNegative != 0 {
-		gone := failure.ErrNotFound
-		if code := string(c.Payload[:min(len(c.Payload), failure.MaxCode+1)]); code != "" {
-			if !failure.IsCode(code) { // no writer stores it, and it would be the text of an error
-				return nil, 0, failure.ErrBadCode
+		gone := fault.ErrNotFound
+		if code := string(c.Payload[:min(len(c.Payload), fault.MaxCode+1)]); code != "" {
+			if !fault.IsCode(code) { // no writer stores it, and it would be the text of an error
+				return nil, 0, fault.ErrBadCode
 			}
 			gone = j.Core.Faults.Remembered(code, nil)
 		}

@@ -9,9 +9,8 @@ import (
 	"sync"
 
 	"github.com/twofold-go/twofold/codec"
-	"github.com/twofold-go/twofold/internal/failure"
+	"github.com/twofold-go/twofold/internal/fault"
 	"github.com/twofold-go/twofold/internal/measure"
-	"github.com/twofold-go/twofold/internal/sizeof"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/key"
 	"github.com/twofold-go/twofold/policy"
@@ -41,7 +40,7 @@ type Spec struct {
 // Open makes a store for what c describes, and returns the view of its tenant.
 func (s *Store) Open(t *Core, k Kind, c *Spec) (*View, error) {
 	if t.Work.Closed() {
-		return nil, fmt.Errorf("cache: new %.100q: %w", c.Namespace, failure.ErrClosed)
+		return nil, fmt.Errorf("cache: new %.100q: %w", c.Namespace, fault.ErrClosed)
 	}
 	c.MaxBatch = cmp.Or(c.MaxBatch, 100)
 	if c.Codec == nil {
@@ -62,7 +61,7 @@ func (s *Store) Open(t *Core, k Kind, c *Spec) (*View, error) {
 	if s.Far == nil {
 		s.Skip = Remote
 	}
-	s.size, s.estimate = c.Size, sizeof.Of(c.Value)
+	s.size, s.estimate = c.Size, sizeOf(c.Value)
 	s.keySize, s.fixed = keySizeOf(c.Key), c.ItemSize-int64(c.Key.Size())-int64(c.Value.Size())
 	s.base, s.Refreshes = c.Policy.Apply(policy.Default()), &n.refreshes
 	s.others = sync.OnceValue(func() *measure.Counters {
@@ -77,7 +76,7 @@ func (s *Store) Open(t *Core, k Kind, c *Spec) (*View, error) {
 // points to may be shared, and does not count.
 func keySizeOf(t reflect.Type) func(ptr any) int64 {
 	if isFlat(t) {
-		return sizeof.Of(t)
+		return sizeOf(t)
 	}
 	return func(any) int64 { return 0 }
 }

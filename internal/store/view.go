@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 
 	"github.com/twofold-go/twofold/internal/entry"
-	"github.com/twofold-go/twofold/internal/failure"
+	"github.com/twofold-go/twofold/internal/fault"
 	"github.com/twofold-go/twofold/internal/measure"
 	"github.com/twofold-go/twofold/internal/remote"
 	"github.com/twofold-go/twofold/internal/wire"
@@ -234,7 +234,7 @@ func (v *View) Mix(hash uint64) uint64 {
 // Unusable returns why every call of the view fails, or nil.
 func (v *View) Unusable() error {
 	if v.Core.Work.Closed() {
-		return failure.ErrClosed
+		return fault.ErrClosed
 	}
 	return v.Err
 }

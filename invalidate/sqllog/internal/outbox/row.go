@@ -12,7 +12,7 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
-	"github.com/twofold-go/twofold/internal/lognames"
+	"github.com/twofold-go/twofold/internal/logwire"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/key"
 )
@@ -99,12 +99,12 @@ type Named struct {
 	Keys   []string           // full spellings
 	Whole  []string           // what all keys of a namespace that a trigger names begin with
 	Scopes []invalidate.Fence // the fences of all other scopes
-	names  lognames.Names     // nil if not collected
+	names  logwire.Names      // nil if not collected
 }
 
 // Parse reads the text of a row, and adds what it names to names. It returns false when any part
 // of it is invalid.
-func Parse(text string, names lognames.Names) (n Named, ok bool) {
+func Parse(text string, names logwire.Names) (n Named, ok bool) {
 	var items [][]any
 	read := json.NewDecoder(strings.NewReader(text))
 	read.UseNumber() // a float64 would round the largest keys

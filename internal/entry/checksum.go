@@ -1,5 +1,6 @@
-// Package checksum computes checksums of Go values.
-package checksum
+//go:build race
+
+package entry
 
 import (
 	"encoding"
@@ -11,11 +12,11 @@ import (
 	"unsafe"
 )
 
-// Of returns a CRC-32 of what encoding/json would encode of v. It covers every byte. So another
+// checksumOf returns a CRC-32 of what encoding/json would encode of v. It covers every byte. So another
 // checksum shows each change of up to 32 adjacent bits, and misses any other change with a
 // probability of one in four billion. It reports false if a part of v has no JSON, or if v is nested
 // too deeply.
-func Of(v reflect.Value) (crc uint32, ok bool) {
+func checksumOf(v reflect.Value) (crc uint32, ok bool) {
 	var s sum
 	ok = s.visit(v, depth)
 	return s.crc, ok

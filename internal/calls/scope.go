@@ -1,5 +1,14 @@
-// Package scope holds the contexts that the cache works under, and the set of its background work.
-package scope
+// Package calls merges concurrent work on one key into one call, and holds the contexts that the cache
+// works under and the set of its background work.
+//
+// A [Group] differs from golang.org/x/sync/singleflight in two ways. A participant may leave: each waits
+// under its own context, and the work is abandoned when the last one has left. And a newcomer may
+// refuse to join a call, because the call began before something that the newcomer must not miss.
+// The earlier participants keep that call, and the newcomer starts another.
+//
+// The package starts no goroutine. Join tells the leader that it leads. The leader does the work
+// in any goroutine and ends the call with Finish.
+package calls
 
 import (
 	"context"

@@ -1,5 +1,4 @@
-// Package errtree inspects the tree of an error: which errors it contains, and what it keeps alive.
-package errtree
+package fault
 
 import (
 	"errors"

@@ -1,10 +1,10 @@
-package checksum_test
+//go:build race
+
+package entry
 
 import (
 	"reflect"
 	"testing"
-
-	"github.com/twofold-go/twofold/internal/checksum"
 )
 
 type node struct {
@@ -16,13 +16,13 @@ type node struct {
 }
 
 // Each change that encoding/json would show changes the checksum. The order of a map does not.
-func TestOf(t *testing.T) {
+func TestChecksum(t *testing.T) {
 	t.Parallel()
 	fresh := func() *node {
 		return &node{Name: "a", Bytes: []byte("bytes"), Tags: map[string]int{"x": 1, "y": 2}, Next: &node{Name: "b"}}
 	}
 	of := func(n *node) uint32 {
-		crc, ok := checksum.Of(reflect.ValueOf(n).Elem())
+		crc, ok := checksumOf(reflect.ValueOf(n).Elem())
 		if !ok {
 			t.Fatalf("%+v has no checksum", n)
 		}
@@ -50,12 +50,12 @@ func TestOf(t *testing.T) {
 }
 
 // What encoding/json cannot encode has no checksum, and neither has an endless value.
-func TestOfNothing(t *testing.T) {
+func TestNoChecksum(t *testing.T) {
 	t.Parallel()
 	loop := &node{}
 	loop.Next = loop
 	for name, v := range map[string]any{"a function": func() {}, "a channel": make(chan int), "a loop": loop} {
-		if _, ok := checksum.Of(reflect.ValueOf(v)); ok {
+		if _, ok := checksumOf(reflect.ValueOf(v)); ok {
 			t.Errorf("%s has a checksum", name)
 		}
 	}

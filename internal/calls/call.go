@@ -1,13 +1,4 @@
-// Package flight merges concurrent work on one key into one call.
-//
-// It differs from golang.org/x/sync/singleflight in two ways. A participant may leave: each waits
-// under its own context, and the work is abandoned when the last one has left. And a newcomer may
-// refuse to join a call, because the call began before something that the newcomer must not miss.
-// The earlier participants keep that call, and the newcomer starts another.
-//
-// The package starts no goroutine. Join tells the leader that it leads. The leader does the work
-// in any goroutine and ends the call with Finish.
-package flight
+package calls
 
 import (
 	"sync"
@@ -62,10 +53,6 @@ type Call[M, R any] struct {
 	abandoned  bool
 	abandon    Canceler
 }
-
-// Canceler cancels the work on a call. It is an interface rather than a function, because a method
-// value allocates.
-type Canceler interface{ Cancel() }
 
 // Find joins the latest call of the hash whose Meta ok accepts. It returns nil if there is none
 // among the latest 16 calls of the hash.

@@ -1,6 +1,4 @@
-// Package meter makes a package's OpenTelemetry instruments and spans: histograms, and counters and
-// gauges that one callback reads.
-package meter
+package measure
 
 import (
 	"context"
@@ -13,7 +11,7 @@ import (
 	"go.opentelemetry.io/otel/metric"
 )
 
-// Meter makes the instruments of one package. Make one with [New]. It is for one
+// Meter makes the instruments of one package. Make one with [NewMeter]. It is for one
 // goroutine; the instruments may be used concurrently.
 type Meter struct {
 	meter metric.Meter
@@ -21,8 +19,8 @@ type Meter struct {
 	read  []metric.Observable
 }
 
-// New returns a meter of a provider. A nil mp means the global provider.
-func New(mp metric.MeterProvider, scope string) *Meter {
+// NewMeter returns a meter of a provider. A nil mp means the global provider.
+func NewMeter(mp metric.MeterProvider, scope string) *Meter {
 	if mp == nil {
 		mp = otel.GetMeterProvider()
 	}

@@ -1,11 +1,11 @@
-package lognames_test
+package logwire_test
 
 import (
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/twofold-go/twofold/internal/lognames"
+	"github.com/twofold-go/twofold/internal/logwire"
 	"github.com/twofold-go/twofold/invalidate"
 	"github.com/twofold-go/twofold/key"
 )
@@ -21,7 +21,7 @@ func keyOf(t testing.TB, id string) invalidate.Scope {
 
 // record returns the names and the fences of a record.
 func record(scopes ...invalidate.Scope) (string, []invalidate.Fence) {
-	names := lognames.Names{}
+	names := logwire.Names{}
 	var fences []invalidate.Fence
 	for _, s := range scopes {
 		names.Add(s)
@@ -35,7 +35,7 @@ func record(scopes ...invalidate.Scope) (string, []invalidate.Fence) {
 
 func wantRead(t *testing.T, names string, fences []invalidate.Fence, unnamed int, want ...invalidate.Scope) {
 	t.Helper()
-	got, n := lognames.Read(names, fences)
+	got, n := logwire.Read(names, fences)
 	if !slices.Equal(got, want) || n != unnamed {
 		t.Errorf("Read(%.60q) = %v, %d unnamed; want %v, %d", names, got, n, want, unnamed)
 	}
@@ -109,7 +109,7 @@ func TestForeignNames(t *testing.T) {
 // What does not fit is left out, and the rest stays.
 func TestMaxNames(t *testing.T) {
 	t.Parallel()
-	names, many := lognames.Names{}, []invalidate.Scope{}
+	names, many := logwire.Names{}, []invalidate.Scope{}
 	var fences []invalidate.Fence
 	for i := range invalidate.MaxNames / 100 {
 		many = append(many, keyOf(t, strings.Repeat("x", 100+i%7)+string(rune('A'+i%26))+string(rune('a'+i/26))))
@@ -120,7 +120,7 @@ func TestMaxNames(t *testing.T) {
 	if len(text) > invalidate.MaxNames || len(text) < invalidate.MaxNames-100 {
 		t.Errorf("names of %d bytes, want almost %d", len(text), invalidate.MaxNames)
 	}
-	got, unnamed := lognames.Read(text, fences)
+	got, unnamed := logwire.Read(text, fences)
 	if len(got)+unnamed != len(many) || unnamed == 0 {
 		t.Errorf("read %d names, %d unnamed, of %d scopes", len(got), unnamed, len(many))
 	}
@@ -130,13 +130,13 @@ func TestMaxNames(t *testing.T) {
 func TestNoNames(t *testing.T) {
 	s := invalidate.Tag("acme", "x")
 	fences := []invalidate.Fence{s.Fence()}
-	var names lognames.Names
+	var names logwire.Names
 	if n := testing.AllocsPerRun(100, func() {
 		names.Add(s)
 		if names.Spell(fences) != "" {
 			t.Error("nil Names spell something")
 		}
-		if _, unnamed := lognames.Read("", fences); unnamed != 1 {
+		if _, unnamed := logwire.Read("", fences); unnamed != 1 {
 			t.Error("a fence without names has one")
 		}
 	}); n != 0 {
@@ -150,7 +150,7 @@ func FuzzRead(f *testing.F) {
 	f.Add("k\xff")
 	f.Fuzz(func(t *testing.T, names string) {
 		_, fences := record(keyOf(t, "1"), invalidate.Tag("acme", "x"), invalidate.Prefix("acme", "u"))
-		scopes, unnamed := lognames.Read(names, fences)
+		scopes, unnamed := logwire.Read(names, fences)
 		if len(scopes)+unnamed != 3 {
 			t.Errorf("%d scopes and %d unnamed, want 3 in all", len(scopes), unnamed)
 		}

@@ -1,6 +1,4 @@
-// Package sqlschema is what the packages that keep tables in the user's database share: their
-// migrations, how they install them, and what the errors of databases mean. It imports no driver.
-package sqlschema
+package sqltext
 
 import (
 	"cmp"

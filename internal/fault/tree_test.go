@@ -1,4 +1,4 @@
-package errtree_test
+package fault_test
 
 import (
 	"errors"
@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/twofold-go/twofold/internal/errtree"
+	"github.com/twofold-go/twofold/internal/fault"
 )
 
 var (
@@ -63,17 +63,17 @@ func TestOnly(t *testing.T) {
 		{errors.Join(errGone, errShard), false},
 		{fmt.Errorf("%w and %w", errGone, errShard), false},
 	} {
-		if got := errtree.Only(tt.err, errGone); got != tt.want {
+		if got := fault.Only(tt.err, errGone); got != tt.want {
 			t.Errorf("Only(%v) = %v, want %v", tt.err, got, tt.want)
 		}
 	}
 }
 
 func TestWithout(t *testing.T) {
-	if err := errtree.Without(errShard, errGone); !errors.Is(err, errShard) {
+	if err := fault.Without(errShard, errGone); !errors.Is(err, errShard) {
 		t.Errorf("an error without the target became %v", err)
 	}
-	err := fmt.Errorf("keys: %w", errtree.Without(errors.Join(errGone, errShard, plain{code: "p"}), errGone))
+	err := fmt.Errorf("keys: %w", fault.Without(errors.Join(errGone, errShard, plain{code: "p"}), errGone))
 	if errors.Is(err, errGone) || !errors.Is(err, errShard) {
 		t.Errorf("%v: Is(gone) = %v, Is(shard) = %v", err, errors.Is(err, errGone), errors.Is(err, errShard))
 	}
@@ -97,7 +97,7 @@ func TestRememberedSentinelThatWraps(t *testing.T) {
 		err  *small
 		kept bool
 	}{{known, true}, {&small{nil, "none"}, true}, {&small{heavy{}, "none"}, false}, {&small{errGone, strings.Repeat("x", 10_000)}, false}} {
-		got := errtree.Remember(fmt.Errorf("load: %w", tt.err), nil, nil)
+		got := fault.Remember(fmt.Errorf("load: %w", tt.err), nil, nil)
 		if errors.Is(got, tt.err) != tt.kept {
 			t.Errorf("a wrapped %.20q is kept: %v, want %v", tt.err, !tt.kept, tt.kept)
 		}
@@ -108,7 +108,7 @@ func TestRememberedSentinelThatWraps(t *testing.T) {
 func TestRememberedStatus(t *testing.T) {
 	for _, n := range []int{10, 10_000} {
 		err := fmt.Errorf("load: %w", errors.Join(errShard, &status{503, strings.Repeat("x", n)}))
-		s, ok := errors.AsType[*status](errtree.Remember(err, nil, nil))
+		s, ok := errors.AsType[*status](fault.Remember(err, nil, nil))
 		if ok != (n == 10) || ok && s.code != 503 {
 			t.Errorf("with a text of %d bytes: %v, %v", n, s, ok)
 		}
@@ -132,7 +132,7 @@ func TestRemember(t *testing.T) {
 		{"by a method", byMethod{}, errGone, []error{errGone}, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got := errtree.Remember(tt.err, tt.what, nil)
+			got := fault.Remember(tt.err, tt.what, nil)
 			if got.Error() != tt.err.Error() {
 				t.Errorf("it says %q, want %q", got, tt.err)
 			}
@@ -154,7 +154,7 @@ func TestRemember(t *testing.T) {
 func TestRememberKeeps(t *testing.T) {
 	err := fmt.Errorf("load: %w", heavy{new([1 << 20]byte)})
 	isHeavy := func(err error) bool { _, ok := err.(heavy); return ok } //nolint:errorlint // itself
-	if _, ok := errors.AsType[heavy](errtree.Remember(err, nil, isHeavy)); !ok {
+	if _, ok := errors.AsType[heavy](fault.Remember(err, nil, isHeavy)); !ok {
 		t.Error("it is gone")
 	}
 }

@@ -1,13 +1,4 @@
-// Package lognames spells scopes for the records of a log, and reads them back. Records carry
-// fences, which have only hashes. The names tell listeners what the hashes stand for.
-//
-// Names are written one after the other:
-//
-//	kind u8: 'k', 'p' or 't' | length uvarint | text
-//
-// The text of a key or a prefix is its spelling with the tenant, and that of a tag is "tenant:tag".
-// A reader skips a kind that it does not know.
-package lognames
+package logwire
 
 import (
 	"encoding/binary"
@@ -17,7 +8,14 @@ import (
 	"github.com/twofold-go/twofold/key"
 )
 
-// Names are scopes by their fences. A nil Names stays empty.
+// Names are scopes by their fences. A record carries fences, which have only hashes; its names tell
+// listeners what the hashes stand for. A nil Names stays empty. Spelled names are written one after the
+// other:
+//
+//	kind u8: 'k', 'p' or 't' | length uvarint | text
+//
+// The text of a key or a prefix is its spelling with the tenant, and that of a tag is "tenant:tag".
+// A reader skips a kind that it does not know.
 type Names map[invalidate.Fence]invalidate.Scope
 
 // Add adds a scope, unless n is nil.

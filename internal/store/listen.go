@@ -1,6 +1,4 @@
-// Package listen tells functions of a program about invalidations. Each function has a queue and a
-// goroutine, so a slow one delays no other.
-package listen
+package store
 
 import (
 	"log/slog"
@@ -16,7 +14,8 @@ import (
 // maxEvents is how many events wait for one listener.
 const maxEvents = 1024
 
-// Listeners are the functions that a program wants called with each invalidation. Set Log before any
+// Listeners are the functions that a program wants called with each invalidation. Each has a queue and
+// a goroutine, so a slow one delays no other. Set Log before any
 // call. All methods may be called concurrently.
 type Listeners struct {
 	Log *slog.Logger

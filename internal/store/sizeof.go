@@ -1,15 +1,16 @@
-// Package sizeof estimates how many bytes of memory a Go value takes, because the local tier has a
-// budget in bytes. An estimate looks at the value itself and one level behind it.
-package sizeof
+package store
 
 import "reflect"
 
-// Of returns a function that estimates the bytes of a value of type t: the value's own size, the
+// How many bytes of memory a Go value takes is estimated, because the local tier has a budget in bytes.
+// An estimate looks at the value itself and one level behind it.
+
+// sizeOf returns a function that estimates the bytes of a value of type t: the value's own size, the
 // texts of its strings, the arrays of its slices and the entries of its maps. If the value is a pointer or an
 // interface, what it holds counts the same way. Nothing else behind a pointer counts, and neither
 // does what elements and entries point to. The function gets a pointer to the value, not nil. It
 // only reads, does not allocate and is safe for concurrent use.
-func Of(t reflect.Type) func(ptr any) int64 {
+func sizeOf(t reflect.Type) func(ptr any) int64 {
 	size := int64(t.Size())
 	if !refers(t) {
 		return func(any) int64 { return size }

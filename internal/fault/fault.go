@@ -1,8 +1,9 @@
-// Package failure has the errors of a cache that callers compare with errors.Is.
+// Package fault has the errors of a cache that callers compare with errors.Is, and inspects the tree of
+// an error: which errors it contains, and what it keeps alive.
 //
 // The seam: the variables. The errors with types of their own belong to package cache, which makes
 // them through [Faults].
-package failure
+package fault
 
 import (
 	"context"
@@ -11,12 +12,12 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
-
-	"github.com/twofold-go/twofold/internal/wire"
 )
 
 // Package cache exports and explains these errors.
 var (
+	// ErrUnavailable is of package invalidate, too.
+	ErrUnavailable = errors.New("cache: remote tier or log out of reach")
 	ErrNotFound    = errors.New("cache: not found")
 	ErrMiss        = errors.New("cache: miss, and no loader")
 	ErrNotModified = errors.New("cache: not modified")
@@ -79,12 +80,25 @@ var ErrBadCode = fmt.Errorf("cache: the code of a remembered error is over %d by
 // ErrUsage marks errors about wrong calls. Its text is not shown.
 var ErrUsage = errors.New("cache: wrong use")
 
+// marked is an error that also matches another error, without that error's text.
+type marked struct {
+	error
+	is error
+}
+
+// Mark returns err as an error that also matches is.
+func Mark(err, is error) error { return marked{err, is} }
+
+func (m marked) Is(target error) bool { return target == m.is }
+
+func (m marked) Unwrap() error { return m.error }
+
 // WrongUse marks an error about a wrong call.
 func WrongUse(err error) error {
 	if err == nil {
 		return nil
 	}
-	return wire.Mark(err, ErrUsage)
+	return Mark(err, ErrUsage)
 }
 
 // Failed reports whether a load failed, and did not only find nothing new.

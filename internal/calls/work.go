@@ -1,4 +1,4 @@
-package scope
+package calls
 
 import (
 	"context"
@@ -16,7 +16,8 @@ type Work struct {
 	first  *Task
 }
 
-// Canceler is a piece of work that can be cancelled. Cancel must not call the Work.
+// Canceler is a piece of work that can be cancelled. Cancel must not call the [Work]. It is an interface
+// rather than a function, because a method value allocates.
 type Canceler interface{ Cancel() }
 
 // Task is the place of one piece of work in a [Work]. It is embedded in that piece, so a remote

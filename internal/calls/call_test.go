@@ -1,4 +1,4 @@
-package flight_test
+package calls_test
 
 import (
 	"math"
@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/twofold-go/twofold/internal/flight"
+	"github.com/twofold-go/twofold/internal/calls"
 )
 
 // work is a key, and the number by which newcomers decide about a call.
@@ -16,12 +16,12 @@ type work[K comparable] struct {
 }
 
 type (
-	call[K comparable, R any]  = flight.Call[work[K], R]
-	group[K comparable, R any] struct{ *flight.Group[work[K], R] }
+	call[K comparable, R any]  = calls.Call[work[K], R]
+	group[K comparable, R any] struct{ *calls.Group[work[K], R] }
 )
 
 func newGroup[K comparable, R any](limit int) group[K, R] {
-	return group[K, R]{flight.NewGroup[work[K], R](limit)}
+	return group[K, R]{calls.NewGroup[work[K], R](limit)}
 }
 
 func (g group[K, R]) join(hash uint64, key K, n int, ok func(int) bool) (*call[K, R], bool) {
