@@ -20,6 +20,9 @@ func (c Cache[K, V]) Namespace() string {
 	return c.v.Space.Namespace
 }
 
+// HashesKeys reports whether the cache hashes its keys, so that SQL cannot spell them; see key.Of.
+func (c Cache[K, V]) HashesKeys() bool { return key.Hashes[K]() }
+
 // Key returns the scope of k in the handle's tenant and namespace, for [Tiers.Invalidate]. A
 // call refuses the scope if the key or the tenant's name is not valid, or if the Cache is zero.
 // The same holds for the other scopes of a handle.

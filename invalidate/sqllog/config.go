@@ -111,8 +111,8 @@ type Config struct {
 	// then do not wait for the writer. If nil, they use the log's pool. Only SQLite uses it.
 	Readers *sql.DB
 
-	// Logger gets an error line for the first row that does not parse. If nil, it is
-	// slog.Default().
+	// Logger gets an error line for the first row that does not parse, and what Watch of package
+	// triggers finds. If nil, it is slog.Default().
 	Logger *slog.Logger
 }
 

@@ -20,6 +20,8 @@ var unshown = map[string]string{
 	"invalidate.FenceStats":   ofStats,
 	"invalidate.LogStats":     ofStats,
 
+	"cache.Cache.HashesKeys": "for package triggers, whose Check asks it",
+
 	"cache.Fill.Stores": "for a loader that reports whether its value is stored, such as that of httpcache",
 
 	"invalidate.At":                       forLogs,

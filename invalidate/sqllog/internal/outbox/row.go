@@ -2,6 +2,7 @@
 package outbox
 
 import (
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -40,7 +41,8 @@ const (
 //	 ["p","default","users:v1:"],       a tenant and a prefix after it; "" means all it has
 //	 ["a"],                             everything
 //
-// Triggers write these, in which a value is a JSON string or integer of a column:
+// Triggers write these, in which a value is a JSON string or integer of a column, or a string with the
+// bytes in hexadecimal, in brackets (["6869"] is "hi"):
 //
 //	 ["v","default","users:v1",42],     a tenant, a namespace and the value of a key
 //	 ["v","default","users:v1"],        all keys of the namespace
@@ -173,6 +175,9 @@ func (n *Named) add(item []any) bool {
 func textsOf(item []any, columns bool) (texts []string, ok bool) {
 	for i, v := range item {
 		s, ok := v.(string)
+		if hexed, is := v.([]any); is && columns && i != 1 && len(hexed) == 1 {
+			s, ok = unhex(hexed[0])
+		}
 		if number, is := v.(json.Number); is && columns && i != 1 && isInteger(number.String()) {
 			s, ok = number.String(), true
 		}
@@ -182,6 +187,12 @@ func textsOf(item []any, columns bool) (texts []string, ok bool) {
 		texts = append(texts, s)
 	}
 	return texts, true
+}
+
+func unhex(v any) (string, bool) {
+	text, _ := v.(string)
+	raw, err := hex.DecodeString(text)
+	return string(raw), err == nil && text != ""
 }
 
 // AddScope adds a scope. It returns false if the scope is not valid.
