@@ -62,6 +62,21 @@ func TestDetachedLoads(t *testing.T) {
 	}
 }
 
+// A read does not wait for a Refresh, or a background refresh, of its own process if the remote tier has a value.
+func TestReadsDoNotWaitForARefresh(t *testing.T) {
+	for _, call := range []string{"a gets ", "a many "} {
+		play(
+			t,
+			scene{name: call + "beside a Refresh", on: paired, steps: "b gets 1.1; source takes=5s; go a refreshes; wait 1s; " + call + "1.1; took 0s; wait 5s; " + call + "1.2; loads 2"},
+			scene{name: call + "nothing there", on: paired, steps: "source takes=5s; go a refreshes; wait 1s; " + call + "1.1; took 4s-4.3s; loads 1"},
+			scene{name: call + "no remote tier", on: alone, steps: "source takes=5s; go a refreshes; wait 1s; " + call + "1.1; took 4s; loads 1"},
+			scene{name: call + "remote tier fails", on: paired, steps: "source takes=5s; remote fails; go a refreshes; wait 1s; " + call + "any; loads 1"},
+			scene{name: call + "SkipLocal, stale", on: paired, cfg: thingConfig{Policy: patch{Stale: new(time.Hour)}}, steps: "b gets 1.1; wait 2m; source takes=5s; " +
+				strings.Repeat(call+"1.1 stale SkipLocal; took 0s; wait 1s; ", 4) + "wait 2s; " + call + "1.2 SkipLocal; loads 2"},
+		)
+	}
+}
+
 // A loader that ignores its context keeps its slot while it runs. Otherwise MaxLoads would not
 // be a bound.
 func TestStuckLoadersHoldTheirSlots(t *testing.T) {

@@ -39,7 +39,7 @@ func (a *audit) Cancel() {}
 
 // hit begins an audit of a hit with the given chance. It leaves out values that are stale by their
 // policy, and remembered errors: the source may say something else now.
-func (o *Auditor) hit(ctx context.Context, j *store.Job, it *entry.Entry, src entry.Source, chance float64) {
+func (o *Auditor) hit(ctx context.Context, j store.Job, it *entry.Entry, src entry.Source, chance float64) {
 	now := j.Core.Now()
 	if rand.Float64() >= chance || !j.CanLoad() || it.Remembered() || it.Freshness(now) < entry.Untrusted || filling.Of(ctx).Auditing() {
 		return
@@ -48,7 +48,7 @@ func (o *Auditor) hit(ctx context.Context, j *store.Job, it *entry.Entry, src en
 		j.View.Counts.Inc(measure.AuditsSkipped)
 		return
 	}
-	a := &audit{of: o, j: *j, src: src, ctx: context.WithoutCancel(ctx)}
+	a := &audit{of: o, j: j, src: src, ctx: context.WithoutCancel(ctx)}
 	a.j.Entry, a.j.Used = it, true
 	if j.Core.Work.Begin(&a.Task, a) {
 		go a.run()

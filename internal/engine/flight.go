@@ -28,6 +28,7 @@ type flight struct {
 
 	calls.Call[*flight, outcome]
 	lent    calls.Latch                  // opened when a load waits for this flight; see takeTurn
+	peeks   bool                         // it asks the remote tier, and does not load; see Ask.passes
 	loading atomic.Bool                  // a loader was called
 	fill    atomic.Pointer[filling.Fill] // the latest load; see Fill.Await
 	look    calls.Deadline               // of the first call to the remote tier

@@ -36,7 +36,7 @@ func sampled(ctx context.Context, v *store.View, it *entry.Entry) {
 	var j store.Job
 	j.Start(v, "audit", nil, &store.AnyAge)
 	j.Addr = v.Kind.Slot(it)
-	v.Core.Sampled(ctx, &j, it, entry.Local, p.Audit*float64(v.Core.Notable.Load()&p.Sample+1))
+	v.Core.Sampled(ctx, j, it, entry.Local, p.Audit*float64(v.Core.Notable.Load()&p.Sample+1))
 }
 
 // Found finishes a Fetch that is a hit of the fast path as of now. No audit is in force.

@@ -84,8 +84,9 @@ type Core struct {
 
 	Listeners Listeners
 	// Sampled gets the hits of namespaces whose policy has an Audit, and the chance with which one is
-	// to be audited. It is set before the first cache opens.
-	Sampled func(ctx context.Context, j *Job, it *entry.Entry, src entry.Source, chance float64)
+	// to be audited. It is set before the first cache opens. The job is a copy, so that a caller's job stays on its
+	// stack.
+	Sampled func(ctx context.Context, j Job, it *entry.Entry, src entry.Source, chance float64)
 	Closing context.Context // ends when Close begins
 	closing context.CancelFunc
 
