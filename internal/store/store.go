@@ -32,6 +32,7 @@ type Spec struct {
 
 	Key, Value reflect.Type
 	KeyFault   error
+	KeyHashed  bool                // see key.Hashes
 	Size       func(ptr any) int64 // of a value; nil: estimated
 	ItemSize   int64
 }
@@ -100,7 +101,7 @@ func isFlat(t reflect.Type) bool {
 // enrol checks a configuration and records how its namespace is used.
 func (c *Spec) enrol(t *Core) (*namespace, error) {
 	err := c.validate(t)
-	u := use{c.Key, c.Value, c.Codec.ID(), c.Schema, c.LocalOnly && t.remote != nil, c.Tagged}
+	u := use{c.Key, c.Value, c.Codec.ID(), c.Schema, c.LocalOnly && t.remote != nil, c.Tagged, c.KeyHashed}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if err = errors.Join(err, t.used.clash(c.Namespace, u)); err != nil {
