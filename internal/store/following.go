@@ -85,7 +85,7 @@ func (t *Core) confirm(ctx context.Context, since int64) error {
 		case <-pause.C:
 		case <-ctx.Done():
 			pause.Stop()
-			return fmt.Errorf("%w: %w", ctx.Err(), Unreached(err))
+			return fmt.Errorf("%w: %w", fault.Ended(ctx), Unreached(err))
 		}
 	}
 }

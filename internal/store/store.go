@@ -122,6 +122,10 @@ func (c *Spec) validate(t *Core) error {
 	if err := cmp.Or(base.Validate(), t.policies.Load().Validate(base)); err != nil {
 		errs = append(errs, fmt.Errorf("field Policy: %w", err))
 	}
+	// A table is not refused for this: an override may shorten the TTL of many caches.
+	if base.LocalTTL > base.TTL {
+		errs = append(errs, fmt.Errorf("field Policy: LocalTTL: %v is above TTL %v, so it has no effect: set it below, or raise TTL", base.LocalTTL, base.TTL))
+	}
 	if _, ok := t.codecs.Lookup(c.Codec.ID()); !ok {
 		errs = append(errs, fmt.Errorf("codec %q is not registered: add it to TiersConfig.Codecs", c.Codec.ID()))
 	}
