@@ -81,6 +81,7 @@ type Core struct {
 	All       *measure.Counters // for counts without a namespace
 	panicked  sync.Once         // the first panic of a hook was logged
 	noLog     sync.Once         // see warnOfNoLog
+	epoch     atomic.Pointer[epochSeen]
 
 	Listeners Listeners
 	// Sampled gets the hits of namespaces whose policy has an Audit, and the chance with which one is
@@ -93,6 +94,7 @@ type Core struct {
 	mu     sync.Mutex // protects the rest
 	used   namespaces
 	unused map[string]struct{} // namespaces of policies that no cache has, already logged
+	missed map[string]struct{} // namespaces of rows of the log that miss their cache, already logged
 	counts map[key.Space]*measure.Counters
 }
 

@@ -27,7 +27,7 @@ func (t *Core) follow() {
 		t.settleBeforeForgetting()
 		return
 	}
-	cfg := follow.Config{Origin: t.Base, OnLag: t.Seen.Lag, OnApplied: t.heard, Wait: t.Config.InvalidateWait, Logger: t.Log}
+	cfg := follow.Config{Origin: t.Base, OnLag: t.Seen.Lag, OnApplied: t.heard, Named: t.named, Wait: t.Config.InvalidateWait, Logger: t.Log}
 	if t.remote != nil {
 		cfg.Remove, cfg.Tier = t.removeCells, nameOfTier(t.Config.Remote)
 		cfg.Names = namesFor(t.Config.Log, t.Config.Remote)

@@ -45,7 +45,7 @@ func New(cfg Config) (*Core, error) {
 		Log:     cmp.Or(cfg.Logger, slog.Default()),
 		Loads:   semaphore.NewWeighted(int64(cfg.MaxLoads)),
 		Refresh: semaphore.NewWeighted(int64(cfg.MaxRefreshes)),
-		counts:  make(map[key.Space]*measure.Counters), used: make(namespaces), unused: make(map[string]struct{}), All: &measure.Counters{},
+		counts:  make(map[key.Space]*measure.Counters), used: make(namespaces), unused: make(map[string]struct{}), missed: make(map[string]struct{}), All: &measure.Counters{},
 	}
 	t.Fills.Base, t.Fills.Texts = t.Base, cfg.OnStored != nil
 	t.Listeners.Log = t.Log
