@@ -151,8 +151,9 @@ type Config struct {
 	// values of the server and of OpenTelemetry only.
 	//
 	// The handler does not see other values that outer handlers have set: they may be about the client.
-	// If it asks for one, its response is not stored, and each client gets its own rendering. The Logger
-	// then says once that the cache must be around what sets the value, such as a router.
+	// If it asks for one, its response is not stored, and each client gets its own rendering, for which the
+	// handler is called once more. The Logger then says once that the cache must be around what sets the
+	// value, such as a router.
 	ContextKeys func(key any) bool
 
 	// Hosts are the values of Host, in lower case, for which requests use the cache. Clients

@@ -173,8 +173,9 @@
 //  2. A response that is not for everybody reaches its own client only, and the handler is called
 //     once. It is called a second time, with the client's own request, if the first request was
 //     made only from the key (Pages), held no credentials of the client (AllowAuthorized), or was a
-//     HEAD, or if the handler asked for a value of an outer handler's context. It is called a second time for the others if the response shows a parameter that is not
-//     in the key. A response is not for everybody if it may not be stored. With Pages that means:
+//     HEAD, or if the handler asked for a value that an outer handler has put into the context. It is
+//     called a second time for the others if the response shows a parameter that is not in the key. A
+//     response is not for everybody if it may not be stored. With Pages that means:
 //     it is marked so, or its status answers one client only, such as 302 or 401, and is not one of
 //     Config.Statuses. (TestAskedOnce, TestNeverShared, TestNeverAsked,
 //     TestSharedCacheNeverShares, TestRenewedAsPrivate,

@@ -102,8 +102,8 @@ func (x *handling) unseen(name string) bool {
 	return x.drops(name) || slices.Contains(x.c.cfg.Credentials, name)
 }
 
-// fromKey returns the request for a handler of Pages, or for an audit. It holds nothing of the client except what is in the
-// key. Values that routers have set remain.
+// fromKey returns the request for a handler of Pages, or for an audit. It holds nothing of the client except what
+// is in the key. The PathValues of net/http's router remain.
 func (x *handling) fromKey(ctx context.Context) *http.Request {
 	t, c := &x.t, x.req
 	c.URL, c.Header, c.Body, c.GetBody, c.Trailer, c.TLS = nil, nil, http.NoBody, nil, nil, nil

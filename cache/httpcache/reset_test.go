@@ -149,3 +149,25 @@ func TestAbandonedRunsHoldTheirTurns(t *testing.T) {
 		})
 	}
 }
+
+// A client whose request has a deadline of the server's does not wait for the handler, which renders for others.
+func TestDeadlineOfTheServer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := proxied(t, new(busy), httpcache.Config{})
+		start, done := time.Now(), make(chan struct{})
+		go func() {
+			defer close(done)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+			defer cancel()
+			a := do(s, request(t, http.MethodGet, "/").WithContext(ctx))
+			if took := time.Since(start); a.status != http.StatusServiceUnavailable || took != time.Millisecond {
+				t.Errorf("after %v: %v", took, a)
+			}
+		}()
+		synctest.Wait()
+		if a := s.get(t, "/"); a.body != "page" || a.how() != "fwd=uri-miss;collapsed" {
+			t.Error(a)
+		}
+		<-done
+	})
+}

@@ -161,6 +161,23 @@ func (s server) invalidateAll(t *testing.T) {
 	}
 }
 
+// A handler that is put behind the cache at its first request, and serves others too, bypasses the cache only then.
+func TestHandlerMadeAtFirstRequest(t *testing.T) {
+	var c *httpcache.Cache
+	h := new(counted)
+	once := sync.OnceValue(func() http.Handler { return c.Middleware(h) })
+	c = serve(t, h.ServeHTTP, httpcache.Config{}).c
+	lazy := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { once().ServeHTTP(w, r) })
+	for i, how := range []string{"fwd=bypass;detail=router", "fwd=uri-miss;stored", "hit"} {
+		if a := do(lazy, request(t, http.MethodGet, "/")); a.how() != how {
+			t.Errorf("answer %d: %s, want %s", i+1, a.how(), how)
+		}
+	}
+	if got := c.Stats().Bypass["router"]; got != 1 {
+		t.Errorf("%d requests bypassed the cache, want 1", got)
+	}
+}
+
 // A response for whose rendering the handler asked for a value of an outer handler is its client's own, whenever
 // the handler asked, and whatever it answered. The clients get what they would get without the cache.
 func TestContextOfOuterHandlers(t *testing.T) {

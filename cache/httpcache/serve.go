@@ -1,6 +1,7 @@
 package httpcache
 
 import (
+	"context"
 	"errors"
 	"net/http"
 
@@ -25,7 +26,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if why == reason.None && h.forOne() {
 		why = reason.Router
-		c.k.Advise("a handler was put behind the cache for one request, which bypasses the cache")
+		c.k.Advise("a handler was put behind the cache for one request only, which bypasses the cache; " + exchange.Around)
 	}
 	switch {
 	case why != reason.None && why != reason.Program && t.Wants.OnlyIfCached && !c.cfg.Off:
@@ -120,7 +121,7 @@ func (c *Cache) through(next http.Handler, w http.ResponseWriter, r *http.Reques
 	}
 	for x != nil {
 		y := x.try(w, r)
-		if r.Context().Err() != nil {
+		if errors.Is(r.Context().Err(), context.Canceled) { // a deadline is not the client's, who waits for the answer
 			x.Returned()
 		}
 		x = y

@@ -107,10 +107,13 @@ func (k *Core) Warn(ctx context.Context, what string, err error) {
 	}
 }
 
-// Advise logs, once, that the cache is inside of what it must be around.
+// Around is what to do if a cache is inside a router.
+const Around = "put the cache around the router, as in http.ListenAndServe(addr, pages.Middleware(router))"
+
+// Advise logs what a program should change, once.
 func (k *Core) Advise(what string, args ...any) {
 	if !k.advised.Swap(true) {
-		k.Logger.Warn("httpcache: "+what+": put the cache around the router, as in http.ListenAndServe(addr, pages.Middleware(router))", args...)
+		k.Logger.Warn("httpcache: "+what, args...)
 	}
 }
 

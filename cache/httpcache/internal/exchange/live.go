@@ -53,11 +53,14 @@ type beginner interface {
 	Begin(n *Run, m page.Miss) page.Miss
 }
 
-// Tee passes on a response that will be stored, while it is recorded. With Pages it does not. The reader is
+// Tee passes on a response that will be stored, while it is recorded. With Pages it does not, nor if the response is not fit to be stored. The reader is
 // the client that started the run, if it wants the whole response.
 func (n *Run) Tee() (w http.ResponseWriter, ok bool) {
-	if n.Parts || n.x.Core.Until || n.unfit() {
-		return nil, n.Parts && !n.x.Core.Until && !n.unfit()
+	switch {
+	case n.x.Core.Until, n.unfit():
+		return nil, false
+	case n.Parts:
+		return nil, true
 	}
 	return n.take(reason.None), true
 }

@@ -203,7 +203,8 @@ func (n *Run) hides(key any) bool {
 		return false
 	}
 	n.asked.Store(true)
-	x.Core.Advise("a handler asked its context for a value that an outer handler has set, so its response is not stored", "key", fmt.Sprintf("%T", key))
+	x.Core.Advise("a handler asked its context for a value that an outer handler has set, so its response is not stored; "+
+		Around+"; if no response depends on the value, name its key by Config.ContextKeys", "key", fmt.Sprintf("%T", key))
 	return !n.taken.Load()
 }
 
@@ -229,7 +230,7 @@ func (n *Run) loadOver(ctx context.Context) {
 }
 
 // Wait waits for the run. It reports false if the load has ended before. After LoadTimeout it
-// waits as long as our client does. Also if no client waits, it returns when the source has returned, because
+// waits as long as our client does. If no client waits, it still waits for the source to return, because
 // until then the load holds its turn among MaxLoads.
 func (n *Run) Wait(ctx context.Context) bool {
 	select {
