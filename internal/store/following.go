@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
+	"sync"
 	"time"
 
 	"github.com/twofold-go/twofold/internal/fault"
@@ -40,6 +42,28 @@ func (t *Core) follow() {
 		t.CellNames = cfg.Names
 	}
 	t.settleBeforeForgetting()
+}
+
+// followed are the logs that Tiers of this process follow. Two Tiers on one log would work until one closes, which
+// closes the log.
+var followed sync.Map
+
+var errFollowed = errors.New("other Tiers of this process follow this log, and their Close would close it: make a log for each Tiers")
+
+// takeLog takes a log for these Tiers. A log whose value cannot be compared is not checked.
+func takeLog(log invalidate.Log) error {
+	if log != nil && reflect.ValueOf(log).Comparable() {
+		if _, taken := followed.LoadOrStore(log, true); taken {
+			return errFollowed
+		}
+	}
+	return nil
+}
+
+func leaveLog(log invalidate.Log) {
+	if log != nil && reflect.ValueOf(log).Comparable() {
+		followed.Delete(log)
+	}
 }
 
 // Ready waits until this process knows what the log knows. Without a log it does not wait.
@@ -111,6 +135,7 @@ func (t *Core) unfollow(ctx context.Context) error {
 	if t.Follower == nil {
 		return nil
 	}
+	defer leaveLog(t.Config.Log)
 	err := t.Follower.Close(ctx)
 	if c, ok := unwrap.As[io.Closer](t.Config.Log); ok {
 		err = errors.Join(err, c.Close())

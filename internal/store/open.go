@@ -39,6 +39,9 @@ func New(cfg Config) (*Core, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cache: open: %w", err)
 	}
+	if err := takeLog(cfg.Log); err != nil {
+		return nil, fmt.Errorf("cache: open: field Log: %w", err)
+	}
 	cfg.Secret, cfg.PreviousSecret = nil, nil // the seal has what it needs
 	t := &Core{
 		Base: time.Now(), Seed: maphash.MakeSeed(), Config: cfg, Faults: cfg.Faults, Local: cfg.Local, codecs: codecs, seal: seal,
@@ -52,6 +55,7 @@ func New(cfg Config) (*Core, error) {
 	t.policies.Store(&cfg.Policies)
 	t.Closing, t.closing = context.WithCancel(context.Background())
 	if t.Seen, err = measure.New(cfg.MeterProvider, cfg.TracerProvider, t.All, &t.Notable); err != nil {
+		leaveLog(cfg.Log)
 		return nil, fmt.Errorf("cache: open: %w", err)
 	}
 	if t.Local == nil {
@@ -78,6 +82,7 @@ func New(cfg Config) (*Core, error) {
 // abandon undoes what Open has begun.
 func (t *Core) abandon() (err error) {
 	if t.Follower != nil {
+		leaveLog(t.Config.Log)
 		err = t.Follower.Close(context.Background()) // no invalidation waits to be sent
 	}
 	if t.Config.Local == nil {
