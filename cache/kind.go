@@ -56,19 +56,35 @@ func (s *shared[K, V]) LoadMany(ctx context.Context, es []*entry.Entry) (perKey 
 	batch, _ := errors.AsType[*BatchError[K]](whole)
 	only, _ := whole.(*BatchError[K]) //nolint:errorlint // itself, not what it wraps
 	perKey = make([]error, len(es))
+	known := 0
 	for i, e := range es {
 		it := itemOf[K, V](e)
 		if batch != nil && batch.Errs[it.key] != nil {
 			perKey[i] = notAbsent(batch.Errs[it.key])
 		} else if v, ok := vals[it.key]; ok {
 			it.val = v
+			known++
 		} else if whole == nil || only != nil {
 			perKey[i] = fault.ErrNotFound
 		} else {
 			perKey[i] = notAbsent(whole)
 		}
 	}
+	if known < len(vals) && anyOther(vals, keys) {
+		s.store.WarnOfUnasked()
+	}
 	return perKey, whole
+}
+
+// anyOther reports whether vals has a key that is not in keys.
+func anyOther[K comparable, V any](vals map[K]V, keys []K) bool {
+	asked := 0
+	for _, k := range keys {
+		if _, ok := vals[k]; ok {
+			asked++
+		}
+	}
+	return asked < len(vals)
 }
 
 // notAbsent removes ErrNotFound from an error that also reports other failures. Otherwise a key

@@ -114,6 +114,7 @@ func (f *flight) conclude(a *attempt, got *loaded, i int, prev replaced) {
 		it.Writable().Err = f.j.Stored(fault.Remember(err, fault.ErrNotFound, fault.IsCoder))
 	default:
 		a.err = err
+		f.j.View.WarnOfNoRows(err)
 		return
 	}
 	a.empty = it.Err == nil && f.j.View.Kind.Empty(it)

@@ -140,8 +140,11 @@ func leadAll(ctx context.Context, asks []*Ask, k Asked, give give) {
 // follow counts a caller that joins a flight, and lends it the turn of the caller's load.
 func (a *Ask) follow(ctx context.Context) {
 	a.j.View.Counts.Inc(measure.Merges)
-	if filling.Loading.Load() > 0 && filling.Running(ctx) != nil {
-		a.f.lent.Open()
+	if filling.Loading.Load() == 0 {
+		return
+	}
+	if in := filling.Running(ctx); in != nil {
+		a.f.lent.Lend(in.Turn)
 	}
 }
 

@@ -94,6 +94,7 @@ func admits(j *store.Job, a *attempt) bool {
 		why = measure.FillNoStore
 	case a.facts.BadTag:
 		why = measure.FillTags
+		j.View.WarnOfBadTag()
 	case a.took < j.Policy.MinLoad:
 		why = measure.FillNotAdmitted
 	}
@@ -120,6 +121,7 @@ func (r *run) store(a *attempt, ttl time.Duration) {
 	if !r.claimed {
 		if size := f.j.SizeOf(it, 0); size > int64(f.j.Policy.MaxValueBytes) {
 			f.j.View.Counts.Inc(measure.FillTooLarge)
+			f.j.View.WarnOfSize(f.j.Policy.MaxValueBytes)
 			r.keep = nil
 		} else {
 			r.size = size
@@ -249,6 +251,7 @@ func payloadOf(j *store.Job, it *entry.Entry) (wire.Encoded, measure.Stat) {
 	e, err := j.View.Encode(j.View.Value(it), j.Policy.MaxValueBytes)
 	switch {
 	case errors.Is(err, wire.ErrTooLarge):
+		j.View.WarnOfSize(j.Policy.MaxValueBytes)
 		return e, measure.FillTooLarge
 	case err != nil:
 		// Not the error's text, because encoders quote the value.

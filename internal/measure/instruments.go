@@ -43,7 +43,7 @@ var (
 			[]string{"stored", "lost", "error", "too_large", "unencodable", "tags", "not_admitted", "no_store"},
 			FillStored, FillLost, FillFailed, FillTooLarge, FillUnencodable, FillTags, FillNotAdmitted, FillNoStore),
 		single("cache.value.many_tags", "{value}", "Values with too many tags, which the invalidation of any tag covers.", FillManyTags),
-		family("cache.cell.refused", "{cell}", "Remote values that were not served.", "reason", []string{"corrupt", "foreign", "unauthentic", "invalidated"}, CellCorrupt, CellForeign, CellUnauthentic, CellRefused),
+		family("cache.cell.refused", "{cell}", "Remote values that were not served.", "reason", []string{"corrupt", "foreign", "unauthentic", "untagged", "invalidated"}, CellCorrupt, CellForeign, CellUnauthentic, CellUntagged, CellRefused),
 		family("cache.audit", "{hit}", "Hits that were compared with the source.", "outcome", []string{"same", "ended", "stale", "failed", "skipped"},
 			AuditsSame, AuditsEnded, AuditsStale, AuditsFailed, AuditsSkipped),
 	}

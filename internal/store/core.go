@@ -81,6 +81,7 @@ type Core struct {
 	All       *measure.Counters // for counts without a namespace
 	panicked  sync.Once         // the first panic of a hook was logged
 	noLog     sync.Once         // see warnOfNoLog
+	epoch     atomic.Pointer[epochSeen]
 
 	Listeners Listeners
 	// Sampled gets the hits of namespaces whose policy has an Audit, and the chance with which one is

@@ -76,11 +76,16 @@ func (j *Job) checkFrame(raw []byte, mark fence.Mark) (f Frame) {
 		&fence.Deps{Tags: cell.Tags, Keys: cell.PartKeys, Prefixes: cell.PartPrefixes})
 	if !ok && !safeguard.Off(safeguard.Frames) {
 		j.View.Counts.Inc(measure.CellRefused)
+		j.otherLog(&cell)
 		return f
 	}
 	it, plain, err := j.thaw(&cell, len(raw), mark)
 	if err != nil {
 		j.View.Counts.Inc(measure.CellCorrupt)
+		return f
+	}
+	if !j.tagged(it) {
+		j.View.Counts.Inc(measure.CellUntagged)
 		return f
 	}
 	if fresh != fence.Forever && !safeguard.Off(safeguard.Soft) {

@@ -63,7 +63,7 @@ func (s *Store) Open(t *Core, k Kind, c *Spec) (*View, error) {
 	}
 	s.size, s.estimate = c.Size, sizeOf(c.Value)
 	s.keySize, s.fixed = keySizeOf(c.Key), c.ItemSize-int64(c.Key.Size())-int64(c.Value.Size())
-	s.base, s.Refreshes = c.Policy.Apply(policy.Default()), &n.refreshes
+	s.base, s.Refreshes, s.Remarks = c.Policy.Apply(policy.Default()), &n.refreshes, &n.remarks
 	s.others = sync.OnceValue(func() *measure.Counters {
 		return t.countersOf(key.Space{Tenant: otherTenant, Namespace: s.namespace})
 	})
@@ -101,7 +101,7 @@ func isFlat(t reflect.Type) bool {
 // enrol checks a configuration and records how its namespace is used.
 func (c *Spec) enrol(t *Core) (*namespace, error) {
 	err := c.validate(t)
-	u := use{c.Key, c.Value, c.Codec.ID(), c.Schema, c.LocalOnly && t.remote != nil, c.KeyHashed}
+	u := use{c.Key, c.Value, c.Codec.ID(), c.Schema, c.LocalOnly && t.remote != nil, c.Tagged, c.KeyHashed}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if err = errors.Join(err, t.used.clash(c.Namespace, u)); err != nil {

@@ -60,7 +60,7 @@ type Store struct {
 	recent    [1024]atomic.Pointer[View] // by a hash of the tenant
 	unnamed   atomic.Pointer[Resolved]   // of tenants that the table does not name
 	others    func() *measure.Counters   // of tenants that are not kept
-	Remarks   auditRemarks
+	Remarks   *Remarks
 }
 
 // Resolved is a policy in force.
@@ -187,9 +187,6 @@ func sampleOf(share float64) int64 {
 	}
 	return every - 1
 }
-
-// auditRemarks are the log lines about audits of one cache. Each is written once.
-type auditRemarks struct{ Volatile, Stale sync.Once }
 
 // otherTenant is the name under which tenants beyond MaxTenants are counted.
 const otherTenant = "other"
