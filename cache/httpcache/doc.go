@@ -86,11 +86,20 @@
 //
 //	default:http:v1:http//example.com/list?page=2|accept=application^2Fjson
 //
-// In the key the query is sorted by name and spelled in one way. Parameters for advertisers are
-// dropped. If Config.Query lists the parameters that matter, all others are dropped too. With Pages
-// the handler sees the query of the key. With Shared it sees the query of the client as it came. If the
-// response shows a dropped parameter, only its client gets it. For the others the handler is called
-// once more, without the dropped parameters. (TestSpellings, TestSharedMissWithTracking)
+// Two requests have one key only if RFC 3986 §6.2.2 says that their URIs are equivalent: the host, or an
+// escape, is in capitals in one of them, or a character is escaped that need not be. So each order of
+// parameters is another page. If Config.Query lists the parameters that matter for a path, the key has
+// these only, sorted by name and spelled in one way. Config.Tracking drops parameters, and leaves the
+// rest as it came. (TestURIs, TestKeys)
+//
+// With Pages the handler sees the query of the key. With Shared it sees the query of the client as it
+// came. If the response shows a dropped parameter, only its client gets it. For the others the handler is
+// called once more, without the dropped parameters. A response shows a parameter if it has, in its header or
+// body, the name, the value, or a word of the value: of at least three bytes, in small letters or capitals, plain or
+// as a URL escapes it. Nothing else is looked for. A handler may put a dropped parameter into a page in another form,
+// such as base64, a hash, or a sentence that says whether it was there. That page is stored for all. So
+// drop only what the handler does not read. (TestSpellings, TestUnkeyedParameters, TestOtherFormsOfParameters,
+// TestSharedMissWithTracking)
 //
 // The keys of learned variants and of encodings begin with this key. The library compares keys in
 // full. A request whose key would be longer than 1 KiB bypasses the cache.
@@ -106,8 +115,8 @@
 //   - a body, an upgrade, a Connection that names another header of the request;
 //   - a request for an event stream;
 //   - hosts that are not listed;
-//   - paths with dot segments or empty segments, absolute targets, queries with ";" or bad
-//     escapes;
+//   - paths with dot segments or empty segments, and whole URLs of another origin than the request's;
+//   - queries over 4 KiB and, where Config.Query lists parameters, those with ";" or bad escapes;
 //   - requests that Config.Bypass names;
 //   - requests in the context of another load.
 //
@@ -160,7 +169,8 @@
 // Each guarantee names the tests that hold it.
 //
 //  1. With Pages a stored response is made only from its key. With Shared a stored response holds
-//     nothing that Hide names, and no word of a parameter that the key leaves out.
+//     nothing that Hide names, and does not show a parameter that the key leaves out, in the forms
+//     named above.
 //     (TestHandlerSeesTheKeyAlone, TestKeys, TestContextOfOuterHandlers, TestAllowAuthorized,
 //     TestPoisoning, TestNormalizedHeader, TestSpellings, TestCertificateIsHidden)
 //  2. A response that is not for everybody reaches its own client only, and the handler is called

@@ -35,7 +35,9 @@ func (c *Cache) handling(next http.Handler, w http.ResponseWriter, r *http.Reque
 		x.plain = plainContext{r.Context()}
 		x.Ctx = &x.plain
 	} else if r.URL.RawQuery != "" {
-		x.Unkeyed = address.Unkeyed(r.URL.RawQuery, c.cfg.keeps(t.Path))
+		if keep, _ := c.cfg.keeps(t.Path); keep != nil {
+			x.Unkeyed = address.Unkeyed(r.URL.RawQuery, keep)
+		}
 	}
 	if r.Method == http.MethodHead {
 		x.Client.Writer = nil // a HEAD has no body
@@ -133,7 +135,7 @@ func (x *handling) fromKey(ctx context.Context) *http.Request {
 		c.TLS = tlsWithoutClient()
 	}
 	r := c.Clone(ctx)
-	r.URL = &url.URL{Path: t.Path, RawQuery: t.Query}
+	r.URL = &url.URL{Path: t.Path, RawQuery: t.Query, ForceQuery: t.Empty}
 	if r.URL.EscapedPath() != t.Escaped {
 		r.URL.RawPath = t.Escaped
 	}
