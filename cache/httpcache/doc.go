@@ -60,7 +60,9 @@
 // With Shared the cache stores a response that names a lifetime (s-maxage, max-age,
 // Expires) or gets one from Fallback. It also stores a response that it can revalidate: one with
 // an ETag or Last-Modified. Without a lifetime it is stale from the start, and each request asks
-// the handler whether it still holds. (TestConfirmedPages, TestFileServer)
+// the handler whether it still holds. A response that names no lifetime and is not public is stored only
+// if its status allows that (RFC 9110 §15.1), whatever Fallback says: a 200 or a 404, never a 302, a 403 or a
+// 503. (TestPairs, TestConfirmedPages, TestFileServer)
 //
 // When the lifetime is over, the cache keeps the response for Config.Keep and revalidates it with
 // If-None-Match and If-Modified-Since. It serves a stale response only within
