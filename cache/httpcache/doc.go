@@ -152,6 +152,11 @@
 // the request bypasses the cache. (TestRange, TestConditionsAndRanges,
 // TestUnchangingPage)
 //
+// A stale page that a GET gets, while it is refreshed or in place of a failure, answers a HEAD and a Range too.
+// The refresh asks for the whole page. If a HEAD reaches the handler, and its answer has another ETag,
+// Last-Modified or Content-Length than the stored page, that page is invalidated (RFC 9111 §4.3.5). An answer that
+// agrees updates nothing. (TestPartsOfStalePages, TestHeadOfAnotherPage)
+//
 // With Config.Encodings a page is compressed once for each coding. Each coding is an entry
 // that the tiers keep beside the plain one. What invalidates the page invalidates its codings.
 // A page that is never fresh is compressed for each client. Each coding has its own

@@ -97,7 +97,7 @@ func TestSharedCache(t *testing.T) {
 		{name: "a fresh variant answers without its origin, though the first page is stale", origin: [][]string{cc("max-age=10, stale-while-revalidate=60", "Vary", "X-L")}, visits: []visit{
 			{header: []string{"X-L", "a"}, asked: 1}, {after: "10s", header: []string{"X-L", "b"}, asked: 2, body: "body 2"}, {method: "HEAD", header: []string{"X-L", "b"}, asked: 2, how: "hit"},
 			{header: []string{"X-L", "b", "Cache-Control", "only-if-cached"}, asked: 2, body: "body 2", how: "hit"}, {header: []string{"X-L", "b", "Range", "bytes=0-0"}, status: 206, asked: 2, body: "b", how: "hit"},
-			{method: "HEAD", header: []string{"X-L", "a"}, asked: 3, how: "fwd=bypass"},
+			{method: "HEAD", header: []string{"X-L", "a"}, asked: 3, how: "hit;detail=stale"},
 		}},
 		{name: "a variant outlives the first one", origin: [][]string{cc("max-age=10", "Vary", "X-L"), cc("max-age=100", "Vary", "X-L")}, visits: []visit{
 			{header: []string{"X-L", "a"}, asked: 1}, {header: []string{"X-L", "b"}, asked: 2}, {after: "20s", header: []string{"X-L", "b"}, asked: 2, how: "hit;ttl=80"},

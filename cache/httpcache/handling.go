@@ -17,13 +17,14 @@ import (
 // handling is an exchange whose source is a handler.
 type handling struct {
 	exchange.Exchange
-	c     *Cache
-	next  http.Handler
-	t     address.Target
-	req   http.Request
-	plain plainContext
-	again bool       // its client has waited for a load that left the page
-	room  [10]string // of most headers of an answer
+	c      *Cache
+	next   http.Handler
+	t      address.Target
+	req    http.Request
+	plain  plainContext
+	stored *page.Page // which a HEAD is not answered from
+	again  bool       // its client has waited for a load that left the page
+	room   [10]string // of most headers of an answer
 }
 
 func (c *Cache) handling(next http.Handler, w http.ResponseWriter, r *http.Request, t address.Target) *handling {

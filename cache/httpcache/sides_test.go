@@ -165,7 +165,7 @@ func (w *wire) Flush() {
 	}
 }
 
-// end ends a response. One that was not flushed gets its length.
+// end ends a response. One that was not flushed gets its length, but for a HEAD whose handler wrote nothing.
 func (w *wire) end() {
 	w.WriteHeader(http.StatusOK)
 	if w.sent {
@@ -173,10 +173,11 @@ func (w *wire) end() {
 		return
 	}
 	body := w.buf.Len()
-	if w.resp.Request.Method == http.MethodHead {
+	head := w.resp.Request.Method == http.MethodHead
+	if head {
 		w.buf.Reset()
 	}
-	if _, said := w.resp.Header["Content-Length"]; !said && w.resp.StatusCode != http.StatusNotModified {
+	if _, said := w.resp.Header["Content-Length"]; !said && w.resp.StatusCode != http.StatusNotModified && (!head || body > 0) {
 		w.resp.ContentLength = int64(body)
 		w.resp.Header.Set("Content-Length", strconv.Itoa(body))
 	}
