@@ -208,7 +208,8 @@
 //  6. No queue for a response that cannot be shared. The cache remembers its key for ten
 //     seconds, in a table of fixed size, and serves the clients of the key concurrently. A stored
 //     page is still served. A refusal that one client's request may have caused, such as 403 or
-//     429, is not remembered. The page is then not refreshed for the policy's Throttle.
+//     429, is not remembered, nor is a body that was cut short. The page is then not refreshed for the
+//     policy's Throttle.
 //     (TestRememberedKeysDoNotQueue, TestMemoryIsBounded, TestRefusedRefresh,
 //     TestNobodySwitchesTheCacheOff)
 //  7. A stream is passed on as it comes, and the handler runs once. At most Config.MaxBody of a

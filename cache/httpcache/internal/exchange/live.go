@@ -82,8 +82,8 @@ func (n *Run) Early(status int, h http.Header) (ok bool) {
 // the load: without such a page our client gets a response of its own.
 func (n *Run) Live(why reason.Reason) http.ResponseWriter {
 	cut := context.Cause(n.Ctx)
-	// The response of a stopped handler does not show whether the page can be shared.
-	if cut == nil && !n.mayBePersonal() && !rules.StandsIn(n.Rec.Status) {
+	// The response of a stopped handler, or half of one, does not show whether the page can be shared.
+	if cut == nil && !n.Rec.Cut && !n.mayBePersonal() && !rules.StandsIn(n.Rec.Status) {
 		n.x.Core.Memory.Add(n.x.At(), n.x.Core.Now())
 	}
 	if v := &n.Rec.Verdict; v.Fate == record.Fail && v.Held {
